@@ -28,6 +28,7 @@ type line struct {
 	liveLast bool     // the last turn that was given went to a pass
 	backlog  float64  // seconds of sound that requests have left
 	pace     float64  // seconds of a turn for a second of sound, lately
+	paces    int      // measured
 }
 
 // A place is a request or a pass in the line.
@@ -39,7 +40,8 @@ type place struct {
 	spent time.Duration // in earlier turns
 }
 
-// The pace before anything has been transcribed, and how much the last request counts.
+// The pace before anything has been transcribed, and how much the last request counts at
+// least.
 const (
 	firstPace = 0.25
 	newest    = 0.2
@@ -77,7 +79,8 @@ func (l *line) leave(p *place) {
 	l.inside--
 	l.backlog -= p.left
 	if did := p.total - p.left; did >= 1 { // a refused file says nothing about the pace
-		l.pace += newest * (p.spent.Seconds()/did - l.pace)
+		l.paces++
+		l.pace += max(newest, 1/float64(l.paces)) * (p.spent.Seconds()/did - l.pace)
 	}
 }
 

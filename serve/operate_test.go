@@ -77,9 +77,9 @@ func TestNames(t *testing.T) {
 }
 
 // TestLoading: health is answered while the model is loaded, work is not; readiness says
-// no then, when the queue is full, and before the connections are closed.
+// no then, when the queue is full, and at the end while there is work in hand.
 func TestLoading(t *testing.T) {
-	_, s := newServer(t, Options{Turns: 1, Waiting: -1, DrainDelay: 300 * time.Millisecond})
+	_, s := newServer(t, Options{Turns: 1, Waiting: -1})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -116,11 +116,15 @@ func TestLoading(t *testing.T) {
 	want("/readyz", 200, "ready")
 	want("/readyz?queue=1", 503, "full")
 	free()
+	s.inHand.Add(1)
 	stop()
 	for !s.closing.Load() {
 		time.Sleep(time.Millisecond)
 	}
 	want("/readyz", 503, "shutting down")
+	r, body := post(t, "http://"+l.Addr().String()+transcriptions, wav(t))
+	checkProblem(t, r, body, 503, "", "shutting down")
+	s.inHand.Add(-1)
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}

@@ -54,6 +54,8 @@ func full(code string, retry time.Duration, format string, args ...any) *problem
 	return p
 }
 
+func ending() *problem { return failed(http.StatusServiceUnavailable, "The server is shutting down.") }
+
 func unknownPath(r *http.Request) *problem {
 	return wrong(http.StatusNotFound, "", "unknown_url", "Unknown request URL: %s %s. See /openapi.json.", r.Method, r.URL.Path)
 }

@@ -115,7 +115,7 @@ func (s *Server) welcome(r *http.Request, k hold) (c sessionConfig, p *problem) 
 	h := s.models.find(q.Get("model"))
 	switch intent := q.Get("intent"); {
 	case s.closing.Load():
-		return c, failed(http.StatusServiceUnavailable, "The server is shutting down.")
+		return c, ending()
 	case intent != "" && intent != "transcription":
 		return c, wrong(http.StatusBadRequest, "intent", "", "intent: got %q, want transcription", intent)
 	case h == nil:

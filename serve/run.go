@@ -58,9 +58,11 @@ func Run(ctx context.Context, load func() (*Server, error), listen func(*http.Se
 	}
 	s.Drain()
 	log.Info("shutting down", "working", s.line.working(), "waiting", s.line.waiting())
-	time.Sleep(s.opt.DrainDelay)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
+	for last.Err() == nil && s.inHand.Load()+int64(s.sockets.open()) > 0 { // probes and clients are told meanwhile
+		time.Sleep(20 * time.Millisecond)
+	}
 	err = errors.Join(server.Shutdown(last), s.sockets.wait(last)) // Shutdown does not wait for sockets
 	if err != nil {
 		return errors.Join(errors.New("serve: requests were given up at the end of the grace period"), server.Close())

@@ -531,6 +531,13 @@ func TestFull(t *testing.T) {
 	if r, _ := post(t, h.URL+transcriptions, wav(t)); r.StatusCode != 200 {
 		t.Errorf("afterwards: %s", r.Status)
 	}
+	l := newLine(1, 1) // what was measured first replaces the guess
+	p, _ := l.enter(100)
+	p.left, p.spent = 0, 5*time.Second
+	l.backlog = 400
+	if l.leave(p); l.retryAfter() != 20*time.Second {
+		t.Errorf("after 5 s for 100 s of sound, 400 s take %v", l.retryAfter())
+	}
 }
 
 // keys returns the option for keys that never change.

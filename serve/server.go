@@ -63,10 +63,6 @@ type Options struct {
 	// MaxAudio is the longest sound, and the longest realtime session. 0 means six hours.
 	MaxAudio time.Duration
 
-	// DrainDelay is how long connections are still accepted after the end has been
-	// announced by /readyz.
-	DrainDelay time.Duration
-
 	// Timeout is the most time for a request, from its first byte to the answer. 0
 	// means two hours.
 	Timeout time.Duration
@@ -138,6 +134,7 @@ type Server struct {
 	ids     atomic.Uint64
 	foreign sync.Once // tells of ffmpeg
 	closing atomic.Bool
+	inHand  atomic.Int64  // requests, uploads included
 	drained chan struct{} // closed when closing
 	created time.Time
 
@@ -173,8 +170,8 @@ func New(m *transcribe.Model, o Options) (*Server, error) {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Drain makes /readyz report that no more requests should be sent. Requests that arrive
-// nevertheless are answered. Realtime sessions end: what was said is transcribed,
+// Drain makes /readyz report that no more requests should be sent. Those that arrive
+// nevertheless are refused. Realtime sessions end: what was said is transcribed,
 // further sound is discarded.
 func (s *Server) Drain() {
 	if !s.closing.Swap(true) {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"strings"
+	"time"
 
 	"verity/audio"
 	"verity/transcribe"
@@ -26,6 +27,13 @@ func (s *Server) speech(task transcribe.Task) http.HandlerFunc {
 
 // answer serves one request. If it returns an error, nothing has been written.
 func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, task transcribe.Task) error {
+	s.inHand.Add(1)
+	defer s.inHand.Add(-1)
+	if s.closing.Load() {
+		p := ending()
+		p.Retry = 10 * time.Second
+		return p
+	}
 	if s.line.full() { // before the upload is read, so that a refusal costs nothing
 		return errFull
 	}

@@ -276,8 +276,8 @@ func (s *server) client(ctx context.Context, t *tally, works []work, until time.
 		switch {
 		case kill && errors.Is(err, context.Canceled):
 			t.killed.Add(1)
-		case err != nil && status == 0 && time.Now().After(until):
-			return // the server had closed: the request was never begun
+		case err != nil && (status == 0 || status == 503) && time.Now().After(until):
+			return // the server is ending: the request was never begun
 		case err != nil:
 			t.fail(err)
 		default:
