@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"verity/audio"
 	"verity/model"
@@ -356,4 +357,23 @@ func utterance(m *transcribe.Model, o transcribe.Options) (*Utterance, error) {
 		return nil, err
 	}
 	return t.Utterance(), nil
+}
+
+// TestBehind: passes that are slow become fewer, and those that are not the last encode
+// what was said and a margin, never a whole window for a word.
+func TestBehind(t *testing.T) {
+	for _, tt := range []struct {
+		turn   time.Duration
+		behind bool
+		due    float64 // s
+	}{{0, false, step}, {500 * time.Millisecond, false, step}, {2 * time.Second, true, 2.5}, {8 * time.Second, true, 10}} {
+		if got := Due(tt.turn); got != int64(tt.due*audio.SampleRate) || Behind(tt.turn) != tt.behind {
+			t.Errorf("a turn of %v: %d samples, behind %t", tt.turn, got, Behind(tt.turn))
+		}
+	}
+	for seconds, want := range map[int]int{1: 600, 6: 600, 7: 650, 20: 1300} {
+		if got := window(seconds * audio.SampleRate); got != want {
+			t.Errorf("%d s of sound: %d positions, want %d", seconds, got, want)
+		}
+	}
 }
