@@ -176,12 +176,10 @@ func (f *fn) movib(d vec, imm int) {
 	f.word(0x4f00e400|uint32(imm>>5)<<16|uint32(imm&31)<<5|uint32(d), "movi %v.16b, #%d", d, imm)
 }
 
-// Loads and stores of 16, 8 and 4 bytes. at is a constant, a multiple of the size.
+// Loads and stores of 16 and 8 bytes. at is a constant, a multiple of the size.
 func (f *fn) ldr(t vec, n reg, at int)  { f.memory(0x3dc00000, "ldr", "q", 16, t, n, at) }
 func (f *fn) str(t vec, n reg, at int)  { f.memory(0x3d800000, "str", "q", 16, t, n, at) }
-func (f *fn) ldrD(t vec, n reg, at int) { f.memory(0xfd400000, "ldr", "d", 8, t, n, at) }
 func (f *fn) strD(t vec, n reg, at int) { f.memory(0xfd000000, "str", "d", 8, t, n, at) }
-func (f *fn) ldrS(t vec, n reg, at int) { f.memory(0xbd400000, "ldr", "s", 4, t, n, at) }
 
 func (f *fn) memory(code uint32, name, kind string, unit int, t vec, n reg, at int) {
 	if at%unit != 0 || at < 0 || at/unit >= 4096 {
