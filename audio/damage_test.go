@@ -104,14 +104,11 @@ func reference(t testing.TB) map[string]map[string]json.RawMessage {
 	delete(all, "ffmpeg")
 	files := map[string]map[string]json.RawMessage{}
 	for name, raw := range all {
-		files[name] = map[string]json.RawMessage{}
-		if err := json.Unmarshal(raw, new(map[string]json.RawMessage)); err != nil {
-			t.Fatal(err)
-		}
-		m := files[name]
+		var m map[string]json.RawMessage
 		if err := json.Unmarshal(raw, &m); err != nil {
 			t.Fatal(err)
 		}
+		files[name] = m
 	}
 	return files
 }
@@ -126,10 +123,7 @@ func exact(name string) bool {
 // error, or a warning together with Truncated or Damaged. With Strict, warnings are errors.
 func TestDamage(t *testing.T) {
 	for name, want := range reference(t) {
-		file, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := readTestdata(t, name)
 		whole := hear(file, Input{})
 		check := func(what string, h heard, golden json.RawMessage) {
 			var g [2]any
@@ -317,10 +311,7 @@ func TestDamageKeepsTime(t *testing.T) {
 		if !clock(name) {
 			continue
 		}
-		file, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := readTestdata(t, name)
 		whole := hear(file, Input{})
 		for _, kind := range []string{"flip", "zero", "drop"} {
 			for k := range damageKinds[kind].count {
