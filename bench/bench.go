@@ -23,19 +23,10 @@ import (
 // Options configures Run. The zero value runs on one thread and keeps the weights at
 // the precision of the file.
 type Options struct {
-	// Pool runs the arithmetic. Nil means one thread, the caller's.
-	Pool *parallel.Pool
-
-	// Precision is the format of weights, activations and cache. The zero value is as
-	// exact as the file.
-	Precision precision.Precision
-
-	// Stage is the least time to repeat each stage; passes get three times as much. 0
-	// means 2 s. Each stage runs at least 3 times.
-	Stage time.Duration
-
-	// Watch, if not nil, is called with the name of what is measured next.
-	Watch func(stage string)
+	Pool      *parallel.Pool      // runs the arithmetic; nil means one thread, the caller's
+	Precision precision.Precision // of weights, activations and cache; the zero value is as exact as the file
+	Stage     time.Duration       // least time to repeat each stage, three times as much for passes; 0 means 2 s
+	Watch     func(stage string)  // if not nil, called with the name of what is measured next
 }
 
 const (
@@ -178,9 +169,7 @@ func (b *bench) time(to *runs, f func() error) error {
 }
 
 // seconds returns the median time.
-func (r runs) seconds() float64 {
-	return median(r, func(x run) float64 { return x.seconds })
-}
+func (r runs) seconds() float64 { return median(r, func(x run) float64 { return x.seconds }) }
 
 // share returns the median of ideal time over measured time; the ideal is a machine at
 // the ceilings of that moment.

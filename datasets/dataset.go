@@ -26,25 +26,15 @@ type Utterance struct {
 
 // Options says how to read a dataset. The zero value detects everything.
 type Options struct {
-	// Format is one of the names in the package comment. Empty means detect it.
-	Format string
+	Format string // one of the names in the package comment; empty means detect it
 
 	// Audio, Text, ID, Speaker and Lang name the JSON fields or columns to use. Empty
 	// means the first of the usual names that the row has.
 	Audio, Text, ID, Speaker, Lang string
 
-	// Split keeps only rows whose field "split" has this value. Empty means all rows.
-	// Only jsonl, tsv and csv rows have fields.
-	Split string
-
-	// AllowEmpty accepts a blank text as silence: every recognised word is an error.
-	// Without it, a row with a blank text is broken. A row without a text is always
-	// broken.
-	AllowEmpty bool
-
-	// MaxLine is the longest line, or text file of a folder, in bytes. 0 means 1 MiB. A
-	// longer one is a broken row.
-	MaxLine int
+	Split      string // the value of the field "split" of rows to keep, which jsonl, tsv and csv have; empty means all
+	AllowEmpty bool   // a blank text means silence; without it, such a row is broken, as one without a text is
+	MaxLine    int    // longest line, or text file of a folder, in bytes; 0 means 1 MiB. A longer one is a broken row
 }
 
 // hasFields reports whether rows of a format have a field split.

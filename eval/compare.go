@@ -19,38 +19,15 @@ import (
 // CompareOptions configures a comparison. The zero value runs every utterance once in
 // each arm, after one warm-up utterance.
 type CompareOptions struct {
-	// Warmups is how many utterances both arms run first, unmeasured. 0 means 1; a
-	// negative number means none.
-	Warmups int
-
-	// Repeats is how often each utterance is run in each arm. 0 means 1. The run with
-	// the median decoding time is recorded; all runs must be identical.
-	Repeats int
-
-	// Batch is how many utterances each arm runs at the same time. They are timed
-	// together, in wall time. 0 means 1.
-	Batch int
-
-	// Group is how many utterances make a pair of runs, Batch of them at a time: when
-	// one ends, the next begins. 0, and anything below Batch, means Batch.
-	Group int
-
-	// Ready, if not nil, is called when the warm-up is over.
-	Ready func()
-
-	// Limit is the most utterances to run. 0 means all.
-	Limit int
-
-	// Dir is the folder for baseline.jsonl and assisted.jsonl. Utterances with records
-	// in both are not run again; records of other runs are an error. Empty means write
-	// nothing.
-	Dir string
-
-	// Unscored says that the utterances have no references.
-	Unscored bool
-
-	// Sound configures how the sound of an utterance is opened.
-	Sound audio.Input
+	Warmups  int         // utterances that every arm runs first, unmeasured; 0 means 1, a negative number none
+	Repeats  int         // runs of an utterance in each arm; 0 means 1. That of median decoding time is recorded; all must be identical
+	Batch    int         // utterances that an arm runs at the same time, timed together, in wall time; 0 means 1
+	Group    int         // utterances of a pair of runs, Batch of them at a time: when one ends, the next begins. At least Batch
+	Ready    func()      // if not nil, called when the warm-up is over
+	Limit    int         // most utterances to run; 0 means all
+	Dir      string      // folder for NAME.jsonl of each arm, see [Options]
+	Unscored bool        // the utterances have no references
+	Sound    audio.Input // how the sound of an utterance is opened
 
 	// Watch, if not nil, gets the records of an utterance, one for each arm, and the
 	// differences that are errors.

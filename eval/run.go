@@ -16,28 +16,17 @@ import (
 
 // Options configures a run. The zero value runs all utterances, one at a time.
 type Options struct {
-	// Dir is the folder to write to. It is created if missing. Empty means write
-	// nothing.
+	// Dir is the folder to write to, which is created if missing. Utterances that have
+	// records there are not run again; records of other runs are an error. Empty means
+	// write nothing.
 	Dir string
 
-	// Shard is the part of the dataset to run.
-	Shard Shard
-
-	// Workers is how many utterances run at the same time. 0 means 1. Records are in
-	// the dataset's order in any case.
-	Workers int
-
-	// Limit is the most utterances to run, not counting broken rows. 0 means all.
-	Limit int
-
-	// Unscored says that the utterances have no references.
-	Unscored bool
-
-	// Sound configures how the sound of an utterance is opened.
-	Sound audio.Input
-
-	// Run is stored in every record.
-	Run transcript.Maker
+	Shard    Shard            // part of the dataset to run
+	Workers  int              // utterances that run at the same time; 0 means 1. Records are in the dataset's order in any case
+	Limit    int              // most utterances to run, not counting broken rows; 0 means all
+	Unscored bool             // the utterances have no references
+	Sound    audio.Input      // how the sound of an utterance is opened
+	Run      transcript.Maker // stored in every record
 
 	// Watch, if not nil, gets the records that a resumed run finds, then every new
 	// record as soon as it is written.

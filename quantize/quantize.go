@@ -23,12 +23,8 @@ const (
 
 // Options say what to write. Format is required.
 type Options struct {
-	// Format is the format of matrices: "int4" or "mxfp6".
-	Format string
-
-	// Head is the format of the token embedding, which is the vocabulary head too.
-	// Empty means Format.
-	Head string
+	Format string // of matrices: "int4" or "mxfp6"
+	Head   string // of the token embedding, which is the vocabulary head too; empty means Format
 
 	// Calibrate runs the model on speech: it makes networks of c, which is watched. GPTQ
 	// needs it; without it weights are rounded to nearest, and errors are those of weights.
@@ -39,14 +35,9 @@ type Options struct {
 	// does not continue this one.
 	Calibration string
 
-	// Memory limits the statistics of inputs. 0 means 2 GiB.
-	Memory int64
-
-	// Pool runs the arithmetic. Nil means the caller's goroutine alone.
-	Pool *parallel.Pool
-
-	// Progress is called for every finished weight, also those of an earlier run.
-	Progress func(l Layer, done, total int64)
+	Memory   int64                            // limit of the statistics of inputs; 0 means 2 GiB
+	Pool     *parallel.Pool                   // runs the arithmetic; nil means the caller's goroutine alone
+	Progress func(l Layer, done, total int64) // called for every finished weight, also those of an earlier run
 }
 
 // An OptionError reports an Options field with an invalid value.
@@ -88,9 +79,7 @@ func Write(ctx context.Context, c *model.Checkpoint, dir string, o Options) ([]L
 	if c.Quantized() != "" {
 		return nil, fmt.Errorf("%s is in few bits already (%s): name the model it was made from", c.Name, c.Quantized())
 	}
-	if o.Memory == 0 {
-		o.Memory = 2 << 30
-	}
+	o.Memory = cmp.Or(o.Memory, 2<<30)
 	j, err := openJournal(dir, fmt.Sprintf("%s %s %v %s %s",
 		o.Format, o.Head, o.Calibrate != nil, o.Calibration, outline(c)))
 	if err != nil {

@@ -17,11 +17,8 @@ type Options struct {
 	// English or of unknown language, and basic for the others. Empty means auto.
 	Normalizer string
 
-	// Bootstrap computes the interval of the word error rate.
-	Bootstrap wer.Bootstrap
-
-	// Worst is how many of the worst utterances to keep. 0 means 20.
-	Worst int
+	Bootstrap wer.Bootstrap // computes the interval of the word error rate
+	Worst     int           // of the worst utterances to keep; 0 means 20
 }
 
 // A Score is the result of one set. Its JSON is verity.report/2: the fields of the

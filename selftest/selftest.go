@@ -26,12 +26,8 @@ type Subject struct {
 	Decoder    *decoder.Decoder
 	Threads    int
 
-	// Assistant drafts in the check of drafts, besides ones that draft nonsense. Nil
-	// means only those.
-	Assistant assistant.Assistant
-
-	// Positions is how many tokens the checks run over. 0 means 24.
-	Positions int
+	Assistant assistant.Assistant // drafts in the check of drafts, besides ones that draft nonsense; may be nil
+	Positions int                 // tokens that the checks run over; 0 means 24
 }
 
 // A Check is the result of testing one guarantee.

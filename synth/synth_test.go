@@ -1,6 +1,7 @@
 package synth
 
 import (
+	"cmp"
 	"bytes"
 	"math"
 	"math/rand/v2"
@@ -22,7 +23,8 @@ import (
 // write writes a tiny pair and returns its script.
 func write(t *testing.T, o Options) (dir string, s *script) {
 	t.Helper()
-	dir, o = t.TempDir(), o.defaults()
+	dir = t.TempDir()
+	o.Size, o.Assistant, o.Tokens = cmp.Or(o.Size, "tiny"), cmp.Or(o.Assistant, Distil), cmp.Or(o.Tokens, 100)
 	if _, _, err := Write(t.Context(), dir, o); err != nil {
 		t.Fatal(err)
 	}

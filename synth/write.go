@@ -1,6 +1,7 @@
 package synth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"verity/internal/output"
 	"verity/internal/safetensors"
+	"verity/internal/tensor"
 	"verity/model"
 	"verity/tokenizer"
 )
@@ -19,15 +21,9 @@ import (
 // Options say what to write. The zero value is a tiny target with a distilled assistant
 // that never agrees.
 type Options struct {
-	// Size is a name of [Sizes]. Empty means tiny.
-	Size string
-
-	// Alpha is the share of a window's positions, chosen at random, where the assistant
-	// agrees, rounded to whole positions.
-	Alpha float64
-
-	// Assistant is the shape of the assistant. Empty means Distil.
-	Assistant Shape
+	Size      string  // a name of [Sizes]; empty means tiny
+	Alpha     float64 // share of a window's positions, chosen at random, where the assistant agrees, in whole positions
+	Assistant Shape   // of the assistant; empty means Distil
 
 	// Tokens is the length of the text of a window, timestamps included, end-of-text not:
 	// 4 to 223. 0 means 100. The second window of a file, whose prompt is the text of the
@@ -38,19 +34,6 @@ type Options struct {
 	// TextSeed chooses the words, and where the assistant errs, on which the gain of drafts
 	// depends, too.
 	TextSeed uint64
-}
-
-func (o Options) defaults() Options {
-	if o.Size == "" {
-		o.Size = "tiny"
-	}
-	if o.Assistant == "" {
-		o.Assistant = Distil
-	}
-	if o.Tokens == 0 {
-		o.Tokens = 100
-	}
-	return o
 }
 
 // mostTokens is the maximum number of tokens in a window besides end-of-text: half of the
@@ -96,7 +79,7 @@ type Written struct {
 // Write writes dir/target and dir/assistant. An existing checkpoint is overwritten if it
 // was planted too; any other is an error.
 func Write(ctx context.Context, dir string, o Options) (target, assistant Written, err error) {
-	o = o.defaults()
+	o.Size, o.Assistant, o.Tokens = cmp.Or(o.Size, "tiny"), cmp.Or(o.Assistant, Distil), cmp.Or(o.Tokens, 100)
 	if err := o.check(); err != nil {
 		return target, assistant, err
 	}
@@ -152,10 +135,7 @@ func (w *Written) write(ctx context.Context, tok *tokenizer.Tokenizer, n *networ
 	}
 	entries := n.entries()
 	for _, e := range entries {
-		size := int64(1)
-		for _, d := range e.Shape {
-			size *= int64(d)
-		}
+		size := int64(tensor.Tensor{Shape: e.Shape}.Len())
 		w.Weights += size
 		w.Bytes += size * int64(e.DType.Size())
 	}

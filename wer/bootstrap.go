@@ -12,32 +12,13 @@ import (
 // Bootstrap says how to compute a confidence interval by drawing utterances with
 // replacement. The zero value has the defaults; the same seed gives the same interval.
 type Bootstrap struct {
-	// Resamples is how often a corpus is drawn. 0 or less means 1000.
-	Resamples int
-
-	// Level is the share of resamples the interval holds. 0 means 0.95, and so does
-	// what is not between 0 and 1.
-	Level float64
-
-	// Seed selects the draws.
-	Seed uint64
+	Resamples int     // how often a corpus is drawn; 0 or less means 1000
+	Level     float64 // share of resamples the interval holds; 0.95 unless it is between 0 and 1
+	Seed      uint64  // selects the draws
 }
 
 // An Interval is a range of rates, or of differences between rates.
-type Interval struct {
-	Low, High float64
-}
-
-// defaults returns b with zero fields replaced.
-func (b Bootstrap) defaults() Bootstrap {
-	if b.Resamples <= 0 {
-		b.Resamples = 1000
-	}
-	if !(b.Level > 0 && b.Level < 1) {
-		b.Level = 0.95
-	}
-	return b
-}
+type Interval struct{ Low, High float64 }
 
 // rate returns the interval of the corpus rate of some utterances. It is {0, 0} if there
 // are none.
@@ -85,9 +66,14 @@ func (b Bootstrap) Difference(system, baseline []Counts) Interval {
 
 // interval draws n utterances at a time and returns the percentiles of value.
 func (b Bootstrap) interval(n int, value func(pick func() int) float64) Interval {
-	b = b.defaults()
 	if n == 0 {
 		return Interval{}
+	}
+	if b.Resamples <= 0 {
+		b.Resamples = 1000
+	}
+	if !(b.Level > 0 && b.Level < 1) {
+		b.Level = 0.95
 	}
 	rng := rand.New(rand.NewPCG(b.Seed, 0x776572)) // "wer": differs from other users of the seed
 	pick := func() int { return int(rng.Uint32N(uint32(n))) }

@@ -110,8 +110,7 @@ func (k *Keys) at(head, panel int) int { return (head*k.panels + panel) * k.dept
 // pos+i and head h the numbers x[i·xStride+h·dim …], dim of them. It panics if
 // they do not fit.
 func (k *Keys) Set(p *parallel.Pool, pos, n int, x []float32, xStride int) {
-	checkSet(k.heads*k.dim, k.capacity, pos, n, x, xStride)
-	setHeads(p, k, k.heads, k.dim, pos, n, x, xStride)
+	setHeads(p, k, k.heads, k.dim, k.capacity, pos, n, x, xStride)
 }
 
 // put stores numbers d … d+cols-1 of one head of n keys: for position pos+i, x[i·xStride
@@ -132,12 +131,7 @@ func (k *Keys) put(head, d, cols, pos, n int, x []float32, xStride int) {
 // CopyPrefix copies the keys at positions 0 … n-1 of another cache, which must have the
 // same heads, dim and format. It panics if either is too small.
 func (k *Keys) CopyPrefix(from *Keys, n int) {
-	if k.heads != from.heads || k.dim != from.dim || !k.like(&from.store) {
-		panic("kernel: CopyPrefix between caches of different kinds")
-	}
-	if n < 0 || n > k.capacity || n > from.capacity {
-		panic("kernel: CopyPrefix beyond the capacity")
-	}
+	checkCopy(k.heads == from.heads && k.dim == from.dim && k.like(&from.store), n, k.capacity, from.capacity)
 	panels := (n + panelKeys - 1) / panelKeys
 	for h := range k.heads {
 		k.copy(k.at(h, 0), &from.store, from.at(h, 0), panels*k.depth*panelKeys)
@@ -189,8 +183,7 @@ func (v *Values) at(head, pos int) int {
 
 // Set stores n values, as [Keys.Set] does keys.
 func (v *Values) Set(p *parallel.Pool, pos, n int, x []float32, xStride int) {
-	checkSet(v.heads*v.dim, v.capacity, pos, n, x, xStride)
-	setHeads(p, v, v.heads, v.dim, pos, n, x, xStride)
+	setHeads(p, v, v.heads, v.dim, v.capacity, pos, n, x, xStride)
 }
 
 // put does for values what Keys.put does for keys.
@@ -207,12 +200,7 @@ func (v *Values) put(head, d, cols, pos, n int, x []float32, xStride int) {
 // CopyPrefix copies the values at positions 0 … n-1 of another cache, which must have the
 // same heads, dim and format. It panics if either is too small.
 func (v *Values) CopyPrefix(from *Values, n int) {
-	if v.heads != from.heads || v.dim != from.dim || !v.like(&from.store) {
-		panic("kernel: CopyPrefix between caches of different kinds")
-	}
-	if n < 0 || n > v.capacity || n > from.capacity {
-		panic("kernel: CopyPrefix beyond the capacity")
-	}
+	checkCopy(v.heads == from.heads && v.dim == from.dim && v.like(&from.store), n, v.capacity, from.capacity)
 	for h := range v.heads {
 		if v.i8 == nil {
 			v.copy(v.at(h, 0), &from.store, from.at(h, 0), n*v.cols)
@@ -228,13 +216,29 @@ func (v *Values) CopyPrefix(from *Values, n int) {
 // Bytes returns the size of the cache.
 func (v *Values) Bytes() int64 { return v.bytes() + 4*int64(len(v.scale)) }
 
+// checkCopy panics unless CopyPrefix can copy n positions.
+func checkCopy(same bool, n, to, from int) {
+	if !same {
+		panic("kernel: CopyPrefix between caches of different kinds")
+	}
+	if n < 0 || n > to || n > from {
+		panic("kernel: CopyPrefix beyond the capacity")
+	}
+}
+
 // A putter is Keys or Values: put stores columns d … d+cols-1 of one head.
 type putter interface {
 	put(head, d, cols, pos, n int, x []float32, xStride int)
 }
 
-// setHeads stores n positions of every head in a cache, on all threads if there are many.
-func setHeads(p *parallel.Pool, c putter, heads, dim, pos, n int, x []float32, xStride int) {
+// setHeads stores n positions of every head in a cache, on all threads if there are many. It
+// panics unless they fit.
+func setHeads(p *parallel.Pool, c putter, heads, dim, capacity, pos, n int, x []float32, xStride int) {
+	if width := heads * dim; pos < 0 || n < 0 || pos+n > capacity {
+		panic("kernel: cache position out of range")
+	} else if xStride < width && n > 1 || n > 0 && len(x) < (n-1)*xStride+width {
+		panic("kernel: cache rows out of range")
+	}
 	if n < panelKeys {
 		for h := range heads {
 			c.put(h, 0, dim, pos, n, x[h*dim:], xStride)
@@ -246,14 +250,4 @@ func setHeads(p *parallel.Pool, c putter, heads, dim, pos, n int, x []float32, x
 			c.put(h, 0, dim, pos, n, x[h*dim:], xStride)
 		}
 	})
-}
-
-// checkSet panics unless n rows of width numbers fit a cache at pos.
-func checkSet(width, capacity, pos, n int, x []float32, xStride int) {
-	if pos < 0 || n < 0 || pos+n > capacity {
-		panic("kernel: cache position out of range")
-	}
-	if xStride < width && n > 1 || n > 0 && len(x) < (n-1)*xStride+width {
-		panic("kernel: cache rows out of range")
-	}
 }

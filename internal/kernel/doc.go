@@ -49,7 +49,7 @@
 //	frame.go                               folding, powers and logarithms of log-mel
 //	ceiling.go                             what the machine can do at best
 //	memory.go pages_*.go                   aligned memory, large pages
-//	dispatch.go names.go                   tables of implementations
+//	dispatch.go                            tables of implementations
 //	*_ref.go, attend_tile.go, vector*.go   "ref": what every implementation must equal
 //	adapt*.go groups.go                    assembly of fixed sizes → kernels of any size
 //	kernels_ARCH.go, noasm.go              which implementations this machine has

@@ -50,23 +50,17 @@ const (
 //
 // It panics if a slice is too short.
 func MatMul(p *parallel.Pool, dst, x []float32, rows, xStride int, w *Matrix, bias []float32, e Epilogue) {
-	if rows == 0 || w.out == 0 {
-		return
-	}
-	if len(dst) < rows*w.out {
-		panic("kernel: a slice of MatMul is too short")
-	}
-	multiply(p, matmul{dst: dst, x: x, rows: rows, xStride: xStride, w: w, bias: bias, e: e, stride: w.out})
+	MatMulPlus(p, dst, x, rows, xStride, w, bias, e, nil)
 }
 
-// MatMulPlus is MatMul that adds plus, [rows][Out], to every result of the epilogue, which
-// is Store or StoreGELU.
+// MatMulPlus is MatMul that adds plus, [rows][Out] or nil, to every result of the epilogue,
+// which is Store or StoreGELU then.
 func MatMulPlus(p *parallel.Pool, dst, x []float32, rows, xStride int, w *Matrix, bias []float32, e Epilogue, plus []float32) {
 	if rows == 0 || w.out == 0 {
 		return
 	}
-	if len(dst) < rows*w.out || len(plus) < rows*w.out {
-		panic("kernel: a slice of MatMulPlus is too short")
+	if len(dst) < rows*w.out || plus != nil && len(plus) < rows*w.out {
+		panic("kernel: a slice of MatMul is too short")
 	}
 	multiply(p, matmul{dst: dst, x: x, rows: rows, xStride: xStride, w: w, bias: bias, e: e, plus: plus, stride: w.out})
 }

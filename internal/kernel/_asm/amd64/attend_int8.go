@@ -241,16 +241,7 @@ func weights(g *gen) {
 	MOVQ(dst, to)
 	most := g.zero()
 	g.many("loop", n, []reg.GPVirtual{x, scale, put}, 8, func(v []vec, m mask) {
-		var all vec
-		for i := range v {
-			v[i] = g.load(at(x).Offset(64*i), m)
-			all = append(all, v[i]...)
-		}
-		for i, r := range all {
-			VSUBPS(max[i%len(max)], r, r)
-			VMAXPS(r, low[i%len(low)], r) // low > r ? low : r, so NaN stays
-		}
-		g.exp(all, nil)
+		g.expBelow(v, x, max, low, m)
 		for i := range v {
 			g.add(v[i], sum, m)
 		}
@@ -278,7 +269,7 @@ func weights(g *gen) {
 	VDIVSS(full, largest.AsX(), worth)
 	label("scaled")
 	VMOVSS(worth, at(unit))
-	by, round := g.spread(inverse), g.vec()
+	by, round := g.spread(inverse.AsX()), g.vec()
 	g.each(func(i, at int) { g.set(roundShift, round[i]) })
 	SHRQ(U8(4), again)
 	if g.isWide() {
@@ -380,13 +371,14 @@ func quads(g *gen) {
 			rows[r] = YMM()
 			VPXOR(Mem{Base: x, Disp: 64*r + 32*half}, centre, rows[r])
 		}
-		words := func(unpack func(...Op), a, b int) reg.VecVirtual {
-			v := YMM()
-			unpack(rows[b], rows[a], v)
-			return v
+		words := func(a, b int) (low, high reg.VecVirtual) {
+			low, high = YMM(), YMM()
+			VPUNPCKLBW(rows[b], rows[a], low)
+			VPUNPCKHBW(rows[b], rows[a], high)
+			return low, high
 		}
-		low01, high01 := words(func(o ...Op) { VPUNPCKLBW(o[0], o[1], o[2]) }, 0, 1), words(func(o ...Op) { VPUNPCKHBW(o[0], o[1], o[2]) }, 0, 1)
-		low23, high23 := words(func(o ...Op) { VPUNPCKLBW(o[0], o[1], o[2]) }, 2, 3), words(func(o ...Op) { VPUNPCKHBW(o[0], o[1], o[2]) }, 2, 3)
+		low01, high01 := words(0, 1)
+		low23, high23 := words(2, 3)
 		// Columns 0 … 3 and 16 … 19, then 4 … 7 and 20 … 23, and so on.
 		var fours [4]reg.VecVirtual
 		for i := range fours {

@@ -143,11 +143,6 @@ func squares(g *gen) {
 	ret()
 }
 
-// raise takes x only where it is larger, which leaves NaN in dst as it is.
-func raise(g *gen) {
-	g.pairs("Raise", func(a, b reg.VecVirtual) { VMAXPS(a, b, a) })
-}
-
 func cells(g *gen) {
 	g.function("Cells", "func(dst, x []float32, least float32)")
 	dst, x, n, least := g.slice("dst"), g.slice("x"), g.length("x"), g.broadcast("least")

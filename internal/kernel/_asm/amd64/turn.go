@@ -46,13 +46,13 @@ func (s square) pair(r, upper, disp int) reg.VecVirtual {
 
 // turn generates a function that transposes squares of rows by eight elements of size
 // bytes, which take wide bytes at their destination.
-func turn(name, arguments string, rows, size, wide int, turnSquare func(s square)) {
-	function(name, "func("+arguments+" int)")
+func turn(name, arguments, doc string, rows, size, wide int, keep func(), turnSquare func(s square)) {
+	function(name, "func("+arguments+" int)", name+" does "+doc)
 	s := square{stride: load64("stride"), from: GP64(), lower: GP64(), seventh: GP64(), lowerSeventh: GP64(), columns: GP64()}
 	s.stride3, s.stride5 = triple(s.stride, 2), triple(s.stride, 4)
 	to, from, left := load64("to"), load64("from"), load64("rows")
 	s.to = GP64()
-	turnSquare(square{}) // what stays in registers
+	keep() // what stays in registers
 	label("rows")
 	MOVQ(from, s.from)
 	MOVQ(to, s.to)
@@ -80,16 +80,13 @@ func turn(name, arguments string, rows, size, wide int, turnSquare func(s square
 // turnWords generates the transposition of words of four bytes.
 func turnWords() {
 	var flip reg.VecVirtual
-	turn("turnWordsAVX2", "to, from *byte, stride, rows, cols, flip", 8, 4, 4, func(s square) {
-		if s.to == nil {
-			Doc("turnWordsAVX2 does turnWordsRef for multiples of eight above 0.")
-			bits, x := GP32(), XMM()
-			Load(Param("flip"), bits.As64())
-			flip = YMM()
-			VMOVD(bits, x)
-			VPBROADCASTD(x, flip)
-			return
-		}
+	turn("turnWordsAVX2", "to, from *byte, stride, rows, cols, flip", "turnWordsRef for multiples of eight above 0.", 8, 4, 4, func() {
+		bits, x := GP32(), XMM()
+		Load(Param("flip"), bits.As64())
+		flip = YMM()
+		VMOVD(bits, x)
+		VPBROADCASTD(x, flip)
+	}, func(s square) {
 		turnEight(s, func(column int, v reg.VecVirtual) {
 			VPXOR(flip, v, v)
 			VMOVDQU(v, Mem{Base: s.to, Disp: column * 4 * panel})
@@ -99,11 +96,8 @@ func turnWords() {
 
 // turnNarrow generates the transposition of float32 to binary16.
 func turnNarrow() {
-	turn("turnNarrowAVX2", "to *uint16, from *float32, stride, rows, cols", 8, 4, 2, func(s square) {
-		if s.to == nil {
-			Doc("turnNarrowAVX2 does turnHalfRef for multiples of eight above 0; stride is in bytes.")
-			return
-		}
+	doc := "turnHalfRef for multiples of eight above 0; stride is in bytes."
+	turn("turnNarrowAVX2", "to *uint16, from *float32, stride, rows, cols", doc, 8, 4, 2, func() {}, func(s square) {
 		turnEight(s, func(column int, v reg.VecVirtual) {
 			VCVTPS2PH(U8(nearestEven), v, Mem{Base: s.to, Disp: column * 2 * panel})
 		})
@@ -141,11 +135,8 @@ func turnFours(v [4]reg.VecVirtual) (columns [4]reg.VecVirtual) {
 
 // turnHalves generates the transposition of elements of two bytes.
 func turnHalves() {
-	turn("turnHalvesAVX2", "to, from *byte, stride, rows, cols", 16, 2, 2, func(s square) {
-		if s.to == nil {
-			Doc("turnHalvesAVX2 does turnHalvesRef for multiples of sixteen rows and eight columns, above 0.")
-			return
-		}
+	doc := "turnHalvesRef for multiples of sixteen rows and eight columns, above 0."
+	turn("turnHalvesAVX2", "to, from *byte, stride, rows, cols", doc, 16, 2, 2, func() {}, func(s square) {
 		turnSixteen(s, func(column int, v reg.VecVirtual) {
 			VMOVDQU(v, Mem{Base: s.to, Disp: column * 2 * panel})
 		})
@@ -155,11 +146,8 @@ func turnHalves() {
 // widenHalves generates the transposition of binary16 to float32: columns are widened on
 // their way to memory, a cache line each.
 func widenHalves() {
-	turn("widenHalvesAVX2", "to, from *byte, stride, rows, cols", 16, 2, 4, func(s square) {
-		if s.to == nil {
-			Doc("widenHalvesAVX2 does widenHalvesRef for multiples of sixteen rows and eight columns, above 0.")
-			return
-		}
+	doc := "widenHalvesRef for multiples of sixteen rows and eight columns, above 0."
+	turn("widenHalvesAVX2", "to, from *byte, stride, rows, cols", doc, 16, 2, 4, func() {}, func(s square) {
 		turnSixteen(s, func(column int, v reg.VecVirtual) {
 			upper, low, high := XMM(), YMM(), YMM()
 			VEXTRACTI128(U8(1), v, upper)

@@ -120,19 +120,12 @@ func (g *gen) loadConst(c float32) vec {
 }
 
 // broadcast returns a float32 argument in all lanes.
-func (g *gen) broadcast(param string) vec {
-	v := g.vec()
-	VBROADCASTSS(address(param), v[0])
-	for _, w := range v[1:] {
-		VMOVAPS(v[0], w)
-	}
-	return v
-}
+func (g *gen) broadcast(param string) vec { return g.spread(address(param)) }
 
 // spread returns the lowest lane of x in all lanes.
-func (g *gen) spread(x reg.VecVirtual) vec {
+func (g *gen) spread(x Op) vec {
 	v := g.vec()
-	VBROADCASTSS(x.AsX(), v[0])
+	VBROADCASTSS(x, v[0])
 	for _, w := range v[1:] {
 		VMOVAPS(v[0], w)
 	}
@@ -209,36 +202,35 @@ func (g *gen) store(v vec, p Mem, m mask) {
 	})
 }
 
+// into sets part i of a vec, to, to what op makes of a and b, in the lanes of m only. copied
+// says that op adds to its result.
+func (g *gen) into(op func(...Op), a, b, to reg.VecVirtual, m mask, i int, copied bool) {
+	switch {
+	case !m.some:
+		op(a, b, to)
+	case g.isWide():
+		op(a, b, m.k, to)
+	default:
+		t := YMM()
+		if copied {
+			VMOVAPS(to, t)
+		}
+		op(a, b, t)
+		VBLENDVPS(m.m[i], t, to, to)
+	}
+}
+
 // add adds x to the partial sums in acc, in the lanes of m only.
 func (g *gen) add(x, acc vec, m mask) {
 	for i := range acc {
-		switch {
-		case !m.some:
-			VADDPS(x[i], acc[i], acc[i])
-		case g.isWide():
-			VADDPS(x[i], acc[i], m.k, acc[i])
-		default:
-			sum := YMM()
-			VADDPS(x[i], acc[i], sum)
-			VBLENDVPS(m.m[i], sum, acc[i], acc[i])
-		}
+		g.into(VADDPS, x[i], acc[i], acc[i], m, i, false)
 	}
 }
 
 // addSquare adds d² to the partial sums in acc by fma, in the lanes of m only.
 func (g *gen) addSquare(d, acc vec, m mask) {
 	for i := range acc {
-		switch {
-		case !m.some:
-			VFMADD231PS(d[i], d[i], acc[i])
-		case g.isWide():
-			VFMADD231PS(d[i], d[i], m.k, acc[i])
-		default:
-			sum := YMM()
-			VMOVAPS(acc[i], sum)
-			VFMADD231PS(d[i], d[i], sum)
-			VBLENDVPS(m.m[i], sum, acc[i], acc[i])
-		}
+		g.into(VFMADD231PS, d[i], d[i], acc[i], m, i, true)
 	}
 }
 

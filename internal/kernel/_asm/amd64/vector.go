@@ -11,7 +11,7 @@ import (
 // vectors writes the functions of vectorOps and of attention.
 func vectors(s isa) {
 	g := &gen{isa: s, offsets: map[uint32]int{}}
-	add(g)
+	g.pairs("Add", func(a, b reg.VecVirtual) { VADDPS(b, a, a) })
 	div(g)
 	scale(g)
 	gelu(g)
@@ -24,7 +24,7 @@ func vectors(s isa) {
 	chain(g)
 	fold(g)
 	squares(g)
-	raise(g)
+	g.pairs("Raise", func(a, b reg.VecVirtual) { VMAXPS(a, b, a) }) // which leaves NaN in dst as it is
 	cells(g)
 	attendTiles(g)
 	scores(g)
@@ -36,10 +36,6 @@ func vectors(s isa) {
 		quads(g)
 	}
 	g.tables()
-}
-
-func add(g *gen) {
-	g.pairs("Add", func(a, b reg.VecVirtual) { VADDPS(b, a, a) })
 }
 
 // pairs generates a function of two slices, which op combines into the first.
@@ -158,16 +154,7 @@ func expSum(g *gen, store bool) {
 		pointers = append(pointers, dst)
 	}
 	g.many("loop", n, pointers, 8, func(v []vec, m mask) {
-		var all vec
-		for i := range v {
-			v[i] = g.load(at(x).Offset(64*i), m)
-			all = append(all, v[i]...)
-		}
-		for i, r := range all {
-			VSUBPS(max[i%len(max)], r, r)
-			VMAXPS(r, low[i%len(low)], r) // low > r ? low : r, so NaN stays
-		}
-		g.exp(all, nil)
+		g.expBelow(v, x, max, low, m)
 		for i := range v {
 			if store {
 				g.store(v[i], at(dst).Offset(64*i), m)
@@ -176,6 +163,25 @@ func expSum(g *gen, store bool) {
 		}
 	})
 	g.retFloat(g.fold(sum, VADDPS))
+}
+
+// expBelow sets each of v to e^(x-max), from x on.
+func (g *gen) expBelow(v []vec, x reg.GPVirtual, max, low vec, m mask) {
+	all := g.loadAll(v, x, m)
+	for i, r := range all {
+		VSUBPS(max[i%len(max)], r, r)
+		VMAXPS(r, low[i%len(low)], r) // low > r ? low : r, so NaN stays
+	}
+	g.exp(all, nil)
+}
+
+// loadAll loads all of v, from p on, and returns their registers.
+func (g *gen) loadAll(v []vec, p reg.GPVirtual, m mask) (all vec) {
+	for i := range v {
+		v[i] = g.load(at(p).Offset(64*i), m)
+		all = append(all, v[i]...)
+	}
+	return all
 }
 
 // atLeast returns masks of the lanes of v that are at least limit (NaN is not): with
@@ -212,11 +218,7 @@ func gelu(g *gen) {
 	limit := g.loadConst(geluMax)[0]
 	g.keep(3, -0.5, log2e, roundShift, 1)
 	g.many("loop", n, []reg.GPVirtual{p}, 4, func(v []vec, m mask) {
-		var all vec
-		for i := range v {
-			v[i] = g.load(at(p).Offset(64*i), m)
-			all = append(all, v[i]...)
-		}
+		all := g.loadAll(v, p, m)
 		y := g.tail(all, limit)
 		for i, x := range all {
 			one := g.like(x)
@@ -297,7 +299,7 @@ func norm(g *gen) {
 	acc := g.zero()
 	g.loop("sum", left, []reg.GPVirtual{p}, func(m mask) { g.add(g.load(at(p), m), acc, m) })
 	VDIVSS(size, g.fold(acc, VADDPS), value)
-	mean := g.spread(value)
+	mean := g.spread(value.AsX())
 
 	restart()
 	g.clear(acc)
@@ -315,7 +317,7 @@ func norm(g *gen) {
 	one := XMM()
 	VMOVSS(g.constant(1), one)
 	VDIVSS(value, one, value)
-	scale := g.spread(value)
+	scale := g.spread(value.AsX())
 
 	restart()
 	g.loop("scale", left, []reg.GPVirtual{p, dst, gamma, beta}, func(m mask) {
@@ -337,16 +339,7 @@ func maximum(g *gen) {
 		v := g.load(at(x), m)
 		for i := range v {
 			g.unordered(v[i], odd[i])
-			switch {
-			case !m.some:
-				VMAXPS(best[i], v[i], best[i])
-			case g.isWide():
-				VMAXPS(best[i], v[i], m.k, best[i])
-			default:
-				t := YMM()
-				VMAXPS(best[i], v[i], t)
-				VBLENDVPS(m.m[i], t, best[i], best[i])
-			}
+			g.into(VMAXPS, best[i], v[i], best[i], m, i, false)
 		}
 	})
 	// A NaN anywhere has set bits of odd; or-ing them to the result keeps NaN.
