@@ -1,8 +1,8 @@
 package synth
 
 import (
-	"cmp"
 	"bytes"
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"os"

@@ -4,11 +4,15 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"verity/audio"
@@ -16,6 +20,8 @@ import (
 	"verity/internal/options"
 	"verity/internal/show"
 	"verity/model"
+	"verity/model/hub"
+	"verity/models/whisper"
 	"verity/parallel"
 	"verity/precision"
 	"verity/transcribe"
@@ -166,4 +172,49 @@ func (m *missingModel) what() string {
 		return strconv.Quote(m.name) + ": the name is empty"
 	}
 	return m.name + ": there is no such directory or file"
+}
+
+// An Inner is a model that lies in this program.
+type Inner struct {
+	Target    func() fs.FS // nil if the program was built without
+	Assistant func() fs.FS // nil if it has none
+}
+
+// Inside are the models that lie in this program, by name. A directory of such a
+// name is ./NAME. Tests have another.
+var Inside = map[string]Inner{"base": {Target: whisper.Base}}
+
+// DefaultModel is what is used if no model is named.
+var DefaultModel = "base"
+
+// InsideOf returns the model of a name, if it is one that lies in this program.
+func InsideOf(name string) (Inner, bool) {
+	i, ok := Inside[name]
+	return i, ok && i.Target() != nil
+}
+
+// inside returns the names of the models that lie in this program.
+func inside() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(Inside)), func(name string) bool {
+		_, ok := InsideOf(name)
+		return !ok
+	})
+}
+
+// CompleteModel offers names of models as the argument, and files and directories.
+func CompleteModel(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return ModelNames(), cobra.ShellCompDirectiveDefault
+}
+
+// ModelNames are the names that --model takes beside paths.
+func ModelNames() []string {
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(inside(), hub.Names()))))
+}
+
+// AssistantNames are what --assistant takes beside models.
+func AssistantNames() []string {
+	return []string{"auto", string(transcribe.None), string(transcribe.NGram), string(transcribe.Bigram), string(transcribe.Self)}
 }

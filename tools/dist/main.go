@@ -131,12 +131,9 @@ func (d *dist) gather(work string) error {
 			return errors.Join(err, fmt.Errorf("%s: there are no such files", pattern))
 		}
 		for _, name := range names {
-			raw, err := os.ReadFile(name)
-			if err != nil {
+			if err := d.extra(strings.TrimPrefix(filepath.ToSlash(name), "tools/dist/"), name); err != nil {
 				return err
 			}
-			name = strings.TrimPrefix(filepath.ToSlash(name), "tools/dist/")
-			d.extras = append(d.extras, file{name: name, data: raw})
 		}
 	}
 	texts, err := command(nil, "go", "run", "./tools/licences", "-texts")
@@ -156,13 +153,18 @@ func (d *dist) gather(work string) error {
 	}
 	slices.Sort(pages)
 	for _, page := range pages {
-		raw, err := os.ReadFile(page)
-		if err != nil {
+		if err := d.extra("man/"+filepath.Base(page), page); err != nil {
 			return err
 		}
-		d.extras = append(d.extras, file{name: "man/" + filepath.Base(page), data: raw})
 	}
 	return d.completions(work)
+}
+
+// extra adds a file to all archives.
+func (d *dist) extra(name, from string) error {
+	raw, err := os.ReadFile(from)
+	d.extras = append(d.extras, file{name: name, data: raw})
+	return err
 }
 
 // completions generates the shell completions with the program, built for this machine.

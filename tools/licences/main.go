@@ -45,11 +45,11 @@ func main() {
 	}
 	modules, err := list(what)
 	if err == nil {
-		out := bufio.NewWriter(os.Stdout)
+		out := bufio.NewWriter(os.Stdout) // keeps its first error
 		if *texts {
 			err = writeTexts(out, modules)
 		} else {
-			err = writeTable(out, what, modules)
+			writeTable(out, what, modules)
 		}
 		err = cmp.Or(err, out.Flush())
 	}
@@ -203,21 +203,15 @@ Written by ` + "`go run ./tools/licences -cluster`" + `; ` + "`make cluster-test
 are in [LICENCES.md](LICENCES.md).
 `
 
-func writeTable(w io.Writer, p product, modules []module) error {
-	if _, err := fmt.Fprintf(w, "%s\n| module | version | licence | part of |\n|---|---|---|---|\n", p.head); err != nil {
-		return err
-	}
+func writeTable(w io.Writer, p product, modules []module) {
+	fmt.Fprintf(w, "%s\n| module | version | licence | part of |\n|---|---|---|---|\n", p.head)
 	for _, m := range modules {
 		part := "tests"
 		if m.program {
 			part = "the program"
 		}
-		if _, err := fmt.Fprintf(w, "| %s | %s | %s | %s |\n",
-			m.path, m.version, strings.Join(m.kinds, ", "), part); err != nil {
-			return err
-		}
+		fmt.Fprintf(w, "| %s | %s | %s | %s |\n", m.path, m.version, strings.Join(m.kinds, ", "), part)
 	}
-	return nil
 }
 
 func writeTexts(w io.Writer, modules []module) error {
@@ -225,28 +219,19 @@ func writeTexts(w io.Writer, modules []module) error {
 	if err != nil {
 		return fmt.Errorf("go env GOROOT: %w", err)
 	}
-	if err := writeText(w, "Go, the language's own library",
-		filepath.Join(strings.TrimSpace(string(root)), "LICENSE")); err != nil {
-		return err
-	}
-	for _, m := range modules {
+	language := module{path: "Go,", version: "the language's own library", program: true,
+		files: []string{filepath.Join(strings.TrimSpace(string(root)), "LICENSE")}}
+	for _, m := range append([]module{language}, modules...) {
 		if !m.program {
 			continue
 		}
 		for _, name := range m.files {
-			if err := writeText(w, m.path+" "+m.version, name); err != nil {
+			raw, err := os.ReadFile(name)
+			if err != nil {
 				return err
 			}
+			fmt.Fprintf(w, "==== %s %s: %s\n\n%s\n\n", m.path, m.version, filepath.Base(name), bytes.TrimSpace(raw))
 		}
 	}
 	return nil
-}
-
-func writeText(w io.Writer, title, name string) error {
-	raw, err := os.ReadFile(name)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(w, "==== %s: %s\n\n%s\n\n", title, filepath.Base(name), bytes.TrimSpace(raw))
-	return err
 }

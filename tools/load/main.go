@@ -2,7 +2,6 @@
 //
 //	go run ./tools/load -program bin/verity -for 5m          clients that send, hang up and cut off, and a shutdown amid it
 //	go run ./tools/load -program bin/verity -turns 5         eight requests at once beside one after the other
-//	go run ./tools/load -program bin/verity -equal 16        equal requests at once: when each is answered
 //
 // Every answer must be, to the bit, what verity transcribe writes for the file alone. The
 // exit status is 1 if one is not, or if the server loses a request.
@@ -40,7 +39,6 @@ var (
 	during  = flag.Duration("for", 0, "time of the load")
 	clients = flag.Int("clients", 64, "clients at the same time")
 	turns   = flag.Int("turns", 0, "times that eight requests go one after the other, and at once")
-	equal   = flag.Int("equal", 0, "equal requests at once")
 	batch   = flag.String("batch", "8", "--batch of the server")
 )
 
@@ -98,15 +96,10 @@ func run(ctx context.Context, names []string) error {
 	if _, _, err := s.ask(ctx, works[0]); err != nil { // warms up
 		return err
 	}
-	switch {
-	case *turns > 0:
-		err = s.throughput(ctx, works[0])
-	case *equal > 0:
-		err = s.together(ctx, works[0], *equal)
-	default:
-		return s.load(ctx, works)
+	if *turns > 0 {
+		return errors.Join(s.throughput(ctx, works[0]), s.stop())
 	}
-	return errors.Join(err, s.stop())
+	return s.load(ctx, works)
 }
 
 // workOf has the command line transcribe a recording.
@@ -323,11 +316,17 @@ func (s *server) throughput(ctx context.Context, w work) error {
 			}
 		}
 		alone := time.Since(began)
-		took, err := s.all(ctx, w, requests)
-		if err != nil {
+		began = time.Now()
+		var all sync.WaitGroup
+		var errs [requests]error
+		for i := range errs {
+			all.Go(func() { _, _, errs[i] = s.ask(ctx, w) })
+		}
+		all.Wait()
+		if err := errors.Join(errs[:]...); err != nil {
 			return err
 		}
-		together := took[requests-1]
+		together := time.Since(began)
 		ratios = append(ratios, alone.Seconds()/together.Seconds())
 		fmt.Printf("%d requests one after the other %.2f s, at once %.2f s: throughput %.2f times that of one\n",
 			requests, alone.Seconds(), together.Seconds(), ratios[len(ratios)-1])
@@ -335,35 +334,4 @@ func (s *server) throughput(ctx context.Context, w work) error {
 	slices.Sort(ratios)
 	fmt.Printf("median of %d turns: %.2f\n", *turns, ratios[len(ratios)/2])
 	return nil
-}
-
-// together says when each of n equal requests is answered that are sent at once.
-func (s *server) together(ctx context.Context, w work, n int) error {
-	took, err := s.all(ctx, w, n)
-	if err != nil {
-		return err
-	}
-	sum := 0.0
-	for _, d := range took {
-		sum += d.Seconds()
-		fmt.Printf("%.2f ", d.Seconds())
-	}
-	fmt.Printf("\n%d equal requests: answered after %.2f s in the mean\n", n, sum/float64(n))
-	return nil
-}
-
-// all sends n requests at once and returns how long each took, in order.
-func (s *server) all(ctx context.Context, w work, n int) ([]time.Duration, error) {
-	took, errs := make([]time.Duration, n), make([]error, n)
-	began := time.Now()
-	var all sync.WaitGroup
-	for i := range n {
-		all.Go(func() {
-			_, _, errs[i] = s.ask(ctx, w)
-			took[i] = time.Since(began)
-		})
-	}
-	all.Wait()
-	slices.Sort(took)
-	return took, errors.Join(errs...)
 }

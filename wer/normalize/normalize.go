@@ -14,33 +14,40 @@ const Version = "openai-whisper 20250625"
 // A Func normalises a text, which may be long: the error is the cause that ended ctx.
 type Func func(ctx context.Context, s string) (string, error)
 
-// A normalizer is a function with its name on the command line.
-type normalizer struct {
-	name string
-	fn   Func
-}
-
-var named = []normalizer{
-	{"english", english},
-	{"basic", basic},
-	{"none", func(_ context.Context, s string) (string, error) { return s, nil }},
-}
-
 // Names returns what [ByName] knows.
-func Names() []string {
-	names := make([]string, len(named))
-	for i, n := range named {
-		names[i] = n.name
-	}
-	return names
-}
+func Names() []string { return []string{"english", "basic", "none"} }
 
 // ByName returns the normaliser called "english", "basic" or "none". The error
 // for any other name lists these.
 func ByName(name string) (Func, error) {
-	i := slices.IndexFunc(named, func(n normalizer) bool { return n.name == name })
-	if i < 0 {
-		return nil, fmt.Errorf("normalizer %q: unknown: want %s", name, strings.Join(Names(), ", "))
+	switch name {
+	case "english":
+		return english, nil
+	case "basic":
+		return basic, nil
+	case "none":
+		return func(_ context.Context, s string) (string, error) { return s, nil }, nil
 	}
-	return named[i].fn, nil
+	return nil, fmt.Errorf("normalizer %q: unknown: want %s", name, strings.Join(Names(), ", "))
 }
+
+// Basic is the normaliser for languages other than English: lower case, no text in
+// brackets, spaces for marks, symbols and punctuation, single spaces. Since Indic vowel
+// signs are marks, it splits such words, as upstream does.
+//
+// Source: openai/whisper@c0d2f62 whisper/normalizers/basic.py,
+// BasicTextNormalizer.
+func Basic(s string) string {
+	s, _ = basic(context.Background(), s)
+	return s
+}
+
+// basic is Basic; the error is the cause that ended ctx.
+func basic(ctx context.Context, s string) (string, error) { return apply(ctx, s, basicSteps) }
+
+var (
+	basicSteps = slices.Concat([]step{lowerValid}, withoutBrackets, []step{dropSymbols, lower}, singleSpaces)
+
+	withoutBrackets = subs(`[<\[][^>\]]*[>\]]`, ``, `\(([^)]+?)\)`, ``)
+	singleSpaces    = subs(`\s+`, ` `)
+)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -178,3 +180,124 @@ func turnSixteen(s square, store func(column int, v reg.VecVirtual)) {
 		}
 	}
 }
+
+// packs generates what moves bytes and computes nothing: the widening of half precision,
+// and transpositions.
+func packs() {
+	widenHalf()
+	turnWords()
+	turnNarrow()
+	turnHalves()
+	widenHalves()
+}
+
+// cpuid generates the instruction of that name.
+func cpuid() {
+	function("cpuid", "func(leaf, part uint32) (eax, ebx, ecx, edx uint32)", "cpuid returns what the processor says of part of a leaf.")
+	Load(Param("leaf"), reg.EAX)
+	Load(Param("part"), reg.ECX)
+	CPUID()
+	for i, r := range []reg.Register{reg.EAX, reg.EBX, reg.ECX, reg.EDX} {
+		Store(r, ReturnIndex(i))
+	}
+	RET()
+}
+
+// fetchRows generates a loop over rows that asks for 256 bytes of each.
+func fetchRows() {
+	function("fetchRows", "func(dst *byte, stride, rows int)",
+		"fetchRows prefetches 256 bytes from each of dst, dst+stride, … on, for writing.",
+		"It never faults. Processors without PREFETCHW take it for a NOP.")
+	Pragma("noescape")
+	Load(Param("dst"), reg.RAX)
+	stride, rows := load64("stride"), load64("rows")
+	SUBQ(I8(-128), reg.RAX) // so that all four displacements fit in eight bits
+	label("loop")
+	for at := -128; at < 128; at += 64 {
+		emit(fmt.Sprintf("PREFETCHW %d(AX)", at), 0x0f, 0x0d, 0x48, byte(at)) // 0F 0D /1, and eight bits of displacement
+	}
+	ADDQ(stride, reg.RAX)
+	DECQ(rows)
+	JNZ(ref("loop"))
+	RET()
+}
+
+// widenHalf generates widenHalfRef, sixteen elements a turn.
+func widenHalf() {
+	p := narrow.begin("widenHalf", "func(dst *float32, src *byte, n int)", "n elements, a multiple of sixteen and not 0.", "dst", "src", "n")
+	dst, src, n := p[0], p[1], p[2]
+	label("loop")
+	low, high := YMM(), YMM()
+	VCVTPH2PS(Mem{Base: src}, low) // exact
+	VCVTPH2PS(Mem{Base: src, Disp: 16}, high)
+	VMOVUPS(low, Mem{Base: dst})
+	VMOVUPS(high, Mem{Base: dst, Disp: 32})
+	ADDQ(U8(32), src)
+	ADDQ(U8(64), dst)
+	repeat(16, n)
+}
+
+// scatterHalf writes eight elements at a time, and then one by one.
+func scatterHalf(g *gen) {
+	g.function("ScatterHalf", "func(dst []uint16, step int, x []float32)")
+	dst, x, n := g.slice("dst"), g.slice("x"), g.length("x")
+	step, step3 := Load(Param("step"), GP64()).(reg.GPVirtual), GP64()
+	ADDQ(step, step) // in bytes
+	LEAQ(Mem{Base: step, Index: step, Scale: 2}, step3)
+	half := XMM()
+	put := func(lane int, index reg.GPVirtual, scale uint8) {
+		m := Mem{Base: dst}
+		if scale > 0 {
+			m.Index, m.Scale = index, scale
+		}
+		VPEXTRW(U8(lane), half, m)
+	}
+	SUBQ(U8(8), n)
+	JLT(ref("few"))
+	label("eight")
+	eight := YMM()
+	VMOVUPS(at(x), eight)
+	VCVTPS2PH(U8(nearestEven), eight, half)
+	for i := 0; i < 8; i += 4 {
+		put(i, step, 0)
+		put(i+1, step, 1)
+		put(i+2, step, 2)
+		put(i+3, step3, 1)
+		LEAQ(Mem{Base: dst, Index: step, Scale: 4}, dst)
+	}
+	ADDQ(U8(32), x)
+	SUBQ(U8(8), n)
+	JGE(ref("eight"))
+	label("few")
+	ADDQ(U8(8), n)
+	JE(ref("done"))
+	label("one")
+	one := XMM()
+	VMOVSS(at(x), one)
+	VCVTPS2PH(U8(nearestEven), one, half)
+	put(0, step, 0)
+	ADDQ(step, dst)
+	ADDQ(U8(4), x)
+	DECQ(n)
+	JNE(ref("one"))
+	label("done")
+	ret()
+}
+
+// narrowHalf rounds a multiple of eight elements to binary16.
+func narrowHalf(g *gen) {
+	g.function("Narrow", "func(dst *uint16, x *float32, n int)",
+		"vecNarrow"+g.name+" is for n elements, a multiple of eight above 0.")
+	dst, x, n := load64("dst"), load64("x"), load64("n")
+	label("eight")
+	eight := YMM()
+	VMOVUPS(at(x), eight)
+	VCVTPS2PH(U8(nearestEven), eight, at(dst))
+	ADDQ(U8(32), x)
+	ADDQ(U8(16), dst)
+	SUBQ(U8(8), n)
+	JNE(ref("eight"))
+	ret()
+}
+
+const nearestEven = 0 // of VCVTPS2PH
