@@ -108,7 +108,6 @@ type bench struct {
 	passRuns                       [mostRows]runs
 }
 
-// begin loads the model.
 func begin(c *model.Checkpoint, o Options) (*bench, error) {
 	b := &bench{Options: o, dims: c.Dims}
 	o.Watch("loading")
@@ -158,7 +157,6 @@ type run struct {
 
 type runs []run
 
-// time runs f once and adds its time.
 func (b *bench) time(to *runs, f func() error) error {
 	before := b.ceiling()
 	began := time.Now()
@@ -168,7 +166,6 @@ func (b *bench) time(to *runs, f func() error) error {
 	return err
 }
 
-// seconds returns the median time.
 func (r runs) seconds() float64 { return median(r, func(x run) float64 { return x.seconds }) }
 
 // share returns the median of ideal time over measured time; the ideal is a machine at

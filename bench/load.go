@@ -46,7 +46,6 @@ type Memory struct {
 	Ratio   float64 `json:"ratio"` // peak over weights
 }
 
-// measureLoad loads the model.
 func (b *bench) measureLoad(c *model.Checkpoint) error {
 	l := &b.head.Load
 	runtime.GC()

@@ -69,7 +69,6 @@ func (r *Result) cached() bool {
 	return r.Step.MBU > clearly
 }
 
-// loading writes the load times.
 func (r *Result) loading(p *printer) {
 	l := r.Load
 	if l.Read == 0 {

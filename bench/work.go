@@ -137,7 +137,6 @@ func (k kind) attention(rows, keys, width, heads float64) work {
 	return w
 }
 
-// add adds a work a number of times.
 func (w *work) add(x work, times float64) {
 	w.products += times * x.products
 	w.attend += times * x.attend
@@ -164,5 +163,4 @@ func (w work) ideal(c Ceiling, p precision.Precision) ideal {
 // all returns the sum of the parts.
 func (i ideal) all() float64 { return i.products + i.attend + i.vector }
 
-// multiplied returns the operations in products.
 func (w work) multiplied() float64 { return w.products + w.attend }

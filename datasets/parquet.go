@@ -69,7 +69,6 @@ type parquetTable struct {
 	others      map[int]string // names of text and all other columns of strings and numbers
 }
 
-// openTable opens a file and the table in it.
 func openTable(ctx context.Context, d *Dataset, file string) (in *input.File, t *parquetTable, err error) {
 	if in, err = input.Open(ctx, file); err != nil {
 		return nil, nil, err

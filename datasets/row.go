@@ -58,7 +58,6 @@ func (f fields) takeString(names []string) (s string, ok bool, err error) {
 	return "", false, fmt.Errorf("field %s: want a string", name)
 }
 
-// takeSeconds is take for a time in seconds.
 func (f fields) takeSeconds(name string) (float64, error) {
 	s, ok, err := f.takeString([]string{name})
 	if err != nil || !ok || s == "" {

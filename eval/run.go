@@ -55,7 +55,6 @@ func (s Shard) String() string {
 	return fmt.Sprintf("%d/%d", s.I, s.Of)
 }
 
-// has reports whether the shard has the row at an index.
 func (s Shard) has(row int) bool { return s.Of == 0 || row%s.Of == s.I-1 }
 
 // File is the name of the shard's record file.

@@ -135,7 +135,6 @@ func readMeasured(ctx context.Context, name string) (*measured, error) {
 	return m, nil
 }
 
-// accept sets α from a file.
 func (a *Assumptions) accept(agreement float64, overlap *float64) {
 	a.Agreement, a.Overlap, a.Alpha = &agreement, overlap, agreement
 }

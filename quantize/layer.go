@@ -32,7 +32,6 @@ type weight struct {
 	ref        float64 // energy of the outputs, or of the weights
 }
 
-// errorOf returns the relative error of a matrix.
 func (w *weight) errorOf(p *parallel.Pool, m *quant.Matrix) float64 {
 	d := make([]float32, len(w.w))
 	p.For(w.rows, 16, func(lo, hi int) {

@@ -97,7 +97,6 @@ func Write(ctx context.Context, c *model.Checkpoint, dir string, o Options) ([]L
 	return r.layers(), c.Reading(func() error { return r.assemble(ctx) })
 }
 
-// outline distinguishes models.
 func outline(c *model.Checkpoint) string {
 	return fmt.Sprintf("%s %+v %d", c.Name, c.Dims, c.Bytes())
 }

@@ -109,7 +109,6 @@ func (d *Document) title() string {
 	return "Verity report"
 }
 
-// names returns the names of the arms.
 func (d *Document) names() []string {
 	names := make([]string, len(d.Scores))
 	for i, s := range d.Scores {
@@ -141,7 +140,6 @@ func (d *Document) labels(c *Comparison) Pair[string] {
 	return Pair[string]{"baseline", "assisted"}
 }
 
-// heading names the arms of a comparison.
 func (c *Comparison) heading() string { return c.Names.Assisted + " against " + c.Names.Baseline }
 
 // same reports whether the arm at an index has the same texts as an earlier one.

@@ -97,7 +97,6 @@ type Files struct {
 // maxLine is the length limit of a record: several hours of speech.
 const maxLine = 32 << 20
 
-// open opens a file of records.
 func open(ctx context.Context, path string) (*input.File, error) {
 	f, err := input.Open(ctx, path)
 	if err != nil {

@@ -179,7 +179,6 @@ func NewSet(name string, o Options) (*Set, error) {
 	return &Set{name: name, sums: t, ids: map[key]int32{}}, nil
 }
 
-// normalizer returns the normaliser for a language.
 func (o Options) normalizer(language string) normalize.Func {
 	name := o.Normalizer
 	if name == "auto" {
@@ -284,7 +283,6 @@ func (e *MixedError) Error() string {
 		name(0), name(1), e.Thing, e.Values[0], e.Values[1])
 }
 
-// take adds a marked record.
 func (s *Set) take(m marked) error {
 	r := m.Record
 	if len(s.ids) == 0 {

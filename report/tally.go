@@ -35,7 +35,6 @@ func newSums(o Options) (s sums, err error) {
 	return sums{opt: o, made: map[[2]string]int{}}, nil
 }
 
-// sum adds a marked record.
 func (s *sums) sum(m marked) {
 	r := m.Record
 	if r.Error != "" {

@@ -73,7 +73,6 @@ const (
 	Tiny   Shape = "tiny"   // a whole Whisper of size tiny with the target's tokens and mel
 )
 
-// assistant returns the sizes of an assistant of target.
 func (s Shape) assistant(target model.Dims) (model.Dims, error) {
 	switch s {
 	case Distil:

@@ -53,7 +53,6 @@ func byRank(text []string, known []bool) *bpe {
 	return b
 }
 
-// has reports whether tok is one of the text tokens.
 func (b *bpe) has(tok Token) bool {
 	return tok >= 0 && int(tok) < len(b.text) && (b.known == nil || b.known[tok])
 }

@@ -29,7 +29,6 @@ type mask struct {
 	bits  uint64
 }
 
-// build indexes ref.
 func (c *columns) build(ref []int32) {
 	c.n, c.blocks = len(ref), (len(ref)+63)/64
 	if c.masks == nil {

@@ -236,7 +236,6 @@ func (w *worker) found(ctx context.Context, a eval.Arm, c chunk) ([]*report.Reco
 	return all, nil
 }
 
-// keep writes the records of a chunk.
 func (w *worker) keep(ctx context.Context, a eval.Arm, c chunk, records []*report.Record) error {
 	var b bytes.Buffer
 	for _, r := range records {

@@ -49,7 +49,6 @@ func Join(dir string, elements ...string) string {
 	return filepath.Join(append([]string{dir}, elements...)...)
 }
 
-// open returns the filesystem of a name.
 func open(ctx context.Context, name string) (f filesystem.Interface, err error) {
 	defer func() {
 		if p := recover(); p != nil { // over a profile or credentials that it cannot read

@@ -343,7 +343,6 @@ func (i *info) drafting() string {
 	return "none: plain decoding"
 }
 
-// printNetwork writes the shape of the network.
 func (i *info) printNetwork(s *sheet) {
 	d := i.Dims
 	s.row("window", "%g s: %s frames of %d mel bins", i.Window, show.Count(d.WindowFrames()), d.MelBins)

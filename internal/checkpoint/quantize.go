@@ -199,7 +199,6 @@ func (q *quantizeCommand) show(what string, done, total float64) {
 	}
 }
 
-// print writes the table.
 func (q *quantizeCommand) print(ctx context.Context, layers []quantize.Layer, from *model.Checkpoint, took time.Duration) error {
 	t := tabwriter.NewWriter(q.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "weights\tformat\tbits\trtn, dB\tkept, dB\tmethod\t  ")

@@ -29,7 +29,6 @@ func attendByRows[E float32 | uint16](f asmAttend[E], chunk int) func(s tileShap
 // An asmScores is a scoreInt8Func for up to six rows. Strides are in bytes.
 type asmScores[Q uint8 | uint16] = func(dst *float32, dstStride int, q *Q, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels, rows int)
 
-// scoreInt8ByRows returns a scoreInt8Func that uses f.
 func scoreInt8ByRows(f asmScores[uint8]) scoreInt8Func {
 	return func(dst []float32, stride int, q []byte, start []int32, qScale []float32, k []byte, kScale []float32, depth, rows, panels int) {
 		if rows == 0 || panels == 0 {

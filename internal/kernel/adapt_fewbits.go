@@ -18,7 +18,6 @@ func sumsByRows(f asmSums, most int, acc []float32, x groupedRows, rows int, cod
 	}
 }
 
-// groupsByRows returns a tileGroupsFunc that uses f.
 func groupsByRows(f asmSums, most int) tileGroupsFunc {
 	return func(acc []float32, x groupedRows, rows int, u []byte, wScale []float32, zero int32, ahead int) {
 		if n := len(u) / groupBytes; n > 0 && rows > 0 {
@@ -28,7 +27,6 @@ func groupsByRows(f asmSums, most int) tileGroupsFunc {
 	}
 }
 
-// directByRows returns a directGroupsFunc that uses f.
 func directByRows(f asmSums, most int) directGroupsFunc {
 	return func(acc []float32, x groupedRows, rows int, codes, scales, more []byte, zero int32) {
 		if x.groups > 0 && rows > 0 {

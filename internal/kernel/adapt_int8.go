@@ -8,7 +8,6 @@ import (
 // int8Step is the most k that a tile gets at a time from int8ByDepth.
 const int8Step = 256
 
-// int8ByDepth is byDepth for int8.
 func int8ByDepth(tile tileInt8Func) tileInt8Func {
 	const step = int8Step
 	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {

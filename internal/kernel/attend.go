@@ -146,7 +146,6 @@ func (s *Scratch) take() *attendBuffer {
 	return b
 }
 
-// give returns a buffer to s.
 func (s *Scratch) give(b *attendBuffer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -56,7 +56,6 @@ func sixForm() *fewBitsForm {
 // powers reports whether scales are powers of two in a byte, and not binary16.
 func (f *fewBitsForm) powers() bool { return f.quant.ScaleBytes() == 1 }
 
-// newFewBits returns a matrix of zeros.
 func newFewBits(m *Matrix, f *fewBitsForm) *Matrix {
 	groups := m.panels() * m.groups()
 	m.few = f
@@ -171,7 +170,6 @@ func (m *Matrix) expand(s *scratch, at, n int) (u []byte, scales []float32) {
 	return u, scales
 }
 
-// fewBitsRow writes output o to dst, as float32.
 func (m *Matrix) fewBitsRow(o int, dst []float32) {
 	f, c := m.few, o%panel
 	for g := range m.groups() {
@@ -201,7 +199,6 @@ func (f *fewBitsForm) weight(codes []byte, i int) byte {
 	return f.table[code]
 }
 
-// scaleOf returns scale i.
 func (m *Matrix) scaleOf(i int) float32 {
 	if m.few.powers() {
 		return math.Float32frombits(uint32(m.scales[i]) << 23)

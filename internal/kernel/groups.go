@@ -38,7 +38,6 @@ func newGroups(rows, limit, width, n int, next hint) groups {
 	return g
 }
 
-// next returns the rows of the next group.
 func (g *groups) next() int {
 	m := (g.rows + g.count - 1) / g.count
 	g.rows -= m

@@ -18,7 +18,6 @@ func aligned(n int) []byte {
 // NewFloats returns n zeros, in large pages if there are many.
 func NewFloats(n int) []float32 { return cacheMemory[float32](n) }
 
-// bytesOf returns the memory of x.
 func bytesOf[E float32 | int32 | uint16](x []E) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(E(0))))
 }

@@ -111,7 +111,6 @@ func (m *Matrix) depth() int {
 	return m.in
 }
 
-// panels returns the number of panels.
 func (m *Matrix) panels() int { return (m.out + panel - 1) / panel }
 
 // place returns the index of weight [o][0] in the data.

@@ -126,7 +126,6 @@ func (r *arms) close() {
 	r.pool.Close()
 }
 
-// openArms opens all arms that v names.
 func openArms(ctx context.Context, v *compareCommand, data *setup.Corpus, scoring report.Options) (_ *arms, err error) {
 	r := &arms{plain: map[precision.Precision]*setup.Model{}, grown: map[precision.Precision]int64{}, pool: parallel.New(v.model.Threads)}
 	defer func() {

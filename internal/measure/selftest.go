@@ -229,7 +229,6 @@ func kindOf(implementation string, weights int64) string {
 	return full
 }
 
-// part makes a digest of a part of the model.
 func part(ctx context.Context, kind string, s selftest.Subject, c *model.Checkpoint, pool *parallel.Pool) (selftest.Digest, error) {
 	store := s.Decoder.Precision()
 	if kind == light {

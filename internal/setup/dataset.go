@@ -113,7 +113,6 @@ func (d *DatasetFlags) Name() string {
 	return s
 }
 
-// files is the corpus of sound files.
 func (d *DatasetFlags) files() *Corpus {
 	name := d.Audio[0]
 	if n := len(d.Audio); n > 1 {
@@ -124,13 +123,8 @@ func (d *DatasetFlags) files() *Corpus {
 		Count: func(context.Context) int { return d.capped(len(d.Audio)) },
 		All: func(ctx context.Context) eval.Dataset {
 			return func(yield func(datasets.Utterance, error) bool) {
-				seen := map[string]int{}
-				for _, name := range d.Audio {
-					id := name
-					if seen[name]++; seen[name] > 1 {
-						id = fmt.Sprintf("%s#%d", name, seen[name])
-					}
-					if !yield(datasets.Utterance{ID: id, Audio: datasets.File(name)}, ctx.Err()) {
+				for _, name := range d.Audio { // eval numbers equal names
+					if !yield(datasets.Utterance{ID: name, Audio: datasets.File(name)}, ctx.Err()) {
 						return
 					}
 				}

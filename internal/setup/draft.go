@@ -65,7 +65,6 @@ func OpenDrafts(ctx context.Context, from string, n int) (*DraftSource, error) {
 	return d, err
 }
 
-// readLines reads a transcript.
 func readLines(ctx context.Context, name string) ([]transcript.Line, error) {
 	raw, err := input.Read(ctx, name, transcript.MaxText)
 	if err != nil {

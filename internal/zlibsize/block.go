@@ -118,16 +118,17 @@ func (b *blocks) flush(end, start int, last bool) {
 	b.reset()
 }
 
-// fixedCode returns the bits of the block's symbols in the fixed code.
-func (b *blocks) fixedCode() int {
-	n := 0
-	for s, f := range b.literals {
-		n += f * (fixedLength(s) + lengthExtra(s))
-	}
-	for s, f := range b.distances {
-		n += f * (5 + distanceExtra(s))
+// cost returns the bits of symbols by how often they occur, their code and what follows it.
+func cost(freq []int, code, extra func(symbol int) int) (n int) {
+	for s, f := range freq {
+		n += f * (code(s) + extra(s))
 	}
 	return n
+}
+
+// fixedCode returns the bits of the block's symbols in the fixed code.
+func (b *blocks) fixedCode() int {
+	return cost(b.literals[:], fixedLength, lengthExtra) + cost(b.distances[:], func(int) int { return 5 }, distanceExtra)
 }
 
 // ownCode returns the bits of the block's symbols in a code built for them, and of that
@@ -137,29 +138,23 @@ func (b *blocks) ownCode() int {
 	literals := huffman(b.literals[:], 15)
 	distances := huffman(b.distances[:], 15)
 	n := 5 + 5 + 4 // sizes of the three alphabets
-	for s, f := range b.literals {
-		n += f * (at(literals, s) + lengthExtra(s))
-	}
-	for s, f := range b.distances {
-		n += f * (at(distances, s) + distanceExtra(s))
-	}
+	n += cost(b.literals[:], at(literals), lengthExtra) + cost(b.distances[:], at(distances), distanceExtra)
 
 	var runs [lengthCodes]int
 	countRuns(&runs, literals)
 	countRuns(&runs, distances)
 	lengths := huffman(runs[:], 7)
-	for s, f := range runs {
-		n += f * (at(lengths, s) + runExtra(s))
-	}
-	return n + 3*listed(lengths)
+	return n + cost(runs[:], at(lengths), runExtra) + 3*listed(lengths)
 }
 
-// at returns x[i], and 0 past its end.
-func at(x []int, i int) int {
-	if i < len(x) {
-		return x[i]
+// at returns a function of the elements of x, 0 past its end.
+func at(x []int) func(i int) int {
+	return func(i int) int {
+		if i < len(x) {
+			return x[i]
+		}
+		return 0
 	}
-	return 0
 }
 
 // listed returns how many lengths of the code length code are written: in this order,
@@ -167,7 +162,7 @@ func at(x []int, i int) int {
 func listed(lengths []int) int {
 	order := [lengthCodes]int{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
 	n := lengthCodes
-	for n > 4 && at(lengths, order[n-1]) == 0 {
+	for n > 4 && at(lengths)(order[n-1]) == 0 {
 		n--
 	}
 	return n

@@ -102,7 +102,6 @@ func (m *matcher) take(held match) {
 	m.flushFull(m.at)
 }
 
-// flushFull ends the block at end if it is full.
 func (m *matcher) flushFull(end int) {
 	if m.blocks.full() {
 		m.blocks.flush(end, m.start, false)

@@ -60,7 +60,6 @@ func (c *Client) file(ctx context.Context, repo, commit, name string) error {
 	return place(blob, link)
 }
 
-// isFile reports whether name is, or links to, a file.
 func isFile(name string) bool {
 	st, err := os.Stat(name)
 	return err == nil && st.Mode().IsRegular()

@@ -19,7 +19,6 @@ type number struct {
 func text(s []byte) number    { return number{s: s, isText: true} }
 func whole(n *big.Int) number { return number{n: n} }
 
-// some reports whether there is a number.
 func (v number) some() bool { return v.isText || v.n != nil }
 
 // String returns the digits.
@@ -38,7 +37,6 @@ func (v number) then(digits string) number {
 	return v.behind(digits)
 }
 
-// behind appends digits to v.
 func (v number) behind(digits string) number {
 	if !v.isText {
 		v = text(v.n.Append(nil, 10))

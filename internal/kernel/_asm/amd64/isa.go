@@ -30,7 +30,6 @@ var (
 
 func (s isa) isWide() bool { return s.size == 64 }
 
-// function begins a function.
 func function(name, signature string, doc ...string) {
 	TEXT(name, attr.NOSPLIT, signature)
 	Doc(doc...)

@@ -17,7 +17,6 @@ type square struct {
 	to, columns              reg.GPVirtual
 }
 
-// row returns the address of row r of the square.
 func (s square) row(r, disp int) Mem {
 	from, seventh := s.from, s.seventh
 	if r >= 8 {
