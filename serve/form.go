@@ -71,7 +71,13 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, task transcribe.Ta
 	}
 	body.control.SetWriteDeadline(end.Add(10 * s.stall))
 	defer s.intake.leave(body)
-	if err := s.readParts(parts, q, body); err != nil {
+	body.mu.Lock()
+	body.due = body.began.Add(s.stall)
+	body.timer = time.AfterFunc(s.stall, s.safely(w.Header().Get(idHeader), func(error) {}, body.expire))
+	body.mu.Unlock()
+	err = s.readParts(parts, q, body)
+	body.read()
+	if err != nil {
 		q.done()
 		if tooSlow(err) {
 			err = body.late()

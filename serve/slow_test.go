@@ -358,3 +358,14 @@ func TestGoroutines(t *testing.T) {
 		})
 	}
 }
+
+// TestStopped: time in which the server itself was stopped is not held against an upload.
+func TestStopped(t *testing.T) {
+	began := time.Now().Add(-time.Minute)
+	u := &upload{began: began, end: time.Now().Add(time.Hour), stall: stall, due: time.Now().Add(-10 * time.Second), timer: time.NewTimer(time.Hour)}
+	u.expire() // there is no connection to end
+	if moved := u.began.Sub(began); moved < 10*time.Second || moved > 20*time.Second || !u.due.After(time.Now()) {
+		t.Errorf("10 s of stop moved the beginning by %v, due in %v", moved, time.Until(u.due))
+	}
+	u.read()
+}

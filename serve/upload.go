@@ -90,6 +90,8 @@ type upload struct {
 	mu    sync.Mutex
 	bytes int64
 	lost  bool // its place was needed
+	due   time.Time
+	timer *time.Timer // nil after the last read
 }
 
 // enter admits an upload. If there are too many, the slowest of those that are too slow
@@ -140,15 +142,46 @@ func (u *upload) rate() float64 {
 }
 
 // wait bounds the next read: a client that sends a byte a minute would hold a place for
-// days.
+// days. A timer does, and not a deadline of the connection, which would also end those
+// whose bytes came while this process was stopped.
 func (u *upload) wait() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if !u.lost {
-		pause := time.Now().Add(u.stall)
-		rate := u.began.Add(u.stall + time.Duration(u.bytes)*time.Second/leastRate)
-		u.control.SetReadDeadline(slices.MinFunc([]time.Time{pause, rate, u.end}, time.Time.Compare))
+	now := time.Now()
+	rate := u.began.Add(u.stall + time.Duration(u.bytes)*time.Second/leastRate)
+	u.arm(slices.MinFunc([]time.Time{now.Add(u.stall), rate, u.end}, time.Time.Compare), now)
+}
+
+// arm has expire called when time is due. u.mu is held.
+func (u *upload) arm(due, now time.Time) {
+	if u.due = due; due.Before(now) {
+		u.due = now
 	}
+	u.timer.Reset(u.due.Sub(now))
+}
+
+// expire ends the read that waits. If it is called late, neither this process nor perhaps
+// the client has run meanwhile: that time does not count.
+func (u *upload) expire() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	now := time.Now()
+	switch late := now.Sub(u.due); {
+	case u.timer == nil || late < 0: // there was a read meanwhile
+	case late > min(time.Second, u.stall/2) && now.Before(u.end):
+		u.began = u.began.Add(late)
+		u.arm(now.Add(u.stall), now)
+	default:
+		u.control.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
+// read records that no more will be read.
+func (u *upload) read() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.timer.Stop()
+	u.timer = nil
 }
 
 // add counts bytes that were read.
