@@ -155,6 +155,8 @@ type Acceptance struct {
 	Empty     int      `json:"empty"`     // rounds without a draft; the histogram counts them as rounds with no accepted token
 	Histogram []int    `json:"histogram"` // rounds by number of accepted tokens
 	MeanKept  float64  `json:"mean_kept"`
+
+	lost, found int // times that the text to draft from was
 }
 
 // A digest is what a comparison keeps of a record.

@@ -269,6 +269,9 @@ func (c *Comparison) lines(name Pair[string]) []row {
 		if a.Runs != c.Utterances {
 			text += ", in " + show.Some(a.Runs, "run")
 		}
+		if a.lost > 0 {
+			text += fmt.Sprintf("; the text was lost %s and found again %s", show.Some(a.lost, "time"), show.Some(a.found, "time"))
+		}
 		l = append(l, row{"acceptance", text})
 	}
 	if c.Predicted != nil {

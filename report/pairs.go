@@ -232,6 +232,7 @@ func (p *Pairs) acceptance(utterances int) Acceptance {
 	a := Acceptance{
 		Runs: runs, Drafted: d.Drafted, Accepted: d.Accepted, Rate: d.Rate(), Agreement: d.Agreement(),
 		Rounds: d.Rounds, Empty: d.Empty, Histogram: append([]int{}, d.Histogram...), MeanKept: d.MeanKept(),
+		lost: d.Lost, found: d.Found,
 	}
 	if d.Weighed > 0 {
 		mean := d.MeanOverlap()
