@@ -90,9 +90,10 @@ type Follower struct {
 	gap    []byte // said since the last letter
 	stamps int    // timestamps said since the last text
 	stamp  Token  // the last one
-	said   int    // tokens
-	failed int    // drafts in a row of which nothing was said
-	breaks share  // of the ends of lines that were drafted, those where a timestamp was said
+	said   []Token
+	again  bool  // the draft is what was said before
+	failed int   // drafts in a row of which nothing was said
+	breaks share // of the ends of lines that were drafted, those where a timestamp was said
 
 	accepted, lost, found int // of this attempt
 }
@@ -113,7 +114,7 @@ func (p *Follower) Counts() (accepted, lost, found int) { return p.accepted, p.l
 
 // Window begins an attempt at a window.
 func (p *Follower) Window(w TextWindow) {
-	p.w, p.said, p.stamps, p.stamp, p.failed = w, 0, 0, 0, 0
+	p.w, p.said, p.stamps, p.stamp, p.failed = w, p.said[:0], 0, 0, 0
 	p.accepted, p.lost, p.found = 0, 0, 0
 	p.rest, p.gap, p.bits, p.ends, p.draft = p.rest[:0], p.gap[:0], p.bits[:0], append(p.ends[:0], 0), p.draft[:0]
 	var at int
@@ -238,14 +239,14 @@ func (p *Follower) Commit(_ context.Context, kept []Token) error {
 func (p *Follower) learn(same int) {
 	for i, t := range p.draft[:min(same+1, len(p.draft))] {
 		switch right := i < same; {
-		case p.t.tok.IsTimestamp(t) && p.said+i > 0:
+		case p.t.tok.IsTimestamp(t) && len(p.said)+i > 0:
 			p.breaks.add(right)
-		case right && p.t.tok.IsText(t):
+		case right && !p.again && p.t.tok.IsText(t):
 			p.accepted++
 		}
 	}
 	switch {
-	case same > 1 || same == 1 && p.said > 0:
+	case same > 1 || same == 1 && len(p.said) > 0:
 		p.failed = 0
 	case same < len(p.draft) && p.t.tok.IsText(p.draft[same]):
 		p.failed++
@@ -254,7 +255,7 @@ func (p *Follower) learn(same int) {
 
 // say follows a token.
 func (p *Follower) say(t Token) {
-	p.said++
+	p.said = append(p.said, t)
 	if p.t.tok.IsTimestamp(t) {
 		p.stamps, p.stamp = p.stamps+1, t
 		return
@@ -276,7 +277,7 @@ func (p *Follower) say(t Token) {
 // ahead is how many tokens come first that are nearly always as drafted, whatever the text
 // says: the timestamp that begins a window, and what follows one that ends a line.
 func (p *Follower) ahead() int {
-	if p.w.Timestamps && (p.said == 0 || p.stamps == 1 && p.said > 1) {
+	if p.w.Timestamps && (len(p.said) == 0 || p.stamps == 1 && len(p.said) > 1) {
 		return 1
 	}
 	return 0
@@ -286,9 +287,12 @@ func (p *Follower) ahead() int {
 // by the beginning of the next at the same time, or near the end of the sound by none.
 func (p *Follower) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {
 	const near = 1 // s
-	p.draft = p.draft[:0]
+	p.draft = p.round(p.draft[:0], limit)
+	if p.again = len(p.draft) > 0; p.again {
+		return append(dst, p.draft...), nil
+	}
 	if p.Lost() || len(p.rest) > 0 {
-		if limit > 0 && p.said > 0 && p.ahead() > 0 {
+		if limit > 0 && len(p.said) > 0 && p.ahead() > 0 {
 			next := p.stamp
 			if p.t.tok.Seconds(next) > min(p.w.End, p.w.Clip)-p.w.Start-near {
 				next = p.t.tok.EOT
@@ -305,7 +309,7 @@ func (p *Follower) Propose(_ context.Context, dst []Token, limit int) ([]Token, 
 			k++
 		}
 		before := len(p.draft)
-		if s := p.step(k, at, p.said+before, stamps); s == words {
+		if s := p.step(k, at, len(p.said)+before, stamps); s == words {
 			at = p.spell(limit, at, p.bits[k].end, change)
 			change, stamps = nil, 0
 		} else if p.mark(s, k, stamp); len(p.draft) > before {
@@ -316,6 +320,24 @@ func (p *Follower) Propose(_ context.Context, dst []Token, limit int) ([]Token, 
 		}
 	}
 	return append(dst, p.draft...), nil
+}
+
+// round drafts what comes next where the last tokens were said before, in a text that goes
+// round and round: up to hundreds of tokens, until the window is full.
+func (p *Follower) round(dst []Token, limit int) []Token {
+	const least, longest = 10, 64 // tokens that are the same, and in a round
+	n := len(p.said)
+	for d := 1; d <= min(longest, n-least); d++ {
+		for i := n - 1; i >= d && p.said[i] == p.said[i-d]; i-- {
+			if n-i >= max(least, d) {
+				for j := range limit {
+					dst = append(dst, p.said[n-d+j%d])
+				}
+				return dst
+			}
+		}
+	}
+	return dst
 }
 
 // A step is what follows in the text.
@@ -406,7 +428,7 @@ func (p *Follower) cursor() (at int, change func(rune) rune) {
 			at = b.end
 		}
 	}
-	if p.t.plain && p.said == min(p.stamps, 1) && (p.w.Before == "" || ended(p.w.Before[len(p.w.Before)-1:])) {
+	if p.t.plain && len(p.said) == min(p.stamps, 1) && (p.w.Before == "" || ended(p.w.Before[len(p.w.Before)-1:])) {
 		change = unicode.ToUpper
 	}
 	return at, change

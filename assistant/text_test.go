@@ -66,6 +66,7 @@ func TestFollow(t *testing.T) {
 		{"another division of a word", strings.Replace(text, "numberless", "number less", 1), text, 6},
 		{"upper case without marks", strings.ToUpper(strings.NewReplacer(".", "", ",", "").Replace(text)), text, 9},
 		{"a beginning that was not said", "Hello and welcome to the show, dear friends of history, today we read on. " + text, text, 9},
+		{"a text that goes round and round", text, text + strings.Repeat(" And the wind blew.", 30), 28},
 		{"Chinese", "今天天气很好,我们去公园散步。", "今天天气很好,我们去公园跑步。", 4},
 	} {
 		p := NewText(tok, []transcript.Line{{Text: test.text}}).Follow()
