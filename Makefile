@@ -98,7 +98,7 @@ purego: ## the same without any assembly
 	go test -vet=off -count=1 -short -timeout 10m -tags purego -run 'TestDemoHash/^f16$$' ./selftest
 
 # For processors of the three tiers: i8mm, dotprod, and NEON alone, some seven minutes each on two
-# cores (and three more with ARM64_MODEL); arm64-short, in CI, is one of them and a few tests of kernels. Each runs
+# cores (and five more with ARM64_MODEL); arm64-short, in CI, is one of them and a few tests of kernels. Each runs
 #   - all tests of kernels and of threads, but for those that time, run llvm-mc or the generators;
 #   - the tests of make bits, at the sizes that it gives plain Go: all logits and encodings, greedy text
 #     of one checkpoint, no beams, which choose among those logits;
