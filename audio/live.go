@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 )
 
@@ -142,7 +143,11 @@ func (l *Live) analyze(least int64) {
 		if fits && t < window {
 			mirror, n = window*HopLength, min(n, window-t)
 		}
-		drop := min(max(frameStart(t), 0)-l.base, int64(len(l.buf)))
+		used := max(frameStart(t), 0)
+		if l.opt.Samples {
+			used = min(used, max(l.asked, 0)*HopLength)
+		}
+		drop := max(0, min(used-l.base, int64(len(l.buf))))
 		l.buf = l.buf[:copy(l.buf, l.buf[drop:])]
 		l.base += drop
 		logs, tops := l.an.block(l.run.of(t, int(n), l.buf, l.base, mirror), int(n))
@@ -227,6 +232,14 @@ func (l *Live) Window(ctx context.Context, frame int) (*Mel, error) {
 // silence after the end whatever Options.Pad says.
 func (l *Live) SilentWindow(ctx context.Context, frame int) (*Mel, error) {
 	return l.window(ctx, frame, PadAudio)
+}
+
+// Samples returns the samples of n frames of the last window, from frame on, as far as they
+// have arrived. It needs Options.Samples.
+func (l *Live) Samples(_ context.Context, frame, n int) ([]float32, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(within(l.buf, l.base, int64(frame)*HopLength, int64(frame+n)*HopLength)), nil
 }
 
 func (l *Live) window(ctx context.Context, frame int, pad Pad) (*Mel, error) {

@@ -29,6 +29,9 @@ type Options struct {
 
 	// Pad says what follows the end of the clip.
 	Pad Pad
+
+	// Samples keeps the samples of the last window at hand, for the method.
+	Samples bool
 }
 
 func (o Options) defaults() Options {
@@ -109,7 +112,7 @@ func NewSpectrogram(ctx context.Context, c *Clip, o Options) (*Spectrogram, erro
 		return nil, err
 	}
 	s := &Spectrogram{opt: o, an: an, top: logFloor, head: strip{bins: o.Bins}}
-	s.in = framer{clip: c, mirror: -1, hash: new(sampleHash)}
+	s.in = framer{clip: c, mirror: -1, keep: math.MaxInt64, hash: new(sampleHash)}
 	if o.Pad == PadAudio {
 		s.in.mirror = int64(o.Window) * HopLength
 	}
@@ -184,6 +187,9 @@ func (s *Spectrogram) window(ctx context.Context, frame int, pad Pad) (*Mel, err
 	if frame < 0 {
 		return nil, fmt.Errorf("%s: window: got start frame %d, want 0 or more", s.in.clip.name, frame)
 	}
+	if s.opt.Samples {
+		s.in.keep = int64(frame) * HopLength
+	}
 	end := soundFrames(s.in.n) // frames from here on are silent
 	if pad == PadMel {
 		end = int64(s.Frames())
@@ -193,6 +199,27 @@ func (s *Spectrogram) window(ctx context.Context, frame int, pad Pad) (*Mel, err
 		return nil, err
 	}
 	return newWindow(s.opt, pad, logs, s.top), nil
+}
+
+// Samples returns the samples of n frames from frame on, as far as there are any, until the
+// next call. It needs Options.Samples, and what lies before the last window is read again.
+func (s *Spectrogram) Samples(ctx context.Context, frame, n int) ([]float32, error) {
+	from, to := int64(frame)*HopLength, int64(frame+n)*HopLength
+	if from < s.in.base {
+		if err := s.in.rewind(); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.in.load(ctx, from, to); err != nil {
+		return nil, err
+	}
+	return within(s.in.buf, s.in.base, from, to), nil
+}
+
+// within returns what a buffer that begins at base has of the samples from from to to.
+func within(buf []float32, base, from, to int64) []float32 {
+	end := base + int64(len(buf))
+	return buf[min(max(from, base), end)-base : min(max(to, base), end)-base]
 }
 
 // soundIn returns how many frames of a window from from on lie before end.
@@ -243,6 +270,7 @@ type framer struct {
 	mirror int64 // reflect at this sample if the clip is no longer than that; -1: never
 	buf    []float32
 	base   int64 // number of buf[0] in the clip
+	keep   int64 // samples from here on are kept
 	ended  bool
 	n      int64       // samples read so far, all of them once ended
 	hash   *sampleHash // nil after the first pass
@@ -293,7 +321,7 @@ func (f *framer) load(ctx context.Context, first, end int64) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		drop := min(first-f.base, int64(len(f.buf)))
+		drop := max(0, min(first-f.base, f.keep-f.base, int64(len(f.buf))))
 		f.buf = f.buf[:copy(f.buf, f.buf[drop:])]
 		f.base += drop
 		if err := f.readBlock(block); err != nil {

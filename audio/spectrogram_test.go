@@ -320,3 +320,42 @@ func TestSpectrogramErrors(t *testing.T) {
 		t.Errorf("cancelled: error %v", err)
 	}
 }
+
+// TestSamples wants the samples of any part of the last window, of a file and of sound that
+// arrives, in whatever order windows are asked for, and the same windows as without.
+func TestSamples(t *testing.T) {
+	const window = 50
+	rapid.Check(t, func(rt *rapid.T) {
+		pcm := testSignal("bursts", rapid.IntRange(0, 60000).Draw(rt, "samples"))
+		o := Options{Window: window, Samples: true}
+		s, plain, l := newTestSpectrogram(t, pcm, o), newTestSpectrogram(t, pcm, Options{Window: window}), newTestLive(t, o)
+		s.head, plain.head = strip{bins: s.opt.Bins}, strip{bins: s.opt.Bins} // as behind the first minutes
+		addAll(t, l, pcm, 5000)
+		for frame := 0; frame <= s.Frames(); frame += rapid.IntRange(1, window).Draw(rt, "step") {
+			got, err := s.Window(t.Context(), frame)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			want, err := plain.Window(t.Context(), frame)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			if _, err := l.Window(t.Context(), frame); err != nil {
+				rt.Fatal(err)
+			}
+			if !slices.Equal(got.Data, want.Data) {
+				rt.Fatalf("the window at %d differs", frame)
+			}
+			from := frame + rapid.IntRange(0, window).Draw(rt, "from")
+			n := rapid.IntRange(0, frame+window-from).Draw(rt, "n")
+			part := pcm[min(from*HopLength, len(pcm)):min((from+n)*HopLength, len(pcm))]
+			for name, of := range map[string]interface {
+				Samples(context.Context, int, int) ([]float32, error)
+			}{"file": s, "live": l} {
+				if got, err := of.Samples(t.Context(), from, n); err != nil || !slices.Equal(got, part) {
+					rt.Fatalf("%s: %d frames from %d: %d samples, %v; want %d", name, n, from, len(got), err, len(part))
+				}
+			}
+		}
+	})
+}

@@ -82,7 +82,7 @@ type Transcriber struct {
 // comes before o.Multilingual, which every utterance is anyway. Prompts of more than
 // longestPrompt bytes lose their beginning.
 func New(m *transcribe.Model, o transcribe.Options) (*Transcriber, error) {
-	o.WordTimestamps, o.Task, o.Spans, o.VAD, o.Prefix, o.Chunked, o.MarkAccepted = true, transcribe.Transcribe, nil, nil, "", nil, false
+	o.WordTimestamps, o.Task, o.Spans, o.VAD, o.ConfirmSpeech, o.Prefix, o.Chunked, o.MarkAccepted = true, transcribe.Transcribe, nil, nil, false, "", nil, false
 	o.Multilingual = o.Multilingual && o.Language == ""
 	o.InitialPrompt = end(o.InitialPrompt, longestPrompt)
 	o.CarryInitialPrompt = o.CarryInitialPrompt && o.InitialPrompt != ""

@@ -135,6 +135,11 @@ type Options struct {
 	// means all of it.
 	Spans []Span
 
+	// ConfirmSpeech asks the speech detector about every window that the model itself
+	// holds for silence with a probability above 0.2. Where it hears none either, what the
+	// model wrote was not said, and is left out. With Chunked, windows are not asked about.
+	ConfirmSpeech bool
+
 	// VAD skips audio without speech, which a small network of its own detects. Nil
 	// transcribes everything. It cannot be combined with Spans.
 	VAD *vad.Options

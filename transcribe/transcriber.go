@@ -396,7 +396,7 @@ func (t *Transcriber) Live(
 
 // MelOptions says which windows the model wants.
 func (t *Transcriber) MelOptions() audio.Options {
-	return audio.Options{Bins: t.model.Dims.MelBins, Window: t.windowFrames(), Pad: t.opt.Pad}
+	return audio.Options{Bins: t.model.Dims.MelBins, Window: t.windowFrames(), Pad: t.opt.Pad, Samples: t.opt.ConfirmSpeech}
 }
 
 // windowFrames is the length of a window, or of the longest one if windows are fitted

@@ -11,6 +11,8 @@ import (
 
 	"verity/audio"
 	"verity/internal/testmodel"
+	"verity/model"
+	"verity/models/whisper"
 	"verity/transcript"
 	"verity/vad"
 )
@@ -124,5 +126,64 @@ func TestVADSilence(t *testing.T) {
 		if got.Text != "" || len(got.Segments) != 0 || got.Stats.Windows != 0 || got.Duration != float64(n)/audio.SampleRate || got.Language != "en" {
 			t.Errorf("%d samples: %q, %d windows, %v s", n, got.Text, got.Stats.Windows, got.Duration)
 		}
+	}
+}
+
+// TestConfirmSpeech: silence, of which the model inside the program makes a word, is none; a
+// window of it behind speech neither; what is spoken stays as it is.
+func TestConfirmSpeech(t *testing.T) {
+	files := whisper.Base()
+	if files == nil {
+		t.Skip("SKIPPED: built with -tags nomodel")
+	}
+	c, err := model.OpenFS(files, "base")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	m, _, _ := newModel(t, c, 2)
+	silence := make([]float32, audio.SampleRate)
+	heard := func(confirm, live bool, pcm []float32) *transcript.Transcript {
+		o := Options{Language: "en", Temperatures: []float64{0}, ConfirmSpeech: confirm}
+		if !live {
+			return transcribeClip(t, m, o, audio.FromSamples("test", pcm))
+		}
+		tr, err := New(m, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := audio.NewLive(1, tr.MelOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Add(t.Context(), pcm); err != nil {
+			t.Fatal(err)
+		}
+		l.End()
+		got, err := tr.Live(t.Context(), "test", l, Watch{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	if got := heard(false, false, silence); got.Text == "" {
+		t.Fatal("the model writes nothing: nothing is put to the test")
+	}
+	for _, live := range []bool{false, true} {
+		if got := heard(true, live, silence); len(got.Segments) != 0 || got.Text != "" || got.Stats.Silent != 1 {
+			t.Errorf("live %v: %q in silence, %+v", live, got.Text, got.Stats)
+		}
+	}
+	var speech []float32
+	clip, piece := openSound(t, "../models/whisper/jfk.flac"), make([]float32, 1<<14)
+	for {
+		n, err := clip.Read(piece)
+		if speech = append(speech, piece[:n]...); err != nil {
+			break
+		}
+	}
+	want, got := heard(false, false, speech), heard(true, false, speech)
+	if got.Proof != want.Proof || len(got.Segments) != len(want.Segments) {
+		t.Errorf("speech: got %q, want %q", got.Text, want.Text)
 	}
 }

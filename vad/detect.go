@@ -4,6 +4,7 @@ import (
 	stdcontext "context"
 	"errors"
 	"io"
+	"slices"
 
 	"verity/audio"
 )
@@ -32,6 +33,16 @@ func Detect(ctx stdcontext.Context, clip *audio.Clip, o Options) (parts []audio.
 			return nil, 0, err
 		}
 	}
+}
+
+// Heard reports whether there is speech in samples by themselves.
+func (o Options) Heard(pcm []float32) bool {
+	var probs []float32
+	n := NewNetwork()
+	for chunk := range slices.Chunk(pcm, StepSize) {
+		probs = append(probs, n.Next(chunk))
+	}
+	return len(o.spans(probs, int64(len(pcm)))) > 0
 }
 
 // A splitter turns probabilities into spans of speech, chunk by chunk.

@@ -68,7 +68,7 @@ func AddOption(set *pflag.FlagSet, name string, put func(options.Value) error) {
 		panic(fmt.Sprintf("the default of %s: %v", name, err))
 	}
 	f := set.VarPF(value, name, o.Short, o.Help)
-	if o.Kind == options.Switch {
+	if f.NoOptDefVal = o.Alone; o.Kind == options.Switch {
 		f.NoOptDefVal = "true"
 	}
 	Must(set.SetAnnotation(name, GroupKey, []string{o.Group}))
@@ -100,7 +100,7 @@ func Redefine(set *pflag.FlagSet, name, value, help string) {
 }
 
 // Contradiction reports the first flag that was given although it needs, or excludes,
-// another. A switch that is needed and not given is turned on.
+// another. A flag that is needed and not given is, if it takes no value.
 func Contradiction(set *pflag.FlagSet) (err error) {
 	set.VisitAll(func(f *pflag.Flag) {
 		o := OptionOf(f)
@@ -108,8 +108,8 @@ func Contradiction(set *pflag.FlagSet) (err error) {
 			return
 		}
 		switch needed := set.Lookup(o.Needs); {
-		case needed != nil && OptionOf(needed).Kind == options.Switch && !needed.Changed:
-			err = set.Set(o.Needs, "true")
+		case needed != nil && needed.NoOptDefVal != "" && !needed.Changed:
+			err = set.Set(o.Needs, needed.NoOptDefVal)
 		case needed != nil && !isSet(needed):
 			err = Usagef("--%s needs --%s", f.Name, o.Needs)
 		case o.Not != "" && isSet(set.Lookup(o.Not)):
@@ -121,7 +121,7 @@ func Contradiction(set *pflag.FlagSet) (err error) {
 
 // isSet reports whether a flag asks for something.
 func isSet(f *pflag.Flag) bool {
-	return f != nil && OptionOf(f) != nil && f.Value.String() != OptionOf(f).Zero()
+	return f != nil && OptionOf(f) != nil && f.Value.String() != OptionOf(f).Zero() && f.Value.String() != "off"
 }
 
 // Must panics on an error of flag registration, a programmer's mistake.

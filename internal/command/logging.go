@@ -22,7 +22,7 @@ func (l *LogFlags) RegisterQuiet(f *pflag.FlagSet) {
 // RegisterRun adds the flags of commands that run utterances.
 func (l *LogFlags) RegisterRun(f *pflag.FlagSet) {
 	l.RegisterQuiet(f)
-	RegisterProgress(f, &l.Progress)
+	Bind(f, "progress", &l.Progress)
 }
 
 func (l *LogFlags) Register(f *pflag.FlagSet) {
@@ -48,10 +48,4 @@ func (l *LogFlags) Logger(w io.Writer) *slog.Logger {
 	// line about every frame of a file at 24 kHz.
 	log.SetOutput(io.Discard)
 	return logger
-}
-
-// RegisterProgress adds the flag that says when to show progress.
-func RegisterProgress(f *pflag.FlagSet, mode *string) {
-	Bind(f, "progress", mode)
-	f.Lookup("progress").NoOptDefVal = "always"
 }

@@ -48,6 +48,7 @@ type Option struct {
 	Kind        Kind
 	Unit        string   // of a number, or what the text is: shown as the value in help
 	Default     string   // empty means what the zero of the kind means
+	Alone       string   // what the flag means without a value; empty: it needs one
 	Min, Max    float64  // of numbers, bounds included unless Above; of text, bytes
 	Above       bool     // Min itself is refused
 	None        bool     // "none" turns it off
@@ -56,7 +57,7 @@ type Option struct {
 	Group       string
 	Brief       string // what -h says; empty for options that it leaves out
 	Who         Who
-	Needs, Not  string // another option without which (a switch is then turned on), or with which, it is refused
+	Needs, Not  string // another option without which (one that needs no value is then given), or with which, it is refused
 	Help        string
 
 	Field string // of transcribe.Options, which its errors name

@@ -72,10 +72,10 @@ var table = []*Option{
 	{Name: "timestamps", Brief: "write times before the text", Group: Output, Who: Keep, Help: "on standard output, write the times of each segment before its text"},
 	{Name: "stats", Group: Output, Who: Keep, Help: "write the work done for each file to standard error: tokens, drafts, times, memory " +
 		"traffic. JSON of several files on standard output ends with an object of the totals"},
-	{Name: "highlight", Kind: Choice, Unit: "when", Default: "never", Choices: []string{"auto", "always", "never"}, Group: Output, Who: Keep,
+	{Name: "highlight", Kind: Choice, Unit: "when", Default: "never", Alone: "auto", Choices: []string{"auto", "always", "never"}, Group: Output, Who: Keep,
 		Help: "mark text that the assistant drafted: auto (on a terminal; what the flag alone means), always or never. " +
 			"With NO_COLOR it is underlined"},
-	{Name: "progress", Kind: Choice, Unit: "when", Default: "auto", Choices: []string{"auto", "always", "never"}, Group: Output, Who: Keep,
+	{Name: "progress", Kind: Choice, Unit: "when", Default: "auto", Alone: "always", Choices: []string{"auto", "always", "never"}, Group: Output, Who: Keep,
 		Help: "show progress: auto (a bar on a terminal), always (also a line every ten seconds elsewhere; what the flag alone means) or never"},
 
 	// Subtitles.
@@ -150,9 +150,14 @@ var table = []*Option{
 		Help: "what follows the end of the sound in a window: audio (silence, as in training) or mel (zeros, as in openai/whisper)"},
 
 	// Voice activity. Names and defaults are faster-whisper's.
-	{Name: "vad", Brief: "skip everything that is not speech", Group: Voice, Who: Keep | Server, Field: "VAD",
-		set:  func(d *Decoding, v Value) error { d.vadOn = v.On; return nil },
-		Help: "find speech first (Silero VAD) and skip the rest. Times remain those of the file"},
+	{Name: "vad", Brief: "skip everything that is not speech", Kind: Choice, Unit: "when", Default: "auto", Alone: "on", Choices: []string{"auto", "on", "off"},
+		Group: Voice, Who: Keep | Server, Field: "VAD",
+		set: func(d *Decoding, v Value) error {
+			d.vadOn, d.ConfirmSpeech = v.Text == "on", v.Text == "auto"
+			return nil
+		},
+		Help: "voice activity (Silero VAD). on, or the flag alone: find speech first and skip the rest; times remain those of the file. " +
+			"auto: hear only windows that the model doubts, and write nothing where there is no speech; not with --chunked. off: as openai/whisper"},
 	{Name: "vad-threshold", Kind: Real, Unit: "probability", Default: "0.5", Above: true, Max: 1, Group: Voice, Who: Keep | Server, Needs: "vad",
 		set:  func(d *Decoding, v Value) error { d.vad.Threshold = v.Number; return nil },
 		Help: "`probability` at which 32 ms begin speech"},

@@ -118,7 +118,6 @@ func (t *transcribeCommand) registerOutput(f *pflag.FlagSet) {
 	command.Bind(f, "skip-existing", &t.skip)
 	command.Bind(f, "timestamps", &t.timed)
 	command.Bind(f, "highlight", &t.highlight)
-	f.Lookup("highlight").NoOptDefVal = "auto"
 }
 
 // registerFiles adds the flags of what can be written to files.
@@ -131,7 +130,7 @@ func (t *transcribeCommand) registerFiles(f *pflag.FlagSet) {
 	})
 	command.Bind(f, "output-dir", &t.dir)
 	command.Bind(f, "stats", &t.stats)
-	command.RegisterProgress(f, &t.log.Progress)
+	command.Bind(f, "progress", &t.log.Progress)
 	command.Bind(f, "batch", &t.batch)
 	command.Bind(f, "recursive", &t.deep)
 	command.Bind(f, "speakers", &t.speakers)
