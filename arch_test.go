@@ -62,8 +62,8 @@ var plan = map[string]room{
 	"internal/setup": {"flags that commands share → what they name: a model ready for work, a dataset, text to draft from", []string{
 		"assistant", "audio", "datasets", "eval", "internal/command", "internal/input", "internal/machine", "internal/options", "internal/show", "model", "model/hub",
 		"models/whisper", "parallel", "precision", "report", "synth", "tokenizer", "transcribe", "transcript"}},
-	"internal/scribe": {"the commands that write what was said: transcribe and serve", []string{
-		"audio", "internal/command", "internal/input", "internal/kernel", "internal/options", "internal/output", "internal/setup", "internal/show", "parallel", "precision", "serve",
+	"internal/scribe": {"the commands that write what was said: transcribe, listen, watch and serve", []string{
+		"audio", "internal/command", "internal/input", "internal/kernel", "internal/options", "internal/output", "internal/setup", "internal/show", "live", "parallel", "precision", "serve",
 		"tokenizer", "transcribe", "transcript"}},
 	"internal/measure": {"the commands that measure; verity-beam in the module cluster has its Job", []string{"*"}},
 	"internal/checkpoint": {"the commands about models: models, info, quantize, synth", []string{

@@ -139,8 +139,8 @@ func (r *transcription) window(ctx context.Context, size int) (advance int, err 
 // noisy) 14 were above it with base, and all 9 in which text was invented.
 const doubt = 0.2
 
-// heard is what counts as speech then: Silero's own least duration leaves out knocks.
-var heard = vad.Options{MinSpeechDurationMS: 250}
+// spoken is what counts as speech then: Silero's own least duration leaves out knocks.
+var spoken = vad.Options{MinSpeechDurationMS: 250}
 
 // silent reports whether nothing is said in a window, whatever was written.
 func (r *transcription) silent(ctx context.Context, res result, size int) (bool, error) {
@@ -151,7 +151,7 @@ func (r *transcription) silent(ctx context.Context, res result, size int) (bool,
 		return r.t.gates.silent(res), nil
 	}
 	pcm, err := src.Samples(ctx, r.at.seek, size)
-	return err == nil && !heard.Heard(pcm), err
+	return err == nil && !spoken.AnySpeech(pcm), err
 }
 
 // finish makes segments of a window's tokens, keeps them, and returns how far to move on.

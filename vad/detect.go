@@ -35,8 +35,8 @@ func Detect(ctx stdcontext.Context, clip *audio.Clip, o Options) (parts []audio.
 	}
 }
 
-// Heard reports whether there is speech in samples by themselves.
-func (o Options) Heard(pcm []float32) bool {
+// AnySpeech reports whether there is speech in samples by themselves.
+func (o Options) AnySpeech(pcm []float32) bool {
 	var probs []float32
 	n := NewNetwork()
 	for chunk := range slices.Chunk(pcm, StepSize) {
