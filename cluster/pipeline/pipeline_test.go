@@ -198,16 +198,11 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestRefused checks that what is no chunk, no key and no sum is not taken.
+// TestRefused checks that what is no chunk and no sum is not taken.
 func TestRefused(t *testing.T) {
 	for _, bad := range []string{"", "[]", "{}", `[{"seq":"x"}]`} {
 		if _, err := decodeChunk([]byte(bad)); err == nil {
 			t.Errorf("%q is taken for a chunk", bad)
-		}
-	}
-	for _, bad := range []string{"", "records", "records/", "/1", "records/0", "records/x"} {
-		if s, err := parseShard(bad); err == nil {
-			t.Errorf("%q is taken for shard %v", bad, s)
 		}
 	}
 	if _, err := DecodeSum([]byte(`{"arms":{"records":{}}}`)); err == nil {
