@@ -149,6 +149,7 @@ func TestContainerErrors(t *testing.T) {
 		{big("AIFF", "COMM", comm(0, 2, 16, ""), "SSND", ssnd("xx")), "channels: got 0", ErrMalformed},
 		{big("AIFF", "COMM", comm(1, 2, 64, ""), "SSND", ssnd("xx")), "bits per sample: got 64", ErrUnsupported},
 		{big("AIFF", "COMM", comm(1, 2, 16, ""), "SSND", "\x00\x00\x00\x05\x00\x00\x00\x00xxxx"), "SSND chunk at byte 38: got some at offset 5", ErrMalformed},
+		{big("AIFF", "COMM", comm(1, 2, 16, ""), "SSND", "\xff\xff\xff\xff\x00\x00\x00\x00xxxx"), "SSND chunk at byte 38: got some at offset 4294967295", ErrMalformed},
 		{big("AIFC", "COMM", comm(1, 2, 16, "ima4"), "SSND", ssnd("xx")), `AIFC compression: got "ima4"`, ErrUnsupported},
 		{caf("alac", 0, 0, 4, ""), `Core Audio format: got "alac"`, ErrUnsupported},
 		{caf("lpcm", 0, 16, 4, "")[:60], "data chunk: got none", ErrMalformed},

@@ -129,6 +129,7 @@ func TestSettings(t *testing.T) {
 		{"size absurd", "config.json", replaced(`20`, `2e9`), `dir/config.json: vocab_size is 2000000000, want 1 … 4194304`},
 		{"size beyond integers", "config.json", replaced(`20`, `1e300`), `dir/config.json: vocab_size is 1e300, want an integer`},
 		{"size fractional", "config.json", replaced(`20`, `20.5`), `dir/config.json: vocab_size is 20.5, want an integer`},
+		{"size a list, over lines", "config.json", replaced(`20`, "[\n1,\n2\n]"), `dir/config.json: vocab_size is [ 1, 2 ], want an integer`},
 		{"size a string", "config.json", replaced(`20`, `"20"`), `dir/config.json: vocab_size is "20", want an integer`},
 		{"type of another kind", "config.json", replaced(`"whisper"`, `7`), `dir/config.json: model_type is a JSON number, want string`},
 		{"heads", "config.json", replaced(`"encoder_attention_heads": 2`, `"encoder_attention_heads": 4`), `dir/config.json: encoder_attention_heads is 4, which does not divide d_model, 6`},

@@ -180,7 +180,7 @@ func TestColor(t *testing.T) {
 // TestPage checks what a browser is not needed for: nothing is loaded from
 // anywhere, and no text of a record becomes markup.
 func TestPage(t *testing.T) {
-	evil := `</script><img src=x onerror=alert(1)> "'`
+	evil := `</script><img src=x onerror=alert(1)> "'` + "\x1bc\a\u009b31m\u202e"
 	d := compared(t, 5, func(r []*Record) {
 		r[1].Hypothesis += evil
 		r[2].Error = evil
@@ -195,6 +195,9 @@ func TestPage(t *testing.T) {
 	page := b.String()
 	if strings.Contains(page, "<img") {
 		t.Error("text has become markup")
+	}
+	if i := strings.IndexAny(page, "\x1b\a\u009b\u202e"); i >= 0 {
+		t.Errorf("the page holds what terminals obey: %q", page[i-20:i+20])
 	}
 	b.Reset()
 	if err := compared(t, 5, nil).HTML(&b); err != nil {

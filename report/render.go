@@ -9,9 +9,11 @@ import (
 	"maps"
 	"reflect"
 	"text/template/parse"
+
+	"verity/internal/show"
 )
 
-// raw is text for the page as it is; all other text is escaped.
+// raw is text for the page as it is; all other text is escaped, for browsers and terminals.
 type raw string
 
 // A renderer executes the page's template: text, fields, functions, if, range, with and
@@ -81,7 +83,7 @@ func (f frame) walk(node parse.Node, dot reflect.Value) {
 		if s, ok := v.Interface().(raw); ok {
 			f.out.WriteString(string(s))
 		} else {
-			f.out.WriteString(html.EscapeString(fmt.Sprint(v.Interface())))
+			f.out.WriteString(html.EscapeString(show.Text(fmt.Sprint(v.Interface()))))
 		}
 	case *parse.TemplateNode:
 		f.write(f.out, n.Name, f.pipe(n.Pipe, dot))

@@ -103,6 +103,15 @@ func TestASS(t *testing.T) {
 	}
 }
 
+// TestFormulas: csv has what was said, whatever a spreadsheet makes of it.
+func TestFormulas(t *testing.T) {
+	var b strings.Builder
+	err := Write(&b, CSV, &Transcript{Segments: []Segment{{End: 1, Text: " =1+1"}, {End: 2, Text: ` @x, "-2"`}}})
+	if want := "start,end,text\n0,1000,=1+1\n0,2000,\"@x, \"\"-2\"\"\"\n"; err != nil || b.String() != want {
+		t.Errorf("%q, %v, want %q", b.String(), err, want)
+	}
+}
+
 // The name of a speaker stands where somebody else spoke before, in every format, and no
 // subtitle holds two of them.
 func TestSpeakers(t *testing.T) {

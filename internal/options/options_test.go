@@ -39,6 +39,9 @@ func TestCeilings(t *testing.T) {
 			refused = []string{"", "x", "1e300"}
 		case List:
 			refused = []string{"x,,y", strings.Repeat("9", 400)}
+			if o.Field == "Spans" { // parts overlap, or lie behind later ones
+				refused = append(refused, "0,1,0.5", "0,3,2.9,4", "5,6,1,2", "3,2")
+			}
 		}
 		for _, text := range refused {
 			if v, err := o.Parse(text); err == nil {
