@@ -16,6 +16,10 @@ import (
 // maxPage is the most bytes a page may hold after decompression.
 const maxPage = 512 << 20
 
+// maxValues is the most values of a page. Equal ones take no space in a file, and four
+// bytes each in memory.
+const maxValues = 1 << 24
+
 // codecs are the supported compressions, those that writers of data sets use. Each
 // function returns the decompressed size of a page, or, for a page above limit, some size
 // above limit: parquet-go does not bound its codecs, so that a page that holds more than
@@ -89,6 +93,9 @@ func checkPage(r io.Reader, h *format.PageHeader, size func(io.Reader, int64) (i
 	if stated < 0 || stated > maxPage || h.CompressedPageSize < 0 || int64(h.CompressedPageSize) > maxPage {
 		return fmt.Errorf("%d bytes compressed to %d, want at most %d",
 			h.UncompressedPageSize, h.CompressedPageSize, maxPage)
+	}
+	if n := max(h.DataPageHeader.V.NumValues, h.DataPageHeaderV2.V.NumValues, h.DictionaryPageHeader.V.NumValues); n > maxValues {
+		return fmt.Errorf("%d values, want at most %d", n, maxValues)
 	}
 	body := &io.LimitedReader{R: r, N: int64(h.CompressedPageSize)}
 	compressed := true

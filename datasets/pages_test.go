@@ -2,14 +2,18 @@ package datasets
 
 import (
 	"bytes"
+	"encoding/binary"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
 )
 
 // table returns a Parquet file of some rows, compressed as asked.
@@ -119,6 +123,65 @@ func TestBombs(t *testing.T) {
 			t.Errorf("%s: no broken row", name)
 		}
 		t.Logf("%s: %v in %v", name, broken, time.Since(began))
+	}
+}
+
+// forge puts a dictionary of one word and a page of as many equal texts as it says in the
+// place of a file's texts.
+func forge(t testing.TB, values int32, v2 bool) []byte {
+	t.Helper()
+	marshal := func(v any) []byte {
+		b, err := thrift.Marshal(new(thrift.CompactProtocol), v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	word := []byte("\x04\x00\x00\x00word")
+	run := append(binary.AppendUvarint([]byte{1}, uint64(values)<<1), 0) // indices of one bit, all 0
+	page := func(h format.PageHeader, body []byte) []byte {
+		h.UncompressedPageSize, h.CompressedPageSize = int32(len(body)), int32(len(body))
+		return append(marshal(&h), body...)
+	}
+	var first, data format.PageHeader
+	first.Type, first.DictionaryPageHeader.Valid = format.DictionaryPage, true
+	first.DictionaryPageHeader.V = format.DictionaryPageHeader{NumValues: 1, Encoding: format.Plain}
+	if v2 {
+		data.Type, data.DataPageHeaderV2.Valid = format.DataPageV2, true
+		data.DataPageHeaderV2.V = format.DataPageHeaderV2{NumValues: values, NumRows: values, Encoding: format.RLEDictionary}
+	} else {
+		data.Type, data.DataPageHeader.Valid = format.DataPage, true
+		data.DataPageHeader.V = format.DataPageHeader{NumValues: values, Encoding: format.RLEDictionary,
+			DefinitionLevelEncoding: format.RLE, RepetitionLevelEncoding: format.RLE}
+	}
+	dictionary, texts := page(first, word), page(data, run)
+
+	file := table(t, &parquet.Uncompressed, v2)
+	end := len(file) - 8 - int(binary.LittleEndian.Uint32(file[len(file)-8:]))
+	var m format.FileMetaData
+	if err := thrift.Unmarshal(new(thrift.CompactProtocol), file[end:len(file)-8], &m); err != nil {
+		t.Fatal(err)
+	}
+	group := &m.RowGroups[0]
+	c := &group.Columns[len(group.Columns)-1].MetaData
+	group.NumRows, m.NumRows, c.NumValues = int64(values), int64(values), int64(values)
+	c.Encoding = []format.Encoding{format.RLEDictionary, format.RLE}
+	c.DictionaryPageOffset, c.DataPageOffset = int64(end), int64(end+len(dictionary))
+	c.TotalCompressedSize = int64(len(dictionary) + len(texts))
+	c.TotalUncompressedSize = c.TotalCompressedSize
+	foot := marshal(&m)
+	return append(binary.LittleEndian.AppendUint32(slices.Concat(file[:end], dictionary, texts, foot), uint32(len(foot))), "PAR1"...)
+}
+
+// TestManyValues: a page of 20 bytes that says it holds a billion equal texts took all memory.
+func TestManyValues(t *testing.T) {
+	for _, v2 := range []bool{false, true} {
+		if good, broken := rowsOf(t, forge(t, 40, v2)); good != 40 || broken != nil {
+			t.Errorf("version 2 %t: 40 texts: %d rows, %q", v2, good, broken)
+		}
+		if good, broken := rowsOf(t, forge(t, 1<<30, v2)); good != 0 || len(broken) != 1 || !strings.Contains(broken[0], "1073741824 values, want at most") {
+			t.Errorf("version 2 %t: %d rows, %q", v2, good, broken)
+		}
 	}
 }
 
