@@ -89,7 +89,7 @@ func TestBroken(t *testing.T) {
 }
 
 // open returns the recording.
-func (s spoken) open(t *testing.T) *audio.Clip {
+func (s recording) open(t *testing.T) *audio.Clip {
 	clip, err := audio.OpenReader(s.name, bytes.NewReader(s.wav))
 	if err != nil {
 		t.Fatal(err)

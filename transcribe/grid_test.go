@@ -46,8 +46,8 @@ func (w tapedWindow) decode(ctx context.Context, o decoder.SessionOptions, h hel
 	return d, err
 }
 
-// A spoken is a stretch of a recording.
-type spoken struct {
+// A recording is a stretch of one.
+type recording struct {
 	name string
 	wav  []byte
 	span Span
@@ -55,9 +55,9 @@ type spoken struct {
 
 // recordings returns eight stretches of real speech: of the demo recording, and
 // strings of digits where ../shared has them.
-func recordings(t *testing.T) []spoken {
+func recordings(t *testing.T) []recording {
 	t.Helper()
-	list := []spoken{{"demo", digits.Sample(), Span{0, 4}}, {"demo", digits.Sample(), Span{1, 9.5}}, {"demo", digits.Sample(), Span{3, 5}}, {"demo", digits.Sample(), Span{6, 10}}}
+	list := []recording{{"demo", digits.Sample(), Span{0, 4}}, {"demo", digits.Sample(), Span{1, 9.5}}, {"demo", digits.Sample(), Span{3, 5}}, {"demo", digits.Sample(), Span{6, 10}}}
 	files, err := filepath.Glob("../../shared/data/digits/fsdd/[2579]_jackson_7.wav")
 	if err != nil {
 		t.Fatal(err)
@@ -67,10 +67,10 @@ func recordings(t *testing.T) []spoken {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, spoken{filepath.Base(name), b, Span{0, 8}})
+		list = append(list, recording{filepath.Base(name), b, Span{0, 8}})
 	}
 	for i := 0; len(list) < 8; i++ {
-		list = append(list, spoken{"demo", digits.Sample(), Span{float64(i), float64(i) + 2.5}})
+		list = append(list, recording{"demo", digits.Sample(), Span{float64(i), float64(i) + 2.5}})
 	}
 	return list
 }
@@ -82,7 +82,7 @@ type outcome struct {
 	drafted    int
 }
 
-func (s spoken) transcribe(ctx context.Context, m *Model, temperature float64, text ...transcript.Line) (outcome, error) {
+func (s recording) transcribe(ctx context.Context, m *Model, temperature float64, text ...transcript.Line) (outcome, error) {
 	keep := &tape{network: m}
 	// One temperature: what fails the gates is kept, so that babble is compared too.
 	o := Options{Language: "en", Temperatures: []float64{temperature}, Seed: 3, Spans: []Span{s.span}}
@@ -295,7 +295,7 @@ func TestGridNotices(t *testing.T) {
 	}
 }
 
-func greedy(t *testing.T, s spoken, m *Model) []decoding {
+func greedy(t *testing.T, s recording, m *Model) []decoding {
 	t.Helper()
 	h, err := s.transcribe(t.Context(), with(m, assistant.Off{}, constant(0)), 0)
 	if err != nil {
