@@ -221,8 +221,11 @@ func (c *Client) get(ctx context.Context, method, address string, from int64, fo
 				return http.ErrUseLastResponse
 			}
 		}
-		if len(via) > 10 {
-			return errors.New("too many redirects")
+		switch {
+		case req.URL.Scheme != "https" && req.URL.Scheme != host.Scheme:
+			return c.odd("%w: got the scheme %.20q, want https", errRedirect, req.URL.Scheme)
+		case len(via) > 10:
+			return c.odd("%w: got more than 10 in a row", errRedirect)
 		}
 		return nil
 	}
@@ -246,7 +249,7 @@ func (c *Client) get(ctx context.Context, method, address string, from int64, fo
 			return nil, c.unreached(ctx, p.cause(err))
 		}
 		p.body, resp.Body = resp.Body, p
-		if err = c.status(resp); err == nil {
+		if err = c.status(resp, from); err == nil {
 			return resp, nil
 		}
 		resp.Body.Close()
@@ -267,6 +270,12 @@ var transport = &http.Transport{
 
 	MaxResponseHeaderBytes: 64 << 10, // errors may quote them
 }
+
+// errRedirect and errRange are of answers: the one will not change, the other is of a part.
+var (
+	errRedirect = errors.New("redirect")
+	errRange    = errors.New("the part that came is not the one that is missing")
+)
 
 // leastBytes is what must come in the time of a stall: less would take days.
 const leastBytes = 16 << 10
@@ -338,6 +347,9 @@ func (c *Client) unreached(ctx context.Context, err error) error {
 	if request := new(url.Error); errors.As(err, &request) {
 		err = request.Err
 	}
+	if errors.Is(err, errRedirect) {
+		return err
+	}
 	if op := new(net.OpError); errors.As(err, &op) && op.Op == "dial" {
 		err = op.Err
 	}
@@ -345,11 +357,9 @@ func (c *Client) unreached(ctx context.Context, err error) error {
 		cmp.Or(c.Endpoint, DefaultEndpoint), err, remedy)
 }
 
-// status returns an error that explains a refusal.
-func (c *Client) status(resp *http.Response) error {
+// status returns an error that explains a refusal, or a part from another byte than from.
+func (c *Client) status(resp *http.Response, from int64) error {
 	switch s := resp.StatusCode; {
-	case s < 400:
-		return nil
 	case s == http.StatusUnauthorized || s == http.StatusForbidden:
 		if c.Token == "" {
 			return fmt.Errorf("%w (status %d): there is no such model, or it needs permission: set HF_TOKEN",
@@ -359,6 +369,11 @@ func (c *Client) status(resp *http.Response) error {
 			"and that you may read the model", ErrToken, s)
 	case s == http.StatusNotFound:
 		return fmt.Errorf("%w (status %d): check the name", ErrNotFound, s)
+	case s == http.StatusRequestedRangeNotSatisfiable,
+		s == http.StatusPartialContent && !strings.HasPrefix(resp.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", from)):
+		return errRange
+	case s < 400:
+		return nil
 	case s == http.StatusTooManyRequests:
 		return fmt.Errorf("the hub limits requests (status %d): try again later, or set HF_TOKEN", s)
 	}

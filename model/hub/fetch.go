@@ -156,10 +156,12 @@ func (c *Client) transfer(ctx context.Context, f *os.File, r remote) (int64, err
 		return 0, f.Truncate(r.size)
 	}
 	resp, err := c.get(ctx, http.MethodGet, r.address, have, true)
-	if err != nil {
-		if ctx.Err() == nil && !errors.Is(err, ErrToken) && !errors.Is(err, ErrNotFound) {
-			err = fmt.Errorf("%w: %w", errCut, err)
-		}
+	switch {
+	case errors.Is(err, errRange): // the whole file, next time
+		return 0, errors.Join(fmt.Errorf("%w: %w", errCut, err), f.Truncate(0))
+	case err != nil && ctx.Err() == nil && !errors.Is(err, ErrToken) && !errors.Is(err, ErrNotFound) && !errors.Is(err, errRedirect):
+		return 0, fmt.Errorf("%w: %w", errCut, err)
+	case err != nil:
 		return 0, err
 	}
 	defer resp.Body.Close()

@@ -570,6 +570,91 @@ func TestSameETag(t *testing.T) {
 	}
 }
 
+// TestRedirects: where a hub points elsewhere than to a host that keeps what it sends secret,
+// or nowhere, that is said at once, and the token stays at home.
+func TestRedirects(t *testing.T) {
+	asked, leaked := 0, ""
+	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		leaked += r.Header.Get("Authorization")
+	}))
+	t.Cleanup(plain.Close)
+	for _, tt := range []struct {
+		to, list, want string
+	}{
+		{"file:///etc/passwd", "", `redirect: got the scheme "file", want https`},
+		{"/loop", "", "redirect: got more than 10"},
+		{plain.URL, "", `redirect: got the scheme "http", want https`},
+		{"", plain.URL, `redirect: got the scheme "http", want https`},
+		{"", "gopher://127.0.0.1:70/x", `redirect: got the scheme "gopher", want https`},
+	} {
+		gets := 0
+		h := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case tt.list != "":
+				w.Header().Set("Location", tt.list)
+			case strings.Contains(r.URL.Path, "/api/"):
+				fmt.Fprintf(w, `{"sha": %q, "siblings": [{"rfilename": "model.safetensors"}]}`, commit)
+				return
+			default:
+				w.Header().Set("ETag", `"x"`)
+				w.Header().Set("Location", tt.to)
+				if r.Method == http.MethodHead {
+					return
+				}
+				gets++
+			}
+			w.WriteHeader(http.StatusFound)
+		}))
+		c := &Client{Cache: t.TempDir(), Endpoint: h.URL, Token: "secret", HTTP: h.Client(),
+			wait: func(context.Context, time.Duration) error { return nil }}
+		_, err := c.Pull(t.Context(), "tiny")
+		if !errors.Is(err, ErrAnswer) || !strings.Contains(err.Error(), tt.want) || gets > 11 || asked > 0 || leaked != "" {
+			t.Errorf("%s%s: %v, after %d requests, and %d elsewhere with the token %q", tt.list, tt.to, err, gets, asked, leaked)
+		}
+		h.Close()
+	}
+}
+
+// TestAnotherPart: a hub that has nothing behind what is here, or sends another part than
+// was asked for, is asked for the whole file.
+func TestAnotherPart(t *testing.T) {
+	const weights = "0123456789"
+	for _, said := range []string{"", "bytes 3-9/10"} {
+		h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case strings.Contains(r.URL.Path, "/api/"):
+				fmt.Fprintf(w, `{"sha": %q, "siblings": [{"rfilename": "model.safetensors"}]}`, commit)
+			case r.Method == http.MethodHead:
+				w.Header().Set("ETag", `"no hash"`)
+				w.(http.Flusher).Flush() // no size
+			case r.Header.Get("Range") == "":
+				fmt.Fprint(w, weights)
+			case said == "":
+				w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
+			default:
+				w.Header().Set("Content-Range", said)
+				w.WriteHeader(http.StatusPartialContent)
+				fmt.Fprint(w, weights[3:])
+			}
+		}))
+		t.Cleanup(h.Close)
+		c := &Client{Cache: t.TempDir(), Endpoint: h.URL, wait: func(context.Context, time.Duration) error { return nil }}
+		part := filepath.Join(c.folder("openai/whisper-tiny"), "blobs", fmt.Sprintf("%x.incomplete", sha256.Sum256([]byte("model.safetensors\x00no hash"))))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(part), 0o777), os.WriteFile(part, []byte(weights), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+		dir, err := c.Pull(t.Context(), "tiny")
+		if err != nil {
+			t.Errorf("%q: %v", said, err)
+			continue
+		}
+		if b, err := os.ReadFile(filepath.Join(dir, "model.safetensors")); err != nil || string(b) != weights {
+			t.Errorf("%q: %q, %v", said, b, err)
+		}
+	}
+}
+
 // TestForeignNames: names that lead elsewhere on one of the systems are not fetched.
 func TestForeignNames(t *testing.T) {
 	bad := []string{`model-..\..\x-of-1.safetensors`, "model-C:-of-1.safetensors", "model-/../x-of-1.safetensors", "model-\x00-of-1.safetensors", "model-\x1b[2J-of-1.safetensors"}
