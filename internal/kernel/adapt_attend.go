@@ -43,7 +43,7 @@ func scoreInt8ByRows(f asmScores[uint8]) scoreInt8Func {
 
 // scoreInt8Words is scoreInt8ByRows for a function that takes queries as words. Heads that
 // are wider than a wordBuffer, which no model has, go to the reference.
-func scoreInt8Words(widen asmWiden, f asmScores[uint16]) scoreInt8Func {
+func scoreInt8Words(wide asmWiden, f asmScores[uint16]) scoreInt8Func {
 	return func(dst []float32, stride int, q []byte, start []int32, qScale []float32, k []byte, kScale []float32, depth, rows, panels int) {
 		if rows == 0 || panels == 0 {
 			return
@@ -57,7 +57,7 @@ func scoreInt8Words(widen asmWiden, f asmScores[uint16]) scoreInt8Func {
 		defer wordBuffers.Put(words)
 		for r := 0; r < rows; r += few {
 			m := min(few, rows-r)
-			words.widen(widen, q[r*depth:], depth, depth, m, func(b byte) uint16 { return uint16(int8(b)) })
+			widenRows(wide, words[:], q[r*depth:], depth, depth, m, signed)
 			f(&dst[r*stride], 4*stride, &words[0], 2*wordDepth, &start[r], &qScale[r], &k[0], &kScale[0], depth/4, panels, m)
 		}
 	}

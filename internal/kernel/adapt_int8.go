@@ -32,25 +32,28 @@ type wordBuffer [wordRows * wordDepth]uint16
 
 var wordBuffers = sync.Pool{New: func() any { return new(wordBuffer) }}
 
-// widen sets rows of the buffer to n numbers of rows rows of x, by f and one by one.
-func (b *wordBuffer) widen(f asmWiden, x []uint8, stride, n, rows int, one func(byte) uint16) {
+// widenRows sets rows of a buffer to n numbers of rows rows of x, by f and one by one.
+func widenRows(f asmWiden, dst []uint16, x []uint8, stride, n, rows int, one func(byte) uint16) {
 	whole := n &^ 15
 	if whole > 0 {
-		f(&b[0], &x[0], stride, whole, rows)
+		f(&dst[0], &x[0], stride, whole, rows)
 	}
 	for r := 0; r < rows && whole < n; r++ {
 		for k := whole; k < n; k++ {
-			b[r*wordDepth+k&^3+k%4*2%4+k%4/2] = one(x[r*stride+k])
+			dst[r*wordDepth+k&^3+k%4*2%4+k%4/2] = one(x[r*stride+k])
 		}
 	}
 }
+
+func unsigned(b byte) uint16 { return uint16(b) }
+func signed(b byte) uint16   { return uint16(int8(b)) }
 
 // An asmWiden widens n numbers of each of some rows, for a wordBuffer.
 type asmWiden = func(dst *uint16, x *uint8, stride, n, rows int)
 
 // int8ByWords makes a tileInt8Func of a tile for 3 to wordRows rows of words. Fewer rows, which
 // are bound by memory, are done by bytes.
-func int8ByWords(widen asmWiden, bytes tileInt8Func, tile asmRows[int32, uint16]) tileInt8Func {
+func int8ByWords(f asmWiden, bytes tileInt8Func, tile asmRows[int32, uint16]) tileInt8Func {
 	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {
 		n := len(w) / panel
 		if rows < 3 || n == 0 {
@@ -71,7 +74,7 @@ func int8ByWords(widen asmWiden, bytes tileInt8Func, tile asmRows[int32, uint16]
 			for r := 0; r < rows; {
 				some := g.next()
 				then.fetch(r, some)
-				words.widen(widen, x[r*stride+k:], stride, m, some, func(b byte) uint16 { return uint16(b) })
+				widenRows(f, words[:], x[r*stride+k:], stride, m, some, unsigned)
 				tile(&acc[r*panel], &words[0], 2*wordDepth, (*byte)(unsafe.Pointer(&w[k*panel])), m/4, g.ahead, g.pace, some)
 				r += some
 			}

@@ -14,6 +14,10 @@ type int8Kernels struct {
 	store    finishInt8Func
 	add      finishInt8Func
 
+	// Where tiles take words, activations of 3 to manyRows-1 rows are widened once, before the product.
+	widen asmWiden
+	words asmRows[int32, uint16]
+
 	// group is how many rows tile should sum at a time when there are many: their sums
 	// are finished while they are in the first-level cache. 0 means all rows of a unit.
 	group int

@@ -44,11 +44,13 @@ func int8Arch() []impl[int8Kernels] {
 		store:    finishInt8Full(storeInt8AVX2, storeInt8Ref),
 		add:      finishInt8Full(addInt8AVX2, addInt8Ref),
 	}
+	byWords := narrow.by(int8ByWords(widenUnsignedAVX2, int8ByDepth(byRows[int8](tileInt8AVX2, 2, 4)), tileWordsAVX2))
+	byWords.widen, byWords.words = widenUnsignedAVX2, tileWordsAVX2
 	return withVNNI([]impl[int8Kernels]{
 		{"amx", hasAMX, int8AMX(wide)},
 		{"avx512", hasVNNI, wide},
 		{"avx2", hasAVXVNNI, narrow.by(int8ByDepth(byRows[int8](tileInt8VNNI, 6, 4)))},
-		{"avx2", hasAVX2, narrow.by(int8ByWords(widenUnsignedAVX2, int8ByDepth(byRows[int8](tileInt8AVX2, 2, 4)), tileWordsAVX2))},
+		{"avx2", hasAVX2, byWords},
 	})
 }
 
