@@ -95,7 +95,8 @@ type Follower struct {
 	failed int   // drafts in a row of which nothing was said
 	breaks share // of the ends of lines that were drafted, those where a timestamp was said
 
-	accepted, lost, found int // of this attempt
+	accepted, lost int   // of this attempt
+	found          []int // at which of its tokens the text was found again
 }
 
 // A bit is a line of the text in a window, with times relative to it.
@@ -108,14 +109,14 @@ type bit struct {
 // Follow returns a follower at the start of the text.
 func (t *Text) Follow() *Follower { return &Follower{t: t} }
 
-// Counts returns how many words of the text were drafted and said in this attempt, and
-// how often what was said was lost in the text and found again.
-func (p *Follower) Counts() (accepted, lost, found int) { return p.accepted, p.lost, p.found }
+// Counts returns how many words of the text were drafted and said in this attempt, how
+// often what was said was lost in the text, and at which tokens it was found again.
+func (p *Follower) Counts() (accepted, lost int, found []int) { return p.accepted, p.lost, p.found }
 
 // Window begins an attempt at a window.
 func (p *Follower) Window(w TextWindow) {
 	p.w, p.said, p.stamps, p.stamp, p.failed = w, p.said[:0], 0, 0, 0
-	p.accepted, p.lost, p.found = 0, 0, 0
+	p.accepted, p.lost, p.found = 0, 0, p.found[:0]
 	p.rest, p.gap, p.bits, p.ends, p.draft = p.rest[:0], p.gap[:0], p.bits[:0], append(p.ends[:0], 0), p.draft[:0]
 	var at int
 	if p.all = true; p.t.timed {
@@ -229,7 +230,7 @@ func (p *Follower) Commit(_ context.Context, kept []Token) error {
 	case now && !lost:
 		p.lost++
 	case lost && !now:
-		p.found++
+		p.found = append(p.found, len(p.said))
 	}
 	p.draft = p.draft[:0]
 	return nil

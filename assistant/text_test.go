@@ -1,6 +1,7 @@
 package assistant
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,6 +75,13 @@ func TestFollow(t *testing.T) {
 		rounds, _ := follow(t, p, append(tok.Encode(spaced(test.said)), tok.EOT), 16)
 		if rounds > test.rounds {
 			t.Errorf("%s: %d rounds, want at most %d", test.what, rounds, test.rounds)
+		}
+		_, lost, found := p.Counts()
+		if n := lost - len(found); n < 0 || n > 1 || !slices.IsSorted(found) {
+			t.Errorf("%s: lost %d times, found again at %d", test.what, lost, found)
+		}
+		if test.what == "insertion" && (len(found) != 1 || !strings.Contains(tok.Decode(tok.Encode(spaced(test.said))[found[0]:]), "ants for all")) {
+			t.Errorf("%s: found again at %d, want behind what is inserted", test.what, found)
 		}
 	}
 }

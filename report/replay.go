@@ -15,7 +15,8 @@ const replayed = 24
 type replayView struct {
 	Panes  []paneView
 	Count  string // empty if there is only one
-	Marked bool   // rounds are known
+	By     string // what drafted; empty unless rounds are known
+	Found  bool   // the text was lost and found again
 	Sounds []soundView
 }
 
@@ -44,6 +45,7 @@ type stepView struct {
 	Text     string
 	Refused  string  // drafted text that the model refused, struck out before Text
 	Accepted bool    // Text was drafted
+	Found    bool    // the text to draft from was lost before and is found again
 	At       float64 // s
 	Pass     int     // passes so far, over all utterances
 }
@@ -59,7 +61,7 @@ func (d *Document) replay() *replayView {
 		v.Panes[i].Name = name
 	}
 	v.Panes[0].Class = "slow"
-	seen := 0
+	seen, text, model := 0, false, false
 	for _, first := range d.sets[0].some {
 		scene := d.scene(first)
 		if scene == nil {
@@ -67,7 +69,12 @@ func (d *Document) replay() *replayView {
 		}
 		seen++
 		for i, r := range scene {
-			v.Marked = v.Panes[i].play(r) || v.Marked
+			marked, found := v.Panes[i].play(r)
+			v.Found = v.Found || found
+			if marked { // Run names what drafts in turn
+				from := strings.HasPrefix(d.Scores[i].Run.Assistant, "text of ")
+				text, model = text || from, model || !from || strings.Contains(d.Scores[i].Run.Assistant, ", then ")
+			}
 		}
 		if d.Sound == nil {
 			continue
@@ -80,6 +87,14 @@ func (d *Document) replay() *replayView {
 		if p.Total == 0 {
 			return nil
 		}
+	}
+	switch {
+	case text && model:
+		v.By = "from the text or by the assistant"
+	case text:
+		v.By = "from the text"
+	case model:
+		v.By = "by the assistant"
 	}
 	if seen > 1 {
 		v.Count = show.Some(seen, "utterance")
@@ -104,9 +119,9 @@ func (d *Document) scene(first *Record) []*Record {
 	return scene
 }
 
-// play adds an utterance after the earlier ones, and reports whether it has drafts. Its
-// passes are spread evenly over its decoding time.
-func (p *paneView) play(r *Record) (marked bool) {
+// play adds an utterance after the earlier ones, and reports whether it has drafts, and
+// some after the text was lost. Its passes are spread evenly over its decoding time.
+func (p *paneView) play(r *Record) (marked, found bool) {
 	line := lineView{ID: r.ID}
 	passes := max(r.Drafting.Rounds, 1)
 	for _, s := range r.Segments {
@@ -116,7 +131,7 @@ func (p *paneView) play(r *Record) (marked bool) {
 	total, seen := 0, 0
 	for _, s := range line.Steps {
 		total += utf8.RuneCountInString(s.Text)
-		marked = marked || s.Accepted || s.Refused != ""
+		marked, found = marked || s.Accepted || s.Refused != "", found || s.Found
 	}
 	for i := range line.Steps {
 		s := &line.Steps[i]
@@ -131,7 +146,7 @@ func (p *paneView) play(r *Record) (marked bool) {
 	p.Lines = append(p.Lines, line)
 	p.Total += r.Seconds.Decode
 	p.Passes += passes
-	return marked
+	return marked, found
 }
 
 // steps returns the pieces of a segment; if nothing was drafted, its words, each with the
@@ -139,7 +154,7 @@ func (p *paneView) play(r *Record) (marked bool) {
 func steps(s transcript.Segment) (all []stepView) {
 	for _, piece := range s.Pieces {
 		all = append(all, stepView{Text: piece.Text, Refused: piece.Refused,
-			Accepted: piece.Accepted, Pass: piece.Round})
+			Accepted: piece.Accepted, Pass: piece.Round, Found: piece.Found})
 	}
 	if all != nil {
 		return all

@@ -97,13 +97,20 @@ func (w *encodedWindow) decode(
 	}
 	stats := g.Stats()
 	stats.Seconds.Rules, stats.Passes = s.Judging().Seconds(), traffic(s.Traffic())
+	marks := g.Marks()
 	if h.text != nil {
-		stats.Drafts.FromText, stats.Drafts.Lost, stats.Drafts.Found = h.text.Counts()
+		accepted, lost, found := h.text.Counts()
+		stats.Drafts.FromText, stats.Drafts.Lost, stats.Drafts.Found = accepted, lost, len(found)
+		for _, at := range found {
+			if at < len(marks) {
+				marks[at].Found = true
+			}
+		}
 	}
 	weighed := overlap()
 	stats.Drafts.Weighed, stats.Drafts.Overlap = weighed.Positions, weighed.Sum
 	return decoding{
-		choices: g.Choices(), marks: g.Marks(), noSpeechProb: s.NoSpeechProb(),
+		choices: g.Choices(), marks: marks, noSpeechProb: s.NoSpeechProb(),
 		stats: stats, broken: g.Broken(),
 	}, nil
 }

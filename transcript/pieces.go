@@ -13,6 +13,7 @@ type Piece struct {
 
 	Round   int    `json:"round,omitempty"`   // of rounds: the pass of the model that chose the tokens, from 1 in the transcript
 	Refused string `json:"refused,omitempty"` // of rounds: drafted text before this one that the model refused
+	Found   bool   `json:"found,omitempty"`   // of rounds: the text to draft from was lost before it and is found again
 }
 
 // Drafted splits the text of s where accepted drafts begin and end. A character belongs to the token that
@@ -52,18 +53,19 @@ func (s Segment) Rounds(tok *tokenizer.Tokenizer) (list []Piece) {
 		}
 	}
 	stream := tok.Stream()
-	p := Piece{}
+	p, found := Piece{}, false
 	for i, t := range s.Tokens {
 		m := s.Marks[i]
-		p = Piece{Accepted: m.Accepted, Round: m.Round + 1, Refused: tok.Decode(m.Refused)}
+		found = found || m.Found
+		p = Piece{Accepted: m.Accepted, Round: m.Round + 1, Refused: tok.Decode(m.Refused), Found: found}
 		if tok.IsText(t) {
 			p.Text = stream.Push(t)
 		}
 		if p.Text != "" || p.Refused != "" {
 			put(p)
+			found = false
 		}
 	}
-	p.Text, p.Refused = stream.Flush(), ""
-	put(p)
+	put(Piece{Text: stream.Flush(), Accepted: p.Accepted, Round: p.Round})
 	return list
 }

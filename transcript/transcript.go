@@ -106,6 +106,7 @@ type Mark struct {
 	Round    int               // that chose it, from 0 in the transcript
 	Accepted bool              // an accepted draft of the assistant
 	Refused  []tokenizer.Token // tokens drafted from this position on and refused
+	Found    bool              // the text to draft from was lost before it and is found again
 }
 
 // A Word is a word with its times. The JSON names are upstream's.
