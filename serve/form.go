@@ -209,8 +209,10 @@ func (s *Server) set(q *request, name, value string) (err error) {
 	return nil
 }
 
-// skipSilence has speech found first, by the server's options for that if it has some.
+// skipSilence has speech found first, by the server's options for that if it has some, as
+// --vad on; or nothing asked about speech, as --vad off.
 func (q *request) skipSilence(on bool) {
+	q.decoding.ConfirmSpeech = false
 	if !on {
 		q.decoding.VAD = nil
 	} else if q.decoding.VAD == nil {
