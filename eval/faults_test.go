@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -26,6 +27,44 @@ func read(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return string(raw)
+}
+
+// TestLost: records that another program cuts off, replaces or takes away during a run are not
+// lost without a word, and the next run makes them again.
+func TestLost(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows keeps open files where they are")
+	}
+	whole := t.TempDir()
+	if _, err := Run(t.Context(), hearer{}, shelf(9), Options{Dir: whole}); err != nil {
+		t.Fatal(err)
+	}
+	for name, harm := range map[string]func(file string) error{
+		"cut off":    func(file string) error { return os.Truncate(file, 0) },
+		"written to": func(file string) error { return os.Truncate(file, 1<<20) },
+		"removed":    os.Remove,
+		"replaced":   func(file string) error { return errors.Join(os.Remove(file), os.WriteFile(file, nil, 0o666)) },
+		"moved":      func(file string) error { return os.Rename(filepath.Dir(file), filepath.Dir(file)+"2") },
+	} {
+		dir := filepath.Join(t.TempDir(), "out")
+		file, n := filepath.Join(dir, "records.jsonl"), 0
+		_, err := Run(t.Context(), hearer{}, shelf(9), Options{Dir: dir, Watch: func(*report.Record) {
+			if n++; n == 4 {
+				if err := harm(file); err != nil {
+					t.Error(err)
+				}
+			}
+		}})
+		if err == nil || !strings.Contains(err.Error(), "another program") || !strings.Contains(err.Error(), "records.jsonl") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if name == "written to" {
+			continue // holds what is no record, so it is not ours to mend
+		}
+		if _, err := Run(t.Context(), hearer{}, shelf(9), Options{Dir: dir}); err != nil || read(t, file) != read(t, filepath.Join(whole, "records.jsonl")) {
+			t.Errorf("%s: %v, or other records", name, err)
+		}
+	}
 }
 
 // TestForeignFile: nothing is cut off a file that is not known to be of this run.

@@ -50,6 +50,7 @@ type logFile struct {
 	*os.File
 	name string
 	run  transcript.Maker
+	size int64 // of all that is known to be in it
 }
 
 // disk holds the file operations that may fail. Tests replace them.
@@ -79,7 +80,7 @@ func openLog(dir string, arms []Arm, found func([]*report.Record) error) (l *log
 	}
 	for _, arm := range arms {
 		f := &logFile{name: filepath.Join(dir, arm.Name+".jsonl"), run: arm.Run}
-		if f.File, err = openLocked(f.name); err != nil {
+		if err := f.open(); err != nil {
 			return l, err
 		}
 		l.files = append(l.files, f)
@@ -89,6 +90,35 @@ func openLog(dir string, arms []Arm, found func([]*report.Record) error) (l *log
 		err = l.rewrite(l.names(), false)
 	}
 	return l, err
+}
+
+func (f *logFile) open() (err error) {
+	if f.File, err = openLocked(f.name); err == nil {
+		var info os.FileInfo
+		if info, err = f.Stat(); err == nil {
+			f.size = info.Size()
+		}
+	}
+	return err
+}
+
+// kept returns an error unless the file is what was found and written: another program may
+// have cut, replaced or moved it, and records would be lost without a word.
+func (f *logFile) kept() error {
+	mine, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	there, err := os.Stat(f.name)
+	switch {
+	case err != nil:
+		return fmt.Errorf("another program took it away during the run: %w", err)
+	case !os.SameFile(mine, there):
+		return fmt.Errorf("%s: another program replaced it during the run: remove it, and run again", f.name)
+	case mine.Size() != f.size:
+		return fmt.Errorf("%s: another program wrote to it during the run: got %d bytes, want %d: run again for what is missing", f.name, mine.Size(), f.size)
+	}
+	return nil
 }
 
 // openLocked opens and locks a file. If another process replaces it meanwhile, it opens
@@ -252,10 +282,11 @@ func (l *log) next(it Row) (bool, error) {
 func (l *log) append(records ...*report.Record) error {
 	for i, f := range l.files {
 		line, err := records[i].Line()
-		if err == nil {
-			_, err = f.Write(line)
-		}
 		if err != nil {
+			return err
+		}
+		n, err := f.Write(line)
+		if f.size += int64(n); err != nil {
 			return err
 		}
 	}
@@ -265,6 +296,11 @@ func (l *log) append(records ...*report.Record) error {
 // finish ends the pass: all is on the disk, in the order of the rows. Records of rows
 // beyond the pass's limit stay at the end.
 func (l *log) finish() error {
+	for _, f := range l.files {
+		if err := f.kept(); err != nil {
+			return err
+		}
+	}
 	if !l.unsorted {
 		var err error
 		for _, f := range l.files {
@@ -329,8 +365,7 @@ func (f *logFile) rewrite(ids []string, failures bool) (err error) {
 	if err := disk.rename(to.Name(), f.name); err != nil {
 		return err
 	}
-	f.File, err = openLocked(f.name)
-	return err
+	return f.open()
 }
 
 // lines returns the offset and the length of each record's line.
