@@ -17,35 +17,55 @@ func (m *Matrix) packGroups(o int, w *quant.Matrix, row, n int) {
 	if f.quant == quant.MXFP6 {
 		pack = packSixes
 	}
+	first := o / panel * groups
 	for g := range groups {
-		at := o/panel*groups + g
-		pack(m.data[at*f.size:][:f.size], w.Codes[row*stride+g*width:], o%panel, n, stride)
-		m.packScales(at*panel+o%panel, w.Scales[row*scales:], n, scales, g)
-		if m.zeros != nil {
-			to, from := m.zeros[at*panel+o%panel:][:n], w.Zeros[row*zeros+g/2:]
-			for i := range to {
-				to[i] = byte(f.zero) - from[i*zeros]>>(g&1*4)&15
-			}
+		pack(m.data[(first+g)*f.size:][:f.size], w.Codes[row*stride+g*width:], o%panel, n, stride)
+	}
+	at := first*panel + o%panel
+	if from := w.Scales[row*scales:]; f.powers() {
+		packPowers(m.scales[at:], from, n, groups, byte(math.Float32bits(f.quant.Unit())>>23)-127)
+	} else {
+		packing.fn.halves(m.scales[2*at:], from, scales, n, groups)
+	}
+	if m.zeros != nil {
+		packZeros(m.zeros[at:], w.Zeros[row*zeros:], n, groups, byte(f.zero))
+	}
+}
+
+// packPowers transposes n rows of powers of two and adds the unit of the format;
+// quant.Matrix.Check makes sure that they stay above zero.
+func packPowers(to, from []byte, n, groups int, unit byte) {
+	for i := range n {
+		for g, e := range from[i*groups:][:groups] {
+			to[g*panel+i] = e + unit
 		}
 	}
 }
 
-// packScales sets scales at, at+1, … of m to scale g of each of n rows, which are stride
-// bytes apart. A power of two includes the unit of the format; quant.Matrix.Check makes
-// sure that it stays above zero.
-func (m *Matrix) packScales(at int, rows []byte, n, stride, g int) {
-	if m.few.powers() {
-		const one = 127
-		unit := byte(math.Float32bits(m.few.quant.Unit())>>23) - one
-		for i := range n {
-			m.scales[at+i] = rows[i*stride+g] + unit
+// packZeros transposes n rows of codes of four bits, the lower half of a byte first, and
+// takes them from zero, which is at least 15.
+func packZeros(to, from []byte, n, groups int, zero byte) {
+	const ones = 0x0101010101010101
+	stride, all := (groups+1)/2, uint64(zero)*ones
+	for i := range n {
+		row, g := from[i*stride:][:stride], 0
+		for ; len(row) >= 8; g, row = g+16, row[8:] {
+			x := binary.LittleEndian.Uint64(row)
+			putPairs(to[g*panel+i:], all-x&(15*ones))
+			putPairs(to[(g+1)*panel+i:], all-x>>4&(15*ones))
 		}
-		return
+		for ; g < groups; g++ {
+			to[g*panel+i] = zero - row[0]>>(g&1*4)&15
+			row = row[g&1:]
+		}
 	}
-	to := view[uint16](m.scales)[at:][:n]
-	for i := range to {
-		to[i] = binary.LittleEndian.Uint16(rows[i*stride+2*g:])
-	}
+}
+
+// putPairs writes the bytes of v to a column, to one group of each pair.
+func putPairs(to []byte, v uint64) {
+	to = to[:14*panel+1]
+	to[0], to[2*panel], to[4*panel], to[6*panel] = byte(v), byte(v>>8), byte(v>>16), byte(v>>24)
+	to[8*panel], to[10*panel], to[12*panel], to[14*panel] = byte(v>>32), byte(v>>40), byte(v>>48), byte(v>>56)
 }
 
 // In an expanded group of a panel a column is eight words of four weights, 256 bytes

@@ -168,7 +168,7 @@ func TestFewBitsRow(t *testing.T) {
 			useFewBits(t, im)
 			rng := rand.New(rand.NewPCG(3, 4))
 			for _, f := range groupedTypes {
-				const out, in = 70, 77
+				const out, in = 70, 16*groupSize + 13 // zeros of sixteen groups at once, and of one
 				w := groupedWeights(f, rng, out, in)
 				m, err := NewMatrix(f, out+2, in)
 				if err != nil {

@@ -138,7 +138,10 @@ func (f *packer) round(m *Matrix, o int, w tensor.Tensor) error {
 		for k := m.in; k < depth; k++ {
 			row[k] = int8Zero
 		}
-		m.scale[o+i], m.offset[o+i] = scale, -int8Zero*(sumBytes(row)-int8Zero*int32(depth))
+		m.scale[o+i] = scale
+		if int8Zero != 0 {
+			m.offset[o+i] = -int8Zero * (sumBytes(row) - int8Zero*int32(depth))
+		}
 	}
 	return nil
 }
