@@ -135,7 +135,7 @@ func (m *Model) scale() error {
 			continue
 		}
 		rows := e.Shape[0]
-		if s.DType != tensor.F32 || s.Len() != rows {
+		if s.Type != "float32" || s.Len() != rows { // not by DType, which this loop sets
 			return fmt.Errorf("variable %.80q %v has scales %v, want [%d] f32", e.Name, e, s, rows)
 		}
 		m.Variables[i].DType = tensor.F32

@@ -83,6 +83,11 @@ func TestMalformed(t *testing.T) {
 	scales := file(6, 2)
 	scales.variable("w", 1, []byte{1, 2}, 2)
 	scales.variable("w_scale", 0, floats(1), 1)
+	integers := file(6, 3) // scales that are integers with scales of their own
+	integers.variable("w_scale", 1, []byte{1, 2}, 2)
+	integers.variable("w_scale_scale", 0, floats(1, 2), 2)
+	integers.variable("w", 1, []byte{1, 2}, 2)
+	integers.u32(0)
 	alias := one("a", 1, []byte{1}, 1)
 	alias.u32(1)
 	alias.text("b")
@@ -111,6 +116,7 @@ func TestMalformed(t *testing.T) {
 		{"no aliases", one("a", 1, []byte{1}, 1), "cut off?"},
 		{"twice", twice, `"a" stands twice`},
 		{"scales", scales, "has scales [1] f32, want [2] f32"},
+		{"scales of scales", integers, "has scales [2] int8, want [2] f32"},
 		{"alias of nothing", alias, `"b" is an alias of "c"`},
 		{"rest", rest, "4 bytes follow"},
 	} {
