@@ -16,7 +16,9 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
+	"log"
 	"math"
 	"os"
 	"path/filepath"
@@ -39,12 +41,14 @@ var (
 	every  = flag.Int("every", 1, "take every so manieth recording")
 	slower = flag.Float64("slower", 1, "count the time of passes so many times")
 	show   = flag.Bool("v", false, "show the texts")
+	pause  = flag.Int("silence", 500, "how long a silence ends an utterance, in `ms`")
 	drafts = flag.Bool("drafts", false, "compare passes with drafts and without")
 	fixed  = flag.Float64("pass", 0, "count every pass as so many `seconds`, which makes runs equal")
 )
 
 func main() {
 	flag.Parse()
+	log.SetOutput(io.Discard) // the reader of FLAC writes a line for each odd frame
 	if err := measure(context.Background(), flag.Arg(0)); err != nil {
 		fmt.Fprintln(os.Stderr, "live:", err)
 		os.Exit(1)
@@ -218,12 +222,14 @@ type going struct {
 func (s *measured) stream(ctx context.Context, by *live.Transcriber, pcm []float32) (text string, err error) {
 	const tenth = audio.SampleRate / 10
 	due := live.Due(0)
-	ear, err := live.NewEar(live.DefaultEar())
+	o := live.DefaultEar()
+	o.SilenceMS = *pause
+	ear, err := live.NewEar(o)
 	if err != nil {
 		return "", err
 	}
 	s.audio += seconds(int64(len(pcm)))
-	pcm = append(pcm, make([]float32, 2*audio.SampleRate)...)
+	pcm = append(pcm, make([]float32, (2+*pause/1000)*audio.SampleRate)...)
 	now, fed := 0.0, 0
 	var queue []*going
 	follow := func(heard []live.Heard) {
