@@ -79,7 +79,7 @@ func (e *FormatError) remedy() string {
 	case e.never:
 		return "; copy or export it again"
 	case e.ffmpeg != "":
-		return "; ffmpeg cannot read it either: " + e.ffmpeg
+		return "; copy or export it again, since ffmpeg cannot read it either: " + e.ffmpeg
 	case e.Err == ErrUnsupported:
 		return "; install ffmpeg, or convert it first: " + convert
 	case e.Got == emptyFile:

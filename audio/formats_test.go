@@ -94,8 +94,26 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestAntiphase: the mean of opposite channels is silence, as with every upstream.
+// TestAntiphase: the mean of opposite channels is silence, as with every upstream, and a warning says so.
 func TestAntiphase(t *testing.T) {
+	for name, want := range map[string]bool{"stereo_antiphase.wav": true, "s16_44k1_stereo.wav": false, "s16.wav": false} {
+		c, err := Open(t.Context(), shared(t, filepath.Join("speech/formats", name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		for range 2 {
+			if _, err := readAll(t, c); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Contains(strings.Join(c.Warnings(), ""), "cancel one another"); got != want {
+				t.Errorf("%s: warnings %q", name, c.Warnings())
+			}
+			if err := c.Rewind(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	for i, v := range decode(t, "stereo_antiphase.wav") {
 		if v != 0 {
 			t.Fatalf("sample %d = %v, want 0", i, v)

@@ -40,6 +40,8 @@ type oddities struct {
 	gaps []Gap
 	why  error // of the first gap
 	peak float64
+
+	opposed bool // channels cancel one another in their mean
 }
 
 // part makes the sound of a file; the one before it, if there is one, has the filter of its rate.
@@ -93,6 +95,7 @@ func (j *joined) read(dst []float32) (int, error) {
 func (j *joined) finish() error {
 	m, out, base := j.now.mix, j.now.mix.src.outcome(), float64(j.base)/SampleRate
 	j.odd.peak = max(j.odd.peak, m.peak)
+	j.odd.opposed = j.odd.opposed || m.mean < m.power/1000 // 30 dB
 	for _, g := range out.gaps {
 		if j.odd.why == nil {
 			j.odd.why = g.why
@@ -221,6 +224,9 @@ func (o *oddities) warnings() []string {
 	}
 	if o.peak > loud {
 		list = append(list, fmt.Sprintf("samples reach %.3g, want -1 to 1: the file may be scaled wrongly", o.peak))
+	}
+	if o.opposed {
+		list = append(list, "the channels cancel one another: their mean is silent beside each of them; try channel 1 alone")
 	}
 	return list
 }

@@ -116,12 +116,14 @@ type mixer struct {
 	buf   []float64
 	frame int64   // frames read since the beginning
 	peak  float64 // largest magnitude seen
+	mean  float64 // sum of the squares of the mean of all channels
+	power float64 // sum over frames of the mean square of channels
 }
 
 func (m *mixer) rate() int { return m.shape.rate }
 
 func (m *mixer) rewind() error {
-	m.frame = 0
+	m.frame, m.mean, m.power = 0, 0, 0
 	return m.src.rewind()
 }
 
@@ -149,7 +151,7 @@ func (m *mixer) read(dst []float32) (int, error) {
 
 // sample mixes one frame.
 func (m *mixer) sample(frame []float64) (float32, error) {
-	sum := 0.0
+	sum, squares := 0.0, 0.0
 	for c, v := range frame {
 		a := math.Abs(v)
 		if !(a <= tooLoud) {
@@ -157,11 +159,15 @@ func (m *mixer) sample(frame []float64) (float32, error) {
 		}
 		m.peak = max(m.peak, a)
 		sum += v
+		squares += v * v
 	}
 	if m.pick > 0 {
 		return float32(frame[m.pick-1]), nil
 	}
-	return float32(sum / float64(len(frame))), nil
+	n := float64(len(frame))
+	m.mean += sum * sum / (n * n)
+	m.power += squares / n
+	return float32(sum / n), nil
 }
 
 func (m *mixer) refuse(channel int, v float64) error {

@@ -54,15 +54,23 @@ func noConfig(fsys fs.FS, dir string) error {
 	} else if found, _ := fs.Glob(fsys, "ggml-*.bin"); len(found) > 0 {
 		hint = found[0] + " is a ggml file, the format of whisper.cpp: name the file itself, " +
 			filepath.Join(dir, found[0])
-	} else if found, _ := fs.Glob(fsys, "openvino_*.xml"); len(found) > 0 {
-		hint = found[0] + " is of OpenVINO: name the model that it was made from, as openai/whisper-base"
-	} else if found, _ := fs.Glob(fsys, "*.onnx"); len(found) > 0 {
-		hint = found[0] + " is of ONNX: name the model that it was made from, as openai/whisper-base"
+	} else if other := foreign(fsys); other != "" {
+		hint = other
 	} else if found, _ := fs.Glob(fsys, "*.pt"); len(found) > 0 {
 		hint = found[0] + " may be a checkpoint of openai/whisper: name the file itself, " +
 			filepath.Join(dir, found[0])
 	}
 	return fmt.Errorf("%s: %w: there is no config.json: %s", dir, ErrNotCheckpoint, hint)
+}
+
+// foreign says what to do with weights of another engine; empty if there are none.
+func foreign(fsys fs.FS) string {
+	for _, kind := range [][2]string{{"openvino_*.xml", "OpenVINO"}, {"*.onnx", "ONNX"}} {
+		if found, _ := fs.Glob(fsys, kind[0]); len(found) > 0 {
+			return found[0] + " is of " + kind[1] + ": name the model that it was made from, as openai/whisper-base"
+		}
+	}
+	return ""
 }
 
 // hasWeights explains a directory without weights in safetensors.
@@ -76,6 +84,9 @@ func hasWeights(fsys fs.FS, dir string) error {
 			return fmt.Errorf("%s: %w: it has %s but no %s, and pickled weights are not read: convert them with %s",
 				dir, ErrNotCheckpoint, other, singleFile, strings.ReplaceAll(convert, "DIR", dir))
 		}
+	}
+	if other := foreign(fsys); other != "" {
+		return fmt.Errorf("%s: %w: %s", dir, ErrNotCheckpoint, other)
 	}
 	hint := ""
 	for _, other := range []string{"tf_model.h5", "flax_model.msgpack"} {

@@ -439,6 +439,7 @@ func TestMistakes(t *testing.T) {
 		{"an HTML page", fstest.MapFS{"m.pt": file("<!doctype html>")}, "m.pt", []string{"HTML page"}},
 		{"an empty file", fstest.MapFS{"m.pt": file("")}, "m.pt", []string{"the file is empty; download it again"}},
 		{"OpenVINO", fstest.MapFS{"openvino_encoder_model.xml": file("x")}, ".", []string{"of OpenVINO", "openai/whisper-base"}},
+		{"OpenVINO with its configuration", fstest.MapFS{"config.json": file(tinyConfig), "openvino_encoder_model.xml": file("x")}, ".", []string{"of OpenVINO"}},
 		{"ONNX", fstest.MapFS{"encoder_model.onnx": file("x")}, ".", []string{"of ONNX", "openai/whisper-base"}},
 		{"CTranslate2's weights", fstest.MapFS{"model.bin": file("x")}, "model.bin", []string{"name its directory"}},
 		{"another file", fstest.MapFS{"x.txt": file("text")}, "x.txt", []string{"it is a file; want a directory"}},

@@ -100,10 +100,10 @@ func (t *Transcriber) setLanguage() error {
 			english = tokenizer.Language{Code: "en", Name: "English"}
 		}
 		if l := t.opt.Language; l != "" && !slices.ContainsFunc(strings.Split(l, ","), english.Is) {
-			return &OptionError{"Language", t.opt.Language, "the model knows English only"}
+			return &OptionError{"Language", t.opt.Language, "the model knows English only; take one whose name has no .en"}
 		}
 		if t.opt.Task == Translate {
-			return &OptionError{"Task", t.opt.Task, "the model knows English only"}
+			return &OptionError{"Task", t.opt.Task, "the model knows English only; take one whose name has no .en"}
 		}
 		t.lang = &english
 		return nil

@@ -244,7 +244,7 @@ func (i *info) print(w io.Writer) error {
 	var s sheet
 	where := show.Name(i.Model)
 	if _, ok := setup.InsideOf(i.Model); ok {
-		where = i.Model + ", inside this program"
+		where = i.Model + ", inside this program; --model openai/whisper-" + i.Model + " takes the published weights, in float16"
 	}
 	s.row("model", "%s", where)
 	i.printUse(&s)

@@ -99,7 +99,14 @@ func newRoot(e command.Env) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          command.NoArgs,
-		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if f, ok := e.In.(*os.File); ok {
+				if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+					return command.Usagef("no FILE is named; - is standard input: verity - < FILE")
+				}
+			}
+			return c.Help()
+		},
 
 		// Where no command begins so, the shell offers files: "verity FILE" transcribes.
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

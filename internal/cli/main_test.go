@@ -139,6 +139,16 @@ func cli(t testing.TB, stdin io.Reader, args ...string) (code int, stdout, stder
 }
 
 func TestExitStatus(t *testing.T) {
+	f, err := os.Open("main_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var out, errors bytes.Buffer
+	if code := run(t.Context(), command.Env{In: f, Out: &out, Err: &errors}, nil); code != 2 || out.Len() > 0 || !strings.Contains(errors.String(), "no FILE is named; - is standard input") {
+		t.Errorf("verity < FILE: exit status %d, %q, %q", code, &out, &errors)
+	}
+
 	model, dir := modelDir(t), t.TempDir()
 	good := filepath.Join(dir, "good.wav")
 	bad := filepath.Join(dir, "bad.wav")

@@ -73,7 +73,7 @@ var Foreign = map[string]string{
 	"no-timestamps": "text has none unless --timestamps asks for them", "print-progress": "use --progress=always", "prompt": "use --initial-prompt TEXT",
 	"output-csv": "use -f csv", "output-file": "use --output-dir DIRECTORY", "output-json": "use -f json", "output-lrc": "use -f lrc",
 	"output-srt": "use -f srt", "output-txt": "use -f txt", "output-vtt": "use -f vtt", "processors": "use --batch NUMBER or --chunked",
-	"translate": "use --task translate", "vad-filter": "use --vad", "verbose": "use --log-level debug, or --quiet",
+	"format": "use --output-format FORMATS", "translate": "use --task translate", "vad-filter": "use --vad", "verbose": "use --log-level debug, or --quiet",
 	"duration": "use --clip-timestamps START,END in seconds", "duration-t": "use --clip-timestamps START,END in seconds",
 	"offset": "use --clip-timestamps START,END in seconds", "offset-t": "use --clip-timestamps START,END in seconds",
 	"allow-anyone": "use --api-key-file none",

@@ -137,7 +137,7 @@ func (v *evalCommand) run(ctx context.Context, _ []string) error {
 
 // prepare makes the log and the options of decoding.
 func (r *runs) prepare() error {
-	r.opt = r.decoding.Options(r.log.Logger(r.Err))
+	r.opt = r.decoding.Options(r.log.Logger(r.Env))
 	return r.Sound.Check()
 }
 

@@ -32,7 +32,10 @@ func (t *transcribeCommand) line(s transcript.Segment) string {
 		text = show.Text(text) // a terminal obeys control characters
 	}
 	if t.timed {
-		return s.Times() + " " + text
+		text = s.Times() + " " + text
+	}
+	if t.OutTerminal && len(s.Marks) == 0 { // whose escape sequences have no width
+		text = strings.Join(command.Fold(text, columns()), "\n")
 	}
 	return text
 }

@@ -53,6 +53,25 @@ func TestMarker(t *testing.T) {
 	}
 }
 
+// TestFolded: a terminal gets rows that end between words; a file gets a line.
+func TestFolded(t *testing.T) {
+	s := transcript.Segment{Text: " " + strings.Repeat("a word and ", 20)}
+	c := &transcribeCommand{timed: true}
+	if got := c.line(s); strings.Contains(got, "\n") || !strings.HasSuffix(got, "] "+s.Line()) {
+		t.Errorf("a file gets %q", got)
+	}
+	c.OutTerminal = true
+	rows := strings.Split(c.line(s), "\n")
+	for _, row := range rows {
+		if len(row) > columns() {
+			t.Errorf("%q is wider than a row", row)
+		}
+	}
+	if got := strings.Join(rows, " "); len(rows) < 3 || !strings.HasSuffix(got, "] "+s.Line()) {
+		t.Errorf("a terminal gets %q", rows)
+	}
+}
+
 func marksOf(accepted []bool) (marks []transcript.Mark) {
 	for _, a := range accepted {
 		marks = append(marks, transcript.Mark{Accepted: a})

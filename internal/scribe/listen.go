@@ -98,7 +98,7 @@ func (l *listenCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer model.Close()
-	by, err := live.New(model.Model, l.decoding.Options(l.log.Logger(l.Err)))
+	by, err := live.New(model.Model, l.decoding.Options(l.log.Logger(l.Env)))
 	if err != nil {
 		return setup.InFlag(err)
 	}
@@ -215,10 +215,7 @@ type screen struct {
 }
 
 func (s *screen) show(confirmed []transcript.Word, tentative string, last bool) error {
-	width := 79
-	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && w > 1 {
-		width = w - 1
-	}
+	width := columns()
 	var out strings.Builder
 	out.WriteString("\r\x1b[K")
 	for _, w := range confirmed {
@@ -246,6 +243,14 @@ func (s *screen) show(confirmed []transcript.Word, tentative string, last bool) 
 	}
 	_, err := io.WriteString(s.w, out.String())
 	return err
+}
+
+// columns is how many columns of a terminal a row may fill.
+func columns() int {
+	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && w > 1 {
+		return w - 1
+	}
+	return 79
 }
 
 // fitting returns as much of a text as fits into so many columns.

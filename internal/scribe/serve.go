@@ -132,7 +132,7 @@ func bindList(f *pflag.FlagSet, name string, to *[]string) {
 func duration(v options.Value) time.Duration { return time.Duration(v.Number * float64(time.Second)) }
 
 func (s *serveCommand) run(ctx context.Context, _ []string) error {
-	logger := s.log.Logger(s.Err)
+	logger := s.log.Logger(command.Env{Err: s.Err})
 	if err := s.prepare(ctx, logger); err != nil {
 		return err
 	}

@@ -100,7 +100,7 @@ func Transcribe(e command.Env) *cobra.Command {
 	c := command.New("transcribe [flags] FILE...", "Write the text of sound files", transcribeHelp+command.ExitHelp, t.run)
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return command.Usagef("no sound files are named")
+			return command.Usagef("no sound files are named; - is standard input")
 		}
 		return nil
 	}
@@ -145,7 +145,7 @@ func (t *transcribeCommand) registerSubtitles(f *pflag.FlagSet) {
 }
 
 func (t *transcribeCommand) run(ctx context.Context, files []string) error {
-	opt := t.decoding.Options(t.log.Logger(t.Err))
+	opt := t.decoding.Options(t.log.Logger(t.Env))
 	if err := t.sound.Check(); err != nil {
 		return err
 	}
@@ -375,6 +375,9 @@ func (t *transcribeCommand) sink(files []string) (sink, error) {
 	}
 	if t.speakers == "channels" && (t.batch > 1 || piped > 0) {
 		return nil, command.Usagef("--speakers channels reads each file once for every channel: neither standard input nor --batch")
+	}
+	if ext := transcript.Format(strings.TrimPrefix(filepath.Ext(t.dir), ".")); slices.Contains(transcript.Formats(), ext) && !exists(t.dir) {
+		return nil, command.Usagef("--output-dir %s: want a directory; one file is --output-format %s FILE > %[1]s", show.Name(t.dir), ext)
 	}
 	if t.dir != "" {
 		f, err := newFolder(t.dir, formats, t.subtitles, files)

@@ -84,7 +84,7 @@ func (w *watchCommand) run(ctx context.Context, args []string) error {
 	if w.drafts, err = setup.OpenDrafts(ctx, w.model.Assistant.From, 2); err != nil {
 		return err
 	}
-	model, err := w.load(ctx, w.decoding.Options(w.log.Logger(w.Err)))
+	model, err := w.load(ctx, w.decoding.Options(w.log.Logger(w.Env)))
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -62,6 +63,11 @@ func locate(ctx context.Context, name string, offline bool) (string, error) {
 	if dir, ok := h.Find(name); ok {
 		return dir, nil
 	}
+	for _, file := range elsewhere(repo) {
+		if i, err := os.Stat(file); err == nil && i.Mode().IsRegular() {
+			return file, nil
+		}
+	}
 	if !h.Offline {
 		slog.Warn("downloading", "model", repo, "to", h.Cache)
 	}
@@ -77,6 +83,27 @@ func locate(ctx context.Context, name string, offline bool) (string, error) {
 		why += "; run verity models pull " + name + " with a network"
 	}
 	return "", fmt.Errorf("model %s: there is no such directory or file here, and it could not be fetched into %s: %s", name, h.Cache, why)
+}
+
+// elsewhere returns where openai/whisper and whisper.cpp put the weights of a published model:
+// the former's cache, and models in the directory of the latter.
+func elsewhere(repo string) []string {
+	size, ok := strings.CutPrefix(repo, "openai/whisper-")
+	if !ok {
+		return nil
+	}
+	if size == "large" {
+		size = "large-v1"
+	}
+	files := []string{filepath.Join("models", "ggml-"+size+".bin")}
+	cache := os.Getenv("XDG_CACHE_HOME")
+	if home, err := os.UserHomeDir(); err == nil && cache == "" {
+		cache = filepath.Join(home, ".cache")
+	}
+	if cache != "" {
+		files = append(files, filepath.Join(cache, "whisper", size+".pt"))
+	}
+	return files
 }
 
 // partner returns the published assistant of a model that is in the cache, "" if

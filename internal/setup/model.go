@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,6 +106,9 @@ type Model struct {
 
 // Load loads the model that the flags name, with its assistant.
 func (m *ModelFlags) Load(ctx context.Context) (*Model, error) {
+	if cores := runtime.NumCPU(); m.Threads > cores {
+		slog.Warn("more --threads than processors take longer", "threads", m.Threads, "processors", cores)
+	}
 	c, err := OpenCheckpoint(ctx, m.Name, m.Offline)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"verity/models/digits"
 )
@@ -39,6 +40,23 @@ func TestModels(t *testing.T) {
 	}
 	if _, err := OpenCheckpoint(t.Context(), "./nowhere", false); err == nil || !strings.Contains(err.Error(), "no such directory or file; name a checkpoint") {
 		t.Errorf("error = %v", err)
+	}
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	pt := filepath.Join(os.Getenv("XDG_CACHE_HOME"), "whisper", "small.en.pt")
+	if err := os.MkdirAll(filepath.Dir(pt), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(pt, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.CopyFS("models", fstest.MapFS{"ggml-large-v3-turbo.bin": {}}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"small.en": pt, "openai/whisper-small.en": pt, "turbo": filepath.Join("models", "ggml-large-v3-turbo.bin")} {
+		if path, err := locate(t.Context(), name, false); err != nil || path != want {
+			t.Errorf("%s: locate = %s, %v, want %s", name, path, err, want)
+		}
 	}
 	if got := partner("large-v2"); got != "openai/whisper-tiny" {
 		t.Errorf("the partner of large-v2 in the cache is %q", got)
