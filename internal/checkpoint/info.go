@@ -274,7 +274,11 @@ func (i *info) printUse(s *sheet) {
 	case len(i.Languages) == 1:
 		s.row("use", "transcribes English")
 	default:
-		s.row("use", "transcribes %d languages, and translates them into English", len(i.Languages))
+		text := "transcribes %d languages, and translates them into English"
+		if _, ok := setup.InsideOf(i.Model); ok {
+			text += ", poorly: larger models do better"
+		}
+		s.row("use", text, len(i.Languages))
 	}
 	stored := i.DType
 	if stored == precision.Int4Z.String() { // what quantize --to int4 makes of most weights
