@@ -74,7 +74,7 @@ func newAIFF(f *file) (source, error) {
 	if claimed <= 0 || claimed >= math.MaxInt32-4096 {
 		l.place(data, f.size-data, -1)
 	} else {
-		l.place(data, min(claimed, f.size-data), claimed)
+		l.place(data, f.size-data, claimed)
 		l.promised = max(l.promised, int64(binary.BigEndian.Uint32(comm[2:])))
 		l.end = max(l.end, 8+int64(binary.BigEndian.Uint32(f.must(4, 4))))
 		l.end += l.end & 1

@@ -35,11 +35,7 @@ func newAU(f *file) (source, error) {
 		return nil, malformed("offset of the samples",
 			fmt.Sprintf("at most the %d bytes of the file", f.size), "%d", offset)
 	}
-	have := f.size - offset
-	if claimed >= 0 {
-		have = min(have, claimed)
-	}
-	l.place(offset, have, claimed)
+	l.place(offset, f.size-offset, claimed)
 	return newPCM(f, l)
 }
 

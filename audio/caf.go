@@ -37,12 +37,11 @@ func newCAF(f *file) (source, error) {
 		case id == "data" && !described:
 			return nil, malformed(fmt.Sprintf("data chunk at byte %d", at), "a desc chunk before it", "none")
 		case id == "data":
-			body += 4 // an edit count
-			if length < 0 {
-				l.place(body, f.size-body, -1) // to the end of the file
-			} else {
-				l.place(body, min(length-4, f.size-body), length-4)
+			body += 4        // an edit count
+			if length >= 0 { // else to the end of the file
+				length = max(length-4, 0)
 			}
+			l.place(body, f.size-body, length)
 			return newPCM(f, l)
 		}
 		if length < 0 || length > f.size-body {

@@ -50,12 +50,14 @@ func (l pcmLayout) check(bits int) error {
 	return nil
 }
 
-// place sets where the samples lie: at offset, in size bytes of a file, of which the
-// header promises claimed; negative means unknown. A last frame that is cut off is
-// dropped.
-func (l *pcmLayout) place(offset, size, claimed int64) {
+// place sets where the samples lie: at offset of a file with rest bytes from there on. The
+// header promises claimed; negative means unknown. A last frame that is cut off is dropped.
+func (l *pcmLayout) place(offset, rest, claimed int64) {
 	align := int64(l.blockAlign())
-	l.offset, l.frames = offset, max(size, 0)/align
+	if claimed >= 0 {
+		rest = min(rest, claimed)
+	}
+	l.offset, l.frames = offset, max(rest, 0)/align
 	if l.promised = max(claimed, 0) / align; claimed >= 0 {
 		l.end = offset + claimed
 	}
