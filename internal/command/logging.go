@@ -39,7 +39,7 @@ func (l *LogFlags) Register(f *pflag.FlagSet) {
 func (l *LogFlags) chatty() bool { return l.level == "debug" || l.level == "info" }
 
 // Logger makes the log, and that of libraries, write to standard error: sentences where people
-// read it and ask for no level, records otherwise.
+// read it and do not ask for more, records otherwise.
 func (l *LogFlags) Logger(e Env) *slog.Logger {
 	level := slog.LevelWarn
 	if l.level != "" {
@@ -49,7 +49,7 @@ func (l *LogFlags) Logger(e Env) *slog.Logger {
 		level = slog.LevelError
 	}
 	logger := slog.New(slog.NewTextHandler(e.Err, &slog.HandlerOptions{Level: level}))
-	if e.ErrTerminal && l.level == "" {
+	if e.ErrTerminal && level >= slog.LevelWarn {
 		logger = slog.New(sentences{Handler: logger.Handler(), w: e.Err})
 	}
 	slog.SetDefault(logger)
