@@ -20,6 +20,7 @@ import (
 	"verity/internal/show"
 	"verity/model"
 	"verity/parallel"
+	"verity/precision"
 	"verity/quantize"
 	"verity/transcribe"
 )
@@ -92,7 +93,11 @@ func (q *quantizeCommand) check() error {
 		return command.Usagef("--out DIR is needed")
 	}
 	q.opt.Format, q.opt.Head, _ = strings.Cut(q.to, ":head=")
-	return command.OneOf("to", q.opt.Format, quantize.Formats()...)
+	err := command.OneOf("to", q.opt.Format, quantize.Formats()...)
+	if f, other := precision.ParseFormat(q.opt.Format); err != nil && other == nil && f != precision.Auto {
+		return fmt.Errorf("%w; %s needs no file: run with --precision %[2]s", err, f)
+	}
+	return err
 }
 
 func (q *quantizeCommand) run(ctx context.Context, args []string) error {
