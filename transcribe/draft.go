@@ -123,8 +123,9 @@ const leastTokens = 20
 
 // warnUseless warns once if next to nothing of the text was said.
 func (r *transcription) warnUseless() {
-	const share = 50 // one of so many tokens, at least
-	if n := r.stats.Tokens; r.t.text != nil && r.t.warns && r.t.opt.BeamSize < 2 && n >= leastTokens && r.stats.Drafts.FromText*share < n {
+	const share = 50                                               // one of so many tokens, at least
+	ignored := r.t.model.overlap || r.t.model.sampler == Rejection // where probabilities are compared, see proposer
+	if n := r.stats.Tokens; r.t.text != nil && !ignored && r.t.warns && r.t.opt.BeamSize < 2 && n >= leastTokens && r.stats.Drafts.FromText*share < n {
 		r.log.Warn("the text to draft from was of no use: next to nothing of it is said", "tokens", n,
 			"drafted_from_it", r.stats.Drafts.FromText)
 	}

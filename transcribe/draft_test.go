@@ -56,6 +56,22 @@ func TestUselessText(t *testing.T) {
 	}
 }
 
+// TestIgnoredText: where the distributions of model and assistant are compared a text is not
+// followed, and nothing is said against it.
+func TestIgnoredText(t *testing.T) {
+	m := *demoModels(t, 1)["none"]
+	m.overlap = true
+	var log bytes.Buffer
+	tr, err := New(&m, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := tr.Drafting([]transcript.Line{{Text: "three one four"}}).Transcribe(t.Context(), demoClip(t), Watch{})
+	if err != nil || got.Stats.Drafts.FromText != 0 || got.Stats.Tokens < leastTokens || strings.Contains(log.String(), "no use") {
+		t.Errorf("%v, %+v, %s", err, got.Stats, log.String())
+	}
+}
+
 // TestTextSavesRounds drafts from the transcript itself: in lanes, in windows that overlap,
 // through voice activity detection and without timestamps, always to the bit.
 func TestTextSavesRounds(t *testing.T) {

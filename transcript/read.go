@@ -42,8 +42,14 @@ func Read(name string, raw []byte) ([]Line, error) {
 	var lines []Line
 	switch isJSON := strings.HasPrefix(head, "{") || strings.HasPrefix(head, "["); {
 	case isJSON && json.Valid(raw) || strings.EqualFold(path.Ext(name), ".json"):
-		var err error
-		if lines, err = readJSON(raw); err != nil {
+		if !json.Valid(raw) { // Python writes numbers that JSON has not
+			raw = noNumber.ReplaceAll(raw, []byte("${1}null"))
+		}
+		lines, err := readJSON(raw)
+		if err == nil {
+			return tidy(lines), nil
+		}
+		if strings.EqualFold(path.Ext(name), ".json") {
 			return nil, fmt.Errorf("%s: not the JSON of a transcript: %w", name, err)
 		}
 	case strings.HasPrefix(head, "WEBVTT") || cueTimes.MatchString(text):
@@ -59,7 +65,10 @@ func Read(name string, raw []byte) ([]Line, error) {
 	default:
 		lines = []Line{{Text: text}}
 	}
-	return tidy(lines), nil
+	if lines = tidy(lines); len(lines) == 0 { // it only begins as such a file does
+		lines = tidy([]Line{{Text: text}})
+	}
+	return lines, nil
 }
 
 // tidy leaves out what is no text, and times that no clip has.
@@ -100,6 +109,7 @@ const clockTime = `(?:(\d+):)?(\d{1,4}):(\d{1,2})[.,](\d{1,3})`
 
 var (
 	cueTimes = regexp.MustCompile(`(?m)^\s*` + clockTime + `\s*-->\s*` + clockTime)
+	noNumber = regexp.MustCompile(`(:\s*)(?:NaN|-?Infinity)\b`)
 	lyric    = regexp.MustCompile(`(?m)^\[` + clockTime + `\]`)
 	dialogue = regexp.MustCompile(`(?m)^Dialogue:[^,]*,` + clockTime + `,` + clockTime + `(?:,[^,]*){6},(.*)$`)
 	markup   = regexp.MustCompile(`</?[a-zA-Z][^>|]*>|<[\d:.]+>|\{\\[^}]*\}`)

@@ -51,6 +51,11 @@ func TestRead(t *testing.T) {
 		{"film.srt", "\ufeff1\r\n00:00:01,000 --> 00:00:02,000\r\n{\\an8}<i>And so</i>\r\n\r\n2\r\n00:00:09,000 --> 00:00:03,000\r\nbackwards\r\n",
 			[]Line{{1, 2, "And so"}, {0, 0, "backwards"}}},
 		{"song.lrc", "[ar:nobody]\n[00:01.50]And so\n[00:04.00]on\n", []Line{{1.5, 4, "And so"}, {4, 9, "on"}}},
+		{"talk.txt", "start, and so on", []Line{{0, 0, "start, and so on"}}},
+		{"format.txt", "WEBVTT is a format", []Line{{0, 0, "WEBVTT is a format"}}},
+		{"number.txt", "[12]", []Line{{0, 0, "[12]"}}},
+		{"python.json", `{"segments":[{"start":0,"end":2,"text":"And so","avg_logprob": NaN,"compression_ratio":-Infinity}]}`, []Line{{0, 2, "And so"}}},
+		{"silence.json", `{"text":"","segments":[]}`, nil},
 		{"bad.tsv", "start\tend\ttext\nx\ty\tAnd\n1000\n-5\t1e400\tso\n", []Line{{0, 0, "And"}, {0, 0, "so"}}},
 	} {
 		got, err := Read(test.name, []byte(test.text))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strconv"
@@ -105,7 +106,7 @@ func (r *runs) open(ctx context.Context) (*setup.Corpus, error) {
 	}
 	files := slices.Compact(slices.Sorted(slices.Values(r.Data.Audio)))
 	if r.drafts, err = setup.OpenDrafts(ctx, r.model.Assistant.From, len(files)); err == nil && len(files) > 0 {
-		err = r.drafts.Check(r.Data.Audio)
+		err = r.drafts.Check(ctx, r.Data.Audio)
 	}
 	return data, err
 }
@@ -196,6 +197,9 @@ func (v *evalCommand) all(ctx context.Context, e eval.Engine, data *setup.Corpus
 	}
 	if scored != nil {
 		return scored
+	}
+	if v.drafts != nil && sum.Done > 0 && !v.drafts.Found() {
+		slog.Warn("nothing to draft from was found for any utterance", "draft-from", v.model.Assistant.From)
 	}
 	if !v.log.Quiet {
 		fmt.Fprint(v.Err, remarks(sum, o.Shard))

@@ -168,7 +168,7 @@ func (t *transcribeCommand) run(ctx context.Context, files []string) error {
 		return err
 	}
 	if t.drafts, err = setup.OpenDrafts(ctx, t.model.Assistant.From, len(files)); err == nil {
-		err = t.drafts.Check(files)
+		err = t.drafts.Check(ctx, files)
 	}
 	if err != nil {
 		return err

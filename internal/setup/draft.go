@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"verity/internal/command"
 	"verity/internal/input"
@@ -27,10 +28,15 @@ var transcriptTypes = []string{".json", ".srt", ".vtt", ".ass", ".tsv", ".csv", 
 
 // A DraftSource finds what somebody wrote of a sound. Nil finds nothing.
 type DraftSource struct {
-	from string            // what the flag says
-	one  []transcript.Line // of a single file
-	byID map[string][]transcript.Line
+	from  string // what the flag says
+	file  bool   // it is a single file
+	one   []transcript.Line
+	byID  map[string][]transcript.Line
+	found atomic.Bool // some text, by Lines
 }
+
+// Found reports whether Lines has found any text.
+func (d *DraftSource) Found() bool { return d.found.Load() }
 
 // OpenDrafts opens what --draft-from names, for n sounds; 0 for those of a dataset. It
 // returns nil for an empty name.
@@ -61,7 +67,10 @@ func OpenDrafts(ctx context.Context, from string, n int) (*DraftSource, error) {
 	case n != 1:
 		return nil, command.Usagef("--draft-from %s: one file cannot be the text of several sounds; name a directory with a transcript of each", from)
 	}
-	d.one, err = readLines(ctx, from)
+	d.file = true
+	if d.one, err = readLines(ctx, from); err == nil && len(d.one) == 0 {
+		slog.Warn("the text to draft from is empty", "file", from)
+	}
 	return d, err
 }
 
@@ -134,32 +143,40 @@ func isFile(path string) bool {
 
 // Lines returns what is written of a sound, which is an utterance of a dataset if it has
 // an id.
-func (d *DraftSource) Lines(ctx context.Context, sound, id, reference string) ([]transcript.Line, error) {
+func (d *DraftSource) Lines(ctx context.Context, sound, id, reference string) (lines []transcript.Line, err error) {
 	switch {
 	case d == nil:
 		return nil, nil
 	case d.from == references:
-		return transcript.Read(id, []byte(reference))
+		lines, err = transcript.Read(id, []byte(reference))
 	case d.byID != nil:
-		return d.byID[id], nil
-	case d.one != nil:
-		return d.one, nil
+		lines = d.byID[id]
+	case d.file:
+		lines = d.one
+	default:
+		if p := d.path(sound); p != "" {
+			lines, err = readLines(ctx, p)
+		}
 	}
-	if p := d.path(sound); p != "" {
-		return readLines(ctx, p)
+	if len(lines) > 0 {
+		d.found.Store(true)
 	}
-	return nil, nil
+	return lines, err
 }
 
-// Check fails if there is no transcript of any of the sounds, and warns of those without.
-func (d *DraftSource) Check(sounds []string) error {
-	if d == nil || d.one != nil || d.byID != nil {
+// Check fails if there is no transcript of any of the sounds or one cannot be read, and
+// warns of sounds without.
+func (d *DraftSource) Check(ctx context.Context, sounds []string) error {
+	if d == nil || d.file || d.byID != nil {
 		return nil
 	}
 	missing := ""
 	found := 0
 	for _, s := range sounds {
-		if d.path(s) != "" {
+		if p := d.path(s); p != "" {
+			if _, err := readLines(ctx, p); err != nil {
+				return err
+			}
 			found++
 		} else if missing == "" {
 			missing = s
