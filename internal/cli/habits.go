@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/internal/options"
 )
 
 // habits are words of openai/whisper's, whisper.cpp's, faster-whisper's and
@@ -15,11 +19,30 @@ var habits = map[string]string{
 	"-nt": "", "--no-timestamps": "", "-ng": "", "--no-gpu": "", "--vad-filter": "--vad", "--local-files-only": "--offline",
 	"-otxt": "-f txt", "-osrt": "-f srt", "-ovtt": "-f vtt", "-olrc": "-f lrc", "-ocsv": "-f csv", "-oj": "-f json",
 	"--output-txt": "-f txt", "--output-srt": "-f srt", "--output-vtt": "-f vtt", "--output-lrc": "-f lrc", "--output-csv": "-f csv", "--output-json": "-f json",
-	"-of": "--output-file",
+	"-of": "--output-file", "-ojf": "-f json", "--output-json-full": "-f json", "-ml": "--max-len", "-np": "--quiet", "--no-prints": "--quiet",
 
 	"--device cpu": "", "--device auto": "", "--fp16 True": "", "--fp16 False": "--precision f32", "--verbose True": "", "--verbose False": "--quiet",
 	"--compute-type int8": "--precision int8", "--compute-type float16": "--precision f16", "--compute-type float32": "--precision f32",
 	"--compute-type auto": "", "--compute-type default": "", "--vad-filter True": "--vad", "--vad-filter False": "",
+}
+
+// chosen is the choice that a word behind a flag names which needs none, as off behind
+// --vad, unless a file has that name; empty if it names none.
+func chosen(f *pflag.Flag, word string) string {
+	o := options.Find(f.Name)
+	if o == nil || o.Alone == "" {
+		return ""
+	}
+	switch word {
+	case "True":
+		word = o.Alone
+	case "False":
+		word = "off"
+	}
+	if _, err := os.Stat(word); err == nil || !slices.Contains(o.Choices, word) {
+		return ""
+	}
+	return word
 }
 
 // translated replaces what other programs call otherwise.
@@ -66,6 +89,8 @@ func translated(root *cobra.Command, args []string) (out []string) {
 			out = append(out, args[i])
 		case f != nil && f.NoOptDefVal == "true" && (value == "True" || value == "False"):
 			out, i = append(out, word+"="+strings.ToLower(value)), next
+		case f != nil && !joined && chosen(f, value) != "":
+			out, i = append(out, word+"="+chosen(f, value)), next
 		case f != nil && f.NoOptDefVal == "":
 			out, i = append(out, args[i:next+1]...), next
 		case f != nil || !equal:

@@ -21,7 +21,7 @@ func TestHabits(t *testing.T) {
 		{"transcribe -of out a.wav", "transcribe --output-file out a.wav"},
 		{"transcribe --initial-prompt -tr a.wav", "transcribe --initial-prompt -tr a.wav"},
 		{"transcribe --output_dir -nt -- -tr", "transcribe --output_dir -nt -- -tr"},
-		{"transcribe -q - --highlight True", "transcribe -q - --highlight True"},
+		{"transcribe -q - --highlight True --vad off", "transcribe -q - --highlight=auto --vad=off"}, {"transcribe --vad False -ojf a.wav", "transcribe --vad=off -f json a.wav"},
 		{"models list", "models"}, {"pull small", "models pull small"}, {"eval -t 4", "eval -t 4"},
 	} {
 		if got := strings.Join(translated(root, strings.Fields(tt[0])), " "); got != tt[1] {

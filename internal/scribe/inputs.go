@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"verity/internal/command"
+	"verity/internal/setup"
 	"verity/internal/show"
 )
 
@@ -25,7 +26,7 @@ func inputs(args []string, deep bool) (files []string, err error) {
 			} else if err == nil && len(found) == 0 {
 				err = command.Usagef("%s: there is no sound file in this directory%s", show.Name(arg), map[bool]string{false: "; --recursive looks below it, too"}[deep])
 			}
-		case err != nil && strings.ContainsAny(arg, "*?["):
+		case err != nil && strings.ContainsAny(arg, "*?[") && !setup.IsAddress(arg):
 			if found, err = filepath.Glob(arg); err != nil {
 				found, err = []string{arg}, nil // no pattern, but a name
 			} else if len(found) == 0 {
