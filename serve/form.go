@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime/multipart"
 	"net/http"
 	"os"
@@ -40,7 +41,7 @@ type request struct {
 	progress bool     // send progress events
 	logProbs bool     // of each token
 	asked    []string // timestamp granularities
-	ignored  []string // fields that nothing here knows
+	ignored  []string // what nothing here knows: fields, members of them, parameters of the URL
 	decoding transcribe.Options
 	draft    []transcript.Line // what the sound may say
 	done     func()            // ends the spooled file
@@ -87,6 +88,9 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, task transcribe.Ta
 	body.control.SetReadDeadline(time.Time{}) // the body has been read
 	if q.file == nil {
 		return nil, wrong(http.StatusBadRequest, "file", "", "The part named file is missing: it holds the sound.")
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) { // the form has it all
+		q.ignored = append(q.ignored, "?"+name)
 	}
 	q.decoding = fit(q.decoding, q.words)
 	return q, nil
@@ -230,6 +234,10 @@ func (q *request) strategy(member, value string, bad func(string) error) error {
 	case "":
 		if strings.HasPrefix(value, "{") {
 			err = json.Unmarshal([]byte(value), &d)
+			const at = "session.turn_detection" // which has the same members
+			for _, path := range ignored(at, json.RawMessage(value)) {
+				q.ignored = append(q.ignored, "chunking_strategy"+strings.TrimPrefix(path, at))
+			}
 		}
 	case "type":
 	case "threshold", "prefix_padding_ms", "silence_duration_ms":

@@ -86,9 +86,19 @@ func (l *line) leave(p *place) {
 
 // begin waits for a turn.
 func (l *line) begin(ctx context.Context, p *place) error {
+	l.queue(p)
+	return l.await(ctx, p)
+}
+
+// queue lets p have the next free turn, and reports whether it has to wait for that. The
+// caller calls await.
+func (l *line) queue(p *place) (waits bool) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.files = append(l.files, p)
-	return l.wait(ctx, p)
+	p.turn = make(chan struct{})
+	l.give()
+	return slices.Contains(l.files, p)
 }
 
 // guest waits for a turn for one pass of a realtime session, which needs no place in the
@@ -108,6 +118,11 @@ func (l *line) wait(ctx context.Context, p *place) error {
 	p.turn = make(chan struct{})
 	l.give()
 	l.mu.Unlock()
+	return l.await(ctx, p)
+}
+
+// await is wait for what is queued already, without the lock.
+func (l *line) await(ctx context.Context, p *place) error {
 	select {
 	case <-p.turn:
 		if ctx.Err() == nil {

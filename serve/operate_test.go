@@ -298,9 +298,10 @@ func TestWaitingStream(t *testing.T) {
 	if r.StatusCode != 200 || r.Header.Get("Content-Type") != "text/event-stream" {
 		t.Errorf("%s %s", r.Status, r.Header.Get("Content-Type"))
 	}
-	buf := make([]byte, 200)
-	if n, err := io.ReadAtLeast(r.Body, buf, 60); err != nil || strings.Count(string(buf[:n]), ": waiting") < 2 {
-		t.Errorf("%q %v", buf[:n], err)
+	const place = ": waiting, 0 before this\n\n"
+	buf := make([]byte, 2*len(place)) // the first says it too
+	if _, err := io.ReadFull(r.Body, buf); err != nil || string(buf) != place+place {
+		t.Errorf("%q %v", buf, err)
 	}
 	free()
 	rest, err := io.ReadAll(r.Body)

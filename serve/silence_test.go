@@ -100,7 +100,13 @@ func TestIgnored(t *testing.T) {
 	if !strings.Contains(b.String(), "known_speaker_names") || strings.Contains(b.String(), "Ann") {
 		t.Errorf("the log: %s", b.String())
 	}
-	if r, _ := post(t, h.URL+transcriptions, wav(t), field{"model", "whisper-1"}); r.Header.Get(ignoredHeader) != "" {
+	b.Reset()
+	r, body = post(t, h.URL+transcriptions+"?model=nope&foo=bar", wav(t), field{"chunking_strategy", `{"type":"server_vad","foo":7,"threshold":0.4}`})
+	want = "chunking_strategy.foo, ?foo, ?model"
+	if got := r.Header.Get(ignoredHeader); r.StatusCode != 200 || got != want || !strings.Contains(b.String(), want) || strings.Contains(b.String(), "nope") {
+		t.Errorf("%s, %q, want %q: %s; the log: %s", r.Status, got, want, body, b.String())
+	}
+	if r, _ := post(t, h.URL+transcriptions, wav(t), field{"model", "whisper-1"}, field{"chunking_strategy", `{"type":"auto"}`}); r.Header.Get(ignoredHeader) != "" {
 		t.Errorf("a plain request: %q", r.Header.Get(ignoredHeader))
 	}
 }

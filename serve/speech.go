@@ -94,11 +94,11 @@ func (s *Server) work(ctx context.Context, by *transcribe.Transcriber, clip *aud
 	defer s.line.leave(p)
 	if out.q.stream {
 		out.stream = s.newStream(out.w, stop, func() string { return s.line.place(p) })
-		if s.line.working() == s.opt.Turns {
-			out.stream.start() // with an error from now on, the status is 200
-		}
 	}
-	if err := s.line.begin(ctx, p); err != nil {
+	if s.line.queue(p) && out.q.stream {
+		out.stream.start() // with an error from now on, the status is 200
+	}
+	if err := s.line.await(ctx, p); err != nil {
 		return nil, err
 	}
 	tr, err := by.Transcribe(ctx, clip, transcribe.Watch{
