@@ -101,7 +101,8 @@ func (a *answer) segment(s transcript.Segment) {
 	if len(a.q.asked) == 0 && !a.q.decoding.MarkAccepted {
 		return
 	}
-	e := sse{Type: "transcript.text.segment", ID: fmt.Sprintf("seg_%d", s.ID), Start: &s.Start, End: &s.End, Text: &text}
+	start, end := transcript.RoundTime(s.Start), transcript.RoundTime(s.End)
+	e := sse{Type: "transcript.text.segment", ID: fmt.Sprintf("seg_%d", s.ID), Start: &start, End: &end, Text: &text}
 	if a.q.words {
 		e.Words = wordsOf(s)
 	}
@@ -130,7 +131,7 @@ func (a *answer) pieces(s transcript.Segment, text string) []transcript.Piece {
 func wordsOf(s transcript.Segment) []word {
 	list := []word{}
 	for _, x := range s.Words {
-		list = append(list, word{tokenizer.Strip(x.Word), x.Start, x.End})
+		list = append(list, word{tokenizer.Strip(x.Word), transcript.RoundTime(x.Start), transcript.RoundTime(x.End)})
 	}
 	return list
 }
@@ -249,7 +250,7 @@ func (a *answer) verbose(tr *transcript.Transcript, text string, u usage) verbos
 				pieces = a.pieces(s, s.Text)
 			}
 			v.Segments = append(v.Segments, segment{
-				s.ID, s.Seek, s.Start, s.End, s.Text, tokens, s.Temperature, s.AvgLogProb, s.CompressionRatio, s.NoSpeechProb, pieces,
+				s.ID, s.Seek, transcript.RoundTime(s.Start), transcript.RoundTime(s.End), s.Text, tokens, s.Temperature, s.AvgLogProb, s.CompressionRatio, s.NoSpeechProb, pieces,
 			})
 		}
 		if a.q.words {

@@ -373,8 +373,8 @@ func (p *spoken) words(confirmed []transcript.Word) []word {
 	base := float64(p.from) / audio.SampleRate
 	list := wordsOf(transcript.Segment{Words: confirmed})
 	for i := range list {
-		list[i].Start += base
-		list[i].End += base
+		list[i].Start = transcript.RoundTime(list[i].Start + base)
+		list[i].End = transcript.RoundTime(list[i].End + base)
 	}
 	return list
 }

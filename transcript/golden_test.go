@@ -5,6 +5,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -143,6 +144,25 @@ func TestWriteJSON(t *testing.T) {
 				t.Errorf("stats = %v", got["stats"])
 			}
 		})
+	}
+}
+
+// Times in JSON have no digits that are only errors of floating point, and the transcript
+// keeps what was computed.
+func TestWriteJSONTimes(t *testing.T) {
+	start, end := 0.8400000000000014, 1.8800000000000001
+	tr := &Transcript{Segments: []Segment{{Start: start, End: end, Words: []Word{{Word: " one", Start: start, End: end}}}, {Start: end, End: 36000.000000000007}}, Damaged: []Gap{{start, end}}}
+	var got bytes.Buffer
+	if err := Write(&got, JSON, tr); err != nil {
+		t.Fatal(err)
+	}
+	times := regexp.MustCompile(`"(?:start|end)":[^,}]*`).FindAllString(got.String(), -1)
+	want := []string{`"start":0.84`, `"end":1.88`, `"start":0.84`, `"end":1.88`, `"start":1.88`, `"end":36000`, `"start":0.84`, `"end":1.88`}
+	if diff := cmp.Diff(want, times); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if s := tr.Segments[0]; s.Start != start || s.End != end || s.Words[0].Start != start || s.Words[0].End != end || tr.Damaged[0] != (Gap{start, end}) {
+		t.Errorf("writing changed the transcript: %+v, %v", s, tr.Damaged)
 	}
 }
 

@@ -217,12 +217,13 @@ func writeASS(w io.Writer, t *Transcript, o Subtitles) error {
 	return b.Flush()
 }
 
-// assHead is white text with a black outline, at the bottom of a picture of 1920 by 1080.
+// assHead is white text with a black outline, at the bottom of a picture of 1920 by 1080. The
+// player breaks only lines that are wider than the picture; other breaks stay.
 const assHead = `[Script Info]
 ScriptType: v4.00+
 PlayResX: 1920
 PlayResY: 1080
-WrapStyle: 2
+WrapStyle: 0
 ScaledBorderAndShadow: yes
 
 [V4+ Styles]

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"verity/tokenizer"
@@ -58,7 +59,7 @@ func writeCSV(w io.Writer, t *Transcript) error {
 	return c.Error()
 }
 
-// writeJSON writes t as one line: upstream's fields, then ours.
+// writeJSON writes t as one line: upstream's fields, then ours. Times are rounded.
 func writeJSON(w io.Writer, t *Transcript) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
@@ -71,10 +72,18 @@ func writeJSON(w io.Writer, t *Transcript) error {
 		if s.Tokens == nil {
 			s.Tokens = []tokenizer.Token{} // [], not null
 		}
+		s.Start, s.End, s.Words = RoundTime(s.Start), RoundTime(s.End), slices.Clone(s.Words)
+		for j, w := range s.Words {
+			s.Words[j].Start, s.Words[j].End = RoundTime(w.Start), RoundTime(w.End)
+		}
 		segments[i].Segment = s
 		for _, m := range s.Marks {
 			segments[i].Accepted = append(segments[i].Accepted, m.Accepted)
 		}
+	}
+	damaged := slices.Clone(t.Damaged)
+	for i, g := range damaged {
+		damaged[i] = Gap{RoundTime(g.Start), RoundTime(g.End)}
 	}
 	var prob *float64
 	if t.LanguageProb > 0 {
@@ -93,8 +102,12 @@ func writeJSON(w io.Writer, t *Transcript) error {
 		Truncated bool   `json:"truncated,omitempty"`
 		Damaged   []Gap  `json:"damaged,omitempty"` // where sound is damaged or lost, and silence stands for it
 		MadeBy    *Maker `json:"made_by,omitempty"` // the model and the options; the program is always in it
-	}{Schema, t.Name, t.Text, t.Language, prob, t.Duration, segments, t.Stats, t.Truncated, t.Damaged, t.By})
+	}{Schema, t.Name, t.Text, t.Language, prob, t.Duration, segments, t.Stats, t.Truncated, damaged, t.By})
 }
+
+// RoundTime rounds a time to a tenth of a millisecond, as JSON has it: sums of times end in
+// digits that are only errors of floating point.
+func RoundTime(seconds float64) float64 { return math.RoundToEven(seconds*1e4) / 1e4 }
 
 // Times returns the times of s as openai/whisper prints them: [00:00.000 --> 00:02.500].
 func (s Segment) Times() string {
