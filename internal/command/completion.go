@@ -6,13 +6,10 @@ import (
 	"verity/internal/input"
 )
 
-// SoundFiles are the extensions of sound files.
-var SoundFiles = input.SoundFiles
-
 // CompleteSound offers sound files as arguments.
 func CompleteSound(c *cobra.Command) {
 	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return SoundFiles, cobra.ShellCompDirectiveFilterFileExt
+		return input.SoundFiles, cobra.ShellCompDirectiveFilterFileExt
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"verity/internal/command"
+	"verity/internal/input"
 	"verity/internal/setup"
 	"verity/internal/show"
 )
@@ -52,7 +53,7 @@ func soundIn(dir string, deep bool) (files []string, err error) {
 			return err
 		case entry.IsDir() && path != dir && (hidden || !deep):
 			return fs.SkipDir
-		case !hidden && !entry.IsDir() && slices.Contains(command.SoundFiles, strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))):
+		case !hidden && !entry.IsDir() && slices.Contains(input.SoundFiles, strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))):
 			files = append(files, path)
 		}
 		return nil
