@@ -53,7 +53,7 @@
 //	*_ref.go, attend_tile.go, vector*.go   "ref": what every implementation must equal
 //	adapt*.go groups.go                    assembly of fixed sizes → kernels of any size
 //	kernels_ARCH.go, noasm.go              which implementations this machine has
-//	stubs_amd64.go, *_stubs_arm64.go, *.s  generated
+//	stubs_ARCH.go, *.s                     generated
 //
 // One kernel from end to end, for ten minutes: products of bytes on arm64. tileInt8Ref
 // (int8_ref.go) says what they are. _asm/arm64/main.go names tileInt8x8Dot, and tile, walk and

@@ -10,7 +10,7 @@ import (
 	"verity/precision"
 )
 
-//go:generate sh -c "cd _asm && go run ./amd64 -out ../kernels_amd64.s -stubs ../stubs_amd64.go -pkg kernel"
+//go:generate sh -c "cd _asm && go run ./amd64 -out ../kernels_amd64.s"
 
 func tileArch() []impl[tileKernels] {
 	return []impl[tileKernels]{

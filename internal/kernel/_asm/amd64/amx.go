@@ -27,13 +27,13 @@ const (
 )
 
 func amx() {
-	beginTiles("tileInt8TallAMX", "17 to 32")
+	beginTiles("tileInt8TallAMX")
 	tall(nil)
-	beginTiles("tileInt8TallStreamAMX", "17 to 32", "ahead")
+	beginTiles("tileInt8TallStreamAMX", "ahead")
 	tall(newStream())
-	beginTiles("tileInt8FlatAMX", "1 to 16")
+	beginTiles("tileInt8FlatAMX")
 	flat(nil)
-	beginTiles("tileInt8FlatStreamAMX", "1 to 16", "ahead")
+	beginTiles("tileInt8FlatStreamAMX", "ahead")
 	flat(newStream())
 	scoreTall()
 	mixTall()
@@ -146,12 +146,11 @@ func flat(s *stream) {
 	release()
 }
 
-// dotPeakAMX generates the loop that PeakVNNI times: products of tiles that stay in registers.
-// The tiles hold data, since the unit is slower the more bits change.
+// dotPeakAMX generates the loop that PeakVNNI times: n rounds of four independent products of
+// tiles that stay in registers. They hold 4 KiB of data, since the unit is slower the more bits
+// change.
 func dotPeakAMX() {
-	function("dotPeakAMX", "func(config, data *byte, n int)",
-		"dotPeakAMX does n rounds of four independent products of tiles, which it loads from",
-		"4 KiB of data: ceiling.go counts them.")
+	function("dotPeakAMX", "(config, data *byte, n int)")
 	configure()
 	Load(Param("data"), tileW)
 	Load(Param("n"), tileBlocks)
@@ -180,13 +179,11 @@ var (
 	tileBlocks = reg.R8
 )
 
-func beginTiles(name, rows string, more ...string) {
+// beginTiles begins a function that does tileInt8Ref for rows as config says and 64·blocks of k. If
+// begun is 0, the sums start at 0, whatever acc holds.
+func beginTiles(name string, more ...string) {
 	ints := strings.Join(append([]string{"blocks", "begun"}, more...), ", ")
-	doc := []string{name + " does tileInt8Ref for " + rows + " rows, as config says, and 64·blocks of k.", "If begun is 0, the sums start at 0, whatever acc holds."}
-	if len(more) > 0 {
-		doc = append(doc, "It prefetches what lies ahead bytes on.")
-	}
-	function(name, "func(acc *int32, x *uint8, stride int, w *byte, "+ints+" int, config *byte)", doc...)
+	function(name, "(acc *int32, x *uint8, stride int, w *byte, "+ints+" int, config *byte)")
 	configure()
 	Load(Param("acc"), tileAcc)
 	Load(Param("stride"), tileStride)

@@ -30,14 +30,12 @@ var (
 	outRow = reg.RDI
 )
 
-// scoreTall generates scores of a tile of queries with whole panels of keys, and the
-// largest of each row in sixteen parts.
+// scoreTall generates scoreInt8Ref for n = 17 to 32 rows of 64, as config says, whose start and
+// scale are in rows. It keeps the largest score of each lane in rows[…].most. dstStride is in bytes.
 func scoreTall() {
 	panels, dst, to, rows, limit, scales := reg.R11, reg.R9, reg.R10, reg.R12, reg.R13, reg.R15
 	stride, keys := reg.RCX, reg.RSI
-	function("scoreTallAMX", "func(dst *float32, dstStride int, q *byte, k *byte, kScale *float32, rows *byte, n, panels int, sums *int32, config *byte)",
-		"scoreTallAMX does scoreInt8Ref for n = 17 to 32 rows of 64, as config says, whose start and scale are in",
-		"rows, and keeps the largest score of each lane in rows[…].most. dstStride is in bytes.")
+	function("scoreTallAMX", "(dst *float32, dstStride int, q *byte, k *byte, kScale *float32, rows *byte, n, panels int, sums *int32, config *byte)")
 	configure()
 	Load(Param("q"), to)
 	MOVQ(to, reg.RDI)
@@ -111,14 +109,14 @@ func scoreProducts(keys reg.GPPhysical) {
 	ADDQ(U32(headSize*panelBytes/4), keys)
 }
 
-// mixTall generates the values, weighted by blocks of 256 and divided in the end.
+// mixTall generates the values of n = 17 to 32 rows, as config says, weighted in quarters·64
+// positions by blocks of 256 and divided by total in the end. Behind sums lie two buffers of them
+// and one of outputs. dstStride is in bytes.
 func mixTall() {
 	weights, values, blocks, count := reg.RSI, reg.RDI, reg.R11, reg.R10
 	units, unit, out, limit := reg.R13, reg.R12, reg.R9, reg.R15
 	saved, savedValues := reg.R8, reg.R12 // while products are made
-	function("mixTallAMX", "func(dst *float32, dstStride int, weights *byte, units *float32, v *byte, total *float32, n, quarters int, sums *int32, config *byte)",
-		"mixTallAMX sets n = 17 to 32 rows of dst, as config says, to their values, weighted in quarters·64 positions",
-		"and divided by total. Behind sums lie two buffers of them and one of outputs. dstStride is in bytes.")
+	function("mixTallAMX", "(dst *float32, dstStride int, weights *byte, units *float32, v *byte, total *float32, n, quarters int, sums *int32, config *byte)")
 	configure()
 	Load(Param("sums"), sums)
 	LEAQ(Mem{Base: sums, Disp: sumsBytes}, done)

@@ -15,7 +15,7 @@ func attendTiles(g *gen) {
 		if half {
 			name, elem, size = "F16", "uint16", 2
 		}
-		function("attend"+name+g.name, "func(panels, depth int, a *float32, aStride int, b *"+elem+
+		function("attend"+name+g.name, "(panels, depth int, a *float32, aStride int, b *"+elem+
 			", bStride, bPanel int, c *float32, cStride int, carry bool, rows int)")
 		eachRows(1, 6, func(rows int) {
 			t := &attendTile{isa: g.isa, rows: rows, vectors: 4, pieces: 1, elem: size}

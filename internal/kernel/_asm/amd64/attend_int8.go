@@ -39,7 +39,7 @@ func scores(g *gen) {
 // scoresOf generates a function whose bodies go by the panel that one does, which must leave
 // k, dst and kScale at the next.
 func scoresOf(set isa, query string, one func(s *score)) {
-	function("scoreInt8"+set.name, "func(dst *float32, dstStride int, q *"+query+", qStride int, start *int32, "+
+	function("scoreInt8"+set.name, "(dst *float32, dstStride int, q *"+query+", qStride int, start *int32, "+
 		"qScale *float32, k *byte, kScale *float32, quads, panels, rows int)")
 	eachRows(1, 6, func(rows int) {
 		s := &score{
@@ -222,10 +222,9 @@ func (s *score) sliceVNNI(n int) {
 }
 
 // weights does a block of 256 keys twice: once for the weights and their largest, and
-// once to round them.
+// once to round them. It is for m ≥ x and n above 0. Steps are in bytes.
 func weights(g *gen) {
-	g.function("Weights", "func(dst *byte, step int, unit *float32, unitStep int, x, scale *float32, n int, m float32, spare *float32) float32",
-		"vecWeights"+g.name+" is for m ≥ x and n above 0. Steps are in bytes.")
+	g.function("Weights", "(dst *byte, step int, unit *float32, unitStep int, x, scale *float32, n int, m float32, spare *float32) float32")
 	dst, unit, x, scale, left := load64("dst"), load64("unit"), load64("x"), load64("scale"), load64("n")
 	max, low, sum := g.broadcast("m"), g.loadConst(expMin), g.zero()
 	g.keep(log2e, roundShift, 1)
@@ -361,7 +360,7 @@ func (g *gen) storeBytes(v vec, to Mem) {
 
 // quads puts four rows of 64 bytes side by side, column by column, less 128 each.
 func quads(g *gen) {
-	g.function("Quads", "func(dst, x *byte)")
+	g.function("Quads", "(dst, x *byte)")
 	dst, x := load64("dst"), load64("x")
 	centre := YMM()
 	VMOVDQU(g.constantBits(0x80808080), centre)

@@ -36,7 +36,7 @@ func ceilings() {
 
 // chains generates n rounds of one step on each of several independent sums.
 func chains(name string, s isa, count int, step func(acc, a, b reg.VecVirtual)) {
-	function(name+s.name, "func(n int)")
+	function(name+s.name, "(n int)")
 	n, a, b := load64("n"), s.vector(), s.vector()
 	acc := make([]reg.VecVirtual, count)
 	for i := range acc {
@@ -55,7 +55,7 @@ func chains(name string, s isa, count int, step func(acc, a, b reg.VecVirtual)) 
 // dotPeakVNNI generates what chains does, by AVX-VNNI: twelve sums.
 func dotPeakVNNI() {
 	const count = 12
-	function("dotPeakVNNI", "func(n int)")
+	function("dotPeakVNNI", "(n int)")
 	n := load64("n")
 	for i := range count + 2 {
 		VPXOR(y(i), y(i), y(i))
@@ -70,7 +70,7 @@ func dotPeakVNNI() {
 // read generates a loop that loads n·512 bytes and drops them.
 func read(s isa) {
 	const step, ahead = 512, 4096
-	function("read"+s.name, "func(p *byte, n int)")
+	function("read"+s.name, "(p *byte, n int)")
 	p, n := load64("p"), load64("n")
 	label("loop")
 	for at := 0; at < step; at += 64 {

@@ -73,7 +73,7 @@ type groupSums struct {
 
 // groups generates an asmGroups: body for each number of rows.
 func groups(s isa, f form, most int, body func(d groupSums)) {
-	function(f.name+s.name, "func(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, "+
+	function(f.name+s.name, "(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, "+
 		"codes, wScale, more *byte, n, zero, ahead, rows int)")
 	eachRows(1, most, func(rows int) {
 		d := groupSums{

@@ -15,10 +15,9 @@ type expansion struct {
 	low                      reg.VecVirtual
 }
 
-// expand begins such a function.
+// expand begins such a function, which prefetches what lies ahead bytes on.
 func expand(s isa, name string) expansion {
-	p := s.begin(name, "func(dst, codes, more *byte, groups, ahead int)", "groups groups. It prefetches what lies ahead bytes on.",
-		"dst", "codes", "more", "groups", "ahead")
+	p := s.begin(name, "(dst, codes, more *byte, groups, ahead int)", "dst", "codes", "more", "groups", "ahead")
 	return expansion{s, p[0], p[1], p[2], p[3], p[4], s.bytes(0x0f)}
 }
 
@@ -153,9 +152,10 @@ func (e expansion) sixes(do func(i int, plane, v reg.VecVirtual)) {
 	})
 }
 
-// powers generates the conversion of exponents with a bias of 127 to float32.
+// powers generates the conversion of n exponents with a bias of 127 to float32, a positive
+// multiple of 64.
 func powers(s isa) {
-	p := s.begin("powers", "func(dst *float32, e *byte, n int)", "n numbers, a positive multiple of 64.", "dst", "e", "n")
+	p := s.begin("powers", "(dst *float32, e *byte, n int)", "dst", "e", "n")
 	dst, src, n := p[0], p[1], p[2]
 	label("loop")
 	for at := 0; at < panel; at += s.size / 4 {

@@ -12,10 +12,10 @@ const (
 	inf   = 0x7f800000
 )
 
-// quantiseGroups generates the rounding of groups to int8, each with a scale of its own.
+// quantiseGroups generates the rounding of whole groups to int8, each with a scale of its own.
 func quantiseGroups(s isa) {
-	p := s.begin("quantiseGroups", "func(q *byte, scale *float32, start *int32, x *float32, groups int)",
-		"groups whole groups.", "q", "scale", "start", "x", "groups")
+	p := s.begin("quantiseGroups", "(q *byte, scale *float32, start *int32, x *float32, groups int)",
+		"q", "scale", "start", "x", "groups")
 	q, scale, start, x, n := p[0], p[1], p[2], p[3], p[4]
 	mask, round := s.words(0x7fffffff), s.words(magic)
 	most := XMM()

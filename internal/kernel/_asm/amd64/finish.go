@@ -22,8 +22,8 @@ func (s isa) int8s() {
 }
 
 // begin begins a function that is its namesake ending in Ref, and loads parameters.
-func (s isa) begin(name, signature, doc string, params ...string) []reg.GPVirtual {
-	function(name+s.name, signature, name+s.name+" does "+name+"Ref for "+doc)
+func (s isa) begin(name, signature string, params ...string) []reg.GPVirtual {
+	function(name+s.name, signature)
 	regs := make([]reg.GPVirtual, len(params))
 	for i, p := range params {
 		regs[i] = load64(p)
@@ -48,9 +48,9 @@ func (s isa) held(m Mem) Op {
 	return v
 }
 
-// widen generates the conversion of a packed panel from binary16.
+// widen generates the conversion of n rows of a packed panel from binary16.
 func (s isa) widen() {
-	p := s.begin("widenF16", "func(dst *float32, w *byte, n int)", "n rows of a panel.", "dst", "w", "n")
+	p := s.begin("widenF16", "(dst *float32, w *byte, n int)", "dst", "w", "n")
 	label("loop")
 	s.vectors(func(at int) {
 		v := s.vector()
@@ -62,10 +62,9 @@ func (s isa) widen() {
 	repeat(1, p[2])
 }
 
-// finish generates the epilogue for all 64 columns.
+// finish generates the epilogue for all 64 columns; stride is in bytes.
 func (s isa) finish(name string) {
-	p := s.begin(name, "func(dst, acc, bias *float32, stride, rows int)", "64 columns; stride is in bytes.",
-		"dst", "acc", "bias", "stride", "rows")
+	p := s.begin(name, "(dst, acc, bias *float32, stride, rows int)", "dst", "acc", "bias", "stride", "rows")
 	biases := map[int]reg.VecVirtual{}
 	s.vectors(func(at int) {
 		biases[at] = s.vector()
@@ -87,8 +86,8 @@ func (s isa) finish(name string) {
 
 // finishInt8 generates that of int8 products.
 func (s isa) finishInt8(name string) {
-	p := s.begin(name+"Int8", "func(dst *float32, acc, offset *int32, xScale, scale, bias *float32, stride, rows int)",
-		"64 columns; stride is in bytes.", "dst", "acc", "offset", "xScale", "scale", "bias", "stride", "rows")
+	p := s.begin(name+"Int8", "(dst *float32, acc, offset *int32, xScale, scale, bias *float32, stride, rows int)",
+		"dst", "acc", "offset", "xScale", "scale", "bias", "stride", "rows")
 	offsets, scales, biases := map[int]Op{}, map[int]Op{}, map[int]Op{}
 	s.vectors(func(at int) {
 		offsets[at], scales[at], biases[at] = s.held(Mem{Base: p[2], Disp: at}), s.held(Mem{Base: p[4], Disp: at}), s.held(Mem{Base: p[5], Disp: at})
@@ -117,7 +116,7 @@ func (s isa) finishInt8(name string) {
 
 // maxAbs generates the maximum over n elements, a positive multiple of 16.
 func (s isa) maxAbs() {
-	p := s.begin("maxAbs", "func(x *float32, n int) uint32", "n elements, a positive multiple of 16.", "x", "n")
+	p := s.begin("maxAbs", "(x *float32, n int) uint32", "x", "n")
 	mask, largest := s.words(0x7fffffff), s.words(0)
 	label("loop")
 	for at := 0; at < 16; at += s.size / 4 {
@@ -138,7 +137,7 @@ func (s isa) maxAbs() {
 
 // quantise generates the rounding of n elements to bytes, a positive multiple of 16.
 func (s isa) quantise() {
-	p := s.begin("quantise", "func(dst *uint8, x *float32, n int, inverse float32)", "n elements, a positive multiple of 16.", "dst", "x", "n")
+	p := s.begin("quantise", "(dst *uint8, x *float32, n int, inverse float32)", "dst", "x", "n")
 	by, round, offset, low := s.vector(), s.words(magic), s.words(128), s.words(0xff)
 	VBROADCASTSS(address("inverse"), by)
 	label("loop")

@@ -7,7 +7,7 @@ import (
 )
 
 func log10(g *gen) {
-	g.function("Log10", "func(dst, x []float32, floor float32)")
+	g.function("Log10", "(dst, x []float32, floor float32)")
 	dst, x, n := g.slice("dst"), g.slice("x"), g.length("x")
 	floor, least := g.broadcast("floor"), g.loadConst(leastNormal)
 	g.keep(append(logPoly, -0.5, 1, ln2Lo, ln2Hi, log10e)...)
@@ -43,7 +43,7 @@ func log10(g *gen) {
 
 // chain keeps all lanes of its sums in registers.
 func chain(g *gen) {
-	g.function("Chain", "func(dst, w, x []float32)")
+	g.function("Chain", "(dst, w, x []float32)")
 	dst, w, n, x := g.slice("dst"), g.slice("w"), g.length("w"), g.slice("x")
 	var sums [panel / lanes]vec
 	for i := range sums {
@@ -77,7 +77,7 @@ func eachVector(f func(off int)) {
 
 // fold goes through two rows at a time, forwards in x and backwards in y.
 func fold(g *gen) {
-	g.function("Fold", "func(sum0, difference0, sum1, difference1, x, y []float32)")
+	g.function("Fold", "(sum0, difference0, sum1, difference1, x, y []float32)")
 	to := []reg.GPVirtual{g.slice("sum0"), g.slice("difference0"), g.slice("sum1"), g.slice("difference1")}
 	x, y, n := g.slice("x"), g.slice("y"), g.length("x")
 	const size = 4 * panel // of a row in bytes
@@ -109,7 +109,7 @@ func fold(g *gen) {
 
 // squares writes the row of up before that of down, which may be the same.
 func squares(g *gen) {
-	g.function("Squares", "func(dst, c0, c1, s0, s1 []float32)")
+	g.function("Squares", "(dst, c0, c1, s0, s1 []float32)")
 	up, down, n := g.slice("dst"), GP64(), g.length("dst")
 	sums := []reg.GPVirtual{g.slice("c0"), g.slice("c1"), g.slice("s0"), g.slice("s1")}
 	const size = 4 * panel
@@ -144,7 +144,7 @@ func squares(g *gen) {
 }
 
 func cells(g *gen) {
-	g.function("Cells", "func(dst, x []float32, least float32)")
+	g.function("Cells", "(dst, x []float32, least float32)")
 	dst, x, n, least := g.slice("dst"), g.slice("x"), g.length("x"), g.broadcast("least")
 	four, quarter := g.loadConst(4), g.loadConst(0.25)
 	g.loop("loop", n, []reg.GPVirtual{dst, x}, func(m mask) {
@@ -162,7 +162,7 @@ func cells(g *gen) {
 // dots keeps the four partial sums of a product in a register, and has four products under
 // way: one alone would wait for its own additions.
 func dots(g *gen) {
-	g.function("Dots", "func(dst *[4]float32, a, b *[4][]float32)")
+	g.function("Dots", "(dst *[4]float32, a, b *[4][]float32)")
 	const slice = 24
 	var a, b [4]reg.GPVirtual
 	var sums [4]reg.VecVirtual

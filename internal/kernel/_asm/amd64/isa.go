@@ -30,9 +30,13 @@ var (
 
 func (s isa) isWide() bool { return s.size == 64 }
 
-func function(name, signature string, doc ...string) {
-	TEXT(name, attr.NOSPLIT, signature)
-	Doc(doc...)
+// declared are the functions, for the file that declares them.
+var declared []string
+
+// function begins a function with some parameters and results, as in "(n int)".
+func function(name, signature string) {
+	TEXT(name, attr.NOSPLIT, "func"+signature)
+	declared = append(declared, name+signature)
 }
 
 // part ends the labels of a body.

@@ -6,7 +6,13 @@
 // last argument.
 package main
 
-import . "github.com/mmcloughlin/avo/build"
+import (
+	"log"
+
+	. "github.com/mmcloughlin/avo/build"
+
+	"verity/internal/kernel/_asm/stubs"
+)
 
 func main() {
 	ConstraintExpr("!purego")
@@ -26,4 +32,7 @@ func main() {
 	int8Tiles()
 	amx()
 	Generate()
+	if err := stubs.Write("../stubs_amd64.go", declared); err != nil {
+		log.Fatal(err)
+	}
 }

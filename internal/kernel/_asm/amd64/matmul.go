@@ -33,7 +33,7 @@ type args struct {
 
 // tiles generates an asmTile: body for each number of rows.
 func tiles(name string, w width, least, most int, body func(a args, rows int)) {
-	function("tile"+w.name+name, "func(acc *"+w.sums+", x *"+w.x+", stride int, w *byte, n, ahead, pace, rows int)")
+	function("tile"+w.name+name, "(acc *"+w.sums+", x *"+w.x+", stride int, w *byte, n, ahead, pace, rows int)")
 	eachRows(least, most, func(rows int) {
 		a := args{
 			step: w.step, acc: load64("acc"), x: load64("x"), w: load64("w"), n: load64("n"),

@@ -31,11 +31,11 @@ func int8Tiles() {
 	widenWords("Signed", evens, func(x, y Op) { VPMOVSXBW(x, y) })
 }
 
-// widenWords generates the widening of rows of n activations to words.
+// widenWords generates the widening of rows of n activations to words, n being a positive multiple
+// of 16. Of four, the second changes its place with the third. Rows are stride bytes apart, and
+// wordDepth numbers in dst.
 func widenWords(name string, evens Mem, widen func(x, y Op)) {
-	function("widen"+name+"AVX2", "func(dst *uint16, x *uint8, stride, n, rows int)",
-		"widen"+name+"AVX2 widens n numbers of each of some rows, stride bytes apart; n is a multiple of 16 and not 0.",
-		"Of four, the second changes its place with the third. Rows of dst are wordDepth numbers apart.")
+	function("widen"+name+"AVX2", "(dst *uint16, x *uint8, stride, n, rows int)")
 	dst, x, stride, n, rows, k := load64("dst"), load64("x"), load64("stride"), load64("n"), load64("rows"), GP64()
 	order := XMM()
 	VMOVDQU(evens, order)

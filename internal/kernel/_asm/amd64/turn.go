@@ -46,9 +46,10 @@ func (s square) pair(r, upper, disp int) reg.VecVirtual {
 }
 
 // turn generates a function that transposes squares of rows by eight elements of size
-// bytes, which take wide bytes at their destination.
-func turn(name, arguments, doc string, rows, size, wide int, keep func(), turnSquare func(s square)) {
-	function(name, "func("+arguments+" int)", name+" does "+doc)
+// bytes, which take wide bytes at their destination; it asks for whole squares, one at least.
+// stride is in bytes.
+func turn(name, arguments string, rows, size, wide int, keep func(), turnSquare func(s square)) {
+	function(name, "("+arguments+" int)")
 	s := square{stride: load64("stride"), from: GP64(), lower: GP64(), seventh: GP64(), lowerSeventh: GP64(), columns: GP64()}
 	s.stride3, s.stride5 = triple(s.stride, 2), triple(s.stride, 4)
 	to, from, left := load64("to"), load64("from"), load64("rows")
@@ -81,7 +82,7 @@ func turn(name, arguments, doc string, rows, size, wide int, keep func(), turnSq
 // turnWords generates the transposition of words of four bytes.
 func turnWords() {
 	var flip reg.VecVirtual
-	turn("turnWordsAVX2", "to, from *byte, stride, rows, cols, flip", "turnWordsRef for multiples of eight above 0.", 8, 4, 4, func() {
+	turn("turnWordsAVX2", "to, from *byte, stride, rows, cols, flip", 8, 4, 4, func() {
 		bits, x := GP32(), XMM()
 		Load(Param("flip"), bits.As64())
 		flip = YMM()
@@ -97,8 +98,7 @@ func turnWords() {
 
 // turnNarrow generates the transposition of float32 to binary16.
 func turnNarrow() {
-	doc := "turnHalfRef for multiples of eight above 0; stride is in bytes."
-	turn("turnNarrowAVX2", "to *uint16, from *float32, stride, rows, cols", doc, 8, 4, 2, func() {}, func(s square) {
+	turn("turnNarrowAVX2", "to *uint16, from *float32, stride, rows, cols", 8, 4, 2, func() {}, func(s square) {
 		turnEight(s, func(column int, v reg.VecVirtual) {
 			VCVTPS2PH(U8(nearestEven), v, Mem{Base: s.to, Disp: column * 2 * panel})
 		})
@@ -136,8 +136,7 @@ func turnFours(v [4]reg.VecVirtual) (columns [4]reg.VecVirtual) {
 
 // turnHalves generates the transposition of elements of two bytes.
 func turnHalves() {
-	doc := "turnHalvesRef for multiples of sixteen rows and eight columns, above 0."
-	turn("turnHalvesAVX2", "to, from *byte, stride, rows, cols", doc, 16, 2, 2, func() {}, func(s square) {
+	turn("turnHalvesAVX2", "to, from *byte, stride, rows, cols", 16, 2, 2, func() {}, func(s square) {
 		turnSixteen(s, func(column int, v reg.VecVirtual) {
 			VMOVDQU(v, Mem{Base: s.to, Disp: column * 2 * panel})
 		})
@@ -147,8 +146,7 @@ func turnHalves() {
 // widenHalves generates the transposition of binary16 to float32: columns are widened on
 // their way to memory, a cache line each.
 func widenHalves() {
-	doc := "widenHalvesRef for multiples of sixteen rows and eight columns, above 0."
-	turn("widenHalvesAVX2", "to, from *byte, stride, rows, cols", doc, 16, 2, 4, func() {}, func(s square) {
+	turn("widenHalvesAVX2", "to, from *byte, stride, rows, cols", 16, 2, 4, func() {}, func(s square) {
 		turnSixteen(s, func(column int, v reg.VecVirtual) {
 			upper, low, high := XMM(), YMM(), YMM()
 			VEXTRACTI128(U8(1), v, upper)
@@ -190,9 +188,9 @@ func packs() {
 	widenHalves()
 }
 
-// cpuid generates the instruction of that name.
+// cpuid generates the instruction of that name, for part of a leaf.
 func cpuid() {
-	function("cpuid", "func(leaf, part uint32) (eax, ebx, ecx, edx uint32)", "cpuid returns what the processor says of part of a leaf.")
+	function("cpuid", "(leaf, part uint32) (eax, ebx, ecx, edx uint32)")
 	Load(Param("leaf"), reg.EAX)
 	Load(Param("part"), reg.ECX)
 	CPUID()
@@ -202,12 +200,10 @@ func cpuid() {
 	RET()
 }
 
-// fetchRows generates a loop over rows that asks for 256 bytes of each.
+// fetchRows generates a loop over rows, stride bytes apart, that asks for 256 bytes of each, to
+// be written. It never faults. Processors without PREFETCHW take it for a NOP.
 func fetchRows() {
-	function("fetchRows", "func(dst *byte, stride, rows int)",
-		"fetchRows prefetches 256 bytes from each of dst, dst+stride, … on, for writing.",
-		"It never faults. Processors without PREFETCHW take it for a NOP.")
-	Pragma("noescape")
+	function("fetchRows", "(dst *byte, stride, rows int)")
 	Load(Param("dst"), reg.RAX)
 	stride, rows := load64("stride"), load64("rows")
 	SUBQ(I8(-128), reg.RAX) // so that all four displacements fit in eight bits
@@ -221,9 +217,9 @@ func fetchRows() {
 	RET()
 }
 
-// widenHalf generates widenHalfRef, sixteen elements a turn.
+// widenHalf generates widenHalfRef for n elements, a positive multiple of sixteen.
 func widenHalf() {
-	p := narrow.begin("widenHalf", "func(dst *float32, src *byte, n int)", "n elements, a multiple of sixteen and not 0.", "dst", "src", "n")
+	p := narrow.begin("widenHalf", "(dst *float32, src *byte, n int)", "dst", "src", "n")
 	dst, src, n := p[0], p[1], p[2]
 	label("loop")
 	low, high := YMM(), YMM()
@@ -238,7 +234,7 @@ func widenHalf() {
 
 // scatterHalf writes eight elements at a time, and then one by one.
 func scatterHalf(g *gen) {
-	g.function("ScatterHalf", "func(dst []uint16, step int, x []float32)")
+	g.function("ScatterHalf", "(dst []uint16, step int, x []float32)")
 	dst, x, n := g.slice("dst"), g.slice("x"), g.length("x")
 	step, step3 := Load(Param("step"), GP64()).(reg.GPVirtual), GP64()
 	ADDQ(step, step) // in bytes
@@ -283,10 +279,9 @@ func scatterHalf(g *gen) {
 	ret()
 }
 
-// narrowHalf rounds a multiple of eight elements to binary16.
+// narrowHalf rounds n elements, a positive multiple of eight, to binary16.
 func narrowHalf(g *gen) {
-	g.function("Narrow", "func(dst *uint16, x *float32, n int)",
-		"vecNarrow"+g.name+" is for n elements, a multiple of eight above 0.")
+	g.function("Narrow", "(dst *uint16, x *float32, n int)")
 	dst, x, n := load64("dst"), load64("x"), load64("n")
 	label("eight")
 	eight := YMM()

@@ -303,11 +303,10 @@ func (g *gen) length(name string) reg.GPVirtual {
 	return Load(Param(name).Len(), GP64()).(reg.GPVirtual)
 }
 
-// function begins a function that is its namesake ending in Ref. doc says what it asks for
-// beyond that.
-func (g *gen) function(name, signature string, doc ...string) {
+// function begins a function that is its namesake ending in Ref.
+func (g *gen) function(name, signature string) {
 	g.kept = map[uint32]vec{}
-	function("vec"+name+g.name, signature, doc...)
+	function("vec"+name+g.name, signature)
 }
 
 // retFloat ends a function that returns the lowest lane of x.

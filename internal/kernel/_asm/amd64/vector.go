@@ -40,7 +40,7 @@ func vectors(s isa) {
 
 // pairs generates a function of two slices, which op combines into the first.
 func (g *gen) pairs(name string, op func(a, b reg.VecVirtual)) {
-	g.function(name, "func(dst, x []float32)")
+	g.function(name, "(dst, x []float32)")
 	dst, x, n := g.slice("dst"), g.slice("x"), g.length("x")
 	g.loop("loop", n, []reg.GPVirtual{dst, x}, func(m mask) {
 		a, b := g.load(at(dst), m), g.load(at(x), m)
@@ -53,7 +53,7 @@ func (g *gen) pairs(name string, op func(a, b reg.VecVirtual)) {
 }
 
 func div(g *gen) {
-	g.function("Div", "func(x []float32, by float32)")
+	g.function("Div", "(x []float32, by float32)")
 	x, n, by := g.slice("x"), g.length("x"), g.broadcast("by")
 	g.loop("loop", n, []reg.GPVirtual{x}, func(m mask) {
 		a := g.load(at(x), m)
@@ -66,7 +66,7 @@ func div(g *gen) {
 }
 
 func scale(g *gen) {
-	g.function("Scale", "func(dst, x []float32, by float32)")
+	g.function("Scale", "(dst, x []float32, by float32)")
 	dst, x, n, by := g.slice("dst"), g.slice("x"), g.length("x"), g.broadcast("by")
 	g.loop("loop", n, []reg.GPVirtual{dst, x}, func(m mask) {
 		a := g.load(at(x), m)
@@ -138,13 +138,14 @@ func (g *gen) like(r reg.VecVirtual) reg.VecVirtual {
 	return YMM()
 }
 
+// expSum is for m ≥ x.
 func expSum(g *gen, store bool) {
 	var dst reg.GPVirtual
 	if store {
-		g.function("ExpSum", "func(dst, x []float32, m float32) float32", "vecExpSum"+g.name+" is for m ≥ x.")
+		g.function("ExpSum", "(dst, x []float32, m float32) float32")
 		dst = g.slice("dst")
 	} else {
-		g.function("SumExp", "func(x []float32, m float32) float32", "vecSumExp"+g.name+" is for m ≥ x.")
+		g.function("SumExp", "(x []float32, m float32) float32")
 	}
 	x, n, max := g.slice("x"), g.length("x"), g.broadcast("m")
 	sum, low := g.zero(), g.loadConst(expMin)
@@ -213,7 +214,7 @@ func (g *gen) blank(v vec, masks []Op) {
 }
 
 func gelu(g *gen) {
-	g.function("Gelu", "func(x []float32)")
+	g.function("Gelu", "(x []float32)")
 	p, n := g.slice("x"), g.length("x")
 	limit := g.loadConst(geluMax)[0]
 	g.keep(3, -0.5, log2e, roundShift, 1)
@@ -286,7 +287,7 @@ func (g *gen) tail(x vec, limit reg.VecVirtual) (y vec) {
 }
 
 func norm(g *gen) {
-	g.function("Norm", "func(dst, x, gamma, beta []float32, eps float32)")
+	g.function("Norm", "(dst, x, gamma, beta []float32, eps float32)")
 	dst, x, n := g.slice("dst"), g.slice("x"), g.length("x")
 	gamma, beta := g.slice("gamma"), g.slice("beta")
 	p, left := GP64(), GP64()
@@ -332,7 +333,7 @@ func norm(g *gen) {
 }
 
 func maximum(g *gen) {
-	g.function("Max", "func(x []float32) float32")
+	g.function("Max", "(x []float32) float32")
 	x, n := g.slice("x"), g.length("x")
 	best, odd := g.loadConst(float32(math.Inf(-1))), g.zero()
 	g.loop("loop", n, []reg.GPVirtual{x}, func(m mask) {
@@ -361,8 +362,9 @@ func (g *gen) unordered(v, odd reg.VecVirtual) {
 	VORPS(t, odd, odd)
 }
 
+// index is for v not NaN.
 func index(g *gen) {
-	g.function("Index", "func(x []float32, v float32) int", "vecIndex"+g.name+" is for v not NaN.")
+	g.function("Index", "(x []float32, v float32) int")
 	x, n, v := g.slice("x"), g.length("x"), g.broadcast("v")
 	i, bits := GP64(), GP64()
 	XORQ(i, i)

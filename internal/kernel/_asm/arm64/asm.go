@@ -7,10 +7,12 @@ import (
 	"strings"
 )
 
-// A file collects the functions of one assembly file and of the Go file that declares them.
+// A file collects the functions of one assembly file.
 type file struct {
-	asm, stubs bytes.Buffer
-	consts     map[string]bool
+	name     string
+	asm      bytes.Buffer
+	declared []string // functions, for the Go file
+	consts   map[string]bool
 }
 
 // A fn is a function being written. Its integer registers are given out by name; vector
@@ -38,9 +40,9 @@ var (
 
 // function begins a function, which loads its arguments into the first of the registers spare,
 // a float32 as its bits, and returns these. Hints about prefetching are not loaded: no kernel
-// of arm64 has a use for them. doc is its comment in the Go file; result is its type, or "".
-func (f *file) function(name, doc, params, result string) (*fn, []reg) {
-	fmt.Fprintf(&f.stubs, "\n// %s %s\n//\n//go:noescape\nfunc %s(%s) %s\n", name, doc, name, params, result)
+// of arm64 has a use for them. result is its type, or "".
+func (f *file) function(name, params, result string) (*fn, []reg) {
+	f.declared = append(f.declared, fmt.Sprintf("%s(%s) %s", name, params, result))
 	var code strings.Builder
 	var args []reg
 	list, size := strings.Split(params, ", "), 0

@@ -3,8 +3,8 @@ package main
 // Loops that do nothing but one kind of instruction, for the machine's ceilings.
 
 // peak writes a loop of 24 independent instructions.
-func (f *file) peak(name, doc string, one func(fn *fn, d vec)) {
-	fn, args := f.function(name, doc, "n int", "")
+func (f *file) peak(name string, one func(fn *fn, d vec)) {
+	fn, args := f.function(name, "n int", "")
 	for i := range 27 {
 		fn.zero(vec(i))
 	}
@@ -17,8 +17,8 @@ func (f *file) peak(name, doc string, one func(fn *fn, d vec)) {
 }
 
 // read loads n blocks of 512 bytes.
-func (f *file) read(name, doc string) {
-	fn, args := f.function(name, doc, "p *byte, n int", "")
+func (f *file) read(name string) {
+	fn, args := f.function(name, "p *byte, n int", "")
 	fn.advance(256, args[0]) // in the middle of what ldur reaches
 	fn.loop(args[1], 1, func() {
 		for i := range 32 {

@@ -3,8 +3,8 @@ package main
 // Finishing of sums, and widening.
 
 // finish writes storeSums or addSums for a full panel: dst gets, or gains, sums and bias.
-func (f *file) finish(name, doc string, gains bool) {
-	fn, args := f.function(name, doc, "dst, acc, bias *float32, stride, rows int", "")
+func (f *file) finish(name string, gains bool) {
+	fn, args := f.function(name, "dst, acc, bias *float32, stride, rows int", "")
 	dst, acc, bias, stride, rows := args[0], args[1], args[2], args[3], args[4]
 	for j := range 16 {
 		fn.ldr(vec(16+j), bias, 16*j)
@@ -28,8 +28,8 @@ func (f *file) finish(name, doc string, gains bool) {
 }
 
 // finishInt8 does so for sums of bytes, which have scales.
-func (f *file) finishInt8(name, doc string, gains bool) {
-	fn, args := f.function(name, doc, "dst *float32, acc, offset *int32, xScale, scale, bias *float32, stride, rows int", "")
+func (f *file) finishInt8(name string, gains bool) {
+	fn, args := f.function(name, "dst *float32, acc, offset *int32, xScale, scale, bias *float32, stride, rows int", "")
 	dst, acc, offset, xScale, scale, bias, stride, rows := args[0], args[1], args[2], args[3], args[4], args[5], args[6], args[7]
 	fn.loop(rows, 1, func() {
 		fn.spread(31, xScale)
@@ -58,8 +58,8 @@ func (f *file) finishInt8(name, doc string, gains bool) {
 }
 
 // widen writes n·unit binary16 numbers as float32.
-func (f *file) widen(name, doc string, unit int) {
-	fn, args := f.function(name, doc, "dst *float32, w *byte, n int", "")
+func (f *file) widen(name string, unit int) {
+	fn, args := f.function(name, "dst *float32, w *byte, n int", "")
 	dst, w, n := args[0], args[1], args[2]
 	fn.loop(n, 1, func() {
 		for j := 0; j < unit/8; j++ {

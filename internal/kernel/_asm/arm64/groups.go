@@ -17,8 +17,8 @@ const (
 // groups writes an asmGroups: of bytes with scales of float32, or of codes with those of
 // binary16. What a zero adds to all weights of a column is added once, as its product with
 // the sum of the activations.
-func (f *file) groups(name, doc string, rows int, sum sumFunc, from expansion) {
-	fn, args := f.function(name, doc, "acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int", "")
+func (f *file) groups(name string, rows int, sum sumFunc, from expansion) {
+	fn, args := f.function(name, "acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int", "")
 	acc, q, stride, start, xScale, groupStride, codes, wScale, more, n, zero := args[0], args[1], args[2], args[3], args[4], args[5], args[6], args[7], args[8], args[9], args[10]
 	count, to, row := reg(11), reg(12), reg(13)
 	x := []reg{14, 15, 16, 17}[:rows]
@@ -122,8 +122,8 @@ func (f *file) groups(name, doc string, rows int, sum sumFunc, from expansion) {
 
 // fours writes the packing of codes of four bits: the sixteen bytes of each of n columns, of
 // which byte i has codes 2i and 2i+1, become a word of four quads each, 256 bytes apart.
-func (f *file) fours(name, doc string) {
-	fn, args := f.function(name, doc, "to, from *byte, stride, n int", "")
+func (f *file) fours(name string) {
+	fn, args := f.function(name, "to, from *byte, stride, n int", "")
 	to, from, stride, n := args[0], args[1], args[2], args[3]
 	const low = vec(16)
 	fn.movib(low, 15)
@@ -161,8 +161,8 @@ func (f *fn) columns(v vec, scratch reg) {
 
 // nibbles writes the expansion of groups of codes of four bits, by a table or with zeros of
 // columns added.
-func (f *file) nibbles(name, doc string, from expansion) {
-	fn, args := f.function(name, doc, "dst, codes, "+map[expansion]string{coded: "table", shifted: "zeros"}[from]+" *byte, groups, ahead int", "")
+func (f *file) nibbles(name string, from expansion) {
+	fn, args := f.function(name, "dst, codes, "+map[expansion]string{coded: "table", shifted: "zeros"}[from]+" *byte, groups, ahead int", "")
 	dst, codes, more, n, left := args[0], args[1], args[2], args[3], reg(4)
 	const low, table, spread = vec(0), vec(1), vec(2)
 	fn.movib(low, 15)
@@ -201,8 +201,8 @@ func (f *file) nibbles(name, doc string, from expansion) {
 }
 
 // sixes writes the expansion of groups of codes of six bits.
-func (f *file) sixes(name, doc string) {
-	fn, args := f.function(name, doc, "dst, codes, table *byte, groups, ahead int", "")
+func (f *file) sixes(name string) {
+	fn, args := f.function(name, "dst, codes, table *byte, groups, ahead int", "")
 	dst, codes, table, n, left := args[0], args[1], args[2], args[3], reg(4)
 	const low, large, sixty, zero = vec(0), vec(1), vec(2), vec(3)
 	fn.movib(low, 15)

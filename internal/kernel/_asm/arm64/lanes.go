@@ -201,8 +201,8 @@ func (f *fn) rows(rows []reg, first, stride reg) {
 
 // tile writes an asmTile or asmInt8Tile: sums of a panel of 64 columns gain products. params
 // are those of the one or the other.
-func (f *file) tile(name, doc, params string, p product) {
-	fn, args := f.function(name, doc, params, "")
+func (f *file) tile(name, params string, p product) {
+	fn, args := f.function(name, params, "")
 	acc, x, stride, w, n := args[0], args[1], args[2], args[3], args[4]
 	count, slice, left, at := reg(5), reg(6), reg(7), reg(17)
 	rows := spare[8 : 8+p.rows]
@@ -236,12 +236,12 @@ func (f *file) tile(name, doc, params string, p product) {
 
 // attend writes an attendFunc: a tile over panels of 64 columns whose steps are any distance
 // apart, with sums that begin at zero unless carry.
-func (f *file) attend(name, doc string, p product) {
+func (f *file) attend(name string, p product) {
 	kind, width := "*float32", 4
 	if p.half {
 		kind, width = "*uint16", 2
 	}
-	fn, args := f.function(name, doc, "panels, depth int, a *float32, aStride int, b "+kind+", bStride, bPanel int, c *float32, cStride int, carry bool", "")
+	fn, args := f.function(name, "panels, depth int, a *float32, aStride int, b "+kind+", bStride, bPanel int, c *float32, cStride int, carry bool", "")
 	panels, depth, a, aStride, b, bStride, bPanel, c, cStride, carry := args[0], args[1], args[2], args[3], args[4], args[5], args[6], args[7], args[8], args[9]
 	count, slice, left, row, here, to, at := reg(10), reg(11), reg(12), reg(13), reg(14), reg(15), reg(23)
 	rows := []reg{16, 17, 19, 20, 21, 22}[:p.rows]
@@ -275,8 +275,8 @@ func (f *file) attend(name, doc string, p product) {
 }
 
 // score writes an asmScoreInt8: scores of queries with whole panels of keys, all signed bytes.
-func (f *file) score(name, doc string, p product) {
-	fn, args := f.function(name, doc, "dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels int", "")
+func (f *file) score(name string, p product) {
+	fn, args := f.function(name, "dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels int", "")
 	dst, dstStride, q, qStride, start, qScale, k, kScale, quads, panels := args[0], args[1], args[2], args[3], args[4], args[5], args[6], args[7], args[8], args[9]
 	count, slice, left, row, size, at := reg(10), reg(11), reg(12), reg(13), reg(14), reg(24)
 	rows := []reg{15, 16, 17, 19, 20, 21, 22, 23}[:p.rows]

@@ -9,8 +9,8 @@ const matrixRows = 12
 
 // pairRows writes the pairing of rows: for k in steps of eight and r < 6, dst gets eight bytes
 // of row 2r and eight of row 2r+1.
-func (f *file) pairRows(name, doc string) {
-	fn, args := f.function(name, doc, "dst, x *byte, stride, n int", "")
+func (f *file) pairRows(name string) {
+	fn, args := f.function(name, "dst, x *byte, stride, n int", "")
 	dst, x, stride, n := args[0], args[1], args[2], args[3]
 	left, row, from, to := reg(4), reg(5), reg(6), reg(7)
 	fn.repeat(matrixRows/2, left, func() {
@@ -33,8 +33,8 @@ func (f *file) pairRows(name, doc string) {
 
 // pairColumns writes the pairing of the weights of a panel, whose four k of a column lie
 // together: eight k of columns 0 and 1 become the first sixteen bytes.
-func (f *file) pairColumns(name, doc string) {
-	fn, args := f.function(name, doc, "dst, w *byte, n int", "")
+func (f *file) pairColumns(name string) {
+	fn, args := f.function(name, "dst, w *byte, n int", "")
 	dst, w, n := args[0], args[1], args[2]
 	fn.loop(n, 1, func() {
 		for j := range 16 {
@@ -51,8 +51,8 @@ func (f *file) pairColumns(name, doc string) {
 }
 
 // matrix writes a tile of paired rows and a panel of paired columns. n counts steps of eight k.
-func (f *file) matrix(name, doc string, multiply func(f *fn, d, n, m vec)) {
-	fn, args := f.function(name, doc, "acc *int32, x, w *byte, n int", "")
+func (f *file) matrix(name string, multiply func(f *fn, d, n, m vec)) {
+	fn, args := f.function(name, "acc *int32, x, w *byte, n int", "")
 	acc, x, w, n := args[0], args[1], args[2], args[3]
 	count, left, from, slice := reg(4), reg(5), reg(6), reg(7)
 	const sums = 2 * matrixRows // four pairs of columns for each pair of rows

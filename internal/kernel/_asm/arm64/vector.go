@@ -97,12 +97,12 @@ func (f *fn) exp(x, low, t, u, n vec) {
 
 // expSum writes the sums of exponentials. If store, dst gets them; if scaled, it gets them
 // times scale, and the result is the bits of the largest.
-func (f *file) expSum(name, doc string, store, scaled bool) {
+func (f *file) expSum(name string, store, scaled bool) {
 	params, result := "dst, x *float32, n int, m float32, p *partials", ""
 	if scaled {
 		params, result = "dst, x, scale *float32, n int, m float32, p *partials", "uint32"
 	}
-	fn, args := f.function(name, doc, params, result)
+	fn, args := f.function(name, params, result)
 	dst, x, rest, scratch := args[0], args[1], args[len(args)-3:], reg(6)
 	n, p := rest[0], rest[2]
 	const m, most = vec(29), vec(30)
@@ -140,8 +140,8 @@ func (f *file) expSum(name, doc string, store, scaled bool) {
 	fn.ret(scratch)
 }
 
-func (f *file) gelu(name, doc string) {
-	fn, args := f.function(name, doc, "x *float32, n int", "")
+func (f *file) gelu(name string) {
+	fn, args := f.function(name, "x *float32, n int", "")
 	x, n, scratch, table := args[0], args[1], reg(2), reg(3)
 	fn.expConstants(scratch)
 	symbol := f.constants("geluConsts", geluConsts...)
@@ -183,8 +183,8 @@ func (f *file) gelu(name, doc string) {
 }
 
 // maxAbs returns the bits of the largest magnitude.
-func (f *file) maxAbs(name, doc string) {
-	fn, args := f.function(name, doc, "x *float32, n int", "uint32")
+func (f *file) maxAbs(name string) {
+	fn, args := f.function(name, "x *float32, n int", "uint32")
 	x, n := args[0], args[1]
 	for i := range 4 {
 		fn.zero(vec(4 + i))
@@ -205,8 +205,8 @@ func (f *file) maxAbs(name, doc string) {
 }
 
 // find returns how many elements, in blocks of sixteen, are before the one that has v.
-func (f *file) find(name, doc string) {
-	fn, args := f.function(name, doc, "x *float32, n int, v float32", "int")
+func (f *file) find(name string) {
+	fn, args := f.function(name, "x *float32, n int, v float32", "int")
 	x, n, scratch, done := args[0], args[1], args[2], reg(3)
 	fn.dupR(8, scratch)
 	fn.op("MOVD ZR, %v", done)
@@ -232,8 +232,8 @@ func (f *file) find(name, doc string) {
 }
 
 // roundBytes rounds to bytes, and returns the sum of the numbers. They may be signed, or not.
-func (f *file) roundBytes(name, doc string) {
-	fn, args := f.function(name, doc, "dst *byte, x *float32, n int, inverse float32", "int32")
+func (f *file) roundBytes(name string) {
+	fn, args := f.function(name, "dst *byte, x *float32, n int, inverse float32", "int32")
 	dst, x, n, scratch := args[0], args[1], args[2], args[3]
 	fn.dupR(16, scratch)
 	fn.broadcast(f.constants("magic", bits(0x1.8p23)...), 1, 17, scratch)
@@ -258,8 +258,8 @@ func (f *file) roundBytes(name, doc string) {
 }
 
 // quads interleaves four rows of 64 bytes.
-func (f *file) quads(name, doc string) {
-	fn, args := f.function(name, doc, "dst, x *byte", "")
+func (f *file) quads(name string) {
+	fn, args := f.function(name, "dst, x *byte", "")
 	dst, x := args[0], args[1]
 	for c := range 4 {
 		for r := range 4 {
@@ -280,12 +280,12 @@ func (f *file) quads(name, doc string) {
 }
 
 // turn transposes tiles of four by four, as float32 or binary16.
-func (f *file) turn(name, doc string, half bool) {
+func (f *file) turn(name string, half bool) {
 	kind, width := "*float32", 4
 	if half {
 		kind, width = "*uint16", 2
 	}
-	fn, args := f.function(name, doc, "dst "+kind+", x *float32, stride, rows, cols int", "")
+	fn, args := f.function(name, "dst "+kind+", x *float32, stride, rows, cols int", "")
 	dst, x, stride, rows, cols := args[0], args[1], args[2], args[3], args[4]
 	left, four, to := reg(5), []reg{6, 7, 8, 9}, reg(10)
 	fn.loop(rows, 4, func() {
@@ -321,8 +321,8 @@ func (f *file) turn(name, doc string, half bool) {
 }
 
 // narrow rounds to binary16, four at a time.
-func (f *file) narrow(name, doc string) {
-	fn, args := f.function(name, doc, "dst *uint16, x *float32, n int", "")
+func (f *file) narrow(name string) {
+	fn, args := f.function(name, "dst *uint16, x *float32, n int", "")
 	dst, x, n := args[0], args[1], args[2]
 	fn.loop(n, 4, func() {
 		fn.ldrPost(0, x, 16)
@@ -333,8 +333,8 @@ func (f *file) narrow(name, doc string) {
 }
 
 // dots sums products in four partial sums each, without fusing.
-func (f *file) dots(name, doc string) {
-	fn, args := f.function(name, doc, "sums *partials, a, b *[4][]float32, n int", "")
+func (f *file) dots(name string) {
+	fn, args := f.function(name, "sums *partials, a, b *[4][]float32, n int", "")
 	sums, a, b, n := args[0], args[1], args[2], args[3]
 	p, q := []reg{4, 5, 6, 7}, []reg{8, 9, 10, 11}
 	for i := range 4 {
@@ -359,12 +359,12 @@ func (f *file) dots(name, doc string) {
 // each writes a loop over n elements, four registers at a time: dst[i] from x[i] and other
 // vectors, by body, which gets the register of x[i] and leaves the result there. Scalars are
 // float32 arguments, in registers from 16 on.
-func (f *file) each(name, doc string, vectors, scalars []string, body func(fn *fn, v vec, others []vec)) {
+func (f *file) each(name string, vectors, scalars []string, body func(fn *fn, v vec, others []vec)) {
 	params := strings.Join(vectors, ", ") + " *float32, n int"
 	for _, s := range scalars {
 		params += ", " + s + " float32"
 	}
-	fn, args := f.function(name, doc, params, "")
+	fn, args := f.function(name, params, "")
 	at, n := args[:len(vectors)], args[len(vectors)]
 	for i := range scalars {
 		fn.dupR(vec(16+i), args[len(vectors)+1+i])
@@ -387,12 +387,12 @@ func (f *file) each(name, doc string, vectors, scalars []string, body func(fn *f
 
 // partials writes what takes numbers, minus the bits of a float32 if that has a name, into
 // sixteen partial results.
-func (f *file) partials(name, doc, minus string, take func(fn *fn, p, v vec)) {
+func (f *file) partials(name, minus string, take func(fn *fn, p, v vec)) {
 	params := "p *partials, x *float32, n int"
 	if minus != "" {
 		params += ", " + minus + " float32"
 	}
-	fn, args := f.function(name, doc, params, "")
+	fn, args := f.function(name, params, "")
 	p, x, n := args[0], args[1], args[2]
 	if minus != "" {
 		fn.dupR(16, args[3])
@@ -416,8 +416,8 @@ func (f *file) partials(name, doc, minus string, take func(fn *fn, p, v vec)) {
 }
 
 // log10 replaces x, which is not NaN, by its decimal logarithm, at least floor.
-func (f *file) log10(name, doc string) {
-	fn, args := f.function(name, doc, "dst, x *float32, n int, floor float32", "")
+func (f *file) log10(name string) {
+	fn, args := f.function(name, "dst, x *float32, n int, floor float32", "")
 	dst, x, n, scratch := args[0], args[1], args[2], args[3]
 	fn.dupR(8, scratch)
 	const c7, half, lo, hi, log10e, least, one, root, fraction = vec(16), vec(24), vec(25), vec(26), vec(27), vec(28), vec(29), vec(30), vec(31)
@@ -453,8 +453,8 @@ func (f *file) log10(name, doc string) {
 }
 
 // squares writes the powers of two mirrored frequencies, a row of 64 frames each.
-func (f *file) squares(name, doc string) {
-	fn, args := f.function(name, doc, "dst, c0, c1, s0, s1 *float32, m int", "")
+func (f *file) squares(name string) {
+	fn, args := f.function(name, "dst, c0, c1, s0, s1 *float32, m int", "")
 	up, sums, m, down, left := args[0], args[1:5], args[5], reg(6), reg(7)
 	// down starts at row 2m-2 and goes back: dst + (2m-2)·256.
 	fn.op("SUB $1, %v, %v", m, down)
@@ -483,8 +483,8 @@ func (f *file) squares(name, doc string) {
 }
 
 // fold adds and subtracts rows of 64, x forwards and y backwards.
-func (f *file) fold(name, doc string) {
-	fn, args := f.function(name, doc, "sum0, difference0, sum1, difference1, x, y *float32, n int", "")
+func (f *file) fold(name string) {
+	fn, args := f.function(name, "sum0, difference0, sum1, difference1, x, y *float32, n int", "")
 	x, y, n, left := args[4], args[5], args[6], reg(7)
 	// y points to its last row.
 	fn.op("LSL $9, %v, %v", n, left)
