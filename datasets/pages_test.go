@@ -12,6 +12,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress"
+	"github.com/parquet-go/parquet-go/encoding/delta"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 )
@@ -126,9 +127,16 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// forge puts a dictionary of one word and a page of as many equal texts as it says in the
-// place of a file's texts.
-func forge(t testing.TB, values int32, v2 bool) []byte {
+// A forgedPage is a page that is put into a file.
+type forgedPage struct {
+	encoding   format.Encoding
+	values     int32
+	dictionary bool
+	body       []byte
+}
+
+// forge puts other pages in the place of a file's texts, each of so many rows.
+func forge(t testing.TB, v2 bool, rows int32, pages ...forgedPage) []byte {
 	t.Helper()
 	marshal := func(v any) []byte {
 		b, err := thrift.Marshal(new(thrift.CompactProtocol), v)
@@ -137,25 +145,6 @@ func forge(t testing.TB, values int32, v2 bool) []byte {
 		}
 		return b
 	}
-	word := []byte("\x04\x00\x00\x00word")
-	run := append(binary.AppendUvarint([]byte{1}, uint64(values)<<1), 0) // indices of one bit, all 0
-	page := func(h format.PageHeader, body []byte) []byte {
-		h.UncompressedPageSize, h.CompressedPageSize = int32(len(body)), int32(len(body))
-		return append(marshal(&h), body...)
-	}
-	var first, data format.PageHeader
-	first.Type, first.DictionaryPageHeader.Valid = format.DictionaryPage, true
-	first.DictionaryPageHeader.V = format.DictionaryPageHeader{NumValues: 1, Encoding: format.Plain}
-	if v2 {
-		data.Type, data.DataPageHeaderV2.Valid = format.DataPageV2, true
-		data.DataPageHeaderV2.V = format.DataPageHeaderV2{NumValues: values, NumRows: values, Encoding: format.RLEDictionary}
-	} else {
-		data.Type, data.DataPageHeader.Valid = format.DataPage, true
-		data.DataPageHeader.V = format.DataPageHeader{NumValues: values, Encoding: format.RLEDictionary,
-			DefinitionLevelEncoding: format.RLE, RepetitionLevelEncoding: format.RLE}
-	}
-	dictionary, texts := page(first, word), page(data, run)
-
 	file := table(t, &parquet.Uncompressed, v2)
 	end := len(file) - 8 - int(binary.LittleEndian.Uint32(file[len(file)-8:]))
 	var m format.FileMetaData
@@ -164,24 +153,133 @@ func forge(t testing.TB, values int32, v2 bool) []byte {
 	}
 	group := &m.RowGroups[0]
 	c := &group.Columns[len(group.Columns)-1].MetaData
-	group.NumRows, m.NumRows, c.NumValues = int64(values), int64(values), int64(values)
-	c.Encoding = []format.Encoding{format.RLEDictionary, format.RLE}
-	c.DictionaryPageOffset, c.DataPageOffset = int64(end), int64(end+len(dictionary))
-	c.TotalCompressedSize = int64(len(dictionary) + len(texts))
+	c.Encoding, c.DictionaryPageOffset, c.DataPageOffset = nil, 0, int64(end)
+	made := file[:end:end]
+	for _, p := range pages {
+		var h format.PageHeader
+		switch {
+		case p.dictionary:
+			h.Type, h.DictionaryPageHeader.Valid = format.DictionaryPage, true
+			h.DictionaryPageHeader.V = format.DictionaryPageHeader{NumValues: p.values, Encoding: p.encoding}
+			c.DictionaryPageOffset = int64(len(made))
+		case v2:
+			h.Type, h.DataPageHeaderV2.Valid = format.DataPageV2, true
+			h.DataPageHeaderV2.V = format.DataPageHeaderV2{NumValues: p.values, NumRows: p.values, Encoding: p.encoding}
+		default:
+			h.Type, h.DataPageHeader.Valid = format.DataPage, true
+			h.DataPageHeader.V = format.DataPageHeader{NumValues: p.values, Encoding: p.encoding,
+				DefinitionLevelEncoding: format.RLE, RepetitionLevelEncoding: format.RLE}
+		}
+		h.UncompressedPageSize, h.CompressedPageSize = int32(len(p.body)), int32(len(p.body))
+		made = slices.Concat(made, marshal(&h), p.body)
+		if p.dictionary {
+			c.DataPageOffset = int64(len(made))
+		}
+		c.Encoding = append(c.Encoding, p.encoding)
+	}
+	group.NumRows, m.NumRows, c.NumValues = int64(rows), int64(rows), int64(rows)
+	c.TotalCompressedSize = int64(len(made) - end)
 	c.TotalUncompressedSize = c.TotalCompressedSize
 	foot := marshal(&m)
-	return append(binary.LittleEndian.AppendUint32(slices.Concat(file[:end], dictionary, texts, foot), uint32(len(foot))), "PAR1"...)
+	return append(binary.LittleEndian.AppendUint32(append(made, foot...), uint32(len(foot))), "PAR1"...)
+}
+
+// equalTexts is a dictionary of one word, and as many of it as are asked for.
+func equalTexts(n int32) []forgedPage {
+	run := append(binary.AppendUvarint([]byte{1}, uint64(n)<<1), 0) // indices of one bit, all 0
+	return []forgedPage{{format.Plain, 1, true, []byte("\x04\x00\x00\x00word")}, {format.RLEDictionary, n, false, run}}
 }
 
 // TestManyValues: a page of 20 bytes that says it holds a billion equal texts took all memory.
 func TestManyValues(t *testing.T) {
 	for _, v2 := range []bool{false, true} {
-		if good, broken := rowsOf(t, forge(t, 40, v2)); good != 40 || broken != nil {
+		if good, broken := rowsOf(t, forge(t, v2, 40, equalTexts(40)...)); good != 40 || broken != nil {
 			t.Errorf("version 2 %t: 40 texts: %d rows, %q", v2, good, broken)
 		}
-		if good, broken := rowsOf(t, forge(t, 1<<30, v2)); good != 0 || len(broken) != 1 || !strings.Contains(broken[0], "1073741824 values, want at most") {
+		if good, broken := rowsOf(t, forge(t, v2, 1<<30, equalTexts(1<<30)...)); good != 0 || len(broken) != 1 || !strings.Contains(broken[0], "1073741824 values, want at most") {
 			t.Errorf("version 2 %t: %d rows, %q", v2, good, broken)
 		}
+	}
+}
+
+// TestDelta: a page of 9 bytes that says it holds two billion differences, and one of 200
+// kB whose strings all repeat one of 100 kB, took 8 GB and more.
+func TestDelta(t *testing.T) {
+	many := append(binary.AppendUvarint([]byte{128, 1, 4}, 1<<31-1), 0)
+	long := make([]int32, 40)
+	for i := range long {
+		long[i] = 100_000
+	}
+	pack := func(n []int32) []byte {
+		b, err := new(delta.BinaryPackedEncoding).EncodeInt32(nil, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	repeat := func(times int) []byte {
+		prefix, suffix := make([]int32, times), make([]int32, times)
+		for i := range prefix {
+			prefix[i] = 100_000
+		}
+		prefix[0], suffix[0] = 0, 100_000
+		return slices.Concat(pack(prefix), pack(suffix), bytes.Repeat([]byte("word "), 20_000))
+	}
+	for _, v2 := range []bool{false, true} {
+		for _, tt := range []struct {
+			page forgedPage
+			want string // of the broken row; empty if all can be read
+		}{
+			{forgedPage{format.DeltaByteArray, 40, false, repeat(40)}, ""},
+			{forgedPage{format.DeltaLengthByteArray, 40, false, append(pack(long), make([]byte, 4_000_000)...)}, ""},
+			{forgedPage{format.DeltaByteArray, 10_000, false, repeat(10_000)}, "strings of 1000000000 bytes, want at most"},
+			{forgedPage{format.DeltaByteArray, 40, false, many}, "2147483647 differences in a page of 40 values"},
+			{forgedPage{format.DeltaByteArray, 40, false, append(pack(long), many...)}, "2147483647 differences in a page of 40 values"},
+			{forgedPage{format.DeltaLengthByteArray, 40, false, many}, "2147483647 differences in a page of 40 values"},
+			{forgedPage{format.DeltaLengthByteArray, 40, false, []byte{128, 1}}, "malformed differences"},
+			{forgedPage{format.DeltaLengthByteArray, 40, false, []byte{128, 1, 4, 40, 0}}, "malformed differences"},
+		} {
+			good, broken := rowsOf(t, forge(t, v2, tt.page.values, tt.page))
+			if tt.want == "" && (good != 40 || broken != nil) || tt.want != "" && (good != 0 || len(broken) != 1 || !strings.Contains(broken[0], tt.want)) {
+				t.Errorf("version 2 %t, %v: %d rows, %.200q, want %q", v2, tt.page.encoding, good, broken, tt.want)
+			}
+		}
+	}
+}
+
+// TestUnreadColumns: lists that nobody asked for may be of any length; they are not read.
+func TestUnreadColumns(t *testing.T) {
+	type row struct {
+		Audio string   `parquet:"audio"`
+		Words []string `parquet:"words,list"`
+		Text  string   `parquet:"text"`
+	}
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[row](&b)
+	sound, err := filepath.Abs(filepath.Join("..", "models", "digits", "digits.wav"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := w.Write([]row{{sound, make([]string, 100_000), "one"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	raw := b.Bytes()
+	if good, broken := rowsOf(t, raw); good != 3 || broken != nil {
+		t.Fatalf("%d rows, %q", good, broken)
+	}
+	f, err := parquet.OpenFile(bytes.NewReader(raw), int64(len(raw)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := f.Metadata().RowGroups[0].Columns[1].MetaData.DataPageOffset
+	clear(raw[at : at+64])
+	if good, broken := rowsOf(t, raw); good != 3 || broken != nil {
+		t.Errorf("with lists that are damaged: %d rows, %q", good, broken)
 	}
 }
 

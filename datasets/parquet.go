@@ -65,8 +65,9 @@ func guard(f func() error) (err error) {
 // A parquetTable is a Parquet file and the columns to use, by index.
 type parquetTable struct {
 	file        *parquet.File
-	sound, path int            // of the audio's bytes and path; -1 for none
-	others      map[int]string // names of text and all other columns of strings and numbers
+	wanted      []parquet.LeafColumn // those that are read: one value per row
+	sound, path int                  // of the audio's bytes and path; -1 for none
+	others      map[int]string       // names of text and all other columns of strings and numbers
 }
 
 func openTable(ctx context.Context, d *Dataset, file string) (in *input.File, t *parquetTable, err error) {
@@ -102,6 +103,11 @@ func openParquet(d *Dataset, in *input.File) (*parquetTable, error) {
 	text := names(d.options.Text, textNames)
 	if !slices.ContainsFunc(slices.Collect(maps.Values(t.others)), func(n string) bool { return slices.Contains(text, n) }) {
 		return nil, fmt.Errorf("no text column %q in %q", text, schema.Columns())
+	}
+	for _, path := range schema.Columns() {
+		if leaf, _ := schema.Lookup(path...); t.others[leaf.ColumnIndex] != "" || leaf.ColumnIndex == t.sound || leaf.ColumnIndex == t.path {
+			t.wanted = append(t.wanted, leaf)
+		}
 	}
 	return t, nil
 }
@@ -191,24 +197,25 @@ func (d *Dataset) Group(ctx context.Context, file string, group int) iter.Seq2[U
 // readGroup reads the rows of a group; row counts the rows of the file.
 func (t *parquetTable) readGroup(d *Dataset, at Place, group parquet.RowGroup, row *int, rows sink) error {
 	file := at.File
-	in := group.Rows()
-	defer in.Close()
-	buf := make([]parquet.Row, 1)
+	columns := make([]columnReader, len(t.wanted))
+	for i, leaf := range t.wanted {
+		columns[i].pages = group.ColumnChunks()[leaf.ColumnIndex].Pages()
+		defer columns[i].close()
+	}
+	buf := make(parquet.Row, len(columns))
 	for range group.NumRows() {
 		*row++
 		var sound []byte
 		var path string
 		var f fields
 		err := guard(func() (err error) {
-			n, err := in.ReadRows(buf)
-			switch {
-			case n == 1:
-				sound, path, f = t.row(buf[0])
-				err = nil
-			case err == nil || err == io.EOF:
-				err = fmt.Errorf("a column ends early: %w", io.ErrUnexpectedEOF)
+			for i := range columns {
+				if err = columns[i].next(buf[i : i+1]); err != nil {
+					return err
+				}
 			}
-			return err
+			sound, path, f = t.row(buf)
+			return nil
 		})
 		if err != nil {
 			return fmt.Errorf("row %d: %w", *row, err)
@@ -229,6 +236,42 @@ func (t *parquetTable) readGroup(d *Dataset, at Place, group parquet.RowGroup, r
 		}
 	}
 	return nil
+}
+
+// A columnReader reads the values of a column, a page at a time.
+type columnReader struct {
+	pages  parquet.Pages
+	page   parquet.Page
+	values parquet.ValueReader
+}
+
+// next reads one value; it is valid until the next call.
+func (c *columnReader) next(one []parquet.Value) error {
+	for {
+		if c.values != nil {
+			n, err := c.values.ReadValues(one)
+			if n == 1 {
+				return nil
+			}
+			if err != nil && err != io.EOF {
+				return err
+			}
+		}
+		page, err := c.pages.ReadPage()
+		if err == io.EOF {
+			return fmt.Errorf("a column ends early: %w", io.ErrUnexpectedEOF)
+		}
+		if err != nil {
+			return err
+		}
+		parquet.Release(c.page)
+		c.page, c.values = page, page.Values()
+	}
+}
+
+func (c *columnReader) close() {
+	parquet.Release(c.page)
+	c.pages.Close()
 }
 
 // row picks the wanted columns of a row.

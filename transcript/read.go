@@ -124,15 +124,23 @@ func secondsOf(part []string) float64 {
 // readCues reads srt and vtt: a line of times, and text up to an empty line.
 func readCues(text string) (lines []Line) {
 	open := false
+	var cue strings.Builder // text of the last line
+	finish := func() {
+		if n := len(lines); n > 0 {
+			lines[n-1].Text = cue.String()
+		}
+		cue = strings.Builder{}
+	}
 	for line := range strings.SplitSeq(text, "\n") {
 		if m := cueTimes.FindStringSubmatch(line); m != nil {
+			finish()
 			lines = append(lines, Line{Start: secondsOf(m[1:5]), End: secondsOf(m[5:9])})
 			open = true
 		} else if open = open && strings.TrimSpace(line) != ""; open {
-			l := &lines[len(lines)-1]
-			l.Text += " " + html.UnescapeString(markup.ReplaceAllString(line, ""))
+			cue.WriteString(" " + html.UnescapeString(markup.ReplaceAllString(line, "")))
 		}
 	}
+	finish()
 	return lines
 }
 

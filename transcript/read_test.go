@@ -3,6 +3,7 @@ package transcript
 import (
 	"bytes"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -69,6 +70,44 @@ func TestRead(t *testing.T) {
 	for name, raw := range map[string][]byte{"broken.json": []byte(`{"segments":[`), "odd.json": []byte(`{"segments":7}`), "huge.txt": make([]byte, MaxText+1)} {
 		if _, err := Read(name, raw); err == nil || !strings.HasPrefix(err.Error(), name+":") {
 			t.Errorf("%s: got %v, want an error with the name", name, err)
+		}
+	}
+}
+
+// TestReadOnce: what a text costs grows with its length alone, however it is cut into lines. A
+// subtitle of 800 kB in short lines took minutes.
+func TestReadOnce(t *testing.T) {
+	for name, of := range map[string]func(times int) string{
+		"cue.srt":      func(n int) string { return "1\n00:00:00,000 --> 00:00:02,000\n" + strings.Repeat("a\n", n) },
+		"cues.vtt":     func(n int) string { return "WEBVTT\n\n" + strings.Repeat("00:01.000 --> 00:02.000\n", n) },
+		"tags.vtt":     func(n int) string { return "WEBVTT\n\n00:01.000 --> 00:02.000\n" + strings.Repeat("<a", n) },
+		"entities.srt": func(n int) string { return "00:00:00,000 --> 00:00:02,000\n" + strings.Repeat("&a", n) },
+		"dialogue.ass": func(n int) string {
+			return "[Script Info]\n" + strings.Repeat("Dialogue: 0,0:00:01.00,0:00:02.00,a,b,0,0,0,,c\n", n)
+		},
+		"braces.ass": func(n int) string {
+			return "[Script Info]\nDialogue: 0,0:00:01.00,0:00:02.00,a,b,0,0,0,," + strings.Repeat(`{\`, n)
+		},
+		"quotes.csv":      func(n int) string { return "start,end,text\n" + strings.Repeat("0,1,\"a\n", n) },
+		"table.tsv":       func(n int) string { return "start\tend\ttext\n" + strings.Repeat("0\t1\ta\n", n) },
+		"song.lrc":        func(n int) string { return strings.Repeat("[00:01.00]a\n", n) },
+		"segments.json":   func(n int) string { return `{"segments":[` + strings.Repeat(`{"text":"a"},`, n) + `{}]}` },
+		"text.txt":        func(n int) string { return strings.Repeat("a\n", n) },
+		"spaces.srt":      func(n int) string { return strings.Repeat(" \n", n) + "00:00:00,000 -->" },
+		"infinities.json": func(n int) string { return `{"x":[` + strings.Repeat(`{"a": NaN},`, n) + `{}]}` },
+	} {
+		cost := func(n int) int64 {
+			raw := []byte(of(n))
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			if _, err := Read(name, raw); err != nil {
+				t.Fatal(err)
+			}
+			runtime.ReadMemStats(&after)
+			return int64(after.TotalAlloc - before.TotalAlloc)
+		}
+		if one, eight := cost(2_000), cost(16_000); eight > 14*one {
+			t.Errorf("%s: eight times the text takes %d bytes, not %d", name, eight, 8*one)
 		}
 	}
 }
