@@ -75,7 +75,7 @@ var plan = map[string]room{
 
 	"tools/crossvet": {"go vet for other platforms; imports nothing of the engine", nil},
 	"tools/dist":     {"release archives; imports nothing of the engine", nil},
-	"tools/live":     {"measures live text at the pace it was spoken", []string{"audio", "live", "model", "models/whisper", "precision", "transcribe", "transcript", "wer", "wer/normalize"}},
+	"tools/live":     {"measures live text at the pace it was spoken", []string{".", "audio", "datasets", "live", "models/whisper", "precision", "transcribe", "transcript", "wer", "wer/normalize"}},
 	"tools/load":     {"asks a running server for many things at once; imports nothing of the engine", nil},
 	"tools/licences": {"licences of dependencies; imports nothing of the engine", nil},
 

@@ -30,7 +30,7 @@ func TestPassesDraft(t *testing.T) {
 		t.Fatal(err)
 	}
 	var plain, drafted transcript.Stats
-	a, b := by.Utterance(), by.Utterance()
+	a, b := by.Utterance(NewBacklog(), 0), by.Utterance(NewBacklog(), 0)
 	for i, end := 0, false; !end; i++ {
 		from, to := min(len(pcm), i*audio.SampleRate), (i+1)*audio.SampleRate
 		end = to >= len(pcm)

@@ -67,7 +67,7 @@ func TestAgreement(t *testing.T) {
 
 // scripted returns an utterance whose passes say what f does.
 func scripted(f func(from, to float64, last bool) []transcript.Word) *Utterance {
-	u := &Utterance{}
+	u := &Utterance{backlog: NewBacklog()}
 	u.run = func(_ context.Context, pcm []float32, _, _ string, last bool, _ []transcript.Line) (*transcript.Transcript, []transcript.Line, error) {
 		from := seconds(u.cut)
 		words := f(from, from+seconds(int64(len(pcm))), last)
@@ -356,7 +356,7 @@ func utterance(m *transcribe.Model, o transcribe.Options) (*Utterance, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.Utterance(), nil
+	return t.Utterance(NewBacklog(), 0), nil
 }
 
 // TestBehind: passes that are slow become fewer, and those that are not the last encode

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"verity/audio"
@@ -37,12 +38,15 @@ const (
 
 // Result is the result of a pass.
 type Result struct {
+	Start     float64           // of the utterance, in seconds of the sound
+	Last      bool              // no other pass over it follows
 	Confirmed []transcript.Word // newly confirmed words; all of them, concatenated, are the transcript
 	Tentative string            // text that may still change
 	Heard     float64           // end of the sound that the pass saw
 	Language  string            // a code, such as "en"
 	Took      time.Duration
-	Audio     float64 // seconds of sound transcribed
+	Turn      time.Duration // Took, and what Passes waited for the turn
+	Audio     float64       // seconds of sound transcribed
 	Stats     transcript.Stats
 
 	// Unsure reports that a temperature above 0.5 was needed. As in upstream, such text
@@ -60,6 +64,12 @@ type Utterance struct {
 	run      pass
 	prompt   string // given by the user
 	language string // detected in a pass that confirmed words
+
+	from    int64 // its first sample in the sound
+	backlog *Backlog
+	ended   chan struct{} // closed: no more sound follows
+	dropped atomic.Bool   // its text is not wanted
+	passed  int64         // samples that have been in a pass
 
 	mu  sync.Mutex
 	pcm []float32
@@ -93,8 +103,9 @@ func New(m *transcribe.Model, o transcribe.Options) (*Transcriber, error) {
 	return &Transcriber{by, o}, nil
 }
 
-// Utterance returns an Utterance without sound.
-func (t *Transcriber) Utterance() *Utterance {
+// Utterance returns an Utterance that begins at a sample of the sound, and adds to a
+// backlog.
+func (t *Transcriber) Utterance(b *Backlog, from int64) *Utterance {
 	run := func(ctx context.Context, pcm []float32, prompt, language string, last bool, draft []transcript.Line) (
 		*transcript.Transcript, []transcript.Line, error,
 	) {
@@ -113,7 +124,7 @@ func (t *Transcriber) Utterance() *Utterance {
 		}
 		return tr, by.Lines(tr), nil
 	}
-	return &Utterance{run: run, prompt: t.opt.InitialPrompt, language: t.opt.Language}
+	return &Utterance{run: run, prompt: t.opt.InitialPrompt, language: t.opt.Language, from: from, backlog: b, ended: make(chan struct{})}
 }
 
 // window is how many audio positions the encoder sees of a pass that is not the last. It
@@ -145,6 +156,8 @@ func (u *Utterance) Add(pcm []float32) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.pcm = append(u.pcm, pcm...)
+	u.backlog.samples.Add(int64(len(pcm)))
+	wake(u.backlog.more)
 }
 
 // Len returns how many samples have been added.
@@ -161,7 +174,7 @@ func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
 	u.mu.Lock()
 	pcm, from := slices.Clone(u.pcm), seconds(u.cut)
 	u.mu.Unlock()
-	r := Result{Heard: from + seconds(int64(len(pcm))), Audio: seconds(int64(len(pcm)))}
+	r := Result{Start: seconds(u.from), Last: last, Heard: from + seconds(int64(len(pcm))), Audio: seconds(int64(len(pcm)))}
 	tr, heard, err := u.run(ctx, pcm, u.context(), u.language, last, shifted(u.draft, -from))
 	if err != nil {
 		return r, err

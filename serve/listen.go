@@ -80,8 +80,8 @@ func (x *session) append(m *message) *problem {
 	if len(raw)%2 != 0 {
 		return wrong(http.StatusBadRequest, "audio", "invalid_audio", "audio: got %d bytes, an odd number; want samples of 16 bits", len(raw))
 	}
-	if most := 2 * mostUnheard * x.config.rate; len(raw) > most {
-		return wrong(http.StatusBadRequest, "audio", "", "audio: got %d s, want at most %d s in a message", len(raw)/2/x.config.rate, mostUnheard)
+	if most := 2 * mostSound * x.config.rate; len(raw) > most {
+		return wrong(http.StatusBadRequest, "audio", "", "audio: got %d s, want at most %d s in a message", len(raw)/2/x.config.rate, mostSound)
 	}
 	pcm := make([]float32, len(raw)/2)
 	for i := range pcm {
@@ -93,28 +93,26 @@ func (x *session) append(m *message) *problem {
 
 // hear takes samples at 16 kHz.
 func (x *session) hear(pcm []float32) {
+	if len(pcm) == 0 {
+		return
+	}
 	x.at += int64(len(pcm))
 	x.clock.tick(x.at)
 	if !x.config.manual {
 		x.follow(x.ear.Hear(pcm))
 		return
 	}
-	if x.now == nil && len(pcm) > 0 {
+	if x.now == nil {
 		x.begin(x.at - int64(len(pcm)))
 	}
-	if len(pcm) > 0 {
-		x.add(pcm)
-	}
+	x.add(pcm)
 }
 
 // add adds sound to the open utterance, if there is one.
 func (x *session) add(pcm []float32) {
-	if x.now == nil {
-		return
+	if x.now != nil {
+		x.now.Add(pcm)
 	}
-	x.unheard.Add(int64(len(pcm)))
-	x.now.u.Add(pcm)
-	signal(x.now.more)
 }
 
 // follow begins and ends utterances as voice activity detection reports them.
@@ -123,7 +121,7 @@ func (x *session) follow(heard []live.Heard) {
 		switch h.Kind {
 		case live.Started:
 			if x.begin(x.base + h.At); x.now != nil {
-				x.say("input_audio_buffer.speech_started", object{"item_id": x.now.item, "audio_start_ms": ms(x.now.from)})
+				x.say("input_audio_buffer.speech_started", object{"item_id": x.now.item, "audio_start_ms": ms(x.base + h.At)})
 			}
 		case live.Speech:
 			x.add(h.PCM)
@@ -141,10 +139,7 @@ func ms(sample int64) int64 { return sample * 1000 / audio.SampleRate }
 // begin begins an utterance at a sample.
 func (x *session) begin(at int64) {
 	x.items++
-	p := &spoken{
-		item: fmt.Sprintf("item_%s_%d", x.id[len("sess_"):], x.items), from: at, u: x.config.by.Utterance(), on: x.config.on,
-		more: make(chan struct{}, 1), ended: make(chan struct{}),
-	}
+	p := &spoken{x.config.by.Utterance(x.backlog, at), fmt.Sprintf("item_%s_%d", x.id[len("sess_"):], x.items), x.config.on}
 	select {
 	case x.queue <- p:
 		x.now = p
@@ -157,7 +152,7 @@ func (x *session) begin(at int64) {
 func (x *session) stop() {
 	p := x.now
 	x.now, x.fresh = nil, true
-	close(p.ended)
+	p.End()
 	previous := given(x.previous)
 	x.previous = p.item
 	x.say("input_audio_buffer.committed", object{"item_id": p.item, "previous_item_id": previous})
@@ -202,8 +197,7 @@ func (x *session) clear() {
 	x.prepare()
 	if p := x.now; p != nil {
 		x.now = nil
-		p.cleared.Store(true)
-		close(p.ended)
+		p.Drop()
 	}
 	x.say("input_audio_buffer.cleared", object{})
 }
@@ -220,69 +214,42 @@ func (x *session) work(ctx context.Context) {
 				x.cancel(errClosed)
 				return
 			}
-			err := x.utter(ctx, p)
-			x.saw(p, p.u.Len())
-			if err != nil {
-				return
-			}
+			x.utter(ctx, p)
 		}
 	}
 }
 
-// saw records that the first n samples of an utterance have been in a pass, or are not
-// wanted.
-func (x *session) saw(p *spoken, n int64) {
-	x.unheard.Add(p.passed.Swap(n) - n)
-	signal(x.moved) // there may be room
-}
-
 // utter makes passes over an utterance until it has ended.
-func (x *session) utter(ctx context.Context, p *spoken) error {
+func (x *session) utter(ctx context.Context, p *spoken) {
 	var said tally
-	text, language, last, turn := "", "", false, time.Duration(0)
-	p.u.Follow(x.story)
-	for !last {
-		if err := p.due(ctx, live.Due(turn)); err != nil {
-			return err
-		}
-		if p.cleared.Load() {
-			return nil
-		}
-		asked := time.Now()
-		end, err := x.s.line.guest(ctx)
-		if err != nil {
-			return err
-		}
-		last = p.over() // it may have ended during the wait
-		waited, n := time.Since(asked), p.u.Len()
-		r, err := x.pass(ctx, p, last, end)
-		if turn = time.Since(asked); live.Behind(turn) && !last {
+	text, language, last := "", "", false
+	p.Follow(x.story)
+	for r, err := range p.Passes(ctx, x.s.line.guest) {
+		switch last = r.Last; {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			x.fail(p, err)
+			return
+		case live.Behind(r.Turn) && !last:
 			x.late()
-		}
-		x.saw(p, n)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if p.cleared.Load() {
-			return nil
-		}
-		if err != nil {
-			return x.fail(p, err)
 		}
 		text += x.tell(p, text, r)
 		language = r.Language
-		x.measure(p, r, waited, &said)
+		x.measure(r, &said)
 		x.s.metrics.worked(r.Stats)
 		if x.story = text; r.Unsure {
 			x.story = ""
 		}
 	}
-	x.s.metrics.audio.Add(float64(p.u.Len()) / audio.SampleRate)
+	if !last {
+		return // it was cleared
+	}
+	heard := float64(p.Len()) / audio.SampleRate
+	x.s.metrics.audio.Add(heard)
 	x.sayOf(p, "completed", object{
-		"transcript": text, "usage": object{"type": "duration", "seconds": float64(p.u.Len()) / audio.SampleRate},
-		"latency": said.report(), "language": nameOf(p.on, language),
+		"transcript": text, "usage": object{"type": "duration", "seconds": heard}, "latency": said.report(), "language": nameOf(p.on, language),
 	})
-	return nil
 }
 
 // sayOf sends an event about the text of an utterance.
@@ -299,37 +266,8 @@ func (x *session) late() {
 	})
 }
 
-// pass makes a pass, and ends the turn.
-func (x *session) pass(ctx context.Context, p *spoken, last bool, end func()) (live.Result, error) {
-	defer end()
-	return p.u.Pass(ctx, last)
-}
-
-// due waits until an utterance has ended or has enough new sound for a pass.
-func (p *spoken) due(ctx context.Context, samples int64) error {
-	for p.u.Len()-p.passed.Load() < samples {
-		select {
-		case <-p.ended:
-			return nil
-		case <-p.more:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
-}
-
-func (p *spoken) over() bool {
-	select {
-	case <-p.ended:
-		return true
-	default:
-		return false
-	}
-}
-
 // fail sends the event that an utterance has no text. The session continues.
-func (x *session) fail(p *spoken, err error) error {
+func (x *session) fail(p *spoken, err error) {
 	x.s.opt.Log.Error("utterance failed", "session", x.id, "item", p.item, "error", err)
 	x.mu.Lock()
 	if x.now == p { // what follows would be added to it, and heard by nobody
@@ -341,7 +279,6 @@ func (x *session) fail(p *spoken, err error) error {
 		Message: "The server failed to transcribe the sound. Its log has the reason, with the item's id.",
 	}
 	x.sayOf(p, "failed", object{"error": why.event("")})
-	return nil
 }
 
 // tell sends the events of a pass and returns the text it has confirmed, which follows text.
@@ -358,7 +295,7 @@ func (x *session) tell(p *spoken, text string, r live.Result) (delta string) {
 	if delta != "" {
 		e := object{"delta": delta}
 		if slices.Contains(include, withWords) {
-			e["words"] = p.words(r.Confirmed)
+			e["words"] = sessionWords(r)
 		}
 		x.sayOf(p, "delta", e)
 	}
@@ -368,27 +305,25 @@ func (x *session) tell(p *spoken, text string, r live.Result) (delta string) {
 	return delta
 }
 
-// words returns confirmed words with their times in the session.
-func (p *spoken) words(confirmed []transcript.Word) []word {
-	base := float64(p.from) / audio.SampleRate
-	list := wordsOf(transcript.Segment{Words: confirmed})
+// sessionWords returns confirmed words with their times in the session.
+func sessionWords(r live.Result) []word {
+	list := wordsOf(transcript.Segment{Words: r.Confirmed})
 	for i := range list {
-		list[i].Start = transcript.RoundTime(list[i].Start + base)
-		list[i].End = transcript.RoundTime(list[i].End + base)
+		list[i].Start, list[i].End = transcript.RoundTime(list[i].Start+r.Start), transcript.RoundTime(list[i].End+r.Start)
 	}
 	return list
 }
 
 // measure records the delays of the words that a pass has confirmed.
-func (x *session) measure(p *spoken, r live.Result, waited time.Duration, said *tally) {
+func (x *session) measure(r live.Result, said *tally) {
 	now := time.Now()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	m := x.s.metrics
 	for _, w := range r.Confirmed {
-		d := now.Sub(x.clock.when(p.from + int64(w.End*audio.SampleRate)))
+		d := now.Sub(x.clock.when(int64((r.Start + w.End) * audio.SampleRate)))
 		work := min(r.Took, d)
-		queue := min(waited, d-work)
+		queue := min(r.Turn-r.Took, d-work)
 		parts := shares{d - work - queue, queue, work}
 		said.add(d, parts)
 		x.said.add(d, parts)

@@ -22,7 +22,7 @@ import (
 
 const (
 	mostMessage = 4 << 20         // bytes: 65 s of PCM at 24 kHz
-	mostUnheard = 60              // most seconds of sound that have been in no pass to its end, and of a message
+	mostSound   = 60              // most seconds of sound of a message
 	idle        = 5 * time.Minute // the most between two messages
 	pingEvery   = 30 * time.Second
 )
@@ -37,8 +37,7 @@ type session struct {
 	cancel  context.CancelCauseFunc
 	blocks  atomic.Int64 // odd while the reader is blocked
 	queue   chan *spoken
-	unheard atomic.Int64  // samples of utterances that have not been in a pass
-	moved   chan struct{} // signals that unheard has decreased
+	backlog *live.Backlog
 
 	lateOnce sync.Once
 
@@ -63,14 +62,9 @@ type session struct {
 
 // A spoken is an utterance that is being transcribed.
 type spoken struct {
-	item    string
-	from    int64 // its first sample in the session
-	u       *live.Utterance
-	on      *transcribe.Model
-	more    chan struct{} // sound was added
-	ended   chan struct{} // closed: no more follows
-	cleared atomic.Bool   // its text is not wanted
-	passed  atomic.Int64  // samples that have been in a pass
+	*live.Utterance
+	item string
+	on   *transcribe.Model
 }
 
 // errClosed is the cause that ends a session normally.
@@ -102,7 +96,7 @@ func (s *Server) realtime(w http.ResponseWriter, r *http.Request) {
 	defer conn.CloseNow()
 	conn.SetReadLimit(mostMessage)
 	x := &session{
-		s: s, conn: conn, id: config.id, config: config, hold: k, queue: make(chan *spoken, 256), moved: make(chan struct{}, 1),
+		s: s, conn: conn, id: config.id, config: config, hold: k, queue: make(chan *spoken, 256), backlog: live.NewBacklog(),
 		beta: strings.Contains(r.Header.Get("OpenAI-Beta"), "realtime=v1") || slices.Contains(protocols(r), "openai-beta.realtime-v1"),
 	}
 	x.prepare()
@@ -235,23 +229,12 @@ func (x *session) breathe(ctx context.Context, samples int) error {
 	x.mu.Lock()
 	more := int64(float64(samples) * audio.SampleRate / float64(x.config.rate))
 	x.mu.Unlock()
-	room := func() bool {
-		waits := x.unheard.Load()
-		return waits == 0 || more == 0 || waits+more <= mostUnheard*audio.SampleRate
-	}
-	if room() {
+	if x.backlog.Room(more) {
 		return nil
 	}
 	x.blocks.Add(1)
 	defer x.blocks.Add(1)
-	for !room() {
-		select {
-		case <-x.moved:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	return nil
+	return x.backlog.Wait(ctx, more)
 }
 
 // watch pings the client and ends the session with the server, or at its longest

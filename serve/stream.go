@@ -64,14 +64,9 @@ func (x *stream) add(text string) {
 		return
 	}
 	x.pending.WriteString(text)
-	signal(x.wake)
-}
-
-// signal wakes who waits on c, or who will next.
-func signal(c chan<- struct{}) {
 	select {
-	case c <- struct{}{}:
-	default:
+	case x.wake <- struct{}{}:
+	default: // it is to wake already
 	}
 }
 

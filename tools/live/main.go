@@ -11,23 +11,22 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"log"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
+	"verity"
 	"verity/audio"
+	"verity/datasets"
 	"verity/live"
-	"verity/model"
 	"verity/models/whisper"
 	"verity/precision"
 	"verity/transcribe"
@@ -38,7 +37,6 @@ import (
 
 var (
 	dir    = flag.String("model", "", "`directory` of a checkpoint, which is held in int8; the model inside without")
-	every  = flag.Int("every", 1, "take every so manieth recording")
 	slower = flag.Float64("slower", 1, "count the time of passes so many times")
 	show   = flag.Bool("v", false, "show the texts")
 	pause  = flag.Int("silence", 500, "how long a silence ends an utterance, in `ms`")
@@ -56,36 +54,25 @@ func main() {
 }
 
 func measure(ctx context.Context, manifest string) error {
-	recordings, err := spokenOf(manifest)
+	recordings, err := datasets.Open(ctx, manifest, datasets.Options{})
 	if err != nil {
 		return err
 	}
-	var fsys fs.FS = whisper.Base()
-	var held precision.Precision // that of the file
-	if *dir != "" {
-		fsys, held.Weights = os.DirFS(*dir), precision.Int8
-	}
-	c, err := model.OpenFS(fsys, "model")
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	m, err := transcribe.Load(ctx, c, transcribe.LoadOptions{Precision: held})
+	m, err := open(ctx, verity.Options{Decoding: transcribe.Options{Language: "en"}})
 	if err != nil {
 		return err
 	}
 	defer m.Close()
-	whole, err := transcribe.New(m, transcribe.Options{Language: "en"})
-	if err != nil {
-		return err
-	}
-	by, err := live.New(m, transcribe.Options{Language: "en"})
+	by, err := live.New(m.Model, transcribe.Options{Language: "en"})
 	if err != nil {
 		return err
 	}
 	var sum measured
-	for _, r := range recordings {
-		clip, err := audio.Open(ctx, r.Path)
+	for r, err := range recordings.All(ctx) {
+		if err != nil {
+			return err
+		}
+		clip, err := audio.Open(ctx, r.Audio.Path)
 		if err != nil {
 			return err
 		}
@@ -99,7 +86,7 @@ func measure(ctx context.Context, manifest string) error {
 			}
 			continue
 		}
-		tr, err := whole.Transcribe(ctx, audio.FromSamples(r.Path, pcm), transcribe.Watch{})
+		tr, err := m.TranscribeSamples(ctx, pcm)
 		if err != nil {
 			return err
 		}
@@ -111,7 +98,7 @@ func measure(ctx context.Context, manifest string) error {
 			return err
 		}
 		if *show {
-			fmt.Printf("%s\n  file: %s\n  live: %s\n", filepath.Base(r.Path), tr.Text, text)
+			fmt.Printf("%s\n  file: %s\n  live: %s\n", r.ID, tr.Text, text)
 		}
 	}
 	if *drafts {
@@ -122,32 +109,13 @@ func measure(ctx context.Context, manifest string) error {
 	return nil
 }
 
-type spoken struct {
-	Path string `json:"audio_filepath"`
-	Text string `json:"text"`
-}
-
-func spokenOf(manifest string) (list []spoken, err error) {
-	f, err := os.Open(manifest)
-	if err != nil {
-		return nil, err
+// open opens the model that is named, or the one inside.
+func open(ctx context.Context, o verity.Options) (*verity.Model, error) {
+	if *dir == "" {
+		return verity.OpenFS(ctx, whisper.Base(), "model", o)
 	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<20)
-	for n := 0; lines.Scan(); n++ {
-		var r spoken
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			return nil, err
-		}
-		if !filepath.IsAbs(r.Path) {
-			r.Path = filepath.Join(filepath.Dir(manifest), r.Path)
-		}
-		if n%*every == 0 {
-			list = append(list, r)
-		}
-	}
-	return list, lines.Err()
+	o.Precision.Weights = precision.Int8
+	return verity.Open(ctx, *dir, o)
 }
 
 // measured is what has been found.
@@ -169,7 +137,7 @@ type gain struct {
 
 // inTurn makes a pass for each second of pcm without drafts, and one with them.
 func (s *measured) inTurn(ctx context.Context, by *live.Transcriber, pcm []float32) error {
-	a, b := by.Utterance(), by.Utterance()
+	a, b := by.Utterance(live.NewBacklog(), 0), by.Utterance(live.NewBacklog(), 0)
 	for len(pcm) > 0 {
 		n := min(len(pcm), audio.SampleRate)
 		last := n == len(pcm)
@@ -196,14 +164,9 @@ func (s *measured) inTurn(ctx context.Context, by *live.Transcriber, pcm []float
 }
 
 func (g *gain) print() {
-	n, mean, square := float64(len(g.logs)), 0.0, 0.0
-	for _, v := range g.logs {
-		mean += v / n
-	}
-	for _, v := range g.logs {
-		square += (v - mean) * (v - mean)
-	}
-	half := 1.96 * math.Sqrt(square/n/max(1, n-1))
+	n := float64(len(g.logs))
+	mean, deviation := stat.MeanStdDev(g.logs, nil)
+	half := 1.96 * stat.StdErr(deviation, n)
 	fmt.Printf("%.0f passes: decoding takes %.2f of before (geometric mean, 95 %% interval %.2f to %.2f), %.2f in sum; %d rounds, before %d\n",
 		n, math.Exp(mean), math.Exp(mean-half), math.Exp(mean+half), g.drafted.Seconds.Decode/g.plain.Seconds.Decode,
 		g.drafted.Drafts.Rounds, g.plain.Drafts.Rounds)
@@ -211,11 +174,9 @@ func (g *gain) print() {
 
 // A going is an utterance whose passes are made.
 type going struct {
-	u      *live.Utterance
-	from   int64
-	seen   int64
-	passes int
-	ended  bool
+	*live.Utterance
+	seen  int64
+	ended bool
 }
 
 // stream plays pcm to an ear and makes passes, as a session of the server does.
@@ -232,13 +193,14 @@ func (s *measured) stream(ctx context.Context, by *live.Transcriber, pcm []float
 	pcm = append(pcm, make([]float32, (2+*pause/1000)*audio.SampleRate)...)
 	now, fed := 0.0, 0
 	var queue []*going
+	backlog := live.NewBacklog()
 	follow := func(heard []live.Heard) {
 		for _, h := range heard {
 			switch h.Kind {
 			case live.Started:
-				queue = append(queue, &going{u: by.Utterance(), from: h.At})
+				queue = append(queue, &going{Utterance: by.Utterance(backlog, h.At)})
 			case live.Speech:
-				queue[len(queue)-1].u.Add(h.PCM)
+				queue[len(queue)-1].Add(h.PCM)
 			case live.Stopped:
 				queue[len(queue)-1].ended = true
 			}
@@ -254,17 +216,17 @@ func (s *measured) stream(ctx context.Context, by *live.Transcriber, pcm []float
 			follow(append(ear.Hear(pcm[fed:]), ear.End()...))
 			fed = len(pcm)
 		}
-		if len(queue) == 0 || !queue[0].ended && queue[0].u.Len()-queue[0].seen < due {
+		if len(queue) == 0 || !queue[0].ended && queue[0].Len()-queue[0].seen < due {
 			now += 0.1
 			continue
 		}
 		g := queue[0]
-		g.seen = g.u.Len()
-		if g.passes++; g.passes == 1 {
-			g.u.Follow(text)
+		if g.seen == 0 {
+			g.Follow(text)
 		}
-		began, last := time.Now(), g.ended
-		r, err := g.u.Pass(ctx, last)
+		g.seen = g.Len()
+		began := time.Now()
+		r, err := g.Pass(ctx, g.ended)
 		if err != nil {
 			return "", err
 		}
@@ -278,12 +240,12 @@ func (s *measured) stream(ctx context.Context, by *live.Transcriber, pcm []float
 		s.passes = append(s.passes, took)
 		s.work += took
 		for _, w := range r.Confirmed {
-			end := min(seconds(g.from)+w.End, heard)
+			end := min(r.Start+w.End, heard)
 			s.delays = append(s.delays, now-end)
 			s.listening += heard - end
 		}
 		text += spell(r.Confirmed)
-		if last {
+		if r.Last {
 			queue = queue[1:]
 		}
 	}

@@ -1,0 +1,43 @@
+package live
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"verity/audio"
+	"verity/transcript"
+)
+
+// TestRoom: whoever waits for room gets it by the next pass, which is then made of less
+// sound than slow passes wait for: both would wait for each other.
+func TestRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBacklog()
+		u := scripted(func(float64, float64, bool) []transcript.Word { return nil })
+		u.backlog, u.ended = b, make(chan struct{})
+		go func() {
+			for range 5 {
+				u.Add(make([]float32, audio.SampleRate))
+				if err := b.Wait(t.Context(), 59.5*audio.SampleRate); err != nil {
+					t.Error(err)
+				}
+			}
+			u.End()
+		}()
+		passes := 0
+		for r, err := range u.Passes(t.Context(), func(context.Context) (func(), error) {
+			time.Sleep(time.Hour)
+			return func() {}, nil
+		}) {
+			if err != nil || r.Last != (passes == 5) {
+				t.Fatalf("pass %d: last %t, %v", passes, r.Last, err)
+			}
+			passes++
+		}
+		if passes != 6 || !b.Room(mostUnheard) {
+			t.Errorf("%d passes, want 6", passes)
+		}
+	})
+}
