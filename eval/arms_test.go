@@ -21,15 +21,15 @@ func trio(t *testing.T, third Engine) ([]Arm, []Match) {
 		return s
 	}
 	arms := []Arm{
-		{Name: "a", Engine: hearer{}, Run: transcript.Maker{Program: "a"}, Set: set("a")},
-		{Name: "a+assistant", Engine: hearer{drafts: true}, Run: transcript.Maker{Program: "b"}, Set: set("b")},
+		{Name: "a", Engine: hearer{}.engine, Run: transcript.Maker{Program: "a"}, Set: set("a")},
+		{Name: "a+assistant", Engine: hearer{drafts: true}.engine, Run: transcript.Maker{Program: "b"}, Set: set("b")},
 		{Name: "c", Engine: third, Run: transcript.Maker{Program: "c", Options: map[string]string{"precision": "int4"}}, Set: set("c")},
 	}
 	return arms, []Match{{0, 1}, {0, 2}}
 }
 
 // odd hears the first word otherwise.
-var odd = hearer{wrong: func([]float32) bool { return true }}
+var odd = hearer{wrong: func([]float32) bool { return true }}.engine
 
 func TestCompareArms(t *testing.T) {
 	dir := t.TempDir()
@@ -67,7 +67,7 @@ func TestCompareArms(t *testing.T) {
 		}
 	}
 	// Records of another run are no arm's.
-	arms, matches = trio(t, hearer{})
+	arms, matches = trio(t, hearer{}.engine)
 	arms[2].Run.Program = "other"
 	if _, err := Compare(t.Context(), arms, matches, shelf(10), o); err == nil || !strings.Contains(err.Error(), "c.jsonl holds records of another run") {
 		t.Errorf("error %v, want that c.jsonl is of another run", err)

@@ -17,13 +17,11 @@ import (
 )
 
 // CompareOptions configures a comparison. The zero value runs every utterance once in
-// each arm, after one warm-up utterance.
+// each arm.
 type CompareOptions struct {
-	Warmups  int         // utterances that every arm runs first, unmeasured; 0 means 1, a negative number none
 	Repeats  int         // runs of an utterance in each arm; 0 means 1. That of median decoding time is recorded; all must be identical
 	Batch    int         // utterances that an arm runs at the same time, timed together, in wall time; 0 means 1
 	Group    int         // utterances of a pair of runs, Batch of them at a time: when one ends, the next begins. At least Batch
-	Ready    func()      // if not nil, called when the warm-up is over
 	Limit    int         // most utterances to run; 0 means all
 	Dir      string      // folder for NAME.jsonl of each arm, see [Options]
 	Unscored bool        // the utterances have no references
@@ -40,6 +38,11 @@ type Arm struct {
 	Engine Engine
 	Run    transcript.Maker // stored in its records
 	Set    *report.Set      // collects its records; must be empty
+
+	// Decoding, if not nil, says how long the engine has been decoding in total, in wall
+	// time, with any number of utterances at once. Without it, the longest decoding time
+	// of an utterance counts as that of a batch.
+	Decoding func() time.Duration
 }
 
 // A Match is two arms, by index, that are compared.
@@ -59,14 +62,6 @@ func Compare(ctx context.Context, arms []Arm, matches []Match, data Dataset, o C
 		return c.pairs, err
 	}
 	defer c.log.close()
-	for _, arm := range arms {
-		if err := WarmUp(ctx, arm.Engine, data, cmp.Or(o.Warmups, 1), o.Batch, o.Sound); err != nil {
-			return c.pairs, err
-		}
-	}
-	if o.Ready != nil {
-		o.Ready()
-	}
 	if err := c.all(ctx, data); err != nil {
 		return c.pairs, err
 	}
@@ -112,17 +107,13 @@ func (c *comparison) enter(
 	return nil
 }
 
-// WarmUp runs the first n utterances, batch at a time, and discards the results. If n
-// is not 0, it runs at least batch of them. Without it, the first arm would pay for
-// cold pages, caches and clocks, and for the calibration of a draft policy.
-func WarmUp(ctx context.Context, e Engine, data Dataset, n, batch int, sound audio.Input) error {
-	if n <= 0 {
-		return nil
-	}
-	n = max(n, batch)
-	for group, err := range groups(data, n, max(1, batch), &log{}) {
+// WarmUp runs the first n utterances at the same time and discards the results. Without
+// it, the first arm of a comparison would pay for cold pages, caches and clocks, and for
+// the calibration of a draft policy.
+func WarmUp(ctx context.Context, e Engine, data Dataset, n int, sound audio.Input) error {
+	for group, err := range groups(data, n, n, &log{}) {
 		if err == nil {
-			_, err = together(ctx, e, group, batch, Options{Sound: sound})
+			_, err = together(ctx, Arm{Engine: e}, group, n, Options{Sound: sound})
 		}
 		if err != nil {
 			return err
@@ -176,7 +167,7 @@ func (c *comparison) pair(ctx context.Context, group []Row) error {
 		out := make([]outcome, len(c.arms))
 		for i, arm := range c.arms {
 			var err error
-			if out[i], err = together(ctx, arm.Engine, group, c.Batch,
+			if out[i], err = together(ctx, arm, group, c.Batch,
 				Options{Run: arm.Run, Unscored: c.Unscored, Sound: c.Sound}); err != nil {
 				return err
 			}
@@ -199,13 +190,6 @@ func (c *comparison) pair(ctx context.Context, group []Row) error {
 	return nil
 }
 
-// A Clock is an Engine that reports how long it has been decoding in total, in wall
-// time, with any number of utterances at once. For other engines, the longest decoding
-// time of an utterance is used.
-type Clock interface {
-	Decoding() time.Duration
-}
-
 // An outcome is the result of a group of utterances.
 type outcome struct {
 	records       []*report.Record
@@ -213,16 +197,14 @@ type outcome struct {
 }
 
 // together runs a group of utterances, batch at a time.
-func together(ctx context.Context, e Engine, group []Row, batch int, o Options) (_ outcome, err error) {
+func together(ctx context.Context, arm Arm, group []Row, batch int, o Options) (_ outcome, err error) {
 	var r outcome
 	began, decoding := time.Now(), time.Duration(0)
-	clock, ok := e.(Clock)
-	if ok {
-		decoding = clock.Decoding()
+	if arm.Decoding != nil {
+		decoding = arm.Decoding()
 	}
 	for x := range parallel.Ordered(batch, len(group), slices.Values(group), func(_ int, it Row) result {
-		rec, err := RunRow(ctx, e, it, o)
-		return result{rec, err}
+		return todo{Row: it}.run(ctx, arm.Engine, o)
 	}) {
 		if r.records, err = append(r.records, x.record), cmp.Or(err, x.err); err != nil {
 			return r, err
@@ -236,14 +218,12 @@ func together(ctx context.Context, e Engine, group []Row, batch int, o Options) 
 		return r, nil
 	}
 	r.total = time.Since(began).Seconds()
-	if ok {
-		r.decode = (clock.Decoding() - decoding).Seconds()
-	}
 	for _, x := range r.records {
 		x.Wall = r.total / float64(len(group))
-		if !ok {
-			r.decode = max(r.decode, x.Seconds.Decode)
-		}
+		r.decode = max(r.decode, x.Seconds.Decode)
+	}
+	if arm.Decoding != nil {
+		r.decode = (arm.Decoding() - decoding).Seconds()
 	}
 	return r, nil
 }

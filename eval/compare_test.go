@@ -10,6 +10,7 @@ import (
 
 	"verity/assistant"
 	"verity/audio"
+	"verity/datasets"
 	"verity/decoder"
 	"verity/report"
 	"verity/transcript"
@@ -21,13 +22,19 @@ type duo struct{ Baseline, Assisted Engine }
 // run compares the duo, given what is stored in their records.
 func (d duo) run(t *testing.T, data Dataset, o CompareOptions, runs [2]transcript.Maker) (*report.Document, error) {
 	t.Helper()
+	return d.timed(t, data, o, runs, [2]func() time.Duration{})
+}
+
+// timed is run for engines that say how long they have been decoding.
+func (d duo) timed(t *testing.T, data Dataset, o CompareOptions, runs [2]transcript.Maker, clocks [2]func() time.Duration) (*report.Document, error) {
+	t.Helper()
 	arms, sets := make([]Arm, 2), make([]*report.Set, 2)
 	for i, name := range []string{"baseline", "assisted"} {
 		set, err := report.NewSet(name, report.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		sets[i], arms[i] = set, Arm{Name: name, Engine: []Engine{d.Baseline, d.Assisted}[i], Run: runs[i], Set: set}
+		sets[i], arms[i] = set, Arm{Name: name, Engine: []Engine{d.Baseline, d.Assisted}[i], Run: runs[i], Set: set, Decoding: clocks[i]}
 	}
 	pairs, err := Compare(t.Context(), arms, []Match{{0, 1}}, data, o)
 	return report.NewDocument(sets, pairs), err
@@ -44,7 +51,7 @@ func compare(t *testing.T, arms duo, n int, o CompareOptions) (*report.Document,
 
 func TestCompare(t *testing.T) {
 	dir := t.TempDir()
-	p, c := compare(t, duo{hearer{}, hearer{drafts: true}}, 10, CompareOptions{Dir: dir, Repeats: 2})
+	p, c := compare(t, duo{hearer{}.engine, hearer{drafts: true}.engine}, 10, CompareOptions{Dir: dir, Repeats: 2})
 	if c.Verdict != report.Identical || c.Utterances != 8 || c.Failed != 2 || c.Identical.All != 8 {
 		t.Errorf("comparison = %+v", c)
 	}
@@ -73,15 +80,15 @@ func TestCompare(t *testing.T) {
 // run for the record.
 func TestRepeats(t *testing.T) {
 	n := 0
-	slowing := EngineFunc(func(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error) {
-		tr, err := hearer{drafts: true}.Transcribe(ctx, clip)
+	slowing := func(ctx context.Context, clip *audio.Clip, u datasets.Utterance) (*transcript.Transcript, error) {
+		tr, err := hearer{drafts: true}.engine(ctx, clip, u)
 		if err == nil {
 			n++
 			tr.Stats.Seconds.Decode = 0.125 * float64(n)
 		}
 		return tr, err
-	})
-	p, c := compare(t, duo{hearer{}, slowing}, 1, CompareOptions{Repeats: 3, Warmups: -1})
+	}
+	p, c := compare(t, duo{hearer{}.engine, slowing}, 1, CompareOptions{Repeats: 3})
 	if s := c.Speedup.Decode; s.Median != 1 || s.High <= 1 || s.Low >= 1 {
 		t.Errorf("speed-ups 2, 1 and 2/3: %+v", s)
 	}
@@ -91,7 +98,7 @@ func TestRepeats(t *testing.T) {
 }
 
 func TestCompareNothingDrafted(t *testing.T) {
-	_, c := compare(t, duo{hearer{}, hearer{}}, 6, CompareOptions{})
+	_, c := compare(t, duo{hearer{}.engine, hearer{}.engine}, 6, CompareOptions{})
 	if c.Verdict != report.Inconclusive {
 		t.Errorf("verdict %s, want inconclusive", c.Verdict)
 	}
@@ -101,33 +108,33 @@ func TestCompareNothingDrafted(t *testing.T) {
 // repetition only.
 func TestCompareDifferent(t *testing.T) {
 	longest := func(pcm []float32) bool { return len(pcm) == 400 }
-	_, c := compare(t, duo{hearer{}, hearer{drafts: true, wrong: longest}}, 4, CompareOptions{})
+	_, c := compare(t, duo{hearer{}.engine, hearer{drafts: true, wrong: longest}.engine}, 4, CompareOptions{})
 	if c.Verdict != report.Different || c.Different != 1 || c.Differences[0].ID != "u002" || !slices.Equal(c.Differences[0].What, []string{"tokens"}) {
 		t.Errorf("comparison = %+v", c)
 	}
 	calls := 0
-	flaky := hearer{drafts: true, wrong: func([]float32) bool { calls++; return calls == 6 }}
-	_, c = compare(t, duo{hearer{}, flaky}, 3, CompareOptions{Repeats: 3, Warmups: -1})
+	flaky := hearer{drafts: true, wrong: func([]float32) bool { calls++; return calls == 6 }}.engine
+	_, c = compare(t, duo{hearer{}.engine, flaky}, 3, CompareOptions{Repeats: 3})
 	if c.Different != 1 || c.Differences[0].ID != "u001" {
 		t.Errorf("wrong in a repetition only: %+v", c.Differences)
 	}
-	_, c = compare(t, duo{hearer{}, hearer{fail: longest}}, 4, CompareOptions{})
+	_, c = compare(t, duo{hearer{}.engine, hearer{fail: longest}.engine}, 4, CompareOptions{})
 	if c.Verdict != report.Different || c.Differences[0].What[0] != "assisted failed" {
 		t.Errorf("one arm fails: %+v", c)
 	}
 }
 
-// TestOrder checks A B A B after the warm-up.
+// TestOrder checks A B A B.
 func TestOrder(t *testing.T) {
 	var order []byte
 	spy := func(c byte) Engine {
-		return EngineFunc(func(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error) {
+		return func(ctx context.Context, clip *audio.Clip, u datasets.Utterance) (*transcript.Transcript, error) {
 			order = append(order, c)
-			return hearer{drafts: c == 'B'}.Transcribe(ctx, clip)
-		})
+			return hearer{drafts: c == 'B'}.engine(ctx, clip, u)
+		}
 	}
-	compare(t, duo{spy('A'), spy('B')}, 2, CompareOptions{Warmups: 2, Repeats: 2})
-	if got, want := string(order), "AABB"+"ABAB"+"ABAB"; got != want {
+	compare(t, duo{spy('A'), spy('B')}, 2, CompareOptions{Repeats: 2})
+	if got, want := string(order), "ABAB"+"ABAB"; got != want {
 		t.Errorf("order %s, want %s", got, want)
 	}
 }
@@ -139,7 +146,7 @@ func TestBatch(t *testing.T) {
 	var order []byte
 	under, most := 0, 0
 	spy := func(c byte, wrong func([]float32) bool) Engine {
-		return EngineFunc(func(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error) {
+		return func(ctx context.Context, clip *audio.Clip, u datasets.Utterance) (*transcript.Transcript, error) {
 			mu.Lock()
 			order = append(order, c)
 			under++
@@ -155,17 +162,20 @@ func TestBatch(t *testing.T) {
 			}
 			time.Sleep(20 * time.Millisecond)
 			defer func() { mu.Lock(); under--; mu.Unlock() }()
-			return hearer{drafts: c == 'B', wrong: wrong}.Transcribe(ctx, clip)
-		})
+			return hearer{drafts: c == 'B', wrong: wrong}.engine(ctx, clip, u)
+		}
 	}
-	ready := 0
-	o := CompareOptions{Batch: 3, Repeats: 2, Limit: 4, Ready: func() { ready = len(order) }}
+	if err := WarmUp(t.Context(), spy('A', nil), shelf(20), 3, audio.Input{}); err != nil || string(order) != "AAA" {
+		t.Errorf("warm-up of three: %s, %v", order, err)
+	}
+	order = nil
+	o := CompareOptions{Batch: 3, Repeats: 2, Limit: 4}
 	_, c := compare(t, duo{spy('A', nil), spy('B', nil)}, 20, o)
-	if got, want := string(order), "AAABBB"+"AAABBBAAABBB"+"ABAB"; got != want || c.Utterances != 4 {
+	if got, want := string(order), "AAABBBAAABBB"+"ABAB"; got != want || c.Utterances != 4 {
 		t.Errorf("order %s, want %s", got, want)
 	}
-	if most != 3 || ready != 6 {
-		t.Errorf("%d at a time, want 3; ready after %d runs, want 6", most, ready)
+	if most != 3 {
+		t.Errorf("%d at a time, want 3", most)
 	}
 	// Of the one that took longest: a plain hearer decodes longer.
 	b := c.Batch
@@ -188,15 +198,15 @@ func TestGroup(t *testing.T) {
 	var mu sync.Mutex
 	under, most := 0, 0
 	arm := func(drafts bool) Engine {
-		return EngineFunc(func(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error) {
+		return func(ctx context.Context, clip *audio.Clip, u datasets.Utterance) (*transcript.Transcript, error) {
 			mu.Lock()
 			under++
 			most = max(most, under)
 			mu.Unlock()
 			time.Sleep(5 * time.Millisecond)
 			defer func() { mu.Lock(); under--; mu.Unlock() }()
-			return hearer{drafts: drafts}.Transcribe(ctx, clip)
-		})
+			return hearer{drafts: drafts}.engine(ctx, clip, u)
+		}
 	}
 	for _, batch := range []int{1, 2} {
 		most = 0
@@ -211,24 +221,20 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-// A clocked engine says how long it decoded.
-type clocked struct {
-	hearer
-	read *time.Duration
-}
-
-func (c clocked) Decoding() time.Duration {
-	*c.read += time.Second
-	return *c.read
-}
-
 // TestClock: a group's decoding is what the engine's clock says, a single
 // utterance's what its record says.
 func TestClock(t *testing.T) {
 	for batch, want := range map[int]float64{1: 2, 2: 1} {
-		var a, b time.Duration
-		_, c := compare(t, duo{clocked{hearer{}, &a}, clocked{hearer{drafts: true}, &b}}, 2, CompareOptions{Batch: batch})
-		if got := c.Speedup.Decode.Median; math.Abs(got-want) > 1e-9 {
+		var clocks [2]func() time.Duration
+		for i := range clocks {
+			read := time.Duration(0)
+			clocks[i] = func() time.Duration { read += time.Second; return read }
+		}
+		d, err := duo{hearer{}.engine, hearer{drafts: true}.engine}.timed(t, shelf(2), CompareOptions{Batch: batch}, [2]transcript.Maker{}, clocks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := d.Comparisons[0].Speedup.Decode.Median; math.Abs(got-want) > 1e-9 {
 			t.Errorf("batches of %d: speed-up %v, want %v", batch, got, want)
 		}
 	}
@@ -335,8 +341,8 @@ func (guess) Commit(context.Context, []assistant.Token) error { return nil }
 
 // speaker is an engine whose text a round of the real kind decodes.
 func speaker(p func(*script) assistant.Proposer, wrong bool) Engine {
-	return EngineFunc(func(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error) {
-		t, err := hearer{}.Transcribe(ctx, clip)
+	return func(ctx context.Context, clip *audio.Clip, u datasets.Utterance) (*transcript.Transcript, error) {
+		t, err := hearer{}.engine(ctx, clip, u)
 		if err != nil {
 			return nil, err
 		}
@@ -356,7 +362,7 @@ func speaker(p func(*script) assistant.Proposer, wrong bool) Engine {
 		n := g.Stats().Drafts
 		t.Stats.Drafts.Rounds, t.Stats.Drafts.Drafted, t.Stats.Drafts.Accepted = n.Rounds, n.Drafted, n.Accepted
 		return t, nil
-	})
+	}
 }
 
 // TestWrongVerifier decodes with the real round: a right verifier is identical to

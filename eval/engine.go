@@ -15,30 +15,10 @@ import (
 	"verity/transcript"
 )
 
-// An Engine transcribes clips. With more than one worker it must be safe for concurrent
-// use.
-type Engine interface {
-	Transcribe(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error)
-}
-
-// A Knower is an Engine that may use what is known of an utterance: not for the result,
-// but to be faster.
-type Knower interface {
-	TranscribeOf(ctx context.Context, clip *audio.Clip, u datasets.Utterance) (*transcript.Transcript, error)
-}
-
-// A Marker is an Engine that can split a segment's text by what the assistant drafted.
-type Marker interface {
-	Rounds(s transcript.Segment) []transcript.Piece
-}
-
-// An EngineFunc is an Engine.
-type EngineFunc func(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error)
-
-// Transcribe calls f.
-func (f EngineFunc) Transcribe(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error) {
-	return f(ctx, clip)
-}
+// An Engine transcribes the clip of an utterance. What else is known of the utterance may
+// make it faster, but not change the result. With more than one worker it must be safe for
+// concurrent use.
+type Engine func(ctx context.Context, clip *audio.Clip, u datasets.Utterance) (*transcript.Transcript, error)
 
 // A Dataset yields utterances in a stable order, with unique identifiers. A
 // *datasets.RowError is a broken row; any other error is the last.
@@ -108,11 +88,6 @@ func RunRow(ctx context.Context, e Engine, it Row, o Options) (*report.Record, e
 		return r, nil
 	}
 	fill(r, t)
-	if m, ok := e.(Marker); ok {
-		for i, s := range t.Segments {
-			r.Segments[i].Pieces = m.Rounds(s)
-		}
-	}
 	if _, err := r.Line(); err != nil {
 		// The record has NaN or infinity, which JSON cannot represent.
 		return &report.Record{
@@ -130,10 +105,7 @@ func transcribe(ctx context.Context, e Engine, u datasets.Utterance, in audio.In
 		return nil, err
 	}
 	defer clip.Close()
-	if k, ok := e.(Knower); ok {
-		return k.TranscribeOf(ctx, clip, u)
-	}
-	return e.Transcribe(ctx, clip)
+	return e(ctx, clip, u)
 }
 
 // OpenSound opens the sound of u, or the part of it that u means.

@@ -16,9 +16,9 @@ import (
 // Any engine can be evaluated. This one always says the same; that of a model is a
 // call of its transcriber.
 func ExampleRun() {
-	engine := eval.EngineFunc(func(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error) {
+	engine := func(ctx context.Context, clip *audio.Clip, _ datasets.Utterance) (*transcript.Transcript, error) {
 		return &transcript.Transcript{Text: "good morning", Language: "en", Duration: 1}, nil
-	})
+	}
 	data := func(yield func(datasets.Utterance, error) bool) {
 		for _, u := range []datasets.Utterance{
 			{ID: "a", Text: "Good morning.", Audio: datasets.Bytes("a.wav", silence())},

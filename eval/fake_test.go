@@ -21,7 +21,7 @@ type hearer struct {
 	fail   func(pcm []float32) bool
 }
 
-func (h hearer) Transcribe(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error) {
+func (h hearer) engine(ctx context.Context, clip *audio.Clip, _ datasets.Utterance) (*transcript.Transcript, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func TestLost(t *testing.T) {
 		t.Skip("Windows keeps open files where they are")
 	}
 	whole := t.TempDir()
-	if _, err := Run(t.Context(), hearer{}, shelf(9), Options{Dir: whole}); err != nil {
+	if _, err := Run(t.Context(), hearer{}.engine, shelf(9), Options{Dir: whole}); err != nil {
 		t.Fatal(err)
 	}
 	for name, harm := range map[string]func(file string) error{
@@ -48,7 +48,7 @@ func TestLost(t *testing.T) {
 	} {
 		dir := filepath.Join(t.TempDir(), "out")
 		file, n := filepath.Join(dir, "records.jsonl"), 0
-		_, err := Run(t.Context(), hearer{}, shelf(9), Options{Dir: dir, Watch: func(*report.Record) {
+		_, err := Run(t.Context(), hearer{}.engine, shelf(9), Options{Dir: dir, Watch: func(*report.Record) {
 			if n++; n == 4 {
 				if err := harm(file); err != nil {
 					t.Error(err)
@@ -61,7 +61,7 @@ func TestLost(t *testing.T) {
 		if name == "written to" {
 			continue // holds what is no record, so it is not ours to mend
 		}
-		if _, err := Run(t.Context(), hearer{}, shelf(9), Options{Dir: dir}); err != nil || read(t, file) != read(t, filepath.Join(whole, "records.jsonl")) {
+		if _, err := Run(t.Context(), hearer{}.engine, shelf(9), Options{Dir: dir}); err != nil || read(t, file) != read(t, filepath.Join(whole, "records.jsonl")) {
 			t.Errorf("%s: %v, or other records", name, err)
 		}
 	}
@@ -89,9 +89,9 @@ func TestForeignFile(t *testing.T) {
 			write(t, path, text)
 			var err error
 			if file == "records.jsonl" {
-				_, err = Run(t.Context(), hearer{}, shelf(3), Options{Dir: dir})
+				_, err = Run(t.Context(), hearer{}.engine, shelf(3), Options{Dir: dir})
 			} else {
-				_, err = duo{hearer{}, hearer{drafts: true}}.run(t, shelf(3), CompareOptions{Dir: dir}, [2]transcript.Maker{})
+				_, err = duo{hearer{}.engine, hearer{drafts: true}.engine}.run(t, shelf(3), CompareOptions{Dir: dir}, [2]transcript.Maker{})
 			}
 			if err == nil || read(t, path) != text {
 				t.Errorf("%s in %s: error %v, now %q", name, file, err, read(t, path))
@@ -100,7 +100,7 @@ func TestForeignFile(t *testing.T) {
 	}
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "records.jsonl"), `{"schema":"verity.re`) // a first line that was cut
-	if sum, err := Run(t.Context(), hearer{}, shelf(3), Options{Dir: dir}); err != nil || !sum.Torn || sum.Done == 0 {
+	if sum, err := Run(t.Context(), hearer{}.engine, shelf(3), Options{Dir: dir}); err != nil || !sum.Torn || sum.Done == 0 {
 		t.Errorf("a torn first line: %+v, %v", sum, err)
 	}
 }
@@ -119,7 +119,7 @@ func TestDiskFaults(t *testing.T) {
 		disk = whole
 		half := 0
 		ctx, stop := context.WithCancel(t.Context())
-		if _, err := Run(ctx, hearer{}, shelf(6), Options{Dir: dir, Watch: func(*report.Record) {
+		if _, err := Run(ctx, hearer{}.engine, shelf(6), Options{Dir: dir, Watch: func(*report.Record) {
 			if half++; half == 4 {
 				stop()
 			}
@@ -133,7 +133,7 @@ func TestDiskFaults(t *testing.T) {
 		case "sync":
 			disk.sync = func(*os.File) error { return broken }
 		}
-		_, err := Run(t.Context(), hearer{}, shelf(6), Options{Dir: dir})
+		_, err := Run(t.Context(), hearer{}.engine, shelf(6), Options{Dir: dir})
 		if (fault == "none") != (err == nil) || err != nil && (!errors.Is(err, broken) || read(t, path) != before) {
 			t.Errorf("%s fails: %v; the file has changed: %v", fault, err, read(t, path) != before)
 		}
@@ -141,7 +141,7 @@ func TestDiskFaults(t *testing.T) {
 			t.Errorf("%s fails: a temporary file is left", fault)
 		}
 		disk = whole
-		if _, err := Run(t.Context(), hearer{}, shelf(6), Options{Dir: dir}); err != nil {
+		if _, err := Run(t.Context(), hearer{}.engine, shelf(6), Options{Dir: dir}); err != nil {
 			t.Errorf("after %s failed: %v", fault, err)
 		}
 		if fault == "none" {
@@ -159,7 +159,7 @@ func TestCompareDiskFaults(t *testing.T) {
 	defer func() { disk = whole }()
 	broken := errors.New("input/output error")
 	compare := func(dir string) error {
-		_, err := duo{hearer{}, hearer{drafts: true}}.run(t, shelf(4), CompareOptions{Dir: dir, Warmups: -1}, [2]transcript.Maker{})
+		_, err := duo{hearer{}.engine, hearer{drafts: true}.engine}.run(t, shelf(4), CompareOptions{Dir: dir}, [2]transcript.Maker{})
 		return err
 	}
 	files := func(dir string) [2]string {
@@ -209,8 +209,8 @@ func TestCompareDiskFaults(t *testing.T) {
 // TestCompareResume kills a comparison at many bytes of either file, as far as the
 // other can have come, and resumes it: the records are those of an undisturbed one.
 func TestCompareResume(t *testing.T) {
-	arms := duo{hearer{}, hearer{drafts: true}}
-	o, runs := CompareOptions{Warmups: -1}, [2]transcript.Maker{{Model: "m"}, {Model: "m", Assistant: "a"}}
+	arms := duo{hearer{}.engine, hearer{drafts: true}.engine}
+	o, runs := CompareOptions{}, [2]transcript.Maker{{Model: "m"}, {Model: "m", Assistant: "a"}}
 	const n = 4
 	run := func(dir string) (*report.Comparison, [2]string) {
 		t.Helper()
@@ -270,7 +270,7 @@ func TestCompareResume(t *testing.T) {
 func TestNowhere(t *testing.T) {
 	t.Chdir(t.TempDir())
 	seen := 0
-	sum, err := Run(t.Context(), hearer{}, shelf(5), Options{Watch: func(*report.Record) { seen++ }})
+	sum, err := Run(t.Context(), hearer{}.engine, shelf(5), Options{Watch: func(*report.Record) { seen++ }})
 	if err != nil || sum.Done != 5 || seen != 5 {
 		t.Errorf("%+v, %v, %d seen", sum, err, seen)
 	}
@@ -285,7 +285,7 @@ func TestLogIsNoFile(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "records.jsonl"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Run(t.Context(), hearer{}, shelf(2), Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+	if _, err := Run(t.Context(), hearer{}.engine, shelf(2), Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("a directory: %v", err)
 	}
 }

@@ -15,12 +15,12 @@ func TestLock(t *testing.T) {
 	lockWait = 0
 	dir := t.TempDir()
 	first := true
-	_, err := Run(t.Context(), hearer{}, shelf(2), Options{Dir: dir, Watch: func(*report.Record) {
+	_, err := Run(t.Context(), hearer{}.engine, shelf(2), Options{Dir: dir, Watch: func(*report.Record) {
 		if !first {
 			return
 		}
 		first = false
-		if _, err := Run(t.Context(), hearer{}, shelf(2), Options{Dir: dir}); err == nil {
+		if _, err := Run(t.Context(), hearer{}.engine, shelf(2), Options{Dir: dir}); err == nil {
 			t.Error("a second run over the same file: no error")
 		}
 	}})

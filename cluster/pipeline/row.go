@@ -19,41 +19,26 @@ type Spec struct {
 	Shards int      // record files of an arm
 }
 
-// A row is one of the dataset on its way to a worker.
+// A row is one of the dataset on its way to a worker. Of sound inside a Parquet file JSON
+// has the place alone.
 type row struct {
-	Seq    int             `json:"seq"` // in the dataset, from 0
-	ID     string          `json:"id"`
-	Text   string          `json:"text,omitempty"`
-	Audio  string          `json:"audio,omitempty"`
-	Offset float64         `json:"offset,omitempty"`
-	Length float64         `json:"length,omitempty"`
-	Part   bool            `json:"part,omitempty"`
-	Broken string          `json:"broken,omitempty"` // why the row cannot be used
-	Place  *datasets.Place `json:"place,omitempty"`  // of sound inside a Parquet file
+	datasets.Utterance
+	Seq    int    // in the dataset, from 0
+	Broken string `json:",omitempty"` // why the row cannot be used
 }
 
 func rowOf(seq int, r eval.Row) row {
-	out := row{
-		Seq: seq, ID: r.ID, Text: r.Text, Audio: r.Audio.Path,
-		Offset: r.Offset, Length: r.Duration, Part: r.Part,
-	}
+	out := row{Utterance: r.Utterance, Seq: seq}
+	out.Extra = nil
 	if r.Broken != nil {
 		out.Broken = r.Broken.Err.Error()
-	}
-	if r.Audio.Embedded() {
-		out.Place = &r.Audio.Place
 	}
 	return out
 }
 
-// evalRow is the row that verity eval would run. sound is what lies in a Parquet file.
-func (r row) evalRow(sound datasets.Source) eval.Row {
-	out := eval.Row{Utterance: datasets.Utterance{
-		ID: r.ID, Text: r.Text, Offset: r.Offset, Duration: r.Length, Part: r.Part, Audio: datasets.File(r.Audio),
-	}}
-	if r.Place != nil {
-		out.Audio = sound
-	}
+// evalRow is the row that verity eval would run.
+func (r row) evalRow() eval.Row {
+	out := eval.Row{Utterance: r.Utterance}
 	if r.Broken != "" {
 		out.Broken = &datasets.RowError{Err: errors.New(r.Broken)}
 	}
@@ -65,7 +50,7 @@ type chunk []row
 
 // add appends a row, or reports that it belongs to the next chunk.
 func (c *chunk) add(r row, most int) bool {
-	if n := len(*c); n > 0 && (n >= most || !beside((*c)[n-1].Place, r.Place)) {
+	if n := len(*c); n > 0 && (n >= most || !beside((*c)[n-1].Audio.Place, r.Audio.Place)) {
 		return false
 	}
 	*c = append(*c, r)
@@ -73,14 +58,7 @@ func (c *chunk) add(r row, most int) bool {
 }
 
 // beside reports whether two rows can be read together.
-func beside(a, b *datasets.Place) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.File == b.File && a.Group == b.Group
-}
-
-func (c chunk) encode() ([]byte, error) { return json.Marshal(c) }
+func beside(a, b datasets.Place) bool { return a.File == b.File && a.Group == b.Group }
 
 func decodeChunk(b []byte) (c chunk, err error) {
 	if err = json.Unmarshal(b, &c); err == nil && len(c) == 0 {

@@ -52,7 +52,7 @@ func (f *indexFn) ProcessElement(ctx context.Context, _ []byte, emit func(string
 		if len(c) == 0 {
 			return nil
 		}
-		raw, err := c.encode()
+		raw, err := json.Marshal(c)
 		if err == nil {
 			emit(fmt.Sprintf("%09d", c[0].Seq), raw)
 		}
@@ -84,14 +84,12 @@ func (f *indexFn) each(ctx context.Context, job *measure.Job, do func(row) error
 		return err
 	}
 	seq := 0
-	for r, err := range eval.Rows(eval.Dataset(data.All(ctx)), job.Data.Limit) {
+	for r, err := range eval.Rows(eval.Dataset(data.All(ctx)), job.Options().Limit) {
 		if err != nil {
 			return err
 		}
 		out := rowOf(seq, r)
-		if out.Place != nil {
-			out.Place.File = original(out.Place.File, files, f.Spec.Files)
-		}
+		out.Audio.Place.File = original(out.Audio.Place.File, files, f.Spec.Files)
 		// A row without an identifier is called by its file.
 		if i := strings.LastIndexByte(out.ID, ':'); i >= 0 {
 			out.ID = original(out.ID[:i], files, f.Spec.Files) + out.ID[i:]

@@ -90,9 +90,11 @@ func (w *worker) run(ctx context.Context, c chunk) ([][]*report.Record, error) {
 		return nil, err
 	}
 	// One arm after the other: both on this worker, over the same rows.
+	o := w.job.Options()
 	for i, a := range w.arms {
-		for r := range parallel.Ordered(w.job.Batch, len(todo), slices.Values(todo), func(_ int, at int) ran {
-			rec, err := runRow(ctx, a.Engine, rows[at], eval.Options{Run: a.Run, Sound: w.job.Sound.Input})
+		o.Run = a.Run
+		for r := range parallel.Ordered(o.Workers, len(todo), slices.Values(todo), func(_ int, at int) ran {
+			rec, err := runRow(ctx, a.Engine, rows[at], o)
 			return ran{at, rec, err}
 		}) {
 			if err = errors.Join(err, r.err); r.err == nil {
@@ -130,30 +132,28 @@ func runRow(ctx context.Context, e eval.Engine, r eval.Row, o eval.Options) (rec
 // rows are those that verity eval would run, with the sound that lies in a Parquet file.
 func (w *worker) rows(ctx context.Context, c chunk) ([]eval.Row, error) {
 	rows := make([]eval.Row, len(c))
-	sounds := map[int]datasets.Source{}
-	if c[0].Place != nil {
+	var sounds map[int]datasets.Source
+	if c[0].Audio.Place.Row > 0 {
 		var err error
 		if sounds, err = w.sounds(ctx, c); err != nil {
 			return nil, err
 		}
 	}
 	for i, r := range c {
-		if r.Place != nil && !sounds[r.Place.Row].Embedded() && r.Broken == "" {
-			r.Broken = fmt.Sprintf("%s: row %d is no longer there", r.Place.File, r.Place.Row)
+		if at, path := r.Audio.Place, r.Audio.Path; at.Row > 0 {
+			if r.Audio = sounds[at.Row]; !r.Audio.Embedded() && r.Broken == "" {
+				r.Broken = fmt.Sprintf("%s: row %d is no longer there", at.File, at.Row)
+			}
+			r.Audio.Path = path
 		}
-		if r.Place != nil {
-			rows[i] = r.evalRow(sounds[r.Place.Row])
-			rows[i].Audio.Path = r.Audio
-			continue
-		}
-		rows[i] = r.evalRow(datasets.Source{})
+		rows[i] = r.evalRow()
 	}
 	return rows, nil
 }
 
 // sounds reads the rows of a chunk out of its row group.
 func (w *worker) sounds(ctx context.Context, c chunk) (map[int]datasets.Source, error) {
-	at, last := c[0].Place, c[len(c)-1].Place.Row
+	at, last := c[0].Audio.Place, c[len(c)-1].Audio.Place.Row
 	local, err := store.Fetch(ctx, w.spec.cache(), []string{at.File})
 	if err != nil {
 		return nil, err
@@ -226,7 +226,7 @@ func (w *worker) found(ctx context.Context, a eval.Arm, c chunk) ([]*report.Reco
 	}
 	for i, row := range c {
 		r := by[row.ID]
-		if r == nil || r.Error != "" || row.Broken != "" || r.Audio != row.Audio || r.Reference != row.Text || r.Offset != row.Offset {
+		if r == nil || r.Error != "" || row.Broken != "" || r.Audio != row.Audio.Path || r.Reference != row.Text || r.Offset != row.Offset {
 			continue
 		}
 		if thing, _, _ := r.Run.Differs(a.Run); thing == "" {

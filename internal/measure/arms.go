@@ -61,6 +61,11 @@ func parseArms(s string) (all []armSpec, err error) {
 	return all, nil
 }
 
+// pair are plain decoding and, over the same weights, that with the assistant.
+func pair(p precision.Precision) []armSpec {
+	return []armSpec{{"baseline", p, false}, {"assisted", p, true}}
+}
+
 // An armsFlag is a flag for one precision, or for several arms.
 type armsFlag struct {
 	one  *setup.PrecisionFlag
@@ -97,8 +102,7 @@ func (a *armsFlag) specs() []armSpec {
 	if a.list != nil {
 		return a.list
 	}
-	p := a.one.Precision
-	return []armSpec{{"baseline", p, false}, {"assisted", p, true}}
+	return pair(a.one.Precision)
 }
 
 // An arm is ready to run.
@@ -107,16 +111,21 @@ type arm struct {
 	eval.Arm
 	flags  setup.ModelFlags // with the precision and the assistant of this arm
 	memory int64            // used for loading and running it
-	engine *evalEngine
+	engine *engine
 }
 
-// arms are those of a comparison, and what must be closed afterwards. Arms of one
-// precision share the weights, and all share the threads.
+// arms are those of a run, and what must be closed afterwards. Arms of one precision share
+// the weights, and all share the threads.
 type arms struct {
+	*runs
 	list  []*arm
 	plain map[precision.Precision]*setup.Model // without an assistant
 	grown map[precision.Precision]int64        // memory of these
 	pool  *parallel.Pool
+}
+
+func (r *runs) newArms() *arms {
+	return &arms{runs: r, plain: map[precision.Precision]*setup.Model{}, grown: map[precision.Precision]int64{}, pool: parallel.New(r.model.Threads)}
 }
 
 func (r *arms) close() {
@@ -126,58 +135,57 @@ func (r *arms) close() {
 	r.pool.Close()
 }
 
-func openArms(ctx context.Context, v *compareCommand, data *setup.Corpus, scoring report.Options) (_ *arms, err error) {
-	r := &arms{plain: map[precision.Precision]*setup.Model{}, grown: map[precision.Precision]int64{}, pool: parallel.New(v.model.Threads)}
-	defer func() {
-		if err != nil {
-			r.close()
-		}
-	}()
-	for _, spec := range v.arms.specs() {
-		a, err := r.open(ctx, v, spec, data)
+// compared adds the arms of a comparison, each warm, so that its memory can be measured.
+func (r *arms) compared(ctx context.Context, specs []armSpec, data *setup.Corpus) error {
+	for _, spec := range specs {
+		before := setup.Resident()
+		a, err := r.load(ctx, spec, data.Name)
 		if err == nil {
-			a.Set, err = report.NewSet(spec.String(), scoring)
+			a.Set, err = report.NewSet(spec.String(), r.report.options())
+		}
+		if err == nil {
+			err = eval.WarmUp(ctx, a.Engine, data.All(ctx), r.batch, r.sound.Input)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("arm %v: %w", spec, err)
+			return fmt.Errorf("arm %v: %w", spec, err)
 		}
-		r.list = append(r.list, a)
+		r.measure(a, before)
 	}
-	return r, nil
+	return nil
 }
 
-// open opens an arm and warms it up, so that its memory can be measured.
-func (r *arms) open(ctx context.Context, v *compareCommand, spec armSpec, data *setup.Corpus) (*arm, error) {
-	a := &arm{armSpec: spec, flags: v.model}
+// load adds an arm over a dataset of a name.
+func (r *arms) load(ctx context.Context, spec armSpec, dataset string) (_ *arm, err error) {
+	a := &arm{armSpec: spec, flags: r.model}
 	a.flags.Precision.Precision, a.flags.Pool, a.flags.Several = spec.precision, r.pool, nil
-	if !spec.assisted {
-		a.flags.Assistant = a.flags.Assistant.Off()
-	}
-	before := setup.Resident()
-	plain, err := r.load(ctx, a.flags)
-	if err != nil {
-		return nil, err
-	}
-	m := plain.Model
-	if spec.assisted {
-		if m, err = plain.Assisted(ctx, &a.flags.Assistant); err != nil {
+	with := a.flags.Assistant
+	a.flags.Assistant = with.Off()
+	plain := r.plain[spec.precision]
+	if plain == nil {
+		if plain, err = a.flags.Load(ctx); err != nil {
 			return nil, err
 		}
+		r.plain[spec.precision] = plain
 	}
-	if a.engine, err = newEvalEngine(m, v.opt); err != nil {
+	m := plain.Model
+	var drafts *setup.DraftSource
+	if spec.assisted {
+		if m, err = plain.Assisted(ctx, &with); err != nil {
+			return nil, err
+		}
+		a.flags.Assistant, drafts = with, r.drafts
+	}
+	if a.engine, err = newEngine(m, r.opt, drafts); err != nil {
 		return nil, err
 	}
-	if spec.assisted {
-		a.engine.drafts = v.drafts
+	a.Arm = eval.Arm{
+		Name: spec.file(), Engine: a.engine.transcribe, Decoding: m.DecodeTime,
+		Run: setup.Identity(plain, &a.flags, r.made, dataset),
 	}
-	a.Arm = eval.Arm{Name: spec.file(), Engine: a.engine, Run: setup.Identity(plain, &a.flags, v.made, data.Name)}
 	if spec.name == "" {
 		a.Run.Options["precision"] = spec.precision.String()
 	}
-	if err := eval.WarmUp(ctx, a.engine, data.All(ctx), v.Batch, v.Batch, v.Sound.Input); err != nil {
-		return nil, err
-	}
-	r.measure(a, before)
+	r.list = append(r.list, a)
 	return a, nil
 }
 
@@ -193,20 +201,6 @@ func (r *arms) measure(a *arm, before int64) {
 	if !shared {
 		r.grown[a.precision] = a.memory
 	}
-}
-
-// load returns the model of a precision without assistant, loaded once.
-func (r *arms) load(ctx context.Context, flags setup.ModelFlags) (*setup.Model, error) {
-	p := flags.Precision.Precision
-	if m := r.plain[p]; m != nil {
-		return m, nil
-	}
-	flags.Assistant = flags.Assistant.Off()
-	m, err := flags.Load(ctx)
-	if err == nil {
-		r.plain[p] = m
-	}
-	return m, err
 }
 
 // matches returns what is compared: every arm with the first, and with the first of the
@@ -230,7 +224,7 @@ func (r *arms) ready() {
 		if auto := a.flags.Assistant.Auto; auto != nil && a.assisted {
 			auto.Try()
 		}
-		a.engine.forget()
+		a.engine.total = transcript.Stats{}
 	}
 }
 
@@ -246,6 +240,7 @@ func (r *arms) why() string {
 
 // run runs all arms over the dataset, and compares them.
 func (r *arms) run(ctx context.Context, v *compareCommand, data *setup.Corpus) (*report.Document, error) {
+	r.ready()
 	all, sets := make([]eval.Arm, len(r.list)), make([]*report.Set, len(r.list))
 	for i, a := range r.list {
 		all[i], sets[i] = a.Arm, a.Set
@@ -253,8 +248,7 @@ func (r *arms) run(ctx context.Context, v *compareCommand, data *setup.Corpus) (
 	bar := command.NewTally(v.Env, v.log.Quiet, v.log.Progress, func() int { return data.Count(ctx) })
 	different := 0
 	pairs, err := eval.Compare(ctx, all, r.matches(), data.All(ctx), eval.CompareOptions{
-		Warmups: -1, // open warmed up
-		Repeats: v.repeats, Batch: v.Batch, Group: v.group, Ready: r.ready, Limit: v.Data.Limit, Dir: v.out, Unscored: data.Unscored, Sound: v.Sound.Input,
+		Repeats: v.repeats, Batch: v.batch, Group: v.group, Limit: v.data.Limit, Dir: v.out, Unscored: data.Unscored, Sound: v.sound.Input,
 		Watch: func(_ []*report.Record, what []string) {
 			if len(what) > 0 {
 				different++
@@ -267,7 +261,7 @@ func (r *arms) run(ctx context.Context, v *compareCommand, data *setup.Corpus) (
 		return nil, err
 	}
 	for _, a := range r.list {
-		s := a.engine.sum()
+		s := a.engine.total
 		read := s.Passes
 		read.Add(s.DraftPasses)
 		a.Set.Uses(report.MemoryUse{

@@ -70,9 +70,9 @@ func newCompare(e command.Env) (*compareCommand, *cobra.Command) {
 	c := command.New("compare --dataset PATH | FILE... [flags]", "Compare plain and assisted decoding, to the bit", compareHelp, v.run)
 	c.Args = nil
 	command.AddFlags(c,
-		v.Data.RegisterPath,
+		v.data.RegisterPath,
 		func(f *pflag.FlagSet) { command.Bind(f, "out", &v.out) },
-		v.Data.Register,
+		v.data.Register,
 		v.registerRuns,
 		v.report.register,
 		v.log.RegisterRun,
@@ -84,7 +84,7 @@ func newCompare(e command.Env) (*compareCommand, *cobra.Command) {
 
 func (v *compareCommand) registerRuns(f *pflag.FlagSet) {
 	command.Bind(f, "repeats", &v.repeats)
-	command.Bind(f, "batch", &v.Batch)
+	command.Bind(f, "batch", &v.batch)
 	command.Redefine(f, "batch", "1", "`number` of utterances that each arm runs at the same time, timed together")
 	command.Bind(f, "group", &v.group)
 }
@@ -98,12 +98,13 @@ func (v *compareCommand) run(ctx context.Context, files []string) error {
 		return err
 	}
 	stop := v.Loading(&v.log, v.model.Name)
-	r, err := openArms(ctx, v, data, v.report.options())
+	r := v.newArms()
+	defer r.close()
+	err = r.compared(ctx, v.arms.specs(), data)
 	stop()
 	if err != nil {
 		return err
 	}
-	defer r.close()
 	if err := r.writeNames(ctx, v); err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func (v *compareCommand) run(ctx context.Context, files []string) error {
 		return err
 	}
 	if c := d.Comparisons[0]; c.Resumed > 0 && !v.log.Quiet {
-		v.Complain(nil, resumedText(c, v.Batch))
+		v.Complain(nil, resumedText(c, v.batch))
 	}
 	return v.Conclude(ctx, d, r.why())
 }
@@ -132,11 +133,11 @@ func resumedText(c *report.Comparison, batch int) string {
 
 // check validates the flags and turns them into options.
 func (v *compareCommand) check(files []string) error {
-	v.Data.Audio = files
+	v.data.Audio = files
 	if err := v.checkArms(); err != nil {
 		return err
 	}
-	if v.Data.Path == "" && len(v.Data.Audio) == 0 {
+	if v.data.Path == "" && len(v.data.Audio) == 0 {
 		return command.Usagef("nothing to run: name a dataset with --dataset PATH, or sound files")
 	}
 	if err := v.model.Assistant.Comparable(); err != nil {
@@ -145,10 +146,15 @@ func (v *compareCommand) check(files []string) error {
 	return v.prepare()
 }
 
+// plain reports whether the flags name nothing that drafts.
+func (r *runs) plain() bool {
+	return r.model.Assistant.Method(r.model.Name) == string(transcribe.None) && r.model.Assistant.From == ""
+}
+
 // checkArms returns an error about arms that cannot be run.
 func (v *compareCommand) checkArms() error {
 	assistant := v.model.Assistant.Method(v.model.Name)
-	none := assistant == string(transcribe.None) && v.model.Assistant.From == ""
+	none := v.plain()
 	switch assisted := slices.ContainsFunc(v.arms.specs(), func(a armSpec) bool { return a.assisted }); {
 	case none && v.arms.list == nil:
 		return command.Usagef("there is nothing to compare without an assistant: name one with --assistant (self, ngram, bigram or a directory), " +

@@ -25,17 +25,17 @@ func TestCompareWarm(t *testing.T) {
 	if err := v.check([]string{sound}); err != nil {
 		t.Fatal(err)
 	}
-	data, err := v.Data.Open(t.Context())
+	data, err := v.data.Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := openArms(t.Context(), v, data, report.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := v.newArms()
 	defer r.close()
+	if err := r.compared(t.Context(), v.arms.specs(), data); err != nil {
+		t.Fatal(err)
+	}
 	for _, a := range r.list {
-		if a.engine.Decoding() == 0 {
+		if a.Decoding() == 0 {
 			t.Errorf("%v is cold", a.armSpec)
 		}
 	}

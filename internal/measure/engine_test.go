@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"verity/audio"
+	"verity/datasets"
 	"verity/internal/options"
 	"verity/internal/setup"
 	"verity/transcribe"
@@ -21,7 +22,7 @@ func TestPieces(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	e, err := newEvalEngine(m.Model, transcribe.Options{})
+	e, err := newEngine(m.Model, transcribe.Options{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,14 +31,14 @@ func TestPieces(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer clip.Close()
-	tr, err := e.Transcribe(t.Context(), clip)
+	tr, err := e.transcribe(t.Context(), clip, datasets.Utterance{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	accepted, words, round, refused := 0, 0, 0, 0
 	for _, s := range tr.Segments {
 		var text strings.Builder
-		for _, p := range e.Rounds(s) {
+		for _, p := range s.Pieces {
 			text.WriteString(p.Text)
 			words++
 			if p.Round < round || p.Round > tr.Stats.Drafts.Rounds {

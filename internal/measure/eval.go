@@ -51,13 +51,13 @@ type evalCommand struct {
 type runs struct {
 	command.Env
 	model    setup.ModelFlags
-	Sound    setup.SoundFlags
+	sound    setup.SoundFlags
 	decoding setup.DecodingFlags
 	log      command.LogFlags
-	Data     setup.DatasetFlags
+	data     setup.DatasetFlags
 	report   reportFlags
 	out      string
-	Batch    int
+	batch    int
 	made     *pflag.FlagSet // flags that decide on the records
 
 	opt    transcribe.Options
@@ -68,10 +68,10 @@ func Eval(e command.Env) *cobra.Command {
 	v := &evalCommand{runs: runs{Env: e}}
 	c := command.New("eval --dataset PATH [flags]", "Transcribe a dataset and score it", evalHelp, v.run)
 	command.AddFlags(c,
-		v.Data.RegisterPath,
+		v.data.RegisterPath,
 		command.Titled(options.Dataset, v.registerOut),
-		v.Data.Register,
-		func(f *pflag.FlagSet) { command.Bind(f, "batch", &v.Batch) },
+		v.data.Register,
+		func(f *pflag.FlagSet) { command.Bind(f, "batch", &v.batch) },
 		v.report.register,
 		v.log.RegisterRun,
 	)
@@ -87,12 +87,12 @@ func (v *evalCommand) registerOut(f *pflag.FlagSet) {
 
 // addDecoding adds the flags that decide on what is in the records.
 func (r *runs) addDecoding(c *cobra.Command) {
-	r.made = command.AddFlags(c, r.model.Register, r.Sound.Register, r.decoding.Register(0))
+	r.made = command.AddFlags(c, r.model.Register, r.sound.Register, r.decoding.Register(0))
 }
 
 // open opens what is run, and checks where results will go, before hours of work.
 func (r *runs) open(ctx context.Context) (*setup.Corpus, error) {
-	data, err := r.Data.Open(ctx)
+	data, err := r.data.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -101,12 +101,12 @@ func (r *runs) open(ctx context.Context) (*setup.Corpus, error) {
 			return nil, err
 		}
 	}
-	if err := r.report.check(append(slices.Clone(r.Data.Audio), r.Data.Path)...); err != nil {
+	if err := r.report.check(append(slices.Clone(r.data.Audio), r.data.Path)...); err != nil {
 		return nil, err
 	}
-	files := slices.Compact(slices.Sorted(slices.Values(r.Data.Audio)))
+	files := slices.Compact(slices.Sorted(slices.Values(r.data.Audio)))
 	if r.drafts, err = setup.OpenDrafts(ctx, r.model.Assistant.From, len(files)); err == nil && len(files) > 0 {
-		err = r.drafts.Check(ctx, r.Data.Audio)
+		err = r.drafts.Check(ctx, r.data.Audio)
 	}
 	return data, err
 }
@@ -121,25 +121,24 @@ func (v *evalCommand) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	stop := v.Loading(&v.log, v.model.Name)
-	m, err := v.model.Load(ctx)
+	r := v.newArms()
+	defer r.close()
+	a, err := r.load(ctx, v.whole(), data.Name)
 	stop()
 	if err != nil {
 		return err
 	}
-	defer m.Close()
-	e, err := newEvalEngine(m.Model, v.opt)
-	if err != nil {
-		return err
-	}
-	e.drafts = v.drafts
-	o.Run = setup.Identity(m, &v.model, v.made, data.Name)
-	return v.all(ctx, e, data, o)
+	o.Run = a.Run
+	return v.all(ctx, a.Engine, data, o)
 }
+
+// whole is the arm of eval: the model and the assistant that the flags name.
+func (r *runs) whole() armSpec { return armSpec{"records", r.model.Precision.Precision, true} }
 
 // prepare makes the log and the options of decoding.
 func (r *runs) prepare() error {
 	r.opt = r.decoding.Options(r.log.Logger(r.Env))
-	return r.Sound.Check()
+	return r.sound.Check()
 }
 
 // check puts the flags into options.
@@ -152,7 +151,7 @@ func (v *evalCommand) check() (o eval.Options, err error) {
 			return o, command.UsageError{Err: err}
 		}
 	}
-	o.Dir, o.Workers, o.Limit, o.Sound = v.out, v.Batch, v.Data.Limit, v.Sound.Input
+	o.Dir, o.Workers, o.Limit, o.Sound = v.out, v.batch, v.data.Limit, v.sound.Input
 	return o, nil
 }
 

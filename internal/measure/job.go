@@ -12,7 +12,6 @@ import (
 	"verity/internal/command"
 	"verity/internal/setup"
 	"verity/report"
-	"verity/transcribe"
 )
 
 // A Job is "verity eval", or both arms of "verity compare", for a program that deals
@@ -28,14 +27,14 @@ type Job struct {
 // title. Text and logs go to out and err.
 func NewJob(c *cobra.Command, out, err io.Writer, title string, own func(*pflag.FlagSet)) *Job {
 	j := &Job{evalCommand: evalCommand{runs: runs{Env: command.Env{Out: out, Err: err}}}}
-	command.AddFlags(c, j.Data.RegisterPath, command.Titled(title, own), j.report.register)
+	command.AddFlags(c, j.data.RegisterPath, command.Titled(title, own), j.report.register)
 	j.theirs = command.AddFlags(c,
 		func(f *pflag.FlagSet) {
 			f.BoolVar(&j.compare, "compare", false, "run every utterance with plain decoding and with the assistant, on the "+
 				"same worker, and hold the records against each other to the bit")
 		},
-		j.Data.Register,
-		func(f *pflag.FlagSet) { command.Bind(f, "batch", &j.Batch) },
+		j.data.Register,
+		func(f *pflag.FlagSet) { command.Bind(f, "batch", &j.batch) },
 		j.log.RegisterQuiet,
 	)
 	for _, name := range []string{"dataset", "limit", "normalizer"} {
@@ -74,20 +73,26 @@ func (j *Job) Args() (args []string) {
 // Check reports the first flag with an unusable value, and why a report could not be
 // written, before hours of work.
 func (j *Job) Check() (err error) {
-	if err := j.report.check(j.Data.Path); err != nil {
+	if err := j.report.check(j.data.Path); err != nil {
 		return err
 	}
-	if _, err = j.check(); err != nil {
+	if _, err = j.check(); err != nil || !j.compare {
 		return err
 	}
-	if !j.compare {
-		return nil
-	}
-	if j.model.Assistant.Method(j.model.Name) == string(transcribe.None) && j.model.Assistant.From == "" {
+	if j.plain() {
 		return command.Usagef("--compare: there is nothing to compare without an assistant: name one with --assistant (self, ngram, bigram or a directory), or text of it with --draft-from")
 	}
 	return j.model.Assistant.Comparable()
 }
+
+// Options say how rows are run: how many at the same time, how many in all, and how their
+// sound is opened.
+func (j *Job) Options() eval.Options {
+	return eval.Options{Workers: j.batch, Limit: j.data.Limit, Sound: j.sound.Input}
+}
+
+// Dataset is what --dataset names.
+func (j *Job) Dataset() string { return j.data.Path }
 
 // Scoring says how to score.
 func (j *Job) Scoring() report.Options { return j.report.options() }
@@ -95,14 +100,14 @@ func (j *Job) Scoring() report.Options { return j.report.options() }
 // Open opens the dataset. files, if not empty, are the files to read instead of what
 // --dataset names: copies of what lies elsewhere, or those that match a pattern.
 func (j *Job) Open(ctx context.Context, files []string) (*datasets.Dataset, error) {
-	path := j.Data.Path
+	path := j.data.Path
 	if len(files) > 0 {
 		path = files[0]
 	}
 	if path == "" {
 		return nil, setup.ErrNoDataset
 	}
-	d, err := datasets.Open(ctx, path, j.Data.Opt)
+	d, err := datasets.Open(ctx, path, j.data.Opt)
 	if err == nil && len(files) > 1 {
 		d.Files = files
 	}
@@ -113,47 +118,36 @@ func (j *Job) Open(ctx context.Context, files []string) (*datasets.Dataset, erro
 }
 
 // ArmNames are the names of the arms that Load returns.
-func (j *Job) ArmNames() []string {
-	if j.compare {
-		return []string{"baseline", "assisted"}
+func (j *Job) ArmNames() (names []string) {
+	for _, spec := range j.specs() {
+		names = append(names, spec.name)
 	}
-	return []string{"records"}
+	return names
+}
+
+func (j *Job) specs() []armSpec {
+	if j.compare {
+		return pair(j.model.Precision.Precision)
+	}
+	return []armSpec{j.whole()}
 }
 
 // Load opens the model: one arm, or the plain one and the assisted one, which share
 // all weights. They are never closed: a process has one job.
-func (j *Job) Load(ctx context.Context) ([]eval.Arm, error) {
-	first := j.model
+func (j *Job) Load(ctx context.Context) (all []eval.Arm, err error) {
+	if j.drafts, err = setup.OpenDrafts(ctx, j.model.Assistant.From, 0); err != nil {
+		return nil, err
+	}
+	r := j.newArms()
+	for _, spec := range j.specs() {
+		a, err := r.load(ctx, spec, j.data.Name())
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, a.Arm)
+	}
 	if j.compare {
-		first.Assistant = first.Assistant.Off()
+		r.ready()
 	}
-	m, err := first.Load(ctx)
-	if err != nil {
-		return nil, err
-	}
-	names := j.ArmNames()
-	arm, err := j.arm(ctx, names[0], m, m.Model, &first)
-	if err != nil || !j.compare {
-		return []eval.Arm{arm}, err
-	}
-	with, err := m.Assisted(ctx, &j.model.Assistant)
-	if err != nil {
-		return nil, err
-	}
-	if a := j.model.Assistant.Auto; a != nil {
-		a.Try() // otherwise there would be nothing to compare
-	}
-	assisted, err := j.arm(ctx, names[1], m, with, &j.model)
-	return []eval.Arm{arm, assisted}, err
-}
-
-func (j *Job) arm(ctx context.Context, name string, l *setup.Model, m *transcribe.Model, flags *setup.ModelFlags) (eval.Arm, error) {
-	e, err := newEvalEngine(m, j.opt)
-	if err == nil {
-		e.drafts, err = setup.OpenDrafts(ctx, flags.Assistant.From, 0)
-	}
-	if err != nil {
-		return eval.Arm{}, err
-	}
-	return eval.Arm{Name: name, Engine: e, Run: setup.Identity(l, flags, j.made, j.Data.Name())}, nil
+	return all, nil
 }

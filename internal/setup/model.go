@@ -126,7 +126,7 @@ func (m *ModelFlags) Load(ctx context.Context) (*Model, error) {
 
 // Assisted returns the same model with an assistant: both share all weights.
 func (l *Model) Assisted(ctx context.Context, a *AssistantFlags) (*transcribe.Model, error) {
-	return l.wire(ctx, a, transcribe.LoadOptions{Like: l.Model, WindowsFirst: true})
+	return l.wire(ctx, a, transcribe.LoadOptions{Like: l.Model, WindowsFirst: true, Log: slog.Default()})
 }
 
 // wire loads the checkpoint, or takes the weights of o.Like, and gives it an assistant.

@@ -122,7 +122,7 @@ func (c *program) check() error {
 	switch {
 	case c.spec.Out == "":
 		return command.Usagef("--out DIR is missing: records are the result of the job")
-	case c.job.Data.Path == "":
+	case c.job.Dataset() == "":
 		return command.Usagef("--dataset PATH is missing")
 	case c.spec.Shards < 1 || c.spec.Shards > 1<<16:
 		return command.Usagef("--shards %d: must be from 1 to %d", c.spec.Shards, 1<<16)
@@ -141,7 +141,7 @@ func (c *program) run(ctx context.Context) (err error) {
 		return err
 	}
 	c.spec.Args = c.job.Args()
-	if c.spec.Files, err = files(ctx, c.job.Data.Path); err != nil {
+	if c.spec.Files, err = files(ctx, c.job.Dataset()); err != nil {
 		return err
 	}
 	beamlog.LogLevel = c.level
@@ -209,7 +209,7 @@ func (c *program) report(ctx context.Context) error {
 	for _, arm := range arms {
 		s := sum.Arms[arm]
 		if s == nil || s.Empty() {
-			return fmt.Errorf("dataset %s holds no utterance: there is nothing to report", c.job.Data.Path)
+			return fmt.Errorf("dataset %s holds no utterance: there is nothing to report", c.job.Dataset())
 		}
 		if len(arms) == 1 {
 			return c.job.Conclude(ctx, &report.Document{Scores: []*report.Score{s.Score(c.spec.Out)}}, "")
