@@ -54,7 +54,7 @@ func checkRows(ctx context.Context, b *bench) (string, int64, error) {
 func (b *bench) passes(ctx context.Context, d *decoder.Decoder, m int) (values int64, err error) {
 	s := d.NewStream(b.cross.On(d))
 	defer s.Close()
-	vocab := b.Dims.Vocab
+	vocab := b.Checkpoint.Dims.Vocab
 	logits := make([]float32, m*vocab)
 	for p := 0; p < len(b.alone); {
 		rows := make([]decoder.Row, min(m, len(b.alone)-p))
@@ -98,7 +98,7 @@ func checkThreads(ctx context.Context, b *bench) (string, int64, error) {
 		}
 	}
 	p := b.pools()
-	return fmt.Sprintf("%d and %d threads against %d", p[0], p[1], max(1, b.Threads)), values, nil
+	return fmt.Sprintf("%d and %d threads against %d", p[0], p[1], b.Pool.Threads()), values, nil
 }
 
 // checkBatches decodes the text in eight streams at once, each at its own position, as a
@@ -224,7 +224,7 @@ func (b *bench) decode(
 ) ([]decoder.Choice, transcript.Drafts, error) {
 	o := decoder.SessionOptions{
 		Prompt: b.prompt(), NoSpeech: b.Tokenizer.NoSpeech,
-		Rules:    decoder.Rules(b.Tokenizer, b.Generation, decoder.RuleOptions{}),
+		Rules:    decoder.Rules(b.Tokenizer, b.Checkpoint.Generation, decoder.RuleOptions{}),
 		Sampling: decoder.Sampling{Temperature: temperature, Seed: 1},
 	}
 	s, err := b.Decoder.NewSession(b.cross, o)
@@ -236,7 +236,7 @@ func (b *bench) decode(
 	l, end := open(o, p)
 	defer end()
 	g := assistant.Begin(s, l, assistant.Options{EOT: b.Tokenizer.EOT,
-		Limit: s.Limit(b.Positions), Policy: p})
+		Limit: s.Limit(b.positions), Policy: p})
 	for !g.Done() {
 		if err := g.Round(ctx); err != nil {
 			return nil, transcript.Drafts{}, err

@@ -178,7 +178,7 @@ func hear(t *testing.T, mel *audio.Mel, store precision.Format, threads int) hea
 	if h.tok, err = tokenizer.Load(c.FS(), "demo", c.Dims.Vocab); err != nil {
 		t.Fatal(err)
 	}
-	h.prompt = (&bench{Subject: Subject{Tokenizer: h.tok, Generation: c.Generation}}).prompt()
+	h.prompt = (&bench{Subject: Subject{Tokenizer: h.tok, Checkpoint: c}}).prompt()
 	w := &audio.Mel{Bins: mel.Bins, Frames: c.Dims.WindowFrames()}
 	for b := range mel.Bins {
 		w.Data = append(w.Data, mel.Data[b*mel.Frames+demoFrom:][:w.Frames]...)

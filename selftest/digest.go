@@ -23,9 +23,56 @@ type Digest struct {
 	Values int64 // float32 hashed
 }
 
-// Full hashes the features of a window and the logits of a text in it: all that a
-// transcription computes, except the mel.
-func Full(ctx context.Context, s Subject) (Digest, error) {
+// A Part is how much of a model a digest covers.
+type Part string
+
+const (
+	// Full is all that a transcription computes, except the mel: the features of a window
+	// and the logits of a text in it.
+	Full Part = "full"
+
+	// Short is Full behind the first few layers of the encoder: all layers are alike, and a
+	// second pass of a large encoder takes too long.
+	Short Part = "short"
+
+	// Light is what plain Go can compute of a large model in seconds: two decode steps, two
+	// panels of every kind of matrix of the encoder, and attention of a few rows in the
+	// shape of its layers.
+	Light Part = "light"
+)
+
+// So many weights are too many for plain Go, and for all checks within a minute.
+const lightFrom, shortFrom = 20_000_000, 500_000_000
+
+// PartOn returns the part of a model that an instruction set can run.
+func PartOn(implementation string, c *model.Checkpoint) Part {
+	switch n := c.Params(); {
+	case implementation == "ref" && n > lightFrom:
+		return Light
+	case n > shortFrom:
+		return Short
+	}
+	return Full
+}
+
+// Digest hashes a part. It loads the encoder if that is nil and needed.
+func (s Subject) Digest(ctx context.Context, part Part) (Digest, error) {
+	switch {
+	case part == Light:
+		return s.light(ctx)
+	case part != Full && part != Short:
+		return Digest{}, fmt.Errorf("digest: got %q, want %s, %s or %s", part, Full, Short, Light)
+	case part == Short || s.Encoder == nil:
+		const layers = 3
+		c := *s.Checkpoint
+		if part == Short {
+			c.Dims.AudioLayers = min(layers, c.Dims.AudioLayers)
+		}
+		var err error
+		if s.Encoder, err = encoder.New(&c, encoder.Options{Pool: s.Pool, Precision: s.Decoder.Precision()}); err != nil {
+			return Digest{}, err
+		}
+	}
 	b, err := prepare(ctx, s)
 	if err != nil {
 		return Digest{}, err
@@ -43,40 +90,20 @@ func (b *bench) digest() Digest {
 	return d.sum()
 }
 
-// Short hashes what Full does, with only the first few layers of the encoder: all layers
-// are alike, and a second pass of a large encoder takes too long. It does not use the
-// encoder of s.
-func Short(ctx context.Context, s Subject, c *model.Checkpoint, o encoder.Options) (Digest, error) {
-	const layers = 3
-	first := *c
-	first.Dims.AudioLayers = min(layers, c.Dims.AudioLayers)
-	var err error
-	if s.Encoder, err = encoder.New(&first, o); err != nil {
-		return Digest{}, err
-	}
-	return Full(ctx, s)
-}
-
-// Light hashes what plain Go can compute of a large model in seconds: two decode steps,
-// two panels of every kind of matrix of the encoder, and attention of a few rows in the
-// shape of its layers. It does not use the encoder of s.
-func Light(ctx context.Context, s Subject, c *model.Checkpoint, p precision.Precision) (Digest, error) {
-	d := newDigester()
+func (s Subject) light(ctx context.Context) (Digest, error) {
+	d, c := newDigester(), s.Checkpoint
 	cross := s.Decoder.BlankCross()
 	defer cross.Close()
 	stream := s.Decoder.NewStream(cross)
 	defer stream.Close()
 	rows := []decoder.Row{{Stream: stream, Token: s.Tokenizer.SOT},
-		{Stream: stream, Position: 1, Token: tokenizer.Token(s.Dims.Vocab / 3)}}
-	logits := make([]float32, 2*s.Dims.Vocab)
+		{Stream: stream, Position: 1, Token: tokenizer.Token(c.Dims.Vocab / 3)}}
+	logits := make([]float32, 2*c.Dims.Vocab)
 	if err := s.Decoder.Step(ctx, rows, logits); err != nil {
 		return Digest{}, err
 	}
 	d.add(logits)
-	if p.Weights == precision.Auto {
-		p = s.Decoder.Precision()
-	}
-	p = p.Complete()
+	p := s.Decoder.Precision()
 	for _, name := range encoderKinds(c) {
 		if err := d.panels(c, name, p.Weights); err != nil {
 			return Digest{}, err

@@ -3,7 +3,7 @@
 // draft, and on every instruction set.
 //
 //	model, assistant → [Run] → [Check], [Check], …
-//	the same program under VERITY_DISABLE → [Full], [Light] → equal digests, or not
+//	the same program under VERITY_DISABLE → [Subject.Digest] → equal digests, or not
 //
 // It compares bits, not text, and reports how many. A broken guarantee is a failed
 // [Check], never a panic.

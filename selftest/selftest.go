@@ -11,6 +11,7 @@ import (
 	"verity/decoder"
 	"verity/encoder"
 	"verity/model"
+	"verity/parallel"
 	"verity/tokenizer"
 )
 
@@ -19,15 +20,12 @@ var ErrDiffers = errors.New("bits differ")
 
 // A Subject is the model under test.
 type Subject struct {
-	Dims       model.Dims
-	Generation model.Generation
+	Checkpoint *model.Checkpoint
 	Tokenizer  *tokenizer.Tokenizer
 	Encoder    *encoder.Encoder
 	Decoder    *decoder.Decoder
-	Threads    int
-
-	Assistant assistant.Assistant // drafts in the check of drafts, besides ones that draft nonsense; may be nil
-	Positions int                 // tokens that the checks run over; 0 means 24
+	Pool       *parallel.Pool      // runs the arithmetic
+	Assistant  assistant.Assistant // drafts in the check of drafts, besides ones that draft nonsense; may be nil
 }
 
 // A Check is the result of testing one guarantee.
@@ -42,11 +40,12 @@ type Check struct {
 // bench is a subject with what all checks need: a window, and a text in it.
 type bench struct {
 	Subject
-	features *encoder.Features
-	window   assistant.Window
-	cross    *decoder.Cross
-	tokens   []tokenizer.Token // prompt, then greedy choices
-	alone    [][]float32       // logits after each of tokens, each run by itself
+	positions int // tokens that the checks run over
+	features  *encoder.Features
+	window    assistant.Window
+	cross     *decoder.Cross
+	tokens    []tokenizer.Token // prompt, then greedy choices
+	alone     [][]float32       // logits after each of tokens, each run by itself
 }
 
 // Run makes all checks that one process can make, in order, and passes each to done. It
@@ -77,11 +76,11 @@ func Run(ctx context.Context, s Subject, done func(Check)) (Digest, error) {
 // prepare encodes a window and decodes it plainly, one row at a time: the result that all
 // checks compare with.
 func prepare(ctx context.Context, s Subject) (*bench, error) {
-	if s.Positions == 0 {
-		s.Positions = 24
+	b, d := &bench{Subject: s, positions: 24}, s.Checkpoint.Dims
+	if s.Checkpoint.Params() > shortFrom {
+		b.positions = 12
 	}
-	b := &bench{Subject: s}
-	mel := signal(s.Dims)
+	mel := signal(d)
 	var err error
 	if b.features, err = s.Encoder.Encode(ctx, mel); err != nil {
 		return nil, err
@@ -93,9 +92,9 @@ func prepare(ctx context.Context, s Subject) (*bench, error) {
 	b.tokens = append(b.tokens, b.prompt()...)
 	stream := s.Decoder.NewStream(b.cross)
 	defer stream.Close()
-	most := min(max(mostRows, len(b.tokens)+s.Positions), s.Dims.TextPositions)
+	most := min(max(mostRows, len(b.tokens)+b.positions), d.TextPositions)
 	for p := 0; p < most; p++ {
-		logits := make([]float32, s.Dims.Vocab)
+		logits := make([]float32, d.Vocab)
 		if err := s.Decoder.Step(ctx, []decoder.Row{{Stream: stream, Position: p, Token: b.tokens[p]}},
 			logits); err != nil {
 			return nil, err
@@ -111,7 +110,7 @@ func prepare(ctx context.Context, s Subject) (*bench, error) {
 // prompt starts a transcript in the model's first language.
 func (b *bench) prompt() []tokenizer.Token {
 	p := []tokenizer.Token{b.Tokenizer.SOT}
-	if langs := b.Tokenizer.Languages(); b.Generation.Multilingual && len(langs) > 0 {
+	if langs := b.Tokenizer.Languages(); b.Checkpoint.Generation.Multilingual && len(langs) > 0 {
 		p = append(p, langs[0].Token, b.Tokenizer.Transcribe)
 	}
 	return p
@@ -145,8 +144,8 @@ func differs(format string, args ...any) error {
 // pools returns the thread counts to compare with the subject's: one, and one more than
 // it has, so that work is split differently.
 func (b *bench) pools() []int {
-	if b.Threads <= 1 {
+	if b.Pool.Threads() == 1 {
 		return []int{2, 3}
 	}
-	return []int{1, b.Threads + 1}
+	return []int{1, b.Pool.Threads() + 1}
 }

@@ -21,7 +21,7 @@ func subject(t *testing.T, threads int) Subject {
 	c := testmodel.Open(t, "odd")
 	pool := parallel.New(threads)
 	t.Cleanup(pool.Close)
-	e, err := encoder.New(c, encoder.Options{Pool: pool})
+	e, err := encoder.New(c, encoder.Options{Pool: pool, Precision: precision.Of(precision.F16)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func subject(t *testing.T, threads int) Subject {
 		t.Fatal(err)
 	}
 	return Subject{
-		Dims: c.Dims, Generation: c.Generation, Tokenizer: tok, Encoder: e, Decoder: d, Threads: threads, Positions: 8,
+		Checkpoint: c, Tokenizer: tok, Encoder: e, Decoder: d, Pool: pool,
 		Assistant: &assistant.Model{Decoder: d, EOT: tok.EOT},
 	}
 }
@@ -50,7 +50,7 @@ func TestRun(t *testing.T) {
 	if err != nil || len(seen) != 4 {
 		t.Errorf("checks %v, error %v, want four and none", seen, err)
 	}
-	if full, err := Full(t.Context(), subject(t, 1)); err != nil || digest != full {
+	if full, err := subject(t, 1).Digest(t.Context(), Full); err != nil || digest != full {
 		t.Errorf("digest of the checks %+v, of another run %+v, error %v", digest, full, err)
 	}
 }
@@ -108,26 +108,32 @@ func TestBrokenAssistant(t *testing.T) {
 // Digests do not depend on threads, and do depend on the numbers.
 func TestDigest(t *testing.T) {
 	one, two := subject(t, 1), subject(t, 2)
-	a, err := Full(t.Context(), one)
+	a, err := one.Digest(t.Context(), Full)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := Full(t.Context(), two)
+	b, err := two.Digest(t.Context(), Full)
 	if err != nil || a != b {
 		t.Errorf("digests %+v and %+v, error %v, want the same", a, b, err)
 	}
-	c := testmodel.Open(t, "odd")
-	headless := two
-	headless.Encoder = nil
-	if short, err := Short(t.Context(), headless, c, encoder.Options{}); err != nil || short != a {
-		t.Errorf("digest %+v behind the first layers, which are all of them, %+v behind all, error %v, want the same", short, a, err)
+	two.Encoder = nil
+	for _, part := range []Part{Full, Short} {
+		if got, err := two.Digest(t.Context(), part); err != nil || got != a {
+			t.Errorf("%s digest %+v behind the first layers, which are all of them, %+v behind all, error %v, want the same", part, got, a, err)
+		}
 	}
-	light, err := Light(t.Context(), one, c, precision.Of(precision.F16))
-	again, err2 := Light(t.Context(), two, c, precision.Of(precision.F16))
+	light, err := one.Digest(t.Context(), Light)
+	again, err2 := two.Digest(t.Context(), Light)
 	if errors.Join(err, err2) != nil || light != again || light.Values == 0 {
 		t.Errorf("light digests %+v and %+v, errors %v %v, want the same", light, again, err, err2)
 	}
-	if narrow, err := Light(t.Context(), one, c, precision.Of(precision.Int4)); err != nil || narrow == light {
-		t.Errorf("light digest %+v in bf16, %+v in f16, error %v, want others", narrow, light, err)
+	if one.Decoder, err = decoder.New(one.Checkpoint, decoder.Options{Precision: precision.Of(precision.Int4)}); err != nil {
+		t.Fatal(err)
+	}
+	if narrow, err := one.Digest(t.Context(), Light); err != nil || narrow == light {
+		t.Errorf("light digest %+v in int4, %+v in f16, error %v, want others", narrow, light, err)
+	}
+	if _, err := one.Digest(t.Context(), "other"); err == nil {
+		t.Error("a part that there is not is taken")
 	}
 }

@@ -16,12 +16,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/decoder"
-	"verity/encoder"
 	"verity/internal/command"
 	"verity/internal/kernel"
 	"verity/internal/setup"
 	"verity/internal/show"
-	"verity/model"
 	"verity/parallel"
 	"verity/selftest"
 	"verity/tokenizer"
@@ -42,18 +40,12 @@ of more than 500 million weights the others run three layers of the encoder.
 
 Exit status: 0 every promise holds, 1 something failed, 2 wrong usage, 3 bits differ.`
 
-// So many weights are too many for plain Go, and for all checks within a minute.
-const lightFrom, shortFrom = 20_000_000, 500_000_000
-
-// largePositions is how many tokens the checks run over in a model that large.
-const largePositions = 12
-
 // A selftestCommand is the selftest command with its flags.
 type selftestCommand struct {
 	command.Env
 	model  setup.ModelFlags
 	json   bool
-	digest string // full, short or light: print a digest and nothing else
+	digest string // a part: print its digest and nothing else
 }
 
 func Selftest(e command.Env) *cobra.Command {
@@ -80,18 +72,17 @@ func (t *selftestCommand) run(ctx context.Context, _ []string) error {
 	if err := t.model.Assistant.Comparable(); err != nil {
 		return err
 	}
-	if t.digest == short || t.digest == light {
-		return t.partDigest(ctx)
+	if t.digest != "" {
+		return t.printDigest(ctx)
 	}
 	m, err := t.model.Load(ctx)
 	if err != nil {
 		return err
 	}
 	defer m.Close()
-	s := t.subject(m)
-	if t.digest != "" {
-		d, err := selftest.Full(ctx, s)
-		return t.printDigest(d, err)
+	s := selftest.Subject{
+		Checkpoint: m.Checkpoint, Tokenizer: m.Tokenizer, Encoder: m.Encoder(), Decoder: m.Decoder(),
+		Pool: m.Pool(), Assistant: m.Assistant(),
 	}
 	var all []checkRow
 	var failed []error
@@ -113,7 +104,7 @@ func (t *selftestCommand) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	t.Watch("the same on other instruction sets: they are slower")
-	note(t.instructionSets(ctx, m, s, known))
+	note(t.instructionSets(ctx, s, known))
 	if t.json {
 		return errors.Join(t.write(all), promise(failed))
 	}
@@ -155,23 +146,9 @@ func (t *selftestCommand) print(c checkRow) {
 	}
 }
 
-// subject is the model under test.
-func (t *selftestCommand) subject(m *setup.Model) selftest.Subject {
-	s := selftest.Subject{Dims: m.Dims, Generation: m.Generation, Tokenizer: m.Tokenizer, Threads: m.Threads()}
-	s.Encoder, s.Decoder, s.Assistant = m.Encoder(), m.Decoder(), m.Assistant()
-	if m.Checkpoint.Params() > shortFrom {
-		s.Positions = largePositions
-	}
-	return s
-}
-
-// The digests: of everything, of what the better instruction sets do of a large
-// model, and of what plain Go does of it.
-const full, short, light = "full", "short", "light"
-
 // instructionSets compares the digests of every instruction set of the machine
 // with those of the best, of which one is known.
-func (t *selftestCommand) instructionSets(ctx context.Context, m *setup.Model, s selftest.Subject, known selftest.Digest) selftest.Check {
+func (t *selftestCommand) instructionSets(ctx context.Context, s selftest.Subject, known selftest.Digest) selftest.Check {
 	begin, names := time.Now(), kernel.Implementations()
 	c := selftest.Check{Name: "instruction sets"}
 	c.What = "features and logits by " + names[0] + " against " + strings.ReplaceAll(strings.Join(names[1:], ", "), "ref", "plain Go")
@@ -179,20 +156,20 @@ func (t *selftestCommand) instructionSets(ctx context.Context, m *setup.Model, s
 		c.What = "nothing: this machine has plain Go alone"
 		return c
 	}
-	digests := map[string]selftest.Digest{full: known}
+	digests := map[selftest.Part]selftest.Digest{selftest.Full: known}
 	for i := 1; i < len(names) && c.Err == nil; i++ {
-		kind := kindOf(names[i], m.Checkpoint.Params())
-		here, have := digests[kind]
+		part := selftest.PartOn(names[i], s.Checkpoint)
+		here, have := digests[part]
 		if !have {
-			if here, c.Err = part(ctx, kind, s, m.Checkpoint, m.Pool()); c.Err != nil {
+			if here, c.Err = s.Digest(ctx, part); c.Err != nil {
 				break
 			}
-			digests[kind] = here
+			digests[part] = here
 		}
-		there, err := t.elsewhere(ctx, kind, names[:i])
+		there, err := t.elsewhere(ctx, part, names[:i])
 		c.Values += here.Values
 		if err == nil && there != here {
-			err = fmt.Errorf("%w: %s digest %+v on %s, %+v on %s", selftest.ErrDiffers, kind, here, names[0], there, names[i])
+			err = fmt.Errorf("%w: %s digest %+v on %s, %+v on %s", selftest.ErrDiffers, part, here, names[0], there, names[i])
 		}
 		c.Err = err
 	}
@@ -201,12 +178,12 @@ func (t *selftestCommand) instructionSets(ctx context.Context, m *setup.Model, s
 }
 
 // elsewhere runs this program again without some instruction sets.
-func (t *selftestCommand) elsewhere(ctx context.Context, kind string, without []string) (d selftest.Digest, err error) {
+func (t *selftestCommand) elsewhere(ctx context.Context, part selftest.Part, without []string) (d selftest.Digest, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return d, err
 	}
-	cmd := exec.CommandContext(ctx, self, "selftest", "--digest", kind, "--assistant", "none",
+	cmd := exec.CommandContext(ctx, self, "selftest", "--digest", string(part), "--assistant", "none",
 		"--model", t.model.Name, "--precision", t.model.Precision.String(), fmt.Sprintf("--threads=%d", t.model.Threads))
 	const disable = "VERITY_DISABLE"
 	cmd.Env = append(os.Environ(), disable+"="+strings.Join(slices.Concat(without, []string{os.Getenv(disable)}), ","))
@@ -218,27 +195,8 @@ func (t *selftestCommand) elsewhere(ctx context.Context, kind string, without []
 	return d, json.Unmarshal(out.Bytes(), &d)
 }
 
-// kindOf returns the digest of a model of so many weights on an instruction set.
-func kindOf(implementation string, weights int64) string {
-	switch {
-	case implementation == "ref" && weights > lightFrom:
-		return light
-	case weights > shortFrom:
-		return short
-	}
-	return full
-}
-
-func part(ctx context.Context, kind string, s selftest.Subject, c *model.Checkpoint, pool *parallel.Pool) (selftest.Digest, error) {
-	store := s.Decoder.Precision()
-	if kind == light {
-		return selftest.Light(ctx, s, c, store)
-	}
-	return selftest.Short(ctx, s, c, encoder.Options{Pool: pool, Precision: store})
-}
-
-// partDigest prints a digest of a part. It loads no more than that needs.
-func (t *selftestCommand) partDigest(ctx context.Context) error {
+// printDigest prints the digest of a part. It loads no more than that needs.
+func (t *selftestCommand) printDigest(ctx context.Context) error {
 	c, err := setup.OpenCheckpoint(ctx, t.model.Name, t.model.Offline)
 	if err != nil {
 		return err
@@ -246,21 +204,14 @@ func (t *selftestCommand) partDigest(ctx context.Context) error {
 	defer c.Close()
 	pool := parallel.New(t.model.Threads)
 	defer pool.Close()
-	s := selftest.Subject{Dims: c.Dims, Generation: c.Generation, Threads: pool.Threads()}
-	if c.Params() > shortFrom {
-		s.Positions = largePositions
-	}
+	s := selftest.Subject{Checkpoint: c, Pool: pool}
 	if s.Tokenizer, err = tokenizer.Load(c.FS(), c.Name, c.Dims.Vocab); err != nil {
 		return err
 	}
 	if s.Decoder, err = decoder.New(c, decoder.Options{Pool: pool, Precision: t.model.Precision.Precision}); err != nil {
 		return err
 	}
-	d, err := part(ctx, t.digest, s, c, pool)
-	return t.printDigest(d, err)
-}
-
-func (t *selftestCommand) printDigest(d selftest.Digest, err error) error {
+	d, err := s.Digest(ctx, selftest.Part(t.digest))
 	if err != nil {
 		return err
 	}
