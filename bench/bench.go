@@ -39,17 +39,13 @@ const (
 	most   = 40
 )
 
-// Run measures the checkpoint that open returns. It closes the checkpoint once its
-// weights are loaded, so that they are not in memory twice.
-func Run(ctx context.Context, open func(context.Context) (*model.Checkpoint, error), o Options) (*Result, error) {
+// Run measures a checkpoint. It closes it once the weights are loaded, so that they are not
+// in memory twice.
+func Run(ctx context.Context, c *model.Checkpoint, o Options) (*Result, error) {
 	began := time.Now()
 	o.Stage = cmp.Or(o.Stage, 2*time.Second)
 	if o.Watch == nil {
 		o.Watch = func(string) {}
-	}
-	c, err := open(ctx)
-	if err != nil {
-		return nil, err
 	}
 	b, err := begin(c, o)
 	if err := errors.Join(err, c.Close()); err != nil {

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"math"
 	"slices"
@@ -67,14 +66,9 @@ func products(name string, shape []int, d model.Dims) float64 {
 	return n
 }
 
-// opened returns what opens c, which is open.
-func opened(c *model.Checkpoint) func(context.Context) (*model.Checkpoint, error) {
-	return func(context.Context) (*model.Checkpoint, error) { return c, nil }
-}
-
 // TestRun measures a small model: everything is there and finite.
 func TestRun(t *testing.T) {
-	r, err := Run(t.Context(), opened(testmodel.Open(t, "odd")), Options{Stage: time.Millisecond})
+	r, err := Run(t.Context(), testmodel.Open(t, "odd"), Options{Stage: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

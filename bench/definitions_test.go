@@ -165,7 +165,7 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(t.Context(), opened(c), Options{Stage: time.Millisecond})
+	r, err := Run(t.Context(), c, Options{Stage: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestLoad(t *testing.T) {
 	if l.Read == 0 {
 		t.Skip("this system does not forget files when it is asked to")
 	}
-	if len(l.Runs) != 1 || l.Ratio != l.Seconds/l.Read || l.Bytes < 15e6 {
+	if l.Ratio != l.Seconds/l.Read || l.Bytes < 15e6 {
 		t.Errorf("%+v: want the ratio of loading to reading, and the bytes of the file", l)
 	}
 	if m := l.Memory; m != nil && (m.Weights < 14e6 || m.Ratio != float64(m.Peak)/float64(m.Weights)) {

@@ -23,17 +23,7 @@ type Load struct {
 	Ratio float64 `json:"ratio,omitempty"` // seconds until the model is ready over those of reading
 	Bytes int64   `json:"bytes,omitempty"` // of the files
 
-	// The single runs; the fields above are their medians. In the first run
-	// all memory is new.
-	Runs []LoadRun `json:"runs,omitempty"`
-
 	Memory *Memory `json:"memory,omitempty"`
-}
-
-// A LoadRun is one reading of the files and one loading, in seconds.
-type LoadRun struct {
-	Seconds float64 `json:"seconds"`
-	Read    float64 `json:"read_seconds,omitempty"`
 }
 
 // A Memory is the resident memory of a loaded model, in bytes, and its peak during
@@ -46,18 +36,17 @@ type Memory struct {
 	Ratio   float64 `json:"ratio"` // peak over weights
 }
 
-func (b *bench) measureLoad(c *model.Checkpoint) error {
+func (b *bench) measureLoad(c *model.Checkpoint) (err error) {
 	l := &b.head.Load
 	runtime.GC()
-	read, n, ok := readFiles(c.Files())
-	cold := ok && forget(c.Files())
+	read, n, cold := readFiles(c.Files())
 	before, counted := resetPeak()
 	began := time.Now()
-	if err := b.read(c); err != nil {
+	if b.encoder, b.decoder, err = schedule.Load(c, decoder.Options{Pool: b.Pool, Precision: b.Precision}); err != nil {
 		return err
 	}
+	b.Precision = b.encoder.Precision()
 	l.Bytes, l.Seconds = n, time.Since(began).Seconds()
-	l.Runs = []LoadRun{{l.Seconds, read.Seconds()}}
 	if counted && cold {
 		l.Memory = b.memory(before)
 	}
@@ -66,15 +55,6 @@ func (b *bench) measureLoad(c *model.Checkpoint) error {
 		l.Ratio = l.Seconds / l.Read
 	}
 	return nil
-}
-
-// read loads the weights.
-func (b *bench) read(c *model.Checkpoint) (err error) {
-	b.encoder, b.decoder, err = schedule.Load(c, decoder.Options{Pool: b.Pool, Precision: b.Precision})
-	if err == nil {
-		b.Precision = b.encoder.Precision()
-	}
-	return err
 }
 
 // memory returns the resident memory that loading added.
@@ -91,7 +71,18 @@ func (b *bench) memory(before int64) *Memory {
 	return m
 }
 
-// readFiles drops files from the page cache, reads them and discards the bytes.
+// resetPeak sets the peak to the memory resident now, and returns that. It reports whether
+// the system can.
+func resetPeak() (now int64, ok bool) {
+	if os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) != nil {
+		return 0, false
+	}
+	now, _, ok = machine.Resident()
+	return now, ok
+}
+
+// readFiles reads files that the system has forgotten, and has it forget them again. It
+// reports whether that worked.
 func readFiles(names []string) (took time.Duration, n int64, ok bool) {
 	if len(names) == 0 || !forget(names) {
 		return 0, 0, false
@@ -112,5 +103,6 @@ func readFiles(names []string) (took time.Duration, n int64, ok bool) {
 			return 0, 0, false
 		}
 	}
-	return time.Since(began), n, true
+	took = time.Since(began)
+	return took, n, forget(names)
 }

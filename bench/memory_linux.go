@@ -4,8 +4,6 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
-
-	"verity/internal/machine"
 )
 
 // forget drops files from the system's page cache, so that they are read from disk
@@ -26,13 +24,4 @@ func forget(names []string) bool {
 		}
 	}
 	return true
-}
-
-// resetPeak sets the peak to the memory resident now, and returns that.
-func resetPeak() (now int64, ok bool) {
-	if os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) != nil {
-		return 0, false
-	}
-	now, _, ok = machine.Resident()
-	return now, ok
 }

@@ -17,7 +17,7 @@ type Result struct {
 	Planted   bool   `json:"planted"`
 	Precision string `json:"precision"`
 
-	Dims model.Dims `json:"dims,omitzero"` // left out by older versions
+	Dims model.Dims `json:"dims"` // of the network
 
 	Threads int    `json:"threads"`
 	CPU     string `json:"cpu"`

@@ -32,26 +32,14 @@ type Assumptions struct {
 	model bench.Result
 }
 
-// An OptionError reports a field of Assumptions with an invalid value.
-type OptionError struct {
-	Field  string
-	Value  float64
-	Reason string
-}
-
-func (e *OptionError) Error() string {
-	return fmt.Sprintf("plan: %s = %v: %s", e.Field, e.Value, e.Reason)
-}
-
-// Check returns an *OptionError for the first field with an invalid value.
+// Check returns an error for the first field with an invalid value.
 func (a *Assumptions) Check() error {
 	for _, x := range []struct {
 		field       string
 		value, most float64
-	}{{"Alpha", a.Alpha, 1}, {"Cost", a.Cost, mostCost}, {"Operations", a.Operations, mostCost},
-		{"Bytes", a.Bytes, mostCost}} {
+	}{{"alpha", a.Alpha, 1}, {"cost", a.Cost, mostCost}, {"operations", a.Operations, mostCost}, {"bytes", a.Bytes, mostCost}} {
 		if !(x.value >= 0 && x.value <= x.most) {
-			return &OptionError{x.field, x.value, fmt.Sprintf("must be from 0 to %v", x.most)}
+			return fmt.Errorf("%s %v: must be from 0 to %v", x.field, x.value, x.most)
 		}
 	}
 	return nil

@@ -320,7 +320,10 @@ func TestSource(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	dir := t.TempDir()
-	for _, o := range []Options{{Alpha: -0.1}, {Alpha: math.NaN()}, {Tokens: 3}, {Tokens: 224}, {Size: "huge"}, {Assistant: "big"}} {
+	for _, o := range []Options{
+		{"tiny", -0.1, Distil, 100, 0}, {"tiny", math.NaN(), Distil, 100, 0}, {"tiny", 1, Distil, 3, 0}, {"tiny", 1, Distil, 224, 0},
+		{"huge", 1, Distil, 100, 0}, {"tiny", 1, "big", 100, 0},
+	} {
 		if _, _, err := Write(t.Context(), dir, o); err == nil {
 			t.Errorf("%+v: no error", o)
 		}
@@ -332,7 +335,7 @@ func TestRefusals(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(target, "config.json"), []byte("{}"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Write(t.Context(), dir, Options{}); err == nil || !strings.Contains(err.Error(), "not planted") {
+	if _, _, err := Write(t.Context(), dir, Options{"tiny", 1, Distil, 100, 0}); err == nil || !strings.Contains(err.Error(), "not planted") {
 		t.Errorf("over somebody's checkpoint: error = %v", err)
 	}
 }

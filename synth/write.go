@@ -2,7 +2,6 @@ package synth
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,17 +19,16 @@ import (
 	"verity/tokenizer"
 )
 
-// Options say what to write. The zero value is a tiny target with a distilled assistant
-// that never agrees.
+// Options say what to write.
 type Options struct {
-	Size      string  // a name of [Sizes]; empty means tiny
+	Size      string  // a name of [Sizes]
 	Alpha     float64 // share of a window's positions, chosen at random, where the assistant agrees, in whole positions
-	Assistant Shape   // of the assistant; empty means Distil
+	Assistant Shape   // of the assistant
 
-	// Tokens is the length of the text of a window, timestamps included, end-of-text not:
-	// 4 to 223. 0 means 100. The second window of a file, whose prompt is the text of the
-	// first, repeats it. Later ones begin somewhere in the text, at <|0.00|>, since their
-	// prompts are longer than the model allows.
+	// Tokens is the length of the text of a window, timestamps included, end-of-text not.
+	// The second window of a file, whose prompt is the text of the first, repeats it. Later
+	// ones begin somewhere in the text, at <|0.00|>, since their prompts are longer than the
+	// model allows.
 	Tokens int
 
 	// TextSeed chooses the words, and where the assistant errs, on which the gain of drafts
@@ -42,29 +40,13 @@ type Options struct {
 // positions.
 const mostTokens = 223
 
-// An OptionError reports an Options field with an invalid value.
-type OptionError struct {
-	Field  string
-	Value  any
-	Reason string
-}
-
-func (e *OptionError) Error() string {
-	return fmt.Sprintf("synth: option %s = %v: %s", e.Field, e.Value, e.Reason)
-}
-
-func (o Options) check() error {
+// Check returns an error for the first number out of range.
+func (o Options) Check() error {
 	switch {
 	case !(o.Alpha >= 0 && o.Alpha <= 1):
-		return &OptionError{"Alpha", o.Alpha, "must be from 0 to 1"}
+		return fmt.Errorf("alpha %v: must be from 0 to 1", o.Alpha)
 	case o.Tokens < 4 || o.Tokens > mostTokens:
-		return &OptionError{"Tokens", o.Tokens, fmt.Sprintf("must be from 4 to %d", mostTokens)}
-	}
-	if _, err := Dims(o.Size); err != nil {
-		return &OptionError{"Size", o.Size, err.Error()}
-	}
-	if _, err := o.Assistant.assistant(model.Dims{}); err != nil {
-		return &OptionError{"Assistant", o.Assistant, err.Error()}
+		return fmt.Errorf("tokens %d: must be from 4 to %d", o.Tokens, mostTokens)
 	}
 	return nil
 }
@@ -81,8 +63,7 @@ type Written struct {
 // Write writes dir/target and dir/assistant. An existing checkpoint is overwritten if it
 // was planted too; any other is an error.
 func Write(ctx context.Context, dir string, o Options) (target, assistant Written, err error) {
-	o.Size, o.Assistant, o.Tokens = cmp.Or(o.Size, "tiny"), cmp.Or(o.Assistant, Distil), cmp.Or(o.Tokens, 100)
-	if err := o.check(); err != nil {
+	if err := o.Check(); err != nil {
 		return target, assistant, err
 	}
 	dims, err := Dims(o.Size)
@@ -180,33 +161,22 @@ func Open(size string) (*model.Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := newMaker(d)
-	if err != nil {
+	var b bytes.Buffer
+	most := d.Vocab * d.TextWidth
+	b.Grow(2 * most)
+	if err := newSource("", matrices()).write(&b, most); err != nil {
 		return nil, err
 	}
-	return model.OpenSource(files, size, m.weight)
-}
-
-// A maker takes weights from one buffer of random numbers.
-type maker struct{ buf []byte }
-
-func newMaker(d model.Dims) (*maker, error) {
-	most := d.Vocab * d.TextWidth
-	var b bytes.Buffer
-	b.Grow(2 * most)
-	err := newSource("", matrices()).write(&b, most)
-	return &maker{b.Bytes()}, err
-}
-
-func (m *maker) weight(name string, shape []int) tensor.Tensor {
-	t := tensor.Tensor{DType: tensor.F16, Shape: shape}
-	n := t.Len()
-	if strings.HasSuffix(name, "norm.weight") {
-		x := make([]uint16, n)
-		newSource(name, gains()).fill(x, 0)
-		t.Data = bytesOf(x)
+	return model.OpenSource(files, size, func(name string, shape []int) tensor.Tensor {
+		t := tensor.Tensor{DType: tensor.F16, Shape: shape}
+		n := t.Len()
+		if strings.HasSuffix(name, "norm.weight") {
+			x := make([]uint16, n)
+			newSource(name, gains()).fill(x, 0)
+			t.Data = bytesOf(x)
+			return t
+		}
+		t.Data = b.Bytes()[: 2*n : 2*n]
 		return t
-	}
-	t.Data = m.buf[: 2*n : 2*n]
-	return t
+	})
 }

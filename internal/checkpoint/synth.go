@@ -2,10 +2,8 @@ package checkpoint
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,9 +34,8 @@ Exit status: 0 both were written, 1 they could not be, 2 wrong usage.`
 // A synthCommand is the synth command with its flags.
 type synthCommand struct {
 	command.Env
-	opt   synth.Options
-	shape string
-	dir   string
+	opt synth.Options
+	dir string
 }
 
 func Synth(e command.Env) *cobra.Command {
@@ -49,7 +46,7 @@ func Synth(e command.Env) *cobra.Command {
 		"published `name` of the target's shape: tiny, base, small, medium, large-v2, large-v3, large-v3-turbo, …")
 	f.Float64Var(&p.opt.Alpha, "alpha", 0.8, "`share` of a window's places where the assistant agrees, 0 to 1")
 	f.StringVarP(&p.dir, "out", "o", "", "`directory` to write target and assistant to")
-	f.StringVar(&p.shape, "assistant", string(synth.Distil),
+	f.StringVar((*string)(&p.opt.Assistant), "assistant", string(synth.Distil),
 		"distil: two decoder layers on the target's encoder;\ntiny: a whole Whisper of size tiny")
 	f.IntVar(&p.opt.Tokens, "tokens", 100, "`number` of tokens in a window, timestamps included: 4 to 223")
 	f.Uint64Var(&p.opt.TextSeed, "seed", 1, "`number` that chooses the words, and where the assistant errs")
@@ -63,19 +60,17 @@ func (p *synthCommand) run(ctx context.Context, _ []string) error {
 	if p.dir == "" {
 		return command.Usagef("--out DIR is needed")
 	}
-	if p.opt.Tokens == 0 { // which the package takes for its default
-		return command.Usagef("--tokens 0: must be from 4 to 223")
-	}
 	if err := command.OneOf("size", p.opt.Size, synth.Sizes()...); err != nil {
 		return err
 	}
-	p.opt.Assistant = synth.Shape(p.shape)
+	if err := command.OneOf("assistant", string(p.opt.Assistant), string(synth.Distil), string(synth.Tiny)); err != nil {
+		return err
+	}
+	if err := p.opt.Check(); err != nil {
+		return command.Usagef("--%w", err)
+	}
 	began := time.Now()
 	target, assistant, err := synth.Write(ctx, p.dir, p.opt)
-	var option *synth.OptionError
-	if errors.As(err, &option) {
-		return command.Usagef("--%s %v: %s", strings.ToLower(option.Field), option.Value, option.Reason)
-	}
 	if err != nil {
 		return err
 	}

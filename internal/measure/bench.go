@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -65,15 +66,14 @@ func (b *benchCommand) register(f *pflag.FlagSet) {
 }
 
 func (b *benchCommand) run(ctx context.Context, _ []string) error {
-	planted := false
-	open := func(ctx context.Context) (*model.Checkpoint, error) {
-		c, err := b.open(ctx)
-		planted = err == nil && synth.Planted(c.FS()) != nil
-		return c, err
+	c, err := b.open(ctx)
+	if err != nil {
+		return err
 	}
+	planted := synth.Planted(c.FS()) != nil
 	pool := parallel.New(b.threads)
 	defer pool.Close()
-	r, err := bench.Run(ctx, open, bench.Options{Pool: pool, Precision: b.precision.Precision, Watch: b.Watch})
+	r, err := bench.Run(ctx, c, bench.Options{Pool: pool, Precision: b.precision.Precision, Watch: b.Watch})
 	b.Unwatch()
 	if err != nil {
 		return err
@@ -88,10 +88,8 @@ func (b *benchCommand) run(ctx context.Context, _ []string) error {
 // open opens the model, or makes one of the size.
 func (b *benchCommand) open(ctx context.Context) (*model.Checkpoint, error) {
 	switch {
-	case b.size == "" && b.model == "":
-		return setup.OpenCheckpoint(ctx, setup.DefaultModel, false)
 	case b.size == "":
-		return setup.OpenCheckpoint(ctx, b.model, false)
+		return setup.OpenCheckpoint(ctx, cmp.Or(b.model, setup.DefaultModel), false)
 	case b.model != "":
 		return nil, command.Usagef("--model and --size: name one of them")
 	}

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -71,11 +69,7 @@ func (p *planCommand) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	if err := a.Check(); err != nil {
-		var option *plan.OptionError
-		if errors.As(err, &option) {
-			return command.Usagef("--%s %v: %s", strings.ToLower(option.Field), option.Value, option.Reason)
-		}
-		return err
+		return command.Usagef("--%w", err)
 	}
 	forecast := plan.New(a, p.most)
 	if p.json {
