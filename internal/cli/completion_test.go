@@ -45,13 +45,14 @@ func TestCompletion(t *testing.T) {
 // does not exist.
 func TestForeign(t *testing.T) {
 	names := flagNames()
-	for name, advice := range command.Foreign {
-		if slices.Contains(names, name) {
-			t.Errorf("--%s exists", name)
+	for word, meaning := range command.Habits {
+		word, _, _ := strings.Cut(word, " ")
+		if slices.Contains(names, strings.TrimPrefix(word, "--")) {
+			t.Errorf("%s exists", word)
 		}
-		for _, m := range regexp.MustCompile(`--([a-z-]+)`).FindAllStringSubmatch(advice, -1) {
-			if !slices.Contains(names, m[1]) {
-				t.Errorf("--%s: %s: there is no such flag", name, advice)
+		for _, m := range regexp.MustCompile(`--[a-z-]+`).FindAllString(meaning, -1) {
+			if command.Habits[m] == "" && !slices.Contains(names, m[2:]) {
+				t.Errorf("%s: %s: there is no such flag", word, meaning)
 			}
 		}
 	}

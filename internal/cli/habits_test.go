@@ -22,9 +22,14 @@ func TestHabits(t *testing.T) {
 		{"transcribe --initial-prompt -tr a.wav", "transcribe --initial-prompt -tr a.wav"},
 		{"transcribe --output_dir -nt -- -tr", "transcribe --output_dir -nt -- -tr"},
 		{"transcribe -q - --highlight True --vad off", "transcribe -q - --highlight=auto --vad=off"}, {"transcribe --vad False -ojf a.wav", "transcribe --vad=off -f json a.wav"},
+		{"transcribe -m models/ggml-base.bin -f a.wav -bs 5 -nf -sow", "transcribe -m models/ggml-base.bin a.wav --beam-size 5 --temperature-increment-on-fallback none"},
+		{"transcribe --file=a.wav -f srt,vtt -f b.txt.mp3", "transcribe a.wav -f srt,vtt b.txt.mp3"}, {"transcribe -f docx a.wav", "transcribe -f docx a.wav"},
+		{"transcribe --batched True --print_colors False --model_directory x --cpu_threads=4", "transcribe --chunked --model x --threads 4"},
+		{"transcribe -di -mc 0 -mc 9 -owts -model small", "transcribe --diarize --condition-on-previous-text=false --max-context 9 --output-words --model small"},
+		{"watch in -t 2", "watch in --threads 2"}, {"ls", "models"}, {"translate -t 2 a.wav", "transcribe --task translate --threads 2 a.wav"},
 		{"models list", "models"}, {"pull small", "models pull small"}, {"eval -t 4", "eval -t 4"},
 	} {
-		if got := strings.Join(translated(root, strings.Fields(tt[0])), " "); got != tt[1] {
+		if got := strings.Join(command.Translated(root, strings.Fields(tt[0])), " "); got != tt[1] {
 			t.Errorf("%s: got %s, want %s", tt[0], got, tt[1])
 		}
 	}

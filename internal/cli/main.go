@@ -42,7 +42,7 @@ func run(ctx context.Context, e command.Env, args []string) int {
 	out := &errorWriter{w: e.Out}
 	e.Out = out
 	root := newRoot(e)
-	args = translated(root, withCommand(root, args))
+	args = command.Translated(root, withCommand(root, args))
 	if err := withConfig(ctx, root, e, args); err != nil {
 		e.Complain(args, fmt.Sprintf("verity: %v", err))
 		return 2

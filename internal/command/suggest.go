@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -61,32 +62,6 @@ func DidYouMean(near []string) string {
 	return "; did you mean " + strings.Join(near, " or ") + "?"
 }
 
-// Foreign says what to do instead of a flag of openai/whisper, whisper.cpp, faster-whisper
-// or whisper-ctranslate2 that has no equal here, or of one that Verity had.
-var Foreign = map[string]string{
-	"compute-type": "--precision int8, f16 or f32 says how weights are held", "fp16": "--precision f16 or f32 says how weights are held",
-	"device": "Verity computes on the CPU, leave it out", "device-index": "Verity computes on the CPU, leave it out",
-	"batch-size":      "use --chunked for parts of one file side by side, --batch NUMBER for files",
-	"detect-language": "without --language it is detected", "hf-token": "$HF_TOKEN is the token", "local-files-only": "use --offline",
-	"diarize": "use --speakers channels if each speaker has a channel; voices are not told apart",
-	"max-len": "use --word-timestamps --max-line-width CHARACTERS", "model-dir": "$HF_HUB_CACHE names the cache of models",
-	"no-timestamps": "text has none unless --timestamps asks for them", "print-progress": "use --progress=always", "prompt": "use --initial-prompt TEXT",
-	"output-csv": "use -f csv", "output-file": "use --output-dir DIRECTORY", "output-json": "use -f json", "output-lrc": "use -f lrc",
-	"output-srt": "use -f srt", "output-txt": "use -f txt", "output-vtt": "use -f vtt", "processors": "use --batch NUMBER or --chunked",
-	"format": "use --output-format FORMATS", "translate": "use --task translate", "vad-filter": "use --vad", "verbose": "use --log-level debug, or --quiet",
-	"duration": "use --clip-timestamps START,END in seconds", "duration-t": "use --clip-timestamps START,END in seconds",
-	"offset": "use --clip-timestamps START,END in seconds", "offset-t": "use --clip-timestamps START,END in seconds",
-	"allow-anyone": "use --api-key-file none",
-	"alpha-by":     "α is the agreement; JSON has the overlap too", "assistant-from": "a second --from is of the assistant", "audio": "name the files without a flag",
-	"audio-column": "use --columns AUDIO,TEXT", "calibrate": "use --dataset PATH", "chunk-batch": "there are 16 lanes, 8 for models larger than small",
-	"dataset-format": "it is recognised", "load": "with --model, loading is measured too", "max-initial-timestamp": "it is 1 s, as in openai/whisper",
-	"merge": "shards that are named one after the other are one run", "text-column": "use --columns AUDIO,TEXT", "top-k": "the library has it",
-	"top-p": "the library has it", "vad-max-speech-duration-s": "the library has it", "vad-min-speech-duration-ms": "the library has it",
-	"vad-speech-pad-ms": "the library has it; it is 400",
-	"drain-delay":       "let what starts the server wait before SIGTERM", "tls-key": "use --tls-cert CERTIFICATE,KEY",
-	"draft-policy": "use --draft-tokens heuristic or confidence", "spool": "$TMPDIR names the directory", "head": "use --to FORMAT:head=FORMAT",
-}
-
 // FlagError makes an error of parsing flags one of usage, with what was meant if the
 // flag does not exist.
 func FlagError(c *cobra.Command, err error) error {
@@ -96,8 +71,11 @@ func FlagError(c *cobra.Command, err error) error {
 	switch {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
 		name := string(Dashes(nil, unknown.GetSpecifiedName()))
-		if advice, ok := Foreign[name]; ok {
-			return Usagef("there is no flag --%s: %s", name, advice)
+		if advice, ok := Habits["--"+name]; ok {
+			if strings.HasPrefix(advice, "-") {
+				advice = "use " + advice
+			}
+			return Usagef("there is no flag --%s: %s", name, cmp.Or(advice, "leave it out"))
 		}
 		var near []string
 		for _, n := range Nearest(name, flagNames(c)) {
@@ -105,6 +83,9 @@ func FlagError(c *cobra.Command, err error) error {
 		}
 		return Usagef("there is no flag --%s%s", name, DidYouMean(near))
 	case errors.As(err, &unknown):
+		if all := unknown.GetSpecifiedShortnames(); len(all) > 1 {
+			return Usagef("there is no flag -%s, of -%s; long flags begin with two hyphens", unknown.GetSpecifiedName(), all)
+		}
 		return Usagef("there is no flag -%s", unknown.GetSpecifiedName())
 	case errors.As(err, &missing) && missing.GetSpecifiedShortnames() != "":
 		return Usagef("-%s, --%s: the value is missing", missing.GetFlag().Shorthand, missing.GetFlag().Name)
