@@ -34,16 +34,15 @@ func (o Subtitles) Write(w io.Writer, f Format, t *Transcript) error {
 	if f == JSON {
 		return writeJSON(w, t)
 	}
-	t = t.Named()
 	switch f {
 	case TXT:
-		return writeTXT(w, t)
+		return writeTXT(w, t.Named())
 	case SRT:
-		return writeSRT(w, t, o)
+		return writeSRT(w, t.Named(), o)
 	case VTT:
-		return writeVTT(w, t, o)
+		return writeVTT(w, t.Named(), o)
 	case ASS:
-		return writeASS(w, t, o)
+		return writeASS(w, t.Named(), o)
 	case TSV:
 		return writeTSV(w, t)
 	case LRC:

@@ -25,10 +25,14 @@ func Speakers(names []string, parts []*Transcript) *Transcript {
 	return &all
 }
 
+func (t *Transcript) hasSpeakers() bool {
+	return slices.ContainsFunc(t.Segments, func(s Segment) bool { return s.Speaker != "" })
+}
+
 // Named returns t with the name of the speaker in the text, wherever it is another one than
 // before; t itself if no speaker is known.
 func (t *Transcript) Named() *Transcript {
-	if !slices.ContainsFunc(t.Segments, func(s Segment) bool { return s.Speaker != "" }) {
+	if !t.hasSpeakers() {
 		return t
 	}
 	with := *t

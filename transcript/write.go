@@ -24,12 +24,28 @@ func writeTXT(w io.Writer, t *Transcript) error {
 	return b.Flush()
 }
 
+// table returns start and end in milliseconds, the speaker if any is known, and the text of
+// every segment, under a head.
+func (t *Transcript) table() [][]string {
+	rows := [][]string{{"start", "end", "speaker", "text"}}
+	for _, s := range t.Segments {
+		rows = append(rows, []string{fmt.Sprint(milliseconds(s.Start)), fmt.Sprint(milliseconds(s.End)), s.Speaker, s.Line()})
+	}
+	if !t.hasSpeakers() {
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], 2, 3)
+		}
+	}
+	return rows
+}
+
 func writeTSV(w io.Writer, t *Transcript) error {
 	b := bufio.NewWriter(w)
-	fmt.Fprint(b, "start\tend\ttext\n")
-	for _, s := range t.Segments {
-		fmt.Fprintf(b, "%d\t%d\t%s\n", milliseconds(s.Start), milliseconds(s.End),
-			strings.ReplaceAll(s.Line(), "\t", " "))
+	for _, row := range t.table() {
+		for i := range row {
+			row[i] = strings.ReplaceAll(row[i], "\t", " ")
+		}
+		fmt.Fprintln(b, strings.Join(row, "\t"))
 	}
 	return b.Flush()
 }
@@ -39,6 +55,9 @@ func writeLRC(w io.Writer, t *Transcript) error {
 	b := bufio.NewWriter(w)
 	for _, s := range t.Segments {
 		if line := s.Line(); line != "" {
+			if s.Speaker != "" {
+				line = s.Speaker + ": " + line
+			}
 			cs := max(0, int64(math.RoundToEven(s.Start*100)))
 			fmt.Fprintf(b, "[%02d:%02d.%02d]%s\n", cs/6000, cs/100%60, cs%100, strings.ReplaceAll(line, "\n", " "))
 		}
@@ -46,18 +65,9 @@ func writeLRC(w io.Writer, t *Transcript) error {
 	return b.Flush()
 }
 
-// writeCSV writes start and end in milliseconds and the text, following RFC 4180. The text is
-// what was said, also where a spreadsheet would take it for a formula (=1+1): import the
-// column as text.
-func writeCSV(w io.Writer, t *Transcript) error {
-	c := csv.NewWriter(w)
-	c.Write([]string{"start", "end", "text"}) // Error returns any error
-	for _, s := range t.Segments {
-		c.Write([]string{fmt.Sprint(milliseconds(s.Start)), fmt.Sprint(milliseconds(s.End)), s.Line()})
-	}
-	c.Flush()
-	return c.Error()
-}
+// writeCSV follows RFC 4180. The text is what was said, also where a spreadsheet would take it
+// for a formula (=1+1): import the column as text.
+func writeCSV(w io.Writer, t *Transcript) error { return csv.NewWriter(w).WriteAll(t.table()) }
 
 // writeJSON writes t as one line: upstream's fields, then ours. Times are rounded.
 func writeJSON(w io.Writer, t *Transcript) error {
