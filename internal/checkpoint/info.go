@@ -89,7 +89,7 @@ func Info(e command.Env) *cobra.Command {
 		}
 		return i.print(e.Out)
 	}
-	c := command.New("info [MODEL]", "Tell what a model is, and what it needs", infoHelp+command.ExitHelp, run)
+	c := command.New("info [MODEL]", "Tell what a model is, and what it needs", infoHelp+exitHelp+", 130 interrupted.", run)
 	c.Args = func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) > 1:

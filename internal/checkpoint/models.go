@@ -26,6 +26,9 @@ func completeCached(_ *cobra.Command, args []string, _ string) (names []string, 
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
+// exitHelp is what the help of commands ends with that take no sound.
+const exitHelp = "\n\nExit status: 0 done, 1 it could not be done, 2 wrong usage"
+
 const modelsHelp = `Models lists the Whisper models in the cache that all programs of Hugging Face
 share, and what each takes. --model finds them there by name:
 
@@ -39,7 +42,7 @@ cache, HF_TOKEN a token, HF_ENDPOINT another hub; HF_HUB_OFFLINE=1 forbids
 the network.`
 
 func Models(e command.Env) *cobra.Command {
-	c := command.New("models", "List, fetch and remove downloaded models", modelsHelp+command.ExitHelp,
+	c := command.New("models", "List, fetch and remove downloaded models", modelsHelp+exitHelp+".",
 		func(context.Context, []string) error { return listModels(e, hub.FromEnv()) })
 	one := func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -52,7 +55,7 @@ func Models(e command.Env) *cobra.Command {
 		return nil
 	}
 	pull := command.New("pull NAME", "Download a model, or what is missing of it",
-		"Pull downloads the newest version of a model into the cache."+command.ExitHelp, func(ctx context.Context, args []string) error {
+		"Pull downloads the newest version of a model into the cache."+exitHelp+", 130 interrupted.", func(ctx context.Context, args []string) error {
 			dir, err := setup.NewHub().Pull(ctx, args[0])
 			if err == nil {
 				_, err = fmt.Fprintln(e.Out, dir)
@@ -61,7 +64,7 @@ func Models(e command.Env) *cobra.Command {
 		})
 	pull.ValidArgsFunction = cobra.FixedCompletions(hub.Names(), cobra.ShellCompDirectiveNoFileComp)
 	rm := command.New("rm NAME", "Remove a model from the cache",
-		"Rm removes all that the cache holds of a model."+command.ExitHelp, func(_ context.Context, args []string) error {
+		"Rm removes all that the cache holds of a model."+exitHelp+".", func(_ context.Context, args []string) error {
 			n, err := hub.FromEnv().Remove(args[0])
 			if errors.Is(err, fs.ErrNotExist) {
 				repo, _ := hub.Repo(args[0])

@@ -46,7 +46,7 @@ calibration: below its weights) in decibels, next to that of rounding to nearest
 An interrupted run resumes where it stopped when you start it again with the same
 flags. Only a model that quantize wrote is overwritten.
 
-Exit status: 0 done, 1 it could not be done, 2 wrong usage.`
+Exit status: 0 done, 1 it could not be done, 2 wrong usage, 130 interrupted.`
 
 // A quantizeCommand is the quantize command with its flags.
 type quantizeCommand struct {

@@ -29,7 +29,7 @@ passes the default thresholds. The language is detected as English.
 
 A checkpoint at OUT that was planted before is written over, no other is.
 
-Exit status: 0 both were written, 1 they could not be, 2 wrong usage.`
+Exit status: 0 both were written, 1 they could not be, 2 wrong usage, 130 interrupted.`
 
 // A synthCommand is the synth command with its flags.
 type synthCommand struct {

@@ -101,8 +101,8 @@ func newRoot(e command.Env) *cobra.Command {
 		Args:          command.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if f, ok := e.In.(*os.File); ok {
-				if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-					return command.Usagef("no FILE is named; - is standard input: verity - < FILE")
+				if info, err := f.Stat(); err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeNamedPipe != 0) {
+					return command.Usagef("no FILE is named; - is standard input: verity -")
 				}
 			}
 			return c.Help()

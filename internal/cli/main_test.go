@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -366,13 +369,11 @@ func TestInterrupt(t *testing.T) {
 // TestArriving: text comes while the sound still arrives, and is that of the file, where no
 // later sound is louder.
 func TestArriving(t *testing.T) {
-	model, dir := modelDir(t), t.TempDir()
-	file := wav(8)
-	name := filepath.Join(dir, "a.wav")
+	file, name := digits.Sample(), filepath.Join(t.TempDir(), "a.wav")
 	if err := os.WriteFile(name, file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, want, _ := cli(t, nil, "transcribe", "-m", model, name)
+	_, want, _ := cli(t, nil, "transcribe", name)
 	for _, tt := range []struct {
 		name string
 		skip int // bytes
@@ -393,8 +394,8 @@ func TestArriving(t *testing.T) {
 			text += string(p)
 			return len(p), nil
 		})
-		code := run(t.Context(), command.Env{In: in, Out: out, Err: io.Discard}, []string{"transcribe", "--temperature-increment-on-fallback=none", "-m", model, tt.name})
-		if code != 0 || text != want {
+		code := run(t.Context(), command.Env{In: in, Out: out, Err: io.Discard}, []string{"transcribe", "--temperature-increment-on-fallback=none", tt.name})
+		if code != 0 || text != want || !strings.HasPrefix(want, "one\nnine seven\nsix\n") {
 			t.Errorf("%s: status %d, %q, want %q", tt.name, code, text, want)
 		}
 	}
@@ -451,11 +452,12 @@ func TestListen(t *testing.T) {
 
 // TestWatch: what lies in the directory is transcribed, and a signal is the usual end.
 func TestWatch(t *testing.T) {
-	model, dir := modelDir(t), t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "in", "deep"), 0o755); err != nil {
+	dir := t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "in"), fstest.MapFS{
+		"a.wav": {Data: digits.Sample()}, "deep/b.wav": {Data: digits.Sample()}, "0.wav": {Data: []byte("no sound")},
+	}); err != nil {
 		t.Fatal(err)
 	}
-	soundFiles(t, dir, "in/a.wav", "in/deep/b.wav")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	said := ""
@@ -466,20 +468,35 @@ func TestWatch(t *testing.T) {
 		return len(p), nil
 	})
 	in, out := filepath.Join(dir, "in"), filepath.Join(dir, "out")
-	if err := os.WriteFile(filepath.Join(in, "0.wav"), []byte("no sound"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	args := []string{"watch", in, "-m", model, "-o", out, "--recursive", "--temperature-increment-on-fallback=none", "-f", "txt,srt"}
+	args := []string{"watch", in, "-o", out, "--recursive", "--temperature-increment-on-fallback=none", "-f", "txt,srt"}
 	if code := run(ctx, command.Env{Out: io.Discard, Err: stderr}, args); code != 0 {
 		t.Errorf("status %d", code)
 	}
 	for _, name := range []string{"a.txt", "a.srt", "deep/b.txt", "deep/b.srt"} {
-		if _, err := os.Stat(filepath.Join(out, name)); err != nil {
-			t.Error(err)
+		if text, err := os.ReadFile(filepath.Join(out, name)); err != nil || !strings.Contains(string(text), "nine seven\n") {
+			t.Errorf("%s: %q, %v", name, text, err)
 		}
 	}
 	if strings.Count(said, "0.wav") != 1 || !strings.Contains(said, "verity watch: ") {
 		t.Errorf("said %q", said)
+	}
+}
+
+// TestNamed: an address, a directory, one below it and a pattern lead to the same sound as its
+// file's name.
+func TestNamed(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, fstest.MapFS{"in/deep/a.WAV": {Data: digits.Sample()}}); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	defer server.Close()
+	in := filepath.Join(dir, "in")
+	_, want, _ := cli(t, nil, "transcribe", filepath.Join(in, "deep", "a.WAV"))
+	for _, args := range [][]string{{server.URL + "/in/deep/a.WAV"}, {in, "--recursive"}, {filepath.Join(in, "deep")}, {filepath.Join(in, "d*", "*.WAV")}} {
+		if code, got, stderr := cli(t, nil, append([]string{"transcribe"}, args...)...); code != 0 || got != want || !strings.HasPrefix(want, "one\nnine seven\nsix\n") {
+			t.Errorf("%q: status %d, %q, want %q: %s", args, code, got, want, stderr)
+		}
 	}
 }
 

@@ -48,7 +48,7 @@ short utterances steadier.
       --assistant self --precision f16,mxfp6,mxfp6+assistant --html compare.html
 
 Exit status: 0 identical, 1 some utterance failed, 2 wrong usage, 3 a bit differs, or
-inconclusive.`
+inconclusive, 130 interrupted.`
 
 // A compareCommand is the compare command with its flags.
 type compareCommand struct {

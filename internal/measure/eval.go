@@ -39,7 +39,7 @@ machines can share a dataset; reports take all shards in a directory together.
   verity eval --dataset manifest.jsonl --split test --normalizer basic \
     --html report.html
 
-Exit status: 0 done, 1 some utterance failed, 2 wrong usage.`
+Exit status: 0 done, 1 some utterance failed, 2 wrong usage, 130 interrupted.`
 
 // An evalCommand is the eval command with its flags.
 type evalCommand struct {

@@ -38,7 +38,8 @@ of more than 500 million weights the others run three layers of the encoder.
   verity selftest
   verity selftest --model ~/whisper-large-v2 --assistant ~/distil-large-v2
 
-Exit status: 0 every promise holds, 1 something failed, 2 wrong usage, 3 bits differ.`
+Exit status: 0 every promise holds, 1 something failed, 2 wrong usage, 3 bits differ,
+130 interrupted.`
 
 // A selftestCommand is the selftest command with its flags.
 type selftestCommand struct {

@@ -116,7 +116,7 @@ var table = []*Option{
 	{Name: "task", Brief: "transcribe, or translate to English", Kind: Choice, Unit: "task", Default: "transcribe", Choices: []string{"transcribe", "translate"}, Group: Model, Who: Keep, Field: "Task",
 		set:  func(d *Decoding, v Value) error { d.Task = transcribe.Task(v.Text); return nil },
 		Help: "transcribe, or translate to English"},
-	{Name: "offline", Group: Model, Who: Keep | Server, Help: "do not download models: use the cache only, as HF_HUB_OFFLINE=1 does"},
+	{Name: "offline", Group: Model, Who: Keep | Server, Help: "download nothing: neither sound nor models, which are then those of the cache, as with HF_HUB_OFFLINE=1"},
 
 	// Text.
 	{Name: "initial-prompt", Brief: "names, spelling and style to expect", Kind: Text, Max: prompt, Group: Words, Who: Keep | Server | Request, Field: "InitialPrompt",

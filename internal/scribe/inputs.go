@@ -27,6 +27,8 @@ func inputs(args []string, deep bool) (files []string, err error) {
 			} else if err == nil && len(found) == 0 {
 				err = command.Usagef("%s: there is no sound file in this directory%s", show.Name(arg), map[bool]string{false: "; --recursive looks below it, too"}[deep])
 			}
+		case err != nil && strings.Contains(arg, "**") && !setup.IsAddress(arg):
+			return nil, command.Usagef("%s: ** is no pattern here: name the directory, and --recursive takes what lies below it", show.Name(arg))
 		case err != nil && strings.ContainsAny(arg, "*?[") && !setup.IsAddress(arg):
 			if found, err = filepath.Glob(arg); err != nil {
 				found, err = []string{arg}, nil // no pattern, but a name

@@ -53,7 +53,7 @@ type listenCommand struct {
 
 func Listen(e command.Env) *cobra.Command {
 	l := &listenCommand{Env: e}
-	c := command.New("listen [flags] [-]", "Write what the microphone hears, while it is said", listenHelp+command.ExitHelp, l.run)
+	c := command.New("listen [flags] [-]", "Write what the microphone hears, while it is said", listenHelp+endHelp, l.run)
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) > 1 {
 			return command.Usagef("got %d arguments, want none for the microphone, or -", len(args))

@@ -68,7 +68,7 @@ type serveCommand struct {
 
 func Serve(e command.Env) *cobra.Command {
 	s := &serveCommand{Env: e}
-	c := command.New("serve [flags]", "Answer OpenAI's audio API over HTTP", serveHelp+command.ExitHelp, s.run)
+	c := command.New("serve [flags]", "Answer OpenAI's audio API over HTTP", serveHelp+endHelp, s.run)
 	command.AddFlags(c, s.registerModels, s.register, s.decoding.Register(options.Server),
 		s.model.RegisterSpeed, s.model.Assistant.Register, s.log.Register)
 	return c

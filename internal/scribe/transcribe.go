@@ -369,6 +369,9 @@ func (t *transcribeCommand) sink(files []string) (sink, error) {
 		if _, ok := setup.Stdin(name); ok {
 			piped++
 		}
+		if t.model.Offline && setup.IsAddress(name) {
+			return nil, command.Usagef("%s: --offline downloads nothing", show.Name(name))
+		}
 	}
 	if piped > 1 {
 		return nil, command.Usagef("standard input can be read only once")

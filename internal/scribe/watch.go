@@ -50,7 +50,7 @@ type sight struct {
 
 func Watch(e command.Env) *cobra.Command {
 	w := &watchCommand{transcribeCommand: transcribeCommand{Env: e, name: "watch"}, every: time.Second, calm: 5 * time.Second}
-	c := command.New("watch [flags] DIRECTORY", "Write the text of files that come into a directory", watchHelp+command.ExitHelp, w.run)
+	c := command.New("watch [flags] DIRECTORY", "Write the text of files that come into a directory", watchHelp+endHelp, w.run)
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
 			return command.Usagef("got %d arguments, want the directory to watch", len(args))
