@@ -195,6 +195,12 @@ func withConfig(ctx context.Context, root *cobra.Command, e command.Env, args []
 func configCommand(e command.Env) (c *cobra.Command) {
 	c = command.New("config", "Print the defaults of flags and where they are set", configHelp,
 		func(ctx context.Context, _ []string) error { return printConfig(ctx, c.Root(), e) })
+	c.Args = func(c *cobra.Command, args []string) error {
+		if err := command.NoArgs(c, args); err != nil {
+			return command.Usagef("%w; to set a value, edit the file that verity config names", err)
+		}
+		return nil
+	}
 	return c
 }
 

@@ -102,7 +102,7 @@ func NoArgs(c *cobra.Command, args []string) error {
 		return nil
 	}
 	if !c.HasSubCommands() {
-		return Usagef("no arguments are taken: got %q%s", args[0], behindEquals(c, args[0]))
+		return Usagef("no arguments are taken: got %q%s", args[0], misplaced(c, args[0]))
 	}
 	var names []string
 	for _, sub := range c.Commands() {
@@ -111,12 +111,15 @@ func NoArgs(c *cobra.Command, args []string) error {
 	return Usagef("there is no command %q%s", args[0], DidYouMean(Nearest(args[0], names)))
 }
 
-// behindEquals says where the value of a flag belongs that may be named without one, if
-// such a flag was.
-func behindEquals(c *cobra.Command, arg string) (hint string) {
+// misplaced says where an argument may belong: behind --dataset, or behind a flag that may be
+// named without a value, if one was.
+func misplaced(c *cobra.Command, arg string) (hint string) {
+	if f := c.Flags().Lookup("dataset"); f != nil && !f.Changed {
+		hint = "; --dataset names what is to be heard"
+	}
 	c.Flags().Visit(func(f *pflag.Flag) {
 		if f.NoOptDefVal != "" && f.Value.Type() != "bool" && f.Value.String() == f.NoOptDefVal {
-			hint = fmt.Sprintf("; a value of --%s stands behind =: --%[1]s=%s", f.Name, arg)
+			hint += fmt.Sprintf("; a value of --%s stands behind =: --%[1]s=%s", f.Name, arg)
 		}
 	})
 	return hint

@@ -27,6 +27,11 @@ var Habits = map[string]string{
 	"-tp": "--temperature", "-tpi": "--temperature-increment-on-fallback", "-tr": "--task translate", "-vm": "--vad-model", "-vmsd": "--vad-max-speech-duration-s",
 	"-vp": "--vad-speech-pad-ms", "-vsd": "--vad-min-silence-duration-ms", "-vspd": "--vad-min-speech-duration-ms", "-vt": "--vad-threshold", "-wt": "--word-thold",
 
+	// Others that newcomers type.
+	"-format": "--output-format", "-i": "", "-lang": "--language", "-out": "--output-dir", "-output": "--output-dir", "-v": "--verbose",
+	"--audio": "", "--end": seconds, "--host": address, "--input": "", "--port": address, "--srt": "-f srt", "--start": seconds, "--txt": "-f txt", "--vtt": "-f vtt",
+	"listen --device": "another microphone is arecord -D NAME -t raw -f S16_LE -r 16000 | verity listen raw:16000",
+
 	"--audio-ctx": "--audio-context", "--batched": "--chunked", "--cpu-threads": "--threads", "--file": "", "--flash-attn": "", "--local-files-only": "--offline",
 	"--logprob-thold": "--logprob-threshold", "--model-directory": "--model", "--no-fallback": "--temperature-increment-on-fallback none", "--no-flash-attn": "",
 	"--no-gpu": "", "--no-prints": "--quiet", "--no-speech-thold": "--no-speech-threshold", "--no-timestamps": "", "--output-csv": "-f csv", "--output-json": "-f json",
@@ -55,6 +60,7 @@ var Habits = map[string]string{
 }
 
 const (
+	address  = "use --listen HOST:PORT"
 	channels = "use --speakers channels if each speaker has a channel; voices are not told apart"
 	onCPU    = "Verity computes on the CPU, leave it out"
 	seconds  = "use --clip-timestamps START,END in seconds"
@@ -64,7 +70,7 @@ const (
 var commandHabits = map[string]string{
 	"download": "models pull", "pull": "models pull", "rm": "models rm", "list": "models", "ls": "models",
 	"models download": "models pull", "models list": "models", "models ls": "models",
-	"translate": "transcribe --task translate", "mic": "listen", "stream": "listen",
+	"translate": "transcribe --task translate", "mic": "listen", "record": "listen", "run": "transcribe", "stream": "listen",
 }
 
 // Translated replaces what other programs call otherwise.

@@ -71,7 +71,11 @@ func FlagError(c *cobra.Command, err error) error {
 	switch {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
 		name := string(Dashes(nil, unknown.GetSpecifiedName()))
-		if advice, ok := Habits["--"+name]; ok {
+		advice, ok := Habits["--"+name]
+		if own := Habits[c.Name()+" --"+name]; own != "" {
+			advice = own
+		}
+		if ok {
 			if strings.HasPrefix(advice, "-") {
 				advice = "use " + advice
 			}

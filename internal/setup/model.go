@@ -166,6 +166,9 @@ func (p *PrecisionFlag) Type() string { return "format" }
 type missingModel struct{ name string }
 
 func (m *missingModel) Error() string {
+	if near := command.Nearest(strings.TrimPrefix(m.name, "whisper-"), ModelNames()); len(near) > 0 {
+		return "model " + m.what() + command.DidYouMean(near)
+	}
 	return fmt.Sprintf("model %s; name a checkpoint, a published model such as small or openai/whisper-small, or %s",
 		m.what(), strings.Join(inside(), " or "))
 }

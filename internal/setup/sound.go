@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -153,6 +154,9 @@ func (s *SoundFlags) download(ctx context.Context, address string) (*audio.Clip,
 		var e *url.Error
 		if errors.As(err, &e) {
 			err = e.Err // without the address, which failed names
+		}
+		if errors.As(err, new(*net.OpError)) {
+			err = fmt.Errorf("the server does not answer: %w; check the address and the network", err)
 		}
 		return nil, failed(err)
 	}
