@@ -23,9 +23,9 @@ func TestAssistedAllocates(t *testing.T) {
 	}
 	l := a.Open(r.audio)
 	l.Begin(o, Constant(3))
-	g := Begin(s, l, Options{EOT: -1, Limit: 400, Policy: Constant(3)}) // no token ends it
+	g := newGeneration(s, l, Options{EOT: -1, Limit: 400, Policy: Constant(3)}) // no token ends it
 	round := func() {
-		if err := g.Round(t.Context()); err != nil {
+		if err := g.runRound(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -35,7 +35,7 @@ func TestAssistedAllocates(t *testing.T) {
 	if n := testing.AllocsPerRun(40, round); n >= 1 {
 		t.Errorf("%v allocations a round, want none", n)
 	}
-	if s := g.Stats().Drafts; s.Drafted < 100 || g.Done() {
+	if s := g.Stats.Drafts; s.Drafted < 100 || g.done {
 		t.Errorf("%+v: want rounds of drafts that go on", s)
 	}
 	l.Close()

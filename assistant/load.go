@@ -12,8 +12,6 @@ import (
 	"verity/encoder"
 	"verity/internal/tensor"
 	"verity/model"
-	"verity/parallel"
-	"verity/precision"
 	"verity/tokenizer"
 )
 
@@ -27,15 +25,8 @@ type Target struct {
 	Decoder *decoder.Decoder
 }
 
-// LoadOptions configures Load.
-type LoadOptions struct {
-	// Pool runs the products. Nil means the caller's goroutine alone.
-	Pool *parallel.Pool
-
-	// Precision is what the assistant is held and computed in. The zero value is as exact
-	// as the file. Output does not depend on it.
-	Precision precision.Precision
-}
+// LoadOptions configures Load. Output does not depend on it.
+type LoadOptions = encoder.Options
 
 // A MismatchError reports an assistant that cannot draft for a target.
 type MismatchError struct {
@@ -61,14 +52,14 @@ func Load(c *model.Checkpoint, t Target, o LoadOptions) (*Model, error) {
 	}
 	m := &Model{Name: c.Name, EOT: t.Tokenizer.EOT}
 	var err error
-	if m.Decoder, err = decoder.New(c, decoder.Options(o)); err != nil {
+	if m.Decoder, err = decoder.New(c, o); err != nil {
 		return nil, err
 	}
 	shares, err := sharesEncoder(c, t.Checkpoint)
 	if err != nil || shares {
 		return m, err
 	}
-	m.Encoder, err = encoder.New(c, encoder.Options(o))
+	m.Encoder, err = encoder.New(c, o)
 	return m, err
 }
 
@@ -84,7 +75,7 @@ func Self(t Target, o LoadOptions) (*Model, error) {
 		return nil, errors.New("assistant: Self: there is no Target.Checkpoint to read weights from, and those of " +
 			"Target.Decoder are in another precision")
 	}
-	d, err := decoder.New(t.Checkpoint, decoder.Options(o))
+	d, err := decoder.New(t.Checkpoint, o)
 	if err != nil {
 		return nil, err
 	}

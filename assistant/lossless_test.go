@@ -83,16 +83,14 @@ func (r *rig) run(t testing.TB, a Assistant, p Policy, temperature float32) ([]d
 	l := a.Open(r.audio)
 	defer l.Close()
 	l.Begin(o, p)
-	g := Begin(s, l, Options{EOT: r.tok.EOT, Limit: s.Limit(24), Policy: p})
-	for !g.Done() {
-		if err := g.Round(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	g, err := Generate(t.Context(), s, l, Options{EOT: r.tok.EOT, Limit: s.Limit(24), Policy: p})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err := g.Broken(); err != nil {
+	if err := g.Broken; err != nil {
 		t.Errorf("%T: %v", a, err)
 	}
-	return g.Choices(), s.NoSpeechProb(), g.Stats().Drafts
+	return g.Choices, s.NoSpeechProb(), g.Stats.Drafts
 }
 
 // A babbler drafts anything: text, timestamps, end-of-text, out of order.

@@ -91,7 +91,6 @@ type modelDrafter struct {
 	o           decoder.SessionOptions
 	session     *decoder.Session // nil until the first draft of an attempt
 	known       []Token          // prompt and committed
-	base        int              // how many of known the session certainly has
 	policy      Policy           // whether to go on after each token; nil: always
 	keeps       bool             // probabilities
 	temperature float32          // of the probabilities
@@ -220,10 +219,8 @@ func (p *modelDrafter) catchUp(ctx context.Context) (err error) {
 		if p.session, err = p.m.Decoder.NewSession(p.cross, p.o); err != nil {
 			return err
 		}
-		p.base = len(p.o.Prompt)
 	}
-	p.session.Rewrite(p.base, p.known[p.base:])
-	p.base = len(p.known)
+	p.session.Rewrite(p.known)
 	return nil
 }
 

@@ -43,13 +43,11 @@ func TestOverlap(t *testing.T) {
 					proposer = teller{d}
 				}
 				verifier, overlap := begin(v, proposer, n)
-				g := Begin(verifier, proposer, Options{EOT: -1, Limit: length, Policy: Constant(drafts)})
-				for !g.Done() {
-					if err := g.Round(t.Context()); err != nil {
-						t.Fatal(err)
-					}
+				g, err := Generate(t.Context(), verifier, proposer, Options{EOT: -1, Limit: length, Policy: Constant(drafts)})
+				if err != nil {
+					t.Fatal(err)
 				}
-				one := g.Stats().Drafts
+				one := g.Stats.Drafts
 				o := overlap()
 				one.Weighed, one.Overlap = o.Positions, o.Sum
 				s.Add(one)
@@ -105,16 +103,14 @@ func TestOverlapSession(t *testing.T) {
 			defer l.Close()
 			l.Begin(o, Constant(4))
 			w := MeasureOverlap(s, l, max(temperature, 0.5))
-			g := Begin(w, l, Options{EOT: r.tok.EOT, Limit: s.Limit(24), Policy: Constant(4)})
-			for !g.Done() {
-				if err := g.Round(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+			g, err := Generate(t.Context(), w, l, Options{EOT: r.tok.EOT, Limit: s.Limit(24), Policy: Constant(4)})
+			if err != nil {
+				t.Fatal(err)
 			}
-			if got := g.Choices(); !slices.EqualFunc(got, want, sameBits) {
+			if got := g.Choices; !slices.EqualFunc(got, want, sameBits) {
 				t.Errorf("%s, T=%v: %v weighed, want %v", name, temperature, got, want)
 			}
-			stats, overlap := g.Stats().Drafts, w.Overlap()
+			stats, overlap := g.Stats.Drafts, w.Overlap()
 			if overlap.Positions != stats.Accepted+stats.Refused {
 				t.Errorf("%s, T=%v: weighed %d places of %+v", name, temperature, overlap.Positions, stats)
 			}

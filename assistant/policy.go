@@ -1,6 +1,9 @@
 package assistant
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // A Policy decides draft lengths. It changes time, never text. It serves one sequence at
 // a time, window after window.
@@ -14,6 +17,14 @@ type Policy interface {
 
 	// Observe learns from a finished round.
 	Observe(r Round)
+}
+
+// A Round is the counts and times of one round.
+type Round struct {
+	First                   bool // of its window: the pass runs the prompt too
+	Drafted, Accepted, Kept int
+	Draft, Verify           time.Duration
+	Opening                 time.Duration // of Draft, to prepare for the window
 }
 
 // oblivious is the Policy that learns nothing and never stops a draft, for others to

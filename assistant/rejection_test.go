@@ -113,18 +113,16 @@ func TestRejection(t *testing.T) {
 				if tt.tells {
 					p = teller{d}
 				}
-				g := Begin(Reject(v, p, decoder.Sampling{Temperature: 1, Seed: uint64(n)}), p, Options{EOT: -1, Limit: length, Policy: Constant(drafts)})
-				for !g.Done() {
-					if err := g.Round(t.Context()); err != nil {
-						t.Fatal(err)
-					}
+				g, err := Generate(t.Context(), Reject(v, p, decoder.Sampling{Temperature: 1, Seed: uint64(n)}), p, Options{EOT: -1, Limit: length, Policy: Constant(drafts)})
+				if err != nil {
+					t.Fatal(err)
 				}
 				var seq [length]Token
-				for i, c := range g.Choices() {
+				for i, c := range g.Choices {
 					seq[i] = c.Token
 				}
 				counts[seq]++
-				accepted, drafted = accepted+g.Stats().Drafts.Accepted, drafted+g.Stats().Drafts.Drafted
+				accepted, drafted = accepted+g.Stats.Drafts.Accepted, drafted+g.Stats.Drafts.Drafted
 			}
 			chi, of := 0.0, &dice{weights: target}
 			for s := range Token(faces * faces * faces) {
@@ -159,13 +157,11 @@ func TestRejectionSession(t *testing.T) {
 		l := a.Open(r.audio)
 		defer l.Close()
 		l.Begin(o, Constant(4))
-		g := Begin(Reject(s, l, o.Sampling), l, Options{EOT: r.tok.EOT, Limit: s.Limit(16), Policy: Constant(4)})
-		for !g.Done() {
-			if err := g.Round(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+		g, err := Generate(t.Context(), Reject(s, l, o.Sampling), l, Options{EOT: r.tok.EOT, Limit: s.Limit(16), Policy: Constant(4)})
+		if err != nil {
+			t.Fatal(err)
 		}
-		return g.Choices(), g.Stats().Drafts
+		return g.Choices, g.Stats.Drafts
 	}
 	greedy, _, _ := r.run(t, Off{}, Constant(0), 0)
 	for name, a := range r.assistants() {

@@ -73,44 +73,21 @@ type Options struct {
 
 	// Clock times rounds. Nil means the wall clock.
 	Clock func() time.Duration
+
+	// Step, if not nil, gets the number of tokens after every round.
+	Step func(tokens int)
 }
 
-// A Generation is one sequence being decoded, a round at a time.
-type Generation struct {
-	o       Options
-	v       Verifier
-	p       Proposer
-	meter   Meter  // p, if its drafts cost anything
-	cost    Cost   // of p so far
-	policy  Policy // nil: the proposer decides draft lengths
-	draft   []Token
-	kept    []Token // this round, without end-of-text
-	choices []decoder.Choice
-	marks   []transcript.Mark // of each choice
-	refused []Token           // all of them; marks are parts of it
-	done    bool
-	broken  *BrokenError // why there is no proposer any more
+// A Result is a generated sequence, and how its rounds went.
+type Result struct {
+	// Choices are the verifier's. The last one is end-of-text if the sequence ended by
+	// itself.
+	Choices []decoder.Choice
 
-	stats transcript.Stats
-	round Round
-	since time.Duration // end of the last draft
+	Marks  []transcript.Mark // how each choice was made
+	Stats  transcript.Stats  // counts and times of all rounds
+	Broken *BrokenError      // why the proposer was no longer used; nil if it was
 }
-
-// Begin starts a generation.
-func Begin(v Verifier, p Proposer, o Options) *Generation {
-	if o.Clock == nil {
-		began := time.Now()
-		o.Clock = func() time.Duration { return time.Since(began) }
-	}
-	meter, _ := p.(Meter)
-	return &Generation{o: o, v: v, p: p, meter: meter, policy: o.Policy, done: o.Limit <= 0}
-}
-
-// Stats returns the counts and times of all rounds so far.
-func (g *Generation) Stats() transcript.Stats { return g.stats }
-
-// Broken returns why the proposer is no longer used; nil if it is.
-func (g *Generation) Broken() *BrokenError { return g.broken }
 
 // A BrokenError reports an assistant that could not draft, as one with corrupt weights.
 // The choices are the target's, so decoding goes on without it.
@@ -123,24 +100,47 @@ func (e *BrokenError) Error() string {
 
 func (e *BrokenError) Unwrap() error { return e.Err }
 
-// abandon continues without the proposer.
-func (g *Generation) abandon(err error) {
-	g.broken = &BrokenError{err}
-	g.p, g.policy, g.draft = None{}, nil, g.draft[:0]
+// Generate decodes one sequence, round after round, until its end or the limit.
+func Generate(ctx context.Context, v Verifier, p Proposer, o Options) (Result, error) {
+	g := newGeneration(v, p, o)
+	for !g.done {
+		if err := g.runRound(ctx); err != nil {
+			return g.Result, err
+		}
+		if o.Step != nil {
+			o.Step(len(g.Choices))
+		}
+	}
+	return g.Result, nil
 }
 
-// Done reports whether the sequence has ended.
-func (g *Generation) Done() bool { return g.done }
+// A generation is the state of Generate.
+type generation struct {
+	Result
+	o       Options
+	v       Verifier
+	p       Proposer
+	meter   Meter // p, if its drafts cost anything
+	cost    Cost  // of p so far
+	draft   []Token
+	kept    []Token // this round, without end-of-text
+	refused []Token // all of them; marks are parts of it
+	done    bool
+	round   Round
+	since   time.Duration // end of the last draft
+}
 
-// Choices returns the choices kept so far. The last one is end-of-text if the sequence
-// ended by itself.
-func (g *Generation) Choices() []decoder.Choice { return g.choices }
+func newGeneration(v Verifier, p Proposer, o Options) *generation {
+	if o.Clock == nil {
+		began := time.Now()
+		o.Clock = func() time.Duration { return time.Since(began) }
+	}
+	meter, _ := p.(Meter)
+	return &generation{o: o, v: v, p: p, meter: meter, done: o.Limit <= 0}
+}
 
-// Marks returns how each choice was made.
-func (g *Generation) Marks() []transcript.Mark { return g.marks }
-
-// Round drafts, verifies and commits once.
-func (g *Generation) Round(ctx context.Context) error {
+// runRound drafts, verifies and commits once.
+func (g *generation) runRound(ctx context.Context) error {
 	if err := g.propose(ctx); err != nil {
 		return err
 	}
@@ -148,20 +148,22 @@ func (g *Generation) Round(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(choices) != len(g.draft)+1 {
-		return fmt.Errorf("assistant: got %d choices for a draft of %d tokens, want one more",
-			len(choices), len(g.draft))
-	}
 	return g.accept(ctx, choices)
+}
+
+// abandon continues without the proposer.
+func (g *generation) abandon(err error) {
+	g.Broken = &BrokenError{err}
+	g.p, g.o.Policy, g.draft = None{}, nil, g.draft[:0]
 }
 
 // propose gets a draft. A round yields the accepted drafts and one token more, so a draft
 // must be one shorter than the remaining limit. A proposer that fails is no longer used,
 // unless it failed because ctx ended.
-func (g *Generation) propose(ctx context.Context) (err error) {
-	begin, room := g.o.Clock(), g.o.Limit-len(g.choices)-1
-	if g.policy != nil {
-		room = min(room, g.policy.Length())
+func (g *generation) propose(ctx context.Context) (err error) {
+	begin, room := g.o.Clock(), g.o.Limit-len(g.Choices)-1
+	if g.o.Policy != nil {
+		room = min(room, g.o.Policy.Length())
 	}
 	g.draft = g.draft[:0]
 	if room > 0 {
@@ -177,27 +179,27 @@ func (g *Generation) propose(ctx context.Context) (err error) {
 		}
 	}
 	g.since = g.o.Clock()
-	g.round = Round{First: len(g.choices) == 0, Drafted: len(g.draft), Draft: g.since - begin, Opening: g.charge()}
+	g.round = Round{First: len(g.Choices) == 0, Drafted: len(g.draft), Draft: g.since - begin, Opening: g.charge()}
 	return nil
 }
 
 // charge adds what the draft took to the statistics, and returns how much of it was to
 // prepare for the window.
-func (g *Generation) charge() (opening time.Duration) {
+func (g *generation) charge() (opening time.Duration) {
 	if g.meter == nil {
 		return 0
 	}
 	now := g.meter.Cost()
 	opening = now.Opening - g.cost.Opening
 	g.cost = now
-	g.stats.DraftPasses = transcript.Traffic{Bytes: now.Bytes, Seconds: now.Busy.Seconds()}
+	g.Stats.DraftPasses = transcript.Traffic{Bytes: now.Bytes, Seconds: now.Busy.Seconds()}
 	return opening
 }
 
 // accept keeps the choices up to and including the first that differs from the draft, but
 // none after an end-of-text, and commits them on both sides. If the verifier fails to
-// commit, the generation stays as it was.
-func (g *Generation) accept(ctx context.Context, choices []decoder.Choice) error {
+// commit, the result stays as it was.
+func (g *generation) accept(ctx context.Context, choices []decoder.Choice) error {
 	same := agree(g.draft, choices)
 	choices = choices[:same+1]
 	end := slices.IndexFunc(choices, func(c decoder.Choice) bool { return c.Token == g.o.EOT })
@@ -214,16 +216,16 @@ func (g *Generation) accept(ctx context.Context, choices []decoder.Choice) error
 		return err
 	}
 	for i := range choices {
-		mark := transcript.Mark{Round: g.stats.Drafts.Rounds, Accepted: i < same}
+		mark := transcript.Mark{Round: g.Stats.Drafts.Rounds, Accepted: i < same}
 		if i == same && same < len(g.draft) {
 			begin := len(g.refused)
 			g.refused = append(g.refused, g.draft[same:]...)
 			mark.Refused = g.refused[begin:len(g.refused):len(g.refused)]
 		}
-		g.marks = append(g.marks, mark)
+		g.Marks = append(g.Marks, mark)
 	}
-	g.choices = append(g.choices, choices...)
-	g.done = end >= 0 || len(g.choices) >= g.o.Limit
+	g.Choices = append(g.Choices, choices...)
+	g.done = end >= 0 || len(g.Choices) >= g.o.Limit
 	g.count(min(same, len(choices)), len(choices))
 	if err := g.p.Commit(ctx, g.kept); err != nil {
 		g.abandon(err)
@@ -232,13 +234,13 @@ func (g *Generation) accept(ctx context.Context, choices []decoder.Choice) error
 }
 
 // count adds the round to the statistics.
-func (g *Generation) count(accepted, kept int) {
+func (g *generation) count(accepted, kept int) {
 	g.round.Accepted, g.round.Kept, g.round.Verify = accepted, kept, g.o.Clock()-g.since
-	g.stats.Drafts.Count(g.round.Drafted, accepted, kept)
-	g.stats.Seconds.Draft += g.round.Draft.Seconds()
-	g.stats.Seconds.Verify += g.round.Verify.Seconds()
-	if g.policy != nil {
-		g.policy.Observe(g.round)
+	g.Stats.Drafts.Count(g.round.Drafted, accepted, kept)
+	g.Stats.Seconds.Draft += g.round.Draft.Seconds()
+	g.Stats.Seconds.Verify += g.round.Verify.Seconds()
+	if g.o.Policy != nil {
+		g.o.Policy.Observe(g.round)
 	}
 }
 

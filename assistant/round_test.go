@@ -107,10 +107,11 @@ func FuzzRounds(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint16, kind uint8, drafts []byte, limit uint8, same bool) {
 		v := &script{seed: Token(seed), kind: int(kind)}
 		p := &script{seed: Token(seed), kind: int(kind), drafts: drafts, same: same}
-		got, err := generate(t.Context(), v, p, int(limit))
+		r, err := Generate(t.Context(), v, p, Options{EOT: eot, Limit: int(limit)})
 		if err != nil {
 			t.Fatal(err)
 		}
+		got := r.Choices
 		if want := v.plain(int(limit)); !slices.Equal(got, want) {
 			t.Errorf("got %v, want %v as plain decoding", got, want)
 		}
@@ -119,17 +120,6 @@ func FuzzRounds(f *testing.F) {
 			t.Errorf("caches: decoder %v, proposer %v, want %v", v.committed, p.committed, text)
 		}
 	})
-}
-
-// generate runs a generation to its end.
-func generate(ctx context.Context, v Verifier, p Proposer, limit int) ([]decoder.Choice, error) {
-	g := Begin(v, p, Options{EOT: eot, Limit: limit})
-	for !g.Done() {
-		if err := g.Round(ctx); err != nil {
-			return g.Choices(), err
-		}
-	}
-	return g.Choices(), nil
 }
 
 // tokensOf returns the tokens of choices without a final end-of-text.
@@ -151,7 +141,7 @@ func (tooLong) Propose(_ context.Context, dst []Token, limit int) ([]Token, erro
 }
 
 func TestDraftTooLong(t *testing.T) {
-	if _, err := generate(t.Context(), &script{kind: 2}, tooLong{}, 5); err == nil {
+	if _, err := Generate(t.Context(), &script{kind: 2}, tooLong{}, Options{EOT: eot, Limit: 5}); err == nil {
 		t.Error("a draft past the limit was taken")
 	}
 }
@@ -159,15 +149,13 @@ func TestDraftTooLong(t *testing.T) {
 // Identical drafts must all be accepted: five choices a round.
 func TestRoundsSaved(t *testing.T) {
 	v := &script{seed: 2, kind: 2}
-	g := Begin(v, &script{seed: 2, kind: 2, same: true}, Options{EOT: eot, Limit: 20})
 	rounds := 0
-	for ; !g.Done(); rounds++ {
-		if err := g.Round(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	g, err := Generate(t.Context(), v, &script{seed: 2, kind: 2, same: true}, Options{EOT: eot, Limit: 20, Step: func(int) { rounds++ }})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if rounds != 4 || len(g.Choices()) != 20 {
-		t.Errorf("%d choices in %d rounds, want 20 in 4", len(g.Choices()), rounds)
+	if rounds != 4 || len(g.Choices) != 20 {
+		t.Errorf("%d choices in %d rounds, want 20 in 4", len(g.Choices), rounds)
 	}
 }
 
@@ -175,13 +163,11 @@ func TestRoundsSaved(t *testing.T) {
 func TestAccepted(t *testing.T) {
 	v := &script{kind: 2} // 2, 3, …, none of them 9
 	want := tokensOf(v.plain(6))
-	g := Begin(v, &listed{drafts: [][]Token{{want[0], want[1], 9}, nil, {want[4], 9}}}, Options{EOT: eot, Limit: 6})
-	for !g.Done() {
-		if err := g.Round(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	g, err := Generate(t.Context(), v, &listed{drafts: [][]Token{{want[0], want[1], 9}, nil, {want[4], 9}}}, Options{EOT: eot, Limit: 6})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for i, m := range g.Marks() {
+	for i, m := range g.Marks {
 		if want := []bool{true, true, false, false, true, false}[i]; m.Accepted != want {
 			t.Errorf("choice %d: accepted %v", i, m.Accepted)
 		}
@@ -244,40 +230,32 @@ func TestFrail(t *testing.T) {
 	for _, commits := range []bool{false, true} {
 		v := &script{seed: 2, kind: 2}
 		p := &frail{script: script{seed: 2, kind: 2, same: true}, commits: commits}
-		g := Begin(v, p, Options{EOT: eot, Limit: 40, Policy: Constant(4)})
-		for !g.Done() {
-			if err := g.Round(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+		g, err := Generate(t.Context(), v, p, Options{EOT: eot, Limit: 40, Policy: Constant(4)})
+		if err != nil {
+			t.Fatal(err)
 		}
-		if want := v.plain(40); !slices.Equal(g.Choices(), want) {
-			t.Errorf("commits %v: %v, want %v", commits, g.Choices(), want)
+		if want := v.plain(40); !slices.Equal(g.Choices, want) {
+			t.Errorf("commits %v: %v, want %v", commits, g.Choices, want)
 		}
-		if err := g.Broken(); err == nil || p.n != 3 || g.Stats().Drafts.Accepted < 8 {
-			t.Errorf("commits %v: broken %v after %d, %+v", commits, err, p.n, g.Stats().Drafts)
+		if err := g.Broken; err == nil || p.n != 3 || g.Stats.Drafts.Accepted < 8 {
+			t.Errorf("commits %v: broken %v after %d, %+v", commits, err, p.n, g.Stats.Drafts)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	g := Begin(&script{seed: 2, kind: 2}, &frail{cancel: cancel}, Options{EOT: eot, Limit: 40})
-	var err error
-	for !g.Done() && err == nil {
-		err = g.Round(ctx)
-	}
-	if err == nil || g.Broken() != nil {
-		t.Errorf("error %v, broken %v; want the end of the context alone", err, g.Broken())
+	g, err := Generate(ctx, &script{seed: 2, kind: 2}, &frail{cancel: cancel}, Options{EOT: eot, Limit: 40})
+	if err == nil || g.Broken != nil {
+		t.Errorf("error %v, broken %v; want the end of the context alone", err, g.Broken)
 	}
 }
 
-func ExampleGeneration() {
+func ExampleGenerate() {
 	model := &script{seed: 2, kind: 2}
 	copyist := &script{seed: 2, kind: 2, same: true} // drafts four tokens and is always right
-	g := Begin(model, copyist, Options{EOT: eot, Limit: 40})
-	for !g.Done() {
-		if err := g.Round(context.Background()); err != nil {
-			fmt.Println(err)
-			return
-		}
+	g, err := Generate(context.Background(), model, copyist, Options{EOT: eot, Limit: 40})
+	if err != nil {
+		fmt.Println(err)
+		return
 	}
-	fmt.Println(len(g.Choices()), "tokens in", g.Stats().Drafts.Rounds, "rounds")
+	fmt.Println(len(g.Choices), "tokens in", g.Stats.Drafts.Rounds, "rounds")
 	// Output: 40 tokens in 8 rounds
 }

@@ -46,16 +46,14 @@ func (r *rig) decode(t testing.TB, o decoder.SessionOptions, a Assistant, p Poli
 	l := a.Open(r.audio)
 	defer l.Close()
 	l.Begin(o, p)
-	g := Begin(s, l, Options{EOT: end, Limit: s.Limit(limit), Policy: p})
-	for !g.Done() {
-		if err := g.Round(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	g, err := Generate(t.Context(), s, l, Options{EOT: end, Limit: s.Limit(limit), Policy: p})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err := g.Broken(); err != nil {
+	if err := g.Broken; err != nil {
 		t.Errorf("%T: %v", a, err)
 	}
-	return g.Choices(), g.Stats().Drafts
+	return g.Choices, g.Stats.Drafts
 }
 
 // never is not a token of any vocabulary: decoding does not end before its limit.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"verity/encoder"
 	"verity/internal/kernel"
 	"verity/internal/layer"
 	"verity/model"
@@ -11,16 +12,8 @@ import (
 	"verity/precision"
 )
 
-// Options configures a Decoder. The zero value runs on one thread and keeps
-// the weights as exact as the file has them.
-type Options struct {
-	// Pool runs the products. Nil means the caller's goroutine alone.
-	Pool *parallel.Pool
-
-	// Precision is what weights are held and computed in. The zero value is as
-	// exact as the file.
-	Precision precision.Precision
-}
+// Options configures a Decoder: the same as an Encoder.
+type Options = encoder.Options
 
 // A Decoder is the text half of the network. Its weights are immutable and it
 // is safe for concurrent use.

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"testing"
 
-	"verity/model"
 	"verity/tokenizer"
 )
 
@@ -120,9 +119,7 @@ func TestForbiddenBehindDraft(t *testing.T) {
 	}
 	s, err := d.NewSession(cross(t, d, 1), SessionOptions{
 		Prompt: []tokenizer.Token{tok.SOT}, NoSpeech: -1,
-		Rules: append(Rules(tok, model.Generation{}, RuleOptions{
-			SuppressTokens: []tokenizer.Token{}, KeepBlank: true, WithoutTimestamps: true, Repetition: Repetition{NoRepeat: 1},
-		}), suppress{only}),
+		Rules: append(Repetition{NoRepeat: 1}.rules(tok.EOT), suppress{only}),
 	})
 	if err != nil {
 		t.Fatal(err)

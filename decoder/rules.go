@@ -32,9 +32,6 @@ type RuleOptions struct {
 	// Forbidden are never chosen either, whatever SuppressTokens says.
 	Forbidden []tokenizer.Token
 
-	// KeepBlank allows the first token of a window to be a space or end-of-text.
-	KeepBlank bool
-
 	// MaxInitialTimestamp is the latest first timestamp, in seconds. 0 means 1;
 	// +Inf turns it off.
 	MaxInitialTimestamp float64
@@ -47,10 +44,7 @@ type RuleOptions struct {
 //
 // Source: openai/whisper@c0d2f62 whisper/decoding.py, DecodingTask.__init__.
 func Rules(t *tokenizer.Tokenizer, g model.Generation, o RuleOptions) []Rule {
-	rules := o.Repetition.rules(t.EOT)
-	if !o.KeepBlank {
-		rules = append(rules, suppressBlank{blankTokens(t, g)})
-	}
+	rules := append(o.Repetition.rules(t.EOT), suppressBlank{blankTokens(t, g)})
 	if list := suppressed(t, g, o.SuppressTokens); len(list) > 0 {
 		rules = append(rules, suppress{list})
 	}

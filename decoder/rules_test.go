@@ -136,7 +136,7 @@ func TestSuppressOptions(t *testing.T) {
 		{"openai", model.Generation{}, RuleOptions{}, false, false, true, false, "no list in the checkpoint: openai's"},
 		{"checkpoint", model.Generation{SuppressTokens: []int32{42}}, RuleOptions{}, true, true, false, false, "the checkpoint's list, as it is"},
 		{"asked", model.Generation{SuppressTokens: []int32{7}}, RuleOptions{SuppressTokens: []tokenizer.Token{42}}, true, false, false, false, "asked for, and specials"},
-		{"off", model.Generation{}, RuleOptions{SuppressTokens: []tokenizer.Token{}, KeepBlank: true}, true, true, true, true, "empty turns it off, specials included"},
+		{"off", model.Generation{}, RuleOptions{SuppressTokens: []tokenizer.Token{}}, true, true, true, false, "empty turns it off, specials included, but a blank first"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -75,30 +75,19 @@ func (d *Decoder) Search(
 	if err := o.Search.Check(); err != nil {
 		return nil, err
 	}
+	o.Sampling.Sample = 0
 	first, err := d.NewSession(c, o) // checks o
 	if err != nil {
 		return nil, err
 	}
-	s := &search{d: d, o: first.o, so: o.Search, eot: eot, found: new(Found)}
-	s.live = []*beam{{stream: first.stream, tokens: slices.Clone(o.Prompt)}}
+	s := &search{o: first.o, eot: eot, live: []*beam{{session: first}}, found: new(Found)}
 	defer s.close()
-	for i := range o.Search.Size() {
-		sampling := o.Sampling
-		sampling.Sample = i
-		s.pick = append(s.pick, sampling.chooser())
-	}
-	for i := 0; i < first.Limit(limit) && len(s.live) > 0; i++ {
-		rows, err := s.pass(ctx)
+	for range first.Limit(limit) {
+		enough, err := s.pass(ctx)
 		if err != nil {
 			return nil, err
 		}
-		began := time.Now()
-		enough, err := s.extend(rows)
-		s.found.Judging += time.Since(began)
-		if err != nil {
-			return nil, err
-		}
-		if enough {
+		if enough || len(s.live) == 0 {
 			break
 		}
 	}
@@ -108,84 +97,70 @@ func (d *Decoder) Search(
 
 // A search is the state of Search.
 type search struct {
-	d      *Decoder
 	o      SessionOptions
-	so     SearchOptions
 	eot    tokenizer.Token
-	pick   []*chooser // of each sample
-	live   []*beam    // sequences that have not ended
-	ended  []*beam
+	live   []*beam // sequences that have not ended
+	ended  []sequence
 	rows   []Row
 	logits []float32
 	found  *Found
 }
 
-// A beam is one sequence.
-type beam struct {
-	stream  *Stream
-	tokens  []tokenizer.Token // prompt and chosen, without end-of-text
+// A sequence is what was chosen in one of several. It is a value.
+type sequence struct {
 	choices []Choice
 	sum     float32 // of log-probabilities
 	sample  int
 }
 
-// close returns the streams.
+func (q sequence) with(t tokenizer.Token, logProb float32) sequence {
+	q.choices, q.sum = append(slices.Clip(q.choices), Choice{t, logProb}), q.sum+logProb
+	return q
+}
+
+// A beam is a live sequence.
+type beam struct {
+	sequence
+	session *Session
+}
+
+// close ends what is live.
 func (s *search) close() {
 	for _, b := range s.live {
-		s.drop(b.stream)
+		s.drop(b)
 	}
 	s.live = nil
 }
 
-func (s *search) drop(x *Stream) {
-	s.found.Traffic.Add(x.traffic)
-	x.Close()
+func (s *search) drop(b *beam) {
+	s.found.Traffic.Add(b.session.Traffic())
+	b.session.Close()
 }
 
-// pass runs the tokens of live sequences that have not run yet, and returns for each the
-// logits of the next token, after the rules.
-func (s *search) pass(ctx context.Context) ([][]float32, error) {
+// pass gives every live sequence its next token. It reports whether enough sequences have
+// ended.
+func (s *search) pass(ctx context.Context) (enough bool, err error) {
 	s.rows = s.rows[:0]
 	for _, b := range s.live {
-		last := len(b.tokens) - 1
-		for p := b.stream.Len(); p <= last; p++ {
-			loud := p == last || s.o.NoSpeech >= 0 && p == s.o.SOT
-			s.rows = append(s.rows, Row{b.stream, p, b.tokens[p], !loud})
-		}
+		b.session.prepare(nil)
+		s.rows = append(s.rows, b.session.rows...)
 	}
 	logits, err := s.o.Stepper.Lend(ctx, s.rows, &s.logits)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	began := time.Now()
 	defer func() { s.found.Judging += time.Since(began) }()
 	s.found.Passes++
 	var rows [][]float32
-	for _, r := range s.rows {
-		if r.Silent {
-			continue
-		}
-		row := logits[:s.d.dims.Vocab]
-		logits = logits[s.d.dims.Vocab:]
-		if s.o.NoSpeech >= 0 && r.Position == s.o.SOT {
-			s.found.NoSpeechProb = kernel.Exp(row[s.o.NoSpeech] - kernel.LogSumExp(row))
-		}
-		b := s.live[len(rows)]
-		if r.Position < len(b.tokens)-1 {
-			continue
-		}
-		for _, rule := range s.o.Rules {
-			rule.Apply(row, b.tokens, len(s.o.Prompt))
-		}
-		rows = append(rows, row)
+	for _, b := range s.live {
+		logits, _ = b.session.positions(logits, func(_ int, row []float32) error {
+			rows = append(rows, row)
+			return nil
+		})
 	}
-	return rows, nil
-}
-
-// extend gives every live sequence its next token. It reports whether enough sequences
-// have ended.
-func (s *search) extend(rows [][]float32) (enough bool, err error) {
-	if s.so.Beams > 1 {
+	s.found.NoSpeechProb = s.live[0].session.noSpeech
+	if s.o.Search.Beams > 1 {
 		return s.extendBeams(rows)
 	}
 	return false, s.extendSamples(rows)
@@ -194,27 +169,29 @@ func (s *search) extend(rows [][]float32) (enough bool, err error) {
 // extendSamples draws a token for each sequence. The first pass is the same for all, so
 // it has run once.
 func (s *search) extendSamples(rows [][]float32) error {
-	if len(s.live) < len(s.pick) && len(s.live[0].choices) == 0 {
-		for i := 1; i < len(s.pick); i++ {
-			b := s.live[0].fork(s.live[0].stream.Fork())
-			b.sample = i
-			s.live, rows = append(s.live, b), append(rows, rows[0])
+	if s.found.Passes == 1 {
+		for i := 1; i < s.o.Search.Size(); i++ {
+			f := s.live[0].session.fork()
+			f.o.Sampling.Sample = i
+			f.pick = f.o.Sampling.chooser()
+			s.live, rows = append(s.live, &beam{sequence{sample: i}, f}), append(rows, rows[0])
 		}
 	}
 	live := s.live
 	s.live = nil
 	for i, b := range live {
-		row := rows[i]
-		t := s.pick[b.sample].choose(row, len(b.tokens))
+		row, x := rows[i], b.session
+		t := x.pick.choose(row, len(x.tokens))
 		if row[t] == negInf {
 			s.live = append(s.live, live[i:]...)
-			return forbidden(len(b.tokens))
+			return forbidden(len(x.tokens))
 		}
-		b.add(t, row[t]-kernel.LogSumExp(row), s.eot)
+		b.sequence = b.with(t, row[t]-kernel.LogSumExp(row))
 		if t == s.eot {
-			s.drop(b.stream)
-			s.ended = append(s.ended, b)
+			s.drop(b)
+			s.ended = append(s.ended, b.sequence)
 		} else {
+			x.tokens = append(x.tokens, t)
 			s.live = append(s.live, b)
 		}
 	}
@@ -232,23 +209,19 @@ type candidate struct {
 // extendBeams keeps the best continuations. Those with end-of-text have ended; of the
 // others, as many as there are beams stay live.
 func (s *search) extendBeams(rows [][]float32) (enough bool, err error) {
-	most := int(math.RoundToEven(float64(s.so.Beams) * cmp.Or(s.so.Patience, 1)))
+	most := int(math.RoundToEven(float64(s.o.Search.Beams) * cmp.Or(s.o.Search.Patience, 1)))
 	candidates := s.candidates(rows)
 	if len(candidates) == 0 {
-		return false, forbidden(len(s.live[0].tokens))
+		return false, forbidden(len(s.live[0].session.tokens))
 	}
 	var next []candidate
 	for _, c := range candidates {
 		if c.token != s.eot {
-			if next = append(next, c); len(next) == s.so.Beams {
+			if next = append(next, c); len(next) == s.o.Search.Beams {
 				break
 			}
-			continue
-		}
-		if len(s.ended) < most {
-			b := s.live[c.from].fork(nil)
-			b.add(c.token, c.logProb, s.eot)
-			s.ended = append(s.ended, b)
+		} else if len(s.ended) < most {
+			s.ended = append(s.ended, s.live[c.from].with(c.token, c.logProb))
 		}
 	}
 	s.move(next)
@@ -262,7 +235,7 @@ func (s *search) candidates(rows [][]float32) []candidate {
 	var all []candidate
 	for i, row := range rows {
 		lse := kernel.LogSumExp(row)
-		for _, t := range top(row, s.so.Beams+1) {
+		for _, t := range top(row, s.o.Search.Beams+1) {
 			lp := row[t] - lse
 			all = append(all, candidate{i, t, lp, s.live[i].sum + lp})
 		}
@@ -290,73 +263,62 @@ func top(row []float32, n int) []tokenizer.Token {
 }
 
 // move makes next the live sequences. The first one that continues a sequence takes its
-// stream; the others copy it.
+// session; the others copy it.
 func (s *search) move(next []candidate) {
 	live := make([]*beam, len(next))
 	taken := make([]bool, len(s.live))
 	for i, c := range next {
 		from := s.live[c.from]
-		if stream := from.stream; taken[c.from] {
-			live[i] = from.fork(stream.Fork())
-		} else {
-			live[i], taken[c.from] = from.fork(stream), true
+		live[i] = &beam{from.with(c.token, c.logProb), from.session}
+		if taken[c.from] {
+			live[i].session = from.session.fork()
 		}
+		taken[c.from] = true
 	}
 	for i, b := range s.live {
 		if !taken[i] {
-			s.drop(b.stream)
+			s.drop(b)
 		}
 	}
 	for i, c := range next {
-		live[i].add(c.token, c.logProb, s.eot)
+		live[i].session.tokens = append(live[i].session.tokens, c.token)
 	}
 	s.live = live
-}
-
-// fork returns a copy of b over a stream.
-func (b *beam) fork(x *Stream) *beam {
-	return &beam{stream: x, tokens: slices.Clone(b.tokens), choices: slices.Clone(b.choices),
-		sum: b.sum, sample: b.sample}
-}
-
-func (b *beam) add(t tokenizer.Token, logProb float32, eot tokenizer.Token) {
-	b.choices = append(b.choices, Choice{t, logProb})
-	b.sum += logProb
-	if t != eot {
-		b.tokens = append(b.tokens, t)
-	}
 }
 
 // finish ranks the ended sequences. If fewer have ended than were asked for, it adds the
 // best of the live ones.
 func (s *search) finish() {
-	rest := slices.Clone(s.live)
-	if s.so.Beams > 1 {
+	var rest []sequence
+	for _, b := range s.live {
+		rest = append(rest, b.sequence)
+	}
+	beams := s.o.Search.Beams > 1
+	if beams {
 		slices.Reverse(rest) // of equal ones the last comes first, as in upstream
-		slices.SortStableFunc(rest, func(a, b *beam) int { return cmp.Compare(b.sum, a.sum) })
+		slices.SortStableFunc(rest, func(a, b sequence) int { return cmp.Compare(b.sum, a.sum) })
 	}
-	for _, b := range rest {
-		if len(s.ended) >= s.so.Size() {
-			break
-		}
-		s.ended = append(s.ended, b)
+	missing := max(0, s.o.Search.Size()-len(s.ended))
+	s.ended = append(s.ended, rest[:min(missing, len(rest))]...)
+	if !beams {
+		slices.SortFunc(s.ended, func(a, b sequence) int { return cmp.Compare(a.sample, b.sample) })
 	}
-	if s.so.Beams <= 1 {
-		slices.SortFunc(s.ended, func(a, b *beam) int { return cmp.Compare(a.sample, b.sample) })
-	}
-	for _, b := range s.ended {
-		s.found.Hypotheses = append(s.found.Hypotheses, Hypothesis{b.choices, s.score(b)})
+	for _, q := range s.ended {
+		s.found.Hypotheses = append(s.found.Hypotheses, Hypothesis{q.choices, s.score(q)})
 	}
 	slices.SortStableFunc(s.found.Hypotheses, func(a, b Hypothesis) int { return cmp.Compare(b.Score, a.Score) })
 }
 
 // score returns the sum of log-probabilities divided by the length penalty.
-func (s *search) score(b *beam) float64 {
-	n := float64(len(b.tokens) - len(s.o.Prompt))
-	if s.so.LengthPenalty == nil {
-		return float64(b.sum) / max(1, n) // upstream divides by zero
+func (s *search) score(q sequence) float64 {
+	n := float64(len(q.choices))
+	if n > 0 && q.choices[len(q.choices)-1].Token == s.eot {
+		n--
 	}
-	return float64(b.sum) / math.Pow((5+n)/6, *s.so.LengthPenalty)
+	if s.o.Search.LengthPenalty == nil {
+		return float64(q.sum) / max(1, n) // upstream divides by zero
+	}
+	return float64(q.sum) / math.Pow((5+n)/6, *s.o.Search.LengthPenalty)
 }
 
 // Check returns an error if the options are invalid.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"verity/internal/kernel"
@@ -48,6 +49,14 @@ type SessionOptions struct {
 
 	// Stepper runs the rows. Nil means the decoder, at once.
 	Stepper Stepper
+}
+
+// A Stepper runs the rows of sessions: *Decoder at once, a schedule.Member together with
+// those of others.
+type Stepper interface {
+	// Lend runs rows and returns the logits [rows not silent][Vocab]. They are valid until
+	// the caller's next call, and lie in own, grown as needed, or in memory of the stepper.
+	Lend(ctx context.Context, rows []Row, own *[]float32) ([]float32, error)
 }
 
 // A Session decodes one window once: it verifies drafts and holds the kept tokens. It
@@ -124,7 +133,22 @@ func (s *Session) Choose(ctx context.Context, draft []tokenizer.Token) ([]Choice
 	if s.read, err = s.o.Stepper.Lend(ctx, s.rows, &s.logits); err != nil {
 		return nil, err
 	}
-	return s.judge(s.read)
+	began := time.Now()
+	defer func() { s.judging += time.Since(began) }()
+	s.choices = s.choices[:0]
+	_, err = s.positions(s.read, func(n int, row []float32) error {
+		t := s.pick.choose(row, len(s.tokens)+n)
+		switch {
+		case row[t] > negInf:
+			s.choices = append(s.choices, Choice{Token: t, LogProb: row[t] - kernel.LogSumExp(row)})
+		case n > 0: // a draft may lead where plain decoding never comes
+			s.choices = append(s.choices, Choice{Token: tokenizer.None, LogProb: negInf})
+		default:
+			return forbidden(len(s.tokens))
+		}
+		return nil
+	})
+	return s.choices, err
 }
 
 // prepare sets the rows that must run through the network to choose after draft: the
@@ -145,13 +169,11 @@ func (s *Session) prepare(draft []tokenizer.Token) {
 	}
 }
 
-// judge turns the logits of the rows into choices. It changes logits.
-func (s *Session) judge(logits []float32) ([]Choice, error) {
-	began := time.Now()
-	defer func() { s.judging += time.Since(began) }()
-	vocab := s.d.dims.Vocab
-	first := len(s.tokens) - 1 // position of the row whose choice comes first
-	s.choices = s.choices[:0]
+// positions calls f with the logits at each position to choose at, after n tokens of the
+// draft and under the rules. logits begin with those of the session's rows; it returns
+// what lies behind them.
+func (s *Session) positions(logits []float32, f func(n int, row []float32) error) (rest []float32, err error) {
+	vocab, first := s.d.dims.Vocab, len(s.tokens)-1
 	for _, r := range s.rows {
 		if r.Silent {
 			continue
@@ -161,34 +183,20 @@ func (s *Session) judge(logits []float32) ([]Choice, error) {
 		if s.o.NoSpeech >= 0 && r.Position == s.o.SOT {
 			s.noSpeech = kernel.Exp(row[s.o.NoSpeech] - kernel.LogSumExp(row))
 		}
-		if r.Position < first {
+		n := r.Position - first
+		if n < 0 {
 			continue
 		}
-		c, err := s.choice(row, r.Position-first)
-		if err != nil {
+		// The draft follows the committed tokens only for the rules to see.
+		seen := append(s.tokens, s.draft[:n]...)
+		for _, rule := range s.o.Rules {
+			rule.Apply(row, seen, len(s.o.Prompt))
+		}
+		if err := f(n, row); err != nil {
 			return nil, err
 		}
-		s.choices = append(s.choices, c)
 	}
-	return s.choices, nil
-}
-
-// choice applies the rules after n tokens of the draft and picks.
-func (s *Session) choice(row []float32, n int) (Choice, error) {
-	base := len(s.o.Prompt)
-	// The draft follows the committed tokens only for the rules to see.
-	seen := append(s.tokens, s.draft[:n]...)
-	for _, rule := range s.o.Rules {
-		rule.Apply(row, seen, base)
-	}
-	t := s.pick.choose(row, len(seen))
-	if row[t] == negInf {
-		if n > 0 { // a draft may lead where plain decoding never comes
-			return Choice{Token: tokenizer.None, LogProb: negInf}, nil
-		}
-		return Choice{}, forbidden(len(seen))
-	}
-	return Choice{Token: t, LogProb: row[t] - kernel.LogSumExp(row)}, nil
+	return logits, nil
 }
 
 // Commit keeps tokens: a prefix of the last draft, or that and one choice more. It drops
@@ -211,18 +219,21 @@ func (s *Session) Commit(_ context.Context, kept []tokenizer.Token) error {
 	return nil
 }
 
-// Len returns the number of tokens in the session, prompt included.
-func (s *Session) Len() int { return len(s.tokens) }
-
-// Rewrite makes the session hold its first n tokens and then tail, whatever was committed
-// after them. It is for a drafting session, whose tokens are replaced by the target's
-// choices. It keeps the common prefix of the cache and the new tokens.
-func (s *Session) Rewrite(n int, tail []tokenizer.Token) {
+// Rewrite makes the session hold other tokens, prompt included. It is for a drafting
+// session, whose tokens are replaced by the target's choices, and keeps the common prefix
+// of the cache.
+func (s *Session) Rewrite(tokens []tokenizer.Token) {
 	same := 0
-	for same < len(tail) && n+same < len(s.tokens) && tail[same] == s.tokens[n+same] {
+	for same < min(len(tokens), len(s.tokens)) && tokens[same] == s.tokens[same] {
 		same++
 	}
-	s.stream.Cut(n + same)
-	s.tokens = append(s.tokens[:n+same], tail[same:]...)
-	s.draft = s.draft[:0]
+	s.stream.Cut(same)
+	s.tokens, s.draft = append(s.tokens[:same], tokens[same:]...), s.draft[:0]
+}
+
+// fork returns a session that holds the same tokens.
+func (s *Session) fork() *Session {
+	return &Session{
+		d: s.d, o: s.o, pick: s.pick, stream: s.stream.Fork(), tokens: slices.Clone(s.tokens), noSpeech: s.noSpeech,
+	}
 }

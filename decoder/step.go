@@ -56,6 +56,21 @@ func (d *Decoder) Step(ctx context.Context, rows []Row, logits []float32) (err e
 	return d.step(ctx, rows, logits, nil)
 }
 
+// Lend runs rows and returns their logits, in own.
+func (d *Decoder) Lend(ctx context.Context, rows []Row, own *[]float32) ([]float32, error) {
+	n := 0
+	for _, r := range rows {
+		if !r.Silent {
+			n += d.dims.Vocab
+		}
+	}
+	if cap(*own) < n {
+		*own = make([]float32, n)
+	}
+	logits := (*own)[:n]
+	return logits, d.Step(ctx, rows, logits)
+}
+
 // step is Step; a, if not nil, keeps attention weights.
 func (d *Decoder) step(ctx context.Context, rows []Row, logits []float32, a *attention) (err error) {
 	if err := d.check(rows, logits); err != nil {

@@ -347,19 +347,17 @@ func speaker(p func(*script) assistant.Proposer, wrong bool) Engine {
 			return nil, err
 		}
 		s := &script{committed: slices.Clone(t.Segments[0].Tokens), wrong: wrong}
-		g := assistant.Begin(s, p(s), assistant.Options{EOT: 0, Limit: 60})
-		for !g.Done() {
-			if err := g.Round(ctx); err != nil {
-				return nil, err
-			}
+		g, err := assistant.Generate(ctx, s, p(s), assistant.Options{EOT: 0, Limit: 60})
+		if err != nil {
+			return nil, err
 		}
 		seg, sum := &t.Segments[0], 0.0
-		for _, c := range g.Choices() {
+		for _, c := range g.Choices {
 			seg.Tokens = append(seg.Tokens, c.Token)
 			sum += float64(c.LogProb)
 		}
-		seg.AvgLogProb = sum / float64(len(g.Choices()))
-		n := g.Stats().Drafts
+		seg.AvgLogProb = sum / float64(len(g.Choices))
+		n := g.Stats.Drafts
 		t.Stats.Drafts.Rounds, t.Stats.Drafts.Drafted, t.Stats.Drafts.Accepted = n.Rounds, n.Drafted, n.Accepted
 		return t, nil
 	}

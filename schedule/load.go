@@ -22,7 +22,7 @@ func Load(c *model.Checkpoint, o decoder.Options) (e *encoder.Encoder, d *decode
 	var both sync.WaitGroup
 	both.Go(func() {
 		var err error
-		if e, err = encoder.New(c, encoder.Options(o)); err != nil {
+		if e, err = encoder.New(c, o); err != nil {
 			cancel(err)
 		}
 	})

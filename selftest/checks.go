@@ -235,17 +235,15 @@ func (b *bench) decode(
 	p := assistant.Constant(n)
 	l, end := open(o, p)
 	defer end()
-	g := assistant.Begin(s, l, assistant.Options{EOT: b.Tokenizer.EOT,
+	g, err := assistant.Generate(ctx, s, l, assistant.Options{EOT: b.Tokenizer.EOT,
 		Limit: s.Limit(b.positions), Policy: p})
-	for !g.Done() {
-		if err := g.Round(ctx); err != nil {
-			return nil, transcript.Drafts{}, err
-		}
-	}
-	if err := g.Broken(); err != nil {
+	if err != nil {
 		return nil, transcript.Drafts{}, err
 	}
-	return g.Choices(), g.Stats().Drafts, nil
+	if err := g.Broken; err != nil {
+		return nil, transcript.Drafts{}, err
+	}
+	return g.Choices, g.Stats.Drafts, nil
 }
 
 func sameChoices(got, want []decoder.Choice) bool {

@@ -2,82 +2,71 @@ package transcribe
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"verity/decoder"
-	"verity/transcript"
+	"verity/internal/zlibsize"
+	"verity/tokenizer"
 )
 
 // After maxFailures windows in which drafting failed, the rest of the clip is decoded
 // without the assistant. The next clip tries it again.
 const maxFailures = 3
 
-// decode decodes the window at the cursor and counts the work.
-func (r *transcription) decode(ctx context.Context, w window) (result, error) {
-	res, tried, err := r.t.ladder(ctx, w, r.session(), r.helpAt(r.at.seek, r.history.text(), r.follower), r.decoding)
-	r.count(r.at.seek, tried, res.marks)
-	return res, err
-}
-
-// An attempt is a window decoded once.
+// An attempt is a window decoded once, with the measures that the gates check.
 type attempt struct {
 	decoding
-	result  result
-	refused bool
-	took    time.Duration
+	tokens      []tokenizer.Token // without end-of-text
+	logProbs    []float32         // of each token
+	temperature float64
+	logProb     float64 // mean of all tokens and end-of-text
+	compression float64
+	noSpeech    float64
 }
 
-// ladder decodes w at rising temperatures until the gates let it pass, or the
-// temperatures are used up: then the last result is kept, as in upstream. It calls step
-// with the number of tokens of an attempt so far.
-func (t *Transcriber) ladder(
-	ctx context.Context, w window, o decoder.SessionOptions, h help, step func(tokens int),
-) (res result, tried []attempt, err error) {
-	for i, temperature := range t.opt.Temperatures {
+// decode decodes the window at the cursor at rising temperatures until the gates let it
+// pass, or the temperatures are used up: then the last attempt is kept, as in upstream.
+func (r *transcription) decode(ctx context.Context, w window) (a attempt, err error) {
+	o, h := r.session(), r.help()
+	for i, temperature := range r.t.opt.Temperatures {
 		began := time.Now()
 		o.Sampling.Temperature, o.Sampling.Attempt = float32(temperature), i
-		o.Search = t.search(temperature)
-		d, err := w.decode(ctx, o, h, step)
+		o.Search = r.t.search(temperature)
+		d, err := w.decode(ctx, o, h, r.decoding)
 		if err != nil {
-			return res, tried, err
+			return a, err
 		}
-		a := attempt{decoding: d, took: time.Since(began)}
-		h.plain = h.plain || d.broken != nil
-		a.result = judge(t.model.Tokenizer, d, temperature)
-		a.refused = t.gates.refuse(a.result)
-		res, tried = a.result, append(tried, a)
-		if !a.refused {
+		h.plain = h.plain || d.Broken != nil
+		a = judge(r.t.model.Tokenizer, d, temperature)
+		refused := r.t.gates.refuse(a)
+		r.count(a, time.Since(began))
+		r.log.Debug("decoded", "seek", r.at.seek, "temperature", temperature, "tokens", len(a.tokens),
+			"avg_logprob", a.logProb, "compression_ratio", a.compression, "no_speech_prob", a.noSpeech, "refused", refused)
+		if !refused {
 			break
 		}
 	}
-	return res, tried, nil
+	return a, nil
 }
 
-// count adds the attempts at a window to the statistics and to the proof. marks are
-// those of the last attempt; their rounds are renumbered for the transcript.
-func (r *transcription) count(seek int, tried []attempt, marks []transcript.Mark) {
-	for i, a := range tried {
-		rounds := r.stats.Drafts.Rounds
-		if a.broken != nil {
-			a.stats.Broken = a.broken.Error()
-			if r.failures.Add(1) == 1 {
-				r.log.Warn("decoding goes on without an assistant; the text is the same", "error", a.broken)
-			}
-		}
-		r.stats.Add(a.stats)
-		r.stats.Seconds.Decode += a.took.Seconds()
-		r.stats.Attempts++
-		r.stats.Tokens += len(a.choices)
-		r.proof.add(seek, a.result.temperature, a.decoding)
-		if i == len(tried)-1 {
-			for k := range marks {
-				marks[k].Round += rounds
-			}
-		}
-		r.log.Debug("decoded", "seek", seek, "temperature", a.result.temperature, "tokens", len(a.result.tokens),
-			"avg_logprob", a.result.logProb, "compression_ratio", a.result.compression,
-			"no_speech_prob", a.result.noSpeech, "refused", a.refused)
+// count adds an attempt to the statistics and to the proof. Rounds are counted through
+// the transcript.
+func (r *transcription) count(a attempt, took time.Duration) {
+	for i := range a.Marks {
+		a.Marks[i].Round += r.stats.Drafts.Rounds
 	}
+	if a.Broken != nil {
+		a.Stats.Broken = a.Broken.Error()
+		if r.failures.Add(1) == 1 {
+			r.log.Warn("decoding goes on without an assistant; the text is the same", "error", a.Broken)
+		}
+	}
+	r.stats.Add(a.Stats)
+	r.stats.Seconds.Decode += took.Seconds()
+	r.stats.Attempts++
+	r.stats.Tokens += len(a.Choices)
+	r.proof.add(r.at.seek, a.temperature, a.decoding)
 }
 
 // search says how many sequences are decoded at a temperature.
@@ -91,4 +80,79 @@ func (t *Transcriber) search(temperature float64) decoder.SearchOptions {
 		o.Samples = t.opt.BestOf
 	}
 	return o
+}
+
+// judge measures a decoding.
+//
+// Source: openai/whisper@c0d2f62 whisper/decoding.py, DecodingTask.run.
+func judge(t *tokenizer.Tokenizer, d decoding, temperature float64) attempt {
+	a := attempt{decoding: d, temperature: temperature, noSpeech: float64(d.noSpeechProb)}
+	for _, c := range d.Choices {
+		if c.Token != t.EOT {
+			a.tokens, a.logProbs = append(a.tokens, c.Token), append(a.logProbs, c.LogProb)
+		}
+	}
+	a.logProb = meanLogProb(d.Choices, len(a.tokens))
+	a.compression = compressionRatio(tokenizer.Strip(spell(t, a.tokens)))
+	return a
+}
+
+// meanLogProb returns the sum over all choices, end-of-text included, divided by
+// the number of tokens and one more, whether or not the sequence ended by itself.
+func meanLogProb(choices []decoder.Choice, tokens int) float64 {
+	sum := 0.0
+	for _, c := range choices {
+		sum += float64(c.LogProb)
+	}
+	return sum / float64(tokens+1)
+}
+
+// compressionRatio returns the bytes of text divided by their size after zlib.
+//
+// Source: openai/whisper@c0d2f62 whisper/utils.py, compression_ratio.
+func compressionRatio(text string) float64 {
+	return float64(len(text)) / float64(zlibsize.Len(text))
+}
+
+// spell returns the text of tokens the way upstream's Tokenizer.decode does:
+// timestamps left out, special tokens (a model may emit a language) spelled out.
+func spell(t *tokenizer.Tokenizer, tokens []tokenizer.Token) string {
+	kept := make([]tokenizer.Token, 0, len(tokens))
+	for _, tok := range tokens {
+		if !t.IsTimestamp(tok) {
+			kept = append(kept, tok)
+		}
+	}
+	return t.DecodeWithTimestamps(kept)
+}
+
+// gates are the thresholds of Options. A threshold that is infinite is off.
+type gates struct {
+	maxCompression, minLogProb, maxNoSpeech float64
+}
+
+// repetitive, unlikely and speechless are the three gates.
+func (g gates) repetitive(a attempt) bool { return a.compression > g.maxCompression }
+func (g gates) unlikely(a attempt) bool   { return a.logProb < g.minLogProb }
+func (g gates) speechless(a attempt) bool { return a.noSpeech > g.maxNoSpeech }
+
+// refuse reports whether a window must be decoded again at the next temperature. Unlikely
+// text in a window without speech is not decoded again.
+//
+// Source: openai/whisper@c0d2f62 whisper/transcribe.py, decode_with_fallback.
+func (g gates) refuse(a attempt) bool {
+	if g.speechless(a) && g.unlikely(a) {
+		return false
+	}
+	return g.repetitive(a) || g.unlikely(a)
+}
+
+// silent reports whether the window is to be skipped: its no-speech probability is high
+// and its mean log-probability is not high enough to overrule that. With the
+// log-probability gate off, text never overrules it.
+//
+// Source: openai/whisper@c0d2f62 whisper/transcribe.py, "no voice activity check".
+func (g gates) silent(a attempt) bool {
+	likely := !math.IsInf(g.minLogProb, -1) && a.logProb > g.minLogProb
+	return g.speechless(a) && !likely
 }

@@ -6,7 +6,6 @@ import (
 
 	"verity/assistant"
 	"verity/audio"
-	"verity/tokenizer"
 	"verity/transcript"
 )
 
@@ -99,12 +98,12 @@ func packed(lines []transcript.Line, parts []audio.Part) []transcript.Line {
 	return list
 }
 
-// helpAt returns what drafts in a window at a frame, which continues a text, with a
-// follower or nil.
-func (r *transcription) helpAt(seek int, before []tokenizer.Token, f *assistant.Follower) help {
+// help says what drafts in the window at the cursor.
+func (r *transcription) help() help {
 	const most = 100 // tokens: more than a follower looks back
-	return help{plain: r.failures.Load() >= maxFailures, text: f, window: assistant.TextWindow{
-		Start: seconds(seek), End: seconds(seek + r.frames), Clip: r.src.Seconds(),
+	before := r.history.text()
+	return help{plain: r.failures.Load() >= maxFailures, text: r.follower, window: assistant.TextWindow{
+		Start: seconds(r.at.seek), End: seconds(r.at.seek + r.frames), Clip: r.src.Seconds(),
 		Before:     r.t.model.Tokenizer.Decode(before[max(0, len(before)-most):]),
 		Timestamps: !r.t.opt.WithoutTimestamps,
 	}}

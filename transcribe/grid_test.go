@@ -42,7 +42,7 @@ func (l *tape) encode(ctx context.Context, mel *audio.Mel, step func(float64)) (
 
 func (w tapedWindow) decode(ctx context.Context, o decoder.SessionOptions, h help, step func(int)) (decoding, error) {
 	d, err := w.window.decode(ctx, o, h, step)
-	w.tape.decoded = append(w.tape.decoded, decoding{choices: d.choices, noSpeechProb: d.noSpeechProb})
+	w.tape.decoded = append(w.tape.decoded, decoding{assistant.Result{Choices: d.Choices}, d.noSpeechProb})
 	return d, err
 }
 

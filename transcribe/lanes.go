@@ -161,7 +161,7 @@ func (r *transcription) keepLane(segments []transcript.Segment) {
 	for i := range segments {
 		segments[i].ID = len(r.segments) + i
 	}
-	r.keep(segments, result{})
+	r.keep(segments, 0)
 }
 
 // laneProgress tells the callbacks of a clip how far its lanes are, in sum.

@@ -253,7 +253,7 @@ func scriptedLanes(t *testing.T, o Options, tell func(seek, size int, o decoder.
 
 // say makes a decoding of text and seconds of timestamps.
 func say(tok *tokenizer.Tokenizer, parts ...any) (d decoding) {
-	put := func(t tokenizer.Token) { d.choices = append(d.choices, decoder.Choice{Token: t, LogProb: -0.1}) }
+	put := func(t tokenizer.Token) { d.Choices = append(d.Choices, decoder.Choice{Token: t, LogProb: -0.1}) }
 	for _, p := range parts {
 		switch p := p.(type) {
 		case float64:
@@ -393,7 +393,7 @@ func TestNoSpeech(t *testing.T) {
 		var tok *tokenizer.Tokenizer
 		tr := scriptedLanes(t, Options{Chunked: chunked}, func(int, int, decoder.SessionOptions) decoding {
 			d := say(tok, 0.0, " you", 2.0)
-			d.noSpeechProb, d.choices[1].LogProb = 0.9, -20
+			d.noSpeechProb, d.Choices[1].LogProb = 0.9, -20
 			return d
 		})
 		tok = tr.model.Tokenizer

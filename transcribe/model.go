@@ -13,7 +13,6 @@ import (
 	"verity/parallel"
 	"verity/schedule"
 	"verity/tokenizer"
-	"verity/transcript"
 )
 
 // A Model is a loaded checkpoint, with its assistant if it has one. [Load] makes
@@ -56,9 +55,6 @@ func (m *Model) Assisted() bool {
 // Auto returns what decides on draft lengths; nil without an assistant or if LoadOptions
 // named a policy.
 func (m *Model) Auto() *assistant.Auto { return m.auto }
-
-// Threads returns how many threads run the arithmetic.
-func (m *Model) Threads() int { return m.pool.Threads() }
 
 // Pool returns the threads that run the arithmetic.
 func (m *Model) Pool() *parallel.Pool { return m.pool }
@@ -116,23 +112,8 @@ type help struct {
 	window assistant.TextWindow
 }
 
-// A decoding is the result of decoding a window once.
+// A decoding is the result of decoding a window once. It has no marks where none are known.
 type decoding struct {
-	// choices are the decoder's. The last one is end-of-text if the sequence
-	// ended by itself.
-	choices []decoder.Choice
-
-	// marks are those of each choice, with rounds of this attempt; nil if unknown.
-	marks []transcript.Mark
-
-	// noSpeechProb is the probability that the window holds no speech, 0 if the
-	// vocabulary has no token for it.
-	noSpeechProb float32
-
-	// stats counts the rounds and their time.
-	stats transcript.Stats
-
-	// broken says why the assistant stopped drafting in this decoding; nil if it did
-	// not, or was not asked.
-	broken *assistant.BrokenError
+	assistant.Result
+	noSpeechProb float32 // that the window holds no speech; 0 if the vocabulary has no token for it
 }

@@ -19,10 +19,10 @@ func newProof() proof { return proof{sha256.New(), sha256.New()} }
 // add hashes an attempt at the window that begins at a frame.
 func (p proof) add(seek int, temperature float64, d decoding) {
 	tokens := binary.LittleEndian.AppendUint64(nil, uint64(seek))
-	tokens = binary.LittleEndian.AppendUint64(tokens, uint64(len(d.choices)))
+	tokens = binary.LittleEndian.AppendUint64(tokens, uint64(len(d.Choices)))
 	logProbs := binary.LittleEndian.AppendUint64(nil, math.Float64bits(temperature))
 	logProbs = binary.LittleEndian.AppendUint32(logProbs, math.Float32bits(d.noSpeechProb))
-	for _, c := range d.choices {
+	for _, c := range d.Choices {
 		tokens = binary.LittleEndian.AppendUint32(tokens, uint32(c.Token))
 		logProbs = binary.LittleEndian.AppendUint32(logProbs, math.Float32bits(c.LogProb))
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"verity/assistant"
 	"verity/decoder"
 	"verity/tokenizer"
 	"verity/transcript"
@@ -16,7 +17,7 @@ func TestProof(t *testing.T) {
 	up := func(v *float32) { *v = math.Nextafter32(*v, 2) }
 	decode := func(change func(d *decoding, hot bool)) *transcript.Transcript {
 		return read(t, scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) decoding {
-			d := decoding{choices: choices([]tokenizer.Token{tok.TimestampBegin, 300, tok.EOT}, -3), noSpeechProb: 0.9}
+			d := decoding{assistant.Result{Choices: choices([]tokenizer.Token{tok.TimestampBegin, 300, tok.EOT}, -3)}, 0.9}
 			change(&d, o.Sampling.Temperature > 0)
 			return d
 		}}, 7000, 3000, Options{Temperatures: []float64{0, 0.4}})
@@ -33,9 +34,9 @@ func TestProof(t *testing.T) {
 		change         func(d *decoding, hot bool)
 		tokens, logPro bool // are to differ
 	}{
-		"a token":                 {func(d *decoding, _ bool) { d.choices[1].Token++ }, true, false},
-		"a token of two":          {func(d *decoding, _ bool) { d.choices = append(d.choices[:1:1], d.choices[2]) }, true, true},
-		"a log-probability":       {func(d *decoding, _ bool) { up(&d.choices[1].LogProb) }, false, true},
+		"a token":                 {func(d *decoding, _ bool) { d.Choices[1].Token++ }, true, false},
+		"a token of two":          {func(d *decoding, _ bool) { d.Choices = append(d.Choices[:1:1], d.Choices[2]) }, true, true},
+		"a log-probability":       {func(d *decoding, _ bool) { up(&d.Choices[1].LogProb) }, false, true},
 		"a no-speech probability": {func(d *decoding, _ bool) { up(&d.noSpeechProb) }, false, true},
 	} {
 		got := decode(tt.change).Proof
@@ -49,9 +50,9 @@ func TestProof(t *testing.T) {
 		return decode(func(d *decoding, hot bool) {
 			d.noSpeechProb = 0
 			if hot {
-				d.choices = choices([]tokenizer.Token{tok.TimestampBegin, 300, tok.EOT}, -0.1)
+				d.Choices = choices([]tokenizer.Token{tok.TimestampBegin, 300, tok.EOT}, -0.1)
 			} else {
-				d.choices[1].LogProb = first
+				d.Choices[1].LogProb = first
 			}
 		})
 	}

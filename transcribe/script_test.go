@@ -122,7 +122,7 @@ func (w scriptedWindow) decode(_ context.Context, o decoder.SessionOptions, _ he
 	}
 	var d decoding
 	for _, t := range tokens {
-		d.choices = append(d.choices, decoder.Choice{Token: t, LogProb: -float32(r.next(scale)) / 256})
+		d.Choices = append(d.Choices, decoder.Choice{Token: t, LogProb: -float32(r.next(scale)) / 256})
 	}
 	d.noSpeechProb = float32(r.next(256)) / 256
 	return d, nil

@@ -25,7 +25,7 @@ func TestSearchLadder(t *testing.T) {
 	var got []decoder.SearchOptions
 	s := scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) decoding {
 		got = append(got, o.Search)
-		return decoding{choices: []decoder.Choice{{Token: 500, LogProb: -9}, {Token: tok.EOT, LogProb: -9}}}
+		return decoding{Result: assistant.Result{Choices: []decoder.Choice{{Token: 500, LogProb: -9}, {Token: tok.EOT, LogProb: -9}}}}
 	}}
 	tr, err := newScripted(s, 3000, 448, Options{
 		Language: "en", BeamSize: 5, Patience: 2, BestOf: 3, LengthPenalty: &alpha, Temperatures: []float64{0, 0.4},
@@ -78,7 +78,7 @@ func TestPrefixAndHotwords(t *testing.T) {
 			got = append(got, o.Prompt)
 			var d decoding
 			for _, x := range append(append([]tokenizer.Token{tok.TimestampBegin}, text...), tok.TimestampBegin+1500, tok.EOT) {
-				d.choices = append(d.choices, decoder.Choice{Token: x})
+				d.Choices = append(d.Choices, decoder.Choice{Token: x})
 			}
 			return d
 		}}

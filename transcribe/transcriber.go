@@ -48,7 +48,7 @@ func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 		return nil, err
 	}
 	t := &Transcriber{model: m, network: n, opt: o, gates: gates{o.MaxCompressionRatio, o.MinLogProb, o.MaxNoSpeech}}
-	if err := errors.Join(t.setLanguage(), t.setPrompt(), t.setPrefix(), t.setHotwords(), t.setRules()); err != nil {
+	if err := errors.Join(t.setLanguage(), t.setTexts(), t.setRules()); err != nil {
 		return nil, err
 	}
 	if n, most := o.AudioContext, m.Dims.AudioPositions; n < FitAudioContext || n > most {
@@ -63,7 +63,9 @@ func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 		c.Windows = cmp.Or(c.Windows, windowsFor(m.Dims))
 		t.opt.Chunked = &c
 	}
-	t.warn()
+	if o.BeamSize > 1 && m.policies != nil {
+		o.Log.Warn("beam search does not use the assistant", "beam_size", o.BeamSize)
+	}
 	t.setWriter()
 	return t, nil
 }
@@ -81,8 +83,10 @@ func (t *Transcriber) With(language, prompt string, temperatures []float64, cont
 	if context > 0 {
 		o.AudioContext = min(context, t.model.Dims.AudioPositions)
 	}
-	n.opt, n.lang, n.among, n.prompt = o, nil, nil, nil
-	return &n, errors.Join(o.check(), n.setLanguage(), n.setPrompt())
+	n.opt, n.lang, n.among = o, nil, nil
+	var err error
+	n.prompt, err = n.encode("InitialPrompt", prompt)
+	return &n, errors.Join(o.check(), n.setLanguage(), err)
 }
 
 // multilingual reports whether prompts name a language and a task.
@@ -145,61 +149,41 @@ func some(known []tokenizer.Language) string {
 	return text
 }
 
-// setPrompt encodes the initial prompt.
-func (t *Transcriber) setPrompt() (err error) {
-	text := tokenizer.Strip(t.opt.InitialPrompt)
-	if text == "" {
-		return nil
+// encode returns the tokens of a text among the options, with a space before it.
+func (t *Transcriber) encode(field, text string) ([]tokenizer.Token, error) {
+	if text = tokenizer.Strip(text); text == "" {
+		return nil, nil
 	}
-	if t.prompt, err = t.model.Tokenizer.EncodeStrict(" " + text); err != nil {
-		return &OptionError{"InitialPrompt", text, err.Error()}
+	tokens, err := t.model.Tokenizer.EncodeStrict(" " + text)
+	if err != nil {
+		return nil, &OptionError{field, text, err.Error()}
 	}
-	return nil
+	return tokens, nil
 }
 
-// setPrefix encodes the prefix.
-func (t *Transcriber) setPrefix() (err error) {
-	text := tokenizer.Strip(t.opt.Prefix)
-	if text == "" {
-		return nil
+// setTexts encodes the texts that windows begin with or continue. The prefix and the
+// hotwords take at most half of the room for previous text.
+func (t *Transcriber) setTexts() error {
+	var errs [3]error
+	t.prompt, errs[0] = t.encode("InitialPrompt", t.opt.InitialPrompt)
+	t.prefix, errs[1] = t.encode("Prefix", t.opt.Prefix)
+	t.hot, errs[2] = t.encode("Hotwords", t.opt.Hotwords)
+	if err := errors.Join(errs[:]...); err != nil {
+		return err
 	}
-	if t.prefix, err = t.model.Tokenizer.EncodeStrict(" " + text); err != nil {
-		return &OptionError{"Prefix", text, err.Error()}
+	room := t.promptRoom()
+	if n := len(t.prompt); n > room {
+		t.opt.Log.Warn("initial prompt too long: only its end is used", "tokens", n, "room", room)
 	}
-	if n, room := len(t.prefix), t.promptRoom()/2; n > room {
-		return &OptionError{"Prefix", text, fmt.Sprintf("it is too long: got %d tokens, want at most %d", n, room)}
+	room /= 2
+	if n := len(t.prefix); n > room {
+		return &OptionError{"Prefix", tokenizer.Strip(t.opt.Prefix), fmt.Sprintf("it is too long: got %d tokens, want at most %d", n, room)}
 	}
-	return nil
-}
-
-// setHotwords encodes the hotwords. They take at most half of the room for previous text.
-func (t *Transcriber) setHotwords() (err error) {
-	text := tokenizer.Strip(t.opt.Hotwords)
-	if text == "" {
-		return nil
-	}
-	if t.hot, err = t.model.Tokenizer.EncodeStrict(" " + text); err != nil {
-		return &OptionError{"Hotwords", text, err.Error()}
-	}
-	if n, room := len(t.hot), t.promptRoom()/2; n > room {
+	if n := len(t.hot); n > room {
 		t.opt.Log.Warn("hotwords too long: only their beginning is used", "tokens", n, "room", room)
 		t.hot = t.hot[:room]
 	}
 	return nil
-}
-
-// warn warns of a prompt of which a part is not used, and of a beam search, which does not
-// use the assistant.
-func (t *Transcriber) warn() {
-	if n, room := len(t.prompt), t.promptRoom(); n > room {
-		t.opt.Log.Warn("initial prompt too long: only its end is used", "tokens", n, "room", room)
-	}
-	if t.model.assistant == nil || t.opt.BeamSize < 2 {
-		return
-	}
-	if _, none := t.model.assistant.(assistant.Off); !none {
-		t.opt.Log.Warn("beam search does not use the assistant", "beam_size", t.opt.BeamSize)
-	}
 }
 
 // promptRoom is how many tokens of previous text fit before a window.
@@ -324,9 +308,7 @@ func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Watch)
 	if err != nil {
 		return nil, err
 	}
-	for _, what := range clip.Warnings() {
-		t.opt.Log.Warn(what, "audio", clip.Name())
-	}
+	t.warnOf(clip)
 	tr, err := t.run(ctx, clip.Name(), soundFile{s}, t.fitFrames(s.Frames()), began, w)
 	tr.Truncated, tr.Damaged = clip.Truncated(), damaged(clip)
 	return tr, err
@@ -363,11 +345,16 @@ func (t *Transcriber) arriving(ctx context.Context, clip *audio.Clip, w Watch) (
 		return tr, err
 	}
 	<-read
+	t.warnOf(clip)
+	tr.Truncated, tr.Damaged = clip.Truncated(), damaged(clip)
+	return tr, nil
+}
+
+// warnOf warns of what is wrong with a clip.
+func (t *Transcriber) warnOf(clip *audio.Clip) {
 	for _, what := range clip.Warnings() {
 		t.opt.Log.Warn(what, "audio", clip.Name())
 	}
-	tr.Truncated, tr.Damaged = clip.Truncated(), damaged(clip)
-	return tr, nil
 }
 
 // damaged returns where the sound of a clip is damaged.

@@ -117,21 +117,21 @@ func (r *transcription) window(ctx context.Context, size int) (advance int, err 
 	if err := r.detectHere(ctx, w); err != nil {
 		return 0, err
 	}
-	res, err := r.decode(ctx, w)
+	a, err := r.decode(ctx, w)
 	if err != nil {
 		return 0, err
 	}
 	r.stats.Windows++
-	silent, err := r.silent(ctx, res, size)
+	silent, err := r.silent(ctx, a, size)
 	if err != nil {
 		return 0, err
 	}
 	if silent {
 		r.stats.Silent++
-		r.log.Debug("no speech", "seek", r.at.seek, "no_speech_prob", res.noSpeech, "avg_logprob", res.logProb)
+		r.log.Debug("no speech", "seek", r.at.seek, "no_speech_prob", a.noSpeech, "avg_logprob", a.logProb)
 		return size, nil
 	}
-	return r.finish(ctx, w, res, size)
+	return r.finish(ctx, w, a, size)
 }
 
 // doubt is the probability of silence from which Options.ConfirmSpeech has a window heard.
@@ -143,36 +143,36 @@ const doubt = 0.2
 var spoken = vad.Options{MinSpeechDurationMS: 250}
 
 // silent reports whether nothing is said in a window, whatever was written.
-func (r *transcription) silent(ctx context.Context, res result, size int) (bool, error) {
+func (r *transcription) silent(ctx context.Context, a attempt, size int) (bool, error) {
 	src, ok := r.src.(interface {
 		Samples(ctx context.Context, frame, n int) ([]float32, error)
 	})
-	if r.t.gates.silent(res) || !ok || !r.t.opt.ConfirmSpeech || res.noSpeech < doubt {
-		return r.t.gates.silent(res), nil
+	if r.t.gates.silent(a) || !ok || !r.t.opt.ConfirmSpeech || a.noSpeech < doubt {
+		return r.t.gates.silent(a), nil
 	}
 	pcm, err := src.Samples(ctx, r.at.seek, size)
 	return err == nil && !spoken.AnySpeech(pcm), err
 }
 
 // finish makes segments of a window's tokens, keeps them, and returns how far to move on.
-func (r *transcription) finish(ctx context.Context, w window, res result, size int) (advance int, err error) {
+func (r *transcription) finish(ctx context.Context, w window, a attempt, size int) (advance int, err error) {
 	tok := r.t.model.Tokenizer
-	pieces, advance := cut(tok, res.tokens, size)
+	pieces, advance := cut(tok, a.tokens, size)
 	if advance <= 0 {
 		// Upstream would decode the same window for ever.
-		pieces, advance = whole(tok, res.tokens, size), r.stuck(size)
+		pieces, advance = whole(tok, a.tokens, size), r.stuck(size)
 	}
 	// A vocabulary may have timestamps that lie behind a short window.
 	advance = min(advance, r.frames)
-	segments := r.segmentsOf(pieces, res)
+	segments := r.segmentsOf(pieces, a)
 	if r.t.opt.WordTimestamps {
 		var dropped bool
-		if segments, advance, dropped, err = r.findWords(ctx, w, segments, res, size, advance); err != nil || dropped {
+		if segments, advance, dropped, err = r.findWords(ctx, w, segments, a, size, advance); err != nil || dropped {
 			return advance, err
 		}
 	}
 	r.clear(segments)
-	r.keep(segments, res)
+	r.keep(segments, a.temperature)
 	return advance, nil
 }
 
@@ -274,15 +274,15 @@ func share(v float64) float32 {
 	return 0
 }
 
-// segmentsOf makes segments of the pieces of res.tokens.
-func (r *transcription) segmentsOf(pieces []piece, res result) []transcript.Segment {
+// segmentsOf makes segments of the pieces of a.tokens.
+func (r *transcription) segmentsOf(pieces []piece, a attempt) []transcript.Segment {
 	offset := seconds(r.at.seek)
 	language, probability := "", 0.0
 	if r.t.opt.Multilingual {
 		language, probability = r.here.language.Code, r.here.probability
 	}
 	segments := make([]transcript.Segment, len(pieces))
-	marks, logProbs := res.marks, res.logProbs
+	marks, logProbs := a.Marks, a.logProbs
 	if !r.t.opt.MarkAccepted {
 		marks = nil
 	}
@@ -290,8 +290,8 @@ func (r *transcription) segmentsOf(pieces []piece, res result) []transcript.Segm
 		s := transcript.Segment{
 			Seek: r.at.seek, Start: offset + p.start, End: offset + p.end,
 			Text: r.t.model.Tokenizer.Decode(p.tokens), Tokens: p.tokens,
-			Temperature: res.temperature, AvgLogProb: res.logProb,
-			CompressionRatio: res.compression, NoSpeechProb: res.noSpeech,
+			Temperature: a.temperature, AvgLogProb: a.logProb,
+			CompressionRatio: a.compression, NoSpeechProb: a.noSpeech,
 			Language: language, LanguageProbability: probability,
 		}
 		s.LogProbs, logProbs = logProbs[:len(p.tokens)], logProbs[len(p.tokens):]
@@ -322,8 +322,8 @@ func (r *transcription) clear(segments []transcript.Segment) {
 // shown. Source: openai/whisper@c0d2f62 whisper/transcribe.py.
 const maxPromptTemperature = 0.5
 
-// keep adds segments to the transcript and to the text that later windows continue.
-func (r *transcription) keep(segments []transcript.Segment, res result) {
+// keep adds segments, decoded at a temperature, to the transcript and to the text that later windows continue.
+func (r *transcription) keep(segments []transcript.Segment, temperature float64) {
 	tokens := make([][]tokenizer.Token, len(segments))
 	for i, s := range segments {
 		tokens[i] = s.Tokens
@@ -332,7 +332,7 @@ func (r *transcription) keep(segments []transcript.Segment, res result) {
 		}
 	}
 	r.segments = append(r.segments, segments...)
-	r.history.add(tokens, r.t.opt.ForgetPrevious || res.temperature > maxPromptTemperature)
+	r.history.add(tokens, r.t.opt.ForgetPrevious || temperature > maxPromptTemperature)
 }
 
 // transcript returns the transcript so far.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"verity/assistant"
 	"verity/audio"
 	"verity/decoder"
 	"verity/tokenizer"
@@ -46,7 +47,7 @@ func TestStuck(t *testing.T) {
 	tok := multilingual(t)
 	s := scripted{tok: tok, tell: func(int, int, decoder.SessionOptions) decoding {
 		zero := tok.TimestampBegin
-		return decoding{choices: choices([]tokenizer.Token{zero, zero, 300, tok.EOT}, -0.5)}
+		return decoding{Result: assistant.Result{Choices: choices([]tokenizer.Token{zero, zero, 300, tok.EOT}, -0.5)}}
 	}}
 	got := read(t, s, 7000, 3000, Options{})
 	if got.Stats.Stuck != 3 || got.Stats.Windows != 3 {

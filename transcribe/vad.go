@@ -20,10 +20,8 @@ func (t *Transcriber) speechOnly(ctx context.Context, clip *audio.Clip, w Watch)
 		return nil, err
 	}
 	took := time.Since(began).Seconds()
-	warnings, truncated, gaps := clip.Warnings(), clip.Truncated(), damaged(clip)
-	for _, what := range warnings {
-		t.opt.Log.Warn(what, "audio", clip.Name())
-	}
+	t.warnOf(clip)
+	truncated, gaps := clip.Truncated(), damaged(clip)
 	if err := clip.Rewind(); err != nil {
 		return nil, err
 	}

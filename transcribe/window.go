@@ -87,32 +87,25 @@ func (w *encodedWindow) decode(
 	}
 	proposer, policy := w.proposer(o, h, policy)
 	verifier, overlap := w.verifier(s, proposer, o.Sampling)
-	g := assistant.Begin(verifier, proposer, assistant.Options{EOT: w.Tokenizer.EOT, Limit: s.Limit(0), Policy: policy,
-		Clock: w.batch.Busy})
-	for !g.Done() {
-		if err := g.Round(ctx); err != nil {
-			return decoding{}, err
-		}
-		step(len(g.Choices()))
+	d, err := assistant.Generate(ctx, verifier, proposer, assistant.Options{
+		EOT: w.Tokenizer.EOT, Limit: s.Limit(0), Policy: policy, Clock: w.batch.Busy, Step: step,
+	})
+	if err != nil {
+		return decoding{}, err
 	}
-	stats := g.Stats()
-	stats.Seconds.Rules, stats.Passes = s.Judging().Seconds(), traffic(s.Traffic())
-	marks := g.Marks()
+	d.Stats.Seconds.Rules, d.Stats.Passes = s.Judging().Seconds(), traffic(s.Traffic())
+	drafts, weighed := &d.Stats.Drafts, overlap()
+	drafts.Weighed, drafts.Overlap = weighed.Positions, weighed.Sum
 	if h.text != nil {
 		accepted, lost, found := h.text.Counts()
-		stats.Drafts.FromText, stats.Drafts.Lost, stats.Drafts.Found = accepted, lost, len(found)
+		drafts.FromText, drafts.Lost, drafts.Found = accepted, lost, len(found)
 		for _, at := range found {
-			if at < len(marks) {
-				marks[at].Found = true
+			if at < len(d.Marks) {
+				d.Marks[at].Found = true
 			}
 		}
 	}
-	weighed := overlap()
-	stats.Drafts.Weighed, stats.Drafts.Overlap = weighed.Positions, weighed.Sum
-	return decoding{
-		choices: g.Choices(), marks: marks, noSpeechProb: s.NoSpeechProb(),
-		stats: stats, broken: g.Broken(),
-	}, nil
+	return decoding{d, s.NoSpeechProb()}, nil
 }
 
 // proposer returns what drafts in an attempt, and its policy; policy is that of the
@@ -146,11 +139,11 @@ func (w *encodedWindow) search(ctx context.Context, o decoder.SessionOptions) (d
 	if err != nil {
 		return decoding{}, err
 	}
-	var stats transcript.Stats
-	stats.Drafts.Rounds = found.Passes
-	stats.Seconds.Verify, stats.Seconds.Rules = time.Since(began).Seconds(), found.Judging.Seconds()
-	stats.Passes = traffic(found.Traffic)
-	return decoding{choices: found.Hypotheses[0].Choices, noSpeechProb: found.NoSpeechProb, stats: stats}, nil
+	d := decoding{assistant.Result{Choices: found.Hypotheses[0].Choices}, found.NoSpeechProb}
+	d.Stats.Drafts.Rounds = found.Passes
+	d.Stats.Seconds.Verify, d.Stats.Seconds.Rules = time.Since(began).Seconds(), found.Judging.Seconds()
+	d.Stats.Passes = traffic(found.Traffic)
+	return d, nil
 }
 
 // words runs the text through the decoder once more. Like encoding, it takes turns with

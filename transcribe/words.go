@@ -36,7 +36,7 @@ type wordQuery struct {
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, "if word_timestamps".
 func (r *transcription) findWords(
-	ctx context.Context, w window, segments []transcript.Segment, res result, size, advance int,
+	ctx context.Context, w window, segments []transcript.Segment, a attempt, size, advance int,
 ) (kept []transcript.Segment, move int, dropped bool, err error) {
 	began := time.Now()
 	var text []tokenizer.Token
@@ -56,7 +56,7 @@ func (r *transcription) findWords(
 	seek, begin := r.at.seek, seconds(r.at.seek)
 	next := seek + advance
 	end, any := lastWordEnd(segments)
-	if limit := r.t.opt.HallucinationSilence; !endsInSingle(r.t.model.Tokenizer, res.tokens) && any && end > begin {
+	if limit := r.t.opt.HallucinationSilence; !endsInSingle(r.t.model.Tokenizer, a.tokens) && any && end > begin {
 		next = frameCount(end)
 		if limit > 0 && !(seconds(seek+r.frames)-end > limit) {
 			next = seek + size

@@ -24,7 +24,7 @@ import (
 // Identity describes a run in its records: made are the flags that decide the records.
 func Identity(l *Model, flags *ModelFlags, made *pflag.FlagSet, dataset string) transcript.Maker {
 	m := Maker(l, flags, made)
-	m.Dataset, m.Machine, m.Threads = dataset, runtime.GOOS+"/"+runtime.GOARCH, l.Threads()
+	m.Dataset, m.Machine, m.Threads = dataset, runtime.GOOS+"/"+runtime.GOARCH, l.Pool().Threads()
 	if cpu := machine.CPU(); cpu != runtime.GOARCH {
 		m.Machine += ", " + cpu
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"verity/assistant"
 	"verity/decoder"
 	"verity/tokenizer"
 	"verity/transcript"
@@ -27,7 +28,7 @@ func said(tok *tokenizer.Tokenizer, start int, text string, end int, logProb, no
 		[]tokenizer.Token{tok.TimestampBegin + tokenizer.Token(start)},
 		tok.Encode(text),
 		[]tokenizer.Token{tok.TimestampBegin + tokenizer.Token(end), tok.EOT})
-	return decoding{choices: choices(tokens, logProb), noSpeechProb: noSpeech}
+	return decoding{assistant.Result{Choices: choices(tokens, logProb)}, noSpeech}
 }
 
 func choices(tokens []tokenizer.Token, logProb float32) (out []decoder.Choice) {
@@ -141,7 +142,7 @@ func TestJudge(t *testing.T) {
 		{"cut off", choices([]tokenizer.Token{word, word, word}, -1), 3, -0.75, "three choices over four, as upstream"},
 	}
 	for _, tt := range tests {
-		r := judge(tok, decoding{choices: tt.choices}, 0)
+		r := judge(tok, decoding{Result: assistant.Result{Choices: tt.choices}}, 0)
 		if len(r.tokens) != tt.tokens || r.logProb != tt.logProb {
 			t.Errorf("%s: %d tokens of %v, want %d of %v (%s)", tt.name, len(r.tokens), r.logProb, tt.tokens, tt.logProb, tt.why)
 		}
