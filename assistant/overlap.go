@@ -19,14 +19,6 @@ type Overlap struct {
 	Sum       float64
 }
 
-// Mean returns the mean over positions; 0 without any.
-func (o Overlap) Mean() float64 {
-	if o.Positions == 0 {
-		return 0
-	}
-	return o.Sum / float64(o.Positions)
-}
-
 // add counts a position. If q is nil, the assistant was sure of x.
 func (o *Overlap) add(p, q []float32, x Token) {
 	o.Positions++

@@ -114,7 +114,7 @@ func TestOverlapSession(t *testing.T) {
 			if overlap.Positions != stats.Accepted+stats.Refused {
 				t.Errorf("%s, T=%v: weighed %d places of %+v", name, temperature, overlap.Positions, stats)
 			}
-			mean := overlap.Mean()
+			mean := overlap.Sum / float64(overlap.Positions)
 			if !(mean >= 0 && mean <= 1) || name == "self" && !(mean > 1-1e-4) {
 				t.Errorf("%s, T=%v: mean of Σ min(p, q) = %v over %d places", name, temperature, mean, overlap.Positions)
 			}

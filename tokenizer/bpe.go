@@ -29,8 +29,8 @@ type merge struct {
 
 // newBPE indexes the text tokens. Of two with equal bytes the first counts. A known token
 // may be empty: the last one of openai's multilingual table is.
-func newBPE(text []string, known []bool) *bpe {
-	b := &bpe{text: text, known: known, ids: make(map[string]Token, len(text))}
+func newBPE(text []string, known []bool, whole bool) *bpe {
+	b := &bpe{text: text, known: known, whole: whole, ids: make(map[string]Token, len(text))}
 	for i := range b.single {
 		b.single[i] = None
 	}
@@ -43,13 +43,6 @@ func newBPE(text []string, known []bool) *bpe {
 			b.single[s[0]] = Token(i)
 		}
 	}
-	return b
-}
-
-// byRank is newBPE of a rank table.
-func byRank(text []string, known []bool) *bpe {
-	b := newBPE(text, known)
-	b.whole = true
 	return b
 }
 

@@ -143,7 +143,7 @@ func TestEncodeTiktokenGo(t *testing.T) {
 }
 
 func TestEncodeStrict(t *testing.T) {
-	b := newBPE([]string{" zero", " one", "a", "b"}, nil)
+	b := newBPE([]string{" zero", " one", "a", "b"}, nil, false)
 	b.pairs = map[pair]merge{}
 	tok := &Tokenizer{bpe: b}
 	for _, tt := range []struct {

@@ -175,8 +175,7 @@ func hfTable(file string, vocab map[string]int64, added []addedToken, merges []m
 		return table{}, &Error{File: file, Thing: "merges", Err: ErrMissing,
 			Got: fmt.Sprintf("none, of a vocabulary of %d tokens", len(vocab)), Remedy: damaged}
 	}
-	b := newBPE(text, known)
-	b.whole = whole
+	b := newBPE(text, known, whole)
 	b.pairs, err = hfMerges(file, vocab, merges)
 	return table{b, special}, err
 }

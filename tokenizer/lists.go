@@ -27,7 +27,7 @@ func parseTiktoken(file string, raw []byte, vocab int) (table, error) {
 			Want:   fmt.Sprintf("1 to %d languages", len(languages)),
 			Remedy: "use the tokenizer this model was trained with"}
 	}
-	return table{byRank(text, nil), openaiSpecials(len(text), known)}, nil
+	return table{newBPE(text, nil, true), openaiSpecials(len(text), known)}, nil
 }
 
 func parseRanks(file string, raw []byte) ([]string, error) {
@@ -85,5 +85,5 @@ func wordsTable(file string, words []string) (table, error) {
 		vocab[w] = int64(id)
 	}
 	text, known, special, err := textTokens(file, vocab, added)
-	return table{byRank(text, known), special}, err
+	return table{newBPE(text, known, true), special}, err
 }

@@ -83,5 +83,5 @@ func mustUnpack(packed []byte) *bpe {
 	for i := range text {
 		text[i], rest = rest[:lengths[i]], rest[lengths[i]:]
 	}
-	return byRank(text, nil)
+	return newBPE(text, nil, true)
 }

@@ -70,7 +70,7 @@ func timesOf(a *decoder.Alignment, positions, start int, words []string, groups 
 	for i := range cost.data {
 		cost.data[i] = -cost.data[i]
 	}
-	begins := firstPositions(warp(cost))
+	begins := warp(cost)
 	times := make([]wordTime, len(groups)-1)
 	at := 0
 	for i, g := range groups[:len(groups)-1] {
@@ -177,14 +177,11 @@ func meanOf(all []matrix) matrix {
 	return m
 }
 
-// A step is a place on the path through a matrix.
-type step struct{ row, col int }
-
-// warp returns the cheapest path from the first to the last element of cost that goes
-// down, right, or both at each step: dynamic time warping.
+// warp returns the first column of each row on the cheapest path from the first to the last
+// element of cost that goes down, right, or both at each step: dynamic time warping.
 //
 // Source: openai/whisper@c0d2f62 whisper/timing.py, dtw_cpu and backtrace.
-func warp(cost matrix) (path []step) {
+func warp(cost matrix) (first []int) {
 	const both, down, right = 0, 1, 2
 	n, m := cost.rows, cost.cols
 	inf := float32(math.Inf(1))
@@ -210,31 +207,21 @@ func warp(cost matrix) (path []step) {
 		}
 		before, sums = sums, before
 	}
-	for i, j := n, m; i > 0 || j > 0; {
-		path = append(path, step{i - 1, j - 1})
+	first = make([]int, n)
+	for i, j := n, m; i > 0 || j > 0; { // backwards
 		t := uint8(right)
-		switch {
-		case j == 0:
+		if i > 0 {
+			first[i-1] = j - 1
 			t = down
-		case i > 0:
-			t = trace[(i-1)*m+j-1]
+			if j > 0 {
+				t = trace[(i-1)*m+j-1]
+			}
 		}
 		if t != right {
 			i--
 		}
 		if t != down {
 			j--
-		}
-	}
-	slices.Reverse(path)
-	return path
-}
-
-// firstPositions returns the first column of each row on a path.
-func firstPositions(path []step) (first []int) {
-	for i, s := range path {
-		if i == 0 || s.row != path[i-1].row {
-			first = append(first, s.col)
 		}
 	}
 	return first

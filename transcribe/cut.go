@@ -3,7 +3,6 @@ package transcribe
 import (
 	"math"
 
-	"verity/audio"
 	"verity/tokenizer"
 )
 
@@ -89,6 +88,3 @@ func wholeEnd(t *tokenizer.Tokenizer, tokens []tokenizer.Token, size int) float6
 	}
 	return seconds(size)
 }
-
-// seconds returns the time of a frame.
-func seconds(frame int) float64 { return float64(frame) / audio.FramesPerSecond }

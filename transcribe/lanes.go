@@ -36,7 +36,6 @@ func (f soundFile) excerpt(ctx context.Context, from, frames int) (excerpt, erro
 type lane struct {
 	start, end int // frames
 	run        *transcription
-	spectrum   time.Duration
 	err        error
 }
 
@@ -117,8 +116,8 @@ func (r *transcription) cutLanes(ctx context.Context, span frameSpan, begins boo
 				}
 				l.run = r.lane(l, e, span.end, p)
 				l.run.continues = !begins || i > 0
+				l.run.stats.Seconds.Mel = time.Since(began).Seconds()
 			}
-			l.spectrum = time.Since(began)
 			at = l.end
 			if !yield(l) || err != nil {
 				return
@@ -151,7 +150,6 @@ func (r *transcription) take(l *lane) []transcript.Segment {
 		}
 	}
 	r.stats.Add(l.run.stats)
-	r.stats.Seconds.Mel += l.spectrum.Seconds()
 	r.proof.join(l.run.proof)
 	return l.run.segments
 }

@@ -8,7 +8,7 @@ import (
 	"verity/tokenizer"
 )
 
-// A detection is the language of a window. Its probability is 1 where it was stated, not
+// A detection is the language of a window. Its probability is 0 where it was stated, not
 // detected.
 type detection struct {
 	language    tokenizer.Language
@@ -21,11 +21,11 @@ type detection struct {
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, "Detecting language".
 func (r *transcription) setLanguage(ctx context.Context) (err error) {
 	if r.t.lang != nil {
-		r.here = detection{*r.t.lang, 1}
+		r.here = detection{language: *r.t.lang}
 	} else if r.here, err = r.detect(ctx); err != nil {
 		return fmt.Errorf("detecting the language: %w", err)
 	}
-	r.language = r.here.language
+	r.language = r.here
 	return nil
 }
 
@@ -47,7 +47,6 @@ func (r *transcription) detect(ctx context.Context) (detection, error) {
 	}
 	l, err := r.t.languageOf(ctx, w)
 	if err == nil {
-		r.languageProb = l.probability
 		r.log.Info("language detected", "language", l.language.Code, "probability", l.probability)
 	}
 	return l, err

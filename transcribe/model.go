@@ -2,15 +2,19 @@ package transcribe
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
 	"sync"
 	"time"
 
 	"verity/assistant"
-	"verity/audio"
 	"verity/decoder"
 	"verity/encoder"
 	"verity/model"
 	"verity/parallel"
+	"verity/precision"
 	"verity/schedule"
 	"verity/tokenizer"
 )
@@ -75,45 +79,223 @@ func (m *Model) Close() {
 	}
 }
 
-// A network is the part of a Model that a Transcriber uses. Tests replace it.
-type network interface {
-	// encode prepares a window for decoding. mel has as many bins and frames as the
-	// checkpoint wants, and the network may keep it. step gets the share of the work
-	// that is done, from 0 to 1.
-	encode(ctx context.Context, mel *audio.Mel, step func(share float64)) (window, error)
+// LoadOptions configures Load. The zero value uses one thread for each core, keeps
+// the weights as exact as the file has them, and decodes without an assistant.
+type LoadOptions struct {
+	// Threads is how many threads the model has. 0 means one for each fast core. The
+	// text does not depend on it.
+	Threads int
+
+	// Pool runs the arithmetic instead of threads of the model's own. It stays the
+	// caller's to close.
+	Pool *parallel.Pool
+
+	// Precision is the number format of the weights and of the arithmetic. The zero
+	// value is as exact as the file.
+	Precision precision.Precision
+
+	// WindowsFirst encodes all windows that wait before anything is decoded. More
+	// sequences then share a pass; their text comes in bursts. Without, passes get a
+	// sixteenth of the time, so that nobody waits long, as a server wants it.
+	WindowsFirst bool
+
+	// Like is a model that was loaded from the same checkpoint. Its weights and its
+	// pool are used; Threads, Pool and Precision are ignored. It must stay open.
+	Like *Model
+
+	// Assistant drafts tokens for the model to verify. The zero value means plain
+	// decoding.
+	Assistant Assistant
+
+	// Policy makes a policy for draft lengths, one for each sequence that is decoded at
+	// the same time. Nil means those of an assistant.Auto.
+	Policy func() assistant.Policy
+
+	// Sampler says how drafts are verified at temperatures above 0. Empty means
+	// Gumbel.
+	Sampler Sampler
+
+	// MeasureOverlap measures how far the distributions of model and assistant overlap
+	// (assistant.Overlap): at the temperature of the window, or at 1 if that is 0. It
+	// takes a little time and does not change the output.
+	MeasureOverlap bool
+
+	// Log gets a warning for each contradiction between the files of the checkpoint. Nil
+	// discards them.
+	Log *slog.Logger
 }
 
-// A window is a stretch of audio that has been encoded.
-type window interface {
-	// languages returns the probability of each language, in the order of
-	// Tokenizer.Languages.
-	languages(ctx context.Context) ([]float32, error)
+// A Sampler is a way to verify drafts at temperatures above 0.
+type Sampler string
 
-	// decode decodes the window once. step gets the number of tokens so far, now and then.
-	decode(ctx context.Context, o decoder.SessionOptions, h help, step func(tokens int)) (decoding, error)
+const (
+	// Gumbel gives the text of plain decoding, bit for bit.
+	Gumbel Sampler = "gumbel"
 
-	// words returns the times of the words of a text. They depend on the window and the
-	// text alone, not on how the text was decoded.
-	words(ctx context.Context, q wordQuery) ([]wordTime, error)
+	// Rejection is classic speculative sampling (assistant.Rejection): the text has
+	// the distribution of plain decoding, but not its bits.
+	Rejection Sampler = "rejection"
+)
 
-	// timing returns how long encode took for the audio features and for the keys and
-	// values that decoding attends to.
-	timing() (encode, crossKV time.Duration)
+// An Assistant describes what drafts tokens. The zero value drafts nothing.
+type Assistant struct {
+	// Method is how drafts are made. It is Separate if Checkpoint is set.
+	Method Method
 
-	// close gives the window's memory back.
-	close()
+	// Checkpoint is that of a distilled decoder, or of a smaller Whisper. One of another
+	// family, whose vocabulary or windows differ, transcribes each clip first, and the
+	// model drafts from that. It must stay open while the model is used.
+	Checkpoint *model.Checkpoint
+
+	// Precision is the number format of the assistant's weights and arithmetic.
+	// Automatic weights mean int8. Output does not depend on it.
+	Precision precision.Precision
 }
 
-// A help says what may draft in a decoding: the assistant, unless plain, and a text, unless
-// nil.
-type help struct {
-	plain  bool
-	text   *assistant.Follower
-	window assistant.TextWindow
+// A Method is a way to draft tokens.
+type Method string
+
+// The methods.
+const (
+	None     Method = "none"     // plain decoding; the same as empty
+	NGram    Method = "ngram"    // what followed an earlier occurrence of the last tokens
+	Bigram   Method = "bigram"   // the token that followed the last one most often
+	Self     Method = "self"     // the model itself, in the assistant's precision
+	Separate Method = "separate" // Assistant.Checkpoint
+)
+
+// Load makes a Model of a checkpoint, which must stay open while the model is used.
+func Load(ctx context.Context, c *model.Checkpoint, o LoadOptions) (*Model, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	c = c.WithContext(ctx)
+	m, err := o.weights(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	a, err := o.Assistant.load(m, c)
+	if errors.As(err, new(*assistant.MismatchError)) && o.Assistant.Checkpoint.Has("encoder.") {
+		a = assistant.Off{} // it cannot draft token by token, but it can write first
+		m.writer, err = Load(ctx, o.Assistant.Checkpoint, LoadOptions{Pool: m.pool, Precision: o.Assistant.inPrecision(), Log: o.Log})
+		if share := encoderOf(o.Assistant.Checkpoint.Dims) / encoderOf(m.Dims); err == nil && share > mostWriter && o.Log != nil {
+			o.Log.Warn("this assistant is likely to cost more time than it saves: it transcribes each sound first, and is not much smaller "+
+				"than the model", "assistant", o.Assistant.Checkpoint.Name, "share_of_encoder", math.Round(100*share)/100)
+		}
+	}
+	if err != nil {
+		m.Close()
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		m.Close()
+		return nil, err
+	}
+	m.wire(a, o)
+	return m, nil
 }
 
-// A decoding is the result of decoding a window once. It has no marks where none are known.
-type decoding struct {
-	assistant.Result
-	noSpeechProb float32 // that the window holds no speech; 0 if the vocabulary has no token for it
+// mostWriter is the largest share of the model's encoder that the encoder of a model that
+// writes first may have and still pay: drafts from text save an eighth of the whole time
+// where three quarters are the encoder's (docs/SPECULATIVE.md).
+const mostWriter = 0.12
+
+// encoderOf returns the weights of an encoder's layers, but for a factor.
+func encoderOf(d model.Dims) float64 { return float64(d.AudioLayers * d.AudioWidth * d.AudioWidth) }
+
+func (o LoadOptions) check() error {
+	switch o.Sampler {
+	case "", Gumbel, Rejection:
+	default:
+		return fmt.Errorf("transcribe: sampler: got %q, want %s or %s", o.Sampler, Gumbel, Rejection)
+	}
+	if o.Threads < 0 {
+		return fmt.Errorf("transcribe: threads: got %d, want 0 or more", o.Threads)
+	}
+	return nil
+}
+
+// weights reads tokenizer and network, or takes those of Like.
+func (o LoadOptions) weights(ctx context.Context, c *model.Checkpoint) (*Model, error) {
+	if like := o.Like; like != nil {
+		return &Model{
+			Tokenizer: like.Tokenizer, Dims: like.Dims, Generation: like.Generation,
+			pool: like.pool, encoder: like.encoder, decoder: like.decoder,
+		}, nil
+	}
+	m := &Model{Dims: c.Dims, Generation: c.Generation, pool: o.Pool}
+	var err error
+	if m.Tokenizer, err = tokenizer.Load(c.FS(), c.Name, c.Dims.Vocab); err != nil {
+		return nil, err
+	}
+	warnings, err := contradictions(c.Name, m.Tokenizer, c.Generation, c.Dims.Vocab)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range warnings {
+		if o.Log != nil {
+			o.Log.Warn(w)
+		}
+	}
+	if m.pool == nil {
+		m.pool, m.ownPool = parallel.New(o.Threads), true
+	}
+	m.encoder, m.decoder, err = schedule.Load(c, decoder.Options{Pool: m.pool, Precision: o.Precision})
+	if err != nil {
+		m.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+// inPrecision returns the format of the assistant's weights.
+func (a Assistant) inPrecision() precision.Precision {
+	p := a.Precision
+	if p.Weights == precision.Auto {
+		p.Weights = precision.Int8
+	}
+	return p
+}
+
+// load makes the assistant of m, whose checkpoint is c.
+func (a Assistant) load(m *Model, c *model.Checkpoint) (assistant.Assistant, error) {
+	target := assistant.Target{Checkpoint: c, Tokenizer: m.Tokenizer, Decoder: m.decoder}
+	o := assistant.LoadOptions{Pool: m.pool, Precision: a.inPrecision()}
+	method := a.Method
+	if a.Checkpoint != nil {
+		method = Separate
+	}
+	switch method {
+	case None, "":
+		return assistant.Off{}, nil
+	case NGram:
+		return &assistant.NGram{EOT: m.Tokenizer.EOT}, nil
+	case Bigram:
+		return &assistant.Bigram{EOT: m.Tokenizer.EOT}, nil
+	case Self:
+		return assistant.Self(target, o)
+	case Separate:
+		if a.Checkpoint == nil {
+			return nil, errors.New("transcribe: assistant: method separate needs a checkpoint")
+		}
+		return assistant.Load(a.Checkpoint, target, o)
+	}
+	return nil, fmt.Errorf("transcribe: assistant: got method %q, want %s, %s, %s, %s or %s",
+		method, None, NGram, Bigram, Self, Separate)
+}
+
+// wire connects the parts.
+func (m *Model) wire(a assistant.Assistant, o LoadOptions) {
+	m.assistant, m.sampler, m.overlap = a, o.Sampler, o.MeasureOverlap
+	m.batch = schedule.New(m.decoder, schedule.Options{WindowsFirst: o.WindowsFirst})
+	m.pace, m.newPolicy = &assistant.Pace{Streams: m.batch.Members}, o.Policy
+	if _, none := a.(assistant.Off); none {
+		return
+	}
+	policy := o.Policy
+	if policy == nil {
+		m.auto = assistant.NewAuto(m.decoder, a, m.batch.Members)
+		policy = m.auto.Policy
+	}
+	m.policies = &sync.Pool{New: func() any { return policy() }}
 }

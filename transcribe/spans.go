@@ -6,6 +6,12 @@ import (
 	"verity/audio"
 )
 
+// seconds returns the time of a frame.
+func seconds(frame int) float64 { return float64(frame) / audio.FramesPerSecond }
+
+// frameCount returns the frames in so many seconds, rounded as Python's round does.
+func frameCount(seconds float64) int { return int(math.RoundToEven(seconds * audio.FramesPerSecond)) }
+
 // A frameSpan is a part of a clip in frames, end not included.
 type frameSpan struct{ start, end int }
 

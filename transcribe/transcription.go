@@ -39,13 +39,12 @@ type transcription struct {
 	watch    Watch
 	frames   int // of a window
 	at       cursor
-	first    window             // the window the language was detected in, until it is decoded
-	language tokenizer.Language // of the first window
-	here     detection          // of the window at hand
+	first    window    // the window the language was detected in, until it is decoded
+	language detection // of the first window
+	here     detection // of the window at hand
 	follower *assistant.Follower
 
-	continues    bool    // begins behind the start of what is transcribed
-	languageProb float64 // 0 if the language was not detected
+	continues bool // begins behind the start of what is transcribed
 
 	history  history
 	segments []transcript.Segment
@@ -339,7 +338,7 @@ func (r *transcription) keep(segments []transcript.Segment, temperature float64)
 func (r *transcription) transcript() *transcript.Transcript {
 	return &transcript.Transcript{
 		Name: r.name, Text: spell(r.t.model.Tokenizer, r.history.text()),
-		Language: r.language.Code, LanguageProb: r.languageProb, Duration: r.src.Seconds(),
+		Language: r.language.language.Code, LanguageProb: r.language.probability, Duration: r.src.Seconds(),
 		Segments: r.segments, Stats: r.stats, Proof: r.proof.sum(),
 	}
 }

@@ -13,6 +13,49 @@ import (
 	"verity/transcript"
 )
 
+// A network is the part of a Model that a Transcriber uses. Tests replace it.
+type network interface {
+	// encode prepares a window for decoding. mel has as many bins and frames as the
+	// checkpoint wants, and the network may keep it. step gets the share of the work
+	// that is done, from 0 to 1.
+	encode(ctx context.Context, mel *audio.Mel, step func(share float64)) (window, error)
+}
+
+// A window is a stretch of audio that has been encoded.
+type window interface {
+	// languages returns the probability of each language, in the order of
+	// Tokenizer.Languages.
+	languages(ctx context.Context) ([]float32, error)
+
+	// decode decodes the window once. step gets the number of tokens so far, now and then.
+	decode(ctx context.Context, o decoder.SessionOptions, h help, step func(tokens int)) (decoding, error)
+
+	// words returns the times of the words of a text. They depend on the window and the
+	// text alone, not on how the text was decoded.
+	words(ctx context.Context, q wordQuery) ([]wordTime, error)
+
+	// timing returns how long encode took for the audio features and for the keys and
+	// values that decoding attends to.
+	timing() (encode, crossKV time.Duration)
+
+	// close gives the window's memory back.
+	close()
+}
+
+// A help says what may draft in a decoding: the assistant, unless plain, and a text, unless
+// nil.
+type help struct {
+	plain  bool
+	text   *assistant.Follower
+	window assistant.TextWindow
+}
+
+// A decoding is the result of decoding a window once. It has no marks where none are known.
+type decoding struct {
+	assistant.Result
+	noSpeechProb float32 // that the window holds no speech; 0 if the vocabulary has no token for it
+}
+
 // encode computes the features of mel and the cross-attention keys and values of every
 // decoder layer. It uses every thread; between layers, windows that are being decoded
 // run their passes.

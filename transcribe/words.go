@@ -2,7 +2,6 @@ package transcribe
 
 import (
 	"context"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,7 +62,11 @@ func (r *transcription) findWords(
 		}
 	}
 	if r.t.opt.HallucinationSilence > 0 {
-		keep, at, whole := skipSilence(segments, r.windowTimes(size), r.t.opt.HallucinationSilence, r.src.Frames())
+		times := windowTimes{
+			seek: seek, begin: begin, end: seconds(seek + r.frames), soundEnd: begin + seconds(size),
+			lastSpeech: r.lastWord, clip: seconds(r.src.Frames()),
+		}
+		keep, at, whole := skipSilence(segments, times, r.t.opt.HallucinationSilence, r.src.Frames())
 		if at >= 0 {
 			r.log.Debug("silence before a likely hallucination is skipped", "seek", seek, "next", at,
 				"segments", len(segments)-keep)
@@ -77,16 +80,6 @@ func (r *transcription) findWords(
 		r.lastWord = end
 	}
 	return segments, next - seek, dropped, nil
-}
-
-// windowTimes describes the window at the cursor.
-func (r *transcription) windowTimes(size int) windowTimes {
-	return windowTimes{
-		seek: r.at.seek, begin: seconds(r.at.seek),
-		end:        seconds(r.at.seek + r.frames),
-		soundEnd:   seconds(r.at.seek) + seconds(size),
-		lastSpeech: r.lastWord, clip: seconds(r.src.Frames()),
-	}
 }
 
 // joinPunctuation joins marks to the words beside them. A word that was joined to
@@ -152,14 +145,12 @@ func limitSentenceEnds(words []wordTime, most float64) {
 // Source: openai/whisper@c0d2f62 whisper/timing.py, add_word_timestamps.
 func (t *Transcriber) addWords(segments []transcript.Segment, times []wordTime, last float64) {
 	typical := typicalDuration(times)
-	if hasDuration(times) {
-		limitSentenceEnds(times, 2*typical)
-	}
+	limitSentenceEnds(times, 2*typical)
 	joinPunctuation(times, t.opt.PrependPunctuations, t.opt.AppendPunctuations)
 	next := 0
 	for i := range segments {
 		s := &segments[i]
-		text, taken := countText(t.model.Tokenizer, s.Tokens), 0
+		text, taken := len(textOf(t.model.Tokenizer, s.Tokens)), 0
 		s.Words = []transcript.Word{}
 		for next < len(times) && taken < text {
 			w := times[next]
@@ -179,10 +170,6 @@ func (t *Transcriber) addWords(segments []transcript.Segment, times []wordTime, 
 			last = s.End
 		}
 	}
-}
-
-func hasDuration(words []wordTime) bool {
-	return slices.ContainsFunc(words, func(w wordTime) bool { return w.end != w.start })
 }
 
 // limitFirst shortens the first two words after a pause if they are too long for speech.
@@ -225,17 +212,9 @@ func textOf(t *tokenizer.Tokenizer, tokens []tokenizer.Token) (text []tokenizer.
 	return text
 }
 
-func countText(t *tokenizer.Tokenizer, tokens []tokenizer.Token) int { return len(textOf(t, tokens)) }
-
 // round2 rounds to hundredths as Python's round does: by the exact value.
 func round2(x float64) float64 {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return x
-	}
-	v, err := strconv.ParseFloat(strconv.FormatFloat(x, 'f', 2, 64), 64)
-	if err != nil {
-		return x // cannot happen: it was just formatted
-	}
+	v, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'f', 2, 64), 64)
 	return v
 }
 
@@ -253,4 +232,104 @@ func lastWordEnd(segments []transcript.Segment) (float64, bool) {
 		return segments[n-1].End, true
 	}
 	return 0, false
+}
+
+// anomaly scores a word by how unlike speech it is: unlikely, very short or very long.
+//
+// Source: openai/whisper@c0d2f62 whisper/transcribe.py, word_anomaly_score.
+func anomaly(w transcript.Word) (score float64) {
+	if w.Probability < 0.15 {
+		score++
+	}
+	d := w.End - w.Start
+	if d < 0.133 {
+		score += (0.133 - d) * 15
+	}
+	if d > 2 {
+		score += d - 2
+	}
+	return score
+}
+
+// isAnomaly reports whether a segment looks like a hallucination by its first eight
+// words that are not punctuation; nil does not.
+func isAnomaly(s *transcript.Segment) bool {
+	if s == nil || len(s.Words) == 0 {
+		return false
+	}
+	words, score := 0, 0.0
+	for _, w := range s.Words {
+		if words == 8 {
+			break
+		}
+		if !strings.Contains(marks, w.Word) {
+			words++
+			score += anomaly(w)
+		}
+	}
+	return score >= 3 || score+0.01 >= float64(words)
+}
+
+// nextWithWords returns the first segment that has words; nil without any.
+func nextWithWords(segments []transcript.Segment) *transcript.Segment {
+	for i := range segments {
+		if len(segments[i].Words) > 0 {
+			return &segments[i]
+		}
+	}
+	return nil
+}
+
+// A windowTimes holds the times of a window that the rule against hallucinations needs, in
+// seconds.
+type windowTimes struct {
+	seek                 int     // frame of the window
+	begin, end, soundEnd float64 // of the window, and the end of its frames
+	lastSpeech           float64 // end of the last word before the window
+	clip                 float64 // length of the clip
+}
+
+// marks are the punctuation that isAnomaly does not count as words.
+const marks = defaultPrepend + defaultAppend
+
+// skipSilence looks for a hallucination surrounded by silence and skips it; the audio
+// behind it is decoded again. It returns how many of the segments to keep, and the
+// frame to continue at, which is negative if nothing was found. whole is true if all
+// segments are dropped because the window begins with silence.
+//
+// Source: openai/whisper@c0d2f62 whisper/transcribe.py, from "if first segment might be
+// a hallucination" on.
+func skipSilence(
+	segments []transcript.Segment, p windowTimes, threshold float64, clipFrames int,
+) (keep, seek int, whole bool) {
+	if first := nextWithWords(segments); isAnomaly(first) {
+		if gap := first.Start - p.begin; gap > threshold {
+			return 0, p.seek + frameCount(gap), true
+		}
+	}
+	last := p.lastSpeech
+	for i := range segments {
+		s := &segments[i]
+		if len(s.Words) == 0 {
+			continue
+		}
+		if isAnomaly(s) && p.alone(s, nextWithWords(segments[i+1:]), last, threshold) {
+			if p.clip-s.End < threshold {
+				return i, clipFrames, false
+			}
+			return i, frameCount(max(p.begin+1, s.Start)), false
+		}
+		last = s.End
+	}
+	return len(segments), -1, false
+}
+
+// alone reports whether there is silence, or another hallucination, on both sides of s.
+func (p windowTimes) alone(s, next *transcript.Segment, last, threshold float64) bool {
+	after := p.soundEnd
+	if next != nil {
+		after = next.Words[0].Start
+	}
+	before := s.Start-last > threshold || s.Start < threshold || s.Start-p.begin < 2
+	return before && (after-s.End > threshold || isAnomaly(next) || p.end-s.End < 2)
 }

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 
@@ -34,23 +35,26 @@ func (o Subtitles) Write(w io.Writer, f Format, t *Transcript) error {
 	if f == JSON {
 		return writeJSON(w, t)
 	}
+	b := bufio.NewWriter(w)
 	switch f {
 	case TXT:
-		return writeTXT(w, t.Named())
+		writeTXT(b, t.Named())
 	case SRT:
-		return writeSRT(w, t.Named(), o)
+		writeSRT(b, o.cues(t.Named()))
 	case VTT:
-		return writeVTT(w, t.Named(), o)
+		writeVTT(b, o.cues(t.Named()))
 	case ASS:
-		return writeASS(w, t.Named(), o)
+		writeASS(b, o.cues(t.Named()))
 	case TSV:
-		return writeTSV(w, t)
+		writeTSV(b, t)
 	case LRC:
-		return writeLRC(w, t)
+		writeLRC(b, t)
 	case CSV:
-		return writeCSV(w, t)
+		writeCSV(b, t)
+	default:
+		return fmt.Errorf("transcript: format %q: unsupported, want one of %v", f, Formats())
 	}
-	return fmt.Errorf("transcript: format %q: unsupported, want one of %v", f, Formats())
+	return b.Flush()
 }
 
 // Line returns the text of s as a line of the TXT format, without its end.

@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"math"
@@ -190,31 +189,25 @@ func underlined(word string) string {
 // trimLeft removes white space, as Python defines it, from the start.
 func trimLeft(s string) string { return strings.TrimSuffix(tokenizer.Strip(s+"x"), "x") }
 
-func writeSRT(w io.Writer, t *Transcript, o Subtitles) error {
-	b := bufio.NewWriter(w)
-	for i, c := range o.cues(t) {
+func writeSRT(b io.Writer, cues []cue) {
+	for i, c := range cues {
 		fmt.Fprintf(b, "%d\n%s --> %s\n%s\n\n", i+1, clock(c.start, true, ","), clock(c.end, true, ","), c.text)
 	}
-	return b.Flush()
 }
 
-func writeVTT(w io.Writer, t *Transcript, o Subtitles) error {
-	b := bufio.NewWriter(w)
+func writeVTT(b io.Writer, cues []cue) {
 	fmt.Fprint(b, "WEBVTT\n\n")
-	for _, c := range o.cues(t) {
+	for _, c := range cues {
 		fmt.Fprintf(b, "%s --> %s\n%s\n\n", clock(c.start, false, "."), clock(c.end, false, "."), c.text)
 	}
-	return b.Flush()
 }
 
 // writeASS writes Advanced SubStation Alpha, with one style for all.
-func writeASS(w io.Writer, t *Transcript, o Subtitles) error {
-	b := bufio.NewWriter(w)
+func writeASS(b io.Writer, cues []cue) {
 	fmt.Fprint(b, assHead)
-	for _, c := range o.cues(t) {
+	for _, c := range cues {
 		fmt.Fprintf(b, "Dialogue: 0,%s,%s,Default,,0,0,0,,%s\n", assClock(c.start), assClock(c.end), assText.Replace(c.text))
 	}
-	return b.Flush()
 }
 
 // assHead is white text with a black outline, at the bottom of a picture of 1920 by 1080. The

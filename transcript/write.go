@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"bufio"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -16,12 +15,10 @@ import (
 // Schema is the schema field of JSON.
 const Schema = "verity.transcribe/1"
 
-func writeTXT(w io.Writer, t *Transcript) error {
-	b := bufio.NewWriter(w)
+func writeTXT(b io.Writer, t *Transcript) {
 	for _, s := range t.Segments {
 		fmt.Fprintln(b, s.Line())
 	}
-	return b.Flush()
 }
 
 // table returns start and end in milliseconds, the speaker if any is known, and the text of
@@ -39,20 +36,17 @@ func (t *Transcript) table() [][]string {
 	return rows
 }
 
-func writeTSV(w io.Writer, t *Transcript) error {
-	b := bufio.NewWriter(w)
+func writeTSV(b io.Writer, t *Transcript) {
 	for _, row := range t.table() {
 		for i := range row {
 			row[i] = strings.ReplaceAll(row[i], "\t", " ")
 		}
 		fmt.Fprintln(b, strings.Join(row, "\t"))
 	}
-	return b.Flush()
 }
 
 // writeLRC writes lyrics: a line per segment with its start, as in whisper.cpp.
-func writeLRC(w io.Writer, t *Transcript) error {
-	b := bufio.NewWriter(w)
+func writeLRC(b io.Writer, t *Transcript) {
 	for _, s := range t.Segments {
 		if line := s.Line(); line != "" {
 			if s.Speaker != "" {
@@ -62,12 +56,11 @@ func writeLRC(w io.Writer, t *Transcript) error {
 			fmt.Fprintf(b, "[%02d:%02d.%02d]%s\n", cs/6000, cs/100%60, cs%100, strings.ReplaceAll(line, "\n", " "))
 		}
 	}
-	return b.Flush()
 }
 
 // writeCSV follows RFC 4180. The text is what was said, also where a spreadsheet would take it
 // for a formula (=1+1): import the column as text.
-func writeCSV(w io.Writer, t *Transcript) error { return csv.NewWriter(w).WriteAll(t.table()) }
+func writeCSV(b io.Writer, t *Transcript) { csv.NewWriter(b).WriteAll(t.table()) }
 
 // writeJSON writes t as one line: upstream's fields, then ours. Times are rounded.
 func writeJSON(w io.Writer, t *Transcript) error {

@@ -30,20 +30,12 @@ type Loader struct {
 // NewLoader returns a loader that holds matrices in the format of the weights of held,
 // and packs them on all threads of p.
 func NewLoader(c *model.Checkpoint, held precision.Precision, p *parallel.Pool) *Loader {
-	quantised, err := precision.ParseFormat(c.Quantized())
-	if err != nil {
-		quantised = precision.Auto
-	}
-	return &Loader{from: c, precision: held, pool: p, quantised: quantised, place: places(c)}
-}
-
-// places returns the order of the weights in the files.
-func places(c *model.Checkpoint) map[string]int {
-	at := map[string]int{}
+	quantised, _ := precision.ParseFormat(c.Quantized()) // Auto, if that is no format
+	l := &Loader{from: c, precision: held, pool: p, quantised: quantised, place: map[string]int{}}
 	for i, name := range c.Names() {
-		at[name] = i
+		l.place[name] = i
 	}
-	return at
+	return l
 }
 
 // Read fills all layers. It returns the first error met, or that of the checkpoint's
@@ -66,9 +58,9 @@ func (l *Loader) weight(name string, shape ...int) (w model.Weight, ok bool) {
 	return w, l.err == nil
 }
 
-// add queues a job for rows lo … hi-1 of a weight.
-func (l *Loader) add(name string, w model.Weight, lo, hi int, do func(lo, hi int) error) {
-	l.jobs = append(l.jobs, job{name, w, lo, hi, func(lo, hi int) error {
+// add queues a job for all rows of a weight, of which it may get some, lo … hi-1, at a time.
+func (l *Loader) add(name string, w model.Weight, do func(lo, hi int) error) {
+	l.jobs = append(l.jobs, job{name, w, 0, w.Shape[0], func(lo, hi int) error {
 		if err := do(lo, hi); err != nil {
 			return fmt.Errorf("%s: %s: %w", l.from.Name, name, err)
 		}
@@ -93,7 +85,7 @@ func (l *Loader) copyTo(x []float32, name string, shape ...int) {
 		return
 	}
 	row := len(x) / max(1, shape[0])
-	l.add(name, w, 0, shape[0], func(lo, hi int) error {
+	l.add(name, w, func(lo, hi int) error {
 		kernel.Widen(l.pool, x[lo*row:hi*row], w.Rows(lo, hi))
 		return nil
 	})
@@ -115,7 +107,7 @@ func (l *Loader) Matrix(out, in int, names ...string) *kernel.Matrix {
 	m := l.matrix(f, out*len(names), in)
 	for i, name := range names {
 		if w, ok := l.weight(name, out, in); ok {
-			l.fill(m, i*out, name, w, 0, out)
+			l.fill(m, i*out, name, w)
 		}
 	}
 	return m
@@ -149,7 +141,7 @@ func (l *Loader) Conv(layer string, out, channels, taps int) Linear {
 	name := layer + ".weight"
 	m := l.matrix(l.floatFormat(name), out, channels*taps)
 	if w, ok := l.weight(name, out, channels, taps); ok {
-		l.add(name, w, 0, out, func(lo, hi int) error { return m.Fill(l.pool, lo, turned(l.pool, w.Rows(lo, hi))) })
+		l.add(name, w, func(lo, hi int) error { return m.Fill(l.pool, lo, turned(l.pool, w.Rows(lo, hi))) })
 	}
 	return Linear{W: m, Bias: l.Floats(layer+".bias", out)}
 }
@@ -225,33 +217,26 @@ func (l *Loader) matrix(f precision.Format, out, in int) *kernel.Matrix {
 		return nil
 	}
 	m, err := kernel.NewMatrix(f, out, in)
-	l.err = l.wrap(err)
+	if err != nil {
+		l.err = fmt.Errorf("%s: %w", l.from.Name, err)
+	}
 	return m
 }
 
-// fill queues the packing of rows lo … hi-1 of a weight into outputs of m from first on.
+// fill queues the packing of a weight into outputs of m from first on.
 // Codes in the format of m are copied as they are.
-func (l *Loader) fill(m *kernel.Matrix, first int, name string, w model.Weight, lo, hi int) {
+func (l *Loader) fill(m *kernel.Matrix, first int, name string, w model.Weight) {
 	packed := w.Packed
 	if packed != nil && m.Format() == precision.Int4Z {
 		packed = packed.WithZeros()
 	}
 	asIs := packed != nil && packed.Format.String() == m.Format().String()
-	l.add(name, w, lo, hi, func(from, to int) error {
-		at := first + from - lo
+	l.add(name, w, func(lo, hi int) error {
 		if asIs {
-			return m.FillPacked(l.pool, at, packed, from, to)
+			return m.FillPacked(l.pool, first+lo, packed, lo, hi)
 		}
-		return m.Fill(l.pool, at, w.Rows(from, to))
+		return m.Fill(l.pool, first+lo, w.Rows(lo, hi))
 	})
-}
-
-// wrap adds the name of the checkpoint to an error.
-func (l *Loader) wrap(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", l.from.Name, err)
 }
 
 // Resolve returns the precision that matrices of c are held and computed in: p, with
@@ -277,10 +262,7 @@ func exact(c *model.Checkpoint, p *parallel.Pool) (precision.Format, error) {
 	if f, err := precision.ParseFormat(c.Quantized()); err == nil && f.Grouped() {
 		return f, nil
 	}
-	switch {
-	case c.DType() == tensor.F16:
-		return precision.F16, nil
-	case c.Quantized() != "":
+	if c.DType() == tensor.F16 || c.Quantized() != "" {
 		return precision.F16, nil
 	}
 	var jobs []job

@@ -31,8 +31,6 @@ func (b *blocks) reset() {
 	b.distances = [distanceCodes]int{}
 }
 
-func (b *blocks) full() bool { return b.symbols == maxSymbols }
-
 func (b *blocks) literal(c byte) {
 	b.symbols++
 	b.literals[c]++
@@ -101,7 +99,7 @@ func fixedLength(symbol int) int {
 // or after start.
 //
 // Costs are compared in whole bytes. On ties stored wins, then fixed, then own.
-func (b *blocks) flush(end, start int, last bool) {
+func (b *blocks) flush(end, start int) {
 	const kind = 3 // bits of the header: last block or not, and the kind
 	own, fixed := b.ownCode(), b.fixedCode()
 	ownBytes, fixedBytes := (own+kind+7)/8, (fixed+kind+7)/8

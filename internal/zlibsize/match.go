@@ -89,7 +89,7 @@ func (m *matcher) run() {
 	if waiting {
 		m.blocks.literal(m.text[m.at-1])
 	}
-	m.blocks.flush(m.at, m.start, true)
+	m.blocks.flush(m.at, m.start)
 }
 
 // take writes the held match, which begins at m.at-1, and moves past it.
@@ -103,8 +103,8 @@ func (m *matcher) take(held match) {
 }
 
 func (m *matcher) flushFull(end int) {
-	if m.blocks.full() {
-		m.blocks.flush(end, m.start, false)
+	if m.blocks.symbols == maxSymbols {
+		m.blocks.flush(end, m.start)
 	}
 }
 
