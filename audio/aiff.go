@@ -26,41 +26,38 @@ var aifcCodes = map[string]struct {
 //
 // Source: Apple, Audio Interchange File Format AIFF-C, draft of 1991.
 func newAIFF(f *file) (source, error) {
+	head, err := f.bytes(0, 12)
+	if err != nil {
+		return nil, err
+	}
 	var comm []byte
 	data, claimed := int64(-1), int64(0)
-	at := int64(12)
-	for n := 0; at+8 <= f.size && (comm == nil || data < 0); n++ {
-		if n == maxChunks {
-			return nil, malformed("chunks", fmt.Sprintf("at most %d", maxChunks), "more")
+	for c, err := range f.chunks(12, binary.BigEndian, 4) {
+		switch {
+		case err != nil:
+		case c.id == "COMM" && comm == nil:
+			comm, err = f.bytes(c.body, min(c.size, 22))
+		case c.id == "SSND" && data < 0:
+			var skip [8]byte // offset of the samples in the chunk, and a block size that is always 0
+			if n, _ := f.ReadAt(skip[:], c.body); n < 8 {
+				return nil, malformed(c.at(), "8 bytes", "%d", n)
+			}
+			offset := int64(binary.BigEndian.Uint32(skip[:]))
+			if data, claimed = c.body+8+offset, c.claimed-8-offset; data > f.size || c.claimed > 8 && claimed < 0 {
+				return nil, malformed(c.at(), fmt.Sprintf("samples within its %d bytes", c.claimed), "some at offset %d", offset)
+			}
 		}
-		head, err := f.bytes(at, 8)
 		if err != nil {
 			return nil, err
 		}
-		length := int64(binary.BigEndian.Uint32(head[4:]))
-		body, have := at+8, min(length, f.size-at-8)
-		switch id := string(head[:4]); {
-		case id == "COMM" && comm == nil:
-			if comm, err = f.bytes(body, min(have, 22)); err != nil {
-				return nil, err
-			}
-		case id == "SSND" && data < 0:
-			var skip [8]byte // offset of the samples in the chunk, and a block size that is always 0
-			if n, _ := f.ReadAt(skip[:], body); n < 8 {
-				return nil, malformed(fmt.Sprintf("SSND chunk at byte %d", at), "8 bytes", "%d", n)
-			}
-			offset := int64(binary.BigEndian.Uint32(skip[:]))
-			if data, claimed = body+8+offset, length-8-offset; data > f.size || length > 8 && claimed < 0 {
-				return nil, malformed(fmt.Sprintf("SSND chunk at byte %d", at), fmt.Sprintf("samples within its %d bytes", length),
-					"some at offset %d", offset)
-			}
+		if comm != nil && data >= 0 {
+			break
 		}
-		at = body + have + have&1
 	}
 	if comm == nil {
 		return nil, malformed("COMM chunk", "one", "none in %d bytes", f.size)
 	}
-	l, err := parseCOMM(comm, string(f.must(8, 4)))
+	l, err := parseCOMM(comm, string(head[8:]))
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +73,7 @@ func newAIFF(f *file) (source, error) {
 	} else {
 		l.place(data, f.size-data, claimed)
 		l.promised = max(l.promised, int64(binary.BigEndian.Uint32(comm[2:])))
-		l.end = max(l.end, 8+int64(binary.BigEndian.Uint32(f.must(4, 4))))
+		l.end = max(l.end, 8+int64(binary.BigEndian.Uint32(head[4:])))
 		l.end += l.end & 1
 	}
 	return newPCM(f, l)

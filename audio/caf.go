@@ -12,45 +12,36 @@ import (
 // Source: Apple, Core Audio Format Specification 1.0.
 func newCAF(f *file) (source, error) {
 	var l pcmLayout
-	described := false
-	at := int64(8)
-	for range maxChunks {
-		if at+12 > f.size {
-			return nil, malformed("data chunk", "one", "none in %d bytes", f.size)
-		}
-		head, err := f.bytes(at, 12)
-		if err != nil {
-			return nil, err
-		}
-		id, length := string(head[:4]), int64(binary.BigEndian.Uint64(head[4:]))
-		body := at + 12
+	for c, err := range f.chunks(8, binary.BigEndian, 8) {
 		switch {
-		case id == "desc":
-			if length < 32 || body+32 > f.size {
-				return nil, malformed(fmt.Sprintf("desc chunk at byte %d", at),
-					"32 bytes", "%d", min(length, f.size-body))
+		case err != nil:
+			return nil, err
+		case c.id == "desc" && c.size < 32:
+			return nil, malformed(c.at(), "32 bytes", "%d", c.size)
+		case c.id == "desc":
+			b, err := f.bytes(c.body, 32)
+			if err == nil {
+				l, err = parseDesc(b)
 			}
-			if l, err = parseDesc(f.must(body, 32)); err != nil {
+			if err != nil {
 				return nil, err
 			}
-			described = true
-		case id == "data" && !described:
-			return nil, malformed(fmt.Sprintf("data chunk at byte %d", at), "a desc chunk before it", "none")
-		case id == "data":
-			body += 4        // an edit count
-			if length >= 0 { // else to the end of the file
-				length = max(length-4, 0)
+		case c.id == "data" && l.rate == 0:
+			return nil, malformed(c.at(), "a desc chunk before it", "none")
+		case c.id == "data":
+			c.body += 4         // an edit count
+			if c.claimed >= 0 { // else to the end of the file
+				c.claimed = max(c.claimed-4, 0)
 			}
-			l.place(body, f.size-body, length)
+			l.place(c.body, f.size-c.body, c.claimed)
 			return newPCM(f, l)
 		}
-		if length < 0 || length > f.size-body {
-			return nil, malformed(fmt.Sprintf("%q chunk at byte %d", id, at),
-				fmt.Sprintf("at most %d bytes", f.size-body), "%d", length)
+		if c.claimed < 0 || c.claimed > c.size {
+			return nil, malformed(fmt.Sprintf("%q chunk at byte %d", c.id, c.start),
+				fmt.Sprintf("at most %d bytes", f.size-c.body), "%d", c.claimed)
 		}
-		at = body + length
 	}
-	return nil, malformed("chunks", fmt.Sprintf("at most %d", maxChunks), "more")
+	return nil, malformed("data chunk", "one", "none in %d bytes", f.size)
 }
 
 // isCAF reports whether head is a header of version 1 with its first chunk.

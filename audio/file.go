@@ -73,13 +73,6 @@ func (f *file) bytes(at, n int64) ([]byte, error) {
 	return b, nil
 }
 
-// must reads n bytes that are known to lie in the file.
-func (f *file) must(at, n int64) []byte {
-	b := make([]byte, n)
-	f.ReadAt(b, at)
-	return b
-}
-
 // head returns up to sniffLen bytes, without a look at what they are.
 func (f *file) head(at int64) []byte {
 	b := make([]byte, sniffLen)

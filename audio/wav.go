@@ -23,112 +23,60 @@ var codecNames = map[uint16]string{
 	0x0162: "Windows Media Audio Pro", 0x2000: "AC-3", 0x674f: "Vorbis", 0x704f: "Opus", 0xf1ac: "FLAC",
 }
 
-// maxChunks bounds the walk over a file made of empty chunks.
-const maxChunks = 1 << 16
-
-// newWAV opens a RIFF, RIFX, RF64 or BW64 file.
+// newWAV opens a RIFF, RIFX, RF64 or BW64 file. The fmt chunk may come after the data, which
+// some writers do and a seekable file allows.
 func newWAV(f *file) (source, error) {
-	l, err := parseWAV(f)
+	head, err := f.bytes(0, 12)
 	if err != nil {
 		return nil, err
 	}
-	return newPCM(f, l)
-}
-
-// A riffWalk visits the chunks of a file and keeps their contents. Sizes are clipped to
-// the file, so that no header can cause larger reads or allocations.
-type riffWalk struct {
-	file     *file
-	order    binary.ByteOrder
-	form     int64 // the size in the RIFF header
-	ds64     int64 // size of the samples as an RF64 file states it, or -1
-	fmt      []byte
-	fmtAt    int64 // of the chunk's header
-	dataAt   int64 // -1 until the data chunk is found
-	dataSize int64
-	claimed  int64 // size of the samples according to the header; -1 if unknown
-}
-
-// parseWAV reads the header of a file. The fmt chunk may come after the data,
-// which some writers do and a seekable file allows.
-func parseWAV(f *file) (pcmLayout, error) {
-	w := riffWalk{file: f, order: binary.LittleEndian, ds64: -1, dataAt: -1}
-	if err := w.walk(); err != nil {
-		return pcmLayout{}, err
+	order := binary.ByteOrder(binary.LittleEndian)
+	if hasAt(head, 0, "RIFX") {
+		order = binary.BigEndian
+	}
+	var format []byte
+	var formatAt int64
+	var data *iffChunk
+	form, ds64, promised := 8+int64(order.Uint32(head[4:])), int64(-1), int64(0)
+	for c, err := range f.chunks(12, order, 4) {
+		switch {
+		case err != nil:
+		case c.id == "ds64" && c.size >= 16:
+			var b []byte
+			if b, err = f.bytes(c.body, 16); err == nil {
+				ds64 = int64(min(order.Uint64(b[8:]), 1<<62))
+			}
+		case c.id == "fmt " && format == nil && c.size < c.claimed:
+			err = malformed(c.at(), fmt.Sprintf("the %d bytes its header states", c.claimed), "%d bytes", c.size)
+		case c.id == "fmt " && format == nil:
+			formatAt = c.start
+			format, err = f.bytes(c.body, min(c.size, 40))
+		case c.id == "data" && data == nil:
+			data = c
+			c.size, promised = dataBytes(c, f.size-c.body, form, ds64)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if format != nil && data != nil {
+			break
+		}
 	}
 	switch {
-	case w.fmt == nil:
-		return pcmLayout{}, malformed("fmt chunk", "one", "none in %d bytes", f.size)
-	case w.dataAt < 0:
-		return pcmLayout{}, malformed("data chunk", "one", "none in %d bytes", f.size)
+	case format == nil:
+		return nil, malformed("fmt chunk", "one", "none in %d bytes", f.size)
+	case data == nil:
+		return nil, malformed("data chunk", "one", "none in %d bytes", f.size)
 	}
-	l, err := parseFmt(w.fmt, w.fmtAt, w.order)
+	l, err := parseFmt(format, formatAt, order)
 	if err != nil {
-		return pcmLayout{}, err
+		return nil, err
 	}
-	if l.place(w.dataAt, w.dataSize, w.claimed); l.end > 0 && w.form < 0xffffffff {
-		l.end = max(l.end, w.form)
+	if l.place(data.body, data.size, promised); l.end > 0 && form < 0xffffffff {
+		l.end = max(l.end, form)
 	}
 	l.end += l.end & 1
-	return l, nil
-}
-
-func (w *riffWalk) walk() error {
-	head, err := w.file.bytes(0, 12)
-	if err != nil {
-		return err
-	}
-	if hasAt(head, 0, "RIFX") {
-		w.order = binary.BigEndian
-	}
-	w.form = 8 + int64(w.order.Uint32(head[4:]))
-	at := int64(len(head))
-	for range maxChunks {
-		if w.fmt != nil && w.dataAt >= 0 || at+8 > w.file.size {
-			return nil
-		}
-		next, err := w.chunk(at)
-		if err != nil {
-			return err
-		}
-		at = next
-	}
-	return malformed("chunks", fmt.Sprintf("at most %d before the sound", maxChunks), "more")
-}
-
-// chunk takes in the chunk at offset at and returns the offset of the next one.
-func (w *riffWalk) chunk(at int64) (next int64, err error) {
-	head, err := w.file.bytes(at, 8)
-	if err != nil {
-		return 0, err
-	}
-	id, claimed := string(head[:4]), int64(w.order.Uint32(head[4:]))
-	body := at + 8
-	size := min(claimed, w.file.size-body)
-	next = body + size + size&1 // chunks begin at even offsets
-	switch {
-	case id == "ds64":
-		b, err := w.file.bytes(body, min(size, 16))
-		if err != nil {
-			return 0, err
-		}
-		if len(b) == 16 {
-			w.ds64 = int64(min(w.order.Uint64(b[8:]), 1<<62))
-		}
-	case id == "fmt " && w.fmt == nil:
-		if size < claimed {
-			return 0, malformed(fmt.Sprintf("fmt chunk at byte %d", at),
-				fmt.Sprintf("the %d bytes its header states", claimed), "%d bytes", size)
-		}
-		w.fmtAt = at
-		w.fmt, err = w.file.bytes(body, min(size, 40))
-		return next, err
-	case id == "data" && w.dataAt < 0:
-		w.dataAt = body
-		w.dataSize, w.claimed = w.dataBytes(claimed)
-		next = body + w.dataSize + w.dataSize&1
-	}
-	return next, nil
+	return newPCM(f, l)
 }
 
 // dataBytes returns how many bytes of sound there are, and how many the header
@@ -136,21 +84,20 @@ func (w *riffWalk) chunk(at int64) (next int64, err error) {
 // pipe cannot know the size and leave 0, 0xFFFFFFFF or something near 2 GiB; the sound
 // then reaches to the end of the file, and nothing is promised. A size of 0 is trusted
 // if the RIFF header also ends the file there or accounts for what follows.
-func (w *riffWalk) dataBytes(claimed int64) (size, promised int64) {
-	rest := w.file.size - w.dataAt
+func dataBytes(c *iffChunk, rest, form, ds64 int64) (size, promised int64) {
 	const unknown = 0xffffffff
 	const pipe = 0x7ffff000 // written by sox; others write more
 	switch {
-	case claimed == unknown && w.ds64 > 0:
-		return min(w.ds64, rest), w.ds64
-	case claimed == 0 && w.form > w.dataAt && w.form != 8+unknown:
+	case c.claimed == unknown && ds64 > 0:
+		return min(ds64, rest), ds64
+	case c.claimed == 0 && form > c.body && form != 8+unknown:
 		return 0, 0
-	case claimed == 0:
+	case c.claimed == 0:
 		return rest, -1
-	case claimed >= pipe:
-		return min(claimed, rest), -1
+	case c.claimed >= pipe:
+		return min(c.claimed, rest), -1
 	}
-	return min(claimed, rest), claimed
+	return min(c.claimed, rest), c.claimed
 }
 
 // parseFmt reads the body of a fmt chunk: PCMWAVEFORMAT (16 bytes), WAVEFORMATEX

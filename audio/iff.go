@@ -1,0 +1,50 @@
+package audio
+
+import (
+	"encoding/binary"
+	"fmt"
+	"iter"
+)
+
+// maxChunks bounds the walk over a file made of empty chunks.
+const maxChunks = 1 << 16
+
+// An iffChunk is a piece of a WAV, AIFF or CAF file. size is what the file has of what the header
+// claims, so that no header can cause larger reads or allocations.
+type iffChunk struct {
+	id            string
+	start, body   int64 // places of header and content
+	claimed, size int64
+}
+
+// at names the chunk in errors.
+func (c *iffChunk) at() string { return fmt.Sprintf("%s chunk at byte %d", c.id, c.start) }
+
+// chunks goes through the chunks from a place to the end of the file. Their sizes are written
+// with so many bytes: after four, the next begins at an even place. Who receives a chunk may
+// correct its size.
+func (f *file) chunks(at int64, order binary.ByteOrder, width int64) iter.Seq2[*iffChunk, error] {
+	return func(yield func(*iffChunk, error) bool) {
+		for n := 0; at+4+width <= f.size; n++ {
+			head, err := f.bytes(at, 4+width)
+			if err == nil && n == maxChunks {
+				err = malformed("chunks", fmt.Sprintf("at most %d before the sound", maxChunks), "more")
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			c := &iffChunk{id: string(head[:4]), start: at, body: at + 4 + width}
+			if c.claimed = int64(order.Uint32(head[4:])); width == 8 {
+				c.claimed = int64(order.Uint64(head[4:]))
+			}
+			c.size = min(c.claimed, f.size-c.body)
+			if !yield(c, nil) {
+				return
+			}
+			if at = c.body + c.size; width == 4 {
+				at += c.size & 1
+			}
+		}
+	}
+}
