@@ -49,6 +49,8 @@ func parseAU(b []byte) (l pcmLayout, offset, claimed int64, err error) {
 	code, channels := be.Uint32(b[12:]), be.Uint32(b[20:])
 	c, ok := auCodes[code]
 	switch {
+	case !hasAt(b, 0, ".snd"):
+		return l, 0, 0, malformed("AU header", `".snd"`, "% x", b[:4])
 	case offset < auHeader:
 		return l, 0, 0, malformed("offset of the samples", fmt.Sprintf("at least %d", auHeader), "%d", offset)
 	case !ok:

@@ -106,7 +106,7 @@ func (in Input) Open(ctx context.Context, name string) (*Clip, error) {
 func (in Input) openFile(ctx context.Context, name string, f *os.File, size int64) (*Clip, error) {
 	c, err := in.open(name, f, size)
 	if err != nil {
-		return in.convert(ctx, name, f, in.refused(err))
+		return in.convert(ctx, name, f, size, in.refused(err))
 	}
 	return c, nil
 }

@@ -1,19 +1,19 @@
 package audio
 
 import (
-	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/exec"
 	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Values of Input.FFmpeg besides the path of a program.
@@ -53,36 +53,23 @@ func (in Input) program() (string, error) {
 	return p, nil
 }
 
-// An ffmpegSource lets a program decode a file to a stream in AU format: a header of 24
-// bytes with rate and channels, then 32-bit floats. To rewind, it runs the program
-// again.
+// An ffmpegSource lets a program decode a file to a stream in AU format, of 32-bit floats. To
+// rewind, it runs the program again.
 type ffmpegSource struct {
 	result
 	ctx     context.Context
 	program string
 	formats string // that it may read
 	file    *os.File
-	layout  pcmLayout
 	stop    context.CancelFunc // of the run
 	cmd     *exec.Cmd
-	pipe    *bufio.Reader
+	pipe    *stream // what it writes
+	sound   *pcmSource
 	said    tail
-	pos     int64 // samples given
-	buf     []byte
+	pos     int64 // frames given
 }
 
-func newFFmpeg(ctx context.Context, program, formats string, file *os.File) (*ffmpegSource, error) {
-	f := &ffmpegSource{ctx: ctx, program: program, formats: formats, file: file}
-	if err := f.rewind(); err != nil {
-		f.close()
-		return nil, err
-	}
-	return f, nil
-}
-
-func (f *ffmpegSource) shape() shape {
-	return shape{rate: f.layout.rate, channels: f.layout.channels}
-}
+func (f *ffmpegSource) shape() shape { return f.sound.shape() }
 
 // rewind starts the program anew and reads the header.
 func (f *ffmpegSource) rewind() error {
@@ -112,39 +99,17 @@ func (f *ffmpegSource) rewind() error {
 		f.cmd = nil
 		return fmt.Errorf("ffmpeg: %w", err)
 	}
-	f.pipe = bufio.NewReaderSize(out, 1<<16)
-	return f.header()
-}
-
-func (f *ffmpegSource) header() error {
-	var b [auHeader]byte
-	if _, err := io.ReadFull(f.pipe, b[:]); err != nil {
-		if failed := f.wait(); failed != nil {
-			return failed
-		}
-		return unsupported("what ffmpeg wrote", "a header of sound", "nothing")
+	f.pipe = &stream{r: out}
+	sound, err := newAU(newFile(f.pipe, 0, unknownSize))
+	least := int64(auHeader - 1)
+	if err == nil {
+		f.sound = sound.(*pcmSource)
+		least = f.sound.layout.offset
 	}
-	if !hasAt(b[:], 0, ".snd") {
-		return unsupported("what ffmpeg wrote", "32-bit floats as AU", "% x", b)
+	if f.pipe.there(least) <= 0 { // it has ended
+		return cmp.Or(f.wait(), unsupported("what ffmpeg wrote", "sound", "none"))
 	}
-	l, offset, _, err := parseAU(b[:])
-	if err != nil {
-		return err
-	}
-	if l.code != pcmFloat || l.container != 4 {
-		return unsupported("what ffmpeg wrote", "32-bit floats as AU", "% x", b)
-	}
-	f.layout = l
-	if _, err := io.CopyN(io.Discard, f.pipe, offset-auHeader); err != nil && err != io.EOF {
-		return err
-	}
-	if _, err := f.pipe.Peek(1); err == io.EOF {
-		if failed := f.wait(); failed != nil {
-			return failed
-		}
-		return unsupported("what ffmpeg wrote", "sound", "none")
-	}
-	return nil
+	return err
 }
 
 // maxFFmpeg is the most samples of each channel that are read of one stream: two days
@@ -152,45 +117,34 @@ func (f *ffmpegSource) header() error {
 const maxFFmpeg = 48 * 3600 * 192000
 
 func (f *ffmpegSource) read(dst []float64) (int, error) {
-	ch := f.layout.channels
-	n := min(len(dst)/ch, pcmBlock/4/ch+1)
-	if cap(f.buf) < 4*n*ch {
-		f.buf = make([]byte, 4*n*ch)
+	n, err := f.sound.read(dst)
+	if f.pos += int64(n / f.shape().channels); f.pos > maxFFmpeg {
+		return 0, malformed("what ffmpeg writes", fmt.Sprintf("at most %d samples", int64(maxFFmpeg)), "more")
 	}
-	f.buf = f.buf[:4*n*ch]
-	got, err := io.ReadFull(f.pipe, f.buf)
-	n = got / 4 / ch
-	broken := err != nil && err != io.EOF && err != io.ErrUnexpectedEOF
+	if err == nil {
+		return n, nil
+	}
+	broken := f.pipe.err != io.EOF
 	if broken {
 		f.stop() // or wait could last
 	}
-	if n == 0 || broken {
-		failed := f.wait()
-		if failed != nil && (broken || f.pos == 0 || f.ctx.Err() != nil) {
-			return 0, failed
-		}
-		f.complain(failed)
-		f.out.cut = endsInPacket(f.file)
-		return 0, err
+	failed := f.wait()
+	if failed != nil && (broken || f.pos == 0 || f.ctx.Err() != nil) {
+		return 0, failed
 	}
-	if f.pos += int64(n); f.pos > maxFFmpeg {
-		return 0, malformed("what ffmpeg writes", fmt.Sprintf("at most %d samples", int64(maxFFmpeg)), "more")
-	}
-	for i := range n * ch {
-		b := f.buf[4*i:]
-		dst[i] = float64(math.Float32frombits(uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])))
-	}
-	return n * ch, nil
+	f.complain(failed)
+	f.out.cut = endsInPacket(f.file)
+	return 0, err
 }
 
 // complain notes that ffmpeg did not read the whole sound, if it says so: in words, such as
 // "File ended prematurely", by its status, or by times that go on where samples are missing.
 func (f *ffmpegSource) complain(failed error) {
 	said := f.said.String()
-	if said == "" && failed != nil {
+	if failed != nil {
 		said = cause(failed)
 	}
-	if missing := f.said.missing(f.layout); said == "" && missing > 0.03 {
+	if missing := f.said.missing(f.sound.layout); said == "" && missing > 0.03 {
 		said = fmt.Sprintf("%.2f s less than its times tell", missing)
 	}
 	if said != "" {
@@ -220,7 +174,8 @@ func endsInPacket(file *os.File) bool {
 	return false
 }
 
-// wait ends the run and says why it failed, if it did.
+// wait waits for the end of the run and says why it failed, if it did: with the program's
+// message, which could change until then, or the cause that ended the context.
 func (f *ffmpegSource) wait() error {
 	if f.cmd == nil {
 		return nil
@@ -228,23 +183,13 @@ func (f *ffmpegSource) wait() error {
 	err := f.cmd.Wait()
 	f.cmd = nil
 	f.stop()
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
-	}
-	return f.reason(err)
-}
-
-// reason returns the program's error message, or the cause that ended the context. The
-// run must have ended, or its message could still change.
-func (f *ffmpegSource) reason(err error) error {
-	if f.ctx.Err() != nil {
+	case f.ctx.Err() != nil:
 		return f.ctx.Err()
 	}
-	said := f.said.String()
-	if said == "" {
-		said = err.Error()
-	}
-	return unsupported("ffmpeg", "sound", "%s", said)
+	return unsupported("ffmpeg", "sound", "%s", cmp.Or(f.said.String(), err.Error()))
 }
 
 // close ends the run, if there is one.
@@ -316,18 +261,15 @@ func (t *tail) missing(l pcmLayout) float64 {
 func (t *tail) String() string {
 	t.take(string(t.line))
 	t.line = nil
-	s := strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(string(t.said), "?"))
-	return strings.Join(strings.Fields(s), " ")
+	words := strings.FieldsFunc(strings.ToValidUTF8(string(t.said), "?"), func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r)
+	})
+	return strings.Join(words, " ")
 }
 
-// convert opens a file with ffmpeg that this package cannot read. refused is the error
-// without it.
-func (in Input) convert(ctx context.Context, name string, f *os.File, refused error) (*Clip, error) {
+// convert opens a file with ffmpeg that this package cannot read. refused is the error without
+// it.
+func (in Input) convert(ctx context.Context, name string, f *os.File, size int64, refused error) (*Clip, error) {
 	var why *FormatError
 	if !errors.As(refused, &why) || why.Err != ErrUnsupported {
 		return nil, refused
@@ -343,21 +285,15 @@ func (in Input) convert(ctx context.Context, name string, f *os.File, refused er
 	if in.Telephones {
 		formats = telephoneFormats
 	}
-	src, err := newFFmpeg(ctx, program, formats, f)
-	if err != nil {
-		var failed *FormatError
-		if errors.As(err, &failed) {
-			why.ffmpeg = failed.Got
-			return nil, refused
-		}
-		return nil, err
+	src := &ffmpegSource{ctx: ctx, program: program, formats: formats, file: f}
+	err = src.rewind()
+	if failed := new(FormatError); errors.As(err, &failed) {
+		why.ffmpeg, err = failed.Got, refused
 	}
-	size, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		src.close()
-		return nil, err
+	var c *Clip
+	if err == nil {
+		c, err = in.clip(name, src, newFile(f, 0, size))
 	}
-	c, err := in.clip(name, src, newFile(f, 0, size))
 	if err != nil {
 		src.close()
 		return nil, err
