@@ -10,12 +10,11 @@ import (
 // samples of each channel by the container's clock; -1 means unknown.
 type packet struct {
 	data    []byte
-	pcm     []float64 // its samples, if the container has decoded it
-	start   int64     // position of its first sample
-	end     int64     // position behind its last sample
-	limit   int64     // position at which the sound ends, if that is known
-	discard int64     // nanoseconds to drop at its end
-	lost    hole      // what is missing before it
+	start   int64  // position of its first sample
+	end     int64  // position behind its last sample
+	limit   int64  // position at which the sound ends, if that is known
+	discard uint64 // nanoseconds to drop at its end
+	lost    hole   // what is missing before it
 }
 
 func newPacket(data []byte) packet { return packet{data: data, start: -1, end: -1, limit: -1} }
@@ -33,9 +32,6 @@ type packets interface {
 	ended() (whole bool, end int64)
 }
 
-// A container opens a stream of packets at its first.
-type container func() (packets, error)
-
 // A codec decodes the packets of one stream.
 type codec interface {
 	shape() shape
@@ -52,10 +48,9 @@ type codec interface {
 // decoded there is a hole: silence, whose length the container's clock tells.
 type codedSource struct {
 	result
-	open  container
-	start func(packets) (codec, error) // reads the headers
-	dec   codec
-	in    packets
+	open func() (packets, codec, error) // reads the headers
+	dec  codec
+	in   packets
 
 	pos    int64 // samples of each channel decoded or lost so far
 	base   int64 // position of the first of them
@@ -69,8 +64,8 @@ type codedSource struct {
 	bad  int       // packets in a row that could not be decoded
 }
 
-func newCoded(open container, start func(packets) (codec, error)) (source, error) {
-	c := &codedSource{open: open, start: start}
+func newCoded(open func() (packets, codec, error)) (source, error) {
+	c := &codedSource{open: open}
 	if err := c.rewind(); err != nil {
 		return nil, err
 	}
@@ -81,12 +76,8 @@ func (c *codedSource) shape() shape { return c.dec.shape() }
 
 func (c *codedSource) rewind() (err error) {
 	defer catch("headers", &err)
-	*c = codedSource{open: c.open, start: c.start}
-	if c.in, err = c.open(); err != nil {
-		return err
-	}
-	c.dec, err = c.start(c.in)
-	if errors.Is(err, io.EOF) {
+	*c = codedSource{open: c.open}
+	if c.in, c.dec, err = c.open(); errors.Is(err, io.EOF) {
 		return malformed("headers", "more packets", "the end of the file")
 	}
 	return err
@@ -130,14 +121,12 @@ func (c *codedSource) next() error {
 		c.miss(p.lost)
 		c.dec.restart()
 	}
-	pcm := p.pcm
-	if pcm == nil {
-		if pcm, err = c.decode(p.data); err != nil {
-			return err
-		}
+	pcm, err := c.decode(p.data)
+	if err != nil {
+		return err
 	}
 	s := c.dec.shape()
-	pcm = pcm[:max(0, len(pcm)-int(p.discard*int64(s.rate)/1e9)*s.channels)]
+	pcm = pcm[:max(0, len(pcm)-int(p.discard*uint64(s.rate)/1e9)*s.channels)]
 	n := int64(len(pcm) / s.channels)
 	if p.start >= 0 && n > 0 {
 		p.end = p.start + n

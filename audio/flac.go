@@ -3,10 +3,12 @@ package audio
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/mewkiz/flac"
@@ -16,29 +18,23 @@ import (
 
 // newFLAC opens a FLAC file.
 func newFLAC(file *file) (source, error) {
-	open := func() (packets, error) {
+	return newCoded(func() (packets, codec, error) {
 		f := &flacReader{file: file, in: file.cursor(0), number: -1}
 		codec, err := newFLACCodec(f.in.Reader)
-		f.codec, f.at = codec, f.in.at()
-		return f, err
-	}
-	return newCoded(open, func(in packets) (codec, error) { return in.(*flacReader).codec, nil })
+		f.flacCodec, f.at = codec, f.in.at()
+		return f, f, err
+	})
 }
 
-// newOggFLAC opens FLAC in an Ogg container: behind 9 bytes of its own, the first packet
+// newPackedFLAC reads the first packet of FLAC in an Ogg container: behind 9 bytes of its own, it
 // begins a FLAC file; the others are blocks of its header and frames.
-func newOggFLAC(f *file) (source, error) {
-	return newCoded(oggPackets(f), func(in packets) (codec, error) {
-		head, err := in.next()
-		if err != nil {
-			return nil, err
-		}
-		b := bytes.Clone(head.data[min(9, len(head.data)):])
-		if len(b) > 4 {
-			b[4] |= 0x80 // the other blocks are not in this packet
-		}
-		return newFLACCodec(bufio.NewReader(bytes.NewReader(b)))
-	})
+func newPackedFLAC(headers [][]byte) (codec, error) {
+	head := headers[0]
+	b := bytes.Clone(head[min(9, len(head)):])
+	if len(b) > 4 {
+		b[4] |= 0x80 // the other blocks are not in this packet
+	}
+	return newFLACCodec(bufio.NewReader(bytes.NewReader(b)))
 }
 
 // A flacCodec decodes frames with mewkiz/flac.
@@ -80,42 +76,36 @@ func (f *flacCodec) decode(data []byte) ([]float64, error) {
 	if len(data) == 0 || data[0] != 0xff { // a block of the header
 		return nil, nil
 	}
-	_, pcm, err := f.frame(bytes.NewReader(data))
-	return pcm, err
+	_, err := f.frame(bytes.NewReader(data))
+	return f.buf, err
 }
 
 // frame decodes one frame.
-func (f *flacCodec) frame(r io.Reader) (fr *frame.Frame, pcm []float64, err error) {
+func (f *flacCodec) frame(r io.Reader) (fr *frame.Frame, err error) {
 	defer catch("FLAC frame", &err)
 	if fr, err = frame.Parse(r); err != nil {
-		return nil, nil, plain(noEOF(err))
+		return nil, plain(noEOF(err))
 	}
 	s := f.shape()
 	switch {
 	case fr.SampleRate != 0 && int(fr.SampleRate) != s.rate:
-		return nil, nil, unsupported("FLAC frame", fmt.Sprintf("%d Hz as before", s.rate), "%d Hz", fr.SampleRate)
+		return nil, unsupported("FLAC frame", fmt.Sprintf("%d Hz as before", s.rate), "%d Hz", fr.SampleRate)
 	case len(fr.Subframes) != s.channels:
-		return nil, nil, unsupported("FLAC frame", fmt.Sprintf("%d channels as before", s.channels), "%d", len(fr.Subframes))
+		return nil, unsupported("FLAC frame", fmt.Sprintf("%d channels as before", s.channels), "%d", len(fr.Subframes))
 	}
-	bits := int(fr.BitsPerSample)
-	if bits == 0 {
-		bits = int(f.info.BitsPerSample)
-	}
+	bits := cmp.Or(int(fr.BitsPerSample), int(f.info.BitsPerSample))
 	ch, n := s.channels, len(fr.Subframes[0].Samples)
-	if cap(f.buf) < n*ch {
-		f.buf = make([]float64, n*ch)
-	}
-	f.buf = f.buf[:n*ch]
+	f.buf = slices.Grow(f.buf[:0], n*ch)[:n*ch]
 	scale := math.Ldexp(1, 1-bits)
 	for c, s := range fr.Subframes {
 		if len(s.Samples) != n {
-			return nil, nil, malformed("FLAC frame", fmt.Sprintf("%d samples in every channel", n), "%d", len(s.Samples))
+			return nil, malformed("FLAC frame", fmt.Sprintf("%d samples in every channel", n), "%d", len(s.Samples))
 		}
 		for i, v := range s.Samples {
 			f.buf[i*ch+c] = float64(v) * scale
 		}
 	}
-	return fr, f.buf, nil
+	return fr, nil
 }
 
 // plain returns an error of the library without the name of the function.
@@ -129,7 +119,7 @@ func plain(err error) error {
 // A flacReader finds the frames of a file. Where one is damaged, it goes on with the next
 // that is sound; the numbers of the frames tell what is missing.
 type flacReader struct {
-	codec  *flacCodec
+	*flacCodec
 	file   *file
 	in     cursor
 	at     int64 // of the next frame
@@ -145,6 +135,9 @@ const maxFLACFrame = 4 << 20
 
 func (f *flacReader) ended() (whole bool, end int64) { return !f.cut, f.at }
 
+// decode gives the samples of the last frame, which has been decoded to find it.
+func (f *flacReader) decode([]byte) ([]float64, error) { return f.buf, nil }
+
 func (f *flacReader) next() (p packet, err error) {
 	if f.end == nil {
 		if p, f.end = f.parse(f.at); errors.Is(f.end, ErrMalformed) {
@@ -157,7 +150,7 @@ func (f *flacReader) next() (p packet, err error) {
 // parse reads the frame at a place, where f.in is.
 func (f *flacReader) parse(at int64) (packet, error) {
 	thing := fmt.Sprintf("FLAC frame at byte %d", at)
-	fr, pcm, err := f.codec.frame(f.in)
+	fr, err := f.frame(f.in)
 	switch {
 	case errors.Is(err, ErrUnsupported):
 		return packet{}, err
@@ -165,15 +158,15 @@ func (f *flacReader) parse(at int64) (packet, error) {
 		return packet{}, malformed(thing, "", "%s", cause(err))
 	}
 	p := newPacket(nil)
-	p.pcm, p.start = pcm, int64(fr.Num)
+	p.start = int64(fr.Num)
 	if fr.HasFixedBlockSize {
-		if info := f.codec.info; f.block == 0 && info.BlockSizeMin == info.BlockSizeMax {
+		if info := f.info; f.block == 0 && info.BlockSizeMin == info.BlockSizeMax {
 			f.block = int64(info.BlockSizeMax) // only the last frame has fewer
 		}
 		f.block = max(f.block, int64(fr.BlockSize))
 		p.start *= f.block
 	}
-	if p.start > f.number && (f.number >= 0 || f.codec.info.NSamples > 0) && p.start > 0 {
+	if p.start > f.number && (f.number >= 0 || f.info.NSamples > 0) && p.start > 0 {
 		p.lost.why = malformed(thing, fmt.Sprintf("sample %d", max(f.number, 0)), "sample %d", p.start)
 	}
 	f.at, f.number = f.in.at(), p.start+int64(fr.BlockSize)
@@ -213,7 +206,7 @@ func (f *flacReader) finish(why error) error {
 	if f.number < 0 {
 		return why // there is no frame at all
 	}
-	total := int64(f.codec.info.NSamples)
+	total := int64(f.info.NSamples)
 	f.cut = (total == 0 || f.number < total) && !f.file.padding(f.at)
 	return io.EOF
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -14,89 +15,64 @@ import (
 //
 // Source: RFC 9559, 5.1.
 const (
-	mkvEBML         = 0x1a45dfa3
-	mkvSegment      = 0x18538067
-	mkvInfo         = 0x1549a966
-	mkvScale        = 0x2ad7b1 // ns of a tick
-	mkvTime         = 0xe7     // of a cluster, in ticks
-	mkvCluster      = 0x1f43b675
-	mkvTracks       = 0x1654ae6b
-	mkvEntry        = 0xae
-	mkvNumber       = 0xd7
-	mkvType         = 0x83
-	mkvCodec        = 0x86
-	mkvPrivate      = 0x63a2
-	mkvSimpleBlock  = 0xa3
-	mkvBlockGroup   = 0xa0
-	mkvBlock        = 0xa1
-	mkvDiscard      = 0x75a2 // ns
-	mkvEncodings    = 0x6d80
-	mkvClusterID    = "\x1f\x43\xb6\x75"
-	mkvUnknownSize  = -1
-	mkvAudio        = 2
-	maxMKVElement   = 1 << 20 // of what is kept
-	maxMKVElements  = 1 << 24 // of a file
-	mkvMaxLacedSize = maxPacket
+	mkvEBML        = 0x1a45dfa3
+	mkvSegment     = 0x18538067
+	mkvInfo        = 0x1549a966
+	mkvScale       = 0x2ad7b1 // ns of a tick
+	mkvTime        = 0xe7     // of a cluster, in ticks
+	mkvCluster     = 0x1f43b675
+	mkvTracks      = 0x1654ae6b
+	mkvEntry       = 0xae
+	mkvNumber      = 0xd7
+	mkvType        = 0x83
+	mkvCodec       = 0x86
+	mkvPrivate     = 0x63a2
+	mkvSimpleBlock = 0xa3
+	mkvBlockGroup  = 0xa0
+	mkvBlock       = 0xa1
+	mkvDiscard     = 0x75a2 // ns
+	mkvEncodings   = 0x6d80
+)
+
+const (
+	mkvClusterID   = "\x1f\x43\xb6\x75"
+	mkvAudio       = 2              // a type of tracks
+	mkvUnknownSize = math.MaxUint64 // of an element
+	maxMKVElement  = 1 << 20        // of what is kept
+	maxMKVElements = 1 << 24        // of a file
 )
 
 // newMatroska opens the first audio track of a Matroska or WebM file, Opus or Vorbis.
 // No library known to us reads such files in bounded memory.
 func newMatroska(f *file) (source, error) {
-	open := func() (packets, error) { return newMKV(f) }
-	return newCoded(open, func(in packets) (codec, error) {
-		m := in.(*mkvReader)
+	return newCoded(func() (packets, codec, error) {
+		m, err := newMKV(f)
+		if err != nil {
+			return nil, nil, err
+		}
 		c, err := m.track.open()
 		if err == nil {
 			m.rate = int64(c.shape().rate)
 		}
-		return c, err
+		return m, c, err
 	})
 }
 
 func (t mkvTrack) open() (codec, error) {
 	switch t.codec {
 	case "A_OPUS":
-		return newOpus(t.private) // its skip counts: ffmpeg writes a wrong CodecDelay
-	case "A_VORBIS":
-		headers, err := xiphHeaders(t.private)
-		if err != nil {
-			return nil, err
+		return newOpus([][]byte{t.private}) // its skip counts: ffmpeg writes a wrong CodecDelay
+	case "A_VORBIS": // how many headers, less one, and the headers as laced packets are
+		if hasAt(t.private, 0, "\x02") {
+			if headers, ok := unlace(1, 3, t.private[1:]); ok {
+				return newVorbis(headers)
+			}
 		}
-		return newVorbis(headers)
+		return nil, malformed("Vorbis headers", "three", "%d bytes", len(t.private))
 	case "":
 		return nil, unsupported("Matroska tracks", "an audio track", "none")
 	}
 	return nil, unsupported("Matroska codec", "A_OPUS or A_VORBIS", "%q", t.codec)
-}
-
-// xiphHeaders cuts the three headers of Vorbis out of a track's private data: how
-// many less one, the lengths of all but the last as sums of bytes, and the headers.
-func xiphHeaders(b []byte) (h [3][]byte, err error) {
-	bad := malformed("Vorbis headers", "three", "%d bytes", len(b))
-	if len(b) < 3 || b[0] != 2 {
-		return h, bad
-	}
-	sizes, at := [2]int{}, 1
-	for i := range sizes {
-		for {
-			if at >= len(b) {
-				return h, bad
-			}
-			v := b[at]
-			sizes[i] += int(v)
-			at++
-			if v != 255 {
-				break
-			}
-		}
-	}
-	if at+sizes[0]+sizes[1] > len(b) {
-		return h, bad
-	}
-	h[0] = b[at : at+sizes[0] : at+sizes[0]]
-	h[1] = b[at+sizes[0] : at+sizes[0]+sizes[1]]
-	h[2] = b[at+sizes[0]+sizes[1]:]
-	return h, nil
 }
 
 // An mkvTrack is what a track entry says.
@@ -198,14 +174,7 @@ func (m *mkvReader) miss(why error, bytes int64) {
 // element reads one element and returns its id.
 func (m *mkvReader) element() (uint64, error) {
 	at := m.at
-	id, err := m.number(true)
-	if err != nil {
-		return 0, err
-	}
-	length, err := m.number(false)
-	if err == io.EOF {
-		m.cut = true
-	}
+	id, length, err := m.head()
 	if err != nil {
 		return 0, err
 	}
@@ -230,7 +199,7 @@ func (m *mkvReader) element() (uint64, error) {
 		return id, m.take(id, b, at)
 	}
 	thing := fmt.Sprintf("Matroska element %x at byte %d", id, at)
-	if int64(length) == mkvUnknownSize {
+	if length == mkvUnknownSize {
 		return 0, malformed(thing, "a size", "none")
 	}
 	if most, ok := mkvOthers[id]; (m.within || id > 1<<24) && (!ok || length > most) {
@@ -247,36 +216,31 @@ var mkvOthers = map[uint64]uint64{
 	0xa7: 8, 0xab: 8, 0x9b: 8, 0xfb: 8, 0xfa: 8, 0xbf: 4, 0x5854: 256, 0x75a1: maxMKVElement, // about clusters and blocks
 }
 
-// number reads a variable number: as many zero bits as bytes follow, a one, and
-// the rest. An id keeps the one. A size of all ones is unknown.
-func (m *mkvReader) number(id bool) (uint64, error) {
-	first, err := m.in.ReadByte()
-	if err != nil {
-		return 0, err
+// head reads the id of an element, with the bit that tells its length, and its size, which is
+// unknown if it is all ones.
+func (m *mkvReader) head() (id, size uint64, err error) {
+	b, err := m.in.Peek(8 + 8)
+	if len(b) == 0 || err != nil && err != io.EOF {
+		return 0, 0, err
 	}
-	n := 1
-	for mask := byte(0x80); n <= 8 && first&mask == 0; n++ {
-		mask >>= 1
-	}
-	if n > 8 {
-		return 0, malformed(fmt.Sprintf("byte %d", m.at), "a Matroska element", "%02x", first)
-	}
-	v, ones := uint64(first), uint64(1)<<(7*n)-1
-	for range n - 1 {
-		b, err := m.in.ReadByte()
-		if m.cut = err == io.EOF; err != nil {
-			return 0, err
+	at, n := 0, 0
+	for _, v := range []*uint64{&id, &size} {
+		if *v, n = vint(b[at:]); n == 0 {
+			if at < len(b) && b[at] == 0 {
+				return 0, 0, malformed(fmt.Sprintf("byte %d", m.at+int64(at)), "a Matroska element", "%02x", b[at])
+			}
+			m.cut = true
+			return 0, 0, io.EOF
 		}
-		v = v<<8 | uint64(b)
+		if at += n; v == &id {
+			id |= 1 << (7 * n)
+		} else if size == 1<<(7*n)-1 {
+			size = mkvUnknownSize
+		}
 	}
-	m.at += int64(n)
-	if id {
-		return v, nil
-	}
-	if v &= ones; v == ones {
-		return math.MaxUint64, nil // mkvUnknownSize
-	}
-	return v, nil
+	m.in.Discard(at)
+	m.at += int64(at)
+	return id, size, nil
 }
 
 func (m *mkvReader) body(at int64, id, length uint64) ([]byte, error) {
@@ -338,11 +302,9 @@ func (m *mkvReader) take(id uint64, b []byte, at int64) error {
 			"plain packets", "compressed or encrypted ones")
 	case mkvSimpleBlock, mkvBlock:
 		return m.block(b, at)
-	case mkvDiscard: // of the block before, in its group
-		if n := len(m.queue); n > 0 && len(b) == 8 {
-			m.queue[n-1].discard = max(int64(binary.BigEndian.Uint64(b)), 0)
-		} else if n > 0 {
-			m.queue[n-1].discard = int64(uintOf(b) & math.MaxInt32)
+	case mkvDiscard: // of the block before, in its group; less than nothing is nothing
+		if n := len(m.queue); n > 0 && len(b) > 0 && b[0] < 0x80 {
+			m.queue[n-1].discard = min(uintOf(b), 1e12)
 		}
 	}
 	return nil
@@ -371,85 +333,77 @@ func (m *mkvReader) block(b []byte, at int64) error {
 	}
 	ticks := float64(m.time) + float64(int16(binary.BigEndian.Uint16(b[n:])))
 	lacing, b := b[n+2]>>1&3, b[n+3:]
-	sizes, ok := []int{len(b)}, true
+	frames, ok := [][]byte{b}, true
 	if lacing > 0 {
 		if len(b) == 0 {
 			return bad
 		}
-		if sizes, b, ok = lacedSizes(lacing, int(b[0])+1, b[1:]); !ok {
+		if frames, ok = unlace(lacing, int(b[0])+1, b[1:]); !ok {
 			return bad
 		}
 	}
-	for i, s := range sizes {
-		p := newPacket(b[:s:s])
+	for i, frame := range frames {
+		p := newPacket(frame)
 		if at := ticks * float64(m.scale) / 1e9 * float64(m.rate); i == 0 && at < 1<<53 {
 			p.start = max(0, int64(math.Round(at)))
 			p.lost, m.lost = m.lost, hole{}
 		}
 		m.queue = append(m.queue, p)
-		b = b[s:]
 	}
 	return nil
 }
 
-// vint reads a variable number from b and returns its length, 0 if there is none.
+// vint reads a variable number from b: as many zero bits as bytes follow, a one, and the rest.
+// It returns its length, 0 if there is none.
 func vint(b []byte) (v uint64, n int) {
-	if len(b) == 0 || b[0] == 0 {
+	if len(b) == 0 {
 		return 0, 0
 	}
-	n = 1
-	for mask := byte(0x80); b[0]&mask == 0; n++ {
-		mask >>= 1
-	}
-	if len(b) < n {
+	if n = bits.LeadingZeros8(b[0]) + 1; n > min(8, len(b)) {
 		return 0, 0
 	}
 	return uintOf(b[:n]) & (1<<(7*n) - 1), n
 }
 
-// lacedSizes returns the sizes of n packets and where they begin. The sizes of all but
-// the last are written as sums of bytes (1) or as a number and differences (3); with
-// fixed lacing (2) all are equal.
-func lacedSizes(lacing byte, n int, b []byte) (sizes []int, rest []byte, ok bool) {
-	sizes = make([]int, n)
-	total := 0
+// unlace cuts b into n packets. The sizes of all but the last come first, as sums of bytes (1)
+// or as a number and differences (3); with fixed lacing (2) all are equal.
+func unlace(lacing byte, n int, b []byte) (list [][]byte, ok bool) {
+	sizes, total := make([]int, n), 0
 	for i := range n - 1 {
 		switch lacing {
 		case 1:
-			for {
+			for more := true; more; b = b[1:] {
 				if len(b) == 0 {
-					return nil, nil, false
+					return nil, false
 				}
-				v := b[0]
-				b = b[1:]
-				sizes[i] += int(v)
-				if v != 255 {
-					break
-				}
+				sizes[i] += int(b[0])
+				more = b[0] == 255
 			}
+		case 2:
+			sizes[i] = len(b) / n
 		case 3:
 			v, m := vint(b)
 			if m == 0 || v > math.MaxInt32 {
-				return nil, nil, false
+				return nil, false
 			}
 			b = b[m:]
 			if sizes[i] = int(v); i > 0 {
 				sizes[i] = sizes[i-1] + int(v) - (1<<(7*m-1) - 1)
 			}
 		}
-		if sizes[i] < 0 || sizes[i] > mkvMaxLacedSize {
-			return nil, nil, false
+		if sizes[i] < 0 || sizes[i] > maxPacket {
+			return nil, false
 		}
 		total += sizes[i]
 	}
-	if lacing == 2 {
-		for i := range sizes {
-			sizes[i] = len(b) / n
-		}
-		return sizes, b, len(b)%n == 0
+	if sizes[n-1] = len(b) - total; sizes[n-1] < 0 || lacing == 2 && len(b)%n > 0 {
+		return nil, false
 	}
-	sizes[n-1] = len(b) - total
-	return sizes, b, sizes[n-1] >= 0
+	for _, size := range sizes {
+		list = append(list, b[:size:size])
+		b = b[size:]
+	}
+	return list, true
 }
 
 // isMatroska reports whether head is the header of a file of Matroska or WebM.

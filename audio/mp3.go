@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // An mp3Reader gives the frames of MPEG audio layer III, decoded many at a time: mp3Decoder.
@@ -13,12 +14,12 @@ type mp3Reader struct {
 	tag    xingTag
 	frames *mpegFrames
 	end    error             // why no more frames come; nil as long as they do
-	lead   []mp3Frame        // those before the next, which decoders begin with
+	at     int64             // samples of the frames that came, with those to be dropped
+	lead   []mp3Frame        // the last of them, which decoders begin with
 	ready  []mp3Frame        // decoded, not yet read
 	coming func() []mp3Frame // waits for those after them; nil at the start
-	at     int64             // samples of the frames before, with those to be dropped
-	lost   hole              // before the next frame
-	why    error             // why the last frame could not be decoded
+	why    error             // why the last frame that was read could not be decoded
+	pcm    []float64
 }
 
 // decoderDelay is how many samples layer III decoders lag behind, one frame of the
@@ -26,22 +27,21 @@ type mp3Reader struct {
 const decoderDelay = 529
 
 func newMP3(f *file) (source, error) {
-	open := func() (packets, error) {
+	return newCoded(func() (packets, codec, error) {
 		m := &mp3Reader{frames: &mpegFrames{file: f, in: f.cursor(0)}}
 		frame, at, _, err := m.frames.next()
 		if err == io.EOF {
 			err = malformed("MPEG frame", "two that follow each other", "none in %d bytes", f.size)
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		tag, ok := parseXing(frame, m.frames.header)
 		if m.first, m.tag = m.frames.header, tag; !ok { // it has sound
 			m.frames.at, m.frames.in = at, f.cursor(at)
 		}
-		return m, nil
-	}
-	return newCoded(open, func(in packets) (codec, error) { return in.(*mp3Reader), nil })
+		return m, m, nil
+	})
 }
 
 func (m *mp3Reader) shape() shape {
@@ -50,9 +50,6 @@ func (m *mp3Reader) shape() shape {
 
 func (m *mp3Reader) preskip() int64 { return m.tag.delay }
 func (m *mp3Reader) restart()       {}
-
-// decode says why the last frame has no samples.
-func (m *mp3Reader) decode([]byte) ([]float64, error) { return nil, m.why }
 
 func (m *mp3Reader) ended() (whole bool, end int64) { return !m.frames.cut, m.frames.joined }
 
@@ -63,27 +60,19 @@ func (m *mp3Reader) next() (packet, error) {
 		}
 	}
 	f := m.ready[0]
-	m.ready = m.ready[1:]
-	spf := int64(m.first.samples())
-	if f.lost != nil {
-		m.at += min((f.bytes+f.size/2)/f.size*spf, m.shape().longestGap(f.bytes))
-		m.lost = hole{f.lost, f.bytes}
-		return m.next()
-	}
-	p := newPacket(nil)
-	p.start, p.lost = m.at, m.lost
-	if m.tag.exact && m.at < m.tag.total { // what lies behind the last frame that the tag counts, is sound
-		p.limit = m.tag.delay + m.tag.samples
-	}
-	m.at, m.lost = m.at+spf, hole{}
-	if m.why = f.err; f.err == nil {
-		for i := range spf {
-			for c := range m.first.channels { // the library always gives two
-				p.pcm = append(p.pcm, float64(int16(binary.LittleEndian.Uint16(f.pcm[4*i+2*int64(c):])))/(1<<15))
-			}
+	m.ready, m.why = m.ready[1:], f.err
+	return f.packet, nil
+}
+
+// decode converts the samples of the last frame, of which the library always gives two channels.
+func (m *mp3Reader) decode(data []byte) ([]float64, error) {
+	m.pcm = m.pcm[:0]
+	for frame := range slices.Chunk(data, 4) {
+		for c := range m.first.channels {
+			m.pcm = append(m.pcm, float64(int16(binary.LittleEndian.Uint16(frame[2*c:])))/(1<<15))
 		}
 	}
-	return p, nil
+	return m.pcm, m.why
 }
 
 // An mpegHeader is the header of a frame of layer III.

@@ -10,16 +10,10 @@ import (
 	"github.com/hajimehoshi/go-mp3"
 )
 
-// An mp3Frame is a frame, and once it is decoded its samples: two channels of 16 bits.
+// An mp3Frame is a frame; decoded, its data are samples, of two channels with 16 bits each.
 type mp3Frame struct {
-	data []byte
-	at   int64 // place in the file
-	pcm  []byte
-	err  error // why it cannot be decoded: pcm is silence
-
-	// Or no frame, but bytes in the place of some, of so many bytes each.
-	lost        error
-	bytes, size int64
+	packet
+	err error // why it cannot be decoded: there are no samples
 }
 
 // Decoding takes most of the time of reading, and a decoder's memory is short. So runs of
@@ -75,11 +69,18 @@ func (m *mp3Reader) take() (run []mp3Frame) {
 		if m.end = err; err != nil {
 			break
 		}
+		f, spf := mp3Frame{packet: newPacket(data)}, int64(m.first.samples())
 		if lost > 0 {
-			why := malformed(fmt.Sprintf("byte %d", at-lost), "an MPEG frame", "none in %d bytes", lost)
-			run = append(run, mp3Frame{lost: why, bytes: lost, size: int64(len(data))})
+			f.lost = hole{malformed(fmt.Sprintf("byte %d", at-lost), "an MPEG frame", "none in %d bytes", lost), lost}
+			size := int64(len(data))
+			m.at += min((lost+size/2)/size*spf, m.shape().longestGap(lost))
 		}
-		run = append(run, mp3Frame{data: data, at: at})
+		f.start = m.at
+		if m.tag.exact && m.at < m.tag.total { // what lies behind the last frame that the tag counts, is sound
+			f.limit = m.tag.delay + m.tag.samples
+		}
+		m.at += spf
+		run = append(run, f)
 	}
 	before, size := slices.Concat(m.lead, run), 0
 	from := len(before)
@@ -95,19 +96,14 @@ func (h mpegHeader) decodeRun(lead, run []mp3Frame) {
 	d, size := mp3Decoder{header: h}, 4*h.samples()
 	pcm := make([]byte, max(1, len(run))*size)
 	for _, f := range lead {
-		if f.lost != nil {
-			continue
-		}
 		_ = d.decode(f.data, pcm[:size]) // the first may lack what they refer back to
 	}
 	for i := range run {
-		if run[i].lost != nil {
-			continue
+		to := pcm[i*size:][:size]
+		if run[i].err = d.decode(run[i].data, to); run[i].err != nil {
+			to = nil
 		}
-		run[i].pcm = pcm[i*size:][:size]
-		if run[i].err = d.decode(run[i].data, run[i].pcm); run[i].err != nil {
-			clear(run[i].pcm)
-		}
+		run[i].data = to
 	}
 }
 

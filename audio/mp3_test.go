@@ -48,13 +48,19 @@ func TestMP3Runs(t *testing.T) {
 		for m.decodeMore() == nil {
 			got = append(got, m.ready...)
 		}
-		for _, f := range got {
-			want = append(want, mp3Frame{data: f.data, at: f.at})
+		if err := src.rewind(); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for m = src.(*codedSource).in.(*mp3Reader); m.end == nil; {
+			want = append(want, m.take()...)
 		}
 		m.first.decodeRun(nil, want)
+		if len(got) != len(want) {
+			t.Fatalf("%s: %d frames, want %d", name, len(got), len(want))
+		}
 		for i := range want {
-			if !bytes.Equal(got[i].pcm, want[i].pcm) || (got[i].err == nil) != (want[i].err == nil) {
-				t.Errorf("%s: frame %d of %d, at byte %d, differs (errors %v, %v)", name, i, len(want), want[i].at, got[i].err, want[i].err)
+			if !bytes.Equal(got[i].data, want[i].data) || (got[i].err == nil) != (want[i].err == nil) {
+				t.Errorf("%s: frame %d of %d differs (errors %v, %v)", name, i, len(want), got[i].err, want[i].err)
 				break
 			}
 		}
@@ -83,6 +89,34 @@ func TestMP3Damage(t *testing.T) {
 		if n := len(got) - len(whole); n < -4*1152 || n > 0 { // frames whose headers are gone, or do not follow each other
 			t.Errorf("%s: got %d samples with damage, %d without", name, len(got), len(whole))
 		}
+	}
+}
+
+// TestMP3Scattered: frames that cannot be decoded are silence however many there are, as long as
+// others lie between; only so many in a row are too many.
+func TestMP3Scattered(t *testing.T) {
+	b := readSound(t, "stereo.mp3")
+	f := newFile(bytes.NewReader(b), 0, int64(len(b)))
+	f.kind = "mpeg"
+	frames, bad := &mpegFrames{file: f, in: f.cursor(0)}, []byte{}
+	var sound [][]byte
+	for {
+		frame, _, _, err := frames.next()
+		if err != nil {
+			break
+		}
+		sound = append(sound, frame)
+	}
+	sound = slices.Repeat(sound[1:], 5) // without the table
+	for i, frame := range sound {
+		frame = bytes.Clone(frame)
+		if i%3 == 2 {
+			copy(frame[4:], bytes.Repeat([]byte{0xff}, frames.header.side))
+		}
+		bad = append(bad, frame...)
+	}
+	if h := hear(bad, Input{}); h.err != nil || len(h.clip.Damaged()) < maxBadPackets+1 {
+		t.Errorf("%d frames: %d places are damaged, %v", len(sound), len(h.clip.Damaged()), h.err)
 	}
 }
 

@@ -41,8 +41,22 @@ type oggReader struct {
 	part    []byte // of a packet that goes on in the next page; nil if its start is missing
 }
 
-func oggPackets(f *file) container {
-	return func() (packets, error) { return &oggReader{file: f, in: f.cursor(0)}, nil }
+// inOgg returns what opens an Ogg file: start makes a codec of so many packets of headers.
+func inOgg(headers int, start func([][]byte) (codec, error)) func(*file) (source, error) {
+	return func(f *file) (source, error) {
+		return newCoded(func() (packets, codec, error) {
+			o, list := &oggReader{file: f, in: f.cursor(0)}, make([][]byte, headers)
+			for i := range list {
+				p, err := o.next()
+				if err != nil {
+					return nil, nil, err
+				}
+				list[i] = p.data
+			}
+			c, err := start(list)
+			return o, c, err
+		})
+	}
 }
 
 func (o *oggReader) ended() (whole bool, end int64) {

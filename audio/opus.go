@@ -15,17 +15,6 @@ const opusRate = 48000
 // maxOpusSamples is the longest duration of an Opus packet: 120 ms.
 const maxOpusSamples = opusRate * 120 / 1000
 
-// newOggOpus opens Opus in an Ogg container.
-func newOggOpus(f *file) (source, error) {
-	return newCoded(oggPackets(f), func(in packets) (codec, error) {
-		head, err := in.next()
-		if err != nil {
-			return nil, err
-		}
-		return newOpus(head.data)
-	})
-}
-
 // An opusCodec decodes Opus packets with pion/opus.
 type opusCodec struct {
 	dec  opus.Decoder
@@ -39,7 +28,8 @@ type opusCodec struct {
 // newOpus reads an OpusHead.
 //
 // Source: RFC 7845, 5.1.
-func newOpus(head []byte) (*opusCodec, error) {
+func newOpus(headers [][]byte) (codec, error) {
+	head := headers[0]
 	if len(head) < 19 || !hasAt(head, 0, "OpusHead") {
 		return nil, malformed("Opus header", `19 bytes that begin with "OpusHead"`, "%d bytes, %q", len(head), head[:min(len(head), 8)])
 	}

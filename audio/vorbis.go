@@ -6,21 +6,6 @@ import (
 	"github.com/jfreymuth/vorbis"
 )
 
-// newOggVorbis opens Vorbis in an Ogg container.
-func newOggVorbis(f *file) (source, error) {
-	return newCoded(oggPackets(f), func(in packets) (codec, error) {
-		var headers [3][]byte
-		for i := range headers {
-			p, err := in.next()
-			if err != nil {
-				return nil, err
-			}
-			headers[i] = p.data
-		}
-		return newVorbis(headers)
-	})
-}
-
 // maxVorbisSamples bounds the samples of a second in all channels. A packet of two
 // bytes may cause all the work that its setup allows: eight passes over each value.
 const maxVorbisSamples = 1 << 24
@@ -35,13 +20,12 @@ type vorbisCodec struct {
 // newVorbis reads the three headers: identification, comments and setup. The library
 // trusts every size in them and would loop for ever on some code trees and residues, so
 // checkSetup goes first. The library never sees the comments.
-func newVorbis(headers [3][]byte) (*vorbisCodec, error) {
+func newVorbis(headers [][]byte) (codec, error) {
 	if err := checkSetup(headers[2]); err != nil {
 		return nil, err
 	}
-	headers[1] = []byte("\x03vorbis\x00\x00\x00\x00\x00\x00\x00\x00\x01")
 	v := &vorbisCodec{}
-	for _, h := range headers {
+	for _, h := range [][]byte{headers[0], []byte("\x03vorbis\x00\x00\x00\x00\x00\x00\x00\x00\x01"), headers[2]} {
 		if err := v.dec.ReadHeader(h); err != nil {
 			return nil, malformed("Vorbis header", "", "%v", err)
 		}
