@@ -6,6 +6,7 @@ import (
 
 	"github.com/mjibson/go-dsp/window"
 
+	"verity/internal/frontend"
 	"verity/internal/kernel"
 )
 
@@ -49,8 +50,14 @@ type analyzer struct {
 	tops        [blockFrames]float32
 	mel, logs   []float32 // of bins
 
-	bank *filterbank
-	out  [1][]float32 // logs
+	bands []band
+	out   [1][]float32 // logs
+}
+
+// A band is a mel bin: the weights of the powers from the first on.
+type band struct {
+	first   int
+	weights []float32
 }
 
 const (
@@ -58,22 +65,27 @@ const (
 
 	folds   = 4
 	quarter = WindowSize / 4
-	powers  = spectrum - 2
+	powers  = frontend.Spectrum - 2
+
+	// maxBins bounds mel bins: with more, some lie between two frequencies.
+	maxBins = frontend.Spectrum
 
 	// foldSamples is how many samples of a half are folded at a time: few enough for both
 	// halves to stay in a first-level cache.
 	foldSamples = 40
 )
 
-func newAnalyzer(bins int) (*analyzer, error) {
-	bank, err := filterbankFor(bins)
-	if err != nil {
-		return nil, err
-	}
-	size := bins * blockFrames
-	a := &analyzer{bank: bank, mel: make([]float32, size), logs: make([]float32, size)}
+func newAnalyzer(bins int) *analyzer {
+	a := &analyzer{mel: make([]float32, bins*blockFrames), logs: make([]float32, bins*blockFrames)}
 	a.out[0] = a.logs
-	return a, nil
+	for _, row := range frontend.Filters(bins) {
+		b := band{first: max(0, row.First-1)}                                   // a bin between two frequencies has no weights
+		for _, w := range row.Weights[:min(len(row.Weights), powers-b.first)] { // rounding may put the last edge above 8 kHz
+			b.weights = append(b.weights, float32(w))
+		}
+		a.bands = append(a.bands, b)
+	}
+	return a
 }
 
 // hann returns the window. go-dsp's is symmetric, torch's periodic: one point more, cut
@@ -86,16 +98,12 @@ func hann() []float64 { return window.Hann(WindowSize + 1)[:WindowSize] }
 func (a *analyzer) block(x []float32, frames int) (logs strip, tops []float32) {
 	a.fold(x, frames)
 	a.transform()
-	loud := a.mute()
 	kernel.Log10(a.logs, a.mel, logFloor)
-	if len(loud) > 0 {
-		a.again(loud)
-	}
 	copy(a.tops[:], a.logs)
-	for b := 1; b < len(a.bank.bands); b++ {
+	for b := 1; b < len(a.bands); b++ {
 		kernel.Raise(a.tops[:], a.logs[b*blockFrames:][:blockFrames])
 	}
-	return strip{bins: len(a.bank.bands), frames: frames, blocks: a.out[:]}, a.tops[:frames]
+	return strip{bins: len(a.bands), frames: frames, blocks: a.out[:]}, a.tops[:frames]
 }
 
 // fold folds the frames together. In lanes without a frame it leaves any numbers.
@@ -118,56 +126,8 @@ func (a *analyzer) transform() {
 		kernel.Chains(a.sums[f][:], w, quarter, a.folded[f][:])
 	}
 	kernel.Squares(a.power[:], a.sums[0][:], a.sums[1][:], a.sums[2][:], a.sums[3][:])
-	for i, b := range a.bank.bands {
+	for i, b := range a.bands {
 		kernel.Chain(row(a.mel, i), b.weights, a.power[b.first*blockFrames:])
-	}
-}
-
-// Samples may be as large as tooLoud, and their squares overflow. Where a power exceeds
-// hugePower, the frame is computed again, scaled down by a power of two.
-const (
-	hugePower = 1e30
-	scaleDown = 1.0 / (1 << 40) / (1 << 40)
-	scaledBy  = 2 * 80 * 0.30102999566398120 // log10 of what powers lose
-)
-
-// mute returns the lanes with a power that is too large and sets their powers to 0. Each
-// frequency is in a filter, so none is missed.
-func (a *analyzer) mute() (loud []int) {
-	if most, _ := kernel.Max(a.mel); most <= hugePower {
-		return nil
-	}
-	for lane := range blockFrames {
-		fits := true
-		for i := lane; i < len(a.mel); i += blockFrames {
-			fits = fits && a.mel[i] <= hugePower
-		}
-		if fits {
-			continue
-		}
-		loud = append(loud, lane)
-		for i := lane; i < len(a.mel); i += blockFrames {
-			a.mel[i] = 0
-		}
-	}
-	return loud
-}
-
-// again computes the logarithms of loud frames.
-func (a *analyzer) again(loud []int) {
-	for f := range a.folded {
-		for i := range a.folded[f] {
-			a.folded[f][i] *= scaleDown
-		}
-	}
-	a.transform()
-	a.mute() // what is not a number is silent
-	logs, shift := make([]float32, len(a.logs)), float32(scaledBy)
-	kernel.Log10(logs, a.mel, logFloor-shift)
-	for _, lane := range loud {
-		for i := lane; i < len(logs); i += blockFrames {
-			a.logs[i] = logs[i] + shift
-		}
 	}
 }
 

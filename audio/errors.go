@@ -16,10 +16,6 @@ var (
 // ErrTooLong reports sound that is longer than Input.Longest.
 var ErrTooLong = errors.New("the sound is too long")
 
-// errTooShort reports a signal that upstream's centred transform cannot reflect
-// at its ends.
-var errTooShort = errors.New("audio too short")
-
 var errDirectory = errors.New("is a directory, want a sound file")
 
 // A FormatError reports a file that cannot be read as sound. Its cause is ErrMalformed

@@ -45,12 +45,12 @@ const ahead = 30000
 // NewLive returns a Live without sound. id takes the place of the hash of a file: it
 // seeds sampling, so equal ids and equal sound give equal transcripts.
 func NewLive(id uint64, o Options) (*Live, error) {
-	o, an, err := o.prepare()
-	if err != nil {
+	o = o.defaults()
+	if err := o.check(); err != nil {
 		return nil, err
 	}
 	return &Live{
-		opt: o, id: id, an: an, before: logFloor, logs: strip{bins: o.Bins}, changed: make(chan struct{}),
+		opt: o, id: id, an: newAnalyzer(o.Bins), before: logFloor, logs: strip{bins: o.Bins}, changed: make(chan struct{}),
 	}, nil
 }
 
@@ -90,7 +90,7 @@ func (l *Live) add(pcm []float32) (int, <-chan struct{}, error) {
 	for i, v := range pcm {
 		if !(math.Abs(float64(v)) <= tooLoud) {
 			s := shape{rate: SampleRate}
-			return 0, nil, named("live sound", malformed(s.at(l.n+int64(i)), "a finite number", "%v", v))
+			return 0, nil, named("live sound", noSample(s.at(l.n+int64(i)), float64(v)))
 		}
 	}
 	l.buf = append(l.buf, pcm...)

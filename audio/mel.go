@@ -1,11 +1,6 @@
 package audio
 
-import (
-	"fmt"
-	"slices"
-
-	"verity/internal/kernel"
-)
+import "verity/internal/kernel"
 
 // Mel is a log-mel spectrogram, row-major [Bins][Frames].
 type Mel struct {
@@ -23,45 +18,6 @@ func (m *Mel) First(frames int) *Mel {
 		cut.Data = append(cut.Data, m.Data[b*m.Frames:][:frames]...)
 	}
 	return cut
-}
-
-// LogMel computes the log-mel spectrogram of a whole signal at once.
-//
-//	pcm   mono samples in [-1, 1] at SampleRate; not modified
-//	bins  80 or 128 for published models
-//	out   [bins][len(pcm)/HopLength], dimensionless
-//
-// With x reflected by WindowSize/2 samples at both ends,
-//
-//	p[k,t] = |Σ_j hann[j]·x[HopLength·t+j]·exp(-2πi·jk/WindowSize)|²
-//	m      = log10(max(filterbank·p, 1e-10))
-//	out    = (max(m, max(m)-8) + 4) / 4
-//
-// The inner max is over the whole output, so the spectrograms of two halves of a
-// signal do not concatenate to that of the whole; NewSpectrogram gives windows
-// that do. It fails if len(pcm) <= WindowSize/2.
-//
-// Source: openai/whisper@c0d2f62 whisper/audio.py, log_mel_spectrogram.
-func LogMel(pcm []float32, bins int) (*Mel, error) {
-	if len(pcm) <= WindowSize/2 {
-		return nil, fmt.Errorf("%w: %d samples, need more than %d", errTooShort, len(pcm), WindowSize/2)
-	}
-	a, err := newAnalyzer(bins)
-	if err != nil {
-		return nil, err
-	}
-	mel := &Mel{Bins: bins, Frames: len(pcm) / HopLength}
-	mel.Data = make([]float32, bins*mel.Frames)
-	top := float32(logFloor)
-	var run sampleRun
-	for t := 0; t < mel.Frames; t += blockFrames {
-		n := min(blockFrames, mel.Frames-t)
-		logs, tops := a.block(run.of(int64(t), n, pcm, 0, int64(len(pcm))), n)
-		logs.each(func(bin, frame int, logs []float32) { copy(mel.Data[bin*mel.Frames+t+frame:], logs) })
-		top = max(top, slices.Max(tops))
-	}
-	kernel.Cells(mel.Data, mel.Data, top-8)
-	return mel, nil
 }
 
 // put writes the cells of the first frames.

@@ -104,8 +104,8 @@ const (
 	// loud is the level above which a clip is said to be scaled wrongly. Float files
 	// may exceed 1 a little, where the master was not limited.
 	loud = 16
-	// tooLoud bounds samples: larger ones would overflow in the filters that follow.
-	tooLoud = 1e30
+	// tooLoud bounds samples: the powers of much larger ones overflow.
+	tooLoud = 1e15
 )
 
 // A mixer makes one channel of a source: the mean of all, or one of them.
@@ -155,7 +155,7 @@ func (m *mixer) sample(frame []float64) (float32, error) {
 	for c, v := range frame {
 		a := math.Abs(v)
 		if !(a <= tooLoud) {
-			return 0, m.refuse(c, v)
+			return 0, noSample(fmt.Sprintf("%s, channel %d", m.shape.at(m.frame), c+1), v)
 		}
 		m.peak = max(m.peak, a)
 		sum += v
@@ -170,12 +170,13 @@ func (m *mixer) sample(frame []float64) (float32, error) {
 	return float32(sum / n), nil
 }
 
-func (m *mixer) refuse(channel int, v float64) error {
+// noSample refuses a number that is not at most tooLoud.
+func noSample(thing string, v float64) error {
 	want := "a finite number"
 	if !math.IsNaN(v) && !math.IsInf(v, 0) {
 		want = fmt.Sprintf("at most %.0e", float64(tooLoud))
 	}
-	return malformed(fmt.Sprintf("%s, channel %d", m.shape.at(m.frame), channel+1), want, "%v", v)
+	return malformed(thing, want, "%v", v)
 }
 
 // noEOF turns the end of a file into an error where there must be more.

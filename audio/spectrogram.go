@@ -60,16 +60,6 @@ func (o Options) check() error {
 	return nil
 }
 
-// prepare returns o with defaults, checked, and an analyzer for it.
-func (o Options) prepare() (Options, *analyzer, error) {
-	o = o.defaults()
-	if err := o.check(); err != nil {
-		return o, nil, err
-	}
-	an, err := newAnalyzer(o.Bins)
-	return o, an, err
-}
-
 // headFrames is how many frames the first pass keeps, so that clips of up to five
 // minutes are analysed once: at most 15 MB.
 const headFrames = 469 * blockFrames
@@ -94,24 +84,36 @@ const headFrames = 469 * blockFrames
 // A Spectrogram reads its clip, which must not be read otherwise meanwhile. It must not
 // be used concurrently.
 type Spectrogram struct {
-	opt  Options
+	whole
 	in   framer
 	an   *analyzer
-	hash uint64
-	top  float32 // file-wide maximum of the logarithms
-	head strip   // the first frames
+	head strip // the first frames
 
 	recent strip // the last window's frames
-	first  int64 // the number of its first
+	first  int   // the number of its first
+}
+
+// whole is what is known of a clip when it has been read once.
+type whole struct {
+	opt  Options
+	name string
+	n    int64 // samples
+	hash uint64
+	top  float32 // maximum of the logarithms
+
+	// cut returns the logarithms of n frames from from on, all of which must lie within the
+	// sound. They are valid until the next call, and nothing may be added to them.
+	cut func(ctx context.Context, from, n int) (strip, error)
 }
 
 // NewSpectrogram makes the first pass over c, from its beginning.
 func NewSpectrogram(ctx context.Context, c *Clip, o Options) (*Spectrogram, error) {
-	o, an, err := o.prepare()
-	if err != nil {
+	o = o.defaults()
+	if err := o.check(); err != nil {
 		return nil, err
 	}
-	s := &Spectrogram{opt: o, an: an, top: logFloor, head: strip{bins: o.Bins}}
+	s := &Spectrogram{whole: whole{opt: o, name: c.name, top: logFloor}, an: newAnalyzer(o.Bins), head: strip{bins: o.Bins}}
+	s.cut = s.logs
 	s.in = framer{clip: c, mirror: -1, keep: math.MaxInt64, hash: new(sampleHash)}
 	if o.Pad == PadAudio {
 		s.in.mirror = int64(o.Window) * HopLength
@@ -119,7 +121,7 @@ func NewSpectrogram(ctx context.Context, c *Clip, o Options) (*Spectrogram, erro
 	if err := s.firstPass(ctx); err != nil {
 		return nil, err
 	}
-	s.hash = s.in.hash.sum(s.in.n)
+	s.n, s.hash = s.in.n, s.in.hash.sum(s.in.n)
 	s.in.hash = nil
 	return s, nil
 }
@@ -152,53 +154,48 @@ func (s *Spectrogram) firstPass(ctx context.Context) error {
 }
 
 // Frames returns the number of frames of the clip: full hops.
-func (s *Spectrogram) Frames() int { return int(s.in.n / HopLength) }
+func (w *whole) Frames() int { return int(w.n / HopLength) }
 
 // Reach returns the number of frames of the clip. (For a Live, it waits.)
-func (s *Spectrogram) Reach(ctx context.Context, frames int) (int, error) {
-	return s.Frames(), ctx.Err()
-}
+func (w *whole) Reach(ctx context.Context, _ int) (int, error) { return w.Frames(), ctx.Err() }
 
 // Seconds returns the length of the clip in seconds.
-func (s *Spectrogram) Seconds() float64 { return float64(s.in.n) / SampleRate }
+func (w *whole) Seconds() float64 { return float64(w.n) / SampleRate }
 
 // Hash returns a hash of the bits of all samples. Equal audio has equal hashes,
 // whatever the file format.
-func (s *Spectrogram) Hash() uint64 { return s.hash }
+func (w *whole) Hash() uint64 { return w.hash }
+
+// Silence returns the value of all cells behind the end of the clip with PadAudio.
+func (w *whole) Silence() float32 { return cell(logFloor, w.top) }
 
 // Window returns the window that starts at frame, [Bins][Options.Window]. Asking
 // in ascending order is cheap; going back reads the clip again from the start,
 // unless it is short enough to be kept. Frame may lie beyond the end.
-func (s *Spectrogram) Window(ctx context.Context, frame int) (*Mel, error) {
-	return s.window(ctx, frame, s.opt.Pad)
+func (w *whole) Window(ctx context.Context, frame int) (*Mel, error) {
+	return w.window(ctx, frame, w.opt.Pad)
 }
 
 // SilentWindow returns the window that starts at frame as Window does, but with
 // silence after the end of the clip whatever Options.Pad says. With PadMel that
 // is what openai's language detection sees, while its decoding sees zeros.
-func (s *Spectrogram) SilentWindow(ctx context.Context, frame int) (*Mel, error) {
-	return s.window(ctx, frame, PadAudio)
+func (w *whole) SilentWindow(ctx context.Context, frame int) (*Mel, error) {
+	return w.window(ctx, frame, PadAudio)
 }
 
-// Silence returns the value of all cells behind the end of the clip with PadAudio.
-func (s *Spectrogram) Silence() float32 { return cell(logFloor, s.top) }
-
-func (s *Spectrogram) window(ctx context.Context, frame int, pad Pad) (*Mel, error) {
+func (w *whole) window(ctx context.Context, frame int, pad Pad) (*Mel, error) {
 	if frame < 0 {
-		return nil, fmt.Errorf("%s: window: got start frame %d, want 0 or more", s.in.clip.name, frame)
+		return nil, fmt.Errorf("%s: window: got start frame %d, want 0 or more", w.name, frame)
 	}
-	if s.opt.Samples {
-		s.in.keep = int64(frame) * HopLength
-	}
-	end := soundFrames(s.in.n) // frames from here on are silent
+	end := soundFrames(w.n) // frames from here on are silent
 	if pad == PadMel {
-		end = int64(s.Frames())
+		end = int64(w.Frames())
 	}
-	logs, err := s.logs(ctx, int64(frame), soundIn(int64(frame), end, s.opt.Window))
+	logs, err := w.cut(ctx, frame, soundIn(int64(frame), end, w.opt.Window))
 	if err != nil {
 		return nil, err
 	}
-	return newWindow(s.opt, pad, logs, s.top), nil
+	return newWindow(w.opt, pad, logs, w.top), nil
 }
 
 // Samples returns the samples of n frames from frame on, as far as there are any, until the
@@ -236,23 +233,24 @@ func newWindow(o Options, pad Pad, logs strip, top float32) *Mel {
 	return m
 }
 
-// logs returns n frames from from on, all of which must lie within the sound. The result
-// is valid until the next call, and nothing may be added to it.
-func (s *Spectrogram) logs(ctx context.Context, from int64, n int) (strip, error) {
-	have := int64(s.head.frames)
-	if from+int64(n) <= have {
-		return s.head.cut(int(from), int(from)+n), nil
+// logs is whole.cut. It reads the clip if it must.
+func (s *Spectrogram) logs(ctx context.Context, from, n int) (strip, error) {
+	if s.opt.Samples {
+		s.in.keep = int64(from) * HopLength
+	}
+	if from+n <= s.head.frames {
+		return s.head.cut(from, from+n), nil
 	}
 	logs := strip{bins: s.opt.Bins}
-	if from < have {
-		logs.add(s.head.cut(int(from), s.head.frames))
+	if from < s.head.frames {
+		logs.add(s.head.cut(from, s.head.frames))
 	}
 	// Frames shared with the last window have been computed already.
-	if i := from + int64(logs.frames) - s.first; i >= 0 && i < int64(s.recent.frames) {
-		logs.add(s.recent.cut(int(i), min(s.recent.frames, int(i)+n-logs.frames)))
+	if i := from + logs.frames - s.first; i >= 0 && i < s.recent.frames {
+		logs.add(s.recent.cut(i, min(s.recent.frames, i+n-logs.frames)))
 	}
 	for logs.frames < n {
-		x, m, err := s.in.frames(ctx, from+int64(logs.frames), min(n-logs.frames, blockFrames))
+		x, m, err := s.in.frames(ctx, int64(from+logs.frames), min(n-logs.frames, blockFrames))
 		if err != nil {
 			return strip{}, err
 		}
@@ -367,10 +365,9 @@ func (s *sampleHash) add(pcm []float32, name string, at int64) error {
 		h = offset
 	}
 	for i, v := range pcm {
-		if v-v != 0 { // NaN or infinite
+		if !(math.Abs(float64(v)) <= tooLoud) {
 			s := shape{rate: SampleRate}
-			return named(name, malformed(s.at(at+int64(i))+fmt.Sprintf(" at %d Hz", SampleRate),
-				"a finite number", "%v", v))
+			return named(name, noSample(s.at(at+int64(i))+fmt.Sprintf(" at %d Hz", SampleRate), float64(v)))
 		}
 		h = (h ^ uint64(math.Float32bits(v))) * prime
 	}

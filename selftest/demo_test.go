@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"io"
 	"math"
 	"testing"
 
@@ -142,16 +141,11 @@ func demoMel(t *testing.T) *audio.Mel {
 		t.Fatal(err)
 	}
 	defer clip.Close()
-	var pcm []float32
-	for buf := make([]float32, 1<<16); err == nil; {
-		var n int
-		n, err = clip.Read(buf)
-		pcm = append(pcm, buf[:n]...)
-	}
-	if err != io.EOF {
+	s, err := audio.NewSpectrogram(t.Context(), clip, audio.Options{Pad: audio.PadMel})
+	if err != nil {
 		t.Fatal(err)
 	}
-	mel, err := audio.LogMel(pcm, 80)
+	mel, err := s.Window(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
