@@ -30,16 +30,9 @@ func mark(ctx context.Context, w *wer.Scorer, r *Record, o Options) (marked, err
 	if r.Error != "" || r.NoReference {
 		return marked{Record: r}, nil
 	}
-	out := marked{Record: r}
-	fn := o.normalizer(r.Language)
-	ref, err := fn(ctx, r.Reference)
-	if err != nil {
-		return out, err
-	}
-	hyp, err := fn(ctx, r.Hypothesis)
-	if err != nil {
-		return out, err
-	}
+	out, normal := marked{Record: r}, o.normalizer(r.Language)
+	ref, hyp := normal(r.Reference), normal(r.Hypothesis)
+	var err error
 	if out.score, err = w.Score(ctx, ref, hyp); err == nil && !out.score.Exact {
 		err = w.Words(ctx, ref, hyp, func(op wer.Op, r, h string) { out.diff = append(out.diff, Word{op.String(), r, h}) })
 	}

@@ -61,12 +61,11 @@ type Aligner struct {
 // call. The error is the cause that ended ctx: nothing is returned then.
 func (a *Aligner) Align(ctx context.Context, ref, hyp []int32) ([]Pair, error) {
 	a.pairs = a.pairs[:0]
-	a.table.watch = watch{ctx: ctx}
+	a.table.ctx, a.table.err = ctx, nil
 	a.align(ref, hyp, 0, 0, max(len(ref), len(hyp)))
-	err := a.table.watch.err
-	a.table.watch = watch{} // keeps no reference to the context
-	if err != nil {
-		return nil, err
+	a.table.ctx = nil // or it would be kept
+	if a.table.err != nil {
+		return nil, a.table.err
 	}
 	return a.pairs, nil
 }
@@ -108,7 +107,7 @@ func (a *Aligner) align(ref, hyp []int32, r, h, limit int) {
 		a.trace(ref[:n], hyp[:m], r, h, limit)
 	} else {
 		at, half := a.split(ref[:n], hyp[:m], limit), m/2
-		if a.table.watch.err != nil {
+		if a.table.err != nil {
 			return
 		}
 		left, right := a.left[at], a.right[n-at]
@@ -126,7 +125,7 @@ func (a *Aligner) align(ref, hyp []int32, r, h, limit int) {
 func (a *Aligner) trace(ref, hyp []int32, r, h, limit int) {
 	if len(ref) > 0 && len(hyp) > 0 {
 		a.cols.build(ref)
-		if a.table.fill(&a.cols, hyp, limit); a.table.watch.err != nil {
+		if a.table.fill(&a.cols, hyp, limit); a.table.err != nil {
 			return
 		}
 	}

@@ -128,6 +128,7 @@ func TestBand(t *testing.T) {
 		ref, hyp := makeLong(seed, 150+37*seed, 2+seed%5*7, 20+20*seed)
 		var a Aligner
 		want := slices.Clone(align(t, &a, ref, hyp))
+		a.table.ctx = t.Context()
 		exact := distance(ref, hyp)
 		for _, limit := range []int{exact, exact + 1, exact + 63, 2 * exact} {
 			a.pairs = a.pairs[:0]

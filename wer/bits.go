@@ -49,29 +49,10 @@ func (c *columns) build(ref []int32) {
 	}
 }
 
-// A watch checks a context from time to time.
-type watch struct {
-	ctx  context.Context // nil cannot end
-	done int             // blocks since the last check
-	err  error           // the cause that ended ctx, once known
-}
-
-// lookEvery is how many blocks are computed between two checks of a context: well below a
-// millisecond.
-const lookEvery = 1 << 16
-
-// ended counts computed blocks and reports whether the context has ended.
-func (w *watch) ended(blocks int) bool {
-	if w.done += blocks; w.done >= lookEvery && w.err == nil && w.ctx != nil {
-		w.done = 0
-		w.err = context.Cause(w.ctx)
-	}
-	return w.err != nil
-}
-
 // A table computes D row by row and, after fill, remembers the bits of all rows.
 type table struct {
-	watch         watch
+	ctx           context.Context
+	err           error // the cause that ended ctx, once known
 	limit, blocks int
 	vp, vn        []uint64 // the current row: D rises, D falls; one per block
 	eq            []uint64 // the positions of the current word, zero between rows
@@ -79,6 +60,14 @@ type table struct {
 	stride int
 	ups    []uint64 // [row][stride] of vp, each row from its first block on
 	downs  []uint64 // likewise of vn
+}
+
+// ended reports whether ctx has ended. It looks from time to time: rows take microseconds.
+func (t *table) ended(row int) bool {
+	if row%256 == 0 && t.err == nil {
+		t.err = context.Cause(t.ctx)
+	}
+	return t.err != nil
 }
 
 // start prepares the row before the first word, D[i][0] = i.
@@ -124,7 +113,7 @@ func (t *table) fill(c *columns, hyp []int32, limit int) {
 	t.ups, t.downs = resize(t.ups, t.stride*len(hyp)), resize(t.downs, t.stride*len(hyp))
 	for j, w := range hyp {
 		first, last := t.band(j)
-		if t.watch.ended(last - first + 1) {
+		if t.ended(j) {
 			return
 		}
 		t.step(c, w, first, last)
@@ -158,7 +147,7 @@ func (t *table) row(c *columns, hyp []int32, limit int, dst []int) []int {
 		for ; at < first; at++ {
 			edge += bits.OnesCount64(t.vp[at]) - bits.OnesCount64(t.vn[at])
 		}
-		if t.watch.ended(last - first + 1) {
+		if t.ended(j) {
 			break
 		}
 		t.step(c, w, first, last)

@@ -50,8 +50,8 @@ func (c *countdown) Err() error {
 }
 
 // TestInterrupt ends the context at several points of the alignment of two texts of
-// 100,000 words that have nothing in common. Between two checks are at most lookEvery
-// blocks and one row, and after the end nothing is computed.
+// 100,000 words that have nothing in common. After the end nothing is
+// computed.
 func TestInterrupt(t *testing.T) {
 	ref, hyp := unlike(100_000)
 	var a Aligner

@@ -42,14 +42,13 @@ func (s *Scorer) Score(ctx context.Context, ref, hyp string) (Score, error) {
 	if err != nil {
 		return Score{}, err
 	}
-	repeats := Repeats(s.hyp, repeatLength)
-
+	again := repeats(s.hyp)
 	s.ref, s.hyp = Characters(s.ref[:0], ref), Characters(s.hyp[:0], hyp)
 	chars, err := s.aligner.Count(ctx, s.ref, s.hyp)
 	if err != nil {
 		return Score{}, err
 	}
-	return Score{words, chars, words.Errors() == 0, repeats}, nil
+	return Score{words, chars, words.Errors() == 0, again}, nil
 }
 
 // number gives the words of two texts their numbers.
@@ -78,27 +77,17 @@ func (s *Scorer) Words(ctx context.Context, ref, hyp string, each func(op Op, re
 	return err
 }
 
-// Repeats returns how many of the n-word runs of text occurred earlier in it; 0 if n is
-// not positive.
-func Repeats(text []int32, n int) int {
-	if n <= 0 || len(text) <= n {
-		return 0
-	}
-	seen := make(map[string]bool, len(text))
-	key := make([]byte, 0, 4*n)
-	repeats := 0
-	for i := range len(text) - n + 1 {
-		key = key[:0]
-		for _, w := range text[i : i+n] {
-			key = append(key, byte(w), byte(w>>8), byte(w>>16), byte(w>>24))
+// repeats returns how many runs of repeatLength words occurred earlier in text.
+func repeats(text []int32) (n int) {
+	seen := map[[repeatLength]int32]bool{}
+	for i := range len(text) - repeatLength + 1 {
+		run := [repeatLength]int32(text[i:])
+		if seen[run] {
+			n++
 		}
-		if seen[string(key)] {
-			repeats++
-		} else {
-			seen[string(key)] = true
-		}
+		seen[run] = true
 	}
-	return repeats
+	return n
 }
 
 // A Corpus adds scores up. The zero value is empty and ready. Corpora of parts add up

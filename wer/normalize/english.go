@@ -1,7 +1,6 @@
 package normalize
 
 import (
-	"context"
 	_ "embed"
 	"encoding/json"
 	"slices"
@@ -14,34 +13,14 @@ import (
 //
 // Source: openai/whisper@c0d2f62 whisper/normalizers/english.py,
 // EnglishTextNormalizer.
-func English(s string) string {
-	s, _ = english(context.Background(), s)
-	return s
-}
+func English(s string) string { return english.apply(s) }
 
-// english is English; the error is the cause that ended ctx.
-func english(ctx context.Context, s string) (string, error) {
-	s, err := apply(ctx, s, beforeNumbers)
-	if err == nil {
-		s, err = writeNumbers(ctx, s)
-	}
-	if err == nil {
-		s, err = apply(ctx, s, afterNumbers)
-	}
-	return s, err
-}
-
-// The steps of [English] before and after its numbers are written in digits.
-var (
-	beforeNumbers = slices.Concat(
-		[]step{lowerValid}, withoutBrackets,
-		subs(`\b(hmm|mm|mhm|mmm|uh|um)\b`, ``, `\s+'`, `'`), subs(contractions...),
-		subs(`(\d),(\d)`, `\1\2`, `\.([^0-9]|$)`, ` \1`),
-		[]step{func(s string) string { return dropSymbolsAndDiacritics(s, ".%$¢€£") }},
-	)
-	afterNumbers = slices.Concat([]step{americanize},
-		subs(`[.$¢€£]([^0-9])`, ` \1`, `([^0-9])%`, `\1 `), singleSpaces)
-)
+var english = slices.Concat(
+	steps{lowerValid}, withoutBrackets,
+	subs(`\b(hmm|mm|mhm|mmm|uh|um)\b`, ``, `\s+'`, `'`), subs(contractions...),
+	subs(`(\d),(\d)`, `\1\2`, `\.([^0-9]|$)`, ` \1`),
+	steps{func(s string) string { return dropSymbolsAndDiacritics(s, ".%$¢€£") }, writeNumbers, americanize},
+	subs(`[.$¢€£]([^0-9])`, ` \1`, `([^0-9])%`, `\1 `), singleSpaces)
 
 // contractions are replaced one after another, each in the result of the one before.
 var contractions = []string{

@@ -3,7 +3,6 @@ package normalize
 import (
 	"bufio"
 	"compress/gzip"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -64,16 +63,14 @@ var variants = []func(string) string{
 
 // withoutDiacritics is upstream's remove_diacritics: é as e, ø as o and ß as ss.
 func withoutDiacritics(s string) string {
-	steps := slices.Concat([]step{lowerValid}, withoutBrackets,
-		[]step{func(s string) string { return dropSymbolsAndDiacritics(s, "") }, lower}, singleSpaces)
-	s, _ = apply(context.Background(), s, steps)
-	return s
+	return slices.Concat(steps{lowerValid}, withoutBrackets,
+		steps{func(s string) string { return dropSymbolsAndDiacritics(s, "") }, lower}, singleSpaces).apply(s)
 }
 
 // spelled is upstream's split_letters: a space between all grapheme clusters.
 func spelled(s string) string {
-	last := len(basicSteps) - len(singleSpaces)
-	s, _ = apply(context.Background(), s, slices.Concat(basicSteps[:last], []step{func(s string) string {
+	last := len(basic) - len(singleSpaces)
+	return slices.Concat(basic[:last], steps{func(s string) string {
 		var b strings.Builder
 		for letters := uniseg.NewGraphemes(s); letters.Next(); {
 			if b.Len() > 0 {
@@ -82,8 +79,7 @@ func spelled(s string) string {
 			b.WriteString(letters.Str())
 		}
 		return b.String()
-	}}, singleSpaces))
-	return s
+	}}, singleSpaces).apply(s)
 }
 
 func TestUpstream(t *testing.T) {

@@ -1,7 +1,6 @@
 package normalize
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,8 +10,8 @@ import (
 // It belongs in every report of a rate.
 const Version = "openai-whisper 20250625"
 
-// A Func normalises a text, which may be long: the error is the cause that ended ctx.
-type Func func(ctx context.Context, s string) (string, error)
+// A Func normalises a text.
+type Func func(string) string
 
 // Names returns what [ByName] knows.
 func Names() []string { return []string{"english", "basic", "none"} }
@@ -22,11 +21,11 @@ func Names() []string { return []string{"english", "basic", "none"} }
 func ByName(name string) (Func, error) {
 	switch name {
 	case "english":
-		return english, nil
+		return English, nil
 	case "basic":
-		return basic, nil
+		return Basic, nil
 	case "none":
-		return func(_ context.Context, s string) (string, error) { return s, nil }, nil
+		return func(s string) string { return s }, nil
 	}
 	return nil, fmt.Errorf("normalizer %q: unknown: want %s", name, strings.Join(Names(), ", "))
 }
@@ -37,16 +36,10 @@ func ByName(name string) (Func, error) {
 //
 // Source: openai/whisper@c0d2f62 whisper/normalizers/basic.py,
 // BasicTextNormalizer.
-func Basic(s string) string {
-	s, _ = basic(context.Background(), s)
-	return s
-}
-
-// basic is Basic; the error is the cause that ended ctx.
-func basic(ctx context.Context, s string) (string, error) { return apply(ctx, s, basicSteps) }
+func Basic(s string) string { return basic.apply(s) }
 
 var (
-	basicSteps = slices.Concat([]step{lowerValid}, withoutBrackets, []step{dropSymbols, lower}, singleSpaces)
+	basic = slices.Concat(steps{lowerValid}, withoutBrackets, steps{dropSymbols, lower}, singleSpaces)
 
 	withoutBrackets = subs(`[<\[][^>\]]*[>\]]`, ``, `\(([^)]+?)\)`, ``)
 	singleSpaces    = subs(`\s+`, ` `)

@@ -2,7 +2,6 @@ package normalize
 
 import (
 	"bytes"
-	"context"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -13,26 +12,13 @@ import (
 //
 // Source: openai/whisper@c0d2f62 whisper/normalizers/english.py,
 // EnglishNumberNormalizer.
-//
-// A word may cost as much as a number of maxDigits digits does, so it looks at ctx now
-// and then.
-func writeNumbers(ctx context.Context, s string) (string, error) {
-	s, err := apply(ctx, writeHalves(s), aroundUnits)
-	if err != nil {
-		return "", err
-	}
-	r := reader{words: strings.FieldsFunc(s, isSpace)}
-	for r.at < len(r.words) {
-		if r.at%lookEvery == 0 {
-			if err := context.Cause(ctx); err != nil {
-				return "", err
-			}
-		}
+func writeNumbers(s string) string {
+	r := reader{words: strings.FieldsFunc(aroundUnits.apply(writeHalves(s)), isSpace)}
+	for ; r.at < len(r.words); r.at++ {
 		r.read(r.words[r.at])
-		r.at++
 	}
 	r.flush()
-	return apply(ctx, strings.Join(r.out, " "), cents)
+	return cents.apply(strings.Join(r.out, " "))
 }
 
 var (
@@ -71,9 +57,6 @@ func writeHalves(s string) string {
 	}
 	return strings.Join(out, " ")
 }
-
-// lookEvery is how many words lie between two looks at a context.
-const lookEvery = 1024
 
 // A reader reads words and assembles numbers. Between words it holds at most one
 // unfinished number.

@@ -1,26 +1,19 @@
 package normalize
 
 import (
-	"context"
 	"regexp"
-	"regexp/syntax"
 	"slices"
 	"strings"
 )
 
-// A step takes time in proportion to its text.
-type step func(string) string
+// Steps are applied one after the other. Each takes time in proportion to its text.
+type steps []func(string) string
 
-// apply applies steps one after the other. Before each it looks at ctx; the error is
-// the cause that ended it.
-func apply(ctx context.Context, s string, steps []step) (string, error) {
-	for _, f := range steps {
-		if err := context.Cause(ctx); err != nil {
-			return "", err
-		}
-		s = f(s)
+func (list steps) apply(s string) string {
+	for _, step := range list {
+		s = step(s)
 	}
-	return s, nil
+	return s
 }
 
 // lowerValid is lower, with U+FFFD for what is not UTF-8.
@@ -30,9 +23,7 @@ func lowerValid(s string) string { return lower(strings.ToValidUTF8(s, "\ufffd")
 type rule struct {
 	re          *regexp.Regexp
 	with        string
-	left, right bool   // it begins or ends at a word boundary
-	begins      string // what every match begins with
-	needs       string // characters of which every match has one; empty if unknown
+	left, right bool // it begins or ends at a word boundary
 }
 
 // python translates the classes of Python's re, which are Unicode's.
@@ -45,40 +36,13 @@ func sub(expression, with string) rule {
 	e, left := strings.CutPrefix(expression, `\b`)
 	e, right := strings.CutSuffix(e, `\b`)
 	r := rule{regexp.MustCompile(python.Replace(e)), regexp.MustCompile(`\\(\d)`).ReplaceAllString(with, "$${$1}"),
-		left, right, "", ""}
+		left, right}
 	r.re.Longest()
-	r.begins, _ = r.re.LiteralPrefix()
-	parsed, _ := syntax.Parse(r.re.String(), syntax.Perl) // compiled already
-	r.needs = needs(parsed)
 	return r
 }
 
-// needs returns a few characters of which every match has one; empty if it sees none.
-// Most texts lack those of most expressions, and are then left at once.
-func needs(e *syntax.Regexp) (some string) {
-	switch e.Op {
-	case syntax.OpLiteral:
-		return string(e.Rune[:1])
-	case syntax.OpCharClass:
-		for i := 0; i < len(e.Rune); i += 2 {
-			for r := e.Rune[i]; r <= e.Rune[i+1]; r++ {
-				if some += string(r); len(some) > len("0123456789") {
-					return ""
-				}
-			}
-		}
-	case syntax.OpCapture, syntax.OpPlus, syntax.OpConcat:
-		for _, part := range e.Sub {
-			if n := needs(part); some == "" || n != "" && len(n) < len(some) {
-				some = n
-			}
-		}
-	}
-	return some
-}
-
 // subs returns the steps of expressions, each followed by its replacement.
-func subs(pairs ...string) (list []step) {
+func subs(pairs ...string) (list steps) {
 	for p := range slices.Chunk(pairs, 2) {
 		list = append(list, sub(p[0], p[1]).apply)
 	}
@@ -86,9 +50,6 @@ func subs(pairs ...string) (list []step) {
 }
 
 func (r rule) apply(s string) string {
-	if !strings.Contains(s, r.begins) || r.needs != "" && !strings.ContainsAny(s, r.needs) {
-		return s
-	}
 	var b []byte
 	done := 0 // s[:done] is in b
 	for from := 0; ; {

@@ -1,7 +1,6 @@
 package normalize
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -32,44 +31,6 @@ func TestBeyondUpstream(t *testing.T) {
 	long = strings.Repeat("1", maxDigits)
 	if got := English(long + " thousand"); got != long[6:]+"222000" {
 		t.Errorf("a number of %d digits: %d characters", maxDigits, len(got))
-	}
-}
-
-// A countdown is a context that ends when it has been looked at so many times.
-type countdown struct {
-	context.Context
-	left, looks int
-}
-
-func (c *countdown) Err() error {
-	if c.looks++; c.left == 0 {
-		return context.Canceled
-	}
-	c.left--
-	return nil
-}
-
-// TestInterrupt ends the context before each step of a long text, and amid its numbers.
-func TestInterrupt(t *testing.T) {
-	s := strings.Repeat("mister smith won't pay twenty-one dollars ", 1000)
-	for _, name := range []string{"english", "basic"} {
-		fn, err := ByName(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for looks := 0; ; looks++ {
-			ctx := &countdown{Context: context.Background(), left: looks}
-			got, err := fn(ctx, s)
-			if err == nil {
-				if want := map[string]func(string) string{"english": English, "basic": Basic}[name](s); got != want || looks < 5 || name == "english" && looks < 60 {
-					t.Errorf("%s: looked %d times at its context; text as without: %v", name, looks, got == want)
-				}
-				break
-			}
-			if got != "" || ctx.looks != looks+1 {
-				t.Fatalf("%s, after %d looks: got %d bytes, %v, and looked %d times more", name, looks, len(got), err, ctx.looks-looks)
-			}
-		}
 	}
 }
 
@@ -109,7 +70,7 @@ func BenchmarkNormalize(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
 			for b.Loop() {
-				fn(b.Context(), text)
+				fn(text)
 			}
 		})
 	}
