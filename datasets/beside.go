@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,10 +24,9 @@ func readLibriSpeech(ctx context.Context, d *Dataset, file string, rows sink) er
 	if err != nil {
 		return err
 	}
-	err = eachLine(ctx, file, d.options.MaxLine, func(n int, line []byte, err error) bool {
+	err = eachLine(ctx, file, func(n int, line []byte, err error) bool {
 		id, text, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
 		u := Utterance{ID: id, Text: strings.TrimSpace(text), Lang: "en"}
-		u.Speaker, _, _ = strings.Cut(id, "-")
 		switch name := audio[id]; {
 		case err != nil:
 		case strings.ContainsAny(id, "/\\\x00"):
@@ -89,7 +87,7 @@ func readBeside(ctx context.Context, d *Dataset, file string, rows sink) error {
 	stem := strings.TrimSuffix(file, filepath.Ext(file))
 	u := Utterance{ID: d.relative(file)}
 	var err error
-	if u.Text, err = readText(ctx, stem+".txt", d.options.MaxLine); err == nil {
+	if u.Text, err = readText(ctx, stem+".txt"); err == nil {
 		err = d.options.spoken(u.Text)
 	}
 	if err == nil {
@@ -109,23 +107,16 @@ func readBeside(ctx context.Context, d *Dataset, file string, rows sink) error {
 }
 
 // readText reads a whole text file, without surrounding white space.
-func readText(ctx context.Context, file string, limit int) (string, error) {
-	in, err := input.Open(ctx, file)
-	if errors.Is(err, os.ErrNotExist) {
+func readText(ctx context.Context, file string) (string, error) {
+	text, err := input.Read(ctx, file, maxLine)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
 		return "", errNoTranscript
+	case err == nil && !utf8.Valid(text):
+		err = errNotUTF8
 	}
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", file, err)
-	}
-	defer in.Close()
-	text, err := io.ReadAll(io.LimitReader(in, int64(limit)+1))
-	switch {
-	case err != nil:
-		return "", err
-	case len(text) > limit:
-		return "", fmt.Errorf("%s: more than %d bytes", file, limit)
-	case !utf8.Valid(text):
-		return "", fmt.Errorf("%s: %w", file, errNotUTF8)
 	}
 	return string(bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))), nil
 }

@@ -15,43 +15,28 @@ import (
 type Utterance struct {
 	ID       string // unique within the dataset
 	Text     string // the reference; blank, if Options.AllowEmpty permits it, means that nothing is said
-	Speaker  string // empty if not stated
 	Lang     string // empty if not stated; as the dataset writes it: "en", "sv-SE"
 	Duration float64
 	Offset   float64 // start of the utterance in the audio
 	Part     bool    // the utterance is only Duration of the audio, from Offset on
 	Audio    Source
-	Extra    map[string]any // other fields of a JSON, TSV or CSV row; numbers are json.Number
 }
 
-// Options says how to read a dataset. The zero value detects everything.
+// Options says how to read a dataset.
 type Options struct {
-	Format string // one of the names in the package comment; empty means detect it
-
-	// Audio, Text, ID, Speaker and Lang name the JSON fields or columns to use. Empty
-	// means the first of the usual names that the row has.
-	Audio, Text, ID, Speaker, Lang string
+	// Audio and Text name the JSON fields or columns to use. Empty means the first of the
+	// usual names that the row has.
+	Audio, Text string
 
 	Split      string // the value of the field "split" of rows to keep, which jsonl, tsv and csv have; empty means all
 	AllowEmpty bool   // a blank text means silence; without it, such a row is broken, as one without a text is
-	MaxLine    int    // longest line, or text file of a folder, in bytes; 0 means 1 MiB. A longer one is a broken row
 }
+
+// maxLine bounds a line, or a text file of a folder, in bytes. A longer one is a broken row.
+const maxLine = 1 << 20
 
 // hasFields reports whether rows of a format have a field split.
 func hasFields(format string) bool { return slices.Contains([]string{"jsonl", "tsv", "csv"}, format) }
-
-func (o Options) check() error {
-	if _, ok := formats[o.Format]; !ok && o.Format != "" {
-		return fmt.Errorf("datasets: option Format = %q: want librispeech, jsonl, tsv, csv, parquet or folder", o.Format)
-	}
-	if o.MaxLine < 0 {
-		return fmt.Errorf("datasets: option MaxLine = %d: must not be negative", o.MaxLine)
-	}
-	if o.Split != "" && o.Format != "" && !hasFields(o.Format) {
-		return fmt.Errorf("datasets: option Split = %q: format %s has no field split", o.Split, o.Format)
-	}
-	return nil
-}
 
 // A RowError is a row that cannot be used.
 type RowError struct {
@@ -200,15 +185,13 @@ func (d *Dataset) CheckSplit(ctx context.Context) error {
 // Counts says how much data a dataset holds.
 type Counts struct {
 	Utterances int
-	Broken     int     // rows reported as a RowError
-	Seconds    float64 // sum of the stated durations
-	Untimed    int     // utterances without a stated duration
+	Broken     int // rows reported as a RowError
 }
 
 // Count reads and counts all rows. It opens no audio file. The error is ctx's.
 func (d *Dataset) Count(ctx context.Context) (Counts, error) {
 	var c Counts
-	for u, err := range d.All(ctx) {
+	for _, err := range d.All(ctx) {
 		var row *RowError
 		switch {
 		case errors.As(err, &row):
@@ -217,10 +200,6 @@ func (d *Dataset) Count(ctx context.Context) (Counts, error) {
 			return c, err
 		default:
 			c.Utterances++
-			c.Seconds += u.Duration
-			if u.Duration == 0 {
-				c.Untimed++
-			}
 		}
 	}
 	return c, nil

@@ -8,7 +8,7 @@
 //   - librispeech: a folder with *.trans.txt files anywhere below, each line an
 //     identifier and a text, the audio beside it as identifier.flac.
 //   - jsonl: one JSON object per line, as NeMo and this project write them
-//     (audio_filepath, text, duration, offset, id, speaker, lang, …).
+//     (audio_filepath, text, duration, offset, id, lang, …).
 //   - tsv: a table with a header, as Common Voice writes it (path, sentence, …).
 //     Fields are not quoted. Audio is beside the file or in clips.
 //   - csv: the same with commas; fields may be quoted, and end on their line.
@@ -24,5 +24,5 @@
 // are the identifiers. They are unique: a repeated one gets "#2", "#3", … appended.
 //
 // A row that cannot be used is reported as a [RowError] and iteration goes on; no row
-// is dropped silently. The lengths of lines and text files are bounded, see [Options].
+// is dropped silently. The lengths of lines and text files are bounded.
 package datasets

@@ -19,7 +19,7 @@ import (
 // readJSONL reads a manifest with one JSON object per line.
 func readJSONL(ctx context.Context, d *Dataset, file string, rows sink) error {
 	source := func(name string) (Source, error) { return existing(resolve(file, name)) }
-	return eachLine(ctx, file, d.options.MaxLine, func(n int, line []byte, err error) bool {
+	return eachLine(ctx, file, func(n int, line []byte, err error) bool {
 		var f fields
 		if err == nil {
 			f, err = parseJSON(line)
@@ -85,7 +85,7 @@ func readTable(split splitter) reader {
 		}
 		var columns []string
 		var bad error // why the table cannot be read
-		err := eachLine(ctx, file, d.options.MaxLine, func(n int, line []byte, err error) bool {
+		err := eachLine(ctx, file, func(n int, line []byte, err error) bool {
 			var values []string
 			if err == nil {
 				values, err = split(string(line))
@@ -122,7 +122,7 @@ func (d *Dataset) header(columns []string) error {
 		return errors.New("a column is named twice")
 	}
 	for _, want := range [][]string{names(d.options.Audio, audioNames), names(d.options.Text, textNames)} {
-		if v, _ := f.take(want); v == nil {
+		if _, ok, _ := f.text(want...); !ok {
 			return fmt.Errorf("no column %s among %q", strings.Join(want, ", "), columns)
 		}
 	}
@@ -137,7 +137,7 @@ var (
 // eachLine calls f with every line of file that is not blank, without its line end. The
 // bytes are valid until the next call. A line that is too long or not UTF-8 is passed
 // as an error. f reports whether to go on.
-func eachLine(ctx context.Context, file string, limit int, f func(n int, line []byte, err error) bool) error {
+func eachLine(ctx context.Context, file string, f func(n int, line []byte, err error) bool) error {
 	in, err := input.Open(ctx, file)
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func eachLine(ctx context.Context, file string, limit int, f func(n int, line []
 	var line []byte
 	for n := 1; ; n++ {
 		var length int
-		line, length, err = input.Line(r, line[:0], limit)
+		line, length, err = input.Line(r, line[:0], maxLine)
 		if n == 1 {
 			line = bytes.TrimPrefix(line, []byte("\ufeff"))
 		}
@@ -156,8 +156,8 @@ func eachLine(ctx context.Context, file string, limit int, f func(n int, line []
 		}
 		var broken error
 		switch {
-		case length > limit:
-			broken = fmt.Errorf("line of %d bytes, want at most %d", length, limit)
+		case length > maxLine:
+			broken = fmt.Errorf("line of %d bytes, want at most %d", length, maxLine)
 		case !utf8.Valid(line):
 			broken = errNotUTF8
 		}

@@ -26,10 +26,6 @@ func isAudio(name string) bool {
 // Open detects what kind of dataset is at path, a file or a folder, and where its rows
 // are. It reads no rows. The error says what was looked for, or is ctx's cause.
 func Open(ctx context.Context, path string, o Options) (*Dataset, error) {
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	o.MaxLine = cmp.Or(o.MaxLine, 1<<20)
 	real, err := filepath.EvalSymlinks(path)
 	var info fs.FileInfo
 	if err == nil {
@@ -64,9 +60,8 @@ func Open(ctx context.Context, path string, o Options) (*Dataset, error) {
 
 // openFile decides by the extension, then by the first bytes.
 func openFile(ctx context.Context, path string, o Options) (*Dataset, error) {
-	d := &Dataset{Format: o.Format, Root: filepath.Dir(path), Files: []string{path}, options: o}
+	d := &Dataset{Root: filepath.Dir(path), Files: []string{path}, options: o}
 	switch {
-	case d.Format != "":
 	case slices.Contains([]string{".jsonl", ".ndjson", ".json"}, ending(path)):
 		d.Format = "jsonl"
 	case slices.Contains([]string{".tsv", ".csv", ".parquet"}, ending(path)):
@@ -96,12 +91,7 @@ func firstBytes(ctx context.Context, path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	head := make([]byte, 64)
-	n, err := io.ReadFull(f, head)
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		err = nil
-	}
-	return head[:n], err
+	return io.ReadAll(io.LimitReader(f, 64))
 }
 
 // kinds are the files that make a folder a dataset, the first kind before the others: a
@@ -128,19 +118,14 @@ func openFolder(ctx context.Context, path, real string, o Options) (*Dataset, er
 		return nil, err
 	}
 	for i, k := range kinds {
-		if len(found[i]) == 0 || o.Format != "" && o.Format != k.format {
-			continue
-		}
-		if len(found[i]) > 1 && k.top {
+		switch {
+		case len(found[i]) > 1 && k.top:
 			return nil, fmt.Errorf("holds several manifests, name one of them: %s", strings.Join(found[i], ", "))
+		case len(found[i]) > 0:
+			return &Dataset{Format: k.format, Root: path, Files: found[i], options: o}, nil
 		}
-		return &Dataset{Format: k.format, Root: path, Files: found[i], options: o}, nil
 	}
-	want := "no manifest.jsonl, *.trans.txt, *.parquet, *.jsonl, *.tsv, *.csv or audio file found"
-	if o.Format != "" {
-		want = "no files of format " + o.Format + " found"
-	}
-	return nil, errors.New(want)
+	return nil, errors.New("no manifest.jsonl, *.trans.txt, *.parquet, *.jsonl, *.tsv, *.csv or audio file found")
 }
 
 // listFiles walks the folder real in the order of names and lists what it finds under

@@ -301,7 +301,7 @@ func FuzzPages(f *testing.F) {
 		if err := os.WriteFile(name, raw, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		d, err := Open(t.Context(), name, Options{Format: "parquet"})
+		d, err := Open(t.Context(), name, Options{})
 		if err != nil {
 			return
 		}

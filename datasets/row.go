@@ -15,11 +15,10 @@ import (
 
 // The usual names of fields and columns. The first one that a row has is used.
 var (
-	audioNames   = []string{"audio_filepath", "audio", "audio_path", "path", "file_name", "file", "wav"}
-	textNames    = []string{"text", "sentence", "transcription", "transcript", "raw_text", "normalized_text"}
-	idNames      = []string{"id", "utt_id", "utterance_id", "segment_id"}
-	speakerNames = []string{"speaker", "speaker_id", "client_id"}
-	langNames    = []string{"lang", "language", "locale"}
+	audioNames = []string{"audio_filepath", "audio", "audio_path", "path", "file_name", "file", "wav"}
+	textNames  = []string{"text", "sentence", "transcription", "transcript", "raw_text", "normalized_text"}
+	idNames    = []string{"id", "utt_id", "utterance_id", "segment_id"}
+	langNames  = []string{"lang", "language", "locale"}
 )
 
 // names returns the option if it is set, else the usual names.
@@ -33,33 +32,25 @@ func names(option string, usual []string) []string {
 // fields are the fields of one row, by name: strings, json.Number or other JSON.
 type fields map[string]any
 
-// take removes and returns the first of names that is present and not null.
-func (f fields) take(names []string) (value any, name string) {
-	for _, n := range names {
-		if v, ok := f[n]; ok && v != nil {
-			delete(f, n)
-			return v, n
+// text returns the first of names that is present and not null, which is a string, or a number
+// as it is spelled.
+func (f fields) text(names ...string) (s string, ok bool, err error) {
+	for _, name := range names {
+		switch v := f[name].(type) {
+		case nil:
+		case string:
+			return v, true, nil
+		case json.Number:
+			return v.String(), true, nil
+		default:
+			return "", false, fmt.Errorf("field %s: want a string", name)
 		}
 	}
-	return nil, names[0]
+	return "", false, nil
 }
 
-// takeString is take for a string, or a number as it is spelled.
-func (f fields) takeString(names []string) (s string, ok bool, err error) {
-	v, name := f.take(names)
-	switch v := v.(type) {
-	case nil:
-		return "", false, nil
-	case string:
-		return v, true, nil
-	case json.Number:
-		return v.String(), true, nil
-	}
-	return "", false, fmt.Errorf("field %s: want a string", name)
-}
-
-func (f fields) takeSeconds(name string) (float64, error) {
-	s, ok, err := f.takeString([]string{name})
+func (f fields) seconds(name string) (float64, error) {
+	s, ok, err := f.text(name)
 	if err != nil || !ok || s == "" {
 		return 0, err
 	}
@@ -88,7 +79,7 @@ func (o Options) spoken(text string) error {
 // it; the ID may be set even then. source finds the sound of a name.
 func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) (u Utterance, err error) {
 	o := d.options
-	name, ok, err := f.takeString(names(o.Audio, audioNames))
+	name, ok, err := f.text(names(o.Audio, audioNames)...)
 	switch {
 	case err != nil:
 		return u, err
@@ -97,14 +88,11 @@ func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) 
 	case strings.ContainsRune(name, 0):
 		return u, errStrange
 	}
-	for _, s := range []struct {
-		to    *string
-		names []string
-	}{{&u.ID, names(o.ID, idNames)}, {&u.Speaker, names(o.Speaker, speakerNames)},
-		{&u.Lang, names(o.Lang, langNames)}} {
-		if *s.to, _, err = f.takeString(s.names); err != nil {
-			return u, err
-		}
+	if u.ID, _, err = f.text(idNames...); err != nil {
+		return u, err
+	}
+	if u.Lang, _, err = f.text(langNames...); err != nil {
+		return u, err
 	}
 	if err := u.takePart(f); err != nil {
 		return u, err
@@ -115,7 +103,7 @@ func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) 
 			u.ID = fmt.Sprintf("%s@%v+%v", name, u.Offset, u.Duration) // other parts of the same audio are likely to follow
 		}
 	}
-	if u.Text, ok, err = f.takeString(names(o.Text, textNames)); err != nil {
+	if u.Text, ok, err = f.text(names(o.Text, textNames)...); err != nil {
 		return u, err
 	} else if !ok {
 		return u, errNoText
@@ -123,23 +111,18 @@ func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) 
 	if err := o.spoken(u.Text); err != nil {
 		return u, err
 	}
-	if u.Audio, err = source(name); err != nil {
-		return u, err
-	}
-	if len(f) > 0 {
-		u.Extra = f
-	}
-	return u, nil
+	u.Audio, err = source(name)
+	return u, err
 }
 
 // takePart reads which part of the audio is meant. Without an offset it is the whole,
 // whatever the duration field says.
 func (u *Utterance) takePart(f fields) (err error) {
 	stated := f["offset"] != nil && f["offset"] != ""
-	if u.Duration, err = f.takeSeconds("duration"); err != nil {
+	if u.Duration, err = f.seconds("duration"); err != nil {
 		return err
 	}
-	if u.Offset, err = f.takeSeconds("offset"); err != nil {
+	if u.Offset, err = f.seconds("offset"); err != nil {
 		return err
 	}
 	if u.Offset > 0 && u.Duration == 0 {
