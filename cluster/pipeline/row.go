@@ -29,7 +29,6 @@ type row struct {
 
 func rowOf(seq int, r eval.Row) row {
 	out := row{Utterance: r.Utterance, Seq: seq}
-	out.Extra = nil
 	if r.Broken != nil {
 		out.Broken = r.Broken.Err.Error()
 	}
