@@ -103,6 +103,7 @@ func (r *rig) hear(t *testing.T, input string) *decoder.Cross {
 // TestLogitsGolden compares teacher-forced logits with transformers': the values of the
 // best tokens and of a sample, and the best token wherever the margin decides it.
 func TestLogitsGolden(t *testing.T) {
+	testmodel.Serial(t)
 	for _, s := range settings() {
 		t.Run(s.String(), func(t *testing.T) {
 			r := newRig(t, s)
@@ -133,6 +134,7 @@ func TestLogitsGolden(t *testing.T) {
 // TestGreedyGolden decodes as openai/whisper does: with and without timestamps, after a
 // prompt, translating, and with language detection.
 func TestGreedyGolden(t *testing.T) {
+	testmodel.Serial(t)
 	for _, s := range settings() {
 		t.Run(s.String(), func(t *testing.T) {
 			s.skipSlow(t)
@@ -209,6 +211,7 @@ func (r *rig) checkRun(t *testing.T, run golden.Run) {
 }
 
 func TestLanguageGolden(t *testing.T) {
+	testmodel.Serial(t)
 	for _, s := range settings() {
 		t.Run(s.String(), func(t *testing.T) {
 			s.skipSlow(t)

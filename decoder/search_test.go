@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"verity/decoder"
+	"verity/internal/testmodel"
 	"verity/precision"
 	"verity/schedule"
 	"verity/tokenizer"
@@ -76,6 +77,7 @@ func meanLogProb(h decoder.Hypothesis, eot tokenizer.Token) (tokens []tokenizer.
 // TestBeamsGolden searches as openai/whisper does, wherever upstream's own search does
 // not depend on rounding: beam sizes, patience, length penalties, a prompt, a prefix.
 func TestBeamsGolden(t *testing.T) {
+	testmodel.Serial(t)
 	if slow() {
 		t.Skip("beams choose among logits, which TestLogitsGolden holds")
 	}

@@ -19,6 +19,7 @@ import (
 
 	"verity/audio"
 	"verity/datasets"
+	"verity/internal/testmodel"
 	"verity/report"
 	"verity/transcript"
 )
@@ -82,6 +83,7 @@ func TestRun(t *testing.T) {
 // TestResumeEverywhere cuts a finished file at many places: the next run must make
 // it the same file again.
 func TestResumeEverywhere(t *testing.T) {
+	testmodel.Serial(t)
 	dir := t.TempDir()
 	sum, whole := run(t, dir, 7, Options{})
 	for cut := 0; cut <= len(whole); cut += 1 + cut%13 {

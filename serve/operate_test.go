@@ -309,6 +309,7 @@ func TestWaitingStream(t *testing.T) {
 		t.Errorf("%v %s", err, text)
 	}
 	// With no wait, an error has its status.
+	h, _ = newServer(t, Options{MaxAudio: 5 * time.Second})
 	r, text := post(t, h.URL+transcriptions, wav(t), field{"stream", "true"})
 	checkProblem(t, r, text, 413, "file", "longer than 5s,")
 }

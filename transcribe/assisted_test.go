@@ -83,6 +83,7 @@ func sameText(a, b *transcript.Transcript) bool {
 // TestUpstreamLadder: a window that fails at temperature 0 is sampled again, with
 // an assistant as without: drafting must not use up the target's noise.
 func TestUpstreamLadder(t *testing.T) {
+	testmodel.Serial(t)
 	m, target, pool := newModel(t, testmodel.Open(t, "odd"), 1)
 	load := mustAssistant(t)
 	assistants := map[string]assistant.Assistant{

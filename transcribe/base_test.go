@@ -10,6 +10,7 @@ import (
 	"verity/assistant"
 	"verity/audio"
 	"verity/internal/kernel"
+	"verity/internal/testmodel"
 	"verity/model"
 	"verity/models/whisper"
 	"verity/precision"
@@ -42,7 +43,7 @@ func TestGridBase(t *testing.T) {
 	if files == nil {
 		t.Skip("SKIPPED: built with -tags nomodel")
 	}
-	if os.Getenv("VERITY_GRID") == "race" {
+	if testmodel.Race {
 		t.Skip("TestGrid meets the same code")
 	}
 	all := os.Getenv("VERITY_GRID") == "all"

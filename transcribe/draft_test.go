@@ -18,6 +18,7 @@ import (
 // TestUselessText: whatever stands in a text to draft from, the transcript is that of
 // plain decoding to the bit, and one warning says that nothing of it was said.
 func TestUselessText(t *testing.T) {
+	testmodel.Serial(t)
 	m := demoModels(t, 1)["none"]
 	noise := make([]byte, 10<<20)
 	rng := rand.NewChaCha8([32]byte{})

@@ -170,12 +170,12 @@ func (p point) policy() func() assistant.Policy {
 // probabilities and segment times are those of plain decoding on one thread, one
 // file at a time, whatever the assistant, draft length, batch, threads and
 // temperature. A seeded sample of the grid; VERITY_GRID=all (make grid) is all of
-// it, VERITY_GRID=race (make race) little of it.
+// it, the race detector meets little of it.
 func TestGrid(t *testing.T) {
 	points := grid()
 	if os.Getenv("VERITY_GRID") != "all" {
 		n := 4
-		if os.Getenv("VERITY_GRID") == "race" { // slow: two streams meet as eight do
+		if testmodel.Race { // slow: two streams meet as eight do
 			n = 1
 			points = slices.DeleteFunc(points, func(p point) bool { return p.batch != 2 || p.threads != 2 || p.assistant == "none" })
 		}
@@ -276,9 +276,7 @@ func written(said outcome, n int) (lines []transcript.Line) {
 // TestGridNotices: what TestGrid compares differs where decoding does: rejection
 // sampling keeps no bits, so compare and selftest refuse it.
 func TestGridNotices(t *testing.T) {
-	if os.Getenv("VERITY_GRID") == "race" {
-		t.Skip("nothing in it is shared")
-	}
+	testmodel.Serial(t)
 	m, s := demoModels(t, 1)["demo"], recordings(t)[1]
 	m = with(m, m.assistant, constant(3))
 	rejecting := withOptions(m, m.assistant, LoadOptions{Policy: constant(3), Sampler: Rejection})

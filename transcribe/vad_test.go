@@ -34,6 +34,7 @@ func spokenTwice(t *testing.T) (pcm []float32, speech int) {
 
 // TestVAD wants the transcript of the packed speech, its times mapped back.
 func TestVAD(t *testing.T) {
+	testmodel.Serial(t)
 	m, _, _ := newModel(t, testmodel.Open(t, "odd"), 1)
 	pcm, speech := spokenTwice(t)
 	o := Options{Language: "en", Temperatures: []float64{0}, MaxNoSpeech: math.Inf(1)}
@@ -98,6 +99,7 @@ func TestVAD(t *testing.T) {
 
 // TestVADTrailingSilence: skipped silence at the end of a file is not missing sound.
 func TestVADTrailingSilence(t *testing.T) {
+	testmodel.Serial(t)
 	m, _, _ := newModel(t, testmodel.Open(t, "odd"), 1)
 	pcm, _ := spokenTwice(t)
 	wav := append([]byte("RIFF\x00\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x80\x3e\x00\x00\x00\x7d\x00\x00\x02\x00\x10\x00data"),
@@ -132,6 +134,7 @@ func TestVADSilence(t *testing.T) {
 // TestConfirmSpeech: silence, of which the model inside the program makes a word, is none; a
 // window of it behind speech neither; what is spoken stays as it is.
 func TestConfirmSpeech(t *testing.T) {
+	testmodel.Serial(t)
 	files := whisper.Base()
 	if files == nil {
 		t.Skip("SKIPPED: built with -tags nomodel")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"verity/internal/testmodel"
 	"verity/transcript"
 )
 
@@ -22,6 +23,7 @@ var wordsJSON []byte
 // sides make up by the same rule: durations, punctuation, segment times, seeks and what
 // is skipped as a hallucination, bit for bit.
 func TestWordsGolden(t *testing.T) {
+	testmodel.Serial(t)
 	var file struct {
 		Cases []struct {
 			loopCase

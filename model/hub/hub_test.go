@@ -42,8 +42,8 @@ type fakeHub struct {
 	gets    atomic.Int32 // of weights
 	leaked  atomic.Bool  // the token reached the other host
 	token   atomic.Value
-	stall   func()       // called amid a transfer of the weights, if it is not nil
-	from    atomic.Int64 // first byte of the last requested transfer
+	stall   atomic.Pointer[func()] // called amid the next transfer of the weights
+	from    atomic.Int64           // first byte of the last requested transfer
 }
 
 func newHub(t *testing.T) *fakeHub {
@@ -95,11 +95,11 @@ func (h *fakeHub) serveWeights(w http.ResponseWriter, r *http.Request) {
 	from := 0
 	fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from)
 	h.from.Store(int64(from))
-	if h.stall != nil {
+	if stall := h.stall.Swap(nil); stall != nil {
 		w.Header().Set("Content-Length", strconv.Itoa(len(h.weights)))
 		w.Write(h.weights[:len(h.weights)/2])
 		w.(http.Flusher).Flush()
-		h.stall()
+		(*stall)()
 		panic(http.ErrAbortHandler)
 	}
 	if h.cuts.Add(-1) >= 0 {
@@ -427,7 +427,8 @@ func TestStall(t *testing.T) {
 					hold(r)
 					return
 				}
-				h.stall = func() { h.stall = nil; hold(r) }
+				stall := func() { hold(r) }
+				h.stall.Store(&stall)
 			}
 			serve.ServeHTTP(w, r)
 		})

@@ -78,7 +78,8 @@ func TestKilled(t *testing.T) {
 	h := newHub(t)
 	c, _ := h.client(t)
 	half := make(chan struct{})
-	h.stall = func() { close(half); <-t.Context().Done() }
+	stall := func() { close(half); <-t.Context().Done() }
+	h.stall.Store(&stall)
 	p := child(t, h, c.Cache)
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
@@ -93,7 +94,6 @@ func TestKilled(t *testing.T) {
 	if dir, ok := c.Find("tiny"); ok {
 		t.Fatalf("%s looks whole", dir)
 	}
-	h.stall = nil
 	dir, err := c.Resolve(t.Context(), "tiny")
 	if err != nil {
 		t.Fatal(err)
