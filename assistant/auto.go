@@ -18,7 +18,7 @@ const (
 	ahead   = 1.03  // and faster than another drafting length by this one
 	explore = 0.005 // share of the time that trials may lose
 	hiccup  = 2     // a round counts at most this many times its expected duration
-	doubt   = 0.4   // a draft stops after a token that the assistant finds less probable
+	doubt   = 0.4   // a draft stops after a token that the assistant finds less probable; Confidence, too
 )
 
 // An Auto chooses the draft length of all streams that decode together. It is a

@@ -9,6 +9,9 @@
 // computed from them, are those of plain decoding whatever a proposer drafts.
 // Plain decoding is a round with an empty draft: the proposer [None].
 //
+// round.go is all of it; the other files are what it is handed: model.go, ngram.go,
+// bigram.go and text.go draft, policy.go, auto.go and pace.go decide how much.
+//
 // [Rejection] is a verifier of another kind, classic speculative sampling: it
 // keeps the distribution of the tokens, not the tokens.
 //

@@ -167,8 +167,7 @@ func (g *Guide) Length() int {
 		n = g.pace.length(g.right) + g.text.ahead()
 	}
 	g.draft, _ = g.text.Propose(context.Background(), g.draft[:0], n)
-	g.ahead = max(0, slices.IndexFunc(g.draft, g.text.t.tok.IsText))
-	if g.ahead == 0 && len(g.draft) > 0 && !g.text.t.tok.IsText(g.draft[0]) {
+	if g.ahead = slices.IndexFunc(g.draft, g.text.t.tok.IsText); g.ahead < 0 {
 		g.ahead = len(g.draft)
 	}
 	if g.asked = len(g.draft) == 0; !g.asked {

@@ -78,10 +78,7 @@ func (p *place) said(r rune) {
 	for i, l := range p.letters[p.lo:][:n-1] {
 		change, run := above+substituted, uint16(0)
 		if l == r {
-			change = above
-		}
-		if l == r {
-			run = before + 1
+			change, run = above, before+1
 		}
 		old := min(costs[i+1], jumped)
 		change = min(change, old+inserted)

@@ -1,6 +1,7 @@
 package assistant
 
 import (
+	"cmp"
 	"math"
 	"time"
 )
@@ -27,80 +28,41 @@ type Round struct {
 	Opening                 time.Duration // of Draft, to prepare for the window
 }
 
-// oblivious is the Policy that learns nothing and never stops a draft, for others to
-// embed.
-type oblivious struct{}
-
-// More always returns true.
-func (oblivious) More(int, float32) bool { return true }
-
-// Observe is ignored.
-func (oblivious) Observe(Round) {}
-
 // Constant returns the policy that drafts n tokens in every round.
-func Constant(n int) Policy { return constant{n: n} }
+func Constant(n int) Policy { return constant(n) }
 
-type constant struct {
-	oblivious
-	n int
-}
+// A constant learns nothing and never stops a draft.
+type constant int
 
-// Length returns n.
-func (c constant) Length() int { return c.n }
+func (c constant) Length() int          { return int(c) }
+func (constant) More(int, float32) bool { return true }
+func (constant) Observe(Round)          {}
 
-// Heuristic drafts two tokens more after a round in which all were accepted, and one
-// less, but at least one, after any other.
+// Heuristic returns the policy that drafts two tokens more after a round in which all were
+// accepted, and one less, but at least one, after any other. It begins with n, 5 if that
+// is 0.
 //
 // Source: transformers v4, AssistedCandidateGenerator, schedule "heuristic".
-type Heuristic struct {
-	oblivious
-	n int
-}
+func Heuristic(n int) Policy { return &heuristic{constant(cmp.Or(n, 5))} }
 
-// NewHeuristic begins with drafts of n tokens, 5 if that is 0.
-func NewHeuristic(n int) *Heuristic {
-	if n == 0 {
-		n = 5
-	}
-	return &Heuristic{n: n}
-}
-
-// Length returns the current length.
-func (h *Heuristic) Length() int { return h.n }
+type heuristic struct{ constant }
 
 // Observe changes the length. A draft that was cut off by the end of the window has no
 // effect.
-func (h *Heuristic) Observe(r Round) {
+func (h *heuristic) Observe(r Round) {
 	switch {
 	case r.Drafted == 0:
 	case r.Accepted == r.Drafted:
-		h.n = min(h.n+2, 20)
+		h.constant = min(h.constant+2, 20)
 	default:
-		h.n = max(h.n-1, 1)
+		h.constant = max(h.constant-1, 1)
 	}
 }
 
-// Confidence drafts until the assistant's own probability of a token falls below
-// a threshold.
-type Confidence struct {
-	oblivious
-	Threshold float64 // probability; 0 means 0.4
-	Max       int     // tokens; 0 means 20
-}
+// Confidence returns the policy that drafts until the assistant's own probability of a
+// token falls below 0.4, at most n tokens, 20 if that is 0.
+func Confidence(n int) Policy { return confidence{constant(cmp.Or(n, 20))} }
 
-// Length returns Max.
-func (c *Confidence) Length() int {
-	if c.Max == 0 {
-		return 20
-	}
-	return c.Max
-}
+type confidence struct{ constant }
 
-// More reports whether the probability of the last token is high enough.
-func (c *Confidence) More(_ int, lp float32) bool {
-	threshold := c.Threshold
-	if threshold == 0 {
-		threshold = 0.4
-	}
-	return math.Exp(float64(lp)) >= threshold
-}
+func (confidence) More(_ int, lp float32) bool { return math.Exp(float64(lp)) >= doubt }

@@ -9,7 +9,7 @@ import (
 // shrink by one, to at least one, after any other, and stay after a round without a
 // draft.
 func TestHeuristic(t *testing.T) {
-	h := NewHeuristic(0)
+	h := Heuristic(0)
 	for i, step := range []struct{ drafted, accepted, want int }{
 		{5, 5, 7}, {7, 6, 6}, {6, 0, 5}, {0, 0, 5}, {5, 4, 4}, {4, 0, 3}, {3, 0, 2}, {2, 0, 1}, {1, 0, 1}, {1, 1, 3},
 	} {
@@ -28,25 +28,13 @@ func TestHeuristic(t *testing.T) {
 // TestConfidence checks that a token below the threshold is still drafted, and none after
 // it.
 func TestConfidence(t *testing.T) {
-	lp := func(p float64) float32 { return float32(math.Log(p)) }
-	for _, tt := range []struct {
-		c    Confidence
-		p    float64
-		more bool
-	}{
-		{Confidence{}, 0.41, true},
-		{Confidence{}, 0.39, false},
-		{Confidence{Threshold: 0.8}, 0.79, false},
-		{Confidence{Threshold: 0.8}, 0.81, true},
-	} {
-		if more := tt.c.More(3, lp(tt.p)); more != tt.more {
-			t.Errorf("%+v, a token of %v: more %t", tt.c, tt.p, more)
+	c := Confidence(0)
+	for p, want := range map[float64]bool{0.41: true, 0.39: false} {
+		if more := c.More(3, float32(math.Log(p))); more != want {
+			t.Errorf("a token of %v: more %t", p, more)
 		}
 	}
-	if n := new(Confidence).Length(); n != 20 {
-		t.Errorf("drafts of %d at most, want 20", n)
-	}
-	if n := (&Confidence{Max: 3}).Length(); n != 3 {
-		t.Errorf("drafts of %d at most, want 3", n)
+	if n, most := c.Length(), Confidence(3).Length(); n != 20 || most != 3 {
+		t.Errorf("drafts of %d and %d at most, want 20 and 3", n, most)
 	}
 }

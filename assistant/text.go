@@ -39,9 +39,10 @@ func NewText(tok *tokenizer.Tokenizer, lines []transcript.Line) *Text {
 		upper = upper || strings.IndexFunc(l.Text, unicode.IsUpper) >= 0
 		lower = lower || strings.IndexFunc(l.Text, unicode.IsLower) >= 0
 	}
-	if t.plain = upper && !lower || lower && !upper && !t.timed; t.size == 0 { // programs that tell times write sentences
+	if t.size == 0 {
 		return nil
 	}
+	t.plain = upper && !lower || lower && !upper && !t.timed // programs that tell times write sentences
 	return t
 }
 
@@ -115,15 +116,14 @@ func (p *Follower) Counts() (accepted, lost int, found []int) { return p.accepte
 
 // Window begins an attempt at a window.
 func (p *Follower) Window(w TextWindow) {
-	p.w, p.said, p.stamps, p.stamp, p.failed = w, p.said[:0], 0, 0, 0
-	p.accepted, p.lost, p.found = 0, 0, p.found[:0]
-	p.rest, p.gap, p.bits, p.ends, p.draft = p.rest[:0], p.gap[:0], p.bits[:0], append(p.ends[:0], 0), p.draft[:0]
-	var at int
-	if p.all = true; p.t.timed {
-		at = p.cutTimed()
-	} else {
-		at = p.cutUntimed()
+	*p = Follower{ // what was learnt stays, and the memory of places
+		t: p.t, w: w, near: p.near, offset: p.offset, breaks: p.breaks, place: p.place, ends: append(p.ends[:0], 0), all: true,
 	}
+	cut := p.cutUntimed
+	if p.t.timed {
+		cut = p.cutTimed
+	}
+	at := cut()
 	if p.t.plain {
 		p.text = strings.ToLower(p.text)
 	}

@@ -3,6 +3,10 @@
 //	encoder.Features → [Decoder.Cross] → [Cross] ─┐
 //	prompt, rules, draft → [Session.Choose] ◀─────┘ → choices → package assistant
 //
+// Read step.go (a pass) and cache.go (what it reads), then session.go (a window decoded),
+// rules.go and sample.go (how a token is chosen); search.go decodes several sequences, and
+// align.go finds where words are.
+//
 // # One primitive
 //
 // [Decoder.Step] takes rows of (stream, position, token) and returns one row of logits

@@ -6,10 +6,20 @@
 // A [Transcriber] reads a clip from the start, window by window. Each window is
 // decoded with the text so far as its prompt, judged by gates, decoded again at
 // a higher temperature if they refuse it, and cut into segments at its timestamps;
-// the last of these says where the next window begins. The steps are small and
-// pure: transcription.go has the loop, and every other file one of its parts. With
-// Options.Chunked several lanes of the clip are transcribed side by side, each window
-// after window, and their texts joined (lanes.go, seam.go).
+// the last of these says where the next window begins.
+//
+//	transcription.go        the loop over windows: begin to read here
+//	model.go                a checkpoint and its assistant, loaded
+//	transcriber.go          options held against the model; the ways to transcribe
+//	language.go, prompt.go  what a window is decoded with
+//	window.go               the model's side: a window is encoded and decoded, its words are timed
+//	attempt.go              decoding at rising temperatures, until the gates let it pass
+//	cut.go, spans.go        tokens → segments, and where to go on
+//	words.go, align.go      times of words
+//	lanes.go, seam.go       lanes of a clip side by side (Options.Chunked), their texts joined
+//	vad.go                  speech alone
+//	draft.go                a text of the clip to draft from
+//	progress.go, proof.go   how far it is, and hashes of every choice
 //
 // # Conventions
 //

@@ -159,9 +159,9 @@ func (p point) policy() func() assistant.Policy {
 		a.Try()
 		return a.Policy
 	case heuristic:
-		return func() assistant.Policy { return assistant.NewHeuristic(0) }
+		return func() assistant.Policy { return assistant.Heuristic(0) }
 	case confidence:
-		return func() assistant.Policy { return new(assistant.Confidence) }
+		return func() assistant.Policy { return assistant.Confidence(0) }
 	}
 	return constant(p.draft)
 }

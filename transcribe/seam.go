@@ -18,8 +18,7 @@ import (
 func (r *transcription) seam(left, right []transcript.Segment, cut, heard float64) (l, t []transcript.Segment) {
 	const least = 0.1 // s; a lane that heard no more than that says nothing twice
 	if heard-cut >= least {
-		keys := map[string]int{}
-		a, b := r.seamWords(left, cut-sameTime, math.Inf(1), keys), r.seamWords(right, 0, heard+sameTime, keys)
+		a, b := r.seamWords(left, cut-sameTime, math.Inf(1)), r.seamWords(right, 0, heard+sameTime)
 		if len(a) > 0 && len(b) > 0 {
 			keep, drop := changeOver(a, b, cut, heard)
 			left, right = r.keepTo(left, a, keep), r.dropTo(right, b, drop)
@@ -35,7 +34,7 @@ const sameTime = 2
 
 // A seamWord is a word of a segment, with the punctuation behind it.
 type seamWord struct {
-	key        int     // the same for equal words
+	spoken     string  // its letters and digits, in lower case
 	middle     float64 // of its time
 	start, end float64
 	segment    int
@@ -43,19 +42,16 @@ type seamWord struct {
 }
 
 // seamWords returns the words of the segments that reach into the time from begin to end.
-// Equal words have the same key, whatever their case and punctuation.
-func (r *transcription) seamWords(
-	segments []transcript.Segment, begin, end float64, keys map[string]int,
-) (list []seamWord) {
+func (r *transcription) seamWords(segments []transcript.Segment, begin, end float64) (list []seamWord) {
 	for n, s := range segments {
 		if s.End > begin && s.Start < end {
-			list = append(list, r.wordsOfSegment(n, s, keys)...)
+			list = append(list, r.wordsOfSegment(n, s)...)
 		}
 	}
 	return list
 }
 
-func (r *transcription) wordsOfSegment(n int, s transcript.Segment, keys map[string]int) (list []seamWord) {
+func (r *transcription) wordsOfSegment(n int, s transcript.Segment) (list []seamWord) {
 	tok := r.t.model.Tokenizer
 	text := textOf(tok, s.Tokens)
 	words, groups := tok.SplitToWords(append(text, tok.EOT), cmp.Or(s.Language, r.language.language.Code))
@@ -69,11 +65,8 @@ func (r *transcription) wordsOfSegment(n int, s transcript.Segment, keys map[str
 		if last := len(list) - 1; spoken == "" && last >= 0 {
 			list[last].to, list[last].end = to, clock.at(at)
 		} else {
-			if keys[spoken] == 0 {
-				keys[spoken] = len(keys) + 1
-			}
 			end := clock.at(at)
-			list = append(list, seamWord{keys[spoken], (begin + end) / 2, begin, end, n, from, to})
+			list = append(list, seamWord{spoken, (begin + end) / 2, begin, end, n, from, to})
 		}
 		from = to
 	}
@@ -131,7 +124,7 @@ func changeOver(left, right []seamWord, cut, heard float64) (keep, drop int) {
 		return i + best + 1, n + best + 1
 	}
 	last, first := left[len(left)-1], right[0]
-	if last.key == first.key && last.middle > cut && first.middle-last.middle <= sameTime {
+	if last.spoken == first.spoken && last.middle > cut && first.middle-last.middle <= sameTime {
 		return len(left), 1 // one word is all that both have
 	}
 	// What the right lane does not have at its start, the left one may.
@@ -153,7 +146,7 @@ func commonRun(left, right []seamWord, begin, end float64) (l, r, length int) {
 			for i+n < len(left) && k+n < len(right) {
 				a, b := left[i+n], right[k+n]
 				d := math.Abs(a.middle - b.middle)
-				if a.key != b.key || !(d <= sameTime) || a.middle < begin || b.middle > end {
+				if a.spoken != b.spoken || !(d <= sameTime) || a.middle < begin || b.middle > end {
 					break
 				}
 				n, score = n+1, score+1-d/sameTime

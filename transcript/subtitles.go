@@ -1,9 +1,11 @@
 package transcript
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -79,10 +81,10 @@ func (o Subtitles) cues(t *Transcript) (all []cue) {
 func (o Subtitles) split(t *Transcript) [][]Word {
 	s := splitter{
 		keepSegments: o.MaxLineCount == 0 || o.MaxLineWidth == 0,
-		width:        orUnlimited(o.MaxLineWidth), lines: o.MaxLineCount, line: 1,
+		width:        cmp.Or(o.MaxLineWidth, unlimited), lines: o.MaxLineCount, line: 1,
 		last: firstStart(t.Segments),
 	}
-	chunk := orUnlimited(o.MaxWordsPerLine)
+	chunk := cmp.Or(o.MaxWordsPerLine, unlimited)
 	for i, segment := range t.Segments {
 		s.speaker = i > 0 && segment.Speaker != t.Segments[i-1].Speaker
 		for from := 0; from < len(segment.Words); from += chunk {
@@ -95,13 +97,6 @@ func (o Subtitles) split(t *Transcript) [][]Word {
 		s.done = append(s.done, s.words)
 	}
 	return s.done
-}
-
-func orUnlimited(n int) int {
-	if n == 0 {
-		return unlimited
-	}
-	return n
 }
 
 // firstStart returns the start of the first word; 0 without any.
@@ -162,15 +157,9 @@ func joined(words []Word) string {
 
 // highlighted returns the words with word i underlined.
 func highlighted(words []Word, i int) string {
-	var b strings.Builder
-	for j, w := range words {
-		if j != i {
-			b.WriteString(w.Word)
-			continue
-		}
-		b.WriteString(underlined(w.Word))
-	}
-	return b.String()
+	words = slices.Clone(words)
+	words[i].Word = underlined(words[i].Word)
+	return joined(words)
 }
 
 // underlined marks a word, after the white space before it. A word that contains a line

@@ -120,9 +120,9 @@ func (a *AssistantFlags) newPolicy() func() assistant.Policy {
 	n := a.Draft.Tokens
 	switch a.Draft.Policy {
 	case "heuristic":
-		return func() assistant.Policy { return assistant.NewHeuristic(n) }
+		return func() assistant.Policy { return assistant.Heuristic(n) }
 	case "confidence":
-		return func() assistant.Policy { return &assistant.Confidence{Max: n} }
+		return func() assistant.Policy { return assistant.Confidence(n) }
 	case "constant":
 		return func() assistant.Policy { return assistant.Constant(n) }
 	}
