@@ -1,6 +1,9 @@
 package kernel
 
-import "unsafe"
+import (
+	"sync"
+	"unsafe"
+)
 
 // Adapters turn assembly into kernels. An assembly function takes a fixed number of rows,
 // full panels, or multiples of a vector. Its adapter takes any size and checks the
@@ -26,6 +29,17 @@ func byRows[W, S, X any](tile asmRows[S, X], most, step int) func(acc []S, x []X
 			next.fetch(r, m)
 			tile(&acc[r*panel], &x[r*stride], stride*int(unsafe.Sizeof(x[0])), (*byte)(unsafe.Pointer(&w[0])), n/step, g.ahead, g.pace, m)
 			r += m
+		}
+	}
+}
+
+// chainWith returns a chain function that uses tile.
+func chainWith(tile asmRows[float32, float32]) func(dst, w, x []float32) {
+	return func(dst, w, x []float32) {
+		clear(dst)
+		if len(w) > 0 {
+			_ = x[len(w)*panel-1]
+			tile(&dst[:panel][0], &w[0], 0, (*byte)(unsafe.Pointer(&x[0])), len(w), 0, 0, 1)
 		}
 	}
 }
@@ -135,12 +149,23 @@ func turnWith(f func(dst *uint16, x *float32, stride, rows, cols int), rest turn
 	}
 }
 
-// turnByRows returns a turnHalfFunc that uses scatter, for tiles too small for turnWith: a
+// halfRows hold a row of a tile, rounded.
+var halfRows = sync.Pool{New: func() any { return new([panelKeys]uint16) }}
+
+// turnByRows returns a turnHalfFunc that uses narrow, for tiles too small for turnWith: a
 // single token has one row.
-func turnByRows(scatter func(dst []uint16, step int, x []float32)) turnHalfFunc {
+func turnByRows(narrow func(dst []uint16, x []float32)) turnHalfFunc {
 	return func(dst []uint16, x []float32, stride, rows, cols int) {
+		half := halfRows.Get().(*[panelKeys]uint16)
+		defer halfRows.Put(half)
 		for r := range rows {
-			scatter(dst[r:(cols-1)*panelKeys+r+1], panelKeys, x[r*stride:][:cols])
+			for c := 0; c < cols; c += panelKeys {
+				part := half[:min(panelKeys, cols-c)]
+				narrow(part, x[r*stride+c:][:len(part)])
+				for i, h := range part {
+					dst[(c+i)*panelKeys+r] = h
+				}
+			}
 		}
 	}
 }

@@ -105,9 +105,7 @@ func AttendWeights(dst, q []float32, qStride, head, dim int, scale float32, span
 		}
 		j.score(b, head, block{r, r + 1})
 		j.exponents(b, block{r, r + 1})
-		row := dst[r*n:][:n]
-		copy(row, b.scores)
-		vector.div(row, b.sums[0])
+		vector.div(dst[r*n:][:n], b.scores[:n], b.sums[0])
 	}
 }
 

@@ -98,7 +98,8 @@ func (j *attendJob) mixInt8(b *attendBuffer, head int, rows block) {
 		finish = int8s.fn.add
 	}
 	for r := range n {
-		vector.div(dst[r*stride:][:j.dim], b.sums[r])
+		row := dst[r*stride:][:j.dim]
+		vector.div(row, row, b.sums[r])
 	}
 }
 

@@ -116,8 +116,7 @@ func (j *attendJob) mix(b *attendBuffer, head int, rows block) {
 			j.mixRows(b, head, rows, block{r, r + 1}, common, n)
 		}
 		dst := j.dst[((rows.lo+r)*j.heads+head)*j.dim:][:j.dim]
-		copy(dst, b.out[r*v.cols:])
-		vector.div(dst, b.sums[r])
+		vector.div(dst, b.out[r*v.cols:][:j.dim], b.sums[r])
 	}
 }
 

@@ -31,7 +31,7 @@ func Chains(dst, w []float32, rows int, x []float32) {
 	tiles.fn.f32(dst, w, len(x)/Lanes, rows, x, hint{})
 }
 
-// Chain is Chains for one row, if it is short: no tile has to be set up.
+// Chain is Chains for one row, if it is short: no rows have to be cut into groups.
 func Chain(dst, w, x []float32) { vector.chain(dst[:Lanes], w, x[:len(w)*Lanes]) }
 
 func chainRef(dst, w, x []float32) {

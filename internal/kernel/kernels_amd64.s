@@ -12241,31 +12241,33 @@ loopDone:
 	VZEROUPPER
 	RET
 
-// func vecDivAVX512(x []float32, by float32)
+// func vecDivAVX512(dst []float32, x []float32, by float32)
 // Requires: AVX, AVX512F
-TEXT ·vecDivAVX512(SB), NOSPLIT, $0-28
-	MOVQ         x_base+0(FP), AX
-	MOVQ         x_len+8(FP), CX
-	VBROADCASTSS by+24(FP), Z0
+TEXT ·vecDivAVX512(SB), NOSPLIT, $0-52
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         x_len+32(FP), CX
+	VBROADCASTSS by+48(FP), Z0
 
 loop:
 	CMPQ    CX, $0x10
 	JLT     loopTail
-	VMOVUPS (AX), Z1
+	VMOVUPS (DX), Z1
 	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, (AX)
 	ADDQ    $0x40, AX
+	ADDQ    $0x40, DX
 	SUBQ    $0x10, CX
 	JMP     loop
 
 loopTail:
 	TESTQ     CX, CX
 	JE        loopDone
-	MOVL      $0x00000001, DX
-	SHLL      CL, DX
-	DECL      DX
-	KMOVW     DX, K1
-	VMOVUPS.Z (AX), K1, Z1
+	MOVL      $0x00000001, BX
+	SHLL      CL, BX
+	DECL      BX
+	KMOVW     BX, K1
+	VMOVUPS.Z (DX), K1, Z1
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (AX)
 
@@ -12863,53 +12865,6 @@ loopDone:
 	VORPS         X2, X1, X1
 	VORPS         X1, X0, X0
 	VMOVSS        X0, ret+24(FP)
-	VZEROUPPER
-	RET
-
-// func vecIndexAVX512(x []float32, v float32) int
-// Requires: AVX, AVX512F
-TEXT ·vecIndexAVX512(SB), NOSPLIT, $0-40
-	MOVQ         x_base+0(FP), AX
-	MOVQ         x_len+8(FP), DX
-	VBROADCASTSS v+24(FP), Z0
-	XORQ         BX, BX
-
-loop:
-	CMPQ    BX, DX
-	JGE     none
-	MOVQ    DX, CX
-	SUBQ    BX, CX
-	CMPQ    CX, $0x10
-	JLT     tail
-	VMOVUPS (AX)(BX*4), Z1
-	VCMPPS  $0x08, Z1, Z0, K2
-	KMOVW   K2, CX
-	TESTQ   CX, CX
-	JNE     found
-	ADDQ    $0x10, BX
-	JMP     loop
-
-tail:
-	MOVL      $0x00000001, SI
-	SHLL      CL, SI
-	DECL      SI
-	KMOVW     SI, K1
-	VMOVUPS.Z (AX)(BX*4), K1, Z1
-	VCMPPS    $0x08, Z1, Z0, K1, K2
-	KMOVW     K2, CX
-	TESTQ     CX, CX
-	JNE       found
-
-none:
-	MOVQ DX, BX
-	MOVQ BX, ret+32(FP)
-	VZEROUPPER
-	RET
-
-found:
-	BSFQ CX, CX
-	ADDQ CX, BX
-	MOVQ BX, ret+32(FP)
 	VZEROUPPER
 	RET
 
@@ -13608,39 +13563,6 @@ loopTail:
 	VMOVUPS     Z15, K1, (AX)
 
 loopDone:
-	VZEROUPPER
-	RET
-
-// func vecChainAVX512(dst []float32, w []float32, x []float32)
-// Requires: AVX, AVX512F
-TEXT ·vecChainAVX512(SB), NOSPLIT, $0-72
-	MOVQ   dst_base+0(FP), AX
-	MOVQ   w_base+24(FP), CX
-	MOVQ   w_len+32(FP), DX
-	MOVQ   x_base+48(FP), BX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-
-loop:
-	TESTQ        DX, DX
-	JE           done
-	VBROADCASTSS (CX), Z4
-	VFMADD231PS  (BX), Z4, Z0
-	VFMADD231PS  64(BX), Z4, Z1
-	VFMADD231PS  128(BX), Z4, Z2
-	VFMADD231PS  192(BX), Z4, Z3
-	ADDQ         $0x04, CX
-	ADDQ         $0x00000100, BX
-	DECQ         DX
-	JMP          loop
-
-done:
-	VMOVUPS Z0, (AX)
-	VMOVUPS Z1, 64(AX)
-	VMOVUPS Z2, 128(AX)
-	VMOVUPS Z3, 192(AX)
 	VZEROUPPER
 	RET
 
@@ -25250,36 +25172,38 @@ loopDone:
 	VZEROUPPER
 	RET
 
-// func vecDivAVX2(x []float32, by float32)
+// func vecDivAVX2(dst []float32, x []float32, by float32)
 // Requires: AVX
-TEXT ·vecDivAVX2(SB), NOSPLIT, $0-28
-	MOVQ         x_base+0(FP), AX
-	MOVQ         x_len+8(FP), CX
-	VBROADCASTSS by+24(FP), Y0
+TEXT ·vecDivAVX2(SB), NOSPLIT, $0-52
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         x_len+32(FP), DX
+	VBROADCASTSS by+48(FP), Y0
 	VMOVAPS      Y0, Y1
 
 loop:
-	CMPQ    CX, $0x10
+	CMPQ    DX, $0x10
 	JLT     loopTail
-	VMOVUPS (AX), Y2
-	VMOVUPS 32(AX), Y3
+	VMOVUPS (CX), Y2
+	VMOVUPS 32(CX), Y3
 	VDIVPS  Y0, Y2, Y2
 	VDIVPS  Y1, Y3, Y3
 	VMOVUPS Y2, (AX)
 	VMOVUPS Y3, 32(AX)
 	ADDQ    $0x40, AX
-	SUBQ    $0x10, CX
+	ADDQ    $0x40, CX
+	SUBQ    $0x10, DX
 	JMP     loop
 
 loopTail:
-	TESTQ      CX, CX
+	TESTQ      DX, DX
 	JE         loopDone
-	LEAQ       vectorMasks<>+64(SB), DX
-	NEGQ       CX
-	VMOVUPS    (DX)(CX*4), Y2
-	VMOVUPS    32(DX)(CX*4), Y3
-	VMASKMOVPS (AX), Y2, Y4
-	VMASKMOVPS 32(AX), Y3, Y5
+	LEAQ       vectorMasks<>+64(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y2
+	VMOVUPS    32(BX)(DX*4), Y3
+	VMASKMOVPS (CX), Y2, Y4
+	VMASKMOVPS 32(CX), Y3, Y5
 	VDIVPS     Y0, Y4, Y4
 	VDIVPS     Y1, Y5, Y5
 	VMASKMOVPS Y4, Y2, (AX)
@@ -25776,66 +25700,6 @@ loopDone:
 	VZEROUPPER
 	RET
 
-// func vecIndexAVX2(x []float32, v float32) int
-// Requires: AVX
-TEXT ·vecIndexAVX2(SB), NOSPLIT, $0-40
-	MOVQ         x_base+0(FP), AX
-	MOVQ         x_len+8(FP), CX
-	VBROADCASTSS v+24(FP), Y0
-	VMOVAPS      Y0, Y1
-	XORQ         DX, DX
-
-loop:
-	CMPQ      DX, CX
-	JGE       none
-	MOVQ      CX, BX
-	SUBQ      DX, BX
-	CMPQ      BX, $0x10
-	JLT       tail
-	VMOVUPS   (AX)(DX*4), Y2
-	VMOVUPS   32(AX)(DX*4), Y3
-	VCMPPS    $0x08, Y2, Y0, Y2
-	VCMPPS    $0x08, Y3, Y1, Y3
-	VMOVMSKPS Y2, BX
-	VMOVMSKPS Y3, SI
-	SHLQ      $0x08, SI
-	ORQ       SI, BX
-	TESTQ     BX, BX
-	JNE       found
-	ADDQ      $0x10, DX
-	JMP       loop
-
-tail:
-	LEAQ       vectorMasks<>+64(SB), SI
-	NEGQ       BX
-	VMOVUPS    (SI)(BX*4), Y2
-	VMOVUPS    32(SI)(BX*4), Y3
-	VMASKMOVPS (AX)(DX*4), Y2, Y4
-	VMASKMOVPS 32(AX)(DX*4), Y3, Y5
-	VCMPPS     $0x08, Y4, Y0, Y4
-	VANDPS     Y2, Y4, Y4
-	VCMPPS     $0x08, Y5, Y1, Y5
-	VANDPS     Y3, Y5, Y5
-	VMOVMSKPS  Y4, BX
-	VMOVMSKPS  Y5, AX
-	SHLQ       $0x08, AX
-	ORQ        AX, BX
-	TESTQ      BX, BX
-	JNE        found
-
-none:
-	MOVQ CX, DX
-	MOVQ DX, ret+32(FP)
-	VZEROUPPER
-	RET
-
-found:
-	BSFQ BX, BX
-	ADDQ BX, DX
-	MOVQ DX, ret+32(FP)
-	VZEROUPPER
-	RET
-
 // func vecExpSumAVX2(dst []float32, x []float32, m float32) float32
 // Requires: AVX, AVX2, FMA3
 TEXT ·vecExpSumAVX2(SB), NOSPLIT, $0-60
@@ -26260,51 +26124,6 @@ loopTail:
 	VMASKMOVPS  Y7, Y5, 32(AX)
 
 loopDone:
-	VZEROUPPER
-	RET
-
-// func vecChainAVX2(dst []float32, w []float32, x []float32)
-// Requires: AVX, AVX2, FMA3
-TEXT ·vecChainAVX2(SB), NOSPLIT, $0-72
-	MOVQ  dst_base+0(FP), AX
-	MOVQ  w_base+24(FP), CX
-	MOVQ  w_len+32(FP), DX
-	MOVQ  x_base+48(FP), BX
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
-	VPXOR Y5, Y5, Y5
-	VPXOR Y6, Y6, Y6
-	VPXOR Y7, Y7, Y7
-
-loop:
-	TESTQ        DX, DX
-	JE           done
-	VBROADCASTSS (CX), Y8
-	VFMADD231PS  (BX), Y8, Y0
-	VFMADD231PS  32(BX), Y8, Y1
-	VFMADD231PS  64(BX), Y8, Y2
-	VFMADD231PS  96(BX), Y8, Y3
-	VFMADD231PS  128(BX), Y8, Y4
-	VFMADD231PS  160(BX), Y8, Y5
-	VFMADD231PS  192(BX), Y8, Y6
-	VFMADD231PS  224(BX), Y8, Y7
-	ADDQ         $0x04, CX
-	ADDQ         $0x00000100, BX
-	DECQ         DX
-	JMP          loop
-
-done:
-	VMOVUPS Y0, (AX)
-	VMOVUPS Y1, 32(AX)
-	VMOVUPS Y2, 64(AX)
-	VMOVUPS Y3, 96(AX)
-	VMOVUPS Y4, 128(AX)
-	VMOVUPS Y5, 160(AX)
-	VMOVUPS Y6, 192(AX)
-	VMOVUPS Y7, 224(AX)
 	VZEROUPPER
 	RET
 
@@ -31042,52 +30861,6 @@ oneDone:
 	VHADDPS X2, X0, X0
 	MOVQ    dst+0(FP), AX
 	VMOVUPS X0, (AX)
-	VZEROUPPER
-	RET
-
-// func vecScatterHalfAVX2(dst []uint16, step int, x []float32)
-// Requires: AVX, F16C
-TEXT ·vecScatterHalfAVX2(SB), NOSPLIT, $0-56
-	MOVQ dst_base+0(FP), AX
-	MOVQ x_base+32(FP), CX
-	MOVQ x_len+40(FP), DX
-	MOVQ step+24(FP), BX
-	ADDQ BX, BX
-	LEAQ (BX)(BX*2), SI
-	SUBQ $0x08, DX
-	JLT  few
-
-eight:
-	VMOVUPS   (CX), Y0
-	VCVTPS2PH $0x00, Y0, X0
-	VPEXTRW   $0x00, X0, (AX)
-	VPEXTRW   $0x01, X0, (AX)(BX*1)
-	VPEXTRW   $0x02, X0, (AX)(BX*2)
-	VPEXTRW   $0x03, X0, (AX)(SI*1)
-	LEAQ      (AX)(BX*4), AX
-	VPEXTRW   $0x04, X0, (AX)
-	VPEXTRW   $0x05, X0, (AX)(BX*1)
-	VPEXTRW   $0x06, X0, (AX)(BX*2)
-	VPEXTRW   $0x07, X0, (AX)(SI*1)
-	LEAQ      (AX)(BX*4), AX
-	ADDQ      $0x20, CX
-	SUBQ      $0x08, DX
-	JGE       eight
-
-few:
-	ADDQ $0x08, DX
-	JE   done
-
-one:
-	VMOVSS    (CX), X0
-	VCVTPS2PH $0x00, X0, X0
-	VPEXTRW   $0x00, X0, (AX)
-	ADDQ      BX, AX
-	ADDQ      $0x04, CX
-	DECQ      DX
-	JNE       one
-
-done:
 	VZEROUPPER
 	RET
 

@@ -305,15 +305,8 @@ func turnWordsOfNEON(to, from []byte, stride, rows, cols int, flip uint32) {
 
 func vectorArch() []impl[vectorOps] {
 	return []impl[vectorOps]{{"neon", true, vectorOps{
-		add: func(dst, x []float32) {
-			n := len(x) &^ 3
-			addRef(dst[n:], x[n:])
-			if n > 0 {
-				addNEON(&dst[:n][0], &x[0], n)
-			}
-		},
-		div:   inPlace(divNEON, divRef),
-		scale: twoOf(scaleNEON, scaleRef),
+		add: byPairs(addNEON, addRef), raise: byPairs(raiseNEON, raiseRef),
+		div: byNumber(divNEON, divRef), scale: byNumber(scaleNEON, scaleRef),
 		gelu: func(x []float32) {
 			n := len(x) &^ 3
 			geluRef(x[n:])
@@ -321,10 +314,10 @@ func vectorArch() []impl[vectorOps] {
 				geluNEON(&x[0], n)
 			}
 		},
-		norm: normOfNEON, max: maxOfNEON, index: indexOfNEON,
+		norm: normOfNEON, max: maxOfNEON,
 		expSum: expSumOfNEON,
 		sumExp: func(x []float32, m float32) float32 { return expSumOfNEON(nil, x, m) },
-		log10:  twoOf(log10NEON, log10Ref),
+		log10:  byNumber(log10NEON, log10Ref),
 		chain: func(dst, w, x []float32) {
 			clear(dst)
 			tiles.fn.f32(dst, w, len(w), 1, x, hint{})
@@ -337,39 +330,26 @@ func vectorArch() []impl[vectorOps] {
 		squares: func(dst, c0, c1, s0, s1 []float32) {
 			squaresNEON(&dst[0], &c0[0], &c1[0], &s0[0], &s1[0], len(c0)/Lanes)
 		},
-		raise: func(dst, x []float32) {
-			n := len(x) &^ 3
-			raiseRef(dst[n:], x[n:])
-			if n > 0 {
-				raiseNEON(&dst[:n][0], &x[0], n)
-			}
-		},
-		cells: func(dst, x []float32, least float32) {
-			n := len(x) &^ 3
-			cellsRef(dst[n:], x[n:], least)
-			if n > 0 {
-				cellsNEON(&dst[:n][0], &x[0], n, least, 4)
-			}
-		},
-		dots: dotsOfNEON, scatterHalf: scatterHalfRef,
+		cells:    byNumber(func(to, x *float32, n int, least float32) { cellsNEON(to, x, n, least, 4) }, cellsRef),
+		dots:     dotsOfNEON,
 		narrow:   narrowWith(narrowNEON),
-		turnHalf: turnWith(turnHalfNEON, turnHalfRef),
+		turnHalf: turnWith(turnHalfNEON, turnByRows(narrowWith(narrowNEON))),
 	}}}
 }
 
-// inPlace returns an operation on x and a number that uses f for multiples of four.
-func inPlace(f func(x *float32, n int, by float32), ref func(x []float32, by float32)) func(x []float32, by float32) {
-	return func(x []float32, by float32) {
+// byPairs returns an operation on two slices that uses f for multiples of four.
+func byPairs(f func(dst, x *float32, n int), ref func(dst, x []float32)) func(dst, x []float32) {
+	return func(dst, x []float32) {
 		n := len(x) &^ 3
-		ref(x[n:], by)
+		ref(dst[n:], x[n:])
 		if n > 0 {
-			f(&x[0], n, by)
+			f(&dst[:n][0], &x[0], n)
 		}
 	}
 }
 
-// twoOf is inPlace with a result apart.
-func twoOf(f func(to, x *float32, n int, by float32), ref func(to, x []float32, by float32)) func(to, x []float32, by float32) {
+// byNumber returns an operation on x and a number that uses f for multiples of four.
+func byNumber(f func(to, x *float32, n int, by float32), ref func(to, x []float32, by float32)) func(to, x []float32, by float32) {
 	return func(to, x []float32, by float32) {
 		n := len(x) &^ 3
 		ref(to[n:], x[n:], by)
@@ -442,15 +422,6 @@ func maxOfNEON(x []float32) float32 {
 		return b
 	}
 	return a
-}
-
-// indexOfNEON is indexRef for v not NaN.
-func indexOfNEON(x []float32, v float32) int {
-	at := 0
-	if n := len(x) &^ 15; n > 0 {
-		at = findNEON(&x[0], n, v)
-	}
-	return at + indexRef(x[at:], v)
 }
 
 // dotsOfNEON is dotsRef.

@@ -112,7 +112,7 @@ func (f *packer) stage(m *Matrix, o int, w tensor.Tensor, k, count int) error {
 		}
 		widen(wide, w, i*m.in+k)
 		if m.store == precision.F16 {
-			vector.scatterHalf(view[uint16](row), 1, wide)
+			vector.narrow(view[uint16](row), wide)
 			if err := m.checkRange(o+i, wide, 65520); err != nil {
 				return err
 			}

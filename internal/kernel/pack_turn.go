@@ -42,25 +42,11 @@ func widenHalfRef(dst []float32, src []byte) {
 }
 
 func turnWordsRef(to, from []byte, stride, rows, cols int, flip uint32) {
-	const size, low = 4, 1<<32 - 1
-	le, flips := binary.LittleEndian, uint64(flip)<<32|uint64(flip)
-	for r := 0; r+1 < rows && cols > 0; r += 2 { // two by two
-		a, b, p := from[r*stride:][:cols*size], from[(r+1)*stride:][:cols*size], to[r*size:]
-		for len(a) >= 2*size {
-			x, y := le.Uint64(a), le.Uint64(b)
-			le.PutUint64(p, (x&low|y<<32)^flips)
-			le.PutUint64(p[panel*size:], (x>>32|y&^low)^flips)
-			a, b = a[2*size:], b[2*size:]
-			p = p[min(2*panel*size, len(p)):]
-		}
-		if len(a) > 0 { // the last of an odd number
-			le.PutUint64(p, (uint64(le.Uint32(a))|uint64(le.Uint32(b))<<32)^flips)
-		}
-	}
-	if rows%2 > 0 {
-		row := from[(rows-1)*stride:]
+	const size = 4
+	for r := range rows {
 		for k := range cols {
-			le.PutUint32(to[(k*panel+rows-1)*size:], le.Uint32(row[k*size:])^flip)
+			v := binary.LittleEndian.Uint32(from[r*stride+k*size:])
+			binary.LittleEndian.PutUint32(to[(k*panel+r)*size:], v^flip)
 		}
 	}
 }

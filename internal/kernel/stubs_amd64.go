@@ -41,16 +41,14 @@ func directNibblesAVX512(acc *float32, q *byte, stride int, start *int32, xScale
 func directNibblesZeroAVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero, ahead, rows int)
 func directSixesAVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero, ahead, rows int)
 func vecAddAVX512(dst, x []float32)
-func vecDivAVX512(x []float32, by float32)
+func vecDivAVX512(dst, x []float32, by float32)
 func vecScaleAVX512(dst, x []float32, by float32)
 func vecGeluAVX512(x []float32)
 func vecNormAVX512(dst, x, gamma, beta []float32, eps float32)
 func vecMaxAVX512(x []float32) float32
-func vecIndexAVX512(x []float32, v float32) int
 func vecExpSumAVX512(dst, x []float32, m float32) float32
 func vecSumExpAVX512(x []float32, m float32) float32
 func vecLog10AVX512(dst, x []float32, floor float32)
-func vecChainAVX512(dst, w, x []float32)
 func vecFoldAVX512(sum0, difference0, sum1, difference1, x, y []float32)
 func vecSquaresAVX512(dst, c0, c1, s0, s1 []float32)
 func vecRaiseAVX512(dst, x []float32)
@@ -77,16 +75,14 @@ func directNibblesVNNI(acc *float32, q *byte, stride int, start *int32, xScale *
 func directNibblesZeroAVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero, ahead, rows int)
 func directNibblesZeroVNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero, ahead, rows int)
 func vecAddAVX2(dst, x []float32)
-func vecDivAVX2(x []float32, by float32)
+func vecDivAVX2(dst, x []float32, by float32)
 func vecScaleAVX2(dst, x []float32, by float32)
 func vecGeluAVX2(x []float32)
 func vecNormAVX2(dst, x, gamma, beta []float32, eps float32)
 func vecMaxAVX2(x []float32) float32
-func vecIndexAVX2(x []float32, v float32) int
 func vecExpSumAVX2(dst, x []float32, m float32) float32
 func vecSumExpAVX2(x []float32, m float32) float32
 func vecLog10AVX2(dst, x []float32, floor float32)
-func vecChainAVX2(dst, w, x []float32)
 func vecFoldAVX2(sum0, difference0, sum1, difference1, x, y []float32)
 func vecSquaresAVX2(dst, c0, c1, s0, s1 []float32)
 func vecRaiseAVX2(dst, x []float32)
@@ -97,7 +93,6 @@ func scoreInt8AVX2(dst *float32, dstStride int, q *uint16, qStride int, start *i
 func scoreInt8VNNI(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels, rows int)
 func vecWeightsAVX2(dst *byte, step int, unit *float32, unitStep int, x, scale *float32, n int, m float32, spare *float32) float32
 func vecDotsAVX2(dst *[4]float32, a, b *[4][]float32)
-func vecScatterHalfAVX2(dst []uint16, step int, x []float32)
 func vecNarrowAVX2(dst *uint16, x *float32, n int)
 func vecQuadsAVX2(dst, x *byte)
 func tileInt8AVX512(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace, rows int)

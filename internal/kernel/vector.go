@@ -9,10 +9,9 @@ type vectorOps struct {
 	gelu   func(x []float32)
 	norm   func(dst, x, gamma, beta []float32, eps float32)
 	max    func(x []float32) float32
-	index  func(x []float32, v float32) int
 	expSum func(dst, x []float32, m float32) float32
 	sumExp func(x []float32, m float32) float32
-	div    func(x []float32, by float32)
+	div    func(dst, x []float32, by float32)
 	scale  func(dst, x []float32, by float32)
 
 	log10   func(dst, x []float32, floor float32)
@@ -23,9 +22,8 @@ type vectorOps struct {
 	dots    func(dst *[4]float32, a, b *[4][]float32)
 	cells   func(dst, x []float32, least float32)
 
-	scatterHalf func(dst []uint16, step int, x []float32)
-	narrow      func(dst []uint16, x []float32)
-	turnHalf    turnHalfFunc
+	narrow   func(dst []uint16, x []float32)
+	turnHalf turnHalfFunc
 }
 
 // A turnHalfFunc transposes a tile, to rows of panelKeys elements, and rounds it to
@@ -40,9 +38,9 @@ var (
 )
 
 var vectorRef = vectorOps{
-	add: addRef, gelu: geluRef, norm: normRef, max: maxRef, index: indexRef, expSum: expSumRef, sumExp: sumExpRef,
+	add: addRef, gelu: geluRef, norm: normRef, max: maxRef, expSum: expSumRef, sumExp: sumExpRef,
 	div: divRef, scale: scaleRef, log10: log10Ref, chain: chainRef, fold: foldRef, squares: squaresRef, raise: raiseRef,
-	cells: cellsRef, dots: dotsRef, scatterHalf: scatterHalfRef, narrow: narrowRef, turnHalf: turnHalfRef,
+	cells: cellsRef, dots: dotsRef, narrow: narrowRef, turnHalf: turnHalfRef,
 }
 
 // partials are the sixteen running sums of a reduction. Element i belongs to
@@ -69,9 +67,10 @@ func addRef(dst, x []float32) {
 	}
 }
 
-func divRef(x []float32, by float32) {
-	for i := range x {
-		x[i] /= by
+// divRef sets dst to x divided by by; dst may be x.
+func divRef(dst, x []float32, by float32) {
+	for i, v := range x {
+		dst[i] = v / by
 	}
 }
 
@@ -79,13 +78,6 @@ func divRef(x []float32, by float32) {
 func scaleRef(dst, x []float32, by float32) {
 	for i, v := range x {
 		dst[i] = v * by
-	}
-}
-
-// scatterHalfRef sets every step-th element of dst to x, rounded to binary16.
-func scatterHalfRef(dst []uint16, step int, x []float32) {
-	for i, v := range x {
-		dst[i*step] = tensor.F16Bits(v)
 	}
 }
 

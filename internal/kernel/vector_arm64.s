@@ -681,17 +681,19 @@ loop1:
 	BNE loop1
 	RET
 
-// func divNEON(x *float32, n int, by float32) 
-TEXT ·divNEON(SB), NOSPLIT, $0-20
-	MOVD x+0(FP), R0
-	MOVD n+8(FP), R1
-	MOVWU by+16(FP), R2
-	WORD $0x4e040c50 // dup v16.4s, w2
+// func divNEON(to, x *float32, n int, by float32) 
+TEXT ·divNEON(SB), NOSPLIT, $0-28
+	MOVD to+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVWU by+24(FP), R3
+	WORD $0x4e040c70 // dup v16.4s, w3
 loop1:
-	WORD $0x3dc00000 // ldr q0, [x0]
-	WORD $0x6e30fc00 // fdiv v0.4s, v0.4s, v16.4s
-	WORD $0x3c810400 // str q0, [x0], #16
-	SUBS $4, R1, R1
+	WORD $0x3dc00021 // ldr q1, [x1]
+	WORD $0x6e30fc21 // fdiv v1.4s, v1.4s, v16.4s
+	WORD $0x3c810401 // str q1, [x0], #16
+	ADD $16, R1, R1
+	SUBS $4, R2, R2
 	BNE loop1
 	RET
 
@@ -746,43 +748,6 @@ loop1:
 	ADD $16, R1, R1
 	SUBS $4, R2, R2
 	BNE loop1
-	RET
-
-// func findNEON(x *float32, n int, v float32) int
-TEXT ·findNEON(SB), NOSPLIT, $0-32
-	MOVD x+0(FP), R0
-	MOVD n+8(FP), R1
-	MOVWU v+16(FP), R2
-	WORD $0x4e040c48 // dup v8.4s, w2
-	MOVD ZR, R3
-block1:
-	WORD $0x3cc10400 // ldr q0, [x0], #16
-	WORD $0x4e28e404 // fcmeq v4.4s, v0.4s, v8.4s
-	WORD $0x4e20e400 // fcmeq v0.4s, v0.4s, v0.4s
-	WORD $0x4ee01c80 // orn v0.16b, v4.16b, v0.16b
-	WORD $0x3cc10401 // ldr q1, [x0], #16
-	WORD $0x4e28e425 // fcmeq v5.4s, v1.4s, v8.4s
-	WORD $0x4e21e421 // fcmeq v1.4s, v1.4s, v1.4s
-	WORD $0x4ee11ca1 // orn v1.16b, v5.16b, v1.16b
-	WORD $0x3cc10402 // ldr q2, [x0], #16
-	WORD $0x4e28e446 // fcmeq v6.4s, v2.4s, v8.4s
-	WORD $0x4e22e442 // fcmeq v2.4s, v2.4s, v2.4s
-	WORD $0x4ee21cc2 // orn v2.16b, v6.16b, v2.16b
-	WORD $0x3cc10403 // ldr q3, [x0], #16
-	WORD $0x4e28e467 // fcmeq v7.4s, v3.4s, v8.4s
-	WORD $0x4e23e463 // fcmeq v3.4s, v3.4s, v3.4s
-	WORD $0x4ee31ce3 // orn v3.16b, v7.16b, v3.16b
-	WORD $0x4ea11c00 // orr v0.16b, v0.16b, v1.16b
-	WORD $0x4ea31c42 // orr v2.16b, v2.16b, v3.16b
-	WORD $0x4ea21c00 // orr v0.16b, v0.16b, v2.16b
-	WORD $0x6eb0a800 // umaxv s0, v0.4s
-	WORD $0x0e043c02 // mov w2, v0.s[0]
-	CBNZW R2, found2
-	ADD $16, R3, R3
-	CMP R1, R3
-	BLT block1
-found2:
-	MOVD R3, ret+24(FP)
 	RET
 
 // func log10NEON(dst, x *float32, n int, floor float32) 

@@ -12,7 +12,7 @@ var negInf = float32(math.Inf(-1))
 // -Inf.
 func Softmax(x []float32) {
 	if len(x) > 0 {
-		vector.div(x, vector.expSum(x, x, vector.max(x)))
+		vector.div(x, x, vector.expSum(x, x, vector.max(x)))
 	}
 }
 
@@ -32,15 +32,23 @@ func LogSumExp(x []float32) float32 {
 // more than once (-0 and +0 are equal). If there is a NaN, it returns NaN and the
 // index of the first. Of nothing, the maximum is -Inf and the index -1.
 func Max(x []float32) (value float32, index int) {
-	if len(x) == 0 {
-		return negInf, -1
+	const block = 1024 // what is searched is in the nearest cache
+	value, index = negInf, -1
+	for i := 0; i < len(x); i += block {
+		part := x[i:min(i+block, len(x))]
+		m := vector.max(part)
+		if m != m {
+			return m, i + find(part, m)
+		}
+		if m > value || index < 0 {
+			value, index = m, i
+		}
 	}
-	value = vector.max(x)
-	if value != value {
-		return value, indexRef(x, value)
+	if index >= 0 {
+		index += find(x[index:], value)
+		value = x[index]
 	}
-	index = vector.index(x, value)
-	return x[index], index
+	return value, index
 }
 
 // maxRef returns the maximum of x, NaN if x has one and -Inf if it is empty. Of
@@ -58,15 +66,11 @@ func maxRef(x []float32) float32 {
 	return m
 }
 
-// indexRef returns the lowest i where x[i] is v or NaN, len(x) if there is none.
-// The other implementations are for a v that is not NaN.
-func indexRef(x []float32, v float32) int {
-	for i, w := range x {
-		if w == v || w != w {
-			return i
-		}
+// find returns the lowest i where x[i] is v or NaN. There is one.
+func find(x []float32, v float32) (i int) {
+	for ; x[i] != v && x[i] == x[i]; i++ {
 	}
-	return len(x)
+	return i
 }
 
 // expSumRef sets dst to Exp(x-m) and returns the sum, in sixteen partials. dst

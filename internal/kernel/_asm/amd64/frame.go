@@ -41,33 +41,6 @@ func log10(g *gen) {
 	ret()
 }
 
-// chain keeps all lanes of its sums in registers.
-func chain(g *gen) {
-	g.function("Chain", "(dst, w, x []float32)")
-	dst, w, n, x := g.slice("dst"), g.slice("w"), g.length("w"), g.slice("x")
-	var sums [panel / lanes]vec
-	for i := range sums {
-		sums[i] = g.zero()
-	}
-	label("loop")
-	TESTQ(n, n)
-	JE(ref("done"))
-	factor := g.vec()[:1]
-	VBROADCASTSS(at(w), factor[0])
-	for i, sum := range sums {
-		g.each(func(j, off int) { VFMADD231PS(at(x).Offset(4*lanes*i+off), factor[0], sum[j]) })
-	}
-	ADDQ(U8(4), w)
-	ADDQ(U32(4*panel), x)
-	DECQ(n)
-	JMP(ref("loop"))
-	label("done")
-	for i, sum := range sums {
-		g.store(sum, at(dst).Offset(4*lanes*i), mask{})
-	}
-	ret()
-}
-
 // eachVector calls f with the offset of every vector of a row of 64 lanes.
 func eachVector(f func(off int)) {
 	for off := 0; off < 4*panel; off += 4 * lanes {

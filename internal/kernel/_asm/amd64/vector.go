@@ -12,16 +12,14 @@ import (
 func vectors(s isa) {
 	g := &gen{isa: s, offsets: map[uint32]int{}}
 	g.pairs("Add", func(a, b reg.VecVirtual) { VADDPS(b, a, a) })
-	div(g)
-	scale(g)
+	g.byNumber("Div", VDIVPS)
+	g.byNumber("Scale", VMULPS)
 	gelu(g)
 	norm(g)
 	maximum(g)
-	index(g)
 	expSum(g, true)
 	expSum(g, false)
 	log10(g)
-	chain(g)
 	fold(g)
 	squares(g)
 	g.pairs("Raise", func(a, b reg.VecVirtual) { VMAXPS(a, b, a) }) // which leaves NaN in dst as it is
@@ -31,7 +29,6 @@ func vectors(s isa) {
 	weights(g)
 	if !g.isWide() { // AVX-512 has nothing to add
 		dots(g)
-		scatterHalf(g)
 		narrowHalf(g)
 		quads(g)
 	}
@@ -52,26 +49,14 @@ func (g *gen) pairs(name string, op func(a, b reg.VecVirtual)) {
 	ret()
 }
 
-func div(g *gen) {
-	g.function("Div", "(x []float32, by float32)")
-	x, n, by := g.slice("x"), g.length("x"), g.broadcast("by")
-	g.loop("loop", n, []reg.GPVirtual{x}, func(m mask) {
-		a := g.load(at(x), m)
-		for i := range a {
-			VDIVPS(by[i], a[i], a[i])
-		}
-		g.store(a, at(x), m)
-	})
-	ret()
-}
-
-func scale(g *gen) {
-	g.function("Scale", "(dst, x []float32, by float32)")
+// byNumber generates a function that sets dst to what op makes of x and a number.
+func (g *gen) byNumber(name string, op func(...Op)) {
+	g.function(name, "(dst, x []float32, by float32)")
 	dst, x, n, by := g.slice("dst"), g.slice("x"), g.length("x"), g.broadcast("by")
 	g.loop("loop", n, []reg.GPVirtual{dst, x}, func(m mask) {
 		a := g.load(at(x), m)
 		for i := range a {
-			VMULPS(by[i], a[i], a[i])
+			op(by[i], a[i], a[i])
 		}
 		g.store(a, at(dst), m)
 	})
@@ -360,64 +345,4 @@ func (g *gen) unordered(v, odd reg.VecVirtual) {
 	t := YMM()
 	VCMPPS(U8(3), v, v, t)
 	VORPS(t, odd, odd)
-}
-
-// index is for v not NaN.
-func index(g *gen) {
-	g.function("Index", "(x []float32, v float32) int")
-	x, n, v := g.slice("x"), g.length("x"), g.broadcast("v")
-	i, bits := GP64(), GP64()
-	XORQ(i, i)
-	label("loop")
-	CMPQ(i, n)
-	JGE(ref("none"))
-	left := GP64()
-	MOVQ(n, left)
-	SUBQ(i, left)
-	CMPQ(left, U8(lanes))
-	JLT(ref("tail"))
-	g.matches(x, i, v, mask{}, bits)
-	TESTQ(bits, bits)
-	JNE(ref("found"))
-	ADDQ(U8(lanes), i)
-	JMP(ref("loop"))
-	label("tail")
-	g.matches(x, i, v, g.mask(left), bits)
-	TESTQ(bits, bits)
-	JNE(ref("found"))
-	label("none")
-	MOVQ(n, i)
-	Store(i, ReturnIndex(0))
-	ret()
-	label("found")
-	BSFQ(bits, bits)
-	ADDQ(bits, i)
-	Store(i, ReturnIndex(0))
-	ret()
-}
-
-// matches sets bits to the lanes of x[i:] that equal v or are NaN.
-func (g *gen) matches(x, i reg.GPVirtual, v vec, m mask, bits reg.GPVirtual) {
-	const equalOrUnordered = 8
-	w := g.load(Mem{Base: x, Index: i, Scale: 4}, m)
-	if g.isWide() {
-		if m.some {
-			VCMPPS(U8(equalOrUnordered), w[0], v[0], m.k, reg.K2)
-		} else {
-			VCMPPS(U8(equalOrUnordered), w[0], v[0], reg.K2)
-		}
-		KMOVW(reg.K2, bits.As32())
-		return
-	}
-	part := GP64()
-	for j := range w {
-		VCMPPS(U8(equalOrUnordered), w[j], v[j], w[j])
-		if m.some {
-			VANDPS(m.m[j], w[j], w[j])
-		}
-	}
-	VMOVMSKPS(w[0], bits.As32())
-	VMOVMSKPS(w[1], part.As32())
-	SHLQ(U8(8), part)
-	ORQ(part, bits)
 }

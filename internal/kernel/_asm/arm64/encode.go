@@ -24,18 +24,15 @@ func (f *fn) fdiv(d, n, m vec)  { f.three(0x6e20fc00, "fdiv", "4s", d, n, m) }
 func (f *fn) fmla(d, n, m vec)  { f.three(0x4e20cc00, "fmla", "4s", d, n, m) }
 func (f *fn) fcmgt(d, n, m vec) { f.three(0x6ea0e400, "fcmgt", "4s", d, n, m) }
 func (f *fn) fcmge(d, n, m vec) { f.three(0x6e20e400, "fcmge", "4s", d, n, m) }
-func (f *fn) fcmeq(d, n, m vec) { f.three(0x4e20e400, "fcmeq", "4s", d, n, m) }
 func (f *fn) add(d, n, m vec)   { f.three(0x4ea08400, "add", "4s", d, n, m) }
 func (f *fn) mul(d, n, m vec)   { f.three(0x4ea09c00, "mul", "4s", d, n, m) }
 func (f *fn) subb(d, n, m vec)  { f.three(0x6e208400, "sub", "16b", d, n, m) }
 func (f *fn) sub(d, n, m vec)   { f.three(0x6ea08400, "sub", "4s", d, n, m) }
 func (f *fn) umax(d, n, m vec)  { f.three(0x6ea06400, "umax", "4s", d, n, m) }
 func (f *fn) addph(d, n, m vec) { f.three(0x4e60bc00, "addp", "8h", d, n, m) }
-func (f *fn) orn(d, n, m vec)   { f.three(0x4ee01c00, "orn", "16b", d, n, m) }
 func (f *fn) fmax(d, n, m vec)  { f.three(0x4e20f400, "fmax", "4s", d, n, m) }
 func (f *fn) addb(d, n, m vec)  { f.three(0x4e208400, "add", "16b", d, n, m) }
 func (f *fn) and(d, n, m vec)   { f.three(0x4e201c00, "and", "16b", d, n, m) }
-func (f *fn) orr(d, n, m vec)   { f.three(0x4ea01c00, "orr", "16b", d, n, m) }
 func (f *fn) eor(d, n, m vec)   { f.three(0x6e201c00, "eor", "16b", d, n, m) }
 func (f *fn) bic(d, n, m vec)   { f.three(0x4e601c00, "bic", "16b", d, n, m) }
 

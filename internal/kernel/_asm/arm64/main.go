@@ -127,7 +127,7 @@ func vectors() *file {
 		fn.mov(v, o[1])
 	})
 	f.each("addNEON", []string{"dst", "x"}, nil, func(fn *fn, v vec, o []vec) { fn.fadd(v, v, o[0]) })
-	f.each("divNEON", []string{"x"}, []string{"by"}, func(fn *fn, v vec, _ []vec) { fn.fdiv(v, v, 16) })
+	f.each("divNEON", []string{"to", "x"}, []string{"by"}, func(fn *fn, v vec, _ []vec) { fn.fdiv(v, v, 16) })
 	f.each("scaleNEON", []string{"to", "x"}, []string{"by"}, func(fn *fn, v vec, _ []vec) { fn.fmul(v, v, 16) })
 	f.each("raiseNEON", []string{"dst", "x"}, nil, func(fn *fn, v vec, o []vec) {
 		fn.fcmgt(4, o[0], v)
@@ -139,7 +139,6 @@ func vectors() *file {
 		fn.fadd(v, v, 17)
 		fn.fdiv(v, v, 17)
 	})
-	f.find("findNEON")
 	f.log10("log10NEON")
 	f.squares("squaresNEON")
 	f.fold("foldNEON")

@@ -204,33 +204,6 @@ func (f *file) maxAbs(name string) {
 	fn.ret(x)
 }
 
-// find returns how many elements, in blocks of sixteen, are before the one that has v.
-func (f *file) find(name string) {
-	fn, args := f.function(name, "x *float32, n int, v float32", "int")
-	x, n, scratch, done := args[0], args[1], args[2], reg(3)
-	fn.dupR(8, scratch)
-	fn.op("MOVD ZR, %v", done)
-	top, end := fn.label("block"), fn.label("found")
-	fn.at(top)
-	for i := range 4 {
-		fn.ldrPost(vec(i), x, 16)
-		fn.fcmeq(vec(4+i), vec(i), 8)
-		fn.fcmeq(vec(i), vec(i), vec(i))
-		fn.orn(vec(i), vec(4+i), vec(i)) // equal, or a NaN
-	}
-	fn.orr(0, 0, 1)
-	fn.orr(2, 2, 3)
-	fn.orr(0, 0, 2)
-	fn.umaxv(0, 0)
-	fn.umov(scratch, 0, 0)
-	fn.op("CBNZW %v, %s", scratch, end)
-	fn.advance(16, done)
-	fn.op("CMP %v, %v", n, done)
-	fn.op("BLT %s", top)
-	fn.at(end)
-	fn.ret(done)
-}
-
 // roundBytes rounds to bytes, and returns the sum of the numbers. They may be signed, or not.
 func (f *file) roundBytes(name string) {
 	fn, args := f.function(name, "dst *byte, x *float32, n int, inverse float32", "int32")
