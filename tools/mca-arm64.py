@@ -19,26 +19,30 @@ HAVE_I8MM = {"neoverse-n2", "neoverse-v1", "neoverse-v2", "ampere1b", "oryon-1"}
 
 # kernel, file, instruction that multiplies, its multiplications, ceiling to compare with
 TILES = [
-    ("tileF32x8NEON", "matmul", "fmla", 4, "fmaPeakNEON"),
-    ("tileF16x8NEON", "matmul", "fmla", 4, "fmaPeakNEON"),
-    ("tileF32x4NEON", "matmul", "fmla", 4, "fmaPeakNEON"),
-    ("attendF32R4NEON", "attend", "fmla", 4, "fmaPeakNEON"),
-    ("tileInt8x8Dot", "matmul", "sdot", 16, "dotPeakDot"),
-    ("scoreInt8R8Dot", "attend", "sdot", 16, "dotPeakDot"),
-    ("tileGroupsx4Dot", "fewbits", "sdot", 16, "dotPeakDot"),
-    ("directNibblesx4Dot", "fewbits", "sdot", 16, "dotPeakDot"),
+    ("tileF32NEON, 8 rows", "matmul", "fmla", 4, "fmaPeakNEON"),
+    ("tileF16NEON, 8 rows", "matmul", "fmla", 4, "fmaPeakNEON"),
+    ("tileF32NEON, 4 rows", "matmul", "fmla", 4, "fmaPeakNEON"),
+    ("attendF32NEON, 4 rows", "attend", "fmla", 4, "fmaPeakNEON"),
+    ("tileInt8Dot, 8 rows", "matmul", "sdot", 16, "dotPeakDot"),
+    ("scoreInt8Dot, 8 rows", "attend", "sdot", 16, "dotPeakDot"),
+    ("tileGroupsDot, 4 rows", "fewbits", "sdot", 16, "dotPeakDot"),
+    ("directNibblesDot, 4 rows", "fewbits", "sdot", 16, "dotPeakDot"),
     ("tileInt8x12I8MM", "matmul", "smmla", 32, "dotPeakI8MM"),
-    ("tileInt8x4NEON", "matmul", "smull", 8, None),
+    ("tileInt8NEON, 4 rows", "matmul", "smull", 8, None),
 ]
-# one row: bytes of weights that the loop reads
-ROWS = [("tileF32x1NEON", "matmul"), ("tileF16x1NEON", "matmul"), ("tileInt8x1Dot", "matmul"), ("directNibblesx1Dot", "fewbits")]
+# one row: bytes of weights that the loop reads, and the register that points to them
+ROWS = [("tileF32NEON, 1 row", "matmul", 7), ("tileF16NEON, 1 row", "matmul", 7), ("tileInt8Dot, 1 row", "matmul", 7), ("directNibblesDot, 1 row", "fewbits", 6)]
 
 
 def body(name, file):
-    """The innermost loop of a kernel, in the syntax of LLVM."""
+    """The innermost loop of a kernel for some rows, in the syntax of LLVM."""
+    name, _, rows = name.partition(", ")
     text = (Path("internal/kernel") / f"{file}_arm64.s").read_text()
     lines = text[text.index(f"TEXT ·{name}(SB)"):].split("\n")[1:]
     lines = lines[: next((i for i, l in enumerate(lines) if l.startswith("TEXT")), len(lines))]
+    if rows:
+        n = rows.split()[0]
+        lines = lines[lines.index(f"rows{n}:") + 1 : lines.index(f"below{n}:")]
     best, start = None, {}
     for i, line in enumerate(lines):
         if line.endswith(":"):
@@ -97,12 +101,12 @@ def main():
             cells.append(f"{rate:.0f} ({100 * rate / best:.0f} %)")
         print(f"| {name}: multiply-adds a cycle | " + " | ".join(cells) + " |")
     read = body("readNEON", "ceiling")
-    for name, file in ROWS:
+    for name, file, pointer in ROWS:
         cells = []
         code = body(name, file)
-        size = 16 * sum(len(re.findall(r"q\d+", l)) for l in code if re.match(r"ld.*\[x6\b", l))  # x6 points to weights
+        size = 16 * sum(len(re.findall(r"q\d+", l)) for l in code if re.match(rf"ld.*\[x{pointer}\b", l))
         for core in CORES:
-            if name.endswith("Dot") and core == "cortex-a53":
+            if "Dot" in name and core == "cortex-a53":
                 cells.append("–")
                 continue
             c = cycles(a.mca, core, code)

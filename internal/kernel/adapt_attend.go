@@ -26,17 +26,17 @@ func attendByRows[E float32 | uint16](f asmAttend[E], chunk int) func(s tileShap
 	}
 }
 
-// An asmScores is a scoreInt8Func for up to six rows. Strides are in bytes.
+// An asmScores is a scoreInt8Func for as many rows as it has bodies for. Strides are in bytes.
 type asmScores[Q uint8 | uint16] = func(dst *float32, dstStride int, q *Q, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels, rows int)
 
-func scoreInt8ByRows(f asmScores[uint8]) scoreInt8Func {
+func scoreInt8ByRows(f asmScores[uint8], most int) scoreInt8Func {
 	return func(dst []float32, stride int, q []byte, start []int32, qScale []float32, k []byte, kScale []float32, depth, rows, panels int) {
 		if rows == 0 || panels == 0 {
 			return
 		}
 		checkScores(dst, stride, q, start, qScale, k, kScale, depth, rows, panels)
-		for r := 0; r < rows; r += few {
-			f(&dst[r*stride], 4*stride, &q[r*depth], depth, &start[r], &qScale[r], &k[0], &kScale[0], depth/4, panels, min(few, rows-r))
+		for r := 0; r < rows; r += most {
+			f(&dst[r*stride], 4*stride, &q[r*depth], depth, &start[r], &qScale[r], &k[0], &kScale[0], depth/4, panels, min(most, rows-r))
 		}
 	}
 }

@@ -4,8 +4,8 @@
 
 #include "textflag.h"
 
-// func attendF32R1NEON(panels, depth int, a *float32, aStride int, b *float32, bStride, bPanel int, c *float32, cStride int, carry bool) 
-TEXT ·attendF32R1NEON(SB), NOSPLIT, $0-73
+// func attendF32NEON(panels, depth int, a *float32, aStride int, b *float32, bStride, bPanel int, c *float32, cStride int, carry bool, rows int) 
+TEXT ·attendF32NEON(SB), NOSPLIT, $0-88
 	MOVD panels+0(FP), R0
 	MOVD depth+8(FP), R1
 	MOVD a+16(FP), R2
@@ -16,814 +16,41 @@ TEXT ·attendF32R1NEON(SB), NOSPLIT, $0-73
 	MOVD c+56(FP), R7
 	MOVD cStride+64(FP), R8
 	MOVBU carry+72(FP), R9
-	MOVD R2, R16
-loop1:
-	MOVD R4, R14
-	MOVD R7, R15
-	MOVD $1, R10
-loop2:
-	CBZ R9, fresh3
-	MOVD R15, R13
-	WORD $0x3dc001a0 // ldr q0, [x13]
-	WORD $0x3dc005a1 // ldr q1, [x13, #16]
-	WORD $0x3dc009a2 // ldr q2, [x13, #32]
-	WORD $0x3dc00da3 // ldr q3, [x13, #48]
-	WORD $0x3dc011a4 // ldr q4, [x13, #64]
-	WORD $0x3dc015a5 // ldr q5, [x13, #80]
-	WORD $0x3dc019a6 // ldr q6, [x13, #96]
-	WORD $0x3dc01da7 // ldr q7, [x13, #112]
-	WORD $0x3dc021a8 // ldr q8, [x13, #128]
-	WORD $0x3dc025a9 // ldr q9, [x13, #144]
-	WORD $0x3dc029aa // ldr q10, [x13, #160]
-	WORD $0x3dc02dab // ldr q11, [x13, #176]
-	WORD $0x3dc031ac // ldr q12, [x13, #192]
-	WORD $0x3dc035ad // ldr q13, [x13, #208]
-	WORD $0x3dc039ae // ldr q14, [x13, #224]
-	WORD $0x3dc03daf // ldr q15, [x13, #240]
-	B ready4
-fresh3:
-	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
-	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
-	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
-	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
-	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
-	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
-	WORD $0x6f00e406 // movi v6.2d, #0000000000000000
-	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
-	WORD $0x6f00e408 // movi v8.2d, #0000000000000000
-	WORD $0x6f00e409 // movi v9.2d, #0000000000000000
-	WORD $0x6f00e40a // movi v10.2d, #0000000000000000
-	WORD $0x6f00e40b // movi v11.2d, #0000000000000000
-	WORD $0x6f00e40c // movi v12.2d, #0000000000000000
-	WORD $0x6f00e40d // movi v13.2d, #0000000000000000
-	WORD $0x6f00e40e // movi v14.2d, #0000000000000000
-	WORD $0x6f00e40f // movi v15.2d, #0000000000000000
-ready4:
-	MOVD R14, R11
-	MOVD R1, R12
-	MOVD ZR, R23
-	SUBS $2, R12, R12
-	BLT one5
-wide7:
-	WORD $0xfc776a10 // ldr d16, [x16, x23]
-	WORD $0x3cc00171 // ldur q17, [x11, #0]
-	WORD $0x3cc10172 // ldur q18, [x11, #16]
-	WORD $0x3cc20173 // ldur q19, [x11, #32]
-	WORD $0x3cc30174 // ldur q20, [x11, #48]
-	WORD $0x3cc40175 // ldur q21, [x11, #64]
-	WORD $0x3cc50176 // ldur q22, [x11, #80]
-	WORD $0x3cc60177 // ldur q23, [x11, #96]
-	WORD $0x3cc70178 // ldur q24, [x11, #112]
-	WORD $0x4f901220 // fmla v0.4s, v17.4s, v16.s[0]
-	WORD $0x4f901241 // fmla v1.4s, v18.4s, v16.s[0]
-	WORD $0x4f901262 // fmla v2.4s, v19.4s, v16.s[0]
-	WORD $0x4f901283 // fmla v3.4s, v20.4s, v16.s[0]
-	WORD $0x4f9012a4 // fmla v4.4s, v21.4s, v16.s[0]
-	WORD $0x4f9012c5 // fmla v5.4s, v22.4s, v16.s[0]
-	WORD $0x4f9012e6 // fmla v6.4s, v23.4s, v16.s[0]
-	WORD $0x4f901307 // fmla v7.4s, v24.4s, v16.s[0]
-	WORD $0x3cc80171 // ldur q17, [x11, #128]
-	WORD $0x3cc90172 // ldur q18, [x11, #144]
-	WORD $0x3cca0173 // ldur q19, [x11, #160]
-	WORD $0x3ccb0174 // ldur q20, [x11, #176]
-	WORD $0x3ccc0175 // ldur q21, [x11, #192]
-	WORD $0x3ccd0176 // ldur q22, [x11, #208]
-	WORD $0x3cce0177 // ldur q23, [x11, #224]
-	WORD $0x3ccf0178 // ldur q24, [x11, #240]
-	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
-	WORD $0x4f901249 // fmla v9.4s, v18.4s, v16.s[0]
-	WORD $0x4f90126a // fmla v10.4s, v19.4s, v16.s[0]
-	WORD $0x4f90128b // fmla v11.4s, v20.4s, v16.s[0]
-	WORD $0x4f9012ac // fmla v12.4s, v21.4s, v16.s[0]
-	WORD $0x4f9012cd // fmla v13.4s, v22.4s, v16.s[0]
-	WORD $0x4f9012ee // fmla v14.4s, v23.4s, v16.s[0]
-	WORD $0x4f90130f // fmla v15.4s, v24.4s, v16.s[0]
-	ADD R5, R11, R11
-	WORD $0x3cc00171 // ldur q17, [x11, #0]
-	WORD $0x3cc10172 // ldur q18, [x11, #16]
-	WORD $0x3cc20173 // ldur q19, [x11, #32]
-	WORD $0x3cc30174 // ldur q20, [x11, #48]
-	WORD $0x3cc40175 // ldur q21, [x11, #64]
-	WORD $0x3cc50176 // ldur q22, [x11, #80]
-	WORD $0x3cc60177 // ldur q23, [x11, #96]
-	WORD $0x3cc70178 // ldur q24, [x11, #112]
-	WORD $0x4fb01220 // fmla v0.4s, v17.4s, v16.s[1]
-	WORD $0x4fb01241 // fmla v1.4s, v18.4s, v16.s[1]
-	WORD $0x4fb01262 // fmla v2.4s, v19.4s, v16.s[1]
-	WORD $0x4fb01283 // fmla v3.4s, v20.4s, v16.s[1]
-	WORD $0x4fb012a4 // fmla v4.4s, v21.4s, v16.s[1]
-	WORD $0x4fb012c5 // fmla v5.4s, v22.4s, v16.s[1]
-	WORD $0x4fb012e6 // fmla v6.4s, v23.4s, v16.s[1]
-	WORD $0x4fb01307 // fmla v7.4s, v24.4s, v16.s[1]
-	WORD $0x3cc80171 // ldur q17, [x11, #128]
-	WORD $0x3cc90172 // ldur q18, [x11, #144]
-	WORD $0x3cca0173 // ldur q19, [x11, #160]
-	WORD $0x3ccb0174 // ldur q20, [x11, #176]
-	WORD $0x3ccc0175 // ldur q21, [x11, #192]
-	WORD $0x3ccd0176 // ldur q22, [x11, #208]
-	WORD $0x3cce0177 // ldur q23, [x11, #224]
-	WORD $0x3ccf0178 // ldur q24, [x11, #240]
-	WORD $0x4fb01228 // fmla v8.4s, v17.4s, v16.s[1]
-	WORD $0x4fb01249 // fmla v9.4s, v18.4s, v16.s[1]
-	WORD $0x4fb0126a // fmla v10.4s, v19.4s, v16.s[1]
-	WORD $0x4fb0128b // fmla v11.4s, v20.4s, v16.s[1]
-	WORD $0x4fb012ac // fmla v12.4s, v21.4s, v16.s[1]
-	WORD $0x4fb012cd // fmla v13.4s, v22.4s, v16.s[1]
-	WORD $0x4fb012ee // fmla v14.4s, v23.4s, v16.s[1]
-	WORD $0x4fb0130f // fmla v15.4s, v24.4s, v16.s[1]
-	ADD R5, R11, R11
-	ADD $8, R23, R23
-	SUBS $2, R12, R12
-	BGE wide7
-one5:
-	ADDS $2, R12, R12
-	BEQ end6
-	WORD $0xbc776a10 // ldr s16, [x16, x23]
-	WORD $0x3cc00171 // ldur q17, [x11, #0]
-	WORD $0x3cc10172 // ldur q18, [x11, #16]
-	WORD $0x3cc20173 // ldur q19, [x11, #32]
-	WORD $0x3cc30174 // ldur q20, [x11, #48]
-	WORD $0x3cc40175 // ldur q21, [x11, #64]
-	WORD $0x3cc50176 // ldur q22, [x11, #80]
-	WORD $0x3cc60177 // ldur q23, [x11, #96]
-	WORD $0x3cc70178 // ldur q24, [x11, #112]
-	WORD $0x4f901220 // fmla v0.4s, v17.4s, v16.s[0]
-	WORD $0x4f901241 // fmla v1.4s, v18.4s, v16.s[0]
-	WORD $0x4f901262 // fmla v2.4s, v19.4s, v16.s[0]
-	WORD $0x4f901283 // fmla v3.4s, v20.4s, v16.s[0]
-	WORD $0x4f9012a4 // fmla v4.4s, v21.4s, v16.s[0]
-	WORD $0x4f9012c5 // fmla v5.4s, v22.4s, v16.s[0]
-	WORD $0x4f9012e6 // fmla v6.4s, v23.4s, v16.s[0]
-	WORD $0x4f901307 // fmla v7.4s, v24.4s, v16.s[0]
-	WORD $0x3cc80171 // ldur q17, [x11, #128]
-	WORD $0x3cc90172 // ldur q18, [x11, #144]
-	WORD $0x3cca0173 // ldur q19, [x11, #160]
-	WORD $0x3ccb0174 // ldur q20, [x11, #176]
-	WORD $0x3ccc0175 // ldur q21, [x11, #192]
-	WORD $0x3ccd0176 // ldur q22, [x11, #208]
-	WORD $0x3cce0177 // ldur q23, [x11, #224]
-	WORD $0x3ccf0178 // ldur q24, [x11, #240]
-	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
-	WORD $0x4f901249 // fmla v9.4s, v18.4s, v16.s[0]
-	WORD $0x4f90126a // fmla v10.4s, v19.4s, v16.s[0]
-	WORD $0x4f90128b // fmla v11.4s, v20.4s, v16.s[0]
-	WORD $0x4f9012ac // fmla v12.4s, v21.4s, v16.s[0]
-	WORD $0x4f9012cd // fmla v13.4s, v22.4s, v16.s[0]
-	WORD $0x4f9012ee // fmla v14.4s, v23.4s, v16.s[0]
-	WORD $0x4f90130f // fmla v15.4s, v24.4s, v16.s[0]
-end6:
-	MOVD R15, R13
-	WORD $0x3d8001a0 // str q0, [x13]
-	WORD $0x3d8005a1 // str q1, [x13, #16]
-	WORD $0x3d8009a2 // str q2, [x13, #32]
-	WORD $0x3d800da3 // str q3, [x13, #48]
-	WORD $0x3d8011a4 // str q4, [x13, #64]
-	WORD $0x3d8015a5 // str q5, [x13, #80]
-	WORD $0x3d8019a6 // str q6, [x13, #96]
-	WORD $0x3d801da7 // str q7, [x13, #112]
-	WORD $0x3d8021a8 // str q8, [x13, #128]
-	WORD $0x3d8025a9 // str q9, [x13, #144]
-	WORD $0x3d8029aa // str q10, [x13, #160]
-	WORD $0x3d802dab // str q11, [x13, #176]
-	WORD $0x3d8031ac // str q12, [x13, #192]
-	WORD $0x3d8035ad // str q13, [x13, #208]
-	WORD $0x3d8039ae // str q14, [x13, #224]
-	WORD $0x3d803daf // str q15, [x13, #240]
-	ADD $256, R15, R15
-	ADD $256, R14, R14
-	SUBS $1, R10, R10
-	BNE loop2
-	ADD R6, R4, R4
-	ADD $256, R7, R7
-	SUBS $1, R0, R0
-	BNE loop1
-	RET
-
-// func attendF16R1NEON(panels, depth int, a *float32, aStride int, b *uint16, bStride, bPanel int, c *float32, cStride int, carry bool) 
-TEXT ·attendF16R1NEON(SB), NOSPLIT, $0-73
-	MOVD panels+0(FP), R0
-	MOVD depth+8(FP), R1
-	MOVD a+16(FP), R2
-	MOVD aStride+24(FP), R3
-	MOVD b+32(FP), R4
-	MOVD bStride+40(FP), R5
-	MOVD bPanel+48(FP), R6
-	MOVD c+56(FP), R7
-	MOVD cStride+64(FP), R8
-	MOVBU carry+72(FP), R9
-	MOVD R2, R16
-loop1:
-	MOVD R4, R14
-	MOVD R7, R15
-	MOVD $1, R10
-loop2:
-	CBZ R9, fresh3
-	MOVD R15, R13
-	WORD $0x3dc001a0 // ldr q0, [x13]
-	WORD $0x3dc005a1 // ldr q1, [x13, #16]
-	WORD $0x3dc009a2 // ldr q2, [x13, #32]
-	WORD $0x3dc00da3 // ldr q3, [x13, #48]
-	WORD $0x3dc011a4 // ldr q4, [x13, #64]
-	WORD $0x3dc015a5 // ldr q5, [x13, #80]
-	WORD $0x3dc019a6 // ldr q6, [x13, #96]
-	WORD $0x3dc01da7 // ldr q7, [x13, #112]
-	WORD $0x3dc021a8 // ldr q8, [x13, #128]
-	WORD $0x3dc025a9 // ldr q9, [x13, #144]
-	WORD $0x3dc029aa // ldr q10, [x13, #160]
-	WORD $0x3dc02dab // ldr q11, [x13, #176]
-	WORD $0x3dc031ac // ldr q12, [x13, #192]
-	WORD $0x3dc035ad // ldr q13, [x13, #208]
-	WORD $0x3dc039ae // ldr q14, [x13, #224]
-	WORD $0x3dc03daf // ldr q15, [x13, #240]
-	B ready4
-fresh3:
-	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
-	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
-	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
-	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
-	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
-	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
-	WORD $0x6f00e406 // movi v6.2d, #0000000000000000
-	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
-	WORD $0x6f00e408 // movi v8.2d, #0000000000000000
-	WORD $0x6f00e409 // movi v9.2d, #0000000000000000
-	WORD $0x6f00e40a // movi v10.2d, #0000000000000000
-	WORD $0x6f00e40b // movi v11.2d, #0000000000000000
-	WORD $0x6f00e40c // movi v12.2d, #0000000000000000
-	WORD $0x6f00e40d // movi v13.2d, #0000000000000000
-	WORD $0x6f00e40e // movi v14.2d, #0000000000000000
-	WORD $0x6f00e40f // movi v15.2d, #0000000000000000
-ready4:
-	MOVD R14, R11
-	MOVD R1, R12
-	MOVD ZR, R23
-	SUBS $2, R12, R12
-	BLT one5
-wide7:
-	WORD $0xfc776a10 // ldr d16, [x16, x23]
-	WORD $0x3cc00172 // ldur q18, [x11, #0]
-	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
-	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
-	WORD $0x3cc10174 // ldur q20, [x11, #16]
-	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
-	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
-	WORD $0x3cc20176 // ldur q22, [x11, #32]
-	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
-	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
-	WORD $0x3cc30178 // ldur q24, [x11, #48]
-	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
-	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
-	WORD $0x4f901220 // fmla v0.4s, v17.4s, v16.s[0]
-	WORD $0x4f901241 // fmla v1.4s, v18.4s, v16.s[0]
-	WORD $0x4f901262 // fmla v2.4s, v19.4s, v16.s[0]
-	WORD $0x4f901283 // fmla v3.4s, v20.4s, v16.s[0]
-	WORD $0x4f9012a4 // fmla v4.4s, v21.4s, v16.s[0]
-	WORD $0x4f9012c5 // fmla v5.4s, v22.4s, v16.s[0]
-	WORD $0x4f9012e6 // fmla v6.4s, v23.4s, v16.s[0]
-	WORD $0x4f901307 // fmla v7.4s, v24.4s, v16.s[0]
-	WORD $0x3cc40172 // ldur q18, [x11, #64]
-	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
-	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
-	WORD $0x3cc50174 // ldur q20, [x11, #80]
-	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
-	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
-	WORD $0x3cc60176 // ldur q22, [x11, #96]
-	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
-	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
-	WORD $0x3cc70178 // ldur q24, [x11, #112]
-	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
-	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
-	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
-	WORD $0x4f901249 // fmla v9.4s, v18.4s, v16.s[0]
-	WORD $0x4f90126a // fmla v10.4s, v19.4s, v16.s[0]
-	WORD $0x4f90128b // fmla v11.4s, v20.4s, v16.s[0]
-	WORD $0x4f9012ac // fmla v12.4s, v21.4s, v16.s[0]
-	WORD $0x4f9012cd // fmla v13.4s, v22.4s, v16.s[0]
-	WORD $0x4f9012ee // fmla v14.4s, v23.4s, v16.s[0]
-	WORD $0x4f90130f // fmla v15.4s, v24.4s, v16.s[0]
-	ADD R5, R11, R11
-	WORD $0x3cc00172 // ldur q18, [x11, #0]
-	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
-	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
-	WORD $0x3cc10174 // ldur q20, [x11, #16]
-	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
-	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
-	WORD $0x3cc20176 // ldur q22, [x11, #32]
-	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
-	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
-	WORD $0x3cc30178 // ldur q24, [x11, #48]
-	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
-	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
-	WORD $0x4fb01220 // fmla v0.4s, v17.4s, v16.s[1]
-	WORD $0x4fb01241 // fmla v1.4s, v18.4s, v16.s[1]
-	WORD $0x4fb01262 // fmla v2.4s, v19.4s, v16.s[1]
-	WORD $0x4fb01283 // fmla v3.4s, v20.4s, v16.s[1]
-	WORD $0x4fb012a4 // fmla v4.4s, v21.4s, v16.s[1]
-	WORD $0x4fb012c5 // fmla v5.4s, v22.4s, v16.s[1]
-	WORD $0x4fb012e6 // fmla v6.4s, v23.4s, v16.s[1]
-	WORD $0x4fb01307 // fmla v7.4s, v24.4s, v16.s[1]
-	WORD $0x3cc40172 // ldur q18, [x11, #64]
-	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
-	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
-	WORD $0x3cc50174 // ldur q20, [x11, #80]
-	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
-	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
-	WORD $0x3cc60176 // ldur q22, [x11, #96]
-	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
-	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
-	WORD $0x3cc70178 // ldur q24, [x11, #112]
-	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
-	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
-	WORD $0x4fb01228 // fmla v8.4s, v17.4s, v16.s[1]
-	WORD $0x4fb01249 // fmla v9.4s, v18.4s, v16.s[1]
-	WORD $0x4fb0126a // fmla v10.4s, v19.4s, v16.s[1]
-	WORD $0x4fb0128b // fmla v11.4s, v20.4s, v16.s[1]
-	WORD $0x4fb012ac // fmla v12.4s, v21.4s, v16.s[1]
-	WORD $0x4fb012cd // fmla v13.4s, v22.4s, v16.s[1]
-	WORD $0x4fb012ee // fmla v14.4s, v23.4s, v16.s[1]
-	WORD $0x4fb0130f // fmla v15.4s, v24.4s, v16.s[1]
-	ADD R5, R11, R11
-	ADD $8, R23, R23
-	SUBS $2, R12, R12
-	BGE wide7
-one5:
-	ADDS $2, R12, R12
-	BEQ end6
-	WORD $0xbc776a10 // ldr s16, [x16, x23]
-	WORD $0x3cc00172 // ldur q18, [x11, #0]
-	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
-	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
-	WORD $0x3cc10174 // ldur q20, [x11, #16]
-	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
-	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
-	WORD $0x3cc20176 // ldur q22, [x11, #32]
-	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
-	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
-	WORD $0x3cc30178 // ldur q24, [x11, #48]
-	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
-	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
-	WORD $0x4f901220 // fmla v0.4s, v17.4s, v16.s[0]
-	WORD $0x4f901241 // fmla v1.4s, v18.4s, v16.s[0]
-	WORD $0x4f901262 // fmla v2.4s, v19.4s, v16.s[0]
-	WORD $0x4f901283 // fmla v3.4s, v20.4s, v16.s[0]
-	WORD $0x4f9012a4 // fmla v4.4s, v21.4s, v16.s[0]
-	WORD $0x4f9012c5 // fmla v5.4s, v22.4s, v16.s[0]
-	WORD $0x4f9012e6 // fmla v6.4s, v23.4s, v16.s[0]
-	WORD $0x4f901307 // fmla v7.4s, v24.4s, v16.s[0]
-	WORD $0x3cc40172 // ldur q18, [x11, #64]
-	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
-	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
-	WORD $0x3cc50174 // ldur q20, [x11, #80]
-	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
-	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
-	WORD $0x3cc60176 // ldur q22, [x11, #96]
-	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
-	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
-	WORD $0x3cc70178 // ldur q24, [x11, #112]
-	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
-	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
-	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
-	WORD $0x4f901249 // fmla v9.4s, v18.4s, v16.s[0]
-	WORD $0x4f90126a // fmla v10.4s, v19.4s, v16.s[0]
-	WORD $0x4f90128b // fmla v11.4s, v20.4s, v16.s[0]
-	WORD $0x4f9012ac // fmla v12.4s, v21.4s, v16.s[0]
-	WORD $0x4f9012cd // fmla v13.4s, v22.4s, v16.s[0]
-	WORD $0x4f9012ee // fmla v14.4s, v23.4s, v16.s[0]
-	WORD $0x4f90130f // fmla v15.4s, v24.4s, v16.s[0]
-end6:
-	MOVD R15, R13
-	WORD $0x3d8001a0 // str q0, [x13]
-	WORD $0x3d8005a1 // str q1, [x13, #16]
-	WORD $0x3d8009a2 // str q2, [x13, #32]
-	WORD $0x3d800da3 // str q3, [x13, #48]
-	WORD $0x3d8011a4 // str q4, [x13, #64]
-	WORD $0x3d8015a5 // str q5, [x13, #80]
-	WORD $0x3d8019a6 // str q6, [x13, #96]
-	WORD $0x3d801da7 // str q7, [x13, #112]
-	WORD $0x3d8021a8 // str q8, [x13, #128]
-	WORD $0x3d8025a9 // str q9, [x13, #144]
-	WORD $0x3d8029aa // str q10, [x13, #160]
-	WORD $0x3d802dab // str q11, [x13, #176]
-	WORD $0x3d8031ac // str q12, [x13, #192]
-	WORD $0x3d8035ad // str q13, [x13, #208]
-	WORD $0x3d8039ae // str q14, [x13, #224]
-	WORD $0x3d803daf // str q15, [x13, #240]
-	ADD $256, R15, R15
-	ADD $128, R14, R14
-	SUBS $1, R10, R10
-	BNE loop2
-	ADD R6, R4, R4
-	ADD $256, R7, R7
-	SUBS $1, R0, R0
-	BNE loop1
-	RET
-
-// func attendF32R2NEON(panels, depth int, a *float32, aStride int, b *float32, bStride, bPanel int, c *float32, cStride int, carry bool) 
-TEXT ·attendF32R2NEON(SB), NOSPLIT, $0-73
-	MOVD panels+0(FP), R0
-	MOVD depth+8(FP), R1
-	MOVD a+16(FP), R2
-	MOVD aStride+24(FP), R3
-	MOVD b+32(FP), R4
-	MOVD bStride+40(FP), R5
-	MOVD bPanel+48(FP), R6
-	MOVD c+56(FP), R7
-	MOVD cStride+64(FP), R8
-	MOVBU carry+72(FP), R9
-	MOVD R2, R16
-	ADD R3, R16, R17
-loop1:
-	MOVD R4, R14
-	MOVD R7, R15
-	MOVD $2, R10
-loop2:
-	CBZ R9, fresh3
-	MOVD R15, R13
-	WORD $0x3dc001a0 // ldr q0, [x13]
-	WORD $0x3dc005a1 // ldr q1, [x13, #16]
-	WORD $0x3dc009a2 // ldr q2, [x13, #32]
-	WORD $0x3dc00da3 // ldr q3, [x13, #48]
-	WORD $0x3dc011a4 // ldr q4, [x13, #64]
-	WORD $0x3dc015a5 // ldr q5, [x13, #80]
-	WORD $0x3dc019a6 // ldr q6, [x13, #96]
-	WORD $0x3dc01da7 // ldr q7, [x13, #112]
-	ADD R8, R13, R13
-	WORD $0x3dc001a8 // ldr q8, [x13]
-	WORD $0x3dc005a9 // ldr q9, [x13, #16]
-	WORD $0x3dc009aa // ldr q10, [x13, #32]
-	WORD $0x3dc00dab // ldr q11, [x13, #48]
-	WORD $0x3dc011ac // ldr q12, [x13, #64]
-	WORD $0x3dc015ad // ldr q13, [x13, #80]
-	WORD $0x3dc019ae // ldr q14, [x13, #96]
-	WORD $0x3dc01daf // ldr q15, [x13, #112]
-	B ready4
-fresh3:
-	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
-	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
-	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
-	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
-	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
-	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
-	WORD $0x6f00e406 // movi v6.2d, #0000000000000000
-	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
-	WORD $0x6f00e408 // movi v8.2d, #0000000000000000
-	WORD $0x6f00e409 // movi v9.2d, #0000000000000000
-	WORD $0x6f00e40a // movi v10.2d, #0000000000000000
-	WORD $0x6f00e40b // movi v11.2d, #0000000000000000
-	WORD $0x6f00e40c // movi v12.2d, #0000000000000000
-	WORD $0x6f00e40d // movi v13.2d, #0000000000000000
-	WORD $0x6f00e40e // movi v14.2d, #0000000000000000
-	WORD $0x6f00e40f // movi v15.2d, #0000000000000000
-ready4:
-	MOVD R14, R11
-	MOVD R1, R12
-	MOVD ZR, R23
-	SUBS $2, R12, R12
-	BLT one5
-wide7:
-	WORD $0xfc776a10 // ldr d16, [x16, x23]
-	WORD $0xfc776a31 // ldr d17, [x17, x23]
-	WORD $0x3cc00172 // ldur q18, [x11, #0]
-	WORD $0x3cc10173 // ldur q19, [x11, #16]
-	WORD $0x3cc20174 // ldur q20, [x11, #32]
-	WORD $0x3cc30175 // ldur q21, [x11, #48]
-	WORD $0x3cc40176 // ldur q22, [x11, #64]
-	WORD $0x3cc50177 // ldur q23, [x11, #80]
-	WORD $0x3cc60178 // ldur q24, [x11, #96]
-	WORD $0x3cc70179 // ldur q25, [x11, #112]
-	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
-	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
-	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
-	WORD $0x4f911269 // fmla v9.4s, v19.4s, v17.s[0]
-	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
-	WORD $0x4f91128a // fmla v10.4s, v20.4s, v17.s[0]
-	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
-	WORD $0x4f9112ab // fmla v11.4s, v21.4s, v17.s[0]
-	WORD $0x4f9012c4 // fmla v4.4s, v22.4s, v16.s[0]
-	WORD $0x4f9112cc // fmla v12.4s, v22.4s, v17.s[0]
-	WORD $0x4f9012e5 // fmla v5.4s, v23.4s, v16.s[0]
-	WORD $0x4f9112ed // fmla v13.4s, v23.4s, v17.s[0]
-	WORD $0x4f901306 // fmla v6.4s, v24.4s, v16.s[0]
-	WORD $0x4f91130e // fmla v14.4s, v24.4s, v17.s[0]
-	WORD $0x4f901327 // fmla v7.4s, v25.4s, v16.s[0]
-	WORD $0x4f91132f // fmla v15.4s, v25.4s, v17.s[0]
-	ADD R5, R11, R11
-	WORD $0x3cc00172 // ldur q18, [x11, #0]
-	WORD $0x3cc10173 // ldur q19, [x11, #16]
-	WORD $0x3cc20174 // ldur q20, [x11, #32]
-	WORD $0x3cc30175 // ldur q21, [x11, #48]
-	WORD $0x3cc40176 // ldur q22, [x11, #64]
-	WORD $0x3cc50177 // ldur q23, [x11, #80]
-	WORD $0x3cc60178 // ldur q24, [x11, #96]
-	WORD $0x3cc70179 // ldur q25, [x11, #112]
-	WORD $0x4fb01240 // fmla v0.4s, v18.4s, v16.s[1]
-	WORD $0x4fb11248 // fmla v8.4s, v18.4s, v17.s[1]
-	WORD $0x4fb01261 // fmla v1.4s, v19.4s, v16.s[1]
-	WORD $0x4fb11269 // fmla v9.4s, v19.4s, v17.s[1]
-	WORD $0x4fb01282 // fmla v2.4s, v20.4s, v16.s[1]
-	WORD $0x4fb1128a // fmla v10.4s, v20.4s, v17.s[1]
-	WORD $0x4fb012a3 // fmla v3.4s, v21.4s, v16.s[1]
-	WORD $0x4fb112ab // fmla v11.4s, v21.4s, v17.s[1]
-	WORD $0x4fb012c4 // fmla v4.4s, v22.4s, v16.s[1]
-	WORD $0x4fb112cc // fmla v12.4s, v22.4s, v17.s[1]
-	WORD $0x4fb012e5 // fmla v5.4s, v23.4s, v16.s[1]
-	WORD $0x4fb112ed // fmla v13.4s, v23.4s, v17.s[1]
-	WORD $0x4fb01306 // fmla v6.4s, v24.4s, v16.s[1]
-	WORD $0x4fb1130e // fmla v14.4s, v24.4s, v17.s[1]
-	WORD $0x4fb01327 // fmla v7.4s, v25.4s, v16.s[1]
-	WORD $0x4fb1132f // fmla v15.4s, v25.4s, v17.s[1]
-	ADD R5, R11, R11
-	ADD $8, R23, R23
-	SUBS $2, R12, R12
-	BGE wide7
-one5:
-	ADDS $2, R12, R12
-	BEQ end6
-	WORD $0xbc776a10 // ldr s16, [x16, x23]
-	WORD $0xbc776a31 // ldr s17, [x17, x23]
-	WORD $0x3cc00172 // ldur q18, [x11, #0]
-	WORD $0x3cc10173 // ldur q19, [x11, #16]
-	WORD $0x3cc20174 // ldur q20, [x11, #32]
-	WORD $0x3cc30175 // ldur q21, [x11, #48]
-	WORD $0x3cc40176 // ldur q22, [x11, #64]
-	WORD $0x3cc50177 // ldur q23, [x11, #80]
-	WORD $0x3cc60178 // ldur q24, [x11, #96]
-	WORD $0x3cc70179 // ldur q25, [x11, #112]
-	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
-	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
-	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
-	WORD $0x4f911269 // fmla v9.4s, v19.4s, v17.s[0]
-	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
-	WORD $0x4f91128a // fmla v10.4s, v20.4s, v17.s[0]
-	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
-	WORD $0x4f9112ab // fmla v11.4s, v21.4s, v17.s[0]
-	WORD $0x4f9012c4 // fmla v4.4s, v22.4s, v16.s[0]
-	WORD $0x4f9112cc // fmla v12.4s, v22.4s, v17.s[0]
-	WORD $0x4f9012e5 // fmla v5.4s, v23.4s, v16.s[0]
-	WORD $0x4f9112ed // fmla v13.4s, v23.4s, v17.s[0]
-	WORD $0x4f901306 // fmla v6.4s, v24.4s, v16.s[0]
-	WORD $0x4f91130e // fmla v14.4s, v24.4s, v17.s[0]
-	WORD $0x4f901327 // fmla v7.4s, v25.4s, v16.s[0]
-	WORD $0x4f91132f // fmla v15.4s, v25.4s, v17.s[0]
-end6:
-	MOVD R15, R13
-	WORD $0x3d8001a0 // str q0, [x13]
-	WORD $0x3d8005a1 // str q1, [x13, #16]
-	WORD $0x3d8009a2 // str q2, [x13, #32]
-	WORD $0x3d800da3 // str q3, [x13, #48]
-	WORD $0x3d8011a4 // str q4, [x13, #64]
-	WORD $0x3d8015a5 // str q5, [x13, #80]
-	WORD $0x3d8019a6 // str q6, [x13, #96]
-	WORD $0x3d801da7 // str q7, [x13, #112]
-	ADD R8, R13, R13
-	WORD $0x3d8001a8 // str q8, [x13]
-	WORD $0x3d8005a9 // str q9, [x13, #16]
-	WORD $0x3d8009aa // str q10, [x13, #32]
-	WORD $0x3d800dab // str q11, [x13, #48]
-	WORD $0x3d8011ac // str q12, [x13, #64]
-	WORD $0x3d8015ad // str q13, [x13, #80]
-	WORD $0x3d8019ae // str q14, [x13, #96]
-	WORD $0x3d801daf // str q15, [x13, #112]
-	ADD $128, R15, R15
-	ADD $128, R14, R14
-	SUBS $1, R10, R10
-	BNE loop2
-	ADD R6, R4, R4
-	ADD $256, R7, R7
-	SUBS $1, R0, R0
-	BNE loop1
-	RET
-
-// func attendF16R2NEON(panels, depth int, a *float32, aStride int, b *uint16, bStride, bPanel int, c *float32, cStride int, carry bool) 
-TEXT ·attendF16R2NEON(SB), NOSPLIT, $0-73
-	MOVD panels+0(FP), R0
-	MOVD depth+8(FP), R1
-	MOVD a+16(FP), R2
-	MOVD aStride+24(FP), R3
-	MOVD b+32(FP), R4
-	MOVD bStride+40(FP), R5
-	MOVD bPanel+48(FP), R6
-	MOVD c+56(FP), R7
-	MOVD cStride+64(FP), R8
-	MOVBU carry+72(FP), R9
-	MOVD R2, R16
-	ADD R3, R16, R17
-loop1:
-	MOVD R4, R14
-	MOVD R7, R15
-	MOVD $2, R10
-loop2:
-	CBZ R9, fresh3
-	MOVD R15, R13
-	WORD $0x3dc001a0 // ldr q0, [x13]
-	WORD $0x3dc005a1 // ldr q1, [x13, #16]
-	WORD $0x3dc009a2 // ldr q2, [x13, #32]
-	WORD $0x3dc00da3 // ldr q3, [x13, #48]
-	WORD $0x3dc011a4 // ldr q4, [x13, #64]
-	WORD $0x3dc015a5 // ldr q5, [x13, #80]
-	WORD $0x3dc019a6 // ldr q6, [x13, #96]
-	WORD $0x3dc01da7 // ldr q7, [x13, #112]
-	ADD R8, R13, R13
-	WORD $0x3dc001a8 // ldr q8, [x13]
-	WORD $0x3dc005a9 // ldr q9, [x13, #16]
-	WORD $0x3dc009aa // ldr q10, [x13, #32]
-	WORD $0x3dc00dab // ldr q11, [x13, #48]
-	WORD $0x3dc011ac // ldr q12, [x13, #64]
-	WORD $0x3dc015ad // ldr q13, [x13, #80]
-	WORD $0x3dc019ae // ldr q14, [x13, #96]
-	WORD $0x3dc01daf // ldr q15, [x13, #112]
-	B ready4
-fresh3:
-	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
-	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
-	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
-	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
-	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
-	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
-	WORD $0x6f00e406 // movi v6.2d, #0000000000000000
-	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
-	WORD $0x6f00e408 // movi v8.2d, #0000000000000000
-	WORD $0x6f00e409 // movi v9.2d, #0000000000000000
-	WORD $0x6f00e40a // movi v10.2d, #0000000000000000
-	WORD $0x6f00e40b // movi v11.2d, #0000000000000000
-	WORD $0x6f00e40c // movi v12.2d, #0000000000000000
-	WORD $0x6f00e40d // movi v13.2d, #0000000000000000
-	WORD $0x6f00e40e // movi v14.2d, #0000000000000000
-	WORD $0x6f00e40f // movi v15.2d, #0000000000000000
-ready4:
-	MOVD R14, R11
-	MOVD R1, R12
-	MOVD ZR, R23
-	SUBS $2, R12, R12
-	BLT one5
-wide7:
-	WORD $0xfc776a10 // ldr d16, [x16, x23]
-	WORD $0xfc776a31 // ldr d17, [x17, x23]
-	WORD $0x3cc00173 // ldur q19, [x11, #0]
-	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
-	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
-	WORD $0x3cc10175 // ldur q21, [x11, #16]
-	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
-	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
-	WORD $0x3cc20177 // ldur q23, [x11, #32]
-	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
-	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
-	WORD $0x3cc30179 // ldur q25, [x11, #48]
-	WORD $0x0e217b38 // fcvtl v24.4s, v25.4h
-	WORD $0x4e217b39 // fcvtl2 v25.4s, v25.8h
-	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
-	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
-	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
-	WORD $0x4f911269 // fmla v9.4s, v19.4s, v17.s[0]
-	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
-	WORD $0x4f91128a // fmla v10.4s, v20.4s, v17.s[0]
-	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
-	WORD $0x4f9112ab // fmla v11.4s, v21.4s, v17.s[0]
-	WORD $0x4f9012c4 // fmla v4.4s, v22.4s, v16.s[0]
-	WORD $0x4f9112cc // fmla v12.4s, v22.4s, v17.s[0]
-	WORD $0x4f9012e5 // fmla v5.4s, v23.4s, v16.s[0]
-	WORD $0x4f9112ed // fmla v13.4s, v23.4s, v17.s[0]
-	WORD $0x4f901306 // fmla v6.4s, v24.4s, v16.s[0]
-	WORD $0x4f91130e // fmla v14.4s, v24.4s, v17.s[0]
-	WORD $0x4f901327 // fmla v7.4s, v25.4s, v16.s[0]
-	WORD $0x4f91132f // fmla v15.4s, v25.4s, v17.s[0]
-	ADD R5, R11, R11
-	WORD $0x3cc00173 // ldur q19, [x11, #0]
-	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
-	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
-	WORD $0x3cc10175 // ldur q21, [x11, #16]
-	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
-	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
-	WORD $0x3cc20177 // ldur q23, [x11, #32]
-	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
-	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
-	WORD $0x3cc30179 // ldur q25, [x11, #48]
-	WORD $0x0e217b38 // fcvtl v24.4s, v25.4h
-	WORD $0x4e217b39 // fcvtl2 v25.4s, v25.8h
-	WORD $0x4fb01240 // fmla v0.4s, v18.4s, v16.s[1]
-	WORD $0x4fb11248 // fmla v8.4s, v18.4s, v17.s[1]
-	WORD $0x4fb01261 // fmla v1.4s, v19.4s, v16.s[1]
-	WORD $0x4fb11269 // fmla v9.4s, v19.4s, v17.s[1]
-	WORD $0x4fb01282 // fmla v2.4s, v20.4s, v16.s[1]
-	WORD $0x4fb1128a // fmla v10.4s, v20.4s, v17.s[1]
-	WORD $0x4fb012a3 // fmla v3.4s, v21.4s, v16.s[1]
-	WORD $0x4fb112ab // fmla v11.4s, v21.4s, v17.s[1]
-	WORD $0x4fb012c4 // fmla v4.4s, v22.4s, v16.s[1]
-	WORD $0x4fb112cc // fmla v12.4s, v22.4s, v17.s[1]
-	WORD $0x4fb012e5 // fmla v5.4s, v23.4s, v16.s[1]
-	WORD $0x4fb112ed // fmla v13.4s, v23.4s, v17.s[1]
-	WORD $0x4fb01306 // fmla v6.4s, v24.4s, v16.s[1]
-	WORD $0x4fb1130e // fmla v14.4s, v24.4s, v17.s[1]
-	WORD $0x4fb01327 // fmla v7.4s, v25.4s, v16.s[1]
-	WORD $0x4fb1132f // fmla v15.4s, v25.4s, v17.s[1]
-	ADD R5, R11, R11
-	ADD $8, R23, R23
-	SUBS $2, R12, R12
-	BGE wide7
-one5:
-	ADDS $2, R12, R12
-	BEQ end6
-	WORD $0xbc776a10 // ldr s16, [x16, x23]
-	WORD $0xbc776a31 // ldr s17, [x17, x23]
-	WORD $0x3cc00173 // ldur q19, [x11, #0]
-	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
-	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
-	WORD $0x3cc10175 // ldur q21, [x11, #16]
-	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
-	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
-	WORD $0x3cc20177 // ldur q23, [x11, #32]
-	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
-	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
-	WORD $0x3cc30179 // ldur q25, [x11, #48]
-	WORD $0x0e217b38 // fcvtl v24.4s, v25.4h
-	WORD $0x4e217b39 // fcvtl2 v25.4s, v25.8h
-	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
-	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
-	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
-	WORD $0x4f911269 // fmla v9.4s, v19.4s, v17.s[0]
-	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
-	WORD $0x4f91128a // fmla v10.4s, v20.4s, v17.s[0]
-	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
-	WORD $0x4f9112ab // fmla v11.4s, v21.4s, v17.s[0]
-	WORD $0x4f9012c4 // fmla v4.4s, v22.4s, v16.s[0]
-	WORD $0x4f9112cc // fmla v12.4s, v22.4s, v17.s[0]
-	WORD $0x4f9012e5 // fmla v5.4s, v23.4s, v16.s[0]
-	WORD $0x4f9112ed // fmla v13.4s, v23.4s, v17.s[0]
-	WORD $0x4f901306 // fmla v6.4s, v24.4s, v16.s[0]
-	WORD $0x4f91130e // fmla v14.4s, v24.4s, v17.s[0]
-	WORD $0x4f901327 // fmla v7.4s, v25.4s, v16.s[0]
-	WORD $0x4f91132f // fmla v15.4s, v25.4s, v17.s[0]
-end6:
-	MOVD R15, R13
-	WORD $0x3d8001a0 // str q0, [x13]
-	WORD $0x3d8005a1 // str q1, [x13, #16]
-	WORD $0x3d8009a2 // str q2, [x13, #32]
-	WORD $0x3d800da3 // str q3, [x13, #48]
-	WORD $0x3d8011a4 // str q4, [x13, #64]
-	WORD $0x3d8015a5 // str q5, [x13, #80]
-	WORD $0x3d8019a6 // str q6, [x13, #96]
-	WORD $0x3d801da7 // str q7, [x13, #112]
-	ADD R8, R13, R13
-	WORD $0x3d8001a8 // str q8, [x13]
-	WORD $0x3d8005a9 // str q9, [x13, #16]
-	WORD $0x3d8009aa // str q10, [x13, #32]
-	WORD $0x3d800dab // str q11, [x13, #48]
-	WORD $0x3d8011ac // str q12, [x13, #64]
-	WORD $0x3d8015ad // str q13, [x13, #80]
-	WORD $0x3d8019ae // str q14, [x13, #96]
-	WORD $0x3d801daf // str q15, [x13, #112]
-	ADD $128, R15, R15
-	ADD $64, R14, R14
-	SUBS $1, R10, R10
-	BNE loop2
-	ADD R6, R4, R4
-	ADD $256, R7, R7
-	SUBS $1, R0, R0
-	BNE loop1
-	RET
-
-// func attendF32R4NEON(panels, depth int, a *float32, aStride int, b *float32, bStride, bPanel int, c *float32, cStride int, carry bool) 
-TEXT ·attendF32R4NEON(SB), NOSPLIT, $0-73
-	MOVD panels+0(FP), R0
-	MOVD depth+8(FP), R1
-	MOVD a+16(FP), R2
-	MOVD aStride+24(FP), R3
-	MOVD b+32(FP), R4
-	MOVD bStride+40(FP), R5
-	MOVD bPanel+48(FP), R6
-	MOVD c+56(FP), R7
-	MOVD cStride+64(FP), R8
-	MOVBU carry+72(FP), R9
-	MOVD R2, R16
-	ADD R3, R16, R17
+	MOVD rows+80(FP), R10
+rows4:
+	CMP $4, R10
+	BLT below4
+	MOVD R2, R17
 	ADD R3, R17, R19
 	ADD R3, R19, R20
+	ADD R3, R20, R21
+	MOVD R7, R23
 loop1:
-	MOVD R4, R14
-	MOVD R7, R15
-	MOVD $4, R10
+	MOVD R4, R15
+	MOVD R23, R16
+	MOVD $4, R11
 loop2:
 	CBZ R9, fresh3
-	MOVD R15, R13
-	WORD $0x3dc001a0 // ldr q0, [x13]
-	WORD $0x3dc005a1 // ldr q1, [x13, #16]
-	WORD $0x3dc009a2 // ldr q2, [x13, #32]
-	WORD $0x3dc00da3 // ldr q3, [x13, #48]
-	ADD R8, R13, R13
-	WORD $0x3dc001a4 // ldr q4, [x13]
-	WORD $0x3dc005a5 // ldr q5, [x13, #16]
-	WORD $0x3dc009a6 // ldr q6, [x13, #32]
-	WORD $0x3dc00da7 // ldr q7, [x13, #48]
-	ADD R8, R13, R13
-	WORD $0x3dc001a8 // ldr q8, [x13]
-	WORD $0x3dc005a9 // ldr q9, [x13, #16]
-	WORD $0x3dc009aa // ldr q10, [x13, #32]
-	WORD $0x3dc00dab // ldr q11, [x13, #48]
-	ADD R8, R13, R13
-	WORD $0x3dc001ac // ldr q12, [x13]
-	WORD $0x3dc005ad // ldr q13, [x13, #16]
-	WORD $0x3dc009ae // ldr q14, [x13, #32]
-	WORD $0x3dc00daf // ldr q15, [x13, #48]
+	MOVD R16, R14
+	WORD $0x3dc001c0 // ldr q0, [x14]
+	WORD $0x3dc005c1 // ldr q1, [x14, #16]
+	WORD $0x3dc009c2 // ldr q2, [x14, #32]
+	WORD $0x3dc00dc3 // ldr q3, [x14, #48]
+	ADD R8, R14, R14
+	WORD $0x3dc001c4 // ldr q4, [x14]
+	WORD $0x3dc005c5 // ldr q5, [x14, #16]
+	WORD $0x3dc009c6 // ldr q6, [x14, #32]
+	WORD $0x3dc00dc7 // ldr q7, [x14, #48]
+	ADD R8, R14, R14
+	WORD $0x3dc001c8 // ldr q8, [x14]
+	WORD $0x3dc005c9 // ldr q9, [x14, #16]
+	WORD $0x3dc009ca // ldr q10, [x14, #32]
+	WORD $0x3dc00dcb // ldr q11, [x14, #48]
+	ADD R8, R14, R14
+	WORD $0x3dc001cc // ldr q12, [x14]
+	WORD $0x3dc005cd // ldr q13, [x14, #16]
+	WORD $0x3dc009ce // ldr q14, [x14, #32]
+	WORD $0x3dc00dcf // ldr q15, [x14, #48]
 	B ready4
 fresh3:
 	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
@@ -843,20 +70,20 @@ fresh3:
 	WORD $0x6f00e40e // movi v14.2d, #0000000000000000
 	WORD $0x6f00e40f // movi v15.2d, #0000000000000000
 ready4:
-	MOVD R14, R11
-	MOVD R1, R12
-	MOVD ZR, R23
-	SUBS $2, R12, R12
+	MOVD R15, R12
+	MOVD R1, R13
+	MOVD ZR, R22
+	SUBS $2, R13, R13
 	BLT one5
 wide7:
-	WORD $0xfc776a10 // ldr d16, [x16, x23]
-	WORD $0xfc776a31 // ldr d17, [x17, x23]
-	WORD $0xfc776a72 // ldr d18, [x19, x23]
-	WORD $0xfc776a93 // ldr d19, [x20, x23]
-	WORD $0x3cc00174 // ldur q20, [x11, #0]
-	WORD $0x3cc10175 // ldur q21, [x11, #16]
-	WORD $0x3cc20176 // ldur q22, [x11, #32]
-	WORD $0x3cc30177 // ldur q23, [x11, #48]
+	WORD $0xfc766a30 // ldr d16, [x17, x22]
+	WORD $0xfc766a71 // ldr d17, [x19, x22]
+	WORD $0xfc766a92 // ldr d18, [x20, x22]
+	WORD $0xfc766ab3 // ldr d19, [x21, x22]
+	WORD $0x3cc00194 // ldur q20, [x12, #0]
+	WORD $0x3cc10195 // ldur q21, [x12, #16]
+	WORD $0x3cc20196 // ldur q22, [x12, #32]
+	WORD $0x3cc30197 // ldur q23, [x12, #48]
 	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
 	WORD $0x4f911284 // fmla v4.4s, v20.4s, v17.s[0]
 	WORD $0x4f921288 // fmla v8.4s, v20.4s, v18.s[0]
@@ -873,11 +100,11 @@ wide7:
 	WORD $0x4f9112e7 // fmla v7.4s, v23.4s, v17.s[0]
 	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
 	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
-	ADD R5, R11, R11
-	WORD $0x3cc00174 // ldur q20, [x11, #0]
-	WORD $0x3cc10175 // ldur q21, [x11, #16]
-	WORD $0x3cc20176 // ldur q22, [x11, #32]
-	WORD $0x3cc30177 // ldur q23, [x11, #48]
+	ADD R5, R12, R12
+	WORD $0x3cc00194 // ldur q20, [x12, #0]
+	WORD $0x3cc10195 // ldur q21, [x12, #16]
+	WORD $0x3cc20196 // ldur q22, [x12, #32]
+	WORD $0x3cc30197 // ldur q23, [x12, #48]
 	WORD $0x4fb01280 // fmla v0.4s, v20.4s, v16.s[1]
 	WORD $0x4fb11284 // fmla v4.4s, v20.4s, v17.s[1]
 	WORD $0x4fb21288 // fmla v8.4s, v20.4s, v18.s[1]
@@ -894,21 +121,21 @@ wide7:
 	WORD $0x4fb112e7 // fmla v7.4s, v23.4s, v17.s[1]
 	WORD $0x4fb212eb // fmla v11.4s, v23.4s, v18.s[1]
 	WORD $0x4fb312ef // fmla v15.4s, v23.4s, v19.s[1]
-	ADD R5, R11, R11
-	ADD $8, R23, R23
-	SUBS $2, R12, R12
+	ADD R5, R12, R12
+	ADD $8, R22, R22
+	SUBS $2, R13, R13
 	BGE wide7
 one5:
-	ADDS $2, R12, R12
+	ADDS $2, R13, R13
 	BEQ end6
-	WORD $0xbc776a10 // ldr s16, [x16, x23]
-	WORD $0xbc776a31 // ldr s17, [x17, x23]
-	WORD $0xbc776a72 // ldr s18, [x19, x23]
-	WORD $0xbc776a93 // ldr s19, [x20, x23]
-	WORD $0x3cc00174 // ldur q20, [x11, #0]
-	WORD $0x3cc10175 // ldur q21, [x11, #16]
-	WORD $0x3cc20176 // ldur q22, [x11, #32]
-	WORD $0x3cc30177 // ldur q23, [x11, #48]
+	WORD $0xbc766a30 // ldr s16, [x17, x22]
+	WORD $0xbc766a71 // ldr s17, [x19, x22]
+	WORD $0xbc766a92 // ldr s18, [x20, x22]
+	WORD $0xbc766ab3 // ldr s19, [x21, x22]
+	WORD $0x3cc00194 // ldur q20, [x12, #0]
+	WORD $0x3cc10195 // ldur q21, [x12, #16]
+	WORD $0x3cc20196 // ldur q22, [x12, #32]
+	WORD $0x3cc30197 // ldur q23, [x12, #48]
 	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
 	WORD $0x4f911284 // fmla v4.4s, v20.4s, v17.s[0]
 	WORD $0x4f921288 // fmla v8.4s, v20.4s, v18.s[0]
@@ -926,38 +153,410 @@ one5:
 	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
 	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
 end6:
-	MOVD R15, R13
-	WORD $0x3d8001a0 // str q0, [x13]
-	WORD $0x3d8005a1 // str q1, [x13, #16]
-	WORD $0x3d8009a2 // str q2, [x13, #32]
-	WORD $0x3d800da3 // str q3, [x13, #48]
-	ADD R8, R13, R13
-	WORD $0x3d8001a4 // str q4, [x13]
-	WORD $0x3d8005a5 // str q5, [x13, #16]
-	WORD $0x3d8009a6 // str q6, [x13, #32]
-	WORD $0x3d800da7 // str q7, [x13, #48]
-	ADD R8, R13, R13
-	WORD $0x3d8001a8 // str q8, [x13]
-	WORD $0x3d8005a9 // str q9, [x13, #16]
-	WORD $0x3d8009aa // str q10, [x13, #32]
-	WORD $0x3d800dab // str q11, [x13, #48]
-	ADD R8, R13, R13
-	WORD $0x3d8001ac // str q12, [x13]
-	WORD $0x3d8005ad // str q13, [x13, #16]
-	WORD $0x3d8009ae // str q14, [x13, #32]
-	WORD $0x3d800daf // str q15, [x13, #48]
+	MOVD R16, R14
+	WORD $0x3d8001c0 // str q0, [x14]
+	WORD $0x3d8005c1 // str q1, [x14, #16]
+	WORD $0x3d8009c2 // str q2, [x14, #32]
+	WORD $0x3d800dc3 // str q3, [x14, #48]
+	ADD R8, R14, R14
+	WORD $0x3d8001c4 // str q4, [x14]
+	WORD $0x3d8005c5 // str q5, [x14, #16]
+	WORD $0x3d8009c6 // str q6, [x14, #32]
+	WORD $0x3d800dc7 // str q7, [x14, #48]
+	ADD R8, R14, R14
+	WORD $0x3d8001c8 // str q8, [x14]
+	WORD $0x3d8005c9 // str q9, [x14, #16]
+	WORD $0x3d8009ca // str q10, [x14, #32]
+	WORD $0x3d800dcb // str q11, [x14, #48]
+	ADD R8, R14, R14
+	WORD $0x3d8001cc // str q12, [x14]
+	WORD $0x3d8005cd // str q13, [x14, #16]
+	WORD $0x3d8009ce // str q14, [x14, #32]
+	WORD $0x3d800dcf // str q15, [x14, #48]
+	ADD $64, R16, R16
 	ADD $64, R15, R15
-	ADD $64, R14, R14
-	SUBS $1, R10, R10
+	SUBS $1, R11, R11
 	BNE loop2
 	ADD R6, R4, R4
-	ADD $256, R7, R7
+	ADD $256, R23, R23
 	SUBS $1, R0, R0
 	BNE loop1
+	MOVD panels+0(FP), R0
+	MOVD b+32(FP), R4
+	ADD R3<<2, R2, R2
+	ADD R8<<2, R7, R7
+	SUB $4, R10, R10
+	B rows4
+below4:
+rows2:
+	CMP $2, R10
+	BLT below2
+	MOVD R2, R17
+	ADD R3, R17, R19
+	MOVD R7, R23
+loop8:
+	MOVD R4, R15
+	MOVD R23, R16
+	MOVD $2, R11
+loop9:
+	CBZ R9, fresh10
+	MOVD R16, R14
+	WORD $0x3dc001c0 // ldr q0, [x14]
+	WORD $0x3dc005c1 // ldr q1, [x14, #16]
+	WORD $0x3dc009c2 // ldr q2, [x14, #32]
+	WORD $0x3dc00dc3 // ldr q3, [x14, #48]
+	WORD $0x3dc011c4 // ldr q4, [x14, #64]
+	WORD $0x3dc015c5 // ldr q5, [x14, #80]
+	WORD $0x3dc019c6 // ldr q6, [x14, #96]
+	WORD $0x3dc01dc7 // ldr q7, [x14, #112]
+	ADD R8, R14, R14
+	WORD $0x3dc001c8 // ldr q8, [x14]
+	WORD $0x3dc005c9 // ldr q9, [x14, #16]
+	WORD $0x3dc009ca // ldr q10, [x14, #32]
+	WORD $0x3dc00dcb // ldr q11, [x14, #48]
+	WORD $0x3dc011cc // ldr q12, [x14, #64]
+	WORD $0x3dc015cd // ldr q13, [x14, #80]
+	WORD $0x3dc019ce // ldr q14, [x14, #96]
+	WORD $0x3dc01dcf // ldr q15, [x14, #112]
+	B ready11
+fresh10:
+	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
+	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
+	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
+	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
+	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
+	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
+	WORD $0x6f00e406 // movi v6.2d, #0000000000000000
+	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
+	WORD $0x6f00e408 // movi v8.2d, #0000000000000000
+	WORD $0x6f00e409 // movi v9.2d, #0000000000000000
+	WORD $0x6f00e40a // movi v10.2d, #0000000000000000
+	WORD $0x6f00e40b // movi v11.2d, #0000000000000000
+	WORD $0x6f00e40c // movi v12.2d, #0000000000000000
+	WORD $0x6f00e40d // movi v13.2d, #0000000000000000
+	WORD $0x6f00e40e // movi v14.2d, #0000000000000000
+	WORD $0x6f00e40f // movi v15.2d, #0000000000000000
+ready11:
+	MOVD R15, R12
+	MOVD R1, R13
+	MOVD ZR, R22
+	SUBS $2, R13, R13
+	BLT one12
+wide14:
+	WORD $0xfc766a30 // ldr d16, [x17, x22]
+	WORD $0xfc766a71 // ldr d17, [x19, x22]
+	WORD $0x3cc00192 // ldur q18, [x12, #0]
+	WORD $0x3cc10193 // ldur q19, [x12, #16]
+	WORD $0x3cc20194 // ldur q20, [x12, #32]
+	WORD $0x3cc30195 // ldur q21, [x12, #48]
+	WORD $0x3cc40196 // ldur q22, [x12, #64]
+	WORD $0x3cc50197 // ldur q23, [x12, #80]
+	WORD $0x3cc60198 // ldur q24, [x12, #96]
+	WORD $0x3cc70199 // ldur q25, [x12, #112]
+	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
+	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
+	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
+	WORD $0x4f911269 // fmla v9.4s, v19.4s, v17.s[0]
+	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
+	WORD $0x4f91128a // fmla v10.4s, v20.4s, v17.s[0]
+	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
+	WORD $0x4f9112ab // fmla v11.4s, v21.4s, v17.s[0]
+	WORD $0x4f9012c4 // fmla v4.4s, v22.4s, v16.s[0]
+	WORD $0x4f9112cc // fmla v12.4s, v22.4s, v17.s[0]
+	WORD $0x4f9012e5 // fmla v5.4s, v23.4s, v16.s[0]
+	WORD $0x4f9112ed // fmla v13.4s, v23.4s, v17.s[0]
+	WORD $0x4f901306 // fmla v6.4s, v24.4s, v16.s[0]
+	WORD $0x4f91130e // fmla v14.4s, v24.4s, v17.s[0]
+	WORD $0x4f901327 // fmla v7.4s, v25.4s, v16.s[0]
+	WORD $0x4f91132f // fmla v15.4s, v25.4s, v17.s[0]
+	ADD R5, R12, R12
+	WORD $0x3cc00192 // ldur q18, [x12, #0]
+	WORD $0x3cc10193 // ldur q19, [x12, #16]
+	WORD $0x3cc20194 // ldur q20, [x12, #32]
+	WORD $0x3cc30195 // ldur q21, [x12, #48]
+	WORD $0x3cc40196 // ldur q22, [x12, #64]
+	WORD $0x3cc50197 // ldur q23, [x12, #80]
+	WORD $0x3cc60198 // ldur q24, [x12, #96]
+	WORD $0x3cc70199 // ldur q25, [x12, #112]
+	WORD $0x4fb01240 // fmla v0.4s, v18.4s, v16.s[1]
+	WORD $0x4fb11248 // fmla v8.4s, v18.4s, v17.s[1]
+	WORD $0x4fb01261 // fmla v1.4s, v19.4s, v16.s[1]
+	WORD $0x4fb11269 // fmla v9.4s, v19.4s, v17.s[1]
+	WORD $0x4fb01282 // fmla v2.4s, v20.4s, v16.s[1]
+	WORD $0x4fb1128a // fmla v10.4s, v20.4s, v17.s[1]
+	WORD $0x4fb012a3 // fmla v3.4s, v21.4s, v16.s[1]
+	WORD $0x4fb112ab // fmla v11.4s, v21.4s, v17.s[1]
+	WORD $0x4fb012c4 // fmla v4.4s, v22.4s, v16.s[1]
+	WORD $0x4fb112cc // fmla v12.4s, v22.4s, v17.s[1]
+	WORD $0x4fb012e5 // fmla v5.4s, v23.4s, v16.s[1]
+	WORD $0x4fb112ed // fmla v13.4s, v23.4s, v17.s[1]
+	WORD $0x4fb01306 // fmla v6.4s, v24.4s, v16.s[1]
+	WORD $0x4fb1130e // fmla v14.4s, v24.4s, v17.s[1]
+	WORD $0x4fb01327 // fmla v7.4s, v25.4s, v16.s[1]
+	WORD $0x4fb1132f // fmla v15.4s, v25.4s, v17.s[1]
+	ADD R5, R12, R12
+	ADD $8, R22, R22
+	SUBS $2, R13, R13
+	BGE wide14
+one12:
+	ADDS $2, R13, R13
+	BEQ end13
+	WORD $0xbc766a30 // ldr s16, [x17, x22]
+	WORD $0xbc766a71 // ldr s17, [x19, x22]
+	WORD $0x3cc00192 // ldur q18, [x12, #0]
+	WORD $0x3cc10193 // ldur q19, [x12, #16]
+	WORD $0x3cc20194 // ldur q20, [x12, #32]
+	WORD $0x3cc30195 // ldur q21, [x12, #48]
+	WORD $0x3cc40196 // ldur q22, [x12, #64]
+	WORD $0x3cc50197 // ldur q23, [x12, #80]
+	WORD $0x3cc60198 // ldur q24, [x12, #96]
+	WORD $0x3cc70199 // ldur q25, [x12, #112]
+	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
+	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
+	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
+	WORD $0x4f911269 // fmla v9.4s, v19.4s, v17.s[0]
+	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
+	WORD $0x4f91128a // fmla v10.4s, v20.4s, v17.s[0]
+	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
+	WORD $0x4f9112ab // fmla v11.4s, v21.4s, v17.s[0]
+	WORD $0x4f9012c4 // fmla v4.4s, v22.4s, v16.s[0]
+	WORD $0x4f9112cc // fmla v12.4s, v22.4s, v17.s[0]
+	WORD $0x4f9012e5 // fmla v5.4s, v23.4s, v16.s[0]
+	WORD $0x4f9112ed // fmla v13.4s, v23.4s, v17.s[0]
+	WORD $0x4f901306 // fmla v6.4s, v24.4s, v16.s[0]
+	WORD $0x4f91130e // fmla v14.4s, v24.4s, v17.s[0]
+	WORD $0x4f901327 // fmla v7.4s, v25.4s, v16.s[0]
+	WORD $0x4f91132f // fmla v15.4s, v25.4s, v17.s[0]
+end13:
+	MOVD R16, R14
+	WORD $0x3d8001c0 // str q0, [x14]
+	WORD $0x3d8005c1 // str q1, [x14, #16]
+	WORD $0x3d8009c2 // str q2, [x14, #32]
+	WORD $0x3d800dc3 // str q3, [x14, #48]
+	WORD $0x3d8011c4 // str q4, [x14, #64]
+	WORD $0x3d8015c5 // str q5, [x14, #80]
+	WORD $0x3d8019c6 // str q6, [x14, #96]
+	WORD $0x3d801dc7 // str q7, [x14, #112]
+	ADD R8, R14, R14
+	WORD $0x3d8001c8 // str q8, [x14]
+	WORD $0x3d8005c9 // str q9, [x14, #16]
+	WORD $0x3d8009ca // str q10, [x14, #32]
+	WORD $0x3d800dcb // str q11, [x14, #48]
+	WORD $0x3d8011cc // str q12, [x14, #64]
+	WORD $0x3d8015cd // str q13, [x14, #80]
+	WORD $0x3d8019ce // str q14, [x14, #96]
+	WORD $0x3d801dcf // str q15, [x14, #112]
+	ADD $128, R16, R16
+	ADD $128, R15, R15
+	SUBS $1, R11, R11
+	BNE loop9
+	ADD R6, R4, R4
+	ADD $256, R23, R23
+	SUBS $1, R0, R0
+	BNE loop8
+	MOVD panels+0(FP), R0
+	MOVD b+32(FP), R4
+	ADD R3<<1, R2, R2
+	ADD R8<<1, R7, R7
+	SUB $2, R10, R10
+	B rows2
+below2:
+rows1:
+	CMP $1, R10
+	BLT below1
+	MOVD R2, R17
+	MOVD R7, R23
+loop15:
+	MOVD R4, R15
+	MOVD R23, R16
+	MOVD $1, R11
+loop16:
+	CBZ R9, fresh17
+	MOVD R16, R14
+	WORD $0x3dc001c0 // ldr q0, [x14]
+	WORD $0x3dc005c1 // ldr q1, [x14, #16]
+	WORD $0x3dc009c2 // ldr q2, [x14, #32]
+	WORD $0x3dc00dc3 // ldr q3, [x14, #48]
+	WORD $0x3dc011c4 // ldr q4, [x14, #64]
+	WORD $0x3dc015c5 // ldr q5, [x14, #80]
+	WORD $0x3dc019c6 // ldr q6, [x14, #96]
+	WORD $0x3dc01dc7 // ldr q7, [x14, #112]
+	WORD $0x3dc021c8 // ldr q8, [x14, #128]
+	WORD $0x3dc025c9 // ldr q9, [x14, #144]
+	WORD $0x3dc029ca // ldr q10, [x14, #160]
+	WORD $0x3dc02dcb // ldr q11, [x14, #176]
+	WORD $0x3dc031cc // ldr q12, [x14, #192]
+	WORD $0x3dc035cd // ldr q13, [x14, #208]
+	WORD $0x3dc039ce // ldr q14, [x14, #224]
+	WORD $0x3dc03dcf // ldr q15, [x14, #240]
+	B ready18
+fresh17:
+	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
+	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
+	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
+	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
+	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
+	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
+	WORD $0x6f00e406 // movi v6.2d, #0000000000000000
+	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
+	WORD $0x6f00e408 // movi v8.2d, #0000000000000000
+	WORD $0x6f00e409 // movi v9.2d, #0000000000000000
+	WORD $0x6f00e40a // movi v10.2d, #0000000000000000
+	WORD $0x6f00e40b // movi v11.2d, #0000000000000000
+	WORD $0x6f00e40c // movi v12.2d, #0000000000000000
+	WORD $0x6f00e40d // movi v13.2d, #0000000000000000
+	WORD $0x6f00e40e // movi v14.2d, #0000000000000000
+	WORD $0x6f00e40f // movi v15.2d, #0000000000000000
+ready18:
+	MOVD R15, R12
+	MOVD R1, R13
+	MOVD ZR, R22
+	SUBS $2, R13, R13
+	BLT one19
+wide21:
+	WORD $0xfc766a30 // ldr d16, [x17, x22]
+	WORD $0x3cc00191 // ldur q17, [x12, #0]
+	WORD $0x3cc10192 // ldur q18, [x12, #16]
+	WORD $0x3cc20193 // ldur q19, [x12, #32]
+	WORD $0x3cc30194 // ldur q20, [x12, #48]
+	WORD $0x3cc40195 // ldur q21, [x12, #64]
+	WORD $0x3cc50196 // ldur q22, [x12, #80]
+	WORD $0x3cc60197 // ldur q23, [x12, #96]
+	WORD $0x3cc70198 // ldur q24, [x12, #112]
+	WORD $0x4f901220 // fmla v0.4s, v17.4s, v16.s[0]
+	WORD $0x4f901241 // fmla v1.4s, v18.4s, v16.s[0]
+	WORD $0x4f901262 // fmla v2.4s, v19.4s, v16.s[0]
+	WORD $0x4f901283 // fmla v3.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a4 // fmla v4.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012c5 // fmla v5.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012e6 // fmla v6.4s, v23.4s, v16.s[0]
+	WORD $0x4f901307 // fmla v7.4s, v24.4s, v16.s[0]
+	WORD $0x3cc80191 // ldur q17, [x12, #128]
+	WORD $0x3cc90192 // ldur q18, [x12, #144]
+	WORD $0x3cca0193 // ldur q19, [x12, #160]
+	WORD $0x3ccb0194 // ldur q20, [x12, #176]
+	WORD $0x3ccc0195 // ldur q21, [x12, #192]
+	WORD $0x3ccd0196 // ldur q22, [x12, #208]
+	WORD $0x3cce0197 // ldur q23, [x12, #224]
+	WORD $0x3ccf0198 // ldur q24, [x12, #240]
+	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
+	WORD $0x4f901249 // fmla v9.4s, v18.4s, v16.s[0]
+	WORD $0x4f90126a // fmla v10.4s, v19.4s, v16.s[0]
+	WORD $0x4f90128b // fmla v11.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012ac // fmla v12.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012cd // fmla v13.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012ee // fmla v14.4s, v23.4s, v16.s[0]
+	WORD $0x4f90130f // fmla v15.4s, v24.4s, v16.s[0]
+	ADD R5, R12, R12
+	WORD $0x3cc00191 // ldur q17, [x12, #0]
+	WORD $0x3cc10192 // ldur q18, [x12, #16]
+	WORD $0x3cc20193 // ldur q19, [x12, #32]
+	WORD $0x3cc30194 // ldur q20, [x12, #48]
+	WORD $0x3cc40195 // ldur q21, [x12, #64]
+	WORD $0x3cc50196 // ldur q22, [x12, #80]
+	WORD $0x3cc60197 // ldur q23, [x12, #96]
+	WORD $0x3cc70198 // ldur q24, [x12, #112]
+	WORD $0x4fb01220 // fmla v0.4s, v17.4s, v16.s[1]
+	WORD $0x4fb01241 // fmla v1.4s, v18.4s, v16.s[1]
+	WORD $0x4fb01262 // fmla v2.4s, v19.4s, v16.s[1]
+	WORD $0x4fb01283 // fmla v3.4s, v20.4s, v16.s[1]
+	WORD $0x4fb012a4 // fmla v4.4s, v21.4s, v16.s[1]
+	WORD $0x4fb012c5 // fmla v5.4s, v22.4s, v16.s[1]
+	WORD $0x4fb012e6 // fmla v6.4s, v23.4s, v16.s[1]
+	WORD $0x4fb01307 // fmla v7.4s, v24.4s, v16.s[1]
+	WORD $0x3cc80191 // ldur q17, [x12, #128]
+	WORD $0x3cc90192 // ldur q18, [x12, #144]
+	WORD $0x3cca0193 // ldur q19, [x12, #160]
+	WORD $0x3ccb0194 // ldur q20, [x12, #176]
+	WORD $0x3ccc0195 // ldur q21, [x12, #192]
+	WORD $0x3ccd0196 // ldur q22, [x12, #208]
+	WORD $0x3cce0197 // ldur q23, [x12, #224]
+	WORD $0x3ccf0198 // ldur q24, [x12, #240]
+	WORD $0x4fb01228 // fmla v8.4s, v17.4s, v16.s[1]
+	WORD $0x4fb01249 // fmla v9.4s, v18.4s, v16.s[1]
+	WORD $0x4fb0126a // fmla v10.4s, v19.4s, v16.s[1]
+	WORD $0x4fb0128b // fmla v11.4s, v20.4s, v16.s[1]
+	WORD $0x4fb012ac // fmla v12.4s, v21.4s, v16.s[1]
+	WORD $0x4fb012cd // fmla v13.4s, v22.4s, v16.s[1]
+	WORD $0x4fb012ee // fmla v14.4s, v23.4s, v16.s[1]
+	WORD $0x4fb0130f // fmla v15.4s, v24.4s, v16.s[1]
+	ADD R5, R12, R12
+	ADD $8, R22, R22
+	SUBS $2, R13, R13
+	BGE wide21
+one19:
+	ADDS $2, R13, R13
+	BEQ end20
+	WORD $0xbc766a30 // ldr s16, [x17, x22]
+	WORD $0x3cc00191 // ldur q17, [x12, #0]
+	WORD $0x3cc10192 // ldur q18, [x12, #16]
+	WORD $0x3cc20193 // ldur q19, [x12, #32]
+	WORD $0x3cc30194 // ldur q20, [x12, #48]
+	WORD $0x3cc40195 // ldur q21, [x12, #64]
+	WORD $0x3cc50196 // ldur q22, [x12, #80]
+	WORD $0x3cc60197 // ldur q23, [x12, #96]
+	WORD $0x3cc70198 // ldur q24, [x12, #112]
+	WORD $0x4f901220 // fmla v0.4s, v17.4s, v16.s[0]
+	WORD $0x4f901241 // fmla v1.4s, v18.4s, v16.s[0]
+	WORD $0x4f901262 // fmla v2.4s, v19.4s, v16.s[0]
+	WORD $0x4f901283 // fmla v3.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a4 // fmla v4.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012c5 // fmla v5.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012e6 // fmla v6.4s, v23.4s, v16.s[0]
+	WORD $0x4f901307 // fmla v7.4s, v24.4s, v16.s[0]
+	WORD $0x3cc80191 // ldur q17, [x12, #128]
+	WORD $0x3cc90192 // ldur q18, [x12, #144]
+	WORD $0x3cca0193 // ldur q19, [x12, #160]
+	WORD $0x3ccb0194 // ldur q20, [x12, #176]
+	WORD $0x3ccc0195 // ldur q21, [x12, #192]
+	WORD $0x3ccd0196 // ldur q22, [x12, #208]
+	WORD $0x3cce0197 // ldur q23, [x12, #224]
+	WORD $0x3ccf0198 // ldur q24, [x12, #240]
+	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
+	WORD $0x4f901249 // fmla v9.4s, v18.4s, v16.s[0]
+	WORD $0x4f90126a // fmla v10.4s, v19.4s, v16.s[0]
+	WORD $0x4f90128b // fmla v11.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012ac // fmla v12.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012cd // fmla v13.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012ee // fmla v14.4s, v23.4s, v16.s[0]
+	WORD $0x4f90130f // fmla v15.4s, v24.4s, v16.s[0]
+end20:
+	MOVD R16, R14
+	WORD $0x3d8001c0 // str q0, [x14]
+	WORD $0x3d8005c1 // str q1, [x14, #16]
+	WORD $0x3d8009c2 // str q2, [x14, #32]
+	WORD $0x3d800dc3 // str q3, [x14, #48]
+	WORD $0x3d8011c4 // str q4, [x14, #64]
+	WORD $0x3d8015c5 // str q5, [x14, #80]
+	WORD $0x3d8019c6 // str q6, [x14, #96]
+	WORD $0x3d801dc7 // str q7, [x14, #112]
+	WORD $0x3d8021c8 // str q8, [x14, #128]
+	WORD $0x3d8025c9 // str q9, [x14, #144]
+	WORD $0x3d8029ca // str q10, [x14, #160]
+	WORD $0x3d802dcb // str q11, [x14, #176]
+	WORD $0x3d8031cc // str q12, [x14, #192]
+	WORD $0x3d8035cd // str q13, [x14, #208]
+	WORD $0x3d8039ce // str q14, [x14, #224]
+	WORD $0x3d803dcf // str q15, [x14, #240]
+	ADD $256, R16, R16
+	ADD $256, R15, R15
+	SUBS $1, R11, R11
+	BNE loop16
+	ADD R6, R4, R4
+	ADD $256, R23, R23
+	SUBS $1, R0, R0
+	BNE loop15
+	MOVD panels+0(FP), R0
+	MOVD b+32(FP), R4
+	ADD R3<<0, R2, R2
+	ADD R8<<0, R7, R7
+	SUB $1, R10, R10
+	B rows1
+below1:
 	RET
 
-// func attendF16R4NEON(panels, depth int, a *float32, aStride int, b *uint16, bStride, bPanel int, c *float32, cStride int, carry bool) 
-TEXT ·attendF16R4NEON(SB), NOSPLIT, $0-73
+// func attendF16NEON(panels, depth int, a *float32, aStride int, b *uint16, bStride, bPanel int, c *float32, cStride int, carry bool, rows int) 
+TEXT ·attendF16NEON(SB), NOSPLIT, $0-88
 	MOVD panels+0(FP), R0
 	MOVD depth+8(FP), R1
 	MOVD a+16(FP), R2
@@ -968,36 +567,41 @@ TEXT ·attendF16R4NEON(SB), NOSPLIT, $0-73
 	MOVD c+56(FP), R7
 	MOVD cStride+64(FP), R8
 	MOVBU carry+72(FP), R9
-	MOVD R2, R16
-	ADD R3, R16, R17
+	MOVD rows+80(FP), R10
+rows4:
+	CMP $4, R10
+	BLT below4
+	MOVD R2, R17
 	ADD R3, R17, R19
 	ADD R3, R19, R20
+	ADD R3, R20, R21
+	MOVD R7, R23
 loop1:
-	MOVD R4, R14
-	MOVD R7, R15
-	MOVD $4, R10
+	MOVD R4, R15
+	MOVD R23, R16
+	MOVD $4, R11
 loop2:
 	CBZ R9, fresh3
-	MOVD R15, R13
-	WORD $0x3dc001a0 // ldr q0, [x13]
-	WORD $0x3dc005a1 // ldr q1, [x13, #16]
-	WORD $0x3dc009a2 // ldr q2, [x13, #32]
-	WORD $0x3dc00da3 // ldr q3, [x13, #48]
-	ADD R8, R13, R13
-	WORD $0x3dc001a4 // ldr q4, [x13]
-	WORD $0x3dc005a5 // ldr q5, [x13, #16]
-	WORD $0x3dc009a6 // ldr q6, [x13, #32]
-	WORD $0x3dc00da7 // ldr q7, [x13, #48]
-	ADD R8, R13, R13
-	WORD $0x3dc001a8 // ldr q8, [x13]
-	WORD $0x3dc005a9 // ldr q9, [x13, #16]
-	WORD $0x3dc009aa // ldr q10, [x13, #32]
-	WORD $0x3dc00dab // ldr q11, [x13, #48]
-	ADD R8, R13, R13
-	WORD $0x3dc001ac // ldr q12, [x13]
-	WORD $0x3dc005ad // ldr q13, [x13, #16]
-	WORD $0x3dc009ae // ldr q14, [x13, #32]
-	WORD $0x3dc00daf // ldr q15, [x13, #48]
+	MOVD R16, R14
+	WORD $0x3dc001c0 // ldr q0, [x14]
+	WORD $0x3dc005c1 // ldr q1, [x14, #16]
+	WORD $0x3dc009c2 // ldr q2, [x14, #32]
+	WORD $0x3dc00dc3 // ldr q3, [x14, #48]
+	ADD R8, R14, R14
+	WORD $0x3dc001c4 // ldr q4, [x14]
+	WORD $0x3dc005c5 // ldr q5, [x14, #16]
+	WORD $0x3dc009c6 // ldr q6, [x14, #32]
+	WORD $0x3dc00dc7 // ldr q7, [x14, #48]
+	ADD R8, R14, R14
+	WORD $0x3dc001c8 // ldr q8, [x14]
+	WORD $0x3dc005c9 // ldr q9, [x14, #16]
+	WORD $0x3dc009ca // ldr q10, [x14, #32]
+	WORD $0x3dc00dcb // ldr q11, [x14, #48]
+	ADD R8, R14, R14
+	WORD $0x3dc001cc // ldr q12, [x14]
+	WORD $0x3dc005cd // ldr q13, [x14, #16]
+	WORD $0x3dc009ce // ldr q14, [x14, #32]
+	WORD $0x3dc00dcf // ldr q15, [x14, #48]
 	B ready4
 fresh3:
 	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
@@ -1017,20 +621,20 @@ fresh3:
 	WORD $0x6f00e40e // movi v14.2d, #0000000000000000
 	WORD $0x6f00e40f // movi v15.2d, #0000000000000000
 ready4:
-	MOVD R14, R11
-	MOVD R1, R12
-	MOVD ZR, R23
-	SUBS $2, R12, R12
+	MOVD R15, R12
+	MOVD R1, R13
+	MOVD ZR, R22
+	SUBS $2, R13, R13
 	BLT one5
 wide7:
-	WORD $0xfc776a10 // ldr d16, [x16, x23]
-	WORD $0xfc776a31 // ldr d17, [x17, x23]
-	WORD $0xfc776a72 // ldr d18, [x19, x23]
-	WORD $0xfc776a93 // ldr d19, [x20, x23]
-	WORD $0x3cc00175 // ldur q21, [x11, #0]
+	WORD $0xfc766a30 // ldr d16, [x17, x22]
+	WORD $0xfc766a71 // ldr d17, [x19, x22]
+	WORD $0xfc766a92 // ldr d18, [x20, x22]
+	WORD $0xfc766ab3 // ldr d19, [x21, x22]
+	WORD $0x3cc00195 // ldur q21, [x12, #0]
 	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
 	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
-	WORD $0x3cc10177 // ldur q23, [x11, #16]
+	WORD $0x3cc10197 // ldur q23, [x12, #16]
 	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
 	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
 	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
@@ -1049,11 +653,11 @@ wide7:
 	WORD $0x4f9112e7 // fmla v7.4s, v23.4s, v17.s[0]
 	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
 	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
-	ADD R5, R11, R11
-	WORD $0x3cc00175 // ldur q21, [x11, #0]
+	ADD R5, R12, R12
+	WORD $0x3cc00195 // ldur q21, [x12, #0]
 	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
 	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
-	WORD $0x3cc10177 // ldur q23, [x11, #16]
+	WORD $0x3cc10197 // ldur q23, [x12, #16]
 	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
 	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
 	WORD $0x4fb01280 // fmla v0.4s, v20.4s, v16.s[1]
@@ -1072,21 +676,21 @@ wide7:
 	WORD $0x4fb112e7 // fmla v7.4s, v23.4s, v17.s[1]
 	WORD $0x4fb212eb // fmla v11.4s, v23.4s, v18.s[1]
 	WORD $0x4fb312ef // fmla v15.4s, v23.4s, v19.s[1]
-	ADD R5, R11, R11
-	ADD $8, R23, R23
-	SUBS $2, R12, R12
+	ADD R5, R12, R12
+	ADD $8, R22, R22
+	SUBS $2, R13, R13
 	BGE wide7
 one5:
-	ADDS $2, R12, R12
+	ADDS $2, R13, R13
 	BEQ end6
-	WORD $0xbc776a10 // ldr s16, [x16, x23]
-	WORD $0xbc776a31 // ldr s17, [x17, x23]
-	WORD $0xbc776a72 // ldr s18, [x19, x23]
-	WORD $0xbc776a93 // ldr s19, [x20, x23]
-	WORD $0x3cc00175 // ldur q21, [x11, #0]
+	WORD $0xbc766a30 // ldr s16, [x17, x22]
+	WORD $0xbc766a71 // ldr s17, [x19, x22]
+	WORD $0xbc766a92 // ldr s18, [x20, x22]
+	WORD $0xbc766ab3 // ldr s19, [x21, x22]
+	WORD $0x3cc00195 // ldur q21, [x12, #0]
 	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
 	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
-	WORD $0x3cc10177 // ldur q23, [x11, #16]
+	WORD $0x3cc10197 // ldur q23, [x12, #16]
 	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
 	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
 	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
@@ -1106,38 +710,446 @@ one5:
 	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
 	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
 end6:
-	MOVD R15, R13
-	WORD $0x3d8001a0 // str q0, [x13]
-	WORD $0x3d8005a1 // str q1, [x13, #16]
-	WORD $0x3d8009a2 // str q2, [x13, #32]
-	WORD $0x3d800da3 // str q3, [x13, #48]
-	ADD R8, R13, R13
-	WORD $0x3d8001a4 // str q4, [x13]
-	WORD $0x3d8005a5 // str q5, [x13, #16]
-	WORD $0x3d8009a6 // str q6, [x13, #32]
-	WORD $0x3d800da7 // str q7, [x13, #48]
-	ADD R8, R13, R13
-	WORD $0x3d8001a8 // str q8, [x13]
-	WORD $0x3d8005a9 // str q9, [x13, #16]
-	WORD $0x3d8009aa // str q10, [x13, #32]
-	WORD $0x3d800dab // str q11, [x13, #48]
-	ADD R8, R13, R13
-	WORD $0x3d8001ac // str q12, [x13]
-	WORD $0x3d8005ad // str q13, [x13, #16]
-	WORD $0x3d8009ae // str q14, [x13, #32]
-	WORD $0x3d800daf // str q15, [x13, #48]
-	ADD $64, R15, R15
-	ADD $32, R14, R14
-	SUBS $1, R10, R10
+	MOVD R16, R14
+	WORD $0x3d8001c0 // str q0, [x14]
+	WORD $0x3d8005c1 // str q1, [x14, #16]
+	WORD $0x3d8009c2 // str q2, [x14, #32]
+	WORD $0x3d800dc3 // str q3, [x14, #48]
+	ADD R8, R14, R14
+	WORD $0x3d8001c4 // str q4, [x14]
+	WORD $0x3d8005c5 // str q5, [x14, #16]
+	WORD $0x3d8009c6 // str q6, [x14, #32]
+	WORD $0x3d800dc7 // str q7, [x14, #48]
+	ADD R8, R14, R14
+	WORD $0x3d8001c8 // str q8, [x14]
+	WORD $0x3d8005c9 // str q9, [x14, #16]
+	WORD $0x3d8009ca // str q10, [x14, #32]
+	WORD $0x3d800dcb // str q11, [x14, #48]
+	ADD R8, R14, R14
+	WORD $0x3d8001cc // str q12, [x14]
+	WORD $0x3d8005cd // str q13, [x14, #16]
+	WORD $0x3d8009ce // str q14, [x14, #32]
+	WORD $0x3d800dcf // str q15, [x14, #48]
+	ADD $64, R16, R16
+	ADD $32, R15, R15
+	SUBS $1, R11, R11
 	BNE loop2
 	ADD R6, R4, R4
-	ADD $256, R7, R7
+	ADD $256, R23, R23
 	SUBS $1, R0, R0
 	BNE loop1
+	MOVD panels+0(FP), R0
+	MOVD b+32(FP), R4
+	ADD R3<<2, R2, R2
+	ADD R8<<2, R7, R7
+	SUB $4, R10, R10
+	B rows4
+below4:
+rows2:
+	CMP $2, R10
+	BLT below2
+	MOVD R2, R17
+	ADD R3, R17, R19
+	MOVD R7, R23
+loop8:
+	MOVD R4, R15
+	MOVD R23, R16
+	MOVD $2, R11
+loop9:
+	CBZ R9, fresh10
+	MOVD R16, R14
+	WORD $0x3dc001c0 // ldr q0, [x14]
+	WORD $0x3dc005c1 // ldr q1, [x14, #16]
+	WORD $0x3dc009c2 // ldr q2, [x14, #32]
+	WORD $0x3dc00dc3 // ldr q3, [x14, #48]
+	WORD $0x3dc011c4 // ldr q4, [x14, #64]
+	WORD $0x3dc015c5 // ldr q5, [x14, #80]
+	WORD $0x3dc019c6 // ldr q6, [x14, #96]
+	WORD $0x3dc01dc7 // ldr q7, [x14, #112]
+	ADD R8, R14, R14
+	WORD $0x3dc001c8 // ldr q8, [x14]
+	WORD $0x3dc005c9 // ldr q9, [x14, #16]
+	WORD $0x3dc009ca // ldr q10, [x14, #32]
+	WORD $0x3dc00dcb // ldr q11, [x14, #48]
+	WORD $0x3dc011cc // ldr q12, [x14, #64]
+	WORD $0x3dc015cd // ldr q13, [x14, #80]
+	WORD $0x3dc019ce // ldr q14, [x14, #96]
+	WORD $0x3dc01dcf // ldr q15, [x14, #112]
+	B ready11
+fresh10:
+	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
+	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
+	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
+	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
+	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
+	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
+	WORD $0x6f00e406 // movi v6.2d, #0000000000000000
+	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
+	WORD $0x6f00e408 // movi v8.2d, #0000000000000000
+	WORD $0x6f00e409 // movi v9.2d, #0000000000000000
+	WORD $0x6f00e40a // movi v10.2d, #0000000000000000
+	WORD $0x6f00e40b // movi v11.2d, #0000000000000000
+	WORD $0x6f00e40c // movi v12.2d, #0000000000000000
+	WORD $0x6f00e40d // movi v13.2d, #0000000000000000
+	WORD $0x6f00e40e // movi v14.2d, #0000000000000000
+	WORD $0x6f00e40f // movi v15.2d, #0000000000000000
+ready11:
+	MOVD R15, R12
+	MOVD R1, R13
+	MOVD ZR, R22
+	SUBS $2, R13, R13
+	BLT one12
+wide14:
+	WORD $0xfc766a30 // ldr d16, [x17, x22]
+	WORD $0xfc766a71 // ldr d17, [x19, x22]
+	WORD $0x3cc00193 // ldur q19, [x12, #0]
+	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
+	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
+	WORD $0x3cc10195 // ldur q21, [x12, #16]
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	WORD $0x3cc20197 // ldur q23, [x12, #32]
+	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
+	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
+	WORD $0x3cc30199 // ldur q25, [x12, #48]
+	WORD $0x0e217b38 // fcvtl v24.4s, v25.4h
+	WORD $0x4e217b39 // fcvtl2 v25.4s, v25.8h
+	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
+	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
+	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
+	WORD $0x4f911269 // fmla v9.4s, v19.4s, v17.s[0]
+	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
+	WORD $0x4f91128a // fmla v10.4s, v20.4s, v17.s[0]
+	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
+	WORD $0x4f9112ab // fmla v11.4s, v21.4s, v17.s[0]
+	WORD $0x4f9012c4 // fmla v4.4s, v22.4s, v16.s[0]
+	WORD $0x4f9112cc // fmla v12.4s, v22.4s, v17.s[0]
+	WORD $0x4f9012e5 // fmla v5.4s, v23.4s, v16.s[0]
+	WORD $0x4f9112ed // fmla v13.4s, v23.4s, v17.s[0]
+	WORD $0x4f901306 // fmla v6.4s, v24.4s, v16.s[0]
+	WORD $0x4f91130e // fmla v14.4s, v24.4s, v17.s[0]
+	WORD $0x4f901327 // fmla v7.4s, v25.4s, v16.s[0]
+	WORD $0x4f91132f // fmla v15.4s, v25.4s, v17.s[0]
+	ADD R5, R12, R12
+	WORD $0x3cc00193 // ldur q19, [x12, #0]
+	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
+	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
+	WORD $0x3cc10195 // ldur q21, [x12, #16]
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	WORD $0x3cc20197 // ldur q23, [x12, #32]
+	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
+	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
+	WORD $0x3cc30199 // ldur q25, [x12, #48]
+	WORD $0x0e217b38 // fcvtl v24.4s, v25.4h
+	WORD $0x4e217b39 // fcvtl2 v25.4s, v25.8h
+	WORD $0x4fb01240 // fmla v0.4s, v18.4s, v16.s[1]
+	WORD $0x4fb11248 // fmla v8.4s, v18.4s, v17.s[1]
+	WORD $0x4fb01261 // fmla v1.4s, v19.4s, v16.s[1]
+	WORD $0x4fb11269 // fmla v9.4s, v19.4s, v17.s[1]
+	WORD $0x4fb01282 // fmla v2.4s, v20.4s, v16.s[1]
+	WORD $0x4fb1128a // fmla v10.4s, v20.4s, v17.s[1]
+	WORD $0x4fb012a3 // fmla v3.4s, v21.4s, v16.s[1]
+	WORD $0x4fb112ab // fmla v11.4s, v21.4s, v17.s[1]
+	WORD $0x4fb012c4 // fmla v4.4s, v22.4s, v16.s[1]
+	WORD $0x4fb112cc // fmla v12.4s, v22.4s, v17.s[1]
+	WORD $0x4fb012e5 // fmla v5.4s, v23.4s, v16.s[1]
+	WORD $0x4fb112ed // fmla v13.4s, v23.4s, v17.s[1]
+	WORD $0x4fb01306 // fmla v6.4s, v24.4s, v16.s[1]
+	WORD $0x4fb1130e // fmla v14.4s, v24.4s, v17.s[1]
+	WORD $0x4fb01327 // fmla v7.4s, v25.4s, v16.s[1]
+	WORD $0x4fb1132f // fmla v15.4s, v25.4s, v17.s[1]
+	ADD R5, R12, R12
+	ADD $8, R22, R22
+	SUBS $2, R13, R13
+	BGE wide14
+one12:
+	ADDS $2, R13, R13
+	BEQ end13
+	WORD $0xbc766a30 // ldr s16, [x17, x22]
+	WORD $0xbc766a71 // ldr s17, [x19, x22]
+	WORD $0x3cc00193 // ldur q19, [x12, #0]
+	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
+	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
+	WORD $0x3cc10195 // ldur q21, [x12, #16]
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	WORD $0x3cc20197 // ldur q23, [x12, #32]
+	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
+	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
+	WORD $0x3cc30199 // ldur q25, [x12, #48]
+	WORD $0x0e217b38 // fcvtl v24.4s, v25.4h
+	WORD $0x4e217b39 // fcvtl2 v25.4s, v25.8h
+	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
+	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
+	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
+	WORD $0x4f911269 // fmla v9.4s, v19.4s, v17.s[0]
+	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
+	WORD $0x4f91128a // fmla v10.4s, v20.4s, v17.s[0]
+	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
+	WORD $0x4f9112ab // fmla v11.4s, v21.4s, v17.s[0]
+	WORD $0x4f9012c4 // fmla v4.4s, v22.4s, v16.s[0]
+	WORD $0x4f9112cc // fmla v12.4s, v22.4s, v17.s[0]
+	WORD $0x4f9012e5 // fmla v5.4s, v23.4s, v16.s[0]
+	WORD $0x4f9112ed // fmla v13.4s, v23.4s, v17.s[0]
+	WORD $0x4f901306 // fmla v6.4s, v24.4s, v16.s[0]
+	WORD $0x4f91130e // fmla v14.4s, v24.4s, v17.s[0]
+	WORD $0x4f901327 // fmla v7.4s, v25.4s, v16.s[0]
+	WORD $0x4f91132f // fmla v15.4s, v25.4s, v17.s[0]
+end13:
+	MOVD R16, R14
+	WORD $0x3d8001c0 // str q0, [x14]
+	WORD $0x3d8005c1 // str q1, [x14, #16]
+	WORD $0x3d8009c2 // str q2, [x14, #32]
+	WORD $0x3d800dc3 // str q3, [x14, #48]
+	WORD $0x3d8011c4 // str q4, [x14, #64]
+	WORD $0x3d8015c5 // str q5, [x14, #80]
+	WORD $0x3d8019c6 // str q6, [x14, #96]
+	WORD $0x3d801dc7 // str q7, [x14, #112]
+	ADD R8, R14, R14
+	WORD $0x3d8001c8 // str q8, [x14]
+	WORD $0x3d8005c9 // str q9, [x14, #16]
+	WORD $0x3d8009ca // str q10, [x14, #32]
+	WORD $0x3d800dcb // str q11, [x14, #48]
+	WORD $0x3d8011cc // str q12, [x14, #64]
+	WORD $0x3d8015cd // str q13, [x14, #80]
+	WORD $0x3d8019ce // str q14, [x14, #96]
+	WORD $0x3d801dcf // str q15, [x14, #112]
+	ADD $128, R16, R16
+	ADD $64, R15, R15
+	SUBS $1, R11, R11
+	BNE loop9
+	ADD R6, R4, R4
+	ADD $256, R23, R23
+	SUBS $1, R0, R0
+	BNE loop8
+	MOVD panels+0(FP), R0
+	MOVD b+32(FP), R4
+	ADD R3<<1, R2, R2
+	ADD R8<<1, R7, R7
+	SUB $2, R10, R10
+	B rows2
+below2:
+rows1:
+	CMP $1, R10
+	BLT below1
+	MOVD R2, R17
+	MOVD R7, R23
+loop15:
+	MOVD R4, R15
+	MOVD R23, R16
+	MOVD $1, R11
+loop16:
+	CBZ R9, fresh17
+	MOVD R16, R14
+	WORD $0x3dc001c0 // ldr q0, [x14]
+	WORD $0x3dc005c1 // ldr q1, [x14, #16]
+	WORD $0x3dc009c2 // ldr q2, [x14, #32]
+	WORD $0x3dc00dc3 // ldr q3, [x14, #48]
+	WORD $0x3dc011c4 // ldr q4, [x14, #64]
+	WORD $0x3dc015c5 // ldr q5, [x14, #80]
+	WORD $0x3dc019c6 // ldr q6, [x14, #96]
+	WORD $0x3dc01dc7 // ldr q7, [x14, #112]
+	WORD $0x3dc021c8 // ldr q8, [x14, #128]
+	WORD $0x3dc025c9 // ldr q9, [x14, #144]
+	WORD $0x3dc029ca // ldr q10, [x14, #160]
+	WORD $0x3dc02dcb // ldr q11, [x14, #176]
+	WORD $0x3dc031cc // ldr q12, [x14, #192]
+	WORD $0x3dc035cd // ldr q13, [x14, #208]
+	WORD $0x3dc039ce // ldr q14, [x14, #224]
+	WORD $0x3dc03dcf // ldr q15, [x14, #240]
+	B ready18
+fresh17:
+	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
+	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
+	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
+	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
+	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
+	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
+	WORD $0x6f00e406 // movi v6.2d, #0000000000000000
+	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
+	WORD $0x6f00e408 // movi v8.2d, #0000000000000000
+	WORD $0x6f00e409 // movi v9.2d, #0000000000000000
+	WORD $0x6f00e40a // movi v10.2d, #0000000000000000
+	WORD $0x6f00e40b // movi v11.2d, #0000000000000000
+	WORD $0x6f00e40c // movi v12.2d, #0000000000000000
+	WORD $0x6f00e40d // movi v13.2d, #0000000000000000
+	WORD $0x6f00e40e // movi v14.2d, #0000000000000000
+	WORD $0x6f00e40f // movi v15.2d, #0000000000000000
+ready18:
+	MOVD R15, R12
+	MOVD R1, R13
+	MOVD ZR, R22
+	SUBS $2, R13, R13
+	BLT one19
+wide21:
+	WORD $0xfc766a30 // ldr d16, [x17, x22]
+	WORD $0x3cc00192 // ldur q18, [x12, #0]
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	WORD $0x3cc10194 // ldur q20, [x12, #16]
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x3cc20196 // ldur q22, [x12, #32]
+	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
+	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
+	WORD $0x3cc30198 // ldur q24, [x12, #48]
+	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
+	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
+	WORD $0x4f901220 // fmla v0.4s, v17.4s, v16.s[0]
+	WORD $0x4f901241 // fmla v1.4s, v18.4s, v16.s[0]
+	WORD $0x4f901262 // fmla v2.4s, v19.4s, v16.s[0]
+	WORD $0x4f901283 // fmla v3.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a4 // fmla v4.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012c5 // fmla v5.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012e6 // fmla v6.4s, v23.4s, v16.s[0]
+	WORD $0x4f901307 // fmla v7.4s, v24.4s, v16.s[0]
+	WORD $0x3cc40192 // ldur q18, [x12, #64]
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	WORD $0x3cc50194 // ldur q20, [x12, #80]
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x3cc60196 // ldur q22, [x12, #96]
+	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
+	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
+	WORD $0x3cc70198 // ldur q24, [x12, #112]
+	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
+	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
+	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
+	WORD $0x4f901249 // fmla v9.4s, v18.4s, v16.s[0]
+	WORD $0x4f90126a // fmla v10.4s, v19.4s, v16.s[0]
+	WORD $0x4f90128b // fmla v11.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012ac // fmla v12.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012cd // fmla v13.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012ee // fmla v14.4s, v23.4s, v16.s[0]
+	WORD $0x4f90130f // fmla v15.4s, v24.4s, v16.s[0]
+	ADD R5, R12, R12
+	WORD $0x3cc00192 // ldur q18, [x12, #0]
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	WORD $0x3cc10194 // ldur q20, [x12, #16]
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x3cc20196 // ldur q22, [x12, #32]
+	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
+	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
+	WORD $0x3cc30198 // ldur q24, [x12, #48]
+	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
+	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
+	WORD $0x4fb01220 // fmla v0.4s, v17.4s, v16.s[1]
+	WORD $0x4fb01241 // fmla v1.4s, v18.4s, v16.s[1]
+	WORD $0x4fb01262 // fmla v2.4s, v19.4s, v16.s[1]
+	WORD $0x4fb01283 // fmla v3.4s, v20.4s, v16.s[1]
+	WORD $0x4fb012a4 // fmla v4.4s, v21.4s, v16.s[1]
+	WORD $0x4fb012c5 // fmla v5.4s, v22.4s, v16.s[1]
+	WORD $0x4fb012e6 // fmla v6.4s, v23.4s, v16.s[1]
+	WORD $0x4fb01307 // fmla v7.4s, v24.4s, v16.s[1]
+	WORD $0x3cc40192 // ldur q18, [x12, #64]
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	WORD $0x3cc50194 // ldur q20, [x12, #80]
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x3cc60196 // ldur q22, [x12, #96]
+	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
+	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
+	WORD $0x3cc70198 // ldur q24, [x12, #112]
+	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
+	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
+	WORD $0x4fb01228 // fmla v8.4s, v17.4s, v16.s[1]
+	WORD $0x4fb01249 // fmla v9.4s, v18.4s, v16.s[1]
+	WORD $0x4fb0126a // fmla v10.4s, v19.4s, v16.s[1]
+	WORD $0x4fb0128b // fmla v11.4s, v20.4s, v16.s[1]
+	WORD $0x4fb012ac // fmla v12.4s, v21.4s, v16.s[1]
+	WORD $0x4fb012cd // fmla v13.4s, v22.4s, v16.s[1]
+	WORD $0x4fb012ee // fmla v14.4s, v23.4s, v16.s[1]
+	WORD $0x4fb0130f // fmla v15.4s, v24.4s, v16.s[1]
+	ADD R5, R12, R12
+	ADD $8, R22, R22
+	SUBS $2, R13, R13
+	BGE wide21
+one19:
+	ADDS $2, R13, R13
+	BEQ end20
+	WORD $0xbc766a30 // ldr s16, [x17, x22]
+	WORD $0x3cc00192 // ldur q18, [x12, #0]
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	WORD $0x3cc10194 // ldur q20, [x12, #16]
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x3cc20196 // ldur q22, [x12, #32]
+	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
+	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
+	WORD $0x3cc30198 // ldur q24, [x12, #48]
+	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
+	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
+	WORD $0x4f901220 // fmla v0.4s, v17.4s, v16.s[0]
+	WORD $0x4f901241 // fmla v1.4s, v18.4s, v16.s[0]
+	WORD $0x4f901262 // fmla v2.4s, v19.4s, v16.s[0]
+	WORD $0x4f901283 // fmla v3.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a4 // fmla v4.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012c5 // fmla v5.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012e6 // fmla v6.4s, v23.4s, v16.s[0]
+	WORD $0x4f901307 // fmla v7.4s, v24.4s, v16.s[0]
+	WORD $0x3cc40192 // ldur q18, [x12, #64]
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	WORD $0x3cc50194 // ldur q20, [x12, #80]
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x3cc60196 // ldur q22, [x12, #96]
+	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
+	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
+	WORD $0x3cc70198 // ldur q24, [x12, #112]
+	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
+	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
+	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
+	WORD $0x4f901249 // fmla v9.4s, v18.4s, v16.s[0]
+	WORD $0x4f90126a // fmla v10.4s, v19.4s, v16.s[0]
+	WORD $0x4f90128b // fmla v11.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012ac // fmla v12.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012cd // fmla v13.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012ee // fmla v14.4s, v23.4s, v16.s[0]
+	WORD $0x4f90130f // fmla v15.4s, v24.4s, v16.s[0]
+end20:
+	MOVD R16, R14
+	WORD $0x3d8001c0 // str q0, [x14]
+	WORD $0x3d8005c1 // str q1, [x14, #16]
+	WORD $0x3d8009c2 // str q2, [x14, #32]
+	WORD $0x3d800dc3 // str q3, [x14, #48]
+	WORD $0x3d8011c4 // str q4, [x14, #64]
+	WORD $0x3d8015c5 // str q5, [x14, #80]
+	WORD $0x3d8019c6 // str q6, [x14, #96]
+	WORD $0x3d801dc7 // str q7, [x14, #112]
+	WORD $0x3d8021c8 // str q8, [x14, #128]
+	WORD $0x3d8025c9 // str q9, [x14, #144]
+	WORD $0x3d8029ca // str q10, [x14, #160]
+	WORD $0x3d802dcb // str q11, [x14, #176]
+	WORD $0x3d8031cc // str q12, [x14, #192]
+	WORD $0x3d8035cd // str q13, [x14, #208]
+	WORD $0x3d8039ce // str q14, [x14, #224]
+	WORD $0x3d803dcf // str q15, [x14, #240]
+	ADD $256, R16, R16
+	ADD $128, R15, R15
+	SUBS $1, R11, R11
+	BNE loop16
+	ADD R6, R4, R4
+	ADD $256, R23, R23
+	SUBS $1, R0, R0
+	BNE loop15
+	MOVD panels+0(FP), R0
+	MOVD b+32(FP), R4
+	ADD R3<<0, R2, R2
+	ADD R8<<0, R7, R7
+	SUB $1, R10, R10
+	B rows1
+below1:
 	RET
 
-// func scoreInt8R1Dot(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels int) 
-TEXT ·scoreInt8R1Dot(SB), NOSPLIT, $0-80
+// func scoreInt8Dot(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels, rows int) 
+TEXT ·scoreInt8Dot(SB), NOSPLIT, $0-88
 	MOVD dst+0(FP), R0
 	MOVD dstStride+8(FP), R1
 	MOVD q+16(FP), R2
@@ -1148,13 +1160,663 @@ TEXT ·scoreInt8R1Dot(SB), NOSPLIT, $0-80
 	MOVD kScale+56(FP), R7
 	MOVD quads+64(FP), R8
 	MOVD panels+72(FP), R9
-	LSL $8, R8, R14
-	MOVD R2, R15
+	MOVD rows+80(FP), R10
+	LSL $8, R8, R15
+rows8:
+	CMP $8, R10
+	BLT below8
+	MOVD R2, R16
+	ADD R3, R16, R17
+	ADD R3, R17, R19
+	ADD R3, R19, R20
+	ADD R3, R20, R21
+	ADD R3, R21, R22
+	ADD R3, R22, R23
+	ADD R3, R23, R24
+	MOVD R0, R26
 loop1:
-	MOVD $1, R10
+	MOVD $8, R11
 loop2:
-	MOVD R4, R13
-	WORD $0x4d40c9a0 // ld1r { v0.4s }, [x13]
+	MOVD R4, R14
+	WORD $0x4d40c9c0 // ld1r { v0.4s }, [x14]
+	WORD $0x4ea01c01 // mov v1.16b, v0.16b
+	ADD $4, R14, R14
+	WORD $0x4d40c9c2 // ld1r { v2.4s }, [x14]
+	WORD $0x4ea21c43 // mov v3.16b, v2.16b
+	ADD $4, R14, R14
+	WORD $0x4d40c9c4 // ld1r { v4.4s }, [x14]
+	WORD $0x4ea41c85 // mov v5.16b, v4.16b
+	ADD $4, R14, R14
+	WORD $0x4d40c9c6 // ld1r { v6.4s }, [x14]
+	WORD $0x4ea61cc7 // mov v7.16b, v6.16b
+	ADD $4, R14, R14
+	WORD $0x4d40c9c8 // ld1r { v8.4s }, [x14]
+	WORD $0x4ea81d09 // mov v9.16b, v8.16b
+	ADD $4, R14, R14
+	WORD $0x4d40c9ca // ld1r { v10.4s }, [x14]
+	WORD $0x4eaa1d4b // mov v11.16b, v10.16b
+	ADD $4, R14, R14
+	WORD $0x4d40c9cc // ld1r { v12.4s }, [x14]
+	WORD $0x4eac1d8d // mov v13.16b, v12.16b
+	ADD $4, R14, R14
+	WORD $0x4d40c9ce // ld1r { v14.4s }, [x14]
+	WORD $0x4eae1dcf // mov v15.16b, v14.16b
+	MOVD R6, R12
+	MOVD R8, R13
+	MOVD ZR, R25
+	ADD $256, R12, R12
+loop3:
+	WORD $0x3cf96a10 // ldr q16, [x16, x25]
+	WORD $0x3cf96a31 // ldr q17, [x17, x25]
+	WORD $0x3cf96a72 // ldr q18, [x19, x25]
+	WORD $0x3cf96a93 // ldr q19, [x20, x25]
+	WORD $0x3cf96ab4 // ldr q20, [x21, x25]
+	WORD $0x3cf96ad5 // ldr q21, [x22, x25]
+	WORD $0x3cf96af6 // ldr q22, [x23, x25]
+	WORD $0x3cf96b17 // ldr q23, [x24, x25]
+	WORD $0x3cd00198 // ldur q24, [x12, #-256]
+	WORD $0x3cd10199 // ldur q25, [x12, #-240]
+	WORD $0x4f90e300 // sdot v0.4s, v24.16b, v16.4b[0]
+	WORD $0x4f91e302 // sdot v2.4s, v24.16b, v17.4b[0]
+	WORD $0x4f92e304 // sdot v4.4s, v24.16b, v18.4b[0]
+	WORD $0x4f93e306 // sdot v6.4s, v24.16b, v19.4b[0]
+	WORD $0x4f94e308 // sdot v8.4s, v24.16b, v20.4b[0]
+	WORD $0x4f95e30a // sdot v10.4s, v24.16b, v21.4b[0]
+	WORD $0x4f96e30c // sdot v12.4s, v24.16b, v22.4b[0]
+	WORD $0x4f97e30e // sdot v14.4s, v24.16b, v23.4b[0]
+	WORD $0x4f90e321 // sdot v1.4s, v25.16b, v16.4b[0]
+	WORD $0x4f91e323 // sdot v3.4s, v25.16b, v17.4b[0]
+	WORD $0x4f92e325 // sdot v5.4s, v25.16b, v18.4b[0]
+	WORD $0x4f93e327 // sdot v7.4s, v25.16b, v19.4b[0]
+	WORD $0x4f94e329 // sdot v9.4s, v25.16b, v20.4b[0]
+	WORD $0x4f95e32b // sdot v11.4s, v25.16b, v21.4b[0]
+	WORD $0x4f96e32d // sdot v13.4s, v25.16b, v22.4b[0]
+	WORD $0x4f97e32f // sdot v15.4s, v25.16b, v23.4b[0]
+	WORD $0x3cc00198 // ldur q24, [x12, #0]
+	WORD $0x3cc10199 // ldur q25, [x12, #16]
+	WORD $0x4fb0e300 // sdot v0.4s, v24.16b, v16.4b[1]
+	WORD $0x4fb1e302 // sdot v2.4s, v24.16b, v17.4b[1]
+	WORD $0x4fb2e304 // sdot v4.4s, v24.16b, v18.4b[1]
+	WORD $0x4fb3e306 // sdot v6.4s, v24.16b, v19.4b[1]
+	WORD $0x4fb4e308 // sdot v8.4s, v24.16b, v20.4b[1]
+	WORD $0x4fb5e30a // sdot v10.4s, v24.16b, v21.4b[1]
+	WORD $0x4fb6e30c // sdot v12.4s, v24.16b, v22.4b[1]
+	WORD $0x4fb7e30e // sdot v14.4s, v24.16b, v23.4b[1]
+	WORD $0x4fb0e321 // sdot v1.4s, v25.16b, v16.4b[1]
+	WORD $0x4fb1e323 // sdot v3.4s, v25.16b, v17.4b[1]
+	WORD $0x4fb2e325 // sdot v5.4s, v25.16b, v18.4b[1]
+	WORD $0x4fb3e327 // sdot v7.4s, v25.16b, v19.4b[1]
+	WORD $0x4fb4e329 // sdot v9.4s, v25.16b, v20.4b[1]
+	WORD $0x4fb5e32b // sdot v11.4s, v25.16b, v21.4b[1]
+	WORD $0x4fb6e32d // sdot v13.4s, v25.16b, v22.4b[1]
+	WORD $0x4fb7e32f // sdot v15.4s, v25.16b, v23.4b[1]
+	ADD $512, R12, R12
+	WORD $0x3cd00198 // ldur q24, [x12, #-256]
+	WORD $0x3cd10199 // ldur q25, [x12, #-240]
+	WORD $0x4f90eb00 // sdot v0.4s, v24.16b, v16.4b[2]
+	WORD $0x4f91eb02 // sdot v2.4s, v24.16b, v17.4b[2]
+	WORD $0x4f92eb04 // sdot v4.4s, v24.16b, v18.4b[2]
+	WORD $0x4f93eb06 // sdot v6.4s, v24.16b, v19.4b[2]
+	WORD $0x4f94eb08 // sdot v8.4s, v24.16b, v20.4b[2]
+	WORD $0x4f95eb0a // sdot v10.4s, v24.16b, v21.4b[2]
+	WORD $0x4f96eb0c // sdot v12.4s, v24.16b, v22.4b[2]
+	WORD $0x4f97eb0e // sdot v14.4s, v24.16b, v23.4b[2]
+	WORD $0x4f90eb21 // sdot v1.4s, v25.16b, v16.4b[2]
+	WORD $0x4f91eb23 // sdot v3.4s, v25.16b, v17.4b[2]
+	WORD $0x4f92eb25 // sdot v5.4s, v25.16b, v18.4b[2]
+	WORD $0x4f93eb27 // sdot v7.4s, v25.16b, v19.4b[2]
+	WORD $0x4f94eb29 // sdot v9.4s, v25.16b, v20.4b[2]
+	WORD $0x4f95eb2b // sdot v11.4s, v25.16b, v21.4b[2]
+	WORD $0x4f96eb2d // sdot v13.4s, v25.16b, v22.4b[2]
+	WORD $0x4f97eb2f // sdot v15.4s, v25.16b, v23.4b[2]
+	WORD $0x3cc00198 // ldur q24, [x12, #0]
+	WORD $0x3cc10199 // ldur q25, [x12, #16]
+	WORD $0x4fb0eb00 // sdot v0.4s, v24.16b, v16.4b[3]
+	WORD $0x4fb1eb02 // sdot v2.4s, v24.16b, v17.4b[3]
+	WORD $0x4fb2eb04 // sdot v4.4s, v24.16b, v18.4b[3]
+	WORD $0x4fb3eb06 // sdot v6.4s, v24.16b, v19.4b[3]
+	WORD $0x4fb4eb08 // sdot v8.4s, v24.16b, v20.4b[3]
+	WORD $0x4fb5eb0a // sdot v10.4s, v24.16b, v21.4b[3]
+	WORD $0x4fb6eb0c // sdot v12.4s, v24.16b, v22.4b[3]
+	WORD $0x4fb7eb0e // sdot v14.4s, v24.16b, v23.4b[3]
+	WORD $0x4fb0eb21 // sdot v1.4s, v25.16b, v16.4b[3]
+	WORD $0x4fb1eb23 // sdot v3.4s, v25.16b, v17.4b[3]
+	WORD $0x4fb2eb25 // sdot v5.4s, v25.16b, v18.4b[3]
+	WORD $0x4fb3eb27 // sdot v7.4s, v25.16b, v19.4b[3]
+	WORD $0x4fb4eb29 // sdot v9.4s, v25.16b, v20.4b[3]
+	WORD $0x4fb5eb2b // sdot v11.4s, v25.16b, v21.4b[3]
+	WORD $0x4fb6eb2d // sdot v13.4s, v25.16b, v22.4b[3]
+	WORD $0x4fb7eb2f // sdot v15.4s, v25.16b, v23.4b[3]
+	ADD $512, R12, R12
+	ADD $16, R25, R25
+	SUBS $4, R13, R13
+	BNE loop3
+	MOVD R5, R14
+	WORD $0x4d40c9d0 // ld1r { v16.4s }, [x14]
+	ADD $4, R14, R14
+	WORD $0x4d40c9d1 // ld1r { v17.4s }, [x14]
+	ADD $4, R14, R14
+	WORD $0x4d40c9d2 // ld1r { v18.4s }, [x14]
+	ADD $4, R14, R14
+	WORD $0x4d40c9d3 // ld1r { v19.4s }, [x14]
+	ADD $4, R14, R14
+	WORD $0x4d40c9d4 // ld1r { v20.4s }, [x14]
+	ADD $4, R14, R14
+	WORD $0x4d40c9d5 // ld1r { v21.4s }, [x14]
+	ADD $4, R14, R14
+	WORD $0x4d40c9d6 // ld1r { v22.4s }, [x14]
+	ADD $4, R14, R14
+	WORD $0x4d40c9d7 // ld1r { v23.4s }, [x14]
+	WORD $0x3dc000f8 // ldr q24, [x7]
+	WORD $0x6e38de19 // fmul v25.4s, v16.4s, v24.4s
+	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
+	WORD $0x6e39dc00 // fmul v0.4s, v0.4s, v25.4s
+	WORD $0x6e38de39 // fmul v25.4s, v17.4s, v24.4s
+	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
+	WORD $0x6e39dc42 // fmul v2.4s, v2.4s, v25.4s
+	WORD $0x6e38de59 // fmul v25.4s, v18.4s, v24.4s
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	WORD $0x6e39dc84 // fmul v4.4s, v4.4s, v25.4s
+	WORD $0x6e38de79 // fmul v25.4s, v19.4s, v24.4s
+	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
+	WORD $0x6e39dcc6 // fmul v6.4s, v6.4s, v25.4s
+	WORD $0x6e38de99 // fmul v25.4s, v20.4s, v24.4s
+	WORD $0x4e21d908 // scvtf v8.4s, v8.4s
+	WORD $0x6e39dd08 // fmul v8.4s, v8.4s, v25.4s
+	WORD $0x6e38deb9 // fmul v25.4s, v21.4s, v24.4s
+	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
+	WORD $0x6e39dd4a // fmul v10.4s, v10.4s, v25.4s
+	WORD $0x6e38ded9 // fmul v25.4s, v22.4s, v24.4s
+	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
+	WORD $0x6e39dd8c // fmul v12.4s, v12.4s, v25.4s
+	WORD $0x6e38def9 // fmul v25.4s, v23.4s, v24.4s
+	WORD $0x4e21d9ce // scvtf v14.4s, v14.4s
+	WORD $0x6e39ddce // fmul v14.4s, v14.4s, v25.4s
+	WORD $0x3dc004f8 // ldr q24, [x7, #16]
+	WORD $0x6e38de19 // fmul v25.4s, v16.4s, v24.4s
+	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
+	WORD $0x6e39dc21 // fmul v1.4s, v1.4s, v25.4s
+	WORD $0x6e38de39 // fmul v25.4s, v17.4s, v24.4s
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	WORD $0x6e39dc63 // fmul v3.4s, v3.4s, v25.4s
+	WORD $0x6e38de59 // fmul v25.4s, v18.4s, v24.4s
+	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
+	WORD $0x6e39dca5 // fmul v5.4s, v5.4s, v25.4s
+	WORD $0x6e38de79 // fmul v25.4s, v19.4s, v24.4s
+	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
+	WORD $0x6e39dce7 // fmul v7.4s, v7.4s, v25.4s
+	WORD $0x6e38de99 // fmul v25.4s, v20.4s, v24.4s
+	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
+	WORD $0x6e39dd29 // fmul v9.4s, v9.4s, v25.4s
+	WORD $0x6e38deb9 // fmul v25.4s, v21.4s, v24.4s
+	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
+	WORD $0x6e39dd6b // fmul v11.4s, v11.4s, v25.4s
+	WORD $0x6e38ded9 // fmul v25.4s, v22.4s, v24.4s
+	WORD $0x4e21d9ad // scvtf v13.4s, v13.4s
+	WORD $0x6e39ddad // fmul v13.4s, v13.4s, v25.4s
+	WORD $0x6e38def9 // fmul v25.4s, v23.4s, v24.4s
+	WORD $0x4e21d9ef // scvtf v15.4s, v15.4s
+	WORD $0x6e39ddef // fmul v15.4s, v15.4s, v25.4s
+	MOVD R26, R14
+	WORD $0x3d8001c0 // str q0, [x14]
+	WORD $0x3d8005c1 // str q1, [x14, #16]
+	ADD R1, R14, R14
+	WORD $0x3d8001c2 // str q2, [x14]
+	WORD $0x3d8005c3 // str q3, [x14, #16]
+	ADD R1, R14, R14
+	WORD $0x3d8001c4 // str q4, [x14]
+	WORD $0x3d8005c5 // str q5, [x14, #16]
+	ADD R1, R14, R14
+	WORD $0x3d8001c6 // str q6, [x14]
+	WORD $0x3d8005c7 // str q7, [x14, #16]
+	ADD R1, R14, R14
+	WORD $0x3d8001c8 // str q8, [x14]
+	WORD $0x3d8005c9 // str q9, [x14, #16]
+	ADD R1, R14, R14
+	WORD $0x3d8001ca // str q10, [x14]
+	WORD $0x3d8005cb // str q11, [x14, #16]
+	ADD R1, R14, R14
+	WORD $0x3d8001cc // str q12, [x14]
+	WORD $0x3d8005cd // str q13, [x14, #16]
+	ADD R1, R14, R14
+	WORD $0x3d8001ce // str q14, [x14]
+	WORD $0x3d8005cf // str q15, [x14, #16]
+	ADD $32, R26, R26
+	ADD $32, R7, R7
+	ADD $32, R6, R6
+	SUBS $1, R11, R11
+	BNE loop2
+	SUB $256, R6, R6
+	ADD R15, R6, R6
+	SUBS $1, R9, R9
+	BNE loop1
+	MOVD panels+72(FP), R9
+	MOVD k+48(FP), R6
+	MOVD kScale+56(FP), R7
+	ADD R3<<3, R2, R2
+	ADD R1<<3, R0, R0
+	ADD $32, R4, R4
+	ADD $32, R5, R5
+	SUB $8, R10, R10
+	B rows8
+below8:
+rows4:
+	CMP $4, R10
+	BLT below4
+	MOVD R2, R16
+	ADD R3, R16, R17
+	ADD R3, R17, R19
+	ADD R3, R19, R20
+	MOVD R0, R26
+loop4:
+	MOVD $4, R11
+loop5:
+	MOVD R4, R14
+	WORD $0x4d40c9c0 // ld1r { v0.4s }, [x14]
+	WORD $0x4ea01c01 // mov v1.16b, v0.16b
+	WORD $0x4ea01c02 // mov v2.16b, v0.16b
+	WORD $0x4ea01c03 // mov v3.16b, v0.16b
+	ADD $4, R14, R14
+	WORD $0x4d40c9c4 // ld1r { v4.4s }, [x14]
+	WORD $0x4ea41c85 // mov v5.16b, v4.16b
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4ea41c87 // mov v7.16b, v4.16b
+	ADD $4, R14, R14
+	WORD $0x4d40c9c8 // ld1r { v8.4s }, [x14]
+	WORD $0x4ea81d09 // mov v9.16b, v8.16b
+	WORD $0x4ea81d0a // mov v10.16b, v8.16b
+	WORD $0x4ea81d0b // mov v11.16b, v8.16b
+	ADD $4, R14, R14
+	WORD $0x4d40c9cc // ld1r { v12.4s }, [x14]
+	WORD $0x4eac1d8d // mov v13.16b, v12.16b
+	WORD $0x4eac1d8e // mov v14.16b, v12.16b
+	WORD $0x4eac1d8f // mov v15.16b, v12.16b
+	MOVD R6, R12
+	MOVD R8, R13
+	MOVD ZR, R25
+	ADD $256, R12, R12
+loop6:
+	WORD $0x3cf96a10 // ldr q16, [x16, x25]
+	WORD $0x3cf96a31 // ldr q17, [x17, x25]
+	WORD $0x3cf96a72 // ldr q18, [x19, x25]
+	WORD $0x3cf96a93 // ldr q19, [x20, x25]
+	WORD $0x3cd00194 // ldur q20, [x12, #-256]
+	WORD $0x3cd10195 // ldur q21, [x12, #-240]
+	WORD $0x3cd20196 // ldur q22, [x12, #-224]
+	WORD $0x3cd30197 // ldur q23, [x12, #-208]
+	WORD $0x4f90e280 // sdot v0.4s, v20.16b, v16.4b[0]
+	WORD $0x4f91e284 // sdot v4.4s, v20.16b, v17.4b[0]
+	WORD $0x4f92e288 // sdot v8.4s, v20.16b, v18.4b[0]
+	WORD $0x4f93e28c // sdot v12.4s, v20.16b, v19.4b[0]
+	WORD $0x4f90e2a1 // sdot v1.4s, v21.16b, v16.4b[0]
+	WORD $0x4f91e2a5 // sdot v5.4s, v21.16b, v17.4b[0]
+	WORD $0x4f92e2a9 // sdot v9.4s, v21.16b, v18.4b[0]
+	WORD $0x4f93e2ad // sdot v13.4s, v21.16b, v19.4b[0]
+	WORD $0x4f90e2c2 // sdot v2.4s, v22.16b, v16.4b[0]
+	WORD $0x4f91e2c6 // sdot v6.4s, v22.16b, v17.4b[0]
+	WORD $0x4f92e2ca // sdot v10.4s, v22.16b, v18.4b[0]
+	WORD $0x4f93e2ce // sdot v14.4s, v22.16b, v19.4b[0]
+	WORD $0x4f90e2e3 // sdot v3.4s, v23.16b, v16.4b[0]
+	WORD $0x4f91e2e7 // sdot v7.4s, v23.16b, v17.4b[0]
+	WORD $0x4f92e2eb // sdot v11.4s, v23.16b, v18.4b[0]
+	WORD $0x4f93e2ef // sdot v15.4s, v23.16b, v19.4b[0]
+	WORD $0x3cc00194 // ldur q20, [x12, #0]
+	WORD $0x3cc10195 // ldur q21, [x12, #16]
+	WORD $0x3cc20196 // ldur q22, [x12, #32]
+	WORD $0x3cc30197 // ldur q23, [x12, #48]
+	WORD $0x4fb0e280 // sdot v0.4s, v20.16b, v16.4b[1]
+	WORD $0x4fb1e284 // sdot v4.4s, v20.16b, v17.4b[1]
+	WORD $0x4fb2e288 // sdot v8.4s, v20.16b, v18.4b[1]
+	WORD $0x4fb3e28c // sdot v12.4s, v20.16b, v19.4b[1]
+	WORD $0x4fb0e2a1 // sdot v1.4s, v21.16b, v16.4b[1]
+	WORD $0x4fb1e2a5 // sdot v5.4s, v21.16b, v17.4b[1]
+	WORD $0x4fb2e2a9 // sdot v9.4s, v21.16b, v18.4b[1]
+	WORD $0x4fb3e2ad // sdot v13.4s, v21.16b, v19.4b[1]
+	WORD $0x4fb0e2c2 // sdot v2.4s, v22.16b, v16.4b[1]
+	WORD $0x4fb1e2c6 // sdot v6.4s, v22.16b, v17.4b[1]
+	WORD $0x4fb2e2ca // sdot v10.4s, v22.16b, v18.4b[1]
+	WORD $0x4fb3e2ce // sdot v14.4s, v22.16b, v19.4b[1]
+	WORD $0x4fb0e2e3 // sdot v3.4s, v23.16b, v16.4b[1]
+	WORD $0x4fb1e2e7 // sdot v7.4s, v23.16b, v17.4b[1]
+	WORD $0x4fb2e2eb // sdot v11.4s, v23.16b, v18.4b[1]
+	WORD $0x4fb3e2ef // sdot v15.4s, v23.16b, v19.4b[1]
+	ADD $512, R12, R12
+	WORD $0x3cd00194 // ldur q20, [x12, #-256]
+	WORD $0x3cd10195 // ldur q21, [x12, #-240]
+	WORD $0x3cd20196 // ldur q22, [x12, #-224]
+	WORD $0x3cd30197 // ldur q23, [x12, #-208]
+	WORD $0x4f90ea80 // sdot v0.4s, v20.16b, v16.4b[2]
+	WORD $0x4f91ea84 // sdot v4.4s, v20.16b, v17.4b[2]
+	WORD $0x4f92ea88 // sdot v8.4s, v20.16b, v18.4b[2]
+	WORD $0x4f93ea8c // sdot v12.4s, v20.16b, v19.4b[2]
+	WORD $0x4f90eaa1 // sdot v1.4s, v21.16b, v16.4b[2]
+	WORD $0x4f91eaa5 // sdot v5.4s, v21.16b, v17.4b[2]
+	WORD $0x4f92eaa9 // sdot v9.4s, v21.16b, v18.4b[2]
+	WORD $0x4f93eaad // sdot v13.4s, v21.16b, v19.4b[2]
+	WORD $0x4f90eac2 // sdot v2.4s, v22.16b, v16.4b[2]
+	WORD $0x4f91eac6 // sdot v6.4s, v22.16b, v17.4b[2]
+	WORD $0x4f92eaca // sdot v10.4s, v22.16b, v18.4b[2]
+	WORD $0x4f93eace // sdot v14.4s, v22.16b, v19.4b[2]
+	WORD $0x4f90eae3 // sdot v3.4s, v23.16b, v16.4b[2]
+	WORD $0x4f91eae7 // sdot v7.4s, v23.16b, v17.4b[2]
+	WORD $0x4f92eaeb // sdot v11.4s, v23.16b, v18.4b[2]
+	WORD $0x4f93eaef // sdot v15.4s, v23.16b, v19.4b[2]
+	WORD $0x3cc00194 // ldur q20, [x12, #0]
+	WORD $0x3cc10195 // ldur q21, [x12, #16]
+	WORD $0x3cc20196 // ldur q22, [x12, #32]
+	WORD $0x3cc30197 // ldur q23, [x12, #48]
+	WORD $0x4fb0ea80 // sdot v0.4s, v20.16b, v16.4b[3]
+	WORD $0x4fb1ea84 // sdot v4.4s, v20.16b, v17.4b[3]
+	WORD $0x4fb2ea88 // sdot v8.4s, v20.16b, v18.4b[3]
+	WORD $0x4fb3ea8c // sdot v12.4s, v20.16b, v19.4b[3]
+	WORD $0x4fb0eaa1 // sdot v1.4s, v21.16b, v16.4b[3]
+	WORD $0x4fb1eaa5 // sdot v5.4s, v21.16b, v17.4b[3]
+	WORD $0x4fb2eaa9 // sdot v9.4s, v21.16b, v18.4b[3]
+	WORD $0x4fb3eaad // sdot v13.4s, v21.16b, v19.4b[3]
+	WORD $0x4fb0eac2 // sdot v2.4s, v22.16b, v16.4b[3]
+	WORD $0x4fb1eac6 // sdot v6.4s, v22.16b, v17.4b[3]
+	WORD $0x4fb2eaca // sdot v10.4s, v22.16b, v18.4b[3]
+	WORD $0x4fb3eace // sdot v14.4s, v22.16b, v19.4b[3]
+	WORD $0x4fb0eae3 // sdot v3.4s, v23.16b, v16.4b[3]
+	WORD $0x4fb1eae7 // sdot v7.4s, v23.16b, v17.4b[3]
+	WORD $0x4fb2eaeb // sdot v11.4s, v23.16b, v18.4b[3]
+	WORD $0x4fb3eaef // sdot v15.4s, v23.16b, v19.4b[3]
+	ADD $512, R12, R12
+	ADD $16, R25, R25
+	SUBS $4, R13, R13
+	BNE loop6
+	MOVD R5, R14
+	WORD $0x4d40c9d0 // ld1r { v16.4s }, [x14]
+	ADD $4, R14, R14
+	WORD $0x4d40c9d1 // ld1r { v17.4s }, [x14]
+	ADD $4, R14, R14
+	WORD $0x4d40c9d2 // ld1r { v18.4s }, [x14]
+	ADD $4, R14, R14
+	WORD $0x4d40c9d3 // ld1r { v19.4s }, [x14]
+	WORD $0x3dc000f4 // ldr q20, [x7]
+	WORD $0x6e34de15 // fmul v21.4s, v16.4s, v20.4s
+	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
+	WORD $0x6e35dc00 // fmul v0.4s, v0.4s, v21.4s
+	WORD $0x6e34de35 // fmul v21.4s, v17.4s, v20.4s
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	WORD $0x6e35dc84 // fmul v4.4s, v4.4s, v21.4s
+	WORD $0x6e34de55 // fmul v21.4s, v18.4s, v20.4s
+	WORD $0x4e21d908 // scvtf v8.4s, v8.4s
+	WORD $0x6e35dd08 // fmul v8.4s, v8.4s, v21.4s
+	WORD $0x6e34de75 // fmul v21.4s, v19.4s, v20.4s
+	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
+	WORD $0x6e35dd8c // fmul v12.4s, v12.4s, v21.4s
+	WORD $0x3dc004f4 // ldr q20, [x7, #16]
+	WORD $0x6e34de15 // fmul v21.4s, v16.4s, v20.4s
+	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
+	WORD $0x6e35dc21 // fmul v1.4s, v1.4s, v21.4s
+	WORD $0x6e34de35 // fmul v21.4s, v17.4s, v20.4s
+	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
+	WORD $0x6e35dca5 // fmul v5.4s, v5.4s, v21.4s
+	WORD $0x6e34de55 // fmul v21.4s, v18.4s, v20.4s
+	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
+	WORD $0x6e35dd29 // fmul v9.4s, v9.4s, v21.4s
+	WORD $0x6e34de75 // fmul v21.4s, v19.4s, v20.4s
+	WORD $0x4e21d9ad // scvtf v13.4s, v13.4s
+	WORD $0x6e35ddad // fmul v13.4s, v13.4s, v21.4s
+	WORD $0x3dc008f4 // ldr q20, [x7, #32]
+	WORD $0x6e34de15 // fmul v21.4s, v16.4s, v20.4s
+	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
+	WORD $0x6e35dc42 // fmul v2.4s, v2.4s, v21.4s
+	WORD $0x6e34de35 // fmul v21.4s, v17.4s, v20.4s
+	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
+	WORD $0x6e35dcc6 // fmul v6.4s, v6.4s, v21.4s
+	WORD $0x6e34de55 // fmul v21.4s, v18.4s, v20.4s
+	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
+	WORD $0x6e35dd4a // fmul v10.4s, v10.4s, v21.4s
+	WORD $0x6e34de75 // fmul v21.4s, v19.4s, v20.4s
+	WORD $0x4e21d9ce // scvtf v14.4s, v14.4s
+	WORD $0x6e35ddce // fmul v14.4s, v14.4s, v21.4s
+	WORD $0x3dc00cf4 // ldr q20, [x7, #48]
+	WORD $0x6e34de15 // fmul v21.4s, v16.4s, v20.4s
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	WORD $0x6e35dc63 // fmul v3.4s, v3.4s, v21.4s
+	WORD $0x6e34de35 // fmul v21.4s, v17.4s, v20.4s
+	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
+	WORD $0x6e35dce7 // fmul v7.4s, v7.4s, v21.4s
+	WORD $0x6e34de55 // fmul v21.4s, v18.4s, v20.4s
+	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
+	WORD $0x6e35dd6b // fmul v11.4s, v11.4s, v21.4s
+	WORD $0x6e34de75 // fmul v21.4s, v19.4s, v20.4s
+	WORD $0x4e21d9ef // scvtf v15.4s, v15.4s
+	WORD $0x6e35ddef // fmul v15.4s, v15.4s, v21.4s
+	MOVD R26, R14
+	WORD $0x3d8001c0 // str q0, [x14]
+	WORD $0x3d8005c1 // str q1, [x14, #16]
+	WORD $0x3d8009c2 // str q2, [x14, #32]
+	WORD $0x3d800dc3 // str q3, [x14, #48]
+	ADD R1, R14, R14
+	WORD $0x3d8001c4 // str q4, [x14]
+	WORD $0x3d8005c5 // str q5, [x14, #16]
+	WORD $0x3d8009c6 // str q6, [x14, #32]
+	WORD $0x3d800dc7 // str q7, [x14, #48]
+	ADD R1, R14, R14
+	WORD $0x3d8001c8 // str q8, [x14]
+	WORD $0x3d8005c9 // str q9, [x14, #16]
+	WORD $0x3d8009ca // str q10, [x14, #32]
+	WORD $0x3d800dcb // str q11, [x14, #48]
+	ADD R1, R14, R14
+	WORD $0x3d8001cc // str q12, [x14]
+	WORD $0x3d8005cd // str q13, [x14, #16]
+	WORD $0x3d8009ce // str q14, [x14, #32]
+	WORD $0x3d800dcf // str q15, [x14, #48]
+	ADD $64, R26, R26
+	ADD $64, R7, R7
+	ADD $64, R6, R6
+	SUBS $1, R11, R11
+	BNE loop5
+	SUB $256, R6, R6
+	ADD R15, R6, R6
+	SUBS $1, R9, R9
+	BNE loop4
+	MOVD panels+72(FP), R9
+	MOVD k+48(FP), R6
+	MOVD kScale+56(FP), R7
+	ADD R3<<2, R2, R2
+	ADD R1<<2, R0, R0
+	ADD $16, R4, R4
+	ADD $16, R5, R5
+	SUB $4, R10, R10
+	B rows4
+below4:
+rows2:
+	CMP $2, R10
+	BLT below2
+	MOVD R2, R16
+	ADD R3, R16, R17
+	MOVD R0, R26
+loop7:
+	MOVD $2, R11
+loop8:
+	MOVD R4, R14
+	WORD $0x4d40c9c0 // ld1r { v0.4s }, [x14]
+	WORD $0x4ea01c01 // mov v1.16b, v0.16b
+	WORD $0x4ea01c02 // mov v2.16b, v0.16b
+	WORD $0x4ea01c03 // mov v3.16b, v0.16b
+	WORD $0x4ea01c04 // mov v4.16b, v0.16b
+	WORD $0x4ea01c05 // mov v5.16b, v0.16b
+	WORD $0x4ea01c06 // mov v6.16b, v0.16b
+	WORD $0x4ea01c07 // mov v7.16b, v0.16b
+	ADD $4, R14, R14
+	WORD $0x4d40c9c8 // ld1r { v8.4s }, [x14]
+	WORD $0x4ea81d09 // mov v9.16b, v8.16b
+	WORD $0x4ea81d0a // mov v10.16b, v8.16b
+	WORD $0x4ea81d0b // mov v11.16b, v8.16b
+	WORD $0x4ea81d0c // mov v12.16b, v8.16b
+	WORD $0x4ea81d0d // mov v13.16b, v8.16b
+	WORD $0x4ea81d0e // mov v14.16b, v8.16b
+	WORD $0x4ea81d0f // mov v15.16b, v8.16b
+	MOVD R6, R12
+	MOVD R8, R13
+	MOVD ZR, R25
+	ADD $256, R12, R12
+loop9:
+	WORD $0xfc796a10 // ldr d16, [x16, x25]
+	WORD $0xfc796a31 // ldr d17, [x17, x25]
+	WORD $0x3cd00192 // ldur q18, [x12, #-256]
+	WORD $0x3cd10193 // ldur q19, [x12, #-240]
+	WORD $0x3cd20194 // ldur q20, [x12, #-224]
+	WORD $0x3cd30195 // ldur q21, [x12, #-208]
+	WORD $0x3cd40196 // ldur q22, [x12, #-192]
+	WORD $0x3cd50197 // ldur q23, [x12, #-176]
+	WORD $0x3cd60198 // ldur q24, [x12, #-160]
+	WORD $0x3cd70199 // ldur q25, [x12, #-144]
+	WORD $0x4f90e240 // sdot v0.4s, v18.16b, v16.4b[0]
+	WORD $0x4f91e248 // sdot v8.4s, v18.16b, v17.4b[0]
+	WORD $0x4f90e261 // sdot v1.4s, v19.16b, v16.4b[0]
+	WORD $0x4f91e269 // sdot v9.4s, v19.16b, v17.4b[0]
+	WORD $0x4f90e282 // sdot v2.4s, v20.16b, v16.4b[0]
+	WORD $0x4f91e28a // sdot v10.4s, v20.16b, v17.4b[0]
+	WORD $0x4f90e2a3 // sdot v3.4s, v21.16b, v16.4b[0]
+	WORD $0x4f91e2ab // sdot v11.4s, v21.16b, v17.4b[0]
+	WORD $0x4f90e2c4 // sdot v4.4s, v22.16b, v16.4b[0]
+	WORD $0x4f91e2cc // sdot v12.4s, v22.16b, v17.4b[0]
+	WORD $0x4f90e2e5 // sdot v5.4s, v23.16b, v16.4b[0]
+	WORD $0x4f91e2ed // sdot v13.4s, v23.16b, v17.4b[0]
+	WORD $0x4f90e306 // sdot v6.4s, v24.16b, v16.4b[0]
+	WORD $0x4f91e30e // sdot v14.4s, v24.16b, v17.4b[0]
+	WORD $0x4f90e327 // sdot v7.4s, v25.16b, v16.4b[0]
+	WORD $0x4f91e32f // sdot v15.4s, v25.16b, v17.4b[0]
+	WORD $0x3cc00192 // ldur q18, [x12, #0]
+	WORD $0x3cc10193 // ldur q19, [x12, #16]
+	WORD $0x3cc20194 // ldur q20, [x12, #32]
+	WORD $0x3cc30195 // ldur q21, [x12, #48]
+	WORD $0x3cc40196 // ldur q22, [x12, #64]
+	WORD $0x3cc50197 // ldur q23, [x12, #80]
+	WORD $0x3cc60198 // ldur q24, [x12, #96]
+	WORD $0x3cc70199 // ldur q25, [x12, #112]
+	WORD $0x4fb0e240 // sdot v0.4s, v18.16b, v16.4b[1]
+	WORD $0x4fb1e248 // sdot v8.4s, v18.16b, v17.4b[1]
+	WORD $0x4fb0e261 // sdot v1.4s, v19.16b, v16.4b[1]
+	WORD $0x4fb1e269 // sdot v9.4s, v19.16b, v17.4b[1]
+	WORD $0x4fb0e282 // sdot v2.4s, v20.16b, v16.4b[1]
+	WORD $0x4fb1e28a // sdot v10.4s, v20.16b, v17.4b[1]
+	WORD $0x4fb0e2a3 // sdot v3.4s, v21.16b, v16.4b[1]
+	WORD $0x4fb1e2ab // sdot v11.4s, v21.16b, v17.4b[1]
+	WORD $0x4fb0e2c4 // sdot v4.4s, v22.16b, v16.4b[1]
+	WORD $0x4fb1e2cc // sdot v12.4s, v22.16b, v17.4b[1]
+	WORD $0x4fb0e2e5 // sdot v5.4s, v23.16b, v16.4b[1]
+	WORD $0x4fb1e2ed // sdot v13.4s, v23.16b, v17.4b[1]
+	WORD $0x4fb0e306 // sdot v6.4s, v24.16b, v16.4b[1]
+	WORD $0x4fb1e30e // sdot v14.4s, v24.16b, v17.4b[1]
+	WORD $0x4fb0e327 // sdot v7.4s, v25.16b, v16.4b[1]
+	WORD $0x4fb1e32f // sdot v15.4s, v25.16b, v17.4b[1]
+	ADD $512, R12, R12
+	ADD $8, R25, R25
+	SUBS $2, R13, R13
+	BNE loop9
+	MOVD R5, R14
+	WORD $0x4d40c9d0 // ld1r { v16.4s }, [x14]
+	ADD $4, R14, R14
+	WORD $0x4d40c9d1 // ld1r { v17.4s }, [x14]
+	WORD $0x3dc000f2 // ldr q18, [x7]
+	WORD $0x6e32de13 // fmul v19.4s, v16.4s, v18.4s
+	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
+	WORD $0x6e33dc00 // fmul v0.4s, v0.4s, v19.4s
+	WORD $0x6e32de33 // fmul v19.4s, v17.4s, v18.4s
+	WORD $0x4e21d908 // scvtf v8.4s, v8.4s
+	WORD $0x6e33dd08 // fmul v8.4s, v8.4s, v19.4s
+	WORD $0x3dc004f2 // ldr q18, [x7, #16]
+	WORD $0x6e32de13 // fmul v19.4s, v16.4s, v18.4s
+	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
+	WORD $0x6e33dc21 // fmul v1.4s, v1.4s, v19.4s
+	WORD $0x6e32de33 // fmul v19.4s, v17.4s, v18.4s
+	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
+	WORD $0x6e33dd29 // fmul v9.4s, v9.4s, v19.4s
+	WORD $0x3dc008f2 // ldr q18, [x7, #32]
+	WORD $0x6e32de13 // fmul v19.4s, v16.4s, v18.4s
+	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
+	WORD $0x6e33dc42 // fmul v2.4s, v2.4s, v19.4s
+	WORD $0x6e32de33 // fmul v19.4s, v17.4s, v18.4s
+	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
+	WORD $0x6e33dd4a // fmul v10.4s, v10.4s, v19.4s
+	WORD $0x3dc00cf2 // ldr q18, [x7, #48]
+	WORD $0x6e32de13 // fmul v19.4s, v16.4s, v18.4s
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	WORD $0x6e33dc63 // fmul v3.4s, v3.4s, v19.4s
+	WORD $0x6e32de33 // fmul v19.4s, v17.4s, v18.4s
+	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
+	WORD $0x6e33dd6b // fmul v11.4s, v11.4s, v19.4s
+	WORD $0x3dc010f2 // ldr q18, [x7, #64]
+	WORD $0x6e32de13 // fmul v19.4s, v16.4s, v18.4s
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	WORD $0x6e33dc84 // fmul v4.4s, v4.4s, v19.4s
+	WORD $0x6e32de33 // fmul v19.4s, v17.4s, v18.4s
+	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
+	WORD $0x6e33dd8c // fmul v12.4s, v12.4s, v19.4s
+	WORD $0x3dc014f2 // ldr q18, [x7, #80]
+	WORD $0x6e32de13 // fmul v19.4s, v16.4s, v18.4s
+	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
+	WORD $0x6e33dca5 // fmul v5.4s, v5.4s, v19.4s
+	WORD $0x6e32de33 // fmul v19.4s, v17.4s, v18.4s
+	WORD $0x4e21d9ad // scvtf v13.4s, v13.4s
+	WORD $0x6e33ddad // fmul v13.4s, v13.4s, v19.4s
+	WORD $0x3dc018f2 // ldr q18, [x7, #96]
+	WORD $0x6e32de13 // fmul v19.4s, v16.4s, v18.4s
+	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
+	WORD $0x6e33dcc6 // fmul v6.4s, v6.4s, v19.4s
+	WORD $0x6e32de33 // fmul v19.4s, v17.4s, v18.4s
+	WORD $0x4e21d9ce // scvtf v14.4s, v14.4s
+	WORD $0x6e33ddce // fmul v14.4s, v14.4s, v19.4s
+	WORD $0x3dc01cf2 // ldr q18, [x7, #112]
+	WORD $0x6e32de13 // fmul v19.4s, v16.4s, v18.4s
+	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
+	WORD $0x6e33dce7 // fmul v7.4s, v7.4s, v19.4s
+	WORD $0x6e32de33 // fmul v19.4s, v17.4s, v18.4s
+	WORD $0x4e21d9ef // scvtf v15.4s, v15.4s
+	WORD $0x6e33ddef // fmul v15.4s, v15.4s, v19.4s
+	MOVD R26, R14
+	WORD $0x3d8001c0 // str q0, [x14]
+	WORD $0x3d8005c1 // str q1, [x14, #16]
+	WORD $0x3d8009c2 // str q2, [x14, #32]
+	WORD $0x3d800dc3 // str q3, [x14, #48]
+	WORD $0x3d8011c4 // str q4, [x14, #64]
+	WORD $0x3d8015c5 // str q5, [x14, #80]
+	WORD $0x3d8019c6 // str q6, [x14, #96]
+	WORD $0x3d801dc7 // str q7, [x14, #112]
+	ADD R1, R14, R14
+	WORD $0x3d8001c8 // str q8, [x14]
+	WORD $0x3d8005c9 // str q9, [x14, #16]
+	WORD $0x3d8009ca // str q10, [x14, #32]
+	WORD $0x3d800dcb // str q11, [x14, #48]
+	WORD $0x3d8011cc // str q12, [x14, #64]
+	WORD $0x3d8015cd // str q13, [x14, #80]
+	WORD $0x3d8019ce // str q14, [x14, #96]
+	WORD $0x3d801dcf // str q15, [x14, #112]
+	ADD $128, R26, R26
+	ADD $128, R7, R7
+	ADD $128, R6, R6
+	SUBS $1, R11, R11
+	BNE loop8
+	SUB $256, R6, R6
+	ADD R15, R6, R6
+	SUBS $1, R9, R9
+	BNE loop7
+	MOVD panels+72(FP), R9
+	MOVD k+48(FP), R6
+	MOVD kScale+56(FP), R7
+	ADD R3<<1, R2, R2
+	ADD R1<<1, R0, R0
+	ADD $8, R4, R4
+	ADD $8, R5, R5
+	SUB $2, R10, R10
+	B rows2
+below2:
+rows1:
+	CMP $1, R10
+	BLT below1
+	MOVD R2, R16
+	MOVD R0, R26
+loop10:
+	MOVD $1, R11
+loop11:
+	MOVD R4, R14
+	WORD $0x4d40c9c0 // ld1r { v0.4s }, [x14]
 	WORD $0x4ea01c01 // mov v1.16b, v0.16b
 	WORD $0x4ea01c02 // mov v2.16b, v0.16b
 	WORD $0x4ea01c03 // mov v3.16b, v0.16b
@@ -1170,20 +1832,20 @@ loop2:
 	WORD $0x4ea01c0d // mov v13.16b, v0.16b
 	WORD $0x4ea01c0e // mov v14.16b, v0.16b
 	WORD $0x4ea01c0f // mov v15.16b, v0.16b
-	MOVD R6, R11
-	MOVD R8, R12
-	MOVD ZR, R24
-	ADD $256, R11, R11
-loop3:
-	WORD $0xfc7869f0 // ldr d16, [x15, x24]
-	WORD $0x3cd00171 // ldur q17, [x11, #-256]
-	WORD $0x3cd10172 // ldur q18, [x11, #-240]
-	WORD $0x3cd20173 // ldur q19, [x11, #-224]
-	WORD $0x3cd30174 // ldur q20, [x11, #-208]
-	WORD $0x3cd40175 // ldur q21, [x11, #-192]
-	WORD $0x3cd50176 // ldur q22, [x11, #-176]
-	WORD $0x3cd60177 // ldur q23, [x11, #-160]
-	WORD $0x3cd70178 // ldur q24, [x11, #-144]
+	MOVD R6, R12
+	MOVD R8, R13
+	MOVD ZR, R25
+	ADD $256, R12, R12
+loop12:
+	WORD $0xfc796a10 // ldr d16, [x16, x25]
+	WORD $0x3cd00191 // ldur q17, [x12, #-256]
+	WORD $0x3cd10192 // ldur q18, [x12, #-240]
+	WORD $0x3cd20193 // ldur q19, [x12, #-224]
+	WORD $0x3cd30194 // ldur q20, [x12, #-208]
+	WORD $0x3cd40195 // ldur q21, [x12, #-192]
+	WORD $0x3cd50196 // ldur q22, [x12, #-176]
+	WORD $0x3cd60197 // ldur q23, [x12, #-160]
+	WORD $0x3cd70198 // ldur q24, [x12, #-144]
 	WORD $0x4f90e220 // sdot v0.4s, v17.16b, v16.4b[0]
 	WORD $0x4f90e241 // sdot v1.4s, v18.16b, v16.4b[0]
 	WORD $0x4f90e262 // sdot v2.4s, v19.16b, v16.4b[0]
@@ -1192,14 +1854,14 @@ loop3:
 	WORD $0x4f90e2c5 // sdot v5.4s, v22.16b, v16.4b[0]
 	WORD $0x4f90e2e6 // sdot v6.4s, v23.16b, v16.4b[0]
 	WORD $0x4f90e307 // sdot v7.4s, v24.16b, v16.4b[0]
-	WORD $0x3cd80171 // ldur q17, [x11, #-128]
-	WORD $0x3cd90172 // ldur q18, [x11, #-112]
-	WORD $0x3cda0173 // ldur q19, [x11, #-96]
-	WORD $0x3cdb0174 // ldur q20, [x11, #-80]
-	WORD $0x3cdc0175 // ldur q21, [x11, #-64]
-	WORD $0x3cdd0176 // ldur q22, [x11, #-48]
-	WORD $0x3cde0177 // ldur q23, [x11, #-32]
-	WORD $0x3cdf0178 // ldur q24, [x11, #-16]
+	WORD $0x3cd80191 // ldur q17, [x12, #-128]
+	WORD $0x3cd90192 // ldur q18, [x12, #-112]
+	WORD $0x3cda0193 // ldur q19, [x12, #-96]
+	WORD $0x3cdb0194 // ldur q20, [x12, #-80]
+	WORD $0x3cdc0195 // ldur q21, [x12, #-64]
+	WORD $0x3cdd0196 // ldur q22, [x12, #-48]
+	WORD $0x3cde0197 // ldur q23, [x12, #-32]
+	WORD $0x3cdf0198 // ldur q24, [x12, #-16]
 	WORD $0x4f90e228 // sdot v8.4s, v17.16b, v16.4b[0]
 	WORD $0x4f90e249 // sdot v9.4s, v18.16b, v16.4b[0]
 	WORD $0x4f90e26a // sdot v10.4s, v19.16b, v16.4b[0]
@@ -1208,14 +1870,14 @@ loop3:
 	WORD $0x4f90e2cd // sdot v13.4s, v22.16b, v16.4b[0]
 	WORD $0x4f90e2ee // sdot v14.4s, v23.16b, v16.4b[0]
 	WORD $0x4f90e30f // sdot v15.4s, v24.16b, v16.4b[0]
-	WORD $0x3cc00171 // ldur q17, [x11, #0]
-	WORD $0x3cc10172 // ldur q18, [x11, #16]
-	WORD $0x3cc20173 // ldur q19, [x11, #32]
-	WORD $0x3cc30174 // ldur q20, [x11, #48]
-	WORD $0x3cc40175 // ldur q21, [x11, #64]
-	WORD $0x3cc50176 // ldur q22, [x11, #80]
-	WORD $0x3cc60177 // ldur q23, [x11, #96]
-	WORD $0x3cc70178 // ldur q24, [x11, #112]
+	WORD $0x3cc00191 // ldur q17, [x12, #0]
+	WORD $0x3cc10192 // ldur q18, [x12, #16]
+	WORD $0x3cc20193 // ldur q19, [x12, #32]
+	WORD $0x3cc30194 // ldur q20, [x12, #48]
+	WORD $0x3cc40195 // ldur q21, [x12, #64]
+	WORD $0x3cc50196 // ldur q22, [x12, #80]
+	WORD $0x3cc60197 // ldur q23, [x12, #96]
+	WORD $0x3cc70198 // ldur q24, [x12, #112]
 	WORD $0x4fb0e220 // sdot v0.4s, v17.16b, v16.4b[1]
 	WORD $0x4fb0e241 // sdot v1.4s, v18.16b, v16.4b[1]
 	WORD $0x4fb0e262 // sdot v2.4s, v19.16b, v16.4b[1]
@@ -1224,14 +1886,14 @@ loop3:
 	WORD $0x4fb0e2c5 // sdot v5.4s, v22.16b, v16.4b[1]
 	WORD $0x4fb0e2e6 // sdot v6.4s, v23.16b, v16.4b[1]
 	WORD $0x4fb0e307 // sdot v7.4s, v24.16b, v16.4b[1]
-	WORD $0x3cc80171 // ldur q17, [x11, #128]
-	WORD $0x3cc90172 // ldur q18, [x11, #144]
-	WORD $0x3cca0173 // ldur q19, [x11, #160]
-	WORD $0x3ccb0174 // ldur q20, [x11, #176]
-	WORD $0x3ccc0175 // ldur q21, [x11, #192]
-	WORD $0x3ccd0176 // ldur q22, [x11, #208]
-	WORD $0x3cce0177 // ldur q23, [x11, #224]
-	WORD $0x3ccf0178 // ldur q24, [x11, #240]
+	WORD $0x3cc80191 // ldur q17, [x12, #128]
+	WORD $0x3cc90192 // ldur q18, [x12, #144]
+	WORD $0x3cca0193 // ldur q19, [x12, #160]
+	WORD $0x3ccb0194 // ldur q20, [x12, #176]
+	WORD $0x3ccc0195 // ldur q21, [x12, #192]
+	WORD $0x3ccd0196 // ldur q22, [x12, #208]
+	WORD $0x3cce0197 // ldur q23, [x12, #224]
+	WORD $0x3ccf0198 // ldur q24, [x12, #240]
 	WORD $0x4fb0e228 // sdot v8.4s, v17.16b, v16.4b[1]
 	WORD $0x4fb0e249 // sdot v9.4s, v18.16b, v16.4b[1]
 	WORD $0x4fb0e26a // sdot v10.4s, v19.16b, v16.4b[1]
@@ -1240,12 +1902,12 @@ loop3:
 	WORD $0x4fb0e2cd // sdot v13.4s, v22.16b, v16.4b[1]
 	WORD $0x4fb0e2ee // sdot v14.4s, v23.16b, v16.4b[1]
 	WORD $0x4fb0e30f // sdot v15.4s, v24.16b, v16.4b[1]
-	ADD $512, R11, R11
-	ADD $8, R24, R24
-	SUBS $2, R12, R12
-	BNE loop3
-	MOVD R5, R13
-	WORD $0x4d40c9b0 // ld1r { v16.4s }, [x13]
+	ADD $512, R12, R12
+	ADD $8, R25, R25
+	SUBS $2, R13, R13
+	BNE loop12
+	MOVD R5, R14
+	WORD $0x4d40c9d0 // ld1r { v16.4s }, [x14]
 	WORD $0x3dc000f1 // ldr q17, [x7]
 	WORD $0x6e31de12 // fmul v18.4s, v16.4s, v17.4s
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
@@ -1310,36 +1972,46 @@ loop3:
 	WORD $0x6e31de12 // fmul v18.4s, v16.4s, v17.4s
 	WORD $0x4e21d9ef // scvtf v15.4s, v15.4s
 	WORD $0x6e32ddef // fmul v15.4s, v15.4s, v18.4s
-	MOVD R0, R13
-	WORD $0x3d8001a0 // str q0, [x13]
-	WORD $0x3d8005a1 // str q1, [x13, #16]
-	WORD $0x3d8009a2 // str q2, [x13, #32]
-	WORD $0x3d800da3 // str q3, [x13, #48]
-	WORD $0x3d8011a4 // str q4, [x13, #64]
-	WORD $0x3d8015a5 // str q5, [x13, #80]
-	WORD $0x3d8019a6 // str q6, [x13, #96]
-	WORD $0x3d801da7 // str q7, [x13, #112]
-	WORD $0x3d8021a8 // str q8, [x13, #128]
-	WORD $0x3d8025a9 // str q9, [x13, #144]
-	WORD $0x3d8029aa // str q10, [x13, #160]
-	WORD $0x3d802dab // str q11, [x13, #176]
-	WORD $0x3d8031ac // str q12, [x13, #192]
-	WORD $0x3d8035ad // str q13, [x13, #208]
-	WORD $0x3d8039ae // str q14, [x13, #224]
-	WORD $0x3d803daf // str q15, [x13, #240]
-	ADD $256, R0, R0
+	MOVD R26, R14
+	WORD $0x3d8001c0 // str q0, [x14]
+	WORD $0x3d8005c1 // str q1, [x14, #16]
+	WORD $0x3d8009c2 // str q2, [x14, #32]
+	WORD $0x3d800dc3 // str q3, [x14, #48]
+	WORD $0x3d8011c4 // str q4, [x14, #64]
+	WORD $0x3d8015c5 // str q5, [x14, #80]
+	WORD $0x3d8019c6 // str q6, [x14, #96]
+	WORD $0x3d801dc7 // str q7, [x14, #112]
+	WORD $0x3d8021c8 // str q8, [x14, #128]
+	WORD $0x3d8025c9 // str q9, [x14, #144]
+	WORD $0x3d8029ca // str q10, [x14, #160]
+	WORD $0x3d802dcb // str q11, [x14, #176]
+	WORD $0x3d8031cc // str q12, [x14, #192]
+	WORD $0x3d8035cd // str q13, [x14, #208]
+	WORD $0x3d8039ce // str q14, [x14, #224]
+	WORD $0x3d803dcf // str q15, [x14, #240]
+	ADD $256, R26, R26
 	ADD $256, R7, R7
 	ADD $256, R6, R6
-	SUBS $1, R10, R10
-	BNE loop2
+	SUBS $1, R11, R11
+	BNE loop11
 	SUB $256, R6, R6
-	ADD R14, R6, R6
+	ADD R15, R6, R6
 	SUBS $1, R9, R9
-	BNE loop1
+	BNE loop10
+	MOVD panels+72(FP), R9
+	MOVD k+48(FP), R6
+	MOVD kScale+56(FP), R7
+	ADD R3<<0, R2, R2
+	ADD R1<<0, R0, R0
+	ADD $4, R4, R4
+	ADD $4, R5, R5
+	SUB $1, R10, R10
+	B rows1
+below1:
 	RET
 
-// func scoreInt8R2Dot(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels int) 
-TEXT ·scoreInt8R2Dot(SB), NOSPLIT, $0-80
+// func scoreInt8NEON(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels, rows int) 
+TEXT ·scoreInt8NEON(SB), NOSPLIT, $0-88
 	MOVD dst+0(FP), R0
 	MOVD dstStride+8(FP), R1
 	MOVD q+16(FP), R2
@@ -1350,661 +2022,203 @@ TEXT ·scoreInt8R2Dot(SB), NOSPLIT, $0-80
 	MOVD kScale+56(FP), R7
 	MOVD quads+64(FP), R8
 	MOVD panels+72(FP), R9
-	LSL $8, R8, R14
-	MOVD R2, R15
-	ADD R3, R15, R16
-loop1:
-	MOVD $2, R10
-loop2:
-	MOVD R4, R13
-	WORD $0x4d40c9a0 // ld1r { v0.4s }, [x13]
-	WORD $0x4ea01c01 // mov v1.16b, v0.16b
-	WORD $0x4ea01c02 // mov v2.16b, v0.16b
-	WORD $0x4ea01c03 // mov v3.16b, v0.16b
-	WORD $0x4ea01c04 // mov v4.16b, v0.16b
-	WORD $0x4ea01c05 // mov v5.16b, v0.16b
-	WORD $0x4ea01c06 // mov v6.16b, v0.16b
-	WORD $0x4ea01c07 // mov v7.16b, v0.16b
-	ADD $4, R13, R13
-	WORD $0x4d40c9a8 // ld1r { v8.4s }, [x13]
-	WORD $0x4ea81d09 // mov v9.16b, v8.16b
-	WORD $0x4ea81d0a // mov v10.16b, v8.16b
-	WORD $0x4ea81d0b // mov v11.16b, v8.16b
-	WORD $0x4ea81d0c // mov v12.16b, v8.16b
-	WORD $0x4ea81d0d // mov v13.16b, v8.16b
-	WORD $0x4ea81d0e // mov v14.16b, v8.16b
-	WORD $0x4ea81d0f // mov v15.16b, v8.16b
-	MOVD R6, R11
-	MOVD R8, R12
-	MOVD ZR, R24
-	ADD $256, R11, R11
-loop3:
-	WORD $0xfc7869f0 // ldr d16, [x15, x24]
-	WORD $0xfc786a11 // ldr d17, [x16, x24]
-	WORD $0x3cd00172 // ldur q18, [x11, #-256]
-	WORD $0x3cd10173 // ldur q19, [x11, #-240]
-	WORD $0x3cd20174 // ldur q20, [x11, #-224]
-	WORD $0x3cd30175 // ldur q21, [x11, #-208]
-	WORD $0x3cd40176 // ldur q22, [x11, #-192]
-	WORD $0x3cd50177 // ldur q23, [x11, #-176]
-	WORD $0x3cd60178 // ldur q24, [x11, #-160]
-	WORD $0x3cd70179 // ldur q25, [x11, #-144]
-	WORD $0x4f90e240 // sdot v0.4s, v18.16b, v16.4b[0]
-	WORD $0x4f91e248 // sdot v8.4s, v18.16b, v17.4b[0]
-	WORD $0x4f90e261 // sdot v1.4s, v19.16b, v16.4b[0]
-	WORD $0x4f91e269 // sdot v9.4s, v19.16b, v17.4b[0]
-	WORD $0x4f90e282 // sdot v2.4s, v20.16b, v16.4b[0]
-	WORD $0x4f91e28a // sdot v10.4s, v20.16b, v17.4b[0]
-	WORD $0x4f90e2a3 // sdot v3.4s, v21.16b, v16.4b[0]
-	WORD $0x4f91e2ab // sdot v11.4s, v21.16b, v17.4b[0]
-	WORD $0x4f90e2c4 // sdot v4.4s, v22.16b, v16.4b[0]
-	WORD $0x4f91e2cc // sdot v12.4s, v22.16b, v17.4b[0]
-	WORD $0x4f90e2e5 // sdot v5.4s, v23.16b, v16.4b[0]
-	WORD $0x4f91e2ed // sdot v13.4s, v23.16b, v17.4b[0]
-	WORD $0x4f90e306 // sdot v6.4s, v24.16b, v16.4b[0]
-	WORD $0x4f91e30e // sdot v14.4s, v24.16b, v17.4b[0]
-	WORD $0x4f90e327 // sdot v7.4s, v25.16b, v16.4b[0]
-	WORD $0x4f91e32f // sdot v15.4s, v25.16b, v17.4b[0]
-	WORD $0x3cc00172 // ldur q18, [x11, #0]
-	WORD $0x3cc10173 // ldur q19, [x11, #16]
-	WORD $0x3cc20174 // ldur q20, [x11, #32]
-	WORD $0x3cc30175 // ldur q21, [x11, #48]
-	WORD $0x3cc40176 // ldur q22, [x11, #64]
-	WORD $0x3cc50177 // ldur q23, [x11, #80]
-	WORD $0x3cc60178 // ldur q24, [x11, #96]
-	WORD $0x3cc70179 // ldur q25, [x11, #112]
-	WORD $0x4fb0e240 // sdot v0.4s, v18.16b, v16.4b[1]
-	WORD $0x4fb1e248 // sdot v8.4s, v18.16b, v17.4b[1]
-	WORD $0x4fb0e261 // sdot v1.4s, v19.16b, v16.4b[1]
-	WORD $0x4fb1e269 // sdot v9.4s, v19.16b, v17.4b[1]
-	WORD $0x4fb0e282 // sdot v2.4s, v20.16b, v16.4b[1]
-	WORD $0x4fb1e28a // sdot v10.4s, v20.16b, v17.4b[1]
-	WORD $0x4fb0e2a3 // sdot v3.4s, v21.16b, v16.4b[1]
-	WORD $0x4fb1e2ab // sdot v11.4s, v21.16b, v17.4b[1]
-	WORD $0x4fb0e2c4 // sdot v4.4s, v22.16b, v16.4b[1]
-	WORD $0x4fb1e2cc // sdot v12.4s, v22.16b, v17.4b[1]
-	WORD $0x4fb0e2e5 // sdot v5.4s, v23.16b, v16.4b[1]
-	WORD $0x4fb1e2ed // sdot v13.4s, v23.16b, v17.4b[1]
-	WORD $0x4fb0e306 // sdot v6.4s, v24.16b, v16.4b[1]
-	WORD $0x4fb1e30e // sdot v14.4s, v24.16b, v17.4b[1]
-	WORD $0x4fb0e327 // sdot v7.4s, v25.16b, v16.4b[1]
-	WORD $0x4fb1e32f // sdot v15.4s, v25.16b, v17.4b[1]
-	ADD $512, R11, R11
-	ADD $8, R24, R24
-	SUBS $2, R12, R12
-	BNE loop3
-	MOVD R5, R13
-	WORD $0x4d40c9b0 // ld1r { v16.4s }, [x13]
-	ADD $4, R13, R13
-	WORD $0x4d40c9b1 // ld1r { v17.4s }, [x13]
-	WORD $0x3dc000f2 // ldr q18, [x7]
-	WORD $0x6e32de13 // fmul v19.4s, v16.4s, v18.4s
-	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
-	WORD $0x6e33dc00 // fmul v0.4s, v0.4s, v19.4s
-	WORD $0x6e32de33 // fmul v19.4s, v17.4s, v18.4s
-	WORD $0x4e21d908 // scvtf v8.4s, v8.4s
-	WORD $0x6e33dd08 // fmul v8.4s, v8.4s, v19.4s
-	WORD $0x3dc004f2 // ldr q18, [x7, #16]
-	WORD $0x6e32de13 // fmul v19.4s, v16.4s, v18.4s
-	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
-	WORD $0x6e33dc21 // fmul v1.4s, v1.4s, v19.4s
-	WORD $0x6e32de33 // fmul v19.4s, v17.4s, v18.4s
-	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
-	WORD $0x6e33dd29 // fmul v9.4s, v9.4s, v19.4s
-	WORD $0x3dc008f2 // ldr q18, [x7, #32]
-	WORD $0x6e32de13 // fmul v19.4s, v16.4s, v18.4s
-	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
-	WORD $0x6e33dc42 // fmul v2.4s, v2.4s, v19.4s
-	WORD $0x6e32de33 // fmul v19.4s, v17.4s, v18.4s
-	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
-	WORD $0x6e33dd4a // fmul v10.4s, v10.4s, v19.4s
-	WORD $0x3dc00cf2 // ldr q18, [x7, #48]
-	WORD $0x6e32de13 // fmul v19.4s, v16.4s, v18.4s
-	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
-	WORD $0x6e33dc63 // fmul v3.4s, v3.4s, v19.4s
-	WORD $0x6e32de33 // fmul v19.4s, v17.4s, v18.4s
-	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
-	WORD $0x6e33dd6b // fmul v11.4s, v11.4s, v19.4s
-	WORD $0x3dc010f2 // ldr q18, [x7, #64]
-	WORD $0x6e32de13 // fmul v19.4s, v16.4s, v18.4s
-	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
-	WORD $0x6e33dc84 // fmul v4.4s, v4.4s, v19.4s
-	WORD $0x6e32de33 // fmul v19.4s, v17.4s, v18.4s
-	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
-	WORD $0x6e33dd8c // fmul v12.4s, v12.4s, v19.4s
-	WORD $0x3dc014f2 // ldr q18, [x7, #80]
-	WORD $0x6e32de13 // fmul v19.4s, v16.4s, v18.4s
-	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
-	WORD $0x6e33dca5 // fmul v5.4s, v5.4s, v19.4s
-	WORD $0x6e32de33 // fmul v19.4s, v17.4s, v18.4s
-	WORD $0x4e21d9ad // scvtf v13.4s, v13.4s
-	WORD $0x6e33ddad // fmul v13.4s, v13.4s, v19.4s
-	WORD $0x3dc018f2 // ldr q18, [x7, #96]
-	WORD $0x6e32de13 // fmul v19.4s, v16.4s, v18.4s
-	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
-	WORD $0x6e33dcc6 // fmul v6.4s, v6.4s, v19.4s
-	WORD $0x6e32de33 // fmul v19.4s, v17.4s, v18.4s
-	WORD $0x4e21d9ce // scvtf v14.4s, v14.4s
-	WORD $0x6e33ddce // fmul v14.4s, v14.4s, v19.4s
-	WORD $0x3dc01cf2 // ldr q18, [x7, #112]
-	WORD $0x6e32de13 // fmul v19.4s, v16.4s, v18.4s
-	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
-	WORD $0x6e33dce7 // fmul v7.4s, v7.4s, v19.4s
-	WORD $0x6e32de33 // fmul v19.4s, v17.4s, v18.4s
-	WORD $0x4e21d9ef // scvtf v15.4s, v15.4s
-	WORD $0x6e33ddef // fmul v15.4s, v15.4s, v19.4s
-	MOVD R0, R13
-	WORD $0x3d8001a0 // str q0, [x13]
-	WORD $0x3d8005a1 // str q1, [x13, #16]
-	WORD $0x3d8009a2 // str q2, [x13, #32]
-	WORD $0x3d800da3 // str q3, [x13, #48]
-	WORD $0x3d8011a4 // str q4, [x13, #64]
-	WORD $0x3d8015a5 // str q5, [x13, #80]
-	WORD $0x3d8019a6 // str q6, [x13, #96]
-	WORD $0x3d801da7 // str q7, [x13, #112]
-	ADD R1, R13, R13
-	WORD $0x3d8001a8 // str q8, [x13]
-	WORD $0x3d8005a9 // str q9, [x13, #16]
-	WORD $0x3d8009aa // str q10, [x13, #32]
-	WORD $0x3d800dab // str q11, [x13, #48]
-	WORD $0x3d8011ac // str q12, [x13, #64]
-	WORD $0x3d8015ad // str q13, [x13, #80]
-	WORD $0x3d8019ae // str q14, [x13, #96]
-	WORD $0x3d801daf // str q15, [x13, #112]
-	ADD $128, R0, R0
-	ADD $128, R7, R7
-	ADD $128, R6, R6
-	SUBS $1, R10, R10
-	BNE loop2
-	SUB $256, R6, R6
-	ADD R14, R6, R6
-	SUBS $1, R9, R9
-	BNE loop1
-	RET
-
-// func scoreInt8R4Dot(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels int) 
-TEXT ·scoreInt8R4Dot(SB), NOSPLIT, $0-80
-	MOVD dst+0(FP), R0
-	MOVD dstStride+8(FP), R1
-	MOVD q+16(FP), R2
-	MOVD qStride+24(FP), R3
-	MOVD start+32(FP), R4
-	MOVD qScale+40(FP), R5
-	MOVD k+48(FP), R6
-	MOVD kScale+56(FP), R7
-	MOVD quads+64(FP), R8
-	MOVD panels+72(FP), R9
-	LSL $8, R8, R14
-	MOVD R2, R15
-	ADD R3, R15, R16
-	ADD R3, R16, R17
-	ADD R3, R17, R19
-loop1:
-	MOVD $4, R10
-loop2:
-	MOVD R4, R13
-	WORD $0x4d40c9a0 // ld1r { v0.4s }, [x13]
-	WORD $0x4ea01c01 // mov v1.16b, v0.16b
-	WORD $0x4ea01c02 // mov v2.16b, v0.16b
-	WORD $0x4ea01c03 // mov v3.16b, v0.16b
-	ADD $4, R13, R13
-	WORD $0x4d40c9a4 // ld1r { v4.4s }, [x13]
-	WORD $0x4ea41c85 // mov v5.16b, v4.16b
-	WORD $0x4ea41c86 // mov v6.16b, v4.16b
-	WORD $0x4ea41c87 // mov v7.16b, v4.16b
-	ADD $4, R13, R13
-	WORD $0x4d40c9a8 // ld1r { v8.4s }, [x13]
-	WORD $0x4ea81d09 // mov v9.16b, v8.16b
-	WORD $0x4ea81d0a // mov v10.16b, v8.16b
-	WORD $0x4ea81d0b // mov v11.16b, v8.16b
-	ADD $4, R13, R13
-	WORD $0x4d40c9ac // ld1r { v12.4s }, [x13]
-	WORD $0x4eac1d8d // mov v13.16b, v12.16b
-	WORD $0x4eac1d8e // mov v14.16b, v12.16b
-	WORD $0x4eac1d8f // mov v15.16b, v12.16b
-	MOVD R6, R11
-	MOVD R8, R12
-	MOVD ZR, R24
-	ADD $256, R11, R11
-loop3:
-	WORD $0x3cf869f0 // ldr q16, [x15, x24]
-	WORD $0x3cf86a11 // ldr q17, [x16, x24]
-	WORD $0x3cf86a32 // ldr q18, [x17, x24]
-	WORD $0x3cf86a73 // ldr q19, [x19, x24]
-	WORD $0x3cd00174 // ldur q20, [x11, #-256]
-	WORD $0x3cd10175 // ldur q21, [x11, #-240]
-	WORD $0x3cd20176 // ldur q22, [x11, #-224]
-	WORD $0x3cd30177 // ldur q23, [x11, #-208]
-	WORD $0x4f90e280 // sdot v0.4s, v20.16b, v16.4b[0]
-	WORD $0x4f91e284 // sdot v4.4s, v20.16b, v17.4b[0]
-	WORD $0x4f92e288 // sdot v8.4s, v20.16b, v18.4b[0]
-	WORD $0x4f93e28c // sdot v12.4s, v20.16b, v19.4b[0]
-	WORD $0x4f90e2a1 // sdot v1.4s, v21.16b, v16.4b[0]
-	WORD $0x4f91e2a5 // sdot v5.4s, v21.16b, v17.4b[0]
-	WORD $0x4f92e2a9 // sdot v9.4s, v21.16b, v18.4b[0]
-	WORD $0x4f93e2ad // sdot v13.4s, v21.16b, v19.4b[0]
-	WORD $0x4f90e2c2 // sdot v2.4s, v22.16b, v16.4b[0]
-	WORD $0x4f91e2c6 // sdot v6.4s, v22.16b, v17.4b[0]
-	WORD $0x4f92e2ca // sdot v10.4s, v22.16b, v18.4b[0]
-	WORD $0x4f93e2ce // sdot v14.4s, v22.16b, v19.4b[0]
-	WORD $0x4f90e2e3 // sdot v3.4s, v23.16b, v16.4b[0]
-	WORD $0x4f91e2e7 // sdot v7.4s, v23.16b, v17.4b[0]
-	WORD $0x4f92e2eb // sdot v11.4s, v23.16b, v18.4b[0]
-	WORD $0x4f93e2ef // sdot v15.4s, v23.16b, v19.4b[0]
-	WORD $0x3cc00174 // ldur q20, [x11, #0]
-	WORD $0x3cc10175 // ldur q21, [x11, #16]
-	WORD $0x3cc20176 // ldur q22, [x11, #32]
-	WORD $0x3cc30177 // ldur q23, [x11, #48]
-	WORD $0x4fb0e280 // sdot v0.4s, v20.16b, v16.4b[1]
-	WORD $0x4fb1e284 // sdot v4.4s, v20.16b, v17.4b[1]
-	WORD $0x4fb2e288 // sdot v8.4s, v20.16b, v18.4b[1]
-	WORD $0x4fb3e28c // sdot v12.4s, v20.16b, v19.4b[1]
-	WORD $0x4fb0e2a1 // sdot v1.4s, v21.16b, v16.4b[1]
-	WORD $0x4fb1e2a5 // sdot v5.4s, v21.16b, v17.4b[1]
-	WORD $0x4fb2e2a9 // sdot v9.4s, v21.16b, v18.4b[1]
-	WORD $0x4fb3e2ad // sdot v13.4s, v21.16b, v19.4b[1]
-	WORD $0x4fb0e2c2 // sdot v2.4s, v22.16b, v16.4b[1]
-	WORD $0x4fb1e2c6 // sdot v6.4s, v22.16b, v17.4b[1]
-	WORD $0x4fb2e2ca // sdot v10.4s, v22.16b, v18.4b[1]
-	WORD $0x4fb3e2ce // sdot v14.4s, v22.16b, v19.4b[1]
-	WORD $0x4fb0e2e3 // sdot v3.4s, v23.16b, v16.4b[1]
-	WORD $0x4fb1e2e7 // sdot v7.4s, v23.16b, v17.4b[1]
-	WORD $0x4fb2e2eb // sdot v11.4s, v23.16b, v18.4b[1]
-	WORD $0x4fb3e2ef // sdot v15.4s, v23.16b, v19.4b[1]
-	ADD $512, R11, R11
-	WORD $0x3cd00174 // ldur q20, [x11, #-256]
-	WORD $0x3cd10175 // ldur q21, [x11, #-240]
-	WORD $0x3cd20176 // ldur q22, [x11, #-224]
-	WORD $0x3cd30177 // ldur q23, [x11, #-208]
-	WORD $0x4f90ea80 // sdot v0.4s, v20.16b, v16.4b[2]
-	WORD $0x4f91ea84 // sdot v4.4s, v20.16b, v17.4b[2]
-	WORD $0x4f92ea88 // sdot v8.4s, v20.16b, v18.4b[2]
-	WORD $0x4f93ea8c // sdot v12.4s, v20.16b, v19.4b[2]
-	WORD $0x4f90eaa1 // sdot v1.4s, v21.16b, v16.4b[2]
-	WORD $0x4f91eaa5 // sdot v5.4s, v21.16b, v17.4b[2]
-	WORD $0x4f92eaa9 // sdot v9.4s, v21.16b, v18.4b[2]
-	WORD $0x4f93eaad // sdot v13.4s, v21.16b, v19.4b[2]
-	WORD $0x4f90eac2 // sdot v2.4s, v22.16b, v16.4b[2]
-	WORD $0x4f91eac6 // sdot v6.4s, v22.16b, v17.4b[2]
-	WORD $0x4f92eaca // sdot v10.4s, v22.16b, v18.4b[2]
-	WORD $0x4f93eace // sdot v14.4s, v22.16b, v19.4b[2]
-	WORD $0x4f90eae3 // sdot v3.4s, v23.16b, v16.4b[2]
-	WORD $0x4f91eae7 // sdot v7.4s, v23.16b, v17.4b[2]
-	WORD $0x4f92eaeb // sdot v11.4s, v23.16b, v18.4b[2]
-	WORD $0x4f93eaef // sdot v15.4s, v23.16b, v19.4b[2]
-	WORD $0x3cc00174 // ldur q20, [x11, #0]
-	WORD $0x3cc10175 // ldur q21, [x11, #16]
-	WORD $0x3cc20176 // ldur q22, [x11, #32]
-	WORD $0x3cc30177 // ldur q23, [x11, #48]
-	WORD $0x4fb0ea80 // sdot v0.4s, v20.16b, v16.4b[3]
-	WORD $0x4fb1ea84 // sdot v4.4s, v20.16b, v17.4b[3]
-	WORD $0x4fb2ea88 // sdot v8.4s, v20.16b, v18.4b[3]
-	WORD $0x4fb3ea8c // sdot v12.4s, v20.16b, v19.4b[3]
-	WORD $0x4fb0eaa1 // sdot v1.4s, v21.16b, v16.4b[3]
-	WORD $0x4fb1eaa5 // sdot v5.4s, v21.16b, v17.4b[3]
-	WORD $0x4fb2eaa9 // sdot v9.4s, v21.16b, v18.4b[3]
-	WORD $0x4fb3eaad // sdot v13.4s, v21.16b, v19.4b[3]
-	WORD $0x4fb0eac2 // sdot v2.4s, v22.16b, v16.4b[3]
-	WORD $0x4fb1eac6 // sdot v6.4s, v22.16b, v17.4b[3]
-	WORD $0x4fb2eaca // sdot v10.4s, v22.16b, v18.4b[3]
-	WORD $0x4fb3eace // sdot v14.4s, v22.16b, v19.4b[3]
-	WORD $0x4fb0eae3 // sdot v3.4s, v23.16b, v16.4b[3]
-	WORD $0x4fb1eae7 // sdot v7.4s, v23.16b, v17.4b[3]
-	WORD $0x4fb2eaeb // sdot v11.4s, v23.16b, v18.4b[3]
-	WORD $0x4fb3eaef // sdot v15.4s, v23.16b, v19.4b[3]
-	ADD $512, R11, R11
-	ADD $16, R24, R24
-	SUBS $4, R12, R12
-	BNE loop3
-	MOVD R5, R13
-	WORD $0x4d40c9b0 // ld1r { v16.4s }, [x13]
-	ADD $4, R13, R13
-	WORD $0x4d40c9b1 // ld1r { v17.4s }, [x13]
-	ADD $4, R13, R13
-	WORD $0x4d40c9b2 // ld1r { v18.4s }, [x13]
-	ADD $4, R13, R13
-	WORD $0x4d40c9b3 // ld1r { v19.4s }, [x13]
-	WORD $0x3dc000f4 // ldr q20, [x7]
-	WORD $0x6e34de15 // fmul v21.4s, v16.4s, v20.4s
-	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
-	WORD $0x6e35dc00 // fmul v0.4s, v0.4s, v21.4s
-	WORD $0x6e34de35 // fmul v21.4s, v17.4s, v20.4s
-	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
-	WORD $0x6e35dc84 // fmul v4.4s, v4.4s, v21.4s
-	WORD $0x6e34de55 // fmul v21.4s, v18.4s, v20.4s
-	WORD $0x4e21d908 // scvtf v8.4s, v8.4s
-	WORD $0x6e35dd08 // fmul v8.4s, v8.4s, v21.4s
-	WORD $0x6e34de75 // fmul v21.4s, v19.4s, v20.4s
-	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
-	WORD $0x6e35dd8c // fmul v12.4s, v12.4s, v21.4s
-	WORD $0x3dc004f4 // ldr q20, [x7, #16]
-	WORD $0x6e34de15 // fmul v21.4s, v16.4s, v20.4s
-	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
-	WORD $0x6e35dc21 // fmul v1.4s, v1.4s, v21.4s
-	WORD $0x6e34de35 // fmul v21.4s, v17.4s, v20.4s
-	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
-	WORD $0x6e35dca5 // fmul v5.4s, v5.4s, v21.4s
-	WORD $0x6e34de55 // fmul v21.4s, v18.4s, v20.4s
-	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
-	WORD $0x6e35dd29 // fmul v9.4s, v9.4s, v21.4s
-	WORD $0x6e34de75 // fmul v21.4s, v19.4s, v20.4s
-	WORD $0x4e21d9ad // scvtf v13.4s, v13.4s
-	WORD $0x6e35ddad // fmul v13.4s, v13.4s, v21.4s
-	WORD $0x3dc008f4 // ldr q20, [x7, #32]
-	WORD $0x6e34de15 // fmul v21.4s, v16.4s, v20.4s
-	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
-	WORD $0x6e35dc42 // fmul v2.4s, v2.4s, v21.4s
-	WORD $0x6e34de35 // fmul v21.4s, v17.4s, v20.4s
-	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
-	WORD $0x6e35dcc6 // fmul v6.4s, v6.4s, v21.4s
-	WORD $0x6e34de55 // fmul v21.4s, v18.4s, v20.4s
-	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
-	WORD $0x6e35dd4a // fmul v10.4s, v10.4s, v21.4s
-	WORD $0x6e34de75 // fmul v21.4s, v19.4s, v20.4s
-	WORD $0x4e21d9ce // scvtf v14.4s, v14.4s
-	WORD $0x6e35ddce // fmul v14.4s, v14.4s, v21.4s
-	WORD $0x3dc00cf4 // ldr q20, [x7, #48]
-	WORD $0x6e34de15 // fmul v21.4s, v16.4s, v20.4s
-	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
-	WORD $0x6e35dc63 // fmul v3.4s, v3.4s, v21.4s
-	WORD $0x6e34de35 // fmul v21.4s, v17.4s, v20.4s
-	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
-	WORD $0x6e35dce7 // fmul v7.4s, v7.4s, v21.4s
-	WORD $0x6e34de55 // fmul v21.4s, v18.4s, v20.4s
-	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
-	WORD $0x6e35dd6b // fmul v11.4s, v11.4s, v21.4s
-	WORD $0x6e34de75 // fmul v21.4s, v19.4s, v20.4s
-	WORD $0x4e21d9ef // scvtf v15.4s, v15.4s
-	WORD $0x6e35ddef // fmul v15.4s, v15.4s, v21.4s
-	MOVD R0, R13
-	WORD $0x3d8001a0 // str q0, [x13]
-	WORD $0x3d8005a1 // str q1, [x13, #16]
-	WORD $0x3d8009a2 // str q2, [x13, #32]
-	WORD $0x3d800da3 // str q3, [x13, #48]
-	ADD R1, R13, R13
-	WORD $0x3d8001a4 // str q4, [x13]
-	WORD $0x3d8005a5 // str q5, [x13, #16]
-	WORD $0x3d8009a6 // str q6, [x13, #32]
-	WORD $0x3d800da7 // str q7, [x13, #48]
-	ADD R1, R13, R13
-	WORD $0x3d8001a8 // str q8, [x13]
-	WORD $0x3d8005a9 // str q9, [x13, #16]
-	WORD $0x3d8009aa // str q10, [x13, #32]
-	WORD $0x3d800dab // str q11, [x13, #48]
-	ADD R1, R13, R13
-	WORD $0x3d8001ac // str q12, [x13]
-	WORD $0x3d8005ad // str q13, [x13, #16]
-	WORD $0x3d8009ae // str q14, [x13, #32]
-	WORD $0x3d800daf // str q15, [x13, #48]
-	ADD $64, R0, R0
-	ADD $64, R7, R7
-	ADD $64, R6, R6
-	SUBS $1, R10, R10
-	BNE loop2
-	SUB $256, R6, R6
-	ADD R14, R6, R6
-	SUBS $1, R9, R9
-	BNE loop1
-	RET
-
-// func scoreInt8R8Dot(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels int) 
-TEXT ·scoreInt8R8Dot(SB), NOSPLIT, $0-80
-	MOVD dst+0(FP), R0
-	MOVD dstStride+8(FP), R1
-	MOVD q+16(FP), R2
-	MOVD qStride+24(FP), R3
-	MOVD start+32(FP), R4
-	MOVD qScale+40(FP), R5
-	MOVD k+48(FP), R6
-	MOVD kScale+56(FP), R7
-	MOVD quads+64(FP), R8
-	MOVD panels+72(FP), R9
-	LSL $8, R8, R14
-	MOVD R2, R15
-	ADD R3, R15, R16
+	MOVD rows+80(FP), R10
+	LSL $8, R8, R15
+rows4:
+	CMP $4, R10
+	BLT below4
+	MOVD R2, R16
 	ADD R3, R16, R17
 	ADD R3, R17, R19
 	ADD R3, R19, R20
-	ADD R3, R20, R21
-	ADD R3, R21, R22
-	ADD R3, R22, R23
+	MOVD R0, R26
 loop1:
-	MOVD $8, R10
+	MOVD $8, R11
 loop2:
-	MOVD R4, R13
-	WORD $0x4d40c9a0 // ld1r { v0.4s }, [x13]
+	MOVD R4, R14
+	WORD $0x4d40c9c0 // ld1r { v0.4s }, [x14]
 	WORD $0x4ea01c01 // mov v1.16b, v0.16b
-	ADD $4, R13, R13
-	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
+	ADD $4, R14, R14
+	WORD $0x4d40c9c2 // ld1r { v2.4s }, [x14]
 	WORD $0x4ea21c43 // mov v3.16b, v2.16b
-	ADD $4, R13, R13
-	WORD $0x4d40c9a4 // ld1r { v4.4s }, [x13]
+	ADD $4, R14, R14
+	WORD $0x4d40c9c4 // ld1r { v4.4s }, [x14]
 	WORD $0x4ea41c85 // mov v5.16b, v4.16b
-	ADD $4, R13, R13
-	WORD $0x4d40c9a6 // ld1r { v6.4s }, [x13]
+	ADD $4, R14, R14
+	WORD $0x4d40c9c6 // ld1r { v6.4s }, [x14]
 	WORD $0x4ea61cc7 // mov v7.16b, v6.16b
-	ADD $4, R13, R13
-	WORD $0x4d40c9a8 // ld1r { v8.4s }, [x13]
-	WORD $0x4ea81d09 // mov v9.16b, v8.16b
-	ADD $4, R13, R13
-	WORD $0x4d40c9aa // ld1r { v10.4s }, [x13]
-	WORD $0x4eaa1d4b // mov v11.16b, v10.16b
-	ADD $4, R13, R13
-	WORD $0x4d40c9ac // ld1r { v12.4s }, [x13]
-	WORD $0x4eac1d8d // mov v13.16b, v12.16b
-	ADD $4, R13, R13
-	WORD $0x4d40c9ae // ld1r { v14.4s }, [x13]
-	WORD $0x4eae1dcf // mov v15.16b, v14.16b
-	MOVD R6, R11
-	MOVD R8, R12
-	MOVD ZR, R24
-	ADD $256, R11, R11
+	MOVD R6, R12
+	MOVD R8, R13
+	MOVD ZR, R25
+	ADD $256, R12, R12
 loop3:
-	WORD $0x3cf869f0 // ldr q16, [x15, x24]
-	WORD $0x3cf86a11 // ldr q17, [x16, x24]
-	WORD $0x3cf86a32 // ldr q18, [x17, x24]
-	WORD $0x3cf86a73 // ldr q19, [x19, x24]
-	WORD $0x3cf86a94 // ldr q20, [x20, x24]
-	WORD $0x3cf86ab5 // ldr q21, [x21, x24]
-	WORD $0x3cf86ad6 // ldr q22, [x22, x24]
-	WORD $0x3cf86af7 // ldr q23, [x23, x24]
-	WORD $0x3cd00178 // ldur q24, [x11, #-256]
-	WORD $0x3cd10179 // ldur q25, [x11, #-240]
-	WORD $0x4f90e300 // sdot v0.4s, v24.16b, v16.4b[0]
-	WORD $0x4f91e302 // sdot v2.4s, v24.16b, v17.4b[0]
-	WORD $0x4f92e304 // sdot v4.4s, v24.16b, v18.4b[0]
-	WORD $0x4f93e306 // sdot v6.4s, v24.16b, v19.4b[0]
-	WORD $0x4f94e308 // sdot v8.4s, v24.16b, v20.4b[0]
-	WORD $0x4f95e30a // sdot v10.4s, v24.16b, v21.4b[0]
-	WORD $0x4f96e30c // sdot v12.4s, v24.16b, v22.4b[0]
-	WORD $0x4f97e30e // sdot v14.4s, v24.16b, v23.4b[0]
-	WORD $0x4f90e321 // sdot v1.4s, v25.16b, v16.4b[0]
-	WORD $0x4f91e323 // sdot v3.4s, v25.16b, v17.4b[0]
-	WORD $0x4f92e325 // sdot v5.4s, v25.16b, v18.4b[0]
-	WORD $0x4f93e327 // sdot v7.4s, v25.16b, v19.4b[0]
-	WORD $0x4f94e329 // sdot v9.4s, v25.16b, v20.4b[0]
-	WORD $0x4f95e32b // sdot v11.4s, v25.16b, v21.4b[0]
-	WORD $0x4f96e32d // sdot v13.4s, v25.16b, v22.4b[0]
-	WORD $0x4f97e32f // sdot v15.4s, v25.16b, v23.4b[0]
-	WORD $0x3cc00178 // ldur q24, [x11, #0]
-	WORD $0x3cc10179 // ldur q25, [x11, #16]
-	WORD $0x4fb0e300 // sdot v0.4s, v24.16b, v16.4b[1]
-	WORD $0x4fb1e302 // sdot v2.4s, v24.16b, v17.4b[1]
-	WORD $0x4fb2e304 // sdot v4.4s, v24.16b, v18.4b[1]
-	WORD $0x4fb3e306 // sdot v6.4s, v24.16b, v19.4b[1]
-	WORD $0x4fb4e308 // sdot v8.4s, v24.16b, v20.4b[1]
-	WORD $0x4fb5e30a // sdot v10.4s, v24.16b, v21.4b[1]
-	WORD $0x4fb6e30c // sdot v12.4s, v24.16b, v22.4b[1]
-	WORD $0x4fb7e30e // sdot v14.4s, v24.16b, v23.4b[1]
-	WORD $0x4fb0e321 // sdot v1.4s, v25.16b, v16.4b[1]
-	WORD $0x4fb1e323 // sdot v3.4s, v25.16b, v17.4b[1]
-	WORD $0x4fb2e325 // sdot v5.4s, v25.16b, v18.4b[1]
-	WORD $0x4fb3e327 // sdot v7.4s, v25.16b, v19.4b[1]
-	WORD $0x4fb4e329 // sdot v9.4s, v25.16b, v20.4b[1]
-	WORD $0x4fb5e32b // sdot v11.4s, v25.16b, v21.4b[1]
-	WORD $0x4fb6e32d // sdot v13.4s, v25.16b, v22.4b[1]
-	WORD $0x4fb7e32f // sdot v15.4s, v25.16b, v23.4b[1]
-	ADD $512, R11, R11
-	WORD $0x3cd00178 // ldur q24, [x11, #-256]
-	WORD $0x3cd10179 // ldur q25, [x11, #-240]
-	WORD $0x4f90eb00 // sdot v0.4s, v24.16b, v16.4b[2]
-	WORD $0x4f91eb02 // sdot v2.4s, v24.16b, v17.4b[2]
-	WORD $0x4f92eb04 // sdot v4.4s, v24.16b, v18.4b[2]
-	WORD $0x4f93eb06 // sdot v6.4s, v24.16b, v19.4b[2]
-	WORD $0x4f94eb08 // sdot v8.4s, v24.16b, v20.4b[2]
-	WORD $0x4f95eb0a // sdot v10.4s, v24.16b, v21.4b[2]
-	WORD $0x4f96eb0c // sdot v12.4s, v24.16b, v22.4b[2]
-	WORD $0x4f97eb0e // sdot v14.4s, v24.16b, v23.4b[2]
-	WORD $0x4f90eb21 // sdot v1.4s, v25.16b, v16.4b[2]
-	WORD $0x4f91eb23 // sdot v3.4s, v25.16b, v17.4b[2]
-	WORD $0x4f92eb25 // sdot v5.4s, v25.16b, v18.4b[2]
-	WORD $0x4f93eb27 // sdot v7.4s, v25.16b, v19.4b[2]
-	WORD $0x4f94eb29 // sdot v9.4s, v25.16b, v20.4b[2]
-	WORD $0x4f95eb2b // sdot v11.4s, v25.16b, v21.4b[2]
-	WORD $0x4f96eb2d // sdot v13.4s, v25.16b, v22.4b[2]
-	WORD $0x4f97eb2f // sdot v15.4s, v25.16b, v23.4b[2]
-	WORD $0x3cc00178 // ldur q24, [x11, #0]
-	WORD $0x3cc10179 // ldur q25, [x11, #16]
-	WORD $0x4fb0eb00 // sdot v0.4s, v24.16b, v16.4b[3]
-	WORD $0x4fb1eb02 // sdot v2.4s, v24.16b, v17.4b[3]
-	WORD $0x4fb2eb04 // sdot v4.4s, v24.16b, v18.4b[3]
-	WORD $0x4fb3eb06 // sdot v6.4s, v24.16b, v19.4b[3]
-	WORD $0x4fb4eb08 // sdot v8.4s, v24.16b, v20.4b[3]
-	WORD $0x4fb5eb0a // sdot v10.4s, v24.16b, v21.4b[3]
-	WORD $0x4fb6eb0c // sdot v12.4s, v24.16b, v22.4b[3]
-	WORD $0x4fb7eb0e // sdot v14.4s, v24.16b, v23.4b[3]
-	WORD $0x4fb0eb21 // sdot v1.4s, v25.16b, v16.4b[3]
-	WORD $0x4fb1eb23 // sdot v3.4s, v25.16b, v17.4b[3]
-	WORD $0x4fb2eb25 // sdot v5.4s, v25.16b, v18.4b[3]
-	WORD $0x4fb3eb27 // sdot v7.4s, v25.16b, v19.4b[3]
-	WORD $0x4fb4eb29 // sdot v9.4s, v25.16b, v20.4b[3]
-	WORD $0x4fb5eb2b // sdot v11.4s, v25.16b, v21.4b[3]
-	WORD $0x4fb6eb2d // sdot v13.4s, v25.16b, v22.4b[3]
-	WORD $0x4fb7eb2f // sdot v15.4s, v25.16b, v23.4b[3]
-	ADD $512, R11, R11
-	ADD $16, R24, R24
-	SUBS $4, R12, R12
+	WORD $0xfc796a08 // ldr d8, [x16, x25]
+	WORD $0xfc796a29 // ldr d9, [x17, x25]
+	WORD $0xfc796a6a // ldr d10, [x19, x25]
+	WORD $0xfc796a8b // ldr d11, [x20, x25]
+	WORD $0x3cd0018c // ldur q12, [x12, #-256]
+	WORD $0x3cd1018d // ldur q13, [x12, #-240]
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
+	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e04053d // dup v29.4s, v9.s[0]
+	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
+	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e04055d // dup v29.4s, v10.s[0]
+	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
+	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e04057d // dup v29.4s, v11.s[0]
+	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
+	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
+	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e04053d // dup v29.4s, v9.s[0]
+	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
+	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e04055d // dup v29.4s, v10.s[0]
+	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
+	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e04057d // dup v29.4s, v11.s[0]
+	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
+	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0x3cc0018c // ldur q12, [x12, #0]
+	WORD $0x3cc1018d // ldur q13, [x12, #16]
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
+	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
+	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
+	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e0c055d // dup v29.4s, v10.s[1]
+	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
+	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e0c057d // dup v29.4s, v11.s[1]
+	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
+	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
+	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
+	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
+	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e0c055d // dup v29.4s, v10.s[1]
+	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
+	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e0c057d // dup v29.4s, v11.s[1]
+	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
+	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	ADD $512, R12, R12
+	ADD $8, R25, R25
+	SUBS $2, R13, R13
 	BNE loop3
-	MOVD R5, R13
-	WORD $0x4d40c9b0 // ld1r { v16.4s }, [x13]
-	ADD $4, R13, R13
-	WORD $0x4d40c9b1 // ld1r { v17.4s }, [x13]
-	ADD $4, R13, R13
-	WORD $0x4d40c9b2 // ld1r { v18.4s }, [x13]
-	ADD $4, R13, R13
-	WORD $0x4d40c9b3 // ld1r { v19.4s }, [x13]
-	ADD $4, R13, R13
-	WORD $0x4d40c9b4 // ld1r { v20.4s }, [x13]
-	ADD $4, R13, R13
-	WORD $0x4d40c9b5 // ld1r { v21.4s }, [x13]
-	ADD $4, R13, R13
-	WORD $0x4d40c9b6 // ld1r { v22.4s }, [x13]
-	ADD $4, R13, R13
-	WORD $0x4d40c9b7 // ld1r { v23.4s }, [x13]
-	WORD $0x3dc000f8 // ldr q24, [x7]
-	WORD $0x6e38de19 // fmul v25.4s, v16.4s, v24.4s
+	MOVD R5, R14
+	WORD $0x4d40c9c8 // ld1r { v8.4s }, [x14]
+	ADD $4, R14, R14
+	WORD $0x4d40c9c9 // ld1r { v9.4s }, [x14]
+	ADD $4, R14, R14
+	WORD $0x4d40c9ca // ld1r { v10.4s }, [x14]
+	ADD $4, R14, R14
+	WORD $0x4d40c9cb // ld1r { v11.4s }, [x14]
+	WORD $0x3dc000ec // ldr q12, [x7]
+	WORD $0x6e2cdd0d // fmul v13.4s, v8.4s, v12.4s
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
-	WORD $0x6e39dc00 // fmul v0.4s, v0.4s, v25.4s
-	WORD $0x6e38de39 // fmul v25.4s, v17.4s, v24.4s
+	WORD $0x6e2ddc00 // fmul v0.4s, v0.4s, v13.4s
+	WORD $0x6e2cdd2d // fmul v13.4s, v9.4s, v12.4s
 	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
-	WORD $0x6e39dc42 // fmul v2.4s, v2.4s, v25.4s
-	WORD $0x6e38de59 // fmul v25.4s, v18.4s, v24.4s
+	WORD $0x6e2ddc42 // fmul v2.4s, v2.4s, v13.4s
+	WORD $0x6e2cdd4d // fmul v13.4s, v10.4s, v12.4s
 	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
-	WORD $0x6e39dc84 // fmul v4.4s, v4.4s, v25.4s
-	WORD $0x6e38de79 // fmul v25.4s, v19.4s, v24.4s
+	WORD $0x6e2ddc84 // fmul v4.4s, v4.4s, v13.4s
+	WORD $0x6e2cdd6d // fmul v13.4s, v11.4s, v12.4s
 	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
-	WORD $0x6e39dcc6 // fmul v6.4s, v6.4s, v25.4s
-	WORD $0x6e38de99 // fmul v25.4s, v20.4s, v24.4s
-	WORD $0x4e21d908 // scvtf v8.4s, v8.4s
-	WORD $0x6e39dd08 // fmul v8.4s, v8.4s, v25.4s
-	WORD $0x6e38deb9 // fmul v25.4s, v21.4s, v24.4s
-	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
-	WORD $0x6e39dd4a // fmul v10.4s, v10.4s, v25.4s
-	WORD $0x6e38ded9 // fmul v25.4s, v22.4s, v24.4s
-	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
-	WORD $0x6e39dd8c // fmul v12.4s, v12.4s, v25.4s
-	WORD $0x6e38def9 // fmul v25.4s, v23.4s, v24.4s
-	WORD $0x4e21d9ce // scvtf v14.4s, v14.4s
-	WORD $0x6e39ddce // fmul v14.4s, v14.4s, v25.4s
-	WORD $0x3dc004f8 // ldr q24, [x7, #16]
-	WORD $0x6e38de19 // fmul v25.4s, v16.4s, v24.4s
+	WORD $0x6e2ddcc6 // fmul v6.4s, v6.4s, v13.4s
+	WORD $0x3dc004ec // ldr q12, [x7, #16]
+	WORD $0x6e2cdd0d // fmul v13.4s, v8.4s, v12.4s
 	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
-	WORD $0x6e39dc21 // fmul v1.4s, v1.4s, v25.4s
-	WORD $0x6e38de39 // fmul v25.4s, v17.4s, v24.4s
+	WORD $0x6e2ddc21 // fmul v1.4s, v1.4s, v13.4s
+	WORD $0x6e2cdd2d // fmul v13.4s, v9.4s, v12.4s
 	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
-	WORD $0x6e39dc63 // fmul v3.4s, v3.4s, v25.4s
-	WORD $0x6e38de59 // fmul v25.4s, v18.4s, v24.4s
+	WORD $0x6e2ddc63 // fmul v3.4s, v3.4s, v13.4s
+	WORD $0x6e2cdd4d // fmul v13.4s, v10.4s, v12.4s
 	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
-	WORD $0x6e39dca5 // fmul v5.4s, v5.4s, v25.4s
-	WORD $0x6e38de79 // fmul v25.4s, v19.4s, v24.4s
+	WORD $0x6e2ddca5 // fmul v5.4s, v5.4s, v13.4s
+	WORD $0x6e2cdd6d // fmul v13.4s, v11.4s, v12.4s
 	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
-	WORD $0x6e39dce7 // fmul v7.4s, v7.4s, v25.4s
-	WORD $0x6e38de99 // fmul v25.4s, v20.4s, v24.4s
-	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
-	WORD $0x6e39dd29 // fmul v9.4s, v9.4s, v25.4s
-	WORD $0x6e38deb9 // fmul v25.4s, v21.4s, v24.4s
-	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
-	WORD $0x6e39dd6b // fmul v11.4s, v11.4s, v25.4s
-	WORD $0x6e38ded9 // fmul v25.4s, v22.4s, v24.4s
-	WORD $0x4e21d9ad // scvtf v13.4s, v13.4s
-	WORD $0x6e39ddad // fmul v13.4s, v13.4s, v25.4s
-	WORD $0x6e38def9 // fmul v25.4s, v23.4s, v24.4s
-	WORD $0x4e21d9ef // scvtf v15.4s, v15.4s
-	WORD $0x6e39ddef // fmul v15.4s, v15.4s, v25.4s
-	MOVD R0, R13
-	WORD $0x3d8001a0 // str q0, [x13]
-	WORD $0x3d8005a1 // str q1, [x13, #16]
-	ADD R1, R13, R13
-	WORD $0x3d8001a2 // str q2, [x13]
-	WORD $0x3d8005a3 // str q3, [x13, #16]
-	ADD R1, R13, R13
-	WORD $0x3d8001a4 // str q4, [x13]
-	WORD $0x3d8005a5 // str q5, [x13, #16]
-	ADD R1, R13, R13
-	WORD $0x3d8001a6 // str q6, [x13]
-	WORD $0x3d8005a7 // str q7, [x13, #16]
-	ADD R1, R13, R13
-	WORD $0x3d8001a8 // str q8, [x13]
-	WORD $0x3d8005a9 // str q9, [x13, #16]
-	ADD R1, R13, R13
-	WORD $0x3d8001aa // str q10, [x13]
-	WORD $0x3d8005ab // str q11, [x13, #16]
-	ADD R1, R13, R13
-	WORD $0x3d8001ac // str q12, [x13]
-	WORD $0x3d8005ad // str q13, [x13, #16]
-	ADD R1, R13, R13
-	WORD $0x3d8001ae // str q14, [x13]
-	WORD $0x3d8005af // str q15, [x13, #16]
-	ADD $32, R0, R0
+	WORD $0x6e2ddce7 // fmul v7.4s, v7.4s, v13.4s
+	MOVD R26, R14
+	WORD $0x3d8001c0 // str q0, [x14]
+	WORD $0x3d8005c1 // str q1, [x14, #16]
+	ADD R1, R14, R14
+	WORD $0x3d8001c2 // str q2, [x14]
+	WORD $0x3d8005c3 // str q3, [x14, #16]
+	ADD R1, R14, R14
+	WORD $0x3d8001c4 // str q4, [x14]
+	WORD $0x3d8005c5 // str q5, [x14, #16]
+	ADD R1, R14, R14
+	WORD $0x3d8001c6 // str q6, [x14]
+	WORD $0x3d8005c7 // str q7, [x14, #16]
+	ADD $32, R26, R26
 	ADD $32, R7, R7
 	ADD $32, R6, R6
-	SUBS $1, R10, R10
+	SUBS $1, R11, R11
 	BNE loop2
 	SUB $256, R6, R6
-	ADD R14, R6, R6
+	ADD R15, R6, R6
 	SUBS $1, R9, R9
 	BNE loop1
-	RET
-
-// func scoreInt8R1NEON(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels int) 
-TEXT ·scoreInt8R1NEON(SB), NOSPLIT, $0-80
-	MOVD dst+0(FP), R0
-	MOVD dstStride+8(FP), R1
-	MOVD q+16(FP), R2
-	MOVD qStride+24(FP), R3
-	MOVD start+32(FP), R4
-	MOVD qScale+40(FP), R5
+	MOVD panels+72(FP), R9
 	MOVD k+48(FP), R6
 	MOVD kScale+56(FP), R7
-	MOVD quads+64(FP), R8
-	MOVD panels+72(FP), R9
-	LSL $8, R8, R14
-	MOVD R2, R15
-loop1:
-	MOVD $2, R10
-loop2:
-	MOVD R4, R13
-	WORD $0x4d40c9a0 // ld1r { v0.4s }, [x13]
+	ADD R3<<2, R2, R2
+	ADD R1<<2, R0, R0
+	ADD $16, R4, R4
+	ADD $16, R5, R5
+	SUB $4, R10, R10
+	B rows4
+below4:
+rows1:
+	CMP $1, R10
+	BLT below1
+	MOVD R2, R16
+	MOVD R0, R26
+loop4:
+	MOVD $2, R11
+loop5:
+	MOVD R4, R14
+	WORD $0x4d40c9c0 // ld1r { v0.4s }, [x14]
 	WORD $0x4ea01c01 // mov v1.16b, v0.16b
 	WORD $0x4ea01c02 // mov v2.16b, v0.16b
 	WORD $0x4ea01c03 // mov v3.16b, v0.16b
@@ -2012,20 +2226,20 @@ loop2:
 	WORD $0x4ea01c05 // mov v5.16b, v0.16b
 	WORD $0x4ea01c06 // mov v6.16b, v0.16b
 	WORD $0x4ea01c07 // mov v7.16b, v0.16b
-	MOVD R6, R11
-	MOVD R8, R12
-	MOVD ZR, R24
-	ADD $256, R11, R11
-loop3:
-	WORD $0xfc7869e8 // ldr d8, [x15, x24]
-	WORD $0x3cd00169 // ldur q9, [x11, #-256]
-	WORD $0x3cd1016a // ldur q10, [x11, #-240]
-	WORD $0x3cd2016b // ldur q11, [x11, #-224]
-	WORD $0x3cd3016c // ldur q12, [x11, #-208]
-	WORD $0x3cd4016d // ldur q13, [x11, #-192]
-	WORD $0x3cd5016e // ldur q14, [x11, #-176]
-	WORD $0x3cd6016f // ldur q15, [x11, #-160]
-	WORD $0x3cd70170 // ldur q16, [x11, #-144]
+	MOVD R6, R12
+	MOVD R8, R13
+	MOVD ZR, R25
+	ADD $256, R12, R12
+loop6:
+	WORD $0xfc796a08 // ldr d8, [x16, x25]
+	WORD $0x3cd00189 // ldur q9, [x12, #-256]
+	WORD $0x3cd1018a // ldur q10, [x12, #-240]
+	WORD $0x3cd2018b // ldur q11, [x12, #-224]
+	WORD $0x3cd3018c // ldur q12, [x12, #-208]
+	WORD $0x3cd4018d // ldur q13, [x12, #-192]
+	WORD $0x3cd5018e // ldur q14, [x12, #-176]
+	WORD $0x3cd6018f // ldur q15, [x12, #-160]
+	WORD $0x3cd70190 // ldur q16, [x12, #-144]
 	WORD $0x4e04051d // dup v29.4s, v8.s[0]
 	WORD $0x0e3dc13e // smull v30.8h, v9.8b, v29.8b
 	WORD $0x4e3dc13f // smull2 v31.8h, v9.16b, v29.16b
@@ -2066,14 +2280,14 @@ loop3:
 	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	WORD $0x3cc00169 // ldur q9, [x11, #0]
-	WORD $0x3cc1016a // ldur q10, [x11, #16]
-	WORD $0x3cc2016b // ldur q11, [x11, #32]
-	WORD $0x3cc3016c // ldur q12, [x11, #48]
-	WORD $0x3cc4016d // ldur q13, [x11, #64]
-	WORD $0x3cc5016e // ldur q14, [x11, #80]
-	WORD $0x3cc6016f // ldur q15, [x11, #96]
-	WORD $0x3cc70170 // ldur q16, [x11, #112]
+	WORD $0x3cc00189 // ldur q9, [x12, #0]
+	WORD $0x3cc1018a // ldur q10, [x12, #16]
+	WORD $0x3cc2018b // ldur q11, [x12, #32]
+	WORD $0x3cc3018c // ldur q12, [x12, #48]
+	WORD $0x3cc4018d // ldur q13, [x12, #64]
+	WORD $0x3cc5018e // ldur q14, [x12, #80]
+	WORD $0x3cc6018f // ldur q15, [x12, #96]
+	WORD $0x3cc70190 // ldur q16, [x12, #112]
 	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
 	WORD $0x0e3dc13e // smull v30.8h, v9.8b, v29.8b
 	WORD $0x4e3dc13f // smull2 v31.8h, v9.16b, v29.16b
@@ -2114,12 +2328,12 @@ loop3:
 	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	ADD $512, R11, R11
-	ADD $8, R24, R24
-	SUBS $2, R12, R12
-	BNE loop3
-	MOVD R5, R13
-	WORD $0x4d40c9a8 // ld1r { v8.4s }, [x13]
+	ADD $512, R12, R12
+	ADD $8, R25, R25
+	SUBS $2, R13, R13
+	BNE loop6
+	MOVD R5, R14
+	WORD $0x4d40c9c8 // ld1r { v8.4s }, [x14]
 	WORD $0x3dc000e9 // ldr q9, [x7]
 	WORD $0x6e29dd0a // fmul v10.4s, v8.4s, v9.4s
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
@@ -2152,210 +2366,34 @@ loop3:
 	WORD $0x6e29dd0a // fmul v10.4s, v8.4s, v9.4s
 	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
 	WORD $0x6e2adce7 // fmul v7.4s, v7.4s, v10.4s
-	MOVD R0, R13
-	WORD $0x3d8001a0 // str q0, [x13]
-	WORD $0x3d8005a1 // str q1, [x13, #16]
-	WORD $0x3d8009a2 // str q2, [x13, #32]
-	WORD $0x3d800da3 // str q3, [x13, #48]
-	WORD $0x3d8011a4 // str q4, [x13, #64]
-	WORD $0x3d8015a5 // str q5, [x13, #80]
-	WORD $0x3d8019a6 // str q6, [x13, #96]
-	WORD $0x3d801da7 // str q7, [x13, #112]
-	ADD $128, R0, R0
+	MOVD R26, R14
+	WORD $0x3d8001c0 // str q0, [x14]
+	WORD $0x3d8005c1 // str q1, [x14, #16]
+	WORD $0x3d8009c2 // str q2, [x14, #32]
+	WORD $0x3d800dc3 // str q3, [x14, #48]
+	WORD $0x3d8011c4 // str q4, [x14, #64]
+	WORD $0x3d8015c5 // str q5, [x14, #80]
+	WORD $0x3d8019c6 // str q6, [x14, #96]
+	WORD $0x3d801dc7 // str q7, [x14, #112]
+	ADD $128, R26, R26
 	ADD $128, R7, R7
 	ADD $128, R6, R6
-	SUBS $1, R10, R10
-	BNE loop2
+	SUBS $1, R11, R11
+	BNE loop5
 	SUB $256, R6, R6
-	ADD R14, R6, R6
+	ADD R15, R6, R6
 	SUBS $1, R9, R9
-	BNE loop1
-	RET
-
-// func scoreInt8R4NEON(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels int) 
-TEXT ·scoreInt8R4NEON(SB), NOSPLIT, $0-80
-	MOVD dst+0(FP), R0
-	MOVD dstStride+8(FP), R1
-	MOVD q+16(FP), R2
-	MOVD qStride+24(FP), R3
-	MOVD start+32(FP), R4
-	MOVD qScale+40(FP), R5
+	BNE loop4
+	MOVD panels+72(FP), R9
 	MOVD k+48(FP), R6
 	MOVD kScale+56(FP), R7
-	MOVD quads+64(FP), R8
-	MOVD panels+72(FP), R9
-	LSL $8, R8, R14
-	MOVD R2, R15
-	ADD R3, R15, R16
-	ADD R3, R16, R17
-	ADD R3, R17, R19
-loop1:
-	MOVD $8, R10
-loop2:
-	MOVD R4, R13
-	WORD $0x4d40c9a0 // ld1r { v0.4s }, [x13]
-	WORD $0x4ea01c01 // mov v1.16b, v0.16b
-	ADD $4, R13, R13
-	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x4ea21c43 // mov v3.16b, v2.16b
-	ADD $4, R13, R13
-	WORD $0x4d40c9a4 // ld1r { v4.4s }, [x13]
-	WORD $0x4ea41c85 // mov v5.16b, v4.16b
-	ADD $4, R13, R13
-	WORD $0x4d40c9a6 // ld1r { v6.4s }, [x13]
-	WORD $0x4ea61cc7 // mov v7.16b, v6.16b
-	MOVD R6, R11
-	MOVD R8, R12
-	MOVD ZR, R24
-	ADD $256, R11, R11
-loop3:
-	WORD $0xfc7869e8 // ldr d8, [x15, x24]
-	WORD $0xfc786a09 // ldr d9, [x16, x24]
-	WORD $0xfc786a2a // ldr d10, [x17, x24]
-	WORD $0xfc786a6b // ldr d11, [x19, x24]
-	WORD $0x3cd0016c // ldur q12, [x11, #-256]
-	WORD $0x3cd1016d // ldur q13, [x11, #-240]
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
-	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e04053d // dup v29.4s, v9.s[0]
-	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
-	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
-	WORD $0x4e04055d // dup v29.4s, v10.s[0]
-	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
-	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
-	WORD $0x4e04057d // dup v29.4s, v11.s[0]
-	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
-	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
-	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e04053d // dup v29.4s, v9.s[0]
-	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
-	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
-	WORD $0x4e04055d // dup v29.4s, v10.s[0]
-	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
-	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
-	WORD $0x4e04057d // dup v29.4s, v11.s[0]
-	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
-	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	WORD $0x3cc0016c // ldur q12, [x11, #0]
-	WORD $0x3cc1016d // ldur q13, [x11, #16]
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
-	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
-	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
-	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
-	WORD $0x4e0c055d // dup v29.4s, v10.s[1]
-	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
-	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
-	WORD $0x4e0c057d // dup v29.4s, v11.s[1]
-	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
-	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
-	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
-	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
-	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
-	WORD $0x4e0c055d // dup v29.4s, v10.s[1]
-	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
-	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
-	WORD $0x4e0c057d // dup v29.4s, v11.s[1]
-	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
-	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	ADD $512, R11, R11
-	ADD $8, R24, R24
-	SUBS $2, R12, R12
-	BNE loop3
-	MOVD R5, R13
-	WORD $0x4d40c9a8 // ld1r { v8.4s }, [x13]
-	ADD $4, R13, R13
-	WORD $0x4d40c9a9 // ld1r { v9.4s }, [x13]
-	ADD $4, R13, R13
-	WORD $0x4d40c9aa // ld1r { v10.4s }, [x13]
-	ADD $4, R13, R13
-	WORD $0x4d40c9ab // ld1r { v11.4s }, [x13]
-	WORD $0x3dc000ec // ldr q12, [x7]
-	WORD $0x6e2cdd0d // fmul v13.4s, v8.4s, v12.4s
-	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
-	WORD $0x6e2ddc00 // fmul v0.4s, v0.4s, v13.4s
-	WORD $0x6e2cdd2d // fmul v13.4s, v9.4s, v12.4s
-	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
-	WORD $0x6e2ddc42 // fmul v2.4s, v2.4s, v13.4s
-	WORD $0x6e2cdd4d // fmul v13.4s, v10.4s, v12.4s
-	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
-	WORD $0x6e2ddc84 // fmul v4.4s, v4.4s, v13.4s
-	WORD $0x6e2cdd6d // fmul v13.4s, v11.4s, v12.4s
-	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
-	WORD $0x6e2ddcc6 // fmul v6.4s, v6.4s, v13.4s
-	WORD $0x3dc004ec // ldr q12, [x7, #16]
-	WORD $0x6e2cdd0d // fmul v13.4s, v8.4s, v12.4s
-	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
-	WORD $0x6e2ddc21 // fmul v1.4s, v1.4s, v13.4s
-	WORD $0x6e2cdd2d // fmul v13.4s, v9.4s, v12.4s
-	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
-	WORD $0x6e2ddc63 // fmul v3.4s, v3.4s, v13.4s
-	WORD $0x6e2cdd4d // fmul v13.4s, v10.4s, v12.4s
-	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
-	WORD $0x6e2ddca5 // fmul v5.4s, v5.4s, v13.4s
-	WORD $0x6e2cdd6d // fmul v13.4s, v11.4s, v12.4s
-	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
-	WORD $0x6e2ddce7 // fmul v7.4s, v7.4s, v13.4s
-	MOVD R0, R13
-	WORD $0x3d8001a0 // str q0, [x13]
-	WORD $0x3d8005a1 // str q1, [x13, #16]
-	ADD R1, R13, R13
-	WORD $0x3d8001a2 // str q2, [x13]
-	WORD $0x3d8005a3 // str q3, [x13, #16]
-	ADD R1, R13, R13
-	WORD $0x3d8001a4 // str q4, [x13]
-	WORD $0x3d8005a5 // str q5, [x13, #16]
-	ADD R1, R13, R13
-	WORD $0x3d8001a6 // str q6, [x13]
-	WORD $0x3d8005a7 // str q7, [x13, #16]
-	ADD $32, R0, R0
-	ADD $32, R7, R7
-	ADD $32, R6, R6
-	SUBS $1, R10, R10
-	BNE loop2
-	SUB $256, R6, R6
-	ADD R14, R6, R6
-	SUBS $1, R9, R9
-	BNE loop1
+	ADD R3<<0, R2, R2
+	ADD R1<<0, R0, R0
+	ADD $4, R4, R4
+	ADD $4, R5, R5
+	SUB $1, R10, R10
+	B rows1
+below1:
 	RET
 
 // func expWeightsNEON(dst, x, scale *float32, n int, m float32, p *partials) uint32

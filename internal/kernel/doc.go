@@ -56,10 +56,10 @@
 //	stubs_ARCH.go, *.s                     generated
 //
 // One kernel from end to end, for ten minutes: products of bytes on arm64. tileInt8Ref
-// (int8_ref.go) says what they are. _asm/arm64/main.go names tileInt8x8Dot, and tile, walk and
+// (int8_ref.go) says what they are. _asm/arm64/main.go names tileInt8Dot, and tile, walk and
 // step of lanes.go write it; in matmul_arm64.s every word stands with its text, which
 // TestEncodings gives to llvm-mc. int8Arch (kernels_arm64.go) makes a tileInt8Func of it with
-// bySizes and puts it into the table, of which pick (dispatch.go) takes the first that this
+// byFours and puts it into the table, of which pick (dispatch.go) takes the first that this
 // processor has. TestInt8 and TestInt8Rows (int8_test.go) hold every line of the table against
 // "ref"; make arm64 runs them under qemu.
 //

@@ -4,8 +4,8 @@
 
 #include "textflag.h"
 
-// func tileGroupsx1Dot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int) 
-TEXT ·tileGroupsx1Dot(SB), NOSPLIT, $0-88
+// func tileGroupsDot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero, ahead, rows int) 
+TEXT ·tileGroupsDot(SB), NOSPLIT, $0-104
 	MOVD acc+0(FP), R0
 	MOVD q+8(FP), R1
 	MOVD stride+16(FP), R2
@@ -17,618 +17,38 @@ TEXT ·tileGroupsx1Dot(SB), NOSPLIT, $0-88
 	MOVD more+64(FP), R8
 	MOVD n+72(FP), R9
 	MOVD zero+80(FP), R10
+	MOVD rows+96(FP), R11
+	WORD $0x4e040d58 // dup v24.4s, w10
+rows4:
+	CMP $4, R11
+	BLT below4
 	ADD $1024, R6, R6
-	WORD $0x4e040d58 // dup v24.4s, w10
-	MOVD R1, R14
-loop1:
-	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
-	MOVD R3, R13
-	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
-	ADD $4, R3, R3
-	MOVD R4, R13
-	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
-	ADD $4, R4, R4
-	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
-	MOVD R0, R12
-	MOVD $8, R11
-loop2:
-	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
-	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
-	WORD $0xad6044d0 // ldp q16, q17, [x6, #-1024]
-	WORD $0x4f88e200 // sdot v0.4s, v16.16b, v8.4b[0]
-	WORD $0x4f88e221 // sdot v1.4s, v17.16b, v8.4b[0]
-	WORD $0xad684cd2 // ldp q18, q19, [x6, #-768]
-	WORD $0x4fa8e240 // sdot v0.4s, v18.16b, v8.4b[1]
-	WORD $0x4fa8e261 // sdot v1.4s, v19.16b, v8.4b[1]
-	WORD $0xad7044d0 // ldp q16, q17, [x6, #-512]
-	WORD $0x4f88ea00 // sdot v0.4s, v16.16b, v8.4b[2]
-	WORD $0x4f88ea21 // sdot v1.4s, v17.16b, v8.4b[2]
-	WORD $0xad784cd2 // ldp q18, q19, [x6, #-256]
-	WORD $0x4fa8ea40 // sdot v0.4s, v18.16b, v8.4b[3]
-	WORD $0x4fa8ea61 // sdot v1.4s, v19.16b, v8.4b[3]
-	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
-	WORD $0x4f89e200 // sdot v0.4s, v16.16b, v9.4b[0]
-	WORD $0x4f89e221 // sdot v1.4s, v17.16b, v9.4b[0]
-	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
-	WORD $0x4fa9e240 // sdot v0.4s, v18.16b, v9.4b[1]
-	WORD $0x4fa9e261 // sdot v1.4s, v19.16b, v9.4b[1]
-	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
-	WORD $0x4f89ea00 // sdot v0.4s, v16.16b, v9.4b[2]
-	WORD $0x4f89ea21 // sdot v1.4s, v17.16b, v9.4b[2]
-	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
-	WORD $0x4fa9ea40 // sdot v0.4s, v18.16b, v9.4b[3]
-	WORD $0x4fa9ea61 // sdot v1.4s, v19.16b, v9.4b[3]
-	WORD $0xacc144f0 // ldp q16, q17, [x7], #32
-	WORD $0xad405594 // ldp q20, q21, [x12, #0]
-	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
-	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
-	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
-	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
-	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
-	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
-	WORD $0xad005594 // stp q20, q21, [x12, #0]
-	ADD $32, R6, R6
-	ADD $32, R12, R12
-	SUBS $1, R11, R11
-	BNE loop2
-	ADD $1792, R6, R6
-	SUBS $1, R9, R9
-	BNE loop1
-	RET
-
-// func directNibblesx1Dot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int) 
-TEXT ·directNibblesx1Dot(SB), NOSPLIT, $0-88
-	MOVD acc+0(FP), R0
-	MOVD q+8(FP), R1
-	MOVD stride+16(FP), R2
-	MOVD start+24(FP), R3
-	MOVD xScale+32(FP), R4
-	MOVD groupStride+40(FP), R5
-	MOVD codes+48(FP), R6
-	MOVD wScale+56(FP), R7
-	MOVD more+64(FP), R8
-	MOVD n+72(FP), R9
-	MOVD zero+80(FP), R10
-	WORD $0x4f00e5f9 // movi v25.16b, #15
-	WORD $0x4e040d58 // dup v24.4s, w10
-	MOVD R1, R14
-loop1:
-	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
-	MOVD R3, R13
-	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
-	ADD $4, R3, R3
-	MOVD R4, R13
-	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
-	ADD $4, R4, R4
-	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
-	MOVD R0, R12
-	MOVD $8, R11
-loop2:
-	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
-	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
-	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
-	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
-	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
-	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
-	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
-	WORD $0x4f88e200 // sdot v0.4s, v16.16b, v8.4b[0]
-	WORD $0x4f88e221 // sdot v1.4s, v17.16b, v8.4b[0]
-	WORD $0x4f89e280 // sdot v0.4s, v20.16b, v9.4b[0]
-	WORD $0x4f89e2a1 // sdot v1.4s, v21.16b, v9.4b[0]
-	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
-	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
-	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
-	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
-	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
-	WORD $0x4fa8e240 // sdot v0.4s, v18.16b, v8.4b[1]
-	WORD $0x4fa8e261 // sdot v1.4s, v19.16b, v8.4b[1]
-	WORD $0x4fa9e280 // sdot v0.4s, v20.16b, v9.4b[1]
-	WORD $0x4fa9e2a1 // sdot v1.4s, v21.16b, v9.4b[1]
-	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
-	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
-	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
-	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
-	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
-	WORD $0x4f88ea00 // sdot v0.4s, v16.16b, v8.4b[2]
-	WORD $0x4f88ea21 // sdot v1.4s, v17.16b, v8.4b[2]
-	WORD $0x4f89ea80 // sdot v0.4s, v20.16b, v9.4b[2]
-	WORD $0x4f89eaa1 // sdot v1.4s, v21.16b, v9.4b[2]
-	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
-	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
-	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
-	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
-	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
-	WORD $0x4fa8ea40 // sdot v0.4s, v18.16b, v8.4b[3]
-	WORD $0x4fa8ea61 // sdot v1.4s, v19.16b, v8.4b[3]
-	WORD $0x4fa9ea80 // sdot v0.4s, v20.16b, v9.4b[3]
-	WORD $0x4fa9eaa1 // sdot v1.4s, v21.16b, v9.4b[3]
-	WORD $0x3cc104f1 // ldr q17, [x7], #16
-	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
-	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
-	WORD $0xad405594 // ldp q20, q21, [x12, #0]
-	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
-	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
-	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
-	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
-	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
-	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
-	WORD $0xad005594 // stp q20, q21, [x12, #0]
-	ADD $32, R6, R6
-	ADD $32, R12, R12
-	SUBS $1, R11, R11
-	BNE loop2
-	ADD $768, R6, R6
-	SUBS $1, R9, R9
-	BNE loop1
-	RET
-
-// func directNibblesZerox1Dot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int) 
-TEXT ·directNibblesZerox1Dot(SB), NOSPLIT, $0-88
-	MOVD acc+0(FP), R0
-	MOVD q+8(FP), R1
-	MOVD stride+16(FP), R2
-	MOVD start+24(FP), R3
-	MOVD xScale+32(FP), R4
-	MOVD groupStride+40(FP), R5
-	MOVD codes+48(FP), R6
-	MOVD wScale+56(FP), R7
-	MOVD more+64(FP), R8
-	MOVD n+72(FP), R9
-	MOVD zero+80(FP), R10
-	WORD $0x4f00e5f9 // movi v25.16b, #15
-	WORD $0x4e010d58 // dup v24.16b, w10
-	MOVD R1, R14
-loop1:
-	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
-	MOVD R3, R13
-	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
-	ADD $4, R3, R3
-	MOVD R4, R13
-	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
-	ADD $4, R4, R4
-	MOVD R0, R12
-	MOVD $8, R11
-loop2:
-	WORD $0xfc408510 // ldr d16, [x8], #8
-	WORD $0x6e308710 // sub v16.16b, v24.16b, v16.16b
-	WORD $0x0f08a610 // sshll v16.8h, v16.8b, #0
-	WORD $0x4f10a611 // sshll2 v17.4s, v16.8h, #0
-	WORD $0x0f10a610 // sshll v16.4s, v16.4h, #0
-	WORD $0x4f968200 // mul v0.4s, v16.4s, v22.s[0]
-	WORD $0x4f968221 // mul v1.4s, v17.4s, v22.s[0]
-	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
-	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
-	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
-	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
-	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
-	WORD $0x4f88e200 // sdot v0.4s, v16.16b, v8.4b[0]
-	WORD $0x4f88e221 // sdot v1.4s, v17.16b, v8.4b[0]
-	WORD $0x4f89e280 // sdot v0.4s, v20.16b, v9.4b[0]
-	WORD $0x4f89e2a1 // sdot v1.4s, v21.16b, v9.4b[0]
-	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
-	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
-	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
-	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
-	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
-	WORD $0x4fa8e240 // sdot v0.4s, v18.16b, v8.4b[1]
-	WORD $0x4fa8e261 // sdot v1.4s, v19.16b, v8.4b[1]
-	WORD $0x4fa9e280 // sdot v0.4s, v20.16b, v9.4b[1]
-	WORD $0x4fa9e2a1 // sdot v1.4s, v21.16b, v9.4b[1]
-	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
-	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
-	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
-	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
-	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
-	WORD $0x4f88ea00 // sdot v0.4s, v16.16b, v8.4b[2]
-	WORD $0x4f88ea21 // sdot v1.4s, v17.16b, v8.4b[2]
-	WORD $0x4f89ea80 // sdot v0.4s, v20.16b, v9.4b[2]
-	WORD $0x4f89eaa1 // sdot v1.4s, v21.16b, v9.4b[2]
-	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
-	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
-	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
-	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
-	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
-	WORD $0x4fa8ea40 // sdot v0.4s, v18.16b, v8.4b[3]
-	WORD $0x4fa8ea61 // sdot v1.4s, v19.16b, v8.4b[3]
-	WORD $0x4fa9ea80 // sdot v0.4s, v20.16b, v9.4b[3]
-	WORD $0x4fa9eaa1 // sdot v1.4s, v21.16b, v9.4b[3]
-	WORD $0x3cc104f1 // ldr q17, [x7], #16
-	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
-	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
-	WORD $0xad405594 // ldp q20, q21, [x12, #0]
-	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
-	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
-	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
-	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
-	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
-	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
-	WORD $0xad005594 // stp q20, q21, [x12, #0]
-	ADD $32, R6, R6
-	ADD $32, R12, R12
-	SUBS $1, R11, R11
-	BNE loop2
-	ADD $768, R6, R6
-	SUBS $1, R9, R9
-	BNE loop1
-	RET
-
-// func tileGroupsx2Dot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int) 
-TEXT ·tileGroupsx2Dot(SB), NOSPLIT, $0-88
-	MOVD acc+0(FP), R0
-	MOVD q+8(FP), R1
-	MOVD stride+16(FP), R2
-	MOVD start+24(FP), R3
-	MOVD xScale+32(FP), R4
-	MOVD groupStride+40(FP), R5
-	MOVD codes+48(FP), R6
-	MOVD wScale+56(FP), R7
-	MOVD more+64(FP), R8
-	MOVD n+72(FP), R9
-	MOVD zero+80(FP), R10
-	ADD $1024, R6, R6
-	WORD $0x4e040d58 // dup v24.4s, w10
-	MOVD R1, R14
-	ADD R2, R14, R15
-loop1:
-	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
-	WORD $0xacc12dea // ldp q10, q11, [x15], #32
-	MOVD R3, R13
-	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
-	WORD $0x0dc591b6 // ld1 { v22.s }[1], [x13], x5
-	ADD $4, R3, R3
-	MOVD R4, R13
-	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
-	WORD $0x0dc591b7 // ld1 { v23.s }[1], [x13], x5
-	ADD $4, R4, R4
-	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
-	MOVD R0, R12
-	MOVD $8, R11
-loop2:
-	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
-	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
-	WORD $0x4e0c06c2 // dup v2.4s, v22.s[1]
-	WORD $0x4e0c06c3 // dup v3.4s, v22.s[1]
-	WORD $0xad6044d0 // ldp q16, q17, [x6, #-1024]
-	WORD $0x4f88e200 // sdot v0.4s, v16.16b, v8.4b[0]
-	WORD $0x4f88e221 // sdot v1.4s, v17.16b, v8.4b[0]
-	WORD $0x4f8ae202 // sdot v2.4s, v16.16b, v10.4b[0]
-	WORD $0x4f8ae223 // sdot v3.4s, v17.16b, v10.4b[0]
-	WORD $0xad684cd2 // ldp q18, q19, [x6, #-768]
-	WORD $0x4fa8e240 // sdot v0.4s, v18.16b, v8.4b[1]
-	WORD $0x4fa8e261 // sdot v1.4s, v19.16b, v8.4b[1]
-	WORD $0x4faae242 // sdot v2.4s, v18.16b, v10.4b[1]
-	WORD $0x4faae263 // sdot v3.4s, v19.16b, v10.4b[1]
-	WORD $0xad7044d0 // ldp q16, q17, [x6, #-512]
-	WORD $0x4f88ea00 // sdot v0.4s, v16.16b, v8.4b[2]
-	WORD $0x4f88ea21 // sdot v1.4s, v17.16b, v8.4b[2]
-	WORD $0x4f8aea02 // sdot v2.4s, v16.16b, v10.4b[2]
-	WORD $0x4f8aea23 // sdot v3.4s, v17.16b, v10.4b[2]
-	WORD $0xad784cd2 // ldp q18, q19, [x6, #-256]
-	WORD $0x4fa8ea40 // sdot v0.4s, v18.16b, v8.4b[3]
-	WORD $0x4fa8ea61 // sdot v1.4s, v19.16b, v8.4b[3]
-	WORD $0x4faaea42 // sdot v2.4s, v18.16b, v10.4b[3]
-	WORD $0x4faaea63 // sdot v3.4s, v19.16b, v10.4b[3]
-	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
-	WORD $0x4f89e200 // sdot v0.4s, v16.16b, v9.4b[0]
-	WORD $0x4f89e221 // sdot v1.4s, v17.16b, v9.4b[0]
-	WORD $0x4f8be202 // sdot v2.4s, v16.16b, v11.4b[0]
-	WORD $0x4f8be223 // sdot v3.4s, v17.16b, v11.4b[0]
-	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
-	WORD $0x4fa9e240 // sdot v0.4s, v18.16b, v9.4b[1]
-	WORD $0x4fa9e261 // sdot v1.4s, v19.16b, v9.4b[1]
-	WORD $0x4fabe242 // sdot v2.4s, v18.16b, v11.4b[1]
-	WORD $0x4fabe263 // sdot v3.4s, v19.16b, v11.4b[1]
-	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
-	WORD $0x4f89ea00 // sdot v0.4s, v16.16b, v9.4b[2]
-	WORD $0x4f89ea21 // sdot v1.4s, v17.16b, v9.4b[2]
-	WORD $0x4f8bea02 // sdot v2.4s, v16.16b, v11.4b[2]
-	WORD $0x4f8bea23 // sdot v3.4s, v17.16b, v11.4b[2]
-	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
-	WORD $0x4fa9ea40 // sdot v0.4s, v18.16b, v9.4b[3]
-	WORD $0x4fa9ea61 // sdot v1.4s, v19.16b, v9.4b[3]
-	WORD $0x4fabea42 // sdot v2.4s, v18.16b, v11.4b[3]
-	WORD $0x4fabea63 // sdot v3.4s, v19.16b, v11.4b[3]
-	WORD $0xacc144f0 // ldp q16, q17, [x7], #32
-	WORD $0xad405594 // ldp q20, q21, [x12, #0]
-	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
-	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
-	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
-	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
-	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
-	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
-	WORD $0xad005594 // stp q20, q21, [x12, #0]
-	WORD $0xad485594 // ldp q20, q21, [x12, #256]
-	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
-	WORD $0x4fb79212 // fmul v18.4s, v16.4s, v23.s[1]
-	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
-	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
-	WORD $0x4fb79233 // fmul v19.4s, v17.4s, v23.s[1]
-	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
-	WORD $0xad085594 // stp q20, q21, [x12, #256]
-	ADD $32, R6, R6
-	ADD $32, R12, R12
-	SUBS $1, R11, R11
-	BNE loop2
-	ADD $1792, R6, R6
-	SUBS $1, R9, R9
-	BNE loop1
-	RET
-
-// func directNibblesx2Dot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int) 
-TEXT ·directNibblesx2Dot(SB), NOSPLIT, $0-88
-	MOVD acc+0(FP), R0
-	MOVD q+8(FP), R1
-	MOVD stride+16(FP), R2
-	MOVD start+24(FP), R3
-	MOVD xScale+32(FP), R4
-	MOVD groupStride+40(FP), R5
-	MOVD codes+48(FP), R6
-	MOVD wScale+56(FP), R7
-	MOVD more+64(FP), R8
-	MOVD n+72(FP), R9
-	MOVD zero+80(FP), R10
-	WORD $0x4f00e5f9 // movi v25.16b, #15
-	WORD $0x4e040d58 // dup v24.4s, w10
-	MOVD R1, R14
-	ADD R2, R14, R15
-loop1:
-	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
-	WORD $0xacc12dea // ldp q10, q11, [x15], #32
-	MOVD R3, R13
-	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
-	WORD $0x0dc591b6 // ld1 { v22.s }[1], [x13], x5
-	ADD $4, R3, R3
-	MOVD R4, R13
-	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
-	WORD $0x0dc591b7 // ld1 { v23.s }[1], [x13], x5
-	ADD $4, R4, R4
-	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
-	MOVD R0, R12
-	MOVD $8, R11
-loop2:
-	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
-	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
-	WORD $0x4e0c06c2 // dup v2.4s, v22.s[1]
-	WORD $0x4e0c06c3 // dup v3.4s, v22.s[1]
-	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
-	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
-	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
-	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
-	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
-	WORD $0x4f88e200 // sdot v0.4s, v16.16b, v8.4b[0]
-	WORD $0x4f88e221 // sdot v1.4s, v17.16b, v8.4b[0]
-	WORD $0x4f8ae202 // sdot v2.4s, v16.16b, v10.4b[0]
-	WORD $0x4f8ae223 // sdot v3.4s, v17.16b, v10.4b[0]
-	WORD $0x4f89e280 // sdot v0.4s, v20.16b, v9.4b[0]
-	WORD $0x4f89e2a1 // sdot v1.4s, v21.16b, v9.4b[0]
-	WORD $0x4f8be282 // sdot v2.4s, v20.16b, v11.4b[0]
-	WORD $0x4f8be2a3 // sdot v3.4s, v21.16b, v11.4b[0]
-	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
-	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
-	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
-	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
-	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
-	WORD $0x4fa8e240 // sdot v0.4s, v18.16b, v8.4b[1]
-	WORD $0x4fa8e261 // sdot v1.4s, v19.16b, v8.4b[1]
-	WORD $0x4faae242 // sdot v2.4s, v18.16b, v10.4b[1]
-	WORD $0x4faae263 // sdot v3.4s, v19.16b, v10.4b[1]
-	WORD $0x4fa9e280 // sdot v0.4s, v20.16b, v9.4b[1]
-	WORD $0x4fa9e2a1 // sdot v1.4s, v21.16b, v9.4b[1]
-	WORD $0x4fabe282 // sdot v2.4s, v20.16b, v11.4b[1]
-	WORD $0x4fabe2a3 // sdot v3.4s, v21.16b, v11.4b[1]
-	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
-	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
-	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
-	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
-	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
-	WORD $0x4f88ea00 // sdot v0.4s, v16.16b, v8.4b[2]
-	WORD $0x4f88ea21 // sdot v1.4s, v17.16b, v8.4b[2]
-	WORD $0x4f8aea02 // sdot v2.4s, v16.16b, v10.4b[2]
-	WORD $0x4f8aea23 // sdot v3.4s, v17.16b, v10.4b[2]
-	WORD $0x4f89ea80 // sdot v0.4s, v20.16b, v9.4b[2]
-	WORD $0x4f89eaa1 // sdot v1.4s, v21.16b, v9.4b[2]
-	WORD $0x4f8bea82 // sdot v2.4s, v20.16b, v11.4b[2]
-	WORD $0x4f8beaa3 // sdot v3.4s, v21.16b, v11.4b[2]
-	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
-	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
-	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
-	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
-	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
-	WORD $0x4fa8ea40 // sdot v0.4s, v18.16b, v8.4b[3]
-	WORD $0x4fa8ea61 // sdot v1.4s, v19.16b, v8.4b[3]
-	WORD $0x4faaea42 // sdot v2.4s, v18.16b, v10.4b[3]
-	WORD $0x4faaea63 // sdot v3.4s, v19.16b, v10.4b[3]
-	WORD $0x4fa9ea80 // sdot v0.4s, v20.16b, v9.4b[3]
-	WORD $0x4fa9eaa1 // sdot v1.4s, v21.16b, v9.4b[3]
-	WORD $0x4fabea82 // sdot v2.4s, v20.16b, v11.4b[3]
-	WORD $0x4fabeaa3 // sdot v3.4s, v21.16b, v11.4b[3]
-	WORD $0x3cc104f1 // ldr q17, [x7], #16
-	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
-	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
-	WORD $0xad405594 // ldp q20, q21, [x12, #0]
-	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
-	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
-	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
-	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
-	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
-	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
-	WORD $0xad005594 // stp q20, q21, [x12, #0]
-	WORD $0xad485594 // ldp q20, q21, [x12, #256]
-	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
-	WORD $0x4fb79212 // fmul v18.4s, v16.4s, v23.s[1]
-	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
-	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
-	WORD $0x4fb79233 // fmul v19.4s, v17.4s, v23.s[1]
-	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
-	WORD $0xad085594 // stp q20, q21, [x12, #256]
-	ADD $32, R6, R6
-	ADD $32, R12, R12
-	SUBS $1, R11, R11
-	BNE loop2
-	ADD $768, R6, R6
-	SUBS $1, R9, R9
-	BNE loop1
-	RET
-
-// func directNibblesZerox2Dot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int) 
-TEXT ·directNibblesZerox2Dot(SB), NOSPLIT, $0-88
-	MOVD acc+0(FP), R0
-	MOVD q+8(FP), R1
-	MOVD stride+16(FP), R2
-	MOVD start+24(FP), R3
-	MOVD xScale+32(FP), R4
-	MOVD groupStride+40(FP), R5
-	MOVD codes+48(FP), R6
-	MOVD wScale+56(FP), R7
-	MOVD more+64(FP), R8
-	MOVD n+72(FP), R9
-	MOVD zero+80(FP), R10
-	WORD $0x4f00e5f9 // movi v25.16b, #15
-	WORD $0x4e010d58 // dup v24.16b, w10
-	MOVD R1, R14
-	ADD R2, R14, R15
-loop1:
-	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
-	WORD $0xacc12dea // ldp q10, q11, [x15], #32
-	MOVD R3, R13
-	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
-	WORD $0x0dc591b6 // ld1 { v22.s }[1], [x13], x5
-	ADD $4, R3, R3
-	MOVD R4, R13
-	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
-	WORD $0x0dc591b7 // ld1 { v23.s }[1], [x13], x5
-	ADD $4, R4, R4
-	MOVD R0, R12
-	MOVD $8, R11
-loop2:
-	WORD $0xfc408510 // ldr d16, [x8], #8
-	WORD $0x6e308710 // sub v16.16b, v24.16b, v16.16b
-	WORD $0x0f08a610 // sshll v16.8h, v16.8b, #0
-	WORD $0x4f10a611 // sshll2 v17.4s, v16.8h, #0
-	WORD $0x0f10a610 // sshll v16.4s, v16.4h, #0
-	WORD $0x4f968200 // mul v0.4s, v16.4s, v22.s[0]
-	WORD $0x4f968221 // mul v1.4s, v17.4s, v22.s[0]
-	WORD $0x4fb68202 // mul v2.4s, v16.4s, v22.s[1]
-	WORD $0x4fb68223 // mul v3.4s, v17.4s, v22.s[1]
-	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
-	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
-	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
-	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
-	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
-	WORD $0x4f88e200 // sdot v0.4s, v16.16b, v8.4b[0]
-	WORD $0x4f88e221 // sdot v1.4s, v17.16b, v8.4b[0]
-	WORD $0x4f8ae202 // sdot v2.4s, v16.16b, v10.4b[0]
-	WORD $0x4f8ae223 // sdot v3.4s, v17.16b, v10.4b[0]
-	WORD $0x4f89e280 // sdot v0.4s, v20.16b, v9.4b[0]
-	WORD $0x4f89e2a1 // sdot v1.4s, v21.16b, v9.4b[0]
-	WORD $0x4f8be282 // sdot v2.4s, v20.16b, v11.4b[0]
-	WORD $0x4f8be2a3 // sdot v3.4s, v21.16b, v11.4b[0]
-	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
-	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
-	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
-	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
-	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
-	WORD $0x4fa8e240 // sdot v0.4s, v18.16b, v8.4b[1]
-	WORD $0x4fa8e261 // sdot v1.4s, v19.16b, v8.4b[1]
-	WORD $0x4faae242 // sdot v2.4s, v18.16b, v10.4b[1]
-	WORD $0x4faae263 // sdot v3.4s, v19.16b, v10.4b[1]
-	WORD $0x4fa9e280 // sdot v0.4s, v20.16b, v9.4b[1]
-	WORD $0x4fa9e2a1 // sdot v1.4s, v21.16b, v9.4b[1]
-	WORD $0x4fabe282 // sdot v2.4s, v20.16b, v11.4b[1]
-	WORD $0x4fabe2a3 // sdot v3.4s, v21.16b, v11.4b[1]
-	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
-	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
-	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
-	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
-	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
-	WORD $0x4f88ea00 // sdot v0.4s, v16.16b, v8.4b[2]
-	WORD $0x4f88ea21 // sdot v1.4s, v17.16b, v8.4b[2]
-	WORD $0x4f8aea02 // sdot v2.4s, v16.16b, v10.4b[2]
-	WORD $0x4f8aea23 // sdot v3.4s, v17.16b, v10.4b[2]
-	WORD $0x4f89ea80 // sdot v0.4s, v20.16b, v9.4b[2]
-	WORD $0x4f89eaa1 // sdot v1.4s, v21.16b, v9.4b[2]
-	WORD $0x4f8bea82 // sdot v2.4s, v20.16b, v11.4b[2]
-	WORD $0x4f8beaa3 // sdot v3.4s, v21.16b, v11.4b[2]
-	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
-	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
-	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
-	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
-	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
-	WORD $0x4fa8ea40 // sdot v0.4s, v18.16b, v8.4b[3]
-	WORD $0x4fa8ea61 // sdot v1.4s, v19.16b, v8.4b[3]
-	WORD $0x4faaea42 // sdot v2.4s, v18.16b, v10.4b[3]
-	WORD $0x4faaea63 // sdot v3.4s, v19.16b, v10.4b[3]
-	WORD $0x4fa9ea80 // sdot v0.4s, v20.16b, v9.4b[3]
-	WORD $0x4fa9eaa1 // sdot v1.4s, v21.16b, v9.4b[3]
-	WORD $0x4fabea82 // sdot v2.4s, v20.16b, v11.4b[3]
-	WORD $0x4fabeaa3 // sdot v3.4s, v21.16b, v11.4b[3]
-	WORD $0x3cc104f1 // ldr q17, [x7], #16
-	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
-	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
-	WORD $0xad405594 // ldp q20, q21, [x12, #0]
-	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
-	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
-	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
-	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
-	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
-	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
-	WORD $0xad005594 // stp q20, q21, [x12, #0]
-	WORD $0xad485594 // ldp q20, q21, [x12, #256]
-	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
-	WORD $0x4fb79212 // fmul v18.4s, v16.4s, v23.s[1]
-	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
-	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
-	WORD $0x4fb79233 // fmul v19.4s, v17.4s, v23.s[1]
-	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
-	WORD $0xad085594 // stp q20, q21, [x12, #256]
-	ADD $32, R6, R6
-	ADD $32, R12, R12
-	SUBS $1, R11, R11
-	BNE loop2
-	ADD $768, R6, R6
-	SUBS $1, R9, R9
-	BNE loop1
-	RET
-
-// func tileGroupsx4Dot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int) 
-TEXT ·tileGroupsx4Dot(SB), NOSPLIT, $0-88
-	MOVD acc+0(FP), R0
-	MOVD q+8(FP), R1
-	MOVD stride+16(FP), R2
-	MOVD start+24(FP), R3
-	MOVD xScale+32(FP), R4
-	MOVD groupStride+40(FP), R5
-	MOVD codes+48(FP), R6
-	MOVD wScale+56(FP), R7
-	MOVD more+64(FP), R8
-	MOVD n+72(FP), R9
-	MOVD zero+80(FP), R10
-	ADD $1024, R6, R6
-	WORD $0x4e040d58 // dup v24.4s, w10
-	MOVD R1, R14
-	ADD R2, R14, R15
+	MOVD R3, R20
+	MOVD R4, R21
+	MOVD R1, R15
 	ADD R2, R15, R16
 	ADD R2, R16, R17
+	ADD R2, R17, R19
 loop1:
-	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
-	WORD $0xacc12dea // ldp q10, q11, [x15], #32
-	WORD $0xacc1360c // ldp q12, q13, [x16], #32
-	WORD $0xacc13e2e // ldp q14, q15, [x17], #32
-	MOVD R3, R13
-	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
-	WORD $0x0dc591b6 // ld1 { v22.s }[1], [x13], x5
-	WORD $0x4dc581b6 // ld1 { v22.s }[2], [x13], x5
-	WORD $0x4dc591b6 // ld1 { v22.s }[3], [x13], x5
-	ADD $4, R3, R3
-	MOVD R4, R13
-	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
-	WORD $0x0dc591b7 // ld1 { v23.s }[1], [x13], x5
-	WORD $0x4dc581b7 // ld1 { v23.s }[2], [x13], x5
-	WORD $0x4dc591b7 // ld1 { v23.s }[3], [x13], x5
-	ADD $4, R4, R4
+	WORD $0xacc125e8 // ldp q8, q9, [x15], #32
+	WORD $0xacc12e0a // ldp q10, q11, [x16], #32
+	WORD $0xacc1362c // ldp q12, q13, [x17], #32
+	WORD $0xacc13e6e // ldp q14, q15, [x19], #32
+	MOVD R20, R14
+	WORD $0x0dc581d6 // ld1 { v22.s }[0], [x14], x5
+	WORD $0x0dc591d6 // ld1 { v22.s }[1], [x14], x5
+	WORD $0x4dc581d6 // ld1 { v22.s }[2], [x14], x5
+	WORD $0x4dc591d6 // ld1 { v22.s }[3], [x14], x5
+	ADD $4, R20, R20
+	MOVD R21, R14
+	WORD $0x0dc581d7 // ld1 { v23.s }[0], [x14], x5
+	WORD $0x0dc591d7 // ld1 { v23.s }[1], [x14], x5
+	WORD $0x4dc581d7 // ld1 { v23.s }[2], [x14], x5
+	WORD $0x4dc591d7 // ld1 { v23.s }[3], [x14], x5
+	ADD $4, R21, R21
 	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
-	MOVD R0, R12
-	MOVD $8, R11
+	MOVD R0, R13
+	MOVD $8, R12
 loop2:
 	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
 	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
@@ -711,49 +131,234 @@ loop2:
 	WORD $0x4fafea46 // sdot v6.4s, v18.16b, v15.4b[3]
 	WORD $0x4fafea67 // sdot v7.4s, v19.16b, v15.4b[3]
 	WORD $0xacc144f0 // ldp q16, q17, [x7], #32
-	WORD $0xad405594 // ldp q20, q21, [x12, #0]
+	WORD $0xad4055b4 // ldp q20, q21, [x13, #0]
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
 	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
 	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
 	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
 	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
 	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
-	WORD $0xad005594 // stp q20, q21, [x12, #0]
-	WORD $0xad485594 // ldp q20, q21, [x12, #256]
+	WORD $0xad0055b4 // stp q20, q21, [x13, #0]
+	WORD $0xad4855b4 // ldp q20, q21, [x13, #256]
 	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
 	WORD $0x4fb79212 // fmul v18.4s, v16.4s, v23.s[1]
 	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
 	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
 	WORD $0x4fb79233 // fmul v19.4s, v17.4s, v23.s[1]
 	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
-	WORD $0xad085594 // stp q20, q21, [x12, #256]
-	WORD $0xad505594 // ldp q20, q21, [x12, #512]
+	WORD $0xad0855b4 // stp q20, q21, [x13, #256]
+	WORD $0xad5055b4 // ldp q20, q21, [x13, #512]
 	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
 	WORD $0x4f979a12 // fmul v18.4s, v16.4s, v23.s[2]
 	WORD $0x4e32cc94 // fmla v20.4s, v4.4s, v18.4s
 	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
 	WORD $0x4f979a33 // fmul v19.4s, v17.4s, v23.s[2]
 	WORD $0x4e33ccb5 // fmla v21.4s, v5.4s, v19.4s
-	WORD $0xad105594 // stp q20, q21, [x12, #512]
-	WORD $0xad585594 // ldp q20, q21, [x12, #768]
+	WORD $0xad1055b4 // stp q20, q21, [x13, #512]
+	WORD $0xad5855b4 // ldp q20, q21, [x13, #768]
 	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
 	WORD $0x4fb79a12 // fmul v18.4s, v16.4s, v23.s[3]
 	WORD $0x4e32ccd4 // fmla v20.4s, v6.4s, v18.4s
 	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
 	WORD $0x4fb79a33 // fmul v19.4s, v17.4s, v23.s[3]
 	WORD $0x4e33ccf5 // fmla v21.4s, v7.4s, v19.4s
-	WORD $0xad185594 // stp q20, q21, [x12, #768]
+	WORD $0xad1855b4 // stp q20, q21, [x13, #768]
 	ADD $32, R6, R6
-	ADD $32, R12, R12
-	SUBS $1, R11, R11
+	ADD $32, R13, R13
+	SUBS $1, R12, R12
 	BNE loop2
 	ADD $1792, R6, R6
 	SUBS $1, R9, R9
 	BNE loop1
+	MOVD codes+48(FP), R6
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	ADD $1024, R0, R0
+	ADD R2<<2, R1, R1
+	ADD R5<<2, R3, R3
+	ADD R5<<2, R4, R4
+	SUB $4, R11, R11
+	B rows4
+below4:
+rows2:
+	CMP $2, R11
+	BLT below2
+	ADD $1024, R6, R6
+	MOVD R3, R20
+	MOVD R4, R21
+	MOVD R1, R15
+	ADD R2, R15, R16
+loop3:
+	WORD $0xacc125e8 // ldp q8, q9, [x15], #32
+	WORD $0xacc12e0a // ldp q10, q11, [x16], #32
+	MOVD R20, R14
+	WORD $0x0dc581d6 // ld1 { v22.s }[0], [x14], x5
+	WORD $0x0dc591d6 // ld1 { v22.s }[1], [x14], x5
+	ADD $4, R20, R20
+	MOVD R21, R14
+	WORD $0x0dc581d7 // ld1 { v23.s }[0], [x14], x5
+	WORD $0x0dc591d7 // ld1 { v23.s }[1], [x14], x5
+	ADD $4, R21, R21
+	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
+	MOVD R0, R13
+	MOVD $8, R12
+loop4:
+	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
+	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
+	WORD $0x4e0c06c2 // dup v2.4s, v22.s[1]
+	WORD $0x4e0c06c3 // dup v3.4s, v22.s[1]
+	WORD $0xad6044d0 // ldp q16, q17, [x6, #-1024]
+	WORD $0x4f88e200 // sdot v0.4s, v16.16b, v8.4b[0]
+	WORD $0x4f88e221 // sdot v1.4s, v17.16b, v8.4b[0]
+	WORD $0x4f8ae202 // sdot v2.4s, v16.16b, v10.4b[0]
+	WORD $0x4f8ae223 // sdot v3.4s, v17.16b, v10.4b[0]
+	WORD $0xad684cd2 // ldp q18, q19, [x6, #-768]
+	WORD $0x4fa8e240 // sdot v0.4s, v18.16b, v8.4b[1]
+	WORD $0x4fa8e261 // sdot v1.4s, v19.16b, v8.4b[1]
+	WORD $0x4faae242 // sdot v2.4s, v18.16b, v10.4b[1]
+	WORD $0x4faae263 // sdot v3.4s, v19.16b, v10.4b[1]
+	WORD $0xad7044d0 // ldp q16, q17, [x6, #-512]
+	WORD $0x4f88ea00 // sdot v0.4s, v16.16b, v8.4b[2]
+	WORD $0x4f88ea21 // sdot v1.4s, v17.16b, v8.4b[2]
+	WORD $0x4f8aea02 // sdot v2.4s, v16.16b, v10.4b[2]
+	WORD $0x4f8aea23 // sdot v3.4s, v17.16b, v10.4b[2]
+	WORD $0xad784cd2 // ldp q18, q19, [x6, #-256]
+	WORD $0x4fa8ea40 // sdot v0.4s, v18.16b, v8.4b[3]
+	WORD $0x4fa8ea61 // sdot v1.4s, v19.16b, v8.4b[3]
+	WORD $0x4faaea42 // sdot v2.4s, v18.16b, v10.4b[3]
+	WORD $0x4faaea63 // sdot v3.4s, v19.16b, v10.4b[3]
+	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
+	WORD $0x4f89e200 // sdot v0.4s, v16.16b, v9.4b[0]
+	WORD $0x4f89e221 // sdot v1.4s, v17.16b, v9.4b[0]
+	WORD $0x4f8be202 // sdot v2.4s, v16.16b, v11.4b[0]
+	WORD $0x4f8be223 // sdot v3.4s, v17.16b, v11.4b[0]
+	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
+	WORD $0x4fa9e240 // sdot v0.4s, v18.16b, v9.4b[1]
+	WORD $0x4fa9e261 // sdot v1.4s, v19.16b, v9.4b[1]
+	WORD $0x4fabe242 // sdot v2.4s, v18.16b, v11.4b[1]
+	WORD $0x4fabe263 // sdot v3.4s, v19.16b, v11.4b[1]
+	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
+	WORD $0x4f89ea00 // sdot v0.4s, v16.16b, v9.4b[2]
+	WORD $0x4f89ea21 // sdot v1.4s, v17.16b, v9.4b[2]
+	WORD $0x4f8bea02 // sdot v2.4s, v16.16b, v11.4b[2]
+	WORD $0x4f8bea23 // sdot v3.4s, v17.16b, v11.4b[2]
+	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
+	WORD $0x4fa9ea40 // sdot v0.4s, v18.16b, v9.4b[3]
+	WORD $0x4fa9ea61 // sdot v1.4s, v19.16b, v9.4b[3]
+	WORD $0x4fabea42 // sdot v2.4s, v18.16b, v11.4b[3]
+	WORD $0x4fabea63 // sdot v3.4s, v19.16b, v11.4b[3]
+	WORD $0xacc144f0 // ldp q16, q17, [x7], #32
+	WORD $0xad4055b4 // ldp q20, q21, [x13, #0]
+	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
+	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
+	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
+	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
+	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
+	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
+	WORD $0xad0055b4 // stp q20, q21, [x13, #0]
+	WORD $0xad4855b4 // ldp q20, q21, [x13, #256]
+	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
+	WORD $0x4fb79212 // fmul v18.4s, v16.4s, v23.s[1]
+	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	WORD $0x4fb79233 // fmul v19.4s, v17.4s, v23.s[1]
+	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
+	WORD $0xad0855b4 // stp q20, q21, [x13, #256]
+	ADD $32, R6, R6
+	ADD $32, R13, R13
+	SUBS $1, R12, R12
+	BNE loop4
+	ADD $1792, R6, R6
+	SUBS $1, R9, R9
+	BNE loop3
+	MOVD codes+48(FP), R6
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	ADD $512, R0, R0
+	ADD R2<<1, R1, R1
+	ADD R5<<1, R3, R3
+	ADD R5<<1, R4, R4
+	SUB $2, R11, R11
+	B rows2
+below2:
+rows1:
+	CMP $1, R11
+	BLT below1
+	ADD $1024, R6, R6
+	MOVD R3, R20
+	MOVD R4, R21
+	MOVD R1, R15
+loop5:
+	WORD $0xacc125e8 // ldp q8, q9, [x15], #32
+	MOVD R20, R14
+	WORD $0x0dc581d6 // ld1 { v22.s }[0], [x14], x5
+	ADD $4, R20, R20
+	MOVD R21, R14
+	WORD $0x0dc581d7 // ld1 { v23.s }[0], [x14], x5
+	ADD $4, R21, R21
+	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
+	MOVD R0, R13
+	MOVD $8, R12
+loop6:
+	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
+	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
+	WORD $0xad6044d0 // ldp q16, q17, [x6, #-1024]
+	WORD $0x4f88e200 // sdot v0.4s, v16.16b, v8.4b[0]
+	WORD $0x4f88e221 // sdot v1.4s, v17.16b, v8.4b[0]
+	WORD $0xad684cd2 // ldp q18, q19, [x6, #-768]
+	WORD $0x4fa8e240 // sdot v0.4s, v18.16b, v8.4b[1]
+	WORD $0x4fa8e261 // sdot v1.4s, v19.16b, v8.4b[1]
+	WORD $0xad7044d0 // ldp q16, q17, [x6, #-512]
+	WORD $0x4f88ea00 // sdot v0.4s, v16.16b, v8.4b[2]
+	WORD $0x4f88ea21 // sdot v1.4s, v17.16b, v8.4b[2]
+	WORD $0xad784cd2 // ldp q18, q19, [x6, #-256]
+	WORD $0x4fa8ea40 // sdot v0.4s, v18.16b, v8.4b[3]
+	WORD $0x4fa8ea61 // sdot v1.4s, v19.16b, v8.4b[3]
+	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
+	WORD $0x4f89e200 // sdot v0.4s, v16.16b, v9.4b[0]
+	WORD $0x4f89e221 // sdot v1.4s, v17.16b, v9.4b[0]
+	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
+	WORD $0x4fa9e240 // sdot v0.4s, v18.16b, v9.4b[1]
+	WORD $0x4fa9e261 // sdot v1.4s, v19.16b, v9.4b[1]
+	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
+	WORD $0x4f89ea00 // sdot v0.4s, v16.16b, v9.4b[2]
+	WORD $0x4f89ea21 // sdot v1.4s, v17.16b, v9.4b[2]
+	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
+	WORD $0x4fa9ea40 // sdot v0.4s, v18.16b, v9.4b[3]
+	WORD $0x4fa9ea61 // sdot v1.4s, v19.16b, v9.4b[3]
+	WORD $0xacc144f0 // ldp q16, q17, [x7], #32
+	WORD $0xad4055b4 // ldp q20, q21, [x13, #0]
+	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
+	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
+	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
+	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
+	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
+	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
+	WORD $0xad0055b4 // stp q20, q21, [x13, #0]
+	ADD $32, R6, R6
+	ADD $32, R13, R13
+	SUBS $1, R12, R12
+	BNE loop6
+	ADD $1792, R6, R6
+	SUBS $1, R9, R9
+	BNE loop5
+	MOVD codes+48(FP), R6
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	ADD $256, R0, R0
+	ADD R2<<0, R1, R1
+	ADD R5<<0, R3, R3
+	ADD R5<<0, R4, R4
+	SUB $1, R11, R11
+	B rows1
+below1:
 	RET
 
-// func directNibblesx4Dot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int) 
-TEXT ·directNibblesx4Dot(SB), NOSPLIT, $0-88
+// func directNibblesDot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero, ahead, rows int) 
+TEXT ·directNibblesDot(SB), NOSPLIT, $0-104
 	MOVD acc+0(FP), R0
 	MOVD q+8(FP), R1
 	MOVD stride+16(FP), R2
@@ -765,32 +370,38 @@ TEXT ·directNibblesx4Dot(SB), NOSPLIT, $0-88
 	MOVD more+64(FP), R8
 	MOVD n+72(FP), R9
 	MOVD zero+80(FP), R10
+	MOVD rows+96(FP), R11
 	WORD $0x4f00e5f9 // movi v25.16b, #15
 	WORD $0x4e040d58 // dup v24.4s, w10
-	MOVD R1, R14
-	ADD R2, R14, R15
+rows4:
+	CMP $4, R11
+	BLT below4
+	MOVD R3, R20
+	MOVD R4, R21
+	MOVD R1, R15
 	ADD R2, R15, R16
 	ADD R2, R16, R17
+	ADD R2, R17, R19
 loop1:
-	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
-	WORD $0xacc12dea // ldp q10, q11, [x15], #32
-	WORD $0xacc1360c // ldp q12, q13, [x16], #32
-	WORD $0xacc13e2e // ldp q14, q15, [x17], #32
-	MOVD R3, R13
-	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
-	WORD $0x0dc591b6 // ld1 { v22.s }[1], [x13], x5
-	WORD $0x4dc581b6 // ld1 { v22.s }[2], [x13], x5
-	WORD $0x4dc591b6 // ld1 { v22.s }[3], [x13], x5
-	ADD $4, R3, R3
-	MOVD R4, R13
-	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
-	WORD $0x0dc591b7 // ld1 { v23.s }[1], [x13], x5
-	WORD $0x4dc581b7 // ld1 { v23.s }[2], [x13], x5
-	WORD $0x4dc591b7 // ld1 { v23.s }[3], [x13], x5
-	ADD $4, R4, R4
+	WORD $0xacc125e8 // ldp q8, q9, [x15], #32
+	WORD $0xacc12e0a // ldp q10, q11, [x16], #32
+	WORD $0xacc1362c // ldp q12, q13, [x17], #32
+	WORD $0xacc13e6e // ldp q14, q15, [x19], #32
+	MOVD R20, R14
+	WORD $0x0dc581d6 // ld1 { v22.s }[0], [x14], x5
+	WORD $0x0dc591d6 // ld1 { v22.s }[1], [x14], x5
+	WORD $0x4dc581d6 // ld1 { v22.s }[2], [x14], x5
+	WORD $0x4dc591d6 // ld1 { v22.s }[3], [x14], x5
+	ADD $4, R20, R20
+	MOVD R21, R14
+	WORD $0x0dc581d7 // ld1 { v23.s }[0], [x14], x5
+	WORD $0x0dc591d7 // ld1 { v23.s }[1], [x14], x5
+	WORD $0x4dc581d7 // ld1 { v23.s }[2], [x14], x5
+	WORD $0x4dc591d7 // ld1 { v23.s }[3], [x14], x5
+	ADD $4, R21, R21
 	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
-	MOVD R0, R12
-	MOVD $8, R11
+	MOVD R0, R13
+	MOVD $8, R12
 loop2:
 	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
 	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
@@ -887,49 +498,260 @@ loop2:
 	WORD $0x3cc104f1 // ldr q17, [x7], #16
 	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
 	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
-	WORD $0xad405594 // ldp q20, q21, [x12, #0]
+	WORD $0xad4055b4 // ldp q20, q21, [x13, #0]
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
 	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
 	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
 	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
 	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
 	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
-	WORD $0xad005594 // stp q20, q21, [x12, #0]
-	WORD $0xad485594 // ldp q20, q21, [x12, #256]
+	WORD $0xad0055b4 // stp q20, q21, [x13, #0]
+	WORD $0xad4855b4 // ldp q20, q21, [x13, #256]
 	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
 	WORD $0x4fb79212 // fmul v18.4s, v16.4s, v23.s[1]
 	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
 	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
 	WORD $0x4fb79233 // fmul v19.4s, v17.4s, v23.s[1]
 	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
-	WORD $0xad085594 // stp q20, q21, [x12, #256]
-	WORD $0xad505594 // ldp q20, q21, [x12, #512]
+	WORD $0xad0855b4 // stp q20, q21, [x13, #256]
+	WORD $0xad5055b4 // ldp q20, q21, [x13, #512]
 	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
 	WORD $0x4f979a12 // fmul v18.4s, v16.4s, v23.s[2]
 	WORD $0x4e32cc94 // fmla v20.4s, v4.4s, v18.4s
 	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
 	WORD $0x4f979a33 // fmul v19.4s, v17.4s, v23.s[2]
 	WORD $0x4e33ccb5 // fmla v21.4s, v5.4s, v19.4s
-	WORD $0xad105594 // stp q20, q21, [x12, #512]
-	WORD $0xad585594 // ldp q20, q21, [x12, #768]
+	WORD $0xad1055b4 // stp q20, q21, [x13, #512]
+	WORD $0xad5855b4 // ldp q20, q21, [x13, #768]
 	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
 	WORD $0x4fb79a12 // fmul v18.4s, v16.4s, v23.s[3]
 	WORD $0x4e32ccd4 // fmla v20.4s, v6.4s, v18.4s
 	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
 	WORD $0x4fb79a33 // fmul v19.4s, v17.4s, v23.s[3]
 	WORD $0x4e33ccf5 // fmla v21.4s, v7.4s, v19.4s
-	WORD $0xad185594 // stp q20, q21, [x12, #768]
+	WORD $0xad1855b4 // stp q20, q21, [x13, #768]
 	ADD $32, R6, R6
-	ADD $32, R12, R12
-	SUBS $1, R11, R11
+	ADD $32, R13, R13
+	SUBS $1, R12, R12
 	BNE loop2
 	ADD $768, R6, R6
 	SUBS $1, R9, R9
 	BNE loop1
+	MOVD codes+48(FP), R6
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	ADD $1024, R0, R0
+	ADD R2<<2, R1, R1
+	ADD R5<<2, R3, R3
+	ADD R5<<2, R4, R4
+	SUB $4, R11, R11
+	B rows4
+below4:
+rows2:
+	CMP $2, R11
+	BLT below2
+	MOVD R3, R20
+	MOVD R4, R21
+	MOVD R1, R15
+	ADD R2, R15, R16
+loop3:
+	WORD $0xacc125e8 // ldp q8, q9, [x15], #32
+	WORD $0xacc12e0a // ldp q10, q11, [x16], #32
+	MOVD R20, R14
+	WORD $0x0dc581d6 // ld1 { v22.s }[0], [x14], x5
+	WORD $0x0dc591d6 // ld1 { v22.s }[1], [x14], x5
+	ADD $4, R20, R20
+	MOVD R21, R14
+	WORD $0x0dc581d7 // ld1 { v23.s }[0], [x14], x5
+	WORD $0x0dc591d7 // ld1 { v23.s }[1], [x14], x5
+	ADD $4, R21, R21
+	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
+	MOVD R0, R13
+	MOVD $8, R12
+loop4:
+	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
+	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
+	WORD $0x4e0c06c2 // dup v2.4s, v22.s[1]
+	WORD $0x4e0c06c3 // dup v3.4s, v22.s[1]
+	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4f88e200 // sdot v0.4s, v16.16b, v8.4b[0]
+	WORD $0x4f88e221 // sdot v1.4s, v17.16b, v8.4b[0]
+	WORD $0x4f8ae202 // sdot v2.4s, v16.16b, v10.4b[0]
+	WORD $0x4f8ae223 // sdot v3.4s, v17.16b, v10.4b[0]
+	WORD $0x4f89e280 // sdot v0.4s, v20.16b, v9.4b[0]
+	WORD $0x4f89e2a1 // sdot v1.4s, v21.16b, v9.4b[0]
+	WORD $0x4f8be282 // sdot v2.4s, v20.16b, v11.4b[0]
+	WORD $0x4f8be2a3 // sdot v3.4s, v21.16b, v11.4b[0]
+	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4fa8e240 // sdot v0.4s, v18.16b, v8.4b[1]
+	WORD $0x4fa8e261 // sdot v1.4s, v19.16b, v8.4b[1]
+	WORD $0x4faae242 // sdot v2.4s, v18.16b, v10.4b[1]
+	WORD $0x4faae263 // sdot v3.4s, v19.16b, v10.4b[1]
+	WORD $0x4fa9e280 // sdot v0.4s, v20.16b, v9.4b[1]
+	WORD $0x4fa9e2a1 // sdot v1.4s, v21.16b, v9.4b[1]
+	WORD $0x4fabe282 // sdot v2.4s, v20.16b, v11.4b[1]
+	WORD $0x4fabe2a3 // sdot v3.4s, v21.16b, v11.4b[1]
+	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4f88ea00 // sdot v0.4s, v16.16b, v8.4b[2]
+	WORD $0x4f88ea21 // sdot v1.4s, v17.16b, v8.4b[2]
+	WORD $0x4f8aea02 // sdot v2.4s, v16.16b, v10.4b[2]
+	WORD $0x4f8aea23 // sdot v3.4s, v17.16b, v10.4b[2]
+	WORD $0x4f89ea80 // sdot v0.4s, v20.16b, v9.4b[2]
+	WORD $0x4f89eaa1 // sdot v1.4s, v21.16b, v9.4b[2]
+	WORD $0x4f8bea82 // sdot v2.4s, v20.16b, v11.4b[2]
+	WORD $0x4f8beaa3 // sdot v3.4s, v21.16b, v11.4b[2]
+	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4fa8ea40 // sdot v0.4s, v18.16b, v8.4b[3]
+	WORD $0x4fa8ea61 // sdot v1.4s, v19.16b, v8.4b[3]
+	WORD $0x4faaea42 // sdot v2.4s, v18.16b, v10.4b[3]
+	WORD $0x4faaea63 // sdot v3.4s, v19.16b, v10.4b[3]
+	WORD $0x4fa9ea80 // sdot v0.4s, v20.16b, v9.4b[3]
+	WORD $0x4fa9eaa1 // sdot v1.4s, v21.16b, v9.4b[3]
+	WORD $0x4fabea82 // sdot v2.4s, v20.16b, v11.4b[3]
+	WORD $0x4fabeaa3 // sdot v3.4s, v21.16b, v11.4b[3]
+	WORD $0x3cc104f1 // ldr q17, [x7], #16
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	WORD $0xad4055b4 // ldp q20, q21, [x13, #0]
+	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
+	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
+	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
+	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
+	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
+	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
+	WORD $0xad0055b4 // stp q20, q21, [x13, #0]
+	WORD $0xad4855b4 // ldp q20, q21, [x13, #256]
+	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
+	WORD $0x4fb79212 // fmul v18.4s, v16.4s, v23.s[1]
+	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	WORD $0x4fb79233 // fmul v19.4s, v17.4s, v23.s[1]
+	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
+	WORD $0xad0855b4 // stp q20, q21, [x13, #256]
+	ADD $32, R6, R6
+	ADD $32, R13, R13
+	SUBS $1, R12, R12
+	BNE loop4
+	ADD $768, R6, R6
+	SUBS $1, R9, R9
+	BNE loop3
+	MOVD codes+48(FP), R6
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	ADD $512, R0, R0
+	ADD R2<<1, R1, R1
+	ADD R5<<1, R3, R3
+	ADD R5<<1, R4, R4
+	SUB $2, R11, R11
+	B rows2
+below2:
+rows1:
+	CMP $1, R11
+	BLT below1
+	MOVD R3, R20
+	MOVD R4, R21
+	MOVD R1, R15
+loop5:
+	WORD $0xacc125e8 // ldp q8, q9, [x15], #32
+	MOVD R20, R14
+	WORD $0x0dc581d6 // ld1 { v22.s }[0], [x14], x5
+	ADD $4, R20, R20
+	MOVD R21, R14
+	WORD $0x0dc581d7 // ld1 { v23.s }[0], [x14], x5
+	ADD $4, R21, R21
+	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
+	MOVD R0, R13
+	MOVD $8, R12
+loop6:
+	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
+	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
+	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4f88e200 // sdot v0.4s, v16.16b, v8.4b[0]
+	WORD $0x4f88e221 // sdot v1.4s, v17.16b, v8.4b[0]
+	WORD $0x4f89e280 // sdot v0.4s, v20.16b, v9.4b[0]
+	WORD $0x4f89e2a1 // sdot v1.4s, v21.16b, v9.4b[0]
+	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4fa8e240 // sdot v0.4s, v18.16b, v8.4b[1]
+	WORD $0x4fa8e261 // sdot v1.4s, v19.16b, v8.4b[1]
+	WORD $0x4fa9e280 // sdot v0.4s, v20.16b, v9.4b[1]
+	WORD $0x4fa9e2a1 // sdot v1.4s, v21.16b, v9.4b[1]
+	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4f88ea00 // sdot v0.4s, v16.16b, v8.4b[2]
+	WORD $0x4f88ea21 // sdot v1.4s, v17.16b, v8.4b[2]
+	WORD $0x4f89ea80 // sdot v0.4s, v20.16b, v9.4b[2]
+	WORD $0x4f89eaa1 // sdot v1.4s, v21.16b, v9.4b[2]
+	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4fa8ea40 // sdot v0.4s, v18.16b, v8.4b[3]
+	WORD $0x4fa8ea61 // sdot v1.4s, v19.16b, v8.4b[3]
+	WORD $0x4fa9ea80 // sdot v0.4s, v20.16b, v9.4b[3]
+	WORD $0x4fa9eaa1 // sdot v1.4s, v21.16b, v9.4b[3]
+	WORD $0x3cc104f1 // ldr q17, [x7], #16
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	WORD $0xad4055b4 // ldp q20, q21, [x13, #0]
+	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
+	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
+	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
+	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
+	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
+	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
+	WORD $0xad0055b4 // stp q20, q21, [x13, #0]
+	ADD $32, R6, R6
+	ADD $32, R13, R13
+	SUBS $1, R12, R12
+	BNE loop6
+	ADD $768, R6, R6
+	SUBS $1, R9, R9
+	BNE loop5
+	MOVD codes+48(FP), R6
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	ADD $256, R0, R0
+	ADD R2<<0, R1, R1
+	ADD R5<<0, R3, R3
+	ADD R5<<0, R4, R4
+	SUB $1, R11, R11
+	B rows1
+below1:
 	RET
 
-// func directNibblesZerox4Dot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int) 
-TEXT ·directNibblesZerox4Dot(SB), NOSPLIT, $0-88
+// func directNibblesZeroDot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero, ahead, rows int) 
+TEXT ·directNibblesZeroDot(SB), NOSPLIT, $0-104
 	MOVD acc+0(FP), R0
 	MOVD q+8(FP), R1
 	MOVD stride+16(FP), R2
@@ -941,31 +763,37 @@ TEXT ·directNibblesZerox4Dot(SB), NOSPLIT, $0-88
 	MOVD more+64(FP), R8
 	MOVD n+72(FP), R9
 	MOVD zero+80(FP), R10
+	MOVD rows+96(FP), R11
 	WORD $0x4f00e5f9 // movi v25.16b, #15
 	WORD $0x4e010d58 // dup v24.16b, w10
-	MOVD R1, R14
-	ADD R2, R14, R15
+rows4:
+	CMP $4, R11
+	BLT below4
+	MOVD R3, R20
+	MOVD R4, R21
+	MOVD R1, R15
 	ADD R2, R15, R16
 	ADD R2, R16, R17
+	ADD R2, R17, R19
 loop1:
-	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
-	WORD $0xacc12dea // ldp q10, q11, [x15], #32
-	WORD $0xacc1360c // ldp q12, q13, [x16], #32
-	WORD $0xacc13e2e // ldp q14, q15, [x17], #32
-	MOVD R3, R13
-	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
-	WORD $0x0dc591b6 // ld1 { v22.s }[1], [x13], x5
-	WORD $0x4dc581b6 // ld1 { v22.s }[2], [x13], x5
-	WORD $0x4dc591b6 // ld1 { v22.s }[3], [x13], x5
-	ADD $4, R3, R3
-	MOVD R4, R13
-	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
-	WORD $0x0dc591b7 // ld1 { v23.s }[1], [x13], x5
-	WORD $0x4dc581b7 // ld1 { v23.s }[2], [x13], x5
-	WORD $0x4dc591b7 // ld1 { v23.s }[3], [x13], x5
-	ADD $4, R4, R4
-	MOVD R0, R12
-	MOVD $8, R11
+	WORD $0xacc125e8 // ldp q8, q9, [x15], #32
+	WORD $0xacc12e0a // ldp q10, q11, [x16], #32
+	WORD $0xacc1362c // ldp q12, q13, [x17], #32
+	WORD $0xacc13e6e // ldp q14, q15, [x19], #32
+	MOVD R20, R14
+	WORD $0x0dc581d6 // ld1 { v22.s }[0], [x14], x5
+	WORD $0x0dc591d6 // ld1 { v22.s }[1], [x14], x5
+	WORD $0x4dc581d6 // ld1 { v22.s }[2], [x14], x5
+	WORD $0x4dc591d6 // ld1 { v22.s }[3], [x14], x5
+	ADD $4, R20, R20
+	MOVD R21, R14
+	WORD $0x0dc581d7 // ld1 { v23.s }[0], [x14], x5
+	WORD $0x0dc591d7 // ld1 { v23.s }[1], [x14], x5
+	WORD $0x4dc581d7 // ld1 { v23.s }[2], [x14], x5
+	WORD $0x4dc591d7 // ld1 { v23.s }[3], [x14], x5
+	ADD $4, R21, R21
+	MOVD R0, R13
+	MOVD $8, R12
 loop2:
 	WORD $0xfc408510 // ldr d16, [x8], #8
 	WORD $0x6e308710 // sub v16.16b, v24.16b, v16.16b
@@ -1067,360 +895,192 @@ loop2:
 	WORD $0x3cc104f1 // ldr q17, [x7], #16
 	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
 	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
-	WORD $0xad405594 // ldp q20, q21, [x12, #0]
+	WORD $0xad4055b4 // ldp q20, q21, [x13, #0]
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
 	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
 	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
 	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
 	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
 	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
-	WORD $0xad005594 // stp q20, q21, [x12, #0]
-	WORD $0xad485594 // ldp q20, q21, [x12, #256]
+	WORD $0xad0055b4 // stp q20, q21, [x13, #0]
+	WORD $0xad4855b4 // ldp q20, q21, [x13, #256]
 	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
 	WORD $0x4fb79212 // fmul v18.4s, v16.4s, v23.s[1]
 	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
 	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
 	WORD $0x4fb79233 // fmul v19.4s, v17.4s, v23.s[1]
 	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
-	WORD $0xad085594 // stp q20, q21, [x12, #256]
-	WORD $0xad505594 // ldp q20, q21, [x12, #512]
+	WORD $0xad0855b4 // stp q20, q21, [x13, #256]
+	WORD $0xad5055b4 // ldp q20, q21, [x13, #512]
 	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
 	WORD $0x4f979a12 // fmul v18.4s, v16.4s, v23.s[2]
 	WORD $0x4e32cc94 // fmla v20.4s, v4.4s, v18.4s
 	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
 	WORD $0x4f979a33 // fmul v19.4s, v17.4s, v23.s[2]
 	WORD $0x4e33ccb5 // fmla v21.4s, v5.4s, v19.4s
-	WORD $0xad105594 // stp q20, q21, [x12, #512]
-	WORD $0xad585594 // ldp q20, q21, [x12, #768]
+	WORD $0xad1055b4 // stp q20, q21, [x13, #512]
+	WORD $0xad5855b4 // ldp q20, q21, [x13, #768]
 	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
 	WORD $0x4fb79a12 // fmul v18.4s, v16.4s, v23.s[3]
 	WORD $0x4e32ccd4 // fmla v20.4s, v6.4s, v18.4s
 	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
 	WORD $0x4fb79a33 // fmul v19.4s, v17.4s, v23.s[3]
 	WORD $0x4e33ccf5 // fmla v21.4s, v7.4s, v19.4s
-	WORD $0xad185594 // stp q20, q21, [x12, #768]
+	WORD $0xad1855b4 // stp q20, q21, [x13, #768]
 	ADD $32, R6, R6
-	ADD $32, R12, R12
-	SUBS $1, R11, R11
+	ADD $32, R13, R13
+	SUBS $1, R12, R12
 	BNE loop2
 	ADD $768, R6, R6
 	SUBS $1, R9, R9
 	BNE loop1
-	RET
-
-// func tileGroupsx1NEON(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int) 
-TEXT ·tileGroupsx1NEON(SB), NOSPLIT, $0-88
-	MOVD acc+0(FP), R0
-	MOVD q+8(FP), R1
-	MOVD stride+16(FP), R2
-	MOVD start+24(FP), R3
-	MOVD xScale+32(FP), R4
-	MOVD groupStride+40(FP), R5
 	MOVD codes+48(FP), R6
 	MOVD wScale+56(FP), R7
 	MOVD more+64(FP), R8
 	MOVD n+72(FP), R9
-	MOVD zero+80(FP), R10
-	ADD $1024, R6, R6
-	WORD $0x4e040d58 // dup v24.4s, w10
-	MOVD R1, R14
-loop1:
-	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
-	MOVD R3, R13
-	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
-	ADD $4, R3, R3
-	MOVD R4, R13
-	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
-	ADD $4, R4, R4
-	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
-	MOVD R0, R12
-	MOVD $8, R11
-loop2:
-	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
-	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
-	WORD $0xad6044d0 // ldp q16, q17, [x6, #-1024]
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
-	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
-	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0xad684cd2 // ldp q18, q19, [x6, #-768]
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
-	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
-	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0xad7044d0 // ldp q16, q17, [x6, #-512]
-	WORD $0x4e14051d // dup v29.4s, v8.s[2]
-	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
-	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e14051d // dup v29.4s, v8.s[2]
-	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
-	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0xad784cd2 // ldp q18, q19, [x6, #-256]
-	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
-	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
-	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
-	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
-	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
-	WORD $0x4e04053d // dup v29.4s, v9.s[0]
-	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
-	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e04053d // dup v29.4s, v9.s[0]
-	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
-	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
-	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
-	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
-	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
-	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
-	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
-	WORD $0x4e14053d // dup v29.4s, v9.s[2]
-	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
-	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e14053d // dup v29.4s, v9.s[2]
-	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
-	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
-	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
-	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
-	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
-	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
-	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0xacc144f0 // ldp q16, q17, [x7], #32
-	WORD $0xad405594 // ldp q20, q21, [x12, #0]
-	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
-	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
-	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
-	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
-	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
-	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
-	WORD $0xad005594 // stp q20, q21, [x12, #0]
-	ADD $32, R6, R6
-	ADD $32, R12, R12
-	SUBS $1, R11, R11
-	BNE loop2
-	ADD $1792, R6, R6
-	SUBS $1, R9, R9
-	BNE loop1
-	RET
-
-// func directNibblesx1NEON(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int) 
-TEXT ·directNibblesx1NEON(SB), NOSPLIT, $0-88
-	MOVD acc+0(FP), R0
-	MOVD q+8(FP), R1
-	MOVD stride+16(FP), R2
-	MOVD start+24(FP), R3
-	MOVD xScale+32(FP), R4
-	MOVD groupStride+40(FP), R5
-	MOVD codes+48(FP), R6
-	MOVD wScale+56(FP), R7
-	MOVD more+64(FP), R8
-	MOVD n+72(FP), R9
-	MOVD zero+80(FP), R10
-	WORD $0x4f00e5f9 // movi v25.16b, #15
-	WORD $0x4e040d58 // dup v24.4s, w10
-	MOVD R1, R14
-loop1:
-	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
-	MOVD R3, R13
-	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
-	ADD $4, R3, R3
-	MOVD R4, R13
-	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
-	ADD $4, R4, R4
-	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
-	MOVD R0, R12
-	MOVD $8, R11
-loop2:
-	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
-	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
+	ADD $1024, R0, R0
+	ADD R2<<2, R1, R1
+	ADD R5<<2, R3, R3
+	ADD R5<<2, R4, R4
+	SUB $4, R11, R11
+	B rows4
+below4:
+rows2:
+	CMP $2, R11
+	BLT below2
+	MOVD R3, R20
+	MOVD R4, R21
+	MOVD R1, R15
+	ADD R2, R15, R16
+loop3:
+	WORD $0xacc125e8 // ldp q8, q9, [x15], #32
+	WORD $0xacc12e0a // ldp q10, q11, [x16], #32
+	MOVD R20, R14
+	WORD $0x0dc581d6 // ld1 { v22.s }[0], [x14], x5
+	WORD $0x0dc591d6 // ld1 { v22.s }[1], [x14], x5
+	ADD $4, R20, R20
+	MOVD R21, R14
+	WORD $0x0dc581d7 // ld1 { v23.s }[0], [x14], x5
+	WORD $0x0dc591d7 // ld1 { v23.s }[1], [x14], x5
+	ADD $4, R21, R21
+	MOVD R0, R13
+	MOVD $8, R12
+loop4:
+	WORD $0xfc408510 // ldr d16, [x8], #8
+	WORD $0x6e308710 // sub v16.16b, v24.16b, v16.16b
+	WORD $0x0f08a610 // sshll v16.8h, v16.8b, #0
+	WORD $0x4f10a611 // sshll2 v17.4s, v16.8h, #0
+	WORD $0x0f10a610 // sshll v16.4s, v16.4h, #0
+	WORD $0x4f968200 // mul v0.4s, v16.4s, v22.s[0]
+	WORD $0x4f968221 // mul v1.4s, v17.4s, v22.s[0]
+	WORD $0x4fb68202 // mul v2.4s, v16.4s, v22.s[1]
+	WORD $0x4fb68223 // mul v3.4s, v17.4s, v22.s[1]
 	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
 	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
 	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
 	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
 	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
-	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
-	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e04053d // dup v29.4s, v9.s[0]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e04053d // dup v29.4s, v9.s[0]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4f88e200 // sdot v0.4s, v16.16b, v8.4b[0]
+	WORD $0x4f88e221 // sdot v1.4s, v17.16b, v8.4b[0]
+	WORD $0x4f8ae202 // sdot v2.4s, v16.16b, v10.4b[0]
+	WORD $0x4f8ae223 // sdot v3.4s, v17.16b, v10.4b[0]
+	WORD $0x4f89e280 // sdot v0.4s, v20.16b, v9.4b[0]
+	WORD $0x4f89e2a1 // sdot v1.4s, v21.16b, v9.4b[0]
+	WORD $0x4f8be282 // sdot v2.4s, v20.16b, v11.4b[0]
+	WORD $0x4f8be2a3 // sdot v3.4s, v21.16b, v11.4b[0]
 	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
 	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
 	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
 	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
 	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
-	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
-	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4fa8e240 // sdot v0.4s, v18.16b, v8.4b[1]
+	WORD $0x4fa8e261 // sdot v1.4s, v19.16b, v8.4b[1]
+	WORD $0x4faae242 // sdot v2.4s, v18.16b, v10.4b[1]
+	WORD $0x4faae263 // sdot v3.4s, v19.16b, v10.4b[1]
+	WORD $0x4fa9e280 // sdot v0.4s, v20.16b, v9.4b[1]
+	WORD $0x4fa9e2a1 // sdot v1.4s, v21.16b, v9.4b[1]
+	WORD $0x4fabe282 // sdot v2.4s, v20.16b, v11.4b[1]
+	WORD $0x4fabe2a3 // sdot v3.4s, v21.16b, v11.4b[1]
 	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
 	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
 	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
 	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
 	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
-	WORD $0x4e14051d // dup v29.4s, v8.s[2]
-	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
-	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e14051d // dup v29.4s, v8.s[2]
-	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
-	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e14053d // dup v29.4s, v9.s[2]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e14053d // dup v29.4s, v9.s[2]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4f88ea00 // sdot v0.4s, v16.16b, v8.4b[2]
+	WORD $0x4f88ea21 // sdot v1.4s, v17.16b, v8.4b[2]
+	WORD $0x4f8aea02 // sdot v2.4s, v16.16b, v10.4b[2]
+	WORD $0x4f8aea23 // sdot v3.4s, v17.16b, v10.4b[2]
+	WORD $0x4f89ea80 // sdot v0.4s, v20.16b, v9.4b[2]
+	WORD $0x4f89eaa1 // sdot v1.4s, v21.16b, v9.4b[2]
+	WORD $0x4f8bea82 // sdot v2.4s, v20.16b, v11.4b[2]
+	WORD $0x4f8beaa3 // sdot v3.4s, v21.16b, v11.4b[2]
 	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
 	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
 	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
 	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
 	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
-	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
-	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
-	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
-	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
-	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4fa8ea40 // sdot v0.4s, v18.16b, v8.4b[3]
+	WORD $0x4fa8ea61 // sdot v1.4s, v19.16b, v8.4b[3]
+	WORD $0x4faaea42 // sdot v2.4s, v18.16b, v10.4b[3]
+	WORD $0x4faaea63 // sdot v3.4s, v19.16b, v10.4b[3]
+	WORD $0x4fa9ea80 // sdot v0.4s, v20.16b, v9.4b[3]
+	WORD $0x4fa9eaa1 // sdot v1.4s, v21.16b, v9.4b[3]
+	WORD $0x4fabea82 // sdot v2.4s, v20.16b, v11.4b[3]
+	WORD $0x4fabeaa3 // sdot v3.4s, v21.16b, v11.4b[3]
 	WORD $0x3cc104f1 // ldr q17, [x7], #16
 	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
 	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
-	WORD $0xad405594 // ldp q20, q21, [x12, #0]
+	WORD $0xad4055b4 // ldp q20, q21, [x13, #0]
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
 	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
 	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
 	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
 	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
 	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
-	WORD $0xad005594 // stp q20, q21, [x12, #0]
+	WORD $0xad0055b4 // stp q20, q21, [x13, #0]
+	WORD $0xad4855b4 // ldp q20, q21, [x13, #256]
+	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
+	WORD $0x4fb79212 // fmul v18.4s, v16.4s, v23.s[1]
+	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	WORD $0x4fb79233 // fmul v19.4s, v17.4s, v23.s[1]
+	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
+	WORD $0xad0855b4 // stp q20, q21, [x13, #256]
 	ADD $32, R6, R6
-	ADD $32, R12, R12
-	SUBS $1, R11, R11
-	BNE loop2
+	ADD $32, R13, R13
+	SUBS $1, R12, R12
+	BNE loop4
 	ADD $768, R6, R6
 	SUBS $1, R9, R9
-	BNE loop1
-	RET
-
-// func directNibblesZerox1NEON(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int) 
-TEXT ·directNibblesZerox1NEON(SB), NOSPLIT, $0-88
-	MOVD acc+0(FP), R0
-	MOVD q+8(FP), R1
-	MOVD stride+16(FP), R2
-	MOVD start+24(FP), R3
-	MOVD xScale+32(FP), R4
-	MOVD groupStride+40(FP), R5
+	BNE loop3
 	MOVD codes+48(FP), R6
 	MOVD wScale+56(FP), R7
 	MOVD more+64(FP), R8
 	MOVD n+72(FP), R9
-	MOVD zero+80(FP), R10
-	WORD $0x4f00e5f9 // movi v25.16b, #15
-	WORD $0x4e010d58 // dup v24.16b, w10
-	MOVD R1, R14
-loop1:
-	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
-	MOVD R3, R13
-	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
-	ADD $4, R3, R3
-	MOVD R4, R13
-	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
-	ADD $4, R4, R4
-	MOVD R0, R12
-	MOVD $8, R11
-loop2:
+	ADD $512, R0, R0
+	ADD R2<<1, R1, R1
+	ADD R5<<1, R3, R3
+	ADD R5<<1, R4, R4
+	SUB $2, R11, R11
+	B rows2
+below2:
+rows1:
+	CMP $1, R11
+	BLT below1
+	MOVD R3, R20
+	MOVD R4, R21
+	MOVD R1, R15
+loop5:
+	WORD $0xacc125e8 // ldp q8, q9, [x15], #32
+	MOVD R20, R14
+	WORD $0x0dc581d6 // ld1 { v22.s }[0], [x14], x5
+	ADD $4, R20, R20
+	MOVD R21, R14
+	WORD $0x0dc581d7 // ld1 { v23.s }[0], [x14], x5
+	ADD $4, R21, R21
+	MOVD R0, R13
+	MOVD $8, R12
+loop6:
 	WORD $0xfc408510 // ldr d16, [x8], #8
 	WORD $0x6e308710 // sub v16.16b, v24.16b, v16.16b
 	WORD $0x0f08a610 // sshll v16.8h, v16.8b, #0
@@ -1433,123 +1093,70 @@ loop2:
 	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
 	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
 	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
-	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
-	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e04053d // dup v29.4s, v9.s[0]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e04053d // dup v29.4s, v9.s[0]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4f88e200 // sdot v0.4s, v16.16b, v8.4b[0]
+	WORD $0x4f88e221 // sdot v1.4s, v17.16b, v8.4b[0]
+	WORD $0x4f89e280 // sdot v0.4s, v20.16b, v9.4b[0]
+	WORD $0x4f89e2a1 // sdot v1.4s, v21.16b, v9.4b[0]
 	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
 	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
 	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
 	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
 	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
-	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
-	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4fa8e240 // sdot v0.4s, v18.16b, v8.4b[1]
+	WORD $0x4fa8e261 // sdot v1.4s, v19.16b, v8.4b[1]
+	WORD $0x4fa9e280 // sdot v0.4s, v20.16b, v9.4b[1]
+	WORD $0x4fa9e2a1 // sdot v1.4s, v21.16b, v9.4b[1]
 	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
 	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
 	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
 	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
 	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
-	WORD $0x4e14051d // dup v29.4s, v8.s[2]
-	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
-	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e14051d // dup v29.4s, v8.s[2]
-	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
-	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e14053d // dup v29.4s, v9.s[2]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e14053d // dup v29.4s, v9.s[2]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4f88ea00 // sdot v0.4s, v16.16b, v8.4b[2]
+	WORD $0x4f88ea21 // sdot v1.4s, v17.16b, v8.4b[2]
+	WORD $0x4f89ea80 // sdot v0.4s, v20.16b, v9.4b[2]
+	WORD $0x4f89eaa1 // sdot v1.4s, v21.16b, v9.4b[2]
 	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
 	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
 	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
 	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
 	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
-	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
-	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
-	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
-	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
-	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4fa8ea40 // sdot v0.4s, v18.16b, v8.4b[3]
+	WORD $0x4fa8ea61 // sdot v1.4s, v19.16b, v8.4b[3]
+	WORD $0x4fa9ea80 // sdot v0.4s, v20.16b, v9.4b[3]
+	WORD $0x4fa9eaa1 // sdot v1.4s, v21.16b, v9.4b[3]
 	WORD $0x3cc104f1 // ldr q17, [x7], #16
 	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
 	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
-	WORD $0xad405594 // ldp q20, q21, [x12, #0]
+	WORD $0xad4055b4 // ldp q20, q21, [x13, #0]
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
 	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
 	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
 	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
 	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
 	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
-	WORD $0xad005594 // stp q20, q21, [x12, #0]
+	WORD $0xad0055b4 // stp q20, q21, [x13, #0]
 	ADD $32, R6, R6
-	ADD $32, R12, R12
-	SUBS $1, R11, R11
-	BNE loop2
+	ADD $32, R13, R13
+	SUBS $1, R12, R12
+	BNE loop6
 	ADD $768, R6, R6
 	SUBS $1, R9, R9
-	BNE loop1
+	BNE loop5
+	MOVD codes+48(FP), R6
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	ADD $256, R0, R0
+	ADD R2<<0, R1, R1
+	ADD R5<<0, R3, R3
+	ADD R5<<0, R4, R4
+	SUB $1, R11, R11
+	B rows1
+below1:
 	RET
 
-// func tileGroupsx4NEON(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int) 
-TEXT ·tileGroupsx4NEON(SB), NOSPLIT, $0-88
+// func tileGroupsNEON(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero, ahead, rows int) 
+TEXT ·tileGroupsNEON(SB), NOSPLIT, $0-104
 	MOVD acc+0(FP), R0
 	MOVD q+8(FP), R1
 	MOVD stride+16(FP), R2
@@ -1561,32 +1168,38 @@ TEXT ·tileGroupsx4NEON(SB), NOSPLIT, $0-88
 	MOVD more+64(FP), R8
 	MOVD n+72(FP), R9
 	MOVD zero+80(FP), R10
-	ADD $1024, R6, R6
+	MOVD rows+96(FP), R11
 	WORD $0x4e040d58 // dup v24.4s, w10
-	MOVD R1, R14
-	ADD R2, R14, R15
+rows4:
+	CMP $4, R11
+	BLT below4
+	ADD $1024, R6, R6
+	MOVD R3, R20
+	MOVD R4, R21
+	MOVD R1, R15
 	ADD R2, R15, R16
 	ADD R2, R16, R17
+	ADD R2, R17, R19
 loop1:
-	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
-	WORD $0xacc12dea // ldp q10, q11, [x15], #32
-	WORD $0xacc1360c // ldp q12, q13, [x16], #32
-	WORD $0xacc13e2e // ldp q14, q15, [x17], #32
-	MOVD R3, R13
-	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
-	WORD $0x0dc591b6 // ld1 { v22.s }[1], [x13], x5
-	WORD $0x4dc581b6 // ld1 { v22.s }[2], [x13], x5
-	WORD $0x4dc591b6 // ld1 { v22.s }[3], [x13], x5
-	ADD $4, R3, R3
-	MOVD R4, R13
-	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
-	WORD $0x0dc591b7 // ld1 { v23.s }[1], [x13], x5
-	WORD $0x4dc581b7 // ld1 { v23.s }[2], [x13], x5
-	WORD $0x4dc591b7 // ld1 { v23.s }[3], [x13], x5
-	ADD $4, R4, R4
+	WORD $0xacc125e8 // ldp q8, q9, [x15], #32
+	WORD $0xacc12e0a // ldp q10, q11, [x16], #32
+	WORD $0xacc1362c // ldp q12, q13, [x17], #32
+	WORD $0xacc13e6e // ldp q14, q15, [x19], #32
+	MOVD R20, R14
+	WORD $0x0dc581d6 // ld1 { v22.s }[0], [x14], x5
+	WORD $0x0dc591d6 // ld1 { v22.s }[1], [x14], x5
+	WORD $0x4dc581d6 // ld1 { v22.s }[2], [x14], x5
+	WORD $0x4dc591d6 // ld1 { v22.s }[3], [x14], x5
+	ADD $4, R20, R20
+	MOVD R21, R14
+	WORD $0x0dc581d7 // ld1 { v23.s }[0], [x14], x5
+	WORD $0x0dc591d7 // ld1 { v23.s }[1], [x14], x5
+	WORD $0x4dc581d7 // ld1 { v23.s }[2], [x14], x5
+	WORD $0x4dc591d7 // ld1 { v23.s }[3], [x14], x5
+	ADD $4, R21, R21
 	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
-	MOVD R0, R12
-	MOVD $8, R11
+	MOVD R0, R13
+	MOVD $8, R12
 loop2:
 	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
 	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
@@ -1925,49 +1538,196 @@ loop2:
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
 	WORD $0xacc144f0 // ldp q16, q17, [x7], #32
-	WORD $0xad405594 // ldp q20, q21, [x12, #0]
+	WORD $0xad4055b4 // ldp q20, q21, [x13, #0]
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
 	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
 	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
 	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
 	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
 	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
-	WORD $0xad005594 // stp q20, q21, [x12, #0]
-	WORD $0xad485594 // ldp q20, q21, [x12, #256]
+	WORD $0xad0055b4 // stp q20, q21, [x13, #0]
+	WORD $0xad4855b4 // ldp q20, q21, [x13, #256]
 	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
 	WORD $0x4fb79212 // fmul v18.4s, v16.4s, v23.s[1]
 	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
 	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
 	WORD $0x4fb79233 // fmul v19.4s, v17.4s, v23.s[1]
 	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
-	WORD $0xad085594 // stp q20, q21, [x12, #256]
-	WORD $0xad505594 // ldp q20, q21, [x12, #512]
+	WORD $0xad0855b4 // stp q20, q21, [x13, #256]
+	WORD $0xad5055b4 // ldp q20, q21, [x13, #512]
 	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
 	WORD $0x4f979a12 // fmul v18.4s, v16.4s, v23.s[2]
 	WORD $0x4e32cc94 // fmla v20.4s, v4.4s, v18.4s
 	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
 	WORD $0x4f979a33 // fmul v19.4s, v17.4s, v23.s[2]
 	WORD $0x4e33ccb5 // fmla v21.4s, v5.4s, v19.4s
-	WORD $0xad105594 // stp q20, q21, [x12, #512]
-	WORD $0xad585594 // ldp q20, q21, [x12, #768]
+	WORD $0xad1055b4 // stp q20, q21, [x13, #512]
+	WORD $0xad5855b4 // ldp q20, q21, [x13, #768]
 	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
 	WORD $0x4fb79a12 // fmul v18.4s, v16.4s, v23.s[3]
 	WORD $0x4e32ccd4 // fmla v20.4s, v6.4s, v18.4s
 	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
 	WORD $0x4fb79a33 // fmul v19.4s, v17.4s, v23.s[3]
 	WORD $0x4e33ccf5 // fmla v21.4s, v7.4s, v19.4s
-	WORD $0xad185594 // stp q20, q21, [x12, #768]
+	WORD $0xad1855b4 // stp q20, q21, [x13, #768]
 	ADD $32, R6, R6
-	ADD $32, R12, R12
-	SUBS $1, R11, R11
+	ADD $32, R13, R13
+	SUBS $1, R12, R12
 	BNE loop2
 	ADD $1792, R6, R6
 	SUBS $1, R9, R9
 	BNE loop1
+	MOVD codes+48(FP), R6
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	ADD $1024, R0, R0
+	ADD R2<<2, R1, R1
+	ADD R5<<2, R3, R3
+	ADD R5<<2, R4, R4
+	SUB $4, R11, R11
+	B rows4
+below4:
+rows1:
+	CMP $1, R11
+	BLT below1
+	ADD $1024, R6, R6
+	MOVD R3, R20
+	MOVD R4, R21
+	MOVD R1, R15
+loop3:
+	WORD $0xacc125e8 // ldp q8, q9, [x15], #32
+	MOVD R20, R14
+	WORD $0x0dc581d6 // ld1 { v22.s }[0], [x14], x5
+	ADD $4, R20, R20
+	MOVD R21, R14
+	WORD $0x0dc581d7 // ld1 { v23.s }[0], [x14], x5
+	ADD $4, R21, R21
+	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
+	MOVD R0, R13
+	MOVD $8, R12
+loop4:
+	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
+	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
+	WORD $0xad6044d0 // ldp q16, q17, [x6, #-1024]
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xad684cd2 // ldp q18, q19, [x6, #-768]
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xad7044d0 // ldp q16, q17, [x6, #-512]
+	WORD $0x4e14051d // dup v29.4s, v8.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e14051d // dup v29.4s, v8.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xad784cd2 // ldp q18, q19, [x6, #-256]
+	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
+	WORD $0x4e04053d // dup v29.4s, v9.s[0]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e04053d // dup v29.4s, v9.s[0]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
+	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
+	WORD $0x4e14053d // dup v29.4s, v9.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e14053d // dup v29.4s, v9.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
+	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xacc144f0 // ldp q16, q17, [x7], #32
+	WORD $0xad4055b4 // ldp q20, q21, [x13, #0]
+	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
+	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
+	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
+	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
+	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
+	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
+	WORD $0xad0055b4 // stp q20, q21, [x13, #0]
+	ADD $32, R6, R6
+	ADD $32, R13, R13
+	SUBS $1, R12, R12
+	BNE loop4
+	ADD $1792, R6, R6
+	SUBS $1, R9, R9
+	BNE loop3
+	MOVD codes+48(FP), R6
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	ADD $256, R0, R0
+	ADD R2<<0, R1, R1
+	ADD R5<<0, R3, R3
+	ADD R5<<0, R4, R4
+	SUB $1, R11, R11
+	B rows1
+below1:
 	RET
 
-// func directNibblesx4NEON(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int) 
-TEXT ·directNibblesx4NEON(SB), NOSPLIT, $0-88
+// func directNibblesNEON(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero, ahead, rows int) 
+TEXT ·directNibblesNEON(SB), NOSPLIT, $0-104
 	MOVD acc+0(FP), R0
 	MOVD q+8(FP), R1
 	MOVD stride+16(FP), R2
@@ -1979,32 +1739,38 @@ TEXT ·directNibblesx4NEON(SB), NOSPLIT, $0-88
 	MOVD more+64(FP), R8
 	MOVD n+72(FP), R9
 	MOVD zero+80(FP), R10
+	MOVD rows+96(FP), R11
 	WORD $0x4f00e5f9 // movi v25.16b, #15
 	WORD $0x4e040d58 // dup v24.4s, w10
-	MOVD R1, R14
-	ADD R2, R14, R15
+rows4:
+	CMP $4, R11
+	BLT below4
+	MOVD R3, R20
+	MOVD R4, R21
+	MOVD R1, R15
 	ADD R2, R15, R16
 	ADD R2, R16, R17
+	ADD R2, R17, R19
 loop1:
-	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
-	WORD $0xacc12dea // ldp q10, q11, [x15], #32
-	WORD $0xacc1360c // ldp q12, q13, [x16], #32
-	WORD $0xacc13e2e // ldp q14, q15, [x17], #32
-	MOVD R3, R13
-	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
-	WORD $0x0dc591b6 // ld1 { v22.s }[1], [x13], x5
-	WORD $0x4dc581b6 // ld1 { v22.s }[2], [x13], x5
-	WORD $0x4dc591b6 // ld1 { v22.s }[3], [x13], x5
-	ADD $4, R3, R3
-	MOVD R4, R13
-	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
-	WORD $0x0dc591b7 // ld1 { v23.s }[1], [x13], x5
-	WORD $0x4dc581b7 // ld1 { v23.s }[2], [x13], x5
-	WORD $0x4dc591b7 // ld1 { v23.s }[3], [x13], x5
-	ADD $4, R4, R4
+	WORD $0xacc125e8 // ldp q8, q9, [x15], #32
+	WORD $0xacc12e0a // ldp q10, q11, [x16], #32
+	WORD $0xacc1362c // ldp q12, q13, [x17], #32
+	WORD $0xacc13e6e // ldp q14, q15, [x19], #32
+	MOVD R20, R14
+	WORD $0x0dc581d6 // ld1 { v22.s }[0], [x14], x5
+	WORD $0x0dc591d6 // ld1 { v22.s }[1], [x14], x5
+	WORD $0x4dc581d6 // ld1 { v22.s }[2], [x14], x5
+	WORD $0x4dc591d6 // ld1 { v22.s }[3], [x14], x5
+	ADD $4, R20, R20
+	MOVD R21, R14
+	WORD $0x0dc581d7 // ld1 { v23.s }[0], [x14], x5
+	WORD $0x0dc591d7 // ld1 { v23.s }[1], [x14], x5
+	WORD $0x4dc581d7 // ld1 { v23.s }[2], [x14], x5
+	WORD $0x4dc591d7 // ld1 { v23.s }[3], [x14], x5
+	ADD $4, R21, R21
 	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
-	MOVD R0, R12
-	MOVD $8, R11
+	MOVD R0, R13
+	MOVD $8, R12
 loop2:
 	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
 	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
@@ -2357,49 +2123,209 @@ loop2:
 	WORD $0x3cc104f1 // ldr q17, [x7], #16
 	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
 	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
-	WORD $0xad405594 // ldp q20, q21, [x12, #0]
+	WORD $0xad4055b4 // ldp q20, q21, [x13, #0]
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
 	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
 	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
 	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
 	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
 	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
-	WORD $0xad005594 // stp q20, q21, [x12, #0]
-	WORD $0xad485594 // ldp q20, q21, [x12, #256]
+	WORD $0xad0055b4 // stp q20, q21, [x13, #0]
+	WORD $0xad4855b4 // ldp q20, q21, [x13, #256]
 	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
 	WORD $0x4fb79212 // fmul v18.4s, v16.4s, v23.s[1]
 	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
 	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
 	WORD $0x4fb79233 // fmul v19.4s, v17.4s, v23.s[1]
 	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
-	WORD $0xad085594 // stp q20, q21, [x12, #256]
-	WORD $0xad505594 // ldp q20, q21, [x12, #512]
+	WORD $0xad0855b4 // stp q20, q21, [x13, #256]
+	WORD $0xad5055b4 // ldp q20, q21, [x13, #512]
 	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
 	WORD $0x4f979a12 // fmul v18.4s, v16.4s, v23.s[2]
 	WORD $0x4e32cc94 // fmla v20.4s, v4.4s, v18.4s
 	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
 	WORD $0x4f979a33 // fmul v19.4s, v17.4s, v23.s[2]
 	WORD $0x4e33ccb5 // fmla v21.4s, v5.4s, v19.4s
-	WORD $0xad105594 // stp q20, q21, [x12, #512]
-	WORD $0xad585594 // ldp q20, q21, [x12, #768]
+	WORD $0xad1055b4 // stp q20, q21, [x13, #512]
+	WORD $0xad5855b4 // ldp q20, q21, [x13, #768]
 	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
 	WORD $0x4fb79a12 // fmul v18.4s, v16.4s, v23.s[3]
 	WORD $0x4e32ccd4 // fmla v20.4s, v6.4s, v18.4s
 	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
 	WORD $0x4fb79a33 // fmul v19.4s, v17.4s, v23.s[3]
 	WORD $0x4e33ccf5 // fmla v21.4s, v7.4s, v19.4s
-	WORD $0xad185594 // stp q20, q21, [x12, #768]
+	WORD $0xad1855b4 // stp q20, q21, [x13, #768]
 	ADD $32, R6, R6
-	ADD $32, R12, R12
-	SUBS $1, R11, R11
+	ADD $32, R13, R13
+	SUBS $1, R12, R12
 	BNE loop2
 	ADD $768, R6, R6
 	SUBS $1, R9, R9
 	BNE loop1
+	MOVD codes+48(FP), R6
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	ADD $1024, R0, R0
+	ADD R2<<2, R1, R1
+	ADD R5<<2, R3, R3
+	ADD R5<<2, R4, R4
+	SUB $4, R11, R11
+	B rows4
+below4:
+rows1:
+	CMP $1, R11
+	BLT below1
+	MOVD R3, R20
+	MOVD R4, R21
+	MOVD R1, R15
+loop3:
+	WORD $0xacc125e8 // ldp q8, q9, [x15], #32
+	MOVD R20, R14
+	WORD $0x0dc581d6 // ld1 { v22.s }[0], [x14], x5
+	ADD $4, R20, R20
+	MOVD R21, R14
+	WORD $0x0dc581d7 // ld1 { v23.s }[0], [x14], x5
+	ADD $4, R21, R21
+	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
+	MOVD R0, R13
+	MOVD $8, R12
+loop4:
+	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
+	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
+	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e04053d // dup v29.4s, v9.s[0]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e04053d // dup v29.4s, v9.s[0]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4e14051d // dup v29.4s, v8.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e14051d // dup v29.4s, v8.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e14053d // dup v29.4s, v9.s[2]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e14053d // dup v29.4s, v9.s[2]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x3cc104f1 // ldr q17, [x7], #16
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	WORD $0xad4055b4 // ldp q20, q21, [x13, #0]
+	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
+	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
+	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
+	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
+	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
+	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
+	WORD $0xad0055b4 // stp q20, q21, [x13, #0]
+	ADD $32, R6, R6
+	ADD $32, R13, R13
+	SUBS $1, R12, R12
+	BNE loop4
+	ADD $768, R6, R6
+	SUBS $1, R9, R9
+	BNE loop3
+	MOVD codes+48(FP), R6
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	ADD $256, R0, R0
+	ADD R2<<0, R1, R1
+	ADD R5<<0, R3, R3
+	ADD R5<<0, R4, R4
+	SUB $1, R11, R11
+	B rows1
+below1:
 	RET
 
-// func directNibblesZerox4NEON(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int) 
-TEXT ·directNibblesZerox4NEON(SB), NOSPLIT, $0-88
+// func directNibblesZeroNEON(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero, ahead, rows int) 
+TEXT ·directNibblesZeroNEON(SB), NOSPLIT, $0-104
 	MOVD acc+0(FP), R0
 	MOVD q+8(FP), R1
 	MOVD stride+16(FP), R2
@@ -2411,31 +2337,37 @@ TEXT ·directNibblesZerox4NEON(SB), NOSPLIT, $0-88
 	MOVD more+64(FP), R8
 	MOVD n+72(FP), R9
 	MOVD zero+80(FP), R10
+	MOVD rows+96(FP), R11
 	WORD $0x4f00e5f9 // movi v25.16b, #15
 	WORD $0x4e010d58 // dup v24.16b, w10
-	MOVD R1, R14
-	ADD R2, R14, R15
+rows4:
+	CMP $4, R11
+	BLT below4
+	MOVD R3, R20
+	MOVD R4, R21
+	MOVD R1, R15
 	ADD R2, R15, R16
 	ADD R2, R16, R17
+	ADD R2, R17, R19
 loop1:
-	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
-	WORD $0xacc12dea // ldp q10, q11, [x15], #32
-	WORD $0xacc1360c // ldp q12, q13, [x16], #32
-	WORD $0xacc13e2e // ldp q14, q15, [x17], #32
-	MOVD R3, R13
-	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
-	WORD $0x0dc591b6 // ld1 { v22.s }[1], [x13], x5
-	WORD $0x4dc581b6 // ld1 { v22.s }[2], [x13], x5
-	WORD $0x4dc591b6 // ld1 { v22.s }[3], [x13], x5
-	ADD $4, R3, R3
-	MOVD R4, R13
-	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
-	WORD $0x0dc591b7 // ld1 { v23.s }[1], [x13], x5
-	WORD $0x4dc581b7 // ld1 { v23.s }[2], [x13], x5
-	WORD $0x4dc591b7 // ld1 { v23.s }[3], [x13], x5
-	ADD $4, R4, R4
-	MOVD R0, R12
-	MOVD $8, R11
+	WORD $0xacc125e8 // ldp q8, q9, [x15], #32
+	WORD $0xacc12e0a // ldp q10, q11, [x16], #32
+	WORD $0xacc1362c // ldp q12, q13, [x17], #32
+	WORD $0xacc13e6e // ldp q14, q15, [x19], #32
+	MOVD R20, R14
+	WORD $0x0dc581d6 // ld1 { v22.s }[0], [x14], x5
+	WORD $0x0dc591d6 // ld1 { v22.s }[1], [x14], x5
+	WORD $0x4dc581d6 // ld1 { v22.s }[2], [x14], x5
+	WORD $0x4dc591d6 // ld1 { v22.s }[3], [x14], x5
+	ADD $4, R20, R20
+	MOVD R21, R14
+	WORD $0x0dc581d7 // ld1 { v23.s }[0], [x14], x5
+	WORD $0x0dc591d7 // ld1 { v23.s }[1], [x14], x5
+	WORD $0x4dc581d7 // ld1 { v23.s }[2], [x14], x5
+	WORD $0x4dc591d7 // ld1 { v23.s }[3], [x14], x5
+	ADD $4, R21, R21
+	MOVD R0, R13
+	MOVD $8, R12
 loop2:
 	WORD $0xfc408510 // ldr d16, [x8], #8
 	WORD $0x6e308710 // sub v16.16b, v24.16b, v16.16b
@@ -2793,45 +2725,209 @@ loop2:
 	WORD $0x3cc104f1 // ldr q17, [x7], #16
 	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
 	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
-	WORD $0xad405594 // ldp q20, q21, [x12, #0]
+	WORD $0xad4055b4 // ldp q20, q21, [x13, #0]
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
 	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
 	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
 	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
 	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
 	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
-	WORD $0xad005594 // stp q20, q21, [x12, #0]
-	WORD $0xad485594 // ldp q20, q21, [x12, #256]
+	WORD $0xad0055b4 // stp q20, q21, [x13, #0]
+	WORD $0xad4855b4 // ldp q20, q21, [x13, #256]
 	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
 	WORD $0x4fb79212 // fmul v18.4s, v16.4s, v23.s[1]
 	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
 	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
 	WORD $0x4fb79233 // fmul v19.4s, v17.4s, v23.s[1]
 	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
-	WORD $0xad085594 // stp q20, q21, [x12, #256]
-	WORD $0xad505594 // ldp q20, q21, [x12, #512]
+	WORD $0xad0855b4 // stp q20, q21, [x13, #256]
+	WORD $0xad5055b4 // ldp q20, q21, [x13, #512]
 	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
 	WORD $0x4f979a12 // fmul v18.4s, v16.4s, v23.s[2]
 	WORD $0x4e32cc94 // fmla v20.4s, v4.4s, v18.4s
 	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
 	WORD $0x4f979a33 // fmul v19.4s, v17.4s, v23.s[2]
 	WORD $0x4e33ccb5 // fmla v21.4s, v5.4s, v19.4s
-	WORD $0xad105594 // stp q20, q21, [x12, #512]
-	WORD $0xad585594 // ldp q20, q21, [x12, #768]
+	WORD $0xad1055b4 // stp q20, q21, [x13, #512]
+	WORD $0xad5855b4 // ldp q20, q21, [x13, #768]
 	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
 	WORD $0x4fb79a12 // fmul v18.4s, v16.4s, v23.s[3]
 	WORD $0x4e32ccd4 // fmla v20.4s, v6.4s, v18.4s
 	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
 	WORD $0x4fb79a33 // fmul v19.4s, v17.4s, v23.s[3]
 	WORD $0x4e33ccf5 // fmla v21.4s, v7.4s, v19.4s
-	WORD $0xad185594 // stp q20, q21, [x12, #768]
+	WORD $0xad1855b4 // stp q20, q21, [x13, #768]
 	ADD $32, R6, R6
-	ADD $32, R12, R12
-	SUBS $1, R11, R11
+	ADD $32, R13, R13
+	SUBS $1, R12, R12
 	BNE loop2
 	ADD $768, R6, R6
 	SUBS $1, R9, R9
 	BNE loop1
+	MOVD codes+48(FP), R6
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	ADD $1024, R0, R0
+	ADD R2<<2, R1, R1
+	ADD R5<<2, R3, R3
+	ADD R5<<2, R4, R4
+	SUB $4, R11, R11
+	B rows4
+below4:
+rows1:
+	CMP $1, R11
+	BLT below1
+	MOVD R3, R20
+	MOVD R4, R21
+	MOVD R1, R15
+loop3:
+	WORD $0xacc125e8 // ldp q8, q9, [x15], #32
+	MOVD R20, R14
+	WORD $0x0dc581d6 // ld1 { v22.s }[0], [x14], x5
+	ADD $4, R20, R20
+	MOVD R21, R14
+	WORD $0x0dc581d7 // ld1 { v23.s }[0], [x14], x5
+	ADD $4, R21, R21
+	MOVD R0, R13
+	MOVD $8, R12
+loop4:
+	WORD $0xfc408510 // ldr d16, [x8], #8
+	WORD $0x6e308710 // sub v16.16b, v24.16b, v16.16b
+	WORD $0x0f08a610 // sshll v16.8h, v16.8b, #0
+	WORD $0x4f10a611 // sshll2 v17.4s, v16.8h, #0
+	WORD $0x0f10a610 // sshll v16.4s, v16.4h, #0
+	WORD $0x4f968200 // mul v0.4s, v16.4s, v22.s[0]
+	WORD $0x4f968221 // mul v1.4s, v17.4s, v22.s[0]
+	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e04053d // dup v29.4s, v9.s[0]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e04053d // dup v29.4s, v9.s[0]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4e14051d // dup v29.4s, v8.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e14051d // dup v29.4s, v8.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e14053d // dup v29.4s, v9.s[2]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e14053d // dup v29.4s, v9.s[2]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x3cc104f1 // ldr q17, [x7], #16
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	WORD $0xad4055b4 // ldp q20, q21, [x13, #0]
+	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
+	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
+	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
+	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
+	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
+	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
+	WORD $0xad0055b4 // stp q20, q21, [x13, #0]
+	ADD $32, R6, R6
+	ADD $32, R13, R13
+	SUBS $1, R12, R12
+	BNE loop4
+	ADD $768, R6, R6
+	SUBS $1, R9, R9
+	BNE loop3
+	MOVD codes+48(FP), R6
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	ADD $256, R0, R0
+	ADD R2<<0, R1, R1
+	ADD R5<<0, R3, R3
+	ADD R5<<0, R4, R4
+	SUB $1, R11, R11
+	B rows1
+below1:
 	RET
 
 // func foursNEON(to, from *byte, stride, n int) 

@@ -112,10 +112,10 @@ func attendArch() []impl[attendOps] {
 
 func attendInt8Arch() []impl[attendInt8Ops] {
 	quads := func(dst, x *[4 * panel]byte) { vecQuadsAVX2(&dst[0], &x[0]) }
-	wide := attendInt8Ops{score: scoreInt8ByRows(scoreInt8AVX512), weights: weightsWith(vecWeightsAVX512), quads: quads}
+	wide := attendInt8Ops{score: scoreInt8ByRows(scoreInt8AVX512, few), weights: weightsWith(vecWeightsAVX512), quads: quads}
 	tall, vnni := wide, wide
 	tall.tall = tallAMX
-	vnni.score, vnni.weights = scoreInt8ByRows(scoreInt8VNNI), weightsWith(vecWeightsAVX2)
+	vnni.score, vnni.weights = scoreInt8ByRows(scoreInt8VNNI, few), weightsWith(vecWeightsAVX2)
 	narrow := vnni
 	narrow.score = scoreInt8Words(widenSignedAVX2, scoreInt8AVX2)
 	return withVNNI([]impl[attendInt8Ops]{{"amx", hasAMX, tall}, {"avx512", hasVNNI, wide}, {"avx2", hasAVXVNNI, vnni}, {"avx2", hasAVX2, narrow}})

@@ -32,61 +32,38 @@ func fetchRows(*byte, int, int) {}
 
 func tileArch() []impl[tileKernels] {
 	return []impl[tileKernels]{{"neon", true, tileKernels{
-		f32:   byDepth(bySizes(tileF32Ref, sizes[asmTile]{{8, tileF32x8NEON}, {4, tileF32x4NEON}, {2, tileF32x2NEON}, {1, tileF32x1NEON}})),
-		f16:   byDepth(bySizes(tileF16Ref, sizes[asmTile]{{8, tileF16x8NEON}, {4, tileF16x4NEON}, {2, tileF16x2NEON}, {1, tileF16x1NEON}})),
+		f32:   byDepth(byFours(tileF32NEON, tileF32Ref)),
+		f16:   byDepth(byFours(tileF16NEON, tileF16Ref)),
 		widen: widenWith(widenF16NEON),
 		store: finishFull(storeSumsNEON, storeSumsRef),
 		add:   finishFull(addSumsNEON, addSumsRef),
 	}}}
 }
 
-// sizes are functions with their numbers of rows, descending to one.
-type sizes[F any] []struct {
-	rows int
-	f    F
-}
+// anyRows is the most rows that assembly takes at a time.
+const anyRows = 1 << 30
 
-// each calls do for rows 0, 1, … with the largest functions that fit, one after the other.
-func (s sizes[F]) each(rows int, do func(f F, r int)) {
-	r := 0
-	for _, t := range s {
-		for ; r+t.rows <= rows; r += t.rows {
-			do(t.f, r)
-		}
-	}
-}
-
-// bySizes returns a tileFunc, or a tileInt8Func, that uses tiles. Their steps along k, of four
-// bytes of x, come in fours; what is left is done by ref.
-func bySizes[A, X, W any](ref func(acc []A, x []X, stride, rows int, w []W, next hint), tiles sizes[func(acc *A, x *X, stride int, w *byte, n, ahead, pace int)]) func(acc []A, x []X, stride, rows int, w []W, next hint) {
-	return func(acc []A, x []X, stride, rows int, w []W, _ hint) {
+// byFours is byRows for a tile whose steps along k, of four bytes of x, come in fours; what is left
+// is done by ref.
+func byFours[A, X, W any](tile asmRows[A, X], ref func(acc []A, x []X, stride, rows int, w []W, next hint)) func(acc []A, x []X, stride, rows int, w []W, next hint) {
+	step := 4 / int(unsafe.Sizeof(*new(X)))
+	fours := byRows[W](tile, anyRows, step)
+	return func(acc []A, x []X, stride, rows int, w []W, next hint) {
 		n := len(w) / panel
-		if n == 0 || rows == 0 {
-			return
-		}
-		_, _ = x[(rows-1)*stride+n-1], acc[rows*panel-1]
-		elem := int(unsafe.Sizeof(x[0]))
-		whole := n * elem / 16 * 16 / elem
-		if whole > 0 {
-			tiles.each(rows, func(tile func(acc *A, x *X, stride int, w *byte, n, ahead, pace int), r int) {
-				tile(&acc[r*panel], &x[r*stride], elem*stride, (*byte)(unsafe.Pointer(&w[0])), whole*elem/4, 0, 0)
-			})
-		}
-		if whole < n {
+		whole := n / (4 * step) * 4 * step
+		fours(acc, x, stride, rows, w[:whole*panel], next)
+		if whole < n && rows > 0 {
 			ref(acc, x[whole:], stride, rows, w[whole*panel:], hint{})
 		}
 	}
 }
 
 func int8Arch() []impl[int8Kernels] {
-	few := bySizes(tileInt8Ref, sizes[asmInt8Tile]{{8, tileInt8x8Dot}, {4, tileInt8x4Dot}, {2, tileInt8x2Dot}, {1, tileInt8x1Dot}})
-	fewWeighed := bySizes(weighRef, sizes[asmInt8Tile]{{8, weighx8I8MM}, {4, weighx4I8MM}, {2, weighx2I8MM}, {1, weighx1I8MM}})
+	few := byFours(tileInt8Dot, tileInt8Ref)
 	return []impl[int8Kernels]{
-		{"i8mm", hasI8MM, int8NEON(int8ByMatrix(few, tileInt8x12I8MM), int8ByMatrix(fewWeighed, weighx12I8MM))},
-		{"dotprod", hasDot, int8NEON(few, bySizes(weighRef, sizes[asmInt8Tile]{{8, weighx8Dot}, {4, weighx4Dot}, {2, weighx2Dot}, {1, weighx1Dot}}))},
-		{"neon", true, int8NEON(
-			bySizes(tileInt8Ref, sizes[asmInt8Tile]{{4, tileInt8x4NEON}, {1, tileInt8x1NEON}}),
-			bySizes(weighRef, sizes[asmInt8Tile]{{4, weighx4NEON}, {1, weighx1NEON}}))},
+		{"i8mm", hasI8MM, int8NEON(int8ByMatrix(few, tileInt8x12I8MM), int8ByMatrix(byFours(weighI8MM, weighRef), weighx12I8MM))},
+		{"dotprod", hasDot, int8NEON(few, byFours(weighDot, weighRef))},
+		{"neon", true, int8NEON(byFours(tileInt8NEON, tileInt8Ref), byFours(weighNEON, weighRef))},
 	}
 }
 
@@ -133,46 +110,26 @@ func int8ByMatrix(few tileInt8Func, matrix func(acc *int32, x, w *byte, n int)) 
 
 func fewBitsArch() []impl[fewBitsKernels] {
 	return []impl[fewBitsKernels]{
-		{"dotprod", hasDot, fewBitsNEON(
-			sizes[asmGroups]{{4, tileGroupsx4Dot}, {2, tileGroupsx2Dot}, {1, tileGroupsx1Dot}},
-			sizes[asmGroups]{{4, directNibblesx4Dot}, {2, directNibblesx2Dot}, {1, directNibblesx1Dot}},
-			sizes[asmGroups]{{4, directNibblesZerox4Dot}, {2, directNibblesZerox2Dot}, {1, directNibblesZerox1Dot}})},
-		{"neon", true, fewBitsNEON(
-			sizes[asmGroups]{{4, tileGroupsx4NEON}, {1, tileGroupsx1NEON}},
-			sizes[asmGroups]{{4, directNibblesx4NEON}, {1, directNibblesx1NEON}},
-			sizes[asmGroups]{{4, directNibblesZerox4NEON}, {1, directNibblesZerox1NEON}})},
+		{"dotprod", hasDot, fewBitsNEON(tileGroupsDot, directNibblesDot, directNibblesZeroDot)},
+		{"neon", true, fewBitsNEON(tileGroupsNEON, directNibblesNEON, directNibblesZeroNEON)},
 	}
 }
 
-func fewBitsNEON(tile, nibbles, nibblesZero sizes[asmGroups]) fewBitsKernels {
-	const all = 1 << 30 // rows at a time
+func fewBitsNEON(tile, nibbles, nibblesZero asmSums) fewBitsKernels {
 	return fewBitsKernels{
 		quantise:    quantiseGroupsNEON,
 		nibbles:     expandWith(nibblesNEON, groupBytes/2),
 		nibblesZero: expandWith(nibblesZeroNEON, groupBytes/2),
 		sixes:       expandWith(sixesNEON, groupBytes*3/4),
 		powers:      powersRef,
-		tile:        groupsByRows(sumsBySizes(tile), all),
+		tile:        groupsByRows(tile, anyRows),
 		direct: directTable{
-			precision.Int4:  directByRows(sumsBySizes(nibbles), all),
-			precision.Int4Z: directByRows(sumsBySizes(nibblesZero), all),
+			precision.Int4:  directByRows(nibbles, anyRows),
+			precision.Int4Z: directByRows(nibblesZero, anyRows),
 		},
 		directRows: 16,
 	}
 }
-
-// sumsBySizes returns an asmSums that uses tiles.
-func sumsBySizes(tiles sizes[asmGroups]) asmSums {
-	return func(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero, _, rows int) {
-		tiles.each(rows, func(tile asmGroups, r int) {
-			at := r * groupStride
-			tile(moved(acc, r*4*panel), moved(q, r*stride), stride, moved(start, at), moved(xScale, at), groupStride, codes, wScale, more, n, zero)
-		})
-	}
-}
-
-// moved returns p moved by some bytes.
-func moved[T any](p *T, by int) *T { return (*T)(unsafe.Add(unsafe.Pointer(p), by)) }
 
 // quantiseGroupsNEON is quantiseGroupsRef.
 func quantiseGroupsNEON(q []byte, scale []float32, start []int32, x []float32) {
@@ -192,54 +149,25 @@ func quantiseGroupsNEON(q []byte, scale []float32, start []int32, x []float32) {
 }
 
 func attendArch() []impl[attendOps] {
-	return []impl[attendOps]{{"neon", true, attendOps{
-		f32: attendWith(attendF32Ref, sizes[attendFunc[float32]]{{4, attendF32R4NEON}, {2, attendF32R2NEON}, {1, attendF32R1NEON}}),
-		f16: attendWith(attendF16Ref, sizes[attendFunc[uint16]]{{4, attendF16R4NEON}, {2, attendF16R2NEON}, {1, attendF16R1NEON}}),
-	}}}
-}
-
-func attendWith[E float32 | uint16](ref func(tileShape, []float32, []E, []float32), tiles sizes[attendFunc[E]]) func(tileShape, []float32, []E, []float32) {
-	return func(s tileShape, a []float32, b []E, c []float32) {
-		if s.depth == 0 {
-			ref(s, a, b, c)
-			return
-		}
-		_ = a[(s.rows-1)*s.aStride+s.depth-1]
-		_ = b[(s.panels-1)*s.bPanel+(s.depth-1)*s.bStride+panelKeys-1]
-		_ = c[(s.rows-1)*s.cStride+s.panels*panelKeys-1]
-		elem := int(unsafe.Sizeof(b[0]))
-		tiles.each(s.rows, func(tile attendFunc[E], r int) {
-			tile(s.panels, s.depth, &a[r*s.aStride], 4*s.aStride, &b[0], elem*s.bStride, elem*s.bPanel, &c[r*s.cStride], 4*s.cStride, s.carry)
-		})
-	}
+	return []impl[attendOps]{{"neon", true, attendOps{f32: attendByRows(attendF32NEON, 0), f16: attendByRows(attendF16NEON, 0)}}}
 }
 
 func attendInt8Arch() []impl[attendInt8Ops] {
-	dot := attendInt8Ops{scoreBySizes(sizes[asmScoreInt8]{{8, scoreInt8R8Dot}, {4, scoreInt8R4Dot}, {2, scoreInt8R2Dot}, {1, scoreInt8R1Dot}}), weightsNEON, quadsOfNEON, nil}
-	return []impl[attendInt8Ops]{
-		{"i8mm", hasI8MM, dot},
-		{"dotprod", hasDot, dot},
-		{"neon", true, attendInt8Ops{scoreBySizes(sizes[asmScoreInt8]{{4, scoreInt8R4NEON}, {1, scoreInt8R1NEON}}), weightsNEON, quadsOfNEON, nil}},
+	with := func(score asmScores[uint8]) attendInt8Ops {
+		return attendInt8Ops{scoreNEON(score), weightsNEON, func(dst, x *[4 * panel]byte) { quadsNEON(&dst[0], &x[0]) }, nil}
 	}
+	return []impl[attendInt8Ops]{{"i8mm", hasI8MM, with(scoreInt8Dot)}, {"dotprod", hasDot, with(scoreInt8Dot)}, {"neon", true, with(scoreInt8NEON)}}
 }
 
-func quadsOfNEON(dst, x *[4 * panel]byte) { quadsNEON(&dst[0], &x[0]) }
-
-func scoreBySizes(tiles sizes[asmScoreInt8]) scoreInt8Func {
+// scoreNEON is scoreInt8ByRows for heads of which whole vectors are loaded.
+func scoreNEON(f asmScores[uint8]) scoreInt8Func {
+	score := scoreInt8ByRows(f, anyRows)
 	return func(dst []float32, stride int, q []byte, start []int32, qScale []float32, k []byte, kScale []float32, depth, rows, panels int) {
-		if rows == 0 || panels == 0 {
+		if depth%16 == 0 {
+			score(dst, stride, q, start, qScale, k, kScale, depth, rows, panels)
 			return
 		}
-		if depth == 0 || depth%16 != 0 {
-			scoreInt8Ref(dst, stride, q, start, qScale, k, kScale, depth, rows, panels)
-			return
-		}
-		keys := panels * panelKeys
-		_, _, _ = dst[(rows-1)*stride+keys-1], q[rows*depth-1], k[keys*depth-1]
-		_, _, _ = start[rows-1], qScale[rows-1], kScale[keys-1]
-		tiles.each(rows, func(tile asmScoreInt8, r int) {
-			tile(&dst[r*stride], 4*stride, &q[r*depth], depth, &start[r], &qScale[r], &k[0], &kScale[0], depth/4, panels)
-		})
+		scoreInt8Ref(dst, stride, q, start, qScale, k, kScale, depth, rows, panels)
 	}
 }
 
@@ -457,13 +385,3 @@ func ceilingArch() []impl[ceilingKernels] {
 		{"neon", true, kernels(dotPeakNEON, 24*8)},
 	}
 }
-
-// The functions of fixed numbers of rows, which eachRows of amd64 has in one.
-type (
-	asmTile      = func(acc, x *float32, stride int, w *byte, n, ahead, pace int)
-	asmInt8Tile  = func(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace int)
-	asmGroups    = func(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int)
-	asmScoreInt8 = func(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels int)
-
-	attendFunc[E float32 | uint16] = func(panels, depth int, a *float32, aStride int, b *E, bStride, bPanel int, c *float32, cStride int, carry bool)
-)

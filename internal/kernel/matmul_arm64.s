@@ -4,803 +4,26 @@
 
 #include "textflag.h"
 
-// func tileF32x1NEON(acc, x *float32, stride int, w *byte, n, ahead, pace int) 
-TEXT ·tileF32x1NEON(SB), NOSPLIT, $0-56
+// func tileF32NEON(acc, x *float32, stride int, w *byte, n, ahead, pace, rows int) 
+TEXT ·tileF32NEON(SB), NOSPLIT, $0-64
 	MOVD acc+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
-	MOVD R1, R8
-	MOVD $1, R5
-loop1:
-	WORD $0x3dc00000 // ldr q0, [x0]
-	WORD $0x3dc00401 // ldr q1, [x0, #16]
-	WORD $0x3dc00802 // ldr q2, [x0, #32]
-	WORD $0x3dc00c03 // ldr q3, [x0, #48]
-	WORD $0x3dc01004 // ldr q4, [x0, #64]
-	WORD $0x3dc01405 // ldr q5, [x0, #80]
-	WORD $0x3dc01806 // ldr q6, [x0, #96]
-	WORD $0x3dc01c07 // ldr q7, [x0, #112]
-	WORD $0x3dc02008 // ldr q8, [x0, #128]
-	WORD $0x3dc02409 // ldr q9, [x0, #144]
-	WORD $0x3dc0280a // ldr q10, [x0, #160]
-	WORD $0x3dc02c0b // ldr q11, [x0, #176]
-	WORD $0x3dc0300c // ldr q12, [x0, #192]
-	WORD $0x3dc0340d // ldr q13, [x0, #208]
-	WORD $0x3dc0380e // ldr q14, [x0, #224]
-	WORD $0x3dc03c0f // ldr q15, [x0, #240]
-	MOVD R3, R6
-	MOVD R4, R7
-	MOVD ZR, R17
-	ADD $256, R6, R6
-loop2:
-	WORD $0xfc716910 // ldr d16, [x8, x17]
-	WORD $0x3cd000d1 // ldur q17, [x6, #-256]
-	WORD $0x3cd100d2 // ldur q18, [x6, #-240]
-	WORD $0x3cd200d3 // ldur q19, [x6, #-224]
-	WORD $0x3cd300d4 // ldur q20, [x6, #-208]
-	WORD $0x3cd400d5 // ldur q21, [x6, #-192]
-	WORD $0x3cd500d6 // ldur q22, [x6, #-176]
-	WORD $0x3cd600d7 // ldur q23, [x6, #-160]
-	WORD $0x3cd700d8 // ldur q24, [x6, #-144]
-	WORD $0x4f901220 // fmla v0.4s, v17.4s, v16.s[0]
-	WORD $0x4f901241 // fmla v1.4s, v18.4s, v16.s[0]
-	WORD $0x4f901262 // fmla v2.4s, v19.4s, v16.s[0]
-	WORD $0x4f901283 // fmla v3.4s, v20.4s, v16.s[0]
-	WORD $0x4f9012a4 // fmla v4.4s, v21.4s, v16.s[0]
-	WORD $0x4f9012c5 // fmla v5.4s, v22.4s, v16.s[0]
-	WORD $0x4f9012e6 // fmla v6.4s, v23.4s, v16.s[0]
-	WORD $0x4f901307 // fmla v7.4s, v24.4s, v16.s[0]
-	WORD $0x3cd800d1 // ldur q17, [x6, #-128]
-	WORD $0x3cd900d2 // ldur q18, [x6, #-112]
-	WORD $0x3cda00d3 // ldur q19, [x6, #-96]
-	WORD $0x3cdb00d4 // ldur q20, [x6, #-80]
-	WORD $0x3cdc00d5 // ldur q21, [x6, #-64]
-	WORD $0x3cdd00d6 // ldur q22, [x6, #-48]
-	WORD $0x3cde00d7 // ldur q23, [x6, #-32]
-	WORD $0x3cdf00d8 // ldur q24, [x6, #-16]
-	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
-	WORD $0x4f901249 // fmla v9.4s, v18.4s, v16.s[0]
-	WORD $0x4f90126a // fmla v10.4s, v19.4s, v16.s[0]
-	WORD $0x4f90128b // fmla v11.4s, v20.4s, v16.s[0]
-	WORD $0x4f9012ac // fmla v12.4s, v21.4s, v16.s[0]
-	WORD $0x4f9012cd // fmla v13.4s, v22.4s, v16.s[0]
-	WORD $0x4f9012ee // fmla v14.4s, v23.4s, v16.s[0]
-	WORD $0x4f90130f // fmla v15.4s, v24.4s, v16.s[0]
-	WORD $0x3cc000d1 // ldur q17, [x6, #0]
-	WORD $0x3cc100d2 // ldur q18, [x6, #16]
-	WORD $0x3cc200d3 // ldur q19, [x6, #32]
-	WORD $0x3cc300d4 // ldur q20, [x6, #48]
-	WORD $0x3cc400d5 // ldur q21, [x6, #64]
-	WORD $0x3cc500d6 // ldur q22, [x6, #80]
-	WORD $0x3cc600d7 // ldur q23, [x6, #96]
-	WORD $0x3cc700d8 // ldur q24, [x6, #112]
-	WORD $0x4fb01220 // fmla v0.4s, v17.4s, v16.s[1]
-	WORD $0x4fb01241 // fmla v1.4s, v18.4s, v16.s[1]
-	WORD $0x4fb01262 // fmla v2.4s, v19.4s, v16.s[1]
-	WORD $0x4fb01283 // fmla v3.4s, v20.4s, v16.s[1]
-	WORD $0x4fb012a4 // fmla v4.4s, v21.4s, v16.s[1]
-	WORD $0x4fb012c5 // fmla v5.4s, v22.4s, v16.s[1]
-	WORD $0x4fb012e6 // fmla v6.4s, v23.4s, v16.s[1]
-	WORD $0x4fb01307 // fmla v7.4s, v24.4s, v16.s[1]
-	WORD $0x3cc800d1 // ldur q17, [x6, #128]
-	WORD $0x3cc900d2 // ldur q18, [x6, #144]
-	WORD $0x3cca00d3 // ldur q19, [x6, #160]
-	WORD $0x3ccb00d4 // ldur q20, [x6, #176]
-	WORD $0x3ccc00d5 // ldur q21, [x6, #192]
-	WORD $0x3ccd00d6 // ldur q22, [x6, #208]
-	WORD $0x3cce00d7 // ldur q23, [x6, #224]
-	WORD $0x3ccf00d8 // ldur q24, [x6, #240]
-	WORD $0x4fb01228 // fmla v8.4s, v17.4s, v16.s[1]
-	WORD $0x4fb01249 // fmla v9.4s, v18.4s, v16.s[1]
-	WORD $0x4fb0126a // fmla v10.4s, v19.4s, v16.s[1]
-	WORD $0x4fb0128b // fmla v11.4s, v20.4s, v16.s[1]
-	WORD $0x4fb012ac // fmla v12.4s, v21.4s, v16.s[1]
-	WORD $0x4fb012cd // fmla v13.4s, v22.4s, v16.s[1]
-	WORD $0x4fb012ee // fmla v14.4s, v23.4s, v16.s[1]
-	WORD $0x4fb0130f // fmla v15.4s, v24.4s, v16.s[1]
-	ADD $512, R6, R6
-	ADD $8, R17, R17
-	SUBS $2, R7, R7
-	BNE loop2
-	WORD $0x3d800000 // str q0, [x0]
-	WORD $0x3d800401 // str q1, [x0, #16]
-	WORD $0x3d800802 // str q2, [x0, #32]
-	WORD $0x3d800c03 // str q3, [x0, #48]
-	WORD $0x3d801004 // str q4, [x0, #64]
-	WORD $0x3d801405 // str q5, [x0, #80]
-	WORD $0x3d801806 // str q6, [x0, #96]
-	WORD $0x3d801c07 // str q7, [x0, #112]
-	WORD $0x3d802008 // str q8, [x0, #128]
-	WORD $0x3d802409 // str q9, [x0, #144]
-	WORD $0x3d80280a // str q10, [x0, #160]
-	WORD $0x3d802c0b // str q11, [x0, #176]
-	WORD $0x3d80300c // str q12, [x0, #192]
-	WORD $0x3d80340d // str q13, [x0, #208]
-	WORD $0x3d80380e // str q14, [x0, #224]
-	WORD $0x3d803c0f // str q15, [x0, #240]
-	ADD $256, R0, R0
-	ADD $256, R3, R3
-	SUBS $1, R5, R5
-	BNE loop1
-	RET
-
-// func tileF16x1NEON(acc, x *float32, stride int, w *byte, n, ahead, pace int) 
-TEXT ·tileF16x1NEON(SB), NOSPLIT, $0-56
-	MOVD acc+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD stride+16(FP), R2
-	MOVD w+24(FP), R3
-	MOVD n+32(FP), R4
-	MOVD R1, R8
-	MOVD $1, R5
-loop1:
-	WORD $0x3dc00000 // ldr q0, [x0]
-	WORD $0x3dc00401 // ldr q1, [x0, #16]
-	WORD $0x3dc00802 // ldr q2, [x0, #32]
-	WORD $0x3dc00c03 // ldr q3, [x0, #48]
-	WORD $0x3dc01004 // ldr q4, [x0, #64]
-	WORD $0x3dc01405 // ldr q5, [x0, #80]
-	WORD $0x3dc01806 // ldr q6, [x0, #96]
-	WORD $0x3dc01c07 // ldr q7, [x0, #112]
-	WORD $0x3dc02008 // ldr q8, [x0, #128]
-	WORD $0x3dc02409 // ldr q9, [x0, #144]
-	WORD $0x3dc0280a // ldr q10, [x0, #160]
-	WORD $0x3dc02c0b // ldr q11, [x0, #176]
-	WORD $0x3dc0300c // ldr q12, [x0, #192]
-	WORD $0x3dc0340d // ldr q13, [x0, #208]
-	WORD $0x3dc0380e // ldr q14, [x0, #224]
-	WORD $0x3dc03c0f // ldr q15, [x0, #240]
-	MOVD R3, R6
-	MOVD R4, R7
-	MOVD ZR, R17
-	ADD $256, R6, R6
-loop2:
-	WORD $0xfc716910 // ldr d16, [x8, x17]
-	WORD $0x3cd000d2 // ldur q18, [x6, #-256]
-	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
-	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
-	WORD $0x3cd100d4 // ldur q20, [x6, #-240]
-	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
-	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
-	WORD $0x3cd200d6 // ldur q22, [x6, #-224]
-	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
-	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
-	WORD $0x3cd300d8 // ldur q24, [x6, #-208]
-	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
-	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
-	WORD $0x4f901220 // fmla v0.4s, v17.4s, v16.s[0]
-	WORD $0x4f901241 // fmla v1.4s, v18.4s, v16.s[0]
-	WORD $0x4f901262 // fmla v2.4s, v19.4s, v16.s[0]
-	WORD $0x4f901283 // fmla v3.4s, v20.4s, v16.s[0]
-	WORD $0x4f9012a4 // fmla v4.4s, v21.4s, v16.s[0]
-	WORD $0x4f9012c5 // fmla v5.4s, v22.4s, v16.s[0]
-	WORD $0x4f9012e6 // fmla v6.4s, v23.4s, v16.s[0]
-	WORD $0x4f901307 // fmla v7.4s, v24.4s, v16.s[0]
-	WORD $0x3cd400d2 // ldur q18, [x6, #-192]
-	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
-	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
-	WORD $0x3cd500d4 // ldur q20, [x6, #-176]
-	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
-	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
-	WORD $0x3cd600d6 // ldur q22, [x6, #-160]
-	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
-	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
-	WORD $0x3cd700d8 // ldur q24, [x6, #-144]
-	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
-	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
-	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
-	WORD $0x4f901249 // fmla v9.4s, v18.4s, v16.s[0]
-	WORD $0x4f90126a // fmla v10.4s, v19.4s, v16.s[0]
-	WORD $0x4f90128b // fmla v11.4s, v20.4s, v16.s[0]
-	WORD $0x4f9012ac // fmla v12.4s, v21.4s, v16.s[0]
-	WORD $0x4f9012cd // fmla v13.4s, v22.4s, v16.s[0]
-	WORD $0x4f9012ee // fmla v14.4s, v23.4s, v16.s[0]
-	WORD $0x4f90130f // fmla v15.4s, v24.4s, v16.s[0]
-	WORD $0x3cd800d2 // ldur q18, [x6, #-128]
-	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
-	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
-	WORD $0x3cd900d4 // ldur q20, [x6, #-112]
-	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
-	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
-	WORD $0x3cda00d6 // ldur q22, [x6, #-96]
-	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
-	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
-	WORD $0x3cdb00d8 // ldur q24, [x6, #-80]
-	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
-	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
-	WORD $0x4fb01220 // fmla v0.4s, v17.4s, v16.s[1]
-	WORD $0x4fb01241 // fmla v1.4s, v18.4s, v16.s[1]
-	WORD $0x4fb01262 // fmla v2.4s, v19.4s, v16.s[1]
-	WORD $0x4fb01283 // fmla v3.4s, v20.4s, v16.s[1]
-	WORD $0x4fb012a4 // fmla v4.4s, v21.4s, v16.s[1]
-	WORD $0x4fb012c5 // fmla v5.4s, v22.4s, v16.s[1]
-	WORD $0x4fb012e6 // fmla v6.4s, v23.4s, v16.s[1]
-	WORD $0x4fb01307 // fmla v7.4s, v24.4s, v16.s[1]
-	WORD $0x3cdc00d2 // ldur q18, [x6, #-64]
-	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
-	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
-	WORD $0x3cdd00d4 // ldur q20, [x6, #-48]
-	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
-	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
-	WORD $0x3cde00d6 // ldur q22, [x6, #-32]
-	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
-	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
-	WORD $0x3cdf00d8 // ldur q24, [x6, #-16]
-	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
-	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
-	WORD $0x4fb01228 // fmla v8.4s, v17.4s, v16.s[1]
-	WORD $0x4fb01249 // fmla v9.4s, v18.4s, v16.s[1]
-	WORD $0x4fb0126a // fmla v10.4s, v19.4s, v16.s[1]
-	WORD $0x4fb0128b // fmla v11.4s, v20.4s, v16.s[1]
-	WORD $0x4fb012ac // fmla v12.4s, v21.4s, v16.s[1]
-	WORD $0x4fb012cd // fmla v13.4s, v22.4s, v16.s[1]
-	WORD $0x4fb012ee // fmla v14.4s, v23.4s, v16.s[1]
-	WORD $0x4fb0130f // fmla v15.4s, v24.4s, v16.s[1]
-	ADD $256, R6, R6
-	ADD $8, R17, R17
-	SUBS $2, R7, R7
-	BNE loop2
-	WORD $0x3d800000 // str q0, [x0]
-	WORD $0x3d800401 // str q1, [x0, #16]
-	WORD $0x3d800802 // str q2, [x0, #32]
-	WORD $0x3d800c03 // str q3, [x0, #48]
-	WORD $0x3d801004 // str q4, [x0, #64]
-	WORD $0x3d801405 // str q5, [x0, #80]
-	WORD $0x3d801806 // str q6, [x0, #96]
-	WORD $0x3d801c07 // str q7, [x0, #112]
-	WORD $0x3d802008 // str q8, [x0, #128]
-	WORD $0x3d802409 // str q9, [x0, #144]
-	WORD $0x3d80280a // str q10, [x0, #160]
-	WORD $0x3d802c0b // str q11, [x0, #176]
-	WORD $0x3d80300c // str q12, [x0, #192]
-	WORD $0x3d80340d // str q13, [x0, #208]
-	WORD $0x3d80380e // str q14, [x0, #224]
-	WORD $0x3d803c0f // str q15, [x0, #240]
-	ADD $256, R0, R0
-	ADD $128, R3, R3
-	SUBS $1, R5, R5
-	BNE loop1
-	RET
-
-// func tileF32x2NEON(acc, x *float32, stride int, w *byte, n, ahead, pace int) 
-TEXT ·tileF32x2NEON(SB), NOSPLIT, $0-56
-	MOVD acc+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD stride+16(FP), R2
-	MOVD w+24(FP), R3
-	MOVD n+32(FP), R4
-	MOVD R1, R8
-	ADD R2, R8, R9
-	MOVD $2, R5
-loop1:
-	WORD $0x3dc00000 // ldr q0, [x0]
-	WORD $0x3dc00401 // ldr q1, [x0, #16]
-	WORD $0x3dc00802 // ldr q2, [x0, #32]
-	WORD $0x3dc00c03 // ldr q3, [x0, #48]
-	WORD $0x3dc01004 // ldr q4, [x0, #64]
-	WORD $0x3dc01405 // ldr q5, [x0, #80]
-	WORD $0x3dc01806 // ldr q6, [x0, #96]
-	WORD $0x3dc01c07 // ldr q7, [x0, #112]
-	WORD $0x3dc04008 // ldr q8, [x0, #256]
-	WORD $0x3dc04409 // ldr q9, [x0, #272]
-	WORD $0x3dc0480a // ldr q10, [x0, #288]
-	WORD $0x3dc04c0b // ldr q11, [x0, #304]
-	WORD $0x3dc0500c // ldr q12, [x0, #320]
-	WORD $0x3dc0540d // ldr q13, [x0, #336]
-	WORD $0x3dc0580e // ldr q14, [x0, #352]
-	WORD $0x3dc05c0f // ldr q15, [x0, #368]
-	MOVD R3, R6
-	MOVD R4, R7
-	MOVD ZR, R17
-	ADD $256, R6, R6
-loop2:
-	WORD $0xfc716910 // ldr d16, [x8, x17]
-	WORD $0xfc716931 // ldr d17, [x9, x17]
-	WORD $0x3cd000d2 // ldur q18, [x6, #-256]
-	WORD $0x3cd100d3 // ldur q19, [x6, #-240]
-	WORD $0x3cd200d4 // ldur q20, [x6, #-224]
-	WORD $0x3cd300d5 // ldur q21, [x6, #-208]
-	WORD $0x3cd400d6 // ldur q22, [x6, #-192]
-	WORD $0x3cd500d7 // ldur q23, [x6, #-176]
-	WORD $0x3cd600d8 // ldur q24, [x6, #-160]
-	WORD $0x3cd700d9 // ldur q25, [x6, #-144]
-	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
-	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
-	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
-	WORD $0x4f911269 // fmla v9.4s, v19.4s, v17.s[0]
-	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
-	WORD $0x4f91128a // fmla v10.4s, v20.4s, v17.s[0]
-	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
-	WORD $0x4f9112ab // fmla v11.4s, v21.4s, v17.s[0]
-	WORD $0x4f9012c4 // fmla v4.4s, v22.4s, v16.s[0]
-	WORD $0x4f9112cc // fmla v12.4s, v22.4s, v17.s[0]
-	WORD $0x4f9012e5 // fmla v5.4s, v23.4s, v16.s[0]
-	WORD $0x4f9112ed // fmla v13.4s, v23.4s, v17.s[0]
-	WORD $0x4f901306 // fmla v6.4s, v24.4s, v16.s[0]
-	WORD $0x4f91130e // fmla v14.4s, v24.4s, v17.s[0]
-	WORD $0x4f901327 // fmla v7.4s, v25.4s, v16.s[0]
-	WORD $0x4f91132f // fmla v15.4s, v25.4s, v17.s[0]
-	WORD $0x3cc000d2 // ldur q18, [x6, #0]
-	WORD $0x3cc100d3 // ldur q19, [x6, #16]
-	WORD $0x3cc200d4 // ldur q20, [x6, #32]
-	WORD $0x3cc300d5 // ldur q21, [x6, #48]
-	WORD $0x3cc400d6 // ldur q22, [x6, #64]
-	WORD $0x3cc500d7 // ldur q23, [x6, #80]
-	WORD $0x3cc600d8 // ldur q24, [x6, #96]
-	WORD $0x3cc700d9 // ldur q25, [x6, #112]
-	WORD $0x4fb01240 // fmla v0.4s, v18.4s, v16.s[1]
-	WORD $0x4fb11248 // fmla v8.4s, v18.4s, v17.s[1]
-	WORD $0x4fb01261 // fmla v1.4s, v19.4s, v16.s[1]
-	WORD $0x4fb11269 // fmla v9.4s, v19.4s, v17.s[1]
-	WORD $0x4fb01282 // fmla v2.4s, v20.4s, v16.s[1]
-	WORD $0x4fb1128a // fmla v10.4s, v20.4s, v17.s[1]
-	WORD $0x4fb012a3 // fmla v3.4s, v21.4s, v16.s[1]
-	WORD $0x4fb112ab // fmla v11.4s, v21.4s, v17.s[1]
-	WORD $0x4fb012c4 // fmla v4.4s, v22.4s, v16.s[1]
-	WORD $0x4fb112cc // fmla v12.4s, v22.4s, v17.s[1]
-	WORD $0x4fb012e5 // fmla v5.4s, v23.4s, v16.s[1]
-	WORD $0x4fb112ed // fmla v13.4s, v23.4s, v17.s[1]
-	WORD $0x4fb01306 // fmla v6.4s, v24.4s, v16.s[1]
-	WORD $0x4fb1130e // fmla v14.4s, v24.4s, v17.s[1]
-	WORD $0x4fb01327 // fmla v7.4s, v25.4s, v16.s[1]
-	WORD $0x4fb1132f // fmla v15.4s, v25.4s, v17.s[1]
-	ADD $512, R6, R6
-	ADD $8, R17, R17
-	SUBS $2, R7, R7
-	BNE loop2
-	WORD $0x3d800000 // str q0, [x0]
-	WORD $0x3d800401 // str q1, [x0, #16]
-	WORD $0x3d800802 // str q2, [x0, #32]
-	WORD $0x3d800c03 // str q3, [x0, #48]
-	WORD $0x3d801004 // str q4, [x0, #64]
-	WORD $0x3d801405 // str q5, [x0, #80]
-	WORD $0x3d801806 // str q6, [x0, #96]
-	WORD $0x3d801c07 // str q7, [x0, #112]
-	WORD $0x3d804008 // str q8, [x0, #256]
-	WORD $0x3d804409 // str q9, [x0, #272]
-	WORD $0x3d80480a // str q10, [x0, #288]
-	WORD $0x3d804c0b // str q11, [x0, #304]
-	WORD $0x3d80500c // str q12, [x0, #320]
-	WORD $0x3d80540d // str q13, [x0, #336]
-	WORD $0x3d80580e // str q14, [x0, #352]
-	WORD $0x3d805c0f // str q15, [x0, #368]
-	ADD $128, R0, R0
-	ADD $128, R3, R3
-	SUBS $1, R5, R5
-	BNE loop1
-	RET
-
-// func tileF16x2NEON(acc, x *float32, stride int, w *byte, n, ahead, pace int) 
-TEXT ·tileF16x2NEON(SB), NOSPLIT, $0-56
-	MOVD acc+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD stride+16(FP), R2
-	MOVD w+24(FP), R3
-	MOVD n+32(FP), R4
-	MOVD R1, R8
-	ADD R2, R8, R9
-	MOVD $2, R5
-loop1:
-	WORD $0x3dc00000 // ldr q0, [x0]
-	WORD $0x3dc00401 // ldr q1, [x0, #16]
-	WORD $0x3dc00802 // ldr q2, [x0, #32]
-	WORD $0x3dc00c03 // ldr q3, [x0, #48]
-	WORD $0x3dc01004 // ldr q4, [x0, #64]
-	WORD $0x3dc01405 // ldr q5, [x0, #80]
-	WORD $0x3dc01806 // ldr q6, [x0, #96]
-	WORD $0x3dc01c07 // ldr q7, [x0, #112]
-	WORD $0x3dc04008 // ldr q8, [x0, #256]
-	WORD $0x3dc04409 // ldr q9, [x0, #272]
-	WORD $0x3dc0480a // ldr q10, [x0, #288]
-	WORD $0x3dc04c0b // ldr q11, [x0, #304]
-	WORD $0x3dc0500c // ldr q12, [x0, #320]
-	WORD $0x3dc0540d // ldr q13, [x0, #336]
-	WORD $0x3dc0580e // ldr q14, [x0, #352]
-	WORD $0x3dc05c0f // ldr q15, [x0, #368]
-	MOVD R3, R6
-	MOVD R4, R7
-	MOVD ZR, R17
-	ADD $256, R6, R6
-loop2:
-	WORD $0xfc716910 // ldr d16, [x8, x17]
-	WORD $0xfc716931 // ldr d17, [x9, x17]
-	WORD $0x3cd000d3 // ldur q19, [x6, #-256]
-	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
-	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
-	WORD $0x3cd100d5 // ldur q21, [x6, #-240]
-	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
-	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
-	WORD $0x3cd200d7 // ldur q23, [x6, #-224]
-	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
-	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
-	WORD $0x3cd300d9 // ldur q25, [x6, #-208]
-	WORD $0x0e217b38 // fcvtl v24.4s, v25.4h
-	WORD $0x4e217b39 // fcvtl2 v25.4s, v25.8h
-	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
-	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
-	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
-	WORD $0x4f911269 // fmla v9.4s, v19.4s, v17.s[0]
-	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
-	WORD $0x4f91128a // fmla v10.4s, v20.4s, v17.s[0]
-	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
-	WORD $0x4f9112ab // fmla v11.4s, v21.4s, v17.s[0]
-	WORD $0x4f9012c4 // fmla v4.4s, v22.4s, v16.s[0]
-	WORD $0x4f9112cc // fmla v12.4s, v22.4s, v17.s[0]
-	WORD $0x4f9012e5 // fmla v5.4s, v23.4s, v16.s[0]
-	WORD $0x4f9112ed // fmla v13.4s, v23.4s, v17.s[0]
-	WORD $0x4f901306 // fmla v6.4s, v24.4s, v16.s[0]
-	WORD $0x4f91130e // fmla v14.4s, v24.4s, v17.s[0]
-	WORD $0x4f901327 // fmla v7.4s, v25.4s, v16.s[0]
-	WORD $0x4f91132f // fmla v15.4s, v25.4s, v17.s[0]
-	WORD $0x3cd800d3 // ldur q19, [x6, #-128]
-	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
-	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
-	WORD $0x3cd900d5 // ldur q21, [x6, #-112]
-	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
-	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
-	WORD $0x3cda00d7 // ldur q23, [x6, #-96]
-	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
-	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
-	WORD $0x3cdb00d9 // ldur q25, [x6, #-80]
-	WORD $0x0e217b38 // fcvtl v24.4s, v25.4h
-	WORD $0x4e217b39 // fcvtl2 v25.4s, v25.8h
-	WORD $0x4fb01240 // fmla v0.4s, v18.4s, v16.s[1]
-	WORD $0x4fb11248 // fmla v8.4s, v18.4s, v17.s[1]
-	WORD $0x4fb01261 // fmla v1.4s, v19.4s, v16.s[1]
-	WORD $0x4fb11269 // fmla v9.4s, v19.4s, v17.s[1]
-	WORD $0x4fb01282 // fmla v2.4s, v20.4s, v16.s[1]
-	WORD $0x4fb1128a // fmla v10.4s, v20.4s, v17.s[1]
-	WORD $0x4fb012a3 // fmla v3.4s, v21.4s, v16.s[1]
-	WORD $0x4fb112ab // fmla v11.4s, v21.4s, v17.s[1]
-	WORD $0x4fb012c4 // fmla v4.4s, v22.4s, v16.s[1]
-	WORD $0x4fb112cc // fmla v12.4s, v22.4s, v17.s[1]
-	WORD $0x4fb012e5 // fmla v5.4s, v23.4s, v16.s[1]
-	WORD $0x4fb112ed // fmla v13.4s, v23.4s, v17.s[1]
-	WORD $0x4fb01306 // fmla v6.4s, v24.4s, v16.s[1]
-	WORD $0x4fb1130e // fmla v14.4s, v24.4s, v17.s[1]
-	WORD $0x4fb01327 // fmla v7.4s, v25.4s, v16.s[1]
-	WORD $0x4fb1132f // fmla v15.4s, v25.4s, v17.s[1]
-	ADD $256, R6, R6
-	ADD $8, R17, R17
-	SUBS $2, R7, R7
-	BNE loop2
-	WORD $0x3d800000 // str q0, [x0]
-	WORD $0x3d800401 // str q1, [x0, #16]
-	WORD $0x3d800802 // str q2, [x0, #32]
-	WORD $0x3d800c03 // str q3, [x0, #48]
-	WORD $0x3d801004 // str q4, [x0, #64]
-	WORD $0x3d801405 // str q5, [x0, #80]
-	WORD $0x3d801806 // str q6, [x0, #96]
-	WORD $0x3d801c07 // str q7, [x0, #112]
-	WORD $0x3d804008 // str q8, [x0, #256]
-	WORD $0x3d804409 // str q9, [x0, #272]
-	WORD $0x3d80480a // str q10, [x0, #288]
-	WORD $0x3d804c0b // str q11, [x0, #304]
-	WORD $0x3d80500c // str q12, [x0, #320]
-	WORD $0x3d80540d // str q13, [x0, #336]
-	WORD $0x3d80580e // str q14, [x0, #352]
-	WORD $0x3d805c0f // str q15, [x0, #368]
-	ADD $128, R0, R0
-	ADD $64, R3, R3
-	SUBS $1, R5, R5
-	BNE loop1
-	RET
-
-// func tileF32x4NEON(acc, x *float32, stride int, w *byte, n, ahead, pace int) 
-TEXT ·tileF32x4NEON(SB), NOSPLIT, $0-56
-	MOVD acc+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD stride+16(FP), R2
-	MOVD w+24(FP), R3
-	MOVD n+32(FP), R4
-	MOVD R1, R8
-	ADD R2, R8, R9
-	ADD R2, R9, R10
-	ADD R2, R10, R11
-	MOVD $4, R5
-loop1:
-	WORD $0x3dc00000 // ldr q0, [x0]
-	WORD $0x3dc00401 // ldr q1, [x0, #16]
-	WORD $0x3dc00802 // ldr q2, [x0, #32]
-	WORD $0x3dc00c03 // ldr q3, [x0, #48]
-	WORD $0x3dc04004 // ldr q4, [x0, #256]
-	WORD $0x3dc04405 // ldr q5, [x0, #272]
-	WORD $0x3dc04806 // ldr q6, [x0, #288]
-	WORD $0x3dc04c07 // ldr q7, [x0, #304]
-	WORD $0x3dc08008 // ldr q8, [x0, #512]
-	WORD $0x3dc08409 // ldr q9, [x0, #528]
-	WORD $0x3dc0880a // ldr q10, [x0, #544]
-	WORD $0x3dc08c0b // ldr q11, [x0, #560]
-	WORD $0x3dc0c00c // ldr q12, [x0, #768]
-	WORD $0x3dc0c40d // ldr q13, [x0, #784]
-	WORD $0x3dc0c80e // ldr q14, [x0, #800]
-	WORD $0x3dc0cc0f // ldr q15, [x0, #816]
-	MOVD R3, R6
-	MOVD R4, R7
-	MOVD ZR, R17
-	ADD $256, R6, R6
-loop2:
-	WORD $0x3cf16910 // ldr q16, [x8, x17]
-	WORD $0x3cf16931 // ldr q17, [x9, x17]
-	WORD $0x3cf16952 // ldr q18, [x10, x17]
-	WORD $0x3cf16973 // ldr q19, [x11, x17]
-	WORD $0x3cd000d4 // ldur q20, [x6, #-256]
-	WORD $0x3cd100d5 // ldur q21, [x6, #-240]
-	WORD $0x3cd200d6 // ldur q22, [x6, #-224]
-	WORD $0x3cd300d7 // ldur q23, [x6, #-208]
-	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
-	WORD $0x4f911284 // fmla v4.4s, v20.4s, v17.s[0]
-	WORD $0x4f921288 // fmla v8.4s, v20.4s, v18.s[0]
-	WORD $0x4f93128c // fmla v12.4s, v20.4s, v19.s[0]
-	WORD $0x4f9012a1 // fmla v1.4s, v21.4s, v16.s[0]
-	WORD $0x4f9112a5 // fmla v5.4s, v21.4s, v17.s[0]
-	WORD $0x4f9212a9 // fmla v9.4s, v21.4s, v18.s[0]
-	WORD $0x4f9312ad // fmla v13.4s, v21.4s, v19.s[0]
-	WORD $0x4f9012c2 // fmla v2.4s, v22.4s, v16.s[0]
-	WORD $0x4f9112c6 // fmla v6.4s, v22.4s, v17.s[0]
-	WORD $0x4f9212ca // fmla v10.4s, v22.4s, v18.s[0]
-	WORD $0x4f9312ce // fmla v14.4s, v22.4s, v19.s[0]
-	WORD $0x4f9012e3 // fmla v3.4s, v23.4s, v16.s[0]
-	WORD $0x4f9112e7 // fmla v7.4s, v23.4s, v17.s[0]
-	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
-	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
-	WORD $0x3cc000d4 // ldur q20, [x6, #0]
-	WORD $0x3cc100d5 // ldur q21, [x6, #16]
-	WORD $0x3cc200d6 // ldur q22, [x6, #32]
-	WORD $0x3cc300d7 // ldur q23, [x6, #48]
-	WORD $0x4fb01280 // fmla v0.4s, v20.4s, v16.s[1]
-	WORD $0x4fb11284 // fmla v4.4s, v20.4s, v17.s[1]
-	WORD $0x4fb21288 // fmla v8.4s, v20.4s, v18.s[1]
-	WORD $0x4fb3128c // fmla v12.4s, v20.4s, v19.s[1]
-	WORD $0x4fb012a1 // fmla v1.4s, v21.4s, v16.s[1]
-	WORD $0x4fb112a5 // fmla v5.4s, v21.4s, v17.s[1]
-	WORD $0x4fb212a9 // fmla v9.4s, v21.4s, v18.s[1]
-	WORD $0x4fb312ad // fmla v13.4s, v21.4s, v19.s[1]
-	WORD $0x4fb012c2 // fmla v2.4s, v22.4s, v16.s[1]
-	WORD $0x4fb112c6 // fmla v6.4s, v22.4s, v17.s[1]
-	WORD $0x4fb212ca // fmla v10.4s, v22.4s, v18.s[1]
-	WORD $0x4fb312ce // fmla v14.4s, v22.4s, v19.s[1]
-	WORD $0x4fb012e3 // fmla v3.4s, v23.4s, v16.s[1]
-	WORD $0x4fb112e7 // fmla v7.4s, v23.4s, v17.s[1]
-	WORD $0x4fb212eb // fmla v11.4s, v23.4s, v18.s[1]
-	WORD $0x4fb312ef // fmla v15.4s, v23.4s, v19.s[1]
-	ADD $512, R6, R6
-	WORD $0x3cd000d4 // ldur q20, [x6, #-256]
-	WORD $0x3cd100d5 // ldur q21, [x6, #-240]
-	WORD $0x3cd200d6 // ldur q22, [x6, #-224]
-	WORD $0x3cd300d7 // ldur q23, [x6, #-208]
-	WORD $0x4f901a80 // fmla v0.4s, v20.4s, v16.s[2]
-	WORD $0x4f911a84 // fmla v4.4s, v20.4s, v17.s[2]
-	WORD $0x4f921a88 // fmla v8.4s, v20.4s, v18.s[2]
-	WORD $0x4f931a8c // fmla v12.4s, v20.4s, v19.s[2]
-	WORD $0x4f901aa1 // fmla v1.4s, v21.4s, v16.s[2]
-	WORD $0x4f911aa5 // fmla v5.4s, v21.4s, v17.s[2]
-	WORD $0x4f921aa9 // fmla v9.4s, v21.4s, v18.s[2]
-	WORD $0x4f931aad // fmla v13.4s, v21.4s, v19.s[2]
-	WORD $0x4f901ac2 // fmla v2.4s, v22.4s, v16.s[2]
-	WORD $0x4f911ac6 // fmla v6.4s, v22.4s, v17.s[2]
-	WORD $0x4f921aca // fmla v10.4s, v22.4s, v18.s[2]
-	WORD $0x4f931ace // fmla v14.4s, v22.4s, v19.s[2]
-	WORD $0x4f901ae3 // fmla v3.4s, v23.4s, v16.s[2]
-	WORD $0x4f911ae7 // fmla v7.4s, v23.4s, v17.s[2]
-	WORD $0x4f921aeb // fmla v11.4s, v23.4s, v18.s[2]
-	WORD $0x4f931aef // fmla v15.4s, v23.4s, v19.s[2]
-	WORD $0x3cc000d4 // ldur q20, [x6, #0]
-	WORD $0x3cc100d5 // ldur q21, [x6, #16]
-	WORD $0x3cc200d6 // ldur q22, [x6, #32]
-	WORD $0x3cc300d7 // ldur q23, [x6, #48]
-	WORD $0x4fb01a80 // fmla v0.4s, v20.4s, v16.s[3]
-	WORD $0x4fb11a84 // fmla v4.4s, v20.4s, v17.s[3]
-	WORD $0x4fb21a88 // fmla v8.4s, v20.4s, v18.s[3]
-	WORD $0x4fb31a8c // fmla v12.4s, v20.4s, v19.s[3]
-	WORD $0x4fb01aa1 // fmla v1.4s, v21.4s, v16.s[3]
-	WORD $0x4fb11aa5 // fmla v5.4s, v21.4s, v17.s[3]
-	WORD $0x4fb21aa9 // fmla v9.4s, v21.4s, v18.s[3]
-	WORD $0x4fb31aad // fmla v13.4s, v21.4s, v19.s[3]
-	WORD $0x4fb01ac2 // fmla v2.4s, v22.4s, v16.s[3]
-	WORD $0x4fb11ac6 // fmla v6.4s, v22.4s, v17.s[3]
-	WORD $0x4fb21aca // fmla v10.4s, v22.4s, v18.s[3]
-	WORD $0x4fb31ace // fmla v14.4s, v22.4s, v19.s[3]
-	WORD $0x4fb01ae3 // fmla v3.4s, v23.4s, v16.s[3]
-	WORD $0x4fb11ae7 // fmla v7.4s, v23.4s, v17.s[3]
-	WORD $0x4fb21aeb // fmla v11.4s, v23.4s, v18.s[3]
-	WORD $0x4fb31aef // fmla v15.4s, v23.4s, v19.s[3]
-	ADD $512, R6, R6
-	ADD $16, R17, R17
-	SUBS $4, R7, R7
-	BNE loop2
-	WORD $0x3d800000 // str q0, [x0]
-	WORD $0x3d800401 // str q1, [x0, #16]
-	WORD $0x3d800802 // str q2, [x0, #32]
-	WORD $0x3d800c03 // str q3, [x0, #48]
-	WORD $0x3d804004 // str q4, [x0, #256]
-	WORD $0x3d804405 // str q5, [x0, #272]
-	WORD $0x3d804806 // str q6, [x0, #288]
-	WORD $0x3d804c07 // str q7, [x0, #304]
-	WORD $0x3d808008 // str q8, [x0, #512]
-	WORD $0x3d808409 // str q9, [x0, #528]
-	WORD $0x3d80880a // str q10, [x0, #544]
-	WORD $0x3d808c0b // str q11, [x0, #560]
-	WORD $0x3d80c00c // str q12, [x0, #768]
-	WORD $0x3d80c40d // str q13, [x0, #784]
-	WORD $0x3d80c80e // str q14, [x0, #800]
-	WORD $0x3d80cc0f // str q15, [x0, #816]
-	ADD $64, R0, R0
-	ADD $64, R3, R3
-	SUBS $1, R5, R5
-	BNE loop1
-	RET
-
-// func tileF16x4NEON(acc, x *float32, stride int, w *byte, n, ahead, pace int) 
-TEXT ·tileF16x4NEON(SB), NOSPLIT, $0-56
-	MOVD acc+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD stride+16(FP), R2
-	MOVD w+24(FP), R3
-	MOVD n+32(FP), R4
-	MOVD R1, R8
-	ADD R2, R8, R9
-	ADD R2, R9, R10
-	ADD R2, R10, R11
-	MOVD $4, R5
-loop1:
-	WORD $0x3dc00000 // ldr q0, [x0]
-	WORD $0x3dc00401 // ldr q1, [x0, #16]
-	WORD $0x3dc00802 // ldr q2, [x0, #32]
-	WORD $0x3dc00c03 // ldr q3, [x0, #48]
-	WORD $0x3dc04004 // ldr q4, [x0, #256]
-	WORD $0x3dc04405 // ldr q5, [x0, #272]
-	WORD $0x3dc04806 // ldr q6, [x0, #288]
-	WORD $0x3dc04c07 // ldr q7, [x0, #304]
-	WORD $0x3dc08008 // ldr q8, [x0, #512]
-	WORD $0x3dc08409 // ldr q9, [x0, #528]
-	WORD $0x3dc0880a // ldr q10, [x0, #544]
-	WORD $0x3dc08c0b // ldr q11, [x0, #560]
-	WORD $0x3dc0c00c // ldr q12, [x0, #768]
-	WORD $0x3dc0c40d // ldr q13, [x0, #784]
-	WORD $0x3dc0c80e // ldr q14, [x0, #800]
-	WORD $0x3dc0cc0f // ldr q15, [x0, #816]
-	MOVD R3, R6
-	MOVD R4, R7
-	MOVD ZR, R17
-	ADD $256, R6, R6
-loop2:
-	WORD $0x3cf16910 // ldr q16, [x8, x17]
-	WORD $0x3cf16931 // ldr q17, [x9, x17]
-	WORD $0x3cf16952 // ldr q18, [x10, x17]
-	WORD $0x3cf16973 // ldr q19, [x11, x17]
-	WORD $0x3cd000d5 // ldur q21, [x6, #-256]
-	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
-	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
-	WORD $0x3cd100d7 // ldur q23, [x6, #-240]
-	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
-	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
-	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
-	WORD $0x4f911284 // fmla v4.4s, v20.4s, v17.s[0]
-	WORD $0x4f921288 // fmla v8.4s, v20.4s, v18.s[0]
-	WORD $0x4f93128c // fmla v12.4s, v20.4s, v19.s[0]
-	WORD $0x4f9012a1 // fmla v1.4s, v21.4s, v16.s[0]
-	WORD $0x4f9112a5 // fmla v5.4s, v21.4s, v17.s[0]
-	WORD $0x4f9212a9 // fmla v9.4s, v21.4s, v18.s[0]
-	WORD $0x4f9312ad // fmla v13.4s, v21.4s, v19.s[0]
-	WORD $0x4f9012c2 // fmla v2.4s, v22.4s, v16.s[0]
-	WORD $0x4f9112c6 // fmla v6.4s, v22.4s, v17.s[0]
-	WORD $0x4f9212ca // fmla v10.4s, v22.4s, v18.s[0]
-	WORD $0x4f9312ce // fmla v14.4s, v22.4s, v19.s[0]
-	WORD $0x4f9012e3 // fmla v3.4s, v23.4s, v16.s[0]
-	WORD $0x4f9112e7 // fmla v7.4s, v23.4s, v17.s[0]
-	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
-	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
-	WORD $0x3cd800d5 // ldur q21, [x6, #-128]
-	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
-	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
-	WORD $0x3cd900d7 // ldur q23, [x6, #-112]
-	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
-	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
-	WORD $0x4fb01280 // fmla v0.4s, v20.4s, v16.s[1]
-	WORD $0x4fb11284 // fmla v4.4s, v20.4s, v17.s[1]
-	WORD $0x4fb21288 // fmla v8.4s, v20.4s, v18.s[1]
-	WORD $0x4fb3128c // fmla v12.4s, v20.4s, v19.s[1]
-	WORD $0x4fb012a1 // fmla v1.4s, v21.4s, v16.s[1]
-	WORD $0x4fb112a5 // fmla v5.4s, v21.4s, v17.s[1]
-	WORD $0x4fb212a9 // fmla v9.4s, v21.4s, v18.s[1]
-	WORD $0x4fb312ad // fmla v13.4s, v21.4s, v19.s[1]
-	WORD $0x4fb012c2 // fmla v2.4s, v22.4s, v16.s[1]
-	WORD $0x4fb112c6 // fmla v6.4s, v22.4s, v17.s[1]
-	WORD $0x4fb212ca // fmla v10.4s, v22.4s, v18.s[1]
-	WORD $0x4fb312ce // fmla v14.4s, v22.4s, v19.s[1]
-	WORD $0x4fb012e3 // fmla v3.4s, v23.4s, v16.s[1]
-	WORD $0x4fb112e7 // fmla v7.4s, v23.4s, v17.s[1]
-	WORD $0x4fb212eb // fmla v11.4s, v23.4s, v18.s[1]
-	WORD $0x4fb312ef // fmla v15.4s, v23.4s, v19.s[1]
-	WORD $0x3cc000d5 // ldur q21, [x6, #0]
-	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
-	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
-	WORD $0x3cc100d7 // ldur q23, [x6, #16]
-	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
-	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
-	WORD $0x4f901a80 // fmla v0.4s, v20.4s, v16.s[2]
-	WORD $0x4f911a84 // fmla v4.4s, v20.4s, v17.s[2]
-	WORD $0x4f921a88 // fmla v8.4s, v20.4s, v18.s[2]
-	WORD $0x4f931a8c // fmla v12.4s, v20.4s, v19.s[2]
-	WORD $0x4f901aa1 // fmla v1.4s, v21.4s, v16.s[2]
-	WORD $0x4f911aa5 // fmla v5.4s, v21.4s, v17.s[2]
-	WORD $0x4f921aa9 // fmla v9.4s, v21.4s, v18.s[2]
-	WORD $0x4f931aad // fmla v13.4s, v21.4s, v19.s[2]
-	WORD $0x4f901ac2 // fmla v2.4s, v22.4s, v16.s[2]
-	WORD $0x4f911ac6 // fmla v6.4s, v22.4s, v17.s[2]
-	WORD $0x4f921aca // fmla v10.4s, v22.4s, v18.s[2]
-	WORD $0x4f931ace // fmla v14.4s, v22.4s, v19.s[2]
-	WORD $0x4f901ae3 // fmla v3.4s, v23.4s, v16.s[2]
-	WORD $0x4f911ae7 // fmla v7.4s, v23.4s, v17.s[2]
-	WORD $0x4f921aeb // fmla v11.4s, v23.4s, v18.s[2]
-	WORD $0x4f931aef // fmla v15.4s, v23.4s, v19.s[2]
-	WORD $0x3cc800d5 // ldur q21, [x6, #128]
-	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
-	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
-	WORD $0x3cc900d7 // ldur q23, [x6, #144]
-	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
-	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
-	WORD $0x4fb01a80 // fmla v0.4s, v20.4s, v16.s[3]
-	WORD $0x4fb11a84 // fmla v4.4s, v20.4s, v17.s[3]
-	WORD $0x4fb21a88 // fmla v8.4s, v20.4s, v18.s[3]
-	WORD $0x4fb31a8c // fmla v12.4s, v20.4s, v19.s[3]
-	WORD $0x4fb01aa1 // fmla v1.4s, v21.4s, v16.s[3]
-	WORD $0x4fb11aa5 // fmla v5.4s, v21.4s, v17.s[3]
-	WORD $0x4fb21aa9 // fmla v9.4s, v21.4s, v18.s[3]
-	WORD $0x4fb31aad // fmla v13.4s, v21.4s, v19.s[3]
-	WORD $0x4fb01ac2 // fmla v2.4s, v22.4s, v16.s[3]
-	WORD $0x4fb11ac6 // fmla v6.4s, v22.4s, v17.s[3]
-	WORD $0x4fb21aca // fmla v10.4s, v22.4s, v18.s[3]
-	WORD $0x4fb31ace // fmla v14.4s, v22.4s, v19.s[3]
-	WORD $0x4fb01ae3 // fmla v3.4s, v23.4s, v16.s[3]
-	WORD $0x4fb11ae7 // fmla v7.4s, v23.4s, v17.s[3]
-	WORD $0x4fb21aeb // fmla v11.4s, v23.4s, v18.s[3]
-	WORD $0x4fb31aef // fmla v15.4s, v23.4s, v19.s[3]
-	ADD $512, R6, R6
-	ADD $16, R17, R17
-	SUBS $4, R7, R7
-	BNE loop2
-	WORD $0x3d800000 // str q0, [x0]
-	WORD $0x3d800401 // str q1, [x0, #16]
-	WORD $0x3d800802 // str q2, [x0, #32]
-	WORD $0x3d800c03 // str q3, [x0, #48]
-	WORD $0x3d804004 // str q4, [x0, #256]
-	WORD $0x3d804405 // str q5, [x0, #272]
-	WORD $0x3d804806 // str q6, [x0, #288]
-	WORD $0x3d804c07 // str q7, [x0, #304]
-	WORD $0x3d808008 // str q8, [x0, #512]
-	WORD $0x3d808409 // str q9, [x0, #528]
-	WORD $0x3d80880a // str q10, [x0, #544]
-	WORD $0x3d808c0b // str q11, [x0, #560]
-	WORD $0x3d80c00c // str q12, [x0, #768]
-	WORD $0x3d80c40d // str q13, [x0, #784]
-	WORD $0x3d80c80e // str q14, [x0, #800]
-	WORD $0x3d80cc0f // str q15, [x0, #816]
-	ADD $64, R0, R0
-	ADD $32, R3, R3
-	SUBS $1, R5, R5
-	BNE loop1
-	RET
-
-// func tileF32x8NEON(acc, x *float32, stride int, w *byte, n, ahead, pace int) 
-TEXT ·tileF32x8NEON(SB), NOSPLIT, $0-56
-	MOVD acc+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD stride+16(FP), R2
-	MOVD w+24(FP), R3
-	MOVD n+32(FP), R4
-	MOVD R1, R8
-	ADD R2, R8, R9
+	MOVD rows+56(FP), R5
+rows8:
+	CMP $8, R5
+	BLT below8
+	MOVD R1, R9
 	ADD R2, R9, R10
 	ADD R2, R10, R11
 	ADD R2, R11, R12
 	ADD R2, R12, R13
 	ADD R2, R13, R14
 	ADD R2, R14, R15
-	MOVD $8, R5
+	ADD R2, R15, R16
+	MOVD $8, R6
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
 	WORD $0x3dc00401 // ldr q1, [x0, #16]
@@ -818,21 +41,21 @@ loop1:
 	WORD $0x3dc1840d // ldr q13, [x0, #1552]
 	WORD $0x3dc1c00e // ldr q14, [x0, #1792]
 	WORD $0x3dc1c40f // ldr q15, [x0, #1808]
-	MOVD R3, R6
-	MOVD R4, R7
+	MOVD R3, R7
+	MOVD R4, R8
 	MOVD ZR, R17
-	ADD $256, R6, R6
+	ADD $256, R7, R7
 loop2:
-	WORD $0x3cf16910 // ldr q16, [x8, x17]
-	WORD $0x3cf16931 // ldr q17, [x9, x17]
-	WORD $0x3cf16952 // ldr q18, [x10, x17]
-	WORD $0x3cf16973 // ldr q19, [x11, x17]
-	WORD $0x3cf16994 // ldr q20, [x12, x17]
-	WORD $0x3cf169b5 // ldr q21, [x13, x17]
-	WORD $0x3cf169d6 // ldr q22, [x14, x17]
-	WORD $0x3cf169f7 // ldr q23, [x15, x17]
-	WORD $0x3cd000d8 // ldur q24, [x6, #-256]
-	WORD $0x3cd100d9 // ldur q25, [x6, #-240]
+	WORD $0x3cf16930 // ldr q16, [x9, x17]
+	WORD $0x3cf16951 // ldr q17, [x10, x17]
+	WORD $0x3cf16972 // ldr q18, [x11, x17]
+	WORD $0x3cf16993 // ldr q19, [x12, x17]
+	WORD $0x3cf169b4 // ldr q20, [x13, x17]
+	WORD $0x3cf169d5 // ldr q21, [x14, x17]
+	WORD $0x3cf169f6 // ldr q22, [x15, x17]
+	WORD $0x3cf16a17 // ldr q23, [x16, x17]
+	WORD $0x3cd000f8 // ldur q24, [x7, #-256]
+	WORD $0x3cd100f9 // ldur q25, [x7, #-240]
 	WORD $0x4f901300 // fmla v0.4s, v24.4s, v16.s[0]
 	WORD $0x4f911302 // fmla v2.4s, v24.4s, v17.s[0]
 	WORD $0x4f921304 // fmla v4.4s, v24.4s, v18.s[0]
@@ -849,8 +72,8 @@ loop2:
 	WORD $0x4f95132b // fmla v11.4s, v25.4s, v21.s[0]
 	WORD $0x4f96132d // fmla v13.4s, v25.4s, v22.s[0]
 	WORD $0x4f97132f // fmla v15.4s, v25.4s, v23.s[0]
-	WORD $0x3cc000d8 // ldur q24, [x6, #0]
-	WORD $0x3cc100d9 // ldur q25, [x6, #16]
+	WORD $0x3cc000f8 // ldur q24, [x7, #0]
+	WORD $0x3cc100f9 // ldur q25, [x7, #16]
 	WORD $0x4fb01300 // fmla v0.4s, v24.4s, v16.s[1]
 	WORD $0x4fb11302 // fmla v2.4s, v24.4s, v17.s[1]
 	WORD $0x4fb21304 // fmla v4.4s, v24.4s, v18.s[1]
@@ -867,9 +90,9 @@ loop2:
 	WORD $0x4fb5132b // fmla v11.4s, v25.4s, v21.s[1]
 	WORD $0x4fb6132d // fmla v13.4s, v25.4s, v22.s[1]
 	WORD $0x4fb7132f // fmla v15.4s, v25.4s, v23.s[1]
-	ADD $512, R6, R6
-	WORD $0x3cd000d8 // ldur q24, [x6, #-256]
-	WORD $0x3cd100d9 // ldur q25, [x6, #-240]
+	ADD $512, R7, R7
+	WORD $0x3cd000f8 // ldur q24, [x7, #-256]
+	WORD $0x3cd100f9 // ldur q25, [x7, #-240]
 	WORD $0x4f901b00 // fmla v0.4s, v24.4s, v16.s[2]
 	WORD $0x4f911b02 // fmla v2.4s, v24.4s, v17.s[2]
 	WORD $0x4f921b04 // fmla v4.4s, v24.4s, v18.s[2]
@@ -886,8 +109,8 @@ loop2:
 	WORD $0x4f951b2b // fmla v11.4s, v25.4s, v21.s[2]
 	WORD $0x4f961b2d // fmla v13.4s, v25.4s, v22.s[2]
 	WORD $0x4f971b2f // fmla v15.4s, v25.4s, v23.s[2]
-	WORD $0x3cc000d8 // ldur q24, [x6, #0]
-	WORD $0x3cc100d9 // ldur q25, [x6, #16]
+	WORD $0x3cc000f8 // ldur q24, [x7, #0]
+	WORD $0x3cc100f9 // ldur q25, [x7, #16]
 	WORD $0x4fb01b00 // fmla v0.4s, v24.4s, v16.s[3]
 	WORD $0x4fb11b02 // fmla v2.4s, v24.4s, v17.s[3]
 	WORD $0x4fb21b04 // fmla v4.4s, v24.4s, v18.s[3]
@@ -904,9 +127,9 @@ loop2:
 	WORD $0x4fb51b2b // fmla v11.4s, v25.4s, v21.s[3]
 	WORD $0x4fb61b2d // fmla v13.4s, v25.4s, v22.s[3]
 	WORD $0x4fb71b2f // fmla v15.4s, v25.4s, v23.s[3]
-	ADD $512, R6, R6
+	ADD $512, R7, R7
 	ADD $16, R17, R17
-	SUBS $4, R7, R7
+	SUBS $4, R8, R8
 	BNE loop2
 	WORD $0x3d800000 // str q0, [x0]
 	WORD $0x3d800401 // str q1, [x0, #16]
@@ -926,26 +149,411 @@ loop2:
 	WORD $0x3d81c40f // str q15, [x0, #1808]
 	ADD $32, R0, R0
 	ADD $32, R3, R3
-	SUBS $1, R5, R5
+	SUBS $1, R6, R6
 	BNE loop1
+	MOVD w+24(FP), R3
+	ADD $1792, R0, R0
+	ADD R2<<3, R1, R1
+	SUB $8, R5, R5
+	B rows8
+below8:
+rows4:
+	CMP $4, R5
+	BLT below4
+	MOVD R1, R9
+	ADD R2, R9, R10
+	ADD R2, R10, R11
+	ADD R2, R11, R12
+	MOVD $4, R6
+loop3:
+	WORD $0x3dc00000 // ldr q0, [x0]
+	WORD $0x3dc00401 // ldr q1, [x0, #16]
+	WORD $0x3dc00802 // ldr q2, [x0, #32]
+	WORD $0x3dc00c03 // ldr q3, [x0, #48]
+	WORD $0x3dc04004 // ldr q4, [x0, #256]
+	WORD $0x3dc04405 // ldr q5, [x0, #272]
+	WORD $0x3dc04806 // ldr q6, [x0, #288]
+	WORD $0x3dc04c07 // ldr q7, [x0, #304]
+	WORD $0x3dc08008 // ldr q8, [x0, #512]
+	WORD $0x3dc08409 // ldr q9, [x0, #528]
+	WORD $0x3dc0880a // ldr q10, [x0, #544]
+	WORD $0x3dc08c0b // ldr q11, [x0, #560]
+	WORD $0x3dc0c00c // ldr q12, [x0, #768]
+	WORD $0x3dc0c40d // ldr q13, [x0, #784]
+	WORD $0x3dc0c80e // ldr q14, [x0, #800]
+	WORD $0x3dc0cc0f // ldr q15, [x0, #816]
+	MOVD R3, R7
+	MOVD R4, R8
+	MOVD ZR, R17
+	ADD $256, R7, R7
+loop4:
+	WORD $0x3cf16930 // ldr q16, [x9, x17]
+	WORD $0x3cf16951 // ldr q17, [x10, x17]
+	WORD $0x3cf16972 // ldr q18, [x11, x17]
+	WORD $0x3cf16993 // ldr q19, [x12, x17]
+	WORD $0x3cd000f4 // ldur q20, [x7, #-256]
+	WORD $0x3cd100f5 // ldur q21, [x7, #-240]
+	WORD $0x3cd200f6 // ldur q22, [x7, #-224]
+	WORD $0x3cd300f7 // ldur q23, [x7, #-208]
+	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
+	WORD $0x4f911284 // fmla v4.4s, v20.4s, v17.s[0]
+	WORD $0x4f921288 // fmla v8.4s, v20.4s, v18.s[0]
+	WORD $0x4f93128c // fmla v12.4s, v20.4s, v19.s[0]
+	WORD $0x4f9012a1 // fmla v1.4s, v21.4s, v16.s[0]
+	WORD $0x4f9112a5 // fmla v5.4s, v21.4s, v17.s[0]
+	WORD $0x4f9212a9 // fmla v9.4s, v21.4s, v18.s[0]
+	WORD $0x4f9312ad // fmla v13.4s, v21.4s, v19.s[0]
+	WORD $0x4f9012c2 // fmla v2.4s, v22.4s, v16.s[0]
+	WORD $0x4f9112c6 // fmla v6.4s, v22.4s, v17.s[0]
+	WORD $0x4f9212ca // fmla v10.4s, v22.4s, v18.s[0]
+	WORD $0x4f9312ce // fmla v14.4s, v22.4s, v19.s[0]
+	WORD $0x4f9012e3 // fmla v3.4s, v23.4s, v16.s[0]
+	WORD $0x4f9112e7 // fmla v7.4s, v23.4s, v17.s[0]
+	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
+	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
+	WORD $0x3cc000f4 // ldur q20, [x7, #0]
+	WORD $0x3cc100f5 // ldur q21, [x7, #16]
+	WORD $0x3cc200f6 // ldur q22, [x7, #32]
+	WORD $0x3cc300f7 // ldur q23, [x7, #48]
+	WORD $0x4fb01280 // fmla v0.4s, v20.4s, v16.s[1]
+	WORD $0x4fb11284 // fmla v4.4s, v20.4s, v17.s[1]
+	WORD $0x4fb21288 // fmla v8.4s, v20.4s, v18.s[1]
+	WORD $0x4fb3128c // fmla v12.4s, v20.4s, v19.s[1]
+	WORD $0x4fb012a1 // fmla v1.4s, v21.4s, v16.s[1]
+	WORD $0x4fb112a5 // fmla v5.4s, v21.4s, v17.s[1]
+	WORD $0x4fb212a9 // fmla v9.4s, v21.4s, v18.s[1]
+	WORD $0x4fb312ad // fmla v13.4s, v21.4s, v19.s[1]
+	WORD $0x4fb012c2 // fmla v2.4s, v22.4s, v16.s[1]
+	WORD $0x4fb112c6 // fmla v6.4s, v22.4s, v17.s[1]
+	WORD $0x4fb212ca // fmla v10.4s, v22.4s, v18.s[1]
+	WORD $0x4fb312ce // fmla v14.4s, v22.4s, v19.s[1]
+	WORD $0x4fb012e3 // fmla v3.4s, v23.4s, v16.s[1]
+	WORD $0x4fb112e7 // fmla v7.4s, v23.4s, v17.s[1]
+	WORD $0x4fb212eb // fmla v11.4s, v23.4s, v18.s[1]
+	WORD $0x4fb312ef // fmla v15.4s, v23.4s, v19.s[1]
+	ADD $512, R7, R7
+	WORD $0x3cd000f4 // ldur q20, [x7, #-256]
+	WORD $0x3cd100f5 // ldur q21, [x7, #-240]
+	WORD $0x3cd200f6 // ldur q22, [x7, #-224]
+	WORD $0x3cd300f7 // ldur q23, [x7, #-208]
+	WORD $0x4f901a80 // fmla v0.4s, v20.4s, v16.s[2]
+	WORD $0x4f911a84 // fmla v4.4s, v20.4s, v17.s[2]
+	WORD $0x4f921a88 // fmla v8.4s, v20.4s, v18.s[2]
+	WORD $0x4f931a8c // fmla v12.4s, v20.4s, v19.s[2]
+	WORD $0x4f901aa1 // fmla v1.4s, v21.4s, v16.s[2]
+	WORD $0x4f911aa5 // fmla v5.4s, v21.4s, v17.s[2]
+	WORD $0x4f921aa9 // fmla v9.4s, v21.4s, v18.s[2]
+	WORD $0x4f931aad // fmla v13.4s, v21.4s, v19.s[2]
+	WORD $0x4f901ac2 // fmla v2.4s, v22.4s, v16.s[2]
+	WORD $0x4f911ac6 // fmla v6.4s, v22.4s, v17.s[2]
+	WORD $0x4f921aca // fmla v10.4s, v22.4s, v18.s[2]
+	WORD $0x4f931ace // fmla v14.4s, v22.4s, v19.s[2]
+	WORD $0x4f901ae3 // fmla v3.4s, v23.4s, v16.s[2]
+	WORD $0x4f911ae7 // fmla v7.4s, v23.4s, v17.s[2]
+	WORD $0x4f921aeb // fmla v11.4s, v23.4s, v18.s[2]
+	WORD $0x4f931aef // fmla v15.4s, v23.4s, v19.s[2]
+	WORD $0x3cc000f4 // ldur q20, [x7, #0]
+	WORD $0x3cc100f5 // ldur q21, [x7, #16]
+	WORD $0x3cc200f6 // ldur q22, [x7, #32]
+	WORD $0x3cc300f7 // ldur q23, [x7, #48]
+	WORD $0x4fb01a80 // fmla v0.4s, v20.4s, v16.s[3]
+	WORD $0x4fb11a84 // fmla v4.4s, v20.4s, v17.s[3]
+	WORD $0x4fb21a88 // fmla v8.4s, v20.4s, v18.s[3]
+	WORD $0x4fb31a8c // fmla v12.4s, v20.4s, v19.s[3]
+	WORD $0x4fb01aa1 // fmla v1.4s, v21.4s, v16.s[3]
+	WORD $0x4fb11aa5 // fmla v5.4s, v21.4s, v17.s[3]
+	WORD $0x4fb21aa9 // fmla v9.4s, v21.4s, v18.s[3]
+	WORD $0x4fb31aad // fmla v13.4s, v21.4s, v19.s[3]
+	WORD $0x4fb01ac2 // fmla v2.4s, v22.4s, v16.s[3]
+	WORD $0x4fb11ac6 // fmla v6.4s, v22.4s, v17.s[3]
+	WORD $0x4fb21aca // fmla v10.4s, v22.4s, v18.s[3]
+	WORD $0x4fb31ace // fmla v14.4s, v22.4s, v19.s[3]
+	WORD $0x4fb01ae3 // fmla v3.4s, v23.4s, v16.s[3]
+	WORD $0x4fb11ae7 // fmla v7.4s, v23.4s, v17.s[3]
+	WORD $0x4fb21aeb // fmla v11.4s, v23.4s, v18.s[3]
+	WORD $0x4fb31aef // fmla v15.4s, v23.4s, v19.s[3]
+	ADD $512, R7, R7
+	ADD $16, R17, R17
+	SUBS $4, R8, R8
+	BNE loop4
+	WORD $0x3d800000 // str q0, [x0]
+	WORD $0x3d800401 // str q1, [x0, #16]
+	WORD $0x3d800802 // str q2, [x0, #32]
+	WORD $0x3d800c03 // str q3, [x0, #48]
+	WORD $0x3d804004 // str q4, [x0, #256]
+	WORD $0x3d804405 // str q5, [x0, #272]
+	WORD $0x3d804806 // str q6, [x0, #288]
+	WORD $0x3d804c07 // str q7, [x0, #304]
+	WORD $0x3d808008 // str q8, [x0, #512]
+	WORD $0x3d808409 // str q9, [x0, #528]
+	WORD $0x3d80880a // str q10, [x0, #544]
+	WORD $0x3d808c0b // str q11, [x0, #560]
+	WORD $0x3d80c00c // str q12, [x0, #768]
+	WORD $0x3d80c40d // str q13, [x0, #784]
+	WORD $0x3d80c80e // str q14, [x0, #800]
+	WORD $0x3d80cc0f // str q15, [x0, #816]
+	ADD $64, R0, R0
+	ADD $64, R3, R3
+	SUBS $1, R6, R6
+	BNE loop3
+	MOVD w+24(FP), R3
+	ADD $768, R0, R0
+	ADD R2<<2, R1, R1
+	SUB $4, R5, R5
+	B rows4
+below4:
+rows2:
+	CMP $2, R5
+	BLT below2
+	MOVD R1, R9
+	ADD R2, R9, R10
+	MOVD $2, R6
+loop5:
+	WORD $0x3dc00000 // ldr q0, [x0]
+	WORD $0x3dc00401 // ldr q1, [x0, #16]
+	WORD $0x3dc00802 // ldr q2, [x0, #32]
+	WORD $0x3dc00c03 // ldr q3, [x0, #48]
+	WORD $0x3dc01004 // ldr q4, [x0, #64]
+	WORD $0x3dc01405 // ldr q5, [x0, #80]
+	WORD $0x3dc01806 // ldr q6, [x0, #96]
+	WORD $0x3dc01c07 // ldr q7, [x0, #112]
+	WORD $0x3dc04008 // ldr q8, [x0, #256]
+	WORD $0x3dc04409 // ldr q9, [x0, #272]
+	WORD $0x3dc0480a // ldr q10, [x0, #288]
+	WORD $0x3dc04c0b // ldr q11, [x0, #304]
+	WORD $0x3dc0500c // ldr q12, [x0, #320]
+	WORD $0x3dc0540d // ldr q13, [x0, #336]
+	WORD $0x3dc0580e // ldr q14, [x0, #352]
+	WORD $0x3dc05c0f // ldr q15, [x0, #368]
+	MOVD R3, R7
+	MOVD R4, R8
+	MOVD ZR, R17
+	ADD $256, R7, R7
+loop6:
+	WORD $0xfc716930 // ldr d16, [x9, x17]
+	WORD $0xfc716951 // ldr d17, [x10, x17]
+	WORD $0x3cd000f2 // ldur q18, [x7, #-256]
+	WORD $0x3cd100f3 // ldur q19, [x7, #-240]
+	WORD $0x3cd200f4 // ldur q20, [x7, #-224]
+	WORD $0x3cd300f5 // ldur q21, [x7, #-208]
+	WORD $0x3cd400f6 // ldur q22, [x7, #-192]
+	WORD $0x3cd500f7 // ldur q23, [x7, #-176]
+	WORD $0x3cd600f8 // ldur q24, [x7, #-160]
+	WORD $0x3cd700f9 // ldur q25, [x7, #-144]
+	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
+	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
+	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
+	WORD $0x4f911269 // fmla v9.4s, v19.4s, v17.s[0]
+	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
+	WORD $0x4f91128a // fmla v10.4s, v20.4s, v17.s[0]
+	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
+	WORD $0x4f9112ab // fmla v11.4s, v21.4s, v17.s[0]
+	WORD $0x4f9012c4 // fmla v4.4s, v22.4s, v16.s[0]
+	WORD $0x4f9112cc // fmla v12.4s, v22.4s, v17.s[0]
+	WORD $0x4f9012e5 // fmla v5.4s, v23.4s, v16.s[0]
+	WORD $0x4f9112ed // fmla v13.4s, v23.4s, v17.s[0]
+	WORD $0x4f901306 // fmla v6.4s, v24.4s, v16.s[0]
+	WORD $0x4f91130e // fmla v14.4s, v24.4s, v17.s[0]
+	WORD $0x4f901327 // fmla v7.4s, v25.4s, v16.s[0]
+	WORD $0x4f91132f // fmla v15.4s, v25.4s, v17.s[0]
+	WORD $0x3cc000f2 // ldur q18, [x7, #0]
+	WORD $0x3cc100f3 // ldur q19, [x7, #16]
+	WORD $0x3cc200f4 // ldur q20, [x7, #32]
+	WORD $0x3cc300f5 // ldur q21, [x7, #48]
+	WORD $0x3cc400f6 // ldur q22, [x7, #64]
+	WORD $0x3cc500f7 // ldur q23, [x7, #80]
+	WORD $0x3cc600f8 // ldur q24, [x7, #96]
+	WORD $0x3cc700f9 // ldur q25, [x7, #112]
+	WORD $0x4fb01240 // fmla v0.4s, v18.4s, v16.s[1]
+	WORD $0x4fb11248 // fmla v8.4s, v18.4s, v17.s[1]
+	WORD $0x4fb01261 // fmla v1.4s, v19.4s, v16.s[1]
+	WORD $0x4fb11269 // fmla v9.4s, v19.4s, v17.s[1]
+	WORD $0x4fb01282 // fmla v2.4s, v20.4s, v16.s[1]
+	WORD $0x4fb1128a // fmla v10.4s, v20.4s, v17.s[1]
+	WORD $0x4fb012a3 // fmla v3.4s, v21.4s, v16.s[1]
+	WORD $0x4fb112ab // fmla v11.4s, v21.4s, v17.s[1]
+	WORD $0x4fb012c4 // fmla v4.4s, v22.4s, v16.s[1]
+	WORD $0x4fb112cc // fmla v12.4s, v22.4s, v17.s[1]
+	WORD $0x4fb012e5 // fmla v5.4s, v23.4s, v16.s[1]
+	WORD $0x4fb112ed // fmla v13.4s, v23.4s, v17.s[1]
+	WORD $0x4fb01306 // fmla v6.4s, v24.4s, v16.s[1]
+	WORD $0x4fb1130e // fmla v14.4s, v24.4s, v17.s[1]
+	WORD $0x4fb01327 // fmla v7.4s, v25.4s, v16.s[1]
+	WORD $0x4fb1132f // fmla v15.4s, v25.4s, v17.s[1]
+	ADD $512, R7, R7
+	ADD $8, R17, R17
+	SUBS $2, R8, R8
+	BNE loop6
+	WORD $0x3d800000 // str q0, [x0]
+	WORD $0x3d800401 // str q1, [x0, #16]
+	WORD $0x3d800802 // str q2, [x0, #32]
+	WORD $0x3d800c03 // str q3, [x0, #48]
+	WORD $0x3d801004 // str q4, [x0, #64]
+	WORD $0x3d801405 // str q5, [x0, #80]
+	WORD $0x3d801806 // str q6, [x0, #96]
+	WORD $0x3d801c07 // str q7, [x0, #112]
+	WORD $0x3d804008 // str q8, [x0, #256]
+	WORD $0x3d804409 // str q9, [x0, #272]
+	WORD $0x3d80480a // str q10, [x0, #288]
+	WORD $0x3d804c0b // str q11, [x0, #304]
+	WORD $0x3d80500c // str q12, [x0, #320]
+	WORD $0x3d80540d // str q13, [x0, #336]
+	WORD $0x3d80580e // str q14, [x0, #352]
+	WORD $0x3d805c0f // str q15, [x0, #368]
+	ADD $128, R0, R0
+	ADD $128, R3, R3
+	SUBS $1, R6, R6
+	BNE loop5
+	MOVD w+24(FP), R3
+	ADD $256, R0, R0
+	ADD R2<<1, R1, R1
+	SUB $2, R5, R5
+	B rows2
+below2:
+rows1:
+	CMP $1, R5
+	BLT below1
+	MOVD R1, R9
+	MOVD $1, R6
+loop7:
+	WORD $0x3dc00000 // ldr q0, [x0]
+	WORD $0x3dc00401 // ldr q1, [x0, #16]
+	WORD $0x3dc00802 // ldr q2, [x0, #32]
+	WORD $0x3dc00c03 // ldr q3, [x0, #48]
+	WORD $0x3dc01004 // ldr q4, [x0, #64]
+	WORD $0x3dc01405 // ldr q5, [x0, #80]
+	WORD $0x3dc01806 // ldr q6, [x0, #96]
+	WORD $0x3dc01c07 // ldr q7, [x0, #112]
+	WORD $0x3dc02008 // ldr q8, [x0, #128]
+	WORD $0x3dc02409 // ldr q9, [x0, #144]
+	WORD $0x3dc0280a // ldr q10, [x0, #160]
+	WORD $0x3dc02c0b // ldr q11, [x0, #176]
+	WORD $0x3dc0300c // ldr q12, [x0, #192]
+	WORD $0x3dc0340d // ldr q13, [x0, #208]
+	WORD $0x3dc0380e // ldr q14, [x0, #224]
+	WORD $0x3dc03c0f // ldr q15, [x0, #240]
+	MOVD R3, R7
+	MOVD R4, R8
+	MOVD ZR, R17
+	ADD $256, R7, R7
+loop8:
+	WORD $0xfc716930 // ldr d16, [x9, x17]
+	WORD $0x3cd000f1 // ldur q17, [x7, #-256]
+	WORD $0x3cd100f2 // ldur q18, [x7, #-240]
+	WORD $0x3cd200f3 // ldur q19, [x7, #-224]
+	WORD $0x3cd300f4 // ldur q20, [x7, #-208]
+	WORD $0x3cd400f5 // ldur q21, [x7, #-192]
+	WORD $0x3cd500f6 // ldur q22, [x7, #-176]
+	WORD $0x3cd600f7 // ldur q23, [x7, #-160]
+	WORD $0x3cd700f8 // ldur q24, [x7, #-144]
+	WORD $0x4f901220 // fmla v0.4s, v17.4s, v16.s[0]
+	WORD $0x4f901241 // fmla v1.4s, v18.4s, v16.s[0]
+	WORD $0x4f901262 // fmla v2.4s, v19.4s, v16.s[0]
+	WORD $0x4f901283 // fmla v3.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a4 // fmla v4.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012c5 // fmla v5.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012e6 // fmla v6.4s, v23.4s, v16.s[0]
+	WORD $0x4f901307 // fmla v7.4s, v24.4s, v16.s[0]
+	WORD $0x3cd800f1 // ldur q17, [x7, #-128]
+	WORD $0x3cd900f2 // ldur q18, [x7, #-112]
+	WORD $0x3cda00f3 // ldur q19, [x7, #-96]
+	WORD $0x3cdb00f4 // ldur q20, [x7, #-80]
+	WORD $0x3cdc00f5 // ldur q21, [x7, #-64]
+	WORD $0x3cdd00f6 // ldur q22, [x7, #-48]
+	WORD $0x3cde00f7 // ldur q23, [x7, #-32]
+	WORD $0x3cdf00f8 // ldur q24, [x7, #-16]
+	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
+	WORD $0x4f901249 // fmla v9.4s, v18.4s, v16.s[0]
+	WORD $0x4f90126a // fmla v10.4s, v19.4s, v16.s[0]
+	WORD $0x4f90128b // fmla v11.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012ac // fmla v12.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012cd // fmla v13.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012ee // fmla v14.4s, v23.4s, v16.s[0]
+	WORD $0x4f90130f // fmla v15.4s, v24.4s, v16.s[0]
+	WORD $0x3cc000f1 // ldur q17, [x7, #0]
+	WORD $0x3cc100f2 // ldur q18, [x7, #16]
+	WORD $0x3cc200f3 // ldur q19, [x7, #32]
+	WORD $0x3cc300f4 // ldur q20, [x7, #48]
+	WORD $0x3cc400f5 // ldur q21, [x7, #64]
+	WORD $0x3cc500f6 // ldur q22, [x7, #80]
+	WORD $0x3cc600f7 // ldur q23, [x7, #96]
+	WORD $0x3cc700f8 // ldur q24, [x7, #112]
+	WORD $0x4fb01220 // fmla v0.4s, v17.4s, v16.s[1]
+	WORD $0x4fb01241 // fmla v1.4s, v18.4s, v16.s[1]
+	WORD $0x4fb01262 // fmla v2.4s, v19.4s, v16.s[1]
+	WORD $0x4fb01283 // fmla v3.4s, v20.4s, v16.s[1]
+	WORD $0x4fb012a4 // fmla v4.4s, v21.4s, v16.s[1]
+	WORD $0x4fb012c5 // fmla v5.4s, v22.4s, v16.s[1]
+	WORD $0x4fb012e6 // fmla v6.4s, v23.4s, v16.s[1]
+	WORD $0x4fb01307 // fmla v7.4s, v24.4s, v16.s[1]
+	WORD $0x3cc800f1 // ldur q17, [x7, #128]
+	WORD $0x3cc900f2 // ldur q18, [x7, #144]
+	WORD $0x3cca00f3 // ldur q19, [x7, #160]
+	WORD $0x3ccb00f4 // ldur q20, [x7, #176]
+	WORD $0x3ccc00f5 // ldur q21, [x7, #192]
+	WORD $0x3ccd00f6 // ldur q22, [x7, #208]
+	WORD $0x3cce00f7 // ldur q23, [x7, #224]
+	WORD $0x3ccf00f8 // ldur q24, [x7, #240]
+	WORD $0x4fb01228 // fmla v8.4s, v17.4s, v16.s[1]
+	WORD $0x4fb01249 // fmla v9.4s, v18.4s, v16.s[1]
+	WORD $0x4fb0126a // fmla v10.4s, v19.4s, v16.s[1]
+	WORD $0x4fb0128b // fmla v11.4s, v20.4s, v16.s[1]
+	WORD $0x4fb012ac // fmla v12.4s, v21.4s, v16.s[1]
+	WORD $0x4fb012cd // fmla v13.4s, v22.4s, v16.s[1]
+	WORD $0x4fb012ee // fmla v14.4s, v23.4s, v16.s[1]
+	WORD $0x4fb0130f // fmla v15.4s, v24.4s, v16.s[1]
+	ADD $512, R7, R7
+	ADD $8, R17, R17
+	SUBS $2, R8, R8
+	BNE loop8
+	WORD $0x3d800000 // str q0, [x0]
+	WORD $0x3d800401 // str q1, [x0, #16]
+	WORD $0x3d800802 // str q2, [x0, #32]
+	WORD $0x3d800c03 // str q3, [x0, #48]
+	WORD $0x3d801004 // str q4, [x0, #64]
+	WORD $0x3d801405 // str q5, [x0, #80]
+	WORD $0x3d801806 // str q6, [x0, #96]
+	WORD $0x3d801c07 // str q7, [x0, #112]
+	WORD $0x3d802008 // str q8, [x0, #128]
+	WORD $0x3d802409 // str q9, [x0, #144]
+	WORD $0x3d80280a // str q10, [x0, #160]
+	WORD $0x3d802c0b // str q11, [x0, #176]
+	WORD $0x3d80300c // str q12, [x0, #192]
+	WORD $0x3d80340d // str q13, [x0, #208]
+	WORD $0x3d80380e // str q14, [x0, #224]
+	WORD $0x3d803c0f // str q15, [x0, #240]
+	ADD $256, R0, R0
+	ADD $256, R3, R3
+	SUBS $1, R6, R6
+	BNE loop7
+	MOVD w+24(FP), R3
+	ADD $0, R0, R0
+	ADD R2<<0, R1, R1
+	SUB $1, R5, R5
+	B rows1
+below1:
 	RET
 
-// func tileF16x8NEON(acc, x *float32, stride int, w *byte, n, ahead, pace int) 
-TEXT ·tileF16x8NEON(SB), NOSPLIT, $0-56
+// func tileF16NEON(acc, x *float32, stride int, w *byte, n, ahead, pace, rows int) 
+TEXT ·tileF16NEON(SB), NOSPLIT, $0-64
 	MOVD acc+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
-	MOVD R1, R8
-	ADD R2, R8, R9
+	MOVD rows+56(FP), R5
+rows8:
+	CMP $8, R5
+	BLT below8
+	MOVD R1, R9
 	ADD R2, R9, R10
 	ADD R2, R10, R11
 	ADD R2, R11, R12
 	ADD R2, R12, R13
 	ADD R2, R13, R14
 	ADD R2, R14, R15
-	MOVD $8, R5
+	ADD R2, R15, R16
+	MOVD $8, R6
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
 	WORD $0x3dc00401 // ldr q1, [x0, #16]
@@ -963,20 +571,20 @@ loop1:
 	WORD $0x3dc1840d // ldr q13, [x0, #1552]
 	WORD $0x3dc1c00e // ldr q14, [x0, #1792]
 	WORD $0x3dc1c40f // ldr q15, [x0, #1808]
-	MOVD R3, R6
-	MOVD R4, R7
+	MOVD R3, R7
+	MOVD R4, R8
 	MOVD ZR, R17
-	ADD $256, R6, R6
+	ADD $256, R7, R7
 loop2:
-	WORD $0x3cf16910 // ldr q16, [x8, x17]
-	WORD $0x3cf16931 // ldr q17, [x9, x17]
-	WORD $0x3cf16952 // ldr q18, [x10, x17]
-	WORD $0x3cf16973 // ldr q19, [x11, x17]
-	WORD $0x3cf16994 // ldr q20, [x12, x17]
-	WORD $0x3cf169b5 // ldr q21, [x13, x17]
-	WORD $0x3cf169d6 // ldr q22, [x14, x17]
-	WORD $0x3cf169f7 // ldr q23, [x15, x17]
-	WORD $0x3cd000d9 // ldur q25, [x6, #-256]
+	WORD $0x3cf16930 // ldr q16, [x9, x17]
+	WORD $0x3cf16951 // ldr q17, [x10, x17]
+	WORD $0x3cf16972 // ldr q18, [x11, x17]
+	WORD $0x3cf16993 // ldr q19, [x12, x17]
+	WORD $0x3cf169b4 // ldr q20, [x13, x17]
+	WORD $0x3cf169d5 // ldr q21, [x14, x17]
+	WORD $0x3cf169f6 // ldr q22, [x15, x17]
+	WORD $0x3cf16a17 // ldr q23, [x16, x17]
+	WORD $0x3cd000f9 // ldur q25, [x7, #-256]
 	WORD $0x0e217b38 // fcvtl v24.4s, v25.4h
 	WORD $0x4e217b39 // fcvtl2 v25.4s, v25.8h
 	WORD $0x4f901300 // fmla v0.4s, v24.4s, v16.s[0]
@@ -995,7 +603,7 @@ loop2:
 	WORD $0x4f95132b // fmla v11.4s, v25.4s, v21.s[0]
 	WORD $0x4f96132d // fmla v13.4s, v25.4s, v22.s[0]
 	WORD $0x4f97132f // fmla v15.4s, v25.4s, v23.s[0]
-	WORD $0x3cd800d9 // ldur q25, [x6, #-128]
+	WORD $0x3cd800f9 // ldur q25, [x7, #-128]
 	WORD $0x0e217b38 // fcvtl v24.4s, v25.4h
 	WORD $0x4e217b39 // fcvtl2 v25.4s, v25.8h
 	WORD $0x4fb01300 // fmla v0.4s, v24.4s, v16.s[1]
@@ -1014,7 +622,7 @@ loop2:
 	WORD $0x4fb5132b // fmla v11.4s, v25.4s, v21.s[1]
 	WORD $0x4fb6132d // fmla v13.4s, v25.4s, v22.s[1]
 	WORD $0x4fb7132f // fmla v15.4s, v25.4s, v23.s[1]
-	WORD $0x3cc000d9 // ldur q25, [x6, #0]
+	WORD $0x3cc000f9 // ldur q25, [x7, #0]
 	WORD $0x0e217b38 // fcvtl v24.4s, v25.4h
 	WORD $0x4e217b39 // fcvtl2 v25.4s, v25.8h
 	WORD $0x4f901b00 // fmla v0.4s, v24.4s, v16.s[2]
@@ -1033,7 +641,7 @@ loop2:
 	WORD $0x4f951b2b // fmla v11.4s, v25.4s, v21.s[2]
 	WORD $0x4f961b2d // fmla v13.4s, v25.4s, v22.s[2]
 	WORD $0x4f971b2f // fmla v15.4s, v25.4s, v23.s[2]
-	WORD $0x3cc800d9 // ldur q25, [x6, #128]
+	WORD $0x3cc800f9 // ldur q25, [x7, #128]
 	WORD $0x0e217b38 // fcvtl v24.4s, v25.4h
 	WORD $0x4e217b39 // fcvtl2 v25.4s, v25.8h
 	WORD $0x4fb01b00 // fmla v0.4s, v24.4s, v16.s[3]
@@ -1052,9 +660,9 @@ loop2:
 	WORD $0x4fb51b2b // fmla v11.4s, v25.4s, v21.s[3]
 	WORD $0x4fb61b2d // fmla v13.4s, v25.4s, v22.s[3]
 	WORD $0x4fb71b2f // fmla v15.4s, v25.4s, v23.s[3]
-	ADD $512, R6, R6
+	ADD $512, R7, R7
 	ADD $16, R17, R17
-	SUBS $4, R7, R7
+	SUBS $4, R8, R8
 	BNE loop2
 	WORD $0x3d800000 // str q0, [x0]
 	WORD $0x3d800401 // str q1, [x0, #16]
@@ -1074,383 +682,173 @@ loop2:
 	WORD $0x3d81c40f // str q15, [x0, #1808]
 	ADD $32, R0, R0
 	ADD $16, R3, R3
-	SUBS $1, R5, R5
+	SUBS $1, R6, R6
 	BNE loop1
-	RET
-
-// func tileInt8x1Dot(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace int) 
-TEXT ·tileInt8x1Dot(SB), NOSPLIT, $0-56
-	MOVD acc+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
-	MOVD n+32(FP), R4
-	MOVD R1, R8
-	MOVD $1, R5
-loop1:
+	ADD $1792, R0, R0
+	ADD R2<<3, R1, R1
+	SUB $8, R5, R5
+	B rows8
+below8:
+rows4:
+	CMP $4, R5
+	BLT below4
+	MOVD R1, R9
+	ADD R2, R9, R10
+	ADD R2, R10, R11
+	ADD R2, R11, R12
+	MOVD $4, R6
+loop3:
 	WORD $0x3dc00000 // ldr q0, [x0]
 	WORD $0x3dc00401 // ldr q1, [x0, #16]
 	WORD $0x3dc00802 // ldr q2, [x0, #32]
 	WORD $0x3dc00c03 // ldr q3, [x0, #48]
-	WORD $0x3dc01004 // ldr q4, [x0, #64]
-	WORD $0x3dc01405 // ldr q5, [x0, #80]
-	WORD $0x3dc01806 // ldr q6, [x0, #96]
-	WORD $0x3dc01c07 // ldr q7, [x0, #112]
-	WORD $0x3dc02008 // ldr q8, [x0, #128]
-	WORD $0x3dc02409 // ldr q9, [x0, #144]
-	WORD $0x3dc0280a // ldr q10, [x0, #160]
-	WORD $0x3dc02c0b // ldr q11, [x0, #176]
-	WORD $0x3dc0300c // ldr q12, [x0, #192]
-	WORD $0x3dc0340d // ldr q13, [x0, #208]
-	WORD $0x3dc0380e // ldr q14, [x0, #224]
-	WORD $0x3dc03c0f // ldr q15, [x0, #240]
-	MOVD R3, R6
-	MOVD R4, R7
+	WORD $0x3dc04004 // ldr q4, [x0, #256]
+	WORD $0x3dc04405 // ldr q5, [x0, #272]
+	WORD $0x3dc04806 // ldr q6, [x0, #288]
+	WORD $0x3dc04c07 // ldr q7, [x0, #304]
+	WORD $0x3dc08008 // ldr q8, [x0, #512]
+	WORD $0x3dc08409 // ldr q9, [x0, #528]
+	WORD $0x3dc0880a // ldr q10, [x0, #544]
+	WORD $0x3dc08c0b // ldr q11, [x0, #560]
+	WORD $0x3dc0c00c // ldr q12, [x0, #768]
+	WORD $0x3dc0c40d // ldr q13, [x0, #784]
+	WORD $0x3dc0c80e // ldr q14, [x0, #800]
+	WORD $0x3dc0cc0f // ldr q15, [x0, #816]
+	MOVD R3, R7
+	MOVD R4, R8
 	MOVD ZR, R17
-	ADD $256, R6, R6
-loop2:
-	WORD $0xfc716910 // ldr d16, [x8, x17]
-	WORD $0x3cd000d1 // ldur q17, [x6, #-256]
-	WORD $0x3cd100d2 // ldur q18, [x6, #-240]
-	WORD $0x3cd200d3 // ldur q19, [x6, #-224]
-	WORD $0x3cd300d4 // ldur q20, [x6, #-208]
-	WORD $0x3cd400d5 // ldur q21, [x6, #-192]
-	WORD $0x3cd500d6 // ldur q22, [x6, #-176]
-	WORD $0x3cd600d7 // ldur q23, [x6, #-160]
-	WORD $0x3cd700d8 // ldur q24, [x6, #-144]
-	WORD $0x4f90e220 // sdot v0.4s, v17.16b, v16.4b[0]
-	WORD $0x4f90e241 // sdot v1.4s, v18.16b, v16.4b[0]
-	WORD $0x4f90e262 // sdot v2.4s, v19.16b, v16.4b[0]
-	WORD $0x4f90e283 // sdot v3.4s, v20.16b, v16.4b[0]
-	WORD $0x4f90e2a4 // sdot v4.4s, v21.16b, v16.4b[0]
-	WORD $0x4f90e2c5 // sdot v5.4s, v22.16b, v16.4b[0]
-	WORD $0x4f90e2e6 // sdot v6.4s, v23.16b, v16.4b[0]
-	WORD $0x4f90e307 // sdot v7.4s, v24.16b, v16.4b[0]
-	WORD $0x3cd800d1 // ldur q17, [x6, #-128]
-	WORD $0x3cd900d2 // ldur q18, [x6, #-112]
-	WORD $0x3cda00d3 // ldur q19, [x6, #-96]
-	WORD $0x3cdb00d4 // ldur q20, [x6, #-80]
-	WORD $0x3cdc00d5 // ldur q21, [x6, #-64]
-	WORD $0x3cdd00d6 // ldur q22, [x6, #-48]
-	WORD $0x3cde00d7 // ldur q23, [x6, #-32]
-	WORD $0x3cdf00d8 // ldur q24, [x6, #-16]
-	WORD $0x4f90e228 // sdot v8.4s, v17.16b, v16.4b[0]
-	WORD $0x4f90e249 // sdot v9.4s, v18.16b, v16.4b[0]
-	WORD $0x4f90e26a // sdot v10.4s, v19.16b, v16.4b[0]
-	WORD $0x4f90e28b // sdot v11.4s, v20.16b, v16.4b[0]
-	WORD $0x4f90e2ac // sdot v12.4s, v21.16b, v16.4b[0]
-	WORD $0x4f90e2cd // sdot v13.4s, v22.16b, v16.4b[0]
-	WORD $0x4f90e2ee // sdot v14.4s, v23.16b, v16.4b[0]
-	WORD $0x4f90e30f // sdot v15.4s, v24.16b, v16.4b[0]
-	WORD $0x3cc000d1 // ldur q17, [x6, #0]
-	WORD $0x3cc100d2 // ldur q18, [x6, #16]
-	WORD $0x3cc200d3 // ldur q19, [x6, #32]
-	WORD $0x3cc300d4 // ldur q20, [x6, #48]
-	WORD $0x3cc400d5 // ldur q21, [x6, #64]
-	WORD $0x3cc500d6 // ldur q22, [x6, #80]
-	WORD $0x3cc600d7 // ldur q23, [x6, #96]
-	WORD $0x3cc700d8 // ldur q24, [x6, #112]
-	WORD $0x4fb0e220 // sdot v0.4s, v17.16b, v16.4b[1]
-	WORD $0x4fb0e241 // sdot v1.4s, v18.16b, v16.4b[1]
-	WORD $0x4fb0e262 // sdot v2.4s, v19.16b, v16.4b[1]
-	WORD $0x4fb0e283 // sdot v3.4s, v20.16b, v16.4b[1]
-	WORD $0x4fb0e2a4 // sdot v4.4s, v21.16b, v16.4b[1]
-	WORD $0x4fb0e2c5 // sdot v5.4s, v22.16b, v16.4b[1]
-	WORD $0x4fb0e2e6 // sdot v6.4s, v23.16b, v16.4b[1]
-	WORD $0x4fb0e307 // sdot v7.4s, v24.16b, v16.4b[1]
-	WORD $0x3cc800d1 // ldur q17, [x6, #128]
-	WORD $0x3cc900d2 // ldur q18, [x6, #144]
-	WORD $0x3cca00d3 // ldur q19, [x6, #160]
-	WORD $0x3ccb00d4 // ldur q20, [x6, #176]
-	WORD $0x3ccc00d5 // ldur q21, [x6, #192]
-	WORD $0x3ccd00d6 // ldur q22, [x6, #208]
-	WORD $0x3cce00d7 // ldur q23, [x6, #224]
-	WORD $0x3ccf00d8 // ldur q24, [x6, #240]
-	WORD $0x4fb0e228 // sdot v8.4s, v17.16b, v16.4b[1]
-	WORD $0x4fb0e249 // sdot v9.4s, v18.16b, v16.4b[1]
-	WORD $0x4fb0e26a // sdot v10.4s, v19.16b, v16.4b[1]
-	WORD $0x4fb0e28b // sdot v11.4s, v20.16b, v16.4b[1]
-	WORD $0x4fb0e2ac // sdot v12.4s, v21.16b, v16.4b[1]
-	WORD $0x4fb0e2cd // sdot v13.4s, v22.16b, v16.4b[1]
-	WORD $0x4fb0e2ee // sdot v14.4s, v23.16b, v16.4b[1]
-	WORD $0x4fb0e30f // sdot v15.4s, v24.16b, v16.4b[1]
-	ADD $512, R6, R6
-	ADD $8, R17, R17
-	SUBS $2, R7, R7
-	BNE loop2
+	ADD $256, R7, R7
+loop4:
+	WORD $0x3cf16930 // ldr q16, [x9, x17]
+	WORD $0x3cf16951 // ldr q17, [x10, x17]
+	WORD $0x3cf16972 // ldr q18, [x11, x17]
+	WORD $0x3cf16993 // ldr q19, [x12, x17]
+	WORD $0x3cd000f5 // ldur q21, [x7, #-256]
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	WORD $0x3cd100f7 // ldur q23, [x7, #-240]
+	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
+	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
+	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
+	WORD $0x4f911284 // fmla v4.4s, v20.4s, v17.s[0]
+	WORD $0x4f921288 // fmla v8.4s, v20.4s, v18.s[0]
+	WORD $0x4f93128c // fmla v12.4s, v20.4s, v19.s[0]
+	WORD $0x4f9012a1 // fmla v1.4s, v21.4s, v16.s[0]
+	WORD $0x4f9112a5 // fmla v5.4s, v21.4s, v17.s[0]
+	WORD $0x4f9212a9 // fmla v9.4s, v21.4s, v18.s[0]
+	WORD $0x4f9312ad // fmla v13.4s, v21.4s, v19.s[0]
+	WORD $0x4f9012c2 // fmla v2.4s, v22.4s, v16.s[0]
+	WORD $0x4f9112c6 // fmla v6.4s, v22.4s, v17.s[0]
+	WORD $0x4f9212ca // fmla v10.4s, v22.4s, v18.s[0]
+	WORD $0x4f9312ce // fmla v14.4s, v22.4s, v19.s[0]
+	WORD $0x4f9012e3 // fmla v3.4s, v23.4s, v16.s[0]
+	WORD $0x4f9112e7 // fmla v7.4s, v23.4s, v17.s[0]
+	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
+	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
+	WORD $0x3cd800f5 // ldur q21, [x7, #-128]
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	WORD $0x3cd900f7 // ldur q23, [x7, #-112]
+	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
+	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
+	WORD $0x4fb01280 // fmla v0.4s, v20.4s, v16.s[1]
+	WORD $0x4fb11284 // fmla v4.4s, v20.4s, v17.s[1]
+	WORD $0x4fb21288 // fmla v8.4s, v20.4s, v18.s[1]
+	WORD $0x4fb3128c // fmla v12.4s, v20.4s, v19.s[1]
+	WORD $0x4fb012a1 // fmla v1.4s, v21.4s, v16.s[1]
+	WORD $0x4fb112a5 // fmla v5.4s, v21.4s, v17.s[1]
+	WORD $0x4fb212a9 // fmla v9.4s, v21.4s, v18.s[1]
+	WORD $0x4fb312ad // fmla v13.4s, v21.4s, v19.s[1]
+	WORD $0x4fb012c2 // fmla v2.4s, v22.4s, v16.s[1]
+	WORD $0x4fb112c6 // fmla v6.4s, v22.4s, v17.s[1]
+	WORD $0x4fb212ca // fmla v10.4s, v22.4s, v18.s[1]
+	WORD $0x4fb312ce // fmla v14.4s, v22.4s, v19.s[1]
+	WORD $0x4fb012e3 // fmla v3.4s, v23.4s, v16.s[1]
+	WORD $0x4fb112e7 // fmla v7.4s, v23.4s, v17.s[1]
+	WORD $0x4fb212eb // fmla v11.4s, v23.4s, v18.s[1]
+	WORD $0x4fb312ef // fmla v15.4s, v23.4s, v19.s[1]
+	WORD $0x3cc000f5 // ldur q21, [x7, #0]
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	WORD $0x3cc100f7 // ldur q23, [x7, #16]
+	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
+	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
+	WORD $0x4f901a80 // fmla v0.4s, v20.4s, v16.s[2]
+	WORD $0x4f911a84 // fmla v4.4s, v20.4s, v17.s[2]
+	WORD $0x4f921a88 // fmla v8.4s, v20.4s, v18.s[2]
+	WORD $0x4f931a8c // fmla v12.4s, v20.4s, v19.s[2]
+	WORD $0x4f901aa1 // fmla v1.4s, v21.4s, v16.s[2]
+	WORD $0x4f911aa5 // fmla v5.4s, v21.4s, v17.s[2]
+	WORD $0x4f921aa9 // fmla v9.4s, v21.4s, v18.s[2]
+	WORD $0x4f931aad // fmla v13.4s, v21.4s, v19.s[2]
+	WORD $0x4f901ac2 // fmla v2.4s, v22.4s, v16.s[2]
+	WORD $0x4f911ac6 // fmla v6.4s, v22.4s, v17.s[2]
+	WORD $0x4f921aca // fmla v10.4s, v22.4s, v18.s[2]
+	WORD $0x4f931ace // fmla v14.4s, v22.4s, v19.s[2]
+	WORD $0x4f901ae3 // fmla v3.4s, v23.4s, v16.s[2]
+	WORD $0x4f911ae7 // fmla v7.4s, v23.4s, v17.s[2]
+	WORD $0x4f921aeb // fmla v11.4s, v23.4s, v18.s[2]
+	WORD $0x4f931aef // fmla v15.4s, v23.4s, v19.s[2]
+	WORD $0x3cc800f5 // ldur q21, [x7, #128]
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	WORD $0x3cc900f7 // ldur q23, [x7, #144]
+	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
+	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
+	WORD $0x4fb01a80 // fmla v0.4s, v20.4s, v16.s[3]
+	WORD $0x4fb11a84 // fmla v4.4s, v20.4s, v17.s[3]
+	WORD $0x4fb21a88 // fmla v8.4s, v20.4s, v18.s[3]
+	WORD $0x4fb31a8c // fmla v12.4s, v20.4s, v19.s[3]
+	WORD $0x4fb01aa1 // fmla v1.4s, v21.4s, v16.s[3]
+	WORD $0x4fb11aa5 // fmla v5.4s, v21.4s, v17.s[3]
+	WORD $0x4fb21aa9 // fmla v9.4s, v21.4s, v18.s[3]
+	WORD $0x4fb31aad // fmla v13.4s, v21.4s, v19.s[3]
+	WORD $0x4fb01ac2 // fmla v2.4s, v22.4s, v16.s[3]
+	WORD $0x4fb11ac6 // fmla v6.4s, v22.4s, v17.s[3]
+	WORD $0x4fb21aca // fmla v10.4s, v22.4s, v18.s[3]
+	WORD $0x4fb31ace // fmla v14.4s, v22.4s, v19.s[3]
+	WORD $0x4fb01ae3 // fmla v3.4s, v23.4s, v16.s[3]
+	WORD $0x4fb11ae7 // fmla v7.4s, v23.4s, v17.s[3]
+	WORD $0x4fb21aeb // fmla v11.4s, v23.4s, v18.s[3]
+	WORD $0x4fb31aef // fmla v15.4s, v23.4s, v19.s[3]
+	ADD $512, R7, R7
+	ADD $16, R17, R17
+	SUBS $4, R8, R8
+	BNE loop4
 	WORD $0x3d800000 // str q0, [x0]
 	WORD $0x3d800401 // str q1, [x0, #16]
 	WORD $0x3d800802 // str q2, [x0, #32]
 	WORD $0x3d800c03 // str q3, [x0, #48]
-	WORD $0x3d801004 // str q4, [x0, #64]
-	WORD $0x3d801405 // str q5, [x0, #80]
-	WORD $0x3d801806 // str q6, [x0, #96]
-	WORD $0x3d801c07 // str q7, [x0, #112]
-	WORD $0x3d802008 // str q8, [x0, #128]
-	WORD $0x3d802409 // str q9, [x0, #144]
-	WORD $0x3d80280a // str q10, [x0, #160]
-	WORD $0x3d802c0b // str q11, [x0, #176]
-	WORD $0x3d80300c // str q12, [x0, #192]
-	WORD $0x3d80340d // str q13, [x0, #208]
-	WORD $0x3d80380e // str q14, [x0, #224]
-	WORD $0x3d803c0f // str q15, [x0, #240]
-	ADD $256, R0, R0
-	ADD $256, R3, R3
-	SUBS $1, R5, R5
-	BNE loop1
-	RET
-
-// func weighx1Dot(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace int) 
-TEXT ·weighx1Dot(SB), NOSPLIT, $0-56
-	MOVD acc+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD stride+16(FP), R2
+	WORD $0x3d804004 // str q4, [x0, #256]
+	WORD $0x3d804405 // str q5, [x0, #272]
+	WORD $0x3d804806 // str q6, [x0, #288]
+	WORD $0x3d804c07 // str q7, [x0, #304]
+	WORD $0x3d808008 // str q8, [x0, #512]
+	WORD $0x3d808409 // str q9, [x0, #528]
+	WORD $0x3d80880a // str q10, [x0, #544]
+	WORD $0x3d808c0b // str q11, [x0, #560]
+	WORD $0x3d80c00c // str q12, [x0, #768]
+	WORD $0x3d80c40d // str q13, [x0, #784]
+	WORD $0x3d80c80e // str q14, [x0, #800]
+	WORD $0x3d80cc0f // str q15, [x0, #816]
+	ADD $64, R0, R0
+	ADD $32, R3, R3
+	SUBS $1, R6, R6
+	BNE loop3
 	MOVD w+24(FP), R3
-	MOVD n+32(FP), R4
-	MOVD $128, R5
-	WORD $0x4e010cb1 // dup v17.16b, w5
-	WORD $0x4f00e432 // movi v18.16b, #1
-	MOVD R1, R8
-	MOVD $2, R5
-loop1:
-	WORD $0x3dc00000 // ldr q0, [x0]
-	WORD $0x3dc00401 // ldr q1, [x0, #16]
-	WORD $0x3dc00802 // ldr q2, [x0, #32]
-	WORD $0x3dc00c03 // ldr q3, [x0, #48]
-	WORD $0x3dc01004 // ldr q4, [x0, #64]
-	WORD $0x3dc01405 // ldr q5, [x0, #80]
-	WORD $0x3dc01806 // ldr q6, [x0, #96]
-	WORD $0x3dc01c07 // ldr q7, [x0, #112]
-	WORD $0x6f00e409 // movi v9.2d, #0000000000000000
-	WORD $0x6f00e40a // movi v10.2d, #0000000000000000
-	WORD $0x6f00e40b // movi v11.2d, #0000000000000000
-	WORD $0x6f00e40c // movi v12.2d, #0000000000000000
-	WORD $0x6f00e40d // movi v13.2d, #0000000000000000
-	WORD $0x6f00e40e // movi v14.2d, #0000000000000000
-	WORD $0x6f00e40f // movi v15.2d, #0000000000000000
-	WORD $0x6f00e410 // movi v16.2d, #0000000000000000
-	MOVD R3, R6
-	MOVD R4, R7
-	MOVD ZR, R17
-	ADD $256, R6, R6
-loop2:
-	WORD $0xfc716908 // ldr d8, [x8, x17]
-	WORD $0x6e311d08 // eor v8.16b, v8.16b, v17.16b
-	WORD $0x3cd000d3 // ldur q19, [x6, #-256]
-	WORD $0x3cd100d4 // ldur q20, [x6, #-240]
-	WORD $0x3cd200d5 // ldur q21, [x6, #-224]
-	WORD $0x3cd300d6 // ldur q22, [x6, #-208]
-	WORD $0x3cd400d7 // ldur q23, [x6, #-192]
-	WORD $0x3cd500d8 // ldur q24, [x6, #-176]
-	WORD $0x3cd600d9 // ldur q25, [x6, #-160]
-	WORD $0x3cd700da // ldur q26, [x6, #-144]
-	WORD $0x4f92e269 // sdot v9.4s, v19.16b, v18.4b[0]
-	WORD $0x4f88e260 // sdot v0.4s, v19.16b, v8.4b[0]
-	WORD $0x4f92e28a // sdot v10.4s, v20.16b, v18.4b[0]
-	WORD $0x4f88e281 // sdot v1.4s, v20.16b, v8.4b[0]
-	WORD $0x4f92e2ab // sdot v11.4s, v21.16b, v18.4b[0]
-	WORD $0x4f88e2a2 // sdot v2.4s, v21.16b, v8.4b[0]
-	WORD $0x4f92e2cc // sdot v12.4s, v22.16b, v18.4b[0]
-	WORD $0x4f88e2c3 // sdot v3.4s, v22.16b, v8.4b[0]
-	WORD $0x4f92e2ed // sdot v13.4s, v23.16b, v18.4b[0]
-	WORD $0x4f88e2e4 // sdot v4.4s, v23.16b, v8.4b[0]
-	WORD $0x4f92e30e // sdot v14.4s, v24.16b, v18.4b[0]
-	WORD $0x4f88e305 // sdot v5.4s, v24.16b, v8.4b[0]
-	WORD $0x4f92e32f // sdot v15.4s, v25.16b, v18.4b[0]
-	WORD $0x4f88e326 // sdot v6.4s, v25.16b, v8.4b[0]
-	WORD $0x4f92e350 // sdot v16.4s, v26.16b, v18.4b[0]
-	WORD $0x4f88e347 // sdot v7.4s, v26.16b, v8.4b[0]
-	WORD $0x3cc000d3 // ldur q19, [x6, #0]
-	WORD $0x3cc100d4 // ldur q20, [x6, #16]
-	WORD $0x3cc200d5 // ldur q21, [x6, #32]
-	WORD $0x3cc300d6 // ldur q22, [x6, #48]
-	WORD $0x3cc400d7 // ldur q23, [x6, #64]
-	WORD $0x3cc500d8 // ldur q24, [x6, #80]
-	WORD $0x3cc600d9 // ldur q25, [x6, #96]
-	WORD $0x3cc700da // ldur q26, [x6, #112]
-	WORD $0x4f92e269 // sdot v9.4s, v19.16b, v18.4b[0]
-	WORD $0x4fa8e260 // sdot v0.4s, v19.16b, v8.4b[1]
-	WORD $0x4f92e28a // sdot v10.4s, v20.16b, v18.4b[0]
-	WORD $0x4fa8e281 // sdot v1.4s, v20.16b, v8.4b[1]
-	WORD $0x4f92e2ab // sdot v11.4s, v21.16b, v18.4b[0]
-	WORD $0x4fa8e2a2 // sdot v2.4s, v21.16b, v8.4b[1]
-	WORD $0x4f92e2cc // sdot v12.4s, v22.16b, v18.4b[0]
-	WORD $0x4fa8e2c3 // sdot v3.4s, v22.16b, v8.4b[1]
-	WORD $0x4f92e2ed // sdot v13.4s, v23.16b, v18.4b[0]
-	WORD $0x4fa8e2e4 // sdot v4.4s, v23.16b, v8.4b[1]
-	WORD $0x4f92e30e // sdot v14.4s, v24.16b, v18.4b[0]
-	WORD $0x4fa8e305 // sdot v5.4s, v24.16b, v8.4b[1]
-	WORD $0x4f92e32f // sdot v15.4s, v25.16b, v18.4b[0]
-	WORD $0x4fa8e326 // sdot v6.4s, v25.16b, v8.4b[1]
-	WORD $0x4f92e350 // sdot v16.4s, v26.16b, v18.4b[0]
-	WORD $0x4fa8e347 // sdot v7.4s, v26.16b, v8.4b[1]
-	ADD $512, R6, R6
-	ADD $8, R17, R17
-	SUBS $2, R7, R7
-	BNE loop2
-	WORD $0x4f275529 // shl v9.4s, v9.4s, #7
-	WORD $0x4ea98400 // add v0.4s, v0.4s, v9.4s
-	WORD $0x4f27554a // shl v10.4s, v10.4s, #7
-	WORD $0x4eaa8421 // add v1.4s, v1.4s, v10.4s
-	WORD $0x4f27556b // shl v11.4s, v11.4s, #7
-	WORD $0x4eab8442 // add v2.4s, v2.4s, v11.4s
-	WORD $0x4f27558c // shl v12.4s, v12.4s, #7
-	WORD $0x4eac8463 // add v3.4s, v3.4s, v12.4s
-	WORD $0x4f2755ad // shl v13.4s, v13.4s, #7
-	WORD $0x4ead8484 // add v4.4s, v4.4s, v13.4s
-	WORD $0x4f2755ce // shl v14.4s, v14.4s, #7
-	WORD $0x4eae84a5 // add v5.4s, v5.4s, v14.4s
-	WORD $0x4f2755ef // shl v15.4s, v15.4s, #7
-	WORD $0x4eaf84c6 // add v6.4s, v6.4s, v15.4s
-	WORD $0x4f275610 // shl v16.4s, v16.4s, #7
-	WORD $0x4eb084e7 // add v7.4s, v7.4s, v16.4s
-	WORD $0x3d800000 // str q0, [x0]
-	WORD $0x3d800401 // str q1, [x0, #16]
-	WORD $0x3d800802 // str q2, [x0, #32]
-	WORD $0x3d800c03 // str q3, [x0, #48]
-	WORD $0x3d801004 // str q4, [x0, #64]
-	WORD $0x3d801405 // str q5, [x0, #80]
-	WORD $0x3d801806 // str q6, [x0, #96]
-	WORD $0x3d801c07 // str q7, [x0, #112]
-	ADD $128, R0, R0
-	ADD $128, R3, R3
-	SUBS $1, R5, R5
-	BNE loop1
-	RET
-
-// func weighx1I8MM(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace int) 
-TEXT ·weighx1I8MM(SB), NOSPLIT, $0-56
-	MOVD acc+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD stride+16(FP), R2
-	MOVD w+24(FP), R3
-	MOVD n+32(FP), R4
-	MOVD R1, R8
-	MOVD $1, R5
-loop1:
-	WORD $0x3dc00000 // ldr q0, [x0]
-	WORD $0x3dc00401 // ldr q1, [x0, #16]
-	WORD $0x3dc00802 // ldr q2, [x0, #32]
-	WORD $0x3dc00c03 // ldr q3, [x0, #48]
-	WORD $0x3dc01004 // ldr q4, [x0, #64]
-	WORD $0x3dc01405 // ldr q5, [x0, #80]
-	WORD $0x3dc01806 // ldr q6, [x0, #96]
-	WORD $0x3dc01c07 // ldr q7, [x0, #112]
-	WORD $0x3dc02008 // ldr q8, [x0, #128]
-	WORD $0x3dc02409 // ldr q9, [x0, #144]
-	WORD $0x3dc0280a // ldr q10, [x0, #160]
-	WORD $0x3dc02c0b // ldr q11, [x0, #176]
-	WORD $0x3dc0300c // ldr q12, [x0, #192]
-	WORD $0x3dc0340d // ldr q13, [x0, #208]
-	WORD $0x3dc0380e // ldr q14, [x0, #224]
-	WORD $0x3dc03c0f // ldr q15, [x0, #240]
-	MOVD R3, R6
-	MOVD R4, R7
-	MOVD ZR, R17
-	ADD $256, R6, R6
-loop2:
-	WORD $0xfc716910 // ldr d16, [x8, x17]
-	WORD $0x3cd000d1 // ldur q17, [x6, #-256]
-	WORD $0x3cd100d2 // ldur q18, [x6, #-240]
-	WORD $0x3cd200d3 // ldur q19, [x6, #-224]
-	WORD $0x3cd300d4 // ldur q20, [x6, #-208]
-	WORD $0x3cd400d5 // ldur q21, [x6, #-192]
-	WORD $0x3cd500d6 // ldur q22, [x6, #-176]
-	WORD $0x3cd600d7 // ldur q23, [x6, #-160]
-	WORD $0x3cd700d8 // ldur q24, [x6, #-144]
-	WORD $0x4f10f220 // sudot v0.4s, v17.16b, v16.4b[0]
-	WORD $0x4f10f241 // sudot v1.4s, v18.16b, v16.4b[0]
-	WORD $0x4f10f262 // sudot v2.4s, v19.16b, v16.4b[0]
-	WORD $0x4f10f283 // sudot v3.4s, v20.16b, v16.4b[0]
-	WORD $0x4f10f2a4 // sudot v4.4s, v21.16b, v16.4b[0]
-	WORD $0x4f10f2c5 // sudot v5.4s, v22.16b, v16.4b[0]
-	WORD $0x4f10f2e6 // sudot v6.4s, v23.16b, v16.4b[0]
-	WORD $0x4f10f307 // sudot v7.4s, v24.16b, v16.4b[0]
-	WORD $0x3cd800d1 // ldur q17, [x6, #-128]
-	WORD $0x3cd900d2 // ldur q18, [x6, #-112]
-	WORD $0x3cda00d3 // ldur q19, [x6, #-96]
-	WORD $0x3cdb00d4 // ldur q20, [x6, #-80]
-	WORD $0x3cdc00d5 // ldur q21, [x6, #-64]
-	WORD $0x3cdd00d6 // ldur q22, [x6, #-48]
-	WORD $0x3cde00d7 // ldur q23, [x6, #-32]
-	WORD $0x3cdf00d8 // ldur q24, [x6, #-16]
-	WORD $0x4f10f228 // sudot v8.4s, v17.16b, v16.4b[0]
-	WORD $0x4f10f249 // sudot v9.4s, v18.16b, v16.4b[0]
-	WORD $0x4f10f26a // sudot v10.4s, v19.16b, v16.4b[0]
-	WORD $0x4f10f28b // sudot v11.4s, v20.16b, v16.4b[0]
-	WORD $0x4f10f2ac // sudot v12.4s, v21.16b, v16.4b[0]
-	WORD $0x4f10f2cd // sudot v13.4s, v22.16b, v16.4b[0]
-	WORD $0x4f10f2ee // sudot v14.4s, v23.16b, v16.4b[0]
-	WORD $0x4f10f30f // sudot v15.4s, v24.16b, v16.4b[0]
-	WORD $0x3cc000d1 // ldur q17, [x6, #0]
-	WORD $0x3cc100d2 // ldur q18, [x6, #16]
-	WORD $0x3cc200d3 // ldur q19, [x6, #32]
-	WORD $0x3cc300d4 // ldur q20, [x6, #48]
-	WORD $0x3cc400d5 // ldur q21, [x6, #64]
-	WORD $0x3cc500d6 // ldur q22, [x6, #80]
-	WORD $0x3cc600d7 // ldur q23, [x6, #96]
-	WORD $0x3cc700d8 // ldur q24, [x6, #112]
-	WORD $0x4f30f220 // sudot v0.4s, v17.16b, v16.4b[1]
-	WORD $0x4f30f241 // sudot v1.4s, v18.16b, v16.4b[1]
-	WORD $0x4f30f262 // sudot v2.4s, v19.16b, v16.4b[1]
-	WORD $0x4f30f283 // sudot v3.4s, v20.16b, v16.4b[1]
-	WORD $0x4f30f2a4 // sudot v4.4s, v21.16b, v16.4b[1]
-	WORD $0x4f30f2c5 // sudot v5.4s, v22.16b, v16.4b[1]
-	WORD $0x4f30f2e6 // sudot v6.4s, v23.16b, v16.4b[1]
-	WORD $0x4f30f307 // sudot v7.4s, v24.16b, v16.4b[1]
-	WORD $0x3cc800d1 // ldur q17, [x6, #128]
-	WORD $0x3cc900d2 // ldur q18, [x6, #144]
-	WORD $0x3cca00d3 // ldur q19, [x6, #160]
-	WORD $0x3ccb00d4 // ldur q20, [x6, #176]
-	WORD $0x3ccc00d5 // ldur q21, [x6, #192]
-	WORD $0x3ccd00d6 // ldur q22, [x6, #208]
-	WORD $0x3cce00d7 // ldur q23, [x6, #224]
-	WORD $0x3ccf00d8 // ldur q24, [x6, #240]
-	WORD $0x4f30f228 // sudot v8.4s, v17.16b, v16.4b[1]
-	WORD $0x4f30f249 // sudot v9.4s, v18.16b, v16.4b[1]
-	WORD $0x4f30f26a // sudot v10.4s, v19.16b, v16.4b[1]
-	WORD $0x4f30f28b // sudot v11.4s, v20.16b, v16.4b[1]
-	WORD $0x4f30f2ac // sudot v12.4s, v21.16b, v16.4b[1]
-	WORD $0x4f30f2cd // sudot v13.4s, v22.16b, v16.4b[1]
-	WORD $0x4f30f2ee // sudot v14.4s, v23.16b, v16.4b[1]
-	WORD $0x4f30f30f // sudot v15.4s, v24.16b, v16.4b[1]
-	ADD $512, R6, R6
-	ADD $8, R17, R17
-	SUBS $2, R7, R7
-	BNE loop2
-	WORD $0x3d800000 // str q0, [x0]
-	WORD $0x3d800401 // str q1, [x0, #16]
-	WORD $0x3d800802 // str q2, [x0, #32]
-	WORD $0x3d800c03 // str q3, [x0, #48]
-	WORD $0x3d801004 // str q4, [x0, #64]
-	WORD $0x3d801405 // str q5, [x0, #80]
-	WORD $0x3d801806 // str q6, [x0, #96]
-	WORD $0x3d801c07 // str q7, [x0, #112]
-	WORD $0x3d802008 // str q8, [x0, #128]
-	WORD $0x3d802409 // str q9, [x0, #144]
-	WORD $0x3d80280a // str q10, [x0, #160]
-	WORD $0x3d802c0b // str q11, [x0, #176]
-	WORD $0x3d80300c // str q12, [x0, #192]
-	WORD $0x3d80340d // str q13, [x0, #208]
-	WORD $0x3d80380e // str q14, [x0, #224]
-	WORD $0x3d803c0f // str q15, [x0, #240]
-	ADD $256, R0, R0
-	ADD $256, R3, R3
-	SUBS $1, R5, R5
-	BNE loop1
-	RET
-
-// func tileInt8x2Dot(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace int) 
-TEXT ·tileInt8x2Dot(SB), NOSPLIT, $0-56
-	MOVD acc+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD stride+16(FP), R2
-	MOVD w+24(FP), R3
-	MOVD n+32(FP), R4
-	MOVD R1, R8
-	ADD R2, R8, R9
-	MOVD $2, R5
-loop1:
+	ADD $768, R0, R0
+	ADD R2<<2, R1, R1
+	SUB $4, R5, R5
+	B rows4
+below4:
+rows2:
+	CMP $2, R5
+	BLT below2
+	MOVD R1, R9
+	ADD R2, R9, R10
+	MOVD $2, R6
+loop5:
 	WORD $0x3dc00000 // ldr q0, [x0]
 	WORD $0x3dc00401 // ldr q1, [x0, #16]
 	WORD $0x3dc00802 // ldr q2, [x0, #32]
@@ -1467,21 +865,575 @@ loop1:
 	WORD $0x3dc0540d // ldr q13, [x0, #336]
 	WORD $0x3dc0580e // ldr q14, [x0, #352]
 	WORD $0x3dc05c0f // ldr q15, [x0, #368]
-	MOVD R3, R6
-	MOVD R4, R7
+	MOVD R3, R7
+	MOVD R4, R8
 	MOVD ZR, R17
-	ADD $256, R6, R6
+	ADD $256, R7, R7
+loop6:
+	WORD $0xfc716930 // ldr d16, [x9, x17]
+	WORD $0xfc716951 // ldr d17, [x10, x17]
+	WORD $0x3cd000f3 // ldur q19, [x7, #-256]
+	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
+	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
+	WORD $0x3cd100f5 // ldur q21, [x7, #-240]
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	WORD $0x3cd200f7 // ldur q23, [x7, #-224]
+	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
+	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
+	WORD $0x3cd300f9 // ldur q25, [x7, #-208]
+	WORD $0x0e217b38 // fcvtl v24.4s, v25.4h
+	WORD $0x4e217b39 // fcvtl2 v25.4s, v25.8h
+	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
+	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
+	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
+	WORD $0x4f911269 // fmla v9.4s, v19.4s, v17.s[0]
+	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
+	WORD $0x4f91128a // fmla v10.4s, v20.4s, v17.s[0]
+	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
+	WORD $0x4f9112ab // fmla v11.4s, v21.4s, v17.s[0]
+	WORD $0x4f9012c4 // fmla v4.4s, v22.4s, v16.s[0]
+	WORD $0x4f9112cc // fmla v12.4s, v22.4s, v17.s[0]
+	WORD $0x4f9012e5 // fmla v5.4s, v23.4s, v16.s[0]
+	WORD $0x4f9112ed // fmla v13.4s, v23.4s, v17.s[0]
+	WORD $0x4f901306 // fmla v6.4s, v24.4s, v16.s[0]
+	WORD $0x4f91130e // fmla v14.4s, v24.4s, v17.s[0]
+	WORD $0x4f901327 // fmla v7.4s, v25.4s, v16.s[0]
+	WORD $0x4f91132f // fmla v15.4s, v25.4s, v17.s[0]
+	WORD $0x3cd800f3 // ldur q19, [x7, #-128]
+	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
+	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
+	WORD $0x3cd900f5 // ldur q21, [x7, #-112]
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	WORD $0x3cda00f7 // ldur q23, [x7, #-96]
+	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
+	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
+	WORD $0x3cdb00f9 // ldur q25, [x7, #-80]
+	WORD $0x0e217b38 // fcvtl v24.4s, v25.4h
+	WORD $0x4e217b39 // fcvtl2 v25.4s, v25.8h
+	WORD $0x4fb01240 // fmla v0.4s, v18.4s, v16.s[1]
+	WORD $0x4fb11248 // fmla v8.4s, v18.4s, v17.s[1]
+	WORD $0x4fb01261 // fmla v1.4s, v19.4s, v16.s[1]
+	WORD $0x4fb11269 // fmla v9.4s, v19.4s, v17.s[1]
+	WORD $0x4fb01282 // fmla v2.4s, v20.4s, v16.s[1]
+	WORD $0x4fb1128a // fmla v10.4s, v20.4s, v17.s[1]
+	WORD $0x4fb012a3 // fmla v3.4s, v21.4s, v16.s[1]
+	WORD $0x4fb112ab // fmla v11.4s, v21.4s, v17.s[1]
+	WORD $0x4fb012c4 // fmla v4.4s, v22.4s, v16.s[1]
+	WORD $0x4fb112cc // fmla v12.4s, v22.4s, v17.s[1]
+	WORD $0x4fb012e5 // fmla v5.4s, v23.4s, v16.s[1]
+	WORD $0x4fb112ed // fmla v13.4s, v23.4s, v17.s[1]
+	WORD $0x4fb01306 // fmla v6.4s, v24.4s, v16.s[1]
+	WORD $0x4fb1130e // fmla v14.4s, v24.4s, v17.s[1]
+	WORD $0x4fb01327 // fmla v7.4s, v25.4s, v16.s[1]
+	WORD $0x4fb1132f // fmla v15.4s, v25.4s, v17.s[1]
+	ADD $256, R7, R7
+	ADD $8, R17, R17
+	SUBS $2, R8, R8
+	BNE loop6
+	WORD $0x3d800000 // str q0, [x0]
+	WORD $0x3d800401 // str q1, [x0, #16]
+	WORD $0x3d800802 // str q2, [x0, #32]
+	WORD $0x3d800c03 // str q3, [x0, #48]
+	WORD $0x3d801004 // str q4, [x0, #64]
+	WORD $0x3d801405 // str q5, [x0, #80]
+	WORD $0x3d801806 // str q6, [x0, #96]
+	WORD $0x3d801c07 // str q7, [x0, #112]
+	WORD $0x3d804008 // str q8, [x0, #256]
+	WORD $0x3d804409 // str q9, [x0, #272]
+	WORD $0x3d80480a // str q10, [x0, #288]
+	WORD $0x3d804c0b // str q11, [x0, #304]
+	WORD $0x3d80500c // str q12, [x0, #320]
+	WORD $0x3d80540d // str q13, [x0, #336]
+	WORD $0x3d80580e // str q14, [x0, #352]
+	WORD $0x3d805c0f // str q15, [x0, #368]
+	ADD $128, R0, R0
+	ADD $64, R3, R3
+	SUBS $1, R6, R6
+	BNE loop5
+	MOVD w+24(FP), R3
+	ADD $256, R0, R0
+	ADD R2<<1, R1, R1
+	SUB $2, R5, R5
+	B rows2
+below2:
+rows1:
+	CMP $1, R5
+	BLT below1
+	MOVD R1, R9
+	MOVD $1, R6
+loop7:
+	WORD $0x3dc00000 // ldr q0, [x0]
+	WORD $0x3dc00401 // ldr q1, [x0, #16]
+	WORD $0x3dc00802 // ldr q2, [x0, #32]
+	WORD $0x3dc00c03 // ldr q3, [x0, #48]
+	WORD $0x3dc01004 // ldr q4, [x0, #64]
+	WORD $0x3dc01405 // ldr q5, [x0, #80]
+	WORD $0x3dc01806 // ldr q6, [x0, #96]
+	WORD $0x3dc01c07 // ldr q7, [x0, #112]
+	WORD $0x3dc02008 // ldr q8, [x0, #128]
+	WORD $0x3dc02409 // ldr q9, [x0, #144]
+	WORD $0x3dc0280a // ldr q10, [x0, #160]
+	WORD $0x3dc02c0b // ldr q11, [x0, #176]
+	WORD $0x3dc0300c // ldr q12, [x0, #192]
+	WORD $0x3dc0340d // ldr q13, [x0, #208]
+	WORD $0x3dc0380e // ldr q14, [x0, #224]
+	WORD $0x3dc03c0f // ldr q15, [x0, #240]
+	MOVD R3, R7
+	MOVD R4, R8
+	MOVD ZR, R17
+	ADD $256, R7, R7
+loop8:
+	WORD $0xfc716930 // ldr d16, [x9, x17]
+	WORD $0x3cd000f2 // ldur q18, [x7, #-256]
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	WORD $0x3cd100f4 // ldur q20, [x7, #-240]
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x3cd200f6 // ldur q22, [x7, #-224]
+	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
+	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
+	WORD $0x3cd300f8 // ldur q24, [x7, #-208]
+	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
+	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
+	WORD $0x4f901220 // fmla v0.4s, v17.4s, v16.s[0]
+	WORD $0x4f901241 // fmla v1.4s, v18.4s, v16.s[0]
+	WORD $0x4f901262 // fmla v2.4s, v19.4s, v16.s[0]
+	WORD $0x4f901283 // fmla v3.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a4 // fmla v4.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012c5 // fmla v5.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012e6 // fmla v6.4s, v23.4s, v16.s[0]
+	WORD $0x4f901307 // fmla v7.4s, v24.4s, v16.s[0]
+	WORD $0x3cd400f2 // ldur q18, [x7, #-192]
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	WORD $0x3cd500f4 // ldur q20, [x7, #-176]
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x3cd600f6 // ldur q22, [x7, #-160]
+	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
+	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
+	WORD $0x3cd700f8 // ldur q24, [x7, #-144]
+	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
+	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
+	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
+	WORD $0x4f901249 // fmla v9.4s, v18.4s, v16.s[0]
+	WORD $0x4f90126a // fmla v10.4s, v19.4s, v16.s[0]
+	WORD $0x4f90128b // fmla v11.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012ac // fmla v12.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012cd // fmla v13.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012ee // fmla v14.4s, v23.4s, v16.s[0]
+	WORD $0x4f90130f // fmla v15.4s, v24.4s, v16.s[0]
+	WORD $0x3cd800f2 // ldur q18, [x7, #-128]
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	WORD $0x3cd900f4 // ldur q20, [x7, #-112]
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x3cda00f6 // ldur q22, [x7, #-96]
+	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
+	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
+	WORD $0x3cdb00f8 // ldur q24, [x7, #-80]
+	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
+	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
+	WORD $0x4fb01220 // fmla v0.4s, v17.4s, v16.s[1]
+	WORD $0x4fb01241 // fmla v1.4s, v18.4s, v16.s[1]
+	WORD $0x4fb01262 // fmla v2.4s, v19.4s, v16.s[1]
+	WORD $0x4fb01283 // fmla v3.4s, v20.4s, v16.s[1]
+	WORD $0x4fb012a4 // fmla v4.4s, v21.4s, v16.s[1]
+	WORD $0x4fb012c5 // fmla v5.4s, v22.4s, v16.s[1]
+	WORD $0x4fb012e6 // fmla v6.4s, v23.4s, v16.s[1]
+	WORD $0x4fb01307 // fmla v7.4s, v24.4s, v16.s[1]
+	WORD $0x3cdc00f2 // ldur q18, [x7, #-64]
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	WORD $0x3cdd00f4 // ldur q20, [x7, #-48]
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x3cde00f6 // ldur q22, [x7, #-32]
+	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
+	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
+	WORD $0x3cdf00f8 // ldur q24, [x7, #-16]
+	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
+	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
+	WORD $0x4fb01228 // fmla v8.4s, v17.4s, v16.s[1]
+	WORD $0x4fb01249 // fmla v9.4s, v18.4s, v16.s[1]
+	WORD $0x4fb0126a // fmla v10.4s, v19.4s, v16.s[1]
+	WORD $0x4fb0128b // fmla v11.4s, v20.4s, v16.s[1]
+	WORD $0x4fb012ac // fmla v12.4s, v21.4s, v16.s[1]
+	WORD $0x4fb012cd // fmla v13.4s, v22.4s, v16.s[1]
+	WORD $0x4fb012ee // fmla v14.4s, v23.4s, v16.s[1]
+	WORD $0x4fb0130f // fmla v15.4s, v24.4s, v16.s[1]
+	ADD $256, R7, R7
+	ADD $8, R17, R17
+	SUBS $2, R8, R8
+	BNE loop8
+	WORD $0x3d800000 // str q0, [x0]
+	WORD $0x3d800401 // str q1, [x0, #16]
+	WORD $0x3d800802 // str q2, [x0, #32]
+	WORD $0x3d800c03 // str q3, [x0, #48]
+	WORD $0x3d801004 // str q4, [x0, #64]
+	WORD $0x3d801405 // str q5, [x0, #80]
+	WORD $0x3d801806 // str q6, [x0, #96]
+	WORD $0x3d801c07 // str q7, [x0, #112]
+	WORD $0x3d802008 // str q8, [x0, #128]
+	WORD $0x3d802409 // str q9, [x0, #144]
+	WORD $0x3d80280a // str q10, [x0, #160]
+	WORD $0x3d802c0b // str q11, [x0, #176]
+	WORD $0x3d80300c // str q12, [x0, #192]
+	WORD $0x3d80340d // str q13, [x0, #208]
+	WORD $0x3d80380e // str q14, [x0, #224]
+	WORD $0x3d803c0f // str q15, [x0, #240]
+	ADD $256, R0, R0
+	ADD $128, R3, R3
+	SUBS $1, R6, R6
+	BNE loop7
+	MOVD w+24(FP), R3
+	ADD $0, R0, R0
+	ADD R2<<0, R1, R1
+	SUB $1, R5, R5
+	B rows1
+below1:
+	RET
+
+// func tileInt8Dot(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace, rows int) 
+TEXT ·tileInt8Dot(SB), NOSPLIT, $0-64
+	MOVD acc+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD stride+16(FP), R2
+	MOVD w+24(FP), R3
+	MOVD n+32(FP), R4
+	MOVD rows+56(FP), R5
+rows8:
+	CMP $8, R5
+	BLT below8
+	MOVD R1, R9
+	ADD R2, R9, R10
+	ADD R2, R10, R11
+	ADD R2, R11, R12
+	ADD R2, R12, R13
+	ADD R2, R13, R14
+	ADD R2, R14, R15
+	ADD R2, R15, R16
+	MOVD $8, R6
+loop1:
+	WORD $0x3dc00000 // ldr q0, [x0]
+	WORD $0x3dc00401 // ldr q1, [x0, #16]
+	WORD $0x3dc04002 // ldr q2, [x0, #256]
+	WORD $0x3dc04403 // ldr q3, [x0, #272]
+	WORD $0x3dc08004 // ldr q4, [x0, #512]
+	WORD $0x3dc08405 // ldr q5, [x0, #528]
+	WORD $0x3dc0c006 // ldr q6, [x0, #768]
+	WORD $0x3dc0c407 // ldr q7, [x0, #784]
+	WORD $0x3dc10008 // ldr q8, [x0, #1024]
+	WORD $0x3dc10409 // ldr q9, [x0, #1040]
+	WORD $0x3dc1400a // ldr q10, [x0, #1280]
+	WORD $0x3dc1440b // ldr q11, [x0, #1296]
+	WORD $0x3dc1800c // ldr q12, [x0, #1536]
+	WORD $0x3dc1840d // ldr q13, [x0, #1552]
+	WORD $0x3dc1c00e // ldr q14, [x0, #1792]
+	WORD $0x3dc1c40f // ldr q15, [x0, #1808]
+	MOVD R3, R7
+	MOVD R4, R8
+	MOVD ZR, R17
+	ADD $256, R7, R7
 loop2:
-	WORD $0xfc716910 // ldr d16, [x8, x17]
-	WORD $0xfc716931 // ldr d17, [x9, x17]
-	WORD $0x3cd000d2 // ldur q18, [x6, #-256]
-	WORD $0x3cd100d3 // ldur q19, [x6, #-240]
-	WORD $0x3cd200d4 // ldur q20, [x6, #-224]
-	WORD $0x3cd300d5 // ldur q21, [x6, #-208]
-	WORD $0x3cd400d6 // ldur q22, [x6, #-192]
-	WORD $0x3cd500d7 // ldur q23, [x6, #-176]
-	WORD $0x3cd600d8 // ldur q24, [x6, #-160]
-	WORD $0x3cd700d9 // ldur q25, [x6, #-144]
+	WORD $0x3cf16930 // ldr q16, [x9, x17]
+	WORD $0x3cf16951 // ldr q17, [x10, x17]
+	WORD $0x3cf16972 // ldr q18, [x11, x17]
+	WORD $0x3cf16993 // ldr q19, [x12, x17]
+	WORD $0x3cf169b4 // ldr q20, [x13, x17]
+	WORD $0x3cf169d5 // ldr q21, [x14, x17]
+	WORD $0x3cf169f6 // ldr q22, [x15, x17]
+	WORD $0x3cf16a17 // ldr q23, [x16, x17]
+	WORD $0x3cd000f8 // ldur q24, [x7, #-256]
+	WORD $0x3cd100f9 // ldur q25, [x7, #-240]
+	WORD $0x4f90e300 // sdot v0.4s, v24.16b, v16.4b[0]
+	WORD $0x4f91e302 // sdot v2.4s, v24.16b, v17.4b[0]
+	WORD $0x4f92e304 // sdot v4.4s, v24.16b, v18.4b[0]
+	WORD $0x4f93e306 // sdot v6.4s, v24.16b, v19.4b[0]
+	WORD $0x4f94e308 // sdot v8.4s, v24.16b, v20.4b[0]
+	WORD $0x4f95e30a // sdot v10.4s, v24.16b, v21.4b[0]
+	WORD $0x4f96e30c // sdot v12.4s, v24.16b, v22.4b[0]
+	WORD $0x4f97e30e // sdot v14.4s, v24.16b, v23.4b[0]
+	WORD $0x4f90e321 // sdot v1.4s, v25.16b, v16.4b[0]
+	WORD $0x4f91e323 // sdot v3.4s, v25.16b, v17.4b[0]
+	WORD $0x4f92e325 // sdot v5.4s, v25.16b, v18.4b[0]
+	WORD $0x4f93e327 // sdot v7.4s, v25.16b, v19.4b[0]
+	WORD $0x4f94e329 // sdot v9.4s, v25.16b, v20.4b[0]
+	WORD $0x4f95e32b // sdot v11.4s, v25.16b, v21.4b[0]
+	WORD $0x4f96e32d // sdot v13.4s, v25.16b, v22.4b[0]
+	WORD $0x4f97e32f // sdot v15.4s, v25.16b, v23.4b[0]
+	WORD $0x3cc000f8 // ldur q24, [x7, #0]
+	WORD $0x3cc100f9 // ldur q25, [x7, #16]
+	WORD $0x4fb0e300 // sdot v0.4s, v24.16b, v16.4b[1]
+	WORD $0x4fb1e302 // sdot v2.4s, v24.16b, v17.4b[1]
+	WORD $0x4fb2e304 // sdot v4.4s, v24.16b, v18.4b[1]
+	WORD $0x4fb3e306 // sdot v6.4s, v24.16b, v19.4b[1]
+	WORD $0x4fb4e308 // sdot v8.4s, v24.16b, v20.4b[1]
+	WORD $0x4fb5e30a // sdot v10.4s, v24.16b, v21.4b[1]
+	WORD $0x4fb6e30c // sdot v12.4s, v24.16b, v22.4b[1]
+	WORD $0x4fb7e30e // sdot v14.4s, v24.16b, v23.4b[1]
+	WORD $0x4fb0e321 // sdot v1.4s, v25.16b, v16.4b[1]
+	WORD $0x4fb1e323 // sdot v3.4s, v25.16b, v17.4b[1]
+	WORD $0x4fb2e325 // sdot v5.4s, v25.16b, v18.4b[1]
+	WORD $0x4fb3e327 // sdot v7.4s, v25.16b, v19.4b[1]
+	WORD $0x4fb4e329 // sdot v9.4s, v25.16b, v20.4b[1]
+	WORD $0x4fb5e32b // sdot v11.4s, v25.16b, v21.4b[1]
+	WORD $0x4fb6e32d // sdot v13.4s, v25.16b, v22.4b[1]
+	WORD $0x4fb7e32f // sdot v15.4s, v25.16b, v23.4b[1]
+	ADD $512, R7, R7
+	WORD $0x3cd000f8 // ldur q24, [x7, #-256]
+	WORD $0x3cd100f9 // ldur q25, [x7, #-240]
+	WORD $0x4f90eb00 // sdot v0.4s, v24.16b, v16.4b[2]
+	WORD $0x4f91eb02 // sdot v2.4s, v24.16b, v17.4b[2]
+	WORD $0x4f92eb04 // sdot v4.4s, v24.16b, v18.4b[2]
+	WORD $0x4f93eb06 // sdot v6.4s, v24.16b, v19.4b[2]
+	WORD $0x4f94eb08 // sdot v8.4s, v24.16b, v20.4b[2]
+	WORD $0x4f95eb0a // sdot v10.4s, v24.16b, v21.4b[2]
+	WORD $0x4f96eb0c // sdot v12.4s, v24.16b, v22.4b[2]
+	WORD $0x4f97eb0e // sdot v14.4s, v24.16b, v23.4b[2]
+	WORD $0x4f90eb21 // sdot v1.4s, v25.16b, v16.4b[2]
+	WORD $0x4f91eb23 // sdot v3.4s, v25.16b, v17.4b[2]
+	WORD $0x4f92eb25 // sdot v5.4s, v25.16b, v18.4b[2]
+	WORD $0x4f93eb27 // sdot v7.4s, v25.16b, v19.4b[2]
+	WORD $0x4f94eb29 // sdot v9.4s, v25.16b, v20.4b[2]
+	WORD $0x4f95eb2b // sdot v11.4s, v25.16b, v21.4b[2]
+	WORD $0x4f96eb2d // sdot v13.4s, v25.16b, v22.4b[2]
+	WORD $0x4f97eb2f // sdot v15.4s, v25.16b, v23.4b[2]
+	WORD $0x3cc000f8 // ldur q24, [x7, #0]
+	WORD $0x3cc100f9 // ldur q25, [x7, #16]
+	WORD $0x4fb0eb00 // sdot v0.4s, v24.16b, v16.4b[3]
+	WORD $0x4fb1eb02 // sdot v2.4s, v24.16b, v17.4b[3]
+	WORD $0x4fb2eb04 // sdot v4.4s, v24.16b, v18.4b[3]
+	WORD $0x4fb3eb06 // sdot v6.4s, v24.16b, v19.4b[3]
+	WORD $0x4fb4eb08 // sdot v8.4s, v24.16b, v20.4b[3]
+	WORD $0x4fb5eb0a // sdot v10.4s, v24.16b, v21.4b[3]
+	WORD $0x4fb6eb0c // sdot v12.4s, v24.16b, v22.4b[3]
+	WORD $0x4fb7eb0e // sdot v14.4s, v24.16b, v23.4b[3]
+	WORD $0x4fb0eb21 // sdot v1.4s, v25.16b, v16.4b[3]
+	WORD $0x4fb1eb23 // sdot v3.4s, v25.16b, v17.4b[3]
+	WORD $0x4fb2eb25 // sdot v5.4s, v25.16b, v18.4b[3]
+	WORD $0x4fb3eb27 // sdot v7.4s, v25.16b, v19.4b[3]
+	WORD $0x4fb4eb29 // sdot v9.4s, v25.16b, v20.4b[3]
+	WORD $0x4fb5eb2b // sdot v11.4s, v25.16b, v21.4b[3]
+	WORD $0x4fb6eb2d // sdot v13.4s, v25.16b, v22.4b[3]
+	WORD $0x4fb7eb2f // sdot v15.4s, v25.16b, v23.4b[3]
+	ADD $512, R7, R7
+	ADD $16, R17, R17
+	SUBS $4, R8, R8
+	BNE loop2
+	WORD $0x3d800000 // str q0, [x0]
+	WORD $0x3d800401 // str q1, [x0, #16]
+	WORD $0x3d804002 // str q2, [x0, #256]
+	WORD $0x3d804403 // str q3, [x0, #272]
+	WORD $0x3d808004 // str q4, [x0, #512]
+	WORD $0x3d808405 // str q5, [x0, #528]
+	WORD $0x3d80c006 // str q6, [x0, #768]
+	WORD $0x3d80c407 // str q7, [x0, #784]
+	WORD $0x3d810008 // str q8, [x0, #1024]
+	WORD $0x3d810409 // str q9, [x0, #1040]
+	WORD $0x3d81400a // str q10, [x0, #1280]
+	WORD $0x3d81440b // str q11, [x0, #1296]
+	WORD $0x3d81800c // str q12, [x0, #1536]
+	WORD $0x3d81840d // str q13, [x0, #1552]
+	WORD $0x3d81c00e // str q14, [x0, #1792]
+	WORD $0x3d81c40f // str q15, [x0, #1808]
+	ADD $32, R0, R0
+	ADD $32, R3, R3
+	SUBS $1, R6, R6
+	BNE loop1
+	MOVD w+24(FP), R3
+	ADD $1792, R0, R0
+	ADD R2<<3, R1, R1
+	SUB $8, R5, R5
+	B rows8
+below8:
+rows4:
+	CMP $4, R5
+	BLT below4
+	MOVD R1, R9
+	ADD R2, R9, R10
+	ADD R2, R10, R11
+	ADD R2, R11, R12
+	MOVD $4, R6
+loop3:
+	WORD $0x3dc00000 // ldr q0, [x0]
+	WORD $0x3dc00401 // ldr q1, [x0, #16]
+	WORD $0x3dc00802 // ldr q2, [x0, #32]
+	WORD $0x3dc00c03 // ldr q3, [x0, #48]
+	WORD $0x3dc04004 // ldr q4, [x0, #256]
+	WORD $0x3dc04405 // ldr q5, [x0, #272]
+	WORD $0x3dc04806 // ldr q6, [x0, #288]
+	WORD $0x3dc04c07 // ldr q7, [x0, #304]
+	WORD $0x3dc08008 // ldr q8, [x0, #512]
+	WORD $0x3dc08409 // ldr q9, [x0, #528]
+	WORD $0x3dc0880a // ldr q10, [x0, #544]
+	WORD $0x3dc08c0b // ldr q11, [x0, #560]
+	WORD $0x3dc0c00c // ldr q12, [x0, #768]
+	WORD $0x3dc0c40d // ldr q13, [x0, #784]
+	WORD $0x3dc0c80e // ldr q14, [x0, #800]
+	WORD $0x3dc0cc0f // ldr q15, [x0, #816]
+	MOVD R3, R7
+	MOVD R4, R8
+	MOVD ZR, R17
+	ADD $256, R7, R7
+loop4:
+	WORD $0x3cf16930 // ldr q16, [x9, x17]
+	WORD $0x3cf16951 // ldr q17, [x10, x17]
+	WORD $0x3cf16972 // ldr q18, [x11, x17]
+	WORD $0x3cf16993 // ldr q19, [x12, x17]
+	WORD $0x3cd000f4 // ldur q20, [x7, #-256]
+	WORD $0x3cd100f5 // ldur q21, [x7, #-240]
+	WORD $0x3cd200f6 // ldur q22, [x7, #-224]
+	WORD $0x3cd300f7 // ldur q23, [x7, #-208]
+	WORD $0x4f90e280 // sdot v0.4s, v20.16b, v16.4b[0]
+	WORD $0x4f91e284 // sdot v4.4s, v20.16b, v17.4b[0]
+	WORD $0x4f92e288 // sdot v8.4s, v20.16b, v18.4b[0]
+	WORD $0x4f93e28c // sdot v12.4s, v20.16b, v19.4b[0]
+	WORD $0x4f90e2a1 // sdot v1.4s, v21.16b, v16.4b[0]
+	WORD $0x4f91e2a5 // sdot v5.4s, v21.16b, v17.4b[0]
+	WORD $0x4f92e2a9 // sdot v9.4s, v21.16b, v18.4b[0]
+	WORD $0x4f93e2ad // sdot v13.4s, v21.16b, v19.4b[0]
+	WORD $0x4f90e2c2 // sdot v2.4s, v22.16b, v16.4b[0]
+	WORD $0x4f91e2c6 // sdot v6.4s, v22.16b, v17.4b[0]
+	WORD $0x4f92e2ca // sdot v10.4s, v22.16b, v18.4b[0]
+	WORD $0x4f93e2ce // sdot v14.4s, v22.16b, v19.4b[0]
+	WORD $0x4f90e2e3 // sdot v3.4s, v23.16b, v16.4b[0]
+	WORD $0x4f91e2e7 // sdot v7.4s, v23.16b, v17.4b[0]
+	WORD $0x4f92e2eb // sdot v11.4s, v23.16b, v18.4b[0]
+	WORD $0x4f93e2ef // sdot v15.4s, v23.16b, v19.4b[0]
+	WORD $0x3cc000f4 // ldur q20, [x7, #0]
+	WORD $0x3cc100f5 // ldur q21, [x7, #16]
+	WORD $0x3cc200f6 // ldur q22, [x7, #32]
+	WORD $0x3cc300f7 // ldur q23, [x7, #48]
+	WORD $0x4fb0e280 // sdot v0.4s, v20.16b, v16.4b[1]
+	WORD $0x4fb1e284 // sdot v4.4s, v20.16b, v17.4b[1]
+	WORD $0x4fb2e288 // sdot v8.4s, v20.16b, v18.4b[1]
+	WORD $0x4fb3e28c // sdot v12.4s, v20.16b, v19.4b[1]
+	WORD $0x4fb0e2a1 // sdot v1.4s, v21.16b, v16.4b[1]
+	WORD $0x4fb1e2a5 // sdot v5.4s, v21.16b, v17.4b[1]
+	WORD $0x4fb2e2a9 // sdot v9.4s, v21.16b, v18.4b[1]
+	WORD $0x4fb3e2ad // sdot v13.4s, v21.16b, v19.4b[1]
+	WORD $0x4fb0e2c2 // sdot v2.4s, v22.16b, v16.4b[1]
+	WORD $0x4fb1e2c6 // sdot v6.4s, v22.16b, v17.4b[1]
+	WORD $0x4fb2e2ca // sdot v10.4s, v22.16b, v18.4b[1]
+	WORD $0x4fb3e2ce // sdot v14.4s, v22.16b, v19.4b[1]
+	WORD $0x4fb0e2e3 // sdot v3.4s, v23.16b, v16.4b[1]
+	WORD $0x4fb1e2e7 // sdot v7.4s, v23.16b, v17.4b[1]
+	WORD $0x4fb2e2eb // sdot v11.4s, v23.16b, v18.4b[1]
+	WORD $0x4fb3e2ef // sdot v15.4s, v23.16b, v19.4b[1]
+	ADD $512, R7, R7
+	WORD $0x3cd000f4 // ldur q20, [x7, #-256]
+	WORD $0x3cd100f5 // ldur q21, [x7, #-240]
+	WORD $0x3cd200f6 // ldur q22, [x7, #-224]
+	WORD $0x3cd300f7 // ldur q23, [x7, #-208]
+	WORD $0x4f90ea80 // sdot v0.4s, v20.16b, v16.4b[2]
+	WORD $0x4f91ea84 // sdot v4.4s, v20.16b, v17.4b[2]
+	WORD $0x4f92ea88 // sdot v8.4s, v20.16b, v18.4b[2]
+	WORD $0x4f93ea8c // sdot v12.4s, v20.16b, v19.4b[2]
+	WORD $0x4f90eaa1 // sdot v1.4s, v21.16b, v16.4b[2]
+	WORD $0x4f91eaa5 // sdot v5.4s, v21.16b, v17.4b[2]
+	WORD $0x4f92eaa9 // sdot v9.4s, v21.16b, v18.4b[2]
+	WORD $0x4f93eaad // sdot v13.4s, v21.16b, v19.4b[2]
+	WORD $0x4f90eac2 // sdot v2.4s, v22.16b, v16.4b[2]
+	WORD $0x4f91eac6 // sdot v6.4s, v22.16b, v17.4b[2]
+	WORD $0x4f92eaca // sdot v10.4s, v22.16b, v18.4b[2]
+	WORD $0x4f93eace // sdot v14.4s, v22.16b, v19.4b[2]
+	WORD $0x4f90eae3 // sdot v3.4s, v23.16b, v16.4b[2]
+	WORD $0x4f91eae7 // sdot v7.4s, v23.16b, v17.4b[2]
+	WORD $0x4f92eaeb // sdot v11.4s, v23.16b, v18.4b[2]
+	WORD $0x4f93eaef // sdot v15.4s, v23.16b, v19.4b[2]
+	WORD $0x3cc000f4 // ldur q20, [x7, #0]
+	WORD $0x3cc100f5 // ldur q21, [x7, #16]
+	WORD $0x3cc200f6 // ldur q22, [x7, #32]
+	WORD $0x3cc300f7 // ldur q23, [x7, #48]
+	WORD $0x4fb0ea80 // sdot v0.4s, v20.16b, v16.4b[3]
+	WORD $0x4fb1ea84 // sdot v4.4s, v20.16b, v17.4b[3]
+	WORD $0x4fb2ea88 // sdot v8.4s, v20.16b, v18.4b[3]
+	WORD $0x4fb3ea8c // sdot v12.4s, v20.16b, v19.4b[3]
+	WORD $0x4fb0eaa1 // sdot v1.4s, v21.16b, v16.4b[3]
+	WORD $0x4fb1eaa5 // sdot v5.4s, v21.16b, v17.4b[3]
+	WORD $0x4fb2eaa9 // sdot v9.4s, v21.16b, v18.4b[3]
+	WORD $0x4fb3eaad // sdot v13.4s, v21.16b, v19.4b[3]
+	WORD $0x4fb0eac2 // sdot v2.4s, v22.16b, v16.4b[3]
+	WORD $0x4fb1eac6 // sdot v6.4s, v22.16b, v17.4b[3]
+	WORD $0x4fb2eaca // sdot v10.4s, v22.16b, v18.4b[3]
+	WORD $0x4fb3eace // sdot v14.4s, v22.16b, v19.4b[3]
+	WORD $0x4fb0eae3 // sdot v3.4s, v23.16b, v16.4b[3]
+	WORD $0x4fb1eae7 // sdot v7.4s, v23.16b, v17.4b[3]
+	WORD $0x4fb2eaeb // sdot v11.4s, v23.16b, v18.4b[3]
+	WORD $0x4fb3eaef // sdot v15.4s, v23.16b, v19.4b[3]
+	ADD $512, R7, R7
+	ADD $16, R17, R17
+	SUBS $4, R8, R8
+	BNE loop4
+	WORD $0x3d800000 // str q0, [x0]
+	WORD $0x3d800401 // str q1, [x0, #16]
+	WORD $0x3d800802 // str q2, [x0, #32]
+	WORD $0x3d800c03 // str q3, [x0, #48]
+	WORD $0x3d804004 // str q4, [x0, #256]
+	WORD $0x3d804405 // str q5, [x0, #272]
+	WORD $0x3d804806 // str q6, [x0, #288]
+	WORD $0x3d804c07 // str q7, [x0, #304]
+	WORD $0x3d808008 // str q8, [x0, #512]
+	WORD $0x3d808409 // str q9, [x0, #528]
+	WORD $0x3d80880a // str q10, [x0, #544]
+	WORD $0x3d808c0b // str q11, [x0, #560]
+	WORD $0x3d80c00c // str q12, [x0, #768]
+	WORD $0x3d80c40d // str q13, [x0, #784]
+	WORD $0x3d80c80e // str q14, [x0, #800]
+	WORD $0x3d80cc0f // str q15, [x0, #816]
+	ADD $64, R0, R0
+	ADD $64, R3, R3
+	SUBS $1, R6, R6
+	BNE loop3
+	MOVD w+24(FP), R3
+	ADD $768, R0, R0
+	ADD R2<<2, R1, R1
+	SUB $4, R5, R5
+	B rows4
+below4:
+rows2:
+	CMP $2, R5
+	BLT below2
+	MOVD R1, R9
+	ADD R2, R9, R10
+	MOVD $2, R6
+loop5:
+	WORD $0x3dc00000 // ldr q0, [x0]
+	WORD $0x3dc00401 // ldr q1, [x0, #16]
+	WORD $0x3dc00802 // ldr q2, [x0, #32]
+	WORD $0x3dc00c03 // ldr q3, [x0, #48]
+	WORD $0x3dc01004 // ldr q4, [x0, #64]
+	WORD $0x3dc01405 // ldr q5, [x0, #80]
+	WORD $0x3dc01806 // ldr q6, [x0, #96]
+	WORD $0x3dc01c07 // ldr q7, [x0, #112]
+	WORD $0x3dc04008 // ldr q8, [x0, #256]
+	WORD $0x3dc04409 // ldr q9, [x0, #272]
+	WORD $0x3dc0480a // ldr q10, [x0, #288]
+	WORD $0x3dc04c0b // ldr q11, [x0, #304]
+	WORD $0x3dc0500c // ldr q12, [x0, #320]
+	WORD $0x3dc0540d // ldr q13, [x0, #336]
+	WORD $0x3dc0580e // ldr q14, [x0, #352]
+	WORD $0x3dc05c0f // ldr q15, [x0, #368]
+	MOVD R3, R7
+	MOVD R4, R8
+	MOVD ZR, R17
+	ADD $256, R7, R7
+loop6:
+	WORD $0xfc716930 // ldr d16, [x9, x17]
+	WORD $0xfc716951 // ldr d17, [x10, x17]
+	WORD $0x3cd000f2 // ldur q18, [x7, #-256]
+	WORD $0x3cd100f3 // ldur q19, [x7, #-240]
+	WORD $0x3cd200f4 // ldur q20, [x7, #-224]
+	WORD $0x3cd300f5 // ldur q21, [x7, #-208]
+	WORD $0x3cd400f6 // ldur q22, [x7, #-192]
+	WORD $0x3cd500f7 // ldur q23, [x7, #-176]
+	WORD $0x3cd600f8 // ldur q24, [x7, #-160]
+	WORD $0x3cd700f9 // ldur q25, [x7, #-144]
 	WORD $0x4f90e240 // sdot v0.4s, v18.16b, v16.4b[0]
 	WORD $0x4f91e248 // sdot v8.4s, v18.16b, v17.4b[0]
 	WORD $0x4f90e261 // sdot v1.4s, v19.16b, v16.4b[0]
@@ -1498,14 +1450,14 @@ loop2:
 	WORD $0x4f91e30e // sdot v14.4s, v24.16b, v17.4b[0]
 	WORD $0x4f90e327 // sdot v7.4s, v25.16b, v16.4b[0]
 	WORD $0x4f91e32f // sdot v15.4s, v25.16b, v17.4b[0]
-	WORD $0x3cc000d2 // ldur q18, [x6, #0]
-	WORD $0x3cc100d3 // ldur q19, [x6, #16]
-	WORD $0x3cc200d4 // ldur q20, [x6, #32]
-	WORD $0x3cc300d5 // ldur q21, [x6, #48]
-	WORD $0x3cc400d6 // ldur q22, [x6, #64]
-	WORD $0x3cc500d7 // ldur q23, [x6, #80]
-	WORD $0x3cc600d8 // ldur q24, [x6, #96]
-	WORD $0x3cc700d9 // ldur q25, [x6, #112]
+	WORD $0x3cc000f2 // ldur q18, [x7, #0]
+	WORD $0x3cc100f3 // ldur q19, [x7, #16]
+	WORD $0x3cc200f4 // ldur q20, [x7, #32]
+	WORD $0x3cc300f5 // ldur q21, [x7, #48]
+	WORD $0x3cc400f6 // ldur q22, [x7, #64]
+	WORD $0x3cc500f7 // ldur q23, [x7, #80]
+	WORD $0x3cc600f8 // ldur q24, [x7, #96]
+	WORD $0x3cc700f9 // ldur q25, [x7, #112]
 	WORD $0x4fb0e240 // sdot v0.4s, v18.16b, v16.4b[1]
 	WORD $0x4fb1e248 // sdot v8.4s, v18.16b, v17.4b[1]
 	WORD $0x4fb0e261 // sdot v1.4s, v19.16b, v16.4b[1]
@@ -1522,10 +1474,10 @@ loop2:
 	WORD $0x4fb1e30e // sdot v14.4s, v24.16b, v17.4b[1]
 	WORD $0x4fb0e327 // sdot v7.4s, v25.16b, v16.4b[1]
 	WORD $0x4fb1e32f // sdot v15.4s, v25.16b, v17.4b[1]
-	ADD $512, R6, R6
+	ADD $512, R7, R7
 	ADD $8, R17, R17
-	SUBS $2, R7, R7
-	BNE loop2
+	SUBS $2, R8, R8
+	BNE loop6
 	WORD $0x3d800000 // str q0, [x0]
 	WORD $0x3d800401 // str q1, [x0, #16]
 	WORD $0x3d800802 // str q2, [x0, #32]
@@ -1544,24 +1496,442 @@ loop2:
 	WORD $0x3d805c0f // str q15, [x0, #368]
 	ADD $128, R0, R0
 	ADD $128, R3, R3
-	SUBS $1, R5, R5
-	BNE loop1
+	SUBS $1, R6, R6
+	BNE loop5
+	MOVD w+24(FP), R3
+	ADD $256, R0, R0
+	ADD R2<<1, R1, R1
+	SUB $2, R5, R5
+	B rows2
+below2:
+rows1:
+	CMP $1, R5
+	BLT below1
+	MOVD R1, R9
+	MOVD $1, R6
+loop7:
+	WORD $0x3dc00000 // ldr q0, [x0]
+	WORD $0x3dc00401 // ldr q1, [x0, #16]
+	WORD $0x3dc00802 // ldr q2, [x0, #32]
+	WORD $0x3dc00c03 // ldr q3, [x0, #48]
+	WORD $0x3dc01004 // ldr q4, [x0, #64]
+	WORD $0x3dc01405 // ldr q5, [x0, #80]
+	WORD $0x3dc01806 // ldr q6, [x0, #96]
+	WORD $0x3dc01c07 // ldr q7, [x0, #112]
+	WORD $0x3dc02008 // ldr q8, [x0, #128]
+	WORD $0x3dc02409 // ldr q9, [x0, #144]
+	WORD $0x3dc0280a // ldr q10, [x0, #160]
+	WORD $0x3dc02c0b // ldr q11, [x0, #176]
+	WORD $0x3dc0300c // ldr q12, [x0, #192]
+	WORD $0x3dc0340d // ldr q13, [x0, #208]
+	WORD $0x3dc0380e // ldr q14, [x0, #224]
+	WORD $0x3dc03c0f // ldr q15, [x0, #240]
+	MOVD R3, R7
+	MOVD R4, R8
+	MOVD ZR, R17
+	ADD $256, R7, R7
+loop8:
+	WORD $0xfc716930 // ldr d16, [x9, x17]
+	WORD $0x3cd000f1 // ldur q17, [x7, #-256]
+	WORD $0x3cd100f2 // ldur q18, [x7, #-240]
+	WORD $0x3cd200f3 // ldur q19, [x7, #-224]
+	WORD $0x3cd300f4 // ldur q20, [x7, #-208]
+	WORD $0x3cd400f5 // ldur q21, [x7, #-192]
+	WORD $0x3cd500f6 // ldur q22, [x7, #-176]
+	WORD $0x3cd600f7 // ldur q23, [x7, #-160]
+	WORD $0x3cd700f8 // ldur q24, [x7, #-144]
+	WORD $0x4f90e220 // sdot v0.4s, v17.16b, v16.4b[0]
+	WORD $0x4f90e241 // sdot v1.4s, v18.16b, v16.4b[0]
+	WORD $0x4f90e262 // sdot v2.4s, v19.16b, v16.4b[0]
+	WORD $0x4f90e283 // sdot v3.4s, v20.16b, v16.4b[0]
+	WORD $0x4f90e2a4 // sdot v4.4s, v21.16b, v16.4b[0]
+	WORD $0x4f90e2c5 // sdot v5.4s, v22.16b, v16.4b[0]
+	WORD $0x4f90e2e6 // sdot v6.4s, v23.16b, v16.4b[0]
+	WORD $0x4f90e307 // sdot v7.4s, v24.16b, v16.4b[0]
+	WORD $0x3cd800f1 // ldur q17, [x7, #-128]
+	WORD $0x3cd900f2 // ldur q18, [x7, #-112]
+	WORD $0x3cda00f3 // ldur q19, [x7, #-96]
+	WORD $0x3cdb00f4 // ldur q20, [x7, #-80]
+	WORD $0x3cdc00f5 // ldur q21, [x7, #-64]
+	WORD $0x3cdd00f6 // ldur q22, [x7, #-48]
+	WORD $0x3cde00f7 // ldur q23, [x7, #-32]
+	WORD $0x3cdf00f8 // ldur q24, [x7, #-16]
+	WORD $0x4f90e228 // sdot v8.4s, v17.16b, v16.4b[0]
+	WORD $0x4f90e249 // sdot v9.4s, v18.16b, v16.4b[0]
+	WORD $0x4f90e26a // sdot v10.4s, v19.16b, v16.4b[0]
+	WORD $0x4f90e28b // sdot v11.4s, v20.16b, v16.4b[0]
+	WORD $0x4f90e2ac // sdot v12.4s, v21.16b, v16.4b[0]
+	WORD $0x4f90e2cd // sdot v13.4s, v22.16b, v16.4b[0]
+	WORD $0x4f90e2ee // sdot v14.4s, v23.16b, v16.4b[0]
+	WORD $0x4f90e30f // sdot v15.4s, v24.16b, v16.4b[0]
+	WORD $0x3cc000f1 // ldur q17, [x7, #0]
+	WORD $0x3cc100f2 // ldur q18, [x7, #16]
+	WORD $0x3cc200f3 // ldur q19, [x7, #32]
+	WORD $0x3cc300f4 // ldur q20, [x7, #48]
+	WORD $0x3cc400f5 // ldur q21, [x7, #64]
+	WORD $0x3cc500f6 // ldur q22, [x7, #80]
+	WORD $0x3cc600f7 // ldur q23, [x7, #96]
+	WORD $0x3cc700f8 // ldur q24, [x7, #112]
+	WORD $0x4fb0e220 // sdot v0.4s, v17.16b, v16.4b[1]
+	WORD $0x4fb0e241 // sdot v1.4s, v18.16b, v16.4b[1]
+	WORD $0x4fb0e262 // sdot v2.4s, v19.16b, v16.4b[1]
+	WORD $0x4fb0e283 // sdot v3.4s, v20.16b, v16.4b[1]
+	WORD $0x4fb0e2a4 // sdot v4.4s, v21.16b, v16.4b[1]
+	WORD $0x4fb0e2c5 // sdot v5.4s, v22.16b, v16.4b[1]
+	WORD $0x4fb0e2e6 // sdot v6.4s, v23.16b, v16.4b[1]
+	WORD $0x4fb0e307 // sdot v7.4s, v24.16b, v16.4b[1]
+	WORD $0x3cc800f1 // ldur q17, [x7, #128]
+	WORD $0x3cc900f2 // ldur q18, [x7, #144]
+	WORD $0x3cca00f3 // ldur q19, [x7, #160]
+	WORD $0x3ccb00f4 // ldur q20, [x7, #176]
+	WORD $0x3ccc00f5 // ldur q21, [x7, #192]
+	WORD $0x3ccd00f6 // ldur q22, [x7, #208]
+	WORD $0x3cce00f7 // ldur q23, [x7, #224]
+	WORD $0x3ccf00f8 // ldur q24, [x7, #240]
+	WORD $0x4fb0e228 // sdot v8.4s, v17.16b, v16.4b[1]
+	WORD $0x4fb0e249 // sdot v9.4s, v18.16b, v16.4b[1]
+	WORD $0x4fb0e26a // sdot v10.4s, v19.16b, v16.4b[1]
+	WORD $0x4fb0e28b // sdot v11.4s, v20.16b, v16.4b[1]
+	WORD $0x4fb0e2ac // sdot v12.4s, v21.16b, v16.4b[1]
+	WORD $0x4fb0e2cd // sdot v13.4s, v22.16b, v16.4b[1]
+	WORD $0x4fb0e2ee // sdot v14.4s, v23.16b, v16.4b[1]
+	WORD $0x4fb0e30f // sdot v15.4s, v24.16b, v16.4b[1]
+	ADD $512, R7, R7
+	ADD $8, R17, R17
+	SUBS $2, R8, R8
+	BNE loop8
+	WORD $0x3d800000 // str q0, [x0]
+	WORD $0x3d800401 // str q1, [x0, #16]
+	WORD $0x3d800802 // str q2, [x0, #32]
+	WORD $0x3d800c03 // str q3, [x0, #48]
+	WORD $0x3d801004 // str q4, [x0, #64]
+	WORD $0x3d801405 // str q5, [x0, #80]
+	WORD $0x3d801806 // str q6, [x0, #96]
+	WORD $0x3d801c07 // str q7, [x0, #112]
+	WORD $0x3d802008 // str q8, [x0, #128]
+	WORD $0x3d802409 // str q9, [x0, #144]
+	WORD $0x3d80280a // str q10, [x0, #160]
+	WORD $0x3d802c0b // str q11, [x0, #176]
+	WORD $0x3d80300c // str q12, [x0, #192]
+	WORD $0x3d80340d // str q13, [x0, #208]
+	WORD $0x3d80380e // str q14, [x0, #224]
+	WORD $0x3d803c0f // str q15, [x0, #240]
+	ADD $256, R0, R0
+	ADD $256, R3, R3
+	SUBS $1, R6, R6
+	BNE loop7
+	MOVD w+24(FP), R3
+	ADD $0, R0, R0
+	ADD R2<<0, R1, R1
+	SUB $1, R5, R5
+	B rows1
+below1:
 	RET
 
-// func weighx2Dot(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace int) 
-TEXT ·weighx2Dot(SB), NOSPLIT, $0-56
+// func weighDot(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace, rows int) 
+TEXT ·weighDot(SB), NOSPLIT, $0-64
 	MOVD acc+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
-	MOVD $128, R5
-	WORD $0x4e010cba // dup v26.16b, w5
+	MOVD rows+56(FP), R5
+rows8:
+	CMP $8, R5
+	BLT below8
+	MOVD $128, R6
+	WORD $0x4e010cda // dup v26.16b, w6
 	WORD $0x4f00e43b // movi v27.16b, #1
-	MOVD R1, R8
-	ADD R2, R8, R9
-	MOVD $2, R5
+	MOVD R1, R9
+	ADD R2, R9, R10
+	ADD R2, R10, R11
+	ADD R2, R11, R12
+	ADD R2, R12, R13
+	ADD R2, R13, R14
+	ADD R2, R14, R15
+	ADD R2, R15, R16
+	MOVD $8, R6
 loop1:
+	WORD $0x3dc00000 // ldr q0, [x0]
+	WORD $0x3dc00401 // ldr q1, [x0, #16]
+	WORD $0x3dc04002 // ldr q2, [x0, #256]
+	WORD $0x3dc04403 // ldr q3, [x0, #272]
+	WORD $0x3dc08004 // ldr q4, [x0, #512]
+	WORD $0x3dc08405 // ldr q5, [x0, #528]
+	WORD $0x3dc0c006 // ldr q6, [x0, #768]
+	WORD $0x3dc0c407 // ldr q7, [x0, #784]
+	WORD $0x3dc10008 // ldr q8, [x0, #1024]
+	WORD $0x3dc10409 // ldr q9, [x0, #1040]
+	WORD $0x3dc1400a // ldr q10, [x0, #1280]
+	WORD $0x3dc1440b // ldr q11, [x0, #1296]
+	WORD $0x3dc1800c // ldr q12, [x0, #1536]
+	WORD $0x3dc1840d // ldr q13, [x0, #1552]
+	WORD $0x3dc1c00e // ldr q14, [x0, #1792]
+	WORD $0x3dc1c40f // ldr q15, [x0, #1808]
+	WORD $0x6f00e418 // movi v24.2d, #0000000000000000
+	WORD $0x6f00e419 // movi v25.2d, #0000000000000000
+	MOVD R3, R7
+	MOVD R4, R8
+	MOVD ZR, R17
+	ADD $256, R7, R7
+loop2:
+	WORD $0xfc716930 // ldr d16, [x9, x17]
+	WORD $0x6e3a1e10 // eor v16.16b, v16.16b, v26.16b
+	WORD $0xfc716951 // ldr d17, [x10, x17]
+	WORD $0x6e3a1e31 // eor v17.16b, v17.16b, v26.16b
+	WORD $0xfc716972 // ldr d18, [x11, x17]
+	WORD $0x6e3a1e52 // eor v18.16b, v18.16b, v26.16b
+	WORD $0xfc716993 // ldr d19, [x12, x17]
+	WORD $0x6e3a1e73 // eor v19.16b, v19.16b, v26.16b
+	WORD $0xfc7169b4 // ldr d20, [x13, x17]
+	WORD $0x6e3a1e94 // eor v20.16b, v20.16b, v26.16b
+	WORD $0xfc7169d5 // ldr d21, [x14, x17]
+	WORD $0x6e3a1eb5 // eor v21.16b, v21.16b, v26.16b
+	WORD $0xfc7169f6 // ldr d22, [x15, x17]
+	WORD $0x6e3a1ed6 // eor v22.16b, v22.16b, v26.16b
+	WORD $0xfc716a17 // ldr d23, [x16, x17]
+	WORD $0x6e3a1ef7 // eor v23.16b, v23.16b, v26.16b
+	WORD $0x3cd000fc // ldur q28, [x7, #-256]
+	WORD $0x3cd100fd // ldur q29, [x7, #-240]
+	WORD $0x4f9be398 // sdot v24.4s, v28.16b, v27.4b[0]
+	WORD $0x4f90e380 // sdot v0.4s, v28.16b, v16.4b[0]
+	WORD $0x4f91e382 // sdot v2.4s, v28.16b, v17.4b[0]
+	WORD $0x4f92e384 // sdot v4.4s, v28.16b, v18.4b[0]
+	WORD $0x4f93e386 // sdot v6.4s, v28.16b, v19.4b[0]
+	WORD $0x4f94e388 // sdot v8.4s, v28.16b, v20.4b[0]
+	WORD $0x4f95e38a // sdot v10.4s, v28.16b, v21.4b[0]
+	WORD $0x4f96e38c // sdot v12.4s, v28.16b, v22.4b[0]
+	WORD $0x4f97e38e // sdot v14.4s, v28.16b, v23.4b[0]
+	WORD $0x4f9be3b9 // sdot v25.4s, v29.16b, v27.4b[0]
+	WORD $0x4f90e3a1 // sdot v1.4s, v29.16b, v16.4b[0]
+	WORD $0x4f91e3a3 // sdot v3.4s, v29.16b, v17.4b[0]
+	WORD $0x4f92e3a5 // sdot v5.4s, v29.16b, v18.4b[0]
+	WORD $0x4f93e3a7 // sdot v7.4s, v29.16b, v19.4b[0]
+	WORD $0x4f94e3a9 // sdot v9.4s, v29.16b, v20.4b[0]
+	WORD $0x4f95e3ab // sdot v11.4s, v29.16b, v21.4b[0]
+	WORD $0x4f96e3ad // sdot v13.4s, v29.16b, v22.4b[0]
+	WORD $0x4f97e3af // sdot v15.4s, v29.16b, v23.4b[0]
+	WORD $0x3cc000fc // ldur q28, [x7, #0]
+	WORD $0x3cc100fd // ldur q29, [x7, #16]
+	WORD $0x4f9be398 // sdot v24.4s, v28.16b, v27.4b[0]
+	WORD $0x4fb0e380 // sdot v0.4s, v28.16b, v16.4b[1]
+	WORD $0x4fb1e382 // sdot v2.4s, v28.16b, v17.4b[1]
+	WORD $0x4fb2e384 // sdot v4.4s, v28.16b, v18.4b[1]
+	WORD $0x4fb3e386 // sdot v6.4s, v28.16b, v19.4b[1]
+	WORD $0x4fb4e388 // sdot v8.4s, v28.16b, v20.4b[1]
+	WORD $0x4fb5e38a // sdot v10.4s, v28.16b, v21.4b[1]
+	WORD $0x4fb6e38c // sdot v12.4s, v28.16b, v22.4b[1]
+	WORD $0x4fb7e38e // sdot v14.4s, v28.16b, v23.4b[1]
+	WORD $0x4f9be3b9 // sdot v25.4s, v29.16b, v27.4b[0]
+	WORD $0x4fb0e3a1 // sdot v1.4s, v29.16b, v16.4b[1]
+	WORD $0x4fb1e3a3 // sdot v3.4s, v29.16b, v17.4b[1]
+	WORD $0x4fb2e3a5 // sdot v5.4s, v29.16b, v18.4b[1]
+	WORD $0x4fb3e3a7 // sdot v7.4s, v29.16b, v19.4b[1]
+	WORD $0x4fb4e3a9 // sdot v9.4s, v29.16b, v20.4b[1]
+	WORD $0x4fb5e3ab // sdot v11.4s, v29.16b, v21.4b[1]
+	WORD $0x4fb6e3ad // sdot v13.4s, v29.16b, v22.4b[1]
+	WORD $0x4fb7e3af // sdot v15.4s, v29.16b, v23.4b[1]
+	ADD $512, R7, R7
+	ADD $8, R17, R17
+	SUBS $2, R8, R8
+	BNE loop2
+	WORD $0x4f275718 // shl v24.4s, v24.4s, #7
+	WORD $0x4eb88400 // add v0.4s, v0.4s, v24.4s
+	WORD $0x4eb88442 // add v2.4s, v2.4s, v24.4s
+	WORD $0x4eb88484 // add v4.4s, v4.4s, v24.4s
+	WORD $0x4eb884c6 // add v6.4s, v6.4s, v24.4s
+	WORD $0x4eb88508 // add v8.4s, v8.4s, v24.4s
+	WORD $0x4eb8854a // add v10.4s, v10.4s, v24.4s
+	WORD $0x4eb8858c // add v12.4s, v12.4s, v24.4s
+	WORD $0x4eb885ce // add v14.4s, v14.4s, v24.4s
+	WORD $0x4f275739 // shl v25.4s, v25.4s, #7
+	WORD $0x4eb98421 // add v1.4s, v1.4s, v25.4s
+	WORD $0x4eb98463 // add v3.4s, v3.4s, v25.4s
+	WORD $0x4eb984a5 // add v5.4s, v5.4s, v25.4s
+	WORD $0x4eb984e7 // add v7.4s, v7.4s, v25.4s
+	WORD $0x4eb98529 // add v9.4s, v9.4s, v25.4s
+	WORD $0x4eb9856b // add v11.4s, v11.4s, v25.4s
+	WORD $0x4eb985ad // add v13.4s, v13.4s, v25.4s
+	WORD $0x4eb985ef // add v15.4s, v15.4s, v25.4s
+	WORD $0x3d800000 // str q0, [x0]
+	WORD $0x3d800401 // str q1, [x0, #16]
+	WORD $0x3d804002 // str q2, [x0, #256]
+	WORD $0x3d804403 // str q3, [x0, #272]
+	WORD $0x3d808004 // str q4, [x0, #512]
+	WORD $0x3d808405 // str q5, [x0, #528]
+	WORD $0x3d80c006 // str q6, [x0, #768]
+	WORD $0x3d80c407 // str q7, [x0, #784]
+	WORD $0x3d810008 // str q8, [x0, #1024]
+	WORD $0x3d810409 // str q9, [x0, #1040]
+	WORD $0x3d81400a // str q10, [x0, #1280]
+	WORD $0x3d81440b // str q11, [x0, #1296]
+	WORD $0x3d81800c // str q12, [x0, #1536]
+	WORD $0x3d81840d // str q13, [x0, #1552]
+	WORD $0x3d81c00e // str q14, [x0, #1792]
+	WORD $0x3d81c40f // str q15, [x0, #1808]
+	ADD $32, R0, R0
+	ADD $32, R3, R3
+	SUBS $1, R6, R6
+	BNE loop1
+	MOVD w+24(FP), R3
+	ADD $1792, R0, R0
+	ADD R2<<3, R1, R1
+	SUB $8, R5, R5
+	B rows8
+below8:
+rows4:
+	CMP $4, R5
+	BLT below4
+	MOVD $128, R6
+	WORD $0x4e010cd8 // dup v24.16b, w6
+	WORD $0x4f00e439 // movi v25.16b, #1
+	MOVD R1, R9
+	ADD R2, R9, R10
+	ADD R2, R10, R11
+	ADD R2, R11, R12
+	MOVD $4, R6
+loop3:
+	WORD $0x3dc00000 // ldr q0, [x0]
+	WORD $0x3dc00401 // ldr q1, [x0, #16]
+	WORD $0x3dc00802 // ldr q2, [x0, #32]
+	WORD $0x3dc00c03 // ldr q3, [x0, #48]
+	WORD $0x3dc04004 // ldr q4, [x0, #256]
+	WORD $0x3dc04405 // ldr q5, [x0, #272]
+	WORD $0x3dc04806 // ldr q6, [x0, #288]
+	WORD $0x3dc04c07 // ldr q7, [x0, #304]
+	WORD $0x3dc08008 // ldr q8, [x0, #512]
+	WORD $0x3dc08409 // ldr q9, [x0, #528]
+	WORD $0x3dc0880a // ldr q10, [x0, #544]
+	WORD $0x3dc08c0b // ldr q11, [x0, #560]
+	WORD $0x3dc0c00c // ldr q12, [x0, #768]
+	WORD $0x3dc0c40d // ldr q13, [x0, #784]
+	WORD $0x3dc0c80e // ldr q14, [x0, #800]
+	WORD $0x3dc0cc0f // ldr q15, [x0, #816]
+	WORD $0x6f00e414 // movi v20.2d, #0000000000000000
+	WORD $0x6f00e415 // movi v21.2d, #0000000000000000
+	WORD $0x6f00e416 // movi v22.2d, #0000000000000000
+	WORD $0x6f00e417 // movi v23.2d, #0000000000000000
+	MOVD R3, R7
+	MOVD R4, R8
+	MOVD ZR, R17
+	ADD $256, R7, R7
+loop4:
+	WORD $0xfc716930 // ldr d16, [x9, x17]
+	WORD $0x6e381e10 // eor v16.16b, v16.16b, v24.16b
+	WORD $0xfc716951 // ldr d17, [x10, x17]
+	WORD $0x6e381e31 // eor v17.16b, v17.16b, v24.16b
+	WORD $0xfc716972 // ldr d18, [x11, x17]
+	WORD $0x6e381e52 // eor v18.16b, v18.16b, v24.16b
+	WORD $0xfc716993 // ldr d19, [x12, x17]
+	WORD $0x6e381e73 // eor v19.16b, v19.16b, v24.16b
+	WORD $0x3cd000fa // ldur q26, [x7, #-256]
+	WORD $0x3cd100fb // ldur q27, [x7, #-240]
+	WORD $0x3cd200fc // ldur q28, [x7, #-224]
+	WORD $0x3cd300fd // ldur q29, [x7, #-208]
+	WORD $0x4f99e354 // sdot v20.4s, v26.16b, v25.4b[0]
+	WORD $0x4f90e340 // sdot v0.4s, v26.16b, v16.4b[0]
+	WORD $0x4f91e344 // sdot v4.4s, v26.16b, v17.4b[0]
+	WORD $0x4f92e348 // sdot v8.4s, v26.16b, v18.4b[0]
+	WORD $0x4f93e34c // sdot v12.4s, v26.16b, v19.4b[0]
+	WORD $0x4f99e375 // sdot v21.4s, v27.16b, v25.4b[0]
+	WORD $0x4f90e361 // sdot v1.4s, v27.16b, v16.4b[0]
+	WORD $0x4f91e365 // sdot v5.4s, v27.16b, v17.4b[0]
+	WORD $0x4f92e369 // sdot v9.4s, v27.16b, v18.4b[0]
+	WORD $0x4f93e36d // sdot v13.4s, v27.16b, v19.4b[0]
+	WORD $0x4f99e396 // sdot v22.4s, v28.16b, v25.4b[0]
+	WORD $0x4f90e382 // sdot v2.4s, v28.16b, v16.4b[0]
+	WORD $0x4f91e386 // sdot v6.4s, v28.16b, v17.4b[0]
+	WORD $0x4f92e38a // sdot v10.4s, v28.16b, v18.4b[0]
+	WORD $0x4f93e38e // sdot v14.4s, v28.16b, v19.4b[0]
+	WORD $0x4f99e3b7 // sdot v23.4s, v29.16b, v25.4b[0]
+	WORD $0x4f90e3a3 // sdot v3.4s, v29.16b, v16.4b[0]
+	WORD $0x4f91e3a7 // sdot v7.4s, v29.16b, v17.4b[0]
+	WORD $0x4f92e3ab // sdot v11.4s, v29.16b, v18.4b[0]
+	WORD $0x4f93e3af // sdot v15.4s, v29.16b, v19.4b[0]
+	WORD $0x3cc000fa // ldur q26, [x7, #0]
+	WORD $0x3cc100fb // ldur q27, [x7, #16]
+	WORD $0x3cc200fc // ldur q28, [x7, #32]
+	WORD $0x3cc300fd // ldur q29, [x7, #48]
+	WORD $0x4f99e354 // sdot v20.4s, v26.16b, v25.4b[0]
+	WORD $0x4fb0e340 // sdot v0.4s, v26.16b, v16.4b[1]
+	WORD $0x4fb1e344 // sdot v4.4s, v26.16b, v17.4b[1]
+	WORD $0x4fb2e348 // sdot v8.4s, v26.16b, v18.4b[1]
+	WORD $0x4fb3e34c // sdot v12.4s, v26.16b, v19.4b[1]
+	WORD $0x4f99e375 // sdot v21.4s, v27.16b, v25.4b[0]
+	WORD $0x4fb0e361 // sdot v1.4s, v27.16b, v16.4b[1]
+	WORD $0x4fb1e365 // sdot v5.4s, v27.16b, v17.4b[1]
+	WORD $0x4fb2e369 // sdot v9.4s, v27.16b, v18.4b[1]
+	WORD $0x4fb3e36d // sdot v13.4s, v27.16b, v19.4b[1]
+	WORD $0x4f99e396 // sdot v22.4s, v28.16b, v25.4b[0]
+	WORD $0x4fb0e382 // sdot v2.4s, v28.16b, v16.4b[1]
+	WORD $0x4fb1e386 // sdot v6.4s, v28.16b, v17.4b[1]
+	WORD $0x4fb2e38a // sdot v10.4s, v28.16b, v18.4b[1]
+	WORD $0x4fb3e38e // sdot v14.4s, v28.16b, v19.4b[1]
+	WORD $0x4f99e3b7 // sdot v23.4s, v29.16b, v25.4b[0]
+	WORD $0x4fb0e3a3 // sdot v3.4s, v29.16b, v16.4b[1]
+	WORD $0x4fb1e3a7 // sdot v7.4s, v29.16b, v17.4b[1]
+	WORD $0x4fb2e3ab // sdot v11.4s, v29.16b, v18.4b[1]
+	WORD $0x4fb3e3af // sdot v15.4s, v29.16b, v19.4b[1]
+	ADD $512, R7, R7
+	ADD $8, R17, R17
+	SUBS $2, R8, R8
+	BNE loop4
+	WORD $0x4f275694 // shl v20.4s, v20.4s, #7
+	WORD $0x4eb48400 // add v0.4s, v0.4s, v20.4s
+	WORD $0x4eb48484 // add v4.4s, v4.4s, v20.4s
+	WORD $0x4eb48508 // add v8.4s, v8.4s, v20.4s
+	WORD $0x4eb4858c // add v12.4s, v12.4s, v20.4s
+	WORD $0x4f2756b5 // shl v21.4s, v21.4s, #7
+	WORD $0x4eb58421 // add v1.4s, v1.4s, v21.4s
+	WORD $0x4eb584a5 // add v5.4s, v5.4s, v21.4s
+	WORD $0x4eb58529 // add v9.4s, v9.4s, v21.4s
+	WORD $0x4eb585ad // add v13.4s, v13.4s, v21.4s
+	WORD $0x4f2756d6 // shl v22.4s, v22.4s, #7
+	WORD $0x4eb68442 // add v2.4s, v2.4s, v22.4s
+	WORD $0x4eb684c6 // add v6.4s, v6.4s, v22.4s
+	WORD $0x4eb6854a // add v10.4s, v10.4s, v22.4s
+	WORD $0x4eb685ce // add v14.4s, v14.4s, v22.4s
+	WORD $0x4f2756f7 // shl v23.4s, v23.4s, #7
+	WORD $0x4eb78463 // add v3.4s, v3.4s, v23.4s
+	WORD $0x4eb784e7 // add v7.4s, v7.4s, v23.4s
+	WORD $0x4eb7856b // add v11.4s, v11.4s, v23.4s
+	WORD $0x4eb785ef // add v15.4s, v15.4s, v23.4s
+	WORD $0x3d800000 // str q0, [x0]
+	WORD $0x3d800401 // str q1, [x0, #16]
+	WORD $0x3d800802 // str q2, [x0, #32]
+	WORD $0x3d800c03 // str q3, [x0, #48]
+	WORD $0x3d804004 // str q4, [x0, #256]
+	WORD $0x3d804405 // str q5, [x0, #272]
+	WORD $0x3d804806 // str q6, [x0, #288]
+	WORD $0x3d804c07 // str q7, [x0, #304]
+	WORD $0x3d808008 // str q8, [x0, #512]
+	WORD $0x3d808409 // str q9, [x0, #528]
+	WORD $0x3d80880a // str q10, [x0, #544]
+	WORD $0x3d808c0b // str q11, [x0, #560]
+	WORD $0x3d80c00c // str q12, [x0, #768]
+	WORD $0x3d80c40d // str q13, [x0, #784]
+	WORD $0x3d80c80e // str q14, [x0, #800]
+	WORD $0x3d80cc0f // str q15, [x0, #816]
+	ADD $64, R0, R0
+	ADD $64, R3, R3
+	SUBS $1, R6, R6
+	BNE loop3
+	MOVD w+24(FP), R3
+	ADD $768, R0, R0
+	ADD R2<<2, R1, R1
+	SUB $4, R5, R5
+	B rows4
+below4:
+rows2:
+	CMP $2, R5
+	BLT below2
+	MOVD $128, R6
+	WORD $0x4e010cda // dup v26.16b, w6
+	WORD $0x4f00e43b // movi v27.16b, #1
+	MOVD R1, R9
+	ADD R2, R9, R10
+	MOVD $2, R6
+loop5:
 	WORD $0x3dc00000 // ldr q0, [x0]
 	WORD $0x3dc00401 // ldr q1, [x0, #16]
 	WORD $0x3dc00802 // ldr q2, [x0, #32]
@@ -1586,19 +1956,19 @@ loop1:
 	WORD $0x6f00e417 // movi v23.2d, #0000000000000000
 	WORD $0x6f00e418 // movi v24.2d, #0000000000000000
 	WORD $0x6f00e419 // movi v25.2d, #0000000000000000
-	MOVD R3, R6
-	MOVD R4, R7
+	MOVD R3, R7
+	MOVD R4, R8
 	MOVD ZR, R17
-	ADD $256, R6, R6
-loop2:
-	WORD $0xfc716910 // ldr d16, [x8, x17]
+	ADD $256, R7, R7
+loop6:
+	WORD $0xfc716930 // ldr d16, [x9, x17]
 	WORD $0x6e3a1e10 // eor v16.16b, v16.16b, v26.16b
-	WORD $0xfc716931 // ldr d17, [x9, x17]
+	WORD $0xfc716951 // ldr d17, [x10, x17]
 	WORD $0x6e3a1e31 // eor v17.16b, v17.16b, v26.16b
-	WORD $0x3cd000dc // ldur q28, [x6, #-256]
-	WORD $0x3cd100dd // ldur q29, [x6, #-240]
-	WORD $0x3cd200de // ldur q30, [x6, #-224]
-	WORD $0x3cd300df // ldur q31, [x6, #-208]
+	WORD $0x3cd000fc // ldur q28, [x7, #-256]
+	WORD $0x3cd100fd // ldur q29, [x7, #-240]
+	WORD $0x3cd200fe // ldur q30, [x7, #-224]
+	WORD $0x3cd300ff // ldur q31, [x7, #-208]
 	WORD $0x4f9be392 // sdot v18.4s, v28.16b, v27.4b[0]
 	WORD $0x4f90e380 // sdot v0.4s, v28.16b, v16.4b[0]
 	WORD $0x4f91e388 // sdot v8.4s, v28.16b, v17.4b[0]
@@ -1611,10 +1981,10 @@ loop2:
 	WORD $0x4f9be3f5 // sdot v21.4s, v31.16b, v27.4b[0]
 	WORD $0x4f90e3e3 // sdot v3.4s, v31.16b, v16.4b[0]
 	WORD $0x4f91e3eb // sdot v11.4s, v31.16b, v17.4b[0]
-	WORD $0x3cd400dc // ldur q28, [x6, #-192]
-	WORD $0x3cd500dd // ldur q29, [x6, #-176]
-	WORD $0x3cd600de // ldur q30, [x6, #-160]
-	WORD $0x3cd700df // ldur q31, [x6, #-144]
+	WORD $0x3cd400fc // ldur q28, [x7, #-192]
+	WORD $0x3cd500fd // ldur q29, [x7, #-176]
+	WORD $0x3cd600fe // ldur q30, [x7, #-160]
+	WORD $0x3cd700ff // ldur q31, [x7, #-144]
 	WORD $0x4f9be396 // sdot v22.4s, v28.16b, v27.4b[0]
 	WORD $0x4f90e384 // sdot v4.4s, v28.16b, v16.4b[0]
 	WORD $0x4f91e38c // sdot v12.4s, v28.16b, v17.4b[0]
@@ -1627,10 +1997,10 @@ loop2:
 	WORD $0x4f9be3f9 // sdot v25.4s, v31.16b, v27.4b[0]
 	WORD $0x4f90e3e7 // sdot v7.4s, v31.16b, v16.4b[0]
 	WORD $0x4f91e3ef // sdot v15.4s, v31.16b, v17.4b[0]
-	WORD $0x3cc000dc // ldur q28, [x6, #0]
-	WORD $0x3cc100dd // ldur q29, [x6, #16]
-	WORD $0x3cc200de // ldur q30, [x6, #32]
-	WORD $0x3cc300df // ldur q31, [x6, #48]
+	WORD $0x3cc000fc // ldur q28, [x7, #0]
+	WORD $0x3cc100fd // ldur q29, [x7, #16]
+	WORD $0x3cc200fe // ldur q30, [x7, #32]
+	WORD $0x3cc300ff // ldur q31, [x7, #48]
 	WORD $0x4f9be392 // sdot v18.4s, v28.16b, v27.4b[0]
 	WORD $0x4fb0e380 // sdot v0.4s, v28.16b, v16.4b[1]
 	WORD $0x4fb1e388 // sdot v8.4s, v28.16b, v17.4b[1]
@@ -1643,10 +2013,10 @@ loop2:
 	WORD $0x4f9be3f5 // sdot v21.4s, v31.16b, v27.4b[0]
 	WORD $0x4fb0e3e3 // sdot v3.4s, v31.16b, v16.4b[1]
 	WORD $0x4fb1e3eb // sdot v11.4s, v31.16b, v17.4b[1]
-	WORD $0x3cc400dc // ldur q28, [x6, #64]
-	WORD $0x3cc500dd // ldur q29, [x6, #80]
-	WORD $0x3cc600de // ldur q30, [x6, #96]
-	WORD $0x3cc700df // ldur q31, [x6, #112]
+	WORD $0x3cc400fc // ldur q28, [x7, #64]
+	WORD $0x3cc500fd // ldur q29, [x7, #80]
+	WORD $0x3cc600fe // ldur q30, [x7, #96]
+	WORD $0x3cc700ff // ldur q31, [x7, #112]
 	WORD $0x4f9be396 // sdot v22.4s, v28.16b, v27.4b[0]
 	WORD $0x4fb0e384 // sdot v4.4s, v28.16b, v16.4b[1]
 	WORD $0x4fb1e38c // sdot v12.4s, v28.16b, v17.4b[1]
@@ -1659,10 +2029,10 @@ loop2:
 	WORD $0x4f9be3f9 // sdot v25.4s, v31.16b, v27.4b[0]
 	WORD $0x4fb0e3e7 // sdot v7.4s, v31.16b, v16.4b[1]
 	WORD $0x4fb1e3ef // sdot v15.4s, v31.16b, v17.4b[1]
-	ADD $512, R6, R6
+	ADD $512, R7, R7
 	ADD $8, R17, R17
-	SUBS $2, R7, R7
-	BNE loop2
+	SUBS $2, R8, R8
+	BNE loop6
 	WORD $0x4f275652 // shl v18.4s, v18.4s, #7
 	WORD $0x4eb28400 // add v0.4s, v0.4s, v18.4s
 	WORD $0x4eb28508 // add v8.4s, v8.4s, v18.4s
@@ -1705,1135 +2075,23 @@ loop2:
 	WORD $0x3d805c0f // str q15, [x0, #368]
 	ADD $128, R0, R0
 	ADD $128, R3, R3
-	SUBS $1, R5, R5
-	BNE loop1
-	RET
-
-// func weighx2I8MM(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace int) 
-TEXT ·weighx2I8MM(SB), NOSPLIT, $0-56
-	MOVD acc+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD stride+16(FP), R2
+	SUBS $1, R6, R6
+	BNE loop5
 	MOVD w+24(FP), R3
-	MOVD n+32(FP), R4
-	MOVD R1, R8
-	ADD R2, R8, R9
-	MOVD $2, R5
-loop1:
-	WORD $0x3dc00000 // ldr q0, [x0]
-	WORD $0x3dc00401 // ldr q1, [x0, #16]
-	WORD $0x3dc00802 // ldr q2, [x0, #32]
-	WORD $0x3dc00c03 // ldr q3, [x0, #48]
-	WORD $0x3dc01004 // ldr q4, [x0, #64]
-	WORD $0x3dc01405 // ldr q5, [x0, #80]
-	WORD $0x3dc01806 // ldr q6, [x0, #96]
-	WORD $0x3dc01c07 // ldr q7, [x0, #112]
-	WORD $0x3dc04008 // ldr q8, [x0, #256]
-	WORD $0x3dc04409 // ldr q9, [x0, #272]
-	WORD $0x3dc0480a // ldr q10, [x0, #288]
-	WORD $0x3dc04c0b // ldr q11, [x0, #304]
-	WORD $0x3dc0500c // ldr q12, [x0, #320]
-	WORD $0x3dc0540d // ldr q13, [x0, #336]
-	WORD $0x3dc0580e // ldr q14, [x0, #352]
-	WORD $0x3dc05c0f // ldr q15, [x0, #368]
-	MOVD R3, R6
-	MOVD R4, R7
-	MOVD ZR, R17
-	ADD $256, R6, R6
-loop2:
-	WORD $0xfc716910 // ldr d16, [x8, x17]
-	WORD $0xfc716931 // ldr d17, [x9, x17]
-	WORD $0x3cd000d2 // ldur q18, [x6, #-256]
-	WORD $0x3cd100d3 // ldur q19, [x6, #-240]
-	WORD $0x3cd200d4 // ldur q20, [x6, #-224]
-	WORD $0x3cd300d5 // ldur q21, [x6, #-208]
-	WORD $0x3cd400d6 // ldur q22, [x6, #-192]
-	WORD $0x3cd500d7 // ldur q23, [x6, #-176]
-	WORD $0x3cd600d8 // ldur q24, [x6, #-160]
-	WORD $0x3cd700d9 // ldur q25, [x6, #-144]
-	WORD $0x4f10f240 // sudot v0.4s, v18.16b, v16.4b[0]
-	WORD $0x4f11f248 // sudot v8.4s, v18.16b, v17.4b[0]
-	WORD $0x4f10f261 // sudot v1.4s, v19.16b, v16.4b[0]
-	WORD $0x4f11f269 // sudot v9.4s, v19.16b, v17.4b[0]
-	WORD $0x4f10f282 // sudot v2.4s, v20.16b, v16.4b[0]
-	WORD $0x4f11f28a // sudot v10.4s, v20.16b, v17.4b[0]
-	WORD $0x4f10f2a3 // sudot v3.4s, v21.16b, v16.4b[0]
-	WORD $0x4f11f2ab // sudot v11.4s, v21.16b, v17.4b[0]
-	WORD $0x4f10f2c4 // sudot v4.4s, v22.16b, v16.4b[0]
-	WORD $0x4f11f2cc // sudot v12.4s, v22.16b, v17.4b[0]
-	WORD $0x4f10f2e5 // sudot v5.4s, v23.16b, v16.4b[0]
-	WORD $0x4f11f2ed // sudot v13.4s, v23.16b, v17.4b[0]
-	WORD $0x4f10f306 // sudot v6.4s, v24.16b, v16.4b[0]
-	WORD $0x4f11f30e // sudot v14.4s, v24.16b, v17.4b[0]
-	WORD $0x4f10f327 // sudot v7.4s, v25.16b, v16.4b[0]
-	WORD $0x4f11f32f // sudot v15.4s, v25.16b, v17.4b[0]
-	WORD $0x3cc000d2 // ldur q18, [x6, #0]
-	WORD $0x3cc100d3 // ldur q19, [x6, #16]
-	WORD $0x3cc200d4 // ldur q20, [x6, #32]
-	WORD $0x3cc300d5 // ldur q21, [x6, #48]
-	WORD $0x3cc400d6 // ldur q22, [x6, #64]
-	WORD $0x3cc500d7 // ldur q23, [x6, #80]
-	WORD $0x3cc600d8 // ldur q24, [x6, #96]
-	WORD $0x3cc700d9 // ldur q25, [x6, #112]
-	WORD $0x4f30f240 // sudot v0.4s, v18.16b, v16.4b[1]
-	WORD $0x4f31f248 // sudot v8.4s, v18.16b, v17.4b[1]
-	WORD $0x4f30f261 // sudot v1.4s, v19.16b, v16.4b[1]
-	WORD $0x4f31f269 // sudot v9.4s, v19.16b, v17.4b[1]
-	WORD $0x4f30f282 // sudot v2.4s, v20.16b, v16.4b[1]
-	WORD $0x4f31f28a // sudot v10.4s, v20.16b, v17.4b[1]
-	WORD $0x4f30f2a3 // sudot v3.4s, v21.16b, v16.4b[1]
-	WORD $0x4f31f2ab // sudot v11.4s, v21.16b, v17.4b[1]
-	WORD $0x4f30f2c4 // sudot v4.4s, v22.16b, v16.4b[1]
-	WORD $0x4f31f2cc // sudot v12.4s, v22.16b, v17.4b[1]
-	WORD $0x4f30f2e5 // sudot v5.4s, v23.16b, v16.4b[1]
-	WORD $0x4f31f2ed // sudot v13.4s, v23.16b, v17.4b[1]
-	WORD $0x4f30f306 // sudot v6.4s, v24.16b, v16.4b[1]
-	WORD $0x4f31f30e // sudot v14.4s, v24.16b, v17.4b[1]
-	WORD $0x4f30f327 // sudot v7.4s, v25.16b, v16.4b[1]
-	WORD $0x4f31f32f // sudot v15.4s, v25.16b, v17.4b[1]
-	ADD $512, R6, R6
-	ADD $8, R17, R17
-	SUBS $2, R7, R7
-	BNE loop2
-	WORD $0x3d800000 // str q0, [x0]
-	WORD $0x3d800401 // str q1, [x0, #16]
-	WORD $0x3d800802 // str q2, [x0, #32]
-	WORD $0x3d800c03 // str q3, [x0, #48]
-	WORD $0x3d801004 // str q4, [x0, #64]
-	WORD $0x3d801405 // str q5, [x0, #80]
-	WORD $0x3d801806 // str q6, [x0, #96]
-	WORD $0x3d801c07 // str q7, [x0, #112]
-	WORD $0x3d804008 // str q8, [x0, #256]
-	WORD $0x3d804409 // str q9, [x0, #272]
-	WORD $0x3d80480a // str q10, [x0, #288]
-	WORD $0x3d804c0b // str q11, [x0, #304]
-	WORD $0x3d80500c // str q12, [x0, #320]
-	WORD $0x3d80540d // str q13, [x0, #336]
-	WORD $0x3d80580e // str q14, [x0, #352]
-	WORD $0x3d805c0f // str q15, [x0, #368]
-	ADD $128, R0, R0
-	ADD $128, R3, R3
-	SUBS $1, R5, R5
-	BNE loop1
-	RET
-
-// func tileInt8x4Dot(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace int) 
-TEXT ·tileInt8x4Dot(SB), NOSPLIT, $0-56
-	MOVD acc+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD stride+16(FP), R2
-	MOVD w+24(FP), R3
-	MOVD n+32(FP), R4
-	MOVD R1, R8
-	ADD R2, R8, R9
-	ADD R2, R9, R10
-	ADD R2, R10, R11
-	MOVD $4, R5
-loop1:
-	WORD $0x3dc00000 // ldr q0, [x0]
-	WORD $0x3dc00401 // ldr q1, [x0, #16]
-	WORD $0x3dc00802 // ldr q2, [x0, #32]
-	WORD $0x3dc00c03 // ldr q3, [x0, #48]
-	WORD $0x3dc04004 // ldr q4, [x0, #256]
-	WORD $0x3dc04405 // ldr q5, [x0, #272]
-	WORD $0x3dc04806 // ldr q6, [x0, #288]
-	WORD $0x3dc04c07 // ldr q7, [x0, #304]
-	WORD $0x3dc08008 // ldr q8, [x0, #512]
-	WORD $0x3dc08409 // ldr q9, [x0, #528]
-	WORD $0x3dc0880a // ldr q10, [x0, #544]
-	WORD $0x3dc08c0b // ldr q11, [x0, #560]
-	WORD $0x3dc0c00c // ldr q12, [x0, #768]
-	WORD $0x3dc0c40d // ldr q13, [x0, #784]
-	WORD $0x3dc0c80e // ldr q14, [x0, #800]
-	WORD $0x3dc0cc0f // ldr q15, [x0, #816]
-	MOVD R3, R6
-	MOVD R4, R7
-	MOVD ZR, R17
-	ADD $256, R6, R6
-loop2:
-	WORD $0x3cf16910 // ldr q16, [x8, x17]
-	WORD $0x3cf16931 // ldr q17, [x9, x17]
-	WORD $0x3cf16952 // ldr q18, [x10, x17]
-	WORD $0x3cf16973 // ldr q19, [x11, x17]
-	WORD $0x3cd000d4 // ldur q20, [x6, #-256]
-	WORD $0x3cd100d5 // ldur q21, [x6, #-240]
-	WORD $0x3cd200d6 // ldur q22, [x6, #-224]
-	WORD $0x3cd300d7 // ldur q23, [x6, #-208]
-	WORD $0x4f90e280 // sdot v0.4s, v20.16b, v16.4b[0]
-	WORD $0x4f91e284 // sdot v4.4s, v20.16b, v17.4b[0]
-	WORD $0x4f92e288 // sdot v8.4s, v20.16b, v18.4b[0]
-	WORD $0x4f93e28c // sdot v12.4s, v20.16b, v19.4b[0]
-	WORD $0x4f90e2a1 // sdot v1.4s, v21.16b, v16.4b[0]
-	WORD $0x4f91e2a5 // sdot v5.4s, v21.16b, v17.4b[0]
-	WORD $0x4f92e2a9 // sdot v9.4s, v21.16b, v18.4b[0]
-	WORD $0x4f93e2ad // sdot v13.4s, v21.16b, v19.4b[0]
-	WORD $0x4f90e2c2 // sdot v2.4s, v22.16b, v16.4b[0]
-	WORD $0x4f91e2c6 // sdot v6.4s, v22.16b, v17.4b[0]
-	WORD $0x4f92e2ca // sdot v10.4s, v22.16b, v18.4b[0]
-	WORD $0x4f93e2ce // sdot v14.4s, v22.16b, v19.4b[0]
-	WORD $0x4f90e2e3 // sdot v3.4s, v23.16b, v16.4b[0]
-	WORD $0x4f91e2e7 // sdot v7.4s, v23.16b, v17.4b[0]
-	WORD $0x4f92e2eb // sdot v11.4s, v23.16b, v18.4b[0]
-	WORD $0x4f93e2ef // sdot v15.4s, v23.16b, v19.4b[0]
-	WORD $0x3cc000d4 // ldur q20, [x6, #0]
-	WORD $0x3cc100d5 // ldur q21, [x6, #16]
-	WORD $0x3cc200d6 // ldur q22, [x6, #32]
-	WORD $0x3cc300d7 // ldur q23, [x6, #48]
-	WORD $0x4fb0e280 // sdot v0.4s, v20.16b, v16.4b[1]
-	WORD $0x4fb1e284 // sdot v4.4s, v20.16b, v17.4b[1]
-	WORD $0x4fb2e288 // sdot v8.4s, v20.16b, v18.4b[1]
-	WORD $0x4fb3e28c // sdot v12.4s, v20.16b, v19.4b[1]
-	WORD $0x4fb0e2a1 // sdot v1.4s, v21.16b, v16.4b[1]
-	WORD $0x4fb1e2a5 // sdot v5.4s, v21.16b, v17.4b[1]
-	WORD $0x4fb2e2a9 // sdot v9.4s, v21.16b, v18.4b[1]
-	WORD $0x4fb3e2ad // sdot v13.4s, v21.16b, v19.4b[1]
-	WORD $0x4fb0e2c2 // sdot v2.4s, v22.16b, v16.4b[1]
-	WORD $0x4fb1e2c6 // sdot v6.4s, v22.16b, v17.4b[1]
-	WORD $0x4fb2e2ca // sdot v10.4s, v22.16b, v18.4b[1]
-	WORD $0x4fb3e2ce // sdot v14.4s, v22.16b, v19.4b[1]
-	WORD $0x4fb0e2e3 // sdot v3.4s, v23.16b, v16.4b[1]
-	WORD $0x4fb1e2e7 // sdot v7.4s, v23.16b, v17.4b[1]
-	WORD $0x4fb2e2eb // sdot v11.4s, v23.16b, v18.4b[1]
-	WORD $0x4fb3e2ef // sdot v15.4s, v23.16b, v19.4b[1]
-	ADD $512, R6, R6
-	WORD $0x3cd000d4 // ldur q20, [x6, #-256]
-	WORD $0x3cd100d5 // ldur q21, [x6, #-240]
-	WORD $0x3cd200d6 // ldur q22, [x6, #-224]
-	WORD $0x3cd300d7 // ldur q23, [x6, #-208]
-	WORD $0x4f90ea80 // sdot v0.4s, v20.16b, v16.4b[2]
-	WORD $0x4f91ea84 // sdot v4.4s, v20.16b, v17.4b[2]
-	WORD $0x4f92ea88 // sdot v8.4s, v20.16b, v18.4b[2]
-	WORD $0x4f93ea8c // sdot v12.4s, v20.16b, v19.4b[2]
-	WORD $0x4f90eaa1 // sdot v1.4s, v21.16b, v16.4b[2]
-	WORD $0x4f91eaa5 // sdot v5.4s, v21.16b, v17.4b[2]
-	WORD $0x4f92eaa9 // sdot v9.4s, v21.16b, v18.4b[2]
-	WORD $0x4f93eaad // sdot v13.4s, v21.16b, v19.4b[2]
-	WORD $0x4f90eac2 // sdot v2.4s, v22.16b, v16.4b[2]
-	WORD $0x4f91eac6 // sdot v6.4s, v22.16b, v17.4b[2]
-	WORD $0x4f92eaca // sdot v10.4s, v22.16b, v18.4b[2]
-	WORD $0x4f93eace // sdot v14.4s, v22.16b, v19.4b[2]
-	WORD $0x4f90eae3 // sdot v3.4s, v23.16b, v16.4b[2]
-	WORD $0x4f91eae7 // sdot v7.4s, v23.16b, v17.4b[2]
-	WORD $0x4f92eaeb // sdot v11.4s, v23.16b, v18.4b[2]
-	WORD $0x4f93eaef // sdot v15.4s, v23.16b, v19.4b[2]
-	WORD $0x3cc000d4 // ldur q20, [x6, #0]
-	WORD $0x3cc100d5 // ldur q21, [x6, #16]
-	WORD $0x3cc200d6 // ldur q22, [x6, #32]
-	WORD $0x3cc300d7 // ldur q23, [x6, #48]
-	WORD $0x4fb0ea80 // sdot v0.4s, v20.16b, v16.4b[3]
-	WORD $0x4fb1ea84 // sdot v4.4s, v20.16b, v17.4b[3]
-	WORD $0x4fb2ea88 // sdot v8.4s, v20.16b, v18.4b[3]
-	WORD $0x4fb3ea8c // sdot v12.4s, v20.16b, v19.4b[3]
-	WORD $0x4fb0eaa1 // sdot v1.4s, v21.16b, v16.4b[3]
-	WORD $0x4fb1eaa5 // sdot v5.4s, v21.16b, v17.4b[3]
-	WORD $0x4fb2eaa9 // sdot v9.4s, v21.16b, v18.4b[3]
-	WORD $0x4fb3eaad // sdot v13.4s, v21.16b, v19.4b[3]
-	WORD $0x4fb0eac2 // sdot v2.4s, v22.16b, v16.4b[3]
-	WORD $0x4fb1eac6 // sdot v6.4s, v22.16b, v17.4b[3]
-	WORD $0x4fb2eaca // sdot v10.4s, v22.16b, v18.4b[3]
-	WORD $0x4fb3eace // sdot v14.4s, v22.16b, v19.4b[3]
-	WORD $0x4fb0eae3 // sdot v3.4s, v23.16b, v16.4b[3]
-	WORD $0x4fb1eae7 // sdot v7.4s, v23.16b, v17.4b[3]
-	WORD $0x4fb2eaeb // sdot v11.4s, v23.16b, v18.4b[3]
-	WORD $0x4fb3eaef // sdot v15.4s, v23.16b, v19.4b[3]
-	ADD $512, R6, R6
-	ADD $16, R17, R17
-	SUBS $4, R7, R7
-	BNE loop2
-	WORD $0x3d800000 // str q0, [x0]
-	WORD $0x3d800401 // str q1, [x0, #16]
-	WORD $0x3d800802 // str q2, [x0, #32]
-	WORD $0x3d800c03 // str q3, [x0, #48]
-	WORD $0x3d804004 // str q4, [x0, #256]
-	WORD $0x3d804405 // str q5, [x0, #272]
-	WORD $0x3d804806 // str q6, [x0, #288]
-	WORD $0x3d804c07 // str q7, [x0, #304]
-	WORD $0x3d808008 // str q8, [x0, #512]
-	WORD $0x3d808409 // str q9, [x0, #528]
-	WORD $0x3d80880a // str q10, [x0, #544]
-	WORD $0x3d808c0b // str q11, [x0, #560]
-	WORD $0x3d80c00c // str q12, [x0, #768]
-	WORD $0x3d80c40d // str q13, [x0, #784]
-	WORD $0x3d80c80e // str q14, [x0, #800]
-	WORD $0x3d80cc0f // str q15, [x0, #816]
-	ADD $64, R0, R0
-	ADD $64, R3, R3
-	SUBS $1, R5, R5
-	BNE loop1
-	RET
-
-// func weighx4Dot(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace int) 
-TEXT ·weighx4Dot(SB), NOSPLIT, $0-56
-	MOVD acc+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD stride+16(FP), R2
-	MOVD w+24(FP), R3
-	MOVD n+32(FP), R4
-	MOVD $128, R5
-	WORD $0x4e010cb8 // dup v24.16b, w5
-	WORD $0x4f00e439 // movi v25.16b, #1
-	MOVD R1, R8
-	ADD R2, R8, R9
-	ADD R2, R9, R10
-	ADD R2, R10, R11
-	MOVD $4, R5
-loop1:
-	WORD $0x3dc00000 // ldr q0, [x0]
-	WORD $0x3dc00401 // ldr q1, [x0, #16]
-	WORD $0x3dc00802 // ldr q2, [x0, #32]
-	WORD $0x3dc00c03 // ldr q3, [x0, #48]
-	WORD $0x3dc04004 // ldr q4, [x0, #256]
-	WORD $0x3dc04405 // ldr q5, [x0, #272]
-	WORD $0x3dc04806 // ldr q6, [x0, #288]
-	WORD $0x3dc04c07 // ldr q7, [x0, #304]
-	WORD $0x3dc08008 // ldr q8, [x0, #512]
-	WORD $0x3dc08409 // ldr q9, [x0, #528]
-	WORD $0x3dc0880a // ldr q10, [x0, #544]
-	WORD $0x3dc08c0b // ldr q11, [x0, #560]
-	WORD $0x3dc0c00c // ldr q12, [x0, #768]
-	WORD $0x3dc0c40d // ldr q13, [x0, #784]
-	WORD $0x3dc0c80e // ldr q14, [x0, #800]
-	WORD $0x3dc0cc0f // ldr q15, [x0, #816]
-	WORD $0x6f00e414 // movi v20.2d, #0000000000000000
-	WORD $0x6f00e415 // movi v21.2d, #0000000000000000
-	WORD $0x6f00e416 // movi v22.2d, #0000000000000000
-	WORD $0x6f00e417 // movi v23.2d, #0000000000000000
-	MOVD R3, R6
-	MOVD R4, R7
-	MOVD ZR, R17
-	ADD $256, R6, R6
-loop2:
-	WORD $0xfc716910 // ldr d16, [x8, x17]
-	WORD $0x6e381e10 // eor v16.16b, v16.16b, v24.16b
-	WORD $0xfc716931 // ldr d17, [x9, x17]
-	WORD $0x6e381e31 // eor v17.16b, v17.16b, v24.16b
-	WORD $0xfc716952 // ldr d18, [x10, x17]
-	WORD $0x6e381e52 // eor v18.16b, v18.16b, v24.16b
-	WORD $0xfc716973 // ldr d19, [x11, x17]
-	WORD $0x6e381e73 // eor v19.16b, v19.16b, v24.16b
-	WORD $0x3cd000da // ldur q26, [x6, #-256]
-	WORD $0x3cd100db // ldur q27, [x6, #-240]
-	WORD $0x3cd200dc // ldur q28, [x6, #-224]
-	WORD $0x3cd300dd // ldur q29, [x6, #-208]
-	WORD $0x4f99e354 // sdot v20.4s, v26.16b, v25.4b[0]
-	WORD $0x4f90e340 // sdot v0.4s, v26.16b, v16.4b[0]
-	WORD $0x4f91e344 // sdot v4.4s, v26.16b, v17.4b[0]
-	WORD $0x4f92e348 // sdot v8.4s, v26.16b, v18.4b[0]
-	WORD $0x4f93e34c // sdot v12.4s, v26.16b, v19.4b[0]
-	WORD $0x4f99e375 // sdot v21.4s, v27.16b, v25.4b[0]
-	WORD $0x4f90e361 // sdot v1.4s, v27.16b, v16.4b[0]
-	WORD $0x4f91e365 // sdot v5.4s, v27.16b, v17.4b[0]
-	WORD $0x4f92e369 // sdot v9.4s, v27.16b, v18.4b[0]
-	WORD $0x4f93e36d // sdot v13.4s, v27.16b, v19.4b[0]
-	WORD $0x4f99e396 // sdot v22.4s, v28.16b, v25.4b[0]
-	WORD $0x4f90e382 // sdot v2.4s, v28.16b, v16.4b[0]
-	WORD $0x4f91e386 // sdot v6.4s, v28.16b, v17.4b[0]
-	WORD $0x4f92e38a // sdot v10.4s, v28.16b, v18.4b[0]
-	WORD $0x4f93e38e // sdot v14.4s, v28.16b, v19.4b[0]
-	WORD $0x4f99e3b7 // sdot v23.4s, v29.16b, v25.4b[0]
-	WORD $0x4f90e3a3 // sdot v3.4s, v29.16b, v16.4b[0]
-	WORD $0x4f91e3a7 // sdot v7.4s, v29.16b, v17.4b[0]
-	WORD $0x4f92e3ab // sdot v11.4s, v29.16b, v18.4b[0]
-	WORD $0x4f93e3af // sdot v15.4s, v29.16b, v19.4b[0]
-	WORD $0x3cc000da // ldur q26, [x6, #0]
-	WORD $0x3cc100db // ldur q27, [x6, #16]
-	WORD $0x3cc200dc // ldur q28, [x6, #32]
-	WORD $0x3cc300dd // ldur q29, [x6, #48]
-	WORD $0x4f99e354 // sdot v20.4s, v26.16b, v25.4b[0]
-	WORD $0x4fb0e340 // sdot v0.4s, v26.16b, v16.4b[1]
-	WORD $0x4fb1e344 // sdot v4.4s, v26.16b, v17.4b[1]
-	WORD $0x4fb2e348 // sdot v8.4s, v26.16b, v18.4b[1]
-	WORD $0x4fb3e34c // sdot v12.4s, v26.16b, v19.4b[1]
-	WORD $0x4f99e375 // sdot v21.4s, v27.16b, v25.4b[0]
-	WORD $0x4fb0e361 // sdot v1.4s, v27.16b, v16.4b[1]
-	WORD $0x4fb1e365 // sdot v5.4s, v27.16b, v17.4b[1]
-	WORD $0x4fb2e369 // sdot v9.4s, v27.16b, v18.4b[1]
-	WORD $0x4fb3e36d // sdot v13.4s, v27.16b, v19.4b[1]
-	WORD $0x4f99e396 // sdot v22.4s, v28.16b, v25.4b[0]
-	WORD $0x4fb0e382 // sdot v2.4s, v28.16b, v16.4b[1]
-	WORD $0x4fb1e386 // sdot v6.4s, v28.16b, v17.4b[1]
-	WORD $0x4fb2e38a // sdot v10.4s, v28.16b, v18.4b[1]
-	WORD $0x4fb3e38e // sdot v14.4s, v28.16b, v19.4b[1]
-	WORD $0x4f99e3b7 // sdot v23.4s, v29.16b, v25.4b[0]
-	WORD $0x4fb0e3a3 // sdot v3.4s, v29.16b, v16.4b[1]
-	WORD $0x4fb1e3a7 // sdot v7.4s, v29.16b, v17.4b[1]
-	WORD $0x4fb2e3ab // sdot v11.4s, v29.16b, v18.4b[1]
-	WORD $0x4fb3e3af // sdot v15.4s, v29.16b, v19.4b[1]
-	ADD $512, R6, R6
-	ADD $8, R17, R17
-	SUBS $2, R7, R7
-	BNE loop2
-	WORD $0x4f275694 // shl v20.4s, v20.4s, #7
-	WORD $0x4eb48400 // add v0.4s, v0.4s, v20.4s
-	WORD $0x4eb48484 // add v4.4s, v4.4s, v20.4s
-	WORD $0x4eb48508 // add v8.4s, v8.4s, v20.4s
-	WORD $0x4eb4858c // add v12.4s, v12.4s, v20.4s
-	WORD $0x4f2756b5 // shl v21.4s, v21.4s, #7
-	WORD $0x4eb58421 // add v1.4s, v1.4s, v21.4s
-	WORD $0x4eb584a5 // add v5.4s, v5.4s, v21.4s
-	WORD $0x4eb58529 // add v9.4s, v9.4s, v21.4s
-	WORD $0x4eb585ad // add v13.4s, v13.4s, v21.4s
-	WORD $0x4f2756d6 // shl v22.4s, v22.4s, #7
-	WORD $0x4eb68442 // add v2.4s, v2.4s, v22.4s
-	WORD $0x4eb684c6 // add v6.4s, v6.4s, v22.4s
-	WORD $0x4eb6854a // add v10.4s, v10.4s, v22.4s
-	WORD $0x4eb685ce // add v14.4s, v14.4s, v22.4s
-	WORD $0x4f2756f7 // shl v23.4s, v23.4s, #7
-	WORD $0x4eb78463 // add v3.4s, v3.4s, v23.4s
-	WORD $0x4eb784e7 // add v7.4s, v7.4s, v23.4s
-	WORD $0x4eb7856b // add v11.4s, v11.4s, v23.4s
-	WORD $0x4eb785ef // add v15.4s, v15.4s, v23.4s
-	WORD $0x3d800000 // str q0, [x0]
-	WORD $0x3d800401 // str q1, [x0, #16]
-	WORD $0x3d800802 // str q2, [x0, #32]
-	WORD $0x3d800c03 // str q3, [x0, #48]
-	WORD $0x3d804004 // str q4, [x0, #256]
-	WORD $0x3d804405 // str q5, [x0, #272]
-	WORD $0x3d804806 // str q6, [x0, #288]
-	WORD $0x3d804c07 // str q7, [x0, #304]
-	WORD $0x3d808008 // str q8, [x0, #512]
-	WORD $0x3d808409 // str q9, [x0, #528]
-	WORD $0x3d80880a // str q10, [x0, #544]
-	WORD $0x3d808c0b // str q11, [x0, #560]
-	WORD $0x3d80c00c // str q12, [x0, #768]
-	WORD $0x3d80c40d // str q13, [x0, #784]
-	WORD $0x3d80c80e // str q14, [x0, #800]
-	WORD $0x3d80cc0f // str q15, [x0, #816]
-	ADD $64, R0, R0
-	ADD $64, R3, R3
-	SUBS $1, R5, R5
-	BNE loop1
-	RET
-
-// func weighx4I8MM(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace int) 
-TEXT ·weighx4I8MM(SB), NOSPLIT, $0-56
-	MOVD acc+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD stride+16(FP), R2
-	MOVD w+24(FP), R3
-	MOVD n+32(FP), R4
-	MOVD R1, R8
-	ADD R2, R8, R9
-	ADD R2, R9, R10
-	ADD R2, R10, R11
-	MOVD $4, R5
-loop1:
-	WORD $0x3dc00000 // ldr q0, [x0]
-	WORD $0x3dc00401 // ldr q1, [x0, #16]
-	WORD $0x3dc00802 // ldr q2, [x0, #32]
-	WORD $0x3dc00c03 // ldr q3, [x0, #48]
-	WORD $0x3dc04004 // ldr q4, [x0, #256]
-	WORD $0x3dc04405 // ldr q5, [x0, #272]
-	WORD $0x3dc04806 // ldr q6, [x0, #288]
-	WORD $0x3dc04c07 // ldr q7, [x0, #304]
-	WORD $0x3dc08008 // ldr q8, [x0, #512]
-	WORD $0x3dc08409 // ldr q9, [x0, #528]
-	WORD $0x3dc0880a // ldr q10, [x0, #544]
-	WORD $0x3dc08c0b // ldr q11, [x0, #560]
-	WORD $0x3dc0c00c // ldr q12, [x0, #768]
-	WORD $0x3dc0c40d // ldr q13, [x0, #784]
-	WORD $0x3dc0c80e // ldr q14, [x0, #800]
-	WORD $0x3dc0cc0f // ldr q15, [x0, #816]
-	MOVD R3, R6
-	MOVD R4, R7
-	MOVD ZR, R17
-	ADD $256, R6, R6
-loop2:
-	WORD $0x3cf16910 // ldr q16, [x8, x17]
-	WORD $0x3cf16931 // ldr q17, [x9, x17]
-	WORD $0x3cf16952 // ldr q18, [x10, x17]
-	WORD $0x3cf16973 // ldr q19, [x11, x17]
-	WORD $0x3cd000d4 // ldur q20, [x6, #-256]
-	WORD $0x3cd100d5 // ldur q21, [x6, #-240]
-	WORD $0x3cd200d6 // ldur q22, [x6, #-224]
-	WORD $0x3cd300d7 // ldur q23, [x6, #-208]
-	WORD $0x4f10f280 // sudot v0.4s, v20.16b, v16.4b[0]
-	WORD $0x4f11f284 // sudot v4.4s, v20.16b, v17.4b[0]
-	WORD $0x4f12f288 // sudot v8.4s, v20.16b, v18.4b[0]
-	WORD $0x4f13f28c // sudot v12.4s, v20.16b, v19.4b[0]
-	WORD $0x4f10f2a1 // sudot v1.4s, v21.16b, v16.4b[0]
-	WORD $0x4f11f2a5 // sudot v5.4s, v21.16b, v17.4b[0]
-	WORD $0x4f12f2a9 // sudot v9.4s, v21.16b, v18.4b[0]
-	WORD $0x4f13f2ad // sudot v13.4s, v21.16b, v19.4b[0]
-	WORD $0x4f10f2c2 // sudot v2.4s, v22.16b, v16.4b[0]
-	WORD $0x4f11f2c6 // sudot v6.4s, v22.16b, v17.4b[0]
-	WORD $0x4f12f2ca // sudot v10.4s, v22.16b, v18.4b[0]
-	WORD $0x4f13f2ce // sudot v14.4s, v22.16b, v19.4b[0]
-	WORD $0x4f10f2e3 // sudot v3.4s, v23.16b, v16.4b[0]
-	WORD $0x4f11f2e7 // sudot v7.4s, v23.16b, v17.4b[0]
-	WORD $0x4f12f2eb // sudot v11.4s, v23.16b, v18.4b[0]
-	WORD $0x4f13f2ef // sudot v15.4s, v23.16b, v19.4b[0]
-	WORD $0x3cc000d4 // ldur q20, [x6, #0]
-	WORD $0x3cc100d5 // ldur q21, [x6, #16]
-	WORD $0x3cc200d6 // ldur q22, [x6, #32]
-	WORD $0x3cc300d7 // ldur q23, [x6, #48]
-	WORD $0x4f30f280 // sudot v0.4s, v20.16b, v16.4b[1]
-	WORD $0x4f31f284 // sudot v4.4s, v20.16b, v17.4b[1]
-	WORD $0x4f32f288 // sudot v8.4s, v20.16b, v18.4b[1]
-	WORD $0x4f33f28c // sudot v12.4s, v20.16b, v19.4b[1]
-	WORD $0x4f30f2a1 // sudot v1.4s, v21.16b, v16.4b[1]
-	WORD $0x4f31f2a5 // sudot v5.4s, v21.16b, v17.4b[1]
-	WORD $0x4f32f2a9 // sudot v9.4s, v21.16b, v18.4b[1]
-	WORD $0x4f33f2ad // sudot v13.4s, v21.16b, v19.4b[1]
-	WORD $0x4f30f2c2 // sudot v2.4s, v22.16b, v16.4b[1]
-	WORD $0x4f31f2c6 // sudot v6.4s, v22.16b, v17.4b[1]
-	WORD $0x4f32f2ca // sudot v10.4s, v22.16b, v18.4b[1]
-	WORD $0x4f33f2ce // sudot v14.4s, v22.16b, v19.4b[1]
-	WORD $0x4f30f2e3 // sudot v3.4s, v23.16b, v16.4b[1]
-	WORD $0x4f31f2e7 // sudot v7.4s, v23.16b, v17.4b[1]
-	WORD $0x4f32f2eb // sudot v11.4s, v23.16b, v18.4b[1]
-	WORD $0x4f33f2ef // sudot v15.4s, v23.16b, v19.4b[1]
-	ADD $512, R6, R6
-	WORD $0x3cd000d4 // ldur q20, [x6, #-256]
-	WORD $0x3cd100d5 // ldur q21, [x6, #-240]
-	WORD $0x3cd200d6 // ldur q22, [x6, #-224]
-	WORD $0x3cd300d7 // ldur q23, [x6, #-208]
-	WORD $0x4f10fa80 // sudot v0.4s, v20.16b, v16.4b[2]
-	WORD $0x4f11fa84 // sudot v4.4s, v20.16b, v17.4b[2]
-	WORD $0x4f12fa88 // sudot v8.4s, v20.16b, v18.4b[2]
-	WORD $0x4f13fa8c // sudot v12.4s, v20.16b, v19.4b[2]
-	WORD $0x4f10faa1 // sudot v1.4s, v21.16b, v16.4b[2]
-	WORD $0x4f11faa5 // sudot v5.4s, v21.16b, v17.4b[2]
-	WORD $0x4f12faa9 // sudot v9.4s, v21.16b, v18.4b[2]
-	WORD $0x4f13faad // sudot v13.4s, v21.16b, v19.4b[2]
-	WORD $0x4f10fac2 // sudot v2.4s, v22.16b, v16.4b[2]
-	WORD $0x4f11fac6 // sudot v6.4s, v22.16b, v17.4b[2]
-	WORD $0x4f12faca // sudot v10.4s, v22.16b, v18.4b[2]
-	WORD $0x4f13face // sudot v14.4s, v22.16b, v19.4b[2]
-	WORD $0x4f10fae3 // sudot v3.4s, v23.16b, v16.4b[2]
-	WORD $0x4f11fae7 // sudot v7.4s, v23.16b, v17.4b[2]
-	WORD $0x4f12faeb // sudot v11.4s, v23.16b, v18.4b[2]
-	WORD $0x4f13faef // sudot v15.4s, v23.16b, v19.4b[2]
-	WORD $0x3cc000d4 // ldur q20, [x6, #0]
-	WORD $0x3cc100d5 // ldur q21, [x6, #16]
-	WORD $0x3cc200d6 // ldur q22, [x6, #32]
-	WORD $0x3cc300d7 // ldur q23, [x6, #48]
-	WORD $0x4f30fa80 // sudot v0.4s, v20.16b, v16.4b[3]
-	WORD $0x4f31fa84 // sudot v4.4s, v20.16b, v17.4b[3]
-	WORD $0x4f32fa88 // sudot v8.4s, v20.16b, v18.4b[3]
-	WORD $0x4f33fa8c // sudot v12.4s, v20.16b, v19.4b[3]
-	WORD $0x4f30faa1 // sudot v1.4s, v21.16b, v16.4b[3]
-	WORD $0x4f31faa5 // sudot v5.4s, v21.16b, v17.4b[3]
-	WORD $0x4f32faa9 // sudot v9.4s, v21.16b, v18.4b[3]
-	WORD $0x4f33faad // sudot v13.4s, v21.16b, v19.4b[3]
-	WORD $0x4f30fac2 // sudot v2.4s, v22.16b, v16.4b[3]
-	WORD $0x4f31fac6 // sudot v6.4s, v22.16b, v17.4b[3]
-	WORD $0x4f32faca // sudot v10.4s, v22.16b, v18.4b[3]
-	WORD $0x4f33face // sudot v14.4s, v22.16b, v19.4b[3]
-	WORD $0x4f30fae3 // sudot v3.4s, v23.16b, v16.4b[3]
-	WORD $0x4f31fae7 // sudot v7.4s, v23.16b, v17.4b[3]
-	WORD $0x4f32faeb // sudot v11.4s, v23.16b, v18.4b[3]
-	WORD $0x4f33faef // sudot v15.4s, v23.16b, v19.4b[3]
-	ADD $512, R6, R6
-	ADD $16, R17, R17
-	SUBS $4, R7, R7
-	BNE loop2
-	WORD $0x3d800000 // str q0, [x0]
-	WORD $0x3d800401 // str q1, [x0, #16]
-	WORD $0x3d800802 // str q2, [x0, #32]
-	WORD $0x3d800c03 // str q3, [x0, #48]
-	WORD $0x3d804004 // str q4, [x0, #256]
-	WORD $0x3d804405 // str q5, [x0, #272]
-	WORD $0x3d804806 // str q6, [x0, #288]
-	WORD $0x3d804c07 // str q7, [x0, #304]
-	WORD $0x3d808008 // str q8, [x0, #512]
-	WORD $0x3d808409 // str q9, [x0, #528]
-	WORD $0x3d80880a // str q10, [x0, #544]
-	WORD $0x3d808c0b // str q11, [x0, #560]
-	WORD $0x3d80c00c // str q12, [x0, #768]
-	WORD $0x3d80c40d // str q13, [x0, #784]
-	WORD $0x3d80c80e // str q14, [x0, #800]
-	WORD $0x3d80cc0f // str q15, [x0, #816]
-	ADD $64, R0, R0
-	ADD $64, R3, R3
-	SUBS $1, R5, R5
-	BNE loop1
-	RET
-
-// func tileInt8x8Dot(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace int) 
-TEXT ·tileInt8x8Dot(SB), NOSPLIT, $0-56
-	MOVD acc+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD stride+16(FP), R2
-	MOVD w+24(FP), R3
-	MOVD n+32(FP), R4
-	MOVD R1, R8
-	ADD R2, R8, R9
-	ADD R2, R9, R10
-	ADD R2, R10, R11
-	ADD R2, R11, R12
-	ADD R2, R12, R13
-	ADD R2, R13, R14
-	ADD R2, R14, R15
-	MOVD $8, R5
-loop1:
-	WORD $0x3dc00000 // ldr q0, [x0]
-	WORD $0x3dc00401 // ldr q1, [x0, #16]
-	WORD $0x3dc04002 // ldr q2, [x0, #256]
-	WORD $0x3dc04403 // ldr q3, [x0, #272]
-	WORD $0x3dc08004 // ldr q4, [x0, #512]
-	WORD $0x3dc08405 // ldr q5, [x0, #528]
-	WORD $0x3dc0c006 // ldr q6, [x0, #768]
-	WORD $0x3dc0c407 // ldr q7, [x0, #784]
-	WORD $0x3dc10008 // ldr q8, [x0, #1024]
-	WORD $0x3dc10409 // ldr q9, [x0, #1040]
-	WORD $0x3dc1400a // ldr q10, [x0, #1280]
-	WORD $0x3dc1440b // ldr q11, [x0, #1296]
-	WORD $0x3dc1800c // ldr q12, [x0, #1536]
-	WORD $0x3dc1840d // ldr q13, [x0, #1552]
-	WORD $0x3dc1c00e // ldr q14, [x0, #1792]
-	WORD $0x3dc1c40f // ldr q15, [x0, #1808]
-	MOVD R3, R6
-	MOVD R4, R7
-	MOVD ZR, R17
-	ADD $256, R6, R6
-loop2:
-	WORD $0x3cf16910 // ldr q16, [x8, x17]
-	WORD $0x3cf16931 // ldr q17, [x9, x17]
-	WORD $0x3cf16952 // ldr q18, [x10, x17]
-	WORD $0x3cf16973 // ldr q19, [x11, x17]
-	WORD $0x3cf16994 // ldr q20, [x12, x17]
-	WORD $0x3cf169b5 // ldr q21, [x13, x17]
-	WORD $0x3cf169d6 // ldr q22, [x14, x17]
-	WORD $0x3cf169f7 // ldr q23, [x15, x17]
-	WORD $0x3cd000d8 // ldur q24, [x6, #-256]
-	WORD $0x3cd100d9 // ldur q25, [x6, #-240]
-	WORD $0x4f90e300 // sdot v0.4s, v24.16b, v16.4b[0]
-	WORD $0x4f91e302 // sdot v2.4s, v24.16b, v17.4b[0]
-	WORD $0x4f92e304 // sdot v4.4s, v24.16b, v18.4b[0]
-	WORD $0x4f93e306 // sdot v6.4s, v24.16b, v19.4b[0]
-	WORD $0x4f94e308 // sdot v8.4s, v24.16b, v20.4b[0]
-	WORD $0x4f95e30a // sdot v10.4s, v24.16b, v21.4b[0]
-	WORD $0x4f96e30c // sdot v12.4s, v24.16b, v22.4b[0]
-	WORD $0x4f97e30e // sdot v14.4s, v24.16b, v23.4b[0]
-	WORD $0x4f90e321 // sdot v1.4s, v25.16b, v16.4b[0]
-	WORD $0x4f91e323 // sdot v3.4s, v25.16b, v17.4b[0]
-	WORD $0x4f92e325 // sdot v5.4s, v25.16b, v18.4b[0]
-	WORD $0x4f93e327 // sdot v7.4s, v25.16b, v19.4b[0]
-	WORD $0x4f94e329 // sdot v9.4s, v25.16b, v20.4b[0]
-	WORD $0x4f95e32b // sdot v11.4s, v25.16b, v21.4b[0]
-	WORD $0x4f96e32d // sdot v13.4s, v25.16b, v22.4b[0]
-	WORD $0x4f97e32f // sdot v15.4s, v25.16b, v23.4b[0]
-	WORD $0x3cc000d8 // ldur q24, [x6, #0]
-	WORD $0x3cc100d9 // ldur q25, [x6, #16]
-	WORD $0x4fb0e300 // sdot v0.4s, v24.16b, v16.4b[1]
-	WORD $0x4fb1e302 // sdot v2.4s, v24.16b, v17.4b[1]
-	WORD $0x4fb2e304 // sdot v4.4s, v24.16b, v18.4b[1]
-	WORD $0x4fb3e306 // sdot v6.4s, v24.16b, v19.4b[1]
-	WORD $0x4fb4e308 // sdot v8.4s, v24.16b, v20.4b[1]
-	WORD $0x4fb5e30a // sdot v10.4s, v24.16b, v21.4b[1]
-	WORD $0x4fb6e30c // sdot v12.4s, v24.16b, v22.4b[1]
-	WORD $0x4fb7e30e // sdot v14.4s, v24.16b, v23.4b[1]
-	WORD $0x4fb0e321 // sdot v1.4s, v25.16b, v16.4b[1]
-	WORD $0x4fb1e323 // sdot v3.4s, v25.16b, v17.4b[1]
-	WORD $0x4fb2e325 // sdot v5.4s, v25.16b, v18.4b[1]
-	WORD $0x4fb3e327 // sdot v7.4s, v25.16b, v19.4b[1]
-	WORD $0x4fb4e329 // sdot v9.4s, v25.16b, v20.4b[1]
-	WORD $0x4fb5e32b // sdot v11.4s, v25.16b, v21.4b[1]
-	WORD $0x4fb6e32d // sdot v13.4s, v25.16b, v22.4b[1]
-	WORD $0x4fb7e32f // sdot v15.4s, v25.16b, v23.4b[1]
-	ADD $512, R6, R6
-	WORD $0x3cd000d8 // ldur q24, [x6, #-256]
-	WORD $0x3cd100d9 // ldur q25, [x6, #-240]
-	WORD $0x4f90eb00 // sdot v0.4s, v24.16b, v16.4b[2]
-	WORD $0x4f91eb02 // sdot v2.4s, v24.16b, v17.4b[2]
-	WORD $0x4f92eb04 // sdot v4.4s, v24.16b, v18.4b[2]
-	WORD $0x4f93eb06 // sdot v6.4s, v24.16b, v19.4b[2]
-	WORD $0x4f94eb08 // sdot v8.4s, v24.16b, v20.4b[2]
-	WORD $0x4f95eb0a // sdot v10.4s, v24.16b, v21.4b[2]
-	WORD $0x4f96eb0c // sdot v12.4s, v24.16b, v22.4b[2]
-	WORD $0x4f97eb0e // sdot v14.4s, v24.16b, v23.4b[2]
-	WORD $0x4f90eb21 // sdot v1.4s, v25.16b, v16.4b[2]
-	WORD $0x4f91eb23 // sdot v3.4s, v25.16b, v17.4b[2]
-	WORD $0x4f92eb25 // sdot v5.4s, v25.16b, v18.4b[2]
-	WORD $0x4f93eb27 // sdot v7.4s, v25.16b, v19.4b[2]
-	WORD $0x4f94eb29 // sdot v9.4s, v25.16b, v20.4b[2]
-	WORD $0x4f95eb2b // sdot v11.4s, v25.16b, v21.4b[2]
-	WORD $0x4f96eb2d // sdot v13.4s, v25.16b, v22.4b[2]
-	WORD $0x4f97eb2f // sdot v15.4s, v25.16b, v23.4b[2]
-	WORD $0x3cc000d8 // ldur q24, [x6, #0]
-	WORD $0x3cc100d9 // ldur q25, [x6, #16]
-	WORD $0x4fb0eb00 // sdot v0.4s, v24.16b, v16.4b[3]
-	WORD $0x4fb1eb02 // sdot v2.4s, v24.16b, v17.4b[3]
-	WORD $0x4fb2eb04 // sdot v4.4s, v24.16b, v18.4b[3]
-	WORD $0x4fb3eb06 // sdot v6.4s, v24.16b, v19.4b[3]
-	WORD $0x4fb4eb08 // sdot v8.4s, v24.16b, v20.4b[3]
-	WORD $0x4fb5eb0a // sdot v10.4s, v24.16b, v21.4b[3]
-	WORD $0x4fb6eb0c // sdot v12.4s, v24.16b, v22.4b[3]
-	WORD $0x4fb7eb0e // sdot v14.4s, v24.16b, v23.4b[3]
-	WORD $0x4fb0eb21 // sdot v1.4s, v25.16b, v16.4b[3]
-	WORD $0x4fb1eb23 // sdot v3.4s, v25.16b, v17.4b[3]
-	WORD $0x4fb2eb25 // sdot v5.4s, v25.16b, v18.4b[3]
-	WORD $0x4fb3eb27 // sdot v7.4s, v25.16b, v19.4b[3]
-	WORD $0x4fb4eb29 // sdot v9.4s, v25.16b, v20.4b[3]
-	WORD $0x4fb5eb2b // sdot v11.4s, v25.16b, v21.4b[3]
-	WORD $0x4fb6eb2d // sdot v13.4s, v25.16b, v22.4b[3]
-	WORD $0x4fb7eb2f // sdot v15.4s, v25.16b, v23.4b[3]
-	ADD $512, R6, R6
-	ADD $16, R17, R17
-	SUBS $4, R7, R7
-	BNE loop2
-	WORD $0x3d800000 // str q0, [x0]
-	WORD $0x3d800401 // str q1, [x0, #16]
-	WORD $0x3d804002 // str q2, [x0, #256]
-	WORD $0x3d804403 // str q3, [x0, #272]
-	WORD $0x3d808004 // str q4, [x0, #512]
-	WORD $0x3d808405 // str q5, [x0, #528]
-	WORD $0x3d80c006 // str q6, [x0, #768]
-	WORD $0x3d80c407 // str q7, [x0, #784]
-	WORD $0x3d810008 // str q8, [x0, #1024]
-	WORD $0x3d810409 // str q9, [x0, #1040]
-	WORD $0x3d81400a // str q10, [x0, #1280]
-	WORD $0x3d81440b // str q11, [x0, #1296]
-	WORD $0x3d81800c // str q12, [x0, #1536]
-	WORD $0x3d81840d // str q13, [x0, #1552]
-	WORD $0x3d81c00e // str q14, [x0, #1792]
-	WORD $0x3d81c40f // str q15, [x0, #1808]
-	ADD $32, R0, R0
-	ADD $32, R3, R3
-	SUBS $1, R5, R5
-	BNE loop1
-	RET
-
-// func weighx8Dot(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace int) 
-TEXT ·weighx8Dot(SB), NOSPLIT, $0-56
-	MOVD acc+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD stride+16(FP), R2
-	MOVD w+24(FP), R3
-	MOVD n+32(FP), R4
-	MOVD $128, R5
-	WORD $0x4e010cba // dup v26.16b, w5
-	WORD $0x4f00e43b // movi v27.16b, #1
-	MOVD R1, R8
-	ADD R2, R8, R9
-	ADD R2, R9, R10
-	ADD R2, R10, R11
-	ADD R2, R11, R12
-	ADD R2, R12, R13
-	ADD R2, R13, R14
-	ADD R2, R14, R15
-	MOVD $8, R5
-loop1:
-	WORD $0x3dc00000 // ldr q0, [x0]
-	WORD $0x3dc00401 // ldr q1, [x0, #16]
-	WORD $0x3dc04002 // ldr q2, [x0, #256]
-	WORD $0x3dc04403 // ldr q3, [x0, #272]
-	WORD $0x3dc08004 // ldr q4, [x0, #512]
-	WORD $0x3dc08405 // ldr q5, [x0, #528]
-	WORD $0x3dc0c006 // ldr q6, [x0, #768]
-	WORD $0x3dc0c407 // ldr q7, [x0, #784]
-	WORD $0x3dc10008 // ldr q8, [x0, #1024]
-	WORD $0x3dc10409 // ldr q9, [x0, #1040]
-	WORD $0x3dc1400a // ldr q10, [x0, #1280]
-	WORD $0x3dc1440b // ldr q11, [x0, #1296]
-	WORD $0x3dc1800c // ldr q12, [x0, #1536]
-	WORD $0x3dc1840d // ldr q13, [x0, #1552]
-	WORD $0x3dc1c00e // ldr q14, [x0, #1792]
-	WORD $0x3dc1c40f // ldr q15, [x0, #1808]
-	WORD $0x6f00e418 // movi v24.2d, #0000000000000000
-	WORD $0x6f00e419 // movi v25.2d, #0000000000000000
-	MOVD R3, R6
-	MOVD R4, R7
-	MOVD ZR, R17
-	ADD $256, R6, R6
-loop2:
-	WORD $0xfc716910 // ldr d16, [x8, x17]
-	WORD $0x6e3a1e10 // eor v16.16b, v16.16b, v26.16b
-	WORD $0xfc716931 // ldr d17, [x9, x17]
-	WORD $0x6e3a1e31 // eor v17.16b, v17.16b, v26.16b
-	WORD $0xfc716952 // ldr d18, [x10, x17]
-	WORD $0x6e3a1e52 // eor v18.16b, v18.16b, v26.16b
-	WORD $0xfc716973 // ldr d19, [x11, x17]
-	WORD $0x6e3a1e73 // eor v19.16b, v19.16b, v26.16b
-	WORD $0xfc716994 // ldr d20, [x12, x17]
-	WORD $0x6e3a1e94 // eor v20.16b, v20.16b, v26.16b
-	WORD $0xfc7169b5 // ldr d21, [x13, x17]
-	WORD $0x6e3a1eb5 // eor v21.16b, v21.16b, v26.16b
-	WORD $0xfc7169d6 // ldr d22, [x14, x17]
-	WORD $0x6e3a1ed6 // eor v22.16b, v22.16b, v26.16b
-	WORD $0xfc7169f7 // ldr d23, [x15, x17]
-	WORD $0x6e3a1ef7 // eor v23.16b, v23.16b, v26.16b
-	WORD $0x3cd000dc // ldur q28, [x6, #-256]
-	WORD $0x3cd100dd // ldur q29, [x6, #-240]
-	WORD $0x4f9be398 // sdot v24.4s, v28.16b, v27.4b[0]
-	WORD $0x4f90e380 // sdot v0.4s, v28.16b, v16.4b[0]
-	WORD $0x4f91e382 // sdot v2.4s, v28.16b, v17.4b[0]
-	WORD $0x4f92e384 // sdot v4.4s, v28.16b, v18.4b[0]
-	WORD $0x4f93e386 // sdot v6.4s, v28.16b, v19.4b[0]
-	WORD $0x4f94e388 // sdot v8.4s, v28.16b, v20.4b[0]
-	WORD $0x4f95e38a // sdot v10.4s, v28.16b, v21.4b[0]
-	WORD $0x4f96e38c // sdot v12.4s, v28.16b, v22.4b[0]
-	WORD $0x4f97e38e // sdot v14.4s, v28.16b, v23.4b[0]
-	WORD $0x4f9be3b9 // sdot v25.4s, v29.16b, v27.4b[0]
-	WORD $0x4f90e3a1 // sdot v1.4s, v29.16b, v16.4b[0]
-	WORD $0x4f91e3a3 // sdot v3.4s, v29.16b, v17.4b[0]
-	WORD $0x4f92e3a5 // sdot v5.4s, v29.16b, v18.4b[0]
-	WORD $0x4f93e3a7 // sdot v7.4s, v29.16b, v19.4b[0]
-	WORD $0x4f94e3a9 // sdot v9.4s, v29.16b, v20.4b[0]
-	WORD $0x4f95e3ab // sdot v11.4s, v29.16b, v21.4b[0]
-	WORD $0x4f96e3ad // sdot v13.4s, v29.16b, v22.4b[0]
-	WORD $0x4f97e3af // sdot v15.4s, v29.16b, v23.4b[0]
-	WORD $0x3cc000dc // ldur q28, [x6, #0]
-	WORD $0x3cc100dd // ldur q29, [x6, #16]
-	WORD $0x4f9be398 // sdot v24.4s, v28.16b, v27.4b[0]
-	WORD $0x4fb0e380 // sdot v0.4s, v28.16b, v16.4b[1]
-	WORD $0x4fb1e382 // sdot v2.4s, v28.16b, v17.4b[1]
-	WORD $0x4fb2e384 // sdot v4.4s, v28.16b, v18.4b[1]
-	WORD $0x4fb3e386 // sdot v6.4s, v28.16b, v19.4b[1]
-	WORD $0x4fb4e388 // sdot v8.4s, v28.16b, v20.4b[1]
-	WORD $0x4fb5e38a // sdot v10.4s, v28.16b, v21.4b[1]
-	WORD $0x4fb6e38c // sdot v12.4s, v28.16b, v22.4b[1]
-	WORD $0x4fb7e38e // sdot v14.4s, v28.16b, v23.4b[1]
-	WORD $0x4f9be3b9 // sdot v25.4s, v29.16b, v27.4b[0]
-	WORD $0x4fb0e3a1 // sdot v1.4s, v29.16b, v16.4b[1]
-	WORD $0x4fb1e3a3 // sdot v3.4s, v29.16b, v17.4b[1]
-	WORD $0x4fb2e3a5 // sdot v5.4s, v29.16b, v18.4b[1]
-	WORD $0x4fb3e3a7 // sdot v7.4s, v29.16b, v19.4b[1]
-	WORD $0x4fb4e3a9 // sdot v9.4s, v29.16b, v20.4b[1]
-	WORD $0x4fb5e3ab // sdot v11.4s, v29.16b, v21.4b[1]
-	WORD $0x4fb6e3ad // sdot v13.4s, v29.16b, v22.4b[1]
-	WORD $0x4fb7e3af // sdot v15.4s, v29.16b, v23.4b[1]
-	ADD $512, R6, R6
-	ADD $8, R17, R17
-	SUBS $2, R7, R7
-	BNE loop2
-	WORD $0x4f275718 // shl v24.4s, v24.4s, #7
-	WORD $0x4eb88400 // add v0.4s, v0.4s, v24.4s
-	WORD $0x4eb88442 // add v2.4s, v2.4s, v24.4s
-	WORD $0x4eb88484 // add v4.4s, v4.4s, v24.4s
-	WORD $0x4eb884c6 // add v6.4s, v6.4s, v24.4s
-	WORD $0x4eb88508 // add v8.4s, v8.4s, v24.4s
-	WORD $0x4eb8854a // add v10.4s, v10.4s, v24.4s
-	WORD $0x4eb8858c // add v12.4s, v12.4s, v24.4s
-	WORD $0x4eb885ce // add v14.4s, v14.4s, v24.4s
-	WORD $0x4f275739 // shl v25.4s, v25.4s, #7
-	WORD $0x4eb98421 // add v1.4s, v1.4s, v25.4s
-	WORD $0x4eb98463 // add v3.4s, v3.4s, v25.4s
-	WORD $0x4eb984a5 // add v5.4s, v5.4s, v25.4s
-	WORD $0x4eb984e7 // add v7.4s, v7.4s, v25.4s
-	WORD $0x4eb98529 // add v9.4s, v9.4s, v25.4s
-	WORD $0x4eb9856b // add v11.4s, v11.4s, v25.4s
-	WORD $0x4eb985ad // add v13.4s, v13.4s, v25.4s
-	WORD $0x4eb985ef // add v15.4s, v15.4s, v25.4s
-	WORD $0x3d800000 // str q0, [x0]
-	WORD $0x3d800401 // str q1, [x0, #16]
-	WORD $0x3d804002 // str q2, [x0, #256]
-	WORD $0x3d804403 // str q3, [x0, #272]
-	WORD $0x3d808004 // str q4, [x0, #512]
-	WORD $0x3d808405 // str q5, [x0, #528]
-	WORD $0x3d80c006 // str q6, [x0, #768]
-	WORD $0x3d80c407 // str q7, [x0, #784]
-	WORD $0x3d810008 // str q8, [x0, #1024]
-	WORD $0x3d810409 // str q9, [x0, #1040]
-	WORD $0x3d81400a // str q10, [x0, #1280]
-	WORD $0x3d81440b // str q11, [x0, #1296]
-	WORD $0x3d81800c // str q12, [x0, #1536]
-	WORD $0x3d81840d // str q13, [x0, #1552]
-	WORD $0x3d81c00e // str q14, [x0, #1792]
-	WORD $0x3d81c40f // str q15, [x0, #1808]
-	ADD $32, R0, R0
-	ADD $32, R3, R3
-	SUBS $1, R5, R5
-	BNE loop1
-	RET
-
-// func weighx8I8MM(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace int) 
-TEXT ·weighx8I8MM(SB), NOSPLIT, $0-56
-	MOVD acc+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD stride+16(FP), R2
-	MOVD w+24(FP), R3
-	MOVD n+32(FP), R4
-	MOVD R1, R8
-	ADD R2, R8, R9
-	ADD R2, R9, R10
-	ADD R2, R10, R11
-	ADD R2, R11, R12
-	ADD R2, R12, R13
-	ADD R2, R13, R14
-	ADD R2, R14, R15
-	MOVD $8, R5
-loop1:
-	WORD $0x3dc00000 // ldr q0, [x0]
-	WORD $0x3dc00401 // ldr q1, [x0, #16]
-	WORD $0x3dc04002 // ldr q2, [x0, #256]
-	WORD $0x3dc04403 // ldr q3, [x0, #272]
-	WORD $0x3dc08004 // ldr q4, [x0, #512]
-	WORD $0x3dc08405 // ldr q5, [x0, #528]
-	WORD $0x3dc0c006 // ldr q6, [x0, #768]
-	WORD $0x3dc0c407 // ldr q7, [x0, #784]
-	WORD $0x3dc10008 // ldr q8, [x0, #1024]
-	WORD $0x3dc10409 // ldr q9, [x0, #1040]
-	WORD $0x3dc1400a // ldr q10, [x0, #1280]
-	WORD $0x3dc1440b // ldr q11, [x0, #1296]
-	WORD $0x3dc1800c // ldr q12, [x0, #1536]
-	WORD $0x3dc1840d // ldr q13, [x0, #1552]
-	WORD $0x3dc1c00e // ldr q14, [x0, #1792]
-	WORD $0x3dc1c40f // ldr q15, [x0, #1808]
-	MOVD R3, R6
-	MOVD R4, R7
-	MOVD ZR, R17
-	ADD $256, R6, R6
-loop2:
-	WORD $0x3cf16910 // ldr q16, [x8, x17]
-	WORD $0x3cf16931 // ldr q17, [x9, x17]
-	WORD $0x3cf16952 // ldr q18, [x10, x17]
-	WORD $0x3cf16973 // ldr q19, [x11, x17]
-	WORD $0x3cf16994 // ldr q20, [x12, x17]
-	WORD $0x3cf169b5 // ldr q21, [x13, x17]
-	WORD $0x3cf169d6 // ldr q22, [x14, x17]
-	WORD $0x3cf169f7 // ldr q23, [x15, x17]
-	WORD $0x3cd000d8 // ldur q24, [x6, #-256]
-	WORD $0x3cd100d9 // ldur q25, [x6, #-240]
-	WORD $0x4f10f300 // sudot v0.4s, v24.16b, v16.4b[0]
-	WORD $0x4f11f302 // sudot v2.4s, v24.16b, v17.4b[0]
-	WORD $0x4f12f304 // sudot v4.4s, v24.16b, v18.4b[0]
-	WORD $0x4f13f306 // sudot v6.4s, v24.16b, v19.4b[0]
-	WORD $0x4f14f308 // sudot v8.4s, v24.16b, v20.4b[0]
-	WORD $0x4f15f30a // sudot v10.4s, v24.16b, v21.4b[0]
-	WORD $0x4f16f30c // sudot v12.4s, v24.16b, v22.4b[0]
-	WORD $0x4f17f30e // sudot v14.4s, v24.16b, v23.4b[0]
-	WORD $0x4f10f321 // sudot v1.4s, v25.16b, v16.4b[0]
-	WORD $0x4f11f323 // sudot v3.4s, v25.16b, v17.4b[0]
-	WORD $0x4f12f325 // sudot v5.4s, v25.16b, v18.4b[0]
-	WORD $0x4f13f327 // sudot v7.4s, v25.16b, v19.4b[0]
-	WORD $0x4f14f329 // sudot v9.4s, v25.16b, v20.4b[0]
-	WORD $0x4f15f32b // sudot v11.4s, v25.16b, v21.4b[0]
-	WORD $0x4f16f32d // sudot v13.4s, v25.16b, v22.4b[0]
-	WORD $0x4f17f32f // sudot v15.4s, v25.16b, v23.4b[0]
-	WORD $0x3cc000d8 // ldur q24, [x6, #0]
-	WORD $0x3cc100d9 // ldur q25, [x6, #16]
-	WORD $0x4f30f300 // sudot v0.4s, v24.16b, v16.4b[1]
-	WORD $0x4f31f302 // sudot v2.4s, v24.16b, v17.4b[1]
-	WORD $0x4f32f304 // sudot v4.4s, v24.16b, v18.4b[1]
-	WORD $0x4f33f306 // sudot v6.4s, v24.16b, v19.4b[1]
-	WORD $0x4f34f308 // sudot v8.4s, v24.16b, v20.4b[1]
-	WORD $0x4f35f30a // sudot v10.4s, v24.16b, v21.4b[1]
-	WORD $0x4f36f30c // sudot v12.4s, v24.16b, v22.4b[1]
-	WORD $0x4f37f30e // sudot v14.4s, v24.16b, v23.4b[1]
-	WORD $0x4f30f321 // sudot v1.4s, v25.16b, v16.4b[1]
-	WORD $0x4f31f323 // sudot v3.4s, v25.16b, v17.4b[1]
-	WORD $0x4f32f325 // sudot v5.4s, v25.16b, v18.4b[1]
-	WORD $0x4f33f327 // sudot v7.4s, v25.16b, v19.4b[1]
-	WORD $0x4f34f329 // sudot v9.4s, v25.16b, v20.4b[1]
-	WORD $0x4f35f32b // sudot v11.4s, v25.16b, v21.4b[1]
-	WORD $0x4f36f32d // sudot v13.4s, v25.16b, v22.4b[1]
-	WORD $0x4f37f32f // sudot v15.4s, v25.16b, v23.4b[1]
-	ADD $512, R6, R6
-	WORD $0x3cd000d8 // ldur q24, [x6, #-256]
-	WORD $0x3cd100d9 // ldur q25, [x6, #-240]
-	WORD $0x4f10fb00 // sudot v0.4s, v24.16b, v16.4b[2]
-	WORD $0x4f11fb02 // sudot v2.4s, v24.16b, v17.4b[2]
-	WORD $0x4f12fb04 // sudot v4.4s, v24.16b, v18.4b[2]
-	WORD $0x4f13fb06 // sudot v6.4s, v24.16b, v19.4b[2]
-	WORD $0x4f14fb08 // sudot v8.4s, v24.16b, v20.4b[2]
-	WORD $0x4f15fb0a // sudot v10.4s, v24.16b, v21.4b[2]
-	WORD $0x4f16fb0c // sudot v12.4s, v24.16b, v22.4b[2]
-	WORD $0x4f17fb0e // sudot v14.4s, v24.16b, v23.4b[2]
-	WORD $0x4f10fb21 // sudot v1.4s, v25.16b, v16.4b[2]
-	WORD $0x4f11fb23 // sudot v3.4s, v25.16b, v17.4b[2]
-	WORD $0x4f12fb25 // sudot v5.4s, v25.16b, v18.4b[2]
-	WORD $0x4f13fb27 // sudot v7.4s, v25.16b, v19.4b[2]
-	WORD $0x4f14fb29 // sudot v9.4s, v25.16b, v20.4b[2]
-	WORD $0x4f15fb2b // sudot v11.4s, v25.16b, v21.4b[2]
-	WORD $0x4f16fb2d // sudot v13.4s, v25.16b, v22.4b[2]
-	WORD $0x4f17fb2f // sudot v15.4s, v25.16b, v23.4b[2]
-	WORD $0x3cc000d8 // ldur q24, [x6, #0]
-	WORD $0x3cc100d9 // ldur q25, [x6, #16]
-	WORD $0x4f30fb00 // sudot v0.4s, v24.16b, v16.4b[3]
-	WORD $0x4f31fb02 // sudot v2.4s, v24.16b, v17.4b[3]
-	WORD $0x4f32fb04 // sudot v4.4s, v24.16b, v18.4b[3]
-	WORD $0x4f33fb06 // sudot v6.4s, v24.16b, v19.4b[3]
-	WORD $0x4f34fb08 // sudot v8.4s, v24.16b, v20.4b[3]
-	WORD $0x4f35fb0a // sudot v10.4s, v24.16b, v21.4b[3]
-	WORD $0x4f36fb0c // sudot v12.4s, v24.16b, v22.4b[3]
-	WORD $0x4f37fb0e // sudot v14.4s, v24.16b, v23.4b[3]
-	WORD $0x4f30fb21 // sudot v1.4s, v25.16b, v16.4b[3]
-	WORD $0x4f31fb23 // sudot v3.4s, v25.16b, v17.4b[3]
-	WORD $0x4f32fb25 // sudot v5.4s, v25.16b, v18.4b[3]
-	WORD $0x4f33fb27 // sudot v7.4s, v25.16b, v19.4b[3]
-	WORD $0x4f34fb29 // sudot v9.4s, v25.16b, v20.4b[3]
-	WORD $0x4f35fb2b // sudot v11.4s, v25.16b, v21.4b[3]
-	WORD $0x4f36fb2d // sudot v13.4s, v25.16b, v22.4b[3]
-	WORD $0x4f37fb2f // sudot v15.4s, v25.16b, v23.4b[3]
-	ADD $512, R6, R6
-	ADD $16, R17, R17
-	SUBS $4, R7, R7
-	BNE loop2
-	WORD $0x3d800000 // str q0, [x0]
-	WORD $0x3d800401 // str q1, [x0, #16]
-	WORD $0x3d804002 // str q2, [x0, #256]
-	WORD $0x3d804403 // str q3, [x0, #272]
-	WORD $0x3d808004 // str q4, [x0, #512]
-	WORD $0x3d808405 // str q5, [x0, #528]
-	WORD $0x3d80c006 // str q6, [x0, #768]
-	WORD $0x3d80c407 // str q7, [x0, #784]
-	WORD $0x3d810008 // str q8, [x0, #1024]
-	WORD $0x3d810409 // str q9, [x0, #1040]
-	WORD $0x3d81400a // str q10, [x0, #1280]
-	WORD $0x3d81440b // str q11, [x0, #1296]
-	WORD $0x3d81800c // str q12, [x0, #1536]
-	WORD $0x3d81840d // str q13, [x0, #1552]
-	WORD $0x3d81c00e // str q14, [x0, #1792]
-	WORD $0x3d81c40f // str q15, [x0, #1808]
-	ADD $32, R0, R0
-	ADD $32, R3, R3
-	SUBS $1, R5, R5
-	BNE loop1
-	RET
-
-// func tileInt8x1NEON(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace int) 
-TEXT ·tileInt8x1NEON(SB), NOSPLIT, $0-56
-	MOVD acc+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD stride+16(FP), R2
-	MOVD w+24(FP), R3
-	MOVD n+32(FP), R4
-	MOVD R1, R8
-	MOVD $2, R5
-loop1:
-	WORD $0x3dc00000 // ldr q0, [x0]
-	WORD $0x3dc00401 // ldr q1, [x0, #16]
-	WORD $0x3dc00802 // ldr q2, [x0, #32]
-	WORD $0x3dc00c03 // ldr q3, [x0, #48]
-	WORD $0x3dc01004 // ldr q4, [x0, #64]
-	WORD $0x3dc01405 // ldr q5, [x0, #80]
-	WORD $0x3dc01806 // ldr q6, [x0, #96]
-	WORD $0x3dc01c07 // ldr q7, [x0, #112]
-	MOVD R3, R6
-	MOVD R4, R7
-	MOVD ZR, R17
-	ADD $256, R6, R6
-loop2:
-	WORD $0xfc716908 // ldr d8, [x8, x17]
-	WORD $0x3cd000c9 // ldur q9, [x6, #-256]
-	WORD $0x3cd100ca // ldur q10, [x6, #-240]
-	WORD $0x3cd200cb // ldur q11, [x6, #-224]
-	WORD $0x3cd300cc // ldur q12, [x6, #-208]
-	WORD $0x3cd400cd // ldur q13, [x6, #-192]
-	WORD $0x3cd500ce // ldur q14, [x6, #-176]
-	WORD $0x3cd600cf // ldur q15, [x6, #-160]
-	WORD $0x3cd700d0 // ldur q16, [x6, #-144]
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc13e // smull v30.8h, v9.8b, v29.8b
-	WORD $0x4e3dc13f // smull2 v31.8h, v9.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc15e // smull v30.8h, v10.8b, v29.8b
-	WORD $0x4e3dc15f // smull2 v31.8h, v10.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc17e // smull v30.8h, v11.8b, v29.8b
-	WORD $0x4e3dc17f // smull2 v31.8h, v11.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
-	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
-	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc1de // smull v30.8h, v14.8b, v29.8b
-	WORD $0x4e3dc1df // smull2 v31.8h, v14.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc1fe // smull v30.8h, v15.8b, v29.8b
-	WORD $0x4e3dc1ff // smull2 v31.8h, v15.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
-	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	WORD $0x3cc000c9 // ldur q9, [x6, #0]
-	WORD $0x3cc100ca // ldur q10, [x6, #16]
-	WORD $0x3cc200cb // ldur q11, [x6, #32]
-	WORD $0x3cc300cc // ldur q12, [x6, #48]
-	WORD $0x3cc400cd // ldur q13, [x6, #64]
-	WORD $0x3cc500ce // ldur q14, [x6, #80]
-	WORD $0x3cc600cf // ldur q15, [x6, #96]
-	WORD $0x3cc700d0 // ldur q16, [x6, #112]
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc13e // smull v30.8h, v9.8b, v29.8b
-	WORD $0x4e3dc13f // smull2 v31.8h, v9.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc15e // smull v30.8h, v10.8b, v29.8b
-	WORD $0x4e3dc15f // smull2 v31.8h, v10.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc17e // smull v30.8h, v11.8b, v29.8b
-	WORD $0x4e3dc17f // smull2 v31.8h, v11.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
-	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
-	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc1de // smull v30.8h, v14.8b, v29.8b
-	WORD $0x4e3dc1df // smull2 v31.8h, v14.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc1fe // smull v30.8h, v15.8b, v29.8b
-	WORD $0x4e3dc1ff // smull2 v31.8h, v15.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
-	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	ADD $512, R6, R6
-	ADD $8, R17, R17
-	SUBS $2, R7, R7
-	BNE loop2
-	WORD $0x3d800000 // str q0, [x0]
-	WORD $0x3d800401 // str q1, [x0, #16]
-	WORD $0x3d800802 // str q2, [x0, #32]
-	WORD $0x3d800c03 // str q3, [x0, #48]
-	WORD $0x3d801004 // str q4, [x0, #64]
-	WORD $0x3d801405 // str q5, [x0, #80]
-	WORD $0x3d801806 // str q6, [x0, #96]
-	WORD $0x3d801c07 // str q7, [x0, #112]
-	ADD $128, R0, R0
-	ADD $128, R3, R3
-	SUBS $1, R5, R5
-	BNE loop1
-	RET
-
-// func weighx1NEON(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace int) 
-TEXT ·weighx1NEON(SB), NOSPLIT, $0-56
-	MOVD acc+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD stride+16(FP), R2
-	MOVD w+24(FP), R3
-	MOVD n+32(FP), R4
-	MOVD $128, R5
-	WORD $0x4e010cb1 // dup v17.16b, w5
+	ADD $256, R0, R0
+	ADD R2<<1, R1, R1
+	SUB $2, R5, R5
+	B rows2
+below2:
+rows1:
+	CMP $1, R5
+	BLT below1
+	MOVD $128, R6
+	WORD $0x4e010cd1 // dup v17.16b, w6
 	WORD $0x4f00e432 // movi v18.16b, #1
-	MOVD R1, R8
-	MOVD $2, R5
-loop1:
+	MOVD R1, R9
+	MOVD $2, R6
+loop7:
 	WORD $0x3dc00000 // ldr q0, [x0]
 	WORD $0x3dc00401 // ldr q1, [x0, #16]
 	WORD $0x3dc00802 // ldr q2, [x0, #32]
@@ -2850,193 +2108,65 @@ loop1:
 	WORD $0x6f00e40e // movi v14.2d, #0000000000000000
 	WORD $0x6f00e40f // movi v15.2d, #0000000000000000
 	WORD $0x6f00e410 // movi v16.2d, #0000000000000000
-	MOVD R3, R6
-	MOVD R4, R7
+	MOVD R3, R7
+	MOVD R4, R8
 	MOVD ZR, R17
-	ADD $256, R6, R6
-loop2:
-	WORD $0xfc716908 // ldr d8, [x8, x17]
+	ADD $256, R7, R7
+loop8:
+	WORD $0xfc716928 // ldr d8, [x9, x17]
 	WORD $0x6e311d08 // eor v8.16b, v8.16b, v17.16b
-	WORD $0x3cd000d3 // ldur q19, [x6, #-256]
-	WORD $0x3cd100d4 // ldur q20, [x6, #-240]
-	WORD $0x3cd200d5 // ldur q21, [x6, #-224]
-	WORD $0x3cd300d6 // ldur q22, [x6, #-208]
-	WORD $0x3cd400d7 // ldur q23, [x6, #-192]
-	WORD $0x3cd500d8 // ldur q24, [x6, #-176]
-	WORD $0x3cd600d9 // ldur q25, [x6, #-160]
-	WORD $0x3cd700da // ldur q26, [x6, #-144]
-	WORD $0x4e04065d // dup v29.4s, v18.s[0]
-	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
-	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc9 // sadalp v9.4s, v30.8h
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
-	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e04065d // dup v29.4s, v18.s[0]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bca // sadalp v10.4s, v30.8h
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e04065d // dup v29.4s, v18.s[0]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bcb // sadalp v11.4s, v30.8h
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
-	WORD $0x4e04065d // dup v29.4s, v18.s[0]
-	WORD $0x0e3dc2de // smull v30.8h, v22.8b, v29.8b
-	WORD $0x4e3dc2df // smull2 v31.8h, v22.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bcc // sadalp v12.4s, v30.8h
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc2de // smull v30.8h, v22.8b, v29.8b
-	WORD $0x4e3dc2df // smull2 v31.8h, v22.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
-	WORD $0x4e04065d // dup v29.4s, v18.s[0]
-	WORD $0x0e3dc2fe // smull v30.8h, v23.8b, v29.8b
-	WORD $0x4e3dc2ff // smull2 v31.8h, v23.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bcd // sadalp v13.4s, v30.8h
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc2fe // smull v30.8h, v23.8b, v29.8b
-	WORD $0x4e3dc2ff // smull2 v31.8h, v23.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
-	WORD $0x4e04065d // dup v29.4s, v18.s[0]
-	WORD $0x0e3dc31e // smull v30.8h, v24.8b, v29.8b
-	WORD $0x4e3dc31f // smull2 v31.8h, v24.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bce // sadalp v14.4s, v30.8h
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc31e // smull v30.8h, v24.8b, v29.8b
-	WORD $0x4e3dc31f // smull2 v31.8h, v24.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
-	WORD $0x4e04065d // dup v29.4s, v18.s[0]
-	WORD $0x0e3dc33e // smull v30.8h, v25.8b, v29.8b
-	WORD $0x4e3dc33f // smull2 v31.8h, v25.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bcf // sadalp v15.4s, v30.8h
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc33e // smull v30.8h, v25.8b, v29.8b
-	WORD $0x4e3dc33f // smull2 v31.8h, v25.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
-	WORD $0x4e04065d // dup v29.4s, v18.s[0]
-	WORD $0x0e3dc35e // smull v30.8h, v26.8b, v29.8b
-	WORD $0x4e3dc35f // smull2 v31.8h, v26.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bd0 // sadalp v16.4s, v30.8h
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc35e // smull v30.8h, v26.8b, v29.8b
-	WORD $0x4e3dc35f // smull2 v31.8h, v26.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	WORD $0x3cc000d3 // ldur q19, [x6, #0]
-	WORD $0x3cc100d4 // ldur q20, [x6, #16]
-	WORD $0x3cc200d5 // ldur q21, [x6, #32]
-	WORD $0x3cc300d6 // ldur q22, [x6, #48]
-	WORD $0x3cc400d7 // ldur q23, [x6, #64]
-	WORD $0x3cc500d8 // ldur q24, [x6, #80]
-	WORD $0x3cc600d9 // ldur q25, [x6, #96]
-	WORD $0x3cc700da // ldur q26, [x6, #112]
-	WORD $0x4e04065d // dup v29.4s, v18.s[0]
-	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
-	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc9 // sadalp v9.4s, v30.8h
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
-	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e04065d // dup v29.4s, v18.s[0]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bca // sadalp v10.4s, v30.8h
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e04065d // dup v29.4s, v18.s[0]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bcb // sadalp v11.4s, v30.8h
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
-	WORD $0x4e04065d // dup v29.4s, v18.s[0]
-	WORD $0x0e3dc2de // smull v30.8h, v22.8b, v29.8b
-	WORD $0x4e3dc2df // smull2 v31.8h, v22.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bcc // sadalp v12.4s, v30.8h
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc2de // smull v30.8h, v22.8b, v29.8b
-	WORD $0x4e3dc2df // smull2 v31.8h, v22.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
-	WORD $0x4e04065d // dup v29.4s, v18.s[0]
-	WORD $0x0e3dc2fe // smull v30.8h, v23.8b, v29.8b
-	WORD $0x4e3dc2ff // smull2 v31.8h, v23.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bcd // sadalp v13.4s, v30.8h
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc2fe // smull v30.8h, v23.8b, v29.8b
-	WORD $0x4e3dc2ff // smull2 v31.8h, v23.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
-	WORD $0x4e04065d // dup v29.4s, v18.s[0]
-	WORD $0x0e3dc31e // smull v30.8h, v24.8b, v29.8b
-	WORD $0x4e3dc31f // smull2 v31.8h, v24.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bce // sadalp v14.4s, v30.8h
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc31e // smull v30.8h, v24.8b, v29.8b
-	WORD $0x4e3dc31f // smull2 v31.8h, v24.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
-	WORD $0x4e04065d // dup v29.4s, v18.s[0]
-	WORD $0x0e3dc33e // smull v30.8h, v25.8b, v29.8b
-	WORD $0x4e3dc33f // smull2 v31.8h, v25.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bcf // sadalp v15.4s, v30.8h
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc33e // smull v30.8h, v25.8b, v29.8b
-	WORD $0x4e3dc33f // smull2 v31.8h, v25.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
-	WORD $0x4e04065d // dup v29.4s, v18.s[0]
-	WORD $0x0e3dc35e // smull v30.8h, v26.8b, v29.8b
-	WORD $0x4e3dc35f // smull2 v31.8h, v26.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bd0 // sadalp v16.4s, v30.8h
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc35e // smull v30.8h, v26.8b, v29.8b
-	WORD $0x4e3dc35f // smull2 v31.8h, v26.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	ADD $512, R6, R6
+	WORD $0x3cd000f3 // ldur q19, [x7, #-256]
+	WORD $0x3cd100f4 // ldur q20, [x7, #-240]
+	WORD $0x3cd200f5 // ldur q21, [x7, #-224]
+	WORD $0x3cd300f6 // ldur q22, [x7, #-208]
+	WORD $0x3cd400f7 // ldur q23, [x7, #-192]
+	WORD $0x3cd500f8 // ldur q24, [x7, #-176]
+	WORD $0x3cd600f9 // ldur q25, [x7, #-160]
+	WORD $0x3cd700fa // ldur q26, [x7, #-144]
+	WORD $0x4f92e269 // sdot v9.4s, v19.16b, v18.4b[0]
+	WORD $0x4f88e260 // sdot v0.4s, v19.16b, v8.4b[0]
+	WORD $0x4f92e28a // sdot v10.4s, v20.16b, v18.4b[0]
+	WORD $0x4f88e281 // sdot v1.4s, v20.16b, v8.4b[0]
+	WORD $0x4f92e2ab // sdot v11.4s, v21.16b, v18.4b[0]
+	WORD $0x4f88e2a2 // sdot v2.4s, v21.16b, v8.4b[0]
+	WORD $0x4f92e2cc // sdot v12.4s, v22.16b, v18.4b[0]
+	WORD $0x4f88e2c3 // sdot v3.4s, v22.16b, v8.4b[0]
+	WORD $0x4f92e2ed // sdot v13.4s, v23.16b, v18.4b[0]
+	WORD $0x4f88e2e4 // sdot v4.4s, v23.16b, v8.4b[0]
+	WORD $0x4f92e30e // sdot v14.4s, v24.16b, v18.4b[0]
+	WORD $0x4f88e305 // sdot v5.4s, v24.16b, v8.4b[0]
+	WORD $0x4f92e32f // sdot v15.4s, v25.16b, v18.4b[0]
+	WORD $0x4f88e326 // sdot v6.4s, v25.16b, v8.4b[0]
+	WORD $0x4f92e350 // sdot v16.4s, v26.16b, v18.4b[0]
+	WORD $0x4f88e347 // sdot v7.4s, v26.16b, v8.4b[0]
+	WORD $0x3cc000f3 // ldur q19, [x7, #0]
+	WORD $0x3cc100f4 // ldur q20, [x7, #16]
+	WORD $0x3cc200f5 // ldur q21, [x7, #32]
+	WORD $0x3cc300f6 // ldur q22, [x7, #48]
+	WORD $0x3cc400f7 // ldur q23, [x7, #64]
+	WORD $0x3cc500f8 // ldur q24, [x7, #80]
+	WORD $0x3cc600f9 // ldur q25, [x7, #96]
+	WORD $0x3cc700fa // ldur q26, [x7, #112]
+	WORD $0x4f92e269 // sdot v9.4s, v19.16b, v18.4b[0]
+	WORD $0x4fa8e260 // sdot v0.4s, v19.16b, v8.4b[1]
+	WORD $0x4f92e28a // sdot v10.4s, v20.16b, v18.4b[0]
+	WORD $0x4fa8e281 // sdot v1.4s, v20.16b, v8.4b[1]
+	WORD $0x4f92e2ab // sdot v11.4s, v21.16b, v18.4b[0]
+	WORD $0x4fa8e2a2 // sdot v2.4s, v21.16b, v8.4b[1]
+	WORD $0x4f92e2cc // sdot v12.4s, v22.16b, v18.4b[0]
+	WORD $0x4fa8e2c3 // sdot v3.4s, v22.16b, v8.4b[1]
+	WORD $0x4f92e2ed // sdot v13.4s, v23.16b, v18.4b[0]
+	WORD $0x4fa8e2e4 // sdot v4.4s, v23.16b, v8.4b[1]
+	WORD $0x4f92e30e // sdot v14.4s, v24.16b, v18.4b[0]
+	WORD $0x4fa8e305 // sdot v5.4s, v24.16b, v8.4b[1]
+	WORD $0x4f92e32f // sdot v15.4s, v25.16b, v18.4b[0]
+	WORD $0x4fa8e326 // sdot v6.4s, v25.16b, v8.4b[1]
+	WORD $0x4f92e350 // sdot v16.4s, v26.16b, v18.4b[0]
+	WORD $0x4fa8e347 // sdot v7.4s, v26.16b, v8.4b[1]
+	ADD $512, R7, R7
 	ADD $8, R17, R17
-	SUBS $2, R7, R7
-	BNE loop2
+	SUBS $2, R8, R8
+	BNE loop8
 	WORD $0x4f275529 // shl v9.4s, v9.4s, #7
 	WORD $0x4ea98400 // add v0.4s, v0.4s, v9.4s
 	WORD $0x4f27554a // shl v10.4s, v10.4s, #7
@@ -3063,22 +2193,36 @@ loop2:
 	WORD $0x3d801c07 // str q7, [x0, #112]
 	ADD $128, R0, R0
 	ADD $128, R3, R3
-	SUBS $1, R5, R5
-	BNE loop1
+	SUBS $1, R6, R6
+	BNE loop7
+	MOVD w+24(FP), R3
+	ADD $0, R0, R0
+	ADD R2<<0, R1, R1
+	SUB $1, R5, R5
+	B rows1
+below1:
 	RET
 
-// func tileInt8x4NEON(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace int) 
-TEXT ·tileInt8x4NEON(SB), NOSPLIT, $0-56
+// func weighI8MM(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace, rows int) 
+TEXT ·weighI8MM(SB), NOSPLIT, $0-64
 	MOVD acc+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
-	MOVD R1, R8
-	ADD R2, R8, R9
+	MOVD rows+56(FP), R5
+rows8:
+	CMP $8, R5
+	BLT below8
+	MOVD R1, R9
 	ADD R2, R9, R10
 	ADD R2, R10, R11
-	MOVD $8, R5
+	ADD R2, R11, R12
+	ADD R2, R12, R13
+	ADD R2, R13, R14
+	ADD R2, R14, R15
+	ADD R2, R15, R16
+	MOVD $8, R6
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
 	WORD $0x3dc00401 // ldr q1, [x0, #16]
@@ -3088,102 +2232,628 @@ loop1:
 	WORD $0x3dc08405 // ldr q5, [x0, #528]
 	WORD $0x3dc0c006 // ldr q6, [x0, #768]
 	WORD $0x3dc0c407 // ldr q7, [x0, #784]
-	MOVD R3, R6
-	MOVD R4, R7
+	WORD $0x3dc10008 // ldr q8, [x0, #1024]
+	WORD $0x3dc10409 // ldr q9, [x0, #1040]
+	WORD $0x3dc1400a // ldr q10, [x0, #1280]
+	WORD $0x3dc1440b // ldr q11, [x0, #1296]
+	WORD $0x3dc1800c // ldr q12, [x0, #1536]
+	WORD $0x3dc1840d // ldr q13, [x0, #1552]
+	WORD $0x3dc1c00e // ldr q14, [x0, #1792]
+	WORD $0x3dc1c40f // ldr q15, [x0, #1808]
+	MOVD R3, R7
+	MOVD R4, R8
 	MOVD ZR, R17
-	ADD $256, R6, R6
+	ADD $256, R7, R7
 loop2:
-	WORD $0xfc716908 // ldr d8, [x8, x17]
-	WORD $0xfc716929 // ldr d9, [x9, x17]
-	WORD $0xfc71694a // ldr d10, [x10, x17]
-	WORD $0xfc71696b // ldr d11, [x11, x17]
-	WORD $0x3cd000cc // ldur q12, [x6, #-256]
-	WORD $0x3cd100cd // ldur q13, [x6, #-240]
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
-	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e04053d // dup v29.4s, v9.s[0]
-	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
-	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
-	WORD $0x4e04055d // dup v29.4s, v10.s[0]
-	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
-	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
-	WORD $0x4e04057d // dup v29.4s, v11.s[0]
-	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
-	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
-	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e04053d // dup v29.4s, v9.s[0]
-	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
-	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
-	WORD $0x4e04055d // dup v29.4s, v10.s[0]
-	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
-	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
-	WORD $0x4e04057d // dup v29.4s, v11.s[0]
-	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
-	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	WORD $0x3cc000cc // ldur q12, [x6, #0]
-	WORD $0x3cc100cd // ldur q13, [x6, #16]
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
-	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
-	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
-	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
-	WORD $0x4e0c055d // dup v29.4s, v10.s[1]
-	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
-	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
-	WORD $0x4e0c057d // dup v29.4s, v11.s[1]
-	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
-	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
-	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
-	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
-	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
-	WORD $0x4e0c055d // dup v29.4s, v10.s[1]
-	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
-	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
-	WORD $0x4e0c057d // dup v29.4s, v11.s[1]
-	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
-	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	ADD $512, R6, R6
+	WORD $0x3cf16930 // ldr q16, [x9, x17]
+	WORD $0x3cf16951 // ldr q17, [x10, x17]
+	WORD $0x3cf16972 // ldr q18, [x11, x17]
+	WORD $0x3cf16993 // ldr q19, [x12, x17]
+	WORD $0x3cf169b4 // ldr q20, [x13, x17]
+	WORD $0x3cf169d5 // ldr q21, [x14, x17]
+	WORD $0x3cf169f6 // ldr q22, [x15, x17]
+	WORD $0x3cf16a17 // ldr q23, [x16, x17]
+	WORD $0x3cd000f8 // ldur q24, [x7, #-256]
+	WORD $0x3cd100f9 // ldur q25, [x7, #-240]
+	WORD $0x4f10f300 // sudot v0.4s, v24.16b, v16.4b[0]
+	WORD $0x4f11f302 // sudot v2.4s, v24.16b, v17.4b[0]
+	WORD $0x4f12f304 // sudot v4.4s, v24.16b, v18.4b[0]
+	WORD $0x4f13f306 // sudot v6.4s, v24.16b, v19.4b[0]
+	WORD $0x4f14f308 // sudot v8.4s, v24.16b, v20.4b[0]
+	WORD $0x4f15f30a // sudot v10.4s, v24.16b, v21.4b[0]
+	WORD $0x4f16f30c // sudot v12.4s, v24.16b, v22.4b[0]
+	WORD $0x4f17f30e // sudot v14.4s, v24.16b, v23.4b[0]
+	WORD $0x4f10f321 // sudot v1.4s, v25.16b, v16.4b[0]
+	WORD $0x4f11f323 // sudot v3.4s, v25.16b, v17.4b[0]
+	WORD $0x4f12f325 // sudot v5.4s, v25.16b, v18.4b[0]
+	WORD $0x4f13f327 // sudot v7.4s, v25.16b, v19.4b[0]
+	WORD $0x4f14f329 // sudot v9.4s, v25.16b, v20.4b[0]
+	WORD $0x4f15f32b // sudot v11.4s, v25.16b, v21.4b[0]
+	WORD $0x4f16f32d // sudot v13.4s, v25.16b, v22.4b[0]
+	WORD $0x4f17f32f // sudot v15.4s, v25.16b, v23.4b[0]
+	WORD $0x3cc000f8 // ldur q24, [x7, #0]
+	WORD $0x3cc100f9 // ldur q25, [x7, #16]
+	WORD $0x4f30f300 // sudot v0.4s, v24.16b, v16.4b[1]
+	WORD $0x4f31f302 // sudot v2.4s, v24.16b, v17.4b[1]
+	WORD $0x4f32f304 // sudot v4.4s, v24.16b, v18.4b[1]
+	WORD $0x4f33f306 // sudot v6.4s, v24.16b, v19.4b[1]
+	WORD $0x4f34f308 // sudot v8.4s, v24.16b, v20.4b[1]
+	WORD $0x4f35f30a // sudot v10.4s, v24.16b, v21.4b[1]
+	WORD $0x4f36f30c // sudot v12.4s, v24.16b, v22.4b[1]
+	WORD $0x4f37f30e // sudot v14.4s, v24.16b, v23.4b[1]
+	WORD $0x4f30f321 // sudot v1.4s, v25.16b, v16.4b[1]
+	WORD $0x4f31f323 // sudot v3.4s, v25.16b, v17.4b[1]
+	WORD $0x4f32f325 // sudot v5.4s, v25.16b, v18.4b[1]
+	WORD $0x4f33f327 // sudot v7.4s, v25.16b, v19.4b[1]
+	WORD $0x4f34f329 // sudot v9.4s, v25.16b, v20.4b[1]
+	WORD $0x4f35f32b // sudot v11.4s, v25.16b, v21.4b[1]
+	WORD $0x4f36f32d // sudot v13.4s, v25.16b, v22.4b[1]
+	WORD $0x4f37f32f // sudot v15.4s, v25.16b, v23.4b[1]
+	ADD $512, R7, R7
+	WORD $0x3cd000f8 // ldur q24, [x7, #-256]
+	WORD $0x3cd100f9 // ldur q25, [x7, #-240]
+	WORD $0x4f10fb00 // sudot v0.4s, v24.16b, v16.4b[2]
+	WORD $0x4f11fb02 // sudot v2.4s, v24.16b, v17.4b[2]
+	WORD $0x4f12fb04 // sudot v4.4s, v24.16b, v18.4b[2]
+	WORD $0x4f13fb06 // sudot v6.4s, v24.16b, v19.4b[2]
+	WORD $0x4f14fb08 // sudot v8.4s, v24.16b, v20.4b[2]
+	WORD $0x4f15fb0a // sudot v10.4s, v24.16b, v21.4b[2]
+	WORD $0x4f16fb0c // sudot v12.4s, v24.16b, v22.4b[2]
+	WORD $0x4f17fb0e // sudot v14.4s, v24.16b, v23.4b[2]
+	WORD $0x4f10fb21 // sudot v1.4s, v25.16b, v16.4b[2]
+	WORD $0x4f11fb23 // sudot v3.4s, v25.16b, v17.4b[2]
+	WORD $0x4f12fb25 // sudot v5.4s, v25.16b, v18.4b[2]
+	WORD $0x4f13fb27 // sudot v7.4s, v25.16b, v19.4b[2]
+	WORD $0x4f14fb29 // sudot v9.4s, v25.16b, v20.4b[2]
+	WORD $0x4f15fb2b // sudot v11.4s, v25.16b, v21.4b[2]
+	WORD $0x4f16fb2d // sudot v13.4s, v25.16b, v22.4b[2]
+	WORD $0x4f17fb2f // sudot v15.4s, v25.16b, v23.4b[2]
+	WORD $0x3cc000f8 // ldur q24, [x7, #0]
+	WORD $0x3cc100f9 // ldur q25, [x7, #16]
+	WORD $0x4f30fb00 // sudot v0.4s, v24.16b, v16.4b[3]
+	WORD $0x4f31fb02 // sudot v2.4s, v24.16b, v17.4b[3]
+	WORD $0x4f32fb04 // sudot v4.4s, v24.16b, v18.4b[3]
+	WORD $0x4f33fb06 // sudot v6.4s, v24.16b, v19.4b[3]
+	WORD $0x4f34fb08 // sudot v8.4s, v24.16b, v20.4b[3]
+	WORD $0x4f35fb0a // sudot v10.4s, v24.16b, v21.4b[3]
+	WORD $0x4f36fb0c // sudot v12.4s, v24.16b, v22.4b[3]
+	WORD $0x4f37fb0e // sudot v14.4s, v24.16b, v23.4b[3]
+	WORD $0x4f30fb21 // sudot v1.4s, v25.16b, v16.4b[3]
+	WORD $0x4f31fb23 // sudot v3.4s, v25.16b, v17.4b[3]
+	WORD $0x4f32fb25 // sudot v5.4s, v25.16b, v18.4b[3]
+	WORD $0x4f33fb27 // sudot v7.4s, v25.16b, v19.4b[3]
+	WORD $0x4f34fb29 // sudot v9.4s, v25.16b, v20.4b[3]
+	WORD $0x4f35fb2b // sudot v11.4s, v25.16b, v21.4b[3]
+	WORD $0x4f36fb2d // sudot v13.4s, v25.16b, v22.4b[3]
+	WORD $0x4f37fb2f // sudot v15.4s, v25.16b, v23.4b[3]
+	ADD $512, R7, R7
+	ADD $16, R17, R17
+	SUBS $4, R8, R8
+	BNE loop2
+	WORD $0x3d800000 // str q0, [x0]
+	WORD $0x3d800401 // str q1, [x0, #16]
+	WORD $0x3d804002 // str q2, [x0, #256]
+	WORD $0x3d804403 // str q3, [x0, #272]
+	WORD $0x3d808004 // str q4, [x0, #512]
+	WORD $0x3d808405 // str q5, [x0, #528]
+	WORD $0x3d80c006 // str q6, [x0, #768]
+	WORD $0x3d80c407 // str q7, [x0, #784]
+	WORD $0x3d810008 // str q8, [x0, #1024]
+	WORD $0x3d810409 // str q9, [x0, #1040]
+	WORD $0x3d81400a // str q10, [x0, #1280]
+	WORD $0x3d81440b // str q11, [x0, #1296]
+	WORD $0x3d81800c // str q12, [x0, #1536]
+	WORD $0x3d81840d // str q13, [x0, #1552]
+	WORD $0x3d81c00e // str q14, [x0, #1792]
+	WORD $0x3d81c40f // str q15, [x0, #1808]
+	ADD $32, R0, R0
+	ADD $32, R3, R3
+	SUBS $1, R6, R6
+	BNE loop1
+	MOVD w+24(FP), R3
+	ADD $1792, R0, R0
+	ADD R2<<3, R1, R1
+	SUB $8, R5, R5
+	B rows8
+below8:
+rows4:
+	CMP $4, R5
+	BLT below4
+	MOVD R1, R9
+	ADD R2, R9, R10
+	ADD R2, R10, R11
+	ADD R2, R11, R12
+	MOVD $4, R6
+loop3:
+	WORD $0x3dc00000 // ldr q0, [x0]
+	WORD $0x3dc00401 // ldr q1, [x0, #16]
+	WORD $0x3dc00802 // ldr q2, [x0, #32]
+	WORD $0x3dc00c03 // ldr q3, [x0, #48]
+	WORD $0x3dc04004 // ldr q4, [x0, #256]
+	WORD $0x3dc04405 // ldr q5, [x0, #272]
+	WORD $0x3dc04806 // ldr q6, [x0, #288]
+	WORD $0x3dc04c07 // ldr q7, [x0, #304]
+	WORD $0x3dc08008 // ldr q8, [x0, #512]
+	WORD $0x3dc08409 // ldr q9, [x0, #528]
+	WORD $0x3dc0880a // ldr q10, [x0, #544]
+	WORD $0x3dc08c0b // ldr q11, [x0, #560]
+	WORD $0x3dc0c00c // ldr q12, [x0, #768]
+	WORD $0x3dc0c40d // ldr q13, [x0, #784]
+	WORD $0x3dc0c80e // ldr q14, [x0, #800]
+	WORD $0x3dc0cc0f // ldr q15, [x0, #816]
+	MOVD R3, R7
+	MOVD R4, R8
+	MOVD ZR, R17
+	ADD $256, R7, R7
+loop4:
+	WORD $0x3cf16930 // ldr q16, [x9, x17]
+	WORD $0x3cf16951 // ldr q17, [x10, x17]
+	WORD $0x3cf16972 // ldr q18, [x11, x17]
+	WORD $0x3cf16993 // ldr q19, [x12, x17]
+	WORD $0x3cd000f4 // ldur q20, [x7, #-256]
+	WORD $0x3cd100f5 // ldur q21, [x7, #-240]
+	WORD $0x3cd200f6 // ldur q22, [x7, #-224]
+	WORD $0x3cd300f7 // ldur q23, [x7, #-208]
+	WORD $0x4f10f280 // sudot v0.4s, v20.16b, v16.4b[0]
+	WORD $0x4f11f284 // sudot v4.4s, v20.16b, v17.4b[0]
+	WORD $0x4f12f288 // sudot v8.4s, v20.16b, v18.4b[0]
+	WORD $0x4f13f28c // sudot v12.4s, v20.16b, v19.4b[0]
+	WORD $0x4f10f2a1 // sudot v1.4s, v21.16b, v16.4b[0]
+	WORD $0x4f11f2a5 // sudot v5.4s, v21.16b, v17.4b[0]
+	WORD $0x4f12f2a9 // sudot v9.4s, v21.16b, v18.4b[0]
+	WORD $0x4f13f2ad // sudot v13.4s, v21.16b, v19.4b[0]
+	WORD $0x4f10f2c2 // sudot v2.4s, v22.16b, v16.4b[0]
+	WORD $0x4f11f2c6 // sudot v6.4s, v22.16b, v17.4b[0]
+	WORD $0x4f12f2ca // sudot v10.4s, v22.16b, v18.4b[0]
+	WORD $0x4f13f2ce // sudot v14.4s, v22.16b, v19.4b[0]
+	WORD $0x4f10f2e3 // sudot v3.4s, v23.16b, v16.4b[0]
+	WORD $0x4f11f2e7 // sudot v7.4s, v23.16b, v17.4b[0]
+	WORD $0x4f12f2eb // sudot v11.4s, v23.16b, v18.4b[0]
+	WORD $0x4f13f2ef // sudot v15.4s, v23.16b, v19.4b[0]
+	WORD $0x3cc000f4 // ldur q20, [x7, #0]
+	WORD $0x3cc100f5 // ldur q21, [x7, #16]
+	WORD $0x3cc200f6 // ldur q22, [x7, #32]
+	WORD $0x3cc300f7 // ldur q23, [x7, #48]
+	WORD $0x4f30f280 // sudot v0.4s, v20.16b, v16.4b[1]
+	WORD $0x4f31f284 // sudot v4.4s, v20.16b, v17.4b[1]
+	WORD $0x4f32f288 // sudot v8.4s, v20.16b, v18.4b[1]
+	WORD $0x4f33f28c // sudot v12.4s, v20.16b, v19.4b[1]
+	WORD $0x4f30f2a1 // sudot v1.4s, v21.16b, v16.4b[1]
+	WORD $0x4f31f2a5 // sudot v5.4s, v21.16b, v17.4b[1]
+	WORD $0x4f32f2a9 // sudot v9.4s, v21.16b, v18.4b[1]
+	WORD $0x4f33f2ad // sudot v13.4s, v21.16b, v19.4b[1]
+	WORD $0x4f30f2c2 // sudot v2.4s, v22.16b, v16.4b[1]
+	WORD $0x4f31f2c6 // sudot v6.4s, v22.16b, v17.4b[1]
+	WORD $0x4f32f2ca // sudot v10.4s, v22.16b, v18.4b[1]
+	WORD $0x4f33f2ce // sudot v14.4s, v22.16b, v19.4b[1]
+	WORD $0x4f30f2e3 // sudot v3.4s, v23.16b, v16.4b[1]
+	WORD $0x4f31f2e7 // sudot v7.4s, v23.16b, v17.4b[1]
+	WORD $0x4f32f2eb // sudot v11.4s, v23.16b, v18.4b[1]
+	WORD $0x4f33f2ef // sudot v15.4s, v23.16b, v19.4b[1]
+	ADD $512, R7, R7
+	WORD $0x3cd000f4 // ldur q20, [x7, #-256]
+	WORD $0x3cd100f5 // ldur q21, [x7, #-240]
+	WORD $0x3cd200f6 // ldur q22, [x7, #-224]
+	WORD $0x3cd300f7 // ldur q23, [x7, #-208]
+	WORD $0x4f10fa80 // sudot v0.4s, v20.16b, v16.4b[2]
+	WORD $0x4f11fa84 // sudot v4.4s, v20.16b, v17.4b[2]
+	WORD $0x4f12fa88 // sudot v8.4s, v20.16b, v18.4b[2]
+	WORD $0x4f13fa8c // sudot v12.4s, v20.16b, v19.4b[2]
+	WORD $0x4f10faa1 // sudot v1.4s, v21.16b, v16.4b[2]
+	WORD $0x4f11faa5 // sudot v5.4s, v21.16b, v17.4b[2]
+	WORD $0x4f12faa9 // sudot v9.4s, v21.16b, v18.4b[2]
+	WORD $0x4f13faad // sudot v13.4s, v21.16b, v19.4b[2]
+	WORD $0x4f10fac2 // sudot v2.4s, v22.16b, v16.4b[2]
+	WORD $0x4f11fac6 // sudot v6.4s, v22.16b, v17.4b[2]
+	WORD $0x4f12faca // sudot v10.4s, v22.16b, v18.4b[2]
+	WORD $0x4f13face // sudot v14.4s, v22.16b, v19.4b[2]
+	WORD $0x4f10fae3 // sudot v3.4s, v23.16b, v16.4b[2]
+	WORD $0x4f11fae7 // sudot v7.4s, v23.16b, v17.4b[2]
+	WORD $0x4f12faeb // sudot v11.4s, v23.16b, v18.4b[2]
+	WORD $0x4f13faef // sudot v15.4s, v23.16b, v19.4b[2]
+	WORD $0x3cc000f4 // ldur q20, [x7, #0]
+	WORD $0x3cc100f5 // ldur q21, [x7, #16]
+	WORD $0x3cc200f6 // ldur q22, [x7, #32]
+	WORD $0x3cc300f7 // ldur q23, [x7, #48]
+	WORD $0x4f30fa80 // sudot v0.4s, v20.16b, v16.4b[3]
+	WORD $0x4f31fa84 // sudot v4.4s, v20.16b, v17.4b[3]
+	WORD $0x4f32fa88 // sudot v8.4s, v20.16b, v18.4b[3]
+	WORD $0x4f33fa8c // sudot v12.4s, v20.16b, v19.4b[3]
+	WORD $0x4f30faa1 // sudot v1.4s, v21.16b, v16.4b[3]
+	WORD $0x4f31faa5 // sudot v5.4s, v21.16b, v17.4b[3]
+	WORD $0x4f32faa9 // sudot v9.4s, v21.16b, v18.4b[3]
+	WORD $0x4f33faad // sudot v13.4s, v21.16b, v19.4b[3]
+	WORD $0x4f30fac2 // sudot v2.4s, v22.16b, v16.4b[3]
+	WORD $0x4f31fac6 // sudot v6.4s, v22.16b, v17.4b[3]
+	WORD $0x4f32faca // sudot v10.4s, v22.16b, v18.4b[3]
+	WORD $0x4f33face // sudot v14.4s, v22.16b, v19.4b[3]
+	WORD $0x4f30fae3 // sudot v3.4s, v23.16b, v16.4b[3]
+	WORD $0x4f31fae7 // sudot v7.4s, v23.16b, v17.4b[3]
+	WORD $0x4f32faeb // sudot v11.4s, v23.16b, v18.4b[3]
+	WORD $0x4f33faef // sudot v15.4s, v23.16b, v19.4b[3]
+	ADD $512, R7, R7
+	ADD $16, R17, R17
+	SUBS $4, R8, R8
+	BNE loop4
+	WORD $0x3d800000 // str q0, [x0]
+	WORD $0x3d800401 // str q1, [x0, #16]
+	WORD $0x3d800802 // str q2, [x0, #32]
+	WORD $0x3d800c03 // str q3, [x0, #48]
+	WORD $0x3d804004 // str q4, [x0, #256]
+	WORD $0x3d804405 // str q5, [x0, #272]
+	WORD $0x3d804806 // str q6, [x0, #288]
+	WORD $0x3d804c07 // str q7, [x0, #304]
+	WORD $0x3d808008 // str q8, [x0, #512]
+	WORD $0x3d808409 // str q9, [x0, #528]
+	WORD $0x3d80880a // str q10, [x0, #544]
+	WORD $0x3d808c0b // str q11, [x0, #560]
+	WORD $0x3d80c00c // str q12, [x0, #768]
+	WORD $0x3d80c40d // str q13, [x0, #784]
+	WORD $0x3d80c80e // str q14, [x0, #800]
+	WORD $0x3d80cc0f // str q15, [x0, #816]
+	ADD $64, R0, R0
+	ADD $64, R3, R3
+	SUBS $1, R6, R6
+	BNE loop3
+	MOVD w+24(FP), R3
+	ADD $768, R0, R0
+	ADD R2<<2, R1, R1
+	SUB $4, R5, R5
+	B rows4
+below4:
+rows2:
+	CMP $2, R5
+	BLT below2
+	MOVD R1, R9
+	ADD R2, R9, R10
+	MOVD $2, R6
+loop5:
+	WORD $0x3dc00000 // ldr q0, [x0]
+	WORD $0x3dc00401 // ldr q1, [x0, #16]
+	WORD $0x3dc00802 // ldr q2, [x0, #32]
+	WORD $0x3dc00c03 // ldr q3, [x0, #48]
+	WORD $0x3dc01004 // ldr q4, [x0, #64]
+	WORD $0x3dc01405 // ldr q5, [x0, #80]
+	WORD $0x3dc01806 // ldr q6, [x0, #96]
+	WORD $0x3dc01c07 // ldr q7, [x0, #112]
+	WORD $0x3dc04008 // ldr q8, [x0, #256]
+	WORD $0x3dc04409 // ldr q9, [x0, #272]
+	WORD $0x3dc0480a // ldr q10, [x0, #288]
+	WORD $0x3dc04c0b // ldr q11, [x0, #304]
+	WORD $0x3dc0500c // ldr q12, [x0, #320]
+	WORD $0x3dc0540d // ldr q13, [x0, #336]
+	WORD $0x3dc0580e // ldr q14, [x0, #352]
+	WORD $0x3dc05c0f // ldr q15, [x0, #368]
+	MOVD R3, R7
+	MOVD R4, R8
+	MOVD ZR, R17
+	ADD $256, R7, R7
+loop6:
+	WORD $0xfc716930 // ldr d16, [x9, x17]
+	WORD $0xfc716951 // ldr d17, [x10, x17]
+	WORD $0x3cd000f2 // ldur q18, [x7, #-256]
+	WORD $0x3cd100f3 // ldur q19, [x7, #-240]
+	WORD $0x3cd200f4 // ldur q20, [x7, #-224]
+	WORD $0x3cd300f5 // ldur q21, [x7, #-208]
+	WORD $0x3cd400f6 // ldur q22, [x7, #-192]
+	WORD $0x3cd500f7 // ldur q23, [x7, #-176]
+	WORD $0x3cd600f8 // ldur q24, [x7, #-160]
+	WORD $0x3cd700f9 // ldur q25, [x7, #-144]
+	WORD $0x4f10f240 // sudot v0.4s, v18.16b, v16.4b[0]
+	WORD $0x4f11f248 // sudot v8.4s, v18.16b, v17.4b[0]
+	WORD $0x4f10f261 // sudot v1.4s, v19.16b, v16.4b[0]
+	WORD $0x4f11f269 // sudot v9.4s, v19.16b, v17.4b[0]
+	WORD $0x4f10f282 // sudot v2.4s, v20.16b, v16.4b[0]
+	WORD $0x4f11f28a // sudot v10.4s, v20.16b, v17.4b[0]
+	WORD $0x4f10f2a3 // sudot v3.4s, v21.16b, v16.4b[0]
+	WORD $0x4f11f2ab // sudot v11.4s, v21.16b, v17.4b[0]
+	WORD $0x4f10f2c4 // sudot v4.4s, v22.16b, v16.4b[0]
+	WORD $0x4f11f2cc // sudot v12.4s, v22.16b, v17.4b[0]
+	WORD $0x4f10f2e5 // sudot v5.4s, v23.16b, v16.4b[0]
+	WORD $0x4f11f2ed // sudot v13.4s, v23.16b, v17.4b[0]
+	WORD $0x4f10f306 // sudot v6.4s, v24.16b, v16.4b[0]
+	WORD $0x4f11f30e // sudot v14.4s, v24.16b, v17.4b[0]
+	WORD $0x4f10f327 // sudot v7.4s, v25.16b, v16.4b[0]
+	WORD $0x4f11f32f // sudot v15.4s, v25.16b, v17.4b[0]
+	WORD $0x3cc000f2 // ldur q18, [x7, #0]
+	WORD $0x3cc100f3 // ldur q19, [x7, #16]
+	WORD $0x3cc200f4 // ldur q20, [x7, #32]
+	WORD $0x3cc300f5 // ldur q21, [x7, #48]
+	WORD $0x3cc400f6 // ldur q22, [x7, #64]
+	WORD $0x3cc500f7 // ldur q23, [x7, #80]
+	WORD $0x3cc600f8 // ldur q24, [x7, #96]
+	WORD $0x3cc700f9 // ldur q25, [x7, #112]
+	WORD $0x4f30f240 // sudot v0.4s, v18.16b, v16.4b[1]
+	WORD $0x4f31f248 // sudot v8.4s, v18.16b, v17.4b[1]
+	WORD $0x4f30f261 // sudot v1.4s, v19.16b, v16.4b[1]
+	WORD $0x4f31f269 // sudot v9.4s, v19.16b, v17.4b[1]
+	WORD $0x4f30f282 // sudot v2.4s, v20.16b, v16.4b[1]
+	WORD $0x4f31f28a // sudot v10.4s, v20.16b, v17.4b[1]
+	WORD $0x4f30f2a3 // sudot v3.4s, v21.16b, v16.4b[1]
+	WORD $0x4f31f2ab // sudot v11.4s, v21.16b, v17.4b[1]
+	WORD $0x4f30f2c4 // sudot v4.4s, v22.16b, v16.4b[1]
+	WORD $0x4f31f2cc // sudot v12.4s, v22.16b, v17.4b[1]
+	WORD $0x4f30f2e5 // sudot v5.4s, v23.16b, v16.4b[1]
+	WORD $0x4f31f2ed // sudot v13.4s, v23.16b, v17.4b[1]
+	WORD $0x4f30f306 // sudot v6.4s, v24.16b, v16.4b[1]
+	WORD $0x4f31f30e // sudot v14.4s, v24.16b, v17.4b[1]
+	WORD $0x4f30f327 // sudot v7.4s, v25.16b, v16.4b[1]
+	WORD $0x4f31f32f // sudot v15.4s, v25.16b, v17.4b[1]
+	ADD $512, R7, R7
 	ADD $8, R17, R17
-	SUBS $2, R7, R7
+	SUBS $2, R8, R8
+	BNE loop6
+	WORD $0x3d800000 // str q0, [x0]
+	WORD $0x3d800401 // str q1, [x0, #16]
+	WORD $0x3d800802 // str q2, [x0, #32]
+	WORD $0x3d800c03 // str q3, [x0, #48]
+	WORD $0x3d801004 // str q4, [x0, #64]
+	WORD $0x3d801405 // str q5, [x0, #80]
+	WORD $0x3d801806 // str q6, [x0, #96]
+	WORD $0x3d801c07 // str q7, [x0, #112]
+	WORD $0x3d804008 // str q8, [x0, #256]
+	WORD $0x3d804409 // str q9, [x0, #272]
+	WORD $0x3d80480a // str q10, [x0, #288]
+	WORD $0x3d804c0b // str q11, [x0, #304]
+	WORD $0x3d80500c // str q12, [x0, #320]
+	WORD $0x3d80540d // str q13, [x0, #336]
+	WORD $0x3d80580e // str q14, [x0, #352]
+	WORD $0x3d805c0f // str q15, [x0, #368]
+	ADD $128, R0, R0
+	ADD $128, R3, R3
+	SUBS $1, R6, R6
+	BNE loop5
+	MOVD w+24(FP), R3
+	ADD $256, R0, R0
+	ADD R2<<1, R1, R1
+	SUB $2, R5, R5
+	B rows2
+below2:
+rows1:
+	CMP $1, R5
+	BLT below1
+	MOVD R1, R9
+	MOVD $1, R6
+loop7:
+	WORD $0x3dc00000 // ldr q0, [x0]
+	WORD $0x3dc00401 // ldr q1, [x0, #16]
+	WORD $0x3dc00802 // ldr q2, [x0, #32]
+	WORD $0x3dc00c03 // ldr q3, [x0, #48]
+	WORD $0x3dc01004 // ldr q4, [x0, #64]
+	WORD $0x3dc01405 // ldr q5, [x0, #80]
+	WORD $0x3dc01806 // ldr q6, [x0, #96]
+	WORD $0x3dc01c07 // ldr q7, [x0, #112]
+	WORD $0x3dc02008 // ldr q8, [x0, #128]
+	WORD $0x3dc02409 // ldr q9, [x0, #144]
+	WORD $0x3dc0280a // ldr q10, [x0, #160]
+	WORD $0x3dc02c0b // ldr q11, [x0, #176]
+	WORD $0x3dc0300c // ldr q12, [x0, #192]
+	WORD $0x3dc0340d // ldr q13, [x0, #208]
+	WORD $0x3dc0380e // ldr q14, [x0, #224]
+	WORD $0x3dc03c0f // ldr q15, [x0, #240]
+	MOVD R3, R7
+	MOVD R4, R8
+	MOVD ZR, R17
+	ADD $256, R7, R7
+loop8:
+	WORD $0xfc716930 // ldr d16, [x9, x17]
+	WORD $0x3cd000f1 // ldur q17, [x7, #-256]
+	WORD $0x3cd100f2 // ldur q18, [x7, #-240]
+	WORD $0x3cd200f3 // ldur q19, [x7, #-224]
+	WORD $0x3cd300f4 // ldur q20, [x7, #-208]
+	WORD $0x3cd400f5 // ldur q21, [x7, #-192]
+	WORD $0x3cd500f6 // ldur q22, [x7, #-176]
+	WORD $0x3cd600f7 // ldur q23, [x7, #-160]
+	WORD $0x3cd700f8 // ldur q24, [x7, #-144]
+	WORD $0x4f10f220 // sudot v0.4s, v17.16b, v16.4b[0]
+	WORD $0x4f10f241 // sudot v1.4s, v18.16b, v16.4b[0]
+	WORD $0x4f10f262 // sudot v2.4s, v19.16b, v16.4b[0]
+	WORD $0x4f10f283 // sudot v3.4s, v20.16b, v16.4b[0]
+	WORD $0x4f10f2a4 // sudot v4.4s, v21.16b, v16.4b[0]
+	WORD $0x4f10f2c5 // sudot v5.4s, v22.16b, v16.4b[0]
+	WORD $0x4f10f2e6 // sudot v6.4s, v23.16b, v16.4b[0]
+	WORD $0x4f10f307 // sudot v7.4s, v24.16b, v16.4b[0]
+	WORD $0x3cd800f1 // ldur q17, [x7, #-128]
+	WORD $0x3cd900f2 // ldur q18, [x7, #-112]
+	WORD $0x3cda00f3 // ldur q19, [x7, #-96]
+	WORD $0x3cdb00f4 // ldur q20, [x7, #-80]
+	WORD $0x3cdc00f5 // ldur q21, [x7, #-64]
+	WORD $0x3cdd00f6 // ldur q22, [x7, #-48]
+	WORD $0x3cde00f7 // ldur q23, [x7, #-32]
+	WORD $0x3cdf00f8 // ldur q24, [x7, #-16]
+	WORD $0x4f10f228 // sudot v8.4s, v17.16b, v16.4b[0]
+	WORD $0x4f10f249 // sudot v9.4s, v18.16b, v16.4b[0]
+	WORD $0x4f10f26a // sudot v10.4s, v19.16b, v16.4b[0]
+	WORD $0x4f10f28b // sudot v11.4s, v20.16b, v16.4b[0]
+	WORD $0x4f10f2ac // sudot v12.4s, v21.16b, v16.4b[0]
+	WORD $0x4f10f2cd // sudot v13.4s, v22.16b, v16.4b[0]
+	WORD $0x4f10f2ee // sudot v14.4s, v23.16b, v16.4b[0]
+	WORD $0x4f10f30f // sudot v15.4s, v24.16b, v16.4b[0]
+	WORD $0x3cc000f1 // ldur q17, [x7, #0]
+	WORD $0x3cc100f2 // ldur q18, [x7, #16]
+	WORD $0x3cc200f3 // ldur q19, [x7, #32]
+	WORD $0x3cc300f4 // ldur q20, [x7, #48]
+	WORD $0x3cc400f5 // ldur q21, [x7, #64]
+	WORD $0x3cc500f6 // ldur q22, [x7, #80]
+	WORD $0x3cc600f7 // ldur q23, [x7, #96]
+	WORD $0x3cc700f8 // ldur q24, [x7, #112]
+	WORD $0x4f30f220 // sudot v0.4s, v17.16b, v16.4b[1]
+	WORD $0x4f30f241 // sudot v1.4s, v18.16b, v16.4b[1]
+	WORD $0x4f30f262 // sudot v2.4s, v19.16b, v16.4b[1]
+	WORD $0x4f30f283 // sudot v3.4s, v20.16b, v16.4b[1]
+	WORD $0x4f30f2a4 // sudot v4.4s, v21.16b, v16.4b[1]
+	WORD $0x4f30f2c5 // sudot v5.4s, v22.16b, v16.4b[1]
+	WORD $0x4f30f2e6 // sudot v6.4s, v23.16b, v16.4b[1]
+	WORD $0x4f30f307 // sudot v7.4s, v24.16b, v16.4b[1]
+	WORD $0x3cc800f1 // ldur q17, [x7, #128]
+	WORD $0x3cc900f2 // ldur q18, [x7, #144]
+	WORD $0x3cca00f3 // ldur q19, [x7, #160]
+	WORD $0x3ccb00f4 // ldur q20, [x7, #176]
+	WORD $0x3ccc00f5 // ldur q21, [x7, #192]
+	WORD $0x3ccd00f6 // ldur q22, [x7, #208]
+	WORD $0x3cce00f7 // ldur q23, [x7, #224]
+	WORD $0x3ccf00f8 // ldur q24, [x7, #240]
+	WORD $0x4f30f228 // sudot v8.4s, v17.16b, v16.4b[1]
+	WORD $0x4f30f249 // sudot v9.4s, v18.16b, v16.4b[1]
+	WORD $0x4f30f26a // sudot v10.4s, v19.16b, v16.4b[1]
+	WORD $0x4f30f28b // sudot v11.4s, v20.16b, v16.4b[1]
+	WORD $0x4f30f2ac // sudot v12.4s, v21.16b, v16.4b[1]
+	WORD $0x4f30f2cd // sudot v13.4s, v22.16b, v16.4b[1]
+	WORD $0x4f30f2ee // sudot v14.4s, v23.16b, v16.4b[1]
+	WORD $0x4f30f30f // sudot v15.4s, v24.16b, v16.4b[1]
+	ADD $512, R7, R7
+	ADD $8, R17, R17
+	SUBS $2, R8, R8
+	BNE loop8
+	WORD $0x3d800000 // str q0, [x0]
+	WORD $0x3d800401 // str q1, [x0, #16]
+	WORD $0x3d800802 // str q2, [x0, #32]
+	WORD $0x3d800c03 // str q3, [x0, #48]
+	WORD $0x3d801004 // str q4, [x0, #64]
+	WORD $0x3d801405 // str q5, [x0, #80]
+	WORD $0x3d801806 // str q6, [x0, #96]
+	WORD $0x3d801c07 // str q7, [x0, #112]
+	WORD $0x3d802008 // str q8, [x0, #128]
+	WORD $0x3d802409 // str q9, [x0, #144]
+	WORD $0x3d80280a // str q10, [x0, #160]
+	WORD $0x3d802c0b // str q11, [x0, #176]
+	WORD $0x3d80300c // str q12, [x0, #192]
+	WORD $0x3d80340d // str q13, [x0, #208]
+	WORD $0x3d80380e // str q14, [x0, #224]
+	WORD $0x3d803c0f // str q15, [x0, #240]
+	ADD $256, R0, R0
+	ADD $256, R3, R3
+	SUBS $1, R6, R6
+	BNE loop7
+	MOVD w+24(FP), R3
+	ADD $0, R0, R0
+	ADD R2<<0, R1, R1
+	SUB $1, R5, R5
+	B rows1
+below1:
+	RET
+
+// func tileInt8NEON(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace, rows int) 
+TEXT ·tileInt8NEON(SB), NOSPLIT, $0-64
+	MOVD acc+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD stride+16(FP), R2
+	MOVD w+24(FP), R3
+	MOVD n+32(FP), R4
+	MOVD rows+56(FP), R5
+rows4:
+	CMP $4, R5
+	BLT below4
+	MOVD R1, R9
+	ADD R2, R9, R10
+	ADD R2, R10, R11
+	ADD R2, R11, R12
+	MOVD $8, R6
+loop1:
+	WORD $0x3dc00000 // ldr q0, [x0]
+	WORD $0x3dc00401 // ldr q1, [x0, #16]
+	WORD $0x3dc04002 // ldr q2, [x0, #256]
+	WORD $0x3dc04403 // ldr q3, [x0, #272]
+	WORD $0x3dc08004 // ldr q4, [x0, #512]
+	WORD $0x3dc08405 // ldr q5, [x0, #528]
+	WORD $0x3dc0c006 // ldr q6, [x0, #768]
+	WORD $0x3dc0c407 // ldr q7, [x0, #784]
+	MOVD R3, R7
+	MOVD R4, R8
+	MOVD ZR, R17
+	ADD $256, R7, R7
+loop2:
+	WORD $0xfc716928 // ldr d8, [x9, x17]
+	WORD $0xfc716949 // ldr d9, [x10, x17]
+	WORD $0xfc71696a // ldr d10, [x11, x17]
+	WORD $0xfc71698b // ldr d11, [x12, x17]
+	WORD $0x3cd000ec // ldur q12, [x7, #-256]
+	WORD $0x3cd100ed // ldur q13, [x7, #-240]
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
+	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e04053d // dup v29.4s, v9.s[0]
+	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
+	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e04055d // dup v29.4s, v10.s[0]
+	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
+	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e04057d // dup v29.4s, v11.s[0]
+	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
+	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
+	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e04053d // dup v29.4s, v9.s[0]
+	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
+	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e04055d // dup v29.4s, v10.s[0]
+	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
+	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e04057d // dup v29.4s, v11.s[0]
+	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
+	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0x3cc000ec // ldur q12, [x7, #0]
+	WORD $0x3cc100ed // ldur q13, [x7, #16]
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
+	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
+	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
+	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e0c055d // dup v29.4s, v10.s[1]
+	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
+	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e0c057d // dup v29.4s, v11.s[1]
+	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
+	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
+	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
+	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
+	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e0c055d // dup v29.4s, v10.s[1]
+	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
+	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e0c057d // dup v29.4s, v11.s[1]
+	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
+	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	ADD $512, R7, R7
+	ADD $8, R17, R17
+	SUBS $2, R8, R8
 	BNE loop2
 	WORD $0x3d800000 // str q0, [x0]
 	WORD $0x3d800401 // str q1, [x0, #16]
@@ -3195,25 +2865,173 @@ loop2:
 	WORD $0x3d80c407 // str q7, [x0, #784]
 	ADD $32, R0, R0
 	ADD $32, R3, R3
-	SUBS $1, R5, R5
+	SUBS $1, R6, R6
 	BNE loop1
+	MOVD w+24(FP), R3
+	ADD $768, R0, R0
+	ADD R2<<2, R1, R1
+	SUB $4, R5, R5
+	B rows4
+below4:
+rows1:
+	CMP $1, R5
+	BLT below1
+	MOVD R1, R9
+	MOVD $2, R6
+loop3:
+	WORD $0x3dc00000 // ldr q0, [x0]
+	WORD $0x3dc00401 // ldr q1, [x0, #16]
+	WORD $0x3dc00802 // ldr q2, [x0, #32]
+	WORD $0x3dc00c03 // ldr q3, [x0, #48]
+	WORD $0x3dc01004 // ldr q4, [x0, #64]
+	WORD $0x3dc01405 // ldr q5, [x0, #80]
+	WORD $0x3dc01806 // ldr q6, [x0, #96]
+	WORD $0x3dc01c07 // ldr q7, [x0, #112]
+	MOVD R3, R7
+	MOVD R4, R8
+	MOVD ZR, R17
+	ADD $256, R7, R7
+loop4:
+	WORD $0xfc716928 // ldr d8, [x9, x17]
+	WORD $0x3cd000e9 // ldur q9, [x7, #-256]
+	WORD $0x3cd100ea // ldur q10, [x7, #-240]
+	WORD $0x3cd200eb // ldur q11, [x7, #-224]
+	WORD $0x3cd300ec // ldur q12, [x7, #-208]
+	WORD $0x3cd400ed // ldur q13, [x7, #-192]
+	WORD $0x3cd500ee // ldur q14, [x7, #-176]
+	WORD $0x3cd600ef // ldur q15, [x7, #-160]
+	WORD $0x3cd700f0 // ldur q16, [x7, #-144]
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc13e // smull v30.8h, v9.8b, v29.8b
+	WORD $0x4e3dc13f // smull2 v31.8h, v9.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc15e // smull v30.8h, v10.8b, v29.8b
+	WORD $0x4e3dc15f // smull2 v31.8h, v10.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc17e // smull v30.8h, v11.8b, v29.8b
+	WORD $0x4e3dc17f // smull2 v31.8h, v11.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
+	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
+	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc1de // smull v30.8h, v14.8b, v29.8b
+	WORD $0x4e3dc1df // smull2 v31.8h, v14.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc1fe // smull v30.8h, v15.8b, v29.8b
+	WORD $0x4e3dc1ff // smull2 v31.8h, v15.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0x3cc000e9 // ldur q9, [x7, #0]
+	WORD $0x3cc100ea // ldur q10, [x7, #16]
+	WORD $0x3cc200eb // ldur q11, [x7, #32]
+	WORD $0x3cc300ec // ldur q12, [x7, #48]
+	WORD $0x3cc400ed // ldur q13, [x7, #64]
+	WORD $0x3cc500ee // ldur q14, [x7, #80]
+	WORD $0x3cc600ef // ldur q15, [x7, #96]
+	WORD $0x3cc700f0 // ldur q16, [x7, #112]
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc13e // smull v30.8h, v9.8b, v29.8b
+	WORD $0x4e3dc13f // smull2 v31.8h, v9.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc15e // smull v30.8h, v10.8b, v29.8b
+	WORD $0x4e3dc15f // smull2 v31.8h, v10.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc17e // smull v30.8h, v11.8b, v29.8b
+	WORD $0x4e3dc17f // smull2 v31.8h, v11.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
+	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
+	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc1de // smull v30.8h, v14.8b, v29.8b
+	WORD $0x4e3dc1df // smull2 v31.8h, v14.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc1fe // smull v30.8h, v15.8b, v29.8b
+	WORD $0x4e3dc1ff // smull2 v31.8h, v15.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	ADD $512, R7, R7
+	ADD $8, R17, R17
+	SUBS $2, R8, R8
+	BNE loop4
+	WORD $0x3d800000 // str q0, [x0]
+	WORD $0x3d800401 // str q1, [x0, #16]
+	WORD $0x3d800802 // str q2, [x0, #32]
+	WORD $0x3d800c03 // str q3, [x0, #48]
+	WORD $0x3d801004 // str q4, [x0, #64]
+	WORD $0x3d801405 // str q5, [x0, #80]
+	WORD $0x3d801806 // str q6, [x0, #96]
+	WORD $0x3d801c07 // str q7, [x0, #112]
+	ADD $128, R0, R0
+	ADD $128, R3, R3
+	SUBS $1, R6, R6
+	BNE loop3
+	MOVD w+24(FP), R3
+	ADD $0, R0, R0
+	ADD R2<<0, R1, R1
+	SUB $1, R5, R5
+	B rows1
+below1:
 	RET
 
-// func weighx4NEON(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace int) 
-TEXT ·weighx4NEON(SB), NOSPLIT, $0-56
+// func weighNEON(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace, rows int) 
+TEXT ·weighNEON(SB), NOSPLIT, $0-64
 	MOVD acc+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
-	MOVD $128, R5
-	WORD $0x4e010cae // dup v14.16b, w5
+	MOVD rows+56(FP), R5
+rows4:
+	CMP $4, R5
+	BLT below4
+	MOVD $128, R6
+	WORD $0x4e010cce // dup v14.16b, w6
 	WORD $0x4f00e42f // movi v15.16b, #1
-	MOVD R1, R8
-	ADD R2, R8, R9
+	MOVD R1, R9
 	ADD R2, R9, R10
 	ADD R2, R10, R11
-	MOVD $8, R5
+	ADD R2, R11, R12
+	MOVD $8, R6
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
 	WORD $0x3dc00401 // ldr q1, [x0, #16]
@@ -3225,21 +3043,21 @@ loop1:
 	WORD $0x3dc0c407 // ldr q7, [x0, #784]
 	WORD $0x6f00e40c // movi v12.2d, #0000000000000000
 	WORD $0x6f00e40d // movi v13.2d, #0000000000000000
-	MOVD R3, R6
-	MOVD R4, R7
+	MOVD R3, R7
+	MOVD R4, R8
 	MOVD ZR, R17
-	ADD $256, R6, R6
+	ADD $256, R7, R7
 loop2:
-	WORD $0xfc716908 // ldr d8, [x8, x17]
+	WORD $0xfc716928 // ldr d8, [x9, x17]
 	WORD $0x6e2e1d08 // eor v8.16b, v8.16b, v14.16b
-	WORD $0xfc716929 // ldr d9, [x9, x17]
+	WORD $0xfc716949 // ldr d9, [x10, x17]
 	WORD $0x6e2e1d29 // eor v9.16b, v9.16b, v14.16b
-	WORD $0xfc71694a // ldr d10, [x10, x17]
+	WORD $0xfc71696a // ldr d10, [x11, x17]
 	WORD $0x6e2e1d4a // eor v10.16b, v10.16b, v14.16b
-	WORD $0xfc71696b // ldr d11, [x11, x17]
+	WORD $0xfc71698b // ldr d11, [x12, x17]
 	WORD $0x6e2e1d6b // eor v11.16b, v11.16b, v14.16b
-	WORD $0x3cd000d0 // ldur q16, [x6, #-256]
-	WORD $0x3cd100d1 // ldur q17, [x6, #-240]
+	WORD $0x3cd000f0 // ldur q16, [x7, #-256]
+	WORD $0x3cd100f1 // ldur q17, [x7, #-240]
 	WORD $0x4e0405fd // dup v29.4s, v15.s[0]
 	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
 	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
@@ -3290,8 +3108,8 @@ loop2:
 	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	WORD $0x3cc000d0 // ldur q16, [x6, #0]
-	WORD $0x3cc100d1 // ldur q17, [x6, #16]
+	WORD $0x3cc000f0 // ldur q16, [x7, #0]
+	WORD $0x3cc100f1 // ldur q17, [x7, #16]
 	WORD $0x4e0405fd // dup v29.4s, v15.s[0]
 	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
 	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
@@ -3342,9 +3160,9 @@ loop2:
 	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	ADD $512, R6, R6
+	ADD $512, R7, R7
 	ADD $8, R17, R17
-	SUBS $2, R7, R7
+	SUBS $2, R8, R8
 	BNE loop2
 	WORD $0x4f27558c // shl v12.4s, v12.4s, #7
 	WORD $0x4eac8400 // add v0.4s, v0.4s, v12.4s
@@ -3366,8 +3184,260 @@ loop2:
 	WORD $0x3d80c407 // str q7, [x0, #784]
 	ADD $32, R0, R0
 	ADD $32, R3, R3
-	SUBS $1, R5, R5
+	SUBS $1, R6, R6
 	BNE loop1
+	MOVD w+24(FP), R3
+	ADD $768, R0, R0
+	ADD R2<<2, R1, R1
+	SUB $4, R5, R5
+	B rows4
+below4:
+rows1:
+	CMP $1, R5
+	BLT below1
+	MOVD $128, R6
+	WORD $0x4e010cd1 // dup v17.16b, w6
+	WORD $0x4f00e432 // movi v18.16b, #1
+	MOVD R1, R9
+	MOVD $2, R6
+loop3:
+	WORD $0x3dc00000 // ldr q0, [x0]
+	WORD $0x3dc00401 // ldr q1, [x0, #16]
+	WORD $0x3dc00802 // ldr q2, [x0, #32]
+	WORD $0x3dc00c03 // ldr q3, [x0, #48]
+	WORD $0x3dc01004 // ldr q4, [x0, #64]
+	WORD $0x3dc01405 // ldr q5, [x0, #80]
+	WORD $0x3dc01806 // ldr q6, [x0, #96]
+	WORD $0x3dc01c07 // ldr q7, [x0, #112]
+	WORD $0x6f00e409 // movi v9.2d, #0000000000000000
+	WORD $0x6f00e40a // movi v10.2d, #0000000000000000
+	WORD $0x6f00e40b // movi v11.2d, #0000000000000000
+	WORD $0x6f00e40c // movi v12.2d, #0000000000000000
+	WORD $0x6f00e40d // movi v13.2d, #0000000000000000
+	WORD $0x6f00e40e // movi v14.2d, #0000000000000000
+	WORD $0x6f00e40f // movi v15.2d, #0000000000000000
+	WORD $0x6f00e410 // movi v16.2d, #0000000000000000
+	MOVD R3, R7
+	MOVD R4, R8
+	MOVD ZR, R17
+	ADD $256, R7, R7
+loop4:
+	WORD $0xfc716928 // ldr d8, [x9, x17]
+	WORD $0x6e311d08 // eor v8.16b, v8.16b, v17.16b
+	WORD $0x3cd000f3 // ldur q19, [x7, #-256]
+	WORD $0x3cd100f4 // ldur q20, [x7, #-240]
+	WORD $0x3cd200f5 // ldur q21, [x7, #-224]
+	WORD $0x3cd300f6 // ldur q22, [x7, #-208]
+	WORD $0x3cd400f7 // ldur q23, [x7, #-192]
+	WORD $0x3cd500f8 // ldur q24, [x7, #-176]
+	WORD $0x3cd600f9 // ldur q25, [x7, #-160]
+	WORD $0x3cd700fa // ldur q26, [x7, #-144]
+	WORD $0x4e04065d // dup v29.4s, v18.s[0]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc9 // sadalp v9.4s, v30.8h
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e04065d // dup v29.4s, v18.s[0]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bca // sadalp v10.4s, v30.8h
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e04065d // dup v29.4s, v18.s[0]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bcb // sadalp v11.4s, v30.8h
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e04065d // dup v29.4s, v18.s[0]
+	WORD $0x0e3dc2de // smull v30.8h, v22.8b, v29.8b
+	WORD $0x4e3dc2df // smull2 v31.8h, v22.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bcc // sadalp v12.4s, v30.8h
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc2de // smull v30.8h, v22.8b, v29.8b
+	WORD $0x4e3dc2df // smull2 v31.8h, v22.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e04065d // dup v29.4s, v18.s[0]
+	WORD $0x0e3dc2fe // smull v30.8h, v23.8b, v29.8b
+	WORD $0x4e3dc2ff // smull2 v31.8h, v23.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bcd // sadalp v13.4s, v30.8h
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc2fe // smull v30.8h, v23.8b, v29.8b
+	WORD $0x4e3dc2ff // smull2 v31.8h, v23.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e04065d // dup v29.4s, v18.s[0]
+	WORD $0x0e3dc31e // smull v30.8h, v24.8b, v29.8b
+	WORD $0x4e3dc31f // smull2 v31.8h, v24.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bce // sadalp v14.4s, v30.8h
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc31e // smull v30.8h, v24.8b, v29.8b
+	WORD $0x4e3dc31f // smull2 v31.8h, v24.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e04065d // dup v29.4s, v18.s[0]
+	WORD $0x0e3dc33e // smull v30.8h, v25.8b, v29.8b
+	WORD $0x4e3dc33f // smull2 v31.8h, v25.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bcf // sadalp v15.4s, v30.8h
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc33e // smull v30.8h, v25.8b, v29.8b
+	WORD $0x4e3dc33f // smull2 v31.8h, v25.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e04065d // dup v29.4s, v18.s[0]
+	WORD $0x0e3dc35e // smull v30.8h, v26.8b, v29.8b
+	WORD $0x4e3dc35f // smull2 v31.8h, v26.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bd0 // sadalp v16.4s, v30.8h
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc35e // smull v30.8h, v26.8b, v29.8b
+	WORD $0x4e3dc35f // smull2 v31.8h, v26.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0x3cc000f3 // ldur q19, [x7, #0]
+	WORD $0x3cc100f4 // ldur q20, [x7, #16]
+	WORD $0x3cc200f5 // ldur q21, [x7, #32]
+	WORD $0x3cc300f6 // ldur q22, [x7, #48]
+	WORD $0x3cc400f7 // ldur q23, [x7, #64]
+	WORD $0x3cc500f8 // ldur q24, [x7, #80]
+	WORD $0x3cc600f9 // ldur q25, [x7, #96]
+	WORD $0x3cc700fa // ldur q26, [x7, #112]
+	WORD $0x4e04065d // dup v29.4s, v18.s[0]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc9 // sadalp v9.4s, v30.8h
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e04065d // dup v29.4s, v18.s[0]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bca // sadalp v10.4s, v30.8h
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e04065d // dup v29.4s, v18.s[0]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bcb // sadalp v11.4s, v30.8h
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e04065d // dup v29.4s, v18.s[0]
+	WORD $0x0e3dc2de // smull v30.8h, v22.8b, v29.8b
+	WORD $0x4e3dc2df // smull2 v31.8h, v22.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bcc // sadalp v12.4s, v30.8h
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc2de // smull v30.8h, v22.8b, v29.8b
+	WORD $0x4e3dc2df // smull2 v31.8h, v22.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e04065d // dup v29.4s, v18.s[0]
+	WORD $0x0e3dc2fe // smull v30.8h, v23.8b, v29.8b
+	WORD $0x4e3dc2ff // smull2 v31.8h, v23.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bcd // sadalp v13.4s, v30.8h
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc2fe // smull v30.8h, v23.8b, v29.8b
+	WORD $0x4e3dc2ff // smull2 v31.8h, v23.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e04065d // dup v29.4s, v18.s[0]
+	WORD $0x0e3dc31e // smull v30.8h, v24.8b, v29.8b
+	WORD $0x4e3dc31f // smull2 v31.8h, v24.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bce // sadalp v14.4s, v30.8h
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc31e // smull v30.8h, v24.8b, v29.8b
+	WORD $0x4e3dc31f // smull2 v31.8h, v24.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e04065d // dup v29.4s, v18.s[0]
+	WORD $0x0e3dc33e // smull v30.8h, v25.8b, v29.8b
+	WORD $0x4e3dc33f // smull2 v31.8h, v25.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bcf // sadalp v15.4s, v30.8h
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc33e // smull v30.8h, v25.8b, v29.8b
+	WORD $0x4e3dc33f // smull2 v31.8h, v25.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e04065d // dup v29.4s, v18.s[0]
+	WORD $0x0e3dc35e // smull v30.8h, v26.8b, v29.8b
+	WORD $0x4e3dc35f // smull2 v31.8h, v26.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bd0 // sadalp v16.4s, v30.8h
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc35e // smull v30.8h, v26.8b, v29.8b
+	WORD $0x4e3dc35f // smull2 v31.8h, v26.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	ADD $512, R7, R7
+	ADD $8, R17, R17
+	SUBS $2, R8, R8
+	BNE loop4
+	WORD $0x4f275529 // shl v9.4s, v9.4s, #7
+	WORD $0x4ea98400 // add v0.4s, v0.4s, v9.4s
+	WORD $0x4f27554a // shl v10.4s, v10.4s, #7
+	WORD $0x4eaa8421 // add v1.4s, v1.4s, v10.4s
+	WORD $0x4f27556b // shl v11.4s, v11.4s, #7
+	WORD $0x4eab8442 // add v2.4s, v2.4s, v11.4s
+	WORD $0x4f27558c // shl v12.4s, v12.4s, #7
+	WORD $0x4eac8463 // add v3.4s, v3.4s, v12.4s
+	WORD $0x4f2755ad // shl v13.4s, v13.4s, #7
+	WORD $0x4ead8484 // add v4.4s, v4.4s, v13.4s
+	WORD $0x4f2755ce // shl v14.4s, v14.4s, #7
+	WORD $0x4eae84a5 // add v5.4s, v5.4s, v14.4s
+	WORD $0x4f2755ef // shl v15.4s, v15.4s, #7
+	WORD $0x4eaf84c6 // add v6.4s, v6.4s, v15.4s
+	WORD $0x4f275610 // shl v16.4s, v16.4s, #7
+	WORD $0x4eb084e7 // add v7.4s, v7.4s, v16.4s
+	WORD $0x3d800000 // str q0, [x0]
+	WORD $0x3d800401 // str q1, [x0, #16]
+	WORD $0x3d800802 // str q2, [x0, #32]
+	WORD $0x3d800c03 // str q3, [x0, #48]
+	WORD $0x3d801004 // str q4, [x0, #64]
+	WORD $0x3d801405 // str q5, [x0, #80]
+	WORD $0x3d801806 // str q6, [x0, #96]
+	WORD $0x3d801c07 // str q7, [x0, #112]
+	ADD $128, R0, R0
+	ADD $128, R3, R3
+	SUBS $1, R6, R6
+	BNE loop3
+	MOVD w+24(FP), R3
+	ADD $0, R0, R0
+	ADD R2<<0, R1, R1
+	SUB $1, R5, R5
+	B rows1
+below1:
 	RET
 
 // func pairRowsNEON(dst, x *byte, stride, n int) 

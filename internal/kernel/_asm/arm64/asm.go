@@ -20,7 +20,8 @@ type file struct {
 type fn struct {
 	*file
 	name   string
-	result string // how it is returned: MOVD or MOVW, %v for a register, and its place
+	loads  map[reg]string // of arguments
+	result string         // how it is returned: MOVD or MOVW, %v for a register, and its place
 	labels int
 }
 
@@ -43,6 +44,7 @@ var (
 // of arm64 has a use for them. result is its type, or "".
 func (f *file) function(name, params, result string) (*fn, []reg) {
 	f.declared = append(f.declared, fmt.Sprintf("%s(%s) %s", name, params, result))
+	fn := &fn{file: f, name: name, loads: map[reg]string{}}
 	var code strings.Builder
 	var args []reg
 	list, size := strings.Split(params, ", "), 0
@@ -58,12 +60,12 @@ func (f *file) function(name, params, result string) (*fn, []reg) {
 		size = (size + width - 1) / width * width
 		if arg != "ahead" && arg != "pace" {
 			r := spare[len(args)]
-			fmt.Fprintf(&code, "\t%s %s+%d(FP), %v\n", cmp.Or(loads[kinds[i]], "MOVD"), arg, size, r)
+			fn.loads[r] = fmt.Sprintf("%s %s+%d(FP), %v", cmp.Or(loads[kinds[i]], "MOVD"), arg, size, r)
+			fmt.Fprintf(&code, "\t%s\n", fn.loads[r])
 			args = append(args, r)
 		}
 		size += width
 	}
-	fn := &fn{file: f, name: name}
 	if result != "" {
 		size = (size + 7) &^ 7
 		width := cmp.Or(sizes[result], 8)
@@ -135,6 +137,36 @@ func (f *fn) eachRow(n int, first reg, stride any, at reg, one func(r int)) {
 		if r+1 < n {
 			f.advance(stride, at)
 		}
+	}
+}
+
+// reload sets registers to the arguments that they had.
+func (f *fn) reload(args ...reg) {
+	for _, r := range args {
+		f.op("%s", f.loads[r])
+	}
+}
+
+// byRows writes a loop over all rows: as many at a time as the first of shapes has, then as many
+// as the next, all of them powers of two. body moves what points to rows on.
+func (f *fn) byRows(rows reg, shapes []product, body func(p product)) {
+	for _, p := range shapes {
+		top, fewer := fmt.Sprint("rows", p.rows), fmt.Sprint("below", p.rows)
+		f.at(top)
+		f.op("CMP $%d, %v", p.rows, rows)
+		f.op("BLT %s", fewer)
+		body(p)
+		f.op("SUB $%d, %v, %v", p.rows, rows, rows)
+		f.op("B %s", top)
+		f.at(fewer)
+	}
+}
+
+// advanceRows adds the rows of p, stride bytes apart, to registers.
+func (f *fn) advanceRows(p product, stride reg, regs ...reg) {
+	shift := map[int]int{1: 0, 2: 1, 4: 2, 8: 3}[p.rows]
+	for _, r := range regs {
+		f.op("ADD %v<<%d, %v, %v", stride, shift, r, r)
 	}
 }
 

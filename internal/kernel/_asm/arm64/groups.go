@@ -14,21 +14,18 @@ const (
 	shifted                   // codes of four bits, to which a byte for each column is added
 )
 
-// groups writes an asmGroups: of bytes with scales of float32, or of codes with those of
-// binary16. What a zero adds to all weights of a column is added once, as its product with
-// the sum of the activations.
-func (f *file) groups(name string, rows int, sum sumFunc, from expansion) {
-	fn, args := f.function(name, "acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int", "")
+// groups writes an asmSums for any number of rows: of bytes with scales of float32, or of codes
+// with those of binary16. What a zero adds to all weights of a column is added once, as its product
+// with the sum of the activations.
+func (f *file) groups(name string, all []product, from expansion) {
+	fn, args := f.function(name, "acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero, ahead, rows int", "")
 	acc, q, stride, start, xScale, groupStride, codes, wScale, more, n, zero := args[0], args[1], args[2], args[3], args[4], args[5], args[6], args[7], args[8], args[9], args[10]
-	count, to, row := reg(11), reg(12), reg(13)
-	x := []reg{14, 15, 16, 17}[:rows]
+	count, to, row, starting, scaling := reg(12), reg(13), reg(14), reg(20), reg(21)
 	total := func(r, j int) vec { return vec(2*r + j) }                               // of row r, of both vectors
 	quads := func(r, i int) vec { return vec(8 + 2*r + i) }                           // of activations, sixteen k each
 	const a, starts, scales, zeros, low = vec(16), vec(22), vec(23), vec(24), vec(25) // a is the first of six
 	size := 2048
-	if from == expanded {
-		fn.advance(1024, codes) // in the middle of what ldp reaches
-	} else {
+	if from != expanded {
 		size = 1024
 		fn.movib(low, 15)
 	}
@@ -37,85 +34,97 @@ func (f *file) groups(name string, rows int, sum sumFunc, from expansion) {
 	} else {
 		fn.dupR(zeros, zero)
 	}
-	fn.rows(x, q, stride)
-	fn.loop(n, 1, func() {
-		for r := range rows {
-			fn.ldpPost(quads(r, 0), quads(r, 1), x[r], 32)
+	fn.byRows(args[11], all, func(p product) {
+		x := []reg{15, 16, 17, 19}[:p.rows]
+		if from == expanded {
+			fn.advance(1024, codes) // in the middle of what ldp reaches
 		}
-		for _, of := range []struct {
-			from reg
-			to   vec
-		}{{start, starts}, {xScale, scales}} {
-			fn.move(of.from, row)
-			for r := range rows {
-				fn.ldrLane(of.to, r, row, groupStride)
+		fn.move(start, starting)
+		fn.move(xScale, scaling)
+		fn.rows(x, q, stride)
+		fn.loop(n, 1, func() {
+			for r := range p.rows {
+				fn.ldpPost(quads(r, 0), quads(r, 1), x[r], 32)
 			}
-			fn.advance(4, of.from)
-		}
-		if from != shifted {
-			fn.mul(starts, starts, zeros)
-		}
-		fn.move(acc, to)
-		fn.repeat(8, count, func() {
-			if from == shifted { // what is left of zero without the column's own
-				fn.ldrDPost(a, more, 8)
-				fn.subb(a, zeros, a)
-				fn.sxtlb(a, a)
-				fn.sxtlh2(a+1, a)
-				fn.sxtlh(a, a)
-			}
-			for r := range rows {
-				for j := range 2 {
-					if from == shifted {
-						fn.mulLane(total(r, j), a+vec(j), starts, r)
-					} else {
-						fn.dup(total(r, j), starts, r)
-					}
+			for _, of := range []struct {
+				from reg
+				to   vec
+			}{{starting, starts}, {scaling, scales}} {
+				fn.move(of.from, row)
+				for r := range p.rows {
+					fn.ldrLane(of.to, r, row, groupStride)
 				}
+				fn.advance(4, of.from)
 			}
-			add := func(v vec, half, lane int) {
-				for r := range rows {
+			if from != shifted {
+				fn.mul(starts, starts, zeros)
+			}
+			fn.move(acc, to)
+			fn.repeat(8, count, func() {
+				if from == shifted { // what is left of zero without the column's own
+					fn.ldrDPost(a, more, 8)
+					fn.subb(a, zeros, a)
+					fn.sxtlb(a, a)
+					fn.sxtlh2(a+1, a)
+					fn.sxtlh(a, a)
+				}
+				for r := range p.rows {
 					for j := range 2 {
-						sum(fn, total(r, j), v+vec(j), quads(r, half), lane)
+						if from == shifted {
+							fn.mulLane(total(r, j), a+vec(j), starts, r)
+						} else {
+							fn.dup(total(r, j), starts, r)
+						}
 					}
 				}
-			}
-			for k := range size / 256 {
-				v := a + vec(2*(k&1))
+				add := func(v vec, half, lane int) {
+					for r := range p.rows {
+						for j := range 2 {
+							p.sum(fn, total(r, j), v+vec(j), quads(r, half), lane)
+						}
+					}
+				}
+				for k := range size / 256 {
+					v := a + vec(2*(k&1))
+					if from == expanded {
+						fn.ldp(v, v+1, codes, 256*k-1024)
+						add(v, k/4, k%4)
+						continue
+					}
+					// The lower halves of bytes are four k, the upper ones those sixteen later.
+					fn.ldp(v, v+1, codes, 256*k)
+					for j := range vec(2) {
+						fn.ushrb(a+4+j, v+j, 4)
+						fn.and(v+j, v+j, low)
+					}
+					add(v, 0, k)
+					add(a+4, 1, k)
+				}
 				if from == expanded {
-					fn.ldp(v, v+1, codes, 256*k-1024)
-					add(v, k/4, k%4)
-					continue
+					fn.ldpPost(a, a+1, wScale, 32)
+				} else {
+					fn.ldrPost(a+1, wScale, 16)
+					fn.fcvtl(a, a+1)
+					fn.fcvtl2(a+1, a+1)
 				}
-				// The lower halves of bytes are four k, the upper ones those sixteen later.
-				fn.ldp(v, v+1, codes, 256*k)
-				for j := range vec(2) {
-					fn.ushrb(a+4+j, v+j, 4)
-					fn.and(v+j, v+j, low)
+				for r := range p.rows {
+					fn.ldp(a+4, a+5, to, 256*r)
+					for j := range vec(2) {
+						v := total(r, int(j))
+						fn.scvtf(v, v)
+						fn.fmulLane(a+2+j, a+j, scales, r)
+						fn.fmla(a+4+j, v, a+2+j)
+					}
+					fn.stp(a+4, a+5, to, 256*r)
 				}
-				add(v, 0, k)
-				add(a+4, 1, k)
-			}
-			if from == expanded {
-				fn.ldpPost(a, a+1, wScale, 32)
-			} else {
-				fn.ldrPost(a+1, wScale, 16)
-				fn.fcvtl(a, a+1)
-				fn.fcvtl2(a+1, a+1)
-			}
-			for r := range rows {
-				fn.ldp(a+4, a+5, to, 256*r)
-				for j := range vec(2) {
-					v := total(r, int(j))
-					fn.scvtf(v, v)
-					fn.fmulLane(a+2+j, a+j, scales, r)
-					fn.fmla(a+4+j, v, a+2+j)
-				}
-				fn.stp(a+4, a+5, to, 256*r)
-			}
-			fn.advance(32, codes, to)
+				fn.advance(32, codes, to)
+			})
+			fn.advance(size-256, codes)
 		})
-		fn.advance(size-256, codes)
+		fn.reload(codes, wScale, more, n)
+		fn.advance(256*p.rows, acc)
+		fn.advanceRows(p, stride, q)
+		fn.advanceRows(p, groupStride, start, xScale)
 	})
 	fn.ret()
 }

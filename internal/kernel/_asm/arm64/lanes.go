@@ -35,12 +35,15 @@ func plain(f *fn, d, n, m vec, i int) {
 	f.sadalp(d, 30)
 }
 
-// shape returns a product of so many rows, with the widest slice that the registers hold.
-func shape(rows int, sum sumFunc, p product) product {
-	p.rows, p.sum = rows, sum
-	for p.vectors = 16; rows*p.vectors+rows+p.extra()+2 > p.free() || p.plain && rows*p.vectors > 8; p.vectors /= 2 {
+// shapes returns products of so many rows, with the widest slices that the registers hold.
+func shapes(rows []int, sum sumFunc, p product) (all []product) {
+	p.sum = sum
+	for _, p.rows = range rows {
+		for p.vectors = 16; p.rows*p.vectors+p.rows+p.extra()+2 > p.free() || p.plain && p.rows*p.vectors > 8; p.vectors /= 2 {
+		}
+		all = append(all, p)
 	}
-	return p
+	return all
 }
 
 // extra is how many registers hold what correct needs, and free how many there are.
@@ -199,113 +202,132 @@ func (f *fn) rows(rows []reg, first, stride reg) {
 	}
 }
 
-// tile writes an asmTile or asmInt8Tile: sums of a panel of 64 columns gain products. params
-// are those of the one or the other.
-func (f *file) tile(name, params string, p product) {
-	fn, args := f.function(name, params, "")
+// tile writes an asmRows for any number of rows: sums of a panel of 64 columns gain products.
+// factors are the types of sums and activations.
+func (f *file) tile(name, factors string, all []product) {
+	fn, args := f.function(name, factors+", stride int, w *byte, n, ahead, pace, rows int", "")
 	acc, x, stride, w, n := args[0], args[1], args[2], args[3], args[4]
-	count, slice, left, at := reg(5), reg(6), reg(7), reg(17)
-	rows := spare[8 : 8+p.rows]
-	p.prepare(fn, count)
-	fn.rows(rows, x, stride)
-	width := 256
-	if p.half {
-		width = 128
-	}
-	fn.repeat(16/p.vectors, count, func() {
-		for r := range p.rows {
-			p.row(r, fn.ldr, acc, 256*r)
+	count, slice, left, at := reg(6), reg(7), reg(8), reg(17)
+	fn.byRows(args[5], all, func(p product) {
+		rows := spare[9 : 9+p.rows]
+		p.prepare(fn, count)
+		fn.rows(rows, x, stride)
+		width := 256
+		if p.half {
+			width = 128
 		}
-		if p.correct {
-			for j := range p.vectors {
-				fn.zero(p.column(j))
+		fn.repeat(16/p.vectors, count, func() {
+			for r := range p.rows {
+				p.row(r, fn.ldr, acc, 256*r)
 			}
-		}
-		fn.move(w, slice)
-		fn.move(n, left)
-		p.walk(fn, rows, at, slice, 0, left, width)
-		p.restore(fn)
-		for r := range p.rows {
-			p.row(r, fn.str, acc, 256*r)
-		}
-		fn.advance(16*p.vectors, acc)
-		fn.advance(width/16*p.vectors, w)
+			if p.correct {
+				for j := range p.vectors {
+					fn.zero(p.column(j))
+				}
+			}
+			fn.move(w, slice)
+			fn.move(n, left)
+			p.walk(fn, rows, at, slice, 0, left, width)
+			p.restore(fn)
+			for r := range p.rows {
+				p.row(r, fn.str, acc, 256*r)
+			}
+			fn.advance(16*p.vectors, acc)
+			fn.advance(width/16*p.vectors, w)
+		})
+		fn.reload(w)
+		fn.advance(256*(p.rows-1), acc)
+		fn.advanceRows(p, stride, x)
 	})
 	fn.ret()
 }
 
-// attend writes an attendFunc: a tile over panels of 64 columns whose steps are any distance
-// apart, with sums that begin at zero unless carry.
-func (f *file) attend(name string, p product) {
+// attend writes an asmAttend for any number of rows: a tile over panels of 64 columns whose steps
+// are any distance apart, with sums that begin at zero unless carry.
+func (f *file) attend(name string, all []product) {
 	kind, width := "*float32", 4
-	if p.half {
+	if all[0].half {
 		kind, width = "*uint16", 2
 	}
-	fn, args := f.function(name, "panels, depth int, a *float32, aStride int, b "+kind+", bStride, bPanel int, c *float32, cStride int, carry bool", "")
+	fn, args := f.function(name, "panels, depth int, a *float32, aStride int, b "+kind+", bStride, bPanel int, c *float32, cStride int, carry bool, rows int", "")
 	panels, depth, a, aStride, b, bStride, bPanel, c, cStride, carry := args[0], args[1], args[2], args[3], args[4], args[5], args[6], args[7], args[8], args[9]
-	count, slice, left, row, here, to, at := reg(10), reg(11), reg(12), reg(13), reg(14), reg(15), reg(23)
-	rows := []reg{16, 17, 19, 20, 21, 22}[:p.rows]
-	fn.rows(rows, a, aStride)
-	fn.loop(panels, 1, func() {
-		fn.move(b, here)
-		fn.move(c, to)
-		fn.repeat(16/p.vectors, count, func() {
-			fresh, ready := fn.label("fresh"), fn.label("ready")
-			fn.op("CBZ %v, %s", carry, fresh)
-			fn.eachRow(p.rows, to, cStride, row, func(r int) { p.row(r, fn.ldr, row, 0) })
-			fn.op("B %s", ready)
-			fn.at(fresh)
-			for r := range p.rows {
-				for j := range p.vectors {
-					fn.zero(p.acc(r, j))
+	count, slice, left, row, here, to, at, first := reg(11), reg(12), reg(13), reg(14), reg(15), reg(16), reg(22), reg(23)
+	fn.byRows(args[10], all, func(p product) {
+		rows := []reg{17, 19, 20, 21}[:p.rows]
+		fn.rows(rows, a, aStride)
+		fn.move(c, first)
+		fn.loop(panels, 1, func() {
+			fn.move(b, here)
+			fn.move(first, to)
+			fn.repeat(16/p.vectors, count, func() {
+				fresh, ready := fn.label("fresh"), fn.label("ready")
+				fn.op("CBZ %v, %s", carry, fresh)
+				fn.eachRow(p.rows, to, cStride, row, func(r int) { p.row(r, fn.ldr, row, 0) })
+				fn.op("B %s", ready)
+				fn.at(fresh)
+				for r := range p.rows {
+					for j := range p.vectors {
+						fn.zero(p.acc(r, j))
+					}
 				}
-			}
-			fn.at(ready)
-			fn.move(here, slice)
-			fn.move(depth, left)
-			p.walk(fn, rows, at, slice, bStride, left, 0)
-			fn.eachRow(p.rows, to, cStride, row, func(r int) { p.row(r, fn.str, row, 0) })
-			fn.advance(16*p.vectors, to)
-			fn.advance(4*width*p.vectors, here)
+				fn.at(ready)
+				fn.move(here, slice)
+				fn.move(depth, left)
+				p.walk(fn, rows, at, slice, bStride, left, 0)
+				fn.eachRow(p.rows, to, cStride, row, func(r int) { p.row(r, fn.str, row, 0) })
+				fn.advance(16*p.vectors, to)
+				fn.advance(4*width*p.vectors, here)
+			})
+			fn.advance(bPanel, b)
+			fn.advance(256, first)
 		})
-		fn.advance(bPanel, b)
-		fn.advance(256, c)
+		fn.reload(panels, b)
+		fn.advanceRows(p, aStride, a)
+		fn.advanceRows(p, cStride, c)
 	})
 	fn.ret()
 }
 
-// score writes an asmScoreInt8: scores of queries with whole panels of keys, all signed bytes.
-func (f *file) score(name string, p product) {
-	fn, args := f.function(name, "dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels int", "")
+// score writes an asmScores for any number of rows: scores of queries with whole panels of keys, all
+// signed bytes.
+func (f *file) score(name string, all []product) {
+	fn, args := f.function(name, "dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels, rows int", "")
 	dst, dstStride, q, qStride, start, qScale, k, kScale, quads, panels := args[0], args[1], args[2], args[3], args[4], args[5], args[6], args[7], args[8], args[9]
-	count, slice, left, row, size, at := reg(10), reg(11), reg(12), reg(13), reg(14), reg(24)
-	rows := []reg{15, 16, 17, 19, 20, 21, 22, 23}[:p.rows]
+	count, slice, left, row, size, at, to := reg(11), reg(12), reg(13), reg(14), reg(15), reg(25), reg(26)
 	fn.op("LSL $8, %v, %v", quads, size) // bytes of a panel
-	fn.rows(rows, q, qStride)
-	fn.loop(panels, 1, func() {
-		fn.repeat(16/p.vectors, count, func() {
-			fn.eachRow(p.rows, start, 4, row, func(r int) {
-				fn.spread(p.acc(r, 0), row)
-				p.fill(fn, r)
-			})
-			fn.move(k, slice)
-			fn.move(quads, left)
-			p.walk(fn, rows, at, slice, 0, left, 256)
-			// The activations are done with; their registers take the scales of the queries.
-			fn.eachRow(p.rows, qScale, 4, row, func(r int) { fn.spread(p.x(r), row) })
-			for j := range p.vectors {
-				fn.ldr(p.temp(0), kScale, 16*j)
-				for r := range p.rows {
-					fn.fmul(p.temp(1), p.x(r), p.temp(0))
-					fn.scvtf(p.acc(r, j), p.acc(r, j))
-					fn.fmul(p.acc(r, j), p.acc(r, j), p.temp(1))
+	fn.byRows(args[10], all, func(p product) {
+		rows := []reg{16, 17, 19, 20, 21, 22, 23, 24}[:p.rows]
+		fn.rows(rows, q, qStride)
+		fn.move(dst, to)
+		fn.loop(panels, 1, func() {
+			fn.repeat(16/p.vectors, count, func() {
+				fn.eachRow(p.rows, start, 4, row, func(r int) {
+					fn.spread(p.acc(r, 0), row)
+					p.fill(fn, r)
+				})
+				fn.move(k, slice)
+				fn.move(quads, left)
+				p.walk(fn, rows, at, slice, 0, left, 256)
+				// The activations are done with; their registers take the scales of the queries.
+				fn.eachRow(p.rows, qScale, 4, row, func(r int) { fn.spread(p.x(r), row) })
+				for j := range p.vectors {
+					fn.ldr(p.temp(0), kScale, 16*j)
+					for r := range p.rows {
+						fn.fmul(p.temp(1), p.x(r), p.temp(0))
+						fn.scvtf(p.acc(r, j), p.acc(r, j))
+						fn.fmul(p.acc(r, j), p.acc(r, j), p.temp(1))
+					}
 				}
-			}
-			fn.eachRow(p.rows, dst, dstStride, row, func(r int) { p.row(r, fn.str, row, 0) })
-			fn.advance(16*p.vectors, dst, kScale, k)
+				fn.eachRow(p.rows, to, dstStride, row, func(r int) { p.row(r, fn.str, row, 0) })
+				fn.advance(16*p.vectors, to, kScale, k)
+			})
+			fn.op("SUB $256, %v, %v", k, k)
+			fn.advance(size, k)
 		})
-		fn.op("SUB $256, %v, %v", k, k)
-		fn.advance(size, k)
+		fn.reload(panels, k, kScale)
+		fn.advanceRows(p, qStride, q)
+		fn.advanceRows(p, dstStride, dst)
+		fn.advance(4*p.rows, start, qScale)
 	})
 	fn.ret()
 }

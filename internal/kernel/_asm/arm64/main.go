@@ -10,17 +10,11 @@ package main
 
 import (
 	"flag"
-	"fmt"
 	"log"
 	"os"
 	"path/filepath"
 
 	"verity/internal/kernel/_asm/stubs"
-)
-
-const (
-	floatTile = "acc, x *float32, stride int, w *byte, n, ahead, pace int"
-	byteTile  = "acc *int32, x *uint8, stride int, w *byte, n, ahead, pace int"
 )
 
 func main() {
@@ -41,19 +35,14 @@ func main() {
 
 func matmul() *file {
 	f := &file{name: "matmul"}
-	for _, rows := range []int{1, 2, 4, 8} {
-		f.tile(fmt.Sprintf("tileF32x%dNEON", rows), floatTile, shape(rows, floats, product{}))
-		f.tile(fmt.Sprintf("tileF16x%dNEON", rows), floatTile, shape(rows, floats, product{half: true}))
-	}
-	for _, rows := range []int{1, 2, 4, 8} {
-		f.tile(fmt.Sprintf("tileInt8x%dDot", rows), byteTile, shape(rows, signed, product{}))
-		f.tile(fmt.Sprintf("weighx%dDot", rows), byteTile, shape(rows, signed, product{correct: true}))
-		f.tile(fmt.Sprintf("weighx%dI8MM", rows), byteTile, shape(rows, natural, product{}))
-	}
-	for _, rows := range []int{1, 4} {
-		f.tile(fmt.Sprintf("tileInt8x%dNEON", rows), byteTile, shape(rows, plain, product{plain: true}))
-		f.tile(fmt.Sprintf("weighx%dNEON", rows), byteTile, shape(rows, plain, product{plain: true, correct: true}))
-	}
+	const floating, bytes = "acc, x *float32", "acc *int32, x *uint8"
+	f.tile("tileF32NEON", floating, shapes(eight, floats, product{}))
+	f.tile("tileF16NEON", floating, shapes(eight, floats, product{half: true}))
+	f.tile("tileInt8Dot", bytes, shapes(eight, signed, product{}))
+	f.tile("weighDot", bytes, shapes(eight, signed, product{correct: true}))
+	f.tile("weighI8MM", bytes, shapes(eight, natural, product{}))
+	f.tile("tileInt8NEON", bytes, shapes(four, plain, product{plain: true}))
+	f.tile("weighNEON", bytes, shapes(four, plain, product{plain: true, correct: true}))
 	f.pairRows("pairRowsNEON")
 	f.pairColumns("pairColumnsNEON")
 	f.matrix("tileInt8x12I8MM", (*fn).smmla)
@@ -69,25 +58,18 @@ func matmul() *file {
 	return f
 }
 
-// tiers are how sums of bytes are computed with SDOT and without.
-var tiers = []struct {
-	name string
-	sum  sumFunc
-	as   product
-	rows []int
-}{{"Dot", signed, product{}, []int{1, 2, 4, 8}}, {"NEON", plain, product{plain: true}, []int{1, 4}}}
+// How many rows go together: of floats and with SDOT, and without.
+var eight, four = []int{8, 4, 2, 1}, []int{4, 1}
 
 func fewbits() *file {
 	f := &file{name: "fewbits"}
-	for _, t := range tiers {
-		for _, rows := range t.rows {
-			if rows == 8 {
-				break
-			}
-			f.groups(fmt.Sprintf("tileGroupsx%d%s", rows, t.name), rows, t.sum, expanded)
-			f.groups(fmt.Sprintf("directNibblesx%d%s", rows, t.name), rows, t.sum, coded)
-			f.groups(fmt.Sprintf("directNibblesZerox%d%s", rows, t.name), rows, t.sum, shifted)
-		}
+	for _, t := range []struct {
+		name string
+		all  []product
+	}{{"Dot", shapes(eight[1:], signed, product{})}, {"NEON", shapes(four, plain, product{plain: true})}} {
+		f.groups("tileGroups"+t.name, t.all, expanded)
+		f.groups("directNibbles"+t.name, t.all, coded)
+		f.groups("directNibblesZero"+t.name, t.all, shifted)
 	}
 	f.fours("foursNEON")
 	f.nibbles("nibblesNEON", coded)
@@ -98,15 +80,10 @@ func fewbits() *file {
 
 func attention() *file {
 	f := &file{name: "attend"}
-	for _, rows := range []int{1, 2, 4} {
-		f.attend(fmt.Sprintf("attendF32R%dNEON", rows), shape(rows, floats, product{}))
-		f.attend(fmt.Sprintf("attendF16R%dNEON", rows), shape(rows, floats, product{half: true}))
-	}
-	for _, t := range tiers {
-		for _, rows := range t.rows {
-			f.score(fmt.Sprintf("scoreInt8R%d%s", rows, t.name), shape(rows, t.sum, t.as))
-		}
-	}
+	f.attend("attendF32NEON", shapes(eight[1:], floats, product{}))
+	f.attend("attendF16NEON", shapes(eight[1:], floats, product{half: true}))
+	f.score("scoreInt8Dot", shapes(eight, signed, product{}))
+	f.score("scoreInt8NEON", shapes(four, plain, product{plain: true}))
 	f.expSum("expWeightsNEON", false, true)
 	f.quads("quadsNEON")
 	return f
