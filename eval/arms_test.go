@@ -14,7 +14,7 @@ import (
 func trio(t *testing.T, third Engine) ([]Arm, []Match) {
 	t.Helper()
 	set := func(name string) *report.Set {
-		s, err := report.NewSet(name, report.Options{})
+		s, err := report.NewSet(name, "")
 		if err != nil {
 			t.Fatal(err)
 		}

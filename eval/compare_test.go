@@ -30,7 +30,7 @@ func (d duo) timed(t *testing.T, data Dataset, o CompareOptions, runs [2]transcr
 	t.Helper()
 	arms, sets := make([]Arm, 2), make([]*report.Set, 2)
 	for i, name := range []string{"baseline", "assisted"} {
-		set, err := report.NewSet(name, report.Options{})
+		set, err := report.NewSet(name, "")
 		if err != nil {
 			t.Fatal(err)
 		}

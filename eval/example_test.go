@@ -34,7 +34,7 @@ func ExampleRun() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	score, err := report.NewSet("example", report.Options{})
+	score, err := report.NewSet("example", "")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -13,9 +13,8 @@ import (
 // otherwise, and the narrow one with an assistant.
 func threeArms(t *testing.T, n int) *Document {
 	t.Helper()
-	o := Options{Normalizer: "basic"}
 	set := func(name string) *Set {
-		s, err := NewSet(name, o)
+		s, err := NewSet(name, "basic")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,10 +49,11 @@ func threeArms(t *testing.T, n int) *Document {
 			pairs[p].Add(records[x[0]][i], records[x[1]][i], Pair[wer.Counts]{words[x[0]], words[x[1]]})
 		}
 	}
-	for arm, s := range sets {
-		s.Uses(MemoryUse{Memory: int64(90-20*arm) << 20, BytesPerToken: float64(60-20*arm) * 1e6, GBPS: 7.5})
+	d := NewDocument(sets, pairs)
+	for arm, s := range d.Scores {
+		s.Memory, s.BytesPerToken, s.GBPS = int64(90-20*arm)<<20, float64(60-20*arm)*1e6, 7.5
 	}
-	return NewDocument(sets, pairs)
+	return d
 }
 
 // TestArms: arms of one precision must be the same, others may differ, and it is

@@ -136,13 +136,12 @@ func BenchmarkReport(b *testing.B) {
 		path = keep
 	}
 	one := Files{"crowd", []string{path}}
-	o := Options{}
 	for _, bb := range []struct {
 		name string
 		do   func() error
 	}{
 		{"score", func() error {
-			s, err := NewSet("crowd", o)
+			s, err := NewSet("crowd", "")
 			if err == nil {
 				err = s.AddAll(b.Context(), one, nil)
 			}
@@ -152,7 +151,7 @@ func BenchmarkReport(b *testing.B) {
 			return err
 		}},
 		{"compare", func() error {
-			_, err := Load(b.Context(), []Files{one, one}, o)
+			_, err := Load(b.Context(), []Files{one, one}, "")
 			return err
 		}},
 	} {

@@ -25,8 +25,8 @@ func TestMeanInterval(t *testing.T) {
 // TestDraftedInARepetition: the record kept of an utterance may be a run without a
 // draft; equality is proven by the others too, and what they accepted is shown.
 func TestDraftedInARepetition(t *testing.T) {
-	a, _ := NewSet("a", Options{Normalizer: "basic"})
-	b, _ := NewSet("b", Options{Normalizer: "basic"})
+	a, _ := NewSet("a", "basic")
+	b, _ := NewSet("b", "basic")
 	p := NewPairs(a, b)
 	p.Timed = true
 	x, y := &Record{ID: "x", Hypothesis: "x", Work: transcript.Work{Tokens: 6}}, &Record{ID: "x", Hypothesis: "x", Work: transcript.Work{Tokens: 6}}

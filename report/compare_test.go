@@ -129,7 +129,7 @@ func TestVerdict(t *testing.T) {
 	if empty.Verdict != Inconclusive {
 		t.Errorf("no utterance: %s, want inconclusive", empty.Verdict)
 	}
-	if low, page := empty.sentence(), d.view(empty).Sentence; !strings.HasPrefix(low, "inconclusive: ") || page != "I"+low[1:] {
+	if low, page := empty.sentence(), empty.opening(); !strings.HasPrefix(low, "inconclusive: ") || page != "I"+low[1:] {
 		t.Errorf("%q, on the page %q: want a small letter behind the colon of a terminal alone", low, page)
 	}
 }
@@ -152,7 +152,7 @@ func TestJoin(t *testing.T) {
 	writeRecords(t, filepath.Join(dir, "b2.jsonl"), append(b[10:28:28], &Record{ID: "more", Hypothesis: "x", Run: b[0].Run}))
 
 	d, err := Load(t.Context(), []Files{{"a", []string{filepath.Join(dir, "a.jsonl")}}, {"b", []string{filepath.Join(dir, "b1.jsonl"), filepath.Join(dir, "b2.jsonl")}}},
-		Options{Normalizer: "basic"})
+		"basic")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,11 +62,11 @@ func TestDefects(t *testing.T) {
 func TestSetup(t *testing.T) {
 	r := transcript.Maker{Model: "/m/tiny.en", Precision: "f16", Assistant: "ngram", Options: map[string]string{"assistant-precision": "auto"}}
 	want := [][2]string{{"model", "tiny.en"}, {"precision", "f16"}, {"assistant", "ngram"}}
-	if got := setup(r); !slices.Equal(got, want) {
+	if got := setup(&Score{Run: r}); !slices.Equal(got, want) {
 		t.Errorf("ngram: got %v, want %v", got, want)
 	}
 	r.Assistant, r.AssistantPrecision = "self", "int8"
-	if got := setup(r); !slices.Equal(got, append(want[:2:2], [][2]string{{"assistant", "self"}, {"its precision", "int8"}}...)) {
+	if got := setup(&Score{Run: r}); !slices.Equal(got, append(want[:2:2], [][2]string{{"assistant", "self"}, {"its precision", "int8"}}...)) {
 		t.Errorf("self: got %v", got)
 	}
 }

@@ -43,7 +43,7 @@ func partial(t *testing.T) *Document {
 	paths := []string{filepath.Join(dir, "records-1-of-4.jsonl"), filepath.Join(dir, "records-3-of-4.jsonl")}
 	writeRecords(t, paths[0], all[:7])
 	writeRecords(t, paths[1], all[7:])
-	s, err := NewSet("out", Options{Normalizer: "basic"})
+	s, err := NewSet("out", "basic")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ func ExampleRead() {
 	const records = `{"schema":"verity.record/2","id":"a","reference":"Mr. Smith paid $5.","hypothesis":"mister smith paid five dollars","language":"en","audio_seconds":2,"segments":[]}
 {"schema":"verity.record/2","id":"b","reference":"good night","hypothesis":"good knight","language":"en","audio_seconds":1,"segments":[]}
 `
-	set, err := report.NewSet("example", report.Options{Normalizer: "english"})
+	set, err := report.NewSet("example", "english")
 	if err != nil {
 		log.Fatal(err)
 	}

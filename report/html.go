@@ -39,7 +39,23 @@ var pageTemplate = newRenderer("page", pageHTML, map[string]any{
 	"span":     func(i *Interval) string { return hard(i.span()) },
 	"rate":     transcript.Drafts.Rate,
 	"kept":     transcript.Drafts.MeanKept,
-	"setup":    func(s *Score) []row { return setup(s.Run) },
+	"setup":    setup,
+	"facts":    facts,
+	"score":    func(d *Document, i int) *Score { return d.Scores[i] },
+	"labels":   (*Document).labels,
+	"heading":  (*Comparison).heading,
+	"sentence": (*Comparison).opening,
+	"sign": func(v Verdict) string {
+		return map[Verdict]string{Identical: "✓", Different: "≠", Inconclusive: "?", Free: "≈"}[v]
+	},
+	"gain":       (*Comparison).gainView,
+	"doubts":     (*Comparison).doubts,
+	"charts":     charts,
+	"rates":      rates,
+	"errorChart": errorChart,
+	"confusions": func(all []Confusion) []Confusion { return all[:min(len(all), pageConfusions)] },
+	"first":      func(all []Utterance) []Utterance { return all[:min(len(all), pageWorst)] },
+	"more":       func(all []Utterance) []Utterance { return all[min(len(all), pageWorst):] },
 })
 
 // soft matches the spaces between a number and its unit, and those in a range.
@@ -65,41 +81,37 @@ func hardCells(rows [][]string) [][]string {
 
 // A page is the data of the page template.
 type page struct {
+	*Document
 	Title, Subtitle string
 	Notes           []string
 	CSS, JS         raw
-	Scores          []*Score
-	Comparisons     []comparisonView
 	Arms            [][]string // the first row is the header
 	Several         bool       // more than two arms
 	Replay          *replayView
 	Bars            []barView
-	Errors          []errorView
+	Errors          []*Score // of those with texts of their own
 	Failures        []Failure
 	Names           []string
 	Rows            [][]string
-	Runs            []runView
 }
 
 // HTML writes d as one self-contained page: no other file, no network.
 func (d *Document) HTML(w io.Writer) error {
 	p := page{
-		Title: d.title(), Subtitle: d.subtitle(), Notes: d.notes(), CSS: raw(pageCSS), JS: raw(pageJS),
-		Scores: d.Scores, Names: d.names(), Rows: hardCells(d.rows()), Bars: d.bars(), Arms: hardCells(d.arms()),
+		Document: d, Title: d.title(), Subtitle: d.subtitle(), Notes: d.notes(), CSS: raw(pageCSS), JS: raw(pageJS),
+		Names: d.names(), Rows: hardCells(d.rows()), Bars: d.bars(), Arms: hardCells(d.arms()),
 		Several: len(d.Scores) > 2, Replay: d.replay(),
 	}
-	for _, c := range d.Comparisons {
-		p.Comparisons = append(p.Comparisons, d.view(c))
-	}
 	for i, s := range d.Scores {
-		p.Runs = append(p.Runs, viewOfRun(s))
 		p.Failures = append(p.Failures, s.Failures...)
 		if s.Scored > 0 && (i == 0 || !d.same(i)) {
-			p.Errors = append(p.Errors, d.errorsOf(s))
+			p.Errors = append(p.Errors, s)
 		}
-	}
-	if len(p.Errors) == 1 {
-		p.Errors[0].Name = ""
+		for j := range s.Worst {
+			if u := &s.Worst[j]; d.Sound != nil && u.sound.ID != "" {
+				u.Sound = d.Sound(&u.sound)
+			}
+		}
 	}
 	return pageTemplate.execute(w, "page", p)
 }
@@ -122,26 +134,20 @@ func (d *Document) subtitle() string {
 	return strings.Join(parts, " · ")
 }
 
-// A runView is how a set was made, for the page: labels and values.
-type runView struct {
-	Name string
-	Rows []row
-}
-
-// viewOfRun returns the facts of a set's run, and its options.
-func viewOfRun(s *Score) runView {
+// facts returns the facts of a set's run, and its options: labels and values.
+func facts(s *Score) []row {
 	r := s.Run
-	v := runView{Name: s.Name, Rows: []row{{"code", r.Program}, {"model", r.Model}, {"model id", r.ModelID}, {"precision", r.Precision},
+	rows := []row{{"code", r.Program}, {"model", r.Model}, {"model id", r.ModelID}, {"precision", r.Precision},
 		{"assistant", r.Assistant}, {"assistant precision", r.AssistantPrecision},
-		{"dataset", r.Dataset}, {"machine", r.Machine}}}
+		{"dataset", r.Dataset}, {"machine", r.Machine}}
 	if r.Threads > 0 {
-		v.Rows = append(v.Rows, row{"threads", fmt.Sprint(r.Threads)})
+		rows = append(rows, row{"threads", fmt.Sprint(r.Threads)})
 	}
-	v.Rows = slices.DeleteFunc(v.Rows, func(r row) bool { return r[1] == "" })
+	rows = slices.DeleteFunc(rows, func(r row) bool { return r[1] == "" })
 	for _, name := range slices.Sorted(maps.Keys(r.Options)) {
-		v.Rows = append(v.Rows, row{"--" + name, cmp.Or(r.Options[name], `""`)})
+		rows = append(rows, row{"--" + name, cmp.Or(r.Options[name], `""`)})
 	}
-	return v
+	return rows
 }
 
 // A barView is a bar of several parts. Its width is relative to the longest bar.
@@ -177,45 +183,25 @@ func (d *Document) bars() (out []barView) {
 	return out
 }
 
-// A comparisonView is a comparison and its charts.
-type comparisonView struct {
-	*Comparison
-	Heading, Sentence, Sign string
-	Labels                  Pair[string]
-	Interval                *Interval    // of the word error rate
-	Setup                   []row        // what was compared, in short
-	Memory                  *Pair[int64] // nil if not measured
-	Decode, Total           gainView
-	Warnings                []string // what limits the speed-ups
-	Charts                  []*chart
+// doubts returns what limits the speed-ups.
+func (c *Comparison) doubts() []string {
+	return slices.DeleteFunc([]string{few(c), noisy(c)}, func(s string) bool { return s == "" })
 }
 
-func (d *Document) view(c *Comparison) comparisonView {
-	a, b := d.Scores[c.Arms.Baseline], d.Scores[c.Arms.Assisted]
-	sentence := c.sentence()
-	v := comparisonView{
-		Comparison: c, Heading: c.heading(), Sentence: strings.ToUpper(sentence[:1]) + sentence[1:], Labels: d.labels(c),
-		Sign:     map[Verdict]string{Identical: "✓", Different: "≠", Inconclusive: "?", Free: "≈"}[c.Verdict],
-		Interval: b.WERInterval, Setup: setup(b.Run), Decode: c.gainView(c.Speedup.Decode), Total: c.gainView(c.Speedup.Total),
-	}
-	if a.Memory > 0 && b.Memory > 0 {
-		v.Memory = &Pair[int64]{a.Memory, b.Memory}
-	}
-	for _, w := range []string{few(c), noisy(c)} {
-		if w != "" {
-			v.Warnings = append(v.Warnings, w)
-		}
-	}
-	for _, x := range []*chart{speedChart(c), acceptanceChart(c)} {
-		if x != nil {
-			v.Charts = append(v.Charts, x)
-		}
-	}
-	return v
+// opening is the sentence with a capital.
+func (c *Comparison) opening() string {
+	s := c.sentence()
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// charts returns those of a comparison.
+func charts(c *Comparison) []*chart {
+	return slices.DeleteFunc([]*chart{speedChart(c), acceptanceChart(c)}, func(x *chart) bool { return x == nil })
 }
 
 // setup returns what was run: model, assistant and the precision of each.
-func setup(r transcript.Maker) []row {
+func setup(s *Score) []row {
+	r := s.Run
 	return slices.DeleteFunc([]row{
 		{"model", shortName(r.Model)}, {"precision", r.Precision},
 		{"assistant", shortName(r.Assistant)}, {"its precision", r.AssistantPrecision},
@@ -229,49 +215,21 @@ func shortName(name string) string {
 	return name[strings.LastIndexByte(name, '/')+1:]
 }
 
-// An errorView is what the page shows of a set's errors.
-type errorView struct {
-	Name        string
-	Score       *Score
-	Parts       []partView
-	Confusions  []Confusion
-	Worst, More []worstView
-	Chart       *chart
-}
-
-// A worstView is an utterance with many errors. Its sound is empty if none plays.
-type worstView struct {
-	Utterance
-	Sound string
-}
-
 // How many confusions and worst utterances are shown before unfolding.
 const (
 	pageConfusions = 8
 	pageWorst      = 8
 )
 
-func (d *Document) errorsOf(s *Score) errorView {
-	v := errorView{Name: s.Name, Score: s, Chart: errorChart(s)}
-	all := float64(s.ReferenceWords)
+// rates returns what became of the words that were said.
+func rates(s *Score) (parts []partView) {
 	for _, x := range []struct {
 		label, class string
 		n            int
 	}{{"right", "hits", s.Hits}, {"substituted", "subs", s.Substitutions}, {"deleted", "dels", s.Deletions}} {
 		if x.n > 0 {
-			v.Parts = append(v.Parts, partView{x.label, x.class, show.Count(x.n),
-				100 * transcript.Ratio(float64(x.n), all)})
+			parts = append(parts, partView{x.label, x.class, show.Count(x.n), 100 * transcript.Ratio(float64(x.n), float64(s.ReferenceWords))})
 		}
 	}
-	v.Confusions = s.Confusions[:min(len(s.Confusions), pageConfusions)]
-	for _, u := range s.Worst {
-		w := worstView{Utterance: u}
-		if d.Sound != nil && u.sound.ID != "" {
-			w.Sound = d.Sound(&u.sound)
-		}
-		v.Worst = append(v.Worst, w)
-	}
-	n := min(len(s.Worst), pageWorst)
-	v.Worst, v.More = v.Worst[:n], v.Worst[n:]
-	return v
+	return parts
 }

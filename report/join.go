@@ -12,12 +12,12 @@ import (
 //
 // An utterance that only one run has is a difference. If shards of the other run are
 // missing, it counts as unpaired instead.
-func Load(ctx context.Context, files []Files, o Options) (*Document, error) {
+func Load(ctx context.Context, files []Files, normalizer string) (*Document, error) {
 	sets, first := make([]*Set, len(files)), []digest{}
 	var pairs []*Pairs
 	for i, f := range files {
 		var err error
-		if sets[i], err = NewSet(f.Name, o); err != nil {
+		if sets[i], err = NewSet(f.Name, normalizer); err != nil {
 			return nil, err
 		}
 		if i == 0 {

@@ -83,12 +83,11 @@ func spend(r *Record, rng *rand.Rand, assisted bool) {
 // the assisted one.
 func compared(t *testing.T, n int, change func(assisted []*Record)) *Document {
 	t.Helper()
-	o := Options{Normalizer: "basic"}
-	a, err := NewSet("baseline", o)
+	a, err := NewSet("baseline", "basic")
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := NewSet("assisted", o)
+	b, err := NewSet("assisted", "basic")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,11 +26,11 @@ type marked struct {
 
 // mark normalises the texts of r and counts the errors. A record that failed or has no
 // reference has none to count. The error is ctx's cause: long texts take a while.
-func mark(ctx context.Context, w *wer.Scorer, r *Record, o Options) (marked, error) {
+func mark(ctx context.Context, w *wer.Scorer, r *Record, name string) (marked, error) {
 	if r.Error != "" || r.NoReference {
 		return marked{Record: r}, nil
 	}
-	out, normal := marked{Record: r}, o.normalizer(r.Language)
+	out, normal := marked{Record: r}, normalizer(name, r.Language)
 	ref, hyp := normal(r.Reference), normal(r.Hypothesis)
 	var err error
 	if out.score, err = w.Score(ctx, ref, hyp); err == nil && !out.score.Exact {
@@ -51,7 +51,7 @@ type line struct {
 
 // markAll yields the records of a file, marked and in order, errors as in Read. All
 // processors work on it. When ctx ends, its cause is the last error.
-func markAll(ctx context.Context, path string, o Options) iter.Seq2[marked, error] {
+func markAll(ctx context.Context, path, normalizer string) iter.Seq2[marked, error] {
 	type result struct {
 		marked
 		err error
@@ -76,7 +76,7 @@ func markAll(ctx context.Context, path string, o Options) iter.Seq2[marked, erro
 				case err != nil:
 					out = append(out, result{err: err})
 				case r != nil:
-					m, err := mark(ctx, &workers[w].scorer, r, o)
+					m, err := mark(ctx, &workers[w].scorer, r, normalizer)
 					out = append(out, result{m, err})
 				}
 			}

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -217,9 +216,9 @@ func (p *Pairs) errors(c *Comparison) {
 		return
 	}
 	c.Change = &Change{Difference: c.WER.Assisted - c.WER.Baseline}
-	if b := p.Assisted.opt.Bootstrap; c.Scored >= fewUtterances {
-		i := b.Difference(p.words.Assisted, p.words.Baseline)
-		c.Change.Interval = &Interval{i.Low, i.High, cmp.Or(b.Level, 0.95)}
+	if c.Scored >= fewUtterances {
+		i := wer.Bootstrap{}.Difference(p.words.Assisted, p.words.Baseline)
+		c.Change.Interval = &Interval{i.Low, i.High, level}
 	}
 }
 

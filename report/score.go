@@ -11,37 +11,12 @@ import (
 	"verity/wer/normalize"
 )
 
-// Options configures scoring. The zero value works.
-type Options struct {
-	// Normalizer is english, basic, none or auto. auto is english for records in
-	// English or of unknown language, and basic for the others. Empty means auto.
-	Normalizer string
-
-	Bootstrap wer.Bootstrap // computes the interval of the word error rate
-	Worst     int           // of the worst utterances to keep; 0 means 20
-}
-
-// A Score is the result of one set. Its JSON is verity.report/2: the fields of the
-// embedded structs come between its own, in this order.
+// A Score is the result of one set. Its JSON is verity.report/2.
 type Score struct {
 	Name       string `json:"name"`
 	Utterances int    `json:"utterances"` // with a hypothesis
 	Failed     int    `json:"failed"`     // without a hypothesis
-	WordErrors
-	Pace
-	Scored     int    `json:"scored"` // utterances with a reference
-	Normalizer string `json:"normalizer"`
-	Effort
-	MemoryUse
-	Run    transcript.Maker `json:"run"`              // common to all records; machine and threads are the first record's
-	Shards *Shards          `json:"shards,omitempty"` // absent for a whole run, or if the file names do not tell
-	Details
 
-	bins wer.Bins // of utterances, for the plot
-}
-
-// WordErrors counts the errors of a set and derives the rates.
-type WordErrors struct {
 	ReferenceWords int       `json:"reference_words"`
 	Hits           int       `json:"hits"`
 	Substitutions  int       `json:"substitutions"`
@@ -55,41 +30,40 @@ type WordErrors struct {
 	WIL            float64   `json:"wil"`
 	Exact          int       `json:"exact"`            // utterances without a word error
 	Repeats        int       `json:"repeated_5_grams"` // a sign of hallucination
-}
 
-// Pace is how fast a set was transcribed.
-type Pace struct {
-	AudioSeconds float64 `json:"audio_seconds"`
-	Elapsed      float64 `json:"elapsed_seconds"` // of work; less than the sum of all seconds if several run at once
-	RTFx         float64 `json:"rtfx"`            // seconds of audio over elapsed seconds
-
+	AudioSeconds    float64 `json:"audio_seconds"`
+	Elapsed         float64 `json:"elapsed_seconds"` // of work; less than the sum of all seconds if several run at once
+	RTFx            float64 `json:"rtfx"`            // seconds of audio over elapsed seconds
 	TokensPerSecond float64 `json:"tokens_per_second"`
-}
 
-// MemoryUse is what an arm of a comparison used and read of the memory.
-type MemoryUse struct {
-	Memory        int64   `json:"memory_bytes,omitempty"`    // that loading and running took; absent if not measured
-	BytesPerToken float64 `json:"bytes_per_token,omitempty"` // read by the passes of model and assistant
-	GBPS          float64 `json:"gbps,omitempty"`            // at which these passes read
-}
+	Scored     int    `json:"scored"` // utterances with a reference
+	Normalizer string `json:"normalizer"`
 
-// Effort is the work that went into a set, as its records count it.
-type Effort struct {
 	Seconds  transcript.Seconds `json:"seconds"`
 	Work     transcript.Work    `json:"work"`
 	Drafting transcript.Drafts  `json:"drafting"`
-}
 
-// Details lists the failures and the worst errors of a set.
-type Details struct {
+	// Of an arm of a comparison; absent if not measured.
+	Memory        int64   `json:"memory_bytes,omitempty"`    // that loading and running took
+	BytesPerToken float64 `json:"bytes_per_token,omitempty"` // read by the passes of model and assistant
+	GBPS          float64 `json:"gbps,omitempty"`            // at which these passes read
+
+	Run    transcript.Maker `json:"run"`              // common to all records; machine and threads are the first record's
+	Shards *Shards          `json:"shards,omitempty"` // absent for a whole run, or if the file names do not tell
+
 	Failures   []Failure   `json:"failures"` // at most a hundred
 	Worst      []Utterance `json:"worst,omitempty"`
 	Confusions []Confusion `json:"confusions,omitempty"`
+
+	bins wer.Bins // of utterances, for the plot
 }
 
 // fewUtterances is the number of utterances below which there is no interval of error
 // rates: to resample fewer says nothing about others.
 const fewUtterances = 10
+
+// level is that of all intervals.
+const level = 0.95
 
 // An Interval is a confidence interval.
 type Interval struct {
@@ -115,6 +89,8 @@ type Utterance struct {
 	Words  int     `json:"reference_words"`
 	WER    float64 `json:"wer"`
 	Diff   []Word  `json:"diff"`
+
+	Sound string `json:"-"` // its address for the page, once that is written; empty if none plays
 
 	sound Record // where it is; not of a merged tally
 }
@@ -170,24 +146,26 @@ type part struct {
 	rows int // lines, including those that are not records
 }
 
-// NewSet returns an empty set. The error reports an unknown normaliser.
-func NewSet(name string, o Options) (*Set, error) {
-	t, err := newSums(o)
+// NewSet returns an empty set whose texts are normalised by english, basic, none or auto:
+// english for records in English or of unknown language, and basic for the others. Empty
+// means auto. The error reports an unknown one.
+func NewSet(name, normalizer string) (*Set, error) {
+	t, err := newSums(normalizer)
 	if err != nil {
 		return nil, err
 	}
 	return &Set{name: name, sums: t, ids: map[key]int32{}}, nil
 }
 
-func (o Options) normalizer(language string) normalize.Func {
-	name := o.Normalizer
+// normalizer returns the normaliser of a name for a language.
+func normalizer(name, language string) normalize.Func {
 	if name == "auto" {
 		name = "english"
 		if language != "" && language != "en" {
 			name = "basic"
 		}
 	}
-	fn, _ := normalize.ByName(name) // NewSet has checked the name
+	fn, _ := normalize.ByName(name) // newSums has checked the name
 	return fn
 }
 
@@ -216,7 +194,7 @@ func (s *Set) addFile(ctx context.Context, path string, visit func(*Record, wer.
 	rows := &s.parts[len(s.parts)-1].rows
 	records, bad := 0, 0
 	var first *LineError
-	for m, err := range markAll(ctx, path, s.opt) {
+	for m, err := range markAll(ctx, path, s.normalizer) {
 		var line *LineError
 		switch {
 		case errors.As(err, &line):
@@ -256,7 +234,7 @@ func noRecords(path string, first *LineError) error {
 // the id, if the record is of another run than the first, or if ctx ends while a long
 // text is scored.
 func (s *Set) Add(ctx context.Context, r *Record) (wer.Counts, error) {
-	m, err := mark(ctx, &s.scorer, r, s.opt)
+	m, err := mark(ctx, &s.scorer, r, s.normalizer)
 	if err != nil {
 		return wer.Counts{}, err
 	}
@@ -342,9 +320,6 @@ func (s *Set) sample(r *Record) {
 	}
 	s.seen++
 }
-
-// Uses sets what the arm used of the memory.
-func (s *Set) Uses(m MemoryUse) { s.score.MemoryUse = m }
 
 // Score returns the score so far.
 func (s *Set) Score() *Score {

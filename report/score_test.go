@@ -15,9 +15,9 @@ import (
 )
 
 // scored returns the score of pairs of reference and hypothesis.
-func scored(t *testing.T, o Options, language string, pairs ...[2]string) *Score {
+func scored(t *testing.T, normalizer, language string, pairs ...[2]string) *Score {
 	t.Helper()
-	s, err := NewSet("set", o)
+	s, err := NewSet("set", normalizer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func scored(t *testing.T, o Options, language string, pairs ...[2]string) *Score
 }
 
 func TestScore(t *testing.T) {
-	s := scored(t, Options{Normalizer: "none"}, "en",
+	s := scored(t, "none", "en",
 		[2]string{"a b c d", "a x c"}, // one substitution, one deletion
 		[2]string{"e f", "e f g h i"}, // three insertions
 		[2]string{"", ""},
@@ -67,12 +67,12 @@ func TestNormalizer(t *testing.T) {
 		{"auto", "en", 0}, {"auto", "", 0}, {"auto", "nl", 3}, {"", "en", 0},
 	}
 	for _, tt := range tests {
-		s := scored(t, Options{Normalizer: tt.name}, tt.language, pair)
+		s := scored(t, tt.name, tt.language, pair)
 		if got := s.Substitutions + s.Deletions + s.Insertions; got != tt.want {
 			t.Errorf("%s for language %q: %d errors, want %d", tt.name, tt.language, got, tt.want)
 		}
 	}
-	if _, err := NewSet("x", Options{Normalizer: "german"}); err == nil {
+	if _, err := NewSet("x", "german"); err == nil {
 		t.Error("normalizer german: no error")
 	}
 }
@@ -96,7 +96,7 @@ func TestSample(t *testing.T) {
 }
 
 func TestSetFailures(t *testing.T) {
-	s, _ := NewSet("set", Options{})
+	s, _ := NewSet("set", "")
 	for i := range 150 {
 		if _, err := s.Add(t.Context(), &Record{ID: fmt.Sprint(i), Error: "broken", Duration: 9}); err != nil {
 			t.Fatal(err)
@@ -117,7 +117,7 @@ func TestSetFailures(t *testing.T) {
 // TestScoreJSON holds the fields of verity.report/2 that others rely on.
 func TestScoreJSON(t *testing.T) {
 	var b strings.Builder
-	d := &Document{Scores: []*Score{scored(t, Options{}, "en", [2]string{"a b", "a c"})}}
+	d := &Document{Scores: []*Score{scored(t, "", "en", [2]string{"a b", "a c"})}}
 	if err := d.JSON(&b); err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestManyRecords(t *testing.T) {
 		return m.HeapAlloc
 	}
 	before := live()
-	s, err := NewSet("many", Options{})
+	s, err := NewSet("many", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func TestMixed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, _ := NewSet("set", Options{})
+			s, _ := NewSet("set", "")
 			err = s.AddAll(t.Context(), f[0], nil)
 			var mixed *MixedError
 			if tt.thing == "" {
@@ -69,7 +69,7 @@ func TestMixed(t *testing.T) {
 		}
 	}
 	x, y := made(2, false)[0], made(2, true)[1]
-	s, _ := NewSet("set", Options{})
+	s, _ := NewSet("set", "")
 	if _, err := s.Add(t.Context(), x); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestStopsEarly(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other.jsonl")
 	writeRecords(t, other, made(1, false))
 	before := runtime.NumGoroutine()
-	s, _ := NewSet("set", Options{})
+	s, _ := NewSet("set", "")
 	err := s.AddAll(t.Context(), Files{"both", []string{other, path}}, nil)
 	if !errors.As(err, new(*MixedError)) {
 		t.Errorf("%v, want a MixedError", err)
@@ -132,7 +132,7 @@ func TestShards(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, _ := NewSet("set", Options{})
+		s, _ := NewSet("set", "")
 		got := ""
 		if err := s.AddAll(t.Context(), f[0], nil); err != nil {
 			got = err.Error()
@@ -150,7 +150,7 @@ func TestShards(t *testing.T) {
 	for _, dir := range []string{one, two} {
 		writeRecords(t, filepath.Join(dir, "records-1-of-2.jsonl"), made(1, false))
 	}
-	s, _ := NewSet("set", Options{})
+	s, _ := NewSet("set", "")
 	err := s.AddAll(t.Context(), Files{"both", []string{filepath.Join(one, "records-1-of-2.jsonl"), filepath.Join(two, "records-1-of-2.jsonl")}}, nil)
 	if err == nil || !strings.Contains(err.Error(), "shard 1/2 is there twice") {
 		t.Errorf("one shard of two folders: %v", err)
@@ -163,7 +163,7 @@ func TestTwiceNamesFiles(t *testing.T) {
 	a, b, all := filepath.Join(dir, "a.jsonl"), filepath.Join(dir, "b.jsonl"), made(4, false)
 	writeRecords(t, a, all[:3])
 	writeRecords(t, b, all[2:])
-	s, _ := NewSet("set", Options{})
+	s, _ := NewSet("set", "")
 	err := s.AddAll(t.Context(), Files{"both", []string{a, b}}, nil)
 	if want := fmt.Sprintf("utterance %s is there twice, in %s and in %s", all[2].ID, a, b); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
@@ -184,7 +184,7 @@ func TestJoinShards(t *testing.T) {
 		if swap {
 			f, g = g, f
 		}
-		d, err := Load(t.Context(), []Files{f, g}, Options{})
+		d, err := Load(t.Context(), []Files{f, g}, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,24 +15,20 @@ import (
 
 // sums are the results of records that can be added up.
 type sums struct {
-	opt    Options
-	scorer wer.Scorer
-	corpus wer.Corpus
-	score  Score
-	worst  []Utterance
-	made   map[[2]string]int // confusions: reference word and what was recognised instead
+	normalizer string
+	scorer     wer.Scorer
+	corpus     wer.Corpus
+	score      Score
+	worst      []Utterance
+	made       map[[2]string]int // confusions: reference word and what was recognised instead
 }
 
-func newSums(o Options) (s sums, err error) {
-	o.Worst = cmp.Or(o.Worst, 20)
-	o.Normalizer = cmp.Or(o.Normalizer, "auto")
-	if o.Normalizer != "auto" {
-		if _, err := normalize.ByName(o.Normalizer); err != nil {
-			return s, fmt.Errorf("normalizer %q: unknown: want auto, %s",
-				o.Normalizer, strings.Join(normalize.Names(), ", "))
-		}
+func newSums(normalizer string) (s sums, err error) {
+	normalizer = cmp.Or(normalizer, "auto")
+	if _, err := normalize.ByName(normalizer); err != nil && normalizer != "auto" {
+		return s, fmt.Errorf("normalizer %q: unknown: want auto, %s", normalizer, strings.Join(normalize.Names(), ", "))
 	}
-	return sums{opt: o, made: map[[2]string]int{}}, nil
+	return sums{normalizer: normalizer, made: map[[2]string]int{}}, nil
 }
 
 func (s *sums) sum(m marked) {
@@ -71,18 +67,23 @@ func (s *sums) note(m marked) {
 			s.made[[2]string{w.Reference, w.Hypothesis}]++
 		}
 	}
-	s.keep(Utterance{m.ID, c.Errors(), c.Ref(), c.Rate(), m.diff,
-		Record{ID: m.ID, Audio: m.Audio, Offset: m.Offset, Duration: m.Duration}})
+	s.keep(Utterance{
+		ID: m.ID, Errors: c.Errors(), Words: c.Ref(), WER: c.Rate(), Diff: m.diff,
+		sound: Record{ID: m.ID, Audio: m.Audio, Offset: m.Offset, Duration: m.Duration},
+	})
 }
 
 // keep keeps an utterance if it is among the worst.
 func (s *sums) keep(u Utterance) {
 	at, _ := slices.BinarySearchFunc(s.worst, u, worse)
-	if at < s.opt.Worst {
+	if at < mostWorst {
 		s.worst = slices.Insert(s.worst, at, u)
-		s.worst = s.worst[:min(len(s.worst), s.opt.Worst)]
+		s.worst = s.worst[:min(len(s.worst), mostWorst)]
 	}
 }
+
+// mostWorst is how many of the worst utterances a score has.
+const mostWorst = 20
 
 // worse orders utterances by their number of errors, then by rate, then by id.
 func worse(a, b Utterance) int {
@@ -102,12 +103,12 @@ func (s *sums) total(name string) *Score {
 	r.ReferenceWords, r.Hits, r.Substitutions, r.Deletions, r.Insertions = w.Ref(), w.Hits, w.Subs, w.Dels, w.Ins
 	r.WER, r.CER, r.MER, r.WIL, r.InsertionRate = w.Rate(), s.corpus.Chars.Rate(), w.MER(), w.WIL(), w.InsertionRate()
 	if r.Scored >= fewUtterances {
-		i := s.corpus.Interval(s.opt.Bootstrap)
-		r.WERInterval = &Interval{i.Low, i.High, cmp.Or(s.opt.Bootstrap.Level, 0.95)}
+		i := s.corpus.Interval(wer.Bootstrap{})
+		r.WERInterval = &Interval{i.Low, i.High, level}
 	}
 	r.TokensPerSecond = transcript.Ratio(float64(r.Work.Tokens), r.Seconds.Decode)
 	r.Exact, r.Repeats, r.RTFx = s.corpus.Exact, s.corpus.Repeats, s.RTFx()
-	r.Normalizer = s.opt.Normalizer + ", " + normalize.Version
+	r.Normalizer = s.normalizer + ", " + normalize.Version
 	r.Worst, r.Confusions = s.worst, s.confusions(shownConfusions)
 	r.bins = s.corpus.Bins
 	if r.Failures == nil {
@@ -139,8 +140,8 @@ const shownConfusions = 30
 type Tally struct{ sums }
 
 // NewTally returns an empty tally. The error reports an unknown normaliser.
-func NewTally(o Options) (*Tally, error) {
-	s, err := newSums(o)
+func NewTally(normalizer string) (*Tally, error) {
+	s, err := newSums(normalizer)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +151,7 @@ func NewTally(o Options) (*Tally, error) {
 // Add scores a record. If ctx ends while a long text is scored, the error is its cause
 // and nothing is added.
 func (t *Tally) Add(ctx context.Context, r *Record) error {
-	m, err := mark(ctx, &t.scorer, r, t.opt)
+	m, err := mark(ctx, &t.scorer, r, t.normalizer)
 	if err != nil {
 		return err
 	}
@@ -205,7 +206,7 @@ func (t *Tally) Score(name string) *Score { return t.total(name) }
 
 // tallyJSON is the JSON of a Tally.
 type tallyJSON struct {
-	Options    Options     `json:"options"`
+	Normalizer string      `json:"normalizer"`
 	Corpus     *wer.Corpus `json:"corpus"`
 	Score      *Score      `json:"score"`
 	Worst      []Utterance `json:"worst"`
@@ -214,7 +215,7 @@ type tallyJSON struct {
 
 // MarshalJSON writes all of t.
 func (t *Tally) MarshalJSON() ([]byte, error) {
-	return json.Marshal(tallyJSON{t.opt, &t.corpus, &t.score, t.worst, t.confusions(len(t.made))})
+	return json.Marshal(tallyJSON{t.normalizer, &t.corpus, &t.score, t.worst, t.confusions(len(t.made))})
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.
@@ -226,7 +227,7 @@ func (t *Tally) UnmarshalJSON(b []byte) error {
 	if read.Corpus == nil || read.Score == nil {
 		return fmt.Errorf("tally: no corpus or no score in %d bytes", len(b))
 	}
-	s, err := newSums(read.Options)
+	s, err := newSums(read.Normalizer)
 	if err != nil {
 		return err
 	}

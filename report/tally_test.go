@@ -42,7 +42,7 @@ func tallied(rng *rand.Rand, n int) []*Record {
 func TestTallyOfParts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	records := tallied(rng, 200)
-	set, err := NewSet("all", Options{})
+	set, err := NewSet("all", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestTallyOfParts(t *testing.T) {
 
 func newTally(t *testing.T) *Tally {
 	t.Helper()
-	tally, err := NewTally(Options{})
+	tally, err := NewTally("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,12 +112,12 @@ func TestTallyRefuses(t *testing.T) {
 	if err := a.Merge(newTally(t)); err != nil {
 		t.Errorf("an empty part: %v", err)
 	}
-	for _, bad := range []string{"{}", "[]", `{"corpus":{"bins":{"x":1}},"score":{}}`, `{"options":{"Normalizer":"x"},"corpus":{},"score":{}}`} {
+	for _, bad := range []string{"{}", "[]", `{"corpus":{"bins":{"x":1}},"score":{}}`, `{"normalizer":"x","corpus":{},"score":{}}`} {
 		if err := json.Unmarshal([]byte(bad), new(Tally)); err == nil {
 			t.Errorf("%s was read as a tally", bad)
 		}
 	}
-	if _, err := NewTally(Options{Normalizer: "x"}); err == nil {
+	if _, err := NewTally("x"); err == nil {
 		t.Error("an unknown normaliser was taken")
 	}
 }

@@ -162,7 +162,7 @@ func (f *writeFn) ProcessElement(ctx context.Context, key string, values func(*[
 	if err != nil {
 		return err
 	}
-	tally, err := report.NewTally(job.Scoring())
+	tally, err := report.NewTally(job.Normalizer())
 	if err != nil {
 		return err
 	}

@@ -141,7 +141,7 @@ func (r *arms) compared(ctx context.Context, specs []armSpec, data *setup.Corpus
 		before := setup.Resident()
 		a, err := r.load(ctx, spec, data.Name)
 		if err == nil {
-			a.Set, err = report.NewSet(spec.String(), r.report.options())
+			a.Set, err = report.NewSet(spec.String(), r.report.normalizer)
 		}
 		if err == nil {
 			err = eval.WarmUp(ctx, a.Engine, data.All(ctx), r.batch, r.sound.Input)
@@ -260,15 +260,13 @@ func (r *arms) run(ctx context.Context, v *compareCommand, data *setup.Corpus) (
 	if err != nil {
 		return nil, err
 	}
-	for _, a := range r.list {
+	d := report.NewDocument(sets, pairs)
+	for i, a := range r.list {
 		s := a.engine.total
 		read := s.Passes
 		read.Add(s.DraftPasses)
-		a.Set.Uses(report.MemoryUse{
-			Memory: a.memory, GBPS: read.Rate() / 1e9, BytesPerToken: transcript.Ratio(float64(read.Bytes), float64(s.Tokens)),
-		})
+		d.Scores[i].Memory, d.Scores[i].GBPS, d.Scores[i].BytesPerToken = a.memory, read.Rate()/1e9, transcript.Ratio(float64(read.Bytes), float64(s.Tokens))
 	}
-	d := report.NewDocument(sets, pairs)
 	eval.Predict(d)
 	return d, nil
 }

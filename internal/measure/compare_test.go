@@ -66,7 +66,7 @@ func TestCompareStatus(t *testing.T) {
 			return r
 		}
 		for _, name := range []string{"baseline", "assisted"} {
-			s, err := report.NewSet(name, report.Options{})
+			s, err := report.NewSet(name, "")
 			if err != nil {
 				t.Fatal(err)
 			}

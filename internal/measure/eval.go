@@ -174,7 +174,7 @@ func parseShard(s string) (eval.Shard, error) {
 
 // all runs the dataset and reports on it.
 func (v *evalCommand) all(ctx context.Context, e eval.Engine, data *setup.Corpus, o eval.Options) error {
-	set, err := report.NewSet(cmp.Or(v.out, v.model.Name), v.report.options())
+	set, err := report.NewSet(cmp.Or(v.out, v.model.Name), v.report.normalizer)
 	if err != nil {
 		return err
 	}

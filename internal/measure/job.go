@@ -11,7 +11,6 @@ import (
 	"verity/eval"
 	"verity/internal/command"
 	"verity/internal/setup"
-	"verity/report"
 )
 
 // A Job is "verity eval", or both arms of "verity compare", for a program that deals
@@ -94,8 +93,8 @@ func (j *Job) Options() eval.Options {
 // Dataset is what --dataset names.
 func (j *Job) Dataset() string { return j.data.Path }
 
-// Scoring says how to score.
-func (j *Job) Scoring() report.Options { return j.report.options() }
+// Normalizer names what texts are normalised by before they are scored.
+func (j *Job) Normalizer() string { return j.report.normalizer }
 
 // Open opens the dataset. files, if not empty, are the files to read instead of what
 // --dataset names: copies of what lies elsewhere, or those that match a pattern.

@@ -54,9 +54,6 @@ func (r *reportFlags) register(f *pflag.FlagSet) {
 	command.Bind(f, "html", &r.html)
 }
 
-// options says how to score.
-func (r *reportFlags) options() report.Options { return report.Options{Normalizer: r.normalizer} }
-
 // check reports why the files that the flags name could not be written.
 func (r *reportFlags) check(inputs ...string) error {
 	if err := output.Check([]string{r.html}, inputs); err != nil {
@@ -131,7 +128,7 @@ func (r *reportCommand) run(ctx context.Context, args []string) error {
 	if err := r.report.check(inputs...); err != nil {
 		return err
 	}
-	d, err := report.Load(ctx, files, r.report.options())
+	d, err := report.Load(ctx, files, r.report.normalizer)
 	if err != nil {
 		return err
 	}

@@ -224,7 +224,7 @@ func (c *program) report(ctx context.Context) error {
 		}
 		sets = append(sets, report.Files{Name: arm, Paths: paths})
 	}
-	d, err := report.Load(ctx, sets, c.job.Scoring())
+	d, err := report.Load(ctx, sets, c.job.Normalizer())
 	if err != nil {
 		return err
 	}
