@@ -28,7 +28,7 @@ func TestHabits(t *testing.T) {
 		{"transcribe -di -mc 0 -mc 9 -owts -model small", "transcribe --diarize --condition-on-previous-text=false --max-context 9 --output-words --model small"},
 		{"transcribe -out o --srt -i a.wav -lang en", "transcribe --output-dir o -f srt a.wav --language en"},
 		{"watch in -t 2", "watch in --threads 2"}, {"ls", "models"}, {"translate -t 2 a.wav", "transcribe --task translate --threads 2 a.wav"},
-		{"models list", "models"}, {"pull small", "models pull small"}, {"eval -t 4", "eval -t 4"},
+		{"models list", "models"}, {"pull small", "models pull small"}, {"eval -t 4", "eval --threads 4"},
 	} {
 		if got := strings.Join(command.Translated(root, strings.Fields(tt[0])), " "); got != tt[1] {
 			t.Errorf("%s: got %s, want %s", tt[0], got, tt[1])

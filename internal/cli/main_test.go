@@ -205,7 +205,7 @@ func TestExitStatus(t *testing.T) {
 		{"temperature", with("--temperature", "-1", good), 2, "--temperature"},
 		{"noise", with("--temperature", "5", good), 2, "must be from 0 to 2"},
 		{"one format", with("-f", "docx", good), 2, "--output-format docx: want txt, srt"},
-		{"value behind a flag", with("--highlight", "mine", good), 2, "--highlight=mine"},
+		{"value behind a flag", with("--highlight", "mine", good), 2, "--highlight mine: want auto, always or never"},
 		{"no assistant of that name", with("-a", filepath.Join(dir, "foo"), good), 1, "want none, ngram, bigram, self"},
 		{"a file that is not there", with(filepath.Join(dir, "absent.wav")), 1, "absent.wav: there is no such sound file"},
 		{"tokens", with("--suppress-tokens", "a", good), 2, "token ids"},

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"verity/internal/options"
 	"verity/internal/show"
@@ -102,27 +101,17 @@ func NoArgs(c *cobra.Command, args []string) error {
 		return nil
 	}
 	if !c.HasSubCommands() {
-		return Usagef("no arguments are taken: got %q%s", args[0], misplaced(c, args[0]))
+		hint := ""
+		if f := c.Flags().Lookup("dataset"); f != nil && !f.Changed {
+			hint = "; --dataset names what is to be heard"
+		}
+		return Usagef("no arguments are taken: got %q%s", args[0], hint)
 	}
 	var names []string
 	for _, sub := range c.Commands() {
 		names = append(names, sub.Name())
 	}
 	return Usagef("there is no command %q%s", args[0], DidYouMean(Nearest(args[0], names)))
-}
-
-// misplaced says where an argument may belong: behind --dataset, or behind a flag that may be
-// named without a value, if one was.
-func misplaced(c *cobra.Command, arg string) (hint string) {
-	if f := c.Flags().Lookup("dataset"); f != nil && !f.Changed {
-		hint = "; --dataset names what is to be heard"
-	}
-	c.Flags().Visit(func(f *pflag.Flag) {
-		if f.NoOptDefVal != "" && f.Value.Type() != "bool" && f.Value.String() == f.NoOptDefVal {
-			hint += fmt.Sprintf("; a value of --%s stands behind =: --%[1]s=%s", f.Name, arg)
-		}
-	})
-	return hint
 }
 
 // Version is the program's, for its records. A program sets it before it runs.

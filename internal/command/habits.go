@@ -74,31 +74,19 @@ var commandHabits = map[string]string{
 }
 
 // Translated replaces what other programs call otherwise.
-func Translated(root *cobra.Command, args []string) []string {
+func Translated(root *cobra.Command, args []string) (out []string) {
 	for n := min(len(args), 2); n > 0; n-- {
 		if ours, ok := commandHabits[strings.Join(args[:n], " ")]; ok {
 			args = slices.Concat(strings.Fields(ours), args[n:])
 			break
 		}
 	}
-	if len(args) == 0 || !slices.Contains([]string{"transcribe", "watch", "listen"}, args[0]) {
+	c, _, err := root.Find(args)
+	if err != nil || c == root {
 		return args
 	}
-	c, _, err := root.Find(args[:1])
-	if err != nil {
-		return args
-	}
-	var out []string
 	formats := -1 // where the formats stand that words of habit name
-	for len(args) > 0 {
-		if args[0] == "--" || !strings.HasPrefix(args[0], "-") || args[0] == "-" {
-			n := 1
-			if args[0] == "--" {
-				n = len(args)
-			}
-			out, args = append(out, args[:n]...), args[n:]
-			continue
-		}
+	for len(args) > 0 && args[0] != "--" {
 		ours, n := translated(c, args)
 		args = args[n:]
 		switch isFormat := len(ours) == 2 && ours[0] == "-f" && n < 2; {
@@ -110,11 +98,10 @@ func Translated(root *cobra.Command, args []string) []string {
 		}
 		out = append(out, ours...)
 	}
-	return out
+	return append(out, args...)
 }
 
-// translated returns what the first of some arguments is here, a flag, and how many of them
-// that are.
+// translated returns what the first of some arguments is here, and how many of them that are.
 func translated(c *cobra.Command, args []string) (ours []string, n int) {
 	word, value, joined := strings.Cut(args[0], "=")
 	n = 1
@@ -123,6 +110,8 @@ func translated(c *cobra.Command, args []string) (ours []string, n int) {
 	}
 	var f *pflag.Flag
 	switch {
+	case len(word) < 2 || word[0] != '-':
+		return args[:1], 1
 	case strings.HasPrefix(word, "--"):
 		word = string(Dashes(nil, word))
 		f = c.Flags().Lookup(word[2:])
@@ -131,54 +120,49 @@ func translated(c *cobra.Command, args []string) (ours []string, n int) {
 	case Habits[word] == "" && c.Flags().Lookup(word[1:]) != nil: // -model small
 		return append([]string{"-" + args[0]}, args[1:n]...), n
 	}
-	exact, paired := Habits[word+" "+value]
-	meaning, known := Habits[word]
-	truth := value == "True" || value == "False"
-	switch {
-	case f != nil && f.NoOptDefVal == "true" && truth:
-		return []string{word + "=" + strings.ToLower(value)}, n
-	case f != nil && !joined && chosen(f, value) != "":
-		return []string{word + "=" + chosen(f, value)}, n
-	case f != nil && f.Name == "output-format" && isSound(value): // -f FILE, as whisper.cpp has it
-		return []string{value}, n
-	case f != nil && f.NoOptDefVal == "":
-		return args[:n], n
-	case f != nil:
-		return args[:1], 1
-	case paired:
-		return strings.Fields(exact), n
-	case known && value == "False":
-		return nil, n
-	case known && (meaning == "" || meaning[0] == '-'):
-		ours = strings.Fields(meaning)
-		switch {
-		case joined && !truth:
-			return append(ours, value), 1
-		case truth:
-			return ours, n
-		}
-		return ours, 1
+	if f != nil {
+		return flagged(f, word, value, joined, args[:n])
 	}
-	return args[:1], 1
+	if exact, ok := Habits[word+" "+value]; ok {
+		return strings.Fields(exact), n
+	}
+	meaning, known := Habits[word]
+	switch ours = strings.Fields(meaning); {
+	case !known || meaning != "" && meaning[0] != '-' && value != "False":
+		return args[:1], 1
+	case value == "False":
+		return nil, n
+	case value == "True":
+		return ours, n
+	case joined:
+		return append(ours, value), 1
+	}
+	return ours, 1
 }
 
-// chosen is the choice that a word behind a flag names which needs none, as off behind
-// --vad, unless a file has that name; empty if it names none.
-func chosen(f *pflag.Flag, word string) string {
-	o := options.Find(f.Name)
-	if o == nil || o.Alone == "" {
-		return ""
+// flagged returns a flag of ours that is written as word, with the value behind it, which may
+// not be its own: args are both. Python's True and False are taken, and a value that needs an
+// equals sign and has none.
+func flagged(f *pflag.Flag, word, value string, joined bool, args []string) (ours []string, n int) {
+	truth := value == "True" || value == "False"
+	switch o := OptionOf(f); {
+	case f.NoOptDefVal == "true" && truth:
+		return []string{word + "=" + strings.ToLower(value)}, len(args)
+	case f.Name == "output-format" && isSound(value): // -f FILE, as whisper.cpp has it
+		return []string{value}, len(args)
+	case f.NoOptDefVal == "":
+		return args, len(args)
+	case joined && !truth || o == nil || o.Alone == "" || len(args) == 1 && !joined || strings.ContainsAny(value, `-./\`):
+		return args[:1], 1
+	case value == "True":
+		value = o.Alone
+	case value == "False":
+		value = "off"
 	}
-	switch word {
-	case "True":
-		word = o.Alone
-	case "False":
-		word = "off"
+	if _, err := os.Stat(value); err == nil && !joined {
+		return args[:1], 1
 	}
-	if _, err := os.Stat(word); err == nil || !slices.Contains(o.Choices, word) {
-		return ""
-	}
-	return word
+	return []string{word + "=" + value}, len(args)
 }
 
 // isSound reports whether a word behind -f is a sound file, and no format.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -147,9 +146,6 @@ func (t *transcribeCommand) registerSubtitles(f *pflag.FlagSet) {
 func (t *transcribeCommand) run(ctx context.Context, files []string) error {
 	opt := t.decoding.Options(t.log.Logger(t.Env))
 	if err := t.sound.Check(); err != nil {
-		return err
-	}
-	if err := t.stray(files); err != nil {
 		return err
 	}
 	files, err := inputs(files, t.deep)
@@ -330,21 +326,6 @@ func inFile(name string, err error) error {
 		return err
 	}
 	return fmt.Errorf("%s: %w", name, err)
-}
-
-// stray refuses a value that was taken for a file because its flag needs an equals sign.
-func (t *transcribeCommand) stray(files []string) error {
-	for _, name := range files {
-		if _, err := os.Stat(name); err == nil || strings.ContainsAny(name, `./\`) {
-			continue // a word with nothing of a path in it is hardly a sound file
-		}
-		for flag, alone := range map[string]bool{"highlight": t.highlight == "auto", "progress": t.log.Progress == "always"} {
-			if alone {
-				return command.Usagef("%s: there is no such file; a value of --%s follows an equals sign: --%[2]s=%[1]s", name, flag)
-			}
-		}
-	}
-	return nil
 }
 
 // outputs returns the formats to write.
