@@ -117,7 +117,6 @@ func newRoot(e command.Env) *cobra.Command {
 	root.SetFlagErrorFunc(command.FlagError)
 	root.SetGlobalNormalizationFunc(command.Dashes)
 	root.SetHelpFunc(command.WriteHelp)
-	root.SetHelpCommand(helpCommand())
 	root.SetOut(e.Out) // before completionCommand, which keeps it
 	for _, g := range []struct {
 		title    string
@@ -136,6 +135,7 @@ func newRoot(e command.Env) *cobra.Command {
 	}
 	root.SetHelpCommandGroupID("Shell")
 	root.SetCompletionCommandGroupID("Shell")
+	helpCommand(root)
 	completionCommand(root)
 	completeOptions(root)
 	command.AddHelp(root)

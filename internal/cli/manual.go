@@ -18,32 +18,21 @@ import (
 	"verity/internal/output"
 )
 
-// helpCommand is "verity help COMMAND", which refuses what is no command.
-func helpCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "help [COMMAND]",
-		Short: "Tell how a command is used",
-		Long:  "Help writes what --help of a command writes.",
-		RunE: func(c *cobra.Command, args []string) error {
-			of, rest, err := c.Root().Find(args)
-			if err != nil {
-				return command.UsageError{Err: err}
-			}
-			if err := command.NoArgs(of, rest); err != nil {
-				return err
-			}
-			return of.Help()
-		},
-		ValidArgsFunction: func(c *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
-			if of, rest, err := c.Root().Find(args); err == nil && len(rest) == 0 {
-				for _, sub := range of.Commands() {
-					if sub.IsAvailableCommand() {
-						names = append(names, cobra.CompletionWithDesc(sub.Name(), sub.Short))
-					}
-				}
-			}
-			return names, cobra.ShellCompDirectiveNoFileComp
-		},
+// helpCommand makes cobra's "verity help COMMAND" refuse what is no command.
+func helpCommand(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	c, _, err := root.Find([]string{"help"})
+	command.Must(err)
+	c.Use, c.Short, c.Long = "help [COMMAND]", "Tell how a command is used", "Help writes what --help of a command writes."
+	c.Run, c.RunE = nil, func(c *cobra.Command, args []string) error {
+		of, rest, err := c.Root().Find(args)
+		if err != nil {
+			return command.UsageError{Err: err}
+		}
+		if err := command.NoArgs(of, rest); err != nil {
+			return err
+		}
+		return of.Help()
 	}
 }
 

@@ -32,18 +32,21 @@ func (e Env) Unwatch() {
 	}
 }
 
-// A Progress shows the progress of the work: a bar on a terminal, else a line now and
-// then. The nil *progress shows nothing. It is safe for concurrent use.
+// A Progress shows the progress of the work on some files: a bar on a terminal, else a line
+// now and then. The nil *progress shows nothing. It is safe for concurrent use.
 type Progress struct {
 	Env
 	name  string // of the work
 	lines bool   // lines instead of a bar
 	now   func() time.Time
 
-	mu    sync.Mutex
-	bar   Bar
-	began time.Time
-	line  time.Time // when the last line was written
+	mu       sync.Mutex
+	share    []float64 // of each file that is done
+	audio    []float64 // that is done, s
+	finished int       // files
+	bar      Bar
+	began    time.Time
+	line     time.Time // when the last line was written
 }
 
 const (
@@ -53,34 +56,50 @@ const (
 
 // NewProgress returns nil where progress is not wanted: with --quiet, between the lines
 // of a log, or without a terminal unless it is asked for.
-func (e Env) NewProgress(l *LogFlags, name string) *Progress {
+func (e Env) NewProgress(l *LogFlags, name string, files int) *Progress {
 	drawn := e.ErrTerminal && !l.chatty()
 	if l.Quiet || l.Progress == "never" || !drawn && l.Progress != "always" {
 		return nil
 	}
-	return &Progress{Env: e, name: name, lines: !drawn, now: time.Now, bar: Bar{W: e.Err}}
+	return &Progress{Env: e, name: name, lines: !drawn, now: time.Now, bar: Bar{W: e.Err}, share: make([]float64, files), audio: make([]float64, files)}
 }
 
-// Seconds shows that done of total seconds of audio are done.
-func (p *Progress) Seconds(done, total float64) {
-	if total > 0 {
-		p.set(done/total, done, "")
-	}
+// Seconds shows that done of total seconds of the only file are done.
+func (p *Progress) Seconds(done, total float64) { p.Within(0, done, total) }
+
+// Within shows that of file i done of total seconds are done.
+func (p *Progress) Within(i int, done, total float64) {
+	p.change(func() {
+		if p.audio[i] = done; total > 0 {
+			p.share[i] = min(done/total, 1)
+		}
+	})
 }
 
-// set shows a share of the work, in which so many seconds of audio are done, with a text
-// before its name.
-func (p *Progress) set(share, audio float64, before string) {
+// End shows that file i is done, or has failed.
+func (p *Progress) End(i int) {
+	p.change(func() { p.share[i], p.finished = 1, p.finished+1 })
+}
+
+func (p *Progress) change(do func()) {
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	do()
+	n, share, audio := len(p.share), 0.0, 0.0
+	for i := range n {
+		share, audio = share+p.share[i]/float64(n), audio+p.audio[i]
+	}
+	label, speed := show.Name(p.name), ""
+	if n > 1 {
+		label = fmt.Sprintf("%d/%d %s", p.finished, n, label)
+	}
 	now := p.now()
 	if p.began.IsZero() {
 		p.began, p.line = now, now
 	}
-	label, speed := before+show.Name(p.name), ""
 	if took := now.Sub(p.began); took >= time.Second/2 && share >= enoughSeen {
 		speed = fmt.Sprintf(", %.1f× real time%s", audio/took.Seconds(), Remaining(took, share))
 	}
@@ -123,44 +142,4 @@ func (p *Progress) Clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.bar.Clear()
-}
-
-// A Board adds up the progress of several files that are transcribed at the same time.
-type Board struct {
-	bar *Progress
-
-	mu       sync.Mutex
-	share    []float64
-	audio    []float64
-	finished int
-}
-
-func NewBoard(bar *Progress, files int) *Board {
-	return &Board{bar: bar, share: make([]float64, files), audio: make([]float64, files)}
-}
-
-// Within shows that of file i done of total seconds are done.
-func (b *Board) Within(i int, done, total float64) {
-	b.change(func() {
-		b.audio[i] = done
-		if total > 0 {
-			b.share[i] = min(done/total, 1)
-		}
-	})
-}
-
-// End shows that file i is done, or has failed.
-func (b *Board) End(i int) {
-	b.change(func() { b.share[i], b.finished = 1, b.finished+1 })
-}
-
-func (b *Board) change(do func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	do()
-	n, share, audio := len(b.share), 0.0, 0.0
-	for i := range n {
-		share, audio = share+b.share[i], audio+b.audio[i]
-	}
-	b.bar.set(share/float64(n), audio, fmt.Sprintf("%d/%d ", b.finished, n))
 }

@@ -12,11 +12,11 @@ import (
 func TestProgressLines(t *testing.T) {
 	var out bytes.Buffer
 	e, l := Env{Err: &out}, &LogFlags{Progress: "auto"}
-	if e.NewProgress(l, "x") != nil {
+	if e.NewProgress(l, "x", 1) != nil {
 		t.Error("progress without a terminal that nobody asked for")
 	}
 	l.Progress = "always"
-	p := e.NewProgress(l, "2/17 talk.wav")
+	p := e.NewProgress(l, "2/17 talk.wav", 1)
 	now := time.Unix(1000, 0)
 	p.now = func() time.Time { return now }
 	for i := range 60 {
@@ -31,17 +31,17 @@ func TestProgressLines(t *testing.T) {
 		t.Errorf("got %q, want %q", lines[0], want)
 	}
 	l.Quiet = true
-	if e.NewProgress(l, "x") != nil {
+	if e.NewProgress(l, "x", 1) != nil {
 		t.Error("progress though it is to be quiet")
 	}
 }
 
-// TestBoard adds up files that are under way at the same time.
-func TestBoard(t *testing.T) {
+// TestFiles adds up files that are under way at the same time.
+func TestFiles(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Unix(1000, 0)
-	p := &Progress{Env: Env{Err: &out}, name: "files", lines: true, now: func() time.Time { return now }}
-	b := NewBoard(p, 4)
+	b := Env{Err: &out}.NewProgress(&LogFlags{Progress: "always"}, "files", 4)
+	b.now = func() time.Time { return now }
 	b.Within(0, 30, 60)
 	now = now.Add(10 * time.Second)
 	b.Within(1, 20, 20)

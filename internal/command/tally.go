@@ -15,7 +15,7 @@ type tally struct {
 
 // NewTally returns nil where progress is not wanted. A total of 0 means unknown.
 func NewTally(e Env, quiet bool, mode string, total func() int) *tally {
-	p := e.NewProgress(&LogFlags{Quiet: quiet, Progress: mode}, "")
+	p := e.NewProgress(&LogFlags{Quiet: quiet, Progress: mode}, "", 0)
 	if p == nil {
 		return nil
 	}

@@ -54,36 +54,21 @@ func newMarker(tok *tokenizer.Tokenizer) marker {
 	return marker{tok, "\x1b[32m", "\x1b[39m"}
 }
 
-// line returns s.Line() with the drafted parts marked. Space in front of a mark
-// is left out of it.
+// line returns s.Line() with the drafted parts marked. Space in front of a mark and at the
+// ends is left out.
 func (m marker) line(s transcript.Segment) string {
-	line := s.Line()
-	from := strings.Index(s.Text, line) // what Line takes away is white space
-	to := from + len(line)
 	var b strings.Builder
-	at, marked := 0, false
-	put := func(text string, drafted bool) {
-		text, at = text[min(len(text), max(0, from-at)):max(0, min(len(text), to-at))], at+len(text)
-		if text == "" {
-			return
+	pieces := s.Drafted(m.tok)
+	for i, p := range pieces {
+		if i == len(pieces)-1 {
+			p.Text = strings.TrimRight(p.Text, " ")
 		}
-		words := strings.TrimLeft(text, " ")
-		switch {
-		case marked && !drafted:
-			b.WriteString(m.off)
-		case drafted && !marked:
-			b.WriteString(text[:len(text)-len(words)])
-			text = words
-			b.WriteString(m.on)
+		words := strings.TrimLeft(p.Text, " ")
+		b.WriteString(p.Text[:len(p.Text)-len(words)])
+		if words = show.Text(words); p.Accepted && words != "" {
+			words = m.on + words + m.off
 		}
-		marked = drafted
-		b.WriteString(show.Text(text))
+		b.WriteString(words)
 	}
-	for _, p := range s.Drafted(m.tok) {
-		put(p.Text, p.Accepted)
-	}
-	if marked {
-		b.WriteString(m.off)
-	}
-	return b.String()
+	return tokenizer.Strip(b.String())
 }

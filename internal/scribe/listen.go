@@ -66,12 +66,7 @@ func Listen(e command.Env) *cobra.Command {
 		return nil
 	}
 	command.AddFlags(c, l.model.Register, func(f *pflag.FlagSet) {
-		command.AddOption(f, "output-format", func(v options.Value) (err error) {
-			if l.formats = nil; v.Text != "" {
-				l.formats, err = options.Formats(v.Text)
-			}
-			return err
-		})
+		bindFormats(f, &l.formats)
 		command.Bind(f, "timestamps", &l.timed)
 	}, l.log.Register)
 	l.made = command.AddFlags(c, l.decoding.Register(options.Request))
@@ -123,7 +118,7 @@ func (l *listenCommand) run(ctx context.Context, args []string) error {
 // ended.
 func (l *listenCommand) open(ctx context.Context, args []string) (clip *audio.Clip, name string, ended func() error, err error) {
 	if len(args) > 0 {
-		clip, err = new(setup.SoundFlags).Stream(ctx, l.Env, args[0])
+		clip, err = (&setup.SoundFlags{Live: true}).Clip(ctx, l.Env, args[0])
 		return clip, "standard input", func() error { return nil }, err
 	}
 	rec, err := record(ctx)

@@ -81,38 +81,31 @@ func writeStats(w io.Writer, name string, audio float64, s transcript.Stats) {
 	}
 }
 
-// drafted says how many tokens were drafted and accepted; nothing without a draft.
+// drafted says how many tokens were drafted, accepted, and judged, and the mean overlap of the
+// distributions; nothing without a draft.
 func drafted(d transcript.Drafts) string {
 	if d.Drafted == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d, %d accepted (%.1f %%)%s", d.Drafted, d.Accepted, 100*d.Rate(), alphas(d))
-}
-
-// histogram says how many rounds accepted how many tokens; nothing without a draft.
-func histogram(d transcript.Drafts) string {
-	if d.Drafted == 0 {
-		return ""
-	}
-	var parts []string
-	for accepted, rounds := range d.Histogram {
-		if rounds > 0 {
-			parts = append(parts, fmt.Sprintf("%d in %s", accepted, show.Some(rounds, "round")))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// alphas writes the share of judged tokens that were accepted, and the mean overlap of the
-// distributions.
-func alphas(d transcript.Drafts) (text string) {
-	if d.Accepted+d.Refused > 0 {
-		text = fmt.Sprintf("; α = %.3f of %d judged", d.Agreement(), d.Accepted+d.Refused)
+	text := fmt.Sprintf("%d, %d accepted (%.1f %%)", d.Drafted, d.Accepted, 100*d.Rate())
+	if judged := d.Accepted + d.Refused; judged > 0 {
+		text += fmt.Sprintf("; α = %.3f of %d judged", d.Agreement(), judged)
 	}
 	if d.Weighed > 0 {
 		text += fmt.Sprintf(", mean of Σ min(p, q) %.3f", d.MeanOverlap())
 	}
 	return text
+}
+
+// histogram says how many rounds accepted how many tokens; nothing without a draft.
+func histogram(d transcript.Drafts) string {
+	var parts []string
+	for accepted, rounds := range d.Histogram {
+		if rounds > 0 && d.Drafted > 0 {
+			parts = append(parts, fmt.Sprintf("%d in %s", accepted, show.Some(rounds, "round")))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // reading says what passes read and how fast.

@@ -28,7 +28,7 @@ type job struct {
 // came after the other, and is the same; files are written as soon as each is done.
 func (t *transcribeCommand) together(ctx context.Context, files []string, out sink) error {
 	ctx, cancel := context.WithCancel(ctx)
-	bar := t.NewProgress(&t.log, "files")
+	bar := t.NewProgress(&t.log, "files", len(files))
 	defer bar.Clear()
 	jobs := make([]*job, len(files))
 	for i, name := range files {
@@ -38,7 +38,7 @@ func (t *transcribeCommand) together(ctx context.Context, files []string, out si
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	wg.Go(func() { t.work(ctx, jobs, done, command.NewBoard(bar, len(files))) })
+	wg.Go(func() { t.work(ctx, jobs, done, bar) })
 
 	failed := 0
 	for _, j := range jobs {
@@ -68,10 +68,10 @@ func (t *transcribeCommand) together(ctx context.Context, files []string, out si
 }
 
 // work runs the jobs, t.batch of them at a time.
-func (t *transcribeCommand) work(ctx context.Context, jobs []*job, done chan<- *job, b *command.Board) {
+func (t *transcribeCommand) work(ctx context.Context, jobs []*job, done chan<- *job, bar *command.Progress) {
 	for range parallel.Ordered(t.batch, len(jobs), slices.Values(jobs), func(_ int, j *job) error {
-		j.result, j.err = t.listen(ctx, j, b)
-		b.End(j.index)
+		j.result, j.err = t.listen(ctx, j, bar)
+		bar.End(j.index)
 		j.segments.close()
 		done <- j
 		return nil
@@ -79,7 +79,7 @@ func (t *transcribeCommand) work(ctx context.Context, jobs []*job, done chan<- *
 	}
 }
 
-func (t *transcribeCommand) listen(ctx context.Context, j *job, b *command.Board) (*transcript.Transcript, error) {
+func (t *transcribeCommand) listen(ctx context.Context, j *job, bar *command.Progress) (*transcript.Transcript, error) {
 	clip, err := t.sound.Clip(ctx, t.Env, j.name)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (t *transcribeCommand) listen(ctx context.Context, j *job, b *command.Board
 	defer clip.Close()
 	return t.hear(ctx, j.name, clip, transcribe.Watch{
 		Segment: j.segments.put,
-		Within:  func(done, total float64) { b.Within(j.index, done, total) },
+		Within:  func(done, total float64) { bar.Within(j.index, done, total) },
 	})
 }
 

@@ -103,36 +103,43 @@ func Transcribe(e command.Env) *cobra.Command {
 		}
 		return nil
 	}
-	command.AddFlags(c, t.model.Register, t.registerOutput, t.log.Register)
-	t.made = command.AddFlags(c, t.decoding.Register(0), t.sound.Register, t.registerSubtitles)
-	t.made.AddFlag(c.Flags().Lookup("sampler")) // the one flag of drafting that may change the text
-	completeFormats(c)
+	t.register(c, func(f *pflag.FlagSet) {
+		command.Bind(f, "force", &t.force)
+		command.Bind(f, "skip-existing", &t.skip)
+		command.Bind(f, "timestamps", &t.timed)
+		command.Bind(f, "highlight", &t.highlight)
+	})
 	command.CompleteSound(c)
 	return c
 }
 
-func (t *transcribeCommand) registerOutput(f *pflag.FlagSet) {
-	t.registerFiles(f)
-	command.Bind(f, "force", &t.force)
-	command.Bind(f, "skip-existing", &t.skip)
-	command.Bind(f, "timestamps", &t.timed)
-	command.Bind(f, "highlight", &t.highlight)
+// register adds flags to a command, and those that transcribe and watch share.
+func (t *transcribeCommand) register(c *cobra.Command, own func(*pflag.FlagSet)) {
+	command.AddFlags(c, t.model.Register, t.registerFiles, own, t.log.Register)
+	t.made = command.AddFlags(c, t.decoding.Register(0), t.sound.Register, t.registerSubtitles)
+	t.made.AddFlag(c.Flags().Lookup("sampler")) // the one flag of drafting that may change the text
+	completeFormats(c)
 }
 
 // registerFiles adds the flags of what can be written to files.
 func (t *transcribeCommand) registerFiles(f *pflag.FlagSet) {
-	command.AddOption(f, "output-format", func(v options.Value) (err error) {
-		if t.formats = nil; v.Text != "" {
-			t.formats, err = options.Formats(v.Text)
-		}
-		return err
-	})
+	bindFormats(f, &t.formats)
 	command.Bind(f, "output-dir", &t.dir)
 	command.Bind(f, "stats", &t.stats)
 	command.Bind(f, "progress", &t.log.Progress)
 	command.Bind(f, "batch", &t.batch)
 	command.Bind(f, "recursive", &t.deep)
 	command.Bind(f, "speakers", &t.speakers)
+}
+
+// bindFormats adds the flag for what is written.
+func bindFormats(f *pflag.FlagSet, to *[]transcript.Format) {
+	command.AddOption(f, "output-format", func(v options.Value) (err error) {
+		if *to = nil; v.Text != "" {
+			*to, err = options.Formats(v.Text)
+		}
+		return err
+	})
 }
 
 func (t *transcribeCommand) registerSubtitles(f *pflag.FlagSet) {
@@ -245,7 +252,7 @@ func (t *transcribeCommand) all(ctx context.Context, files []string, out sink) e
 				fmt.Fprintf(t.Err, "%s:\n", show.Name(name))
 			}
 		}
-		err := t.file(ctx, name, out, t.NewProgress(&t.log, label))
+		err := t.file(ctx, name, out, t.NewProgress(&t.log, label, 1))
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -272,11 +279,8 @@ func (t *transcribeCommand) file(ctx context.Context, name string, out sink, bar
 	if t.speakers == "channels" {
 		return t.channels(ctx, name, out, bar)
 	}
-	open := t.sound.Clip
-	if t.printed && !t.transcribe.Whole() {
-		open = t.sound.Stream
-	}
-	clip, err := open(ctx, t.Env, name)
+	t.sound.Live = t.printed && !t.transcribe.Whole()
+	clip, err := t.sound.Clip(ctx, t.Env, name)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"verity/internal/command"
 	"verity/internal/setup"
@@ -57,10 +58,7 @@ func Watch(e command.Env) *cobra.Command {
 		}
 		return nil
 	}
-	command.AddFlags(c, w.model.Register, w.registerFiles, w.log.Register)
-	w.made = command.AddFlags(c, w.decoding.Register(0), w.sound.Register, w.registerSubtitles)
-	w.made.AddFlag(c.Flags().Lookup("sampler"))
-	completeFormats(c)
+	w.register(c, func(*pflag.FlagSet) {})
 	return c
 }
 

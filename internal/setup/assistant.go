@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"verity/internal/command"
 	"verity/internal/options"
 	"verity/model"
+	"verity/model/hub"
 	"verity/precision"
 	"verity/transcribe"
 )
@@ -61,10 +63,8 @@ func (a *AssistantFlags) Method(model string) string {
 	case hasAssistant(model):
 		return model
 	}
-	if p := partner(model); p != "" {
-		return p
-	}
-	return string(transcribe.None)
+	// The published one, if it is in the cache.
+	return cmp.Or(hub.FromEnv().Partner(model), string(transcribe.None))
 }
 
 // describe opens the assistant's checkpoint, if it has one.

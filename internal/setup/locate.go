@@ -105,9 +105,3 @@ func elsewhere(repo string) []string {
 	}
 	return files
 }
-
-// partner returns the published assistant of a model that is in the cache, "" if
-// there is none.
-func partner(name string) string {
-	return hub.FromEnv().Partner(name)
-}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"verity/model/hub"
 	"verity/models/digits"
 )
 
@@ -58,10 +59,10 @@ func TestModels(t *testing.T) {
 			t.Errorf("%s: locate = %s, %v, want %s", name, path, err, want)
 		}
 	}
-	if got := partner("large-v2"); got != "openai/whisper-tiny" {
+	if got := hub.FromEnv().Partner("large-v2"); got != "openai/whisper-tiny" {
 		t.Errorf("the partner of large-v2 in the cache is %q", got)
 	}
-	if got := partner("large-v3"); got != "" {
+	if got := hub.FromEnv().Partner("large-v3"); got != "" {
 		t.Errorf("the partner of large-v3 is %q", got)
 	}
 }

@@ -25,6 +25,7 @@ import (
 // SoundFlags say how sound files are opened.
 type SoundFlags struct {
 	audio.Input
+	Live bool // standard input, unless it is a file, is heard as it arrives
 }
 
 func (s *SoundFlags) Register(f *pflag.FlagSet) {
@@ -68,15 +69,6 @@ func Stdin(name string) (raw int, ok bool) {
 // Clip opens a sound file; "-" and "raw:RATE" are standard input, and an address is downloaded. A pipe may never send
 // anything, so the goroutine that reads it is abandoned when ctx ends.
 func (s *SoundFlags) Clip(ctx context.Context, e command.Env, name string) (*audio.Clip, error) {
-	return s.clip(ctx, e, name, false)
-}
-
-// Stream opens a sound file as Clip does, but standard input, unless it is a file, is heard as it arrives.
-func (s *SoundFlags) Stream(ctx context.Context, e command.Env, name string) (*audio.Clip, error) {
-	return s.clip(ctx, e, name, true)
-}
-
-func (s *SoundFlags) clip(ctx context.Context, e command.Env, name string, stream bool) (*audio.Clip, error) {
 	var clip *audio.Clip
 	var err error
 	done := make(chan struct{})
@@ -88,7 +80,7 @@ func (s *SoundFlags) clip(ctx context.Context, e command.Env, name string, strea
 		switch {
 		case raw < 0:
 			err = command.Usagef("%s: want a rate in Hz, as raw:16000: samples of 16 bits, little-endian, one channel, on standard input", show.Name(name))
-		case piped && stream && isPipe(e.In):
+		case piped && s.Live && isPipe(e.In):
 			clip, err = in.OpenStream(ctx, "standard input", e.In)
 		case piped:
 			clip, err = in.OpenReader(ctx, "standard input", e.In)
