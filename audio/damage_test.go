@@ -269,17 +269,22 @@ func TestJoinedBehind(t *testing.T) {
 	}
 }
 
-// TestFramesBehind: frames of formats that only ffmpeg reads, which have no header, are told of
-// where they follow.
-func TestFramesBehind(t *testing.T) {
+// bareFrames returns files that are nothing but frames, by the name of their format.
+func bareFrames() map[string][]byte {
 	adts, ac3 := make([]byte, 20*200), make([]byte, 20*256)
 	for i := range 20 {
 		copy(adts[200*i:], "\xff\xf1\x60\x40\x19\x00\xfc") // 200 bytes: 13 bits from byte 3 on
 		copy(ac3[256*i:], "\x0b\x77\x00\x00\x08")          // 64 kbit/s at 48 kHz
 	}
+	return map[string][]byte{"an AAC file": adts, "an AC-3 file": ac3}
+}
+
+// TestFramesBehind: frames of formats that only ffmpeg reads, which have no header, are told of
+// where they follow.
+func TestFramesBehind(t *testing.T) {
 	for name := range reference(t) {
 		file := readTestdata(t, name)
-		for what, frames := range map[string][]byte{"an AAC file": adts, "an AC-3 file": ac3} {
+		for what, frames := range bareFrames() {
 			for why, b := range map[string][]byte{"at once": file, "behind zeros": append(slices.Clip(file), make([]byte, 100)...), "cut": file[:len(file)*9/10]} {
 				h := hear(slices.Concat(b, frames), Input{})
 				if said := strings.Join(h.said(), " "); h.err == nil && !strings.Contains(said, what) {

@@ -187,6 +187,32 @@ func TestFFmpegJoined(t *testing.T) {
 	}
 }
 
+// TestFFmpegFrames: a file that is nothing but frames, with a tag before them or without, is one
+// file: the second frame was taken for another, of every AAC and AC-3.
+func TestFFmpegFrames(t *testing.T) {
+	program := fakeFFmpeg(t, `printf '.snd\0\0\0\030\377\377\377\377\0\0\0\006\0\0\037\100\0\0\0\001'; head -c 32000 /dev/zero`)
+	bare, flac := bareFrames(), readTestdata(t, "damage/frames.flac")
+	for what, frames := range bare {
+		for _, tt := range []struct{ before, after, want string }{
+			{"", "", ""}, {"ID3\x04\x00\x00\x00\x00\x00\x05title", "", ""}, {"", string(flac), "a FLAC file"},
+		} {
+			name := filepath.Join(t.TempDir(), "x")
+			if err := os.WriteFile(name, slices.Concat([]byte(tt.before), frames, []byte(tt.after)), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			c, err := Input{FFmpeg: program}.Open(t.Context(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = readAll(t, c)
+			c.Close()
+			if got := strings.Join(c.Warnings(), " "); err != nil || (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+				t.Errorf("%s between %q and %.4q: %v, warnings %q, want %q", what, tt.before, tt.after, err, got, tt.want)
+			}
+		}
+	}
+}
+
 // TestFFmpegComplains: what the program says is not lost where it ends with status 0, as it
 // does for Matroska that was cut.
 func TestFFmpegComplains(t *testing.T) {

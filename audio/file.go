@@ -188,8 +188,8 @@ func (f *file) begins(b []byte, at int64) int {
 		first = len(b)
 	}
 	for i := 0; i < first-1; i++ {
-		if b[i] == 0xff && b[i+1] >= 0xe0 && (f.kind != "mpeg" && runOf(b[i:], mpegRun, mpegHeader{}) || isADTSRun(b[i:])) ||
-			b[i] == 0x0b && isAC3Run(b[i:]) ||
+		if b[i] == 0xff && b[i+1] >= 0xe0 && (f.kind != "mpeg" && runOf(b[i:], mpegRun, mpegHeader{}) || f.kind != "adts" && isADTSRun(b[i:])) ||
+			b[i] == 0x0b && f.kind != "ac3" && isAC3Run(b[i:]) ||
 			b[i] == 'I' && hasAt(b[i:], 0, "ID3") && f.tagged(b[i:], at+int64(i)) {
 			return i
 		}

@@ -169,7 +169,11 @@ func (j *joined) follow() error {
 
 // unseen looks for a file behind the one that ffmpeg has read: it may have read both, or one.
 func (j *joined) unseen(f *file) error {
+	head, _ := f.skipID3()
 	j.over, f.kind = true, "mpeg" // other containers hold frames of MPEG audio
+	if k := formatOf(head); k != nil && k.kind != "" {
+		f.kind = k.kind // it is nothing but frames itself
+	}
 	if f.look(1, f.size); f.next {
 		head := newFile(f.r, f.from+f.size, f.end).head(0)
 		return j.unread(f.from+f.size, malformed("", "", "%s; ffmpeg may have stopped before it", formatOf(head).name))

@@ -70,8 +70,8 @@ func init() {
 		{name: "a MIDI file", magic: "MThd"},
 		{name: "a NIST SPHERE file", magic: "NIST_1A"},
 		{name: "a Flash video", magic: "FLV\x01"},
-		{name: "an AC-3 file", magic: "\x0b\x77"},
-		{name: "an AAC file (ADTS)", is: isADTS},
+		{name: "an AC-3 file", magic: "\x0b\x77", kind: "ac3"},
+		{name: "an AAC file (ADTS)", is: isADTS, kind: "adts"},
 		{name: "an MP3 file", reads: "MP3", is: isMPEG, open: newMP3, kind: "mpeg"},
 	}
 }
