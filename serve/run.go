@@ -22,7 +22,8 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.ServeHTTP(w, r)
 		return
 	}
-	defer bound(w, stall)()
+	r, end := bound(w, r, stall)
+	defer end()
 	switch {
 	case r.URL.Path == "/healthz":
 		writeText(w, "ok\n")

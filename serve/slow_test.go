@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -71,6 +72,42 @@ func TestSlowUpload(t *testing.T) {
 				t.Errorf("%s after %v", status, took)
 			}
 		})
+	}
+}
+
+// TestRefusedEarly: who sends all of a large body before it reads gets the answer, and not a
+// connection that is reset.
+func TestRefusedEarly(t *testing.T) {
+	h, _ := newServer(t, Options{})
+	address := strings.TrimPrefix(h.URL, "http://")
+	named := "--B\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nnone\r\n" +
+		"--B\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\n"
+	for why, tt := range map[string]struct{ request, body, want string }{
+		"unknown path":  {"POST /v1/none HTTP/1.1", "", "404"},
+		"wrong method":  {"PUT " + transcriptions + " HTTP/1.1", "", "405"},
+		"no form":       {"POST " + transcriptions + " HTTP/1.1", "", "400"},
+		"unknown model": {"POST " + transcriptions + " HTTP/1.1\r\nContent-Type: multipart/form-data; boundary=B", named, "404"},
+		"of nobody":     {"POST " + transcriptions + " HTTP/1.1\r\nOrigin: http://elsewhere", "", "403"},
+	} {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		const size = 20 << 20
+		fmt.Fprintf(c, "%s\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", tt.request, len(tt.body)+size, tt.body)
+		piece := make([]byte, 1<<20)
+		for n := 0; n < size && err == nil; n += len(piece) {
+			_, err = c.Write(piece)
+			time.Sleep(50 * time.Millisecond) // in all longer than the server of Go waits for an answer to be read
+		}
+		if err != nil {
+			t.Errorf("%s: the body is not read: %v", why, err)
+		}
+		answer, err := bufio.NewReader(c).ReadString('\n')
+		if err != nil || !strings.HasPrefix(answer, "HTTP/1.1 "+tt.want) {
+			t.Errorf("%s: %q, %v, want %s", why, answer, err, tt.want)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -79,7 +80,8 @@ func (s *Server) watched(next http.Handler) http.Handler {
 		began, n := time.Now(), new(notes)
 		id := fmt.Sprintf("req_%x_%x", boot, s.ids.Add(1))
 		out := &status{ResponseWriter: w}
-		defer bound(w, s.stall)()
+		r, end := bound(w, r, s.stall)
+		defer end()
 		out.Header().Set(idHeader, id)
 		r = r.WithContext(context.WithValue(r.Context(), notesKey{}, n))
 		defer func() {
@@ -106,13 +108,39 @@ func (s *Server) watched(next http.Handler) http.Handler {
 	})
 }
 
+// mostUnwanted is the most bytes that are read of a body that nobody wants.
+const mostUnwanted = 1 << 30
+
 // bound gives a client ten times a stall to read its answer, and a stall, from the call of end
-// on, to send the rest of a body that nobody wants: the server waits for that, whoever asks.
-// Handlers that take longer set other times.
-func bound(w http.ResponseWriter, stall time.Duration) (end func()) {
+// on, to send the rest of a body that nobody wants: without that, clients that send before they
+// read would find the connection reset, and not the answer. Handlers that take longer set other
+// times.
+func bound(w http.ResponseWriter, r *http.Request, stall time.Duration) (bounded *http.Request, end func()) {
 	c := http.NewResponseController(w)
 	c.SetWriteDeadline(time.Now().Add(10 * stall))
-	return func() { c.SetReadDeadline(time.Now().Add(stall)) }
+	rest := &rest{ReadCloser: r.Body, over: r.Body == http.NoBody, asked: r.Header.Get("Expect") == ""}
+	bounded = r.WithContext(r.Context())
+	bounded.Body = rest
+	return bounded, func() {
+		c.SetReadDeadline(time.Now().Add(stall))
+		if rest.over || !rest.asked || r.ProtoMajor > 1 || c.Flush() != nil {
+			return
+		}
+		io.CopyN(io.Discard, rest, mostUnwanted)
+	}
+}
+
+// rest is the body of a request, and whether there is more of it.
+type rest struct {
+	io.ReadCloser
+	over, asked bool // asked: the client sends it without a word of the server
+}
+
+func (r *rest) Read(b []byte) (int, error) {
+	r.asked = true
+	n, err := r.ReadCloser.Read(b)
+	r.over = r.over || err == io.EOF
+	return n, err
 }
 
 // panicked logs a panic of a request or a session.
