@@ -49,7 +49,7 @@ func Open(ctx context.Context, name string) (*Checkpoint, error) {
 	st, err := os.Stat(name)
 	switch {
 	case err != nil:
-		return nil, notFound(name, err)
+		return nil, fmt.Errorf("opening the model: %w", err)
 	case st.IsDir():
 		return open(ctx, os.DirFS(name), name, func(file string, parse weights.Parser) (*weights.File, error) {
 			return weights.Open(filepath.Join(name, file), parse)

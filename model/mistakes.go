@@ -1,11 +1,9 @@
 package model
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"verity/internal/input"
@@ -15,21 +13,8 @@ import (
 // This file explains common mistakes in opening a model. Each function returns an error
 // that says what was found and what to do.
 
-// sizeName matches the names of the published sizes, with or without the owner.
-var sizeName = regexp.MustCompile(`^(openai/whisper-|whisper-|distil-whisper/distil-|distil-)?` +
-	`(tiny|base|small|medium)(\.en)?$|^(openai/whisper-|whisper-|distil-whisper/distil-|distil-)?(large(-v[1-3](\.5)?)?(-turbo)?|turbo)$`)
-
 const wantFiles = "config.json and model.safetensors, and if there are any tokenizer.json (or vocab.json and " +
 	"merges.txt), generation_config.json and preprocessor_config.json"
-
-// notFound explains a path that does not exist.
-func notFound(dir string, err error) error {
-	if errors.Is(err, fs.ErrNotExist) && sizeName.MatchString(dir) {
-		return fmt.Errorf("%s: %w: this names a size, and nothing is downloaded: fetch %s of that model "+
-			"into a directory and name the directory: %w", dir, ErrNotCheckpoint, wantFiles, fs.ErrNotExist)
-	}
-	return fmt.Errorf("opening the model: %w", err)
-}
 
 // notModel explains a file that is not a model, by its first bytes.
 func notModel(file string, head []byte) error {

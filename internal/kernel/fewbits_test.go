@@ -47,8 +47,8 @@ func groupedWeights(f precision.Format, rng *rand.Rand, out, in int) *quant.Matr
 // product32 computes what MatMul defines, by the definition.
 func product32(w *quant.Matrix, x []float32, bias float32, o int) float32 {
 	groups := (w.Cols + 31) / 32
-	ints, scales := make([]int8, groups*32), make([]float32, groups)
-	w.Integers(o, ints, scales)
+	floats := make([]float32, w.Cols)
+	w.Floats(o, floats)
 	acc := float32(0)
 	for g := range groups {
 		part := x[g*32 : min((g+1)*32, w.Cols)]
@@ -62,16 +62,16 @@ func product32(w *quant.Matrix, x []float32, bias float32, o int) float32 {
 		if most > math.MaxFloat32 {
 			return float32(math.NaN())
 		}
-		s, scale := 0, most/127
+		s, scale, unit := 0, most/127, w.Grid(o, g).Scale()
 		if most < 0x1p-100 {
 			scale = 0
 		}
 		for i, v := range part {
-			if scale != 0 {
-				s += int(math.RoundToEven(float64(float32(v*(127/most))))) * int(ints[g*32+i])
+			if scale != 0 && unit != 0 {
+				s += int(math.RoundToEven(float64(float32(v*(127/most))))) * int(floats[g*32+i]/unit)
 			}
 		}
-		acc = FMA(float32(s), float32(scale*scales[g]), acc)
+		acc = FMA(float32(s), float32(scale*unit), acc)
 	}
 	return acc + bias
 }

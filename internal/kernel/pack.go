@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -122,8 +121,7 @@ func (m *Matrix) place(o int) int {
 	return o/panel*panel*m.depth() + c
 }
 
-// Pack packs ws, stacked along their outputs, as a Matrix whose weights are
-// stored as store. Each of ws is [out][in], f32, f16 or bf16, with the same in.
+// Pack packs w, [out][in] in f32, f16 or bf16, as a Matrix whose weights are stored as store.
 //
 // F16 is rounded to nearest even.
 // Int8 is symmetric with a scale per output: with m the largest magnitude of the row, the
@@ -132,32 +130,15 @@ func (m *Matrix) place(o int) int {
 //
 // It is an error if a finite weight is too large for store, or if any is not finite and
 // store is Int8.
-func Pack(store precision.Format, ws ...tensor.Tensor) (*Matrix, error) {
-	if len(ws) == 0 {
-		return nil, errors.New("kernel: nothing to pack")
-	}
-	out := 0
-	for _, w := range ws {
-		if err := packable(w); err != nil {
-			return nil, err
-		}
-		if w.Shape[1] != ws[0].Shape[1] {
-			return nil, fmt.Errorf("kernel: stacked weights with %d and %d inputs", ws[0].Shape[1], w.Shape[1])
-		}
-		out += w.Shape[0]
-	}
-	m, err := NewMatrix(store, out, ws[0].Shape[1])
-	if err != nil {
+func Pack(store precision.Format, w tensor.Tensor) (*Matrix, error) {
+	if err := packable(w); err != nil {
 		return nil, err
 	}
-	o := 0
-	for _, w := range ws {
-		if err := m.Fill(nil, o, w); err != nil {
-			return nil, err
-		}
-		o += w.Shape[0]
+	m, err := NewMatrix(store, w.Shape[0], w.Shape[1])
+	if err == nil {
+		err = m.Fill(nil, 0, w)
 	}
-	return m, nil
+	return m, err
 }
 
 // maxInt8In is how many products of magnitude 127·127 an int32 holds.

@@ -3,6 +3,7 @@ package kernel
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -22,8 +23,8 @@ func TestPackRow(t *testing.T) {
 			for _, in := range []int{1, 5, 64} {
 				a := tensor.Convert(poisoned(70*in, uniform(rng)), source, 70, in)
 				b := tensor.Convert(poisoned(3*in, uniform(rng)), source, 3, in)
-				m, err := Pack(store, a, b)
-				if err != nil {
+				m, err := NewMatrix(store, 73, in)
+				if err := errors.Join(err, m.Fill(nil, 0, a), m.Fill(nil, 70, b)); err != nil {
 					t.Fatal(err)
 				}
 				want := tensor.Convert(append(a.Float32(), b.Float32()...), map[precision.Format]tensor.DType{precision.F32: tensor.F32, precision.F16: tensor.F16}[store], 73, in).Float32()
@@ -63,24 +64,22 @@ func TestPackErrors(t *testing.T) {
 	tests := []struct {
 		why   string
 		store precision.Format
-		ws    []tensor.Tensor
+		w     tensor.Tensor
 		want  string // part of the error, or none
 	}{
-		{"no weights", precision.F32, nil, "nothing"},
-		{"no type", 0, []tensor.Tensor{two}, "cannot hold"},
-		{"a vector", precision.F32, []tensor.Tensor{tensor.FromFloat32(nil, 0)}, "two dimensions"},
-		{"a source without a scale", precision.F32, []tensor.Tensor{{DType: tensor.I8, Shape: []int{1, 1}, Data: []byte{1}}}, "int8"},
-		{"different widths", precision.F32, []tensor.Tensor{two, of(1, 2)}, "3 and 2"},
-		{"above binary16", precision.F16, []tensor.Tensor{of(1, 65520)}, "65520"},
-		{"the largest binary16", precision.F16, []tensor.Tensor{of(1, 65519)}, ""},
-		{"infinity is infinity", precision.F16, []tensor.Tensor{of(inf)}, ""},
-		{"infinity has no scale", precision.Int8, []tensor.Tensor{of(inf, 1)}, "int8 cannot"},
-		{"nor has NaN", precision.Int8, []tensor.Tensor{of(1, float32(math.NaN()))}, "int8 cannot"},
-		{"sums beyond int32", precision.Int8, []tensor.Tensor{{DType: tensor.F16, Shape: []int{0, 133_145}}}, "at most 133144"},
-		{"no outputs", precision.F16, []tensor.Tensor{{DType: tensor.F16, Shape: []int{0, 3}}}, ""},
+		{"no type", 0, two, "cannot hold"},
+		{"a vector", precision.F32, tensor.FromFloat32(nil, 0), "two dimensions"},
+		{"a source without a scale", precision.F32, tensor.Tensor{DType: tensor.I8, Shape: []int{1, 1}, Data: []byte{1}}, "int8"},
+		{"above binary16", precision.F16, of(1, 65520), "65520"},
+		{"the largest binary16", precision.F16, of(1, 65519), ""},
+		{"infinity is infinity", precision.F16, of(inf), ""},
+		{"infinity has no scale", precision.Int8, of(inf, 1), "int8 cannot"},
+		{"nor has NaN", precision.Int8, of(1, float32(math.NaN())), "int8 cannot"},
+		{"sums beyond int32", precision.Int8, tensor.Tensor{DType: tensor.F16, Shape: []int{0, 133_145}}, "at most 133144"},
+		{"no outputs", precision.F16, tensor.Tensor{DType: tensor.F16, Shape: []int{0, 3}}, ""},
 	}
 	for _, tt := range tests {
-		_, err := Pack(tt.store, tt.ws...)
+		_, err := Pack(tt.store, tt.w)
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 			t.Errorf("%s: error %v, want one with %q", tt.why, err, tt.want)
 		}

@@ -136,14 +136,6 @@ func (m *Matrix) Grid(row, group int) Grid {
 	return g
 }
 
-// Integers writes a row as integers, padded to whole groups with zeros, and the scale of
-// each group: the input of kernels.
-func (m *Matrix) Integers(row int, dst []int8, scales []float32) {
-	for group := range groups(m.Cols) {
-		scales[group] = m.unpack(row, group, dst[group*Group:])
-	}
-}
-
 // Floats writes a row as float32, exactly.
 func (m *Matrix) Floats(row int, dst []float32) {
 	var buf [Group]int8
