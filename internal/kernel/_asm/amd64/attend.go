@@ -143,29 +143,8 @@ func (t *attendTile) prefetch() {
 
 // advance does one step of all chains, with the element of a at an offset.
 func (t *attendTile) advance(offset int) {
-	if t.rows < t.parts() { // keep the elements of a in registers
-		a := make([]reg.VecVirtual, t.rows)
-		for r := range a {
-			a[r] = t.element(r, offset)
-		}
-		for p := range t.parts() {
-			b := t.column(p)
-			for r := range a {
-				VFMADD231PS(b, a[r], t.sums[r][p])
-			}
-		}
-		return
-	}
-	b := make([]reg.VecVirtual, t.parts())
-	for p := range b {
-		b[p] = t.column(p)
-	}
-	for r := range t.rows {
-		a := t.element(r, offset)
-		for p := range b {
-			VFMADD231PS(b[p], a, t.sums[r][p])
-		}
-	}
+	crossed(t.rows, t.parts(), t.rows < t.parts(), func(r int) reg.VecVirtual { return t.element(r, offset) }, t.column,
+		func(r, p int, a, b reg.VecVirtual) { VFMADD231PS(b, a, t.sums[r][p]) })
 }
 
 // element returns an element of a in all lanes.

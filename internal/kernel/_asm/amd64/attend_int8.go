@@ -136,19 +136,16 @@ func (s *score) panel512() {
 		}
 	}
 	s.factors(4, 4, func(u int) {
-		var keys [4]reg.VecVirtual
-		for v := range keys {
-			keys[v] = ZMM()
-			VMOVDQU32(Mem{Base: s.k, Disp: 256*u + 64*v}, keys[v])
-			PREFETCHT0(Mem{Base: s.k, Disp: 256*u + 64*v + scoreAhead})
-		}
-		for r := range sums {
+		crossed(s.rows, 4, false, func(r int) reg.VecVirtual {
 			q := ZMM()
 			VPBROADCASTD(s.qStride.row(s.q, r, 4*u), q)
-			for v := range keys {
-				VPDPBUSD(q, keys[v], sums[r][v])
-			}
-		}
+			return q
+		}, func(v int) reg.VecVirtual {
+			keys := ZMM()
+			VMOVDQU32(Mem{Base: s.k, Disp: 256*u + 64*v}, keys)
+			PREFETCHT0(Mem{Base: s.k, Disp: 256*u + 64*v + scoreAhead})
+			return keys
+		}, func(r, v int, q, keys reg.VecVirtual) { VPDPBUSD(q, keys, sums[r][v]) })
 	})
 	stride := stridesOf(s.rows, "dstStride")
 	for r := range sums {

@@ -212,19 +212,16 @@ func (d groupSums) load(at int) reg.VecVirtual {
 // expandedDots multiplies by weights that are bytes.
 func expandedDots(d groupSums) {
 	for quad := range group / 4 {
-		var w [panel / 16]reg.VecVirtual
-		for v := range w {
-			w[v] = ZMM()
-			VMOVDQU32(Mem{Base: d.u, Disp: quad*quadBytes + 64*v}, w[v])
-		}
-		for r := range d.rows {
+		crossed(d.rows, panel/16, false, func(r int) reg.VecVirtual {
 			q := ZMM()
 			VPBROADCASTD(d.rowQ(r, 4*quad), q)
-			for v := range w {
-				VPDPBUSD(q, w[v], d.ints[r*panel/16+v])
-			}
-		}
-		for v := range w {
+			return q
+		}, func(v int) reg.VecVirtual {
+			w := ZMM()
+			VMOVDQU32(Mem{Base: d.u, Disp: quad*quadBytes + 64*v}, w)
+			return w
+		}, func(r, v int, q, w reg.VecVirtual) { VPDPBUSD(q, w, d.ints[r*panel/16+v]) })
+		for v := range panel / 16 {
 			PREFETCHT0(Mem{Base: d.u, Index: d.ahead, Scale: 1, Disp: quad*quadBytes + 64*v})
 		}
 	}

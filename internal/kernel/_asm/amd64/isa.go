@@ -202,6 +202,25 @@ func (s isa) reduce(v reg.VecVirtual, do func(a, b, to Op)) reg.VecVirtual {
 	return low
 }
 
+// crossed does op for every row with every part. What is fewer is loaded first and kept: the
+// rows, or the parts.
+func crossed(rows, parts int, keepRows bool, row, part func(i int) reg.VecVirtual, op func(r, p int, x, w reg.VecVirtual)) {
+	if !keepRows {
+		crossed(parts, rows, true, part, row, func(p, r int, w, x reg.VecVirtual) { op(r, p, x, w) })
+		return
+	}
+	kept := make([]reg.VecVirtual, rows)
+	for r := range kept {
+		kept[r] = row(r)
+	}
+	for p := range parts {
+		w := part(p)
+		for r, x := range kept {
+			op(r, p, x, w)
+		}
+	}
+}
+
 // repeat ends a loop, n being less by less each time, and the function.
 func repeat(less int, n reg.GPVirtual) {
 	SUBQ(U8(less), n)

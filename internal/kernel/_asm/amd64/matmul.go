@@ -198,41 +198,17 @@ func tile256(a args, w width, rows int) {
 // factors of the rows, or the vectors of weights.
 func step256(a args, w width, rows int, acc []reg.VecVirtual, u int) {
 	n := len(acc) / rows
-	weights := func(v int) reg.VecVirtual {
-		to := YMM()
+	crossed(rows, n, rows <= 3, func(r int) reg.VecVirtual {
+		factor := YMM()
+		VBROADCASTSS(a.row(r, u), factor)
+		return factor
+	}, func(v int) reg.VecVirtual {
+		weights := YMM()
 		if m := (Mem{Base: a.w, Disp: (u*panel + 8*v) * w.size}); w.name == "F16" {
-			VCVTPH2PS(m, to)
+			VCVTPH2PS(m, weights)
 		} else {
-			VMOVUPS(m, to)
+			VMOVUPS(m, weights)
 		}
-		return to
-	}
-	factor := func(r int) reg.VecVirtual {
-		to := YMM()
-		VBROADCASTSS(a.row(r, u), to)
-		return to
-	}
-	if rows <= 3 {
-		factors := make([]reg.VecVirtual, rows)
-		for r := range factors {
-			factors[r] = factor(r)
-		}
-		for v := range n {
-			w := weights(v)
-			for r := range rows {
-				VFMADD231PS(w, factors[r], acc[r*n+v])
-			}
-		}
-		return
-	}
-	kept := make([]reg.VecVirtual, n)
-	for v := range kept {
-		kept[v] = weights(v)
-	}
-	for r := range rows {
-		f := factor(r)
-		for v := range kept {
-			VFMADD231PS(kept[v], f, acc[r*n+v])
-		}
-	}
+		return weights
+	}, func(r, v int, factor, weights reg.VecVirtual) { VFMADD231PS(weights, factor, acc[r*n+v]) })
 }
