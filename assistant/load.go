@@ -21,7 +21,7 @@ type Target struct {
 	Tokenizer  *tokenizer.Tokenizer
 
 	// Decoder is the target's own. Self shares its weights in the same precision instead
-	// of loading them again. Nil means it is not known.
+	// of loading them again; nil has them loaded.
 	Decoder *decoder.Decoder
 }
 
@@ -70,10 +70,6 @@ func Self(t Target, o LoadOptions) (*Model, error) {
 	eot := t.Tokenizer.EOT
 	if d := t.Decoder; d != nil && d.Precision() == o.Precision.Complete() {
 		return &Model{Name: name, Decoder: d.On(o.Pool), EOT: eot}, nil
-	}
-	if t.Checkpoint == nil {
-		return nil, errors.New("assistant: Self: there is no Target.Checkpoint to read weights from, and those of " +
-			"Target.Decoder are in another precision")
 	}
 	d, err := decoder.New(t.Checkpoint, o)
 	if err != nil {
@@ -165,12 +161,10 @@ func sameTokens(c *model.Checkpoint, t Target) error {
 }
 
 func hasTokenizer(fsys fs.FS) bool {
-	for _, name := range []string{"tokenizer.json", "vocab.json"} {
-		if _, err := fs.Stat(fsys, name); !errors.Is(err, fs.ErrNotExist) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"tokenizer.json", "vocab.json"}, func(name string) bool {
+		_, err := fs.Stat(fsys, name)
+		return !errors.Is(err, fs.ErrNotExist)
+	})
 }
 
 // sharesEncoder reports whether c can draft from the target's features: it has no

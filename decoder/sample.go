@@ -175,3 +175,40 @@ func (c *chooser) nucleus(logits []float32) int {
 	}
 	return len(c.order)
 }
+
+// Uniform returns a number in [0, 1) that is a pure function of the key, n and which,
+// independent of the noise of choices. Speculative sampling by rejection needs it.
+func (s Sampling) Uniform(n, which int) float64 {
+	const apart = 0x5bd1e995_9e3779b9 // from the noise of a position
+	bits := mix(mix(mix(s.key()^apart)+uint64(n)) + uint64(which))
+	return float64(bits>>11) / (1 << 53)
+}
+
+// probs appends to dst the probability with which choose would pick each token at a
+// temperature.
+func (c *chooser) probs(dst, logits []float32, temperature float32) []float32 {
+	from := len(dst)
+	dst = append(dst, logits...)
+	p := dst[from:]
+	top, best := kernel.Max(logits)
+	if temperature == 0 || top == negInf {
+		clear(p)
+		if top > negInf {
+			p[best] = 1
+		}
+		return dst
+	}
+	at := *c
+	at.temperature = temperature
+	last := at.last(logits)
+	c.order = at.order // its memory
+	for i, l := range logits {
+		if l == negInf || rank(l, i) > last {
+			p[i] = negInf
+		} else {
+			p[i] = l / temperature
+		}
+	}
+	kernel.Softmax(p)
+	return dst
+}

@@ -199,6 +199,26 @@ func (s *Session) positions(logits []float32, f func(n int, row []float32) error
 	return logits, nil
 }
 
+// AppendProbs appends to dst the probability with which each token of the vocabulary
+// would have been chosen at position i of the last Choose, had it been at that
+// temperature; zeros if the rules forbid every one.
+func (s *Session) AppendProbs(dst []float32, i int, temperature float32) []float32 {
+	return s.pick.probs(dst, s.ruled(i), temperature)
+}
+
+// LogProb returns what the log-probability at position i of the last Choose would be, had
+// t been chosen there.
+func (s *Session) LogProb(i int, t tokenizer.Token) float32 {
+	row := s.ruled(i)
+	return row[t] - kernel.LogSumExp(row)
+}
+
+// ruled returns the logits at position i of the last Choose, after the rules.
+func (s *Session) ruled(i int) []float32 {
+	vocab, row := s.d.dims.Vocab, len(s.read)/s.d.dims.Vocab-len(s.choices)+i
+	return s.read[row*vocab : (row+1)*vocab]
+}
+
 // Commit keeps tokens: a prefix of the last draft, or that and one choice more. It drops
 // all other tokens of the round from the cache. The choice has not run through the
 // network yet; the next round runs it first.

@@ -82,7 +82,6 @@ func New(target *decoder.Decoder, o Options) *Batch {
 // A Member is a goroutine that decodes a window. It is a Stepper of the target.
 type Member struct {
 	seat
-	b    *Batch
 	left bool
 }
 
@@ -94,7 +93,7 @@ type seat struct {
 
 // Join makes the calling goroutine a member until it calls Leave.
 func (b *Batch) Join() *Member {
-	m := &Member{b: b}
+	m := new(Member)
 	m.seat = seat{m, &b.target}
 	b.change(1)
 	return m
@@ -105,13 +104,13 @@ func (b *Batch) Join() *Member {
 func (m *Member) Leave() {
 	if !m.left {
 		m.left = true
-		m.b.change(-1)
+		m.q.b.change(-1)
 	}
 }
 
 // Of returns a Stepper of another decoder, an assistant's, for the same member.
 func (m *Member) Of(d *decoder.Decoder) decoder.Stepper {
-	b := m.b
+	b := m.q.b
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, q := range b.others {

@@ -82,7 +82,7 @@ func (o Subtitles) split(t *Transcript) [][]Word {
 	s := splitter{
 		keepSegments: o.MaxLineCount == 0 || o.MaxLineWidth == 0,
 		width:        cmp.Or(o.MaxLineWidth, unlimited), lines: o.MaxLineCount, line: 1,
-		last: firstStart(t.Segments),
+		last: math.Inf(1), // no pause is before the first
 	}
 	chunk := cmp.Or(o.MaxWordsPerLine, unlimited)
 	for i, segment := range t.Segments {
@@ -99,19 +99,6 @@ func (o Subtitles) split(t *Transcript) [][]Word {
 	return s.done
 }
 
-// firstStart returns the start of the first word; 0 without any.
-func firstStart(segments []Segment) float64 {
-	for _, s := range segments {
-		if len(s.Words) > 0 {
-			return s.Words[0].Start
-		}
-	}
-	if len(segments) > 0 {
-		return segments[0].Start
-	}
-	return 0
-}
-
 // A splitter collects words into lines and lines into subtitles.
 type splitter struct {
 	keepSegments bool
@@ -119,10 +106,10 @@ type splitter struct {
 
 	speaker bool // the next segment is another speaker's
 
-	words  []Word // of the subtitle so far
-	length int    // of its last line
-	line   int    // number of its last line
-	last   float64
+	words  []Word  // of the subtitle so far
+	length int     // of its last line
+	line   int     // number of its last line
+	last   float64 // start of the word before
 	done   [][]Word
 }
 
