@@ -98,9 +98,6 @@ func parseCOMM(b []byte, form string) (l pcmLayout, err error) {
 			bits = c.bits
 		}
 	}
-	if err := (shape{rate: l.rate, channels: l.channels}).check(); err != nil {
-		return l, err
-	}
 	l.container = (bits + 7) / 8
 	return l, l.check(bits)
 }

@@ -19,10 +19,10 @@ func NewArriving(rate int) (*Arriving, error) {
 	if err := s.check(); err != nil {
 		return nil, fmt.Errorf("audio: %w", err)
 	}
-	a := &Arriving{in: &pieces{hz: rate}}
+	a := &Arriving{in: &pieces{}}
 	a.out = a.in
 	if rate != SampleRate {
-		a.out = newResampler(a.in, nil)
+		a.out = newResampler(a.in, rate, nil)
 	}
 	return a, nil
 }
@@ -56,12 +56,10 @@ var errNotYet = errors.New("no samples yet")
 
 // pieces is a signal whose samples arrive.
 type pieces struct {
-	hz    int
 	queue []float32
 	ended bool
 }
 
-func (p *pieces) rate() int     { return p.hz }
 func (p *pieces) rewind() error { return errors.ErrUnsupported }
 
 func (p *pieces) read(dst []float32) (int, error) {

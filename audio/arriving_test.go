@@ -14,10 +14,10 @@ func TestArriving(t *testing.T) {
 			pcm[i] = float32(math.Sin(float64(i*i) / 50000))
 		}
 		want := make([]float32, len(pcm)*3)
-		whole := &pieces{hz: rate, queue: slices.Clone(pcm), ended: true}
+		whole := &pieces{queue: slices.Clone(pcm), ended: true}
 		var src mono = whole
 		if rate != SampleRate {
-			src = newResampler(whole, nil)
+			src = newResampler(whole, rate, nil)
 		}
 		n := 0
 		for {

@@ -60,7 +60,7 @@ func parseAU(b []byte) (l pcmLayout, offset, claimed int64, err error) {
 		code: c.code, big: true, container: c.bits / 8,
 		rate: int(be.Uint32(b[16:])), channels: int(min(channels, maxChannels+1)),
 	}
-	return l, offset, claimed, (shape{rate: l.rate, channels: l.channels}).check()
+	return l, offset, claimed, l.check(c.bits)
 }
 
 // isAU reports whether head is a header that can be read.

@@ -73,13 +73,13 @@ func parseDesc(b []byte) (l pcmLayout, err error) {
 	default:
 		return l, unsupported("Core Audio format", "lpcm, alaw or ulaw", "%q", format)
 	}
-	if err := (shape{rate: l.rate, channels: l.channels}).check(); err != nil {
+	l.container = int(bits+7) / 8
+	if err := l.check(int(bits)); err != nil {
 		return l, err
 	}
-	l.container = int(bits+7) / 8
 	if perPacket != 0 && int(perPacket) != l.blockAlign() {
 		return l, unsupported("bytes per packet",
 			fmt.Sprintf("%d for %d channels of %d bits", l.blockAlign(), channels, bits), "%d", perPacket)
 	}
-	return l, l.check(int(bits))
+	return l, nil
 }

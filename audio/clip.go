@@ -61,17 +61,15 @@ func OpenReader(name string, r io.Reader) (*Clip, error) {
 // A Clip is the sound of a file as mono float32 at SampleRate, streamed, so that
 // an hour takes no more memory than a second. It must not be used concurrently.
 type Clip struct {
-	name  string
-	in    Input // as it was opened
-	src   mono
-	whole *joined  // under src; nil if the samples come from no file
-	file  *os.File // nil if there is none to close
-	temp  string   // path of a file to remove with it, if any
-	stop  func()   // ends the program that decodes it; nil if none does
-	once  bool     // the sound is still arriving
-	ended bool     // Read has reached the end once
-	most  int64    // samples that may be read; 0 means any number
-	read  int64    // since the beginning
+	name    string
+	in      Input // as it was opened
+	src     mono
+	whole   *joined        // under src; nil if the samples come from no file
+	closers []func() error // what Close calls, in this order
+	once    bool           // the sound is still arriving
+	ended   bool           // Read has reached the end once
+	most    int64          // samples that may be read; 0 means any number
+	read    int64          // since the beginning
 }
 
 // Open opens a sound file. When ctx ends, reads that still wait fail.
@@ -94,7 +92,7 @@ func (in Input) Open(ctx context.Context, name string) (*Clip, error) {
 	if err == nil {
 		var c *Clip
 		if c, err = in.openFile(ctx, name, f, st.Size()); err == nil {
-			c.file = f
+			c.closers = append(c.closers, f.Close)
 			return c, nil
 		}
 	}
@@ -247,18 +245,11 @@ func (c *Clip) Warnings() []string {
 // Close releases the file of the clip. The clip cannot be read afterwards.
 func (c *Clip) Close() error {
 	c.src = closed{}
-	if c.stop != nil {
-		c.stop()
-		c.stop = nil
+	var err error
+	for _, f := range c.closers {
+		err = errors.Join(err, f())
 	}
-	if c.file == nil {
-		return nil
-	}
-	err := c.file.Close()
-	if c.temp != "" {
-		err = errors.Join(err, os.Remove(c.temp))
-	}
-	c.file, c.temp = nil, ""
+	c.closers = nil
 	return err
 }
 
@@ -268,7 +259,6 @@ type memory struct {
 	pos int
 }
 
-func (m *memory) rate() int     { return SampleRate }
 func (m *memory) rewind() error { m.pos = 0; return nil }
 
 func (m *memory) read(dst []float32) (int, error) {
@@ -283,6 +273,5 @@ func (m *memory) read(dst []float32) (int, error) {
 // closed is the signal of a closed clip.
 type closed struct{}
 
-func (closed) rate() int                   { return SampleRate }
 func (closed) rewind() error               { return os.ErrClosed }
 func (closed) read([]float32) (int, error) { return 0, os.ErrClosed }

@@ -298,6 +298,6 @@ func (in Input) convert(ctx context.Context, name string, f *os.File, size int64
 		src.close()
 		return nil, err
 	}
-	c.stop = src.close
+	c.closers = append(c.closers, func() error { src.close(); return nil })
 	return c, nil
 }

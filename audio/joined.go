@@ -60,12 +60,10 @@ func (in Input) part(src source, f *file, before *part) (*part, error) {
 		if before != nil {
 			like, _ = before.out.(*resampler)
 		}
-		p.out = newResampler(mix, like)
+		p.out = newResampler(mix, s.rate, like)
 	}
 	return p, nil
 }
-
-func (j *joined) rate() int { return SampleRate }
 
 func (j *joined) rewind() error {
 	*j = joined{in: j.in, first: j.first, now: j.first}

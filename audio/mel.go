@@ -20,24 +20,6 @@ func (m *Mel) First(frames int) *Mel {
 	return cut
 }
 
-// put writes the cells of the first frames.
-func (m *Mel) put(logs strip, top float32) {
-	logs.each(func(bin, frame int, logs []float32) {
-		kernel.Cells(m.Data[bin*m.Frames+frame:], logs, top-8)
-	})
-}
-
-// silence fills the frames from at on with what is silent.
-func (m *Mel) silence(at int, top float32) {
-	v := cell(logFloor, top)
-	for b := range m.Bins {
-		row := m.Data[b*m.Frames:][at:m.Frames]
-		for t := range row {
-			row[t] = v
-		}
-	}
-}
-
 // cell scales a logarithm, clamped to eight decades below top.
 func cell(log, top float32) float32 {
 	c := []float32{log}

@@ -1,10 +1,13 @@
 package audio
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
+	"math/bits"
 )
 
 // maxPacket bounds a packet. Sound needs some 100 kB at most, in headers.
@@ -104,7 +107,7 @@ func (o *oggReader) page() error {
 	}
 	want := binary.LittleEndian.Uint32(b[22:])
 	clear(b[22:26])
-	if got := oggSum(oggSum(0, b[:27+segments]), body); got != want {
+	if got := oggSum(b[:27+segments], body); got != want {
 		return o.damaged(thing, malformed(thing, fmt.Sprintf("the checksum %08x", want), "%08x", got))
 	}
 	const first = 2
@@ -188,21 +191,16 @@ func (o *oggReader) take(at int64, head, lacing, body []byte) error {
 	return nil
 }
 
-// oggTable is the table of the CRC with the polynomial 0x04c11db7, highest bit first.
-var oggTable = func() (t [256]uint32) {
-	for i := range t {
-		c := uint32(i) << 24
-		for range 8 {
-			c = c<<1 ^ uint32(int32(c)>>31)&0x04c11db7
+// oggSum is the checksum of bytes: that of zlib with bits in the other order, but for where it
+// begins and ends.
+func oggSum(list ...[]byte) uint32 {
+	sum := ^uint32(0)
+	for _, b := range list {
+		b = bytes.Clone(b)
+		for i, v := range b {
+			b[i] = bits.Reverse8(v)
 		}
-		t[i] = c
+		sum = crc32.Update(sum, crc32.IEEETable, b)
 	}
-	return t
-}()
-
-func oggSum(sum uint32, b []byte) uint32 {
-	for _, v := range b {
-		sum = sum<<8 ^ oggTable[byte(sum>>24)^v]
-	}
-	return sum
+	return bits.Reverse32(^sum)
 }

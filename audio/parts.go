@@ -28,8 +28,6 @@ type packed struct {
 	waste []float32
 }
 
-func (p *packed) rate() int { return p.src.rate() }
-
 func (p *packed) rewind() error {
 	p.next, p.at = 0, 0
 	return p.src.rewind()

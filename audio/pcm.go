@@ -33,8 +33,11 @@ type pcmLayout struct {
 
 func (l pcmLayout) blockAlign() int { return l.channels * l.container }
 
-// check refuses sizes that the code cannot have.
+// check refuses a shape that cannot be, and sizes that the code cannot have.
 func (l pcmLayout) check(bits int) error {
+	if err := l.shape().check(); err != nil {
+		return err
+	}
 	ok, want := false, ""
 	switch l.code {
 	case pcmSigned:
@@ -77,15 +80,14 @@ type pcmSource struct {
 }
 
 func newPCM(f *file, l pcmLayout) (source, error) {
-	if err := (shape{rate: l.rate, channels: l.channels}).check(); err != nil {
-		return nil, err
-	}
 	return &pcmSource{result: result{outcome{end: l.end}}, file: f, layout: l, sample: l.decoder()}, nil
 }
 
-func (p *pcmSource) shape() shape {
-	return shape{rate: p.layout.rate, channels: p.layout.channels, promised: p.layout.promised}
+func (l pcmLayout) shape() shape {
+	return shape{rate: l.rate, channels: l.channels, promised: l.promised}
 }
+
+func (p *pcmSource) shape() shape { return p.layout.shape() }
 
 func (p *pcmSource) rewind() error {
 	p.pos = 0

@@ -49,15 +49,15 @@ type resampler struct {
 
 // newResampler takes the coefficients of another one for the same rate, if like is that and
 // is not read meanwhile.
-func newResampler(src mono, like *resampler) *resampler {
-	if like != nil && like.src.rate() == src.rate() {
+func newResampler(src mono, rate int, like *resampler) *resampler {
+	g := gcd(SampleRate, rate)
+	if like != nil && like.up == SampleRate/g && like.down == rate/g {
 		r := *like
 		r.src, r.buf = src, nil
 		r.reset()
 		return &r
 	}
-	g := gcd(SampleRate, src.rate())
-	r := &resampler{src: src, up: SampleRate / g, down: src.rate() / g}
+	r := &resampler{src: src, up: SampleRate / g, down: rate / g}
 	edge := sincRolloff * min(1, float64(r.up)/float64(r.down))
 	r.half = int(math.Ceil(sincZeros / edge))
 	r.h = newLowPass(edge)
@@ -86,8 +86,6 @@ func (r *resampler) reset() {
 	r.buf = append(r.buf[:0], make([]float32, r.half-1)...)
 	r.at, r.phase, r.in, r.out, r.ended, r.row = 0, 0, 0, 0, false, -1
 }
-
-func (r *resampler) rate() int { return SampleRate }
 
 func (r *resampler) rewind() error {
 	r.reset()

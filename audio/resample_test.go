@@ -9,21 +9,19 @@ import (
 	"pgregory.net/rapid"
 )
 
-// atRate is a source of samples in memory at any rate, in pieces of at most step.
-type atRate struct {
+// stepped is a source of samples in memory, in pieces of at most step.
+type stepped struct {
 	memory
-	hz, step int
+	step int
 }
 
-func (a *atRate) rate() int { return a.hz }
-
-func (a *atRate) read(dst []float32) (int, error) {
+func (a *stepped) read(dst []float32) (int, error) {
 	return a.memory.read(dst[:min(len(dst), a.step)])
 }
 
 func resample(t testing.TB, pcm []float32, hz, step int) []float32 {
 	t.Helper()
-	c := &Clip{name: "test", src: newResampler(&atRate{memory{pcm: pcm}, hz, step}, nil)}
+	c := &Clip{name: "test", src: newResampler(&stepped{memory{pcm: pcm}, step}, hz, nil)}
 	out, err := readAll(t, c)
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +103,7 @@ func TestResamplerStreams(t *testing.T) {
 
 // TestResamplerRewind wants the same samples again.
 func TestResamplerRewind(t *testing.T) {
-	c := &Clip{name: "test", src: newResampler(&atRate{memory{pcm: testSignal("noise", 30000)}, 44100, 1000}, nil)}
+	c := &Clip{name: "test", src: newResampler(&stepped{memory{pcm: testSignal("noise", 30000)}, 1000}, 44100, nil)}
 	first, err := readAll(t, c)
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +125,7 @@ func TestResamplerRewind(t *testing.T) {
 // TestResamplerMemory wants small tables for rates that share nothing with ours.
 func TestResamplerMemory(t *testing.T) {
 	for _, rate := range []int{minRate + 9, 15991, 44101, 999983, maxRate} {
-		r := newResampler(&atRate{hz: rate}, nil)
+		r := newResampler(&stepped{}, rate, nil)
 		if bytes := 4*len(r.rows) + 8*len(r.h.table); bytes > 2<<20 {
 			t.Errorf("%d Hz: tables of %d bytes, want at most 2 MiB", rate, bytes)
 		}

@@ -134,7 +134,7 @@ func reseal(b []byte, at int) {
 	for _, s := range b[at+27 : at+n] {
 		size += int(s)
 	}
-	binary.LittleEndian.PutUint32(b[at+22:], oggSum(0, b[at:at+n+size]))
+	binary.LittleEndian.PutUint32(b[at+22:], oggSum(b[at:at+n+size]))
 }
 
 // TestOggDamage wants a changed bit found by the checksum; with Strict it is an error.

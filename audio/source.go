@@ -94,7 +94,6 @@ func (s shape) at(frame int64) string {
 
 // mono is a signal of one channel.
 type mono interface {
-	rate() int
 	// read fills some of dst; it returns io.EOF, and no samples, at the end.
 	read(dst []float32) (int, error)
 	rewind() error
@@ -119,8 +118,6 @@ type mixer struct {
 	mean  float64 // sum of the squares of the mean of all channels
 	power float64 // sum over frames of the mean square of channels
 }
-
-func (m *mixer) rate() int { return m.shape.rate }
 
 func (m *mixer) rewind() error {
 	m.frame, m.mean, m.power = 0, 0, 0

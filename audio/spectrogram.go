@@ -6,6 +6,8 @@ import (
 	"io"
 	"math"
 	"slices"
+
+	"verity/internal/kernel"
 )
 
 // Pad says what fills a window behind the end of the clip.
@@ -226,9 +228,14 @@ func soundIn(from, end int64, window int) int { return int(min(max(end-from, 0),
 // them.
 func newWindow(o Options, pad Pad, logs strip, top float32) *Mel {
 	m := &Mel{Bins: o.Bins, Frames: o.Window, Data: make([]float32, o.Bins*o.Window)}
-	m.put(logs, top)
+	logs.each(func(bin, frame int, logs []float32) {
+		kernel.Cells(m.Data[bin*m.Frames+frame:], logs, top-8)
+	})
 	if pad == PadAudio {
-		m.silence(logs.frames, top)
+		silence := slices.Repeat([]float32{cell(logFloor, top)}, m.Frames-logs.frames)
+		for b := range m.Bins {
+			copy(m.Data[b*m.Frames+logs.frames:], silence)
+		}
 	}
 	return m
 }

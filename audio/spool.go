@@ -1,7 +1,9 @@
 package audio
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -31,7 +33,7 @@ func (in Input) spooled(ctx context.Context, name string, r io.Reader, arriving 
 		s.close()
 		return nil, named(name, err)
 	}
-	c.file, c.temp = s.file, s.path
+	c.closers = append(c.closers, s.close)
 	return c, nil
 }
 
@@ -44,11 +46,7 @@ func (in Input) fromSpool(ctx context.Context, name string, s *spool, r io.Reade
 		return nil, err
 	}
 	if k := formatOf(head); arriving && (in.Raw > 0 || k != nil && k.open != nil) {
-		slow, err := in.slow(name, s, r)
-		if err != nil {
-			return nil, err
-		}
-		if slow {
+		if in.slow(name, s, r) {
 			c, err := in.open(name, &stream{r: io.MultiReader(s.reader(), r)}, unknownSize)
 			if err == nil {
 				c.once = true
@@ -56,7 +54,7 @@ func (in Input) fromSpool(ctx context.Context, name string, s *spool, r io.Reade
 			return c, err
 		}
 	}
-	if err := s.fill(r, -1); err != nil {
+	if err := s.fill(r); err != nil {
 		return nil, err
 	}
 	return in.openFile(ctx, name, s.file, s.size)
@@ -81,6 +79,7 @@ type spool struct {
 	file *os.File
 	path string // empty if the file has been unlinked already
 	size int64
+	err  error // why no more can be written
 }
 
 func newSpool() (*spool, error) {
@@ -97,15 +96,19 @@ func newSpool() (*spool, error) {
 	return s, nil
 }
 
-// fill copies r until the spool holds size bytes; -1 means all of r. Fewer are no
-// error.
-func (s *spool) fill(r io.Reader, size int64) error {
-	if size >= 0 {
-		r = io.LimitReader(r, max(size-s.size, 0))
+// Write implements io.Writer.
+func (s *spool) Write(b []byte) (n int, err error) {
+	if s.err == nil {
+		n, s.err = s.file.Write(b)
+		s.size += int64(n)
 	}
-	n, err := io.Copy(s.file, r)
-	s.size += n
-	if err != nil {
+	return n, s.err
+}
+
+// fill copies r to the spool. What cannot be written is an error, and whatever ends r but its end.
+func (s *spool) fill(r io.Reader) error {
+	if _, err := io.Copy(s, r); err != nil || s.err != nil {
+		err = cmp.Or(s.err, err)
 		return fmt.Errorf("copying it to a temporary file: %w", err)
 	}
 	return nil
@@ -119,7 +122,7 @@ func (s *spool) reader() io.Reader { return io.NewSectionReader(s.file, 0, s.siz
 func (s *spool) head(r io.Reader) (head []byte, err error) {
 	start := int64(0)
 	for range maxTags {
-		if err := s.fill(r, start+sniffLen); err != nil {
+		if err := s.fill(io.LimitReader(r, max(start+sniffLen-s.size, 0))); err != nil {
 			return nil, err
 		}
 		f := newFile(s.file, 0, s.size)
@@ -131,9 +134,10 @@ func (s *spool) head(r io.Reader) (head []byte, err error) {
 	return head, nil
 }
 
-func (s *spool) close() {
-	s.file.Close()
+func (s *spool) close() error {
+	err := s.file.Close()
 	if s.path != "" {
-		os.Remove(s.path)
+		err = errors.Join(err, os.Remove(s.path))
 	}
+	return err
 }

@@ -1,8 +1,6 @@
 package audio
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -21,32 +19,16 @@ func (in Input) OpenStream(ctx context.Context, name string, r io.Reader) (*Clip
 
 // slow copies a stream to a spool for as long as it comes faster than twice the speed of
 // speech, and reports whether it does so no more, before its end.
-func (in Input) slow(name string, s *spool, r io.Reader) (bool, error) {
-	copied := &copying{s: s, r: r}
-	c, err := in.open(name, &stream{r: io.MultiReader(s.reader(), copied)}, unknownSize)
+func (in Input) slow(name string, s *spool, r io.Reader) bool {
+	c, err := in.open(name, &stream{r: io.MultiReader(s.reader(), io.TeeReader(r, s))}, unknownSize)
 	began := time.Now()
 	for b, sound := make([]float32, SampleRate/4), time.Duration(0); err == nil; {
 		_, err = c.Read(b)
 		if sound += time.Second / 4; err == nil && sound < 2*time.Since(began) {
-			return true, nil
+			return true
 		}
 	}
-	return false, copied.err // what else is wrong is said of the whole
-}
-
-// copying copies to a spool what is read.
-type copying struct {
-	s   *spool
-	r   io.Reader
-	err error
-}
-
-func (c *copying) Read(b []byte) (int, error) {
-	n, err := c.r.Read(b)
-	if c.err == nil {
-		c.err = c.s.fill(bytes.NewReader(b[:n]), -1)
-	}
-	return n, cmp.Or(c.err, err)
+	return false // what is wrong is said of the whole
 }
 
 // unknownSize is the size of a stream before its end has come: more than any has.

@@ -68,7 +68,10 @@ func newWAV(f *file) (source, error) {
 	case data == nil:
 		return nil, malformed("data chunk", "one", "none in %d bytes", f.size)
 	}
-	l, err := parseFmt(format, formatAt, order)
+	l, err := parseFmt(format, order)
+	if bad, ok := err.(*FormatError); ok {
+		bad.Thing = fmt.Sprintf("fmt chunk at byte %d: %s", formatAt, bad.Thing)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -101,16 +104,8 @@ func dataBytes(c *iffChunk, rest, form, ds64 int64) (size, promised int64) {
 }
 
 // parseFmt reads the body of a fmt chunk: PCMWAVEFORMAT (16 bytes), WAVEFORMATEX
-// (18) or WAVEFORMATEXTENSIBLE (40). Its errors say where the chunk lies.
-func parseFmt(b []byte, at int64, order binary.ByteOrder) (pcmLayout, error) {
-	l, err := readFmt(b, order)
-	if f, ok := err.(*FormatError); ok {
-		f.Thing = fmt.Sprintf("fmt chunk at byte %d: %s", at, f.Thing)
-	}
-	return l, err
-}
-
-func readFmt(b []byte, order binary.ByteOrder) (pcmLayout, error) {
+// (18) or WAVEFORMATEXTENSIBLE (40).
+func parseFmt(b []byte, order binary.ByteOrder) (pcmLayout, error) {
 	if len(b) < 16 {
 		return pcmLayout{}, malformed("size", "at least 16 bytes", "%d", len(b))
 	}
@@ -126,9 +121,6 @@ func readFmt(b []byte, order binary.ByteOrder) (pcmLayout, error) {
 		if tag, err = subFormat(b, order); err != nil {
 			return pcmLayout{}, err
 		}
-	}
-	if err := (shape{rate: l.rate, channels: l.channels}).check(); err != nil {
-		return pcmLayout{}, err
 	}
 	l.container = (bits + 7) / 8
 	if err := l.setCode(tag, bits); err != nil {

@@ -4,7 +4,6 @@ import (
 	stdcontext "context"
 	"errors"
 	"io"
-	"slices"
 
 	"verity/audio"
 )
@@ -37,12 +36,8 @@ func Detect(ctx stdcontext.Context, clip *audio.Clip, o Options) (parts []audio.
 
 // AnySpeech reports whether there is speech in samples by themselves.
 func (o Options) AnySpeech(pcm []float32) bool {
-	var probs []float32
-	n := NewNetwork()
-	for chunk := range slices.Chunk(pcm, StepSize) {
-		probs = append(probs, n.Next(chunk))
-	}
-	return len(o.spans(probs, int64(len(pcm)))) > 0
+	parts, _, _ := Detect(stdcontext.Background(), audio.FromSamples("", pcm), o) // memory is read without errors
+	return len(parts) > 0
 }
 
 // A splitter turns probabilities into spans of speech, chunk by chunk.

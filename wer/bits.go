@@ -31,14 +31,7 @@ type mask struct {
 
 func (c *columns) build(ref []int32) {
 	c.n, c.blocks = len(ref), (len(ref)+63)/64
-	if c.masks == nil {
-		c.masks = map[int32][]mask{}
-	}
-	for w, list := range c.masks {
-		if c.masks[w] = list[:0]; len(list) == 0 { // not in the text before either
-			delete(c.masks, w)
-		}
-	}
+	c.masks = make(map[int32][]mask)
 	for i, w := range ref {
 		list := c.masks[w]
 		if last := len(list) - 1; last < 0 || list[last].block < i/64 {

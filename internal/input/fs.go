@@ -3,7 +3,6 @@ package input
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 )
 
@@ -29,11 +28,7 @@ func ReadFS(fsys fs.FS, name string, most int) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
-	if err == nil && len(b) > most {
-		err = fmt.Errorf("%w: more than %d bytes", ErrTooLarge, most)
-	}
-	return b, err
+	return readAll(f, int64(most))
 }
 
 // Exists reports whether something has that name, even a dangling link.

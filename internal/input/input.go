@@ -69,7 +69,11 @@ func Read(ctx context.Context, path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	return readAll(f, most)
+}
+
+func readAll(r io.Reader, most int64) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(b)) > most {
 		err = fmt.Errorf("%w: more than %d bytes", ErrTooLarge, most)
 	}

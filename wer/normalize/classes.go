@@ -13,28 +13,13 @@ import (
 
 // isWord is \w: letters, numbers of any kind and the underscore. Combining marks are not
 // word characters.
-func isWord(r rune) bool {
-	if r < utf8.RuneSelf {
-		return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || r == '_'
-	}
-	return unicode.IsLetter(r) || unicode.IsNumber(r)
-}
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || r == '_' }
 
 // isSpace is \s and what str.split splits at: White_Space and the four ASCII
 // separators.
 func isSpace(r rune) bool { return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f }
 
-// isDigit is \d.
-func isDigit(r rune) bool {
-	if r < utf8.RuneSelf {
-		return '0' <= r && r <= '9'
-	}
-	return unicode.Is(unicode.Nd, r)
-}
-
-func isASCIILower(r rune) bool { return 'a' <= r && r <= 'z' }
-
-// digitValue returns 0 to 9 for an isDigit rune. Unicode encodes decimal digits
+// digitValue returns 0 to 9 for a decimal digit. Unicode encodes decimal digits
 // in runs of ten from zero to nine.
 func digitValue(r rune) (n rune) {
 	for unicode.Is(unicode.Nd, r-n-1) {
@@ -111,7 +96,7 @@ func dropSymbolsAndDiacritics(s, keep string) string {
 	b.Grow(len(s))
 	for _, r := range norm.NFKD.String(s) {
 		switch {
-		case isASCIILower(r) || r == ' ' || strings.ContainsRune(keep, r):
+		case strings.ContainsRune(keep, r):
 			b.WriteRune(r)
 		case spelledOut[r] != "":
 			b.WriteString(spelledOut[r])
@@ -137,6 +122,4 @@ func dropSymbols(s string) string {
 }
 
 // isSymbol reports whether r is in one of the categories M, S and P.
-func isSymbol(r rune) bool {
-	return r != ' ' && !unicode.IsLetter(r) && unicode.In(r, unicode.M, unicode.S, unicode.P)
-}
+func isSymbol(r rune) bool { return unicode.In(r, unicode.M, unicode.S, unicode.P) }

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -129,7 +130,7 @@ func fraction(s string) (*big.Rat, bool) {
 		switch {
 		case r == '.':
 			return r
-		case isDigit(r):
+		case unicode.IsDigit(r):
 			return '0' + digitValue(r)
 		}
 		return '?' // no part of a number

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -227,7 +228,7 @@ func cutSign(word string) (sign, rest string) {
 func isDigits(word string) bool {
 	before, after, point := strings.Cut(word, ".")
 	all := func(s string) bool {
-		return s != "" && strings.IndexFunc(s, func(r rune) bool { return !isDigit(r) }) < 0
+		return s != "" && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsDigit(r) }) < 0
 	}
 	return all(before) && (!point || all(after))
 }
