@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"slices"
 )
 
 // An mp3Reader gives the frames of MPEG audio layer III, decoded many at a time: mp3Decoder.
@@ -67,9 +66,9 @@ func (m *mp3Reader) next() (packet, error) {
 // decode converts the samples of the last frame, of which the library always gives two channels.
 func (m *mp3Reader) decode(data []byte) ([]float64, error) {
 	m.pcm = m.pcm[:0]
-	for frame := range slices.Chunk(data, 4) {
+	for at := 0; at < len(data); at += 4 {
 		for c := range m.first.channels {
-			m.pcm = append(m.pcm, float64(int16(binary.LittleEndian.Uint16(frame[2*c:])))/(1<<15))
+			m.pcm = append(m.pcm, float64(int16(binary.LittleEndian.Uint16(data[at+2*c:])))/(1<<15))
 		}
 	}
 	return m.pcm, m.why
