@@ -3,8 +3,8 @@ package kernel
 // sumInt8 sets acc to the sums of rows rows from first on, for panel p.
 func (t *matmul) sumInt8(acc []int32, p, first, rows int) {
 	in, tile := t.w.depth(), int8s.fn.first
-	if len(t.rounded.words) > 0 {
-		t.sumWords(acc, t.w.data[p*panel*in:][:panel*in], first, rows)
+	if len(t.rounded.fours.x) > 0 {
+		t.sumFours(acc, p, first, rows)
 		return
 	}
 	w := view[int8](t.w.data)[p*panel*in:][:panel*in]
@@ -19,22 +19,6 @@ func (t *matmul) sumInt8(acc []int32, p, first, rows int) {
 		}
 		tile(acc, t.rounded.q[first*in+k:], in, rows, w[k*panel:][:n*panel], next)
 		tile = int8s.fn.tile
-	}
-}
-
-// sumWords is sumInt8 of activations that were widened beforehand.
-func (t *matmul) sumWords(acc []int32, w []byte, first, rows int) {
-	clear(acc)
-	const step = wordDepth / 2
-	for k, in := 0, len(w)/panel; k < in; k += step {
-		n := min(step, in-k)
-		g := newGroups(rows, wordRows, 4*panel, n/4, hint{block: true})
-		x := t.rounded.words[(k/wordDepth*t.rows+first)*wordDepth+k%wordDepth:]
-		for r := 0; r < rows; {
-			some := g.next()
-			int8s.fn.words(&acc[r*panel], &x[r*wordDepth], 2*wordDepth, &w[k*panel], n/4, g.ahead, g.pace, some)
-			r += some
-		}
 	}
 }
 

@@ -14,9 +14,10 @@ type int8Kernels struct {
 	store    finishInt8Func
 	add      finishInt8Func
 
-	// Where tiles take words, activations of 3 to manyRows-1 rows are widened once, before the product.
-	widen asmWiden
-	words asmRows[int32, uint16]
+	// Of a processor whose only product of bytes is that of AVX2: what fours says.
+	signed   func(dst []byte, x []uint8, found *[wordDepth / 32]uint32) int32
+	fours    asmRows[int32, uint8]
+	outliers func(acc, offset, start, list, count *int32, most int, w *byte, rows int)
 
 	// group is how many rows tile should sum at a time when there are many: their sums
 	// are finished while they are in the first-level cache. 0 means all rows of a unit.
@@ -37,7 +38,7 @@ type int8Kernels struct {
 // x holds the rounded value plus int8Zero: on amd64 it is unsigned, since VPDPBUSD takes
 // one unsigned and one signed factor, and Matrix.offset, -128·Σw, cancels the 128 in the end. int32 sums
 // wrap, so only the final one has to fit. Nothing saturates: AVX2, whose u8×s8 product
-// would, widens both factors to 16 bits.
+// would, widens both factors to 16 bits, or takes outliers apart (fours).
 type tileInt8Func = func(acc []int32, x []uint8, stride, rows int, w []int8, next hint)
 
 // clearing returns tile for sums that start at 0.

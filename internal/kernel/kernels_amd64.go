@@ -45,7 +45,7 @@ func int8Arch() []impl[int8Kernels] {
 		add:      finishInt8Full(addInt8AVX2, addInt8Ref),
 	}
 	byWords := narrow.by(int8ByWords(widenUnsignedAVX2, int8ByDepth(byRows[int8](tileInt8AVX2, 2, 4)), tileWordsAVX2))
-	byWords.widen, byWords.words = widenUnsignedAVX2, tileWordsAVX2
+	byWords.signed, byWords.fours, byWords.outliers = signedWith(signedAVX2), tileFoursAVX2, addOutliersAVX2
 	return withVNNI([]impl[int8Kernels]{
 		{"amx", hasAMX, int8AMX(wide)},
 		{"avx512", hasVNNI, wide},

@@ -54,8 +54,9 @@ func BenchmarkMatMul(b *testing.B) {
 						ws = append(ws, benchMatrix(b, store, s.out, s.in))
 					}
 					x, dst := make([]float32, rows*s.in), make([]float32, rows*s.out)
+					rng := rand.New(rand.NewPCG(3, 4))
 					for i := range x {
-						x[i] = float32(i%17) - 8
+						x[i] = float32(rng.NormFloat64())
 					}
 					i := 0
 					for b.Loop() {

@@ -11,7 +11,7 @@ import (
 type Rounded struct {
 	q     []uint8 // [rows][depth], plus 128
 	scale []float32
-	words []uint16 // q widened, or empty: [depth/wordDepth][rows][wordDepth]
+	fours fours
 	full  bool
 
 	// With groups, q holds int8 values, and scale one number per group of a row.
@@ -67,10 +67,8 @@ func (r *Rounded) round(p *parallel.Pool, j rounding) {
 	}
 	r.q = r.q[:need]
 	r.scale, r.start = resize(r.scale, j.rows*groups), resize(r.start, j.rows*groups)
-	r.groups, r.full, r.words = groups, true, r.words[:0]
-	if j.w.few == nil && int8s.fn.words != nil && 3 <= j.rows && j.rows < manyRows {
-		r.words = resize(r.words, (j.w.depth()+wordDepth-1)/wordDepth*j.rows*wordDepth)
-	}
+	r.groups, r.full = groups, true
+	r.fours.size(j.rows, j.w)
 	r.job, r.job.to = j, r
 	if j.rows < roundRows { // starting a job costs more than the rows
 		r.job.run(0, j.rows)
@@ -78,6 +76,7 @@ func (r *Rounded) round(p *parallel.Pool, j rounding) {
 		p.Run((j.rows+roundRows-1)/roundRows, &r.job)
 	}
 	r.job = rounding{} // keep nothing of the caller's alive
+	r.fours.check()
 }
 
 // of checks that r, if it is full, is rows rows of activations for products with w.
@@ -111,16 +110,6 @@ func (j *rounding) run(lo, hi int) {
 		}
 		j.to.put(r, row, j.w)
 	}
-	if len(j.to.words) > 0 {
-		j.to.widen(lo, hi, j.rows, j.w.depth())
-	}
-}
-
-// widen sets words of rows lo … hi-1.
-func (r *Rounded) widen(lo, hi, rows, depth int) {
-	for k := 0; k < depth; k += wordDepth {
-		widenRows(int8s.fn.widen, r.words[(k*rows/wordDepth+lo)*wordDepth:], r.q[lo*depth+k:], depth, min(wordDepth, depth-k), hi-lo, unsigned)
-	}
 }
 
 // put rounds a row, to row at of r.
@@ -136,4 +125,7 @@ func (r *Rounded) put(at int, row []float32, w *Matrix) {
 	q := r.q[at*depth:][:depth]
 	int8s.fn.quantise(q[:len(row)], row, inverse) // the rest of q meets weights of zero
 	r.scale[at] = scale
+	if len(r.fours.x) > 0 {
+		r.fours.put(at, q)
+	}
 }

@@ -16,6 +16,13 @@ func int8Tiles() {
 	}
 	tiles("AVX2", int8s, 1, 2, func(a args, rows int) { tileInt8256(a, int8s, rows, upper) })
 	tiles("AVX2", words, 3, 12, func(a args, rows int) { tileInt8256(a, words, rows, upper) })
+	signs := GLOBL("signBits", attr.RODATA|attr.NOPTR) // of bytes
+	for i := range 8 {
+		DATA(4*i, U32(0x80808080))
+	}
+	tiles("AVX2", fours, 3, 11, func(a args, rows int) { tileFours(a, rows, signs) })
+	withoutOutliers(signs)
+	addOutliers()
 	tiles("VNNI", int8s, 1, 6, func(a args, rows int) {
 		if rows <= 2 {
 			tileInt8256(a, int8s, rows, upper)
@@ -57,8 +64,11 @@ func widenWords(name string, evens Mem, widen func(x, y Op)) {
 	ret()
 }
 
-// wordDepth is that of package kernel.
-const wordDepth = 256
+// These are those of package kernel.
+const (
+	wordDepth = 256
+	mostFours = 128
+)
 
 // vectors256 is how many vectors of eight columns are summed at a time for so many rows.
 func vectors256(rows int) int {
@@ -182,6 +192,151 @@ func tileInt8256(a args, w width, rows int, upper Mem) {
 			VMOVDQU(sum, at)
 		}
 	})
+}
+
+// tileFours generates a tile for activations without outliers: of eight k, four products of an
+// unsigned weight and a signed activation are summed in 16 bits. There may be four k left.
+func tileFours(a args, rows int, signs Mem) {
+	SHLQ(U8(1), a.pace)
+	slices(a, 32, 32, func(b args) {
+		sums, ones := make([]reg.VecVirtual, rows), narrow.words(0x00010001)
+		for i := range sums {
+			sums[i] = YMM()
+			VPXOR(sums[i], sums[i], sums[i])
+		}
+		step := func(quads int) {
+			weights := []reg.VecVirtual{YMM(), YMM()}[:quads]
+			for i, w := range weights {
+				VMOVDQU(Mem{Base: b.w, Disp: 4 * panel * i}, w)
+				VPXOR(signs, w, w)
+			}
+			for r, sum := range sums {
+				products := []reg.VecVirtual{YMM(), YMM()}[:quads]
+				for i, w := range weights {
+					VPBROADCASTD(Mem{Base: b.x, Disp: wordDepth*r + 4*i}, products[i])
+					VPMADDUBSW(products[i], w, products[i])
+				}
+				if quads == 2 {
+					VPADDW(products[1], products[0], products[0])
+				}
+				VPMADDWD(ones, products[0], products[0])
+				VPADDD(products[0], sum, sum)
+			}
+		}
+		SUBQ(U8(2), b.n)
+		JL(ref("rest"))
+		label("loop")
+		b.prefetch(64, true)
+		step(2)
+		ADDQ(U8(8), b.x)
+		ADDQ(U32(8*panel), b.w)
+		SUBQ(U8(2), b.n)
+		JGE(ref("loop"))
+		label("rest")
+		ADDQ(U8(2), b.n)
+		JZ(ref("done"))
+		step(1)
+		label("done")
+		for r, sum := range sums {
+			at := Mem{Base: a.acc, Disp: 4 * panel * r}
+			VPADDD(at, sum, sum)
+			VMOVDQU(sum, at)
+		}
+	})
+}
+
+// withoutOutliers generates signedRef for n numbers, a positive multiple of 32.
+func withoutOutliers(signs Mem) {
+	function("signedAVX2", "(dst, x *uint8, n int, found *uint32) int32")
+	dst, x, n, found := load64("dst"), load64("x"), load64("n"), load64("found")
+	ones, most, zero, sum := narrow.bytes(1), narrow.words(mostFours<<16|mostFours), YMM(), YMM()
+	VPXOR(zero, zero, zero)
+	VMOVDQU(zero, sum)
+	total := GP64()
+	MOVQ(n, total)
+	SHLQ(U8(7), total)
+	NEGQ(total)
+	label("loop")
+	v, above, below := YMM(), YMM(), YMM()
+	VMOVDQU(at(x), v)
+	VPSADBW(zero, v, above)
+	VPADDD(above, sum, sum)
+	VPXOR(signs, v, v)
+	VMOVDQU(v, at(dst))
+	VPMAXSB(zero, v, above)
+	VPSUBB(v, above, below)
+	for _, part := range []reg.VecVirtual{above, below} {
+		other := YMM()
+		VPMADDUBSW(ones, part, part)
+		VPSHUFD(U8(0xb1), part, other)
+		VPADDW(other, part, part)
+	}
+	VPMAXSW(below, above, above)
+	VPCMPGTW(most, above, above)
+	mask := GP32()
+	VPMOVMSKB(above, mask)
+	MOVL(mask, at(found))
+	ADDQ(U8(32), x)
+	ADDQ(U8(32), dst)
+	ADDQ(U8(4), found)
+	SUBQ(U8(32), n)
+	JNZ(ref("loop"))
+	low := GP32()
+	VMOVD(narrow.reduce(sum, func(a, b, to Op) { VPADDD(a, b, to) }), low)
+	ADDL(total.As32(), low)
+	Store(low, ReturnIndex(0))
+	ret()
+}
+
+// addOutliers generates what follows the tiles of some rows: to each row of a panel's sums go its
+// start, less the offsets, and the products of its outliers. Lists of two rows are most apart.
+func addOutliers() {
+	function("addOutliersAVX2", "(acc, offset, start, list, count *int32, most int, w *byte, rows int)")
+	acc, offset, start, list, count := load64("acc"), load64("offset"), load64("start"), load64("list"), load64("count")
+	most, w, rows := load64("most"), load64("w"), load64("rows")
+	SHLQ(U8(3), most) // bytes of an outlier
+	ones := narrow.words(0x00010001)
+	label("row")
+	sums := make([]reg.VecVirtual, panel/8)
+	first := YMM()
+	VPBROADCASTD(at(start), first)
+	for i := range sums {
+		sums[i] = YMM()
+		VPADDD(at(acc).Offset(32*i), first, sums[i])
+		VPSUBD(at(offset).Offset(32*i), sums[i], sums[i])
+	}
+	left, next := GP64(), GP64()
+	MOVLQSX(at(count), left)
+	MOVQ(list, next)
+	TESTQ(left, left)
+	JZ(ref("done"))
+	label("outlier")
+	k, four, sizes := GP64(), YMM(), YMM()
+	MOVLQSX(at(next), k)
+	VPBROADCASTD(at(next).Offset(4), four)
+	VPABSB(four, sizes)
+	for i, sum := range sums {
+		product := YMM()
+		VMOVDQU(Mem{Base: w, Index: k, Scale: 1, Disp: 32 * i}, product)
+		VPSIGNB(four, product, product)
+		VPMADDUBSW(product, sizes, product)
+		VPMADDWD(ones, product, product)
+		VPADDD(product, sum, sum)
+	}
+	ADDQ(U8(8), next)
+	DECQ(left)
+	JNZ(ref("outlier"))
+	label("done")
+	for i, sum := range sums {
+		VMOVDQU(sum, at(acc).Offset(32*i))
+	}
+	ADDQ(U32(4*panel), acc)
+	ADDQ(U8(4), start)
+	ADDQ(U8(4), count)
+	ADDQ(most, list)
+	DECQ(rows)
+	JNZ(ref("row"))
+	ret()
 }
 
 // tileInt8VNNI generates a tile for AVX-VNNI, of processors without AVX-512, for three rows
