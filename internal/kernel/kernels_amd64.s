@@ -909,9 +909,9 @@ TEXT ·tileF32AVX512(SB), NOSPLIT, $0-64
 	VMOVUPS 1408(AX), Z22
 	VMOVUPS 1472(AX), Z23
 	SUBQ    $0x04, BX
-	JL      rest6
+	JLT     few6
 
-loop6:
+many6:
 	VMOVUPS      (DX), Z24
 	VMOVUPS      64(DX), Z25
 	VMOVUPS      128(DX), Z26
@@ -1071,13 +1071,13 @@ loop6:
 	ADDQ         $0x10, CX
 	ADDQ         $0x00000400, DX
 	SUBQ         $0x04, BX
-	JGE          loop6
+	JGE          many6
 
-rest6:
+few6:
 	ADDQ $0x04, BX
-	JZ   done6
+	JE   done6
 
-single6:
+one6:
 	VMOVUPS      (DX), Z24
 	VMOVUPS      64(DX), Z25
 	VMOVUPS      128(DX), Z26
@@ -1120,7 +1120,7 @@ single6:
 	ADDQ         $0x04, CX
 	ADDQ         $0x00000100, DX
 	DECQ         BX
-	JNZ          single6
+	JNE          one6
 
 done6:
 	VMOVUPS Z0, (AX)
@@ -1181,9 +1181,9 @@ rows5:
 	VMOVUPS 1152(AX), Z18
 	VMOVUPS 1216(AX), Z19
 	SUBQ    $0x04, BX
-	JL      rest5
+	JLT     few5
 
-loop5:
+many5:
 	VMOVUPS      (DX), Z20
 	VMOVUPS      64(DX), Z21
 	VMOVUPS      128(DX), Z22
@@ -1323,13 +1323,13 @@ loop5:
 	ADDQ         $0x10, CX
 	ADDQ         $0x00000400, DX
 	SUBQ         $0x04, BX
-	JGE          loop5
+	JGE          many5
 
-rest5:
+few5:
 	ADDQ $0x04, BX
-	JZ   done5
+	JE   done5
 
-single5:
+one5:
 	VMOVUPS      (DX), Z20
 	VMOVUPS      64(DX), Z21
 	VMOVUPS      128(DX), Z22
@@ -1367,7 +1367,7 @@ single5:
 	ADDQ         $0x04, CX
 	ADDQ         $0x00000100, DX
 	DECQ         BX
-	JNZ          single5
+	JNE          one5
 
 done5:
 	VMOVUPS Z0, (AX)
@@ -1420,9 +1420,9 @@ rows4:
 	VMOVUPS 896(AX), Z14
 	VMOVUPS 960(AX), Z15
 	SUBQ    $0x04, BX
-	JL      rest4
+	JLT     few4
 
-loop4:
+many4:
 	VMOVUPS      (DX), Z16
 	VMOVUPS      64(DX), Z17
 	VMOVUPS      128(DX), Z18
@@ -1542,13 +1542,13 @@ loop4:
 	ADDQ         $0x10, CX
 	ADDQ         $0x00000400, DX
 	SUBQ         $0x04, BX
-	JGE          loop4
+	JGE          many4
 
-rest4:
+few4:
 	ADDQ $0x04, BX
-	JZ   done4
+	JE   done4
 
-single4:
+one4:
 	VMOVUPS      (DX), Z16
 	VMOVUPS      64(DX), Z17
 	VMOVUPS      128(DX), Z18
@@ -1581,7 +1581,7 @@ single4:
 	ADDQ         $0x04, CX
 	ADDQ         $0x00000100, DX
 	DECQ         BX
-	JNZ          single4
+	JNE          one4
 
 done4:
 	VMOVUPS Z0, (AX)
@@ -1625,9 +1625,9 @@ rows3:
 	VMOVUPS 640(AX), Z10
 	VMOVUPS 704(AX), Z11
 	SUBQ    $0x04, BX
-	JL      rest3
+	JLT     few3
 
-loop3:
+many3:
 	VMOVUPS      (DX), Z12
 	VMOVUPS      64(DX), Z13
 	VMOVUPS      128(DX), Z14
@@ -1727,13 +1727,13 @@ loop3:
 	ADDQ         $0x10, CX
 	ADDQ         $0x00000400, DX
 	SUBQ         $0x04, BX
-	JGE          loop3
+	JGE          many3
 
-rest3:
+few3:
 	ADDQ $0x04, BX
-	JZ   done3
+	JE   done3
 
-single3:
+one3:
 	VMOVUPS      (DX), Z12
 	VMOVUPS      64(DX), Z13
 	VMOVUPS      128(DX), Z14
@@ -1761,7 +1761,7 @@ single3:
 	ADDQ         $0x04, CX
 	ADDQ         $0x00000100, DX
 	DECQ         BX
-	JNZ          single3
+	JNE          one3
 
 done3:
 	VMOVUPS Z0, (AX)
@@ -1797,9 +1797,9 @@ rows2:
 	VMOVUPS 384(AX), Z6
 	VMOVUPS 448(AX), Z7
 	SUBQ    $0x04, BX
-	JL      rest2
+	JLT     few2
 
-loop2:
+many2:
 	VMOVUPS      (DX), Z8
 	VMOVUPS      64(DX), Z9
 	VMOVUPS      128(DX), Z10
@@ -1879,13 +1879,13 @@ loop2:
 	ADDQ         $0x10, CX
 	ADDQ         $0x00000400, DX
 	SUBQ         $0x04, BX
-	JGE          loop2
+	JGE          many2
 
-rest2:
+few2:
 	ADDQ $0x04, BX
-	JZ   done2
+	JE   done2
 
-single2:
+one2:
 	VMOVUPS      (DX), Z8
 	VMOVUPS      64(DX), Z9
 	VMOVUPS      128(DX), Z10
@@ -1908,7 +1908,7 @@ single2:
 	ADDQ         $0x04, CX
 	ADDQ         $0x00000100, DX
 	DECQ         BX
-	JNZ          single2
+	JNE          one2
 
 done2:
 	VMOVUPS Z0, (AX)
@@ -1935,9 +1935,9 @@ rows1:
 	VMOVUPS 128(AX), Z2
 	VMOVUPS 192(AX), Z3
 	SUBQ    $0x04, BX
-	JL      rest1
+	JLT     few1
 
-loop1:
+many1:
 	VMOVUPS      (DX), Z4
 	VMOVUPS      64(DX), Z5
 	VMOVUPS      128(DX), Z6
@@ -1997,13 +1997,13 @@ loop1:
 	ADDQ         $0x10, CX
 	ADDQ         $0x00000400, DX
 	SUBQ         $0x04, BX
-	JGE          loop1
+	JGE          many1
 
-rest1:
+few1:
 	ADDQ $0x04, BX
-	JZ   done1
+	JE   done1
 
-single1:
+one1:
 	VMOVUPS      (DX), Z4
 	VMOVUPS      64(DX), Z5
 	VMOVUPS      128(DX), Z6
@@ -2021,7 +2021,7 @@ single1:
 	ADDQ         $0x04, CX
 	ADDQ         $0x00000100, DX
 	DECQ         BX
-	JNZ          single1
+	JNE          one1
 
 done1:
 	VMOVUPS Z0, (AX)
@@ -2080,9 +2080,9 @@ TEXT ·tileF16AVX512(SB), NOSPLIT, $0-64
 	VMOVUPS 1408(AX), Z22
 	VMOVUPS 1472(AX), Z23
 	SUBQ    $0x04, BX
-	JL      rest6
+	JLT     few6
 
-loop6:
+many6:
 	VCVTPH2PS    (DX), Z24
 	VCVTPH2PS    32(DX), Z25
 	VCVTPH2PS    64(DX), Z26
@@ -2234,13 +2234,13 @@ loop6:
 	ADDQ         $0x10, CX
 	ADDQ         $0x00000200, DX
 	SUBQ         $0x04, BX
-	JGE          loop6
+	JGE          many6
 
-rest6:
+few6:
 	ADDQ $0x04, BX
-	JZ   done6
+	JE   done6
 
-single6:
+one6:
 	VCVTPH2PS    (DX), Z24
 	VCVTPH2PS    32(DX), Z25
 	VCVTPH2PS    64(DX), Z26
@@ -2281,7 +2281,7 @@ single6:
 	ADDQ         $0x04, CX
 	ADDQ         $0x00000080, DX
 	DECQ         BX
-	JNZ          single6
+	JNE          one6
 
 done6:
 	VMOVUPS Z0, (AX)
@@ -2342,9 +2342,9 @@ rows5:
 	VMOVUPS 1152(AX), Z18
 	VMOVUPS 1216(AX), Z19
 	SUBQ    $0x04, BX
-	JL      rest5
+	JLT     few5
 
-loop5:
+many5:
 	VCVTPH2PS    (DX), Z20
 	VCVTPH2PS    32(DX), Z21
 	VCVTPH2PS    64(DX), Z22
@@ -2476,13 +2476,13 @@ loop5:
 	ADDQ         $0x10, CX
 	ADDQ         $0x00000200, DX
 	SUBQ         $0x04, BX
-	JGE          loop5
+	JGE          many5
 
-rest5:
+few5:
 	ADDQ $0x04, BX
-	JZ   done5
+	JE   done5
 
-single5:
+one5:
 	VCVTPH2PS    (DX), Z20
 	VCVTPH2PS    32(DX), Z21
 	VCVTPH2PS    64(DX), Z22
@@ -2518,7 +2518,7 @@ single5:
 	ADDQ         $0x04, CX
 	ADDQ         $0x00000080, DX
 	DECQ         BX
-	JNZ          single5
+	JNE          one5
 
 done5:
 	VMOVUPS Z0, (AX)
@@ -2571,9 +2571,9 @@ rows4:
 	VMOVUPS 896(AX), Z14
 	VMOVUPS 960(AX), Z15
 	SUBQ    $0x04, BX
-	JL      rest4
+	JLT     few4
 
-loop4:
+many4:
 	VCVTPH2PS    (DX), Z16
 	VCVTPH2PS    32(DX), Z17
 	VCVTPH2PS    64(DX), Z18
@@ -2685,13 +2685,13 @@ loop4:
 	ADDQ         $0x10, CX
 	ADDQ         $0x00000200, DX
 	SUBQ         $0x04, BX
-	JGE          loop4
+	JGE          many4
 
-rest4:
+few4:
 	ADDQ $0x04, BX
-	JZ   done4
+	JE   done4
 
-single4:
+one4:
 	VCVTPH2PS    (DX), Z16
 	VCVTPH2PS    32(DX), Z17
 	VCVTPH2PS    64(DX), Z18
@@ -2722,7 +2722,7 @@ single4:
 	ADDQ         $0x04, CX
 	ADDQ         $0x00000080, DX
 	DECQ         BX
-	JNZ          single4
+	JNE          one4
 
 done4:
 	VMOVUPS Z0, (AX)
@@ -2766,9 +2766,9 @@ rows3:
 	VMOVUPS 640(AX), Z10
 	VMOVUPS 704(AX), Z11
 	SUBQ    $0x04, BX
-	JL      rest3
+	JLT     few3
 
-loop3:
+many3:
 	VCVTPH2PS    (DX), Z12
 	VCVTPH2PS    32(DX), Z13
 	VCVTPH2PS    64(DX), Z14
@@ -2860,13 +2860,13 @@ loop3:
 	ADDQ         $0x10, CX
 	ADDQ         $0x00000200, DX
 	SUBQ         $0x04, BX
-	JGE          loop3
+	JGE          many3
 
-rest3:
+few3:
 	ADDQ $0x04, BX
-	JZ   done3
+	JE   done3
 
-single3:
+one3:
 	VCVTPH2PS    (DX), Z12
 	VCVTPH2PS    32(DX), Z13
 	VCVTPH2PS    64(DX), Z14
@@ -2892,7 +2892,7 @@ single3:
 	ADDQ         $0x04, CX
 	ADDQ         $0x00000080, DX
 	DECQ         BX
-	JNZ          single3
+	JNE          one3
 
 done3:
 	VMOVUPS Z0, (AX)
@@ -2928,9 +2928,9 @@ rows2:
 	VMOVUPS 384(AX), Z6
 	VMOVUPS 448(AX), Z7
 	SUBQ    $0x04, BX
-	JL      rest2
+	JLT     few2
 
-loop2:
+many2:
 	VCVTPH2PS    (DX), Z8
 	VCVTPH2PS    32(DX), Z9
 	VCVTPH2PS    64(DX), Z10
@@ -3002,13 +3002,13 @@ loop2:
 	ADDQ         $0x10, CX
 	ADDQ         $0x00000200, DX
 	SUBQ         $0x04, BX
-	JGE          loop2
+	JGE          many2
 
-rest2:
+few2:
 	ADDQ $0x04, BX
-	JZ   done2
+	JE   done2
 
-single2:
+one2:
 	VCVTPH2PS    (DX), Z8
 	VCVTPH2PS    32(DX), Z9
 	VCVTPH2PS    64(DX), Z10
@@ -3029,7 +3029,7 @@ single2:
 	ADDQ         $0x04, CX
 	ADDQ         $0x00000080, DX
 	DECQ         BX
-	JNZ          single2
+	JNE          one2
 
 done2:
 	VMOVUPS Z0, (AX)
@@ -3056,9 +3056,9 @@ rows1:
 	VMOVUPS 128(AX), Z2
 	VMOVUPS 192(AX), Z3
 	SUBQ    $0x04, BX
-	JL      rest1
+	JLT     few1
 
-loop1:
+many1:
 	VCVTPH2PS    (DX), Z4
 	VCVTPH2PS    32(DX), Z5
 	VCVTPH2PS    64(DX), Z6
@@ -3110,13 +3110,13 @@ loop1:
 	ADDQ         $0x10, CX
 	ADDQ         $0x00000200, DX
 	SUBQ         $0x04, BX
-	JGE          loop1
+	JGE          many1
 
-rest1:
+few1:
 	ADDQ $0x04, BX
-	JZ   done1
+	JE   done1
 
-single1:
+one1:
 	VCVTPH2PS    (DX), Z4
 	VCVTPH2PS    32(DX), Z5
 	VCVTPH2PS    64(DX), Z6
@@ -3132,7 +3132,7 @@ single1:
 	ADDQ         $0x04, CX
 	ADDQ         $0x00000080, DX
 	DECQ         BX
-	JNZ          single1
+	JNE          one1
 
 done1:
 	VMOVUPS Z0, (AX)
@@ -13964,7 +13964,7 @@ many6:
 
 few6:
 	ADDQ $0x02, R14
-	JE   store6
+	JE   done6
 
 one6:
 	VMOVUPS      (SI), Z24
@@ -14003,10 +14003,10 @@ one6:
 	VFMADD231PS  Z27, Z28, Z23
 	ADDQ         DX, SI
 	ADDQ         $0x04, BX
-	SUBQ         $0x01, R14
+	DECQ         R14
 	JNE          one6
 
-store6:
+done6:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -14166,7 +14166,7 @@ many5:
 
 few5:
 	ADDQ $0x02, R12
-	JE   store5
+	JE   done5
 
 one5:
 	VMOVUPS      (SI), Z20
@@ -14200,10 +14200,10 @@ one5:
 	VFMADD231PS  Z23, Z24, Z19
 	ADDQ         DX, SI
 	ADDQ         $0x04, BX
-	SUBQ         $0x01, R12
+	DECQ         R12
 	JNE          one5
 
-store5:
+done5:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -14341,7 +14341,7 @@ many4:
 
 few4:
 	ADDQ $0x02, R12
-	JE   store4
+	JE   done4
 
 one4:
 	VMOVUPS      (SI), Z16
@@ -14370,10 +14370,10 @@ one4:
 	VFMADD231PS  Z19, Z20, Z15
 	ADDQ         DX, SI
 	ADDQ         $0x04, BX
-	SUBQ         $0x01, R12
+	DECQ         R12
 	JNE          one4
 
-store4:
+done4:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -14487,7 +14487,7 @@ many3:
 
 few3:
 	ADDQ $0x02, R10
-	JE   store3
+	JE   done3
 
 one3:
 	VBROADCASTSS (BX), Z12
@@ -14511,10 +14511,10 @@ one3:
 	VFMADD231PS  Z15, Z14, Z11
 	ADDQ         DX, SI
 	ADDQ         $0x04, BX
-	SUBQ         $0x01, R10
+	DECQ         R10
 	JNE          one3
 
-store3:
+done3:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -14636,7 +14636,7 @@ many2:
 
 few2:
 	ADDQ $0x04, R10
-	JE   store2
+	JE   done2
 
 one2:
 	VBROADCASTSS (BX), Z8
@@ -14655,10 +14655,10 @@ one2:
 	VFMADD231PS  Z10, Z9, Z7
 	ADDQ         DX, SI
 	ADDQ         $0x04, BX
-	SUBQ         $0x01, R10
+	DECQ         R10
 	JNE          one2
 
-store2:
+done2:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -14746,7 +14746,7 @@ many1:
 
 few1:
 	ADDQ $0x04, R8
-	JE   store1
+	JE   done1
 
 one1:
 	VBROADCASTSS (BX), Z4
@@ -14760,10 +14760,10 @@ one1:
 	VFMADD231PS  Z5, Z4, Z3
 	ADDQ         DX, SI
 	ADDQ         $0x04, BX
-	SUBQ         $0x01, R8
+	DECQ         R8
 	JNE          one1
 
-store1:
+done1:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -14936,7 +14936,7 @@ many6:
 
 few6:
 	ADDQ $0x02, R14
-	JE   store6
+	JE   done6
 
 one6:
 	VCVTPH2PS    (SI), Z24
@@ -14975,10 +14975,10 @@ one6:
 	VFMADD231PS  Z27, Z28, Z23
 	ADDQ         DX, SI
 	ADDQ         $0x04, BX
-	SUBQ         $0x01, R14
+	DECQ         R14
 	JNE          one6
 
-store6:
+done6:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -15138,7 +15138,7 @@ many5:
 
 few5:
 	ADDQ $0x02, R12
-	JE   store5
+	JE   done5
 
 one5:
 	VCVTPH2PS    (SI), Z20
@@ -15172,10 +15172,10 @@ one5:
 	VFMADD231PS  Z23, Z24, Z19
 	ADDQ         DX, SI
 	ADDQ         $0x04, BX
-	SUBQ         $0x01, R12
+	DECQ         R12
 	JNE          one5
 
-store5:
+done5:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -15313,7 +15313,7 @@ many4:
 
 few4:
 	ADDQ $0x02, R12
-	JE   store4
+	JE   done4
 
 one4:
 	VCVTPH2PS    (SI), Z16
@@ -15342,10 +15342,10 @@ one4:
 	VFMADD231PS  Z19, Z20, Z15
 	ADDQ         DX, SI
 	ADDQ         $0x04, BX
-	SUBQ         $0x01, R12
+	DECQ         R12
 	JNE          one4
 
-store4:
+done4:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -15459,7 +15459,7 @@ many3:
 
 few3:
 	ADDQ $0x02, R10
-	JE   store3
+	JE   done3
 
 one3:
 	VBROADCASTSS (BX), Z12
@@ -15483,10 +15483,10 @@ one3:
 	VFMADD231PS  Z15, Z14, Z11
 	ADDQ         DX, SI
 	ADDQ         $0x04, BX
-	SUBQ         $0x01, R10
+	DECQ         R10
 	JNE          one3
 
-store3:
+done3:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -15608,7 +15608,7 @@ many2:
 
 few2:
 	ADDQ $0x04, R10
-	JE   store2
+	JE   done2
 
 one2:
 	VBROADCASTSS (BX), Z8
@@ -15627,10 +15627,10 @@ one2:
 	VFMADD231PS  Z10, Z9, Z7
 	ADDQ         DX, SI
 	ADDQ         $0x04, BX
-	SUBQ         $0x01, R10
+	DECQ         R10
 	JNE          one2
 
-store2:
+done2:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -15758,7 +15758,7 @@ many1:
 
 few1:
 	ADDQ $0x04, R8
-	JE   store1
+	JE   done1
 
 one1:
 	VBROADCASTSS (BX), Y8
@@ -15780,10 +15780,10 @@ one1:
 	VFMADD231PS  Y9, Y8, Y7
 	ADDQ         DX, SI
 	ADDQ         $0x04, BX
-	SUBQ         $0x01, R8
+	DECQ         R8
 	JNE          one1
 
-store1:
+done1:
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y1, 32(DI)
 	VMOVUPS Y2, 64(DI)
@@ -16057,7 +16057,7 @@ one6:
 	VPDPBUSD     Z28, Z27, Z23
 	ADDQ         $0x00000100, R8
 	ADDQ         $0x04, R12
-	SUBQ         $0x01, R10
+	DECQ         R10
 	JNE          one6
 
 done6:
@@ -16388,7 +16388,7 @@ one5:
 	VPDPBUSD     Z24, Z23, Z19
 	ADDQ         $0x00000100, DI
 	ADDQ         $0x04, R11
-	SUBQ         $0x01, R9
+	DECQ         R9
 	JNE          one5
 
 done5:
@@ -16672,7 +16672,7 @@ one4:
 	VPDPBUSD     Z20, Z19, Z15
 	ADDQ         $0x00000100, DI
 	ADDQ         $0x04, R11
-	SUBQ         $0x01, R9
+	DECQ         R9
 	JNE          one4
 
 done4:
@@ -16909,7 +16909,7 @@ one3:
 	VPDPBUSD     Z16, Z15, Z11
 	ADDQ         $0x00000100, SI
 	ADDQ         $0x04, R10
-	SUBQ         $0x01, R8
+	DECQ         R8
 	JNE          one3
 
 done3:
@@ -17099,7 +17099,7 @@ one2:
 	VPDPBUSD     Z12, Z11, Z7
 	ADDQ         $0x00000100, SI
 	ADDQ         $0x04, R10
-	SUBQ         $0x01, R8
+	DECQ         R8
 	JNE          one2
 
 done2:
@@ -17242,7 +17242,7 @@ one1:
 	VPDPBUSD     Z8, Z7, Z3
 	ADDQ         $0x00000100, BX
 	ADDQ         $0x04, R9
-	SUBQ         $0x01, DI
+	DECQ         DI
 	JNE          one1
 
 done1:
@@ -18463,9 +18463,9 @@ slice6:
 	VMOVUPS 1280(AX), Y10
 	VMOVUPS 1312(AX), Y11
 	SUBQ    $0x02, R14
-	JL      rest6
+	JLT     few6
 
-loop6:
+many6:
 	PREFETCHT1   (SI)
 	ADDQ         DI, SI
 	VMOVUPS      (R13), Y12
@@ -18513,13 +18513,13 @@ loop6:
 	ADDQ         $0x08, R12
 	ADDQ         $0x00000200, R13
 	SUBQ         $0x02, R14
-	JGE          loop6
+	JGE          many6
 
-rest6:
+few6:
 	ADDQ $0x02, R14
-	JZ   done6
+	JE   done6
 
-single6:
+one6:
 	PREFETCHT1   (SI)
 	ADDQ         DI, SI
 	VMOVUPS      (R13), Y12
@@ -18545,7 +18545,7 @@ single6:
 	ADDQ         $0x04, R12
 	ADDQ         $0x00000100, R13
 	DECQ         R14
-	JNZ          single6
+	JNE          one6
 
 done6:
 	VMOVUPS Y0, (AX)
@@ -18595,9 +18595,9 @@ slice5:
 	VMOVUPS 1024(AX), Y8
 	VMOVUPS 1056(AX), Y9
 	SUBQ    $0x02, R13
-	JL      rest5
+	JLT     few5
 
-loop5:
+many5:
 	PREFETCHT1   (SI)
 	ADDQ         DI, SI
 	VMOVUPS      (R12), Y10
@@ -18639,13 +18639,13 @@ loop5:
 	ADDQ         $0x08, R11
 	ADDQ         $0x00000200, R12
 	SUBQ         $0x02, R13
-	JGE          loop5
+	JGE          many5
 
-rest5:
+few5:
 	ADDQ $0x02, R13
-	JZ   done5
+	JE   done5
 
-single5:
+one5:
 	PREFETCHT1   (SI)
 	ADDQ         DI, SI
 	VMOVUPS      (R12), Y10
@@ -18668,7 +18668,7 @@ single5:
 	ADDQ         $0x04, R11
 	ADDQ         $0x00000100, R12
 	DECQ         R13
-	JNZ          single5
+	JNE          one5
 
 done5:
 	VMOVUPS Y0, (AX)
@@ -18714,9 +18714,9 @@ slice4:
 	VMOVUPS 768(AX), Y6
 	VMOVUPS 800(AX), Y7
 	SUBQ    $0x02, R13
-	JL      rest4
+	JLT     few4
 
-loop4:
+many4:
 	PREFETCHT1   (SI)
 	ADDQ         DI, SI
 	VMOVUPS      (R12), Y8
@@ -18752,13 +18752,13 @@ loop4:
 	ADDQ         $0x08, R11
 	ADDQ         $0x00000200, R12
 	SUBQ         $0x02, R13
-	JGE          loop4
+	JGE          many4
 
-rest4:
+few4:
 	ADDQ $0x02, R13
-	JZ   done4
+	JE   done4
 
-single4:
+one4:
 	PREFETCHT1   (SI)
 	ADDQ         DI, SI
 	VMOVUPS      (R12), Y8
@@ -18778,7 +18778,7 @@ single4:
 	ADDQ         $0x04, R11
 	ADDQ         $0x00000100, R12
 	DECQ         R13
-	JNZ          single4
+	JNE          one4
 
 done4:
 	VMOVUPS Y0, (AX)
@@ -18825,9 +18825,9 @@ slice3:
 	VMOVUPS 576(AX), Y10
 	VMOVUPS 608(AX), Y11
 	SUBQ    $0x02, R12
-	JL      rest3
+	JLT     few3
 
-loop3:
+many3:
 	PREFETCHT1   (SI)
 	PREFETCHT1   64(SI)
 	ADDQ         DI, SI
@@ -18875,13 +18875,13 @@ loop3:
 	ADDQ         $0x08, R10
 	ADDQ         $0x00000200, R11
 	SUBQ         $0x02, R12
-	JGE          loop3
+	JGE          many3
 
-rest3:
+few3:
 	ADDQ $0x02, R12
-	JZ   done3
+	JE   done3
 
-single3:
+one3:
 	PREFETCHT1   (SI)
 	PREFETCHT1   64(SI)
 	ADDQ         DI, SI
@@ -18907,7 +18907,7 @@ single3:
 	ADDQ         $0x04, R10
 	ADDQ         $0x00000100, R11
 	DECQ         R12
-	JNZ          single3
+	JNE          one3
 
 done3:
 	VMOVUPS Y0, (AX)
@@ -18954,9 +18954,9 @@ slice2:
 	VMOVUPS 320(AX), Y6
 	VMOVUPS 352(AX), Y7
 	SUBQ    $0x02, R12
-	JL      rest2
+	JLT     few2
 
-loop2:
+many2:
 	PREFETCHT1   (SI)
 	PREFETCHT1   64(SI)
 	ADDQ         DI, SI
@@ -18994,13 +18994,13 @@ loop2:
 	ADDQ         $0x08, R10
 	ADDQ         $0x00000200, R11
 	SUBQ         $0x02, R12
-	JGE          loop2
+	JGE          many2
 
-rest2:
+few2:
 	ADDQ $0x02, R12
-	JZ   done2
+	JE   done2
 
-single2:
+one2:
 	PREFETCHT1   (SI)
 	PREFETCHT1   64(SI)
 	ADDQ         DI, SI
@@ -19021,7 +19021,7 @@ single2:
 	ADDQ         $0x04, R10
 	ADDQ         $0x00000100, R11
 	DECQ         R12
-	JNZ          single2
+	JNE          one2
 
 done2:
 	VMOVUPS Y0, (AX)
@@ -19056,9 +19056,9 @@ rows1:
 	VMOVUPS 192(AX), Y6
 	VMOVUPS 224(AX), Y7
 	SUBQ    $0x02, BX
-	JL      rest1
+	JLT     few1
 
-loop1:
+many1:
 	PREFETCHT1   (SI)
 	PREFETCHT1   64(SI)
 	PREFETCHT1   128(SI)
@@ -19106,13 +19106,13 @@ loop1:
 	ADDQ         $0x08, CX
 	ADDQ         $0x00000200, DX
 	SUBQ         $0x02, BX
-	JGE          loop1
+	JGE          many1
 
-rest1:
+few1:
 	ADDQ $0x02, BX
-	JZ   done1
+	JE   done1
 
-single1:
+one1:
 	PREFETCHT1   (SI)
 	PREFETCHT1   64(SI)
 	PREFETCHT1   128(SI)
@@ -19138,7 +19138,7 @@ single1:
 	ADDQ         $0x04, CX
 	ADDQ         $0x00000100, DX
 	DECQ         BX
-	JNZ          single1
+	JNE          one1
 
 done1:
 	VMOVUPS Y0, (AX)
@@ -19196,9 +19196,9 @@ slice6:
 	VMOVUPS 1280(AX), Y10
 	VMOVUPS 1312(AX), Y11
 	SUBQ    $0x02, R14
-	JL      rest6
+	JLT     few6
 
-loop6:
+many6:
 	PREFETCHT1   (SI)
 	ADDQ         DI, SI
 	VCVTPH2PS    (R13), Y12
@@ -19246,13 +19246,13 @@ loop6:
 	ADDQ         $0x08, R12
 	ADDQ         $0x00000100, R13
 	SUBQ         $0x02, R14
-	JGE          loop6
+	JGE          many6
 
-rest6:
+few6:
 	ADDQ $0x02, R14
-	JZ   done6
+	JE   done6
 
-single6:
+one6:
 	PREFETCHT1   (SI)
 	ADDQ         DI, SI
 	VCVTPH2PS    (R13), Y12
@@ -19278,7 +19278,7 @@ single6:
 	ADDQ         $0x04, R12
 	ADDQ         $0x00000080, R13
 	DECQ         R14
-	JNZ          single6
+	JNE          one6
 
 done6:
 	VMOVUPS Y0, (AX)
@@ -19328,9 +19328,9 @@ slice5:
 	VMOVUPS 1024(AX), Y8
 	VMOVUPS 1056(AX), Y9
 	SUBQ    $0x02, R13
-	JL      rest5
+	JLT     few5
 
-loop5:
+many5:
 	PREFETCHT1   (SI)
 	ADDQ         DI, SI
 	VCVTPH2PS    (R12), Y10
@@ -19372,13 +19372,13 @@ loop5:
 	ADDQ         $0x08, R11
 	ADDQ         $0x00000100, R12
 	SUBQ         $0x02, R13
-	JGE          loop5
+	JGE          many5
 
-rest5:
+few5:
 	ADDQ $0x02, R13
-	JZ   done5
+	JE   done5
 
-single5:
+one5:
 	PREFETCHT1   (SI)
 	ADDQ         DI, SI
 	VCVTPH2PS    (R12), Y10
@@ -19401,7 +19401,7 @@ single5:
 	ADDQ         $0x04, R11
 	ADDQ         $0x00000080, R12
 	DECQ         R13
-	JNZ          single5
+	JNE          one5
 
 done5:
 	VMOVUPS Y0, (AX)
@@ -19447,9 +19447,9 @@ slice4:
 	VMOVUPS 768(AX), Y6
 	VMOVUPS 800(AX), Y7
 	SUBQ    $0x02, R13
-	JL      rest4
+	JLT     few4
 
-loop4:
+many4:
 	PREFETCHT1   (SI)
 	ADDQ         DI, SI
 	VCVTPH2PS    (R12), Y8
@@ -19485,13 +19485,13 @@ loop4:
 	ADDQ         $0x08, R11
 	ADDQ         $0x00000100, R12
 	SUBQ         $0x02, R13
-	JGE          loop4
+	JGE          many4
 
-rest4:
+few4:
 	ADDQ $0x02, R13
-	JZ   done4
+	JE   done4
 
-single4:
+one4:
 	PREFETCHT1   (SI)
 	ADDQ         DI, SI
 	VCVTPH2PS    (R12), Y8
@@ -19511,7 +19511,7 @@ single4:
 	ADDQ         $0x04, R11
 	ADDQ         $0x00000080, R12
 	DECQ         R13
-	JNZ          single4
+	JNE          one4
 
 done4:
 	VMOVUPS Y0, (AX)
@@ -19558,9 +19558,9 @@ slice3:
 	VMOVUPS 576(AX), Y10
 	VMOVUPS 608(AX), Y11
 	SUBQ    $0x02, R12
-	JL      rest3
+	JLT     few3
 
-loop3:
+many3:
 	PREFETCHT1   (SI)
 	ADDQ         DI, SI
 	VBROADCASTSS (R10), Y12
@@ -19606,13 +19606,13 @@ loop3:
 	ADDQ         $0x08, R10
 	ADDQ         $0x00000100, R11
 	SUBQ         $0x02, R12
-	JGE          loop3
+	JGE          many3
 
-rest3:
+few3:
 	ADDQ $0x02, R12
-	JZ   done3
+	JE   done3
 
-single3:
+one3:
 	PREFETCHT1   (SI)
 	ADDQ         DI, SI
 	VBROADCASTSS (R10), Y12
@@ -19637,7 +19637,7 @@ single3:
 	ADDQ         $0x04, R10
 	ADDQ         $0x00000080, R11
 	DECQ         R12
-	JNZ          single3
+	JNE          one3
 
 done3:
 	VMOVUPS Y0, (AX)
@@ -19684,9 +19684,9 @@ slice2:
 	VMOVUPS 320(AX), Y6
 	VMOVUPS 352(AX), Y7
 	SUBQ    $0x02, R12
-	JL      rest2
+	JLT     few2
 
-loop2:
+many2:
 	PREFETCHT1   (SI)
 	ADDQ         DI, SI
 	VBROADCASTSS (R10), Y8
@@ -19722,13 +19722,13 @@ loop2:
 	ADDQ         $0x08, R10
 	ADDQ         $0x00000100, R11
 	SUBQ         $0x02, R12
-	JGE          loop2
+	JGE          many2
 
-rest2:
+few2:
 	ADDQ $0x02, R12
-	JZ   done2
+	JE   done2
 
-single2:
+one2:
 	PREFETCHT1   (SI)
 	ADDQ         DI, SI
 	VBROADCASTSS (R10), Y8
@@ -19748,7 +19748,7 @@ single2:
 	ADDQ         $0x04, R10
 	ADDQ         $0x00000080, R11
 	DECQ         R12
-	JNZ          single2
+	JNE          one2
 
 done2:
 	VMOVUPS Y0, (AX)
@@ -19783,9 +19783,9 @@ rows1:
 	VMOVUPS 192(AX), Y6
 	VMOVUPS 224(AX), Y7
 	SUBQ    $0x02, BX
-	JL      rest1
+	JLT     few1
 
-loop1:
+many1:
 	PREFETCHT1   (SI)
 	PREFETCHT1   64(SI)
 	ADDQ         DI, SI
@@ -19829,13 +19829,13 @@ loop1:
 	ADDQ         $0x08, CX
 	ADDQ         $0x00000100, DX
 	SUBQ         $0x02, BX
-	JGE          loop1
+	JGE          many1
 
-rest1:
+few1:
 	ADDQ $0x02, BX
-	JZ   done1
+	JE   done1
 
-single1:
+one1:
 	PREFETCHT1   (SI)
 	PREFETCHT1   64(SI)
 	ADDQ         DI, SI
@@ -19859,7 +19859,7 @@ single1:
 	ADDQ         $0x04, CX
 	ADDQ         $0x00000080, DX
 	DECQ         BX
-	JNZ          single1
+	JNE          one1
 
 done1:
 	VMOVUPS Y0, (AX)
@@ -26609,7 +26609,7 @@ many6:
 
 few6:
 	ADDQ $0x02, R15
-	JE   store6
+	JE   done6
 
 one6:
 	VMOVUPS      (SI), Y12
@@ -26634,10 +26634,10 @@ one6:
 	VFMADD231PS  Y13, Y14, Y11
 	ADDQ         DX, SI
 	ADDQ         $0x04, BX
-	SUBQ         $0x01, R15
+	DECQ         R15
 	JNE          one6
 
-store6:
+done6:
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y1, 32(DI)
 	VMOVUPS Y2, (DI)(R11*1)
@@ -26748,7 +26748,7 @@ many5:
 
 few5:
 	ADDQ $0x02, R13
-	JE   store5
+	JE   done5
 
 one5:
 	VMOVUPS      (SI), Y10
@@ -26770,10 +26770,10 @@ one5:
 	VFMADD231PS  Y11, Y12, Y9
 	ADDQ         DX, SI
 	ADDQ         $0x04, BX
-	SUBQ         $0x01, R13
+	DECQ         R13
 	JNE          one5
 
-store5:
+done5:
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y1, 32(DI)
 	VMOVUPS Y2, (DI)(R10*1)
@@ -26872,7 +26872,7 @@ many4:
 
 few4:
 	ADDQ $0x02, R13
-	JE   store4
+	JE   done4
 
 one4:
 	VMOVUPS      (SI), Y8
@@ -26891,10 +26891,10 @@ one4:
 	VFMADD231PS  Y9, Y10, Y7
 	ADDQ         DX, SI
 	ADDQ         $0x04, BX
-	SUBQ         $0x01, R13
+	DECQ         R13
 	JNE          one4
 
-store4:
+done4:
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y1, 32(DI)
 	VMOVUPS Y2, (DI)(R10*1)
@@ -27007,7 +27007,7 @@ many3:
 
 few3:
 	ADDQ $0x02, R11
-	JE   store3
+	JE   done3
 
 one3:
 	VBROADCASTSS (BX), Y12
@@ -27031,10 +27031,10 @@ one3:
 	VFMADD231PS  Y15, Y14, Y11
 	ADDQ         DX, SI
 	ADDQ         $0x04, BX
-	SUBQ         $0x01, R11
+	DECQ         R11
 	JNE          one3
 
-store3:
+done3:
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y1, 32(DI)
 	VMOVUPS Y2, 64(DI)
@@ -27163,7 +27163,7 @@ many2:
 
 few2:
 	ADDQ $0x04, R11
-	JE   store2
+	JE   done2
 
 one2:
 	VBROADCASTSS (BX), Y8
@@ -27182,10 +27182,10 @@ one2:
 	VFMADD231PS  Y10, Y9, Y7
 	ADDQ         DX, SI
 	ADDQ         $0x04, BX
-	SUBQ         $0x01, R11
+	DECQ         R11
 	JNE          one2
 
-store2:
+done2:
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y1, 32(DI)
 	VMOVUPS Y2, 64(DI)
@@ -27317,7 +27317,7 @@ many1:
 
 few1:
 	ADDQ $0x04, R8
-	JE   store1
+	JE   done1
 
 one1:
 	VBROADCASTSS (BX), Y8
@@ -27339,10 +27339,10 @@ one1:
 	VFMADD231PS  Y9, Y8, Y7
 	ADDQ         DX, SI
 	ADDQ         $0x04, BX
-	SUBQ         $0x01, R8
+	DECQ         R8
 	JNE          one1
 
-store1:
+done1:
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y1, 32(DI)
 	VMOVUPS Y2, 64(DI)
@@ -27472,7 +27472,7 @@ many6:
 
 few6:
 	ADDQ $0x02, R15
-	JE   store6
+	JE   done6
 
 one6:
 	VCVTPH2PS    (SI), Y12
@@ -27498,10 +27498,10 @@ one6:
 	PREFETCHT1   16384(SI)
 	ADDQ         DX, SI
 	ADDQ         $0x04, BX
-	SUBQ         $0x01, R15
+	DECQ         R15
 	JNE          one6
 
-store6:
+done6:
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y1, 32(DI)
 	VMOVUPS Y2, (DI)(R11*1)
@@ -27614,7 +27614,7 @@ many5:
 
 few5:
 	ADDQ $0x02, R13
-	JE   store5
+	JE   done5
 
 one5:
 	VCVTPH2PS    (SI), Y10
@@ -27637,10 +27637,10 @@ one5:
 	PREFETCHT1   16384(SI)
 	ADDQ         DX, SI
 	ADDQ         $0x04, BX
-	SUBQ         $0x01, R13
+	DECQ         R13
 	JNE          one5
 
-store5:
+done5:
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y1, 32(DI)
 	VMOVUPS Y2, (DI)(R10*1)
@@ -27741,7 +27741,7 @@ many4:
 
 few4:
 	ADDQ $0x02, R13
-	JE   store4
+	JE   done4
 
 one4:
 	VCVTPH2PS    (SI), Y8
@@ -27761,10 +27761,10 @@ one4:
 	PREFETCHT1   16384(SI)
 	ADDQ         DX, SI
 	ADDQ         $0x04, BX
-	SUBQ         $0x01, R13
+	DECQ         R13
 	JNE          one4
 
-store4:
+done4:
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y1, 32(DI)
 	VMOVUPS Y2, (DI)(R10*1)
@@ -27879,7 +27879,7 @@ many3:
 
 few3:
 	ADDQ $0x02, R11
-	JE   store3
+	JE   done3
 
 one3:
 	VBROADCASTSS (BX), Y12
@@ -27904,10 +27904,10 @@ one3:
 	PREFETCHT1   16384(SI)
 	ADDQ         DX, SI
 	ADDQ         $0x04, BX
-	SUBQ         $0x01, R11
+	DECQ         R11
 	JNE          one3
 
-store3:
+done3:
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y1, 32(DI)
 	VMOVUPS Y2, 64(DI)
@@ -28040,7 +28040,7 @@ many2:
 
 few2:
 	ADDQ $0x04, R11
-	JE   store2
+	JE   done2
 
 one2:
 	VBROADCASTSS (BX), Y8
@@ -28060,10 +28060,10 @@ one2:
 	PREFETCHT1   16384(SI)
 	ADDQ         DX, SI
 	ADDQ         $0x04, BX
-	SUBQ         $0x01, R11
+	DECQ         R11
 	JNE          one2
 
-store2:
+done2:
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y1, 32(DI)
 	VMOVUPS Y2, 64(DI)
@@ -28195,7 +28195,7 @@ many1:
 
 few1:
 	ADDQ $0x04, R8
-	JE   store1
+	JE   done1
 
 one1:
 	VBROADCASTSS (BX), Y8
@@ -28217,10 +28217,10 @@ one1:
 	VFMADD231PS  Y9, Y8, Y7
 	ADDQ         DX, SI
 	ADDQ         $0x04, BX
-	SUBQ         $0x01, R8
+	DECQ         R8
 	JNE          one1
 
-store1:
+done1:
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y1, 32(DI)
 	VMOVUPS Y2, 64(DI)
@@ -28286,7 +28286,7 @@ slice6:
 	MOVQ         quads+64(FP), R11
 	MOVQ         q+16(FP), R12
 
-many6:
+one6:
 	PREFETCHT0   (DI)
 	ADDQ         $0x00000020, DI
 	VMOVDQU      (BX), Y7
@@ -28330,8 +28330,8 @@ many6:
 	VPADDD       Y6, Y5, Y5
 	ADDQ         $0x00000100, BX
 	ADDQ         $0x08, R12
-	SUBQ         $0x01, R11
-	JNE          many6
+	DECQ         R11
+	JNE          one6
 	MOVQ         dstStride+8(FP), R11
 	LEAQ         (R11)(R11*2), R12
 	LEAQ         (R11)(R11*4), R13
@@ -28406,7 +28406,7 @@ slice5:
 	MOVQ         quads+64(FP), R11
 	MOVQ         q+16(FP), R12
 
-many5:
+one5:
 	PREFETCHT0   (DI)
 	ADDQ         $0x00000040, DI
 	VMOVDQU      (BX), Y11
@@ -28467,8 +28467,8 @@ many5:
 	VPADDD       Y10, Y9, Y9
 	ADDQ         $0x00000100, BX
 	ADDQ         $0x08, R12
-	SUBQ         $0x01, R11
-	JNE          many5
+	DECQ         R11
+	JNE          one5
 	MOVQ         dstStride+8(FP), R11
 	LEAQ         (R11)(R11*2), R12
 	VBROADCASTSS (DX), Y10
@@ -28555,7 +28555,7 @@ slice4:
 	MOVQ         quads+64(FP), R11
 	MOVQ         q+16(FP), R12
 
-many4:
+one4:
 	PREFETCHT0   (DI)
 	ADDQ         $0x00000040, DI
 	VMOVDQU      (BX), Y9
@@ -28606,8 +28606,8 @@ many4:
 	VPADDD       Y8, Y7, Y7
 	ADDQ         $0x00000100, BX
 	ADDQ         $0x08, R12
-	SUBQ         $0x01, R11
-	JNE          many4
+	DECQ         R11
+	JNE          one4
 	MOVQ         dstStride+8(FP), R11
 	LEAQ         (R11)(R11*2), R12
 	VBROADCASTSS (DX), Y8
@@ -28811,7 +28811,7 @@ one3:
 	VPADDD       Y6, Y5, Y5
 	ADDQ         $0x00000100, BX
 	ADDQ         $0x08, R12
-	SUBQ         $0x01, R11
+	DECQ         R11
 	JNE          one3
 
 done3:
@@ -29049,7 +29049,7 @@ one2:
 	VPADDD       Y8, Y7, Y7
 	ADDQ         $0x00000100, BX
 	ADDQ         $0x08, R12
-	SUBQ         $0x01, R11
+	DECQ         R11
 	JNE          one2
 
 done2:
@@ -29329,7 +29329,7 @@ one1:
 	VPADDD       Y8, Y7, Y7
 	ADDQ         $0x00000100, BX
 	ADDQ         $0x08, R12
-	SUBQ         $0x01, R11
+	DECQ         R11
 	JNE          one1
 
 done1:
@@ -29422,7 +29422,7 @@ slice6:
 	MOVQ         quads+64(FP), R14
 	MOVQ         q+16(FP), R15
 
-many6:
+one6:
 	PREFETCHT0   (R10)
 	ADDQ         $0x00000040, R10
 	VMOVDQU      (R8), Y12
@@ -29483,8 +29483,8 @@ many6:
 	BYTE         $0xdf
 	ADDQ         $0x00000100, R8
 	ADDQ         $0x04, R15
-	SUBQ         $0x01, R14
-	JNE          many6
+	DECQ         R14
+	JNE          one6
 	MOVQ         dstStride+8(FP), R14
 	LEAQ         (R14)(R14*2), R15
 	LEAQ         (R14)(R14*4), BP
@@ -29583,7 +29583,7 @@ slice5:
 	MOVQ         quads+64(FP), R13
 	MOVQ         q+16(FP), R14
 
-many5:
+one5:
 	PREFETCHT0   (R9)
 	ADDQ         $0x00000040, R9
 	VMOVDQU      (DI), Y12
@@ -29635,8 +29635,8 @@ many5:
 	BYTE         $0xce
 	ADDQ         $0x00000100, DI
 	ADDQ         $0x04, R14
-	SUBQ         $0x01, R13
-	JNE          many5
+	DECQ         R13
+	JNE          one5
 	MOVQ         dstStride+8(FP), R13
 	LEAQ         (R13)(R13*2), R14
 	VBROADCASTSS (SI), Y14
@@ -29723,7 +29723,7 @@ slice4:
 	MOVQ         quads+64(FP), R13
 	MOVQ         q+16(FP), R14
 
-many4:
+one4:
 	PREFETCHT0   (R9)
 	ADDQ         $0x00000040, R9
 	VMOVDQU      (DI), Y12
@@ -29766,8 +29766,8 @@ many4:
 	BYTE         $0xff
 	ADDQ         $0x00000100, DI
 	ADDQ         $0x04, R14
-	SUBQ         $0x01, R13
-	JNE          many4
+	DECQ         R13
+	JNE          one4
 	MOVQ         dstStride+8(FP), R13
 	LEAQ         (R13)(R13*2), R14
 	VBROADCASTSS (SI), Y14
@@ -30046,7 +30046,7 @@ one3:
 	BYTE $0xde
 	ADDQ $0x00000100, SI
 	ADDQ $0x04, R13
-	SUBQ $0x01, R12
+	DECQ R12
 	JNE  one3
 
 done3:
@@ -30284,7 +30284,7 @@ one2:
 	BYTE $0xff
 	ADDQ $0x00000100, SI
 	ADDQ $0x04, R13
-	SUBQ $0x01, R12
+	DECQ R12
 	JNE  one2
 
 done2:
@@ -30522,7 +30522,7 @@ one1:
 	BYTE $0xfe
 	ADDQ $0x00000100, BX
 	ADDQ $0x04, R12
-	SUBQ $0x01, R11
+	DECQ R11
 	JNE  one1
 
 done1:
@@ -31767,9 +31767,9 @@ TEXT ·tileInt8AVX512(SB), NOSPLIT, $0-64
 	VMOVUPS 1408(AX), Z22
 	VMOVUPS 1472(AX), Z23
 	SUBQ    $0x04, BX
-	JL      rest6
+	JLT     few6
 
-loop6:
+many6:
 	VMOVUPS      (DX), Z24
 	VMOVUPS      64(DX), Z25
 	VMOVUPS      128(DX), Z26
@@ -31929,13 +31929,13 @@ loop6:
 	ADDQ         $0x10, CX
 	ADDQ         $0x00000400, DX
 	SUBQ         $0x04, BX
-	JGE          loop6
+	JGE          many6
 
-rest6:
+few6:
 	ADDQ $0x04, BX
-	JZ   done6
+	JE   done6
 
-single6:
+one6:
 	VMOVUPS      (DX), Z24
 	VMOVUPS      64(DX), Z25
 	VMOVUPS      128(DX), Z26
@@ -31978,7 +31978,7 @@ single6:
 	ADDQ         $0x04, CX
 	ADDQ         $0x00000100, DX
 	DECQ         BX
-	JNZ          single6
+	JNE          one6
 
 done6:
 	VMOVUPS Z0, (AX)
@@ -32039,9 +32039,9 @@ rows5:
 	VMOVUPS 1152(AX), Z18
 	VMOVUPS 1216(AX), Z19
 	SUBQ    $0x04, BX
-	JL      rest5
+	JLT     few5
 
-loop5:
+many5:
 	VMOVUPS      (DX), Z20
 	VMOVUPS      64(DX), Z21
 	VMOVUPS      128(DX), Z22
@@ -32181,13 +32181,13 @@ loop5:
 	ADDQ         $0x10, CX
 	ADDQ         $0x00000400, DX
 	SUBQ         $0x04, BX
-	JGE          loop5
+	JGE          many5
 
-rest5:
+few5:
 	ADDQ $0x04, BX
-	JZ   done5
+	JE   done5
 
-single5:
+one5:
 	VMOVUPS      (DX), Z20
 	VMOVUPS      64(DX), Z21
 	VMOVUPS      128(DX), Z22
@@ -32225,7 +32225,7 @@ single5:
 	ADDQ         $0x04, CX
 	ADDQ         $0x00000100, DX
 	DECQ         BX
-	JNZ          single5
+	JNE          one5
 
 done5:
 	VMOVUPS Z0, (AX)
@@ -32278,9 +32278,9 @@ rows4:
 	VMOVUPS 896(AX), Z14
 	VMOVUPS 960(AX), Z15
 	SUBQ    $0x04, BX
-	JL      rest4
+	JLT     few4
 
-loop4:
+many4:
 	VMOVUPS      (DX), Z16
 	VMOVUPS      64(DX), Z17
 	VMOVUPS      128(DX), Z18
@@ -32400,13 +32400,13 @@ loop4:
 	ADDQ         $0x10, CX
 	ADDQ         $0x00000400, DX
 	SUBQ         $0x04, BX
-	JGE          loop4
+	JGE          many4
 
-rest4:
+few4:
 	ADDQ $0x04, BX
-	JZ   done4
+	JE   done4
 
-single4:
+one4:
 	VMOVUPS      (DX), Z16
 	VMOVUPS      64(DX), Z17
 	VMOVUPS      128(DX), Z18
@@ -32439,7 +32439,7 @@ single4:
 	ADDQ         $0x04, CX
 	ADDQ         $0x00000100, DX
 	DECQ         BX
-	JNZ          single4
+	JNE          one4
 
 done4:
 	VMOVUPS Z0, (AX)
@@ -32483,9 +32483,9 @@ rows3:
 	VMOVUPS 640(AX), Z10
 	VMOVUPS 704(AX), Z11
 	SUBQ    $0x04, BX
-	JL      rest3
+	JLT     few3
 
-loop3:
+many3:
 	VMOVUPS      (DX), Z12
 	VMOVUPS      64(DX), Z13
 	VMOVUPS      128(DX), Z14
@@ -32585,13 +32585,13 @@ loop3:
 	ADDQ         $0x10, CX
 	ADDQ         $0x00000400, DX
 	SUBQ         $0x04, BX
-	JGE          loop3
+	JGE          many3
 
-rest3:
+few3:
 	ADDQ $0x04, BX
-	JZ   done3
+	JE   done3
 
-single3:
+one3:
 	VMOVUPS      (DX), Z12
 	VMOVUPS      64(DX), Z13
 	VMOVUPS      128(DX), Z14
@@ -32619,7 +32619,7 @@ single3:
 	ADDQ         $0x04, CX
 	ADDQ         $0x00000100, DX
 	DECQ         BX
-	JNZ          single3
+	JNE          one3
 
 done3:
 	VMOVUPS Z0, (AX)
@@ -32655,9 +32655,9 @@ rows2:
 	VMOVUPS 384(AX), Z6
 	VMOVUPS 448(AX), Z7
 	SUBQ    $0x04, BX
-	JL      rest2
+	JLT     few2
 
-loop2:
+many2:
 	VMOVUPS      (DX), Z8
 	VMOVUPS      64(DX), Z9
 	VMOVUPS      128(DX), Z10
@@ -32737,13 +32737,13 @@ loop2:
 	ADDQ         $0x10, CX
 	ADDQ         $0x00000400, DX
 	SUBQ         $0x04, BX
-	JGE          loop2
+	JGE          many2
 
-rest2:
+few2:
 	ADDQ $0x04, BX
-	JZ   done2
+	JE   done2
 
-single2:
+one2:
 	VMOVUPS      (DX), Z8
 	VMOVUPS      64(DX), Z9
 	VMOVUPS      128(DX), Z10
@@ -32766,7 +32766,7 @@ single2:
 	ADDQ         $0x04, CX
 	ADDQ         $0x00000100, DX
 	DECQ         BX
-	JNZ          single2
+	JNE          one2
 
 done2:
 	VMOVUPS Z0, (AX)
@@ -32793,9 +32793,9 @@ rows1:
 	VMOVUPS 128(AX), Z2
 	VMOVUPS 192(AX), Z3
 	SUBQ    $0x04, BX
-	JL      rest1
+	JLT     few1
 
-loop1:
+many1:
 	VMOVUPS      (DX), Z4
 	VMOVUPS      64(DX), Z5
 	VMOVUPS      128(DX), Z6
@@ -32855,13 +32855,13 @@ loop1:
 	ADDQ         $0x10, CX
 	ADDQ         $0x00000400, DX
 	SUBQ         $0x04, BX
-	JGE          loop1
+	JGE          many1
 
-rest1:
+few1:
 	ADDQ $0x04, BX
-	JZ   done1
+	JE   done1
 
-single1:
+one1:
 	VMOVUPS      (DX), Z4
 	VMOVUPS      64(DX), Z5
 	VMOVUPS      128(DX), Z6
@@ -32879,7 +32879,7 @@ single1:
 	ADDQ         $0x04, CX
 	ADDQ         $0x00000100, DX
 	DECQ         BX
-	JNZ          single1
+	JNE          one1
 
 done1:
 	VMOVUPS Z0, (AX)
@@ -32935,9 +32935,9 @@ slice2:
 	VPXOR Y6, Y6, Y6
 	VPXOR Y7, Y7, Y7
 	SUBQ  $0x02, R12
-	JL    rest2
+	JLT   few2
 
-loop2:
+many2:
 	PREFETCHT1   (SI)
 	PREFETCHT1   64(SI)
 	ADDQ         DI, SI
@@ -33051,13 +33051,13 @@ loop2:
 	ADDQ         $0x08, R10
 	ADDQ         $0x00000200, R11
 	SUBQ         $0x02, R12
-	JGE          loop2
+	JGE          many2
 
-rest2:
+few2:
 	ADDQ $0x02, R12
-	JZ   done2
+	JE   done2
 
-single2:
+one2:
 	PREFETCHT1   (SI)
 	PREFETCHT1   64(SI)
 	ADDQ         DI, SI
@@ -33116,7 +33116,7 @@ single2:
 	ADDQ         $0x04, R10
 	ADDQ         $0x00000100, R11
 	DECQ         R12
-	JNZ          single2
+	JNE          one2
 
 done2:
 	VPSRAD  $0x08, Y0, Y0
@@ -33173,9 +33173,9 @@ rows1:
 	VPXOR        Y6, Y6, Y6
 	VPXOR        Y7, Y7, Y7
 	SUBQ         $0x02, BX
-	JL           rest1
+	JLT          few1
 
-loop1:
+many1:
 	PREFETCHT1   (SI)
 	PREFETCHT1   64(SI)
 	PREFETCHT1   128(SI)
@@ -33309,13 +33309,13 @@ loop1:
 	ADDQ         $0x08, CX
 	ADDQ         $0x00000200, DX
 	SUBQ         $0x02, BX
-	JGE          loop1
+	JGE          many1
 
-rest1:
+few1:
 	ADDQ $0x02, BX
-	JZ   done1
+	JE   done1
 
-single1:
+one1:
 	PREFETCHT1   (SI)
 	PREFETCHT1   64(SI)
 	PREFETCHT1   128(SI)
@@ -33384,7 +33384,7 @@ single1:
 	ADDQ         $0x04, CX
 	ADDQ         $0x00000100, DX
 	DECQ         BX
-	JNZ          single1
+	JNE          one1
 
 done1:
 	VPSRAD  $0x08, Y0, Y0
@@ -33466,7 +33466,7 @@ slice12:
 	VPXOR Y10, Y10, Y10
 	VPXOR Y11, Y11, Y11
 
-loop12:
+one12:
 	PREFETCHT0   (SI)
 	ADDQ         DI, SI
 	VMOVDQU      (R10), Y13
@@ -33546,8 +33546,8 @@ loop12:
 	VPADDD       Y12, Y11, Y11
 	ADDQ         $0x08, R9
 	ADDQ         $0x00000100, R10
-	SUBQ         $0x01, R11
-	JNZ          loop12
+	DECQ         R11
+	JNE          one12
 	VPSRAD       $0x08, Y0, Y0
 	VPADDD       (AX), Y0, Y0
 	VMOVDQU      Y0, (AX)
@@ -33624,7 +33624,7 @@ slice11:
 	VPXOR Y9, Y9, Y9
 	VPXOR Y10, Y10, Y10
 
-loop11:
+one11:
 	PREFETCHT0   (SI)
 	ADDQ         DI, SI
 	VMOVDQU      (R10), Y13
@@ -33698,8 +33698,8 @@ loop11:
 	VPADDD       Y12, Y10, Y10
 	ADDQ         $0x08, R9
 	ADDQ         $0x00000100, R10
-	SUBQ         $0x01, R11
-	JNZ          loop11
+	DECQ         R11
+	JNE          one11
 	VPSRAD       $0x08, Y0, Y0
 	VPADDD       (AX), Y0, Y0
 	VMOVDQU      Y0, (AX)
@@ -33772,7 +33772,7 @@ slice10:
 	VPXOR Y8, Y8, Y8
 	VPXOR Y9, Y9, Y9
 
-loop10:
+one10:
 	PREFETCHT0   (SI)
 	ADDQ         DI, SI
 	VMOVDQU      (R10), Y12
@@ -33840,8 +33840,8 @@ loop10:
 	VPADDD       Y11, Y9, Y9
 	ADDQ         $0x08, R9
 	ADDQ         $0x00000100, R10
-	SUBQ         $0x01, R11
-	JNZ          loop10
+	DECQ         R11
+	JNE          one10
 	VPSRAD       $0x08, Y0, Y0
 	VPADDD       (AX), Y0, Y0
 	VMOVDQU      Y0, (AX)
@@ -33910,7 +33910,7 @@ slice9:
 	VPXOR Y7, Y7, Y7
 	VPXOR Y8, Y8, Y8
 
-loop9:
+one9:
 	PREFETCHT0   (SI)
 	ADDQ         DI, SI
 	VMOVDQU      (R10), Y11
@@ -33972,8 +33972,8 @@ loop9:
 	VPADDD       Y10, Y8, Y8
 	ADDQ         $0x08, R9
 	ADDQ         $0x00000100, R10
-	SUBQ         $0x01, R11
-	JNZ          loop9
+	DECQ         R11
+	JNE          one9
 	VPSRAD       $0x08, Y0, Y0
 	VPADDD       (AX), Y0, Y0
 	VMOVDQU      Y0, (AX)
@@ -34038,7 +34038,7 @@ slice8:
 	VPXOR Y6, Y6, Y6
 	VPXOR Y7, Y7, Y7
 
-loop8:
+one8:
 	PREFETCHT0   (SI)
 	ADDQ         DI, SI
 	VMOVDQU      (R10), Y10
@@ -34094,8 +34094,8 @@ loop8:
 	VPADDD       Y9, Y7, Y7
 	ADDQ         $0x08, R9
 	ADDQ         $0x00000100, R10
-	SUBQ         $0x01, R11
-	JNZ          loop8
+	DECQ         R11
+	JNE          one8
 	VPSRAD       $0x08, Y0, Y0
 	VPADDD       (AX), Y0, Y0
 	VMOVDQU      Y0, (AX)
@@ -34156,7 +34156,7 @@ slice7:
 	VPXOR Y5, Y5, Y5
 	VPXOR Y6, Y6, Y6
 
-loop7:
+one7:
 	PREFETCHT0   (SI)
 	ADDQ         DI, SI
 	VMOVDQU      (R10), Y9
@@ -34206,8 +34206,8 @@ loop7:
 	VPADDD       Y8, Y6, Y6
 	ADDQ         $0x08, R9
 	ADDQ         $0x00000100, R10
-	SUBQ         $0x01, R11
-	JNZ          loop7
+	DECQ         R11
+	JNE          one7
 	VPSRAD       $0x08, Y0, Y0
 	VPADDD       (AX), Y0, Y0
 	VMOVDQU      Y0, (AX)
@@ -34264,7 +34264,7 @@ slice6:
 	VPXOR Y4, Y4, Y4
 	VPXOR Y5, Y5, Y5
 
-loop6:
+one6:
 	PREFETCHT0   (SI)
 	ADDQ         DI, SI
 	VMOVDQU      (R10), Y8
@@ -34308,8 +34308,8 @@ loop6:
 	VPADDD       Y7, Y5, Y5
 	ADDQ         $0x08, R9
 	ADDQ         $0x00000100, R10
-	SUBQ         $0x01, R11
-	JNZ          loop6
+	DECQ         R11
+	JNE          one6
 	VPSRAD       $0x08, Y0, Y0
 	VPADDD       (AX), Y0, Y0
 	VMOVDQU      Y0, (AX)
@@ -34363,7 +34363,7 @@ slice5:
 	VPXOR Y8, Y8, Y8
 	VPXOR Y9, Y9, Y9
 
-loop5:
+one5:
 	PREFETCHT0   (SI)
 	ADDQ         DI, SI
 	VMOVDQU      (R10), Y11
@@ -34424,8 +34424,8 @@ loop5:
 	VPADDD       Y10, Y9, Y9
 	ADDQ         $0x08, R9
 	ADDQ         $0x00000100, R10
-	SUBQ         $0x01, R11
-	JNZ          loop5
+	DECQ         R11
+	JNE          one5
 	VPSRAD       $0x08, Y0, Y0
 	VPADDD       (AX), Y0, Y0
 	VMOVDQU      Y0, (AX)
@@ -34492,7 +34492,7 @@ slice4:
 	VPXOR Y6, Y6, Y6
 	VPXOR Y7, Y7, Y7
 
-loop4:
+one4:
 	PREFETCHT0   (SI)
 	ADDQ         DI, SI
 	VMOVDQU      (R10), Y10
@@ -34543,8 +34543,8 @@ loop4:
 	VPADDD       Y9, Y7, Y7
 	ADDQ         $0x08, R9
 	ADDQ         $0x00000100, R10
-	SUBQ         $0x01, R11
-	JNZ          loop4
+	DECQ         R11
+	JNE          one4
 	VPSRAD       $0x08, Y0, Y0
 	VPADDD       (AX), Y0, Y0
 	VMOVDQU      Y0, (AX)
@@ -34603,9 +34603,9 @@ slice3:
 	VPXOR Y4, Y4, Y4
 	VPXOR Y5, Y5, Y5
 	SUBQ  $0x02, R11
-	JL    rest3
+	JLT   few3
 
-loop3:
+many3:
 	PREFETCHT0   (SI)
 	PREFETCHT0   64(SI)
 	ADDQ         DI, SI
@@ -34684,13 +34684,13 @@ loop3:
 	ADDQ         $0x10, R9
 	ADDQ         $0x00000200, R10
 	SUBQ         $0x02, R11
-	JGE          loop3
+	JGE          many3
 
-rest3:
+few3:
 	ADDQ $0x02, R11
-	JZ   done3
+	JE   done3
 
-single3:
+one3:
 	PREFETCHT0   (SI)
 	PREFETCHT0   64(SI)
 	ADDQ         DI, SI
@@ -34733,7 +34733,7 @@ single3:
 	ADDQ         $0x08, R9
 	ADDQ         $0x00000100, R10
 	DECQ         R11
-	JNZ          single3
+	JNE          one3
 
 done3:
 	VPSRAD  $0x08, Y0, Y0
@@ -36330,7 +36330,7 @@ slice6:
 	VPXOR Y10, Y10, Y10
 	VPXOR Y11, Y11, Y11
 
-loop6:
+one6:
 	PREFETCHT1   (SI)
 	ADDQ         DI, SI
 	VMOVDQU      (R13), Y12
@@ -36391,8 +36391,8 @@ loop6:
 	BYTE    $0xdd
 	ADDQ    $0x04, R12
 	ADDQ    $0x00000100, R13
-	SUBQ    $0x01, R14
-	JNZ     loop6
+	DECQ    R14
+	JNE     one6
 	VPADDD  (AX), Y0, Y0
 	VMOVDQU Y0, (AX)
 	VPADDD  32(AX), Y1, Y1
@@ -36452,7 +36452,7 @@ slice5:
 	VPXOR Y8, Y8, Y8
 	VPXOR Y9, Y9, Y9
 
-loop5:
+one5:
 	PREFETCHT1   (SI)
 	ADDQ         DI, SI
 	VMOVDQU      (R12), Y12
@@ -36504,8 +36504,8 @@ loop5:
 	BYTE    $0xcd
 	ADDQ    $0x04, R11
 	ADDQ    $0x00000100, R12
-	SUBQ    $0x01, R13
-	JNZ     loop5
+	DECQ    R13
+	JNE     one5
 	VPADDD  (AX), Y0, Y0
 	VMOVDQU Y0, (AX)
 	VPADDD  32(AX), Y1, Y1
@@ -36559,7 +36559,7 @@ slice4:
 	VPXOR Y6, Y6, Y6
 	VPXOR Y7, Y7, Y7
 
-loop4:
+one4:
 	PREFETCHT1   (SI)
 	ADDQ         DI, SI
 	VMOVDQU      (R12), Y12
@@ -36602,8 +36602,8 @@ loop4:
 	BYTE    $0xfd
 	ADDQ    $0x04, R11
 	ADDQ    $0x00000100, R12
-	SUBQ    $0x01, R13
-	JNZ     loop4
+	DECQ    R13
+	JNE     one4
 	VPADDD  (AX), Y0, Y0
 	VMOVDQU Y0, (AX)
 	VPADDD  32(AX), Y1, Y1
@@ -36656,9 +36656,9 @@ slice3:
 	VPXOR Y10, Y10, Y10
 	VPXOR Y11, Y11, Y11
 	SUBQ  $0x02, R12
-	JL    rest3
+	JLT   few3
 
-loop3:
+many3:
 	PREFETCHT1   (SI)
 	PREFETCHT1   64(SI)
 	ADDQ         DI, SI
@@ -36784,13 +36784,13 @@ loop3:
 	ADDQ $0x08, R10
 	ADDQ $0x00000200, R11
 	SUBQ $0x02, R12
-	JGE  loop3
+	JGE  many3
 
-rest3:
+few3:
 	ADDQ $0x02, R12
-	JZ   done3
+	JE   done3
 
-single3:
+one3:
 	PREFETCHT1   (SI)
 	PREFETCHT1   64(SI)
 	ADDQ         DI, SI
@@ -36855,7 +36855,7 @@ single3:
 	ADDQ $0x04, R10
 	ADDQ $0x00000100, R11
 	DECQ R12
-	JNZ  single3
+	JNE  one3
 
 done3:
 	VPADDD  (AX), Y0, Y0
@@ -36920,9 +36920,9 @@ slice2:
 	VPXOR Y6, Y6, Y6
 	VPXOR Y7, Y7, Y7
 	SUBQ  $0x02, R12
-	JL    rest2
+	JLT   few2
 
-loop2:
+many2:
 	PREFETCHT1   (SI)
 	PREFETCHT1   64(SI)
 	ADDQ         DI, SI
@@ -37036,13 +37036,13 @@ loop2:
 	ADDQ         $0x08, R10
 	ADDQ         $0x00000200, R11
 	SUBQ         $0x02, R12
-	JGE          loop2
+	JGE          many2
 
-rest2:
+few2:
 	ADDQ $0x02, R12
-	JZ   done2
+	JE   done2
 
-single2:
+one2:
 	PREFETCHT1   (SI)
 	PREFETCHT1   64(SI)
 	ADDQ         DI, SI
@@ -37101,7 +37101,7 @@ single2:
 	ADDQ         $0x04, R10
 	ADDQ         $0x00000100, R11
 	DECQ         R12
-	JNZ          single2
+	JNE          one2
 
 done2:
 	VPSRAD  $0x08, Y0, Y0
@@ -37158,9 +37158,9 @@ rows1:
 	VPXOR        Y6, Y6, Y6
 	VPXOR        Y7, Y7, Y7
 	SUBQ         $0x02, BX
-	JL           rest1
+	JLT          few1
 
-loop1:
+many1:
 	PREFETCHT1   (SI)
 	PREFETCHT1   64(SI)
 	PREFETCHT1   128(SI)
@@ -37294,13 +37294,13 @@ loop1:
 	ADDQ         $0x08, CX
 	ADDQ         $0x00000200, DX
 	SUBQ         $0x02, BX
-	JGE          loop1
+	JGE          many1
 
-rest1:
+few1:
 	ADDQ $0x02, BX
-	JZ   done1
+	JE   done1
 
-single1:
+one1:
 	PREFETCHT1   (SI)
 	PREFETCHT1   64(SI)
 	PREFETCHT1   128(SI)
@@ -37369,7 +37369,7 @@ single1:
 	ADDQ         $0x04, CX
 	ADDQ         $0x00000100, DX
 	DECQ         BX
-	JNZ          single1
+	JNE          one1
 
 done1:
 	VPSRAD  $0x08, Y0, Y0

@@ -109,27 +109,14 @@ func (t *attendTile) chains(bStride reg.GPVirtual) {
 	}
 	n := GP64()
 	MOVQ(address("depth"), n)
-	turn := func(steps int) {
+	unrolled(n, unroll, func(steps int) {
 		for i := range steps {
 			t.advance(4 * i)
 			t.prefetch()
 			ADDQ(bStride, t.b)
 		}
 		ADDQ(U8(4*steps), t.a)
-		SUBQ(U8(steps), n)
-	}
-	SUBQ(U8(unroll), n)
-	JLT(ref("few"))
-	label("many")
-	turn(unroll)
-	JGE(ref("many"))
-	label("few")
-	ADDQ(U8(unroll), n)
-	JE(ref("store"))
-	label("one")
-	turn(1)
-	JNE(ref("one"))
-	label("store")
+	})
 }
 
 // prefetch asks for what the chains need 128 steps later, for b 64 columns wide: reading

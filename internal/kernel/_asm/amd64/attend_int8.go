@@ -89,32 +89,13 @@ func (s *score) fetch(bytes int) {
 func (s *score) factors(unroll, size int, step func(u int)) {
 	n := load64("quads")
 	s.q = load64("q")
-	turn := func(steps int) {
+	unrolled(n, unroll, func(steps int) {
 		for u := range steps {
 			step(u)
 		}
 		ADDQ(U32(256*steps), s.k)
 		ADDQ(U8(size*steps), s.q)
-		SUBQ(U8(steps), n)
-	}
-	if unroll == 1 {
-		label("many")
-		turn(1)
-		JNE(ref("many"))
-		return
-	}
-	SUBQ(U8(unroll), n)
-	JLT(ref("few"))
-	label("many")
-	turn(unroll)
-	JGE(ref("many"))
-	label("few")
-	ADDQ(U8(unroll), n)
-	JE(ref("done"))
-	label("one")
-	turn(1)
-	JNE(ref("one"))
-	label("done")
+	})
 }
 
 // finish writes vector v of a row of sums as scores, given the scale of the query. by is
@@ -317,7 +298,6 @@ func (g *gen) scaled(v vec, p Mem, m mask) {
 // round4 does the second pass of weights while there are four vectors, n counting
 // vectors. If none is left it goes to the label rounded.
 func (g *gen) round4(n, from, to reg.GPVirtual, by reg.VecVirtual) {
-	g.packed = true
 	order := ZMM()
 	VMOVDQU32(NewDataAddr(NewStaticSymbol("vectorPacked"), 0), order)
 	SUBQ(U8(4), n)

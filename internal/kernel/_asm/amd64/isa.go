@@ -221,6 +221,27 @@ func crossed(rows, parts int, keepRows bool, row, part func(i int) reg.VecVirtua
 	}
 }
 
+// unrolled generates a loop over n steps: turn does so many, unroll while as many are left, and
+// then one. With an unroll of 1, n must not be 0.
+func unrolled(n reg.GPVirtual, unroll int, turn func(steps int)) {
+	if unroll > 1 {
+		SUBQ(U8(unroll), n)
+		JLT(ref("few"))
+		label("many")
+		turn(unroll)
+		SUBQ(U8(unroll), n)
+		JGE(ref("many"))
+		label("few")
+		ADDQ(U8(unroll), n)
+		JE(ref("done"))
+	}
+	label("one")
+	turn(1)
+	DECQ(n)
+	JNE(ref("one"))
+	label("done")
+}
+
 // repeat ends a loop, n being less by less each time, and the function.
 func repeat(less int, n reg.GPVirtual) {
 	SUBQ(U8(less), n)

@@ -90,32 +90,13 @@ func (a args) prefetch(bytes int, near bool) {
 // loop runs step for all n values of k, unroll at a time and then singly, moving
 // a.x and a.w on. step(u) does k+u. n is above 0.
 func loop(a args, w width, unroll int, step func(u int)) {
-	if unroll > 1 {
-		SUBQ(U8(unroll), a.n)
-		JL(ref("rest"))
-	}
-	label("loop")
-	for u := range unroll {
-		step(u)
-	}
-	ADDQ(U8(w.step*unroll), a.x)
-	ADDQ(U32(unroll*panel*w.size), a.w)
-	SUBQ(U8(unroll), a.n)
-	if unroll == 1 {
-		JNZ(ref("loop"))
-		return
-	}
-	JGE(ref("loop"))
-	label("rest")
-	ADDQ(U8(unroll), a.n)
-	JZ(ref("done"))
-	label("single")
-	step(0)
-	ADDQ(U8(w.step), a.x)
-	ADDQ(U32(panel*w.size), a.w)
-	DECQ(a.n)
-	JNZ(ref("single"))
-	label("done")
+	unrolled(a.n, unroll, func(steps int) {
+		for u := range steps {
+			step(u)
+		}
+		ADDQ(U8(w.step*steps), a.x)
+		ADDQ(U32(steps*panel*w.size), a.w)
+	})
 }
 
 // floatTiles generates the tiles of floating-point weights.

@@ -15,8 +15,6 @@ type gen struct {
 	isa
 	consts  []uint32       // the constants used, each stored sixteen times
 	offsets map[uint32]int // where, in bytes
-	masked  bool           // whether the table of AVX2 masks is used
-	packed  bool           // whether the order after packing is used
 	kept    map[uint32]vec // constants that the present function has in registers
 }
 
@@ -104,10 +102,9 @@ func (g *gen) tables() {
 		}
 	}
 	table("vectorConsts"+g.name, lanes*len(g.consts), func(i int) uint32 { return g.consts[i/lanes] })
-	if g.packed { // packing four registers to bytes leaves in lane l four bytes of each
+	if g.isWide() { // packing four registers to bytes leaves in lane l four bytes of each
 		table("vectorPacked", lanes, func(i int) uint32 { return uint32(i%4*4 + i/4) })
-	}
-	if g.masked {
+	} else {
 		table("vectorMasks", 2*lanes, func(i int) uint32 { return uint32(i/lanes) - 1 })
 	}
 }
@@ -162,7 +159,6 @@ func (g *gen) mask(n reg.GPVirtual) mask {
 		KMOVW(bits, reg.K1)
 		return mask{k: reg.K1, some: true}
 	}
-	g.masked = true
 	table, back := GP64(), GP64()
 	LEAQ(NewDataAddr(NewStaticSymbol("vectorMasks"), 4*lanes), table)
 	MOVQ(n, back)
