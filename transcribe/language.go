@@ -11,7 +11,7 @@ import (
 // A detection is the language of a window. Its probability is 0 where it was stated, not
 // detected.
 type detection struct {
-	language    tokenizer.Language
+	tokenizer.Language
 	probability float64
 }
 
@@ -21,7 +21,7 @@ type detection struct {
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, "Detecting language".
 func (r *transcription) setLanguage(ctx context.Context) (err error) {
 	if r.t.lang != nil {
-		r.here = detection{language: *r.t.lang}
+		r.here = detection{Language: *r.t.lang}
 	} else if r.here, err = r.detect(ctx); err != nil {
 		return fmt.Errorf("detecting the language: %w", err)
 	}
@@ -47,7 +47,7 @@ func (r *transcription) detect(ctx context.Context) (detection, error) {
 	}
 	l, err := r.t.languageOf(ctx, w)
 	if err == nil {
-		r.log.Info("language detected", "language", l.language.Code, "probability", l.probability)
+		r.log.Info("language detected", "language", l.Code, "probability", l.probability)
 	}
 	return l, err
 }

@@ -139,7 +139,7 @@ const (
 
 // An Assistant describes what drafts tokens. The zero value drafts nothing.
 type Assistant struct {
-	// Method is how drafts are made. It is Separate if Checkpoint is set.
+	// Method is how drafts are made if there is no Checkpoint.
 	Method Method
 
 	// Checkpoint is that of a distilled decoder, or of a smaller Whisper. One of another
@@ -157,11 +157,10 @@ type Method string
 
 // The methods.
 const (
-	None     Method = "none"     // plain decoding; the same as empty
-	NGram    Method = "ngram"    // what followed an earlier occurrence of the last tokens
-	Bigram   Method = "bigram"   // the token that followed the last one most often
-	Self     Method = "self"     // the model itself, in the assistant's precision
-	Separate Method = "separate" // Assistant.Checkpoint
+	None   Method = "none"   // plain decoding; the same as empty
+	NGram  Method = "ngram"  // what followed an earlier occurrence of the last tokens
+	Bigram Method = "bigram" // the token that followed the last one most often
+	Self   Method = "self"   // the model itself, in the assistant's precision
 )
 
 // Load makes a Model of a checkpoint, which must stay open while the model is used.
@@ -261,11 +260,10 @@ func (a Assistant) inPrecision() precision.Precision {
 func (a Assistant) load(m *Model, c *model.Checkpoint) (assistant.Assistant, error) {
 	target := assistant.Target{Checkpoint: c, Tokenizer: m.Tokenizer, Decoder: m.decoder}
 	o := assistant.LoadOptions{Pool: m.pool, Precision: a.inPrecision()}
-	method := a.Method
 	if a.Checkpoint != nil {
-		method = Separate
+		return assistant.Load(a.Checkpoint, target, o)
 	}
-	switch method {
+	switch a.Method {
 	case None, "":
 		return assistant.Off{}, nil
 	case NGram:
@@ -274,14 +272,8 @@ func (a Assistant) load(m *Model, c *model.Checkpoint) (assistant.Assistant, err
 		return &assistant.Bigram{EOT: m.Tokenizer.EOT}, nil
 	case Self:
 		return assistant.Self(target, o)
-	case Separate:
-		if a.Checkpoint == nil {
-			return nil, errors.New("transcribe: assistant: method separate needs a checkpoint")
-		}
-		return assistant.Load(a.Checkpoint, target, o)
 	}
-	return nil, fmt.Errorf("transcribe: assistant: got method %q, want %s, %s, %s, %s or %s",
-		method, None, NGram, Bigram, Self, Separate)
+	return nil, fmt.Errorf("transcribe: assistant: got method %q, want %s, %s, %s or %s", a.Method, None, NGram, Bigram, Self)
 }
 
 // wire connects the parts.

@@ -54,7 +54,7 @@ func (r *transcription) seamWords(segments []transcript.Segment, begin, end floa
 func (r *transcription) wordsOfSegment(n int, s transcript.Segment) (list []seamWord) {
 	tok := r.t.model.Tokenizer
 	text := textOf(tok, s.Tokens)
-	words, groups := tok.SplitToWords(append(text, tok.EOT), cmp.Or(s.Language, r.language.language.Code))
+	words, groups := tok.SplitToWords(append(text, tok.EOT), cmp.Or(s.Language, r.language.Code))
 	clock, from, at := clockOf(tok, s, text), 0, 0
 	for i, g := range groups[:max(len(groups)-1, 0)] {
 		begin := clock.at(at)

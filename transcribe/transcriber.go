@@ -309,7 +309,7 @@ func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Watch)
 		return nil, err
 	}
 	t.warnOf(clip)
-	tr, err := t.run(ctx, clip.Name(), soundFile{s}, t.fitFrames(s.Frames()), began, w)
+	tr, err := t.run(ctx, clip.Name(), soundFile{s}, began, w)
 	tr.Truncated, tr.Damaged = clip.Truncated(), damaged(clip)
 	return tr, err
 }
@@ -378,7 +378,7 @@ func (t *Transcriber) Live(
 	case t.opt.AudioContext == FitAudioContext:
 		return nil, &OptionError{"AudioContext", "fit", "needs a file: the length of sound that is still arriving is not known"}
 	}
-	return t.run(ctx, name, live, t.windowFrames(), time.Now(), w)
+	return t.run(ctx, name, live, time.Now(), w)
 }
 
 // MelOptions says which windows the model wants.
@@ -408,13 +408,11 @@ func (t *Transcriber) fitFrames(clip int) int {
 	return frames
 }
 
-// run transcribes a source that was opened at the time began, in windows of so many
-// frames.
+// run transcribes a source that was opened at the time began.
 func (t *Transcriber) run(
-	ctx context.Context, name string, src source, frames int, began time.Time, w Watch,
+	ctx context.Context, name string, src source, began time.Time, w Watch,
 ) (*transcript.Transcript, error) {
 	r := t.newTranscription(name, src, w)
-	r.frames = frames
 	r.stats.Seconds.Mel = time.Since(began).Seconds()
 	err := r.run(ctx)
 	r.warnUseless()

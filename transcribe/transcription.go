@@ -57,7 +57,7 @@ type transcription struct {
 
 func (t *Transcriber) newTranscription(name string, src source, w Watch) *transcription {
 	return &transcription{
-		t: t, log: t.opt.Log.With("audio", name), name: name, src: src, watch: w, frames: t.windowFrames(),
+		t: t, log: t.opt.Log.With("audio", name), name: name, src: src, watch: w, frames: t.fitFrames(src.Frames()),
 		at:      cursor{todo: frameSpans(t.opt.Spans, src.Frames())},
 		history: newHistory(t.prompt), follower: t.follower(), proof: newProof(), failures: new(atomic.Int32),
 	}
@@ -245,7 +245,7 @@ func fillFrom(mel *audio.Mel, size int, v float32) {
 func (r *transcription) session() decoder.SessionOptions {
 	room := r.t.promptRoom()
 	previous := r.history.shown(room, r.t.opt.CarryInitialPrompt)
-	start := r.t.startSequence(r.here.language)
+	start := r.t.startSequence(r.here.Language)
 	if r.stats.Windows == 0 && !r.continues && len(r.t.prefix) > 0 {
 		start = slices.Concat(start, r.t.prefix)
 	} else if hot := r.t.hot; len(hot) > 0 {
@@ -276,9 +276,9 @@ func share(v float64) float32 {
 // segmentsOf makes segments of the pieces of a.tokens.
 func (r *transcription) segmentsOf(pieces []piece, a attempt) []transcript.Segment {
 	offset := seconds(r.at.seek)
-	language, probability := "", 0.0
+	var here detection
 	if r.t.opt.Multilingual {
-		language, probability = r.here.language.Code, r.here.probability
+		here = r.here
 	}
 	segments := make([]transcript.Segment, len(pieces))
 	marks, logProbs := a.Marks, a.logProbs
@@ -291,7 +291,7 @@ func (r *transcription) segmentsOf(pieces []piece, a attempt) []transcript.Segme
 			Text: r.t.model.Tokenizer.Decode(p.tokens), Tokens: p.tokens,
 			Temperature: a.temperature, AvgLogProb: a.logProb,
 			CompressionRatio: a.compression, NoSpeechProb: a.noSpeech,
-			Language: language, LanguageProbability: probability,
+			Language: here.Code, LanguageProbability: here.probability,
 		}
 		s.LogProbs, logProbs = logProbs[:len(p.tokens)], logProbs[len(p.tokens):]
 		if len(marks) > 0 {
@@ -338,7 +338,7 @@ func (r *transcription) keep(segments []transcript.Segment, temperature float64)
 func (r *transcription) transcript() *transcript.Transcript {
 	return &transcript.Transcript{
 		Name: r.name, Text: spell(r.t.model.Tokenizer, r.history.text()),
-		Language: r.language.language.Code, LanguageProb: r.language.probability, Duration: r.src.Seconds(),
+		Language: r.language.Code, LanguageProb: r.language.probability, Duration: r.src.Seconds(),
 		Segments: r.segments, Stats: r.stats, Proof: r.proof.sum(),
 	}
 }

@@ -43,7 +43,7 @@ func (r *transcription) findWords(
 		text = append(text, textOf(r.t.model.Tokenizer, s.Tokens)...)
 	}
 	times, err := w.words(ctx, wordQuery{
-		start: r.t.startOf(r.here.language), text: text, language: r.here.language.Code,
+		start: r.t.startOf(r.here.Language), text: text, language: r.here.Code,
 		heads: r.t.heads, frames: size,
 	})
 	if err != nil {

@@ -17,33 +17,16 @@ const (
 	I8                    // two's complement; its scale is kept elsewhere
 )
 
+var dtypes = [...]struct {
+	name string
+	size int // of an element, in bytes
+}{0: {"no type", 0}, F32: {"f32", 4}, F16: {"f16", 2}, BF16: {"bf16", 2}, I8: {"int8", 1}}
+
 // Size returns the bytes of one element, 0 for the zero DType.
-func (d DType) Size() int {
-	switch d {
-	case F32:
-		return 4
-	case F16, BF16:
-		return 2
-	case I8:
-		return 1
-	}
-	return 0
-}
+func (d DType) Size() int { return dtypes[d].size }
 
 // String returns "f32", "f16", "bf16" or "int8".
-func (d DType) String() string {
-	switch d {
-	case F32:
-		return "f32"
-	case F16:
-		return "f16"
-	case BF16:
-		return "bf16"
-	case I8:
-		return "int8"
-	}
-	return fmt.Sprintf("DType(%d)", uint8(d))
-}
+func (d DType) String() string { return dtypes[d].name }
 
 // A Tensor is an immutable array. len(Data) is Len()·DType.Size(); Shape is
 // empty for a scalar.
