@@ -219,28 +219,26 @@ func (c *Clip) Read(dst []float32) (n int, err error) {
 	return n, nil
 }
 
+// known returns what was found in the file; nothing before Read has reached the end.
+func (c *Clip) known() oddities {
+	if c.whole == nil || !c.ended {
+		return oddities{}
+	}
+	return c.whole.odd
+}
+
 // Truncated reports whether the file ended before its header says. It is known
 // once Read has reached the end.
-func (c *Clip) Truncated() bool { return c.ended && c.whole != nil && c.whole.odd.cut }
+func (c *Clip) Truncated() bool { return c.known().cut }
 
 // Damaged returns where the sound of the file is damaged or lost, in order: 100 places for
 // each of the files in it at most, the last of which may be several. It is known once Read
 // has reached the end.
-func (c *Clip) Damaged() []Gap {
-	if c.whole == nil || !c.ended {
-		return nil
-	}
-	return c.whole.odd.gaps
-}
+func (c *Clip) Damaged() []Gap { return c.known().gaps }
 
 // Warnings returns a sentence for each oddity of a clip that could be read
 // nevertheless. They are known once Read has reached the end.
-func (c *Clip) Warnings() []string {
-	if c.whole == nil || !c.ended {
-		return nil
-	}
-	return c.whole.odd.warnings()
-}
+func (c *Clip) Warnings() []string { return c.known().warnings() }
 
 // Close releases the file of the clip. The clip cannot be read afterwards.
 func (c *Clip) Close() error {

@@ -13,20 +13,18 @@
 //
 // # Files
 //
-// The table in sniff.go tells a file's format by its first bytes, never by its name.
-// Every format that is read has a source in a Go file of its own: WAV (RIFF, RIFX,
-// RF64, BW64), AIFF, CAF and AU by way of pcm.go; FLAC; MP3; Opus and Vorbis in
-// Ogg and Matroska. Every other format is refused with a sentence that names it. A
-// source gives interleaved channels at the file's own rate; the Clip mixes them and
-// resamples once. Files are streamed: memory is bounded by the window, whatever the
-// length, and sizes in a header are never trusted beyond the end of the file.
+// The table in sniff.go tells a file's format by its first bytes, never by its name. Every
+// format that is read has a source in a Go file of its own; any other is refused with a
+// sentence that names it. A source gives interleaved channels at the file's own rate; the
+// Clip mixes them and resamples once. Files are streamed: memory is bounded by the window,
+// whatever the length, and sizes in a header are never trusted beyond the end of the file.
 //
 // Files that follow each other in the same bytes, as cat joins them, are all read: what is read
 // of one is looked through for the beginning of another (file.go), so one that was cut does
-// not swallow the next. Where
-// sound is damaged or lost, silence stands for it, as long as the container's clock says,
-// and [Clip.Damaged], [Clip.Truncated] and [Clip.Warnings] tell where: what was decoded is
-// what the file promised, or something is said. With [Input].Strict that is an error.
+// not swallow the next. Where sound is damaged or lost, silence stands for it, as long as the
+// container's clock says, and [Clip.Damaged], [Clip.Truncated] and [Clip.Warnings] tell where:
+// what was decoded is what the file promised, or something is said. With [Input].Strict that
+// is an error.
 //
 // # Live sound
 //

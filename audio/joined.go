@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 )
 
 // A Gap is a stretch of a clip, in seconds, whose sound is damaged or lost in the file.
@@ -206,20 +207,21 @@ func (j *joined) unread(at int64, why error) error {
 }
 
 // warnings returns a sentence for everything that is odd.
-func (o *oddities) warnings() []string {
+func (o oddities) warnings() []string {
 	list := slices.Clone(o.said)
 	if n := len(o.gaps); n == 1 && o.gaps[0].Start == o.gaps[0].End { // as ffmpeg tells it
 		list = append(list, fmt.Sprintf("damaged before %.2f s: %s", o.gaps[0].End, placeOf(o.why)))
 	} else if n > 0 {
-		text := "damaged in one place"
-		if n > 1 {
-			text = fmt.Sprintf("damaged in %d places", n)
-		}
 		const most = 5
-		for i, g := range o.gaps[:min(n, most)] {
-			text += fmt.Sprintf("%s%.2f to %.2f s", [2]string{", ", ": "}[min(1, max(0, 1-i))], g.Start, g.End)
+		var places []string
+		for _, g := range o.gaps[:min(n, most)] {
+			places = append(places, fmt.Sprintf("%.2f to %.2f s", g.Start, g.End))
 		}
-		if n > most {
+		text := "damaged in one place: "
+		if n > 1 {
+			text = fmt.Sprintf("damaged in %d places: ", n)
+		}
+		if text += strings.Join(places, ", "); n > most {
 			text += " and so on"
 		}
 		list = append(list, fmt.Sprintf("%s; silence stands there (first: %s)", text, placeOf(o.why)))

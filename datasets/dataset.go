@@ -66,14 +66,6 @@ type Dataset struct {
 	splits  map[string]bool // if not nil, collects the splits of the rows
 }
 
-// String describes what was found.
-func (d *Dataset) String() string {
-	if len(d.Files) == 1 {
-		return d.Format + ": " + d.Files[0]
-	}
-	return fmt.Sprintf("%s: %d files under %s", d.Format, len(d.Files), d.Root)
-}
-
 // A sink gets the rows of a file in turn and reports whether it wants more.
 type sink func(u Utterance, err error) bool
 

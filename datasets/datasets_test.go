@@ -41,7 +41,11 @@ func listing(t testing.TB, root, path string, o Options) []string {
 	if err != nil {
 		return []string{"open: " + strings.ReplaceAll(err.Error(), root+"/", "")}
 	}
-	lines := []string{strings.ReplaceAll(d.String(), root+"/", "")}
+	found := d.Format + ": " + d.Files[0]
+	if len(d.Files) > 1 {
+		found = fmt.Sprintf("%s: %d files under %s", d.Format, len(d.Files), d.Root)
+	}
+	lines := []string{strings.ReplaceAll(found, root+"/", "")}
 	for u, err := range d.All(t.Context()) {
 		line := ""
 		if err != nil {
