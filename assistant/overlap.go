@@ -40,7 +40,7 @@ type OverlapVerifier struct {
 	probs       func(i int) []float32 // of the proposer
 	temperature float32
 	p           []float32
-	overlap     Overlap
+	Overlap     Overlap // so far
 }
 
 // MeasureOverlap wraps v for drafts of p. The probabilities are those at a temperature:
@@ -60,13 +60,10 @@ func (w *OverlapVerifier) Choose(ctx context.Context, draft []Token) ([]decoder.
 			break // everything is forbidden there
 		}
 		w.p = w.AppendProbs(w.p[:0], i, w.temperature)
-		w.overlap.add(w.p, w.probs(i), x)
+		w.Overlap.add(w.p, w.probs(i), x)
 		if x != choices[i].Token {
 			break
 		}
 	}
 	return choices, nil
 }
-
-// Overlap returns the overlap measured so far.
-func (w *OverlapVerifier) Overlap() Overlap { return w.overlap }

@@ -59,11 +59,11 @@ func TestOverlap(t *testing.T) {
 		}
 		classic := run(func(v ProbVerifier, p Proposer, seed uint64) (Verifier, func() Overlap) {
 			r := Reject(v, p, decoder.Sampling{Temperature: 1, Seed: seed})
-			return r, r.Overlap
+			return r, func() Overlap { return r.Overlap }
 		})
 		weighed := run(func(v ProbVerifier, p Proposer, _ uint64) (Verifier, func() Overlap) {
 			w := MeasureOverlap(v, p, 1)
-			return w, w.Overlap
+			return w, func() Overlap { return w.Overlap }
 		})
 		// Told, each place is exact; untold, it depends on what was drafted.
 		sigma := func(n int) float64 { return math.Sqrt(tt.alpha * (1 - tt.alpha) / float64(n)) }
@@ -110,7 +110,7 @@ func TestOverlapSession(t *testing.T) {
 			if got := g.Choices; !slices.EqualFunc(got, want, sameBits) {
 				t.Errorf("%s, T=%v: %v weighed, want %v", name, temperature, got, want)
 			}
-			stats, overlap := g.Stats.Drafts, w.Overlap()
+			stats, overlap := g.Stats.Drafts, w.Overlap
 			if overlap.Positions != stats.Accepted+stats.Refused {
 				t.Errorf("%s, T=%v: weighed %d places of %+v", name, temperature, overlap.Positions, stats)
 			}

@@ -57,10 +57,10 @@ type Rejection struct {
 	kept    int
 	target  []float32 // probabilities at one position
 	choices []decoder.Choice
-	overlap Overlap
+	Overlap Overlap // so far
 }
 
-// Reject wraps v for drafts of p, to begin a Generation with. Its noise is keyed by s.
+// Reject wraps v for drafts of p, for Generate. Its noise is keyed by s.
 func Reject(v ProbVerifier, p Proposer, s decoder.Sampling) *Rejection {
 	return &Rejection{v: v, probs: probsOf(p, s.Temperature), noise: s}
 }
@@ -92,9 +92,6 @@ func (r *Rejection) Commit(ctx context.Context, kept []Token) error {
 	return r.v.Commit(ctx, kept)
 }
 
-// Overlap returns the overlap measured so far.
-func (r *Rejection) Overlap() Overlap { return r.overlap }
-
 // decide returns the token at position i.
 func (r *Rejection) decide(draft []Token, i int) Token {
 	accept, other := r.noise.Uniform(r.kept+i, 0), r.noise.Uniform(r.kept+i, 1)
@@ -107,7 +104,7 @@ func (r *Rejection) decide(draft []Token, i int) Token {
 	if probs != nil {
 		q = float64(probs[x])
 	}
-	r.overlap.add(r.target, probs, x)
+	r.Overlap.add(r.target, probs, x)
 	if float64(accept*q) < float64(r.target[x]) {
 		return x
 	}

@@ -137,8 +137,8 @@ func (w *encodedWindow) decode(
 		return decoding{}, err
 	}
 	d.Stats.Seconds.Rules, d.Stats.Passes = s.Judging().Seconds(), traffic(s.Traffic())
-	drafts, weighed := &d.Stats.Drafts, overlap()
-	drafts.Weighed, drafts.Overlap = weighed.Positions, weighed.Sum
+	drafts := &d.Stats.Drafts
+	drafts.Weighed, drafts.Overlap = overlap.Positions, overlap.Sum
 	if h.text != nil {
 		accepted, lost, found := h.text.Counts()
 		drafts.FromText, drafts.Lost, drafts.Found = accepted, lost, len(found)
@@ -215,18 +215,18 @@ func traffic(t decoder.Traffic) transcript.Traffic {
 	return transcript.Traffic{Bytes: t.Bytes, Seconds: t.Busy.Seconds()}
 }
 
-// verifier returns the verifier of drafts, and a function that returns the overlap of
-// the distributions of model and assistant.
+// verifier returns the verifier of drafts, and where it sums the overlap of the
+// distributions of model and assistant.
 func (w *encodedWindow) verifier(
 	s *decoder.Session, p assistant.Proposer, sampling decoder.Sampling,
-) (assistant.Verifier, func() assistant.Overlap) {
+) (assistant.Verifier, *assistant.Overlap) {
 	switch {
 	case w.sampler == Rejection && sampling.Temperature > 0:
 		r := assistant.Reject(s, p, sampling)
-		return r, r.Overlap
+		return r, &r.Overlap
 	case w.overlap:
 		x := assistant.MeasureOverlap(s, p, cmp.Or(sampling.Temperature, 1))
-		return x, x.Overlap
+		return x, &x.Overlap
 	}
-	return s, func() assistant.Overlap { return assistant.Overlap{} }
+	return s, new(assistant.Overlap)
 }
