@@ -140,15 +140,15 @@ func packArch() []impl[packKernels] {
 
 func vectorArch() []impl[vectorOps] {
 	narrow := vectorOps{
-		add: vecAddAVX2, gelu: vecGeluAVX2, norm: vecNormAVX2, max: vecMaxAVX2, expSum: vecExpSumAVX2, sumExp: vecSumExpAVX2,
+		add: vecAddAVX2, gelu: vecGeluAVX2, norm: vecNormAVX2, max: vecMaxAVX2, expSum: vecExpSumAVX2,
 		log10: vecLog10AVX2, chain: chainWith(tileF32AVX2), fold: vecFoldAVX2, squares: vecSquaresAVX2, raise: vecRaiseAVX2, cells: vecCellsAVX2, dots: vecDotsAVX2,
 		div: vecDivAVX2, scale: vecScaleAVX2, narrow: narrowWith(vecNarrowAVX2),
 		turnHalf: turnWith(turnNarrowAVX2, turnByRows(narrowWith(vecNarrowAVX2))),
 	}
 	return []impl[vectorOps]{
 		{"avx512", hasAVX512, vectorOps{
-			add: vecAddAVX512, gelu: vecGeluAVX512, norm: vecNormAVX512, max: vecMaxAVX512, expSum: vecExpSumAVX512, sumExp: vecSumExpAVX512,
-			log10: vecLog10AVX512, chain: chainWith(tileF32AVX512), fold: vecFoldAVX512, squares: vecSquaresAVX512, raise: vecRaiseAVX512, cells: vecCellsAVX512, dots: narrow.dots,
+			add: vecAddAVX512, gelu: vecGeluAVX512, norm: vecNormAVX512, max: vecMaxAVX512, expSum: vecExpSumAVX512,
+			log10: vecLog10AVX512, chain: chainWith(tileF32AVX512), fold: narrow.fold, squares: narrow.squares, raise: narrow.raise, cells: narrow.cells, dots: narrow.dots,
 			div: vecDivAVX512, scale: vecScaleAVX512, narrow: narrow.narrow, turnHalf: narrow.turnHalf,
 		}},
 		{"avx2", hasAVX2, narrow},

@@ -13180,300 +13180,6 @@ loopDone:
 	VZEROUPPER
 	RET
 
-// func vecSumExpAVX512(x []float32, m float32) float32
-// Requires: AVX, AVX512F
-TEXT ·vecSumExpAVX512(SB), NOSPLIT, $0-36
-	MOVQ         x_base+0(FP), AX
-	MOVQ         x_len+8(FP), CX
-	VBROADCASTSS m+24(FP), Z0
-	VPXORD       Z1, Z1, Z1
-	VMOVUPS      vectorConstsAVX512<>+1600(SB), Z2
-	VMOVUPS      vectorConstsAVX512<>+192(SB), Z3
-	VMOVUPS      vectorConstsAVX512<>+256(SB), Z4
-	VMOVUPS      vectorConstsAVX512<>+320(SB), Z5
-
-loop8:
-	CMPQ             CX, $0x00000080
-	JLT              loop8Done
-	VMOVUPS          (AX), Z6
-	VMOVUPS          64(AX), Z7
-	VMOVUPS          128(AX), Z8
-	VMOVUPS          192(AX), Z9
-	VMOVUPS          256(AX), Z10
-	VMOVUPS          320(AX), Z11
-	VMOVUPS          384(AX), Z12
-	VMOVUPS          448(AX), Z13
-	VSUBPS           Z0, Z6, Z6
-	VMAXPS           Z6, Z2, Z6
-	VSUBPS           Z0, Z7, Z7
-	VMAXPS           Z7, Z2, Z7
-	VSUBPS           Z0, Z8, Z8
-	VMAXPS           Z8, Z2, Z8
-	VSUBPS           Z0, Z9, Z9
-	VMAXPS           Z9, Z2, Z9
-	VSUBPS           Z0, Z10, Z10
-	VMAXPS           Z10, Z2, Z10
-	VSUBPS           Z0, Z11, Z11
-	VMAXPS           Z11, Z2, Z11
-	VSUBPS           Z0, Z12, Z12
-	VMAXPS           Z12, Z2, Z12
-	VSUBPS           Z0, Z13, Z13
-	VMAXPS           Z13, Z2, Z13
-	VMOVAPS          Z4, Z14
-	VFMADD231PS      Z3, Z6, Z14
-	VMOVAPS          Z4, Z15
-	VFMADD231PS      Z3, Z7, Z15
-	VMOVAPS          Z4, Z16
-	VFMADD231PS      Z3, Z8, Z16
-	VMOVAPS          Z4, Z17
-	VFMADD231PS      Z3, Z9, Z17
-	VMOVAPS          Z4, Z18
-	VFMADD231PS      Z3, Z10, Z18
-	VMOVAPS          Z4, Z19
-	VFMADD231PS      Z3, Z11, Z19
-	VMOVAPS          Z4, Z20
-	VFMADD231PS      Z3, Z12, Z20
-	VMOVAPS          Z4, Z21
-	VFMADD231PS      Z3, Z13, Z21
-	VSUBPS           Z4, Z14, Z14
-	VSUBPS           Z4, Z15, Z15
-	VSUBPS           Z4, Z16, Z16
-	VSUBPS           Z4, Z17, Z17
-	VSUBPS           Z4, Z18, Z18
-	VSUBPS           Z4, Z19, Z19
-	VSUBPS           Z4, Z20, Z20
-	VSUBPS           Z4, Z21, Z21
-	VFMADD231PS.BCST vectorConstsAVX512<>+1088(SB), Z14, Z6
-	VFMADD231PS.BCST vectorConstsAVX512<>+1088(SB), Z15, Z7
-	VFMADD231PS.BCST vectorConstsAVX512<>+1088(SB), Z16, Z8
-	VFMADD231PS.BCST vectorConstsAVX512<>+1088(SB), Z17, Z9
-	VFMADD231PS.BCST vectorConstsAVX512<>+1088(SB), Z18, Z10
-	VFMADD231PS.BCST vectorConstsAVX512<>+1088(SB), Z19, Z11
-	VFMADD231PS.BCST vectorConstsAVX512<>+1088(SB), Z20, Z12
-	VFMADD231PS.BCST vectorConstsAVX512<>+1088(SB), Z21, Z13
-	VFMADD231PS.BCST vectorConstsAVX512<>+1152(SB), Z14, Z6
-	VFMADD231PS.BCST vectorConstsAVX512<>+1152(SB), Z15, Z7
-	VFMADD231PS.BCST vectorConstsAVX512<>+1152(SB), Z16, Z8
-	VFMADD231PS.BCST vectorConstsAVX512<>+1152(SB), Z17, Z9
-	VFMADD231PS.BCST vectorConstsAVX512<>+1152(SB), Z18, Z10
-	VFMADD231PS.BCST vectorConstsAVX512<>+1152(SB), Z19, Z11
-	VFMADD231PS.BCST vectorConstsAVX512<>+1152(SB), Z20, Z12
-	VFMADD231PS.BCST vectorConstsAVX512<>+1152(SB), Z21, Z13
-	VBROADCASTSS     vectorConstsAVX512<>+1216(SB), Z22
-	VBROADCASTSS     vectorConstsAVX512<>+1216(SB), Z23
-	VBROADCASTSS     vectorConstsAVX512<>+1216(SB), Z24
-	VBROADCASTSS     vectorConstsAVX512<>+1216(SB), Z25
-	VBROADCASTSS     vectorConstsAVX512<>+1216(SB), Z26
-	VBROADCASTSS     vectorConstsAVX512<>+1216(SB), Z27
-	VBROADCASTSS     vectorConstsAVX512<>+1216(SB), Z28
-	VBROADCASTSS     vectorConstsAVX512<>+1216(SB), Z29
-	VFMADD213PS.BCST vectorConstsAVX512<>+1280(SB), Z6, Z22
-	VFMADD213PS.BCST vectorConstsAVX512<>+1280(SB), Z7, Z23
-	VFMADD213PS.BCST vectorConstsAVX512<>+1280(SB), Z8, Z24
-	VFMADD213PS.BCST vectorConstsAVX512<>+1280(SB), Z9, Z25
-	VFMADD213PS.BCST vectorConstsAVX512<>+1280(SB), Z10, Z26
-	VFMADD213PS.BCST vectorConstsAVX512<>+1280(SB), Z11, Z27
-	VFMADD213PS.BCST vectorConstsAVX512<>+1280(SB), Z12, Z28
-	VFMADD213PS.BCST vectorConstsAVX512<>+1280(SB), Z13, Z29
-	VFMADD213PS.BCST vectorConstsAVX512<>+1344(SB), Z6, Z22
-	VFMADD213PS.BCST vectorConstsAVX512<>+1344(SB), Z7, Z23
-	VFMADD213PS.BCST vectorConstsAVX512<>+1344(SB), Z8, Z24
-	VFMADD213PS.BCST vectorConstsAVX512<>+1344(SB), Z9, Z25
-	VFMADD213PS.BCST vectorConstsAVX512<>+1344(SB), Z10, Z26
-	VFMADD213PS.BCST vectorConstsAVX512<>+1344(SB), Z11, Z27
-	VFMADD213PS.BCST vectorConstsAVX512<>+1344(SB), Z12, Z28
-	VFMADD213PS.BCST vectorConstsAVX512<>+1344(SB), Z13, Z29
-	VFMADD213PS.BCST vectorConstsAVX512<>+1408(SB), Z6, Z22
-	VFMADD213PS.BCST vectorConstsAVX512<>+1408(SB), Z7, Z23
-	VFMADD213PS.BCST vectorConstsAVX512<>+1408(SB), Z8, Z24
-	VFMADD213PS.BCST vectorConstsAVX512<>+1408(SB), Z9, Z25
-	VFMADD213PS.BCST vectorConstsAVX512<>+1408(SB), Z10, Z26
-	VFMADD213PS.BCST vectorConstsAVX512<>+1408(SB), Z11, Z27
-	VFMADD213PS.BCST vectorConstsAVX512<>+1408(SB), Z12, Z28
-	VFMADD213PS.BCST vectorConstsAVX512<>+1408(SB), Z13, Z29
-	VFMADD213PS.BCST vectorConstsAVX512<>+1472(SB), Z6, Z22
-	VFMADD213PS.BCST vectorConstsAVX512<>+1472(SB), Z7, Z23
-	VFMADD213PS.BCST vectorConstsAVX512<>+1472(SB), Z8, Z24
-	VFMADD213PS.BCST vectorConstsAVX512<>+1472(SB), Z9, Z25
-	VFMADD213PS.BCST vectorConstsAVX512<>+1472(SB), Z10, Z26
-	VFMADD213PS.BCST vectorConstsAVX512<>+1472(SB), Z11, Z27
-	VFMADD213PS.BCST vectorConstsAVX512<>+1472(SB), Z12, Z28
-	VFMADD213PS.BCST vectorConstsAVX512<>+1472(SB), Z13, Z29
-	VFMADD213PS      Z5, Z6, Z22
-	VFMADD213PS      Z5, Z7, Z23
-	VFMADD213PS      Z5, Z8, Z24
-	VFMADD213PS      Z5, Z9, Z25
-	VFMADD213PS      Z5, Z10, Z26
-	VFMADD213PS      Z5, Z11, Z27
-	VFMADD213PS      Z5, Z12, Z28
-	VFMADD213PS      Z5, Z13, Z29
-	VFMADD213PS      Z5, Z6, Z22
-	VFMADD213PS      Z5, Z7, Z23
-	VFMADD213PS      Z5, Z8, Z24
-	VFMADD213PS      Z5, Z9, Z25
-	VFMADD213PS      Z5, Z10, Z26
-	VFMADD213PS      Z5, Z11, Z27
-	VFMADD213PS      Z5, Z12, Z28
-	VFMADD213PS      Z5, Z13, Z29
-	VSCALEFPS        Z14, Z22, Z6
-	VSCALEFPS        Z15, Z23, Z7
-	VSCALEFPS        Z16, Z24, Z8
-	VSCALEFPS        Z17, Z25, Z9
-	VSCALEFPS        Z18, Z26, Z10
-	VSCALEFPS        Z19, Z27, Z11
-	VSCALEFPS        Z20, Z28, Z12
-	VSCALEFPS        Z21, Z29, Z13
-	VADDPS           Z6, Z1, Z1
-	VADDPS           Z7, Z1, Z1
-	VADDPS           Z8, Z1, Z1
-	VADDPS           Z9, Z1, Z1
-	VADDPS           Z10, Z1, Z1
-	VADDPS           Z11, Z1, Z1
-	VADDPS           Z12, Z1, Z1
-	VADDPS           Z13, Z1, Z1
-	ADDQ             $0x00000200, AX
-	SUBQ             $0x00000080, CX
-	JMP              loop8
-
-loop8Done:
-loop4:
-	CMPQ             CX, $0x00000040
-	JLT              loop4Done
-	VMOVUPS          (AX), Z6
-	VMOVUPS          64(AX), Z7
-	VMOVUPS          128(AX), Z8
-	VMOVUPS          192(AX), Z9
-	VSUBPS           Z0, Z6, Z6
-	VMAXPS           Z6, Z2, Z6
-	VSUBPS           Z0, Z7, Z7
-	VMAXPS           Z7, Z2, Z7
-	VSUBPS           Z0, Z8, Z8
-	VMAXPS           Z8, Z2, Z8
-	VSUBPS           Z0, Z9, Z9
-	VMAXPS           Z9, Z2, Z9
-	VMOVAPS          Z4, Z10
-	VFMADD231PS      Z3, Z6, Z10
-	VMOVAPS          Z4, Z11
-	VFMADD231PS      Z3, Z7, Z11
-	VMOVAPS          Z4, Z12
-	VFMADD231PS      Z3, Z8, Z12
-	VMOVAPS          Z4, Z13
-	VFMADD231PS      Z3, Z9, Z13
-	VSUBPS           Z4, Z10, Z10
-	VSUBPS           Z4, Z11, Z11
-	VSUBPS           Z4, Z12, Z12
-	VSUBPS           Z4, Z13, Z13
-	VFMADD231PS.BCST vectorConstsAVX512<>+1088(SB), Z10, Z6
-	VFMADD231PS.BCST vectorConstsAVX512<>+1088(SB), Z11, Z7
-	VFMADD231PS.BCST vectorConstsAVX512<>+1088(SB), Z12, Z8
-	VFMADD231PS.BCST vectorConstsAVX512<>+1088(SB), Z13, Z9
-	VFMADD231PS.BCST vectorConstsAVX512<>+1152(SB), Z10, Z6
-	VFMADD231PS.BCST vectorConstsAVX512<>+1152(SB), Z11, Z7
-	VFMADD231PS.BCST vectorConstsAVX512<>+1152(SB), Z12, Z8
-	VFMADD231PS.BCST vectorConstsAVX512<>+1152(SB), Z13, Z9
-	VBROADCASTSS     vectorConstsAVX512<>+1216(SB), Z14
-	VBROADCASTSS     vectorConstsAVX512<>+1216(SB), Z15
-	VBROADCASTSS     vectorConstsAVX512<>+1216(SB), Z16
-	VBROADCASTSS     vectorConstsAVX512<>+1216(SB), Z17
-	VFMADD213PS.BCST vectorConstsAVX512<>+1280(SB), Z6, Z14
-	VFMADD213PS.BCST vectorConstsAVX512<>+1280(SB), Z7, Z15
-	VFMADD213PS.BCST vectorConstsAVX512<>+1280(SB), Z8, Z16
-	VFMADD213PS.BCST vectorConstsAVX512<>+1280(SB), Z9, Z17
-	VFMADD213PS.BCST vectorConstsAVX512<>+1344(SB), Z6, Z14
-	VFMADD213PS.BCST vectorConstsAVX512<>+1344(SB), Z7, Z15
-	VFMADD213PS.BCST vectorConstsAVX512<>+1344(SB), Z8, Z16
-	VFMADD213PS.BCST vectorConstsAVX512<>+1344(SB), Z9, Z17
-	VFMADD213PS.BCST vectorConstsAVX512<>+1408(SB), Z6, Z14
-	VFMADD213PS.BCST vectorConstsAVX512<>+1408(SB), Z7, Z15
-	VFMADD213PS.BCST vectorConstsAVX512<>+1408(SB), Z8, Z16
-	VFMADD213PS.BCST vectorConstsAVX512<>+1408(SB), Z9, Z17
-	VFMADD213PS.BCST vectorConstsAVX512<>+1472(SB), Z6, Z14
-	VFMADD213PS.BCST vectorConstsAVX512<>+1472(SB), Z7, Z15
-	VFMADD213PS.BCST vectorConstsAVX512<>+1472(SB), Z8, Z16
-	VFMADD213PS.BCST vectorConstsAVX512<>+1472(SB), Z9, Z17
-	VFMADD213PS      Z5, Z6, Z14
-	VFMADD213PS      Z5, Z7, Z15
-	VFMADD213PS      Z5, Z8, Z16
-	VFMADD213PS      Z5, Z9, Z17
-	VFMADD213PS      Z5, Z6, Z14
-	VFMADD213PS      Z5, Z7, Z15
-	VFMADD213PS      Z5, Z8, Z16
-	VFMADD213PS      Z5, Z9, Z17
-	VSCALEFPS        Z10, Z14, Z6
-	VSCALEFPS        Z11, Z15, Z7
-	VSCALEFPS        Z12, Z16, Z8
-	VSCALEFPS        Z13, Z17, Z9
-	VADDPS           Z6, Z1, Z1
-	VADDPS           Z7, Z1, Z1
-	VADDPS           Z8, Z1, Z1
-	VADDPS           Z9, Z1, Z1
-	ADDQ             $0x00000100, AX
-	SUBQ             $0x00000040, CX
-	JMP              loop4
-
-loop4Done:
-loop:
-	CMPQ             CX, $0x10
-	JLT              loopTail
-	VMOVUPS          (AX), Z6
-	VSUBPS           Z0, Z6, Z6
-	VMAXPS           Z6, Z2, Z6
-	VMOVAPS          Z4, Z7
-	VFMADD231PS      Z3, Z6, Z7
-	VSUBPS           Z4, Z7, Z7
-	VFMADD231PS.BCST vectorConstsAVX512<>+1088(SB), Z7, Z6
-	VFMADD231PS.BCST vectorConstsAVX512<>+1152(SB), Z7, Z6
-	VBROADCASTSS     vectorConstsAVX512<>+1216(SB), Z8
-	VFMADD213PS.BCST vectorConstsAVX512<>+1280(SB), Z6, Z8
-	VFMADD213PS.BCST vectorConstsAVX512<>+1344(SB), Z6, Z8
-	VFMADD213PS.BCST vectorConstsAVX512<>+1408(SB), Z6, Z8
-	VFMADD213PS.BCST vectorConstsAVX512<>+1472(SB), Z6, Z8
-	VFMADD213PS      Z5, Z6, Z8
-	VFMADD213PS      Z5, Z6, Z8
-	VSCALEFPS        Z7, Z8, Z6
-	VADDPS           Z6, Z1, Z1
-	ADDQ             $0x40, AX
-	SUBQ             $0x10, CX
-	JMP              loop
-
-loopTail:
-	TESTQ            CX, CX
-	JE               loopDone
-	MOVL             $0x00000001, DX
-	SHLL             CL, DX
-	DECL             DX
-	KMOVW            DX, K1
-	VMOVUPS.Z        (AX), K1, Z6
-	VSUBPS           Z0, Z6, Z6
-	VMAXPS           Z6, Z2, Z6
-	VMOVAPS          Z4, Z0
-	VFMADD231PS      Z3, Z6, Z0
-	VSUBPS           Z4, Z0, Z0
-	VFMADD231PS.BCST vectorConstsAVX512<>+1088(SB), Z0, Z6
-	VFMADD231PS.BCST vectorConstsAVX512<>+1152(SB), Z0, Z6
-	VBROADCASTSS     vectorConstsAVX512<>+1216(SB), Z2
-	VFMADD213PS.BCST vectorConstsAVX512<>+1280(SB), Z6, Z2
-	VFMADD213PS.BCST vectorConstsAVX512<>+1344(SB), Z6, Z2
-	VFMADD213PS.BCST vectorConstsAVX512<>+1408(SB), Z6, Z2
-	VFMADD213PS.BCST vectorConstsAVX512<>+1472(SB), Z6, Z2
-	VFMADD213PS      Z5, Z6, Z2
-	VFMADD213PS      Z5, Z6, Z2
-	VSCALEFPS        Z0, Z2, Z6
-	VADDPS           Z6, Z1, K1, Z1
-
-loopDone:
-	VEXTRACTF64X4 $0x01, Z1, Y0
-	VADDPS        Y0, Y1, Y0
-	VEXTRACTF128  $0x01, Y0, X1
-	VADDPS        X1, X0, X1
-	VMOVHLPS      X1, X1, X0
-	VADDPS        X0, X1, X1
-	VMOVSHDUP     X1, X0
-	VADDPS        X0, X1, X1
-	VMOVSS        X1, ret+32(FP)
-	VZEROUPPER
-	RET
-
 // func vecLog10AVX512(dst []float32, x []float32, floor float32)
 // Requires: AVX, AVX512F
 TEXT ·vecLog10AVX512(SB), NOSPLIT, $0-52
@@ -13561,243 +13267,6 @@ loopTail:
 	VMULPS      Z14, Z3, Z3
 	VMAXPS      Z0, Z3, Z15
 	VMOVUPS     Z15, K1, (AX)
-
-loopDone:
-	VZEROUPPER
-	RET
-
-// func vecFoldAVX512(sum0 []float32, difference0 []float32, sum1 []float32, difference1 []float32, x []float32, y []float32)
-// Requires: AVX, AVX512F
-TEXT ·vecFoldAVX512(SB), NOSPLIT, $0-144
-	MOVQ sum0_base+0(FP), AX
-	MOVQ difference0_base+24(FP), CX
-	MOVQ sum1_base+48(FP), DX
-	MOVQ difference1_base+72(FP), BX
-	MOVQ x_base+96(FP), SI
-	MOVQ y_base+120(FP), DI
-	MOVQ x_len+104(FP), R8
-	LEAQ -512(DI)(R8*4), DI
-
-rows:
-	SUBQ    $0x00000080, R8
-	JLT     done
-	VMOVUPS (SI), Z0
-	VMOVUPS 256(DI), Z1
-	VADDPS  Z1, Z0, Z2
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z2, (AX)
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(SI), Z0
-	VMOVUPS 320(DI), Z1
-	VADDPS  Z1, Z0, Z2
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z2, 64(AX)
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(SI), Z0
-	VMOVUPS 384(DI), Z1
-	VADDPS  Z1, Z0, Z2
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z2, 128(AX)
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(SI), Z0
-	VMOVUPS 448(DI), Z1
-	VADDPS  Z1, Z0, Z2
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z2, 192(AX)
-	VMOVUPS Z0, 192(CX)
-	VMOVUPS 256(SI), Z0
-	VMOVUPS (DI), Z1
-	VADDPS  Z1, Z0, Z2
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z2, (DX)
-	VMOVUPS Z0, (BX)
-	VMOVUPS 320(SI), Z0
-	VMOVUPS 64(DI), Z1
-	VADDPS  Z1, Z0, Z2
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z2, 64(DX)
-	VMOVUPS Z0, 64(BX)
-	VMOVUPS 384(SI), Z0
-	VMOVUPS 128(DI), Z1
-	VADDPS  Z1, Z0, Z2
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z2, 128(DX)
-	VMOVUPS Z0, 128(BX)
-	VMOVUPS 448(SI), Z0
-	VMOVUPS 192(DI), Z1
-	VADDPS  Z1, Z0, Z2
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z2, 192(DX)
-	VMOVUPS Z0, 192(BX)
-	ADDQ    $0x00000100, AX
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	ADDQ    $0x00000200, SI
-	SUBQ    $0x00000200, DI
-	JMP     rows
-
-done:
-	VZEROUPPER
-	RET
-
-// func vecSquaresAVX512(dst []float32, c0 []float32, c1 []float32, s0 []float32, s1 []float32)
-// Requires: AVX, AVX512F
-TEXT ·vecSquaresAVX512(SB), NOSPLIT, $0-120
-	MOVQ dst_base+0(FP), AX
-	MOVQ dst_len+8(FP), CX
-	MOVQ c0_base+24(FP), DX
-	MOVQ c1_base+48(FP), BX
-	MOVQ s0_base+72(FP), SI
-	MOVQ s1_base+96(FP), DI
-	LEAQ -256(AX)(CX*4), CX
-
-rows:
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VMOVUPS (SI), Z2
-	VMOVUPS (DI), Z3
-	VADDPS  Z1, Z0, Z4
-	VADDPS  Z3, Z2, Z5
-	VMULPS  Z4, Z4, Z4
-	VMULPS  Z5, Z5, Z5
-	VADDPS  Z5, Z4, Z4
-	VMOVUPS Z4, (AX)
-	VSUBPS  Z1, Z0, Z0
-	VSUBPS  Z3, Z2, Z1
-	VMULPS  Z0, Z0, Z0
-	VMULPS  Z1, Z1, Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VMOVUPS 64(SI), Z2
-	VMOVUPS 64(DI), Z3
-	VADDPS  Z1, Z0, Z4
-	VADDPS  Z3, Z2, Z5
-	VMULPS  Z4, Z4, Z4
-	VMULPS  Z5, Z5, Z5
-	VADDPS  Z5, Z4, Z4
-	VMOVUPS Z4, 64(AX)
-	VSUBPS  Z1, Z0, Z0
-	VSUBPS  Z3, Z2, Z1
-	VMULPS  Z0, Z0, Z0
-	VMULPS  Z1, Z1, Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VMOVUPS 128(SI), Z2
-	VMOVUPS 128(DI), Z3
-	VADDPS  Z1, Z0, Z4
-	VADDPS  Z3, Z2, Z5
-	VMULPS  Z4, Z4, Z4
-	VMULPS  Z5, Z5, Z5
-	VADDPS  Z5, Z4, Z4
-	VMOVUPS Z4, 128(AX)
-	VSUBPS  Z1, Z0, Z0
-	VSUBPS  Z3, Z2, Z1
-	VMULPS  Z0, Z0, Z0
-	VMULPS  Z1, Z1, Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VMOVUPS 192(SI), Z2
-	VMOVUPS 192(DI), Z3
-	VADDPS  Z1, Z0, Z4
-	VADDPS  Z3, Z2, Z5
-	VMULPS  Z4, Z4, Z4
-	VMULPS  Z5, Z5, Z5
-	VADDPS  Z5, Z4, Z4
-	VMOVUPS Z4, 192(AX)
-	VSUBPS  Z1, Z0, Z0
-	VSUBPS  Z3, Z2, Z1
-	VMULPS  Z0, Z0, Z0
-	VMULPS  Z1, Z1, Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	ADDQ    $0x00000100, SI
-	ADDQ    $0x00000100, DI
-	ADDQ    $0x00000100, AX
-	SUBQ    $0x00000100, CX
-	CMPQ    AX, CX
-	JLE     rows
-	VZEROUPPER
-	RET
-
-// func vecRaiseAVX512(dst []float32, x []float32)
-// Requires: AVX, AVX512F
-TEXT ·vecRaiseAVX512(SB), NOSPLIT, $0-48
-	MOVQ dst_base+0(FP), AX
-	MOVQ x_base+24(FP), DX
-	MOVQ x_len+32(FP), CX
-
-loop:
-	CMPQ    CX, $0x10
-	JLT     loopTail
-	VMOVUPS (AX), Z0
-	VMOVUPS (DX), Z1
-	VMAXPS  Z0, Z1, Z0
-	VMOVUPS Z0, (AX)
-	ADDQ    $0x40, AX
-	ADDQ    $0x40, DX
-	SUBQ    $0x10, CX
-	JMP     loop
-
-loopTail:
-	TESTQ     CX, CX
-	JE        loopDone
-	MOVL      $0x00000001, BX
-	SHLL      CL, BX
-	DECL      BX
-	KMOVW     BX, K1
-	VMOVUPS.Z (AX), K1, Z0
-	VMOVUPS.Z (DX), K1, Z1
-	VMAXPS    Z0, Z1, Z0
-	VMOVUPS   Z0, K1, (AX)
-
-loopDone:
-	VZEROUPPER
-	RET
-
-// func vecCellsAVX512(dst []float32, x []float32, least float32)
-// Requires: AVX, AVX512F
-TEXT ·vecCellsAVX512(SB), NOSPLIT, $0-52
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         x_base+24(FP), DX
-	MOVQ         x_len+32(FP), CX
-	VBROADCASTSS least+48(FP), Z0
-	VMOVUPS      vectorConstsAVX512<>+2560(SB), Z1
-	VMOVUPS      vectorConstsAVX512<>+2624(SB), Z2
-
-loop:
-	CMPQ    CX, $0x10
-	JLT     loopTail
-	VMOVUPS (DX), Z3
-	VMAXPS  Z3, Z0, Z3
-	VADDPS  Z1, Z3, Z3
-	VMULPS  Z2, Z3, Z3
-	VMOVUPS Z3, (AX)
-	ADDQ    $0x40, AX
-	ADDQ    $0x40, DX
-	SUBQ    $0x10, CX
-	JMP     loop
-
-loopTail:
-	TESTQ     CX, CX
-	JE        loopDone
-	MOVL      $0x00000001, BX
-	SHLL      CL, BX
-	DECL      BX
-	KMOVW     BX, K1
-	VMOVUPS.Z (DX), K1, Z3
-	VMAXPS    Z3, Z0, Z3
-	VADDPS    Z1, Z3, Z3
-	VMULPS    Z2, Z3, Z3
-	VMOVUPS   Z3, K1, (AX)
 
 loopDone:
 	VZEROUPPER
@@ -17626,13 +17095,13 @@ loopDone:
 	VPMAXUD       X7, X8, X8
 	VMOVD         X8, CX
 	VXORPS        X7, X7, X7
-	VMOVSS        vectorConstsAVX512<>+2688(SB), X9
+	VMOVSS        vectorConstsAVX512<>+2560(SB), X9
 	CMPL          CX, $0x7f800000
 	JGE           scaled
 	VXORPS        X9, X9, X9
 	CMPL          CX, $0x0d800000
 	JLT           scaled
-	VMOVSS        vectorConstsAVX512<>+2752(SB), X9
+	VMOVSS        vectorConstsAVX512<>+2624(SB), X9
 	VDIVSS        X8, X9, X7
 	VDIVSS        X9, X8, X9
 
@@ -17695,728 +17164,352 @@ rounded:
 	VZEROUPPER
 	RET
 
-DATA vectorConstsAVX512<>+0(SB)/4, $0x414f0000
-DATA vectorConstsAVX512<>+4(SB)/4, $0x414f0000
-DATA vectorConstsAVX512<>+8(SB)/4, $0x414f0000
-DATA vectorConstsAVX512<>+12(SB)/4, $0x414f0000
-DATA vectorConstsAVX512<>+16(SB)/4, $0x414f0000
-DATA vectorConstsAVX512<>+20(SB)/4, $0x414f0000
-DATA vectorConstsAVX512<>+24(SB)/4, $0x414f0000
-DATA vectorConstsAVX512<>+28(SB)/4, $0x414f0000
-DATA vectorConstsAVX512<>+32(SB)/4, $0x414f0000
-DATA vectorConstsAVX512<>+36(SB)/4, $0x414f0000
-DATA vectorConstsAVX512<>+40(SB)/4, $0x414f0000
-DATA vectorConstsAVX512<>+44(SB)/4, $0x414f0000
-DATA vectorConstsAVX512<>+48(SB)/4, $0x414f0000
-DATA vectorConstsAVX512<>+52(SB)/4, $0x414f0000
-DATA vectorConstsAVX512<>+56(SB)/4, $0x414f0000
-DATA vectorConstsAVX512<>+60(SB)/4, $0x414f0000
-DATA vectorConstsAVX512<>+64(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+68(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+72(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+76(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+80(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+84(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+88(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+92(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+96(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+100(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+104(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+108(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+112(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+116(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+120(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+124(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+128(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+132(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+136(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+140(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+144(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+148(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+152(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+156(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+160(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+164(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+168(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+172(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+176(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+180(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+184(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+188(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+192(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+196(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+200(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+204(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+208(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+212(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+216(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+220(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+224(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+228(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+232(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+236(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+240(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+244(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+248(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+252(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+256(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+260(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+264(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+268(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+272(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+276(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+280(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+284(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+288(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+292(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+296(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+300(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+304(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+308(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+312(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+316(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+320(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+324(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+328(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+332(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+336(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+340(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+344(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+348(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+352(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+356(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+360(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+364(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+368(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+372(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+376(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+380(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+384(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+388(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+392(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+396(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+400(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+404(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+408(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+412(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+416(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+420(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+424(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+428(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+432(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+436(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+440(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+444(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+448(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+452(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+456(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+460(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+464(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+468(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+472(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+476(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+480(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+484(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+488(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+492(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+496(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+500(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+504(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+508(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+512(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+516(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+520(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+524(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+528(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+532(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+536(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+540(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+544(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+548(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+552(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+556(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+560(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+564(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+568(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+572(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+576(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+580(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+584(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+588(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+592(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+596(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+600(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+604(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+608(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+612(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+616(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+620(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+624(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+628(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+632(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+636(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+640(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+644(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+648(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+652(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+656(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+660(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+664(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+668(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+672(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+676(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+680(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+684(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+688(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+692(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+696(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+700(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+704(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+708(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+712(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+716(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+720(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+724(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+728(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+732(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+736(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+740(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+744(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+748(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+752(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+756(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+760(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+764(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+768(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+772(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+776(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+780(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+784(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+788(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+792(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+796(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+800(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+804(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+808(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+812(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+816(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+820(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+824(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+828(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+832(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+836(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+840(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+844(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+848(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+852(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+856(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+860(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+864(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+868(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+872(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+876(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+880(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+884(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+888(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+892(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+896(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+900(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+904(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+908(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+912(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+916(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+920(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+924(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+928(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+932(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+936(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+940(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+944(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+948(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+952(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+956(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+960(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+964(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+968(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+972(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+976(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+980(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+984(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+988(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+992(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+996(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+1000(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+1004(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+1008(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+1012(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+1016(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+1020(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+1024(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+1028(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+1032(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+1036(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+1040(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+1044(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+1048(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+1052(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+1056(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+1060(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+1064(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+1068(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+1072(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+1076(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+1080(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+1084(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+1088(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1092(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1096(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1100(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1104(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1108(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1112(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1116(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1120(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1124(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1128(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1132(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1136(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1140(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1144(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1148(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1152(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1156(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1160(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1164(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1168(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1172(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1176(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1180(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1184(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1188(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1192(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1196(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1200(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1204(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1208(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1212(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1216(SB)/4, $0x3ab52919
-DATA vectorConstsAVX512<>+1220(SB)/4, $0x3ab52919
-DATA vectorConstsAVX512<>+1224(SB)/4, $0x3ab52919
-DATA vectorConstsAVX512<>+1228(SB)/4, $0x3ab52919
-DATA vectorConstsAVX512<>+1232(SB)/4, $0x3ab52919
-DATA vectorConstsAVX512<>+1236(SB)/4, $0x3ab52919
-DATA vectorConstsAVX512<>+1240(SB)/4, $0x3ab52919
-DATA vectorConstsAVX512<>+1244(SB)/4, $0x3ab52919
-DATA vectorConstsAVX512<>+1248(SB)/4, $0x3ab52919
-DATA vectorConstsAVX512<>+1252(SB)/4, $0x3ab52919
-DATA vectorConstsAVX512<>+1256(SB)/4, $0x3ab52919
-DATA vectorConstsAVX512<>+1260(SB)/4, $0x3ab52919
-DATA vectorConstsAVX512<>+1264(SB)/4, $0x3ab52919
-DATA vectorConstsAVX512<>+1268(SB)/4, $0x3ab52919
-DATA vectorConstsAVX512<>+1272(SB)/4, $0x3ab52919
-DATA vectorConstsAVX512<>+1276(SB)/4, $0x3ab52919
-DATA vectorConstsAVX512<>+1280(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX512<>+1284(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX512<>+1288(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX512<>+1292(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX512<>+1296(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX512<>+1300(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX512<>+1304(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX512<>+1308(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX512<>+1312(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX512<>+1316(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX512<>+1320(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX512<>+1324(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX512<>+1328(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX512<>+1332(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX512<>+1336(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX512<>+1340(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX512<>+1344(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX512<>+1348(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX512<>+1352(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX512<>+1356(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX512<>+1360(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX512<>+1364(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX512<>+1368(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX512<>+1372(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX512<>+1376(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX512<>+1380(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX512<>+1384(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX512<>+1388(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX512<>+1392(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX512<>+1396(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX512<>+1400(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX512<>+1404(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX512<>+1408(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX512<>+1412(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX512<>+1416(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX512<>+1420(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX512<>+1424(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX512<>+1428(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX512<>+1432(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX512<>+1436(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX512<>+1440(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX512<>+1444(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX512<>+1448(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX512<>+1452(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX512<>+1456(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX512<>+1460(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX512<>+1464(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX512<>+1468(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX512<>+1472(SB)/4, $0x3efffffe
-DATA vectorConstsAVX512<>+1476(SB)/4, $0x3efffffe
-DATA vectorConstsAVX512<>+1480(SB)/4, $0x3efffffe
-DATA vectorConstsAVX512<>+1484(SB)/4, $0x3efffffe
-DATA vectorConstsAVX512<>+1488(SB)/4, $0x3efffffe
-DATA vectorConstsAVX512<>+1492(SB)/4, $0x3efffffe
-DATA vectorConstsAVX512<>+1496(SB)/4, $0x3efffffe
-DATA vectorConstsAVX512<>+1500(SB)/4, $0x3efffffe
-DATA vectorConstsAVX512<>+1504(SB)/4, $0x3efffffe
-DATA vectorConstsAVX512<>+1508(SB)/4, $0x3efffffe
-DATA vectorConstsAVX512<>+1512(SB)/4, $0x3efffffe
-DATA vectorConstsAVX512<>+1516(SB)/4, $0x3efffffe
-DATA vectorConstsAVX512<>+1520(SB)/4, $0x3efffffe
-DATA vectorConstsAVX512<>+1524(SB)/4, $0x3efffffe
-DATA vectorConstsAVX512<>+1528(SB)/4, $0x3efffffe
-DATA vectorConstsAVX512<>+1532(SB)/4, $0x3efffffe
-DATA vectorConstsAVX512<>+1536(SB)/4, $0xff800000
-DATA vectorConstsAVX512<>+1540(SB)/4, $0xff800000
-DATA vectorConstsAVX512<>+1544(SB)/4, $0xff800000
-DATA vectorConstsAVX512<>+1548(SB)/4, $0xff800000
-DATA vectorConstsAVX512<>+1552(SB)/4, $0xff800000
-DATA vectorConstsAVX512<>+1556(SB)/4, $0xff800000
-DATA vectorConstsAVX512<>+1560(SB)/4, $0xff800000
-DATA vectorConstsAVX512<>+1564(SB)/4, $0xff800000
-DATA vectorConstsAVX512<>+1568(SB)/4, $0xff800000
-DATA vectorConstsAVX512<>+1572(SB)/4, $0xff800000
-DATA vectorConstsAVX512<>+1576(SB)/4, $0xff800000
-DATA vectorConstsAVX512<>+1580(SB)/4, $0xff800000
-DATA vectorConstsAVX512<>+1584(SB)/4, $0xff800000
-DATA vectorConstsAVX512<>+1588(SB)/4, $0xff800000
-DATA vectorConstsAVX512<>+1592(SB)/4, $0xff800000
-DATA vectorConstsAVX512<>+1596(SB)/4, $0xff800000
-DATA vectorConstsAVX512<>+1600(SB)/4, $0xc2d00000
-DATA vectorConstsAVX512<>+1604(SB)/4, $0xc2d00000
-DATA vectorConstsAVX512<>+1608(SB)/4, $0xc2d00000
-DATA vectorConstsAVX512<>+1612(SB)/4, $0xc2d00000
-DATA vectorConstsAVX512<>+1616(SB)/4, $0xc2d00000
-DATA vectorConstsAVX512<>+1620(SB)/4, $0xc2d00000
-DATA vectorConstsAVX512<>+1624(SB)/4, $0xc2d00000
-DATA vectorConstsAVX512<>+1628(SB)/4, $0xc2d00000
-DATA vectorConstsAVX512<>+1632(SB)/4, $0xc2d00000
-DATA vectorConstsAVX512<>+1636(SB)/4, $0xc2d00000
-DATA vectorConstsAVX512<>+1640(SB)/4, $0xc2d00000
-DATA vectorConstsAVX512<>+1644(SB)/4, $0xc2d00000
-DATA vectorConstsAVX512<>+1648(SB)/4, $0xc2d00000
-DATA vectorConstsAVX512<>+1652(SB)/4, $0xc2d00000
-DATA vectorConstsAVX512<>+1656(SB)/4, $0xc2d00000
-DATA vectorConstsAVX512<>+1660(SB)/4, $0xc2d00000
-DATA vectorConstsAVX512<>+1664(SB)/4, $0x00800000
-DATA vectorConstsAVX512<>+1668(SB)/4, $0x00800000
-DATA vectorConstsAVX512<>+1672(SB)/4, $0x00800000
-DATA vectorConstsAVX512<>+1676(SB)/4, $0x00800000
-DATA vectorConstsAVX512<>+1680(SB)/4, $0x00800000
-DATA vectorConstsAVX512<>+1684(SB)/4, $0x00800000
-DATA vectorConstsAVX512<>+1688(SB)/4, $0x00800000
-DATA vectorConstsAVX512<>+1692(SB)/4, $0x00800000
-DATA vectorConstsAVX512<>+1696(SB)/4, $0x00800000
-DATA vectorConstsAVX512<>+1700(SB)/4, $0x00800000
-DATA vectorConstsAVX512<>+1704(SB)/4, $0x00800000
-DATA vectorConstsAVX512<>+1708(SB)/4, $0x00800000
-DATA vectorConstsAVX512<>+1712(SB)/4, $0x00800000
-DATA vectorConstsAVX512<>+1716(SB)/4, $0x00800000
-DATA vectorConstsAVX512<>+1720(SB)/4, $0x00800000
-DATA vectorConstsAVX512<>+1724(SB)/4, $0x00800000
-DATA vectorConstsAVX512<>+1728(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX512<>+1732(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX512<>+1736(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX512<>+1740(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX512<>+1744(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX512<>+1748(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX512<>+1752(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX512<>+1756(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX512<>+1760(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX512<>+1764(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX512<>+1768(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX512<>+1772(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX512<>+1776(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX512<>+1780(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX512<>+1784(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX512<>+1788(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX512<>+1792(SB)/4, $0x3e02af57
-DATA vectorConstsAVX512<>+1796(SB)/4, $0x3e02af57
-DATA vectorConstsAVX512<>+1800(SB)/4, $0x3e02af57
-DATA vectorConstsAVX512<>+1804(SB)/4, $0x3e02af57
-DATA vectorConstsAVX512<>+1808(SB)/4, $0x3e02af57
-DATA vectorConstsAVX512<>+1812(SB)/4, $0x3e02af57
-DATA vectorConstsAVX512<>+1816(SB)/4, $0x3e02af57
-DATA vectorConstsAVX512<>+1820(SB)/4, $0x3e02af57
-DATA vectorConstsAVX512<>+1824(SB)/4, $0x3e02af57
-DATA vectorConstsAVX512<>+1828(SB)/4, $0x3e02af57
-DATA vectorConstsAVX512<>+1832(SB)/4, $0x3e02af57
-DATA vectorConstsAVX512<>+1836(SB)/4, $0x3e02af57
-DATA vectorConstsAVX512<>+1840(SB)/4, $0x3e02af57
-DATA vectorConstsAVX512<>+1844(SB)/4, $0x3e02af57
-DATA vectorConstsAVX512<>+1848(SB)/4, $0x3e02af57
-DATA vectorConstsAVX512<>+1852(SB)/4, $0x3e02af57
-DATA vectorConstsAVX512<>+1856(SB)/4, $0xbe06c123
-DATA vectorConstsAVX512<>+1860(SB)/4, $0xbe06c123
-DATA vectorConstsAVX512<>+1864(SB)/4, $0xbe06c123
-DATA vectorConstsAVX512<>+1868(SB)/4, $0xbe06c123
-DATA vectorConstsAVX512<>+1872(SB)/4, $0xbe06c123
-DATA vectorConstsAVX512<>+1876(SB)/4, $0xbe06c123
-DATA vectorConstsAVX512<>+1880(SB)/4, $0xbe06c123
-DATA vectorConstsAVX512<>+1884(SB)/4, $0xbe06c123
-DATA vectorConstsAVX512<>+1888(SB)/4, $0xbe06c123
-DATA vectorConstsAVX512<>+1892(SB)/4, $0xbe06c123
-DATA vectorConstsAVX512<>+1896(SB)/4, $0xbe06c123
-DATA vectorConstsAVX512<>+1900(SB)/4, $0xbe06c123
-DATA vectorConstsAVX512<>+1904(SB)/4, $0xbe06c123
-DATA vectorConstsAVX512<>+1908(SB)/4, $0xbe06c123
-DATA vectorConstsAVX512<>+1912(SB)/4, $0xbe06c123
-DATA vectorConstsAVX512<>+1916(SB)/4, $0xbe06c123
-DATA vectorConstsAVX512<>+1920(SB)/4, $0x3e116c98
-DATA vectorConstsAVX512<>+1924(SB)/4, $0x3e116c98
-DATA vectorConstsAVX512<>+1928(SB)/4, $0x3e116c98
-DATA vectorConstsAVX512<>+1932(SB)/4, $0x3e116c98
-DATA vectorConstsAVX512<>+1936(SB)/4, $0x3e116c98
-DATA vectorConstsAVX512<>+1940(SB)/4, $0x3e116c98
-DATA vectorConstsAVX512<>+1944(SB)/4, $0x3e116c98
-DATA vectorConstsAVX512<>+1948(SB)/4, $0x3e116c98
-DATA vectorConstsAVX512<>+1952(SB)/4, $0x3e116c98
-DATA vectorConstsAVX512<>+1956(SB)/4, $0x3e116c98
-DATA vectorConstsAVX512<>+1960(SB)/4, $0x3e116c98
-DATA vectorConstsAVX512<>+1964(SB)/4, $0x3e116c98
-DATA vectorConstsAVX512<>+1968(SB)/4, $0x3e116c98
-DATA vectorConstsAVX512<>+1972(SB)/4, $0x3e116c98
-DATA vectorConstsAVX512<>+1976(SB)/4, $0x3e116c98
-DATA vectorConstsAVX512<>+1980(SB)/4, $0x3e116c98
-DATA vectorConstsAVX512<>+1984(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX512<>+1988(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX512<>+1992(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX512<>+1996(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX512<>+2000(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX512<>+2004(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX512<>+2008(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX512<>+2012(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX512<>+2016(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX512<>+2020(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX512<>+2024(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX512<>+2028(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX512<>+2032(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX512<>+2036(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX512<>+2040(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX512<>+2044(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX512<>+2048(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX512<>+2052(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX512<>+2056(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX512<>+2060(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX512<>+2064(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX512<>+2068(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX512<>+2072(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX512<>+2076(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX512<>+2080(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX512<>+2084(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX512<>+2088(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX512<>+2092(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX512<>+2096(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX512<>+2100(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX512<>+2104(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX512<>+2108(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX512<>+2112(SB)/4, $0xbe800113
-DATA vectorConstsAVX512<>+2116(SB)/4, $0xbe800113
-DATA vectorConstsAVX512<>+2120(SB)/4, $0xbe800113
-DATA vectorConstsAVX512<>+2124(SB)/4, $0xbe800113
-DATA vectorConstsAVX512<>+2128(SB)/4, $0xbe800113
-DATA vectorConstsAVX512<>+2132(SB)/4, $0xbe800113
-DATA vectorConstsAVX512<>+2136(SB)/4, $0xbe800113
-DATA vectorConstsAVX512<>+2140(SB)/4, $0xbe800113
-DATA vectorConstsAVX512<>+2144(SB)/4, $0xbe800113
-DATA vectorConstsAVX512<>+2148(SB)/4, $0xbe800113
-DATA vectorConstsAVX512<>+2152(SB)/4, $0xbe800113
-DATA vectorConstsAVX512<>+2156(SB)/4, $0xbe800113
-DATA vectorConstsAVX512<>+2160(SB)/4, $0xbe800113
-DATA vectorConstsAVX512<>+2164(SB)/4, $0xbe800113
-DATA vectorConstsAVX512<>+2168(SB)/4, $0xbe800113
-DATA vectorConstsAVX512<>+2172(SB)/4, $0xbe800113
-DATA vectorConstsAVX512<>+2176(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX512<>+2180(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX512<>+2184(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX512<>+2188(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX512<>+2192(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX512<>+2196(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX512<>+2200(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX512<>+2204(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX512<>+2208(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX512<>+2212(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX512<>+2216(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX512<>+2220(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX512<>+2224(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX512<>+2228(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX512<>+2232(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX512<>+2236(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX512<>+2240(SB)/4, $0xb95e8083
-DATA vectorConstsAVX512<>+2244(SB)/4, $0xb95e8083
-DATA vectorConstsAVX512<>+2248(SB)/4, $0xb95e8083
-DATA vectorConstsAVX512<>+2252(SB)/4, $0xb95e8083
-DATA vectorConstsAVX512<>+2256(SB)/4, $0xb95e8083
-DATA vectorConstsAVX512<>+2260(SB)/4, $0xb95e8083
-DATA vectorConstsAVX512<>+2264(SB)/4, $0xb95e8083
-DATA vectorConstsAVX512<>+2268(SB)/4, $0xb95e8083
-DATA vectorConstsAVX512<>+2272(SB)/4, $0xb95e8083
-DATA vectorConstsAVX512<>+2276(SB)/4, $0xb95e8083
-DATA vectorConstsAVX512<>+2280(SB)/4, $0xb95e8083
-DATA vectorConstsAVX512<>+2284(SB)/4, $0xb95e8083
-DATA vectorConstsAVX512<>+2288(SB)/4, $0xb95e8083
-DATA vectorConstsAVX512<>+2292(SB)/4, $0xb95e8083
-DATA vectorConstsAVX512<>+2296(SB)/4, $0xb95e8083
-DATA vectorConstsAVX512<>+2300(SB)/4, $0xb95e8083
-DATA vectorConstsAVX512<>+2304(SB)/4, $0x3f318000
-DATA vectorConstsAVX512<>+2308(SB)/4, $0x3f318000
-DATA vectorConstsAVX512<>+2312(SB)/4, $0x3f318000
-DATA vectorConstsAVX512<>+2316(SB)/4, $0x3f318000
-DATA vectorConstsAVX512<>+2320(SB)/4, $0x3f318000
-DATA vectorConstsAVX512<>+2324(SB)/4, $0x3f318000
-DATA vectorConstsAVX512<>+2328(SB)/4, $0x3f318000
-DATA vectorConstsAVX512<>+2332(SB)/4, $0x3f318000
-DATA vectorConstsAVX512<>+2336(SB)/4, $0x3f318000
-DATA vectorConstsAVX512<>+2340(SB)/4, $0x3f318000
-DATA vectorConstsAVX512<>+2344(SB)/4, $0x3f318000
-DATA vectorConstsAVX512<>+2348(SB)/4, $0x3f318000
-DATA vectorConstsAVX512<>+2352(SB)/4, $0x3f318000
-DATA vectorConstsAVX512<>+2356(SB)/4, $0x3f318000
-DATA vectorConstsAVX512<>+2360(SB)/4, $0x3f318000
-DATA vectorConstsAVX512<>+2364(SB)/4, $0x3f318000
-DATA vectorConstsAVX512<>+2368(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX512<>+2372(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX512<>+2376(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX512<>+2380(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX512<>+2384(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX512<>+2388(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX512<>+2392(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX512<>+2396(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX512<>+2400(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX512<>+2404(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX512<>+2408(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX512<>+2412(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX512<>+2416(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX512<>+2420(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX512<>+2424(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX512<>+2428(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX512<>+2432(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX512<>+2436(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX512<>+2440(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX512<>+2444(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX512<>+2448(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX512<>+2452(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX512<>+2456(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX512<>+2460(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX512<>+2464(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX512<>+2468(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX512<>+2472(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX512<>+2476(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX512<>+2480(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX512<>+2484(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX512<>+2488(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX512<>+2492(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX512<>+2496(SB)/4, $0x007fffff
-DATA vectorConstsAVX512<>+2500(SB)/4, $0x007fffff
-DATA vectorConstsAVX512<>+2504(SB)/4, $0x007fffff
-DATA vectorConstsAVX512<>+2508(SB)/4, $0x007fffff
-DATA vectorConstsAVX512<>+2512(SB)/4, $0x007fffff
-DATA vectorConstsAVX512<>+2516(SB)/4, $0x007fffff
-DATA vectorConstsAVX512<>+2520(SB)/4, $0x007fffff
-DATA vectorConstsAVX512<>+2524(SB)/4, $0x007fffff
-DATA vectorConstsAVX512<>+2528(SB)/4, $0x007fffff
-DATA vectorConstsAVX512<>+2532(SB)/4, $0x007fffff
-DATA vectorConstsAVX512<>+2536(SB)/4, $0x007fffff
-DATA vectorConstsAVX512<>+2540(SB)/4, $0x007fffff
-DATA vectorConstsAVX512<>+2544(SB)/4, $0x007fffff
-DATA vectorConstsAVX512<>+2548(SB)/4, $0x007fffff
-DATA vectorConstsAVX512<>+2552(SB)/4, $0x007fffff
-DATA vectorConstsAVX512<>+2556(SB)/4, $0x007fffff
-DATA vectorConstsAVX512<>+2560(SB)/4, $0x40800000
-DATA vectorConstsAVX512<>+2564(SB)/4, $0x40800000
-DATA vectorConstsAVX512<>+2568(SB)/4, $0x40800000
-DATA vectorConstsAVX512<>+2572(SB)/4, $0x40800000
-DATA vectorConstsAVX512<>+2576(SB)/4, $0x40800000
-DATA vectorConstsAVX512<>+2580(SB)/4, $0x40800000
-DATA vectorConstsAVX512<>+2584(SB)/4, $0x40800000
-DATA vectorConstsAVX512<>+2588(SB)/4, $0x40800000
-DATA vectorConstsAVX512<>+2592(SB)/4, $0x40800000
-DATA vectorConstsAVX512<>+2596(SB)/4, $0x40800000
-DATA vectorConstsAVX512<>+2600(SB)/4, $0x40800000
-DATA vectorConstsAVX512<>+2604(SB)/4, $0x40800000
-DATA vectorConstsAVX512<>+2608(SB)/4, $0x40800000
-DATA vectorConstsAVX512<>+2612(SB)/4, $0x40800000
-DATA vectorConstsAVX512<>+2616(SB)/4, $0x40800000
-DATA vectorConstsAVX512<>+2620(SB)/4, $0x40800000
-DATA vectorConstsAVX512<>+2624(SB)/4, $0x3e800000
-DATA vectorConstsAVX512<>+2628(SB)/4, $0x3e800000
-DATA vectorConstsAVX512<>+2632(SB)/4, $0x3e800000
-DATA vectorConstsAVX512<>+2636(SB)/4, $0x3e800000
-DATA vectorConstsAVX512<>+2640(SB)/4, $0x3e800000
-DATA vectorConstsAVX512<>+2644(SB)/4, $0x3e800000
-DATA vectorConstsAVX512<>+2648(SB)/4, $0x3e800000
-DATA vectorConstsAVX512<>+2652(SB)/4, $0x3e800000
-DATA vectorConstsAVX512<>+2656(SB)/4, $0x3e800000
-DATA vectorConstsAVX512<>+2660(SB)/4, $0x3e800000
-DATA vectorConstsAVX512<>+2664(SB)/4, $0x3e800000
-DATA vectorConstsAVX512<>+2668(SB)/4, $0x3e800000
-DATA vectorConstsAVX512<>+2672(SB)/4, $0x3e800000
-DATA vectorConstsAVX512<>+2676(SB)/4, $0x3e800000
-DATA vectorConstsAVX512<>+2680(SB)/4, $0x3e800000
-DATA vectorConstsAVX512<>+2684(SB)/4, $0x3e800000
-DATA vectorConstsAVX512<>+2688(SB)/4, $0x7fc00000
-DATA vectorConstsAVX512<>+2692(SB)/4, $0x7fc00000
-DATA vectorConstsAVX512<>+2696(SB)/4, $0x7fc00000
-DATA vectorConstsAVX512<>+2700(SB)/4, $0x7fc00000
-DATA vectorConstsAVX512<>+2704(SB)/4, $0x7fc00000
-DATA vectorConstsAVX512<>+2708(SB)/4, $0x7fc00000
-DATA vectorConstsAVX512<>+2712(SB)/4, $0x7fc00000
-DATA vectorConstsAVX512<>+2716(SB)/4, $0x7fc00000
-DATA vectorConstsAVX512<>+2720(SB)/4, $0x7fc00000
-DATA vectorConstsAVX512<>+2724(SB)/4, $0x7fc00000
-DATA vectorConstsAVX512<>+2728(SB)/4, $0x7fc00000
-DATA vectorConstsAVX512<>+2732(SB)/4, $0x7fc00000
-DATA vectorConstsAVX512<>+2736(SB)/4, $0x7fc00000
-DATA vectorConstsAVX512<>+2740(SB)/4, $0x7fc00000
-DATA vectorConstsAVX512<>+2744(SB)/4, $0x7fc00000
-DATA vectorConstsAVX512<>+2748(SB)/4, $0x7fc00000
-DATA vectorConstsAVX512<>+2752(SB)/4, $0x437f0000
-DATA vectorConstsAVX512<>+2756(SB)/4, $0x437f0000
-DATA vectorConstsAVX512<>+2760(SB)/4, $0x437f0000
-DATA vectorConstsAVX512<>+2764(SB)/4, $0x437f0000
-DATA vectorConstsAVX512<>+2768(SB)/4, $0x437f0000
-DATA vectorConstsAVX512<>+2772(SB)/4, $0x437f0000
-DATA vectorConstsAVX512<>+2776(SB)/4, $0x437f0000
-DATA vectorConstsAVX512<>+2780(SB)/4, $0x437f0000
-DATA vectorConstsAVX512<>+2784(SB)/4, $0x437f0000
-DATA vectorConstsAVX512<>+2788(SB)/4, $0x437f0000
-DATA vectorConstsAVX512<>+2792(SB)/4, $0x437f0000
-DATA vectorConstsAVX512<>+2796(SB)/4, $0x437f0000
-DATA vectorConstsAVX512<>+2800(SB)/4, $0x437f0000
-DATA vectorConstsAVX512<>+2804(SB)/4, $0x437f0000
-DATA vectorConstsAVX512<>+2808(SB)/4, $0x437f0000
-DATA vectorConstsAVX512<>+2812(SB)/4, $0x437f0000
-GLOBL vectorConstsAVX512<>(SB), RODATA|NOPTR, $2816
+DATA vectorConstsAVX512<>+0(SB)/8, $0x414f0000414f0000
+DATA vectorConstsAVX512<>+8(SB)/8, $0x414f0000414f0000
+DATA vectorConstsAVX512<>+16(SB)/8, $0x414f0000414f0000
+DATA vectorConstsAVX512<>+24(SB)/8, $0x414f0000414f0000
+DATA vectorConstsAVX512<>+32(SB)/8, $0x414f0000414f0000
+DATA vectorConstsAVX512<>+40(SB)/8, $0x414f0000414f0000
+DATA vectorConstsAVX512<>+48(SB)/8, $0x414f0000414f0000
+DATA vectorConstsAVX512<>+56(SB)/8, $0x414f0000414f0000
+DATA vectorConstsAVX512<>+64(SB)/8, $0x4040000040400000
+DATA vectorConstsAVX512<>+72(SB)/8, $0x4040000040400000
+DATA vectorConstsAVX512<>+80(SB)/8, $0x4040000040400000
+DATA vectorConstsAVX512<>+88(SB)/8, $0x4040000040400000
+DATA vectorConstsAVX512<>+96(SB)/8, $0x4040000040400000
+DATA vectorConstsAVX512<>+104(SB)/8, $0x4040000040400000
+DATA vectorConstsAVX512<>+112(SB)/8, $0x4040000040400000
+DATA vectorConstsAVX512<>+120(SB)/8, $0x4040000040400000
+DATA vectorConstsAVX512<>+128(SB)/8, $0xbf000000bf000000
+DATA vectorConstsAVX512<>+136(SB)/8, $0xbf000000bf000000
+DATA vectorConstsAVX512<>+144(SB)/8, $0xbf000000bf000000
+DATA vectorConstsAVX512<>+152(SB)/8, $0xbf000000bf000000
+DATA vectorConstsAVX512<>+160(SB)/8, $0xbf000000bf000000
+DATA vectorConstsAVX512<>+168(SB)/8, $0xbf000000bf000000
+DATA vectorConstsAVX512<>+176(SB)/8, $0xbf000000bf000000
+DATA vectorConstsAVX512<>+184(SB)/8, $0xbf000000bf000000
+DATA vectorConstsAVX512<>+192(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA vectorConstsAVX512<>+200(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA vectorConstsAVX512<>+208(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA vectorConstsAVX512<>+216(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA vectorConstsAVX512<>+224(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA vectorConstsAVX512<>+232(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA vectorConstsAVX512<>+240(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA vectorConstsAVX512<>+248(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA vectorConstsAVX512<>+256(SB)/8, $0x4b4000004b400000
+DATA vectorConstsAVX512<>+264(SB)/8, $0x4b4000004b400000
+DATA vectorConstsAVX512<>+272(SB)/8, $0x4b4000004b400000
+DATA vectorConstsAVX512<>+280(SB)/8, $0x4b4000004b400000
+DATA vectorConstsAVX512<>+288(SB)/8, $0x4b4000004b400000
+DATA vectorConstsAVX512<>+296(SB)/8, $0x4b4000004b400000
+DATA vectorConstsAVX512<>+304(SB)/8, $0x4b4000004b400000
+DATA vectorConstsAVX512<>+312(SB)/8, $0x4b4000004b400000
+DATA vectorConstsAVX512<>+320(SB)/8, $0x3f8000003f800000
+DATA vectorConstsAVX512<>+328(SB)/8, $0x3f8000003f800000
+DATA vectorConstsAVX512<>+336(SB)/8, $0x3f8000003f800000
+DATA vectorConstsAVX512<>+344(SB)/8, $0x3f8000003f800000
+DATA vectorConstsAVX512<>+352(SB)/8, $0x3f8000003f800000
+DATA vectorConstsAVX512<>+360(SB)/8, $0x3f8000003f800000
+DATA vectorConstsAVX512<>+368(SB)/8, $0x3f8000003f800000
+DATA vectorConstsAVX512<>+376(SB)/8, $0x3f8000003f800000
+DATA vectorConstsAVX512<>+384(SB)/8, $0x7fffffff7fffffff
+DATA vectorConstsAVX512<>+392(SB)/8, $0x7fffffff7fffffff
+DATA vectorConstsAVX512<>+400(SB)/8, $0x7fffffff7fffffff
+DATA vectorConstsAVX512<>+408(SB)/8, $0x7fffffff7fffffff
+DATA vectorConstsAVX512<>+416(SB)/8, $0x7fffffff7fffffff
+DATA vectorConstsAVX512<>+424(SB)/8, $0x7fffffff7fffffff
+DATA vectorConstsAVX512<>+432(SB)/8, $0x7fffffff7fffffff
+DATA vectorConstsAVX512<>+440(SB)/8, $0x7fffffff7fffffff
+DATA vectorConstsAVX512<>+448(SB)/8, $0x3cdede103cdede10
+DATA vectorConstsAVX512<>+456(SB)/8, $0x3cdede103cdede10
+DATA vectorConstsAVX512<>+464(SB)/8, $0x3cdede103cdede10
+DATA vectorConstsAVX512<>+472(SB)/8, $0x3cdede103cdede10
+DATA vectorConstsAVX512<>+480(SB)/8, $0x3cdede103cdede10
+DATA vectorConstsAVX512<>+488(SB)/8, $0x3cdede103cdede10
+DATA vectorConstsAVX512<>+496(SB)/8, $0x3cdede103cdede10
+DATA vectorConstsAVX512<>+504(SB)/8, $0x3cdede103cdede10
+DATA vectorConstsAVX512<>+512(SB)/8, $0xbdbe7054bdbe7054
+DATA vectorConstsAVX512<>+520(SB)/8, $0xbdbe7054bdbe7054
+DATA vectorConstsAVX512<>+528(SB)/8, $0xbdbe7054bdbe7054
+DATA vectorConstsAVX512<>+536(SB)/8, $0xbdbe7054bdbe7054
+DATA vectorConstsAVX512<>+544(SB)/8, $0xbdbe7054bdbe7054
+DATA vectorConstsAVX512<>+552(SB)/8, $0xbdbe7054bdbe7054
+DATA vectorConstsAVX512<>+560(SB)/8, $0xbdbe7054bdbe7054
+DATA vectorConstsAVX512<>+568(SB)/8, $0xbdbe7054bdbe7054
+DATA vectorConstsAVX512<>+576(SB)/8, $0x3dab72eb3dab72eb
+DATA vectorConstsAVX512<>+584(SB)/8, $0x3dab72eb3dab72eb
+DATA vectorConstsAVX512<>+592(SB)/8, $0x3dab72eb3dab72eb
+DATA vectorConstsAVX512<>+600(SB)/8, $0x3dab72eb3dab72eb
+DATA vectorConstsAVX512<>+608(SB)/8, $0x3dab72eb3dab72eb
+DATA vectorConstsAVX512<>+616(SB)/8, $0x3dab72eb3dab72eb
+DATA vectorConstsAVX512<>+624(SB)/8, $0x3dab72eb3dab72eb
+DATA vectorConstsAVX512<>+632(SB)/8, $0x3dab72eb3dab72eb
+DATA vectorConstsAVX512<>+640(SB)/8, $0x3c18c5183c18c518
+DATA vectorConstsAVX512<>+648(SB)/8, $0x3c18c5183c18c518
+DATA vectorConstsAVX512<>+656(SB)/8, $0x3c18c5183c18c518
+DATA vectorConstsAVX512<>+664(SB)/8, $0x3c18c5183c18c518
+DATA vectorConstsAVX512<>+672(SB)/8, $0x3c18c5183c18c518
+DATA vectorConstsAVX512<>+680(SB)/8, $0x3c18c5183c18c518
+DATA vectorConstsAVX512<>+688(SB)/8, $0x3c18c5183c18c518
+DATA vectorConstsAVX512<>+696(SB)/8, $0x3c18c5183c18c518
+DATA vectorConstsAVX512<>+704(SB)/8, $0x3d7e7d713d7e7d71
+DATA vectorConstsAVX512<>+712(SB)/8, $0x3d7e7d713d7e7d71
+DATA vectorConstsAVX512<>+720(SB)/8, $0x3d7e7d713d7e7d71
+DATA vectorConstsAVX512<>+728(SB)/8, $0x3d7e7d713d7e7d71
+DATA vectorConstsAVX512<>+736(SB)/8, $0x3d7e7d713d7e7d71
+DATA vectorConstsAVX512<>+744(SB)/8, $0x3d7e7d713d7e7d71
+DATA vectorConstsAVX512<>+752(SB)/8, $0x3d7e7d713d7e7d71
+DATA vectorConstsAVX512<>+760(SB)/8, $0x3d7e7d713d7e7d71
+DATA vectorConstsAVX512<>+768(SB)/8, $0xbe228c61be228c61
+DATA vectorConstsAVX512<>+776(SB)/8, $0xbe228c61be228c61
+DATA vectorConstsAVX512<>+784(SB)/8, $0xbe228c61be228c61
+DATA vectorConstsAVX512<>+792(SB)/8, $0xbe228c61be228c61
+DATA vectorConstsAVX512<>+800(SB)/8, $0xbe228c61be228c61
+DATA vectorConstsAVX512<>+808(SB)/8, $0xbe228c61be228c61
+DATA vectorConstsAVX512<>+816(SB)/8, $0xbe228c61be228c61
+DATA vectorConstsAVX512<>+824(SB)/8, $0xbe228c61be228c61
+DATA vectorConstsAVX512<>+832(SB)/8, $0xbe92ee3fbe92ee3f
+DATA vectorConstsAVX512<>+840(SB)/8, $0xbe92ee3fbe92ee3f
+DATA vectorConstsAVX512<>+848(SB)/8, $0xbe92ee3fbe92ee3f
+DATA vectorConstsAVX512<>+856(SB)/8, $0xbe92ee3fbe92ee3f
+DATA vectorConstsAVX512<>+864(SB)/8, $0xbe92ee3fbe92ee3f
+DATA vectorConstsAVX512<>+872(SB)/8, $0xbe92ee3fbe92ee3f
+DATA vectorConstsAVX512<>+880(SB)/8, $0xbe92ee3fbe92ee3f
+DATA vectorConstsAVX512<>+888(SB)/8, $0xbe92ee3fbe92ee3f
+DATA vectorConstsAVX512<>+896(SB)/8, $0x3f86cdce3f86cdce
+DATA vectorConstsAVX512<>+904(SB)/8, $0x3f86cdce3f86cdce
+DATA vectorConstsAVX512<>+912(SB)/8, $0x3f86cdce3f86cdce
+DATA vectorConstsAVX512<>+920(SB)/8, $0x3f86cdce3f86cdce
+DATA vectorConstsAVX512<>+928(SB)/8, $0x3f86cdce3f86cdce
+DATA vectorConstsAVX512<>+936(SB)/8, $0x3f86cdce3f86cdce
+DATA vectorConstsAVX512<>+944(SB)/8, $0x3f86cdce3f86cdce
+DATA vectorConstsAVX512<>+952(SB)/8, $0x3f86cdce3f86cdce
+DATA vectorConstsAVX512<>+960(SB)/8, $0xbf99319dbf99319d
+DATA vectorConstsAVX512<>+968(SB)/8, $0xbf99319dbf99319d
+DATA vectorConstsAVX512<>+976(SB)/8, $0xbf99319dbf99319d
+DATA vectorConstsAVX512<>+984(SB)/8, $0xbf99319dbf99319d
+DATA vectorConstsAVX512<>+992(SB)/8, $0xbf99319dbf99319d
+DATA vectorConstsAVX512<>+1000(SB)/8, $0xbf99319dbf99319d
+DATA vectorConstsAVX512<>+1008(SB)/8, $0xbf99319dbf99319d
+DATA vectorConstsAVX512<>+1016(SB)/8, $0xbf99319dbf99319d
+DATA vectorConstsAVX512<>+1024(SB)/8, $0x3f0000003f000000
+DATA vectorConstsAVX512<>+1032(SB)/8, $0x3f0000003f000000
+DATA vectorConstsAVX512<>+1040(SB)/8, $0x3f0000003f000000
+DATA vectorConstsAVX512<>+1048(SB)/8, $0x3f0000003f000000
+DATA vectorConstsAVX512<>+1056(SB)/8, $0x3f0000003f000000
+DATA vectorConstsAVX512<>+1064(SB)/8, $0x3f0000003f000000
+DATA vectorConstsAVX512<>+1072(SB)/8, $0x3f0000003f000000
+DATA vectorConstsAVX512<>+1080(SB)/8, $0x3f0000003f000000
+DATA vectorConstsAVX512<>+1088(SB)/8, $0xbf318000bf318000
+DATA vectorConstsAVX512<>+1096(SB)/8, $0xbf318000bf318000
+DATA vectorConstsAVX512<>+1104(SB)/8, $0xbf318000bf318000
+DATA vectorConstsAVX512<>+1112(SB)/8, $0xbf318000bf318000
+DATA vectorConstsAVX512<>+1120(SB)/8, $0xbf318000bf318000
+DATA vectorConstsAVX512<>+1128(SB)/8, $0xbf318000bf318000
+DATA vectorConstsAVX512<>+1136(SB)/8, $0xbf318000bf318000
+DATA vectorConstsAVX512<>+1144(SB)/8, $0xbf318000bf318000
+DATA vectorConstsAVX512<>+1152(SB)/8, $0x395e8083395e8083
+DATA vectorConstsAVX512<>+1160(SB)/8, $0x395e8083395e8083
+DATA vectorConstsAVX512<>+1168(SB)/8, $0x395e8083395e8083
+DATA vectorConstsAVX512<>+1176(SB)/8, $0x395e8083395e8083
+DATA vectorConstsAVX512<>+1184(SB)/8, $0x395e8083395e8083
+DATA vectorConstsAVX512<>+1192(SB)/8, $0x395e8083395e8083
+DATA vectorConstsAVX512<>+1200(SB)/8, $0x395e8083395e8083
+DATA vectorConstsAVX512<>+1208(SB)/8, $0x395e8083395e8083
+DATA vectorConstsAVX512<>+1216(SB)/8, $0x3ab529193ab52919
+DATA vectorConstsAVX512<>+1224(SB)/8, $0x3ab529193ab52919
+DATA vectorConstsAVX512<>+1232(SB)/8, $0x3ab529193ab52919
+DATA vectorConstsAVX512<>+1240(SB)/8, $0x3ab529193ab52919
+DATA vectorConstsAVX512<>+1248(SB)/8, $0x3ab529193ab52919
+DATA vectorConstsAVX512<>+1256(SB)/8, $0x3ab529193ab52919
+DATA vectorConstsAVX512<>+1264(SB)/8, $0x3ab529193ab52919
+DATA vectorConstsAVX512<>+1272(SB)/8, $0x3ab529193ab52919
+DATA vectorConstsAVX512<>+1280(SB)/8, $0x3c091cb63c091cb6
+DATA vectorConstsAVX512<>+1288(SB)/8, $0x3c091cb63c091cb6
+DATA vectorConstsAVX512<>+1296(SB)/8, $0x3c091cb63c091cb6
+DATA vectorConstsAVX512<>+1304(SB)/8, $0x3c091cb63c091cb6
+DATA vectorConstsAVX512<>+1312(SB)/8, $0x3c091cb63c091cb6
+DATA vectorConstsAVX512<>+1320(SB)/8, $0x3c091cb63c091cb6
+DATA vectorConstsAVX512<>+1328(SB)/8, $0x3c091cb63c091cb6
+DATA vectorConstsAVX512<>+1336(SB)/8, $0x3c091cb63c091cb6
+DATA vectorConstsAVX512<>+1344(SB)/8, $0x3d2aac553d2aac55
+DATA vectorConstsAVX512<>+1352(SB)/8, $0x3d2aac553d2aac55
+DATA vectorConstsAVX512<>+1360(SB)/8, $0x3d2aac553d2aac55
+DATA vectorConstsAVX512<>+1368(SB)/8, $0x3d2aac553d2aac55
+DATA vectorConstsAVX512<>+1376(SB)/8, $0x3d2aac553d2aac55
+DATA vectorConstsAVX512<>+1384(SB)/8, $0x3d2aac553d2aac55
+DATA vectorConstsAVX512<>+1392(SB)/8, $0x3d2aac553d2aac55
+DATA vectorConstsAVX512<>+1400(SB)/8, $0x3d2aac553d2aac55
+DATA vectorConstsAVX512<>+1408(SB)/8, $0x3e2aaa493e2aaa49
+DATA vectorConstsAVX512<>+1416(SB)/8, $0x3e2aaa493e2aaa49
+DATA vectorConstsAVX512<>+1424(SB)/8, $0x3e2aaa493e2aaa49
+DATA vectorConstsAVX512<>+1432(SB)/8, $0x3e2aaa493e2aaa49
+DATA vectorConstsAVX512<>+1440(SB)/8, $0x3e2aaa493e2aaa49
+DATA vectorConstsAVX512<>+1448(SB)/8, $0x3e2aaa493e2aaa49
+DATA vectorConstsAVX512<>+1456(SB)/8, $0x3e2aaa493e2aaa49
+DATA vectorConstsAVX512<>+1464(SB)/8, $0x3e2aaa493e2aaa49
+DATA vectorConstsAVX512<>+1472(SB)/8, $0x3efffffe3efffffe
+DATA vectorConstsAVX512<>+1480(SB)/8, $0x3efffffe3efffffe
+DATA vectorConstsAVX512<>+1488(SB)/8, $0x3efffffe3efffffe
+DATA vectorConstsAVX512<>+1496(SB)/8, $0x3efffffe3efffffe
+DATA vectorConstsAVX512<>+1504(SB)/8, $0x3efffffe3efffffe
+DATA vectorConstsAVX512<>+1512(SB)/8, $0x3efffffe3efffffe
+DATA vectorConstsAVX512<>+1520(SB)/8, $0x3efffffe3efffffe
+DATA vectorConstsAVX512<>+1528(SB)/8, $0x3efffffe3efffffe
+DATA vectorConstsAVX512<>+1536(SB)/8, $0xff800000ff800000
+DATA vectorConstsAVX512<>+1544(SB)/8, $0xff800000ff800000
+DATA vectorConstsAVX512<>+1552(SB)/8, $0xff800000ff800000
+DATA vectorConstsAVX512<>+1560(SB)/8, $0xff800000ff800000
+DATA vectorConstsAVX512<>+1568(SB)/8, $0xff800000ff800000
+DATA vectorConstsAVX512<>+1576(SB)/8, $0xff800000ff800000
+DATA vectorConstsAVX512<>+1584(SB)/8, $0xff800000ff800000
+DATA vectorConstsAVX512<>+1592(SB)/8, $0xff800000ff800000
+DATA vectorConstsAVX512<>+1600(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX512<>+1608(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX512<>+1616(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX512<>+1624(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX512<>+1632(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX512<>+1640(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX512<>+1648(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX512<>+1656(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX512<>+1664(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX512<>+1672(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX512<>+1680(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX512<>+1688(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX512<>+1696(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX512<>+1704(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX512<>+1712(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX512<>+1720(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX512<>+1728(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX512<>+1736(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX512<>+1744(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX512<>+1752(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX512<>+1760(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX512<>+1768(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX512<>+1776(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX512<>+1784(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX512<>+1792(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX512<>+1800(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX512<>+1808(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX512<>+1816(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX512<>+1824(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX512<>+1832(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX512<>+1840(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX512<>+1848(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX512<>+1856(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX512<>+1864(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX512<>+1872(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX512<>+1880(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX512<>+1888(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX512<>+1896(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX512<>+1904(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX512<>+1912(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX512<>+1920(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX512<>+1928(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX512<>+1936(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX512<>+1944(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX512<>+1952(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX512<>+1960(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX512<>+1968(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX512<>+1976(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX512<>+1984(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX512<>+1992(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX512<>+2000(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX512<>+2008(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX512<>+2016(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX512<>+2024(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX512<>+2032(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX512<>+2040(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX512<>+2048(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX512<>+2056(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX512<>+2064(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX512<>+2072(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX512<>+2080(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX512<>+2088(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX512<>+2096(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX512<>+2104(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX512<>+2112(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX512<>+2120(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX512<>+2128(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX512<>+2136(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX512<>+2144(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX512<>+2152(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX512<>+2160(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX512<>+2168(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX512<>+2176(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX512<>+2184(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX512<>+2192(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX512<>+2200(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX512<>+2208(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX512<>+2216(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX512<>+2224(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX512<>+2232(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX512<>+2240(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX512<>+2248(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX512<>+2256(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX512<>+2264(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX512<>+2272(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX512<>+2280(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX512<>+2288(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX512<>+2296(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX512<>+2304(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX512<>+2312(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX512<>+2320(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX512<>+2328(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX512<>+2336(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX512<>+2344(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX512<>+2352(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX512<>+2360(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX512<>+2368(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX512<>+2376(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX512<>+2384(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX512<>+2392(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX512<>+2400(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX512<>+2408(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX512<>+2416(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX512<>+2424(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX512<>+2432(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX512<>+2440(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX512<>+2448(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX512<>+2456(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX512<>+2464(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX512<>+2472(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX512<>+2480(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX512<>+2488(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX512<>+2496(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX512<>+2504(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX512<>+2512(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX512<>+2520(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX512<>+2528(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX512<>+2536(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX512<>+2544(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX512<>+2552(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX512<>+2560(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX512<>+2568(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX512<>+2576(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX512<>+2584(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX512<>+2592(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX512<>+2600(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX512<>+2608(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX512<>+2616(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX512<>+2624(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX512<>+2632(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX512<>+2640(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX512<>+2648(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX512<>+2656(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX512<>+2664(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX512<>+2672(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX512<>+2680(SB)/8, $0x437f0000437f0000
+GLOBL vectorConstsAVX512<>(SB), RODATA|NOPTR, $2688
 
-DATA vectorPacked<>+0(SB)/4, $0x00000000
-DATA vectorPacked<>+4(SB)/4, $0x00000004
-DATA vectorPacked<>+8(SB)/4, $0x00000008
-DATA vectorPacked<>+12(SB)/4, $0x0000000c
-DATA vectorPacked<>+16(SB)/4, $0x00000001
-DATA vectorPacked<>+20(SB)/4, $0x00000005
-DATA vectorPacked<>+24(SB)/4, $0x00000009
-DATA vectorPacked<>+28(SB)/4, $0x0000000d
-DATA vectorPacked<>+32(SB)/4, $0x00000002
-DATA vectorPacked<>+36(SB)/4, $0x00000006
-DATA vectorPacked<>+40(SB)/4, $0x0000000a
-DATA vectorPacked<>+44(SB)/4, $0x0000000e
-DATA vectorPacked<>+48(SB)/4, $0x00000003
-DATA vectorPacked<>+52(SB)/4, $0x00000007
-DATA vectorPacked<>+56(SB)/4, $0x0000000b
-DATA vectorPacked<>+60(SB)/4, $0x0000000f
+DATA vectorPacked<>+0(SB)/8, $0x0000000400000000
+DATA vectorPacked<>+8(SB)/8, $0x0000000c00000008
+DATA vectorPacked<>+16(SB)/8, $0x0000000500000001
+DATA vectorPacked<>+24(SB)/8, $0x0000000d00000009
+DATA vectorPacked<>+32(SB)/8, $0x0000000600000002
+DATA vectorPacked<>+40(SB)/8, $0x0000000e0000000a
+DATA vectorPacked<>+48(SB)/8, $0x0000000700000003
+DATA vectorPacked<>+56(SB)/8, $0x0000000f0000000b
 GLOBL vectorPacked<>(SB), RODATA|NOPTR, $64
 
 // func tileF32AVX2(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int, rows int)
@@ -25851,151 +24944,6 @@ loopDone:
 	VZEROUPPER
 	RET
 
-// func vecSumExpAVX2(x []float32, m float32) float32
-// Requires: AVX, AVX2, FMA3
-TEXT ·vecSumExpAVX2(SB), NOSPLIT, $0-36
-	MOVQ         x_base+0(FP), AX
-	MOVQ         x_len+8(FP), CX
-	VBROADCASTSS m+24(FP), Y0
-	VMOVAPS      Y0, Y1
-	VPXOR        Y2, Y2, Y2
-	VPXOR        Y3, Y3, Y3
-	VMOVUPS      vectorConstsAVX2<>+1664(SB), Y4
-	VMOVUPS      vectorConstsAVX2<>+1696(SB), Y5
-
-loop:
-	CMPQ        CX, $0x10
-	JLT         loopTail
-	VMOVUPS     (AX), Y6
-	VMOVUPS     32(AX), Y7
-	VSUBPS      Y0, Y6, Y6
-	VMAXPS      Y6, Y4, Y6
-	VSUBPS      Y1, Y7, Y7
-	VMAXPS      Y7, Y5, Y7
-	VMOVUPS     vectorConstsAVX2<>+896(SB), Y8
-	VFMADD231PS vectorConstsAVX2<>+960(SB), Y6, Y8
-	VMOVUPS     vectorConstsAVX2<>+896(SB), Y9
-	VFMADD231PS vectorConstsAVX2<>+960(SB), Y7, Y9
-	VSUBPS      vectorConstsAVX2<>+896(SB), Y8, Y10
-	VSUBPS      vectorConstsAVX2<>+896(SB), Y9, Y11
-	VFMADD231PS vectorConstsAVX2<>+1024(SB), Y10, Y6
-	VFMADD231PS vectorConstsAVX2<>+1024(SB), Y11, Y7
-	VFMADD231PS vectorConstsAVX2<>+1088(SB), Y10, Y6
-	VFMADD231PS vectorConstsAVX2<>+1088(SB), Y11, Y7
-	VMOVUPS     vectorConstsAVX2<>+1152(SB), Y10
-	VMOVUPS     vectorConstsAVX2<>+1152(SB), Y11
-	VFMADD213PS vectorConstsAVX2<>+1216(SB), Y6, Y10
-	VFMADD213PS vectorConstsAVX2<>+1216(SB), Y7, Y11
-	VFMADD213PS vectorConstsAVX2<>+1280(SB), Y6, Y10
-	VFMADD213PS vectorConstsAVX2<>+1280(SB), Y7, Y11
-	VFMADD213PS vectorConstsAVX2<>+1344(SB), Y6, Y10
-	VFMADD213PS vectorConstsAVX2<>+1344(SB), Y7, Y11
-	VFMADD213PS vectorConstsAVX2<>+1408(SB), Y6, Y10
-	VFMADD213PS vectorConstsAVX2<>+1408(SB), Y7, Y11
-	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y6, Y10
-	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y7, Y11
-	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y6, Y10
-	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y7, Y11
-	VPSUBD      vectorConstsAVX2<>+896(SB), Y8, Y8
-	VPSRAD      $0x01, Y8, Y6
-	VPSUBD      Y6, Y8, Y8
-	VPADDD      vectorConstsAVX2<>+1536(SB), Y6, Y6
-	VPSLLD      $0x17, Y6, Y6
-	VMULPS      Y6, Y10, Y10
-	VPADDD      vectorConstsAVX2<>+1536(SB), Y8, Y8
-	VPSLLD      $0x17, Y8, Y8
-	VMULPS      Y8, Y10, Y10
-	VMOVAPS     Y10, Y6
-	VPSUBD      vectorConstsAVX2<>+896(SB), Y9, Y9
-	VPSRAD      $0x01, Y9, Y7
-	VPSUBD      Y7, Y9, Y9
-	VPADDD      vectorConstsAVX2<>+1536(SB), Y7, Y7
-	VPSLLD      $0x17, Y7, Y7
-	VMULPS      Y7, Y11, Y11
-	VPADDD      vectorConstsAVX2<>+1536(SB), Y9, Y9
-	VPSLLD      $0x17, Y9, Y9
-	VMULPS      Y9, Y11, Y11
-	VMOVAPS     Y11, Y7
-	VADDPS      Y6, Y2, Y2
-	VADDPS      Y7, Y3, Y3
-	ADDQ        $0x40, AX
-	SUBQ        $0x10, CX
-	JMP         loop
-
-loopTail:
-	TESTQ       CX, CX
-	JE          loopDone
-	LEAQ        vectorMasks<>+64(SB), DX
-	NEGQ        CX
-	VMOVUPS     (DX)(CX*4), Y6
-	VMOVUPS     32(DX)(CX*4), Y7
-	VMASKMOVPS  (AX), Y6, Y8
-	VMASKMOVPS  32(AX), Y7, Y9
-	VSUBPS      Y0, Y8, Y8
-	VMAXPS      Y8, Y4, Y8
-	VSUBPS      Y1, Y9, Y9
-	VMAXPS      Y9, Y5, Y9
-	VMOVUPS     vectorConstsAVX2<>+896(SB), Y0
-	VFMADD231PS vectorConstsAVX2<>+960(SB), Y8, Y0
-	VMOVUPS     vectorConstsAVX2<>+896(SB), Y1
-	VFMADD231PS vectorConstsAVX2<>+960(SB), Y9, Y1
-	VSUBPS      vectorConstsAVX2<>+896(SB), Y0, Y4
-	VSUBPS      vectorConstsAVX2<>+896(SB), Y1, Y5
-	VFMADD231PS vectorConstsAVX2<>+1024(SB), Y4, Y8
-	VFMADD231PS vectorConstsAVX2<>+1024(SB), Y5, Y9
-	VFMADD231PS vectorConstsAVX2<>+1088(SB), Y4, Y8
-	VFMADD231PS vectorConstsAVX2<>+1088(SB), Y5, Y9
-	VMOVUPS     vectorConstsAVX2<>+1152(SB), Y4
-	VMOVUPS     vectorConstsAVX2<>+1152(SB), Y5
-	VFMADD213PS vectorConstsAVX2<>+1216(SB), Y8, Y4
-	VFMADD213PS vectorConstsAVX2<>+1216(SB), Y9, Y5
-	VFMADD213PS vectorConstsAVX2<>+1280(SB), Y8, Y4
-	VFMADD213PS vectorConstsAVX2<>+1280(SB), Y9, Y5
-	VFMADD213PS vectorConstsAVX2<>+1344(SB), Y8, Y4
-	VFMADD213PS vectorConstsAVX2<>+1344(SB), Y9, Y5
-	VFMADD213PS vectorConstsAVX2<>+1408(SB), Y8, Y4
-	VFMADD213PS vectorConstsAVX2<>+1408(SB), Y9, Y5
-	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y8, Y4
-	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y9, Y5
-	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y8, Y4
-	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y9, Y5
-	VPSUBD      vectorConstsAVX2<>+896(SB), Y0, Y0
-	VPSRAD      $0x01, Y0, Y8
-	VPSUBD      Y8, Y0, Y0
-	VPADDD      vectorConstsAVX2<>+1536(SB), Y8, Y8
-	VPSLLD      $0x17, Y8, Y8
-	VMULPS      Y8, Y4, Y4
-	VPADDD      vectorConstsAVX2<>+1536(SB), Y0, Y0
-	VPSLLD      $0x17, Y0, Y0
-	VMULPS      Y0, Y4, Y4
-	VMOVAPS     Y4, Y8
-	VPSUBD      vectorConstsAVX2<>+896(SB), Y1, Y1
-	VPSRAD      $0x01, Y1, Y0
-	VPSUBD      Y0, Y1, Y1
-	VPADDD      vectorConstsAVX2<>+1536(SB), Y0, Y0
-	VPSLLD      $0x17, Y0, Y0
-	VMULPS      Y0, Y5, Y5
-	VPADDD      vectorConstsAVX2<>+1536(SB), Y1, Y1
-	VPSLLD      $0x17, Y1, Y1
-	VMULPS      Y1, Y5, Y5
-	VMOVAPS     Y5, Y9
-	VADDPS      Y8, Y2, Y0
-	VBLENDVPS   Y6, Y0, Y2, Y2
-	VADDPS      Y9, Y3, Y0
-	VBLENDVPS   Y7, Y0, Y3, Y3
-
-loopDone:
-	VADDPS       Y3, Y2, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPS       X1, X0, X1
-	VMOVHLPS     X1, X1, X0
-	VADDPS       X0, X1, X1
-	VMOVSHDUP    X1, X0
-	VADDPS       X0, X1, X1
-	VMOVSS       X1, ret+32(FP)
-	VZEROUPPER
-	RET
-
 // func vecLog10AVX2(dst []float32, x []float32, floor float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·vecLog10AVX2(SB), NOSPLIT, $0-52
@@ -26122,376 +25070,6 @@ loopTail:
 	VMAXPS      Y1, Y3, Y7
 	VMASKMOVPS  Y6, Y4, (AX)
 	VMASKMOVPS  Y7, Y5, 32(AX)
-
-loopDone:
-	VZEROUPPER
-	RET
-
-// func vecFoldAVX2(sum0 []float32, difference0 []float32, sum1 []float32, difference1 []float32, x []float32, y []float32)
-// Requires: AVX
-TEXT ·vecFoldAVX2(SB), NOSPLIT, $0-144
-	MOVQ sum0_base+0(FP), AX
-	MOVQ difference0_base+24(FP), CX
-	MOVQ sum1_base+48(FP), DX
-	MOVQ difference1_base+72(FP), BX
-	MOVQ x_base+96(FP), SI
-	MOVQ y_base+120(FP), DI
-	MOVQ x_len+104(FP), R8
-	LEAQ -512(DI)(R8*4), DI
-
-rows:
-	SUBQ    $0x00000080, R8
-	JLT     done
-	VMOVUPS (SI), Y0
-	VMOVUPS 32(SI), Y1
-	VMOVUPS 256(DI), Y2
-	VMOVUPS 288(DI), Y3
-	VADDPS  Y2, Y0, Y4
-	VSUBPS  Y2, Y0, Y2
-	VADDPS  Y3, Y1, Y0
-	VSUBPS  Y3, Y1, Y1
-	VMOVUPS Y4, (AX)
-	VMOVUPS Y0, 32(AX)
-	VMOVUPS Y2, (CX)
-	VMOVUPS Y1, 32(CX)
-	VMOVUPS 64(SI), Y0
-	VMOVUPS 96(SI), Y1
-	VMOVUPS 320(DI), Y2
-	VMOVUPS 352(DI), Y3
-	VADDPS  Y2, Y0, Y4
-	VSUBPS  Y2, Y0, Y2
-	VADDPS  Y3, Y1, Y0
-	VSUBPS  Y3, Y1, Y1
-	VMOVUPS Y4, 64(AX)
-	VMOVUPS Y0, 96(AX)
-	VMOVUPS Y2, 64(CX)
-	VMOVUPS Y1, 96(CX)
-	VMOVUPS 128(SI), Y0
-	VMOVUPS 160(SI), Y1
-	VMOVUPS 384(DI), Y2
-	VMOVUPS 416(DI), Y3
-	VADDPS  Y2, Y0, Y4
-	VSUBPS  Y2, Y0, Y2
-	VADDPS  Y3, Y1, Y0
-	VSUBPS  Y3, Y1, Y1
-	VMOVUPS Y4, 128(AX)
-	VMOVUPS Y0, 160(AX)
-	VMOVUPS Y2, 128(CX)
-	VMOVUPS Y1, 160(CX)
-	VMOVUPS 192(SI), Y0
-	VMOVUPS 224(SI), Y1
-	VMOVUPS 448(DI), Y2
-	VMOVUPS 480(DI), Y3
-	VADDPS  Y2, Y0, Y4
-	VSUBPS  Y2, Y0, Y2
-	VADDPS  Y3, Y1, Y0
-	VSUBPS  Y3, Y1, Y1
-	VMOVUPS Y4, 192(AX)
-	VMOVUPS Y0, 224(AX)
-	VMOVUPS Y2, 192(CX)
-	VMOVUPS Y1, 224(CX)
-	VMOVUPS 256(SI), Y0
-	VMOVUPS 288(SI), Y1
-	VMOVUPS (DI), Y2
-	VMOVUPS 32(DI), Y3
-	VADDPS  Y2, Y0, Y4
-	VSUBPS  Y2, Y0, Y2
-	VADDPS  Y3, Y1, Y0
-	VSUBPS  Y3, Y1, Y1
-	VMOVUPS Y4, (DX)
-	VMOVUPS Y0, 32(DX)
-	VMOVUPS Y2, (BX)
-	VMOVUPS Y1, 32(BX)
-	VMOVUPS 320(SI), Y0
-	VMOVUPS 352(SI), Y1
-	VMOVUPS 64(DI), Y2
-	VMOVUPS 96(DI), Y3
-	VADDPS  Y2, Y0, Y4
-	VSUBPS  Y2, Y0, Y2
-	VADDPS  Y3, Y1, Y0
-	VSUBPS  Y3, Y1, Y1
-	VMOVUPS Y4, 64(DX)
-	VMOVUPS Y0, 96(DX)
-	VMOVUPS Y2, 64(BX)
-	VMOVUPS Y1, 96(BX)
-	VMOVUPS 384(SI), Y0
-	VMOVUPS 416(SI), Y1
-	VMOVUPS 128(DI), Y2
-	VMOVUPS 160(DI), Y3
-	VADDPS  Y2, Y0, Y4
-	VSUBPS  Y2, Y0, Y2
-	VADDPS  Y3, Y1, Y0
-	VSUBPS  Y3, Y1, Y1
-	VMOVUPS Y4, 128(DX)
-	VMOVUPS Y0, 160(DX)
-	VMOVUPS Y2, 128(BX)
-	VMOVUPS Y1, 160(BX)
-	VMOVUPS 448(SI), Y0
-	VMOVUPS 480(SI), Y1
-	VMOVUPS 192(DI), Y2
-	VMOVUPS 224(DI), Y3
-	VADDPS  Y2, Y0, Y4
-	VSUBPS  Y2, Y0, Y2
-	VADDPS  Y3, Y1, Y0
-	VSUBPS  Y3, Y1, Y1
-	VMOVUPS Y4, 192(DX)
-	VMOVUPS Y0, 224(DX)
-	VMOVUPS Y2, 192(BX)
-	VMOVUPS Y1, 224(BX)
-	ADDQ    $0x00000100, AX
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	ADDQ    $0x00000200, SI
-	SUBQ    $0x00000200, DI
-	JMP     rows
-
-done:
-	VZEROUPPER
-	RET
-
-// func vecSquaresAVX2(dst []float32, c0 []float32, c1 []float32, s0 []float32, s1 []float32)
-// Requires: AVX
-TEXT ·vecSquaresAVX2(SB), NOSPLIT, $0-120
-	MOVQ dst_base+0(FP), AX
-	MOVQ dst_len+8(FP), CX
-	MOVQ c0_base+24(FP), DX
-	MOVQ c1_base+48(FP), BX
-	MOVQ s0_base+72(FP), SI
-	MOVQ s1_base+96(FP), DI
-	LEAQ -256(AX)(CX*4), CX
-
-rows:
-	VMOVUPS (DX), Y0
-	VMOVUPS 32(DX), Y1
-	VMOVUPS (BX), Y2
-	VMOVUPS 32(BX), Y3
-	VMOVUPS (SI), Y4
-	VMOVUPS 32(SI), Y5
-	VMOVUPS (DI), Y6
-	VMOVUPS 32(DI), Y7
-	VADDPS  Y2, Y0, Y8
-	VADDPS  Y6, Y4, Y9
-	VMULPS  Y8, Y8, Y8
-	VMULPS  Y9, Y9, Y9
-	VADDPS  Y9, Y8, Y8
-	VADDPS  Y3, Y1, Y9
-	VADDPS  Y7, Y5, Y10
-	VMULPS  Y9, Y9, Y9
-	VMULPS  Y10, Y10, Y10
-	VADDPS  Y10, Y9, Y9
-	VMOVUPS Y8, (AX)
-	VMOVUPS Y9, 32(AX)
-	VSUBPS  Y2, Y0, Y0
-	VSUBPS  Y6, Y4, Y2
-	VMULPS  Y0, Y0, Y0
-	VMULPS  Y2, Y2, Y2
-	VADDPS  Y2, Y0, Y0
-	VSUBPS  Y3, Y1, Y1
-	VSUBPS  Y7, Y5, Y2
-	VMULPS  Y1, Y1, Y1
-	VMULPS  Y2, Y2, Y2
-	VADDPS  Y2, Y1, Y1
-	VMOVUPS Y0, (CX)
-	VMOVUPS Y1, 32(CX)
-	VMOVUPS 64(DX), Y0
-	VMOVUPS 96(DX), Y1
-	VMOVUPS 64(BX), Y2
-	VMOVUPS 96(BX), Y3
-	VMOVUPS 64(SI), Y4
-	VMOVUPS 96(SI), Y5
-	VMOVUPS 64(DI), Y6
-	VMOVUPS 96(DI), Y7
-	VADDPS  Y2, Y0, Y8
-	VADDPS  Y6, Y4, Y9
-	VMULPS  Y8, Y8, Y8
-	VMULPS  Y9, Y9, Y9
-	VADDPS  Y9, Y8, Y8
-	VADDPS  Y3, Y1, Y9
-	VADDPS  Y7, Y5, Y10
-	VMULPS  Y9, Y9, Y9
-	VMULPS  Y10, Y10, Y10
-	VADDPS  Y10, Y9, Y9
-	VMOVUPS Y8, 64(AX)
-	VMOVUPS Y9, 96(AX)
-	VSUBPS  Y2, Y0, Y0
-	VSUBPS  Y6, Y4, Y2
-	VMULPS  Y0, Y0, Y0
-	VMULPS  Y2, Y2, Y2
-	VADDPS  Y2, Y0, Y0
-	VSUBPS  Y3, Y1, Y1
-	VSUBPS  Y7, Y5, Y2
-	VMULPS  Y1, Y1, Y1
-	VMULPS  Y2, Y2, Y2
-	VADDPS  Y2, Y1, Y1
-	VMOVUPS Y0, 64(CX)
-	VMOVUPS Y1, 96(CX)
-	VMOVUPS 128(DX), Y0
-	VMOVUPS 160(DX), Y1
-	VMOVUPS 128(BX), Y2
-	VMOVUPS 160(BX), Y3
-	VMOVUPS 128(SI), Y4
-	VMOVUPS 160(SI), Y5
-	VMOVUPS 128(DI), Y6
-	VMOVUPS 160(DI), Y7
-	VADDPS  Y2, Y0, Y8
-	VADDPS  Y6, Y4, Y9
-	VMULPS  Y8, Y8, Y8
-	VMULPS  Y9, Y9, Y9
-	VADDPS  Y9, Y8, Y8
-	VADDPS  Y3, Y1, Y9
-	VADDPS  Y7, Y5, Y10
-	VMULPS  Y9, Y9, Y9
-	VMULPS  Y10, Y10, Y10
-	VADDPS  Y10, Y9, Y9
-	VMOVUPS Y8, 128(AX)
-	VMOVUPS Y9, 160(AX)
-	VSUBPS  Y2, Y0, Y0
-	VSUBPS  Y6, Y4, Y2
-	VMULPS  Y0, Y0, Y0
-	VMULPS  Y2, Y2, Y2
-	VADDPS  Y2, Y0, Y0
-	VSUBPS  Y3, Y1, Y1
-	VSUBPS  Y7, Y5, Y2
-	VMULPS  Y1, Y1, Y1
-	VMULPS  Y2, Y2, Y2
-	VADDPS  Y2, Y1, Y1
-	VMOVUPS Y0, 128(CX)
-	VMOVUPS Y1, 160(CX)
-	VMOVUPS 192(DX), Y0
-	VMOVUPS 224(DX), Y1
-	VMOVUPS 192(BX), Y2
-	VMOVUPS 224(BX), Y3
-	VMOVUPS 192(SI), Y4
-	VMOVUPS 224(SI), Y5
-	VMOVUPS 192(DI), Y6
-	VMOVUPS 224(DI), Y7
-	VADDPS  Y2, Y0, Y8
-	VADDPS  Y6, Y4, Y9
-	VMULPS  Y8, Y8, Y8
-	VMULPS  Y9, Y9, Y9
-	VADDPS  Y9, Y8, Y8
-	VADDPS  Y3, Y1, Y9
-	VADDPS  Y7, Y5, Y10
-	VMULPS  Y9, Y9, Y9
-	VMULPS  Y10, Y10, Y10
-	VADDPS  Y10, Y9, Y9
-	VMOVUPS Y8, 192(AX)
-	VMOVUPS Y9, 224(AX)
-	VSUBPS  Y2, Y0, Y0
-	VSUBPS  Y6, Y4, Y2
-	VMULPS  Y0, Y0, Y0
-	VMULPS  Y2, Y2, Y2
-	VADDPS  Y2, Y0, Y0
-	VSUBPS  Y3, Y1, Y1
-	VSUBPS  Y7, Y5, Y2
-	VMULPS  Y1, Y1, Y1
-	VMULPS  Y2, Y2, Y2
-	VADDPS  Y2, Y1, Y1
-	VMOVUPS Y0, 192(CX)
-	VMOVUPS Y1, 224(CX)
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	ADDQ    $0x00000100, SI
-	ADDQ    $0x00000100, DI
-	ADDQ    $0x00000100, AX
-	SUBQ    $0x00000100, CX
-	CMPQ    AX, CX
-	JLE     rows
-	VZEROUPPER
-	RET
-
-// func vecRaiseAVX2(dst []float32, x []float32)
-// Requires: AVX
-TEXT ·vecRaiseAVX2(SB), NOSPLIT, $0-48
-	MOVQ dst_base+0(FP), AX
-	MOVQ x_base+24(FP), CX
-	MOVQ x_len+32(FP), DX
-
-loop:
-	CMPQ    DX, $0x10
-	JLT     loopTail
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	VMOVUPS (CX), Y2
-	VMOVUPS 32(CX), Y3
-	VMAXPS  Y0, Y2, Y0
-	VMAXPS  Y1, Y3, Y1
-	VMOVUPS Y0, (AX)
-	VMOVUPS Y1, 32(AX)
-	ADDQ    $0x40, AX
-	ADDQ    $0x40, CX
-	SUBQ    $0x10, DX
-	JMP     loop
-
-loopTail:
-	TESTQ      DX, DX
-	JE         loopDone
-	LEAQ       vectorMasks<>+64(SB), BX
-	NEGQ       DX
-	VMOVUPS    (BX)(DX*4), Y0
-	VMOVUPS    32(BX)(DX*4), Y1
-	VMASKMOVPS (AX), Y0, Y2
-	VMASKMOVPS 32(AX), Y1, Y3
-	VMASKMOVPS (CX), Y0, Y4
-	VMASKMOVPS 32(CX), Y1, Y5
-	VMAXPS     Y2, Y4, Y2
-	VMAXPS     Y3, Y5, Y3
-	VMASKMOVPS Y2, Y0, (AX)
-	VMASKMOVPS Y3, Y1, 32(AX)
-
-loopDone:
-	VZEROUPPER
-	RET
-
-// func vecCellsAVX2(dst []float32, x []float32, least float32)
-// Requires: AVX
-TEXT ·vecCellsAVX2(SB), NOSPLIT, $0-52
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         x_len+32(FP), DX
-	VBROADCASTSS least+48(FP), Y0
-	VMOVAPS      Y0, Y1
-	VMOVUPS      vectorConstsAVX2<>+2624(SB), Y2
-	VMOVUPS      vectorConstsAVX2<>+2656(SB), Y3
-	VMOVUPS      vectorConstsAVX2<>+2688(SB), Y4
-	VMOVUPS      vectorConstsAVX2<>+2720(SB), Y5
-
-loop:
-	CMPQ    DX, $0x10
-	JLT     loopTail
-	VMOVUPS (CX), Y6
-	VMOVUPS 32(CX), Y7
-	VMAXPS  Y6, Y0, Y6
-	VADDPS  Y2, Y6, Y6
-	VMULPS  Y4, Y6, Y6
-	VMAXPS  Y7, Y1, Y7
-	VADDPS  Y3, Y7, Y7
-	VMULPS  Y5, Y7, Y7
-	VMOVUPS Y6, (AX)
-	VMOVUPS Y7, 32(AX)
-	ADDQ    $0x40, AX
-	ADDQ    $0x40, CX
-	SUBQ    $0x10, DX
-	JMP     loop
-
-loopTail:
-	TESTQ      DX, DX
-	JE         loopDone
-	LEAQ       vectorMasks<>+64(SB), BX
-	NEGQ       DX
-	VMOVUPS    (BX)(DX*4), Y6
-	VMOVUPS    32(BX)(DX*4), Y7
-	VMASKMOVPS (CX), Y6, Y8
-	VMASKMOVPS 32(CX), Y7, Y9
-	VMAXPS     Y8, Y0, Y8
-	VADDPS     Y2, Y8, Y8
-	VMULPS     Y4, Y8, Y8
-	VMAXPS     Y9, Y1, Y9
-	VADDPS     Y3, Y9, Y9
-	VMULPS     Y5, Y9, Y9
-	VMASKMOVPS Y8, Y6, (AX)
-	VMASKMOVPS Y9, Y7, 32(AX)
 
 loopDone:
 	VZEROUPPER
@@ -28236,14 +26814,10 @@ done1:
 	VZEROUPPER
 	RET
 
-DATA lowerBytes<>+0(SB)/4, $0x00ff00ff
-DATA lowerBytes<>+4(SB)/4, $0x00ff00ff
-DATA lowerBytes<>+8(SB)/4, $0x00ff00ff
-DATA lowerBytes<>+12(SB)/4, $0x00ff00ff
-DATA lowerBytes<>+16(SB)/4, $0x00ff00ff
-DATA lowerBytes<>+20(SB)/4, $0x00ff00ff
-DATA lowerBytes<>+24(SB)/4, $0x00ff00ff
-DATA lowerBytes<>+28(SB)/4, $0x00ff00ff
+DATA lowerBytes<>+0(SB)/8, $0x00ff00ff00ff00ff
+DATA lowerBytes<>+8(SB)/8, $0x00ff00ff00ff00ff
+DATA lowerBytes<>+16(SB)/8, $0x00ff00ff00ff00ff
+DATA lowerBytes<>+24(SB)/8, $0x00ff00ff00ff00ff
 GLOBL lowerBytes<>(SB), RODATA|NOPTR, $32
 
 // func scoreInt8AVX2(dst *float32, dstStride int, q *uint16, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads int, panels int, rows int)
@@ -30745,13 +29319,13 @@ loopDone:
 	VPMAXUD      X6, X7, X7
 	VMOVD        X7, DI
 	VXORPS       X6, X6, X6
-	VMOVSS       vectorConstsAVX2<>+2752(SB), X8
+	VMOVSS       vectorConstsAVX2<>+2624(SB), X8
 	CMPL         DI, $0x7f800000
 	JGE          scaled
 	VXORPS       X8, X8, X8
 	CMPL         DI, $0x0d800000
 	JLT          scaled
-	VMOVSS       vectorConstsAVX2<>+2816(SB), X8
+	VMOVSS       vectorConstsAVX2<>+2688(SB), X8
 	VDIVSS       X7, X8, X6
 	VDIVSS       X8, X7, X8
 
@@ -30770,8 +29344,8 @@ round:
 	VADDPS       Y8, Y10, Y10
 	VMULPS       Y7, Y11, Y11
 	VADDPS       Y9, Y11, Y11
-	VPAND        vectorConstsAVX2<>+2880(SB), Y10, Y10
-	VPAND        vectorConstsAVX2<>+2912(SB), Y11, Y11
+	VPAND        vectorConstsAVX2<>+2752(SB), Y10, Y10
+	VPAND        vectorConstsAVX2<>+2784(SB), Y11, Y11
 	VPACKUSDW    Y11, Y10, Y10
 	VPERMQ       $0xd8, Y10, Y10
 	VEXTRACTI128 $0x01, Y10, X11
@@ -30793,6 +29367,376 @@ round:
 	VMOVSHDUP    X1, X0
 	VADDPS       X0, X1, X1
 	VMOVSS       X1, ret+72(FP)
+	VZEROUPPER
+	RET
+
+// func vecFoldAVX2(sum0 []float32, difference0 []float32, sum1 []float32, difference1 []float32, x []float32, y []float32)
+// Requires: AVX
+TEXT ·vecFoldAVX2(SB), NOSPLIT, $0-144
+	MOVQ sum0_base+0(FP), AX
+	MOVQ difference0_base+24(FP), CX
+	MOVQ sum1_base+48(FP), DX
+	MOVQ difference1_base+72(FP), BX
+	MOVQ x_base+96(FP), SI
+	MOVQ y_base+120(FP), DI
+	MOVQ x_len+104(FP), R8
+	LEAQ -512(DI)(R8*4), DI
+
+rows:
+	SUBQ    $0x00000080, R8
+	JLT     done
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+	VMOVUPS 256(DI), Y2
+	VMOVUPS 288(DI), Y3
+	VADDPS  Y2, Y0, Y4
+	VSUBPS  Y2, Y0, Y2
+	VADDPS  Y3, Y1, Y0
+	VSUBPS  Y3, Y1, Y1
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y0, 32(AX)
+	VMOVUPS Y2, (CX)
+	VMOVUPS Y1, 32(CX)
+	VMOVUPS 64(SI), Y0
+	VMOVUPS 96(SI), Y1
+	VMOVUPS 320(DI), Y2
+	VMOVUPS 352(DI), Y3
+	VADDPS  Y2, Y0, Y4
+	VSUBPS  Y2, Y0, Y2
+	VADDPS  Y3, Y1, Y0
+	VSUBPS  Y3, Y1, Y1
+	VMOVUPS Y4, 64(AX)
+	VMOVUPS Y0, 96(AX)
+	VMOVUPS Y2, 64(CX)
+	VMOVUPS Y1, 96(CX)
+	VMOVUPS 128(SI), Y0
+	VMOVUPS 160(SI), Y1
+	VMOVUPS 384(DI), Y2
+	VMOVUPS 416(DI), Y3
+	VADDPS  Y2, Y0, Y4
+	VSUBPS  Y2, Y0, Y2
+	VADDPS  Y3, Y1, Y0
+	VSUBPS  Y3, Y1, Y1
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y0, 160(AX)
+	VMOVUPS Y2, 128(CX)
+	VMOVUPS Y1, 160(CX)
+	VMOVUPS 192(SI), Y0
+	VMOVUPS 224(SI), Y1
+	VMOVUPS 448(DI), Y2
+	VMOVUPS 480(DI), Y3
+	VADDPS  Y2, Y0, Y4
+	VSUBPS  Y2, Y0, Y2
+	VADDPS  Y3, Y1, Y0
+	VSUBPS  Y3, Y1, Y1
+	VMOVUPS Y4, 192(AX)
+	VMOVUPS Y0, 224(AX)
+	VMOVUPS Y2, 192(CX)
+	VMOVUPS Y1, 224(CX)
+	VMOVUPS 256(SI), Y0
+	VMOVUPS 288(SI), Y1
+	VMOVUPS (DI), Y2
+	VMOVUPS 32(DI), Y3
+	VADDPS  Y2, Y0, Y4
+	VSUBPS  Y2, Y0, Y2
+	VADDPS  Y3, Y1, Y0
+	VSUBPS  Y3, Y1, Y1
+	VMOVUPS Y4, (DX)
+	VMOVUPS Y0, 32(DX)
+	VMOVUPS Y2, (BX)
+	VMOVUPS Y1, 32(BX)
+	VMOVUPS 320(SI), Y0
+	VMOVUPS 352(SI), Y1
+	VMOVUPS 64(DI), Y2
+	VMOVUPS 96(DI), Y3
+	VADDPS  Y2, Y0, Y4
+	VSUBPS  Y2, Y0, Y2
+	VADDPS  Y3, Y1, Y0
+	VSUBPS  Y3, Y1, Y1
+	VMOVUPS Y4, 64(DX)
+	VMOVUPS Y0, 96(DX)
+	VMOVUPS Y2, 64(BX)
+	VMOVUPS Y1, 96(BX)
+	VMOVUPS 384(SI), Y0
+	VMOVUPS 416(SI), Y1
+	VMOVUPS 128(DI), Y2
+	VMOVUPS 160(DI), Y3
+	VADDPS  Y2, Y0, Y4
+	VSUBPS  Y2, Y0, Y2
+	VADDPS  Y3, Y1, Y0
+	VSUBPS  Y3, Y1, Y1
+	VMOVUPS Y4, 128(DX)
+	VMOVUPS Y0, 160(DX)
+	VMOVUPS Y2, 128(BX)
+	VMOVUPS Y1, 160(BX)
+	VMOVUPS 448(SI), Y0
+	VMOVUPS 480(SI), Y1
+	VMOVUPS 192(DI), Y2
+	VMOVUPS 224(DI), Y3
+	VADDPS  Y2, Y0, Y4
+	VSUBPS  Y2, Y0, Y2
+	VADDPS  Y3, Y1, Y0
+	VSUBPS  Y3, Y1, Y1
+	VMOVUPS Y4, 192(DX)
+	VMOVUPS Y0, 224(DX)
+	VMOVUPS Y2, 192(BX)
+	VMOVUPS Y1, 224(BX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	ADDQ    $0x00000200, SI
+	SUBQ    $0x00000200, DI
+	JMP     rows
+
+done:
+	VZEROUPPER
+	RET
+
+// func vecSquaresAVX2(dst []float32, c0 []float32, c1 []float32, s0 []float32, s1 []float32)
+// Requires: AVX
+TEXT ·vecSquaresAVX2(SB), NOSPLIT, $0-120
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ c0_base+24(FP), DX
+	MOVQ c1_base+48(FP), BX
+	MOVQ s0_base+72(FP), SI
+	MOVQ s1_base+96(FP), DI
+	LEAQ -256(AX)(CX*4), CX
+
+rows:
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	VMOVUPS (BX), Y2
+	VMOVUPS 32(BX), Y3
+	VMOVUPS (SI), Y4
+	VMOVUPS 32(SI), Y5
+	VMOVUPS (DI), Y6
+	VMOVUPS 32(DI), Y7
+	VADDPS  Y2, Y0, Y8
+	VADDPS  Y6, Y4, Y9
+	VMULPS  Y8, Y8, Y8
+	VMULPS  Y9, Y9, Y9
+	VADDPS  Y9, Y8, Y8
+	VADDPS  Y3, Y1, Y9
+	VADDPS  Y7, Y5, Y10
+	VMULPS  Y9, Y9, Y9
+	VMULPS  Y10, Y10, Y10
+	VADDPS  Y10, Y9, Y9
+	VMOVUPS Y8, (AX)
+	VMOVUPS Y9, 32(AX)
+	VSUBPS  Y2, Y0, Y0
+	VSUBPS  Y6, Y4, Y2
+	VMULPS  Y0, Y0, Y0
+	VMULPS  Y2, Y2, Y2
+	VADDPS  Y2, Y0, Y0
+	VSUBPS  Y3, Y1, Y1
+	VSUBPS  Y7, Y5, Y2
+	VMULPS  Y1, Y1, Y1
+	VMULPS  Y2, Y2, Y2
+	VADDPS  Y2, Y1, Y1
+	VMOVUPS Y0, (CX)
+	VMOVUPS Y1, 32(CX)
+	VMOVUPS 64(DX), Y0
+	VMOVUPS 96(DX), Y1
+	VMOVUPS 64(BX), Y2
+	VMOVUPS 96(BX), Y3
+	VMOVUPS 64(SI), Y4
+	VMOVUPS 96(SI), Y5
+	VMOVUPS 64(DI), Y6
+	VMOVUPS 96(DI), Y7
+	VADDPS  Y2, Y0, Y8
+	VADDPS  Y6, Y4, Y9
+	VMULPS  Y8, Y8, Y8
+	VMULPS  Y9, Y9, Y9
+	VADDPS  Y9, Y8, Y8
+	VADDPS  Y3, Y1, Y9
+	VADDPS  Y7, Y5, Y10
+	VMULPS  Y9, Y9, Y9
+	VMULPS  Y10, Y10, Y10
+	VADDPS  Y10, Y9, Y9
+	VMOVUPS Y8, 64(AX)
+	VMOVUPS Y9, 96(AX)
+	VSUBPS  Y2, Y0, Y0
+	VSUBPS  Y6, Y4, Y2
+	VMULPS  Y0, Y0, Y0
+	VMULPS  Y2, Y2, Y2
+	VADDPS  Y2, Y0, Y0
+	VSUBPS  Y3, Y1, Y1
+	VSUBPS  Y7, Y5, Y2
+	VMULPS  Y1, Y1, Y1
+	VMULPS  Y2, Y2, Y2
+	VADDPS  Y2, Y1, Y1
+	VMOVUPS Y0, 64(CX)
+	VMOVUPS Y1, 96(CX)
+	VMOVUPS 128(DX), Y0
+	VMOVUPS 160(DX), Y1
+	VMOVUPS 128(BX), Y2
+	VMOVUPS 160(BX), Y3
+	VMOVUPS 128(SI), Y4
+	VMOVUPS 160(SI), Y5
+	VMOVUPS 128(DI), Y6
+	VMOVUPS 160(DI), Y7
+	VADDPS  Y2, Y0, Y8
+	VADDPS  Y6, Y4, Y9
+	VMULPS  Y8, Y8, Y8
+	VMULPS  Y9, Y9, Y9
+	VADDPS  Y9, Y8, Y8
+	VADDPS  Y3, Y1, Y9
+	VADDPS  Y7, Y5, Y10
+	VMULPS  Y9, Y9, Y9
+	VMULPS  Y10, Y10, Y10
+	VADDPS  Y10, Y9, Y9
+	VMOVUPS Y8, 128(AX)
+	VMOVUPS Y9, 160(AX)
+	VSUBPS  Y2, Y0, Y0
+	VSUBPS  Y6, Y4, Y2
+	VMULPS  Y0, Y0, Y0
+	VMULPS  Y2, Y2, Y2
+	VADDPS  Y2, Y0, Y0
+	VSUBPS  Y3, Y1, Y1
+	VSUBPS  Y7, Y5, Y2
+	VMULPS  Y1, Y1, Y1
+	VMULPS  Y2, Y2, Y2
+	VADDPS  Y2, Y1, Y1
+	VMOVUPS Y0, 128(CX)
+	VMOVUPS Y1, 160(CX)
+	VMOVUPS 192(DX), Y0
+	VMOVUPS 224(DX), Y1
+	VMOVUPS 192(BX), Y2
+	VMOVUPS 224(BX), Y3
+	VMOVUPS 192(SI), Y4
+	VMOVUPS 224(SI), Y5
+	VMOVUPS 192(DI), Y6
+	VMOVUPS 224(DI), Y7
+	VADDPS  Y2, Y0, Y8
+	VADDPS  Y6, Y4, Y9
+	VMULPS  Y8, Y8, Y8
+	VMULPS  Y9, Y9, Y9
+	VADDPS  Y9, Y8, Y8
+	VADDPS  Y3, Y1, Y9
+	VADDPS  Y7, Y5, Y10
+	VMULPS  Y9, Y9, Y9
+	VMULPS  Y10, Y10, Y10
+	VADDPS  Y10, Y9, Y9
+	VMOVUPS Y8, 192(AX)
+	VMOVUPS Y9, 224(AX)
+	VSUBPS  Y2, Y0, Y0
+	VSUBPS  Y6, Y4, Y2
+	VMULPS  Y0, Y0, Y0
+	VMULPS  Y2, Y2, Y2
+	VADDPS  Y2, Y0, Y0
+	VSUBPS  Y3, Y1, Y1
+	VSUBPS  Y7, Y5, Y2
+	VMULPS  Y1, Y1, Y1
+	VMULPS  Y2, Y2, Y2
+	VADDPS  Y2, Y1, Y1
+	VMOVUPS Y0, 192(CX)
+	VMOVUPS Y1, 224(CX)
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	ADDQ    $0x00000100, SI
+	ADDQ    $0x00000100, DI
+	ADDQ    $0x00000100, AX
+	SUBQ    $0x00000100, CX
+	CMPQ    AX, CX
+	JLE     rows
+	VZEROUPPER
+	RET
+
+// func vecRaiseAVX2(dst []float32, x []float32)
+// Requires: AVX
+TEXT ·vecRaiseAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ x_len+32(FP), DX
+
+loop:
+	CMPQ    DX, $0x10
+	JLT     loopTail
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS (CX), Y2
+	VMOVUPS 32(CX), Y3
+	VMAXPS  Y0, Y2, Y0
+	VMAXPS  Y1, Y3, Y1
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	SUBQ    $0x10, DX
+	JMP     loop
+
+loopTail:
+	TESTQ      DX, DX
+	JE         loopDone
+	LEAQ       vectorMasks<>+64(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y0
+	VMOVUPS    32(BX)(DX*4), Y1
+	VMASKMOVPS (AX), Y0, Y2
+	VMASKMOVPS 32(AX), Y1, Y3
+	VMASKMOVPS (CX), Y0, Y4
+	VMASKMOVPS 32(CX), Y1, Y5
+	VMAXPS     Y2, Y4, Y2
+	VMAXPS     Y3, Y5, Y3
+	VMASKMOVPS Y2, Y0, (AX)
+	VMASKMOVPS Y3, Y1, 32(AX)
+
+loopDone:
+	VZEROUPPER
+	RET
+
+// func vecCellsAVX2(dst []float32, x []float32, least float32)
+// Requires: AVX
+TEXT ·vecCellsAVX2(SB), NOSPLIT, $0-52
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         x_len+32(FP), DX
+	VBROADCASTSS least+48(FP), Y0
+	VMOVAPS      Y0, Y1
+	VMOVUPS      vectorConstsAVX2<>+2816(SB), Y2
+	VMOVUPS      vectorConstsAVX2<>+2848(SB), Y3
+	VMOVUPS      vectorConstsAVX2<>+2880(SB), Y4
+	VMOVUPS      vectorConstsAVX2<>+2912(SB), Y5
+
+loop:
+	CMPQ    DX, $0x10
+	JLT     loopTail
+	VMOVUPS (CX), Y6
+	VMOVUPS 32(CX), Y7
+	VMAXPS  Y6, Y0, Y6
+	VADDPS  Y2, Y6, Y6
+	VMULPS  Y4, Y6, Y6
+	VMAXPS  Y7, Y1, Y7
+	VADDPS  Y3, Y7, Y7
+	VMULPS  Y5, Y7, Y7
+	VMOVUPS Y6, (AX)
+	VMOVUPS Y7, 32(AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	SUBQ    $0x10, DX
+	JMP     loop
+
+loopTail:
+	TESTQ      DX, DX
+	JE         loopDone
+	LEAQ       vectorMasks<>+64(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y6
+	VMOVUPS    32(BX)(DX*4), Y7
+	VMASKMOVPS (CX), Y6, Y8
+	VMASKMOVPS 32(CX), Y7, Y9
+	VMAXPS     Y8, Y0, Y8
+	VADDPS     Y2, Y8, Y8
+	VMULPS     Y4, Y8, Y8
+	VMAXPS     Y9, Y1, Y9
+	VADDPS     Y3, Y9, Y9
+	VMULPS     Y5, Y9, Y9
+	VMASKMOVPS Y8, Y6, (AX)
+	VMASKMOVPS Y9, Y7, 32(AX)
+
+loopDone:
 	VZEROUPPER
 	RET
 
@@ -30930,792 +29874,400 @@ TEXT ·vecQuadsAVX2(SB), NOSPLIT, $0-16
 	VZEROUPPER
 	RET
 
-DATA vectorConstsAVX2<>+0(SB)/4, $0x414f0000
-DATA vectorConstsAVX2<>+4(SB)/4, $0x414f0000
-DATA vectorConstsAVX2<>+8(SB)/4, $0x414f0000
-DATA vectorConstsAVX2<>+12(SB)/4, $0x414f0000
-DATA vectorConstsAVX2<>+16(SB)/4, $0x414f0000
-DATA vectorConstsAVX2<>+20(SB)/4, $0x414f0000
-DATA vectorConstsAVX2<>+24(SB)/4, $0x414f0000
-DATA vectorConstsAVX2<>+28(SB)/4, $0x414f0000
-DATA vectorConstsAVX2<>+32(SB)/4, $0x414f0000
-DATA vectorConstsAVX2<>+36(SB)/4, $0x414f0000
-DATA vectorConstsAVX2<>+40(SB)/4, $0x414f0000
-DATA vectorConstsAVX2<>+44(SB)/4, $0x414f0000
-DATA vectorConstsAVX2<>+48(SB)/4, $0x414f0000
-DATA vectorConstsAVX2<>+52(SB)/4, $0x414f0000
-DATA vectorConstsAVX2<>+56(SB)/4, $0x414f0000
-DATA vectorConstsAVX2<>+60(SB)/4, $0x414f0000
-DATA vectorConstsAVX2<>+64(SB)/4, $0x7fffffff
-DATA vectorConstsAVX2<>+68(SB)/4, $0x7fffffff
-DATA vectorConstsAVX2<>+72(SB)/4, $0x7fffffff
-DATA vectorConstsAVX2<>+76(SB)/4, $0x7fffffff
-DATA vectorConstsAVX2<>+80(SB)/4, $0x7fffffff
-DATA vectorConstsAVX2<>+84(SB)/4, $0x7fffffff
-DATA vectorConstsAVX2<>+88(SB)/4, $0x7fffffff
-DATA vectorConstsAVX2<>+92(SB)/4, $0x7fffffff
-DATA vectorConstsAVX2<>+96(SB)/4, $0x7fffffff
-DATA vectorConstsAVX2<>+100(SB)/4, $0x7fffffff
-DATA vectorConstsAVX2<>+104(SB)/4, $0x7fffffff
-DATA vectorConstsAVX2<>+108(SB)/4, $0x7fffffff
-DATA vectorConstsAVX2<>+112(SB)/4, $0x7fffffff
-DATA vectorConstsAVX2<>+116(SB)/4, $0x7fffffff
-DATA vectorConstsAVX2<>+120(SB)/4, $0x7fffffff
-DATA vectorConstsAVX2<>+124(SB)/4, $0x7fffffff
-DATA vectorConstsAVX2<>+128(SB)/4, $0x40400000
-DATA vectorConstsAVX2<>+132(SB)/4, $0x40400000
-DATA vectorConstsAVX2<>+136(SB)/4, $0x40400000
-DATA vectorConstsAVX2<>+140(SB)/4, $0x40400000
-DATA vectorConstsAVX2<>+144(SB)/4, $0x40400000
-DATA vectorConstsAVX2<>+148(SB)/4, $0x40400000
-DATA vectorConstsAVX2<>+152(SB)/4, $0x40400000
-DATA vectorConstsAVX2<>+156(SB)/4, $0x40400000
-DATA vectorConstsAVX2<>+160(SB)/4, $0x40400000
-DATA vectorConstsAVX2<>+164(SB)/4, $0x40400000
-DATA vectorConstsAVX2<>+168(SB)/4, $0x40400000
-DATA vectorConstsAVX2<>+172(SB)/4, $0x40400000
-DATA vectorConstsAVX2<>+176(SB)/4, $0x40400000
-DATA vectorConstsAVX2<>+180(SB)/4, $0x40400000
-DATA vectorConstsAVX2<>+184(SB)/4, $0x40400000
-DATA vectorConstsAVX2<>+188(SB)/4, $0x40400000
-DATA vectorConstsAVX2<>+192(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+196(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+200(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+204(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+208(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+212(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+216(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+220(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+224(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+228(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+232(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+236(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+240(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+244(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+248(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+252(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+256(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+260(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+264(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+268(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+272(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+276(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+280(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+284(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+288(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+292(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+296(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+300(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+304(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+308(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+312(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+316(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+320(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+324(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+328(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+332(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+336(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+340(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+344(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+348(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+352(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+356(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+360(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+364(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+368(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+372(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+376(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+380(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+384(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+388(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+392(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+396(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+400(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+404(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+408(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+412(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+416(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+420(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+424(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+428(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+432(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+436(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+440(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+444(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+448(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+452(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+456(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+460(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+464(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+468(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+472(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+476(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+480(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+484(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+488(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+492(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+496(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+500(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+504(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+508(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+512(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+516(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+520(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+524(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+528(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+532(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+536(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+540(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+544(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+548(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+552(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+556(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+560(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+564(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+568(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+572(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+576(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+580(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+584(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+588(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+592(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+596(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+600(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+604(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+608(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+612(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+616(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+620(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+624(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+628(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+632(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+636(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+640(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+644(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+648(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+652(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+656(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+660(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+664(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+668(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+672(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+676(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+680(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+684(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+688(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+692(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+696(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+700(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+704(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+708(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+712(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+716(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+720(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+724(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+728(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+732(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+736(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+740(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+744(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+748(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+752(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+756(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+760(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+764(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+768(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+772(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+776(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+780(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+784(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+788(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+792(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+796(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+800(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+804(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+808(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+812(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+816(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+820(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+824(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+828(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+832(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+836(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+840(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+844(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+848(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+852(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+856(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+860(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+864(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+868(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+872(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+876(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+880(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+884(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+888(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+892(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+896(SB)/4, $0x4b400000
-DATA vectorConstsAVX2<>+900(SB)/4, $0x4b400000
-DATA vectorConstsAVX2<>+904(SB)/4, $0x4b400000
-DATA vectorConstsAVX2<>+908(SB)/4, $0x4b400000
-DATA vectorConstsAVX2<>+912(SB)/4, $0x4b400000
-DATA vectorConstsAVX2<>+916(SB)/4, $0x4b400000
-DATA vectorConstsAVX2<>+920(SB)/4, $0x4b400000
-DATA vectorConstsAVX2<>+924(SB)/4, $0x4b400000
-DATA vectorConstsAVX2<>+928(SB)/4, $0x4b400000
-DATA vectorConstsAVX2<>+932(SB)/4, $0x4b400000
-DATA vectorConstsAVX2<>+936(SB)/4, $0x4b400000
-DATA vectorConstsAVX2<>+940(SB)/4, $0x4b400000
-DATA vectorConstsAVX2<>+944(SB)/4, $0x4b400000
-DATA vectorConstsAVX2<>+948(SB)/4, $0x4b400000
-DATA vectorConstsAVX2<>+952(SB)/4, $0x4b400000
-DATA vectorConstsAVX2<>+956(SB)/4, $0x4b400000
-DATA vectorConstsAVX2<>+960(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX2<>+964(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX2<>+968(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX2<>+972(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX2<>+976(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX2<>+980(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX2<>+984(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX2<>+988(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX2<>+992(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX2<>+996(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX2<>+1000(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX2<>+1004(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX2<>+1008(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX2<>+1012(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX2<>+1016(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX2<>+1020(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX2<>+1024(SB)/4, $0xbf318000
-DATA vectorConstsAVX2<>+1028(SB)/4, $0xbf318000
-DATA vectorConstsAVX2<>+1032(SB)/4, $0xbf318000
-DATA vectorConstsAVX2<>+1036(SB)/4, $0xbf318000
-DATA vectorConstsAVX2<>+1040(SB)/4, $0xbf318000
-DATA vectorConstsAVX2<>+1044(SB)/4, $0xbf318000
-DATA vectorConstsAVX2<>+1048(SB)/4, $0xbf318000
-DATA vectorConstsAVX2<>+1052(SB)/4, $0xbf318000
-DATA vectorConstsAVX2<>+1056(SB)/4, $0xbf318000
-DATA vectorConstsAVX2<>+1060(SB)/4, $0xbf318000
-DATA vectorConstsAVX2<>+1064(SB)/4, $0xbf318000
-DATA vectorConstsAVX2<>+1068(SB)/4, $0xbf318000
-DATA vectorConstsAVX2<>+1072(SB)/4, $0xbf318000
-DATA vectorConstsAVX2<>+1076(SB)/4, $0xbf318000
-DATA vectorConstsAVX2<>+1080(SB)/4, $0xbf318000
-DATA vectorConstsAVX2<>+1084(SB)/4, $0xbf318000
-DATA vectorConstsAVX2<>+1088(SB)/4, $0x395e8083
-DATA vectorConstsAVX2<>+1092(SB)/4, $0x395e8083
-DATA vectorConstsAVX2<>+1096(SB)/4, $0x395e8083
-DATA vectorConstsAVX2<>+1100(SB)/4, $0x395e8083
-DATA vectorConstsAVX2<>+1104(SB)/4, $0x395e8083
-DATA vectorConstsAVX2<>+1108(SB)/4, $0x395e8083
-DATA vectorConstsAVX2<>+1112(SB)/4, $0x395e8083
-DATA vectorConstsAVX2<>+1116(SB)/4, $0x395e8083
-DATA vectorConstsAVX2<>+1120(SB)/4, $0x395e8083
-DATA vectorConstsAVX2<>+1124(SB)/4, $0x395e8083
-DATA vectorConstsAVX2<>+1128(SB)/4, $0x395e8083
-DATA vectorConstsAVX2<>+1132(SB)/4, $0x395e8083
-DATA vectorConstsAVX2<>+1136(SB)/4, $0x395e8083
-DATA vectorConstsAVX2<>+1140(SB)/4, $0x395e8083
-DATA vectorConstsAVX2<>+1144(SB)/4, $0x395e8083
-DATA vectorConstsAVX2<>+1148(SB)/4, $0x395e8083
-DATA vectorConstsAVX2<>+1152(SB)/4, $0x3ab52919
-DATA vectorConstsAVX2<>+1156(SB)/4, $0x3ab52919
-DATA vectorConstsAVX2<>+1160(SB)/4, $0x3ab52919
-DATA vectorConstsAVX2<>+1164(SB)/4, $0x3ab52919
-DATA vectorConstsAVX2<>+1168(SB)/4, $0x3ab52919
-DATA vectorConstsAVX2<>+1172(SB)/4, $0x3ab52919
-DATA vectorConstsAVX2<>+1176(SB)/4, $0x3ab52919
-DATA vectorConstsAVX2<>+1180(SB)/4, $0x3ab52919
-DATA vectorConstsAVX2<>+1184(SB)/4, $0x3ab52919
-DATA vectorConstsAVX2<>+1188(SB)/4, $0x3ab52919
-DATA vectorConstsAVX2<>+1192(SB)/4, $0x3ab52919
-DATA vectorConstsAVX2<>+1196(SB)/4, $0x3ab52919
-DATA vectorConstsAVX2<>+1200(SB)/4, $0x3ab52919
-DATA vectorConstsAVX2<>+1204(SB)/4, $0x3ab52919
-DATA vectorConstsAVX2<>+1208(SB)/4, $0x3ab52919
-DATA vectorConstsAVX2<>+1212(SB)/4, $0x3ab52919
-DATA vectorConstsAVX2<>+1216(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX2<>+1220(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX2<>+1224(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX2<>+1228(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX2<>+1232(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX2<>+1236(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX2<>+1240(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX2<>+1244(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX2<>+1248(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX2<>+1252(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX2<>+1256(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX2<>+1260(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX2<>+1264(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX2<>+1268(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX2<>+1272(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX2<>+1276(SB)/4, $0x3c091cb6
-DATA vectorConstsAVX2<>+1280(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX2<>+1284(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX2<>+1288(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX2<>+1292(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX2<>+1296(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX2<>+1300(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX2<>+1304(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX2<>+1308(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX2<>+1312(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX2<>+1316(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX2<>+1320(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX2<>+1324(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX2<>+1328(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX2<>+1332(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX2<>+1336(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX2<>+1340(SB)/4, $0x3d2aac55
-DATA vectorConstsAVX2<>+1344(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX2<>+1348(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX2<>+1352(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX2<>+1356(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX2<>+1360(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX2<>+1364(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX2<>+1368(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX2<>+1372(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX2<>+1376(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX2<>+1380(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX2<>+1384(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX2<>+1388(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX2<>+1392(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX2<>+1396(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX2<>+1400(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX2<>+1404(SB)/4, $0x3e2aaa49
-DATA vectorConstsAVX2<>+1408(SB)/4, $0x3efffffe
-DATA vectorConstsAVX2<>+1412(SB)/4, $0x3efffffe
-DATA vectorConstsAVX2<>+1416(SB)/4, $0x3efffffe
-DATA vectorConstsAVX2<>+1420(SB)/4, $0x3efffffe
-DATA vectorConstsAVX2<>+1424(SB)/4, $0x3efffffe
-DATA vectorConstsAVX2<>+1428(SB)/4, $0x3efffffe
-DATA vectorConstsAVX2<>+1432(SB)/4, $0x3efffffe
-DATA vectorConstsAVX2<>+1436(SB)/4, $0x3efffffe
-DATA vectorConstsAVX2<>+1440(SB)/4, $0x3efffffe
-DATA vectorConstsAVX2<>+1444(SB)/4, $0x3efffffe
-DATA vectorConstsAVX2<>+1448(SB)/4, $0x3efffffe
-DATA vectorConstsAVX2<>+1452(SB)/4, $0x3efffffe
-DATA vectorConstsAVX2<>+1456(SB)/4, $0x3efffffe
-DATA vectorConstsAVX2<>+1460(SB)/4, $0x3efffffe
-DATA vectorConstsAVX2<>+1464(SB)/4, $0x3efffffe
-DATA vectorConstsAVX2<>+1468(SB)/4, $0x3efffffe
-DATA vectorConstsAVX2<>+1472(SB)/4, $0x3f800000
-DATA vectorConstsAVX2<>+1476(SB)/4, $0x3f800000
-DATA vectorConstsAVX2<>+1480(SB)/4, $0x3f800000
-DATA vectorConstsAVX2<>+1484(SB)/4, $0x3f800000
-DATA vectorConstsAVX2<>+1488(SB)/4, $0x3f800000
-DATA vectorConstsAVX2<>+1492(SB)/4, $0x3f800000
-DATA vectorConstsAVX2<>+1496(SB)/4, $0x3f800000
-DATA vectorConstsAVX2<>+1500(SB)/4, $0x3f800000
-DATA vectorConstsAVX2<>+1504(SB)/4, $0x3f800000
-DATA vectorConstsAVX2<>+1508(SB)/4, $0x3f800000
-DATA vectorConstsAVX2<>+1512(SB)/4, $0x3f800000
-DATA vectorConstsAVX2<>+1516(SB)/4, $0x3f800000
-DATA vectorConstsAVX2<>+1520(SB)/4, $0x3f800000
-DATA vectorConstsAVX2<>+1524(SB)/4, $0x3f800000
-DATA vectorConstsAVX2<>+1528(SB)/4, $0x3f800000
-DATA vectorConstsAVX2<>+1532(SB)/4, $0x3f800000
-DATA vectorConstsAVX2<>+1536(SB)/4, $0x0000007f
-DATA vectorConstsAVX2<>+1540(SB)/4, $0x0000007f
-DATA vectorConstsAVX2<>+1544(SB)/4, $0x0000007f
-DATA vectorConstsAVX2<>+1548(SB)/4, $0x0000007f
-DATA vectorConstsAVX2<>+1552(SB)/4, $0x0000007f
-DATA vectorConstsAVX2<>+1556(SB)/4, $0x0000007f
-DATA vectorConstsAVX2<>+1560(SB)/4, $0x0000007f
-DATA vectorConstsAVX2<>+1564(SB)/4, $0x0000007f
-DATA vectorConstsAVX2<>+1568(SB)/4, $0x0000007f
-DATA vectorConstsAVX2<>+1572(SB)/4, $0x0000007f
-DATA vectorConstsAVX2<>+1576(SB)/4, $0x0000007f
-DATA vectorConstsAVX2<>+1580(SB)/4, $0x0000007f
-DATA vectorConstsAVX2<>+1584(SB)/4, $0x0000007f
-DATA vectorConstsAVX2<>+1588(SB)/4, $0x0000007f
-DATA vectorConstsAVX2<>+1592(SB)/4, $0x0000007f
-DATA vectorConstsAVX2<>+1596(SB)/4, $0x0000007f
-DATA vectorConstsAVX2<>+1600(SB)/4, $0xff800000
-DATA vectorConstsAVX2<>+1604(SB)/4, $0xff800000
-DATA vectorConstsAVX2<>+1608(SB)/4, $0xff800000
-DATA vectorConstsAVX2<>+1612(SB)/4, $0xff800000
-DATA vectorConstsAVX2<>+1616(SB)/4, $0xff800000
-DATA vectorConstsAVX2<>+1620(SB)/4, $0xff800000
-DATA vectorConstsAVX2<>+1624(SB)/4, $0xff800000
-DATA vectorConstsAVX2<>+1628(SB)/4, $0xff800000
-DATA vectorConstsAVX2<>+1632(SB)/4, $0xff800000
-DATA vectorConstsAVX2<>+1636(SB)/4, $0xff800000
-DATA vectorConstsAVX2<>+1640(SB)/4, $0xff800000
-DATA vectorConstsAVX2<>+1644(SB)/4, $0xff800000
-DATA vectorConstsAVX2<>+1648(SB)/4, $0xff800000
-DATA vectorConstsAVX2<>+1652(SB)/4, $0xff800000
-DATA vectorConstsAVX2<>+1656(SB)/4, $0xff800000
-DATA vectorConstsAVX2<>+1660(SB)/4, $0xff800000
-DATA vectorConstsAVX2<>+1664(SB)/4, $0xc2d00000
-DATA vectorConstsAVX2<>+1668(SB)/4, $0xc2d00000
-DATA vectorConstsAVX2<>+1672(SB)/4, $0xc2d00000
-DATA vectorConstsAVX2<>+1676(SB)/4, $0xc2d00000
-DATA vectorConstsAVX2<>+1680(SB)/4, $0xc2d00000
-DATA vectorConstsAVX2<>+1684(SB)/4, $0xc2d00000
-DATA vectorConstsAVX2<>+1688(SB)/4, $0xc2d00000
-DATA vectorConstsAVX2<>+1692(SB)/4, $0xc2d00000
-DATA vectorConstsAVX2<>+1696(SB)/4, $0xc2d00000
-DATA vectorConstsAVX2<>+1700(SB)/4, $0xc2d00000
-DATA vectorConstsAVX2<>+1704(SB)/4, $0xc2d00000
-DATA vectorConstsAVX2<>+1708(SB)/4, $0xc2d00000
-DATA vectorConstsAVX2<>+1712(SB)/4, $0xc2d00000
-DATA vectorConstsAVX2<>+1716(SB)/4, $0xc2d00000
-DATA vectorConstsAVX2<>+1720(SB)/4, $0xc2d00000
-DATA vectorConstsAVX2<>+1724(SB)/4, $0xc2d00000
-DATA vectorConstsAVX2<>+1728(SB)/4, $0x00800000
-DATA vectorConstsAVX2<>+1732(SB)/4, $0x00800000
-DATA vectorConstsAVX2<>+1736(SB)/4, $0x00800000
-DATA vectorConstsAVX2<>+1740(SB)/4, $0x00800000
-DATA vectorConstsAVX2<>+1744(SB)/4, $0x00800000
-DATA vectorConstsAVX2<>+1748(SB)/4, $0x00800000
-DATA vectorConstsAVX2<>+1752(SB)/4, $0x00800000
-DATA vectorConstsAVX2<>+1756(SB)/4, $0x00800000
-DATA vectorConstsAVX2<>+1760(SB)/4, $0x00800000
-DATA vectorConstsAVX2<>+1764(SB)/4, $0x00800000
-DATA vectorConstsAVX2<>+1768(SB)/4, $0x00800000
-DATA vectorConstsAVX2<>+1772(SB)/4, $0x00800000
-DATA vectorConstsAVX2<>+1776(SB)/4, $0x00800000
-DATA vectorConstsAVX2<>+1780(SB)/4, $0x00800000
-DATA vectorConstsAVX2<>+1784(SB)/4, $0x00800000
-DATA vectorConstsAVX2<>+1788(SB)/4, $0x00800000
-DATA vectorConstsAVX2<>+1792(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX2<>+1796(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX2<>+1800(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX2<>+1804(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX2<>+1808(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX2<>+1812(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX2<>+1816(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX2<>+1820(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX2<>+1824(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX2<>+1828(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX2<>+1832(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX2<>+1836(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX2<>+1840(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX2<>+1844(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX2<>+1848(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX2<>+1852(SB)/4, $0x3f3504f3
-DATA vectorConstsAVX2<>+1856(SB)/4, $0x007fffff
-DATA vectorConstsAVX2<>+1860(SB)/4, $0x007fffff
-DATA vectorConstsAVX2<>+1864(SB)/4, $0x007fffff
-DATA vectorConstsAVX2<>+1868(SB)/4, $0x007fffff
-DATA vectorConstsAVX2<>+1872(SB)/4, $0x007fffff
-DATA vectorConstsAVX2<>+1876(SB)/4, $0x007fffff
-DATA vectorConstsAVX2<>+1880(SB)/4, $0x007fffff
-DATA vectorConstsAVX2<>+1884(SB)/4, $0x007fffff
-DATA vectorConstsAVX2<>+1888(SB)/4, $0x007fffff
-DATA vectorConstsAVX2<>+1892(SB)/4, $0x007fffff
-DATA vectorConstsAVX2<>+1896(SB)/4, $0x007fffff
-DATA vectorConstsAVX2<>+1900(SB)/4, $0x007fffff
-DATA vectorConstsAVX2<>+1904(SB)/4, $0x007fffff
-DATA vectorConstsAVX2<>+1908(SB)/4, $0x007fffff
-DATA vectorConstsAVX2<>+1912(SB)/4, $0x007fffff
-DATA vectorConstsAVX2<>+1916(SB)/4, $0x007fffff
-DATA vectorConstsAVX2<>+1920(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX2<>+1924(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX2<>+1928(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX2<>+1932(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX2<>+1936(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX2<>+1940(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX2<>+1944(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX2<>+1948(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX2<>+1952(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX2<>+1956(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX2<>+1960(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX2<>+1964(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX2<>+1968(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX2<>+1972(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX2<>+1976(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX2<>+1980(SB)/4, $0xbd9c64ba
-DATA vectorConstsAVX2<>+1984(SB)/4, $0x3e02af57
-DATA vectorConstsAVX2<>+1988(SB)/4, $0x3e02af57
-DATA vectorConstsAVX2<>+1992(SB)/4, $0x3e02af57
-DATA vectorConstsAVX2<>+1996(SB)/4, $0x3e02af57
-DATA vectorConstsAVX2<>+2000(SB)/4, $0x3e02af57
-DATA vectorConstsAVX2<>+2004(SB)/4, $0x3e02af57
-DATA vectorConstsAVX2<>+2008(SB)/4, $0x3e02af57
-DATA vectorConstsAVX2<>+2012(SB)/4, $0x3e02af57
-DATA vectorConstsAVX2<>+2016(SB)/4, $0x3e02af57
-DATA vectorConstsAVX2<>+2020(SB)/4, $0x3e02af57
-DATA vectorConstsAVX2<>+2024(SB)/4, $0x3e02af57
-DATA vectorConstsAVX2<>+2028(SB)/4, $0x3e02af57
-DATA vectorConstsAVX2<>+2032(SB)/4, $0x3e02af57
-DATA vectorConstsAVX2<>+2036(SB)/4, $0x3e02af57
-DATA vectorConstsAVX2<>+2040(SB)/4, $0x3e02af57
-DATA vectorConstsAVX2<>+2044(SB)/4, $0x3e02af57
-DATA vectorConstsAVX2<>+2048(SB)/4, $0xbe06c123
-DATA vectorConstsAVX2<>+2052(SB)/4, $0xbe06c123
-DATA vectorConstsAVX2<>+2056(SB)/4, $0xbe06c123
-DATA vectorConstsAVX2<>+2060(SB)/4, $0xbe06c123
-DATA vectorConstsAVX2<>+2064(SB)/4, $0xbe06c123
-DATA vectorConstsAVX2<>+2068(SB)/4, $0xbe06c123
-DATA vectorConstsAVX2<>+2072(SB)/4, $0xbe06c123
-DATA vectorConstsAVX2<>+2076(SB)/4, $0xbe06c123
-DATA vectorConstsAVX2<>+2080(SB)/4, $0xbe06c123
-DATA vectorConstsAVX2<>+2084(SB)/4, $0xbe06c123
-DATA vectorConstsAVX2<>+2088(SB)/4, $0xbe06c123
-DATA vectorConstsAVX2<>+2092(SB)/4, $0xbe06c123
-DATA vectorConstsAVX2<>+2096(SB)/4, $0xbe06c123
-DATA vectorConstsAVX2<>+2100(SB)/4, $0xbe06c123
-DATA vectorConstsAVX2<>+2104(SB)/4, $0xbe06c123
-DATA vectorConstsAVX2<>+2108(SB)/4, $0xbe06c123
-DATA vectorConstsAVX2<>+2112(SB)/4, $0x3e116c98
-DATA vectorConstsAVX2<>+2116(SB)/4, $0x3e116c98
-DATA vectorConstsAVX2<>+2120(SB)/4, $0x3e116c98
-DATA vectorConstsAVX2<>+2124(SB)/4, $0x3e116c98
-DATA vectorConstsAVX2<>+2128(SB)/4, $0x3e116c98
-DATA vectorConstsAVX2<>+2132(SB)/4, $0x3e116c98
-DATA vectorConstsAVX2<>+2136(SB)/4, $0x3e116c98
-DATA vectorConstsAVX2<>+2140(SB)/4, $0x3e116c98
-DATA vectorConstsAVX2<>+2144(SB)/4, $0x3e116c98
-DATA vectorConstsAVX2<>+2148(SB)/4, $0x3e116c98
-DATA vectorConstsAVX2<>+2152(SB)/4, $0x3e116c98
-DATA vectorConstsAVX2<>+2156(SB)/4, $0x3e116c98
-DATA vectorConstsAVX2<>+2160(SB)/4, $0x3e116c98
-DATA vectorConstsAVX2<>+2164(SB)/4, $0x3e116c98
-DATA vectorConstsAVX2<>+2168(SB)/4, $0x3e116c98
-DATA vectorConstsAVX2<>+2172(SB)/4, $0x3e116c98
-DATA vectorConstsAVX2<>+2176(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX2<>+2180(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX2<>+2184(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX2<>+2188(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX2<>+2192(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX2<>+2196(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX2<>+2200(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX2<>+2204(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX2<>+2208(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX2<>+2212(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX2<>+2216(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX2<>+2220(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX2<>+2224(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX2<>+2228(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX2<>+2232(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX2<>+2236(SB)/4, $0xbe2a3945
-DATA vectorConstsAVX2<>+2240(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX2<>+2244(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX2<>+2248(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX2<>+2252(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX2<>+2256(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX2<>+2260(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX2<>+2264(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX2<>+2268(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX2<>+2272(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX2<>+2276(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX2<>+2280(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX2<>+2284(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX2<>+2288(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX2<>+2292(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX2<>+2296(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX2<>+2300(SB)/4, $0x3e4cd00e
-DATA vectorConstsAVX2<>+2304(SB)/4, $0xbe800113
-DATA vectorConstsAVX2<>+2308(SB)/4, $0xbe800113
-DATA vectorConstsAVX2<>+2312(SB)/4, $0xbe800113
-DATA vectorConstsAVX2<>+2316(SB)/4, $0xbe800113
-DATA vectorConstsAVX2<>+2320(SB)/4, $0xbe800113
-DATA vectorConstsAVX2<>+2324(SB)/4, $0xbe800113
-DATA vectorConstsAVX2<>+2328(SB)/4, $0xbe800113
-DATA vectorConstsAVX2<>+2332(SB)/4, $0xbe800113
-DATA vectorConstsAVX2<>+2336(SB)/4, $0xbe800113
-DATA vectorConstsAVX2<>+2340(SB)/4, $0xbe800113
-DATA vectorConstsAVX2<>+2344(SB)/4, $0xbe800113
-DATA vectorConstsAVX2<>+2348(SB)/4, $0xbe800113
-DATA vectorConstsAVX2<>+2352(SB)/4, $0xbe800113
-DATA vectorConstsAVX2<>+2356(SB)/4, $0xbe800113
-DATA vectorConstsAVX2<>+2360(SB)/4, $0xbe800113
-DATA vectorConstsAVX2<>+2364(SB)/4, $0xbe800113
-DATA vectorConstsAVX2<>+2368(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX2<>+2372(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX2<>+2376(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX2<>+2380(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX2<>+2384(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX2<>+2388(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX2<>+2392(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX2<>+2396(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX2<>+2400(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX2<>+2404(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX2<>+2408(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX2<>+2412(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX2<>+2416(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX2<>+2420(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX2<>+2424(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX2<>+2428(SB)/4, $0x3eaaaaaa
-DATA vectorConstsAVX2<>+2432(SB)/4, $0xb95e8083
-DATA vectorConstsAVX2<>+2436(SB)/4, $0xb95e8083
-DATA vectorConstsAVX2<>+2440(SB)/4, $0xb95e8083
-DATA vectorConstsAVX2<>+2444(SB)/4, $0xb95e8083
-DATA vectorConstsAVX2<>+2448(SB)/4, $0xb95e8083
-DATA vectorConstsAVX2<>+2452(SB)/4, $0xb95e8083
-DATA vectorConstsAVX2<>+2456(SB)/4, $0xb95e8083
-DATA vectorConstsAVX2<>+2460(SB)/4, $0xb95e8083
-DATA vectorConstsAVX2<>+2464(SB)/4, $0xb95e8083
-DATA vectorConstsAVX2<>+2468(SB)/4, $0xb95e8083
-DATA vectorConstsAVX2<>+2472(SB)/4, $0xb95e8083
-DATA vectorConstsAVX2<>+2476(SB)/4, $0xb95e8083
-DATA vectorConstsAVX2<>+2480(SB)/4, $0xb95e8083
-DATA vectorConstsAVX2<>+2484(SB)/4, $0xb95e8083
-DATA vectorConstsAVX2<>+2488(SB)/4, $0xb95e8083
-DATA vectorConstsAVX2<>+2492(SB)/4, $0xb95e8083
-DATA vectorConstsAVX2<>+2496(SB)/4, $0x3f318000
-DATA vectorConstsAVX2<>+2500(SB)/4, $0x3f318000
-DATA vectorConstsAVX2<>+2504(SB)/4, $0x3f318000
-DATA vectorConstsAVX2<>+2508(SB)/4, $0x3f318000
-DATA vectorConstsAVX2<>+2512(SB)/4, $0x3f318000
-DATA vectorConstsAVX2<>+2516(SB)/4, $0x3f318000
-DATA vectorConstsAVX2<>+2520(SB)/4, $0x3f318000
-DATA vectorConstsAVX2<>+2524(SB)/4, $0x3f318000
-DATA vectorConstsAVX2<>+2528(SB)/4, $0x3f318000
-DATA vectorConstsAVX2<>+2532(SB)/4, $0x3f318000
-DATA vectorConstsAVX2<>+2536(SB)/4, $0x3f318000
-DATA vectorConstsAVX2<>+2540(SB)/4, $0x3f318000
-DATA vectorConstsAVX2<>+2544(SB)/4, $0x3f318000
-DATA vectorConstsAVX2<>+2548(SB)/4, $0x3f318000
-DATA vectorConstsAVX2<>+2552(SB)/4, $0x3f318000
-DATA vectorConstsAVX2<>+2556(SB)/4, $0x3f318000
-DATA vectorConstsAVX2<>+2560(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX2<>+2564(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX2<>+2568(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX2<>+2572(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX2<>+2576(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX2<>+2580(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX2<>+2584(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX2<>+2588(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX2<>+2592(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX2<>+2596(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX2<>+2600(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX2<>+2604(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX2<>+2608(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX2<>+2612(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX2<>+2616(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX2<>+2620(SB)/4, $0x3ede5bd9
-DATA vectorConstsAVX2<>+2624(SB)/4, $0x40800000
-DATA vectorConstsAVX2<>+2628(SB)/4, $0x40800000
-DATA vectorConstsAVX2<>+2632(SB)/4, $0x40800000
-DATA vectorConstsAVX2<>+2636(SB)/4, $0x40800000
-DATA vectorConstsAVX2<>+2640(SB)/4, $0x40800000
-DATA vectorConstsAVX2<>+2644(SB)/4, $0x40800000
-DATA vectorConstsAVX2<>+2648(SB)/4, $0x40800000
-DATA vectorConstsAVX2<>+2652(SB)/4, $0x40800000
-DATA vectorConstsAVX2<>+2656(SB)/4, $0x40800000
-DATA vectorConstsAVX2<>+2660(SB)/4, $0x40800000
-DATA vectorConstsAVX2<>+2664(SB)/4, $0x40800000
-DATA vectorConstsAVX2<>+2668(SB)/4, $0x40800000
-DATA vectorConstsAVX2<>+2672(SB)/4, $0x40800000
-DATA vectorConstsAVX2<>+2676(SB)/4, $0x40800000
-DATA vectorConstsAVX2<>+2680(SB)/4, $0x40800000
-DATA vectorConstsAVX2<>+2684(SB)/4, $0x40800000
-DATA vectorConstsAVX2<>+2688(SB)/4, $0x3e800000
-DATA vectorConstsAVX2<>+2692(SB)/4, $0x3e800000
-DATA vectorConstsAVX2<>+2696(SB)/4, $0x3e800000
-DATA vectorConstsAVX2<>+2700(SB)/4, $0x3e800000
-DATA vectorConstsAVX2<>+2704(SB)/4, $0x3e800000
-DATA vectorConstsAVX2<>+2708(SB)/4, $0x3e800000
-DATA vectorConstsAVX2<>+2712(SB)/4, $0x3e800000
-DATA vectorConstsAVX2<>+2716(SB)/4, $0x3e800000
-DATA vectorConstsAVX2<>+2720(SB)/4, $0x3e800000
-DATA vectorConstsAVX2<>+2724(SB)/4, $0x3e800000
-DATA vectorConstsAVX2<>+2728(SB)/4, $0x3e800000
-DATA vectorConstsAVX2<>+2732(SB)/4, $0x3e800000
-DATA vectorConstsAVX2<>+2736(SB)/4, $0x3e800000
-DATA vectorConstsAVX2<>+2740(SB)/4, $0x3e800000
-DATA vectorConstsAVX2<>+2744(SB)/4, $0x3e800000
-DATA vectorConstsAVX2<>+2748(SB)/4, $0x3e800000
-DATA vectorConstsAVX2<>+2752(SB)/4, $0x7fc00000
-DATA vectorConstsAVX2<>+2756(SB)/4, $0x7fc00000
-DATA vectorConstsAVX2<>+2760(SB)/4, $0x7fc00000
-DATA vectorConstsAVX2<>+2764(SB)/4, $0x7fc00000
-DATA vectorConstsAVX2<>+2768(SB)/4, $0x7fc00000
-DATA vectorConstsAVX2<>+2772(SB)/4, $0x7fc00000
-DATA vectorConstsAVX2<>+2776(SB)/4, $0x7fc00000
-DATA vectorConstsAVX2<>+2780(SB)/4, $0x7fc00000
-DATA vectorConstsAVX2<>+2784(SB)/4, $0x7fc00000
-DATA vectorConstsAVX2<>+2788(SB)/4, $0x7fc00000
-DATA vectorConstsAVX2<>+2792(SB)/4, $0x7fc00000
-DATA vectorConstsAVX2<>+2796(SB)/4, $0x7fc00000
-DATA vectorConstsAVX2<>+2800(SB)/4, $0x7fc00000
-DATA vectorConstsAVX2<>+2804(SB)/4, $0x7fc00000
-DATA vectorConstsAVX2<>+2808(SB)/4, $0x7fc00000
-DATA vectorConstsAVX2<>+2812(SB)/4, $0x7fc00000
-DATA vectorConstsAVX2<>+2816(SB)/4, $0x437f0000
-DATA vectorConstsAVX2<>+2820(SB)/4, $0x437f0000
-DATA vectorConstsAVX2<>+2824(SB)/4, $0x437f0000
-DATA vectorConstsAVX2<>+2828(SB)/4, $0x437f0000
-DATA vectorConstsAVX2<>+2832(SB)/4, $0x437f0000
-DATA vectorConstsAVX2<>+2836(SB)/4, $0x437f0000
-DATA vectorConstsAVX2<>+2840(SB)/4, $0x437f0000
-DATA vectorConstsAVX2<>+2844(SB)/4, $0x437f0000
-DATA vectorConstsAVX2<>+2848(SB)/4, $0x437f0000
-DATA vectorConstsAVX2<>+2852(SB)/4, $0x437f0000
-DATA vectorConstsAVX2<>+2856(SB)/4, $0x437f0000
-DATA vectorConstsAVX2<>+2860(SB)/4, $0x437f0000
-DATA vectorConstsAVX2<>+2864(SB)/4, $0x437f0000
-DATA vectorConstsAVX2<>+2868(SB)/4, $0x437f0000
-DATA vectorConstsAVX2<>+2872(SB)/4, $0x437f0000
-DATA vectorConstsAVX2<>+2876(SB)/4, $0x437f0000
-DATA vectorConstsAVX2<>+2880(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+2884(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+2888(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+2892(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+2896(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+2900(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+2904(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+2908(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+2912(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+2916(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+2920(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+2924(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+2928(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+2932(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+2936(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+2940(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+2944(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+2948(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+2952(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+2956(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+2960(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+2964(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+2968(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+2972(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+2976(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+2980(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+2984(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+2988(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+2992(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+2996(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+3000(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+3004(SB)/4, $0x80808080
+DATA vectorConstsAVX2<>+0(SB)/8, $0x414f0000414f0000
+DATA vectorConstsAVX2<>+8(SB)/8, $0x414f0000414f0000
+DATA vectorConstsAVX2<>+16(SB)/8, $0x414f0000414f0000
+DATA vectorConstsAVX2<>+24(SB)/8, $0x414f0000414f0000
+DATA vectorConstsAVX2<>+32(SB)/8, $0x414f0000414f0000
+DATA vectorConstsAVX2<>+40(SB)/8, $0x414f0000414f0000
+DATA vectorConstsAVX2<>+48(SB)/8, $0x414f0000414f0000
+DATA vectorConstsAVX2<>+56(SB)/8, $0x414f0000414f0000
+DATA vectorConstsAVX2<>+64(SB)/8, $0x7fffffff7fffffff
+DATA vectorConstsAVX2<>+72(SB)/8, $0x7fffffff7fffffff
+DATA vectorConstsAVX2<>+80(SB)/8, $0x7fffffff7fffffff
+DATA vectorConstsAVX2<>+88(SB)/8, $0x7fffffff7fffffff
+DATA vectorConstsAVX2<>+96(SB)/8, $0x7fffffff7fffffff
+DATA vectorConstsAVX2<>+104(SB)/8, $0x7fffffff7fffffff
+DATA vectorConstsAVX2<>+112(SB)/8, $0x7fffffff7fffffff
+DATA vectorConstsAVX2<>+120(SB)/8, $0x7fffffff7fffffff
+DATA vectorConstsAVX2<>+128(SB)/8, $0x4040000040400000
+DATA vectorConstsAVX2<>+136(SB)/8, $0x4040000040400000
+DATA vectorConstsAVX2<>+144(SB)/8, $0x4040000040400000
+DATA vectorConstsAVX2<>+152(SB)/8, $0x4040000040400000
+DATA vectorConstsAVX2<>+160(SB)/8, $0x4040000040400000
+DATA vectorConstsAVX2<>+168(SB)/8, $0x4040000040400000
+DATA vectorConstsAVX2<>+176(SB)/8, $0x4040000040400000
+DATA vectorConstsAVX2<>+184(SB)/8, $0x4040000040400000
+DATA vectorConstsAVX2<>+192(SB)/8, $0xbf000000bf000000
+DATA vectorConstsAVX2<>+200(SB)/8, $0xbf000000bf000000
+DATA vectorConstsAVX2<>+208(SB)/8, $0xbf000000bf000000
+DATA vectorConstsAVX2<>+216(SB)/8, $0xbf000000bf000000
+DATA vectorConstsAVX2<>+224(SB)/8, $0xbf000000bf000000
+DATA vectorConstsAVX2<>+232(SB)/8, $0xbf000000bf000000
+DATA vectorConstsAVX2<>+240(SB)/8, $0xbf000000bf000000
+DATA vectorConstsAVX2<>+248(SB)/8, $0xbf000000bf000000
+DATA vectorConstsAVX2<>+256(SB)/8, $0x3cdede103cdede10
+DATA vectorConstsAVX2<>+264(SB)/8, $0x3cdede103cdede10
+DATA vectorConstsAVX2<>+272(SB)/8, $0x3cdede103cdede10
+DATA vectorConstsAVX2<>+280(SB)/8, $0x3cdede103cdede10
+DATA vectorConstsAVX2<>+288(SB)/8, $0x3cdede103cdede10
+DATA vectorConstsAVX2<>+296(SB)/8, $0x3cdede103cdede10
+DATA vectorConstsAVX2<>+304(SB)/8, $0x3cdede103cdede10
+DATA vectorConstsAVX2<>+312(SB)/8, $0x3cdede103cdede10
+DATA vectorConstsAVX2<>+320(SB)/8, $0xbdbe7054bdbe7054
+DATA vectorConstsAVX2<>+328(SB)/8, $0xbdbe7054bdbe7054
+DATA vectorConstsAVX2<>+336(SB)/8, $0xbdbe7054bdbe7054
+DATA vectorConstsAVX2<>+344(SB)/8, $0xbdbe7054bdbe7054
+DATA vectorConstsAVX2<>+352(SB)/8, $0xbdbe7054bdbe7054
+DATA vectorConstsAVX2<>+360(SB)/8, $0xbdbe7054bdbe7054
+DATA vectorConstsAVX2<>+368(SB)/8, $0xbdbe7054bdbe7054
+DATA vectorConstsAVX2<>+376(SB)/8, $0xbdbe7054bdbe7054
+DATA vectorConstsAVX2<>+384(SB)/8, $0x3dab72eb3dab72eb
+DATA vectorConstsAVX2<>+392(SB)/8, $0x3dab72eb3dab72eb
+DATA vectorConstsAVX2<>+400(SB)/8, $0x3dab72eb3dab72eb
+DATA vectorConstsAVX2<>+408(SB)/8, $0x3dab72eb3dab72eb
+DATA vectorConstsAVX2<>+416(SB)/8, $0x3dab72eb3dab72eb
+DATA vectorConstsAVX2<>+424(SB)/8, $0x3dab72eb3dab72eb
+DATA vectorConstsAVX2<>+432(SB)/8, $0x3dab72eb3dab72eb
+DATA vectorConstsAVX2<>+440(SB)/8, $0x3dab72eb3dab72eb
+DATA vectorConstsAVX2<>+448(SB)/8, $0x3c18c5183c18c518
+DATA vectorConstsAVX2<>+456(SB)/8, $0x3c18c5183c18c518
+DATA vectorConstsAVX2<>+464(SB)/8, $0x3c18c5183c18c518
+DATA vectorConstsAVX2<>+472(SB)/8, $0x3c18c5183c18c518
+DATA vectorConstsAVX2<>+480(SB)/8, $0x3c18c5183c18c518
+DATA vectorConstsAVX2<>+488(SB)/8, $0x3c18c5183c18c518
+DATA vectorConstsAVX2<>+496(SB)/8, $0x3c18c5183c18c518
+DATA vectorConstsAVX2<>+504(SB)/8, $0x3c18c5183c18c518
+DATA vectorConstsAVX2<>+512(SB)/8, $0x3d7e7d713d7e7d71
+DATA vectorConstsAVX2<>+520(SB)/8, $0x3d7e7d713d7e7d71
+DATA vectorConstsAVX2<>+528(SB)/8, $0x3d7e7d713d7e7d71
+DATA vectorConstsAVX2<>+536(SB)/8, $0x3d7e7d713d7e7d71
+DATA vectorConstsAVX2<>+544(SB)/8, $0x3d7e7d713d7e7d71
+DATA vectorConstsAVX2<>+552(SB)/8, $0x3d7e7d713d7e7d71
+DATA vectorConstsAVX2<>+560(SB)/8, $0x3d7e7d713d7e7d71
+DATA vectorConstsAVX2<>+568(SB)/8, $0x3d7e7d713d7e7d71
+DATA vectorConstsAVX2<>+576(SB)/8, $0xbe228c61be228c61
+DATA vectorConstsAVX2<>+584(SB)/8, $0xbe228c61be228c61
+DATA vectorConstsAVX2<>+592(SB)/8, $0xbe228c61be228c61
+DATA vectorConstsAVX2<>+600(SB)/8, $0xbe228c61be228c61
+DATA vectorConstsAVX2<>+608(SB)/8, $0xbe228c61be228c61
+DATA vectorConstsAVX2<>+616(SB)/8, $0xbe228c61be228c61
+DATA vectorConstsAVX2<>+624(SB)/8, $0xbe228c61be228c61
+DATA vectorConstsAVX2<>+632(SB)/8, $0xbe228c61be228c61
+DATA vectorConstsAVX2<>+640(SB)/8, $0xbe92ee3fbe92ee3f
+DATA vectorConstsAVX2<>+648(SB)/8, $0xbe92ee3fbe92ee3f
+DATA vectorConstsAVX2<>+656(SB)/8, $0xbe92ee3fbe92ee3f
+DATA vectorConstsAVX2<>+664(SB)/8, $0xbe92ee3fbe92ee3f
+DATA vectorConstsAVX2<>+672(SB)/8, $0xbe92ee3fbe92ee3f
+DATA vectorConstsAVX2<>+680(SB)/8, $0xbe92ee3fbe92ee3f
+DATA vectorConstsAVX2<>+688(SB)/8, $0xbe92ee3fbe92ee3f
+DATA vectorConstsAVX2<>+696(SB)/8, $0xbe92ee3fbe92ee3f
+DATA vectorConstsAVX2<>+704(SB)/8, $0x3f86cdce3f86cdce
+DATA vectorConstsAVX2<>+712(SB)/8, $0x3f86cdce3f86cdce
+DATA vectorConstsAVX2<>+720(SB)/8, $0x3f86cdce3f86cdce
+DATA vectorConstsAVX2<>+728(SB)/8, $0x3f86cdce3f86cdce
+DATA vectorConstsAVX2<>+736(SB)/8, $0x3f86cdce3f86cdce
+DATA vectorConstsAVX2<>+744(SB)/8, $0x3f86cdce3f86cdce
+DATA vectorConstsAVX2<>+752(SB)/8, $0x3f86cdce3f86cdce
+DATA vectorConstsAVX2<>+760(SB)/8, $0x3f86cdce3f86cdce
+DATA vectorConstsAVX2<>+768(SB)/8, $0xbf99319dbf99319d
+DATA vectorConstsAVX2<>+776(SB)/8, $0xbf99319dbf99319d
+DATA vectorConstsAVX2<>+784(SB)/8, $0xbf99319dbf99319d
+DATA vectorConstsAVX2<>+792(SB)/8, $0xbf99319dbf99319d
+DATA vectorConstsAVX2<>+800(SB)/8, $0xbf99319dbf99319d
+DATA vectorConstsAVX2<>+808(SB)/8, $0xbf99319dbf99319d
+DATA vectorConstsAVX2<>+816(SB)/8, $0xbf99319dbf99319d
+DATA vectorConstsAVX2<>+824(SB)/8, $0xbf99319dbf99319d
+DATA vectorConstsAVX2<>+832(SB)/8, $0x3f0000003f000000
+DATA vectorConstsAVX2<>+840(SB)/8, $0x3f0000003f000000
+DATA vectorConstsAVX2<>+848(SB)/8, $0x3f0000003f000000
+DATA vectorConstsAVX2<>+856(SB)/8, $0x3f0000003f000000
+DATA vectorConstsAVX2<>+864(SB)/8, $0x3f0000003f000000
+DATA vectorConstsAVX2<>+872(SB)/8, $0x3f0000003f000000
+DATA vectorConstsAVX2<>+880(SB)/8, $0x3f0000003f000000
+DATA vectorConstsAVX2<>+888(SB)/8, $0x3f0000003f000000
+DATA vectorConstsAVX2<>+896(SB)/8, $0x4b4000004b400000
+DATA vectorConstsAVX2<>+904(SB)/8, $0x4b4000004b400000
+DATA vectorConstsAVX2<>+912(SB)/8, $0x4b4000004b400000
+DATA vectorConstsAVX2<>+920(SB)/8, $0x4b4000004b400000
+DATA vectorConstsAVX2<>+928(SB)/8, $0x4b4000004b400000
+DATA vectorConstsAVX2<>+936(SB)/8, $0x4b4000004b400000
+DATA vectorConstsAVX2<>+944(SB)/8, $0x4b4000004b400000
+DATA vectorConstsAVX2<>+952(SB)/8, $0x4b4000004b400000
+DATA vectorConstsAVX2<>+960(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA vectorConstsAVX2<>+968(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA vectorConstsAVX2<>+976(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA vectorConstsAVX2<>+984(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA vectorConstsAVX2<>+992(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA vectorConstsAVX2<>+1000(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA vectorConstsAVX2<>+1008(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA vectorConstsAVX2<>+1016(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA vectorConstsAVX2<>+1024(SB)/8, $0xbf318000bf318000
+DATA vectorConstsAVX2<>+1032(SB)/8, $0xbf318000bf318000
+DATA vectorConstsAVX2<>+1040(SB)/8, $0xbf318000bf318000
+DATA vectorConstsAVX2<>+1048(SB)/8, $0xbf318000bf318000
+DATA vectorConstsAVX2<>+1056(SB)/8, $0xbf318000bf318000
+DATA vectorConstsAVX2<>+1064(SB)/8, $0xbf318000bf318000
+DATA vectorConstsAVX2<>+1072(SB)/8, $0xbf318000bf318000
+DATA vectorConstsAVX2<>+1080(SB)/8, $0xbf318000bf318000
+DATA vectorConstsAVX2<>+1088(SB)/8, $0x395e8083395e8083
+DATA vectorConstsAVX2<>+1096(SB)/8, $0x395e8083395e8083
+DATA vectorConstsAVX2<>+1104(SB)/8, $0x395e8083395e8083
+DATA vectorConstsAVX2<>+1112(SB)/8, $0x395e8083395e8083
+DATA vectorConstsAVX2<>+1120(SB)/8, $0x395e8083395e8083
+DATA vectorConstsAVX2<>+1128(SB)/8, $0x395e8083395e8083
+DATA vectorConstsAVX2<>+1136(SB)/8, $0x395e8083395e8083
+DATA vectorConstsAVX2<>+1144(SB)/8, $0x395e8083395e8083
+DATA vectorConstsAVX2<>+1152(SB)/8, $0x3ab529193ab52919
+DATA vectorConstsAVX2<>+1160(SB)/8, $0x3ab529193ab52919
+DATA vectorConstsAVX2<>+1168(SB)/8, $0x3ab529193ab52919
+DATA vectorConstsAVX2<>+1176(SB)/8, $0x3ab529193ab52919
+DATA vectorConstsAVX2<>+1184(SB)/8, $0x3ab529193ab52919
+DATA vectorConstsAVX2<>+1192(SB)/8, $0x3ab529193ab52919
+DATA vectorConstsAVX2<>+1200(SB)/8, $0x3ab529193ab52919
+DATA vectorConstsAVX2<>+1208(SB)/8, $0x3ab529193ab52919
+DATA vectorConstsAVX2<>+1216(SB)/8, $0x3c091cb63c091cb6
+DATA vectorConstsAVX2<>+1224(SB)/8, $0x3c091cb63c091cb6
+DATA vectorConstsAVX2<>+1232(SB)/8, $0x3c091cb63c091cb6
+DATA vectorConstsAVX2<>+1240(SB)/8, $0x3c091cb63c091cb6
+DATA vectorConstsAVX2<>+1248(SB)/8, $0x3c091cb63c091cb6
+DATA vectorConstsAVX2<>+1256(SB)/8, $0x3c091cb63c091cb6
+DATA vectorConstsAVX2<>+1264(SB)/8, $0x3c091cb63c091cb6
+DATA vectorConstsAVX2<>+1272(SB)/8, $0x3c091cb63c091cb6
+DATA vectorConstsAVX2<>+1280(SB)/8, $0x3d2aac553d2aac55
+DATA vectorConstsAVX2<>+1288(SB)/8, $0x3d2aac553d2aac55
+DATA vectorConstsAVX2<>+1296(SB)/8, $0x3d2aac553d2aac55
+DATA vectorConstsAVX2<>+1304(SB)/8, $0x3d2aac553d2aac55
+DATA vectorConstsAVX2<>+1312(SB)/8, $0x3d2aac553d2aac55
+DATA vectorConstsAVX2<>+1320(SB)/8, $0x3d2aac553d2aac55
+DATA vectorConstsAVX2<>+1328(SB)/8, $0x3d2aac553d2aac55
+DATA vectorConstsAVX2<>+1336(SB)/8, $0x3d2aac553d2aac55
+DATA vectorConstsAVX2<>+1344(SB)/8, $0x3e2aaa493e2aaa49
+DATA vectorConstsAVX2<>+1352(SB)/8, $0x3e2aaa493e2aaa49
+DATA vectorConstsAVX2<>+1360(SB)/8, $0x3e2aaa493e2aaa49
+DATA vectorConstsAVX2<>+1368(SB)/8, $0x3e2aaa493e2aaa49
+DATA vectorConstsAVX2<>+1376(SB)/8, $0x3e2aaa493e2aaa49
+DATA vectorConstsAVX2<>+1384(SB)/8, $0x3e2aaa493e2aaa49
+DATA vectorConstsAVX2<>+1392(SB)/8, $0x3e2aaa493e2aaa49
+DATA vectorConstsAVX2<>+1400(SB)/8, $0x3e2aaa493e2aaa49
+DATA vectorConstsAVX2<>+1408(SB)/8, $0x3efffffe3efffffe
+DATA vectorConstsAVX2<>+1416(SB)/8, $0x3efffffe3efffffe
+DATA vectorConstsAVX2<>+1424(SB)/8, $0x3efffffe3efffffe
+DATA vectorConstsAVX2<>+1432(SB)/8, $0x3efffffe3efffffe
+DATA vectorConstsAVX2<>+1440(SB)/8, $0x3efffffe3efffffe
+DATA vectorConstsAVX2<>+1448(SB)/8, $0x3efffffe3efffffe
+DATA vectorConstsAVX2<>+1456(SB)/8, $0x3efffffe3efffffe
+DATA vectorConstsAVX2<>+1464(SB)/8, $0x3efffffe3efffffe
+DATA vectorConstsAVX2<>+1472(SB)/8, $0x3f8000003f800000
+DATA vectorConstsAVX2<>+1480(SB)/8, $0x3f8000003f800000
+DATA vectorConstsAVX2<>+1488(SB)/8, $0x3f8000003f800000
+DATA vectorConstsAVX2<>+1496(SB)/8, $0x3f8000003f800000
+DATA vectorConstsAVX2<>+1504(SB)/8, $0x3f8000003f800000
+DATA vectorConstsAVX2<>+1512(SB)/8, $0x3f8000003f800000
+DATA vectorConstsAVX2<>+1520(SB)/8, $0x3f8000003f800000
+DATA vectorConstsAVX2<>+1528(SB)/8, $0x3f8000003f800000
+DATA vectorConstsAVX2<>+1536(SB)/8, $0x0000007f0000007f
+DATA vectorConstsAVX2<>+1544(SB)/8, $0x0000007f0000007f
+DATA vectorConstsAVX2<>+1552(SB)/8, $0x0000007f0000007f
+DATA vectorConstsAVX2<>+1560(SB)/8, $0x0000007f0000007f
+DATA vectorConstsAVX2<>+1568(SB)/8, $0x0000007f0000007f
+DATA vectorConstsAVX2<>+1576(SB)/8, $0x0000007f0000007f
+DATA vectorConstsAVX2<>+1584(SB)/8, $0x0000007f0000007f
+DATA vectorConstsAVX2<>+1592(SB)/8, $0x0000007f0000007f
+DATA vectorConstsAVX2<>+1600(SB)/8, $0xff800000ff800000
+DATA vectorConstsAVX2<>+1608(SB)/8, $0xff800000ff800000
+DATA vectorConstsAVX2<>+1616(SB)/8, $0xff800000ff800000
+DATA vectorConstsAVX2<>+1624(SB)/8, $0xff800000ff800000
+DATA vectorConstsAVX2<>+1632(SB)/8, $0xff800000ff800000
+DATA vectorConstsAVX2<>+1640(SB)/8, $0xff800000ff800000
+DATA vectorConstsAVX2<>+1648(SB)/8, $0xff800000ff800000
+DATA vectorConstsAVX2<>+1656(SB)/8, $0xff800000ff800000
+DATA vectorConstsAVX2<>+1664(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX2<>+1672(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX2<>+1680(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX2<>+1688(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX2<>+1696(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX2<>+1704(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX2<>+1712(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX2<>+1720(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX2<>+1728(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX2<>+1736(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX2<>+1744(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX2<>+1752(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX2<>+1760(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX2<>+1768(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX2<>+1776(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX2<>+1784(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX2<>+1792(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX2<>+1800(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX2<>+1808(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX2<>+1816(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX2<>+1824(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX2<>+1832(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX2<>+1840(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX2<>+1848(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX2<>+1856(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX2<>+1864(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX2<>+1872(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX2<>+1880(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX2<>+1888(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX2<>+1896(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX2<>+1904(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX2<>+1912(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX2<>+1920(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX2<>+1928(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX2<>+1936(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX2<>+1944(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX2<>+1952(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX2<>+1960(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX2<>+1968(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX2<>+1976(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX2<>+1984(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX2<>+1992(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX2<>+2000(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX2<>+2008(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX2<>+2016(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX2<>+2024(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX2<>+2032(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX2<>+2040(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX2<>+2048(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX2<>+2056(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX2<>+2064(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX2<>+2072(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX2<>+2080(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX2<>+2088(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX2<>+2096(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX2<>+2104(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX2<>+2112(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX2<>+2120(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX2<>+2128(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX2<>+2136(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX2<>+2144(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX2<>+2152(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX2<>+2160(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX2<>+2168(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX2<>+2176(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX2<>+2184(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX2<>+2192(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX2<>+2200(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX2<>+2208(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX2<>+2216(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX2<>+2224(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX2<>+2232(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX2<>+2240(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX2<>+2248(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX2<>+2256(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX2<>+2264(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX2<>+2272(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX2<>+2280(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX2<>+2288(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX2<>+2296(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX2<>+2304(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX2<>+2312(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX2<>+2320(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX2<>+2328(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX2<>+2336(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX2<>+2344(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX2<>+2352(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX2<>+2360(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX2<>+2368(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX2<>+2376(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX2<>+2384(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX2<>+2392(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX2<>+2400(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX2<>+2408(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX2<>+2416(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX2<>+2424(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX2<>+2432(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX2<>+2440(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX2<>+2448(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX2<>+2456(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX2<>+2464(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX2<>+2472(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX2<>+2480(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX2<>+2488(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX2<>+2496(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX2<>+2504(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX2<>+2512(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX2<>+2520(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX2<>+2528(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX2<>+2536(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX2<>+2544(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX2<>+2552(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX2<>+2560(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX2<>+2568(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX2<>+2576(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX2<>+2584(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX2<>+2592(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX2<>+2600(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX2<>+2608(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX2<>+2616(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX2<>+2624(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX2<>+2632(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX2<>+2640(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX2<>+2648(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX2<>+2656(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX2<>+2664(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX2<>+2672(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX2<>+2680(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX2<>+2688(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX2<>+2696(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX2<>+2704(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX2<>+2712(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX2<>+2720(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX2<>+2728(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX2<>+2736(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX2<>+2744(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX2<>+2752(SB)/8, $0x000000ff000000ff
+DATA vectorConstsAVX2<>+2760(SB)/8, $0x000000ff000000ff
+DATA vectorConstsAVX2<>+2768(SB)/8, $0x000000ff000000ff
+DATA vectorConstsAVX2<>+2776(SB)/8, $0x000000ff000000ff
+DATA vectorConstsAVX2<>+2784(SB)/8, $0x000000ff000000ff
+DATA vectorConstsAVX2<>+2792(SB)/8, $0x000000ff000000ff
+DATA vectorConstsAVX2<>+2800(SB)/8, $0x000000ff000000ff
+DATA vectorConstsAVX2<>+2808(SB)/8, $0x000000ff000000ff
+DATA vectorConstsAVX2<>+2816(SB)/8, $0x4080000040800000
+DATA vectorConstsAVX2<>+2824(SB)/8, $0x4080000040800000
+DATA vectorConstsAVX2<>+2832(SB)/8, $0x4080000040800000
+DATA vectorConstsAVX2<>+2840(SB)/8, $0x4080000040800000
+DATA vectorConstsAVX2<>+2848(SB)/8, $0x4080000040800000
+DATA vectorConstsAVX2<>+2856(SB)/8, $0x4080000040800000
+DATA vectorConstsAVX2<>+2864(SB)/8, $0x4080000040800000
+DATA vectorConstsAVX2<>+2872(SB)/8, $0x4080000040800000
+DATA vectorConstsAVX2<>+2880(SB)/8, $0x3e8000003e800000
+DATA vectorConstsAVX2<>+2888(SB)/8, $0x3e8000003e800000
+DATA vectorConstsAVX2<>+2896(SB)/8, $0x3e8000003e800000
+DATA vectorConstsAVX2<>+2904(SB)/8, $0x3e8000003e800000
+DATA vectorConstsAVX2<>+2912(SB)/8, $0x3e8000003e800000
+DATA vectorConstsAVX2<>+2920(SB)/8, $0x3e8000003e800000
+DATA vectorConstsAVX2<>+2928(SB)/8, $0x3e8000003e800000
+DATA vectorConstsAVX2<>+2936(SB)/8, $0x3e8000003e800000
+DATA vectorConstsAVX2<>+2944(SB)/8, $0x8080808080808080
+DATA vectorConstsAVX2<>+2952(SB)/8, $0x8080808080808080
+DATA vectorConstsAVX2<>+2960(SB)/8, $0x8080808080808080
+DATA vectorConstsAVX2<>+2968(SB)/8, $0x8080808080808080
+DATA vectorConstsAVX2<>+2976(SB)/8, $0x8080808080808080
+DATA vectorConstsAVX2<>+2984(SB)/8, $0x8080808080808080
+DATA vectorConstsAVX2<>+2992(SB)/8, $0x8080808080808080
+DATA vectorConstsAVX2<>+3000(SB)/8, $0x8080808080808080
 GLOBL vectorConstsAVX2<>(SB), RODATA|NOPTR, $3008
 
-DATA vectorMasks<>+0(SB)/4, $0xffffffff
-DATA vectorMasks<>+4(SB)/4, $0xffffffff
-DATA vectorMasks<>+8(SB)/4, $0xffffffff
-DATA vectorMasks<>+12(SB)/4, $0xffffffff
-DATA vectorMasks<>+16(SB)/4, $0xffffffff
-DATA vectorMasks<>+20(SB)/4, $0xffffffff
-DATA vectorMasks<>+24(SB)/4, $0xffffffff
-DATA vectorMasks<>+28(SB)/4, $0xffffffff
-DATA vectorMasks<>+32(SB)/4, $0xffffffff
-DATA vectorMasks<>+36(SB)/4, $0xffffffff
-DATA vectorMasks<>+40(SB)/4, $0xffffffff
-DATA vectorMasks<>+44(SB)/4, $0xffffffff
-DATA vectorMasks<>+48(SB)/4, $0xffffffff
-DATA vectorMasks<>+52(SB)/4, $0xffffffff
-DATA vectorMasks<>+56(SB)/4, $0xffffffff
-DATA vectorMasks<>+60(SB)/4, $0xffffffff
-DATA vectorMasks<>+64(SB)/4, $0x00000000
-DATA vectorMasks<>+68(SB)/4, $0x00000000
-DATA vectorMasks<>+72(SB)/4, $0x00000000
-DATA vectorMasks<>+76(SB)/4, $0x00000000
-DATA vectorMasks<>+80(SB)/4, $0x00000000
-DATA vectorMasks<>+84(SB)/4, $0x00000000
-DATA vectorMasks<>+88(SB)/4, $0x00000000
-DATA vectorMasks<>+92(SB)/4, $0x00000000
-DATA vectorMasks<>+96(SB)/4, $0x00000000
-DATA vectorMasks<>+100(SB)/4, $0x00000000
-DATA vectorMasks<>+104(SB)/4, $0x00000000
-DATA vectorMasks<>+108(SB)/4, $0x00000000
-DATA vectorMasks<>+112(SB)/4, $0x00000000
-DATA vectorMasks<>+116(SB)/4, $0x00000000
-DATA vectorMasks<>+120(SB)/4, $0x00000000
-DATA vectorMasks<>+124(SB)/4, $0x00000000
+DATA vectorMasks<>+0(SB)/8, $0xffffffffffffffff
+DATA vectorMasks<>+8(SB)/8, $0xffffffffffffffff
+DATA vectorMasks<>+16(SB)/8, $0xffffffffffffffff
+DATA vectorMasks<>+24(SB)/8, $0xffffffffffffffff
+DATA vectorMasks<>+32(SB)/8, $0xffffffffffffffff
+DATA vectorMasks<>+40(SB)/8, $0xffffffffffffffff
+DATA vectorMasks<>+48(SB)/8, $0xffffffffffffffff
+DATA vectorMasks<>+56(SB)/8, $0xffffffffffffffff
+DATA vectorMasks<>+64(SB)/8, $0x0000000000000000
+DATA vectorMasks<>+72(SB)/8, $0x0000000000000000
+DATA vectorMasks<>+80(SB)/8, $0x0000000000000000
+DATA vectorMasks<>+88(SB)/8, $0x0000000000000000
+DATA vectorMasks<>+96(SB)/8, $0x0000000000000000
+DATA vectorMasks<>+104(SB)/8, $0x0000000000000000
+DATA vectorMasks<>+112(SB)/8, $0x0000000000000000
+DATA vectorMasks<>+120(SB)/8, $0x0000000000000000
 GLOBL vectorMasks<>(SB), RODATA|NOPTR, $128
 
 // func tileInt8AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int, rows int)
@@ -32889,14 +31441,10 @@ done1:
 	VZEROUPPER
 	RET
 
-DATA upperBytes<>+0(SB)/4, $0xff00ff00
-DATA upperBytes<>+4(SB)/4, $0xff00ff00
-DATA upperBytes<>+8(SB)/4, $0xff00ff00
-DATA upperBytes<>+12(SB)/4, $0xff00ff00
-DATA upperBytes<>+16(SB)/4, $0xff00ff00
-DATA upperBytes<>+20(SB)/4, $0xff00ff00
-DATA upperBytes<>+24(SB)/4, $0xff00ff00
-DATA upperBytes<>+28(SB)/4, $0xff00ff00
+DATA upperBytes<>+0(SB)/8, $0xff00ff00ff00ff00
+DATA upperBytes<>+8(SB)/8, $0xff00ff00ff00ff00
+DATA upperBytes<>+16(SB)/8, $0xff00ff00ff00ff00
+DATA upperBytes<>+24(SB)/8, $0xff00ff00ff00ff00
 GLOBL upperBytes<>(SB), RODATA|NOPTR, $32
 
 // func tileInt8AVX2(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int, rows int)
@@ -34761,14 +33309,10 @@ done3:
 	VZEROUPPER
 	RET
 
-DATA signBits<>+0(SB)/4, $0x80808080
-DATA signBits<>+4(SB)/4, $0x80808080
-DATA signBits<>+8(SB)/4, $0x80808080
-DATA signBits<>+12(SB)/4, $0x80808080
-DATA signBits<>+16(SB)/4, $0x80808080
-DATA signBits<>+20(SB)/4, $0x80808080
-DATA signBits<>+24(SB)/4, $0x80808080
-DATA signBits<>+28(SB)/4, $0x80808080
+DATA signBits<>+0(SB)/8, $0x8080808080808080
+DATA signBits<>+8(SB)/8, $0x8080808080808080
+DATA signBits<>+16(SB)/8, $0x8080808080808080
+DATA signBits<>+24(SB)/8, $0x8080808080808080
 GLOBL signBits<>(SB), RODATA|NOPTR, $32
 
 // func tileFoursAVX2(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int, rows int)

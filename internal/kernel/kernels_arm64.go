@@ -244,7 +244,6 @@ func vectorArch() []impl[vectorOps] {
 		},
 		norm: normOfNEON, max: maxOfNEON,
 		expSum: expSumOfNEON,
-		sumExp: func(x []float32, m float32) float32 { return expSumOfNEON(nil, x, m) },
 		log10:  byNumber(log10NEON, log10Ref),
 		chain: func(dst, w, x []float32) {
 			clear(dst)
@@ -287,22 +286,16 @@ func byNumber(f func(to, x *float32, n int, by float32), ref func(to, x []float3
 	}
 }
 
-// expSumOfNEON is expSumRef, and sumExpRef if dst is nil.
+// expSumOfNEON is expSumRef.
 func expSumOfNEON(dst, x []float32, m float32) float32 {
 	var p partials
 	n := len(x) &^ 15
-	switch {
-	case n > 0 && dst != nil:
+	if n > 0 {
 		expSumNEON(&dst[:n][0], &x[0], n, m, &p)
-	case n > 0:
-		sumExpNEON(nil, &x[0], n, m, &p)
 	}
 	for i := n; i < len(x); i++ {
-		e := Exp(x[i] - m)
-		if dst != nil {
-			dst[i] = e
-		}
-		p[i%16] += e
+		dst[i] = Exp(x[i] - m)
+		p[i%16] += dst[i]
 	}
 	return p.sum()
 }

@@ -49,14 +49,14 @@ func MatMulKV(p *parallel.Pool, dst []float32, places []Slot, x []float32, xStri
 // a head cannot be rounded to int8. All published models have heads of 64, one per panel.
 func headsInPanels(rest, dim int) bool { return panel%dim == 0 && rest%dim == 0 }
 
-// outputs holds buffers for products that cannot be written to caches directly.
-var outputs = sync.Pool{New: func() any { return new([]float32) }}
+// numbers holds buffers: of products that cannot be written to caches directly, and of exponentials.
+var numbers = sync.Pool{New: func() any { return new([]float32) }}
 
 // multiplySet does what MatMulKV does where a product cannot be written to the caches by
 // panels: it finishes the product first, and stores it then.
 func multiplySet(p *parallel.Pool, dst []float32, places []Slot, x []float32, xStride int, w *Matrix, bias []float32, keep *Rounded) {
-	scratch := outputs.Get().(*[]float32)
-	defer outputs.Put(scratch)
+	scratch := numbers.Get().(*[]float32)
+	defer numbers.Put(scratch)
 	*scratch = resize(*scratch, len(places)*w.out)
 	width, all := places[0].K.heads*places[0].K.dim, *scratch
 	multiply(p, matmul{dst: all, x: x, rows: len(places), xStride: xStride, w: w, bias: bias, stride: w.out, rounded: keep})

@@ -47,12 +47,7 @@ func vecGeluAVX512(x []float32)
 func vecNormAVX512(dst, x, gamma, beta []float32, eps float32)
 func vecMaxAVX512(x []float32) float32
 func vecExpSumAVX512(dst, x []float32, m float32) float32
-func vecSumExpAVX512(x []float32, m float32) float32
 func vecLog10AVX512(dst, x []float32, floor float32)
-func vecFoldAVX512(sum0, difference0, sum1, difference1, x, y []float32)
-func vecSquaresAVX512(dst, c0, c1, s0, s1 []float32)
-func vecRaiseAVX512(dst, x []float32)
-func vecCellsAVX512(dst, x []float32, least float32)
 func attendF32AVX512(panels, depth int, a *float32, aStride int, b *float32, bStride, bPanel int, c *float32, cStride int, carry bool, rows int)
 func attendF16AVX512(panels, depth int, a *float32, aStride int, b *uint16, bStride, bPanel int, c *float32, cStride int, carry bool, rows int)
 func scoreInt8AVX512(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels, rows int)
@@ -81,17 +76,16 @@ func vecGeluAVX2(x []float32)
 func vecNormAVX2(dst, x, gamma, beta []float32, eps float32)
 func vecMaxAVX2(x []float32) float32
 func vecExpSumAVX2(dst, x []float32, m float32) float32
-func vecSumExpAVX2(x []float32, m float32) float32
 func vecLog10AVX2(dst, x []float32, floor float32)
-func vecFoldAVX2(sum0, difference0, sum1, difference1, x, y []float32)
-func vecSquaresAVX2(dst, c0, c1, s0, s1 []float32)
-func vecRaiseAVX2(dst, x []float32)
-func vecCellsAVX2(dst, x []float32, least float32)
 func attendF32AVX2(panels, depth int, a *float32, aStride int, b *float32, bStride, bPanel int, c *float32, cStride int, carry bool, rows int)
 func attendF16AVX2(panels, depth int, a *float32, aStride int, b *uint16, bStride, bPanel int, c *float32, cStride int, carry bool, rows int)
 func scoreInt8AVX2(dst *float32, dstStride int, q *uint16, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels, rows int)
 func scoreInt8VNNI(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels, rows int)
 func vecWeightsAVX2(dst *byte, step int, unit *float32, unitStep int, x, scale *float32, n int, m float32, spare *float32) float32
+func vecFoldAVX2(sum0, difference0, sum1, difference1, x, y []float32)
+func vecSquaresAVX2(dst, c0, c1, s0, s1 []float32)
+func vecRaiseAVX2(dst, x []float32)
+func vecCellsAVX2(dst, x []float32, least float32)
 func vecDotsAVX2(dst *[4]float32, a, b *[4][]float32)
 func vecNarrowAVX2(dst *uint16, x *float32, n int)
 func vecQuadsAVX2(dst, x *byte)

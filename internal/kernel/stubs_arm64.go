@@ -46,9 +46,6 @@ func quadsNEON(dst, x *byte)
 
 //go:noescape
 func expSumNEON(dst, x *float32, n int, m float32, p *partials)
-
-//go:noescape
-func sumExpNEON(dst, x *float32, n int, m float32, p *partials)
 func geluNEON(x *float32, n int)
 
 //go:noescape

@@ -10,7 +10,6 @@ type vectorOps struct {
 	norm   func(dst, x, gamma, beta []float32, eps float32)
 	max    func(x []float32) float32
 	expSum func(dst, x []float32, m float32) float32
-	sumExp func(x []float32, m float32) float32
 	div    func(dst, x []float32, by float32)
 	scale  func(dst, x []float32, by float32)
 
@@ -38,7 +37,7 @@ var (
 )
 
 var vectorRef = vectorOps{
-	add: addRef, gelu: geluRef, norm: normRef, max: maxRef, expSum: expSumRef, sumExp: sumExpRef,
+	add: addRef, gelu: geluRef, norm: normRef, max: maxRef, expSum: expSumRef,
 	div: divRef, scale: scaleRef, log10: log10Ref, chain: chainRef, fold: foldRef, squares: squaresRef, raise: raiseRef,
 	cells: cellsRef, dots: dotsRef, narrow: narrowRef, turnHalf: turnHalfRef,
 }

@@ -59,11 +59,6 @@ func fuzzVector(t *testing.T, name string, ops vectorOps, x guarded, by float32)
 			y[0] = sum
 		}
 	})
-	inPlace("sumExp", func(ops vectorOps, y []float32) {
-		if sum := ops.sumExp(y, m); len(y) > 0 {
-			y[0] = sum
-		}
-	})
 	if len(x.x) >= 2*Lanes {
 		inPlace("fold", func(ops vectorOps, y []float32) {
 			n, rest := Lanes, make([]float32, Lanes)

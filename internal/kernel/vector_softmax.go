@@ -25,7 +25,10 @@ func LogSumExp(x []float32) float32 {
 	if m != m || math.IsInf(float64(m), 0) {
 		return m
 	}
-	return m + Log(vector.sumExp(x, m))
+	exps := numbers.Get().(*[]float32)
+	defer numbers.Put(exps)
+	*exps = resize(*exps, len(x))
+	return m + Log(vector.expSum(*exps, x, m))
 }
 
 // Max returns the largest element of x and its index, the lowest if it occurs
@@ -81,15 +84,6 @@ func expSumRef(dst, x []float32, m float32) float32 {
 		e := Exp(v - m)
 		dst[i] = e
 		p[i%16] += e
-	}
-	return p.sum()
-}
-
-// sumExpRef is expSumRef without dst.
-func sumExpRef(x []float32, m float32) float32 {
-	var p partials
-	for i, v := range x {
-		p[i%16] += Exp(v - m)
 	}
 	return p.sum()
 }

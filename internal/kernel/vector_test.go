@@ -184,8 +184,8 @@ func TestExpSum(t *testing.T) {
 		got, want := newGuarded(n), newGuarded(n)
 		wantSum, gotSum := expSumRef(want.x, x.x, m), ops.expSum(got.x, x.x, m)
 		compare(t, f.name, got, want)
-		if again := ops.sumExp(x.x, m); !sameBits(gotSum, wantSum) || !sameBits(again, wantSum) {
-			t.Fatalf("%s, n=%d: expSum = %v, sumExp = %v, ref %v", f.name, n, gotSum, again, wantSum)
+		if !sameBits(gotSum, wantSum) {
+			t.Fatalf("%s, n=%d: expSum = %v, ref %v", f.name, n, gotSum, wantSum)
 		}
 		if n > 0 {
 			x.x[rng.IntN(n)] = nan

@@ -29,8 +29,8 @@ func scores(g *gen) {
 		return
 	}
 	lower := GLOBL("lowerBytes", attr.RODATA|attr.NOPTR) // of words
-	for i := range 8 {
-		DATA(4*i, U32(0x00ff00ff))
+	for i := range 4 {
+		DATA(8*i, U64(0x00ff00ff00ff00ff))
 	}
 	scoresOf(narrow, "uint16", func(s *score) { s.lower = lower; s.slices(32, vectors256(s.rows), s.slice256) })
 	scoresOf(vnni, "byte", func(s *score) { s.slices(32, []int{8, 4, 4, 2, 2, 2}[s.rows-1], s.sliceVNNI) })

@@ -11,14 +11,14 @@ import (
 func int8Tiles() {
 	tiles("AVX512", int8s, 1, 6, func(a args, rows int) { tile512(a, int8s, rows) })
 	upper := GLOBL("upperBytes", attr.RODATA|attr.NOPTR) // of words
-	for i := range 8 {
-		DATA(4*i, U32(0xff00ff00))
+	for i := range 4 {
+		DATA(8*i, U64(0xff00ff00ff00ff00))
 	}
 	tiles("AVX2", int8s, 1, 2, func(a args, rows int) { tileInt8256(a, int8s, rows, upper) })
 	tiles("AVX2", words, 3, 12, func(a args, rows int) { tileInt8256(a, words, rows, upper) })
 	signs := GLOBL("signBits", attr.RODATA|attr.NOPTR) // of bytes
-	for i := range 8 {
-		DATA(4*i, U32(0x80808080))
+	for i := range 4 {
+		DATA(8*i, U64(0x8080808080808080))
 	}
 	tiles("AVX2", fours, 3, 11, func(a args, rows int) { tileFours(a, rows, signs) })
 	withoutOutliers(signs)

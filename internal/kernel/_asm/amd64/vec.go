@@ -97,8 +97,8 @@ func (g *gen) by(op, spread func(...Op), c float32, rest ...Op) {
 func (g *gen) tables() {
 	table := func(name string, n int, value func(i int) uint32) {
 		GLOBL(name, attr.RODATA|attr.NOPTR)
-		for i := range n {
-			DATA(4*i, U32(value(i)))
+		for i := 0; i < n; i += 2 {
+			DATA(4*i, U64(uint64(value(i+1))<<32|uint64(value(i))))
 		}
 	}
 	table("vectorConsts"+g.name, lanes*len(g.consts), func(i int) uint32 { return g.consts[i/lanes] })

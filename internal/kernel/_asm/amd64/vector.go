@@ -17,17 +17,16 @@ func vectors(s isa) {
 	gelu(g)
 	norm(g)
 	maximum(g)
-	expSum(g, true)
-	expSum(g, false)
+	expSum(g)
 	log10(g)
-	fold(g)
-	squares(g)
-	g.pairs("Raise", func(a, b reg.VecVirtual) { VMAXPS(a, b, a) }) // which leaves NaN in dst as it is
-	cells(g)
 	attendTiles(g)
 	scores(g)
 	weights(g)
-	if !g.isWide() { // AVX-512 has nothing to add
+	if !g.isWide() { // AVX-512 has nothing to add, or little
+		fold(g)
+		squares(g)
+		g.pairs("Raise", func(a, b reg.VecVirtual) { VMAXPS(a, b, a) }) // which leaves NaN in dst as it is
+		cells(g)
 		dots(g)
 		narrowHalf(g)
 		quads(g)
@@ -124,27 +123,15 @@ func (g *gen) like(r reg.VecVirtual) reg.VecVirtual {
 }
 
 // expSum is for m ≥ x.
-func expSum(g *gen, store bool) {
-	var dst reg.GPVirtual
-	if store {
-		g.function("ExpSum", "(dst, x []float32, m float32) float32")
-		dst = g.slice("dst")
-	} else {
-		g.function("SumExp", "(x []float32, m float32) float32")
-	}
-	x, n, max := g.slice("x"), g.length("x"), g.broadcast("m")
+func expSum(g *gen) {
+	g.function("ExpSum", "(dst, x []float32, m float32) float32")
+	dst, x, n, max := g.slice("dst"), g.slice("x"), g.length("x"), g.broadcast("m")
 	sum, low := g.zero(), g.loadConst(expMin)
 	g.keep(log2e, roundShift, 1)
-	pointers := []reg.GPVirtual{x}
-	if store {
-		pointers = append(pointers, dst)
-	}
-	g.many("loop", n, pointers, 8, func(v []vec, m mask) {
+	g.many("loop", n, []reg.GPVirtual{x, dst}, 8, func(v []vec, m mask) {
 		g.expBelow(v, x, max, low, m)
 		for i := range v {
-			if store {
-				g.store(v[i], at(dst).Offset(64*i), m)
-			}
+			g.store(v[i], at(dst).Offset(64*i), m)
 			g.add(v[i], sum, m)
 		}
 	})

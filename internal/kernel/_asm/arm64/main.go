@@ -84,15 +84,14 @@ func attention() *file {
 	f.attend("attendF16NEON", shapes(eight[1:], floats, product{half: true}))
 	f.score("scoreInt8Dot", shapes(eight, signed, product{}))
 	f.score("scoreInt8NEON", shapes(four, plain, product{plain: true}))
-	f.expSum("expWeightsNEON", false, true)
+	f.expSum("expWeightsNEON", true)
 	f.quads("quadsNEON")
 	return f
 }
 
 func vectors() *file {
 	f := &file{name: "vector"}
-	f.expSum("expSumNEON", true, false)
-	f.expSum("sumExpNEON", false, false)
+	f.expSum("expSumNEON", false)
 	f.gelu("geluNEON")
 	f.partials("sumNEON", "", func(fn *fn, p, v vec) { fn.fadd(p, p, v) })
 	f.partials("maxNEON", "", func(fn *fn, p, v vec) { fn.fmax(p, p, v) })

@@ -95,9 +95,9 @@ func (f *fn) exp(x, low, t, u, n vec) {
 	f.slim2(x, n)
 }
 
-// expSum writes the sums of exponentials. If store, dst gets them; if scaled, it gets them
-// times scale, and the result is the bits of the largest.
-func (f *file) expSum(name string, store, scaled bool) {
+// expSum writes the sums of exponentials, which dst gets. If scaled, it gets them times scale, and
+// the result is the bits of the largest.
+func (f *file) expSum(name string, scaled bool) {
 	params, result := "dst, x *float32, n int, m float32, p *partials", ""
 	if scaled {
 		params, result = "dst, x, scale *float32, n int, m float32, p *partials", "uint32"
@@ -125,9 +125,7 @@ func (f *file) expSum(name string, store, scaled bool) {
 				fn.fabs(7, e)
 				fn.umax(most, most, 7)
 			}
-			if store || scaled {
-				fn.strPost(e, dst, 16)
-			}
+			fn.strPost(e, dst, 16)
 		}
 	})
 	for i := range 4 {
