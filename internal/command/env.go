@@ -111,7 +111,11 @@ func NoArgs(c *cobra.Command, args []string) error {
 	for _, sub := range c.Commands() {
 		names = append(names, sub.Name())
 	}
-	return Usagef("there is no command %q%s", args[0], DidYouMean(Nearest(args[0], names)))
+	near := DidYouMean(Nearest(args[0], names))
+	if near == "" && !c.HasParent() {
+		near = ", and no file of that name"
+	}
+	return Usagef("there is no command %q%s", args[0], near)
 }
 
 // Version is the program's, for its records. A program sets it before it runs.

@@ -30,6 +30,7 @@ var Habits = map[string]string{
 	// Others that newcomers type.
 	"-format": "--output-format", "-i": "", "-lang": "--language", "-out": "--output-dir", "-output": "--output-dir", "-v": "--verbose",
 	"--audio": "", "--end": seconds, "--host": address, "--input": "", "--port": address, "--srt": "-f srt", "--start": seconds, "--txt": "-f txt", "--vtt": "-f vtt",
+	"transcribe --json": "use -f json", "--cpu": "", "--gpu": onCPU, "transcribe --speakers 2": channels,
 	"listen --device": "another microphone is arecord -D NAME -t raw -f S16_LE -r 16000 | verity listen raw:16000",
 
 	"--audio-ctx": "--audio-context", "--batched": "--chunked", "--cpu-threads": "--threads", "--file": "", "--flash-attn": "", "--local-files-only": "--offline",

@@ -71,9 +71,9 @@ func FlagError(c *cobra.Command, err error) error {
 	switch {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
 		name := string(Dashes(nil, unknown.GetSpecifiedName()))
-		advice, ok := Habits["--"+name]
-		if own := Habits[c.Name()+" --"+name]; own != "" {
-			advice = own
+		advice, ok := Habits[c.Name()+" --"+name]
+		if !ok {
+			advice, ok = Habits["--"+name]
 		}
 		if ok {
 			if strings.HasPrefix(advice, "-") {
@@ -96,7 +96,11 @@ func FlagError(c *cobra.Command, err error) error {
 	case errors.As(err, &missing):
 		return Usagef("--%s: the value is missing", missing.GetFlag().Name)
 	case errors.As(err, &value):
-		return Usagef("--%s %s: %w", value.GetFlag().Name, value.GetValue(), plain(value.Unwrap(), value.GetFlag()))
+		set := value.GetFlag().Name + " " + value.GetValue()
+		if advice := Habits[c.Name()+" --"+set]; advice != "" {
+			return Usagef("--%s: %s", set, advice)
+		}
+		return Usagef("--%s: %w", set, plain(value.Unwrap(), value.GetFlag()))
 	}
 	return UsageError{Err: err}
 }
