@@ -64,9 +64,6 @@ func (e Env) NewProgress(l *LogFlags, name string, files int) *Progress {
 	return &Progress{Env: e, name: name, lines: !drawn, now: time.Now, bar: Bar{W: e.Err}, share: make([]float64, files), audio: make([]float64, files)}
 }
 
-// Seconds shows that done of total seconds of the only file are done.
-func (p *Progress) Seconds(done, total float64) { p.Within(0, done, total) }
-
 // Within shows that of file i done of total seconds are done.
 func (p *Progress) Within(i int, done, total float64) {
 	p.change(func() {

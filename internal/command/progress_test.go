@@ -20,7 +20,7 @@ func TestProgressLines(t *testing.T) {
 	now := time.Unix(1000, 0)
 	p.now = func() time.Time { return now }
 	for i := range 60 {
-		p.Seconds(float64(i), 120)
+		p.Within(0, float64(i), 120)
 		now = now.Add(500 * time.Millisecond)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")

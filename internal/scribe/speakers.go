@@ -59,7 +59,7 @@ func (t *transcribeCommand) channel(ctx context.Context, name string, clip *audi
 	if err := clip.Rewind(); err != nil {
 		return nil, inFile(name, err)
 	}
-	return t.hear(ctx, name, clip, transcribe.Watch{Within: bar.Seconds})
+	return t.hear(ctx, name, clip, transcribe.Watch{Within: func(done, total float64) { bar.Within(0, done, total) }})
 }
 
 // isQuiet reads a clip until somebody can be heard on it. If nobody can it returns the

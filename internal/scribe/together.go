@@ -10,11 +10,11 @@ import (
 	"verity/internal/command"
 	"verity/internal/show"
 	"verity/parallel"
-	"verity/transcribe"
 	"verity/transcript"
 )
 
-// A job is one of several files that are transcribed at the same time.
+// A job is one of several files that are transcribed at the same time, and a sink that keeps
+// what is said in it.
 type job struct {
 	index    int
 	name     string
@@ -70,7 +70,7 @@ func (t *transcribeCommand) together(ctx context.Context, files []string, out si
 // work runs the jobs, t.batch of them at a time.
 func (t *transcribeCommand) work(ctx context.Context, jobs []*job, done chan<- *job, bar *command.Progress) {
 	for range parallel.Ordered(t.batch, len(jobs), slices.Values(jobs), func(_ int, j *job) error {
-		j.result, j.err = t.listen(ctx, j, bar)
+		j.err = t.file(ctx, j.name, j, bar, j.index)
 		bar.End(j.index)
 		j.segments.close()
 		done <- j
@@ -79,16 +79,14 @@ func (t *transcribeCommand) work(ctx context.Context, jobs []*job, done chan<- *
 	}
 }
 
-func (t *transcribeCommand) listen(ctx context.Context, j *job, bar *command.Progress) (*transcript.Transcript, error) {
-	clip, err := t.sound.Clip(ctx, t.Env, j.name)
-	if err != nil {
-		return nil, err
-	}
-	defer clip.Close()
-	return t.hear(ctx, j.name, clip, transcribe.Watch{
-		Segment: j.segments.put,
-		Within:  func(done, total float64) { bar.Within(j.index, done, total) },
-	})
+func (j *job) segment(_ *command.Progress, s transcript.Segment) error {
+	j.segments.put(s)
+	return nil
+}
+
+func (j *job) finish(_ context.Context, _ string, t *transcript.Transcript) error {
+	j.result = t
+	return nil
 }
 
 // show writes a job's text as it comes, and waits for its end.

@@ -243,6 +243,7 @@ func (t *transcribeCommand) tally(out sink, model *setup.Model, n int) *statsSin
 // all transcribes one file after the other. Failures are reported at once; the error
 // returned is a summary.
 func (t *transcribeCommand) all(ctx context.Context, files []string, out sink) error {
+	t.sound.Live = t.printed && !t.transcribe.Whole()
 	failed := 0
 	for i, name := range files {
 		label := filepath.Base(name)
@@ -252,7 +253,7 @@ func (t *transcribeCommand) all(ctx context.Context, files []string, out sink) e
 				fmt.Fprintf(t.Err, "%s:\n", show.Name(name))
 			}
 		}
-		err := t.file(ctx, name, out, t.NewProgress(&t.log, label, 1))
+		err := t.file(ctx, name, out, t.NewProgress(&t.log, label, 1), 0)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -274,12 +275,11 @@ func (t *transcribeCommand) all(ctx context.Context, files []string, out sink) e
 // headed reports whether the name of each of several files stands above its text.
 func (t *transcribeCommand) headed() bool { return !t.log.Quiet && t.dir == "" }
 
-// file transcribes one file.
-func (t *transcribeCommand) file(ctx context.Context, name string, out sink, bar *command.Progress) error {
+// file transcribes file i of those whose progress bar shows.
+func (t *transcribeCommand) file(ctx context.Context, name string, out sink, bar *command.Progress, i int) error {
 	if t.speakers == "channels" {
 		return t.channels(ctx, name, out, bar)
 	}
-	t.sound.Live = t.printed && !t.transcribe.Whole()
 	clip, err := t.sound.Clip(ctx, t.Env, name)
 	if err != nil {
 		return err
@@ -289,7 +289,7 @@ func (t *transcribeCommand) file(ctx context.Context, name string, out sink, bar
 	defer cancel(nil)
 
 	defer bar.Clear()
-	w := transcribe.Watch{Within: bar.Seconds, Segment: func(s transcript.Segment) {
+	w := transcribe.Watch{Within: func(done, total float64) { bar.Within(i, done, total) }, Segment: func(s transcript.Segment) {
 		if err := out.segment(bar, s); err != nil {
 			cancel(err)
 		}
