@@ -1,6 +1,7 @@
 package audio
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ type Live struct {
 	id  uint64
 
 	mu      sync.Mutex
-	changed chan struct{} // closed, and made anew, at every change
+	changed *sync.Cond // of mu
 	an      *analyzer
 	buf     []float32 // samples that later frames need
 	base    int64     // number of buf[0]
@@ -49,55 +50,55 @@ func NewLive(id uint64, o Options) (*Live, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	return &Live{
-		opt: o, id: id, an: newAnalyzer(o.Bins), before: logFloor, logs: strip{bins: o.Bins}, changed: make(chan struct{}),
-	}, nil
+	l := &Live{opt: o, id: id, an: newAnalyzer(o.Bins), before: logFloor, logs: strip{bins: o.Bins}}
+	l.changed = sync.NewCond(&l.mu)
+	return l, nil
 }
 
 // Add appends mono samples at SampleRate. It blocks while more than five minutes of
 // sound lie beyond the last window.
 func (l *Live) Add(ctx context.Context, pcm []float32) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	room := func() int64 { return (max(l.asked, 0)+ahead)*HopLength - l.n }
 	for len(pcm) > 0 {
-		n, wait, err := l.add(pcm)
-		if err != nil {
+		if err := l.await(ctx, func() bool { return l.ended || room() > 0 }); err != nil {
 			return err
 		}
-		if pcm = pcm[n:]; n > 0 {
-			continue
+		if l.ended {
+			return errors.New("audio: sound added behind the end of a live source")
 		}
-		select {
-		case <-wait:
-		case <-ctx.Done():
-			return ctx.Err()
+		some := pcm[:min(int64(len(pcm)), room(), 1<<14)]
+		for i, v := range some {
+			if !(math.Abs(float64(v)) <= tooLoud) {
+				s := shape{rate: SampleRate}
+				return named("live sound", noSample(s.at(l.n+int64(i)), float64(v)))
+			}
 		}
+		l.buf = append(l.buf, some...)
+		l.n += int64(len(some))
+		l.analyze(blockFrames)
+		l.changed.Broadcast()
+		pcm = pcm[len(some):]
 	}
 	return ctx.Err()
 }
 
-// add appends as many samples as there is room for. If there is none, it returns the
-// channel that is closed at the next change.
-func (l *Live) add(pcm []float32) (int, <-chan struct{}, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.ended {
-		return 0, nil, errors.New("audio: sound added behind the end of a live source")
-	}
-	room := (max(l.asked, 0)+ahead)*HopLength - l.n
-	pcm = pcm[:max(0, min(int64(len(pcm)), room, 1<<14))]
-	if len(pcm) == 0 {
-		return 0, l.changed, nil
-	}
-	for i, v := range pcm {
-		if !(math.Abs(float64(v)) <= tooLoud) {
-			s := shape{rate: SampleRate}
-			return 0, nil, named("live sound", noSample(s.at(l.n+int64(i)), float64(v)))
+// await waits for a change that makes something true, or for the end of ctx.
+func (l *Live) await(ctx context.Context, is func() bool) error {
+	stop := context.AfterFunc(ctx, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.changed.Broadcast()
+	})
+	defer stop()
+	for !is() {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
+		l.changed.Wait()
 	}
-	l.buf = append(l.buf, pcm...)
-	l.n += int64(len(pcm))
-	l.analyze(blockFrames)
-	l.change()
-	return len(pcm), nil, nil
+	return nil
 }
 
 // End says that no more sound will come.
@@ -107,13 +108,8 @@ func (l *Live) End() {
 	if !l.ended {
 		l.ended = true
 		l.analyze(1)
-		l.change()
+		l.changed.Broadcast()
 	}
-}
-
-func (l *Live) change() {
-	close(l.changed)
-	l.changed = make(chan struct{})
 }
 
 // have returns the number of the first frame not analyzed.
@@ -173,19 +169,10 @@ func (l *Live) top(t int64) float32 {
 // Reach waits for so many full hops of sound, or for the end, and returns how many
 // there are.
 func (l *Live) Reach(ctx context.Context, frames int) (int, error) {
-	for {
-		l.mu.Lock()
-		have, ended, wait := l.n/HopLength, l.ended, l.changed
-		l.mu.Unlock()
-		if ended || have >= int64(frames) {
-			return int(have), ctx.Err()
-		}
-		select {
-		case <-wait:
-		case <-ctx.Done():
-			return int(have), ctx.Err()
-		}
-	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err := l.await(ctx, func() bool { return l.ended || l.n/HopLength >= int64(frames) })
+	return int(l.n / HopLength), cmp.Or(err, ctx.Err())
 }
 
 // Unknown is the result of Frames before the length is known: more frames than any
@@ -247,25 +234,17 @@ func (l *Live) window(ctx context.Context, frame int, pad Pad) (*Mel, error) {
 		return nil, fmt.Errorf("live sound: window: got start frame %d, want 0 or more", frame)
 	}
 	from, size := int64(frame), int64(l.opt.Window)
-	for {
-		l.mu.Lock()
-		if l.asked < from {
-			l.asked = from
-			l.change() // there is room for more sound
-		}
-		wait := l.changed
-		if l.ended || l.ready() >= from+size {
-			defer l.mu.Unlock()
-			l.analyze(1)
-			return l.render(from, size, pad)
-		}
-		l.mu.Unlock()
-		select {
-		case <-wait:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.asked < from {
+		l.asked = from
+		l.changed.Broadcast() // there is room for more sound
 	}
+	if err := l.await(ctx, func() bool { return l.ended || l.ready() >= from+size }); err != nil {
+		return nil, err
+	}
+	l.analyze(1)
+	return l.render(from, size, pad)
 }
 
 // render makes a window of the frames that have arrived and drops frames more than a
