@@ -145,24 +145,13 @@ func vectorArch() []impl[vectorOps] {
 		div: vecDivAVX2, scale: vecScaleAVX2, narrow: narrowWith(vecNarrowAVX2),
 		turnHalf: turnWith(turnNarrowAVX2, turnByRows(narrowWith(vecNarrowAVX2))),
 	}
-	return []impl[vectorOps]{
-		{"avx512", hasAVX512, vectorOps{
-			add: vecAddAVX512, gelu: vecGeluAVX512, norm: vecNormAVX512, max: vecMaxAVX512, expSum: vecExpSumAVX512,
-			log10: vecLog10AVX512, chain: chainWith(tileF32AVX512), fold: narrow.fold, squares: narrow.squares, raise: narrow.raise, cells: narrow.cells, dots: narrow.dots,
-			div: vecDivAVX512, scale: vecScaleAVX512, narrow: narrow.narrow, turnHalf: narrow.turnHalf,
-		}},
-		{"avx2", hasAVX2, narrow},
-	}
+	wide := narrow
+	wide.add, wide.gelu, wide.norm, wide.max, wide.expSum = vecAddAVX512, vecGeluAVX512, vecNormAVX512, vecMaxAVX512, vecExpSumAVX512
+	wide.log10, wide.chain, wide.div, wide.scale = vecLog10AVX512, chainWith(tileF32AVX512), vecDivAVX512, vecScaleAVX512
+	return []impl[vectorOps]{{"avx512", hasAVX512, wide}, {"avx2", hasAVX2, narrow}}
 }
 
 func ceilingArch() []impl[ceilingKernels] {
-	readWith := func(f func(p *byte, n int)) func(b []byte) {
-		return func(b []byte) {
-			if n := len(b) / 512; n > 0 {
-				f(&b[0], n)
-			}
-		}
-	}
 	wide := ceilingKernels{
 		fma: fmaPeakAVX512, fmaPerRound: 24 * 16, dot: dotPeakAVX2, dotPerRound: 8 * 16,
 		vector: vectorPeakAVX512, vectorPerRound: 24 * 16, read: readWith(readAVX512),

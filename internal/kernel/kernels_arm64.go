@@ -365,11 +365,7 @@ func ceilingArch() []impl[ceilingKernels] {
 	kernels := func(dot func(n int), perRound float64) ceilingKernels {
 		return ceilingKernels{
 			fma: fmaPeakNEON, fmaPerRound: 24 * 4, dot: dot, dotPerRound: perRound, vector: vectorPeakNEON, vectorPerRound: 24 * 4,
-			read: func(b []byte) {
-				if n := len(b) / 512; n > 0 {
-					readNEON(&b[0], n)
-				}
-			},
+			read: readWith(readNEON),
 		}
 	}
 	return []impl[ceilingKernels]{
