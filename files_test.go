@@ -23,7 +23,6 @@ const (
 // listed because it is safe anywhere: output.WriteIn, WriteFile and CheckIn, which follow
 // no link; output.Check and Dir, which leave nothing.
 var writers = map[string]string{
-	"audio.Clip.Close":  "removes the spool, whose name newSpool made",
 	"audio.newSpool":    once,
 	"audio.spool.close": "removes the spool, whose name newSpool made",
 
