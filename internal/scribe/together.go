@@ -14,13 +14,17 @@ import (
 )
 
 // A job is one of several files that are transcribed at the same time, and a sink that keeps
-// what is said in it.
+// what is said in it until its turn to be written has come.
 type job struct {
-	index    int
-	name     string
-	segments feed
-	result   *transcript.Transcript
-	err      error
+	index int
+	name  string
+
+	mu     sync.Mutex
+	kept   []transcript.Segment
+	write  func(transcript.Segment) error // nil before its turn
+	result *transcript.Transcript
+	err    error
+	ended  chan struct{}
 }
 
 // together transcribes t.batch files at a time, whose decoding shares every pass
@@ -32,7 +36,7 @@ func (t *transcribeCommand) together(ctx context.Context, files []string, out si
 	defer bar.Clear()
 	jobs := make([]*job, len(files))
 	for i, name := range files {
-		jobs[i] = &job{index: i, name: name}
+		jobs[i] = &job{index: i, name: name, ended: make(chan struct{})}
 	}
 	done := make(chan *job, len(jobs)) // in the order in which they end
 	var wg sync.WaitGroup
@@ -72,7 +76,7 @@ func (t *transcribeCommand) work(ctx context.Context, jobs []*job, done chan<- *
 	for range parallel.Ordered(t.batch, len(jobs), slices.Values(jobs), func(_ int, j *job) error {
 		j.err = t.file(ctx, j.name, j, bar, j.index)
 		bar.End(j.index)
-		j.segments.close()
+		close(j.ended)
 		done <- j
 		return nil
 	}) {
@@ -80,7 +84,12 @@ func (t *transcribeCommand) work(ctx context.Context, jobs []*job, done chan<- *
 }
 
 func (j *job) segment(_ *command.Progress, s transcript.Segment) error {
-	j.segments.put(s)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.write != nil {
+		return j.write(s)
+	}
+	j.kept = append(j.kept, s)
 	return nil
 }
 
@@ -89,58 +98,22 @@ func (j *job) finish(_ context.Context, _ string, t *transcript.Transcript) erro
 	return nil
 }
 
-// show writes a job's text as it comes, and waits for its end.
+// show writes a job's text, from now on as it comes, and waits for its end.
 func (j *job) show(ctx context.Context, bar *command.Progress, out sink) error {
-	for s := range j.segments.all {
-		if err := out.segment(bar, s); err != nil {
-			return err
-		}
+	j.mu.Lock()
+	j.write = func(s transcript.Segment) error { return out.segment(bar, s) }
+	var err error
+	for i := 0; i < len(j.kept) && err == nil; i++ {
+		err = j.write(j.kept[i])
 	}
+	j.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	<-j.ended
 	if j.err != nil {
 		return j.err
 	}
 	bar.Hide()
 	return out.finish(ctx, j.name, j.result)
-}
-
-// A feed passes segments from the goroutine that transcribes them to the one that
-// writes them, which may be busy with another file for a long time. The zero value is
-// ready.
-type feed struct {
-	mu     sync.Mutex
-	more   sync.Cond
-	list   []transcript.Segment
-	closed bool
-}
-
-func (f *feed) put(s transcript.Segment) { f.change(func() { f.list = append(f.list, s) }) }
-
-func (f *feed) close() { f.change(func() { f.closed = true }) }
-
-func (f *feed) change(do func()) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.more.L = &f.mu
-	do()
-	f.more.Broadcast()
-}
-
-// all yields the segments until the feed is closed.
-func (f *feed) all(yield func(transcript.Segment) bool) {
-	for i := 0; ; i++ {
-		f.mu.Lock()
-		f.more.L = &f.mu
-		for i >= len(f.list) && !f.closed {
-			f.more.Wait()
-		}
-		if i >= len(f.list) {
-			f.mu.Unlock()
-			return
-		}
-		s := f.list[i]
-		f.mu.Unlock()
-		if !yield(s) {
-			return
-		}
-	}
 }
