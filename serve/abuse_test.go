@@ -20,7 +20,8 @@ import (
 // TestAbuse: whatever some clients do, they get an error each at most, others their text,
 // and nothing is left behind. make load does it for longer.
 func TestAbuse(t *testing.T) {
-	h, s := newServer(t, Options{Turns: 2, MaxBytes: 1 << 20, MaxSpool: 8 << 20})
+	h, s := newServer(t, Options{Turns: 2, MaxBytes: 1 << 20})
+	s.spool.room = 8 << 20
 	s.stall = 200 * time.Millisecond
 	address := strings.TrimPrefix(h.URL, "http://")
 	post(t, h.URL+transcriptions, wav(t)) // what is made once is there now
@@ -168,7 +169,8 @@ func TestLoris(t *testing.T) {
 
 // TestSpoolFull: what there is no room for is told to come back, and room comes back.
 func TestSpoolFull(t *testing.T) {
-	h, s := newServer(t, Options{MaxBytes: 1 << 20, MaxSpool: 1 << 20})
+	h, s := newServer(t, Options{MaxBytes: 1 << 20})
+	s.spool.room = 1 << 20
 	if p := s.spool.take(1 << 20); p != nil {
 		t.Fatal(p)
 	}

@@ -33,7 +33,7 @@ func assistedServer(t *testing.T) *httptest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(m, Options{Spool: t.TempDir()})
+	s, err := New(m, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,44 +84,29 @@ func (l *line) leave(p *place) {
 	}
 }
 
-// begin waits for a turn.
-func (l *line) begin(ctx context.Context, p *place) error {
-	l.queue(p)
-	return l.await(ctx, p)
-}
-
-// queue lets p have the next free turn, and reports whether it has to wait for that. The
-// caller calls await.
-func (l *line) queue(p *place) (waits bool) {
+// queue lets p have the next free turn of those who wait for one, and reports whether it has
+// to wait, too. The caller calls await.
+func (l *line) queue(list *[]*place, p *place) (waits bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.files = append(l.files, p)
+	*list = append(*list, p)
 	p.turn = make(chan struct{})
 	l.give()
-	return slices.Contains(l.files, p)
+	return slices.Contains(*list, p)
 }
 
 // guest waits for a turn for one pass of a realtime session, which needs no place in the
 // line. end ends the turn.
 func (l *line) guest(ctx context.Context) (end func(), err error) {
 	p := new(place)
-	l.mu.Lock()
-	l.live = append(l.live, p)
-	if err := l.wait(ctx, p); err != nil {
+	l.queue(&l.live, p)
+	if err := l.await(ctx, p); err != nil {
 		return nil, err
 	}
 	return func() { l.end(p) }, nil
 }
 
-// wait returns when p, which has been queued, has a turn. It unlocks the line.
-func (l *line) wait(ctx context.Context, p *place) error {
-	p.turn = make(chan struct{})
-	l.give()
-	l.mu.Unlock()
-	return l.await(ctx, p)
-}
-
-// await is wait for what is queued already, without the lock.
+// await returns when p, which has been queued, has a turn.
 func (l *line) await(ctx context.Context, p *place) error {
 	select {
 	case <-p.turn:
@@ -205,7 +190,10 @@ func (l *line) yield(ctx context.Context, p *place, left, total float64) error {
 		}
 	}
 	l.files = slices.Concat(first, []*place{p}, rest)
-	return l.wait(ctx, p)
+	p.turn = make(chan struct{})
+	l.give()
+	l.mu.Unlock()
+	return l.await(ctx, p)
 }
 
 // place says where p stands.

@@ -11,6 +11,12 @@ import (
 	"time"
 )
 
+// begin waits for a turn.
+func (l *line) begin(ctx context.Context, p *place) error {
+	l.queue(&l.files, p)
+	return l.await(ctx, p)
+}
+
 // A shift is a line of one turn in which time is counted in windows.
 type shift struct {
 	t    *testing.T

@@ -57,7 +57,7 @@ func newMetrics(s *Server) *metrics {
 		{"turns_limit", "Requests that are transcribed at the same time at most.", func() int { return o.Turns }},
 		{"waiting_limit", "Requests that may wait.", func() int { return o.Waiting }},
 		{"live_sessions_limit", "Realtime sessions at most.", func() int { return o.Sessions }},
-		{"spool_limit_bytes", "Bytes of uploads at most.", func() int { return int(o.MaxSpool) }},
+		{"spool_limit_bytes", "Bytes of uploads at most.", func() int { return int(s.spool.room) }},
 		{"spool_bytes", "Bytes of uploads that are worked on.", func() int { return int(s.spool.used.Load()) }},
 		{"uploading", "Uploads that are being read.", s.intake.size},
 		{"live_sessions", "Realtime sessions that are open.", s.sockets.open},

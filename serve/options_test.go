@@ -119,10 +119,11 @@ func TestOptions(t *testing.T) {
 		for _, name := range drawn {
 			defaultsDrawn[name](&o)
 		}
-		s, err := New(m, Options{Spool: spool, Decoding: o})
+		s, err := New(m, Options{Decoding: o})
 		if err != nil {
 			return
 		}
+		s.spool.dir = spool
 		h := httptest.NewServer(s)
 		defer h.Close()
 		if rapid.IntRange(0, 3).Draw(r, "live") == 0 {
@@ -189,7 +190,7 @@ func TestMultilingualLive(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	s, err := New(m, Options{Spool: t.TempDir(), Decoding: transcribe.Options{Multilingual: true, AudioContext: 700}})
+	s, err := New(m, Options{Decoding: transcribe.Options{Multilingual: true, AudioContext: 700}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func (s *Server) realtime(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, p)
 		return
 	}
-	leave, ok := s.sockets.enter()
+	leave, ok := s.sockets.enter(s.opt.Sessions)
 	if !ok {
 		writeProblem(w, full("rate_limit_exceeded", time.Minute, "There are %d realtime sessions already: try again later.", s.opt.Sessions))
 		return

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -64,7 +65,12 @@ func Run(ctx context.Context, load func() (*Server, error), listen func(*http.Se
 	for last.Err() == nil && s.inHand.Load()+int64(s.sockets.open()) > 0 { // probes and clients are told meanwhile
 		time.Sleep(20 * time.Millisecond)
 	}
-	err = errors.Join(server.Shutdown(last), s.sockets.wait(last)) // Shutdown does not wait for sockets
+	err = server.Shutdown(last)
+	if s.sockets.open() > 0 { // for which it does not wait
+		err = cmp.Or(err, last.Err())
+		s.sockets.giveUp()
+		s.sockets.all.Wait()
+	}
 	if err != nil {
 		return errors.Join(errors.New("serve: requests were given up at the end of the grace period"), server.Close())
 	}

@@ -48,17 +48,18 @@ func newServer(t *testing.T, o Options) (*httptest.Server, *Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Spool = t.TempDir()
 	s, err := New(m, o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	spool := t.TempDir()
+	s.spool.dir = spool
 	h := httptest.NewServer(s)
 	t.Cleanup(func() {
 		h.Close()
 		m.Close()
 		c.Close()
-		left, err := os.ReadDir(o.Spool)
+		left, err := os.ReadDir(spool)
 		if err != nil || len(left) > 0 {
 			t.Errorf("%d uploads are left behind, %v", len(left), err)
 		}
@@ -403,7 +404,7 @@ func TestEmptyField(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	h, _ := newServer(t, Options{MaxBytes: 1 << 20, MaxSpool: 2 << 20})
+	h, _ := newServer(t, Options{MaxBytes: 1 << 20})
 	many := make([]field, mostParts+1)
 	for i := range many {
 		many[i] = field{"x", "y"}
@@ -962,7 +963,7 @@ func FuzzForm(f *testing.F) {
 		f.Fatal(err)
 	}
 	defer m.Close()
-	s, err := New(m, Options{Spool: f.TempDir(), MaxBytes: 1 << 16})
+	s, err := New(m, Options{MaxBytes: 1 << 16})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -45,20 +45,11 @@ type Options struct {
 	// Waiting is how many more may wait for a turn. 0 means 64; negative none.
 	Waiting int
 
-	// PerClient is the most requests of one client at the same time, uploading, waiting or
-	// being transcribed: of one key, or else of one address. 0 means half of Turns and
-	// Waiting. Clients on this machine without a key are not counted: they may be a proxy.
-	PerClient int
-
 	// Sessions is how many realtime sessions there may be. 0 means 16; negative none.
 	Sessions int
 
 	// MaxBytes is the most bytes of one upload. 0 means 512 MiB.
 	MaxBytes int64
-
-	// MaxSpool is the most bytes of all uploads together, which lie in files while
-	// they are worked on. 0 means 8 GiB.
-	MaxSpool int64
 
 	// MaxAudio is the longest sound, and the longest realtime session. 0 means six hours.
 	MaxAudio time.Duration
@@ -73,9 +64,6 @@ type Options struct {
 	// Origins are the web origins whose pages may call the API, "*" for all. None
 	// means only the page of this server.
 	Origins []string
-
-	// Spool is the directory for uploads. Empty means the system's for temporary files.
-	Spool string
 
 	// Sound says how to read uploads. Its zero value never starts ffmpeg, some of whose
 	// formats can open other files.
@@ -92,10 +80,8 @@ func (o Options) defaults() Options {
 	o.Name = cmp.Or(o.Name, "whisper")
 	o.Turns = cmp.Or(o.Turns, 4)
 	o.Waiting = max(cmp.Or(o.Waiting, 64), 0)
-	o.PerClient = cmp.Or(o.PerClient, max((o.Turns+o.Waiting)/2, 1))
 	o.Sessions = max(cmp.Or(o.Sessions, 16), 0)
 	o.MaxBytes = cmp.Or(o.MaxBytes, 512<<20)
-	o.MaxSpool = cmp.Or(o.MaxSpool, 8<<30)
 	o.MaxAudio = cmp.Or(o.MaxAudio, 6*time.Hour)
 	o.Timeout = cmp.Or(o.Timeout, 2*time.Hour)
 	if o.Sound.FFmpeg == "" {
@@ -112,8 +98,8 @@ func (o Options) check() error {
 	switch {
 	case o.Turns < 1 || o.Turns > 4096:
 		return errors.New("serve: Turns: want 1 to 4096")
-	case o.MaxBytes < 1 || o.MaxSpool < o.MaxBytes:
-		return errors.New("serve: MaxBytes: want 1 or more, and MaxSpool at least as much")
+	case o.MaxBytes < 1:
+		return errors.New("serve: MaxBytes: want 1 or more")
 	case o.MaxAudio <= 0 || o.Timeout <= 0:
 		return errors.New("serve: MaxAudio and Timeout: want more than 0")
 	}
@@ -156,10 +142,9 @@ func New(m *transcribe.Model, o Options) (*Server, error) {
 	}
 	s := &Server{
 		opt: o, line: newLine(o.Turns, o.Waiting), created: time.Now(), stall: stall, quiet: quiet,
-		spool: newSpool(o.Spool, o.MaxSpool), drained: make(chan struct{}),
+		spool: newSpool("", max(mostSpool, o.MaxBytes)), drained: make(chan struct{}),
 	}
-	s.crowd.count = map[string]int{}
-	s.sockets.most = o.Sessions
+	s.crowd.count, s.crowd.most = map[string]int{}, max((o.Turns+o.Waiting)/2, 1)
 	s.sockets.lost, s.sockets.giveUp = context.WithCancel(context.Background())
 	s.metrics = newMetrics(s)
 	s.models = newModels(s, m)

@@ -42,7 +42,7 @@ func TestStrategy(t *testing.T) {
 		{"perhaps", nil, []field{{"vad_filter", "perhaps"}}, nil, true},
 	} {
 		m := loaded(t)
-		s, err := New(m, Options{Spool: t.TempDir(), Decoding: transcribe.Options{VAD: tt.server, ConfirmSpeech: true}})
+		s, err := New(m, Options{Decoding: transcribe.Options{VAD: tt.server, ConfirmSpeech: true}})
 		if err != nil {
 			t.Fatal(err)
 		}

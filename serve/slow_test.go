@@ -181,7 +181,8 @@ func TestSlowCrowd(t *testing.T) {
 
 // TestPerClient: a client with too many requests is refused, others are not.
 func TestPerClient(t *testing.T) {
-	h, s := newServer(t, Options{Turns: 1, Waiting: 8, PerClient: 2, Keys: keys("a", "b")})
+	h, s := newServer(t, Options{Turns: 1, Waiting: 8, Keys: keys("a", "b")})
+	s.crowd.most = 2
 	free := occupy(t, s)
 	ask := func(key string) (*http.Response, string) {
 		body, kind := form(t, wav(t))

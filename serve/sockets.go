@@ -9,16 +9,15 @@ import (
 
 // sockets counts realtime sessions and ends them with the server.
 type sockets struct {
-	most   int
 	count  atomic.Int64
 	all    sync.WaitGroup
 	lost   context.Context // done at the end of the grace period
 	giveUp func()
 }
 
-// enter admits a session if there is room, and returns the function by which it leaves.
-func (k *sockets) enter() (leave func(), ok bool) {
-	if k.count.Add(1) > int64(k.most) {
+// enter admits a session if there are fewer than most, and returns the function by which it leaves.
+func (k *sockets) enter(most int) (leave func(), ok bool) {
+	if k.count.Add(1) > int64(most) {
 		k.count.Add(-1)
 		return nil, false
 	}
@@ -32,20 +31,3 @@ func (k *sockets) enter() (leave func(), ok bool) {
 }
 
 func (k *sockets) open() int { return int(k.count.Load()) }
-
-// wait returns when all sessions have ended. When ctx ends, it ends them.
-func (k *sockets) wait(ctx context.Context) error {
-	ended := make(chan struct{})
-	go func() {
-		k.all.Wait()
-		close(ended)
-	}()
-	select {
-	case <-ended:
-		return nil
-	case <-ctx.Done():
-		k.giveUp()
-		<-ended
-		return ctx.Err()
-	}
-}

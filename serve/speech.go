@@ -37,9 +37,9 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	if s.line.full() { // before the upload is read, so that a refusal costs nothing
 		return errFull
 	}
-	leave, ok := s.crowd.enter(clientOf(r), s.opt.PerClient)
+	leave, ok := s.crowd.enter(clientOf(r))
 	if !ok {
-		return full("rate_limit_exceeded", s.line.retryAfter(), "You have %d requests here already: try again later.", s.opt.PerClient)
+		return full("rate_limit_exceeded", s.line.retryAfter(), "You have %d requests here already: try again later.", s.crowd.most)
 	}
 	defer leave()
 	end, _ := ctx.Deadline()
@@ -95,7 +95,7 @@ func (s *Server) work(ctx context.Context, by *transcribe.Transcriber, clip *aud
 	if out.q.stream {
 		out.stream = s.newStream(out.w, stop, func() string { return s.line.place(p) })
 	}
-	if s.line.queue(p) && out.q.stream {
+	if s.line.queue(&s.line.files, p) && out.q.stream {
 		out.stream.start() // with an error from now on, the status is 200
 	}
 	if err := s.line.await(ctx, p); err != nil {

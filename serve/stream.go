@@ -33,14 +33,13 @@ type stream struct {
 	started bool
 	ended   bool
 	wake    chan struct{}
-	close   chan struct{}
 	closed  chan struct{}
 }
 
 func (s *Server) newStream(w http.ResponseWriter, cancel context.CancelCauseFunc, beat func() string) *stream {
 	x := &stream{
 		w: w, control: http.NewResponseController(w), cancel: cancel, beat: beat, stall: s.stall, every: s.quiet,
-		wake: make(chan struct{}, 1), close: make(chan struct{}), closed: make(chan struct{}),
+		wake: make(chan struct{}, 1), closed: make(chan struct{}),
 	}
 	go s.safely(w.Header().Get(idHeader), cancel, x.run)()
 	return x
@@ -64,6 +63,11 @@ func (x *stream) add(text string) {
 		return
 	}
 	x.pending.WriteString(text)
+	x.signal()
+}
+
+// signal wakes run.
+func (x *stream) signal() {
 	select {
 	case x.wake <- struct{}{}:
 	default: // it is to wake already
@@ -74,11 +78,9 @@ func (x *stream) add(text string) {
 // again.
 func (x *stream) end() (began bool) {
 	x.mu.Lock()
-	if !x.ended {
-		x.ended = true
-		close(x.close)
-	}
+	x.ended = true
 	x.mu.Unlock()
+	x.signal()
 	<-x.closed
 	return x.started
 }
@@ -101,10 +103,9 @@ func (x *stream) run() {
 		case <-x.wake:
 		case <-tick.C:
 			x.start()
-		case <-x.close:
-			last = true
 		}
 		x.mu.Lock()
+		last = x.ended
 		data := bytes.Clone(x.pending.Bytes())
 		x.pending.Reset()
 		x.mu.Unlock()

@@ -20,6 +20,7 @@ const (
 	stall       = 30 * time.Second // the most between two pieces of an upload, or of an answer
 	leastRate   = 1000             // bytes a second of an upload, on average, after the time of a stall
 	mostUploads = 128              // at the same time
+	mostSpool   = 8 << 30          // bytes of all uploads together; more if one may have more
 	spoolName   = "verity-upload-*"
 )
 
@@ -210,20 +211,22 @@ func (u *upload) late() *problem {
 // tooSlow reports that a read came to no end in time.
 func tooSlow(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 
-// A crowd counts the requests of each client, from upload to answer.
+// A crowd counts the requests of each client, from upload to answer. Clients on this machine
+// without a key are not counted: they may be a proxy.
 type crowd struct {
+	most  int // of one client
 	mu    sync.Mutex
 	count map[string]int
 }
 
-// enter counts a request of a client, which may have most; leave ends it.
-func (c *crowd) enter(client string, most int) (leave func(), ok bool) {
+// enter counts a request of a client; leave ends it.
+func (c *crowd) enter(client string) (leave func(), ok bool) {
 	if client == "" {
 		return func() {}, true
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.count[client] >= most {
+	if c.count[client] >= c.most {
 		return nil, false
 	}
 	c.count[client]++

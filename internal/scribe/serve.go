@@ -269,7 +269,6 @@ func (s *serveCommand) prepare(ctx context.Context, logger *slog.Logger) error {
 			return command.Usagef("--origin %s: want scheme and host, as https://example.org or http://localhost:3000, or *", o)
 		}
 	}
-	s.opt.MaxSpool = max(8<<30, s.opt.MaxBytes)
 	s.telephones()
 	host, _, err := net.SplitHostPort(s.address)
 	if err != nil {
