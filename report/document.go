@@ -24,12 +24,20 @@ type Document struct {
 	Scores      []*Score
 	Comparisons []*Comparison
 
-	// Sound returns the address of a record's sound for the page to play: a file beside
+	// Sound returns the safe address of a record's sound for the page to play: a file beside
 	// the page, or a data URL. An empty address means no sound for that record, a nil
 	// Sound none at all.
 	Sound func(*Record) string
 
 	sets []*Set
+}
+
+// soundOf returns the address of a record's sound; empty if none is known.
+func (d *Document) soundOf(r *Record) string {
+	if d.Sound == nil || r.ID == "" {
+		return ""
+	}
+	return d.Sound(r)
 }
 
 // NewDocument returns the document of some arms and of pairs of them.
@@ -65,14 +73,6 @@ func (d *Document) Verdict() Verdict {
 	return v
 }
 
-// A comparing is the JSON of a document with several arms.
-type comparing struct {
-	Schema  string        `json:"schema"`
-	Verdict Verdict       `json:"verdict"` // of the comparisons that demand equality; free if none does
-	Arms    []*Score      `json:"arms"`    // in the order requested
-	Pairs   []*Comparison `json:"pairs"`   // each arm with the first, then with the first of its precision
-}
-
 // JSON writes d on one line: the fields of its score, or arms and pairs.
 func (d *Document) JSON(w io.Writer) error {
 	e := json.NewEncoder(w)
@@ -83,7 +83,12 @@ func (d *Document) JSON(w io.Writer) error {
 			*Score
 		}{Schema, d.Scores[0]})
 	}
-	return e.Encode(comparing{CompareSchema, d.Verdict(), d.Scores, d.Comparisons})
+	return e.Encode(struct {
+		Schema  string        `json:"schema"`
+		Verdict Verdict       `json:"verdict"` // of the comparisons that demand equality; free if none does
+		Arms    []*Score      `json:"arms"`    // in the order requested
+		Pairs   []*Comparison `json:"pairs"`   // each arm with the first, then with the first of its precision
+	}{CompareSchema, d.Verdict(), d.Scores, d.Comparisons})
 }
 
 // title returns the given title, or one that names what was compared or scored.

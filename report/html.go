@@ -108,9 +108,7 @@ func (d *Document) HTML(w io.Writer) error {
 			p.Errors = append(p.Errors, s)
 		}
 		for j := range s.Worst {
-			if u := &s.Worst[j]; d.Sound != nil && u.sound.ID != "" {
-				u.Sound = d.Sound(&u.sound)
-			}
+			s.Worst[j].Sound = d.soundOf(&s.Worst[j].sound)
 		}
 	}
 	return pageTemplate.execute(w, "page", p)

@@ -45,10 +45,10 @@ func (p *Pairs) join(ctx context.Context, first []digest, assisted Files) error 
 		p.free = len(first) > 0 && !MustAgree(a.score.Run, b.score.Run)
 		d := digestOf(r, c)
 		if at, ok := a.ids[keyOf(r.ID)]; ok {
-			p.note(first[at], d, p.add(first[at], d))
+			p.find(first[at], d, p.add(first[at], d))
 			paired[at] = true
 		} else {
-			p.lack(digest{}, d, d.failed, "not in baseline", partial)
+			p.lack(digest{}, d, "not in baseline", partial)
 		}
 	}); err != nil {
 		return err
@@ -56,30 +56,21 @@ func (p *Pairs) join(ctx context.Context, first []digest, assisted Files) error 
 	partial = b.shards().incomplete() != ""
 	for at, d := range first {
 		if !paired[at] {
-			p.lack(d, digest{}, d.failed, "not in assisted", partial)
+			p.lack(d, digest{}, "not in assisted", partial)
 		}
 	}
 	slices.SortFunc(p.c.Differences, func(x, y Finding) int { return cmp.Compare(x.ID, y.ID) })
 	return nil
 }
 
-// note counts an utterance that differs; only the first ones are looked at.
-func (p *Pairs) note(a, b digest, what []string) {
-	if p.c.Different < maxFindings {
-		p.find(cmp.Or(a.id, b.id), what, Pair[string]{a.text, b.text})
-	} else if len(what) > 0 {
-		p.c.Different++
-	}
-}
-
 // lack counts an utterance that one set does not have. If it failed in the other, there
 // is no hypothesis that could be missing.
-func (p *Pairs) lack(a, b digest, failed bool, what string, partial bool) {
+func (p *Pairs) lack(a, b digest, what string, partial bool) {
 	switch {
-	case failed:
+	case a.failed || b.failed:
 	case partial:
 		p.c.Unpaired++
 	default:
-		p.note(a, b, []string{what})
+		p.find(a, b, []string{what})
 	}
 }

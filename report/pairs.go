@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -43,7 +44,7 @@ func (p *Pairs) Add(baseline, assisted *Record, of Pair[wer.Counts]) []string {
 	if p.free && !a.failed && !b.failed {
 		p.tokens = p.tokens.Plus(wer.Count(baseline.Tokens(), assisted.Tokens()))
 	}
-	p.find(baseline.ID, what, Pair[string]{words(baseline), words(assisted)})
+	p.find(a, b, what)
 	if p.free {
 		return nil
 	}
@@ -103,17 +104,15 @@ func words(r *Record) string {
 	return r.Hypothesis
 }
 
-// find counts a difference and keeps it if there is room.
-func (p *Pairs) find(id string, what []string, text Pair[string]) {
+// find counts a difference and keeps it if there is room, and text to show. One of the two
+// may be missing.
+func (p *Pairs) find(a, b digest, what []string) {
 	if len(what) == 0 {
 		return
 	}
 	p.c.Different++
-	if p.free && text.Baseline == text.Assisted {
-		return // no text to show
-	}
-	if len(p.c.Differences) < maxFindings {
-		p.c.Differences = append(p.c.Differences, Finding{id, what, text})
+	if len(p.c.Differences) < maxFindings && !(p.free && a.text == b.text) {
+		p.c.Differences = append(p.c.Differences, Finding{cmp.Or(a.id, b.id), what, Pair[string]{a.text, b.text}})
 	}
 }
 

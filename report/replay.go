@@ -17,13 +17,7 @@ type replayView struct {
 	Count  string // empty if there is only one
 	By     string // what drafted; empty unless rounds are known
 	Found  bool   // the text was lost and found again
-	Sounds []soundView
-}
-
-// A soundView is the sound of an utterance on the page.
-type soundView struct {
-	ID  string
-	URL string
+	Sounds []row  // ids of utterances, and the addresses of their sounds
 }
 
 // A paneView is one arm: its utterances in turn.
@@ -76,11 +70,8 @@ func (d *Document) replay() *replayView {
 				text, model = text || from, model || !from || strings.Contains(d.Scores[i].Run.Assistant, ", then ")
 			}
 		}
-		if d.Sound == nil {
-			continue
-		}
-		if url := d.Sound(first); url != "" {
-			v.Sounds = append(v.Sounds, soundView{first.ID, url}) // Document.Sound must return a safe address
+		if url := d.soundOf(first); url != "" {
+			v.Sounds = append(v.Sounds, row{first.ID, url})
 		}
 	}
 	for _, p := range v.Panes {
