@@ -58,7 +58,7 @@ func Compare(ctx context.Context, arms []Arm, matches []Match, data Dataset, o C
 		p.Timed = true
 		c.pairs = append(c.pairs, p)
 	}
-	if c.log, err = openLog(o.Dir, arms, func(r []*report.Record) error { return c.found(ctx, r) }); err != nil {
+	if c.log, err = openLog(o.Dir, arms, func(r []*report.Record) error { return c.enter(ctx, r, true) }); err != nil {
 		return c.pairs, err
 	}
 	defer c.log.close()
@@ -77,19 +77,9 @@ type comparison struct {
 	log     *log
 }
 
-// found adds the records of an utterance from an earlier run. They hold its times if
-// utterances ran one at a time; the times of a group are not kept.
-func (c *comparison) found(ctx context.Context, records []*report.Record) error {
-	return c.enter(ctx, records, func(p *report.Pairs, a, b *report.Record, of report.Pair[wer.Counts]) []string {
-		return p.Resume(a, b, of, c.Batch <= 1)
-	})
-}
-
-// enter adds the records of an utterance to sets and pairs.
-func (c *comparison) enter(
-	ctx context.Context, records []*report.Record,
-	into func(p *report.Pairs, a, b *report.Record, of report.Pair[wer.Counts]) []string,
-) (err error) {
+// enter adds the records of an utterance to sets and pairs. Those from an earlier run hold
+// its times if utterances ran one at a time; the times of a group are not kept.
+func (c *comparison) enter(ctx context.Context, records []*report.Record, found bool) (err error) {
 	words := make([]wer.Counts, len(c.arms))
 	for i, arm := range c.arms {
 		if words[i], err = arm.Set.Add(ctx, records[i]); err != nil {
@@ -99,7 +89,12 @@ func (c *comparison) enter(
 	var differ []string
 	for i, m := range c.matches {
 		of := report.Pair[wer.Counts]{Baseline: words[m.Baseline], Assisted: words[m.Assisted]}
-		differ = append(differ, into(c.pairs[i], records[m.Baseline], records[m.Assisted], of)...)
+		a, b := records[m.Baseline], records[m.Assisted]
+		if found {
+			differ = append(differ, c.pairs[i].Resume(a, b, of, c.Batch <= 1)...)
+		} else {
+			differ = append(differ, c.pairs[i].Add(a, b, of)...)
+		}
 	}
 	if c.Watch != nil {
 		c.Watch(records, differ)
@@ -260,7 +255,7 @@ func (c *comparison) add(ctx context.Context, records []*report.Record) error {
 	if err := c.log.append(records...); err != nil {
 		return err
 	}
-	return c.enter(ctx, records, (*report.Pairs).Add)
+	return c.enter(ctx, records, false)
 }
 
 // Predict fills in the decoding speed-up that theory predicts for each comparison of

@@ -22,7 +22,7 @@ type Engine func(ctx context.Context, clip *audio.Clip, u datasets.Utterance) (*
 
 // A Dataset yields utterances in a stable order, with unique identifiers. A
 // *datasets.RowError is a broken row; any other error is the last.
-type Dataset func(yield func(datasets.Utterance, error) bool)
+type Dataset = iter.Seq2[datasets.Utterance, error]
 
 // A Row is a row of a dataset: an utterance, or what is wrong with it. Either has a
 // unique identifier.

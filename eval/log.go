@@ -27,22 +27,11 @@ import (
 // stores nothing.
 type log struct {
 	files  []*logFile
-	done   map[string]entry // utterances with a record in every file, without failures
-	failed int              // records of failures found
-	torn   bool             // a file had an incomplete last line
-
-	// The pass over the rows so far.
-
-	ids      []string
-	last     int  // index of the last record found
-	pending  bool // a row without a record came before
-	unsorted bool // the files are not in the order of the rows
-}
-
-// An entry is an utterance of the log.
-type entry struct {
-	row uint64 // hash of its sound, text and offset, which may differ between rows of one name
-	at  int    // index among the records
+	done   map[string]uint64 // rowOf utterances with a record in every file, without failures
+	failed int               // records of failures found
+	torn   bool              // a file had an incomplete last line
+	order  []string          // utterances of the records, as they stand in the files
+	ids    []string          // of the pass over the rows so far
 }
 
 // A logFile is one file of a log.
@@ -66,7 +55,7 @@ var disk = struct {
 // and another process that has a file open are errors, and leave the files unchanged. An
 // empty folder gives a log without files.
 func openLog(dir string, arms []Arm, found func([]*report.Record) error) (l *log, err error) {
-	l = &log{done: map[string]entry{}}
+	l = &log{done: map[string]uint64{}}
 	defer func() {
 		if err != nil {
 			l.close()
@@ -87,7 +76,7 @@ func openLog(dir string, arms []Arm, found func([]*report.Record) error) (l *log
 	}
 	dropped, err := l.load(found)
 	if err == nil && (dropped || l.torn) {
-		err = l.rewrite(l.names(), false)
+		err = l.rewrite(l.order, false)
 	}
 	return l, err
 }
@@ -214,7 +203,8 @@ func (l *log) records(f *logFile) iter.Seq2[*report.Record, error] {
 			if err == nil {
 				some = true
 				if thing, got, want := r.Run.Differs(f.run); thing != "" {
-					err = &MismatchError{f.name, thing, got, want}
+					err = fmt.Errorf("%s holds records of another run: %s: got %q, want %q; name another folder, or remove the file",
+						f.name, thing, got, want)
 				}
 			}
 			if !yield(r, err) || err != nil {
@@ -245,10 +235,12 @@ func (l *log) add(records []*report.Record) error {
 	if _, twice := l.done[first.ID]; twice {
 		return fmt.Errorf("%s: utterance %s is there twice", l.files[0].name, first.ID)
 	}
-	l.done[first.ID] = entry{rowOf(first.Audio, first.Reference, first.Offset), len(l.done)}
+	l.done[first.ID] = rowOf(first.Audio, first.Reference, first.Offset)
+	l.order = append(l.order, first.ID)
 	return nil
 }
 
+// rowOf is a hash of what may differ between rows of one name.
 func rowOf(audio, text string, offset float64) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%q %q %v", audio, text, offset)
@@ -264,22 +256,20 @@ func (l *log) next(it Row) (bool, error) {
 		}
 	}
 	l.ids = append(l.ids, id)
-	e, ok := l.done[id]
+	row, ok := l.done[id]
 	if !ok {
-		l.pending = true
 		return false, nil
 	}
-	if it.Broken == nil && e.row != rowOf(it.Audio.Path, it.Text, it.Offset) {
+	if it.Broken == nil && row != rowOf(it.Audio.Path, it.Text, it.Offset) {
 		return false, fmt.Errorf("%s: utterance %s had another sound or text when it was recorded: "+
 			"name another folder, or remove its line", l.files[0].name, id)
 	}
-	l.unsorted = l.unsorted || l.pending || e.at < l.last
-	l.last = e.at
 	return true, nil
 }
 
 // append appends the records of an utterance, each with one write.
 func (l *log) append(records ...*report.Record) error {
+	l.order = append(l.order, records[0].ID)
 	for i, f := range l.files {
 		line, err := records[i].Line()
 		if err != nil {
@@ -301,28 +291,26 @@ func (l *log) finish() error {
 			return err
 		}
 	}
-	if !l.unsorted {
-		var err error
-		for _, f := range l.files {
-			err = errors.Join(err, disk.sync(f.File))
-		}
-		return err
-	}
 	passed := make(map[string]bool, len(l.ids))
 	for _, id := range l.ids {
 		passed[id] = true
 	}
-	rest := slices.DeleteFunc(l.names(), func(id string) bool { return passed[id] })
-	return l.rewrite(append(slices.Clone(l.ids), rest...), true)
-}
-
-// names returns the identifiers of the utterances found, in order.
-func (l *log) names() []string {
-	ids := make([]string, len(l.done))
-	for id, e := range l.done {
-		ids[e.at] = id
+	var sorted, rest []string
+	for _, id := range l.order {
+		if passed[id] {
+			sorted = append(sorted, id)
+		} else {
+			rest = append(rest, id)
+		}
 	}
-	return ids
+	if !slices.Equal(sorted, l.ids) {
+		return l.rewrite(slices.Concat(l.ids, rest), true)
+	}
+	var err error
+	for _, f := range l.files {
+		err = errors.Join(err, disk.sync(f.File))
+	}
+	return err
 }
 
 func (l *log) rewrite(ids []string, failures bool) error {

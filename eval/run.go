@@ -75,17 +75,6 @@ type Summary struct {
 	Failed  int    // of these, how many failed
 }
 
-// A MismatchError reports that the folder has records of another run.
-type MismatchError struct {
-	Path, Thing string
-	Got, Want   string // in the file, in this run
-}
-
-func (e *MismatchError) Error() string {
-	return fmt.Sprintf("%s holds records of another run: %s: got %q, want %q; name another folder, or remove the file",
-		e.Path, e.Thing, e.Got, e.Want)
-}
-
 // Run evaluates an engine. It appends a record for every utterance that has none yet,
 // or only one of a failure. If ctx ends, the records so far are kept.
 func Run(ctx context.Context, e Engine, data Dataset, o Options) (Summary, error) {

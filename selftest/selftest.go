@@ -30,11 +30,12 @@ type Subject struct {
 
 // A Check is the result of testing one guarantee.
 type Check struct {
-	Name   string
-	What   string        // what was compared with what
-	Values int64         // float32 compared
-	Took   time.Duration // wall time
-	Err    error         // ErrDiffers, or why the check could not be made
+	Name    string  `json:"name"`
+	What    string  `json:"compared,omitempty"` // with what
+	Values  int64   `json:"values"`             // float32 compared
+	Seconds float64 `json:"seconds"`            // wall time
+	Error   string  `json:"error,omitempty"`    // what Err says, set by whoever writes it
+	Err     error   `json:"-"`                  // ErrDiffers, or why the check could not be made
 }
 
 // bench is a subject with what all checks need: a window, and a text in it.
@@ -68,7 +69,7 @@ func Run(ctx context.Context, s Subject, done func(Check)) (Digest, error) {
 	} {
 		begin := time.Now()
 		what, values, err := c.run(ctx, b)
-		done(Check{c.name, what, values, time.Since(begin), err})
+		done(Check{Name: c.name, What: what, Values: values, Seconds: time.Since(begin).Seconds(), Err: err})
 	}
 	return b.digest(), ctx.Err()
 }

@@ -84,7 +84,7 @@ func (f *indexFn) each(ctx context.Context, job *measure.Job, do func(row) error
 		return err
 	}
 	seq := 0
-	for r, err := range eval.Rows(eval.Dataset(data.All(ctx)), job.Options().Limit) {
+	for r, err := range eval.Rows(data.All(ctx), job.Options().Limit) {
 		if err != nil {
 			return err
 		}

@@ -60,15 +60,6 @@ func Selftest(e command.Env) *cobra.Command {
 	return c
 }
 
-// A checkRow is a check as it is written.
-type checkRow struct {
-	Name    string  `json:"name"`
-	What    string  `json:"compared,omitempty"`
-	Values  int64   `json:"values"`
-	Seconds float64 `json:"seconds"`
-	Error   string  `json:"error,omitempty"`
-}
-
 func (t *selftestCommand) run(ctx context.Context, _ []string) error {
 	if err := t.model.Assistant.Comparable(); err != nil {
 		return err
@@ -85,17 +76,16 @@ func (t *selftestCommand) run(ctx context.Context, _ []string) error {
 		Checkpoint: m.Checkpoint, Tokenizer: m.Tokenizer, Encoder: m.Encoder(), Decoder: m.Decoder(),
 		Pool: m.Pool(), Assistant: m.Assistant(),
 	}
-	var all []checkRow
+	var all []selftest.Check
 	var failed []error
 	note := func(c selftest.Check) {
-		out := checkRow{Name: c.Name, What: c.What, Values: c.Values, Seconds: c.Took.Seconds()}
 		if c.Err != nil {
-			out.Error = c.Err.Error()
+			c.Error = c.Err.Error()
 			failed = append(failed, fmt.Errorf("%s: %w", c.Name, c.Err))
 		}
-		all = append(all, out)
+		all = append(all, c)
 		if t.Unwatch(); !t.json {
-			t.print(out)
+			t.print(c)
 		}
 	}
 	t.Watch("decoding one token at a time")
@@ -125,17 +115,17 @@ func promise(failed []error) error {
 	return err
 }
 
-func (t *selftestCommand) write(all []checkRow) error {
+func (t *selftestCommand) write(all []selftest.Check) error {
 	enc := json.NewEncoder(t.Out)
 	enc.SetIndent("", "  ")
 	return enc.Encode(struct {
-		Schema string     `json:"schema"`
-		Model  string     `json:"model"`
-		Checks []checkRow `json:"checks"`
+		Schema string           `json:"schema"`
+		Model  string           `json:"model"`
+		Checks []selftest.Check `json:"checks"`
 	}{"verity.selftest/1", t.model.Name, all})
 }
 
-func (t *selftestCommand) print(c checkRow) {
+func (t *selftestCommand) print(c selftest.Check) {
 	verdict := "ok    "
 	text := fmt.Sprintf("%s: %s (%s values, %s)", c.Name, c.What, show.Count(int(c.Values)), show.Seconds(c.Seconds))
 	if c.Error != "" {
@@ -174,7 +164,7 @@ func (t *selftestCommand) instructionSets(ctx context.Context, s selftest.Subjec
 		}
 		c.Err = err
 	}
-	c.Took = time.Since(begin)
+	c.Seconds = time.Since(begin).Seconds()
 	return c
 }
 

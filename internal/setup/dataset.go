@@ -81,7 +81,7 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 	}
 	return &Corpus{
 		Name: d.Name(),
-		All:  func(ctx context.Context) eval.Dataset { return eval.Dataset(data.All(ctx)) },
+		All:  data.All,
 		Count: func(ctx context.Context) int {
 			if data.Format == "parquet" {
 				return 0 // the files hold the sound itself and would have to be read whole

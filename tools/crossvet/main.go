@@ -38,7 +38,7 @@ func main() {
 	bad := false
 	for _, platform := range flag.Args() {
 		began := time.Now()
-		findings, err := vet(module{*dir, *tags}, platform, strings.Split(*names, ",")...)
+		findings, err := vet(*dir, *tags, platform, strings.Split(*names, ",")...)
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "crossvet: %s: %v\n", platform, err)
 			os.Exit(1)
@@ -54,12 +54,9 @@ func main() {
 	}
 }
 
-// A module is what is analysed: a folder, and the build tags.
-type module struct{ dir, tags string }
-
 // vet returns the diagnostics of the analyzers and the type errors of the packages that
-// match patterns in the module's folder, for a platform ("linux/arm64").
-func vet(m module, platform string, patterns ...string) ([]string, error) {
+// match patterns in a module's folder, for a platform ("linux/arm64").
+func vet(dir, tags, platform string, patterns ...string) ([]string, error) {
 	system, processor, ok := strings.Cut(platform, "/")
 	if !ok {
 		return nil, fmt.Errorf("got %q, want a system and a processor, such as linux/arm64", platform)
@@ -69,10 +66,10 @@ func vet(m module, platform string, patterns ...string) ([]string, error) {
 		return nil, fmt.Errorf("go env: %w", err)
 	}
 	found, err := packages.Load(&packages.Config{
-		Dir:        m.dir,
+		Dir:        dir,
 		Mode:       packages.LoadAllSyntax | packages.NeedModule,
 		Env:        append(os.Environ(), "GOOS="+system, "GOARCH="+processor, "CGO_ENABLED=0"),
-		BuildFlags: []string{"-tags=" + m.tags},
+		BuildFlags: []string{"-tags=" + tags},
 		Tests:      true,
 		ParseFile:  parser(strings.Split(strings.TrimSpace(string(libraries)), "\n")),
 	}, patterns...)

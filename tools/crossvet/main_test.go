@@ -14,7 +14,7 @@ func TestVet(t *testing.T) {
 		{"linux/arm64", "./assembly", "", ""},
 		{"linux/arm64", "./assembly", "odd", "assign: self-assignment of n"},
 	} {
-		findings, err := vet(module{"testdata", c.tags}, c.platform, c.pattern)
+		findings, err := vet("testdata", c.tags, c.platform, c.pattern)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -26,7 +26,7 @@ func TestVet(t *testing.T) {
 }
 
 func TestVetWantsPlatform(t *testing.T) {
-	if _, err := vet(module{}, "windows"); err == nil || !strings.Contains(err.Error(), "linux/arm64") {
+	if _, err := vet("", "", "windows"); err == nil || !strings.Contains(err.Error(), "linux/arm64") {
 		t.Errorf("got %v, want an error that names an example", err)
 	}
 }
