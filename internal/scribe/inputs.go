@@ -1,6 +1,8 @@
 package scribe
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -47,12 +49,19 @@ func inputs(args []string, deep bool) (files []string, err error) {
 }
 
 // soundIn returns the sound files in a directory, in the order of their names. What begins
-// with a dot is hidden.
+// with a dot is hidden. A directory below that cannot be read is an error, beside the files of
+// all others.
 func soundIn(dir string, deep bool) (files []string, err error) {
+	var unread error
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil && path == dir { // there may be no entry
+			return err
+		}
 		switch hidden := strings.HasPrefix(entry.Name(), "."); {
 		case err != nil:
-			return err
+			if unread == nil && !errors.Is(err, fs.ErrNotExist) { // it may have gone since it was listed
+				unread = err
+			}
 		case entry.IsDir() && path != dir && (hidden || !deep):
 			return fs.SkipDir
 		case !hidden && !entry.IsDir() && slices.Contains(input.SoundFiles, strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))):
@@ -60,5 +69,5 @@ func soundIn(dir string, deep bool) (files []string, err error) {
 		}
 		return nil
 	})
-	return files, err
+	return files, cmp.Or(err, unread)
 }

@@ -75,3 +75,64 @@ func TestWatch(t *testing.T) {
 		t.Errorf("said %q", text)
 	}
 }
+
+// TestWatchGone: the directory that is watched may be moved away, and come back: that was the end
+// of the program.
+func TestWatchGone(t *testing.T) {
+	in, out, away := filepath.Join(t.TempDir(), "in"), t.TempDir(), filepath.Join(t.TempDir(), "away")
+	if err := os.Mkdir(in, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(in, "a.wav")
+	if err := os.WriteFile(name, []byte("1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	w := &watchCommand{transcribeCommand: transcribeCommand{Env: command.Env{Err: &said}}, calm: 5 * time.Second}
+	w.root, w.dir, w.seen, w.told = in, out, map[string]sight{}, map[string]bool{}
+	now := time.Now()
+	w.look(now)
+	if err := os.Rename(in, away); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if got := w.look(now.Add(6 * time.Second)); len(got) > 0 {
+			t.Errorf("while it is away: %q", got)
+		}
+	}
+	if text := said.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, in) {
+		t.Errorf("said %q, want one line with %s", text, in)
+	}
+	if err := os.Rename(away, in); err != nil {
+		t.Fatal(err)
+	}
+	w.look(now.Add(7 * time.Second))
+	if got := w.look(now.Add(13 * time.Second)); !slices.Equal(got, []string{name}) {
+		t.Errorf("when it is back: %q, want %s", got, name)
+	}
+}
+
+// TestSoundInUnreadable: one directory that cannot be read hides none of the others.
+func TestSoundInUnreadable(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a/1.wav", "b/2.wav", "c/3.wav"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	locked := filepath.Join(dir, "b")
+	if err := os.Chmod(locked, 0); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(locked, 0o755)
+	if _, err := os.ReadDir(locked); err == nil {
+		t.Skip("this user may read every directory")
+	}
+	files, err := soundIn(dir, true)
+	if want := []string{filepath.Join(dir, "a", "1.wav"), filepath.Join(dir, "c", "3.wav")}; !slices.Equal(files, want) || err == nil || !strings.Contains(err.Error(), locked) {
+		t.Errorf("%q, %v, want %q and the name of %s", files, err, want, locked)
+	}
+}
