@@ -73,6 +73,14 @@ func (d *Document) Verdict() Verdict {
 	return v
 }
 
+// A comparing is the JSON of a document with several arms; docs/JSON.md is made from it.
+type comparing struct {
+	Schema  string        `json:"schema"`
+	Verdict Verdict       `json:"verdict"` // of the comparisons that demand equality; free if none does
+	Arms    []*Score      `json:"arms"`    // in the order requested
+	Pairs   []*Comparison `json:"pairs"`   // each arm with the first, then with the first of its precision
+}
+
 // JSON writes d on one line: the fields of its score, or arms and pairs.
 func (d *Document) JSON(w io.Writer) error {
 	e := json.NewEncoder(w)
@@ -83,12 +91,7 @@ func (d *Document) JSON(w io.Writer) error {
 			*Score
 		}{Schema, d.Scores[0]})
 	}
-	return e.Encode(struct {
-		Schema  string        `json:"schema"`
-		Verdict Verdict       `json:"verdict"` // of the comparisons that demand equality; free if none does
-		Arms    []*Score      `json:"arms"`    // in the order requested
-		Pairs   []*Comparison `json:"pairs"`   // each arm with the first, then with the first of its precision
-	}{CompareSchema, d.Verdict(), d.Scores, d.Comparisons})
+	return e.Encode(comparing{CompareSchema, d.Verdict(), d.Scores, d.Comparisons})
 }
 
 // title returns the given title, or one that names what was compared or scored.

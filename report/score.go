@@ -43,8 +43,9 @@ type Score struct {
 	Work     transcript.Work    `json:"work"`
 	Drafting transcript.Drafts  `json:"drafting"`
 
-	// Of an arm of a comparison; absent if not measured.
-	Memory        int64   `json:"memory_bytes,omitempty"`    // that loading and running took
+	// Of an arm of a comparison:
+
+	Memory        int64   `json:"memory_bytes,omitempty"`    // that loading and running took; absent if not measured
 	BytesPerToken float64 `json:"bytes_per_token,omitempty"` // read by the passes of model and assistant
 	GBPS          float64 `json:"gbps,omitempty"`            // at which these passes read
 
