@@ -18,7 +18,7 @@ BITS    := ./encoder ./decoder ./selftest
 SAME    := Golden|Rows|Threads|Bits|Hash|Cosine
 # Packages that start goroutines: TestRaceList holds the list against the source, and says
 # which are left out. In them testmodel.Serial marks long tests in which none meet.
-SHARED  := ./parallel ./schedule ./decoder ./transcribe ./live ./serve ./eval ./report ./model/hub ./internal/output ./internal/scribe ./internal/setup ./internal/weights
+SHARED  := ./parallel ./schedule ./decoder ./transcribe ./live ./serve ./eval ./report ./model/hub ./internal/scribe ./internal/setup ./internal/weights
 # Large packages of others compile in two thirds of the time without optimisation.
 QUICKLY := $(foreach of,github.com/apache/beam github.com/aws cloud.google.com github.com/envoyproxy \
 	google.golang.org/grpc google.golang.org/api google.golang.org/genproto github.com/openai,-gcflags='$(of)/...=-N -l')
@@ -161,7 +161,7 @@ benchstat: ## benchmarks of BASE=revision and of this tree, compared; BENCH=patt
 bench-report: ## time and memory of scoring 100,000 utterances
 	go test -run '^$$' -bench Report -benchtime 1x ./report
 
-bench-cpu: build ## ceilings, shares, verify passes and loading of this processor, as Markdown
+bench-cpu: build ## ceilings, shares and verify passes of this processor, as Markdown
 	tools/bench-cpu.sh $(BIN)
 
 # An hour or more, and 13 GB of disk: not for CI. SIZE=tiny tries it out.

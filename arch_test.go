@@ -52,7 +52,7 @@ var plan = map[string]room{
 	"bench":    {"ceilings of the machine, and how close the stages come to them", []string{"audio", "decoder", "encoder", "internal/kernel", "internal/layer", "internal/machine", "internal/show", "model", "parallel", "precision", "schedule", "tokenizer", "transcript"}},
 	"plan":     {"predicts the gain of an assistant from measurements of bench and compare", []string{"assistant", "bench", "internal/input", "internal/show", "report", "transcript"}},
 	"live":     {"transcribes sound while it arrives; confirmed text never changes", []string{"audio", "tokenizer", "transcribe", "transcript", "vad"}},
-	"serve":    {"OpenAI's audio API over HTTP; requests share the model", []string{"audio", "internal/options", "live", "tokenizer", "transcribe", "transcript", "vad"}},
+	"serve":    {"OpenAI's audio API over HTTP; requests share the model", []string{"audio", "internal/options", "internal/show", "live", "tokenizer", "transcribe", "transcript", "vad"}},
 	"quantize": {"a checkpoint in fewer bits, calibrated on the inputs of its products", []string{"internal/input", "internal/kernel", "internal/output", "internal/quant", "internal/safetensors", "internal/tensor", "model", "parallel", "precision"}},
 	"synth":    {"checkpoints of realistic shape with planted text; writes what model reads", []string{"internal/frontend", "internal/input", "internal/output", "internal/safetensors", "internal/tensor", "model", "parallel", "tokenizer"}},
 
@@ -69,7 +69,7 @@ var plan = map[string]room{
 	"internal/checkpoint": {"the commands about models: models, info, quantize, synth", []string{
 		"assistant", "audio", "bench", "datasets", "eval", "internal/command", "internal/kernel", "internal/layer", "internal/options", "internal/setup", "internal/show", "model", "model/hub", "parallel", "precision",
 		"quantize", "synth", "tokenizer", "transcribe"}},
-	"internal/options": {"the one table of options; serve and internal/cli derive flags and fields from it", []string{"audio", "parallel", "precision", "tokenizer", "transcribe", "transcript", "vad", "wer/normalize"}},
+	"internal/options": {"the one table of options; serve and internal/cli derive flags and fields from it", []string{"assistant", "audio", "parallel", "precision", "tokenizer", "transcribe", "transcript", "vad", "wer/normalize"}},
 	"models/digits":    {"test only: a small model trained in this repository; files only", nil},
 	"models/whisper":   {"the embedded model: files, and their name for model.Inside", []string{"model"}},
 
@@ -82,10 +82,10 @@ var plan = map[string]room{
 	"model/hub": {"resolves model names to directories: the Hugging Face cache, and downloads into it", []string{"internal/input", "internal/output"}},
 
 	"internal/frontend":    {"constants of the log-mel front end that audio, model and synth must agree on", nil},
-	"internal/kernel":      {"arithmetic behind one dispatch table", []string{"parallel", "precision", "internal/quant", "internal/tensor"}},
+	"internal/kernel":      {"arithmetic: a set of kernels for each kind of processor", []string{"parallel", "precision", "internal/quant", "internal/tensor"}},
 	"internal/layer":       {"what encoder and decoder share: linear, norm, and loading both", []string{"internal/kernel", "parallel", "precision", "internal/tensor", "model"}},
 	"internal/machine":     {"facts about the machine and the process, for reports", nil},
-	"internal/quant":       {"the codec of low-bit weights, shared by kernel, model and quantize", []string{"internal/tensor"}},
+	"internal/quant":       {"the codec of low-bit weights, shared by kernel, model and quantize", []string{"internal/tensor", "precision"}},
 	"internal/safetensors": {"a file format", []string{"internal/sniff", "internal/tensor", "internal/weights"}},
 	"internal/ctranslate2": {"a file format, of faster-whisper", []string{"internal/sniff", "internal/tensor", "internal/weights"}},
 	"internal/ggml":        {"a file format, of whisper.cpp", []string{"internal/sniff", "internal/tensor", "internal/weights"}},

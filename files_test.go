@@ -14,7 +14,6 @@ const (
 	own   = "internal/output: its rules are in the package comment"
 	memo  = "output.Own: a regular file of its directory, and its content is checked first"
 	build = "a tool of this repository, in a directory that its caller named"
-	proc  = "no file: a switch of the system"
 	below = "an empty directory does no harm; files in it are written by other rules"
 )
 
@@ -26,10 +25,9 @@ var writers = map[string]string{
 	"audio.newSpool":    once,
 	"audio.spool.close": "removes the spool, whose name newSpool made",
 
-	"serve.spool.clear": "removes files of an earlier run that have the spool's names and no owner",
-	"serve.spool.file":  once,
-
-	"bench.resetPeak": proc,
+	"serve.spool.clear":   "removes files of an earlier run that have the spool's names and no owner",
+	"serve.spool.file":    once,
+	"serve.spooled.close": once,
 
 	"eval.openLog":               below,
 	"eval.openLocked":            memo,
@@ -38,24 +36,20 @@ var writers = map[string]string{
 	"internal/cli.manPages":      told,
 	"eval.disk":                  "os.Rename and Sync, for tests: see log.rewrite",
 
-	"internal/output.target.beside":   own,
-	"internal/output.target.replace":  own,
-	"internal/output.target.writable": own,
-	"internal/output.target.open":     own,
-	"internal/output.checker.check":   own,
-	"internal/output.rename":          own,
-	"internal/output.Own":             own,
-	"internal/output.Dir":             own,
+	"internal/output.Write":   own,
+	"internal/output.beside":  own,
+	"internal/output.replace": own,
+	"internal/output.takes":   own,
+	"internal/output.rename":  own,
+	"internal/output.Own":     own,
+	"internal/output.Dir":     own,
 
-	"model/hub.Client.Remove": "models remove: a folder models--… of the cache that a person named",
-	"model/hub.Client.Pull":   below,
-	"model/hub.Client.blob":   "output.Own; renamed to the hash of its content, which must not be there in another size",
-	"model/hub.place":         "replaces a link of the snapshot whose target is missing; a link and a name do not follow links",
-	"model/hub.symlink":       "os.Symlink, for tests: see place",
-	"model/hub.Client.lock":   "output.Own; nothing is written to it",
-
-	"quantize.openJournal":    below,
-	"quantize.journal.remove": "a folder that journal.mayReplace has taken for its own",
+	"model/hub.Client.Remove":    "models remove: a folder models--… of the cache that a person named",
+	"model/hub.Client.Pull":      below,
+	"model/hub.Client.fetchBlob": "output.Own; renamed to the hash of its content, which must not be there in another size",
+	"model/hub.place":            "replaces a link of the snapshot whose target is missing; a link and a name do not follow links",
+	"model/hub.symlink":          "os.Symlink, for tests: see place",
+	"model/hub.Client.lock":      "output.Own; nothing is written to it",
 
 	"internal/measure.reportFlags.write": told,
 
@@ -99,9 +93,6 @@ const (
 // internal/input, with the reason why they may.
 var readers = map[string]string{
 	"audio.Input.Open":           "sound may come through a FIFO: the command waits for its writer, and ends on a signal",
-	"datasets.Source.Open":       "existing has looked at it",
-	"bench.forget":               "files that the model was loaded from",
-	"bench.readFiles":            "files that the model was loaded from",
 	"internal/input.Open":        looked,
 	"internal/kernel.readCaches": system,
 	"parallel.readFastCores":     system,
@@ -119,12 +110,6 @@ var readers = map[string]string{
 	"model/hub.Client.snapshots":  "a directory",
 	"model/hub.place":             made,
 	"internal/weights.openRegion": looked,
-
-	"quantize.journal.get":        made,
-	"quantize.journal.mark":       "the journal of the program, in a directory that journal.mayReplace has looked at",
-	"quantize.journal.mayReplace": "a directory",
-	"quantize.openJournal":        made,
-	"synth.mayReplace":            "a directory",
 }
 
 // TestReaders holds the list against the source.

@@ -25,8 +25,8 @@ type Options struct {
 	Threads int
 
 	// Precision is what weights, activations and caches are held in. Zero means f16 if
-	// no weight changes by it, else f32. precision.Of(precision.Int8) is the
-	// fastest.
+	// no weight changes by it, else f32; few bits stay as in the file.
+	// precision.Of(precision.Int8) is the fastest.
 	Precision precision.Precision
 
 	// Assistant drafts tokens: none, ngram, bigram, self, or the name or path of a
@@ -85,7 +85,8 @@ func openCheckpoint(ctx context.Context, name string, o Options) (*model.Checkpo
 	return model.Open(ctx, name)
 }
 
-// OpenFS loads the model whose files are at the root of fsys. Name is used in errors.
+// OpenFS loads the model whose files are at the root of fsys. Errors have its name, by which
+// Assistant "auto" also finds its partner.
 func OpenFS(ctx context.Context, fsys fs.FS, name string, o Options) (*Model, error) {
 	c, err := model.OpenFS(fsys, name)
 	if err != nil {
@@ -170,7 +171,7 @@ func (m *Model) Segments(ctx context.Context, clip *audio.Clip) iter.Seq2[transc
 	}
 }
 
-// TranscribeReader transcribes sound in any file format that audio.OpenReader knows.
+// TranscribeReader transcribes sound in any file format that audio.Input.OpenReader knows.
 // Name is used in errors.
 func (m *Model) TranscribeReader(ctx context.Context, name string, r io.Reader) (*transcript.Transcript, error) {
 	clip, err := audio.Input{}.OpenReader(ctx, name, r)

@@ -12,13 +12,13 @@ import (
 var lengths = [...]int{0, 2, 3, 5, 8}
 
 const (
-	epoch   = 8     // rounds of each stream between two decisions, and of a trial
-	rest    = 8     // epochs between two trials, at least
-	margin  = 1.05  // a drafting length must be faster than plain decoding by this factor
-	ahead   = 1.03  // and faster than another drafting length by this one
-	explore = 0.005 // share of the time that trials may lose
-	hiccup  = 2     // a round counts at most this many times its expected duration
-	doubt   = 0.4   // a draft stops after a token that the assistant finds less probable; Confidence, too
+	epoch        = 8     // rounds of each stream between two decisions, and of a trial
+	trialRest    = 8     // epochs between two trials, at least
+	plainMargin  = 1.05  // a drafting length must be faster than plain decoding by this factor
+	switchMargin = 1.03  // and faster than another drafting length by this one
+	trialShare   = 0.005 // share of the time that trials may lose
+	roundCap     = 2     // a round counts at most this many times its expected duration
+	draftLeast   = 0.4   // a draft stops after a token that the assistant finds less probable; Confidence, too
 )
 
 // An Auto chooses the draft length of all streams that decode together. It is a
@@ -39,13 +39,13 @@ const (
 // streams use it. Trials may lose half a percent of the time. First guesses of round
 // times follow from Cost.
 //
-// The zero value is ready. Each stream gets a policy of its own from Policy.
+// Each stream gets a policy of its own from Policy.
 type Auto struct {
 	// Cost is the bytes that a draft step reads over those of a target step, a first
 	// guess of the ratio of their times. 0 means that drafts are free.
 	Cost float64
 
-	// Streams returns how many streams decode together now. Nil means one.
+	// Streams returns how many streams decode together now.
 	Streams func() int
 
 	mu       sync.Mutex
@@ -89,9 +89,7 @@ func NewAuto(target *decoder.Decoder, a Assistant, streams func() int) *Auto {
 
 // count brings active up to date. a.mu is held.
 func (a *Auto) count() {
-	if a.active = 1; a.Streams != nil {
-		a.active = max(1, a.Streams())
-	}
+	a.active = max(1, a.Streams())
 }
 
 // Policy returns a policy for one sequence at a time.
@@ -194,9 +192,9 @@ func (a *Auto) best(g *group) int {
 	best := 0
 	least := a.cost(g, 0)
 	for i := 1; i < len(lengths); i++ {
-		c := a.cost(g, i) * margin
+		c := a.cost(g, i) * plainMargin
 		if i == g.use {
-			c /= ahead
+			c /= switchMargin
 		}
 		if c < least {
 			best, least = i, c
@@ -218,7 +216,7 @@ func (a *Auto) decide(g *group) {
 	}
 	g.trial = g.use
 	i, unknown := g.candidate()
-	if g.pace.n == 0 || g.epochs < rest && !unknown {
+	if g.pace.n == 0 || g.epochs < trialRest && !unknown {
 		return
 	}
 	g.price = a.cost(g, g.use)
@@ -226,7 +224,7 @@ func (a *Auto) decide(g *group) {
 	if g.use == 0 {
 		loss += a.opening.v * float64(a.active)
 	}
-	if !unknown && g.lost+loss > explore*g.clock+epoch*g.pace.v {
+	if !unknown && g.lost+loss > trialShare*g.clock+epoch*g.pace.v {
 		return
 	}
 	g.trial = i
@@ -263,7 +261,7 @@ func (g *group) candidate() (i int, urgent bool) {
 func (g *group) time(i int, seconds float64, k int) {
 	x := &g.arms[i]
 	if g.pace.n > 0 {
-		seconds = min(seconds, hiccup*g.level(i)*g.pace.v)
+		seconds = min(seconds, roundCap*g.level(i)*g.pace.v)
 	}
 	known := epoch * float64(k)
 	if g.pace.n < known || i == g.use && x.n >= known {
@@ -300,7 +298,7 @@ func (s *autoStream) Length() int {
 
 // More stops a draft after a token that is likely to be refused.
 func (s *autoStream) More(_ int, lp float32) bool {
-	return math.Exp(float64(lp)) >= doubt
+	return math.Exp(float64(lp)) >= draftLeast
 }
 
 // Observe learns from a round.

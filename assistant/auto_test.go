@@ -294,7 +294,7 @@ func TestAutoDrift(t *testing.T) {
 
 // TestAutoTry checks that an owed draft is made, whatever it costs.
 func TestAutoTry(t *testing.T) {
-	a := &Auto{Cost: 100}
+	a := &Auto{Cost: 100, Streams: func() int { return 1 }}
 	b := band{verify: large, draft: distilled, open: 1e6}.with(1, a.Policy)
 	b.play(200)
 	if b.drafted != 0 {

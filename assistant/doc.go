@@ -10,10 +10,12 @@
 // Plain decoding is a round with an empty draft: the proposer [None].
 //
 // round.go is all of it; the other files are what it is handed: model.go, ngram.go,
-// bigram.go and text.go draft, policy.go, auto.go and pace.go decide how much.
+// bigram.go and text.go draft, the last with place.go, which finds in a text what was said;
+// policy.go, auto.go and pace.go decide how much; load.go opens the model that drafts;
+// theory.go has what papers expect of rounds.
 //
-// [Rejection] is a verifier of another kind, classic speculative sampling: it
-// keeps the distribution of the tokens, not the tokens.
+// [Reject], in rejection.go, is a verifier of another kind, classic speculative sampling:
+// it keeps the distribution of the tokens, not the tokens.
 //
 // # A new proposer
 //

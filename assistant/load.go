@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"slices"
 
 	"verity/decoder"
@@ -100,44 +99,13 @@ func fits(c *model.Checkpoint, t Target) error {
 		return &MismatchError{c.Name, t.Checkpoint.Name, "width of the audio features", fmt.Sprint(a.AudioWidth),
 			fmt.Sprint(b.AudioWidth), "it has no encoder of its own, so it must be distilled from this target"}
 	}
-	if err := sameIDs(c, t.Checkpoint); err != nil {
-		return err
+	// An equal vocabulary size is not enough: a fine-tuned model may have moved tokens.
+	if moved := decoder.TokenMismatches(t.Tokenizer, c.Generation); len(moved) > 0 {
+		m := moved[0]
+		return &MismatchError{c.Name, t.Checkpoint.Name, m.Field, fmt.Sprint(m.Stated), fmt.Sprint(m.Token),
+			"its drafts would mean something else to the target; " + another}
 	}
 	return sameTokens(c, t)
-}
-
-// sameIDs compares the special ids and languages that both checkpoints state. An equal
-// vocabulary size is not enough: a fine-tuned model may have moved them.
-func sameIDs(c, target *model.Checkpoint) error {
-	refuse := func(thing string, got, want int32) error {
-		return &MismatchError{c.Name, target.Name, thing, fmt.Sprint(got), fmt.Sprint(want),
-			"its drafts would mean something else to the target; take an assistant of the same family"}
-	}
-	a, b := &c.Generation, &target.Generation
-	for _, x := range []struct {
-		thing     string
-		got, want int32
-	}{
-		{"eos_token_id", a.EOSToken, b.EOSToken},
-		{"decoder_start_token_id", a.DecoderStartToken, b.DecoderStartToken},
-		{"no_timestamps_token_id", a.NoTimestampsToken, b.NoTimestampsToken},
-		{"prev_sot_token_id", a.PrevSOTToken, b.PrevSOTToken},
-	} {
-		if x.got != x.want && x.got != model.NoToken && x.want != model.NoToken {
-			return refuse(x.thing, x.got, x.want)
-		}
-	}
-	for _, ids := range []struct {
-		thing string
-		a, b  map[string]int32
-	}{{"language", a.LangToID, b.LangToID}, {"task", a.TaskToID, b.TaskToID}} {
-		for _, name := range slices.Sorted(maps.Keys(ids.a)) {
-			if want, ok := ids.b[name]; ok && ids.a[name] != want {
-				return refuse("token of the "+ids.thing+" "+name, ids.a[name], want)
-			}
-		}
-	}
-	return nil
 }
 
 // sameTokens compares the vocabularies token by token. A checkpoint without tokenizer

@@ -134,16 +134,16 @@ func TestMismatch(t *testing.T) {
 		return opened(t, "moved", testmodel.FS(s))
 	}
 	for thing, c := range map[string]*model.Checkpoint{
-		"eos_token_id":                  stated(`"eos_token_id": 50257`, `"eos_token_id": 50256`),
-		"decoder_start_token_id":        stated(`"decoder_start_token_id": 50258`, `"decoder_start_token_id": 50257`),
-		"no_timestamps_token_id":        stated(`"no_timestamps_token_id": 50363`, `"no_timestamps_token_id": 50362`),
-		"prev_sot_token_id":             stated(`"prev_sot_token_id": 50361`, `"prev_sot_token_id": 50360`),
-		"token of the task translate":   stated(`"translate": 50358`, `"translate": 50357`),
-		"token of the language <|de|>":  stated(`"<|de|>": 50261`, `"<|de|>": 50260`),
-		"token of the language <|haw|>": stated(`"<|haw|>": 50352`, `"<|haw|>": 50353`),
-		"":                              stated(`"<|de|>": 50261, `, ``), // lacks a language
-		"positions of a window":         checkpoint(t, "odd", false),
-		"vocabulary":                    checkpoint(t, "english", false),
+		"eos_token_id":           stated(`"eos_token_id": 50257`, `"eos_token_id": 50256`),
+		"decoder_start_token_id": stated(`"decoder_start_token_id": 50258`, `"decoder_start_token_id": 50257`),
+		"no_timestamps_token_id": stated(`"no_timestamps_token_id": 50363`, `"no_timestamps_token_id": 50362`),
+		"prev_sot_token_id":      stated(`"prev_sot_token_id": 50361`, `"prev_sot_token_id": 50360`),
+		"task_to_id translate":   stated(`"translate": 50358`, `"translate": 50357`),
+		"lang_to_id <|de|>":      stated(`"<|de|>": 50261`, `"<|de|>": 50260`),
+		"lang_to_id <|haw|>":     stated(`"<|haw|>": 50352`, `"<|haw|>": 50353`),
+		"":                       stated(`"<|de|>": 50261, `, ``), // lacks a language
+		"positions of a window":  checkpoint(t, "odd", false),
+		"vocabulary":             checkpoint(t, "english", false),
 	} {
 		t.Run(thing, func(t *testing.T) { refused(t, c, Target{Checkpoint: f16, Tokenizer: words}, thing) })
 	}

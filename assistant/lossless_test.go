@@ -90,7 +90,7 @@ func (r *rig) run(t testing.TB, a Assistant, p Policy, temperature float32) ([]d
 	if err := g.Broken; err != nil {
 		t.Errorf("%T: %v", a, err)
 	}
-	return g.Choices, s.NoSpeechProb(), g.Stats.Drafts
+	return g.Choices, s.NoSpeechProb, g.Stats.Drafts
 }
 
 // A babbler drafts anything: text, timestamps, end-of-text, out of order.

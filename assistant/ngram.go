@@ -1,6 +1,7 @@
 package assistant
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -13,9 +14,8 @@ import (
 //
 // Source: Saxena 2023, prompt lookup decoding.
 type NGram struct {
-	// Longest and Shortest bound the length of a match in tokens. 0 means 4
-	// and 2.
-	Longest, Shortest int
+	// Shortest is the least length of a match in tokens. 0 means 2.
+	Shortest int
 
 	// EOT is end-of-text; a draft goes no further.
 	EOT Token
@@ -23,23 +23,16 @@ type NGram struct {
 
 // Open needs nothing of the window.
 func (l *NGram) Open(Window) Drafter {
-	longest, shortest := l.Longest, l.Shortest
-	if longest == 0 {
-		longest = 4
-	}
-	if shortest == 0 {
-		shortest = 2
-	}
-	return &ngram{longest: longest, shortest: max(1, shortest), eot: l.EOT}
+	return &ngram{shortest: cmp.Or(l.Shortest, 2), eot: l.EOT}
 }
 
 // StepBytes returns 0.
 func (l *NGram) StepBytes() int64 { return 0 }
 
 type ngram struct {
-	text              []Token
-	longest, shortest int
-	eot               Token
+	text     []Token
+	shortest int
+	eot      Token
 }
 
 func (l *ngram) Begin(o decoder.SessionOptions, _ Policy) { l.text = append(l.text[:0], o.Prompt...) }
@@ -61,7 +54,8 @@ func (l *ngram) Propose(_ context.Context, dst []Token, limit int) ([]Token, err
 // match returns the index after the most recent earlier occurrence of the longest
 // possible tail of the text, or -1.
 func (l *ngram) match() int {
-	for n := min(l.longest, len(l.text)-1); n >= l.shortest; n-- {
+	const longest = 4
+	for n := min(longest, len(l.text)-1); n >= l.shortest; n-- {
 		tail := l.text[len(l.text)-n:]
 		for at := len(l.text) - n - 1; at >= 0; at-- {
 			if slices.Equal(l.text[at:at+n], tail) {

@@ -22,7 +22,6 @@ func TestNGram(t *testing.T) {
 		{"unless it is to be", NGram{Shortest: 1}, []Token{1, 2, 9, 1}, 2, []Token{2, 9}},
 		{"the most recent", NGram{}, []Token{1, 2, 7, 1, 2, 8, 1, 2}, 3, []Token{8, 1, 2}},
 		{"the longest, though less recent", NGram{}, []Token{5, 1, 2, 7, 6, 1, 2, 8, 5, 1, 2}, 1, []Token{7}},
-		{"no longer than asked for", NGram{Longest: 2}, []Token{5, 1, 2, 7, 6, 1, 2, 8, 5, 1, 2}, 1, []Token{8}},
 		{"a match may overlap the end", NGram{}, []Token{3, 3, 3, 3}, 5, []Token{3}},
 		{"up to an end-of-text", NGram{EOT: 4}, []Token{1, 2, 7, 4, 8, 1, 2}, 5, []Token{7}},
 		{"no room", NGram{}, []Token{1, 2, 7, 1, 2}, 0, nil},

@@ -34,7 +34,7 @@ func TestOverlap(t *testing.T) {
 		{"sure of one", [faces]float32{1, 0, 0, 0}, false, 0.5},
 		{"probs untold", [faces]float32{0.5, 0.5, 0, 0}, false, 0.375},
 	} {
-		run := func(begin func(v ProbVerifier, p Proposer, seed uint64) (Verifier, func() Overlap)) (s transcript.Drafts) {
+		run := func(begin func(v ProbVerifier, p Proposer, seed uint64) *Weigher) (s transcript.Drafts) {
 			for n := range uint64(sequences) {
 				v := &dice{weights: probs(p)}
 				d := &dice{weights: probs(tt.q), rng: rand.New(rand.NewPCG(n, 5))}
@@ -42,14 +42,13 @@ func TestOverlap(t *testing.T) {
 				if tt.tells {
 					proposer = teller{d}
 				}
-				verifier, overlap := begin(v, proposer, n)
-				g, err := Generate(t.Context(), verifier, proposer, Options{EOT: -1, Limit: length, Policy: Constant(drafts)})
+				w := begin(v, proposer, n)
+				g, err := Generate(t.Context(), w, proposer, Options{EOT: -1, Limit: length, Policy: Constant(drafts)})
 				if err != nil {
 					t.Fatal(err)
 				}
 				one := g.Stats.Drafts
-				o := overlap()
-				one.Weighed, one.Overlap = o.Positions, o.Sum
+				one.Weighed, one.Overlap = w.Positions, w.Overlap
 				s.Add(one)
 			}
 			if s.Weighed != s.Accepted+s.Refused {
@@ -57,14 +56,10 @@ func TestOverlap(t *testing.T) {
 			}
 			return s
 		}
-		classic := run(func(v ProbVerifier, p Proposer, seed uint64) (Verifier, func() Overlap) {
-			r := Reject(v, p, decoder.Sampling{Temperature: 1, Seed: seed})
-			return r, func() Overlap { return r.Overlap }
+		classic := run(func(v ProbVerifier, p Proposer, seed uint64) *Weigher {
+			return Reject(v, p, decoder.Sampling{Temperature: 1, Seed: seed})
 		})
-		weighed := run(func(v ProbVerifier, p Proposer, _ uint64) (Verifier, func() Overlap) {
-			w := MeasureOverlap(v, p, 1)
-			return w, func() Overlap { return w.Overlap }
-		})
+		weighed := run(func(v ProbVerifier, p Proposer, _ uint64) *Weigher { return MeasureOverlap(v, p, 1) })
 		// Told, each place is exact; untold, it depends on what was drafted.
 		sigma := func(n int) float64 { return math.Sqrt(tt.alpha * (1 - tt.alpha) / float64(n)) }
 		for name, s := range map[string]transcript.Drafts{"rejection": classic, "weighing": weighed} {
@@ -110,13 +105,12 @@ func TestOverlapSession(t *testing.T) {
 			if got := g.Choices; !slices.EqualFunc(got, want, sameBits) {
 				t.Errorf("%s, T=%v: %v weighed, want %v", name, temperature, got, want)
 			}
-			stats, overlap := g.Stats.Drafts, w.Overlap
-			if overlap.Positions != stats.Accepted+stats.Refused {
-				t.Errorf("%s, T=%v: weighed %d places of %+v", name, temperature, overlap.Positions, stats)
+			if stats := g.Stats.Drafts; w.Positions != stats.Accepted+stats.Refused {
+				t.Errorf("%s, T=%v: weighed %d places of %+v", name, temperature, w.Positions, stats)
 			}
-			mean := overlap.Sum / float64(overlap.Positions)
+			mean := w.Overlap / float64(w.Positions)
 			if !(mean >= 0 && mean <= 1) || name == "self" && !(mean > 1-1e-4) {
-				t.Errorf("%s, T=%v: mean of Σ min(p, q) = %v over %d places", name, temperature, mean, overlap.Positions)
+				t.Errorf("%s, T=%v: mean of Σ min(p, q) = %v over %d places", name, temperature, mean, w.Positions)
 			}
 		}
 	}

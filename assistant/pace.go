@@ -18,10 +18,8 @@ const LongestText = 24
 //   - how often a drafted token is right, by how many before it were: after a mismatch
 //     drafts are short, in a good run long;
 //   - what a token takes, which is what a right one saves.
-//
-// The zero value is ready.
 type Pace struct {
-	// Streams returns how many streams decode together now. Nil means one.
+	// Streams returns how many streams decode together now.
 	Streams func() int
 
 	mu      sync.Mutex
@@ -40,9 +38,6 @@ var firstGuess = [6]float64{0.6, 0.75, 0.85, 0.9, 0.93, 0.95}
 
 // of returns the passes for the present number of streams.
 func (p *Pace) of() *[LongestText + 2]mean {
-	if p.Streams == nil {
-		return &p.passes[0]
-	}
 	return &p.passes[groupOf(p.Streams())]
 }
 
@@ -108,7 +103,7 @@ func (p *Pace) observe(r Round, right, ahead int) int {
 	if known, rows := p.of(), r.Drafted+1; !r.First && rows < len(known) {
 		seconds := r.Verify.Seconds()
 		if known[rows].n > 0 {
-			seconds = min(seconds, hiccup*known[rows].v)
+			seconds = min(seconds, roundCap*known[rows].v)
 		}
 		known[rows].add(seconds, memory)
 		p.seconds.add((r.Draft + r.Verify).Seconds(), memory)

@@ -29,90 +29,121 @@ type ProbProposer interface {
 	KeepProbs(temperature float32)
 
 	// Probs returns the probability [Vocab] with which each token could have been drafted
-	// at position i of the last draft; nil if the proposer was sure of its token.
+	// at position i of the last draft.
 	Probs(i int) []float32
 }
 
-// probsOf makes p keep its probabilities, if it knows them, and returns its Probs.
-func probsOf(p Proposer, temperature float32) func(i int) []float32 {
-	if p, knows := p.(ProbProposer); knows {
-		p.KeepProbs(temperature)
-		return p.Probs
-	}
-	return func(int) []float32 { return nil }
-}
-
-// A Rejection is the Verifier of classic speculative sampling. A token x that was drafted
-// with probability q(x) is accepted with probability min(1, p(x)/q(x)), where p is the
-// target's. The first refused token is replaced by a draw from norm(max(0, p-q)), and a
-// draft accepted whole is followed by a draw from p. So tokens have the target's
-// distribution whatever q is. They are not bit for bit those of plain sampling, and
-// depend on the lengths of drafts.
+// A Weigher is a Verifier that weighs the probabilities of a target, p, against those of
+// its assistant, q. Overlap sums Σ min(p, q) over the vocabulary, of so many Positions. The
+// mean is the theory's α, the probability that rejection sampling accepts a draft. Only
+// positions that the target judged count, up to the first refused draft: after that one,
+// the text before a position is not the target's own.
 //
-// Source: Leviathan et al. 2023, arXiv:2211.17192, algorithm 1.
-type Rejection struct {
-	v       ProbVerifier
-	probs   func(i int) []float32 // of the proposer
+// Its choices are those of the Verifier that it wraps, or for Reject those of classic
+// speculative sampling. A token x that was drafted is then accepted with probability
+// min(1, p(x)/q(x)). The first refused token is replaced by a draw from norm(max(0, p-q)),
+// and a draft accepted whole is followed by a draw from p. So tokens have the target's
+// distribution whatever q is. They are not bit for bit those of plain sampling, and depend
+// on the lengths of drafts.
+//
+// Source: Leviathan et al. 2023, arXiv:2211.17192, corollary 3.6 and algorithm 1.
+type Weigher struct {
+	Positions int
+	Overlap   float64
+
+	ProbVerifier
+	rejects bool
+	probs   func(i int) []float32 // of the proposer; nil where it is sure of its token
 	noise   decoder.Sampling
 	kept    int
-	target  []float32 // probabilities at one position
+	p       []float32 // the target's, at one position
 	choices []decoder.Choice
-	Overlap Overlap // so far
 }
 
 // Reject wraps v for drafts of p, for Generate. Its noise is keyed by s.
-func Reject(v ProbVerifier, p Proposer, s decoder.Sampling) *Rejection {
-	return &Rejection{v: v, probs: probsOf(p, s.Temperature), noise: s}
+func Reject(v ProbVerifier, p Proposer, s decoder.Sampling) *Weigher {
+	w := MeasureOverlap(v, p, s.Temperature)
+	w.rejects, w.noise = true, s
+	return w
 }
 
-// Choose returns draft as far as it is accepted, then the token that follows. Choices
-// after that have no meaning; a round ignores them.
-func (r *Rejection) Choose(ctx context.Context, draft []Token) ([]decoder.Choice, error) {
-	choices, err := r.v.Choose(ctx, draft)
+// MeasureOverlap wraps v for drafts of p. The probabilities are those at a temperature:
+// at 0 one token has all of it, and the overlap is agreement.
+func MeasureOverlap(v ProbVerifier, p Proposer, temperature float32) *Weigher {
+	w := &Weigher{ProbVerifier: v, noise: decoder.Sampling{Temperature: temperature}, probs: func(int) []float32 { return nil }}
+	if p, knows := p.(ProbProposer); knows {
+		p.KeepProbs(temperature)
+		w.probs = p.Probs
+	}
+	return w
+}
+
+// Choose returns a choice after each prefix of draft. Those behind the first that differs
+// from the draft have no meaning for Reject; a round ignores them.
+func (w *Weigher) Choose(ctx context.Context, draft []Token) ([]decoder.Choice, error) {
+	choices, err := w.ProbVerifier.Choose(ctx, draft)
 	if err != nil {
 		return nil, err
 	}
-	r.choices = append(r.choices[:0], choices...)
+	w.choices = append(w.choices[:0], choices...)
 	for i, c := range choices {
-		if c.Token == tokenizer.None {
-			break // everything is forbidden there
+		if c.Token == tokenizer.None || i == len(draft) && !w.rejects {
+			break // everything is forbidden there, or nothing drafted
 		}
-		t := r.decide(draft, i)
-		r.choices[i] = decoder.Choice{Token: t, LogProb: r.v.LogProb(i, t)}
-		if i < len(draft) && t != draft[i] {
+		w.p = w.AppendProbs(w.p[:0], i, w.noise.Temperature)
+		if i < len(draft) {
+			w.Positions++
+			w.Overlap += overlap(w.p, w.probs(i), draft[i])
+		}
+		if w.rejects {
+			c.Token = w.decide(draft, i)
+			c.LogProb = w.LogProb(i, c.Token)
+			w.choices[i] = c
+		}
+		if i < len(draft) && c.Token != draft[i] {
 			break
 		}
 	}
-	return r.choices, nil
+	return w.choices, nil
 }
 
 // Commit keeps tokens.
-func (r *Rejection) Commit(ctx context.Context, kept []Token) error {
-	r.kept += len(kept)
-	return r.v.Commit(ctx, kept)
+func (w *Weigher) Commit(ctx context.Context, kept []Token) error {
+	w.kept += len(kept)
+	return w.ProbVerifier.Commit(ctx, kept)
 }
 
-// decide returns the token at position i.
-func (r *Rejection) decide(draft []Token, i int) Token {
-	accept, other := r.noise.Uniform(r.kept+i, 0), r.noise.Uniform(r.kept+i, 1)
-	r.target = r.v.AppendProbs(r.target[:0], i, r.noise.Temperature)
+// overlap returns Σ min(p, q). If q is nil, the assistant was sure of x.
+func overlap(p, q []float32, x Token) float64 {
+	if q == nil {
+		return float64(p[x])
+	}
+	sum := 0.0
+	for t, v := range q {
+		sum += float64(min(p[t], v))
+	}
+	return min(sum, 1) // one, but for rounding
+}
+
+// decide returns the token at position i, whose probabilities are w.p.
+func (w *Weigher) decide(draft []Token, i int) Token {
+	accept, other := w.noise.Uniform(w.kept+i, 0), w.noise.Uniform(w.kept+i, 1)
 	if i == len(draft) {
-		return draw(r.target, other, 0)
+		return draw(w.p, other, 0)
 	}
 	x, q := draft[i], 1.0
-	probs := r.probs(i)
+	probs := w.probs(i)
 	if probs != nil {
 		q = float64(probs[x])
 	}
-	r.Overlap.add(r.target, probs, x)
-	if float64(accept*q) < float64(r.target[x]) {
+	if float64(accept*q) < float64(w.p[x]) {
 		return x
 	}
 	for t := range probs {
-		r.target[t] = max(0, r.target[t]-probs[t])
+		w.p[t] = max(0, w.p[t]-probs[t])
 	}
-	r.target[x] = 0 // q(x) > p(x)
-	return draw(r.target, other, x)
+	w.p[x] = 0 // q(x) > p(x)
+	return draw(w.p, other, x)
 }
 
 // draw returns a token with the probability of its weight, at u of [0, 1) of their sum.

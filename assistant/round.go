@@ -84,21 +84,13 @@ type Result struct {
 	// itself.
 	Choices []decoder.Choice
 
-	Marks  []transcript.Mark // how each choice was made
-	Stats  transcript.Stats  // counts and times of all rounds
-	Broken *BrokenError      // why the proposer was no longer used; nil if it was
+	Marks []transcript.Mark // how each choice was made
+	Stats transcript.Stats  // counts and times of all rounds
+
+	// Broken says why the proposer was no longer used, as where its weights are corrupt;
+	// nil if it was. The choices are the target's, so decoding goes on without it.
+	Broken error
 }
-
-// A BrokenError reports an assistant that could not draft, as one with corrupt weights.
-// The choices are the target's, so decoding goes on without it.
-type BrokenError struct{ Err error }
-
-func (e *BrokenError) Error() string {
-	return fmt.Sprintf("the assistant cannot draft: %v; download its files again, or run without it (--assistant none)",
-		e.Err)
-}
-
-func (e *BrokenError) Unwrap() error { return e.Err }
 
 // Generate decodes one sequence, round after round, until its end or the limit.
 func Generate(ctx context.Context, v Verifier, p Proposer, o Options) (Result, error) {
@@ -153,7 +145,7 @@ func (g *generation) runRound(ctx context.Context) error {
 
 // abandon continues without the proposer.
 func (g *generation) abandon(err error) {
-	g.Broken = &BrokenError{err}
+	g.Broken = fmt.Errorf("the assistant cannot draft: %w; download its files again, or run without it (--assistant none)", err)
 	g.p, g.o.Policy, g.draft = None{}, nil, g.draft[:0]
 }
 

@@ -43,6 +43,13 @@ func NewText(tok *tokenizer.Tokenizer, lines []transcript.Line) *Text {
 		return nil
 	}
 	t.plain = upper && !lower || lower && !upper && !t.timed // programs that tell times write sentences
+	if t.plain {
+		t.size = 0 // some letters are longer in the other case
+		for i := range t.lines {
+			t.lines[i].Text = strings.ToLower(t.lines[i].Text)
+			t.size += len(t.lines[i].Text)
+		}
+	}
 	return t
 }
 
@@ -110,7 +117,7 @@ type bit struct {
 // Follow returns a follower at the start of the text.
 func (t *Text) Follow() *Follower { return &Follower{t: t} }
 
-// Counts returns how many words of the text were drafted and said in this attempt, how
+// Counts returns how many tokens of the text were drafted and said in this attempt, how
 // often what was said was lost in the text, and at which tokens it was found again.
 func (p *Follower) Counts() (accepted, lost int, found []int) { return p.accepted, p.lost, p.found }
 
@@ -124,9 +131,6 @@ func (p *Follower) Window(w TextWindow) {
 		cut = p.cutTimed
 	}
 	at := cut()
-	if p.t.plain {
-		p.text = strings.ToLower(p.text)
-	}
 	letters := p.place.letters[:0]
 	for i, r := range p.text {
 		if l := letter(r); l != 0 {
@@ -288,7 +292,7 @@ func (p *Follower) ahead() int {
 // by the beginning of the next at the same time, or near the end of the sound by none.
 func (p *Follower) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {
 	const near = 1 // s
-	p.draft = p.round(p.draft[:0], limit)
+	p.draft = p.cycle(p.draft[:0], limit)
 	if p.again = len(p.draft) > 0; p.again {
 		return append(dst, p.draft...), nil
 	}
@@ -310,7 +314,7 @@ func (p *Follower) Propose(_ context.Context, dst []Token, limit int) ([]Token, 
 			k++
 		}
 		before := len(p.draft)
-		if s := p.step(k, at, len(p.said)+before, stamps); s == words {
+		if s := p.step(k, at, len(p.said)+before, stamps); s == stepWords {
 			at = p.spell(limit, at, p.bits[k].end, change)
 			change, stamps = nil, 0
 		} else if p.mark(s, k, stamp); len(p.draft) > before {
@@ -323,10 +327,10 @@ func (p *Follower) Propose(_ context.Context, dst []Token, limit int) ([]Token, 
 	return append(dst, p.draft...), nil
 }
 
-// round drafts what comes next where the last tokens were said before, in a text that goes
+// cycle drafts what comes next where the last tokens were said before, in a text that goes
 // round and round: up to hundreds of tokens, until the window is full.
-func (p *Follower) round(dst []Token, limit int) []Token {
-	const least, longest = 10, 64 // tokens that are the same, and in a round
+func (p *Follower) cycle(dst []Token, limit int) []Token {
+	const least, longest = 10, 64 // tokens that are the same, and in a cycle
 	n := len(p.said)
 	for d := 1; d <= min(longest, n-least); d++ {
 		for i := n - 1; i >= d && p.said[i] == p.said[i-d]; i-- {
@@ -345,10 +349,10 @@ func (p *Follower) round(dst []Token, limit int) []Token {
 type step int
 
 const (
-	words step = iota
-	begin      // the timestamp where a line begins
-	end        // and where it ends
-	over       // end-of-text
+	stepWords step = iota
+	stepBegin      // the timestamp where a line begins
+	stepEnd        // and where it ends
+	stepOver       // end-of-text
 )
 
 // step returns what follows at a byte, which is in line k or before it, after so many
@@ -357,19 +361,19 @@ func (p *Follower) step(k, at, said, stamps int) step {
 	rest := k < len(p.bits)
 	switch {
 	case !p.w.Timestamps && rest:
-		return words
+		return stepWords
 	case !p.w.Timestamps:
-		return over
+		return stepOver
 	case said == 0:
-		return begin
+		return stepBegin
 	case stamps == 0 && k > 0 && at == p.bits[k-1].end && (!rest || p.breaks.rate(0.6) > 0.4):
-		return end
+		return stepEnd
 	case stamps == 1 && said > 1 && rest:
-		return begin
+		return stepBegin
 	case rest:
-		return words
+		return stepWords
 	}
-	return over
+	return stepOver
 }
 
 // mark drafts a timestamp or end-of-text, if the text tells it. last is the timestamp
@@ -377,14 +381,14 @@ func (p *Follower) step(k, at, said, stamps int) step {
 func (p *Follower) mark(s step, k int, last Token) {
 	tok, at := p.t.tok, 0.0
 	switch {
-	case s == over:
+	case s == stepOver:
 		if p.all {
 			p.draft = append(p.draft, tok.EOT)
 		}
 		return
-	case s == end && !p.bits[k-1].timed:
+	case s == stepEnd && !p.bits[k-1].timed:
 		return
-	case s == end:
+	case s == stepEnd:
 		at = p.bits[k-1].to
 	case last == 0: // the first of the window
 		if k < len(p.bits) && p.bits[k].from > 0 && p.bits[k].from <= 1 {
@@ -397,7 +401,7 @@ func (p *Follower) mark(s step, k int, last Token) {
 	}
 	const step = 0.02 // s between two timestamps
 	t := tok.TimestampBegin + Token(math.Round(at/step))
-	if tok.IsTimestamp(t) && t >= last && !(s == end && t == last) {
+	if tok.IsTimestamp(t) && t >= last && !(s == stepEnd && t == last) {
 		p.draft = append(p.draft, t)
 	}
 }
@@ -429,7 +433,7 @@ func (p *Follower) cursor() (at int, change func(rune) rune) {
 			at = b.end
 		}
 	}
-	if p.t.plain && len(p.said) == min(p.stamps, 1) && (p.w.Before == "" || ended(p.w.Before[len(p.w.Before)-1:])) {
+	if p.t.plain && len(p.said) == min(p.stamps, 1) && (p.w.Before == "" || endsSentence(p.w.Before)) {
 		change = unicode.ToUpper
 	}
 	return at, change
@@ -458,6 +462,12 @@ func (p *Follower) astray() bool {
 
 // ended reports whether a sentence ends in marks.
 func ended(marks string) bool { return strings.ContainsAny(marks, ".?!。？！") }
+
+// endsSentence reports whether the last character of text ends a sentence.
+func endsSentence(text string) bool {
+	_, size := utf8.DecodeLastRuneInString(text)
+	return ended(text[len(text)-size:])
+}
 
 // spell drafts the text from a byte up to another, and returns how far it came.
 func (p *Follower) spell(limit, from, to int, change func(rune) rune) int {

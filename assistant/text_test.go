@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"verity/precision"
 	"verity/tokenizer"
 	"verity/transcript"
 )
@@ -160,11 +161,37 @@ func TestFollowOther(t *testing.T) {
 	}
 }
 
-// FuzzFollow takes anything as a text, and says anything.
+// TestFollowCapitals: letters that are longer or shorter in the other case move no line.
+func TestFollowCapitals(t *testing.T) {
+	tok := embedded(t)
+	const text = "İSTANBUL ẞẞẞẞ IST WEIT ȺȺȺȺ VON HIER UND NICHT VON DORT."
+	for _, timed := range []bool{false, true} {
+		lines := []transcript.Line{{Text: text}, {Text: "İİİİİİİİ ES WAR EINMAL EIN KÖNIG"}}
+		if timed {
+			lines[0].End, lines[1].Start, lines[1].End = 5, 5, 10
+		}
+		p := NewText(tok, lines).Follow()
+		p.Window(TextWindow{End: 30, Clip: 30, Before: "今天。"})
+		said := tok.Encode(" " + strings.ToLower(text) + " es war einmal ein könig")
+		if rounds, _ := follow(t, p, said, 8); rounds > len(said)/2 {
+			t.Errorf("timed %v: %d rounds for %d tokens", timed, rounds, len(said))
+		}
+	}
+}
+
+// FuzzFollow takes anything as a text, and says anything. What a network chooses with drafts
+// from it, and from its own words among it, is what it chooses without, to the bit.
 func FuzzFollow(f *testing.F) {
-	tok := embedded(f)
+	tok, r := embedded(f), newRig(f, "odd", 1, precision.F16)
+	plain, _, _ := r.run(f, Off{}, Constant(0), 0)
+	var words []Token
+	for _, c := range plain {
+		words = append(words, c.Token)
+	}
+	truth := r.tok.Decode(words)
 	f.Add("And so my fellow Americans", " and so, my fellow <|endoftext|>", 0.0, 4.0, true)
 	f.Add("\xff\xfe\x00 ...", "今天", 29.0, 1e9, true)
+	f.Add("İSTANBUL ẞẞẞẞ IST WEIT", " istanbul ist weit", 0.0, 0.0, false)
 	f.Add(strings.Repeat("one ", 3000), "one one two", -1.0, 0.0, false)
 	f.Fuzz(func(t *testing.T, text, said string, from, to float64, timed bool) {
 		lines := []transcript.Line{{Text: text, Start: from, End: to}, {Text: said + text, Start: to, End: from}}
@@ -181,6 +208,27 @@ func FuzzFollow(f *testing.F) {
 			}
 			list = append([]Token{tok.TimestampBegin}, list...)
 			follow(t, p, append(list, tok.TimestampBegin+Token(len(said)%1500), tok.EOT), 1+len(text)%24)
+		}
+
+		cut := len(text) % (len(truth) + 1)
+		lines[0].Text, lines[1].Text = truth[:cut], text+truth[cut:]
+		if whole = NewText(r.tok, lines); whole == nil {
+			return
+		}
+		p = whole.Follow()
+		p.Window(TextWindow{End: 30, Clip: 30, Timestamps: true})
+		s, err := r.d.NewSession(r.cross, r.options(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		policy := Constant(1 + len(said)%24)
+		g, err := Generate(t.Context(), s, p, Options{EOT: r.tok.EOT, Limit: s.Limit(24), Policy: policy})
+		if err != nil || g.Broken != nil {
+			t.Fatal(err, g.Broken)
+		}
+		if !slices.EqualFunc(g.Choices, plain, sameBits) {
+			t.Errorf("with drafts of %+v: %v, want %v", lines, g.Choices, plain)
 		}
 	})
 }

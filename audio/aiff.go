@@ -21,14 +21,14 @@ var aifcCodes = map[string]struct {
 	"ulaw": {pcmMuLaw, false, 8}, "ULAW": {pcmMuLaw, false, 8},
 }
 
-// newAIFF opens an AIFF or AIFC file: chunks as in a WAV file, but most
+// aiffLayout reads the header of an AIFF or AIFC file: chunks as in a WAV file, but most
 // significant byte first. COMM says what the samples are, SSND holds them.
 //
 // Source: Apple, Audio Interchange File Format AIFF-C, draft of 1991.
-func newAIFF(f *file) (source, error) {
+func aiffLayout(f *file) (l pcmLayout, err error) {
 	head, err := f.bytes(0, 12)
 	if err != nil {
-		return nil, err
+		return l, err
 	}
 	var comm []byte
 	data, claimed := int64(-1), int64(0)
@@ -40,30 +40,30 @@ func newAIFF(f *file) (source, error) {
 		case c.id == "SSND" && data < 0:
 			var skip [8]byte // offset of the samples in the chunk, and a block size that is always 0
 			if n, _ := f.ReadAt(skip[:], c.body); n < 8 {
-				return nil, malformed(c.at(), "8 bytes", "%d", n)
+				return l, malformed(c.at(), "8 bytes", "%d", n)
 			}
 			offset := int64(binary.BigEndian.Uint32(skip[:]))
 			if data, claimed = c.body+8+offset, c.claimed-8-offset; data > f.size || c.claimed > 8 && claimed < 0 {
-				return nil, malformed(c.at(), fmt.Sprintf("samples within its %d bytes", c.claimed), "some at offset %d", offset)
+				return l, malformed(c.at(), fmt.Sprintf("samples within its %d bytes", c.claimed), "some at offset %d", offset)
 			}
 		}
 		if err != nil {
-			return nil, err
+			return l, err
 		}
 		if comm != nil && data >= 0 {
 			break
 		}
 	}
 	if comm == nil {
-		return nil, malformed("COMM chunk", "one", "none in %d bytes", f.size)
+		return l, malformed("COMM chunk", "one", "none in %d bytes", f.size)
 	}
-	l, err := parseCOMM(comm, string(head[8:]))
+	l, err = parseCOMM(comm, string(head[8:]))
 	if err != nil {
-		return nil, err
+		return l, err
 	}
 	if data < 0 {
 		if binary.BigEndian.Uint32(comm[2:]) > 0 {
-			return nil, malformed("SSND chunk", "one", "none in %d bytes", f.size)
+			return l, malformed("SSND chunk", "one", "none in %d bytes", f.size)
 		}
 		data = f.size
 	}
@@ -73,10 +73,9 @@ func newAIFF(f *file) (source, error) {
 	} else {
 		l.place(data, f.size-data, claimed)
 		l.promised = max(l.promised, int64(binary.BigEndian.Uint32(comm[2:])))
-		l.end = max(l.end, 8+int64(binary.BigEndian.Uint32(head[4:])))
-		l.end += l.end & 1
+		l.tail = iffTail{binary.BigEndian, 4, 8 + int64(binary.BigEndian.Uint32(head[4:])), "SSND"}
 	}
-	return newPCM(f, l)
+	return l, nil
 }
 
 // parseCOMM reads channels, frames, bits and rate, the last as an 80-bit float, and

@@ -18,7 +18,7 @@ import (
 //
 // # Transform
 //
-// With h the window, which is symmetric, and n = WindowSize, frequency k is
+// With h the window, which is symmetric, and n = windowSize, frequency k is
 //
 //	re = Σ_j h[j]·x[j]·cos(2πjk/n) = Σ_{0<j≤n/2} h[j]·e[j]·cos(2πjk/n)
 //	im = Σ_j h[j]·x[j]·sin(2πjk/n) = Σ_{0<j<n/2} h[j]·o[j]·sin(2πjk/n)
@@ -64,7 +64,7 @@ const (
 	blockFrames = kernel.Lanes
 
 	folds   = 4
-	quarter = WindowSize / 4
+	quarter = windowSize / 4
 	powers  = frontend.Spectrum - 2
 
 	// maxBins bounds mel bins: with more, some lie between two frequencies.
@@ -90,7 +90,7 @@ func newAnalyzer(bins int) *analyzer {
 
 // hann returns the window. go-dsp's is symmetric, torch's periodic: one point more, cut
 // off.
-func hann() []float64 { return window.Hann(WindowSize + 1)[:WindowSize] }
+func hann() []float64 { return window.Hann(windowSize + 1)[:windowSize] }
 
 // block returns the log10 of the mel powers of up to blockFrames frames, at least
 // logFloor, and the largest of each frame. The first frame begins with x, the others
@@ -108,9 +108,9 @@ func (a *analyzer) block(x []float32, frames int) (logs strip, tops []float32) {
 
 // fold folds the frames together. In lanes without a frame it leaves any numbers.
 func (a *analyzer) fold(x []float32, frames int) {
-	for j := 1; j <= WindowSize/2; j += foldSamples {
+	for j := 1; j <= windowSize/2; j += foldSamples {
 		kernel.Transpose(a.front[:], x[j:], HopLength, frames, foldSamples)
-		kernel.Transpose(a.back[:], x[WindowSize+1-j-foldSamples:], HopLength, frames, foldSamples)
+		kernel.Transpose(a.back[:], x[windowSize+1-j-foldSamples:], HopLength, frames, foldSamples)
 		// The first of the samples is odd.
 		at := (j - 1) / 2 * blockFrames
 		kernel.Fold(a.folded[1][at:], a.folded[3][at:], a.folded[0][at:], a.folded[2][at:], a.front[:], a.back[:])
@@ -140,9 +140,9 @@ var dft = sync.OnceValue(func() (m [folds][]float32) {
 				j := 2*i + 2 - f%2
 				turn := cosine(j * k)
 				if f >= 2 {
-					turn = cosine(j*k - WindowSize/4)
+					turn = cosine(j*k - windowSize/4)
 				}
-				if j == WindowSize/2 {
+				if j == windowSize/2 {
 					turn /= 2
 				}
 				m[f] = append(m[f], float32(h[j]*turn))
@@ -155,17 +155,17 @@ var dft = sync.OnceValue(func() (m [folds][]float32) {
 // cosine returns cos(2πm/n), the same for arguments that mirror each other, and zeros
 // that are zero.
 func cosine(m int) float64 {
-	if m %= WindowSize; m < 0 {
-		m += WindowSize
+	if m %= windowSize; m < 0 {
+		m += windowSize
 	}
-	if m > WindowSize/2 {
-		m = WindowSize - m
+	if m > windowSize/2 {
+		m = windowSize - m
 	}
 	switch {
-	case m == WindowSize/4:
+	case m == windowSize/4:
 		return 0
-	case m > WindowSize/4:
-		return -cosine(WindowSize/2 - m)
+	case m > windowSize/4:
+		return -cosine(windowSize/2 - m)
 	}
-	return math.Cos(2 * math.Pi * float64(m) / WindowSize)
+	return math.Cos(2 * math.Pi * float64(m) / windowSize)
 }

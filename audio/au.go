@@ -18,32 +18,32 @@ var auCodes = map[uint32]struct {
 // size, encoding, rate and channels, 32 bits each, most significant byte first.
 const auHeader = 24
 
-// newAU opens a Sun AU (NeXT .snd) file.
-func newAU(f *file) (source, error) {
+// auLayout reads the header of a Sun AU (NeXT .snd) file.
+func auLayout(f *file) (l pcmLayout, err error) {
 	if f.size < auHeader {
-		return nil, malformed("AU header", fmt.Sprintf("%d bytes", auHeader), "%d", f.size)
+		return l, malformed("AU header", fmt.Sprintf("%d bytes", auHeader), "%d", f.size)
 	}
 	b, err := f.bytes(0, auHeader)
 	if err != nil {
-		return nil, err
+		return l, err
 	}
 	l, offset, claimed, err := parseAU(b)
 	if err != nil {
-		return nil, err
+		return l, err
 	}
 	if offset > f.size {
-		return nil, malformed("offset of the samples",
+		return l, malformed("offset of the samples",
 			fmt.Sprintf("at most the %d bytes of the file", f.size), "%d", offset)
 	}
 	l.place(offset, f.size-offset, claimed)
-	return newPCM(f, l)
+	return l, nil
 }
 
 // parseAU reads a header. claimed is -1 where the size of the samples is unknown.
 func parseAU(b []byte) (l pcmLayout, offset, claimed int64, err error) {
 	be := binary.BigEndian
 	offset, claimed = int64(be.Uint32(b[4:])), int64(be.Uint32(b[8:]))
-	if claimed == 0xffffffff {
+	if claimed == 0xffffffff || claimed == 0 { // a program wrote to a pipe, or did not come to its end
 		claimed = -1
 	}
 	code, channels := be.Uint32(b[12:]), be.Uint32(b[20:])

@@ -6,42 +6,40 @@ import (
 	"math"
 )
 
-// newCAF opens a Core Audio file of uncompressed samples: chunks with a size of 64
+// cafLayout reads the header of a Core Audio file of uncompressed samples: chunks with a size of 64
 // bits, most significant byte first. desc comes first and says what data holds.
 //
 // Source: Apple, Core Audio Format Specification 1.0.
-func newCAF(f *file) (source, error) {
-	var l pcmLayout
+func cafLayout(f *file) (l pcmLayout, err error) {
 	for c, err := range f.chunks(8, binary.BigEndian, 8) {
 		switch {
 		case err != nil:
-			return nil, err
+			return l, err
 		case c.id == "desc" && c.size < 32:
-			return nil, malformed(c.at(), "32 bytes", "%d", c.size)
+			return l, malformed(c.at(), "32 bytes", "%d", c.size)
 		case c.id == "desc":
 			b, err := f.bytes(c.body, 32)
 			if err == nil {
 				l, err = parseDesc(b)
 			}
 			if err != nil {
-				return nil, err
+				return l, err
 			}
 		case c.id == "data" && l.rate == 0:
-			return nil, malformed(c.at(), "a desc chunk before it", "none")
+			return l, malformed(c.at(), "a desc chunk before it", "none")
 		case c.id == "data":
-			c.body += 4         // an edit count
-			if c.claimed >= 0 { // else to the end of the file
-				c.claimed = max(c.claimed-4, 0)
-			}
+			c.body += 4                      // an edit count
+			c.claimed = max(c.claimed-4, -1) // none: to the end of the file
+			l.tail = iffTail{binary.BigEndian, 8, 0, "data"}
 			l.place(c.body, f.size-c.body, c.claimed)
-			return newPCM(f, l)
+			return l, nil
 		}
 		if c.claimed < 0 || c.claimed > c.size {
-			return nil, malformed(fmt.Sprintf("%q chunk at byte %d", c.id, c.start),
+			return l, malformed(fmt.Sprintf("%q chunk at byte %d", c.id, c.start),
 				fmt.Sprintf("at most %d bytes", f.size-c.body), "%d", c.claimed)
 		}
 	}
-	return nil, malformed("data chunk", "one", "none in %d bytes", f.size)
+	return l, malformed("data chunk", "one", "none in %d bytes", f.size)
 }
 
 // isCAF reports whether head is a header of version 1 with its first chunk.

@@ -16,8 +16,8 @@ const (
 	SampleRate = frontend.SampleRate
 	// HopLength is the distance of two frames, in samples.
 	HopLength = frontend.HopLength
-	// WindowSize is the length of the Fourier transform behind a frame, in samples.
-	WindowSize = frontend.WindowSize
+	// windowSize is the length of the Fourier transform behind a frame, in samples.
+	windowSize = frontend.WindowSize
 	// FramesPerSecond is how many frames a second of sound has.
 	FramesPerSecond = frontend.FramesPerSecond
 )
@@ -52,19 +52,13 @@ type Input struct {
 // Open opens a sound file. Its first bytes tell the format.
 func Open(ctx context.Context, name string) (*Clip, error) { return Input{}.Open(ctx, name) }
 
-// OpenReader opens sound that can be read only once, such as standard input. Name
-// is used in errors.
-func OpenReader(name string, r io.Reader) (*Clip, error) {
-	return Input{}.OpenReader(context.Background(), name, r)
-}
-
 // A Clip is the sound of a file as mono float32 at SampleRate, streamed, so that
 // an hour takes no more memory than a second. It must not be used concurrently.
 type Clip struct {
 	name    string
 	in      Input // as it was opened
 	src     mono
-	whole   *joined        // under src; nil if the samples come from no file
+	whole   *chain         // under src; nil if the samples come from no file
 	closers []func() error // what Close calls, in this order
 	once    bool           // the sound is still arriving
 	ended   bool           // Read has reached the end once
@@ -102,11 +96,25 @@ func (in Input) Open(ctx context.Context, name string) (*Clip, error) {
 
 // openFile makes a clip of a whole file of size bytes, with ffmpeg if necessary.
 func (in Input) openFile(ctx context.Context, name string, f *os.File, size int64) (*Clip, error) {
-	c, err := in.open(name, f, size)
+	c, err := in.open(name, interruptible{ctx, f}, size)
 	if err != nil {
 		return in.convert(ctx, name, f, size, in.refused(err))
 	}
 	return c, nil
+}
+
+// An interruptible file cannot be read once its context has ended: to look through one of many
+// gigabytes takes minutes.
+type interruptible struct {
+	ctx context.Context
+	io.ReaderAt
+}
+
+func (r interruptible) ReadAt(b []byte, at int64) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.ReaderAt.ReadAt(b, at)
 }
 
 // refused returns err without advice that in does not allow.
@@ -132,28 +140,37 @@ func (in Input) OpenFile(ctx context.Context, name string, f *os.File) (*Clip, e
 // open makes a clip of a whole file of size bytes.
 func (in Input) open(name string, r io.ReaderAt, size int64) (*Clip, error) {
 	f := newFile(r, 0, size)
-	open := f.sniff
-	if in.Raw > 0 {
-		open = func() (source, error) {
-			l := pcmLayout{code: pcmSigned, container: 2, channels: 1, rate: in.Raw}
-			l.place(0, f.size, -1)
-			return newPCM(f, l)
-		}
-	}
-	src, err := open()
+	k, head, err := in.kind(f)
 	if err != nil {
-		return nil, named(name, f.failed(err))
+		return nil, named(name, err)
+	}
+	src, err := f.source(k, head)
+	if err != nil {
+		return nil, named(name, err)
 	}
 	return in.clip(name, src, f)
 }
 
+// kind returns the format of f and its first bytes. From now on f begins behind any ID3 tags.
+func (in Input) kind(f *file) (k *format, head []byte, err error) {
+	if in.Raw == 0 {
+		head, err = f.skipID3()
+		return formatOf(head), head, err
+	}
+	return &format{open: inPCM(func(f *file) (pcmLayout, error) {
+		l := pcmLayout{code: pcmSigned, container: 2, channels: 1, rate: in.Raw}
+		l.place(0, f.size, -1)
+		return l, nil
+	})}, nil, nil
+}
+
 // clip mixes a source to one channel at SampleRate, and reads other files behind f.
-func (in Input) clip(name string, src source, f *file) (*Clip, error) {
-	p, err := in.part(src, f, nil)
+func (in Input) clip(name string, src *source, f *file) (*Clip, error) {
+	p, err := in.sound(src, f, nil)
 	if err != nil {
 		return nil, named(name, err)
 	}
-	whole := &joined{in: in, first: p, now: p}
+	whole := &chain{in: in, first: p, now: p}
 	return &Clip{name: name, in: in, src: whole, whole: whole, most: int64(in.Longest.Seconds() * SampleRate)}, nil
 }
 
@@ -205,8 +222,7 @@ func (c *Clip) Read(dst []float32) (n int, err error) {
 		m, err := c.src.read(dst[n:])
 		n += m
 		if c.read += int64(m); c.most > 0 && c.read > c.most {
-			return n, fmt.Errorf("%s: %w: want at most %v", c.name, ErrTooLong,
-				time.Duration(c.most)*time.Second/SampleRate)
+			return n, fmt.Errorf("%s: %w: want at most %v", c.name, ErrTooLong, c.in.Longest)
 		}
 		if err == io.EOF {
 			c.ended = true
@@ -219,8 +235,8 @@ func (c *Clip) Read(dst []float32) (n int, err error) {
 	return n, nil
 }
 
-// known returns what was found in the file; nothing before Read has reached the end.
-func (c *Clip) known() oddities {
+// oddities returns what was found in the file; nothing before Read has reached the end.
+func (c *Clip) oddities() oddities {
 	if c.whole == nil || !c.ended {
 		return oddities{}
 	}
@@ -229,20 +245,20 @@ func (c *Clip) known() oddities {
 
 // Truncated reports whether the file ended before its header says. It is known
 // once Read has reached the end.
-func (c *Clip) Truncated() bool { return c.known().cut }
+func (c *Clip) Truncated() bool { return c.oddities().cut }
 
 // Damaged returns where the sound of the file is damaged or lost, in order: 100 places for
 // each of the files in it at most, the last of which may be several. It is known once Read
 // has reached the end.
-func (c *Clip) Damaged() []Gap { return c.known().gaps }
+func (c *Clip) Damaged() []Gap { return c.oddities().gaps }
 
 // Warnings returns a sentence for each oddity of a clip that could be read
 // nevertheless. They are known once Read has reached the end.
-func (c *Clip) Warnings() []string { return c.known().warnings() }
+func (c *Clip) Warnings() []string { return c.oddities().warnings() }
 
 // Close releases the file of the clip. The clip cannot be read afterwards.
 func (c *Clip) Close() error {
-	c.src = closed{}
+	c.src = closedSound{}
 	var err error
 	for _, f := range c.closers {
 		err = errors.Join(err, f())
@@ -268,8 +284,8 @@ func (m *memory) read(dst []float32) (int, error) {
 	return n, nil
 }
 
-// closed is the signal of a closed clip.
-type closed struct{}
+// A closedSound is the signal of a closed clip.
+type closedSound struct{}
 
-func (closed) rewind() error               { return os.ErrClosed }
-func (closed) read([]float32) (int, error) { return 0, os.ErrClosed }
+func (closedSound) rewind() error               { return os.ErrClosed }
+func (closedSound) read([]float32) (int, error) { return 0, os.ErrClosed }

@@ -2,6 +2,7 @@ package audio
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -37,7 +38,7 @@ func TestOpenReader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := OpenReader("standard input", iotest.OneByteReader(strings.NewReader(string(file))))
+	c, err := Input{}.OpenReader(t.Context(), "standard input", iotest.OneByteReader(strings.NewReader(string(file))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +76,7 @@ func TestOpenReaderRefusesEarly(t *testing.T) {
 		t.Errorf("error = %v, want ErrUnsupported", err)
 	}
 	broken := io.MultiReader(strings.NewReader(string(noiseWAV()[:500])), iotest.ErrReader(errors.New("wire cut")))
-	if _, err := OpenReader("-", broken); err == nil || !strings.Contains(err.Error(), "wire cut") {
+	if _, err := (Input{}).OpenReader(t.Context(), "-", broken); err == nil || !strings.Contains(err.Error(), "wire cut") {
 		t.Errorf("error = %v, want the reader's", err)
 	}
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
@@ -135,5 +136,33 @@ func TestLongest(t *testing.T) {
 			}
 		}
 		c.Close()
+	}
+	c := FromSamples("x", make([]float32, 1))
+	c.in.Longest, c.most, c.read = 200*time.Hour, 200*3600*SampleRate, 200*3600*SampleRate
+	if _, err := c.Read(make([]float32, 1)); err == nil || !strings.Contains(err.Error(), "200h0m0s") {
+		t.Errorf("error = %v, want one with the limit", err)
+	}
+}
+
+// TestOpenInterrupted: a file of which most is to be looked through hears the end of its context.
+func TestOpenInterrupted(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "x.wav"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	f.Write(riff(chunk("fmt ", fmtBody(1, 1, 16000, 16)), chunk("data", make([]byte, 3200))))
+	if err := f.Truncate(1 << 38); err != nil {
+		t.Skip(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	c, err := Input{}.Open(ctx, f.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	time.AfterFunc(20*time.Millisecond, cancel)
+	if _, err := readAll(t, c); !errors.Is(err, context.Canceled) {
+		t.Errorf("error = %v, want the context's", err)
 	}
 }

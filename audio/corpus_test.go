@@ -103,11 +103,11 @@ func (item badItem) test(t *testing.T) {
 }
 
 // pcm returns the uncompressed source of a clip.
-func (c *Clip) pcm(t *testing.T) *pcmSource {
+func (c *Clip) pcm(t *testing.T) *pcmReader {
 	t.Helper()
-	p, ok := c.whole.now.mix.src.(*pcmSource)
+	p, ok := c.whole.now.mix.src.in.(*pcmReader)
 	if !ok {
-		t.Fatalf("clip of a %T, want uncompressed samples", c.whole.now.mix.src)
+		t.Fatalf("clip of a %T, want uncompressed samples", c.whole.now.mix.src.in)
 	}
 	return p
 }

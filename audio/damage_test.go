@@ -33,13 +33,13 @@ func hear(file []byte, in Input) heard {
 		return heard{err: err}
 	}
 	h := heard{clip: c}
-	buf := make([]float64, 1<<12)
 	for j := c.whole; !j.over; {
 		m := j.now.mix
-		n, err := m.src.read(buf)
-		h.samples = append(h.samples, buf[:n]...)
-		m.frame += int64(n / m.shape.channels)
-		j.given += int64(n/m.shape.channels) * SampleRate / int64(m.shape.rate)
+		block, err := m.src.read(1 << 12)
+		h.samples = append(h.samples, block...)
+		frames := int64(len(block) / m.shape.channels)
+		m.frame += frames
+		j.given += frames * SampleRate / int64(m.shape.rate)
 		if err == io.EOF {
 			if err = j.finish(); err == nil {
 				err = j.follow()

@@ -14,9 +14,10 @@
 // # Files
 //
 // The table in sniff.go tells a file's format by its first bytes, never by its name. Every
-// format that is read has a source in a Go file of its own; any other is refused with a
-// sentence that names it. A source gives interleaved channels at the file's own rate; the
-// Clip mixes them and resamples once. Files are streamed: memory is bounded by the window,
+// format that is read has a Go file of its own; any other is refused with a sentence that
+// names it. A container gives packets with positions, a codec decodes them, and a ledger
+// keeps what is missing (source.go): interleaved channels at the file's own rate, which the
+// Clip mixes and resamples once. Files are streamed: memory is bounded by the window,
 // whatever the length, and sizes in a header are never trusted beyond the end of the file.
 //
 // Files that follow each other in the same bytes, as cat joins them, are all read: what is read
@@ -28,8 +29,8 @@
 //
 // # Live sound
 //
-// [Live] takes the place of a [Spectrogram] for sound of unknown length, and
-// [Input.OpenStream] opens files of every format that this package reads while they arrive.
+// [Input.OpenStream] opens files of every format that this package reads while they arrive,
+// and [Live] takes the place of a [Spectrogram] for their sound, of unknown length.
 //
 // # Upstream
 //

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"strings"
 )
 
@@ -84,16 +85,15 @@ func (e *FormatError) remedy() string {
 	return "; copy or export it again, or try: " + convert
 }
 
+// plainWord is a name that shells take as it is, but for one that begins like an option.
+var plainWord = regexp.MustCompile(`^[\w./+@%,:=-]+$`)
+
 // shellWord spells the name of a file as a shell takes it.
 func shellWord(name string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
-			strings.ContainsRune("./_+-@%,:=", r)
-	}
 	if name == "" || name == "-" || name == "standard input" {
 		return "FILE"
 	}
-	if strings.IndexFunc(name, func(r rune) bool { return !plain(r) }) < 0 && name[0] != '-' {
+	if plainWord.MatchString(name) && name[0] != '-' {
 		return name
 	}
 	if name[0] == '-' {

@@ -10,7 +10,7 @@ import (
 // read at the same time. Its frames count from the start of the clip, and its windows have
 // the bits of those of the Spectrogram. It is immutable.
 type Excerpt struct {
-	whole
+	known
 	from int
 	held strip // as far as there is sound
 }
@@ -20,17 +20,17 @@ func (s *Spectrogram) Excerpt(ctx context.Context, from, n int) (*Excerpt, error
 	if from < 0 || n < 0 {
 		return nil, fmt.Errorf("%s: excerpt: got frame %d and length %d, want 0 or more", s.name, from, n)
 	}
-	e := &Excerpt{whole: s.whole, from: from, held: strip{bins: s.opt.Bins}}
+	e := &Excerpt{known: s.known, from: from, held: strip{bins: s.opt.Bins}}
 	logs, err := s.logs(ctx, from, soundIn(int64(from), soundFrames(s.n), n))
 	if err != nil {
 		return nil, err
 	}
 	e.held.add(logs)
-	e.cut = e.logs
+	e.logsOf = e.logs
 	return e, nil
 }
 
-// logs is whole.cut of frames in the excerpt, or behind the end of the clip.
+// logs is known.logsOf of frames in the excerpt, or behind the end of the clip.
 func (e *Excerpt) logs(_ context.Context, frame, n int) (strip, error) {
 	first, last := frame-e.from, frame-e.from+n
 	if n == 0 && first >= 0 {

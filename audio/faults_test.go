@@ -168,7 +168,7 @@ func TestNamedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.whole.now.file.r.(*os.File).Close() // what reads then, fails with an error that holds the name already
+	c.whole.now.file.r.(interruptible).ReaderAt.(*os.File).Close() // what reads then, fails with an error that holds the name already
 	_, err = c.Read(make([]float32, 10))
 	if err == nil || strings.Count(err.Error(), name+":") != 1 {
 		t.Errorf("error = %v, want the name once", err)

@@ -25,7 +25,7 @@ const (
 // ffmpegFormats are the demuxers that ffmpeg may use: containers of sound. Others could
 // open further files (playlists, lists of segments) or hold no sound (pictures, text).
 const ffmpegFormats = "aa,aac,aax,ac3,ac4,act,adp,adx,aea,aiff,alp,amr,amrnb,amrwb,ape,apm,asf,ast,au,avi,avr,bfstm,binka,bit," +
-	"boa,brstm,caf,codec2,daud,dsf,dss,dts,dtshd,eac3,ea,flac,flv,fsb,fwse,g722,g723_1,g726,g729,gsm,hca,hcom,iff,ilbc,ircam,iss," +
+	"boa,brstm,caf,codec2,daud,dsf,dss,dts,dtshd,eac3,ea,epaf,flac,flv,fsb,fwse,g722,g723_1,g726,g729,gsm,hca,hcom,iff,ilbc,ircam,iss," +
 	"iv8,kvag,libgme,libopenmpt,live_flv,loas,matroska,webm,mlp,mmf,mov,mp4,m4a,3gp,mp3,mpc,mpc8,mpeg,mpegts,msf,mtaf,mtv,musx,mxf," +
 	"nistsphere,nsv,nut,oma,ogg,paf,pvf,qcp,qoa,r3d,rm,rso,sds,sdx,shn,sln,smjpeg,sox,spdif,svag,swf,tak,tta,vag,voc,vpk,vqf,w64," +
 	"wav,wsaud,wsvqa,wtv,wv,wve,xa,xmv,xvag,xwma"
@@ -53,39 +53,33 @@ func (in Input) program() (string, error) {
 	return p, nil
 }
 
-// An ffmpegSource lets a program decode a file to a stream in AU format, of 32-bit floats. To
-// rewind, it runs the program again.
-type ffmpegSource struct {
-	result
-	ctx     context.Context
-	program string
-	formats string // that it may read
-	file    *os.File
-	stop    context.CancelFunc // of the run
-	cmd     *exec.Cmd
-	pipe    *stream // what it writes
-	sound   *pcmSource
-	said    tail
-	pos     int64 // frames given
+// An ffmpeg lets a program decode a file to a stream in AU format, of 32-bit floats.
+type ffmpeg struct {
+	*pcmReader // of what the program writes
+	ctx        context.Context
+	program    string
+	formats    string // that it may read
+	sound      *os.File
+	stop       context.CancelFunc // of the run
+	cmd        *exec.Cmd
+	said       tail
 }
 
-func (f *ffmpegSource) shape() shape { return f.sound.shape() }
-
-// rewind starts the program anew and reads the header.
-func (f *ffmpegSource) rewind() error {
+// start runs the program, anew after the first time, and reads the header.
+func (f *ffmpeg) start() error {
 	f.close()
 	ctx, stop := context.WithCancel(f.ctx)
-	f.stop, f.pos, f.said = stop, 0, tail{}
-	name := "file:" + f.file.Name()
+	f.stop, f.said = stop, tail{}
+	name := "file:" + f.sound.Name()
 	var inherited []*os.File
 	if runtime.GOOS != "windows" {
 		// The program inherits the open file, since the name may point elsewhere by now
 		// and a temporary file has none. On some systems both share one offset, so it
 		// is set back to the start.
-		if _, err := f.file.Seek(0, io.SeekStart); err != nil {
+		if _, err := f.sound.Seek(0, io.SeekStart); err != nil {
 			return err
 		}
-		name, inherited = "file:/dev/fd/3", []*os.File{f.file}
+		name, inherited = "file:/dev/fd/3", []*os.File{f.sound}
 	}
 	f.cmd = exec.CommandContext(ctx, f.program, "-nostdin", "-v", "level+warning", "-nostats", "-progress", "pipe:2", "-err_detect", "crccheck",
 		"-protocol_whitelist", "file", "-format_whitelist", f.formats, "-i", name,
@@ -99,16 +93,16 @@ func (f *ffmpegSource) rewind() error {
 		f.cmd = nil
 		return fmt.Errorf("ffmpeg: %w", err)
 	}
-	f.pipe = &stream{r: out}
-	sound, err := newAU(newFile(f.pipe, 0, unknownSize))
+	pipe := &stream{r: out}
+	layout, err := auLayout(newFile(pipe, 0, unknownSize))
 	least := int64(auHeader - 1)
 	if err == nil {
-		f.sound = sound.(*pcmSource)
-		least = f.sound.layout.offset
+		least = layout.offset
 	}
-	if f.pipe.there(least) <= 0 { // it has ended
+	if pipe.there(least) <= 0 { // it has ended
 		return cmp.Or(f.wait(), unsupported("what ffmpeg wrote", "sound", "none"))
 	}
+	f.pcmReader = newPCM(newFile(pipe, 0, unknownSize), layout)
 	return err
 }
 
@@ -116,42 +110,45 @@ func (f *ffmpegSource) rewind() error {
 // at 192 kHz.
 const maxFFmpeg = 48 * 3600 * 192000
 
-func (f *ffmpegSource) read(dst []float64) (int, error) {
-	n, err := f.sound.read(dst)
-	if f.pos += int64(n / f.shape().channels); f.pos > maxFFmpeg {
-		return 0, malformed("what ffmpeg writes", fmt.Sprintf("at most %d samples", int64(maxFFmpeg)), "more")
+func (f *ffmpeg) next() (packet, error) {
+	if f.pos > maxFFmpeg {
+		return packet{}, malformed("what ffmpeg writes", fmt.Sprintf("at most %d samples", int64(maxFFmpeg)), "more")
 	}
-	if err == nil {
-		return n, nil
+	p, err := f.pcmReader.next()
+	if err == nil || f.cmd == nil {
+		return p, err
 	}
-	broken := f.pipe.err != io.EOF
+	broken := f.file.stream.err != io.EOF
 	if broken {
 		f.stop() // or wait could last
 	}
 	failed := f.wait()
 	if failed != nil && (broken || f.pos == 0 || f.ctx.Err() != nil) {
-		return 0, failed
+		return p, failed
 	}
-	f.complain(failed)
-	f.out.cut = endsInPacket(f.file)
-	return 0, err
+	p = newPacket(nil)
+	p.lost.why = f.complaint(failed)
+	return p, nil
 }
 
-// complain notes that ffmpeg did not read the whole sound, if it says so: in words, such as
+func (f *ffmpeg) ended() (whole bool, end int64) { return !endsInPacket(f.sound), 0 }
+
+// complaint says that ffmpeg did not read the whole sound, if it tells: in words, such as
 // "File ended prematurely", by its status, or by times that go on where samples are missing.
-func (f *ffmpegSource) complain(failed error) {
+func (f *ffmpeg) complaint(failed error) error {
 	said := f.said.String()
 	if failed != nil {
 		said = cause(failed)
 	}
-	if missing := f.said.missing(f.sound.layout); said == "" && missing > 0.03 {
+	if missing := f.said.missing(f.layout); said == "" && missing > 0.03 {
 		said = fmt.Sprintf("%.2f s less than its times tell", missing)
 	}
-	if said != "" {
-		why := malformed("what ffmpeg read", "the whole sound", "%s", said).(*FormatError)
-		why.never = true // what would be advised is ffmpeg
-		f.out.lose(f.pos, f.pos, why)
+	if said == "" {
+		return nil
 	}
+	why := malformed("what ffmpeg read", "the whole sound", "%s", said).(*FormatError)
+	why.never = true // what would be advised is ffmpeg
+	return why
 }
 
 // endsInPacket reports whether a file is an MPEG transport stream that ends amid a packet:
@@ -176,7 +173,7 @@ func endsInPacket(file *os.File) bool {
 
 // wait waits for the end of the run and says why it failed, if it did: with the program's
 // message, which could change until then, or the cause that ended the context.
-func (f *ffmpegSource) wait() error {
+func (f *ffmpeg) wait() error {
 	if f.cmd == nil {
 		return nil
 	}
@@ -193,13 +190,10 @@ func (f *ffmpegSource) wait() error {
 }
 
 // close ends the run, if there is one.
-func (f *ffmpegSource) close() {
+func (f *ffmpeg) close() {
 	if f.stop != nil {
 		f.stop()
-	}
-	if f.cmd != nil {
-		f.cmd.Wait() // killed
-		f.cmd = nil
+		_ = f.wait()
 	}
 }
 
@@ -285,8 +279,8 @@ func (in Input) convert(ctx context.Context, name string, f *os.File, size int64
 	if in.Telephones {
 		formats = telephoneFormats
 	}
-	src := &ffmpegSource{ctx: ctx, program: program, formats: formats, file: f}
-	err = src.rewind()
+	run := &ffmpeg{ctx: ctx, program: program, formats: formats, sound: f}
+	src, err := newSource(func() (packets, codec, error) { return run, run, run.start() })
 	if failed := new(FormatError); errors.As(err, &failed) {
 		why.ffmpeg, err = failed.Got, refused
 	}
@@ -295,9 +289,9 @@ func (in Input) convert(ctx context.Context, name string, f *os.File, size int64
 		c, err = in.clip(name, src, newFile(f, 0, size))
 	}
 	if err != nil {
-		src.close()
+		run.close()
 		return nil, err
 	}
-	c.closers = append(c.closers, func() error { src.close(); return nil })
+	c.closers = append(c.closers, func() error { run.close(); return nil })
 	return c, nil
 }

@@ -264,8 +264,8 @@ head -c 9000 /dev/zero; while :; do echo "and so on" >&2; done`)
 		t.Fatal(err)
 	}
 	defer c.Close()
-	f := c.whole.now.mix.src.(*ffmpegSource)
-	f.pipe.r = errReader{errors.New("broken pipe")}
+	f := c.whole.now.mix.src.in.(*ffmpeg)
+	f.file.stream.r = errReader{errors.New("broken pipe")}
 	if _, err := readAll(t, c); err == nil || !strings.Contains(err.Error(), "and on") || f.cmd != nil {
 		t.Errorf("error = %v, the program has ended: %t", err, f.cmd == nil)
 	}

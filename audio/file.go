@@ -3,8 +3,11 @@ package audio
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 )
@@ -22,7 +25,9 @@ type file struct {
 	seen   int64  // looked through so far
 	next   bool   // another file begins at size
 	kind   string // of the beginnings that its source finds itself
+	body   int64  // where the content of a container ends, in which frames and streams are no files
 	err    error  // why reading failed
+	tag    error  // what is wrong with the tag before it
 }
 
 func newFile(r io.ReaderAt, from, end int64) *file {
@@ -104,16 +109,21 @@ type inOrder struct {
 }
 
 func (r *inOrder) Read(b []byte) (int, error) {
-	most := r.end - r.at
-	if s := r.file.stream; s != nil {
-		most = min(most, max(s.there(r.file.from+r.at), 1))
-	}
-	if b = b[:min(int64(len(b)), most)]; len(b) == 0 {
+	if b = b[:min(int64(len(b)), r.end-r.at, r.file.arrived(r.at))]; len(b) == 0 {
 		return 0, io.EOF
 	}
 	n, err := r.file.ReadAt(b, r.at)
 	r.at += int64(n)
 	return n, err
+}
+
+// arrived returns how many bytes can be read at a place, at least one: of a stream those that
+// have come, once one has.
+func (f *file) arrived(at int64) int64 {
+	if f.stream == nil {
+		return math.MaxInt64
+	}
+	return max(f.stream.there(f.from+at), 1)
 }
 
 // find returns the first place of one of some patterns from a place on; -1 without one.
@@ -153,8 +163,9 @@ func (f *file) look(from, to int64) {
 	}
 	for from = max(from, f.seen, 1); from < to && from < f.size && !f.next; from = f.seen {
 		b := make([]byte, lookBlock+mpegRun*maxMPEGFrame)
-		n, _ := f.r.ReadAt(b[:min(int64(len(b)), f.size-from)], f.from+from)
+		n, err := f.r.ReadAt(b[:min(int64(len(b)), f.size-from)], f.from+from)
 		if n == 0 {
+			f.err = noEOF(err)
 			return
 		}
 		f.seen = from + int64(min(n, lookBlock))
@@ -165,17 +176,24 @@ func (f *file) look(from, to int64) {
 }
 
 // begins returns where in b, which lies at a place, another file begins; len(b) if none does.
-func (f *file) begins(b []byte, at int64) int {
-	first := -1
+func (f *file) begins(b []byte, at int64) int { return f.runIn(b, at, f.signatureIn(b, at)) }
+
+// signatureIn returns where in b a file begins with a signature; len(b) if none does.
+func (f *file) signatureIn(b []byte, at int64) int {
+	first := len(b)
 	for _, k := range formats {
 		if k.sure == nil || k.kind != "" && k.kind == f.kind {
 			continue
 		}
+		from := 0
+		if k.kind == "ogg" || k.magic == "fLaC" {
+			from = int(max(0, min(f.body-at, int64(len(b)))))
+		}
 		skip := len(k.magic) - len(strings.TrimLeft(k.magic, "?"))
 		key, _, _ := strings.Cut(k.magic[skip:], "?")
-		for i := skip; ; i++ {
+		for i := from + skip; ; i++ {
 			n := bytes.Index(b[min(i, len(b)):], []byte(key))
-			if i += n; n < 0 || first >= 0 && i-skip >= first {
+			if i += n; n < 0 || i-skip >= first {
 				break
 			}
 			if head := b[i-skip:]; k.matches(head) && k.sure(head) && !f.inOgg(at+int64(i)) {
@@ -184,17 +202,60 @@ func (f *file) begins(b []byte, at int64) int {
 			}
 		}
 	}
-	if first < 0 {
-		first = len(b)
-	}
-	for i := 0; i < first-1; i++ {
+	return first
+}
+
+// runIn returns where in b, before end, a file begins with a run of frames or a tag before
+// one; end if none does.
+func (f *file) runIn(b []byte, at int64, end int) int {
+	for i := int(max(0, f.body-at)); i < end-1; i++ {
 		if b[i] == 0xff && b[i+1] >= 0xe0 && (f.kind != "mpeg" && runOf(b[i:], mpegRun, mpegHeader{}) || f.kind != "adts" && isADTSRun(b[i:])) ||
 			b[i] == 0x0b && f.kind != "ac3" && isAC3Run(b[i:]) ||
 			b[i] == 'I' && hasAt(b[i:], 0, "ID3") && f.tagged(b[i:], at+int64(i)) {
 			return i
 		}
 	}
-	return first
+	return end
+}
+
+// bodyOf returns where the content of the container that a file is ends, for those that state
+// it; 0 for others.
+func (f *file) bodyOf() (at int64) {
+	f = newFile(f.r, f.from, f.end)
+	f.body = f.size
+	head := f.head(0)
+	switch {
+	case hasAt(head, 0, "RIFF"):
+		return 8 + int64(binary.LittleEndian.Uint32(head[4:]))
+	case hasAt(head, 0, "caff"):
+		at, _ = f.behind(8, iffTail{order: binary.BigEndian, width: 8})
+	case hasAt(head, 4, "ftyp"): // boxes with their sizes and names
+		for b := head; len(b) >= 16 && isText(b[4:8]) && (at == 0 || !hasAt(b, 4, "ftyp")); b = f.head(at) {
+			size := int64(binary.BigEndian.Uint32(b))
+			if size == 1 {
+				size = int64(binary.BigEndian.Uint64(b[8:]) & math.MaxInt64)
+			}
+			if size < 8 || size > f.size-at {
+				return f.size
+			}
+			at += size
+		}
+	case isMatroska(head):
+		m := &mkvReader{file: f, in: f.cursor(0)}
+		for id, err := m.element(); err == nil && id != mkvSegment; {
+			id, err = m.element()
+		}
+		return cmp.Or(m.segment, f.size)
+	case hasAt(head, 0, "OggS"): // the first pages of all streams come first
+		const first = 2
+		for b := head; len(b) > 27 && hasAt(b, 0, "OggS") && b[5]&first != 0; b = f.head(at) {
+			at += 27 + int64(b[26])
+			for _, n := range b[27:min(27+int(b[26]), len(b))] {
+				at += int64(n)
+			}
+		}
+	}
+	return at
 }
 
 // tagged reports whether an ID3 tag that begins with head, at a place, lies before a file.

@@ -17,13 +17,11 @@ import (
 )
 
 // newFLAC opens a FLAC file.
-func newFLAC(file *file) (source, error) {
-	return newCoded(func() (packets, codec, error) {
-		f := &flacReader{file: file, in: file.cursor(0), number: -1}
-		codec, err := newFLACCodec(f.in.Reader)
-		f.flacCodec, f.at = codec, f.in.at()
-		return f, f, err
-	})
+func newFLAC(file *file) (packets, codec, error) {
+	f := &flacReader{file: file, in: file.cursor(0), number: -1}
+	codec, err := newFLACCodec(f.in.Reader)
+	f.flacCodec, f.at = codec, f.in.at()
+	return f, f, err
 }
 
 // newPackedFLAC reads the first packet of FLAC in an Ogg container: behind 9 bytes of its own, it
@@ -69,14 +67,11 @@ func (f *flacCodec) shape() shape {
 	return shape{rate: int(f.info.SampleRate), channels: int(f.info.NChannels), promised: int64(f.info.NSamples)}
 }
 
-func (f *flacCodec) preskip() int64 { return 0 }
-func (f *flacCodec) restart()       {}
-
-func (f *flacCodec) decode(data []byte) ([]float64, error) {
-	if len(data) == 0 || data[0] != 0xff { // a block of the header
+func (f *flacCodec) decode(p packet) ([]float64, error) {
+	if len(p.data) == 0 || p.data[0] != 0xff { // a block of the header
 		return nil, nil
 	}
-	_, err := f.frame(bytes.NewReader(data))
+	_, err := f.frame(bytes.NewReader(p.data))
 	return f.buf, err
 }
 
@@ -126,7 +121,6 @@ type flacReader struct {
 	number int64 // number of its first sample; -1: any
 	block  int64 // samples of a frame, if all have as many
 	tries  int   // of frames behind damage
-	end    error // why no more frames come
 	cut    bool  // sound is missing at the end
 }
 
@@ -136,15 +130,14 @@ const maxFLACFrame = 4 << 20
 func (f *flacReader) ended() (whole bool, end int64) { return !f.cut, f.at }
 
 // decode gives the samples of the last frame, which has been decoded to find it.
-func (f *flacReader) decode([]byte) ([]float64, error) { return f.buf, nil }
+func (f *flacReader) decode(packet) ([]float64, error) { return f.buf, nil }
 
-func (f *flacReader) next() (p packet, err error) {
-	if f.end == nil {
-		if p, f.end = f.parse(f.at); errors.Is(f.end, ErrMalformed) {
-			p, f.end = f.resume(f.end)
-		}
+func (f *flacReader) next() (packet, error) {
+	p, err := f.parse(f.at)
+	if errors.Is(err, ErrMalformed) {
+		return f.resume(err)
 	}
-	return p, f.end
+	return p, err
 }
 
 // parse reads the frame at a place, where f.in is.
@@ -181,11 +174,8 @@ func (f *flacReader) resume(why error) (packet, error) {
 		return packet{}, f.finish(why)
 	}
 	for at := f.at + 1; ; at++ {
-		if at = f.file.find(at, "\xff\xf8", "\xff\xf9"); at < 0 {
+		if at = f.header(at); at < 0 {
 			return packet{}, f.finish(why)
-		}
-		if _, err := frame.New(bytes.NewReader(f.file.head(at)[:min(16, f.file.size-at)])); err != nil {
-			continue
 		}
 		if f.tries++; f.tries > maxDamage {
 			return packet{}, malformed("FLAC frames", fmt.Sprintf("at most %d damaged ones", maxDamage), "more")
@@ -199,6 +189,49 @@ func (f *flacReader) resume(why error) (packet, error) {
 			return p, err
 		}
 	}
+}
+
+// header returns the first place of a frame's header from a place on; -1 without one. It reads
+// the file once, however much looks like the beginning of one.
+func (f *flacReader) header(at int64) int64 {
+	const most = 16 // bytes of a header
+	b := make([]byte, 1<<16)
+	for at < f.file.size {
+		n, err := f.file.ReadAt(b, at)
+		for i := 0; i < n; i++ {
+			next := bytes.IndexByte(b[i:n], 0xff)
+			if next < 0 {
+				break
+			}
+			if i += next; err == nil && n-i < most {
+				break // it is whole in what is read next
+			}
+			if isFLACFrame(b[i:min(i+most, n)]) {
+				return at + int64(i)
+			}
+		}
+		if err != nil {
+			break
+		}
+		at += int64(n - most + 1)
+	}
+	return -1
+}
+
+// isFLACFrame reports whether head begins a frame. What a header may not hold is looked at first:
+// the library allocates to tell, and prints that it has not been tested with some rates.
+//
+// Source: RFC 9639, 9.1.
+func isFLACFrame(head []byte) bool {
+	if len(head) < 6 || head[0] != 0xff || head[1]&^1 != 0xf8 {
+		return false
+	}
+	size, rate, channels, bits := head[2]>>4, head[2]&0xf, head[3]>>4, head[3]>>1&7
+	if size == 0 || rate == 0xf || channels > 10 || bits == 3 || bits == 7 || head[3]&1 != 0 {
+		return false
+	}
+	_, err := frame.New(bytes.NewReader(head))
+	return err == nil
 }
 
 // finish ends the stream, whose last frame lies before f.at.

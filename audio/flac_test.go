@@ -100,6 +100,53 @@ func TestFLACDamage(t *testing.T) {
 	}
 }
 
+// A countedReader fails once more than left bytes have been read.
+type countedReader struct {
+	*bytes.Reader
+	left int
+}
+
+func (r *countedReader) ReadAt(b []byte, at int64) (int, error) {
+	if r.left -= len(b); r.left < 0 {
+		return 0, errors.New("too many bytes read")
+	}
+	return r.Reader.ReadAt(b, at)
+}
+
+// TestFLACSearch: a file is read a few times in all, however many places in it look like the
+// beginning of a frame.
+func TestFLACSearch(t *testing.T) {
+	whole := readFLAC(t, "16")
+	for _, what := range []string{"\xff\xf8", "\xff\xf8\xc9\x18"} {
+		many := bytes.Repeat([]byte(what), 4<<20/len(what))
+		for _, tt := range []struct {
+			begin   []byte
+			samples int
+			want    string
+		}{
+			{whole[:86], 0, "FLAC frame at byte 86"},
+			{whole, 5000, ""},
+			{whole[:bytes.LastIndex(whole, []byte{0xff, 0xf8})], 4096, "promises 0.31 s"},
+		} {
+			file := slices.Concat(tt.begin, many)
+			r := &countedReader{bytes.NewReader(file), 4 * len(file)}
+			c, err := Input{}.open("x.flac", r, int64(len(file)))
+			var got []float32
+			var said string
+			if err == nil {
+				got, err = readAll(t, c)
+				said = strings.Join(c.Warnings(), "; ")
+			}
+			if err != nil {
+				said = err.Error()
+			}
+			if len(got) != tt.samples || (err != nil) != (tt.samples == 0) || !strings.Contains(said, tt.want) || r.left < 0 {
+				t.Errorf("% x behind %d bytes: %d samples, %q, %d bytes left to read", what, len(tt.begin), len(got), said, r.left)
+			}
+		}
+	}
+}
+
 func TestFLACErrors(t *testing.T) {
 	whole := readFLAC(t, "16")
 	noInfo := bytes.Clone(whole)

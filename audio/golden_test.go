@@ -86,7 +86,7 @@ func (g goldenCase) ours(t *testing.T) *Mel {
 	return mel
 }
 
-// logMel computes the log-mel spectrogram of a whole signal of more than WindowSize/2 samples,
+// logMel computes the log-mel spectrogram of a whole signal of more than windowSize/2 samples,
 // [bins][len(pcm)/HopLength], at once: as log_mel_spectrogram of openai/whisper, it reflects the
 // signal at both ends.
 func logMel(pcm []float32, bins int) *Mel {

@@ -20,6 +20,40 @@ type iffChunk struct {
 // at names the chunk in errors.
 func (c *iffChunk) at() string { return fmt.Sprintf("%s chunk at byte %d", c.id, c.start) }
 
+// An iffTail says what chunks may lie behind the sound of a file.
+type iffTail struct {
+	order binary.ByteOrder // nil: there are none
+	width int64            // bytes of their sizes
+	form  int64            // where the file ends by its header; 0 if it does not say
+	sound string           // id of those that hold sound
+}
+
+// behind returns where the chunks from a place on end, and what is wrong with the last one. It is
+// another file if it begins like one, and none if it does not lie within this one.
+func (f *file) behind(at int64, tail iffTail) (end int64, err error) {
+	if tail.order == nil {
+		return at, nil
+	}
+	if tail.width == 4 {
+		at += at & 1
+	}
+	for c, err := range f.chunks(at, tail.order, tail.width) {
+		if err != nil {
+			break
+		}
+		if c.claimed < 0 || c.claimed != c.size || !isText([]byte(c.id)) || c.start >= tail.form && formatOf(f.head(c.start)) != nil {
+			return c.start, nil
+		}
+		if c.id == tail.sound && c.size > 0 {
+			return c.start, malformed(c.at(), "one of sound", "another")
+		}
+		if at = c.body + c.size; tail.width == 4 {
+			at += at & 1
+		}
+	}
+	return min(max(at, tail.form), f.size), nil
+}
+
 // chunks goes through the chunks from a place to the end of the file. Their sizes are written
 // with so many bytes: after four, the next begins at an even place. Who receives a chunk may
 // correct its size.

@@ -6,28 +6,32 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 )
 
-// addAll adds pcm in pieces of at most step samples, from another goroutine.
-func addAll(t testing.TB, l *Live, pcm []float32, step int) {
-	t.Helper()
-	go func() {
-		for piece := range slices.Chunk(pcm, step) {
-			if err := l.Add(context.Background(), piece); err != nil {
-				t.Error(err)
-			}
-		}
-		l.End()
-	}()
+// A slow is a signal that arrives in pieces of at most step samples, the first limit of them
+// at once and the others when more is closed.
+type slow struct {
+	memory
+	step, limit int
+	more        chan struct{}
 }
 
-func newTestLive(t testing.TB, o Options) *Live {
+func (s *slow) read(dst []float32) (int, error) {
+	if s.pos >= s.limit {
+		<-s.more
+		return s.memory.read(dst)
+	}
+	return s.memory.read(dst[:min(len(dst), s.step, s.limit-s.pos)])
+}
+
+func newTestLive(t testing.TB, o Options, src mono) *Live {
 	t.Helper()
-	l, err := NewLive(7, o)
+	l, err := NewLive(t.Context(), &Clip{name: "live sound", src: src}, 7, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,8 +45,7 @@ func TestLiveIsSpectrogram(t *testing.T) {
 		o := Options{Window: 50, Pad: Pad(rapid.IntRange(0, 1).Draw(rt, "pad"))}
 		n := rapid.OneOf(rapid.IntRange(0, 8000), rapid.IntRange(7700, 8000)).Draw(rt, "samples")
 		pcm := testSignal("bursts", n)
-		l := newTestLive(t, o)
-		addAll(t, l, pcm, rapid.IntRange(1, 3000).Draw(rt, "step"))
+		l := newTestLive(t, o, &slow{memory{pcm: pcm}, rapid.IntRange(1, 3000).Draw(rt, "step"), n + 1, nil})
 		got, err := l.Window(t.Context(), 0)
 		if err != nil {
 			rt.Fatal(err)
@@ -70,8 +73,7 @@ func TestLiveRunningMaximum(t *testing.T) {
 		pcm[i] *= float32(math.Pow(10, float64(i)/SampleRate-4)) // ever louder
 	}
 	for _, step := range []int{1 << 20, 1601, 37} {
-		l := newTestLive(t, Options{Window: window, Pad: PadMel})
-		addAll(t, l, pcm, step)
+		l := newTestLive(t, Options{Window: window, Pad: PadMel}, &slow{memory{pcm: pcm}, step, len(pcm) + 1, nil})
 		for _, from := range []int{0, 10, 60, 130, 100, 200, 330} {
 			got, err := l.Window(t.Context(), from)
 			if err != nil {
@@ -89,7 +91,7 @@ func TestLiveRunningMaximum(t *testing.T) {
 				t.Errorf("steps of %d: window at %d differs", step, from)
 			}
 		}
-		if _, err := l.Window(t.Context(), 200); err == nil || !strings.Contains(err.Error(), "forgotten") {
+		if _, err := l.Window(t.Context(), 200); err == nil || !strings.Contains(err.Error(), "or more") {
 			t.Errorf("a window long gone: error %v", err)
 		}
 	}
@@ -109,63 +111,80 @@ func tops(s *Spectrogram, n int) []float32 {
 // TestLiveWaits checks that a window waits for its sound, that Reach does, and
 // that both give up with the context.
 func TestLiveWaits(t *testing.T) {
-	l := newTestLive(t, Options{Window: 50})
+	src := &slow{memory{pcm: testSignal("noise", SampleRate/10+3*HopLength)}, 1000, SampleRate / 10, make(chan struct{})}
+	l := newTestLive(t, Options{Window: 50}, src)
 	soon, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := l.Window(soon, 0); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("window without sound: error %v", err)
+	if n, err := l.Reach(t.Context(), 10); n != 10 || err != nil {
+		t.Errorf("Reach = %d, %v, want 10", n, err)
 	}
-	if n, err := l.Reach(soon, 1); n != 0 || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Reach without sound: %d, %v", n, err)
+	if _, err := l.Window(soon, 0); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("window before its sound: error %v", err)
+	}
+	if n, err := l.Reach(soon, 11); n != 10 || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Reach before the sound: %d, %v", n, err)
 	}
 	if l.Frames() != Unknown {
 		t.Errorf("%d frames before the end, want Unknown", l.Frames())
 	}
-	if err := l.Add(t.Context(), testSignal("noise", 3*HopLength)); err != nil {
-		t.Fatal(err)
+	close(src.more)
+	if n, err := l.Reach(t.Context(), 200); n != 13 || err != nil || l.Frames() != 13 {
+		t.Errorf("Reach at the end = %d, %v, %d frames, want 13", n, err, l.Frames())
 	}
-	if n, err := l.Reach(t.Context(), 2); n != 3 || err != nil {
-		t.Errorf("Reach = %d, %v, want 3", n, err)
-	}
-	l.End()
-	if n, err := l.Reach(t.Context(), 200); n != 3 || err != nil {
-		t.Errorf("Reach at the end = %d, %v, want 3", n, err)
-	}
-	if err := l.Add(t.Context(), make([]float32, 1)); err == nil {
-		t.Error("sound was added behind the end")
+	if _, err := l.Window(t.Context(), 0); err != nil {
+		t.Error(err)
 	}
 }
 
-// TestLiveHoldsBack wants Add to wait for whoever reads, in bounded memory.
+// TestLiveHoldsBack: no more is read ahead than five minutes, and what was read is all there.
 func TestLiveHoldsBack(t *testing.T) {
-	l := newTestLive(t, Options{Bins: 1, Window: 3000})
-	soon, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	done := make(chan error, 1)
-	minutes := make([]float32, 6*60*SampleRate)
-	go func() { done <- l.Add(soon, minutes) }()
-	if n, _ := l.Reach(t.Context(), ahead); n != ahead {
-		t.Fatalf("%d frames, want %d", n, ahead)
+	src := &counted{memory: memory{pcm: make([]float32, 11*60*SampleRate)}}
+	l := newTestLive(t, Options{Bins: 1, Window: 3000}, src)
+	const most = (ahead + 1) * SampleRate / 10
+	for deadline := time.Now().Add(time.Minute); src.n.Load() < most && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
 	}
-	select {
-	case err := <-done:
-		t.Fatalf("Add did not wait: %v", err)
-	default:
+	time.Sleep(20 * time.Millisecond)
+	if n := src.n.Load(); n > most {
+		t.Fatalf("%d samples were read ahead, want %d at most", n, most)
 	}
-	for from := 0; from < 12000; from += 3000 {
+	for from := 0; from < 66000; from += 3000 {
+		if n, err := l.Reach(t.Context(), from+3000); n < from+3000 || err != nil {
+			t.Fatalf("Reach %d = %d, %v", from+3000, n, err)
+		}
 		if _, err := l.Window(t.Context(), from); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := <-done; err != nil {
-		t.Errorf("Add = %v after windows were read", err)
+	if n, err := l.Reach(t.Context(), 66001); n != 66000 || err != nil {
+		t.Errorf("%d frames, %v", n, err)
+	}
+	if cap(l.in.buf) > 90*SampleRate || l.logs.frames > 6000+blockFrames {
+		t.Errorf("%d samples and %d frames are kept", cap(l.in.buf), l.logs.frames)
 	}
 }
 
-func TestLiveRefusesNaN(t *testing.T) {
-	l := newTestLive(t, Options{})
-	err := l.Add(t.Context(), []float32{0, float32(math.NaN())})
-	if !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), "sample 1") {
+// A counted signal counts what was read of it.
+type counted struct {
+	memory
+	n atomic.Int64
+}
+
+func (c *counted) read(dst []float32) (int, error) {
+	n, err := c.memory.read(dst)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+func TestLiveFails(t *testing.T) {
+	l := newTestLive(t, Options{}, &memory{pcm: []float32{0, float32(math.NaN())}})
+	if _, err := l.Window(t.Context(), 0); !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), "sample 1") {
 		t.Errorf("error = %v", err)
+	}
+	l = newTestLive(t, Options{}, closedSound{})
+	for range 2 {
+		if _, err := l.Reach(t.Context(), 1); err == nil {
+			t.Error("a clip that cannot be read gave no error")
+		}
 	}
 }

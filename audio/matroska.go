@@ -44,18 +44,16 @@ const (
 
 // newMatroska opens the first audio track of a Matroska or WebM file, Opus or Vorbis.
 // No library known to us reads such files in bounded memory.
-func newMatroska(f *file) (source, error) {
-	return newCoded(func() (packets, codec, error) {
-		m, err := newMKV(f)
-		if err != nil {
-			return nil, nil, err
-		}
-		c, err := m.track.open()
-		if err == nil {
-			m.rate = int64(c.shape().rate)
-		}
-		return m, c, err
-	})
+func newMatroska(f *file) (packets, codec, error) {
+	m, err := newMKV(f)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := m.track.open()
+	if err == nil {
+		m.rate = int64(c.shape().rate)
+	}
+	return m, c, err
 }
 
 func (t mkvTrack) open() (codec, error) {
@@ -155,20 +153,12 @@ func (m *mkvReader) resume(at int64, why error) error {
 		return malformed("Matroska elements", fmt.Sprintf("at most %d damaged ones", maxDamage), "more")
 	}
 	next := m.file.find(at+1, mkvClusterID)
-	m.miss(why, max(next, at)-at)
+	m.lost.widen(hole{why, max(next, at) - at})
 	if m.cut = next < 0; m.cut {
 		return io.EOF
 	}
 	m.at, m.in = next, m.file.cursor(next)
 	return nil
-}
-
-// miss notes damage before the next packet.
-func (m *mkvReader) miss(why error, bytes int64) {
-	if m.lost.why == nil {
-		m.lost.why = why
-	}
-	m.lost.bytes += bytes
 }
 
 // element reads one element and returns its id.
@@ -203,7 +193,7 @@ func (m *mkvReader) element() (uint64, error) {
 		return 0, malformed(thing, "a size", "none")
 	}
 	if most, ok := mkvOthers[id]; (m.within || id > 1<<24) && (!ok || length > most) {
-		m.miss(malformed(thing, "sound, or what may stand beside it", "%d bytes of neither", length), int64(length))
+		m.lost.widen(hole{malformed(thing, "sound, or what may stand beside it", "%d bytes of neither", length), int64(length)})
 	}
 	return id, m.skip(int64(length))
 }
@@ -346,7 +336,7 @@ func (m *mkvReader) block(b []byte, at int64) error {
 		p := newPacket(frame)
 		if at := ticks * float64(m.scale) / 1e9 * float64(m.rate); i == 0 && at < 1<<53 {
 			p.start = max(0, int64(math.Round(at)))
-			p.lost, m.lost = m.lost, hole{}
+			p.lost = m.lost.take()
 		}
 		m.queue = append(m.queue, p)
 	}

@@ -28,14 +28,14 @@ func cell(log, top float32) float32 {
 }
 
 // A sampleRun is what some frames see where that is not a piece of a signal.
-type sampleRun [(blockFrames-1)*HopLength + WindowSize]float32
+type sampleRun [(blockFrames-1)*HopLength + windowSize]float32
 
 // of returns what n frames see from frame t on: a part of buf if they lie within, else a
 // copy. Sample number base of the signal is the first of buf. Before its first sample it is
 // reflected, and also at sample mirror, where it ends, if that is not negative. Elsewhere
 // there are zeros.
 func (r *sampleRun) of(t int64, n int, buf []float32, base, mirror int64) []float32 {
-	first, size := frameStart(t), (n-1)*HopLength+WindowSize
+	first, size := frameStart(t), (n-1)*HopLength+windowSize
 	end, have := first+int64(size), base+int64(len(buf))
 	if first >= max(base, 0) && end <= have && (mirror < 0 || end <= mirror) {
 		return buf[first-base:][:size]
@@ -58,8 +58,8 @@ func (r *sampleRun) of(t int64, n int, buf []float32, base, mirror int64) []floa
 	return x
 }
 
-// frameStart returns the sample that frame t begins with: WindowSize/2 before its middle.
-func frameStart(t int64) int64 { return t*HopLength - WindowSize/2 }
+// frameStart returns the sample that frame t begins with: windowSize/2 before its middle.
+func frameStart(t int64) int64 { return t*HopLength - windowSize/2 }
 
 // logFloor is the logarithm of the least power that is told from silence, 1e-10.
 const logFloor = -10

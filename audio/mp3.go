@@ -9,7 +9,7 @@ import (
 // An mp3Reader gives the frames of MPEG audio layer III, decoded many at a time: mp3Decoder.
 // Its clock counts frames, with those that lost bytes could be.
 type mp3Reader struct {
-	first  mpegHeader // of all frames, except for bitrate and padding
+	first  mpegHeader // of all frames, except for bitrate, padding and checksum
 	tag    xingTag
 	frames *mpegFrames
 	end    error             // why no more frames come; nil as long as they do
@@ -25,30 +25,25 @@ type mp3Reader struct {
 // filter bank: 528, and one for the encoder's convention.
 const decoderDelay = 529
 
-func newMP3(f *file) (source, error) {
-	return newCoded(func() (packets, codec, error) {
-		m := &mp3Reader{frames: &mpegFrames{file: f, in: f.cursor(0)}}
-		frame, at, _, err := m.frames.next()
-		if err == io.EOF {
-			err = malformed("MPEG frame", "two that follow each other", "none in %d bytes", f.size)
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		tag, ok := parseXing(frame, m.frames.header)
-		if m.first, m.tag = m.frames.header, tag; !ok { // it has sound
-			m.frames.at, m.frames.in = at, f.cursor(at)
-		}
-		return m, m, nil
-	})
+func newMP3(f *file) (packets, codec, error) {
+	m := &mp3Reader{frames: &mpegFrames{file: f, in: f.cursor(0)}}
+	frame, at, _, err := m.frames.next()
+	if err == io.EOF {
+		err = malformed("MPEG frame", "two that follow each other", "none in %d bytes", f.size)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	tag, ok := parseXing(frame, m.frames.header)
+	if m.first, m.tag = m.frames.header, tag; !ok { // it has sound
+		m.frames.at, m.frames.in = at, f.cursor(at)
+	}
+	return m, m, nil
 }
 
 func (m *mp3Reader) shape() shape {
-	return shape{rate: m.first.rate, channels: m.first.channels, promised: m.tag.samples}
+	return shape{rate: m.first.rate, channels: m.first.channels, promised: m.tag.samples, skip: m.tag.delay}
 }
-
-func (m *mp3Reader) preskip() int64 { return m.tag.delay }
-func (m *mp3Reader) restart()       {}
 
 func (m *mp3Reader) ended() (whole bool, end int64) { return !m.frames.cut, m.frames.joined }
 
@@ -64,11 +59,11 @@ func (m *mp3Reader) next() (packet, error) {
 }
 
 // decode converts the samples of the last frame, of which the library always gives two channels.
-func (m *mp3Reader) decode(data []byte) ([]float64, error) {
+func (m *mp3Reader) decode(p packet) ([]float64, error) {
 	m.pcm = m.pcm[:0]
-	for at := 0; at < len(data); at += 4 {
+	for at := 0; at < len(p.data); at += 4 {
 		for c := range m.first.channels {
-			m.pcm = append(m.pcm, float64(int16(binary.LittleEndian.Uint16(data[at+2*c:])))/(1<<15))
+			m.pcm = append(m.pcm, float64(int16(binary.LittleEndian.Uint16(p.data[at+2*c:])))/(1<<15))
 		}
 	}
 	return m.pcm, m.why

@@ -1,6 +1,7 @@
 package audio
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -52,6 +53,9 @@ func (m *mp3Reader) begin() (wait func() []mp3Frame) {
 	for range min(runtime.GOMAXPROCS(0), mp3Workers) {
 		lead := m.lead
 		run := m.take()
+		if len(run) == 0 {
+			break
+		}
 		runs = append(runs, run)
 		work.Go(func() { m.first.decodeRun(lead, run) })
 	}
@@ -94,7 +98,7 @@ func (m *mp3Reader) take() (run []mp3Frame) {
 // decodeRun decodes the frames of a run, of which lead lies before it.
 func (h mpegHeader) decodeRun(lead, run []mp3Frame) {
 	d, size := mp3Decoder{header: h}, 4*h.samples()
-	pcm := make([]byte, max(1, len(run))*size)
+	pcm := make([]byte, len(run)*size)
 	for _, f := range lead {
 		_ = d.decode(f.data, pcm[:size]) // the first may lack what they refer back to
 	}
@@ -136,6 +140,9 @@ func (d *mp3Decoder) decode(frame, pcm []byte) (err error) {
 		}
 	}()
 	defer catch("MPEG frame", &err)
+	if err = checkSide(frame); err != nil {
+		return err
+	}
 	if d.header.repack() {
 		if frame, err = d.repack(frame); err != nil {
 			return err
@@ -149,6 +156,52 @@ func (d *mp3Decoder) decode(frame, pcm []byte) (err error) {
 	}
 	_, err = io.ReadFull(d.library, pcm)
 	return noEOF(err)
+}
+
+// checkSide refuses side information with a value that the standard forbids: the library
+// makes sound, or silence, of some of them.
+//
+// Source: ISO/IEC 11172-3:1993, 2.4.2.7 and table B.7; 13818-3:1998, 2.4.1.7.
+func checkSide(frame []byte) error {
+	h, _, err := parseMPEG(frame) // behind a joint, frames may differ in the checksum
+	if err != nil {
+		return err
+	}
+	b, at := frame[4+h.crc:][:h.side], 0
+	read := func(n int) (v int) {
+		for range n {
+			v = v<<1 | int(b[at/8]>>(7-at%8)&1)
+			at++
+		}
+		return v
+	}
+	count, size, compress := 2*h.channels, 59, 4 // of granules, each of a channel; bits of one, and of how it writes scale factors
+	if h.low {
+		count, size, compress = h.channels, 63, 9
+	}
+	for i := range count {
+		at = 8*h.side - (i+1)*size
+		read(12) // length
+		values := read(9)
+		read(8 + compress)
+		kind, tables := 1, 3
+		if read(1) == 1 { // another window than before
+			kind, tables = read(2), 2
+			read(1)
+		}
+		switch {
+		case values > 576/2:
+			return fmt.Errorf("%d pairs of values in a granule, want at most %d", values, 576/2)
+		case kind == 0:
+			return errors.New("block type 0 with a switched window")
+		}
+		for range tables {
+			if table := read(5); values > 0 && (table == 4 || table == 14) {
+				return fmt.Errorf("values by Huffman table %d", table)
+			}
+		}
+	}
+	return nil
 }
 
 // repack reports whether frames must be repacked for the library. At 22,050 Hz it takes

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -39,11 +40,12 @@ func mp3Files(t *testing.T) map[string][]byte {
 // through the whole file.
 func TestMP3Runs(t *testing.T) {
 	for name, b := range mp3Files(t) {
-		src, err := newFile(bytes.NewReader(b), 0, int64(len(b))).sniff()
+		c, err := openBytes(b)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		m := src.(*codedSource).in.(*mp3Reader)
+		src := c.whole.now.mix.src
+		m := src.in.(*mp3Reader)
 		var got, want []mp3Frame
 		for m.decodeMore() == nil {
 			got = append(got, m.ready...)
@@ -51,7 +53,7 @@ func TestMP3Runs(t *testing.T) {
 		if err := src.rewind(); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		for m = src.(*codedSource).in.(*mp3Reader); m.end == nil; {
+		for m = src.in.(*mp3Reader); m.end == nil; {
 			want = append(want, m.take()...)
 		}
 		m.first.decodeRun(nil, want)
@@ -120,16 +122,136 @@ func TestMP3Scattered(t *testing.T) {
 	}
 }
 
+// TestMP3Forbidden: a frame with a value that the standard forbids is damaged, in every granule of
+// every channel; what else its side information may hold is not.
+func TestMP3Forbidden(t *testing.T) {
+	for name, file := range mp3Files(t) {
+		f := newFile(bytes.NewReader(file), 0, int64(len(file)))
+		f.kind = "mpeg"
+		frames := &mpegFrames{file: f, in: f.cursor(0)}
+		frame, at, _, err := frames.next()
+		for range 6 {
+			if err == nil {
+				frame, at, _, err = frames.next()
+			}
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		h := frames.header
+		side, granules, bits, compress := 4+h.crc, 2, 59, 4
+		if h.low {
+			granules, bits, compress = 1, 63, 9
+		}
+		set := func(b []byte, at, n, v int) {
+			for i := range n {
+				k := side*8 + at + i
+				b[k/8] = b[k/8]&^(0x80>>(k%8)) | byte(v>>(n-1-i)&1)<<(7-k%8)
+			}
+		}
+		for i := range granules * h.channels {
+			start := 8*h.side - (i+1)*bits
+			values, window := start+12, start+29+compress
+			for what, damage := range map[string]func(b []byte){
+				"": func(b []byte) {
+					set(b, values, 9, 288)
+					set(b, window, 3, 0b101)
+					set(b, window+4, 5, 3)
+					set(b, window+9, 5, 13)
+				},
+				"pairs":          func(b []byte) { set(b, values, 9, 289) },
+				"block type 0":   func(b []byte) { set(b, window, 3, 0b100) },
+				"table 4":        func(b []byte) { set(b, values, 9, 1); set(b, window, 1, 0); set(b, window+1, 5, 4) },
+				"table 14":       func(b []byte) { set(b, values, 9, 1); set(b, window, 1, 0); set(b, window+11, 5, 14) },
+				"Huffman table ": func(b []byte) { set(b, values, 9, 1); set(b, window, 3, 0b110); set(b, window+9, 5, 14) },
+			} {
+				b := bytes.Clone(frame)
+				damage(b)
+				if err := checkSide(b); (err == nil) != (what == "") || err != nil && !strings.Contains(err.Error(), what) {
+					t.Errorf("%s, granule %d: %v, want %q", name, i, err, what)
+				}
+				if what != "block type 0" || len(file) > 100_000 {
+					continue
+				}
+				heard := hear(slices.Concat(file[:at], b, file[at+int64(len(b)):]), Input{})
+				if said := strings.Join(heard.said(), " "); heard.err != nil || heard.clip.Damaged() == nil || !strings.Contains(said, what) {
+					t.Errorf("%s, granule %d: %q, %v", name, i, said, heard.err)
+				}
+			}
+		}
+	}
+}
+
+// TestMP3Checksum: of two streams that were joined without tags, one may have checksums.
+func TestMP3Checksum(t *testing.T) {
+	for name, file := range mp3Files(t) {
+		if len(file) > 100_000 {
+			continue
+		}
+		f := newFile(bytes.NewReader(file), 0, int64(len(file)))
+		f.kind = "mpeg"
+		frames := &mpegFrames{file: f, in: f.cursor(0)}
+		var plain, summed, kept []byte
+		for i := 0; ; i++ {
+			frame, _, _, err := frames.next()
+			if err != nil {
+				break
+			}
+			if _, table := parseXing(frame, frames.header); table {
+				continue
+			}
+			plain = append(plain, frame...)
+			summed = append(summed, withChecksum(t, frame, &kept)...)
+		}
+		want := hear(slices.Concat(plain, plain), Input{})
+		for _, b := range [][]byte{slices.Concat(plain, summed), slices.Concat(summed, plain)} {
+			got := hear(b, Input{})
+			if got.err != nil || len(got.said()) > 0 || len(got.samples) == 0 || !slices.Equal(got.samples, want.samples) {
+				t.Errorf("%s: %d samples, want the %d without checksums; %v, %q", name, len(got.samples), len(want.samples), got.err, got.said())
+			}
+		}
+	}
+}
+
+// withChecksum returns a frame with a checksum, and room for it: at the highest bitrate, with all of
+// its data. Of the data of frames before, it keeps what the next may refer back to.
+func withChecksum(t *testing.T, frame []byte, kept *[]byte) []byte {
+	t.Helper()
+	h, _, err := parseMPEG(frame)
+	if err != nil || h.crc != 0 {
+		t.Fatalf("%+v, %v; want a frame without a checksum", h, err)
+	}
+	side, data := bytes.Clone(frame[4:][:h.side]), frame[4+h.side:]
+	back := int(side[0])
+	side[0] = 0
+	if !h.low { // 9 bits
+		back = back<<1 | int(side[1]>>7)
+		side[1] &= 0x7f
+	}
+	all := append(*kept, data...)
+	*kept = bytes.Clone(all[max(0, len(all)-511):])
+	head := bytes.Clone(frame[:4])
+	head[1] &^= 1
+	head[2] = 0xe0 | head[2]&0x0d
+	to, _, err := parseMPEG(head)
+	if err != nil || back > len(all)-len(data) {
+		t.Fatalf("refers %d bytes back, %d of %d are there; %v", back, len(all)-len(data), back, err)
+	}
+	out := make([]byte, to.size)
+	copy(out, slices.Concat(head, []byte{0, 0}, side, all[len(all)-len(data)-back:]))
+	return out
+}
+
 func mp3Samples(t *testing.T, name string, b []byte) (all []float64) {
 	t.Helper()
-	src, err := newFile(bytes.NewReader(b), 0, int64(len(b))).sniff()
+	c, err := openBytes(b)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	buf := make([]float64, 4096)
 	for {
-		n, err := src.read(buf)
-		all = append(all, buf[:n]...)
+		block, err := c.whole.now.mix.src.read(2000)
+		all = append(all, block...)
 		if err == io.EOF {
 			return all
 		}

@@ -36,29 +36,28 @@ type oggReader struct {
 	within  bool   // a page that is no first one was
 	last    bool   // the page that ends it was
 	chained bool   // another stream begins at at
-	end     error  // why no more pages come
 	broken  hole   // damage since its last page
 	count   int    // of damaged pages
 	lost    hole   // before the next packet
 	queue   []packet
 	part    []byte // of a packet that goes on in the next page; nil if its start is missing
+	counted bool   // the codec knows how many samples a packet has: none is to be dropped
 }
 
 // inOgg returns what opens an Ogg file: start makes a codec of so many packets of headers.
-func inOgg(headers int, start func([][]byte) (codec, error)) func(*file) (source, error) {
-	return func(f *file) (source, error) {
-		return newCoded(func() (packets, codec, error) {
-			o, list := &oggReader{file: f, in: f.cursor(0)}, make([][]byte, headers)
-			for i := range list {
-				p, err := o.next()
-				if err != nil {
-					return nil, nil, err
-				}
-				list[i] = p.data
+func inOgg(headers int, start func([][]byte) (codec, error)) func(*file) (packets, codec, error) {
+	return func(f *file) (packets, codec, error) {
+		o, list := &oggReader{file: f, in: f.cursor(0)}, make([][]byte, headers)
+		for i := range list {
+			p, err := o.next()
+			if err != nil {
+				return nil, nil, err
 			}
-			c, err := start(list)
-			return o, c, err
-		})
+			list[i] = p.data
+		}
+		c, err := start(list)
+		_, o.counted = c.(*flacCodec)
+		return o, c, err
 	}
 }
 
@@ -71,16 +70,13 @@ func (o *oggReader) ended() (whole bool, end int64) {
 
 func (o *oggReader) next() (packet, error) {
 	for len(o.queue) == 0 {
-		if o.end == nil {
-			o.end = o.page()
-		}
-		if o.end != nil {
-			return packet{}, o.end
+		if err := o.page(); err != nil {
+			return packet{}, err
 		}
 	}
 	p := o.queue[0]
 	o.queue = o.queue[1:]
-	p.lost, o.lost = o.lost, hole{}
+	p.lost = o.lost.take()
 	return p, nil
 }
 
@@ -134,10 +130,7 @@ func (o *oggReader) damaged(thing string, err error) error {
 	if !o.begun { // the headers are damaged
 		return err
 	}
-	if o.broken.why == nil {
-		o.broken.why = err
-	}
-	o.broken.bytes += at - o.at
+	o.broken.widen(hole{err, at - o.at})
 	o.at, o.in = at, o.file.cursor(at)
 	return nil
 }
@@ -181,11 +174,9 @@ func (o *oggReader) take(at int64, head, lacing, body []byte) error {
 		o.part = []byte{}
 	}
 	if granule := int64(binary.LittleEndian.Uint64(head[6:])); granule >= 0 && len(o.queue) > 0 {
-		o.queue[len(o.queue)-1].end = granule
-		for i := range o.queue {
-			if o.last {
-				o.queue[i].limit = granule
-			}
+		p := &o.queue[len(o.queue)-1]
+		if p.end = granule; o.last && !o.counted {
+			p.limit = granule
 		}
 	}
 	return nil

@@ -48,15 +48,13 @@ func newOpus(headers [][]byte) (codec, error) {
 	}, nil
 }
 
-func (o *opusCodec) shape() shape   { return shape{rate: opusRate, channels: o.ch} }
-func (o *opusCodec) preskip() int64 { return o.skip }
-func (o *opusCodec) restart()       {}
+func (o *opusCodec) shape() shape { return shape{rate: opusRate, channels: o.ch, skip: o.skip} }
 
-func (o *opusCodec) decode(data []byte) ([]float64, error) {
-	if hasAt(data, 0, "OpusTags") {
+func (o *opusCodec) decode(p packet) ([]float64, error) {
+	if hasAt(p.data, 0, "OpusTags") {
 		return nil, nil
 	}
-	n, err := o.dec.DecodeToFloat32(data, o.buf)
+	n, err := o.dec.DecodeToFloat32(p.data, o.buf)
 	if err != nil {
 		return nil, err
 	}

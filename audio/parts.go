@@ -1,9 +1,6 @@
 package audio
 
-import (
-	"io"
-	"sort"
-)
+import "io"
 
 // A Part is a stretch of a clip, in samples, the end not included.
 type Part struct{ Start, End int64 }
@@ -13,14 +10,14 @@ type Part struct{ Start, End int64 }
 // result closes c. Only c has warnings.
 func (c *Clip) Parts(parts []Part) *Clip {
 	p := *c
-	p.src = &packed{src: c.src, parts: parts}
+	p.src = &selection{src: c.src, parts: parts}
 	// What is odd about the file is known of c: the parts may end long before it.
 	p.whole, p.ended = nil, false
 	return &p
 }
 
-// packed is a signal that passes on some parts of another.
-type packed struct {
+// A selection is a signal that passes on some parts of another.
+type selection struct {
 	src   mono
 	parts []Part
 	next  int   // part
@@ -28,12 +25,12 @@ type packed struct {
 	waste []float32
 }
 
-func (p *packed) rewind() error {
+func (p *selection) rewind() error {
 	p.next, p.at = 0, 0
 	return p.src.rewind()
 }
 
-func (p *packed) read(dst []float32) (int, error) {
+func (p *selection) read(dst []float32) (int, error) {
 	for p.next < len(p.parts) && p.at >= p.parts[p.next].End {
 		p.next++
 	}
@@ -56,31 +53,16 @@ func (p *packed) read(dst []float32) (int, error) {
 	return n, err
 }
 
-// Packed maps times in a clip made by Parts back to the clip it was made of.
-type Packed struct {
-	parts []Part
-	ends  []int64 // of each part in the packed clip
-}
-
-// NewPacked returns the map for some parts.
-func NewPacked(parts []Part) *Packed {
-	p := &Packed{parts: parts}
-	var end int64
-	for _, part := range parts {
-		end += part.End - part.Start
-		p.ends = append(p.ends, end)
-	}
-	return p
-}
-
-// Original returns where a sample of the packed clip lies in the other. At the border
-// of two parts that is the end of the first if end is set, else the start of the
+// Original returns where a sample of a clip made by Parts lies in the one it was made of. At
+// the border of two parts that is the end of the first if end is set, else the start of the
 // second. A sample behind the last part maps to one behind it in the original.
-func (p *Packed) Original(sample int64, end bool) int64 {
-	if len(p.parts) == 0 {
-		return sample
+func Original(parts []Part, sample int64, end bool) int64 {
+	for i, p := range parts {
+		n := p.End - p.Start
+		if sample < n || end && sample == n || i == len(parts)-1 {
+			return p.Start + sample
+		}
+		sample -= n
 	}
-	i := sort.Search(len(p.ends), func(i int) bool { return sample < p.ends[i] || end && sample == p.ends[i] })
-	i = min(i, len(p.parts)-1)
-	return p.parts[i].End - (p.ends[i] - sample)
+	return sample
 }

@@ -1,8 +1,10 @@
 package audio
 
 import (
+	"encoding/binary"
 	"io"
 	"math"
+	"slices"
 )
 
 // A pcmCode is an encoding of uncompressed samples.
@@ -28,14 +30,15 @@ type pcmLayout struct {
 	offset    int64 // of the samples
 	frames    int64 // samples per channel
 	promised  int64 // frames according to the header; 0 if unknown
-	end       int64 // of the file, if its header says so
+	end       int64 // of the samples in the file, if its header says so
+	tail      iffTail
 }
 
 func (l pcmLayout) blockAlign() int { return l.channels * l.container }
 
 // check refuses a shape that cannot be, and sizes that the code cannot have.
 func (l pcmLayout) check(bits int) error {
-	if err := l.shape().check(); err != nil {
+	if err := (shape{rate: l.rate, channels: l.channels}).check(); err != nil {
 		return err
 	}
 	ok, want := false, ""
@@ -67,51 +70,67 @@ func (l *pcmLayout) place(offset, rest, claimed int64) {
 }
 
 // pcmBlock is how many bytes of sound are decoded at a time, at least one frame.
-const pcmBlock = 64 << 10
+const pcmBlock = 1 << 14
 
-// A pcmSource decodes uncompressed samples.
-type pcmSource struct {
-	result
+// A pcmReader gives and decodes blocks of uncompressed samples.
+type pcmReader struct {
 	file   *file
 	layout pcmLayout
 	pos    int64 // next frame
 	block  []byte
 	sample func([]byte) float64
+	pcm    []float64
+	unread error // why what lies behind cannot be read, where it is known to be sound
 }
 
-func newPCM(f *file, l pcmLayout) (source, error) {
-	return &pcmSource{result: result{outcome{end: l.end}}, file: f, layout: l, sample: l.decoder()}, nil
-}
-
-func (l pcmLayout) shape() shape {
-	return shape{rate: l.rate, channels: l.channels, promised: l.promised}
-}
-
-func (p *pcmSource) shape() shape { return p.layout.shape() }
-
-func (p *pcmSource) rewind() error {
-	p.pos = 0
-	return nil
-}
-
-func (p *pcmSource) read(dst []float64) (int, error) {
-	l := p.layout
-	frames := min(int64(max(1, pcmBlock/l.blockAlign())), int64(len(dst)/l.channels), l.frames-p.pos)
-	size, at := int(frames)*l.blockAlign(), l.offset+p.pos*int64(l.blockAlign())
-	if cap(p.block) < size {
-		p.block = make([]byte, size)
+// inPCM returns what opens a file whose header layout reads.
+func inPCM(layout func(*file) (pcmLayout, error)) func(*file) (packets, codec, error) {
+	return func(f *file) (packets, codec, error) {
+		l, err := layout(f)
+		if err != nil {
+			return nil, nil, err
+		}
+		p := newPCM(f, l)
+		return p, p, nil
 	}
-	b := p.block[:size]
-	n, _ := p.file.ReadAt(b, at)
-	if frames = int64(n / l.blockAlign()); frames == 0 { // the end, or another file
-		return 0, io.EOF
+}
+
+func newPCM(f *file, l pcmLayout) *pcmReader {
+	return &pcmReader{file: f, layout: l, sample: l.decoder()}
+}
+
+func (p *pcmReader) shape() shape {
+	return shape{rate: p.layout.rate, channels: p.layout.channels, promised: p.layout.promised}
+}
+
+func (p *pcmReader) ended() (whole bool, end int64) {
+	if end = p.layout.end; end > 0 {
+		end, p.unread = p.file.behind(end, p.layout.tail)
 	}
-	dst = dst[:int(frames)*l.channels]
-	for i := range dst {
-		dst[i] = p.sample(b[i*l.container:][:l.container])
+	return true, end
+}
+
+func (p *pcmReader) next() (packet, error) {
+	l, align := p.layout, int64(p.layout.blockAlign())
+	at := l.offset + p.pos*align
+	frames := min(max(1, min(pcmBlock, p.file.arrived(at))/align), l.frames-p.pos)
+	p.block = slices.Grow(p.block[:0], int(frames*align))[:frames*align]
+	n, _ := p.file.ReadAt(p.block, at)
+	if frames = int64(n) / align; frames == 0 { // the end, or another file
+		return packet{}, io.EOF
 	}
 	p.pos += frames
-	return len(dst), nil
+	return newPacket(p.block[:frames*align]), nil
+}
+
+func (p *pcmReader) decode(packet packet) ([]float64, error) {
+	size := p.layout.container
+	n := len(packet.data) / size
+	p.pcm = slices.Grow(p.pcm[:0], n)[:n]
+	for i := range p.pcm {
+		p.pcm[i] = p.sample(packet.data[i*size:][:size])
+	}
+	return p.pcm, nil
 }
 
 // decoder returns the map from the bytes of a sample to its value.
@@ -123,6 +142,9 @@ func (l pcmLayout) decoder() func([]byte) float64 {
 		return func(b []byte) float64 { return float64(muLaw(b[0])) / (1 << 15) }
 	case l.code == pcmUnsigned:
 		return func(b []byte) float64 { return (float64(b[0]) - 128) / 128 }
+	}
+	if l.code == pcmSigned && l.container == 2 && !l.big { // of most files
+		return func(b []byte) float64 { return float64(int16(binary.LittleEndian.Uint16(b))) / (1 << 15) }
 	}
 	bits := func(b []byte) (v uint64) { // the uppermost, so that the sign is one's own
 		for i := len(b) - 1; i >= 0; i-- {

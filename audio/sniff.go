@@ -21,7 +21,7 @@ type format struct {
 	reads string // as in "want WAV or FLAC"; empty if it is refused, or a variant of another
 	magic string // the first bytes; "?" stands for any byte. Empty: see is
 	is    func(head []byte) bool
-	open  func(f *file) (source, error) // nil: refused by name
+	open  func(f *file) (packets, codec, error) // nil: refused by name
 
 	// sure reports whether a head that matches is no chance, in any data: then a file may
 	// begin amid another. nil: never.
@@ -37,16 +37,16 @@ func init() {
 	long := func([]byte) bool { return true }                             // the magic is
 	first := func(head []byte) bool { return hasAt(head, 4, "\x00\x02") } // page of a stream
 	formats = []format{
-		{name: "a WAV file", reads: "WAV", magic: "RIFF????WAVE", open: newWAV, sure: long},
-		{name: "a WAV file (RF64)", magic: "RF64????WAVE", open: newWAV, sure: long},
-		{name: "a WAV file (BW64)", magic: "BW64????WAVE", open: newWAV, sure: long},
-		{name: "a big-endian WAV file (RIFX)", magic: "RIFX????WAVE", open: newWAV, sure: long},
+		{name: "a WAV file", reads: "WAV", magic: "RIFF????WAVE", open: inPCM(wavLayout), sure: long},
+		{name: "a WAV file (RF64)", magic: "RF64????WAVE", open: inPCM(wavLayout), sure: long},
+		{name: "a WAV file (BW64)", magic: "BW64????WAVE", open: inPCM(wavLayout), sure: long},
+		{name: "a big-endian WAV file (RIFX)", magic: "RIFX????WAVE", open: inPCM(wavLayout), sure: long},
 		{name: "a FLAC file", reads: "FLAC", magic: "fLaC", open: newFLAC, sure: isFLAC},
 		{name: "a Sony Wave64 file (w64)", magic: "riff\x2e\x91\xcf\x11", sure: long},
 		{name: "an AVI video", magic: "RIFF????AVI ", sure: long},
-		{name: "an AIFF file", reads: "AIFF", magic: "FORM????AIF", open: newAIFF, sure: long},
-		{name: "a Sun AU file", reads: "AU", magic: ".snd", open: newAU, sure: isAU},
-		{name: "a Core Audio file (caf)", reads: "CAF", magic: "caff", open: newCAF, sure: isCAF},
+		{name: "an AIFF file", reads: "AIFF", magic: "FORM????AIF", open: inPCM(aiffLayout), sure: long},
+		{name: "a Sun AU file", reads: "AU", magic: ".snd", open: inPCM(auLayout), sure: isAU},
+		{name: "a Core Audio file (caf)", reads: "CAF", magic: "caff", open: inPCM(cafLayout), sure: isCAF},
 		{
 			name: "an Ogg Opus file", reads: "Ogg Opus",
 			magic: "OggS????????????????????????OpusHead", open: inOgg(1, newOpus), sure: first, kind: "ogg",
@@ -64,7 +64,7 @@ func init() {
 		{name: "a Matroska or WebM file", reads: "WebM", magic: "\x1a\x45\xdf\xa3", open: newMatroska, sure: isMatroska},
 		{name: "a WavPack file", magic: "wvpk"},
 		{name: "a Monkey's Audio file", magic: "MAC "},
-		{name: "a True Audio file", magic: "TTA1", sure: func(head []byte) bool { return head[5] == 0 && head[7] == 0 && head[6] < 9 }},
+		{name: "a True Audio file", magic: "TTA1", sure: isTrueAudio},
 		{name: "an AMR file", magic: "#!AMR", sure: long},
 		{name: "a Windows Media file (wma)", magic: "\x30\x26\xb2\x75\x8e\x66\xcf\x11", sure: long},
 		{name: "a MIDI file", magic: "MThd"},
@@ -102,6 +102,11 @@ func formatOf(head []byte) *format {
 	return nil
 }
 
+// isTrueAudio looks at the format, below 256, and at the channels, up to 8, behind the magic.
+func isTrueAudio(head []byte) bool {
+	return len(head) >= 8 && head[5] == 0 && head[6] < 9 && head[7] == 0
+}
+
 // MPEG audio has eleven set bits, then a version, a layer, a bitrate and a
 // sampling rate that are not the reserved ones. AAC has layer 0.
 func isADTS(head []byte) bool {
@@ -113,19 +118,14 @@ func isMPEG(head []byte) bool {
 		head[1]&0x18 != 0x08 && head[1]&0x06 != 0 && head[2]&0xf0 != 0xf0 && head[2]&0x0c != 0x0c
 }
 
-// sniff opens the right decoder for the first bytes of f, which begins behind any ID3 tags
-// from now on.
-func (f *file) sniff() (source, error) {
-	head, err := f.skipID3()
-	if err != nil {
-		return nil, err
-	}
-	k := formatOf(head)
+// source opens f, which begins with head, as a file of a format; nil is none that is known.
+func (f *file) source(k *format, head []byte) (*source, error) {
 	if k == nil || k.open == nil {
 		return nil, refuse(head)
 	}
 	f.kind = k.kind
-	return k.open(f)
+	s, err := newSource(func() (packets, codec, error) { return k.open(f) })
+	return s, f.failed(err)
 }
 
 // skipID3 lets f begin behind any ID3 tags, and returns its first bytes.
@@ -134,11 +134,19 @@ func (f *file) skipID3() (head []byte, err error) {
 		if head = f.head(0); f.err != nil || !hasAt(head, 0, "ID3") {
 			return head, f.err
 		}
-		n := id3Size(head)
-		if n >= f.size {
-			return nil, malformed("ID3 tag", "sound behind it", "the end of the file after %d bytes", f.from+f.size)
+		n, at, tag := id3Size(head), f.from, f.tag
+		if n < f.size {
+			*f = *newFile(f.r, at+n, f.end)
+			f.tag = tag
+			continue
 		}
-		*f = *newFile(f.r, f.from+n, f.end)
+		why := malformed("ID3 tag", "sound behind it", "the end of the file after %d bytes", at+f.size)
+		inside := newFile(f.r, at+9, f.end) // at the last byte of its header: look begins behind
+		if inside.look(1, inside.size); !inside.next {
+			return nil, why
+		}
+		*f = *newFile(f.r, inside.from+inside.size, f.end)
+		f.tag = malformed("ID3 tag", fmt.Sprintf("at most %d, where sound begins", f.from-at), "%d bytes, more than the file has", n)
 	}
 	return nil, malformed("ID3 tags", fmt.Sprintf("at most %d", maxTags), "more")
 }

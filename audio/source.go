@@ -1,68 +1,18 @@
 package audio
 
 import (
+	"errors"
 	"fmt"
 	"io"
-	"math"
 )
-
-// A source decodes one file. A new format is one file of this package with a
-// source in it, and one line in the table of formats.
-type source interface {
-	shape() shape
-
-	// outcome is what reading has shown so far; it is complete at the end.
-	outcome() *outcome
-
-	// read fills some of dst with whole frames: one sample of every channel,
-	// interleaved, nominally in [-1, 1]. It returns how many samples those are, and
-	// io.EOF with none at the end. len(dst) is at least a frame.
-	read(dst []float64) (int, error)
-
-	// rewind makes the next read start at the beginning and give the same samples.
-	rewind() error
-}
 
 // A shape describes the samples of a source.
 type shape struct {
 	rate     int   // Hz
 	channels int   // 1 or more
 	promised int64 // frames according to the file; 0 if it does not say, or not reliably
+	skip     int64 // frames to drop at the start
 }
-
-// An outcome is what reading a source has shown beyond samples. Sources embed a result.
-type outcome struct {
-	cut  bool  // the file ends within the sound
-	gaps []gap // in order; at most maxGaps
-	end  int64 // where another file may begin behind the one that was read; 0: nowhere
-}
-
-type result struct{ out outcome }
-
-func (r *result) outcome() *outcome { return &r.out }
-
-// A gap is a place whose sound is lost. Silence stands for it, if its length is known.
-type gap struct {
-	from, to int64 // frames
-	why      error
-}
-
-// maxGaps bounds the gaps that are kept apart; later ones become one.
-const maxGaps = 100
-
-// lose notes a gap.
-func (o *outcome) lose(from, to int64, why error) {
-	if n := len(o.gaps); n > 0 && (o.gaps[n-1].to == from || n == maxGaps) {
-		o.gaps[n-1].to = to
-		return
-	}
-	o.gaps = append(o.gaps, gap{from, to, why})
-}
-
-// longestGap bounds silence for bytes that are lost, in frames, where a damaged number or a
-// recording that begins amid a stream would make days of it: a minute, and what so many
-// bytes may hold.
-func (s shape) longestGap(bytes int64) int64 { return int64(s.rate) * (60 + bytes/32) }
 
 // Rates outside these limits are treated as damage: below, a few bytes would be hours
 // of audio; above, one output sample would take thousands of products.
@@ -92,88 +42,264 @@ func (s shape) at(frame int64) string {
 	return fmt.Sprintf("sample %d (%.3f s)", frame, s.seconds(frame))
 }
 
-// mono is a signal of one channel.
-type mono interface {
-	// read fills some of dst; it returns io.EOF, and no samples, at the end.
-	read(dst []float32) (int, error)
-	rewind() error
+// longestGap bounds silence for bytes that are lost, in frames, where a damaged number or a
+// recording that begins amid a stream would make days of it: a minute, and what so many
+// bytes may hold.
+func (s shape) longestGap(bytes int64) int64 { return int64(s.rate) * (60 + bytes/32) }
+
+// A packet is the unit of data that a container passes to a decoder. Positions count the
+// samples of each channel by the container's clock; -1 means unknown.
+type packet struct {
+	data    []byte
+	start   int64  // position of its first sample
+	end     int64  // position behind its last sample
+	limit   int64  // position at which the sound ends, if it may be within the packet
+	discard uint64 // nanoseconds to drop at its end
+	lost    hole   // what is missing before it
 }
 
-const (
-	// loud is the level above which a clip is said to be scaled wrongly. Float files
-	// may exceed 1 a little, where the master was not limited.
-	loud = 16
-	// tooLoud bounds samples: the powers of much larger ones overflow.
-	tooLoud = 1e15
-)
+func newPacket(data []byte) packet { return packet{data: data, start: -1, end: -1, limit: -1} }
 
-// A mixer makes one channel of a source: the mean of all, or one of them.
-type mixer struct {
-	src   source
-	shape shape
-	pick  int // channel, from 1; 0 means the mean
-	buf   []float64
-	frame int64   // frames read since the beginning
-	peak  float64 // largest magnitude seen
-	mean  float64 // sum of the squares of the mean of all channels
-	power float64 // sum over frames of the mean square of channels
+// A hole is sound that is missing: why, and of how many bytes. The zero hole is none.
+type hole struct {
+	why   error
+	bytes int64
 }
 
-func (m *mixer) rewind() error {
-	m.frame, m.mean, m.power = 0, 0, 0
-	return m.src.rewind()
-}
-
-// mixBlock is how many samples of all channels are mixed at a time.
-const mixBlock = 1 << 13
-
-func (m *mixer) read(dst []float32) (int, error) {
-	ch := m.shape.channels
-	n := max(1, min(len(dst), mixBlock/ch)) * ch
-	if cap(m.buf) < n {
-		m.buf = make([]float64, n)
+// widen adds what is missing right behind the hole.
+func (h *hole) widen(o hole) {
+	if h.why == nil {
+		h.why = o.why
 	}
-	n, err := m.src.read(m.buf[:n])
+	h.bytes += o.bytes
+}
+
+// take returns the hole and leaves none.
+func (h *hole) take() hole {
+	t := *h
+	*h = hole{}
+	return t
+}
+
+// packets gives the packets of one stream, and io.EOF at its end. Then ended reports
+// whether the stream had an end, and where its file ends, as in ledger.
+type packets interface {
+	next() (packet, error)
+	ended() (whole bool, end int64)
+}
+
+// A codec decodes the packets of one stream.
+type codec interface {
+	shape() shape
+	// decode returns the interleaved samples of one packet, nominally in [-1, 1] and valid
+	// until the next call; none of a header.
+	decode(p packet) ([]float64, error)
+}
+
+// A source is the sound of one file: a container gives packets, a codec decodes them.
+// Where packets are missing or cannot be decoded there is a hole: silence, whose length the
+// container's clock tells. A new format is one file of this package that opens both, and
+// one line in the table of formats.
+type source struct {
+	ledger
+	open func() (packets, codec, error) // reads the headers
+	dec  codec
+	in   packets
+	over error // why no more packets come
+
+	pos    int64 // samples of each channel decoded or lost so far
+	base   int64 // position of the first of them
+	placed bool  // base is known
+	given  int64 // frames read
+	quiet  int64 // frames of silence to read before pcm
+	pcm    []float64
+
+	lost hole      // before held; its length is not yet known
+	held []float64 // decoded behind it
+	bad  int       // packets in a row that could not be decoded
+}
+
+// A ledger is what reading a source has shown beyond samples; it is complete at the end.
+type ledger struct {
+	cut  bool  // the file ends within the sound
+	gaps []gap // in order; at most maxGaps
+	end  int64 // where another file may begin behind the one that was read; 0: nowhere
+}
+
+// A gap is a place whose sound is lost. Silence stands for it, if its length is known.
+type gap struct {
+	from, to int64 // frames
+	why      error
+}
+
+// maxGaps bounds the gaps that are kept apart; later ones become one.
+const maxGaps = 100
+
+// lose notes a gap.
+func (l *ledger) lose(from, to int64, why error) {
+	if n := len(l.gaps); n > 0 && (l.gaps[n-1].to == from || n == maxGaps) {
+		l.gaps[n-1].to = to
+		return
+	}
+	l.gaps = append(l.gaps, gap{from, to, why})
+}
+
+func newSource(open func() (packets, codec, error)) (*source, error) {
+	s := &source{open: open}
+	return s, s.rewind()
+}
+
+func (s *source) shape() shape { return s.dec.shape() }
+
+// rewind makes the next read start at the beginning and give the same samples.
+func (s *source) rewind() (err error) {
+	defer catch("headers", &err)
+	*s = source{open: s.open}
+	if s.in, s.dec, err = s.open(); errors.Is(err, io.EOF) {
+		return malformed("headers", "more packets", "the end of the file")
+	}
+	return err
+}
+
+// read returns up to so many frames: one sample of every channel, interleaved, nominally in
+// [-1, 1]. They are valid until the next call. It returns io.EOF with none at the end.
+func (s *source) read(frames int) (pcm []float64, err error) {
+	for s.quiet == 0 && len(s.pcm) == 0 {
+		if err := s.next(); err != nil {
+			return nil, err
+		}
+	}
+	ch := s.shape().channels
+	if s.quiet > 0 {
+		pcm = make([]float64, min(s.quiet, int64(frames))*int64(ch))
+		s.quiet -= int64(len(pcm) / ch)
+	} else {
+		pcm = s.pcm[:min(len(s.pcm), frames*ch)]
+		s.pcm = s.pcm[len(pcm):]
+	}
+	s.given += int64(len(pcm) / ch)
+	return pcm, nil
+}
+
+// next decodes one packet.
+func (s *source) next() error {
+	var p packet
+	if s.over == nil {
+		p, s.over = s.in.next()
+	}
+	if s.over == io.EOF {
+		if s.lost.why != nil {
+			s.fill(-1, -1, 0)
+			return nil
+		}
+		whole, end := s.in.ended()
+		s.cut, s.end = !whole, end
+	}
+	if s.over != nil {
+		return s.over
+	}
+	s.lost.widen(p.lost)
+	pcm, err := s.decode(p)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	for i := range n / ch {
-		if dst[i], err = m.sample(m.buf[i*ch:][:ch]); err != nil {
-			return 0, err
+	shape := s.shape()
+	pcm = pcm[:max(0, len(pcm)-int(p.discard*uint64(shape.rate)/1e9)*shape.channels)]
+	n := int64(len(pcm) / shape.channels)
+	if p.start >= 0 && n > 0 {
+		p.end = p.start + n
+	}
+	if s.lost.why == nil {
+		if p.end > 0 && (!s.placed || p.start >= 0) {
+			s.base, s.placed = max(0, p.end-s.pos-n), true
 		}
-		m.frame++
+		s.give(pcm, p.limit, n)
+		return nil
 	}
-	return n / ch, nil
+	s.held = append(s.held, pcm...)
+	if p.end > 0 || len(s.held) > maxHeld {
+		s.fill(p.end, p.limit, n)
+	}
+	return nil
 }
 
-// sample mixes one frame.
-func (m *mixer) sample(frame []float64) (float32, error) {
-	sum, squares := 0.0, 0.0
-	for c, v := range frame {
-		a := math.Abs(v)
-		if !(a <= tooLoud) {
-			return 0, noSample(fmt.Sprintf("%s, channel %d", m.shape.at(m.frame), c+1), v)
-		}
-		m.peak = max(m.peak, a)
-		sum += v
-		squares += v * v
+// maxHeld bounds the samples that wait for the length of a hole before them.
+const maxHeld = 1 << 22
+
+// fill gives silence for the hole and what was held behind it, as give does.
+func (s *source) fill(end, limit, last int64) {
+	shape, lost, held := s.shape(), s.lost.take(), s.held
+	s.held = nil
+	n, most := int64(0), shape.longestGap(lost.bytes)
+	if end >= 0 {
+		n = max(0, end-s.base-s.pos-int64(len(held)/shape.channels))
 	}
-	if m.pick > 0 {
-		return float32(frame[m.pick-1]), nil
+	if n > most && !s.placed && lost.bytes == 0 {
+		s.base += n // a recording that begins amid a stream
+	} else {
+		n = min(n, max(most, shape.promised-s.given))
+		s.quiet = max(0, s.pos+n-max(s.pos, shape.skip))
+		s.lose(s.given, s.given+s.quiet, lost.why)
+		s.pos += n
 	}
-	n := float64(len(frame))
-	m.mean += sum * sum / (n * n)
-	m.power += squares / n
-	return float32(sum / n), nil
+	s.placed = true
+	s.give(held, limit, last)
 }
 
-// noSample refuses a number that is not at most tooLoud.
-func noSample(thing string, v float64) error {
-	want := "a finite number"
-	if !math.IsNaN(v) && !math.IsInf(v, 0) {
-		want = fmt.Sprintf("at most %.0e", float64(tooLoud))
+// give adds samples to those that are read next, without those to be dropped: what is before
+// the start, and behind the limit. That may be in the last packet alone, which has so many samples:
+// a position that is further off is wrong.
+func (s *source) give(pcm []float64, limit, last int64) {
+	ch := int64(s.shape().channels)
+	n := int64(len(pcm)) / ch
+	first, end := s.pos, s.pos+n
+	s.pos = end
+	if limit >= 0 {
+		end = min(end, max(limit-s.base, end-last))
 	}
-	return malformed(thing, want, "%v", v)
+	from := min(max(s.shape().skip-first, 0), n)
+	to := max(min(end-first, n), from)
+	if pcm = pcm[from*ch : to*ch]; s.quiet > 0 || len(s.pcm) > 0 {
+		pcm = append(s.pcm, pcm...)
+	}
+	s.pcm = pcm
+}
+
+// After maxBadPackets failed packets in a row, the file is refused.
+const maxBadPackets = 50
+
+// decode decodes one packet, or makes a hole of it.
+func (s *source) decode(p packet) (pcm []float64, err error) {
+	func() {
+		defer catch("packet", &err)
+		pcm, err = s.dec.decode(p)
+	}()
+	if err == nil {
+		s.bad = 0
+		return pcm, nil
+	}
+	thing := "packet at " + s.shape().at(s.given)
+	if s.bad++; s.bad >= maxBadPackets {
+		return nil, malformed(thing, "", "%s, as in the %d before it", cause(err), s.bad-1)
+	}
+	s.lost.widen(hole{why: malformed(thing, "", "%s", cause(err))})
+	return nil, nil
+}
+
+// cause returns the text of a decoder's error, without the prefix that we added.
+func cause(err error) string {
+	var f *FormatError
+	if errors.As(err, &f) {
+		return f.Got
+	}
+	return fmt.Sprint(err)
+}
+
+// catch turns a panic of a decoder library into an error: its input is untrusted.
+func catch(what string, err *error) {
+	if p := recover(); p != nil {
+		*err = malformed(what, "", "decoder failed: %v", p)
+	}
 }
 
 // noEOF turns the end of a file into an error where there must be more.
@@ -182,11 +308,4 @@ func noEOF(err error) error {
 		return io.ErrUnexpectedEOF
 	}
 	return err
-}
-
-// catch turns a panic of a decoder library into an error: its input is untrusted.
-func catch(what string, err *error) {
-	if p := recover(); p != nil {
-		*err = malformed(what, "", "decoder failed: %v", p)
-	}
 }

@@ -31,9 +31,6 @@ type Options struct {
 
 	// Pad says what follows the end of the clip.
 	Pad Pad
-
-	// Samples keeps the samples of the last window at hand, for the method.
-	Samples bool
 }
 
 func (o Options) defaults() Options {
@@ -86,26 +83,23 @@ const headFrames = 469 * blockFrames
 // A Spectrogram reads its clip, which must not be read otherwise meanwhile. It must not
 // be used concurrently.
 type Spectrogram struct {
-	whole
+	known
 	in   framer
 	an   *analyzer
 	head strip // the first frames
-
-	recent strip // the last window's frames
-	first  int   // the number of its first
 }
 
-// whole is what is known of a clip when it has been read once.
-type whole struct {
+// known is what is known of a clip when it has been read once.
+type known struct {
 	opt  Options
 	name string
 	n    int64 // samples
 	hash uint64
 	top  float32 // maximum of the logarithms
 
-	// cut returns the logarithms of n frames from from on, all of which must lie within the
+	// logsOf returns the logarithms of n frames from from on, all of which must lie within the
 	// sound. They are valid until the next call, and nothing may be added to them.
-	cut func(ctx context.Context, from, n int) (strip, error)
+	logsOf func(ctx context.Context, from, n int) (strip, error)
 }
 
 // NewSpectrogram makes the first pass over c, from its beginning.
@@ -114,12 +108,9 @@ func NewSpectrogram(ctx context.Context, c *Clip, o Options) (*Spectrogram, erro
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	s := &Spectrogram{whole: whole{opt: o, name: c.name, top: logFloor}, an: newAnalyzer(o.Bins), head: strip{bins: o.Bins}}
-	s.cut = s.logs
-	s.in = framer{clip: c, mirror: -1, keep: math.MaxInt64, hash: new(sampleHash)}
-	if o.Pad == PadAudio {
-		s.in.mirror = int64(o.Window) * HopLength
-	}
+	s := &Spectrogram{known: known{opt: o, name: c.name, top: logFloor}, an: newAnalyzer(o.Bins), head: strip{bins: o.Bins}}
+	s.logsOf = s.logs
+	s.in = newFramer(c, o, func(_ context.Context, dst []float32) (int, error) { return c.Read(dst) })
 	if err := s.firstPass(ctx); err != nil {
 		return nil, err
 	}
@@ -135,14 +126,8 @@ func (s *Spectrogram) firstPass(ctx context.Context) error {
 	}
 	for t := int64(0); ; {
 		x, n, err := s.in.frames(ctx, t, blockFrames)
-		if err != nil {
+		if n <= 0 || err != nil {
 			return err
-		}
-		if s.in.ended {
-			n = min(n, int(soundFrames(s.in.n)-t))
-		}
-		if n <= 0 {
-			return nil
 		}
 		logs, tops := s.an.block(x, n)
 		if t < headFrames {
@@ -156,36 +141,36 @@ func (s *Spectrogram) firstPass(ctx context.Context) error {
 }
 
 // Frames returns the number of frames of the clip: full hops.
-func (w *whole) Frames() int { return int(w.n / HopLength) }
+func (w *known) Frames() int { return int(w.n / HopLength) }
 
 // Reach returns the number of frames of the clip. (For a Live, it waits.)
-func (w *whole) Reach(ctx context.Context, _ int) (int, error) { return w.Frames(), ctx.Err() }
+func (w *known) Reach(ctx context.Context, _ int) (int, error) { return w.Frames(), ctx.Err() }
 
 // Seconds returns the length of the clip in seconds.
-func (w *whole) Seconds() float64 { return float64(w.n) / SampleRate }
+func (w *known) Seconds() float64 { return float64(w.n) / SampleRate }
 
 // Hash returns a hash of the bits of all samples. Equal audio has equal hashes,
 // whatever the file format.
-func (w *whole) Hash() uint64 { return w.hash }
+func (w *known) Hash() uint64 { return w.hash }
 
 // Silence returns the value of all cells behind the end of the clip with PadAudio.
-func (w *whole) Silence() float32 { return cell(logFloor, w.top) }
+func (w *known) Silence() float32 { return cell(logFloor, w.top) }
 
 // Window returns the window that starts at frame, [Bins][Options.Window]. Asking
 // in ascending order is cheap; going back reads the clip again from the start,
 // unless it is short enough to be kept. Frame may lie beyond the end.
-func (w *whole) Window(ctx context.Context, frame int) (*Mel, error) {
+func (w *known) Window(ctx context.Context, frame int) (*Mel, error) {
 	return w.window(ctx, frame, w.opt.Pad)
 }
 
 // SilentWindow returns the window that starts at frame as Window does, but with
 // silence after the end of the clip whatever Options.Pad says. With PadMel that
 // is what openai's language detection sees, while its decoding sees zeros.
-func (w *whole) SilentWindow(ctx context.Context, frame int) (*Mel, error) {
+func (w *known) SilentWindow(ctx context.Context, frame int) (*Mel, error) {
 	return w.window(ctx, frame, PadAudio)
 }
 
-func (w *whole) window(ctx context.Context, frame int, pad Pad) (*Mel, error) {
+func (w *known) window(ctx context.Context, frame int, pad Pad) (*Mel, error) {
 	if frame < 0 {
 		return nil, fmt.Errorf("%s: window: got start frame %d, want 0 or more", w.name, frame)
 	}
@@ -193,7 +178,7 @@ func (w *whole) window(ctx context.Context, frame int, pad Pad) (*Mel, error) {
 	if pad == PadMel {
 		end = int64(w.Frames())
 	}
-	logs, err := w.cut(ctx, frame, soundIn(int64(frame), end, w.opt.Window))
+	logs, err := w.logsOf(ctx, frame, soundIn(int64(frame), end, w.opt.Window))
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +186,7 @@ func (w *whole) window(ctx context.Context, frame int, pad Pad) (*Mel, error) {
 }
 
 // Samples returns the samples of n frames from frame on, as far as there are any, until the
-// next call. It needs Options.Samples, and what lies before the last window is read again.
+// next call. What lies before the last window is read again.
 func (s *Spectrogram) Samples(ctx context.Context, frame, n int) ([]float32, error) {
 	from, to := int64(frame)*HopLength, int64(frame+n)*HopLength
 	if from < s.in.base {
@@ -240,21 +225,15 @@ func newWindow(o Options, pad Pad, logs strip, top float32) *Mel {
 	return m
 }
 
-// logs is whole.cut. It reads the clip if it must.
+// logs is known.logsOf. It reads the clip if it must.
 func (s *Spectrogram) logs(ctx context.Context, from, n int) (strip, error) {
-	if s.opt.Samples {
-		s.in.keep = int64(from) * HopLength
-	}
+	s.in.keep = max(frameStart(int64(from)), 0)
 	if from+n <= s.head.frames {
 		return s.head.cut(from, from+n), nil
 	}
 	logs := strip{bins: s.opt.Bins}
 	if from < s.head.frames {
 		logs.add(s.head.cut(from, s.head.frames))
-	}
-	// Frames shared with the last window have been computed already.
-	if i := from + logs.frames - s.first; i >= 0 && i < s.recent.frames {
-		logs.add(s.recent.cut(i, min(s.recent.frames, i+n-logs.frames)))
 	}
 	for logs.frames < n {
 		x, m, err := s.in.frames(ctx, int64(from+logs.frames), min(n-logs.frames, blockFrames))
@@ -264,7 +243,6 @@ func (s *Spectrogram) logs(ctx context.Context, from, n int) (strip, error) {
 		block, _ := s.an.block(x, m)
 		logs.add(block)
 	}
-	s.first, s.recent = from, logs
 	return logs, nil
 }
 
@@ -272,7 +250,8 @@ func (s *Spectrogram) logs(ctx context.Context, from, n int) (strip, error) {
 // back makes it start again.
 type framer struct {
 	clip   *Clip
-	mirror int64 // reflect at this sample if the clip is no longer than that; -1: never
+	read   func(ctx context.Context, dst []float32) (int, error) // of clip
+	mirror int64                                                 // reflect at this sample if the clip is no longer than that; -1: never
 	buf    []float32
 	base   int64 // number of buf[0] in the clip
 	keep   int64 // samples from here on are kept
@@ -280,6 +259,14 @@ type framer struct {
 	n      int64       // samples read so far, all of them once ended
 	hash   *sampleHash // nil after the first pass
 	run    sampleRun
+}
+
+func newFramer(c *Clip, o Options, read func(context.Context, []float32) (int, error)) framer {
+	f := framer{clip: c, read: read, mirror: -1, keep: math.MaxInt64, hash: new(sampleHash)}
+	if o.Pad == PadAudio {
+		f.mirror = int64(o.Window) * HopLength
+	}
+	return f
 }
 
 func (f *framer) rewind() error {
@@ -297,11 +284,11 @@ func soundFrames(n int64) int64 {
 	if n == 0 {
 		return 0
 	}
-	return (n + WindowSize/2 + HopLength - 1) / HopLength
+	return (n + windowSize/2 + HopLength - 1) / HopLength
 }
 
 // frames returns what frames see from frame t on, and how many: n, or fewer up to where
-// the reflection ends.
+// the reflection or the sound ends.
 func (f *framer) frames(ctx context.Context, t int64, n int) (x []float32, got int, err error) {
 	first := max(frameStart(t), 0)
 	if first < f.base {
@@ -309,8 +296,13 @@ func (f *framer) frames(ctx context.Context, t int64, n int) (x []float32, got i
 			return nil, 0, err
 		}
 	}
-	if err := f.load(ctx, first, frameStart(t+int64(n)-1)+WindowSize); err != nil {
+	if err := f.load(ctx, first, frameStart(t+int64(n)-1)+windowSize); err != nil {
 		return nil, 0, err
+	}
+	if f.ended {
+		if n = int(min(int64(n), soundFrames(f.n)-t)); n <= 0 {
+			return nil, 0, nil
+		}
 	}
 	mirror := int64(-1)
 	if left := f.mirror/HopLength - t; f.mirrored() && left > 0 {
@@ -329,7 +321,7 @@ func (f *framer) load(ctx context.Context, first, end int64) error {
 		drop := max(0, min(first-f.base, f.keep-f.base, int64(len(f.buf))))
 		f.buf = f.buf[:copy(f.buf, f.buf[drop:])]
 		f.base += drop
-		if err := f.readBlock(block); err != nil {
+		if err := f.readBlock(ctx, block); err != nil {
 			return err
 		}
 	}
@@ -337,10 +329,10 @@ func (f *framer) load(ctx context.Context, first, end int64) error {
 }
 
 // readBlock appends up to n samples to buf.
-func (f *framer) readBlock(n int) error {
+func (f *framer) readBlock(ctx context.Context, n int) error {
 	at := len(f.buf)
 	f.buf = slices.Grow(f.buf, n)[:at+n]
-	m, err := f.clip.Read(f.buf[at:])
+	m, err := f.read(ctx, f.buf[at:])
 	f.buf = f.buf[:at+m]
 	read := f.base + int64(len(f.buf))
 	switch {

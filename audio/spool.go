@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 )
 
 // OpenReader opens sound that can be read only once, such as standard input. It is
@@ -17,6 +18,15 @@ func (in Input) OpenReader(ctx context.Context, name string, r io.Reader) (*Clip
 	return in.spooled(ctx, name, r, false)
 }
 
+// OpenStream opens what may be sound that is still arriving, such as standard input. A file
+// that somebody pipes comes faster than speech: it is read to its end first, as OpenReader
+// does. Sound that comes no faster than twice the speed of speech can be read as it comes,
+// though only once, in bounded memory; see Clip.Once. Files that follow each other are then
+// found at their ends alone. Name is used in errors.
+func (in Input) OpenStream(ctx context.Context, name string, r io.Reader) (*Clip, error) {
+	return in.spooled(ctx, name, r, true)
+}
+
 // spooled copies sound to a temporary file; what is arriving only if it comes fast.
 func (in Input) spooled(ctx context.Context, name string, r io.Reader, arriving bool) (*Clip, error) {
 	if f, ok := r.(*os.File); ok {
@@ -24,11 +34,11 @@ func (in Input) spooled(ctx context.Context, name string, r io.Reader, arriving 
 			return nil, named(name, errDirectory)
 		}
 	}
-	s, err := newSpool()
+	s, err := newSpool(r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot make a temporary file for it: %w", name, err)
 	}
-	c, err := in.fromSpool(ctx, name, s, r, arriving)
+	c, err := in.fromSpool(ctx, name, s, arriving)
 	if err != nil {
 		s.close()
 		return nil, named(name, err)
@@ -37,57 +47,58 @@ func (in Input) spooled(ctx context.Context, name string, r io.Reader, arriving 
 	return c, nil
 }
 
-func (in Input) fromSpool(ctx context.Context, name string, s *spool, r io.Reader, arriving bool) (*Clip, error) {
-	head, err := s.head(r)
+func (in Input) fromSpool(ctx context.Context, name string, s *spool, arriving bool) (*Clip, error) {
+	k, head, err := in.kind(newFile(s.stream(s), 0, unknownSize))
 	if err != nil {
 		return nil, err
 	}
-	if err := in.hopeless(head); err != nil {
-		return nil, err
+	native := k != nil && k.open != nil
+	if program, err := in.program(); !native && program == "" {
+		return nil, cmp.Or(err, in.refused(refuse(head)))
 	}
-	if k := formatOf(head); arriving && (in.Raw > 0 || k != nil && k.open != nil) {
-		if in.slow(name, s, r) {
-			c, err := in.open(name, &stream{r: io.MultiReader(s.reader(), r)}, unknownSize)
-			if err == nil {
-				c.once = true
-			}
-			return c, err
+	if native && arriving && in.slow(name, s) {
+		c, err := in.open(name, s.stream(s.in), unknownSize)
+		if err == nil {
+			c.once = true
 		}
+		return c, err
 	}
-	if err := s.fill(r); err != nil {
-		return nil, err
+	if _, err := io.Copy(io.Discard, s); err != nil {
+		return nil, fmt.Errorf("copying it to a temporary file: %w", err)
 	}
 	return in.openFile(ctx, name, s.file, s.size)
 }
 
-// hopeless returns the error that open would return whatever bytes follow, or nil.
-func (in Input) hopeless(head []byte) error {
-	if in.Raw > 0 {
-		return nil
+// slow reads a stream for as long as it comes faster than twice the speed of speech, and
+// reports whether it does so no more, before its end.
+func (in Input) slow(name string, s *spool) bool {
+	c, err := in.open(name, s.stream(s), unknownSize)
+	s.waited = 0 // for what is read before there is any sound
+	for b, sound := make([]float32, SampleRate/4), time.Duration(0); err == nil; {
+		_, err = c.Read(b)
+		if sound += time.Second / 4; err == nil && sound < 2*s.waited {
+			return true
+		}
 	}
-	if program, err := in.program(); program != "" || err != nil {
-		return err
-	}
-	if f := formatOf(head); f == nil || f.open == nil {
-		return in.refused(refuse(head))
-	}
-	return nil
+	return false // what is wrong is said of the whole
 }
 
-// A spool is a temporary file with a copy of a stream.
+// A spool reads sound and keeps a copy in a temporary file.
 type spool struct {
-	file *os.File
-	path string // empty if the file has been unlinked already
-	size int64
-	err  error // why no more can be written
+	in     io.Reader
+	waited time.Duration // for in
+	file   *os.File
+	path   string // empty if the file has been unlinked already
+	size   int64
+	err    error // why no more can be read or kept
 }
 
-func newSpool() (*spool, error) {
+func newSpool(in io.Reader) (*spool, error) {
 	f, err := os.CreateTemp("", "verity-audio-*")
 	if err != nil {
 		return nil, err
 	}
-	s := &spool{file: f}
+	s := &spool{in: in, file: f}
 	// Where an open file may be unlinked, it is unlinked now: then it cannot be left
 	// behind, however the process ends.
 	if os.Remove(f.Name()) != nil {
@@ -96,42 +107,23 @@ func newSpool() (*spool, error) {
 	return s, nil
 }
 
-// Write implements io.Writer.
-func (s *spool) Write(b []byte) (n int, err error) {
+// Read implements io.Reader. An error stays, or what comes behind it would follow at once.
+func (s *spool) Read(b []byte) (n int, err error) {
 	if s.err == nil {
-		n, s.err = s.file.Write(b)
+		began := time.Now()
+		n, s.err = s.in.Read(b)
+		s.waited += time.Since(began)
+		if kept, err := s.file.Write(b[:n]); err != nil {
+			n, s.err = kept, err
+		}
 		s.size += int64(n)
 	}
 	return n, s.err
 }
 
-// fill copies r to the spool. What cannot be written is an error, and whatever ends r but its end.
-func (s *spool) fill(r io.Reader) error {
-	if _, err := io.Copy(s, r); err != nil || s.err != nil {
-		err = cmp.Or(s.err, err)
-		return fmt.Errorf("copying it to a temporary file: %w", err)
-	}
-	return nil
-}
-
-// reader reads what the spool holds now.
-func (s *spool) reader() io.Reader { return io.NewSectionReader(s.file, 0, s.size) }
-
-// head fills the spool until it holds the first bytes of the sound itself, behind
-// any ID3 tags, and returns them.
-func (s *spool) head(r io.Reader) (head []byte, err error) {
-	start := int64(0)
-	for range maxTags {
-		if err := s.fill(io.LimitReader(r, max(start+sniffLen-s.size, 0))); err != nil {
-			return nil, err
-		}
-		f := newFile(s.file, 0, s.size)
-		if head = f.head(start); f.err != nil || !hasAt(head, 0, "ID3") {
-			return head, f.err
-		}
-		start += id3Size(head)
-	}
-	return head, nil
+// stream gives what the spool holds now, and then what more does.
+func (s *spool) stream(more io.Reader) *stream {
+	return &stream{r: io.MultiReader(io.NewSectionReader(s.file, 0, s.size), more)}
 }
 
 func (s *spool) close() error {

@@ -46,14 +46,14 @@ func (v *vorbisCodec) shape() shape {
 	return shape{rate: v.dec.SampleRate(), channels: v.dec.Channels()}
 }
 
-func (v *vorbisCodec) preskip() int64 { return 0 }
-func (v *vorbisCodec) restart()       { v.dec.Clear() }
-
-func (v *vorbisCodec) decode(data []byte) ([]float64, error) {
-	if vorbis.IsHeader(data) {
+func (v *vorbisCodec) decode(p packet) ([]float64, error) {
+	if p.lost.why != nil {
+		v.dec.Clear()
+	}
+	if vorbis.IsHeader(p.data) {
 		return nil, nil
 	}
-	pcm, err := v.dec.DecodeInto(data, v.buf)
+	pcm, err := v.dec.DecodeInto(p.data, v.buf)
 	if err != nil {
 		return nil, err
 	}

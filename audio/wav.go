@@ -23,12 +23,12 @@ var codecNames = map[uint16]string{
 	0x0162: "Windows Media Audio Pro", 0x2000: "AC-3", 0x674f: "Vorbis", 0x704f: "Opus", 0xf1ac: "FLAC",
 }
 
-// newWAV opens a RIFF, RIFX, RF64 or BW64 file. The fmt chunk may come after the data, which
+// wavLayout reads the header of a RIFF, RIFX, RF64 or BW64 file. The fmt chunk may come after the data, which
 // some writers do and a seekable file allows.
-func newWAV(f *file) (source, error) {
+func wavLayout(f *file) (l pcmLayout, err error) {
 	head, err := f.bytes(0, 12)
 	if err != nil {
-		return nil, err
+		return l, err
 	}
 	order := binary.ByteOrder(binary.LittleEndian)
 	if hasAt(head, 0, "RIFX") {
@@ -54,9 +54,14 @@ func newWAV(f *file) (source, error) {
 		case c.id == "data" && data == nil:
 			data = c
 			c.size, promised = dataBytes(c, f.size-c.body, form, ds64)
+			if promised == 0 {
+				if end, _ := f.behind(c.body, iffTail{order, 4, 0, "data"}); end < min(form, f.size) {
+					c.size, promised = f.size-c.body, -1 // the header of the file accounts for it
+				}
+			}
 		}
 		if err != nil {
-			return nil, err
+			return l, err
 		}
 		if format != nil && data != nil {
 			break
@@ -64,29 +69,29 @@ func newWAV(f *file) (source, error) {
 	}
 	switch {
 	case format == nil:
-		return nil, malformed("fmt chunk", "one", "none in %d bytes", f.size)
+		return l, malformed("fmt chunk", "one", "none in %d bytes", f.size)
 	case data == nil:
-		return nil, malformed("data chunk", "one", "none in %d bytes", f.size)
+		return l, malformed("data chunk", "one", "none in %d bytes", f.size)
 	}
-	l, err := parseFmt(format, order)
+	l, err = parseFmt(format, order)
 	if bad, ok := err.(*FormatError); ok {
 		bad.Thing = fmt.Sprintf("fmt chunk at byte %d: %s", formatAt, bad.Thing)
 	}
 	if err != nil {
-		return nil, err
+		return l, err
 	}
-	if l.place(data.body, data.size, promised); l.end > 0 && form < 0xffffffff {
-		l.end = max(l.end, form)
+	l.place(data.body, data.size, promised)
+	if l.tail = (iffTail{order, 4, form, "data"}); form >= 0xffffffff {
+		l.tail.form = 0
 	}
-	l.end += l.end & 1
-	return newPCM(f, l)
+	return l, nil
 }
 
 // dataBytes returns how many bytes of sound there are, and how many the header
 // promises, given the size in the header of the data chunk. Programs that write to a
 // pipe cannot know the size and leave 0, 0xFFFFFFFF or something near 2 GiB; the sound
 // then reaches to the end of the file, and nothing is promised. A size of 0 is trusted
-// if the RIFF header also ends the file there or accounts for what follows.
+// if the RIFF header also ends the file there or accounts for chunks that follow.
 func dataBytes(c *iffChunk, rest, form, ds64 int64) (size, promised int64) {
 	const unknown = 0xffffffff
 	const pipe = 0x7ffff000 // written by sox; others write more

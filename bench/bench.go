@@ -17,11 +17,12 @@ import (
 	"verity/model"
 	"verity/parallel"
 	"verity/precision"
+	"verity/schedule"
 	"verity/tokenizer"
 )
 
-// Options configures Run. The zero value runs on one thread and keeps the weights at
-// the precision of the file.
+// Options configures Run. The zero value runs on one thread and keeps the weights as
+// exact as the file has them.
 type Options struct {
 	Pool      *parallel.Pool      // runs the arithmetic; nil means one thread, the caller's
 	Precision precision.Precision // of weights, activations and cache; the zero value is as exact as the file
@@ -107,9 +108,11 @@ type bench struct {
 func begin(c *model.Checkpoint, o Options) (*bench, error) {
 	b := &bench{Options: o, dims: c.Dims}
 	o.Watch("loading")
-	if err := b.measureLoad(c); err != nil {
+	var err error
+	if b.encoder, b.decoder, err = schedule.Load(c, decoder.Options{Pool: b.Pool, Precision: b.Precision}); err != nil {
 		return nil, err
 	}
+	b.Precision = b.encoder.Precision()
 	h := &b.head
 	h.Schema, h.Model, h.Precision, h.Threads = Schema, c.Name, b.Precision.String(), o.Pool.Threads()
 	h.Dims = c.Dims
@@ -250,10 +253,10 @@ func (b *bench) passes(ctx context.Context) error {
 // before returns how many tokens precede a pass: fewer if the model has few positions.
 func (b *bench) before() int { return min(position, b.dims.TextPositions/2) }
 
-func rows(s *decoder.Stream, from, n int, silent bool) []decoder.Row {
+func rows(s *decoder.Stream, from, n int, noLogits bool) []decoder.Row {
 	all := make([]decoder.Row, n)
 	for i := range all {
-		all[i] = decoder.Row{Stream: s, Position: from + i, Token: tokenizer.Token(i), Silent: silent}
+		all[i] = decoder.Row{Stream: s, Position: from + i, Token: tokenizer.Token(i), NoLogits: noLogits}
 	}
 	return all
 }

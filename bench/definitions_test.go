@@ -3,7 +3,6 @@ package bench
 import (
 	"math"
 	"testing"
-	"time"
 
 	"verity/decoder"
 	"verity/internal/testmodel"
@@ -156,27 +155,5 @@ func TestShares(t *testing.T) {
 	}
 	if bytes16/0.1e9 > pass16/1e9 {
 		t.Errorf("16 rows are bound by bytes: %v s", bytes16/0.1e9)
-	}
-}
-
-// TestLoad: loading is held against reading, and memory against the weights.
-func TestLoad(t *testing.T) {
-	c, err := model.Open(t.Context(), testmodel.Write(t, testmodel.Named("odd")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := Run(t.Context(), c, Options{Stage: time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := r.Load
-	if l.Read == 0 {
-		t.Skip("this system does not forget files when it is asked to")
-	}
-	if l.Ratio != l.Seconds/l.Read || l.Bytes < 15e6 {
-		t.Errorf("%+v: want the ratio of loading to reading, and the bytes of the file", l)
-	}
-	if m := l.Memory; m != nil && (m.Weights < 14e6 || m.Ratio != float64(m.Peak)/float64(m.Weights)) {
-		t.Errorf("%+v: want the peak over the weights", *m)
 	}
 }

@@ -24,7 +24,6 @@ type Result struct {
 	Kernels string `json:"kernels"` // the instruction set in use
 
 	Ceiling Ceiling `json:"ceiling"`
-	Load    Load    `json:"load"`
 	Mel     Time    `json:"mel"`
 	Encode  Passage `json:"encode"`
 	CrossKV Passage `json:"cross_kv"`

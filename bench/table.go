@@ -15,7 +15,6 @@ func (r *Result) Write(w io.Writer) error {
 	p.line("%s in %s on %s, %s kernels, %s", r.title(), r.Precision, show.Some(r.Threads, "thread"), r.Kernels, r.CPU)
 	p.line("")
 	r.summary(p)
-	r.loading(p)
 	p.line("%-22s %12s", "this machine can do", "median")
 	p.line("%-22s %12s", "float32 arithmetic", si(r.Ceiling.GFLOPS, "GFLOP/s"))
 	p.line("%-22s %12s", "int8 arithmetic", si(r.Ceiling.GOPSInt8, "GOP/s"))
@@ -49,9 +48,10 @@ func (r *Result) Write(w io.Writer) error {
 
 // summary says how fast speech is transcribed, and whether that can be trusted.
 func (r *Result) summary(p *printer) {
-	window := r.Mel.Seconds + r.Encode.Seconds + r.CrossKV.Seconds + 100*r.Step.Seconds
-	p.line("%.3g times as fast as speech: %s with 100 tokens take %s, decoded plainly.",
-		r.WindowSeconds/window, show.Seconds(r.WindowSeconds), show.Seconds(window))
+	const tokens = 100 // of a typical window
+	window := r.Mel.Seconds + r.Encode.Seconds + r.CrossKV.Seconds + tokens*r.Step.Seconds
+	p.line("%.3g times as fast as speech: %s with %d tokens take %s, decoded plainly.",
+		r.WindowSeconds/window, show.Seconds(r.WindowSeconds), tokens, show.Seconds(window))
 	if r.Ceiling.Spread > noisy {
 		p.line("The machine was busy (what it can do varied by %.2g×): measure again later.", r.Ceiling.Spread)
 	}
@@ -67,22 +67,6 @@ func (r *Result) cached() bool {
 		}
 	}
 	return r.Step.MBU > clearly
-}
-
-func (r *Result) loading(p *printer) {
-	l := r.Load
-	if l.Read == 0 {
-		return
-	}
-	p.line("%-22s %12s   %.2f× the %s that reading %s MB takes", "loading",
-		show.Seconds(l.Seconds), l.Ratio, show.Seconds(l.Read), show.Digits(float64(l.Bytes)/1e6))
-	if m := l.Memory; m != nil {
-		p.line("%-22s %9s MB   %s MB resident when loaded, %s MB at most before: %.2f× the weights",
-			"weights in memory",
-			show.Digits(float64(m.Weights)/1e6), show.Digits(float64(m.Loaded)/1e6),
-			show.Digits(float64(m.Peak)/1e6), m.Ratio)
-	}
-	p.line("")
 }
 
 // noisy is the spread of ceilings above which a result is doubtful.

@@ -96,7 +96,7 @@ type kind struct{ activations, cache bool } // whether they are integers
 
 func kindOf(p precision.Precision) kind {
 	p = p.Complete()
-	return kind{p.Activations.Integer(), p.Cache.Integer()}
+	return kind{p.Weights.Integer(), p.Cache.Integer()}
 }
 
 // product returns the operations of a product with weights and a bias, from in to out

@@ -133,28 +133,14 @@ func unique(seen map[string]int, id string) string {
 	}
 }
 
-// A SplitError reports that no row has the split given by Options.Split.
-type SplitError struct {
-	Split  string
-	Have   []string // other splits, about fifty at most
-	Format string   // the dataset's, if its rows have no fields
-}
+// ErrSplit is the cause if no row is of the split that Options.Split names.
+var ErrSplit = errors.New("no row is of this split")
 
-// maxSplits is how many splits a SplitError lists.
+// maxSplits is how many other splits an error lists, about.
 const maxSplits = 50
 
-func (e *SplitError) Error() string {
-	if e.Format != "" {
-		return e.Format + " has no field split"
-	}
-	if len(e.Have) == 0 {
-		return fmt.Sprintf("no row is of split %q: none has a field split", e.Split)
-	}
-	return fmt.Sprintf("no row is of split %q: there is %s", e.Split, strings.Join(e.Have, ", "))
-}
-
-// CheckSplit returns a *SplitError if Options.Split matches no row. It reads rows up to
-// the first match. Any other error is ctx's.
+// CheckSplit returns an error, ErrSplit or ctx's, if Options.Split matches no row. It reads
+// rows up to the first match.
 func (d *Dataset) CheckSplit(ctx context.Context) error {
 	if d.options.Split == "" {
 		return nil
@@ -171,30 +157,22 @@ func (d *Dataset) CheckSplit(ctx context.Context) error {
 		}
 	}
 	delete(look.splits, "")
-	return &SplitError{Split: d.options.Split, Have: slices.Sorted(maps.Keys(look.splits))}
-}
-
-// Counts says how much data a dataset holds.
-type Counts struct {
-	Utterances int
-	Broken     int // rows reported as a RowError
-}
-
-// Count reads and counts all rows. It opens no audio file. The error is ctx's.
-func (d *Dataset) Count(ctx context.Context) (Counts, error) {
-	var c Counts
-	for _, err := range d.All(ctx) {
-		var row *RowError
-		switch {
-		case errors.As(err, &row):
-			c.Broken++
-		case err != nil:
-			return c, err
-		default:
-			c.Utterances++
-		}
+	if len(look.splits) == 0 {
+		return fmt.Errorf("%w: none has a field split", ErrSplit)
 	}
-	return c, nil
+	return fmt.Errorf("%w: there is %s", ErrSplit, strings.Join(slices.Sorted(maps.Keys(look.splits)), ", "))
+}
+
+// Count returns the number of rows, broken ones included. It opens no audio file. The error
+// is ctx's.
+func (d *Dataset) Count(ctx context.Context) (n int, err error) {
+	for _, err := range d.All(ctx) {
+		if err != nil && !errors.As(err, new(*RowError)) {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
 }
 
 // resolve returns the path of a file that a manifest names.

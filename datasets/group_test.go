@@ -48,7 +48,7 @@ func TestGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	line := func(u Utterance, err error) string {
-		return fmt.Sprintf("%s %s %v %v", u.ID, u.Audio.data, u.Audio.Place, err)
+		return fmt.Sprintf("%s %s %v %v", u.ID, u.Audio.Data, u.Audio.Place, err)
 	}
 	var want, got []string
 	for u, err := range d.All(t.Context()) {

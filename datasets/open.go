@@ -1,12 +1,10 @@
 package datasets
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -42,7 +40,7 @@ func Open(ctx context.Context, path string, o Options) (*Dataset, error) {
 	case info.IsDir():
 		d, err = openFolder(ctx, path, real, o)
 	case info.Mode().IsRegular():
-		d, err = openFile(ctx, path, o)
+		d, err = openFile(path, o)
 	default: // a pipe or device may never end, and cannot be read twice
 		err = input.ErrNotRegular
 	}
@@ -53,45 +51,25 @@ func Open(ctx context.Context, path string, o Options) (*Dataset, error) {
 		return nil, fmt.Errorf("dataset %s: %w", path, err)
 	}
 	if o.Split != "" && !hasFields(d.Format) {
-		return nil, fmt.Errorf("dataset %s: %w", path, &SplitError{Split: o.Split, Format: d.Format})
+		return nil, fmt.Errorf("dataset %s: %w: %s has no field split", path, ErrSplit, d.Format)
 	}
 	return d, nil
 }
 
-// openFile decides by the extension, then by the first bytes.
-func openFile(ctx context.Context, path string, o Options) (*Dataset, error) {
+// openFile decides by the extension.
+func openFile(path string, o Options) (*Dataset, error) {
 	d := &Dataset{Root: filepath.Dir(path), Files: []string{path}, options: o}
-	switch {
-	case slices.Contains([]string{".jsonl", ".ndjson", ".json"}, ending(path)):
+	switch e := ending(path); {
+	case slices.Contains([]string{".jsonl", ".ndjson", ".json"}, e):
 		d.Format = "jsonl"
-	case slices.Contains([]string{".tsv", ".csv", ".parquet"}, ending(path)):
-		d.Format = ending(path)[1:]
+	case slices.Contains([]string{".tsv", ".csv", ".parquet"}, e):
+		d.Format = e[1:]
 	case strings.HasSuffix(path, ".trans.txt"):
 		d.Format = "librispeech"
 	default:
-		head, err := firstBytes(ctx, path)
-		if err != nil {
-			return nil, err
-		}
-		switch {
-		case bytes.HasPrefix(head, []byte("PAR1")):
-			d.Format = "parquet"
-		case bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")):
-			d.Format = "jsonl"
-		default:
-			return nil, errors.New("neither a JSON-lines, TSV or CSV manifest, a Parquet file or a *.trans.txt transcript")
-		}
+		return nil, errors.New("neither a *.jsonl, *.tsv or *.csv manifest, a *.parquet file or a *.trans.txt transcript")
 	}
 	return d, nil
-}
-
-func firstBytes(ctx context.Context, path string) ([]byte, error) {
-	f, err := input.Open(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, 64))
 }
 
 // kinds are the files that make a folder a dataset, the first kind before the others: a

@@ -313,3 +313,26 @@ func FuzzPages(f *testing.F) {
 		}
 	})
 }
+
+// TestLongStrings: a string that takes little space in a file, and more than a line of text may have,
+// breaks its row alone.
+func TestLongStrings(t *testing.T) {
+	type row struct {
+		Audio []byte `parquet:"audio"`
+		Text  string `parquet:"text"`
+		Note  string `parquet:"note"`
+	}
+	long := strings.Repeat("so ", maxLine/3+1)
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[row](&b, parquet.Compression(&parquet.Zstd))
+	if _, err := w.Write([]row{{[]byte("a"), long[:maxLine], ""}, {[]byte("b"), long, ""}, {[]byte("c"), "x", long}, {[]byte(long), "y", ""}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	good, broken := rowsOf(t, b.Bytes())
+	if said := strings.Join(broken, "\n"); good != 2 || len(broken) != 2 || !strings.Contains(said, "d.parquet:2: column [text]: a string of") || !strings.Contains(said, "d.parquet:3: column [note]") {
+		t.Errorf("%d rows, broken: %s", good, said)
+	}
+}

@@ -208,24 +208,33 @@ func (t *parquetTable) readGroup(d *Dataset, at Place, group parquet.RowGroup, r
 		var sound []byte
 		var path string
 		var f fields
+		var broken error
 		err := guard(func() (err error) {
 			for i := range columns {
 				if err = columns[i].next(buf[i : i+1]); err != nil {
 					return err
 				}
 			}
-			sound, path, f = t.row(buf)
+			if broken = t.tooLong(buf); broken == nil {
+				sound, path, f = t.row(buf)
+			}
 			return nil
 		})
 		if err != nil {
 			return fmt.Errorf("row %d: %w", *row, err)
+		}
+		if broken != nil {
+			if !d.emit(file, *row, nil, broken, nil, rows) {
+				return errStop
+			}
+			continue
 		}
 		at.Row = *row
 		f[names(d.options.Audio, audioNames)[0]] = cmp.Or(path, fmt.Sprintf("%s:%d", d.relative(file), *row))
 		source := func(name string) (Source, error) {
 			switch {
 			case sound != nil:
-				return Source{Path: name, Place: at, data: sound}, nil
+				return Source{Path: name, Place: at, Data: sound}, nil
 			case path == "":
 				return Source{}, errNoAudio
 			}
@@ -272,6 +281,18 @@ func (c *columnReader) next(one []parquet.Value) error {
 func (c *columnReader) close() {
 	parquet.Release(c.page)
 	c.pages.Close()
+}
+
+// tooLong returns an error if a string of a row is longer than a line of text may be. Pages that
+// repeat themselves hold hundreds of megabytes in little space.
+func (t *parquetTable) tooLong(values parquet.Row) error {
+	for _, v := range values {
+		if at := v.Column(); at != t.sound && v.Kind() == parquet.ByteArray && len(v.ByteArray()) > maxLine {
+			return fmt.Errorf("column %v: a string of %d bytes, want at most %d",
+				t.file.Schema().Columns()[at], len(v.ByteArray()), maxLine)
+		}
+	}
+	return nil
 }
 
 // row picks the wanted columns of a row.

@@ -1,11 +1,9 @@
 package datasets
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -152,7 +150,7 @@ func (d *Dataset) selected(f fields) bool {
 type Source struct {
 	Path  string // the file; for bytes, a name for messages, or empty
 	Place Place  // for bytes from a Parquet file
-	data  []byte
+	Data  []byte `json:"-"` // the bytes; nil for a file
 }
 
 // A Place is the position of a row in a Parquet file. The zero value means none.
@@ -161,27 +159,6 @@ type Place struct {
 	Group int // row group, from 0
 	Row   int // in the file, from 1
 }
-
-// File returns the source for the file at path.
-func File(path string) Source { return Source{Path: path} }
-
-// Bytes returns the source for data, which must not change, with a name.
-func Bytes(name string, data []byte) Source { return Source{Path: name, data: data} }
-
-// Embedded reports whether the sound is in memory rather than in the file Path.
-func (s Source) Embedded() bool { return s.data != nil }
-
-// Open opens the sound for reading.
-func (s Source) Open() (io.ReadSeekCloser, error) {
-	if s.data != nil {
-		return memory{bytes.NewReader(s.data)}, nil
-	}
-	return os.Open(s.Path)
-}
-
-type memory struct{ *bytes.Reader }
-
-func (memory) Close() error { return nil }
 
 // existing returns the source for the regular file at path, or an error.
 func existing(path string) (Source, error) {
@@ -194,5 +171,5 @@ func existing(path string) (Source, error) {
 	case !info.Mode().IsRegular():
 		return Source{}, fmt.Errorf("audio file %s: not a regular file", path)
 	}
-	return File(path), nil
+	return Source{Path: path}, nil
 }

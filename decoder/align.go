@@ -72,7 +72,7 @@ func (d *Decoder) Align(ctx context.Context, c *Cross, o AlignOptions) (*Alignme
 		}
 		at := 0
 		for _, r := range rows {
-			if !r.Silent {
+			if !r.NoLogits {
 				row := logits[at*vocab:][:o.Below]
 				a.Probs = append(a.Probs, kernel.Exp(row[o.Tokens[r.Position+1]]-kernel.LogSumExp(row)))
 				at++

@@ -28,12 +28,11 @@ func (d *Decoder) newCaches(positions int) []cache {
 }
 
 // A Cross is the cross-attention keys and values of every layer for one window. It is
-// read-only once made.
+// read-only once made, and serves every decoder of the same weights (see Decoder.On).
 type Cross struct {
 	d         *Decoder
 	layers    []cache // nil once closed
 	positions int     // of the window
-	borrowed  bool    // layers are another's
 }
 
 // Cross computes the cross-attention keys and values of f for every layer. Close returns
@@ -52,7 +51,7 @@ func (d *Decoder) CrossInTurn(ctx context.Context, f *encoder.Features, between 
 			f.Positions, f.Width, m.AudioPositions, m.AudioWidth)
 	}
 	c := &Cross{d: d, layers: d.crosses.get(d.newCross), positions: f.Positions}
-	places, keep := make([]kernel.Slot, f.Positions), new(kernel.Rounded)
+	places, keep := make([]kernel.Slot, f.Positions), new(kernel.RoundedRows)
 	for i := range d.blocks {
 		if err := ctx.Err(); err != nil {
 			c.Close()
@@ -67,27 +66,15 @@ func (d *Decoder) CrossInTurn(ctx context.Context, f *encoder.Features, between 
 	return c, nil
 }
 
-// BlankCross returns keys and values that are all zero, for tests that cannot afford the
-// audio.
-func (d *Decoder) BlankCross() *Cross {
-	return &Cross{d: d, layers: d.newCross(), positions: d.dims.AudioPositions}
-}
-
 func (d *Decoder) newCross() []cache { return d.newCaches(d.dims.AudioPositions) }
 
 // Close returns the memory of c to its decoder. c and every stream over it must not be
 // used after. A second call does nothing.
 func (c *Cross) Close() {
-	if c.layers != nil && !c.borrowed {
+	if c.layers != nil {
 		c.d.crosses.put(c.layers, c.d.few(c.d.dims.AudioPositions))
 	}
 	c.layers = nil
-}
-
-// On returns c for use with another decoder of the same weights, as Decoder.On returns.
-// Both share the memory, which Close of c returns.
-func (c *Cross) On(d *Decoder) *Cross {
-	return &Cross{d: d, layers: c.layers, positions: c.positions, borrowed: true}
 }
 
 // A Stream is one sequence of tokens over one window: a cursor into a static
@@ -102,7 +89,7 @@ type Stream struct {
 	traffic Traffic // of its rows
 }
 
-// NewStream returns an empty stream over c.
+// NewStream returns an empty stream over c, of d or of another decoder of its weights.
 func (d *Decoder) NewStream(c *Cross) *Stream {
 	layers := d.streams.get(func() []cache { return d.newCaches(d.dims.TextPositions) })
 	return &Stream{d: d, cross: c, layers: layers}
@@ -114,8 +101,8 @@ func (s *Stream) Len() int { return s.length }
 // Cut drops all but the first n tokens. A shorter stream stays as it is.
 func (s *Stream) Cut(n int) { s.length = min(s.length, n) }
 
-// Fork returns a new stream that holds the same tokens.
-func (s *Stream) Fork() *Stream {
+// fork returns a new stream that holds the same tokens.
+func (s *Stream) fork() *Stream {
 	f := s.d.NewStream(s.cross)
 	for i := range s.layers {
 		f.layers[i].keys.CopyPrefix(s.layers[i].keys, s.length)
@@ -146,7 +133,7 @@ type Row struct {
 	Stream   *Stream
 	Position int
 	Token    tokenizer.Token
-	Silent   bool // no logits are wanted, as inside a prompt
+	NoLogits bool // none are wanted, as inside a prompt
 }
 
 // spares keeps values that are expensive to allocate for the next user. Unlike a

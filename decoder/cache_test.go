@@ -28,9 +28,7 @@ func TestCloseTwice(t *testing.T) {
 		c := cross(t, d, uint64(i))
 		s := d.NewStream(c)
 		want = append(want, decode(c, s, text))
-		other := c.On(d)
 		for range 2 {
-			other.Close() // borrowed
 			s.Close()
 			c.Close()
 		}

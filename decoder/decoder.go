@@ -22,7 +22,7 @@ type Decoder struct {
 	pool      *parallel.Pool
 	precision precision.Precision
 	embed     *kernel.Matrix // [vocab][width]
-	watch     layer.Watch    // of the inputs of head
+	tap       layer.Tap      // of the inputs of head
 	head      *kernel.Matrix // the vocabulary head: embed, unless the checkpoint has its own
 	positions []float32      // [TextPositions][width]
 	blocks    []block
@@ -52,9 +52,9 @@ func New(c *model.Checkpoint, o Options) (*Decoder, error) {
 	m, l := c.Dims, layer.NewLoader(c, p, o.Pool)
 	d := &Decoder{dims: m, pool: o.Pool, precision: p}
 	d.embed = l.Matrix(m.Vocab, m.TextWidth, embed)
-	d.head, d.watch = d.embed, l.Watch(embed)
+	d.head, d.tap = d.embed, l.Tap(embed)
 	if slices.Contains(c.Names(), untied) {
-		d.head, d.watch = l.Matrix(m.Vocab, m.TextWidth, untied), l.Watch(untied)
+		d.head, d.tap = l.Matrix(m.Vocab, m.TextWidth, untied), l.Tap(untied)
 	}
 	d.positions = l.Floats("decoder.embed_positions.weight", m.TextPositions, m.TextWidth)
 	d.blocks = make([]block, m.TextLayers)

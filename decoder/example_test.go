@@ -74,7 +74,7 @@ func ExampleDecoder_NewSession() {
 }
 
 func firstWindow(ctx context.Context, c *model.Checkpoint) *audio.Mel {
-	clip, err := audio.OpenReader("digits.wav", bytes.NewReader(digits.Sample()))
+	clip, err := audio.Input{}.OpenReader(ctx, "digits.wav", bytes.NewReader(digits.Sample()))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -205,8 +205,8 @@ func (r *rig) checkRun(t *testing.T, run golden.Run) {
 	if d := math.Abs(sum/float64(text+1) - run.AvgLogProb); !(d <= tol) {
 		t.Errorf("average log-probability %v, want %v, tol %.2g", sum/float64(text+1), run.AvgLogProb, tol)
 	}
-	if d := math.Abs(float64(s.NoSpeechProb()) - run.NoSpeechProb); !(d <= tol) {
-		t.Errorf("no-speech probability %v, want %v, tol %.2g", s.NoSpeechProb(), run.NoSpeechProb, tol)
+	if d := math.Abs(float64(s.NoSpeechProb) - run.NoSpeechProb); !(d <= tol) {
+		t.Errorf("no-speech probability %v, want %v, tol %.2g", s.NoSpeechProb, run.NoSpeechProb, tol)
 	}
 }
 

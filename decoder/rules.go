@@ -1,6 +1,7 @@
 package decoder
 
 import (
+	"cmp"
 	"math"
 
 	"verity/internal/kernel"
@@ -26,7 +27,7 @@ type RuleOptions struct {
 	// SuppressTokens are never chosen. Nil means the checkpoint's own list if
 	// its generation config has one, else openai's: marks that are not speech,
 	// and special tokens. Empty but not nil turns the rule off, specials
-	// included, as upstream's suppress_tokens="" does.
+	// included, as upstream's suppress_tokens="" does. -1 stands for those marks.
 	SuppressTokens []tokenizer.Token
 
 	// Forbidden are never chosen either, whatever SuppressTokens says.
@@ -72,7 +73,15 @@ func suppressed(t *tokenizer.Tokenizer, g model.Generation, asked []tokenizer.To
 		if len(asked) == 0 {
 			return nil
 		}
-		return append(asked[:len(asked):len(asked)], specials(t)...)
+		list := specials(t)
+		for _, tok := range asked {
+			if tok == -1 {
+				list = append(list, t.NonSpeech()...)
+			} else {
+				list = append(list, tok)
+			}
+		}
+		return list
 	}
 	if g.SuppressTokens != nil {
 		return tokens(g.SuppressTokens)
@@ -100,16 +109,11 @@ func specials(t *tokenizer.Tokenizer) []tokenizer.Token {
 	return list
 }
 
-// maxFirst is the largest first timestamp as a count of steps, or -1 for any.
+// maxFirst is the largest first timestamp as a count of steps.
 func maxFirst(t *tokenizer.Tokenizer, seconds float64) int {
-	switch {
-	case math.IsInf(seconds, 1):
-		return -1
-	case seconds == 0:
-		seconds = 1
-	}
+	const all = 1 << 20
 	step := t.Seconds(t.TimestampBegin + 1)
-	return int(math.Round(seconds / step))
+	return int(min(math.Round(cmp.Or(seconds, 1)/step), all))
 }
 
 // suppress forbids tokens everywhere. Source: SuppressTokens.
@@ -160,9 +164,7 @@ func (r timestamps) Apply(logits []float32, seen []tokenizer.Token, begin int) {
 	}
 	if n == 0 {
 		fill(logits[:r.begin])
-		if r.maxFirst >= 0 {
-			fill(logits[min(int(r.begin)+r.maxFirst+1, len(logits)):])
-		}
+		fill(logits[min(int(r.begin)+r.maxFirst+1, len(logits)):])
 	}
 	text, _ := kernel.Max(logits[:r.begin])
 	if kernel.LogSumExp(logits[r.begin:]) > text {
@@ -188,4 +190,39 @@ func fill(logits []float32) {
 	for i := range logits {
 		logits[i] = negInf
 	}
+}
+
+// A TokenMismatch is a special token that a configuration states at another id than a tokenizer.
+type TokenMismatch struct {
+	Field  string // eos_token_id, "lang_to_id <|en|>"
+	Stated int32
+	Token  tokenizer.Token
+}
+
+// TokenMismatches compares what a configuration states with a tokenizer, of the same model or
+// of one that it has to fit. Of languages, the first that differs stands for all.
+func TokenMismatches(t *tokenizer.Tokenizer, g model.Generation) (list []TokenMismatch) {
+	compare := func(field string, stated int32, token tokenizer.Token) (moved bool) {
+		moved = stated != model.NoToken && token != tokenizer.None && tokenizer.Token(stated) != token
+		if moved {
+			list = append(list, TokenMismatch{field, stated, token})
+		}
+		return moved
+	}
+	compare("eos_token_id", g.EOSToken, t.EOT)
+	compare("decoder_start_token_id", g.DecoderStartToken, t.SOT)
+	compare("no_timestamps_token_id", g.NoTimestampsToken, t.NoTimestamps)
+	compare("prev_sot_token_id", g.PrevSOTToken, t.SOTPrev)
+	for i, task := range []string{"transcribe", "translate"} {
+		if id, stated := g.TaskToID[task]; stated {
+			compare("task_to_id "+task, id, [...]tokenizer.Token{t.Transcribe, t.Translate}[i])
+		}
+	}
+	for _, l := range t.Languages() {
+		mark := "<|" + l.Code + "|>"
+		if id, stated := g.LangToID[mark]; stated && compare("lang_to_id "+mark, id, l.Token) {
+			break
+		}
+	}
+	return list
 }

@@ -76,11 +76,9 @@ func gumbel(bits uint64) float32 {
 
 // A chooser picks the token of one position.
 type chooser struct {
-	temperature float32
-	topK        int
-	topP        float32
-	key         uint64
-	order       []uint64 // ranks, where not every token may be chosen
+	Sampling
+	key   uint64
+	order []uint64 // ranks, where not every token may be chosen
 }
 
 // mostGumbel bounds gumbel(bits) from above without a logarithm, so that the
@@ -96,14 +94,12 @@ func mostGumbel(bits uint64) float32 {
 	return float32(float32(z+1)*math.Ln2) + 0.01
 }
 
-func (s Sampling) chooser() *chooser {
-	return &chooser{temperature: s.Temperature, topK: s.TopK, topP: s.TopP, key: s.key()}
-}
+func (s Sampling) chooser() *chooser { return &chooser{Sampling: s, key: s.key()} }
 
 // choose returns the token for a position, given logits after the rules. The lowest id
 // wins a tie. Tokens at -Inf are never chosen unless all are.
 func (c *chooser) choose(logits []float32, position int) tokenizer.Token {
-	if c.temperature == 0 {
+	if c.Temperature == 0 {
 		_, i := kernel.Max(logits)
 		return tokenizer.Token(i)
 	}
@@ -114,10 +110,10 @@ func (c *chooser) choose(logits []float32, position int) tokenizer.Token {
 			continue
 		}
 		bits := mix(place + uint64(i))
-		if l/c.temperature+mostGumbel(bits) <= best {
+		if l/c.Temperature+mostGumbel(bits) <= best {
 			continue
 		}
-		if v := l/c.temperature + gumbel(bits); v > best {
+		if v := l/c.Temperature + gumbel(bits); v > best {
 			best, at = v, i
 		}
 	}
@@ -135,7 +131,7 @@ func rank(logit float32, id int) uint64 {
 
 // last returns the rank of the last token that TopK and TopP leave.
 func (c *chooser) last(logits []float32) uint64 {
-	if c.topK == 0 && c.topP == 0 {
+	if c.TopK == 0 && c.TopP == 0 {
 		return math.MaxUint64
 	}
 	c.order = c.order[:0]
@@ -148,10 +144,10 @@ func (c *chooser) last(logits []float32) uint64 {
 		return math.MaxUint64
 	}
 	slices.Sort(c.order)
-	if c.topK > 0 {
-		c.order = c.order[:min(c.topK, len(c.order))]
+	if c.TopK > 0 {
+		c.order = c.order[:min(c.TopK, len(c.order))]
 	}
-	if c.topP > 0 {
+	if c.TopP > 0 {
 		c.order = c.order[:c.nucleus(logits)]
 	}
 	return c.order[len(c.order)-1]
@@ -162,12 +158,12 @@ func (c *chooser) last(logits []float32) uint64 {
 func (c *chooser) nucleus(logits []float32) int {
 	top, total := logits[uint32(c.order[0])], 0.0
 	weight := func(r uint64) float64 {
-		return float64(kernel.Exp((logits[uint32(r)] - top) / c.temperature))
+		return float64(kernel.Exp((logits[uint32(r)] - top) / c.Temperature))
 	}
 	for _, r := range c.order {
 		total += weight(r)
 	}
-	want, sum := total*float64(c.topP), 0.0
+	want, sum := total*float64(c.TopP), 0.0
 	for n, r := range c.order {
 		if sum += weight(r); sum >= want {
 			return n + 1
@@ -199,7 +195,7 @@ func (c *chooser) probs(dst, logits []float32, temperature float32) []float32 {
 		return dst
 	}
 	at := *c
-	at.temperature = temperature
+	at.Temperature = temperature
 	last := at.last(logits)
 	c.order = at.order // its memory
 	for i, l := range logits {

@@ -51,7 +51,7 @@ func TestProbs(t *testing.T) {
 			counts[c.choose(logits, p)]++
 		}
 		chi := 0.0
-		for i, p := range c.probs(nil, logits, c.temperature) {
+		for i, p := range c.probs(nil, logits, c.Temperature) {
 			if p == 0 && counts[i] > 0 {
 				t.Errorf("%+v: token %d came, its probs are 0", s, i)
 			}
@@ -164,7 +164,7 @@ func TestMostGumbel(t *testing.T) {
 		c := Sampling{Temperature: 0.1 + float32(p)/100, Seed: 3}.chooser()
 		place, best, want := mix(c.key+uint64(p)), negInf, 0
 		for i, l := range logits {
-			if v := l/c.temperature + gumbel(mix(place+uint64(i))); v > best {
+			if v := l/c.Temperature + gumbel(mix(place+uint64(i))); v > best {
 				best, want = v, i
 			}
 		}

@@ -3,7 +3,6 @@ package decoder
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -50,10 +49,19 @@ type Hypothesis struct {
 
 	// Score is the value that sequences are ranked by.
 	Score float64
+
+	sum    float32 // of log-probabilities
+	sample int
 }
 
-// A Found is the result of a search.
-type Found struct {
+// with returns h and one choice more.
+func (h Hypothesis) with(t tokenizer.Token, logProb float32) Hypothesis {
+	h.Choices, h.sum = append(slices.Clip(h.Choices), Choice{t, logProb}), h.sum+logProb
+	return h
+}
+
+// A SearchResult is the result of a search.
+type SearchResult struct {
 	Hypotheses   []Hypothesis // the best first
 	NoSpeechProb float32      // see Session.NoSpeechProb
 	Passes       int
@@ -71,16 +79,13 @@ type Found struct {
 // MaximumLikelihoodRanker and DecodingTask.
 func (d *Decoder) Search(
 	ctx context.Context, c *Cross, o SessionOptions, eot tokenizer.Token, limit int,
-) (*Found, error) {
-	if err := o.Search.Check(); err != nil {
-		return nil, err
-	}
+) (*SearchResult, error) {
 	o.Sampling.Sample = 0
 	first, err := d.NewSession(c, o) // checks o
 	if err != nil {
 		return nil, err
 	}
-	s := &search{o: first.o, eot: eot, live: []*beam{{session: first}}, found: new(Found)}
+	s := &search{o: first.o, eot: eot, live: []*beam{{session: first}}, found: new(SearchResult)}
 	defer s.close()
 	for range first.Limit(limit) {
 		enough, err := s.pass(ctx)
@@ -100,27 +105,15 @@ type search struct {
 	o      SessionOptions
 	eot    tokenizer.Token
 	live   []*beam // sequences that have not ended
-	ended  []sequence
+	ended  []Hypothesis
 	rows   []Row
 	logits []float32
-	found  *Found
-}
-
-// A sequence is what was chosen in one of several. It is a value.
-type sequence struct {
-	choices []Choice
-	sum     float32 // of log-probabilities
-	sample  int
-}
-
-func (q sequence) with(t tokenizer.Token, logProb float32) sequence {
-	q.choices, q.sum = append(slices.Clip(q.choices), Choice{t, logProb}), q.sum+logProb
-	return q
+	found  *SearchResult
 }
 
 // A beam is a live sequence.
 type beam struct {
-	sequence
+	Hypothesis
 	session *Session
 }
 
@@ -159,7 +152,7 @@ func (s *search) pass(ctx context.Context) (enough bool, err error) {
 			return nil
 		})
 	}
-	s.found.NoSpeechProb = s.live[0].session.noSpeech
+	s.found.NoSpeechProb = s.live[0].session.NoSpeechProb
 	if s.o.Search.Beams > 1 {
 		return s.extendBeams(rows)
 	}
@@ -174,7 +167,7 @@ func (s *search) extendSamples(rows [][]float32) error {
 			f := s.live[0].session.fork()
 			f.o.Sampling.Sample = i
 			f.pick = f.o.Sampling.chooser()
-			s.live, rows = append(s.live, &beam{sequence{sample: i}, f}), append(rows, rows[0])
+			s.live, rows = append(s.live, &beam{Hypothesis{sample: i}, f}), append(rows, rows[0])
 		}
 	}
 	live := s.live
@@ -186,10 +179,10 @@ func (s *search) extendSamples(rows [][]float32) error {
 			s.live = append(s.live, live[i:]...)
 			return forbidden(len(x.tokens))
 		}
-		b.sequence = b.with(t, row[t]-kernel.LogSumExp(row))
+		b.Hypothesis = b.with(t, row[t]-kernel.LogSumExp(row))
 		if t == s.eot {
 			s.drop(b)
-			s.ended = append(s.ended, b.sequence)
+			s.ended = append(s.ended, b.Hypothesis)
 		} else {
 			x.tokens = append(x.tokens, t)
 			s.live = append(s.live, b)
@@ -289,47 +282,35 @@ func (s *search) move(next []candidate) {
 // finish ranks the ended sequences. If fewer have ended than were asked for, it adds the
 // best of the live ones.
 func (s *search) finish() {
-	var rest []sequence
+	var rest []Hypothesis
 	for _, b := range s.live {
-		rest = append(rest, b.sequence)
+		rest = append(rest, b.Hypothesis)
 	}
 	beams := s.o.Search.Beams > 1
 	if beams {
 		slices.Reverse(rest) // of equal ones the last comes first, as in upstream
-		slices.SortStableFunc(rest, func(a, b sequence) int { return cmp.Compare(b.sum, a.sum) })
+		slices.SortStableFunc(rest, func(a, b Hypothesis) int { return cmp.Compare(b.sum, a.sum) })
 	}
 	missing := max(0, s.o.Search.Size()-len(s.ended))
 	s.ended = append(s.ended, rest[:min(missing, len(rest))]...)
 	if !beams {
-		slices.SortFunc(s.ended, func(a, b sequence) int { return cmp.Compare(a.sample, b.sample) })
+		slices.SortFunc(s.ended, func(a, b Hypothesis) int { return cmp.Compare(a.sample, b.sample) })
 	}
-	for _, q := range s.ended {
-		s.found.Hypotheses = append(s.found.Hypotheses, Hypothesis{q.choices, s.score(q)})
+	for i, h := range s.ended {
+		s.ended[i].Score = s.score(h)
 	}
-	slices.SortStableFunc(s.found.Hypotheses, func(a, b Hypothesis) int { return cmp.Compare(b.Score, a.Score) })
+	slices.SortStableFunc(s.ended, func(a, b Hypothesis) int { return cmp.Compare(b.Score, a.Score) })
+	s.found.Hypotheses = s.ended
 }
 
 // score returns the sum of log-probabilities divided by the length penalty.
-func (s *search) score(q sequence) float64 {
-	n := float64(len(q.choices))
-	if n > 0 && q.choices[len(q.choices)-1].Token == s.eot {
+func (s *search) score(h Hypothesis) float64 {
+	n := float64(len(h.Choices))
+	if n > 0 && h.Choices[len(h.Choices)-1].Token == s.eot {
 		n--
 	}
 	if s.o.Search.LengthPenalty == nil {
-		return float64(q.sum) / max(1, n) // upstream divides by zero
+		return float64(h.sum) / max(1, n) // upstream divides by zero
 	}
-	return float64(q.sum) / math.Pow((5+n)/6, *s.o.Search.LengthPenalty)
-}
-
-// Check returns an error if the options are invalid.
-func (o SearchOptions) Check() error {
-	switch {
-	case o.Beams < 0 || o.Samples < 0 || max(o.Beams, o.Samples) > MaxSequences:
-		return fmt.Errorf("decoder: search: got %d beams and %d samples, want 0 to %d", o.Beams, o.Samples, MaxSequences)
-	case !(o.Patience >= 0 && o.Patience <= MaxSequences):
-		return fmt.Errorf("decoder: search: patience: got %v, want 0 to %d", o.Patience, MaxSequences)
-	case o.LengthPenalty != nil && !(*o.LengthPenalty >= 0 && *o.LengthPenalty <= 1):
-		return fmt.Errorf("decoder: search: length penalty: got %v, want 0 to 1", *o.LengthPenalty)
-	}
-	return nil
+	return float64(h.sum) / math.Pow((5+n)/6, *s.o.Search.LengthPenalty)
 }

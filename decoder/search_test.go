@@ -138,7 +138,7 @@ func TestSearchAlone(t *testing.T) {
 		if !slices.IsSortedFunc(want, func(a, b decoder.Hypothesis) int { return int(math.Copysign(1, b.Score-a.Score)) }) {
 			t.Errorf("%s: not the best first", name)
 		}
-		b := schedule.New(r.dec, schedule.Options{})
+		b := schedule.New(r.dec)
 		var wg sync.WaitGroup
 		for _, m := range []*schedule.Member{b.Join(), b.Join(), b.Join()} {
 			wg.Go(func() {
@@ -184,19 +184,5 @@ func (r *rig) checkSamples(t *testing.T, cross *decoder.Cross, o decoder.Session
 		if !slices.ContainsFunc(want, func(h decoder.Hypothesis) bool { return slices.Equal(h.Choices, got) }) {
 			t.Errorf("sample %d of a session is not among those of the search", i)
 		}
-	}
-}
-
-func TestSearchOptions(t *testing.T) {
-	bad := 1.5
-	for _, o := range []decoder.SearchOptions{
-		{Beams: -1}, {Samples: -1}, {Patience: -1}, {Patience: math.NaN()}, {LengthPenalty: &bad},
-	} {
-		if o.Check() == nil {
-			t.Errorf("%+v is taken", o)
-		}
-	}
-	if n := (decoder.SearchOptions{}).Size(); n != 1 {
-		t.Errorf("%d sequences by default, want 1", n)
 	}
 }

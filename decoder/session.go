@@ -54,7 +54,7 @@ type SessionOptions struct {
 // A Stepper runs the rows of sessions: *Decoder at once, a schedule.Member together with
 // those of others.
 type Stepper interface {
-	// Lend runs rows and returns the logits [rows not silent][Vocab]. They are valid until
+	// Lend runs rows and returns the logits [rows with logits][Vocab]. They are valid until
 	// the caller's next call, and lie in own, grown as needed, or in memory of the stepper.
 	Lend(ctx context.Context, rows []Row, own *[]float32) ([]float32, error)
 }
@@ -62,18 +62,22 @@ type Stepper interface {
 // A Session decodes one window once: it verifies drafts and holds the kept tokens. It
 // implements assistant.Verifier. Not safe for concurrent use.
 type Session struct {
-	d        *Decoder
-	o        SessionOptions
-	pick     *chooser
-	stream   *Stream
-	tokens   []tokenizer.Token // prompt and committed
-	draft    []tokenizer.Token // of the round under way
-	rows     []Row
-	logits   []float32 // of its own
-	read     []float32 // of the last Choose, its own or lent by a batch
-	choices  []Choice
-	noSpeech float32
-	judging  time.Duration
+	// NoSpeechProb is the probability that the window holds no speech. It is known after
+	// the first Choose.
+	NoSpeechProb float32
+
+	Judging time.Duration // the time spent in rules and choices so far
+
+	d       *Decoder
+	o       SessionOptions
+	pick    *chooser
+	stream  *Stream
+	tokens  []tokenizer.Token // prompt and committed
+	draft   []tokenizer.Token // of the round under way
+	rows    []Row
+	logits  []float32 // of its own
+	read    []float32 // of the last Choose, its own or lent by a batch
+	choices []Choice
 }
 
 // NewSession starts decoding over c. Close gives its memory back.
@@ -100,16 +104,9 @@ func (d *Decoder) NewSession(c *Cross, o SessionOptions) (*Session, error) {
 // nothing.
 func (s *Session) Close() { s.stream.Close() }
 
-// NoSpeechProb returns the probability that the window holds no speech. It is
-// known after the first Choose.
-func (s *Session) NoSpeechProb() float32 { return s.noSpeech }
-
 // Traffic returns what the steps of the session's rows read, and their time. A step that
 // several sessions share is divided among them.
 func (s *Session) Traffic() Traffic { return s.stream.traffic }
-
-// Judging returns the time spent in rules and choices so far.
-func (s *Session) Judging() time.Duration { return s.judging }
 
 // Limit returns the maximum number of choices: sampleLen, or half the text positions if
 // that is 0, and at most one more than fit after the prompt, since the last one need not
@@ -134,7 +131,7 @@ func (s *Session) Choose(ctx context.Context, draft []tokenizer.Token) ([]Choice
 		return nil, err
 	}
 	began := time.Now()
-	defer func() { s.judging += time.Since(began) }()
+	defer func() { s.Judging += time.Since(began) }()
 	s.choices = s.choices[:0]
 	_, err = s.positions(s.read, func(n int, row []float32) error {
 		t := s.pick.choose(row, len(s.tokens)+n)
@@ -175,13 +172,13 @@ func (s *Session) prepare(draft []tokenizer.Token) {
 func (s *Session) positions(logits []float32, f func(n int, row []float32) error) (rest []float32, err error) {
 	vocab, first := s.d.dims.Vocab, len(s.tokens)-1
 	for _, r := range s.rows {
-		if r.Silent {
+		if r.NoLogits {
 			continue
 		}
 		row := logits[:vocab]
 		logits = logits[vocab:]
 		if s.o.NoSpeech >= 0 && r.Position == s.o.SOT {
-			s.noSpeech = kernel.Exp(row[s.o.NoSpeech] - kernel.LogSumExp(row))
+			s.NoSpeechProb = kernel.Exp(row[s.o.NoSpeech] - kernel.LogSumExp(row))
 		}
 		n := r.Position - first
 		if n < 0 {
@@ -254,6 +251,30 @@ func (s *Session) Rewrite(tokens []tokenizer.Token) {
 // fork returns a session that holds the same tokens.
 func (s *Session) fork() *Session {
 	return &Session{
-		d: s.d, o: s.o, pick: s.pick, stream: s.stream.Fork(), tokens: slices.Clone(s.tokens), noSpeech: s.noSpeech,
+		d: s.d, o: s.o, pick: s.pick, stream: s.stream.fork(), tokens: slices.Clone(s.tokens), NoSpeechProb: s.NoSpeechProb,
 	}
+}
+
+// DetectLanguage returns the probability of each language, in the order of
+// langs; they sum to one.
+//
+// Source: openai/whisper@c0d2f62 whisper/decoding.py, detect_language.
+func (d *Decoder) DetectLanguage(
+	ctx context.Context, c *Cross, sot tokenizer.Token, langs []tokenizer.Language,
+) ([]float32, error) {
+	if len(langs) == 0 {
+		return nil, fmt.Errorf("decoder: the model knows no languages to detect")
+	}
+	s := d.NewStream(c)
+	defer s.Close()
+	logits := make([]float32, d.dims.Vocab)
+	if err := d.Step(ctx, []Row{{Stream: s, Token: sot}}, logits); err != nil {
+		return nil, err
+	}
+	probs := make([]float32, len(langs))
+	for i, l := range langs {
+		probs[i] = logits[l.Token]
+	}
+	kernel.Softmax(probs)
+	return probs, nil
 }

@@ -14,9 +14,9 @@ import (
 // A work is the buffers of one step of at most rows rows.
 type work struct {
 	rows         int
-	x, y, q      []float32    // [rows][width]
-	normed       layer.Normed // in the memory of y
-	hidden       []float32    // [rows][ffn]
+	x, y, q      []float32        // [rows][width]
+	normed       layer.NormedRows // in the memory of y
+	hidden       []float32        // [rows][ffn]
 	places       []kernel.Slot
 	self, across []kernel.Span
 	attend       kernel.Scratch
@@ -42,11 +42,11 @@ func (d *Decoder) workFor(n int) *work {
 	return w
 }
 
-// Step runs rows through the network and writes the logits of those that are
-// not silent, in order.
+// Step runs rows through the network and writes the logits of those that want
+// them, in order.
 //
 //	rows    any number, of any streams; see Row
-//	logits  [rows not silent][Vocab], not filtered by any rule
+//	logits  [rows with logits][Vocab], not filtered by any rule
 //
 // Row r's logits have the same bits whatever other rows there are. Each stream is longer
 // by its rows afterwards. Step returns an error, and leaves every stream as it was, if a
@@ -60,7 +60,7 @@ func (d *Decoder) Step(ctx context.Context, rows []Row, logits []float32) (err e
 func (d *Decoder) Lend(ctx context.Context, rows []Row, own *[]float32) ([]float32, error) {
 	n := 0
 	for _, r := range rows {
-		if !r.Silent {
+		if !r.NoLogits {
 			n += d.dims.Vocab
 		}
 	}
@@ -87,23 +87,23 @@ func (d *Decoder) step(ctx context.Context, rows []Row, logits []float32, a *att
 		}
 		d.blocks[i].apply(d, w, i, rows)
 	}
-	loud := d.keepLoud(w, rows)
-	d.norm.Apply(d.pool, w.y, w.x, loud)
-	d.watch.Input(w.y, loud, d.dims.TextWidth)
-	kernel.MatMul(d.pool, logits, w.y, loud, d.dims.TextWidth, d.head, nil, kernel.Store)
+	wanted := d.keepWanted(w, rows)
+	d.norm.Apply(d.pool, w.y, w.x, wanted)
+	d.tap.Input(w.y, wanted, d.dims.TextWidth)
+	kernel.MatMul(d.pool, logits, w.y, wanted, d.dims.TextWidth, d.head, nil, kernel.Store)
 	if err := d.finite(logits, rows); err != nil {
 		return fmt.Errorf("%w: %s", err, d.blame(w, rows))
 	}
 	for _, r := range rows {
 		r.Stream.length = r.Position + 1
 	}
-	d.account(rows, loud, time.Since(began))
+	d.account(rows, wanted, time.Since(began))
 	return nil
 }
 
 // check refuses rows that would read or write outside a cache.
 func (d *Decoder) check(rows []Row, logits []float32) error {
-	loud := 0
+	wanted := 0
 	for i, r := range rows {
 		want := r.Stream.length
 		for j := i - 1; j >= 0; j-- {
@@ -123,13 +123,13 @@ func (d *Decoder) check(rows []Row, logits []float32) error {
 		case r.Token < 0 || int(r.Token) >= d.dims.Vocab:
 			return fmt.Errorf("decoder: row %d: token %d is not in the vocabulary of %d", i, r.Token, d.dims.Vocab)
 		}
-		if !r.Silent {
-			loud++
+		if !r.NoLogits {
+			wanted++
 		}
 	}
-	if len(logits) < loud*d.dims.Vocab {
+	if len(logits) < wanted*d.dims.Vocab {
 		return fmt.Errorf("decoder: room for logits: got %d values, want %d for %d rows",
-			len(logits), loud*d.dims.Vocab, loud)
+			len(logits), wanted*d.dims.Vocab, wanted)
 	}
 	return nil
 }
@@ -183,24 +183,24 @@ func runLength(rows []Row) int {
 	return n
 }
 
-// keepLoud moves the rows that want logits to the front of w.x and counts them.
-func (d *Decoder) keepLoud(w *work, rows []Row) int {
-	width, loud := d.dims.TextWidth, 0
+// keepWanted moves the rows that want logits to the front of w.x and counts them.
+func (d *Decoder) keepWanted(w *work, rows []Row) int {
+	width, wanted := d.dims.TextWidth, 0
 	for i, r := range rows {
-		if r.Silent {
+		if r.NoLogits {
 			continue
 		}
-		copy(w.x[loud*width:(loud+1)*width], w.x[i*width:(i+1)*width])
-		loud++
+		copy(w.x[wanted*width:(wanted+1)*width], w.x[i*width:(i+1)*width])
+		wanted++
 	}
-	return loud
+	return wanted
 }
 
 // finite returns an error for the first row with a logit that is not a number.
 func (d *Decoder) finite(logits []float32, rows []Row) error {
 	at := 0
 	for _, r := range rows {
-		if r.Silent {
+		if r.NoLogits {
 			continue
 		}
 		row := logits[at*d.dims.Vocab : (at+1)*d.dims.Vocab]

@@ -54,13 +54,13 @@ func cross(t testing.TB, d *Decoder, seed uint64) *Cross {
 
 func step(t testing.TB, d *Decoder, rows []Row) []float32 {
 	t.Helper()
-	loud := 0
+	wanted := 0
 	for _, r := range rows {
-		if !r.Silent {
-			loud++
+		if !r.NoLogits {
+			wanted++
 		}
 	}
-	logits := make([]float32, loud*d.Dims().Vocab)
+	logits := make([]float32, wanted*d.Dims().Vocab)
 	if err := d.Step(t.Context(), rows, logits); err != nil {
 		t.Fatal(err)
 	}
@@ -149,9 +149,9 @@ func checkRows(t *testing.T, d *Decoder, n int) {
 		}{{sa, a, wantA}, {sb, b, wantB}} {
 			from := part.s.Len()
 			for p := from; p < min(n, from+rng.IntN(6)); p++ {
-				silent := rng.IntN(4) == 0
-				rows = append(rows, Row{part.s, p, part.toks[p], silent})
-				if !silent {
+				noLogits := rng.IntN(4) == 0
+				rows = append(rows, Row{part.s, p, part.toks[p], noLogits})
+				if !noLogits {
 					want = append(want, part.alone[p])
 				}
 			}
@@ -182,7 +182,7 @@ func TestFork(t *testing.T) {
 	for p, tok := range head {
 		step(t, d, []Row{{s, p, tok, true}})
 	}
-	f := s.Fork()
+	f := s.fork()
 	for i := range left {
 		got := step(t, d, []Row{{s, 5 + i, left[i], false}, {f, 5 + i, right[i], false}})
 		if !equalBits(got[:vocab], wantLeft[5+i]) || !equalBits(got[vocab:], wantRight[5+i]) {
@@ -262,7 +262,7 @@ func TestBlame(t *testing.T) {
 	} {
 		d := open(t, "odd", Options{})
 		*tt.weight(d) = float32(math.NaN())
-		c := d.BlankCross()
+		c := &Cross{d: d, layers: d.newCross(), positions: d.dims.AudioPositions} // keys and values are zero
 		err := d.Step(t.Context(), []Row{{d.NewStream(c), 0, 1, false}}, make([]float32, d.Dims().Vocab))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("error %v, want one that names %q", err, tt.want)

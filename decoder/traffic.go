@@ -53,13 +53,13 @@ func (d *Decoder) cacheBytes(positions int) int64 {
 // account adds a step to the traffic of its streams: each gets its own keys and values,
 // and an equal share of the weights and of the time, so that the sums over streams are
 // those of the steps.
-func (d *Decoder) account(rows []Row, loud int, took time.Duration) {
+func (d *Decoder) account(rows []Row, wanted int, took time.Duration) {
 	streams := 0
 	for i := 0; i < len(rows); i += runLength(rows[i:]) {
 		streams++
 	}
 	weights := d.weightBytes()
-	if loud > 0 {
+	if wanted > 0 {
 		weights += d.head.Bytes()
 	}
 	for i := 0; i < len(rows); {

@@ -65,9 +65,9 @@ func TestTraffic(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	step(Row{Stream: a, Token: 5, Silent: true}) // reads no vocabulary head
+	step(Row{Stream: a, Token: 5, NoLogits: true}) // reads no vocabulary head
 	if got, want := a.traffic.Bytes, d.StepBytes(1)-d.head.Bytes(); got != want || a.traffic.Busy <= 0 {
-		t.Errorf("a silent step: %+v, want %d bytes and some time", a.traffic, want)
+		t.Errorf("a step without logits: %+v, want %d bytes and some time", a.traffic, want)
 	}
 	a.traffic = Traffic{}
 	step(Row{Stream: a, Position: 1, Token: 6}, Row{Stream: a, Position: 2, Token: 7})

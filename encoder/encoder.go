@@ -150,7 +150,8 @@ func (e *Encoder) stem(w *work, x []float32, mel *audio.Mel) {
 	// Both buffers have a row of zeros before and after: the padding.
 	e.conv1.Apply(e.pool, w.conv[width:], w.mel, mel.Frames, mel.Bins, kernel.StoreGELU)
 	clear(w.conv[(2*n+1)*width:][:width])
-	e.conv2.ApplyPlus(e.pool, x, w.conv, n, 2*width, kernel.StoreGELU, e.positions)
+	e.conv2.Apply(e.pool, x, w.conv, n, 2*width, kernel.StoreGELU)
+	e.pool.For(n, 64, func(lo, hi int) { kernel.Add(x[lo*width:hi*width], e.positions[lo*width:hi*width]) })
 }
 
 func (b *block) apply(e *Encoder, w *work, x []float32) {

@@ -10,14 +10,14 @@ import (
 
 // A work is the buffers of one Encode call.
 type work struct {
-	mel    []float32     // [1+2n+1][bins], the first and last row zero
-	conv   []float32     // [1+2n+1][width], likewise
-	y      []float32     // [n][width], what attention makes
-	normed layer.Normed  // [n][width], in the memory of y
-	q      []float32     // [n][width]
-	hidden []float32     // [n][ffn]
-	places []kernel.Slot // of the window, one after the other in the same caches
-	spans  []kernel.Span // every position of the window sees all of them
+	mel    []float32        // [1+2n+1][bins], the first and last row zero
+	conv   []float32        // [1+2n+1][width], likewise
+	y      []float32        // [n][width], what attention makes
+	normed layer.NormedRows // [n][width], in the memory of y
+	q      []float32        // [n][width]
+	hidden []float32        // [n][ffn]
+	places []kernel.Slot    // of the window, one after the other in the same caches
+	spans  []kernel.Span    // every position of the window sees all of them
 	attend kernel.Scratch
 }
 
@@ -33,7 +33,7 @@ func newWork(d model.Dims, p precision.Precision) *work {
 		spans:  make([]kernel.Span, n),
 	}
 	w.normed.Data = w.y
-	cache := CacheFormat(p)
+	cache := cacheFormat(p)
 	keys, values := kernel.NewKeys(d.AudioHeads, size, n, cache), kernel.NewValues(d.AudioHeads, size, n, cache)
 	for i := range w.spans {
 		w.places[i] = kernel.Slot{K: keys, V: values, Pos: i}
@@ -50,9 +50,9 @@ func (w *work) resize(n int) {
 	}
 }
 
-// CacheFormat returns the format of keys and values in an encoder of precision p. Half
+// cacheFormat returns the format of keys and values in an encoder of precision p. Half
 // precision would gain nothing: they stay in the processor's cache.
-func CacheFormat(p precision.Precision) precision.Format {
+func cacheFormat(p precision.Precision) precision.Format {
 	if p.Cache == precision.Int8 {
 		return precision.Int8
 	}

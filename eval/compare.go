@@ -3,6 +3,8 @@ package eval
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"io"
 	"iter"
 	"math"
 	"slices"
@@ -10,6 +12,7 @@ import (
 
 	"verity/assistant"
 	"verity/audio"
+	"verity/internal/output"
 	"verity/parallel"
 	"verity/report"
 	"verity/transcript"
@@ -62,7 +65,10 @@ func Compare(ctx context.Context, arms []Arm, matches []Match, data Dataset, o C
 		return c.pairs, err
 	}
 	defer c.log.close()
-	if err := c.all(ctx, data); err != nil {
+	if err = c.names(); err == nil {
+		err = c.all(ctx, data)
+	}
+	if err != nil {
 		return c.pairs, err
 	}
 	return c.pairs, c.log.finish()
@@ -75,6 +81,18 @@ type comparison struct {
 	matches []Match
 	pairs   []*report.Pairs // of the matches
 	log     *log
+}
+
+// names writes the names of the arms beside their records, for report.Find.
+func (c *comparison) names() error {
+	if c.Dir == "" {
+		return nil
+	}
+	names := make([]string, len(c.arms))
+	for i, arm := range c.arms {
+		names[i] = arm.Name
+	}
+	return output.WriteIn(c.Dir, report.ArmsFile, func(w io.Writer) error { return json.NewEncoder(w).Encode(names) })
 }
 
 // enter adds the records of an utterance to sets and pairs. Those from an earlier run hold
@@ -281,10 +299,11 @@ func Predict(d *report.Document) {
 // the share of judged tokens that must be right for drafts to pay, 1 if they cannot.
 func predict(baseline, assisted *report.Score) (speedup, even *float64) {
 	p, q := baseline.Drafting, assisted.Drafting
-	if q.Drafted*20 < q.Rounds || q.Drafted == 0 || q.Empty >= q.Rounds || p.Rounds == 0 || baseline.Seconds.Verify <= 0 || assisted.Seconds.Verify <= 0 {
+	rare := q.Drafted*20 < q.Rounds || q.Drafted == 0 || q.Empty >= q.Rounds
+	untimed := p.Rounds == 0 || baseline.Seconds.Verify <= 0 || assisted.Seconds.Verify <= 0
+	if rare || untimed {
 		return nil, nil
 	}
-	of := 0.0
 	step := baseline.Seconds.Verify / float64(p.Rounds)
 	took := (assisted.Seconds.Draft + assisted.Seconds.Verify) / float64(q.Rounds)
 	drafting := float64(q.Rounds - q.Empty)
@@ -296,8 +315,9 @@ func predict(baseline, assisted *report.Score) (speedup, even *float64) {
 	}
 	s := (tokens(alpha)*drafting + float64(q.Empty)) / float64(q.Rounds) * step / took
 	const part = 0.01
-	for need := (took*float64(q.Rounds)/step - float64(q.Empty)) / drafting; of < 1 && tokens(of) < need; {
-		of = min(1, of+part)
+	right := 0.0
+	for need := (took*float64(q.Rounds)/step - float64(q.Empty)) / drafting; right < 1 && tokens(right) < need; {
+		right = min(1, right+part)
 	}
-	return &s, &of
+	return &s, &right
 }

@@ -2,8 +2,8 @@
 //
 //	datasets.Utterance → [Engine] → report.Record → records.jsonl
 //
-// [Run] evaluates one engine. [Compare] runs two engines over the same utterances
-// in turn, A B A B, and says for each whether they agree, to the bit.
+// [Run] evaluates one engine. [Compare] runs several over the same utterances in
+// turn, A B A B, and says for each utterance whether they agree, to the bit.
 //
 // # Resuming
 //

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -140,15 +141,10 @@ func OpenSound(ctx context.Context, u datasets.Utterance, in audio.Input) (*audi
 func count(seconds float64) int { return int(min(seconds*audio.SampleRate, math.MaxInt/4)) }
 
 func openAll(ctx context.Context, s datasets.Source, in audio.Input) (*audio.Clip, error) {
-	if !s.Embedded() {
+	if s.Data == nil {
 		return in.Open(ctx, s.Path)
 	}
-	f, err := s.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return in.OpenReader(ctx, s.Path, f)
+	return in.OpenReader(ctx, s.Path, bytes.NewReader(s.Data))
 }
 
 // samples reads at most limit samples of a clip.

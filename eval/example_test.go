@@ -21,8 +21,8 @@ func ExampleRun() {
 	}
 	data := func(yield func(datasets.Utterance, error) bool) {
 		for _, u := range []datasets.Utterance{
-			{ID: "a", Text: "Good morning.", Audio: datasets.Bytes("a.wav", silence())},
-			{ID: "b", Text: "Good night!", Audio: datasets.Bytes("b.wav", silence())},
+			{ID: "a", Text: "Good morning.", Audio: datasets.Source{Path: "a.wav", Data: silence()}},
+			{ID: "b", Text: "Good night!", Audio: datasets.Source{Path: "b.wav", Data: silence()}},
 		} {
 			if !yield(u, nil) {
 				return

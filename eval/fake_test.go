@@ -78,13 +78,13 @@ func shelf(n int) Dataset {
 	return func(yield func(datasets.Utterance, error) bool) {
 		for i := range n {
 			u := datasets.Utterance{ID: fmt.Sprintf("u%03d", i), Text: fmt.Sprintf("word%d word1", i%10)}
-			u.Audio = datasets.Bytes(u.ID+".wav", sound(i, 200+100*(i%3)))
+			u.Audio = datasets.Source{Path: u.ID + ".wav", Data: sound(i, 200+100*(i%3))}
 			var err error
 			switch i {
 			case brokenRow:
 				u, err = datasets.Utterance{}, &datasets.RowError{File: "shelf.jsonl", Line: i + 1, Err: errors.New("has no text")}
 			case badSound:
-				u.Audio = datasets.Bytes(u.ID+".wav", []byte("RIFF, but no more"))
+				u.Audio = datasets.Source{Path: u.ID + ".wav", Data: []byte("RIFF, but no more")}
 			}
 			if !yield(u, err) {
 				return

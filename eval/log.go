@@ -27,7 +27,7 @@ import (
 // stores nothing.
 type log struct {
 	files  []*logFile
-	done   map[string]uint64 // rowOf utterances with a record in every file, without failures
+	done   map[string]uint64 // by id, rowOf of utterances with a record in every file, without failures
 	failed int               // records of failures found
 	torn   bool              // a file had an incomplete last line
 	order  []string          // utterances of the records, as they stand in the files
@@ -247,8 +247,8 @@ func rowOf(audio, text string, offset float64) uint64 {
 	return h.Sum64()
 }
 
-// next processes a row of the pass, and reports whether it has its records.
-func (l *log) next(it Row) (bool, error) {
+// recorded processes a row of the pass, and reports whether it has its records.
+func (l *log) recorded(it Row) (bool, error) {
 	id := it.ID
 	if it.Broken != nil && it.Broken.ID != "" {
 		if _, ok := l.done[it.Broken.ID]; ok {

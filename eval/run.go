@@ -145,7 +145,7 @@ func pending(data Dataset, l *log, limit int, shard Shard) iter.Seq[todo] {
 			done, mine := false, shard.has(row)
 			row++
 			if err == nil && mine {
-				done, err = l.next(it)
+				done, err = l.recorded(it)
 			}
 			switch {
 			case err != nil:

@@ -216,11 +216,11 @@ func TestMended(t *testing.T) {
 	data := func(state string) Dataset {
 		return func(yield func(datasets.Utterance, error) bool) {
 			for i, c := range state {
-				u := datasets.Utterance{ID: fmt.Sprintf("u%d", i), Text: "word1", Audio: datasets.Bytes(fmt.Sprintf("u%d.wav", i), sound(i, 200))}
+				u := datasets.Utterance{ID: fmt.Sprintf("u%d", i), Text: "word1", Audio: datasets.Source{Path: fmt.Sprintf("u%d.wav", i), Data: sound(i, 200)}}
 				var err error
 				switch c {
 				case 's': // no sound
-					u.Audio = datasets.Bytes(u.Audio.Path, []byte("RIFF, but no more"))
+					u.Audio = datasets.Source{Path: u.Audio.Path, Data: []byte("RIFF, but no more")}
 				case 'j': // a row that is no JSON
 					u, err = datasets.Utterance{}, &datasets.RowError{File: "m.jsonl", Line: i + 1, Err: errors.New("not JSON")}
 				case 'a': // a row without audio
@@ -318,7 +318,7 @@ func run2(t *testing.T, dir string, data Dataset) (Summary, []byte) {
 func TestOtherRows(t *testing.T) {
 	row := func(text, path string, offset float64) Dataset {
 		return func(yield func(datasets.Utterance, error) bool) {
-			yield(datasets.Utterance{ID: "u", Text: text, Part: true, Offset: offset, Duration: 0.001, Audio: datasets.Bytes(path, sound(1, 200))}, nil)
+			yield(datasets.Utterance{ID: "u", Text: text, Part: true, Offset: offset, Duration: 0.001, Audio: datasets.Source{Path: path, Data: sound(1, 200)}}, nil)
 		}
 	}
 	dir := t.TempDir()
@@ -447,7 +447,7 @@ func TestEngineFails(t *testing.T) {
 // TestOffset checks that an utterance with an offset is heard from there to its
 // end.
 func TestOffset(t *testing.T) {
-	u := datasets.Utterance{ID: "part", Part: true, Offset: 100.0 / 16000, Duration: 200.0 / 16000, Audio: datasets.Bytes("all.wav", sound(0, 1000))}
+	u := datasets.Utterance{ID: "part", Part: true, Offset: 100.0 / 16000, Duration: 200.0 / 16000, Audio: datasets.Source{Path: "all.wav", Data: sound(0, 1000)}}
 	for _, tt := range []struct {
 		u    datasets.Utterance
 		want int
@@ -480,7 +480,7 @@ func TestOffset(t *testing.T) {
 func TestTwice(t *testing.T) {
 	bad := &datasets.RowError{File: "lost.parquet", Err: errors.New("cannot be read")}
 	twins := func(yield func(datasets.Utterance, error) bool) {
-		u := datasets.Utterance{ID: "u", Audio: datasets.Bytes("u.wav", sound(1, 200))}
+		u := datasets.Utterance{ID: "u", Audio: datasets.Source{Path: "u.wav", Data: sound(1, 200)}}
 		_ = yield(u, nil) && yield(datasets.Utterance{}, bad) && yield(u, nil) && yield(datasets.Utterance{}, bad)
 	}
 	dir := t.TempDir()
@@ -546,9 +546,9 @@ func TestSound(t *testing.T) {
 		t.Fatal(err)
 	}
 	data := func(yield func(datasets.Utterance, error) bool) {
-		_ = yield(datasets.Utterance{ID: "file", Text: "x", Audio: datasets.File(file)}, nil) &&
-			yield(datasets.Utterance{ID: "part", Text: "x", Audio: datasets.File(file), Part: true, Offset: 0.5, Duration: 0.1}, nil) &&
-			yield(datasets.Utterance{ID: "inside", Text: "x", Audio: datasets.Bytes(file, stereo)}, nil)
+		_ = yield(datasets.Utterance{ID: "file", Text: "x", Audio: datasets.Source{Path: file}}, nil) &&
+			yield(datasets.Utterance{ID: "part", Text: "x", Audio: datasets.Source{Path: file}, Part: true, Offset: 0.5, Duration: 0.1}, nil) &&
+			yield(datasets.Utterance{ID: "inside", Text: "x", Audio: datasets.Source{Path: file, Data: stereo}}, nil)
 	}
 	var heard []string
 	e := func(ctx context.Context, clip *audio.Clip, u datasets.Utterance) (*transcript.Transcript, error) {

@@ -1,9 +1,9 @@
 // Package live transcribes sound while it arrives. Confirmed text grows and is never
 // changed.
 //
-//	samples → [Ear] → utterances → [Utterance.Pass], repeated → confirmed words
+//	samples → [Stream] → utterances → [Utterance.Pass], repeated → confirmed words
 //
-// An Ear detects where speech begins and ends. While an utterance goes on, it is
+// A Stream finds where speech begins and ends. While an utterance goes on, it is
 // transcribed again each time there is more of it. A word is confirmed when two
 // successive passes agree on it (LocalAgreement-2: Macháček, Dabre, Bojar, "Turning
 // Whisper into Real-Time Transcription System", 2023, section 2; whisper_streaming's

@@ -30,14 +30,14 @@ func TestPassesDraft(t *testing.T) {
 		t.Fatal(err)
 	}
 	var plain, drafted transcript.Stats
-	a, b := by.Utterance(NewBacklog(), 0), by.Utterance(NewBacklog(), 0)
+	a, b := by.utterance(NewStream(by, nil), 0), by.utterance(NewStream(by, nil), 0)
 	for i, end := 0, false; !end; i++ {
 		from, to := min(len(pcm), i*audio.SampleRate), (i+1)*audio.SampleRate
 		end = to >= len(pcm)
 		part := pcm[from:min(to, len(pcm))]
 		a.Add(part)
 		b.Add(part)
-		a.Forget()
+		a.draft = nil
 		x, err := a.Pass(t.Context(), end)
 		if err != nil {
 			t.Fatal(err)

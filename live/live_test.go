@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,7 +68,7 @@ func TestAgreement(t *testing.T) {
 
 // scripted returns an utterance whose passes say what f does.
 func scripted(f func(from, to float64, last bool) []transcript.Word) *Utterance {
-	u := &Utterance{backlog: NewBacklog()}
+	u := (&Transcriber{}).utterance(NewStream(nil, nil), 0)
 	u.run = func(_ context.Context, pcm []float32, _, _ string, last bool, _ []transcript.Line) (*transcript.Transcript, []transcript.Line, error) {
 		from := seconds(u.cut)
 		words := f(from, from+seconds(int64(len(pcm))), last)
@@ -208,71 +209,81 @@ func TestEar(t *testing.T) {
 	speech := pcmOf(t, "../models/whisper/jfk.flac")
 	sound := make([]float32, 2*audio.SampleRate, len(speech)+4*audio.SampleRate)
 	sound = append(append(sound, speech...), make([]float32, 2*audio.SampleRate)...)
-	var first string
-	for _, size := range []int{160, 512, 10000, len(sound)} {
-		ear, err := NewEar(EarOptions{0.5, 300, 1200})
-		if err != nil {
-			t.Fatal(err)
+	stream := func(o EarOptions) (s *Stream, ended *[]*Utterance) {
+		s, ended = NewStream(&Transcriber{}, &o), new([]*Utterance)
+		s.Ended = func(u *Utterance) { *ended = append(*ended, u) }
+		return s, ended
+	}
+	var first *Utterance
+	for _, size := range []int{1, 160, 512, 10000, len(sound)} {
+		s, ended := stream(EarOptions{0.5, 300, 1200})
+		for piece := range slices.Chunk(sound, size) {
+			s.Hear(piece)
 		}
-		var got strings.Builder
-		at, speaking := int64(-1), false
-		for i := 0; i < len(sound); i += size {
-			for _, h := range ear.Hear(sound[i:min(i+size, len(sound))]) {
-				switch h.Kind {
-				case Started:
-					at, speaking = h.At, true
-					fmt.Fprintf(&got, "start %d ", h.At)
-				case Speech:
-					if h.At != at || !speaking {
-						t.Fatalf("sound at %d, want %d", h.At, at)
-					}
-					for j, v := range h.PCM {
-						if v != sound[at+int64(j)] {
-							t.Fatalf("sample %d differs", at+int64(j))
-						}
-					}
-					at += int64(len(h.PCM))
-				case Stopped:
-					if h.At != at {
-						t.Fatalf("stopped at %d, want %d", h.At, at)
-					}
-					speaking = false
-					fmt.Fprintf(&got, "stop %d ", h.At)
-				}
-			}
+		if len(*ended) != 1 || s.Len() != int64(len(sound)) {
+			t.Fatalf("pieces of %d: %d utterances in %d samples, want one in %d", size, len(*ended), s.Len(), len(sound))
 		}
-		if first == "" {
-			first = got.String()
+		u := (*ended)[0]
+		if first == nil {
+			first = u
 		}
-		var start, stop int64
-		if n, _ := fmt.Sscanf(got.String(), "start %d stop %d", &start, &stop); n != 2 || got.String() != first {
-			t.Fatalf("pieces of %d: %s, want one utterance, and %s", size, got.String(), first)
-		}
-		if start < audio.SampleRate || start > 5*audio.SampleRate/2 || stop < 12*audio.SampleRate {
-			t.Errorf("the utterance is from %d to %d", start, stop)
+		if u.Start != first.Start || u.Len() != first.Len() || !slices.Equal(u.pcm, sound[u.Start:u.Start+u.Len()]) {
+			t.Errorf("pieces of %d: %d samples from %d, or others than the sound", size, u.Len(), u.Start)
 		}
 	}
+	if first.Start < audio.SampleRate || first.Start > 5*audio.SampleRate/2 || first.Start+first.Len() < 12*audio.SampleRate {
+		t.Errorf("the utterance is from %d, of %d", first.Start, first.Len())
+	}
 	t.Run("silence", func(t *testing.T) {
-		ear, _ := NewEar(DefaultEar())
-		if got := ear.Hear(make([]float32, 10*audio.SampleRate)); len(got) > 0 || len(ear.before) > audio.SampleRate {
-			t.Errorf("%d things heard in silence, %d samples kept", len(got), len(ear.before))
+		s, ended := stream(DefaultEar())
+		if s.Hear(make([]float32, 10*audio.SampleRate)); len(*ended) > 0 || s.now != nil || len(s.ear.before) > audio.SampleRate {
+			t.Errorf("%d utterances in silence, %d samples kept", len(*ended), len(s.ear.before))
 		}
 	})
-	t.Run("end", func(t *testing.T) {
-		ear, _ := NewEar(DefaultEar())
-		ear.Hear(speech[:4*audio.SampleRate+100])
-		got := ear.End()
-		if len(got) != 2 || got[1].Kind != Stopped || got[1].At != 4*audio.SampleRate+100 || ear.speaking {
-			t.Errorf("the end of speech: %d things, %v", len(got), ear.speaking)
+	t.Run("commit", func(t *testing.T) {
+		s, ended := stream(DefaultEar())
+		s.Hear(speech[:4*audio.SampleRate+100])
+		s.Commit()
+		n := len(*ended)
+		if u := (*ended)[n-1]; u.Start+u.Len() != 4*audio.SampleRate+100 || s.Len() != 4*audio.SampleRate+100 {
+			t.Errorf("the end of speech: %d samples from %d", u.Len(), u.Start)
 		}
-		if again := ear.End(); len(again) > 0 {
+		if s.Commit(); len(*ended) != n {
 			t.Error("it ends twice")
+		}
+		s.Hear(speech[:audio.SampleRate+7])
+		open := s.now
+		s.Clear()
+		s.Hear(speech[:10])
+		s.Commit()
+		if open == nil || !open.dropped.Load() || len(*ended) != n || s.Len() != 5*audio.SampleRate+117 {
+			t.Errorf("after a clear: %d samples, %d utterances more", s.Len(), len(*ended)-n)
 		}
 	})
 	for _, o := range []EarOptions{{1, 300, 500}, {0, 300, 500}, {-1, 300, 500}, {0.5, 300, 0}, {0.5, 300, 1}, {0.5, 300, 1 << 20}, {0.5, 1 << 20, 500}, {0.5, -1, 500}} {
-		if _, err := NewEar(o); err == nil {
+		if o.Check() == nil {
 			t.Errorf("%+v is accepted", o)
 		}
+	}
+}
+
+// TestCommitted: without an ear every sample is in an utterance; the queue holds what a full
+// stream lets in, be it utterances of one sample.
+func TestCommitted(t *testing.T) {
+	s := NewStream(&Transcriber{}, nil)
+	var all int64
+	s.Ended = func(u *Utterance) {
+		if u.Start != all {
+			t.Fatalf("utterance %d begins at %d, want %d", u.Number, u.Start, all)
+		}
+		all += u.Len()
+	}
+	for s.room(1) {
+		s.Hear([]float32{0.5})
+		s.Commit()
+	}
+	if s.Hear(nil); all != mostQueued || s.Len() != mostQueued || s.now != nil {
+		t.Errorf("%d samples, %d in utterances, want %d", s.Len(), all, mostQueued)
 	}
 }
 
@@ -356,7 +367,7 @@ func utterance(m *transcribe.Model, o transcribe.Options) (*Utterance, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.Utterance(NewBacklog(), 0), nil
+	return t.utterance(NewStream(t, nil), 0), nil
 }
 
 // TestBehind: passes that are slow become fewer, and those that are not the last encode
@@ -366,7 +377,7 @@ func TestBehind(t *testing.T) {
 		turn   time.Duration
 		behind bool
 		due    float64 // s
-	}{{0, false, step}, {500 * time.Millisecond, false, step}, {2 * time.Second, true, 2.5}, {8 * time.Second, true, 10}} {
+	}{{0, false, leastNew}, {500 * time.Millisecond, false, leastNew}, {2 * time.Second, true, 2.5}, {8 * time.Second, true, 10}} {
 		if got := Due(tt.turn); got != int64(tt.due*audio.SampleRate) || Behind(tt.turn) != tt.behind {
 			t.Errorf("a turn of %v: %d samples, behind %t", tt.turn, got, Behind(tt.turn))
 		}

@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ const (
 	least  = 12.0
 
 	// A pass needs so much new sound.
-	step = 0.7
+	leastNew = 0.7
 
 	shown         = 200  // bytes of earlier text in a pass's prompt
 	longestPrompt = 4096 // bytes: the model sees 223 tokens of a prompt
@@ -44,14 +45,9 @@ type Result struct {
 	Tentative string            // text that may still change
 	Heard     float64           // end of the sound that the pass saw
 	Language  string            // a code, such as "en"
-	Took      time.Duration
-	Turn      time.Duration // Took, and what Passes waited for the turn
-	Audio     float64       // seconds of sound transcribed
+	Turn      time.Duration     // of the pass, and what Passes waited for it
+	Audio     float64           // seconds of sound transcribed
 	Stats     transcript.Stats
-
-	// Unsure reports that a temperature above 0.5 was needed. As in upstream, such text
-	// should not go into a later prompt.
-	Unsure bool
 }
 
 // A pass transcribes sound that follows the text of the prompt. draft is what the pass
@@ -61,15 +57,18 @@ type pass func(ctx context.Context, pcm []float32, prompt, language string, last
 
 // An Utterance is speech being transcribed. Add may be called while a pass runs.
 type Utterance struct {
+	Number int   // from 1 in its stream
+	Start  int64 // its first sample in the stream
+
 	run      pass
 	prompt   string // given by the user
 	language string // detected in a pass that confirmed words
 
-	from    int64 // its first sample in the sound
-	backlog *Backlog
+	stream  *Stream
 	ended   chan struct{} // closed: no more sound follows
 	dropped atomic.Bool   // its text is not wanted
 	passed  int64         // samples that have been in a pass
+	passes  int
 
 	mu  sync.Mutex
 	pcm []float32
@@ -83,29 +82,29 @@ type Utterance struct {
 // A Transcriber makes utterances of one language, one prompt and one set of options. It
 // is safe for concurrent use.
 type Transcriber struct {
-	by  *transcribe.Transcriber
-	opt transcribe.Options
+	files *transcribe.Transcriber
+	opt   transcribe.Options
 }
 
 // New returns a Transcriber. What o says of files does not apply to live sound: parts,
-// voice activity, prefix, chunks, marks and another task than to transcribe. A language
-// comes before o.Multilingual, which every utterance is anyway. Prompts of more than
-// longestPrompt bytes lose their beginning.
+// voice activity, prefix, chunks, marks and another task than to transcribe; nor what it says
+// of windows after the first, since a pass has one. Prompts of more than longestPrompt bytes
+// lose their beginning.
 func New(m *transcribe.Model, o transcribe.Options) (*Transcriber, error) {
-	o.WordTimestamps, o.Task, o.Spans, o.VAD, o.ConfirmSpeech, o.Prefix, o.Chunked, o.MarkAccepted = true, transcribe.Transcribe, nil, nil, false, "", nil, false
-	o.Multilingual = o.Multilingual && o.Language == ""
+	o.WordTimestamps, o.Task = true, transcribe.Transcribe
+	o.Spans, o.VAD, o.ConfirmSpeech = nil, nil, false
+	o.Prefix, o.Chunked, o.MarkAccepted = "", false, false
+	o.Multilingual, o.CarryInitialPrompt = false, false
 	o.InitialPrompt = end(o.InitialPrompt, longestPrompt)
-	o.CarryInitialPrompt = o.CarryInitialPrompt && o.InitialPrompt != ""
-	by, err := transcribe.New(m, o)
+	files, err := transcribe.New(m, o)
 	if err != nil {
 		return nil, err
 	}
-	return &Transcriber{by, o}, nil
+	return &Transcriber{files, o}, nil
 }
 
-// Utterance returns an Utterance that begins at a sample of the sound, and adds to a
-// backlog.
-func (t *Transcriber) Utterance(b *Backlog, from int64) *Utterance {
+// utterance returns an Utterance of a stream that begins at a sample.
+func (t *Transcriber) utterance(s *Stream, start int64) *Utterance {
 	run := func(ctx context.Context, pcm []float32, prompt, language string, last bool, draft []transcript.Line) (
 		*transcript.Transcript, []transcript.Line, error,
 	) {
@@ -114,7 +113,7 @@ func (t *Transcriber) Utterance(b *Backlog, from int64) *Utterance {
 		if !last { // another pass follows
 			temperatures, positions = []float64{0}, window(len(pcm))
 		}
-		by, err := t.by.With(language, prompt, temperatures, positions)
+		by, err := t.files.With(language, prompt, temperatures, positions)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -124,7 +123,9 @@ func (t *Transcriber) Utterance(b *Backlog, from int64) *Utterance {
 		}
 		return tr, by.Lines(tr), nil
 	}
-	return &Utterance{run: run, prompt: t.opt.InitialPrompt, language: t.opt.Language, from: from, backlog: b, ended: make(chan struct{})}
+	return &Utterance{
+		Number: s.count, Start: start, run: run, prompt: t.opt.InitialPrompt, language: t.opt.Language, stream: s, ended: make(chan struct{}),
+	}
 }
 
 // window is how many audio positions the encoder sees of a pass that is not the last. It
@@ -137,27 +138,20 @@ func window(samples int) int {
 // long, its wait included. A machine that cannot keep up makes fewer passes, and has some
 // time left.
 func Due(turn time.Duration) int64 {
-	return int64(max(step, 1.25*turn.Seconds()) * audio.SampleRate)
+	return int64(max(leastNew, 1.25*turn.Seconds()) * audio.SampleRate)
 }
 
 // Behind reports whether a turn took longer than the sound that passes want: live text then
 // comes later than it would on a faster machine.
-func Behind(turn time.Duration) bool { return turn.Seconds() > step }
-
-// Forget drops what the last pass heard, so that the next one drafts nothing.
-func (u *Utterance) Forget() { u.draft = nil }
-
-// Follow sets the text that was said before, as context for the passes. Call it before
-// the first pass.
-func (u *Utterance) Follow(text string) { u.before = end(text, shown) }
+func Behind(turn time.Duration) bool { return turn.Seconds() > leastNew }
 
 // Add appends samples at audio.SampleRate.
 func (u *Utterance) Add(pcm []float32) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.pcm = append(u.pcm, pcm...)
-	u.backlog.samples.Add(int64(len(pcm)))
-	wake(u.backlog.more)
+	u.stream.unheard.Add(int64(len(pcm)))
+	wake(u.stream.more)
 }
 
 // Len returns how many samples have been added.
@@ -168,28 +162,28 @@ func (u *Utterance) Len() int64 {
 }
 
 // Pass transcribes the sound added so far. The last pass confirms all words. Only one
-// pass may run at a time.
+// pass over the utterances of a stream may run at a time.
 func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
-	began := time.Now()
+	if u.passes++; u.passes == 1 {
+		u.before, u.stream.story = end(u.stream.story, shown), ""
+	}
 	u.mu.Lock()
 	pcm, from := slices.Clone(u.pcm), seconds(u.cut)
 	u.mu.Unlock()
-	r := Result{Start: seconds(u.from), Last: last, Heard: from + seconds(int64(len(pcm))), Audio: seconds(int64(len(pcm)))}
+	r := Result{Start: seconds(u.Start), Last: last, Heard: from + seconds(int64(len(pcm)))}
 	tr, heard, err := u.run(ctx, pcm, u.context(), u.language, last, shifted(u.draft, -from))
 	if err != nil {
 		return r, err
 	}
 	u.draft = shifted(heard, from)
 	r.Language, r.Stats = tr.Language, tr.Stats
-	for _, g := range tr.Segments {
-		r.Unsure = r.Unsure || g.Temperature > 0.5
-	}
+	unsure := slices.ContainsFunc(tr.Segments, func(g transcript.Segment) bool { return g.Temperature > 0.5 })
 	words, ends := wordsOf(tr, from, last)
 	if last {
 		r.Confirmed = u.agreed.finish(words)
 	} else {
 		r.Confirmed = u.agreed.add(words)
-		if r.Audio > full {
+		if r.Heard-from > full {
 			r.Confirmed = append(slices.Clone(r.Confirmed), u.agreed.force(r.Heard-late)...)
 		}
 		u.shorten(r, from, ends)
@@ -197,9 +191,74 @@ func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
 	if len(r.Confirmed) > 0 && u.language == "" {
 		u.language = tr.Language // do not detect it again from a few more words
 	}
+	if u.stream.story += spell(r.Confirmed); unsure { // as in upstream, no text for a later prompt
+		u.stream.story = ""
+	}
 	r.Tentative = spell(u.agreed.last)
-	r.Took = time.Since(began)
 	return r, nil
+}
+
+// Passes makes passes while sound is added, each when there is enough that is new, until
+// the utterance has ended. The last is the last one; none is if it is dropped. turn waits
+// until a pass may be made, and returns what is called after it; without one no pass waits.
+func (u *Utterance) Passes(ctx context.Context, turn func(context.Context) (end func(), err error)) iter.Seq2[Result, error] {
+	return func(yield func(Result, error) bool) {
+		defer func() { u.saw(u.Len()) }() // what is left will be in no pass
+		for r := (Result{}); !r.Last; {
+			err := u.wait(ctx, Due(r.Turn))
+			if err == nil && !u.dropped.Load() {
+				r, err = u.inTurn(ctx, turn)
+			}
+			if u.dropped.Load() || !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// wait waits until an utterance has ended, or has so many samples that are new; fewer do if
+// somebody waits for room.
+func (u *Utterance) wait(ctx context.Context, samples int64) error {
+	for fresh := u.Len() - u.passed; fresh < samples && !(fresh > 0 && u.stream.full.Load()); fresh = u.Len() - u.passed {
+		select {
+		case <-u.ended:
+			return nil
+		case <-u.stream.more:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// inTurn makes a pass when it may be made.
+func (u *Utterance) inTurn(ctx context.Context, turn func(context.Context) (func(), error)) (r Result, err error) {
+	asked := time.Now()
+	if turn != nil {
+		end, err := turn(ctx)
+		if err != nil {
+			return r, err
+		}
+		defer end()
+	}
+	last := false
+	select {
+	case <-u.ended:
+		last = true
+	default:
+	}
+	n := u.Len()
+	r, err = u.Pass(ctx, last)
+	r.Turn = time.Since(asked)
+	u.saw(n)
+	return r, err
+}
+
+// saw records that the first n samples have been in a pass, or will be in none.
+func (u *Utterance) saw(n int64) {
+	u.stream.unheard.Add(u.passed - n)
+	u.passed = n
+	wake(u.stream.less)
 }
 
 // shifted returns lines with other times. Those that end before the sound have none any
@@ -244,7 +303,7 @@ func (u *Utterance) context() string {
 // shorten drops sound that later passes do not need, once there is much of it.
 func (u *Utterance) shorten(r Result, from float64, ends []float64) {
 	to := from
-	if r.Audio > tidy {
+	if r.Heard-from > tidy {
 		for _, end := range ends {
 			if end <= u.agreed.end {
 				to = max(to, end)

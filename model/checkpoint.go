@@ -30,7 +30,7 @@ type Checkpoint struct {
 	Dims       Dims
 	Generation Generation
 
-	watch Watch           // see Watched
+	tap   Tap             // see Tapped
 	ctx   context.Context // ends the reading of weights: see WithContext
 	fsys  fs.FS
 	tied  bool
@@ -93,8 +93,8 @@ func open(ctx context.Context, fsys fs.FS, name string, file opener) (_ *Checkpo
 	if err := c.readSettings(); err != nil {
 		return nil, err
 	}
-	if err := hasWeights(fsys, name); err != nil {
-		return nil, err
+	if !input.Exists(fsys, singleFile) && !input.Exists(fsys, indexFile) {
+		return nil, incomplete(fsys, name, singleFile)
 	}
 	c.store, err = openStore(fsys, name, func(at string, parse weights.Parser) (*weights.File, error) {
 		if err := ctx.Err(); err != nil {
@@ -122,20 +122,20 @@ func (c *Checkpoint) finish(err error) (*Checkpoint, error) {
 	return c, nil
 }
 
-// A Watch gets the inputs of a product with matrices: that many rows, stride apart, and the
+// A Tap gets the inputs of a product with matrices: that many rows, stride apart, and the
 // names of the weights they are multiplied by. It must be safe for concurrent use.
-type Watch func(names []string, x []float32, rows, stride int)
+type Tap func(names []string, x []float32, rows, stride int)
 
-// Watched returns the same checkpoint, whose networks pass the inputs of all their products
-// to watch.
-func (c *Checkpoint) Watched(watch Watch) *Checkpoint {
+// Tapped returns the same checkpoint, whose networks pass the inputs of all their products
+// to tap.
+func (c *Checkpoint) Tapped(tap Tap) *Checkpoint {
 	other := *c
-	other.watch = watch
+	other.tap = tap
 	return &other
 }
 
-// Watch returns what was given to Watched; nil if nothing was.
-func (c *Checkpoint) Watch() Watch { return c.watch }
+// Tap returns what was given to Tapped; nil if nothing was.
+func (c *Checkpoint) Tap() Tap { return c.tap }
 
 // WithContext returns the same checkpoint under another context. Constructors of other
 // packages read weights long after Open. When ctx is done, reading ends with its error.
@@ -185,7 +185,7 @@ func (c *Checkpoint) readSettings() error {
 		return err
 	}
 	if b == nil {
-		return noConfig(c.fsys, c.Name)
+		return incomplete(c.fsys, c.Name, "config.json")
 	}
 	conf, dims, err := parseConfig(at, b)
 	if err != nil {
@@ -196,10 +196,16 @@ func (c *Checkpoint) readSettings() error {
 	if err != nil {
 		return err
 	}
+	fields := conf.generationFields
 	if b == nil {
 		file = at
+	} else { // ids that it does not state, transformers takes from config.json
+		fields = generationFields{Start: fields.Start, EOS: fields.EOS}
+		if err := parseJSON(file, b, &fields); err != nil {
+			return err
+		}
 	}
-	if c.Generation, err = parseGeneration(file, b, conf, dims); err != nil {
+	if c.Generation, err = newGeneration(file, fields, dims); err != nil {
 		return err
 	}
 	return c.checkFeatures("preprocessor_config.json", "processor_config.json")

@@ -7,48 +7,15 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"strconv"
 	"strings"
-	"unicode"
 
 	"verity/internal/frontend"
 	"verity/internal/sniff"
 )
 
-// maxJSON bounds the JSON files of a checkpoint. The largest, the index of
-// large-v3, has 120 kB.
-const maxJSON = 16 << 20
-
-// A number is an integer in JSON, in any of its spellings: 30, 30.0 or null. The zero
-// number was not stated.
-type number struct {
-	v  int
-	ok bool
-}
-
-// UnmarshalJSON accepts any number with an integer value. Python writes 30.0 for the
-// result of a division.
-func (n *number) UnmarshalJSON(b []byte) error {
-	if string(b) == "null" {
-		return nil
-	}
-	x, err := strconv.ParseFloat(string(b), 64)
-	if err != nil || x != math.Trunc(x) || math.Abs(x) > 1<<40 {
-		return fmt.Errorf("got %s, want an integer", brief(b))
-	}
-	*n = number{int(x), true}
-	return nil
-}
-
-// brief shows JSON of a file in an error: on one line, and not all of it.
-func brief(b []byte) string {
-	return fmt.Sprintf("%.40s", strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, strings.Join(strings.Fields(string(b)), " ")))
-}
+// maxJSON bounds the JSON files of a checkpoint: lists in them take some ten times their
+// length in memory. The largest, the index of large-v3, has 120 kB.
+const maxJSON = 4 << 20
 
 // config is what config.json says besides sizes.
 type config struct {
@@ -78,24 +45,20 @@ func parseConfig(file string, b []byte) (*config, Dims, error) {
 		return nil, Dims{}, &ConfigError{file, "activation_function",
 			fmt.Sprintf("is %.40q, want \"gelu\"", c.Activation)}
 	}
-	var sizes map[string]json.RawMessage
-	if err := parseJSON(file, b, &sizes); err != nil {
+	var values map[string]json.RawMessage
+	if err := parseJSON(file, b, &values); err != nil {
 		return nil, Dims{}, err
 	}
 	var d Dims
-	for _, f := range d.fields() {
-		var n number
-		if raw, ok := sizes[f.hf]; ok {
-			if err := n.UnmarshalJSON(raw); err != nil {
-				return nil, Dims{}, &ConfigError{file, f.hf, fmt.Sprintf("is %s, want an integer", brief(raw))}
-			}
+	sizes := map[string]int{}
+	for _, f := range d.fields() { // Python writes 30.0 for the result of a division
+		var x *float64
+		if json.Unmarshal(values[f.hf], &x) == nil && x != nil && *x == math.Trunc(*x) && math.Abs(*x) < 1<<40 {
+			sizes[f.hf] = int(*x)
 		}
-		if !n.ok {
-			return nil, Dims{}, &ConfigError{file, f.hf, "is missing"}
-		}
-		*f.value = n.v
 	}
-	return &c, d, d.check(file, func(f field) string { return f.hf })
+	err := d.set(file, sizes, func(f field) string { return f.hf })
+	return &c, d, err
 }
 
 // parseJSON decodes one of the checkpoint's files. Its error names the wrong field.
@@ -106,7 +69,8 @@ func parseJSON(file string, b []byte, v any) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &wrong) && wrong.Field != "":
-		return &ConfigError{file, wrong.Field, fmt.Sprintf("is a JSON %.40s, want %v", wrong.Value, wrong.Type)}
+		name := wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:]
+		return &ConfigError{file, name, fmt.Sprintf("is a JSON %.40s, want %s", wrong.Value, strings.Replace(wrong.Type.String(), "float64", "a number", 1))}
 	case errors.As(err, &wrong) && (wrong.Type.Kind() == reflect.Struct || wrong.Type.Kind() == reflect.Map):
 		return &ConfigError{file, "", fmt.Sprintf("reading JSON: got a JSON %.40s, want an object", wrong.Value)}
 	}
@@ -126,11 +90,11 @@ func (c *Checkpoint) checkFeatures(files ...string) error {
 		return err
 	}
 	type fields struct {
-		Size   number   `json:"feature_size"`
-		Rate   number   `json:"sampling_rate"`
-		FFT    number   `json:"n_fft"`
-		Hop    number   `json:"hop_length"`
-		Frames number   `json:"nb_max_frames"`
+		Size   *float64 `json:"feature_size"`
+		Rate   *float64 `json:"sampling_rate"`
+		FFT    *float64 `json:"n_fft"`
+		Hop    *float64 `json:"hop_length"`
+		Frames *float64 `json:"nb_max_frames"`
 		Chunk  *float64 `json:"chunk_length"`
 	}
 	var f struct {
@@ -143,22 +107,19 @@ func (c *Checkpoint) checkFeatures(files ...string) error {
 	in := cmp.Or(f.Inner, &f.fields)
 	for _, x := range []struct {
 		name string
-		n    number
-		want int
+		got  *float64
+		want float64
 	}{
-		{"feature_size", in.Size, c.Dims.MelBins},
+		{"feature_size", in.Size, float64(c.Dims.MelBins)},
 		{"sampling_rate", in.Rate, frontend.SampleRate},
 		{"n_fft", in.FFT, frontend.WindowSize},
 		{"hop_length", in.Hop, frontend.HopLength},
-		{"nb_max_frames", in.Frames, c.Dims.WindowFrames()},
+		{"nb_max_frames", in.Frames, float64(c.Dims.WindowFrames())},
+		{"chunk_length", in.Chunk, float64(c.Dims.WindowFrames()) * frontend.HopLength / frontend.SampleRate}, // in seconds
 	} {
-		if x.n.ok && x.n.v != x.want {
-			return &ConfigError{file, x.name, fmt.Sprintf("is %d, the network needs %d", x.n.v, x.want)}
+		if x.got != nil && *x.got != x.want {
+			return &ConfigError{file, x.name, fmt.Sprintf("is %v, the network needs %v", *x.got, x.want)}
 		}
-	}
-	window := float64(c.Dims.WindowFrames()) * frontend.HopLength / frontend.SampleRate
-	if in.Chunk != nil && *in.Chunk != window {
-		return &ConfigError{file, "chunk_length", fmt.Sprintf("is %v s, the network's window is %v s", *in.Chunk, window)}
 	}
 	return nil
 }

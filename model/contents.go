@@ -70,9 +70,9 @@ func (c *Checkpoint) DType() tensor.DType {
 	return mostly(c, func(w Weight) tensor.DType { return w.DType })
 }
 
-// Quantized returns the format of most of the few-bit weights, as the file calls it, such
+// Quantised returns the format of most of the few-bit weights, as the file calls it, such
 // as "int4" or "q5_0"; "" if there are none.
-func (c *Checkpoint) Quantized() string {
+func (c *Checkpoint) Quantised() string {
 	return mostly(c, func(w Weight) string {
 		if w.Quantised() {
 			return w.Type

@@ -2,7 +2,6 @@ package model
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
@@ -43,50 +42,28 @@ func (c *Checkpoint) openCTranslate2(open opener) error {
 	if err := c.store.addFile(f, file, nil); err != nil {
 		return err
 	}
-	return cmp.Or(c.ct2Generation(), c.ct2Vocabulary(), c.checkFeatures("preprocessor_config.json"))
+	return cmp.Or(c.ct2Generation(), c.checkFeatures("preprocessor_config.json"))
 }
 
 // ct2Generation reads the settings of decoding from config.json.
 func (c *Checkpoint) ct2Generation() error {
-	c.Generation = defaultGeneration(c.Dims)
 	file, b, err := c.readFirst("config.json")
-	if err != nil || b == nil {
+	if err != nil {
 		return err
 	}
 	var f struct {
-		Suppress      []int  `json:"suppress_ids"`
-		SuppressBegin []int  `json:"suppress_ids_begin"`
-		Languages     []int  `json:"lang_ids"`
-		Alignment     []pair `json:"alignment_heads"`
+		Suppress      []int   `json:"suppress_ids"`
+		SuppressBegin []int   `json:"suppress_ids_begin"`
+		Alignment     [][]int `json:"alignment_heads"`
 	}
-	if err := parseJSON(file, b, &f); err != nil {
-		return err
+	if b != nil {
+		if err := parseJSON(file, b, &f); err != nil {
+			return err
+		}
 	}
-	p := &generationParser{file: file, dims: c.Dims}
-	c.Generation.SuppressTokens = p.list(f.Suppress)
-	c.Generation.BeginSuppressTokens = p.list(f.SuppressBegin)
-	c.Generation.AlignmentHeads = p.heads(f.Alignment)
-	for _, id := range f.Languages {
-		p.id("lang_ids", number{id, true})
-	}
-	return p.err
-}
-
-// ct2Vocabulary checks that there are as many tokens as embeddings.
-func (c *Checkpoint) ct2Vocabulary() error {
-	file, b, err := c.readFirst("vocabulary.json")
-	if err != nil || b == nil {
-		return err
-	}
-	var tokens []json.RawMessage
-	if err := parseJSON(file, b, &tokens); err != nil {
-		return err
-	}
-	if len(tokens) != c.Dims.Vocab {
-		return &ConfigError{file, "", fmt.Sprintf("has %d tokens, %s has embeddings of %d",
-			len(tokens), ct2File, c.Dims.Vocab)}
-	}
-	return nil
+	c.Generation, err = newGeneration(file, generationFields{
+		Suppress: f.Suppress, BeginSuppress: f.SuppressBegin, Alignment: f.Alignment}, c.Dims)
+	return err
 }
 
 // A ct2Network renames the variables of a model to our names.

@@ -24,6 +24,12 @@ type Dims struct {
 	TextFFN       int // 4·n_text_state; decoder_ffn_dim
 }
 
+// The sizes that openai/whisper does not name.
+const (
+	audioFFN = "encoder's MLP width"
+	textFFN  = "decoder's MLP width"
+)
+
 // A field is one of the sizes: its names in upstreams and its maximum.
 type field struct {
 	hf, openai string
@@ -38,14 +44,26 @@ func (d *Dims) fields() []field {
 		{"d_model", "n_audio_state", &d.AudioWidth, 1 << 16},
 		{"encoder_attention_heads", "n_audio_head", &d.AudioHeads, 1 << 10},
 		{"encoder_layers", "n_audio_layer", &d.AudioLayers, 128},
-		{"encoder_ffn_dim", "encoder's MLP width", &d.AudioFFN, 1 << 18},
+		{"encoder_ffn_dim", audioFFN, &d.AudioFFN, 1 << 18},
 		{"vocab_size", "n_vocab", &d.Vocab, 1 << 22},
 		{"max_target_positions", "n_text_ctx", &d.TextPositions, 8192},
 		{"d_model", "n_text_state", &d.TextWidth, 1 << 16},
 		{"decoder_attention_heads", "n_text_head", &d.TextHeads, 1 << 10},
 		{"decoder_layers", "n_text_layer", &d.TextLayers, 128},
-		{"decoder_ffn_dim", "decoder's MLP width", &d.TextFFN, 1 << 18},
+		{"decoder_ffn_dim", textFFN, &d.TextFFN, 1 << 18},
 	}
+}
+
+// set sets the sizes, by the names that they have in a file, and checks them.
+func (d *Dims) set(file string, sizes map[string]int, name func(field) string) error {
+	for _, f := range d.fields() {
+		n, ok := sizes[name(f)]
+		if !ok {
+			return &ConfigError{file, name(f), "is missing or no integer"}
+		}
+		*f.value = n
+	}
+	return d.check(file, name)
 }
 
 // check returns an error about the first size that is out of range; name chooses the name

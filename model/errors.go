@@ -46,9 +46,9 @@ func (e *TensorError) Unwrap() error { return e.Err }
 // reading.
 var ErrChanged = weights.ErrChanged
 
-// ErrNotCheckpoint is the cause if what was opened is not a checkpoint in Hugging Face
-// layout. The message says what it looks like and what to do.
-var ErrNotCheckpoint = errors.New("not a checkpoint in Hugging Face layout")
+// ErrNotCheckpoint is the cause if what was opened is not a checkpoint in a layout that
+// Open reads. The message says what it looks like and what to do.
+var ErrNotCheckpoint = errors.New("not a checkpoint that Verity reads")
 
 // ErrConfig is the cause if one of the JSON files has an impossible value.
 var ErrConfig = errors.New("unusable configuration")

@@ -38,7 +38,7 @@ func TestForeign(t *testing.T) {
 		for _, form := range []struct {
 			name  string
 			steps float64 // of a block's or a row's largest weight; 0 if the weights are exact
-			as    string  // what Quantized says
+			as    string  // what Quantised says
 		}{
 			{"model.pt", 0, ""}, {"ct2-float16", 0, ""}, {"ct2-float32", 0, ""}, {"ggml-model.bin", 0, ""}, {"ggml-model-f32.bin", 0, ""},
 			{"ct2-int8", 127, "int8"}, {"ct2-int8_float16", 127, "int8"}, {"ct2-int8_float32", 127, "int8"},
@@ -59,8 +59,8 @@ func TestForeign(t *testing.T) {
 				if diff := cmp.Diff(want.Dims, got.Dims); diff != "" {
 					t.Errorf("Dims (-want +got):\n%s", diff)
 				}
-				if got.Quantized() != form.as {
-					t.Errorf("Quantized = %q, want %q", got.Quantized(), form.as)
+				if got.Quantised() != form.as {
+					t.Errorf("Quantised = %q, want %q", got.Quantised(), form.as)
 				}
 				compareWeights(t, got, want, form.steps)
 			})
@@ -125,12 +125,9 @@ func TestForeignSettings(t *testing.T) {
 	if !slices.Equal(g.SuppressTokens, []int32{1, 2}) || !slices.Equal(g.BeginSuppressTokens, []int32{3, 36}) || len(g.AlignmentHeads) == 0 {
 		t.Errorf("CTranslate2: %+v", g)
 	}
-	tok, err := tokenizer.Load(ct2.FS(), ct2.Name, ct2.Dims.Vocab)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if tok.EOT != 36 || tok.Decode(tok.Encode("ABCA")) != "ABCA" || !slices.Equal(tok.Encode("AB"), []tokenizer.Token{27}) {
-		t.Errorf("CTranslate2: end of text %d, AB = %v", tok.EOT, tok.Encode("AB"))
+	// 40 tokens are no vocabulary of openai's: without tokenizer.json there is none.
+	if _, err := tokenizer.Load(ct2.FS(), ct2.Name, ct2.Dims.Vocab); !errors.Is(err, tokenizer.ErrMissing) {
+		t.Errorf("CTranslate2: %v", err)
 	}
 	gg, err := model.Open(t.Context(), filepath.Join(foreign, "ggml-model-q5_0.bin"))
 	if err != nil {
@@ -271,15 +268,5 @@ func TestForeignContradictions(t *testing.T) {
 		if _, err := model.Open(t.Context(), dir); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error = %v, want %q", tt.put, err, tt.want)
 		}
-	}
-	if err := os.WriteFile(filepath.Join(dir, "model.bin"), weights, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "vocabulary.json"), []byte(`["a","b"]`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, err = model.Open(t.Context(), dir)
-	if !errors.Is(err, model.ErrConfig) || !strings.Contains(err.Error(), "has 2 tokens, model.bin has embeddings of 40") {
-		t.Errorf("vocabulary of CTranslate2: %v", err)
 	}
 }

@@ -1,10 +1,10 @@
 package model
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 )
 
@@ -39,72 +39,47 @@ type Generation struct {
 
 // generationFields are the fields as they stand in the files. Each may be null.
 type generationFields struct {
-	Suppress      []int             `json:"suppress_tokens"`
-	BeginSuppress []int             `json:"begin_suppress_tokens"`
-	Start         token             `json:"decoder_start_token_id"`
-	EOS           token             `json:"eos_token_id"`
-	LangToID      map[string]number `json:"lang_to_id"`
-	TaskToID      map[string]number `json:"task_to_id"`
-	NoTimestamps  token             `json:"no_timestamps_token_id"`
-	PrevSOT       token             `json:"prev_sot_token_id"`
-	Alignment     []pair            `json:"alignment_heads"`
-	Multilingual  *bool             `json:"is_multilingual"`
+	Suppress      []int            `json:"suppress_tokens"`
+	BeginSuppress []int            `json:"begin_suppress_tokens"`
+	Start         token            `json:"decoder_start_token_id"`
+	EOS           token            `json:"eos_token_id"`
+	LangToID      map[string]token `json:"lang_to_id"`
+	TaskToID      map[string]token `json:"task_to_id"`
+	NoTimestamps  token            `json:"no_timestamps_token_id"`
+	PrevSOT       token            `json:"prev_sot_token_id"`
+	Alignment     [][]int          `json:"alignment_heads"`
+	Multilingual  *bool            `json:"is_multilingual"`
 }
 
 // A token is an id, or a list of which the first counts, or null.
-type token struct{ number }
+type token struct{ id *float64 }
 
-// UnmarshalJSON accepts 50257, [50257] and null.
+// UnmarshalJSON accepts 50257, 50257.0, [50257] and null.
 func (t *token) UnmarshalJSON(b []byte) error {
-	var list []number
-	if json.Unmarshal(b, &list) == nil {
-		if len(list) > 0 {
-			t.number = list[0]
-		}
-		return nil
+	var list []*float64
+	if json.Unmarshal(b, &list) != nil {
+		return json.Unmarshal(b, &t.id)
 	}
-	return t.number.UnmarshalJSON(b)
-}
-
-// A pair is [3, 1].
-type pair [2]number
-
-// UnmarshalJSON refuses any other length, which Go's own decoding would not.
-func (p *pair) UnmarshalJSON(b []byte) error {
-	var list []number
-	if err := json.Unmarshal(b, &list); err != nil {
-		return err
+	if len(list) > 0 {
+		t.id = list[0]
 	}
-	if len(list) != 2 {
-		return fmt.Errorf("got %s, want a pair", brief(b))
-	}
-	*p = pair(list)
 	return nil
 }
 
-// parseGeneration reads generation_config.json, or uses the fields of config.json if b is
-// nil. It takes from config.json the ids that transformers takes from there.
-func parseGeneration(file string, b []byte, c *config, d Dims) (Generation, error) {
-	f := c.generationFields
-	if b != nil {
-		f = generationFields{}
-		if err := parseJSON(file, b, &f); err != nil {
-			return Generation{}, err
-		}
-		f.Start, f.EOS = cmp.Or(f.Start, c.Start), cmp.Or(f.EOS, c.EOS)
-	}
+// newGeneration checks the fields of a file.
+func newGeneration(file string, f generationFields, d Dims) (Generation, error) {
 	p := &generationParser{file: file, dims: d}
 	g := Generation{
 		SuppressTokens:      p.list(f.Suppress),
 		BeginSuppressTokens: p.list(f.BeginSuppress),
 		LangToID:            p.ids("lang_to_id", f.LangToID),
 		TaskToID:            p.ids("task_to_id", f.TaskToID),
-		DecoderStartToken:   p.id("decoder_start_token_id", f.Start.number),
-		EOSToken:            p.id("eos_token_id", f.EOS.number),
-		NoTimestampsToken:   p.id("no_timestamps_token_id", f.NoTimestamps.number),
-		PrevSOTToken:        p.id("prev_sot_token_id", f.PrevSOT.number),
+		DecoderStartToken:   p.id("decoder_start_token_id", f.Start),
+		EOSToken:            p.id("eos_token_id", f.EOS),
+		NoTimestampsToken:   p.id("no_timestamps_token_id", f.NoTimestamps),
+		PrevSOTToken:        p.id("prev_sot_token_id", f.PrevSOT),
 		AlignmentHeads:      p.heads(f.Alignment),
-		Multilingual:        len(f.LangToID) > 0 || d.Vocab >= 51865,
+		Multilingual:        len(f.LangToID) > 0 || d.Vocab >= vocabMultilingual,
 	}
 	if f.Multilingual != nil {
 		g.Multilingual = *f.Multilingual
@@ -140,18 +115,18 @@ func (p *generationParser) list(ids []int) []int32 {
 	return list
 }
 
-func (p *generationParser) id(field string, n number) int32 {
-	if !n.ok || n.v == NoToken {
+func (p *generationParser) id(field string, t token) int32 {
+	if t.id == nil || *t.id == NoToken {
 		return NoToken
 	}
-	if n.v < 0 || n.v >= p.dims.Vocab {
-		p.fail(field, "is token %d, the vocabulary has %d", n.v, p.dims.Vocab)
+	if id := *t.id; !(id >= 0 && id < float64(p.dims.Vocab)) || id != math.Trunc(id) {
+		p.fail(field, "is token %v, the vocabulary has %d", id, p.dims.Vocab)
 		return NoToken
 	}
-	return int32(n.v)
+	return int32(*t.id)
 }
 
-func (p *generationParser) ids(field string, m map[string]number) map[string]int32 {
+func (p *generationParser) ids(field string, m map[string]token) map[string]int32 {
 	if m == nil {
 		return nil
 	}
@@ -164,9 +139,13 @@ func (p *generationParser) ids(field string, m map[string]number) map[string]int
 	return ids
 }
 
-func (p *generationParser) heads(pairs []pair) (heads [][2]int) {
+func (p *generationParser) heads(pairs [][]int) (heads [][2]int) {
 	for _, h := range pairs {
-		layer, head := h[0].v, h[1].v
+		if len(h) != 2 {
+			p.fail("alignment_heads", "has a list of %d numbers, want pairs", len(h))
+			return nil
+		}
+		layer, head := h[0], h[1]
 		if layer < 0 || layer >= p.dims.TextLayers || head < 0 || head >= p.dims.TextHeads {
 			p.fail("alignment_heads", "names layer %d, head %d; the decoder has %d layers of %d heads",
 				layer, head, p.dims.TextLayers, p.dims.TextHeads)

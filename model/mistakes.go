@@ -6,12 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"verity/internal/input"
 	"verity/internal/sniff"
 )
 
-// This file explains common mistakes in opening a model. Each function returns an error
-// that says what was found and what to do.
+// This file explains common mistakes in opening a model: what was found and what to do.
 
 const wantFiles = "config.json and model.safetensors, and if there are any tokenizer.json (or vocab.json and " +
 	"merges.txt), generation_config.json and preprocessor_config.json"
@@ -31,53 +29,28 @@ func notModel(file string, head []byte) error {
 		"or a ggml file of whisper.cpp", file, ErrNotCheckpoint, wantFiles)
 }
 
-// noConfig explains a directory without config.json.
-func noConfig(fsys fs.FS, dir string) error {
+// mistakes are the files of a directory that is no checkpoint, and what to do. %[1]s is the
+// file, %[2]s the directory.
+var mistakes = []struct{ pattern, hint string }{
+	{"snapshots/*/config.json", "this is a cache of the model hub: name the directory of %[2]s/%[1]s"},
+	{"ggml-*.bin", "%[1]s is a ggml file, the format of whisper.cpp: name the file itself, %[2]s/%[1]s"},
+	{"openvino_*.xml", "%[1]s is of OpenVINO: name the model that it was made from, as openai/whisper-base"},
+	{"*.onnx", "%[1]s is of ONNX: name the model that it was made from, as openai/whisper-base"},
+	{"*.pt", "%[1]s may be a checkpoint of openai/whisper: name the file itself, %[2]s/%[1]s"},
+	{"pytorch_model.bin*", "pickled weights, %[1]s, are not read: convert them with " +
+		`python -c "from transformers import WhisperForConditionalGeneration as W; W.from_pretrained('%[2]s').save_pretrained('%[2]s')"`},
+	{"tf_model.h5", "%[1]s is not read"},
+	{"flax_model.msgpack", "%[1]s is not read"},
+}
+
+// incomplete explains a directory that lacks a file.
+func incomplete(fsys fs.FS, dir, lacks string) error {
 	hint := "want " + wantFiles
-	if found, _ := fs.Glob(fsys, "snapshots/*/config.json"); len(found) > 0 {
-		hint = "this is a cache of the model hub: name " + filepath.Join(dir, filepath.Dir(found[0]))
-	} else if found, _ := fs.Glob(fsys, "ggml-*.bin"); len(found) > 0 {
-		hint = found[0] + " is a ggml file, the format of whisper.cpp: name the file itself, " +
-			filepath.Join(dir, found[0])
-	} else if other := foreign(fsys); other != "" {
-		hint = other
-	} else if found, _ := fs.Glob(fsys, "*.pt"); len(found) > 0 {
-		hint = found[0] + " may be a checkpoint of openai/whisper: name the file itself, " +
-			filepath.Join(dir, found[0])
-	}
-	return fmt.Errorf("%s: %w: there is no config.json: %s", dir, ErrNotCheckpoint, hint)
-}
-
-// foreign says what to do with weights of another engine; empty if there are none.
-func foreign(fsys fs.FS) string {
-	for _, kind := range [][2]string{{"openvino_*.xml", "OpenVINO"}, {"*.onnx", "ONNX"}} {
-		if found, _ := fs.Glob(fsys, kind[0]); len(found) > 0 {
-			return found[0] + " is of " + kind[1] + ": name the model that it was made from, as openai/whisper-base"
+	for _, m := range mistakes {
+		if found, _ := fs.Glob(fsys, m.pattern); len(found) > 0 {
+			hint = strings.NewReplacer("%[1]s", found[0], "%[2]s", dir).Replace(m.hint)
+			break
 		}
 	}
-	return ""
-}
-
-// hasWeights explains a directory without weights in safetensors.
-func hasWeights(fsys fs.FS, dir string) error {
-	if input.Exists(fsys, singleFile) || input.Exists(fsys, indexFile) {
-		return nil
-	}
-	const convert = `python -c "from transformers import WhisperForConditionalGeneration as W; W.from_pretrained('DIR').save_pretrained('DIR')"`
-	for _, other := range []string{"pytorch_model.bin", "pytorch_model.bin.index.json"} {
-		if _, err := fs.Stat(fsys, other); err == nil {
-			return fmt.Errorf("%s: %w: it has %s but no %s, and pickled weights are not read: convert them with %s",
-				dir, ErrNotCheckpoint, other, singleFile, strings.ReplaceAll(convert, "DIR", dir))
-		}
-	}
-	if other := foreign(fsys); other != "" {
-		return fmt.Errorf("%s: %w: %s", dir, ErrNotCheckpoint, other)
-	}
-	hint := ""
-	for _, other := range []string{"tf_model.h5", "flax_model.msgpack"} {
-		if _, err := fs.Stat(fsys, other); err == nil {
-			hint = "; " + other + " is not read"
-		}
-	}
-	return fmt.Errorf("%s: %w: it has no %s and no %s%s", dir, ErrNotCheckpoint, singleFile, indexFile, hint)
+	return fmt.Errorf("%s: %w: there is no %s: %s", dir, ErrNotCheckpoint, lacks, hint)
 }

@@ -2,7 +2,6 @@ package model
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"io"
 	"math"
@@ -58,29 +57,15 @@ func (c *Checkpoint) openSingle(parse weights.Parser) error {
 	if err := c.store.addFile(f, c.Name, nil); err != nil {
 		return err
 	}
-	c.Generation = defaultGeneration(c.Dims)
+	c.Generation, err = newGeneration(c.Name, generationFields{}, c.Dims) // the files have nothing about decoding
 	c.Generation.AlignmentHeads = headsOf(c.Dims, c.Name)
-	return nil
-}
-
-// defaultGeneration returns the settings of openai's programs, whose files have none
-// about decoding.
-func defaultGeneration(d Dims) Generation {
-	return Generation{DecoderStartToken: NoToken, EOSToken: NoToken, NoTimestampsToken: NoToken, PrevSOTToken: NoToken,
-		Multilingual: d.Vocab >= vocabMultilingual}
+	return err
 }
 
 // setDims sets the sizes, by openai's names. The MLPs are four times as wide as the network.
-func (c *Checkpoint) setDims(size func(name string) (int, error)) (err error) {
-	for _, f := range c.Dims.fields() {
-		if strings.HasPrefix(f.openai, "n_") {
-			if *f.value, err = size(f.openai); err != nil {
-				return err
-			}
-		}
-	}
-	c.Dims.AudioFFN, c.Dims.TextFFN = 4*c.Dims.AudioWidth, 4*c.Dims.TextWidth
-	return c.Dims.check(c.Name, func(f field) string { return f.openai })
+func (c *Checkpoint) setDims(sizes map[string]int) error {
+	sizes[audioFFN], sizes[textFFN] = 4*sizes["n_audio_state"], 4*sizes["n_text_state"]
+	return c.Dims.set(c.Name, sizes, func(f field) string { return f.openai })
 }
 
 func (c *Checkpoint) parseGGML(b []byte) ([]weights.Entry, error) {
@@ -88,7 +73,7 @@ func (c *Checkpoint) parseGGML(b []byte) ([]weights.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.setDims(func(name string) (int, error) { return m.Sizes[name], nil }); err != nil {
+	if err := c.setDims(m.Sizes); err != nil {
 		return nil, err
 	}
 	if m.Bins != c.Dims.MelBins {
@@ -102,8 +87,8 @@ func (c *Checkpoint) parseGGML(b []byte) ([]weights.Entry, error) {
 			m.Tensors[i].Shape = e.Shape[:1] // of a convolution
 		}
 	}
-	if len(m.Vocab) > 0 { // models for tests have none
-		c.fsys = fstest.MapFS{"vocabulary.tiktoken": {Data: tiktoken(m.Vocab)}}
+	if m.Vocab != nil {
+		c.fsys = fstest.MapFS{"vocabulary.bin": {Data: m.Vocab}}
 	}
 	return m.Tensors, nil
 }
@@ -140,58 +125,15 @@ func checkFilters(m *ggml.Model) error {
 	return nil
 }
 
-// tiktoken writes a vocabulary as openai does: a line for each token, its bytes in
-// base64 and its rank.
-func tiktoken(vocab []string) (lines []byte) {
-	for rank, s := range vocab {
-		text := base64.StdEncoding.EncodeToString([]byte(s))
-		if s == "" {
-			text = "=" // as in openai's own file
-		}
-		lines = fmt.Appendf(lines, "%s %d\n", text, rank)
-	}
-	return lines
-}
-
 func (c *Checkpoint) parseTorch(b []byte) ([]weights.Entry, error) {
-	v, err := torch.Parse(b)
+	m, err := torch.Parse(b)
 	if err != nil {
 		return nil, err
 	}
-	saved, ok := v.(*torch.Dict)
-	if !ok {
-		return nil, fmt.Errorf("%w: it holds a %T, want a dictionary", ErrNotCheckpoint, v)
-	}
-	dims, _ := saved.Get("dims")
-	state, _ := saved.Get("model_state_dict")
-	sizes, ok1 := dims.(*torch.Dict)
-	tensors, ok2 := state.(*torch.Dict)
-	if !ok1 || !ok2 {
+	if m.Sizes == nil {
 		return nil, fmt.Errorf("%w: want dims and model_state_dict, as in checkpoints of openai/whisper; if it is "+
 			"pytorch_model.bin of a model in Hugging Face layout, name its directory, %s",
 			ErrNotCheckpoint, filepath.Dir(c.Name))
 	}
-	err = c.setDims(func(name string) (int, error) {
-		v, ok := sizes.Get(name)
-		if !ok {
-			return 0, &ConfigError{c.Name, name, "is missing"}
-		}
-		n, ok := v.(int64)
-		if !ok {
-			return 0, &ConfigError{c.Name, name, fmt.Sprintf("is of type %T, want an integer", v)}
-		}
-		return int(max(min(n, math.MaxInt32), -1)), nil // Dims.check says what it may be
-	})
-	if err != nil {
-		return nil, err
-	}
-	var entries []weights.Entry
-	for _, key := range tensors.Keys {
-		name, _ := key.(string)
-		v, _ := tensors.Get(name)
-		if t, ok := v.(*torch.Tensor); ok {
-			entries = append(entries, t.Entry(name))
-		}
-	}
-	return entries, nil
+	return m.Tensors, c.setDims(m.Sizes)
 }

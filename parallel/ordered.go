@@ -2,14 +2,15 @@ package parallel
 
 import "iter"
 
-// MaxWorkers is the most jobs that Ordered runs at the same time. More are taken
+// maxWorkers is the most jobs that Ordered runs at the same time. More are taken
 // for so many.
-const MaxWorkers = 1 << 12
+const maxWorkers = 1 << 12
 
 // Ordered runs do for each job, at most workers jobs at the same time (below 1
 // means 1), and yields the results in the order of the jobs. do also gets the index
 // of its worker, from 0, so that it can reuse that worker's memory: no two jobs
-// have the same worker at the same time.
+// have the same worker at the same time. A result must not use that memory: the worker's next
+// job may run before the caller sees it.
 //
 // A result whose turn has not come waits. ahead is how many may wait besides those
 // of the workers: jobs are not begun further ahead of the oldest one that runs.
@@ -17,7 +18,7 @@ const MaxWorkers = 1 << 12
 // When the caller leaves the loop, by a panic too, no further job is begun, and Ordered
 // returns once those under way have ended.
 func Ordered[J, R any](workers, ahead int, jobs iter.Seq[J], do func(worker int, job J) R) iter.Seq[R] {
-	workers, ahead = min(max(workers, 1), MaxWorkers), max(ahead, 0)
+	workers, ahead = min(max(workers, 1), maxWorkers), max(ahead, 0)
 	return func(yield func(R) bool) {
 		queue := make(chan chan R, workers-1+ahead) // results in order; one more is being waited for
 		free := make(chan int, workers)

@@ -11,7 +11,7 @@ import (
 // TestOrdered checks order, the number of jobs at a time, and that no two jobs have
 // one worker, for jobs whose times are the reverse of their order.
 func TestOrdered(t *testing.T) {
-	for _, workers := range []int{-1, 0, 1, 2, 7, MaxWorkers + 5} {
+	for _, workers := range []int{-1, 0, 1, 2, 7, maxWorkers + 5} {
 		for _, ahead := range []int{-1, 0, 3, 100} {
 			const n = 60
 			var running, most atomic.Int64

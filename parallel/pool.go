@@ -164,7 +164,7 @@ func (p *Pool) Run(parts int, t Task) {
 		}
 	}
 	p.shares[0].set(Split(parts, len(p.shares), 0))
-	p.share(0)
+	p.doParts(0)
 	p.join()
 	p.task = nil
 	if f := p.failure.Swap(nil); f != nil {
@@ -172,8 +172,8 @@ func (p *Pool) Run(parts int, t Task) {
 	}
 }
 
-// share does the parts of thread me, and then what others have left.
-func (p *Pool) share(me int) {
+// doParts does the parts of thread me, and then what others have left.
+func (p *Pool) doParts(me int) {
 	done := 0
 	for i := p.shares[me].first(); i >= 0; i = p.shares[me].first() {
 		p.do(i)
@@ -221,7 +221,7 @@ func (p *Pool) work(w *worker, me int) {
 	debug.SetPanicOnFault(true) // a part may read a mapped file that was cut short; do hands the panic on
 	mine := &p.shares[me]
 	for !p.closed.Load() {
-		p.share(me)
+		p.doParts(me)
 		for start := time.Now(); !mine.left() && time.Since(start) < p.spin; {
 			pause()
 		}

@@ -73,8 +73,8 @@ func (a *Assumptions) verify(m int) float64 {
 	return a.Verify[n-1] + slope*float64(m-n)
 }
 
-// A measured is the part of a file of other commands that a plan uses.
-type measured struct {
+// measurements are the part of a file of other commands that a plan uses.
+type measurements struct {
 	bench.Result // of bench
 
 	Pairs []report.Comparison `json:"pairs"` // of compare
@@ -88,7 +88,7 @@ type measured struct {
 // Read reads a JSON file of bench, compare or transcribe. A second bench is one of the
 // assistant.
 func (a *Assumptions) Read(ctx context.Context, name string) error {
-	m, err := readMeasured(ctx, name)
+	m, err := readMeasurements(ctx, name)
 	switch {
 	case err != nil:
 		return err
@@ -111,12 +111,12 @@ func (a *Assumptions) Read(ctx context.Context, name string) error {
 // maxMeasured is the largest file of measurements that is read.
 const maxMeasured = 64 << 20
 
-func readMeasured(ctx context.Context, name string) (*measured, error) {
+func readMeasurements(ctx context.Context, name string) (*measurements, error) {
 	b, err := input.Read(ctx, name, maxMeasured)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: want JSON that verity bench, compare or transcribe wrote", name, err)
 	}
-	m := new(measured)
+	m := new(measurements)
 	if err := json.Unmarshal(b, m); err != nil {
 		return nil, fmt.Errorf("%s: reading JSON: %w", name, err)
 	}
@@ -127,7 +127,7 @@ func (a *Assumptions) accept(agreement float64, overlap *float64) {
 	a.Agreement, a.Overlap, a.Alpha = &agreement, overlap, agreement
 }
 
-func (a *Assumptions) fromBench(name string, m *measured) error {
+func (a *Assumptions) fromBench(name string, m *measurements) error {
 	if len(m.Verify) == 0 || m.Step.Seconds <= 0 {
 		return fmt.Errorf("%s: holds no passes", name)
 	}
@@ -155,7 +155,7 @@ func (a *Assumptions) fromCompare(name string, c report.Comparison) error {
 	a.Cost = s.Draft.Assisted / drafted / step
 	slope := (s.Verify.Assisted/rounds/step - 1) * rounds / drafted
 	a.Verify = nil
-	for m := range 17 {
+	for m := range 17 { // drafts of none to 16; verify goes on in the same line
 		a.Verify = append(a.Verify, 1+slope*float64(m))
 	}
 	a.Sources = append(a.Sources, "α, c and V as in "+name)
@@ -163,7 +163,7 @@ func (a *Assumptions) fromCompare(name string, c report.Comparison) error {
 }
 
 // fromAssistant sets c, ĉ and b.
-func (a *Assumptions) fromAssistant(name string, m *measured) error {
+func (a *Assumptions) fromAssistant(name string, m *measurements) error {
 	if m.Step.Seconds <= 0 {
 		return fmt.Errorf("%s: holds no step", name)
 	}

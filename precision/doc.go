@@ -3,8 +3,9 @@
 //	flag or option → [Parse] → [Precision] → loader, kernels, caches
 //
 // A [Format] says how one kind of number is held. A [Precision] has a format for
-// weights, one for activations, and one for the keys and values of attention. Each of
-// them is chosen automatically where it is zero.
+// weights, and one for the keys and values of attention. Each of
+// them is chosen automatically where it is zero. Integer weights are multiplied by
+// activations rounded to int8, others by float32.
 //
 // The type that a file stores is independent of this: the loader converts it.
 //

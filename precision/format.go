@@ -23,23 +23,22 @@ const (
 
 // A kind is the properties of a format that other packages use.
 type kind struct {
-	name        string
-	bits        int    // of an element, without its share of scales
-	activations Format // what weights in this format are multiplied by
-	cache       Format // format of keys and values with such weights
-	caches      bool   // attention can read keys and values held in this format
-	grouped     bool
+	name    string
+	bits    int    // of an element, without its share of scales
+	cache   Format // format of keys and values with such weights
+	caches  bool   // attention can read keys and values held in this format
+	grouped bool
 }
 
 var kinds = [...]kind{
 	Auto: {name: "auto"},
-	F32:  {"f32", 32, F32, F32, true, false},
-	F16:  {"f16", 16, F32, F16, true, false},
-	Int8: {"int8", 8, Int8, Int8, true, false},
+	F32:  {"f32", 32, F32, true, false},
+	F16:  {"f16", 16, F16, true, false},
+	Int8: {"int8", 8, Int8, true, false},
 
-	MXFP6: {"mxfp6", 6, Int8, Int8, false, true},
-	Int4:  {"int4", 4, Int8, Int8, false, true},
-	Int4Z: {"int4z", 4, Int8, Int8, false, true},
+	MXFP6: {"mxfp6", 6, Int8, false, true},
+	Int4:  {"int4", 4, Int8, false, true},
+	Int4Z: {"int4z", 4, Int8, false, true},
 }
 
 // Formats returns all formats but Auto, widest first.
@@ -51,8 +50,8 @@ func Formats() []Format {
 	return all
 }
 
-// Known reports whether f is one of the formats, Auto included.
-func (f Format) Known() bool { return int(f) < len(kinds) }
+// known reports whether f is one of the formats, Auto included.
+func (f Format) known() bool { return int(f) < len(kinds) }
 
 // Grouped reports whether weights in f have a scale for each 32 along a row.
 func (f Format) Grouped() bool { return f.kind().grouped }
@@ -72,14 +71,14 @@ func (f Format) Bits() int { return f.kind().bits }
 
 // String returns the name that Parse knows, as in "f16".
 func (f Format) String() string {
-	if !f.Known() {
+	if !f.known() {
 		return fmt.Sprintf("Format(%d)", uint8(f))
 	}
 	return kinds[f].name
 }
 
 func (f Format) kind() kind {
-	if !f.Known() {
+	if !f.known() {
 		return kind{}
 	}
 	return kinds[f]

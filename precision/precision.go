@@ -12,10 +12,6 @@ type Precision struct {
 	// exactly, else f32; few bits stay as in the file.
 	Weights Format
 
-	// Activations is the format that matrices are multiplied by. Auto means int8 for
-	// integer weights, else f32. There is no other choice yet.
-	Activations Format
-
 	// Cache is the format of keys and values. Auto means int8 with int8 weights, f16 with
 	// half-precision ones, else f32. An encoder without int8 keeps them in f32 in any
 	// case: they stay in the processor's caches.
@@ -41,17 +37,11 @@ func Parse(s string) (Precision, error) {
 	}
 	for _, part := range parts[1:] {
 		key, value, _ := strings.Cut(part, "=")
-		f, err := ParseFormat(value)
-		switch {
-		case key == "activations" && err == nil:
-			p.Activations = f
-		case key == "cache" && err == nil:
-			p.Cache = f
-		case key == "head" && err == nil:
-			p.Head = f
-		case key != "activations" && key != "cache" && key != "head":
-			return Precision{}, fmt.Errorf("%q: want activations=FORMAT, cache=FORMAT or head=FORMAT", part)
-		default:
+		of := map[string]*Format{"cache": &p.Cache, "head": &p.Head}[key]
+		if of == nil {
+			return Precision{}, fmt.Errorf("%q: want cache=FORMAT or head=FORMAT", part)
+		}
+		if *of, err = ParseFormat(value); err != nil {
 			return Precision{}, fmt.Errorf("%s: %w", key, err)
 		}
 	}
@@ -64,12 +54,8 @@ func Parse(s string) (Precision, error) {
 // String returns the format of the weights, and the other formats where they differ from
 // what suits the weights.
 func (p Precision) String() string {
-	suits := Of(p.Weights).Complete()
 	s := p.Weights.String()
-	if p.Activations != Auto && p.Activations != suits.Activations {
-		s += ":activations=" + p.Activations.String()
-	}
-	if p.Cache != Auto && p.Cache != suits.Cache {
+	if p.Cache != Auto && p.Cache != p.Weights.kind().cache {
 		s += ":cache=" + p.Cache.String()
 	}
 	if p.Head != Auto {
@@ -81,34 +67,24 @@ func (p Precision) String() string {
 // Complete returns p with every Auto format replaced by one that suits the weights. If
 // the weights are Auto themselves, it changes nothing: the checkpoint must decide first.
 func (p Precision) Complete() Precision {
-	k := p.Weights.kind()
-	if p.Activations == Auto {
-		p.Activations = k.activations
-	}
 	if p.Cache == Auto {
-		p.Cache = k.cache
+		p.Cache = p.Weights.kind().cache
 	}
 	return p
 }
 
 // Check returns an error if the kernels cannot compute in p.
 func (p Precision) Check() error {
-	for _, f := range []Format{p.Weights, p.Activations, p.Cache, p.Head} {
-		if !f.Known() {
+	for _, f := range []Format{p.Weights, p.Cache, p.Head} {
+		if !f.known() {
 			return fmt.Errorf("precision: unknown format %v: want %s", f, Names())
 		}
 	}
-	switch c := p.Complete(); {
+	switch {
 	case p.Weights == Auto && p.Head != Auto:
 		return fmt.Errorf("precision: head in %v with automatic weights: name the format of the weights", p.Head)
-	case p.Weights == Auto && p.Activations != Auto:
-		return fmt.Errorf("precision: activations in %v with automatic weights: name the format of the weights",
-			p.Activations)
-	case p.Weights != Auto && c.Activations != Of(p.Weights).Complete().Activations:
-		return fmt.Errorf("precision: activations in %v: got weights in %v, which are multiplied by %v",
-			c.Activations, p.Weights, Of(p.Weights).Complete().Activations)
-	case c.Cache != Auto && !c.Cache.kind().caches:
-		return fmt.Errorf("precision: keys and values in %v: want f32, f16 or int8", c.Cache)
+	case p.Cache != Auto && !p.Cache.kind().caches:
+		return fmt.Errorf("precision: keys and values in %v: want f32, f16 or int8", p.Cache)
 	}
 	return nil
 }

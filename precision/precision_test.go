@@ -17,8 +17,8 @@ func TestParse(t *testing.T) {
 		{"int8:cache=f16", Precision{Weights: Int8, Cache: F16}, ""},
 		{"auto:cache=int8", Precision{Cache: Int8}, ""},
 		{"int4:head=int8", Precision{Weights: Int4, Head: Int8}, ""},
-		{"f16:activations=f32:cache=f16", Precision{F16, F32, F16, Auto}, "f16"},
-		{"int8:activations=int8:cache=int8", Precision{Int8, Int8, Int8, Auto}, "int8"},
+		{"f16:cache=f16", Precision{F16, F16, Auto}, "f16"},
+		{"int8:cache=int8", Precision{Int8, Int8, Auto}, "int8"},
 	}
 	for _, tt := range tests {
 		got, err := Parse(tt.s)
@@ -40,15 +40,12 @@ func TestParseErrors(t *testing.T) {
 		{"", `unknown format ""`},
 		{"fp8", "want auto, f32, f16, int8"},
 		{"F32", "unknown format"},
-		{"int8:", "want activations=FORMAT"},
-		{"int8:kv=f16", "want activations=FORMAT"},
+		{"int8:", "want cache=FORMAT"},
+		{"int8:kv=f16", "want cache=FORMAT"},
 		{"int8:cache", `cache: unknown format ""`},
 		{"int8:cache=int4", "keys and values in int4"},
-		{"int8:activations=f32", "got weights in int8, which are multiplied by int8"},
-		{"f16:activations=int8", "which are multiplied by f32"},
 		{"auto:head=int8", "name the format of the weights"},
 		{"int4:head=int3", `head: unknown format "int3"`},
-		{"auto:activations=int8", "name the format of the weights"},
 	}
 	for _, tt := range tests {
 		if p, err := Parse(tt.s); err == nil || !strings.Contains(err.Error(), tt.want) || p != (Precision{}) {
@@ -69,7 +66,7 @@ func TestFormats(t *testing.T) {
 			t.Errorf("%v: ParseFormat = %v, %v; %d bits", f, back, err, f.Bits())
 		}
 		c := Of(f).Complete()
-		if err := c.Check(); err != nil || c.Activations == Auto || c.Cache == Auto {
+		if err := c.Check(); err != nil || c.Cache == Auto {
 			t.Errorf("Of(%v).Complete() = %+v, Check: %v", f, c, err)
 		}
 		if c.Complete() != c || c.String() != f.String() {
@@ -82,7 +79,7 @@ func TestFormats(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"auto", "int8:cache=f16", "f16:activations=f32", ":", "int8:=:"} {
+	for _, s := range []string{"auto", "int8:cache=f16", "f16:cache=f32", ":", "int8:=:"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

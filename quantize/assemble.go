@@ -23,97 +23,62 @@ const quantMethod = "verity"
 // has 2.5 MB.
 const mostJSON = 64 << 20
 
-// layers returns the results of all weights, in the order of the network.
-func (r *run) layers() (all []Layer) {
-	for name := range r.weights {
-		if l, ok := r.journal.done[name]; ok {
-			all = append(all, l)
+// assemble writes the checkpoint, the weights last: what is there without them is the start
+// of a checkpoint of this program.
+func (r *run) assemble(ctx context.Context, dir string) error {
+	var entries []safetensors.Entry
+	for _, name := range r.from.Names() {
+		if m := r.done[name]; m != nil {
+			entries = append(entries, packed("model."+name, m)...)
+			continue
 		}
+		w, err := r.from.Weight(name)
+		if err != nil {
+			return err
+		}
+		entries = append(entries, safetensors.Entry{Name: "model." + name, DType: w.DType, Shape: w.Shape, Data: func(to io.Writer) error {
+			_, err := to.Write(w.Tensor().Data)
+			w.Drop(0, w.Shape[0])
+			return err
+		}})
+	}
+	if err := r.config(dir); err != nil {
+		return err
+	}
+	if err := copyFiles(r.from.FS(), dir); err != nil {
+		return err
+	}
+	return output.WriteIn(dir, "model.safetensors", func(w io.Writer) error {
+		return safetensors.WriteContext(ctx, w, entries...)
+	})
+}
+
+// packed returns the entries of a few-bit weight.
+func packed(name string, m *quant.Matrix) []safetensors.Entry {
+	part := func(suffix, dtype string, data []byte, size int) safetensors.Entry {
+		return safetensors.Entry{Name: name + suffix, Type: dtype, Shape: []int{m.Rows, len(data) / m.Rows / size},
+			Data: func(w io.Writer) error { _, err := w.Write(data); return err }}
+	}
+	dtype := "F16"
+	if m.Format.ScaleBytes() == 1 {
+		dtype = "F8_E8M0"
+	}
+	all := []safetensors.Entry{part("_packed", "U8", m.Codes, 1), part("_scale", dtype, m.Scales, m.Format.ScaleBytes())}
+	if len(m.Zeros) > 0 {
+		all = append(all, part("_zero", "U8", m.Zeros, 1))
 	}
 	return all
 }
 
-// assemble writes the checkpoint and removes the journal. The weights come last: what is
-// there without them is the start of a checkpoint of this program.
-func (r *run) assemble(ctx context.Context) error {
-	var entries []safetensors.Entry
-	for _, name := range r.from.Names() {
-		if _, ok := r.journal.done[name]; ok {
-			more, err := r.packed(name)
-			if err != nil {
-				return err
-			}
-			entries = append(entries, more...)
-			continue
-		}
-		entry, err := r.asStored(name)
-		if err != nil {
-			return err
-		}
-		entries = append(entries, entry)
+// quantised reports whether a directory holds a checkpoint of this program.
+func quantised(dir fs.FS) bool {
+	b, err := input.ReadFS(dir, "config.json", mostJSON)
+	var c struct {
+		Quantization struct {
+			Method string `json:"quant_method"`
+		} `json:"quantization_config"`
 	}
-	if err := r.config(); err != nil {
-		return err
-	}
-	if err := copyFiles(r.from.FS(), r.journal.dir); err != nil {
-		return err
-	}
-	err := output.WriteIn(r.journal.dir, "model.safetensors", func(w io.Writer) error {
-		return safetensors.WriteContext(ctx, w, entries...)
-	})
-	if err != nil {
-		return err
-	}
-	return r.journal.remove()
-}
-
-// asStored returns the entry of a weight that stays as it is.
-func (r *run) asStored(name string) (safetensors.Entry, error) {
-	wt, err := r.from.Weight(name)
-	if err != nil {
-		return safetensors.Entry{}, err
-	}
-	return safetensors.Entry{Name: "model." + name, DType: wt.DType, Shape: wt.Shape, Data: func(w io.Writer) error {
-		_, err := w.Write(wt.Tensor().Data)
-		wt.Drop(0, wt.Shape[0])
-		return err
-	}}, nil
-}
-
-// packed returns the entries of a few-bit weight.
-func (r *run) packed(name string) ([]safetensors.Entry, error) {
-	wt, err := r.from.Weight(name)
-	if err != nil {
-		return nil, err
-	}
-	rows, cols := wt.Shape[0], wt.Shape[1]
-	f, err := quant.Parse(r.journal.done[name].Format)
-	if err != nil {
-		return nil, err
-	}
-	part := func(suffix, dtype string, width int, of func(*quant.Matrix) []byte) safetensors.Entry {
-		return safetensors.Entry{Name: "model." + name + suffix, Type: dtype, Shape: []int{rows, width},
-			Data: func(w io.Writer) error {
-				m, err := r.journal.get(name, rows, cols)
-				if err == nil {
-					_, err = w.Write(of(m))
-				}
-				return err
-			}}
-	}
-	codes, scales, zeros := f.Sizes(cols)
-	dtype := "F16"
-	if f.ScaleBytes() == 1 {
-		dtype = "F8_E8M0"
-	}
-	all := []safetensors.Entry{
-		part("_packed", "U8", codes, func(m *quant.Matrix) []byte { return m.Codes }),
-		part("_scale", dtype, scales/f.ScaleBytes(), func(m *quant.Matrix) []byte { return m.Scales }),
-	}
-	if zeros > 0 {
-		all = append(all, part("_zero", "U8", zeros, func(m *quant.Matrix) []byte { return m.Zeros }))
-	}
-	return all, nil
+	return err == nil && json.Unmarshal(b, &c) == nil && c.Quantization.Method == quantMethod
 }
 
 // copyFiles copies the settings and the vocabulary of a checkpoint.
@@ -138,7 +103,7 @@ func copyFiles(from fs.FS, dir string) error {
 }
 
 // config writes config.json, with the quantisation in it.
-func (r *run) config() error {
+func (r *run) config(dir string) error {
 	b, err := input.ReadFS(r.from.FS(), "config.json", mostJSON)
 	if err != nil {
 		return err
@@ -153,14 +118,11 @@ func (r *run) config() error {
 	if r.Calibrate != nil {
 		method = GPTQ
 	}
-	q := map[string]any{"quant_method": quantMethod, "format": r.Format, "group_size": quant.Group, "method": method}
-	if r.Head != "" {
-		q["head"] = r.Head
-	}
-	config["quantization_config"] = q
+	config["quantization_config"] = map[string]any{
+		"quant_method": quantMethod, "format": r.Format, "group_size": quant.Group, "method": method}
 	b, err = json.MarshalIndent(config, "", " ")
 	if err != nil {
 		return err
 	}
-	return output.WriteFile(r.journal.dir, "config.json", append(b, '\n'))
+	return output.WriteFile(dir, "config.json", append(b, '\n'))
 }

@@ -24,7 +24,7 @@ func text(ctx context.Context, c *model.Checkpoint) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	clip, err := audio.OpenReader("digits.wav", bytes.NewReader(digits.Sample()))
+	clip, err := audio.Input{}.OpenReader(ctx, "digits.wav", bytes.NewReader(digits.Sample()))
 	if err != nil {
 		return "", err
 	}

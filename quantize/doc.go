@@ -12,12 +12,10 @@
 // changes the remaining columns to compensate for the error, as far as the inputs of the
 // product allow: it minimises ‖(W - Q)·X‖² over the inputs X of real sound. Columns are
 // ordered by the energy of their inputs (act-order). The scales of the groups are fixed
-// before, so that groups keep their columns. Then each scale is fitted to its codes and
-// each code moved to its best place, in turn, a few times. If the result is worse than
-// rounding to nearest, the latter is kept.
+// before, so that groups keep their columns. If the result is worse than rounding to
+// nearest, the latter is kept.
 //
 // # Upstream
 //
-// Frantar et al. 2023, arXiv:2210.17323; IST-DASLab/gptq for act-order and damping. Moving
-// one code at a time: Behdin et al. 2023 (QuantEase), arXiv:2309.01885.
+// Frantar et al. 2023, arXiv:2210.17323; IST-DASLab/gptq for act-order and damping.
 package quantize

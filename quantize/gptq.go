@@ -7,7 +7,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"verity/internal/kernel"
 	"verity/internal/quant"
 	"verity/parallel"
 )
@@ -22,23 +21,15 @@ type solver struct {
 	size  int
 	order []int     // columns by the energy of their inputs
 	upper []float32 // [size][size] in that order: the upper Cholesky factor of the inverse Hessian
-	h     []float32 // [size][size], the Hessian in the order of the weight
-	hm    *kernel.Matrix
-	extra float32 // that damping adds to its diagonal
-
-	sweeps int // of refine
 }
-
-// row returns a row of the Hessian, without damping.
-func (s *solver) row(k int) []float32 { return s.h[k*s.size:][:s.size] }
 
 var errNotPositive = errors.New("quantize: the Hessian of a layer is not positive definite")
 
 // newSolver factors a Hessian H. If R is upper triangular and H = R·Rᵀ, then H⁻¹ =
 // R⁻ᵀ·R⁻¹, so R⁻¹ is the factor. R is the Cholesky factor of H turned by 180°.
-func newSolver(h *hessian, hm *kernel.Matrix) (*solver, error) {
+func newSolver(h *hessian) (*solver, error) {
 	n := h.size
-	s := &solver{size: n, order: make([]int, n), upper: make([]float32, n*n), h: h.sum, hm: hm, sweeps: sweeps}
+	s := &solver{size: n, order: make([]int, n), upper: make([]float32, n*n)}
 	var mean float64
 	for i := range n {
 		s.order[i] = i
@@ -47,7 +38,6 @@ func newSolver(h *hessian, hm *kernel.Matrix) (*solver, error) {
 	if !(mean > 0) {
 		return nil, errNotPositive
 	}
-	s.extra = float32(damping * mean)
 	slices.SortStableFunc(s.order, func(a, b int) int { return cmp.Compare(h.sum[b*n+b], h.sum[a*n+a]) })
 	turned := mat.NewSymDense(n, nil)
 	for i := range n {
@@ -120,7 +110,6 @@ func (s *solver) rows(m *quant.Matrix, grids [][]quant.Grid, w []float32, lo, hi
 			}
 		}
 	}
-	s.refine(grids, codes, w, lo, hi)
 	for r := lo; r < hi; r++ {
 		for group, g := range grids[r] {
 			m.Put(r, group, g, codes[(r-lo)*n+group*quant.Group:][:quant.Group])

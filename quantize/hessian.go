@@ -13,8 +13,8 @@ import (
 // batchRows is how many inputs are collected before they are added to a Hessian.
 const batchRows = 512
 
-// callRows is the maximum number of inputs used from one product: neighbouring frames of
-// sound are similar.
+// callRows is how many inputs of one product are used, evenly spaced ones: at least as many
+// if there are, but fewer than twice that. Neighbouring frames of sound are similar.
 const callRows = 384
 
 // A hessian is Σ x·xᵀ over the inputs x of a weight, half the Hessian of its squared
@@ -31,7 +31,7 @@ func newHessian(size int) *hessian {
 	return &hessian{size: size, sum: make([]float32, size*size), batch: make([]float32, batchRows*size)}
 }
 
-// bytes returns the memory that a hessian of a size takes.
+// hessianBytes returns the memory that a hessian of a size takes.
 func hessianBytes(size int) int64 { return 4 * int64(size) * int64(size+batchRows) }
 
 // add adds inputs, evenly spaced ones if there are many.
@@ -77,7 +77,7 @@ type listener struct {
 	err  error
 }
 
-// see is a model.Watch.
+// see is a model.Tap.
 func (l *listener) see(names []string, x []float32, rows, stride int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,9 +107,9 @@ func (l *listener) finish() error {
 	return l.err
 }
 
-// error returns Σ d·H·dᵀ over the rows of d, [rows][size]: the squared error of
+// squaredError returns Σ d·H·dᵀ over the rows of d, [rows][size]: the squared error of
 // outputs if d is the error of weights.
-func (h *hessian) error(p *parallel.Pool, m *kernel.Matrix, d []float32) float64 {
+func (h *hessian) squaredError(p *parallel.Pool, m *kernel.Matrix, d []float32) float64 {
 	rows := len(d) / h.size
 	y := make([]float32, len(d))
 	kernel.MatMul(p, y, d, rows, h.size, m, nil, kernel.Store)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"verity/internal/output"
 	"verity/internal/quant"
 	"verity/model"
 	"verity/parallel"
@@ -24,69 +25,40 @@ const (
 // Options say what to write. Format is required.
 type Options struct {
 	Format string // of matrices: "int4" or "mxfp6"
-	Head   string // of the token embedding, which is the vocabulary head too; empty means Format
 
 	// Calibrate runs the model on speech: it makes networks of c, which is watched. GPTQ
 	// needs it; without it weights are rounded to nearest, and errors are those of weights.
 	// It is called again for each part of a model whose statistics do not fit into Memory.
 	Calibrate func(ctx context.Context, c *model.Checkpoint) error
 
-	// Calibration describes what the result of Calibrate depends on: a run with another value
-	// does not continue this one.
-	Calibration string
-
-	Memory   int64                            // limit of the statistics of inputs; 0 means 2 GiB
-	Pool     *parallel.Pool                   // runs the arithmetic; nil means the caller's goroutine alone
-	Progress func(l Layer, done, total int64) // called for every finished weight, also those of an earlier run
-}
-
-// An OptionError reports an Options field with an invalid value.
-type OptionError struct {
-	Field  string
-	Value  any
-	Reason string
-}
-
-func (e *OptionError) Error() string {
-	return fmt.Sprintf("quantize: option %s = %v: %s", e.Field, e.Value, e.Reason)
+	Memory   int64                   // limit of the statistics of inputs; 0 means 2 GiB
+	Pool     *parallel.Pool          // runs the arithmetic; nil means the caller's goroutine alone
+	Progress func(done, total int64) // called for every finished weight, with numbers of parameters
 }
 
 // Formats returns the names that Options.Format can have.
 func Formats() []string { return []string{"int4", "mxfp6"} }
 
-func (o *Options) formats() (body, head quant.Format, err error) {
-	parse := func(field, name string) quant.Format {
-		f, e := quant.Parse(name)
-		if (e != nil || f == quant.Int4Zero) && err == nil {
-			err = &OptionError{field, name, "want " + strings.Join(Formats(), " or ")}
-		}
-		return f
-	}
-	body = parse("Format", o.Format)
-	head = parse("Head", cmp.Or(o.Head, o.Format))
-	return body, head, err
-}
-
 // Write writes c with few-bit weights to a directory, and returns the result for each
-// weight. A run that was stopped continues when it is started again with the same
-// options. A checkpoint that this program wrote is overwritten; a directory with anything
+// weight. A checkpoint that this program wrote is overwritten; a directory with anything
 // else is an error.
-func Write(ctx context.Context, c *model.Checkpoint, dir string, o Options) ([]Layer, error) {
-	body, head, err := o.formats()
-	if err != nil {
+func Write(ctx context.Context, c *model.Checkpoint, dir string, o Options) ([]Result, error) {
+	format, err := quant.Parse(o.Format)
+	if err != nil || !slices.Contains(Formats(), o.Format) {
+		return nil, fmt.Errorf("format %q: want %s", o.Format, strings.Join(Formats(), " or "))
+	}
+	if c.Quantised() != "" {
+		return nil, fmt.Errorf("%s is in few bits already (%s): name the model it was made from", c.Name, c.Quantised())
+	}
+	if err := output.CheckModel(dir, quantised); err != nil {
 		return nil, err
 	}
-	if c.Quantized() != "" {
-		return nil, fmt.Errorf("%s is in few bits already (%s): name the model it was made from", c.Name, c.Quantized())
+	if err := output.Dir(dir); err != nil {
+		return nil, err
 	}
 	o.Memory = cmp.Or(o.Memory, 2<<30)
-	j, err := openJournal(dir, fmt.Sprintf("%s %s %v %s %s",
-		o.Format, o.Head, o.Calibrate != nil, o.Calibration, outline(c)))
-	if err != nil {
-		return nil, err
-	}
-	r := &run{Options: o, from: c, journal: j}
-	if err := r.plan(body, head); err != nil {
+	r := &run{Options: o, format: format, from: c, done: map[string]*quant.Matrix{}}
+	if err := r.plan(); err != nil {
 		return nil, err
 	}
 	for len(r.todo) > 0 {
@@ -94,65 +66,48 @@ func Write(ctx context.Context, c *model.Checkpoint, dir string, o Options) ([]L
 			return nil, err
 		}
 	}
-	return r.layers(), c.Reading(func() error { return r.assemble(ctx) })
-}
-
-func outline(c *model.Checkpoint) string {
-	return fmt.Sprintf("%s %+v %d", c.Name, c.Dims, c.Bytes())
+	return r.results, c.Reading(func() error { return r.assemble(ctx, dir) })
 }
 
 // A run is one call of Write.
 type run struct {
 	Options
+	format  quant.Format
 	from    *model.Checkpoint
-	journal *journal
 	todo    []task
+	done    map[string]*quant.Matrix
+	results []Result // of done, in the order of the network
+	weights int64    // of done
 	total   int64
-	done    int64
 }
 
 // A task is a weight to be done.
 type task struct {
 	name       string
 	rows, cols int
-	format     quant.Format
 	inputs     string // the weight whose inputs it shares: its own, or the first of those multiplied together
 }
 
 const embedding = "decoder.embed_tokens.weight"
 
-// plan lists the matrices in the order of the network, and reports those already done.
-func (r *run) plan(body, head quant.Format) error {
+// plan lists the matrices in the order of the network.
+func (r *run) plan() error {
 	untied := slices.Contains(r.from.Names(), "proj_out.weight") // the embedding is then not a factor
-	for name, shape := range r.weights {
-		if !packable(name, shape) || name == embedding && untied {
-			continue
+	add := func(name string, shape []int) bool {
+		if packable(name, shape) && (name != embedding || !untied) {
+			r.todo = append(r.todo, task{name: name, rows: shape[0], cols: shape[1], inputs: inputsOf(name)})
+			r.total += int64(shape[0]) * int64(shape[1])
 		}
-		r.total += int64(shape[0]) * int64(shape[1])
-		if l, ok := r.journal.done[name]; ok {
-			r.tell(l)
-			continue
-		}
-		t := task{name: name, rows: shape[0], cols: shape[1], format: body, inputs: inputsOf(name)}
-		if name == embedding {
-			t.format = head
-		}
-		r.todo = append(r.todo, t)
+		return true
 	}
-	if r.total == 0 {
+	if r.from.Has("encoder.") { // an assistant may lack it
+		r.from.Dims.EncoderWeights()(add)
+	}
+	r.from.Dims.DecoderWeights()(add)
+	if len(r.todo) == 0 {
 		return fmt.Errorf("%s: no matrix has rows of whole groups of %d weights", r.from.Name, quant.Group)
 	}
 	return nil
-}
-
-// weights yields the name and shape of every weight that the checkpoint has of its
-// network, in the network's order. An assistant may lack the encoder. The loops over it
-// have no break.
-func (r *run) weights(yield func(name string, shape []int) bool) {
-	if r.from.Has("encoder.") {
-		r.from.Dims.EncoderWeights()(yield)
-	}
-	r.from.Dims.DecoderWeights()(yield)
 }
 
 // packable reports whether a weight is quantised.
@@ -174,13 +129,6 @@ func inputsOf(name string) string {
 	return name
 }
 
-func (r *run) tell(l Layer) {
-	r.done += l.Weights
-	if r.Progress != nil {
-		r.Progress(l, r.done, r.total)
-	}
-}
-
 // part does as many weights as the memory for statistics allows.
 func (r *run) part(ctx context.Context) error {
 	l := &listener{pool: r.Pool, of: map[string]*hessian{}}
@@ -196,7 +144,7 @@ func (r *run) part(ctx context.Context) error {
 		l.of[t.inputs] = newHessian(t.cols)
 	}
 	if r.Calibrate != nil {
-		if err := r.Calibrate(ctx, r.from.Watched(l.see)); err != nil {
+		if err := r.Calibrate(ctx, r.from.Tapped(l.see)); err != nil {
 			return err
 		}
 		if err := l.finish(); err != nil {
@@ -225,16 +173,17 @@ func (r *run) code(ctx context.Context, tasks []task, l *listener) error {
 			return err
 		}
 		if w.h != nil && t.inputs != last {
-			if s, err = newSolver(w.h, w.hm); err != nil {
+			if s, err = newSolver(w.h); err != nil {
 				return fmt.Errorf("%s: %w", t.name, err)
 			}
 			last = t.inputs
 		}
-		m, layer := w.code(r.Pool, t.format, s)
-		if err := r.journal.put(layer, m); err != nil {
-			return err
+		m, result := w.code(r.Pool, r.format, s)
+		r.done[t.name], r.results = m, append(r.results, result)
+		r.weights += result.Weights
+		if r.Progress != nil {
+			r.Progress(r.weights, r.total)
 		}
-		r.tell(layer)
 	}
 	return nil
 }
@@ -256,7 +205,7 @@ func (r *run) read(t task, h *hessian) (*weight, error) {
 				r.from.Name, t.name, i, v, quant.Largest)
 		}
 	}
-	if h != nil {
+	if h != nil { // anew for q, k and v, which share h: a copy costs little beside what is done with it
 		if w.hm, err = h.matrix(); err != nil {
 			return nil, err
 		}

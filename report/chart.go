@@ -3,106 +3,47 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
-	"strings"
 
+	"verity/internal/show"
 	"verity/transcript"
 )
 
-// A chart is a bar chart as the page's template draws it, in an area of chartWidth by
-// chartHeight whose y axis points down.
+// A chart is a table whose last column is a bar.
 type chart struct {
-	Title, Alt string // Alt describes it for screen readers
-	X, Y       string // names of the axes
-	Ticks      []tick // of the y axis
-	Bars       []bar
-	Mark       *bar // a vertical line with a word beside it
-
+	Title, Note string
+	Label, Unit string // heads of the columns
+	Bars        []bar
 }
 
-// A tick is a round value of the y axis.
-type tick struct {
-	Y     float64
-	Label string
-}
-
-// A bar is one bar. Its label is below its middle, or below its left edge.
+// A bar is one row of a chart.
 type bar struct {
-	Label  string
-	X, Y   float64 // of its left upper corner
-	W, H   float64
-	At     float64 // of its label
-	Turned bool    // the label stands left of At
-	value  float64
+	Label, Value string
+	Width        float64 // % of the longest
+	value        float64
 }
 
-// The area of a chart, and of its bars.
-const (
-	chartWidth, chartHeight = 390, 235
-	plotLeft, plotRight     = 48, 384
-	plotTop, plotBottom     = 10, 186
-	maxLabels               = 9
-)
-
-// newChart places bars from left to right, with as many labels as fit.
-func newChart(title, x, y string, bars []bar, edges bool) *chart {
-	c := &chart{Title: title, X: x, Y: y, Bars: bars}
-	top, every := 0.0, (len(bars)+maxLabels-1)/maxLabels
-	alt := fmt.Sprintf("Bars: %s by %s", y, x)
+// newChart returns the chart of bars. format spells a value.
+func newChart(title, label, unit string, bars []bar, format func(float64) string) *chart {
+	top := 0.0
 	for _, b := range bars {
 		top = max(top, b.value)
-		if b.Label != "" && b.value > 0 {
-			alt += fmt.Sprintf("; %s: %.1f", b.Label, b.value)
-		}
 	}
-	c.Alt = alt
-	high := top * 1.04
-	for _, v := range roundValues(high) {
-		c.Ticks = append(c.Ticks, tick{height(v, high), strconv.FormatFloat(v, 'f', -1, 64)})
-	}
-	room := float64(plotRight-plotLeft) / float64(max(len(bars), 1))
 	for i := range bars {
 		b := &bars[i]
-		b.W = math.Min(0.8*room, 64)
-		b.X = tenth(c.across(float64(i)) + (room-b.W)/2)
-		b.Y = height(b.value, high)
-		b.H, b.W = tenth(plotBottom-b.Y), tenth(b.W)
-		if b.At = tenth(c.across(float64(i) + 0.5)); edges {
-			b.At = tenth(c.across(float64(i)))
-		} else if i%every > 0 {
-			b.Label = ""
-		}
+		b.Value, b.Width = format(b.value), 100*transcript.Ratio(b.value, top)
 	}
-	return c
+	return &chart{Title: title, Label: label, Unit: unit, Bars: bars}
 }
 
-// across returns where a number of bars from the left is.
-func (c *chart) across(bars float64) float64 {
-	return plotLeft + bars*float64(plotRight-plotLeft)/float64(max(len(c.Bars), 1))
-}
+func whole(n float64) string { return show.Count(int(n)) }
 
-func height(v, top float64) float64 {
-	return tenth(plotBottom - transcript.Ratio(v, top)*(plotBottom-plotTop))
-}
+func percentage(percent float64) string { return fmt.Sprintf("%.1f %%", percent) }
 
-func tenth(v float64) float64 { return math.Round(v*10) / 10 }
-
-// mark draws a vertical line a number of bars from the left.
-func (c *chart) mark(bars float64, label string) {
-	at := tenth(c.across(math.Min(math.Max(bars, 0), float64(len(c.Bars)))))
-	c.Mark = &bar{Label: label, X: at, Turned: at > plotLeft+0.7*(plotRight-plotLeft)}
-}
-
-// roundValues returns at most five round whole numbers from 0 to top.
-func roundValues(top float64) (all []float64) {
-	step := 1.0
-	for i := 0; top/step > 5; i++ {
-		step *= []float64{2, 2.5, 2}[i%3] // 1, 2, 5, 10, …
-	}
-	for v := 0.0; v <= top; v += step {
-		all = append(all, v)
-	}
-	return all
+// charts returns those of a comparison.
+func charts(c *Comparison) []*chart {
+	return slices.DeleteFunc([]*chart{speedChart(c), acceptanceChart(c)}, func(x *chart) bool { return x == nil })
 }
 
 // speedChart shows the distribution of decoding speed-ups over pairs of runs.
@@ -112,35 +53,24 @@ func speedChart(c *Comparison) *chart {
 	}
 	low, width, n := bins(c.decode)
 	bars := make([]bar, n)
-	every, first := 1, int(math.Round(low/width))
-	for i := 0; (n+every-1)/every > maxLabels-1; i++ {
-		every = []int{2, 5, 10}[min(i, 2)]
-	}
 	for i := range bars {
-		if (first+i)%every == 0 {
-			bars[i].Label = strconv.FormatFloat(low+float64(i)*width, 'f', decimals(float64(every)*width), 64)
-		}
+		from := low + float64(i)*width
+		bars[i].Label = fmt.Sprintf("%.2f to %.2f", from, from+width)
 	}
 	for _, v := range c.decode {
 		bars[min(max(int((v-low)/width), 0), n-1)].value++
 	}
-	x := newChart("Speed-up of decoding", "times as fast", "pairs of runs", bars, true)
-	x.mark((c.Speedup.Decode.Median-low)/width, fmt.Sprintf("median %.2f", c.Speedup.Decode.Median))
+	x := newChart("Speed-up of decoding", "times as fast", "pairs of runs", bars, whole)
+	x.Note = fmt.Sprintf("Half of the pairs are above %.2f.", c.Speedup.Decode.Median)
 	return x
 }
 
-// decimals returns how many decimal places multiples of a round step need, at most two.
-func decimals(step float64) int {
-	s := strings.TrimRight(strconv.FormatFloat(step, 'f', 2, 64), "0")
-	return len(s) - 1 - strings.IndexByte(s, '.')
-}
-
-// bins divides values into at most 24 bins of a round width. Outliers go into the first
+// bins divides values into at most 12 bins of a round width. Outliers go into the first
 // and the last bin.
 func bins(sorted []float64) (low, width float64, n int) {
 	first, last := sorted[len(sorted)/100], sorted[len(sorted)-1-len(sorted)/100]
 	width = 0.01
-	for i := 0; (last-first)/width > 23; i++ {
+	for i := 0; (last-first)/width > 11; i++ {
 		width *= []float64{2, 2.5, 2}[i%3] // 0.01, 0.02, 0.05, 0.1, …
 	}
 	low = math.Floor(first/width) * width
@@ -155,38 +85,15 @@ func acceptanceChart(c *Comparison) *chart {
 		return nil
 	}
 	var bars []bar
-	share := func(n int) float64 { return 100 * transcript.Ratio(float64(n), float64(a.Rounds)) }
+	part := func(n int) float64 { return 100 * transcript.Ratio(float64(n), float64(a.Rounds)) }
 	if a.Empty > 0 {
-		bars = append(bars, bar{Label: "no draft", value: share(a.Empty)})
+		bars = append(bars, bar{Label: "no draft", value: part(a.Empty)})
 	}
 	for i, n := range a.Histogram {
 		if i == 0 {
 			n -= min(n, a.Empty)
 		}
-		bars = append(bars, bar{Label: fmt.Sprint(i), value: share(n)})
+		bars = append(bars, bar{Label: strconv.Itoa(i), value: part(n)})
 	}
-	return newChart("Accepted tokens a round", "drafted tokens accepted in a round", "% of rounds", bars, false)
-}
-
-// errorChart shows the distribution of word error rates over utterances.
-func errorChart(s *Score) *chart {
-	if s.Exact == s.Scored {
-		return nil
-	}
-	bars := []bar{{Label: "0"}}
-	for i := range 10 {
-		bars = append(bars, bar{Label: fmt.Sprint(10 * (i + 1))})
-	}
-	bars = append(bars, bar{Label: "more"})
-	for t, n := range s.bins {
-		at := 11
-		if r := t.Rate(); r <= 1 {
-			at = int(math.Ceil(r*10 - 1e-9))
-		}
-		bars[at].value += float64(n)
-	}
-	for len(bars) > 4 && bars[len(bars)-1].value == 0 {
-		bars = bars[:len(bars)-1] // drop the empty bins at the end
-	}
-	return newChart("How errors are spread", "errors in 100 words, up to …", "utterances", bars, false)
+	return newChart("Accepted tokens a round", "drafted tokens accepted", "of rounds", bars, percentage)
 }

@@ -171,7 +171,7 @@ type digest struct {
 }
 
 func digestOf(r *Record, of wer.Counts) digest {
-	d := digest{id: r.ID, text: words(r), failed: r.Error != "", duration: r.Duration, seconds: r.Seconds,
+	d := digest{id: r.ID, text: said(r), failed: r.Error != "", duration: r.Duration, seconds: r.Seconds,
 		words: of, scored: !r.NoReference}
 	tokens, logProbs, segments := sha256.New(), sha256.New(), sha256.New()
 	for _, s := range r.Segments {

@@ -73,12 +73,18 @@ func (d *Document) Verdict() Verdict {
 	return v
 }
 
-// A comparing is the JSON of a document with several arms; docs/JSON.md is made from it.
-type comparing struct {
+// An armsJSON is the JSON of a document with several arms; docs/JSON.md is made from it.
+type armsJSON struct {
 	Schema  string        `json:"schema"`
 	Verdict Verdict       `json:"verdict"` // of the comparisons that demand equality; free if none does
 	Arms    []*Score      `json:"arms"`    // in the order requested
 	Pairs   []*Comparison `json:"pairs"`   // each arm with the first, then with the first of its precision
+}
+
+// A scoreJSON is that of a document with one set.
+type scoreJSON struct {
+	Schema string `json:"schema"`
+	*Score
 }
 
 // JSON writes d on one line: the fields of its score, or arms and pairs.
@@ -86,12 +92,9 @@ func (d *Document) JSON(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	if len(d.Scores) == 1 {
-		return e.Encode(struct {
-			Schema string `json:"schema"`
-			*Score
-		}{Schema, d.Scores[0]})
+		return e.Encode(scoreJSON{Schema, d.Scores[0]})
 	}
-	return e.Encode(comparing{CompareSchema, d.Verdict(), d.Scores, d.Comparisons})
+	return e.Encode(armsJSON{CompareSchema, d.Verdict(), d.Scores, d.Comparisons})
 }
 
 // title returns the given title, or one that names what was compared or scored.
@@ -168,7 +171,7 @@ func (d *Document) arms() [][]string {
 		if x := s.WERInterval; x != nil {
 			wer += fmt.Sprintf(" (%.2f – %.2f %%)", 100*x.Low, 100*x.High)
 		}
-		rows = append(rows, []string{d.names()[i], show.Digits(s.TokensPerSecond), d.gain(i),
+		rows = append(rows, []string{d.names()[i], show.Digits(s.TokensPerSecond), d.overFirst(i),
 			where(s.Drafting.Drafted > 0, fmt.Sprintf("%.1f %%", 100*s.Drafting.Rate())),
 			where(s.GBPS > 0, show.Digits(s.GBPS)), where(s.GBPS > 0, show.Digits(s.BytesPerToken/1e6)),
 			where(s.Memory > 0, show.Bytes(s.Memory)), where(s.Scored > 0, wer)})
@@ -183,8 +186,8 @@ func (d *Document) arms() [][]string {
 	return rows
 }
 
-// gain spells the speed-up of decoding of an arm over the first.
-func (d *Document) gain(arm int) string {
+// overFirst spells the speed-up of decoding of an arm over the first.
+func (d *Document) overFirst(arm int) string {
 	at := slices.IndexFunc(d.Comparisons, func(c *Comparison) bool { return c.Arms == Pair[int]{0, arm} })
 	if at < 0 {
 		return ""

@@ -3,23 +3,29 @@ package report
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"verity/internal/show"
 	"verity/transcript"
 )
 
-// gain spells a speed-up of some pairs of runs. One or two pairs have no interval.
-func (s Speedup) gain(pairs int) string {
+// A gain is what a speed-up says: its value, what that rests on, and why it is no result,
+// empty if it is one.
+type gain struct{ Value, Basis, Doubt string }
+
+func (c *Comparison) gainOf(s Speedup) gain {
+	g, pairs := gain{show.Times(s.Mean), "mean", c.doubt(s)}, len(c.decode)
 	switch {
 	case s.Median == 0:
-		return "not measured: nothing was decoded"
+		return gain{Basis: "not measured: nothing was decoded"}
 	case s.Interval != nil:
-		return fmt.Sprintf("%s mean (95 %% interval %s to %s)",
-			show.Times(s.Mean), show.Times(s.Interval[0]), show.Times(s.Interval[1]))
+		g.Basis += fmt.Sprintf(" (95 %% interval %s to %s)", show.Times(s.Interval[0]), show.Times(s.Interval[1]))
 	case pairs == 1:
-		return show.Times(s.Overall) + " (one pair)"
+		return gain{show.Times(s.Overall), "(one pair)", g.Doubt}
+	default:
+		g.Basis += fmt.Sprintf(" (%s, too few for an interval)", show.Some(pairs, "pair"))
 	}
-	return fmt.Sprintf("%s mean (%s, too few for an interval)", show.Times(s.Mean), show.Some(pairs, "pair"))
+	return g
 }
 
 // spread spells how a speed-up is distributed over pairs of runs; empty without an
@@ -75,11 +81,8 @@ func (c *Comparison) speeds() (l []row) {
 		name string
 		Speedup
 	}{{"decoding", c.Speedup.Decode}, {"sound to text", c.Speedup.Total}} {
-		text := x.gain(len(c.decode))
-		if doubt := c.doubt(x.Speedup); doubt != "" {
-			text += "; " + doubt
-		}
-		l = append(l, row{x.name, text})
+		g := c.gainOf(x.Speedup)
+		l = append(l, row{x.name, strings.TrimSpace(g.Value+" "+g.Basis) + where(g.Doubt != "", "; "+g.Doubt)})
 		if spread := x.spread(); spread != "" {
 			l = append(l, row{"  pairs", spread})
 		}
@@ -100,50 +103,3 @@ func (c *Comparison) warnings() (l []row) {
 
 // fewPairs is the fewest pairs of runs that a speed-up should rest on.
 const fewPairs = 5
-
-// few returns a warning for a speed-up that rests on too few pairs.
-func few(c *Comparison) string {
-	n := len(c.decode)
-	if n == 0 || n >= fewPairs {
-		return ""
-	}
-	return fmt.Sprintf("Speed-ups are of %s of runs: another run may well say something else. "+
-		"Use --repeats, or more utterances.", show.Some(n, "pair"))
-}
-
-// loud is the ratio of times of the same work from which the page warns of noise.
-const loud = 1.05
-
-// noisy returns a warning if the machine had other work to do.
-func noisy(c *Comparison) string {
-	n := c.noise()
-	if n <= 0 || distance(n) < math.Log(loud) {
-		return ""
-	}
-	return fmt.Sprintf("The machine had other work: encoding, the same in both arms, took %s as long in the baseline. "+
-		"Speed-ups of that size mean nothing.", show.Times(n))
-}
-
-// A gainView is a speed-up on the page.
-type gainView struct {
-	Value string
-	Sure  bool     // it is a result
-	Notes []string // what it rests on
-}
-
-func (c *Comparison) gainView(s Speedup) gainView {
-	doubt := c.doubt(s)
-	v := gainView{Value: show.Times(s.Mean), Sure: doubt == ""}
-	switch {
-	case s.Median == 0:
-		return gainView{Value: "–", Notes: []string{"not measured"}}
-	case s.Interval != nil:
-		v.Notes = []string{hard(fmt.Sprintf("mean; 95 %% interval %s to %s", show.Times(s.Interval[0]), show.Times(s.Interval[1])))}
-	default:
-		v.Notes = []string{"of too few pairs for an interval"}
-	}
-	if doubt != "" {
-		v.Notes = append(v.Notes, doubt)
-	}
-	return v
-}

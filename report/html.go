@@ -48,11 +48,11 @@ var pageTemplate = newRenderer("page", pageHTML, map[string]any{
 	"sign": func(v Verdict) string {
 		return map[Verdict]string{Identical: "✓", Different: "≠", Inconclusive: "?", Free: "≈"}[v]
 	},
-	"gain":       (*Comparison).gainView,
-	"doubts":     (*Comparison).doubts,
+	"gain":       (*Comparison).gainOf,
+	"warnings":   (*Comparison).warnings,
+	"hard":       hard,
 	"charts":     charts,
 	"rates":      rates,
-	"errorChart": errorChart,
 	"confusions": func(all []Confusion) []Confusion { return all[:min(len(all), pageConfusions)] },
 	"first":      func(all []Utterance) []Utterance { return all[:min(len(all), pageWorst)] },
 	"more":       func(all []Utterance) []Utterance { return all[min(len(all), pageWorst):] },
@@ -181,20 +181,10 @@ func (d *Document) bars() (out []barView) {
 	return out
 }
 
-// doubts returns what limits the speed-ups.
-func (c *Comparison) doubts() []string {
-	return slices.DeleteFunc([]string{few(c), noisy(c)}, func(s string) bool { return s == "" })
-}
-
 // opening is the sentence with a capital.
 func (c *Comparison) opening() string {
 	s := c.sentence()
 	return strings.ToUpper(s[:1]) + s[1:]
-}
-
-// charts returns those of a comparison.
-func charts(c *Comparison) []*chart {
-	return slices.DeleteFunc([]*chart{speedChart(c), acceptanceChart(c)}, func(x *chart) bool { return x == nil })
 }
 
 // setup returns what was run: model, assistant and the precision of each.

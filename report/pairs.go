@@ -96,8 +96,8 @@ func plus(a, b Pair[float64]) Pair[float64] {
 	return Pair[float64]{a.Baseline + b.Baseline, a.Assisted + b.Assisted}
 }
 
-// words returns a record's hypothesis, or its error.
-func words(r *Record) string {
+// said returns a record's hypothesis, or its error.
+func said(r *Record) string {
 	if r.Error != "" {
 		return "failed: " + r.Error
 	}
@@ -216,7 +216,7 @@ func (p *Pairs) errors(c *Comparison) {
 	}
 	c.Change = &Change{Difference: c.WER.Assisted - c.WER.Baseline}
 	if c.Scored >= fewUtterances {
-		i := wer.Bootstrap{}.Difference(p.words.Assisted, p.words.Baseline)
+		i := wer.Difference(p.words.Assisted, p.words.Baseline)
 		c.Change.Interval = &Interval{i.Low, i.High, level}
 	}
 }

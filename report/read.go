@@ -22,8 +22,8 @@ import (
 // killed or is still going on.
 var ErrTorn = errors.New("torn last line")
 
-// ErrLong is the cause of a [LineError] for a line too long to be a record.
-var ErrLong = fmt.Errorf("the line has more than %d bytes: it is no record", maxLine)
+// errLong is the cause of a [LineError] for a line too long to be a record.
+var errLong = fmt.Errorf("the line has more than %d bytes: it is no record", maxLine)
 
 // A LineError reports a line that is not a record.
 type LineError struct {
@@ -40,42 +40,12 @@ func (e *LineError) Unwrap() error { return e.Err }
 // a *LineError and does not end the sequence; a read error does.
 func Read(name string, r io.Reader) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
-		p := new(parser)
 		for l := range lines(r) {
-			if rec, err := p.record(name, l); !yield(rec, err) {
+			if !yield(l.parse(name)) {
 				return
 			}
 		}
 	}
-}
-
-// parse parses one line.
-func (p *parser) parse(text []byte) (*Record, error) {
-	r := new(Record)
-	read := struct {
-		*Record
-		Run json.RawMessage `json:"run"` // hides that of Record
-	}{Record: r}
-	if err := json.Unmarshal(text, &read); err != nil {
-		return nil, fmt.Errorf("malformed record: %w", err)
-	}
-	if r.Schema != RecordSchema {
-		return nil, fmt.Errorf("unsupported record: schema: got %q, want %q", r.Schema, RecordSchema)
-	}
-	if r.ID == "" {
-		return nil, errors.New("malformed record: it has no id")
-	}
-	if read.Run != nil && !bytes.Equal(read.Run, p.raw) {
-		var run transcript.Maker
-		if err := json.Unmarshal(read.Run, &run); err != nil {
-			return nil, fmt.Errorf("malformed record: %w", err)
-		}
-		p.raw, p.run = read.Run, run
-	}
-	if read.Run != nil {
-		r.Run = p.run // shares the map: nobody changes it
-	}
-	return r, nil
 }
 
 // Line returns r as a line of JSON, with its line end.
@@ -142,43 +112,29 @@ func Find(arg string) ([]Files, error) {
 	if len(paths) > 0 {
 		return []Files{{arg, paths}}, nil
 	}
-	var arms []Files
-	names, err := armNames(arg)
-	if err != nil {
-		return nil, err
-	}
-	for _, arm := range names {
-		p := filepath.Join(arg, arm+".jsonl")
-		if _, err := os.Stat(p); err == nil {
-			arms = append(arms, Files{arm, []string{p}})
-		}
-	}
-	if len(arms) == 0 {
-		return nil, fmt.Errorf("%s: no records*.jsonl, baseline.jsonl, assisted.jsonl or "+ArmsFile+" in it", arg)
-	}
-	return arms, nil
+	return findArms(arg)
 }
 
-// armNames returns the names of the arms that may have records in a directory.
-func armNames(dir string) ([]string, error) {
-	b, err := input.Read(context.Background(), filepath.Join(dir, ArmsFile), 1<<20)
+func findArms(dir string) (arms []Files, err error) {
+	list := filepath.Join(dir, ArmsFile)
+	b, err := input.Read(context.Background(), list, 1<<20)
 	if errors.Is(err, fs.ErrNotExist) {
-		return []string{"baseline", "assisted"}, nil
-	}
-	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: no records*.jsonl or "+ArmsFile+" in it", dir)
 	}
 	var names []string
-	if err := json.Unmarshal(b, &names); err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, ArmsFile), err)
+	if err == nil {
+		err = json.Unmarshal(b, &names)
 	}
 	for _, name := range names {
 		if name != filepath.Base(name) {
-			return nil, fmt.Errorf("%s: name of an arm: got %q, want that of a file beside it",
-				filepath.Join(dir, ArmsFile), name)
+			err = fmt.Errorf("name of an arm: got %q, want that of a file beside it", name)
 		}
+		arms = append(arms, Files{name, []string{filepath.Join(dir, name+".jsonl")}})
 	}
-	return names, nil
+	if err != nil {
+		return nil, wordy(list, err)
+	}
+	return arms, nil
 }
 
 // RecordSchema is the schema field of every record.

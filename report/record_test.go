@@ -1,6 +1,8 @@
 package report
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"verity/transcript"
@@ -23,6 +25,23 @@ func TestMustAgree(t *testing.T) {
 	for _, tt := range tests {
 		if got := MustAgree(run, tt.other); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestTimesOfRecords: a time whose sum with others is no number is refused, wherever it stands.
+func TestTimesOfRecords(t *testing.T) {
+	for _, fields := range []string{
+		`"seconds":{"total":%v}`, `"seconds":{"verify":%v}`, `"wall_seconds":%v`, `"audio_seconds":%v`, `"drafting":{"overlap":%v}`,
+		`"audio_damaged":[{"start":0,"end":%v}]`, `"segments":[{"start":%v}]`,
+	} {
+		for time, want := range map[float64]bool{0: true, 1e8: true, -1e300: false, 2e9: false, 1e308: false} {
+			text := fmt.Sprintf(`{"schema":%q,"id":"a",`+fields+"}\n", RecordSchema, time)
+			for _, err := range Read("x", strings.NewReader(text)) {
+				if (err == nil) != want {
+					t.Errorf("%s: %v", text, err)
+				}
+			}
 		}
 	}
 }

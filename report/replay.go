@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -8,8 +9,8 @@ import (
 	"verity/transcript"
 )
 
-// replayed is how many utterances a page can replay. It must be even.
-const replayed = 24
+// mostReplayed is how many utterances a page can replay.
+const mostReplayed = 24
 
 // A replayView is the data of the replay of all arms.
 type replayView struct {
@@ -44,7 +45,7 @@ type stepView struct {
 	Pass     int     // passes so far, over all utterances
 }
 
-// replay returns the replay of all arms side by side, of evenly spaced utterances for
+// replay returns the replay of all arms side by side, of the utterances for
 // which all have text; nil if there is nothing to show.
 func (d *Document) replay() *replayView {
 	if len(d.sets) < 2 {
@@ -56,7 +57,7 @@ func (d *Document) replay() *replayView {
 	}
 	v.Panes[0].Class = "slow"
 	seen, text, model := 0, false, false
-	for _, first := range d.sets[0].some {
+	for _, first := range d.sets[0].replayed {
 		scene := d.scene(first)
 		if scene == nil {
 			continue
@@ -70,7 +71,7 @@ func (d *Document) replay() *replayView {
 				text, model = text || from, model || !from || strings.Contains(d.Scores[i].Run.Assistant, ", then ")
 			}
 		}
-		if url := d.soundOf(first); url != "" {
+		if url := d.soundOf(first.Record); url != "" {
 			v.Sounds = append(v.Sounds, row{first.ID, url})
 		}
 	}
@@ -94,18 +95,13 @@ func (d *Document) replay() *replayView {
 }
 
 // scene returns the records of an utterance in all arms; nil if one has none or no text.
-func (d *Document) scene(first *Record) []*Record {
-	scene := make([]*Record, 0, len(d.sets))
+func (d *Document) scene(of keyedRecord) (scene []*Record) {
 	for _, s := range d.sets {
-		for _, r := range s.some {
-			if r.ID == first.ID && first.Hypothesis != "" {
-				scene = append(scene, r)
-				break
-			}
+		at := slices.IndexFunc(s.replayed, func(x keyedRecord) bool { return x.key == of.key })
+		if at < 0 || of.Hypothesis == "" {
+			return nil
 		}
-	}
-	if len(scene) < len(d.sets) {
-		return nil
+		scene = append(scene, s.replayed[at].Record)
 	}
 	return scene
 }

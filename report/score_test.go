@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,20 +78,28 @@ func TestNormalizer(t *testing.T) {
 	}
 }
 
-// TestSample checks that what is kept is spread over all there is.
+// TestSample: at most so many utterances are kept for the replay, the same ones of two sets
+// whatever the order, and of all parts of a set.
 func TestSample(t *testing.T) {
-	for _, n := range []int{0, 1, 23, 24, 25, 48, 49, 100, 1000} {
-		s := new(Set)
-		for i := range n {
-			s.sample(&Record{Duration: float64(i)})
-		}
-		if got := len(s.some); got > replayed || got < min(n, replayed/2) {
-			t.Errorf("of %d: %d kept", n, got)
-		}
-		for i, r := range s.some {
-			if want := float64(i * s.stride); r.Duration != want {
-				t.Errorf("of %d: record %d is number %v, want %v", n, i, r.Duration, want)
+	for _, n := range []int{0, 1, 24, 25, 1000} {
+		var sets [2]*Set
+		for i := range sets {
+			sets[i], _ = NewSet("set", "")
+			for j := range n {
+				if i == 1 {
+					j = n - 1 - j
+				}
+				if _, err := sets[i].Add(t.Context(), &Record{ID: fmt.Sprint(j), Duration: float64(j)}); err != nil {
+					t.Fatal(err)
+				}
 			}
+		}
+		a, b := sets[0].replayed, sets[1].replayed
+		if len(a) != min(n, mostReplayed) || !slices.EqualFunc(a, b, func(x, y keyedRecord) bool { return x.ID == y.ID }) {
+			t.Errorf("of %d: %d and %d kept", n, len(a), len(b))
+		}
+		if n == 1000 && !(slices.ContainsFunc(a, func(x keyedRecord) bool { return x.Duration < 200 }) && slices.ContainsFunc(a, func(x keyedRecord) bool { return x.Duration > 800 })) {
+			t.Error("what is kept is not from all over the set")
 		}
 	}
 }
@@ -160,8 +169,8 @@ func TestManyRecords(t *testing.T) {
 	}
 	kept := int64(live()) - int64(before)
 	r := s.Score()
-	if r.Utterances != n || math.Abs(r.WER-0.05) > 0.005 || len(r.Worst) != 20 || len(s.some) < replayed/2 || len(r.Confusions) != shownConfusions {
-		t.Errorf("%d utterances, WER %v, %d worst, %d kept, %d confusions", r.Utterances, r.WER, len(r.Worst), len(s.some), len(r.Confusions))
+	if r.Utterances != n || math.Abs(r.WER-0.05) > 0.005 || len(r.Worst) != 20 || len(s.replayed) != mostReplayed || len(r.Confusions) != shownConfusions {
+		t.Errorf("%d utterances, WER %v, %d worst, %d kept, %d confusions", r.Utterances, r.WER, len(r.Worst), len(s.replayed), len(r.Confusions))
 	}
 	if kept > 150*n {
 		t.Errorf("%d bytes are kept, %d for each utterance, want at most 150", kept, kept/n)

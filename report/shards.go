@@ -62,26 +62,25 @@ func (s *Set) shards() *Shards {
 	}
 	sh := *s.score.Shards
 	sh.Present, sh.Missing, sh.Short = []int{}, []int{}, []int{}
-	before, behind := 0, make([]int, sh.Of+2) // most rows of any earlier shard; of this and later shards
-	rows := func(i int) int {
-		if at, ok := sh.parts[i]; ok && at < len(s.parts) {
-			return s.parts[at].rows
-		}
-		return 0
-	}
-	for i := sh.Of; i > 0; i-- {
-		behind[i] = max(behind[i+1], rows(i))
-	}
+	rows, most, last := make([]int, sh.Of+1), 0, 0 // of each shard; the most, and the last shard with so many
 	for i := 1; i <= sh.Of; i++ {
-		if _, ok := sh.parts[i]; !ok {
+		at, ok := sh.parts[i]
+		if !ok {
 			sh.Missing = append(sh.Missing, i)
 			continue
 		}
 		sh.Present = append(sh.Present, i)
-		if n := rows(i); n < behind[i] || n < before-1 {
+		if at < len(s.parts) {
+			rows[i] = s.parts[at].rows
+		}
+		if rows[i] >= most {
+			most, last = rows[i], i
+		}
+	}
+	for _, i := range sh.Present {
+		if n := rows[i]; n < most-1 || n < most && i < last {
 			sh.Short = append(sh.Short, i)
 		}
-		before = max(before, rows(i))
 	}
 	return &sh
 }

@@ -10,17 +10,9 @@ import (
 	"verity/decoder"
 )
 
-// Options configures a Batch.
-type Options struct {
-	// WindowsFirst encodes all windows that wait before anything is decoded. More
-	// sequences then share a pass; their text comes in bursts. Without, passes get a
-	// sixteenth of the time while windows are encoded, so that nobody waits long.
-	WindowsFirst bool
-}
-
-// decodeShare is the share of time that passes get while windows are encoded. These
-// passes have fewer rows than if the members waited for the windows: a larger share
-// shortens the wait of members, and costs throughput.
+// decodeShare is the share of time that passes get while windows are encoded, so that
+// nobody waits long. These passes have fewer rows than if the members waited for the
+// windows: a larger share shortens the wait of members, and costs throughput.
 const decodeShare = 1.0 / 16
 
 // A Batch lets goroutines that each decode a window share passes, so that the weights are
@@ -35,7 +27,10 @@ const decodeShare = 1.0 / 16
 //
 // Encode is for other work that uses all threads.
 type Batch struct {
-	share  float64 // see decodeShare
+	// WindowsFirst encodes all windows that wait before anything is decoded. More
+	// sequences then share a pass; their text comes in bursts. It is set before work.
+	WindowsFirst bool
+
 	target queue
 	cpu    processor
 	passed atomic.Pointer[func(members, rows int)]
@@ -69,11 +64,8 @@ type call struct {
 }
 
 // New returns a batch over a target's decoder, without members.
-func New(target *decoder.Decoder, o Options) *Batch {
-	b := &Batch{share: decodeShare}
-	if o.WindowsFirst {
-		b.share = 0
-	}
+func New(target *decoder.Decoder) *Batch {
+	b := new(Batch)
 	b.target = queue{b: b, d: target}
 	b.cpu.init()
 	return b
@@ -162,7 +154,11 @@ func (b *Batch) Encode(ctx context.Context, work func(between func()) error) err
 		return err
 	}
 	defer b.cpu.endWork()
-	return work(func() { b.cpu.between(b.share) })
+	share := decodeShare
+	if b.WindowsFirst {
+		share = 0
+	}
+	return work(func() { b.cpu.between(share) })
 }
 
 // start hands the waiting calls of one queue to the first of them, its leader, if every
@@ -319,7 +315,7 @@ func (q *queue) run(calls []*call) {
 // values is the number of logits of rows.
 func (q *queue) values(rows []decoder.Row) (n int) {
 	for _, r := range rows {
-		if !r.Silent {
+		if !r.NoLogits {
 			n += q.d.Dims().Vocab
 		}
 	}

@@ -92,7 +92,7 @@ func TestBatch(t *testing.T) {
 		crosses[i] = cross(t, d, uint64(i))
 		want[i] = oneByOne(t, d, crosses[i], tokens[i])
 	}
-	b := New(d, Options{})
+	b := New(d)
 	var wg sync.WaitGroup
 	for i := range members {
 		wg.Go(func() {
@@ -133,7 +133,7 @@ func TestBatchErrors(t *testing.T) {
 	good := cross(t, d, 2)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	b := New(d, Options{})
+	b := New(d)
 	var errs [3]error
 	var wg sync.WaitGroup
 	var all [3]*Member
@@ -160,7 +160,7 @@ func TestBatchErrors(t *testing.T) {
 // length, while the others wait; then all verify in one pass.
 func TestBatchDrafts(t *testing.T) {
 	d, small := open(t, nil), open(t, nil)
-	b := New(d, Options{})
+	b := New(d)
 	type pass struct {
 		draft         bool
 		streams, rows int
@@ -190,8 +190,8 @@ func TestBatchDrafts(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				// Later silent rows catch up on accepted tokens; they are no prompt.
-				rows := []decoder.Row{{Stream: own, Position: own.Len(), Token: 1, Silent: true}, {Stream: own, Position: own.Len() + 1, Token: 2}}
+				// Later rows without logits catch up on accepted tokens; they are no prompt.
+				rows := []decoder.Row{{Stream: own, Position: own.Len(), Token: 1, NoLogits: true}, {Stream: own, Position: own.Len() + 1, Token: 2}}
 				if _, err := members[i].Lend(t.Context(), rows, &logits); err != nil {
 					t.Error(err)
 				}
@@ -213,7 +213,7 @@ func TestBatchDrafts(t *testing.T) {
 func TestBatchWithdraws(t *testing.T) {
 	d := open(t, nil)
 	c := cross(t, d, 1)
-	b := New(d, Options{})
+	b := New(d)
 	members := []*Member{b.Join(), b.Join(), b.Join()}
 	step := func(ctx context.Context, m *Member) error {
 		defer m.Leave()
@@ -250,7 +250,7 @@ func TestBatchWithdraws(t *testing.T) {
 // layers, and that Busy does not count the encoding.
 func TestBatchEncode(t *testing.T) {
 	d := open(t, nil)
-	b := New(d, Options{})
+	b := New(d)
 	const layers, layer = 20, 5 * time.Millisecond
 	passes, done := 0, make(chan struct{})
 	m := b.Join()
@@ -298,7 +298,8 @@ func TestBatchEncode(t *testing.T) {
 // TestBatchWindowsFirst checks that no pass runs before a window is encoded, if none may.
 func TestBatchWindowsFirst(t *testing.T) {
 	d := open(t, nil)
-	b := New(d, Options{WindowsFirst: true})
+	b := New(d)
+	b.WindowsFirst = true
 	m := b.Join()
 	defer m.Leave()
 	var passed atomic.Bool
@@ -353,7 +354,7 @@ func TestBatchLends(t *testing.T) {
 	for i := range want {
 		want[i] = run(i, d)
 	}
-	b := New(d, Options{})
+	b := New(d)
 	members := []*Member{b.Join(), b.Join(), b.Join()}
 	var wg sync.WaitGroup
 	for i, m := range members {
@@ -372,7 +373,7 @@ func TestBatchLends(t *testing.T) {
 // takes no other's place.
 func TestBatchStranger(t *testing.T) {
 	d := open(t, nil)
-	b := New(d, Options{})
+	b := New(d)
 	stranger := b.Join()
 	for range 2 {
 		stranger.Leave()
@@ -422,7 +423,7 @@ func TestBatchAllocates(t *testing.T) {
 		t.Skip("the race detector allocates, and empties pools at random")
 	}
 	d := open(t, nil)
-	b := New(d, Options{})
+	b := New(d)
 	members := [2]*Member{b.Join(), b.Join()}
 	var streams [2]*decoder.Stream
 	for i := range streams {

@@ -9,7 +9,6 @@ import (
 	"verity/assistant"
 	"verity/audio"
 	"verity/decoder"
-	"verity/model"
 	"verity/parallel"
 	"verity/schedule"
 	"verity/tokenizer"
@@ -18,8 +17,8 @@ import (
 
 // signal returns a window of log-mel made by a rule: rising tones with noise, in the
 // range of speech.
-func signal(d model.Dims) *audio.Mel {
-	m := &audio.Mel{Bins: d.MelBins, Frames: d.WindowFrames()}
+func signal(bins, frames int) *audio.Mel {
+	m := &audio.Mel{Bins: bins, Frames: frames}
 	m.Data = make([]float32, m.Bins*m.Frames)
 	state := uint32(1)
 	for i := range m.Data {
@@ -38,10 +37,10 @@ func signal(d model.Dims) *audio.Mel {
 const mostRows = 16
 
 // checkRows runs the text in passes of 1 to 16 rows, a refused draft before each.
-func checkRows(ctx context.Context, b *bench) (string, int64, error) {
+func checkRows(ctx context.Context, t *trial) (string, int64, error) {
 	values := int64(0)
 	for m := 1; m <= mostRows; m++ {
-		n, err := b.passes(ctx, b.Decoder, m)
+		n, err := t.passes(ctx, t.Decoder, m)
 		values += n
 		if err != nil {
 			return "", values, fmt.Errorf("passes of %d rows: %w", m, err)
@@ -51,30 +50,30 @@ func checkRows(ctx context.Context, b *bench) (string, int64, error) {
 }
 
 // passes runs the text m rows at a time and compares each row with itself alone.
-func (b *bench) passes(ctx context.Context, d *decoder.Decoder, m int) (values int64, err error) {
-	s := d.NewStream(b.cross.On(d))
+func (t *trial) passes(ctx context.Context, d *decoder.Decoder, m int) (values int64, err error) {
+	s := d.NewStream(t.cross)
 	defer s.Close()
-	vocab := b.Checkpoint.Dims.Vocab
+	vocab := t.Checkpoint.Dims.Vocab
 	logits := make([]float32, m*vocab)
-	for p := 0; p < len(b.alone); {
-		rows := make([]decoder.Row, min(m, len(b.alone)-p))
+	for p := 0; p < len(t.alone); {
+		rows := make([]decoder.Row, min(m, len(t.alone)-p))
 		for i := range rows { // a draft that will be refused
 			rows[i] = decoder.Row{Stream: s, Position: p + i,
-				Token: tokenizer.Token((p*31 + i*7) % vocab), Silent: true}
+				Token: tokenizer.Token((p*31 + i*7) % vocab), NoLogits: true}
 		}
 		if err := d.Step(ctx, rows, nil); err != nil {
 			return values, err
 		}
 		s.Cut(p)
 		for i := range rows {
-			rows[i].Token, rows[i].Silent = b.tokens[p+i], false
+			rows[i].Token, rows[i].NoLogits = t.tokens[p+i], false
 		}
 		if err := d.Step(ctx, rows, logits); err != nil {
 			return values, err
 		}
 		for i := range rows {
 			values += int64(vocab)
-			if !same(logits[i*vocab:(i+1)*vocab], b.alone[p+i]) {
+			if !same(logits[i*vocab:(i+1)*vocab], t.alone[p+i]) {
 				return values, differs("row %d of %d at position %d", i, len(rows), p+i)
 			}
 		}
@@ -84,28 +83,28 @@ func (b *bench) passes(ctx context.Context, d *decoder.Decoder, m int) (values i
 }
 
 // checkThreads repeats passes of 1 and 6 rows on other thread counts.
-func checkThreads(ctx context.Context, b *bench) (string, int64, error) {
+func checkThreads(ctx context.Context, t *trial) (string, int64, error) {
 	values := int64(0)
-	for _, threads := range b.pools() {
+	for _, threads := range t.pools() {
 		pool := parallel.New(threads)
 		defer pool.Close()
 		for _, m := range []int{1, 6} {
-			n, err := b.passes(ctx, b.Decoder.On(pool), m)
+			n, err := t.passes(ctx, t.Decoder.On(pool), m)
 			values += n
 			if err != nil {
 				return "", values, fmt.Errorf("%d threads, passes of %d rows: %w", threads, m, err)
 			}
 		}
 	}
-	p := b.pools()
-	return fmt.Sprintf("%d and %d threads against %d", p[0], p[1], b.Pool.Threads()), values, nil
+	p := t.pools()
+	return fmt.Sprintf("%d and %d threads against %d", p[0], p[1], t.Pool.Threads()), values, nil
 }
 
 // checkBatches decodes the text in eight streams at once, each at its own position, as a
 // batch of files would.
-func checkBatches(ctx context.Context, b *bench) (string, int64, error) {
+func checkBatches(ctx context.Context, t *trial) (string, int64, error) {
 	const members = 8
-	batch := schedule.New(b.Decoder, schedule.Options{})
+	batch := schedule.New(t.Decoder)
 	var all [members]*schedule.Member
 	for i := range all {
 		all[i] = batch.Join()
@@ -116,7 +115,7 @@ func checkBatches(ctx context.Context, b *bench) (string, int64, error) {
 	for i := range members {
 		wg.Go(func() {
 			defer all[i].Leave()
-			values[i], errs[i] = b.member(ctx, all[i], 1+i*2)
+			values[i], errs[i] = t.member(ctx, all[i], 1+i*2)
 		})
 	}
 	wg.Wait()
@@ -131,19 +130,19 @@ func checkBatches(ctx context.Context, b *bench) (string, int64, error) {
 }
 
 // member runs the text as a member of a batch: a prompt of that many tokens, then one by one.
-func (b *bench) member(ctx context.Context, m *schedule.Member, prompt int) (values int64, err error) {
-	s := b.Decoder.NewStream(b.cross)
+func (t *trial) member(ctx context.Context, m *schedule.Member, prompt int) (values int64, err error) {
+	s := t.Decoder.NewStream(t.cross)
 	defer s.Close()
 	var own []float32
-	prompt = min(prompt, len(b.alone)-1)
-	for p := 0; p < len(b.alone); {
+	prompt = min(prompt, len(t.alone)-1)
+	for p := 0; p < len(t.alone); {
 		n := 1
 		if p == 0 {
 			n = prompt
 		}
 		rows := make([]decoder.Row, n)
 		for i := range rows {
-			rows[i] = decoder.Row{Stream: s, Position: p + i, Token: b.tokens[p+i], Silent: i < n-1}
+			rows[i] = decoder.Row{Stream: s, Position: p + i, Token: t.tokens[p+i], NoLogits: i < n-1}
 		}
 		logits, err := m.Lend(ctx, rows, &own)
 		if err != nil {
@@ -151,7 +150,7 @@ func (b *bench) member(ctx context.Context, m *schedule.Member, prompt int) (val
 		}
 		p += n
 		values += int64(len(logits))
-		if !same(logits, b.alone[p-1]) {
+		if !same(logits, t.alone[p-1]) {
 			return values, differs("position %d", p-1)
 		}
 	}
@@ -162,26 +161,26 @@ func (b *bench) member(ctx context.Context, m *schedule.Member, prompt int) (val
 // and 8, at 0.8 of 2 and 5, and compares tokens and log-probabilities with plain
 // decoding. (The tests cover any length at any temperature: each decoding of a large
 // model takes half a second.)
-func checkDrafts(ctx context.Context, b *bench) (string, int64, error) {
+func checkDrafts(ctx context.Context, t *trial) (string, int64, error) {
 	type drafter struct {
 		name string
 		open opener
 	}
-	drafters := []drafter{{"nonsense", babbling(b.Tokenizer)},
-		{"lookup", b.opener(&assistant.NGram{EOT: b.Tokenizer.EOT, Shortest: 1})}}
-	if b.Assistant != nil {
-		drafters = append(drafters, drafter{"the assistant", b.opener(b.Assistant)})
+	drafters := []drafter{{"nonsense", babbling(t.Tokenizer)},
+		{"lookup", t.opener(&assistant.NGram{EOT: t.Tokenizer.EOT, Shortest: 1})}}
+	if t.Assistant != nil {
+		drafters = append(drafters, drafter{"the assistant", t.opener(t.Assistant)})
 	}
 	values, drafted := int64(0), 0
 	for _, at := range []struct {
 		temperature float32
 		lengths     []int
 	}{{0, []int{1, 3, 8}}, {0.8, []int{2, 5}}} {
-		want, _, err := b.decode(ctx, b.opener(assistant.Off{}), 0, at.temperature)
+		want, _, err := t.decode(ctx, t.opener(assistant.Off{}), 0, at.temperature)
 		if err != nil {
 			return "", values, err
 		}
-		for _, d := range append(drafters, drafter{"text", following(b.Tokenizer, want)}) {
+		for _, d := range append(drafters, drafter{"text", following(t.Tokenizer, want)}) {
 			lengths := at.lengths
 			switch d.name {
 			case "lookup": // seldom finds a draft of full length
@@ -190,7 +189,7 @@ func checkDrafts(ctx context.Context, b *bench) (string, int64, error) {
 				lengths = []int{assistant.LongestText}
 			}
 			for _, n := range lengths {
-				got, stats, err := b.decode(ctx, d.open, n, at.temperature)
+				got, stats, err := t.decode(ctx, d.open, n, at.temperature)
 				if err != nil {
 					return "", values, err
 				}
@@ -211,23 +210,23 @@ func checkDrafts(ctx context.Context, b *bench) (string, int64, error) {
 // An opener returns what drafts in one decoding, and what ends it.
 type opener func(o decoder.SessionOptions, p assistant.Policy) (assistant.Proposer, func())
 
-func (b *bench) opener(a assistant.Assistant) opener {
+func (t *trial) opener(a assistant.Assistant) opener {
 	return func(o decoder.SessionOptions, p assistant.Policy) (assistant.Proposer, func()) {
-		d := a.Open(b.window)
+		d := a.Open(t.window)
 		d.Begin(o, p)
 		return d, d.Close
 	}
 }
 
-func (b *bench) decode(
+func (t *trial) decode(
 	ctx context.Context, open opener, n int, temperature float32,
 ) ([]decoder.Choice, transcript.Drafts, error) {
 	o := decoder.SessionOptions{
-		Prompt: b.prompt(), NoSpeech: b.Tokenizer.NoSpeech,
-		Rules:    decoder.Rules(b.Tokenizer, b.Checkpoint.Generation, decoder.RuleOptions{}),
+		Prompt: t.prompt(), NoSpeech: t.Tokenizer.NoSpeech,
+		Rules:    decoder.Rules(t.Tokenizer, t.Checkpoint.Generation, decoder.RuleOptions{}),
 		Sampling: decoder.Sampling{Temperature: temperature, Seed: 1},
 	}
-	s, err := b.Decoder.NewSession(b.cross, o)
+	s, err := t.Decoder.NewSession(t.cross, o)
 	if err != nil {
 		return nil, transcript.Drafts{}, err
 	}
@@ -235,8 +234,8 @@ func (b *bench) decode(
 	p := assistant.Constant(n)
 	l, end := open(o, p)
 	defer end()
-	g, err := assistant.Generate(ctx, s, l, assistant.Options{EOT: b.Tokenizer.EOT,
-		Limit: s.Limit(b.positions), Policy: p})
+	g, err := assistant.Generate(ctx, s, l, assistant.Options{EOT: t.Tokenizer.EOT,
+		Limit: s.Limit(t.positions), Policy: p})
 	if err != nil {
 		return nil, transcript.Drafts{}, err
 	}

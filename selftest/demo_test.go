@@ -136,7 +136,7 @@ type hearing struct {
 // demoMel returns the log-mel of the recording.
 func demoMel(t *testing.T) *audio.Mel {
 	t.Helper()
-	clip, err := audio.OpenReader("digits.wav", bytes.NewReader(digits.Sample()))
+	clip, err := audio.Input{}.OpenReader(t.Context(), "digits.wav", bytes.NewReader(digits.Sample()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func hear(t *testing.T, mel *audio.Mel, store precision.Format, threads int) hea
 	if h.tok, err = tokenizer.Load(c.FS(), "demo", c.Dims.Vocab); err != nil {
 		t.Fatal(err)
 	}
-	h.prompt = (&bench{Subject: Subject{Tokenizer: h.tok, Checkpoint: c}}).prompt()
+	h.prompt = (&trial{Subject: Subject{Tokenizer: h.tok, Checkpoint: c}}).prompt()
 	w := &audio.Mel{Bins: mel.Bins, Frames: c.Dims.WindowFrames()}
 	for b := range mel.Bins {
 		w.Data = append(w.Data, mel.Data[b*mel.Frames+demoFrom:][:w.Frames]...)

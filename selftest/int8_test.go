@@ -159,7 +159,7 @@ func strung(t *testing.T) (list []spoken) {
 // samples reads a sound file.
 func samples(t *testing.T, name string, b []byte) (pcm []float32) {
 	t.Helper()
-	clip, err := audio.OpenReader(name, bytes.NewReader(b))
+	clip, err := audio.Input{}.OpenReader(t.Context(), name, bytes.NewReader(b))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,8 +38,8 @@ type Check struct {
 	Err     error   `json:"-"`                  // ErrDiffers, or why the check could not be made
 }
 
-// bench is a subject with what all checks need: a window, and a text in it.
-type bench struct {
+// A trial is a subject with what all checks need: a window, and a text in it.
+type trial struct {
 	Subject
 	positions int // tokens that the checks run over
 	features  *encoder.Features
@@ -53,14 +53,14 @@ type bench struct {
 // returns the digest that Full computes elsewhere, or an error if the checks cannot be
 // made at all.
 func Run(ctx context.Context, s Subject, done func(Check)) (Digest, error) {
-	b, err := prepare(ctx, s)
+	t, err := prepare(ctx, s, whole)
 	if err != nil {
 		return Digest{}, err
 	}
-	defer b.cross.Close()
+	defer t.cross.Close()
 	for _, c := range []struct {
 		name string
-		run  func(context.Context, *bench) (string, int64, error)
+		run  func(context.Context, *trial) (string, int64, error)
 	}{
 		{"rows", checkRows},
 		{"threads", checkThreads},
@@ -68,51 +68,51 @@ func Run(ctx context.Context, s Subject, done func(Check)) (Digest, error) {
 		{"drafts", checkDrafts},
 	} {
 		begin := time.Now()
-		what, values, err := c.run(ctx, b)
+		what, values, err := c.run(ctx, t)
 		done(Check{Name: c.name, What: what, Values: values, Seconds: time.Since(begin).Seconds(), Err: err})
 	}
-	return b.digest(), ctx.Err()
+	return t.digest(), ctx.Err()
 }
 
 // prepare encodes a window and decodes it plainly, one row at a time: the result that all
 // checks compare with.
-func prepare(ctx context.Context, s Subject) (*bench, error) {
-	b, d := &bench{Subject: s, positions: 24}, s.Checkpoint.Dims
+func prepare(ctx context.Context, s Subject, x extent) (*trial, error) {
+	t, d := &trial{Subject: s, positions: 24}, s.Checkpoint.Dims
 	if s.Checkpoint.Params() > shortFrom {
-		b.positions = 12
+		t.positions = 12
 	}
-	mel := signal(d)
+	mel := signal(d.MelBins, 2*min(x.positions, d.AudioPositions))
 	var err error
-	if b.features, err = s.Encoder.Encode(ctx, mel); err != nil {
+	if t.features, err = s.Encoder.Encode(ctx, mel); err != nil {
 		return nil, err
 	}
-	b.window = assistant.Window{Features: b.features, Mel: mel}
-	if b.cross, err = s.Decoder.Cross(ctx, b.features); err != nil {
+	t.window = assistant.Window{Features: t.features, Mel: mel}
+	if t.cross, err = s.Decoder.Cross(ctx, t.features); err != nil {
 		return nil, err
 	}
-	b.tokens = append(b.tokens, b.prompt()...)
-	stream := s.Decoder.NewStream(b.cross)
+	t.tokens = append(t.tokens, t.prompt()...)
+	stream := s.Decoder.NewStream(t.cross)
 	defer stream.Close()
-	most := min(max(mostRows, len(b.tokens)+b.positions), d.TextPositions)
+	most := min(max(mostRows, len(t.tokens)+t.positions), d.TextPositions, x.tokens)
 	for p := 0; p < most; p++ {
 		logits := make([]float32, d.Vocab)
-		if err := s.Decoder.Step(ctx, []decoder.Row{{Stream: stream, Position: p, Token: b.tokens[p]}},
+		if err := s.Decoder.Step(ctx, []decoder.Row{{Stream: stream, Position: p, Token: t.tokens[p]}},
 			logits); err != nil {
 			return nil, err
 		}
-		b.alone = append(b.alone, logits)
-		if p == len(b.tokens)-1 && p < most-1 {
-			b.tokens = append(b.tokens, next(logits, s.Tokenizer.EOT))
+		t.alone = append(t.alone, logits)
+		if p == len(t.tokens)-1 && p < most-1 {
+			t.tokens = append(t.tokens, next(logits, s.Tokenizer.EOT))
 		}
 	}
-	return b, nil
+	return t, nil
 }
 
 // prompt starts a transcript in the model's first language.
-func (b *bench) prompt() []tokenizer.Token {
-	p := []tokenizer.Token{b.Tokenizer.SOT}
-	if langs := b.Tokenizer.Languages(); b.Checkpoint.Generation.Multilingual && len(langs) > 0 {
-		p = append(p, langs[0].Token, b.Tokenizer.Transcribe)
+func (t *trial) prompt() []tokenizer.Token {
+	p := []tokenizer.Token{t.Tokenizer.SOT}
+	if langs := t.Tokenizer.Languages(); t.Checkpoint.Generation.Multilingual && len(langs) > 0 {
+		p = append(p, langs[0].Token, t.Tokenizer.Transcribe)
 	}
 	return p
 }
@@ -144,9 +144,9 @@ func differs(format string, args ...any) error {
 
 // pools returns the thread counts to compare with the subject's: one, and one more than
 // it has, so that work is split differently.
-func (b *bench) pools() []int {
-	if b.Pool.Threads() == 1 {
+func (t *trial) pools() []int {
+	if t.Pool.Threads() == 1 {
 		return []int{2, 3}
 	}
-	return []int{1, b.Pool.Threads() + 1}
+	return []int{1, t.Pool.Threads() + 1}
 }

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -64,6 +65,7 @@ func abuses(t *testing.T, url string) map[string]func(address string) string {
 		w.Close()
 		manyKind = w.FormDataContentType()
 	}
+	chunked := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n", transcriptions, kind)
 	send := func(body io.Reader, kind string, status int) string {
 		r, err := http.Post(url+transcriptions, kind, body)
 		if err != nil {
@@ -102,6 +104,25 @@ func abuses(t *testing.T, url string) map[string]func(address string) string {
 			body, kind := file(strings.NewReader(strings.Repeat("RIFF\xff\xff\xff\xffWAVEfmt \x10\x00\x00\x00", 500)))
 			return send(body, kind, 400)
 		},
+		"a length that is too short": func(a string) string {
+			return raw(a, strings.Replace(half, fmt.Sprintf("Length: %d", good.Len()), "Length: 300", 1), false, "400")
+		},
+		"a length that is too long": func(a string) string {
+			return raw(a, strings.Replace(head, "Length: ", "Length: 9", 1)+"\r\n"+good.String()[:good.Len()-10], false, "408")
+		},
+		"a length of exabytes, and a whole form": func(a string) string {
+			return raw(a, strings.Replace(head, "Length: ", "Length: 9000000000000", 1)+"\r\n"+good.String(), false, "200")
+		},
+		"a length below 0": func(a string) string { return raw(a, strings.Replace(half, "Length: ", "Length: -", 1), false, "400") },
+		"two lengths": func(a string) string {
+			return raw(a, strings.Replace(half, "\r\n\r\n", "\r\nContent-Length: 7\r\n\r\n", 1), false, "400")
+		},
+		"chunks beyond any size": func(a string) string { return raw(a, chunked+"fffffffffffffffff\r\nx", false, "400") },
+		"a chunk that lies":      func(a string) string { return raw(a, chunked+"100000\r\nx", false, "408") },
+		"a chunk without a size": func(a string) string { return raw(a, chunked+"\r\n\r\n", false, "400") },
+		"an encoding of the transfer": func(a string) string {
+			return raw(a, strings.Replace(chunked, "chunked", "gzip, chunked", 1)+"0\r\n\r\n", false, "501")
+		},
 		"a client that is killed": func(string) string {
 			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
 			defer cancel()
@@ -121,6 +142,51 @@ func abuses(t *testing.T, url string) map[string]func(address string) string {
 type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
+
+// TestEncodings: a body that is packed is refused before any of it is unpacked, by whatever
+// name, and one that says it is as it is is taken; one in which no form begins ends.
+func TestEncodings(t *testing.T) {
+	h, _ := newServer(t, Options{MaxBytes: 1 << 20})
+	body, kind := form(t, wav(t))
+	var bomb bytes.Buffer
+	packer := gzip.NewWriter(&bomb)
+	io.Copy(packer, io.LimitReader(zeros{}, 256<<20))
+	packer.Close()
+	for encoding, status := range map[string]int{"gzip": 415, "deflate": 415, "zstd": 415, "br, gzip": 415, "x": 415, "identity": 200, "": 200} {
+		sent := body.Bytes()
+		if status != 200 {
+			sent = bomb.Bytes()
+		}
+		r, err := http.NewRequestWithContext(t.Context(), "POST", h.URL+transcriptions, bytes.NewReader(sent))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", kind)
+		r.Header.Set("Content-Encoding", encoding)
+		got, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(got.Body)
+		got.Body.Close()
+		if got.StatusCode != status {
+			t.Errorf("%q: %s %s", encoding, got.Status, text)
+		}
+	}
+	got, err := http.Post(h.URL+transcriptions, kind, io.LimitReader(lines{}, 64<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := io.ReadAll(got.Body)
+	if got.Body.Close(); got.StatusCode != 413 {
+		t.Errorf("a preamble without end: %s %s", got.Status, text)
+	}
+}
+
+// lines are no form.
+type lines struct{}
+
+func (lines) Read(b []byte) (int, error) { return copy(b, "what stands before the form\n"), nil }
 
 // raw sends text over a connection, closes its half of it if told to, and wants a status
 // in what comes back.
@@ -171,9 +237,7 @@ func TestLoris(t *testing.T) {
 func TestSpoolFull(t *testing.T) {
 	h, s := newServer(t, Options{MaxBytes: 1 << 20})
 	s.spool.room = 1 << 20
-	if p := s.spool.take(1 << 20); p != nil {
-		t.Fatal(p)
-	}
+	s.spool.used.Store(1 << 20)
 	r, body := post(t, h.URL+transcriptions, wav(t))
 	checkProblem(t, r, body, 429, "file", "try again later")
 	s.spool.used.Store(0)

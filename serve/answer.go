@@ -56,29 +56,6 @@ func (a *answer) logProbs(s transcript.Segment) (list []logProb) {
 	return list
 }
 
-// An sse is an event of a stream: OpenAI's names, and beyond them words, pieces, done,
-// total, language and duration.
-type sse struct {
-	Type   string             `json:"type"`
-	Delta  string             `json:"delta,omitzero"`
-	ID     string             `json:"id,omitzero"`
-	Start  *float64           `json:"start,omitzero"`
-	End    *float64           `json:"end,omitzero"`
-	Text   *string            `json:"text,omitzero"`
-	Words  []word             `json:"words,omitzero"`
-	Pieces []transcript.Piece `json:"pieces,omitzero"`
-	Usage  *usage             `json:"usage,omitzero"`
-
-	LogProbs []logProb `json:"logprobs,omitzero"`
-
-	Done  *float64 `json:"done,omitzero"`
-	Total *float64 `json:"total,omitzero"`
-	Error *problem `json:"error,omitzero"`
-
-	Language string  `json:"language,omitzero"` // of the end, with the duration
-	Duration float64 `json:"duration,omitzero"`
-}
-
 // close ends the stream if there is one.
 func (a *answer) close() {
 	if a.stream != nil {
@@ -97,19 +74,22 @@ func (a *answer) segment(s transcript.Segment) {
 		text = tokenizer.Strip(text)
 	}
 	a.text.WriteString(text)
-	a.stream.event(sse{Type: "transcript.text.delta", Delta: text, LogProbs: a.logProbs(s)})
+	delta := object{"delta": text}
+	if probs := a.logProbs(s); probs != nil {
+		delta["logprobs"] = probs
+	}
+	a.stream.event("transcript.text.delta", delta)
 	if len(a.q.asked) == 0 && !a.q.decoding.MarkAccepted {
 		return
 	}
-	start, end := transcript.RoundTime(s.Start), transcript.RoundTime(s.End)
-	e := sse{Type: "transcript.text.segment", ID: fmt.Sprintf("seg_%d", s.ID), Start: &start, End: &end, Text: &text}
+	e := object{"id": fmt.Sprintf("seg_%d", s.ID), "start": transcript.RoundTime(s.Start), "end": transcript.RoundTime(s.End), "text": text}
 	if a.q.words {
-		e.Words = wordsOf(s)
+		e["words"] = wordsOf(s)
 	}
 	if a.q.decoding.MarkAccepted {
-		e.Pieces = a.pieces(s, text)
+		e["pieces"] = a.pieces(s, text)
 	}
-	a.stream.event(e)
+	a.stream.event("transcript.text.segment", e)
 }
 
 // pieces splits text, the text of s with or without surrounding space, into pieces.
@@ -130,8 +110,8 @@ func (a *answer) pieces(s transcript.Segment, text string) []transcript.Piece {
 // wordsOf returns the words of s as OpenAI has them.
 func wordsOf(s transcript.Segment) []word {
 	list := []word{}
-	for _, x := range s.Words {
-		list = append(list, word{tokenizer.Strip(x.Word), transcript.RoundTime(x.Start), transcript.RoundTime(x.End)})
+	for _, x := range s.Rounded().Words {
+		list = append(list, word{tokenizer.Strip(x.Word), x.Start, x.End})
 	}
 	return list
 }
@@ -150,7 +130,11 @@ func marshal(v any) []byte {
 func (a *answer) finish(tr *transcript.Transcript) error {
 	text, used := tokenizer.Strip(tr.Text), usage{"duration", int(math.Ceil(tr.Duration))} // rounded up, as OpenAI bills
 	if a.stream != nil {
-		a.stream.event(sse{Type: "transcript.text.done", Text: &text, Usage: &used, LogProbs: a.probs, Language: nameOf(a.model, tr.Language), Duration: tr.Duration})
+		all := object{"text": text, "usage": used, "language": nameOf(tr.Language), "duration": tr.Duration}
+		if a.probs != nil {
+			all["logprobs"] = a.probs
+		}
+		a.stream.event("transcript.text.done", all)
 		a.stream.add("data: [DONE]\n\n")
 		a.stream.end()
 		return nil
@@ -190,37 +174,19 @@ type usage struct {
 
 // A verbose is OpenAI's TranscriptionVerbose.
 type verbose struct {
-	Task     transcribe.Task `json:"task"`
-	Language string          `json:"language"` // by name, as OpenAI has it
-	Duration float64         `json:"duration"`
-	Text     string          `json:"text"`
-	Segments []segment       `json:"segments,omitzero"`
-	Words    []word          `json:"words,omitzero"`
-	Usage    usage           `json:"usage"`
+	Task     transcribe.Task      `json:"task"`
+	Language string               `json:"language"` // by name, as OpenAI has it
+	Duration float64              `json:"duration"`
+	Text     string               `json:"text"`
+	Segments []transcript.Segment `json:"segments,omitzero"`
+	Words    []word               `json:"words,omitzero"`
+	Usage    usage                `json:"usage"`
 
 	// Truncated says that the sound ends before its header says. OpenAI has no such field.
 	Truncated bool `json:"truncated,omitempty"`
 
 	// Damaged says where sound is damaged or lost. OpenAI has no such field.
 	Damaged []transcript.Gap `json:"damaged,omitempty"`
-}
-
-// A segment is OpenAI's TranscriptionSegment.
-type segment struct {
-	ID               int               `json:"id"`
-	Seek             int               `json:"seek"`
-	Start            float64           `json:"start"`
-	End              float64           `json:"end"`
-	Text             string            `json:"text"`
-	Tokens           []tokenizer.Token `json:"tokens"`
-	Temperature      float64           `json:"temperature"`
-	AvgLogProb       float64           `json:"avg_logprob"`
-	CompressionRatio float64           `json:"compression_ratio"`
-	NoSpeechProb     float64           `json:"no_speech_prob"`
-
-	// Pieces are the text split by what the assistant drafted, if asked for. OpenAI has
-	// no such field.
-	Pieces []transcript.Piece `json:"pieces,omitzero"`
 }
 
 // A word is OpenAI's TranscriptionWord.
@@ -231,27 +197,24 @@ type word struct {
 }
 
 func (a *answer) verbose(tr *transcript.Transcript, text string, u usage) verbose {
-	v := verbose{Task: a.q.decoding.Task, Language: nameOf(a.model, tr.Language), Duration: tr.Duration, Text: text, Usage: u}
+	v := verbose{Task: a.q.decoding.Task, Language: nameOf(tr.Language), Duration: tr.Duration, Text: text, Usage: u}
 	v.Truncated, v.Damaged = tr.Truncated, tr.Damaged
 	if v.Task == transcribe.Translate {
 		v.Language = "english"
 	}
 	if len(a.q.asked) == 0 || slices.Contains(a.q.asked, "segment") {
-		v.Segments = []segment{}
+		v.Segments = []transcript.Segment{}
 	}
 	if a.q.words {
 		v.Words = []word{}
 	}
 	for _, s := range tr.Segments {
 		if v.Segments != nil {
-			tokens := append([]tokenizer.Token{}, s.Tokens...) // [], not null
-			var pieces []transcript.Piece
-			if a.q.decoding.MarkAccepted {
-				pieces = a.pieces(s, s.Text)
+			one := s.Rounded()
+			if one.Words = nil; a.q.decoding.MarkAccepted {
+				one.Pieces = a.pieces(s, s.Text)
 			}
-			v.Segments = append(v.Segments, segment{
-				s.ID, s.Seek, transcript.RoundTime(s.Start), transcript.RoundTime(s.End), s.Text, tokens, s.Temperature, s.AvgLogProb, s.CompressionRatio, s.NoSpeechProb, pieces,
-			})
+			v.Segments = append(v.Segments, one)
 		}
 		if a.q.words {
 			v.Words = append(v.Words, wordsOf(s)...)
@@ -260,13 +223,13 @@ func (a *answer) verbose(tr *transcript.Transcript, text string, u usage) verbos
 	return v
 }
 
-// nameOf returns the name of a language as OpenAI writes it.
-func nameOf(m *transcribe.Model, code string) string {
-	if l, ok := m.Tokenizer.Language(code); ok {
-		return strings.ToLower(l.Name)
-	}
-	if code == "en" { // an English-only model has no list of languages
-		return "english"
+// nameOf returns the name of a language as OpenAI writes it. A checkpoint may have languages
+// of its own, under codes.
+func nameOf(code string) string {
+	for _, l := range tokenizer.KnownLanguages() {
+		if l.Code == code {
+			return strings.ToLower(l.Name)
+		}
 	}
 	return code
 }

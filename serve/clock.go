@@ -45,23 +45,15 @@ func (c *clock) when(sample int64) time.Time {
 	return c.ticks[i].when
 }
 
-// shares are the parts of a delay: listening for sound that follows the word, waiting for a
-// turn, and transcribing.
-type shares [3]time.Duration
-
 // A tally collects the delays of words.
 type tally struct {
 	words  int
 	delays []time.Duration // of the latest words
-	sum    shares
 }
 
-func (t *tally) add(d time.Duration, s shares) {
+func (t *tally) add(d time.Duration) {
 	t.delays = kept(t.delays, d)
 	t.words++
-	for i := range s {
-		t.sum[i] += s[i]
-	}
 }
 
 // quantile returns a quantile of the delays, of q from 0 to 1.
@@ -76,18 +68,11 @@ func (t *tally) quantile(q float64) time.Duration {
 // A latency is the field of a completed event that holds delays. OpenAI has no such
 // field.
 type latency struct {
-	Words        int     `json:"words"`
-	Median       int64   `json:"median_ms"`
-	P95          int64   `json:"p95_ms"`
-	Listening    float64 `json:"listening"` // share of the delay
-	Waiting      float64 `json:"waiting"`
-	Transcribing float64 `json:"transcribing"`
+	Words  int   `json:"words"`
+	Median int64 `json:"median_ms"`
+	P95    int64 `json:"p95_ms"`
 }
 
 func (t *tally) report() latency {
-	l := latency{Words: t.words, Median: t.quantile(0.5).Milliseconds(), P95: t.quantile(0.95).Milliseconds()}
-	if all := (t.sum[0] + t.sum[1] + t.sum[2]).Seconds(); all > 0 {
-		l.Listening, l.Waiting, l.Transcribing = t.sum[0].Seconds()/all, t.sum[1].Seconds()/all, t.sum[2].Seconds()/all
-	}
-	return l
+	return latency{t.words, t.quantile(0.5).Milliseconds(), t.quantile(0.95).Milliseconds()}
 }

@@ -1,10 +1,9 @@
 package serve
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -12,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"verity/internal/options"
 	"verity/live"
 	"verity/transcribe"
 )
@@ -24,8 +22,8 @@ const withTentative = "item.input_audio_transcription.tentative"
 // withWords is another: deltas have the times of their words.
 const withWords = "item.input_audio_transcription.words"
 
-// rates are the sample rates of PCM that sessions accept. OpenAI has 24000 only.
-var rates = []int{8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000, 96000}
+// Sample rates of PCM that sessions accept. OpenAI has 24000 only.
+const leastSampleRate, mostSampleRate = 8000, 96000
 
 // A sessionConfig is what a session.update sets.
 type sessionConfig struct {
@@ -33,7 +31,6 @@ type sessionConfig struct {
 	ends     time.Time
 	name     string // of the model, as the client called it
 	model    *held
-	on       *transcribe.Model // it
 	language string
 	prompt   string
 	rate     int
@@ -43,44 +40,6 @@ type sessionConfig struct {
 	include  []string
 	noise    json.RawMessage // noise reduction: accepted and ignored
 	ignored  []string        // of the last update
-}
-
-// A detection is OpenAI's turn_detection.
-type detection struct {
-	Type      string   `json:"type"`
-	Threshold *float64 `json:"threshold,omitempty"`
-	Padding   *int     `json:"prefix_padding_ms,omitempty"`
-	Silence   *int     `json:"silence_duration_ms,omitempty"`
-}
-
-// A wanted is the transcription part of a session.
-type wanted struct {
-	Model    *string `json:"model"`
-	Language *string `json:"language"`
-	Prompt   *string `json:"prompt"`
-}
-
-// An update is the session object of a session.update. Fields that are left out keep
-// their values. The beta interface has the fields at the top level, today's inside
-// audio.input.
-type update struct {
-	Type  string `json:"type"`
-	Audio struct {
-		Input struct {
-			Format *struct {
-				Type string `json:"type"`
-				Rate *int   `json:"rate"`
-			} `json:"format"`
-			Transcription *wanted         `json:"transcription"`
-			TurnDetection json.RawMessage `json:"turn_detection"` // null has a meaning
-			Noise         json.RawMessage `json:"noise_reduction"`
-		} `json:"input"`
-	} `json:"audio"`
-	Include []string `json:"include"`
-
-	Format        *string         `json:"input_audio_format"`
-	Transcription *wanted         `json:"input_audio_transcription"`
-	TurnDetection json.RawMessage `json:"turn_detection"`
 }
 
 // A hold keeps models loaded, each once.
@@ -112,90 +71,138 @@ func (s *Server) newConfig(ctx context.Context, id string, h *held, k hold) (ses
 }
 
 // load makes what transcribes by c.
-func (c *sessionConfig) load(ctx context.Context, s *Server, k hold) (err error) {
-	if c.on, err = k.take(ctx, c.model); err == nil {
-		c.by, err = live.New(c.on, c.decoding(s))
+func (c *sessionConfig) load(ctx context.Context, s *Server, k hold) error {
+	m, err := k.take(ctx, c.model)
+	if err == nil {
+		c.by, err = live.New(m, c.decoding(s))
 	}
 	return err
 }
 
-// known are the members of an update that do something here, of today and of the beta.
-var known = strings.Fields(`
-	session.type session.include
-	session.audio.input.format.type session.audio.input.format.rate session.input_audio_format
-	session.audio.input.transcription.model session.input_audio_transcription.model
-	session.audio.input.transcription.language session.input_audio_transcription.language
-	session.audio.input.transcription.prompt session.input_audio_transcription.prompt
-	session.audio.input.turn_detection.type session.turn_detection.type
-	session.audio.input.turn_detection.threshold session.turn_detection.threshold
-	session.audio.input.turn_detection.prefix_padding_ms session.turn_detection.prefix_padding_ms
-	session.audio.input.turn_detection.silence_duration_ms session.turn_detection.silence_duration_ms`)
+// A setter sets what a member of an update says, or returns why it cannot.
+type setter func(s *Server, c *sessionConfig, value json.RawMessage) error
 
-// ignored returns the paths of the members of data that nothing here knows.
-func ignored(at string, data json.RawMessage) (list []string) {
-	var members map[string]json.RawMessage
-	json.Unmarshal(data, &members) // of what is no object, none
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		path, value := at+"."+name, members[name]
-		switch {
-		case slices.Contains(known, path), string(value) == "null":
-		case slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(k, path+".") }):
-			list = append(list, ignored(path, value)...)
-		default:
-			list = append(list, path)
+// read returns the setter of a member that is read into a T.
+func read[T any](set func(s *Server, c *sessionConfig, v T) error) setter {
+	return func(s *Server, c *sessionConfig, value json.RawMessage) error {
+		var v T
+		if err := json.Unmarshal(value, &v); err != nil {
+			return err
+		}
+		return set(s, c, v)
+	}
+}
+
+// only returns the setter of a member that has one value.
+func only(want string) setter {
+	return read(func(_ *Server, _ *sessionConfig, v string) error {
+		if v != want {
+			return fmt.Errorf("got %q, want %s", v, want)
+		}
+		return nil
+	})
+}
+
+// members are the members of an update by their paths. The beta interface has them at the top
+// level, today's inside audio.input.
+var members = func() map[string]setter {
+	m := map[string]setter{
+		"session.type": only("transcription"),
+		"session.include": read(func(_ *Server, c *sessionConfig, v []string) error {
+			c.include = v
+			for _, value := range v {
+				if value != withTentative && value != withWords {
+					c.ignored = append(c.ignored, "session.include="+value)
+				}
+			}
+			return nil
+		}),
+		"session.audio.input.format.type": only("audio/pcm"),
+		"session.audio.input.format.rate": read(func(_ *Server, c *sessionConfig, v int) error {
+			if c.rate = v; v < leastSampleRate || v > mostSampleRate {
+				return fmt.Errorf("got %d, want %d to %d", v, leastSampleRate, mostSampleRate)
+			}
+			return nil
+		}),
+		"session.input_audio_format": func(s *Server, c *sessionConfig, value json.RawMessage) error {
+			c.rate = 24000
+			return only("pcm16")(s, c, value)
+		},
+		"session.audio.input.noise_reduction": func(_ *Server, c *sessionConfig, value json.RawMessage) error {
+			c.noise, c.ignored = value, append(c.ignored, "session.audio.input.noise_reduction")
+			return nil
+		},
+	}
+	for _, at := range []string{"session.audio.input.transcription.", "session.input_audio_transcription."} {
+		m[at+"model"] = read(func(s *Server, c *sessionConfig, v string) error {
+			if c.name, c.model = v, s.models.find(v); c.model == nil {
+				return s.models.unknown(v)
+			}
+			return nil
+		})
+		m[at+"language"] = read(func(_ *Server, c *sessionConfig, v string) error { c.language = spokenIn(v); return nil })
+		m[at+"prompt"] = read(func(_ *Server, c *sessionConfig, v string) error {
+			if c.prompt = v; len(v) > mostField {
+				return fmt.Errorf("got %d bytes, want at most %d", len(v), mostField)
+			}
+			return nil
+		})
+	}
+	for _, at := range []string{"session.audio.input.turn_detection.", "session.turn_detection."} {
+		m[at+"type"] = only("server_vad") // null for turn_detection is another way
+		m[at+"threshold"] = read(func(_ *Server, c *sessionConfig, v float64) error { c.ear.Threshold = v; return nil })
+		m[at+"prefix_padding_ms"] = read(func(_ *Server, c *sessionConfig, v int) error { c.ear.PaddingMS = v; return nil })
+		m[at+"silence_duration_ms"] = read(func(_ *Server, c *sessionConfig, v int) error { c.ear.SilenceMS = v; return nil })
+	}
+	return m
+}()
+
+// set sets what the member of a path says, and the members within it. What nothing here knows
+// is ignored, and listed. What is left out, or null, keeps its value.
+func (c *sessionConfig) set(s *Server, at string, value json.RawMessage) *problem {
+	detects := strings.HasSuffix(at, ".turn_detection")
+	if detects {
+		c.manual = string(value) == "null"
+	}
+	var inner map[string]json.RawMessage
+	var err error
+	switch set := members[at]; {
+	case string(value) == "null":
+	case set != nil:
+		err = set(s, c, value)
+	case !slices.ContainsFunc(slices.Collect(maps.Keys(members)), func(path string) bool { return strings.HasPrefix(path, at+".") }):
+		c.ignored = append(c.ignored, at)
+	default:
+		err = json.Unmarshal(value, &inner)
+	}
+	for _, name := range slices.Sorted(maps.Keys(inner)) {
+		if p := c.set(s, at+"."+name, inner[name]); p != nil {
+			return p
 		}
 	}
-	return list
+	if bad := c.ear.Check(); err == nil && detects && bad != nil {
+		return wrong(http.StatusBadRequest, at, "", "%s.%v", at, bad)
+	}
+	if err == nil {
+		return nil
+	}
+	if p, ok := errors.AsType[*problem](err); ok {
+		return p.of(at)
+	}
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return badJSON(err, at)
+	}
+	return wrong(http.StatusBadRequest, at, "", "%s: %v", at, err)
 }
 
 // change returns c with an update applied.
 func (s *Server) change(ctx context.Context, c sessionConfig, data json.RawMessage, k hold) (sessionConfig, *problem) {
-	var u update
 	if data == nil {
 		return c, wrong(http.StatusBadRequest, "session", "", "session: it is missing")
 	}
-	if err := json.Unmarshal(data, &u); err != nil {
-		return c, badJSON(err, "session")
-	}
-	if u.Type != "" && u.Type != "transcription" {
-		return c, wrong(http.StatusBadRequest, "session.type", "", "session.type: got %q, want transcription: there are no conversations here.", u.Type)
-	}
-	if p := c.setFormat(u); p != nil {
+	c.ignored = nil
+	if p := c.set(s, "session", data); p != nil {
 		return c, p
-	}
-	in := &u.Audio.Input
-	if w := cmp.Or(in.Transcription, u.Transcription); w != nil {
-		const at = "session.audio.input.transcription."
-		if w.Model != nil {
-			if c.model = s.models.find(*w.Model); c.model == nil {
-				return c, s.models.unknown(*w.Model).of(at + "model")
-			}
-		}
-		set(&c.name, w.Model)
-		if w.Language != nil {
-			c.language = spokenIn(*w.Language)
-		}
-		if set(&c.prompt, w.Prompt); len(c.prompt) > mostField {
-			return c, wrong(http.StatusBadRequest, at+"prompt", "", "%sprompt: got %d bytes, want at most %d", at, len(c.prompt), mostField)
-		}
-	}
-	if in.TurnDetection == nil {
-		in.TurnDetection = u.TurnDetection
-	}
-	if p := c.setTurns(in.TurnDetection); p != nil {
-		return c, p
-	}
-	c.ignored = ignored("session", data)
-	if u.Include != nil {
-		c.include = u.Include
-		for _, value := range u.Include {
-			if value != withTentative && value != withWords {
-				c.ignored = append(c.ignored, "session.include="+value)
-			}
-		}
-	}
-	if in.Noise != nil {
-		c.noise = in.Noise
 	}
 	err := c.load(ctx, s, k)
 	if err == nil {
@@ -208,74 +215,28 @@ func (s *Server) change(ctx context.Context, c sessionConfig, data json.RawMessa
 	return c, failed(http.StatusInternalServerError, "The server cannot do this. Its log has the reason.")
 }
 
-func set[T any](dst *T, v *T) {
-	if v != nil {
-		*dst = *v
-	}
-}
-
-func (c *sessionConfig) setFormat(u update) *problem {
-	if f := u.Format; f != nil {
-		if *f != "pcm16" {
-			return wrong(http.StatusBadRequest, "session.input_audio_format", "", "session.input_audio_format: got %q, want pcm16", *f)
-		}
-		c.rate = 24000
-	}
-	f := u.Audio.Input.Format
-	if f == nil {
-		return nil
-	}
-	if f.Type != "audio/pcm" {
-		return wrong(http.StatusBadRequest, "session.audio.input.format.type", "", "session.audio.input.format.type: got %q, want audio/pcm", f.Type)
-	}
-	if f.Rate != nil && !slices.Contains(rates, *f.Rate) {
-		want := options.Either(strings.Fields(strings.Trim(fmt.Sprint(rates), "[]")))
-		return wrong(http.StatusBadRequest, "session.audio.input.format.rate", "", "session.audio.input.format.rate: got %d, want %s", *f.Rate, want)
-	}
-	set(&c.rate, f.Rate)
-	return nil
-}
-
-func (c *sessionConfig) setTurns(data json.RawMessage) *problem {
-	const at = "session.audio.input.turn_detection"
-	switch {
-	case data == nil:
-		return nil
-	case bytes.Equal(data, []byte("null")):
-		c.manual = true
-		return nil
-	}
-	var d detection
-	if err := json.Unmarshal(data, &d); err != nil {
-		return badJSON(err, at)
-	}
-	if d.Type != "server_vad" {
-		return wrong(http.StatusBadRequest, at+".type", "", "%s.type: got %q, want server_vad, or null for turn_detection", at, d.Type)
-	}
-	c.manual = false
-	set(&c.ear.Threshold, d.Threshold)
-	set(&c.ear.SilenceMS, d.Silence)
-	set(&c.ear.PaddingMS, d.Padding)
-	if err := c.ear.Check(); err != nil {
-		return wrong(http.StatusBadRequest, at, "", "%s.%v", at, err)
-	}
-	return nil
-}
-
 // decoding returns the decoding options of a session.
 func (c sessionConfig) decoding(s *Server) transcribe.Options {
 	d := s.opt.Decoding
-	d.Language, d.InitialPrompt, d.CarryInitialPrompt = c.language, c.prompt, false
+	d.Language, d.InitialPrompt = c.language, c.prompt
 	d.Log = logged(d.Log, "session", c.id)
 	return d
 }
 
-// turns returns the turn_detection of c for events.
-func (c sessionConfig) turns() any {
+// detector returns what finds utterances; nil if the client commits.
+func (c sessionConfig) detector() *live.EarOptions {
 	if c.manual {
 		return nil
 	}
-	return detection{"server_vad", &c.ear.Threshold, &c.ear.PaddingMS, &c.ear.SilenceMS}
+	return &c.ear
+}
+
+// detection returns the turn_detection of c for events.
+func (c sessionConfig) detection() any {
+	if c.manual {
+		return nil
+	}
+	return object{"type": "server_vad", "threshold": c.ear.Threshold, "prefix_padding_ms": c.ear.PaddingMS, "silence_duration_ms": c.ear.SilenceMS}
 }
 
 // given returns text, nil if there is none.
@@ -293,12 +254,12 @@ func (c sessionConfig) object(beta bool) object {
 	if beta {
 		o["modalities"], o["input_audio_format"], o["input_audio_transcription"] = []string{"audio", "text"}, "pcm16", said
 		if !c.manual {
-			o["turn_detection"] = c.turns()
+			o["turn_detection"] = c.detection()
 		}
 		return o
 	}
 	o["type"], o["audio"] = "transcription", object{"input": object{
-		"format": object{"type": "audio/pcm", "rate": c.rate}, "transcription": said, "turn_detection": c.turns(), "noise_reduction": c.noise,
+		"format": object{"type": "audio/pcm", "rate": c.rate}, "transcription": said, "turn_detection": c.detection(), "noise_reduction": c.noise,
 	}}
 	return o
 }

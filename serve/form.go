@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,13 +9,15 @@ import (
 	"maps"
 	"mime/multipart"
 	"net/http"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"verity/internal/options"
+	"verity/internal/show"
+	"verity/live"
+	"verity/tokenizer"
 	"verity/transcribe"
 	"verity/transcript"
 	"verity/vad"
@@ -24,7 +27,7 @@ const (
 	mostParts = 64
 	mostField = 64 << 10 // bytes
 	mostDraft = 1 << 20  // bytes of a text to draft from: ten hours of speech
-	mostMS    = 60_000   // of a silence, and of what is added to speech
+	mostForm  = 8 << 20  // bytes of a form without the file
 
 	ignoredHeader = "X-Verity-Ignored"
 )
@@ -32,8 +35,7 @@ const (
 // A request is a parsed form.
 type request struct {
 	name     string // of the file according to the client, for messages only
-	file     *os.File
-	size     int64
+	file     *spooled
 	model    *held
 	format   string
 	stream   bool
@@ -44,7 +46,6 @@ type request struct {
 	ignored  []string // what nothing here knows: fields, members of them, parameters of the URL
 	decoding transcribe.Options
 	draft    []transcript.Line // what the sound may say
-	done     func()            // ends the spooled file
 }
 
 // Values of include[]: OpenAI's, and two that it does not have.
@@ -57,37 +58,40 @@ const (
 // formats are those of response_format.
 var formats = []string{"json", "text", "srt", "verbose_json", "vtt"}
 
+// done gives up what a request holds.
+func (q *request) done() {
+	if q.file != nil {
+		q.file.close()
+	}
+}
+
 // read reads the form of r, which ends at a time, in any order of its parts. The caller
 // calls done of the request.
 func (s *Server) read(w http.ResponseWriter, r *http.Request, task transcribe.Task, end time.Time) (*request, error) {
-	q := &request{format: "json", model: s.models.list[0], decoding: s.opt.Decoding, done: func() {}}
+	q := &request{format: "json", model: s.models.list[0], decoding: s.opt.Decoding}
 	q.decoding.Task = task
+	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return q, wrong(http.StatusUnsupportedMediaType, "", "", "Content-Encoding: got %q: send the form as it is.", e)
+	}
+	body := &upload{
+		ReadCloser: r.Body, control: http.NewResponseController(w), began: time.Now(), end: end, stall: s.stall, most: s.opt.MaxBytes + mostForm,
+	}
+	r.Body = body
 	parts, err := r.MultipartReader()
 	if err != nil {
-		return nil, wrong(http.StatusBadRequest, "", "", "Could not parse multipart form: %v. Send multipart/form-data with a part named file.", err)
+		return q, wrong(http.StatusBadRequest, "", "", "Could not parse multipart form: %v. Send multipart/form-data with a part named file.", err)
 	}
-	body := &upload{control: http.NewResponseController(w), began: time.Now(), end: end, stall: s.stall}
 	if p := s.intake.enter(body); p != nil {
-		return nil, p
+		return q, p
 	}
-	body.control.SetWriteDeadline(end.Add(10 * s.stall))
 	defer s.intake.leave(body)
-	body.mu.Lock()
-	body.due = body.began.Add(s.stall)
-	body.timer = time.AfterFunc(s.stall, s.safely(w.Header().Get(idHeader), func(error) {}, body.expire))
-	body.mu.Unlock()
-	err = s.readParts(parts, q, body)
-	body.read()
-	if err != nil {
-		q.done()
-		if tooSlow(err) {
-			err = body.late()
-		}
-		return nil, err
+	body.control.SetWriteDeadline(end.Add(10 * s.stall))
+	if err := s.readParts(parts, q); err != nil {
+		return q, err
 	}
 	body.control.SetReadDeadline(time.Time{}) // the body has been read
 	if q.file == nil {
-		return nil, wrong(http.StatusBadRequest, "file", "", "The part named file is missing: it holds the sound.")
+		return q, wrong(http.StatusBadRequest, "file", "", "The part named file is missing: it holds the sound.")
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) { // the form has it all
 		q.ignored = append(q.ignored, "?"+name)
@@ -96,9 +100,8 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, task transcribe.Ta
 	return q, nil
 }
 
-func (s *Server) readParts(parts *multipart.Reader, q *request, body *upload) error {
+func (s *Server) readParts(parts *multipart.Reader, q *request) error {
 	for n := 0; ; n++ {
-		body.wait()
 		part, err := parts.NextRawPart()
 		switch {
 		case err == io.EOF:
@@ -108,9 +111,9 @@ func (s *Server) readParts(parts *multipart.Reader, q *request, body *upload) er
 		case n == mostParts:
 			return wrong(http.StatusBadRequest, "", "", "The form has more than %d parts.", mostParts)
 		case part.FormName() == "file":
-			err = s.keep(q, part, body)
+			err = s.keep(q, part)
 		default:
-			err = s.field(q, part, body)
+			err = s.field(q, part)
 		}
 		if err != nil {
 			return err
@@ -118,10 +121,25 @@ func (s *Server) readParts(parts *multipart.Reader, q *request, body *upload) er
 	}
 }
 
+// keep writes the file to the spool.
+func (s *Server) keep(q *request, part *multipart.Part) (err error) {
+	if q.file != nil {
+		return wrong(http.StatusBadRequest, "file", "", "The form has two parts named file: send one request for each.")
+	}
+	if q.file, err = s.spool.file(s.opt.MaxBytes); err != nil {
+		return err
+	}
+	q.name = part.FileName()
+	if _, err = io.Copy(q.file, part); err != nil {
+		return broken(err)
+	}
+	return nil
+}
+
 // broken returns the problem with a form that ended too soon or is none.
 func broken(err error) error {
-	if tooSlow(err) {
-		return err
+	if p, ok := errors.AsType[*problem](err); ok {
+		return p
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return wrong(http.StatusBadRequest, "", "", "The form is cut off, or its boundary is not the one of the header Content-Type.")
@@ -131,7 +149,7 @@ func broken(err error) error {
 
 // field reads a part that is no file. One that is empty is left out, since a form of a
 // browser sends fields that nobody filled in.
-func (s *Server) field(q *request, part *multipart.Part, body *upload) error {
+func (s *Server) field(q *request, part *multipart.Part) error {
 	most := mostField
 	if part.FormName() == "draft" {
 		most = mostDraft
@@ -140,7 +158,6 @@ func (s *Server) field(q *request, part *multipart.Part, body *upload) error {
 	if err != nil {
 		return broken(err)
 	}
-	body.add(len(data))
 	name, value := part.FormName(), string(data)
 	if len(data) > most {
 		return wrong(http.StatusBadRequest, name, "", "%s: more than %d bytes", name, most)
@@ -205,8 +222,8 @@ func (s *Server) set(q *request, name, value string) (err error) {
 		}
 		q.skipSilence(on)
 	default:
-		if strategy, ok := strings.CutPrefix(name, "chunking_strategy"); ok {
-			return q.strategy(strategy, value, bad)
+		if strings.HasPrefix(name, "chunking_strategy") {
+			return q.strategy(name, value, bad)
 		}
 		return q.option(name, value, bad)
 	}
@@ -226,49 +243,48 @@ func (q *request) skipSilence(on bool) {
 
 // strategy takes OpenAI's chunking_strategy: auto, or server_vad with its numbers, as one
 // JSON or as fields with the names of its members behind it, in brackets or dots.
-func (q *request) strategy(member, value string, bad func(string) error) error {
-	const kinds = "auto, or server_vad with threshold, prefix_padding_ms and silence_duration_ms"
-	d := detection{Type: value}
-	var err error
-	switch strings.Trim(member, "[].") {
-	case "":
-		if strings.HasPrefix(value, "{") {
-			err = json.Unmarshal([]byte(value), &d)
-			const at = "session.turn_detection" // which has the same members
-			for _, path := range ignored(at, json.RawMessage(value)) {
-				q.ignored = append(q.ignored, "chunking_strategy"+strings.TrimPrefix(path, at))
+func (q *request) strategy(name, value string, bad func(string) error) error {
+	member := strings.Trim(strings.TrimPrefix(name, "chunking_strategy"), "[].")
+	var inner map[string]json.RawMessage
+	if member == "" && strings.HasPrefix(value, "{") && json.Unmarshal([]byte(value), &inner) == nil && inner["type"] != nil {
+		for _, m := range slices.Sorted(maps.Keys(inner)) {
+			if err := q.strategy(name+"."+m, strings.Trim(string(inner[m]), `"`), bad); err != nil {
+				return err
 			}
 		}
-	case "type":
-	case "threshold", "prefix_padding_ms", "silence_duration_ms":
-		err = json.Unmarshal(fmt.Appendf(nil, `{"type":"server_vad",%q:%s}`, strings.Trim(member, "[]."), value), &d)
-	default:
-		q.ignored = append(q.ignored, "chunking_strategy"+member)
 		return nil
 	}
-	if err != nil || d.Type != "auto" && d.Type != "server_vad" {
-		return bad(kinds)
+	var v vad.Options
+	if q.decoding.VAD != nil {
+		v = *q.decoding.VAD
 	}
-	q.skipSilence(true)
-	v := *q.decoding.VAD
-	if d.Threshold != nil {
-		if !(*d.Threshold > 0 && *d.Threshold <= 1) {
-			return bad("a threshold above 0, at most 1")
+	ear := live.DefaultEar()
+	var err error
+	switch member {
+	case "", "type":
+		if value != "auto" && value != "server_vad" {
+			return bad("auto, or server_vad with threshold, prefix_padding_ms and silence_duration_ms")
 		}
-		v.Threshold, v.NegThreshold = *d.Threshold, 0
+	case "threshold":
+		ear.Threshold, err = strconv.ParseFloat(value, 64)
+		v.Threshold = ear.Threshold
+	case "prefix_padding_ms":
+		ear.PaddingMS, err = strconv.Atoi(value)
+		v.SpeechPadMS = cmp.Or(ear.PaddingMS, -1) // 0 would mean the default
+	case "silence_duration_ms":
+		ear.SilenceMS, err = strconv.Atoi(value)
+		v.MinSilenceDurationMS = ear.SilenceMS
+	default:
+		q.ignored = append(q.ignored, name)
+		return nil
 	}
-	for _, ms := range []struct{ from, to *int }{{d.Padding, &v.SpeechPadMS}, {d.Silence, &v.MinSilenceDurationMS}} {
-		switch {
-		case ms.from == nil:
-		case *ms.from < 0 || *ms.from > mostMS:
-			return bad(fmt.Sprintf("times of 0 to %d ms", mostMS))
-		case *ms.from == 0:
-			*ms.to = -1 // 0 would mean the default
-		default:
-			*ms.to = *ms.from
-		}
+	if err != nil {
+		return bad("a number")
 	}
-	q.decoding.VAD = &v
+	if err := ear.Check(); err != nil {
+		return wrong(http.StatusBadRequest, "chunking_strategy", "", "chunking_strategy: %v", err)
+	}
+	q.decoding.VAD, q.decoding.ConfirmSpeech = &v, false
 	return nil
 }
 
@@ -282,7 +298,11 @@ func (q *request) option(name, value string, bad func(string) error) error {
 		return nil
 	}
 	d := options.Decoding{Options: q.decoding}
-	if err := d.Set(o.Name, value, options.Request); err != nil {
+	v, err := o.Parse(value)
+	if err == nil {
+		err = o.Set(&d, v)
+	}
+	if err != nil {
 		return bad(strings.TrimPrefix(err.Error(), "want "))
 	}
 	q.decoding = d.Options
@@ -307,57 +327,30 @@ func printable(names []string) (list []string) {
 	return list
 }
 
-// keep writes the file to the spool.
-func (s *Server) keep(q *request, part *multipart.Part, body *upload) error {
-	if q.file != nil {
-		return wrong(http.StatusBadRequest, "file", "", "The form has two parts named file: send one request for each.")
-	}
-	f, done, err := s.spool.file()
-	if err != nil {
-		return failed(http.StatusInsufficientStorage, "The upload cannot be kept: %v", errors.Unwrap(err))
-	}
-	q.file, q.name = f, part.FileName()
-	q.done = func() {
-		done()
-		s.spool.used.Add(-q.size)
-	}
-	chunk := make([]byte, chunkBytes)
-	for {
-		body.wait()
-		n, err := part.Read(chunk)
-		if n > 0 {
-			if q.size+int64(n) > s.opt.MaxBytes {
-				return wrong(http.StatusRequestEntityTooLarge, "file", "", "The file has more than %d bytes, which is the limit of this server.", s.opt.MaxBytes)
-			}
-			if p := s.spool.take(int64(n)); p != nil {
-				return p
-			}
-			q.size += int64(n)
-			body.add(n)
-			if _, err := f.Write(chunk[:n]); err != nil {
-				return failed(http.StatusInsufficientStorage, "The upload cannot be kept: the disk is full or broken.")
-			}
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return broken(err)
-		}
-	}
-}
-
-// String returns the client's name of the file for messages, short and without control
-// characters.
+// String returns the client's name of the file for messages.
 func (q *request) String() string {
-	name := []rune(strings.Map(func(c rune) rune {
-		if c < ' ' || c == 0x7f {
-			return -1
-		}
-		return c
-	}, q.name))
-	if len(name) == 0 {
+	if q.name == "" {
 		return "the upload"
 	}
-	return fmt.Sprintf("%.80s", string(name))
+	return show.Name(fmt.Sprintf("%.80s", q.name))
+}
+
+// fit resolves what the fields of a form and the server's defaults say together: what
+// the form says goes before.
+func fit(o transcribe.Options, words bool) transcribe.Options {
+	o.WordTimestamps = o.WordTimestamps || words
+	o.Multilingual = o.Multilingual && o.Language == ""
+	return o
+}
+
+// spokenIn returns the language of a field: of a tag with a region, as en-US, which some
+// clients send where OpenAI takes en, the language; auto is none.
+func spokenIn(tag string) string {
+	if strings.EqualFold(tag, "auto") {
+		return ""
+	}
+	if i := strings.IndexAny(tag, "-_"); i > 0 && !tokenizer.KnownLanguage(tag) && tokenizer.KnownLanguage(tag[:i]) {
+		return tag[:i]
+	}
+	return tag
 }

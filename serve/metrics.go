@@ -28,7 +28,6 @@ type metrics struct {
 	batch    prometheus.Histogram
 	delay    prometheus.Histogram
 	late     prometheus.Counter
-	shares   *prometheus.CounterVec
 	rejected *prometheus.CounterVec
 }
 
@@ -83,8 +82,6 @@ func newMetrics(s *Server) *metrics {
 		batch:  auto.NewHistogram(histogram("batch_size", "Sequences that share a pass of the model.", prometheus.ExponentialBuckets(1, 2, 7))),
 		delay: auto.NewHistogram(histogram("live_delay_seconds", "Time from the arrival of a word's end to its text, in realtime sessions.",
 			[]float64{0.1, 0.15, 0.25, 0.35, 0.5, 0.75, 1, 1.5, 2.5, 4, 6, 10, 15, 20, 30, 45})),
-		shares: counters("live_delay_share_seconds_total",
-			"Delay of all words: listening for what follows them, waiting for a turn, transcribing.", "part"),
 	}
 }
 

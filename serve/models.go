@@ -27,9 +27,9 @@ type Source struct {
 type models struct {
 	server *Server
 	idle   time.Duration
+	list   []*held // all there will be
 
-	mu   sync.Mutex
-	list []*held
+	mu sync.Mutex // guards what is in the list
 }
 
 // A held model is one of a server.
@@ -65,7 +65,7 @@ func newModels(s *Server, first *transcribe.Model) *models {
 // keep records that a model has been loaded.
 func (m *models) keep(h *held, model *transcribe.Model, unload func()) {
 	h.model, h.unload, h.languages, h.assisted = model, unload, languagesOf(model), model.Assisted()
-	model.OnPass(func(sequences, _ int) { m.server.metrics.batch.Observe(float64(sequences)) })
+	model.Batch.OnPass(func(sequences, _ int) { m.server.metrics.batch.Observe(float64(sequences)) })
 }
 
 // find returns the model that a request may call by a name; nil if there is none. The first
@@ -113,13 +113,8 @@ func (m *models) load(ctx context.Context, h *held) error {
 	if !m.room(h.Bytes) {
 		return full("model_busy", 10*time.Second, "There is no memory for the model %q while others are used: try again later.", h.Name)
 	}
-	h.loading = make(chan struct{})
-	m.mu.Unlock()
 	began := time.Now()
-	model, unload, err := h.Load(context.WithoutCancel(ctx)) // others may wait for it
-	m.mu.Lock()
-	close(h.loading)
-	h.loading = nil
+	model, unload, err := m.call(ctx, h)
 	if err != nil {
 		m.server.opt.Log.Error("a model cannot be loaded", "model", h.Name, "error", err)
 		return failed(http.StatusServiceUnavailable, "The model %q cannot be loaded. The server's log has the reason.", h.Name)
@@ -127,6 +122,19 @@ func (m *models) load(ctx context.Context, h *held) error {
 	m.server.opt.Log.Info("a model is loaded", "model", h.Name, "took", time.Since(began))
 	m.keep(h, model, unload)
 	return nil
+}
+
+// call calls Load of h, with m unlocked. A panic of it goes on to who asked for the model: others
+// that wait for it try for themselves.
+func (m *models) call(ctx context.Context, h *held) (model *transcribe.Model, unload func(), err error) {
+	h.loading = make(chan struct{})
+	m.mu.Unlock()
+	defer func() {
+		m.mu.Lock()
+		close(h.loading)
+		h.loading = nil
+	}()
+	return h.Load(context.WithoutCancel(ctx)) // others may wait for it
 }
 
 // release records that somebody needs a model no more.
@@ -207,33 +215,42 @@ func (m *models) unknown(name string) *problem {
 		name, options.Either(append(names, "whisper-1")))
 }
 
-// serve lists the models by their names, and the first by its aliases, or describes the
-// one that is named.
+// serve lists the models, or describes the one that is named.
 func (m *models) serve(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	switch h := m.find(id); {
+	case id == "":
+		writeJSON(w, m.objects())
+	case h == nil:
+		writeProblem(w, m.unknown(id))
+	default:
+		m.mu.Lock()
+		object := m.object(id, h)
+		m.mu.Unlock() // before the client has to read
+		writeJSON(w, object)
+	}
+}
+
+// objects lists the models by their names, and the first by its aliases.
+func (m *models) objects() modelList {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	object := func(id string, h *held) modelObject {
-		return modelObject{ID: id, Root: h.Name, Object: "model", Created: m.server.created.Unix(), OwnedBy: "verity", Loaded: h.model != nil,
-			Assisted: h.assisted, Translates: len(h.languages) > 1, Languages: h.languages}
-	}
-	if id := r.PathValue("id"); id != "" {
-		if h := m.find(id); h != nil {
-			writeJSON(w, object(id, h))
-		} else {
-			writeProblem(w, m.unknown(id))
-		}
-		return
-	}
 	all := modelList{Object: "list"}
 	for _, h := range m.list {
-		all.Data = append(all.Data, object(h.Name, h))
+		all.Data = append(all.Data, m.object(h.Name, h))
 	}
 	for _, alias := range m.server.opt.Aliases {
 		if alias != "*" {
-			all.Data = append(all.Data, object(alias, m.list[0]))
+			all.Data = append(all.Data, m.object(alias, m.list[0]))
 		}
 	}
-	writeJSON(w, all)
+	return all
+}
+
+// object describes h, with m locked.
+func (m *models) object(id string, h *held) modelObject {
+	return modelObject{ID: id, Root: h.Name, Object: "model", Created: m.server.created.Unix(), OwnedBy: "verity", Loaded: h.model != nil,
+		Assisted: h.assisted, Translates: len(h.languages) > 1, Languages: h.languages}
 }
 
 type modelObject struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -122,4 +123,78 @@ func TestModels(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	see(3, "whisper")
+}
+
+// A stuck client reads nothing of its answer until release is closed.
+type stuck struct {
+	*httptest.ResponseRecorder
+	writing chan struct{}
+	release chan struct{}
+}
+
+func (s stuck) Write(b []byte) (int, error) {
+	s.writing <- struct{}{}
+	<-s.release
+	return s.ResponseRecorder.Write(b)
+}
+
+// TestListStuck: who asks for the models and does not read the answer holds up nobody.
+func TestListStuck(t *testing.T) {
+	_, s := newServer(t, Options{})
+	for _, path := range []string{"/v1/models", "/v1/models/whisper"} {
+		w := stuck{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
+		var all sync.WaitGroup
+		all.Go(func() { s.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost"+path, nil)) })
+		<-w.writing
+		if !s.models.mu.TryLock() {
+			t.Errorf("%s: the models are locked while the client does not read", path)
+		} else {
+			s.models.mu.Unlock()
+		}
+		close(w.release)
+		all.Wait()
+	}
+}
+
+// TestPanicOfLoad: a model whose loading panics fails those who name it, not the server.
+func TestPanicOfLoad(t *testing.T) {
+	h, s := newServer(t, Options{More: []Source{{"bad", 1, func(context.Context) (*transcribe.Model, func(), error) {
+		time.Sleep(20 * time.Millisecond)
+		panic("bad weights")
+	}}}})
+	var all sync.WaitGroup
+	for range 3 { // one loads, others wait for it
+		all.Go(func() {
+			if r, body := post(t, h.URL+transcriptions, wav(t), field{"model", "bad"}); r.StatusCode != http.StatusInternalServerError {
+				t.Errorf("%s %s", r.Status, body)
+			}
+		})
+	}
+	all.Wait()
+	if r, body := post(t, h.URL+transcriptions, wav(t)); r.StatusCode != http.StatusOK {
+		t.Errorf("afterwards: %s %s", r.Status, body)
+	}
+	if n := s.models.loaded(); n != 1 {
+		t.Errorf("%d models are loaded", n)
+	}
+}
+
+// TestSlowModel: a session whose update loads a model for long can end meanwhile.
+func TestSlowModel(t *testing.T) {
+	loading, proceed := make(chan struct{}), make(chan struct{})
+	h, s := newServer(t, Options{More: []Source{{"slow", 1, func(context.Context) (*transcribe.Model, func(), error) {
+		close(loading)
+		<-proceed
+		return nil, nil, errors.New("too late")
+	}}}})
+	c := call(t, h, "", nil)
+	c.until("session.created")
+	c.send(`{"type":"session.update","session":{"type":"transcription","audio":{"input":{"transcription":{"model":"slow"}}}}}`)
+	<-loading
+	s.Drain()
+	if e := c.until("error"); !strings.Contains(e.Error.Message, "shutting down") {
+		t.Errorf("the session ends with %+v", e)
+	}
+	close(proceed)
+	settle(t, s)
 }

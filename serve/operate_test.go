@@ -177,11 +177,12 @@ func TestTLS(t *testing.T) {
 		t.Errorf("missing files: %v", err)
 	}
 	makeCertificate(t, cert, key, 1)
-	c, err := newCertificate(cert, key, slog.New(slog.DiscardHandler))
+	defer func(before time.Duration) { lookEvery = before }(lookEvery)
+	lookEvery = 0
+	c, err := TLS(cert, key, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.every = 0
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -190,7 +191,7 @@ func TestTLS(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- Serve(ctx, s, func(h *http.Server) error {
-			h.TLSConfig = secured(c)
+			h.TLSConfig = c
 			return h.ServeTLS(l, "", "")
 		}, time.Minute)
 	}()
@@ -246,18 +247,19 @@ func TestNewKeys(t *testing.T) {
 		os.Chtimes(file, when, when)
 	}
 	write("one", 0)
-	f, err := newFresh(slog.New(slog.DiscardHandler), func() ([]string, error) {
+	defer func(before time.Duration) { lookEvery = before }(lookEvery)
+	lookEvery = 0
+	get, err := Keys(file, func() ([]string, error) {
 		text, err := os.ReadFile(file)
 		if len(text) == 0 && err == nil {
 			err = errors.New("no key")
 		}
 		return strings.Fields(string(text)), err
-	}, file)
+	}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.every = 0
-	h, _ := newServer(t, Options{Keys: f.get})
+	h, _ := newServer(t, Options{Keys: get})
 	see := func(key string, status int) {
 		t.Helper()
 		r, err := http.NewRequest("GET", h.URL+"/v1/models", nil)

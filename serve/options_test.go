@@ -36,7 +36,7 @@ var defaultsDrawn = map[string]func(*transcribe.Options){
 	"language":      func(o *transcribe.Options) { o.Language = "en" },
 	"multilingual":  func(o *transcribe.Options) { o.Multilingual = true },
 	"translate":     func(o *transcribe.Options) { o.Task = transcribe.Translate },
-	"chunked":       func(o *transcribe.Options) { o.Chunked = &transcribe.ChunkOptions{} },
+	"chunked":       func(o *transcribe.Options) { o.Chunked = true },
 	"spans":         func(o *transcribe.Options) { o.Spans = []transcribe.Span{{Start: 1, End: 4}} },
 	"vad":           func(o *transcribe.Options) { o.VAD = &vad.Options{} },
 	"prefix":        func(o *transcribe.Options) { o.Prefix = "one" },
@@ -212,18 +212,6 @@ func TestMultilingualLive(t *testing.T) {
 		x.conn.Close(websocket.StatusNormalClosure, "")
 	}
 	s.sockets.all.Wait()
-}
-
-// TestServerRefusesDefaults: what no request could have is refused at the start.
-func TestServerRefusesDefaults(t *testing.T) {
-	m := loaded(t)
-	for _, name := range []string{"translate", "chunked", "spans", "prefix", "marks"} {
-		var o transcribe.Options
-		defaultsDrawn[name](&o)
-		if _, err := New(m, Options{Decoding: o}); err == nil {
-			t.Errorf("%s: accepted", name)
-		}
-	}
 }
 
 // TestPanic: a panic in a goroutine of a session ends the session, one in a handler the

@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"verity/internal/options"
+	"verity/transcribe"
 )
 
 // A problem is an error as OpenAI's API words it.
@@ -70,8 +73,10 @@ func writeProblem(w http.ResponseWriter, p *problem) {
 	if p.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", "Bearer")
 	}
+	data := append(marshal(map[string]*problem{"error": p}), '\n')
+	h.Set("Content-Length", strconv.Itoa(len(data))) // so that the answer is whole though the client still sends
 	w.WriteHeader(p.Status)
-	json.NewEncoder(w).Encode(map[string]*problem{"error": p})
+	w.Write(data)
 }
 
 // An object is one of JSON.
@@ -125,4 +130,37 @@ func span(d time.Duration) string {
 		s = strings.TrimSuffix(s, "0m")
 	}
 	return s
+}
+
+// fields are OpenAI's form fields that set options; others have their names in the table
+// of options. What no field sets is not the client's business.
+var fields = map[string]string{
+	"InitialPrompt": "prompt", "Task": "model", "WordTimestamps": "timestamp_granularities[]", "VAD": "chunking_strategy",
+}
+
+// asProblem returns the problem that err is, or the one with an option, whose parameters begin
+// with a prefix; nil if that is not one that the client set.
+func asProblem(err error, prefix string) *problem {
+	if p, ok := errors.AsType[*problem](err); ok {
+		return p
+	}
+	option, ok := errors.AsType[*transcribe.OptionError](err)
+	if !ok {
+		return nil
+	}
+	name := fields[option.Field]
+	if o := options.ByField(option.Field); name == "" && o != nil && o.Who&options.Request != 0 {
+		name = o.FormField()
+	}
+	if name == "" {
+		return nil
+	}
+	name = prefix + name
+	switch option.Field {
+	case "Task":
+		return wrong(http.StatusBadRequest, name, "", "This model knows English only and cannot translate.")
+	case "WordTimestamps":
+		return wrong(http.StatusBadRequest, name, "", "This model cannot give the times of words.")
+	}
+	return wrong(http.StatusBadRequest, name, "", "%s: got %q: %s", name, fmt.Sprint(option.Value), option.Reason)
 }

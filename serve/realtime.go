@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -30,41 +31,27 @@ const (
 // A session is one realtime connection. One goroutine reads the client's messages;
 // another transcribes, one utterance after the other.
 type session struct {
-	s       *Server
-	conn    *websocket.Conn
-	id      string
-	beta    bool // use the names of the beta interface
-	cancel  context.CancelCauseFunc
-	blocks  atomic.Int64 // odd while the reader is blocked
-	queue   chan *spoken
-	backlog *live.Backlog
+	s      *Server
+	conn   *websocket.Conn
+	id     string
+	beta   bool // use the names of the beta interface
+	cancel context.CancelCauseFunc
+	hold   hold // of the goroutine that reads
 
 	lateOnce sync.Once
 
-	story string // the text so far, as context of the next utterance; owned by work
-
 	mu       sync.Mutex // the fields below
-	hold     hold
 	config   sessionConfig
-	arriving *audio.Arriving
-	ear      *live.Ear
-	now      *spoken // the open utterance, or nil
-	previous string  // id of the item before it
-	items    int
-	at       int64 // samples received, at 16 kHz
-	base     int64 // sample at which the ear started
-	fresh    bool  // an utterance has ended since the client's last commit
-	closed   bool  // further sound is discarded
+	half     []byte // of a sample whose other half is in the next message
+	feed     *audio.Feed
+	sound    *live.Stream
+	now      *live.Utterance // the open one, or nil
+	previous string          // id of the item before it
+	fresh    bool            // an utterance has ended since the client's last commit
+	closed   bool            // further sound is discarded
 	clock    clock
 	said     tally    // delays in the whole session
 	ignored  []string // of the client's updates, by the last that had some
-}
-
-// A spoken is an utterance that is being transcribed.
-type spoken struct {
-	*live.Utterance
-	item string
-	on   *transcribe.Model
 }
 
 // errClosed is the cause that ends a session normally.
@@ -96,9 +83,10 @@ func (s *Server) realtime(w http.ResponseWriter, r *http.Request) {
 	defer conn.CloseNow()
 	conn.SetReadLimit(mostMessage)
 	x := &session{
-		s: s, conn: conn, id: config.id, config: config, hold: k, queue: make(chan *spoken, 256), backlog: live.NewBacklog(),
+		s: s, conn: conn, id: config.id, config: config, hold: k, sound: live.NewStream(config.by, config.detector()),
 		beta: strings.Contains(r.Header.Get("OpenAI-Beta"), "realtime=v1") || slices.Contains(protocols(r), "openai-beta.realtime-v1"),
 	}
+	x.sound.Begun, x.sound.Ended = x.begun, x.ended
 	x.prepare()
 	note(r, "ended", x.run(r))
 }
@@ -131,16 +119,6 @@ func (s *Server) welcome(r *http.Request, k hold) (c sessionConfig, p *problem) 
 	return c, nil
 }
 
-// prepare makes the resampler and the voice activity detector for the configuration.
-func (x *session) prepare() {
-	x.prepareSound()
-	x.base = x.at
-	var err error
-	if x.ear, err = live.NewEar(x.config.ear); err != nil {
-		panic("serve: options that were checked are refused")
-	}
-}
-
 // run serves until either side ends the session, and returns the cause.
 func (x *session) run(r *http.Request) error {
 	ctx, cancel := context.WithCancelCause(r.Context())
@@ -157,7 +135,7 @@ func (x *session) run(r *http.Request) error {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	note(r, "audio_seconds", float64(x.at)/audio.SampleRate, "items", x.items, "words", x.said.words,
+	note(r, "audio_seconds", float64(x.sound.Len())/audio.SampleRate, "words", x.said.words,
 		"delay_median", x.said.quantile(0.5), "delay_p95", x.said.quantile(0.95))
 	if x.ignored != nil {
 		note(r, "ignored", strings.Join(x.ignored, ", "))
@@ -229,15 +207,10 @@ func (x *session) breathe(ctx context.Context, samples int) error {
 	x.mu.Lock()
 	more := int64(float64(samples) * audio.SampleRate / float64(x.config.rate))
 	x.mu.Unlock()
-	if x.backlog.Room(more) {
-		return nil
-	}
-	x.blocks.Add(1)
-	defer x.blocks.Add(1)
-	return x.backlog.Wait(ctx, more)
+	return x.sound.Wait(ctx, more)
 }
 
-// watch pings the client and ends the session with the server, or at its longest
+// watch pings the client, and ends the session with the server, or at its longest
 // duration.
 func (x *session) watch(ctx context.Context) {
 	ping, most := time.NewTicker(pingEvery), time.NewTimer(x.s.opt.MaxAudio)
@@ -257,14 +230,9 @@ func (x *session) watch(ctx context.Context) {
 		case <-most.C:
 			x.end(fmt.Errorf("the session is longer than %s, which is the limit of this server", span(x.s.opt.MaxAudio)))
 		case <-ping.C:
-			blocks := x.blocks.Load()
 			alive, cancel := context.WithTimeout(ctx, pingEvery)
-			err := x.conn.Ping(alive)
+			x.conn.Ping(alive) // for proxies; a client that is silent for long is noticed otherwise
 			cancel()
-			still := blocks%2 == 1 || blocks != x.blocks.Load() // a blocked reader cannot read pongs
-			if err != nil && ctx.Err() == nil && !still {
-				x.cancel(errors.New("the client does not answer pings"))
-			}
 		}
 	}
 }
@@ -280,5 +248,30 @@ func (x *session) end(why error) {
 	x.complain(failed(http.StatusServiceUnavailable, "The session ends: %v.", why), "")
 	x.commit()
 	x.closed = true
-	close(x.queue)
+	x.sound.Close()
 }
+
+// sockets counts realtime sessions and ends them with the server.
+type sockets struct {
+	count  atomic.Int64
+	all    sync.WaitGroup
+	lost   context.Context // done at the end of the grace period
+	giveUp func()
+}
+
+// enter admits a session if there are fewer than most, and returns the function by which it leaves.
+func (k *sockets) enter(most int) (leave func(), ok bool) {
+	if k.count.Add(1) > int64(most) {
+		k.count.Add(-1)
+		return nil, false
+	}
+	k.all.Add(1)
+	return func() {
+		if k.count.Add(-1) == 0 {
+			debug.FreeOSMemory() // what many sessions took is not wanted soon
+		}
+		k.all.Done()
+	}, true
+}
+
+func (k *sockets) open() int { return int(k.count.Load()) }

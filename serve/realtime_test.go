@@ -159,9 +159,6 @@ func TestRealtime(t *testing.T) {
 	if e.Latency.Words != len(strings.Fields(e.Transcript)) || e.Latency.P95 < e.Latency.Median || e.Usage.Seconds < 5 {
 		t.Errorf("%+v, %v s", e.Latency, e.Usage.Seconds)
 	}
-	if sum := e.Latency.Listening + e.Latency.Waiting + e.Latency.Transcribing; !(sum > 0.99 && sum < 1.01) {
-		t.Errorf("the shares of the delay are %v together", sum)
-	}
 	var kinds []string
 	for _, e := range c.seen {
 		if len(kinds) == 0 || kinds[len(kinds)-1] != e.Type {
@@ -184,7 +181,7 @@ func TestRealtime(t *testing.T) {
 	}
 	defer r.Body.Close()
 	body := new(strings.Builder)
-	for _, line := range []string{"verity_live_delay_seconds_count", `part="listening"`, "verity_live_sessions 0"} {
+	for _, line := range []string{"verity_live_delay_seconds_count", "verity_live_sessions 0"} {
 		if body.Len() == 0 {
 			raw := make([]byte, 1<<20)
 			n, _ := io.ReadFull(r.Body, raw)
@@ -282,7 +279,6 @@ func TestMistakes(t *testing.T) {
 		{`{"type":"input_audio_buffer.append","audio":[1,2]}`, "audio", "audio: got JSON of type array, want a string"},
 		{`{"type":"response.create"}`, "type", "response.create"},
 		{`{"type":"input_audio_buffer.append","audio":"AA*A"}`, "audio", "audio: want base64, got something else at byte 2"},
-		{`{"type":"input_audio_buffer.append","audio":"AAAA"}`, "audio", "16 bits"},
 		{`{"type":"input_audio_buffer.commit"}`, "", "nothing to commit"},
 		{`{"type":"session.update"}`, "session", "session: it is missing"},
 		{`{"type":"session.update","session":"fast"}`, "session", "session: got JSON of type string, want an object"},
@@ -292,7 +288,7 @@ func TestMistakes(t *testing.T) {
 		{`{"type":"session.update","session":{"type":"realtime"}}`, "session.type", "want transcription"},
 		{`{"type":"session.update","session":{"input_audio_format":"g711_ulaw"}}`, "session.input_audio_format", "want pcm16"},
 		{input(`"format":{"type":"audio/pcmu"}`), "session.audio.input.format.type", "want audio/pcm"},
-		{input(`"format":{"type":"audio/pcm","rate":12345}`), "session.audio.input.format.rate", "got 12345, want 8000, 11025,"},
+		{input(`"format":{"type":"audio/pcm","rate":7999}`), "session.audio.input.format.rate", "got 7999, want 8000 to 96000"},
 		{input(`"transcription":{"model":"gpt-live-transcribe"}`), "session.audio.input.transcription.model", "does not exist"},
 		{input(`"transcription":{"language":"klingon"}`), "session.audio.input.transcription.language", "does not know it"},
 		{input(`"turn_detection":{"type":"semantic_vad"}`), "session.audio.input.turn_detection.type", "want server_vad"},
@@ -337,6 +333,64 @@ func TestMistakes(t *testing.T) {
 			}
 		}
 	})
+	settle(t, s)
+}
+
+// TestFrames: however samples are cut into messages, and their base64 into lines, the text is
+// that of the sound; what is no message of sound ends this session at most.
+func TestFrames(t *testing.T) {
+	h, s := newServer(t, Options{Turns: 1})
+	pcm := digitsPCM(t)[:4*audio.SampleRate]
+	raw := make([]byte, 0, 2*len(pcm))
+	for _, v := range pcm {
+		raw = binary.LittleEndian.AppendUint16(raw, uint16(int16(v*32767)))
+	}
+	var want string
+	for _, sizes := range [][]int{{len(raw)}, {1, 0, 999}, {3, 2, 4097}, {len(raw) - 1, 1}, {1, len(raw) - 1}} {
+		c := call(t, h, "", nil)
+		c.send(manual)
+		c.until("session.updated")
+		free := occupy(t, s) // so that one pass is made
+		for rest, i := raw, 0; len(rest) > 0; i++ {
+			n := min(sizes[i%len(sizes)], len(rest))
+			text := base64.StdEncoding.EncodeToString(rest[:n])
+			for at := 76; at < len(text); at += 78 {
+				text = text[:at] + `\n` + text[at:]
+			}
+			c.send(`{"type":"input_audio_buffer.append","audio":"` + text + `"}`)
+			rest = rest[n:]
+		}
+		c.send(`{"type":"input_audio_buffer.append","audio":"AA=="}`) // half a sample, of which nothing follows
+		c.send(`{"type":"input_audio_buffer.commit"}`)
+		c.until("conversation.item.done")
+		free()
+		e := c.until(done)
+		if want == "" {
+			want = e.Transcript
+		}
+		if e.Transcript != want || want == "" || e.Usage.Seconds != 4 {
+			t.Errorf("pieces of %v: %q of %v s, want %q", sizes, e.Transcript, e.Usage.Seconds, want)
+		}
+		c.send(`{"type":"input_audio_buffer.append","audio":"AAAA\\nAA"}`)
+		if _, data, err := c.conn.Read(t.Context()); err != nil || !strings.Contains(string(data), "want base64") {
+			t.Errorf("%s, %v", data, err)
+		}
+		c.conn.Close(websocket.StatusNormalClosure, "")
+	}
+	for name, message := range map[string][]byte{
+		"10 MB":     []byte(`{"type":"input_audio_buffer.append","audio":"` + strings.Repeat("A", 10<<20) + `"}`),
+		"no JSON":   bytes.Repeat([]byte("["), 3<<20),
+		"a million": []byte(`{"type":"x","session":` + strings.Repeat(`{"a":`, 1<<20) + "1" + strings.Repeat("}", 1<<20) + "}"),
+	} {
+		c := call(t, h, "", nil)
+		c.until("session.created")
+		c.conn.Write(t.Context(), websocket.MessageText, message)
+		_, data, err := c.conn.Read(t.Context())
+		if err == nil && !strings.Contains(string(data), `"type":"error"`) {
+			t.Errorf("%s: %.200s", name, data)
+		}
+		c.conn.CloseNow()
+	}
 	settle(t, s)
 }
 

@@ -77,90 +77,70 @@ func Run(ctx context.Context, load func() (*Server, error), listen func(*http.Se
 	return nil
 }
 
-// A fresh value is read again when its files change: certificates are renewed every few
-// weeks, keys are handed out and taken back.
-type fresh[T any] struct {
-	names []string
-	read  func() (T, error)
-	log   *slog.Logger
-	every time.Duration // between two looks
+// lookEvery is the time between two looks at a file that may change.
+var lookEvery = 10 * time.Second
 
-	mu     sync.Mutex
-	value  T
-	state  []time.Time // when the files were written
-	looked time.Time
-}
-
-func newFresh[T any](log *slog.Logger, read func() (T, error), names ...string) (*fresh[T], error) {
-	f := &fresh[T]{names: names, read: read, log: log, every: 10 * time.Second}
-	return f, f.look()
-}
-
-// get returns the value. If the files have changed to something unusable, the log says
-// so, and what was read before stays in use.
-func (f *fresh[T]) get() T {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if time.Since(f.looked) >= f.every {
-		if err := f.look(); err != nil {
-			f.log.Error("a file cannot be read again: what it held before stays in use", "error", err)
+// fresh returns a function of what read finds in files, which are read again when they change:
+// certificates are renewed every few weeks, keys are handed out and taken back. If they have
+// changed to something unusable, the log says so, and what was read before stays in use.
+func fresh[T any](log *slog.Logger, read func() (T, error), names ...string) (get func() T, err error) {
+	var mu sync.Mutex
+	var value T
+	var written []time.Time
+	var looked time.Time
+	look := func() error {
+		looked = time.Now()
+		var now []time.Time
+		for _, name := range names {
+			st, err := os.Stat(name)
+			if err != nil {
+				return err
+			}
+			at := time.Time{} // of a pipe, which is read once
+			if st.Mode().IsRegular() {
+				at = st.ModTime()
+			}
+			now = append(now, at)
 		}
-	}
-	return f.value
-}
-
-// look reads the files if they have changed. A pipe is read once.
-func (f *fresh[T]) look() error {
-	f.looked = time.Now()
-	var state []time.Time
-	for _, name := range f.names {
-		st, err := os.Stat(name)
-		switch {
-		case err != nil:
-			return err
-		case st.Mode().IsRegular():
-			state = append(state, st.ModTime())
-		default:
-			state = append(state, time.Time{})
+		if slices.Equal(now, written) {
+			return nil
 		}
+		v, err := read()
+		if err == nil {
+			value, written = v, now
+		}
+		return err
 	}
-	if slices.Equal(state, f.state) {
-		return nil
-	}
-	value, err := f.read()
-	if err == nil {
-		f.value, f.state = value, state
-	}
-	return err
+	return func() T {
+		mu.Lock()
+		defer mu.Unlock()
+		if time.Since(looked) >= lookEvery {
+			if err := look(); err != nil {
+				log.Error("a file cannot be read again: what it held before stays in use", "error", err)
+			}
+		}
+		return value
+	}, look()
 }
 
 // Keys returns the API keys that read finds in a file, which is read again when it changes.
 func Keys(file string, read func() ([]string, error), log *slog.Logger) (func() []string, error) {
-	f, err := newFresh(log, read, file)
-	return f.get, err
+	return fresh(log, read, file)
 }
 
 // TLS returns the configuration for a certificate and a key in PEM files, which are read
 // again when they change.
 func TLS(cert, key string, log *slog.Logger) (*tls.Config, error) {
-	f, err := newCertificate(cert, key, log)
-	return secured(f), err
-}
-
-func newCertificate(cert, key string, log *slog.Logger) (*fresh[*tls.Certificate], error) {
-	return newFresh(log, func() (*tls.Certificate, error) {
+	get, err := fresh(log, func() (*tls.Certificate, error) {
 		pair, err := tls.LoadX509KeyPair(cert, key)
 		if err != nil {
 			err = fmt.Errorf("%s, %s: %w", cert, key, err)
 		}
 		return &pair, err
 	}, cert, key)
-}
-
-func secured(f *fresh[*tls.Certificate]) *tls.Config {
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
 		NextProtos:     []string{"http/1.1"}, // which WebSockets need
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return f.get(), nil },
-	}
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return get(), nil },
+	}, err
 }

@@ -1,17 +1,17 @@
 package serve
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
 	"embed"
-	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"path"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -69,7 +69,8 @@ type Options struct {
 	// formats can open other files.
 	Sound audio.Input
 
-	// Decoding holds the defaults of options that a request does not set.
+	// Decoding holds the defaults of options that a request does not set. What is a matter of
+	// one file is left out: task, spans, prefix, lanes and marks.
 	Decoding transcribe.Options
 
 	// Log gets a line for each request: no audio, no text. Nil discards them.
@@ -88,22 +89,12 @@ func (o Options) defaults() Options {
 		o.Sound.FFmpeg = audio.FFmpegNever
 	}
 	o.Sound.Longest = o.MaxAudio
+	d := &o.Decoding
+	d.Task, d.Spans, d.Prefix, d.Chunked, d.MarkAccepted = "", nil, "", false, false
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return o
-}
-
-func (o Options) check() error {
-	switch {
-	case o.Turns < 1 || o.Turns > 4096:
-		return errors.New("serve: Turns: want 1 to 4096")
-	case o.MaxBytes < 1:
-		return errors.New("serve: MaxBytes: want 1 or more")
-	case o.MaxAudio <= 0 || o.Timeout <= 0:
-		return errors.New("serve: MaxAudio and Timeout: want more than 0")
-	}
-	return nil
 }
 
 // A Server is an http.Handler over one model, or several. It is safe for concurrent use.
@@ -118,7 +109,6 @@ type Server struct {
 	handler http.Handler
 	sockets sockets
 	ids     atomic.Uint64
-	foreign sync.Once // tells of ffmpeg
 	closing atomic.Bool
 	inHand  atomic.Int64  // requests, uploads included
 	drained chan struct{} // closed when closing
@@ -131,12 +121,6 @@ type Server struct {
 // New returns a server of m, which must stay open while it serves, and of o.More.
 func New(m *transcribe.Model, o Options) (*Server, error) {
 	o = o.defaults()
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	if err := checkDefaults(o.Decoding); err != nil {
-		return nil, err
-	}
 	if _, err := transcribe.New(m, fit(o.Decoding, false)); err != nil {
 		return nil, err
 	}
@@ -176,9 +160,14 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, "ok\n") })
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.Handle("GET /metrics", s.metrics.handler)
-	mux.HandleFunc("GET /openapi.json", embedded("openapi.json", "application/json"))
-	mux.HandleFunc("GET /page/{file}", page)
-	mux.HandleFunc("GET /{$}", embedded("page/index.html", "text/html; charset=utf-8"))
+	mux.HandleFunc("GET /openapi.json", embedded("openapi.json"))
+	mux.HandleFunc("GET /{$}", embedded("page/index.html"))
+	for _, kind := range []string{"css", "js"} {
+		names, _ := fs.Glob(files, "page/*."+kind)
+		for _, name := range names {
+			mux.HandleFunc("GET /"+name, embedded(name))
+		}
+	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { // also for a known path with another method
 		if allowed := methods(mux, r); allowed != nil {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
@@ -222,20 +211,14 @@ func unready(w http.ResponseWriter, why string) {
 //go:embed page openapi.json
 var files embed.FS
 
-// page serves the files of the page.
-func page(w http.ResponseWriter, r *http.Request) {
-	name := "page/" + r.PathValue("file")
-	kind := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}[path.Ext(name)]
-	if _, err := files.ReadFile(name); err != nil || kind == "" {
-		writeProblem(w, unknownPath(r))
-		return
-	}
-	embedded(name, kind)(w, r)
+// kinds are the types of the files of this package.
+var kinds = map[string]string{
+	".json": "application/json", ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
 }
 
 // embedded returns the handler of a file of this package. The page may load nothing
 // from elsewhere. Browsers keep files, and ask whether they have changed.
-func embedded(name, kind string) http.HandlerFunc {
+func embedded(name string) http.HandlerFunc {
 	data, err := files.ReadFile(name)
 	if err != nil {
 		panic("serve: a file is not embedded")
@@ -243,16 +226,12 @@ func embedded(name, kind string) http.HandlerFunc {
 	tag := fmt.Sprintf(`"%x"`, sha256.Sum256(data))[:20] + `"`
 	return func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Type", kind)
+		h.Set("Content-Type", kinds[path.Ext(name)])
 		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; "+
 			"connect-src 'self'; media-src blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cache-Control", "no-cache")
 		h.Set("ETag", tag)
-		if r.Header.Get("If-None-Match") == tag {
-			w.WriteHeader(http.StatusNotModified)
-			return
-		}
-		w.Write(data)
+		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(data))
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
-	"strings"
 	"time"
 
 	"verity/audio"
@@ -44,10 +43,10 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	defer leave()
 	end, _ := ctx.Deadline()
 	q, err := s.read(w, r, task, end)
+	defer q.done()
 	if err != nil {
 		return err
 	}
-	defer q.done()
 	model, release, err := s.models.take(ctx, q.model)
 	if err != nil {
 		return err
@@ -57,7 +56,7 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		return err
 	}
 	q.warn(w, r)
-	clip, err := s.opt.Sound.OpenFile(ctx, q.String(), q.file)
+	clip, err := s.opt.Sound.OpenFile(ctx, q.String(), q.file.file)
 	if err != nil {
 		return err
 	}
@@ -87,7 +86,7 @@ const bytesPerSecond = 8000
 func (s *Server) work(ctx context.Context, by *transcribe.Transcriber, clip *audio.Clip, out *answer) (*transcript.Transcript, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	p, err := s.line.enter(cmp.Or(clip.Promised(), float64(out.q.size)/bytesPerSecond))
+	p, err := s.line.enter(cmp.Or(clip.Promised(), float64(out.q.file.size)/bytesPerSecond))
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +104,7 @@ func (s *Server) work(ctx context.Context, by *transcribe.Transcriber, clip *aud
 		Segment: out.segment,
 		Progress: func(done, total float64) {
 			if out.q.progress && done > 0 { // a file that cannot be read gets an error instead
-				out.stream.event(sse{Type: "verity.progress", Done: &done, Total: &total})
+				out.stream.event("verity.progress", object{"done": done, "total": total})
 			}
 			if err := s.line.yield(ctx, p, total-done, total); err != nil {
 				stop(err)
@@ -126,7 +125,7 @@ func (s *Server) failed(w http.ResponseWriter, r *http.Request, a *answer, err e
 	if a.stream.begun() {
 		if p := s.problemOf(w, r, err); p != nil {
 			note(r, "error", p.Message)
-			a.stream.event(sse{Type: "error", Error: p})
+			a.stream.event("error", object{"error": p})
 		}
 	}
 	if a.stream.end() {
@@ -171,7 +170,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 
 // problemOf returns what an error is to the client; nil if that has gone.
 func (s *Server) problemOf(w http.ResponseWriter, r *http.Request, err error) (p *problem) {
-	format, foreign := errors.AsType[*audio.FormatError](err)
+	_, foreign := errors.AsType[*audio.FormatError](err)
 	switch p = asProblem(err, ""); {
 	case p != nil:
 	case errors.Is(err, errFull):
@@ -184,24 +183,10 @@ func (s *Server) problemOf(w http.ResponseWriter, r *http.Request, err error) (p
 		notesOf(r).gone = true
 		return nil
 	case errors.Is(err, audio.ErrMalformed), errors.Is(err, fs.ErrInvalid), foreign:
-		s.tellOfFFmpeg(format)
 		p = wrong(http.StatusBadRequest, "file", "invalid_audio", "The file cannot be read as sound: %v", err)
 	default:
 		s.opt.Log.Error("request failed", "id", w.Header().Get(idHeader), "error", err)
 		p = failed(http.StatusInternalServerError, "The server failed to transcribe the file. Its log has the reason, with the request id.")
 	}
 	return p
-}
-
-// tellOfFFmpeg logs once that a client sent sound that ffmpeg may read: the operator can
-// allow that, the client cannot.
-func (s *Server) tellOfFFmpeg(format *audio.FormatError) {
-	if format == nil || format.Err != audio.ErrUnsupported || s.opt.Sound.FFmpeg != audio.FFmpegNever ||
-		format.Got == "a text file" || strings.HasPrefix(format.Got, "a file that begins with") {
-		return
-	}
-	s.foreign.Do(func() {
-		s.opt.Log.Warn("a client sent sound that is not read here; with --ffmpeg auto, ffmpeg, if it is installed, reads "+
-			"what telephones record", "got", format.Got)
-	})
 }

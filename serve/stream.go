@@ -48,8 +48,12 @@ func (s *Server) newStream(w http.ResponseWriter, cancel context.CancelCauseFunc
 // start has the headers sent, and a comment.
 func (x *stream) start() { x.add(": " + x.beat() + "\n\n") }
 
-// event sends a value.
-func (x *stream) event(v any) { x.add("data: " + string(marshal(v)) + "\n\n") }
+// event sends an event. Names and members are OpenAI's, but for words, pieces, and the
+// language and duration at the end.
+func (x *stream) event(kind string, event object) {
+	event["type"] = kind
+	x.add("data: " + string(marshal(event)) + "\n\n")
+}
 
 func (x *stream) add(text string) {
 	x.mu.Lock()

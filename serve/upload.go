@@ -3,6 +3,7 @@ package serve
 import (
 	"cmp"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -16,7 +17,6 @@ import (
 )
 
 const (
-	chunkBytes  = 64 << 10
 	stall       = 30 * time.Second // the most between two pieces of an upload, or of an answer
 	leastRate   = 1000             // bytes a second of an upload, on average, after the time of a stall
 	mostUploads = 128              // at the same time
@@ -31,29 +31,10 @@ type spool struct {
 	used atomic.Int64
 }
 
-// take reserves n bytes; nil if there is room.
-func (s *spool) take(n int64) *problem {
-	if s.used.Add(n) > s.room {
-		s.used.Add(-n)
-		return full("spool_full", 10*time.Second, "The server holds too many uploads at present: try again later.").of("file")
-	}
-	return nil
-}
-
-// file returns a new file, and how to give it up. Where an open file may be unlinked, it
-// is unlinked now: then it cannot be left behind, however the process ends.
-func (s *spool) file() (f *os.File, done func(), err error) {
-	f, err = os.CreateTemp(s.dir, spoolName)
-	if err != nil {
-		return nil, nil, err
-	}
-	left := os.Remove(f.Name()) != nil
-	return f, func() {
-		f.Close()
-		if left {
-			os.Remove(f.Name())
-		}
-	}, nil
+func newSpool(dir string, room int64) *spool {
+	s := &spool{dir: dir, room: room}
+	s.clear(runtime.GOOS)
+	return s
 }
 
 // clear removes what a process that was killed has left, where files that are in use
@@ -68,10 +49,48 @@ func (s *spool) clear(system string) {
 	}
 }
 
-func newSpool(dir string, room int64) *spool {
-	s := &spool{dir: dir, room: room}
-	s.clear(runtime.GOOS)
-	return s
+// A spooled sound is what a client has uploaded.
+type spooled struct {
+	spool *spool
+	file  *os.File
+	named bool // it must be removed at the end
+	size  int64
+	most  int64
+}
+
+// file returns an empty file, for at most so many bytes. Where an open file may be unlinked,
+// it is unlinked now: then it cannot be left behind, however the process ends.
+func (s *spool) file(most int64) (*spooled, error) {
+	f, err := os.CreateTemp(s.dir, spoolName)
+	if err != nil {
+		return nil, failed(http.StatusInsufficientStorage, "The upload cannot be kept: %v", errors.Unwrap(err))
+	}
+	return &spooled{spool: s, file: f, named: os.Remove(f.Name()) != nil, most: most}, nil
+}
+
+// Write adds sound. Its errors are problems.
+func (f *spooled) Write(b []byte) (int, error) {
+	n := int64(len(b))
+	if f.size+n > f.most {
+		return 0, wrong(http.StatusRequestEntityTooLarge, "file", "", "The file has more than %d bytes, which is the limit of this server.", f.most)
+	}
+	f.size += n
+	if f.spool.used.Add(n) > f.spool.room {
+		return 0, full("spool_full", 10*time.Second, "The server holds too many uploads at present: try again later.").of("file")
+	}
+	if _, err := f.file.Write(b); err != nil {
+		return 0, failed(http.StatusInsufficientStorage, "The upload cannot be kept: the disk is full or broken.")
+	}
+	return len(b), nil
+}
+
+// close gives up the file.
+func (f *spooled) close() {
+	f.file.Close()
+	if f.named {
+		os.Remove(f.file.Name())
+	}
+	f.spool.used.Add(-f.size)
 }
 
 // An intake counts the uploads that are read at the same time. They take no places in the
@@ -81,34 +100,17 @@ type intake struct {
 	open []*upload
 }
 
-// An upload is a form that is being read.
-type upload struct {
-	control *http.ResponseController
-	began   time.Time
-	end     time.Time // of the request
-	stall   time.Duration
-
-	mu    sync.Mutex
-	bytes int64
-	lost  bool // its place was needed
-	due   time.Time
-	timer *time.Timer // nil after the last read
-}
-
 // enter admits an upload. If there are too many, the slowest of those that are too slow
 // loses its place.
 func (in *intake) enter(u *upload) *problem {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if len(in.open) >= mostUploads {
-		slowest := slices.MinFunc(in.open, func(a, b *upload) int { return int(a.rate() - b.rate()) })
+		slowest := slices.MinFunc(in.open, func(a, b *upload) int { return cmp.Compare(a.rate(), b.rate()) })
 		if slowest.rate() >= leastRate {
 			return full("rate_limit_exceeded", 10*time.Second, "Too many files are being uploaded: try again later.")
 		}
-		slowest.mu.Lock()
-		slowest.lost = true
-		slowest.control.SetReadDeadline(time.Unix(1, 0))
-		slowest.mu.Unlock()
+		slowest.lose()
 		in.remove(slowest)
 	}
 	in.open = append(in.open, u)
@@ -131,6 +133,78 @@ func (in *intake) remove(u *upload) {
 	in.open = slices.DeleteFunc(in.open, func(o *upload) bool { return o == u })
 }
 
+// An upload is the body of a form. Every read of it has a time: a client that sends a byte a
+// minute would hold a place for days.
+type upload struct {
+	io.ReadCloser
+	control *http.ResponseController
+	end     time.Time // of the request
+	stall   time.Duration
+	most    int64 // bytes
+
+	mu    sync.Mutex
+	began time.Time
+	bytes int64
+	lost  bool // its place was needed
+}
+
+// Read ends with a problem if the body is too slow or too large.
+func (u *upload) Read(b []byte) (int, error) {
+	for {
+		due, p := u.due()
+		if p != nil {
+			return 0, p
+		}
+		n, err := u.ReadCloser.Read(b)
+		now := time.Now()
+		u.mu.Lock()
+		u.bytes += int64(n)
+		if late := now.Sub(due); late > time.Second && now.Before(u.end) { // neither this process nor perhaps the client has run meanwhile
+			u.began = u.began.Add(late + u.stall)
+		} else if errors.Is(err, os.ErrDeadlineExceeded) && !u.lost {
+			err = u.slow(now)
+		}
+		over := u.bytes > u.most
+		u.mu.Unlock()
+		if over {
+			return 0, wrong(http.StatusRequestEntityTooLarge, "", "", "The form has more than %d bytes, which is the limit of this server.", u.most)
+		}
+		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return n, err
+		}
+	}
+}
+
+// due sets when the next read must have come to its end. It refuses those that have lost their
+// place.
+func (u *upload) due() (due time.Time, p *problem) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.lost {
+		return due, wrong(http.StatusRequestTimeout, "", "", "The upload was slower than %d bytes a second, and its place was needed.", leastRate)
+	}
+	due = slices.MinFunc([]time.Time{time.Now().Add(u.stall), u.slowest(), u.end}, time.Time.Compare)
+	u.control.SetReadDeadline(due)
+	return due, nil
+}
+
+// slowest is when the bytes so far would have come at the least rate.
+func (u *upload) slowest() time.Time {
+	return u.began.Add(u.stall + time.Duration(u.bytes)*time.Second/leastRate)
+}
+
+// slow returns why a read came to no end in time.
+func (u *upload) slow(now time.Time) *problem {
+	const status = http.StatusRequestTimeout
+	switch {
+	case !now.Before(u.end):
+		return wrong(status, "", "", "The upload took longer than %s, which is the limit of this server.", span(u.end.Sub(u.began).Round(time.Second)))
+	case !now.Before(u.slowest()):
+		return wrong(status, "", "", "The upload is slower than %d bytes a second.", leastRate)
+	}
+	return wrong(status, "", "", "No data came for %s.", span(u.stall))
+}
+
 // rate is in bytes a second. One that has just begun is fast.
 func (u *upload) rate() float64 {
 	u.mu.Lock()
@@ -142,74 +216,13 @@ func (u *upload) rate() float64 {
 	return float64(u.bytes) / took.Seconds()
 }
 
-// wait bounds the next read: a client that sends a byte a minute would hold a place for
-// days. A timer does, and not a deadline of the connection, which would also end those
-// whose bytes came while this process was stopped.
-func (u *upload) wait() {
+// lose ends an upload whose place is needed.
+func (u *upload) lose() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	now := time.Now()
-	rate := u.began.Add(u.stall + time.Duration(u.bytes)*time.Second/leastRate)
-	u.arm(slices.MinFunc([]time.Time{now.Add(u.stall), rate, u.end}, time.Time.Compare), now)
+	u.lost = true
+	u.control.SetReadDeadline(time.Unix(1, 0))
 }
-
-// arm has expire called when time is due. u.mu is held.
-func (u *upload) arm(due, now time.Time) {
-	if u.due = due; due.Before(now) {
-		u.due = now
-	}
-	u.timer.Reset(u.due.Sub(now))
-}
-
-// expire ends the read that waits. If it is called late, neither this process nor perhaps
-// the client has run meanwhile: that time does not count.
-func (u *upload) expire() {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	now := time.Now()
-	switch late := now.Sub(u.due); {
-	case u.timer == nil || late < 0: // there was a read meanwhile
-	case late > min(time.Second, u.stall/2) && now.Before(u.end):
-		u.began = u.began.Add(late)
-		u.arm(now.Add(u.stall), now)
-	default:
-		u.control.SetReadDeadline(time.Unix(1, 0))
-	}
-}
-
-// read records that no more will be read.
-func (u *upload) read() {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.timer.Stop()
-	u.timer = nil
-}
-
-// add counts bytes that were read.
-func (u *upload) add(n int) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.bytes += int64(n)
-}
-
-// late returns why a read of u came to no end in time.
-func (u *upload) late() *problem {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	const status = http.StatusRequestTimeout
-	switch now := time.Now(); {
-	case u.lost:
-		return wrong(status, "", "", "The upload was slower than %d bytes a second, and its place was needed.", leastRate)
-	case !now.Before(u.end):
-		return wrong(status, "", "", "The upload took longer than %s, which is the limit of this server.", span(u.end.Sub(u.began).Round(time.Second)))
-	case now.Sub(u.began) > u.stall+time.Duration(u.bytes)*time.Second/leastRate:
-		return wrong(status, "", "", "The upload is slower than %d bytes a second.", leastRate)
-	}
-	return wrong(status, "", "", "No data came for %s.", span(u.stall))
-}
-
-// tooSlow reports that a read came to no end in time.
-func tooSlow(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 
 // A crowd counts the requests of each client, from upload to answer. Clients on this machine
 // without a key are not counted: they may be a proxy.

@@ -149,7 +149,7 @@ func (s *Server) panicked(id string, p any) {
 }
 
 // safely returns f with a panic of it ending one request or session, not the server.
-// Every goroutine of this package runs in it.
+// Every goroutine that does something with what clients send runs in it.
 func (s *Server) safely(id string, cancel context.CancelCauseFunc, f func()) func() {
 	return func() {
 		defer func() {

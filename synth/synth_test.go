@@ -113,7 +113,7 @@ func TestPlanted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if shares := m.Assistant().(*assistant.Model).Encoder == nil; shares != (shape == Distil) {
+			if shares := m.Assistant.(*assistant.Model).Encoder == nil; shares != (shape == Distil) {
 				t.Errorf("shares the target's encoder: %v", shares)
 			}
 			assisted, _, drafted, accepted := spoken(t, m, 10)
@@ -335,7 +335,7 @@ func TestRefusals(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(target, "config.json"), []byte("{}"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Write(t.Context(), dir, Options{"tiny", 1, Distil, 100, 0}); err == nil || !strings.Contains(err.Error(), "not planted") {
+	if _, _, err := Write(t.Context(), dir, Options{"tiny", 1, Distil, 100, 0}); err == nil || !strings.Contains(err.Error(), "did not make") {
 		t.Errorf("over somebody's checkpoint: error = %v", err)
 	}
 }

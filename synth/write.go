@@ -3,14 +3,11 @@ package synth
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"verity/internal/output"
 	"verity/internal/safetensors"
@@ -51,8 +48,8 @@ func (o Options) Check() error {
 	return nil
 }
 
-// A Written is a checkpoint that Write has written.
-type Written struct {
+// An Output is a checkpoint that Write has written.
+type Output struct {
 	Dir     string
 	Dims    model.Dims
 	Weights int64
@@ -62,7 +59,7 @@ type Written struct {
 
 // Write writes dir/target and dir/assistant. An existing checkpoint is overwritten if it
 // was planted too; any other is an error.
-func Write(ctx context.Context, dir string, o Options) (target, assistant Written, err error) {
+func Write(ctx context.Context, dir string, o Options) (target, assistant Output, err error) {
 	if err := o.Check(); err != nil {
 		return target, assistant, err
 	}
@@ -83,12 +80,12 @@ func Write(ctx context.Context, dir string, o Options) (target, assistant Writte
 		return target, assistant, err
 	}
 	plant := Plant{Tokens: o.Tokens, TextSeed: o.TextSeed}
-	target = Written{Dir: filepath.Join(dir, "target"), Dims: dims, Plant: plant}
+	target = Output{Dir: filepath.Join(dir, "target"), Dims: dims, Plant: plant}
 	plant.Alpha, plant.Agreement = o.Alpha, s.agreement()
-	assistant = Written{Dir: filepath.Join(dir, "assistant"), Dims: small, Plant: plant}
+	assistant = Output{Dir: filepath.Join(dir, "assistant"), Dims: small, Plant: plant}
 
-	for _, w := range []Written{target, assistant} {
-		if err := mayReplace(w.Dir); err != nil {
+	for _, w := range []Output{target, assistant} {
+		if err := output.CheckModel(w.Dir, func(dir fs.FS) bool { return Planted(dir) != nil }); err != nil {
 			return target, assistant, err
 		}
 	}
@@ -99,11 +96,12 @@ func Write(ctx context.Context, dir string, o Options) (target, assistant Writte
 	if o.Assistant == Tiny { // it encodes the window itself, even if the target is tiny too
 		n.own = "assistant."
 	}
-	return target, assistant, assistant.write(ctx, tok, n)
+	err = assistant.write(ctx, tok, n) // before the return copies what it counts
+	return target, assistant, err
 }
 
 // write writes the checkpoint, the weights last.
-func (w *Written) write(ctx context.Context, tok *tokenizer.Tokenizer, n *network) error {
+func (w *Output) write(ctx context.Context, tok *tokenizer.Tokenizer, n *network) error {
 	if err := output.Dir(w.Dir); err != nil {
 		return err
 	}
@@ -125,24 +123,6 @@ func (w *Written) write(ctx context.Context, tok *tokenizer.Tokenizer, n *networ
 	return output.WriteIn(w.Dir, "model.safetensors", func(to io.Writer) error {
 		return safetensors.WriteContext(ctx, to, entries...)
 	})
-}
-
-// mayReplace refuses a directory that holds anything but a planted checkpoint: its
-// weights may be valuable.
-func mayReplace(dir string) error {
-	all, err := os.ReadDir(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist), err == nil && len(all) == 0:
-		return nil
-	case err != nil:
-		if info, problem := os.Stat(dir); problem == nil && !info.IsDir() || errors.Is(err, syscall.ENOTDIR) {
-			return fmt.Errorf("%s: it is not a directory, nor can one be made there", dir)
-		}
-		return err
-	case Planted(os.DirFS(dir)) == nil:
-		return fmt.Errorf("%s holds files that are not planted: they are not overwritten; name another directory", dir)
-	}
-	return nil
 }
 
 // Open returns a checkpoint of a published size with random float16 weights, in memory.

@@ -18,8 +18,8 @@
 // # Where a vocabulary comes from
 //
 // tokenizer.json, or vocab.json with merges.txt and added_tokens.json, of a Hugging Face
-// checkpoint; else one of openai's two rank tables, which are embedded
-// (tables/SOURCE.md). Files have a list of merges, tables have ranks; both are followed
+// checkpoint; the list inside a ggml file; else one of openai's two rank tables, which are
+// embedded (tables/SOURCE.md), as faster-whisper takes openai's too. Files have a list of merges, tables have ranks; both are followed
 // exactly. No file is trusted: sizes are bounded, and anything out of place is an [Error]
 // that names it.
 //

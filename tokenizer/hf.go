@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -13,18 +12,13 @@ import (
 	"verity/internal/sniff"
 )
 
-// tokenizerJSON has the fields of tokenizer.json that matter here. Its normalizer is null
-// and its pre-tokenizer the GPT-2 pattern (see [classTable.piece]) for all of Whisper.
+// tokenizerJSON has the fields of tokenizer.json that differ among Whisper's: all are
+// byte-level BPE with the pattern of GPT-2 (see [piece]).
 type tokenizerJSON struct {
-	AddedTokens  []addedToken  `json:"added_tokens"`
-	PreTokenizer *preTokenizer `json:"pre_tokenizer"`
-	Model        struct {
-		Type         string           `json:"type"`
-		Prefix       string           `json:"continuing_subword_prefix"`
-		Suffix       string           `json:"end_of_word_suffix"`
-		IgnoreMerges bool             `json:"ignore_merges"`
-		Vocab        map[string]int64 `json:"vocab"`
-		Merges       []mergeJSON      `json:"merges"`
+	AddedTokens []addedToken `json:"added_tokens"`
+	Model       struct {
+		Vocab  map[string]int64 `json:"vocab"`
+		Merges []mergeJSON      `json:"merges"`
 	} `json:"model"`
 }
 
@@ -32,16 +26,6 @@ type addedToken struct {
 	ID      int64  `json:"id"`
 	Content string `json:"content"`
 	Special bool   `json:"special"`
-}
-
-type preTokenizer struct {
-	Type string         `json:"type"`
-	List []preTokenizer `json:"pretokenizers"` // of a Sequence
-}
-
-// byteLevel reports whether p is or holds the byte-level pre-tokenizer.
-func (p *preTokenizer) byteLevel() bool {
-	return p.Type == "ByteLevel" || slices.ContainsFunc(p.List, func(q preTokenizer) bool { return q.byteLevel() })
 }
 
 // A mergeJSON is a pair of spellings: "a b" in older files, ["a","b"] in newer.
@@ -72,26 +56,7 @@ func parseTokenizerJSON(file string, raw []byte) (table, error) {
 	if err := parseJSON(file, raw, &tj); err != nil {
 		return table{}, err
 	}
-	if err := tj.check(file); err != nil {
-		return table{}, err
-	}
-	return hfTable(file, tj.Model.Vocab, tj.AddedTokens, tj.Model.Merges, tj.Model.IgnoreMerges)
-}
-
-// check refuses what is not a byte-level BPE.
-func (tj *tokenizerJSON) check(file string) error {
-	thing, got, want := "", "", ""
-	switch m := &tj.Model; {
-	case m.Type != "" && m.Type != "BPE":
-		thing, got, want = "model.type", m.Type, "BPE"
-	case m.Prefix != "" || m.Suffix != "":
-		thing, got, want = "model.continuing_subword_prefix or end_of_word_suffix", m.Prefix+m.Suffix, "none"
-	case tj.PreTokenizer != nil && !tj.PreTokenizer.byteLevel():
-		thing, got, want = "pre_tokenizer", tj.PreTokenizer.Type, "ByteLevel"
-	default:
-		return nil
-	}
-	return &Error{File: file, Thing: thing, Err: ErrUnsupported, Got: fmt.Sprintf("%.60q", got), Want: want, Remedy: notWhisper}
+	return hfTable(file, tj.Model.Vocab, tj.AddedTokens, tj.Model.Merges)
 }
 
 // parseJSON is json.Unmarshal with an Error.
@@ -143,7 +108,7 @@ func (d dir) parseVocab(file string, raw []byte) (table, error) {
 	if id, ok := vocab[eot]; ok {
 		added = append(added, addedToken{ID: id, Content: eot})
 	}
-	return hfTable(file, vocab, added, merges, false)
+	return hfTable(file, vocab, added, merges)
 }
 
 // parseMerges reads merges.txt: a line "#version: …", then a merge "a b" a line.
@@ -166,16 +131,16 @@ func parseMerges(file string, raw []byte) ([]mergeJSON, error) {
 
 // hfTable makes a vocabulary from the content of the files. Text tokens are spelled in
 // the byte-level alphabet, special and added tokens as they are.
-func hfTable(file string, vocab map[string]int64, added []addedToken, merges []mergeJSON, whole bool) (table, error) {
+func hfTable(file string, vocab map[string]int64, added []addedToken, merges []mergeJSON) (table, error) {
 	text, known, special, err := textTokens(file, vocab, added)
 	if err != nil {
 		return table{}, err
 	}
-	if len(merges) == 0 && !whole && len(vocab) > mostWithoutMerges {
+	if len(merges) == 0 && len(vocab) > mostWithoutMerges {
 		return table{}, &Error{File: file, Thing: "merges", Err: ErrMissing,
 			Got: fmt.Sprintf("none, of a vocabulary of %d tokens", len(vocab)), Remedy: damaged}
 	}
-	b := newBPE(text, known, whole)
+	b := newBPE(text, known, false)
 	b.pairs, err = hfMerges(file, vocab, merges)
 	return table{b, special}, err
 }

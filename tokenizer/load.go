@@ -10,9 +10,9 @@ import (
 	"verity/internal/input"
 )
 
-// Bounds on what a file may hold; the largest published ones stay under a tenth.
+// Bounds on what a file may hold; the largest published ones stay under a sixth.
 const (
-	maxFile  = 64 << 20 // bytes
+	maxFile  = 16 << 20 // bytes
 	maxToken = 1 << 20  // ids
 )
 
@@ -23,10 +23,9 @@ const (
 //	vocab  the model's vocabulary size (vocab_size in config.json), 0 if unknown
 //
 // It takes tokenizer.json, or else vocab.json with merges.txt and, if there is
-// one, added_tokens.json; or else openai's list of ranks (multilingual.tiktoken or
-// gpt2.tiktoken; vocabulary.tiktoken from inside a ggml file), or CTranslate2's list
-// of spellings (vocabulary.json or vocabulary.txt). Without any of these files it
-// takes the embedded table that fits vocab, as [Embedded] does.
+// one, added_tokens.json; or else vocabulary.bin, the list from inside a ggml file as
+// package ggml gives it. Without any of these files it takes the embedded table that fits
+// vocab, as [Embedded] does.
 //
 // Older files do not list the timestamps; they are then the ids after
 // <|notimestamps|> up to vocab. Other errors than those of reading are [Error]s.
@@ -36,18 +35,13 @@ func Load(fsys fs.FS, name string, vocab int) (*Tokenizer, error) {
 			Got: fmt.Sprint(vocab), Want: fmt.Sprintf("0 to %d", maxToken), Remedy: "check config.json"}
 	}
 	d := dir{fsys, name}
-	tiktoken := func(file string, raw []byte) (table, error) { return parseTiktoken(file, raw, vocab) }
 	for _, try := range []struct {
 		file  string
 		parse func(file string, raw []byte) (table, error)
 	}{
 		{"tokenizer.json", parseTokenizerJSON},
 		{"vocab.json", d.parseVocab},
-		{"vocabulary.tiktoken", tiktoken},
-		{"multilingual.tiktoken", tiktoken},
-		{"gpt2.tiktoken", tiktoken},
-		{"vocabulary.json", parseWordsJSON},
-		{"vocabulary.txt", parseWordsText},
+		{"vocabulary.bin", func(file string, raw []byte) (table, error) { return parseRanks(file, raw, vocab) }},
 	} {
 		if !input.Exists(fsys, try.file) {
 			continue

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	_ "embed"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -65,23 +66,52 @@ func openaiSpecials(first, known int) map[string]Token {
 	return special
 }
 
-// mustUnpack reads an embedded table: the number of tokens as six decimal digits and a
-// newline, one byte of length per token in the order of rank, then the bytes of all
-// tokens. It panics if the table is damaged, which only a broken build could do.
-func mustUnpack(packed []byte) *bpe {
-	var raw []byte
-	z, err := gzip.NewReader(bytes.NewReader(packed))
-	if err == nil {
-		raw, err = io.ReadAll(z)
-	}
+// unpack reads a list of text tokens, by rank: their number as six decimal digits and a
+// newline, one byte of length per token, then the bytes of all tokens.
+func unpack(raw []byte) (text []string, err error) {
 	var n int
-	if _, e := fmt.Sscanf(string(raw), "%06d\n", &n); err != nil || e != nil || len(raw) < 7+n {
-		panic("tokenizer: embedded table damaged")
+	if _, err := fmt.Sscanf(string(raw[:min(len(raw), 7)]), "%06d\n", &n); err != nil || n < 0 || len(raw) < 7+n {
+		return nil, errors.New("no list of ranks")
 	}
 	lengths, rest := raw[7:7+n], string(raw[7+n:])
-	text := make([]string, n)
-	for i := range text {
-		text[i], rest = rest[:lengths[i]], rest[lengths[i]:]
+	text = make([]string, n)
+	for i, length := range lengths {
+		if int(length) > len(rest) {
+			return nil, errors.New("a list of ranks that is cut off")
+		}
+		text[i], rest = rest[:length], rest[length:]
+	}
+	return text, nil
+}
+
+// mustUnpack reads an embedded table. It panics if the table is damaged, which only a broken
+// build could do.
+func mustUnpack(packed []byte) *bpe {
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err == nil {
+		packed, err = io.ReadAll(z)
+	}
+	text, err2 := unpack(packed)
+	if err != nil || err2 != nil {
+		panic("tokenizer: embedded table damaged")
 	}
 	return newBPE(text, nil, true)
+}
+
+// parseRanks reads a list of ranks. The special tokens are openai's, as many languages as
+// vocab leaves room for.
+func parseRanks(file string, raw []byte, vocab int) (table, error) {
+	text, err := unpack(raw)
+	if err != nil {
+		return table{}, &Error{File: file, Thing: "vocabulary", Err: ErrMalformed, Got: err.Error(), Remedy: damaged}
+	}
+	known := vocab - len(text) - len(openaiSpecials(0, 0))
+	if known < 1 || known > len(languages) {
+		return table{}, &Error{File: file, Thing: "vocabulary", Err: ErrUnsupported,
+			Got: fmt.Sprintf("%d text tokens for a vocab_size of %d, which leaves %d languages",
+				len(text), vocab, known),
+			Want:   fmt.Sprintf("1 to %d languages", len(languages)),
+			Remedy: "use the tokenizer this model was trained with"}
+	}
+	return table{newBPE(text, nil, true), openaiSpecials(len(text), known)}, nil
 }

@@ -10,7 +10,8 @@ const replacement = "\uFFFD"
 // replaceInvalid returns raw as text, each maximal ill-formed part replaced by one
 // U+FFFD: the longest run of bytes that begins a character and is incomplete, or else a
 // single byte. (strings.ToValidUTF8 replaces a whole ill-formed run by one, a conversion
-// to []rune every byte.) It does not change raw.
+// to []rune every byte.) It does not change raw, nor may the caller from then on: text that is
+// valid is returned without a copy.
 func replaceInvalid(raw []byte) string {
 	if utf8.Valid(raw) {
 		return unsafe.String(unsafe.SliceData(raw), len(raw))

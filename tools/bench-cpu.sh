@@ -9,29 +9,26 @@
 #   encoder   log-mel, encoder, cross keys and values, and a step: times, their share of
 #             the ceilings, and what the encoder's share consists of
 #   passes    verify passes of 1 to 16 rows: the share of their bound
-#   load      loading a checkpoint beside reading its file
 #
-# Nothing is downloaded: weights are random, in memory; the checkpoint that is loaded is
-# planted (verity synth). SIZES ("tiny base small large-v2"; large-v2 takes most of the
-# time, and 6 GB of memory) and PRECISIONS ("f32 f16 int8"). LOAD (base) is the size of
-# the checkpoint to load. WORK is a directory for that; without it it is removed in the
-# end. A spread far above 1 says that other work spoiled a run. Status 1 if a run failed.
+# Nothing is downloaded: weights are random, in memory. SIZES ("tiny base small large-v2";
+# large-v2 takes most of the time, and 6 GB of memory) and PRECISIONS ("f32 f16 int8").
+# WORK is a directory for results; without it they are removed in the end. A spread far above 1 says that other work spoiled a run. Status 1 if a run failed.
 set -eu
 usage() {
-	echo "usage: tools/bench-cpu.sh bin/verity [ceilings] [encoder] [passes] [load]" >&2
+	echo "usage: tools/bench-cpu.sh bin/verity [ceilings] [encoder] [passes]" >&2
 	exit 2
 }
 [ $# -gt 0 ] || usage
 verity=$1
 shift
-tables=${*:-ceilings encoder passes load}
+tables=${*:-ceilings encoder passes}
 for table in $tables; do
 	case $table in
-	ceilings | encoder | passes | load) ;;
+	ceilings | encoder | passes) ;;
 	*) usage ;;
 	esac
 done
-sizes=${SIZES:-tiny base small large-v2} precisions=${PRECISIONS:-f32 f16 int8} load=${LOAD:-base}
+sizes=${SIZES:-tiny base small large-v2} precisions=${PRECISIONS:-f32 f16 int8}
 work=${WORK:-$(mktemp -d)}
 [ -n "${WORK:-}" ] || trap 'rm -rf "$work"' EXIT
 mkdir -p "$work"
@@ -109,15 +106,6 @@ pass() {
 	printf '| %s | %s |' "$2" "$3"
 	sed 's/.*"verify":\[//; s/\].*//' "$1" | tr '}' '\n' | sed -n 's/.*"share":\([-0-9.e+]*\).*/\1/p' | awk '{ printf " %.0f %% |", 100 * $1 }'
 	echo
-}
-
-load() {
-	[ -d "$work/planted" ] || "$verity" synth --size "$load" --out "$work/planted" >&2
-	echo '```'
-	for precision in $precisions; do
-		"$verity" bench --model "$work/planted/target" --precision "$precision" || touch "$failed"
-	done
-	echo '```'
 }
 
 model=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -1)

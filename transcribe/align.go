@@ -21,16 +21,16 @@ type wordTime struct {
 // checkpoint names, or all heads of the upper half of the layers, as upstream.
 //
 // Source: openai/whisper@c0d2f62 whisper/model.py, Whisper.__init__.
-func (t *Transcriber) alignmentHeads() (heads []decoder.Head) {
-	if named := t.model.Generation.AlignmentHeads; len(named) > 0 {
+func (m *Model) alignmentHeads() (heads []decoder.Head) {
+	if named := m.Generation.AlignmentHeads; len(named) > 0 {
 		for _, h := range named {
 			heads = append(heads, decoder.Head{Layer: h[0], Head: h[1]})
 		}
 		return heads
 	}
-	layers := t.model.Dims.TextLayers
+	layers := m.Dims.TextLayers
 	for layer := layers / 2; layer < layers; layer++ {
-		for head := range t.model.Dims.TextHeads {
+		for head := range m.Dims.TextHeads {
 			heads = append(heads, decoder.Head{Layer: layer, Head: head})
 		}
 	}

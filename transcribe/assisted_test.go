@@ -1,7 +1,6 @@
 package transcribe
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -37,7 +36,7 @@ func with(m *Model, a assistant.Assistant, policy func() assistant.Policy) *Mode
 
 func withOptions(m *Model, a assistant.Assistant, o LoadOptions) *Model {
 	o.Like = m
-	n, err := o.weights(context.Background(), nil)
+	n, err := o.weights(nil)
 	if err != nil {
 		panic(err)
 	}
@@ -170,7 +169,7 @@ func language(t *testing.T, m *Model, clip *audio.Clip) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := m.encode(t.Context(), mel, func(float64) {})
+	w, err := m.encode(t.Context(), mel, new(transcript.Seconds), func(float64) {})
 	if err != nil {
 		t.Fatal(err)
 	}

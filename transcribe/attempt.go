@@ -2,12 +2,17 @@ package transcribe
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
 	"math"
 	"time"
 
 	"verity/decoder"
 	"verity/internal/zlibsize"
 	"verity/tokenizer"
+	"verity/transcript"
 )
 
 // After maxFailures windows in which drafting failed, the rest of the clip is decoded
@@ -16,7 +21,7 @@ const maxFailures = 3
 
 // An attempt is a window decoded once, with the measures that the gates check.
 type attempt struct {
-	decoding
+	windowText
 	tokens      []tokenizer.Token // without end-of-text
 	logProbs    []float32         // of each token
 	temperature float64
@@ -39,7 +44,7 @@ func (r *transcription) decode(ctx context.Context, w window) (a attempt, err er
 		}
 		h.plain = h.plain || d.Broken != nil
 		a = judge(r.t.model.Tokenizer, d, temperature)
-		refused := r.t.gates.refuse(a)
+		refused := r.t.opt.refuse(a)
 		r.count(a, time.Since(began))
 		r.log.Debug("decoded", "seek", r.at.seek, "temperature", temperature, "tokens", len(a.tokens),
 			"avg_logprob", a.logProb, "compression_ratio", a.compression, "no_speech_prob", a.noSpeech, "refused", refused)
@@ -66,7 +71,7 @@ func (r *transcription) count(a attempt, took time.Duration) {
 	r.stats.Seconds.Decode += took.Seconds()
 	r.stats.Attempts++
 	r.stats.Tokens += len(a.Choices)
-	r.proof.add(r.at.seek, a.temperature, a.decoding)
+	r.proof.add(r.at.seek, a.temperature, a.windowText)
 }
 
 // search says how many sequences are decoded at a temperature.
@@ -82,11 +87,11 @@ func (t *Transcriber) search(temperature float64) decoder.SearchOptions {
 	return o
 }
 
-// judge measures a decoding.
+// judge measures a windowText.
 //
 // Source: openai/whisper@c0d2f62 whisper/decoding.py, DecodingTask.run.
-func judge(t *tokenizer.Tokenizer, d decoding, temperature float64) attempt {
-	a := attempt{decoding: d, temperature: temperature, noSpeech: float64(d.noSpeechProb)}
+func judge(t *tokenizer.Tokenizer, d windowText, temperature float64) attempt {
+	a := attempt{windowText: d, temperature: temperature, noSpeech: float64(d.noSpeechProb)}
 	for _, c := range d.Choices {
 		if c.Token != t.EOT {
 			a.tokens, a.logProbs = append(a.tokens, c.Token), append(a.logProbs, c.LogProb)
@@ -126,25 +131,20 @@ func spell(t *tokenizer.Tokenizer, tokens []tokenizer.Token) string {
 	return t.DecodeWithTimestamps(kept)
 }
 
-// gates are the thresholds of Options. A threshold that is infinite is off.
-type gates struct {
-	maxCompression, minLogProb, maxNoSpeech float64
-}
-
 // repetitive, unlikely and speechless are the three gates.
-func (g gates) repetitive(a attempt) bool { return a.compression > g.maxCompression }
-func (g gates) unlikely(a attempt) bool   { return a.logProb < g.minLogProb }
-func (g gates) speechless(a attempt) bool { return a.noSpeech > g.maxNoSpeech }
+func (o *Options) repetitive(a attempt) bool { return a.compression > o.MaxCompressionRatio }
+func (o *Options) unlikely(a attempt) bool   { return a.logProb < o.MinLogProb }
+func (o *Options) speechless(a attempt) bool { return a.noSpeech > o.MaxNoSpeech }
 
 // refuse reports whether a window must be decoded again at the next temperature. Unlikely
 // text in a window without speech is not decoded again.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, decode_with_fallback.
-func (g gates) refuse(a attempt) bool {
-	if g.speechless(a) && g.unlikely(a) {
+func (o *Options) refuse(a attempt) bool {
+	if o.speechless(a) && o.unlikely(a) {
 		return false
 	}
-	return g.repetitive(a) || g.unlikely(a)
+	return o.repetitive(a) || o.unlikely(a)
 }
 
 // silent reports whether the window is to be skipped: its no-speech probability is high
@@ -152,7 +152,39 @@ func (g gates) refuse(a attempt) bool {
 // log-probability gate off, text never overrules it.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, "no voice activity check".
-func (g gates) silent(a attempt) bool {
-	likely := !math.IsInf(g.minLogProb, -1) && a.logProb > g.minLogProb
-	return g.speechless(a) && !likely
+func (o *Options) silent(a attempt) bool {
+	likely := !math.IsInf(o.MinLogProb, -1) && a.logProb > o.MinLogProb
+	return o.speechless(a) && !likely
+}
+
+// A proof hashes the decoder's choices in every attempt at every window, also those
+// that lead to no segment, and each log-probability: a transcript has only means.
+type proof struct{ tokens, logProbs hash.Hash }
+
+func newProof() proof { return proof{sha256.New(), sha256.New()} }
+
+// add hashes an attempt at the window that begins at a frame.
+func (p proof) add(seek int, temperature float64, d windowText) {
+	tokens := binary.LittleEndian.AppendUint64(nil, uint64(seek))
+	tokens = binary.LittleEndian.AppendUint64(tokens, uint64(len(d.Choices)))
+	logProbs := binary.LittleEndian.AppendUint64(nil, math.Float64bits(temperature))
+	logProbs = binary.LittleEndian.AppendUint32(logProbs, math.Float32bits(d.noSpeechProb))
+	for _, c := range d.Choices {
+		tokens = binary.LittleEndian.AppendUint32(tokens, uint32(c.Token))
+		logProbs = binary.LittleEndian.AppendUint32(logProbs, math.Float32bits(c.LogProb))
+	}
+	p.tokens.Write(tokens)
+	p.logProbs.Write(logProbs)
+}
+
+// join adds what a lane has proved.
+func (p proof) join(lane proof) {
+	p.tokens.Write(lane.tokens.Sum(nil))
+	p.logProbs.Write(lane.logProbs.Sum(nil))
+}
+
+// sum returns the first 16 bytes of each hash in hexadecimal.
+func (p proof) sum() transcript.Proof {
+	text := func(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)[:16]) }
+	return transcript.Proof{Tokens: text(p.tokens), LogProbs: text(p.logProbs)}
 }

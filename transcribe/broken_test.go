@@ -90,7 +90,7 @@ func TestBroken(t *testing.T) {
 
 // open returns the recording.
 func (s recording) open(t *testing.T) *audio.Clip {
-	clip, err := audio.OpenReader(s.name, bytes.NewReader(s.wav))
+	clip, err := audio.Input{}.OpenReader(t.Context(), s.name, bytes.NewReader(s.wav))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func (p *moodyDrafter) Propose(ctx context.Context, dst []assistant.Token, limit
 // every temperature; the next has it again, until it has failed in several.
 func TestBrokenOnce(t *testing.T) {
 	m := demoModels(t, 1)["demo"]
-	a := m.assistant
+	a := m.Assistant
 	clip := func() *audio.Clip { return recordings(t)[0].open(t) }
 	// Every window fails the gates: four attempts each, of windows of one second.
 	opt := Options{Language: "en", Temperatures: []float64{0, 0.2, 0.4, 0.6}, MinLogProb: -1e-9, MaxNoSpeech: math.Inf(1)}
@@ -177,7 +177,7 @@ func TestBrokenOnce(t *testing.T) {
 // TestBrokenCancelled: the end of the context ends decoding, whoever notices it first.
 func TestBrokenCancelled(t *testing.T) {
 	m := demoModels(t, 1)["demo"]
-	a := m.assistant
+	a := m.Assistant
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	m = with(m, &moody{Assistant: a, fails: func(int) bool { return true }, round: 2, cancel: cancel}, constant(1))

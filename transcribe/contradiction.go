@@ -2,8 +2,9 @@ package transcribe
 
 import (
 	"fmt"
-	"slices"
+	"strings"
 
+	"verity/decoder"
 	"verity/model"
 	"verity/tokenizer"
 )
@@ -14,29 +15,13 @@ import (
 func contradictions(
 	name string, tok *tokenizer.Tokenizer, g model.Generation, vocab int,
 ) (warnings []string, err error) {
-	for _, t := range []struct {
-		field, token string
-		stated       int32
-		have         tokenizer.Token
-		fatal        bool
-	}{
-		{"eos_token_id", "<|endoftext|>", g.EOSToken, tok.EOT, true},
-		{"decoder_start_token_id", "<|startoftranscript|>", g.DecoderStartToken, tok.SOT, true},
-		{"no_timestamps_token_id", "<|notimestamps|>", g.NoTimestampsToken, tok.NoTimestamps, false},
-		{"prev_sot_token_id", "<|startofprev|>", g.PrevSOTToken, tok.SOTPrev, false},
-	} {
-		if t.stated == model.NoToken || t.have == tokenizer.None || tokenizer.Token(t.stated) == t.have {
-			continue
-		}
-		text := fmt.Sprintf("%s: %s is %d, but the tokenizer has %s at %d: are the files of one model?",
-			name, t.field, t.stated, t.token, t.have)
-		if t.fatal {
+	for _, m := range decoder.TokenMismatches(tok, g) {
+		text := fmt.Sprintf("%s: %s is %d, but the tokenizer has that token at %d: are the files of one model?",
+			name, m.Field, m.Stated, m.Token)
+		if strings.HasPrefix(m.Field, "eos") || strings.HasPrefix(m.Field, "decoder_start") {
 			return nil, fmt.Errorf("%s Take the configuration and the tokenizer from the same place", text)
 		}
 		warnings = append(warnings, text+" The tokenizer's is used")
-	}
-	if text := otherLanguage(tok, g); text != "" {
-		warnings = append(warnings, name+": "+text)
 	}
 	// The published vocabularies: with one more token, multilingual ones have <|yue|>.
 	const english, multilingual = 51864, 51865
@@ -49,20 +34,4 @@ func contradictions(
 			"no language is detected", name, vocab))
 	}
 	return warnings, nil
-}
-
-// otherLanguage returns the first language whose token differs between the files.
-func otherLanguage(tok *tokenizer.Tokenizer, g model.Generation) string {
-	var wrong []string
-	for _, l := range tok.Languages() {
-		mark := "<|" + l.Code + "|>"
-		if id, stated := g.LangToID[mark]; stated && tokenizer.Token(id) != l.Token {
-			wrong = append(wrong, fmt.Sprintf("lang_to_id has %s at %d, but the tokenizer at %d", mark, id, l.Token))
-		}
-	}
-	if len(wrong) == 0 {
-		return ""
-	}
-	slices.Sort(wrong)
-	return fmt.Sprintf("%s (%d languages differ). The tokenizer's are used", wrong[0], len(wrong))
 }

@@ -13,13 +13,13 @@
 //	transcriber.go          options held against the model; the ways to transcribe
 //	language.go, prompt.go  what a window is decoded with
 //	window.go               the model's side: a window is encoded and decoded, its words are timed
-//	attempt.go              decoding at rising temperatures, until the gates let it pass
-//	cut.go, spans.go        tokens → segments, and where to go on
+//	attempt.go              decoding at rising temperatures, until the gates let it pass; a hash of every choice
+//	cut.go                  tokens → segments, and where to go on
 //	words.go, align.go      times of words
 //	lanes.go, seam.go       lanes of a clip side by side (Options.Chunked), their texts joined
 //	vad.go                  speech alone
 //	draft.go                a text of the clip to draft from
-//	progress.go, proof.go   how far it is, and hashes of every choice
+//	progress.go             how far it is
 //
 // # Conventions
 //

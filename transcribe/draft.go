@@ -14,20 +14,26 @@ import (
 // with times say what a window hears; without times the text runs on from window to
 // window. The transcript does not depend on it. It costs little: every clip has its own.
 func (t *Transcriber) Drafting(lines []transcript.Line) *Transcriber {
-	n := *t
+	n := t.withText(lines)
 	n.warns = true
-	n.lines, n.text = lines, assistant.NewText(t.model.Tokenizer, lines)
 	if n.text != nil && t.opt.BeamSize > 1 {
 		t.opt.Log.Warn("beam search does not use drafts", "beam_size", t.opt.BeamSize)
 	}
-	return &n
+	return n
 }
 
 // Again is Drafting from Lines of a transcript of t, of which nothing need be said.
 func (t *Transcriber) Again(lines []transcript.Line) *Transcriber {
-	n := t.Drafting(lines)
+	n := t.withText(lines)
 	n.warns, n.writer = false, nil
 	return n
+}
+
+// withText returns a Transcriber like t with another text to draft from.
+func (t *Transcriber) withText(lines []transcript.Line) *Transcriber {
+	n := *t
+	n.lines, n.text = lines, assistant.NewText(t.model.Tokenizer, lines)
+	return &n
 }
 
 // setWriter makes the Transcriber of the model that writes first. It need not be right, so
@@ -122,8 +128,8 @@ const leastTokens = 20
 
 // warnUseless warns once if next to nothing of the text was said.
 func (r *transcription) warnUseless() {
-	const share = 50                                               // one of so many tokens, at least
-	ignored := r.t.model.overlap || r.t.model.sampler == Rejection // where probabilities are compared, see proposer
+	const share = 50                                    // one of so many tokens, at least
+	ignored := r.t.model.overlap || r.t.model.rejection // where probabilities are compared, see proposer
 	if n := r.stats.Tokens; r.t.text != nil && !ignored && r.t.warns && r.t.opt.BeamSize < 2 && n >= leastTokens && r.stats.Drafts.FromText*share < n {
 		r.log.Warn("the text to draft from was of no use: next to nothing of it is said", "tokens", n,
 			"drafted_from_it", r.stats.Drafts.FromText)

@@ -73,12 +73,35 @@ func TestIgnoredText(t *testing.T) {
 	}
 }
 
+// TestBeamsAndText: that beam search does not use drafts is said once, also where speech alone
+// is transcribed, and not at all of a transcript to draft from.
+func TestBeamsAndText(t *testing.T) {
+	m := demoModels(t, 1)["none"]
+	lines := []transcript.Line{{Text: "three one four"}}
+	for name, o := range map[string]Options{"plain": {BeamSize: 2}, "vad": {BeamSize: 2, VAD: &vad.Options{}}} {
+		var log bytes.Buffer
+		o.Log = slog.New(slog.NewTextHandler(&log, nil))
+		tr, err := New(m, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for want, drafts := range []func([]transcript.Line) *Transcriber{tr.Again, tr.Drafting} {
+			if _, err := drafts(lines).Transcribe(t.Context(), demoClip(t), Watch{}); err != nil {
+				t.Fatal(err)
+			}
+			if n := strings.Count(log.String(), "does not use drafts"); n != want {
+				t.Errorf("%s: %d warnings, want %d: %s", name, n, want, log.String())
+			}
+		}
+	}
+}
+
 // TestTextSavesRounds drafts from the transcript itself: in lanes, in windows that overlap,
 // through voice activity detection and without timestamps, always to the bit.
 func TestTextSavesRounds(t *testing.T) {
 	m := demoModels(t, 1)["none"]
 	for name, o := range map[string]Options{
-		"plain": {}, "lanes": {Chunked: &ChunkOptions{}},
+		"plain": {}, "lanes": {Chunked: true},
 		"vad": {VAD: &vad.Options{}}, "no timestamps": {WithoutTimestamps: true}, "words": {WordTimestamps: true},
 	} {
 		want := transcribeClip(t, m, o, demoClip(t))
@@ -132,7 +155,7 @@ func TestWrittenFirst(t *testing.T) {
 
 func demoClip(t *testing.T) *audio.Clip {
 	t.Helper()
-	clip, err := audio.OpenReader("demo", bytes.NewReader(digits.Sample()))
+	clip, err := audio.Input{}.OpenReader(t.Context(), "demo", bytes.NewReader(digits.Sample()))
 	if err != nil {
 		t.Fatal(err)
 	}

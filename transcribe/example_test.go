@@ -34,7 +34,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	clip, err := audio.OpenReader("digits.wav", bytes.NewReader(digits.Sample()))
+	clip, err := audio.Input{}.OpenReader(context.Background(), "digits.wav", bytes.NewReader(digits.Sample()))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -27,7 +27,7 @@ import (
 // A tape is a network that keeps what its windows decoded, token by token.
 type tape struct {
 	network
-	decoded []decoding
+	decoded []windowText
 }
 
 type tapedWindow struct {
@@ -35,14 +35,14 @@ type tapedWindow struct {
 	tape *tape
 }
 
-func (l *tape) encode(ctx context.Context, mel *audio.Mel, step func(float64)) (window, error) {
-	w, err := l.network.encode(ctx, mel, step)
+func (l *tape) encode(ctx context.Context, mel *audio.Mel, s *transcript.Seconds, step func(float64)) (window, error) {
+	w, err := l.network.encode(ctx, mel, s, step)
 	return tapedWindow{w, l}, err
 }
 
-func (w tapedWindow) decode(ctx context.Context, o decoder.SessionOptions, h help, step func(int)) (decoding, error) {
+func (w tapedWindow) decode(ctx context.Context, o decoder.SessionOptions, h help, step func(int)) (windowText, error) {
 	d, err := w.window.decode(ctx, o, h, step)
-	w.tape.decoded = append(w.tape.decoded, decoding{assistant.Result{Choices: d.Choices}, d.noSpeechProb})
+	w.tape.decoded = append(w.tape.decoded, windowText{assistant.Result{Choices: d.Choices}, d.noSpeechProb})
 	return d, err
 }
 
@@ -78,7 +78,7 @@ func recordings(t *testing.T) []recording {
 // An outcome is all that must not differ.
 type outcome struct {
 	Transcript transcript.Transcript // but for statistics
-	Decoded    []decoding            // every attempt at every window
+	Decoded    []windowText          // every attempt at every window
 	drafted    int
 }
 
@@ -90,7 +90,7 @@ func (s recording) transcribe(ctx context.Context, m *Model, temperature float64
 	if err != nil {
 		return outcome{}, err
 	}
-	clip, err := audio.OpenReader(s.name, bytes.NewReader(s.wav))
+	clip, err := audio.Input{}.OpenReader(ctx, s.name, bytes.NewReader(s.wav))
 	if err != nil {
 		return outcome{}, err
 	}
@@ -155,7 +155,7 @@ func sample(points []point, n int) (some []point) {
 func (p point) policy() func() assistant.Policy {
 	switch p.draft {
 	case auto:
-		a := new(assistant.Auto)
+		a := &assistant.Auto{Streams: func() int { return 1 }}
 		a.Try()
 		return a.Policy
 	case heuristic:
@@ -211,7 +211,7 @@ func TestGrid(t *testing.T) {
 			if p.assistant == "text" && p.draft == auto {
 				policy = nil
 			}
-			m = with(m, m.assistant, policy)
+			m = with(m, m.Assistant, policy)
 			// What auto drafts is a matter of time, and a table needs a repetition.
 			asked[p.assistant] = asked[p.assistant] || p.draft > 0 && p.assistant != "ngram" && p.assistant != "bigram"
 		}
@@ -278,8 +278,8 @@ func written(said outcome, n int) (lines []transcript.Line) {
 func TestGridNotices(t *testing.T) {
 	testmodel.Serial(t)
 	m, s := demoModels(t, 1)["demo"], recordings(t)[1]
-	m = with(m, m.assistant, constant(3))
-	rejecting := withOptions(m, m.assistant, LoadOptions{Policy: constant(3), Sampler: Rejection})
+	m = with(m, m.Assistant, constant(3))
+	rejecting := withOptions(m, m.Assistant, LoadOptions{Policy: constant(3), Rejection: true})
 	want, err := s.transcribe(t.Context(), m, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -293,7 +293,7 @@ func TestGridNotices(t *testing.T) {
 	}
 }
 
-func greedy(t *testing.T, s recording, m *Model) []decoding {
+func greedy(t *testing.T, s recording, m *Model) []windowText {
 	t.Helper()
 	h, err := s.transcribe(t.Context(), with(m, assistant.Off{}, constant(0)), 0)
 	if err != nil {

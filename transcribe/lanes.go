@@ -1,13 +1,13 @@
 package transcribe
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"sync"
 	"time"
 
 	"verity/audio"
+	"verity/model"
 	"verity/parallel"
 	"verity/transcript"
 )
@@ -40,13 +40,26 @@ type lane struct {
 }
 
 const (
-	laneSeconds = 90 // see ChunkOptions.Length
+	// laneSeconds is the least length of a lane. Its last window covers half a window that
+	// the next lane covers too, which costs the less the longer lanes are; but then a file
+	// has fewer of them to decode together.
+	laneSeconds = 90
 
 	// quietSeconds is how far from the even length a cut may be, to find a quiet place;
 	// quietFrames is how long that should be quiet.
 	quietSeconds = 10
 	quietFrames  = 50
 )
+
+// lanesFor is how many lanes of a model are decoded at the same time: 16, where the keys
+// and values of so many windows are at most 512 million numbers, as with base and small.
+func lanesFor(d model.Dims) int {
+	const many, most = 16, 1 << 29
+	if keysAndValues := 2 * d.TextLayers * d.AudioPositions * d.TextWidth; many*keysAndValues > most {
+		return many / 2
+	}
+	return many
+}
 
 // lanes transcribes every span in lanes.
 func (r *transcription) lanes(ctx context.Context) error {
@@ -65,7 +78,7 @@ func (r *transcription) lanes(ctx context.Context) error {
 func (r *transcription) spanInLanes(ctx context.Context, span frameSpan, begins bool) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p := &laneProgress{to: r, done: seconds(span.start), within: seconds(span.start)}
+	p := &laneProgress{to: r, done: seconds(span.start)}
 	transcribe := func(_ int, l *lane) *lane {
 		if l.err == nil {
 			l.err = l.run.windows(ctx)
@@ -76,14 +89,14 @@ func (r *transcription) spanInLanes(ctx context.Context, span frameSpan, begins 
 	}
 	var open []transcript.Segment // of the lane before, whose end the next one may change
 	heard := 0                    // end of that lane's last window
-	n := r.t.opt.Chunked.Windows
+	n := r.t.opt.lanes
 	for l := range parallel.Ordered(n, n, r.cutLanes(ctx, span, begins, p), transcribe) {
 		var segments []transcript.Segment
 		if l.run != nil {
 			segments = r.take(l)
 		}
 		open, segments = r.seam(open, segments, seconds(l.start), seconds(heard))
-		p.locked(func() { r.keepLane(open) })
+		p.kept(open, l.start)
 		open = segments
 		if err = l.err; err != nil {
 			cancel()
@@ -91,15 +104,13 @@ func (r *transcription) spanInLanes(ctx context.Context, span frameSpan, begins 
 		}
 		heard = l.run.at.seek
 	}
-	p.locked(func() { r.keepLane(open) })
-	r.at.seek = span.end
+	p.kept(open, span.end)
 	return err
 }
 
 // cutLanes yields the lanes of a span, cut at quiet places.
 func (r *transcription) cutLanes(ctx context.Context, span frameSpan, begins bool, p *laneProgress) iter.Seq[*lane] {
-	o, all := r.t.opt.Chunked, span.end-span.start
-	length := int(cmp.Or(o.Length, laneSeconds) * audio.FramesPerSecond)
+	all, length := span.end-span.start, int(r.t.opt.laneSeconds*audio.FramesPerSecond)
 	lanes := max(1, all/max(length, 2*r.frames))
 	search := min(quietSeconds*audio.FramesPerSecond, all/lanes/6)
 	return func(yield func(*lane) bool) {
@@ -162,41 +173,31 @@ func (r *transcription) keepLane(segments []transcript.Segment) {
 	r.keep(segments, 0)
 }
 
-// laneProgress tells the callbacks of a clip how far its lanes are, in sum.
+// laneProgress tells how far the lanes of a span are, in sum.
 type laneProgress struct {
-	mu           sync.Mutex
-	to           *transcription
-	done, within float64 // seconds
+	mu   sync.Mutex
+	to   *transcription
+	done float64 // seconds
 }
 
-// locked calls f while no callback runs.
-func (p *laneProgress) locked(f func()) {
+// kept keeps segments, behind which the lane that begins at a frame goes on.
+func (p *laneProgress) kept(segments []transcript.Segment, next int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	f()
+	p.to.keepLane(segments)
+	p.to.at.seek = next
+	p.to.progress()
 }
 
-// watch returns the callbacks of a lane.
+// watch returns the callback of a lane.
 func (p *laneProgress) watch(l *lane) Watch {
-	return Watch{
-		Progress: p.sum(l, &p.done, p.to.watch.Progress),
-		Within:   p.sum(l, &p.within, p.to.watch.Within),
-	}
-}
-
-// sum returns what adds the progress of a lane to all and tells it.
-func (p *laneProgress) sum(l *lane, all *float64, tell func(done, total float64)) func(done, total float64) {
-	if tell == nil {
-		return nil
-	}
-	last := 0.0 // of the lane
-	return func(done, total float64) {
+	last := 0.0
+	return Watch{Within: func(done, total float64) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		now := min(done, seconds(l.end)) - seconds(l.start)
-		if now > last {
-			*all, last = *all+now-last, now
-			tell(min(*all, total), total)
+		if now := min(done, seconds(l.end)) - seconds(l.start); now > last {
+			p.done, last = p.done+now-last, now
+			p.to.tell(min(p.done, total))
 		}
-	}
+	}}
 }

@@ -25,17 +25,17 @@ func TestLanesCut(t *testing.T) {
 	for _, tt := range []struct {
 		why    string
 		frames int
-		opt    ChunkOptions
+		length float64
 		spans  []Span
 		want   [][2]int
 	}{
-		{"one", 17900, ChunkOptions{}, nil, [][2]int{{0, 17900}}},
-		{"two", 18000, ChunkOptions{}, nil, [][2]int{{0, 9000}, {9000, 18000}}},
-		{"three of a minute", 20000, ChunkOptions{Length: 60}, nil, [][2]int{{0, 6666}, {6666, 13333}, {13333, 20000}}},
-		{"spans apart", 40000, ChunkOptions{}, []Span{{10, 190}, {300, 310}}, [][2]int{{1000, 10000}, {10000, 19000}, {30000, 31000}}},
-		{"nothing", 0, ChunkOptions{}, nil, nil},
+		{"one", 17900, 0, nil, [][2]int{{0, 17900}}},
+		{"two", 18000, 0, nil, [][2]int{{0, 9000}, {9000, 18000}}},
+		{"three of a minute", 20000, 60, nil, [][2]int{{0, 6666}, {6666, 13333}, {13333, 20000}}},
+		{"spans apart", 40000, 0, []Span{{10, 190}, {300, 310}}, [][2]int{{1000, 10000}, {10000, 19000}, {30000, 31000}}},
+		{"nothing", 0, 0, nil, nil},
 	} {
-		tr := scriptedLanes(t, Options{Chunked: &tt.opt, Spans: tt.spans}, nil)
+		tr := scriptedLanes(t, Options{Chunked: true, laneSeconds: tt.length, Spans: tt.spans}, nil)
 		r := tr.newTranscription("", ramp{tt.frames, 3000}, Watch{})
 		var got [][2]int
 		for i, span := range r.at.todo {
@@ -64,7 +64,7 @@ type laneScript struct {
 	prompts map[int]string
 }
 
-func (s *laneScript) tell(seek, size int, o decoder.SessionOptions) decoding {
+func (s *laneScript) tell(seek, size int, o decoder.SessionOptions) windowText {
 	s.mu.Lock()
 	s.prompts[seek] = s.tok.DecodeWithTimestamps(o.Prompt[:o.SOT])
 	if len(o.Prompt) > o.SOT+1 {
@@ -99,7 +99,7 @@ func TestLanesText(t *testing.T) {
 		for _, windows := range []int{1, 3, 8} {
 			s := &laneScript{words: words, prompts: map[int]string{}}
 			tr := scriptedLanes(t, Options{
-				Chunked: &ChunkOptions{Length: length, Windows: windows}, InitialPrompt: "Numbers", Prefix: "Well",
+				Chunked: true, laneSeconds: length, lanes: windows, InitialPrompt: "Numbers", Prefix: "Well",
 				MaxCompressionRatio: math.Inf(1),
 			}, s.tell)
 			s.tok = tr.model.Tokenizer
@@ -177,7 +177,7 @@ func TestLanesDigits(t *testing.T) {
 	one, two := demoModels(t, 1), demoModels(t, 2)
 	for i, o := range []Options{{WordTimestamps: true}, {WithoutTimestamps: true, MarkAccepted: true}} {
 		hear := func(m *Model, windows int) *transcript.Transcript {
-			o.Chunked = &ChunkOptions{Windows: windows, Length: 16}
+			o.Chunked, o.lanes, o.laneSeconds = true, windows, 16
 			return transcribeClip(t, m, o, long(t, 5))
 		}
 		want, plain := hear(one["none"], 1), transcribeClip(t, one["none"], Options{}, long(t, 5))
@@ -194,7 +194,7 @@ func TestLanesDigits(t *testing.T) {
 		}{{"demo", two, 3}, {"none", two, 2}, {"ngram", one, 8}} {
 			m := tt.models[tt.name]
 			if tt.name != "none" {
-				m = with(m, m.assistant, constant(3))
+				m = with(m, m.Assistant, constant(3))
 			}
 			got := hear(m, tt.windows)
 			checkMarks(t, got)
@@ -228,17 +228,17 @@ func checkMarks(t *testing.T, tr *transcript.Transcript) {
 	}
 }
 
-// TestWindowsFor: what is decoded at a time by default follows from the model's memory.
-func TestWindowsFor(t *testing.T) {
+// TestLanesFor: what is decoded at a time by default follows from the model's memory.
+func TestLanesFor(t *testing.T) {
 	for _, tt := range []struct{ layers, width, want int }{{6, 512, 16}, {12, 768, 16}, {24, 1024, 8}, {4, 1280, 16}, {32, 1280, 8}} {
-		if got := windowsFor(model.Dims{AudioPositions: 1500, TextLayers: tt.layers, TextWidth: tt.width}); got != tt.want {
+		if got := lanesFor(model.Dims{AudioPositions: 1500, TextLayers: tt.layers, TextWidth: tt.width}); got != tt.want {
 			t.Errorf("%d layers of %d: got %d, want %d", tt.layers, tt.width, got, tt.want)
 		}
 	}
 }
 
 // scriptedLanes returns a Transcriber over a script that tells each window's tokens.
-func scriptedLanes(t *testing.T, o Options, tell func(seek, size int, o decoder.SessionOptions) decoding) *Transcriber {
+func scriptedLanes(t *testing.T, o Options, tell func(seek, size int, o decoder.SessionOptions) windowText) *Transcriber {
 	t.Helper()
 	tok, err := tokenizer.Embedded(51864)
 	if err != nil {
@@ -251,8 +251,8 @@ func scriptedLanes(t *testing.T, o Options, tell func(seek, size int, o decoder.
 	return tr
 }
 
-// say makes a decoding of text and seconds of timestamps.
-func say(tok *tokenizer.Tokenizer, parts ...any) (d decoding) {
+// say makes a windowText of text and seconds of timestamps.
+func say(tok *tokenizer.Tokenizer, parts ...any) (d windowText) {
 	put := func(t tokenizer.Token) { d.Choices = append(d.Choices, decoder.Choice{Token: t, LogProb: -0.1}) }
 	for _, p := range parts {
 		switch p := p.(type) {
@@ -285,24 +285,15 @@ func TestLanesRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for field, o := range map[string]Options{
-		"Chunked.Length":  {Chunked: &ChunkOptions{Length: 59}},
-		"Chunked.Windows": {Chunked: &ChunkOptions{Windows: MaxChunkWindows + 1}},
-		"Multilingual":    {Multilingual: true},
-		"AudioContext":    {AudioContext: 1501},
+		"Multilingual": {Multilingual: true},
+		"AudioContext": {AudioContext: 1501},
 	} {
 		var option *OptionError
 		if _, err := newScripted(scripted{tok: tok}, 3000, 448, o); !errors.As(err, &option) || option.Field != field {
 			t.Errorf("%+v: error %v, want one of %s", o, err, field)
 		}
 	}
-	for _, bad := range []ChunkOptions{
-		{Length: math.NaN()}, {Length: 0.5}, {Length: -1}, {Length: math.Inf(1)}, {Length: 301}, {Windows: -1},
-	} {
-		if _, err := newScripted(scripted{tok: tok}, 3000, 448, Options{Chunked: &bad}); err == nil {
-			t.Errorf("%+v was taken", bad)
-		}
-	}
-	for field, o := range map[string]Options{"Chunked": {Chunked: &ChunkOptions{}}, "VAD": {VAD: &vad.Options{}}} {
+	for field, o := range map[string]Options{"Chunked": {Chunked: true}, "VAD": {VAD: &vad.Options{}}} {
 		var option *OptionError
 		if _, err := scriptedLanes(t, o, nil).Live(t.Context(), "", nil, Watch{}); !errors.As(err, &option) || option.Field != field {
 			t.Errorf("live sound with %s: %v", field, err)
@@ -315,7 +306,7 @@ func TestLanesRefuses(t *testing.T) {
 func TestLanesError(t *testing.T) {
 	gone := errors.New("gone")
 	var tok *tokenizer.Tokenizer
-	tr := scriptedLanes(t, Options{Chunked: &ChunkOptions{Windows: 4}}, func(int, int, decoder.SessionOptions) decoding {
+	tr := scriptedLanes(t, Options{Chunked: true, lanes: 4}, func(int, int, decoder.SessionOptions) windowText {
 		return say(tok, 0.0, " one two three", 20.0, 20.0, " four", 30.0)
 	})
 	tok = tr.model.Tokenizer
@@ -335,17 +326,17 @@ type failing struct {
 	err error
 }
 
-func (f failing) encode(ctx context.Context, mel *audio.Mel, step func(float64)) (window, error) {
+func (f failing) encode(ctx context.Context, mel *audio.Mel, s *transcript.Seconds, step func(float64)) (window, error) {
 	if mel.Data[0] > 6000 {
 		return nil, f.err
 	}
-	return f.network.encode(ctx, mel, step)
+	return f.network.encode(ctx, mel, s, step)
 }
 
 // long returns the recording of digits some times over.
 func long(t testing.TB, times int) *audio.Clip {
 	t.Helper()
-	clip, err := audio.OpenReader("digits.wav", strings.NewReader(string(digits.Sample())))
+	clip, err := audio.Input{}.OpenReader(t.Context(), "digits.wav", strings.NewReader(string(digits.Sample())))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -389,9 +380,9 @@ func checkDigits(t *testing.T, got, plain *transcript.Transcript) {
 // TestNoSpeech: 65 s in which nobody speaks are three silent windows and no segment, one
 // after the other and side by side.
 func TestNoSpeech(t *testing.T) {
-	for _, chunked := range []*ChunkOptions{nil, {}} {
+	for _, chunked := range []bool{false, true} {
 		var tok *tokenizer.Tokenizer
-		tr := scriptedLanes(t, Options{Chunked: chunked}, func(int, int, decoder.SessionOptions) decoding {
+		tr := scriptedLanes(t, Options{Chunked: chunked}, func(int, int, decoder.SessionOptions) windowText {
 			d := say(tok, 0.0, " you", 2.0)
 			d.noSpeechProb, d.Choices[1].LogProb = 0.9, -20
 			return d
@@ -403,7 +394,7 @@ func TestNoSpeech(t *testing.T) {
 		}
 		got := r.transcript()
 		if len(got.Segments) != 0 || got.Text != "" || got.Stats.Silent != 3 || got.Stats.Windows != 3 || got.Stats.Attempts != 3 {
-			t.Errorf("chunked %v: %q, %+v", chunked != nil, got.Text, got.Stats.Work)
+			t.Errorf("chunked %v: %q, %+v", chunked, got.Text, got.Stats.Work)
 		}
 	}
 }

@@ -52,18 +52,6 @@ func (r *transcription) detect(ctx context.Context) (detection, error) {
 	return l, err
 }
 
-// detectHere detects the language of a window, if every window has its own
-// (Options.Multilingual).
-func (r *transcription) detectHere(ctx context.Context, w window) (err error) {
-	if !r.t.opt.Multilingual {
-		return nil
-	}
-	if r.here, err = r.t.languageOf(ctx, w); err != nil {
-		return fmt.Errorf("detecting the language: %w", err)
-	}
-	return nil
-}
-
 // languageOf returns the likeliest language of a window among those allowed. Its
 // probability is the model's, over all languages.
 func (t *Transcriber) languageOf(ctx context.Context, w window) (l detection, err error) {

@@ -2,7 +2,6 @@ package transcribe
 
 import (
 	"reflect"
-	"slices"
 	"testing"
 
 	"verity/audio"
@@ -26,18 +25,10 @@ func TestLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live, err := audio.NewLive(s.Hash(), tr.MelOptions())
+	live, err := audio.NewLive(t.Context(), audio.FromSamples("sound", pcm), s.Hash(), tr.MelOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() {
-		for piece := range slices.Chunk(pcm, 700) {
-			if err := live.Add(t.Context(), piece); err != nil {
-				t.Error(err)
-			}
-		}
-		live.End()
-	}()
 	got, err := tr.Live(t.Context(), "sound", live, Watch{})
 	if err != nil {
 		t.Fatal(err)

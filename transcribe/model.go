@@ -1,13 +1,12 @@
 package transcribe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"sync"
-	"time"
 
 	"verity/assistant"
 	"verity/decoder"
@@ -27,55 +26,30 @@ type Model struct {
 	Dims       model.Dims
 	Generation model.Generation
 
-	pool      *parallel.Pool
+	Encoder   *encoder.Encoder    // the audio half of the network
+	Decoder   *decoder.Decoder    // and the text half
+	Pool      *parallel.Pool      // the threads that run the arithmetic
+	Assistant assistant.Assistant // what drafts tokens: assistant.Off for plain decoding
+	Auto      *assistant.Auto     // decides on draft lengths; nil without an assistant or with LoadOptions.Policy
+	Batch     *schedule.Batch     // of all windows that are decoded at the same time
+
 	ownPool   bool
-	encoder   *encoder.Encoder
-	decoder   *decoder.Decoder
-	batch     *schedule.Batch // of all windows that are decoded at the same time
-	assistant assistant.Assistant
-	writer    *Model     // transcribes first; nil without
-	policies  *sync.Pool // of windows that are over, with their measurements; nil without an assistant
-	auto      *assistant.Auto
+	writer    *Model                  // transcribes first; nil without
+	policies  *sync.Pool              // of windows that are over, with their measurements; nil without an assistant
 	pace      *assistant.Pace         // of drafts from texts
 	newPolicy func() assistant.Policy // asked for; nil for auto
-	sampler   Sampler
-	overlap   bool // measure it
+	rejection bool                    // see LoadOptions
+	overlap   bool                    // measure it
 }
-
-// Encoder returns the audio half of the network.
-func (m *Model) Encoder() *encoder.Encoder { return m.encoder }
-
-// Decoder returns the text half of the network.
-func (m *Model) Decoder() *decoder.Decoder { return m.decoder }
-
-// Assistant returns what drafts tokens: assistant.Off for plain decoding.
-func (m *Model) Assistant() assistant.Assistant { return m.assistant }
 
 // Assisted reports whether anything drafts tokens.
-func (m *Model) Assisted() bool {
-	return m.writer != nil || m.policies != nil
-}
-
-// Auto returns what decides on draft lengths; nil without an assistant or if LoadOptions
-// named a policy.
-func (m *Model) Auto() *assistant.Auto { return m.auto }
-
-// Pool returns the threads that run the arithmetic.
-func (m *Model) Pool() *parallel.Pool { return m.pool }
-
-// DecodeTime returns the wall time since Load in which some window was being decoded
-// and none was being encoded.
-func (m *Model) DecodeTime() time.Duration { return m.batch.Busy() }
-
-// OnPass has f called after every pass of the decoder, with how many sequences shared it
-// and how many rows they had. Only the last f is called.
-func (m *Model) OnPass(f func(sequences, rows int)) { m.batch.OnPass(f) }
+func (m *Model) Assisted() bool { return m.writer != nil || m.policies != nil }
 
 // Close ends the model's own threads. The model must not be used afterwards. A pool
 // from LoadOptions stays open, and so does the checkpoint.
 func (m *Model) Close() {
 	if m.ownPool {
-		m.pool.Close()
+		m.Pool.Close()
 	}
 }
 
@@ -111,12 +85,13 @@ type LoadOptions struct {
 	// the same time. Nil means those of an assistant.Auto.
 	Policy func() assistant.Policy
 
-	// Sampler says how drafts are verified at temperatures above 0. Empty means
-	// Gumbel.
-	Sampler Sampler
+	// Rejection verifies drafts at temperatures above 0 by classic speculative sampling
+	// (assistant.Reject): the text then has the distribution of plain decoding, but not
+	// its bits.
+	Rejection bool
 
 	// MeasureOverlap measures how far the distributions of model and assistant overlap
-	// (assistant.Overlap): at the temperature of the window, or at 1 if that is 0. It
+	// (assistant.Weigher): at the temperature of the window, or at 1 if that is 0. It
 	// takes a little time and does not change the output.
 	MeasureOverlap bool
 
@@ -124,18 +99,6 @@ type LoadOptions struct {
 	// discards them.
 	Log *slog.Logger
 }
-
-// A Sampler is a way to verify drafts at temperatures above 0.
-type Sampler string
-
-const (
-	// Gumbel gives the text of plain decoding, bit for bit.
-	Gumbel Sampler = "gumbel"
-
-	// Rejection is classic speculative sampling (assistant.Rejection): the text has
-	// the distribution of plain decoding, but not its bits.
-	Rejection Sampler = "rejection"
-)
 
 // An Assistant describes what drafts tokens. The zero value drafts nothing.
 type Assistant struct {
@@ -165,28 +128,17 @@ const (
 
 // Load makes a Model of a checkpoint, which must stay open while the model is used.
 func Load(ctx context.Context, c *model.Checkpoint, o LoadOptions) (*Model, error) {
-	if err := o.check(); err != nil {
-		return nil, err
-	}
 	c = c.WithContext(ctx)
-	m, err := o.weights(ctx, c)
+	m, err := o.weights(c)
 	if err != nil {
 		return nil, err
 	}
 	a, err := o.Assistant.load(m, c)
 	if errors.As(err, new(*assistant.MismatchError)) && o.Assistant.Checkpoint.Has("encoder.") {
 		a = assistant.Off{} // it cannot draft token by token, but it can write first
-		m.writer, err = Load(ctx, o.Assistant.Checkpoint, LoadOptions{Pool: m.pool, Precision: o.Assistant.inPrecision(), Log: o.Log})
-		if share := encoderOf(o.Assistant.Checkpoint.Dims) / encoderOf(m.Dims); err == nil && share > mostWriter && o.Log != nil {
-			o.Log.Warn("this assistant is likely to cost more time than it saves: it transcribes each sound first, and is not much smaller "+
-				"than the model", "assistant", o.Assistant.Checkpoint.Name, "share_of_encoder", math.Round(100*share)/100)
-		}
+		m.writer, err = Load(ctx, o.Assistant.Checkpoint, LoadOptions{Pool: m.Pool, Precision: o.Assistant.inPrecision(), Log: o.Log})
 	}
-	if err != nil {
-		m.Close()
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(err, ctx.Err()); err != nil {
 		m.Close()
 		return nil, err
 	}
@@ -194,35 +146,15 @@ func Load(ctx context.Context, c *model.Checkpoint, o LoadOptions) (*Model, erro
 	return m, nil
 }
 
-// mostWriter is the largest share of the model's encoder that the encoder of a model that
-// writes first may have and still pay: drafts from text save an eighth of the whole time
-// where three quarters are the encoder's (docs/SPECULATIVE.md).
-const mostWriter = 0.12
-
-// encoderOf returns the weights of an encoder's layers, but for a factor.
-func encoderOf(d model.Dims) float64 { return float64(d.AudioLayers * d.AudioWidth * d.AudioWidth) }
-
-func (o LoadOptions) check() error {
-	switch o.Sampler {
-	case "", Gumbel, Rejection:
-	default:
-		return fmt.Errorf("transcribe: sampler: got %q, want %s or %s", o.Sampler, Gumbel, Rejection)
-	}
-	if o.Threads < 0 {
-		return fmt.Errorf("transcribe: threads: got %d, want 0 or more", o.Threads)
-	}
-	return nil
-}
-
 // weights reads tokenizer and network, or takes those of Like.
-func (o LoadOptions) weights(ctx context.Context, c *model.Checkpoint) (*Model, error) {
+func (o LoadOptions) weights(c *model.Checkpoint) (*Model, error) {
 	if like := o.Like; like != nil {
 		return &Model{
 			Tokenizer: like.Tokenizer, Dims: like.Dims, Generation: like.Generation,
-			pool: like.pool, encoder: like.encoder, decoder: like.decoder,
+			Pool: like.Pool, Encoder: like.Encoder, Decoder: like.Decoder,
 		}, nil
 	}
-	m := &Model{Dims: c.Dims, Generation: c.Generation, pool: o.Pool}
+	m := &Model{Dims: c.Dims, Generation: c.Generation, Pool: o.Pool}
 	var err error
 	if m.Tokenizer, err = tokenizer.Load(c.FS(), c.Name, c.Dims.Vocab); err != nil {
 		return nil, err
@@ -236,10 +168,10 @@ func (o LoadOptions) weights(ctx context.Context, c *model.Checkpoint) (*Model, 
 			o.Log.Warn(w)
 		}
 	}
-	if m.pool == nil {
-		m.pool, m.ownPool = parallel.New(o.Threads), true
+	if m.Pool == nil {
+		m.Pool, m.ownPool = parallel.New(o.Threads), true
 	}
-	m.encoder, m.decoder, err = schedule.Load(c, decoder.Options{Pool: m.pool, Precision: o.Precision})
+	m.Encoder, m.Decoder, err = schedule.Load(c, decoder.Options{Pool: m.Pool, Precision: o.Precision})
 	if err != nil {
 		m.Close()
 		return nil, err
@@ -258,8 +190,8 @@ func (a Assistant) inPrecision() precision.Precision {
 
 // load makes the assistant of m, whose checkpoint is c.
 func (a Assistant) load(m *Model, c *model.Checkpoint) (assistant.Assistant, error) {
-	target := assistant.Target{Checkpoint: c, Tokenizer: m.Tokenizer, Decoder: m.decoder}
-	o := assistant.LoadOptions{Pool: m.pool, Precision: a.inPrecision()}
+	target := assistant.Target{Checkpoint: c, Tokenizer: m.Tokenizer, Decoder: m.Decoder}
+	o := assistant.LoadOptions{Pool: m.Pool, Precision: a.inPrecision()}
 	if a.Checkpoint != nil {
 		return assistant.Load(a.Checkpoint, target, o)
 	}
@@ -278,16 +210,17 @@ func (a Assistant) load(m *Model, c *model.Checkpoint) (assistant.Assistant, err
 
 // wire connects the parts.
 func (m *Model) wire(a assistant.Assistant, o LoadOptions) {
-	m.assistant, m.sampler, m.overlap = a, o.Sampler, o.MeasureOverlap
-	m.batch = schedule.New(m.decoder, schedule.Options{WindowsFirst: o.WindowsFirst})
-	m.pace, m.newPolicy = &assistant.Pace{Streams: m.batch.Members}, o.Policy
+	m.Assistant, m.rejection, m.overlap = a, o.Rejection, o.MeasureOverlap
+	m.Batch = schedule.New(m.Decoder)
+	m.Batch.WindowsFirst = o.WindowsFirst
+	m.pace, m.newPolicy = &assistant.Pace{Streams: m.Batch.Members}, o.Policy
 	if _, none := a.(assistant.Off); none {
 		return
 	}
 	policy := o.Policy
 	if policy == nil {
-		m.auto = assistant.NewAuto(m.decoder, a, m.batch.Members)
-		policy = m.auto.Policy
+		m.Auto = assistant.NewAuto(m.Decoder, a, m.Batch.Members)
+		policy = m.Auto.Policy
 	}
 	m.policies = &sync.Pool{New: func() any { return policy() }}
 }

@@ -7,11 +7,9 @@ import (
 	"math"
 	"regexp"
 	"strings"
-	"unicode"
 
 	"verity/audio"
 	"verity/decoder"
-	"verity/model"
 	"verity/tokenizer"
 	"verity/vad"
 )
@@ -68,7 +66,7 @@ type Options struct {
 	BeamSize int
 
 	// Patience ends the search when BeamSize times as many sequences have ended. 0
-	// means 1. It needs a BeamSize.
+	// means 1.
 	Patience float64
 
 	// BestOf samples so many sequences at temperatures above 0, and keeps the best. 0
@@ -113,7 +111,7 @@ type Options struct {
 	// TopK and TopP restrict the choice at temperatures above 0 to the likeliest
 	// tokens; see decoder.Sampling. 0 turns either off.
 	TopK int
-	TopP float64
+	TopP float32
 
 	// MaxInitialTimestamp is the latest start of a window's first segment, in
 	// seconds. 0 means 1; +Inf turns it off.
@@ -147,8 +145,9 @@ type Options struct {
 
 	// Chunked cuts a clip into lanes at quiet places, decodes several at the same time,
 	// and joins their text. Within a lane every window begins where the text of the one
-	// before ends, with that text before it, as without lanes. Nil means one lane.
-	Chunked *ChunkOptions
+	// before ends, with that text before it, as without lanes. They share every pass over
+	// the weights.
+	Chunked bool
 
 	// AudioContext is how many positions of 20 ms a window of the encoder has. 0 means
 	// the model's: 1500, so 30 s, in published models. Fewer cost less for short clips
@@ -168,6 +167,11 @@ type Options struct {
 	// Log gets every decision at level debug, and warnings for the user. Nil discards
 	// them.
 	Log *slog.Logger
+
+	// The least length of a lane in seconds, and how many are decoded at the same time,
+	// which the text does not depend on. Only tests set them.
+	laneSeconds float64
+	lanes       int
 }
 
 // FitAudioContext is the AudioContext that fits each clip.
@@ -175,40 +179,6 @@ const FitAudioContext = -1
 
 // A Span is a part of a clip in seconds. An End of +Inf is the end of the clip.
 type Span struct{ Start, End float64 }
-
-// ChunkOptions configures lanes. The zero value means 16 or 8 at a time (see Windows).
-type ChunkOptions struct {
-	// Length is the minimum length of a lane in seconds, at least two windows of the
-	// model. 0 means 90. The last window of a lane covers half a window that the next lane
-	// covers too, which costs the less the longer lanes are; but then a file has fewer of
-	// them to decode together.
-	Length float64
-
-	// Windows is how many lanes are decoded at the same time. They share every pass over
-	// the weights; the text does not depend on it. 0 means 16 where the keys and values of
-	// so many windows are at most 512 million numbers, as with base and small; else 8.
-	Windows int
-}
-
-// MaxChunkWindows is the most windows of a clip that are decoded at the same time.
-const MaxChunkWindows = 256
-
-// windowsFor is how many windows of a model are decoded at the same time by default.
-func windowsFor(d model.Dims) int {
-	const many, most = 16, 1 << 29
-	if keysAndValues := 2 * d.TextLayers * d.AudioPositions * d.TextWidth; many*keysAndValues > most {
-		return many / 2
-	}
-	return many
-}
-
-// check reports a length too short for windows of the model's length.
-func (o ChunkOptions) check(window float64) error {
-	if o.Length != 0 && !(o.Length >= 2*window) {
-		return &OptionError{"Chunked.Length", o.Length, fmt.Sprintf("must be at least %v s, two of the model's windows", 2*window)}
-	}
-	return nil
-}
 
 // Defaults returns what the zero value of Options means, field by field.
 func Defaults() Options { return Options{}.defaults() }
@@ -239,6 +209,7 @@ func (o Options) defaults() Options {
 	if o.Spans == nil {
 		o.Spans = []Span{{0, math.Inf(1)}}
 	}
+	o.laneSeconds = cmp.Or(o.laneSeconds, laneSeconds)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -249,7 +220,12 @@ func (o Options) defaults() Options {
 // depends on the model. NaN is refused everywhere: a gate compared with NaN would
 // never fire.
 func (o Options) check() error {
-	if err := cmp.Or(o.limits(), o.lists()); err != nil {
+	for _, l := range o.limits() {
+		if !(l.got >= l.least && l.got <= l.most) {
+			return &OptionError{l.field, l.got, fmt.Sprintf("must be from %v to %v", l.least, l.most)}
+		}
+	}
+	if err := o.lists(); err != nil {
 		return err
 	}
 	if o.VAD != nil {
@@ -263,12 +239,6 @@ func (o Options) check() error {
 	switch {
 	case o.Task != Transcribe && o.Task != Translate:
 		return &OptionError{"Task", o.Task, "must be transcribe or translate"}
-	case o.Patience > 0 && o.BeamSize < 2:
-		return &OptionError{"Patience", o.Patience, "needs a beam size above 1"}
-	case o.HallucinationSilence > 0 && !o.WordTimestamps:
-		return &OptionError{"HallucinationSilence", o.HallucinationSilence, "needs word timestamps"}
-	case o.CarryInitialPrompt && o.InitialPrompt == "":
-		return &OptionError{"CarryInitialPrompt", true, "there is no initial prompt to carry"}
 	case o.Multilingual && o.Language != "" && !strings.Contains(o.Language, ","):
 		return &OptionError{"Multilingual", true, "cannot be combined with one language; name several, as en,de, or none"}
 	case o.Pad != audio.PadAudio && o.Pad != audio.PadMel:
@@ -277,102 +247,56 @@ func (o Options) check() error {
 	return nil
 }
 
-// A Limit is the range of a number among Options, bounds included. It follows from memory
-// or from what a model has: package internal/options holds its own table against it.
-type Limit struct {
-	Field    string
-	Min, Max float64
-	Off      float64 // the infinity that turns it off; 0 if none does
-
-	of func(o *Options) float64
+// A limit is the range of a number among Options, bounds included. An infinite bound turns
+// off what the number limits.
+type limit struct {
+	field            string
+	got, least, most float64
 }
 
-// Ceilings of published models: large-v3 has the most tokens.
-const (
-	mostTokens = 448 // of a window with its prompt
-	mostVocab  = 51866
-	mostWindow = 30  // seconds
-	mostSound  = 1e6 // seconds: eleven days
-	mostFactor = 1000
-)
-
-var up, down = math.Inf(1), math.Inf(-1)
-
-// Limits are those of all numbers among Options, but for lists, and for AudioContext,
-// which a model bounds.
-var Limits = []Limit{
-	{"MaxCompressionRatio", 0, mostFactor, up, func(o *Options) float64 { return o.MaxCompressionRatio }},
-	{"MinLogProb", -mostFactor, 0, down, func(o *Options) float64 { return o.MinLogProb }},
-	{"MaxNoSpeech", 0, 1, up, func(o *Options) float64 { return o.MaxNoSpeech }},
-	{"MaxInitialTimestamp", 0, mostWindow, up, func(o *Options) float64 { return o.MaxInitialTimestamp }},
-	{"HallucinationSilence", 0, mostSound, 0, func(o *Options) float64 { return o.HallucinationSilence }},
-	{"BeamSize", 0, decoder.MaxSequences, 0, func(o *Options) float64 { return float64(o.BeamSize) }},
-	{"BestOf", 0, decoder.MaxSequences, 0, func(o *Options) float64 { return float64(o.BestOf) }},
-	{"Patience", 0, decoder.MaxSequences, 0, func(o *Options) float64 { return o.Patience }},
-	{"LengthPenalty", 0, 1, 0, func(o *Options) float64 {
-		if o.LengthPenalty == nil {
-			return 0
-		}
-		return *o.LengthPenalty
-	}},
-	{"Repetition.Penalty", 0, mostFactor, 0, func(o *Options) float64 { return float64(o.Repetition.Penalty) }},
-	{"Repetition.NoRepeat", 0, mostTokens, 0, func(o *Options) float64 { return float64(o.Repetition.NoRepeat) }},
-	{"Repetition.MinTokens", 0, mostTokens, 0, func(o *Options) float64 { return float64(o.Repetition.MinTokens) }},
-	{"TopK", 0, mostVocab, 0, func(o *Options) float64 { return float64(o.TopK) }},
-	{"TopP", 0, 1, 0, func(o *Options) float64 { return o.TopP }},
-	{"Chunked.Length", 0, 300, 0, func(o *Options) float64 { // five minutes of 128 bins are 15 MB
-		if o.Chunked == nil {
-			return 0
-		}
-		return o.Chunked.Length
-	}},
-	{"Chunked.Windows", 0, MaxChunkWindows, 0, func(o *Options) float64 {
-		if o.Chunked == nil {
-			return 0
-		}
-		return float64(o.Chunked.Windows)
-	}},
-}
-
-// limits reports the first number of o outside its range; NaN is.
-func (o *Options) limits() error {
-	for _, l := range Limits {
-		v := l.of(o)
-		if v >= l.Min && v <= l.Max || l.Off != 0 && v == l.Off {
-			continue
-		}
-		reason := fmt.Sprintf("must be from %v to %v", l.Min, l.Max)
-		if l.Off != 0 {
-			reason += fmt.Sprintf(", or %v for no limit", l.Off)
-		}
-		return &OptionError{l.Field, v, reason}
+// limits are those of all numbers among o, but for lists, and for AudioContext, which a
+// model bounds.
+func (o *Options) limits() []limit {
+	const (
+		most       = 1000 // of what no number has a use for
+		mostTokens = 448  // of a window with its prompt, in published models
+	)
+	inf, penalty := math.Inf(1), 0.0
+	if o.LengthPenalty != nil {
+		penalty = *o.LengthPenalty
 	}
-	return nil
+	return []limit{
+		{"MaxCompressionRatio", o.MaxCompressionRatio, 0, inf},
+		{"MinLogProb", o.MinLogProb, -inf, 0},
+		{"MaxNoSpeech", o.MaxNoSpeech, 0, inf},
+		{"MaxInitialTimestamp", o.MaxInitialTimestamp, 0, inf},
+		{"HallucinationSilence", o.HallucinationSilence, 0, inf},
+		{"BeamSize", float64(o.BeamSize), 0, decoder.MaxSequences},
+		{"BestOf", float64(o.BestOf), 0, decoder.MaxSequences},
+		{"Patience", o.Patience, 0, decoder.MaxSequences},
+		{"LengthPenalty", penalty, 0, 1},
+		{"Repetition.Penalty", float64(o.Repetition.Penalty), 0, most},
+		{"Repetition.NoRepeat", float64(o.Repetition.NoRepeat), 0, mostTokens},
+		{"Repetition.MinTokens", float64(o.Repetition.MinTokens), 0, mostTokens},
+		{"TopK", float64(o.TopK), 0, 1 << 20},
+		{"TopP", float64(o.TopP), 0, 1},
+	}
 }
-
-// mostTemperature makes text noise; see Options.Temperatures.
-const mostTemperature = 2
-
-// maxTemperatures is the most attempts at a window.
-const maxTemperatures = 200
 
 // lists reports the first list of o that cannot be used.
 func (o *Options) lists() error {
-	if n := len(o.Temperatures); n == 0 || n > maxTemperatures {
-		return &OptionError{"Temperatures", fmt.Sprintf("%d of them", n), fmt.Sprintf("must be 1 to %d", maxTemperatures)}
+	if len(o.Temperatures) == 0 {
+		return &OptionError{"Temperatures", o.Temperatures, "names none; leave it nil for the usual ones"}
 	}
 	for _, t := range o.Temperatures {
-		if !(t >= 0 && t <= mostTemperature) {
-			return &OptionError{"Temperatures", t, fmt.Sprintf("must be from 0 to %v", mostTemperature)}
+		if !(t >= 0 && t <= 2) { // beyond, text is noise
+			return &OptionError{"Temperatures", t, "must be from 0 to 2"}
 		}
 	}
 	last := 0.0
 	for _, s := range o.Spans {
-		switch {
-		case !(s.Start >= 0 && s.Start <= mostSound && s.End >= s.Start && (s.End <= mostSound || s.End == up)):
-			return &OptionError{"Spans", s, "must start at 0 or later, and end no sooner, at the end of the clip or within eleven days"}
-		case s.Start < last:
-			return &OptionError{"Spans", s, fmt.Sprintf("starts before the end of the span before it, at %v s", last)}
+		if !(s.Start >= last && s.End >= s.Start) {
+			return &OptionError{"Spans", s, fmt.Sprintf("must start at %v s or later, where the span before it ends, and end no sooner", last)}
 		}
 		last = s.End
 	}
@@ -381,7 +305,7 @@ func (o *Options) lists() error {
 
 // An OptionError reports a field of Options with an unusable value.
 type OptionError struct {
-	Field  string // as in Go: "BeamSize", "Chunked.Length"
+	Field  string // "BeamSize", "Repetition.Penalty"
 	Value  any
 	Reason string
 }
@@ -391,30 +315,5 @@ func (e *OptionError) Error() string {
 	if len(value) > 60 {
 		value = fmt.Sprintf("%.60q…", value)
 	}
-	return fmt.Sprintf("%s: got %s: %s", e.Name(), value, e.Reason)
-}
-
-// Name returns the option in words: "beam size".
-func (e *OptionError) Name() string {
-	var b strings.Builder
-	_, field, nested := strings.Cut(e.Field, ".")
-	if !nested {
-		field = e.Field
-	}
-	letters := []rune(field)
-	for i, c := range letters {
-		if i > 0 && unicode.IsUpper(c) && !unicode.IsUpper(letters[i-1]) {
-			b.WriteByte(' ')
-		}
-		b.WriteRune(unicode.ToLower(c))
-	}
-	return b.String()
-}
-
-// String returns a span in words.
-func (s Span) String() string {
-	if s.End == up {
-		return fmt.Sprintf("%v s to the end", s.Start)
-	}
-	return fmt.Sprintf("%v s to %v s", s.Start, s.End)
+	return fmt.Sprintf("%s: got %s: %s", e.Field, value, e.Reason)
 }

@@ -50,7 +50,7 @@ func randomOptions(rng *rand.Rand) Options {
 		o.VAD = &vad.Options{}
 	}
 	maybe(func() { // short windows, or there would be one lane
-		o.Chunked, o.AudioContext = &ChunkOptions{Windows: 1 + rng.IntN(4), Length: 4}, 100
+		o.Chunked, o.lanes, o.laneSeconds, o.AudioContext = true, 1+rng.IntN(4), 4, 100
 	})
 	if o.WordTimestamps {
 		maybe(func() { o.HallucinationSilence = 0.5 })
@@ -77,19 +77,15 @@ func TestOptionsLossless(t *testing.T) {
 		o, draft := randomOptions(rng), 1+rng.IntN(6)
 		clip := func() *audio.Clip { return long(t, 1) }
 		want := transcribeClip(t, models["none"], o, clip())
-		got := transcribeClip(t, with(models[name], models[name].assistant, constant(draft)), o, clip())
+		got := transcribeClip(t, with(models[name], models[name].Assistant, constant(draft)), o, clip())
 		drafted += got.Stats.Drafts.Drafted
 		if !sameText(got, want) {
-			t.Errorf("%d: %s, drafts of %d, %s:\n got %q %v\nwant %q %v", i, name, draft, spellOptions(o), got.Text, got.Proof, want.Text, want.Proof)
+			t.Errorf("%d: %s, drafts of %d, %s:\n got %q %v\nwant %q %v", i, name, draft, fmt.Sprintf("%+v", o), got.Text, got.Proof, want.Text, want.Proof)
 		}
 	}
 	if drafted < 8*n {
 		t.Errorf("%d tokens drafted in %d runs: nothing was put to the test", drafted, n)
 	}
-}
-
-func spellOptions(o Options) string {
-	return fmt.Sprintf("%+v chunked %+v", o, o.Chunked)
 }
 
 // TestSuppressExpression: tokens that match from end to end are never chosen.
@@ -117,10 +113,10 @@ func TestMultilingualWindows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, chunked := range []*ChunkOptions{nil, {}} {
+	for _, chunked := range []bool{false, true} {
 		for _, each := range []bool{true, false} {
 			prompted := make(chan string, 10)
-			s := scripted{seed: 3, tok: tok, tell: func(seek, _ int, o decoder.SessionOptions) decoding {
+			s := scripted{seed: 3, tok: tok, tell: func(seek, _ int, o decoder.SessionOptions) windowText {
 				prompted <- fmt.Sprint(seek, tok.DecodeWithTimestamps(o.Prompt[o.SOT+1:o.SOT+2]))
 				return say(tok, 0.0, " one two three", 8.0, 8.0, " four five six", 14.0)
 			}}
@@ -139,7 +135,7 @@ func TestMultilingualWindows(t *testing.T) {
 				said[p[len(p)-6:]] = true
 			}
 			if len(said) == 2 != each {
-				t.Errorf("each %v, chunked %v: prompts name %v", each, chunked != nil, said)
+				t.Errorf("each %v, chunked %v: prompts name %v", each, chunked, said)
 			}
 		}
 	}
@@ -152,7 +148,7 @@ func TestLanguageAmong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := scripted{seed: 3, tok: tok, tell: func(int, int, decoder.SessionOptions) decoding {
+	s := scripted{seed: 3, tok: tok, tell: func(int, int, decoder.SessionOptions) windowText {
 		return say(tok, 0.0, " one two three", 8.0, 8.0, " four five six", 14.0)
 	}}
 	language := func(o Options) string {

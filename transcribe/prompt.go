@@ -13,10 +13,6 @@ type history struct {
 	reset   int               // later windows do not get the tokens before this one
 }
 
-func newHistory(initial []tokenizer.Token) history {
-	return history{tokens: slices.Clone(initial), initial: len(initial)}
-}
-
 // add appends the tokens of a window's segments. If forget is set, later windows get
 // neither these tokens nor any before them.
 func (h *history) add(segments [][]tokenizer.Token, forget bool) {

@@ -4,12 +4,12 @@ import (
 	"context"
 	"math"
 	"slices"
-	"time"
 
 	"verity/audio"
 	"verity/decoder"
 	"verity/model"
 	"verity/tokenizer"
+	"verity/transcript"
 )
 
 // A rule is splitmix64, keyed by a list of numbers, as in
@@ -70,8 +70,8 @@ func (r ramp) Quietest(from, to, _ int) int { return (from + to) / 2 }
 type scripted struct {
 	seed    int
 	tok     *tokenizer.Tokenizer
-	tell    func(seek, size int, o decoder.SessionOptions) decoding // nil: the goldens' rule
-	encoded func(seek, size int)                                    // may be nil
+	tell    func(seek, size int, o decoder.SessionOptions) windowText // nil: the goldens' rule
+	encoded func(seek, size int)                                      // may be nil
 }
 
 // A scriptedWindow is a window of a ramp.
@@ -80,7 +80,7 @@ type scriptedWindow struct {
 	seek, size, frames int
 }
 
-func (s scripted) encode(ctx context.Context, mel *audio.Mel, _ func(float64)) (window, error) {
+func (s scripted) encode(ctx context.Context, mel *audio.Mel, _ *transcript.Seconds, _ func(float64)) (window, error) {
 	size := 0
 	for _, v := range mel.Data[:mel.Frames] {
 		if v != 0 {
@@ -94,8 +94,7 @@ func (s scripted) encode(ctx context.Context, mel *audio.Mel, _ func(float64)) (
 	return w, ctx.Err()
 }
 
-func (w scriptedWindow) timing() (encode, crossKV time.Duration) { return 0, 0 }
-func (w scriptedWindow) close()                                  {}
+func (w scriptedWindow) close() {}
 
 func (w scriptedWindow) languages(context.Context) ([]float32, error) {
 	r := newRule(w.seed, w.size)
@@ -106,7 +105,7 @@ func (w scriptedWindow) languages(context.Context) ([]float32, error) {
 	return probs, nil
 }
 
-func (w scriptedWindow) decode(_ context.Context, o decoder.SessionOptions, _ help, _ func(int)) (decoding, error) {
+func (w scriptedWindow) decode(_ context.Context, o decoder.SessionOptions, _ help, _ func(int)) (windowText, error) {
 	if w.tell != nil {
 		return w.tell(w.seek, w.size, o), nil
 	}
@@ -120,7 +119,7 @@ func (w scriptedWindow) decode(_ context.Context, o decoder.SessionOptions, _ he
 	if r.next(8) != 0 {
 		tokens = append(tokens, w.tok.EOT)
 	}
-	var d decoding
+	var d windowText
 	for _, t := range tokens {
 		d.Choices = append(d.Choices, decoder.Choice{Token: t, LogProb: -float32(r.next(scale)) / 256})
 	}
@@ -200,22 +199,24 @@ func newScripted(s scripted, window, positions int, o Options) (*Transcriber, er
 }
 
 // words makes up times as tools/reference/transcribe_goldens.py does.
-func (w scriptedWindow) words(_ context.Context, q wordQuery) (times []wordTime, err error) {
-	if len(q.text) == 0 {
+func (w scriptedWindow) words(
+	_ context.Context, _, text []tokenizer.Token, language string, frames int,
+) (times []wordTime, err error) {
+	if len(text) == 0 {
 		return nil, nil
 	}
-	key := []int{w.seed, w.seek, q.frames}
-	for _, t := range q.text {
+	key := []int{w.seed, w.seek, frames}
+	for _, t := range text {
 		key = append(key, int(t))
 	}
-	words, groups := w.tok.SplitToWords(append(slices.Clone(q.text), w.tok.EOT), q.language)
+	words, groups := w.tok.SplitToWords(append(slices.Clone(text), w.tok.EOT), language)
 	if len(groups) <= 1 {
 		return nil, nil
 	}
 	r := newRule(key...)
 	at := 0
 	if r.next(4) == 0 {
-		at = r.next(q.frames/2 + 1)
+		at = r.next(frames/2 + 1)
 	} else {
 		at = r.next(40)
 	}

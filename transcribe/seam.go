@@ -15,7 +15,7 @@ import (
 // right one begins at the time cut, a quiet place; what lies between is in both. The text
 // changes over within a run of words that both have at about the same time, else at the
 // cut. A segment that it divides becomes one of the left and one of the right lane.
-func (r *transcription) seam(left, right []transcript.Segment, cut, heard float64) (l, t []transcript.Segment) {
+func (r *transcription) seam(left, right []transcript.Segment, cut, heard float64) (kept, rest []transcript.Segment) {
 	const least = 0.1 // s; a lane that heard no more than that says nothing twice
 	if heard-cut >= least {
 		a, b := r.seamWords(left, cut-sameTime, math.Inf(1)), r.seamWords(right, 0, heard+sameTime)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,14 +23,12 @@ type Transcriber struct {
 	model   *Model // for its tokenizer and dimensions
 	network network
 	opt     Options
-	gates   gates
 	rules   []decoder.Rule
 	prompt  []tokenizer.Token   // InitialPrompt
 	prefix  []tokenizer.Token   // Prefix
 	hot     []tokenizer.Token   // Hotwords
 	lang    *tokenizer.Language // nil: detect
 	among   []bool              // of the model's languages, which detection may choose; nil: all
-	heads   []decoder.Head      // for word times
 	lines   []transcript.Line   // of the text to draft from
 	text    *assistant.Text     // made of lines; nil without
 	writer  *Transcriber        // transcribes first, if there is no text; nil without
@@ -47,7 +44,7 @@ func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	t := &Transcriber{model: m, network: n, opt: o, gates: gates{o.MaxCompressionRatio, o.MinLogProb, o.MaxNoSpeech}}
+	t := &Transcriber{model: m, network: n, opt: o}
 	if err := errors.Join(t.setLanguage(), t.setTexts(), t.setRules()); err != nil {
 		return nil, err
 	}
@@ -55,14 +52,7 @@ func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 		return nil, &OptionError{"AudioContext", n,
 			fmt.Sprintf("must be from 1 to %d, the model's positions of 20 ms", most)}
 	}
-	if o.Chunked != nil {
-		if err := o.Chunked.check(seconds(t.windowFrames())); err != nil {
-			return nil, err
-		}
-		c := *o.Chunked
-		c.Windows = cmp.Or(c.Windows, windowsFor(m.Dims))
-		t.opt.Chunked = &c
-	}
+	t.opt.lanes = cmp.Or(o.lanes, lanesFor(m.Dims))
 	if o.BeamSize > 1 && m.policies != nil {
 		o.Log.Warn("beam search does not use the assistant", "beam_size", o.BeamSize)
 	}
@@ -76,7 +66,7 @@ func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 func (t *Transcriber) With(language, prompt string, temperatures []float64, context int) (*Transcriber, error) {
 	n, o := *t, t.opt
 	o.Language, o.Multilingual = language, o.Multilingual && language == ""
-	o.InitialPrompt, o.CarryInitialPrompt = prompt, o.CarryInitialPrompt && prompt != ""
+	o.InitialPrompt = prompt
 	if temperatures != nil {
 		o.Temperatures = temperatures
 	}
@@ -198,9 +188,10 @@ func (t *Transcriber) setRules() error {
 	if t.opt.Task == Translate && tok.Translate == tokenizer.None {
 		return &OptionError{"Task", t.opt.Task, "the vocabulary has no token for it"}
 	}
-	suppress, err := t.suppressed()
-	if err != nil {
-		return err
+	for _, s := range t.opt.SuppressTokens {
+		if s < -1 || int(s) >= t.model.Dims.Vocab {
+			return &OptionError{"SuppressTokens", s, fmt.Sprintf("must be -1 or a token below %d", t.model.Dims.Vocab)}
+		}
 	}
 	if t.opt.WordTimestamps && tok.NoTimestamps == tokenizer.None {
 		return &OptionError{"WordTimestamps", true,
@@ -210,35 +201,14 @@ func (t *Transcriber) setRules() error {
 	if err != nil {
 		return err
 	}
-	t.heads = t.alignmentHeads()
 	t.rules = decoder.Rules(tok, t.model.Generation, decoder.RuleOptions{
 		WithoutTimestamps:   t.opt.WithoutTimestamps,
-		SuppressTokens:      suppress,
+		SuppressTokens:      t.opt.SuppressTokens,
 		Forbidden:           matching,
 		MaxInitialTimestamp: t.opt.MaxInitialTimestamp,
 		Repetition:          t.opt.Repetition,
 	})
 	return nil
-}
-
-// suppressed spells out the -1 of SuppressTokens.
-func (t *Transcriber) suppressed() ([]tokenizer.Token, error) {
-	if t.opt.SuppressTokens == nil {
-		return nil, nil
-	}
-	list := []tokenizer.Token{}
-	for _, tok := range t.opt.SuppressTokens {
-		switch {
-		case tok == -1:
-			list = append(list, t.model.Tokenizer.NonSpeech()...)
-		case tok < 0 || int(tok) >= t.model.Dims.Vocab:
-			return nil, &OptionError{"SuppressTokens", tok, fmt.Sprintf("must be -1 or a token below %d",
-				t.model.Dims.Vocab)}
-		default:
-			list = append(list, tok)
-		}
-	}
-	return list, nil
 }
 
 // matching returns the text tokens that SuppressExpression forbids.
@@ -287,7 +257,7 @@ type Watch struct {
 // Whole reports whether t must know all of the sound before it can begin: sound that is
 // still arriving is refused.
 func (t *Transcriber) Whole() bool {
-	return t.opt.VAD != nil || t.opt.Chunked != nil || t.opt.AudioContext == FitAudioContext || t.writer != nil && t.text == nil
+	return t.opt.VAD != nil || t.opt.Chunked || t.opt.AudioContext == FitAudioContext || t.writer != nil && t.text == nil
 }
 
 // Transcribe transcribes a clip from its start to its end. If it fails on the way, it
@@ -308,61 +278,35 @@ func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Watch)
 	if err != nil {
 		return nil, err
 	}
-	t.warnOf(clip)
 	tr, err := t.run(ctx, clip.Name(), soundFile{s}, began, w)
-	tr.Truncated, tr.Damaged = clip.Truncated(), damaged(clip)
+	t.faults(clip, tr)
 	return tr, err
 }
 
 // arriving transcribes a clip while its sound arrives.
 func (t *Transcriber) arriving(ctx context.Context, clip *audio.Clip, w Watch) (*transcript.Transcript, error) {
-	live, err := audio.NewLive(0, t.MelOptions())
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	live, err := audio.NewLive(ctx, clip, 0, t.MelOptions())
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	read := make(chan struct{})
-	go func() { // for as long as a read waits, whatever ctx says
-		defer close(read)
-		defer live.End()
-		for b := make([]float32, audio.SampleRate/10); ; {
-			n, err := clip.Read(b)
-			if live.Add(ctx, b[:n]) != nil || err == io.EOF {
-				return
-			}
-			if err != nil {
-				cancel(err)
-				return
-			}
-		}
-	}()
 	tr, err := t.Live(ctx, clip.Name(), live, w)
-	if cause := context.Cause(ctx); cause != nil {
-		return tr, cause
+	if err == nil && live.Frames() != audio.Unknown { // else the clip is still being read
+		t.faults(clip, tr)
 	}
-	if err != nil {
-		return tr, err
-	}
-	<-read
-	t.warnOf(clip)
-	tr.Truncated, tr.Damaged = clip.Truncated(), damaged(clip)
-	return tr, nil
+	return tr, err
 }
 
-// warnOf warns of what is wrong with a clip.
-func (t *Transcriber) warnOf(clip *audio.Clip) {
+// faults warns of what is wrong with a clip, and notes it in its transcript.
+func (t *Transcriber) faults(clip *audio.Clip, tr *transcript.Transcript) {
 	for _, what := range clip.Warnings() {
 		t.opt.Log.Warn(what, "audio", clip.Name())
 	}
-}
-
-// damaged returns where the sound of a clip is damaged.
-func damaged(clip *audio.Clip) (gaps []transcript.Gap) {
+	tr.Truncated = clip.Truncated()
 	for _, g := range clip.Damaged() {
-		gaps = append(gaps, transcript.Gap(g))
+		tr.Damaged = append(tr.Damaged, transcript.Gap(g))
 	}
-	return gaps
 }
 
 // Live transcribes sound that is still arriving, until it ends. live must have
@@ -371,7 +315,7 @@ func (t *Transcriber) Live(
 	ctx context.Context, name string, live *audio.Live, w Watch,
 ) (*transcript.Transcript, error) {
 	switch {
-	case t.opt.Chunked != nil:
+	case t.opt.Chunked:
 		return nil, &OptionError{"Chunked", true, "needs a file: sound that is still arriving cannot be cut"}
 	case t.opt.VAD != nil:
 		return nil, &OptionError{"VAD", true, "needs a file: sound that is still arriving is not looked through first"}
@@ -383,7 +327,7 @@ func (t *Transcriber) Live(
 
 // MelOptions says which windows the model wants.
 func (t *Transcriber) MelOptions() audio.Options {
-	return audio.Options{Bins: t.model.Dims.MelBins, Window: t.windowFrames(), Pad: t.opt.Pad, Samples: t.opt.ConfirmSpeech}
+	return audio.Options{Bins: t.model.Dims.MelBins, Window: t.windowFrames(), Pad: t.opt.Pad}
 }
 
 // windowFrames is the length of a window, or of the longest one if windows are fitted

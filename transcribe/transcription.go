@@ -2,8 +2,8 @@ package transcribe
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
-	"math"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -52,14 +52,15 @@ type transcription struct {
 	failures *atomic.Int32 // windows in which the assistant could not draft, of all lanes
 	lastWord float64       // end of the last word, in seconds
 	proof    proof
-	meter    meter
+	size     float64 // of the window, in seconds, for display
+	told     float64 // last value given to Within
 }
 
 func (t *Transcriber) newTranscription(name string, src source, w Watch) *transcription {
 	return &transcription{
 		t: t, log: t.opt.Log.With("audio", name), name: name, src: src, watch: w, frames: t.fitFrames(src.Frames()),
 		at:      cursor{todo: frameSpans(t.opt.Spans, src.Frames())},
-		history: newHistory(t.prompt), follower: t.follower(), proof: newProof(), failures: new(atomic.Int32),
+		history: history{tokens: slices.Clone(t.prompt), initial: len(t.prompt)}, follower: t.follower(), proof: newProof(), failures: new(atomic.Int32),
 	}
 }
 
@@ -74,12 +75,12 @@ func (r *transcription) run(ctx context.Context) error {
 		r.log.Warn("the parts to transcribe hold no sound: the audio ends before them", "seconds", r.src.Seconds())
 	}
 	defer r.dropFirst()
-	r.meter.size = seconds(r.frames)
+	r.size = seconds(r.frames)
 	if err := r.setLanguage(ctx); err != nil {
 		return err
 	}
 	r.progress()
-	if r.t.opt.Chunked != nil {
+	if r.t.opt.Chunked {
 		return r.lanes(ctx)
 	}
 	return r.windows(ctx)
@@ -107,25 +108,27 @@ func (r *transcription) windows(ctx context.Context) error {
 
 // window transcribes one window, size frames of it, and returns how far to move on.
 func (r *transcription) window(ctx context.Context, size int) (advance int, err error) {
-	r.meter.size = seconds(size)
+	r.size = seconds(size)
 	w, err := r.encodeAt(ctx, size)
 	if err != nil {
 		return 0, err
 	}
 	defer w.close()
-	if err := r.detectHere(ctx, w); err != nil {
-		return 0, err
+	if r.t.opt.Multilingual {
+		if r.here, err = r.t.languageOf(ctx, w); err != nil {
+			return 0, fmt.Errorf("detecting the language: %w", err)
+		}
 	}
 	a, err := r.decode(ctx, w)
 	if err != nil {
 		return 0, err
 	}
 	r.stats.Windows++
-	silent, err := r.silent(ctx, a, size)
+	nothing, err := r.nothingSaid(ctx, a, size)
 	if err != nil {
 		return 0, err
 	}
-	if silent {
+	if nothing {
 		r.stats.Silent++
 		r.log.Debug("no speech", "seek", r.at.seek, "no_speech_prob", a.noSpeech, "avg_logprob", a.logProb)
 		return size, nil
@@ -141,13 +144,13 @@ const doubt = 0.2
 // spoken is what counts as speech then: Silero's own least duration leaves out knocks.
 var spoken = vad.Options{MinSpeechDurationMS: 250}
 
-// silent reports whether nothing is said in a window, whatever was written.
-func (r *transcription) silent(ctx context.Context, a attempt, size int) (bool, error) {
+// nothingSaid reports whether nothing is said in a window, whatever was written.
+func (r *transcription) nothingSaid(ctx context.Context, a attempt, size int) (bool, error) {
 	src, ok := r.src.(interface {
 		Samples(ctx context.Context, frame, n int) ([]float32, error)
 	})
-	if r.t.gates.silent(a) || !ok || !r.t.opt.ConfirmSpeech || a.noSpeech < doubt {
-		return r.t.gates.silent(a), nil
+	if r.t.opt.silent(a) || !ok || !r.t.opt.ConfirmSpeech || a.noSpeech < doubt {
+		return r.t.opt.silent(a), nil
 	}
 	pcm, err := src.Samples(ctx, r.at.seek, size)
 	return err == nil && !spoken.AnySpeech(pcm), err
@@ -165,10 +168,11 @@ func (r *transcription) finish(ctx context.Context, w window, a attempt, size in
 	advance = min(advance, r.frames)
 	segments := r.segmentsOf(pieces, a)
 	if r.t.opt.WordTimestamps {
-		var dropped bool
-		if segments, advance, dropped, err = r.findWords(ctx, w, segments, a, size, advance); err != nil || dropped {
-			return advance, err
+		t, err := r.findWords(ctx, w, segments, a, size, advance)
+		if err != nil || t.again {
+			return t.advance, err
 		}
+		segments, advance = t.segments, t.advance
 	}
 	r.clear(segments)
 	r.keep(segments, a.temperature)
@@ -213,14 +217,7 @@ func (r *transcription) dropFirst() {
 }
 
 func (r *transcription) encode(ctx context.Context, mel *audio.Mel) (window, error) {
-	w, err := r.t.network.encode(ctx, mel, r.encoding)
-	if err != nil {
-		return nil, err
-	}
-	encode, cross := w.timing()
-	r.stats.Seconds.Encode += encode.Seconds()
-	r.stats.Seconds.CrossKV += cross.Seconds()
-	return w, nil
+	return r.t.network.encode(ctx, mel, &r.stats.Seconds, r.encoding)
 }
 
 // silence returns the value of mel cells behind the end of a span.
@@ -259,18 +256,10 @@ func (r *transcription) session() decoder.SessionOptions {
 		Prompt: prompt, SOT: sot, NoSpeech: r.t.model.Tokenizer.NoSpeech,
 		Rules: r.t.rules,
 		Sampling: decoder.Sampling{
-			TopK: r.t.opt.TopK, TopP: share(r.t.opt.TopP),
+			TopK: r.t.opt.TopK, TopP: r.t.opt.TopP,
 			Seed: r.t.opt.Seed, Audio: r.src.Hash(), Window: r.at.seek,
 		},
 	}
-}
-
-// share returns a number from 0 to 1 in 32 bits: 0, which means off, only for 0.
-func share(v float64) float32 {
-	if v > 0 {
-		return max(float32(v), math.SmallestNonzeroFloat32)
-	}
-	return 0
 }
 
 // segmentsOf makes segments of the pieces of a.tokens.

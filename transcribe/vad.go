@@ -20,8 +20,6 @@ func (t *Transcriber) speechOnly(ctx context.Context, clip *audio.Clip, w Watch)
 		return nil, err
 	}
 	took := time.Since(began).Seconds()
-	t.warnOf(clip)
-	truncated, gaps := clip.Truncated(), damaged(clip)
 	if err := clip.Rewind(); err != nil {
 		return nil, err
 	}
@@ -29,13 +27,13 @@ func (t *Transcriber) speechOnly(ctx context.Context, clip *audio.Clip, w Watch)
 	t.opt.Log.Info("speech found", "audio", clip.Name(), "parts", len(parts),
 		"speech_seconds", speech(parts), "seconds", seconds)
 
-	m := mapping{audio.NewPacked(parts)}
+	m := timeMap{parts}
 	tr := &transcript.Transcript{Name: clip.Name(), Segments: []transcript.Segment{}}
 	if t.lang != nil {
 		tr.Language = t.lang.Code
 	}
 	if len(parts) > 0 {
-		plain := *t.Drafting(packed(t.lines, parts))
+		plain := t.withText(packed(t.lines, parts))
 		plain.opt.VAD = nil
 		tr, err = plain.Transcribe(ctx, clip.Parts(parts), m.watch(w, seconds))
 		if tr == nil {
@@ -45,7 +43,8 @@ func (t *Transcriber) speechOnly(ctx context.Context, clip *audio.Clip, w Watch)
 			tr.Segments[i] = m.segment(tr.Segments[i])
 		}
 	}
-	tr.Duration, tr.Truncated, tr.Damaged = seconds, truncated, gaps
+	t.faults(clip, tr)
+	tr.Duration = seconds
 	tr.Stats.Seconds.Mel += took
 	tr.Stats.Seconds.Total += took
 	return tr, err
@@ -59,28 +58,28 @@ func speech(parts []audio.Part) (seconds float64) {
 	return seconds
 }
 
-// A mapping turns times in the packed speech into times in the clip, to the sample.
-type mapping struct{ packed *audio.Packed }
+// A timeMap turns times in the packed speech into times in the clip, to the sample.
+type timeMap struct{ parts []audio.Part }
 
-func (m mapping) time(seconds float64, end bool) float64 {
+func (m timeMap) time(seconds float64, end bool) float64 {
 	sample := int64(math.Round(seconds * audio.SampleRate))
-	return float64(m.packed.Original(sample, end)) / audio.SampleRate
+	return float64(audio.Original(m.parts, sample, end)) / audio.SampleRate
 }
 
 // segment returns s with the times of the clip. A segment that spans skipped silence
 // includes it.
-func (m mapping) segment(s transcript.Segment) transcript.Segment {
+func (m timeMap) segment(s transcript.Segment) transcript.Segment {
 	s.Start, s.End = m.time(s.Start, false), m.time(s.End, true)
 	s.Words = slices.Clone(s.Words) // the packed segment keeps its own
 	for i := range s.Words {
 		w := &s.Words[i]
 		w.Start, w.End = m.time(w.Start, false), m.time(w.End, true)
 	}
-	s.Seek = int(m.packed.Original(int64(s.Seek)*audio.HopLength, false) / audio.HopLength)
+	s.Seek = int(audio.Original(m.parts, int64(s.Seek)*audio.HopLength, false) / audio.HopLength)
 	return s
 }
 
-func (m mapping) watch(w Watch, total float64) Watch {
+func (m timeMap) watch(w Watch, total float64) Watch {
 	if give := w.Segment; give != nil {
 		w.Segment = func(s transcript.Segment) { give(m.segment(s)) }
 	}
@@ -89,7 +88,7 @@ func (m mapping) watch(w Watch, total float64) Watch {
 }
 
 // progress wraps tell, so that it gets times of the clip.
-func (m mapping) progress(tell func(done, total float64), total float64) func(done, total float64) {
+func (m timeMap) progress(tell func(done, total float64), total float64) func(done, total float64) {
 	if tell == nil {
 		return nil
 	}

@@ -84,10 +84,9 @@ func TestVAD(t *testing.T) {
 	if within != got.Duration || steps < 3*windows {
 		t.Errorf("%d steps in %d windows, to %v of %v s: the clock stands still within them", steps, windows, within, got.Duration)
 	}
-	back := audio.NewPacked(parts)
 	for i, s := range got.Segments {
-		start := back.Original(int64(math.Round(want.Segments[i].Start*audio.SampleRate)), false)
-		end := back.Original(int64(math.Round(want.Segments[i].End*audio.SampleRate)), true)
+		start := audio.Original(parts, int64(math.Round(want.Segments[i].Start*audio.SampleRate)), false)
+		end := audio.Original(parts, int64(math.Round(want.Segments[i].End*audio.SampleRate)), true)
 		if s.Start != float64(start)/audio.SampleRate || s.End != float64(end)/audio.SampleRate || live[i].Start != s.Start {
 			t.Errorf("segment %d from %v to %v, want samples %d to %d", i, s.Start, s.End, start, end)
 		}
@@ -107,7 +106,7 @@ func TestVADTrailingSilence(t *testing.T) {
 	for _, v := range pcm {
 		wav = binary.LittleEndian.AppendUint16(wav, uint16(int16(v*32767)))
 	}
-	clip, err := audio.OpenReader("silence.wav", bytes.NewReader(wav))
+	clip, err := audio.Input{}.OpenReader(t.Context(), "silence.wav", bytes.NewReader(wav))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,14 +154,10 @@ func TestConfirmSpeech(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := audio.NewLive(1, tr.MelOptions())
+		l, err := audio.NewLive(t.Context(), audio.FromSamples("test", pcm), 1, tr.MelOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Add(t.Context(), pcm); err != nil {
-			t.Fatal(err)
-		}
-		l.End()
 		got, err := tr.Live(t.Context(), "test", l, Watch{})
 		if err != nil {
 			t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"verity/decoder"
 	"verity/tokenizer"
 	"verity/transcript"
 )
@@ -20,42 +19,35 @@ const (
 
 const sentenceEnds = ".。!！?？"
 
-// A wordQuery asks a window for the times of a text's words.
-type wordQuery struct {
-	start    []tokenizer.Token // of the sequence: start-of-transcript, language, task
-	text     []tokenizer.Token
-	language string
-	heads    []decoder.Head
-	frames   int // of the window that count
+// A timedWindow is what findWords leaves of a window.
+type timedWindow struct {
+	segments []transcript.Segment // to keep
+	advance  int                  // how far to move on
+	again    bool                 // the window is decoded again from there, and nothing kept
 }
 
-// findWords gives the segments of a window their words. It returns the segments to keep
-// and how far to move on; dropped says that the window is to be decoded again from
-// there, and nothing kept.
+// findWords gives the segments of a window their words.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, "if word_timestamps".
 func (r *transcription) findWords(
 	ctx context.Context, w window, segments []transcript.Segment, a attempt, size, advance int,
-) (kept []transcript.Segment, move int, dropped bool, err error) {
+) (t timedWindow, err error) {
 	began := time.Now()
 	var text []tokenizer.Token
 	for _, s := range segments {
 		text = append(text, textOf(r.t.model.Tokenizer, s.Tokens)...)
 	}
-	times, err := w.words(ctx, wordQuery{
-		start: r.t.startOf(r.here.Language), text: text, language: r.here.Code,
-		heads: r.t.heads, frames: size,
-	})
+	times, err := w.words(ctx, r.t.startOf(r.here.Language), text, r.here.Code, size)
 	if err != nil {
-		return nil, 0, false, err
+		return t, err
 	}
 	r.stats.Seconds.Words += time.Since(began).Seconds()
 	r.t.addWords(segments, times, r.lastWord)
 
 	seek, begin := r.at.seek, seconds(r.at.seek)
 	next := seek + advance
-	end, any := lastWordEnd(segments)
-	if limit := r.t.opt.HallucinationSilence; !endsInSingle(r.t.model.Tokenizer, a.tokens) && any && end > begin {
+	end, ok := lastWordEnd(segments)
+	if limit := r.t.opt.HallucinationSilence; !endsInSingle(r.t.model.Tokenizer, a.tokens) && ok && end > begin {
 		next = frameCount(end)
 		if limit > 0 && !(seconds(seek+r.frames)-end > limit) {
 			next = seek + size
@@ -70,16 +62,17 @@ func (r *transcription) findWords(
 		if at >= 0 {
 			r.log.Debug("silence before a likely hallucination is skipped", "seek", seek, "next", at,
 				"segments", len(segments)-keep)
-			segments, next, dropped = segments[:keep], at, whole
+			segments, next, t.again = segments[:keep], at, whole
 		}
 	}
 	if next <= seek {
 		next = seek + r.stuck(size)
 	}
-	if end, any := lastWordEnd(segments); any {
+	if end, ok := lastWordEnd(segments); ok {
 		r.lastWord = end
 	}
-	return segments, next - seek, dropped, nil
+	t.segments, t.advance = segments, next-seek
+	return t, nil
 }
 
 // joinPunctuation joins marks to the words beside them. A word that was joined to

@@ -1,6 +1,6 @@
 // Package transcript holds the result of transcribing a clip, and writes it.
 //
-//	package transcribe → [Transcript] → [Write]: txt, srt, vtt, tsv, lrc, csv, json
+//	package transcribe → [Transcript] → [Write]: txt, srt, vtt, ass, tsv, lrc, csv, json
 //
 // # Conventions
 //
@@ -12,5 +12,6 @@
 //
 // The fields are those of openai/whisper at c0d2f62, whisper/transcribe.py. The formats
 // txt, srt, vtt, tsv and json match its whisper/utils.py byte for byte, which also wrote
-// testdata/golden. JSON adds a schema and statistics. lrc and csv are not openai/whisper's.
+// testdata/golden. JSON adds a schema and statistics. ass, lrc and csv are not
+// openai/whisper's.
 package transcript

@@ -186,7 +186,7 @@ func readTable(text string, comma rune) (lines []Line) {
 }
 
 // readLyrics reads lrc: a line ends where the next one begins, and the last one is taken
-// to be as long as the one before.
+// to last 5 s.
 func readLyrics(text string) (lines []Line) {
 	for line := range strings.SplitSeq(text, "\n") {
 		m := lyric.FindStringSubmatchIndex(line)

@@ -6,7 +6,8 @@ import (
 )
 
 // Speakers returns one transcript of several speakers, each heard alone in a recording of the
-// same length: their segments in the order in which they begin, with the speakers' names.
+// same length: their segments in the order in which they begin, with the speakers' names. There must be a
+// part, and a name for each.
 func Speakers(names []string, parts []*Transcript) *Transcript {
 	all := *parts[max(0, slices.IndexFunc(parts, func(t *Transcript) bool { return t.Language != "" }))]
 	all.Text, all.Segments, all.Stats, all.Proof = "", nil, Stats{}, Proof{}

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"bufio"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -59,27 +60,37 @@ func writeLRC(b io.Writer, t *Transcript) {
 }
 
 // writeCSV follows RFC 4180. The text is what was said, also where a spreadsheet would take it
-// for a formula (=1+1): import the column as text.
-func writeCSV(b io.Writer, t *Transcript) { csv.NewWriter(b).WriteAll(t.table()) }
+// for a formula (=1+1): import the column as text. An error stays in b, whose Flush returns it.
+func writeCSV(b *bufio.Writer, t *Transcript) { csv.NewWriter(b).WriteAll(t.table()) }
 
-// writeJSON writes t as one line: upstream's fields, then ours. Times are rounded.
+// A document is a transcript in JSON: upstream's fields, then ours.
+type document struct {
+	Schema   string            `json:"schema"`
+	Audio    string            `json:"audio"`
+	Text     string            `json:"text"`
+	Language string            `json:"language"`
+	LangProb *float64          `json:"language_probability"` // null if the language was not detected
+	Duration float64           `json:"duration"`
+	Segments []documentSegment `json:"segments"`
+	Stats    Stats             `json:"stats"`
+
+	Truncated bool   `json:"truncated,omitempty"`
+	Damaged   []Gap  `json:"damaged,omitempty"` // where sound is damaged or lost, and silence stands for it
+	MadeBy    *Maker `json:"made_by,omitempty"` // the model and the options; the program is always in it
+}
+
+type documentSegment struct {
+	Segment
+	Accepted []bool `json:"accepted,omitempty"` // for each token, whether it is an accepted draft of the assistant; absent unless requested
+}
+
+// writeJSON writes t as one line. Times are rounded.
 func writeJSON(w io.Writer, t *Transcript) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
-	type segment struct {
-		Segment
-		Accepted []bool `json:"accepted,omitempty"` // for each token, whether it is an accepted draft of the assistant; absent unless requested
-	}
-	segments := make([]segment, len(t.Segments))
+	segments := make([]documentSegment, len(t.Segments))
 	for i, s := range t.Segments {
-		if s.Tokens == nil {
-			s.Tokens = []tokenizer.Token{} // [], not null
-		}
-		s.Start, s.End, s.Words = RoundTime(s.Start), RoundTime(s.End), slices.Clone(s.Words)
-		for j, w := range s.Words {
-			s.Words[j].Start, s.Words[j].End = RoundTime(w.Start), RoundTime(w.End)
-		}
-		segments[i].Segment = s
+		segments[i].Segment = s.Rounded()
 		for _, m := range s.Marks {
 			segments[i].Accepted = append(segments[i].Accepted, m.Accepted)
 		}
@@ -92,20 +103,19 @@ func writeJSON(w io.Writer, t *Transcript) error {
 	if t.LanguageProb > 0 {
 		prob = &t.LanguageProb
 	}
-	return e.Encode(struct {
-		Schema   string    `json:"schema"`
-		Audio    string    `json:"audio"`
-		Text     string    `json:"text"`
-		Language string    `json:"language"`
-		LangProb *float64  `json:"language_probability"` // null if the language was not detected
-		Duration float64   `json:"duration"`
-		Segments []segment `json:"segments"`
-		Stats    Stats     `json:"stats"`
+	return e.Encode(document{Schema, t.Name, t.Text, t.Language, prob, t.Duration, segments, t.Stats, t.Truncated, damaged, t.By})
+}
 
-		Truncated bool   `json:"truncated,omitempty"`
-		Damaged   []Gap  `json:"damaged,omitempty"` // where sound is damaged or lost, and silence stands for it
-		MadeBy    *Maker `json:"made_by,omitempty"` // the model and the options; the program is always in it
-	}{Schema, t.Name, t.Text, t.Language, prob, t.Duration, segments, t.Stats, t.Truncated, damaged, t.By})
+// Rounded returns s as JSON has it: with rounded times, and tokens that are not null.
+func (s Segment) Rounded() Segment {
+	if s.Tokens == nil {
+		s.Tokens = []tokenizer.Token{}
+	}
+	s.Start, s.End, s.Words = RoundTime(s.Start), RoundTime(s.End), slices.Clone(s.Words)
+	for i, w := range s.Words {
+		s.Words[i].Start, s.Words[i].End = RoundTime(w.Start), RoundTime(w.End)
+	}
+	return s
 }
 
 // RoundTime rounds a time to a tenth of a millisecond, as JSON has it: sums of times end in

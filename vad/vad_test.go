@@ -19,12 +19,10 @@ type golden struct {
 	Demo, Noise, Quiet []float64
 	Spans              []struct {
 		Options struct {
-			Threshold            float64  `json:"threshold"`
-			NegThreshold         *float64 `json:"neg_threshold"`
-			MinSpeechDurationMS  int      `json:"min_speech_duration_ms"`
-			MinSilenceDurationMS int      `json:"min_silence_duration_ms"`
-			MaxSpeechDurationS   float64  `json:"max_speech_duration_s"`
-			SpeechPadMS          int      `json:"speech_pad_ms"`
+			Threshold            float64 `json:"threshold"`
+			MinSpeechDurationMS  int     `json:"min_speech_duration_ms"`
+			MinSilenceDurationMS int     `json:"min_silence_duration_ms"`
+			SpeechPadMS          int     `json:"speech_pad_ms"`
 		}
 		Length        int64
 		Probabilities []float32
@@ -149,14 +147,10 @@ func TestSpans(t *testing.T) {
 	for i, tt := range readGolden(t).Spans {
 		o := Options{
 			Threshold: tt.Options.Threshold, MinSpeechDurationMS: tt.Options.MinSpeechDurationMS,
-			MinSilenceDurationMS: tt.Options.MinSilenceDurationMS, MaxSpeechDurationS: tt.Options.MaxSpeechDurationS,
-			SpeechPadMS: tt.Options.SpeechPadMS,
+			MinSilenceDurationMS: tt.Options.MinSilenceDurationMS, SpeechPadMS: tt.Options.SpeechPadMS,
 		}
 		if o.SpeechPadMS == 0 {
 			o.SpeechPadMS = -1
-		}
-		if tt.Options.NegThreshold != nil {
-			o.NegThreshold = *tt.Options.NegThreshold
 		}
 		got := o.spans(tt.Probabilities, tt.Length)
 		want := []audio.Part{}
@@ -206,7 +200,7 @@ func TestDetect(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	for _, o := range []Options{{Threshold: 1.5}, {Threshold: math.NaN()}, {NegThreshold: 0.9}, {MinSpeechDurationMS: -1}, {MaxSpeechDurationS: -1}} {
+	for _, o := range []Options{{Threshold: 1.5}, {Threshold: math.NaN()}} {
 		if o.Check() == nil {
 			t.Errorf("%+v passes", o)
 		}

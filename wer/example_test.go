@@ -52,7 +52,7 @@ func ExampleAlign() {
 	// ins here
 }
 
-func ExampleBootstrap_Difference() {
+func ExampleDifference() {
 	var v wer.Vocabulary
 	ref := v.Words(nil, "one two three four")
 	var baseline, system []wer.Counts
@@ -60,7 +60,7 @@ func ExampleBootstrap_Difference() {
 		baseline = append(baseline, wer.Count(ref, v.Words(nil, "one two tree four")))
 		system = append(system, wer.Count(ref, v.Words(nil, "one two three four")))
 	}
-	d := wer.Bootstrap{Seed: 1}.Difference(system, baseline)
+	d := wer.Difference(system, baseline)
 	fmt.Printf("%+.2f to %+.2f\n", d.Low, d.High)
 	// Output:
 	// -0.25 to -0.25

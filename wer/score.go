@@ -2,7 +2,6 @@ package wer
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"unicode"
 )
@@ -90,14 +89,13 @@ func repeats(text []int32) (n int) {
 	return n
 }
 
-// A Corpus adds scores up. The zero value is empty and ready. Corpora of parts add up
-// to that of the whole, in any order ([Corpus.Merge]); the interval is the same too.
+// A Corpus adds scores up. The zero value is empty and ready.
 type Corpus struct {
-	Words   Counts `json:"words"`
-	Chars   Counts `json:"chars"`
-	Exact   int    `json:"exact"`   // utterances without a word error
-	Repeats int    `json:"repeats"` // see [Score]
-	Bins    Bins   `json:"bins"`    // for the interval
+	Words   Counts
+	Chars   Counts
+	Exact   int  // utterances without a word error
+	Repeats int  // see [Score]
+	Bins    Bins // for the interval
 }
 
 // Bins count the utterances with the same numbers of errors and reference words. There
@@ -115,45 +113,11 @@ func (c *Corpus) Add(s Score) {
 	if s.Exact {
 		c.Exact++
 	}
-	c.Bins.add(binOf(s.Words), 1)
-}
-
-// Merge adds all that o holds.
-func (c *Corpus) Merge(o *Corpus) {
-	c.Words = c.Words.Plus(o.Words)
-	c.Chars = c.Chars.Plus(o.Chars)
-	c.Repeats += o.Repeats
-	c.Exact += o.Exact
-	for t, n := range o.Bins {
-		c.Bins.add(t, n)
+	if c.Bins == nil {
+		c.Bins = Bins{}
 	}
+	c.Bins[Bin{int32(s.Words.Errors()), int32(s.Words.Ref())}]++
 }
-
-func (b *Bins) add(t Bin, n int) {
-	if *b == nil {
-		*b = Bins{}
-	}
-	(*b)[t] += n
-}
-
-// Rate returns the word error rate of the utterance.
-func (t Bin) Rate() float64 { return rate(int(t.Errors), int(t.Ref)) }
-
-// MarshalText writes errors/words, for a key of JSON.
-func (t Bin) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%d/%d", t.Errors, t.Ref), nil }
-
-// UnmarshalText reads what MarshalText writes.
-func (t *Bin) UnmarshalText(b []byte) error {
-	var read Bin
-	if _, err := fmt.Sscanf(string(b), "%d/%d", &read.Errors, &read.Ref); err != nil ||
-		read.Errors < 0 || read.Ref < 0 {
-		return fmt.Errorf("bin %q: want errors/words", b)
-	}
-	*t = read
-	return nil
-}
-
-func binOf(c Counts) Bin { return Bin{int32(c.Errors()), int32(c.Ref())} }
 
 // Len returns the number of utterances.
 func (c *Corpus) Len() int {
@@ -162,12 +126,6 @@ func (c *Corpus) Len() int {
 		n += k
 	}
 	return n
-}
-
-// Interval returns the confidence interval of c.Words.Rate under resampling of the
-// utterances.
-func (c *Corpus) Interval(b Bootstrap) Interval {
-	return b.rate(c.Bins)
 }
 
 // A Vocabulary gives every distinct word a number, in the order they first

@@ -100,8 +100,8 @@ func TestIntervalCovers(t *testing.T) {
 	const p, trials = 0.1, 300
 	rng := rand.New(rand.NewPCG(1, 2))
 	inside := 0
-	for i := range trials {
-		iv := Bootstrap{Resamples: 300, Seed: uint64(i)}.Rate(randomCorpus(rng, 200, p))
+	for range trials {
+		iv := intervalOf(randomCorpus(rng, 200, p))
 		if iv.Low <= p && p <= iv.High {
 			inside++
 		}
@@ -115,38 +115,26 @@ func TestIntervalCovers(t *testing.T) {
 func TestBootstrap(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	counts := randomCorpus(rng, 100, 0.1)
-	b := Bootstrap{Seed: 7}
-	if x, y := b.Rate(counts), b.Rate(counts); x != y {
-		t.Errorf("same seed gives %v and %v", x, y)
+	x := intervalOf(counts)
+	rng.Shuffle(len(counts), func(i, j int) { counts[i], counts[j] = counts[j], counts[i] })
+	if y := intervalOf(counts); x != y {
+		t.Errorf("the same utterances in another order give %v and %v", x, y)
 	}
-	if x, y := b.Rate(counts), (Bootstrap{Seed: 8}).Rate(counts); x == y {
-		t.Errorf("seeds 7 and 8 both give %v", x)
-	}
-	if wide, narrow := b.Rate(counts), (Bootstrap{Seed: 7, Level: 0.5}).Rate(counts); !(wide.Low < narrow.Low && narrow.High < wide.High) {
-		t.Errorf("level 0.5 gives %v, not inside %v", narrow, wide)
-	}
-	if d := b.Difference(counts, counts); d != (Interval{}) {
+	if d := Difference(counts, counts); d != (Interval{}) {
 		t.Errorf("Difference from itself = %v", d)
 	}
 	worse := append([]Counts(nil), counts...)
 	for i := range worse {
 		worse[i].Ins++
 	}
-	if d := b.Difference(worse, counts); !(d.Low > 0 && d.Low <= d.High) {
+	if d := Difference(worse, counts); !(d.Low > 0 && d.Low <= d.High) {
 		t.Errorf("Difference = %v, want it above 0", d)
 	}
-	if iv := b.Rate(nil); iv != (Interval{}) {
+	if iv := intervalOf(nil); iv != (Interval{}) {
 		t.Errorf("interval of nothing = %v", iv)
 	}
-	if iv := b.Rate([]Counts{{}, {Ins: 2}}); iv.Low != 0 || iv.High != 4 {
+	if iv := intervalOf([]Counts{{}, {Ins: 2}}); iv.Low != 0 || iv.High != 4 {
 		t.Errorf("interval without reference words = %v, want insertions, 0 to 4", iv)
-	}
-	var c Corpus
-	for _, n := range counts {
-		c.Add(Score{Words: n})
-	}
-	if got, want := c.Interval(b), b.Rate(counts); got != want || c.Len() != len(counts) {
-		t.Errorf("Corpus.Interval = %v of %d, want %v of %d", got, c.Len(), want, len(counts))
 	}
 }
 
@@ -178,7 +166,7 @@ func BenchmarkCorpus(b *testing.B) {
 		for i := range utterances {
 			c.Add(scored(b, &s, texts[i%len(texts)][0], texts[i%len(texts)][1]))
 		}
-		c.Interval(Bootstrap{})
+		c.Interval()
 	}
 	b.ReportMetric(float64(b.N)*utterances/b.Elapsed().Seconds(), "utterances/s")
 }
@@ -194,25 +182,11 @@ func spell(words []int32) string {
 	return b.String()
 }
 
-// TestOptionsOutOfRange: a library does not panic about its options.
-func TestOptionsOutOfRange(t *testing.T) {
-	counts := randomCorpus(rand.New(rand.NewPCG(1, 2)), 30, 0.2)
-	want := Bootstrap{}.Rate(counts)
-	for _, b := range []Bootstrap{{Resamples: -1}, {Level: -1}, {Level: 1}, {Level: math.NaN()}} {
-		if got := b.Rate(counts); got != want {
-			t.Errorf("%+v: %+v, want the defaults, %+v", b, got, want)
-		}
+// intervalOf returns the interval of counts, one per utterance.
+func intervalOf(counts []Counts) Interval {
+	var c Corpus
+	for _, n := range counts {
+		c.Add(Score{Words: n})
 	}
-	if got := (Bootstrap{}).Difference(counts, counts[:3]); got != (Interval{}) {
-		t.Errorf("a corpus and its beginning differ by %+v, want nothing", got)
-	}
-}
-
-// Rate returns the interval of counts, one per utterance.
-func (b Bootstrap) Rate(counts []Counts) Interval {
-	var bins Bins
-	for _, c := range counts {
-		bins.add(binOf(c), 1)
-	}
-	return b.rate(bins)
+	return c.Interval()
 }

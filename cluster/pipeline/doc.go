@@ -1,7 +1,7 @@
 // Package pipeline is "verity eval" as a pipeline of Apache Beam.
 //
 //	dataset → [index] → chunks → Reshuffle → [transcribe] → records by shard
-//	        → GroupByKey → [write] → record files, tallies → Combine → score.json
+//	        → GroupByKey → [write] → record files, which package report scores
 //
 // # What fails, and what happens then
 //
@@ -17,6 +17,6 @@
 // are tried again.
 //
 // Records are grouped by shard and sorted by their row, one for each row, before they
-// are written and counted. So nothing is there twice, however often a runner delivers
+// are written. So nothing is there twice, however often a runner delivers
 // a record, and a record file is the same bytes as that of verity eval --shard.
 package pipeline

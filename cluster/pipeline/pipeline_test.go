@@ -69,38 +69,31 @@ func transcribed(t *testing.T, s Spec, chunks []keyed) (out []keyed) {
 	return out
 }
 
-// written groups by key and writes, as a runner would, and returns the sum.
-func written(t *testing.T, s Spec, all []keyed) (sum Sum) {
+// written groups by key and writes, as a runner would.
+func written(t *testing.T, s Spec, all []keyed) {
 	t.Helper()
 	groups := map[string][][]byte{}
 	for _, k := range all {
 		groups[k.key] = append(groups[k.key], k.value)
 	}
-	f, add := &writeFn{Spec: s}, &sumFn{}
 	for key, values := range groups {
-		err := f.ProcessElement(t.Context(), key, func(v *[]byte) bool {
+		err := (&writeFn{Spec: s}).ProcessElement(t.Context(), key, func(v *[]byte) bool {
 			if len(values) == 0 {
 				return false
 			}
 			*v, values = values[0], values[1:]
 			return true
-		}, func(raw []byte) {
-			var err error
-			if sum, err = add.AddInput(sum, raw); err != nil {
-				t.Fatal(err)
-			}
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	return sum
 }
 
 // files returns the record files of a job.
 func files(t *testing.T, s Spec) (all []string) {
 	t.Helper()
-	for _, name := range s.Names("records") {
+	for _, name := range s.Files() {
 		b, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -128,18 +121,23 @@ func TestTwice(t *testing.T) {
 	if !slices.EqualFunc(first, second, func(x, y keyed) bool { return x.key == y.key && string(x.value) == string(y.value) }) {
 		t.Error("a bundle that is run again gives other values")
 	}
-	once := written(t, s, append(slices.Clone(marks), first...))
+	written(t, s, append(slices.Clone(marks), first...))
 	want := files(t, s)
 	both := append(slices.Concat(first, marks, second), marks...)
 	slices.Reverse(both)
-	twice := written(t, s, both)
+	written(t, s, both)
 	if got := files(t, s); !slices.Equal(got, want) {
 		t.Errorf("records of a bundle that came twice:\n%q, want\n%q", got, want)
 	}
-	for _, sum := range []Sum{once, twice} {
-		if r := sum.Arms["records"].Score(""); r.Utterances != 7 || r.Failed != 1 || r.Failures[0].ID == "" {
-			t.Errorf("%d utterances and %d failed, want 7 and 1", r.Utterances, r.Failed)
-		}
+	set, err := report.NewSet("", "basic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := set.AddAll(t.Context(), report.Files{Paths: s.Files()}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if r := set.Score(); r.Utterances != 7 || r.Failed != 1 || r.Failures[0].ID == "" {
+		t.Errorf("%d utterances and %d failed, want 7 and 1", r.Utterances, r.Failed)
 	}
 }
 
@@ -198,15 +196,12 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestRefused checks that what is no chunk and no sum is not taken.
+// TestRefused checks that what is no chunk is not taken.
 func TestRefused(t *testing.T) {
 	for _, bad := range []string{"", "[]", "{}", `[{"seq":"x"}]`} {
 		if _, err := decodeChunk([]byte(bad)); err == nil {
 			t.Errorf("%q is taken for a chunk", bad)
 		}
-	}
-	if _, err := DecodeSum([]byte(`{"arms":{"records":{}}}`)); err == nil {
-		t.Error("a tally without a corpus is taken")
 	}
 	if _, err := workerOf(t.Context(), Spec{Args: []string{"--model=/nowhere", "--nonsense"}}); err == nil {
 		t.Error("a flag that is not there is taken")

@@ -5,18 +5,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"verity/datasets"
 	"verity/eval"
+
+	"verity/cluster/store"
 )
 
 // A Spec is all that the steps of a job have to know. Workers get it with the pipeline.
 type Spec struct {
 	Args   []string // of the verity job: measure.Job
-	Files  []string // to read instead of what --dataset names; empty for that
+	Data   []string // files to read instead of what --dataset names; empty for that
 	Out    string   // folder
 	Chunk  int      // rows, at most
-	Shards int      // record files of an arm
+	Shards int      // record files
 }
 
 // A row is one of the dataset on its way to a worker. Of sound inside a Parquet file JSON
@@ -82,23 +85,21 @@ func splitValue(v []byte) (seq int, line []byte, err error) {
 	return int(binary.BigEndian.Uint64(v)), v[8:], nil
 }
 
-// key names the shard that a row of an arm goes to, as verity eval --shard deals them out:
-// arm/shard, from 1.
-func (s Spec) key(arm string, seq int) string { return fmt.Sprintf("%s/%d", arm, seq%s.Shards+1) }
+// key names the shard that a row goes to, from 1, as verity eval --shard deals them out.
+func (s Spec) key(seq int) string { return strconv.Itoa(seq%s.Shards + 1) }
 
-// File is the name of the record file of a shard in the folder of the job. Those of one
-// arm are named as verity eval names them; those of two, as verity compare does, or with
-// several shards in a folder for each arm.
-func (s Spec) File(arm string, i int) string {
-	name := "records.jsonl"
-	if s.Shards > 1 {
-		name = eval.Shard{I: i, Of: s.Shards}.File()
+// file is the record file of a shard, named as verity eval names it.
+func (s Spec) file(i int) string {
+	if s.Shards == 1 {
+		return store.Join(s.Out, eval.Shard{}.File())
 	}
-	switch {
-	case arm == "records":
-		return name
-	case s.Shards > 1:
-		return arm + "/" + name
+	return store.Join(s.Out, eval.Shard{I: i, Of: s.Shards}.File())
+}
+
+// Files are all record files of the job.
+func (s Spec) Files() (names []string) {
+	for i := range s.Shards {
+		names = append(names, s.file(i+1))
 	}
-	return arm + ".jsonl"
+	return names
 }

@@ -15,7 +15,6 @@ import (
 
 	"verity/eval"
 	"verity/internal/measure"
-	"verity/report"
 
 	"verity/cluster/store"
 )
@@ -26,8 +25,19 @@ func init() {
 	beam.RegisterDoFn(reflect.TypeFor[indexFn]())
 	beam.RegisterDoFn(reflect.TypeFor[transcribeFn]())
 	beam.RegisterDoFn(reflect.TypeFor[writeFn]())
-	beam.RegisterDoFn(reflect.TypeFor[saveFn]())
-	beam.RegisterType(reflect.TypeFor[sumFn]())
+}
+
+// Build returns the pipeline of a job.
+func Build(s Spec) *beam.Pipeline {
+	p, root := beam.NewPipelineWithRoot()
+	chunks, marks := beam.ParDo2(root.Scope("index"), &indexFn{Spec: s}, beam.Impulse(root))
+	// Without this, one worker would do it all: a runner keeps what follows a read
+	// together with it.
+	chunks = beam.Reshuffle(root, chunks)
+	records := beam.ParDo(root.Scope("transcribe"), &transcribeFn{Spec: s}, chunks)
+	shards := beam.GroupByKey(root, beam.Flatten(root, marks, records))
+	beam.ParDo0(root.Scope("write"), &writeFn{Spec: s}, shards)
+	return p
 }
 
 // An indexFn reads the dataset and deals its rows out in chunks. Rows are read in one
@@ -42,10 +52,8 @@ func (f *indexFn) ProcessElement(ctx context.Context, _ []byte, emit func(string
 	if err != nil {
 		return err
 	}
-	for _, arm := range job.ArmNames() {
-		for i := range f.Spec.Shards {
-			mark(f.Spec.key(arm, i), nil)
-		}
+	for i := range f.Spec.Shards {
+		mark(f.Spec.key(i), nil)
 	}
 	var c chunk
 	send := func() error {
@@ -75,7 +83,7 @@ func (f *indexFn) ProcessElement(ctx context.Context, _ []byte, emit func(string
 
 // each calls do with every row.
 func (f *indexFn) each(ctx context.Context, job *measure.Job, do func(row) error) error {
-	files, err := store.Fetch(ctx, f.Spec.cache(), f.Spec.Files)
+	files, err := store.Fetch(ctx, f.Spec.cache(), f.Spec.Data)
 	if err != nil {
 		return err
 	}
@@ -89,10 +97,10 @@ func (f *indexFn) each(ctx context.Context, job *measure.Job, do func(row) error
 			return err
 		}
 		out := rowOf(seq, r)
-		out.Audio.Place.File = original(out.Audio.Place.File, files, f.Spec.Files)
+		out.Audio.Place.File = original(out.Audio.Place.File, files, f.Spec.Data)
 		// A row without an identifier is called by its file.
 		if i := strings.LastIndexByte(out.ID, ':'); i >= 0 {
-			out.ID = original(out.ID[:i], files, f.Spec.Files) + out.ID[i:]
+			out.ID = original(out.ID[:i], files, f.Spec.Data) + out.ID[i:]
 		}
 		if err := do(out); err != nil {
 			return err
@@ -128,29 +136,26 @@ func (f *transcribeFn) ProcessElement(ctx context.Context, _ string, raw []byte,
 	if err != nil {
 		return err
 	}
-	all, err := f.worker.run(ctx, c)
+	records, err := f.worker.run(ctx, c)
 	if err != nil {
 		return err
 	}
-	for i, a := range f.worker.arms {
-		for at, r := range all[i] {
-			line, err := r.Line()
-			if err != nil {
-				return fmt.Errorf("record %s: %w", r.ID, err)
-			}
-			emit(f.Spec.key(a.Name, c[at].Seq), valueOf(c[at].Seq, line))
+	for at, r := range records {
+		line, err := r.Line()
+		if err != nil {
+			return fmt.Errorf("record %s: %w", r.ID, err)
 		}
+		emit(f.Spec.key(c[at].Seq), valueOf(c[at].Seq, line))
 	}
 	return nil
 }
 
-// A writeFn writes the records of a shard and counts them.
+// A writeFn writes the records of a shard.
 type writeFn struct{ Spec Spec }
 
-// ProcessElement emits the tally of a shard.
-func (f *writeFn) ProcessElement(ctx context.Context, key string, values func(*[]byte) bool, emit func([]byte)) error {
-	arm, number, _ := strings.Cut(key, "/")
-	i, err := strconv.Atoi(number)
+// ProcessElement writes the file of a shard.
+func (f *writeFn) ProcessElement(ctx context.Context, key string, values func(*[]byte) bool) error {
+	i, err := strconv.Atoi(key)
 	if err != nil {
 		return err
 	}
@@ -158,32 +163,7 @@ func (f *writeFn) ProcessElement(ctx context.Context, key string, values func(*[
 	if err != nil {
 		return fmt.Errorf("shard %s: %w", key, err)
 	}
-	job, err := measure.ParseJob(f.Spec.Args, os.Stderr)
-	if err != nil {
-		return err
-	}
-	tally, err := report.NewTally(job.Normalizer())
-	if err != nil {
-		return err
-	}
-	name := store.Join(f.Spec.Out, f.Spec.File(arm, i))
-	content := bytes.Join(lines, nil)
-	for r, err := range report.Read(name, bytes.NewReader(content)) {
-		if err == nil {
-			err = tally.Add(ctx, r)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if err := store.Write(ctx, name, content); err != nil {
-		return err
-	}
-	raw, err := json.Marshal(Sum{map[string]*report.Tally{arm: tally}})
-	if err == nil {
-		emit(raw)
-	}
-	return err
+	return store.Write(ctx, f.Spec.file(i), bytes.Join(lines, nil))
 }
 
 // onePerRow returns the lines of values in the order of their rows. Of several of one
@@ -221,24 +201,4 @@ func failed(line []byte) bool {
 		Error string `json:"error"`
 	}
 	return json.Unmarshal(line, &r) != nil || r.Error != ""
-}
-
-// A saveFn writes what all shards come to.
-type saveFn struct{ Spec Spec }
-
-// ScoreFile is the name of what all shards come to, in the folder of the job.
-const ScoreFile = "score.json"
-
-// ProcessElement writes the sum.
-func (f *saveFn) ProcessElement(ctx context.Context, sum []byte) error {
-	return store.Write(ctx, store.Join(f.Spec.Out, ScoreFile), sum)
-}
-
-// Names are the record files of an arm, as a report takes them.
-func (s Spec) Names(arm string) []string {
-	var names []string
-	for i := range s.Shards {
-		names = append(names, store.Join(s.Out, s.File(arm, i+1)))
-	}
-	return names
 }

@@ -18,17 +18,19 @@ import (
 	"verity/internal/measure"
 	"verity/parallel"
 	"verity/report"
+	"verity/transcript"
 
 	"verity/cluster/store"
 )
 
 // A worker is what a process needs to run rows: the model, loaded once.
 type worker struct {
-	spec Spec
-	job  *measure.Job
-	arms []eval.Arm
-	data *datasets.Dataset // for rows of Parquet files; nil until one comes
-	mu   sync.Mutex        // for data
+	spec   Spec
+	job    *measure.Job
+	engine eval.Engine
+	made   transcript.Maker  // by which its records are
+	data   *datasets.Dataset // for rows of Parquet files; nil until one comes
+	mu     sync.Mutex        // for data
 }
 
 // workers are those of this process. Beam sets a DoFn up for every bundle or more
@@ -56,29 +58,25 @@ func workerOf(ctx context.Context, s Spec) (*worker, error) {
 		return nil, err
 	}
 	// The model outlives the bundle that loads it.
-	arms, err := job.Load(context.WithoutCancel(ctx))
+	engine, made, err := job.Load(context.WithoutCancel(ctx))
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{spec: s, job: job, arms: arms}
+	w := &worker{spec: s, job: job, engine: engine, made: made}
 	workers.by[string(key)] = w
 	workers.loads++
 	return w, nil
 }
 
-// run returns the records of a chunk, one slice for each arm, in the order of its rows.
-func (w *worker) run(ctx context.Context, c chunk) ([][]*report.Record, error) {
-	all := make([][]*report.Record, len(w.arms))
-	var todo []int // rows that an arm has no record of
-	for i, a := range w.arms {
-		found, err := w.found(ctx, a, c)
-		if err != nil {
-			return nil, err
-		}
-		all[i] = found
+// run returns the records of a chunk, in the order of its rows.
+func (w *worker) run(ctx context.Context, c chunk) ([]*report.Record, error) {
+	all, err := w.found(ctx, c)
+	if err != nil {
+		return nil, err
 	}
-	for at := range c {
-		if slices.ContainsFunc(all, func(r []*report.Record) bool { return r[at] == nil }) {
+	var todo []int // rows without a record
+	for at, r := range all {
+		if r == nil {
 			todo = append(todo, at)
 		}
 	}
@@ -89,32 +87,18 @@ func (w *worker) run(ctx context.Context, c chunk) ([][]*report.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	// One arm after the other: both on this worker, over the same rows.
 	o := w.job.Options()
-	for i, a := range w.arms {
-		o.Run = a.Run
-		for r := range parallel.Ordered(o.Workers, len(todo), slices.Values(todo), func(_ int, at int) ran {
-			rec, err := runRow(ctx, a.Engine, rows[at], o)
-			return ran{at, rec, err}
-		}) {
-			if err = errors.Join(err, r.err); r.err == nil {
-				all[i][r.at] = r.record
-			}
-		}
-		if err != nil {
-			return nil, err
-		}
-		if err := w.keep(ctx, a, c, all[i]); err != nil {
-			return nil, err
-		}
+	o.Run = w.made
+	for failed := range parallel.Ordered(o.Workers, len(todo), slices.Values(todo), func(_ int, at int) (err error) {
+		all[at], err = runRow(ctx, w.engine, rows[at], o)
+		return err
+	}) {
+		err = errors.Join(err, failed)
 	}
-	return all, nil
-}
-
-type ran struct {
-	at     int
-	record *report.Record
-	err    error
+	if err != nil {
+		return nil, err
+	}
+	return all, w.keep(ctx, c, all)
 }
 
 // runRow runs a row. A fault of the engine is the row's: it must not end a worker that
@@ -141,7 +125,7 @@ func (w *worker) rows(ctx context.Context, c chunk) ([]eval.Row, error) {
 	}
 	for i, r := range c {
 		if at, path := r.Audio.Place, r.Audio.Path; at.Row > 0 {
-			if r.Audio = sounds[at.Row]; !r.Audio.Embedded() && r.Broken == "" {
+			if r.Audio = sounds[at.Row]; r.Audio.Data == nil && r.Broken == "" {
 				r.Broken = fmt.Sprintf("%s: row %d is no longer there", at.File, at.Row)
 			}
 			r.Audio.Path = path
@@ -178,10 +162,11 @@ func (w *worker) sounds(ctx context.Context, c chunk) (map[int]datasets.Source, 
 	return found, nil
 }
 
-// cache is the folder of this machine for files of an object store.
+// cache is the folder of this machine for files of an object store. Its name is known, so
+// that processes share it: Fetch makes sure that only this user can write to it.
 func (s Spec) cache() string {
-	h := sha256.Sum256([]byte(fmt.Sprint(s.Files, s.Args)))
-	return filepath.Join(os.TempDir(), "verity-beam-"+hex.EncodeToString(h[:8]))
+	h := sha256.Sum256([]byte(fmt.Sprint(s.Data, s.Args)))
+	return filepath.Join(os.TempDir(), fmt.Sprintf("verity-beam-%d-%x", os.Geteuid(), h[:8]))
 }
 
 func (w *worker) dataset(ctx context.Context, files []string) (*datasets.Dataset, error) {
@@ -199,20 +184,20 @@ func (w *worker) dataset(ctx context.Context, files []string) (*datasets.Dataset
 
 // chunkFile is where the records of a chunk are kept: the name follows from everything
 // that the text depends on.
-func (w *worker) chunkFile(a eval.Arm, c chunk) string {
-	run := a.Run
+func (w *worker) chunkFile(c chunk) string {
+	run := w.made
 	run.Machine, run.Threads = "", 0
-	raw, _ := json.Marshal(run) // a struct of strings
+	raw, _ := json.Marshal(run) // cannot fail: strings, numbers and a map of strings
 	h := sha256.Sum256(raw)
-	return store.Join(w.spec.Out, "chunks", fmt.Sprintf("%s-%s", a.Name, hex.EncodeToString(h[:6])),
+	return store.Join(w.spec.Out, "chunks", "records-"+hex.EncodeToString(h[:6]),
 		fmt.Sprintf("%09d-%d.jsonl", c[0].Seq, len(c)))
 }
 
 // found returns the records of an earlier attempt at the chunk, nil where there is none.
 // A record of a failure, of another run, or of a row that has changed does not count.
-func (w *worker) found(ctx context.Context, a eval.Arm, c chunk) ([]*report.Record, error) {
+func (w *worker) found(ctx context.Context, c chunk) ([]*report.Record, error) {
 	all := make([]*report.Record, len(c))
-	name := w.chunkFile(a, c)
+	name := w.chunkFile(c)
 	raw, err := store.Read(ctx, name)
 	if err != nil || raw == nil {
 		return all, err
@@ -229,14 +214,14 @@ func (w *worker) found(ctx context.Context, a eval.Arm, c chunk) ([]*report.Reco
 		if r == nil || r.Error != "" || row.Broken != "" || r.Audio != row.Audio.Path || r.Reference != row.Text || r.Offset != row.Offset {
 			continue
 		}
-		if thing, _, _ := r.Run.Differs(a.Run); thing == "" {
+		if thing, _, _ := r.Run.Differs(w.made); thing == "" {
 			all[i] = r
 		}
 	}
 	return all, nil
 }
 
-func (w *worker) keep(ctx context.Context, a eval.Arm, c chunk, records []*report.Record) error {
+func (w *worker) keep(ctx context.Context, c chunk, records []*report.Record) error {
 	var b bytes.Buffer
 	for _, r := range records {
 		line, err := r.Line()
@@ -245,5 +230,5 @@ func (w *worker) keep(ctx context.Context, a eval.Arm, c chunk, records []*repor
 		}
 		b.Write(line)
 	}
-	return store.Write(ctx, w.chunkFile(a, c), b.Bytes())
+	return store.Write(ctx, w.chunkFile(c), b.Bytes())
 }

@@ -143,7 +143,7 @@ func Write(ctx context.Context, name string, content []byte) error {
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 			return err
 		}
-		return output.Write(ctx, name, io.Discard, func(w io.Writer) error {
+		return output.Write(name, io.Discard, func(w io.Writer) error {
 			_, err := w.Write(content)
 			return err
 		})
@@ -169,7 +169,7 @@ func Write(ctx context.Context, name string, content []byte) error {
 }
 
 // Fetch copies files of an object store into a folder here, under their last names, and
-// returns where they are. Files here are returned as they are. What was fetched before
+// returns where they are. It is an error if others can write to the folder. Files here are returned as they are. What was fetched before
 // and has changed since is fetched again.
 func Fetch(ctx context.Context, dir string, names []string) ([]string, error) {
 	local := make([]string, len(names))
@@ -200,6 +200,9 @@ func fetch(ctx context.Context, name, to string) error {
 	lock, _ := fetching.LoadOrStore(to, new(sync.Mutex))
 	lock.(*sync.Mutex).Lock()
 	defer lock.(*sync.Mutex).Unlock()
+	if err := private(filepath.Dir(to)); err != nil {
+		return err
+	}
 	f, err := open(ctx, name)
 	if err != nil {
 		return err
@@ -219,15 +222,12 @@ func fetch(ctx context.Context, name, to string) error {
 	if err == nil && info.Size() == size && info.ModTime().Truncate(time.Second).Equal(date.Truncate(time.Second)) {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-		return err
-	}
 	r, err := f.OpenRead(ctx, name)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	defer r.Close()
-	err = output.Write(ctx, to, io.Discard, func(w io.Writer) error {
+	err = output.Write(to, io.Discard, func(w io.Writer) error {
 		if _, err := io.Copy(w, r); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}

@@ -32,18 +32,17 @@ import (
 	"verity/transcribe"
 )
 
-const infoHelp = `Info tells what a model is: its size and languages, the memory that it needs, what
-the flags come to that are left to auto on this machine, and which models it can
-draft for. With --cost it times passes of the model, and tells from which share of
-right tokens drafts pay on this machine.
+const infoHelp = `Info tells what a model is: its size and languages, the memory that it needs, and what
+the flags come to that are left to auto on this machine. With --cost it times passes
+of the model, and tells from which share of right tokens drafts pay on this machine.
 
   verity info
   verity info small
   verity info ~/whisper-small
   verity info --cost`
 
-// An info is the output of the command. Its JSON has this form.
-type info struct {
+// Properties are the output of info. Its JSON has this form.
+type Properties struct {
 	Schema     string       `json:"schema"`
 	Model      string       `json:"model"`
 	Dims       model.Dims   `json:"dims"`
@@ -52,13 +51,10 @@ type info struct {
 	Bytes      int64        `json:"bytes"`
 	Memory     int64        `json:"memory_bytes"` // to transcribe one file at a time, about
 	DType      string       `json:"dtype"`
-	Head       string       `json:"head"`  // what the token embedding and vocabulary head is stored as
-	Cache      string       `json:"cache"` // what keys and values are held in, those of the audio too, unless --precision says otherwise
 	HasEncoder bool         `json:"has_encoder"`
 	Auto       automatic    `json:"auto"`                // what flags come to on this machine if nobody sets them
 	Languages  []string     `json:"languages,omitempty"` // codes
 	Timestamps int          `json:"timestamps,omitempty"`
-	Assists    string       `json:"assists"`
 	Passes     []bench.Pass `json:"passes,omitempty"`  // what they cost here, with --cost
 	Planted    *synth.Plant `json:"planted,omitempty"` // the text is; see verity synth
 
@@ -73,6 +69,7 @@ type automatic struct {
 	Assistant string `json:"assistant"` // its name; none for plain decoding
 }
 
+// Info returns the info command.
 func Info(e command.Env) *cobra.Command {
 	var asJSON, drafts bool
 	m := new(setup.ModelFlags)
@@ -110,19 +107,18 @@ func Info(e command.Env) *cobra.Command {
 }
 
 // Inspect opens a model and collects its properties; with drafts, it times passes.
-func Inspect(ctx context.Context, name string, offline, drafts bool) (*info, error) {
+func Inspect(ctx context.Context, name string, offline, drafts bool) (*Properties, error) {
 	c, err := setup.OpenCheckpoint(ctx, name, offline)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
-	i := &info{
+	i := &Properties{
 		Schema: "verity.info/1", Model: name, Dims: c.Dims,
 		Window: float64(c.Dims.WindowFrames()*audio.HopLength) / audio.SampleRate,
-		Params: c.Params(), Bytes: c.Bytes(), DType: cmp.Or(c.Quantized(), c.DType().String()),
-		HasEncoder: c.Has("encoder."), Planted: synth.Planted(c.FS()), Head: headOf(c),
+		Params: c.Params(), Bytes: c.Bytes(), DType: cmp.Or(c.Quantised(), c.DType().String()),
+		HasEncoder: c.Has("encoder."), Planted: synth.Planted(c.FS()),
 	}
-	i.Assists = i.assists()
 	if err := i.decide(ctx, c, drafts); err != nil {
 		return nil, err
 	}
@@ -148,7 +144,7 @@ func Inspect(ctx context.Context, name string, offline, drafts bool) (*info, err
 const mostRead = 2 << 30
 
 // decide fills in what auto comes to, and the memory for that; with drafts, what passes cost.
-func (i *info) decide(ctx context.Context, c *model.Checkpoint, drafts bool) (err error) {
+func (i *Properties) decide(ctx context.Context, c *model.Checkpoint, drafts bool) (err error) {
 	pool := parallel.New(0)
 	defer pool.Close()
 	p := precision.Of(precision.F16).Complete()
@@ -157,7 +153,7 @@ func (i *info) decide(ctx context.Context, c *model.Checkpoint, drafts bool) (er
 			return err
 		}
 	}
-	i.Memory, i.Cache = memoryFor(c, p), p.Cache.String()
+	i.Memory = memoryFor(c, p)
 	i.Auto = automatic{
 		Precision: p.Weights.String(), Threads: pool.Threads(), Kernels: kernel.Implementations()[0],
 		Assistant: (&setup.AssistantFlags{Name: "auto"}).Method(i.Model),
@@ -193,41 +189,6 @@ func ActivationBytes(d model.Dims, p precision.Precision) int64 {
 		4*n*2*int64(d.TextWidth)
 }
 
-// headOf returns what the token embedding is stored as.
-func headOf(c *model.Checkpoint) string {
-	w, err := c.Weight("decoder.embed_tokens.weight")
-	switch {
-	case err != nil:
-		return "none"
-	case w.Quantised():
-		return w.Type
-	}
-	return w.DType.String()
-}
-
-// assists says which models this one can draft for.
-func (i *info) assists() string {
-	d := i.Dims
-	same := fmt.Sprintf("%s (vocabulary of %s tokens)", familyOf(d.Vocab), show.Count(d.Vocab))
-	if !i.HasEncoder {
-		return fmt.Sprintf("%s with an encoder of width %d, whose features it reads", same, d.AudioWidth)
-	}
-	return fmt.Sprintf("%s with windows of %g s", same, i.Window)
-}
-
-// familyOf names the models of a vocabulary. Only these can draft for one another.
-func familyOf(vocab int) string {
-	switch vocab {
-	case 51864:
-		return "English-only models (.en)"
-	case 51865:
-		return "multilingual models from tiny to large-v2"
-	case 51866:
-		return "large-v3, large-v3-turbo and what is distilled from them"
-	}
-	return "models"
-}
-
 // A sheet is text in two columns: labels, and what they say, folded to the width of help.
 type sheet struct{ strings.Builder }
 
@@ -240,10 +201,10 @@ func (s *sheet) row(label, format string, args ...any) {
 	}
 }
 
-func (i *info) print(w io.Writer) error {
+func (i *Properties) print(w io.Writer) error {
 	var s sheet
 	where := show.Name(i.Model)
-	if _, ok := setup.InsideOf(i.Model); ok {
+	if _, ok := setup.EmbeddedOf(i.Model); ok {
 		where = i.Model + ", inside this program; --model openai/whisper-" + i.Model + " takes the published weights, in float16"
 	}
 	s.row("model", "%s", where)
@@ -267,7 +228,7 @@ func (i *info) print(w io.Writer) error {
 }
 
 // printUse writes what the model is good for and what it takes.
-func (i *info) printUse(s *sheet) {
+func (i *Properties) printUse(s *sheet) {
 	switch {
 	case !i.HasEncoder:
 		s.row("use", "drafts for another model; it cannot transcribe by itself")
@@ -275,7 +236,7 @@ func (i *info) printUse(s *sheet) {
 		s.row("use", "transcribes English")
 	default:
 		text := "transcribes %d languages, and translates them into English"
-		if _, ok := setup.InsideOf(i.Model); ok {
+		if _, ok := setup.EmbeddedOf(i.Model); ok {
 			text += ", poorly: larger models do better"
 		}
 		s.row("use", text, len(i.Languages))
@@ -291,7 +252,7 @@ func (i *info) printUse(s *sheet) {
 }
 
 // printAuto writes what auto comes to on this machine.
-func (i *info) printAuto(s *sheet) {
+func (i *Properties) printAuto(s *sheet) {
 	s.row("on this machine", "%s/%s, unless flags say otherwise:", runtime.GOOS, runtime.GOARCH)
 	why := ""
 	switch p := i.Auto.Precision; {
@@ -336,7 +297,7 @@ func payment(passes []bench.Pass) string {
 }
 
 // drafting says what auto takes for an assistant, and what it could take.
-func (i *info) drafting() string {
+func (i *Properties) drafting() string {
 	if i.Auto.Assistant != string(transcribe.None) {
 		return i.Auto.Assistant
 	}
@@ -347,7 +308,7 @@ func (i *info) drafting() string {
 	return "none: plain decoding"
 }
 
-func (i *info) printNetwork(s *sheet) {
+func (i *Properties) printNetwork(s *sheet) {
 	d := i.Dims
 	s.row("window", "%g s: %s frames of %d mel bins", i.Window, show.Count(d.WindowFrames()), d.MelBins)
 	if i.HasEncoder {
@@ -361,7 +322,4 @@ func (i *info) printNetwork(s *sheet) {
 	} else {
 		s.row("vocabulary", "%s tokens, %s of them timestamps", show.Count(d.Vocab), show.Count(i.Timestamps))
 	}
-	s.row("head", "token embedding and vocabulary head, stored as %s", i.Head)
-	s.row("attention", "keys and values of text and audio held in %s, unless --precision FORMAT:cache=FORMAT", i.Cache)
-	s.row("drafts for", "%s", i.Assists)
 }

@@ -41,6 +41,7 @@ for English, distil-large-v3, …) or owner/name. HF_HOME or HF_HUB_CACHE name t
 cache, HF_TOKEN a token, HF_ENDPOINT another hub; HF_HUB_OFFLINE=1 forbids
 the network.`
 
+// Models returns the models command.
 func Models(e command.Env) *cobra.Command {
 	c := command.New("models", "List, fetch and remove downloaded models", modelsHelp+exitHelp+".",
 		func(context.Context, []string) error { return listModels(e, hub.FromEnv()) })

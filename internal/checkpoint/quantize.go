@@ -43,8 +43,7 @@ lang, else in the detected one. Without a dataset, weights are rounded to neares
 The table shows, for each layer, how far its error is below its outputs (without
 calibration: below its weights) in decibels, next to that of rounding to nearest.
 
-An interrupted run resumes where it stopped when you start it again with the same
-flags. Only a model that quantize wrote is overwritten.
+Only a model that quantize wrote is overwritten.
 
 Exit status: 0 done, 1 it could not be done, 2 wrong usage, 130 interrupted.`
 
@@ -53,13 +52,13 @@ type quantizeCommand struct {
 	command.Env
 	data    setup.DatasetFlags
 	opt     quantize.Options
-	to      string // as --to has it
 	dir     string
 	threads int
 	quiet   bool
 	bar     command.Bar
 }
 
+// Quantize returns the quantize command.
 func Quantize(e command.Env) *cobra.Command {
 	q := &quantizeCommand{Env: e, bar: command.Bar{W: e.Err}}
 	c := command.New("quantize MODEL --to FORMAT --out DIR", "Write a model in fewer bits", quantizeHelp, q.run)
@@ -71,8 +70,7 @@ func Quantize(e command.Env) *cobra.Command {
 	}
 	c.ValidArgsFunction = setup.CompleteModel
 	f := c.Flags()
-	f.StringVar(&q.to, "to", "", "`format`: int4 or mxfp6. Append :head=FORMAT for the token embedding, which is also the output layer, "+
-		"as in int4:head=mxfp6")
+	f.StringVar(&q.opt.Format, "to", "", "`format`: int4 or mxfp6")
 	command.Bind(f, "dataset", &q.data.Path)
 	command.Redefine(f, "dataset", "", "`path` of a dataset of speech to calibrate on, as eval takes it; no text is read")
 	command.Bind(f, "split", &q.data.Opt.Split)
@@ -87,12 +85,11 @@ func Quantize(e command.Env) *cobra.Command {
 
 func (q *quantizeCommand) check() error {
 	switch {
-	case q.to == "":
+	case q.opt.Format == "":
 		return command.Usagef("--to FORMAT is needed: %s", options.Either(quantize.Formats()))
 	case q.dir == "":
 		return command.Usagef("--out DIR is needed")
 	}
-	q.opt.Format, q.opt.Head, _ = strings.Cut(q.to, ":head=")
 	err := command.OneOf("to", q.opt.Format, quantize.Formats()...)
 	if f, other := precision.ParseFormat(q.opt.Format); err != nil && other == nil && f != precision.Auto {
 		return fmt.Errorf("%w; %s needs no file: run with --precision %[2]s", err, f)
@@ -116,23 +113,16 @@ func (q *quantizeCommand) run(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		q.opt.Calibration = fmt.Sprintf("%s %d", data.Name, q.data.Limit)
 		q.opt.Calibrate = func(ctx context.Context, c *model.Checkpoint) error { return q.calibrate(ctx, c, data) }
 	}
-	q.opt.Progress = func(_ quantize.Layer, done, total int64) { q.show("rounding", float64(done), float64(total)) }
+	q.opt.Progress = func(done, total int64) { q.show("rounding", float64(done), float64(total)) }
 	began := time.Now()
-	layers, err := quantize.Write(ctx, c, q.dir, q.opt)
+	results, err := quantize.Write(ctx, c, q.dir, q.opt)
 	q.bar.Clear()
-	var option *quantize.OptionError
-	switch {
-	case errors.As(err, &option):
-		return command.Usagef("--to %s: %s: %s", q.to, strings.ToLower(option.Field), option.Reason)
-	case err != nil:
+	if err != nil || q.quiet {
 		return err
-	case q.quiet:
-		return nil
 	}
-	return q.print(ctx, layers, c, time.Since(began))
+	return q.print(ctx, results, c, time.Since(began))
 }
 
 // calibrate runs the model over the dataset.
@@ -204,12 +194,12 @@ func (q *quantizeCommand) show(what string, done, total float64) {
 	}
 }
 
-func (q *quantizeCommand) print(ctx context.Context, layers []quantize.Layer, from *model.Checkpoint, took time.Duration) error {
+func (q *quantizeCommand) print(ctx context.Context, results []quantize.Result, from *model.Checkpoint, took time.Duration) error {
 	t := tabwriter.NewWriter(q.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "weights\tformat\tbits\trtn, dB\tkept, dB\tmethod\t  ")
-	for _, l := range layers {
-		fmt.Fprintf(t, "%s\t%s\t%.2f\t%.1f\t%.1f\t%s\t  %s\n", show.Count(int(l.Weights)), l.Format, 8*float64(l.Bytes)/float64(l.Weights),
-			quantize.Decibels(l.Nearest), quantize.Decibels(l.Error), l.Method, l.Name)
+	for _, r := range results {
+		fmt.Fprintf(t, "%s\t%s\t%.2f\t%.1f\t%.1f\t%s\t  %s\n", show.Count(int(r.Weights)), r.Format, 8*float64(r.Bytes)/float64(r.Weights),
+			quantize.Decibels(r.Nearest), quantize.Decibels(r.Error), r.Method, r.Name)
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -38,6 +38,7 @@ type synthCommand struct {
 	dir string
 }
 
+// Synth returns the synth command.
 func Synth(e command.Env) *cobra.Command {
 	p := &synthCommand{Env: e}
 	c := command.New("synth --size NAME --alpha A --out DIR", "Write a model with planted text and its assistant", synthHelp, p.run)
@@ -82,7 +83,7 @@ func (p *synthCommand) run(ctx context.Context, _ []string) error {
 }
 
 // say lists on standard output what was written.
-func (p *synthCommand) say(w synth.Written) {
+func (p *synthCommand) say(w synth.Output) {
 	fmt.Fprintf(p.Out, "%s  %s weights in f16, %s; %d + %d layers of width %d; planted: %v\n", filepath.Clean(w.Dir),
 		show.Rounded(w.Weights), show.Bytes(w.Bytes), w.Dims.AudioLayers, w.Dims.TextLayers, w.Dims.TextWidth, &w.Plant)
 }

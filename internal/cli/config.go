@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -82,11 +81,10 @@ func readConfig(ctx context.Context, path string) ([]setting, error) {
 	if path == "" {
 		return nil, nil
 	}
-	f, err := input.Open(ctx, path)
+	text, err := input.Read(ctx, path, configMost)
 	var settings []setting
 	if err == nil {
-		defer f.Close()
-		settings, err = parseConfig(f)
+		settings, err = parseConfig(string(text))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("config file %s: %w", show.Name(path), err)
@@ -96,12 +94,11 @@ func readConfig(ctx context.Context, path string) ([]setting, error) {
 
 // parseConfig reads lines of the form key = value. A value in double quotes has escapes
 // as in Go.
-func parseConfig(r io.Reader) (settings []setting, err error) {
-	limited := &io.LimitedReader{R: r, N: configMost + 1}
-	lines := bufio.NewScanner(limited)
-	lines.Buffer(nil, configMost+2)
-	for n := 1; lines.Scan(); n++ {
-		text := strings.TrimSpace(lines.Text())
+func parseConfig(all string) (settings []setting, err error) {
+	n := 0
+	for line := range strings.Lines(all) {
+		n++
+		text := strings.TrimSpace(line)
 		if text == "" || text[0] == '#' {
 			continue
 		}
@@ -120,10 +117,7 @@ func parseConfig(r io.Reader) (settings []setting, err error) {
 		}
 		settings = append(settings, s)
 	}
-	if limited.N == 0 {
-		return nil, fmt.Errorf("it is larger than %d bytes", configMost)
-	}
-	return settings, lines.Err()
+	return settings, nil
 }
 
 // configure makes settings, and then variables of the environment, the defaults of flags.

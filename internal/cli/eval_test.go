@@ -46,7 +46,7 @@ func TestEvalStatus(t *testing.T) {
 		{"empty text", with("-d", silent), 1, "1 utterance has failed"},
 		{"empty text allowed", with("-d", silent, "--allow-empty-text"), 0, ""},
 		{"split", with("-d", filepath.Join(splits, "m.jsonl"), "--split", "dev"), 0, ""},
-		{"no such split", with("-d", filepath.Join(splits, "m.jsonl"), "--split", "test"), 2, "--split test: no row is of split \"test\": there is dev, train"},
+		{"no such split", with("-d", filepath.Join(splits, "m.jsonl"), "--split", "test"), 2, "--split test: no row is of this split: there is dev, train"},
 		{"no splits", with("-d", good, "--split", "test"), 2, "folder has no field split"},
 		{"no row", with("-d", filepath.Join(splits, "none.jsonl")), 1, "there is nothing to do"},
 		{"compare no such split", []string{"compare", "-a", "self", "-m", model, "-d", filepath.Join(splits, "m.jsonl"), "--split", "test"}, 2, "there is dev, train"},

@@ -36,14 +36,14 @@ func TestMain(m *testing.M) {
 
 // Tests run on a model that is quick.
 func init() {
-	setup.Inside["digits"] = setup.Inner{Target: digits.Target, Assistant: digits.Assistant}
+	setup.EmbeddedModels["digits"] = setup.Embedded{Target: digits.Target, Assistant: digits.Assistant}
 	setup.DefaultModel = "digits"
 }
 
 // onBase makes the default what it is in the program.
 func onBase(t *testing.T) {
 	t.Helper()
-	if _, ok := setup.InsideOf("base"); !ok {
+	if _, ok := setup.EmbeddedOf("base"); !ok {
 		t.Skip("SKIPPED: built without a model (-tags nomodel)")
 	}
 	setup.DefaultModel = "base"
@@ -357,8 +357,8 @@ func TestInterrupt(t *testing.T) {
 	})
 	out := filepath.Join(dir, "out")
 	code := run(ctx, command.Env{Out: io.Discard, Err: stderr}, append([]string{"transcribe", "-m", model, "-o", out}, names...))
-	if code != command.Interrupted {
-		t.Errorf("status %d, want %d", code, command.Interrupted)
+	if code != 130 {
+		t.Errorf("status %d, want %d", code, 130)
 	}
 	files, _ := filepath.Glob(filepath.Join(out, "*.txt"))
 	if len(files) != 1 || filepath.Base(files[0]) != "a.txt" {
@@ -532,8 +532,8 @@ func TestInterruptInput(t *testing.T) {
 	time.AfterFunc(50*time.Millisecond, cancel)
 	select {
 	case code := <-done:
-		if code != command.Interrupted {
-			t.Errorf("status %d, want %d", code, command.Interrupted)
+		if code != 130 {
+			t.Errorf("status %d, want %d", code, 130)
 		}
 	case <-time.After(30 * time.Second):
 		t.Fatal("still waiting for a pipe that says nothing")

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -48,7 +47,7 @@ func manualCommand() *cobra.Command {
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if args[0] == "markdown" {
-				return output.Write(c.Context(), args[1], c.OutOrStdout(), func(w io.Writer) error {
+				return output.Write(args[1], c.OutOrStdout(), func(w io.Writer) error {
 					_, err := io.WriteString(w, reference(c.Root()))
 					return err
 				})
@@ -56,26 +55,26 @@ func manualCommand() *cobra.Command {
 			if err := output.Dir(args[1]); err != nil {
 				return err
 			}
-			return manPages(c.Context(), c.Root(), args[1])
+			return manPages(c.Root(), args[1])
 		},
 	}
 }
 
 // manPages writes a manual page for a command and each under it. Its date is
 // SOURCE_DATE_EPOCH, so that the same revision gives the same bytes.
-func manPages(ctx context.Context, c *cobra.Command, dir string) error {
+func manPages(c *cobra.Command, dir string) error {
 	date := time.Now()
 	if n, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64); err == nil {
 		date = time.Unix(n, 0)
 	}
 	name := filepath.Join(dir, strings.ReplaceAll(c.CommandPath(), " ", "-")+".1")
-	err := output.Write(ctx, name, nil, func(w io.Writer) error {
+	err := output.Write(name, nil, func(w io.Writer) error {
 		_, err := io.WriteString(w, command.PageOf(c, false).Man(date.UTC().Format(time.DateOnly)))
 		return err
 	})
 	for _, sub := range c.Commands() {
 		if err == nil && sub.IsAvailableCommand() {
-			err = manPages(ctx, sub, dir)
+			err = manPages(sub, dir)
 		}
 	}
 	return err
@@ -97,9 +96,9 @@ described in [JSON.md](JSON.md).
 
 ## Options
 
-Options that several commands take, or that decide the text. The option of a name is a flag (` + "`--beam-size 5`" + `), a key of
-the configuration file (` + "`beam-size = 5`" + `, see [verity config](#verity-config)) and an environment variable
-(` + "`VERITY_BEAM_SIZE=5`" + `), in this order of precedence. Those marked ° are flags only.
+Options that several commands take, or that decide the text. The option of a name is a flag (` + "`--beam-size 5`" + `), an
+environment variable (` + "`VERITY_BEAM_SIZE=5`" + `) and a key of the configuration file (` + "`beam-size = 5`" + `, see
+[verity config](#verity-config)), in this order of precedence. Those marked ° are flags only.
 `
 
 // reference is docs/CLI.md: all options once, then every command.

@@ -11,23 +11,22 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"verity/internal/command"
 )
 
 // A schema is a JSON object that the program writes. Its fields and their meaning are
 // read from the source: struct tags and comments.
 type schema struct {
 	title, text string
-	dir, in     string // directory from the root; type, or function that holds the struct
+	dir, in     string // directory from the root, and the type
 }
 
 var schemas = []schema{
-	{"Transcript", "`transcribe --output-format json`; with several files on standard output one object a line.", "transcript", "writeJSON"},
+	{"Transcript", "`transcribe --output-format json`; with several files on standard output one object a line.", "transcript", "document"},
+	{"Total", "The last object of `transcribe --output-format json --stats` of several files on standard output.", "internal/scribe", "totalJSON"},
 	{"Record", "A line of `records.jsonl` (`eval --out`, `compare --out`), one for each utterance.", "report", "Record"},
-	{"Report", "`eval --json` and `report --json` of one set of records.", "report", "Score"},
-	{"Comparison", "`compare --json` and `report --json` of several sets. An arm has the fields of a report.", "report", "comparing"},
-	{"Model", "`info --json`.", "internal/checkpoint", "info"},
+	{"Report", "`eval --json` and `report --json` of one set of records.", "report", "scoreJSON"},
+	{"Comparison", "`compare --json` and `report --json` of several sets. An arm has the fields of a report.", "report", "armsJSON"},
+	{"Model", "`info --json`.", "internal/checkpoint", "Properties"},
 	{"Plan", "`plan --json`.", "plan", "Forecast"},
 	{"Benchmark", "`bench --json`.", "bench", "Result"},
 }
@@ -46,8 +45,9 @@ func writeSchemas(t *testing.T, b *strings.Builder) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(rows) < 5 {
-			t.Errorf("%s: %d fields found: the reader of structs is broken", s.title, len(rows))
+		if len(rows) < 5 || !strings.HasPrefix(rows[0], "| `schema` |") {
+			t.Errorf("%s: its %d fields do not begin with the schema: %s.%s is not what is written, or the reader of structs is broken",
+				s.title, len(rows), s.dir, s.in)
 		}
 		fmt.Fprintf(b, "\n## %s\n\n%s\n\n| field | type | meaning |\n|---|---|---|\n%s", s.title, s.text, strings.Join(rows, ""))
 	}
@@ -93,13 +93,12 @@ var usual = map[string]string{
 	"rate": "accepted over drafted", "rounds": "passes of the model", "mean_kept": "tokens a round yields",
 	"names": "names of the runs", "runs": "what made the records", "model": "as named", "dims": "sizes of the network",
 	"window_seconds": "length of a window", "parameters": "number of weights", "dtype": "type the file stores",
-	"has_encoder": "the checkpoint has an encoder", "timestamps": "number of timestamp tokens", "assists": "which models it can assist",
+	"has_encoder": "the checkpoint has an encoder", "timestamps": "number of timestamp tokens",
 	"text_seed": "seed of the planted text", "agreement": "share of places where it agrees", "alpha": "chance that a draft token is right",
 	"step_bytes": "bytes a step of the model reads", "lengths": "every draft length", "draft_tokens": "tokens in a draft",
 	"tokens_per_round": "tokens a round yields", "planted": "the text is planted", "precision": "format of the weights",
 	"cpu": "the processor", "ceiling": "what the machine can do at best", "gflops": "float32 arithmetic, GFLOP/s",
-	"gops_int8": "int8 arithmetic, GOP/s", "gops_vector": "other vector arithmetic, GOP/s", "gbps": "reading memory, GB/s", "load": "loading", "memory": "resident bytes",
-	"read_seconds": "reading the files alone", "loaded": "when the model is ready", "peak": "at most",
+	"gops_int8": "int8 arithmetic, GOP/s", "gops_vector": "other vector arithmetic, GOP/s", "gbps": "reading memory, GB/s",
 	"flops": "operations of products", "vector_ops": "all other operations on elements", "products": "ideal time of products with weights over measured time",
 	"attention": "ideal time of products among activations over measured time", "vectors": "ideal time of all other operations over measured time", "utilization": "ideal time over measured time", "step": "a step of the decoder", "rows": "rows of the pass",
 	"duration": "length of the audio", "drafts": "counts of rounds and drafts", "all": "all of these",
@@ -130,17 +129,11 @@ func (r *source) files(dir string) ([]*ast.File, error) {
 
 // root returns the rows of a schema.
 func (r *source) root(s schema) ([]string, error) {
-	if body, file, err := r.structOf(s.dir, s.in); err != nil || body != nil {
-		return r.rows(s.dir, file, body, ""), err
-	}
-	body, file, err := r.structIn(s.dir, "", s.in)
+	body, file, err := r.structOf(s.dir, s.in)
 	if err == nil && body == nil {
-		err = fmt.Errorf("%s: neither a type nor a function %s with a struct is there", s.dir, s.in)
+		err = fmt.Errorf("%s: there is no struct type %s", s.dir, s.in)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return r.rows(s.dir, file, body, ""), nil
+	return r.rows(s.dir, file, body, ""), err
 }
 
 // structOf finds a named struct type.
@@ -163,13 +156,13 @@ func (r *source) structOf(dir, name string) (body *ast.StructType, in *ast.File,
 	return nil, nil, err
 }
 
-// structIn finds the struct with JSON names in a function, or in a method of a type.
-func (r *source) structIn(dir, receiver, function string) (body *ast.StructType, in *ast.File, err error) {
+// marshalled finds the struct that the MarshalJSON of a type writes; nil without one.
+func (r *source) marshalled(dir, receiver string) (body *ast.StructType, in *ast.File, err error) {
 	files, err := r.files(dir)
 	for _, f := range files {
 		for _, d := range f.Decls {
 			fn, ok := d.(*ast.FuncDecl)
-			if !ok || fn.Name.Name != function || receiverOf(fn) != receiver {
+			if !ok || fn.Name.Name != "MarshalJSON" || receiverOf(fn) != receiver {
 				continue
 			}
 			ast.Inspect(fn, func(n ast.Node) bool {
@@ -236,7 +229,8 @@ func (r *source) rows(dir string, file *ast.File, body *ast.StructType, prefix s
 		if len(inner) > 0 {
 			kind = "object"
 		}
-		rows = append(rows, fmt.Sprintf("| `%s%s` | %s | %s |\n", path, many, kind, command.Cell(meaning)))
+		cell := strings.NewReplacer("|", `\|`, "<", "&lt;", "\n", "<br>").Replace(meaning)
+		rows = append(rows, fmt.Sprintf("| `%s%s` | %s | %s |\n", path, many, kind, cell))
 		rows = append(rows, inner...)
 	}
 	return rows
@@ -276,7 +270,7 @@ func (r *source) named(dir, name, prefix string) []string {
 	}
 	rows := r.rows(dir, file, body, prefix)
 	// A type that marshals itself adds fields in a struct of its own.
-	if more, in, _ := r.structIn(dir, name, "MarshalJSON"); more != nil {
+	if more, in, _ := r.marshalled(dir, name); more != nil {
 		rows = append(rows, r.rows(dir, in, more, prefix)...)
 	}
 	return rows

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -16,14 +15,6 @@ import (
 	"verity/internal/options"
 	"verity/internal/show"
 )
-
-// PathCause returns the cause of an error without the system call and the path.
-func PathCause(err error) error {
-	if e := new(fs.PathError); errors.As(err, &e) {
-		return e.Err
-	}
-	return err
-}
 
 // An Env is the part of the process that a command may use. Only text goes to out;
 // progress and logs go to err.
@@ -54,8 +45,8 @@ func Usagef(format string, args ...any) error {
 	return UsageError{Err: fmt.Errorf(format, args...)}
 }
 
-// Interrupted is the exit status after a signal, as shells have it for Ctrl-C.
-const Interrupted = 130
+// interrupted is the exit status after a signal, as shells have it for Ctrl-C.
+const interrupted = 130
 
 // Complain writes a message. Names among the arguments that hold control characters
 // are quoted and all other control characters escaped: a name must neither command the
@@ -79,7 +70,7 @@ func (e Env) Fail(ctx context.Context, program string, args []string, err error)
 		return 2
 	case ctx.Err() != nil:
 		e.Complain(nil, program+": interrupted")
-		return Interrupted
+		return interrupted
 	}
 	e.Complain(args, fmt.Sprintf("%s: %v", program, err))
 	if errors.As(err, new(DiffersError)) {

@@ -44,8 +44,8 @@ func (f *OptionFlag) Type() string {
 	return "text"
 }
 
-// OptionOf returns the option of a flag; nil if it is not in the table.
-func OptionOf(f *pflag.Flag) *options.Option {
+// optionOf returns the option of a flag; nil if it is not in the table.
+func optionOf(f *pflag.Flag) *options.Option {
 	if f, ok := f.Value.(*OptionFlag); ok {
 		return f.O
 	}
@@ -103,7 +103,7 @@ func Redefine(set *pflag.FlagSet, name, value, help string) {
 // another. A flag that is needed and not given is, if it takes no value.
 func Contradiction(set *pflag.FlagSet) (err error) {
 	set.VisitAll(func(f *pflag.Flag) {
-		o := OptionOf(f)
+		o := optionOf(f)
 		if o == nil || err != nil || !f.Changed || !isSet(f) {
 			return
 		}
@@ -121,7 +121,7 @@ func Contradiction(set *pflag.FlagSet) (err error) {
 
 // isSet reports whether a flag asks for something.
 func isSet(f *pflag.Flag) bool {
-	return f != nil && OptionOf(f) != nil && f.Value.String() != OptionOf(f).Zero() && f.Value.String() != "off"
+	return f != nil && optionOf(f) != nil && f.Value.String() != optionOf(f).Zero() && f.Value.String() != "off"
 }
 
 // Must panics on an error of flag registration, a programmer's mistake.

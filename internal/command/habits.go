@@ -146,7 +146,7 @@ func translated(c *cobra.Command, args []string) (ours []string, n int) {
 // equals sign and has none.
 func flagged(f *pflag.Flag, word, value string, joined bool, args []string) (ours []string, n int) {
 	truth := value == "True" || value == "False"
-	switch o := OptionOf(f); {
+	switch o := optionOf(f); {
 	case f.NoOptDefVal == "true" && truth:
 		return []string{word + "=" + strings.ToLower(value)}, len(args)
 	case f.Name == "output-format" && isSound(value): // -f FILE, as whisper.cpp has it

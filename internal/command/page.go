@@ -16,8 +16,8 @@ import (
 // is from.
 const FromKey = "verity_from"
 
-// A page is what help, the manual page and docs/CLI.md say about a command.
-type page struct {
+// A Page is what help, the manual page and docs/CLI.md say about a command.
+type Page struct {
 	path, line, short string
 	text              string // paragraphs; lines that are indented are examples and tables
 	commands, flags   []section
@@ -44,14 +44,14 @@ func (r Row) full() string {
 }
 
 // PageOf returns the page of a command, with all flags or with those of common use.
-func PageOf(c *cobra.Command, brief bool) page {
-	p := page{path: c.CommandPath(), line: c.UseLine(), short: c.Short, text: cmp.Or(c.Long, c.Short+".")}
+func PageOf(c *cobra.Command, brief bool) Page {
+	p := Page{path: c.CommandPath(), line: c.UseLine(), short: c.Short, text: cmp.Or(c.Long, c.Short+".")}
 	if !c.HasParent() {
 		p.line = "verity [flags of transcribe] FILE...\n  verity COMMAND [flags]" // withCommand takes both
 	}
 	for _, sub := range c.Commands() {
 		if sub.IsAvailableCommand() || sub.Name() == "help" {
-			p.commands = add(p.commands, titleOfGroup(c, sub), Row{Name: sub.Name(), Text: sub.Short})
+			p.commands = add(p.commands, cmp.Or(sub.GroupID, "Commands"), Row{Name: sub.Name(), Text: sub.Short})
 		}
 	}
 	flags := slices.Collect(func(yield func(*pflag.Flag) bool) {
@@ -63,7 +63,7 @@ func PageOf(c *cobra.Command, brief bool) page {
 	})
 	slices.SortStableFunc(flags, func(a, b *pflag.Flag) int { return place(a) - place(b) })
 	for _, f := range flags {
-		o := OptionOf(f)
+		o := optionOf(f)
 		r := Row{Name: Written(f), Limits: Limits(f), option: o}
 		_, r.Text = pflag.UnquoteUsage(f)
 		title := titleOf(f)
@@ -112,16 +112,6 @@ func rank(title string) int {
 	return i
 }
 
-// titleOfGroup returns the heading under which a command lists another.
-func titleOfGroup(c, sub *cobra.Command) string {
-	for _, g := range c.Groups() {
-		if g.ID == sub.GroupID {
-			return g.Title
-		}
-	}
-	return "Commands"
-}
-
 // Written is how a flag is written, with the name of its value.
 func Written(f *pflag.Flag) string {
 	value, _ := pflag.UnquoteUsage(f)
@@ -141,7 +131,7 @@ func Written(f *pflag.Flag) string {
 // Limits says which values a flag takes and its default; empty if there is nothing to say.
 func Limits(f *pflag.Flag) string {
 	var parts []string
-	if o := OptionOf(f); o != nil && o.Range() != "" {
+	if o := optionOf(f); o != nil && o.Range() != "" {
 		parts = append(parts, o.Range())
 	}
 	if d := defaultOf(f); d != "" {
@@ -165,7 +155,7 @@ func briefly(text string) string {
 const HelpWidth = 80
 
 // terminal returns the page as help shows it.
-func (p page) terminal(brief bool) string {
+func (p Page) terminal(brief bool) string {
 	var b strings.Builder
 	column, text := flagColumn, strings.TrimRight(foldText(p.text), " \n")
 	if brief {
@@ -216,7 +206,7 @@ func (r Row) write(b *strings.Builder, column int) {
 
 // Markdown returns the page as a section of docs/CLI.md. Options that have a table of
 // their own there are only named.
-func (p page) Markdown() string {
+func (p Page) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n## %s\n\n    %s\n", p.path, strings.ReplaceAll(p.line, "\n", "\n  "))
 	text, _, _ := strings.Cut(p.text, "\n\nExit status:")
@@ -237,7 +227,7 @@ func (p page) Markdown() string {
 			fmt.Fprintf(&b, "\n| %s | default | meaning |\n|---|---|---|\n%s", s.title, rows)
 		}
 		if names != nil {
-			shared += fmt.Sprintf("- [%s](#%s): %s\n", s.title, anchor(s.title), strings.Join(names, ", "))
+			shared += fmt.Sprintf("- %s: %s\n", s.title, strings.Join(names, ", "))
 		}
 	}
 	if shared != "" {
@@ -256,30 +246,12 @@ func (r Row) isShared() bool {
 }
 
 func (r Row) Markdown() string {
-	return fmt.Sprintf("| `%s` | %s | %s |\n", r.Name, Cell(r.Limits), Cell(r.Text))
-}
-
-// anchor is how Markdown names a heading in links.
-func anchor(title string) string {
-	keep := func(c rune) rune {
-		switch {
-		case c == ' ':
-			return '-'
-		case c >= 'a' && c <= 'z' || c == '-' || c >= '0' && c <= '9':
-			return c
-		}
-		return -1
-	}
-	return strings.Map(keep, strings.ToLower(title))
-}
-
-// Cell makes text fit into one cell of a table; a line of it stays one.
-func Cell(text string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;", "\n", "<br>").Replace(text)
+	cell := strings.NewReplacer("|", `\|`, "<", "&lt;", "\n", "<br>").Replace // a line of it stays one
+	return fmt.Sprintf("| `%s` | %s | %s |\n", r.Name, cell(r.Limits), cell(r.Text))
 }
 
 // Man returns the page in the language of manual pages.
-func (p page) Man(date string) string {
+func (p Page) Man(date string) string {
 	var b strings.Builder
 	name := strings.ReplaceAll(p.path, " ", "-")
 	fmt.Fprintf(&b, ".TH %s 1 %s verity Verity\n.SH NAME\n%s \\- %s\n.SH SYNOPSIS\n", strings.ToUpper(name), date, name, roff(p.short))
@@ -287,21 +259,16 @@ func (p page) Man(date string) string {
 		fmt.Fprintf(&b, ".B %s\n.br\n", roff(strings.TrimSpace(line)))
 	}
 	b.WriteString(".SH DESCRIPTION\n")
-	example := false
-	for line := range strings.SplitSeq(strings.TrimSpace(p.text), "\n") {
-		if indented := strings.HasPrefix(line, "  "); indented != example && line != "" {
-			b.WriteString(map[bool]string{true: ".EX\n", false: ".EE\n"}[indented])
-			example = indented
+	for block := range strings.SplitSeq(strings.TrimSpace(p.text), "\n\n") {
+		begin, end := ".PP\n", ""
+		if strings.HasPrefix(block, "  ") { // examples and tables
+			begin, end = ".PP\n.EX\n", ".EE\n"
 		}
-		if line == "" {
-			line = map[bool]string{true: "", false: ".PP"}[example]
-			fmt.Fprintln(&b, line)
-			continue
+		b.WriteString(begin)
+		for line := range strings.SplitSeq(block, "\n") {
+			fmt.Fprintln(&b, roff(strings.TrimPrefix(line, "  ")))
 		}
-		fmt.Fprintln(&b, roff(strings.TrimPrefix(line, "  ")))
-	}
-	if example {
-		b.WriteString(".EE\n")
+		b.WriteString(end)
 	}
 	for _, list := range [][]section{p.commands, p.flags} {
 		for _, s := range list {

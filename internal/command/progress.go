@@ -8,8 +8,8 @@ import (
 	"verity/internal/show"
 )
 
-// Watch shows on a terminal what is being done, in a line that the next one replaces.
-func (e Env) Watch(stage string) {
+// Stage shows on a terminal what is being done, in a line that the next one replaces.
+func (e Env) Stage(stage string) {
 	if e.ErrTerminal {
 		fmt.Fprintf(e.Err, "\r\x1b[K%s …", stage)
 	}
@@ -21,19 +21,20 @@ func (e Env) Loading(l *LogFlags, name string) (done func()) {
 	if l.Quiet || l.chatty() || l.Progress == "never" {
 		return func() {}
 	}
-	e.Watch("loading " + show.Name(name))
-	return e.Unwatch
+	e.Stage("loading " + show.Name(name))
+	return e.ClearStage
 }
 
-// Unwatch removes the line of watch.
-func (e Env) Unwatch() {
+// ClearStage removes the line of Stage.
+func (e Env) ClearStage() {
 	if e.ErrTerminal {
 		fmt.Fprint(e.Err, "\r\x1b[K")
 	}
 }
 
-// A Progress shows the progress of the work on some files: a bar on a terminal, else a line
-// now and then. The nil *progress shows nothing. It is safe for concurrent use.
+// A Progress shows the progress of the work on some files, or on utterances, which are counted:
+// a bar on a terminal, else a line now and then. The nil *Progress shows nothing. It is safe for
+// concurrent use.
 type Progress struct {
 	Env
 	name  string // of the work
@@ -43,7 +44,8 @@ type Progress struct {
 	mu       sync.Mutex
 	share    []float64 // of each file that is done
 	audio    []float64 // that is done, s
-	finished int       // files
+	finished int       // files, or utterances
+	total    int       // utterances; 0 means unknown
 	bar      Bar
 	began    time.Time
 	line     time.Time // when the last line was written
@@ -62,6 +64,36 @@ func (e Env) NewProgress(l *LogFlags, name string, files int) *Progress {
 		return nil
 	}
 	return &Progress{Env: e, name: name, lines: !drawn, now: time.Now, bar: Bar{W: e.Err}, share: make([]float64, files), audio: make([]float64, files)}
+}
+
+// NewTally is NewProgress for utterances. A total of 0 means unknown.
+func (e Env) NewTally(l *LogFlags, total func() int) *Progress {
+	p := e.NewProgress(l, "", 0)
+	if p != nil {
+		p.total = total()
+		p.began = p.now()
+		p.line = p.began
+	}
+	return p
+}
+
+// Add counts an utterance, with a short remark.
+func (p *Progress) Add(remark string) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.finished++
+	now, count, share := p.now(), show.Count(p.finished), 0.0
+	if p.total > 0 {
+		count += " of " + show.Count(p.total)
+		share = float64(p.finished) / float64(p.total)
+	}
+	if p.finished < p.total {
+		remark += Remaining(now.Sub(p.began), share)
+	}
+	p.draw(now, share, count+": "+remark, count+" done: "+remark)
 }
 
 // Within shows that of file i done of total seconds are done.
@@ -111,13 +143,6 @@ func (p *Progress) draw(now time.Time, share float64, text, line string) {
 	case now.Sub(p.line) >= lineEvery:
 		p.line = now
 		fmt.Fprintln(p.Err, line)
-	}
-}
-
-// GiveWay clears the bar if text is about to be written to the same terminal.
-func (p *Progress) GiveWay() {
-	if p != nil && p.OutTerminal {
-		p.Hide()
 	}
 }
 

@@ -29,10 +29,9 @@ func Nearest(word string, candidates []string) (near []string) {
 	return near[:min(len(near), 3)]
 }
 
-// editDistance returns how many insertions, deletions and substitutions of bytes, and
-// exchanges of neighbours, turn a into b.
+// editDistance returns how many insertions, deletions and substitutions of bytes turn a into b.
 func editDistance(a, b string) int {
-	row, before := make([]int, len(b)+1), make([]int, len(b)+1)
+	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
@@ -45,11 +44,8 @@ func editDistance(a, b string) int {
 				cost = 0
 			}
 			next[j+1] = min(row[j+1]+1, next[j]+1, row[j]+cost)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				next[j+1] = min(next[j+1], before[j-1]+1)
-			}
 		}
-		before, row = row, next
+		row = next
 	}
 	return row[len(b)]
 }
@@ -91,8 +87,6 @@ func FlagError(c *cobra.Command, err error) error {
 			return Usagef("there is no flag -%s, of -%s; long flags begin with two hyphens", unknown.GetSpecifiedName(), all)
 		}
 		return Usagef("there is no flag -%s", unknown.GetSpecifiedName())
-	case errors.As(err, &missing) && missing.GetSpecifiedShortnames() != "":
-		return Usagef("-%s, --%s: the value is missing", missing.GetFlag().Shorthand, missing.GetFlag().Name)
 	case errors.As(err, &missing):
 		return Usagef("--%s: the value is missing", missing.GetFlag().Name)
 	case errors.As(err, &value):

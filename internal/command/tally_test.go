@@ -18,7 +18,7 @@ func TestTallyLines(t *testing.T) {
 		{true, false, "auto", true}, {true, true, "auto", false},
 	} {
 		var out bytes.Buffer
-		bar := NewTally(Env{Err: &out, ErrTerminal: tt.terminal}, tt.quiet, tt.mode, total)
+		bar := Env{Err: &out, ErrTerminal: tt.terminal}.NewTally(&LogFlags{Quiet: tt.quiet, Progress: tt.mode}, total)
 		if (bar != nil) != tt.want {
 			t.Errorf("%+v: got %+v", tt, bar)
 		}
@@ -28,7 +28,7 @@ func TestTallyLines(t *testing.T) {
 		bar.Clear()
 	}
 	var out bytes.Buffer
-	bar := NewTally(Env{Err: &out}, false, "always", total)
+	bar := Env{Err: &out}.NewTally(&LogFlags{Progress: "always"}, total)
 	now := bar.began
 	bar.now = func() time.Time { return now }
 	for range 1500 {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	maxVocab   = 1 << 20
+	maxVocab   = 999_999
 	maxTensors = 1 << 15
 	maxName    = 256
 	maxDims    = 4
@@ -36,7 +36,7 @@ var sizes = []string{"n_vocab", "n_audio_ctx", "n_audio_state", "n_audio_head", 
 type Model struct {
 	Sizes             map[string]int // such as n_vocab
 	Bins, Frequencies int            // of the mel filters
-	Vocab             []string       // the bytes of the text tokens, by rank
+	Vocab             []byte         // the text tokens by rank, as package tokenizer keeps its tables; nil if there are none
 	Tensors           []weights.Entry
 
 	filters []byte
@@ -87,13 +87,21 @@ func (m *Model) readVocab(c *weights.Cursor) error {
 	case n < 0 || n > maxVocab || 4*n > c.Left():
 		return fmt.Errorf("a vocabulary of %d tokens, %d bytes before the end", n, c.Left())
 	}
-	m.Vocab = make([]string, 0, n)
-	for range n {
-		m.Vocab = append(m.Vocab, string(c.Bytes(c.Int32())))
+	if n == 0 { // models for tests have none
+		return nil
+	}
+	lengths, tokens := make([]byte, n), []byte(nil)
+	for i := range lengths {
+		b := c.Bytes(c.Int32())
+		if len(b) > math.MaxUint8 {
+			return fmt.Errorf("vocabulary: a token of %d bytes, want at most %d", len(b), math.MaxUint8)
+		}
+		lengths[i], tokens = byte(len(b)), append(tokens, b...)
 	}
 	if err := c.Err(); err != nil {
 		return fmt.Errorf("vocabulary: %w", err)
 	}
+	m.Vocab = slices.Concat(fmt.Appendf(nil, "%06d\n", n), lengths, tokens)
 	return nil
 }
 

@@ -75,7 +75,7 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Sizes["n_vocab"] != 40 || m.Sizes["n_mels"] != 8 || m.Bins != 1 || m.Frequencies != 2 || m.Filter(0, 1) != 0 || !slices.Equal(m.Vocab, []string{"A", ""}) {
+	if m.Sizes["n_vocab"] != 40 || m.Sizes["n_mels"] != 8 || m.Bins != 1 || m.Frequencies != 2 || m.Filter(0, 1) != 0 || string(m.Vocab) != "000002\n\x01\x00A" {
 		t.Errorf("%+v, filters %v, vocabulary %q", m.Sizes, m.Bins, m.Vocab)
 	}
 	for _, e := range m.Tensors {
@@ -102,6 +102,7 @@ func TestMalformed(t *testing.T) {
 		"vocabulary":     {set(vocab, 1<<24), "a vocabulary of 16777216 tokens"},
 		"negative":       {set(vocab, -1), "a vocabulary of -1 tokens"},
 		"long token":     {set(vocab+4, 1<<28), "vocabulary: byte"},
+		"longer token":   {set(vocab+4, 256), "vocabulary: a token of 256 bytes"},
 		"dimensions":     {set(tensor, 9), "a tensor of 9 dimensions"},
 		"long name":      {set(tensor+4, 1000), "with a name of 1000 bytes"},
 		"type":           {set(tensor+8, 12), "is of type 12, want f32, f16, q4_0, q4_1, q5_0, q5_1 or q8_0"},

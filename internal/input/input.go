@@ -46,18 +46,18 @@ func Open(ctx context.Context, path string) (*File, error) {
 		return nil, err
 	}
 	if info, err := os.Stat(path); err != nil {
-		return nil, bare(err)
+		return nil, Cause(err)
 	} else if !info.Mode().IsRegular() {
 		return nil, ErrNotRegular
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, bare(err)
+		return nil, Cause(err)
 	}
 	info, err := f.Stat()
 	if err != nil {
 		f.Close()
-		return nil, bare(err)
+		return nil, Cause(err)
 	}
 	return &File{ctx, f, info.Size()}, nil
 }
@@ -102,8 +102,8 @@ func (f *File) ReadAt(p []byte, at int64) (int, error) {
 // Close closes the file.
 func (f *File) Close() error { return f.file.Close() }
 
-// bare returns the cause of an error without the system call and the name.
-func bare(err error) error {
+// Cause returns the cause of an error without the system call and the path.
+func Cause(err error) error {
 	if p := new(fs.PathError); errors.As(err, &p) {
 		return p.Err
 	}

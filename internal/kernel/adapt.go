@@ -23,7 +23,7 @@ func byRows[W, S, X any](tile asmRows[S, X], most, step int) func(acc []S, x []X
 			return
 		}
 		_, _ = x[(rows-1)*stride+n-1], acc[rows*panel-1]
-		g := newGroups(rows, most, step*panel*int(unsafe.Sizeof(w[0])), n/step, next)
+		g := newRowGroups(rows, most, step*panel*int(unsafe.Sizeof(w[0])), n/step, next)
 		for r := 0; r < rows; {
 			m := g.next()
 			next.fetch(r, m)
@@ -44,14 +44,35 @@ func chainWith(tile asmRows[float32, float32]) func(dst, w, x []float32) {
 	}
 }
 
-// byDepth wraps a tileFunc that reads its weights several times. It passes so few weights
-// at a time that they stay in the first-level cache.
-func byDepth[T any](tile tileFunc[T]) tileFunc[T] {
-	const step = 64
-	return func(acc, x []float32, stride, rows int, w []T, next hint) {
-		next.block = rows > 1 && rows <= few
+// byDepth wraps a tileFunc that reads its weights several times. It passes step k of them
+// at a time, so few that they stay in the first-level cache. Up to most rows, but not one
+// alone, prefetch the next.
+func byDepth[S, X, W any](step, most int, tile func(acc []S, x []X, stride, rows int, w []W, next hint)) func(acc []S, x []X, stride, rows int, w []W, next hint) {
+	return func(acc []S, x []X, stride, rows int, w []W, next hint) {
+		next.block = rows > 1 && rows <= most
 		for k, n := 0, len(w)/panel; k < n; k += step {
 			tile(acc, x[k:], stride, rows, w[k*panel:min(k+step, n)*panel], next.at(k, n-step, panel*int(unsafe.Sizeof(w[0]))))
+		}
+	}
+}
+
+// floatStep and int8Step are the k that byDepth passes at a time.
+const (
+	floatStep = 64
+	int8Step  = 256
+)
+
+// int8ByDepth is byDepth for bytes.
+func int8ByDepth(tile tileInt8Func) tileInt8Func { return byDepth(int8Step, manyRows-1, tile) }
+
+// widenHalfWith returns a widenHalfFunc that uses f for multiples of sixteen.
+func widenHalfWith(f func(dst *float32, src *byte, n int)) widenHalfFunc {
+	return func(dst []float32, src []byte) {
+		n := len(dst) &^ 15
+		widenHalfRef(dst[n:], src[2*n:])
+		if n > 0 {
+			_ = src[2*n-1]
+			f(&dst[0], &src[0], n)
 		}
 	}
 }

@@ -55,8 +55,8 @@ func scoreInt8Words(wide asmWiden, f asmScores[uint16]) scoreInt8Func {
 		checkScores(dst, stride, q, start, qScale, k, kScale, depth, rows, panels)
 		words := wordBuffers.Get().(*wordBuffer)
 		defer wordBuffers.Put(words)
-		for r := 0; r < rows; r += few {
-			m := min(few, rows-r)
+		for r := 0; r < rows; r += fewRows {
+			m := min(fewRows, rows-r)
 			widenRows(wide, words[:], q[r*depth:], depth, depth, m, signed)
 			f(&dst[r*stride], 4*stride, &words[0], 2*wordDepth, &start[r], &qScale[r], &k[0], &kScale[0], depth/4, panels, m)
 		}
@@ -80,7 +80,7 @@ func weightsWith(f asmWeights) func(dst []byte, unit []float32, x, scale []float
 			return 0
 		}
 		last := (n - 1) / weightBlock
-		full := (n + lanes - 1) &^ (lanes - 1)
+		full := (n + vectorLanes - 1) &^ (vectorLanes - 1)
 		_, _, _ = dst[last*weightStep+full-last*weightBlock-1], unit[last*int8TileRows], scale[n-1]
 		return f(&dst[0], weightStep, &unit[0], 4*int8TileRows, &x[0], &scale[0], n, m, &spare[0])
 	}

@@ -5,19 +5,6 @@ import (
 	"unsafe"
 )
 
-// int8Step is the most k that a tile gets at a time from int8ByDepth.
-const int8Step = 256
-
-func int8ByDepth(tile tileInt8Func) tileInt8Func {
-	const step = int8Step
-	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {
-		next.block = rows > 1 && rows < manyRows
-		for k, n := 0, len(w)/panel; k < n; k += step {
-			tile(acc, x[k:], stride, rows, w[k*panel:min(k+step, n)*panel], next.at(k, n-step, panel))
-		}
-	}
-}
-
 // wordDepth is how many k of activations are widened to words at a time, and half of it for
 // fewer than manyRows: the weights of as many fit a first-level cache, for some rows
 // together with the next ones, which are prefetched.
@@ -70,7 +57,7 @@ func int8ByWords(f asmWiden, bytes tileInt8Func, tile asmRows[int32, uint16]) ti
 		for k := 0; k < n; k += step {
 			m, then := min(step, n-k), next.at(k, n-step, panel)
 			then.block = rows < manyRows
-			g := newGroups(rows, wordRows, 4*panel, m/4, then)
+			g := newRowGroups(rows, wordRows, 4*panel, m/4, then)
 			for r := 0; r < rows; {
 				some := g.next()
 				then.fetch(r, some)

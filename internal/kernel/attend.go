@@ -79,11 +79,11 @@ func Attend(p *parallel.Pool, dst, q []float32, qStride int, heads, dim int, sca
 	j := &s.job
 	*j = attendJob{
 		scratch: s, dst: dst, q: q, qStride: qStride,
-		heads: heads, dim: dim, scale: scale, spans: spans, blocks: j.blocks[:0],
+		heads: heads, dim: dim, scale: scale, spans: spans, ranges: j.ranges[:0],
 	}
 	j.cut()
-	p.Run(heads*len(j.blocks), j)
-	*j = attendJob{blocks: j.blocks[:0]} // keep no reference to the caller's memory
+	p.Run(heads*len(j.ranges), j)
+	*j = attendJob{ranges: j.ranges[:0]} // keep no reference to the caller's memory
 }
 
 // AttendWeights sets dst to the weights e[j]/t of one head, as [Attend] defines
@@ -103,9 +103,9 @@ func AttendWeights(dst, q []float32, qStride, head, dim int, scale float32, span
 		if span.N != n || n < 1 || n > span.K.capacity || dim != span.K.dim || head >= span.K.heads {
 			panic("kernel: AttendWeights with spans that do not fit")
 		}
-		j.score(b, head, block{r, r + 1})
-		j.exponents(b, block{r, r + 1})
-		vector.div(dst[r*n:][:n], b.scores[:n], b.sums[0])
+		j.score(b, head, rowRange{r, r + 1})
+		j.exponents(b, rowRange{r, r + 1})
+		use.vector.div(dst[r*n:][:n], b.scores[:n], b.sums[0])
 	}
 }
 
@@ -122,7 +122,7 @@ func checkSpans(dst, q []float32, qStride, heads, dim int, spans []Span) {
 		if s.K.heads != heads || s.K.dim != dim || s.V.heads != heads || s.V.dim != dim {
 			panic("kernel: Attend with caches of another shape")
 		}
-		if (s.K.i8 == nil) != (s.V.i8 == nil) {
+		if s.K.isInt8() != s.V.isInt8() {
 			panic("kernel: Attend with caches of which one is int8")
 		}
 		if s.N < 1 || s.N > s.K.capacity || s.N > s.V.capacity {

@@ -8,81 +8,59 @@ import (
 // panelKeys is how many keys share a panel of Keys.
 const panelKeys = 64
 
-// lanes is sixteen float32, one AVX-512 register.
-const lanes = 16
+// vectorLanes is sixteen float32, one AVX-512 register.
+const vectorLanes = 16
 
-// A store holds the numbers of a cache: float32 in f32, binary16 in f16, or bytes in i8.
+// A store holds the numbers of a cache, in F32, F16 or Int8.
 type store struct {
-	f32 []float32
-	f16 []uint16
-	i8  []byte
+	format precision.Format
+	size   int // bytes of a number
+	data   []byte
 }
 
-func newStore(n int, d precision.Format) store {
-	switch d {
-	case precision.F32:
-		return store{f32: cacheMemory[float32](n)}
-	case precision.F16:
-		return store{f16: cacheMemory[uint16](n)}
-	case precision.Int8:
-		return store{i8: aligned(n)}
+func newStore(n int, f precision.Format) store {
+	if f != precision.F32 && f != precision.F16 && f != precision.Int8 {
+		panic("kernel: attention caches are f32, f16 or int8")
 	}
-	panic("kernel: attention caches are f32, f16 or int8")
+	size := f.Bits() / 8
+	return store{f, size, aligned(n * size)}
 }
 
-// memory returns the bytes from offset on, and the size of n numbers in bytes. It must
-// not be called for int8.
-func (s *store) memory(offset, n int) ([]byte, int) {
-	if s.f32 != nil {
-		return bytesOf(s.f32[offset:]), 4 * n
-	}
-	return bytesOf(s.f16[offset:]), 2 * n
-}
+func (s *store) isInt8() bool { return s.size == 1 }
 
-func (s *store) bytes() int64 { return 4*int64(len(s.f32)) + 2*int64(len(s.f16)) + int64(len(s.i8)) }
-
-// like reports whether two caches have the same format.
-func (s *store) like(t *store) bool {
-	return (s.f32 == nil) == (t.f32 == nil) && (s.f16 == nil) == (t.f16 == nil)
-}
+// memory returns the bytes from offset on, and the size of n numbers in bytes.
+func (s *store) memory(offset, n int) ([]byte, int) { return s.data[s.size*offset:], s.size * n }
 
 // copy copies n numbers at offset from of src to offset to.
 func (s *store) copy(to int, src *store, from, n int) {
-	switch {
-	case s.f32 != nil:
-		copy(s.f32[to:to+n], src.f32[from:from+n])
-	case s.f16 != nil:
-		copy(s.f16[to:to+n], src.f16[from:from+n])
-	default:
-		copy(s.i8[to:to+n], src.i8[from:from+n])
-	}
+	copy(s.data[s.size*to:][:s.size*n], src.data[s.size*from:][:s.size*n])
 }
 
 // narrow sets the numbers at offset, offset+1, … to x.
 func (s *store) narrow(offset int, x []float32) {
-	if s.f32 != nil {
-		copy(s.f32[offset:], x)
+	if s.format == precision.F32 {
+		copy(view[float32](s.data)[offset:], x)
 		return
 	}
-	vector.narrow(s.f16[offset:], x)
+	use.vector.narrow(view[uint16](s.data)[offset:], x)
 }
 
 // turn sets the tile at offset to x transposed, as [Transpose] does.
 func (s *store) turn(offset int, x []float32, stride, rows, cols int) {
-	if s.f32 != nil {
-		Transpose(s.f32[offset:], x, stride, rows, cols)
+	if s.format == precision.F32 {
+		Transpose(view[float32](s.data)[offset:], x, stride, rows, cols)
 		return
 	}
-	vector.turnHalf(s.f16[offset:], x, stride, rows, cols)
+	use.vector.turnHalf(view[uint16](s.data)[offset:], x, stride, rows, cols)
 }
 
 // Keys is a cache of attention keys for the positions 0 … capacity-1, laid out so
 // that a vector lane is a key: [head][panel of 64 keys][dim][64].
 //
 // Int8 keys are laid out as [head][panel][dim/4][64][4], with dim padded to a multiple of
-// four. A stored byte is the key plus 128, since the other factor is signed. Each key has
-// one scale per head: as [Pack] defines that of a row of weights, or NaN if a number is
-// not finite.
+// four. A stored byte is the key plus int8Zero: where that is not 0, the other factor is
+// signed. Each key has one scale per head: as [Pack] defines that of a row of weights, or NaN
+// if a number is not finite.
 type Keys struct {
 	heads, dim, capacity int
 	panels               int // per head
@@ -116,7 +94,7 @@ func (k *Keys) Set(p *parallel.Pool, pos, n int, x []float32, xStride int) {
 // put stores numbers d … d+cols-1 of one head of n keys: for position pos+i, x[i·xStride
 // …]. With int8 they must be the whole head.
 func (k *Keys) put(head, d, cols, pos, n int, x []float32, xStride int) {
-	if k.i8 != nil {
+	if k.isInt8() {
 		k.putInt8(head, pos, n, x, xStride)
 		return
 	}
@@ -131,18 +109,18 @@ func (k *Keys) put(head, d, cols, pos, n int, x []float32, xStride int) {
 // CopyPrefix copies the keys at positions 0 … n-1 of another cache, which must have the
 // same heads, dim and format. It panics if either is too small.
 func (k *Keys) CopyPrefix(from *Keys, n int) {
-	checkCopy(k.heads == from.heads && k.dim == from.dim && k.like(&from.store), n, k.capacity, from.capacity)
+	checkCopy(k.heads == from.heads && k.dim == from.dim && k.format == from.format, n, k.capacity, from.capacity)
 	panels := (n + panelKeys - 1) / panelKeys
 	for h := range k.heads {
 		k.copy(k.at(h, 0), &from.store, from.at(h, 0), panels*k.depth*panelKeys)
-		if k.i8 != nil {
+		if k.isInt8() {
 			copy(k.scale[h*k.panels*panelKeys:][:n], from.scale[h*from.panels*panelKeys:])
 		}
 	}
 }
 
 // Bytes returns the size of the cache.
-func (k *Keys) Bytes() int64 { return k.bytes() + 4*int64(len(k.scale)) }
+func (k *Keys) Bytes() int64 { return int64(len(k.data)) + 4*int64(len(k.scale)) }
 
 // Values is a cache of attention values for the positions 0 … capacity-1, laid
 // out so that a vector lane is a column: [head][position][dim rounded up to 64].
@@ -168,14 +146,14 @@ func NewValues(heads, dim, capacity int, d precision.Format) *Values {
 	}
 	size := heads * 4 * v.quads * v.cols
 	v.store = newStore(size+tallPart*panel, d) // tallOps read beyond the last position
-	v.i8 = v.i8[:size]
+	v.data = v.data[:size]
 	v.scale = make([]float32, heads*4*v.quads)
 	return v
 }
 
 // at returns the offset of a position.
 func (v *Values) at(head, pos int) int {
-	if v.i8 != nil {
+	if v.isInt8() {
 		return head*4*v.quads*v.cols + pos/4*4*panel + pos%4
 	}
 	return (head*v.capacity + pos) * v.cols
@@ -188,7 +166,7 @@ func (v *Values) Set(p *parallel.Pool, pos, n int, x []float32, xStride int) {
 
 // put does for values what Keys.put does for keys.
 func (v *Values) put(head, d, cols, pos, n int, x []float32, xStride int) {
-	if v.i8 != nil {
+	if v.isInt8() {
 		v.putInt8(head, pos, n, x, xStride)
 		return
 	}
@@ -200,9 +178,9 @@ func (v *Values) put(head, d, cols, pos, n int, x []float32, xStride int) {
 // CopyPrefix copies the values at positions 0 … n-1 of another cache, which must have the
 // same heads, dim and format. It panics if either is too small.
 func (v *Values) CopyPrefix(from *Values, n int) {
-	checkCopy(v.heads == from.heads && v.dim == from.dim && v.like(&from.store), n, v.capacity, from.capacity)
+	checkCopy(v.heads == from.heads && v.dim == from.dim && v.format == from.format, n, v.capacity, from.capacity)
 	for h := range v.heads {
-		if v.i8 == nil {
+		if !v.isInt8() {
 			v.copy(v.at(h, 0), &from.store, from.at(h, 0), n*v.cols)
 			continue
 		}
@@ -214,7 +192,7 @@ func (v *Values) CopyPrefix(from *Values, n int) {
 }
 
 // Bytes returns the size of the cache.
-func (v *Values) Bytes() int64 { return v.bytes() + 4*int64(len(v.scale)) }
+func (v *Values) Bytes() int64 { return int64(len(v.data)) + 4*int64(len(v.scale)) }
 
 // checkCopy panics unless CopyPrefix can copy n positions.
 func checkCopy(same bool, n, to, from int) {

@@ -19,15 +19,15 @@ type int8Buffer struct {
 }
 
 // scoreInt8 fills b with the scores of a tile of rows with the keys of some panels.
-func (j *attendJob) scoreInt8(b *attendBuffer, head int, rows block, panels int) {
+func (j *attendJob) scoreInt8(b *attendBuffer, head int, rows rowRange, panels int) {
 	k, n := j.spans[rows.lo].K, rows.rows()
 	i8 := &b.int8
 	i8.query = resize(i8.query, n*k.depth)
 	for r := range n {
 		x := j.q[(rows.lo+r)*j.qStride+head*j.dim:][:j.dim]
-		inverse, scale := int8Scale(int8s.fn.maxAbs(x))
+		inverse, scale := int8Scale(use.int8s.maxAbs(x))
 		q := i8.query[r*k.depth:][:k.depth]
-		int8s.fn.quantise(q[:j.dim], x, inverse)
+		use.int8s.quantise(q[:j.dim], x, inverse)
 		for d := j.dim; d < k.depth; d++ {
 			q[d] = int8Zero
 		}
@@ -37,9 +37,9 @@ func (j *attendJob) scoreInt8(b *attendBuffer, head int, rows block, panels int)
 		j.scoreTall(b, head, rows, panels)
 		return
 	}
-	attendInt8.score(b.scores, b.stride, i8.query, i8.start[:n], i8.scale[:n], k.i8[k.at(head, 0):], k.scale[head*k.panels*panelKeys:], k.depth, n, panels)
+	use.attendInt8.score(b.scores, b.stride, i8.query, i8.start[:n], i8.scale[:n], k.data[k.at(head, 0):], k.scale[head*k.panels*panelKeys:], k.depth, n, panels)
 	for r := range n {
-		i8.largest[r] = vector.max(b.scores[r*b.stride:][:j.spans[rows.lo+r].N])
+		i8.largest[r] = use.vector.max(b.scores[r*b.stride:][:j.spans[rows.lo+r].N])
 	}
 }
 
@@ -65,7 +65,7 @@ func centre(q []byte) int32 {
 // mixInt8 sets dst of a tile of rows to the weighted values, given their scores, one
 // block of keys after another. Masked keys get weight 0. Adding +0 leaves a sum
 // unchanged, since no sum is ever -0.
-func (j *attendJob) mixInt8(b *attendBuffer, head int, rows block) {
+func (j *attendJob) mixInt8(b *attendBuffer, head int, rows rowRange) {
 	v, n, i8 := j.spans[rows.lo].V, rows.rows(), &b.int8
 	_, longest := j.lengths(rows)
 	blocks := (longest + weightBlock - 1) / weightBlock
@@ -73,11 +73,11 @@ func (j *attendJob) mixInt8(b *attendBuffer, head int, rows block) {
 	i8.units = resize(i8.units, blocks*int8TileRows)
 	for r := range n {
 		seen := j.spans[rows.lo+r].N
-		if (seen+lanes-1)&^(lanes-1) < longest {
+		if (seen+vectorLanes-1)&^(vectorLanes-1) < longest {
 			i8.blank(r, seen, blocks)
 		}
 		x := b.scores[r*b.stride:][:seen]
-		b.sums[r] = attendInt8.weights(i8.weights[r*weightStride:], i8.units[r:], x, v.scale[head*4*v.quads:], i8.largest[r], &i8.spare)
+		b.sums[r] = use.attendInt8.weights(i8.weights[r*weightStride:], i8.units[r:], x, v.scale[head*4*v.quads:], i8.largest[r], &i8.spare)
 	}
 	stride := j.heads * j.dim
 	dst := j.dst[rows.lo*stride+head*j.dim:]
@@ -85,21 +85,21 @@ func (j *attendJob) mixInt8(b *attendBuffer, head int, rows block) {
 		j.mixTall(b, dst, v, head, rows, longest)
 		return
 	}
-	finish := int8s.fn.store
+	finish := use.int8s.store
 	for block := range blocks {
 		from := block * weightBlock
 		depth := (min(weightBlock, longest-from) + 3) &^ 3
 		for c := 0; c < j.dim; c += panel {
 			acc, cols := i8.acc[:n*panel], min(panel, j.dim-c)
 			at := v.at(head, from) + c*4*v.quads
-			int8s.fn.weigh(acc, i8.weights[block*weightStep:], weightStride, n, view[int8](v.i8[at:][:depth*panel]), hint{})
+			use.int8s.weigh(acc, i8.weights[block*weightStep:], weightStride, n, view[int8](v.data[at:][:depth*panel]), hint{})
 			finish(dst[c:], acc, noOffsets[:cols], i8.units[block*int8TileRows:][:n], ones[:cols], negativeZeros[:cols], stride, n)
 		}
-		finish = int8s.fn.add
+		finish = use.int8s.add
 	}
 	for r := range n {
 		row := dst[r*stride:][:j.dim]
-		vector.div(row, row, b.sums[r])
+		use.vector.div(row, row, b.sums[r])
 	}
 }
 
@@ -140,7 +140,7 @@ func (k *Keys) putInt8(head, pos, n int, x []float32, xStride int) {
 		rows := min(panelKeys-at, n-i)
 		to := head*k.panels*panelKeys + pos + i
 		for r := range rows {
-			t.inverse[r], k.scale[to+r] = int8Scale(int8s.fn.maxAbs(x[(i+r)*xStride:][:k.dim]))
+			t.inverse[r], k.scale[to+r] = int8Scale(use.int8s.maxAbs(x[(i+r)*xStride:][:k.dim]))
 		}
 		for d := 0; d < k.dim; d += panel {
 			cols := min(panel, k.dim-d)
@@ -148,10 +148,10 @@ func (k *Keys) putInt8(head, pos, n int, x []float32, xStride int) {
 			for r := range rows {
 				row := t.keys[r*panel:][:panel]
 				clear(row[cols:])
-				int8s.fn.quantise(row[:cols], x[(i+r)*xStride+d:][:cols], t.inverse[r])
+				use.int8s.quantise(row[:cols], x[(i+r)*xStride+d:][:cols], t.inverse[r])
 			}
 			at := k.at(head, (pos+i)/panelKeys) + d*panelKeys + 4*at
-			packing.fn.words(k.i8[at:], t.keys[:], panel, rows, quads, 0)
+			use.packing.words(k.data[at:], t.keys[:], panel, rows, quads, 0)
 		}
 		i += rows
 	}
@@ -168,20 +168,20 @@ func (v *Values) putInt8(head, pos, n int, x []float32, xStride int) {
 			many = 4
 		}
 		for r := range many {
-			t.inverse[r], v.scale[head*4*v.quads+p+r] = int8Scale(int8s.fn.maxAbs(x[(i+r)*xStride:][:v.dim]))
+			t.inverse[r], v.scale[head*4*v.quads+p+r] = int8Scale(use.int8s.maxAbs(x[(i+r)*xStride:][:v.dim]))
 		}
 		for d := 0; d < v.dim; d += panel {
 			cols := min(panel, v.dim-d)
 			for r := range many {
 				row := t.quad[r*panel:][:panel]
-				int8s.fn.quantise(row[:cols], x[(i+r)*xStride+d:][:cols], t.inverse[r])
+				use.int8s.quantise(row[:cols], x[(i+r)*xStride+d:][:cols], t.inverse[r])
 				for c := cols; c < panel; c++ {
 					row[c] = int8Zero
 				}
 			}
-			to := v.i8[v.at(head, p)+d*4*v.quads:]
+			to := v.data[v.at(head, p)+d*4*v.quads:]
 			if many == 4 {
-				attendInt8.quads((*[4 * panel]byte)(to), &t.quad)
+				use.attendInt8.quads((*[4 * panel]byte)(to), &t.quad)
 				continue
 			}
 			for c, q := range t.quad[:panel] {

@@ -22,11 +22,7 @@ type attendInt8Ops struct {
 // start is -int8Zero·Σq, which cancels that. Sums wrap, so only the final one has to fit.
 type scoreInt8Func = func(dst []float32, stride int, q []byte, start []int32, qScale []float32, k []byte, kScale []float32, depth, rows, panels int)
 
-var (
-	attendInt8Impls = append(attendInt8Arch(), impl[attendInt8Ops]{"ref", true, attendInt8Ref})
-	attendInt8      = pick(attendInt8Impls).fn
-	attendInt8Ref   = attendInt8Ops{score: scoreInt8Ref, weights: weightsRef, quads: quadsRef}
-)
+var attendInt8Ref = attendInt8Ops{score: scoreInt8Ref, weights: weightsRef, quads: quadsRef}
 
 func scoreInt8Ref(dst []float32, stride int, q []byte, start []int32, qScale []float32, k []byte, kScale []float32, depth, rows, panels int) {
 	for p := range panels {
@@ -83,7 +79,7 @@ func weightsRef(dst []byte, unit []float32, x, scale []float32, m float32, spare
 		}
 		inverse, worth := levelScale(most)
 		unit[b*int8TileRows] = worth
-		to := dst[b*weightStep:][:(len(block)+lanes-1)&^(lanes-1)]
+		to := dst[b*weightStep:][:(len(block)+vectorLanes-1)&^(vectorLanes-1)]
 		clear(to)
 		for i, w := range spare[:len(block)] {
 			to[i] = byte(roundInt8(w, inverse))
@@ -105,7 +101,7 @@ func levelScale(m uint32) (inverse, scale float32) {
 	}
 }
 
-// quadsRef interleaves four rows of 64 bytes, column by column, and subtracts 128 from
+// quadsRef interleaves four rows of 64 bytes, column by column, and subtracts int8Zero from
 // each: values of four positions, as quantise makes them, become those of a cache.
 func quadsRef(dst *[4 * panel]byte, x *[4 * panel]byte) {
 	for r := range 4 {

@@ -61,14 +61,9 @@ func (a *attention) plainInt8(r, h int) []float32 {
 }
 
 func forAttendInt8s(t *testing.T, f func(t *testing.T, ops attendInt8Ops, rng *rand.Rand)) {
-	for _, im := range attendInt8Impls {
-		t.Run(im.name, func(t *testing.T) {
-			if !im.ok {
-				skipOrRequire(t, im.name)
-			}
-			f(t, im.fn, rand.New(rand.NewPCG(41, 42)))
-		})
-	}
+	forSets(t, func(t *testing.T) {
+		f(t, use.attendInt8, rand.New(rand.NewPCG(41, 42)))
+	})
 }
 
 func randomBytes(rng *rand.Rand, n int) []byte {
@@ -107,7 +102,7 @@ func TestWeights(t *testing.T) {
 		for _, f := range fillers {
 			for n := 0; n < 800; n += 1 + n/60 {
 				blocks := (n + weightBlock - 1) / weightBlock
-				x, scale := newGuarded((n+lanes-1)&^(lanes-1)), random(rng, n, fillers[0])
+				x, scale := newGuarded((n+vectorLanes-1)&^(vectorLanes-1)), random(rng, n, fillers[0])
 				for i := range n {
 					x.x[i] = f.at(rng)
 					scale.x[i] = max(scale.x[i], -scale.x[i])
@@ -216,57 +211,53 @@ func TestCentre(t *testing.T) {
 func TestAttendInt8NotFinite(t *testing.T) {
 	const heads, dim, rows, n = 3, 24, 4, 70
 	inf := float32(math.Inf(1))
-	for _, im := range attendImpls {
-		withImpl(t, im.name, func(t *testing.T) {
-			rng := rand.New(rand.NewPCG(45, 46))
-			a := newAttention(rng, heads, dim, rows, n, precision.Int8, false, 1)
-			a.n = []int{n - 3, n - 2, n - 1, n}
-			want := a.run(nil, nil)
-			for _, v := range []float32{nan, inf, -inf} {
-				for _, x := range [][]float32{a.q, a.k[0], a.v[0]} {
-					at := (n-2)*heads*dim + dim + rng.IntN(dim) // the position before the last, head 1
-					first := 2                                  // row that sees it
-					if &x[0] == &a.q[0] {
-						at, first = 3*a.qStride+dim+rng.IntN(dim), 3
-					}
-					saved := x[at]
-					x[at] = v
-					got := a.run(nil, nil)
-					x[at] = saved
-					for i := range got.x {
-						bad := i/dim%heads == 1 && i/(dim*heads) >= first
-						if isNaN := got.x[i] != got.x[i]; isNaN != bad || !bad && !sameBits(got.x[i], want.x[i]) {
-							t.Fatalf("with %v at %d: row %d head %d [%d] = %v, before %v", v, at, i/(dim*heads), i/dim%heads, i%dim, got.x[i], want.x[i])
-						}
+	forSets(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(45, 46))
+		a := newAttention(rng, heads, dim, rows, n, precision.Int8, false, 1)
+		a.n = []int{n - 3, n - 2, n - 1, n}
+		want := a.run(nil, nil)
+		for _, v := range []float32{nan, inf, -inf} {
+			for _, x := range [][]float32{a.q, a.k[0], a.v[0]} {
+				at := (n-2)*heads*dim + dim + rng.IntN(dim) // the position before the last, head 1
+				first := 2                                  // row that sees it
+				if &x[0] == &a.q[0] {
+					at, first = 3*a.qStride+dim+rng.IntN(dim), 3
+				}
+				saved := x[at]
+				x[at] = v
+				got := a.run(nil, nil)
+				x[at] = saved
+				for i := range got.x {
+					bad := i/dim%heads == 1 && i/(dim*heads) >= first
+					if isNaN := got.x[i] != got.x[i]; isNaN != bad || !bad && !sameBits(got.x[i], want.x[i]) {
+						t.Fatalf("with %v at %d: row %d head %d [%d] = %v, before %v", v, at, i/(dim*heads), i/dim%heads, i%dim, got.x[i], want.x[i])
 					}
 				}
 			}
-			clear(a.v[0])
-			for i, v := range a.run(nil, nil).x {
-				if v != 0 {
-					t.Fatalf("of values of zero, [%d] = %v", i, v)
-				}
+		}
+		clear(a.v[0])
+		for i, v := range a.run(nil, nil).x {
+			if v != 0 {
+				t.Fatalf("of values of zero, [%d] = %v", i, v)
 			}
-		})
-	}
+		}
+	})
 }
 
 // Buffers that another call has left, a NaN unit among them, do not affect a row that
 // attends to fewer blocks of keys than its neighbours.
 func TestAttendInt8Left(t *testing.T) {
-	for _, im := range attendImpls {
-		withImpl(t, im.name, func(t *testing.T) {
-			rng := rand.New(rand.NewPCG(47, 48))
-			a := newAttention(rng, 1, 8, 2, 600, precision.Int8, false, 1)
-			a.n[0] = 100
-			want := a.run(nil, nil)
-			var s Scratch
-			b := newAttention(rng, 1, 8, 2, 600, precision.Int8, false, 1)
-			for i := range b.v[0] {
-				b.v[0][i] = nan
-			}
-			b.run(nil, &s)
-			compare(t, "after a call that gave NaN", a.run(nil, &s), want)
-		})
-	}
+	forSets(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(47, 48))
+		a := newAttention(rng, 1, 8, 2, 600, precision.Int8, false, 1)
+		a.n[0] = 100
+		want := a.run(nil, nil)
+		var s Scratch
+		b := newAttention(rng, 1, 8, 2, 600, precision.Int8, false, 1)
+		for i := range b.v[0] {
+			b.v[0][i] = nan
+		}
+		b.run(nil, &s)
+		compare(t, "after a call that gave NaN", a.run(nil, &s), want)
+	})
 }

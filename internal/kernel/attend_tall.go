@@ -28,7 +28,7 @@ type tallTile struct {
 // A tallRow is a query: its largest scores in sixteen parts, and what its scores start at
 // and are scaled by. The assembly knows its layout.
 type tallRow struct {
-	most  [lanes]float32
+	most  [vectorLanes]float32
 	start int32
 	scale float32
 	_     [14]uint32
@@ -36,13 +36,13 @@ type tallRow struct {
 
 // tall reports whether n rows go through the kernels of tall tiles.
 func (j *attendJob) tall(n int) bool {
-	return attendInt8.tall != nil && n >= tallLeast && j.dim == tallDim
+	return use.attendInt8.tall != nil && n >= tallLeast && j.dim == tallDim
 }
 
 // scoreTall fills b with scores and their largest. The queries are rounded.
-func (j *attendJob) scoreTall(b *attendBuffer, head int, rows block, panels int) {
+func (j *attendJob) scoreTall(b *attendBuffer, head int, rows rowRange, panels int) {
 	k, n, i8 := j.spans[rows.lo].K, rows.rows(), &b.int8
-	keys, scale := k.i8[k.at(head, 0):], k.scale[head*k.panels*panelKeys:]
+	keys, scale := k.data[k.at(head, 0):], k.scale[head*k.panels*panelKeys:]
 	for r := range n {
 		row := &i8.tall.rows[r]
 		row.start, row.scale = i8.start[r], i8.scale[r]
@@ -53,7 +53,7 @@ func (j *attendJob) scoreTall(b *attendBuffer, head int, rows block, panels int)
 	shortest, _ := j.lengths(rows)
 	seen := shortest / panelKeys // panels that all rows see
 	if seen > 0 {
-		attendInt8.tall.score(&i8.tall, b.scores, b.stride, i8.query, keys, scale, n, seen)
+		use.attendInt8.tall.score(&i8.tall, b.scores, b.stride, i8.query, keys, scale, n, seen)
 	}
 	from := seen * panelKeys
 	if !bounded(i8.scale[:n], scale[:from]) {
@@ -62,16 +62,16 @@ func (j *attendJob) scoreTall(b *attendBuffer, head int, rows block, panels int)
 	for r := range n {
 		i8.largest[r] = negInf
 		if from > 0 {
-			i8.largest[r] = vector.max(i8.tall.rows[r].most[:])
+			i8.largest[r] = use.vector.max(i8.tall.rows[r].most[:])
 		}
 	}
 	if seen < panels {
 		at := seen * panelKeys
-		attendInt8.tall.score(&i8.tall, b.scores[at:], b.stride, i8.query, keys[at*k.depth:], scale[at:], n, panels-seen)
+		use.attendInt8.tall.score(&i8.tall, b.scores[at:], b.stride, i8.query, keys[at*k.depth:], scale[at:], n, panels-seen)
 	}
 	for r := range n {
 		if rest := b.scores[r*b.stride:][from:j.spans[rows.lo+r].N]; len(rest) > 0 {
-			if m := vector.max(rest); !(m <= i8.largest[r]) {
+			if m := use.vector.max(rest); !(m <= i8.largest[r]) {
 				i8.largest[r] = m
 			}
 		}
@@ -82,7 +82,7 @@ func (j *attendJob) scoreTall(b *attendBuffer, head int, rows block, panels int)
 // or NaN.
 func bounded(queries, keys []float32) bool {
 	const most = tallDim * 127 * 127
-	q, k := float32(0), float64(vector.max(keys))
+	q, k := float32(0), float64(use.vector.max(keys))
 	for _, s := range queries {
 		q = max(q, s, -s) // NaN if one is
 	}
@@ -90,16 +90,16 @@ func bounded(queries, keys []float32) bool {
 }
 
 // mixTall sets dst to the weighted values of rows.
-func (j *attendJob) mixTall(b *attendBuffer, dst []float32, v *Values, head int, rows block, longest int) {
+func (j *attendJob) mixTall(b *attendBuffer, dst []float32, v *Values, head int, rows rowRange, longest int) {
 	n, i8 := rows.rows(), &b.int8
 	quarters := (longest + tallPart - 1) / tallPart
 	last := (longest - 1) / weightBlock
 	end := quarters*tallPart - last*weightBlock
 	for r := range n {
-		filled := max(0, (j.spans[rows.lo+r].N+lanes-1)&^(lanes-1)-last*weightBlock)
+		filled := max(0, (j.spans[rows.lo+r].N+vectorLanes-1)&^(vectorLanes-1)-last*weightBlock)
 		if filled < end { // of a row that sees fewer blocks, blank has cleared them
 			clear(i8.weights[last*weightStep+r*weightStride:][filled:end])
 		}
 	}
-	attendInt8.tall.mix(&i8.tall, dst, j.heads*j.dim, i8.weights, i8.units, v.i8[v.at(head, 0):], b.sums[:n], quarters)
+	use.attendInt8.tall.mix(&i8.tall, dst, j.heads*j.dim, i8.weights, i8.units, v.data[v.at(head, 0):], b.sums[:n], quarters)
 }

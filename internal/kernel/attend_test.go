@@ -168,77 +168,6 @@ func (a *attention) exact(r, h int) (out, bound []float64) {
 	return out, bound
 }
 
-// floatsBeside returns the name of the kernels in floating point that go with those of
-// bytes: the tile unit and arm64's products of bytes have none of their own.
-func floatsBeside(name string) string {
-	switch name {
-	case "amx":
-		return "avx512"
-	case "i8mm", "dotprod":
-		return "neon"
-	}
-	return name
-}
-
-// withImpl runs f with one implementation of attention, vectors and int8 in place. Int8
-// keeps its own if this CPU cannot run that one. The tile unit, "amx", does int8 products
-// beside AVX-512.
-func withImpl(t *testing.T, name string, f func(t *testing.T)) {
-	t.Run(name, func(t *testing.T) {
-		of := named(t, int8Impls, name)
-		int8 := named(t, attendInt8Impls, name)
-		if beside := floatsBeside(name); beside != name {
-			if !of.ok {
-				skipOrRequire(t, name)
-			}
-			name = beside
-		}
-		im := named(t, attendImpls, name)
-		if !im.ok {
-			skipOrRequire(t, name)
-		}
-		oldAttend, oldVector, oldInt8, oldInt8s := attend, vector, attendInt8, int8s
-		defer func() { attend, vector, attendInt8, int8s = oldAttend, oldVector, oldInt8, oldInt8s }()
-		attend, vector = im.fn, named(t, vectorImpls, name).fn
-		if of.ok {
-			attendInt8, int8s = int8.fn, of
-		}
-		f(t)
-	})
-}
-
-// implNames returns the names of all implementations, each once.
-func implNames() (names []string) {
-	for _, im := range int8Impls {
-		if !slices.Contains(names, im.name) {
-			names = append(names, im.name)
-		}
-	}
-	return names
-}
-
-// named returns the first implementation of a name, of which there may be several.
-func named[F any](t *testing.T, impls []impl[F], name string) impl[F] {
-	t.Helper()
-	i := slices.IndexFunc(impls, func(im impl[F]) bool { return im.name == name })
-	if i < 0 {
-		t.Fatalf("no implementation %s", name)
-	}
-	return impls[i]
-}
-
-// TestWithImpl checks that withImpl finds an implementation of the very name, whatever
-// the tables hold.
-func TestWithImpl(t *testing.T) {
-	for _, im := range attendImpls {
-		withImpl(t, im.name, func(t *testing.T) {
-			if named(t, int8Impls, im.name).ok && int8s.name != im.name {
-				t.Errorf("int8 products are those of %s", int8s.name)
-			}
-		})
-	}
-}
-
 // TestAttend checks every implementation, bit by bit, against the definition
 // followed for each row alone, and that against float64.
 func TestAttend(t *testing.T) {
@@ -247,19 +176,17 @@ func TestAttend(t *testing.T) {
 		{3, 32, 5, 17}, {3, 24, 4, 50}, {2, 40, 3, 100}, {5, 1, 2, 33}, {1, 80, 3, 40}, {1, 16, 9, 31},
 		{1, 8, 60, 75}, {2, 32, 25, 129}, {1, 64, 100, 330}, {1, 32, 2, 1500},
 	}
-	for _, name := range implNames() {
-		withImpl(t, name, func(t *testing.T) {
-			rng := rand.New(rand.NewPCG(5, 6))
-			for _, tt := range tests {
-				for _, d := range cacheTypes {
-					for _, ragged := range []bool{false, true} {
-						a := newAttention(rng, tt.heads, tt.dim, tt.rows, tt.n, d, ragged, 1+rng.IntN(2))
-						checkAttention(t, a, name == "ref" && d != precision.Int8)
-					}
+	forSets(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(5, 6))
+		for _, tt := range tests {
+			for _, d := range cacheTypes {
+				for _, ragged := range []bool{false, true} {
+					a := newAttention(rng, tt.heads, tt.dim, tt.rows, tt.n, d, ragged, 1+rng.IntN(2))
+					checkAttention(t, a, use.name == "ref" && d != precision.Int8)
 				}
 			}
-		})
-	}
+		}
+	})
 }
 
 // checkAttention compares Attend for 1 … 3 threads with the plain definition, and
@@ -293,25 +220,23 @@ func checkAttention(t *testing.T, a *attention, accurate bool) {
 
 // TestAttendEveryLength goes through all remainders of a panel.
 func TestAttendEveryLength(t *testing.T) {
-	for _, im := range attendImpls {
-		withImpl(t, im.name, func(t *testing.T) {
-			rng := rand.New(rand.NewPCG(7, 8))
-			for n := 1; n <= 200; n++ {
-				d := cacheTypes[n%3]
-				a := newAttention(rng, 1, 8, 1+n%7, n, d, n%5 == 0, 1)
-				var s Scratch
-				got := a.run(nil, &s)
-				for r := range a.n {
-					want := a.plain(r, 0)
-					for c, w := range want {
-						if g := got.x[r*8+c]; !sameBits(g, w) {
-							t.Fatalf("n=%v row %d: [%d] = %v, want the bits of %v", a.n, r, c, g, w)
-						}
+	forSets(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(7, 8))
+		for n := 1; n <= 200; n++ {
+			d := cacheTypes[n%3]
+			a := newAttention(rng, 1, 8, 1+n%7, n, d, n%5 == 0, 1)
+			var s Scratch
+			got := a.run(nil, &s)
+			for r := range a.n {
+				want := a.plain(r, 0)
+				for c, w := range want {
+					if g := got.x[r*8+c]; !sameBits(g, w) {
+						t.Fatalf("n=%v row %d: [%d] = %v, want the bits of %v", a.n, r, c, g, w)
 					}
 				}
 			}
-		})
-	}
+		}
+	})
 }
 
 func TestAttendWeights(t *testing.T) {

@@ -1,6 +1,9 @@
 package kernel
 
-import "verity/internal/tensor"
+import (
+	"verity/internal/tensor"
+	"verity/precision"
+)
 
 // tileRows is the most rows a tile has: 6×64 sums fill the registers of AVX-512.
 const tileRows = 6
@@ -38,20 +41,15 @@ type attendOps struct {
 	f16 func(s tileShape, a []float32, b []uint16, c []float32)
 }
 
-var (
-	attendImpls = append(attendArch(), impl[attendOps]{"ref", true, attendRef})
-	attend      = pick(attendImpls).fn
-)
-
 var attendRef = attendOps{f32: attendF32Ref, f16: attendF16Ref}
 
 // run computes the tile with b from a store, starting at offset.
 func (o *attendOps) run(s tileShape, a []float32, b *store, offset int, c []float32) {
-	if b.f32 != nil {
-		o.f32(s, a, b.f32[offset:], c)
+	if b.format == precision.F32 {
+		o.f32(s, a, view[float32](b.data)[offset:], c)
 		return
 	}
-	o.f16(s, a, b.f16[offset:], c)
+	o.f16(s, a, view[uint16](b.data)[offset:], c)
 }
 
 func attendF32Ref(s tileShape, a, b, c []float32) {

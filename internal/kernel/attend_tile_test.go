@@ -11,26 +11,21 @@ import (
 // TestAttendTile checks every tile of every implementation against ref, with and
 // without carry, and that lanes outside of the tile are left alone.
 func TestAttendTile(t *testing.T) {
-	for _, im := range attendImpls {
-		t.Run(im.name, func(t *testing.T) {
-			if !im.ok {
-				skipOrRequire(t, im.name)
+	forSets(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(3, 4))
+		for rows := 1; rows <= tileRows; rows++ {
+			for _, depth := range []int{1, 2, 3, 4, 5, 7, 8, 24, 33, 130} {
+				s := tileShape{rows: rows, depth: depth}
+				s.panels = 1 + rng.IntN(3)
+				s.aStride = depth + rng.IntN(3)
+				s.bStride = panelKeys + rng.IntN(3)
+				s.bPanel = s.bStride*depth + rng.IntN(3)
+				s.cStride = (s.panels-1)*panelKeys + panelKeys + rng.IntN(3)
+				s.carry = rng.IntN(2) == 0
+				testTile(t, use.attend, rng, s)
 			}
-			rng := rand.New(rand.NewPCG(3, 4))
-			for rows := 1; rows <= tileRows; rows++ {
-				for _, depth := range []int{1, 2, 3, 4, 5, 7, 8, 24, 33, 130} {
-					s := tileShape{rows: rows, depth: depth}
-					s.panels = 1 + rng.IntN(3)
-					s.aStride = depth + rng.IntN(3)
-					s.bStride = panelKeys + rng.IntN(3)
-					s.bPanel = s.bStride*depth + rng.IntN(3)
-					s.cStride = (s.panels-1)*panelKeys + panelKeys + rng.IntN(3)
-					s.carry = rng.IntN(2) == 0
-					testTile(t, im.fn, rng, s)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 func testTile(t *testing.T, ops attendOps, rng *rand.Rand, s tileShape) {

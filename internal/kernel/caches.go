@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// CacheSizes are the bytes of a core's data caches, or of the part of a cache that it
+// cacheSizes are the bytes of a core's data caches, or of the part of a cache that it
 // shares with other threads of the core alone.
-type CacheSizes struct{ First, Second int }
+type cacheSizes struct{ First, Second int }
 
 // caches is what the machine says of its caches, and where it says nothing, what the
 // smallest of today's processors have. Blockings follow from it; results do not.
-var caches = cachesOr(CacheSizes{First: 32 << 10, Second: 512 << 10})
+var caches = cachesOr(cacheSizes{First: 32 << 10, Second: 512 << 10})
 
 // cachesOr returns what the machine says, else d. What cannot be is not believed.
-func cachesOr(d CacheSizes) CacheSizes {
+func cachesOr(d cacheSizes) cacheSizes {
 	c := machineCaches()
 	if c.First < 8<<10 || c.First > 1<<20 {
 		c.First = d.First
@@ -28,7 +28,7 @@ func cachesOr(d CacheSizes) CacheSizes {
 }
 
 // add notes a cache. One of instructions is of no interest at any level.
-func (c *CacheSizes) add(level int, instructions bool, size int) {
+func (c *cacheSizes) add(level int, instructions bool, size int) {
 	switch {
 	case instructions:
 	case level == 1:
@@ -39,11 +39,11 @@ func (c *CacheSizes) add(level int, instructions bool, size int) {
 }
 
 // systemCaches returns what Linux says; other systems have no such files.
-func systemCaches() CacheSizes { return readCaches("/sys/devices/system/cpu/cpu0/cache") }
+func systemCaches() cacheSizes { return readCaches("/sys/devices/system/cpu/cpu0/cache") }
 
 // readCaches reads a directory as Linux has it for each processor.
 // Source: Linux, Documentation/ABI/testing/sysfs-devices-system-cpu.
-func readCaches(dir string) (c CacheSizes) {
+func readCaches(dir string) (c cacheSizes) {
 	for i := range 16 {
 		read := func(name string) string {
 			b, err := os.ReadFile(fmt.Sprintf("%s/index%d/%s", dir, i, name))

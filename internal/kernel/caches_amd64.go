@@ -12,7 +12,7 @@ const (
 
 // machineCaches asks the processor, and Linux if it says nothing, as in some virtual
 // machines.
-func machineCaches() (c CacheSizes) {
+func machineCaches() (c cacheSizes) {
 	leaf := uint32(intelCaches)
 	_, vendor, _, _ := cpuid(0, 0)
 	if vendor == 0x68747541 { // "Auth", of AuthenticAMD
@@ -30,7 +30,7 @@ func machineCaches() (c CacheSizes) {
 		ways, partitions, line := int(ebx>>22)+1, int(ebx>>12&0x3ff)+1, int(ebx&0xfff)+1
 		c.add(int(level), kind == 2, ways*partitions*line*(int(ecx)+1))
 	}
-	if c == (CacheSizes{}) {
+	if c == (cacheSizes{}) {
 		return systemCaches()
 	}
 	return c

@@ -2,4 +2,4 @@
 
 package kernel
 
-func machineCaches() CacheSizes { return systemCaches() }
+func machineCaches() cacheSizes { return systemCaches() }

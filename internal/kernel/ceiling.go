@@ -7,16 +7,16 @@ import (
 	"verity/parallel"
 )
 
-// A ceiling is the measured maximum rate of this machine, which times of kernels are
-// compared with. It depends on the implementation in use, on the threads of the pool, and
+// Ceilings are the measured maximum rates of this machine, which times of kernels are
+// compared with. They depend on the implementation in use, on the threads of the pool, and
 // on other load.
 
 // PeakFMA returns how many float32 operations per second the threads of p do in d
 // of independent fused multiply-adds, each of which counts as two.
 func PeakFMA(p *parallel.Pool, d time.Duration) float64 {
 	return rate(p, d, func(int) float64 {
-		ceilings.fn.fma(ceilingRounds)
-		return 2 * ceilingRounds * ceilings.fn.fmaPerRound
+		use.ceilings.fma(ceilingRounds)
+		return 2 * ceilingRounds * use.ceilings.fmaPerRound
 	})
 }
 
@@ -24,8 +24,8 @@ func PeakFMA(p *parallel.Pool, d time.Duration) float64 {
 // of p do in d, multiplication and addition counted as two.
 func PeakVNNI(p *parallel.Pool, d time.Duration) float64 {
 	return rate(p, d, func(int) float64 {
-		ceilings.fn.dot(ceilingRounds)
-		return 2 * ceilingRounds * ceilings.fn.dotPerRound
+		use.ceilings.dot(ceilingRounds)
+		return 2 * ceilingRounds * use.ceilings.dotPerRound
 	})
 }
 
@@ -34,8 +34,8 @@ func PeakVNNI(p *parallel.Pool, d time.Duration) float64 {
 // here, a quarter additions and a quarter maxima.
 func PeakVector(p *parallel.Pool, d time.Duration) float64 {
 	return rate(p, d, func(int) float64 {
-		ceilings.fn.vector(ceilingRounds)
-		return ceilingRounds * ceilings.fn.vectorPerRound
+		use.ceilings.vector(ceilingRounds)
+		return ceilingRounds * use.ceilings.vectorPerRound
 	})
 }
 
@@ -55,7 +55,7 @@ func ReadBandwidth(p *parallel.Pool, d time.Duration) float64 {
 		lo, hi := parallel.Split(len(buf)/chunk, len(at), i)
 		k := lo + at[i].next%max(1, hi-lo)
 		at[i].next++
-		ceilings.fn.read(buf[k*chunk : (k+1)*chunk])
+		use.ceilings.read(buf[k*chunk : (k+1)*chunk])
 		return chunk
 	})
 }
@@ -106,10 +106,9 @@ type ceilingKernels struct {
 	read           func(b []byte) // a multiple of 512 bytes
 }
 
-var (
-	ceilings     = pick(ceilingImpls)
-	ceilingImpls = append(ceilingArch(), impl[ceilingKernels]{"ref", true, ceilingKernels{fma: fmaPeakRef, fmaPerRound: panel, dot: dotPeakRef, dotPerRound: panel, vector: vectorPeakRef, vectorPerRound: panel, read: readRef}})
-)
+var ceilingsRef = ceilingKernels{
+	fma: fmaPeakRef, fmaPerRound: panel, dot: dotPeakRef, dotPerRound: panel, vector: vectorPeakRef, vectorPerRound: panel, read: readRef,
+}
 
 func fmaPeakRef(n int) {
 	var acc, w [panel]float32

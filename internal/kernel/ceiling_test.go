@@ -15,24 +15,16 @@ import (
 func TestCeilings(t *testing.T) {
 	pool := parallel.New(2)
 	defer pool.Close()
-	for _, im := range ceilingImpls {
-		t.Run(im.name, func(t *testing.T) {
-			if !im.ok {
-				skipOrRequire(t, im.name)
+	forSets(t, func(t *testing.T) {
+		for _, p := range []*parallel.Pool{nil, pool} {
+			const d = 2 * time.Millisecond
+			fma, dot, vector, read := PeakFMA(p, d), PeakVNNI(p, d), PeakVector(p, d), ReadBandwidth(p, d)
+			t.Logf("%d threads: %.1f GFLOP/s, %.1f GOP/s int8, %.1f GOP/s of vectors, %.1f GB/s", p.Threads(), fma/1e9, dot/1e9, vector/1e9, read/1e9)
+			if !(fma > 1e7) || !(dot > 1e7) || !(vector > 1e7) || !(read > 1e7) {
+				t.Errorf("%g FLOP/s, %g int8 operations/s, %g of vectors, %g bytes/s: too little to be true", fma, dot, vector, read)
 			}
-			saved := ceilings
-			ceilings = im
-			defer func() { ceilings = saved }()
-			for _, p := range []*parallel.Pool{nil, pool} {
-				const d = 2 * time.Millisecond
-				fma, dot, vector, read := PeakFMA(p, d), PeakVNNI(p, d), PeakVector(p, d), ReadBandwidth(p, d)
-				t.Logf("%d threads: %.1f GFLOP/s, %.1f GOP/s int8, %.1f GOP/s of vectors, %.1f GB/s", p.Threads(), fma/1e9, dot/1e9, vector/1e9, read/1e9)
-				if !(fma > 1e7) || !(dot > 1e7) || !(vector > 1e7) || !(read > 1e7) {
-					t.Errorf("%g FLOP/s, %g int8 operations/s, %g of vectors, %g bytes/s: too little to be true", fma, dot, vector, read)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // TestCeilingCounts measures kernels that only count how often they are called: what
@@ -43,8 +35,8 @@ func TestCeilingCounts(t *testing.T) {
 		work.Add(int64(n))
 		time.Sleep(time.Millisecond)
 	}
-	defer func(saved impl[ceilingKernels]) { ceilings = saved }(ceilings)
-	ceilings.fn = ceilingKernels{fma: count, fmaPerRound: 3, dot: count, dotPerRound: 5, vector: count, vectorPerRound: 7, read: func(b []byte) { count(len(b)) }}
+	defer func(saved set) { use = saved }(use)
+	use.ceilings = ceilingKernels{fma: count, fmaPerRound: 3, dot: count, dotPerRound: 5, vector: count, vectorPerRound: 7, read: func(b []byte) { count(len(b)) }}
 	for name, tt := range map[string]struct {
 		measure func(*parallel.Pool, time.Duration) float64
 		each    float64 // of what the kernel was asked for
@@ -90,26 +82,12 @@ func TestCeilingRounds(t *testing.T) {
 		}
 		products[name] += float64(strings.Count(body, "// TDPBUSD")*16*16*64 + strings.Count(body, "// VPDPBUSD Y")*32)
 	}
-	for i, im := range ceilingImpls {
-		fma, dot, vector := "fmaPeakAVX512", "dotPeakAVX512", "vectorPeakAVX512"
-		switch {
-		case im.name == "ref":
-			continue
-		case im.name == "amx":
-			dot = "dotPeakAMX"
-		case im.name == "avx2":
-			fma, dot, vector = "fmaPeakAVX2", "dotPeakAVX2", "vectorPeakAVX2"
-			if ceilingImpls[i+1].name == im.name {
-				dot = "dotPeakVNNI"
-			}
-		case i > 0 && ceilingImpls[i-1].name == im.name: // without VNNI
-			dot = "dotPeakAVX2"
-		}
-		if im.fn.fmaPerRound != products[fma] || im.fn.dotPerRound != products[dot] || im.fn.vectorPerRound != products[vector] {
-			t.Errorf("%s: a round counts as %v, %v and %v, the assembly has %v, %v and %v", im.name,
-				im.fn.fmaPerRound, im.fn.dotPerRound, im.fn.vectorPerRound, products[fma], products[dot], products[vector])
-		}
-	}
+	roundsAre(t, products, map[string][3]string{
+		"amx":     {"fmaPeakAVX512", "dotPeakAMX", "vectorPeakAVX512"},
+		"avx512":  {"fmaPeakAVX512", "dotPeakAVX512", "vectorPeakAVX512"},
+		"avxvnni": {"fmaPeakAVX2", "dotPeakVNNI", "vectorPeakAVX2"},
+		"avx2":    {"fmaPeakAVX2", "dotPeakAVX2", "vectorPeakAVX2"},
+	})
 }
 
 // ceilingRoundsARM does so for arm64, whose instructions are words with their text.
@@ -125,15 +103,23 @@ func ceilingRoundsARM(t *testing.T) {
 			products[name] += float64(each * strings.Count(body, "// "+instruction+" "))
 		}
 	}
-	dots := map[string]string{"neon": "dotPeakNEON", "dotprod": "dotPeakDot", "i8mm": "dotPeakI8MM"}
-	for _, im := range ceilingImpls {
-		if im.name == "ref" {
+	roundsAre(t, products, map[string][3]string{
+		"neon":    {"fmaPeakNEON", "dotPeakNEON", "vectorPeakNEON"},
+		"dotprod": {"fmaPeakNEON", "dotPeakDot", "vectorPeakNEON"},
+		"i8mm":    {"fmaPeakNEON", "dotPeakI8MM", "vectorPeakNEON"},
+	})
+}
+
+// roundsAre compares what rounds count as with the products of the functions that sets measure.
+func roundsAre(t *testing.T, products map[string]float64, functions map[string][3]string) {
+	for _, s := range sets {
+		f, ok := functions[s.name]
+		if !ok || s.name == "avx512" && !s.ok { // that may lack VNNI
 			continue
 		}
-		if fma, dot, vector := products["fmaPeakNEON"], products[dots[im.name]], products["vectorPeakNEON"]; im.fn.fmaPerRound != fma ||
-			im.fn.dotPerRound != dot || im.fn.vectorPerRound != vector {
-			t.Errorf("%s: a round counts as %v, %v and %v, the assembly has %v, %v and %v", im.name,
-				im.fn.fmaPerRound, im.fn.dotPerRound, im.fn.vectorPerRound, fma, dot, vector)
+		got, want := [3]float64{s.ceilings.fmaPerRound, s.ceilings.dotPerRound, s.ceilings.vectorPerRound}, [3]float64{products[f[0]], products[f[1]], products[f[2]]}
+		if got != want {
+			t.Errorf("%s: a round counts as %v, the assembly has %v", s.name, got, want)
 		}
 	}
 }

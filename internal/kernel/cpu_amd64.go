@@ -2,22 +2,14 @@
 
 package kernel
 
-import (
-	"slices"
+import "golang.org/x/sys/cpu"
 
-	"golang.org/x/sys/cpu"
-)
-
-// The instruction sets that implementations of each name may use. Tables check any
-// further ones, as that of int8 products checks VNNI.
+// Whether this CPU can run the sets. AVX-VNNI is for processors without AVX-512, which may have
+// its products of bytes for 256 bits.
 var (
-	hasAVX2   = cpu.X86.HasAVX2 && cpu.X86.HasFMA && cpu.X86.HasF16C
-	hasAVX512 = hasAVX2 && cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL
-	hasVNNI   = hasAVX512 && cpu.X86.HasAVX512VNNI
-
-	// hasAVXVNNI is for processors without AVX-512, which may have its integer products
-	// for 256 bits.
-	hasAVXVNNI = hasAVX2 && cpu.X86.HasAVXVNNI && !slices.Contains(disabled, "avxvnni")
+	hasAVX2    = cpu.X86.HasAVX2 && cpu.X86.HasFMA && cpu.X86.HasF16C
+	hasAVXVNNI = hasAVX2 && cpu.X86.HasAVXVNNI
+	hasAVX512  = hasAVX2 && cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL
 )
 
 // aheadRows is the least number of rows for which weights are prefetched. Products of
@@ -28,5 +20,5 @@ var aheadRows = func() int {
 	if hasAVX512 && cpu.X86.HasAVXVNNI {
 		return 1
 	}
-	return few
+	return fewRows
 }()

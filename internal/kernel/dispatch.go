@@ -7,65 +7,83 @@ import (
 	"strings"
 )
 
-// An impl is one implementation of a kernel: F is a function, or a struct of
-// functions that belong together.
-type impl[F any] struct {
-	name string // "amx", "avx512", "avx2", "i8mm", "dotprod", "neon" or "ref"
+// Here, since go generate passes over files of other architectures.
+//go:generate sh -c "cd _asm && go run ./amd64 -out ../kernels_amd64.s"
+//go:generate sh -c "cd _asm && go run ./arm64 -out .."
+
+// A set is the kernels for the instructions of one kind of processor.
+type set struct {
+	name string // as in VERITY_DISABLE, or "ref"
 	ok   bool   // whether this CPU can run it
-	fn   F
+
+	tiles      tileKernels
+	int8s      int8Kernels
+	fewBits    fewBitsKernels
+	attend     attendOps
+	attendInt8 attendInt8Ops
+	packing    packKernels
+	vector     vectorOps
+	ceilings   ceilingKernels
 }
 
-// disabled lists the implementations that pick must skip, from $VERITY_DISABLE, as in
-// avx512,avx2. It exists for bisecting and for testing the other implementations.
-// Disabling avx512 also disables amx, which uses its kernels. avxvnni is not the name of
-// an implementation: without it, "avx2" does without AVX-VNNI.
+// named returns s by another name.
+func (s set) named(name string, ok bool) set {
+	s.name, s.ok = name, ok
+	return s
+}
+
+var (
+	// sets are those of this architecture, best first, and plain Go, which defines what the
+	// others compute.
+	sets = append(setsOfArch(), set{"ref", true, tilesRef, int8Ref, fewBitsRef, attendRef, attendInt8Ref, packingRef, vectorRef, ceilingsRef})
+
+	// use is the first that this CPU can run.
+	use = usable()[0]
+)
+
+// builtOn says of some sets which other one they add little to. Disabling that disables
+// them, too; avx512 stays without avx2.
+var builtOn = [][2]string{{"avx512", "amx"}, {"avx2", "avxvnni"}, {"neon", "dotprod"}, {"dotprod", "i8mm"}}
+
+// disabled lists the sets that are not to be used, from $VERITY_DISABLE, as in avx512,avx2. It
+// exists for bisecting and for testing the others.
 var disabled = parseDisabled(os.Getenv("VERITY_DISABLE"))
 
-// parseDisabled panics on a name no kernel has: with a typo, the run would use the
-// implementation that it was to be without.
+// parseDisabled panics on a name that no set has: with a typo, the run would use the
+// set that it was to be without.
 func parseDisabled(list string) []string {
+	known := []string{"amx", "avx512", "avxvnni", "avx2", "i8mm", "dotprod", "neon"}
 	names := strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
 	for _, name := range names {
-		if !slices.Contains([]string{"amx", "avx512", "avxvnni", "avx2", "i8mm", "dotprod", "neon"}, name) {
-			panic(fmt.Sprintf("kernel: VERITY_DISABLE lists %q; it may list amx, avx512, avxvnni, avx2, i8mm, dotprod, neon", name))
+		if !slices.Contains(known, name) {
+			panic(fmt.Sprintf("kernel: VERITY_DISABLE lists %q; it may list %s", name, strings.Join(known, ", ")))
 		}
 	}
-	if slices.Contains(names, "avx512") {
-		names = append(names, "amx")
-	}
-	if slices.Contains(names, "neon") {
-		names = append(names, "dotprod")
-	}
-	if slices.Contains(names, "dotprod") {
-		names = append(names, "i8mm")
+	for _, b := range builtOn {
+		if slices.Contains(names, b[0]) {
+			names = append(names, b[1])
+		}
 	}
 	return names
 }
 
-// pick returns the first of impls this CPU can run. The last one must be "ref",
-// the portable implementation that defines what the others compute.
-func pick[F any](impls []impl[F]) impl[F] {
-	for _, im := range impls {
-		if im.ok && !slices.Contains(disabled, im.name) {
-			return im
+// usable returns the sets that this CPU can run and that are not disabled.
+func usable() (all []set) {
+	for _, s := range sets {
+		if s.ok && !slices.Contains(disabled, s.name) {
+			all = append(all, s)
 		}
 	}
-	panic(fmt.Sprintf("kernel: no usable implementation of %T", *new(F)))
+	return all
 }
 
-// Implementations returns the names of the implementations of matrix products that this
-// machine can run: the one in use first, and "ref", plain Go, last. Those that
-// VERITY_DISABLE lists are left out. "amx" stands for AVX-512 with the tile unit for int8
-// products, "dotprod" and "i8mm" for NEON with products of bytes.
-func Implementations() []string {
-	var names []string
-	if !slices.ContainsFunc(tileImpls, func(im impl[tileKernels]) bool { return im.name == int8s.name }) {
-		names = append(names, int8s.name)
-	}
-	for _, im := range tileImpls {
-		if im.ok && !slices.Contains(disabled, im.name) {
-			names = append(names, im.name)
-		}
+// Implementations returns the names of the instruction sets that this machine can run: the one
+// in use first, and "ref", plain Go, last. Those that VERITY_DISABLE lists are left out. "amx" is
+// AVX-512 with the tile unit for int8 products, "avxvnni" AVX2 with AVX-512's products of bytes,
+// "dotprod" and "i8mm" are NEON with products of bytes.
+func Implementations() (names []string) {
+	for _, s := range usable() {
+		names = append(names, s.name)
 	}
 	return names
 }

@@ -14,7 +14,8 @@ func TestParseDisabled(t *testing.T) {
 		{"amx", []string{"amx"}},
 		{"avxvnni", []string{"avxvnni"}},
 		{"avx512", []string{"avx512", "amx"}},
-		{"avx512,avx2,", []string{"avx512", "avx2", "amx"}},
+		{"avx512,avx2,", []string{"avx512", "avx2", "amx", "avxvnni"}},
+		{"neon", []string{"neon", "dotprod", "i8mm"}},
 	}
 	for _, tt := range tests {
 		if got := parseDisabled(tt.list); !slices.Equal(got, tt.want) {
@@ -33,17 +34,16 @@ func TestParseDisabled(t *testing.T) {
 	}
 }
 
-func TestPick(t *testing.T) {
-	saved := disabled
-	defer func() { disabled = saved }()
-	table := []impl[int]{{"avx512", false, 1}, {"avx2", true, 2}, {"ref", true, 3}}
-	for _, tt := range []struct {
-		off  []string
-		want int
-	}{{nil, 2}, {[]string{"avx2"}, 3}, {[]string{"neon"}, 2}} {
+func TestUsable(t *testing.T) {
+	savedSets, savedDisabled := sets, disabled
+	defer func() { sets, disabled = savedSets, savedDisabled }()
+	sets = []set{{name: "avx512"}, {name: "avx2", ok: true}, {name: "ref", ok: true}}
+	for _, tt := range []struct{ off, want []string }{
+		{nil, []string{"avx2", "ref"}}, {[]string{"avx2"}, []string{"ref"}}, {[]string{"neon"}, []string{"avx2", "ref"}},
+	} {
 		disabled = tt.off
-		if got := pick(table).fn; got != tt.want {
-			t.Errorf("without %q, pick chose %d, want %d", tt.off, got, tt.want)
+		if got := Implementations(); !slices.Equal(got, tt.want) {
+			t.Errorf("without %q: %q, want %q", tt.off, got, tt.want)
 		}
 	}
 }

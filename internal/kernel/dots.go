@@ -21,7 +21,7 @@ func (q *Quad) Dots() {
 	for i := range q.A {
 		_, _ = q.A[i][:n:len(q.A[i])], q.B[i][:n:len(q.B[i])]
 	}
-	vector.dots(&q.Sums, &q.A, &q.B)
+	use.vector.dots(&q.Sums, &q.A, &q.B)
 }
 
 // Rows sets each element of dst to the product of a row of w with x. It panics if w is too

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 
@@ -12,40 +13,26 @@ import (
 
 // A fewBitsForm is how a matrix holds weights in groups.
 type fewBitsForm struct {
-	quant quant.Format
 	size  int      // bytes of a group of a panel, as codes
 	zero  int32    // added to a weight when it is expanded
-	table [16]byte // expansion of a four-bit code, or of the large codes of six bits
+	large [16]byte // expansion of the large codes of six bits
 	sixes [64]byte // expansion of a six-bit code
 }
 
 // fewBitsForms holds the form of every format with groups. Codes in memory are those of
 // files (package quant) in another order.
 var fewBitsForms = map[precision.Format]*fewBitsForm{
-	precision.Int4:  nibbleForm(quant.Int4),
-	precision.Int4Z: {quant: quant.Int4Zero, size: groupBytes / 2, zero: 15},
+	precision.Int4:  {size: groupBytes / 2, zero: 15},
+	precision.Int4Z: {size: groupBytes / 2, zero: 15},
 	precision.MXFP6: sixForm(),
-}
-
-// nibbleForm returns the form of a format of sixteen integers. Codes expand to the integer
-// minus the smallest one.
-func nibbleForm(q quant.Format) *fewBitsForm {
-	f := &fewBitsForm{quant: q, size: groupBytes / 2}
-	for _, v := range q.Table() {
-		f.zero = max(f.zero, -int32(v))
-	}
-	for c, v := range q.Table() {
-		f.table[c] = byte(int32(v) + f.zero)
-	}
-	return f
 }
 
 // sixForm returns the form of E2M3, as sixesRef expands it: magnitudes below 16 are their
 // own codes.
 func sixForm() *fewBitsForm {
-	f := &fewBitsForm{quant: quant.MXFP6, size: groupBytes * 3 / 4, zero: 60}
+	f := &fewBitsForm{size: groupBytes * 3 / 4, zero: 60}
 	for c, v := range quant.MXFP6.Table()[16:32] { // those without a sign
-		f.table[c] = byte(v)
+		f.large[c] = byte(v)
 	}
 	for c, v := range quant.MXFP6.Table() {
 		f.sixes[c] = byte(int32(v) + f.zero)
@@ -54,18 +41,27 @@ func sixForm() *fewBitsForm {
 }
 
 // powers reports whether scales are powers of two in a byte, and not binary16.
-func (f *fewBitsForm) powers() bool { return f.quant.ScaleBytes() == 1 }
+func (m *Matrix) powers() bool { return m.store == precision.MXFP6 }
+
+// scaleBytes returns the bytes of a scale.
+func (m *Matrix) scaleBytes() int { return quant.Format(m.store).ScaleBytes() }
 
 func newFewBits(m *Matrix, f *fewBitsForm) *Matrix {
 	groups := m.panels() * m.groups()
-	m.few = f
+	m.grouped = f
 	m.data = aligned(groups * f.size)
-	m.scales = aligned(groups * panel * f.quant.ScaleBytes())
-	if f.quant == quant.Int4Zero {
+	m.scales = aligned(groups * panel * m.scaleBytes())
+	switch m.store {
+	case precision.Int4Z:
 		m.zeros = aligned(groups * panel)
+	case precision.Int4:
+		m.zeros = bytes.Repeat([]byte{byte(f.zero - 8)}, m.groups()*panel)
 	}
 	return m
 }
+
+// zerosFrom returns the zeros of n groups from group at on. Panels of Int4 share theirs.
+func (m *Matrix) zerosFrom(at, n int) []byte { return m.zeros[at*panel%len(m.zeros):][:n*panel] }
 
 // groups returns how many groups a row has.
 func (m *Matrix) groups() int { return (m.in + groupSize - 1) / groupSize }
@@ -74,7 +70,7 @@ func (m *Matrix) groups() int { return (m.in + groupSize - 1) / groupSize }
 // be in the same format, on all threads of p. It is an error if w has another width, or
 // too many rows.
 func (m *Matrix) FillPacked(p *parallel.Pool, first int, w *quant.Matrix, lo, hi int) error {
-	if m.few == nil || m.few.quant != w.Format {
+	if m.grouped == nil || precision.Format(w.Format) != m.store {
 		return fmt.Errorf("kernel: weights in %v for a matrix in %v", w.Format, m.store)
 	}
 	if w.Cols != m.in || lo < 0 || hi < lo || hi > w.Rows || first < 0 || hi-lo > m.out-first {
@@ -97,7 +93,7 @@ func (m *Matrix) FillPacked(p *parallel.Pool, first int, w *quant.Matrix, lo, hi
 // of one panel.
 func (f *packer) roundGroups(m *Matrix, o int, w tensor.Tensor) error {
 	f.wide = resize(f.wide, m.in)
-	rows := quant.New(m.few.quant, w.Shape[0], m.in)
+	rows := quant.New(quant.Format(m.store), w.Shape[0], m.in)
 	for i := range w.Shape[0] {
 		widen(f.wide, w, i*m.in)
 		if most := maxAbsRef(f.wide); most > maxAbsRef([]float32{quant.Largest}) {
@@ -117,12 +113,19 @@ const fewBitsBlock = 4
 
 // sumGroups adds the products of rows rows from first on with panel p to s.acc.
 func (t *matmul) sumGroups(s *scratch, p, first, rows int) {
-	m, f := t.w, t.w.few
+	m, f := t.w, t.w.grouped
 	groups := m.groups()
 	x := t.rounded.rowsFrom(first, groups)
-	if direct := fewBits.fn.direct[m.store]; direct != nil && (fewBits.fn.directRows == 0 || rows <= fewBits.fn.directRows) {
+	direct, zero := use.fewBits.directNibbles, f.zero
+	switch {
+	case m.store == precision.MXFP6:
+		direct = use.fewBits.directSixes
+	case m.store == precision.Int4 && use.fewBits.directEights != nil:
+		direct, zero = use.fewBits.directEights, 8
+	}
+	if direct != nil && (use.fewBits.directRows == 0 || rows <= use.fewBits.directRows) {
 		codes, scales, more := m.codes(p*groups, groups)
-		direct(s.acc[:], x, rows, codes, scales, more, f.zero)
+		direct(s.acc[:], x, rows, codes, scales, more, zero)
 		return
 	}
 	for g := 0; g < groups; g += fewBitsBlock {
@@ -130,55 +133,48 @@ func (t *matmul) sumGroups(s *scratch, p, first, rows int) {
 		u, scales := m.expand(s, at, n)
 		part := groupedRows{q: x.q[g*groupSize:], start: x.start[g:], scale: x.scale[g:], stride: x.stride, groups: groups}
 		ahead := distance(u, m.data) + (at+n)*f.size // the codes to expand next
-		fewBits.fn.tile(s.acc[:], part, rows, u, scales, f.zero, ahead)
+		use.fewBits.tile(s.acc[:], part, rows, u, scales, f.zero, ahead)
 	}
 }
 
 // codes returns the codes and scales of n groups of a matrix from group at on, and the
-// table of its format or the zeros of the columns.
+// zeros of the columns, or the table of six bits.
 func (m *Matrix) codes(at, n int) (codes, scales, more []byte) {
-	f, size := m.few, m.few.quant.ScaleBytes()
-	more = f.table[:]
-	switch {
-	case m.zeros != nil:
-		more = m.zeros[at*panel:][:n*panel]
-	case f.quant == quant.MXFP6:
-		more = f.sixes[:]
+	f, size := m.grouped, m.scaleBytes()
+	if more = f.sixes[:]; m.zeros != nil {
+		more = m.zerosFrom(at, n)
 	}
 	return m.data[at*f.size:][:n*f.size], m.scales[size*at*panel:][:size*n*panel], more
 }
 
 // expand returns n groups of a matrix from group at on as bytes, and their scales.
 func (m *Matrix) expand(s *scratch, at, n int) (u []byte, scales []float32) {
-	f := m.few
+	f := m.grouped
 	scales = s.groupScales[:n*panel]
-	if f.powers() {
-		fewBits.fn.powers(scales, m.scales[at*panel:][:n*panel])
+	if m.powers() {
+		use.fewBits.powers(scales, m.scales[at*panel:][:n*panel])
 	} else {
-		packing.fn.widenHalf(scales, m.scales[2*at*panel:][:2*n*panel])
+		use.packing.widenHalf(scales, m.scales[2*at*panel:][:2*n*panel])
 	}
 	codes := m.data[at*f.size:][:n*f.size]
 	u = s.groups[:n*groupBytes]
-	switch {
-	case f.quant == quant.MXFP6:
-		fewBits.fn.sixes(u, codes, f.table[:])
-	case m.zeros != nil:
-		fewBits.fn.nibblesZero(u, codes, m.zeros[at*panel:][:n*panel])
-	default:
-		fewBits.fn.nibbles(u, codes, f.table[:])
+	if m.zeros != nil {
+		use.fewBits.nibbles(u, codes, m.zerosFrom(at, n))
+	} else {
+		use.fewBits.sixes(u, codes, f.large[:])
 	}
 	return u, scales
 }
 
 func (m *Matrix) fewBitsRow(o int, dst []float32) {
-	f, c := m.few, o%panel
+	f, c := m.grouped, o%panel
 	for g := range m.groups() {
 		at := o/panel*m.groups() + g
 		scale, codes := m.scaleOf(at*panel+c), m.data[at*f.size:][:f.size]
 		for k := range min(groupSize, m.in-g*groupSize) {
-			v := int32(f.weight(codes, k/4*4*panel+4*c+k%4)) - f.zero
+			v := int32(m.weight(codes, k/4*4*panel+4*c+k%4)) - f.zero
 			if m.zeros != nil {
-				v += int32(m.zeros[at*panel+c])
+				v += int32(m.zerosFrom(at, 1)[c])
 			}
 			dst[g*groupSize+k] = float32(v) * scale
 		}
@@ -187,20 +183,17 @@ func (m *Matrix) fewBitsRow(o int, dst []float32) {
 
 // weight returns the expansion of code i of a group, as the functions in fewbits_ref.go
 // define it.
-func (f *fewBitsForm) weight(codes []byte, i int) byte {
+func (m *Matrix) weight(codes []byte, i int) byte {
 	const half, quarter = groupBytes / 2, groupBytes / 4
 	code := codes[i%half] >> (i / half * 4) & 15
-	switch f.quant {
-	case quant.MXFP6:
-		return f.sixes[code|codes[half+i%quarter]>>(i/quarter*2)&3<<4]
-	case quant.Int4Zero:
-		return code
+	if m.powers() {
+		return m.grouped.sixes[code|codes[half+i%quarter]>>(i/quarter*2)&3<<4]
 	}
-	return f.table[code]
+	return code
 }
 
 func (m *Matrix) scaleOf(i int) float32 {
-	if m.few.powers() {
+	if m.powers() {
 		return math.Float32frombits(uint32(m.scales[i]) << 23)
 	}
 	return tensor.F16ToFloat32(view[uint16](m.scales)[i])

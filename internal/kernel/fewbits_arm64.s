@@ -372,399 +372,6 @@ TEXT ·directNibblesDot(SB), NOSPLIT, $0-104
 	MOVD zero+80(FP), R10
 	MOVD rows+96(FP), R11
 	WORD $0x4f00e5f9 // movi v25.16b, #15
-	WORD $0x4e040d58 // dup v24.4s, w10
-rows4:
-	CMP $4, R11
-	BLT below4
-	MOVD R3, R20
-	MOVD R4, R21
-	MOVD R1, R15
-	ADD R2, R15, R16
-	ADD R2, R16, R17
-	ADD R2, R17, R19
-loop1:
-	WORD $0xacc125e8 // ldp q8, q9, [x15], #32
-	WORD $0xacc12e0a // ldp q10, q11, [x16], #32
-	WORD $0xacc1362c // ldp q12, q13, [x17], #32
-	WORD $0xacc13e6e // ldp q14, q15, [x19], #32
-	MOVD R20, R14
-	WORD $0x0dc581d6 // ld1 { v22.s }[0], [x14], x5
-	WORD $0x0dc591d6 // ld1 { v22.s }[1], [x14], x5
-	WORD $0x4dc581d6 // ld1 { v22.s }[2], [x14], x5
-	WORD $0x4dc591d6 // ld1 { v22.s }[3], [x14], x5
-	ADD $4, R20, R20
-	MOVD R21, R14
-	WORD $0x0dc581d7 // ld1 { v23.s }[0], [x14], x5
-	WORD $0x0dc591d7 // ld1 { v23.s }[1], [x14], x5
-	WORD $0x4dc581d7 // ld1 { v23.s }[2], [x14], x5
-	WORD $0x4dc591d7 // ld1 { v23.s }[3], [x14], x5
-	ADD $4, R21, R21
-	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
-	MOVD R0, R13
-	MOVD $8, R12
-loop2:
-	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
-	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
-	WORD $0x4e0c06c2 // dup v2.4s, v22.s[1]
-	WORD $0x4e0c06c3 // dup v3.4s, v22.s[1]
-	WORD $0x4e1406c4 // dup v4.4s, v22.s[2]
-	WORD $0x4e1406c5 // dup v5.4s, v22.s[2]
-	WORD $0x4e1c06c6 // dup v6.4s, v22.s[3]
-	WORD $0x4e1c06c7 // dup v7.4s, v22.s[3]
-	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
-	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
-	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
-	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
-	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
-	WORD $0x4f88e200 // sdot v0.4s, v16.16b, v8.4b[0]
-	WORD $0x4f88e221 // sdot v1.4s, v17.16b, v8.4b[0]
-	WORD $0x4f8ae202 // sdot v2.4s, v16.16b, v10.4b[0]
-	WORD $0x4f8ae223 // sdot v3.4s, v17.16b, v10.4b[0]
-	WORD $0x4f8ce204 // sdot v4.4s, v16.16b, v12.4b[0]
-	WORD $0x4f8ce225 // sdot v5.4s, v17.16b, v12.4b[0]
-	WORD $0x4f8ee206 // sdot v6.4s, v16.16b, v14.4b[0]
-	WORD $0x4f8ee227 // sdot v7.4s, v17.16b, v14.4b[0]
-	WORD $0x4f89e280 // sdot v0.4s, v20.16b, v9.4b[0]
-	WORD $0x4f89e2a1 // sdot v1.4s, v21.16b, v9.4b[0]
-	WORD $0x4f8be282 // sdot v2.4s, v20.16b, v11.4b[0]
-	WORD $0x4f8be2a3 // sdot v3.4s, v21.16b, v11.4b[0]
-	WORD $0x4f8de284 // sdot v4.4s, v20.16b, v13.4b[0]
-	WORD $0x4f8de2a5 // sdot v5.4s, v21.16b, v13.4b[0]
-	WORD $0x4f8fe286 // sdot v6.4s, v20.16b, v15.4b[0]
-	WORD $0x4f8fe2a7 // sdot v7.4s, v21.16b, v15.4b[0]
-	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
-	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
-	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
-	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
-	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
-	WORD $0x4fa8e240 // sdot v0.4s, v18.16b, v8.4b[1]
-	WORD $0x4fa8e261 // sdot v1.4s, v19.16b, v8.4b[1]
-	WORD $0x4faae242 // sdot v2.4s, v18.16b, v10.4b[1]
-	WORD $0x4faae263 // sdot v3.4s, v19.16b, v10.4b[1]
-	WORD $0x4face244 // sdot v4.4s, v18.16b, v12.4b[1]
-	WORD $0x4face265 // sdot v5.4s, v19.16b, v12.4b[1]
-	WORD $0x4faee246 // sdot v6.4s, v18.16b, v14.4b[1]
-	WORD $0x4faee267 // sdot v7.4s, v19.16b, v14.4b[1]
-	WORD $0x4fa9e280 // sdot v0.4s, v20.16b, v9.4b[1]
-	WORD $0x4fa9e2a1 // sdot v1.4s, v21.16b, v9.4b[1]
-	WORD $0x4fabe282 // sdot v2.4s, v20.16b, v11.4b[1]
-	WORD $0x4fabe2a3 // sdot v3.4s, v21.16b, v11.4b[1]
-	WORD $0x4fade284 // sdot v4.4s, v20.16b, v13.4b[1]
-	WORD $0x4fade2a5 // sdot v5.4s, v21.16b, v13.4b[1]
-	WORD $0x4fafe286 // sdot v6.4s, v20.16b, v15.4b[1]
-	WORD $0x4fafe2a7 // sdot v7.4s, v21.16b, v15.4b[1]
-	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
-	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
-	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
-	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
-	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
-	WORD $0x4f88ea00 // sdot v0.4s, v16.16b, v8.4b[2]
-	WORD $0x4f88ea21 // sdot v1.4s, v17.16b, v8.4b[2]
-	WORD $0x4f8aea02 // sdot v2.4s, v16.16b, v10.4b[2]
-	WORD $0x4f8aea23 // sdot v3.4s, v17.16b, v10.4b[2]
-	WORD $0x4f8cea04 // sdot v4.4s, v16.16b, v12.4b[2]
-	WORD $0x4f8cea25 // sdot v5.4s, v17.16b, v12.4b[2]
-	WORD $0x4f8eea06 // sdot v6.4s, v16.16b, v14.4b[2]
-	WORD $0x4f8eea27 // sdot v7.4s, v17.16b, v14.4b[2]
-	WORD $0x4f89ea80 // sdot v0.4s, v20.16b, v9.4b[2]
-	WORD $0x4f89eaa1 // sdot v1.4s, v21.16b, v9.4b[2]
-	WORD $0x4f8bea82 // sdot v2.4s, v20.16b, v11.4b[2]
-	WORD $0x4f8beaa3 // sdot v3.4s, v21.16b, v11.4b[2]
-	WORD $0x4f8dea84 // sdot v4.4s, v20.16b, v13.4b[2]
-	WORD $0x4f8deaa5 // sdot v5.4s, v21.16b, v13.4b[2]
-	WORD $0x4f8fea86 // sdot v6.4s, v20.16b, v15.4b[2]
-	WORD $0x4f8feaa7 // sdot v7.4s, v21.16b, v15.4b[2]
-	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
-	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
-	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
-	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
-	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
-	WORD $0x4fa8ea40 // sdot v0.4s, v18.16b, v8.4b[3]
-	WORD $0x4fa8ea61 // sdot v1.4s, v19.16b, v8.4b[3]
-	WORD $0x4faaea42 // sdot v2.4s, v18.16b, v10.4b[3]
-	WORD $0x4faaea63 // sdot v3.4s, v19.16b, v10.4b[3]
-	WORD $0x4facea44 // sdot v4.4s, v18.16b, v12.4b[3]
-	WORD $0x4facea65 // sdot v5.4s, v19.16b, v12.4b[3]
-	WORD $0x4faeea46 // sdot v6.4s, v18.16b, v14.4b[3]
-	WORD $0x4faeea67 // sdot v7.4s, v19.16b, v14.4b[3]
-	WORD $0x4fa9ea80 // sdot v0.4s, v20.16b, v9.4b[3]
-	WORD $0x4fa9eaa1 // sdot v1.4s, v21.16b, v9.4b[3]
-	WORD $0x4fabea82 // sdot v2.4s, v20.16b, v11.4b[3]
-	WORD $0x4fabeaa3 // sdot v3.4s, v21.16b, v11.4b[3]
-	WORD $0x4fadea84 // sdot v4.4s, v20.16b, v13.4b[3]
-	WORD $0x4fadeaa5 // sdot v5.4s, v21.16b, v13.4b[3]
-	WORD $0x4fafea86 // sdot v6.4s, v20.16b, v15.4b[3]
-	WORD $0x4fafeaa7 // sdot v7.4s, v21.16b, v15.4b[3]
-	WORD $0x3cc104f1 // ldr q17, [x7], #16
-	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
-	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
-	WORD $0xad4055b4 // ldp q20, q21, [x13, #0]
-	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
-	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
-	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
-	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
-	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
-	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
-	WORD $0xad0055b4 // stp q20, q21, [x13, #0]
-	WORD $0xad4855b4 // ldp q20, q21, [x13, #256]
-	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
-	WORD $0x4fb79212 // fmul v18.4s, v16.4s, v23.s[1]
-	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
-	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
-	WORD $0x4fb79233 // fmul v19.4s, v17.4s, v23.s[1]
-	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
-	WORD $0xad0855b4 // stp q20, q21, [x13, #256]
-	WORD $0xad5055b4 // ldp q20, q21, [x13, #512]
-	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
-	WORD $0x4f979a12 // fmul v18.4s, v16.4s, v23.s[2]
-	WORD $0x4e32cc94 // fmla v20.4s, v4.4s, v18.4s
-	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
-	WORD $0x4f979a33 // fmul v19.4s, v17.4s, v23.s[2]
-	WORD $0x4e33ccb5 // fmla v21.4s, v5.4s, v19.4s
-	WORD $0xad1055b4 // stp q20, q21, [x13, #512]
-	WORD $0xad5855b4 // ldp q20, q21, [x13, #768]
-	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
-	WORD $0x4fb79a12 // fmul v18.4s, v16.4s, v23.s[3]
-	WORD $0x4e32ccd4 // fmla v20.4s, v6.4s, v18.4s
-	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
-	WORD $0x4fb79a33 // fmul v19.4s, v17.4s, v23.s[3]
-	WORD $0x4e33ccf5 // fmla v21.4s, v7.4s, v19.4s
-	WORD $0xad1855b4 // stp q20, q21, [x13, #768]
-	ADD $32, R6, R6
-	ADD $32, R13, R13
-	SUBS $1, R12, R12
-	BNE loop2
-	ADD $768, R6, R6
-	SUBS $1, R9, R9
-	BNE loop1
-	MOVD codes+48(FP), R6
-	MOVD wScale+56(FP), R7
-	MOVD more+64(FP), R8
-	MOVD n+72(FP), R9
-	ADD $1024, R0, R0
-	ADD R2<<2, R1, R1
-	ADD R5<<2, R3, R3
-	ADD R5<<2, R4, R4
-	SUB $4, R11, R11
-	B rows4
-below4:
-rows2:
-	CMP $2, R11
-	BLT below2
-	MOVD R3, R20
-	MOVD R4, R21
-	MOVD R1, R15
-	ADD R2, R15, R16
-loop3:
-	WORD $0xacc125e8 // ldp q8, q9, [x15], #32
-	WORD $0xacc12e0a // ldp q10, q11, [x16], #32
-	MOVD R20, R14
-	WORD $0x0dc581d6 // ld1 { v22.s }[0], [x14], x5
-	WORD $0x0dc591d6 // ld1 { v22.s }[1], [x14], x5
-	ADD $4, R20, R20
-	MOVD R21, R14
-	WORD $0x0dc581d7 // ld1 { v23.s }[0], [x14], x5
-	WORD $0x0dc591d7 // ld1 { v23.s }[1], [x14], x5
-	ADD $4, R21, R21
-	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
-	MOVD R0, R13
-	MOVD $8, R12
-loop4:
-	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
-	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
-	WORD $0x4e0c06c2 // dup v2.4s, v22.s[1]
-	WORD $0x4e0c06c3 // dup v3.4s, v22.s[1]
-	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
-	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
-	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
-	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
-	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
-	WORD $0x4f88e200 // sdot v0.4s, v16.16b, v8.4b[0]
-	WORD $0x4f88e221 // sdot v1.4s, v17.16b, v8.4b[0]
-	WORD $0x4f8ae202 // sdot v2.4s, v16.16b, v10.4b[0]
-	WORD $0x4f8ae223 // sdot v3.4s, v17.16b, v10.4b[0]
-	WORD $0x4f89e280 // sdot v0.4s, v20.16b, v9.4b[0]
-	WORD $0x4f89e2a1 // sdot v1.4s, v21.16b, v9.4b[0]
-	WORD $0x4f8be282 // sdot v2.4s, v20.16b, v11.4b[0]
-	WORD $0x4f8be2a3 // sdot v3.4s, v21.16b, v11.4b[0]
-	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
-	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
-	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
-	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
-	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
-	WORD $0x4fa8e240 // sdot v0.4s, v18.16b, v8.4b[1]
-	WORD $0x4fa8e261 // sdot v1.4s, v19.16b, v8.4b[1]
-	WORD $0x4faae242 // sdot v2.4s, v18.16b, v10.4b[1]
-	WORD $0x4faae263 // sdot v3.4s, v19.16b, v10.4b[1]
-	WORD $0x4fa9e280 // sdot v0.4s, v20.16b, v9.4b[1]
-	WORD $0x4fa9e2a1 // sdot v1.4s, v21.16b, v9.4b[1]
-	WORD $0x4fabe282 // sdot v2.4s, v20.16b, v11.4b[1]
-	WORD $0x4fabe2a3 // sdot v3.4s, v21.16b, v11.4b[1]
-	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
-	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
-	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
-	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
-	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
-	WORD $0x4f88ea00 // sdot v0.4s, v16.16b, v8.4b[2]
-	WORD $0x4f88ea21 // sdot v1.4s, v17.16b, v8.4b[2]
-	WORD $0x4f8aea02 // sdot v2.4s, v16.16b, v10.4b[2]
-	WORD $0x4f8aea23 // sdot v3.4s, v17.16b, v10.4b[2]
-	WORD $0x4f89ea80 // sdot v0.4s, v20.16b, v9.4b[2]
-	WORD $0x4f89eaa1 // sdot v1.4s, v21.16b, v9.4b[2]
-	WORD $0x4f8bea82 // sdot v2.4s, v20.16b, v11.4b[2]
-	WORD $0x4f8beaa3 // sdot v3.4s, v21.16b, v11.4b[2]
-	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
-	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
-	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
-	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
-	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
-	WORD $0x4fa8ea40 // sdot v0.4s, v18.16b, v8.4b[3]
-	WORD $0x4fa8ea61 // sdot v1.4s, v19.16b, v8.4b[3]
-	WORD $0x4faaea42 // sdot v2.4s, v18.16b, v10.4b[3]
-	WORD $0x4faaea63 // sdot v3.4s, v19.16b, v10.4b[3]
-	WORD $0x4fa9ea80 // sdot v0.4s, v20.16b, v9.4b[3]
-	WORD $0x4fa9eaa1 // sdot v1.4s, v21.16b, v9.4b[3]
-	WORD $0x4fabea82 // sdot v2.4s, v20.16b, v11.4b[3]
-	WORD $0x4fabeaa3 // sdot v3.4s, v21.16b, v11.4b[3]
-	WORD $0x3cc104f1 // ldr q17, [x7], #16
-	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
-	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
-	WORD $0xad4055b4 // ldp q20, q21, [x13, #0]
-	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
-	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
-	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
-	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
-	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
-	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
-	WORD $0xad0055b4 // stp q20, q21, [x13, #0]
-	WORD $0xad4855b4 // ldp q20, q21, [x13, #256]
-	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
-	WORD $0x4fb79212 // fmul v18.4s, v16.4s, v23.s[1]
-	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
-	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
-	WORD $0x4fb79233 // fmul v19.4s, v17.4s, v23.s[1]
-	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
-	WORD $0xad0855b4 // stp q20, q21, [x13, #256]
-	ADD $32, R6, R6
-	ADD $32, R13, R13
-	SUBS $1, R12, R12
-	BNE loop4
-	ADD $768, R6, R6
-	SUBS $1, R9, R9
-	BNE loop3
-	MOVD codes+48(FP), R6
-	MOVD wScale+56(FP), R7
-	MOVD more+64(FP), R8
-	MOVD n+72(FP), R9
-	ADD $512, R0, R0
-	ADD R2<<1, R1, R1
-	ADD R5<<1, R3, R3
-	ADD R5<<1, R4, R4
-	SUB $2, R11, R11
-	B rows2
-below2:
-rows1:
-	CMP $1, R11
-	BLT below1
-	MOVD R3, R20
-	MOVD R4, R21
-	MOVD R1, R15
-loop5:
-	WORD $0xacc125e8 // ldp q8, q9, [x15], #32
-	MOVD R20, R14
-	WORD $0x0dc581d6 // ld1 { v22.s }[0], [x14], x5
-	ADD $4, R20, R20
-	MOVD R21, R14
-	WORD $0x0dc581d7 // ld1 { v23.s }[0], [x14], x5
-	ADD $4, R21, R21
-	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
-	MOVD R0, R13
-	MOVD $8, R12
-loop6:
-	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
-	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
-	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
-	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
-	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
-	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
-	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
-	WORD $0x4f88e200 // sdot v0.4s, v16.16b, v8.4b[0]
-	WORD $0x4f88e221 // sdot v1.4s, v17.16b, v8.4b[0]
-	WORD $0x4f89e280 // sdot v0.4s, v20.16b, v9.4b[0]
-	WORD $0x4f89e2a1 // sdot v1.4s, v21.16b, v9.4b[0]
-	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
-	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
-	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
-	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
-	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
-	WORD $0x4fa8e240 // sdot v0.4s, v18.16b, v8.4b[1]
-	WORD $0x4fa8e261 // sdot v1.4s, v19.16b, v8.4b[1]
-	WORD $0x4fa9e280 // sdot v0.4s, v20.16b, v9.4b[1]
-	WORD $0x4fa9e2a1 // sdot v1.4s, v21.16b, v9.4b[1]
-	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
-	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
-	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
-	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
-	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
-	WORD $0x4f88ea00 // sdot v0.4s, v16.16b, v8.4b[2]
-	WORD $0x4f88ea21 // sdot v1.4s, v17.16b, v8.4b[2]
-	WORD $0x4f89ea80 // sdot v0.4s, v20.16b, v9.4b[2]
-	WORD $0x4f89eaa1 // sdot v1.4s, v21.16b, v9.4b[2]
-	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
-	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
-	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
-	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
-	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
-	WORD $0x4fa8ea40 // sdot v0.4s, v18.16b, v8.4b[3]
-	WORD $0x4fa8ea61 // sdot v1.4s, v19.16b, v8.4b[3]
-	WORD $0x4fa9ea80 // sdot v0.4s, v20.16b, v9.4b[3]
-	WORD $0x4fa9eaa1 // sdot v1.4s, v21.16b, v9.4b[3]
-	WORD $0x3cc104f1 // ldr q17, [x7], #16
-	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
-	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
-	WORD $0xad4055b4 // ldp q20, q21, [x13, #0]
-	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
-	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
-	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
-	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
-	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
-	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
-	WORD $0xad0055b4 // stp q20, q21, [x13, #0]
-	ADD $32, R6, R6
-	ADD $32, R13, R13
-	SUBS $1, R12, R12
-	BNE loop6
-	ADD $768, R6, R6
-	SUBS $1, R9, R9
-	BNE loop5
-	MOVD codes+48(FP), R6
-	MOVD wScale+56(FP), R7
-	MOVD more+64(FP), R8
-	MOVD n+72(FP), R9
-	ADD $256, R0, R0
-	ADD R2<<0, R1, R1
-	ADD R5<<0, R3, R3
-	ADD R5<<0, R4, R4
-	SUB $1, R11, R11
-	B rows1
-below1:
-	RET
-
-// func directNibblesZeroDot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero, ahead, rows int) 
-TEXT ·directNibblesZeroDot(SB), NOSPLIT, $0-104
-	MOVD acc+0(FP), R0
-	MOVD q+8(FP), R1
-	MOVD stride+16(FP), R2
-	MOVD start+24(FP), R3
-	MOVD xScale+32(FP), R4
-	MOVD groupStride+40(FP), R5
-	MOVD codes+48(FP), R6
-	MOVD wScale+56(FP), R7
-	MOVD more+64(FP), R8
-	MOVD n+72(FP), R9
-	MOVD zero+80(FP), R10
-	MOVD rows+96(FP), R11
-	WORD $0x4f00e5f9 // movi v25.16b, #15
 	WORD $0x4e010d58 // dup v24.16b, w10
 rows4:
 	CMP $4, R11
@@ -1088,6 +695,399 @@ loop6:
 	WORD $0x0f10a610 // sshll v16.4s, v16.4h, #0
 	WORD $0x4f968200 // mul v0.4s, v16.4s, v22.s[0]
 	WORD $0x4f968221 // mul v1.4s, v17.4s, v22.s[0]
+	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4f88e200 // sdot v0.4s, v16.16b, v8.4b[0]
+	WORD $0x4f88e221 // sdot v1.4s, v17.16b, v8.4b[0]
+	WORD $0x4f89e280 // sdot v0.4s, v20.16b, v9.4b[0]
+	WORD $0x4f89e2a1 // sdot v1.4s, v21.16b, v9.4b[0]
+	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4fa8e240 // sdot v0.4s, v18.16b, v8.4b[1]
+	WORD $0x4fa8e261 // sdot v1.4s, v19.16b, v8.4b[1]
+	WORD $0x4fa9e280 // sdot v0.4s, v20.16b, v9.4b[1]
+	WORD $0x4fa9e2a1 // sdot v1.4s, v21.16b, v9.4b[1]
+	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4f88ea00 // sdot v0.4s, v16.16b, v8.4b[2]
+	WORD $0x4f88ea21 // sdot v1.4s, v17.16b, v8.4b[2]
+	WORD $0x4f89ea80 // sdot v0.4s, v20.16b, v9.4b[2]
+	WORD $0x4f89eaa1 // sdot v1.4s, v21.16b, v9.4b[2]
+	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4fa8ea40 // sdot v0.4s, v18.16b, v8.4b[3]
+	WORD $0x4fa8ea61 // sdot v1.4s, v19.16b, v8.4b[3]
+	WORD $0x4fa9ea80 // sdot v0.4s, v20.16b, v9.4b[3]
+	WORD $0x4fa9eaa1 // sdot v1.4s, v21.16b, v9.4b[3]
+	WORD $0x3cc104f1 // ldr q17, [x7], #16
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	WORD $0xad4055b4 // ldp q20, q21, [x13, #0]
+	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
+	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
+	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
+	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
+	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
+	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
+	WORD $0xad0055b4 // stp q20, q21, [x13, #0]
+	ADD $32, R6, R6
+	ADD $32, R13, R13
+	SUBS $1, R12, R12
+	BNE loop6
+	ADD $768, R6, R6
+	SUBS $1, R9, R9
+	BNE loop5
+	MOVD codes+48(FP), R6
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	ADD $256, R0, R0
+	ADD R2<<0, R1, R1
+	ADD R5<<0, R3, R3
+	ADD R5<<0, R4, R4
+	SUB $1, R11, R11
+	B rows1
+below1:
+	RET
+
+// func directEightsDot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero, ahead, rows int) 
+TEXT ·directEightsDot(SB), NOSPLIT, $0-104
+	MOVD acc+0(FP), R0
+	MOVD q+8(FP), R1
+	MOVD stride+16(FP), R2
+	MOVD start+24(FP), R3
+	MOVD xScale+32(FP), R4
+	MOVD groupStride+40(FP), R5
+	MOVD codes+48(FP), R6
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	MOVD zero+80(FP), R10
+	MOVD rows+96(FP), R11
+	WORD $0x4f00e5f9 // movi v25.16b, #15
+	WORD $0x4e040d58 // dup v24.4s, w10
+rows4:
+	CMP $4, R11
+	BLT below4
+	MOVD R3, R20
+	MOVD R4, R21
+	MOVD R1, R15
+	ADD R2, R15, R16
+	ADD R2, R16, R17
+	ADD R2, R17, R19
+loop1:
+	WORD $0xacc125e8 // ldp q8, q9, [x15], #32
+	WORD $0xacc12e0a // ldp q10, q11, [x16], #32
+	WORD $0xacc1362c // ldp q12, q13, [x17], #32
+	WORD $0xacc13e6e // ldp q14, q15, [x19], #32
+	MOVD R20, R14
+	WORD $0x0dc581d6 // ld1 { v22.s }[0], [x14], x5
+	WORD $0x0dc591d6 // ld1 { v22.s }[1], [x14], x5
+	WORD $0x4dc581d6 // ld1 { v22.s }[2], [x14], x5
+	WORD $0x4dc591d6 // ld1 { v22.s }[3], [x14], x5
+	ADD $4, R20, R20
+	MOVD R21, R14
+	WORD $0x0dc581d7 // ld1 { v23.s }[0], [x14], x5
+	WORD $0x0dc591d7 // ld1 { v23.s }[1], [x14], x5
+	WORD $0x4dc581d7 // ld1 { v23.s }[2], [x14], x5
+	WORD $0x4dc591d7 // ld1 { v23.s }[3], [x14], x5
+	ADD $4, R21, R21
+	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
+	MOVD R0, R13
+	MOVD $8, R12
+loop2:
+	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
+	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
+	WORD $0x4e0c06c2 // dup v2.4s, v22.s[1]
+	WORD $0x4e0c06c3 // dup v3.4s, v22.s[1]
+	WORD $0x4e1406c4 // dup v4.4s, v22.s[2]
+	WORD $0x4e1406c5 // dup v5.4s, v22.s[2]
+	WORD $0x4e1c06c6 // dup v6.4s, v22.s[3]
+	WORD $0x4e1c06c7 // dup v7.4s, v22.s[3]
+	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4f88e200 // sdot v0.4s, v16.16b, v8.4b[0]
+	WORD $0x4f88e221 // sdot v1.4s, v17.16b, v8.4b[0]
+	WORD $0x4f8ae202 // sdot v2.4s, v16.16b, v10.4b[0]
+	WORD $0x4f8ae223 // sdot v3.4s, v17.16b, v10.4b[0]
+	WORD $0x4f8ce204 // sdot v4.4s, v16.16b, v12.4b[0]
+	WORD $0x4f8ce225 // sdot v5.4s, v17.16b, v12.4b[0]
+	WORD $0x4f8ee206 // sdot v6.4s, v16.16b, v14.4b[0]
+	WORD $0x4f8ee227 // sdot v7.4s, v17.16b, v14.4b[0]
+	WORD $0x4f89e280 // sdot v0.4s, v20.16b, v9.4b[0]
+	WORD $0x4f89e2a1 // sdot v1.4s, v21.16b, v9.4b[0]
+	WORD $0x4f8be282 // sdot v2.4s, v20.16b, v11.4b[0]
+	WORD $0x4f8be2a3 // sdot v3.4s, v21.16b, v11.4b[0]
+	WORD $0x4f8de284 // sdot v4.4s, v20.16b, v13.4b[0]
+	WORD $0x4f8de2a5 // sdot v5.4s, v21.16b, v13.4b[0]
+	WORD $0x4f8fe286 // sdot v6.4s, v20.16b, v15.4b[0]
+	WORD $0x4f8fe2a7 // sdot v7.4s, v21.16b, v15.4b[0]
+	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4fa8e240 // sdot v0.4s, v18.16b, v8.4b[1]
+	WORD $0x4fa8e261 // sdot v1.4s, v19.16b, v8.4b[1]
+	WORD $0x4faae242 // sdot v2.4s, v18.16b, v10.4b[1]
+	WORD $0x4faae263 // sdot v3.4s, v19.16b, v10.4b[1]
+	WORD $0x4face244 // sdot v4.4s, v18.16b, v12.4b[1]
+	WORD $0x4face265 // sdot v5.4s, v19.16b, v12.4b[1]
+	WORD $0x4faee246 // sdot v6.4s, v18.16b, v14.4b[1]
+	WORD $0x4faee267 // sdot v7.4s, v19.16b, v14.4b[1]
+	WORD $0x4fa9e280 // sdot v0.4s, v20.16b, v9.4b[1]
+	WORD $0x4fa9e2a1 // sdot v1.4s, v21.16b, v9.4b[1]
+	WORD $0x4fabe282 // sdot v2.4s, v20.16b, v11.4b[1]
+	WORD $0x4fabe2a3 // sdot v3.4s, v21.16b, v11.4b[1]
+	WORD $0x4fade284 // sdot v4.4s, v20.16b, v13.4b[1]
+	WORD $0x4fade2a5 // sdot v5.4s, v21.16b, v13.4b[1]
+	WORD $0x4fafe286 // sdot v6.4s, v20.16b, v15.4b[1]
+	WORD $0x4fafe2a7 // sdot v7.4s, v21.16b, v15.4b[1]
+	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4f88ea00 // sdot v0.4s, v16.16b, v8.4b[2]
+	WORD $0x4f88ea21 // sdot v1.4s, v17.16b, v8.4b[2]
+	WORD $0x4f8aea02 // sdot v2.4s, v16.16b, v10.4b[2]
+	WORD $0x4f8aea23 // sdot v3.4s, v17.16b, v10.4b[2]
+	WORD $0x4f8cea04 // sdot v4.4s, v16.16b, v12.4b[2]
+	WORD $0x4f8cea25 // sdot v5.4s, v17.16b, v12.4b[2]
+	WORD $0x4f8eea06 // sdot v6.4s, v16.16b, v14.4b[2]
+	WORD $0x4f8eea27 // sdot v7.4s, v17.16b, v14.4b[2]
+	WORD $0x4f89ea80 // sdot v0.4s, v20.16b, v9.4b[2]
+	WORD $0x4f89eaa1 // sdot v1.4s, v21.16b, v9.4b[2]
+	WORD $0x4f8bea82 // sdot v2.4s, v20.16b, v11.4b[2]
+	WORD $0x4f8beaa3 // sdot v3.4s, v21.16b, v11.4b[2]
+	WORD $0x4f8dea84 // sdot v4.4s, v20.16b, v13.4b[2]
+	WORD $0x4f8deaa5 // sdot v5.4s, v21.16b, v13.4b[2]
+	WORD $0x4f8fea86 // sdot v6.4s, v20.16b, v15.4b[2]
+	WORD $0x4f8feaa7 // sdot v7.4s, v21.16b, v15.4b[2]
+	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4fa8ea40 // sdot v0.4s, v18.16b, v8.4b[3]
+	WORD $0x4fa8ea61 // sdot v1.4s, v19.16b, v8.4b[3]
+	WORD $0x4faaea42 // sdot v2.4s, v18.16b, v10.4b[3]
+	WORD $0x4faaea63 // sdot v3.4s, v19.16b, v10.4b[3]
+	WORD $0x4facea44 // sdot v4.4s, v18.16b, v12.4b[3]
+	WORD $0x4facea65 // sdot v5.4s, v19.16b, v12.4b[3]
+	WORD $0x4faeea46 // sdot v6.4s, v18.16b, v14.4b[3]
+	WORD $0x4faeea67 // sdot v7.4s, v19.16b, v14.4b[3]
+	WORD $0x4fa9ea80 // sdot v0.4s, v20.16b, v9.4b[3]
+	WORD $0x4fa9eaa1 // sdot v1.4s, v21.16b, v9.4b[3]
+	WORD $0x4fabea82 // sdot v2.4s, v20.16b, v11.4b[3]
+	WORD $0x4fabeaa3 // sdot v3.4s, v21.16b, v11.4b[3]
+	WORD $0x4fadea84 // sdot v4.4s, v20.16b, v13.4b[3]
+	WORD $0x4fadeaa5 // sdot v5.4s, v21.16b, v13.4b[3]
+	WORD $0x4fafea86 // sdot v6.4s, v20.16b, v15.4b[3]
+	WORD $0x4fafeaa7 // sdot v7.4s, v21.16b, v15.4b[3]
+	WORD $0x3cc104f1 // ldr q17, [x7], #16
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	WORD $0xad4055b4 // ldp q20, q21, [x13, #0]
+	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
+	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
+	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
+	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
+	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
+	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
+	WORD $0xad0055b4 // stp q20, q21, [x13, #0]
+	WORD $0xad4855b4 // ldp q20, q21, [x13, #256]
+	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
+	WORD $0x4fb79212 // fmul v18.4s, v16.4s, v23.s[1]
+	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	WORD $0x4fb79233 // fmul v19.4s, v17.4s, v23.s[1]
+	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
+	WORD $0xad0855b4 // stp q20, q21, [x13, #256]
+	WORD $0xad5055b4 // ldp q20, q21, [x13, #512]
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	WORD $0x4f979a12 // fmul v18.4s, v16.4s, v23.s[2]
+	WORD $0x4e32cc94 // fmla v20.4s, v4.4s, v18.4s
+	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
+	WORD $0x4f979a33 // fmul v19.4s, v17.4s, v23.s[2]
+	WORD $0x4e33ccb5 // fmla v21.4s, v5.4s, v19.4s
+	WORD $0xad1055b4 // stp q20, q21, [x13, #512]
+	WORD $0xad5855b4 // ldp q20, q21, [x13, #768]
+	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
+	WORD $0x4fb79a12 // fmul v18.4s, v16.4s, v23.s[3]
+	WORD $0x4e32ccd4 // fmla v20.4s, v6.4s, v18.4s
+	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
+	WORD $0x4fb79a33 // fmul v19.4s, v17.4s, v23.s[3]
+	WORD $0x4e33ccf5 // fmla v21.4s, v7.4s, v19.4s
+	WORD $0xad1855b4 // stp q20, q21, [x13, #768]
+	ADD $32, R6, R6
+	ADD $32, R13, R13
+	SUBS $1, R12, R12
+	BNE loop2
+	ADD $768, R6, R6
+	SUBS $1, R9, R9
+	BNE loop1
+	MOVD codes+48(FP), R6
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	ADD $1024, R0, R0
+	ADD R2<<2, R1, R1
+	ADD R5<<2, R3, R3
+	ADD R5<<2, R4, R4
+	SUB $4, R11, R11
+	B rows4
+below4:
+rows2:
+	CMP $2, R11
+	BLT below2
+	MOVD R3, R20
+	MOVD R4, R21
+	MOVD R1, R15
+	ADD R2, R15, R16
+loop3:
+	WORD $0xacc125e8 // ldp q8, q9, [x15], #32
+	WORD $0xacc12e0a // ldp q10, q11, [x16], #32
+	MOVD R20, R14
+	WORD $0x0dc581d6 // ld1 { v22.s }[0], [x14], x5
+	WORD $0x0dc591d6 // ld1 { v22.s }[1], [x14], x5
+	ADD $4, R20, R20
+	MOVD R21, R14
+	WORD $0x0dc581d7 // ld1 { v23.s }[0], [x14], x5
+	WORD $0x0dc591d7 // ld1 { v23.s }[1], [x14], x5
+	ADD $4, R21, R21
+	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
+	MOVD R0, R13
+	MOVD $8, R12
+loop4:
+	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
+	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
+	WORD $0x4e0c06c2 // dup v2.4s, v22.s[1]
+	WORD $0x4e0c06c3 // dup v3.4s, v22.s[1]
+	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4f88e200 // sdot v0.4s, v16.16b, v8.4b[0]
+	WORD $0x4f88e221 // sdot v1.4s, v17.16b, v8.4b[0]
+	WORD $0x4f8ae202 // sdot v2.4s, v16.16b, v10.4b[0]
+	WORD $0x4f8ae223 // sdot v3.4s, v17.16b, v10.4b[0]
+	WORD $0x4f89e280 // sdot v0.4s, v20.16b, v9.4b[0]
+	WORD $0x4f89e2a1 // sdot v1.4s, v21.16b, v9.4b[0]
+	WORD $0x4f8be282 // sdot v2.4s, v20.16b, v11.4b[0]
+	WORD $0x4f8be2a3 // sdot v3.4s, v21.16b, v11.4b[0]
+	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4fa8e240 // sdot v0.4s, v18.16b, v8.4b[1]
+	WORD $0x4fa8e261 // sdot v1.4s, v19.16b, v8.4b[1]
+	WORD $0x4faae242 // sdot v2.4s, v18.16b, v10.4b[1]
+	WORD $0x4faae263 // sdot v3.4s, v19.16b, v10.4b[1]
+	WORD $0x4fa9e280 // sdot v0.4s, v20.16b, v9.4b[1]
+	WORD $0x4fa9e2a1 // sdot v1.4s, v21.16b, v9.4b[1]
+	WORD $0x4fabe282 // sdot v2.4s, v20.16b, v11.4b[1]
+	WORD $0x4fabe2a3 // sdot v3.4s, v21.16b, v11.4b[1]
+	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4f88ea00 // sdot v0.4s, v16.16b, v8.4b[2]
+	WORD $0x4f88ea21 // sdot v1.4s, v17.16b, v8.4b[2]
+	WORD $0x4f8aea02 // sdot v2.4s, v16.16b, v10.4b[2]
+	WORD $0x4f8aea23 // sdot v3.4s, v17.16b, v10.4b[2]
+	WORD $0x4f89ea80 // sdot v0.4s, v20.16b, v9.4b[2]
+	WORD $0x4f89eaa1 // sdot v1.4s, v21.16b, v9.4b[2]
+	WORD $0x4f8bea82 // sdot v2.4s, v20.16b, v11.4b[2]
+	WORD $0x4f8beaa3 // sdot v3.4s, v21.16b, v11.4b[2]
+	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4fa8ea40 // sdot v0.4s, v18.16b, v8.4b[3]
+	WORD $0x4fa8ea61 // sdot v1.4s, v19.16b, v8.4b[3]
+	WORD $0x4faaea42 // sdot v2.4s, v18.16b, v10.4b[3]
+	WORD $0x4faaea63 // sdot v3.4s, v19.16b, v10.4b[3]
+	WORD $0x4fa9ea80 // sdot v0.4s, v20.16b, v9.4b[3]
+	WORD $0x4fa9eaa1 // sdot v1.4s, v21.16b, v9.4b[3]
+	WORD $0x4fabea82 // sdot v2.4s, v20.16b, v11.4b[3]
+	WORD $0x4fabeaa3 // sdot v3.4s, v21.16b, v11.4b[3]
+	WORD $0x3cc104f1 // ldr q17, [x7], #16
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	WORD $0xad4055b4 // ldp q20, q21, [x13, #0]
+	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
+	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
+	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
+	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
+	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
+	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
+	WORD $0xad0055b4 // stp q20, q21, [x13, #0]
+	WORD $0xad4855b4 // ldp q20, q21, [x13, #256]
+	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
+	WORD $0x4fb79212 // fmul v18.4s, v16.4s, v23.s[1]
+	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	WORD $0x4fb79233 // fmul v19.4s, v17.4s, v23.s[1]
+	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
+	WORD $0xad0855b4 // stp q20, q21, [x13, #256]
+	ADD $32, R6, R6
+	ADD $32, R13, R13
+	SUBS $1, R12, R12
+	BNE loop4
+	ADD $768, R6, R6
+	SUBS $1, R9, R9
+	BNE loop3
+	MOVD codes+48(FP), R6
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	ADD $512, R0, R0
+	ADD R2<<1, R1, R1
+	ADD R5<<1, R3, R3
+	ADD R5<<1, R4, R4
+	SUB $2, R11, R11
+	B rows2
+below2:
+rows1:
+	CMP $1, R11
+	BLT below1
+	MOVD R3, R20
+	MOVD R4, R21
+	MOVD R1, R15
+loop5:
+	WORD $0xacc125e8 // ldp q8, q9, [x15], #32
+	MOVD R20, R14
+	WORD $0x0dc581d6 // ld1 { v22.s }[0], [x14], x5
+	ADD $4, R20, R20
+	MOVD R21, R14
+	WORD $0x0dc581d7 // ld1 { v23.s }[0], [x14], x5
+	ADD $4, R21, R21
+	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
+	MOVD R0, R13
+	MOVD $8, R12
+loop6:
+	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
+	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
 	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
 	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
 	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
@@ -1741,604 +1741,6 @@ TEXT ·directNibblesNEON(SB), NOSPLIT, $0-104
 	MOVD zero+80(FP), R10
 	MOVD rows+96(FP), R11
 	WORD $0x4f00e5f9 // movi v25.16b, #15
-	WORD $0x4e040d58 // dup v24.4s, w10
-rows4:
-	CMP $4, R11
-	BLT below4
-	MOVD R3, R20
-	MOVD R4, R21
-	MOVD R1, R15
-	ADD R2, R15, R16
-	ADD R2, R16, R17
-	ADD R2, R17, R19
-loop1:
-	WORD $0xacc125e8 // ldp q8, q9, [x15], #32
-	WORD $0xacc12e0a // ldp q10, q11, [x16], #32
-	WORD $0xacc1362c // ldp q12, q13, [x17], #32
-	WORD $0xacc13e6e // ldp q14, q15, [x19], #32
-	MOVD R20, R14
-	WORD $0x0dc581d6 // ld1 { v22.s }[0], [x14], x5
-	WORD $0x0dc591d6 // ld1 { v22.s }[1], [x14], x5
-	WORD $0x4dc581d6 // ld1 { v22.s }[2], [x14], x5
-	WORD $0x4dc591d6 // ld1 { v22.s }[3], [x14], x5
-	ADD $4, R20, R20
-	MOVD R21, R14
-	WORD $0x0dc581d7 // ld1 { v23.s }[0], [x14], x5
-	WORD $0x0dc591d7 // ld1 { v23.s }[1], [x14], x5
-	WORD $0x4dc581d7 // ld1 { v23.s }[2], [x14], x5
-	WORD $0x4dc591d7 // ld1 { v23.s }[3], [x14], x5
-	ADD $4, R21, R21
-	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
-	MOVD R0, R13
-	MOVD $8, R12
-loop2:
-	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
-	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
-	WORD $0x4e0c06c2 // dup v2.4s, v22.s[1]
-	WORD $0x4e0c06c3 // dup v3.4s, v22.s[1]
-	WORD $0x4e1406c4 // dup v4.4s, v22.s[2]
-	WORD $0x4e1406c5 // dup v5.4s, v22.s[2]
-	WORD $0x4e1c06c6 // dup v6.4s, v22.s[3]
-	WORD $0x4e1c06c7 // dup v7.4s, v22.s[3]
-	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
-	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
-	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
-	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
-	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
-	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
-	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e04055d // dup v29.4s, v10.s[0]
-	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
-	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
-	WORD $0x4e04055d // dup v29.4s, v10.s[0]
-	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
-	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
-	WORD $0x4e04059d // dup v29.4s, v12.s[0]
-	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
-	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
-	WORD $0x4e04059d // dup v29.4s, v12.s[0]
-	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
-	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
-	WORD $0x4e0405dd // dup v29.4s, v14.s[0]
-	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
-	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
-	WORD $0x4e0405dd // dup v29.4s, v14.s[0]
-	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
-	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	WORD $0x4e04053d // dup v29.4s, v9.s[0]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e04053d // dup v29.4s, v9.s[0]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e04057d // dup v29.4s, v11.s[0]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
-	WORD $0x4e04057d // dup v29.4s, v11.s[0]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
-	WORD $0x4e0405bd // dup v29.4s, v13.s[0]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
-	WORD $0x4e0405bd // dup v29.4s, v13.s[0]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
-	WORD $0x4e0405fd // dup v29.4s, v15.s[0]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
-	WORD $0x4e0405fd // dup v29.4s, v15.s[0]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
-	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
-	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
-	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
-	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
-	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
-	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e0c055d // dup v29.4s, v10.s[1]
-	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
-	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
-	WORD $0x4e0c055d // dup v29.4s, v10.s[1]
-	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
-	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
-	WORD $0x4e0c059d // dup v29.4s, v12.s[1]
-	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
-	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
-	WORD $0x4e0c059d // dup v29.4s, v12.s[1]
-	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
-	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
-	WORD $0x4e0c05dd // dup v29.4s, v14.s[1]
-	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
-	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
-	WORD $0x4e0c05dd // dup v29.4s, v14.s[1]
-	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
-	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e0c057d // dup v29.4s, v11.s[1]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
-	WORD $0x4e0c057d // dup v29.4s, v11.s[1]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
-	WORD $0x4e0c05bd // dup v29.4s, v13.s[1]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
-	WORD $0x4e0c05bd // dup v29.4s, v13.s[1]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
-	WORD $0x4e0c05fd // dup v29.4s, v15.s[1]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
-	WORD $0x4e0c05fd // dup v29.4s, v15.s[1]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
-	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
-	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
-	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
-	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
-	WORD $0x4e14051d // dup v29.4s, v8.s[2]
-	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
-	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e14051d // dup v29.4s, v8.s[2]
-	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
-	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e14055d // dup v29.4s, v10.s[2]
-	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
-	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
-	WORD $0x4e14055d // dup v29.4s, v10.s[2]
-	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
-	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
-	WORD $0x4e14059d // dup v29.4s, v12.s[2]
-	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
-	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
-	WORD $0x4e14059d // dup v29.4s, v12.s[2]
-	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
-	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
-	WORD $0x4e1405dd // dup v29.4s, v14.s[2]
-	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
-	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
-	WORD $0x4e1405dd // dup v29.4s, v14.s[2]
-	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
-	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	WORD $0x4e14053d // dup v29.4s, v9.s[2]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e14053d // dup v29.4s, v9.s[2]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e14057d // dup v29.4s, v11.s[2]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
-	WORD $0x4e14057d // dup v29.4s, v11.s[2]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
-	WORD $0x4e1405bd // dup v29.4s, v13.s[2]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
-	WORD $0x4e1405bd // dup v29.4s, v13.s[2]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
-	WORD $0x4e1405fd // dup v29.4s, v15.s[2]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
-	WORD $0x4e1405fd // dup v29.4s, v15.s[2]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
-	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
-	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
-	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
-	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
-	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
-	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
-	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
-	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
-	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e1c055d // dup v29.4s, v10.s[3]
-	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
-	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
-	WORD $0x4e1c055d // dup v29.4s, v10.s[3]
-	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
-	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
-	WORD $0x4e1c059d // dup v29.4s, v12.s[3]
-	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
-	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
-	WORD $0x4e1c059d // dup v29.4s, v12.s[3]
-	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
-	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
-	WORD $0x4e1c05dd // dup v29.4s, v14.s[3]
-	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
-	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
-	WORD $0x4e1c05dd // dup v29.4s, v14.s[3]
-	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
-	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e1c057d // dup v29.4s, v11.s[3]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
-	WORD $0x4e1c057d // dup v29.4s, v11.s[3]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
-	WORD $0x4e1c05bd // dup v29.4s, v13.s[3]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
-	WORD $0x4e1c05bd // dup v29.4s, v13.s[3]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
-	WORD $0x4e1c05fd // dup v29.4s, v15.s[3]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
-	WORD $0x4e1c05fd // dup v29.4s, v15.s[3]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	WORD $0x3cc104f1 // ldr q17, [x7], #16
-	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
-	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
-	WORD $0xad4055b4 // ldp q20, q21, [x13, #0]
-	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
-	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
-	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
-	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
-	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
-	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
-	WORD $0xad0055b4 // stp q20, q21, [x13, #0]
-	WORD $0xad4855b4 // ldp q20, q21, [x13, #256]
-	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
-	WORD $0x4fb79212 // fmul v18.4s, v16.4s, v23.s[1]
-	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
-	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
-	WORD $0x4fb79233 // fmul v19.4s, v17.4s, v23.s[1]
-	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
-	WORD $0xad0855b4 // stp q20, q21, [x13, #256]
-	WORD $0xad5055b4 // ldp q20, q21, [x13, #512]
-	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
-	WORD $0x4f979a12 // fmul v18.4s, v16.4s, v23.s[2]
-	WORD $0x4e32cc94 // fmla v20.4s, v4.4s, v18.4s
-	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
-	WORD $0x4f979a33 // fmul v19.4s, v17.4s, v23.s[2]
-	WORD $0x4e33ccb5 // fmla v21.4s, v5.4s, v19.4s
-	WORD $0xad1055b4 // stp q20, q21, [x13, #512]
-	WORD $0xad5855b4 // ldp q20, q21, [x13, #768]
-	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
-	WORD $0x4fb79a12 // fmul v18.4s, v16.4s, v23.s[3]
-	WORD $0x4e32ccd4 // fmla v20.4s, v6.4s, v18.4s
-	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
-	WORD $0x4fb79a33 // fmul v19.4s, v17.4s, v23.s[3]
-	WORD $0x4e33ccf5 // fmla v21.4s, v7.4s, v19.4s
-	WORD $0xad1855b4 // stp q20, q21, [x13, #768]
-	ADD $32, R6, R6
-	ADD $32, R13, R13
-	SUBS $1, R12, R12
-	BNE loop2
-	ADD $768, R6, R6
-	SUBS $1, R9, R9
-	BNE loop1
-	MOVD codes+48(FP), R6
-	MOVD wScale+56(FP), R7
-	MOVD more+64(FP), R8
-	MOVD n+72(FP), R9
-	ADD $1024, R0, R0
-	ADD R2<<2, R1, R1
-	ADD R5<<2, R3, R3
-	ADD R5<<2, R4, R4
-	SUB $4, R11, R11
-	B rows4
-below4:
-rows1:
-	CMP $1, R11
-	BLT below1
-	MOVD R3, R20
-	MOVD R4, R21
-	MOVD R1, R15
-loop3:
-	WORD $0xacc125e8 // ldp q8, q9, [x15], #32
-	MOVD R20, R14
-	WORD $0x0dc581d6 // ld1 { v22.s }[0], [x14], x5
-	ADD $4, R20, R20
-	MOVD R21, R14
-	WORD $0x0dc581d7 // ld1 { v23.s }[0], [x14], x5
-	ADD $4, R21, R21
-	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
-	MOVD R0, R13
-	MOVD $8, R12
-loop4:
-	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
-	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
-	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
-	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
-	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
-	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
-	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
-	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
-	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e04053d // dup v29.4s, v9.s[0]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e04053d // dup v29.4s, v9.s[0]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
-	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
-	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
-	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
-	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
-	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
-	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
-	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
-	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
-	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
-	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
-	WORD $0x4e14051d // dup v29.4s, v8.s[2]
-	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
-	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e14051d // dup v29.4s, v8.s[2]
-	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
-	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e14053d // dup v29.4s, v9.s[2]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e14053d // dup v29.4s, v9.s[2]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
-	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
-	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
-	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
-	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
-	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
-	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
-	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
-	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
-	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
-	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
-	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
-	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
-	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x3cc104f1 // ldr q17, [x7], #16
-	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
-	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
-	WORD $0xad4055b4 // ldp q20, q21, [x13, #0]
-	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
-	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
-	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
-	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
-	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
-	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
-	WORD $0xad0055b4 // stp q20, q21, [x13, #0]
-	ADD $32, R6, R6
-	ADD $32, R13, R13
-	SUBS $1, R12, R12
-	BNE loop4
-	ADD $768, R6, R6
-	SUBS $1, R9, R9
-	BNE loop3
-	MOVD codes+48(FP), R6
-	MOVD wScale+56(FP), R7
-	MOVD more+64(FP), R8
-	MOVD n+72(FP), R9
-	ADD $256, R0, R0
-	ADD R2<<0, R1, R1
-	ADD R5<<0, R3, R3
-	ADD R5<<0, R4, R4
-	SUB $1, R11, R11
-	B rows1
-below1:
-	RET
-
-// func directNibblesZeroNEON(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero, ahead, rows int) 
-TEXT ·directNibblesZeroNEON(SB), NOSPLIT, $0-104
-	MOVD acc+0(FP), R0
-	MOVD q+8(FP), R1
-	MOVD stride+16(FP), R2
-	MOVD start+24(FP), R3
-	MOVD xScale+32(FP), R4
-	MOVD groupStride+40(FP), R5
-	MOVD codes+48(FP), R6
-	MOVD wScale+56(FP), R7
-	MOVD more+64(FP), R8
-	MOVD n+72(FP), R9
-	MOVD zero+80(FP), R10
-	MOVD rows+96(FP), R11
-	WORD $0x4f00e5f9 // movi v25.16b, #15
 	WORD $0x4e010d58 // dup v24.16b, w10
 rows4:
 	CMP $4, R11
@@ -2930,6 +2332,604 @@ loop4:
 below1:
 	RET
 
+// func directEightsNEON(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero, ahead, rows int) 
+TEXT ·directEightsNEON(SB), NOSPLIT, $0-104
+	MOVD acc+0(FP), R0
+	MOVD q+8(FP), R1
+	MOVD stride+16(FP), R2
+	MOVD start+24(FP), R3
+	MOVD xScale+32(FP), R4
+	MOVD groupStride+40(FP), R5
+	MOVD codes+48(FP), R6
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	MOVD zero+80(FP), R10
+	MOVD rows+96(FP), R11
+	WORD $0x4f00e5f9 // movi v25.16b, #15
+	WORD $0x4e040d58 // dup v24.4s, w10
+rows4:
+	CMP $4, R11
+	BLT below4
+	MOVD R3, R20
+	MOVD R4, R21
+	MOVD R1, R15
+	ADD R2, R15, R16
+	ADD R2, R16, R17
+	ADD R2, R17, R19
+loop1:
+	WORD $0xacc125e8 // ldp q8, q9, [x15], #32
+	WORD $0xacc12e0a // ldp q10, q11, [x16], #32
+	WORD $0xacc1362c // ldp q12, q13, [x17], #32
+	WORD $0xacc13e6e // ldp q14, q15, [x19], #32
+	MOVD R20, R14
+	WORD $0x0dc581d6 // ld1 { v22.s }[0], [x14], x5
+	WORD $0x0dc591d6 // ld1 { v22.s }[1], [x14], x5
+	WORD $0x4dc581d6 // ld1 { v22.s }[2], [x14], x5
+	WORD $0x4dc591d6 // ld1 { v22.s }[3], [x14], x5
+	ADD $4, R20, R20
+	MOVD R21, R14
+	WORD $0x0dc581d7 // ld1 { v23.s }[0], [x14], x5
+	WORD $0x0dc591d7 // ld1 { v23.s }[1], [x14], x5
+	WORD $0x4dc581d7 // ld1 { v23.s }[2], [x14], x5
+	WORD $0x4dc591d7 // ld1 { v23.s }[3], [x14], x5
+	ADD $4, R21, R21
+	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
+	MOVD R0, R13
+	MOVD $8, R12
+loop2:
+	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
+	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
+	WORD $0x4e0c06c2 // dup v2.4s, v22.s[1]
+	WORD $0x4e0c06c3 // dup v3.4s, v22.s[1]
+	WORD $0x4e1406c4 // dup v4.4s, v22.s[2]
+	WORD $0x4e1406c5 // dup v5.4s, v22.s[2]
+	WORD $0x4e1c06c6 // dup v6.4s, v22.s[3]
+	WORD $0x4e1c06c7 // dup v7.4s, v22.s[3]
+	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e04055d // dup v29.4s, v10.s[0]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e04055d // dup v29.4s, v10.s[0]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e04059d // dup v29.4s, v12.s[0]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e04059d // dup v29.4s, v12.s[0]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e0405dd // dup v29.4s, v14.s[0]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e0405dd // dup v29.4s, v14.s[0]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0x4e04053d // dup v29.4s, v9.s[0]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e04053d // dup v29.4s, v9.s[0]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e04057d // dup v29.4s, v11.s[0]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e04057d // dup v29.4s, v11.s[0]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e0405bd // dup v29.4s, v13.s[0]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e0405bd // dup v29.4s, v13.s[0]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e0405fd // dup v29.4s, v15.s[0]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e0405fd // dup v29.4s, v15.s[0]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e0c055d // dup v29.4s, v10.s[1]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e0c055d // dup v29.4s, v10.s[1]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e0c059d // dup v29.4s, v12.s[1]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e0c059d // dup v29.4s, v12.s[1]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e0c05dd // dup v29.4s, v14.s[1]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e0c05dd // dup v29.4s, v14.s[1]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e0c057d // dup v29.4s, v11.s[1]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e0c057d // dup v29.4s, v11.s[1]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e0c05bd // dup v29.4s, v13.s[1]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e0c05bd // dup v29.4s, v13.s[1]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e0c05fd // dup v29.4s, v15.s[1]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e0c05fd // dup v29.4s, v15.s[1]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4e14051d // dup v29.4s, v8.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e14051d // dup v29.4s, v8.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e14055d // dup v29.4s, v10.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e14055d // dup v29.4s, v10.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e14059d // dup v29.4s, v12.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e14059d // dup v29.4s, v12.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e1405dd // dup v29.4s, v14.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e1405dd // dup v29.4s, v14.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0x4e14053d // dup v29.4s, v9.s[2]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e14053d // dup v29.4s, v9.s[2]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e14057d // dup v29.4s, v11.s[2]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e14057d // dup v29.4s, v11.s[2]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e1405bd // dup v29.4s, v13.s[2]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e1405bd // dup v29.4s, v13.s[2]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e1405fd // dup v29.4s, v15.s[2]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e1405fd // dup v29.4s, v15.s[2]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e1c055d // dup v29.4s, v10.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e1c055d // dup v29.4s, v10.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e1c059d // dup v29.4s, v12.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e1c059d // dup v29.4s, v12.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e1c05dd // dup v29.4s, v14.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e1c05dd // dup v29.4s, v14.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e1c057d // dup v29.4s, v11.s[3]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e1c057d // dup v29.4s, v11.s[3]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e1c05bd // dup v29.4s, v13.s[3]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e1c05bd // dup v29.4s, v13.s[3]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e1c05fd // dup v29.4s, v15.s[3]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e1c05fd // dup v29.4s, v15.s[3]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0x3cc104f1 // ldr q17, [x7], #16
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	WORD $0xad4055b4 // ldp q20, q21, [x13, #0]
+	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
+	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
+	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
+	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
+	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
+	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
+	WORD $0xad0055b4 // stp q20, q21, [x13, #0]
+	WORD $0xad4855b4 // ldp q20, q21, [x13, #256]
+	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
+	WORD $0x4fb79212 // fmul v18.4s, v16.4s, v23.s[1]
+	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	WORD $0x4fb79233 // fmul v19.4s, v17.4s, v23.s[1]
+	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
+	WORD $0xad0855b4 // stp q20, q21, [x13, #256]
+	WORD $0xad5055b4 // ldp q20, q21, [x13, #512]
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	WORD $0x4f979a12 // fmul v18.4s, v16.4s, v23.s[2]
+	WORD $0x4e32cc94 // fmla v20.4s, v4.4s, v18.4s
+	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
+	WORD $0x4f979a33 // fmul v19.4s, v17.4s, v23.s[2]
+	WORD $0x4e33ccb5 // fmla v21.4s, v5.4s, v19.4s
+	WORD $0xad1055b4 // stp q20, q21, [x13, #512]
+	WORD $0xad5855b4 // ldp q20, q21, [x13, #768]
+	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
+	WORD $0x4fb79a12 // fmul v18.4s, v16.4s, v23.s[3]
+	WORD $0x4e32ccd4 // fmla v20.4s, v6.4s, v18.4s
+	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
+	WORD $0x4fb79a33 // fmul v19.4s, v17.4s, v23.s[3]
+	WORD $0x4e33ccf5 // fmla v21.4s, v7.4s, v19.4s
+	WORD $0xad1855b4 // stp q20, q21, [x13, #768]
+	ADD $32, R6, R6
+	ADD $32, R13, R13
+	SUBS $1, R12, R12
+	BNE loop2
+	ADD $768, R6, R6
+	SUBS $1, R9, R9
+	BNE loop1
+	MOVD codes+48(FP), R6
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	ADD $1024, R0, R0
+	ADD R2<<2, R1, R1
+	ADD R5<<2, R3, R3
+	ADD R5<<2, R4, R4
+	SUB $4, R11, R11
+	B rows4
+below4:
+rows1:
+	CMP $1, R11
+	BLT below1
+	MOVD R3, R20
+	MOVD R4, R21
+	MOVD R1, R15
+loop3:
+	WORD $0xacc125e8 // ldp q8, q9, [x15], #32
+	MOVD R20, R14
+	WORD $0x0dc581d6 // ld1 { v22.s }[0], [x14], x5
+	ADD $4, R20, R20
+	MOVD R21, R14
+	WORD $0x0dc581d7 // ld1 { v23.s }[0], [x14], x5
+	ADD $4, R21, R21
+	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
+	MOVD R0, R13
+	MOVD $8, R12
+loop4:
+	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
+	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
+	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e04053d // dup v29.4s, v9.s[0]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e04053d // dup v29.4s, v9.s[0]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4e14051d // dup v29.4s, v8.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e14051d // dup v29.4s, v8.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e14053d // dup v29.4s, v9.s[2]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e14053d // dup v29.4s, v9.s[2]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x3cc104f1 // ldr q17, [x7], #16
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	WORD $0xad4055b4 // ldp q20, q21, [x13, #0]
+	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
+	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
+	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
+	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
+	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
+	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
+	WORD $0xad0055b4 // stp q20, q21, [x13, #0]
+	ADD $32, R6, R6
+	ADD $32, R13, R13
+	SUBS $1, R12, R12
+	BNE loop4
+	ADD $768, R6, R6
+	SUBS $1, R9, R9
+	BNE loop3
+	MOVD codes+48(FP), R6
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	ADD $256, R0, R0
+	ADD R2<<0, R1, R1
+	ADD R5<<0, R3, R3
+	ADD R5<<0, R4, R4
+	SUB $1, R11, R11
+	B rows1
+below1:
+	RET
+
 // func foursNEON(to, from *byte, stride, n int) 
 TEXT ·foursNEON(SB), NOSPLIT, $0-32
 	MOVD to+0(FP), R0
@@ -2979,57 +2979,8 @@ loop1:
 	BNE loop1
 	RET
 
-// func nibblesNEON(dst, codes, table *byte, groups, ahead int) 
+// func nibblesNEON(dst, codes, zeros *byte, groups, ahead int) 
 TEXT ·nibblesNEON(SB), NOSPLIT, $0-40
-	MOVD dst+0(FP), R0
-	MOVD codes+8(FP), R1
-	MOVD table+16(FP), R2
-	MOVD groups+24(FP), R3
-	WORD $0x4f00e5e0 // movi v0.16b, #15
-	WORD $0x3dc00041 // ldr q1, [x2]
-loop1:
-	MOVD $16, R4
-loop2:
-	WORD $0x3dc00024 // ldr q4, [x1]
-	WORD $0x6f0c0485 // ushr v5.16b, v4.16b, #4
-	WORD $0x4e201c84 // and v4.16b, v4.16b, v0.16b
-	WORD $0x4e040024 // tbl v4.16b, { v1.16b }, v4.16b
-	WORD $0x4e050025 // tbl v5.16b, { v1.16b }, v5.16b
-	WORD $0x3d800004 // str q4, [x0]
-	WORD $0x3d810005 // str q5, [x0, #1024]
-	WORD $0x3dc04026 // ldr q6, [x1, #256]
-	WORD $0x6f0c04c7 // ushr v7.16b, v6.16b, #4
-	WORD $0x4e201cc6 // and v6.16b, v6.16b, v0.16b
-	WORD $0x4e060026 // tbl v6.16b, { v1.16b }, v6.16b
-	WORD $0x4e070027 // tbl v7.16b, { v1.16b }, v7.16b
-	WORD $0x3d804006 // str q6, [x0, #256]
-	WORD $0x3d814007 // str q7, [x0, #1280]
-	WORD $0x3dc08028 // ldr q8, [x1, #512]
-	WORD $0x6f0c0509 // ushr v9.16b, v8.16b, #4
-	WORD $0x4e201d08 // and v8.16b, v8.16b, v0.16b
-	WORD $0x4e080028 // tbl v8.16b, { v1.16b }, v8.16b
-	WORD $0x4e090029 // tbl v9.16b, { v1.16b }, v9.16b
-	WORD $0x3d808008 // str q8, [x0, #512]
-	WORD $0x3d818009 // str q9, [x0, #1536]
-	WORD $0x3dc0c02a // ldr q10, [x1, #768]
-	WORD $0x6f0c054b // ushr v11.16b, v10.16b, #4
-	WORD $0x4e201d4a // and v10.16b, v10.16b, v0.16b
-	WORD $0x4e0a002a // tbl v10.16b, { v1.16b }, v10.16b
-	WORD $0x4e0b002b // tbl v11.16b, { v1.16b }, v11.16b
-	WORD $0x3d80c00a // str q10, [x0, #768]
-	WORD $0x3d81c00b // str q11, [x0, #1792]
-	ADD $16, R1, R1
-	ADD $16, R0, R0
-	SUBS $1, R4, R4
-	BNE loop2
-	ADD $768, R1, R1
-	ADD $1792, R0, R0
-	SUBS $1, R3, R3
-	BNE loop1
-	RET
-
-// func nibblesZeroNEON(dst, codes, zeros *byte, groups, ahead int) 
-TEXT ·nibblesZeroNEON(SB), NOSPLIT, $0-40
 	MOVD dst+0(FP), R0
 	MOVD codes+8(FP), R1
 	MOVD zeros+16(FP), R2

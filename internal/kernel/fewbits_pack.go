@@ -5,16 +5,17 @@ import (
 	"math"
 
 	"verity/internal/quant"
+	"verity/precision"
 )
 
 // packGroups sets outputs o, o+1, … of m, all of one panel, to n rows of w from row on.
 // It moves codes in words of eight and never decodes them, since it takes most of the time
 // of loading a few-bit model. A group in work stays in a first-level cache.
 func (m *Matrix) packGroups(o int, w *quant.Matrix, row, n int) {
-	f, groups := m.few, m.groups()
+	f, groups := m.grouped, m.groups()
 	stride, scales, zeros := w.Format.Sizes(w.Cols)
-	width, pack := stride/groups, packing.fn.fours
-	if f.quant == quant.MXFP6 {
+	width, pack := stride/groups, use.packing.fours
+	if m.powers() {
 		pack = packSixes
 	}
 	first := o / panel * groups
@@ -22,12 +23,12 @@ func (m *Matrix) packGroups(o int, w *quant.Matrix, row, n int) {
 		pack(m.data[(first+g)*f.size:][:f.size], w.Codes[row*stride+g*width:], o%panel, n, stride)
 	}
 	at := first*panel + o%panel
-	if from := w.Scales[row*scales:]; f.powers() {
-		packPowers(m.scales[at:], from, n, groups, byte(math.Float32bits(f.quant.Unit())>>23)-127)
+	if from := w.Scales[row*scales:]; m.powers() {
+		packPowers(m.scales[at:], from, n, groups, byte(math.Float32bits(w.Format.Unit())>>23)-127)
 	} else {
-		packing.fn.halves(m.scales[2*at:], from, scales, n, groups)
+		use.packing.halves(m.scales[2*at:], from, scales, n, groups)
 	}
-	if m.zeros != nil {
+	if m.store == precision.Int4Z {
 		packZeros(m.zeros[at:], w.Zeros[row*zeros:], n, groups, byte(f.zero))
 	}
 }

@@ -1,10 +1,6 @@
 package kernel
 
-import (
-	"math"
-
-	"verity/precision"
-)
+import "math"
 
 // fewBitsKernels are the kernels of products with weights in groups of 32 along k that
 // share a scale. Activations are rounded to int8 in the same groups, so that products
@@ -13,22 +9,22 @@ import (
 // An expanded group of a panel is 32·64 bytes, [k/4][64][4]. Each byte is the integer of
 // a weight plus the offset of its format, fewBitsForm.zero.
 type fewBitsKernels struct {
-	quantise    func(q []byte, scale []float32, start []int32, x []float32)
-	nibbles     expandFunc
-	nibblesZero expandFunc
-	sixes       expandFunc
-	powers      func(dst []float32, e []byte)
-	tile        tileGroupsFunc
+	quantise func(q []byte, scale []float32, start []int32, x []float32)
+	nibbles  expandFunc
+	sixes    expandFunc
+	powers   func(dst []float32, e []byte)
+	tile     tileGroupsFunc
 
-	// direct, by format, expands the codes of a panel and does tile at once, a few rows
-	// at a time. Formats without an entry take two steps. So do more than directRows rows,
-	// if that is not 0: then it is faster to expand a block once for all.
-	direct     directTable
-	directRows int
+	// These expand the codes of a panel and do tile at once, a few rows at a time. Where one
+	// is nil it takes two steps. So do more than directRows rows, if that is not 0: then it is
+	// faster to expand a block once for all. directEights, where there is one, is directNibbles
+	// for columns whose zeros are all eight, given as zero.
+	directNibbles, directEights, directSixes directGroupsFunc
+	directRows                               int
 }
 
-// An expandFunc expands groups of codes to dst. more is the table of the format, or the
-// zeros of the columns.
+// An expandFunc expands groups of codes to dst. more is the zeros of the columns, or the
+// table of six bits.
 type expandFunc = func(dst, codes, more []byte)
 
 const (
@@ -60,21 +56,11 @@ type groupedRows struct {
 // No byte of u is above 2·zero. The bytes at u+ahead may be prefetched.
 type tileGroupsFunc = func(acc []float32, x groupedRows, rows int, u []byte, wScale []float32, zero int32, ahead int)
 
-// A directTable has the functions by format; nil means none.
-type directTable [precision.Int4Z + 1]directGroupsFunc
-
 // A directGroupsFunc does as a tileGroupsFunc for all groups of a panel, from codes and
-// scales as they lie in memory. more is the table of the format, or the zeros of the
-// columns.
+// scales as they lie in memory. more is the zeros of the columns, or the table of six bits.
 type directGroupsFunc = func(acc []float32, x groupedRows, rows int, codes, scales, more []byte, zero int32)
 
-var (
-	fewBits     = pick(fewBitsImpls)
-	fewBitsImpl = impl[fewBitsKernels]{"ref", true, fewBitsKernels{
-		quantise: quantiseGroupsRef, nibbles: nibblesRef, nibblesZero: nibblesZeroRef, sixes: sixesRef, powers: powersRef, tile: tileGroupsRef,
-	}}
-	fewBitsImpls = append(fewBitsArch(), fewBitsImpl)
-)
+var fewBitsRef = fewBitsKernels{quantise: quantiseGroupsRef, nibbles: nibblesRef, sixes: sixesRef, powers: powersRef, tile: tileGroupsRef}
 
 // quantiseGroupsRef rounds a row to int8 by groups. There are len(scale) groups; the last
 // one is padded with zeros.
@@ -96,18 +82,9 @@ func quantiseGroupsRef(q []byte, scale []float32, start []int32, x []float32) {
 }
 
 // nibblesRef expands groups of four-bit codes: the lower half of byte i of a group is the
-// code of its expanded byte i, the upper half that of byte i+1024.
-func nibblesRef(dst, codes, table []byte) {
-	const half = groupBytes / 2
-	for i, b := range codes {
-		to := dst[i/half*groupBytes+i%half:]
-		to[0], to[half] = table[b&15], table[b>>4]
-	}
-}
-
-// nibblesZeroRef expands groups as nibblesRef does, but adds to each code the byte that
-// zeros [group][64] has for its column.
-func nibblesZeroRef(dst, codes, zeros []byte) {
+// code of its expanded byte i, the upper half that of byte i+1024. To each code it adds the byte
+// that zeros [group][64] has for its column.
+func nibblesRef(dst, codes, zeros []byte) {
 	const half = groupBytes / 2
 	for i, b := range codes {
 		to, zero := dst[i/half*groupBytes+i%half:], zeros[i/half*panel+i%(4*panel)/4]

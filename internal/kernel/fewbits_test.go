@@ -18,19 +18,9 @@ import (
 
 var groupedTypes = []precision.Format{precision.MXFP6, precision.Int4, precision.Int4Z}
 
-// useFewBits makes im what products with weights in groups use until the test ends.
-func useFewBits(t testing.TB, im impl[fewBitsKernels]) {
-	if !im.ok {
-		skipOrRequire(t, im.name)
-	}
-	saved := fewBits
-	fewBits = im
-	t.Cleanup(func() { fewBits = saved })
-}
-
 // groupedWeights returns weights [out][in] coded in a format.
 func groupedWeights(f precision.Format, rng *rand.Rand, out, in int) *quant.Matrix {
-	w := quant.New(fewBitsForms[f].quant, out, in)
+	w := quant.New(quant.Format(f), out, in)
 	row := make([]float32, in)
 	for o := range out {
 		for k := range row {
@@ -81,19 +71,16 @@ func product32(w *quant.Matrix, x []float32, bias float32, o int) float32 {
 func TestFewBits(t *testing.T) {
 	pool := parallel.New(2)
 	defer pool.Close()
-	for _, im := range fewBitsImpls {
-		t.Run(im.name, func(t *testing.T) {
-			useFewBits(t, im)
-			rng := rand.New(rand.NewPCG(1, 2))
-			for _, f := range groupedTypes {
-				for _, size := range []struct{ rows, in, out int }{
-					{1, 32, 64}, {1, 300, 70}, {2, 33, 3}, {3, 31, 65}, {4, 1, 130}, {5, 544, 64}, {6, 96, 64}, {7, 64, 128}, {13, 100, 40}, {29, 320, 66}, {200, 70, 65}, {16, 128, 64}, {33, 260, 70}, {390, 160, 64},
-				} {
-					testFewBits(t, pool, rng, f, size.rows, size.in, size.out)
-				}
+	forSets(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(1, 2))
+		for _, f := range groupedTypes {
+			for _, size := range []struct{ rows, in, out int }{
+				{1, 32, 64}, {1, 300, 70}, {2, 33, 3}, {3, 31, 65}, {4, 1, 130}, {5, 544, 64}, {6, 96, 64}, {7, 64, 128}, {13, 100, 40}, {29, 320, 66}, {200, 70, 65}, {16, 128, 64}, {33, 260, 70}, {390, 160, 64},
+			} {
+				testFewBits(t, pool, rng, f, size.rows, size.in, size.out)
 			}
-		})
-	}
+		}
+	})
 }
 
 func testFewBits(t *testing.T, pool *parallel.Pool, rng *rand.Rand, f precision.Format, rows, in, out int) {
@@ -128,89 +115,82 @@ func testFewBits(t *testing.T, pool *parallel.Pool, rng *rand.Rand, f precision.
 // TestRoundedFormats: activations that are rounded once serve matrices of every format
 // with groups, as the layers of a model in int4 mix formats with a zero and without.
 func TestRoundedFormats(t *testing.T) {
-	for _, im := range fewBitsImpls {
-		t.Run(im.name, func(t *testing.T) {
-			useFewBits(t, im)
-			rng := rand.New(rand.NewPCG(5, 7))
-			for _, rows := range []int{5, 40} {
-				const in, dim = 160, 64
-				var keep Rounded
-				x := poisoned(rows*in, uniform(rng))
-				for _, f := range groupedTypes {
-					w, err := NewMatrix(f, 2*dim, in)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if err := w.FillPacked(nil, 0, groupedWeights(f, rng, 2*dim, in), 0, 2*dim); err != nil {
-						t.Fatal(err)
-					}
-					var keys [2]*Keys
-					for i, kept := range []*Rounded{nil, &keep} {
-						keys[i] = NewKeys(1, dim, rows, precision.F32)
-						values, places := NewValues(1, dim, rows, precision.F32), make([]Slot, rows)
-						for r := range places {
-							places[r] = Slot{keys[i], values, r}
-						}
-						MatMulKV(nil, nil, places, x, in, w, nil, kept)
-					}
-					sameStore(t, &keys[0].store, &keys[1].store, fmt.Sprintf("%v, %d rows", f, rows))
+	forSets(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(5, 7))
+		for _, rows := range []int{5, 40} {
+			const in, dim = 160, 64
+			var keep RoundedRows
+			x := poisoned(rows*in, uniform(rng))
+			for _, f := range groupedTypes {
+				w, err := NewMatrix(f, 2*dim, in)
+				if err != nil {
+					t.Fatal(err)
 				}
+				if err := w.FillPacked(nil, 0, groupedWeights(f, rng, 2*dim, in), 0, 2*dim); err != nil {
+					t.Fatal(err)
+				}
+				var keys [2]*Keys
+				for i, kept := range []*RoundedRows{nil, &keep} {
+					keys[i] = NewKeys(1, dim, rows, precision.F32)
+					values, places := NewValues(1, dim, rows, precision.F32), make([]Slot, rows)
+					for r := range places {
+						places[r] = Slot{keys[i], values, r}
+					}
+					MatMulKV(nil, nil, places, x, in, w, nil, kept)
+				}
+				sameStore(t, &keys[0].store, &keys[1].store, fmt.Sprintf("%v, %d rows", f, rows))
 			}
-		})
-	}
+		}
+	})
 }
 
 // TestFewBitsRow: rows come out as the codec has them, from packed weights and from
 // floats that are rounded.
 func TestFewBitsRow(t *testing.T) {
-	for _, im := range fewBitsImpls {
-		t.Run(im.name, func(t *testing.T) {
-			useFewBits(t, im)
-			rng := rand.New(rand.NewPCG(3, 4))
-			for _, f := range groupedTypes {
-				const out, in = 70, 16*groupSize + 13 // zeros of sixteen groups at once, and of one
-				w := groupedWeights(f, rng, out, in)
-				m, err := NewMatrix(f, out+2, in)
-				if err != nil {
-					t.Fatal(err)
+	forSets(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(3, 4))
+		for _, f := range groupedTypes {
+			const out, in = 70, 16*groupSize + 13 // zeros of sixteen groups at once, and of one
+			w := groupedWeights(f, rng, out, in)
+			m, err := NewMatrix(f, out+2, in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := m.FillPacked(nil, 1, w, 0, out); err != nil {
+				t.Fatal(err)
+			}
+			want, got := make([]float32, in), make([]float32, in)
+			floats := make([]float32, 0, out*in)
+			for o := range out {
+				w.Floats(o, want)
+				m.Row(o+1, got)
+				if !slices.Equal(got, want) {
+					t.Fatalf("%v: row %d = %v, want %v", f, o, got, want)
 				}
-				if err := m.FillPacked(nil, 1, w, 0, out); err != nil {
-					t.Fatal(err)
-				}
-				want, got := make([]float32, in), make([]float32, in)
-				floats := make([]float32, 0, out*in)
-				for o := range out {
-					w.Floats(o, want)
-					m.Row(o+1, got)
-					if !slices.Equal(got, want) {
-						t.Fatalf("%v: row %d = %v, want %v", f, o, got, want)
-					}
-					floats = append(floats, want...)
-				}
-				again, err := Pack(f, tensor.FromFloat32(floats, out, in))
-				if err != nil {
-					t.Fatal(err)
-				}
-				other := quant.New(w.Format, 1, in)
-				for o := range out {
-					other.Nearest(0, floats[o*in:][:in])
-					other.Floats(0, want)
-					again.Row(o, got)
-					if !slices.Equal(got, want) {
-						t.Fatalf("%v: row %d rounded = %v, want %v", f, o, got, want)
-					}
+				floats = append(floats, want...)
+			}
+			again, err := Pack(f, tensor.FromFloat32(floats, out, in))
+			if err != nil {
+				t.Fatal(err)
+			}
+			other := quant.New(w.Format, 1, in)
+			for o := range out {
+				other.Nearest(0, floats[o*in:][:in])
+				other.Floats(0, want)
+				again.Row(o, got)
+				if !slices.Equal(got, want) {
+					t.Fatalf("%v: row %d rounded = %v, want %v", f, o, got, want)
 				}
 			}
-		})
-	}
+		}
+	})
 }
 
 // TestFewBitsExpand holds the expansions and the rounding of activations of every
 // implementation against the reference, byte for byte.
 func TestFewBitsExpand(t *testing.T) {
-	ref := fewBitsImpl.fn
-	for _, im := range fewBitsImpls {
-		if !im.ok || im.name == "ref" {
+	for _, s := range sets {
+		if !s.ok || s.name == "ref" {
 			continue
 		}
 		rng := rand.New(rand.NewPCG(5, 6))
@@ -223,24 +203,23 @@ func TestFewBitsExpand(t *testing.T) {
 			}
 			compare := func(name string, expand func(k fewBitsKernels, dst []byte)) {
 				got, want := make([]byte, n*groupBytes+64), make([]byte, n*groupBytes+64)
-				expand(im.fn, got)
-				expand(ref, want)
+				expand(s.fewBits, got)
+				expand(fewBitsRef, want)
 				if !bytes.Equal(got, want) {
-					t.Fatalf("%s: %s of %d groups differs from ref", im.name, name, n)
+					t.Fatalf("%s: %s of %d groups differs from ref", s.name, name, n)
 				}
 			}
-			compare("nibbles", func(k fewBitsKernels, dst []byte) { k.nibbles(dst, codes[:n*groupBytes/2], table[:]) })
-			compare("nibblesZero", func(k fewBitsKernels, dst []byte) { k.nibblesZero(dst, codes[:n*groupBytes/2], zeros) })
+			compare("nibbles", func(k fewBitsKernels, dst []byte) { k.nibbles(dst, codes[:n*groupBytes/2], zeros) })
 			compare("sixes", func(k fewBitsKernels, dst []byte) { k.sixes(dst, codes[:n*groupBytes*3/4], table[:]) })
 			got, want := make([]float32, n*panel), make([]float32, n*panel)
 			for i := range zeros {
 				zeros[i] = max(1, zeros[i])
 			}
-			im.fn.powers(got, zeros)
-			ref.powers(want, zeros)
+			s.fewBits.powers(got, zeros)
+			fewBitsRef.powers(want, zeros)
 			for i := range want {
 				if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
-					t.Fatalf("%s: 2^(%d-127) = %v, want %v", im.name, zeros[i], got[i], want[i])
+					t.Fatalf("%s: 2^(%d-127) = %v, want %v", s.name, zeros[i], got[i], want[i])
 				}
 			}
 		}
@@ -251,7 +230,7 @@ func TestFewBitsExpand(t *testing.T) {
 			var q [2][]byte
 			var scale [2][]float32
 			var start [2][]int32
-			for i, k := range []fewBitsKernels{im.fn, ref} {
+			for i, k := range []fewBitsKernels{s.fewBits, fewBitsRef} {
 				q[i], scale[i], start[i] = make([]byte, groups*32), make([]float32, groups), make([]int32, groups)
 				k.quantise(q[i], scale[i], start[i], x)
 			}
@@ -259,7 +238,7 @@ func TestFewBitsExpand(t *testing.T) {
 				return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b
 			})
 			if !bytes.Equal(q[0], q[1]) || !slices.Equal(start[0], start[1]) || !same {
-				t.Fatalf("%s: %v is rounded to %v %v %v, want %v %v %v", im.name, x, q[0], scale[0], start[0], q[1], scale[1], start[1])
+				t.Fatalf("%s: %v is rounded to %v %v %v, want %v %v %v", s.name, x, q[0], scale[0], start[0], q[1], scale[1], start[1])
 			}
 		}
 	}
@@ -267,35 +246,32 @@ func TestFewBitsExpand(t *testing.T) {
 
 // TestFewBitsLargest: sums of the largest integers do not saturate anywhere.
 func TestFewBitsLargest(t *testing.T) {
-	for _, im := range fewBitsImpls {
-		t.Run(im.name, func(t *testing.T) {
-			useFewBits(t, im)
-			for _, f := range groupedTypes {
-				for _, sign := range []float32{1, -1} {
-					const in, out = 64, 64
-					w := make([]float32, in*out)
-					for i := range w {
-						w[i] = sign
-					}
-					m, err := Pack(f, tensor.FromFloat32(w, out, in))
-					if err != nil {
-						t.Fatal(err)
-					}
-					row, x, dst := make([]float32, in), make([]float32, 3*in), make([]float32, 3*out)
-					m.Row(0, row)
-					for i := range x {
-						x[i] = -1
-					}
-					MatMul(nil, dst, x, 3, in, m, nil, Store)
-					for i, v := range dst {
-						if want := -in * row[0]; math.Abs(float64(v/want)-1) > 1e-6 {
-							t.Fatalf("%v: output %d is %v, want %v", f, i, v, want)
-						}
+	forSets(t, func(t *testing.T) {
+		for _, f := range groupedTypes {
+			for _, sign := range []float32{1, -1} {
+				const in, out = 64, 64
+				w := make([]float32, in*out)
+				for i := range w {
+					w[i] = sign
+				}
+				m, err := Pack(f, tensor.FromFloat32(w, out, in))
+				if err != nil {
+					t.Fatal(err)
+				}
+				row, x, dst := make([]float32, in), make([]float32, 3*in), make([]float32, 3*out)
+				m.Row(0, row)
+				for i := range x {
+					x[i] = -1
+				}
+				MatMul(nil, dst, x, 3, in, m, nil, Store)
+				for i, v := range dst {
+					if want := -in * row[0]; math.Abs(float64(v/want)-1) > 1e-6 {
+						t.Fatalf("%v: output %d is %v, want %v", f, i, v, want)
 					}
 				}
 			}
-		})
-	}
+		}
+	})
 }
 
 // TestFillPackedPieces checks that a matrix packed in pieces that begin and end inside

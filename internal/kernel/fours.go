@@ -16,11 +16,15 @@ type fours struct {
 	start    []int32 // of each row
 	count    []int32 // outliers of each row, or above most: of some row there are too many
 	outliers []outlier
-	most     int // of a row
+	found    []eights // of the words of each row that are looked at
+	most     int      // of a row
 }
 
 // mostFours is how much half of the sums of four activations may be: 255·128 < 2¹⁵.
 const mostFours = 128
+
+// eights has a bit for each activation of a word: one is set in eight that have outliers.
+type eights [wordDepth / 32]uint32
 
 // An outlier is four activations, of which some are not zero, apart from the others of a row.
 // at is where the weights of their k begin in a panel.
@@ -32,11 +36,11 @@ type outlier struct {
 // size makes room for rows rows of activations for w, if such tiles do them.
 func (f *fours) size(rows int, w *Matrix) {
 	f.x = f.x[:0]
-	if depth := w.depth(); w.few == nil && int8s.fn.fours != nil && rows >= 3 && depth > 0 {
+	if depth := w.depth(); w.grouped == nil && use.int8s.fours != nil && rows >= 3 && depth > 0 {
 		f.x = resize(f.x, (depth+wordDepth-1)/wordDepth*rows*wordDepth)
 		f.most = max(1, depth/8) // with more of them nothing is won
 		f.start, f.count = resize(f.start, rows), resize(f.count, rows)
-		f.outliers = resize(f.outliers, rows*f.most)
+		f.outliers, f.found = resize(f.outliers, rows*f.most), resize(f.found, rows)
 	}
 }
 
@@ -55,8 +59,9 @@ func (f *fours) put(at int, q []uint8) {
 		n := min(wordDepth, len(q)-k)
 		x := f.x[(k/wordDepth*rows+at)*wordDepth:][:wordDepth]
 		clear(x[n : (n+7)&^7])
-		var found [wordDepth / 32]uint32
-		sum += int8s.fn.signed(x[:n], q[k:][:n], &found)
+		found := &f.found[at]
+		*found = eights{}
+		sum += use.int8s.signed(x[:n], q[k:][:n], found)
 		for i, set := range found {
 			for set != 0 {
 				eight := bits.TrailingZeros32(set) &^ 7
@@ -106,7 +111,7 @@ func pair(word uint32) int32 { return int32(int8(word)) + int32(int8(word>>8)) }
 
 // signedRef sets dst to x less int8Zero, and returns its sum. In found it sets the bits of
 // four activations for which there is no room.
-func signedRef(dst []byte, x []uint8, found *[wordDepth / 32]uint32) (sum int32) {
+func signedRef(dst []byte, x []uint8, found *eights) (sum int32) {
 	var above, below [2]int32 // of eight activations
 	for i, b := range x {
 		v, word := int32(b)-int8Zero, i/2%2
@@ -126,11 +131,11 @@ func signedRef(dst []byte, x []uint8, found *[wordDepth / 32]uint32) (sum int32)
 }
 
 // signedWith returns signedRef, by f as far as it goes.
-func signedWith(f func(dst, x *uint8, n int, found *uint32) int32) func(dst []byte, x []uint8, found *[wordDepth / 32]uint32) int32 {
-	return func(dst []byte, x []uint8, found *[wordDepth / 32]uint32) (sum int32) {
+func signedWith(f func(dst, x *uint8, n int, found *uint32) int32) func(dst []byte, x []uint8, found *eights) int32 {
+	return func(dst []byte, x []uint8, found *eights) (sum int32) {
 		n := len(x) &^ 31
 		if n < len(x) {
-			var rest [wordDepth / 32]uint32
+			var rest eights
 			sum = signedRef(dst[n:], x[n:], &rest)
 			found[n/32] = rest[0]
 		}
@@ -159,14 +164,14 @@ func (t *matmul) sumFours(acc []int32, p, first, rows int) {
 		if k+n == in && rows >= manyRows {
 			next.dst, next.stride = t.goal(p, first, rows)
 		}
-		g := newGroups(rows, foursRows, 4*panel, n/4, next)
+		g := newRowGroups(rows, foursRows, 4*panel, n/4, next)
 		x := f.x[(k/wordDepth*t.rows+first)*wordDepth+k%wordDepth:]
 		for r := 0; r < rows; {
 			some := g.next()
 			next.fetch(r, some)
-			int8s.fn.fours(&acc[r*panel], &x[r*wordDepth], wordDepth, &w[k*panel], n/4, g.ahead, g.pace, some)
+			use.int8s.fours(&acc[r*panel], &x[r*wordDepth], wordDepth, &w[k*panel], n/4, g.ahead, g.pace, some)
 			r += some
 		}
 	}
-	int8s.fn.outliers(&acc[0], &t.w.offset[p*panel], &f.start[first], &f.outliers[first*f.most].at, &f.count[first], f.most, &w[0], rows)
+	use.int8s.outliers(&acc[0], &t.w.offset[p*panel], &f.start[first], &f.outliers[first*f.most].at, &f.count[first], f.most, &w[0], rows)
 }

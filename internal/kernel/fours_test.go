@@ -28,8 +28,8 @@ func levels(rng *rand.Rand) map[string]func() float32 {
 // TestFours: activations and their outliers are what was rounded, and four that are summed
 // in 16 bits have room there.
 func TestFours(t *testing.T) {
-	forAllInt8s(t, func(t *testing.T) {
-		if int8s.fn.fours == nil {
+	forSets(t, func(t *testing.T) {
+		if use.int8s.fours == nil {
 			t.Skip("SKIPPED: sums products in 32 bits")
 		}
 		rng := rand.New(rand.NewPCG(41, 42))
@@ -38,7 +38,8 @@ func TestFours(t *testing.T) {
 				const rows = 3
 				f := fours{most: depth}
 				f.x = bytes.Repeat([]byte{0x7f}, (depth+wordDepth-1)/wordDepth*rows*wordDepth)
-				f.start, f.count, f.outliers = make([]int32, rows), make([]int32, rows), make([]outlier, rows*f.most)
+				f.start, f.count = make([]int32, rows), make([]int32, rows)
+				f.outliers, f.found = make([]outlier, rows*f.most), make([]eights, rows)
 				for r := range rows {
 					q := make([]uint8, depth)
 					for k := range q {
@@ -56,8 +57,8 @@ func TestFours(t *testing.T) {
 func checkSigned(t *testing.T, q []uint8) {
 	t.Helper()
 	got, want := make([]byte, len(q)), make([]byte, len(q))
-	var gotFound, wantFound [wordDepth / 32]uint32
-	gotSum, wantSum := int8s.fn.signed(got, q, &gotFound), signedRef(want, q, &wantFound)
+	var gotFound, wantFound eights
+	gotSum, wantSum := use.int8s.signed(got, q, &gotFound), signedRef(want, q, &wantFound)
 	if gotSum != wantSum || gotFound != wantFound || !bytes.Equal(got, want) {
 		t.Fatalf("signed of %d: %v, found %b, %v, want %v, %b, %v", len(q), gotSum, gotFound, got, wantSum, wantFound, want)
 	}
@@ -100,7 +101,7 @@ func checkFours(t *testing.T, f *fours, r int, q []uint8, what string) {
 
 // TestFoursProducts multiplies what is hard to sum in 16 bits by the largest weights.
 func TestFoursProducts(t *testing.T) {
-	forAllInt8s(t, func(t *testing.T) {
+	forSets(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(43, 44))
 		for kind, next := range levels(rng) {
 			for _, weight := range []func() float32{func() float32 { return 1 }, func() float32 { return -1 }, func() float32 { return float32(1 - 2*rng.IntN(2)) }} {

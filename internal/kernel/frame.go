@@ -14,7 +14,7 @@ const Lanes = panel
 //
 // It panics if a slice is too short.
 func Transpose(dst, x []float32, stride, rows, cols int) {
-	packing.fn.words(bytesOf(dst), bytesOf(x), 4*stride, rows, cols, 0)
+	use.packing.words(bytesOf(dst), bytesOf(x), 4*stride, rows, cols, 0)
 }
 
 // Chains sums columns of x, each by every row of w: with n = len(x)/Lanes, for r < rows
@@ -28,11 +28,11 @@ func Transpose(dst, x []float32, stride, rows, cols int) {
 func Chains(dst, w []float32, rows int, x []float32) {
 	dst = dst[:rows*Lanes]
 	clear(dst)
-	tiles.fn.f32(dst, w, len(x)/Lanes, rows, x, hint{})
+	use.tiles.f32(dst, w, len(x)/Lanes, rows, x, hint{})
 }
 
 // Chain is Chains for one row, if it is short: no rows have to be cut into groups.
-func Chain(dst, w, x []float32) { vector.chain(dst[:Lanes], w, x[:len(w)*Lanes]) }
+func Chain(dst, w, x []float32) { use.vector.chain(dst[:Lanes], w, x[:len(w)*Lanes]) }
 
 func chainRef(dst, w, x []float32) {
 	clear(dst)
@@ -50,7 +50,7 @@ func chainRef(dst, w, x []float32) {
 // It panics if a slice is too short.
 func Fold(sum0, difference0, sum1, difference1, x, y []float32) {
 	n := len(x) / (2 * Lanes) * Lanes
-	vector.fold(sum0[:n], difference0[:n], sum1[:n], difference1[:n], x[:2*n], y[:2*n])
+	use.vector.fold(sum0[:n], difference0[:n], sum1[:n], difference1[:n], x[:2*n], y[:2*n])
 }
 
 func foldRef(sum0, difference0, sum1, difference1, x, y []float32) {
@@ -77,7 +77,7 @@ func foldRef(sum0, difference0, sum1, difference1, x, y []float32) {
 // panics if there are no rows, or a slice is too short.
 func Squares(dst, c0, c1, s0, s1 []float32) {
 	m := len(c0) / Lanes * Lanes
-	vector.squares(dst[:2*m-Lanes], c0[:m], c1[:m], s0[:m], s1[:m])
+	use.vector.squares(dst[:2*m-Lanes], c0[:m], c1[:m], s0[:m], s1[:m])
 }
 
 func squaresRef(dst, c0, c1, s0, s1 []float32) {
@@ -94,7 +94,7 @@ func squaresRef(dst, c0, c1, s0, s1 []float32) {
 
 // Raise sets each element of dst to that of x if that is larger. It panics if dst is
 // shorter than x.
-func Raise(dst, x []float32) { vector.raise(dst[:len(x)], x) }
+func Raise(dst, x []float32) { use.vector.raise(dst[:len(x)], x) }
 
 func raiseRef(dst, x []float32) {
 	for i, v := range x {
@@ -106,7 +106,7 @@ func raiseRef(dst, x []float32) {
 
 // Cells sets dst to (max(x, least) + 4) / 4, the cells of a spectrogram; dst may be x. It
 // panics if dst is shorter than x.
-func Cells(dst, x []float32, least float32) { vector.cells(dst[:len(x)], x, least) }
+func Cells(dst, x []float32, least float32) { use.vector.cells(dst[:len(x)], x, least) }
 
 func cellsRef(dst, x []float32, least float32) {
 	for i, v := range x {
@@ -132,7 +132,7 @@ const (
 //	max(w·log₁₀e, floor)
 //
 // x must not hold NaN. It panics if dst is shorter than x.
-func Log10(dst, x []float32, floor float32) { vector.log10(dst[:len(x)], x, floor) }
+func Log10(dst, x []float32, floor float32) { use.vector.log10(dst[:len(x)], x, floor) }
 
 func log10Ref(dst, x []float32, floor float32) {
 	for i, v := range x {

@@ -6,20 +6,20 @@ import "cmp"
 // twice as many products take up to a twentieth longer, or no less time.
 const farAhead = 8192
 
-// groups cuts rows into groups that go through the weights together.
-type groups struct {
+// rowGroups cuts rows into groups that go through the weights together.
+type rowGroups struct {
 	rows, count int // still to come
 
-	// The prefetching of a group: arguments of an asmTile.
+	// The prefetching of a group: arguments of an asmRows.
 	ahead, pace, share int
 }
 
-// newGroups cuts rows into groups of at most limit rows, of about equal size. Each group
+// newRowGroups cuts rows into groups of at most limit rows, of about equal size. Each group
 // reads n·width bytes. Every group prefetches an equal share of the next weights, so that
 // memory is never idle.
-func newGroups(rows, limit, width, n int, next hint) groups {
-	g := groups{rows: rows, count: (rows + limit - 1) / limit}
-	if rows <= few {
+func newRowGroups(rows, limit, width, n int, next hint) rowGroups {
+	g := rowGroups{rows: rows, count: (rows + limit - 1) / limit}
+	if rows <= fewRows {
 		switch {
 		case next.block:
 			g.ahead = n * width
@@ -38,7 +38,7 @@ func newGroups(rows, limit, width, n int, next hint) groups {
 	return g
 }
 
-func (g *groups) next() int {
+func (g *rowGroups) next() int {
 	m := (g.rows + g.count - 1) / g.count
 	g.rows -= m
 	g.count--

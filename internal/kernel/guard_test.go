@@ -20,6 +20,20 @@ func skipOrRequire(t testing.TB, name string) {
 	t.Skipf("CPU cannot run %s", name)
 }
 
+// forSets runs a test with each set of kernels in use.
+func forSets(t *testing.T, test func(t *testing.T)) {
+	for _, s := range sets {
+		t.Run(s.name, func(t *testing.T) {
+			if !s.ok {
+				skipOrRequire(t, s.name)
+			}
+			defer func(saved set) { use = saved }(use)
+			use = s
+			test(t)
+		})
+	}
+}
+
 const margin = 17 // odd, so that vector accesses are unaligned
 
 // poisoned returns n values of next with NaN on both sides of them in memory, so

@@ -2,23 +2,22 @@ package kernel
 
 // sumInt8 sets acc to the sums of rows rows from first on, for panel p.
 func (t *matmul) sumInt8(acc []int32, p, first, rows int) {
-	in, tile := t.w.depth(), int8s.fn.first
+	in := t.w.depth()
 	if len(t.rounded.fours.x) > 0 {
 		t.sumFours(acc, p, first, rows)
 		return
 	}
 	w := view[int8](t.w.data)[p*panel*in:][:panel*in]
 	step, ahead := blocks(rows, in, panel, blockBytesInt8, t.depth)
-	if s := int8s.fn.stream; s > 0 && rows >= s && rows < manyRows {
+	if s := use.int8s.stream; s > 0 && rows >= s && rows < manyRows {
 		step = max(1, in)
 	}
 	for k := 0; k == 0 || k < in; k += step { // once, where there is nothing to sum
-		n, next := min(step, in-k), hint{ahead: ahead, again: first%t.unitRows != 0}
+		n, next := min(step, in-k), hint{ahead: ahead, again: first%t.unitRows != 0, begun: k > 0}
 		if k+n == in && rows >= manyRows {
 			next.dst, next.stride = t.goal(p, first, rows)
 		}
-		tile(acc, t.rounded.q[first*in+k:], in, rows, w[k*panel:][:n*panel], next)
-		tile = int8s.fn.tile
+		use.int8s.tile(acc, t.rounded.q[first*in+k:], in, rows, w[k*panel:][:n*panel], next)
 	}
 }
 
@@ -33,7 +32,7 @@ func (t *matmul) goal(p, first, rows int) (dst []byte, stride int) {
 	to, head := t.places[first], (p*panel-t.stride)/panel
 	last := t.places[first+rows-1]
 	switch {
-	case to.K.i8 != nil:
+	case to.K.isInt8():
 		return nil, 0 // 64 bytes a row, of which every line would be fetched four times
 	case to.K.dim != panel || p*panel < t.stride || t.stride%panel != 0:
 		return nil, 0 // a panel is not a head
@@ -47,9 +46,9 @@ func (t *matmul) goal(p, first, rows int) (dst []byte, stride int) {
 
 // finishInt8 writes the sums of rows rows from first on, outputs o, o+1, …
 func (t *matmul) finishInt8(dst []float32, acc []int32, o, first, rows, stride int, bias []float32) {
-	f := int8s.fn.store
+	f := use.int8s.store
 	if t.e == StoreAdd {
-		f = int8s.fn.add
+		f = use.int8s.add
 	}
 	f(dst, acc, t.w.offset[o:][:len(bias)], t.rounded.scale[first:][:rows], t.w.scale[o:][:len(bias)], bias, stride, rows)
 }

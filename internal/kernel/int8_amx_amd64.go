@@ -44,40 +44,39 @@ var tileConfigs = func() (all [2*amxRows + 1]tileConfig) {
 
 // int8AMX returns k with the tile unit for sums of many rows.
 func int8AMX(k int8Kernels) int8Kernels {
-	few := k.tile
-	k.tile, k.first = tileInt8AMX(few, 1), tileInt8AMX(few, 0)
-	k.weigh = k.first
-	k.group, k.stream = 2*amxRows, amxLeast
+	k.tile = tileInt8AMX(k.tile)
+	k.weigh = k.tile
+	k.rowGroup, k.stream = 2*amxRows, amxLeast
 	return k
 }
 
-// tileInt8AMX returns a tileInt8Func that uses the tile unit. It leaves to few the k
-// beyond a multiple of 64, and products of fewer than amxLeast rows. If begun is 0, it sets
-// the sums: to load zeros that were just written, the tile unit would wait until they are
-// in the cache.
-func tileInt8AMX(few tileInt8Func, begun int) tileInt8Func {
-	start := few
-	if begun == 0 {
-		start = clearing(few)
-	}
+// tileInt8AMX returns a tileInt8Func that uses the tile unit. It leaves to rest the k
+// beyond a multiple of 64, and products of fewer than amxLeast rows. It writes no zeros for
+// sums to start at: to load them, the tile unit would wait until they are in the cache.
+func tileInt8AMX(rest tileInt8Func) tileInt8Func {
 	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {
 		n := len(w) / panel
 		blocks := n / amxDepth
 		if blocks == 0 || rows < amxLeast {
-			start(acc, x, stride, rows, w, next)
+			rest(acc, x, stride, rows, w, next)
 			return
 		}
 		_, _ = x[(rows-1)*stride+n-1], acc[rows*panel-1]
-		groupsAMX(acc, x, stride, rows, (*byte)(unsafe.Pointer(&w[0])), blocks, begun, next)
+		groupsAMX(acc, x, stride, rows, (*byte)(unsafe.Pointer(&w[0])), blocks, next)
 		if done := blocks * amxDepth; done < n {
-			few(acc, x[done:], stride, rows, w[done*panel:], next)
+			next.begun = true
+			rest(acc, x[done:], stride, rows, w[done*panel:], next)
 		}
 	}
 }
 
 // groupsAMX does a product in groups of up to 32 rows. The first group takes the weights
 // from memory as fast as it delivers them, and leaves them in a near cache.
-func groupsAMX(acc []int32, x []uint8, stride, rows int, w *byte, blocks, begun int, next hint) {
+func groupsAMX(acc []int32, x []uint8, stride, rows int, w *byte, blocks int, next hint) {
+	begun := 0
+	if next.begun {
+		begun = 1
+	}
 	for r := 0; r < rows; r += 2 * amxRows {
 		m, again := min(2*amxRows, rows-r), next.again || r > 0
 		next.fetch(r, m)

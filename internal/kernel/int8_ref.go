@@ -9,26 +9,25 @@ type int8Kernels struct {
 	maxAbs   func(x []float32) uint32
 	quantise func(dst []uint8, x []float32, inverse float32)
 	tile     tileInt8Func
-	first    tileInt8Func // tile for sums that start at 0, whatever acc holds
-	weigh    tileInt8Func // first, for x that is unsigned on every architecture: weights of attention
+	weigh    tileInt8Func // tile for x that is unsigned on every architecture: weights of attention
 	store    finishInt8Func
 	add      finishInt8Func
 
 	// Of a processor whose only product of bytes is that of AVX2: what fours says.
-	signed   func(dst []byte, x []uint8, found *[wordDepth / 32]uint32) int32
+	signed   func(dst []byte, x []uint8, found *eights) int32
 	fours    asmRows[int32, uint8]
 	outliers func(acc, offset, start, list, count *int32, most int, w *byte, rows int)
 
-	// group is how many rows tile should sum at a time when there are many: their sums
+	// rowGroup is how many rows tile should sum at a time when there are many: their sums
 	// are finished while they are in the first-level cache. 0 means all rows of a unit.
-	group int
+	rowGroup int
 
 	// From stream rows on tile takes a panel as a whole, and prefetches by itself. 0 means
 	// never: then it takes blocks of a panel unless rows are few.
 	stream int
 }
 
-// A tileInt8Func adds products to the running sums of one panel. With n = len(w)/64,
+// A tileInt8Func adds products to the running sums of one panel, or to 0. With n = len(w)/64,
 //
 //	for k := range n { acc[r·64+c] += level(x[r·stride+k]) · int32(w[k/4·256+c·4+k%4]) }
 //
@@ -36,15 +35,17 @@ type int8Kernels struct {
 // be prefetched.
 //
 // x holds the rounded value plus int8Zero: on amd64 it is unsigned, since VPDPBUSD takes
-// one unsigned and one signed factor, and Matrix.offset, -128·Σw, cancels the 128 in the end. int32 sums
+// one unsigned and one signed factor, and Matrix.offset, -int8Zero·Σw, cancels it in the end. int32 sums
 // wrap, so only the final one has to fit. Nothing saturates: AVX2, whose u8×s8 product
 // would, widens both factors to 16 bits, or takes outliers apart (fours).
 type tileInt8Func = func(acc []int32, x []uint8, stride, rows int, w []int8, next hint)
 
-// clearing returns tile for sums that start at 0.
-func clearing(tile tileInt8Func) tileInt8Func {
+// starting returns tile, which adds, for sums that may start at 0.
+func starting(tile tileInt8Func) tileInt8Func {
 	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {
-		clear(acc[:rows*panel])
+		if !next.begun {
+			clear(acc[:rows*panel])
+		}
 		tile(acc, x, stride, rows, w, next)
 	}
 }
@@ -63,11 +64,10 @@ type finishInt8Func = func(dst []float32, acc, offset []int32, xScale, scale, bi
 // again.
 const int8Signs = 0x0101010101010101 * int8Zero
 
-var (
-	int8s     = pick(int8Impls)
-	int8Impls = append(int8Arch(), impl[int8Kernels]{"ref", true, int8Ref})
-	int8Ref   = int8Kernels{maxAbs: maxAbsRef, quantise: quantiseRef, tile: tileInt8Ref, first: clearing(tileInt8Ref), weigh: clearing(weighRef), store: storeInt8Ref, add: addInt8Ref}
-)
+var int8Ref = int8Kernels{
+	maxAbs: maxAbsRef, quantise: quantiseRef, tile: starting(tileInt8Ref), weigh: starting(weighRef),
+	store: storeInt8Ref, add: addInt8Ref,
+}
 
 // maxAbsRef returns the bits of the largest |x[i]|. As integers they order as the
 // values do, infinity above all numbers and NaN above that.

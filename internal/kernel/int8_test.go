@@ -10,20 +10,6 @@ import (
 	"verity/precision"
 )
 
-func forAllInt8s(t *testing.T, f func(t *testing.T)) {
-	for _, im := range int8Impls {
-		t.Run(im.name, func(t *testing.T) {
-			if !im.ok {
-				skipOrRequire(t, im.name)
-			}
-			saved := int8s
-			int8s = im
-			defer func() { int8s = saved }()
-			f(t)
-		})
-	}
-}
-
 // int8Exact rounds x to int8 as MatMul and Pack say.
 func int8Exact(x []float32) (q []int64, scale float32) {
 	largest := 0.0
@@ -67,7 +53,7 @@ func (p *product) elementInt8() func(r, o int) float32 {
 }
 
 func TestInt8(t *testing.T) {
-	forAllInt8s(t, func(t *testing.T) {
+	forSets(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(21, 22))
 		for _, in := range []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 130} {
 			for _, out := range []int{0, 1, 8, 16, 17, 63, 64, 65, 130} {
@@ -83,7 +69,7 @@ func TestInt8(t *testing.T) {
 }
 
 func TestInt8Rows(t *testing.T) {
-	forAllInt8s(t, func(t *testing.T) {
+	forSets(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(23, 24))
 		for _, rows := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, maxRows, maxRows + 1} {
 			p := newProduct(t, rng, uniform(rng), rows, 70, 65, precision.Int8)
@@ -106,7 +92,7 @@ func TestInt8Rows(t *testing.T) {
 
 // Sums taken up again after maxInt8Depth products, and the largest there are.
 func TestInt8Deep(t *testing.T) {
-	forAllInt8s(t, func(t *testing.T) {
+	forSets(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(25, 26))
 		for _, next := range []func() float32{uniform(rng), func() float32 { return 1 }, func() float32 { return -1 }} {
 			for _, in := range []int{maxInt8Depth - 1, maxInt8Depth + 1, 2*maxInt8Depth + 3} {
@@ -122,7 +108,7 @@ func TestInt8Deep(t *testing.T) {
 func TestInt8RowsAlone(t *testing.T) {
 	pool := parallel.New(3)
 	defer pool.Close()
-	forAllInt8s(t, func(t *testing.T) {
+	forSets(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(27, 28))
 		p := newProduct(t, rng, wild(rng), 50, 300, 200, precision.Int8)
 		want := p.run(t, nil, 0, p.rows)
@@ -158,7 +144,7 @@ func TestInt8Exact(t *testing.T) {
 
 // Both factors are as small as the scale allows, or just below that: zero.
 func TestInt8Small(t *testing.T) {
-	forAllInt8s(t, func(t *testing.T) {
+	forSets(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(33, 34))
 		for _, size := range []float32{0x1p-100, 0x1.fffffep-101, 0x1p-63} {
 			p := newProduct(t, rng, func() float32 { return size }, 2, 5, 64, precision.Int8)
@@ -178,7 +164,7 @@ func TestInt8Small(t *testing.T) {
 
 func TestMaxAbs(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
-	forAllInt8s(t, func(t *testing.T) {
+	forSets(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(31, 32))
 		for n := range 70 {
 			x := poisoned(n, uniform(rng))
@@ -186,7 +172,7 @@ func TestMaxAbs(t *testing.T) {
 				for _, v := range []float32{1.5, -2, 0x1p-149, inf, -inf, nan} {
 					saved := x[i]
 					x[i] = v
-					if got, want := int8s.fn.maxAbs(x), maxAbsRef(x); got != want {
+					if got, want := use.int8s.maxAbs(x), maxAbsRef(x); got != want {
 						t.Fatalf("maxAbs of %d with %v at %d = %#x, want %#x", n, v, i, got, want)
 					}
 					x[i] = saved
@@ -204,11 +190,11 @@ func TestQuantise(t *testing.T) {
 		x = append(x, float32(i), half, math.Nextafter32(half, -200), math.Nextafter32(half, 200))
 	}
 	x = append(x, 127, -127, math.Nextafter32(127.5, 0), math.Nextafter32(-127.5, 0))
-	forAllInt8s(t, func(t *testing.T) {
+	forSets(t, func(t *testing.T) {
 		for n := range 40 {
 			for _, part := range [][]float32{x[:n], x[len(x)-n:], x[n:]} {
 				buf := make([]uint8, len(part)+2)
-				int8s.fn.quantise(buf[1:len(part)+1], part, 1)
+				use.int8s.quantise(buf[1:len(part)+1], part, 1)
 				for i, v := range part {
 					if got, want := int(int8(buf[i+1]-int8Zero)), int(math.RoundToEven(float64(v))); got != want {
 						t.Fatalf("%v of %d values becomes %d, want %d", v, len(part), got, want)

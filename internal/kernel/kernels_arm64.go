@@ -8,11 +8,7 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/cpu"
-
-	"verity/precision"
 )
-
-//go:generate sh -c "cd _asm && go run ./arm64 -out .."
 
 // Kernels for arm64, in three tiers: "neon", which every processor has; "dotprod", whose
 // SDOT adds four products of bytes at once (Apple M1, Neoverse N1, Cortex-A76 and later);
@@ -26,18 +22,86 @@ var (
 )
 
 // aheadRows is the least number of rows for which weights are prefetched.
-const aheadRows = few + 1
+const aheadRows = fewRows + 1
 
 func fetchRows(*byte, int, int) {}
 
-func tileArch() []impl[tileKernels] {
-	return []impl[tileKernels]{{"neon", true, tileKernels{
-		f32:   byDepth(byFours(tileF32NEON, tileF32Ref)),
-		f16:   byDepth(byFours(tileF16NEON, tileF16Ref)),
-		widen: widenWith(widenF16NEON),
-		store: finishFull(storeSumsNEON, storeSumsRef),
-		add:   finishFull(addSumsNEON, addSumsRef),
-	}}}
+// setsOfArch returns NEON with what each later processor does better.
+func setsOfArch() []set {
+	floats := byDepth(floatStep, fewRows, byFours(tileF32NEON, tileF32Ref))
+	neon := set{
+		tiles: tileKernels{
+			f32:   floats,
+			f16:   byDepth(floatStep, fewRows, byFours(tileF16NEON, tileF16Ref)),
+			widen: widenWith(widenF16NEON),
+			store: finishFull(storeSumsNEON, storeSumsRef),
+			add:   finishFull(addSumsNEON, addSumsRef),
+		},
+		int8s: int8NEON(byFours(tileInt8NEON, tileInt8Ref), byFours(weighNEON, weighRef)),
+		fewBits: fewBitsKernels{
+			quantise:      quantiseGroupsNEON,
+			nibbles:       expandWith(nibblesNEON, groupBytes/2),
+			sixes:         expandWith(sixesNEON, groupBytes*3/4),
+			powers:        powersRef,
+			tile:          groupsByRows(tileGroupsNEON, anyRows),
+			directNibbles: directByRows(directNibblesNEON, anyRows),
+			directEights:  directByRows(directEightsNEON, anyRows),
+			directRows:    16,
+		},
+		attend: attendOps{f32: attendByRows(attendF32NEON, 0), f16: attendByRows(attendF16NEON, 0)},
+		attendInt8: attendInt8Ops{
+			score: scoreNEON(scoreInt8NEON), weights: weightsNEON,
+			quads: func(dst, x *[4 * panel]byte) { quadsNEON(&dst[0], &x[0]) },
+		},
+		packing: packKernels{
+			widenHalf: widenHalfWith(widenHalfNEON), words: turnWordsOfNEON, halves: turnHalvesRef, wide: widenHalvesRef, fours: foursOfNEON,
+		},
+		vector: vectorOps{
+			add: byPairs(addNEON, addRef), raise: byPairs(raiseNEON, raiseRef),
+			div: byNumber(divNEON, divRef), scale: byNumber(scaleNEON, scaleRef),
+			gelu: func(x []float32) {
+				n := len(x) &^ 3
+				geluRef(x[n:])
+				if n > 0 {
+					geluNEON(&x[0], n)
+				}
+			},
+			norm: normOfNEON, max: maxOfNEON, expSum: expSumOfNEON,
+			log10: byNumber(log10NEON, log10Ref),
+			chain: func(dst, w, x []float32) {
+				clear(dst)
+				floats(dst, w, len(w), 1, x, hint{})
+			},
+			fold: func(sum0, difference0, sum1, difference1, x, y []float32) {
+				if n := len(x) / (2 * Lanes); n > 0 {
+					foldNEON(&sum0[0], &difference0[0], &sum1[0], &difference1[0], &x[0], &y[0], n)
+				}
+			},
+			squares: func(dst, c0, c1, s0, s1 []float32) {
+				squaresNEON(&dst[0], &c0[0], &c1[0], &s0[0], &s1[0], len(c0)/Lanes)
+			},
+			cells:    byNumber(func(to, x *float32, n int, least float32) { cellsNEON(to, x, n, least, 4) }, cellsRef),
+			dots:     dotsOfNEON,
+			narrow:   narrowWith(narrowNEON),
+			turnHalf: turnWith(turnHalfNEON, turnByRows(narrowWith(narrowNEON))),
+		},
+		ceilings: ceilingKernels{
+			fma: fmaPeakNEON, fmaPerRound: 24 * 4, dot: dotPeakNEON, dotPerRound: 24 * 8, vector: vectorPeakNEON, vectorPerRound: 24 * 4,
+			read: readWith(readNEON),
+		},
+	}
+
+	dot, fewDot := neon, byFours(tileInt8Dot, tileInt8Ref)
+	dot.int8s = int8NEON(fewDot, byFours(weighDot, weighRef))
+	dot.fewBits.tile = groupsByRows(tileGroupsDot, anyRows)
+	dot.fewBits.directNibbles, dot.fewBits.directEights = directByRows(directNibblesDot, anyRows), directByRows(directEightsDot, anyRows)
+	dot.attendInt8.score = scoreNEON(scoreInt8Dot)
+	dot.ceilings.dot, dot.ceilings.dotPerRound = dotPeakDot, 24*16
+
+	i8mm := dot
+	i8mm.int8s = int8NEON(int8ByMatrix(fewDot, tileInt8x12I8MM), int8ByMatrix(byFours(weighI8MM, weighRef), weighx12I8MM))
+	i8mm.ceilings.dot, i8mm.ceilings.dotPerRound = dotPeakI8MM, 24*32
+	return []set{i8mm.named("i8mm", hasI8MM), dot.named("dotprod", hasDot), neon.named("neon", true)}
 }
 
 // anyRows is the most rows that assembly takes at a time.
@@ -58,23 +122,12 @@ func byFours[A, X, W any](tile asmRows[A, X], ref func(acc []A, x []X, stride, r
 	}
 }
 
-func int8Arch() []impl[int8Kernels] {
-	few := byFours(tileInt8Dot, tileInt8Ref)
-	return []impl[int8Kernels]{
-		{"i8mm", hasI8MM, int8NEON(int8ByMatrix(few, tileInt8x12I8MM), int8ByMatrix(byFours(weighI8MM, weighRef), weighx12I8MM))},
-		{"dotprod", hasDot, int8NEON(few, byFours(weighDot, weighRef))},
-		{"neon", true, int8NEON(byFours(tileInt8NEON, tileInt8Ref), byFours(weighNEON, weighRef))},
-	}
-}
-
 func int8NEON(tile, weigh tileInt8Func) int8Kernels {
-	tile = int8ByDepth(tile)
 	return int8Kernels{
 		maxAbs:   maxAbsWith(maxAbsNEON),
 		quantise: quantiseWith(func(dst *uint8, x *float32, n int, inverse float32) { roundBytesNEON(dst, x, n, inverse) }),
-		tile:     tile,
-		first:    clearing(tile),
-		weigh:    clearing(int8ByDepth(weigh)),
+		tile:     starting(int8ByDepth(tile)),
+		weigh:    starting(int8ByDepth(weigh)),
 		store:    finishInt8Full(storeInt8NEON, storeInt8Ref),
 		add:      finishInt8Full(addInt8NEON, addInt8Ref),
 	}
@@ -87,8 +140,8 @@ const matrixRows = 12
 var matrixBuffers = sync.Pool{New: func() any { return new([(matrixRows + panel) * int8Step]byte) }}
 
 // int8ByMatrix returns a tileInt8Func that uses matrix for twelve rows at a time, after pairing
-// them and the weights, and few for the rest and for depths that are no multiple of eight.
-func int8ByMatrix(few tileInt8Func, matrix func(acc *int32, x, w *byte, n int)) tileInt8Func {
+// them and the weights, and rest for the others and for depths that are no multiple of eight.
+func int8ByMatrix(rest tileInt8Func, matrix func(acc *int32, x, w *byte, n int)) tileInt8Func {
 	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {
 		n, r := len(w)/(8*panel), 0
 		if k := len(w) / panel; n > 0 && k == 8*n && k <= int8Step && rows >= matrixRows {
@@ -103,31 +156,8 @@ func int8ByMatrix(few tileInt8Func, matrix func(acc *int32, x, w *byte, n int)) 
 			matrixBuffers.Put(paired)
 		}
 		if r < rows {
-			few(acc[r*panel:], x[r*stride:], stride, rows-r, w, next)
+			rest(acc[r*panel:], x[r*stride:], stride, rows-r, w, next)
 		}
-	}
-}
-
-func fewBitsArch() []impl[fewBitsKernels] {
-	return []impl[fewBitsKernels]{
-		{"dotprod", hasDot, fewBitsNEON(tileGroupsDot, directNibblesDot, directNibblesZeroDot)},
-		{"neon", true, fewBitsNEON(tileGroupsNEON, directNibblesNEON, directNibblesZeroNEON)},
-	}
-}
-
-func fewBitsNEON(tile, nibbles, nibblesZero asmSums) fewBitsKernels {
-	return fewBitsKernels{
-		quantise:    quantiseGroupsNEON,
-		nibbles:     expandWith(nibblesNEON, groupBytes/2),
-		nibblesZero: expandWith(nibblesZeroNEON, groupBytes/2),
-		sixes:       expandWith(sixesNEON, groupBytes*3/4),
-		powers:      powersRef,
-		tile:        groupsByRows(tile, anyRows),
-		direct: directTable{
-			precision.Int4:  directByRows(nibbles, anyRows),
-			precision.Int4Z: directByRows(nibblesZero, anyRows),
-		},
-		directRows: 16,
 	}
 }
 
@@ -146,17 +176,6 @@ func quantiseGroupsNEON(q []byte, scale []float32, start []int32, x []float32) {
 		start[g] = -roundBytesNEON(&to[0], &part[0], groupSize, inverse)
 	}
 	quantiseGroupsRef(q[n*groupSize:], scale[n:], start[n:], x[n*groupSize:])
-}
-
-func attendArch() []impl[attendOps] {
-	return []impl[attendOps]{{"neon", true, attendOps{f32: attendByRows(attendF32NEON, 0), f16: attendByRows(attendF16NEON, 0)}}}
-}
-
-func attendInt8Arch() []impl[attendInt8Ops] {
-	with := func(score asmScores[uint8]) attendInt8Ops {
-		return attendInt8Ops{scoreNEON(score), weightsNEON, func(dst, x *[4 * panel]byte) { quadsNEON(&dst[0], &x[0]) }, nil}
-	}
-	return []impl[attendInt8Ops]{{"i8mm", hasI8MM, with(scoreInt8Dot)}, {"dotprod", hasDot, with(scoreInt8Dot)}, {"neon", true, with(scoreInt8NEON)}}
 }
 
 // scoreNEON is scoreInt8ByRows for heads of which whole vectors are loaded.
@@ -189,35 +208,23 @@ func weightsNEON(dst []byte, unit []float32, x, scale []float32, m float32, spar
 		}
 		inverse, worth := levelScale(most)
 		unit[b*int8TileRows] = worth
-		to := dst[b*weightStep:][:(len(block)+lanes-1)&^(lanes-1)]
+		to := dst[b*weightStep:][:(len(block)+vectorLanes-1)&^(vectorLanes-1)]
 		clear(spare[len(block):len(to)])
 		roundBytesNEON(&to[0], &spare[0], len(to), inverse)
 	}
 	return p.sum()
 }
 
-func packArch() []impl[packKernels] {
-	return []impl[packKernels]{{"neon", true, packKernels{
-		widenHalf: func(dst []float32, src []byte) {
-			n := len(dst) &^ 15
-			widenHalfRef(dst[n:], src[2*n:])
-			if n > 0 {
-				_ = src[2*n-1]
-				widenHalfNEON(&dst[0], &src[0], n/16)
-			}
-		},
-		words: turnWordsOfNEON, halves: turnHalvesRef, wide: widenHalvesRef,
-		fours: func(to, from []byte, c, n, stride int) {
-			whole := n &^ 3
-			if whole > 0 {
-				_, _ = to[3*4*panel+4*(c+whole)-1], from[(whole-1)*stride+groupSize/2-1]
-				foursNEON(&to[4*c], &from[0], stride, whole)
-			}
-			if whole < n {
-				packFours(to, from[whole*stride:], c+whole, n-whole, stride)
-			}
-		},
-	}}}
+// foursOfNEON is packFours.
+func foursOfNEON(to, from []byte, c, n, stride int) {
+	whole := n &^ 3
+	if whole > 0 {
+		_, _ = to[3*4*panel+4*(c+whole)-1], from[(whole-1)*stride+groupSize/2-1]
+		foursNEON(&to[4*c], &from[0], stride, whole)
+	}
+	if whole < n {
+		packFours(to, from[whole*stride:], c+whole, n-whole, stride)
+	}
 }
 
 // turnWordsOfNEON is turnWordsRef.
@@ -229,39 +236,6 @@ func turnWordsOfNEON(to, from []byte, stride, rows, cols int, flip uint32) {
 	turnWordsWith(func(to, from *byte, stride, rows, cols, _ int) {
 		turnNEON((*float32)(unsafe.Pointer(to)), (*float32)(unsafe.Pointer(from)), stride, rows, cols)
 	})(to, from, stride, rows, cols, 0)
-}
-
-func vectorArch() []impl[vectorOps] {
-	return []impl[vectorOps]{{"neon", true, vectorOps{
-		add: byPairs(addNEON, addRef), raise: byPairs(raiseNEON, raiseRef),
-		div: byNumber(divNEON, divRef), scale: byNumber(scaleNEON, scaleRef),
-		gelu: func(x []float32) {
-			n := len(x) &^ 3
-			geluRef(x[n:])
-			if n > 0 {
-				geluNEON(&x[0], n)
-			}
-		},
-		norm: normOfNEON, max: maxOfNEON,
-		expSum: expSumOfNEON,
-		log10:  byNumber(log10NEON, log10Ref),
-		chain: func(dst, w, x []float32) {
-			clear(dst)
-			tiles.fn.f32(dst, w, len(w), 1, x, hint{})
-		},
-		fold: func(sum0, difference0, sum1, difference1, x, y []float32) {
-			if n := len(x) / (2 * Lanes); n > 0 {
-				foldNEON(&sum0[0], &difference0[0], &sum1[0], &difference1[0], &x[0], &y[0], n)
-			}
-		},
-		squares: func(dst, c0, c1, s0, s1 []float32) {
-			squaresNEON(&dst[0], &c0[0], &c1[0], &s0[0], &s1[0], len(c0)/Lanes)
-		},
-		cells:    byNumber(func(to, x *float32, n int, least float32) { cellsNEON(to, x, n, least, 4) }, cellsRef),
-		dots:     dotsOfNEON,
-		narrow:   narrowWith(narrowNEON),
-		turnHalf: turnWith(turnHalfNEON, turnByRows(narrowWith(narrowNEON))),
-	}}}
 }
 
 // byPairs returns an operation on two slices that uses f for multiples of four.
@@ -358,19 +332,5 @@ func dotsOfNEON(dst *[4]float32, a, b *[4][]float32) {
 			p[0] += float32(row[j] * b[i][j])
 		}
 		dst[i] = (p[0] + p[1]) + (p[2] + p[3])
-	}
-}
-
-func ceilingArch() []impl[ceilingKernels] {
-	kernels := func(dot func(n int), perRound float64) ceilingKernels {
-		return ceilingKernels{
-			fma: fmaPeakNEON, fmaPerRound: 24 * 4, dot: dot, dotPerRound: perRound, vector: vectorPeakNEON, vectorPerRound: 24 * 4,
-			read: readWith(readNEON),
-		}
-	}
-	return []impl[ceilingKernels]{
-		{"i8mm", hasI8MM, kernels(dotPeakI8MM, 24*32)},
-		{"dotprod", hasDot, kernels(dotPeakDot, 24*16)},
-		{"neon", true, kernels(dotPeakNEON, 24*8)},
 	}
 }

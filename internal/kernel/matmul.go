@@ -11,7 +11,7 @@ import (
 // An Epilogue says what MatMul does with a finished sum.
 type Epilogue int
 
-// v is the sum plus the bias. (The names must differ from the functions Add and GELU.)
+// v is the sum plus the bias. GELU(v) is v·Φ(v), as geluRow says. (StoreAdd is not Add, a function.)
 const (
 	Store     Epilogue = iota // dst = v
 	StoreAdd                  // dst += v, a residual connection
@@ -50,24 +50,18 @@ const (
 //
 // It panics if a slice is too short.
 func MatMul(p *parallel.Pool, dst, x []float32, rows, xStride int, w *Matrix, bias []float32, e Epilogue) {
-	MatMulPlus(p, dst, x, rows, xStride, w, bias, e, nil)
-}
-
-// MatMulPlus is MatMul that adds plus, [rows][Out] or nil, to every result of the epilogue,
-// which is Store or StoreGELU then.
-func MatMulPlus(p *parallel.Pool, dst, x []float32, rows, xStride int, w *Matrix, bias []float32, e Epilogue, plus []float32) {
 	if rows == 0 || w.out == 0 {
 		return
 	}
-	if len(dst) < rows*w.out || plus != nil && len(plus) < rows*w.out {
+	if len(dst) < rows*w.out {
 		panic("kernel: a slice of MatMul is too short")
 	}
-	multiply(p, matmul{dst: dst, x: x, rows: rows, xStride: xStride, w: w, bias: bias, e: e, plus: plus, stride: w.out})
+	multiply(p, matmul{dst: dst, x: x, rows: rows, xStride: xStride, w: w, bias: bias, e: e, stride: w.out})
 }
 
 // MatMulRounded is MatMul of rows rows that x holds. w must be as the matrix for which
 // they were rounded.
-func MatMulRounded(p *parallel.Pool, dst []float32, x *Rounded, rows int, w *Matrix, bias []float32, e Epilogue) {
+func MatMulRounded(p *parallel.Pool, dst []float32, x *RoundedRows, rows int, w *Matrix, bias []float32, e Epilogue) {
 	if rows == 0 || w.out == 0 {
 		return
 	}
@@ -100,7 +94,7 @@ func (t *matmul) roundInputs(p *parallel.Pool) {
 		t.rounded, t.own.full = &t.own, false
 	}
 	if !t.rounded.full {
-		t.rounded.round(p, rounding{x: t.x, rows: t.rows, stride: t.xStride, w: t.w})
+		t.rounded.round(p, roundJob{x: t.x, rows: t.rows, stride: t.xStride, w: t.w})
 	}
 }
 
@@ -114,14 +108,13 @@ type matmul struct {
 	w        *Matrix
 	bias     []float32
 	e        Epilogue
-	plus     []float32 // of MatMulPlus
-	places   []Slot    // of MatMulKV
-	stride   int       // of dst
+	places   []Slot // of MatMulKV
+	stride   int    // of dst
 	unitRows int
 	depth    int // of many rows, how many k of a panel go through at a time
 
-	rounded *Rounded // x in int8
-	own     Rounded  // for rounded to point to
+	rounded *RoundedRows // x in int8
+	own     RoundedRows  // for rounded to point to
 }
 
 var matmuls = sync.Pool{New: func() any { return new(matmul) }}
@@ -140,21 +133,21 @@ const (
 // cut cuts the work into units and returns their number.
 func (t *matmul) cut(threads int) int {
 	units := func() int { return t.w.panels() * ((t.rows + t.unitRows - 1) / t.unitRows) }
-	t.block()
+	t.setBlockSize()
 	for ; t.unitRows > 2*manyRows && threads > 1 && units() < 4*threads; t.unitRows /= 2 {
 	}
 	return units()
 }
 
-// block sets the rows of a unit, and how deep they go at a time. Where sums are finished
+// setBlockSize sets the rows of a unit, and how deep they go at a time. Where sums are finished
 // group by group, only the rounded rows have to stay in a second-level cache.
-func (t *matmul) block() {
-	b := blocking{maxRows, maxDepth}
-	switch grouped := t.w.store == precision.Int8 && int8s.fn.group > 0; {
-	case grouped:
-		b = blocking{max(maxRows, caches.Second/2/max(1, t.w.depth())&^(int8s.fn.group-1)), maxInt8Depth}
-	case t.rows >= manyRows && t.w.few == nil:
-		b = plan(shape{t.rows, t.w.depth(), t.w.panels(), t.w.store}, caches)
+func (t *matmul) setBlockSize() {
+	b := blockSize{maxRows, maxDepth}
+	switch inRowGroups := t.w.store == precision.Int8 && use.int8s.rowGroup > 0; {
+	case inRowGroups:
+		b = blockSize{max(maxRows, caches.Second/2/max(1, t.w.depth())&^(use.int8s.rowGroup-1)), maxInt8Depth}
+	case t.rows >= manyRows && t.w.grouped == nil:
+		b = t.w.blockSizeFor(t.rows, caches)
 	}
 	t.unitRows, t.depth = b.rows, b.depth
 }
@@ -186,8 +179,8 @@ func (t *matmul) unit(s *scratch, p, first, rows int) {
 	t.fetch(p, first, rows)
 	if t.w.store == precision.Int8 {
 		step := maxRows
-		if int8s.fn.group > 0 && rows >= manyRows {
-			step = int8s.fn.group
+		if use.int8s.rowGroup > 0 && rows >= manyRows {
+			step = use.int8s.rowGroup
 		}
 		for r := 0; r < rows; r += step {
 			n := min(step, rows-r)
@@ -197,7 +190,7 @@ func (t *matmul) unit(s *scratch, p, first, rows int) {
 		return
 	}
 	clear(s.acc[:rows*panel])
-	if t.w.few != nil {
+	if t.w.grouped != nil {
 		t.sumGroups(s, p, first, rows)
 		t.finish(s, p, first, rows)
 		return
@@ -224,7 +217,11 @@ func (t *matmul) finish(s *scratch, p, first, rows int) {
 	if t.places == nil {
 		dst := t.target(p, first, rows)
 		t.finishRows(dst, t.stride, s, 0, p, first, rows)
-		t.activate(dst, p*panel, min(panel, t.w.out-p*panel), first, rows)
+		if t.e == StoreGELU {
+			for r := range rows {
+				geluRow(dst[r*t.stride:][:min(panel, t.w.out-p*panel)])
+			}
+		}
 		return
 	}
 	for r := 0; r < rows; r += panelKeys {
@@ -262,28 +259,11 @@ func (t *matmul) finishRows(dst []float32, stride int, s *scratch, at, p, first,
 		t.finishInt8(dst, s.int8[at*panel:][:rows*panel], o, first, rows, stride, bias)
 		return
 	}
-	f := tiles.fn.store
+	f := use.tiles.store
 	if t.e == StoreAdd {
-		f = tiles.fn.add
+		f = use.tiles.add
 	}
 	f(dst, s.acc[at*panel:][:rows*panel], bias, stride, rows)
-}
-
-// activate applies the activation, if there is one, to columns of dst from o on, n of
-// them, in rows from first on, and adds what is to be added.
-func (t *matmul) activate(dst []float32, o, n, first, rows int) {
-	if t.e != StoreGELU && t.plus == nil {
-		return
-	}
-	for r := range rows {
-		row := dst[r*t.stride:][:n]
-		if t.e == StoreGELU {
-			GELU(row)
-		}
-		if t.plus != nil {
-			Add(row, t.plus[(first+r)*t.stride+o:][:n])
-		}
-	}
 }
 
 var negativeZero = float32(math.Copysign(0, -1))

@@ -3992,7 +3992,7 @@ loop1:
 	WORD $0x4e217842 // fcvtl2 v2.4s, v2.8h
 	WORD $0x3c810403 // str q3, [x0], #16
 	WORD $0x3c810402 // str q2, [x0], #16
-	SUBS $1, R2, R2
+	SUBS $16, R2, R2
 	BNE loop1
 	RET
 

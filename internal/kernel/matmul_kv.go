@@ -29,7 +29,7 @@ type Slot struct {
 // the same x, it is used as it is.
 //
 // It panics if a slice is too short, or a place outside its caches.
-func MatMulKV(p *parallel.Pool, dst []float32, places []Slot, x []float32, xStride int, w *Matrix, bias []float32, keep *Rounded) {
+func MatMulKV(p *parallel.Pool, dst []float32, places []Slot, x []float32, xStride int, w *Matrix, bias []float32, keep *RoundedRows) {
 	if len(places) == 0 {
 		return
 	}
@@ -38,7 +38,7 @@ func MatMulKV(p *parallel.Pool, dst []float32, places []Slot, x []float32, xStri
 	if len(dst) < len(places)*rest {
 		panic("kernel: a slice of MatMulKV is too short")
 	}
-	if places[0].K.i8 != nil && !headsInPanels(rest, places[0].K.dim) {
+	if places[0].K.isInt8() && !headsInPanels(rest, places[0].K.dim) {
 		multiplySet(p, dst, places, x, xStride, w, bias, keep)
 		return
 	}
@@ -54,7 +54,7 @@ var numbers = sync.Pool{New: func() any { return new([]float32) }}
 
 // multiplySet does what MatMulKV does where a product cannot be written to the caches by
 // panels: it finishes the product first, and stores it then.
-func multiplySet(p *parallel.Pool, dst []float32, places []Slot, x []float32, xStride int, w *Matrix, bias []float32, keep *Rounded) {
+func multiplySet(p *parallel.Pool, dst []float32, places []Slot, x []float32, xStride int, w *Matrix, bias []float32, keep *RoundedRows) {
 	scratch := numbers.Get().(*[]float32)
 	defer numbers.Put(scratch)
 	*scratch = resize(*scratch, len(places)*w.out)
@@ -76,7 +76,7 @@ func checkPlaces(places []Slot, rest int) {
 		if p.K.heads != first.heads || p.K.dim != first.dim || p.V.heads != first.heads || p.V.dim != first.dim || rest < 0 {
 			panic("kernel: MatMulKV with caches of another shape")
 		}
-		if (p.K.i8 == nil) != (first.i8 == nil) || (p.V.i8 == nil) != (first.i8 == nil) {
+		if p.K.isInt8() != first.isInt8() || p.V.isInt8() != first.isInt8() {
 			panic("kernel: MatMulKV with caches of which some are int8")
 		}
 		if p.Pos < 0 || p.Pos >= p.K.capacity || p.Pos >= p.V.capacity {

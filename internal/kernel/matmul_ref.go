@@ -28,6 +28,7 @@ type hint struct {
 	width int  // bytes of those weights for each k, if not as in w
 	block bool // w is a block that will be read several times; the next one follows it
 	again bool // rows before these were multiplied by w: a cache holds it
+	begun bool // of bytes: there are sums to go on with, else they start at 0
 
 	dst    []byte // where results will be written, rows stride bytes apart, or nil
 	stride int
@@ -39,14 +40,7 @@ type hint struct {
 //	dst[r·stride+c] += acc[r·64+c] + bias[c]    (add)
 type finishFunc = func(dst, acc, bias []float32, stride, rows int)
 
-var (
-	tiles     = pick(tileImpls)
-	tileImpls = append(tileArch(), impl[tileKernels]{"ref", true, tilesRef})
-	tilesRef  = tileKernels{
-		f32: tileF32Ref, f16: tileF16Ref, widen: widenF16Ref,
-		store: storeSumsRef, add: addSumsRef,
-	}
-)
+var tilesRef = tileKernels{f32: tileF32Ref, f16: tileF16Ref, widen: widenF16Ref, store: storeSumsRef, add: addSumsRef}
 
 func tileF32Ref(acc, x []float32, stride, rows int, w []float32, _ hint) {
 	for r := range rows {

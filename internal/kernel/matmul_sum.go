@@ -11,8 +11,8 @@ const manyRows = 24
 // sixth at 24 rows, later up to a twentieth at 63 (docs/log/2026-11-21-drafting.md).
 const wideRows = 48
 
-// few is how many rows share one pass over a panel.
-const few = 6
+// fewRows is how many rows share one pass over a panel.
+const fewRows = 6
 
 // blocks returns how many of n steps along k to process at a time, if each has size bytes
 // of weights, and how many bytes ahead the kernel should prefetch.
@@ -23,7 +23,7 @@ const few = 6
 // in bytes for some rows, many its number of steps for many.
 func blocks(rows, n, size, some, many int) (step, ahead int) {
 	switch {
-	case rows <= few || n == 0:
+	case rows <= fewRows || n == 0:
 		return max(n, 1), 0
 	case rows < manyRows:
 		return some / size, some
@@ -44,7 +44,7 @@ func (t *matmul) sum(s *scratch, x []float32, rows int, w []float32) {
 	step, ahead := blocks(rows, t.w.in, 4*panel, blockBytes, t.depth)
 	for k := 0; k < t.w.in; k += step {
 		n := min(step, t.w.in-k)
-		tiles.fn.f32(s.acc[:], x[k:], t.xStride, rows, w[k*panel:][:n*panel], hint{ahead: ahead})
+		use.tiles.f32(s.acc[:], x[k:], t.xStride, rows, w[k*panel:][:n*panel], hint{ahead: ahead})
 	}
 }
 
@@ -54,11 +54,11 @@ func (t *matmul) sumHalf(s *scratch, x []float32, rows int, w []uint16) {
 	for k := 0; k < t.w.in; k += step {
 		n := min(step, t.w.in-k)
 		if block := w[k*panel:][:n*panel]; rows < wideRows {
-			tiles.fn.f16(s.acc[:], x[k:], t.xStride, rows, block, hint{ahead: ahead})
+			use.tiles.f16(s.acc[:], x[k:], t.xStride, rows, block, hint{ahead: ahead})
 		} else {
-			tiles.fn.widen(s.wide[:], block)
+			use.tiles.widen(s.wide[:], block)
 			next := hint{ahead: distance(s.wide[:], block) + 2*len(block), width: 2 * panel}
-			tiles.fn.f32(s.acc[:], x[k:], t.xStride, rows, s.wide[:n*panel], next)
+			use.tiles.f32(s.acc[:], x[k:], t.xStride, rows, s.wide[:n*panel], next)
 		}
 	}
 }

@@ -17,16 +17,6 @@ var floatTypes = []precision.Format{precision.F32, precision.F16}
 // fileTypes are the types of weights in files.
 var fileTypes = []tensor.DType{tensor.F32, tensor.F16, tensor.BF16}
 
-// useTiles makes im what MatMul uses until the test ends.
-func useTiles(t testing.TB, im impl[tileKernels]) {
-	if !im.ok {
-		skipOrRequire(t, im.name)
-	}
-	saved := tiles
-	tiles = im
-	t.Cleanup(func() { tiles = saved })
-}
-
 // A product is a call of MatMul and what it must give.
 type product struct {
 	rows, in, out, stride int
@@ -102,7 +92,7 @@ func (p *product) want() []float32 {
 		}
 	}
 	if p.e == StoreGELU {
-		GELU(dst)
+		geluRow(dst)
 	}
 	return dst
 }
@@ -115,17 +105,8 @@ func (p *product) element(r, o int) float32 {
 	return acc
 }
 
-func forAllTiles(t *testing.T, f func(t *testing.T)) {
-	for _, im := range tileImpls {
-		t.Run(im.name, func(t *testing.T) {
-			useTiles(t, im)
-			f(t)
-		})
-	}
-}
-
 func TestMatMul(t *testing.T) {
-	forAllTiles(t, func(t *testing.T) {
+	forSets(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 2))
 		for _, in := range []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 17, 66} {
 			for _, out := range []int{0, 1, 7, 8, 15, 16, 17, 33, 63, 64, 65, 130} {
@@ -145,7 +126,7 @@ func TestMatMul(t *testing.T) {
 
 // Every number of rows up to three groups, and one past the rows of a unit.
 func TestMatMulRows(t *testing.T) {
-	forAllTiles(t, func(t *testing.T) {
+	forSets(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(3, 4))
 		for rows := range maxRows + 2 {
 			if rows > manyRows+1 && rows < maxRows-1 {
@@ -161,7 +142,7 @@ func TestMatMulRows(t *testing.T) {
 
 // Sums that are stored and taken up again after maxDepth products.
 func TestMatMulDeep(t *testing.T) {
-	forAllTiles(t, func(t *testing.T) {
+	forSets(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(5, 6))
 		for _, in := range []int{maxDepth - 1, maxDepth, maxDepth + 1, 2*maxDepth + 3} {
 			for _, rows := range []int{1, 6, 7, manyRows - 1, manyRows, wideRows - 1, wideRows} {
@@ -182,7 +163,7 @@ func TestMatMulRowsAlone(t *testing.T) {
 		defer pool.Close()
 		pools = append(pools, pool)
 	}
-	forAllTiles(t, func(t *testing.T) {
+	forSets(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(7, 8))
 		for _, store := range floatTypes {
 			p := newProduct(t, rng, wild(rng), 30, 300, 200, store)
@@ -222,7 +203,7 @@ func TestMatMulExact(t *testing.T) {
 
 // A product that underflows from below is -0, and without a bias stays it.
 func TestMatMulNegativeZero(t *testing.T) {
-	forAllTiles(t, func(t *testing.T) {
+	forSets(t, func(t *testing.T) {
 		for _, out := range []int{1, 64} {
 			weights := slices.Repeat([]float32{0x1p-100}, out)
 			w, err := Pack(precision.F32, tensor.FromFloat32(weights, out, 1))
@@ -272,18 +253,20 @@ func TestMatMulAllocates(t *testing.T) {
 	pool := parallel.New(2)
 	defer pool.Close()
 	rng := rand.New(rand.NewPCG(11, 12))
-	for i, rows := range []int{1, 8, 100, 1, 100} {
-		store := precision.F16
-		if i > 2 {
-			store = precision.Int8
+	forSets(t, func(t *testing.T) {
+		for i, rows := range []int{1, 8, 100, 1, 100} {
+			store := precision.F16
+			if i > 2 {
+				store = precision.Int8
+			}
+			p := newProduct(t, rng, uniform(rng), rows, 64, 300, store)
+			dst := make([]float32, rows*p.out)
+			n := testing.AllocsPerRun(10, func() { MatMul(pool, dst, p.x, rows, p.stride, p.w, p.bias, Store) })
+			if n >= 1 { // a collection may empty the pools of scratch now and then
+				t.Errorf("%d rows of %s: MatMul allocates %v times", rows, store, n)
+			}
 		}
-		p := newProduct(t, rng, uniform(rng), rows, 64, 300, store)
-		dst := make([]float32, rows*p.out)
-		n := testing.AllocsPerRun(10, func() { MatMul(pool, dst, p.x, rows, p.stride, p.w, p.bias, Store) })
-		if n >= 1 { // a collection may empty the pools of scratch now and then
-			t.Errorf("%d rows: MatMul allocates %v times", rows, n)
-		}
-	}
+	})
 }
 
 func FuzzMatMul(f *testing.F) {
@@ -295,13 +278,10 @@ func FuzzMatMul(f *testing.F) {
 		store := []precision.Format{precision.F32, precision.F16, precision.Int8}[seed%3]
 		p := newProduct(t, rng, wild(rng), 1+int(rows)%40, int(in)%300, int(out)%200, store)
 		want := p.want()
-		savedTiles, savedInt8s := tiles, int8s
-		defer func() { tiles, int8s = savedTiles, savedInt8s }()
-		for _, tiles = range tileImpls {
-			for _, int8s = range int8Impls {
-				if tiles.ok && int8s.ok && tiles.name == int8s.name {
-					checkSame(t, p.run(t, nil, 0, p.rows), want, fmt.Sprint(tiles.name, " ", p))
-				}
+		defer func(saved set) { use = saved }(use)
+		for _, use = range sets {
+			if use.ok {
+				checkSame(t, p.run(t, nil, 0, p.rows), want, fmt.Sprint(use.name, " ", p))
 			}
 		}
 	})

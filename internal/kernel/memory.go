@@ -16,28 +16,21 @@ func aligned(n int) []byte {
 }
 
 // NewFloats returns n zeros, in large pages if there are many.
-func NewFloats(n int) []float32 { return cacheMemory[float32](n) }
+func NewFloats(n int) []float32 { return view[float32](aligned(4 * n)) }
 
 func bytesOf[E float32 | int32 | uint16](x []E) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(E(0))))
 }
 
 // view returns data as elements of another type, in the byte order of this
-// machine. The data must be aligned for it.
+// machine. The data must be aligned for it, and T hold no pointers, see resize.
 func view[T any](data []byte) []T {
 	var v T
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(data))), len(data)/int(unsafe.Sizeof(v)))
 }
 
-// cacheMemory returns zeros, in large pages if there are many: a cache is read from
-// front to back for every token, as weights are.
-func cacheMemory[E float32 | uint16](n int) []E {
-	x := make([]E, n)
-	preferHugePages(unsafe.Pointer(unsafe.SliceData(x)), n*int(unsafe.Sizeof(E(0))))
-	return x
-}
-
-// resize returns s with length n, its content undefined.
+// resize returns s with length n, its content undefined. T must hold no pointers: the memory
+// is of bytes, in which the garbage collector looks for none.
 func resize[T any](s []T, n int) []T {
 	if cap(s) < n {
 		var v T // aligned, for view

@@ -22,17 +22,17 @@ const panel = 64
 type Matrix struct {
 	out, in int
 	store   precision.Format
-	data    []byte     // aligned to 64 bytes; nil before Fill
-	once    *sync.Once // of allocate; matrices are copied
+	data    []byte    // aligned to 64 bytes; nil before Fill
+	once    sync.Once // of allocate
 
 	// For int8, padded to full panels:
 	scale  []float32
-	offset []int32 // -128·Σ_k w[o][k], for activations that have 128 added
+	offset []int32 // -int8Zero·Σ_k w[o][k], for activations that have int8Zero added
 
 	// For formats with groups, of each group of each panel:
-	few    *fewBitsForm
-	scales []byte // [64], as binary16 or as an exponent
-	zeros  []byte // [64], added to the codes of a column; only of Int4Z
+	grouped *fewBitsForm
+	scales  []byte // [64], as binary16 or as an exponent
+	zeros   []byte // [64], added to the codes of a column, of four bits
 }
 
 // Out returns the number of outputs, the rows of the matrix as checkpoints have it.
@@ -56,7 +56,7 @@ func (m *Matrix) Row(o int, dst []float32) {
 		panic("kernel: row outside the matrix")
 	}
 	dst = dst[:m.in]
-	if m.few != nil {
+	if m.grouped != nil {
 		m.fewBitsRow(o, dst)
 		return
 	}
@@ -101,7 +101,7 @@ func FormatOf(d tensor.DType) precision.Format {
 // depth returns the length of a panel along k: In, padded to a multiple of four for int8,
 // or to whole groups.
 func (m *Matrix) depth() int {
-	if m.few != nil {
+	if m.grouped != nil {
 		return m.groups() * groupSize
 	}
 	if m.store == precision.Int8 {
@@ -147,7 +147,7 @@ const maxInt8In = math.MaxInt32 / (127 * 127)
 // NewMatrix returns a matrix [out][in] whose weights are stored as store and undefined
 // until Fill, which takes the memory.
 func NewMatrix(store precision.Format, out, in int) (*Matrix, error) {
-	m := &Matrix{out: out, in: in, store: store, once: new(sync.Once)}
+	m := &Matrix{out: out, in: in, store: store}
 	if f := fewBitsForms[store]; f != nil {
 		return newFewBits(m, f), nil
 	}
@@ -167,7 +167,7 @@ func NewMatrix(store precision.Format, out, in int) (*Matrix, error) {
 // allocate makes room for the weights, unless m has it.
 func (m *Matrix) allocate() {
 	m.once.Do(func() {
-		if m.few != nil {
+		if m.grouped != nil {
 			return // has it
 		}
 		m.data = aligned(m.panels() * panel * m.depth() * m.size())

@@ -68,7 +68,7 @@ var packers = sync.Pool{New: func() any { return new(packer) }}
 
 // fill packs w as outputs o, o+1, … of m, all of one panel.
 func (f *packer) fill(m *Matrix, o int, w tensor.Tensor) error {
-	if m.few != nil {
+	if m.grouped != nil {
 		return f.roundGroups(m, o, w)
 	}
 	size, n, step := m.size(), w.Shape[0], turnBytes/m.size()
@@ -112,7 +112,7 @@ func (f *packer) stage(m *Matrix, o int, w tensor.Tensor, k, count int) error {
 		}
 		widen(wide, w, i*m.in+k)
 		if m.store == precision.F16 {
-			vector.narrow(view[uint16](row), wide)
+			use.vector.narrow(view[uint16](row), wide)
 			if err := m.checkRange(o+i, wide, 65520); err != nil {
 				return err
 			}
@@ -121,7 +121,7 @@ func (f *packer) stage(m *Matrix, o int, w tensor.Tensor, k, count int) error {
 	return nil
 }
 
-// round sets rows to the rows of w rounded to int8, plus 128, padded with zeros. It also
+// round sets rows to the rows of w rounded to int8, plus int8Zero, padded with zeros. It also
 // sets the scales and offsets of m.
 func (f *packer) round(m *Matrix, o int, w tensor.Tensor) error {
 	depth := m.depth()
@@ -129,12 +129,12 @@ func (f *packer) round(m *Matrix, o int, w tensor.Tensor) error {
 	f.rows, f.stride = f.staged, depth
 	for i := range w.Shape[0] {
 		widen(f.wide, w, i*m.in)
-		inverse, scale := int8Scale(int8s.fn.maxAbs(f.wide))
+		inverse, scale := int8Scale(use.int8s.maxAbs(f.wide))
 		if scale != scale {
 			return fmt.Errorf("kernel: weights of output %d are NaN or Inf, which int8 cannot represent", o+i)
 		}
 		row := f.staged[i*depth:][:depth]
-		int8s.fn.quantise(row[:m.in], f.wide, inverse)
+		use.int8s.quantise(row[:m.in], f.wide, inverse)
 		for k := m.in; k < depth; k++ {
 			row[k] = int8Zero
 		}
@@ -149,7 +149,7 @@ func (f *packer) round(m *Matrix, o int, w tensor.Tensor) error {
 // checkRange returns an error if a finite weight of output o has a magnitude of limit or
 // more: it has been rounded to infinity.
 func (m *Matrix) checkRange(o int, row []float32, limit float32) error {
-	if int8s.fn.maxAbs(row) < math.Float32bits(limit) {
+	if use.int8s.maxAbs(row) < math.Float32bits(limit) {
 		return nil
 	}
 	for _, v := range row {
@@ -166,17 +166,17 @@ func (f *packer) turn(m *Matrix, to []byte, c, n, count int) {
 	switch m.store {
 	case precision.F32:
 		if f.widen {
-			packing.fn.wide(to[4*c:], f.rows, f.stride, n, count)
+			use.packing.wide(to[4*c:], f.rows, f.stride, n, count)
 			return
 		}
-		packing.fn.words(to[4*c:], f.rows, f.stride, n, count, 0)
+		use.packing.words(to[4*c:], f.rows, f.stride, n, count, 0)
 	case precision.Int8: // four of them are a word; all rows at once are too much for a cache
 		for k := 0; k < count; k += turnBytes {
 			block := min(turnBytes, count-k)
-			packing.fn.words(to[k*panel+4*c:], f.rows[k:], f.stride, n, block/4, int8Signs&(1<<32-1))
+			use.packing.words(to[k*panel+4*c:], f.rows[k:], f.stride, n, block/4, int8Signs&(1<<32-1))
 		}
 	case precision.F16:
-		packing.fn.halves(to[2*c:], f.rows, f.stride, n, count)
+		use.packing.halves(to[2*c:], f.rows, f.stride, n, count)
 	}
 }
 
@@ -189,7 +189,7 @@ func Widen(p *parallel.Pool, dst []float32, w tensor.Tensor) {
 func widen(dst []float32, w tensor.Tensor, from int) {
 	switch {
 	case w.DType == tensor.F16:
-		packing.fn.widenHalf(dst, w.Data[2*from:][:2*len(dst)])
+		use.packing.widenHalf(dst, w.Data[2*from:][:2*len(dst)])
 	case w.DType == tensor.F32 && littleEndian && len(dst) > 0:
 		copy(unsafe.Slice((*byte)(unsafe.Pointer(&dst[0])), 4*len(dst)), w.Data[4*from:])
 	default:

@@ -183,69 +183,54 @@ func TestWidenHalf(t *testing.T) {
 	for i := range 1 << 16 {
 		binary.LittleEndian.PutUint16(all[2*i:], uint16(i))
 	}
-	for _, im := range packingImpls {
-		t.Run(im.name, func(t *testing.T) {
-			if !im.ok {
-				skipOrRequire(t, im.name)
+	forSets(t, func(t *testing.T) {
+		got := make([]float32, 1<<16)
+		use.packing.widenHalf(got, all)
+		for i, v := range got {
+			want := tensor.F16ToFloat32(uint16(i))
+			if math.Float32bits(v) != math.Float32bits(want) && (v == v || want == want) {
+				t.Fatalf("%#04x is %v, want %v", i, v, want)
 			}
-			got := make([]float32, 1<<16)
-			im.fn.widenHalf(got, all)
-			for i, v := range got {
-				want := tensor.F16ToFloat32(uint16(i))
-				if math.Float32bits(v) != math.Float32bits(want) && (v == v || want == want) {
-					t.Fatalf("%#04x is %v, want %v", i, v, want)
-				}
-			}
-			for n := range 80 { // all lengths, unaligned, between canaries
-				x, check := canaried(n, func() float32 { return 0 })
-				im.fn.widenHalf(x, all[2*0x3c01-2+1:][:2*n])
-				check(t)
-				ref := make([]float32, n)
-				widenHalfRef(ref, all[2*0x3c01-2+1:][:2*n])
-				checkSame(t, x, ref, im.name)
-			}
-		})
-	}
+		}
+		for n := range 80 { // all lengths, unaligned, between canaries
+			x, check := canaried(n, func() float32 { return 0 })
+			use.packing.widenHalf(x, all[2*0x3c01-2+1:][:2*n])
+			check(t)
+			ref := make([]float32, n)
+			widenHalfRef(ref, all[2*0x3c01-2+1:][:2*n])
+			checkSame(t, x, ref, use.name)
+		}
+	})
 }
 
 // TestPackTurn holds transpositions of all small shapes against their definition, between
 // canaries.
 func TestPackTurn(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
-	for _, im := range packingImpls {
-		t.Run(im.name, func(t *testing.T) {
-			if !im.ok {
-				skipOrRequire(t, im.name)
-			}
-			for size, turn := range map[int]func(to, from []byte, stride, rows, cols int){
-				2: im.fn.halves,
-				4: func(to, from []byte, stride, rows, cols int) { im.fn.words(to, from, stride, rows, cols, 0) },
-			} {
-				for rows := range panel + 1 {
-					for _, cols := range []int{0, 1, 3, 4, 7, 8, 9, 16, 29, 64, 120} {
-						testPackTurn(t, rng, turn, size, rows, cols, im.name)
-					}
+	forSets(t, func(t *testing.T) {
+		for size, turn := range map[int]func(to, from []byte, stride, rows, cols int){
+			2: use.packing.halves,
+			4: func(to, from []byte, stride, rows, cols int) { use.packing.words(to, from, stride, rows, cols, 0) },
+		} {
+			for rows := range panel + 1 {
+				for _, cols := range []int{0, 1, 3, 4, 7, 8, 9, 16, 29, 64, 120} {
+					testPackTurn(t, rng, turn, size, rows, cols, use.name)
 				}
 			}
-		})
-	}
+		}
+	})
 }
 
 // TestPackWide holds the transposition of binary16 to float32 against its definition.
 func TestPackWide(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 2))
-	for _, im := range packingImpls {
-		t.Run(im.name, func(t *testing.T) {
-			if !im.ok {
-				skipOrRequire(t, im.name)
+	forSets(t, func(t *testing.T) {
+		for rows := range panel + 1 {
+			for _, cols := range []int{0, 1, 3, 7, 8, 9, 16, 29, 120} {
+				testPackWide(t, rng, use.packing.wide, rows, cols)
 			}
-			for rows := range panel + 1 {
-				for _, cols := range []int{0, 1, 3, 7, 8, 9, 16, 29, 120} {
-					testPackWide(t, rng, im.fn.wide, rows, cols)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 func testPackWide(t *testing.T, rng *rand.Rand, wide widenHalvesFunc, rows, cols int) {

@@ -31,11 +31,7 @@ type turnHalvesFunc = func(to, from []byte, stride, rows, cols int)
 // A widenHalvesFunc does so for binary16 numbers, little-endian, which become float32.
 type widenHalvesFunc = func(to, from []byte, stride, rows, cols int)
 
-var (
-	packing      = pick(packingImpls)
-	packingImpl  = impl[packKernels]{"ref", true, packKernels{widenHalfRef, turnWordsRef, turnHalvesRef, widenHalvesRef, packFours}}
-	packingImpls = append(packArch(), packingImpl)
-)
+var packingRef = packKernels{widenHalfRef, turnWordsRef, turnHalvesRef, widenHalvesRef, packFours}
 
 func widenHalfRef(dst []float32, src []byte) {
 	tensor.Tensor{DType: tensor.F16, Data: src}.CopyTo(dst, 0) // from a table

@@ -5,11 +5,11 @@ import (
 	"verity/precision"
 )
 
-// Rounded is activations rounded to int8. It holds them for several products with
+// RoundedRows holds activations rounded to int8, for several products with
 // matrices of the same format, or from a norm to the product that it feeds. The zero value
 // is empty.
-type Rounded struct {
-	q     []uint8 // [rows][depth], plus 128
+type RoundedRows struct {
+	q     []uint8 // [rows][depth], plus int8Zero
 	scale []float32
 	fours fours
 	full  bool
@@ -18,12 +18,12 @@ type Rounded struct {
 	start  []int32
 	groups int
 
-	job rounding
+	job roundJob
 }
 
-// A rounding is the job of rounding rows to int8, some at a time: a [parallel.Task].
-type rounding struct {
-	to     *Rounded
+// A roundJob is the job of rounding rows to int8, some at a time: a [parallel.Task].
+type roundJob struct {
+	to     *RoundedRows
 	x      []float32
 	rows   int
 	stride int
@@ -38,11 +38,11 @@ type Norm struct {
 }
 
 // RoundsInputs reports whether products with m round their activations to int8.
-func (m *Matrix) RoundsInputs() bool { return m.store == precision.Int8 || m.few != nil }
+func (m *Matrix) RoundsInputs() bool { return m.store == precision.Int8 || m.grouped != nil }
 
 // inputGroups returns the number of scales of a row of activations.
 func (m *Matrix) inputGroups() int {
-	if m.few != nil {
+	if m.grouped != nil {
 		return m.groups()
 	}
 	return 1
@@ -51,16 +51,16 @@ func (m *Matrix) inputGroups() int {
 // Normalise sets r to rows rows of x, [rows][w.In()], that went through n and were rounded
 // as products with w round them. A row is in float32 for so short a time that it does not
 // leave the nearest cache.
-func (r *Rounded) Normalise(p *parallel.Pool, x []float32, rows int, n Norm, w *Matrix) {
+func (r *RoundedRows) Normalise(p *parallel.Pool, x []float32, rows int, n Norm, w *Matrix) {
 	r.full = false
-	r.round(p, rounding{x: x, rows: rows, stride: w.in, w: w, norm: n})
+	r.round(p, roundJob{x: x, rows: rows, stride: w.in, w: w, norm: n})
 }
 
 // roundRows is the number of rows that are rounded at a time, if there are as many.
 const roundRows = 16
 
-// round does a rounding, and leaves r full.
-func (r *Rounded) round(p *parallel.Pool, j rounding) {
+// round does j, and leaves r full.
+func (r *RoundedRows) round(p *parallel.Pool, j roundJob) {
 	need, groups := j.rows*j.w.depth(), j.w.inputGroups()
 	if cap(r.q) < need {
 		r.q = aligned(need)
@@ -75,20 +75,20 @@ func (r *Rounded) round(p *parallel.Pool, j rounding) {
 	} else {
 		p.Run((j.rows+roundRows-1)/roundRows, &r.job)
 	}
-	r.job = rounding{} // keep nothing of the caller's alive
+	r.job = roundJob{} // keep nothing of the caller's alive
 	r.fours.check()
 }
 
 // of checks that r, if it is full, is rows rows of activations for products with w.
-func (r *Rounded) of(rows int, w *Matrix) bool {
+func (r *RoundedRows) of(rows int, w *Matrix) bool {
 	if r.full && (len(r.q) != rows*w.depth() || r.groups != w.inputGroups()) {
-		panic("kernel: Rounded is of other activations")
+		panic("kernel: RoundedRows is of other activations")
 	}
 	return r.full
 }
 
 // rowsFrom returns rows from first on, in groups.
-func (r *Rounded) rowsFrom(first, groups int) groupedRows {
+func (r *RoundedRows) rowsFrom(first, groups int) groupedRows {
 	return groupedRows{
 		q: r.q[first*groups*groupSize:], start: r.start[first*groups:], scale: r.scale[first*groups:],
 		stride: groups * groupSize, groups: groups,
@@ -96,9 +96,9 @@ func (r *Rounded) rowsFrom(first, groups int) groupedRows {
 }
 
 // Part implements parallel.Task.
-func (j *rounding) Part(i int) { j.run(i*roundRows, min((i+1)*roundRows, j.rows)) }
+func (j *roundJob) Part(i int) { j.run(i*roundRows, min((i+1)*roundRows, j.rows)) }
 
-func (j *rounding) run(lo, hi int) {
+func (j *roundJob) run(lo, hi int) {
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
 	for r := lo; r < hi; r++ {
@@ -113,17 +113,17 @@ func (j *rounding) run(lo, hi int) {
 }
 
 // put rounds a row, to row at of r.
-func (r *Rounded) put(at int, row []float32, w *Matrix) {
+func (r *RoundedRows) put(at int, row []float32, w *Matrix) {
 	depth := w.depth()
-	if w.few != nil {
+	if w.grouped != nil {
 		n := w.groups()
 		to := r.rowsFrom(at, n)
-		fewBits.fn.quantise(to.q[:depth], to.scale[:n], to.start[:n], row)
+		use.fewBits.quantise(to.q[:depth], to.scale[:n], to.start[:n], row)
 		return
 	}
-	inverse, scale := int8Scale(int8s.fn.maxAbs(row))
+	inverse, scale := int8Scale(use.int8s.maxAbs(row))
 	q := r.q[at*depth:][:depth]
-	int8s.fn.quantise(q[:len(row)], row, inverse) // the rest of q meets weights of zero
+	use.int8s.quantise(q[:len(row)], row, inverse) // the rest of q meets weights of zero
 	r.scale[at] = scale
 	if len(r.fours.x) > 0 {
 		r.fours.put(at, q)

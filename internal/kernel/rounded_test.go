@@ -29,9 +29,9 @@ func roundedMatrix(t *testing.T, rng *rand.Rand, f precision.Format, out, in int
 func TestNormalise(t *testing.T) {
 	pool := parallel.New(2)
 	defer pool.Close()
-	forAllInt8s(t, func(t *testing.T) {
+	forSets(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(31, 32))
-		var held Rounded // with room from the shapes before
+		var held RoundedRows // with room from the shapes before
 		for _, f := range append([]precision.Format{precision.Int8}, groupedTypes...) {
 			for _, rows := range []int{1, 9, 16, 50} {
 				const in, out = 160, 70
@@ -54,10 +54,10 @@ func TestNormalise(t *testing.T) {
 func TestMatMulRoundedRefuses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 34))
 	w, other := roundedMatrix(t, rng, precision.Int8, 8, 32), roundedMatrix(t, rng, precision.Int8, 8, 64)
-	var full Rounded
+	var full RoundedRows
 	full.Normalise(nil, make([]float32, 2*32), 2, Norm{make([]float32, 32), make([]float32, 32), 1}, w)
 	for name, call := range map[string]func(){
-		"nothing rounded":   func() { MatMulRounded(nil, make([]float32, 16), new(Rounded), 2, w, nil, Store) },
+		"nothing rounded":   func() { MatMulRounded(nil, make([]float32, 16), new(RoundedRows), 2, w, nil, Store) },
 		"of other rows":     func() { MatMulRounded(nil, make([]float32, 24), &full, 3, w, nil, Store) },
 		"of another matrix": func() { MatMulRounded(nil, make([]float32, 16), &full, 2, other, nil, Store) },
 	} {
@@ -70,24 +70,4 @@ func TestMatMulRoundedRefuses(t *testing.T) {
 			call()
 		}()
 	}
-}
-
-// TestMatMulPlus compares with a product and a sum after it.
-func TestMatMulPlus(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
-	forAllTiles(t, func(t *testing.T) {
-		rng := rand.New(rand.NewPCG(35, 36))
-		for _, f := range append(floatTypes, precision.Int8) {
-			for _, e := range []Epilogue{Store, StoreGELU} {
-				p := newProduct(t, rng, uniform(rng), 200, 20, 130, f)
-				plus := poisoned(p.rows*p.out, uniform(rng))
-				want, got := make([]float32, p.rows*p.out), make([]float32, p.rows*p.out)
-				MatMul(pool, want, p.x, p.rows, p.stride, p.w, p.bias, e)
-				Add(want, plus)
-				MatMulPlus(pool, got, p.x, p.rows, p.stride, p.w, p.bias, e, plus)
-				checkSame(t, got, want, p.String())
-			}
-		}
-	})
 }

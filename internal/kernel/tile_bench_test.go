@@ -31,8 +31,8 @@ func BenchmarkTile(b *testing.B) {
 					b.ReportMetric(float64(b.N)*2*float64(rows*panel*n)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
 				})
 			}
-			run("f32", func() { tiles.fn.f32(acc, x, n, rows, wf, hint{}) })
-			run("f16", func() { tiles.fn.f16(acc, x, n, rows, wh, hint{}) })
+			run("f32", func() { use.tiles.f32(acc, x, n, rows, wf, hint{}) })
+			run("f16", func() { use.tiles.f16(acc, x, n, rows, wh, hint{}) })
 		}
 	}
 }

@@ -31,11 +31,6 @@ type vectorOps struct {
 //	dst[c·64+r] = x[r·stride+c]
 type turnHalfFunc = func(dst []uint16, x []float32, stride, rows, cols int)
 
-var (
-	vectorImpls = append(vectorArch(), impl[vectorOps]{"ref", true, vectorRef})
-	vector      = pick(vectorImpls).fn
-)
-
 var vectorRef = vectorOps{
 	add: addRef, gelu: geluRef, norm: normRef, max: maxRef, expSum: expSumRef,
 	div: divRef, scale: scaleRef, log10: log10Ref, chain: chainRef, fold: foldRef, squares: squaresRef, raise: raiseRef,
@@ -58,7 +53,7 @@ func (p *partials) sum() float32 {
 }
 
 // Add adds x to dst, element by element. It panics if dst is shorter than x.
-func Add(dst, x []float32) { vector.add(dst[:len(x)], x) }
+func Add(dst, x []float32) { use.vector.add(dst[:len(x)], x) }
 
 func addRef(dst, x []float32) {
 	for i, v := range x {

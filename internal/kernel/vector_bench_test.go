@@ -38,7 +38,7 @@ func BenchmarkLayerNorm1280(b *testing.B) {
 
 func BenchmarkGELU5120(b *testing.B) {
 	y := make([]float32, 5120)
-	benchVector(b, 5120, func(x []float32) { copy(y, x); GELU(y) })
+	benchVector(b, 5120, func(x []float32) { copy(y, x); geluRow(y) })
 }
 
 func BenchmarkAdd1280(b *testing.B) {

@@ -110,7 +110,7 @@ type elementary struct {
 	n       int
 }
 
-// geluBound is what the doc of GELU says.
+// geluBound is what the doc of geluRow says.
 func geluBound(x float32, want float64) float64 {
 	switch {
 	case x < -5:

@@ -29,9 +29,9 @@ func FuzzVector(f *testing.F) {
 	f.Add([]byte("\x00\x00\xc0\x7f\x00\x00\x80\xff\x01\x00\x00\x80\xff\xff\x7f\x7f\x00\x00\xd0\xc2"), float32(-0.5))
 	f.Fuzz(func(t *testing.T, data []byte, by float32) {
 		x := floats(data)
-		for _, im := range vectorImpls {
-			if im.ok {
-				fuzzVector(t, im.name, im.fn, x, by)
+		for _, s := range sets {
+			if s.ok {
+				fuzzVector(t, s.name, s.vector, x, by)
 			}
 		}
 	})

@@ -14,7 +14,7 @@ var geluPoly = [10]float32{0x1.bdbc2p-6, -0x1.7ce0a8p-4, 0x1.56e5d6p-4, 0x1.318a
 // of Whisper lie there.
 const geluMax = 12.9375
 
-// GELU replaces every x by x·Φ(x) = x·½(1 + erf(x/√2)), Φ being the distribution function
+// geluRow replaces every x by x·Φ(x) = x·½(1 + erf(x/√2)), Φ being the distribution function
 // of the normal distribution. It is off by at most 3 ulp for x ≥ -1, 10 for x ≥ -5, and
 // 32 below that, where results are tiny. For x ≤ -12.9375, where they are closer to 0
 // than 2e-37, they are -0. The sign of zero is kept. GELU(+Inf) is +Inf; of -Inf and NaN
@@ -29,7 +29,7 @@ const geluMax = 12.9375
 //	s = t·t;  d = fma(t, t, -s)          (s + d is t² exactly)
 //	q = exp(-½·s, -½·d) · g;  q = 0 if t ≥ 12.9375
 //	x · (x < 0 ? q : 1-q)
-func GELU(x []float32) { vector.gelu(x) }
+func geluRow(x []float32) { use.vector.gelu(x) }
 
 func geluRef(x []float32) {
 	for i, v := range x {

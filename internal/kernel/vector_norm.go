@@ -17,7 +17,7 @@ import "math"
 // is shorter than x.
 func LayerNorm(dst, x, gamma, beta []float32, eps float32) {
 	if n := len(x); n > 0 {
-		vector.norm(dst[:n], x, gamma[:n], beta[:n], eps)
+		use.vector.norm(dst[:n], x, gamma[:n], beta[:n], eps)
 	}
 }
 

@@ -12,7 +12,7 @@ var negInf = float32(math.Inf(-1))
 // -Inf.
 func Softmax(x []float32) {
 	if len(x) > 0 {
-		vector.div(x, x, vector.expSum(x, x, vector.max(x)))
+		use.vector.div(x, x, use.vector.expSum(x, x, use.vector.max(x)))
 	}
 }
 
@@ -21,14 +21,14 @@ func Softmax(x []float32) {
 // there is nothing else, or nothing at all; NaN if x has one, otherwise +Inf if
 // x has that.
 func LogSumExp(x []float32) float32 {
-	m := vector.max(x)
+	m := use.vector.max(x)
 	if m != m || math.IsInf(float64(m), 0) {
 		return m
 	}
 	exps := numbers.Get().(*[]float32)
 	defer numbers.Put(exps)
 	*exps = resize(*exps, len(x))
-	return m + Log(vector.expSum(*exps, x, m))
+	return m + Log(use.vector.expSum(*exps, x, m))
 }
 
 // Max returns the largest element of x and its index, the lowest if it occurs
@@ -39,7 +39,7 @@ func Max(x []float32) (value float32, index int) {
 	value, index = negInf, -1
 	for i := 0; i < len(x); i += block {
 		part := x[i:min(i+block, len(x))]
-		m := vector.max(part)
+		m := use.vector.max(part)
 		if m != m {
 			return m, i + find(part, m)
 		}

@@ -103,19 +103,14 @@ func compare(t *testing.T, what string, got, want guarded) {
 
 // forVectorImpls runs a test for every implementation and length.
 func forVectorImpls(t *testing.T, test func(t *testing.T, ops vectorOps, rng *rand.Rand, n int, f filler)) {
-	for _, im := range vectorImpls {
-		t.Run(im.name, func(t *testing.T) {
-			if !im.ok {
-				skipOrRequire(t, im.name)
+	forSets(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(1, 2))
+		for _, f := range fillers {
+			for n := range 310 {
+				test(t, use.vector, rng, n, f)
 			}
-			rng := rand.New(rand.NewPCG(1, 2))
-			for _, f := range fillers {
-				for n := range 310 {
-					test(t, im.fn, rng, n, f)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 func TestAdd(t *testing.T) {
@@ -239,45 +234,35 @@ func TestMaxIndex(t *testing.T) {
 }
 
 func TestNarrow(t *testing.T) {
-	for _, im := range vectorImpls {
-		t.Run(im.name, func(t *testing.T) {
-			if !im.ok {
-				skipOrRequire(t, im.name)
-			}
-			rng := rand.New(rand.NewPCG(1, 2))
-			for n := range 100 {
-				for _, f := range append(fillers, halfTies) {
-					x := random(rng, n, f)
-					got, want := make([]uint16, n+guard), make([]uint16, n+guard)
-					narrowRef(want, x.x)
-					im.fn.narrow(got, x.x)
-					if !slices.Equal(got, want) {
-						t.Fatalf("%s n=%d: %x, want the bits of ref, %x", f.name, n, got, want)
-					}
+	forSets(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(1, 2))
+		for n := range 100 {
+			for _, f := range append(fillers, halfTies) {
+				x := random(rng, n, f)
+				got, want := make([]uint16, n+guard), make([]uint16, n+guard)
+				narrowRef(want, x.x)
+				use.vector.narrow(got, x.x)
+				if !slices.Equal(got, want) {
+					t.Fatalf("%s n=%d: %x, want the bits of ref, %x", f.name, n, got, want)
 				}
 			}
-		})
-	}
+		}
+	})
 }
 
 // TestTurn transposes and rounds tiles of all sizes up to a panel, into the middle of memory
 // that must stay as it is.
 func TestTurn(t *testing.T) {
-	for _, im := range vectorImpls {
-		t.Run(im.name, func(t *testing.T) {
-			if !im.ok {
-				skipOrRequire(t, im.name)
+	forSets(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(1, 2))
+		for rows := range panelKeys + 1 {
+			for _, cols := range []int{0, 1, 7, 8, 9, 16, 27, 64} {
+				stride, f := cols+rng.IntN(3), append(fillers, halfTies)[rng.IntN(len(fillers)+1)]
+				x := random(rng, max(0, (rows-1)*stride+cols), f)
+				testTurn(t, use.vector.turnHalf, turnHalfRef, x.x, stride, rows, cols)
 			}
-			rng := rand.New(rand.NewPCG(1, 2))
-			for rows := range panelKeys + 1 {
-				for _, cols := range []int{0, 1, 7, 8, 9, 16, 27, 64} {
-					stride, f := cols+rng.IntN(3), append(fillers, halfTies)[rng.IntN(len(fillers)+1)]
-					x := random(rng, max(0, (rows-1)*stride+cols), f)
-					testTurn(t, im.fn.turnHalf, turnHalfRef, x.x, stride, rows, cols)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 func testTurn(t *testing.T, turn, ref turnHalfFunc, x []float32, stride, rows, cols int) {

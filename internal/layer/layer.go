@@ -10,19 +10,19 @@ const eps = 1e-5
 
 // A Linear is a matrix product with an optional bias: out = W·x + b.
 type Linear struct {
-	W     *kernel.Matrix // [out][in]
-	Bias  []float32      // [out], or nil
-	Watch Watch
+	W    *kernel.Matrix // [out][in]
+	Bias []float32      // [out], or nil
+	Tap  Tap
 }
 
-// A Watch passes the inputs of a product to the calibration: model.Watch.
-type Watch struct {
+// A Tap passes the inputs of a product to the calibration: model.Tap.
+type Tap struct {
 	names []string // of the weights
 	see   func(names []string, x []float32, rows, stride int)
 }
 
 // Input passes on rows inputs that lie stride elements apart.
-func (w Watch) Input(x []float32, rows, stride int) {
+func (w Tap) Input(x []float32, rows, stride int) {
 	if w.see != nil {
 		w.see(w.names, x, rows, stride)
 	}
@@ -30,27 +30,21 @@ func (w Watch) Input(x []float32, rows, stride int) {
 
 // Apply computes rows outputs from rows inputs that lie stride elements apart.
 func (l Linear) Apply(p *parallel.Pool, dst, x []float32, rows, stride int, e kernel.Epilogue) {
-	l.Watch.Input(x, rows, stride)
+	l.Tap.Input(x, rows, stride)
 	kernel.MatMul(p, dst, x, rows, stride, l.W, l.Bias, e)
 }
 
 // ApplyKV computes one row of outputs for each place and puts the last of them, its
 // keys and values, there: see [kernel.MatMulKV].
 func (l Linear) ApplyKV(
-	p *parallel.Pool, dst []float32, places []kernel.Slot, x []float32, stride int, keep *kernel.Rounded,
+	p *parallel.Pool, dst []float32, places []kernel.Slot, x []float32, stride int, keep *kernel.RoundedRows,
 ) {
-	l.Watch.Input(x, len(places), stride)
+	l.Tap.Input(x, len(places), stride)
 	kernel.MatMulKV(p, dst, places, x, stride, l.W, l.Bias, keep)
 }
 
-// ApplyPlus is Apply that adds plus, [rows][out], to what e makes of the product.
-func (l Linear) ApplyPlus(p *parallel.Pool, dst, x []float32, rows, stride int, e kernel.Epilogue, plus []float32) {
-	l.Watch.Input(x, rows, stride)
-	kernel.MatMulPlus(p, dst, x, rows, stride, l.W, l.Bias, e, plus)
-}
-
 // ApplyNormed is Apply to what y holds for l.
-func (l Linear) ApplyNormed(p *parallel.Pool, dst []float32, y *Normed, e kernel.Epilogue) {
+func (l Linear) ApplyNormed(p *parallel.Pool, dst []float32, y *NormedRows, e kernel.Epilogue) {
 	if !y.isRounded {
 		l.Apply(p, dst, y.Data, y.rows, l.W.In(), e)
 		return
@@ -59,7 +53,7 @@ func (l Linear) ApplyNormed(p *parallel.Pool, dst []float32, y *Normed, e kernel
 }
 
 // ApplyKVNormed is ApplyKV to what y holds for l.
-func (l Linear) ApplyKVNormed(p *parallel.Pool, dst []float32, places []kernel.Slot, y *Normed) {
+func (l Linear) ApplyKVNormed(p *parallel.Pool, dst []float32, places []kernel.Slot, y *NormedRows) {
 	if !y.isRounded {
 		l.ApplyKV(p, dst, places, y.Data, l.W.In(), nil)
 		return
@@ -85,8 +79,8 @@ func (n Norm) Apply(p *parallel.Pool, dst, x []float32, rows int) {
 
 // ApplyTo normalises rows rows of x into y, in the form in which l multiplies: where that
 // is int8, nothing is written in float32.
-func (n Norm) ApplyTo(l Linear, p *parallel.Pool, y *Normed, x []float32, rows int) {
-	y.rows, y.isRounded = rows, l.W.RoundsInputs() && l.Watch.see == nil
+func (n Norm) ApplyTo(l Linear, p *parallel.Pool, y *NormedRows, x []float32, rows int) {
+	y.rows, y.isRounded = rows, l.W.RoundsInputs() && l.Tap.see == nil
 	if !y.isRounded {
 		n.Apply(p, y.Data, x, rows)
 		return
@@ -94,12 +88,12 @@ func (n Norm) ApplyTo(l Linear, p *parallel.Pool, y *Normed, x []float32, rows i
 	y.rounded.Normalise(p, x, rows, kernel.Norm{Gain: n.Gain, Bias: n.Bias, Eps: eps}, l.W)
 }
 
-// A Normed is rows that went through a norm, for the product that it feeds.
-type Normed struct {
+// NormedRows holds rows that went through a norm, for the product that it feeds.
+type NormedRows struct {
 	Data []float32 // [rows][width], to write to where the product is in floating point
 
 	rows      int
-	rounded   kernel.Rounded
+	rounded   kernel.RoundedRows
 	isRounded bool
 }
 

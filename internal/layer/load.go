@@ -30,7 +30,7 @@ type Loader struct {
 // NewLoader returns a loader that holds matrices in the format of the weights of held,
 // and packs them on all threads of p.
 func NewLoader(c *model.Checkpoint, held precision.Precision, p *parallel.Pool) *Loader {
-	quantised, _ := precision.ParseFormat(c.Quantized()) // Auto, if that is no format
+	quantised, _ := precision.ParseFormat(c.Quantised()) // Auto, if that is no format
 	l := &Loader{from: c, precision: held, pool: p, quantised: quantised, place: map[string]int{}}
 	for i, name := range c.Names() {
 		l.place[name] = i
@@ -125,11 +125,11 @@ func (l *Loader) Linear(out, in int, names ...string) Linear {
 			l.copyTo(bias[i*out:][:out], name+".bias", out)
 		}
 	}
-	return Linear{W: l.Matrix(out, in, weights...), Bias: bias, Watch: l.Watch(weights...)}
+	return Linear{W: l.Matrix(out, in, weights...), Bias: bias, Tap: l.Tap(weights...)}
 }
 
-// Watch returns the Watch of a product with the named weights.
-func (l *Loader) Watch(names ...string) Watch { return Watch{names, l.from.Watch()} }
+// Tap returns the Tap of a product with the named weights.
+func (l *Loader) Tap(names ...string) Tap { return Tap{names, l.from.Tap()} }
 
 // Conv reads a convolution of the given width over time as a matrix product
 // whose input is taps neighbouring rows of channels:
@@ -192,8 +192,7 @@ func (l *Loader) format(name string) precision.Format {
 		return f
 	}
 	if w, err := l.from.Weight(name); err == nil && w.Packed != nil { // add reports the error
-		f, _ = precision.ParseFormat(w.Packed.Format.String())
-		return f
+		return precision.Format(w.Packed.Format)
 	}
 	return l.floatFormat(name)
 }
@@ -230,7 +229,7 @@ func (l *Loader) fill(m *kernel.Matrix, first int, name string, w model.Weight) 
 	if packed != nil && m.Format() == precision.Int4Z {
 		packed = packed.WithZeros()
 	}
-	asIs := packed != nil && packed.Format.String() == m.Format().String()
+	asIs := packed != nil && precision.Format(packed.Format) == m.Format()
 	l.add(name, w, func(lo, hi int) error {
 		if asIs {
 			return m.FillPacked(l.pool, first+lo, packed, lo, hi)
@@ -259,10 +258,10 @@ func Resolve(c *model.Checkpoint, p precision.Precision, pool *parallel.Pool) (p
 // file that is quantised to integers times a float it returns f16: finer than the steps
 // of the file, though not the same bits.
 func exact(c *model.Checkpoint, p *parallel.Pool) (precision.Format, error) {
-	if f, err := precision.ParseFormat(c.Quantized()); err == nil && f.Grouped() {
+	if f, err := precision.ParseFormat(c.Quantised()); err == nil && f.Grouped() {
 		return f, nil
 	}
-	if c.DType() == tensor.F16 || c.Quantized() != "" {
+	if c.DType() == tensor.F16 || c.Quantised() != "" {
 		return precision.F16, nil
 	}
 	var jobs []job

@@ -2,15 +2,12 @@ package measure
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"verity/eval"
-	"verity/internal/command"
-	"verity/internal/output"
+	"verity/internal/options"
 	"verity/internal/setup"
 	"verity/parallel"
 	"verity/precision"
@@ -20,7 +17,7 @@ import (
 
 // An armSpec is one way to run a model.
 type armSpec struct {
-	name      string // of baseline and assisted; else empty
+	name      string // where it is no precision: baseline, assisted, or the records of eval; else empty
 	precision precision.Precision
 	assisted  bool
 }
@@ -68,13 +65,14 @@ func pair(p precision.Precision) []armSpec {
 
 // An armsFlag is a flag for one precision, or for several arms.
 type armsFlag struct {
-	one  *setup.PrecisionFlag
+	one  *precision.Precision
 	list []armSpec // nil for a single precision
 }
 
 func (a *armsFlag) Set(s string) (err error) {
 	if a.list = nil; !strings.Contains(s, ",") && !strings.HasSuffix(s, assistedMark) {
-		return a.one.Set(s)
+		*a.one, err = options.ParsePrecision(s)
+		return err
 	}
 	a.list, err = parseArms(s)
 	return err
@@ -102,7 +100,7 @@ func (a *armsFlag) specs() []armSpec {
 	if a.list != nil {
 		return a.list
 	}
-	return pair(a.one.Precision)
+	return pair(*a.one)
 }
 
 // An arm is ready to run.
@@ -117,15 +115,15 @@ type arm struct {
 // arms are those of a run, and what must be closed afterwards. Arms of one precision share
 // the weights, and all share the threads.
 type arms struct {
-	*runs
+	*datasetRun
 	list  []*arm
 	plain map[precision.Precision]*setup.Model // without an assistant
 	grown map[precision.Precision]int64        // memory of these
 	pool  *parallel.Pool
 }
 
-func (r *runs) newArms() *arms {
-	return &arms{runs: r, plain: map[precision.Precision]*setup.Model{}, grown: map[precision.Precision]int64{}, pool: parallel.New(r.model.Threads)}
+func (r *datasetRun) newArms() *arms {
+	return &arms{datasetRun: r, plain: map[precision.Precision]*setup.Model{}, grown: map[precision.Precision]int64{}, pool: parallel.New(r.model.Threads)}
 }
 
 func (r *arms) close() {
@@ -157,7 +155,7 @@ func (r *arms) compared(ctx context.Context, specs []armSpec, data *setup.Corpus
 // load adds an arm over a dataset of a name.
 func (r *arms) load(ctx context.Context, spec armSpec, dataset string) (_ *arm, err error) {
 	a := &arm{armSpec: spec, flags: r.model}
-	a.flags.Precision.Precision, a.flags.Pool, a.flags.Several = spec.precision, r.pool, nil
+	a.flags.Precision, a.flags.Pool, a.flags.Several = spec.precision, r.pool, nil
 	with := a.flags.Assistant
 	a.flags.Assistant = with.Off()
 	plain := r.plain[spec.precision]
@@ -179,8 +177,8 @@ func (r *arms) load(ctx context.Context, spec armSpec, dataset string) (_ *arm, 
 		return nil, err
 	}
 	a.Arm = eval.Arm{
-		Name: spec.file(), Engine: a.engine.transcribe, Decoding: m.DecodeTime,
-		Run: setup.Identity(plain, &a.flags, r.made, dataset),
+		Name: spec.file(), Engine: a.engine.transcribe, Decoding: m.Batch.Busy,
+		Run: setup.Identity(plain, &a.flags, r.decisive, dataset),
 	}
 	if spec.name == "" {
 		a.Run.Options["precision"] = spec.precision.String()
@@ -245,7 +243,7 @@ func (r *arms) run(ctx context.Context, v *compareCommand, data *setup.Corpus) (
 	for i, a := range r.list {
 		all[i], sets[i] = a.Arm, a.Set
 	}
-	bar := command.NewTally(v.Env, v.log.Quiet, v.log.Progress, func() int { return data.Count(ctx) })
+	bar := v.NewTally(&v.log, func() int { return data.Count(ctx) })
 	different := 0
 	pairs, err := eval.Compare(ctx, all, r.matches(), data.All(ctx), eval.CompareOptions{
 		Repeats: v.repeats, Batch: v.batch, Group: v.group, Limit: v.data.Limit, Dir: v.out, Unscored: data.Unscored, Sound: v.sound.Input,
@@ -269,16 +267,4 @@ func (r *arms) run(ctx context.Context, v *compareCommand, data *setup.Corpus) (
 	}
 	eval.Predict(d)
 	return d, nil
-}
-
-// writeNames writes the names of the arms beside their records, for report.Find.
-func (r *arms) writeNames(ctx context.Context, v *compareCommand) error {
-	if v.out == "" {
-		return nil
-	}
-	names := make([]string, len(r.list))
-	for i, a := range r.list {
-		names[i] = a.Name
-	}
-	return output.WriteIn(v.out, report.ArmsFile, func(w io.Writer) error { return json.NewEncoder(w).Encode(names) })
 }

@@ -10,10 +10,10 @@ import (
 
 	"verity/bench"
 	"verity/internal/command"
-	"verity/internal/options"
 	"verity/internal/setup"
 	"verity/model"
 	"verity/parallel"
+	"verity/precision"
 	"verity/synth"
 )
 
@@ -23,9 +23,7 @@ and values, one decode step, and passes of 1 to 16 rows as they verify drafts.
 
 With --size a published shape is measured with random weights in memory: nothing is
 downloaded, nothing is written. Leave the machine alone meanwhile. large-v2 takes
-one to three minutes on two cores. With --model, loading is measured as well and
-compared with reading the file; the file is dropped from the system's cache before
-each.
+one to three minutes on two cores.
 
 Shares are of what the machine can do: of arithmetic, the time that the operations
 take at the best speed over the time measured; of bandwidth, the same for the bytes
@@ -43,7 +41,7 @@ Exit status: 0 done, 1 the model cannot be read, 2 wrong usage, 130 interrupted.
 type benchCommand struct {
 	command.Env
 	model, size string
-	precision   setup.PrecisionFlag
+	precision   precision.Precision
 	threads     int
 	json        bool
 }
@@ -60,7 +58,7 @@ func (b *benchCommand) register(f *pflag.FlagSet) {
 	command.Bind(f, "model", &b.model)
 	f.StringVar(&b.size, "size", "", "published `name` of a shape to measure with random weights: tiny, base, small, "+
 		"medium, large-v2, large-v3, large-v3-turbo, …")
-	command.AddOption(f, "precision", func(v options.Value) error { return b.precision.Set(v.Text) })
+	setup.Precision(f, "precision", &b.precision)
 	command.Bind(f, "threads", &b.threads)
 	command.Bind(f, "json", &b.json)
 }
@@ -73,8 +71,8 @@ func (b *benchCommand) run(ctx context.Context, _ []string) error {
 	planted := synth.Planted(c.FS()) != nil
 	pool := parallel.New(b.threads)
 	defer pool.Close()
-	r, err := bench.Run(ctx, c, bench.Options{Pool: pool, Precision: b.precision.Precision, Watch: b.Watch})
-	b.Unwatch()
+	r, err := bench.Run(ctx, c, bench.Options{Pool: pool, Precision: b.precision, Watch: b.Stage})
+	b.ClearStage()
 	if err != nil {
 		return err
 	}

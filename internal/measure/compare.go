@@ -11,7 +11,6 @@ import (
 	"verity/internal/command"
 	"verity/internal/show"
 	"verity/report"
-	"verity/transcribe"
 )
 
 const compareHelp = `Compare runs every utterance in several arms in turn, after a warm-up: by default with
@@ -52,7 +51,7 @@ inconclusive, 130 interrupted.`
 
 // A compareCommand is the compare command with its flags.
 type compareCommand struct {
-	runs
+	datasetRun
 	repeats, group int
 	arms           *armsFlag
 }
@@ -64,7 +63,7 @@ func Compare(e command.Env) *cobra.Command {
 
 // newCompare returns the command and the struct of its flags.
 func newCompare(e command.Env) (*compareCommand, *cobra.Command) {
-	v := &compareCommand{runs: runs{Env: e}}
+	v := &compareCommand{datasetRun: datasetRun{Env: e}}
 	v.arms = &armsFlag{one: &v.model.Precision}
 	v.model.Several = v.arms
 	c := command.New("compare --dataset PATH | FILE... [flags]", "Compare plain and assisted decoding, to the bit", compareHelp, v.run)
@@ -105,9 +104,6 @@ func (v *compareCommand) run(ctx context.Context, files []string) error {
 	if err != nil {
 		return err
 	}
-	if err := r.writeNames(ctx, v); err != nil {
-		return err
-	}
 	d, err := r.run(ctx, v, data)
 	if err != nil {
 		return err
@@ -115,7 +111,7 @@ func (v *compareCommand) run(ctx context.Context, files []string) error {
 	if c := d.Comparisons[0]; c.Resumed > 0 && !v.log.Quiet {
 		v.Complain(nil, resumedText(c, v.batch))
 	}
-	return v.Conclude(ctx, d, r.why())
+	return v.conclude(d, r.why())
 }
 
 // resumedText describes the records of an earlier run.
@@ -144,11 +140,6 @@ func (v *compareCommand) check(files []string) error {
 		return err
 	}
 	return v.prepare()
-}
-
-// plain reports whether the flags name nothing that drafts.
-func (r *runs) plain() bool {
-	return r.model.Assistant.Method(r.model.Name) == string(transcribe.None) && r.model.Assistant.From == ""
 }
 
 // checkArms returns an error about arms that cannot be run.

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"verity/assistant"
 	"verity/audio"
 	"verity/datasets"
-	"verity/internal/options"
 	"verity/internal/setup"
 	"verity/transcribe"
 )
@@ -15,7 +15,7 @@ import (
 // they say which round chose them and what it refused.
 func TestPieces(t *testing.T) {
 	flags := setup.ModelFlags{Name: "../../models/digits/target", Assistant: setup.AssistantFlags{
-		Name: "self", Draft: options.Draft{Policy: "constant", Tokens: 3}, Sampler: "gumbel",
+		Name: "self", Policy: func() assistant.Policy { return assistant.Constant(3) }, Sampler: "gumbel",
 	}}
 	m, err := flags.Load(t.Context())
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -17,11 +16,9 @@ import (
 	"verity/eval"
 	"verity/internal/command"
 	"verity/internal/options"
-	"verity/internal/output"
 	"verity/internal/setup"
 	"verity/internal/show"
 	"verity/report"
-	"verity/transcribe"
 )
 
 const evalHelp = `Eval transcribes a dataset and scores it: word and character error rate with a
@@ -43,29 +40,12 @@ Exit status: 0 done, 1 some utterance failed, 2 wrong usage, 130 interrupted.`
 
 // An evalCommand is the eval command with its flags.
 type evalCommand struct {
-	runs
+	datasetRun
 	shard string
 }
 
-// runs are the flags of commands that run a dataset.
-type runs struct {
-	command.Env
-	model    setup.ModelFlags
-	sound    setup.SoundFlags
-	decoding setup.DecodingFlags
-	log      command.LogFlags
-	data     setup.DatasetFlags
-	report   reportFlags
-	out      string
-	batch    int
-	made     *pflag.FlagSet // flags that decide on the records
-
-	opt    transcribe.Options
-	drafts *setup.DraftSource
-}
-
 func Eval(e command.Env) *cobra.Command {
-	v := &evalCommand{runs: runs{Env: e}}
+	v := &evalCommand{datasetRun: datasetRun{Env: e}}
 	c := command.New("eval --dataset PATH [flags]", "Transcribe a dataset and score it", evalHelp, v.run)
 	command.AddFlags(c,
 		v.data.RegisterPath,
@@ -83,32 +63,6 @@ func (v *evalCommand) registerOut(f *pflag.FlagSet) {
 	command.Bind(f, "out", &v.out)
 	f.StringVar(&v.shard, "shard", "", "part of the dataset to run, such as 2/4; index/4 in a pod of a Kubernetes "+
 		"Indexed Job takes the part from $JOB_COMPLETION_INDEX")
-}
-
-// addDecoding adds the flags that decide on what is in the records.
-func (r *runs) addDecoding(c *cobra.Command) {
-	r.made = command.AddFlags(c, r.model.Register, r.sound.Register, r.decoding.Register(0))
-}
-
-// open opens what is run, and checks where results will go, before hours of work.
-func (r *runs) open(ctx context.Context) (*setup.Corpus, error) {
-	data, err := r.data.Open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if r.out != "" {
-		if err := output.Dir(r.out); err != nil {
-			return nil, err
-		}
-	}
-	if err := r.report.check(append(slices.Clone(r.data.Audio), r.data.Path)...); err != nil {
-		return nil, err
-	}
-	files := slices.Compact(slices.Sorted(slices.Values(r.data.Audio)))
-	if r.drafts, err = setup.OpenDrafts(ctx, r.model.Assistant.From, len(files)); err == nil && len(files) > 0 {
-		err = r.drafts.Check(ctx, r.data.Audio)
-	}
-	return data, err
 }
 
 func (v *evalCommand) run(ctx context.Context, _ []string) error {
@@ -130,15 +84,6 @@ func (v *evalCommand) run(ctx context.Context, _ []string) error {
 	}
 	o.Run = a.Run
 	return v.all(ctx, a.Engine, data, o)
-}
-
-// whole is the arm of eval: the model and the assistant that the flags name.
-func (r *runs) whole() armSpec { return armSpec{"records", r.model.Precision.Precision, true} }
-
-// prepare makes the log and the options of decoding.
-func (r *runs) prepare() error {
-	r.opt = r.decoding.Options(r.log.Logger(r.Env))
-	return r.sound.Check()
 }
 
 // check puts the flags into options.
@@ -178,7 +123,7 @@ func (v *evalCommand) all(ctx context.Context, e eval.Engine, data *setup.Corpus
 	if err != nil {
 		return err
 	}
-	bar := command.NewTally(v.Env, v.log.Quiet, v.log.Progress, func() int { return share(data.Count(ctx), o.Shard) })
+	bar := v.NewTally(&v.log, func() int { return share(data.Count(ctx), o.Shard) })
 	var scored error
 	o.Watch = func(r *report.Record) {
 		if _, err := set.Add(ctx, r); err != nil {
@@ -203,13 +148,7 @@ func (v *evalCommand) all(ctx context.Context, e eval.Engine, data *setup.Corpus
 	if !v.log.Quiet {
 		fmt.Fprint(v.Err, remarks(sum, o.Shard))
 	}
-	return v.Conclude(ctx, &report.Document{Scores: []*report.Score{set.Score()}}, "")
-}
-
-// Conclude writes the report. The error decides the exit status; why says why nothing was
-// drafted, if it is known.
-func (r *runs) Conclude(ctx context.Context, d *report.Document, why string) error {
-	return cmp.Or(r.report.write(ctx, r.Env, d), conclusion(d, why))
+	return v.conclude(&report.Document{Scores: []*report.Score{set.Score()}}, "")
 }
 
 // conclusion is verdict for what was run: a comparison must have drafted something.

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -11,36 +12,33 @@ import (
 	"verity/eval"
 	"verity/internal/command"
 	"verity/internal/setup"
+	"verity/report"
+	"verity/transcript"
 )
 
-// A Job is "verity eval", or both arms of "verity compare", for a program that deals
-// out the rows itself: the flags, the dataset, the model with its assistant, and the
-// report. Records of its engines are those of the command.
+// A Job is "verity eval" for a program that deals out the rows itself: the flags, the
+// dataset, the model with its assistant, and the report. Its records are those of the
+// command.
 type Job struct {
 	evalCommand
-	compare bool
-	theirs  *pflag.FlagSet // flags that a worker must know
+	theirs *pflag.FlagSet // flags that a worker must know
 }
 
 // NewJob adds the flags of a job to a command, besides those that own adds under a
 // title. Text and logs go to out and err.
 func NewJob(c *cobra.Command, out, err io.Writer, title string, own func(*pflag.FlagSet)) *Job {
-	j := &Job{evalCommand: evalCommand{runs: runs{Env: command.Env{Out: out, Err: err}}}}
+	j := &Job{evalCommand: evalCommand{datasetRun: datasetRun{Env: command.Env{Out: out, Err: err}}}}
 	command.AddFlags(c, j.data.RegisterPath, command.Titled(title, own), j.report.register)
 	j.theirs = command.AddFlags(c,
-		func(f *pflag.FlagSet) {
-			f.BoolVar(&j.compare, "compare", false, "run every utterance with plain decoding and with the assistant, on the "+
-				"same worker, and hold the records against each other to the bit")
-		},
 		j.data.Register,
 		func(f *pflag.FlagSet) { command.Bind(f, "batch", &j.batch) },
 		j.log.RegisterQuiet,
 	)
-	for _, name := range []string{"dataset", "limit", "normalizer"} {
+	for _, name := range []string{"dataset", "limit"} {
 		j.theirs.AddFlag(c.Flags().Lookup(name))
 	}
 	j.addDecoding(c)
-	j.theirs.AddFlagSet(j.made)
+	j.theirs.AddFlagSet(j.decisive)
 	c.SetFlagErrorFunc(command.FlagError)
 	c.SetGlobalNormalizationFunc(command.Dashes)
 	c.SetHelpFunc(command.WriteHelp)
@@ -72,16 +70,11 @@ func (j *Job) Args() (args []string) {
 // Check reports the first flag with an unusable value, and why a report could not be
 // written, before hours of work.
 func (j *Job) Check() (err error) {
-	if err := j.report.check(j.data.Path); err != nil {
+	if err := j.report.check(); err != nil {
 		return err
 	}
-	if _, err = j.check(); err != nil || !j.compare {
-		return err
-	}
-	if j.plain() {
-		return command.Usagef("--compare: there is nothing to compare without an assistant: name one with --assistant (self, ngram, bigram or a directory), or text of it with --draft-from")
-	}
-	return j.model.Assistant.Comparable()
+	_, err = j.check()
+	return err
 }
 
 // Options say how rows are run: how many at the same time, how many in all, and how their
@@ -92,9 +85,6 @@ func (j *Job) Options() eval.Options {
 
 // Dataset is what --dataset names.
 func (j *Job) Dataset() string { return j.data.Path }
-
-// Normalizer names what texts are normalised by before they are scored.
-func (j *Job) Normalizer() string { return j.report.normalizer }
 
 // Open opens the dataset. files, if not empty, are the files to read instead of what
 // --dataset names: copies of what lies elsewhere, or those that match a pattern.
@@ -116,37 +106,29 @@ func (j *Job) Open(ctx context.Context, files []string) (*datasets.Dataset, erro
 	return d, err
 }
 
-// ArmNames are the names of the arms that Load returns.
-func (j *Job) ArmNames() (names []string) {
-	for _, spec := range j.specs() {
-		names = append(names, spec.name)
-	}
-	return names
-}
-
-func (j *Job) specs() []armSpec {
-	if j.compare {
-		return pair(j.model.Precision.Precision)
-	}
-	return []armSpec{j.whole()}
-}
-
-// Load opens the model: one arm, or the plain one and the assisted one, which share
-// all weights. They are never closed: a process has one job.
-func (j *Job) Load(ctx context.Context) (all []eval.Arm, err error) {
+// Load opens the model, and names what made its records. It is never closed: a process
+// has one job.
+func (j *Job) Load(ctx context.Context) (eval.Engine, transcript.Maker, error) {
+	var err error
 	if j.drafts, err = setup.OpenDrafts(ctx, j.model.Assistant.From, 0); err != nil {
-		return nil, err
+		return nil, transcript.Maker{}, err
 	}
-	r := j.newArms()
-	for _, spec := range j.specs() {
-		a, err := r.load(ctx, spec, j.data.Name())
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, a.Arm)
+	a, err := j.newArms().load(ctx, j.whole(), j.data.Name())
+	if err != nil {
+		return nil, transcript.Maker{}, err
 	}
-	if j.compare {
-		r.ready()
+	return a.Engine, a.Run, nil
+}
+
+// Report scores the record files of the job as "verity report" does. The error decides
+// the exit status.
+func (j *Job) Report(ctx context.Context, records report.Files) error {
+	d, err := report.Load(ctx, []report.Files{records}, j.report.normalizer)
+	if err != nil {
+		return err
 	}
-	return all, nil
+	if s := d.Scores[0]; s.Utterances+s.Failed == 0 {
+		return fmt.Errorf("dataset %s holds no utterance: there is nothing to report", j.data.Path)
+	}
+	return j.conclude(d, "")
 }

@@ -22,7 +22,8 @@ import (
 
 const reportHelp = `Report scores records and compares them; it needs no model. An argument is a file
 of records, or a directory that "verity eval" or "verity compare" has written, with
-all its shards; files of shards that are named one after the other are one set. The first set is the baseline that every other is compared with.
+all its shards; files of shards that are named one after the other are one set. The
+first set is the baseline that every other is compared with.
 
 All records of a set must be of one run: shards of another model, assistant, dataset,
 code or other options are refused. If shards are missing, or one has not come to its
@@ -55,15 +56,15 @@ func (r *reportFlags) register(f *pflag.FlagSet) {
 }
 
 // check reports why the files that the flags name could not be written.
-func (r *reportFlags) check(inputs ...string) error {
-	if err := output.Check([]string{r.html}, inputs); err != nil {
+func (r *reportFlags) check() error {
+	if err := output.Check(r.html); err != nil {
 		return err
 	}
 	return replaces(r.html, "<!doctype html>", "a page")
 }
 
 // replaces refuses to write over a file that does not begin as what is written: it may be
-// a recording or a reference of the dataset, which no list of inputs names.
+// a recording or a reference of the dataset.
 func replaces(name, begin, kind string) error {
 	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
 		return nil
@@ -82,11 +83,11 @@ func replaces(name, begin, kind string) error {
 
 // write writes d where the flags say: a page, and to standard output a table or JSON,
 // unless the page goes there. The page comes first, since a closed pipe ends the program.
-func (r *reportFlags) write(ctx context.Context, e command.Env, d *report.Document) error {
+func (r *reportFlags) write(e command.Env, d *report.Document) error {
 	d.Sound = newSoundFinder(r.html, !r.foreign).url
 	var page error
 	if r.html != "" {
-		page = output.Write(ctx, r.html, e.Out, d.HTML)
+		page = output.Write(r.html, e.Out, d.HTML)
 	}
 	switch {
 	case r.html == output.Stdout:
@@ -121,11 +122,7 @@ func (r *reportCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	var inputs []string
-	for _, f := range files {
-		inputs = append(inputs, f.Paths...)
-	}
-	if err := r.report.check(inputs...); err != nil {
+	if err := r.report.check(); err != nil {
 		return err
 	}
 	d, err := report.Load(ctx, files, r.report.normalizer)
@@ -136,7 +133,7 @@ func (r *reportCommand) run(ctx context.Context, args []string) error {
 	if !slices.ContainsFunc(d.Scores, func(s *report.Score) bool { return s.Utterances+s.Failed > 0 }) {
 		return fmt.Errorf("no record in %s: there is nothing to report", strings.Join(args, ", "))
 	}
-	if err := r.report.write(ctx, r.Env, d); err != nil {
+	if err := r.report.write(r.Env, d); err != nil {
 		return err
 	}
 	if len(d.Comparisons) > 0 {

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"verity/assistant"
 	"verity/audio"
 	"verity/precision"
 	"verity/tokenizer"
@@ -19,6 +21,9 @@ import (
 )
 
 // A Decoding collects the values of options that become transcribe.Options.
+//
+// A form takes Options alone and never calls Result, so what an option for Request sets
+// elsewhere is lost there. Of those only temperature does, which the form reads itself.
 type Decoding struct {
 	transcribe.Options
 
@@ -26,49 +31,16 @@ type Decoding struct {
 	increment Value
 	vadOn     bool
 	vad       vad.Options
-	chunked   bool
 }
 
-// Set sets an option from its text, for somebody who may.
-func (d *Decoding) Set(name, text string, by Who) error {
-	o := Find(name)
-	if o == nil || o.set == nil || o.Who&by != by {
-		return fmt.Errorf("there is no option %s", name)
-	}
-	v, err := o.Parse(text)
-	if err != nil {
-		return err
-	}
-	return o.set(d, v)
-}
-
-// Put returns the function that takes the values of an option of decoding.
-func (d *Decoding) Put(name string) func(Value) error {
-	set := Find(name).set
-	return func(v Value) error { return set(d, v) }
-}
-
-// Names returns the options of decoding in the order of help, those that everybody named
-// by who may set.
-func Names(who Who) (names []string) {
-	for _, o := range table {
-		if o.set != nil && o.Who&who == who {
-			names = append(names, o.Name)
-		}
-	}
-	return names
-}
-
-// Result returns the options.
-func (d *Decoding) Result() transcribe.Options {
+// Result returns the options, with a log.
+func (d *Decoding) Result(log *slog.Logger) transcribe.Options {
 	o := d.Options
+	o.Log = log
 	o.Temperatures = ladder(d.first, d.increment)
 	if d.vadOn {
 		v := d.vad
 		o.VAD = &v
-	}
-	if d.chunked {
-		o.Chunked = new(transcribe.ChunkOptions)
 	}
 	return o
 }
@@ -288,30 +260,31 @@ func ParsePrecision(text string) (precision.Precision, error) {
 	return p, err
 }
 
-// A Draft says how many tokens are drafted in a round.
-type Draft struct {
-	Policy string // constant, heuristic or confidence; empty means auto
-	Tokens int    // of constant; where heuristic begins; most of confidence. 0 means the default
-}
-
-// ParseDraft reads the text of draft-tokens.
-func ParseDraft(text string) (Draft, error) {
+// ParseDraft reads the text of draft-tokens, and returns the function that makes a policy for
+// each sequence; nil for auto.
+func ParseDraft(text string) (func() assistant.Policy, error) {
 	wrong := errors.New("want auto, a number from 0 to 64, heuristic or confidence; either may be followed by :NUMBER")
 	policy, number, more := strings.Cut(text, ":")
 	switch {
 	case text == "auto":
-		return Draft{}, nil
+		return nil, nil
 	case policy != "heuristic" && policy != "confidence":
 		policy, number, more = "constant", text, true
 	}
-	d := Draft{Policy: policy}
-	if !more {
-		return d, nil
+	n := 0 // the default
+	if more {
+		var err error
+		if n, err = strconv.Atoi(number); err != nil || n < 0 || n > 64 {
+			return nil, wrong
+		}
 	}
-	n, err := strconv.Atoi(number)
-	if err != nil || n < 0 || n > 64 {
-		return Draft{}, wrong
-	}
-	d.Tokens = n
-	return d, nil
+	return func() assistant.Policy {
+		switch policy {
+		case "heuristic":
+			return assistant.Heuristic(n)
+		case "confidence":
+			return assistant.Confidence(n)
+		}
+		return assistant.Constant(n)
+	}, nil
 }

@@ -1,27 +1,37 @@
 package options
 
 import (
-	"slices"
 	"testing"
 
+	"verity/model"
+	"verity/models/digits"
 	"verity/transcribe"
 )
 
-// TestLimits holds the table against the limits of the library: what a flag or a form
-// field takes, the library takes.
+// TestLimits: the numbers that a flag or a form field takes, the library takes.
 func TestLimits(t *testing.T) {
-	alone := []string{"Repetition.MinTokens", "Chunked.Length", "Chunked.Windows", "MaxInitialTimestamp", "TopK", "TopP"} // of the library
-	for _, l := range transcribe.Limits {
-		o := ByField(l.Field)
-		switch {
-		case slices.Contains(alone, l.Field):
-			if o != nil {
-				t.Errorf("%s has an option after all: leave it out here", l.Field)
+	c, err := model.OpenFS(digits.Target(), "digits")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	m, err := transcribe.Load(t.Context(), c, transcribe.LoadOptions{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	for _, o := range All() {
+		if o.Set == nil || o.Kind != Whole && o.Kind != Real {
+			continue
+		}
+		for _, v := range []float64{o.Min, o.Max} {
+			d := Decoding{}
+			if err := o.Set(&d, Value{Number: v}); err != nil {
+				t.Errorf("%s: %v", o.Name, err)
 			}
-		case o == nil:
-			t.Errorf("%s has a limit and no option", l.Field)
-		case o.Max > l.Max || o.Min < l.Min || o.None && l.Off == 0 && l.Field != "HallucinationSilence" && l.Field != "LengthPenalty":
-			t.Errorf("%s: %v to %v, the library has %v to %v", o.Name, o.Min, o.Max, l.Min, l.Max)
+			if _, err := transcribe.New(m, d.Result(nil)); err != nil {
+				t.Errorf("%s %v: %v", o.Name, v, err)
+			}
 		}
 	}
 }

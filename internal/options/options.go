@@ -2,7 +2,7 @@
 // configuration file, an environment variable, or a field of a request.
 //
 //	Find(name).Parse(text) → Value, or why not
-//	Decoding.Set(name, …)  → transcribe.Options
+//	Option.Set(&decoding, Value); decoding.Result() → transcribe.Options
 //
 // An option stands once, in table.go. Flags, keys, variables, form fields, completion,
 // help, manual pages, docs/CLI.md and the names in errors derive from it.
@@ -60,8 +60,8 @@ type Option struct {
 	Needs, Not  string // another option without which (one that needs no value is then given), or with which, it is refused
 	Help        string
 
-	Field string // of transcribe.Options, which its errors name
-	set   func(d *Decoding, v Value) error
+	Field string                           // of transcribe.Options, which its errors name
+	Set   func(d *Decoding, v Value) error // of options of decoding
 }
 
 // A Value is the parsed text of an option.
@@ -72,28 +72,23 @@ type Value struct {
 	On     bool    // of a switch
 }
 
-// Find returns the option of a name; nil if there is none.
-func Find(name string) *Option { return byName[name] }
-
 // All returns the options in the order of help.
 func All() []*Option { return table }
 
+// Find returns the option of a name; nil if there is none.
+func Find(name string) *Option { return first(func(o *Option) bool { return o.Name == name }) }
+
 // ByField returns the option that sets a field of transcribe.Options; nil if none does.
 func ByField(field string) *Option {
-	i := slices.IndexFunc(table, func(o *Option) bool { return o.Field != "" && o.Field == field })
-	if i < 0 {
-		return nil
-	}
-	return table[i]
+	return first(func(o *Option) bool { return o.Field != "" && o.Field == field })
 }
 
-var byName = func() map[string]*Option {
-	m := make(map[string]*Option, len(table))
-	for _, o := range table {
-		m[o.Name] = o
+func first(is func(*Option) bool) *Option {
+	if i := slices.IndexFunc(table, is); i >= 0 {
+		return table[i]
 	}
-	return m
-}()
+	return nil
+}
 
 // Variable is the environment variable that sets an option.
 func (o *Option) Variable() string {

@@ -70,7 +70,7 @@ func TestTable(t *testing.T) {
 		if o.Group == "" || o.Help == "" {
 			t.Errorf("%s has no group or no help", o.Name)
 		}
-		if o.set == nil && o.Who&Request != 0 {
+		if o.Set == nil && o.Who&Request != 0 {
 			t.Errorf("%s: a request may set it, but it is none of decoding", o.Name)
 		}
 		if _, err := o.Parse(o.Zero()); err != nil && o.Zero() != "" {
@@ -82,21 +82,23 @@ func TestTable(t *testing.T) {
 // TestDefaults compares the table's defaults with the library's.
 func TestDefaults(t *testing.T) {
 	d := new(Decoding)
-	for _, name := range Names(0) {
-		o := Find(name)
+	for _, o := range All() {
+		if o.Set == nil {
+			continue
+		}
 		v, err := o.Parse(o.Zero())
 		if err == nil {
-			err = o.set(d, v)
+			err = o.Set(d, v)
 		}
 		if err != nil {
-			t.Fatalf("%s: %v", name, err)
+			t.Fatalf("%s: %v", o.Name, err)
 		}
 	}
-	got, want := d.Result(), transcribe.Defaults()
+	got, want := d.Result(nil), transcribe.Defaults()
 	if got.MaxCompressionRatio != want.MaxCompressionRatio || got.MinLogProb != want.MinLogProb || got.MaxNoSpeech != want.MaxNoSpeech ||
 		got.Task != want.Task || got.Language != want.Language ||
 		got.PrependPunctuations != want.PrependPunctuations || got.AppendPunctuations != want.AppendPunctuations ||
-		got.ForgetPrevious || got.VAD != nil || got.Chunked != nil || got.SuppressTokens != nil || got.LengthPenalty != nil {
+		got.ForgetPrevious || got.VAD != nil || got.Chunked || got.SuppressTokens != nil || got.LengthPenalty != nil {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	if len(got.Temperatures) != len(want.Temperatures) {
@@ -147,8 +149,8 @@ func FuzzParse(f *testing.F) {
 			if err != nil || again.Text != v.Text {
 				t.Errorf("%s: %q became %q, then %q, %v", o.Name, text, v.Text, again.Text, err)
 			}
-			if o.set != nil {
-				if err := o.set(new(Decoding), v); err != nil {
+			if o.Set != nil {
+				if err := o.Set(new(Decoding), v); err != nil {
 					t.Errorf("%s: %q is checked, and refused: %v", o.Name, text, err)
 				}
 			}

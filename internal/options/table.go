@@ -11,7 +11,7 @@ import (
 	"verity/wer/normalize"
 )
 
-// The groups, in the order of help.
+// The groups of options; Groups has their order.
 const (
 	Input     = "Input"
 	Output    = "Output"
@@ -58,7 +58,7 @@ var table = []*Option{
 		Help: "`program` that decodes what Verity does not read itself: auto for the installed ffmpeg, never, or a path"},
 	{Name: "strict", Group: Input, Who: Keep, Help: "make damaged or missing sound an error; otherwise it is silence, and a warning says where"},
 	{Name: "recursive", Group: Input, Help: "of a directory, take also the sound files in the directories below it"},
-	{Name: "clip-timestamps", Kind: List, Unit: "times", Default: "0", Check: checks(spans), Group: Input, Field: "Spans", set: setSpans, Not: "vad",
+	{Name: "clip-timestamps", Kind: List, Unit: "times", Default: "0", Check: checks(spans), Group: Input, Field: "Spans", Set: setSpans, Not: "vad",
 		Help: "parts to transcribe: start,end,start,end,… in seconds. The last end may be left out"},
 
 	// Output.
@@ -80,7 +80,7 @@ var table = []*Option{
 
 	// Subtitles.
 	{Name: "word-timestamps", Brief: "find the time of every word", Group: Subtitles, Who: Keep | Server, Field: "WordTimestamps",
-		set:  func(d *Decoding, v Value) error { d.WordTimestamps = v.On; return nil },
+		Set:  func(d *Decoding, v Value) error { d.WordTimestamps = v.On; return nil },
 		Help: "find the time of every word by a second pass over the final text. Segments then begin and end with their words"},
 	{Name: "subtitles", Brief: "cut for reading: two lines of 42, at sentences", Group: Subtitles, Who: Keep, Needs: "word-timestamps", Not: "max-words-per-line",
 		Help: "cut subtitles for reading: at sentences, clauses and pauses, in two lines of 42 characters (or --max-line-count of " +
@@ -95,11 +95,11 @@ var table = []*Option{
 		Help: "underline each word in srt, vtt and ass as it is spoken"},
 	{Name: "prepend-punctuations", Kind: Text, Unit: "marks", Max: line, Default: transcribe.Defaults().PrependPunctuations, Group: Subtitles, Who: Keep,
 		Field: "PrependPunctuations", Needs: "word-timestamps",
-		set:  func(d *Decoding, v Value) error { d.PrependPunctuations = v.Text; return nil },
+		Set:  func(d *Decoding, v Value) error { d.PrependPunctuations = v.Text; return nil },
 		Help: "`marks` that are joined to the word after them"},
 	{Name: "append-punctuations", Kind: Text, Unit: "marks", Max: line, Default: transcribe.Defaults().AppendPunctuations, Group: Subtitles, Who: Keep,
 		Field: "AppendPunctuations", Needs: "word-timestamps",
-		set:  func(d *Decoding, v Value) error { d.AppendPunctuations = v.Text; return nil },
+		Set:  func(d *Decoding, v Value) error { d.AppendPunctuations = v.Text; return nil },
 		Help: "`marks` that are joined to the word before them"},
 
 	// Model.
@@ -108,114 +108,114 @@ var table = []*Option{
 			"which is downloaded if it is not in the cache; or the path of a checkpoint: a directory of Hugging Face or CTranslate2, " +
 			"a .pt file of openai/whisper, a ggml file of whisper.cpp"},
 	{Name: "language", Brief: "as en or English; detected if not given", Short: "l", Kind: Text, Unit: "language", Default: "auto", Max: 64, Check: checkLanguage, Group: Model,
-		Who: Keep | Server | Request, Field: "Language", set: setLanguage,
+		Who: Keep | Server | Request, Field: "Language", Set: setLanguage,
 		Help: "spoken `language`, as en or English; several, as en,de, for the likeliest of these; auto detects it"},
 	{Name: "multilingual", Group: Model, Who: Keep, Field: "Multilingual",
-		set:  func(d *Decoding, v Value) error { d.Multilingual = v.On; return nil },
+		Set:  func(d *Decoding, v Value) error { d.Multilingual = v.On; return nil },
 		Help: "detect the language of every window anew. JSON says which in each segment"},
 	{Name: "task", Brief: "transcribe, or translate to English", Kind: Choice, Unit: "task", Default: "transcribe", Choices: []string{"transcribe", "translate"}, Group: Model, Who: Keep, Field: "Task",
-		set:  func(d *Decoding, v Value) error { d.Task = transcribe.Task(v.Text); return nil },
+		Set:  func(d *Decoding, v Value) error { d.Task = transcribe.Task(v.Text); return nil },
 		Help: "transcribe, or translate to English"},
 	{Name: "offline", Group: Model, Who: Keep | Server, Help: "download nothing: neither sound nor models, which are then those of the cache, as with HF_HUB_OFFLINE=1"},
 
 	// Text.
 	{Name: "initial-prompt", Brief: "names, spelling and style to expect", Kind: Text, Max: prompt, Group: Words, Who: Keep | Server | Request, Field: "InitialPrompt",
-		set:  func(d *Decoding, v Value) error { d.InitialPrompt = v.Text; return nil },
+		Set:  func(d *Decoding, v Value) error { d.InitialPrompt = v.Text; return nil },
 		Help: "`text` that the first window continues: names, spelling, style"},
 	{Name: "carry-initial-prompt", Group: Words, Who: Keep | Server | Request, Field: "CarryInitialPrompt", Needs: "initial-prompt",
-		set:  func(d *Decoding, v Value) error { d.CarryInitialPrompt = v.On; return nil },
+		Set:  func(d *Decoding, v Value) error { d.CarryInitialPrompt = v.On; return nil },
 		Help: "put the initial prompt before every window"},
 	{Name: "hotwords", Kind: Text, Max: prompt, Group: Words, Who: Keep | Server | Request, Field: "Hotwords",
-		set:  func(d *Decoding, v Value) error { d.Hotwords = v.Text; return nil },
+		Set:  func(d *Decoding, v Value) error { d.Hotwords = v.Text; return nil },
 		Help: "`text` that every window is shown before the text so far: likely names and terms"},
 	{Name: "prefix", Kind: Text, Max: prompt, Group: Words, Field: "Prefix",
-		set:  func(d *Decoding, v Value) error { d.Prefix = v.Text; return nil },
+		Set:  func(d *Decoding, v Value) error { d.Prefix = v.Text; return nil },
 		Help: "`text` that the first window begins with. Decoding continues it, and it is not in the output"},
 	{Name: "condition-on-previous-text", Default: "true", Group: Words, Who: Keep | Server | Request, Field: "ForgetPrevious",
-		set:  func(d *Decoding, v Value) error { d.ForgetPrevious = !v.On; return nil },
+		Set:  func(d *Decoding, v Value) error { d.ForgetPrevious = !v.On; return nil },
 		Help: "show each window the text before it"},
 	{Name: "without-timestamps", Group: Words, Who: Keep, Field: "WithoutTimestamps",
-		set:  func(d *Decoding, v Value) error { d.WithoutTimestamps = v.On; return nil },
+		Set:  func(d *Decoding, v Value) error { d.WithoutTimestamps = v.On; return nil },
 		Help: "decode text only. Each window is then one segment"},
-	{Name: "suppress-tokens", Kind: List, Unit: "ids", Default: "auto", Check: checks(tokenIDs), Group: Words, Who: Keep, Field: "SuppressTokens", set: setTokens,
+	{Name: "suppress-tokens", Kind: List, Unit: "ids", Default: "auto", Check: checks(tokenIDs), Group: Words, Who: Keep, Field: "SuppressTokens", Set: setTokens,
 		Help: "ids of tokens that are never chosen, separated by commas; -1 means marks that are not spoken, auto the list of the model"},
-	{Name: "suppress-expression", Kind: Text, Max: 4096, Check: checks(regexp.Compile), Group: Words, Who: Keep, Field: "SuppressExpression", set: setExpression,
+	{Name: "suppress-expression", Kind: Text, Max: 4096, Check: checks(regexp.Compile), Group: Words, Who: Keep, Field: "SuppressExpression", Set: setExpression,
 		Help: "never choose tokens that this regular `expression` matches completely, leading space included; ' ?[0-9]+' makes the model " +
 			"write numbers as words"},
 	{Name: "audio-context", Kind: List, Unit: "positions", Default: "all", Choices: []string{"all", "fit"}, Check: checkContext, Group: Words, Who: Keep,
-		Field: "AudioContext", set: setContext,
+		Field: "AudioContext", Set: setContext,
 		Help: "positions of 20 ms that the encoder hears of a window, up to 1500, or fit: as many as a short file needs. Faster for short " +
 			"files, but the text may differ: models were trained on 30 s"},
-	{Name: "pad", Kind: Choice, Unit: "kind", Default: "audio", Choices: []string{"audio", "mel"}, Group: Words, Who: Keep, Field: "Pad", set: setPad,
+	{Name: "pad", Kind: Choice, Unit: "kind", Default: "audio", Choices: []string{"audio", "mel"}, Group: Words, Who: Keep, Field: "Pad", Set: setPad,
 		Help: "what follows the end of the sound in a window: audio (silence, as in training) or mel (zeros, as in openai/whisper)"},
 
 	// Voice activity. Names and defaults are faster-whisper's.
 	{Name: "vad", Brief: "skip everything that is not speech", Kind: Choice, Unit: "when", Default: "auto", Alone: "on", Choices: []string{"auto", "on", "off"},
 		Group: Voice, Who: Keep | Server, Field: "VAD",
-		set: func(d *Decoding, v Value) error {
+		Set: func(d *Decoding, v Value) error {
 			d.vadOn, d.ConfirmSpeech = v.Text == "on", v.Text == "auto"
 			return nil
 		},
 		Help: "voice activity (Silero VAD). on, or the flag alone: find speech first and skip the rest; times remain those of the file. " +
 			"auto: hear only windows that the model doubts, and write nothing where there is no speech; not with --chunked. off: as openai/whisper"},
 	{Name: "vad-threshold", Kind: Real, Unit: "probability", Default: "0.5", Above: true, Max: 1, Group: Voice, Who: Keep | Server, Needs: "vad",
-		set:  func(d *Decoding, v Value) error { d.vad.Threshold = v.Number; return nil },
+		Set:  func(d *Decoding, v Value) error { d.vad.Threshold = v.Number; return nil },
 		Help: "`probability` at which 32 ms begin speech"},
 	{Name: "vad-min-silence-duration-ms", Kind: Whole, Unit: "ms", Default: "2000", Max: hour, Group: Voice, Who: Keep | Server, Needs: "vad",
-		set:  func(d *Decoding, v Value) error { d.vad.MinSilenceDurationMS = v.OrNone(); return nil },
+		Set:  func(d *Decoding, v Value) error { d.vad.MinSilenceDurationMS = v.OrNone(); return nil },
 		Help: "silence that ends speech"},
 
 	// Search and thresholds.
 	{Name: "temperature", Kind: Real, Max: 2, Group: Quality, Who: Keep | Server | Request, Field: "Temperatures",
-		set:  func(d *Decoding, v Value) error { d.first = v.Number; return nil },
+		Set:  func(d *Decoding, v Value) error { d.first = v.Number; return nil },
 		Help: "`temperature` of the first attempt at a window; above 1 the text is mostly noise"},
 	{Name: "temperature-increment-on-fallback", Kind: Real, Default: "0.2", None: true, Min: 0.01, Max: 2, Group: Quality, Who: Keep,
-		set:  func(d *Decoding, v Value) error { d.increment = v; return nil },
+		Set:  func(d *Decoding, v Value) error { d.increment = v; return nil },
 		Help: "`step` to the temperature of the next attempt, up to 1, while a window fails the thresholds"},
 	{Name: "beam-size", Kind: Whole, Max: sequences, Group: Quality, Who: Keep | Server | Request, Field: "BeamSize",
-		set:  func(d *Decoding, v Value) error { d.BeamSize = int(v.Number); return nil },
+		Set:  func(d *Decoding, v Value) error { d.BeamSize = int(v.Number); return nil },
 		Help: "`number` of sequences of a beam search at temperature 0, which uses no assistant; 0 or 1 means greedy decoding"},
 	{Name: "patience", Kind: Real, Max: sequences, Group: Quality, Who: Keep, Field: "Patience", Needs: "beam-size",
-		set:  func(d *Decoding, v Value) error { d.Patience = v.Number; return nil },
+		Set:  func(d *Decoding, v Value) error { d.Patience = v.Number; return nil },
 		Help: "a beam search ends when --beam-size times this `factor` sequences have ended; 0 means 1"},
 	{Name: "best-of", Kind: Whole, Max: sequences, Group: Quality, Who: Keep | Server | Request, Field: "BestOf",
-		set:  func(d *Decoding, v Value) error { d.BestOf = int(v.Number); return nil },
+		Set:  func(d *Decoding, v Value) error { d.BestOf = int(v.Number); return nil },
 		Help: "`number` of sequences sampled above temperature 0, of which the best is kept; 0 means 1"},
-	{Name: "length-penalty", Kind: Real, Default: "none", None: true, Max: 1, Group: Quality, Who: Keep, Field: "LengthPenalty", set: setPenalty,
+	{Name: "length-penalty", Kind: Real, Default: "none", None: true, Max: 1, Group: Quality, Who: Keep, Field: "LengthPenalty", Set: setPenalty,
 		Help: "`alpha` of the length penalty ((5+tokens)/6)^alpha by which sequences are compared; none compares mean log-probabilities"},
 	{Name: "compression-ratio-threshold", Kind: Real, Default: "2.4", None: true, Max: 1000, Group: Quality, Who: Keep | Server | Request,
-		Field: "MaxCompressionRatio", set: func(d *Decoding, v Value) error { d.MaxCompressionRatio = v.or(math.Inf(1)); return nil },
+		Field: "MaxCompressionRatio", Set: func(d *Decoding, v Value) error { d.MaxCompressionRatio = v.or(math.Inf(1)); return nil },
 		Help: "a window fails if zlib shrinks its text by more than this `factor`"},
 	{Name: "logprob-threshold", Kind: Real, Default: "-1", None: true, Min: -1000, Max: 0, Group: Quality, Who: Keep | Server | Request, Field: "MinLogProb",
-		set:  func(d *Decoding, v Value) error { d.MinLogProb = v.or(math.Inf(-1)); return nil },
+		Set:  func(d *Decoding, v Value) error { d.MinLogProb = v.or(math.Inf(-1)); return nil },
 		Help: "a window fails if its mean log-probability is lower"},
 	{Name: "no-speech-threshold", Kind: Real, Unit: "probability", Default: "0.6", None: true, Max: 1, Group: Quality, Who: Keep | Server | Request, Field: "MaxNoSpeech",
-		set: func(d *Decoding, v Value) error { d.MaxNoSpeech = v.or(math.Inf(1)); return nil },
+		Set: func(d *Decoding, v Value) error { d.MaxNoSpeech = v.or(math.Inf(1)); return nil },
 		Help: "skip a window whose `probability` of no speech is higher, unless its mean log-probability is above " +
 			"--logprob-threshold"},
 	{Name: "hallucination-silence-threshold", Kind: Real, Unit: "seconds", Default: "none", None: true, Above: true, Max: longest, Group: Quality, Who: Keep,
 		Field: "HallucinationSilence", Needs: "word-timestamps",
-		set:  func(d *Decoding, v Value) error { d.HallucinationSilence = v.or(0); return nil },
+		Set:  func(d *Decoding, v Value) error { d.HallucinationSilence = v.or(0); return nil },
 		Help: "skip silences of more than this around likely hallucinations"},
-	{Name: "repetition-penalty", Kind: Real, Unit: "factor", Max: 1000, Group: Quality, Who: Keep, Field: "Repetition.Penalty", set: setRepetition,
+	{Name: "repetition-penalty", Kind: Real, Unit: "factor", Max: 1000, Group: Quality, Who: Keep, Field: "Repetition.Penalty", Set: setRepetition,
 		Help: "`factor` that makes tokens less likely that came before, prompt included; 0 or 1 means none"},
 	{Name: "no-repeat-ngram-size", Kind: Whole, Max: tokens, Group: Quality, Who: Keep, Field: "Repetition.NoRepeat",
-		set:  func(d *Decoding, v Value) error { d.Repetition.NoRepeat = int(v.Number); return nil },
+		Set:  func(d *Decoding, v Value) error { d.Repetition.NoRepeat = int(v.Number); return nil },
 		Help: "`length` of runs of tokens that may not occur twice in a window, prompt included; 0 means any"},
-	{Name: "seed", Kind: Unsigned, Group: Quality, Who: Keep, Field: "Seed", set: setSeed,
+	{Name: "seed", Kind: Unsigned, Group: Quality, Who: Keep, Field: "Seed", Set: setSeed,
 		Help: "`number` that seeds sampling above temperature 0"},
 
 	// Speed.
 	{Name: "threads", Brief: "0 means one for each fast core", Kind: Whole, Max: parallel.MaxThreads, Group: Speed, Who: Keep | Server,
 		Help: "`number` of threads; 0 means one for each fast core. The text does not depend on it"},
 	{Name: "precision", Brief: "auto, f32, f16, int8, …", Kind: List, Unit: "format", Default: "auto", Choices: precision.List(), Check: checks(ParsePrecision), Group: Speed, Who: Keep | Server,
-		Help: "number `format` of the weights: " + precision.Names() + ". auto is f16 if no weight changes by it, else as stored. Append " +
+		Help: "number `format` of the weights: " + precision.Names() + ". auto is f16 if no weight changes by it, else f32; weights of few bits stay as stored. Append " +
 			":head=FORMAT for the token embedding (also the output layer) and :cache=FORMAT for the attention cache, as in int4:head=int8"},
 	{Name: "batch", Brief: "files at the same time", Kind: Whole, Default: "1", Min: 1, Max: Batch, Group: Speed, Who: Keep,
 		Help: "transcribe this `number` of files at the same time. They share every pass over the weights; each needs memory of its own. " +
 			"The text does not depend on it"},
 	{Name: "chunked", Brief: "parts of a file at the same time", Group: Speed, Who: Keep, Field: "Chunked",
-		set: func(d *Decoding, v Value) error { d.chunked = v.On; return nil },
+		Set: func(d *Decoding, v Value) error { d.Chunked = v.On; return nil },
 		Help: "cut a file into lanes at quiet places and decode several lanes at the same time. Faster for files of three minutes " +
 			"and more"},
 

@@ -40,15 +40,6 @@ func significant(x float32, digits int) float32 {
 // Scale returns the factor of an integer of the table.
 func (g Grid) Scale() float32 { return g.scale }
 
-// Rescaled returns the grid with another scale, as near to the given one as the format
-// stores; with an E8M0 scale, the grid as it is.
-func (g Grid) Rescaled(scale float32) Grid {
-	if g.format.ScaleBytes() == 1 || !(scale >= -Largest/128 && scale <= Largest/128) {
-		return g
-	}
-	return g.format.grid(scale, g.zero)
-}
-
 // Value returns the weight of a code.
 func (g Grid) Value(code uint8) float32 {
 	return g.scale * float32(int(forms[g.format].table[code])-int(g.zero))

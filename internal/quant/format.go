@@ -3,25 +3,25 @@ package quant
 import (
 	"fmt"
 	"math"
+
+	"verity/precision"
 )
 
 // Group is how many weights share a scale.
 const Group = 32
 
-// A Format says how weights are coded. The zero Format is none.
-type Format uint8
+// A Format is a [precision.Format] that is coded here.
+type Format precision.Format
 
 // The formats, as in the package documentation.
 const (
-	Int4 Format = iota + 1
-	Int4Zero
-	MXFP6
+	Int4     = Format(precision.Int4)
+	Int4Zero = Format(precision.Int4Z)
+	MXFP6    = Format(precision.MXFP6)
 )
 
 // A form is the definition of a format.
 type form struct {
-	name     string
-	bits     int
 	mantissa int     // of an MX element; 0 for integers
 	unit     float32 // value of one step of the table
 	digits   int     // significant bits of a scale; 1 is E8M0
@@ -30,9 +30,9 @@ type form struct {
 }
 
 var forms = [...]form{
-	Int4:     {name: "int4", bits: 4, unit: 1, digits: 7, table: integers(16, -8)},
-	Int4Zero: {name: "int4z", bits: 4, unit: 1, digits: 7, table: integers(16, 0)},
-	MXFP6:    {name: "mxfp6", bits: 6, mantissa: 3, unit: 1. / 8, digits: 1, least: 127 - 24 + 3, table: elements(3)},
+	Int4:     {unit: 1, digits: 7, table: integers(16, -8)},
+	Int4Zero: {unit: 1, digits: 7, table: integers(16, 0)},
+	MXFP6:    {mantissa: 3, unit: 1. / 8, digits: 1, least: 127 - 24 + 3, table: elements(3)},
 }
 
 // integers returns the table of n codes that begins at first.
@@ -67,26 +67,19 @@ func Formats() []Format { return []Format{Int4, Int4Zero, MXFP6} }
 
 // Parse returns the format of a name.
 func Parse(name string) (Format, error) {
-	for _, f := range Formats() {
-		if f.String() == name {
-			return f, nil
-		}
+	if f, err := precision.ParseFormat(name); err == nil && f.Grouped() {
+		return Format(f), nil
 	}
 	return 0, fmt.Errorf("quant: unknown format %.40q, want one of %v", name, Formats())
 }
 
 // String returns "int4", "int4z" or "mxfp6".
-func (f Format) String() string {
-	if !f.valid() {
-		return fmt.Sprintf("Format(%d)", uint8(f))
-	}
-	return forms[f].name
-}
+func (f Format) String() string { return precision.Format(f).String() }
 
-func (f Format) valid() bool { return f >= Int4 && f <= MXFP6 }
+func (f Format) valid() bool { return precision.Format(f).Grouped() }
 
 // Bits returns the width of a code.
-func (f Format) Bits() int { return forms[f].bits }
+func (f Format) Bits() int { return precision.Format(f).Bits() }
 
 // Table returns the integer of each code. It must not be changed. With [Int4Zero] the
 // zero of the group is subtracted from it.

@@ -13,9 +13,8 @@
 //
 // Offsets count from the end of the header. The tensors must cover the rest of the file
 // exactly, with no gap and no overlap, as in upstream's reader. A name or field that
-// occurs twice is refused too; upstream keeps the last. A header may have at most 100
-// MB, upstream's limit, and never more than the file, so a hostile file cannot cause a
-// larger allocation than it holds.
+// occurs twice is refused too; upstream keeps the last. A header may have at most 16 MB
+// (upstream allows 100), and a shape eight dimensions, which are counted as they are read.
 //
 // # Upstream
 //

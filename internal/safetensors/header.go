@@ -16,12 +16,11 @@ import (
 	"verity/internal/weights"
 )
 
-// maxHeader bounds the header: upstream's MAX_HEADER_SIZE.
-const maxHeader = 100_000_000
-
+// What is read of a header takes some four times its length.
 const (
-	maxDims    = 16      // in a shape; no known format needs more
-	maxTensors = 1 << 15 // in a file; large-v3 has 1,259
+	maxHeader  = 16 << 20 // bytes; large-v3 has 0.2 MB, upstream allows 100
+	maxDims    = 8        // in a shape; no known format needs more
+	maxTensors = 1 << 15  // in a file; large-v3 has 1,259
 )
 
 // ErrMalformed is the cause of every error about the content of a file.
@@ -164,31 +163,51 @@ func object(dec *json.Decoder, field func(key string) error) error {
 // parseInfo reads one tensor's entry and checks that its length fits its shape.
 func parseInfo(dec *json.Decoder, name string) (info, error) {
 	t := info{name: name}
-	var offsets []int64
-	err := object(dec, func(key string) error {
+	var offsets []int
+	err := object(dec, func(key string) (err error) {
 		switch key {
 		case "dtype":
-			return dec.Decode(&t.dtype)
+			err = dec.Decode(&t.dtype)
 		case "shape":
-			return dec.Decode(&t.shape)
+			t.shape, err = numbers(dec, maxDims)
 		case "data_offsets":
-			return dec.Decode(&offsets)
+			offsets, err = numbers(dec, 2)
+		default:
+			err = errors.New("unknown field")
 		}
-		return errors.New("unknown field")
+		return err
 	})
 	switch {
 	case err != nil:
 		return t, err
 	case t.dtype == "" || t.shape == nil || len(offsets) != 2:
 		return t, errors.New("want dtype, shape and two data_offsets")
-	case len(t.shape) > maxDims:
-		return t, fmt.Errorf("%d dimensions, at most %d are supported", len(t.shape), maxDims)
 	}
-	t.lo, t.hi = offsets[0], offsets[1]
+	t.lo, t.hi = int64(offsets[0]), int64(offsets[1])
 	if t.lo < 0 || t.hi < t.lo {
 		return t, fmt.Errorf("data_offsets %v", offsets)
 	}
 	return t, t.checkLen()
+}
+
+// numbers reads a list of integers, and not more of them than most.
+func numbers(dec *json.Decoder, most int) ([]int, error) {
+	if tok, err := dec.Token(); err != nil || tok != json.Delim('[') {
+		return nil, cmp.Or(err, errors.New("want a list of integers"))
+	}
+	list := []int{}
+	for dec.More() {
+		if len(list) == most {
+			return nil, fmt.Errorf("more than %d numbers", most)
+		}
+		var n int
+		if err := dec.Decode(&n); err != nil {
+			return nil, err
+		}
+		list = append(list, n)
+	}
+	_, err := dec.Token()
+	return list, err
 }
 
 // checkLen compares the length in bytes with the shape, safe against overflow.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,7 +46,9 @@ var malformedFiles = []struct {
 	{"field missing", raw(`{"a":{"dtype":"I8","data_offsets":[0,1]}}`, 1), "want dtype, shape"},
 	{"no object", raw(`{"a":7}`, 0), "want an object"},
 	{"null", raw(`{"a":null}`, 0), "want an object"},
-	{"three offsets", raw(`{"a":{"dtype":"I8","shape":[1],"data_offsets":[0,1,1]}}`, 1), "two data_offsets"},
+	{"three offsets", raw(`{"a":{"dtype":"I8","shape":[1],"data_offsets":[0,1,1]}}`, 1), "more than 2 numbers"},
+	{"one offset", raw(`{"a":{"dtype":"I8","shape":[1],"data_offsets":[1]}}`, 1), "two data_offsets"},
+	{"no list", raw(`{"a":{"dtype":"I8","shape":1,"data_offsets":[0,1]}}`, 1), "want a list"},
 	{"negative offset", raw(`{"a":{"dtype":"I8","shape":[1],"data_offsets":[-1,0]}}`, 0), "data_offsets"},
 	{"offsets reversed", raw(`{"a":{"dtype":"I8","shape":[1],"data_offsets":[1,0]}}`, 1), "data_offsets"},
 	{"offset above 2^63", raw(`{"a":{"dtype":"I8","shape":[1],"data_offsets":[0,9300000000000000000]}}`, 1), "header"},
@@ -56,7 +57,7 @@ var malformedFiles = []struct {
 	{"shape overflows beside a zero", raw(`{"a":{"dtype":"F32","shape":[2147483647,2147483647,4,0],"data_offsets":[0,0]}}`, 0), "too large"},
 	{"shape of another length", raw(`{"a":{"dtype":"F16","shape":[3],"data_offsets":[0,4]}}`, 4), "takes 6 bytes"},
 	{"fractional dimension", raw(`{"a":{"dtype":"I8","shape":[1.5],"data_offsets":[0,1]}}`, 1), "header"},
-	{"many dimensions", raw(`{"a":{"dtype":"I8","shape":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],"data_offsets":[0,1]}}`, 1), "17 dimensions"},
+	{"many dimensions", raw(`{"a":{"dtype":"I8","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,1]}}`, 1), "more than 8 numbers"},
 	{"gap", raw(`{"a":{"dtype":"I8","shape":[1],"data_offsets":[1,2]}}`, 2), "gap or overlap"},
 	{"overlap", raw(`{"a":{"dtype":"I8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"I8","shape":[2],"data_offsets":[1,3]}}`, 3), "gap or overlap"},
 	{"data cut off", raw(`{"a":{"dtype":"I8","shape":[2],"data_offsets":[0,2]}}`, 1), "cut off"},
@@ -168,10 +169,6 @@ func TestWriteErrors(t *testing.T) {
 		{"name twice", []Entry{sample()[0], sample()[0]}, "twice"},
 		{"the reserved name", []Entry{Of("__metadata__", tensor.FromFloat32(nil, 0))}, "twice"},
 		{"no type", []Entry{{Name: "a"}}, "cannot write"},
-		{"size above 2^63", []Entry{fails, {Name: "b", DType: tensor.F32, Shape: []int{math.MaxInt32, math.MaxInt32, 1}}}, "cannot write"},
-		{"size that is 0 mod 2^64", []Entry{fails, {Name: "b", DType: tensor.F32, Shape: []int{1 << 31, 1 << 31}}}, "cannot write"},
-		{"sizes that add up above 2^63", []Entry{fails, {Name: "b", DType: tensor.I8, Shape: []int{math.MaxInt64}}}, "cannot write"},
-		{"negative dimension", []Entry{{Name: "b", DType: tensor.I8, Shape: []int{-1, -1}}}, "cannot write"},
 		{"data that fails", []Entry{fails}, "broken"},
 	}
 	for _, tt := range tests {

@@ -11,12 +11,11 @@ import (
 )
 
 // marks reports whether drafted text is to be marked, or an error about the flag.
-func (t *transcribeCommand) marks(out sink) (bool, error) {
-	_, text := out.(lines)
+func (t *transcribeCommand) marks() (bool, error) {
 	switch {
 	case t.highlight == "never":
 		return false, nil
-	case !text:
+	case !t.printed:
 		return false, command.Usagef("--highlight marks text on standard output; it needs the format txt, and no --output-dir")
 	}
 	return t.highlight == "always" || t.OutTerminal, nil

@@ -56,7 +56,7 @@ func TestMarker(t *testing.T) {
 // TestFolded: a terminal gets rows that end between words; a file gets a line.
 func TestFolded(t *testing.T) {
 	s := transcript.Segment{Text: " " + strings.Repeat("a word and ", 20)}
-	c := &transcribeCommand{timed: true}
+	c := &transcribeCommand{transcribeFlags: transcribeFlags{timed: true}}
 	if got := c.line(s); strings.Contains(got, "\n") || !strings.HasSuffix(got, "] "+s.Line()) {
 		t.Errorf("a file gets %q", got)
 	}

@@ -65,6 +65,9 @@ func soundIn(dir string, deep bool) (files []string, err error) {
 		case entry.IsDir() && path != dir && (hidden || !deep):
 			return fs.SkipDir
 		case !hidden && !entry.IsDir() && slices.Contains(input.SoundFiles, strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))):
+			if info, err := os.Stat(path); err == nil && info.Mode()&^fs.ModeDir&fs.ModeType != 0 {
+				return nil // a FIFO that nobody writes to would be waited for
+			}
 			files = append(files, path)
 		}
 		return nil

@@ -36,13 +36,16 @@ bits, little-endian, one channel).
   verity listen --output-format srt > talk.srt
   ffmpeg -i http://example.org/radio -f wav - | verity listen -`
 
+// endHelp is what the help of commands ends with that run until they are stopped.
+const endHelp = "\n\nExit status: 0 it was stopped, or the sound has ended; 1 it failed; 2 wrong\nusage; 130 interrupted before it began."
+
 // A listenCommand is the listen command with its flags.
 type listenCommand struct {
 	command.Env
 	model    setup.ModelFlags
-	decoding setup.DecodingFlags
+	decoding options.Decoding
 	log      command.LogFlags
-	made     *pflag.FlagSet
+	decisive *pflag.FlagSet
 	formats  []transcript.Format
 	timed    bool
 	drawn    bool // words are shown on a terminal before they stand
@@ -59,8 +62,11 @@ func Listen(e command.Env) *cobra.Command {
 			return command.Usagef("got %d arguments, want none for the microphone, or -", len(args))
 		}
 		for _, name := range args {
-			if _, piped := setup.Stdin(name); !piped {
+			switch rate, piped := setup.Stdin(name); {
+			case !piped:
 				return command.Usagef("%s: want - or raw:RATE; transcribe takes files", show.Name(name))
+			case rate < 0:
+				return setup.BadRate(name)
 			}
 		}
 		return nil
@@ -69,7 +75,7 @@ func Listen(e command.Env) *cobra.Command {
 		bindFormats(f, &l.formats)
 		command.Bind(f, "timestamps", &l.timed)
 	}, l.log.Register)
-	l.made = command.AddFlags(c, l.decoding.Register(options.Request))
+	l.decisive = command.AddFlags(c, setup.Decoding(&l.decoding, options.Request))
 	completeFormats(c)
 	return c
 }
@@ -93,7 +99,7 @@ func (l *listenCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer model.Close()
-	by, err := live.New(model.Model, l.decoding.Options(l.log.Logger(l.Env)))
+	by, err := live.New(model.Model, l.decoding.Result(l.log.Logger(l.Env)))
 	if err != nil {
 		return setup.InFlag(err)
 	}
@@ -104,7 +110,7 @@ func (l *listenCommand) run(ctx context.Context, args []string) error {
 	if !l.log.Quiet && l.ErrTerminal {
 		fmt.Fprintf(l.Err, "listening to %s; Ctrl-C ends it\n", name)
 	}
-	l.tr.Name, l.tr.By = name, setup.Maker(model, &l.model, l.made)
+	l.tr.Name, l.tr.By = name, setup.Maker(model, &l.model, l.decisive)
 	if err := l.write(ctx, by, clip, format); err != nil {
 		return err
 	}
@@ -139,7 +145,7 @@ func (l *listenCommand) write(ctx context.Context, by *live.Transcriber, clip *a
 	s := &screen{w: l.Out, color: l.Color()}
 	ear := live.DefaultEar()
 	ear.SilenceMS = 1200 // as the page: a fifth fewer words are wrong than with OpenAI's 500, and no later
-	for r, err := range by.Listen(context.WithoutCancel(ctx), newUntilStopped(ctx, clip), ear) {
+	for r, err := range by.Listen(context.WithoutCancel(ctx), newLiveClip(ctx, clip), ear) {
 		if err != nil {
 			return err
 		}
@@ -170,7 +176,7 @@ func (l *listenCommand) write(ctx context.Context, by *live.Transcriber, clip *a
 // utterance.
 func sentence(words []transcript.Word, last bool) int {
 	for i, w := range words {
-		if strings.ContainsAny(w.Word[max(0, len(w.Word)-len("。")):], ".?!。？！") {
+		if bare := strings.TrimRight(w.Word, "\"')”’»"); strings.TrimRight(bare, ".?!。？！") != bare {
 			return i + 1
 		}
 	}

@@ -1,9 +1,12 @@
 package scribe
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"verity/audio"
+	"verity/internal/command"
 	"verity/transcript"
 )
 
@@ -48,9 +51,32 @@ func TestSentence(t *testing.T) {
 		text string
 		last bool
 		want int
-	}{{"and so", false, 0}, {"and so", true, 2}, {"And so. My", false, 2}, {"", true, 0}, {"そうです。", false, 1}} {
+	}{{"and so", false, 0}, {"and so", true, 2}, {"And so. My", false, 2}, {"", true, 0}, {"そうです。", false, 1}, {"a 3.5 or 5.10 of", false, 0}, {"he \"said.\" Then", false, 2}} {
 		if got := sentence(wordsOf(tt.text), tt.last); got != tt.want {
 			t.Errorf("%q, last %v: %d, want %d", tt.text, tt.last, got, tt.want)
+		}
+	}
+}
+
+// TestRates: what no sound has is refused before a model is loaded, as wrong usage; a second at
+// any other rate is a second.
+func TestRates(t *testing.T) {
+	args := Listen(command.Env{}).Args
+	for _, rate := range []string{"", "0", "-1", "1", "999", "1000001", "1e4", "16000x", "text", "99999999999999999999"} {
+		if err := args(nil, []string{"raw:" + rate}); err == nil || !strings.Contains(err.Error(), "want a rate from 1000 to 1000000 Hz") {
+			t.Errorf("raw:%s: %v", rate, err)
+		}
+	}
+	for _, rate := range []int{1000, 7999, 12345, 16000, 44100, 999983, 1000000} {
+		if err := args(nil, []string{fmt.Sprintf("raw:%d", rate)}); err != nil {
+			t.Errorf("raw:%d: %v", rate, err)
+		}
+		a, err := audio.NewFeed(rate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(a.Add(make([]float32, rate))) + len(a.End()); n < audio.SampleRate-1 || n > audio.SampleRate+1 {
+			t.Errorf("a second at %d Hz: %d samples", rate, n)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package scribe
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -21,16 +20,6 @@ import (
 	"verity/transcript"
 )
 
-// A sink is where transcripts go.
-type sink interface {
-	// segment takes a segment as soon as it is known; it clears bar first if both use
-	// one terminal.
-	segment(bar *command.Progress, s transcript.Segment) error
-
-	// finish takes the transcript of a file that is done.
-	finish(ctx context.Context, name string, t *transcript.Transcript) error
-}
-
 // errOutput is the cause when text cannot be written to standard output: there is no
 // point in continuing. A file that cannot be written is a failure of its input alone.
 var errOutput = errors.New("writing the text")
@@ -42,67 +31,43 @@ func cannotWrite(err error) error {
 	return fmt.Errorf("%w: %w", errOutput, err)
 }
 
-// lines writes the text of segments as they come.
-type lines struct {
-	w    io.Writer
-	line func(transcript.Segment) string
-}
-
-func (l lines) segment(bar *command.Progress, s transcript.Segment) error {
-	bar.GiveWay()
-	_, err := fmt.Fprintln(l.w, l.line(s))
-	return cannotWrite(err)
-}
-
-func (l lines) finish(context.Context, string, *transcript.Transcript) error { return nil }
-
-// A document writes whole transcripts in one format.
-type document struct {
-	w         io.Writer
-	format    transcript.Format
-	subtitles transcript.Subtitles
-}
-
-func (d document) segment(*command.Progress, transcript.Segment) error { return nil }
-
-func (d document) finish(_ context.Context, _ string, t *transcript.Transcript) error {
-	return cannotWrite(d.subtitles.Write(d.w, d.format, t))
-}
-
 // A folder writes a file for every format and transcript.
 type folder struct {
 	dir       string
 	formats   []transcript.Format
 	subtitles transcript.Subtitles
-
-	force bool      // replace what exists
-	skip  bool      // leave what exists
-	told  io.Writer // is told what was written; may be nil
+	force     bool      // replace what exists
+	skip      bool      // leave what exists
+	told      io.Writer // is told what was written; may be nil
 }
 
-// newFolder makes the directory and checks that all files can be written to it. No
-// two of them may be one file, and none may be an input.
-func newFolder(dir string, formats []transcript.Format, subtitles transcript.Subtitles, inputs []string) (*folder, error) {
-	f := &folder{dir: dir, formats: formats, subtitles: subtitles}
+// make makes the directory and checks that all files can be written to it. No two of them
+// may be one file, and none may be an input.
+func (f *folder) make(inputs []string) error {
 	from := make(map[string]string, len(inputs))
 	var outputs []string
 	for _, in := range inputs {
+		sound, _ := os.Stat(in) // nil for standard input
 		key := stem(in)
 		if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
 			key = strings.ToLower(key) // one file on their disks
 		}
 		if other, taken := from[key]; taken {
-			return f, command.Usagef("%s and %s would both be written to %s", show.Name(other), show.Name(in), show.Name(f.path(in, formats[0])))
+			return command.Usagef("%s and %s would both be written to %s", show.Name(other), show.Name(in), show.Name(f.path(in, f.formats[0])))
 		}
 		from[key] = in
-		for _, format := range formats {
-			outputs = append(outputs, filepath.Base(f.path(in, format)))
+		for _, format := range f.formats {
+			path := f.path(in, format)
+			if there, err := os.Stat(path); err == nil && os.SameFile(there, sound) {
+				return &output.Error{Name: path, Err: errors.New("it is an input")}
+			}
+			outputs = append(outputs, filepath.Base(path))
 		}
 	}
-	if err := output.Dir(dir); err != nil {
-		return f, err
+	if err := output.Dir(f.dir); err != nil {
+		return err
 	}
-	return f, output.CheckIn(dir, outputs, inputs)
+	return output.CheckIn(f.dir, outputs)
 }
 
 // path is where the transcript of an input goes.
@@ -124,8 +89,6 @@ func stem(name string) string {
 	}
 	return base
 }
-
-func (f *folder) segment(*command.Progress, transcript.Segment) error { return nil }
 
 // missing returns the inputs to transcribe: all of them, or with skip those of which an
 // output is missing. Without force and skip it is an error if an output exists.
@@ -159,8 +122,8 @@ func exists(path string) bool {
 	return err != nil || info.Mode().IsRegular() || info.IsDir()
 }
 
-// finish writes all formats that it can. The error is the first of those it cannot.
-func (f *folder) finish(ctx context.Context, name string, t *transcript.Transcript) (first error) {
+// write writes all formats that it can. The error is the first of those it cannot.
+func (f *folder) write(name string, t *transcript.Transcript) (first error) {
 	var written []string
 	for _, format := range f.formats {
 		path := f.path(name, format)

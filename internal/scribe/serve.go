@@ -5,8 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -26,7 +24,6 @@ import (
 	"verity/internal/input"
 	"verity/internal/options"
 	"verity/internal/setup"
-	"verity/internal/show"
 	"verity/parallel"
 	"verity/precision"
 	"verity/serve"
@@ -54,7 +51,7 @@ to their end.
 type serveCommand struct {
 	command.Env
 	model    setup.ModelFlags
-	decoding setup.DecodingFlags
+	decoding options.Decoding
 	log      command.LogFlags
 	address  string
 	cert     string // files of TLS
@@ -69,7 +66,7 @@ type serveCommand struct {
 func Serve(e command.Env) *cobra.Command {
 	s := &serveCommand{Env: e}
 	c := command.New("serve [flags]", "Answer OpenAI's audio API over HTTP", serveHelp+endHelp, s.run)
-	command.AddFlags(c, s.registerModels, s.register, s.decoding.Register(options.Server),
+	command.AddFlags(c, s.registerModels, s.register, setup.Decoding(&s.decoding, options.Server),
 		s.model.RegisterSpeed, s.model.Assistant.Register, s.log.Register)
 	return c
 }
@@ -136,6 +133,7 @@ func (s *serveCommand) run(ctx context.Context, _ []string) error {
 	if err := s.prepare(ctx, logger); err != nil {
 		return err
 	}
+	s.telephones()
 	listener, err := s.listen() // before the model is loaded: an address in use is known at once
 	if err != nil {
 		return err
@@ -193,7 +191,7 @@ func (s *serveCommand) load(ctx context.Context, logger *slog.Logger) (*setup.Mo
 		}
 		s.opt.More = append(s.opt.More, source)
 	}
-	s.opt.Decoding = s.decoding.Options(logger)
+	s.opt.Decoding = s.decoding.Result(logger)
 	s.opt.Name, s.opt.Log, s.opt.Version = filepath.Base(m.Checkpoint.Name), logger, command.Version
 	return m, nil
 }
@@ -254,8 +252,6 @@ func (s *serveCommand) listen() (net.Listener, error) {
 		return l, nil
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("--listen %s: another program listens there: stop it, or take another port", s.address)
-	case errors.Is(err, fs.ErrPermission):
-		return nil, fmt.Errorf("--listen %s: not permitted: ports below 1024 are for the administrator, take another", s.address)
 	case errors.As(err, &op):
 		err = op.Err // the rest names the network and the address again
 	}
@@ -269,7 +265,6 @@ func (s *serveCommand) prepare(ctx context.Context, logger *slog.Logger) error {
 			return command.Usagef("--origin %s: want scheme and host, as https://example.org or http://localhost:3000, or *", o)
 		}
 	}
-	s.telephones()
 	host, _, err := net.SplitHostPort(s.address)
 	if err != nil {
 		return command.Usagef("--listen %s: want host:port, as 127.0.0.1:8000", s.address)
@@ -302,15 +297,7 @@ func readKeys(ctx context.Context, name string) (keys []string, err error) {
 	fail := func(err error) ([]string, error) {
 		return nil, fmt.Errorf("--api-key-file %s: %w", name, err)
 	}
-	f, err := input.Open(ctx, name)
-	if err != nil {
-		return fail(err)
-	}
-	defer f.Close()
-	if f.Size() > mostKeys {
-		return fail(fmt.Errorf("got %s, want a file of keys of at most %s", show.Bytes(f.Size()), show.Bytes(mostKeys)))
-	}
-	raw, err := io.ReadAll(f)
+	raw, err := input.Read(ctx, name, mostKeys)
 	if err != nil {
 		return fail(err)
 	}

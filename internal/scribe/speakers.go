@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"verity/audio"
-	"verity/internal/command"
 	"verity/transcribe"
 	"verity/transcript"
 )
@@ -17,38 +16,39 @@ const silent = 1e-4
 
 // channels transcribes the channels of a file one after the other, as one speaker each. The
 // text comes when all are done.
-func (t *transcribeCommand) channels(ctx context.Context, name string, out sink, bar *command.Progress) error {
-	defer bar.Clear()
+func (t *transcribeCommand) channels(ctx context.Context, j *job, within func(done, total float64)) (*transcript.Transcript, error) {
 	var names []string
 	var parts []*transcript.Transcript
 	for channel, all := 1, 1; channel <= all; channel++ {
 		sound := t.sound
 		sound.Channel = channel
-		clip, err := sound.Clip(ctx, t.Env, name)
+		clip, err := sound.Clip(ctx, t.Env, j.name)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		all = clip.Channels()
-		part, err := t.channel(ctx, name, clip, bar)
+		part, err := t.channel(ctx, j.name, clip, within)
 		clip.Close()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		names, parts = append(names, fmt.Sprintf("Speaker %d", channel)), append(parts, part)
 	}
-	bar.Clear()
 	tr := transcript.Speakers(names, parts)
 	tr.By = t.by
+	if !t.printed {
+		return tr, nil
+	}
 	for _, s := range tr.Named().Segments {
-		if err := out.segment(bar, s); err != nil {
-			return err
+		if err := j.say(s); err != nil {
+			return nil, err
 		}
 	}
-	return out.finish(ctx, name, tr)
+	return tr, nil
 }
 
 // channel transcribes what is said on one channel; nothing if it is silent.
-func (t *transcribeCommand) channel(ctx context.Context, name string, clip *audio.Clip, bar *command.Progress) (*transcript.Transcript, error) {
+func (t *transcribeCommand) channel(ctx context.Context, name string, clip *audio.Clip, within func(done, total float64)) (*transcript.Transcript, error) {
 	samples, quiet, err := isQuiet(clip)
 	if err != nil {
 		return nil, inFile(name, err)
@@ -59,7 +59,7 @@ func (t *transcribeCommand) channel(ctx context.Context, name string, clip *audi
 	if err := clip.Rewind(); err != nil {
 		return nil, inFile(name, err)
 	}
-	return t.hear(ctx, name, clip, transcribe.Watch{Within: func(done, total float64) { bar.Within(0, done, total) }})
+	return t.hear(ctx, name, clip, transcribe.Watch{Within: within})
 }
 
 // isQuiet reads a clip until somebody can be heard on it. If nobody can it returns the

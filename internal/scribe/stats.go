@@ -1,7 +1,6 @@
 package scribe
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,54 +11,46 @@ import (
 	"verity/transcript"
 )
 
-// A statsSink output writes the statistics of every transcript, and at the end their sum.
-type statsSink struct {
-	sink
-	w         io.Writer
-	json      io.Writer // nil if the sum is not wanted as JSON
-	bandwidth float64   // bytes a second
-	began     time.Time
-	files     int
-	total     transcript.Stats
-	audio     float64 // s
+// totals are the statistics of the files that are done.
+type totals struct {
+	began time.Time
+	files int
+	audio float64 // s
+	stats transcript.Stats
 }
 
 // bandwidthTime is how long the memory bandwidth is measured.
 const bandwidthTime = 100 * time.Millisecond
 
-func (t *statsSink) finish(ctx context.Context, name string, tr *transcript.Transcript) error {
-	tr.Stats.Bandwidth = t.bandwidth
-	if err := t.sink.finish(ctx, name, tr); err != nil {
-		return err
-	}
+// write writes the statistics of a transcript, and adds them to the sum.
+func (t *totals) write(w io.Writer, name string, tr *transcript.Transcript) {
 	t.files++
-	t.total.Add(tr.Stats)
+	t.stats.Add(tr.Stats)
 	t.audio += tr.Duration
-	writeStats(t.w, name, tr.Duration, tr.Stats)
-	return nil
+	writeStats(w, name, tr.Duration, tr.Stats)
 }
 
-// sum says it of several files. Files that were read at the same time shared
-// their time: that of all is the clock's.
-func (t *statsSink) sum() error {
+// sum writes that of several files, to object as JSON unless it is nil. Files that were read at
+// the same time shared their time: that of all is the clock's.
+func (t *totals) sum(w, object io.Writer) error {
 	if t.files < 2 {
 		return nil
 	}
-	t.total.Seconds.Total = time.Since(t.began).Seconds()
-	writeStats(t.w, fmt.Sprintf("%d files", t.files), t.audio, t.total)
-	if t.json == nil {
+	t.stats.Seconds.Total = time.Since(t.began).Seconds()
+	writeStats(w, fmt.Sprintf("%d files", t.files), t.audio, t.stats)
+	if object == nil {
 		return nil
 	}
-	return cannotWrite(json.NewEncoder(t.json).Encode(struct {
-		Schema   string           `json:"schema"`
-		Files    int              `json:"files"`
-		Duration float64          `json:"duration"`
-		Stats    transcript.Stats `json:"stats"`
-	}{TotalSchema, t.files, t.audio, t.total}))
+	return cannotWrite(json.NewEncoder(object).Encode(totalJSON{"verity.transcribe.total/1", t.files, t.audio, t.stats}))
 }
 
-// TotalSchema is the schema field of the sum over several files.
-const TotalSchema = "verity.transcribe.total/1"
+// A totalJSON is the JSON of a sum; docs/JSON.md is made from it.
+type totalJSON struct {
+	Schema   string           `json:"schema"`
+	Files    int              `json:"files"`    // that were transcribed
+	Duration float64          `json:"duration"` // of all audio
+	Stats    transcript.Stats `json:"stats"`
+}
 
 // writeStats writes a table of what the work on some seconds of audio was.
 func writeStats(w io.Writer, name string, audio float64, s transcript.Stats) {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/internal/command"
+	"verity/internal/input"
 	"verity/internal/setup"
 	"verity/internal/show"
 	"verity/transcript"
@@ -75,32 +76,26 @@ func (w *watchCommand) run(ctx context.Context, args []string) error {
 	if err := w.sound.Check(); err != nil {
 		return err
 	}
-	if _, err := w.sink(nil); err != nil {
+	if _, err := w.output(nil); err != nil {
 		return err
 	}
+	const several = 2 // sounds: no single file can be the text of all
 	var err error
-	if w.drafts, err = setup.OpenDrafts(ctx, w.model.Assistant.From, 2); err != nil {
+	if w.drafts, err = setup.OpenDrafts(ctx, w.model.Assistant.From, several); err != nil {
 		return err
 	}
-	model, err := w.load(ctx, w.decoding.Options(w.log.Logger(w.Env)))
+	model, err := w.load(ctx, w.decoding.Result(w.log.Logger(w.Env)))
 	if err != nil {
 		return err
 	}
 	defer model.Close()
-	var out sink = w
-	if w.stats {
-		out = w.tally(w, model, 1)
-	}
+	w.write = w.writeWhole
 	if !w.log.Quiet {
 		fmt.Fprintf(w.Err, "watching %s\n", show.Name(w.root))
 	}
-	read := w.all
-	if w.batch > 1 {
-		read = w.together
-	}
 	for ctx.Err() == nil {
 		if files := w.look(time.Now()); len(files) > 0 {
-			if err := read(ctx, files, out); ctx.Err() == nil && (len(files) == 1 || errors.Is(err, errOutput)) && err != nil {
+			if err := w.all(ctx, files); ctx.Err() == nil && (len(files) == 1 || errors.Is(err, errOutput)) && err != nil {
 				w.Complain(files, fmt.Sprintf("verity watch: %v", err)) // of several, each was told of
 			}
 			w.settle(files)
@@ -117,7 +112,7 @@ func (w *watchCommand) run(ctx context.Context, args []string) error {
 // look returns the files that are whole and not done.
 func (w *watchCommand) look(now time.Time) (ready []string) {
 	files, err := soundIn(w.root, w.deep)
-	w.tell(err == nil, "", "%v", command.PathCause(err))
+	w.tell(err == nil, "", "%v", input.Cause(err))
 	by := map[string]string{} // outputs, and the first file that has them
 	there := make(map[string]bool, len(files))
 	for _, name := range files {
@@ -193,20 +188,18 @@ func (w *watchCommand) folder(name string) (*folder, error) {
 	return f, err
 }
 
-func (w *watchCommand) segment(*command.Progress, transcript.Segment) error { return nil }
-
-// finish writes the outputs of a file, unless it has changed meanwhile: then it was not whole.
-func (w *watchCommand) finish(ctx context.Context, name string, t *transcript.Transcript) error {
+// writeWhole writes the outputs of a file, unless it has changed meanwhile: then it was not whole.
+func (w *watchCommand) writeWhole(name string, t *transcript.Transcript) error {
 	st, err := os.Stat(name)
 	if s := w.seen[name]; err == nil && (st.Size() != s.size || !st.ModTime().Equal(s.time)) {
 		return fmt.Errorf("%s: changed while it was read: it is taken again when it is whole", show.Name(name))
 	}
 	f, err := w.folder(name)
 	if err == nil {
-		_, err = newFolder(f.dir, f.formats, f.subtitles, []string{name}) // which it makes
+		err = f.make([]string{name})
 	}
 	if err != nil {
 		return err
 	}
-	return f.finish(ctx, name, t)
+	return f.write(name, t)
 }

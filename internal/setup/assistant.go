@@ -21,9 +21,9 @@ import (
 // AssistantFlags say what drafts tokens for the model, and how many.
 type AssistantFlags struct {
 	Name      string
-	precision PrecisionFlag
-	From      string // text to draft from
-	Draft     options.Draft
+	precision precision.Precision
+	From      string                  // text to draft from
+	Policy    func() assistant.Policy // of draft-tokens; nil is auto
 	Sampler   string
 	Auto      *assistant.Auto // that the latest policies share, if they are auto
 	overlap   bool            // measure it
@@ -31,8 +31,8 @@ type AssistantFlags struct {
 
 func (a *AssistantFlags) Register(f *pflag.FlagSet) {
 	command.Bind(f, "assistant", &a.Name)
-	command.AddOption(f, "assistant-precision", func(v options.Value) error { return a.precision.Set(v.Text) })
-	command.AddOption(f, "draft-tokens", func(v options.Value) (err error) { a.Draft, err = options.ParseDraft(v.Text); return err })
+	Precision(f, "assistant-precision", &a.precision)
+	command.AddOption(f, "draft-tokens", func(v options.Value) (err error) { a.Policy, err = options.ParseDraft(v.Text); return err })
 	command.Bind(f, "sampler", &a.Sampler)
 	command.Bind(f, "measure-alpha", &a.overlap)
 }
@@ -45,10 +45,13 @@ func (a AssistantFlags) Off() AssistantFlags {
 	return a
 }
 
+// rejection reports whether the sampler does not keep the bits.
+func (a *AssistantFlags) rejection() bool { return a.Sampler == "rejection" }
+
 // Comparable refuses a sampler that does not keep the bits, for commands that
 // compare them.
 func (a *AssistantFlags) Comparable() error {
-	if a.Sampler == string(transcribe.Rejection) {
+	if a.rejection() {
 		return command.Usagef("--sampler rejection cannot be compared bit for bit: it keeps the output distribution, not the exact tokens")
 	}
 	return nil
@@ -69,7 +72,7 @@ func (a *AssistantFlags) Method(model string) string {
 
 // describe opens the assistant's checkpoint, if it has one.
 func (a *AssistantFlags) describe(ctx context.Context, l *Model) (transcribe.Assistant, error) {
-	d := transcribe.Assistant{Precision: a.precision.Precision}
+	d := transcribe.Assistant{Precision: a.precision}
 	switch name := a.Method(l.name); transcribe.Method(name) {
 	case transcribe.None, transcribe.NGram, transcribe.Bigram, transcribe.Self:
 		d.Method = transcribe.Method(name)
@@ -78,10 +81,9 @@ func (a *AssistantFlags) describe(ctx context.Context, l *Model) (transcribe.Ass
 			slog.Warn("assistant auto: taking the published one that is in the cache", "assistant", name)
 		}
 		c, err := openAssistant(ctx, name, l.offline)
-		var missing *missingModel
-		if errors.As(err, &missing) {
-			return d, fmt.Errorf("--assistant %s; want none, ngram, bigram, self, or the directory or name of a smaller model "+
-				"of the same family", missing.what())
+		if errors.As(err, new(*missingModel)) {
+			return d, fmt.Errorf("--assistant %s: there is no such directory or file; want none, ngram, bigram, self, or the directory or name "+
+				"of a smaller model of the same family", name)
 		}
 		if err != nil {
 			return d, err
@@ -94,7 +96,7 @@ func (a *AssistantFlags) describe(ctx context.Context, l *Model) (transcribe.Ass
 
 // inPrecision returns the format of the assistant's weights.
 func (a *AssistantFlags) inPrecision() precision.Precision {
-	p := a.precision.Precision
+	p := a.precision
 	if p.Weights == precision.Auto {
 		p.Weights = precision.Int8
 	}
@@ -103,28 +105,13 @@ func (a *AssistantFlags) inPrecision() precision.Precision {
 
 func openAssistant(ctx context.Context, name string, offline bool) (*model.Checkpoint, error) {
 	if hasAssistant(name) {
-		return model.OpenFS(Inside[name].Assistant(), name+" assistant")
+		return model.OpenFS(EmbeddedModels[name].Assistant(), name+" assistant")
 	}
 	return OpenCheckpoint(ctx, name, offline)
 }
 
 // hasAssistant reports whether the model of a name lies in this program with an assistant.
 func hasAssistant(name string) bool {
-	i, ok := InsideOf(name)
+	i, ok := EmbeddedOf(name)
 	return ok && i.Assistant != nil
-}
-
-// newPolicy returns the function that makes a policy for each sequence; nil means the
-// default of transcribe.Load.
-func (a *AssistantFlags) newPolicy() func() assistant.Policy {
-	n := a.Draft.Tokens
-	switch a.Draft.Policy {
-	case "heuristic":
-		return func() assistant.Policy { return assistant.Heuristic(n) }
-	case "confidence":
-		return func() assistant.Policy { return assistant.Confidence(n) }
-	case "constant":
-		return func() assistant.Policy { return assistant.Constant(n) }
-	}
-	return nil
 }

@@ -37,7 +37,7 @@ func (d *DatasetFlags) Register(f *pflag.FlagSet) {
 	command.Bind(f, "allow-empty-text", &d.Opt.AllowEmpty)
 }
 
-// A Corpus is the dataset or the files that datasetFlags name.
+// A Corpus is the dataset or the files that DatasetFlags name.
 type Corpus struct {
 	Name     string
 	All      func(ctx context.Context) eval.Dataset
@@ -63,7 +63,7 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 		err = data.CheckSplit(ctx)
 	}
 	switch {
-	case errors.As(err, new(*datasets.SplitError)):
+	case errors.Is(err, datasets.ErrSplit):
 		return nil, command.Usagef("--split %s: %w", d.Opt.Split, err)
 	case err != nil:
 		return nil, err
@@ -86,11 +86,11 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 			if data.Format == "parquet" {
 				return 0 // the files hold the sound itself and would have to be read whole
 			}
-			c, err := data.Count(ctx)
+			n, err := data.Count(ctx)
 			if err != nil {
 				return 0 // the run will report it
 			}
-			return d.capped(c.Utterances + c.Broken)
+			return d.capped(n)
 		},
 	}, nil
 }
@@ -124,7 +124,7 @@ func (d *DatasetFlags) files() *Corpus {
 		All: func(ctx context.Context) eval.Dataset {
 			return func(yield func(datasets.Utterance, error) bool) {
 				for _, name := range d.Audio { // eval numbers equal names
-					if !yield(datasets.Utterance{ID: name, Audio: datasets.File(name)}, ctx.Err()) {
+					if !yield(datasets.Utterance{ID: name, Audio: datasets.Source{Path: name}}, ctx.Err()) {
 						return
 					}
 				}

@@ -2,7 +2,6 @@ package setup
 
 import (
 	"errors"
-	"log/slog"
 
 	"github.com/spf13/pflag"
 
@@ -11,23 +10,16 @@ import (
 	"verity/transcribe"
 )
 
-// DecodingFlags say how to decode: they decide the text, together with the model.
-type DecodingFlags struct{ options.Decoding }
-
-// Register adds the options of decoding that everybody named by who may set.
-func (d *DecodingFlags) Register(who options.Who) func(*pflag.FlagSet) {
+// Decoding returns the function that adds the options of decoding that everybody named by who
+// may set. They decide the text, together with the model.
+func Decoding(d *options.Decoding, who options.Who) func(*pflag.FlagSet) {
 	return func(f *pflag.FlagSet) {
-		for _, name := range options.Names(who) {
-			command.AddOption(f, name, d.Put(name))
+		for _, o := range options.All() {
+			if o.Set != nil && o.Who&who == who {
+				command.AddOption(f, o.Name, func(v options.Value) error { return o.Set(d, v) })
+			}
 		}
 	}
-}
-
-// Options returns the options that the flags set.
-func (d *DecodingFlags) Options(log *slog.Logger) transcribe.Options {
-	o := d.Result()
-	o.Log = log
-	return o
 }
 
 // InFlag turns an unusable option into an error of its flag.

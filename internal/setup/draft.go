@@ -56,7 +56,7 @@ func OpenDrafts(ctx context.Context, from string, n int) (*DraftSource, error) {
 	st, err := os.Stat(from)
 	switch {
 	case err != nil:
-		return nil, command.Usagef("--draft-from %s: %w", from, command.PathCause(err))
+		return nil, command.Usagef("--draft-from %s: %w", from, input.Cause(err))
 	case st.IsDir():
 		if _, err := report.Find(from); n == 0 && err == nil {
 			return d, d.readRecords(ctx)
@@ -77,7 +77,7 @@ func OpenDrafts(ctx context.Context, from string, n int) (*DraftSource, error) {
 func readLines(ctx context.Context, name string) ([]transcript.Line, error) {
 	raw, err := input.Read(ctx, name, transcript.MaxText)
 	if err != nil {
-		return nil, fmt.Errorf("--draft-from %s: %w", name, command.PathCause(err))
+		return nil, fmt.Errorf("--draft-from %s: %w", name, input.Cause(err))
 	}
 	lines, err := transcript.Read(name, raw)
 	if err != nil {

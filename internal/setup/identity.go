@@ -21,10 +21,10 @@ import (
 	"verity/transcript"
 )
 
-// Identity describes a run in its records: made are the flags that decide the records.
-func Identity(l *Model, flags *ModelFlags, made *pflag.FlagSet, dataset string) transcript.Maker {
-	m := Maker(l, flags, made)
-	m.Dataset, m.Machine, m.Threads = dataset, runtime.GOOS+"/"+runtime.GOARCH, l.Pool().Threads()
+// Identity describes a run in its records: decisive are the flags that decide the records.
+func Identity(l *Model, flags *ModelFlags, decisive *pflag.FlagSet, dataset string) transcript.Maker {
+	m := Maker(l, flags, decisive)
+	m.Dataset, m.Machine, m.Threads = dataset, runtime.GOOS+"/"+runtime.GOARCH, l.Pool.Threads()
 	if cpu := machine.CPU(); cpu != runtime.GOARCH {
 		m.Machine += ", " + cpu
 	}
@@ -34,9 +34,9 @@ func Identity(l *Model, flags *ModelFlags, made *pflag.FlagSet, dataset string) 
 	return *m
 }
 
-// Maker describes what makes transcripts: made are the flags that decide them. The
+// Maker describes what makes transcripts: decisive are the flags that decide them. The
 // precision is known once the model is loaded.
-func Maker(l *Model, flags *ModelFlags, made *pflag.FlagSet) *transcript.Maker {
+func Maker(l *Model, flags *ModelFlags, decisive *pflag.FlagSet) *transcript.Maker {
 	by := &transcript.Maker{
 		Program: code(), Model: flags.Name, ModelID: fingerprint(l.Checkpoint),
 		Assistant: assistantName(flags), Options: map[string]string{},
@@ -46,14 +46,14 @@ func Maker(l *Model, flags *ModelFlags, made *pflag.FlagSet) *transcript.Maker {
 		by.Planted = true
 	}
 	if l.Model != nil {
-		by.Precision = l.Encoder().Precision().String()
+		by.Precision = l.Encoder.Precision().String()
 	}
 	switch transcribe.Method(flags.Assistant.Method(flags.Name)) {
 	case transcribe.None, transcribe.NGram, transcribe.Bigram:
 	default:
 		by.AssistantPrecision = flags.Assistant.inPrecision().String()
 	}
-	made.VisitAll(func(f *pflag.Flag) {
+	decisive.VisitAll(func(f *pflag.Flag) {
 		if v := f.Value.String(); v != options.Find(f.Name).Zero() {
 			by.Options[f.Name] = v
 		}
@@ -117,8 +117,8 @@ func fingerprint(c *model.Checkpoint) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// Resident is how much memory this process has in use, 0 if the system does not
-// say.
+// Resident returns free memory to the system, and then says how much this process has in
+// use; 0 if the system does not tell.
 func Resident() int64 {
 	debug.FreeOSMemory()
 	now, _, _ := machine.Resident()

@@ -53,7 +53,7 @@ func locate(ctx context.Context, name string, offline bool) (string, error) {
 	}
 	repo, ok := hub.Repo(name)
 	switch {
-	case name == DefaultModel && len(inside()) == 0: // it is not downloaded unasked
+	case name == DefaultModel && len(embeddedNames()) == 0: // it is not downloaded unasked
 		return "", errors.New("this program was built without a model (-tags nomodel): name the directory of a Whisper checkpoint with --model DIR")
 	case !ok || name == DefaultModel:
 		return "", &missingModel{name}
@@ -68,7 +68,7 @@ func locate(ctx context.Context, name string, offline bool) (string, error) {
 			return file, nil
 		}
 	}
-	if !h.Offline {
+	if !h.Offline && h.Cache != "" {
 		slog.Warn("downloading", "model", repo, "to", h.Cache)
 	}
 	dir, err := h.Pull(ctx, name)
@@ -82,7 +82,7 @@ func locate(ctx context.Context, name string, offline bool) (string, error) {
 	if errors.Is(err, hub.ErrOffline) {
 		why += "; run verity models pull " + name + " with a network"
 	}
-	return "", fmt.Errorf("model %s: there is no such directory or file here, and it could not be fetched into %s: %s", name, h.Cache, why)
+	return "", fmt.Errorf("model %s: there is no such directory or file here, and it could not be fetched: %s", name, why)
 }
 
 // elsewhere returns where openai/whisper and whisper.cpp put the weights of a published model:

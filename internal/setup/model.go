@@ -1,25 +1,22 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
 	"maps"
-	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"verity/audio"
 	"verity/internal/command"
 	"verity/internal/options"
-	"verity/internal/show"
 	"verity/model"
 	"verity/model/hub"
 	"verity/models/whisper"
@@ -33,7 +30,7 @@ type ModelFlags struct {
 	Name      string
 	Offline   bool
 	Threads   int
-	Precision PrecisionFlag
+	Precision precision.Precision
 	Assistant AssistantFlags
 	Several   pflag.Value    // of --precision, where a command takes more than one
 	Pool      *parallel.Pool // nil means one of its own
@@ -62,37 +59,24 @@ func (m *ModelFlags) RegisterSpeed(f *pflag.FlagSet) {
 		command.Must(f.SetAnnotation(o.Name, command.GroupKey, []string{o.Group}))
 		return
 	}
-	command.AddOption(f, "precision", func(v options.Value) error { return m.Precision.Set(v.Text) })
+	Precision(f, "precision", &m.Precision)
+}
+
+// Precision adds the flag of an option for what a network is held and computed in.
+func Precision(f *pflag.FlagSet, name string, to *precision.Precision) {
+	command.AddOption(f, name, func(v options.Value) (err error) { *to, err = options.ParsePrecision(v.Text); return err })
 }
 
 // OpenCheckpoint opens the model of a name, which is downloaded unless offline forbids it.
 func OpenCheckpoint(ctx context.Context, name string, offline bool) (*model.Checkpoint, error) {
-	if i, ok := InsideOf(name); ok {
+	if i, ok := EmbeddedOf(name); ok {
 		return model.OpenFS(i.Target(), name)
 	}
 	path, err := locate(ctx, name, offline)
 	if err != nil {
 		return nil, err
 	}
-	c, err := model.Open(ctx, path)
-	if err != nil && isSound(path) {
-		return nil, fmt.Errorf("%s: is a sound file, not a model: --model names the model; sound files are named without a flag",
-			show.Name(path))
-	}
-	return c, err
-}
-
-// isSound reports whether a file can be read as sound.
-func isSound(path string) bool {
-	if i, err := os.Stat(path); err != nil || !i.Mode().IsRegular() {
-		return false
-	}
-	clip, err := audio.Open(context.Background(), path)
-	if err != nil {
-		return false
-	}
-	clip.Close()
-	return true
+	return model.Open(ctx, path)
 }
 
 // A Model is a model ready for work, and what has to be closed after it.
@@ -115,7 +99,7 @@ func (m *ModelFlags) Load(ctx context.Context) (*Model, error) {
 	}
 	l := &Model{name: m.Name, offline: m.Offline, Checkpoint: c, closers: []io.Closer{c}}
 	l.Model, err = l.wire(ctx, &m.Assistant, transcribe.LoadOptions{
-		Threads: m.Threads, Pool: m.Pool, Precision: m.Precision.Precision, WindowsFirst: !m.Serving, Log: slog.Default(),
+		Threads: m.Threads, Pool: m.Pool, Precision: m.Precision, WindowsFirst: !m.Serving, Log: slog.Default(),
 	})
 	if err != nil {
 		l.Close()
@@ -131,14 +115,14 @@ func (l *Model) Assisted(ctx context.Context, a *AssistantFlags) (*transcribe.Mo
 
 // wire loads the checkpoint, or takes the weights of o.Like, and gives it an assistant.
 func (l *Model) wire(ctx context.Context, a *AssistantFlags, o transcribe.LoadOptions) (*transcribe.Model, error) {
-	o.Policy, o.Sampler, o.MeasureOverlap = a.newPolicy(), transcribe.Sampler(a.Sampler), a.overlap
+	o.Policy, o.Rejection, o.MeasureOverlap = a.Policy, a.rejection(), a.overlap
 	var err error
 	if o.Assistant, err = a.describe(ctx, l); err != nil {
 		return nil, err
 	}
 	m, err := transcribe.Load(ctx, l.Checkpoint, o)
 	if err == nil {
-		a.Auto = m.Auto()
+		a.Auto = m.Auto
 	}
 	return m, err
 }
@@ -152,58 +136,40 @@ func (l *Model) Close() {
 	}
 }
 
-// A PrecisionFlag is a flag for what a network is held and computed in.
-type PrecisionFlag struct{ precision.Precision }
-
-func (p *PrecisionFlag) Set(s string) (err error) {
-	p.Precision, err = options.ParsePrecision(s)
-	return err
-}
-
-func (p *PrecisionFlag) Type() string { return "format" }
-
 // A missingModel is the name of a model that is no directory, no file and no published one.
 type missingModel struct{ name string }
 
 func (m *missingModel) Error() string {
+	text := fmt.Sprintf("model %s: there is no such directory or file", cmp.Or(m.name, `""`))
 	if near := command.Nearest(strings.TrimPrefix(m.name, "whisper-"), ModelNames()); len(near) > 0 {
-		return "model " + m.what() + command.DidYouMean(near)
+		return text + command.DidYouMean(near)
 	}
-	return fmt.Sprintf("model %s; name a checkpoint, a published model such as small or openai/whisper-small, or %s",
-		m.what(), strings.Join(inside(), " or "))
+	return fmt.Sprintf("%s; name a checkpoint, a published model such as small or openai/whisper-small, or %s", text, strings.Join(embeddedNames(), " or "))
 }
 
-// what returns the name and what is wrong with it.
-func (m *missingModel) what() string {
-	if strings.TrimSpace(m.name) == "" {
-		return strconv.Quote(m.name) + ": the name is empty"
-	}
-	return m.name + ": there is no such directory or file"
-}
-
-// An Inner is a model that lies in this program.
-type Inner struct {
+// An Embedded is a model that lies in this program.
+type Embedded struct {
 	Target    func() fs.FS // nil if the program was built without
 	Assistant func() fs.FS // nil if it has none
 }
 
-// Inside are the models that lie in this program, by name. A directory of such a
+// EmbeddedModels are the models that lie in this program, by name. A directory of such a
 // name is ./NAME. Tests have another.
-var Inside = map[string]Inner{"base": {Target: whisper.Base}}
+var EmbeddedModels = map[string]Embedded{"base": {Target: whisper.Base}}
 
 // DefaultModel is what is used if no model is named.
 var DefaultModel = "base"
 
-// InsideOf returns the model of a name, if it is one that lies in this program.
-func InsideOf(name string) (Inner, bool) {
-	i, ok := Inside[name]
+// EmbeddedOf returns the model of a name, if it is one that lies in this program.
+func EmbeddedOf(name string) (Embedded, bool) {
+	i, ok := EmbeddedModels[name]
 	return i, ok && i.Target() != nil
 }
 
-// inside returns the names of the models that lie in this program.
-func inside() []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(Inside)), func(name string) bool {
-		_, ok := InsideOf(name)
+// embeddedNames returns the names of the models that lie in this program.
+func embeddedNames() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(EmbeddedModels)), func(name string) bool {
+		_, ok := EmbeddedOf(name)
 		return !ok
 	})
 }
@@ -218,7 +184,7 @@ func CompleteModel(_ *cobra.Command, args []string, _ string) ([]string, cobra.S
 
 // ModelNames are the names that --model takes beside paths.
 func ModelNames() []string {
-	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(inside(), hub.Names()))))
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(embeddedNames(), hub.Names()))))
 }
 
 // AssistantNames are what --assistant takes beside models.

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"strconv"
@@ -39,12 +37,8 @@ func (s *SoundFlags) Check() error {
 	case audio.FFmpegAuto, audio.FFmpegNever, "":
 		return nil
 	}
-	_, err := exec.LookPath(s.FFmpeg)
-	if e := new(exec.Error); errors.As(err, &e) {
-		err = e.Err
-	}
-	if err != nil {
-		return command.Usagef("--ffmpeg %s: %w; want auto, never or the path of the program", s.FFmpeg, command.PathCause(err))
+	if _, err := exec.LookPath(s.FFmpeg); err != nil {
+		return command.Usagef("--ffmpeg %s: there is no such program; want auto, never or the path of one", s.FFmpeg)
 	}
 	return nil
 }
@@ -60,10 +54,18 @@ func Stdin(name string) (raw int, ok bool) {
 		return 0, false
 	}
 	raw, err := strconv.Atoi(rate)
-	if err != nil || raw < 1 {
+	if err == nil {
+		_, err = audio.NewFeed(raw)
+	}
+	if err != nil {
 		raw = -1
 	}
 	return raw, true
+}
+
+// BadRate is the error of a name whose rate cannot be.
+func BadRate(name string) error {
+	return command.Usagef("%s: want a rate from 1000 to 1000000 Hz, as raw:16000: samples of 16 bits, little-endian, one channel, on standard input", show.Name(name))
 }
 
 // Clip opens a sound file; "-" and "raw:RATE" are standard input, and an address is downloaded. A pipe may never send
@@ -79,7 +81,7 @@ func (s *SoundFlags) Clip(ctx context.Context, e command.Env, name string) (*aud
 		in.Raw = raw
 		switch {
 		case raw < 0:
-			err = command.Usagef("%s: want a rate in Hz, as raw:16000: samples of 16 bits, little-endian, one channel, on standard input", show.Name(name))
+			err = BadRate(name)
 		case piped && s.Live && isPipe(e.In):
 			clip, err = in.OpenStream(ctx, "standard input", e.In)
 		case piped:
@@ -121,36 +123,25 @@ func IsAddress(name string) bool {
 
 // download reads the sound file at an address into a temporary file.
 func (s *SoundFlags) download(ctx context.Context, address string) (*audio.Clip, error) {
-	u, err := url.Parse(address)
-	if err != nil {
-		return nil, fmt.Errorf("%s: no address: %w", show.Name(address), err)
-	}
-	name := u.Redacted()
 	loading, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	silence := time.AfterFunc(patience, func() { cancel(fmt.Errorf("no byte came for %v", patience)) })
 	defer silence.Stop()
+	request, err := http.NewRequestWithContext(loading, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: no address: %w", show.Name(address), err)
+	}
+	name := request.URL.Redacted()
 	failed := func(err error) error {
 		if cause := context.Cause(loading); cause != nil {
 			err = cause
 		}
 		return fmt.Errorf("%s: %w", show.Name(name), err)
 	}
-	request, err := http.NewRequestWithContext(loading, http.MethodGet, address, nil)
-	if err != nil {
-		return nil, failed(err)
-	}
 	// Clients of net/http follow ten redirects, and to http and https alone.
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
-		var e *url.Error
-		if errors.As(err, &e) {
-			err = e.Err // without the address, which failed names
-		}
-		if errors.As(err, new(*net.OpError)) {
-			err = fmt.Errorf("the server does not answer: %w; check the address and the network", err)
-		}
-		return nil, failed(err)
+		return nil, failed(errors.Unwrap(err)) // of a *url.Error, which has the address, too
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {

@@ -1,7 +1,7 @@
-// Package torch reads the files of torch.save, such as the checkpoints of
-// openai/whisper, without executing any code in them.
+// Package torch reads the checkpoints of openai/whisper, files of torch.save, without
+// executing any code in them.
 //
-//	file → [Parse] → [Value]: dictionaries, lists, numbers, text, [Tensor] → package model
+//	file → [Parse] → [Model] → package model
 //
 // # Format
 //
@@ -11,10 +11,10 @@
 // # Safety
 //
 // A pickle is a program, and Python's reader executes it: it can call any function by
-// name. This reader implements only the operations that build containers, and two
-// functions: the one that builds a tensor from a storage, and the one that creates an
-// ordered dictionary. Any other name is refused; the error names it. The sizes of the
-// pickle, its stack and its values are bounded.
+// name. This reader implements only the operations that torch.save writes for dictionaries of
+// numbers, texts and tensors, and two functions: the one that builds a tensor from a storage,
+// and the one that creates an ordered dictionary. Any other name is refused; the error names
+// it. The operations, and with them the values, are bounded.
 //
 // # Upstream
 //

@@ -18,8 +18,8 @@ type Cursor struct {
 // NewCursor returns a cursor at the front of b.
 func NewCursor(b []byte) *Cursor { return &Cursor{b: b} }
 
-// ErrEnd is the cause if a file ends too early.
-var ErrEnd = errors.New("the file ends here: cut off?")
+// errEnd is the cause if a file ends too early.
+var errEnd = errors.New("the file ends here: cut off?")
 
 // Err returns the first error.
 func (c *Cursor) Err() error { return c.err }
@@ -36,7 +36,7 @@ func (c *Cursor) Bytes(n int) []byte {
 		return nil
 	}
 	if n < 0 || n > c.Left() {
-		c.err = fmt.Errorf("byte %d: want %d bytes more, got %d: %w", c.at, n, c.Left(), ErrEnd)
+		c.err = fmt.Errorf("byte %d: want %d bytes more, got %d: %w", c.at, n, c.Left(), errEnd)
 		return nil
 	}
 	c.at += n

@@ -28,7 +28,7 @@ type region struct {
 // openRegion maps a regular file. It checks the type before opening: opening a FIFO would
 // wait for a writer.
 func openRegion(path string) (*region, error) {
-	if err := Regular(path); err != nil {
+	if err := regular(path); err != nil {
 		return nil, err
 	}
 	f, err := os.Open(path)
@@ -50,8 +50,8 @@ func openRegion(path string) (*region, error) {
 	return &region{path: path, mapped: m, data: m, stat: st}, nil
 }
 
-// Regular returns an error unless path names a regular file.
-func Regular(path string) error {
+// regular returns an error unless path names a regular file.
+func regular(path string) error {
 	st, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if to, e := os.Readlink(path); e == nil {

@@ -1,6 +1,6 @@
 package zlibsize
 
-// Parameters of level 6, and sizes that follow from memLevel 8 and 15 window bits.
+// Parameters of level 6, and sizes that follow from 15 window bits.
 const (
 	goodLength = 8    // a match this long shortens the search for a better one
 	maxLazy    = 16   // a match this long is used without looking further
@@ -8,145 +8,96 @@ const (
 	maxChain   = 128  // most candidates checked
 	tooFar     = 4096 // a match of three bytes at a larger distance is refused
 
-	minMatch     = 3
-	maxMatch     = 258
-	windowSize   = 1 << 15
-	minLookahead = maxMatch + minMatch + 1
-	maxDistance  = windowSize - minLookahead
+	minMatch    = 3
+	maxMatch    = 258
+	maxDistance = 1<<15 - (maxMatch + minMatch + 1)
 
 	hashBits  = 15
 	hashShift = (hashBits + minMatch - 1) / minMatch
 )
 
-// none means that there is no such position.
-const none = -1
-
 // Len returns the size in bytes of zlib's output for text, including header and
 // checksum.
 func Len(text string) int {
 	const header, checksum = 2, 4
-	m := newMatcher(text)
+	m := &matcher{text: text, prev: make([]int, len(text))}
+	m.literals[endOfBlock] = 1
 	m.run()
-	return header + (m.blocks.bits+7)/8 + checksum
+	return header + m.bytes(len(text)) + checksum
 }
 
-// A matcher replaces repetitions in text by matches, as zlib's deflate_slow does.
-// Positions are offsets in text. zlib sees the text through a buffer of two windows,
-// and a position at or before the buffer's start counts as no match: hence start and
-// end.
+// A matcher replaces repetitions in text by matches, as zlib's deflate_slow does. zlib takes
+// a position of 0 for none, so nothing matches the start of the text.
 type matcher struct {
-	text       string
-	start, end int // part of the text in the buffer
-	at         int // position of the next string
-
-	head [1 << hashBits]int32 // last position of each hash
-	prev [windowSize]int32    // previous position with the same hash
-
-	blocks blocks
-}
-
-func newMatcher(text string) *matcher {
-	m := &matcher{text: text}
-	for i := range m.head {
-		m.head[i] = none
-	}
-	m.blocks.reset()
-	return m
+	text string
+	at   int // position of the next string
+	head [1 << hashBits]int
+	prev []int // previous position with the same hash
+	symbols
 }
 
 // A match is a repetition of length bytes found at from.
 type match struct{ from, length int }
 
+var none = match{length: minMatch - 1}
+
 // run finds the matches lazily: a match is held back until the one that begins a byte
 // later is known not to be longer.
 func (m *matcher) run() {
-	var held match // at m.at-1; minMatch-1 bytes long if there is none
-	var next = match{length: minMatch - 1}
-	waiting := false // whether byte m.at-1 is not written yet
-	for {
-		m.fill()
-		if m.at == m.end {
-			break
-		}
-		candidate := m.insert(m.at)
-		held, next = next, match{length: minMatch - 1}
-		if candidate > m.start && held.length < maxLazy && m.at-candidate <= maxDistance {
+	held, next := none, none // held begins at m.at-1
+	waiting := false         // whether byte m.at-1 is not written yet
+	for m.at < len(m.text) {
+		candidate := m.insert()
+		held, next = next, none
+		if candidate > 0 && held.length < maxLazy && m.at-candidate <= maxDistance {
 			next = m.longest(candidate, held.length)
 		}
-		switch {
-		case held.length >= minMatch && next.length <= held.length:
-			m.take(held)
-			next, waiting = match{length: minMatch - 1}, false
-		case waiting:
-			m.blocks.literal(m.text[m.at-1])
-			m.flushFull(m.at)
-			m.at++
-		default:
+		if held.length < minMatch || next.length > held.length {
+			if waiting {
+				m.literals[m.text[m.at-1]]++
+			}
 			waiting = true
 			m.at++
+			continue
 		}
+		m.literals[lengthCode(held.length)]++
+		m.distances[distanceCode(m.at-1-held.from)]++
+		stop := m.at - 1 + held.length
+		for m.at++; m.at < stop; m.at++ {
+			m.insert()
+		}
+		next, waiting = none, false
 	}
 	if waiting {
-		m.blocks.literal(m.text[m.at-1])
-	}
-	m.blocks.flush(m.at, m.start)
-}
-
-// take writes the held match, which begins at m.at-1, and moves past it.
-func (m *matcher) take(held match) {
-	m.blocks.match(m.at-1-held.from, held.length)
-	stop := m.at - 1 + held.length
-	for m.at++; m.at < stop; m.at++ {
-		m.insert(m.at)
-	}
-	m.flushFull(m.at)
-}
-
-func (m *matcher) flushFull(end int) {
-	if m.blocks.symbols == maxSymbols {
-		m.blocks.flush(end, m.start)
+		m.literals[m.text[m.at-1]]++
 	}
 }
 
-// fill moves the buffer on if it has less than minLookahead left.
-func (m *matcher) fill() {
-	for m.end-m.at < minLookahead {
-		if m.at-m.start >= windowSize+maxDistance {
-			m.start += windowSize
-		}
-		if m.end == len(m.text) {
-			return
-		}
-		m.end = min(len(m.text), m.start+2*windowSize)
+// insert records the string at m.at and returns the last one with the same hash.
+func (m *matcher) insert() int {
+	if len(m.text)-m.at < minMatch {
+		return 0
 	}
-}
-
-// insert records the string at place and returns the last one with the same hash.
-func (m *matcher) insert(place int) int {
-	if m.end-place < minMatch {
-		return none
-	}
-	var h uint32
+	h := 0
 	for i := range minMatch {
-		h = h<<hashShift ^ uint32(m.text[place+i])
+		h = h<<hashShift ^ int(m.text[m.at+i])
 	}
 	h &= 1<<hashBits - 1
 	last := m.head[h]
-	m.prev[place%windowSize] = last
-	m.head[h] = int32(place)
-	return int(last)
+	m.prev[m.at], m.head[h] = last, m.at
+	return last
 }
 
 // longest returns the longest match for the string at m.at if it is longer than best;
 // the nearest on ties. candidate is the first position to check.
 func (m *matcher) longest(candidate, best int) match {
-	ahead := m.end - m.at
+	ahead := len(m.text) - m.at
 	nice, chain := min(niceLength, ahead), maxChain
 	if best >= goodLength {
 		chain /= 4
 	}
-	limit := max(m.start, m.at-maxDistance)
 	found := match{length: best}
+	limit := max(0, m.at-maxDistance)
 	for {
 		if n := m.common(candidate, min(maxMatch, ahead)); n > found.length {
 			found = match{candidate, n}
@@ -154,7 +105,7 @@ func (m *matcher) longest(candidate, best int) match {
 				break
 			}
 		}
-		candidate = int(m.prev[candidate%windowSize])
+		candidate = m.prev[candidate]
 		if chain--; chain == 0 || candidate <= limit {
 			break
 		}

@@ -21,6 +21,7 @@ var (
 	ErrToken    = errors.New("the hub requires a token")
 	ErrDamaged  = errors.New("the download is damaged")
 	ErrAnswer   = errors.New("the hub's answer is odd")
+	ErrNoCache  = errors.New("there is no directory for downloaded models: set HOME, or HF_HOME to a directory of yours")
 )
 
 func (c *Client) folder(repo string) string {
@@ -31,7 +32,7 @@ func (c *Client) folder(repo string) string {
 // repository itself, or of the same weights for CTranslate2.
 func (c *Client) Find(name string) (dir string, ok bool) {
 	repo, ok := Repo(name)
-	if !ok {
+	if !ok || c.Cache == "" {
 		return "", false
 	}
 	for _, r := range append([]string{repo}, also(repo)...) {
@@ -100,15 +101,18 @@ func (c *Client) complete(repo string) string {
 	return ""
 }
 
-// A Cached is a model in the cache.
-type Cached struct {
+// An Entry is a model in the cache.
+type Entry struct {
 	Repo  string
 	Dir   string // the snapshot; "" if it is not complete
 	Bytes int64  // of all its blobs, incomplete ones included
 }
 
 // List returns the Whisper models in the cache, by name.
-func (c *Client) List() ([]Cached, error) {
+func (c *Client) List() ([]Entry, error) {
+	if c.Cache == "" {
+		return nil, ErrNoCache
+	}
 	entries, err := os.ReadDir(c.Cache)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -116,7 +120,7 @@ func (c *Client) List() ([]Cached, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []Cached
+	var list []Entry
 	for _, e := range entries {
 		name, ok := strings.CutPrefix(e.Name(), "models--")
 		owner, rest, split := strings.Cut(name, "--")
@@ -124,13 +128,14 @@ func (c *Client) List() ([]Cached, error) {
 			continue
 		}
 		repo := owner + "/" + rest
-		list = append(list, Cached{repo, c.complete(repo), size(filepath.Join(c.Cache, e.Name()))})
+		list = append(list, Entry{repo, c.complete(repo), size(filepath.Join(c.Cache, e.Name()))})
 	}
 	return list, nil
 }
 
 // size returns the bytes of the regular files below a directory.
 func size(dir string) (n int64) {
+	// What cannot be read is not counted: the size is only shown.
 	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			if info, err := d.Info(); err == nil {
@@ -148,11 +153,15 @@ func (c *Client) Remove(name string) (int64, error) {
 	if !ok {
 		return 0, fmt.Errorf("%q is no name of a model: want owner/name or a size such as small", name)
 	}
+	if c.Cache == "" {
+		return 0, ErrNoCache
+	}
 	at := c.folder(repo)
 	if _, err := os.Stat(at); err != nil {
 		return 0, fmt.Errorf("%s is not in the cache %s: %w", repo, c.Cache, fs.ErrNotExist)
 	}
 	n := size(at)
+	// Locks that stay are empty files, which do no harm.
 	os.RemoveAll(filepath.Join(c.Cache, ".locks", filepath.Base(at)))
 	return n, os.RemoveAll(at)
 }

@@ -22,13 +22,13 @@ import (
 	"verity/internal/output"
 )
 
-// DefaultEndpoint is the address of the hub.
-const DefaultEndpoint = "https://" + "huggingface.co"
+// defaultEndpoint is the address of the hub.
+const defaultEndpoint = "https://" + "huggingface.co"
 
 // A Client finds and fetches models. The zero value has no cache: see [FromEnv].
 type Client struct {
-	Cache    string // the directory that holds models--…
-	Endpoint string // "" means DefaultEndpoint
+	Cache    string // the directory that holds models--…; "" is an error where it is needed
+	Endpoint string // "" means that of Hugging Face
 	Token    string // "" means none
 	Offline  bool   // use only the cache
 	Attempts int    // for each file, 0 means 5
@@ -48,21 +48,21 @@ type Client struct {
 
 // FromEnv returns a client configured by the environment, see the package documentation.
 func FromEnv() *Client {
-	home := os.Getenv("HF_HOME")
-	if home == "" {
-		base, err := os.UserHomeDir()
-		if err != nil {
-			base = os.TempDir()
+	within := func(dir, name string) string { // "" if there is no dir
+		if dir == "" {
+			return ""
 		}
-		home = filepath.Join(cmp.Or(os.Getenv("XDG_CACHE_HOME"), filepath.Join(base, ".cache")), "huggingface")
+		return filepath.Join(dir, name)
 	}
+	user, _ := os.UserHomeDir() // none is an error where the cache is needed
+	home := cmp.Or(os.Getenv("HF_HOME"), within(cmp.Or(os.Getenv("XDG_CACHE_HOME"), within(user, ".cache")), "huggingface"))
 	c := &Client{
-		Cache:    cmp.Or(os.Getenv("HF_HUB_CACHE"), filepath.Join(home, "hub")),
+		Cache:    cmp.Or(os.Getenv("HF_HUB_CACHE"), within(home, "hub")),
 		Endpoint: os.Getenv("HF_ENDPOINT"), Token: os.Getenv("HF_TOKEN"),
 		Offline: slices.Contains([]string{"1", "ON", "YES", "TRUE"}, strings.ToUpper(os.Getenv("HF_HUB_OFFLINE"))),
 	}
-	if c.Token == "" {
-		if b, err := input.Read(context.Background(), cmp.Or(os.Getenv("HF_TOKEN_PATH"), filepath.Join(home, "token")), 1<<16); err == nil {
+	if file := cmp.Or(os.Getenv("HF_TOKEN_PATH"), within(home, "token")); c.Token == "" && file != "" {
+		if b, err := input.Read(context.Background(), file, 1<<16); err == nil {
 			c.Token = strings.TrimSpace(string(b))
 		}
 	}
@@ -83,11 +83,11 @@ func (c *Client) Pull(ctx context.Context, name string) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("%q is no name of a model: want owner/name or a size such as small", name)
 	}
+	if c.Cache == "" {
+		return "", fmt.Errorf("%s: %w", repo, ErrNoCache)
+	}
 	if c.Offline {
 		return "", fmt.Errorf("%s: %w (--offline, HF_HUB_OFFLINE)", repo, ErrOffline)
-	}
-	if err := c.checkEndpoint(); err != nil {
-		return "", err
 	}
 	commit, files, err := c.files(ctx, repo)
 	if err != nil {
@@ -106,20 +106,6 @@ func (c *Client) Pull(ctx context.Context, name string) (string, error) {
 	return dir, output.WriteFile(refs, "main", []byte(commit))
 }
 
-// checkEndpoint returns an error if Endpoint is not an address.
-func (c *Client) checkEndpoint() error {
-	if c.Endpoint == "" {
-		return nil
-	}
-	u, err := url.Parse(c.Endpoint)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return fmt.Errorf("HF_ENDPOINT: got %.100q, want an address such as %s; "+
-			"correct it, or unset it for the hub itself",
-			c.Endpoint, DefaultEndpoint)
-	}
-	return nil
-}
-
 // odd returns the error of an answer that no hub gives, and the remedy.
 func (c *Client) odd(format string, args ...any) error {
 	remedy := "try again later"
@@ -132,7 +118,7 @@ func (c *Client) odd(format string, args ...any) error {
 // files asks the hub for the files of a repository, and returns those of a checkpoint,
 // the weights last.
 func (c *Client) files(ctx context.Context, repo string) (commit string, files []string, err error) {
-	resp, err := c.get(ctx, http.MethodGet, c.address("api", "models", repo, "revision", "main"), 0, true)
+	resp, err := c.get(ctx, http.MethodGet, c.address("api", "models", repo, "revision", "main"), true)
 	if err != nil {
 		return "", nil, err
 	}
@@ -167,7 +153,7 @@ func (c *Client) files(ctx context.Context, repo string) (commit string, files [
 // needed returns the files of a checkpoint among those of a repository.
 func needed(names []string) (files []string) {
 	for _, small := range []string{"config.json", "generation_config.json", "preprocessor_config.json",
-		"tokenizer.json", "vocab.json", "merges.txt", "added_tokens.json", "vocabulary.json", "vocabulary.txt"} {
+		"tokenizer.json", "vocab.json", "merges.txt", "added_tokens.json"} {
 		if slices.Contains(names, small) {
 			files = append(files, small)
 		}
@@ -198,14 +184,22 @@ func plain(name string) bool {
 }
 
 func (c *Client) address(parts ...string) string {
-	return strings.TrimSuffix(cmp.Or(c.Endpoint, DefaultEndpoint), "/") + "/" + strings.Join(parts, "/")
+	return strings.TrimSuffix(cmp.Or(c.Endpoint, defaultEndpoint), "/") + "/" + strings.Join(parts, "/")
 }
 
-// get requests an address from a byte on. It waits and repeats the request if the hub is
-// busy. follow says whether to follow redirects to other hosts. The token is sent only to
-// the hub's own host. An answer, or its body, that stands still for long ends with
-// [errStall].
-func (c *Client) get(ctx context.Context, method, address string, from int64, follow bool) (*http.Response, error) {
+// get is ask for the whole of an address, again if the hub is busy.
+func (c *Client) get(ctx context.Context, method, address string, follow bool) (resp *http.Response, err error) {
+	err = c.retry(ctx, path.Base(address), func() (int64, error) {
+		resp, err = c.ask(ctx, method, address, 0, follow)
+		return 0, err
+	})
+	return resp, err
+}
+
+// ask requests an address from a byte on. follow says whether to follow redirects to other
+// hosts. The token is sent only to the hub's own host. An answer, or its body, that stands
+// still for long ends with [errStall].
+func (c *Client) ask(ctx context.Context, method, address string, from int64, follow bool) (*http.Response, error) {
 	host, err := url.Parse(address)
 	if err != nil {
 		return nil, err
@@ -229,37 +223,75 @@ func (c *Client) get(ctx context.Context, method, address string, from int64, fo
 		}
 		return nil
 	}
-	for attempt := 1; ; attempt++ {
-		p := c.patient(ctx)
-		req, err := http.NewRequestWithContext(p.ctx, method, address, nil)
-		if err != nil {
-			return nil, err
-		}
-		req.Header.Set("User-Agent", "verity")
-		req.Header.Set("Accept-Encoding", "identity")
-		if c.Token != "" {
-			req.Header.Set("Authorization", "Bearer "+c.Token)
-		}
-		if from > 0 {
-			req.Header.Set("Range", fmt.Sprintf("bytes=%d-", from))
-		}
-		resp, err := client.Do(req)
-		if err != nil {
-			p.end(nil)
-			return nil, c.unreached(ctx, p.cause(err))
-		}
-		p.body, resp.Body = resp.Body, p
-		if err = c.status(resp, from); err == nil {
-			return resp, nil
-		}
+	p := c.patient(ctx)
+	req, err := http.NewRequestWithContext(p.ctx, method, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("User-Agent", "verity")
+	req.Header.Set("Accept-Encoding", "identity")
+	if c.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	if from > 0 {
+		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", from))
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		p.end(nil)
+		return nil, c.unreached(ctx, p.cause(err))
+	}
+	p.body, resp.Body = resp.Body, p
+	if err := c.status(resp, from); err != nil {
 		resp.Body.Close()
-		pause, again := retryAfter(resp, attempt)
-		if !again || attempt >= c.attempts() {
-			return nil, err
+		return nil, err
+	}
+	return resp, nil
+}
+
+// A refusal is of a hub that is busy; a pause below 0 is not stated.
+type refusal struct {
+	error
+	pause time.Duration
+}
+
+func (b *refusal) Unwrap() error { return b.error }
+
+// retry tries until what went wrong will not pass by itself, or has been tried often enough
+// in a row without bringing anything.
+func (c *Client) retry(ctx context.Context, file string, try func() (bytes int64, err error)) error {
+	const progress = 1 << 20 // bytes after which the next failure counts as the first
+	for attempt := 1; ; attempt++ {
+		n, err := try()
+		if n >= progress {
+			attempt = 1
 		}
-		if err := c.pause(ctx, path.Base(address), err, attempt, pause); err != nil {
-			return nil, err
+		var b *refusal
+		if !errors.As(err, &b) && !errors.Is(err, errCut) || ctx.Err() != nil || attempt >= c.attempts() {
+			return err
 		}
+		pause := time.Second << min(attempt-1, 5)
+		if b != nil && b.pause >= 0 {
+			pause = min(b.pause, 2*time.Minute)
+		}
+		c.tell("%s: %v: trying again in %.0f s (%d of %d)", file, err, pause.Seconds(), attempt, c.attempts()-1)
+		if c.wait != nil {
+			err = c.wait(ctx, pause)
+		} else {
+			err = sleep(ctx, pause)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
@@ -354,7 +386,7 @@ func (c *Client) unreached(ctx context.Context, err error) error {
 		err = op.Err
 	}
 	return fmt.Errorf("%s does not answer: %w; %s, or copy the model here and name its directory",
-		cmp.Or(c.Endpoint, DefaultEndpoint), err, remedy)
+		cmp.Or(c.Endpoint, defaultEndpoint), err, remedy)
 }
 
 // status returns an error that explains a refusal, or a part from another byte than from.
@@ -374,41 +406,24 @@ func (c *Client) status(resp *http.Response, from int64) error {
 		return errRange
 	case s < 400:
 		return nil
-	case s == http.StatusTooManyRequests:
-		return fmt.Errorf("the hub limits requests (status %d): try again later, or set HF_TOKEN", s)
 	}
-	return c.odd("status: got %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
-}
-
-// retryAfter reports whether to repeat the request, and after how long.
-func retryAfter(resp *http.Response, attempt int) (time.Duration, bool) {
-	if s := resp.StatusCode; s != http.StatusTooManyRequests && s < 500 {
-		return 0, false
+	err := c.odd("status: got %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+	if resp.StatusCode == http.StatusTooManyRequests {
+		err = fmt.Errorf("the hub limits requests (status %d): try again later, or set HF_TOKEN", resp.StatusCode)
+	} else if resp.StatusCode < 500 {
+		return err
 	}
-	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds >= 0 {
-		return time.Duration(min(seconds, 120)) * time.Second, true
+	seconds, bad := strconv.Atoi(resp.Header.Get("Retry-After"))
+	if bad != nil {
+		seconds = -1
 	}
-	return time.Second << min(attempt-1, 5), true
+	return &refusal{err, time.Duration(seconds) * time.Second}
 }
 
 // tell passes a line on to people.
 func (c *Client) tell(format string, args ...any) {
 	if c.Notice != nil {
 		c.Notice(fmt.Sprintf(format, args...))
-	}
-}
-
-// pause waits after a failed attempt, and says so.
-func (c *Client) pause(ctx context.Context, file string, err error, attempt int, d time.Duration) error {
-	c.tell("%s: %v: trying again in %.0f s (%d of %d)", file, err, d.Seconds(), attempt, c.attempts()-1)
-	if c.wait != nil {
-		return c.wait(ctx, d)
-	}
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

@@ -20,7 +20,9 @@
 // # Environment
 //
 // HF_HUB_CACHE or HF_HOME name the cache, HF_ENDPOINT another hub, HF_TOKEN or the
-// file HF_HOME/token the token, HF_HUB_OFFLINE=1 forbids the network.
+// file HF_HOME/token the token, HF_HUB_OFFLINE=1 forbids the network. Without any of them
+// the cache is in the home directory; without one it is an error, since other users could
+// put files into a directory that all share.
 //
 // # Upstream
 //

@@ -23,7 +23,7 @@ import (
 // A remote is a file of the hub as the answer to HEAD describes it.
 type remote struct {
 	name, address string
-	blob          string // the name of its blob
+	blobName      string // of its blob
 	hash          string // of its content; empty if the hub states none
 	size          int64  // -1 if the hub states none
 }
@@ -35,7 +35,7 @@ func (c *Client) file(ctx context.Context, repo, commit, name string) error {
 		return nil
 	}
 	r := remote{name: name, address: c.address(repo, "resolve", commit, name)}
-	resp, err := c.get(ctx, http.MethodHead, r.address, 0, false)
+	resp, err := c.get(ctx, http.MethodHead, r.address, false)
 	if err != nil {
 		return err
 	}
@@ -43,8 +43,8 @@ func (c *Client) file(ctx context.Context, repo, commit, name string) error {
 	if err := c.describe(&r, resp); err != nil {
 		return err
 	}
-	blob := filepath.Join(c.folder(repo), "blobs", r.blob)
-	unlock, err := c.lock(ctx, name, filepath.Join(c.Cache, ".locks", filepath.Base(c.folder(repo)), r.blob+".lock"))
+	blob := filepath.Join(c.folder(repo), "blobs", r.blobName)
+	unlock, err := c.lock(ctx, name, filepath.Join(c.Cache, ".locks", filepath.Base(c.folder(repo)), r.blobName+".lock"))
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (c *Client) file(ctx context.Context, repo, commit, name string) error {
 		return nil
 	}
 	if st, err := os.Stat(blob); err != nil || r.size >= 0 && st.Size() != r.size {
-		if err := c.blob(ctx, r, blob); err != nil {
+		if err := c.fetchBlob(ctx, r, blob); err != nil {
 			return err
 		}
 	}
@@ -75,9 +75,9 @@ func (c *Client) describe(r *remote, resp *http.Response) (err error) {
 	case etag == "" || len(etag) > 1024:
 		return c.odd("ETag: got %.80q, want the hash of the file", etag)
 	case isHex(etag, 40), isHex(etag, 64):
-		r.blob, r.hash = etag, etag
+		r.blobName, r.hash = etag, etag
 	default:
-		r.blob = fmt.Sprintf("%x", sha256.Sum256([]byte(r.name+"\x00"+etag)))
+		r.blobName = fmt.Sprintf("%x", sha256.Sum256([]byte(r.name+"\x00"+etag)))
 		c.tell("%s: the hub states no hash: what comes is not checked", r.name)
 	}
 	r.size = resp.ContentLength
@@ -104,34 +104,19 @@ func mostBytes(name string) int64 {
 	return 64 << 20
 }
 
-// progressBytes is what a transfer must bring for the next failure to count as the first.
-const progressBytes = 1 << 20
-
-// blob downloads a blob. It continues an interrupted download.
-func (c *Client) blob(ctx context.Context, r remote, blob string) error {
-	if err := os.MkdirAll(filepath.Dir(blob), 0o777); err != nil {
+// fetchBlob downloads a blob to a path. It continues an interrupted download.
+func (c *Client) fetchBlob(ctx context.Context, r remote, path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	part := blob + ".incomplete"
+	part := path + ".incomplete"
 	f, err := output.Own(part, os.O_RDWR)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	for attempt := 1; ; attempt++ {
-		n, err := c.transfer(ctx, f, r)
-		if err == nil {
-			break
-		}
-		if n >= progressBytes {
-			attempt = 1
-		}
-		if ctx.Err() != nil || !errors.Is(err, errCut) || attempt >= c.attempts() {
-			return err
-		}
-		if err := c.pause(ctx, r.name, err, attempt, time.Second<<min(attempt-1, 5)); err != nil {
-			return err
-		}
+	if err := c.retry(ctx, r.name, func() (int64, error) { return c.transfer(ctx, f, r) }); err != nil {
+		return err
 	}
 	if err := verify(f, r); err != nil {
 		f.Close()
@@ -141,7 +126,7 @@ func (c *Client) blob(ctx context.Context, r remote, blob string) error {
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(part, blob)
+	return os.Rename(part, path)
 }
 
 var errCut = errors.New("the connection was cut")
@@ -155,7 +140,7 @@ func (c *Client) transfer(ctx context.Context, f *os.File, r remote) (int64, err
 	if r.size >= 0 && have >= r.size {
 		return 0, f.Truncate(r.size)
 	}
-	resp, err := c.get(ctx, http.MethodGet, r.address, have, true)
+	resp, err := c.ask(ctx, http.MethodGet, r.address, have, true)
 	switch {
 	case errors.Is(err, errRange): // the whole file, next time
 		return 0, errors.Join(fmt.Errorf("%w: %w", errCut, err), f.Truncate(0))

@@ -277,8 +277,8 @@ func TestMessages(t *testing.T) {
 		{func(h *fakeHub, _ *Client) { h.sha = "main" }, ErrAnswer, `sha: got "main", want that of a commit; check HF_ENDPOINT`},
 		{func(h *fakeHub, _ *Client) { h.status = 500 }, ErrAnswer, "status: got 500 Internal Server Error; check HF_ENDPOINT"},
 		{func(_ *fakeHub, c *Client) { c.Endpoint = "nonsense" }, nil,
-			`HF_ENDPOINT: got "nonsense", want an address such as https:`},
-		{func(_ *fakeHub, c *Client) { c.Endpoint = "http://" }, nil, "; correct it, or unset it for the hub itself"},
+			`nonsense does not answer: unsupported protocol scheme ""; check the network and HF_ENDPOINT`},
+		{func(_ *fakeHub, c *Client) { c.Endpoint = "http://" }, nil, "check the network and HF_ENDPOINT"},
 		{func(_ *fakeHub, c *Client) { c.Endpoint = "http://127.0.0.1:1" }, nil,
 			"; check the network and HF_ENDPOINT, or copy the model here and name its directory"},
 	} {
@@ -400,6 +400,44 @@ func TestFromEnv(t *testing.T) {
 	}
 	if c := FromEnv(); c.Cache != filepath.Join(home, "hub") || c.Token != "abc" || !c.Offline {
 		t.Errorf("%+v", c)
+	}
+}
+
+// TestNoHome: without a home directory, the cache is not where others can put files.
+func TestNoHome(t *testing.T) {
+	for _, name := range []string{"HOME", "USERPROFILE", "home", "XDG_CACHE_HOME", "HF_HOME", "HF_HUB_CACHE", "HF_TOKEN", "HF_TOKEN_PATH"} {
+		t.Setenv(name, "")
+	}
+	t.Chdir(t.TempDir()) // nor in the directory at work
+	planted := &Client{Cache: "."}
+	dir := filepath.Join(planted.folder(repo), "snapshots", commit)
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile("token", []byte("theirs"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"config.json", "model.safetensors"} {
+		if err := os.WriteFile(filepath.Join(dir, file), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, ok := planted.Find("tiny"); !ok {
+		t.Fatal("the planted model is none")
+	}
+	c := FromEnv()
+	_, found := c.Find("tiny")
+	_, err := c.Resolve(t.Context(), "tiny")
+	_, err2 := c.List()
+	_, err3 := c.Remove("tiny")
+	if c.Cache != "" || c.Token != "" || found || c.Partner("large-v2") != "" {
+		t.Errorf("cache %q, token %q, found %v", c.Cache, c.Token, found)
+	}
+	for _, err := range []error{err, err2, err3} {
+		if !errors.Is(err, ErrNoCache) || !strings.Contains(err.Error(), "set HOME, or HF_HOME") {
+			t.Errorf("error = %v", err)
+		}
+	}
+	t.Setenv("XDG_CACHE_HOME", "/c")
+	if c := FromEnv(); filepath.ToSlash(c.Cache) != "/c/huggingface/hub" {
+		t.Errorf("with XDG_CACHE_HOME the cache is %s", c.Cache)
 	}
 }
 

@@ -1,7 +1,7 @@
 // Package digits holds a model for tests: a small Whisper that knows spoken English
 // digits, an assistant that shares its encoder, and a recording to try them on.
 //
-//	[Target], [Assistant] → model.OpenFS; [Sample] → audio.OpenReader
+//	[Target], [Assistant] → model.OpenFS; [Sample] → audio.Input.OpenReader
 //
 // Both are checkpoints in Hugging Face layout, as transformers loads them.
 // README.md beside this file is the model card: what they were trained on, how

@@ -23,7 +23,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/checker"
 	vetsuite "golang.org/x/tools/go/analysis/suite/vet"
 	"golang.org/x/tools/go/packages"
@@ -126,7 +125,7 @@ func diagnostics(graph *checker.Graph) ([]string, error) {
 			return nil, fmt.Errorf("%s of %s: %w", action.Analyzer.Name, action.Package.ID, action.Err)
 		}
 		for _, d := range action.Diagnostics {
-			line := describe(action, d)
+			line := fmt.Sprintf("%s: %s: %s", action.Package.Fset.Position(d.Pos), action.Analyzer.Name, d.Message)
 			if !seen[line] {
 				seen[line] = true
 				findings = append(findings, line)
@@ -134,8 +133,4 @@ func diagnostics(graph *checker.Graph) ([]string, error) {
 		}
 	}
 	return findings, nil
-}
-
-func describe(action *checker.Action, d analysis.Diagnostic) string {
-	return fmt.Sprintf("%s: %s: %s", action.Package.Fset.Position(d.Pos), action.Analyzer.Name, d.Message)
 }

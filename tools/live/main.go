@@ -5,9 +5,7 @@
 //	go run ./tools/live -model ~/whisper-base -slower 2 recordings.jsonl
 //
 // It prints the error rate of the confirmed text beside that of the file as a whole, and
-// how long after its end a word was confirmed. With -drafts it prints instead how long the
-// decoding of a pass takes that drafts from the pass before, and of one that does not, in
-// turn, with a pass for each second.
+// how long after its end a word was confirmed.
 package main
 
 import (
@@ -16,12 +14,9 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"math"
 	"os"
 	"slices"
 	"time"
-
-	"gonum.org/v1/gonum/stat"
 
 	"verity"
 	"verity/audio"
@@ -40,7 +35,6 @@ var (
 	slower = flag.Float64("slower", 1, "count the time of passes so many times")
 	show   = flag.Bool("v", false, "show the texts")
 	pause  = flag.Int("silence", 500, "how long a silence ends an utterance, in `ms`")
-	drafts = flag.Bool("drafts", false, "compare passes with drafts and without")
 	fixed  = flag.Float64("pass", 0, "count every pass as so many `seconds`, which makes runs equal")
 )
 
@@ -67,24 +61,14 @@ func measure(ctx context.Context, manifest string) error {
 	if err != nil {
 		return err
 	}
-	var sum measured
+	var sum tally
 	for r, err := range recordings.All(ctx) {
 		if err != nil {
 			return err
 		}
-		clip, err := audio.Open(ctx, r.Audio.Path)
+		pcm, err := samples(ctx, r.Audio.Path)
 		if err != nil {
 			return err
-		}
-		pcm := make([]float32, 600*audio.SampleRate)
-		n, _ := clip.Read(pcm)
-		clip.Close()
-		pcm = pcm[:n]
-		if *drafts {
-			if err := sum.inTurn(ctx, by, pcm); err != nil {
-				return err
-			}
-			continue
 		}
 		tr, err := m.TranscribeSamples(ctx, pcm)
 		if err != nil {
@@ -101,12 +85,27 @@ func measure(ctx context.Context, manifest string) error {
 			fmt.Printf("%s\n  file: %s\n  live: %s\n", r.ID, tr.Text, text)
 		}
 	}
-	if *drafts {
-		sum.gain.print()
-	} else {
-		sum.print()
-	}
+	sum.print()
 	return nil
+}
+
+// samples reads all of a file.
+func samples(ctx context.Context, name string) (pcm []float32, err error) {
+	clip, err := audio.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer clip.Close()
+	for piece := make([]float32, 60*audio.SampleRate); ; {
+		n, err := clip.Read(piece)
+		pcm = append(pcm, piece[:n]...)
+		switch {
+		case err == io.EOF:
+			return pcm, nil
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
 }
 
 // open opens the model that is named, or the one inside.
@@ -118,138 +117,101 @@ func open(ctx context.Context, o verity.Options) (*verity.Model, error) {
 	return verity.Open(ctx, *dir, o)
 }
 
-// measured is what has been found.
-type measured struct {
+// A tally is what has been found.
+type tally struct {
 	file, live wer.Corpus
 	delays     []float64 // s
 	listening  float64   // s, of all words
 	passes     []float64 // s
 	audio      float64
 	work       float64
-	gain       gain
-}
-
-// A gain is what drafts do to passes.
-type gain struct {
-	logs           []float64 // of the times of decoding, with drafts over without
-	plain, drafted transcript.Stats
-}
-
-// inTurn makes a pass for each second of pcm without drafts, and one with them.
-func (s *measured) inTurn(ctx context.Context, by *live.Transcriber, pcm []float32) error {
-	a, b := by.Utterance(live.NewBacklog(), 0), by.Utterance(live.NewBacklog(), 0)
-	for len(pcm) > 0 {
-		n := min(len(pcm), audio.SampleRate)
-		last := n == len(pcm)
-		a.Add(pcm[:n])
-		b.Add(pcm[:n])
-		pcm = pcm[n:]
-		a.Forget()
-		x, err := a.Pass(ctx, last)
-		if err != nil {
-			return err
-		}
-		y, err := b.Pass(ctx, last)
-		if err != nil {
-			return err
-		}
-		if spell(x.Confirmed) != spell(y.Confirmed) || x.Tentative != y.Tentative {
-			return fmt.Errorf("drafts change the text: %q %q, want %q %q", spell(y.Confirmed), y.Tentative, spell(x.Confirmed), x.Tentative)
-		}
-		s.gain.plain.Add(x.Stats)
-		s.gain.drafted.Add(y.Stats)
-		s.gain.logs = append(s.gain.logs, math.Log(y.Stats.Seconds.Decode/x.Stats.Seconds.Decode))
-	}
-	return nil
-}
-
-func (g *gain) print() {
-	n := float64(len(g.logs))
-	mean, deviation := stat.MeanStdDev(g.logs, nil)
-	half := 1.96 * stat.StdErr(deviation, n)
-	fmt.Printf("%.0f passes: decoding takes %.2f of before (geometric mean, 95 %% interval %.2f to %.2f), %.2f in sum; %d rounds, before %d\n",
-		n, math.Exp(mean), math.Exp(mean-half), math.Exp(mean+half), g.drafted.Seconds.Decode/g.plain.Seconds.Decode,
-		g.drafted.Drafts.Rounds, g.plain.Drafts.Rounds)
-}
-
-// A going is an utterance whose passes are made.
-type going struct {
-	*live.Utterance
-	seen  int64
-	ended bool
 }
 
 // stream plays pcm to an ear and makes passes, as a session of the server does.
-func (s *measured) stream(ctx context.Context, by *live.Transcriber, pcm []float32) (text string, err error) {
-	const tenth = audio.SampleRate / 10
-	due := live.Due(0)
+func (s *tally) stream(ctx context.Context, by *live.Transcriber, pcm []float32) (text string, err error) {
 	o := live.DefaultEar()
 	o.SilenceMS = *pause
-	ear, err := live.NewEar(o)
-	if err != nil {
+	if err := o.Check(); err != nil {
 		return "", err
 	}
 	s.audio += seconds(int64(len(pcm)))
-	pcm = append(pcm, make([]float32, (2+*pause/1000)*audio.SampleRate)...)
-	now, fed := 0.0, 0
-	var queue []*going
-	backlog := live.NewBacklog()
-	follow := func(heard []live.Heard) {
-		for _, h := range heard {
-			switch h.Kind {
-			case live.Started:
-				queue = append(queue, &going{Utterance: by.Utterance(backlog, h.At)})
-			case live.Speech:
-				queue[len(queue)-1].Add(h.PCM)
-			case live.Stopped:
-				queue[len(queue)-1].ended = true
-			}
-		}
-	}
-	for fed < len(pcm) || len(queue) > 0 {
-		for fed < len(pcm) && seconds(int64(fed+tenth)) <= now {
-			end := min(fed+tenth, len(pcm))
-			follow(ear.Hear(pcm[fed:end]))
-			fed = end
-		}
-		if len(pcm)-fed < tenth { // a rest less than a piece
-			follow(append(ear.Hear(pcm[fed:]), ear.End()...))
-			fed = len(pcm)
-		}
-		if len(queue) == 0 || !queue[0].ended && queue[0].Len()-queue[0].seen < due {
-			now += 0.1
+	p := &play{sum: s, rest: append(pcm, make([]float32, (2+*pause/1000)*audio.SampleRate)...), sound: live.NewStream(by, &o), due: live.Due(0)}
+	p.sound.Begun = func(u *live.Utterance) { p.queue = append(p.queue, &going{Utterance: u}) }
+	p.sound.Ended = func(*live.Utterance) { p.queue[len(p.queue)-1].ended = true }
+	for len(p.rest) > 0 || len(p.queue) > 0 {
+		p.hear()
+		if len(p.queue) == 0 || !p.queue[0].ended && p.queue[0].Len()-p.queue[0].seen < p.due {
+			p.now += 0.1
 			continue
 		}
-		g := queue[0]
-		if g.seen == 0 {
-			g.Follow(text)
-		}
-		g.seen = g.Len()
-		began := time.Now()
-		r, err := g.Pass(ctx, g.ended)
-		if err != nil {
+		if err := p.pass(ctx); err != nil {
 			return "", err
 		}
-		took := *slower * time.Since(began).Seconds()
-		if *fixed > 0 {
-			took = *fixed
-		}
-		due = live.Due(time.Duration(took * float64(time.Second)))
-		heard := now
-		now += took
-		s.passes = append(s.passes, took)
-		s.work += took
-		for _, w := range r.Confirmed {
-			end := min(r.Start+w.End, heard)
-			s.delays = append(s.delays, now-end)
-			s.listening += heard - end
-		}
-		text += spell(r.Confirmed)
-		if r.Last {
-			queue = queue[1:]
-		}
 	}
-	return text, nil
+	return p.text, nil
+}
+
+// A play is a recording that is being played.
+type play struct {
+	sum   *tally
+	sound *live.Stream
+	rest  []float32 // what has not been heard
+	heard int       // samples that have been
+	now   float64   // s
+	queue []*going
+	due   int64 // samples that an utterance must have had since its last pass
+	text  string
+}
+
+// A going utterance has not had its last pass.
+type going struct {
+	*live.Utterance
+	seen  int64 // samples that its last pass saw
+	ended bool
+}
+
+// hear plays what has been spoken by now, in pieces of a tenth of a second.
+func (p *play) hear() {
+	const tenth = audio.SampleRate / 10
+	for len(p.rest) >= tenth && seconds(int64(p.heard+tenth)) <= p.now {
+		p.sound.Hear(p.rest[:tenth])
+		p.rest, p.heard = p.rest[tenth:], p.heard+tenth
+	}
+	if len(p.rest) < tenth {
+		p.sound.Hear(p.rest)
+		p.sound.Commit()
+		p.rest = nil
+	}
+}
+
+// pass makes a pass over the first utterance of the queue.
+func (p *play) pass(ctx context.Context) error {
+	g := p.queue[0]
+	g.seen = g.Len()
+	began := time.Now()
+	r, err := g.Pass(ctx, g.ended)
+	if err != nil {
+		return err
+	}
+	took := *slower * time.Since(began).Seconds()
+	if *fixed > 0 {
+		took = *fixed
+	}
+	p.due = live.Due(time.Duration(took * float64(time.Second)))
+	heard := p.now
+	p.now += took
+	p.sum.passes = append(p.sum.passes, took)
+	p.sum.work += took
+	for _, w := range r.Confirmed {
+		end := min(r.Start+w.End, heard)
+		p.sum.delays = append(p.sum.delays, p.now-end)
+		p.sum.listening += heard - end
+	}
+	p.text += spell(r.Confirmed)
+	if r.Last {
+		p.queue = p.queue[1:]
+	}
+	return nil
 }
 
 func spell(words []transcript.Word) (text string) {
@@ -261,7 +223,7 @@ func spell(words []transcript.Word) (text string) {
 
 func seconds(samples int64) float64 { return float64(samples) / audio.SampleRate }
 
-func (s *measured) score(ctx context.Context, ref, file, live string) error {
+func (s *tally) score(ctx context.Context, ref, file, live string) error {
 	var scorer wer.Scorer
 	for _, x := range []struct {
 		c   *wer.Corpus
@@ -276,7 +238,12 @@ func (s *measured) score(ctx context.Context, ref, file, live string) error {
 	return nil
 }
 
-func (s *measured) print() {
+func (s *tally) print() {
+	fmt.Printf("%d recordings, %.0f s, %d words: word error rate of the file %.2f %%, of the confirmed text %.2f %%\n",
+		s.file.Len(), s.audio, len(s.delays), 100*s.file.Words.Rate(), 100*s.live.Words.Rate())
+	if len(s.delays) == 0 {
+		return // nothing to have been late
+	}
 	slices.Sort(s.delays)
 	slices.Sort(s.passes)
 	at := func(list []float64, q float64) float64 { return list[int(q*float64(len(list)-1))] }
@@ -284,10 +251,8 @@ func (s *measured) print() {
 	for _, d := range s.delays {
 		total += d
 	}
-	fmt.Printf("%d recordings, %.0f s, %d words: word error rate of the file %.2f %%, of the confirmed text %.2f %%\n"+
-		"delay of a word: median %.2f s, 95 %% within %.2f s, at most %.2f s; %.0f %% of it is listening, %.0f %% transcribing\n"+
+	fmt.Printf("delay of a word: median %.2f s, 95 %% within %.2f s, at most %.2f s; %.0f %% of it is listening, %.0f %% transcribing\n"+
 		"%d passes of %.2f s in the median, %.2f s at most; they take %.2f of the time\n",
-		s.file.Len(), s.audio, len(s.delays), 100*s.file.Words.Rate(), 100*s.live.Words.Rate(),
 		at(s.delays, 0.5), at(s.delays, 0.95), at(s.delays, 1), 100*s.listening/total, 100-100*s.listening/total,
 		len(s.passes), at(s.passes, 0.5), at(s.passes, 1), s.work/s.audio)
 }

@@ -1,7 +1,7 @@
 // Load asks a running verity serve for many things at once:
 //
-//	go run ./tools/load -program bin/verity -for 5m          clients that send, hang up and cut off, and a shutdown amid it
-//	go run ./tools/load -program bin/verity -turns 5         eight requests at once beside one after the other
+//	go run ./tools/load -program bin/verity -for 5m talk.wav…    clients that send, hang up and cut off, and a shutdown amid it
+//	go run ./tools/load -program bin/verity -turns 5 talk.wav    eight requests at once beside one after the other
 //
 // Every answer must be, to the bit, what verity transcribe writes for the file alone. The
 // exit status is 1 if one is not, or if the server loses a request.
@@ -50,22 +50,10 @@ func main() {
 	}
 }
 
-// A segment is what an answer and the command line have in common.
-type segment struct {
-	ID, Seek         int
-	Start, End       float64
-	Text             string
-	Tokens           []int
-	Temperature      float64
-	AvgLogProb       float64 `json:"avg_logprob"`
-	CompressionRatio float64 `json:"compression_ratio"`
-	NoSpeechProb     float64 `json:"no_speech_prob"`
-}
-
 // A text is an answer.
 type text struct {
 	Duration float64
-	Segments []segment
+	Segments []any
 }
 
 // A work is a request and what it must be answered with.
@@ -114,7 +102,7 @@ func workOf(ctx context.Context, name string) (w work, err error) {
 	}
 	var b bytes.Buffer
 	form := multipart.NewWriter(&b)
-	form.WriteField("response_format", "verbose_json")
+	form.WriteField("response_format", "verbose_json") // writes to b cannot fail
 	part, _ := form.CreateFormFile("file", filepath.Base(name))
 	part.Write(sound)
 	form.Close()

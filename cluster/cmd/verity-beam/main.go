@@ -19,7 +19,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"verity/eval"
 	"verity/internal/command"
 	"verity/internal/measure"
 	"verity/report"
@@ -37,9 +36,6 @@ They go to --out as records.jsonl, or with --shards N as the files of verity eva
 --shard, for "verity report". A job that is started again over the same --out goes on
 where it was, and tries what failed again.
 
-With --compare every row is run plain and assisted on the same worker, and the records
-are held against each other to the bit, as verity compare does.
-
   verity-beam --dataset LibriSpeech/test-clean --model ~/whisper-small --out out
   verity-beam --dataset 'gs://bucket/test-*.parquet' --model /models/small --out gs://bucket/out \
       --runner universal --endpoint job-server:8099 --shards 16
@@ -49,8 +45,7 @@ It is its own worker. For runners that ask a service for workers, and as a job s
   verity-beam --worker_pool [--host localhost] [--port 50000]
   verity-beam --job_server [--port 8073]
 
-Exit status: 0 done, 1 some utterance failed or the job did, 2 wrong usage, 3 both arms
-differ, 130 interrupted.`
+Exit status: 0 done, 1 some utterance failed or the job did, 2 wrong usage, 130 interrupted.`
 
 // A program is what the user asked for.
 type program struct {
@@ -68,13 +63,13 @@ func main() {
 	args := os.Args[1:]
 	var err error
 	switch role(args) {
-	case "worker":
+	case roleWorker:
 		err = work(args)
-	case "boot":
+	case roleBoot:
 		err = boot(args)
-	case "pool":
+	case rolePool:
 		err = servePool(args)
-	case "server":
+	case roleServer:
 		err = serveJobs(args)
 	default:
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -91,25 +86,25 @@ func main() {
 
 // run does what the user asked for and returns the exit status.
 func run(ctx context.Context, args []string) int {
-	c := &program{}
+	p := &program{}
 	root := &cobra.Command{
 		Use: "verity-beam --dataset PATH --out DIR [flags]", Short: "Evaluate on a cluster", Long: help, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.run(cmd.Context()) },
 	}
-	c.job = measure.NewJob(root, os.Stdout, os.Stderr, "Cluster", c.register)
+	p.job = measure.NewJob(root, os.Stdout, os.Stderr, "Cluster", p.register)
 	root.SetArgs(args)
-	return c.job.Fail(ctx, "verity-beam", args, root.ExecuteContext(ctx))
+	return p.job.Fail(ctx, "verity-beam", args, root.ExecuteContext(ctx))
 }
 
 // ours are the flags of Beam that are set by this program or for workers alone.
 var ours = []string{"worker", "id", "logging_endpoint", "control_endpoint", "semi_persist_dir", "options", "async", "execute_async"}
 
-func (c *program) register(f *pflag.FlagSet) {
-	f.StringVarP(&c.spec.Out, "out", "o", "", "`directory` for records and score; a path of an object store will do")
-	f.IntVar(&c.spec.Shards, "shards", 1, "`number` of record files: each is held in memory while it is sorted")
-	f.IntVar(&c.spec.Chunk, "chunk", 16, "`number` of utterances that are handed out, kept and tried again together")
-	f.IntVar(&c.attempts, "attempts", 3, "`number` of times the job is started before it has failed: runners such as prism do not retry")
-	f.StringVar(&c.level, "beam-log", "error", "`level` of Beam's log: debug, info, warn or error")
+func (p *program) register(f *pflag.FlagSet) {
+	f.StringVarP(&p.spec.Out, "out", "o", "", "`directory` for records and score; a path of an object store will do")
+	f.IntVar(&p.spec.Shards, "shards", 1, "`number` of record files: each is held in memory while it is sorted")
+	f.IntVar(&p.spec.Chunk, "chunk", 16, "`number` of utterances that are handed out, kept and tried again together")
+	f.IntVar(&p.attempts, "attempts", 3, "`number` of times the job is started before it has failed: runners such as prism do not retry")
+	f.StringVar(&p.level, "beam-log", "error", "`level` of Beam's log: debug, info, warn or error")
 	flag.CommandLine.VisitAll(func(g *flag.Flag) {
 		if !slices.Contains(ours, g.Name) && !strings.HasPrefix(g.Name, "test.") {
 			f.AddGoFlag(g)
@@ -118,33 +113,33 @@ func (c *program) register(f *pflag.FlagSet) {
 }
 
 // check reports the first flag with an unusable value.
-func (c *program) check() error {
+func (p *program) check() error {
 	switch {
-	case c.spec.Out == "":
+	case p.spec.Out == "":
 		return command.Usagef("--out DIR is missing: records are the result of the job")
-	case c.job.Dataset() == "":
+	case p.job.Dataset() == "":
 		return command.Usagef("--dataset PATH is missing")
-	case c.spec.Shards < 1 || c.spec.Shards > 1<<16:
-		return command.Usagef("--shards %d: must be from 1 to %d", c.spec.Shards, 1<<16)
-	case c.spec.Chunk < 1 || c.spec.Chunk > 1<<12:
-		return command.Usagef("--chunk %d: must be from 1 to %d", c.spec.Chunk, 1<<12)
-	case c.attempts < 1:
-		return command.Usagef("--attempts %d: must be 1 or more", c.attempts)
-	case !slices.Contains([]string{"debug", "info", "warn", "error"}, c.level):
-		return command.Usagef("--beam-log %q: want debug, info, warn or error", c.level)
+	case p.spec.Shards < 1 || p.spec.Shards > 1<<16:
+		return command.Usagef("--shards %d: must be from 1 to %d", p.spec.Shards, 1<<16)
+	case p.spec.Chunk < 1 || p.spec.Chunk > 1<<12:
+		return command.Usagef("--chunk %d: must be from 1 to %d", p.spec.Chunk, 1<<12)
+	case p.attempts < 1:
+		return command.Usagef("--attempts %d: must be 1 or more", p.attempts)
+	case !slices.Contains([]string{"debug", "info", "warn", "error"}, p.level):
+		return command.Usagef("--beam-log %q: want debug, info, warn or error", p.level)
 	}
-	return c.job.Check()
+	return p.job.Check()
 }
 
-func (c *program) run(ctx context.Context) (err error) {
-	if err := c.check(); err != nil {
+func (p *program) run(ctx context.Context) (err error) {
+	if err := p.check(); err != nil {
 		return err
 	}
-	c.spec.Args = c.job.Args()
-	if c.spec.Files, err = files(ctx, c.job.Dataset()); err != nil {
+	p.spec.Args = p.job.Args()
+	if p.spec.Data, err = files(ctx, p.job.Dataset()); err != nil {
 		return err
 	}
-	beamlog.LogLevel = c.level
+	beamlog.LogLevel = p.level
 	if err := flag.CommandLine.Parse(nil); err != nil {
 		return err
 	}
@@ -154,10 +149,10 @@ func (c *program) run(ctx context.Context) (err error) {
 	if !beam.Initialized() {
 		beam.Init()
 	}
-	if err := c.attempt(ctx); err != nil {
+	if err := p.attempt(ctx); err != nil {
 		return err
 	}
-	return c.report(ctx)
+	return p.report(ctx)
 }
 
 // files returns the files that a pattern names, or a path of an object store; nothing
@@ -176,58 +171,34 @@ func files(ctx context.Context, path string) ([]string, error) {
 
 // attempt runs the pipeline until it is done. What an attempt has finished is kept, so
 // the next one does the rest.
-func (c *program) attempt(ctx context.Context) (err error) {
+func (p *program) attempt(ctx context.Context) (err error) {
 	endpoint := *jobopts.Endpoint
-	for n := range c.attempts {
+	for n := range p.attempts {
 		if n > 0 {
-			fmt.Fprintf(os.Stderr, "verity-beam: attempt %d of %d has failed: %v\nverity-beam: going on with what it has not done\n", n, c.attempts, err)
+			fmt.Fprintf(os.Stderr, "verity-beam: attempt %d of %d has failed: %v\nverity-beam: going on with what it has not done\n", n, p.attempts, err)
 			select {
 			case <-ctx.Done():
 			case <-time.After(time.Second):
 			}
 		}
 		*jobopts.Endpoint = endpoint // prism writes its own there
-		if err = beamx.Run(ctx, pipeline.Build(c.spec)); err == nil || ctx.Err() != nil {
+		if err = beamx.Run(ctx, pipeline.Build(p.spec)); err == nil || ctx.Err() != nil {
 			return err
 		}
 	}
-	return fmt.Errorf("the job has failed %d times: %w", c.attempts, err)
+	return fmt.Errorf("the job has failed %d times: %w", p.attempts, err)
 }
 
-// report writes the report of what the job came to.
-func (c *program) report(ctx context.Context) error {
-	raw, err := store.Read(ctx, store.Join(c.spec.Out, pipeline.ScoreFile))
+// report scores the records of the job.
+func (p *program) report(ctx context.Context) error {
+	dir, err := os.MkdirTemp("", "verity-beam")
 	if err != nil {
 		return err
 	}
-	sum, err := pipeline.DecodeSum(raw)
-	if err != nil {
-		return fmt.Errorf("%s: %w", store.Join(c.spec.Out, pipeline.ScoreFile), err)
-	}
-	arms := c.job.ArmNames()
-	var sets []report.Files
-	for _, arm := range arms {
-		s := sum.Arms[arm]
-		if s == nil || s.Empty() {
-			return fmt.Errorf("dataset %s holds no utterance: there is nothing to report", c.job.Dataset())
-		}
-		if len(arms) == 1 {
-			return c.job.Conclude(ctx, &report.Document{Scores: []*report.Score{s.Score(c.spec.Out)}}, "")
-		}
-		dir, err := os.MkdirTemp("", "verity-beam")
-		if err != nil {
-			return err
-		}
-		paths, err := store.Fetch(ctx, dir, c.spec.Names(arm))
-		if err != nil {
-			return err
-		}
-		sets = append(sets, report.Files{Name: arm, Paths: paths})
-	}
-	d, err := report.Load(ctx, sets, c.job.Normalizer())
+	defer os.RemoveAll(dir)
+	paths, err := store.Fetch(ctx, dir, p.spec.Files())
 	if err != nil {
 		return err
 	}
-	eval.Predict(d)
-	return c.job.Conclude(ctx, d, "")
+	return p.job.Report(ctx, report.Files{Name: p.spec.Out, Paths: paths})
 }

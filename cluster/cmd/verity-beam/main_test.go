@@ -327,25 +327,6 @@ func cut(wav []byte, seconds float64) []byte {
 	return bytes.Clone(wav[:n])
 }
 
-// TestCompare runs both arms: equal to the bit, and the plain one is verity eval's.
-func TestCompare(t *testing.T) {
-	m, a, data := model(t, digits.Target()), model(t, digits.Assistant()), manifest(t)
-	one, out := t.TempDir(), t.TempDir()
-	verity(t, 1, append([]string{"eval"}, flags(m, data, one, "-a", "none", "--draft-tokens", "4")...)...)
-	text, _ := beamed(t, 1, flags(m, data, out, "--compare", "-a", a, "--draft-tokens", "4", "--json")...)
-	if diff := cmp.Diff(timeless(t, one, "records.jsonl"), timeless(t, out, "baseline.jsonl")); diff != "" {
-		t.Errorf("baseline (-eval +beam):\n%s", diff)
-	}
-	var document struct{ Pairs []report.Comparison }
-	if err := json.Unmarshal([]byte(text), &document); err != nil || len(document.Pairs) != 1 {
-		t.Fatalf("%d pairs, error %v", len(document.Pairs), err)
-	}
-	c := document.Pairs[0]
-	if c.Verdict != report.Identical || c.Identical.All != 6 || c.Failed != 3 || c.Acceptance.Accepted == 0 {
-		t.Errorf("verdict %s, %d identical, %d failed, %d drafts accepted", c.Verdict, c.Identical.All, c.Failed, c.Acceptance.Accepted)
-	}
-}
-
 // TestNothing checks an empty dataset, and one without a model: an error, soon.
 func TestNothing(t *testing.T) {
 	m, dir := model(t, digits.Target()), t.TempDir()
@@ -361,14 +342,14 @@ func TestNothing(t *testing.T) {
 	}
 	for _, bad := range [][]string{
 		{"-o", dir}, {"-d", empty}, flags(m, empty, dir, "--shards", "0"), flags(m, empty, dir, "--chunk", "0"), flags(m, empty, dir, "--attempts", "0"),
-		flags(m, empty, dir, "--beam-log", "x"), flags(m, empty, dir, "--limit", "-1"), flags(m, empty, dir, "--compare", "-a", "none"), flags(m, empty, dir, "--nonsense"),
+		flags(m, empty, dir, "--beam-log", "x"), flags(m, empty, dir, "--limit", "-1"), flags(m, empty, dir, "--nonsense"),
 	} {
 		if _, stderr := beamed(t, 2, bad...); !strings.Contains(stderr, "verity-beam:") {
 			t.Errorf("%v: %s", bad, stderr)
 		}
 	}
 	help, _ := beamed(t, 0, "--help")
-	for _, flag := range []string{"--runner", "--endpoint", "--environment-type", "--shards", "--compare", "--model", "--worker_pool", "--job_server"} {
+	for _, flag := range []string{"--runner", "--endpoint", "--environment-type", "--shards", "--model", "--worker_pool", "--job_server"} {
 		if !strings.Contains(help, flag) {
 			t.Errorf("help does not name %s", flag)
 		}

@@ -55,12 +55,12 @@ type pool struct {
 	program string
 
 	mu      sync.Mutex
-	workers []*started
+	workers []*worker
 	over    bool
 }
 
-// A started worker belongs to the connection on which it was asked for.
-type started struct {
+// A worker is a process of its own. It belongs to the connection on which it was asked for.
+type worker struct {
 	name, from string
 	process    *os.Process
 }
@@ -83,7 +83,7 @@ func (p *pool) serve(ctx context.Context, l net.Listener) error {
 // StartWorker starts a worker for a runner. What is wrong goes into the answer, where
 // runners look for it.
 func (p *pool) StartWorker(ctx context.Context, r *fnpb.StartWorkerRequest) (*fnpb.StartWorkerResponse, error) {
-	w := &started{name: r.GetWorkerId(), from: from(ctx)}
+	w := &worker{name: r.GetWorkerId(), from: from(ctx)}
 	if err := p.start(w, r); err != nil {
 		slog.Error("no worker", "name", w.name, "for", w.from, "error", err)
 		return &fnpb.StartWorkerResponse{Error: fmt.Sprintf("worker %s: %v", w.name, err)}, nil
@@ -92,7 +92,7 @@ func (p *pool) StartWorker(ctx context.Context, r *fnpb.StartWorkerRequest) (*fn
 	return &fnpb.StartWorkerResponse{}, nil
 }
 
-func (p *pool) start(w *started, r *fnpb.StartWorkerRequest) error {
+func (p *pool) start(w *worker, r *fnpb.StartWorkerRequest) error {
 	if r.GetProvisionEndpoint().GetUrl() == "" {
 		return errors.New("the runner names no endpoint for its options")
 	}
@@ -118,7 +118,7 @@ func (p *pool) start(w *started, r *fnpb.StartWorkerRequest) error {
 		slog.Info("worker has ended", "name", w.name, "process", w.process.Pid, "error", err)
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.workers = slices.DeleteFunc(p.workers, func(x *started) bool { return x == w })
+		p.workers = slices.DeleteFunc(p.workers, func(x *worker) bool { return x == w })
 	}()
 	return nil
 }
@@ -128,7 +128,7 @@ func (p *pool) start(w *started, r *fnpb.StartWorkerRequest) error {
 func (p *pool) StopWorker(ctx context.Context, r *fnpb.StopWorkerRequest) (*fnpb.StopWorkerResponse, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var named, ours []*started
+	var named, ours []*worker
 	for _, w := range p.workers {
 		if w.name != r.GetWorkerId() {
 			continue

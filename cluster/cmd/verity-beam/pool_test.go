@@ -117,7 +117,7 @@ func TestPool(t *testing.T) {
 	}
 	p.pids(t, 0)
 	late := &fnpb.StartWorkerRequest{ProvisionEndpoint: &pipepb.ApiServiceDescriptor{Url: "x"}}
-	if err := p.start(&started{name: "x"}, late); err == nil {
+	if err := p.start(&worker{name: "x"}, late); err == nil {
 		t.Error("a pool that is over starts a worker")
 	}
 }

@@ -15,6 +15,15 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/grpcx"
 )
 
+// What this process can be.
+const (
+	roleUser   = "user"   // starts a job
+	roleWorker = "worker" // runs bundles
+	roleBoot   = "boot"   // becomes a worker
+	rolePool   = "pool"   // starts workers
+	roleServer = "server" // takes jobs
+)
+
 // role says what the arguments ask this process to be.
 func role(args []string) string {
 	has := func(name string) bool {
@@ -27,15 +36,15 @@ func role(args []string) string {
 	}
 	switch {
 	case has("worker"):
-		return "worker"
+		return roleWorker
 	case has("worker_pool"):
-		return "pool"
+		return rolePool
 	case has("job_server"):
-		return "server"
+		return roleServer
 	case has("provision_endpoint"):
-		return "boot"
+		return roleBoot
 	}
-	return "user"
+	return roleUser
 }
 
 // work runs bundles until the runner ends it. Beam's own hook does so inside of Init.

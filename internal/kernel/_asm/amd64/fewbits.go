@@ -30,8 +30,8 @@ type form struct {
 
 var (
 	expanded    = form{"tileGroups", groupBytes, 4, false, expandedDots}
-	nibbleCodes = form{"directNibbles", groupBytes / 2, 2, false, nibbleDots}
-	zeroCodes   = form{"directNibblesZero", groupBytes / 2, 2, true, nibbleDots}
+	nibbleCodes = form{"directNibbles", groupBytes / 2, 2, true, nibbleDots}
+	eightCodes  = form{"directEights", groupBytes / 2, 2, false, nibbleDots}
 	sixCodes    = form{"directSixes", groupBytes * 3 / 4, 1, false, sixDots}
 )
 
@@ -42,19 +42,16 @@ func fewBits(s isa) {
 	quantiseGroups(s)
 	if !s.isWide() {
 		groups(s, expanded, 4, tileGroups256)
-		for _, f := range []form{nibbleCodes, zeroCodes} {
-			groups(s, f, 4, direct256)
-			groups(vnni, f, 6, directVNNI)
-		}
+		groups(s, nibbleCodes, 4, direct256)
+		groups(vnni, nibbleCodes, 6, directVNNI)
 		return
 	}
 	spread := GLOBL("spreadLowest", attr.RODATA|attr.NOPTR) // the lowest byte of every 32 bits, four times
 	for i := range 4 {
 		DATA(4*i, U32(uint32(4*i)*0x01010101))
 	}
-	nibbles(s)
-	nibblesZero(s, spread)
-	for _, f := range []form{expanded, nibbleCodes, zeroCodes, sixCodes} {
+	nibbles(s, spread)
+	for _, f := range []form{expanded, nibbleCodes, eightCodes, sixCodes} {
 		groups(s, f, 6, groups512)
 	}
 }
@@ -66,7 +63,7 @@ type groupSums struct {
 	acc, q, start, xScale, u, wScale, n reg.GPVirtual  // u is the codes, or the expanded weights
 	more, ahead                         reg.GPVirtual  // where they are used
 	stride, groups                      strides        // of q, and of start and xScale, in bytes
-	table                               reg.VecVirtual // nil: codes are what is multiplied
+	table                               reg.VecVirtual // of six bits
 	low                                 reg.VecVirtual
 	ints                                []reg.VecVirtual
 }
@@ -102,11 +99,7 @@ func (d groupSums) sum(r, column int) Mem {
 // first-level cache, since the registers hold integers.
 func groups512(d groupSums) {
 	zero := wide.word("zero")
-	switch {
-	case d.zeros || d.scale == 4:
-	case d.codes == groupBytes/2:
-		d.table = wide.table(at(d.more))
-	default:
+	if d.scale == 1 {
 		d.table = ZMM()
 		VMOVDQU32(at(d.more), d.table)
 	}
@@ -227,17 +220,13 @@ func expandedDots(d groupSums) {
 	}
 }
 
-// nibbleDots expands four bits.
+// nibbleDots takes codes of four bits as they are.
 func nibbleDots(d groupSums) {
 	for at := 0; at < groupBytes/2; at += 64 {
 		lo, hi := d.load(at), ZMM()
 		VPSRLW(U8(4), lo, hi)
 		VPANDD(d.low, lo, lo)
 		VPANDD(d.low, hi, hi)
-		if d.table != nil {
-			VPSHUFB(lo, d.table, lo)
-			VPSHUFB(hi, d.table, hi)
-		}
 		d.dot(lo, at)
 		d.dot(hi, at+groupBytes/2)
 	}
@@ -357,9 +346,6 @@ func tileGroups256(d groupSums) {
 // above 30, so most sums are of 16 bits.
 func direct256(d groupSums) {
 	zero := narrow.word("zero")
-	if !d.zeros {
-		d.table = narrow.table(at(d.more))
-	}
 	d.low = narrow.bytes(0x0f)
 	ones := narrow.words(0x00010001)
 	d.columns(func() {
@@ -372,10 +358,6 @@ func direct256(d groupSums) {
 			VPSRLW(U8(4), lo, hi)
 			VPAND(d.low, lo, lo)
 			VPAND(d.low, hi, hi)
-			if d.table != nil {
-				VPSHUFB(lo, d.table, lo)
-				VPSHUFB(hi, d.table, hi)
-			}
 			for r := range sums {
 				for half, u := range [2]reg.VecVirtual{lo, hi} {
 					q := YMM()
@@ -389,13 +371,9 @@ func direct256(d groupSums) {
 				}
 			}
 		}
-		own := zero
-		if d.zeros {
-			own = YMM()
-			VPMOVZXBD(at(d.more), own)
-			VPSUBD(own, zero, own)
-		}
-		scale := YMM()
+		own, scale := YMM(), YMM()
+		VPMOVZXBD(at(d.more), own)
+		VPSUBD(own, zero, own)
 		VCVTPH2PS(at(d.wScale), scale)
 		for r, s := range sums {
 			start, by := YMM(), YMM()
@@ -420,7 +398,6 @@ const (
 	loVNNI = 6 + iota
 	hiVNNI
 	lowVNNI // a mask of four bits
-	tableVNNI
 	zeroVNNI
 	ownVNNI // zero less that of a column
 	scaleVNNI
@@ -431,9 +408,6 @@ const (
 
 // directVNNI generates what direct256 does, for AVX-VNNI.
 func directVNNI(d groupSums) {
-	if !d.zeros {
-		VBROADCASTI128(at(d.more), y(tableVNNI))
-	}
 	bits := GP32()
 	MOVL(U32(0x0f0f0f0f), bits)
 	spread := func(from Op, register int) {
@@ -442,13 +416,10 @@ func directVNNI(d groupSums) {
 	}
 	spread(bits, lowVNNI)
 	spread(load64("zero").As32(), zeroVNNI)
-	lo, hi, own, scale, by := y(loVNNI), y(hiVNNI), y(zeroVNNI), y(scaleVNNI), y(byVNNI)
+	lo, hi, own, scale, by := y(loVNNI), y(hiVNNI), y(ownVNNI), y(scaleVNNI), y(byVNNI)
 	d.columns(func() {
-		if d.zeros {
-			own = y(ownVNNI)
-			VPMOVZXBD(at(d.more), own)
-			VPSUBD(own, y(zeroVNNI), own)
-		}
+		VPMOVZXBD(at(d.more), own)
+		VPSUBD(own, y(zeroVNNI), own)
 		for r := range d.rows {
 			VPBROADCASTD(d.rowStart(r), y(r))
 			VPMADDWD(own, y(r), y(r))
@@ -460,10 +431,6 @@ func directVNNI(d groupSums) {
 			VPSRLW(U8(4), lo, hi)
 			VPAND(y(lowVNNI), lo, lo)
 			VPAND(y(lowVNNI), hi, hi)
-			if !d.zeros {
-				VPSHUFB(lo, y(tableVNNI), lo)
-				VPSHUFB(hi, y(tableVNNI), hi)
-			}
 			for half, u := range []int{loVNNI, hiVNNI} {
 				for r := range d.rows {
 					q := qVNNI + r%2

@@ -52,23 +52,9 @@ func (e expansion) loop(size, parts int, body func()) {
 	ret()
 }
 
-// nibbles generates the expansion of four bits by a table.
-func nibbles(s isa) {
+// nibbles generates the expansion of four bits, to which a byte of each column is added.
+func nibbles(s isa, spread Mem) {
 	e := expand(s, "nibbles")
-	values := s.table(Mem{Base: e.more})
-	e.loop(groupBytes/2, groupBytes/2/s.size, func() {
-		lo, hi := e.halves(0)
-		VPSHUFB(lo, values, lo)
-		VPSHUFB(hi, values, hi)
-		s.store(lo, Mem{Base: e.dst})
-		s.store(hi, Mem{Base: e.dst, Disp: groupBytes / 2})
-	})
-}
-
-// nibblesZero generates the expansion of four bits, to which a byte of each column is
-// added.
-func nibblesZero(s isa, spread Mem) {
-	e := expand(s, "nibblesZero")
 	lowest := s.table(spread)
 	add := make([]reg.VecVirtual, quadBytes/s.size)
 	label("loop")

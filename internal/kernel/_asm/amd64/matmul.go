@@ -32,7 +32,7 @@ type args struct {
 	step         int           // as in width
 }
 
-// tiles generates an asmTile: body for each number of rows.
+// tiles generates an asmRows: body for each number of rows.
 func tiles(name string, w width, least, most int, body func(a args, rows int)) {
 	function("tile"+w.name+name, "(acc *"+w.sums+", x *"+w.x+", stride int, w *byte, n, ahead, pace, rows int)")
 	eachRows(least, most, func(rows int) {

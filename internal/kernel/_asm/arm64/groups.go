@@ -5,19 +5,10 @@ package main
 // to the sums of the panel, which stay in memory. Twelve instructions of eight SDOT for a
 // vector are the least: zero, scvtf, fmul and fmla besides.
 
-// An expansion says how the weights of a group become bytes.
-type expansion int
-
-const (
-	expanded expansion = iota // they are bytes already
-	coded                     // codes of four bits, which are the bytes
-	shifted                   // codes of four bits, to which a byte for each column is added
-)
-
 // groups writes an asmSums for any number of rows: of bytes with scales of float32, or of codes
-// with those of binary16. What a zero adds to all weights of a column is added once, as its product
-// with the sum of the activations.
-func (f *file) groups(name string, all []product, from expansion) {
+// of four bits with those of binary16. Where columns have a byte that is to be added to their weights,
+// that is done once, as its product with the sum of the activations.
+func (f *file) groups(name string, all []product, fourBits, columns bool) {
 	fn, args := f.function(name, "acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero, ahead, rows int", "")
 	acc, q, stride, start, xScale, groupStride, codes, wScale, more, n, zero := args[0], args[1], args[2], args[3], args[4], args[5], args[6], args[7], args[8], args[9], args[10]
 	count, to, row, starting, scaling := reg(12), reg(13), reg(14), reg(20), reg(21)
@@ -25,18 +16,18 @@ func (f *file) groups(name string, all []product, from expansion) {
 	quads := func(r, i int) vec { return vec(8 + 2*r + i) }                           // of activations, sixteen k each
 	const a, starts, scales, zeros, low = vec(16), vec(22), vec(23), vec(24), vec(25) // a is the first of six
 	size := 2048
-	if from != expanded {
+	if fourBits {
 		size = 1024
 		fn.movib(low, 15)
 	}
-	if from == shifted {
+	if columns {
 		fn.dupByte(zeros, zero)
 	} else {
 		fn.dupR(zeros, zero)
 	}
 	fn.byRows(args[11], all, func(p product) {
 		x := []reg{15, 16, 17, 19}[:p.rows]
-		if from == expanded {
+		if !fourBits {
 			fn.advance(1024, codes) // in the middle of what ldp reaches
 		}
 		fn.move(start, starting)
@@ -56,12 +47,12 @@ func (f *file) groups(name string, all []product, from expansion) {
 				}
 				fn.advance(4, of.from)
 			}
-			if from != shifted {
+			if !columns {
 				fn.mul(starts, starts, zeros)
 			}
 			fn.move(acc, to)
 			fn.repeat(8, count, func() {
-				if from == shifted { // what is left of zero without the column's own
+				if columns { // what is left of zero without the column's own
 					fn.ldrDPost(a, more, 8)
 					fn.subb(a, zeros, a)
 					fn.sxtlb(a, a)
@@ -70,7 +61,7 @@ func (f *file) groups(name string, all []product, from expansion) {
 				}
 				for r := range p.rows {
 					for j := range 2 {
-						if from == shifted {
+						if columns {
 							fn.mulLane(total(r, j), a+vec(j), starts, r)
 						} else {
 							fn.dup(total(r, j), starts, r)
@@ -86,7 +77,7 @@ func (f *file) groups(name string, all []product, from expansion) {
 				}
 				for k := range size / 256 {
 					v := a + vec(2*(k&1))
-					if from == expanded {
+					if !fourBits {
 						fn.ldp(v, v+1, codes, 256*k-1024)
 						add(v, k/4, k%4)
 						continue
@@ -100,7 +91,7 @@ func (f *file) groups(name string, all []product, from expansion) {
 					add(v, 0, k)
 					add(a+4, 1, k)
 				}
-				if from == expanded {
+				if !fourBits {
 					fn.ldpPost(a, a+1, wScale, 32)
 				} else {
 					fn.ldrPost(a+1, wScale, 16)
@@ -162,42 +153,26 @@ func (f *file) fours(name string) {
 	fn.ret()
 }
 
-// columns loads the pattern that gives the zero of a column to its four bytes.
-func (f *fn) columns(v vec, scratch reg) {
-	f.op("MOVD $%s<>(SB), %v", f.constants("columns", 0, 0x01010101, 0x02020202, 0x03030303), scratch)
-	f.ldr(v, scratch, 0)
-}
-
-// nibbles writes the expansion of groups of codes of four bits, by a table or with zeros of
-// columns added.
-func (f *file) nibbles(name string, from expansion) {
-	fn, args := f.function(name, "dst, codes, "+map[expansion]string{coded: "table", shifted: "zeros"}[from]+" *byte, groups, ahead int", "")
+// nibbles writes the expansion of groups of codes of four bits, to which zeros of columns are added.
+func (f *file) nibbles(name string) {
+	fn, args := f.function(name, "dst, codes, zeros *byte, groups, ahead int", "")
 	dst, codes, more, n, left := args[0], args[1], args[2], args[3], reg(4)
-	const low, table, spread = vec(0), vec(1), vec(2)
+	const low, zeros, spread = vec(0), vec(1), vec(2)
 	fn.movib(low, 15)
-	if from == coded {
-		fn.ldr(table, more, 0)
-	} else {
-		fn.columns(spread, left)
-	}
+	// The pattern that gives the zero of a column to its four bytes.
+	fn.op("MOVD $%s<>(SB), %v", f.constants("columns", 0, 0x01010101, 0x02020202, 0x03030303), left)
+	fn.ldr(spread, left, 0)
 	fn.loop(n, 1, func() {
 		fn.repeat(16, left, func() {
-			if from == shifted {
-				fn.ldrSPost(table, more, 4)
-				fn.tbl(table, table, spread)
-			}
+			fn.ldrSPost(zeros, more, 4)
+			fn.tbl(zeros, zeros, spread)
 			for quad := range 4 {
 				a, b := vec(4+2*quad), vec(5+2*quad)
 				fn.ldr(a, codes, 256*quad)
 				fn.ushrb(b, a, 4)
 				fn.and(a, a, low)
-				if from == coded {
-					fn.tbl(a, table, a)
-					fn.tbl(b, table, b)
-				} else {
-					fn.addb(a, a, table)
-					fn.addb(b, b, table)
-				}
+				fn.addb(a, a, zeros)
+				fn.addb(b, b, zeros)
 				fn.str(a, dst, 256*quad)
 				fn.str(b, dst, 256*quad+1024)
 			}

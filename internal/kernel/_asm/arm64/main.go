@@ -47,8 +47,8 @@ func matmul() *file {
 	f.pairColumns("pairColumnsNEON")
 	f.matrix("tileInt8x12I8MM", (*fn).smmla)
 	f.matrix("weighx12I8MM", (*fn).usmmla)
-	f.widen("widenF16NEON", 64)
-	f.widen("widenHalfNEON", 16)
+	f.widen("widenF16NEON", 64, 1)
+	f.widen("widenHalfNEON", 16, 16)
 	f.finish("storeSumsNEON", false)
 	f.finish("addSumsNEON", true)
 	f.finishInt8("storeInt8NEON", false)
@@ -67,13 +67,12 @@ func fewbits() *file {
 		name string
 		all  []product
 	}{{"Dot", shapes(eight[1:], signed, product{})}, {"NEON", shapes(four, plain, product{plain: true})}} {
-		f.groups("tileGroups"+t.name, t.all, expanded)
-		f.groups("directNibbles"+t.name, t.all, coded)
-		f.groups("directNibblesZero"+t.name, t.all, shifted)
+		f.groups("tileGroups"+t.name, t.all, false, false)
+		f.groups("directNibbles"+t.name, t.all, true, true)
+		f.groups("directEights"+t.name, t.all, true, false)
 	}
 	f.fours("foursNEON")
-	f.nibbles("nibblesNEON", coded)
-	f.nibbles("nibblesZeroNEON", shifted)
+	f.nibbles("nibblesNEON")
 	f.sixes("sixesNEON")
 	return f
 }

@@ -6,44 +6,44 @@ import (
 	"io"
 )
 
-// An Arriving resamples sound that arrives piece by piece to SampleRate. All of its
+// A Feed resamples sound that arrives piece by piece to SampleRate. All of its
 // output together equals a Clip of the same samples. It must not be used concurrently.
-type Arriving struct {
+type Feed struct {
 	in  *pieces
 	out mono
 }
 
-// NewArriving returns an Arriving for mono sound of a rate in samples per second.
-func NewArriving(rate int) (*Arriving, error) {
+// NewFeed returns a Feed for mono sound of a rate in samples per second.
+func NewFeed(rate int) (*Feed, error) {
 	s := shape{rate: rate, channels: 1}
 	if err := s.check(); err != nil {
 		return nil, fmt.Errorf("audio: %w", err)
 	}
-	a := &Arriving{in: &pieces{}}
-	a.out = a.in
+	f := &Feed{in: &pieces{}}
+	f.out = f.in
 	if rate != SampleRate {
-		a.out = newResampler(a.in, rate, nil)
+		f.out = newResampler(f.in, rate, nil)
 	}
-	return a, nil
+	return f, nil
 }
 
 // Add appends samples and returns the resampled output so far. The filter looks ahead, so
 // the last few inputs yield output only when more samples follow.
-func (a *Arriving) Add(pcm []float32) []float32 {
-	a.in.queue = append(a.in.queue, pcm...)
-	return a.drain()
+func (f *Feed) Add(pcm []float32) []float32 {
+	f.in.queue = append(f.in.queue, pcm...)
+	return f.drain()
 }
 
 // End returns the rest of the output. Add must not be called after it.
-func (a *Arriving) End() []float32 {
-	a.in.ended = true
-	return a.drain()
+func (f *Feed) End() []float32 {
+	f.in.ended = true
+	return f.drain()
 }
 
-func (a *Arriving) drain() (out []float32) {
+func (f *Feed) drain() (out []float32) {
 	for {
 		block := make([]float32, 4096)
-		n, err := a.out.read(block)
+		n, err := f.out.read(block)
 		out = append(out, block[:n]...)
 		if err != nil { // the end, or more samples are still to come
 			return out

@@ -8,15 +8,15 @@ import (
 	"verity/parallel"
 )
 
-// A Layer is the result for one weight.
-type Layer struct {
-	Name    string  `json:"name"`
-	Format  string  `json:"format"`
-	Method  Method  `json:"method"`
-	Weights int64   `json:"weights"`
-	Bytes   int64   `json:"bytes"`
-	Nearest float64 `json:"nearest"` // error of rounding to nearest
-	Error   float64 `json:"error"`   // of the kept codes; both relative to outputs, without calibration to weights
+// A Result is what became of one weight.
+type Result struct {
+	Name    string
+	Format  string
+	Method  Method
+	Weights int64
+	Bytes   int64
+	Nearest float64 // error of rounding to nearest
+	Error   float64 // of the kept codes; both relative to outputs, without calibration to weights
 }
 
 // Decibels returns an error relative to its signal, in dB below it.
@@ -51,7 +51,7 @@ func (w *weight) errorOf(p *parallel.Pool, m *quant.Matrix) float64 {
 
 func (w *weight) energy(p *parallel.Pool, d []float32) (sum float64) {
 	if w.h != nil {
-		return w.h.error(p, w.hm, d)
+		return w.h.squaredError(p, w.hm, d)
 	}
 	for _, v := range d {
 		sum += float64(v) * float64(v)
@@ -105,7 +105,7 @@ func (w *weight) nearest(p *parallel.Pool, f quant.Format, grids [][]quant.Grid)
 const zeroGain = 0.97
 
 // code quantises the weight, in the variant of the format with the smaller error.
-func (w *weight) code(p *parallel.Pool, f quant.Format, s *solver) (*quant.Matrix, Layer) {
+func (w *weight) code(p *parallel.Pool, f quant.Format, s *solver) (*quant.Matrix, Result) {
 	grids := w.grids(p, f)
 	best := w.nearest(p, f, grids)
 	e := w.errorOf(p, best)
@@ -116,15 +116,15 @@ func (w *weight) code(p *parallel.Pool, f quant.Format, s *solver) (*quant.Matri
 			grids, best, e = other, m, o
 		}
 	}
-	l := Layer{Name: w.name, Format: best.Format.String(), Method: Nearest, Weights: int64(w.rows) * int64(w.cols),
+	result := Result{Name: w.name, Format: best.Format.String(), Method: Nearest, Weights: int64(w.rows) * int64(w.cols),
 		Nearest: e, Error: e}
 	if s != nil {
 		m := quant.New(best.Format, w.rows, w.cols)
 		s.round(p, m, grids, w.w)
 		if o := w.errorOf(p, m); o < e {
-			best, l.Error, l.Method = m, o, GPTQ
+			best, result.Error, result.Method = m, o, GPTQ
 		}
 	}
-	l.Bytes = int64(len(best.Codes) + len(best.Scales) + len(best.Zeros))
-	return best, l
+	result.Bytes = int64(len(best.Codes) + len(best.Scales) + len(best.Zeros))
+	return best, result
 }

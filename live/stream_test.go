@@ -14,17 +14,16 @@ import (
 // sound than slow passes wait for: both would wait for each other.
 func TestRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := NewBacklog()
 		u := scripted(func(float64, float64, bool) []transcript.Word { return nil })
-		u.backlog, u.ended = b, make(chan struct{})
+		s := u.stream
 		go func() {
 			for range 5 {
 				u.Add(make([]float32, audio.SampleRate))
-				if err := b.Wait(t.Context(), 59.5*audio.SampleRate); err != nil {
+				if err := s.Wait(t.Context(), 59.5*audio.SampleRate); err != nil {
 					t.Error(err)
 				}
 			}
-			u.End()
+			close(u.ended)
 		}()
 		passes := 0
 		for r, err := range u.Passes(t.Context(), func(context.Context) (func(), error) {
@@ -36,7 +35,7 @@ func TestRoom(t *testing.T) {
 			}
 			passes++
 		}
-		if passes != 6 || !b.Room(mostUnheard) {
+		if passes != 6 || !s.room(mostUnheard) {
 			t.Errorf("%d passes, want 6", passes)
 		}
 	})

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestArriving: however sound is cut into pieces, it is what a clip gives, to the bit.
-func TestArriving(t *testing.T) {
+// TestFeed: however sound is cut into pieces, it is what a clip gives, to the bit.
+func TestFeed(t *testing.T) {
 	for _, rate := range []int{8000, 16000, 24000, 44100, 48000} {
 		pcm := make([]float32, rate/3+7)
 		for i := range pcm {
@@ -27,7 +27,7 @@ func TestArriving(t *testing.T) {
 			}
 		}
 		for _, size := range []int{1, 7, 480, 100000} {
-			a, err := NewArriving(rate)
+			a, err := NewFeed(rate)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -45,7 +45,7 @@ func TestArriving(t *testing.T) {
 		}
 	}
 	for _, rate := range []int{-1, 0, 1, 1 << 30} {
-		if _, err := NewArriving(rate); err == nil {
+		if _, err := NewFeed(rate); err == nil {
 			t.Errorf("a rate of %d is accepted", rate)
 		}
 	}

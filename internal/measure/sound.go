@@ -49,47 +49,40 @@ func (l *soundFinder) url(r *report.Record) string {
 	if r.Offset > 0 {
 		part = fmt.Sprintf("#t=%.3f,%.3f", r.Offset, r.Offset+r.Duration)
 	}
-	if n := info.Size(); n <= embedOne && n <= l.left && (l.own || l.inside(r.Audio)) {
+	rel := l.beside(r.Audio)
+	if n := info.Size(); n <= embedOne && n <= l.left && (l.own || rel != "") {
 		if raw, err := input.Read(context.Background(), r.Audio, n); err == nil && int64(len(raw)) == n {
 			l.left -= n
 			return "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(raw) + part
 		}
 	}
-	if rel := l.beside(r.Audio); rel != "" {
+	if rel != "" {
 		return (&url.URL{Path: rel}).EscapedPath() + part
 	}
 	return ""
 }
 
-// inside reports whether a file lies below the directory of the page, symbolic links
-// followed. Records of somebody else may name any file of this machine, and a page is
-// made to be shared: such a file must not get into it.
-func (l *soundFinder) inside(name string) bool {
-	page, err := filepath.EvalSymlinks(filepath.Dir(l.page))
-	file, problem := filepath.EvalSymlinks(name)
-	return errors.Join(err, problem) == nil && l.beside(name) != "" && relative(page, file) != ""
-}
-
-// beside returns the path from the page to a file in its directory or below; empty for
-// others, which would not move with the page.
+// beside returns the path from the page to a file in its directory or below, symbolic links
+// followed; empty for others. They would not move with the page, and records of somebody
+// else may name any file of this machine: none may get into a page that is made to be shared.
 func (l *soundFinder) beside(name string) string {
 	if l.page == "" || l.page == output.Stdout {
 		return ""
 	}
-	rel := relative(filepath.Dir(l.page), name)
-	if rel == "" {
+	page, err := resolved(filepath.Dir(l.page))
+	file, problem := resolved(name)
+	rel, unrelated := filepath.Rel(page, file)
+	if errors.Join(err, problem, unrelated) != nil || !filepath.IsLocal(rel) {
 		return ""
 	}
 	return "./" + filepath.ToSlash(rel)
 }
 
-// relative returns the path from a directory to a file in it or below; empty for others.
-func relative(dir, file string) string {
-	from, err := filepath.Abs(dir)
-	to, problem := filepath.Abs(file)
-	rel, unrelated := filepath.Rel(from, to)
-	if errors.Join(err, problem, unrelated) != nil || !filepath.IsLocal(rel) {
-		return ""
+// resolved returns the path of a file from the root, without symbolic links.
+func resolved(name string) (string, error) {
+	path, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return "", err
 	}
-	return rel
+	return filepath.Abs(path)
 }

@@ -1,6 +1,9 @@
 package testmodel
 
-import "context"
+import (
+	"context"
+	"testing"
+)
 
 // A Countdown is a context that ends when it has been looked at so many times.
 type Countdown struct {
@@ -14,4 +17,12 @@ func (c *Countdown) Err() error {
 		return context.Canceled
 	}
 	return nil
+}
+
+// Serial marks a long test in which no goroutines meet: the race detector does not run it.
+func Serial(t testing.TB) {
+	t.Helper()
+	if Race {
+		t.Skip("no goroutines meet in this test")
+	}
 }

@@ -1,0 +1,281 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"verity/transcript"
+	"verity/wer"
+	"verity/wer/normalize"
+)
+
+// A Set collects the records of one run, which may be an arm of a comparison, and scores
+// them. It is not safe for concurrent use.
+//
+// It keeps some fifty bytes for each utterance, whatever the length of its text and name;
+// the worst ones, a few for the replay, and how often each error was made.
+type Set struct {
+	name, normalizer string
+
+	score      Score // without what follows from the rest
+	scorer     wer.Scorer
+	corpus     wer.Corpus
+	confusions map[[2]string]int // reference word and what was recognised instead
+	replayed   []keyedRecord     // at most [mostReplayed]
+
+	ids   map[key]int32 // in order of arrival, from 0
+	parts []part        // one for each file
+	first string        // id of the first record
+}
+
+// A key is the hash of an identifier.
+type key [16]byte
+
+func keyOf(id string) key {
+	h := sha256.Sum256([]byte(id))
+	return key(h[:16])
+}
+
+// A keyedRecord is one for the replay. Those with the least keys are kept: they come from
+// all over a set, and are the same ones in two sets of the same utterances.
+type keyedRecord struct {
+	key
+	*Record
+}
+
+// A part is a file of a set.
+type part struct {
+	path string
+	from int // index of its first record
+	rows int // lines, including those that are not records
+}
+
+// NewSet returns an empty set whose texts are normalised by english, basic, none or auto:
+// english for records in English or of unknown language, and basic for the others. Empty
+// means auto. The error reports an unknown one.
+func NewSet(name, normalizer string) (*Set, error) {
+	normalizer = cmp.Or(normalizer, "auto")
+	if _, err := normalize.ByName(normalizer); err != nil && normalizer != "auto" {
+		return nil, fmt.Errorf("normalizer %q: unknown: want auto, %s", normalizer, strings.Join(normalize.Names(), ", "))
+	}
+	return &Set{name: name, normalizer: normalizer, confusions: map[[2]string]int{}, ids: map[key]int32{}}, nil
+}
+
+// normalizer returns the normaliser of a name for a language.
+func normalizer(name, language string) normalize.Func {
+	if name == "auto" {
+		name = "english"
+		if language != "" && language != "en" {
+			name = "basic"
+		}
+	}
+	fn, _ := normalize.ByName(name) // NewSet has checked the name
+	return fn
+}
+
+// AddAll adds all records of f. Lines that are not records count as failures. A record
+// of another run than the first one's is an error. visit, if not nil, gets every
+// record, including failed ones. When ctx ends, its cause is the error.
+func (s *Set) AddAll(ctx context.Context, f Files, visit func(*Record, wer.Counts)) error {
+	shards, err := shardsOf(f.Paths)
+	if err != nil {
+		return err
+	}
+	s.score.Shards = shards
+	for _, path := range f.Paths {
+		s.parts = append(s.parts, part{path: path, from: len(s.ids)})
+		if err := s.addFile(ctx, path, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxBad is how many invalid lines may come before the first record of a file.
+const maxBad = 20
+
+func (s *Set) addFile(ctx context.Context, path string, visit func(*Record, wer.Counts)) error {
+	rows := &s.parts[len(s.parts)-1].rows
+	records, bad := 0, 0
+	var first *LineError
+	for m, err := range scoreAll(ctx, path, s.normalizer) {
+		var line *LineError
+		switch {
+		case errors.As(err, &line):
+			*rows++
+			s.fail(fmt.Sprintf("%s:%d", line.File, line.Line), line.Err.Error())
+			if bad++; first == nil {
+				first = line
+			}
+			if records == 0 && bad > maxBad {
+				return noRecords(path, first)
+			}
+			continue
+		case err != nil:
+			return err
+		}
+		*rows++
+		records++
+		if err := s.take(m); err != nil {
+			return err
+		}
+		if visit != nil {
+			visit(m.Record, m.score.Words)
+		}
+	}
+	if records == 0 && bad > 0 && !(bad == 1 && errors.Is(first, ErrTorn)) {
+		return noRecords(path, first)
+	}
+	return nil
+}
+
+// noRecords reports a file that does not hold records.
+func noRecords(path string, first *LineError) error {
+	return fmt.Errorf("%s: it holds no records: line %d: %w", path, first.Line, first.Err)
+}
+
+// Add scores one record and returns its word counts. It fails if the set already has
+// the id, if the record is of another run than the first, or if ctx ends while a long
+// text is scored.
+func (s *Set) Add(ctx context.Context, r *Record) (wer.Counts, error) {
+	m, err := scoreOf(ctx, &s.scorer, r, s.normalizer)
+	if err != nil {
+		return wer.Counts{}, err
+	}
+	return m.score.Words, s.take(m)
+}
+
+func (s *Set) take(m recordScore) error {
+	r := m.Record
+	if len(s.ids) == 0 {
+		s.score.Run, s.first = r.Run, r.ID
+	} else if thing, got, want := r.Run.Differs(s.score.Run); thing != "" {
+		return fmt.Errorf("records of different runs: %s and %s: %s: %q and %q; a set is one run, or the shards of one",
+			s.named(0, s.first), s.named(len(s.ids), r.ID), thing, want, got)
+	}
+	k := keyOf(r.ID)
+	if at, ok := s.ids[k]; ok {
+		return fmt.Errorf("an utterance is there twice: %s and %s; a set is one run, or the shards of one",
+			s.named(int(at), r.ID), s.named(len(s.ids), r.ID))
+	}
+	s.ids[k] = int32(len(s.ids))
+	s.sum(m, k)
+	return nil
+}
+
+func (s *Set) sum(m recordScore, k key) {
+	r := m.Record
+	if r.Error != "" {
+		s.fail(r.ID, r.Error)
+		return
+	}
+	s.score.Utterances++
+	s.score.AudioSeconds += r.Duration
+	s.score.Seconds.Add(r.Seconds)
+	s.score.Elapsed += cmp.Or(r.Wall, r.Seconds.Total)
+	s.score.Work.Add(r.Work)
+	s.score.Drafting.Add(r.Drafting)
+	s.replayed = among(s.replayed, keyedRecord{k, r}, mostReplayed, func(a, b keyedRecord) int { return bytes.Compare(a.key[:], b.key[:]) })
+	if !r.NoReference {
+		s.corpus.Add(m.score)
+		s.note(m)
+	}
+}
+
+func (s *Set) fail(id, why string) {
+	s.score.Failed++
+	if len(s.score.Failures) < maxFailures {
+		s.score.Failures = append(s.score.Failures, Failure{id, why})
+	}
+}
+
+// note counts the errors of an utterance and keeps it if it is among the worst.
+func (s *Set) note(m recordScore) {
+	c := m.score.Words
+	if c.Errors() == 0 {
+		return
+	}
+	for _, w := range m.diff {
+		if w.Op != wer.Hit.String() {
+			s.confusions[[2]string{w.Reference, w.Hypothesis}]++
+		}
+	}
+	s.score.Worst = among(s.score.Worst, Utterance{
+		ID: m.ID, Errors: c.Errors(), Words: c.Ref(), WER: c.Rate(), Diff: m.diff,
+		sound: Record{ID: m.ID, Audio: m.Audio, Offset: m.Offset, Duration: m.Duration},
+	}, mostWorst, worse)
+}
+
+// among returns a sorted list with x, if it is one of the first most.
+func among[T any](list []T, x T, most int, order func(a, b T) int) []T {
+	at, _ := slices.BinarySearchFunc(list, x, order)
+	if at == most {
+		return list
+	}
+	list = slices.Insert(list, at, x)
+	return list[:min(len(list), most)]
+}
+
+// named names a record by its index and its id.
+func (s *Set) named(at int, id string) string {
+	name := "utterance " + id
+	for i := len(s.parts) - 1; i >= 0; i-- {
+		if s.parts[i].from <= at {
+			return fmt.Sprintf("%s (%s)", s.parts[i].path, name)
+		}
+	}
+	return name
+}
+
+// Rate returns the word error rate so far.
+func (s *Set) Rate() float64 { return s.corpus.Words.Rate() }
+
+// RTFx returns seconds of audio per second of work so far.
+func (s *Set) RTFx() float64 { return transcript.Ratio(s.score.AudioSeconds, s.score.Elapsed) }
+
+// Score returns the score so far.
+func (s *Set) Score() *Score {
+	r, w := s.score, s.corpus.Words
+	r.Name, r.Shards, r.Scored = s.name, s.shards(), s.corpus.Len()
+	r.ReferenceWords, r.Hits, r.Substitutions, r.Deletions, r.Insertions = w.Ref(), w.Hits, w.Subs, w.Dels, w.Ins
+	r.WER, r.CER, r.MER, r.WIL, r.InsertionRate = w.Rate(), s.corpus.Chars.Rate(), w.MER(), w.WIL(), w.InsertionRate()
+	if r.Scored >= fewUtterances {
+		i := s.corpus.Interval()
+		r.WERInterval = &Interval{i.Low, i.High, level}
+	}
+	r.TokensPerSecond = transcript.Ratio(float64(r.Work.Tokens), r.Seconds.Decode)
+	r.Exact, r.Repeats, r.RTFx = s.corpus.Exact, s.corpus.Repeats, s.RTFx()
+	r.Normalizer = s.normalizer + ", " + normalize.Version
+	r.Worst, r.Confusions = slices.Clone(r.Worst), s.frequent()
+	if r.Failures == nil {
+		r.Failures = []Failure{}
+	}
+	return &r
+}
+
+// frequent returns the most frequent confusions.
+func (s *Set) frequent() []Confusion {
+	all := make([]Confusion, 0, len(s.confusions))
+	for k, n := range s.confusions {
+		all = append(all, Confusion{k[0], k[1], n})
+	}
+	slices.SortFunc(all, func(a, b Confusion) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Reference, b.Reference),
+			strings.Compare(a.Hypothesis, b.Hypothesis))
+	})
+	return slices.Clone(all[:min(len(all), shownConfusions)])
+}
+
+// How many confusions, and how many of the worst utterances, a score lists.
+const shownConfusions, mostWorst = 30, 20
+
+// worse orders utterances by their number of errors, then by rate, then by id.
+func worse(a, b Utterance) int {
+	return cmp.Or(cmp.Compare(b.Errors, a.Errors), cmp.Compare(b.WER, a.WER), strings.Compare(a.ID, b.ID))
+}
