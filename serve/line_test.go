@@ -21,6 +21,7 @@ func (l *line) begin(ctx context.Context, p *place) error {
 type shift struct {
 	t    *testing.T
 	line *line
+	live bool // a live session wants every turn that it can have
 	all  sync.WaitGroup
 
 	mu    sync.Mutex
@@ -47,6 +48,9 @@ func (s *shift) come(client, windows int) {
 		}
 		for left := windows; left > 0; {
 			s.tick()
+			for s.live && !s.sessionWaits() {
+				time.Sleep(time.Millisecond) // a window is longer than a session takes to want the next turn
+			}
 			left--
 			if s.line.yield(ctx, p, 30*float64(left)+0.005, 30*float64(windows)) != nil {
 				return
@@ -61,6 +65,12 @@ func (s *shift) come(client, windows int) {
 	for s.line.waiting() == before {
 		time.Sleep(time.Millisecond)
 	}
+}
+
+func (s *shift) sessionWaits() bool {
+	s.line.mu.Lock()
+	defer s.line.mu.Unlock()
+	return len(s.line.live) > 0
 }
 
 func (s *shift) tick() {
@@ -82,7 +92,7 @@ func (s *shift) run(n, windows int, live bool) (passes int) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	var session sync.WaitGroup
-	if live {
+	if s.live = live; live {
 		session.Go(func() {
 			for {
 				end, err := s.line.guest(ctx)

@@ -99,7 +99,9 @@ func start(ctx context.Context, args []string) (*recorder, error) {
 	if err == nil && inTime {
 		return rec, nil
 	}
-	stop()
+	if inTime { // its output is closed: it has a moment to end by itself and say why
+		defer time.AfterFunc(rec.cmd.WaitDelay, stop).Stop()
+	}
 	err = rec.end()
 	if !inTime && rec.said.Len() == 0 {
 		err = fmt.Errorf("it gave no sound for %v", patientFor)
@@ -114,7 +116,7 @@ func (r *recorder) end() error {
 	if text, _, _ := strings.Cut(strings.TrimSpace(r.said.String()), "\n"); text != "" {
 		return errors.New(text)
 	}
-	if err == nil {
+	if err == nil || errors.Is(err, context.Canceled) {
 		err = io.EOF
 	}
 	return err

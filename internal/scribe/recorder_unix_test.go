@@ -19,9 +19,11 @@ func TestRecorder(t *testing.T) {
 		want     string
 	}{
 		{"exec sleep 60", 50 * time.Millisecond, "it gave no sound for 50ms"},
-		{"echo no such device >&2; exec sleep 60", time.Second, "no such device"},
+		{"echo no such device >&2; exec sleep 60", 5 * time.Second, "no such device"},
 		{"echo busy >&2; exit 1", time.Minute, "busy"},
+		{"exit 3", time.Minute, "exit status 3"},
 		{"exit 0", time.Minute, "EOF"},
+		{"exec sleep 60 >&-", time.Minute, "signal: killed"},
 	} {
 		patientFor = c.patience
 		if _, err := start(t.Context(), []string{"sh", "-c", c.script}); err == nil || err.Error() != c.want {
