@@ -100,8 +100,11 @@ func (d *Dataset) All(ctx context.Context) iter.Seq2[Utterance, error] {
 			var row *RowError
 			if err == nil {
 				u.ID = unique(seen, u.ID)
-			} else if errors.As(err, &row) && row.ID != "" {
-				row.ID = unique(seen, row.ID) // other rows keep their IDs when this one is repaired
+			} else if errors.As(err, &row) {
+				row.Err = brief(row.Err)
+				if row.ID != "" {
+					row.ID = unique(seen, row.ID) // other rows keep their IDs when this one is repaired
+				}
 			}
 			return yield(u, err)
 		}
@@ -115,6 +118,15 @@ func (d *Dataset) All(ctx context.Context) iter.Seq2[Utterance, error] {
 			}
 		}
 	}
+}
+
+// brief cuts what an error says: values and names that it quotes may be as long as their file.
+func brief(err error) error {
+	const most = 1000
+	if err == nil || len(err.Error()) <= most {
+		return err
+	}
+	return fmt.Errorf("%.*w…", most, err)
 }
 
 // unique returns id, with a number appended if seen has it already.
@@ -160,7 +172,7 @@ func (d *Dataset) CheckSplit(ctx context.Context) error {
 	if len(look.splits) == 0 {
 		return fmt.Errorf("%w: none has a field split", ErrSplit)
 	}
-	return fmt.Errorf("%w: there is %s", ErrSplit, strings.Join(slices.Sorted(maps.Keys(look.splits)), ", "))
+	return brief(fmt.Errorf("%w: there is %s", ErrSplit, strings.Join(slices.Sorted(maps.Keys(look.splits)), ", ")))
 }
 
 // Count returns the number of rows, broken ones included. It opens no audio file. The error

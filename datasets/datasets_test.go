@@ -81,7 +81,7 @@ func TestFormats(t *testing.T) {
 				"1-2-0|ONE TWO|en|0+0|LS/1/2/1-2-0.flac",
 				"1-2-1|THREE|en|0+0|LS/1/2/1-2-1.wav",
 				"! LS/1/2/1-2.trans.txt:4: audio file LS/1/2/1-2-3.flac: file does not exist",
-				"! LS/1/2/1-2.trans.txt:5: has an empty text; --allow-empty-text takes that for silence",
+				"! LS/1/2/1-2.trans.txt:5: has an empty text; empty texts are not allowed",
 				"! LS/1/2/1-2.trans.txt:6: audio name holds a path or a zero byte",
 				"! LS/1/2/1-2-9.flac: audio without a transcript"},
 			"lost audio and lost lines are both reported; names order, not numbers",
@@ -605,4 +605,35 @@ func (c *looked) Err() error {
 		return nil
 	}
 	return context.Canceled
+}
+
+// TestBriefErrors: an error quotes a part of what is in a file, not all of it.
+func TestBriefErrors(t *testing.T) {
+	long := strings.Repeat("a", 1<<19)
+	for name, text := range map[string]string{
+		"m.tsv":   strings.Repeat(long+"\t", 1),
+		"n.tsv":   strings.Repeat("a\t", maxColumns),
+		"m.jsonl": `{"audio":"` + long + `","text":"x"}` + "\n" + `{"audio":"a.wav","text":"x","duration":"` + long + `"}`,
+	} {
+		d, err := Open(t.Context(), filepath.Join(tree(t, name, text), name), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, err := range d.All(t.Context()) {
+			if n++; err == nil || len(err.Error()) > 2000 {
+				t.Errorf("%s: an error of %d bytes", name, len(err.Error()))
+			}
+		}
+		if want := max(1, strings.Count(text, "text")); n != want {
+			t.Errorf("%s: %d rows, want %d", name, n, want)
+		}
+	}
+	d, err := Open(t.Context(), filepath.Join(tree(t, "s.jsonl", `{"split":"`+long+`"}`), "s.jsonl"), Options{Split: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.CheckSplit(t.Context()); !errors.Is(err, ErrSplit) || len(err.Error()) > 2000 {
+		t.Errorf("CheckSplit: %.100v", err)
+	}
 }

@@ -24,5 +24,6 @@
 // are the identifiers. They are unique: a repeated one gets "#2", "#3", … appended.
 //
 // A row that cannot be used is reported as a [RowError] and iteration goes on; no row
-// is dropped silently. The lengths of lines and text files are bounded.
+// is dropped silently. What a file may hold is bounded (pages.go): a line and a text by a
+// megabyte, a sound inside a Parquet file by 256, its rows by its bytes.
 package datasets

@@ -114,6 +114,9 @@ func readTable(split splitter) reader {
 
 // header checks the names of a table's columns.
 func (d *Dataset) header(columns []string) error {
+	if len(columns) > maxColumns {
+		return fmt.Errorf("%d columns, want at most %d; keep those of sound and text", len(columns), maxColumns)
+	}
 	f := make(fields)
 	for _, c := range columns {
 		f[c] = c

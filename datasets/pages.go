@@ -12,16 +12,19 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/delta"
-	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// maxPage is the most bytes a page may hold after decompression.
-const maxPage = 512 << 20
-
-// maxValues is the most values of a page. Equal ones take no space in a file, and four
-// bytes each in memory.
-const maxValues = 1 << 24
+// A small file may say that it holds a lot. These are the most that Verity takes.
+const (
+	maxSound   = 256 << 20 // bytes of sound in a row: two hours as WAV at 16 kHz
+	maxPage    = 512 << 20 // bytes of the pages that are in memory at once, one of each column
+	maxPacking = 100       // bytes of a page for each that it takes compressed, beyond those of plainPage
+	plainPage  = 64 << 20
+	maxColumns = 2000    // columns and groups of a table
+	maxItems   = 1 << 18 // items of all lists in a footer; each column of a row group has some ten
+	mostText   = 256     // bytes of text for each byte of a file: dictionaries repeat them
+)
 
 // codecs are the supported compressions, those that writers of data sets use. Each
 // function returns the decompressed size of a page, or, for a page above limit, some size
@@ -58,12 +61,45 @@ func snappySize(r io.Reader, _ int64) (int64, error) {
 	return int64(min(n, 1<<62)), err
 }
 
-// checkPages walks over the pages of a column chunk, whose values may be null if so said, and
-// reports one that does not match its header, before any is decompressed into memory.
-func checkPages(in io.ReaderAt, m *format.ColumnMetaData, null bool) error {
+// checkFooter refuses a footer that is longer than its file, or says that more is in it than can
+// be. parquet-go would make room for all of it.
+func checkFooter(in io.ReaderAt, size int64) error {
+	const ends = 4 + 8 // magic number; length of the footer, magic number
+	var tail [8]byte
+	if size < ends {
+		return fmt.Errorf("malformed Parquet file: %d bytes, want %d at least", size, ends)
+	}
+	if _, err := in.ReadAt(tail[:], size-int64(len(tail))); err != nil {
+		return err
+	}
+	n := int64(binary.LittleEndian.Uint32(tail[:]))
+	if n > size-ends {
+		return fmt.Errorf("malformed Parquet file: footer of %d bytes in a file of %d; is it cut off?", n, size)
+	}
+	var m format.FileMetaData
+	if err := newHeaders(in, size-8-n, n).next(&m, maxItems); err != nil {
+		return fmt.Errorf("malformed footer: %w", err)
+	}
+	if len(m.Schema) > maxColumns {
+		return fmt.Errorf("%d columns and groups of columns, want at most %d; keep those of sound and text", len(m.Schema), maxColumns)
+	}
+	rows := int64(0)
+	for i, g := range m.RowGroups {
+		if g.NumRows < 0 || g.NumRows > size-rows {
+			return fmt.Errorf("row group %d: %d rows in a file of %d bytes, want a byte for each at least", i, g.NumRows, size)
+		}
+		rows += g.NumRows
+	}
+	return nil
+}
+
+// checkPages walks over the pages of a column chunk of so many rows, whose values may be null if so
+// said, and reports one that does not match its header, before any is decompressed into memory. It
+// returns the most memory that the column takes at once.
+func checkPages(in io.ReaderAt, m *format.ColumnMetaData, rows int64, null bool) (room int64, err error) {
 	size, ok := codecs[m.Codec]
 	if !ok {
-		return fmt.Errorf("column %v is compressed with %v: want none, SNAPPY, GZIP or ZSTD",
+		return 0, fmt.Errorf("column %v is compressed with %v: want none, SNAPPY, GZIP or ZSTD",
 			m.PathInSchema, m.Codec)
 	}
 	at := m.DataPageOffset
@@ -71,39 +107,46 @@ func checkPages(in io.ReaderAt, m *format.ColumnMetaData, null bool) error {
 		at = d
 	}
 	if at < 0 || m.TotalCompressedSize < 0 {
-		return errors.New("malformed Parquet file: a column has no place")
+		return 0, errors.New("malformed Parquet file: a column has no place")
 	}
-	r := bufio.NewReader(io.NewSectionReader(in, at, m.TotalCompressedSize))
-	compact := thrift.CompactProtocol{}
-	decoder := thrift.NewDecoder(compact.NewReader(r))
+	pages, dictionary := newHeaders(in, at, m.TotalCompressedSize), int64(0)
 	for page := 1; ; page++ {
-		if _, err := r.Peek(1); err == io.EOF {
-			return nil
+		if _, err := pages.r.Peek(1); err == io.EOF {
+			return dictionary + room, nil
 		}
 		var h format.PageHeader
-		if err := decoder.Decode(&h); err != nil {
-			return fmt.Errorf("page %d: malformed header: %w", page, err)
+		if err := pages.next(&h, maxColumns); err != nil {
+			return 0, fmt.Errorf("column %v: page %d: malformed header: %w", m.PathInSchema, page, err)
 		}
-		packed, compressed, err := checkPage(r, &h, size)
+		most, took := rows, &room
+		if h.DictionaryPageHeader.Valid {
+			most, took = int64(h.UncompressedPageSize), &dictionary
+		}
+		packed, compressed, err := checkPage(pages.r, &h, size, most)
+		*took = max(*took, int64(h.UncompressedPageSize)+8*int64(valuesOf(&h)))
 		if err == nil && packed != nil {
 			err = checkDelta(packed, &h, m.Codec, compressed, null)
 		}
 		if err != nil {
-			return fmt.Errorf("column %v: page %d: %w", m.PathInSchema, page, err)
+			return 0, fmt.Errorf("column %v: page %d: %w", m.PathInSchema, page, err)
 		}
 	}
 }
 
 // checkPage reads through a page and compares it with its header. It returns the values,
-// compressed or not, if they are differences.
-func checkPage(r io.Reader, h *format.PageHeader, size func(io.Reader, int64) (int64, error)) (packed []byte, compressed bool, err error) {
+// compressed or not, if they are differences. most is the most values it may have.
+func checkPage(r io.Reader, h *format.PageHeader, size func(io.Reader, int64) (int64, error), most int64) (packed []byte, compressed bool, err error) {
 	stated := int64(h.UncompressedPageSize)
 	if stated < 0 || stated > maxPage || h.CompressedPageSize < 0 || int64(h.CompressedPageSize) > maxPage {
 		return nil, false, fmt.Errorf("%d bytes compressed to %d, want at most %d",
 			h.UncompressedPageSize, h.CompressedPageSize, maxPage)
 	}
-	if n := valuesOf(h); n > maxValues {
-		return nil, false, fmt.Errorf("%d values, want at most %d", n, maxValues)
+	if full := plainPage + maxPacking*int64(h.CompressedPageSize); stated > full {
+		return nil, false, fmt.Errorf("%d bytes compressed to %d, want at most %d bytes; write the file with smaller pages",
+			stated, h.CompressedPageSize, full)
+	}
+	if n := valuesOf(h); n < 0 || int64(n) > most {
+		return nil, false, fmt.Errorf("%d values, want at most %d", n, most)
 	}
 	body := &io.LimitedReader{R: r, N: int64(h.CompressedPageSize)}
 	compressed = true
@@ -243,9 +286,15 @@ func (t *parquetTable) checkGroup(in io.ReaderAt, group int) error {
 	if len(columns) < len(t.file.Schema().Columns()) {
 		return errors.New("malformed Parquet file: a row group lacks columns")
 	}
+	total, rows := int64(0), t.file.Metadata().RowGroups[group].NumRows
 	for _, leaf := range t.wanted {
-		if err := checkPages(in, &columns[leaf.ColumnIndex].MetaData, leaf.MaxDefinitionLevel > 0); err != nil {
+		room, err := checkPages(in, &columns[leaf.ColumnIndex].MetaData, rows, leaf.MaxDefinitionLevel > 0)
+		if err != nil {
 			return err
+		}
+		if total += room; total > maxPage {
+			return fmt.Errorf("the pages of %d rows take %d bytes at once, want at most %d; write the file with smaller pages",
+				rows, total, maxPage)
 		}
 	}
 	return nil

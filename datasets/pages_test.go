@@ -2,7 +2,9 @@ package datasets
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -133,6 +135,7 @@ type forgedPage struct {
 	values     int32
 	dictionary bool
 	body       []byte
+	unpacked   int32 // if not 0, the page is Snappy, and says that it holds so many bytes
 }
 
 // forge puts other pages in the place of a file's texts, each of so many rows.
@@ -170,8 +173,11 @@ func forge(t testing.TB, v2 bool, rows int32, pages ...forgedPage) []byte {
 			h.DataPageHeader.V = format.DataPageHeader{NumValues: p.values, Encoding: p.encoding,
 				DefinitionLevelEncoding: format.RLE, RepetitionLevelEncoding: format.RLE}
 		}
-		h.UncompressedPageSize, h.CompressedPageSize = int32(len(p.body)), int32(len(p.body))
+		h.UncompressedPageSize, h.CompressedPageSize = cmp.Or(p.unpacked, int32(len(p.body))), int32(len(p.body))
 		made = slices.Concat(made, marshal(&h), p.body)
+		if p.unpacked > 0 {
+			c.Codec = format.Snappy
+		}
 		if p.dictionary {
 			c.DataPageOffset = int64(len(made))
 		}
@@ -187,7 +193,7 @@ func forge(t testing.TB, v2 bool, rows int32, pages ...forgedPage) []byte {
 // equalTexts is a dictionary of one word, and as many of it as are asked for.
 func equalTexts(n int32) []forgedPage {
 	run := append(binary.AppendUvarint([]byte{1}, uint64(n)<<1), 0) // indices of one bit, all 0
-	return []forgedPage{{format.Plain, 1, true, []byte("\x04\x00\x00\x00word")}, {format.RLEDictionary, n, false, run}}
+	return []forgedPage{{format.Plain, 1, true, []byte("\x04\x00\x00\x00word"), 0}, {format.RLEDictionary, n, false, run, 0}}
 }
 
 // TestManyValues: a page of 20 bytes that says it holds a billion equal texts took all memory.
@@ -196,7 +202,10 @@ func TestManyValues(t *testing.T) {
 		if good, broken := rowsOf(t, forge(t, v2, 40, equalTexts(40)...)); good != 40 || broken != nil {
 			t.Errorf("version 2 %t: 40 texts: %d rows, %q", v2, good, broken)
 		}
-		if good, broken := rowsOf(t, forge(t, v2, 1<<30, equalTexts(1<<30)...)); good != 0 || len(broken) != 1 || !strings.Contains(broken[0], "1073741824 values, want at most") {
+		if good, broken := rowsOf(t, forge(t, v2, 40, equalTexts(41)...)); good != 0 || len(broken) != 1 || !strings.Contains(broken[0], "41 values, want at most 40") {
+			t.Errorf("version 2 %t: more values than rows: %d rows, %q", v2, good, broken)
+		}
+		if good, broken := rowsOf(t, forge(t, v2, 1<<30, equalTexts(1<<30)...)); good != 0 || len(broken) != 1 || !strings.Contains(broken[0], "1073741824 rows in a file of") {
 			t.Errorf("version 2 %t: %d rows, %q", v2, good, broken)
 		}
 	}
@@ -230,14 +239,14 @@ func TestDelta(t *testing.T) {
 			page forgedPage
 			want string // of the broken row; empty if all can be read
 		}{
-			{forgedPage{format.DeltaByteArray, 40, false, repeat(40)}, ""},
-			{forgedPage{format.DeltaLengthByteArray, 40, false, append(pack(long), make([]byte, 4_000_000)...)}, ""},
-			{forgedPage{format.DeltaByteArray, 10_000, false, repeat(10_000)}, "strings of 1000000000 bytes, want at most"},
-			{forgedPage{format.DeltaByteArray, 40, false, many}, "2147483647 differences in a page of 40 values"},
-			{forgedPage{format.DeltaByteArray, 40, false, append(pack(long), many...)}, "2147483647 differences in a page of 40 values"},
-			{forgedPage{format.DeltaLengthByteArray, 40, false, many}, "2147483647 differences in a page of 40 values"},
-			{forgedPage{format.DeltaLengthByteArray, 40, false, []byte{128, 1}}, "malformed differences"},
-			{forgedPage{format.DeltaLengthByteArray, 40, false, []byte{128, 1, 4, 40, 0}}, "malformed differences"},
+			{forgedPage{format.DeltaByteArray, 40, false, repeat(40), 0}, ""},
+			{forgedPage{format.DeltaLengthByteArray, 40, false, append(pack(long), make([]byte, 4_000_000)...), 0}, ""},
+			{forgedPage{format.DeltaByteArray, 10_000, false, repeat(10_000), 0}, "strings of 1000000000 bytes, want at most"},
+			{forgedPage{format.DeltaByteArray, 40, false, many, 0}, "2147483647 differences in a page of 40 values"},
+			{forgedPage{format.DeltaByteArray, 40, false, append(pack(long), many...), 0}, "2147483647 differences in a page of 40 values"},
+			{forgedPage{format.DeltaLengthByteArray, 40, false, many, 0}, "2147483647 differences in a page of 40 values"},
+			{forgedPage{format.DeltaLengthByteArray, 40, false, []byte{128, 1}, 0}, "malformed differences"},
+			{forgedPage{format.DeltaLengthByteArray, 40, false, []byte{128, 1, 4, 40, 0}, 0}, "malformed differences"},
 		} {
 			good, broken := rowsOf(t, forge(t, v2, tt.page.values, tt.page))
 			if tt.want == "" && (good != 40 || broken != nil) || tt.want != "" && (good != 0 || len(broken) != 1 || !strings.Contains(broken[0], tt.want)) {
@@ -315,7 +324,7 @@ func FuzzPages(f *testing.F) {
 }
 
 // TestLongStrings: a string that takes little space in a file, and more than a line of text may have,
-// breaks its row alone.
+// breaks its row alone; one that nobody asked for is not read.
 func TestLongStrings(t *testing.T) {
 	type row struct {
 		Audio []byte `parquet:"audio"`
@@ -323,16 +332,90 @@ func TestLongStrings(t *testing.T) {
 		Note  string `parquet:"note"`
 	}
 	long := strings.Repeat("so ", maxLine/3+1)
+	good, broken := rowsOf(t, tableOf(t, []row{{[]byte("a"), long[:maxLine], ""}, {[]byte("b"), long, ""}, {[]byte("c"), "x", long}, {[]byte(long), "y", ""}}))
+	if said := strings.Join(broken, "\n"); good != 3 || len(broken) != 1 || !strings.Contains(said, "d.parquet:2: column [text]: a string of") {
+		t.Errorf("%d rows, broken: %s", good, said)
+	}
+	in, p, err := openTable(t.Context(), &Dataset{}, filepath.Join("testdata", "pyarrow.parquet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	for n, want := range map[int]bool{maxSound: false, maxSound + 1: true} {
+		err := p.tooLong(parquet.Row{parquet.ByteArrayValue(make([]byte, n)).Level(0, 0, p.sound)})
+		if (err != nil) != want || want && !strings.Contains(err.Error(), "a sound of 268435457 bytes, want at most 268435456") {
+			t.Errorf("a sound of %d bytes: %v", n, err)
+		}
+	}
+}
+
+func tableOf[T any](t testing.TB, rows []T) []byte {
+	t.Helper()
 	var b bytes.Buffer
-	w := parquet.NewGenericWriter[row](&b, parquet.Compression(&parquet.Zstd))
-	if _, err := w.Write([]row{{[]byte("a"), long[:maxLine], ""}, {[]byte("b"), long, ""}, {[]byte("c"), "x", long}, {[]byte(long), "y", ""}}); err != nil {
+	w := parquet.NewGenericWriter[T](&b, parquet.Compression(&parquet.Zstd))
+	if _, err := w.Write(rows); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	good, broken := rowsOf(t, b.Bytes())
-	if said := strings.Join(broken, "\n"); good != 2 || len(broken) != 2 || !strings.Contains(said, "d.parquet:2: column [text]: a string of") || !strings.Contains(said, "d.parquet:3: column [note]") {
-		t.Errorf("%d rows, broken: %s", good, said)
+	return b.Bytes()
+}
+
+// TestCounts: small files that say they hold a lot. The first three took a gigabyte, half of one,
+// and more than there is.
+func TestCounts(t *testing.T) {
+	type row struct {
+		Audio string `parquet:"audio,dict"`
+		Text  string `parquet:"text,dict"`
 	}
+	rows := tableOf(t, slices.Repeat([]row{{"a.wav", "x"}}, 100_000))
+	footer := func(b ...byte) []byte {
+		b = append([]byte("PAR1"), b...)
+		return append(binary.LittleEndian.AppendUint32(b, uint32(len(b)-4)), "PAR1"...)
+	}
+	wide := parquet.Group{"audio": parquet.Leaf(parquet.ByteArrayType), "text": parquet.String()}
+	for i := range maxColumns {
+		wide[fmt.Sprint("c", i)] = parquet.Leaf(parquet.BooleanType)
+	}
+	var columns bytes.Buffer
+	if err := parquet.NewWriter(&columns, parquet.NewSchema("wide", wide)).Close(); err != nil {
+		t.Fatal(err)
+	}
+	snappy := func(bytes int32) []byte {
+		return append(binary.AppendUvarint(nil, uint64(bytes)), make([]byte, bytes/100)...)
+	}
+	const large = 300 << 20
+	equal := equalTexts(40)
+	equal[0].body = append([]byte{0, 0, 16, 0}, bytes.Repeat([]byte("x"), maxLine)...)
+	for i, p := range equal {
+		equal[i].body, equal[i].unpacked = must(parquet.Snappy.Encode(nil, p.body)), int32(len(p.body))
+	}
+	texts := forge(t, false, 40, equal...)
+	for name, tt := range map[string]struct {
+		file []byte
+		good int
+		want string
+	}{
+		"rows":       {rows, 0, "row group 0: 100000 rows in a file of"},
+		"columns":    {columns.Bytes(), 0, "2003 columns and groups of columns, want at most 2000"},
+		"list":       {footer(0x15, 2, 0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 7), 0, "lists have too many items"},
+		"string":     {footer(0x68, 0xff, 0xff, 0xff, 0xff, 7), 0, "a value of 2147483647 bytes where 0 are left"},
+		"nested":     {footer(bytes.Repeat([]byte{0x19}, 1000)...), 0, "more than 16 values inside one another"},
+		"texts":      {texts, mostText * (len(texts) + 1<<16) / maxLine, "the texts up to here"},
+		"packed":     {forge(t, false, 40, forgedPage{format.Plain, 40, false, snappy(1000), 1 << 28}), 0, "268435456 bytes compressed to 12, want at most"},
+		"many pages": {forge(t, false, 40, forgedPage{format.Plain, 1, true, snappy(large), large}, forgedPage{format.Plain, 1, false, snappy(large), large}), 0, "take 629150282 bytes at once"},
+	} {
+		good, broken := rowsOf(t, tt.file)
+		if good != tt.good || len(broken) != 1 || !strings.Contains(broken[0], tt.want) {
+			t.Errorf("%s, in %d bytes: %d rows, %.300q, want %q", name, len(tt.file), good, broken, tt.want)
+		}
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -67,7 +66,8 @@ type parquetTable struct {
 	file        *parquet.File
 	wanted      []parquet.LeafColumn // those that are read: one value per row
 	sound, path int                  // of the audio's bytes and path; -1 for none
-	others      map[int]string       // names of text and all other columns of strings and numbers
+	others      map[int]string       // names of the others
+	left        int64                // bytes of text that the rows to come may hold
 }
 
 func openTable(ctx context.Context, d *Dataset, file string) (in *input.File, t *parquetTable, err error) {
@@ -90,17 +90,16 @@ func openParquet(d *Dataset, in *input.File) (*parquetTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &parquetTable{file: f, sound: -1, path: -1, others: map[int]string{}}
-	schema := f.Schema()
-	for _, path := range schema.Columns() {
-		if leaf, ok := schema.Lookup(path...); ok && len(path) == 1 && scalar(leaf) {
-			t.others[leaf.ColumnIndex] = path[0]
-		}
-	}
+	t := &parquetTable{file: f, sound: -1, path: -1, others: map[int]string{}, left: mostText * (in.Size() + 1<<16)}
+	schema, text := f.Schema(), names(d.options.Text, textNames)
 	if err := t.findAudio(schema, names(d.options.Audio, audioNames)); err != nil {
 		return nil, err
 	}
-	text := names(d.options.Text, textNames)
+	for _, name := range slices.Concat(text, idNames, langNames, []string{"duration", "offset"}) {
+		if leaf, ok := schema.Lookup(name); ok && scalar(leaf) && leaf.ColumnIndex != t.path {
+			t.others[leaf.ColumnIndex] = name
+		}
+	}
 	if !slices.ContainsFunc(slices.Collect(maps.Values(t.others)), func(n string) bool { return slices.Contains(text, n) }) {
 		return nil, fmt.Errorf("no text column %q in %q", text, schema.Columns())
 	}
@@ -110,23 +109,6 @@ func openParquet(d *Dataset, in *input.File) (*parquetTable, error) {
 		}
 	}
 	return t, nil
-}
-
-// checkFooter refuses a footer longer than its file: parquet-go would allocate up to 4
-// GB for it before it reads.
-func checkFooter(in io.ReaderAt, size int64) error {
-	const ends = 4 + 8 // magic number; length of the footer, magic number
-	var tail [8]byte
-	if size < ends {
-		return fmt.Errorf("malformed Parquet file: %d bytes, want %d at least", size, ends)
-	}
-	if _, err := in.ReadAt(tail[:], size-int64(len(tail))); err != nil {
-		return err
-	}
-	if n := int64(binary.LittleEndian.Uint32(tail[:])); n > size-ends {
-		return fmt.Errorf("malformed Parquet file: footer of %d bytes in a file of %d; is it cut off?", n, size)
-	}
-	return nil
 }
 
 // findAudio uses the first of names that is a group of bytes and path, a column of
@@ -146,7 +128,6 @@ func (t *parquetTable) findAudio(schema *parquet.Schema, names []string) error {
 			} else {
 				t.sound = leaf.ColumnIndex
 			}
-			delete(t.others, leaf.ColumnIndex)
 			return nil
 		}
 	}
@@ -215,10 +196,13 @@ func (t *parquetTable) readGroup(d *Dataset, at Place, group parquet.RowGroup, r
 					return err
 				}
 			}
-			if broken = t.tooLong(buf); broken == nil {
-				sound, path, f = t.row(buf)
+			if broken = t.tooLong(buf); broken != nil {
+				return nil
 			}
-			return nil
+			if sound, path, f = t.row(buf); t.left < 0 {
+				err = fmt.Errorf("the texts up to here have more than %d bytes for each byte of the file; write it again without repeated texts", mostText)
+			}
+			return err
 		})
 		if err != nil {
 			return fmt.Errorf("row %d: %w", *row, err)
@@ -283,13 +267,19 @@ func (c *columnReader) close() {
 	c.pages.Close()
 }
 
-// tooLong returns an error if a string of a row is longer than a line of text may be. Pages that
-// repeat themselves hold hundreds of megabytes in little space.
+// tooLong returns an error if a value of a row is longer than it may be. Pages that repeat
+// themselves hold hundreds of megabytes in little space.
 func (t *parquetTable) tooLong(values parquet.Row) error {
 	for _, v := range values {
-		if at := v.Column(); at != t.sound && v.Kind() == parquet.ByteArray && len(v.ByteArray()) > maxLine {
-			return fmt.Errorf("column %v: a string of %d bytes, want at most %d",
-				t.file.Schema().Columns()[at], len(v.ByteArray()), maxLine)
+		if v.Kind() != parquet.ByteArray {
+			continue
+		}
+		at, n, what, most := v.Column(), len(v.ByteArray()), "a string", maxLine
+		if at == t.sound {
+			what, most = "a sound", maxSound
+		}
+		if n > most {
+			return fmt.Errorf("column %v: %s of %d bytes, want at most %d", t.file.Schema().Columns()[at], what, n, most)
 		}
 	}
 	return nil
@@ -302,6 +292,9 @@ func (t *parquetTable) row(values parquet.Row) (sound []byte, path string, f fie
 		switch at := v.Column(); {
 		case t.others[at] != "":
 			f[t.others[at]] = plain(v)
+			if v.Kind() == parquet.ByteArray {
+				t.left -= int64(len(v.ByteArray()))
+			}
 		case v.IsNull():
 		case at == t.sound:
 			sound = append([]byte{}, v.ByteArray()...) // the page is reused

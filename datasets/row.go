@@ -62,7 +62,7 @@ func (f fields) seconds(name string) (float64, error) {
 var (
 	errNoAudio = errors.New("names no audio file")
 	errNoText  = errors.New("has no text")
-	errBlank   = errors.New("has an empty text; --allow-empty-text takes that for silence")
+	errBlank   = errors.New("has an empty text; empty texts are not allowed")
 )
 
 // spoken checks the text of a row; nil if it is usable.
@@ -135,10 +135,7 @@ func (d *Dataset) selected(f fields) bool {
 	if d.options.Split == "" {
 		return true
 	}
-	split := ""
-	if v := f["split"]; v != nil {
-		split = fmt.Sprint(v) // a number as it is spelled
-	}
+	split, _, _ := f.text("split")
 	kept := split == d.options.Split
 	if d.splits != nil && (kept || len(d.splits) < maxSplits) {
 		d.splits[split] = true
