@@ -152,14 +152,7 @@ func TestBatch(t *testing.T) {
 			under++
 			most = max(most, under)
 			mu.Unlock()
-			for late := time.Now().Add(10 * time.Second); time.Now().Before(late); time.Sleep(time.Millisecond) {
-				mu.Lock()
-				met := most >= 3
-				mu.Unlock()
-				if met {
-					break
-				}
-			}
+			meet(&mu, &most, 3)
 			time.Sleep(20 * time.Millisecond)
 			defer func() { mu.Lock(); under--; mu.Unlock() }()
 			return hearer{drafts: c == 'B', wrong: wrong}.engine(ctx, clip, u)
@@ -192,24 +185,36 @@ func TestBatch(t *testing.T) {
 	}
 }
 
+// meet waits until there have been so many at a time.
+func meet(mu *sync.Mutex, most *int, want int) {
+	for late := time.Now().Add(2 * time.Minute); time.Now().Before(late); time.Sleep(time.Millisecond) {
+		mu.Lock()
+		met := *most >= want
+		mu.Unlock()
+		if met {
+			return
+		}
+	}
+}
+
 // TestGroup: a group of five, two at a time, is one pair of runs; one that ends makes
 // room for the next.
 func TestGroup(t *testing.T) {
 	var mu sync.Mutex
-	under, most := 0, 0
+	under, most, want := 0, 0, 0
 	arm := func(drafts bool) Engine {
 		return func(ctx context.Context, clip *audio.Clip, u datasets.Utterance) (*transcript.Transcript, error) {
 			mu.Lock()
 			under++
 			most = max(most, under)
 			mu.Unlock()
-			time.Sleep(5 * time.Millisecond)
+			meet(&mu, &most, want)
 			defer func() { mu.Lock(); under--; mu.Unlock() }()
 			return hearer{drafts: drafts}.engine(ctx, clip, u)
 		}
 	}
 	for _, batch := range []int{1, 2} {
-		most = 0
+		most, want = 0, batch
 		_, c := compare(t, duo{arm(false), arm(true)}, 20, CompareOptions{Batch: batch, Group: 5, Limit: 7, Repeats: 2})
 		if b := c.Batch; most != batch || b.Size != batch || b.Group != 5 || b.Pairs != 4 || c.Utterances != 6 {
 			t.Errorf("batch %d: %d at a time; %+v, %d utterances", batch, most, b, c.Utterances)

@@ -81,6 +81,9 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, task transcribe.Ta
 	if err != nil {
 		return q, wrong(http.StatusBadRequest, "", "", "Could not parse multipart form: %v. Send multipart/form-data with a part named file.", err)
 	}
+	if r.ContentLength > body.most {
+		return q, body.large()
+	}
 	if p := s.intake.enter(body); p != nil {
 		return q, p
 	}

@@ -202,36 +202,43 @@ func TestGiveUp(t *testing.T) {
 }
 
 // TestFirstAnswer: over HTTP, the first of several requests is answered while the others
-// wait, in every form, and beside a live session.
+// wait, in every form. Were it to let them go first, the second, which holds its turn until
+// then, would keep it from its end.
 func TestFirstAnswer(t *testing.T) {
 	const n = 6
 	for _, stream := range []string{"false", "true"} {
 		h, s := newServer(t, Options{Turns: 1})
 		free := occupy(t, s)
-		waiting := make(chan int, n)
+		answered := make(chan int, n)
+		var second *place
 		for i := range n {
 			body, kind := form(t, wav(t), field{"stream", stream})
-			go func() {
-				r, err := http.Post(h.URL+transcriptions, kind, body)
-				if err != nil {
-					t.Error(err)
-					waiting <- 0
-					return
-				}
-				io.Copy(io.Discard, r.Body)
-				r.Body.Close()
-				waiting <- s.line.waiting()
-			}()
+			switch i {
+			case 1:
+				second, _ = s.line.enter(10)
+				s.line.queue(&s.line.files, second)
+			default:
+				go func() {
+					if r, err := http.Post(h.URL+transcriptions, kind, body); err != nil {
+						t.Error(err)
+					} else {
+						io.Copy(io.Discard, r.Body)
+						r.Body.Close()
+					}
+					answered <- i
+				}()
+			}
 			for s.line.waiting() <= i {
 				time.Sleep(time.Millisecond)
 			}
 		}
 		free()
-		if left := <-waiting; left < n-3 {
-			t.Errorf("stream %s: at the first answer %d of %d waited", stream, left, n)
+		if first := <-answered; first != 0 || s.line.waiting() != n-2 {
+			t.Errorf("stream %s: request %d is answered first, and %d of %d wait, want %d", stream, first, s.line.waiting(), n, n-2)
 		}
-		for range n - 1 {
-			<-waiting
+		s.line.leave(second)
+		for range n - 2 {
+			<-answered
 		}
 	}
 }

@@ -224,7 +224,7 @@ func TestPanic(t *testing.T) {
 	c.until("session.updated")
 	c.send(appending(digitsPCM(t)))
 	c.send(`{"type":"input_audio_buffer.commit"}`)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for {
 		if _, _, err := c.conn.Read(ctx); err != nil {

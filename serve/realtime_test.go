@@ -75,7 +75,7 @@ func (c *caller) send(json string) {
 // until reads events up to one of a type.
 func (c *caller) until(kind string) event {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
 	defer cancel()
 	for {
 		_, data, err := c.conn.Read(ctx)
@@ -147,10 +147,11 @@ func TestRealtime(t *testing.T) {
 	c.send(`{"type":"session.update","session":{"type":"transcription","include":["item.input_audio_transcription.tentative"],
 		"audio":{"input":{"format":{"type":"audio/pcm","rate":16000},"turn_detection":{"type":"server_vad","silence_duration_ms":1500}}}}}`)
 	c.until("session.updated")
-	pcm := digitsPCM(t)
-	for piece := range slices.Chunk(append(pcm, make([]float32, 3*audio.SampleRate)...), 3200) {
-		c.send(appending(piece))
-		time.Sleep(2 * time.Millisecond) // so that several passes are made
+	pcm := append(digitsPCM(t), make([]float32, 3*audio.SampleRate)...)
+	for i, piece := range slices.Collect(slices.Chunk(pcm, 3200)) {
+		if c.send(appending(piece)); i == 25 || i == 35 { // after 5 s and 7 s
+			c.until("conversation.item.input_audio_transcription.tentative")
+		}
 	}
 	e := c.until(done)
 	if e.Transcript == "" || c.text(e.ItemID) != e.Transcript {
@@ -569,6 +570,10 @@ func TestSessionMemory(t *testing.T) {
 	free()
 	settle(t, s)
 	message = ""
+	began := time.Now()
+	for heap()-before > 8<<20 && time.Since(began) < patience { // goroutines end behind their places
+		time.Sleep(50 * time.Millisecond)
+	}
 	if now := heap(); now-before > 8<<20 {
 		t.Errorf("%d MB are left", (now-before)>>20)
 	}

@@ -26,33 +26,31 @@ import (
 )
 
 // dribble sends the head and the beginning of a form, then a byte at every interval, and
-// returns the status of the answer and when it came.
-func dribble(t *testing.T, address string, every time.Duration) (status string, took time.Duration) {
+// returns the status of the answer.
+func dribble(t *testing.T, address string, every time.Duration) (status string) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
 	if err != nil {
-		t.Error(err)
-		return "", 0
+		t.Fatal(err)
 	}
 	defer c.Close()
-	began := time.Now()
 	body, kind := form(t, wav(t))
 	fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n", transcriptions, kind, body.Len())
 	c.Write(body.Next(300))
 	answer := make(chan string, 1)
 	go func() {
-		b := make([]byte, 15)
-		io.ReadFull(c, b)
-		answer <- strings.TrimPrefix(string(b), "HTTP/1.1 ")
+		line, _ := bufio.NewReader(c).ReadString('\n')
+		answer <- strings.TrimPrefix(line, "HTTP/1.1 ")
 	}()
-	for {
+	for body.Len() > 0 {
 		select {
 		case status := <-answer:
-			return status, time.Since(began)
+			return status
 		case <-time.After(every):
 			c.Write(body.Next(1))
 		}
 	}
+	return "all of it is taken"
 }
 
 // TestSlowUpload: an upload ends with the time of the request, and if it is too slow,
@@ -61,16 +59,15 @@ func TestSlowUpload(t *testing.T) {
 	for name, tt := range map[string]struct {
 		o     Options
 		stall time.Duration
-		most  time.Duration
 	}{
-		"time of a request": {Options{Timeout: 400 * time.Millisecond}, time.Minute, 3 * time.Second},
-		"least rate":        {Options{}, 300 * time.Millisecond, 3 * time.Second},
+		"time of a request": {Options{Timeout: 400 * time.Millisecond}, time.Hour},
+		"least rate":        {Options{}, 300 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, s := newServer(t, tt.o)
 			s.stall = tt.stall
-			if status, took := dribble(t, strings.TrimPrefix(h.URL, "http://"), 20*time.Millisecond); status[:3] != "408" || took > tt.most {
-				t.Errorf("%s after %v", status, took)
+			if status := dribble(t, strings.TrimPrefix(h.URL, "http://"), 20*time.Millisecond); !strings.HasPrefix(status, "408") {
+				t.Errorf("%q, want 408", status)
 			}
 		})
 	}
@@ -112,6 +109,44 @@ func TestRefusedEarly(t *testing.T) {
 	}
 }
 
+// TestRefusedFirst: a refusal that needs no byte of the body waits for none.
+func TestRefusedFirst(t *testing.T) {
+	const head, form = "POST " + transcriptions + " HTTP/1.1\r\n", "Content-Type: multipart/form-data; boundary=B\r\n"
+	for why, tt := range map[string]struct {
+		o             Options
+		prepare       func(t *testing.T, s *Server)
+		request, want string
+	}{
+		"no key":          {Options{Keys: keys("k")}, nil, head + "Host: localhost\r\n" + form, "401"},
+		"a foreign host":  {Options{}, nil, head + "Host: evil.example\r\n" + form, "403"},
+		"a foreign page":  {Options{}, nil, head + "Host: localhost\r\nOrigin: http://evil.example\r\n" + form, "403"},
+		"a foreign GET":   {Options{}, nil, "GET / HTTP/1.1\r\nHost: evil.example\r\n", "403"},
+		"an unknown path": {Options{}, nil, "POST /v1/none HTTP/1.1\r\nHost: localhost\r\n", "404"},
+		"another method":  {Options{}, nil, "PUT " + transcriptions + " HTTP/1.1\r\nHost: localhost\r\n", "405"},
+		"no form":         {Options{}, nil, head + "Host: localhost\r\n", "400"},
+		"packed":          {Options{}, nil, head + "Host: localhost\r\nContent-Encoding: gzip\r\n" + form, "415"},
+		"too large":       {Options{MaxBytes: 1}, nil, head + "Host: localhost\r\nContent-Length: 99999999\r\n" + form, "413"},
+		"no socket":       {Options{}, nil, "GET /v1/realtime HTTP/1.1\r\nHost: localhost\r\n", "426"},
+		"a full queue":    {Options{Turns: 1, Waiting: -1}, func(t *testing.T, s *Server) { t.Cleanup(occupy(t, s)) }, head + "Host: localhost\r\n" + form, "429"},
+		"the end":         {Options{}, func(_ *testing.T, s *Server) { s.Drain() }, head + "Host: localhost\r\n" + form, "503"},
+	} {
+		for how, body := range map[string]string{"a length": "Content-Length: 9999\r\n\r\nx", "chunks": "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n"} {
+			if strings.Contains(tt.request, "Length") {
+				how, body = "its own", "\r\n"
+			}
+			t.Run(why+", "+how, func(t *testing.T) {
+				h, s := newServer(t, tt.o)
+				if tt.prepare != nil {
+					tt.prepare(t, s)
+				}
+				if got := raw(strings.TrimPrefix(h.URL, "http://"), tt.request+body, false, tt.want); got != "" {
+					t.Error(got)
+				}
+			})
+		}
+	}
+}
+
 // TestSlowStrangers: whoever sends half of a body that no path wants, or asks and does not
 // read, is left alone after a time. Both held a connection for ever, without a key.
 func TestSlowStrangers(t *testing.T) {
@@ -123,7 +158,7 @@ func TestSlowStrangers(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { c.Close() })
-		c.SetDeadline(time.Now().Add(10 * time.Second))
+		c.SetDeadline(time.Now().Add(patience))
 		return c
 	}
 	for name, send := range map[string]string{
@@ -133,9 +168,8 @@ func TestSlowStrangers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := dial(t)
 			go io.WriteString(c, send)
-			b, err := io.ReadAll(c)
-			if errors.Is(err, os.ErrDeadlineExceeded) || !strings.Contains(string(b), "HTTP/1.1 ") {
-				t.Errorf("%q, then %v", b, err)
+			if b, err := io.ReadAll(c); errors.Is(err, os.ErrDeadlineExceeded) { // a late answer is none
+				t.Errorf("%q, and the connection stays", b)
 			}
 		})
 	}
@@ -171,7 +205,7 @@ func TestSlowCrowd(t *testing.T) {
 	uploads := func(n int) {
 		t.Helper()
 		for began := time.Now(); s.intake.size() != n; time.Sleep(time.Millisecond) {
-			if time.Since(began) > time.Minute {
+			if time.Since(began) > patience {
 				t.Fatalf("%d uploads, want %d", s.intake.size(), n)
 			}
 		}
@@ -339,6 +373,10 @@ func TestNoZombies(t *testing.T) {
 				t.Errorf("%s: %s %s", name, r.Status, body)
 			}
 		}
+		began := time.Now()
+		for children(t) != before && time.Since(began) < patience {
+			time.Sleep(time.Millisecond)
+		}
 		if now := children(t); now != before {
 			t.Errorf("%s: %d children, before %d", name, now, before)
 		}
@@ -365,17 +403,15 @@ func children(t *testing.T) (n int) {
 // TestSlowReader: who does not read a stream holds a connection, but no turn.
 func TestSlowReader(t *testing.T) {
 	h, s := newServer(t, Options{Turns: 1})
-	s.stall = 500 * time.Millisecond
 	ctx, cancel := context.WithCancelCause(t.Context())
 	block := make(chan struct{})
 	w := &blocked{header: http.Header{}, until: block}
 	x := s.newStream(w, cancel, func() string { return "waiting" })
-	began := time.Now()
-	for range 1000 {
+	for range 1000 { // if an event waited for the client, the test would wait for ever
 		x.event("transcript.text.delta", object{"delta": strings.Repeat("x", 1000)})
 	}
-	if took := time.Since(began); took > 10*time.Second || ctx.Err() != nil {
-		t.Errorf("events took %v, %v", took, context.Cause(ctx))
+	if ctx.Err() != nil {
+		t.Error(context.Cause(ctx))
 	}
 	for range 20 {
 		x.event("", object{"delta": strings.Repeat("x", mostPending/10)})

@@ -91,11 +91,12 @@ func (s *Server) work(ctx context.Context, by *transcribe.Transcriber, clip *aud
 		return nil, err
 	}
 	defer s.line.leave(p)
+	waits := s.line.queue(&s.line.files, p)
 	if out.q.stream {
 		out.stream = s.newStream(out.w, stop, func() string { return s.line.place(p) })
-	}
-	if s.line.queue(&s.line.files, p) && out.q.stream {
-		out.stream.start() // with an error from now on, the status is 200
+		if waits {
+			out.stream.start() // with an error from now on, the status is 200
+		}
 	}
 	if err := s.line.await(ctx, p); err != nil {
 		return nil, err

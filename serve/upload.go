@@ -167,12 +167,16 @@ func (u *upload) Read(b []byte) (int, error) {
 		over := u.bytes > u.most
 		u.mu.Unlock()
 		if over {
-			return 0, wrong(http.StatusRequestEntityTooLarge, "", "", "The form has more than %d bytes, which is the limit of this server.", u.most)
+			return 0, u.large()
 		}
 		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 			return n, err
 		}
 	}
+}
+
+func (u *upload) large() *problem {
+	return wrong(http.StatusRequestEntityTooLarge, "", "", "The form has more than %d bytes, which is the limit of this server.", u.most)
 }
 
 // due sets when the next read must have come to its end. It refuses those that have lost their

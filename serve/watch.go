@@ -111,12 +111,13 @@ func (s *Server) watched(next http.Handler) http.Handler {
 // mostUnwanted is the most bytes that are read of a body that nobody wants.
 const mostUnwanted = 1 << 30
 
-// bound gives a client ten times a stall to read its answer, and a stall, from the call of end
-// on, to send the rest of a body that nobody wants: without that, clients that send before they
-// read would find the connection reset, and not the answer. Handlers that take longer set other
-// times.
+// bound gives a client ten times a stall to read its answer, which does not wait for the rest of
+// the body, and a stall, from the call of end on, to send that: without it, clients that send
+// before they read would find the connection reset, and not the answer. Handlers that take longer
+// set other times.
 func bound(w http.ResponseWriter, r *http.Request, stall time.Duration) (bounded *http.Request, end func()) {
 	c := http.NewResponseController(w)
+	c.EnableFullDuplex()
 	c.SetWriteDeadline(time.Now().Add(10 * stall))
 	rest := &rest{ReadCloser: r.Body, over: r.Body == http.NoBody, asked: r.Header.Get("Expect") == ""}
 	bounded = r.WithContext(r.Context())
@@ -126,7 +127,9 @@ func bound(w http.ResponseWriter, r *http.Request, stall time.Duration) (bounded
 		if rest.over || !rest.asked || r.ProtoMajor > 1 || c.Flush() != nil {
 			return
 		}
-		io.CopyN(io.Discard, rest, mostUnwanted)
+		if io.CopyN(io.Discard, rest, mostUnwanted); !rest.over {
+			panic(http.ErrAbortHandler) // closes the connection: what follows is no request
+		}
 	}
 }
 

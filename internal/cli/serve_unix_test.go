@@ -93,7 +93,7 @@ func startServer(t *testing.T) (*exec.Cmd, string) {
 	if err := os.Symlink(self, program); err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command(program, "serve", "--model", "../../models/digits/target", "--listen", "127.0.0.1:0", "--batch", "2", "--threads", "1")
+	c := exec.Command(program, "serve", "--model", "../../models/digits/target", "--listen", "127.0.0.1:0", "--batch", "2", "--threads", "1", "--grace", "10m")
 	said, err := c.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -179,7 +179,7 @@ func accepted(url string) (n int) {
 
 func waitUntil(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("it never came about that %s", what)
 		}

@@ -33,7 +33,8 @@ var recorders = map[string][]string{
 	},
 }
 
-// patientFor is how long a recorder may give nothing before another is tried. Tests have another.
+// patientFor is how long a recorder may give nothing before another is tried, and how long it
+// may take to end. Tests have another.
 var patientFor = 5 * time.Second
 
 // A recorder is a program that records. It ends with its context.
@@ -83,7 +84,7 @@ func start(ctx context.Context, args []string) (*recorder, error) {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	rec := &recorder{name: args[0], cmd: exec.CommandContext(ctx, args[0], args[1:]...), stop: stop, said: new(bytes.Buffer)}
-	rec.cmd.Stderr, rec.cmd.WaitDelay = rec.said, time.Second
+	rec.cmd.Stderr, rec.cmd.WaitDelay = rec.said, patientFor
 	out, err := rec.cmd.StdoutPipe()
 	if err == nil {
 		err = rec.cmd.Start()

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	if cache == "" {
 		os.Exit(m.Run())
 	}
-	c := &Client{Cache: cache, Endpoint: os.Getenv(childEndpoint), wait: func(context.Context, time.Duration) error { return nil }}
+	c := &Client{Cache: cache, Endpoint: os.Getenv(childEndpoint), stall: time.Hour, wait: func(context.Context, time.Duration) error { return nil }}
 	dir, err := c.Resolve(context.Background(), "tiny")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 		cli.Main("")
 	}
 	if os.Getenv(asWorker) != "" {
-		time.Sleep(time.Minute)
+		time.Sleep(10 * time.Minute)
 		return
 	}
 	os.Exit(m.Run())

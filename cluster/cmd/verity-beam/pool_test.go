@@ -54,7 +54,7 @@ func (r runner) stop(name string) {
 // pids are the processes of a pool, when there are as many as that.
 func (p *pool) pids(t *testing.T, want int) (pids []int) {
 	t.Helper()
-	for range 1000 {
+	for range 12_000 {
 		p.mu.Lock()
 		pids = nil
 		for _, w := range p.workers {
