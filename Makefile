@@ -141,7 +141,7 @@ arm64: ## kernels and whole networks for arm64, under qemu: the bits of amd64
 	done
 
 arm64-short:
-	@$(MAKE) --no-print-directory arm64 ARM64=max SHORT='Rows|Quads|Norm|Exp|Turn|FewBitsRow|CeilingRounds|Required'
+	@$(MAKE) --no-print-directory arm64 ARM64=max SHORT='Rows|Quads|Norm|Exp|Transpose|FewBitsRow|CeilingRounds|Required'
 
 race: ## packages that start goroutines, under the race detector
 	@if command -v "$$(go env CC)" >/dev/null; then \

@@ -146,7 +146,7 @@ func (e *Encoder) EncodeInTurn(ctx context.Context, mel *audio.Mel, between func
 // stem runs both convolutions and adds the positions.
 func (e *Encoder) stem(w *work, x []float32, mel *audio.Mel) {
 	n, width := mel.Frames/2, e.dims.AudioWidth
-	w.turn(mel)
+	w.transpose(mel)
 	// Both buffers have a row of zeros before and after: the padding.
 	e.conv1.Apply(e.pool, w.conv[width:], w.mel, mel.Frames, mel.Bins, kernel.StoreGELU)
 	clear(w.conv[(2*n+1)*width:][:width])

@@ -59,8 +59,8 @@ func cacheFormat(p precision.Precision) precision.Format {
 	return precision.F32
 }
 
-// turn writes mel, which is [bin][frame], as [frame][bin] between two rows of zeros.
-func (w *work) turn(mel *audio.Mel) {
+// transpose writes mel, which is [bin][frame], as [frame][bin] between two rows of zeros.
+func (w *work) transpose(mel *audio.Mel) {
 	at := w.mel[mel.Bins:]
 	clear(at[mel.Frames*mel.Bins:][:mel.Bins]) // a longer window may have left data there
 	for b := range mel.Bins {

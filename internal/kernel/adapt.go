@@ -97,30 +97,30 @@ func finishFull(f func(dst, acc, bias *float32, stride, rows int), ref finishFun
 	}
 }
 
-// turnWordsWith returns a turnWordsFunc that uses f for multiples of eight rows and
+// transposeWordsWith returns a transposeWordsFunc that uses f for multiples of eight rows and
 // columns.
-func turnWordsWith(f func(to, from *byte, stride, rows, cols, flip int)) turnWordsFunc {
+func transposeWordsWith(f func(to, from *byte, stride, rows, cols, flip int)) transposeWordsFunc {
 	return func(to, from []byte, stride, rows, cols int, flip uint32) {
 		m, n := rows&^7, cols&^7
 		if m == 0 || n == 0 {
-			turnWordsRef(to, from, stride, rows, cols, flip)
+			transposeWordsRef(to, from, stride, rows, cols, flip)
 			return
 		}
 		_, _ = from[(m-1)*stride+4*n-1], to[4*((n-1)*panel+m)-1]
 		f(&to[0], &from[0], stride, m, n, int(flip))
 		if n < cols {
-			turnWordsRef(to[4*n*panel:], from[4*n:], stride, m, cols-n, flip)
+			transposeWordsRef(to[4*n*panel:], from[4*n:], stride, m, cols-n, flip)
 		}
 		if m < rows {
-			turnWordsRef(to[4*m:], from[m*stride:], stride, rows-m, cols, flip)
+			transposeWordsRef(to[4*m:], from[m*stride:], stride, rows-m, cols, flip)
 		}
 	}
 }
 
-// turnHalvesWith returns a function that transposes elements of two bytes, which take wide
+// transposeHalvesWith returns a function that transposes elements of two bytes, which take wide
 // bytes at their destination: by f for multiples of sixteen rows and eight columns, by
 // ref for the rest.
-func turnHalvesWith(f func(to, from *byte, stride, rows, cols int), wide int, ref turnHalvesFunc) turnHalvesFunc {
+func transposeHalvesWith(f func(to, from *byte, stride, rows, cols int), wide int, ref transposeHalvesFunc) transposeHalvesFunc {
 	return func(to, from []byte, stride, rows, cols int) {
 		m, n := rows&^15, cols&^7
 		if m == 0 || n == 0 {
@@ -149,9 +149,9 @@ func narrowWith(f func(dst *uint16, x *float32, n int)) func(dst []uint16, x []f
 	}
 }
 
-// turnWith returns a turnHalfFunc that uses f for multiples of eight rows and columns, and
+// transposeWith returns a transposeNarrowFunc that uses f for multiples of eight rows and columns, and
 // rest for the others.
-func turnWith(f func(dst *uint16, x *float32, stride, rows, cols int), rest turnHalfFunc) turnHalfFunc {
+func transposeWith(f func(dst *uint16, x *float32, stride, rows, cols int), rest transposeNarrowFunc) transposeNarrowFunc {
 	return func(dst []uint16, x []float32, stride, rows, cols int) {
 		if rows == 0 || cols == 0 {
 			return
@@ -173,9 +173,9 @@ func turnWith(f func(dst *uint16, x *float32, stride, rows, cols int), rest turn
 // halfRows hold a row of a tile, rounded.
 var halfRows = sync.Pool{New: func() any { return new([panelKeys]uint16) }}
 
-// turnByRows returns a turnHalfFunc that uses narrow, for tiles too small for turnWith: a
+// transposeByRows returns a transposeNarrowFunc that uses narrow, for tiles too small for transposeWith: a
 // single token has one row.
-func turnByRows(narrow func(dst []uint16, x []float32)) turnHalfFunc {
+func transposeByRows(narrow func(dst []uint16, x []float32)) transposeNarrowFunc {
 	return func(dst []uint16, x []float32, stride, rows, cols int) {
 		half := halfRows.Get().(*[panelKeys]uint16)
 		defer halfRows.Put(half)

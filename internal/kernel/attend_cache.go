@@ -45,13 +45,13 @@ func (s *store) narrow(offset int, x []float32) {
 	use.vector.narrow(view[uint16](s.data)[offset:], x)
 }
 
-// turn sets the tile at offset to x transposed, as [Transpose] does.
-func (s *store) turn(offset int, x []float32, stride, rows, cols int) {
+// transpose sets the tile at offset to x transposed, as [Transpose] does.
+func (s *store) transpose(offset int, x []float32, stride, rows, cols int) {
 	if s.format == precision.F32 {
 		Transpose(view[float32](s.data)[offset:], x, stride, rows, cols)
 		return
 	}
-	use.vector.turnHalf(view[uint16](s.data)[offset:], x, stride, rows, cols)
+	use.vector.transposeNarrow(view[uint16](s.data)[offset:], x, stride, rows, cols)
 }
 
 // Keys is a cache of attention keys for the positions 0 … capacity-1, laid out so
@@ -101,7 +101,7 @@ func (k *Keys) put(head, d, cols, pos, n int, x []float32, xStride int) {
 	for i := 0; i < n; {
 		at := (pos + i) % panelKeys
 		rows := min(panelKeys-at, n-i)
-		k.turn(k.at(head, (pos+i)/panelKeys)+d*panelKeys+at, x[i*xStride:], xStride, rows, cols)
+		k.transpose(k.at(head, (pos+i)/panelKeys)+d*panelKeys+at, x[i*xStride:], xStride, rows, cols)
 		i += rows
 	}
 }
@@ -131,7 +131,7 @@ func (k *Keys) Bytes() int64 { return int64(len(k.data)) + 4*int64(len(k.scale))
 type Values struct {
 	heads, dim, capacity int
 	cols                 int // dim rounded up to panels
-	quads                int // positions, in fours
+	quads                int // groups of four positions
 	store
 	scale []float32 // of int8: [head][quad][4]
 }

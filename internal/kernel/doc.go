@@ -61,7 +61,7 @@
 // (int8_ref.go) says what they are. _asm/arm64/main.go names tileInt8Dot, and tile, walk and
 // step of lanes.go write it; in matmul_arm64.s every word stands with its text, which
 // TestEncodings gives to llvm-mc. setsOfArch (kernels_arm64.go) makes a tileInt8Func of it with
-// byFours and puts it into the set "dotprod", which is in use if it is the first that this
+// byRowsNEON and puts it into the set "dotprod", which is in use if it is the first that this
 // processor can run. TestInt8 and TestInt8Rows (int8_test.go) hold every set against
 // "ref"; make arm64 runs them under qemu.
 //

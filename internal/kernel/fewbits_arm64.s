@@ -2930,8 +2930,8 @@ loop4:
 below1:
 	RET
 
-// func foursNEON(to, from *byte, stride, n int) 
-TEXT ·foursNEON(SB), NOSPLIT, $0-32
+// func packNibblesNEON(to, from *byte, stride, n int) 
+TEXT ·packNibblesNEON(SB), NOSPLIT, $0-32
 	MOVD to+0(FP), R0
 	MOVD from+8(FP), R1
 	MOVD stride+16(FP), R2

@@ -14,7 +14,7 @@ import (
 func (m *Matrix) packGroups(o int, w *quant.Matrix, row, n int) {
 	f, groups := m.grouped, m.groups()
 	stride, scales, zeros := w.Format.Sizes(w.Cols)
-	width, pack := stride/groups, use.packing.fours
+	width, pack := stride/groups, use.packing.nibbles
 	if m.powers() {
 		pack = packSixes
 	}
@@ -73,18 +73,18 @@ func putPairs(to []byte, v uint64) {
 // apart. The functions below pack columns c, c+1, … of n rows of codes, stride bytes
 // apart, in the order of the expansions in fewbits_ref.go.
 
-// packFours packs the lower halves of bytes before the upper ones.
-func packFours(to, from []byte, c, n, stride int) {
+// packNibbles packs the lower halves of bytes before the upper ones.
+func packNibbles(to, from []byte, c, n, stride int) {
 	le := binary.LittleEndian
 	for i := range n {
 		row, column := from[i*stride:][:groupSize/2], to[4*(c+i):]
 		a, b := le.Uint64(row), le.Uint64(row[8:])
-		put8(column, spreadFours(a)|spreadFours(b)<<4)
-		put8(column[8*panel:], spreadFours(a>>32)|spreadFours(b>>32)<<4)
+		put8(column, spreadNibbles(a)|spreadNibbles(b)<<4)
+		put8(column[8*panel:], spreadNibbles(a>>32)|spreadNibbles(b>>32)<<4)
 	}
 }
 
-// packSixes packs the low four bits of codes as packFours does, and then the other two.
+// packSixes packs the low four bits of codes as packNibbles does, and then the other two.
 func packSixes(to, from []byte, c, n, stride int) {
 	const low, high = 0x0f0f0f0f0f0f0f0f, 0x0303030303030303
 	le := binary.LittleEndian
@@ -105,8 +105,8 @@ func put8(to []byte, v uint64) {
 	binary.LittleEndian.PutUint32(to[4*panel:], uint32(v>>32))
 }
 
-// spreadFours returns the eight codes in the lower half of v in a byte each.
-func spreadFours(v uint64) uint64 {
+// spreadNibbles returns the eight codes in the lower half of v in a byte each.
+func spreadNibbles(v uint64) uint64 {
 	v = (v&(1<<32-1) | v<<16) & 0x0000ffff0000ffff
 	v = (v | v<<8) & 0x00ff00ff00ff00ff
 	return (v | v<<4) & 0x0f0f0f0f0f0f0f0f

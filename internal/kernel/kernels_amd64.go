@@ -39,16 +39,16 @@ func setsOfArch() []set {
 		},
 		packing: packKernels{
 			widenHalf: widenHalfWith(widenHalfAVX2),
-			words:     turnWordsWith(turnWordsAVX2),
-			halves:    turnHalvesWith(turnHalvesAVX2, 2, turnHalvesRef),
-			wide:      turnHalvesWith(widenHalvesAVX2, 4, widenHalvesRef),
-			fours:     packFours,
+			words:     transposeWordsWith(transposeWordsAVX2),
+			halves:    transposeHalvesWith(transposeHalvesAVX2, 2, transposeHalvesRef),
+			wide:      transposeHalvesWith(widenHalvesAVX2, 4, widenHalvesRef),
+			nibbles:   packNibbles,
 		},
 		vector: vectorOps{
 			add: vecAddAVX2, gelu: vecGeluAVX2, norm: vecNormAVX2, max: vecMaxAVX2, expSum: vecExpSumAVX2, log10: vecLog10AVX2,
 			chain: chainWith(tileF32AVX2), fold: vecFoldAVX2, squares: vecSquaresAVX2, raise: vecRaiseAVX2, cells: vecCellsAVX2,
 			dots: vecDotsAVX2, div: vecDivAVX2, scale: vecScaleAVX2, narrow: narrowWith(vecNarrowAVX2),
-			turnHalf: turnWith(turnNarrowAVX2, turnByRows(narrowWith(vecNarrowAVX2))),
+			transposeNarrow: transposeWith(transposeNarrowAVX2, transposeByRows(narrowWith(vecNarrowAVX2))),
 		},
 		ceilings: ceilingKernels{
 			fma: fmaPeakAVX2, fmaPerRound: 12 * 8, dot: dotPeakAVX2, dotPerRound: 8 * 16,

@@ -491,9 +491,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func turnWordsAVX2(to *byte, from *byte, stride int, rows int, cols int, flip int)
+// func transposeWordsAVX2(to *byte, from *byte, stride int, rows int, cols int, flip int)
 // Requires: AVX, AVX2
-TEXT ·turnWordsAVX2(SB), NOSPLIT, $0-48
+TEXT ·transposeWordsAVX2(SB), NOSPLIT, $0-48
 	MOVQ         stride+16(FP), AX
 	LEAQ         (AX)(AX*2), SI
 	LEAQ         (AX)(AX*4), DI
@@ -570,9 +570,9 @@ square:
 	VZEROUPPER
 	RET
 
-// func turnNarrowAVX2(to *uint16, from *float32, stride int, rows int, cols int)
+// func transposeNarrowAVX2(to *uint16, from *float32, stride int, rows int, cols int)
 // Requires: AVX, AVX2, F16C
-TEXT ·turnNarrowAVX2(SB), NOSPLIT, $0-40
+TEXT ·transposeNarrowAVX2(SB), NOSPLIT, $0-40
 	MOVQ stride+16(FP), AX
 	LEAQ (AX)(AX*2), SI
 	LEAQ (AX)(AX*4), DI
@@ -638,9 +638,9 @@ square:
 	VZEROUPPER
 	RET
 
-// func turnHalvesAVX2(to *byte, from *byte, stride int, rows int, cols int)
+// func transposeHalvesAVX2(to *byte, from *byte, stride int, rows int, cols int)
 // Requires: AVX, AVX2
-TEXT ·turnHalvesAVX2(SB), NOSPLIT, $0-40
+TEXT ·transposeHalvesAVX2(SB), NOSPLIT, $0-40
 	MOVQ stride+16(FP), AX
 	LEAQ (AX)(AX*2), R8
 	LEAQ (AX)(AX*4), R9
@@ -19296,7 +19296,7 @@ round:
 	VPACKSSDW    Y7, Y6, Y8
 	VPACKSSWB    Y8, Y3, Y3
 
-	// Halves are packed apart: put the fours in order.
+	// Halves are packed apart: put the words in order.
 	VEXTRACTI128 $0x01, Y3, X9
 	VPUNPCKLDQ   X9, X3, X8
 	VPUNPCKHDQ   X9, X3, X9

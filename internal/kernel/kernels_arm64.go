@@ -28,16 +28,16 @@ func fetchRows(*byte, int, int) {}
 
 // setsOfArch returns NEON with what each later processor does better.
 func setsOfArch() []set {
-	floats := byDepth(floatStep, fewRows, byFours(tileF32NEON, tileF32Ref))
+	floats := byDepth(floatStep, fewRows, byRowsNEON(tileF32NEON, tileF32Ref))
 	neon := set{
 		tiles: tileKernels{
 			f32:   floats,
-			f16:   byDepth(floatStep, fewRows, byFours(tileF16NEON, tileF16Ref)),
+			f16:   byDepth(floatStep, fewRows, byRowsNEON(tileF16NEON, tileF16Ref)),
 			widen: widenWith(widenF16NEON),
 			store: finishFull(storeSumsNEON, storeSumsRef),
 			add:   finishFull(addSumsNEON, addSumsRef),
 		},
-		int8s: int8NEON(byFours(tileInt8NEON, tileInt8Ref), byFours(weighNEON, weighRef)),
+		int8s: int8NEON(byRowsNEON(tileInt8NEON, tileInt8Ref), byRowsNEON(weighNEON, weighRef)),
 		fewBits: fewBitsKernels{
 			quantise:      quantiseGroupsNEON,
 			nibbles:       expandWith(nibblesNEON, groupBytes/2),
@@ -54,7 +54,7 @@ func setsOfArch() []set {
 			quads: func(dst, x *[4 * panel]byte) { quadsNEON(&dst[0], &x[0]) },
 		},
 		packing: packKernels{
-			widenHalf: widenHalfWith(widenHalfNEON), words: turnWordsOfNEON, halves: turnHalvesRef, wide: widenHalvesRef, fours: foursOfNEON,
+			widenHalf: widenHalfWith(widenHalfNEON), words: transposeWordsOfNEON, halves: transposeHalvesRef, wide: widenHalvesRef, nibbles: packNibblesOfNEON,
 		},
 		vector: vectorOps{
 			add: byPairs(addNEON, addRef), raise: byPairs(raiseNEON, raiseRef),
@@ -80,10 +80,10 @@ func setsOfArch() []set {
 			squares: func(dst, c0, c1, s0, s1 []float32) {
 				squaresNEON(&dst[0], &c0[0], &c1[0], &s0[0], &s1[0], len(c0)/Lanes)
 			},
-			cells:    byNumber(func(to, x *float32, n int, least float32) { cellsNEON(to, x, n, least, 4) }, cellsRef),
-			dots:     dotsOfNEON,
-			narrow:   narrowWith(narrowNEON),
-			turnHalf: turnWith(turnHalfNEON, turnByRows(narrowWith(narrowNEON))),
+			cells:           byNumber(func(to, x *float32, n int, least float32) { cellsNEON(to, x, n, least, 4) }, cellsRef),
+			dots:            dotsOfNEON,
+			narrow:          narrowWith(narrowNEON),
+			transposeNarrow: transposeWith(transposeNarrowNEON, transposeByRows(narrowWith(narrowNEON))),
 		},
 		ceilings: ceilingKernels{
 			fma: fmaPeakNEON, fmaPerRound: 24 * 4, dot: dotPeakNEON, dotPerRound: 24 * 8, vector: vectorPeakNEON, vectorPerRound: 24 * 4,
@@ -91,15 +91,15 @@ func setsOfArch() []set {
 		},
 	}
 
-	dot, fewDot := neon, byFours(tileInt8Dot, tileInt8Ref)
-	dot.int8s = int8NEON(fewDot, byFours(weighDot, weighRef))
+	dot, fewDot := neon, byRowsNEON(tileInt8Dot, tileInt8Ref)
+	dot.int8s = int8NEON(fewDot, byRowsNEON(weighDot, weighRef))
 	dot.fewBits.tile = groupsByRows(tileGroupsDot, anyRows)
 	dot.fewBits.directNibbles, dot.fewBits.directEights = directByRows(directNibblesDot, anyRows), directByRows(directEightsDot, anyRows)
 	dot.attendInt8.score = scoreNEON(scoreInt8Dot)
 	dot.ceilings.dot, dot.ceilings.dotPerRound = dotPeakDot, 24*16
 
 	i8mm := dot
-	i8mm.int8s = int8NEON(int8ByMatrix(fewDot, tileInt8x12I8MM), int8ByMatrix(byFours(weighI8MM, weighRef), weighx12I8MM))
+	i8mm.int8s = int8NEON(int8ByMatrix(fewDot, tileInt8x12I8MM), int8ByMatrix(byRowsNEON(weighI8MM, weighRef), weighx12I8MM))
 	i8mm.ceilings.dot, i8mm.ceilings.dotPerRound = dotPeakI8MM, 24*32
 	return []set{i8mm.named("i8mm", hasI8MM), dot.named("dotprod", hasDot), neon.named("neon", true)}
 }
@@ -107,15 +107,15 @@ func setsOfArch() []set {
 // anyRows is the most rows that assembly takes at a time.
 const anyRows = 1 << 30
 
-// byFours is byRows for a tile whose steps along k, of four bytes of x, come in fours; what is left
-// is done by ref.
-func byFours[A, X, W any](tile asmRows[A, X], ref func(acc []A, x []X, stride, rows int, w []W, next hint)) func(acc []A, x []X, stride, rows int, w []W, next hint) {
+// byRowsNEON is byRows for a tile that takes four steps along k at a time, of four bytes of x each; what
+// is left is done by ref.
+func byRowsNEON[A, X, W any](tile asmRows[A, X], ref func(acc []A, x []X, stride, rows int, w []W, next hint)) func(acc []A, x []X, stride, rows int, w []W, next hint) {
 	step := 4 / int(unsafe.Sizeof(*new(X)))
-	fours := byRows[W](tile, anyRows, step)
+	four := byRows[W](tile, anyRows, step)
 	return func(acc []A, x []X, stride, rows int, w []W, next hint) {
 		n := len(w) / panel
 		whole := n / (4 * step) * 4 * step
-		fours(acc, x, stride, rows, w[:whole*panel], next)
+		four(acc, x, stride, rows, w[:whole*panel], next)
 		if whole < n && rows > 0 {
 			ref(acc, x[whole:], stride, rows, w[whole*panel:], hint{})
 		}
@@ -215,26 +215,26 @@ func weightsNEON(dst []byte, unit []float32, x, scale []float32, m float32, spar
 	return p.sum()
 }
 
-// foursOfNEON is packFours.
-func foursOfNEON(to, from []byte, c, n, stride int) {
+// packNibblesOfNEON is packNibbles.
+func packNibblesOfNEON(to, from []byte, c, n, stride int) {
 	whole := n &^ 3
 	if whole > 0 {
 		_, _ = to[3*4*panel+4*(c+whole)-1], from[(whole-1)*stride+groupSize/2-1]
-		foursNEON(&to[4*c], &from[0], stride, whole)
+		packNibblesNEON(&to[4*c], &from[0], stride, whole)
 	}
 	if whole < n {
-		packFours(to, from[whole*stride:], c+whole, n-whole, stride)
+		packNibbles(to, from[whole*stride:], c+whole, n-whole, stride)
 	}
 }
 
-// turnWordsOfNEON is turnWordsRef.
-func turnWordsOfNEON(to, from []byte, stride, rows, cols int, flip uint32) {
+// transposeWordsOfNEON is transposeWordsRef.
+func transposeWordsOfNEON(to, from []byte, stride, rows, cols int, flip uint32) {
 	if flip != 0 {
-		turnWordsRef(to, from, stride, rows, cols, flip)
+		transposeWordsRef(to, from, stride, rows, cols, flip)
 		return
 	}
-	turnWordsWith(func(to, from *byte, stride, rows, cols, _ int) {
-		turnNEON((*float32)(unsafe.Pointer(to)), (*float32)(unsafe.Pointer(from)), stride, rows, cols)
+	transposeWordsWith(func(to, from *byte, stride, rows, cols, _ int) {
+		transposeNEON((*float32)(unsafe.Pointer(to)), (*float32)(unsafe.Pointer(from)), stride, rows, cols)
 	})(to, from, stride, rows, cols, 0)
 }
 

@@ -46,9 +46,9 @@ func (m *Matrix) Fill(p *parallel.Pool, first int, w tensor.Tensor) error {
 	return failed
 }
 
-// turnBytes is how many bytes of a row are packed at a time: a block of all columns of a
+// transposeBytes is how many bytes of a row are packed at a time: a block of all columns of a
 // panel and its destination fit a first-level cache together.
-const turnBytes = 256
+const transposeBytes = 256
 
 // littleEndian reports whether the byte order of this machine is that of files.
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
@@ -71,7 +71,7 @@ func (f *packer) fill(m *Matrix, o int, w tensor.Tensor) error {
 	if m.grouped != nil {
 		return f.roundGroups(m, o, w)
 	}
-	size, n, step := m.size(), w.Shape[0], turnBytes/m.size()
+	size, n, step := m.size(), w.Shape[0], transposeBytes/m.size()
 	if m.store == precision.Int8 { // the scale is known when the whole row has been seen
 		if err := f.round(m, o, w); err != nil {
 			return err
@@ -87,7 +87,7 @@ func (f *packer) fill(m *Matrix, o int, w tensor.Tensor) error {
 				return err
 			}
 		}
-		f.turn(m, to[k*panel*size:], o%panel, n, count)
+		f.transpose(m, to[k*panel*size:], o%panel, n, count)
 	}
 	return nil
 }
@@ -102,10 +102,10 @@ func (f *packer) stage(m *Matrix, o int, w tensor.Tensor, k, count int) error {
 		f.rows, f.stride = w.Data[k*source:], m.in*source
 		return nil
 	}
-	f.staged = resize(f.staged, panel*turnBytes)
-	f.rows, f.stride = f.staged, turnBytes
+	f.staged = resize(f.staged, panel*transposeBytes)
+	f.rows, f.stride = f.staged, transposeBytes
 	for i := range n {
-		row := f.staged[i*turnBytes:][:count*size]
+		row := f.staged[i*transposeBytes:][:count*size]
 		wide := f.wide[:count]
 		if m.store == precision.F32 {
 			wide = view[float32](row)
@@ -160,9 +160,9 @@ func (m *Matrix) checkRange(o int, row []float32, limit float32) error {
 	return nil
 }
 
-// turn writes count elements of each of the first n rows to columns c, c+1, … of a
+// transpose writes count elements of each of the first n rows to columns c, c+1, … of a
 // panel.
-func (f *packer) turn(m *Matrix, to []byte, c, n, count int) {
+func (f *packer) transpose(m *Matrix, to []byte, c, n, count int) {
 	switch m.store {
 	case precision.F32:
 		if f.widen {
@@ -171,8 +171,8 @@ func (f *packer) turn(m *Matrix, to []byte, c, n, count int) {
 		}
 		use.packing.words(to[4*c:], f.rows, f.stride, n, count, 0)
 	case precision.Int8: // four of them are a word; all rows at once are too much for a cache
-		for k := 0; k < count; k += turnBytes {
-			block := min(turnBytes, count-k)
+		for k := 0; k < count; k += transposeBytes {
+			block := min(transposeBytes, count-k)
 			use.packing.words(to[k*panel+4*c:], f.rows[k:], f.stride, n, block/4, int8Signs&(1<<32-1))
 		}
 	case precision.F16:

@@ -203,18 +203,18 @@ func TestWidenHalf(t *testing.T) {
 	})
 }
 
-// TestPackTurn holds transpositions of all small shapes against their definition, between
+// TestPackTranspose holds transpositions of all small shapes against their definition, between
 // canaries.
-func TestPackTurn(t *testing.T) {
+func TestPackTranspose(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	forSets(t, func(t *testing.T) {
-		for size, turn := range map[int]func(to, from []byte, stride, rows, cols int){
+		for size, transpose := range map[int]func(to, from []byte, stride, rows, cols int){
 			2: use.packing.halves,
 			4: func(to, from []byte, stride, rows, cols int) { use.packing.words(to, from, stride, rows, cols, 0) },
 		} {
 			for rows := range panel + 1 {
 				for _, cols := range []int{0, 1, 3, 4, 7, 8, 9, 16, 29, 64, 120} {
-					testPackTurn(t, rng, turn, size, rows, cols, use.name)
+					testPackTranspose(t, rng, transpose, size, rows, cols, use.name)
 				}
 			}
 		}
@@ -257,7 +257,7 @@ func testPackWide(t *testing.T, rng *rand.Rand, wide widenHalvesFunc, rows, cols
 	}
 }
 
-func testPackTurn(t *testing.T, rng *rand.Rand, turn func(to, from []byte, stride, rows, cols int), size, rows, cols int, name string) {
+func testPackTranspose(t *testing.T, rng *rand.Rand, transpose func(to, from []byte, stride, rows, cols int), size, rows, cols int, name string) {
 	t.Helper()
 	stride := cols*size + rng.IntN(5)
 	from := make([]byte, 1+max(0, (rows-1)*stride+cols*size))[1:] // unaligned
@@ -277,7 +277,7 @@ func testPackTurn(t *testing.T, rng *rand.Rand, turn func(to, from []byte, strid
 			copy(want[(k*panel+r)*size:][:size], from[r*stride+k*size:])
 		}
 	}
-	turn(got[:need], from, stride, rows, cols)
+	transpose(got[:need], from, stride, rows, cols)
 	if !bytes.Equal(got, want) {
 		t.Fatalf("%s: %d rows of %d elements of %d bytes are not transposed", name, rows, cols, size)
 	}

@@ -21,20 +21,20 @@ type vectorOps struct {
 	dots    func(dst *[4]float32, a, b *[4][]float32)
 	cells   func(dst, x []float32, least float32)
 
-	narrow   func(dst []uint16, x []float32)
-	turnHalf turnHalfFunc
+	narrow          func(dst []uint16, x []float32)
+	transposeNarrow transposeNarrowFunc
 }
 
-// A turnHalfFunc transposes a tile, to rows of panelKeys elements, and rounds it to
+// A transposeNarrowFunc transposes a tile, to rows of panelKeys elements, and rounds it to
 // binary16. For r < rows and c < cols,
 //
 //	dst[c·64+r] = x[r·stride+c]
-type turnHalfFunc = func(dst []uint16, x []float32, stride, rows, cols int)
+type transposeNarrowFunc = func(dst []uint16, x []float32, stride, rows, cols int)
 
 var vectorRef = vectorOps{
 	add: addRef, gelu: geluRef, norm: normRef, max: maxRef, expSum: expSumRef,
 	div: divRef, scale: scaleRef, log10: log10Ref, chain: chainRef, fold: foldRef, squares: squaresRef, raise: raiseRef,
-	cells: cellsRef, dots: dotsRef, narrow: narrowRef, turnHalf: turnHalfRef,
+	cells: cellsRef, dots: dotsRef, narrow: narrowRef, transposeNarrow: transposeNarrowRef,
 }
 
 // partials are the sixteen running sums of a reduction. Element i belongs to
@@ -82,7 +82,7 @@ func narrowRef(dst []uint16, x []float32) {
 	}
 }
 
-func turnHalfRef(dst []uint16, x []float32, stride, rows, cols int) {
+func transposeNarrowRef(dst []uint16, x []float32, stride, rows, cols int) {
 	for r := range rows {
 		for c, v := range x[r*stride:][:cols] {
 			dst[c*panelKeys+r] = tensor.F16Bits(v)

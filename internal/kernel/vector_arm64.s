@@ -782,8 +782,8 @@ loop1:
 	BNE loop1
 	RET
 
-// func turnNEON(dst *float32, x *float32, stride, rows, cols int) 
-TEXT ·turnNEON(SB), NOSPLIT, $0-40
+// func transposeNEON(dst *float32, x *float32, stride, rows, cols int) 
+TEXT ·transposeNEON(SB), NOSPLIT, $0-40
 	MOVD dst+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD stride+16(FP), R2
@@ -822,8 +822,8 @@ loop2:
 	BNE loop1
 	RET
 
-// func turnHalfNEON(dst *uint16, x *float32, stride, rows, cols int) 
-TEXT ·turnHalfNEON(SB), NOSPLIT, $0-40
+// func transposeNarrowNEON(dst *uint16, x *float32, stride, rows, cols int) 
+TEXT ·transposeNarrowNEON(SB), NOSPLIT, $0-40
 	MOVD dst+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD stride+16(FP), R2

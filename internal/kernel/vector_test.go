@@ -250,29 +250,29 @@ func TestNarrow(t *testing.T) {
 	})
 }
 
-// TestTurn transposes and rounds tiles of all sizes up to a panel, into the middle of memory
+// TestTranspose transposes and rounds tiles of all sizes up to a panel, into the middle of memory
 // that must stay as it is.
-func TestTurn(t *testing.T) {
+func TestTranspose(t *testing.T) {
 	forSets(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 2))
 		for rows := range panelKeys + 1 {
 			for _, cols := range []int{0, 1, 7, 8, 9, 16, 27, 64} {
 				stride, f := cols+rng.IntN(3), append(fillers, halfTies)[rng.IntN(len(fillers)+1)]
 				x := random(rng, max(0, (rows-1)*stride+cols), f)
-				testTurn(t, use.vector.turnHalf, turnHalfRef, x.x, stride, rows, cols)
+				testTranspose(t, use.vector.transposeNarrow, transposeNarrowRef, x.x, stride, rows, cols)
 			}
 		}
 	})
 }
 
-func testTurn(t *testing.T, turn, ref turnHalfFunc, x []float32, stride, rows, cols int) {
+func testTranspose(t *testing.T, transpose, ref transposeNarrowFunc, x []float32, stride, rows, cols int) {
 	t.Helper()
 	got, want := make([]uint16, guard+(cols+1)*panelKeys), make([]uint16, guard+(cols+1)*panelKeys)
 	for i := range want {
 		got[i], want[i] = uint16(i%99), uint16(i%99)
 	}
 	ref(want[guard:], x, stride, rows, cols)
-	turn(got[guard:], x, stride, rows, cols)
+	transpose(got[guard:], x, stride, rows, cols)
 	for i := range want {
 		if got[i] != want[i] {
 			t.Fatalf("%T, %d×%d, stride %d: [%d] = %v, want that of ref, %v", want[i], rows, cols, stride, i-guard, got[i], want[i])

@@ -101,7 +101,7 @@ func (t *attendTile) begin() {
 	label("start")
 }
 
-// chains goes along the depth, several steps per turn while that many are left.
+// chains goes along the depth, several steps at a time while that many are left.
 func (t *attendTile) chains(bStride reg.GPVirtual) {
 	unroll := 4
 	if t.rows > 2 {

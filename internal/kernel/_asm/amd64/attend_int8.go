@@ -356,15 +356,15 @@ func quads(g *gen) {
 		low01, high01 := words(0, 1)
 		low23, high23 := words(2, 3)
 		// Columns 0 … 3 and 16 … 19, then 4 … 7 and 20 … 23, and so on.
-		var fours [4]reg.VecVirtual
-		for i := range fours {
-			fours[i] = YMM()
+		var columns [4]reg.VecVirtual
+		for i := range columns {
+			columns[i] = YMM()
 		}
-		VPUNPCKLWD(low23, low01, fours[0])
-		VPUNPCKHWD(low23, low01, fours[1])
-		VPUNPCKLWD(high23, high01, fours[2])
-		VPUNPCKHWD(high23, high01, fours[3])
-		for i, v := range fours {
+		VPUNPCKLWD(low23, low01, columns[0])
+		VPUNPCKHWD(low23, low01, columns[1])
+		VPUNPCKLWD(high23, high01, columns[2])
+		VPUNPCKHWD(high23, high01, columns[3])
+		for i, v := range columns {
 			VMOVDQU(v.AsX(), Mem{Base: dst, Disp: 128*half + 16*i})
 			VEXTRACTI128(U8(1), v, Mem{Base: dst, Disp: 128*half + 64 + 16*i})
 		}

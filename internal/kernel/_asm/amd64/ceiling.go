@@ -12,9 +12,9 @@ func ceilings() {
 	for _, s := range []isa{wide, narrow} {
 		count := 3 * s.size / 8 // 24 or 12
 		chains("fmaPeak", s, count, func(acc, a, b reg.VecVirtual) { VFMADD231PS(a, b, acc) })
-		turn := 0
+		i := 0
 		chains("vectorPeak", s, count, func(acc, a, b reg.VecVirtual) { // what softmax and GELU are made of
-			switch turn++; turn % 4 {
+			switch i++; i % 4 {
 			case 0:
 				VADDPS(a, acc, acc)
 			case 2:

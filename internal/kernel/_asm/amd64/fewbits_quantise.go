@@ -107,7 +107,7 @@ func pack(s isa, q reg.GPVirtual, v []reg.VecVirtual) {
 	VPACKSSDW(v[1], v[0], a)
 	VPACKSSDW(v[3], v[2], b)
 	VPACKSSWB(b, a, a)
-	Comment("Halves are packed apart: put the fours in order.")
+	Comment("Halves are packed apart: put the words in order.")
 	lo, hi := XMM(), XMM()
 	VEXTRACTI128(U8(1), a, hi)
 	VPUNPCKLDQ(hi, a.AsX(), lo)

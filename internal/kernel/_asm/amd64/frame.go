@@ -153,10 +153,10 @@ func dots(g *gen) {
 		sums[i] = XMM()
 		VXORPS(sums[i], sums[i], sums[i])
 	}
-	j, fours := GP64(), GP64()
+	j, whole := GP64(), GP64()
 	XORQ(j, j)
-	MOVQ(n, fours)
-	ANDQ(I8(-4), fours)
+	MOVQ(n, whole)
+	ANDQ(I8(-4), whole)
 	step := func(name string, size uint64, end reg.GPVirtual, load, mul, add func(...Op)) {
 		label(name)
 		CMPQ(j, end)
@@ -171,7 +171,7 @@ func dots(g *gen) {
 		JMP(ref(name))
 		label(name + "Done")
 	}
-	step("four", 4, fours, VMOVUPS, VMULPS, VADDPS)
+	step("four", 4, whole, VMOVUPS, VMULPS, VADDPS)
 	step("one", 1, n, VMOVSS, VMULSS, VADDSS)
 	VHADDPS(sums[1], sums[0], sums[0])
 	VHADDPS(sums[3], sums[2], sums[2])

@@ -221,14 +221,14 @@ func crossed(rows, parts int, keepRows bool, row, part func(i int) reg.VecVirtua
 	}
 }
 
-// unrolled generates a loop over n steps: turn does so many, unroll while as many are left, and
+// unrolled generates a loop over n steps: steps does so many, unroll while as many are left, and
 // then one. With an unroll of 1, n must not be 0.
-func unrolled(n reg.GPVirtual, unroll int, turn func(steps int)) {
+func unrolled(n reg.GPVirtual, unroll int, steps func(n int)) {
 	if unroll > 1 {
 		SUBQ(U8(unroll), n)
 		JLT(ref("few"))
 		label("many")
-		turn(unroll)
+		steps(unroll)
 		SUBQ(U8(unroll), n)
 		JGE(ref("many"))
 		label("few")
@@ -236,7 +236,7 @@ func unrolled(n reg.GPVirtual, unroll int, turn func(steps int)) {
 		JE(ref("done"))
 	}
 	label("one")
-	turn(1)
+	steps(1)
 	DECQ(n)
 	JNE(ref("one"))
 	label("done")

@@ -120,9 +120,9 @@ func (f *file) groups(name string, all []product, fourBits, columns bool) {
 	fn.ret()
 }
 
-// fours writes the packing of codes of four bits: the sixteen bytes of each of n columns, of
+// packNibbles writes the packing of codes of four bits: the sixteen bytes of each of n columns, of
 // which byte i has codes 2i and 2i+1, become a word of four quads each, 256 bytes apart.
-func (f *file) fours(name string) {
+func (f *file) packNibbles(name string) {
 	fn, args := f.function(name, "to, from *byte, stride, n int", "")
 	to, from, stride, n := args[0], args[1], args[2], args[3]
 	const low = vec(16)

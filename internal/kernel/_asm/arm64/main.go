@@ -71,7 +71,7 @@ func fewbits() *file {
 		f.groups("directNibbles"+t.name, t.all, true, true)
 		f.groups("directEights"+t.name, t.all, true, false)
 	}
-	f.fours("foursNEON")
+	f.packNibbles("packNibblesNEON")
 	f.nibbles("nibblesNEON")
 	f.sixes("sixesNEON")
 	return f
@@ -119,8 +119,8 @@ func vectors() *file {
 	f.fold("foldNEON")
 	f.dots("dotsNEON")
 	f.narrow("narrowNEON")
-	f.turn("turnNEON", false)
-	f.turn("turnHalfNEON", true)
+	f.transpose("transposeNEON", false)
+	f.transpose("transposeNarrowNEON", true)
 	return f
 }
 

@@ -250,8 +250,8 @@ func (f *file) quads(name string) {
 	fn.ret()
 }
 
-// turn transposes tiles of four by four, as float32 or binary16.
-func (f *file) turn(name string, half bool) {
+// transpose transposes tiles of four by four, as float32 or binary16.
+func (f *file) transpose(name string, half bool) {
 	kind, width := "*float32", 4
 	if half {
 		kind, width = "*uint16", 2

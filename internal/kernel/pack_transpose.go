@@ -9,35 +9,35 @@ import (
 // packKernels are what packing takes its time for. They move bits and round nothing.
 type packKernels struct {
 	widenHalf widenHalfFunc
-	words     turnWordsFunc
-	halves    turnHalvesFunc
+	words     transposeWordsFunc
+	halves    transposeHalvesFunc
 	wide      widenHalvesFunc
-	fours     func(to, from []byte, c, n, stride int) // packFours
+	nibbles   func(to, from []byte, c, n, stride int) // packNibbles
 }
 
 // A widenHalfFunc sets dst to the binary16 numbers in src, little-endian.
 type widenHalfFunc = func(dst []float32, src []byte)
 
-// A turnWordsFunc transposes words of four bytes. For r < rows and k < cols,
+// A transposeWordsFunc transposes words of four bytes. For r < rows and k < cols,
 //
 //	to[k·64+r] = from[r][k] ^ flip
 //
 // where row r of from begins r·stride bytes after the first.
-type turnWordsFunc = func(to, from []byte, stride, rows, cols int, flip uint32)
+type transposeWordsFunc = func(to, from []byte, stride, rows, cols int, flip uint32)
 
-// A turnHalvesFunc does so for elements of two bytes, without flip.
-type turnHalvesFunc = func(to, from []byte, stride, rows, cols int)
+// A transposeHalvesFunc does so for elements of two bytes, without flip.
+type transposeHalvesFunc = func(to, from []byte, stride, rows, cols int)
 
 // A widenHalvesFunc does so for binary16 numbers, little-endian, which become float32.
 type widenHalvesFunc = func(to, from []byte, stride, rows, cols int)
 
-var packingRef = packKernels{widenHalfRef, turnWordsRef, turnHalvesRef, widenHalvesRef, packFours}
+var packingRef = packKernels{widenHalfRef, transposeWordsRef, transposeHalvesRef, widenHalvesRef, packNibbles}
 
 func widenHalfRef(dst []float32, src []byte) {
 	tensor.Tensor{DType: tensor.F16, Data: src}.CopyTo(dst, 0) // from a table
 }
 
-func turnWordsRef(to, from []byte, stride, rows, cols int, flip uint32) {
+func transposeWordsRef(to, from []byte, stride, rows, cols int, flip uint32) {
 	const size = 4
 	for r := range rows {
 		for k := range cols {
@@ -47,11 +47,11 @@ func turnWordsRef(to, from []byte, stride, rows, cols int, flip uint32) {
 	}
 }
 
-func turnHalvesRef(to, from []byte, stride, rows, cols int) {
+func transposeHalvesRef(to, from []byte, stride, rows, cols int) {
 	const size = 2
 	m, n := rows&^3, cols&^3
 	for r := 0; r < m && n > 0; r += 4 {
-		turnFours(to[r*size:], from[r*stride:], stride, n)
+		transpose4x4(to[r*size:], from[r*stride:], stride, n)
 	}
 	for r := range rows {
 		k := n
@@ -64,9 +64,9 @@ func turnHalvesRef(to, from []byte, stride, rows, cols int) {
 	}
 }
 
-// turnFours transposes four rows of elements of two bytes, a multiple of four: fours of
-// them are turned in registers.
-func turnFours(to, from []byte, stride, cols int) {
+// transpose4x4 transposes four rows of elements of two bytes, a multiple of four:
+// squares of them in registers.
+func transpose4x4(to, from []byte, stride, cols int) {
 	const step = 2 * panel
 	const even, odd, low = 0x0000ffff0000ffff, 0xffff0000ffff0000, 1<<32 - 1
 	le := binary.LittleEndian

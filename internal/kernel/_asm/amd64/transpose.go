@@ -45,10 +45,10 @@ func (s square) pair(r, upper, disp int) reg.VecVirtual {
 	return v
 }
 
-// turn generates a function that transposes squares of rows by eight elements of size
+// transpose generates a function that transposes squares of rows by eight elements of size
 // bytes, which take wide bytes at their destination; it asks for whole squares, one at least.
 // stride is in bytes.
-func turn(name, arguments string, rows, size, wide int, keep func(), turnSquare func(s square)) {
+func transpose(name, arguments string, rows, size, wide int, keep func(), transposeSquare func(s square)) {
 	function(name, "("+arguments+" int)")
 	s := square{stride: load64("stride"), from: GP64(), lower: GP64(), seventh: GP64(), lowerSeventh: GP64(), columns: GP64()}
 	s.stride3, s.stride5 = triple(s.stride, 2), triple(s.stride, 4)
@@ -65,7 +65,7 @@ func turn(name, arguments string, rows, size, wide int, keep func(), turnSquare 
 		LEAQ(Mem{Base: s.from, Index: s.stride, Scale: 8}, s.lower)
 		LEAQ(Mem{Base: s.lower, Index: s.stride3, Scale: 2}, s.lowerSeventh)
 	}
-	turnSquare(s)
+	transposeSquare(s)
 	ADDQ(U8(8*size), s.from)
 	ADDQ(U32(8*panel*wide), s.to)
 	SUBQ(U8(8), s.columns)
@@ -79,47 +79,47 @@ func turn(name, arguments string, rows, size, wide int, keep func(), turnSquare 
 	ret()
 }
 
-// turnWords generates the transposition of words of four bytes.
-func turnWords() {
+// transposeWords generates the transposition of words of four bytes.
+func transposeWords() {
 	var flip reg.VecVirtual
-	turn("turnWordsAVX2", "to, from *byte, stride, rows, cols, flip", 8, 4, 4, func() {
+	transpose("transposeWordsAVX2", "to, from *byte, stride, rows, cols, flip", 8, 4, 4, func() {
 		bits, x := GP32(), XMM()
 		Load(Param("flip"), bits.As64())
 		flip = YMM()
 		VMOVD(bits, x)
 		VPBROADCASTD(x, flip)
 	}, func(s square) {
-		turnEight(s, func(column int, v reg.VecVirtual) {
+		transposeEight(s, func(column int, v reg.VecVirtual) {
 			VPXOR(flip, v, v)
 			VMOVDQU(v, Mem{Base: s.to, Disp: column * 4 * panel})
 		})
 	})
 }
 
-// turnNarrow generates the transposition of float32 to binary16.
-func turnNarrow() {
-	turn("turnNarrowAVX2", "to *uint16, from *float32, stride, rows, cols", 8, 4, 2, func() {}, func(s square) {
-		turnEight(s, func(column int, v reg.VecVirtual) {
+// transposeNarrow generates the transposition of float32 to binary16.
+func transposeNarrow() {
+	transpose("transposeNarrowAVX2", "to *uint16, from *float32, stride, rows, cols", 8, 4, 2, func() {}, func(s square) {
+		transposeEight(s, func(column int, v reg.VecVirtual) {
 			VCVTPS2PH(U8(nearestEven), v, Mem{Base: s.to, Disp: column * 2 * panel})
 		})
 	})
 }
 
-// turnEight transposes eight rows of eight words, and calls store for each column.
-func turnEight(s square, store func(column int, v reg.VecVirtual)) {
+// transposeEight transposes eight rows of eight words, and calls store for each column.
+func transposeEight(s square, store func(column int, v reg.VecVirtual)) {
 	for side := range 2 { // columns 0 … 3, and 4 … 7
 		var rows [4]reg.VecVirtual
 		for r := range rows {
 			rows[r] = s.pair(r, r+4, 16*side)
 		}
-		for i, v := range turnFours(rows) {
+		for i, v := range transpose4x4(rows) {
 			store(4*side+i, v)
 		}
 	}
 }
 
-// turnFours transposes 4×4 words in each half of four registers.
-func turnFours(v [4]reg.VecVirtual) (columns [4]reg.VecVirtual) {
+// transpose4x4 transposes 4×4 words in each half of four registers.
+func transpose4x4(v [4]reg.VecVirtual) (columns [4]reg.VecVirtual) {
 	var low, high [2]reg.VecVirtual
 	for i := range 2 {
 		low[i], high[i] = YMM(), YMM()
@@ -134,10 +134,10 @@ func turnFours(v [4]reg.VecVirtual) (columns [4]reg.VecVirtual) {
 	return columns
 }
 
-// turnHalves generates the transposition of elements of two bytes.
-func turnHalves() {
-	turn("turnHalvesAVX2", "to, from *byte, stride, rows, cols", 16, 2, 2, func() {}, func(s square) {
-		turnSixteen(s, func(column int, v reg.VecVirtual) {
+// transposeHalves generates the transposition of elements of two bytes.
+func transposeHalves() {
+	transpose("transposeHalvesAVX2", "to, from *byte, stride, rows, cols", 16, 2, 2, func() {}, func(s square) {
+		transposeSixteen(s, func(column int, v reg.VecVirtual) {
 			VMOVDQU(v, Mem{Base: s.to, Disp: column * 2 * panel})
 		})
 	})
@@ -146,8 +146,8 @@ func turnHalves() {
 // widenHalves generates the transposition of binary16 to float32: columns are widened on
 // their way to memory, a cache line each.
 func widenHalves() {
-	turn("widenHalvesAVX2", "to, from *byte, stride, rows, cols", 16, 2, 4, func() {}, func(s square) {
-		turnSixteen(s, func(column int, v reg.VecVirtual) {
+	transpose("widenHalvesAVX2", "to, from *byte, stride, rows, cols", 16, 2, 4, func() {}, func(s square) {
+		transposeSixteen(s, func(column int, v reg.VecVirtual) {
 			upper, low, high := XMM(), YMM(), YMM()
 			VEXTRACTI128(U8(1), v, upper)
 			VCVTPH2PS(v.AsX(), low) // exact
@@ -158,9 +158,9 @@ func widenHalves() {
 	})
 }
 
-// turnSixteen transposes sixteen rows of eight elements of two bytes, and calls store for
+// transposeSixteen transposes sixteen rows of eight elements of two bytes, and calls store for
 // each column: words of two elements are transposed.
-func turnSixteen(s square, store func(column int, v reg.VecVirtual)) {
+func transposeSixteen(s square, store func(column int, v reg.VecVirtual)) {
 	for side := range 2 { // columns 0 … 3, and 4 … 7
 		var rows [4]reg.VecVirtual // columns of two rows each
 		for i := range rows {
@@ -172,7 +172,7 @@ func turnSixteen(s square, store func(column int, v reg.VecVirtual)) {
 				VPUNPCKHWD(b, a, rows[i])
 			}
 		}
-		for i, v := range turnFours(rows) {
+		for i, v := range transpose4x4(rows) {
 			store(4*side+i, v)
 		}
 	}
@@ -182,9 +182,9 @@ func turnSixteen(s square, store func(column int, v reg.VecVirtual)) {
 // and transpositions.
 func packs() {
 	widenHalf()
-	turnWords()
-	turnNarrow()
-	turnHalves()
+	transposeWords()
+	transposeNarrow()
+	transposeHalves()
 	widenHalves()
 }
 
