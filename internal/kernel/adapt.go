@@ -138,14 +138,26 @@ func transposeHalvesWith(f func(to, from *byte, stride, rows, cols int), wide in
 	}
 }
 
-func narrowWith(f func(dst *uint16, x *float32, n int)) func(dst []uint16, x []float32) {
-	return func(dst []uint16, x []float32) {
-		dst = dst[:len(x)]
-		n := len(x) &^ 7
+// byStep returns a function that uses f for a multiple of step, a power of two, and ref for
+// the rest.
+func byStep[D, S any](step int, f func(dst *D, x *S, n int), ref func(dst []D, x []S)) func(dst []D, x []S) {
+	return func(dst []D, x []S) {
+		n := len(x) &^ (step - 1)
+		ref(dst[n:], x[n:])
 		if n > 0 {
-			f(&dst[0], &x[0], n)
+			f(&dst[:n][0], &x[0], n)
 		}
-		narrowRef(dst[n:], x[n:])
+	}
+}
+
+// byNumber is byStep for an operation that has a number.
+func byNumber[D any](step int, f func(dst *D, x *float32, n int, by float32), ref func(dst []D, x []float32, by float32)) func(dst []D, x []float32, by float32) {
+	return func(dst []D, x []float32, by float32) {
+		n := len(x) &^ (step - 1)
+		ref(dst[n:], x[n:], by)
+		if n > 0 {
+			f(&dst[:n][0], &x[0], n, by)
+		}
 	}
 }
 

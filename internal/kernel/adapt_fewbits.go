@@ -48,19 +48,6 @@ func expandWith(f func(dst, codes, more *byte, groups, ahead int), size int) exp
 	}
 }
 
-// powersWith returns a powers function that uses f for multiples of 64 and powersRef for
-// the rest.
-func powersWith(f func(dst *float32, e *byte, n int)) func(dst []float32, e []byte) {
-	return func(dst []float32, e []byte) {
-		n := len(e) &^ 63
-		powersRef(dst[n:], e[n:])
-		if n > 0 {
-			_ = dst[n-1]
-			f(&dst[0], &e[0], n)
-		}
-	}
-}
-
 // quantiseGroupsWith returns a quantise function that uses f for whole groups and
 // quantiseGroupsRef for the rest.
 func quantiseGroupsWith(f func(q *byte, scale *float32, start *int32, x *float32, groups int)) func(q []byte, scale []float32, start []int32, x []float32) {

@@ -80,16 +80,6 @@ func maxAbsWith(f func(x *float32, n int) uint32) func(x []float32) uint32 {
 	}
 }
 
-func quantiseWith(f func(dst *uint8, x *float32, n int, inverse float32)) func(dst []uint8, x []float32, inverse float32) {
-	return func(dst []uint8, x []float32, inverse float32) {
-		n := len(x) &^ 15
-		quantiseRef(dst[n:len(x)], x[n:], inverse)
-		if n > 0 {
-			f(&dst[0], &x[0], n, inverse)
-		}
-	}
-}
-
 // finishInt8Full returns a finishInt8Func that uses f for full panels and ref for other
 // ones.
 func finishInt8Full(f func(dst *float32, acc, offset *int32, xScale, scale, bias *float32, stride, rows int), ref finishInt8Func) finishInt8Func {

@@ -119,9 +119,6 @@ func (k *Keys) CopyPrefix(from *Keys, n int) {
 	}
 }
 
-// Bytes returns the size of the cache.
-func (k *Keys) Bytes() int64 { return int64(len(k.data)) + 4*int64(len(k.scale)) }
-
 // Values is a cache of attention values for the positions 0 … capacity-1, laid
 // out so that a vector lane is a column: [head][position][dim rounded up to 64].
 // The columns beyond dim are zero.
@@ -190,9 +187,6 @@ func (v *Values) CopyPrefix(from *Values, n int) {
 		copy(v.scale[h*4*v.quads:][:n], from.scale[h*4*from.quads:])
 	}
 }
-
-// Bytes returns the size of the cache.
-func (v *Values) Bytes() int64 { return int64(len(v.data)) + 4*int64(len(v.scale)) }
 
 // checkCopy panics unless CopyPrefix can copy n positions.
 func checkCopy(same bool, n, to, from int) {

@@ -16,7 +16,7 @@ func setsOfArch() []set {
 		},
 		int8s: int8Kernels{
 			maxAbs:   maxAbsWith(maxAbsAVX2),
-			quantise: quantiseWith(quantiseAVX2),
+			quantise: byNumber(16, quantiseAVX2, quantiseRef),
 			store:    finishInt8Full(storeInt8AVX2, storeInt8Ref),
 			add:      finishInt8Full(addInt8AVX2, addInt8Ref),
 			signed:   signedWith(signedAVX2),
@@ -27,7 +27,7 @@ func setsOfArch() []set {
 			quantise:      quantiseGroupsWith(quantiseGroupsAVX2),
 			nibbles:       nibblesRef, // all rows go directly
 			sixes:         expandWith(sixesAVX2, groupBytes*3/4),
-			powers:        powersWith(powersAVX2),
+			powers:        byStep(64, powersAVX2, powersRef),
 			tile:          groupsByRows(tileGroupsAVX2, 4),
 			directNibbles: directByRows(directNibblesAVX2, 4),
 		},
@@ -47,8 +47,8 @@ func setsOfArch() []set {
 		vector: vectorOps{
 			add: vecAddAVX2, gelu: vecGeluAVX2, norm: vecNormAVX2, max: vecMaxAVX2, expSum: vecExpSumAVX2, log10: vecLog10AVX2,
 			chain: chainWith(tileF32AVX2), fold: vecFoldAVX2, squares: vecSquaresAVX2, raise: vecRaiseAVX2, cells: vecCellsAVX2,
-			dots: vecDotsAVX2, div: vecDivAVX2, scale: vecScaleAVX2, narrow: narrowWith(vecNarrowAVX2),
-			transposeNarrow: transposeWith(transposeNarrowAVX2, transposeByRows(narrowWith(vecNarrowAVX2))),
+			dots: vecDotsAVX2, div: vecDivAVX2, scale: vecScaleAVX2, narrow: byStep(8, vecNarrowAVX2, narrowRef),
+			transposeNarrow: transposeWith(transposeNarrowAVX2, transposeByRows(byStep(8, vecNarrowAVX2, narrowRef))),
 		},
 		ceilings: ceilingKernels{
 			fma: fmaPeakAVX2, fmaPerRound: 12 * 8, dot: dotPeakAVX2, dotPerRound: 8 * 16,
@@ -82,7 +82,7 @@ func setsOfArch() []set {
 	if cpu.X86.HasAVX512VNNI { // else bytes are those of AVX2
 		avx512.int8s = int8Kernels{
 			maxAbs:   maxAbsWith(maxAbsAVX512),
-			quantise: quantiseWith(quantiseAVX512),
+			quantise: byNumber(16, quantiseAVX512, quantiseRef),
 			store:    finishInt8Full(storeInt8AVX512, storeInt8Ref),
 			add:      finishInt8Full(addInt8AVX512, addInt8Ref),
 		}.by(byRows[int8](tileInt8AVX512, 6, 4))
@@ -90,7 +90,7 @@ func setsOfArch() []set {
 			quantise:      quantiseGroupsWith(quantiseGroupsAVX512),
 			nibbles:       expandWith(nibblesAVX512, groupBytes/2),
 			sixes:         expandWith(sixesAVX512, groupBytes*3/4),
-			powers:        powersWith(powersAVX512),
+			powers:        byStep(64, powersAVX512, powersRef),
 			tile:          groupsByRows(tileGroupsAVX512, 6),
 			directNibbles: directByRows(directNibblesAVX512, 6),
 			directEights:  directByRows(directEightsAVX512, 6),

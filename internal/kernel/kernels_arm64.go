@@ -57,8 +57,8 @@ func setsOfArch() []set {
 			widenHalf: widenHalfWith(widenHalfNEON), words: transposeWordsOfNEON, halves: transposeHalvesRef, wide: widenHalvesRef, nibbles: packNibblesOfNEON,
 		},
 		vector: vectorOps{
-			add: byPairs(addNEON, addRef), raise: byPairs(raiseNEON, raiseRef),
-			div: byNumber(divNEON, divRef), scale: byNumber(scaleNEON, scaleRef),
+			add: byStep(4, addNEON, addRef), raise: byStep(4, raiseNEON, raiseRef),
+			div: byNumber(4, divNEON, divRef), scale: byNumber(4, scaleNEON, scaleRef),
 			gelu: func(x []float32) {
 				n := len(x) &^ 3
 				geluRef(x[n:])
@@ -67,7 +67,7 @@ func setsOfArch() []set {
 				}
 			},
 			norm: normOfNEON, max: maxOfNEON, expSum: expSumOfNEON,
-			log10: byNumber(log10NEON, log10Ref),
+			log10: byNumber(4, log10NEON, log10Ref),
 			chain: func(dst, w, x []float32) {
 				clear(dst)
 				floats(dst, w, len(w), 1, x, hint{})
@@ -80,10 +80,10 @@ func setsOfArch() []set {
 			squares: func(dst, c0, c1, s0, s1 []float32) {
 				squaresNEON(&dst[0], &c0[0], &c1[0], &s0[0], &s1[0], len(c0)/Lanes)
 			},
-			cells:           byNumber(func(to, x *float32, n int, least float32) { cellsNEON(to, x, n, least, 4) }, cellsRef),
+			cells:           byNumber(4, func(to, x *float32, n int, least float32) { cellsNEON(to, x, n, least, 4) }, cellsRef),
 			dots:            dotsOfNEON,
-			narrow:          narrowWith(narrowNEON),
-			transposeNarrow: transposeWith(transposeNarrowNEON, transposeByRows(narrowWith(narrowNEON))),
+			narrow:          byStep(8, narrowNEON, narrowRef),
+			transposeNarrow: transposeWith(transposeNarrowNEON, transposeByRows(byStep(8, narrowNEON, narrowRef))),
 		},
 		ceilings: ceilingKernels{
 			fma: fmaPeakNEON, fmaPerRound: 24 * 4, dot: dotPeakNEON, dotPerRound: 24 * 8, vector: vectorPeakNEON, vectorPerRound: 24 * 4,
@@ -125,7 +125,7 @@ func byRowsNEON[A, X, W any](tile asmRows[A, X], ref func(acc []A, x []X, stride
 func int8NEON(tile, weigh tileInt8Func) int8Kernels {
 	return int8Kernels{
 		maxAbs:   maxAbsWith(maxAbsNEON),
-		quantise: quantiseWith(func(dst *uint8, x *float32, n int, inverse float32) { roundBytesNEON(dst, x, n, inverse) }),
+		quantise: byNumber(16, func(dst *uint8, x *float32, n int, inverse float32) { roundBytesNEON(dst, x, n, inverse) }, quantiseRef),
 		tile:     starting(int8ByDepth(tile)),
 		weigh:    starting(int8ByDepth(weigh)),
 		store:    finishInt8Full(storeInt8NEON, storeInt8Ref),
@@ -236,28 +236,6 @@ func transposeWordsOfNEON(to, from []byte, stride, rows, cols int, flip uint32) 
 	transposeWordsWith(func(to, from *byte, stride, rows, cols, _ int) {
 		transposeNEON((*float32)(unsafe.Pointer(to)), (*float32)(unsafe.Pointer(from)), stride, rows, cols)
 	})(to, from, stride, rows, cols, 0)
-}
-
-// byPairs returns an operation on two slices that uses f for multiples of four.
-func byPairs(f func(dst, x *float32, n int), ref func(dst, x []float32)) func(dst, x []float32) {
-	return func(dst, x []float32) {
-		n := len(x) &^ 3
-		ref(dst[n:], x[n:])
-		if n > 0 {
-			f(&dst[:n][0], &x[0], n)
-		}
-	}
-}
-
-// byNumber returns an operation on x and a number that uses f for multiples of four.
-func byNumber(f func(to, x *float32, n int, by float32), ref func(to, x []float32, by float32)) func(to, x []float32, by float32) {
-	return func(to, x []float32, by float32) {
-		n := len(x) &^ 3
-		ref(to[n:], x[n:], by)
-		if n > 0 {
-			f(&to[:n][0], &x[0], n, by)
-		}
-	}
 }
 
 // expSumOfNEON is expSumRef.

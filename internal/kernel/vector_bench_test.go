@@ -93,7 +93,7 @@ func benchAttend(b *testing.B, heads, dim, n, rows, layers, threads int, d preci
 		k, v := NewKeys(heads, dim, n, d), NewValues(heads, dim, n, d)
 		k.Set(p, 0, n, x, heads*dim)
 		v.Set(p, 0, n, x, heads*dim)
-		bytes += k.Bytes() + v.Bytes()
+		bytes += int64(len(k.data) + len(v.data) + 4*(len(k.scale)+len(v.scale)))
 		for range rows {
 			spans[l] = append(spans[l], Span{k, v, n})
 		}
