@@ -51,11 +51,11 @@ type Auto struct {
 	mu       sync.Mutex
 	active   int // streams, at the last round
 	groups   [groups]group
-	survival [lastLength]share // [j]: of the rounds that kept j+1 tokens or more, those that kept more
-	opening  mean              // seconds
-	window   mean              // tokens
-	opens    int               // how often a window was opened
-	owed     bool              // see Try
+	survival [lastLength]frequency // [j]: of the rounds that kept j+1 tokens or more, those that kept more
+	opening  mean                  // seconds
+	window   mean                  // tokens
+	opens    int                   // how often a window was opened
+	owed     bool                  // see Try
 }
 
 const lastLength = 8
@@ -118,17 +118,6 @@ func (a *Auto) group() *group {
 	return g
 }
 
-// groups is how many numbers of streams are told apart: 1, 2, up to 4, up to 8, more.
-const groups = 5
-
-// groupOf returns the index of a number of streams.
-func groupOf(streams int) (i int) {
-	for size := 1; size < streams && i < groups-1; size *= 2 {
-		i++
-	}
-	return i
-}
-
 // guess returns the estimated round time with drafts of n tokens and k streams, relative
 // to plain decoding: a pass reads the weights once, computes a little for each row, and
 // more from where arithmetic takes longer than reading.
@@ -145,7 +134,7 @@ func (a *Auto) cost(g *group, i int) float64 {
 	}
 	c := g.level(i) * g.pace.v / a.yield(lengths[i])
 	if i > 0 {
-		c += a.charge()
+		c += a.openingCost()
 	}
 	return c
 }
@@ -168,9 +157,9 @@ func (g *group) level(i int) float64 {
 
 func abs(n int) int { return max(n, -n) }
 
-// charge returns the time of opening windows, in seconds per token. Streams wait for each
+// openingCost returns the time of opening windows, in seconds per token. Streams wait for each
 // other, so each opening delays all.
-func (a *Auto) charge() float64 {
+func (a *Auto) openingCost() float64 {
 	tokens := (a.window.v*a.window.n + 2*50) / (a.window.n + 2) // the first guess counts as two windows of 50
 	return a.opening.v * float64(a.active) / tokens
 }
@@ -340,35 +329,5 @@ func (s *autoStream) Observe(r Round) {
 	}
 	if g.rounds++; g.rounds >= epoch*a.active {
 		a.decide(g)
-	}
-}
-
-// A mean forgets: a new value has a weight of at least one in memory.
-type mean struct{ v, n float64 }
-
-func (m *mean) add(x, memory float64) {
-	m.n = min(m.n+1, memory)
-	m.v += (x - m.v) / m.n
-}
-
-// A share of rounds forgets, too.
-type share struct{ yes, n float64 }
-
-func (s *share) add(yes bool) {
-	const memory = 0.98
-	s.yes *= memory
-	s.n = s.n*memory + 1
-	if yes {
-		s.yes++
-	}
-}
-
-// rate starts at a prior with the weight of four rounds.
-func (s *share) rate(prior float64) float64 { return (s.yes + 4*prior) / (s.n + 4) }
-
-// forget limits the weight of the share to n rounds.
-func (s *share) forget(n float64) {
-	if s.n > n {
-		s.yes, s.n = s.yes*n/s.n, n
 	}
 }

@@ -9,13 +9,32 @@
 // computed from them, are those of plain decoding whatever a proposer drafts.
 // Plain decoding is a round with an empty draft: the proposer [None].
 //
-// round.go is all of it; the other files are what it is handed: model.go, ngram.go,
-// bigram.go and text.go draft, the last with place.go, which finds in a text what was said;
-// policy.go, auto.go and pace.go decide how much; load.go opens the model that drafts;
-// theory.go has what papers expect of rounds.
+// # Who is who
 //
-// [Reject], in rejection.go, is a verifier of another kind, classic speculative sampling:
-// it keeps the distribution of the tokens, not the tokens.
+//	lives as long as     drafts                              decides how much
+//	the loaded model     Assistant: Model, NGram, Bigram     Auto for these, Pace for texts
+//	a clip               Follower, of a Text
+//	a window             Drafter, which an Assistant opens   a Policy
+//	an attempt at it     the same, after Begin
+//	a round              Propose, then Commit                Length, More, then Observe
+//
+// Where a clip has a text, a [Guide] is both proposer and policy: it drafts from the text,
+// and where that has nothing, from the drafter.
+//
+// # Files
+//
+//	round.go             the round, and what it asks of both sides: begin to read here
+//	model.go, load.go    an assistant with a decoder of its own; whether it fits its target
+//	ngram.go, bigram.go  assistants that look at the tokens so far
+//	text.go              a text of a clip, and the part of it that a window may say
+//	tracker.go           which letter of that part was said last, by edit distance
+//	follower.go          tokens and timestamps that come after it
+//	guide.go             the text first, then the model
+//	policy.go            lengths of drafts by rule
+//	auto.go, pace.go     and by measured times, for models and for texts; averages.go
+//	rejection.go         verifiers that look at probabilities: [Reject] is classic speculative
+//	                     sampling, which keeps the distribution of the tokens, not the tokens
+//	theory.go            what papers expect of rounds
 //
 // # A new proposer
 //

@@ -1,9 +1,7 @@
 package assistant
 
 import (
-	"context"
 	"math/bits"
-	"slices"
 	"sync"
 )
 
@@ -11,7 +9,7 @@ import (
 const LongestText = 24
 
 // A Pace decides how much is drafted from texts, for all streams that decode together. A
-// draft is free, but its rows are not: it is as long as each row's share in tokens is
+// draft is free, but its rows are not: it is as long as each row's part in tokens is
 // worth more than the time that the row adds to a pass. All three are measured:
 //
 //   - how long a pass takes with so many rows of a stream, for a few numbers of streams;
@@ -24,7 +22,7 @@ type Pace struct {
 
 	mu      sync.Mutex
 	passes  [groups][LongestText + 2]mean // [rows]: seconds
-	right   [6]share                      // by runOf
+	right   [6]frequency                  // by runOf
 	seconds mean                          // of a round
 	kept    mean                          // tokens of a round
 	waited  int                           // rounds without a draft since the last trial
@@ -36,8 +34,8 @@ func runOf(right int) int { return min(bits.Len(uint(right)), 5) }
 // firstGuess is how often a token is right before anything was measured, by runOf.
 var firstGuess = [6]float64{0.6, 0.75, 0.85, 0.9, 0.93, 0.95}
 
-// of returns the passes for the present number of streams.
-func (p *Pace) of() *[LongestText + 2]mean {
+// known returns the passes for the present number of streams.
+func (p *Pace) known() *[LongestText + 2]mean {
 	return &p.passes[groupOf(p.Streams())]
 }
 
@@ -69,7 +67,7 @@ func (p *Pace) length(right int) int {
 	const trial = 32 // one in so many rounds drafts a little where nothing seems to pay
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	known := p.of()
+	known := p.known()
 	one := pass(known, 1)
 	token := one
 	if p.kept.v > 0 {
@@ -100,7 +98,7 @@ func (p *Pace) observe(r Round, right, ahead int) int {
 	const memory = 64
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if known, rows := p.of(), r.Drafted+1; !r.First && rows < len(known) {
+	if known, rows := p.known(), r.Drafted+1; !r.First && rows < len(known) {
 		seconds := r.Verify.Seconds()
 		if known[rows].n > 0 {
 			seconds = min(seconds, roundCap*known[rows].v)
@@ -132,81 +130,4 @@ func (p *Pace) learn(after int, right bool) {
 	s := &p.right[runOf(after)]
 	s.forget(most)
 	s.add(right)
-}
-
-// A Guide is the Proposer of a window for which there is a text, and its Policy: it
-// drafts from the text, and where that has nothing, from a model.
-type Guide struct {
-	text   *Follower
-	pace   *Pace    // nil: policy decides for both
-	model  Proposer // or None
-	policy Policy   // nil: none for the model
-	draft  []Token  // of the coming round, from the text
-	right  int      // drafted tokens that were right, in a row
-	ahead  int      // tokens at the start of draft that tell nothing of the text
-	asked  bool     // the model is asked for the coming round
-}
-
-// NewGuide returns a guide of a text, whose window has begun, and of a model, which may be
-// None, and its policy. Without a pace the policy decides for both.
-func NewGuide(text *Follower, pace *Pace, model Proposer, policy Policy) *Guide {
-	return &Guide{text: text, pace: pace, model: model, policy: policy}
-}
-
-// Length makes the draft of the coming round, and returns its length.
-func (g *Guide) Length() int {
-	n := 0
-	if g.pace == nil {
-		n = g.policy.Length()
-	} else {
-		n = g.pace.length(g.right) + g.text.ahead()
-	}
-	g.draft, _ = g.text.Propose(context.Background(), g.draft[:0], n)
-	if g.ahead = slices.IndexFunc(g.draft, g.text.t.tok.IsText); g.ahead < 0 {
-		g.ahead = len(g.draft)
-	}
-	if g.asked = len(g.draft) == 0; !g.asked {
-		return len(g.draft)
-	}
-	if g.pace != nil && g.policy != nil {
-		n = g.policy.Length()
-	}
-	return n
-}
-
-// More asks the model's policy.
-func (g *Guide) More(n int, lp float32) bool { return g.policy == nil || g.policy.More(n, lp) }
-
-// Propose returns the draft.
-func (g *Guide) Propose(ctx context.Context, dst []Token, limit int) ([]Token, error) {
-	if !g.asked {
-		return append(dst, g.draft[:min(limit, len(g.draft))]...), nil
-	}
-	return g.model.Propose(ctx, dst, limit)
-}
-
-// Commit passes the tokens on to both.
-func (g *Guide) Commit(ctx context.Context, kept []Token) error {
-	if err := g.text.Commit(ctx, kept); err != nil {
-		return err
-	}
-	return g.model.Commit(ctx, kept)
-}
-
-// Observe tells a round to who drafted.
-func (g *Guide) Observe(r Round) {
-	if g.policy != nil && (g.asked || g.pace == nil) {
-		g.policy.Observe(r)
-	}
-	if g.pace != nil && (!g.asked || r.Drafted == 0) {
-		g.right = g.pace.observe(r, g.right, g.ahead)
-	}
-}
-
-// Cost returns what the model's drafts took.
-func (g *Guide) Cost() Cost {
-	if m, ok := g.model.(Meter); ok {
-		return m.Cost()
-	}
-	return Cost{}
 }

@@ -171,13 +171,13 @@ func (g *generation) propose(ctx context.Context) (err error) {
 		}
 	}
 	g.since = g.o.Clock()
-	g.round = Round{First: len(g.Choices) == 0, Drafted: len(g.draft), Draft: g.since - begin, Opening: g.charge()}
+	g.round = Round{First: len(g.Choices) == 0, Drafted: len(g.draft), Draft: g.since - begin, Opening: g.addCost()}
 	return nil
 }
 
-// charge adds what the draft took to the statistics, and returns how much of it was to
+// addCost adds what the draft took to the statistics, and returns how much of it was to
 // prepare for the window.
-func (g *generation) charge() (opening time.Duration) {
+func (g *generation) addCost() (opening time.Duration) {
 	if g.meter == nil {
 		return 0
 	}

@@ -18,8 +18,8 @@ func Expected(alpha float64, n int) float64 {
 	return -math.Expm1(float64(n+1)*math.Log(alpha)) / (1 - alpha)
 }
 
-// A Plan is the parameters of the theory.
-type Plan struct {
+// A Theory is the parameters of the formulas.
+type Theory struct {
 	Alpha float64 // chance that a drafted token is accepted, in [0, 1]
 	Cost  float64 // of a draft step, in steps of the target: c
 
@@ -39,7 +39,7 @@ type Plan struct {
 //	E/(c·n + V(n+1))
 //
 // Source: Leviathan et al. 2023, theorem 3.8, where V = 1.
-func (p Plan) Speedup(n int) float64 {
+func (p Theory) Speedup(n int) float64 {
 	v := 1.0
 	if p.Verify != nil {
 		v = p.Verify(n + 1)
@@ -52,7 +52,7 @@ func (p Plan) Speedup(n int) float64 {
 // arithmetic.
 //
 // Source: Leviathan et al. 2023, theorem 3.11.
-func (p Plan) OperationsRatio(n int) float64 {
+func (p Theory) OperationsRatio(n int) float64 {
 	return (p.Operations*float64(n) + float64(n) + 1) / Expected(p.Alpha, n)
 }
 
@@ -60,13 +60,13 @@ func (p Plan) OperationsRatio(n int) float64 {
 // decoding, if a verify pass reads no more than a step: (b·n + 1)/E. Where memory is the
 // limit it is one over the speed-up, with b for c; Leviathan et al. 2023, section 3.4,
 // counts memory accesses likewise.
-func (p Plan) BytesRatio(n int) float64 {
+func (p Theory) BytesRatio(n int) float64 {
 	return (p.Bytes*float64(n) + 1) / Expected(p.Alpha, n)
 }
 
 // BreakEven returns the chance, in whole hundredths, from which drafts of n tokens pay, 1
 // if they cannot.
-func (p Plan) BreakEven(n int) float64 {
+func (p Theory) BreakEven(n int) float64 {
 	const rounding = 1e-9
 	return float64(sort.Search(100, func(percent int) bool {
 		p.Alpha = float64(percent) / 100
@@ -76,7 +76,7 @@ func (p Plan) BreakEven(n int) float64 {
 
 // Best returns the draft length, up to most, with the highest expected speed, 0 if none
 // is faster than plain decoding.
-func (p Plan) Best(most int) (n int, speedup float64) {
+func (p Theory) Best(most int) (n int, speedup float64) {
 	speedup = 1
 	for i := 1; i <= most; i++ {
 		if s := p.Speedup(i); s > speedup {

@@ -9,7 +9,7 @@ import (
 
 // simulate plays rounds with random acceptance and returns tokens, rounds and the time in
 // target steps.
-func simulate(rng *rand.Rand, p Plan, n, rounds int) (tokens int, steps float64) {
+func simulate(rng *rand.Rand, p Theory, n, rounds int) (tokens int, steps float64) {
 	for range rounds {
 		for i := 0; ; i++ {
 			tokens++ // an accepted draft, or the decoder's own token at the end
@@ -29,7 +29,7 @@ func TestPlanSimulated(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, alpha := range []float64{0, 0.3, 0.8, 0.9, 0.98, 1} {
 		for _, n := range []int{0, 1, 3, 8} {
-			p := Plan{Alpha: alpha, Cost: 0.07, Verify: func(m int) float64 { return 1 + 0.05*float64(m-1) }}
+			p := Theory{Alpha: alpha, Cost: 0.07, Verify: func(m int) float64 { return 1 + 0.05*float64(m-1) }}
 			tokens, steps := simulate(rng, p, n, rounds)
 			if got, want := float64(tokens)/rounds, Expected(alpha, n); !(math.Abs(got/want-1) <= tol) {
 				t.Errorf("α=%v, %d drafts: %.4f tokens a round, theory %.4f", alpha, n, got, want)
@@ -43,7 +43,7 @@ func TestPlanSimulated(t *testing.T) {
 
 // TestBytesRatio checks that bytes and time are the same where only reading takes time.
 func TestBytesRatio(t *testing.T) {
-	p := Plan{Alpha: 0.8, Cost: 0.15, Bytes: 0.15}
+	p := Theory{Alpha: 0.8, Cost: 0.15, Bytes: 0.15}
 	for n := range 10 {
 		if got := p.BytesRatio(n) * p.Speedup(n); !(math.Abs(got-1) < 1e-12) {
 			t.Errorf("drafts of %d: bytes × speed-up = %v, want 1", n, got)
@@ -52,7 +52,7 @@ func TestBytesRatio(t *testing.T) {
 }
 
 func ExamplePlan() {
-	p := Plan{Alpha: 0.8, Cost: 0.05, Operations: 0.06}
+	p := Theory{Alpha: 0.8, Cost: 0.05, Operations: 0.06}
 	n, speedup := p.Best(16)
 	fmt.Printf("drafts of %d: %.2f tokens a round, %.2f times as fast, %.2f times the operations\n",
 		n, Expected(p.Alpha, n), speedup, p.OperationsRatio(n))

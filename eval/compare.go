@@ -284,7 +284,7 @@ func (c *comparison) add(ctx context.Context, records []*report.Record) error {
 // off, they are not independent. Decoding work outside rounds is not included. There is no
 // prediction of utterances decoded together, since their times are shared.
 //
-// Source: Leviathan et al. 2023, arXiv:2211.17192, theorem 3.8; assistant.Plan.
+// Source: Leviathan et al. 2023, arXiv:2211.17192, theorem 3.8; assistant.Theory.
 func Predict(d *report.Document) {
 	for _, c := range d.Comparisons {
 		a, b := d.Scores[c.Arms.Baseline], d.Scores[c.Arms.Assisted]

@@ -50,8 +50,8 @@ func (a *Assumptions) Check() error {
 const mostCost = 1000
 
 // plan returns the parameters of the theory, with V as measured if measured is set.
-func (a *Assumptions) plan(measured bool) assistant.Plan {
-	p := assistant.Plan{Alpha: a.Alpha, Cost: a.Cost, Operations: a.Operations, Bytes: a.Bytes}
+func (a *Assumptions) plan(measured bool) assistant.Theory {
+	p := assistant.Theory{Alpha: a.Alpha, Cost: a.Cost, Operations: a.Operations, Bytes: a.Bytes}
 	if measured && len(a.Verify) > 0 {
 		p.Verify = a.verify
 	}

@@ -273,7 +273,7 @@ func following(tok *tokenizer.Tokenizer, choices []decoder.Choice) opener {
 			return assistant.Off{}, func() {}
 		}
 		f := text.Follow()
-		f.Window(assistant.TextWindow{End: 30, Clip: 30, Timestamps: true})
+		f.Begin(assistant.TextWindow{End: 30, Clip: 30, Timestamps: true})
 		return f, func() {}
 	}
 }

@@ -158,7 +158,7 @@ func (w *encodedWindow) proposer(o decoder.SessionOptions, h help, policy assist
 	if h.text == nil || w.overlap || w.rejection && o.Sampling.Temperature > 0 {
 		return p, policy
 	}
-	h.text.Window(h.window)
+	h.text.Begin(h.window)
 	pace := w.pace
 	if w.newPolicy != nil {
 		pace = nil

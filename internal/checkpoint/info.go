@@ -283,7 +283,7 @@ func payment(passes []bench.Pass) string {
 	for n := 2; n <= len(passes); n *= 2 {
 		p := passes[n-1]
 		rows, steps = append(rows, strconv.Itoa(p.Rows)), append(steps, fmt.Sprintf("%.2f", p.Ratio))
-		share := assistant.Plan{Verify: func(int) float64 { return max(1, p.Ratio) }}.BreakEven(p.Rows - 1)
+		share := assistant.Theory{Verify: func(int) float64 { return max(1, p.Ratio) }}.BreakEven(p.Rows - 1)
 		lengths, shares = append(lengths, strconv.Itoa(p.Rows-1)), append(shares, fmt.Sprintf("%.0f", 100*share))
 		can = can || share < 1
 	}

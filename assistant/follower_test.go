@@ -72,7 +72,7 @@ func TestFollow(t *testing.T) {
 		{"Chinese", "今天天气很好,我们去公园散步。", "今天天气很好,我们去公园跑步。", 4},
 	} {
 		p := NewText(tok, []transcript.Line{{Text: test.text}}).Follow()
-		p.Window(TextWindow{End: 30, Clip: 30})
+		p.Begin(TextWindow{End: 30, Clip: 30})
 		rounds, _ := follow(t, p, append(tok.Encode(spaced(test.said)), tok.EOT), 16)
 		if rounds > test.rounds {
 			t.Errorf("%s: %d rounds, want at most %d", test.what, rounds, test.rounds)
@@ -108,7 +108,7 @@ func TestFollowTimes(t *testing.T) {
 		{30, append(append([]Token{stamp(1)}, tok.Encode(" Six seven.")...), stamp(3)), 2},
 		{60, append(append([]Token{stamp(0)}, tok.Encode(" Eight.")...), stamp(12), tok.EOT), 2},
 	} {
-		p.Window(TextWindow{Start: w.start, End: w.start + 30, Clip: 90, Timestamps: true})
+		p.Begin(TextWindow{Start: w.start, End: w.start + 30, Clip: 90, Timestamps: true})
 		if rounds, _ := follow(t, p, w.said, 24); rounds > w.most {
 			t.Errorf("window at %v s: %d rounds, want at most %d", w.start, rounds, w.most)
 		}
@@ -128,14 +128,14 @@ func TestFollowLong(t *testing.T) {
 	p := whole.Follow()
 	for i := range 20 {
 		from, to := i*len(text)/20, (i+1)*len(text)/20
-		p.Window(TextWindow{Start: 30 * float64(i), End: 30 * float64(i+1), Clip: 600, Before: text[max(0, from-80):from]})
+		p.Begin(TextWindow{Start: 30 * float64(i), End: 30 * float64(i+1), Clip: 600, Before: text[max(0, from-80):from]})
 		said := tok.Encode(text[from:to])
 		if rounds, _ := follow(t, p, said, 8); rounds > len(said)/7+3 {
 			t.Errorf("window %d: %d rounds for %d tokens", i, rounds, len(said))
 		}
 	}
 	p = whole.Follow()
-	p.Window(TextWindow{Start: 300, End: 330, Clip: 600})
+	p.Begin(TextWindow{Start: 300, End: 330, Clip: 600})
 	said := tok.Encode(text[len(text)/2+900 : len(text)/2+1900])
 	if rounds, _ := follow(t, p, said, 8); rounds > len(said)/7+25 {
 		t.Errorf("a lane: %d rounds for %d tokens", rounds, len(said))
@@ -146,7 +146,7 @@ func TestFollowLong(t *testing.T) {
 func TestFollowOther(t *testing.T) {
 	tok := embedded(t)
 	p := NewText(tok, []transcript.Line{{Text: strings.Repeat("The quick brown fox jumps over the lazy dog. ", 40)}}).Follow()
-	p.Window(TextWindow{End: 30, Clip: 30})
+	p.Begin(TextWindow{End: 30, Clip: 30})
 	said := tok.Encode(" Every measure pursued by the commons, and still more every attempt made by their partisans, were full of the most inveterate hatred against the hierarchy, and showed a determined resolution of subverting the whole ecclesiastical establishment.")
 	drafts := 0
 	for i := range said {
@@ -171,7 +171,7 @@ func TestFollowCapitals(t *testing.T) {
 			lines[0].End, lines[1].Start, lines[1].End = 5, 5, 10
 		}
 		p := NewText(tok, lines).Follow()
-		p.Window(TextWindow{End: 30, Clip: 30, Before: "今天。"})
+		p.Begin(TextWindow{End: 30, Clip: 30, Before: "今天。"})
 		said := tok.Encode(" " + strings.ToLower(text) + " es war einmal ein könig")
 		if rounds, _ := follow(t, p, said, 8); rounds > len(said)/2 {
 			t.Errorf("timed %v: %d rounds for %d tokens", timed, rounds, len(said))
@@ -201,7 +201,7 @@ func FuzzFollow(f *testing.F) {
 		}
 		p := whole.Follow()
 		for i := range 3 {
-			p.Window(TextWindow{Start: float64(20 * i), End: float64(20*i + 30), Clip: 70, Before: said, Timestamps: timed})
+			p.Begin(TextWindow{Start: float64(20 * i), End: float64(20*i + 30), Clip: 70, Before: said, Timestamps: timed})
 			list := tok.Encode(said)
 			if len(list) > 60 {
 				list = list[:60]
@@ -216,7 +216,7 @@ func FuzzFollow(f *testing.F) {
 			return
 		}
 		p = whole.Follow()
-		p.Window(TextWindow{End: 30, Clip: 30, Timestamps: true})
+		p.Begin(TextWindow{End: 30, Clip: 30, Timestamps: true})
 		s, err := r.d.NewSession(r.cross, r.options(0))
 		if err != nil {
 			t.Fatal(err)

@@ -11,16 +11,16 @@ const (
 	jumped      = 60
 )
 
-// A place follows in a text how far what was said has come: by edit distance, one letter
+// A tracker follows in a text how far what was said has come: by edit distance, one letter
 // after the other, to every place of the text at once. Only letters and digits count, in
 // lower case. The zero value is at the start of no text.
-type place struct {
+type tracker struct {
 	letters []rune
 	cost    []int32 // [i]: of having said all so far, with i letters of the text used up
 	next    []int32
 	run     []uint16 // [i]: how many of the last letters said are the letters before i
 	at      int      // the likeliest of these places
-	lo, hi  int      // the places looked at; all others cost a jump
+	lo, hi  int      // the letters looked at; all others cost a jump
 	wide    int      // letters for which to look at all
 	trouble float64  // of late: mean cost per letter, in substitutions, from 0 to about 1
 }
@@ -37,7 +37,7 @@ func letter(r rune) rune {
 }
 
 // reset begins at a place of a text.
-func (p *place) reset(letters []rune, at int) {
+func (p *tracker) reset(letters []rune, at int) {
 	n := len(letters) + 1
 	if cap(p.cost) < n {
 		p.cost, p.next, p.run = make([]int32, n), make([]int32, n), make([]uint16, n)
@@ -52,7 +52,7 @@ func (p *place) reset(letters []rune, at int) {
 }
 
 // look decides which places to look at next.
-func (p *place) look() {
+func (p *tracker) look() {
 	lo, hi := 0, len(p.cost)
 	if p.wide--; p.wide < 0 && p.trouble < 0.2 {
 		lo, hi = max(lo, p.at-lookBehind), min(hi, p.at+lookAhead)
@@ -66,7 +66,7 @@ func (p *place) look() {
 }
 
 // said moves on by a letter.
-func (p *place) said(r rune) {
+func (p *tracker) said(r rune) {
 	const forget = 0.96
 	p.look()
 	n := p.hi - p.lo
@@ -99,7 +99,7 @@ func (p *place) said(r rune) {
 
 // better reports whether place i is better than place j of the same cost: more of the
 // last letters are there, or it is nearer to where they should be.
-func (p *place) better(i, j int) bool {
+func (p *tracker) better(i, j int) bool {
 	if p.run[i] != p.run[j] {
 		return p.run[i] > p.run[j]
 	}
@@ -107,4 +107,4 @@ func (p *place) better(i, j int) bool {
 }
 
 // lost reports whether the text does not have what was said of late.
-func (p *place) lost() bool { return p.trouble > 0.25 && int(p.run[p.at]) < 4 }
+func (p *tracker) lost() bool { return p.trouble > 0.25 && int(p.run[p.at]) < 4 }
