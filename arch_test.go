@@ -29,7 +29,7 @@ var plan = map[string]room{
 
 	"audio":      {"any sound file becomes log-mel windows; knows nothing of networks", []string{"internal/frontend", "internal/kernel", "internal/tensor", "precision"}},
 	"tokenizer":  {"text ↔ tokens; independent of the networks", []string{"internal/input", "internal/sniff"}},
-	"model":      {"a file or directory becomes named weights; no arithmetic", append(formats, "internal/frontend", "internal/quant", "internal/tensor")},
+	"model":      {"a file or directory becomes named weights; no arithmetic; sizes of published vocabularies are the tokenizer's", append(formats, "internal/frontend", "internal/quant", "internal/tensor", "tokenizer")},
 	"vad":        {"finds speech in a clip with a small network of its own", []string{"audio", "internal/kernel"}},
 	"encoder":    {"mel → features", []string{"audio", "internal/kernel", "internal/layer", "parallel", "precision", "model"}},
 	"decoder":    {"features → choices", []string{"encoder", "internal/kernel", "internal/layer", "parallel", "precision", "model", "tokenizer"}},

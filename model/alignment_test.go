@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"verity/internal/ggml"
+	"verity/tokenizer"
 )
 
 // TestHeadsOf checks that every published size has heads within its sizes, and that the
@@ -25,7 +26,7 @@ func TestHeadsOf(t *testing.T) {
 			}
 		}
 	}
-	large := Dims{TextLayers: 32, TextHeads: 20, Vocab: vocabMultilingual}
+	large := Dims{TextLayers: 32, TextHeads: 20, Vocab: tokenizer.VocabMultilingual}
 	for name, first := range map[string][2]int{
 		"large-v1.pt": {9, 19}, "/x/ggml-Large-V1-q5_0.bin": {9, 19}, "large-v2.pt": {10, 12}, "large-v1/mine.pt": {10, 12}, "large.pt": {10, 12},
 	} {
@@ -33,11 +34,11 @@ func TestHeadsOf(t *testing.T) {
 			t.Errorf("%s: %v, want %v first", name, got, first)
 		}
 	}
-	large.Vocab = vocabV3
+	large.Vocab = tokenizer.VocabLargeV3
 	if got := headsOf(large, "large-v1.pt"); got[0] != [2]int{7, 0} {
 		t.Errorf("large-v3: %v", got)
 	}
-	for _, d := range []Dims{{TextLayers: 2, TextHeads: 20, Vocab: vocabMultilingual}, {TextLayers: 4, TextHeads: 6, Vocab: 40}} {
+	for _, d := range []Dims{{TextLayers: 2, TextHeads: 20, Vocab: tokenizer.VocabMultilingual}, {TextLayers: 4, TextHeads: 6, Vocab: 40}} {
 		if got := headsOf(d, "x"); got != nil {
 			t.Errorf("%+v, which openai did not publish: %v", d, got)
 		}

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"verity/tokenizer"
 )
 
 // NoToken is the id of a token that the checkpoint does not state.
@@ -79,7 +81,7 @@ func newGeneration(file string, f generationFields, d Dims) (Generation, error) 
 		NoTimestampsToken:   p.id("no_timestamps_token_id", f.NoTimestamps),
 		PrevSOTToken:        p.id("prev_sot_token_id", f.PrevSOT),
 		AlignmentHeads:      p.heads(f.Alignment),
-		Multilingual:        len(f.LangToID) > 0 || d.Vocab >= vocabMultilingual,
+		Multilingual:        len(f.LangToID) > 0 || d.Vocab >= tokenizer.VocabMultilingual,
 	}
 	if f.Multilingual != nil {
 		g.Multilingual = *f.Multilingual

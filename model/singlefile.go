@@ -16,10 +16,6 @@ import (
 	"verity/internal/weights"
 )
 
-// vocabMultilingual is the size from which on openai/whisper and whisper.cpp treat a
-// vocabulary as multilingual.
-const vocabMultilingual = 51865
-
 // openFile opens a checkpoint that is one file. Its first bytes tell the format.
 func openFile(ctx context.Context, name string) (*Checkpoint, error) {
 	head := make([]byte, 512)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"verity/model"
+	"verity/tokenizer"
 )
 
 // A size is a published shape.
@@ -19,22 +20,22 @@ type size struct {
 // sizes are the published shapes, smallest first. Source: config.json of
 // openai/whisper-* and distil-whisper/distil-*.
 var sizes = []size{
-	{"tiny.en", 384, 6, 4, 4, 80, 51864},
-	{"tiny", 384, 6, 4, 4, 80, 51865},
-	{"base.en", 512, 8, 6, 6, 80, 51864},
-	{"base", 512, 8, 6, 6, 80, 51865},
-	{"small.en", 768, 12, 12, 12, 80, 51864},
-	{"small", 768, 12, 12, 12, 80, 51865},
-	{"distil-small.en", 768, 12, 12, 4, 80, 51864},
-	{"medium.en", 1024, 16, 24, 24, 80, 51864},
-	{"medium", 1024, 16, 24, 24, 80, 51865},
-	{"distil-medium.en", 1024, 16, 24, 2, 80, 51864},
-	{"large-v1", 1280, 20, 32, 32, 80, 51865},
-	{"large-v2", 1280, 20, 32, 32, 80, 51865},
-	{"distil-large-v2", 1280, 20, 32, 2, 80, 51865},
-	{"large-v3", 1280, 20, 32, 32, 128, 51866},
-	{"distil-large-v3", 1280, 20, 32, 2, 128, 51866},
-	{"large-v3-turbo", 1280, 20, 32, 4, 128, 51866},
+	{"tiny.en", 384, 6, 4, 4, 80, tokenizer.VocabEnglish},
+	{"tiny", 384, 6, 4, 4, 80, tokenizer.VocabMultilingual},
+	{"base.en", 512, 8, 6, 6, 80, tokenizer.VocabEnglish},
+	{"base", 512, 8, 6, 6, 80, tokenizer.VocabMultilingual},
+	{"small.en", 768, 12, 12, 12, 80, tokenizer.VocabEnglish},
+	{"small", 768, 12, 12, 12, 80, tokenizer.VocabMultilingual},
+	{"distil-small.en", 768, 12, 12, 4, 80, tokenizer.VocabEnglish},
+	{"medium.en", 1024, 16, 24, 24, 80, tokenizer.VocabEnglish},
+	{"medium", 1024, 16, 24, 24, 80, tokenizer.VocabMultilingual},
+	{"distil-medium.en", 1024, 16, 24, 2, 80, tokenizer.VocabEnglish},
+	{"large-v1", 1280, 20, 32, 32, 80, tokenizer.VocabMultilingual},
+	{"large-v2", 1280, 20, 32, 32, 80, tokenizer.VocabMultilingual},
+	{"distil-large-v2", 1280, 20, 32, 2, 80, tokenizer.VocabMultilingual},
+	{"large-v3", 1280, 20, 32, 32, 128, tokenizer.VocabLargeV3},
+	{"distil-large-v3", 1280, 20, 32, 2, 128, tokenizer.VocabLargeV3},
+	{"large-v3-turbo", 1280, 20, 32, 4, 128, tokenizer.VocabLargeV3},
 }
 
 // Sizes returns the names of the published sizes, smallest first.

@@ -74,7 +74,7 @@ func TestEncodeHostile(t *testing.T) {
 	if testing.Short() {
 		n = 1 << 17
 	}
-	tok := embedded(t, vocabLarge3)
+	tok := embedded(t, VocabLargeV3)
 	for _, unit := range []string{"a", " ", "\n", "ab", "=", "あ", "the", "\xff", "\x00\u0301", "0", "'"} {
 		text := strings.Repeat(unit, n/len(unit))
 		tokens := tok.Encode(text) // merging in quadratic time would take hours
@@ -95,7 +95,7 @@ func spell(tok *Tokenizer, tokens []Token) string {
 
 // TestEncodeRoundTrip holds for any bytes, UTF-8 or not.
 func TestEncodeRoundTrip(t *testing.T) {
-	toks := []*Tokenizer{embedded(t, vocabEnglish), embedded(t, vocabLarge3), loadHF(t)}
+	toks := []*Tokenizer{embedded(t, VocabEnglish), embedded(t, VocabLargeV3), loadHF(t)}
 	rapid.Check(t, func(t *rapid.T) {
 		text := string(rapid.SliceOf(rapid.Byte()).Draw(t, "text"))
 		for _, tok := range toks {
@@ -110,7 +110,7 @@ func TestEncodeRoundTrip(t *testing.T) {
 // independent Go port. Strings are left out where the port differs from tiktoken:
 // its classes are those of Go's package unicode, and v0.10.0 loses U+007F.
 func TestEncodeTiktokenGo(t *testing.T) {
-	tok, oracle, gen := embedded(t, vocabEnglish), codec.NewR50kBase(), newGenerator(t)
+	tok, oracle, gen := embedded(t, VocabEnglish), codec.NewR50kBase(), newGenerator(t)
 	n := 20_000
 	if testing.Short() {
 		n = 2_000
@@ -176,7 +176,7 @@ func TestEncodeStrict(t *testing.T) {
 }
 
 func BenchmarkEncode(b *testing.B) {
-	tok := embedded(b, vocabLarge3)
+	tok := embedded(b, VocabLargeV3)
 	for name, text := range map[string]string{
 		"english":  strings.Repeat("The quick brown fox jumps over the lazy dog, doesn't it? In 1984, 3.5% did.\n", 100),
 		"japanese": strings.Repeat("吾輩は猫である。名前はまだ無い。", 200),

@@ -37,7 +37,7 @@ func TestEncodeMillion(t *testing.T) {
 		blocks = min(blocks, 50_000/size)
 	}
 	gen := newGenerator(t)
-	toks := []*Tokenizer{embedded(t, vocabEnglish), embedded(t, vocabLarge3)}
+	toks := []*Tokenizer{embedded(t, VocabEnglish), embedded(t, VocabLargeV3)}
 	var wg sync.WaitGroup
 	for worker := range 2 {
 		wg.Go(func() {
@@ -109,7 +109,7 @@ func newGenerator(t testing.TB) *generator {
 		}
 		g.ranges[name] = r
 	}
-	for i, vocab := range []int{vocabEnglish, vocabLarge2} {
+	for i, vocab := range []int{VocabEnglish, VocabMultilingual} {
 		tok := embedded(t, vocab)
 		for id := range tok.EOT {
 			s := string(tok.Bytes(id))

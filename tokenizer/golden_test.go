@@ -52,9 +52,9 @@ func TestEncodeGolden(t *testing.T) {
 		want  [][]Token
 		why   string
 	}{
-		{vocabEnglish, golden.GPT2, "table gpt2"},
-		{vocabLarge2, golden.Multilingual, "table multilingual"},
-		{vocabLarge3, golden.Multilingual, "the same table under other specials"},
+		{VocabEnglish, golden.GPT2, "table gpt2"},
+		{VocabMultilingual, golden.Multilingual, "table multilingual"},
+		{VocabLargeV3, golden.Multilingual, "the same table under other specials"},
 	} {
 		tok := embedded(t, tt.vocab)
 		for i, text := range golden.Texts {
@@ -117,7 +117,7 @@ func TestWordsGolden(t *testing.T) {
 	var golden struct{ Rows [][5]json.RawMessage } // vocab, language, tokens, words, tokens per word
 	readGolden(t, "words.json.gz", &golden)
 	toks := map[int]*Tokenizer{}
-	for _, vocab := range []int{vocabEnglish, vocabLarge2, vocabLarge3} {
+	for _, vocab := range []int{VocabEnglish, VocabMultilingual, VocabLargeV3} {
 		toks[vocab] = embedded(t, vocab)
 	}
 	for _, row := range golden.Rows {

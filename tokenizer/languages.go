@@ -37,7 +37,7 @@ func KnownLanguage(codeOrName string) bool {
 // Multilingual reports whether the checkpoint knows more languages than one. As
 // upstream does, it tells openai's English-only vocabulary by its size.
 func (t *Tokenizer) Multilingual() bool {
-	return len(t.languages) > 1 && t.size != vocabEnglish
+	return len(t.languages) > 1 && t.size != VocabEnglish
 }
 
 // Language finds a language of the checkpoint by its code, its name or one of

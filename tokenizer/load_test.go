@@ -155,11 +155,11 @@ func TestLoadWords(t *testing.T) {
 }
 
 func TestLoadEmbedded(t *testing.T) {
-	tok, err := Load(fstest.MapFS{}, "large-v3", vocabLarge3)
-	if err != nil || tok.Size() != vocabLarge3 || !tok.Multilingual() {
+	tok, err := Load(fstest.MapFS{}, "large-v3", VocabLargeV3)
+	if err != nil || tok.Size() != VocabLargeV3 || !tok.Multilingual() {
 		t.Fatalf("Load of an empty directory: %v", err)
 	}
-	if embedded(t, vocabEnglish).Multilingual() {
+	if embedded(t, VocabEnglish).Multilingual() {
 		t.Errorf("the English-only vocabulary is multilingual")
 	}
 	_, err = Load(fstest.MapFS{}, "models/mine", 424)
@@ -262,7 +262,7 @@ func TestLoadCorners(t *testing.T) {
 // TestLoadReadError checks that a read error of the file system is returned.
 func TestLoadReadError(t *testing.T) {
 	files := fstest.MapFS{"tokenizer.json": {Mode: fs.ModeDir}}
-	if _, err := Load(files, "d", vocabLarge3); err == nil || !strings.Contains(err.Error(), "d/tokenizer.json") {
+	if _, err := Load(files, "d", VocabLargeV3); err == nil || !strings.Contains(err.Error(), "d/tokenizer.json") {
 		t.Errorf("Load = %v, want an error that names the file", err)
 	}
 }
@@ -270,8 +270,8 @@ func TestLoadReadError(t *testing.T) {
 // TestLoadAsTable writes an embedded table in Hugging Face's form, every way to
 // make a token as a merge, and compares the tokens.
 func TestLoadAsTable(t *testing.T) {
-	want := embedded(t, vocabEnglish)
-	tok, err := Load(asHF(t, want), "whisper-tiny.en", vocabEnglish)
+	want := embedded(t, VocabEnglish)
+	tok, err := Load(asHF(t, want), "whisper-tiny.en", VocabEnglish)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,7 +336,7 @@ func with(files fstest.MapFS, name, content string) fstest.MapFS {
 
 // TestRanks reads an embedded table as the list of a ggml file, and compares the tokens.
 func TestRanks(t *testing.T) {
-	for _, vocab := range []int{vocabEnglish, vocabLarge3} {
+	for _, vocab := range []int{VocabEnglish, VocabLargeV3} {
 		want := embedded(t, vocab)
 		packed := fmt.Appendf(nil, "%06d\n", len(want.bpe.text))
 		for _, s := range want.bpe.text {

@@ -12,9 +12,9 @@ import (
 
 // The vocabulary sizes of openai's checkpoints.
 const (
-	vocabEnglish = 51864 // English-only
-	vocabLarge2  = 51865 // multilingual, 99 languages
-	vocabLarge3  = 51866 // multilingual, 100 languages: large-v3 and its kin
+	VocabEnglish      = 51864 // English-only
+	VocabMultilingual = 51865 // multilingual, 99 languages
+	VocabLargeV3      = 51866 // multilingual, 100 languages: large-v3 and its kin
 )
 
 // The rank tables, packed: see tables/SOURCE.md.
@@ -28,19 +28,19 @@ var (
 	multilingualTable = sync.OnceValue(func() *bpe { return mustUnpack(multilingualPacked) })
 )
 
-// Embedded returns the tokenizer of openai's checkpoints with the given
-// vocabulary size: 51864 (English-only), 51865 or 51866 (large-v3).
+// Embedded returns the tokenizer of openai's checkpoints with a vocabulary size: [VocabEnglish],
+// [VocabMultilingual] or [VocabLargeV3].
 func Embedded(vocab int) (*Tokenizer, error) {
 	ranks, known := multilingualTable, len(languages)
 	switch vocab {
-	case vocabEnglish:
+	case VocabEnglish:
 		ranks, known = gpt2Table, known-1
-	case vocabLarge2:
+	case VocabMultilingual:
 		known--
-	case vocabLarge3:
+	case VocabLargeV3:
 	default:
 		return nil, &Error{Thing: "embedded tokenizer", Err: ErrMissing, Got: fmt.Sprintf("vocab_size %d", vocab),
-			Want: fmt.Sprintf("%d, %d or %d", vocabEnglish, vocabLarge2, vocabLarge3), Remedy: "put the model's tokenizer.json beside its weights"}
+			Want: fmt.Sprintf("%d, %d or %d", VocabEnglish, VocabMultilingual, VocabLargeV3), Remedy: "put the model's tokenizer.json beside its weights"}
 	}
 	b := ranks()
 	return newTokenizer(table{b, openaiSpecials(len(b.text), known)}, vocab, "embedded")

@@ -36,9 +36,9 @@ func TestReplaceInvalid(t *testing.T) {
 // TestStream checks that what a Stream returns adds up to Decode, that none of
 // it is taken back, and that it holds back no more than three bytes.
 func TestStream(t *testing.T) {
-	tok := embedded(t, vocabLarge3)
+	tok := embedded(t, VocabLargeV3)
 	rapid.Check(t, func(t *rapid.T) {
-		id := rapid.OneOf(rapid.Int32Range(0, 255), rapid.Int32Range(-2, vocabLarge3+2))
+		id := rapid.OneOf(rapid.Int32Range(0, 255), rapid.Int32Range(-2, VocabLargeV3+2))
 		ids := rapid.SliceOf(id).Draw(t, "ids")
 		tokens := make([]Token, len(ids))
 		for i, id := range ids {
@@ -65,9 +65,9 @@ func TestStream(t *testing.T) {
 // TestSplitToWordsAnything checks that no tokens are lost or moved, whatever they are,
 // except those of an incomplete character at the end.
 func TestSplitToWordsAnything(t *testing.T) {
-	tok := embedded(t, vocabLarge3)
+	tok := embedded(t, VocabLargeV3)
 	rapid.Check(t, func(t *rapid.T) {
-		id := rapid.OneOf(rapid.Int32Range(0, 255), rapid.Int32Range(-2, vocabLarge3+2))
+		id := rapid.OneOf(rapid.Int32Range(0, 255), rapid.Int32Range(-2, VocabLargeV3+2))
 		var tokens []Token
 		for _, id := range rapid.SliceOf(id).Draw(t, "ids") {
 			tokens = append(tokens, Token(id))

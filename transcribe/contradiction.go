@@ -23,13 +23,11 @@ func contradictions(
 		}
 		warnings = append(warnings, text+" The tokenizer's is used")
 	}
-	// The published vocabularies: with one more token, multilingual ones have <|yue|>.
-	const english, multilingual = 51864, 51865
 	switch {
-	case g.Multilingual && vocab == english:
+	case g.Multilingual && vocab == tokenizer.VocabEnglish:
 		warnings = append(warnings, fmt.Sprintf("%s: is_multilingual is true, but %d tokens are those of an English-only model",
 			name, vocab))
-	case !g.Multilingual && (vocab == multilingual || vocab == multilingual+1):
+	case !g.Multilingual && (vocab == tokenizer.VocabMultilingual || vocab == tokenizer.VocabLargeV3):
 		warnings = append(warnings, fmt.Sprintf("%s: is_multilingual is false, but %d tokens are those of a multilingual model: "+
 			"no language is detected", name, vocab))
 	}
