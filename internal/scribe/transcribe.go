@@ -153,48 +153,68 @@ func (t *transcribeCommand) load(ctx context.Context, opt transcribe.Options) (*
 // output says where transcripts go: what it returns is nil for standard output. An error is
 // about the flags.
 func (t *transcribeCommand) output(files []string) (*folder, error) {
-	formats := t.outputs()
 	if s := t.subtitles; s.MaxLineCount > 0 && s.MaxLineWidth == 0 && !s.Composed {
 		return nil, command.Usagef("--max-line-count needs --max-line-width or --subtitles")
 	}
-	piped := 0 // inputs
+	if err := t.checkInputs(files); err != nil {
+		return nil, err
+	}
+	if err := checkFolder(t.dir); err != nil {
+		return nil, err
+	}
+	if t.dir == "" {
+		return nil, t.standardOutput(len(files))
+	}
+	f := &folder{dir: t.dir, formats: t.outputs(), subtitles: t.subtitles, force: t.force, skip: t.skip}
+	if !t.log.Quiet && (t.ErrTerminal || len(files) > 1) {
+		f.told = t.Err
+	}
+	t.write = f.write
+	return f, f.make(files)
+}
+
+// checkInputs refuses what cannot be read, or not as often as the flags ask.
+func (t *transcribeCommand) checkInputs(files []string) error {
+	piped := 0
 	for _, name := range files {
 		if _, ok := setup.Stdin(name); ok {
 			piped++
 		}
 		if t.model.Offline && setup.IsAddress(name) {
-			return nil, command.Usagef("%s: --offline downloads nothing", show.Name(name))
+			return command.Usagef("%s: --offline downloads nothing", show.Name(name))
 		}
 	}
 	if piped > 1 {
-		return nil, command.Usagef("standard input can be read only once")
+		return command.Usagef("standard input can be read only once")
 	}
 	if t.speakers == "channels" && (t.batch > 1 || piped > 0) {
-		return nil, command.Usagef("--speakers channels reads each file once for every channel: neither standard input nor --batch")
+		return command.Usagef("--speakers channels reads each file once for every channel: neither standard input nor --batch")
 	}
-	if t.dir == "-" {
-		return nil, command.Usagef("--output-dir -: leave it out for standard output; ./- is a directory of that name")
+	return nil
+}
+
+// checkFolder refuses what is meant as something else than a directory.
+func checkFolder(dir string) error {
+	if dir == "-" {
+		return command.Usagef("--output-dir -: leave it out for standard output; ./- is a directory of that name")
 	}
-	if ext := transcript.Format(strings.TrimPrefix(filepath.Ext(t.dir), ".")); slices.Contains(transcript.Formats(), ext) && !exists(t.dir) {
-		return nil, command.Usagef("--output-dir %s: want a directory; one file is --output-format %s FILE > %[1]s", show.Name(t.dir), ext)
+	if ext := transcript.Format(strings.TrimPrefix(filepath.Ext(dir), ".")); slices.Contains(transcript.Formats(), ext) && !exists(dir) {
+		return command.Usagef("--output-dir %s: want a directory; one file is --output-format %s FILE > %[1]s", show.Name(dir), ext)
 	}
-	if t.dir != "" {
-		f := &folder{dir: t.dir, formats: formats, subtitles: t.subtitles, force: t.force, skip: t.skip}
-		if !t.log.Quiet && (t.ErrTerminal || len(files) > 1) {
-			f.told = t.Err
-		}
-		t.write = f.write
-		return f, f.make(files)
-	}
-	if len(formats) > 1 {
-		return nil, command.Usagef("--output-format: several formats need --output-dir")
-	}
+	return nil
+}
+
+// standardOutput makes it the place for the transcripts of so many files.
+func (t *transcribeCommand) standardOutput(files int) error {
+	formats := t.outputs()
 	f := formats[0]
-	if t.timed && f != transcript.TXT {
-		return nil, command.Usagef("--timestamps writes text on standard output; %s has times of its own", f)
-	}
-	if len(files) > 1 && f != transcript.TXT && f != transcript.JSON {
-		return nil, command.Usagef("%s of several files needs --output-dir", f)
+	switch {
+	case len(formats) > 1:
+		return command.Usagef("--output-format: several formats need --output-dir")
+	case t.timed && f != transcript.TXT:
+		return command.Usagef("--timestamps writes text on standard output; %s has times of its own", f)
+	case files > 1 && f != transcript.TXT && f != transcript.JSON:
+		return command.Usagef("%s of several files needs --output-dir", f)
 	}
 	t.printed = f == transcript.TXT
 	t.write = func(_ string, tr *transcript.Transcript) error {
@@ -203,5 +223,5 @@ func (t *transcribeCommand) output(files []string) (*folder, error) {
 		}
 		return cannotWrite(t.subtitles.Write(t.Out, f, tr))
 	}
-	return nil, nil
+	return nil
 }
