@@ -51,7 +51,7 @@ func TestBytesRatio(t *testing.T) {
 	}
 }
 
-func ExamplePlan() {
+func ExampleTheory() {
 	p := Theory{Alpha: 0.8, Cost: 0.05, Operations: 0.06}
 	n, speedup := p.Best(16)
 	fmt.Printf("drafts of %d: %.2f tokens a round, %.2f times as fast, %.2f times the operations\n",
