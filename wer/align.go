@@ -30,8 +30,9 @@ type Pair struct {
 // Align returns a shortest edit script from ref to hyp, the same as RapidFuzz, as a new
 // slice of at most len(ref)+len(hyp) pairs.
 //
-// Time grows with the square of the length, over 64: two texts of an hour take
-// milliseconds as words, about a second as characters. [Aligner.Align] can be interrupted.
+// Time grows with the length and the errors, over 64: ten hours of speech with a tenth of it
+// wrong take under a second as words and 4 s as characters, ten hours of two texts with nothing
+// in common 1 s and half a minute. [Aligner.Align] can be interrupted.
 // Memory grows with len(ref)+len(hyp) only, whatever they hold, plus about a megabyte of
 // table.
 func Align(ref, hyp []int32) []Pair {
@@ -153,22 +154,30 @@ func (a *Aligner) trace(ref, hyp []int32, r, h, limit int) {
 // hyp, and leaves the distances up to each index in a.left, those from it in a.right,
 // counted from the end.
 func (a *Aligner) split(ref, hyp []int32, limit int) int {
-	half := len(hyp) / 2
-	a.ref = append(a.ref[:0], ref...)
-	a.hyp = append(a.hyp[:0], hyp[half:]...)
+	n, m := len(ref), len(hyp)
+	band := limit
+	if limit == max(n, m) { // nothing is known: what a narrow band finds is a limit
+		band = min(limit, max(n-m, m-n)+limit/32)
+	}
+	a.ref, a.hyp = append(a.ref[:0], ref...), append(a.hyp[:0], hyp...)
 	slices.Reverse(a.ref)
 	slices.Reverse(a.hyp)
+	for {
+		a.cols.build(a.ref)
+		a.right = a.table.row(&a.cols, a.hyp, m-m/2, band, a.right[:0])
+		a.cols.build(ref)
+		a.left = a.table.row(&a.cols, hyp, m/2, band, a.left[:0])
 
-	a.cols.build(a.ref)
-	a.right = a.table.row(&a.cols, a.hyp, limit, a.right[:0])
-	a.cols.build(ref)
-	a.left = a.table.row(&a.cols, hyp[:half], limit, a.left[:0])
-
-	best, n := 0, len(ref)
-	for at := range a.left {
-		if a.left[at]+a.right[n-at] < a.left[best]+a.right[n-best] {
-			best = at
+		best := 0
+		for at := range a.left {
+			if a.left[at]+a.right[n-at] < a.left[best]+a.right[n-best] {
+				best = at
+			}
 		}
+		found := a.left[best] + a.right[n-best]
+		if found <= band || band == limit {
+			return best
+		}
+		band = min(found, limit)
 	}
-	return best
 }

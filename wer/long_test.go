@@ -35,6 +35,82 @@ func TestSplitIsShortest(t *testing.T) {
 	}
 }
 
+// plain is align without bands or bits: the textbook recurrence, split where RapidFuzz does.
+func plain(ref, hyp []int32, r, h, limit int) (pairs []Pair) {
+	for len(ref) > 0 && len(hyp) > 0 && ref[0] == hyp[0] {
+		pairs = append(pairs, Pair{Hit, r, h})
+		ref, hyp, r, h = ref[1:], hyp[1:], r+1, h+1
+	}
+	n, m := len(ref), len(hyp)
+	for n > 0 && m > 0 && ref[n-1] == hyp[m-1] {
+		n, m = n-1, m-1
+	}
+	if limit = min(limit, max(n, m)); 2*min(n, 2*limit+1)*m >= maxTable && n >= 65 && m >= 10 {
+		half, at := m/2, 0
+		left, right := distances(ref[:n], hyp[:half]), distances(reversed(ref[:n]), reversed(hyp[half:m]))
+		for i := range left {
+			if left[i]+right[n-i] < left[at]+right[n-at] {
+				at = i
+			}
+		}
+		pairs = append(pairs, plain(ref[:at], hyp[:half], r, h, left[at])...)
+		pairs = append(pairs, plain(ref[at:n], hyp[half:m], r+at, h+half, right[n-at])...)
+	} else {
+		rows := make([][]int, m+1)
+		for j := range rows {
+			rows[j] = make([]int, n+1)
+			for i := range rows[j] {
+				switch {
+				case i == 0 || j == 0:
+					rows[j][i] = i + j
+				case ref[i-1] == hyp[j-1]:
+					rows[j][i] = rows[j-1][i-1]
+				default:
+					rows[j][i] = 1 + min(rows[j-1][i-1], rows[j-1][i], rows[j][i-1])
+				}
+			}
+		}
+		from := len(pairs)
+		for i, j := n, m; i > 0 || j > 0; {
+			op := Hit
+			switch {
+			case j == 0 || i > 0 && rows[j][i-1] < rows[j][i]:
+				op, i = Del, i-1
+			case i == 0 || j > 1 && rows[j-1][i-1] > rows[j-1][i]:
+				op, j = Ins, j-1
+			default:
+				if i, j = i-1, j-1; ref[i] != hyp[j] {
+					op = Sub
+				}
+			}
+			pairs = append(pairs, Pair{op, r + i, h + j})
+		}
+		slices.Reverse(pairs[from:])
+	}
+	for i := range len(ref) - n {
+		pairs = append(pairs, Pair{Hit, r + n + i, h + m + i})
+	}
+	return pairs
+}
+
+// TestPlain compares the alignments of long texts with those of plain, pair for pair: with few
+// errors, which a narrow band finds, with a long part missing and another added, and with nothing in common.
+func TestPlain(t *testing.T) {
+	var a Aligner
+	for seed, n := range []int{2100, 2500, 2200, 3000, 2300} {
+		ref, hyp := makeLong(seed, n, 3+seed*seed*40, 30+150*seed*seed)
+		if seed == 2 {
+			hyp = append(slices.Delete(hyp, 300, 700), slices.Repeat([]int32{-1}, 400)...)
+		}
+		if seed == 3 {
+			ref, hyp = unlike(n)
+		}
+		if want := plain(ref, hyp, 0, 0, max(len(ref), len(hyp))); !slices.Equal(align(t, &a, ref, hyp), want) {
+			t.Errorf("%d words: not the plain alignment", n)
+		}
+	}
+}
+
 // A countdown is a context that ends when it has been checked that many times.
 type countdown struct {
 	context.Context
