@@ -45,6 +45,12 @@ func cafLayout(f *file) (l pcmLayout, err error) {
 // isCAF reports whether head is a header of version 1 with its first chunk.
 func isCAF(head []byte) bool { return hasAt(head, 4, "\x00\x01\x00\x00desc") }
 
+// cafEnd returns where the chunks of a file end.
+func cafEnd(f *file) int64 {
+	at, _ := f.behind(8, iffTail{order: binary.BigEndian, width: 8})
+	return at
+}
+
 // parseDesc reads a CAFAudioFormat.
 func parseDesc(b []byte) (l pcmLayout, err error) {
 	be := binary.BigEndian

@@ -1,6 +1,7 @@
 package audio
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -19,13 +20,17 @@ type chain struct {
 	now   *fileSound
 	base  int64 // samples before it
 	given int64 // of all samples
-	empty int   // files in a row without a sample
+	files int   // that were read
 	over  bool
 	odd   oddities
 }
 
-// maxEmpty bounds files in a row without a sample: nobody who reads hears a signal meanwhile.
-const maxEmpty = 1000
+// So many files are read, and so many more a second of their sound: to open one takes much more than
+// it may hold, 46 bytes.
+const (
+	maxFiles       = 1000
+	filesPerSecond = 10
+)
 
 // A fileSound is the sound of one file at SampleRate.
 type fileSound struct {
@@ -34,10 +39,14 @@ type fileSound struct {
 	out  mono
 }
 
+// maxPlaces bounds what is told one by one; of others, how many there are.
+const maxPlaces = 5
+
 // oddities are what was found in a file that could be read nevertheless.
 type oddities struct {
 	cut  bool
-	said []string
+	said []string // the first maxPlaces sentences, and the last
+	more int      // between them
 	gaps []Gap
 	why  error // of the first gap
 	peak float64
@@ -110,7 +119,7 @@ func (c *chain) finish() error {
 	}
 	tag := c.now.file.tag
 	if tag != nil {
-		c.odd.said = append(c.odd.said, placeOf(tag))
+		c.odd.say(placeOf(tag))
 	}
 	if !c.in.Strict {
 		return nil
@@ -130,16 +139,22 @@ func (c *chain) finish() error {
 // short notes that sound is missing at the end of a file.
 func (c *chain) short(sentence string) {
 	c.odd.cut = true
-	c.odd.said = append(c.odd.said, sentence)
+	c.odd.say(sentence)
+}
+
+func (o *oddities) say(sentence string) {
+	if len(o.said) > maxPlaces {
+		o.more++
+		o.said = o.said[:maxPlaces]
+	}
+	o.said = append(o.said, sentence)
 }
 
 // follow goes to the file behind the one that has been read, if there is one: at once, behind
 // tags, or behind whatever may lie between.
 func (c *chain) follow() error {
 	f, src := c.now.file, c.now.mix.src
-	if c.empty++; c.now.mix.frame > 0 {
-		c.empty = 0
-	}
+	c.files++
 	if _, ok := src.in.(*ffmpeg); ok {
 		return c.unseen(f)
 	}
@@ -156,8 +171,8 @@ func (c *chain) follow() error {
 	if p, ok := src.in.(*pcmReader); ok && p.unread != nil && !f.next {
 		return c.unread(f.from+end, p.unread)
 	}
-	if c.empty > maxEmpty {
-		return c.unread(f.from+end, malformed("files without a sample", fmt.Sprintf("at most %d in a row", maxEmpty), "more"))
+	if int64(c.files) >= maxFiles+filesPerSecond*c.given/SampleRate && f.from+end < f.end {
+		return c.unread(f.from+end, malformed("files one behind the other", fmt.Sprintf("at most %d, and %d a second", maxFiles, filesPerSecond), "more"))
 	}
 	return c.openFrom(f, f.from+end)
 }
@@ -204,10 +219,13 @@ func (c *chain) stray(f *file) error {
 func (c *chain) unseen(f *file) error {
 	head, _ := f.skipID3()
 	c.over, f.kind = true, "mpeg" // other containers hold frames of MPEG audio
-	if k := formatOf(head); k != nil && k.kind != "" {
-		f.kind = k.kind // it is nothing but frames itself
+	if k := formatOf(head); k != nil {
+		f.kind = cmp.Or(k.kind, "mpeg") // or it is nothing but frames itself
+		if all := *f; k.end != nil {
+			all.body = f.size
+			f.body = k.end(&all)
+		}
 	}
-	f.body = f.bodyOf()
 	if f.look(1, f.size); f.next {
 		head := newFile(f.r, f.from+f.size, f.end).head(0)
 		return c.unread(f.from+f.size, malformed("", "", "%s; ffmpeg may have stopped before it", formatOf(head).name))
@@ -241,19 +259,21 @@ func (c *chain) unread(at int64, why error) error {
 // warnings returns a sentence for everything that is odd.
 func (o oddities) warnings() []string {
 	list := slices.Clone(o.said)
+	if o.more > 0 {
+		list = slices.Insert(list, maxPlaces, fmt.Sprintf("and so on, %d more of this kind", o.more))
+	}
 	if n := len(o.gaps); n == 1 && o.gaps[0].Start == o.gaps[0].End { // as ffmpeg tells it
 		list = append(list, fmt.Sprintf("damaged before %.2f s: %s", o.gaps[0].End, placeOf(o.why)))
 	} else if n > 0 {
-		const most = 5
 		var places []string
-		for _, g := range o.gaps[:min(n, most)] {
+		for _, g := range o.gaps[:min(n, maxPlaces)] {
 			places = append(places, fmt.Sprintf("%.2f to %.2f s", g.Start, g.End))
 		}
 		text := "damaged in one place: "
 		if n > 1 {
 			text = fmt.Sprintf("damaged in %d places: ", n)
 		}
-		if text += strings.Join(places, ", "); n > most {
+		if text += strings.Join(places, ", "); n > maxPlaces {
 			text += " and so on"
 		}
 		list = append(list, fmt.Sprintf("%s; silence stands there (first: %s)", text, placeOf(o.why)))

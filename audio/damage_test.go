@@ -208,16 +208,81 @@ func TestJoined(t *testing.T) {
 	}
 }
 
-// TestJoinedEmpty: streams without sound, chained, are read up to a number; a file of 9 MB
-// of them took minutes, and no signal was heard.
-func TestJoinedEmpty(t *testing.T) {
+// TestJoinedMany: files that hold little or no sound are read up to a number, and what is said of them is
+// bounded: 9 MB of chained streams without sound took minutes, WAVs of 46 bytes a filter each.
+func TestJoinedMany(t *testing.T) {
 	file := readTestdata(t, "damage/pages.opus")
 	pages := strings.SplitAfterN(string(file), "OggS", 4) // two of headers
-	empty := []byte("OggS" + pages[1] + strings.TrimSuffix(pages[2], "OggS"))
-	for n, want := range map[int]bool{maxEmpty: true, maxEmpty + 1: false} {
-		h := hear(append(bytes.Repeat(empty, n), file...), Input{})
-		if got := len(h.samples) > 0; h.err != nil || got != want || strings.Contains(strings.Join(h.said(), " "), "in a row") == want {
-			t.Errorf("%d before: heard %t, %v, %.200q", n, got, h.err, h.said())
+	wav := func(rate int) []byte {
+		return riff(chunk("fmt ", fmtBody(1, 1, rate, 16)), chunk("data", []byte{1, 2}))
+	}
+	cut := bytes.Clone(wav(8000))
+	cut[40] = 200
+	for why, tt := range map[string]struct {
+		many    []byte
+		samples int // of each
+	}{
+		"streams without sound": {[]byte("OggS" + pages[1] + strings.TrimSuffix(pages[2], "OggS")), 0},
+		"rates that alternate":  {slices.Concat(wav(8000), wav(44100)), 2},
+		"files that are cut":    {cut, 1},
+	} {
+		each := max(tt.samples, 1)
+		for n, want := range map[int]bool{maxFiles/each - 1: true, 4 * maxFiles / each: false} {
+			h := hear(append(bytes.Repeat(tt.many, n), file...), Input{})
+			said := strings.Join(h.said(), " ")
+			if got := len(h.samples) > 2*maxFiles; h.err != nil || got != want || strings.Contains(said, "one behind the other") == want {
+				t.Errorf("%s, %d: %d samples, %v, %.200q", why, n, len(h.samples), h.err, said)
+			}
+			if got := h.clip.whole.files; !want && got != maxFiles && got != maxFiles+1 {
+				t.Errorf("%s: %d files were opened, want %d", why, got, maxFiles)
+			}
+			if len(h.said()) > maxPlaces+2 || (why == "rates that alternate") == strings.Contains(said, "more of this kind") {
+				t.Errorf("%s, %d: %d sentences: %.200q", why, n, len(h.said()), said)
+			}
+		}
+	}
+	second := riff(chunk("fmt ", fmtBody(1, 1, 8000, 8)), chunk("data", bytes.Repeat([]byte{100}, 1000))) // an eighth of one
+	if h := hear(bytes.Repeat(second, 2*maxFiles), Input{}); !h.silent() || len(h.samples) != 2*1000*maxFiles {
+		t.Errorf("files of 0.13 s: %d samples, %q", len(h.samples), h.said())
+	}
+}
+
+// TestManyElements: a file is read a few times in all, however many elements or tags of some bytes it holds.
+func TestManyElements(t *testing.T) {
+	const n = 1 << 20
+	webm, mp3, tag := readTestdata(t, "damage/clusters.webm"), readTestdata(t, "sounds/stereo.mp3")[45:], "ID3\x04\x00\x00\x00\x00\x00\x00"
+	at, frames := bytes.LastIndex(webm, []byte(mkvClusterID)), 0
+	for range 3 {
+		h, _, _ := parseMPEG(mp3[frames:])
+		frames += h.size
+	}
+	put := func(b []byte, at int, what string) []byte {
+		return slices.Concat(b[:at], bytes.Repeat([]byte(what), n/len(what)), b[at:])
+	}
+	noise := func(what string) []byte {
+		return riff(chunk("fmt ", fmtBody(1, 1, 16000, 16)), chunk("data", bytes.Repeat([]byte(what), n/len(what))))
+	}
+	for why, tt := range map[string]struct {
+		file    []byte
+		samples int
+	}{
+		"Matroska, empty elements":        {put(webm, at, "\xec\x80"), len(hear(webm, Input{}).samples)},
+		"MP3, tags between frames":        {put(mp3, frames, tag), len(hear(mp3, Input{}).samples)},
+		"WAV of tags":                     {noise(tag), n / 10 * 10 / 2},
+		"WAV of tags, each of 300 bytes":  {noise("ID3\x04\x00\x00\x00\x00\x02\x2c"), n / 10 * 10 / 2},
+		"WAV of tags that seem to go on":  {noise(tag + "\xff\xfb\x90\x04"), n / 14 * 14 / 2},
+		"WAV of what seems to be headers": {noise("\xff\xfb\x90\x04"), n / 2},
+	} {
+		r := &countedReader{bytes.NewReader(tt.file), 16 * len(tt.file)}
+		c, err := Input{}.open("x", r, int64(len(tt.file)))
+		frames := 0
+		for err == nil {
+			var block []float64
+			block, err = c.whole.first.mix.src.read(1 << 16)
+			frames += len(block)
+		}
+		if err != io.EOF || frames != tt.samples || r.left < 0 {
+			t.Errorf("%s: %d samples, %v, %d of %d bytes left to read; want %d samples", why, frames, err, r.left, 16*len(tt.file), tt.samples)
 		}
 	}
 }

@@ -3,12 +3,9 @@ package audio
 import (
 	"bufio"
 	"bytes"
-	"cmp"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strings"
 )
 
@@ -102,6 +99,16 @@ func (f *file) within(at, end int64) cursor {
 // at returns the place of the next byte.
 func (c cursor) at() int64 { return c.under.at - int64(c.Buffered()) }
 
+// skip passes over n bytes. It reads nothing, so that many that are small cost no more than their bytes.
+func (c cursor) skip(n int64) {
+	if n <= int64(c.Buffered()) {
+		c.Discard(int(n))
+		return
+	}
+	c.under.at = c.at() + n
+	c.Reset(c.under)
+}
+
 // inOrder reads a file from a place to another. Of a stream it reads what is there.
 type inOrder struct {
 	file    *file
@@ -186,7 +193,7 @@ func (f *file) signatureIn(b []byte, at int64) int {
 			continue
 		}
 		from := 0
-		if k.kind == "ogg" || k.magic == "fLaC" {
+		if k.within {
 			from = int(max(0, min(f.body-at, int64(len(b)))))
 		}
 		skip := len(k.magic) - len(strings.TrimLeft(k.magic, "?"))
@@ -216,103 +223,4 @@ func (f *file) runIn(b []byte, at int64, end int) int {
 		}
 	}
 	return end
-}
-
-// bodyOf returns where the content of the container that a file is ends, for those that state
-// it; 0 for others.
-func (f *file) bodyOf() (at int64) {
-	f = newFile(f.r, f.from, f.end)
-	f.body = f.size
-	head := f.head(0)
-	switch {
-	case hasAt(head, 0, "RIFF"):
-		return 8 + int64(binary.LittleEndian.Uint32(head[4:]))
-	case hasAt(head, 0, "caff"):
-		at, _ = f.behind(8, iffTail{order: binary.BigEndian, width: 8})
-	case hasAt(head, 4, "ftyp"): // boxes with their sizes and names
-		for b := head; len(b) >= 16 && isText(b[4:8]) && (at == 0 || !hasAt(b, 4, "ftyp")); b = f.head(at) {
-			size := int64(binary.BigEndian.Uint32(b))
-			if size == 1 {
-				size = int64(binary.BigEndian.Uint64(b[8:]) & math.MaxInt64)
-			}
-			if size < 8 || size > f.size-at {
-				return f.size
-			}
-			at += size
-		}
-	case isMatroska(head):
-		m := &mkvReader{file: f, in: f.cursor(0)}
-		for id, err := m.element(); err == nil && id != mkvSegment; {
-			id, err = m.element()
-		}
-		return cmp.Or(m.segment, f.size)
-	case hasAt(head, 0, "OggS"): // the first pages of all streams come first
-		const first = 2
-		for b := head; len(b) > 27 && hasAt(b, 0, "OggS") && b[5]&first != 0; b = f.head(at) {
-			at += 27 + int64(b[26])
-			for _, n := range b[27:min(27+int(b[26]), len(b))] {
-				at += int64(n)
-			}
-		}
-	}
-	return at
-}
-
-// tagged reports whether an ID3 tag that begins with head, at a place, lies before a file.
-func (f *file) tagged(head []byte, at int64) bool {
-	if len(head) < 10 || head[3] > 4 || slices.Max(head[6:10]) >= 0x80 {
-		return false
-	}
-	b := make([]byte, mpegRun*maxMPEGFrame)
-	n, _ := f.r.ReadAt(b, f.from+at+id3Size(head))
-	b = b[:n]
-	k := formatOf(b)
-	return k != nil && (k.sure != nil && k.sure(b) || f.kind != "mpeg" && runOf(b, mpegRun, mpegHeader{}))
-}
-
-// isADTSRun and isAC3Run report whether frames of these formats follow each other in b.
-//
-// Source: ISO/IEC 13818-7:2006, 6.2; ATSC A/52:2018, 5.3 and table 5.18.
-func isADTSRun(b []byte) bool {
-	return isRun(b, func(b []byte) int {
-		if !isADTS(b) || len(b) < 6 {
-			return 0
-		}
-		return int(b[3]&3)<<11 | int(b[4])<<3 | int(b[5])>>5
-	})
-}
-
-func isAC3Run(b []byte) bool {
-	return isRun(b, func(b []byte) int {
-		if !hasAt(b, 0, "\x0b\x77") || len(b) < 5 || b[4]&0x3f > 37 || b[4]>>6 == 3 {
-			return 0
-		}
-		kilobits := [19]int{32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 576, 640}[b[4]&0x3f>>1]
-		rate := [3]int{48000, 44100, 32000}[b[4]>>6]
-		words := kilobits * 1000 * 1536 / 16 / rate
-		if rate == 44100 {
-			words += int(b[4] & 1)
-		}
-		return 2 * words
-	})
-}
-
-// isRun reports whether b begins with mpegRun frames, each of a
-// size that is not 0.
-func isRun(b []byte, size func([]byte) int) bool {
-	for range mpegRun {
-		n := size(b)
-		if n == 0 {
-			return false
-		}
-		b = b[min(n, len(b)):]
-	}
-	return true
-}
-
-// inOgg reports whether what begins at a place is the content of a first page of Ogg.
-func (f *file) inOgg(at int64) bool {
-	var b [9]byte
-	n, _ := f.r.ReadAt(b[:], f.from+at-9)
-	return hasAt(b[:n], 0, "\x7fFLAC")
 }

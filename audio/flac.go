@@ -243,21 +243,3 @@ func (f *flacReader) finish(why error) error {
 	f.cut = (total == 0 || f.number < total) && !f.file.padding(f.at)
 	return io.EOF
 }
-
-// padding reports whether there is nothing, a tag, or nothing but zeros from a place on.
-func (f *file) padding(at int64) bool {
-	head := f.head(at)
-	for _, tag := range []string{"TAG", "APETAGEX", "ID3", "LYRICSBE"} {
-		if hasAt(head, 0, tag) {
-			return true
-		}
-	}
-	b := make([]byte, 1<<12)
-	for {
-		n, err := f.ReadAt(b, at)
-		if !allZero(b[:n]) || err != nil {
-			return err == io.EOF && allZero(b[:n])
-		}
-		at += int64(n)
-	}
-}

@@ -2,6 +2,7 @@ package audio
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -32,6 +33,7 @@ const (
 	mkvBlock       = 0xa1
 	mkvDiscard     = 0x75a2 // ns
 	mkvEncodings   = 0x6d80
+	mkvVoid        = 0xec
 )
 
 const (
@@ -39,7 +41,6 @@ const (
 	mkvAudio       = 2              // a type of tracks
 	mkvUnknownSize = math.MaxUint64 // of an element
 	maxMKVElement  = 1 << 20        // of what is kept
-	maxMKVElements = 1 << 24        // of a file
 )
 
 // newMatroska opens the first audio track of a Matroska or WebM file, Opus or Vorbis.
@@ -98,7 +99,6 @@ type mkvReader struct {
 	within  bool     // a cluster has begun
 	queue   []packet
 	lost    hole  // before the next packet
-	seen    int   // elements
 	broken  int   // damaged ones
 	end     error // why no more packets come
 	cut     bool  // the file ended inside an element
@@ -128,7 +128,7 @@ func (m *mkvReader) next() (packet, error) {
 	// packet.
 	for len(m.queue) < 2 && m.end == nil {
 		at := m.at
-		if at == m.segment && at > 0 && !hasAt(m.file.head(at), 0, mkvClusterID) {
+		if at == m.segment && at > 0 && !goesOn(m.file.head(at)) {
 			m.end = io.EOF
 			break
 		}
@@ -168,9 +168,6 @@ func (m *mkvReader) element() (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if m.seen++; m.seen > maxMKVElements {
-		return 0, malformed("Matroska elements", fmt.Sprintf("at most %d", maxMKVElements), "more")
-	}
 	switch id {
 	case mkvSegment, mkvCluster, mkvTracks, mkvBlockGroup, mkvInfo:
 		if m.within = m.within || id == mkvCluster; id == mkvSegment && length <= math.MaxInt64/2 {
@@ -198,11 +195,18 @@ func (m *mkvReader) element() (uint64, error) {
 	return id, m.skip(int64(length))
 }
 
+// goesOn reports whether what lies behind the stated end of a Segment is more of it.
+func goesOn(head []byte) bool {
+	id, _ := mkvID(head)
+	_, beside := mkvOthers[id]
+	return id == mkvCluster || id == mkvVoid || beside && id > 1<<24 && id != mkvEBML
+}
+
 // mkvOthers are the elements that may lie beside sound, each with its largest size. One
 // that is none of them may be sound with a damaged id.
 var mkvOthers = map[uint64]uint64{
 	mkvEBML: math.MaxUint64, 0x114d9b74: math.MaxUint64, 0x1c53bb6b: math.MaxUint64, 0x1254c367: math.MaxUint64,
-	0x1941a469: math.MaxUint64, 0x1043a770: math.MaxUint64, 0xec: math.MaxUint64, // tables, tags, files, empty
+	0x1941a469: math.MaxUint64, 0x1043a770: math.MaxUint64, mkvVoid: math.MaxUint64, // tables, tags, files, empty
 	0xa7: 8, 0xab: 8, 0x9b: 8, 0xfb: 8, 0xfa: 8, 0xbf: 4, 0x5854: 256, 0x75a1: maxMKVElement, // about clusters and blocks
 }
 
@@ -213,24 +217,29 @@ func (m *mkvReader) head() (id, size uint64, err error) {
 	if len(b) == 0 || err != nil && err != io.EOF {
 		return 0, 0, err
 	}
-	at, n := 0, 0
-	for _, v := range []*uint64{&id, &size} {
-		if *v, n = vint(b[at:]); n == 0 {
-			if at < len(b) && b[at] == 0 {
-				return 0, 0, malformed(fmt.Sprintf("byte %d", m.at+int64(at)), "a Matroska element", "%02x", b[at])
-			}
-			m.cut = true
-			return 0, 0, io.EOF
+	id, at := mkvID(b)
+	size, n := vint(b[at:])
+	if n == 0 { // as of the id, if there is none
+		if at < len(b) && b[at] == 0 {
+			return 0, 0, malformed(fmt.Sprintf("byte %d", m.at+int64(at)), "a Matroska element", "%02x", b[at])
 		}
-		if at += n; v == &id {
-			id |= 1 << (7 * n)
-		} else if size == 1<<(7*n)-1 {
-			size = mkvUnknownSize
-		}
+		m.cut = true
+		return 0, 0, io.EOF
 	}
-	m.in.Discard(at)
-	m.at += int64(at)
+	if size == 1<<(7*n)-1 {
+		size = mkvUnknownSize
+	}
+	m.in.Discard(at + n)
+	m.at += int64(at + n)
 	return id, size, nil
+}
+
+// mkvID reads the id of an element and its length, which is 0 if there is none.
+func mkvID(b []byte) (id uint64, n int) {
+	if id, n = vint(b); n > 0 {
+		id |= 1 << (7 * n)
+	}
+	return id, n
 }
 
 func (m *mkvReader) body(at int64, id, length uint64) ([]byte, error) {
@@ -259,7 +268,7 @@ func (m *mkvReader) skip(n int64) error {
 		return io.EOF
 	}
 	m.at += n
-	m.in = m.file.cursor(m.at)
+	m.in.skip(n)
 	return nil
 }
 
@@ -399,4 +408,13 @@ func unlace(lacing byte, n int, b []byte) (list [][]byte, ok bool) {
 // isMatroska reports whether head is the header of a file of Matroska or WebM.
 func isMatroska(head []byte) bool {
 	return bytes.Contains(head, []byte("webm")) || bytes.Contains(head, []byte("matroska"))
+}
+
+// mkvEnd returns where the Segment of a file ends.
+func mkvEnd(f *file) int64 {
+	m := &mkvReader{file: f, in: f.cursor(0)}
+	for id, err := m.element(); err == nil && id != mkvSegment; {
+		id, err = m.element()
+	}
+	return cmp.Or(m.segment, f.size)
 }

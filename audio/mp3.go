@@ -161,7 +161,7 @@ func (f *mpegFrames) next() (frame []byte, at, lost int64, err error) {
 		}
 		if n := tagSize(head); n > 0 && f.at+n <= f.file.size {
 			f.at += n
-			f.in = f.file.cursor(f.at)
+			f.in.skip(n)
 			continue
 		}
 		h, ok, err := parseMPEG(head)
@@ -186,19 +186,6 @@ func (f *mpegFrames) next() (frame []byte, at, lost int64, err error) {
 		lost++
 	}
 	return nil, 0, 0, malformed(fmt.Sprintf("byte %d", f.at), fmt.Sprintf("an MPEG frame within %d bytes", maxGap), "none")
-}
-
-// tagSize returns the size of the tag that head begins with; 0 if it does with none.
-func tagSize(head []byte) int64 {
-	switch {
-	case hasAt(head, 0, "ID3"):
-		return id3Size(head)
-	case hasAt(head, 0, "TAG"):
-		return 128
-	case hasAt(head, 0, "APETAGEX") && len(head) >= 32:
-		return 32 + int64(binary.LittleEndian.Uint32(head[12:]))
-	}
-	return 0
 }
 
 // take returns the frame that h is the header of, if it is one. It is none if it begins
@@ -298,7 +285,8 @@ func parseXing(frame []byte, h mpegHeader) (tag xingTag, ok bool) {
 	v := int64(b[21])<<16 | int64(b[22])<<8 | int64(b[23])
 	delay, padding := v>>12, v&0xfff
 	tag.delay = delay + decoderDelay
-	if total := tag.samples - delay - padding; tag.samples > 0 && total > 0 {
+	// Decoders lag behind: with less padding than that, as of libshine, the last samples do not come out.
+	if total := tag.samples - delay - max(padding, decoderDelay); tag.samples > 0 && total > 0 {
 		tag.samples, tag.exact = total, true
 	}
 	return tag, true

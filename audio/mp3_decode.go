@@ -81,7 +81,7 @@ func (m *mp3Reader) take() (run []mp3Frame) {
 		}
 		f.start = m.at
 		if m.tag.exact && m.at < m.tag.total { // what lies behind the last frame that the tag counts, is sound
-			f.limit = m.tag.delay + m.tag.samples
+			f.limit = max(m.tag.delay+m.tag.samples, m.at) // it may lie some frames before the last
 		}
 		m.at += spf
 		run = append(run, f)

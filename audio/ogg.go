@@ -17,6 +17,8 @@ const maxPacket = 1 << 20
 // the search for what follows each of them takes time.
 const maxDamage = 1000
 
+const oggContinued, oggFirst, oggLast = 1, 2, 4 // flags of a page
+
 // An oggReader gives the packets of the first stream of an Ogg file. It verifies the
 // checksum of pages and skips pages of other streams. Behind a damaged page it goes on with
 // the next sound one; the numbers of the pages tell whether any of the stream is missing.
@@ -106,8 +108,7 @@ func (o *oggReader) page() error {
 	if got := oggSum(b[:27+segments], body); got != want {
 		return o.damaged(thing, malformed(thing, fmt.Sprintf("the checksum %08x", want), "%08x", got))
 	}
-	const first = 2
-	if o.chained = b[5]&first != 0 && o.within; o.chained {
+	if o.chained = b[5]&oggFirst != 0 && o.within; o.chained {
 		return io.EOF
 	}
 	at := o.at
@@ -138,14 +139,13 @@ func (o *oggReader) damaged(thing string, err error) error {
 // take cuts the body of a page into packets.
 func (o *oggReader) take(at int64, head, lacing, body []byte) error {
 	serial, seq := binary.LittleEndian.Uint32(head[14:]), binary.LittleEndian.Uint32(head[18:])
-	const continued, first, last = 1, 2, 4
 	if !o.begun {
 		o.serial, o.seq, o.begun = serial, seq, true
 	}
 	if serial != o.serial {
 		return nil
 	}
-	goesOn := head[5]&continued != 0
+	goesOn := head[5]&oggContinued != 0
 	if seq != o.seq || goesOn != (len(o.part) > 0) {
 		if o.lost = o.broken; o.lost.why == nil {
 			o.lost.why = malformed(fmt.Sprintf("Ogg page at byte %d", at), fmt.Sprintf("page %d of its stream", o.seq), "page %d", seq)
@@ -156,7 +156,7 @@ func (o *oggReader) take(at int64, head, lacing, body []byte) error {
 		o.part = []byte{}
 	}
 	o.broken, o.seq = hole{}, seq+1
-	o.within, o.last = o.within || head[5]&first == 0, head[5]&last != 0
+	o.within, o.last = o.within || head[5]&oggFirst == 0, head[5]&oggLast != 0
 	for _, s := range lacing {
 		if o.part != nil {
 			o.part = append(o.part, body[:s]...)
@@ -194,4 +194,22 @@ func oggSum(list ...[]byte) uint32 {
 		sum = crc32.Update(sum, crc32.IEEETable, b)
 	}
 	return bits.Reverse32(^sum)
+}
+
+// inOgg reports whether what begins at a place is the content of a first page of Ogg.
+func (f *file) inOgg(at int64) bool {
+	var b [9]byte
+	n, _ := f.r.ReadAt(b[:], f.from+at-9)
+	return hasAt(b[:n], 0, "\x7fFLAC")
+}
+
+// oggHeads returns where the first pages of all streams end: they come first.
+func oggHeads(f *file) (at int64) {
+	for b := f.head(0); len(b) > 27 && hasAt(b, 0, "OggS") && b[5]&oggFirst != 0; b = f.head(at) {
+		at += 27 + int64(b[26])
+		for _, n := range b[27:min(27+int(b[26]), len(b))] {
+			at += int64(n)
+		}
+	}
+	return at
 }

@@ -2,8 +2,6 @@ package audio
 
 import (
 	"bytes"
-	"encoding/binary"
-	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,9 +9,6 @@ import (
 
 // sniffLen is how many bytes of a file a signature may look at.
 const sniffLen = 40
-
-// maxTags bounds how many ID3 tags may stand before the sound.
-const maxTags = 8
 
 // A format is a kind of file, recognised by its first bytes.
 type format struct {
@@ -27,6 +22,9 @@ type format struct {
 	// begin amid another. nil: never.
 	sure func(head []byte) bool
 	kind string // of sources that find the next file of their kind themselves
+
+	end    func(f *file) int64 // where the content of a container ends, in which frames and streams are no files
+	within bool                // containers may hold it too
 }
 
 // formats is the one list of what is recognised; the first match wins. A new
@@ -37,31 +35,31 @@ func init() {
 	long := func([]byte) bool { return true }                             // the magic is
 	first := func(head []byte) bool { return hasAt(head, 4, "\x00\x02") } // page of a stream
 	formats = []format{
-		{name: "a WAV file", reads: "WAV", magic: "RIFF????WAVE", open: inPCM(wavLayout), sure: long},
+		{name: "a WAV file", reads: "WAV", magic: "RIFF????WAVE", open: inPCM(wavLayout), sure: long, end: riffEnd},
 		{name: "a WAV file (RF64)", magic: "RF64????WAVE", open: inPCM(wavLayout), sure: long},
 		{name: "a WAV file (BW64)", magic: "BW64????WAVE", open: inPCM(wavLayout), sure: long},
 		{name: "a big-endian WAV file (RIFX)", magic: "RIFX????WAVE", open: inPCM(wavLayout), sure: long},
-		{name: "a FLAC file", reads: "FLAC", magic: "fLaC", open: newFLAC, sure: isFLAC},
+		{name: "a FLAC file", reads: "FLAC", magic: "fLaC", open: newFLAC, sure: isFLAC, within: true},
 		{name: "a Sony Wave64 file (w64)", magic: "riff\x2e\x91\xcf\x11", sure: long},
-		{name: "an AVI video", magic: "RIFF????AVI ", sure: long},
+		{name: "an AVI video", magic: "RIFF????AVI ", sure: long, end: riffEnd},
 		{name: "an AIFF file", reads: "AIFF", magic: "FORM????AIF", open: inPCM(aiffLayout), sure: long},
 		{name: "a Sun AU file", reads: "AU", magic: ".snd", open: inPCM(auLayout), sure: isAU},
-		{name: "a Core Audio file (caf)", reads: "CAF", magic: "caff", open: inPCM(cafLayout), sure: isCAF},
+		{name: "a Core Audio file (caf)", reads: "CAF", magic: "caff", open: inPCM(cafLayout), sure: isCAF, end: cafEnd},
 		{
 			name: "an Ogg Opus file", reads: "Ogg Opus",
-			magic: "OggS????????????????????????OpusHead", open: inOgg(1, newOpus), sure: first, kind: "ogg",
+			magic: "OggS????????????????????????OpusHead", open: inOgg(1, newOpus), sure: first, kind: "ogg", end: oggHeads, within: true,
 		},
 		{
 			name: "an Ogg Vorbis file", reads: "Ogg Vorbis",
-			magic: "OggS????????????????????????\x01vorbis", open: inOgg(3, newVorbis), sure: first, kind: "ogg",
+			magic: "OggS????????????????????????\x01vorbis", open: inOgg(3, newVorbis), sure: first, kind: "ogg", end: oggHeads, within: true,
 		},
 		{
 			name:  "FLAC in an Ogg container",
-			magic: "OggS????????????????????????\x7fFLAC", open: inOgg(1, newPackedFLAC), sure: first, kind: "ogg",
+			magic: "OggS????????????????????????\x7fFLAC", open: inOgg(1, newPackedFLAC), sure: first, kind: "ogg", end: oggHeads, within: true,
 		},
-		{name: "an Ogg file", magic: "OggS"},
-		{name: "an MP4 or M4A file", magic: "????ftyp", sure: func(head []byte) bool { return allZero(head[:3]) }},
-		{name: "a Matroska or WebM file", reads: "WebM", magic: "\x1a\x45\xdf\xa3", open: newMatroska, sure: isMatroska},
+		{name: "an Ogg file", magic: "OggS", end: oggHeads},
+		{name: "an MP4 or M4A file", magic: "????ftyp", sure: func(head []byte) bool { return allZero(head[:3]) }, end: mp4End},
+		{name: "a Matroska or WebM file", reads: "WebM", magic: "\x1a\x45\xdf\xa3", open: newMatroska, sure: isMatroska, end: mkvEnd},
 		{name: "a WavPack file", magic: "wvpk"},
 		{name: "a Monkey's Audio file", magic: "MAC "},
 		{name: "a True Audio file", magic: "TTA1", sure: isTrueAudio},
@@ -118,6 +116,46 @@ func isMPEG(head []byte) bool {
 		head[1]&0x18 != 0x08 && head[1]&0x06 != 0 && head[2]&0xf0 != 0xf0 && head[2]&0x0c != 0x0c
 }
 
+// isADTSRun and isAC3Run report whether frames of these formats follow each other in b.
+//
+// Source: ISO/IEC 13818-7:2006, 6.2; ATSC A/52:2018, 5.3 and table 5.18.
+func isADTSRun(b []byte) bool {
+	return isRun(b, func(b []byte) int {
+		if !isADTS(b) || len(b) < 6 {
+			return 0
+		}
+		return int(b[3]&3)<<11 | int(b[4])<<3 | int(b[5])>>5
+	})
+}
+
+func isAC3Run(b []byte) bool {
+	return isRun(b, func(b []byte) int {
+		if !hasAt(b, 0, "\x0b\x77") || len(b) < 5 || b[4]&0x3f > 37 || b[4]>>6 == 3 {
+			return 0
+		}
+		kilobits := [19]int{32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 576, 640}[b[4]&0x3f>>1]
+		rate := [3]int{48000, 44100, 32000}[b[4]>>6]
+		words := kilobits * 1000 * 1536 / 16 / rate
+		if rate == 44100 {
+			words += int(b[4] & 1)
+		}
+		return 2 * words
+	})
+}
+
+// isRun reports whether b begins with mpegRun frames, each of a
+// size that is not 0.
+func isRun(b []byte, size func([]byte) int) bool {
+	for range mpegRun {
+		n := size(b)
+		if n == 0 {
+			return false
+		}
+		b = b[min(n, len(b)):]
+	}
+	return true
+}
+
 // source opens f, which begins with head, as a file of a format; nil is none that is known.
 func (f *file) source(k *format, head []byte) (*source, error) {
 	if k == nil || k.open == nil {
@@ -126,29 +164,6 @@ func (f *file) source(k *format, head []byte) (*source, error) {
 	f.kind = k.kind
 	s, err := newSource(func() (packets, codec, error) { return k.open(f) })
 	return s, f.failed(err)
-}
-
-// skipID3 lets f begin behind any ID3 tags, and returns its first bytes.
-func (f *file) skipID3() (head []byte, err error) {
-	for range maxTags {
-		if head = f.head(0); f.err != nil || !hasAt(head, 0, "ID3") {
-			return head, f.err
-		}
-		n, at, tag := id3Size(head), f.from, f.tag
-		if n < f.size {
-			*f = *newFile(f.r, at+n, f.end)
-			f.tag = tag
-			continue
-		}
-		why := malformed("ID3 tag", "sound behind it", "the end of the file after %d bytes", at+f.size)
-		inside := newFile(f.r, at+9, f.end) // at the last byte of its header: look begins behind
-		if inside.look(1, inside.size); !inside.next {
-			return nil, why
-		}
-		*f = *newFile(f.r, inside.from+inside.size, f.end)
-		f.tag = malformed("ID3 tag", fmt.Sprintf("at most %d, where sound begins", f.from-at), "%d bytes, more than the file has", n)
-	}
-	return nil, malformed("ID3 tags", fmt.Sprintf("at most %d", maxTags), "more")
 }
 
 // readable lists the formats that are read.
@@ -203,18 +218,4 @@ func allZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
 
 func hasAt(b []byte, offset int, magic string) bool {
 	return len(b) >= offset && bytes.HasPrefix(b[offset:], []byte(magic))
-}
-
-// id3Size returns the length of the ID3v2 tag that head begins with: ten bytes
-// and a size of four times seven bits, and a footer of ten bytes if a flag says so.
-func id3Size(head []byte) int64 {
-	if len(head) < 10 {
-		return 10
-	}
-	b := binary.BigEndian.Uint32(head[6:10])
-	size := 10 + int64(b&0x7f|b>>1&0x3f80|b>>2&0x1fc000|b>>3&0xfe00000)
-	if head[5]&0x10 != 0 {
-		size += 10
-	}
-	return size
 }

@@ -248,14 +248,14 @@ func (s *source) fill(end, limit, last int64) {
 
 // give adds samples to those that are read next, without those to be dropped: what is before
 // the start, and behind the limit. That may be in the last packet alone, which has so many samples:
-// a position that is further off is wrong.
+// a position that is further off is wrong, and nothing is dropped, as by ffmpeg of Vorbis.
 func (s *source) give(pcm []float64, limit, last int64) {
 	ch := int64(s.shape().channels)
 	n := int64(len(pcm)) / ch
 	first, end := s.pos, s.pos+n
 	s.pos = end
-	if limit >= 0 {
-		end = min(end, max(limit-s.base, end-last))
+	if limit -= s.base; limit >= end-last {
+		end = min(end, limit)
 	}
 	from := min(max(s.shape().skip-first, 0), n)
 	to := max(min(end-first, n), from)

@@ -181,3 +181,6 @@ func (l *pcmLayout) setCode(tag uint16, bits int) error {
 	}
 	return l.check(bits)
 }
+
+// riffEnd returns where a file ends by its header.
+func riffEnd(f *file) int64 { return 8 + int64(binary.LittleEndian.Uint32(f.head(4))) }

@@ -1,0 +1,101 @@
+package audio
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// Tags that programs put before, between and behind the sound of any format: ID3 of both versions, APE, and
+// Lyrics3, whose size only its end tells.
+
+// maxTags bounds how many ID3 tags may stand before the sound.
+const maxTags = 8
+
+// skipID3 lets f begin behind any ID3 tags, and returns its first bytes.
+func (f *file) skipID3() (head []byte, err error) {
+	for range maxTags {
+		if head = f.head(0); f.err != nil || !hasAt(head, 0, "ID3") {
+			return head, f.err
+		}
+		n, at, tag := id3Size(head), f.from, f.tag
+		if n < f.size {
+			*f = *newFile(f.r, at+n, f.end)
+			f.tag = tag
+			continue
+		}
+		why := malformed("ID3 tag", "sound behind it", "the end of the file after %d bytes", at+f.size)
+		inside := newFile(f.r, at+9, f.end) // at the last byte of its header: look begins behind
+		if inside.look(1, inside.size); !inside.next {
+			return nil, why
+		}
+		*f = *newFile(f.r, inside.from+inside.size, f.end)
+		f.tag = malformed("ID3 tag", fmt.Sprintf("at most %d, where sound begins", f.from-at), "%d bytes, more than the file has", n)
+	}
+	return nil, malformed("ID3 tags", fmt.Sprintf("at most %d", maxTags), "more")
+}
+
+// id3Size returns the length of the ID3v2 tag that head begins with: ten bytes
+// and a size of four times seven bits, and a footer of ten bytes if a flag says so.
+func id3Size(head []byte) int64 {
+	if len(head) < 10 {
+		return 10
+	}
+	b := binary.BigEndian.Uint32(head[6:10])
+	size := 10 + int64(b&0x7f|b>>1&0x3f80|b>>2&0x1fc000|b>>3&0xfe00000)
+	if head[5]&0x10 != 0 {
+		size += 10
+	}
+	return size
+}
+
+// tagSize returns the size of the tag that head begins with; 0 if it does with none.
+func tagSize(head []byte) int64 {
+	switch {
+	case hasAt(head, 0, "ID3"):
+		return id3Size(head)
+	case hasAt(head, 0, "TAG"):
+		return 128
+	case hasAt(head, 0, "APETAGEX") && len(head) >= 16:
+		return 32 + int64(binary.LittleEndian.Uint32(head[12:]))
+	}
+	return 0
+}
+
+// tagged reports whether an ID3 tag that begins with head, at a place, lies before a file. It reads no more
+// than some headers: in any data there may be many such beginnings.
+func (f *file) tagged(head []byte, at int64) bool {
+	if len(head) < 10 || head[3] > 4 || slices.Max(head[6:10]) >= 0x80 {
+		return false
+	}
+	at += id3Size(head)
+	b := f.head(at)
+	if k := formatOf(b); k == nil || k.sure != nil || k.kind != "mpeg" {
+		return k != nil && k.sure != nil && k.sure(b)
+	}
+	for h, n := (mpegHeader{}), 0; n < mpegRun; n++ {
+		next, ok, err := parseMPEG(f.head(at))
+		if !ok || err != nil || n > 0 && !next.like(h) {
+			return false
+		}
+		h, at = next, at+int64(next.size)
+	}
+	return f.kind != "mpeg"
+}
+
+// padding reports whether there is nothing, a tag, or nothing but zeros from a place on.
+func (f *file) padding(at int64) bool {
+	head := f.head(at)
+	if tagSize(head) > 0 || hasAt(head, 0, "APETAGEX") || hasAt(head, 0, "LYRICS") {
+		return true
+	}
+	b := make([]byte, 1<<12)
+	for {
+		n, err := f.ReadAt(b, at)
+		if !allZero(b[:n]) || err != nil {
+			return err == io.EOF && allZero(b[:n])
+		}
+		at += int64(n)
+	}
+}
