@@ -77,7 +77,7 @@ func weightsRef(dst []byte, unit []float32, x, scale []float32, m float32, spare
 			spare[i] = float32(e * by[i])
 			most = max(most, math.Float32bits(spare[i])&0x7fffffff)
 		}
-		inverse, worth := levelScale(most)
+		inverse, worth := byteScale(most, 255)
 		unit[b*int8TileRows] = worth
 		to := dst[b*weightStep:][:(len(block)+vectorLanes-1)&^(vectorLanes-1)]
 		clear(to)
@@ -86,19 +86,6 @@ func weightsRef(dst []byte, unit []float32, x, scale []float32, m float32, spare
 		}
 	}
 	return p.sum()
-}
-
-// levelScale returns the factor that turns weights into unsigned bytes, and the scale of
-// the bytes, given the bits m of the largest weight: int8Scale for unsigned bytes.
-func levelScale(m uint32) (inverse, scale float32) {
-	switch v := math.Float32frombits(m); {
-	case v-v != 0:
-		return 0, float32(math.NaN())
-	case v < 0x1p-100:
-		return 0, 0
-	default:
-		return 255 / v, v / 255
-	}
 }
 
 // quadsRef interleaves four rows of 64 bytes, column by column, and subtracts int8Zero from

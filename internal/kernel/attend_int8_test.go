@@ -165,7 +165,7 @@ func TestWeightsRound(t *testing.T) {
 		}
 	})
 	for _, m := range []float32{0x1p-100, 1, 0.3, math.MaxFloat32} {
-		inverse, scale := levelScale(math.Float32bits(m))
+		inverse, scale := byteScale(math.Float32bits(m), 255)
 		if u := roundInt8(m, inverse); u != 255 || !(math.Abs(float64(scale)*255/float64(m)-1) < 0x1p-23) {
 			t.Errorf("%g becomes %d units of %g", m, u, scale)
 		}

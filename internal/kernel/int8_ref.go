@@ -79,18 +79,21 @@ func maxAbsRef(x []float32) uint32 {
 	return m
 }
 
-// int8Scale returns the factor that values are multiplied by before they are rounded to
-// int8, and the scale of the result, given the bits m of the largest magnitude. If a
-// value is not finite, the scale is NaN. Values below 2⁻¹⁰⁰, whose inverse is nearly out
-// of range, become zero.
-func int8Scale(m uint32) (inverse, scale float32) {
+// int8Scale is byteScale for int8.
+func int8Scale(m uint32) (inverse, scale float32) { return byteScale(m, 127) }
+
+// byteScale returns the factor that values are multiplied by before they are rounded to
+// integers of at most most, and the scale of the result, given the bits m of the largest
+// magnitude. If a value is not finite, the scale is NaN. Values below 2⁻¹⁰⁰, whose inverse
+// is nearly out of range, become zero.
+func byteScale(m uint32, most float32) (inverse, scale float32) {
 	switch v := math.Float32frombits(m); {
 	case v-v != 0:
 		return 0, float32(math.NaN())
 	case v < 0x1p-100:
 		return 0, 0
 	default:
-		return 127 / v, v / 127
+		return most / v, v / most
 	}
 }
 

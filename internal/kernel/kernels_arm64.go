@@ -206,7 +206,7 @@ func weightsNEON(dst []byte, unit []float32, x, scale []float32, m float32, spar
 			spare[i] = float32(e * by[i])
 			most = max(most, math.Float32bits(spare[i])&0x7fffffff)
 		}
-		inverse, worth := levelScale(most)
+		inverse, worth := byteScale(most, 255)
 		unit[b*int8TileRows] = worth
 		to := dst[b*weightStep:][:(len(block)+vectorLanes-1)&^(vectorLanes-1)]
 		clear(spare[len(block):len(to)])
