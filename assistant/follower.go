@@ -156,24 +156,36 @@ func (p *Follower) ahead() int {
 	return 0
 }
 
-// Propose drafts what follows in the text. Where that is lost, the end of a line is followed
-// by the beginning of the next at the same time, or near the end of the sound by none.
+// Propose drafts what was said before if the text goes round and round, else what comes next
+// in it.
 func (p *Follower) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {
-	const near = 1 // s
 	p.draft = p.cycle(p.draft[:0], limit)
-	if p.cycling = len(p.draft) > 0; p.cycling {
-		return append(dst, p.draft...), nil
+	switch p.cycling = len(p.draft) > 0; {
+	case p.cycling:
+	case p.Lost() || len(p.partial) > 0:
+		p.draftBreak(limit)
+	default:
+		p.draftText(limit)
 	}
-	if p.Lost() || len(p.partial) > 0 {
-		if limit > 0 && len(p.said) > 0 && p.ahead() > 0 {
-			next := p.stamp
-			if p.t.tok.Seconds(next) > min(p.w.End, p.w.Clip)-p.w.Start-near {
-				next = p.t.tok.EOT
-			}
-			p.draft = append(p.draft, next)
-		}
-		return append(dst, p.draft...), nil
+	return append(dst, p.draft...), nil
+}
+
+// draftBreak drafts where the text is lost: the end of a line is followed by the beginning of
+// the next at the same time, or near the end of the sound by none.
+func (p *Follower) draftBreak(limit int) {
+	const near = 1 // s
+	if limit <= 0 || len(p.said) == 0 || p.ahead() == 0 {
+		return
 	}
+	next := p.stamp
+	if p.t.tok.Seconds(next) > min(p.w.End, p.w.Clip)-p.w.Start-near {
+		next = p.t.tok.EOT
+	}
+	p.draft = append(p.draft, next)
+}
+
+// draftText drafts from the cursor on.
+func (p *Follower) draftText(limit int) {
 	at, change := p.cursor()
 	stamps, stamp := p.stamps, p.stamp
 	for len(p.draft) < limit {
@@ -189,10 +201,9 @@ func (p *Follower) Propose(_ context.Context, dst []Token, limit int) ([]Token, 
 			stamp, stamps = p.draft[before], stamps+1
 		}
 		if n := len(p.draft); n == before || p.draft[n-1] == p.t.tok.EOT {
-			break
+			return
 		}
 	}
-	return append(dst, p.draft...), nil
 }
 
 // cycle drafts what comes next where the last tokens were said before, in a text that goes
@@ -307,7 +318,7 @@ func (p *Follower) cursor() (at int, change func(rune) rune) {
 	return at, change
 }
 
-// astray reports whether the place is in a word that does not begin as what was said.
+// astray reports whether the tracker is in a word whose beginning was not said.
 func (p *Follower) astray() bool {
 	run := int(p.tracker.run[p.tracker.at])
 	for i := p.tracker.at; i > 0; i, run = i-1, run-1 {
