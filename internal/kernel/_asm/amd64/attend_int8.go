@@ -7,6 +7,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"verity/internal/kernel/_asm/constants"
 )
 
 // scoreAhead is how far ahead keys are prefetched, as for an int8 matrix of few rows.
@@ -204,8 +206,8 @@ func (s *score) sliceVNNI(n int) {
 func weights(g *gen) {
 	g.function("Weights", "(dst *byte, step int, unit *float32, unitStep int, x, scale *float32, n int, m float32, spare *float32) float32")
 	dst, unit, x, scale, left := load64("dst"), load64("unit"), load64("x"), load64("scale"), load64("n")
-	max, low, sum := g.broadcast("m"), g.loadConst(expMin), g.zero()
-	g.keep(log2e, roundShift, 1)
+	max, low, sum := g.broadcast("m"), g.loadConst(constants.ExpMin), g.zero()
+	g.keep(constants.Log2e, constants.RoundShift, 1)
 	n, again, from, to, put := GP64(), GP64(), GP64(), GP64(), GP64()
 	label("block")
 	MOVQ(U32(256), n)
@@ -247,7 +249,7 @@ func weights(g *gen) {
 	label("scaled")
 	VMOVSS(worth, at(unit))
 	by, round := g.spread(inverse.AsX()), g.vec()
-	g.each(func(i, at int) { g.set(roundShift, round[i]) })
+	g.each(func(i, at int) { g.set(constants.RoundShift, round[i]) })
 	SHRQ(U8(4), again)
 	if g.isWide() {
 		g.round4(again, from, to, by[0])

@@ -4,13 +4,15 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"verity/internal/kernel/_asm/constants"
 )
 
 func log10(g *gen) {
 	g.function("Log10", "(dst, x []float32, floor float32)")
 	dst, x, n := g.slice("dst"), g.slice("x"), g.length("x")
-	floor, least := g.broadcast("floor"), g.loadConst(leastNormal)
-	g.keep(append(logPoly, -0.5, 1, ln2Lo, ln2Hi, log10e)...)
+	floor, least := g.broadcast("floor"), g.loadConst(constants.LeastNormal)
+	g.keep(append(constants.Log, -0.5, 1, constants.Ln2Lo, constants.Ln2Hi, constants.Log10e)...)
 	g.loop("loop", n, []reg.GPVirtual{dst, x}, func(m mask) {
 		v := g.load(at(x), m)
 		g.each(func(i, at int) {
@@ -18,22 +20,22 @@ func log10(g *gen) {
 			bits := func(b uint32) Op { return g.constantBits(b).Offset(at) }
 			e, p, w := g.like(v[i]), g.like(v[i]), g.like(v[i])
 			VMAXPS(v[i], least[i], v[i])
-			VPSUBD(bits(sqrtHalf), v[i], v[i])
+			VPSUBD(bits(constants.SqrtHalf), v[i], v[i])
 			VPSRAD(U8(23), v[i], e)
 			VCVTDQ2PS(e, e)
-			g.and(bits(mantissaBits), v[i], v[i])
-			VPADDD(bits(sqrtHalf), v[i], v[i])
+			g.and(bits(constants.MantissaBits), v[i], v[i])
+			VPADDD(bits(constants.SqrtHalf), v[i], v[i])
 			VSUBPS(c(1), v[i], v[i])
-			VMOVUPS(c(logPoly[0]), p)
-			for _, coef := range append(logPoly[1:], -0.5) {
+			VMOVUPS(c(constants.Log[0]), p)
+			for _, coef := range append(constants.Log[1:], -0.5) {
 				VFMADD213PS(c(coef), v[i], p)
 			}
 			VMULPS(v[i], v[i], w)
 			VMULPS(p, w, w)
-			VFMADD231PS(c(ln2Lo), e, w)
+			VFMADD231PS(c(constants.Ln2Lo), e, w)
 			VADDPS(v[i], w, w)
-			VFMADD231PS(c(ln2Hi), e, w)
-			VMULPS(c(log10e), w, w)
+			VFMADD231PS(c(constants.Ln2Hi), e, w)
+			VMULPS(c(constants.Log10e), w, w)
 			VMAXPS(floor[i], w, v[i])
 		})
 		g.store(v, at(dst), m)

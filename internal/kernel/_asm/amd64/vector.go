@@ -6,6 +6,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"verity/internal/kernel/_asm/constants"
 )
 
 // vectors writes the functions of vectorOps and of attention.
@@ -74,25 +76,25 @@ func (g *gen) exp(x, low vec) {
 	}
 	each(func(i int) {
 		t[i] = g.like(x[i])
-		g.set(roundShift, t[i])
-		g.by(VFMADD231PS, VFMADD231PS_BCST, log2e, x[i], t[i])
+		g.set(constants.RoundShift, t[i])
+		g.by(VFMADD231PS, VFMADD231PS_BCST, constants.Log2e, x[i], t[i])
 	})
 	each(func(i int) {
 		if n[i] = t[i]; !g.isWide() {
 			n[i] = g.like(t[i])
 		}
-		g.by(VSUBPS, VSUBPS_BCST, roundShift, t[i], n[i])
+		g.by(VSUBPS, VSUBPS_BCST, constants.RoundShift, t[i], n[i])
 	})
-	each(func(i int) { g.by(VFMADD231PS, VFMADD231PS_BCST, -ln2Hi, n[i], x[i]) })
-	each(func(i int) { g.by(VFMADD231PS, VFMADD231PS_BCST, -ln2Lo, n[i], x[i]) })
+	each(func(i int) { g.by(VFMADD231PS, VFMADD231PS_BCST, -constants.Ln2Hi, n[i], x[i]) })
+	each(func(i int) { g.by(VFMADD231PS, VFMADD231PS_BCST, -constants.Ln2Lo, n[i], x[i]) })
 	if low != nil {
 		each(func(i int) { VADDPS(low[i], x[i], x[i]) })
 	}
 	each(func(i int) {
 		p[i] = g.like(x[i])
-		g.set(expPoly[0], p[i])
+		g.set(constants.Exp[0], p[i])
 	})
-	for _, coef := range append(expPoly[1:], 1, 1) {
+	for _, coef := range append(constants.Exp[1:], 1, 1) {
 		each(func(i int) { g.by(VFMADD213PS, VFMADD213PS_BCST, coef, x[i], p[i]) })
 	}
 	if g.isWide() {
@@ -101,7 +103,7 @@ func (g *gen) exp(x, low vec) {
 	}
 	// 2ⁿ in two factors: n = h + (n-h), h = n>>1. The first product is exact.
 	each(func(i int) {
-		VPSUBD(g.constantBits(math.Float32bits(roundShift)), t[i], t[i])
+		VPSUBD(g.constantBits(math.Float32bits(constants.RoundShift)), t[i], t[i])
 		h := g.like(t[i])
 		VPSRAD(U8(1), t[i], h)
 		VPSUBD(h, t[i], t[i])
@@ -126,8 +128,8 @@ func (g *gen) like(r reg.VecVirtual) reg.VecVirtual {
 func expSum(g *gen) {
 	g.function("ExpSum", "(dst, x []float32, m float32) float32")
 	dst, x, n, max := g.slice("dst"), g.slice("x"), g.length("x"), g.broadcast("m")
-	sum, low := g.zero(), g.loadConst(expMin)
-	g.keep(log2e, roundShift, 1)
+	sum, low := g.zero(), g.loadConst(constants.ExpMin)
+	g.keep(constants.Log2e, constants.RoundShift, 1)
 	g.many("loop", n, []reg.GPVirtual{x, dst}, 8, func(v []vec, m mask) {
 		g.expBelow(v, x, max, low, m)
 		for i := range v {
@@ -188,8 +190,8 @@ func (g *gen) blank(v vec, masks []Op) {
 func gelu(g *gen) {
 	g.function("Gelu", "(x []float32)")
 	p, n := g.slice("x"), g.length("x")
-	limit := g.loadConst(geluMax)[0]
-	g.keep(3, -0.5, log2e, roundShift, 1)
+	limit := g.loadConst(constants.GeluMax)[0]
+	g.keep(3, -0.5, constants.Log2e, constants.RoundShift, 1)
 	g.many("loop", n, []reg.GPVirtual{p}, 4, func(v []vec, m mask) {
 		all := g.loadAll(v, p, m)
 		y := g.tail(all, limit)
@@ -247,9 +249,9 @@ func (g *gen) tail(x vec, limit reg.VecVirtual) (y vec) {
 	})
 	each(func(i int) {
 		poly[i] = g.like(x[i])
-		g.set(geluPoly[0], poly[i])
+		g.set(constants.Gelu[0], poly[i])
 	})
-	for _, coef := range geluPoly[1:] {
+	for _, coef := range constants.Gelu[1:] {
 		each(func(i int) { g.by(VFMADD213PS, VFMADD213PS_BCST, coef, v[i], poly[i]) })
 	}
 	g.exp(y, low)

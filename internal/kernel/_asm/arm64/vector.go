@@ -2,7 +2,10 @@ package main
 
 import (
 	"math"
+	"slices"
 	"strings"
+
+	c "verity/internal/kernel/_asm/constants"
 )
 
 // Loops over vectors, in steps of sixteen elements: four registers, lane l of register i being
@@ -10,10 +13,9 @@ import (
 // which are handed over as sixteen partial ones.
 
 // bits returns the bits of float32 constants.
-func bits(values ...float64) []uint32 {
-	var b []uint32
+func bits(values ...float32) (b []uint32) {
 	for _, v := range values {
-		b = append(b, math.Float32bits(float32(v)))
+		b = append(b, math.Float32bits(v))
 	}
 	return b
 }
@@ -29,15 +31,10 @@ func (f *fn) broadcast(symbol string, n int, first vec, scratch reg) {
 	}
 }
 
-// Constants and coefficients of internal/kernel: vector_exp.go, vector_gelu.go, frame.go.
 var (
-	expConsts = bits(1.4426950408889634, 3<<22, -355.0/512, 2.12194440054690583e-4, -104, 89,
-		0x1.6a5232p-10, 0x1.12396cp-7, 0x1.5558aap-5, 0x1.555492p-3, 0x1.fffffcp-2, 1)
-	geluConsts = bits(0x1.bdbc2p-6, -0x1.7ce0a8p-4, 0x1.56e5d6p-4, 0x1.318a3p-7, 0x1.fcfae2p-5,
-		-0x1.4518c2p-3, -0x1.25dc7ep-2, 0x1.0d9b9cp+0, -0x1.32633ap+0, 0.5)
-	logConsts = append(bits(-0x1.38c974p-4, 0x1.055eaep-3, -0x1.0d8246p-3, 0x1.22d93p-3,
-		-0x1.54728ap-3, 0x1.99a01cp-3, -0x1.000226p-2, 0x1.555554p-2, -0.5,
-		-2.12194440054690583e-4, 355.0/512, 0.43429448190325182, 0x1p-126, 1), 0x3f3504f3, 0x7fffff)
+	expConsts  = bits(slices.Concat([]float32{c.Log2e, c.RoundShift, -c.Ln2Hi, -c.Ln2Lo, c.ExpMin, c.ExpMax}, c.Exp, []float32{1})...)
+	geluConsts = bits(c.Gelu...)
+	logConsts  = append(bits(slices.Concat(c.Log, []float32{-0.5, c.Ln2Lo, c.Ln2Hi, c.Log10e, c.LeastNormal, 1})...), c.SqrtHalf, c.MantissaBits)
 )
 
 // Registers of exp: its constants are 16 … 27, and 28 is 1023 in both halves.
@@ -143,7 +140,7 @@ func (f *file) gelu(name string) {
 	x, n, scratch, table := args[0], args[1], reg(2), reg(3)
 	fn.expConstants(scratch)
 	symbol := f.constants("geluConsts", geluConsts...)
-	few := f.constants("geluFew", bits(3, -0.5, 12.9375)...)
+	few := f.constants("geluFew", bits(3, -0.5, c.GeluMax)...)
 	fn.broadcast(few, 3, 29, scratch) // 29: 3, 30: -½, 31: geluMax
 	fn.loop(n, 4, func() {
 		v, t, g, s, d := vec(0), vec(1), vec(2), vec(3), vec(4)
