@@ -21,7 +21,7 @@ var (
 // sums, for all panels. Where none does, units are as large as can be: weights are read less often.
 func (m *Matrix) blockSizeFor(rows int, c cacheSizes) (b blockSize) {
 	size, depths := 4, floatDepth // of an input, and of a weight in use
-	if m.store == precision.Int8 {
+	if m.format == precision.Int8 {
 		size, depths = 1, int8Depth
 	}
 	in := m.depth()

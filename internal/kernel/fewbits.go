@@ -41,17 +41,17 @@ func sixForm() *fewBitsForm {
 }
 
 // powers reports whether scales are powers of two in a byte, and not binary16.
-func (m *Matrix) powers() bool { return m.store == precision.MXFP6 }
+func (m *Matrix) powers() bool { return m.format == precision.MXFP6 }
 
 // scaleBytes returns the bytes of a scale.
-func (m *Matrix) scaleBytes() int { return quant.Format(m.store).ScaleBytes() }
+func (m *Matrix) scaleBytes() int { return quant.Format(m.format).ScaleBytes() }
 
 func newFewBits(m *Matrix, f *fewBitsForm) *Matrix {
 	groups := m.panels() * m.groups()
 	m.grouped = f
 	m.data = aligned(groups * f.size)
 	m.scales = aligned(groups * panel * m.scaleBytes())
-	switch m.store {
+	switch m.format {
 	case precision.Int4Z:
 		m.zeros = aligned(groups * panel)
 	case precision.Int4:
@@ -70,8 +70,8 @@ func (m *Matrix) groups() int { return (m.in + groupSize - 1) / groupSize }
 // be in the same format, on all threads of p. It is an error if w has another width, or
 // too many rows.
 func (m *Matrix) FillPacked(p *parallel.Pool, first int, w *quant.Matrix, lo, hi int) error {
-	if m.grouped == nil || precision.Format(w.Format) != m.store {
-		return fmt.Errorf("kernel: weights in %v for a matrix in %v", w.Format, m.store)
+	if m.grouped == nil || precision.Format(w.Format) != m.format {
+		return fmt.Errorf("kernel: weights in %v for a matrix in %v", w.Format, m.format)
 	}
 	if w.Cols != m.in || lo < 0 || hi < lo || hi > w.Rows || first < 0 || hi-lo > m.out-first {
 		return fmt.Errorf("kernel: rows %d … %d of weights [%d %d] for outputs %d … of a matrix [%d %d]", lo, hi-1, w.Rows, w.Cols, first, m.out, m.in)
@@ -93,12 +93,12 @@ func (m *Matrix) FillPacked(p *parallel.Pool, first int, w *quant.Matrix, lo, hi
 // of one panel.
 func (f *packer) roundGroups(m *Matrix, o int, w tensor.Tensor) error {
 	f.wide = resize(f.wide, m.in)
-	rows := quant.New(quant.Format(m.store), w.Shape[0], m.in)
+	rows := quant.New(quant.Format(m.format), w.Shape[0], m.in)
 	for i := range w.Shape[0] {
 		widen(f.wide, w, i*m.in)
 		if most := maxAbsRef(f.wide); most > maxAbsRef([]float32{quant.Largest}) {
 			return fmt.Errorf("kernel: output %d has a weight that is infinite, not a number or above %d, which %v cannot represent",
-				o+i, quant.Largest, m.store)
+				o+i, quant.Largest, m.format)
 		}
 		rows.Nearest(i, f.wide)
 	}
@@ -118,9 +118,9 @@ func (t *matmul) sumGroups(s *scratch, p, first, rows int) {
 	x := t.rounded.rowsFrom(first, groups)
 	direct, zero := use.fewBits.directNibbles, f.zero
 	switch {
-	case m.store == precision.MXFP6:
+	case m.format == precision.MXFP6:
 		direct = use.fewBits.directSixes
-	case m.store == precision.Int4 && use.fewBits.directEights != nil:
+	case m.format == precision.Int4 && use.fewBits.directEights != nil:
 		direct, zero = use.fewBits.directEights, 8
 	}
 	if direct != nil && (use.fewBits.directRows == 0 || rows <= use.fewBits.directRows) {

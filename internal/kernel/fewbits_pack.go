@@ -28,7 +28,7 @@ func (m *Matrix) packGroups(o int, w *quant.Matrix, row, n int) {
 	} else {
 		use.packing.halves(m.scales[2*at:], from, scales, n, groups)
 	}
-	if m.store == precision.Int4Z {
+	if m.format == precision.Int4Z {
 		packZeros(m.zeros[at:], w.Zeros[row*zeros:], n, groups, byte(f.zero))
 	}
 }

@@ -143,7 +143,7 @@ func (t *matmul) cut(threads int) int {
 // group by group, only the rounded rows have to stay in a second-level cache.
 func (t *matmul) setBlockSize() {
 	b := blockSize{maxRows, maxDepth}
-	switch inRowGroups := t.w.store == precision.Int8 && use.int8s.rowGroup > 0; {
+	switch inRowGroups := t.w.format == precision.Int8 && use.int8s.rowGroup > 0; {
 	case inRowGroups:
 		b = blockSize{max(maxRows, caches.Second/2/max(1, t.w.depth())&^(use.int8s.rowGroup-1)), maxInt8Depth}
 	case t.rows >= manyRows && t.w.grouped == nil:
@@ -177,7 +177,7 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 // unit computes rows first … first+rows-1 of panel p.
 func (t *matmul) unit(s *scratch, p, first, rows int) {
 	t.fetch(p, first, rows)
-	if t.w.store == precision.Int8 {
+	if t.w.format == precision.Int8 {
 		step := maxRows
 		if use.int8s.rowGroup > 0 && rows >= manyRows {
 			step = use.int8s.rowGroup
@@ -196,7 +196,7 @@ func (t *matmul) unit(s *scratch, p, first, rows int) {
 		return
 	}
 	x, size := t.x[first*t.xStride:], t.w.in*panel
-	switch t.w.store {
+	switch t.w.format {
 	case precision.F32:
 		t.sum(s, x, rows, view[float32](t.w.data)[p*size:][:size])
 	case precision.F16:
@@ -238,7 +238,7 @@ func (t *matmul) fetch(p, first, rows int) {
 	if t.bias != nil {
 		fetchRows(&bytesOf(t.bias[o:])[0], 0, 1)
 	}
-	if t.w.store == precision.Int8 {
+	if t.w.format == precision.Int8 {
 		fetchRows(&bytesOf(t.w.scale[o:])[0], 0, 1)
 		fetchRows(&bytesOf(t.w.offset[o:])[0], 0, 1)
 	}
@@ -255,7 +255,7 @@ func (t *matmul) finishRows(dst []float32, stride int, s *scratch, at, p, first,
 	if t.bias != nil {
 		bias = t.bias[o:][:len(bias)]
 	}
-	if t.w.store == precision.Int8 {
+	if t.w.format == precision.Int8 {
 		t.finishInt8(dst, s.int8[at*panel:][:rows*panel], o, first, rows, stride, bias)
 		return
 	}

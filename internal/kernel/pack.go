@@ -21,7 +21,7 @@ const panel = 64
 // padded with zeros. The weight is scale[o] times the int8.
 type Matrix struct {
 	out, in int
-	store   precision.Format
+	format  precision.Format
 	data    []byte    // aligned to 64 bytes; nil before Fill
 	once    sync.Once // of allocate
 
@@ -42,7 +42,7 @@ func (m *Matrix) Out() int { return m.out }
 func (m *Matrix) In() int { return m.in }
 
 // Format returns the format the weights are held in.
-func (m *Matrix) Format() precision.Format { return m.store }
+func (m *Matrix) Format() precision.Format { return m.format }
 
 // Bytes returns what the weights take in memory, padding included: what one
 // pass over the matrix reads.
@@ -61,7 +61,7 @@ func (m *Matrix) Row(o int, dst []float32) {
 		return
 	}
 	at, step := m.place(o), panel
-	switch m.store {
+	switch m.format {
 	case precision.F32:
 		for k := range dst {
 			dst[k] = view[float32](m.data)[at+k*step]
@@ -79,9 +79,9 @@ func (m *Matrix) Row(o int, dst []float32) {
 
 // size returns the bytes of an element, 0 of a format that no kernel multiplies.
 func (m *Matrix) size() int {
-	switch m.store {
+	switch m.format {
 	case precision.F32, precision.F16, precision.Int8:
-		return m.store.Bits() / 8
+		return m.format.Bits() / 8
 	}
 	return 0
 }
@@ -104,7 +104,7 @@ func (m *Matrix) depth() int {
 	if m.grouped != nil {
 		return m.groups() * groupSize
 	}
-	if m.store == precision.Int8 {
+	if m.format == precision.Int8 {
 		return (m.in + 3) &^ 3
 	}
 	return m.in
@@ -115,26 +115,26 @@ func (m *Matrix) panels() int { return (m.out + panel - 1) / panel }
 // place returns the index of weight [o][0] in the data.
 func (m *Matrix) place(o int) int {
 	c := o % panel
-	if m.store == precision.Int8 {
+	if m.format == precision.Int8 {
 		c *= 4
 	}
 	return o/panel*panel*m.depth() + c
 }
 
-// Pack packs w, [out][in] in f32, f16 or bf16, as a Matrix whose weights are stored as store.
+// Pack packs w, [out][in] in f32, f16 or bf16, as a Matrix whose weights are stored as format.
 //
 // F16 is rounded to nearest even.
 // Int8 is symmetric with a scale per output: with m the largest magnitude of the row, the
 // weight is m/127 times round(w·(127/m)), ties to even; a row whose m is below 2⁻¹⁰⁰ is
 // zero.
 //
-// It is an error if a finite weight is too large for store, or if any is not finite and
-// store is Int8.
-func Pack(store precision.Format, w tensor.Tensor) (*Matrix, error) {
+// It is an error if a finite weight is too large for format, or if any is not finite and
+// format is Int8.
+func Pack(format precision.Format, w tensor.Tensor) (*Matrix, error) {
 	if err := packable(w); err != nil {
 		return nil, err
 	}
-	m, err := NewMatrix(store, w.Shape[0], w.Shape[1])
+	m, err := NewMatrix(format, w.Shape[0], w.Shape[1])
 	if err == nil {
 		err = m.Fill(nil, 0, w)
 	}
@@ -144,21 +144,21 @@ func Pack(store precision.Format, w tensor.Tensor) (*Matrix, error) {
 // maxInt8In is how many products of magnitude 127·127 an int32 holds.
 const maxInt8In = math.MaxInt32 / (127 * 127)
 
-// NewMatrix returns a matrix [out][in] whose weights are stored as store and undefined
+// NewMatrix returns a matrix [out][in] whose weights are stored as format and undefined
 // until Fill, which takes the memory.
-func NewMatrix(store precision.Format, out, in int) (*Matrix, error) {
-	m := &Matrix{out: out, in: in, store: store}
-	if f := fewBitsForms[store]; f != nil {
+func NewMatrix(format precision.Format, out, in int) (*Matrix, error) {
+	m := &Matrix{out: out, in: in, format: format}
+	if f := fewBitsForms[format]; f != nil {
 		return newFewBits(m, f), nil
 	}
 	switch {
 	case m.size() == 0:
-		return nil, fmt.Errorf("kernel: cannot hold weights in the format %v", store)
-	case store == precision.Int8 && in > maxInt8In:
+		return nil, fmt.Errorf("kernel: cannot hold weights in the format %v", format)
+	case format == precision.Int8 && in > maxInt8In:
 		return nil, fmt.Errorf("kernel: %d inputs, int8 sums hold at most %d", in, maxInt8In)
 	}
 	padded := m.panels() * panel
-	if store == precision.Int8 {
+	if format == precision.Int8 {
 		m.scale, m.offset = make([]float32, padded), make([]int32, padded)
 	}
 	return m, nil

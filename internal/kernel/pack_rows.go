@@ -72,7 +72,7 @@ func (f *packer) fill(m *Matrix, o int, w tensor.Tensor) error {
 		return f.roundGroups(m, o, w)
 	}
 	size, n, step := m.size(), w.Shape[0], transposeBytes/m.size()
-	if m.store == precision.Int8 { // the scale is known when the whole row has been seen
+	if m.format == precision.Int8 { // the scale is known when the whole row has been seen
 		if err := f.round(m, o, w); err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (f *packer) fill(m *Matrix, o int, w tensor.Tensor) error {
 	to := m.data[o/panel*panel*m.depth()*size:][:panel*m.depth()*size]
 	for k := 0; k < m.depth(); k += step {
 		count := min(step, m.depth()-k)
-		if m.store != precision.Int8 {
+		if m.format != precision.Int8 {
 			if err := f.stage(m, o, w, k, count); err != nil {
 				return err
 			}
@@ -95,8 +95,8 @@ func (f *packer) fill(m *Matrix, o int, w tensor.Tensor) error {
 // stage sets rows to elements k … k+count-1 of the rows of w, in the format of m.
 func (f *packer) stage(m *Matrix, o int, w tensor.Tensor, k, count int) error {
 	n, size := w.Shape[0], m.size()
-	asIs := littleEndian && FormatOf(w.DType) == m.store && w.DType.Size() == size // nothing to convert
-	f.widen = m.store == precision.F32 && w.DType == tensor.F16
+	asIs := littleEndian && FormatOf(w.DType) == m.format && w.DType.Size() == size // nothing to convert
+	f.widen = m.format == precision.F32 && w.DType == tensor.F16
 	if asIs || f.widen {
 		source := w.DType.Size()
 		f.rows, f.stride = w.Data[k*source:], m.in*source
@@ -107,11 +107,11 @@ func (f *packer) stage(m *Matrix, o int, w tensor.Tensor, k, count int) error {
 	for i := range n {
 		row := f.staged[i*transposeBytes:][:count*size]
 		wide := f.wide[:count]
-		if m.store == precision.F32 {
+		if m.format == precision.F32 {
 			wide = view[float32](row)
 		}
 		widen(wide, w, i*m.in+k)
-		if m.store == precision.F16 {
+		if m.format == precision.F16 {
 			use.vector.narrow(view[uint16](row), wide)
 			if err := m.checkRange(o+i, wide, 65520); err != nil {
 				return err
@@ -154,7 +154,7 @@ func (m *Matrix) checkRange(o int, row []float32, limit float32) error {
 	}
 	for _, v := range row {
 		if v-v == 0 && (v >= limit || v <= -limit) {
-			return fmt.Errorf("kernel: weight %g of output %d is too large for %v", v, o, m.store)
+			return fmt.Errorf("kernel: weight %g of output %d is too large for %v", v, o, m.format)
 		}
 	}
 	return nil
@@ -163,7 +163,7 @@ func (m *Matrix) checkRange(o int, row []float32, limit float32) error {
 // transpose writes count elements of each of the first n rows to columns c, c+1, … of a
 // panel.
 func (f *packer) transpose(m *Matrix, to []byte, c, n, count int) {
-	switch m.store {
+	switch m.format {
 	case precision.F32:
 		if f.widen {
 			use.packing.wide(to[4*c:], f.rows, f.stride, n, count)

@@ -38,7 +38,7 @@ type Norm struct {
 }
 
 // RoundsInputs reports whether products with m round their activations to int8.
-func (m *Matrix) RoundsInputs() bool { return m.store == precision.Int8 || m.grouped != nil }
+func (m *Matrix) RoundsInputs() bool { return m.format == precision.Int8 || m.grouped != nil }
 
 // inputGroups returns the number of scales of a row of activations.
 func (m *Matrix) inputGroups() int {
