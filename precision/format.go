@@ -41,15 +41,6 @@ var kinds = [...]kind{
 	Int4Z: {"int4z", 4, Int8, false, true},
 }
 
-// Formats returns all formats but Auto, widest first.
-func Formats() []Format {
-	all := make([]Format, 0, len(kinds)-1)
-	for f := F32; int(f) < len(kinds); f++ {
-		all = append(all, f)
-	}
-	return all
-}
-
 // known reports whether f is one of the formats, Auto included.
 func (f Format) known() bool { return int(f) < len(kinds) }
 
