@@ -398,6 +398,8 @@ func TestIndex(t *testing.T) {
 			"dir/" + first + ": malformed safetensors file: 5 bytes, too short for a header"},
 		{"promised, not there", func(f fstest.MapFS) { f[first] = pack(t, nil) },
 			"dir/" + first + ": tensor model.decoder.embed_tokens.weight: missing"},
+		{"strange name", func(f fstest.MapFS) { f[index] = file(`{"weight_map": {"\u001b[31m": "` + first + `"}}`) },
+			"dir/" + index + `: weight_map tensor "\x1b[31m": want a name of printable characters`},
 		{"not promised", func(f fstest.MapFS) { f[index] = file(`{"weight_map": {"x": "` + first + `"}}`) },
 			"dir/" + first + ": tensor x: missing"},
 	}

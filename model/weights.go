@@ -220,6 +220,9 @@ func parseIndex(file string, b []byte) ([]shard, error) {
 			return nil, &ConfigError{file, "weight_map",
 				fmt.Sprintf("names the file %.80q, want a name in the same directory", f)}
 		}
+		if err := weights.CheckName(name); err != nil {
+			return nil, &ConfigError{file, "weight_map", err.Error()}
+		}
 		byFile[f] = append(byFile[f], name)
 	}
 	var shards []shard

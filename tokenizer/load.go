@@ -112,7 +112,7 @@ func (e *Error) Error() string {
 	}
 	b.WriteString(e.Thing + ": " + e.Err.Error())
 	if e.Got != "" {
-		b.WriteString(": got " + e.Got)
+		fmt.Fprintf(&b, ": got %.400s", e.Got)
 	}
 	if e.Want != "" {
 		b.WriteString(", want " + e.Want)

@@ -111,18 +111,18 @@ type archive struct {
 func (a *archive) read(name string) ([]byte, error) {
 	f := a.files[name]
 	if f == nil {
-		return nil, fmt.Errorf("there is no %.40s in the archive", name)
+		return nil, fmt.Errorf("there is no %.40q in the archive", name)
 	}
 	if f.Method != zip.Store {
-		return nil, fmt.Errorf("%.40s is compressed: torch.save does not do that", name)
+		return nil, fmt.Errorf("%.40q is compressed: torch.save does not do that", name)
 	}
 	at, err := f.DataOffset()
 	if err != nil {
-		return nil, fmt.Errorf("%.40s: %w", name, err)
+		return nil, fmt.Errorf("%.40q: %w", name, err)
 	}
 	n := f.UncompressedSize64
 	if at < 0 || uint64(at) > uint64(len(a.b)) || n > uint64(len(a.b))-uint64(at) {
-		return nil, fmt.Errorf("%.40s has %d bytes at %d, the file has %d: cut off?", name, n, at, len(a.b))
+		return nil, fmt.Errorf("%.40q has %d bytes at %d, the file has %d: cut off?", name, n, at, len(a.b))
 	}
 	return a.b[at : uint64(at)+n : uint64(at)+n], nil
 }

@@ -145,6 +145,7 @@ func TestArchive(t *testing.T) {
 		"cut off":       {good[:len(good)-9], "zip"},
 		"two folders":   {saved(t, "\x80\x02N.", "other/data.pkl", ""), "not in one folder"},
 		"twice":         {saved(t, "\x80\x02N.", "m/data.pkl", ""), "stands twice"},
+		"strange file":  {saved(t, "\x80\x02"+strings.Replace(fmt.Sprintf(storageOf, "FloatStorage", 4), "\x000X", "\x00\x1bX", 1)), `there is no "data/\x1b"`},
 		"large program": {saved(t, strings.Repeat("N", maxPickle+1)), "at most 4194304 are allowed"},
 	} {
 		_, err := Parse(tt.b)

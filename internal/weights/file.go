@@ -3,6 +3,7 @@ package weights
 import (
 	"fmt"
 	"slices"
+	"strconv"
 )
 
 // A Parser returns the tensors of a file. The entries share b, which does not change.
@@ -57,14 +58,28 @@ func newFile(r *region, parse Parser) (*File, error) {
 	return f, nil
 }
 
-// shown refuses names that are too long for the errors that hold them.
+// shown refuses names that the errors that hold them could not print.
 func shown(entries []Entry) error {
-	const name, kind = 1024, 32
 	for _, e := range entries {
-		if len(e.Name) > name || len(e.Type) > kind {
-			return fmt.Errorf("tensor %.80q: a name of %d bytes and a type of %d, want at most %d and %d; "+
-				"download or convert the model again", e.Name, len(e.Name), len(e.Type), name, kind)
+		if err := CheckName(e.Name); err != nil {
+			return fmt.Errorf("%w; download or convert the model again", err)
 		}
+		if len(e.Type) > 32 {
+			return fmt.Errorf("tensor %q: a type of %d bytes, want at most 32; download or convert the model again", e.Name, len(e.Type))
+		}
+	}
+	return nil
+}
+
+// CheckName refuses the name of a tensor that is too long for errors, or that a terminal would
+// interpret.
+func CheckName(name string) error {
+	const most = 1024
+	if len(name) > most {
+		return fmt.Errorf("tensor %.80q: a name of %d bytes, want at most %d", name, len(name), most)
+	}
+	if strconv.Quote(name) != `"`+name+`"` {
+		return fmt.Errorf("tensor %.80q: want a name of printable characters", name)
 	}
 	return nil
 }
