@@ -25,13 +25,13 @@ const (
 	// Full is all that a transcription computes, except the mel.
 	Full Part = "full"
 
-	// Short is Full behind the first few layers of the encoder: all layers are alike, and a
+	// short is Full behind the first few layers of the encoder: all layers are alike, and a
 	// second pass of a large encoder takes too long.
-	Short Part = "short"
+	short Part = "short"
 
-	// Light is what plain Go can compute of a large model in seconds: one layer of the
+	// light is what plain Go can compute of a large model in seconds: one layer of the
 	// encoder over half a second, and the whole decoder for two tokens.
-	Light Part = "light"
+	light Part = "light"
 )
 
 // An extent is how much is computed.
@@ -41,7 +41,7 @@ type extent struct {
 	tokens    int
 }
 
-var extents = map[Part]extent{Full: whole, Short: {3, math.MaxInt, math.MaxInt}, Light: {1, 24, 2}}
+var extents = map[Part]extent{Full: whole, short: {3, math.MaxInt, math.MaxInt}, light: {1, 24, 2}}
 
 // whole is more than any model has.
 var whole = extent{math.MaxInt, math.MaxInt, math.MaxInt}
@@ -53,9 +53,9 @@ const lightFrom, shortFrom = 20_000_000, 500_000_000
 func PartOn(implementation string, c *model.Checkpoint) Part {
 	switch n := c.Params(); {
 	case implementation == "ref" && n > lightFrom:
-		return Light
+		return light
 	case n > shortFrom:
-		return Short
+		return short
 	}
 	return Full
 }
@@ -64,7 +64,7 @@ func PartOn(implementation string, c *model.Checkpoint) Part {
 func (s Subject) Digest(ctx context.Context, part Part) (Digest, error) {
 	x, ok := extents[part]
 	if !ok {
-		return Digest{}, fmt.Errorf("digest: got %q, want %s, %s or %s", part, Full, Short, Light)
+		return Digest{}, fmt.Errorf("digest: got %q, want %s, %s or %s", part, Full, short, light)
 	}
 	c := *s.Checkpoint
 	c.Dims.AudioLayers = min(x.layers, c.Dims.AudioLayers)

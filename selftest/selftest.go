@@ -30,11 +30,11 @@ type Subject struct {
 
 // A Check is the result of testing one guarantee.
 type Check struct {
-	Name    string  `json:"name"`
+	Name    string  `json:"name"`               // of the promise
 	What    string  `json:"compared,omitempty"` // with what
-	Values  int64   `json:"values"`             // float32 compared
+	Values  int64   `json:"values"`             // numbers that were compared
 	Seconds float64 `json:"seconds"`            // wall time
-	Error   string  `json:"error,omitempty"`    // what Err says, set by whoever writes it
+	Error   string  `json:"error,omitempty"`    // what went wrong: what Err says, set by whoever writes it
 	Err     error   `json:"-"`                  // ErrDiffers, or why the check could not be made
 }
 

@@ -29,6 +29,7 @@ var schemas = []schema{
 	{"Model", "`info --json`.", "internal/checkpoint", "Properties"},
 	{"Plan", "`plan --json`.", "plan", "Forecast"},
 	{"Benchmark", "`bench --json`.", "bench", "Result"},
+	{"Selftest", "`selftest --json`.", "internal/measure", "checksJSON"},
 }
 
 func writeSchemas(t *testing.T, b *strings.Builder) {

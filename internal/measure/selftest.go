@@ -118,11 +118,14 @@ func promise(failed []error) error {
 func (t *selftestCommand) write(all []selftest.Check) error {
 	enc := json.NewEncoder(t.Out)
 	enc.SetIndent("", "  ")
-	return enc.Encode(struct {
-		Schema string           `json:"schema"`
-		Model  string           `json:"model"`
-		Checks []selftest.Check `json:"checks"`
-	}{"verity.selftest/1", t.model.Name, all})
+	return enc.Encode(checksJSON{"verity.selftest/1", t.model.Name, all})
+}
+
+// A checksJSON is the JSON of a selftest; docs/JSON.md is made from it.
+type checksJSON struct {
+	Schema string           `json:"schema"`
+	Model  string           `json:"model"`
+	Checks []selftest.Check `json:"checks"` // in the order they were made
 }
 
 func (t *selftestCommand) print(c selftest.Check) {
