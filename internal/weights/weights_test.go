@@ -190,10 +190,10 @@ func TestNames(t *testing.T) {
 	for want, e := range map[string]Entry{
 		"a name of 1000000 bytes, want at most": {Name: strings.Repeat("x", 1e6)},
 		"a type of 1000000 bytes, want at most": {Name: "a", Type: strings.Repeat("F", 1e6)},
-		`"\x1b[31mred": want a name of print`:    {Name: "\x1b[31mred"},
-		`"a\nb": want a name of printable`:       {Name: "a\nb"},
-		`"\xff": want a name of printable`:       {Name: "\xff"},
-		`"\u202e": want a name of printable`:     {Name: "\u202e"},
+		`"\x1b[31mred": want a name of print`:   {Name: "\x1b[31mred"},
+		`"a\nb": want a name of printable`:      {Name: "a\nb"},
+		`"\xff": want a name of printable`:      {Name: "\xff"},
+		`"\u202e": want a name of printable`:    {Name: "\u202e"},
 	} {
 		_, err := FromBytes("x", nil, func([]byte) ([]Entry, error) { return []Entry{e}, nil })
 		if err == nil || len(err.Error()) > 300 || !strings.Contains(err.Error(), want) {
