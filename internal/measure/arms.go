@@ -15,35 +15,35 @@ import (
 	"verity/transcript"
 )
 
-// An armSpec is one way to run a model.
-type armSpec struct {
+// A setting is what an arm runs with.
+type setting struct {
 	name      string // where it is no precision: baseline, assisted, or the records of eval; else empty
 	precision precision.Precision
 	assisted  bool
 }
 
-// assistedMark follows the precision of an arm that has the assistant.
+// assistedMark follows the precision of a setting that has the assistant.
 const assistedMark = "+assistant"
 
-func (a armSpec) String() string {
+func (s setting) String() string {
 	switch {
-	case a.name != "":
-		return a.name
-	case a.assisted:
-		return a.precision.String() + assistedMark
+	case s.name != "":
+		return s.name
+	case s.assisted:
+		return s.precision.String() + assistedMark
 	}
-	return a.precision.String()
+	return s.precision.String()
 }
 
 // file is the name of the file of an arm's records, without .jsonl: some systems take
 // no colon in one.
-func (a armSpec) file() string { return strings.NewReplacer(":", "-", "=", "-").Replace(a.String()) }
+func (s setting) file() string { return strings.NewReplacer(":", "-", "=", "-").Replace(s.String()) }
 
-// parseArms parses arms separated by commas.
-func parseArms(s string) (all []armSpec, err error) {
+// parseSettings parses the settings of arms, separated by commas.
+func parseSettings(s string) (all []setting, err error) {
 	for part := range strings.SplitSeq(s, ",") {
 		format, assisted := strings.CutSuffix(strings.TrimSpace(part), assistedMark)
-		a := armSpec{assisted: assisted}
+		a := setting{assisted: assisted}
 		if a.precision, err = precision.Parse(format); err != nil {
 			return nil, err
 		}
@@ -59,26 +59,26 @@ func parseArms(s string) (all []armSpec, err error) {
 }
 
 // pair are plain decoding and, over the same weights, that with the assistant.
-func pair(p precision.Precision) []armSpec {
-	return []armSpec{{"baseline", p, false}, {"assisted", p, true}}
+func pair(p precision.Precision) []setting {
+	return []setting{{"baseline", p, false}, {"assisted", p, true}}
 }
 
-// An armsFlag is a flag for one precision, or for several arms.
-type armsFlag struct {
+// A settingsFlag is a flag for one precision, or for several settings.
+type settingsFlag struct {
 	one  *precision.Precision
-	list []armSpec // nil for a single precision
+	list []setting // nil for a single precision
 }
 
-func (a *armsFlag) Set(s string) (err error) {
+func (a *settingsFlag) Set(s string) (err error) {
 	if a.list = nil; !strings.Contains(s, ",") && !strings.HasSuffix(s, assistedMark) {
 		*a.one, err = options.ParsePrecision(s)
 		return err
 	}
-	a.list, err = parseArms(s)
+	a.list, err = parseSettings(s)
 	return err
 }
 
-func (a *armsFlag) String() string {
+func (a *settingsFlag) String() string {
 	if a.one == nil {
 		return ""
 	}
@@ -86,26 +86,26 @@ func (a *armsFlag) String() string {
 		return a.one.String()
 	}
 	names := make([]string, len(a.list))
-	for i, arm := range a.list {
-		names[i] = arm.String()
+	for i, s := range a.list {
+		names[i] = s.String()
 	}
 	return strings.Join(names, ",")
 }
 
-func (a *armsFlag) Type() string { return "format" }
+func (a *settingsFlag) Type() string { return "format" }
 
-// specs returns the arms that the flag names. A single precision means two: plain, and
+// settings returns those that the flag names. A single precision means two: plain, and
 // with the assistant.
-func (a *armsFlag) specs() []armSpec {
+func (a *settingsFlag) settings() []setting {
 	if a.list != nil {
 		return a.list
 	}
 	return pair(*a.one)
 }
 
-// An arm is ready to run.
+// An arm is a setting that is ready to run.
 type arm struct {
-	armSpec
+	setting
 	eval.Arm
 	flags  setup.ModelFlags // with the precision and the assistant of this arm
 	memory int64            // used for loading and running it
@@ -133,41 +133,41 @@ func (r *arms) close() {
 	r.pool.Close()
 }
 
-// compared adds the arms of a comparison, each warm, so that its memory can be measured.
-func (r *arms) compared(ctx context.Context, specs []armSpec, data *setup.Corpus) error {
-	for _, spec := range specs {
+// add adds the arms of a comparison, each warm, so that its memory can be measured.
+func (r *arms) add(ctx context.Context, settings []setting, data *setup.Corpus) error {
+	for _, s := range settings {
 		before := setup.Resident()
-		a, err := r.load(ctx, spec, data.Name)
+		a, err := r.load(ctx, s, data.Name)
 		if err == nil {
-			a.Set, err = report.NewSet(spec.String(), r.report.normalizer)
+			a.Set, err = report.NewSet(s.String(), r.report.normalizer)
 		}
 		if err == nil {
 			err = eval.WarmUp(ctx, a.Engine, data.All(ctx), r.batch, r.sound.Input)
 		}
 		if err != nil {
-			return fmt.Errorf("arm %v: %w", spec, err)
+			return fmt.Errorf("arm %v: %w", s, err)
 		}
 		r.measure(a, before)
 	}
 	return nil
 }
 
-// load adds an arm over a dataset of a name.
-func (r *arms) load(ctx context.Context, spec armSpec, dataset string) (_ *arm, err error) {
-	a := &arm{armSpec: spec, flags: r.model}
-	a.flags.Precision, a.flags.Pool, a.flags.Several = spec.precision, r.pool, nil
+// load adds the arm of a setting, over a dataset of a name.
+func (r *arms) load(ctx context.Context, s setting, dataset string) (_ *arm, err error) {
+	a := &arm{setting: s, flags: r.model}
+	a.flags.Precision, a.flags.Pool, a.flags.Several = s.precision, r.pool, nil
 	with := a.flags.Assistant
 	a.flags.Assistant = with.Off()
-	plain := r.plain[spec.precision]
+	plain := r.plain[s.precision]
 	if plain == nil {
 		if plain, err = a.flags.Load(ctx); err != nil {
 			return nil, err
 		}
-		r.plain[spec.precision] = plain
+		r.plain[s.precision] = plain
 	}
 	m := plain.Model
 	var drafts *setup.DraftSource
-	if spec.assisted {
+	if s.assisted {
 		if m, err = plain.Assisted(ctx, &with); err != nil {
 			return nil, err
 		}
@@ -177,11 +177,11 @@ func (r *arms) load(ctx context.Context, spec armSpec, dataset string) (_ *arm, 
 		return nil, err
 	}
 	a.Arm = eval.Arm{
-		Name: spec.file(), Engine: a.engine.transcribe, Decoding: m.Batch.Busy,
+		Name: s.file(), Engine: a.engine.transcribe, Decoding: m.Batch.Busy,
 		Run: setup.Identity(plain, &a.flags, r.decisive, dataset),
 	}
-	if spec.name == "" {
-		a.Run.Options["precision"] = spec.precision.String()
+	if s.name == "" {
+		a.Run.Options["precision"] = s.precision.String()
 	}
 	r.list = append(r.list, a)
 	return a, nil

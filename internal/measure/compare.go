@@ -53,7 +53,7 @@ inconclusive, 130 interrupted.`
 type compareCommand struct {
 	datasetRun
 	repeats, group int
-	arms           *armsFlag
+	precisions     *settingsFlag
 }
 
 func Compare(e command.Env) *cobra.Command {
@@ -64,8 +64,8 @@ func Compare(e command.Env) *cobra.Command {
 // newCompare returns the command and the struct of its flags.
 func newCompare(e command.Env) (*compareCommand, *cobra.Command) {
 	v := &compareCommand{datasetRun: datasetRun{Env: e}}
-	v.arms = &armsFlag{one: &v.model.Precision}
-	v.model.Several = v.arms
+	v.precisions = &settingsFlag{one: &v.model.Precision}
+	v.model.Several = v.precisions
 	c := command.New("compare --dataset PATH | FILE... [flags]", "Compare plain and assisted decoding, to the bit", compareHelp, v.run)
 	c.Args = nil
 	command.AddFlags(c,
@@ -99,7 +99,7 @@ func (v *compareCommand) run(ctx context.Context, files []string) error {
 	stop := v.Loading(&v.log, v.model.Name)
 	r := v.newArms()
 	defer r.close()
-	err = r.compared(ctx, v.arms.specs(), data)
+	err = r.add(ctx, v.precisions.settings(), data)
 	stop()
 	if err != nil {
 		return err
@@ -146,12 +146,12 @@ func (v *compareCommand) check(files []string) error {
 func (v *compareCommand) checkArms() error {
 	assistant := v.model.Assistant.Method(v.model.Name)
 	none := v.plain()
-	switch assisted := slices.ContainsFunc(v.arms.specs(), func(a armSpec) bool { return a.assisted }); {
-	case none && v.arms.list == nil:
+	switch assisted := slices.ContainsFunc(v.precisions.settings(), func(a setting) bool { return a.assisted }); {
+	case none && v.precisions.list == nil:
 		return command.Usagef("there is nothing to compare without an assistant: name one with --assistant (self, ngram, bigram or a directory), " +
 			"text of it with --draft-from, or several precisions with --precision f16,int8")
 	case assisted && none:
-		return command.Usagef("--precision %v: there is no assistant: name one with --assistant (self, ngram, bigram or a directory)", v.arms)
+		return command.Usagef("--precision %v: there is no assistant: name one with --assistant (self, ngram, bigram or a directory)", v.precisions)
 	case !assisted && !none && v.model.Assistant.Name != "auto":
 		return command.Usagef("--assistant %s: no arm has it: write %s behind a precision", assistant, assistedMark)
 	}

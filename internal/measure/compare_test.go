@@ -31,12 +31,12 @@ func TestCompareWarm(t *testing.T) {
 	}
 	r := v.newArms()
 	defer r.close()
-	if err := r.compared(t.Context(), v.arms.specs(), data); err != nil {
+	if err := r.add(t.Context(), v.precisions.settings(), data); err != nil {
 		t.Fatal(err)
 	}
 	for _, a := range r.list {
 		if a.Decoding() == 0 {
-			t.Errorf("%v is cold", a.armSpec)
+			t.Errorf("%v is cold", a.setting)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func (r *datasetRun) prepare() error {
 }
 
 // whole is the arm of eval: the model and the assistant that the flags name.
-func (r *datasetRun) whole() armSpec { return armSpec{"records", r.model.Precision, true} }
+func (r *datasetRun) whole() setting { return setting{"records", r.model.Precision, true} }
 
 // plain reports whether the flags name nothing that drafts.
 func (r *datasetRun) plain() bool {
