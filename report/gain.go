@@ -96,7 +96,7 @@ func (c *Comparison) warnings() (l []row) {
 		l = append(l, row{"noise", show.Times(n) + " in encoding, which is the same work in both arms"})
 	}
 	if n := len(c.decode); n > 0 && n < fewPairs {
-		l = append(l, row{"few pairs", show.Count(n) + ": use --repeats, or more utterances"})
+		l = append(l, row{"few pairs", show.Count(n) + ": repeat each arm more often, or take more utterances"})
 	}
 	return l
 }

@@ -104,7 +104,7 @@ func TestWarnings(t *testing.T) {
 		}
 	})
 	for name, got := range forms(shaky) {
-		want := []string{"inconclusive: the interval contains 1", "0.50× in encoding, which is the same work in both arms", "few pairs 3: use --repeats"}
+		want := []string{"inconclusive: the interval contains 1", "0.50× in encoding, which is the same work in both arms", "few pairs 3: repeat each arm"}
 		if name == "page" {
 			want = append(want, `class="unsure"`)
 		}
