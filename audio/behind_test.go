@@ -197,3 +197,24 @@ func TestMagicAtTheEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestBehindSegment: clusters behind the stated end of a Segment are heard, or told of.
+func TestBehindSegment(t *testing.T) {
+	for _, name := range []string{"clusters.webm", "clusters.mka"} {
+		file := readTestdata(t, "damage/"+name)
+		last := bytes.LastIndex(file, []byte(mkvClusterID))
+		whole := hear(file, Input{})
+		for why, tt := range map[string]struct {
+			between string
+			silent  bool
+		}{
+			"at once": {"", true}, "empty elements": {strings.Repeat("\xec\x80", 500), true}, "noise": {strings.Repeat("\x00what is no element", 50), false},
+		} {
+			b := slices.Concat(file, []byte(tt.between), file[last:])
+			h := hear(b, Input{})
+			if h.err != nil || len(h.samples) <= len(whole.samples) || h.silent() != tt.silent {
+				t.Errorf("%s, %s: %d samples, the file alone %d, %v, %q", name, why, len(h.samples), len(whole.samples), h.err, h.said())
+			}
+		}
+	}
+}

@@ -128,7 +128,7 @@ func (m *mkvReader) next() (packet, error) {
 	// packet.
 	for len(m.queue) < 2 && m.end == nil {
 		at := m.at
-		if at == m.segment && at > 0 && !goesOn(m.file.head(at)) {
+		if at == m.segment && at > 0 && !m.goesOn() {
 			m.end = io.EOF
 			break
 		}
@@ -195,11 +195,10 @@ func (m *mkvReader) element() (uint64, error) {
 	return id, m.skip(int64(length))
 }
 
-// goesOn reports whether what lies behind the stated end of a Segment is more of it.
-func goesOn(head []byte) bool {
-	id, _ := mkvID(head)
-	_, beside := mkvOthers[id]
-	return id == mkvCluster || id == mkvVoid || beside && id > 1<<24 && id != mkvEBML
+// goesOn reports whether more of a Segment lies behind its stated end. Of a stream, the next element tells.
+func (m *mkvReader) goesOn() bool {
+	id, _ := mkvID(m.file.head(m.at))
+	return id == mkvCluster || id == mkvVoid || m.file.stream == nil && m.file.find(m.at, mkvClusterID) >= 0
 }
 
 // mkvOthers are the elements that may lie beside sound, each with its largest size. One
