@@ -32,8 +32,11 @@ type format struct {
 var formats []format
 
 func init() {
-	long := func([]byte) bool { return true }                             // the magic is
-	first := func(head []byte) bool { return hasAt(head, 4, "\x00\x02") } // page of a stream
+	long := func([]byte) bool { return true } // the magic is
+	first := func(head []byte) bool { return hasAt(head, 4, "\x00\x02") }
+	ogg := func(name, reads, packet string, open func(*file) (packets, codec, error)) format { // its first page
+		return format{name: name, reads: reads, magic: "OggS????????????????????????" + packet, open: open, sure: first, kind: "ogg", end: oggHeads, within: true}
+	}
 	formats = []format{
 		{name: "a WAV file", reads: "WAV", magic: "RIFF????WAVE", open: inPCM(wavLayout), sure: long, end: riffEnd},
 		{name: "a WAV file (RF64)", magic: "RF64????WAVE", open: inPCM(wavLayout), sure: long},
@@ -45,18 +48,9 @@ func init() {
 		{name: "an AIFF file", reads: "AIFF", magic: "FORM????AIF", open: inPCM(aiffLayout), sure: long},
 		{name: "a Sun AU file", reads: "AU", magic: ".snd", open: inPCM(auLayout), sure: isAU},
 		{name: "a Core Audio file (caf)", reads: "CAF", magic: "caff", open: inPCM(cafLayout), sure: isCAF, end: cafEnd},
-		{
-			name: "an Ogg Opus file", reads: "Ogg Opus",
-			magic: "OggS????????????????????????OpusHead", open: inOgg(1, newOpus), sure: first, kind: "ogg", end: oggHeads, within: true,
-		},
-		{
-			name: "an Ogg Vorbis file", reads: "Ogg Vorbis",
-			magic: "OggS????????????????????????\x01vorbis", open: inOgg(3, newVorbis), sure: first, kind: "ogg", end: oggHeads, within: true,
-		},
-		{
-			name:  "FLAC in an Ogg container",
-			magic: "OggS????????????????????????\x7fFLAC", open: inOgg(1, newPackedFLAC), sure: first, kind: "ogg", end: oggHeads, within: true,
-		},
+		ogg("an Ogg Opus file", "Ogg Opus", "OpusHead", inOgg(1, newOpus)),
+		ogg("an Ogg Vorbis file", "Ogg Vorbis", "\x01vorbis", inOgg(3, newVorbis)),
+		ogg("FLAC in an Ogg container", "", "\x7fFLAC", inOgg(1, newPackedFLAC)),
 		{name: "an Ogg file", magic: "OggS", end: oggHeads},
 		{name: "an MP4 or M4A file", magic: "????ftyp", sure: func(head []byte) bool { return allZero(head[:3]) }, end: mp4End},
 		{name: "a Matroska or WebM file", reads: "WebM", magic: "\x1a\x45\xdf\xa3", open: newMatroska, sure: isMatroska, end: mkvEnd},
