@@ -58,12 +58,7 @@ func (d *Decoder) Step(ctx context.Context, rows []Row, logits []float32) (err e
 
 // Lend runs rows and returns their logits, in own.
 func (d *Decoder) Lend(ctx context.Context, rows []Row, own *[]float32) ([]float32, error) {
-	n := 0
-	for _, r := range rows {
-		if !r.NoLogits {
-			n += d.dims.Vocab
-		}
-	}
+	n := d.Logits(rows)
 	if cap(*own) < n {
 		*own = make([]float32, n)
 	}
@@ -103,7 +98,6 @@ func (d *Decoder) step(ctx context.Context, rows []Row, logits []float32, a *att
 
 // check refuses rows that would read or write outside a cache.
 func (d *Decoder) check(rows []Row, logits []float32) error {
-	wanted := 0
 	for i, r := range rows {
 		want := r.Stream.length
 		for j := i - 1; j >= 0; j-- {
@@ -123,15 +117,22 @@ func (d *Decoder) check(rows []Row, logits []float32) error {
 		case r.Token < 0 || int(r.Token) >= d.dims.Vocab:
 			return fmt.Errorf("decoder: row %d: token %d is not in the vocabulary of %d", i, r.Token, d.dims.Vocab)
 		}
-		if !r.NoLogits {
-			wanted++
-		}
 	}
-	if len(logits) < wanted*d.dims.Vocab {
+	if want := d.Logits(rows); len(logits) < want {
 		return fmt.Errorf("decoder: room for logits: got %d values, want %d for %d rows",
-			len(logits), wanted*d.dims.Vocab, wanted)
+			len(logits), want, want/d.dims.Vocab)
 	}
 	return nil
+}
+
+// Logits returns how many values the logits of rows are.
+func (d *Decoder) Logits(rows []Row) (n int) {
+	for _, r := range rows {
+		if !r.NoLogits {
+			n += d.dims.Vocab
+		}
+	}
+	return n
 }
 
 // embedRows writes token plus position embedding of each row.

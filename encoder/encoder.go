@@ -189,11 +189,4 @@ func (e *Encoder) blame(w *work, x []float32, mel *audio.Mel) string {
 func notFinite(x []float32) int { return slices.IndexFunc(x, func(v float32) bool { return v-v != 0 }) }
 
 // notNumber returns the index of the first NaN in x, or -1.
-func notNumber(x []float32) int {
-	for i, v := range x {
-		if v != v {
-			return i
-		}
-	}
-	return -1
-}
+func notNumber(x []float32) int { return slices.IndexFunc(x, func(v float32) bool { return v != v }) }

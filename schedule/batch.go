@@ -300,7 +300,7 @@ func (q *queue) run(calls []*call) {
 	logits, err := q.d.Lend(ctx, q.rows, &q.logits)
 	q.tell(len(calls), len(q.rows))
 	for _, c := range calls {
-		switch n := q.values(c.rows); {
+		switch n := q.d.Logits(c.rows); {
 		case err == nil:
 			c.logits, logits = logits[:n:n], logits[n:]
 		case len(calls) == 1:
@@ -310,14 +310,4 @@ func (q *queue) run(calls []*call) {
 			c.logits, c.err = q.d.Lend(c.ctx, c.rows, &own)
 		}
 	}
-}
-
-// values is the number of logits of rows.
-func (q *queue) values(rows []decoder.Row) (n int) {
-	for _, r := range rows {
-		if !r.NoLogits {
-			n += q.d.Dims().Vocab
-		}
-	}
-	return n
 }
