@@ -108,7 +108,7 @@ func open(ctx context.Context, c *model.Checkpoint, name string, o Options) (*Mo
 }
 
 func (m *Model) load(ctx context.Context, c *model.Checkpoint, o Options) error {
-	a := transcribe.Assistant{Precision: o.AssistantPrecision}
+	a := transcribe.AssistantOptions{Precision: o.AssistantPrecision}
 	switch method := transcribe.Method(o.Assistant); method {
 	case "", transcribe.None, transcribe.NGram, transcribe.Bigram, transcribe.Self:
 		a.Method = method

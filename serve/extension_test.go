@@ -27,7 +27,7 @@ func assistedServer(t *testing.T) *httptest.Server {
 		t.Fatal(err)
 	}
 	m, err := transcribe.Load(t.Context(), target, transcribe.LoadOptions{
-		Threads: 1, Assistant: transcribe.Assistant{Checkpoint: draft},
+		Threads: 1, Assistant: transcribe.AssistantOptions{Checkpoint: draft},
 		Policy: constant, // the automatic one goes by time, and may not draft at all
 	})
 	if err != nil {

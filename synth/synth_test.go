@@ -107,7 +107,7 @@ func TestPlanted(t *testing.T) {
 			}
 			m, err = transcribe.Load(t.Context(), c, transcribe.LoadOptions{
 				Like:      m,
-				Assistant: transcribe.Assistant{Checkpoint: open(t, filepath.Join(dir, "assistant"))},
+				Assistant: transcribe.AssistantOptions{Checkpoint: open(t, filepath.Join(dir, "assistant"))},
 				Policy:    func() assistant.Policy { return assistant.Constant(4) },
 			})
 			if err != nil {

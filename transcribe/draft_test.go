@@ -138,7 +138,7 @@ func TestWrittenFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer plain.Close()
-	m, err := Load(t.Context(), target, LoadOptions{Like: plain, Assistant: Assistant{Checkpoint: writer}})
+	m, err := Load(t.Context(), target, LoadOptions{Like: plain, Assistant: AssistantOptions{Checkpoint: writer}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func Example() {
 	}
 	defer checkpoint.Close()
 	m, err := transcribe.Load(ctx, checkpoint, transcribe.LoadOptions{
-		Assistant: transcribe.Assistant{Method: transcribe.Self},
+		Assistant: transcribe.AssistantOptions{Method: transcribe.Self},
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -79,7 +79,7 @@ type LoadOptions struct {
 
 	// Assistant drafts tokens for the model to verify. The zero value means plain
 	// decoding.
-	Assistant Assistant
+	Assistant AssistantOptions
 
 	// Policy makes a policy for draft lengths, one for each sequence that is decoded at
 	// the same time. Nil means those of an assistant.Auto.
@@ -100,8 +100,8 @@ type LoadOptions struct {
 	Log *slog.Logger
 }
 
-// An Assistant describes what drafts tokens. The zero value drafts nothing.
-type Assistant struct {
+// AssistantOptions describe what drafts tokens. The zero value drafts nothing.
+type AssistantOptions struct {
 	// Method is how drafts are made if there is no Checkpoint.
 	Method Method
 
@@ -180,7 +180,7 @@ func (o LoadOptions) weights(c *model.Checkpoint) (*Model, error) {
 }
 
 // inPrecision returns the format of the assistant's weights.
-func (a Assistant) inPrecision() precision.Precision {
+func (a AssistantOptions) inPrecision() precision.Precision {
 	p := a.Precision
 	if p.Weights == precision.Auto {
 		p.Weights = precision.Int8
@@ -189,7 +189,7 @@ func (a Assistant) inPrecision() precision.Precision {
 }
 
 // load makes the assistant of m, whose checkpoint is c.
-func (a Assistant) load(m *Model, c *model.Checkpoint) (assistant.Assistant, error) {
+func (a AssistantOptions) load(m *Model, c *model.Checkpoint) (assistant.Assistant, error) {
 	target := assistant.Target{Checkpoint: c, Tokenizer: m.Tokenizer, Decoder: m.Decoder}
 	o := assistant.LoadOptions{Pool: m.Pool, Precision: a.inPrecision()}
 	if a.Checkpoint != nil {

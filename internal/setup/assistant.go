@@ -71,8 +71,8 @@ func (a *AssistantFlags) Method(model string) string {
 }
 
 // describe opens the assistant's checkpoint, if it has one.
-func (a *AssistantFlags) describe(ctx context.Context, l *Model) (transcribe.Assistant, error) {
-	d := transcribe.Assistant{Precision: a.precision}
+func (a *AssistantFlags) describe(ctx context.Context, l *Model) (transcribe.AssistantOptions, error) {
+	d := transcribe.AssistantOptions{Precision: a.precision}
 	switch name := a.Method(l.name); transcribe.Method(name) {
 	case transcribe.None, transcribe.NGram, transcribe.Bigram, transcribe.Self:
 		d.Method = transcribe.Method(name)
