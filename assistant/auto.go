@@ -324,7 +324,7 @@ func (s *autoStream) Observe(r Round) {
 	}
 	s.before = s.arm
 	g.clock += took / k
-	if s.arm != g.use {
+	if s.arm == g.trial && g.trial != g.use { // not that of a round begun before, or with other streams
 		g.lost += (took - float64(r.Kept)*g.price) / k
 	}
 	if g.rounds++; g.rounds >= epoch*a.active {

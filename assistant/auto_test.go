@@ -306,3 +306,19 @@ func TestAutoTry(t *testing.T) {
 		t.Errorf("%d rows drafted, want %d", b.drafted, lengths[1])
 	}
 }
+
+// TestAutoStreamsChange: a round that began with as many streams as another group has is no
+// trial of this one, and has lost it nothing.
+func TestAutoStreamsChange(t *testing.T) {
+	streams := 1
+	a := &Auto{Cost: 0.05, Streams: func() int { return streams }}
+	p := a.Policy()
+	drafts := p.Length()
+	streams = 64 // for which nothing is drafted
+	if p.Observe(Round{Drafted: drafts, Kept: 1, Verify: time.Second}); a.group().use == a.groups[0].use {
+		t.Fatalf("both numbers of streams draft %d tokens", drafts)
+	}
+	if lost := a.group().lost; lost != 0 {
+		t.Errorf("%v s lost by trials, and there was none", lost)
+	}
+}
