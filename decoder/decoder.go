@@ -93,21 +93,6 @@ func (d *Decoder) On(p *parallel.Pool) *Decoder {
 	}
 }
 
-// Bytes returns the size of the weights in memory.
-func (d *Decoder) Bytes() int64 {
-	n := d.embed.Bytes() + 4*int64(len(d.positions)) + d.norm.Bytes()
-	if d.head != d.embed {
-		n += d.head.Bytes()
-	}
-	for _, b := range d.blocks {
-		n += b.norm1.Bytes() + b.norm2.Bytes() + b.norm3.Bytes()
-		for _, l := range []layer.Linear{b.qkv, b.out, b.query, b.crossOut, b.crossKV, b.up, b.down} {
-			n += l.Bytes()
-		}
-	}
-	return n
-}
-
 // Precision returns what the network is held and computed in, with every automatic format
 // decided.
 func (d *Decoder) Precision() precision.Precision { return d.precision }

@@ -78,15 +78,6 @@ func New(c *model.Checkpoint, o Options) (*Encoder, error) {
 // Precision returns what the network is held and computed in, with nothing automatic.
 func (e *Encoder) Precision() precision.Precision { return e.precision }
 
-// Bytes returns the size of the weights in memory.
-func (e *Encoder) Bytes() int64 {
-	n := e.conv1.Bytes() + e.conv2.Bytes() + 4*int64(len(e.positions)) + e.norm.Bytes()
-	for _, b := range e.blocks {
-		n += b.norm1.Bytes() + b.norm2.Bytes() + b.qkv.Bytes() + b.out.Bytes() + b.up.Bytes() + b.down.Bytes()
-	}
-	return n
-}
-
 func loadBlock(l *layer.Loader, at string, d model.Dims) block {
 	w := d.AudioWidth
 	return block{

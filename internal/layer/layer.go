@@ -61,9 +61,6 @@ func (l Linear) ApplyKVNormed(p *parallel.Pool, dst []float32, places []kernel.S
 	kernel.MatMulKV(p, dst, places, nil, l.W.In(), l.W, l.Bias, &y.rounded)
 }
 
-// Bytes returns the size of the weights in memory.
-func (l Linear) Bytes() int64 { return l.W.Bytes() + 4*int64(len(l.Bias)) }
-
 // A Norm is a layer normalisation over one row.
 type Norm struct{ Gain, Bias []float32 }
 
@@ -96,9 +93,6 @@ type NormedRows struct {
 	rounded   kernel.RoundedRows
 	isRounded bool
 }
-
-// Bytes returns the size of the weights in memory.
-func (n Norm) Bytes() int64 { return 4 * int64(len(n.Gain)+len(n.Bias)) }
 
 func (n Norm) rows(dst, x []float32, lo, hi, w int) {
 	for r := lo; r < hi; r++ {
