@@ -22,7 +22,7 @@ const (
 	maxPacking = 100       // bytes of a page for each that it takes compressed, beyond those of plainPage
 	plainPage  = 64 << 20
 	maxColumns = 2000    // columns and groups of a table
-	maxItems   = 1 << 18 // items of all lists in a footer; each column of a row group has some ten
+	maxItems   = 1 << 20 // items of all lists in a footer, structs as four: 150 MB in memory. Each column of a row group has some twenty
 	mostText   = 256     // bytes of text for each byte of a file: dictionaries repeat them
 )
 
@@ -76,7 +76,14 @@ func checkFooter(in io.ReaderAt, size int64) error {
 	if n > size-ends {
 		return fmt.Errorf("malformed Parquet file: footer of %d bytes in a file of %d; is it cut off?", n, size)
 	}
-	var m format.FileMetaData
+	var m struct { // what is checked of a format.FileMetaData
+		Schema []struct {
+			Children int32 `thrift:"5,optional"`
+		} `thrift:"2,required"`
+		RowGroups []struct {
+			NumRows int64 `thrift:"3,required"`
+		} `thrift:"4,required"`
+	}
 	if err := newHeaders(in, size-8-n, n).next(&m, maxItems); err != nil {
 		return fmt.Errorf("malformed footer: %w", err)
 	}

@@ -96,7 +96,11 @@ func (h *headers) skip(t thrift.Type, depth int) (err error) {
 }
 
 func (h *headers) skipItems(n, depth int, types ...thrift.Type) error {
-	if h.items -= n; h.items < 0 {
+	room := n
+	if types[0] == thrift.STRUCT { // of half a kilobyte at most
+		room *= 4
+	}
+	if h.items -= room; h.items < 0 {
 		return errors.New("lists have too many items; write the file with fewer row groups and columns")
 	}
 	for range n {
