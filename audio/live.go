@@ -38,26 +38,36 @@ func NewLive(ctx context.Context, c *Clip, id uint64, o Options) (*Live, error) 
 		return nil, err
 	}
 	l := &Live{opt: o, id: id, an: newAnalyzer(o.Bins), before: logFloor, logs: strip{bins: o.Bins}}
-	l.in = newFramer(c, o, arrivals(ctx, c))
+	l.in = newFramer(c, o, c.Arrivals(ctx, ahead))
 	return l, nil
 }
 
 // ahead is how many tenths of a second are read before they are asked for: five minutes.
 const ahead = 3000
 
-// arrivals reads a clip until it or ctx ends, and returns what gives its samples. That can
-// be given up while a read waits.
-func arrivals(ctx context.Context, c *Clip) func(context.Context, []float32) (int, error) {
+// Arrivals has a goroutine read a clip until it, or ctx, ends: so many tenths of a second before
+// they are asked for. It returns what gives the samples, and gives up waiting for them with a
+// context. The clip must not be read otherwise; its Close ends the goroutine.
+func (c *Clip) Arrivals(ctx context.Context, ahead int) func(context.Context, []float32) (int, error) {
 	type block struct {
 		pcm []float32
 		err error
 	}
-	come := make(chan block, ahead)
+	come, ended := make(chan block, ahead), make(chan struct{})
+	ctx, stop := context.WithCancel(ctx)
+	own, files := *c, &Clip{closers: c.closers}
+	c.closers = []func() error{func() error {
+		if stop(); !c.once { // a read of what is arriving may never return; it holds nothing but its file
+			<-ended
+		}
+		return files.Close()
+	}}
 	go func() { // for as long as a read waits, whatever ctx says
+		defer close(ended)
 		defer close(come)
 		for ctx.Err() == nil {
 			pcm := make([]float32, SampleRate/10)
-			n, err := c.Read(pcm)
+			n, err := own.Read(pcm)
 			select {
 			case come <- block{pcm[:n], err}:
 			case <-ctx.Done():
@@ -67,16 +77,25 @@ func arrivals(ctx context.Context, c *Clip) func(context.Context, []float32) (in
 			}
 		}
 	}()
-	return func(now context.Context, dst []float32) (int, error) {
-		select {
-		case b, ok := <-come:
-			if !ok {
-				return 0, cmp.Or(ctx.Err(), io.ErrUnexpectedEOF)
+	var b block
+	return func(now context.Context, dst []float32) (n int, err error) {
+		if len(b.pcm) == 0 && b.err == nil {
+			var ok bool
+			select {
+			case b, ok = <-come:
+				if !ok {
+					return 0, cmp.Or(ctx.Err(), io.ErrUnexpectedEOF)
+				}
+			case <-now.Done():
+				return 0, now.Err()
 			}
-			return copy(dst, b.pcm), b.err
-		case <-now.Done():
-			return 0, now.Err()
 		}
+		n = copy(dst, b.pcm)
+		c.read += int64(n)
+		if b.pcm = b.pcm[n:]; len(b.pcm) == 0 {
+			c.ended, err = c.ended || b.err == io.EOF, b.err
+		}
+		return n, err
 	}
 }
 

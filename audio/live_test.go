@@ -3,6 +3,7 @@ package audio
 import (
 	"context"
 	"errors"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -185,6 +186,41 @@ func TestLiveFails(t *testing.T) {
 	for range 2 {
 		if _, err := l.Reach(t.Context(), 1); err == nil {
 			t.Error("a clip that cannot be read gave no error")
+		}
+	}
+}
+
+// A held signal gives nothing until it is let go.
+type held struct {
+	entered, leave chan struct{}
+	left           atomic.Bool
+}
+
+func (h *held) rewind() error { return nil }
+
+func (h *held) read([]float32) (int, error) {
+	close(h.entered)
+	<-h.leave
+	h.left.Store(true)
+	return 0, io.EOF
+}
+
+// TestArrivalsClose: what is arriving is closed though a read of it never returns; what is a file
+// is closed when nobody reads it any more.
+func TestArrivalsClose(t *testing.T) {
+	for _, once := range []bool{true, false} {
+		src, left := &held{entered: make(chan struct{}), leave: make(chan struct{})}, false
+		c := &Clip{name: "x", src: src, once: once, closers: []func() error{func() error { left = src.left.Load(); return nil }}}
+		c.Arrivals(t.Context(), 0)
+		<-src.entered
+		if !once {
+			go close(src.leave)
+		}
+		if err := c.Close(); err != nil || left == once {
+			t.Errorf("once %t: closed when the read had returned: %t, %v", once, left, err)
+		}
+		if once {
+			close(src.leave)
 		}
 	}
 }

@@ -103,6 +103,15 @@ func (l *listenCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return setup.InFlag(err)
 	}
+	l.tr.By = setup.Maker(model, &l.model, l.decisive)
+	return l.hear(ctx, by, args, format)
+}
+
+// hear writes what is said until the sound ends, or the command is asked to end. The recorder
+// has ended then, and the clip is closed.
+func (l *listenCommand) hear(asked context.Context, by *live.Transcriber, args []string, format transcript.Format) error {
+	ctx, stop := context.WithCancel(asked)
+	defer stop()
 	clip, name, ended, err := l.open(ctx, args)
 	if err != nil {
 		return err
@@ -110,14 +119,17 @@ func (l *listenCommand) run(ctx context.Context, args []string) error {
 	if !l.log.Quiet && l.ErrTerminal {
 		fmt.Fprintf(l.Err, "listening to %s; Ctrl-C ends it\n", name)
 	}
-	l.tr.Name, l.tr.By = name, setup.Maker(model, &l.model, l.decisive)
-	if err := l.write(ctx, by, clip, format); err != nil {
+	l.tr.Name = name
+	err = l.write(ctx, by, clip, format)
+	if err != nil {
+		stop()
+	}
+	why := ended()
+	clip.Close() // nothing is written to it
+	if err != nil || asked.Err() != nil {
 		return err
 	}
-	if ctx.Err() == nil {
-		return ended()
-	}
-	return nil // it was asked to end
+	return why
 }
 
 // open opens the microphone or standard input. ended says what went wrong, when the sound has
@@ -131,7 +143,10 @@ func (l *listenCommand) open(ctx context.Context, args []string) (clip *audio.Cl
 	if err != nil {
 		return nil, "", nil, err
 	}
-	clip, err = audio.Input{Raw: audio.SampleRate}.OpenStream(ctx, rec.name, rec)
+	if clip, err = (audio.Input{Raw: audio.SampleRate}).OpenStream(ctx, rec.name, rec); err != nil {
+		rec.stop()
+		rec.end()
+	}
 	return clip, "the microphone, by " + rec.name, func() error {
 		if err := rec.end(); err != io.EOF {
 			return fmt.Errorf("%s: %w", rec.name, err)

@@ -2,7 +2,6 @@ package scribe
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +42,15 @@ type recorder struct {
 	*bufio.Reader
 	cmd  *exec.Cmd
 	stop context.CancelFunc
-	said *bytes.Buffer
+	said *beginning
+}
+
+// A beginning is what a program says first: it may complain for days.
+type beginning []byte
+
+func (b *beginning) Write(p []byte) (int, error) {
+	*b = append(*b, p[:min(len(p), 1000-len(*b))]...)
+	return len(p), nil
 }
 
 // record starts the first recorder that gives sound.
@@ -83,7 +90,7 @@ func start(ctx context.Context, args []string) (*recorder, error) {
 		args[i] = "audio=" + name
 	}
 	ctx, stop := context.WithCancel(ctx)
-	rec := &recorder{name: args[0], cmd: exec.CommandContext(ctx, args[0], args[1:]...), stop: stop, said: new(bytes.Buffer)}
+	rec := &recorder{name: args[0], cmd: exec.CommandContext(ctx, args[0], args[1:]...), stop: stop, said: new(beginning)}
 	rec.cmd.Stderr, rec.cmd.WaitDelay = rec.said, patientFor
 	out, err := rec.cmd.StdoutPipe()
 	if err == nil {
@@ -104,7 +111,7 @@ func start(ctx context.Context, args []string) (*recorder, error) {
 		defer time.AfterFunc(rec.cmd.WaitDelay, stop).Stop()
 	}
 	err = rec.end()
-	if !inTime && rec.said.Len() == 0 {
+	if !inTime && len(*rec.said) == 0 {
 		err = fmt.Errorf("it gave no sound for %v", patientFor)
 	}
 	return nil, err
@@ -114,7 +121,7 @@ func start(ctx context.Context, args []string) (*recorder, error) {
 func (r *recorder) end() error {
 	defer r.stop()
 	err := r.cmd.Wait()
-	if text, _, _ := strings.Cut(strings.TrimSpace(r.said.String()), "\n"); text != "" {
+	if text, _, _ := strings.Cut(strings.TrimSpace(string(*r.said)), "\n"); text != "" {
 		return errors.New(text)
 	}
 	if err == nil || errors.Is(err, context.Canceled) {
@@ -138,43 +145,17 @@ func microphone(ctx context.Context, ffmpeg string) (string, error) {
 
 // A liveClip is a clip that ends when its context does, though a read still waits.
 type liveClip struct {
-	ctx    context.Context
-	pieces chan []float32
-	rest   []float32
-	err    error // once pieces is closed
+	ctx  context.Context
+	next func(context.Context, []float32) (int, error)
 }
 
 func newLiveClip(ctx context.Context, clip *audio.Clip) *liveClip {
-	l := &liveClip{ctx: ctx, pieces: make(chan []float32)}
-	go func() {
-		defer close(l.pieces)
-		for l.err == nil {
-			b := make([]float32, audio.SampleRate/10)
-			n, err := clip.Read(b)
-			select {
-			case l.pieces <- b[:n]:
-				l.err = err
-			case <-ctx.Done():
-				l.err = io.EOF
-			}
-		}
-	}()
-	return l
+	return &liveClip{ctx, clip.Arrivals(ctx, 0)}
 }
 
-func (l *liveClip) Read(dst []float32) (int, error) {
-	for len(l.rest) == 0 {
-		select {
-		case piece, open := <-l.pieces:
-			if !open {
-				return 0, l.err
-			}
-			l.rest = piece
-		case <-l.ctx.Done():
-			return 0, io.EOF
-		}
+func (l *liveClip) Read(dst []float32) (n int, err error) {
+	if n, err = l.next(l.ctx, dst); l.ctx.Err() != nil {
+		err = io.EOF
 	}
-	n := copy(dst, l.rest)
-	l.rest = l.rest[n:]
-	return n, nil
+	return n, err
 }

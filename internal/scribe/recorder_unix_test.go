@@ -3,10 +3,85 @@
 package scribe
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
+
+	"verity/internal/command"
+	"verity/live"
+	"verity/model"
+	"verity/models/digits"
+	"verity/transcribe"
+	"verity/transcript"
 )
+
+// TestHearEnds: whatever ends the command, the recorder has ended with it, and nothing reads the
+// clip any more.
+func TestHearEnds(t *testing.T) {
+	c, err := model.OpenFS(digits.Target(), "digits")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	m, err := transcribe.Load(t.Context(), c, transcribe.LoadOptions{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	by, err := live.New(m, transcribe.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func(was time.Duration) { patientFor = was }(patientFor)
+	patientFor = 5 * time.Minute
+	full := errors.New("the disk is full")
+	for _, why := range []string{"asked", "output", "end"} {
+		bin := t.TempDir()
+		script := fmt.Sprintf("#!/bin/sh\necho $$ >%s/pid\nhead -c 8000 /dev/zero\nsleep 1\ntail -c +45 %[1]s/sound.wav\nhead -c 100000 /dev/zero\n", bin)
+		if why != "end" {
+			script += "exec sleep 600\n"
+		}
+		for name, content := range map[string]string{"arecord": script, "sound.wav": string(digits.Sample())} {
+			if err := os.WriteFile(filepath.Join(bin, name), []byte(content), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		l := &listenCommand{Env: command.Env{Out: writer(func(b []byte) (int, error) {
+			switch why {
+			case "asked":
+				cancel()
+			case "output":
+				return 0, full
+			}
+			return len(b), nil
+		})}}
+		err := l.hear(ctx, by, nil, transcript.TXT)
+		if want := map[string]error{"output": full}[why]; !errors.Is(err, want) {
+			t.Errorf("%s: got %v, want %v", why, err, want)
+		}
+		var pid int
+		text, err := os.ReadFile(filepath.Join(bin, "pid"))
+		if _, scan := fmt.Sscan(string(text), &pid); err != nil || scan != nil {
+			t.Fatal(err, scan)
+		}
+		if err := syscall.Kill(pid, 0); err != syscall.ESRCH {
+			t.Errorf("%s: the recorder runs still: %v", why, err)
+		}
+	}
+}
+
+type writer func([]byte) (int, error)
+
+func (w writer) Write(b []byte) (int, error) { return w(b) }
 
 // TestRecorder: the error of a recorder is what it prints, and that it gave nothing if it
 // prints nothing.
@@ -32,6 +107,14 @@ func TestRecorder(t *testing.T) {
 		}
 	}
 	patientFor = 5 * time.Minute
+	loud, err := start(t.Context(), []string{"sh", "-c", "yes | head -c 100000 >&2; echo sound"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.Copy(io.Discard, loud)
+	if err := loud.end(); err.Error() != "y" || cap(*loud.said) > 2000 {
+		t.Errorf("of a recorder that complains %d bytes are kept: %v", cap(*loud.said), err)
+	}
 	rec, err := start(t.Context(), []string{"sh", "-c", "echo sound"})
 	if err != nil {
 		t.Fatal(err)
