@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -174,7 +173,7 @@ func (m *models) room(bytes int64) bool {
 			unused = append(unused, h)
 		}
 	}
-	slices.SortFunc(unused, func(a, b *held) int { return cmp.Compare(a.used.UnixNano(), b.used.UnixNano()) })
+	slices.SortFunc(unused, func(a, b *held) int { return a.used.Compare(b.used) }) // by the clock that is never set
 	for _, h := range unused {
 		if bytes <= most {
 			break
