@@ -7,7 +7,9 @@
 // # Conventions
 //
 // A regular file is written beside itself under another name and then renamed: it is
-// complete or absent. It has the mode that the umask gives, or keeps the one it had.
+// complete or absent. It has the mode that the umask gives, or keeps the one it had. A process
+// that is killed leaves .NAME.verity-PID-N. No other run removes it: whether PID still writes
+// is not known of another container or a machine that shares the disk.
 //
 // A name that a person gave may be a symbolic link to a file: its target is replaced, the
 // link stays. It may be a device, a FIFO, a pipe of the shell: that is opened and written

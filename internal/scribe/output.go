@@ -48,10 +48,7 @@ func (f *folder) make(inputs []string) error {
 	var outputs []string
 	for _, in := range inputs {
 		sound, _ := os.Stat(in) // nil for standard input
-		key := stem(in)
-		if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
-			key = strings.ToLower(key) // one file on their disks
-		}
+		key := oneFile(stem(in))
 		if other, taken := from[key]; taken {
 			return command.Usagef("%s and %s would both be written to %s", show.Name(other), show.Name(in), show.Name(f.path(in, f.formats[0])))
 		}
@@ -68,6 +65,17 @@ func (f *folder) make(inputs []string) error {
 		return err
 	}
 	return output.CheckIn(f.dir, outputs)
+}
+
+// folds says that the disks of this system take Talk.txt and talk.txt for one file.
+var folds = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
+
+// oneFile returns what names of one file have in common.
+func oneFile(name string) string {
+	if folds {
+		return strings.ToLower(name)
+	}
+	return name
 }
 
 // path is where the transcript of an input goes.

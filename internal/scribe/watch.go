@@ -123,11 +123,11 @@ func (w *watchCommand) look(now time.Time) (ready []string) {
 			continue
 		}
 		output := f.path(name, f.formats[0])
-		if other := by[output]; other != "" {
+		if other := by[oneFile(output)]; other != "" {
 			w.tell(false, name, "its text would go where that of %s goes, to %s: rename one", show.Name(other), show.Name(output))
 			continue
 		}
-		by[output] = name
+		by[oneFile(output)] = name
 		delete(w.told, name)
 		if todo, err := f.missing([]string{name}); err == nil && len(todo) == 0 {
 			continue

@@ -76,6 +76,29 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// TestWatchFolds: where Talk.txt and talk.txt are one file, watch refuses the second sound, as
+// transcribe does.
+func TestWatchFolds(t *testing.T) {
+	in := t.TempDir()
+	for _, name := range []string{"Talk.wav", "talk.mp3"} {
+		if err := os.WriteFile(filepath.Join(in, name), []byte("1"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer func(was bool) { folds = was }(folds)
+	for _, folds = range []bool{false, true} {
+		var said bytes.Buffer
+		w := &watchCommand{transcribeCommand: transcribeCommand{Env: command.Env{Err: &said}}}
+		w.root, w.dir, w.seen, w.told = in, t.TempDir(), map[string]sight{}, map[string]bool{}
+		files := w.look(time.Now())
+		f := folder{dir: w.dir, formats: w.outputs()}
+		err := f.make([]string{filepath.Join(in, "Talk.wav"), filepath.Join(in, "talk.mp3")})
+		if want := map[bool]int{false: 2, true: 1}[folds]; len(files) != want || (said.Len() > 0) != folds || (err != nil) != folds {
+			t.Errorf("one file %t: watch takes %q and says %q; transcribe: %v", folds, files, said.String(), err)
+		}
+	}
+}
+
 // TestWatchGone: the directory that is watched may be moved away, and come back: that was the end
 // of the program.
 func TestWatchGone(t *testing.T) {
