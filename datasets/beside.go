@@ -40,7 +40,7 @@ func readLibriSpeech(ctx context.Context, d *Dataset, file string, rows sink) er
 		}
 		delete(audio, id)
 		if err != nil {
-			return rows(Utterance{}, &RowError{File: file, Line: n, Err: err, ID: id})
+			return rows(Utterance{}, rowError(file, n, id, err))
 		}
 		return rows(u, nil)
 	})
@@ -58,7 +58,7 @@ func reportLeft(folder string, audio map[string]string, rows sink) error {
 	}
 	slices.Sort(left)
 	for _, p := range left {
-		if !rows(Utterance{}, &RowError{File: p, Err: errNoTranscript}) {
+		if !rows(Utterance{}, rowError(p, 0, "", errNoTranscript)) {
 			return errStop
 		}
 	}
@@ -98,7 +98,7 @@ func readBeside(ctx context.Context, d *Dataset, file string, rows sink) error {
 		return context.Cause(ctx)
 	case err != nil:
 		u = Utterance{}
-		err = &RowError{File: file, Err: err}
+		err = rowError(file, 0, "", err)
 	}
 	if !rows(u, err) {
 		return errStop

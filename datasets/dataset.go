@@ -100,11 +100,8 @@ func (d *Dataset) All(ctx context.Context) iter.Seq2[Utterance, error] {
 			var row *RowError
 			if err == nil {
 				u.ID = unique(seen, u.ID)
-			} else if errors.As(err, &row) {
-				row.Err = brief(row.Err)
-				if row.ID != "" {
-					row.ID = unique(seen, row.ID) // other rows keep their IDs when this one is repaired
-				}
+			} else if errors.As(err, &row) && row.ID != "" {
+				row.ID = unique(seen, row.ID) // other rows keep their IDs when this one is repaired
 			}
 			return yield(u, err)
 		}
@@ -113,11 +110,16 @@ func (d *Dataset) All(ctx context.Context) iter.Seq2[Utterance, error] {
 			if err == errStop {
 				return
 			}
-			if err != nil && !rows(Utterance{}, &RowError{File: file, Err: err}) {
+			if err != nil && !rows(Utterance{}, rowError(file, 0, "", err)) {
 				return
 			}
 		}
 	}
+}
+
+// rowError returns the error for a row.
+func rowError(file string, line int, id string, err error) *RowError {
+	return &RowError{File: file, Line: line, Err: brief(err), ID: id}
 }
 
 // brief cuts what an error says: values and names that it quotes may be as long as their file.

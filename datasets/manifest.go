@@ -39,7 +39,7 @@ func (d *Dataset) emit(file string, n int, f fields, err error, source func(stri
 		u, err = d.utterance(f, source)
 	}
 	if err != nil {
-		return rows(Utterance{}, &RowError{File: file, Line: n, Err: err, ID: u.ID})
+		return rows(Utterance{}, rowError(file, n, u.ID, err))
 	}
 	return rows(u, nil)
 }

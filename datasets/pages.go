@@ -85,7 +85,7 @@ func checkFooter(in io.ReaderAt, size int64) error {
 		} `thrift:"4,required"`
 	}
 	if err := newHeaders(in, size-8-n, n).next(&m, maxItems); err != nil {
-		return fmt.Errorf("malformed footer: %w", err)
+		return fmt.Errorf("malformed footer: %w; download or write the file again", err)
 	}
 	if len(m.Schema) > maxColumns {
 		return fmt.Errorf("%d columns and groups of columns, want at most %d; keep those of sound and text", len(m.Schema), maxColumns)
@@ -93,7 +93,7 @@ func checkFooter(in io.ReaderAt, size int64) error {
 	rows := int64(0)
 	for i, g := range m.RowGroups {
 		if g.NumRows < 0 || g.NumRows > size-rows {
-			return fmt.Errorf("row group %d: %d rows in a file of %d bytes, want a byte for each at least", i, g.NumRows, size)
+			return fmt.Errorf("row group %d: %d rows in a file of %d bytes, want a byte for each at least; download or write the file again", i, g.NumRows, size)
 		}
 		rows += g.NumRows
 	}

@@ -399,7 +399,7 @@ func TestCounts(t *testing.T) {
 	}{
 		"rows":       {rows, 0, "row group 0: 100000 rows in a file of"},
 		"columns":    {columns.Bytes(), 0, "2003 columns and groups of columns, want at most 2000"},
-		"list":       {footer(0x15, 2, 0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 7), 0, "lists have too many items"},
+		"list":       {footer(0x15, 2, 0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 7), 0, "too many items"},
 		"string":     {footer(0x68, 0xff, 0xff, 0xff, 0xff, 7), 0, "a value of 2147483647 bytes where 0 are left"},
 		"nested":     {footer(bytes.Repeat([]byte{0x19}, 1000)...), 0, "more than 16 values inside one another"},
 		"texts":      {texts, mostText * (len(texts) + 1<<16) / maxLine, "the texts up to here"},

@@ -101,7 +101,7 @@ func (h *headers) skipItems(n, depth int, types ...thrift.Type) error {
 		room *= 4
 	}
 	if h.items -= room; h.items < 0 {
-		return errors.New("lists have too many items; write the file with fewer row groups and columns")
+		return errors.New("too many items: want fewer row groups or columns")
 	}
 	for range n {
 		for _, t := range types {

@@ -64,7 +64,7 @@ func (b *benchCommand) register(f *pflag.FlagSet) {
 }
 
 func (b *benchCommand) run(ctx context.Context, _ []string) error {
-	c, err := b.open(ctx)
+	c, err := b.open(ctx) // bench.Run closes it
 	if err != nil {
 		return err
 	}
