@@ -42,7 +42,7 @@
 // window; ngram.go is the shortest example. Propose appends at most limit tokens, or none:
 // any draft is valid, so a proposer needs no care for the text, only for time and memory.
 // Commit gets what was kept, drafted or not. Begin starts over with another prompt, since
-// a window may be decoded several times. Embed [None] or [Off] for what it does not need.
+// a window may be decoded several times. Embed [None] for what it does not need.
 // If drafts take time, implement [Meter]; if they are drawn from probabilities,
 // [ProbProposer]; a drafter that wraps another passes both on. An error switches it off
 // for the rest of the window. Name it in transcribe.Method; TestLossless takes it in a

@@ -183,7 +183,7 @@ func TestFollowCapitals(t *testing.T) {
 // from it, and from its own words among it, is what it chooses without, to the bit.
 func FuzzFollow(f *testing.F) {
 	tok, r := embedded(f), newRig(f, "odd", 1, precision.F16)
-	plain, _, _ := r.run(f, Off{}, Constant(0), 0)
+	plain, _, _ := r.run(f, None{}, Constant(0), 0)
 	var words []Token
 	for _, c := range plain {
 		words = append(words, c.Token)

@@ -95,7 +95,7 @@ func (r *rig) run(t testing.TB, a Assistant, p Policy, temperature float32) ([]d
 
 // A babbler drafts anything: text, timestamps, end-of-text, out of order.
 type babbler struct {
-	Off
+	None
 	rng *rand.Rand
 	r   *rig
 }
@@ -147,7 +147,7 @@ func TestLossless(t *testing.T) {
 		plain := newRig(t, "odd", 1, format)
 		r := newRig(t, "odd", threads, format)
 		for _, temperature := range temperatures {
-			want, silence, _ := plain.run(t, Off{}, Constant(0), temperature)
+			want, silence, _ := plain.run(t, None{}, Constant(0), temperature)
 			if len(want) < 5 {
 				t.Fatalf("plain decoding gave %d tokens; the test model is too dull to test with", len(want))
 			}
@@ -169,7 +169,7 @@ func TestLossless(t *testing.T) {
 // alone and all together.
 func TestLosslessProcessors(t *testing.T) {
 	base := newRig(t, "odd", 2, precision.F16)
-	usual, _, _ := base.run(t, Off{}, Constant(0), 0.4)
+	usual, _, _ := base.run(t, None{}, Constant(0), 0.4)
 	for name, o := range map[string]struct {
 		rules decoder.Repetition
 		top   decoder.Sampling
@@ -184,7 +184,7 @@ func TestLosslessProcessors(t *testing.T) {
 		r := *base
 		r.rules, r.top = o.rules, o.top
 		for _, temperature := range []float32{0, 0.4} {
-			want, _, _ := r.run(t, Off{}, Constant(0), temperature)
+			want, _, _ := r.run(t, None{}, Constant(0), temperature)
 			if temperature > 0 && slices.EqualFunc(want, usual, sameBits) {
 				t.Errorf("%s: text as without it; nothing is tested", name)
 			}

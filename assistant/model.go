@@ -43,20 +43,26 @@ type Drafter interface {
 	Close()
 }
 
-// Off is the Assistant of plain decoding.
-type Off struct{ None }
+// None is plain decoding: an Assistant, and its own Drafter, of empty drafts.
+type None struct{}
 
-// Open has nothing to prepare.
-func (o Off) Open(Window) Drafter { return o }
+// Open returns n.
+func (n None) Open(Window) Drafter { return n }
 
 // StepBytes returns 0.
-func (Off) StepBytes() int64 { return 0 }
+func (None) StepBytes() int64 { return 0 }
 
 // Begin has nothing to do.
-func (Off) Begin(decoder.SessionOptions, Policy) {}
+func (None) Begin(decoder.SessionOptions, Policy) {}
+
+// Propose drafts nothing.
+func (None) Propose(_ context.Context, dst []Token, _ int) ([]Token, error) { return dst, nil }
+
+// Commit has nothing to do.
+func (None) Commit(context.Context, []Token) error { return nil }
 
 // Close has nothing to release.
-func (Off) Close() {}
+func (None) Close() {}
 
 // A Model is an Assistant with a decoder of its own.
 type Model struct {

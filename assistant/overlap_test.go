@@ -86,7 +86,7 @@ func TestOverlap(t *testing.T) {
 func TestOverlapSession(t *testing.T) {
 	r := newRig(t, "odd", 2, precision.F16)
 	for _, temperature := range []float32{0, 0.8} {
-		want, _, _ := r.run(t, Off{}, Constant(0), temperature)
+		want, _, _ := r.run(t, None{}, Constant(0), temperature)
 		for name, a := range r.assistants() {
 			o := r.options(temperature)
 			s, err := r.d.NewSession(r.cross, o)

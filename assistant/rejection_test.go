@@ -163,7 +163,7 @@ func TestRejectionSession(t *testing.T) {
 		}
 		return g.Choices, g.Stats.Drafts
 	}
-	greedy, _, _ := r.run(t, Off{}, Constant(0), 0)
+	greedy, _, _ := r.run(t, None{}, Constant(0), 0)
 	for name, a := range r.assistants() {
 		got, stats := run(a, 0)
 		if want := greedy[:min(16, len(greedy))]; !slices.EqualFunc(got, want, sameBits) {

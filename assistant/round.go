@@ -50,15 +50,6 @@ type Verifier interface {
 	Commit(ctx context.Context, kept []Token) error
 }
 
-// None is the Proposer of plain decoding: its drafts are empty.
-type None struct{}
-
-// Propose drafts nothing.
-func (None) Propose(_ context.Context, dst []Token, _ int) ([]Token, error) { return dst, nil }
-
-// Commit has nothing to do.
-func (None) Commit(context.Context, []Token) error { return nil }
-
 // Options say how a sequence is generated.
 type Options struct {
 	// EOT is the token that ends the sequence.

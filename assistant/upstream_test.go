@@ -23,7 +23,7 @@ import (
 // target's own choices and of faults, the text determines what each round meets at each
 // position.
 type reader struct {
-	Off
+	None
 	text []Token
 	at   int
 }
@@ -90,7 +90,7 @@ func pairPlaces(tok *tokenizer.Tokenizer, text []Token) (places []int) {
 func TestUpstreamBlocks(t *testing.T) {
 	r := newRig(t, "odd", 1, precision.F32)
 	o := r.options(0.4)
-	plain, _ := r.decode(t, o, Off{}, Constant(0), never, 24)
+	plain, _ := r.decode(t, o, None{}, Constant(0), never, 24)
 	text := texts(plain)
 	// The end: the first text token after the fifth position that was not chosen before.
 	k := 5
@@ -101,7 +101,7 @@ func TestUpstreamBlocks(t *testing.T) {
 		t.Fatalf("no end to be had in %v", text)
 	}
 	end := text[k]
-	ended, _ := r.decode(t, o, Off{}, Constant(0), end, 24)
+	ended, _ := r.decode(t, o, None{}, Constant(0), end, 24)
 	if len(ended) != k+1 {
 		t.Fatalf("plain decoding chose %d tokens to its end, want %d", len(ended), k+1)
 	}
@@ -150,7 +150,7 @@ func TestUpstreamBlocks(t *testing.T) {
 	t.Run("begin rules hold at the first place only (transformers#47995)", func(t *testing.T) {
 		o := o
 		o.Rules = decoder.Rules(r.tok, model.Generation{BeginSuppressTokens: []int32{int32(end)}}, decoder.RuleOptions{})
-		want, _ := r.decode(t, o, Off{}, Constant(0), end, 24)
+		want, _ := r.decode(t, o, None{}, Constant(0), end, 24)
 		if len(want) != k+1 {
 			t.Skipf("the end moved to %d", len(want)) // another noise would be needed
 		}
@@ -164,7 +164,7 @@ func TestUpstreamBlocks(t *testing.T) {
 	})
 
 	// Whatever the block length, each row is judged given the tokens before it.
-	whole, _ := r.decode(t, o, Off{}, Constant(0), never, 24)
+	whole, _ := r.decode(t, o, None{}, Constant(0), never, 24)
 	pairs := pairPlaces(r.tok, text)
 	if len(pairs) == 0 {
 		t.Fatalf("no pair of timestamps in %v", text)
@@ -225,7 +225,7 @@ func (r *rig) flip(t *testing.T) (decoder.SessionOptions, []decoder.Choice, int)
 	for window := range 100 {
 		o := r.options(0.4)
 		o.Sampling.Window = window
-		whole, _ := r.decode(t, o, Off{}, Constant(0), never, 12)
+		whole, _ := r.decode(t, o, None{}, Constant(0), never, 12)
 		text := texts(whole)
 		for i := 1; i < len(text); i++ {
 			if !r.tok.IsTimestamp(text[i]) || r.tok.IsTimestamp(text[i-1]) {
@@ -233,7 +233,7 @@ func (r *rig) flip(t *testing.T) (decoder.SessionOptions, []decoder.Choice, int)
 			}
 			bare := o
 			bare.Rules, bare.Prompt = nil, slices.Concat(o.Prompt, text[:i])
-			if c, _ := r.decode(t, bare, Off{}, Constant(0), never, 1); c[0].Token < r.tok.EOT {
+			if c, _ := r.decode(t, bare, None{}, Constant(0), never, 1); c[0].Token < r.tok.EOT {
 				return o, whole, i
 			}
 		}
@@ -267,7 +267,7 @@ func TestUpstreamLimits(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o := prompt(tt.prompt)
-			want, _ := r.decode(t, o, Off{}, Constant(0), never, tt.limit)
+			want, _ := r.decode(t, o, None{}, Constant(0), never, tt.limit)
 			if len(want) != tt.tokens {
 				t.Fatalf("%d tokens, want %d", len(want), tt.tokens)
 			}
@@ -288,7 +288,7 @@ func TestUpstreamLimits(t *testing.T) {
 		small := &Model{Decoder: r.d, EOT: r.tok.EOT}
 		target.audio = r.audio
 		o := target.options(0.4)
-		want, _ := target.decode(t, o, Off{}, Constant(0), never, 58)
+		want, _ := target.decode(t, o, None{}, Constant(0), never, 58)
 		got, s := target.decode(t, o, small, Constant(8), never, 58)
 		wantSame(t, "61 positions against 448", got, want)
 		if s.Drafted == 0 || s.Drafted > 8*positions {
@@ -306,7 +306,7 @@ func TestUpstreamLimits(t *testing.T) {
 // from any precision.
 func TestUpstreamPrecisions(t *testing.T) {
 	target := newRig(t, "odd", 1, precision.Int8)
-	want, _, _ := target.run(t, Off{}, Constant(0), 0.4)
+	want, _, _ := target.run(t, None{}, Constant(0), 0.4)
 	for _, format := range []precision.Format{precision.Int8, precision.F16} {
 		t.Run(fmt.Sprintf("int8 target with %v drafts of the same model", format), func(t *testing.T) {
 			draft := newRig(t, "odd", 1, format)

@@ -176,7 +176,7 @@ func checkDrafts(ctx context.Context, t *trial) (string, int64, error) {
 		temperature float32
 		lengths     []int
 	}{{0, []int{1, 3, 8}}, {0.8, []int{2, 5}}} {
-		want, _, err := t.decode(ctx, t.opener(assistant.Off{}), 0, at.temperature)
+		want, _, err := t.decode(ctx, t.opener(assistant.None{}), 0, at.temperature)
 		if err != nil {
 			return "", values, err
 		}
@@ -270,7 +270,7 @@ func following(tok *tokenizer.Tokenizer, choices []decoder.Choice) opener {
 	text := assistant.NewText(tok, []transcript.Line{{Text: strings.Join(list, " ")}})
 	return func(decoder.SessionOptions, assistant.Policy) (assistant.Proposer, func()) {
 		if text == nil { // no word was chosen
-			return assistant.Off{}, func() {}
+			return assistant.None{}, func() {}
 		}
 		f := text.Follow()
 		f.Begin(assistant.TextWindow{End: 30, Clip: 30, Timestamps: true})

@@ -150,7 +150,7 @@ func TestBrokenOnce(t *testing.T) {
 	for i := range 8 {
 		opt.Spans = append(opt.Spans, Span{float64(i), float64(i + 1)})
 	}
-	want := transcribeClip(t, with(m, assistant.Off{}, constant(0)), opt, clip())
+	want := transcribeClip(t, with(m, assistant.None{}, constant(0)), opt, clip())
 	whole := &moody{Assistant: a, fails: func(int) bool { return false }}
 	drafted := transcribeClip(t, with(m, whole, constant(1)), opt, clip()).Stats.Drafts.Drafted
 	for name, tt := range map[string]struct {

@@ -295,7 +295,7 @@ func TestGridNotices(t *testing.T) {
 
 func greedy(t *testing.T, s recording, m *Model) []windowText {
 	t.Helper()
-	h, err := s.transcribe(t.Context(), with(m, assistant.Off{}, constant(0)), 0)
+	h, err := s.transcribe(t.Context(), with(m, assistant.None{}, constant(0)), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +330,7 @@ func demoModels(t *testing.T, threads int) map[string]*Model {
 		"ngram":    with(m, &assistant.NGram{EOT: m.Tokenizer.EOT, Shortest: 1}, nil),
 		"bigram":   with(m, &assistant.Bigram{EOT: m.Tokenizer.EOT}, nil),
 
-		"text":      with(m, assistant.Off{}, nil),
+		"text":      with(m, assistant.None{}, nil),
 		"text+demo": with(m, load(assistant.Load(open(digits.Assistant(), "demo assistant"), target, o)), nil),
 	}
 }

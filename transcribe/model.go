@@ -29,7 +29,7 @@ type Model struct {
 	Encoder   *encoder.Encoder    // the audio half of the network
 	Decoder   *decoder.Decoder    // and the text half
 	Pool      *parallel.Pool      // the threads that run the arithmetic
-	Assistant assistant.Assistant // what drafts tokens: assistant.Off for plain decoding
+	Assistant assistant.Assistant // what drafts tokens: assistant.None for plain decoding
 	Auto      *assistant.Auto     // decides on draft lengths; nil without an assistant or with LoadOptions.Policy
 	Batch     *schedule.Batch     // of all windows that are decoded at the same time
 
@@ -135,7 +135,7 @@ func Load(ctx context.Context, c *model.Checkpoint, o LoadOptions) (*Model, erro
 	}
 	a, err := o.Assistant.load(m, c)
 	if errors.As(err, new(*assistant.MismatchError)) && o.Assistant.Checkpoint.Has("encoder.") {
-		a = assistant.Off{} // it cannot draft token by token, but it can write first
+		a = assistant.None{} // it cannot draft token by token, but it can write first
 		m.writer, err = Load(ctx, o.Assistant.Checkpoint, LoadOptions{Pool: m.Pool, Precision: o.Assistant.inPrecision(), Log: o.Log})
 	}
 	if err := cmp.Or(err, ctx.Err()); err != nil {
@@ -197,7 +197,7 @@ func (a AssistantOptions) load(m *Model, c *model.Checkpoint) (assistant.Assista
 	}
 	switch a.Method {
 	case None, "":
-		return assistant.Off{}, nil
+		return assistant.None{}, nil
 	case NGram:
 		return &assistant.NGram{EOT: m.Tokenizer.EOT}, nil
 	case Bigram:
@@ -214,7 +214,7 @@ func (m *Model) wire(a assistant.Assistant, o LoadOptions) {
 	m.Batch = schedule.New(m.Decoder)
 	m.Batch.WindowsFirst = o.WindowsFirst
 	m.pace, m.newPolicy = &assistant.Pace{Streams: m.Batch.Members}, o.Policy
-	if _, none := a.(assistant.Off); none {
+	if _, none := a.(assistant.None); none {
 		return
 	}
 	policy := o.Policy

@@ -14,28 +14,27 @@ import (
 // PeakFMA returns how many float32 operations per second the threads of p do in d
 // of independent fused multiply-adds, each of which counts as two.
 func PeakFMA(p *parallel.Pool, d time.Duration) float64 {
-	return rate(p, d, func(int) float64 {
-		use.ceilings.fma(ceilingRounds)
-		return 2 * ceilingRounds * use.ceilings.fmaPerRound
-	})
+	return peak(p, d, use.ceilings.fma, 2*use.ceilings.fmaPerRound)
 }
 
 // PeakVNNI returns how many operations of int8 products per second the threads
 // of p do in d, multiplication and addition counted as two.
 func PeakVNNI(p *parallel.Pool, d time.Duration) float64 {
-	return rate(p, d, func(int) float64 {
-		use.ceilings.dot(ceilingRounds)
-		return 2 * ceilingRounds * use.ceilings.dotPerRound
-	})
+	return peak(p, d, use.ceilings.dot, 2*use.ceilings.dotPerRound)
 }
 
 // PeakVector returns how many operations per second the threads of p do in d on the
 // elements of independent vectors: half of them fused multiply-adds, which count as one
 // here, a quarter additions and a quarter maxima.
 func PeakVector(p *parallel.Pool, d time.Duration) float64 {
+	return peak(p, d, use.ceilings.vector, use.ceilings.vectorPerRound)
+}
+
+// peak returns the rate of rounds, each of so many operations.
+func peak(p *parallel.Pool, d time.Duration, run func(rounds int), operations float64) float64 {
 	return rate(p, d, func(int) float64 {
-		use.ceilings.vector(ceilingRounds)
-		return ceilingRounds * use.ceilings.vectorPerRound
+		run(ceilingRounds)
+		return ceilingRounds * operations
 	})
 }
 
