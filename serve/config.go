@@ -25,6 +25,10 @@ const withWords = "item.input_audio_transcription.words"
 // Sample rates of PCM that sessions accept. OpenAI has 24000 only.
 const leastSampleRate, mostSampleRate = 8000, 96000
 
+// mostUpdate is the most bytes of an update, which a session keeps and repeats: those of a prompt,
+// each of them escaped, and as many.
+const mostUpdate = 12 * mostField
+
 // A sessionConfig is what a session.update sets.
 type sessionConfig struct {
 	id       string // of the session
@@ -199,6 +203,9 @@ func (c *sessionConfig) set(s *Server, at string, value json.RawMessage) *proble
 func (s *Server) change(ctx context.Context, c sessionConfig, data json.RawMessage, k hold) (sessionConfig, *problem) {
 	if data == nil {
 		return c, wrong(http.StatusBadRequest, "session", "", "session: it is missing")
+	}
+	if len(data) > mostUpdate {
+		return c, wrong(http.StatusBadRequest, "session", "", "session: got %d bytes, want at most %d", len(data), mostUpdate)
 	}
 	c.ignored = nil
 	if p := c.set(s, "session", data); p != nil {
