@@ -329,7 +329,8 @@ func (f *logFile) rewrite(ids []string, failures bool) (err error) {
 	if err != nil {
 		return err
 	}
-	to, err := output.Own(f.name+".new", os.O_RDWR|os.O_TRUNC)
+	os.Remove(f.name + ".new") // of a run that was killed; what else has that name may be a file with another one
+	to, err := output.Own(f.name+".new", os.O_RDWR|os.O_EXCL)
 	if err != nil {
 		return err
 	}

@@ -103,6 +103,23 @@ func TestResumeEverywhere(t *testing.T) {
 	}
 }
 
+// TestRewriteBeside: a file that has the name of the rewritten records, too, keeps its content.
+func TestRewriteBeside(t *testing.T) {
+	dir := t.TempDir()
+	sum, _ := run(t, dir, 7, Options{}) // two have failed: the next run takes them out
+	own := filepath.Join(dir, "own")
+	if err := os.WriteFile(own, []byte("precious"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(own, sum.Path+".new"); err != nil {
+		t.Skip(err)
+	}
+	run(t, dir, 7, Options{})
+	if b, err := os.ReadFile(own); string(b) != "precious" || err != nil {
+		t.Errorf("got %q, %v", b, err)
+	}
+}
+
 // slowly returns e, a little slower: so that a kill finds it at work.
 func slowly(e Engine) Engine {
 	return func(ctx context.Context, clip *audio.Clip, u datasets.Utterance) (*transcript.Transcript, error) {
