@@ -144,7 +144,7 @@ func (f *ffmpeg) next() (packet, error) {
 	return p, nil
 }
 
-func (f *ffmpeg) ended() (whole bool, end int64) { return !endsInPacket(f.sound), 0 }
+func (f *ffmpeg) ended() (whole bool, end int64) { return !endsAmid(f.sound), 0 }
 
 // complaint says that ffmpeg did not read the whole sound, if it tells: in words, such as
 // "File ended prematurely", by its status, or by times that go on where samples are missing.
@@ -164,21 +164,40 @@ func (f *ffmpeg) complaint(failed error) error {
 	return why
 }
 
-// endsInPacket reports whether a file is an MPEG transport stream that ends amid a packet:
-// ffmpeg drops that one without a word, and nothing states how many there should be.
+// endsAmid reports whether a file ends amid its sound by what frames it, where ffmpeg says nothing: in a packet
+// of an MPEG transport stream, before the last page of Ogg, or before the size that RIFF or Windows Media state.
 //
-// Source: ISO/IEC 13818-1, 2.4.3.2; of cameras, with four bytes of time before each.
-func endsInPacket(file *os.File) bool {
-	var b [9 * 192]byte
-	n, _ := file.ReadAt(b[:], 0)
+// Source: ISO/IEC 13818-1, 2.4.3.2; of cameras, with four bytes of time before each packet. RFC 3533.
+// Microsoft, Advanced Systems Format, 3.2.
+func endsAmid(file *os.File) bool {
 	st, err := file.Stat()
+	if err != nil {
+		return false
+	}
+	b := make([]byte, 1<<13)
+	n, _ := file.ReadAt(b, 0)
+	b = b[:n]
+	const properties = "\xa1\xdc\xab\x8c\x47\xa9\xcf\x11\x8e\xe4\x00\xc0\x0c\x20\x53\x65"
+	if at := bytes.Index(b, []byte(properties)); at >= 0 && hasAt(b, 0, asfMagic) && at+48 <= n {
+		return binary.LittleEndian.Uint64(b[at+40:]) > uint64(st.Size())
+	}
+	if hasAt(b, 0, "RIFF") && n > 8 {
+		size := 8 + int64(binary.LittleEndian.Uint32(b[4:]))
+		return size < unknownRIFF && size > st.Size()
+	}
+	if hasAt(b, 0, "OggS") {
+		end := make([]byte, min(2*maxOggPage, st.Size()))
+		_, _ = file.ReadAt(end, st.Size()-int64(len(end)))
+		last := end[max(0, bytes.LastIndex(end, []byte("OggS"))):]
+		return len(last) < 27 || last[5]&oggLast == 0 || len(last) < oggSize(last)
+	}
 	for _, k := range [][2]int{{188, 0}, {192, 4}} {
 		size, sync := k[0], k[1]
 		for sync < n && b[sync] == 0x47 {
 			sync += size
 		}
 		if sync > 8*size {
-			return err == nil && st.Size()%int64(size) != 0
+			return st.Size()%int64(size) != 0
 		}
 	}
 	return false

@@ -335,6 +335,45 @@ func TestFFmpegPlaylist(t *testing.T) {
 	}
 }
 
+// TestFFmpegCut: a file whose container says that more should follow is cut, whatever ffmpeg says.
+func TestFFmpegCut(t *testing.T) {
+	program := fakeFFmpeg(t, `printf '.snd\0\0\0\030\377\377\377\377\0\0\0\006\0\0\037\100\0\0\0\001'; head -c 32000 /dev/zero`)
+	ogg := bytes.Replace(readTestdata(t, "damage/pages.opus"), []byte("OpusHead"), []byte("Speex   "), 1)
+	states := func(head string, size uint64, rest int) []byte {
+		return append(binary.LittleEndian.AppendUint64([]byte(head), size), make([]byte, rest)...)
+	}
+	asf := asfMagic + strings.Repeat("\x00", 22) + "\xa1\xdc\xab\x8c\x47\xa9\xcf\x11\x8e\xe4\x00\xc0\x0c\x20\x53\x65" + strings.Repeat("\x00", 24)
+	for why, tt := range map[string]struct {
+		file []byte
+		cut  int // bytes from the end
+	}{
+		"Ogg, amid a page":     {ogg, 10},
+		"Ogg, before the last": {ogg, len(ogg) - bytes.LastIndex(ogg, []byte("OggS"))},
+		"Windows Media":        {states(asf, uint64(len(asf)+8+1000), 1000), 500},
+		"AVI":                  {states("RIFF", 1004|uint64(binary.LittleEndian.Uint32([]byte("AVI ")))<<32, 1000), 500},
+	} {
+		for _, cut := range []bool{false, true} {
+			if cut {
+				tt.file = tt.file[:len(tt.file)-tt.cut]
+			}
+			name := filepath.Join(t.TempDir(), "x")
+			if err := os.WriteFile(name, tt.file, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			c, err := Input{FFmpeg: program}.Open(t.Context(), name)
+			if err != nil {
+				t.Errorf("%s: %v", why, err)
+				continue
+			}
+			_, err = readAll(t, c)
+			if err != nil || c.Truncated() != cut || len(c.Warnings()) > 0 != cut {
+				t.Errorf("%s, cut: %t: %v, truncated %t, %q", why, cut, err, c.Truncated(), c.Warnings())
+			}
+			c.Close()
+		}
+	}
+}
+
 // TestFFmpegTransport: a transport stream states no length. Cut amid a packet of 188 bytes,
 // or amid one of MPEG's own, a line says so; cut between two, nobody can know.
 func TestFFmpegTransport(t *testing.T) {

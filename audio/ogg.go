@@ -206,10 +206,19 @@ func (f *file) inOgg(at int64) bool {
 // oggHeads returns where the first pages of all streams end: they come first.
 func oggHeads(f *file) (at int64) {
 	for b := f.head(0); len(b) > 27 && hasAt(b, 0, "OggS") && b[5]&oggFirst != 0; b = f.head(at) {
-		at += 27 + int64(b[26])
-		for _, n := range b[27:min(27+int(b[26]), len(b))] {
-			at += int64(n)
-		}
+		at += int64(oggSize(b))
 	}
 	return at
+}
+
+// maxOggPage is the size of the largest page.
+const maxOggPage = 27 + 255 + 255*255
+
+// oggSize returns the size of the page that b, of 27 bytes or more, begins with, as far as b has its lacing.
+func oggSize(b []byte) int {
+	size := 27 + int(b[26])
+	for _, n := range b[27:min(size, len(b))] {
+		size += int(n)
+	}
+	return size
 }

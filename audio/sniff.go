@@ -58,7 +58,7 @@ func init() {
 		{name: "a Monkey's Audio file", magic: "MAC "},
 		{name: "a True Audio file", magic: "TTA1", sure: isTrueAudio},
 		{name: "an AMR file", magic: "#!AMR", sure: long},
-		{name: "a Windows Media file (wma)", magic: "\x30\x26\xb2\x75\x8e\x66\xcf\x11", sure: long},
+		{name: "a Windows Media file (wma)", magic: asfMagic, sure: long},
 		{name: "a MIDI file", magic: "MThd"},
 		{name: "a NIST SPHERE file", magic: "NIST_1A"},
 		{name: "a Flash video", magic: "FLV\x01"},
@@ -93,6 +93,9 @@ func formatOf(head []byte) *format {
 	}
 	return nil
 }
+
+// asfMagic begins the id of the first object of a file.
+const asfMagic = "\x30\x26\xb2\x75\x8e\x66\xcf\x11"
 
 // isTrueAudio looks at the format, below 256, and at the channels, up to 8, behind the magic.
 func isTrueAudio(head []byte) bool {

@@ -87,6 +87,9 @@ func wavLayout(f *file) (l pcmLayout, err error) {
 	return l, nil
 }
 
+// unknownRIFF is the least size that stands for none: sox writes it to pipes, others write more.
+const unknownRIFF = 0x7ffff000
+
 // dataBytes returns how many bytes of sound there are, and how many the header
 // promises, given the size in the header of the data chunk. Programs that write to a
 // pipe cannot know the size and leave 0, 0xFFFFFFFF or something near 2 GiB; the sound
@@ -94,7 +97,6 @@ func wavLayout(f *file) (l pcmLayout, err error) {
 // if the RIFF header also ends the file there or accounts for chunks that follow.
 func dataBytes(c *iffChunk, rest, form, ds64 int64) (size, promised int64) {
 	const unknown = 0xffffffff
-	const pipe = 0x7ffff000 // written by sox; others write more
 	switch {
 	case c.claimed == unknown && ds64 > 0:
 		return min(ds64, rest), ds64
@@ -102,7 +104,7 @@ func dataBytes(c *iffChunk, rest, form, ds64 int64) (size, promised int64) {
 		return 0, 0
 	case c.claimed == 0:
 		return rest, -1
-	case c.claimed >= pipe:
+	case c.claimed >= unknownRIFF:
 		return min(c.claimed, rest), -1
 	}
 	return min(c.claimed, rest), c.claimed
