@@ -116,7 +116,7 @@ func TestRewriteBeside(t *testing.T) {
 	}
 	run(t, dir, 7, Options{})
 	if b, err := os.ReadFile(own); string(b) != "precious" || err != nil {
-		t.Errorf("got %q, %v", b, err)
+		t.Errorf("got %.20q, %v", b, err)
 	}
 }
 
