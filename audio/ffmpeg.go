@@ -104,19 +104,23 @@ func (f *ffmpeg) start() error {
 	if pipe.there(least) <= 0 { // it has ended
 		return cmp.Or(f.wait(), unsupported("what ffmpeg wrote", "sound", "none"))
 	}
-	layout.promised = adxSamples(f.sound)
+	layout.promised = statedSamples(f.sound)
 	f.pcmReader = newPCM(newFile(pipe, 0, unknownSize), layout)
 	return err
 }
 
-// adxSamples returns how many samples the header of a file in Sega's ADX format states, less a block,
-// since some count the one that ends the file; 0 of others. ffmpeg calls that one a corrupt packet.
-func adxSamples(file *os.File) int64 {
-	var b [16]byte
-	if n, _ := file.ReadAt(b[:], 0); n < len(b) || !hasAt(b[:], 0, "\x80\x00") || !hasAt(b[:], 4, "\x03\x12\x04") {
-		return 0
+// statedSamples returns how many samples a header states that ffmpeg does not look at; 0 of other files. That of
+// Sega's ADX counts less a block, since some count the one that ends the file: ffmpeg calls it a corrupt packet.
+func statedSamples(file *os.File) (n int64) {
+	b := make([]byte, 1024)
+	got, _ := file.ReadAt(b, 0)
+	if b = b[:got]; hasAt(b, 0, "\x80\x00") && hasAt(b, 4, "\x03\x12\x04") && got >= 16 {
+		return max(0, int64(binary.BigEndian.Uint32(b[12:]))-32)
 	}
-	return max(0, int64(binary.BigEndian.Uint32(b[12:]))-32)
+	if _, count, ok := bytes.Cut(b, []byte("sample_count -i ")); ok && hasAt(b, 0, "NIST_1A\n") {
+		_, _ = fmt.Sscan(string(count), &n)
+	}
+	return max(n, 0)
 }
 
 // maxFFmpeg is the most samples of each channel that are read of one stream: two days

@@ -152,18 +152,20 @@ func TestFFmpegCounts(t *testing.T) {
 head -c 32000 /dev/zero; printf '[adx @ 0x12ab] [warning] Packet corrupt\n' >&2`)
 	for states, want := range map[uint32]string{8000: "", 8032: "", 16000: "the header promises 2.00 s"} {
 		name := filepath.Join(t.TempDir(), "x.adx")
-		head := binary.BigEndian.AppendUint32([]byte("\x80\x00\x00\x20\x03\x12\x04\x01\x00\x00\x1f\x40"), states)
-		if err := os.WriteFile(name, append(head, make([]byte, 4500)...), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		c, err := Input{FFmpeg: program}.Open(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		_, err = readAll(t, c)
-		if got := strings.Join(c.Warnings(), " "); err != nil || (got == "") != (want == "") || !strings.Contains(got, want) {
-			t.Errorf("%d: %v, warnings %q, want %q", states, err, got, want)
+		adx := binary.BigEndian.AppendUint32([]byte("\x80\x00\x00\x20\x03\x12\x04\x01\x00\x00\x1f\x40"), states)
+		for _, head := range [][]byte{adx, fmt.Appendf(nil, "NIST_1A\n   1024\nsample_count -i %d\nend_head\n", states/1000*1000)} {
+			if err := os.WriteFile(name, append(head, make([]byte, 4500)...), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			c, err := Input{FFmpeg: program}.Open(t.Context(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			_, err = readAll(t, c)
+			if got := strings.Join(c.Warnings(), " "); err != nil || (got == "") != (want == "") || !strings.Contains(got, want) {
+				t.Errorf("%d, %.7q: %v, warnings %q, want %q", states, head, err, got, want)
+			}
 		}
 	}
 }
