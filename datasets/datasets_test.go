@@ -81,7 +81,7 @@ func TestFormats(t *testing.T) {
 				"1-2-0|ONE TWO|en|0+0|LS/1/2/1-2-0.flac",
 				"1-2-1|THREE|en|0+0|LS/1/2/1-2-1.wav",
 				"! LS/1/2/1-2.trans.txt:4: audio file LS/1/2/1-2-3.flac: file does not exist",
-				"! LS/1/2/1-2.trans.txt:5: has an empty text; empty texts are not allowed",
+				"! LS/1/2/1-2.trans.txt:5: has an empty text; where nothing is said, allow empty texts",
 				"! LS/1/2/1-2.trans.txt:6: audio name holds a path or a zero byte",
 				"! LS/1/2/1-2-9.flac: audio without a transcript"},
 			"lost audio and lost lines are both reported; names order, not numbers",

@@ -62,7 +62,7 @@ func (f fields) seconds(name string) (float64, error) {
 var (
 	errNoAudio = errors.New("names no audio file")
 	errNoText  = errors.New("has no text")
-	errBlank   = errors.New("has an empty text; empty texts are not allowed")
+	errBlank   = errors.New("has an empty text; where nothing is said, allow empty texts")
 )
 
 // spoken checks the text of a row; nil if it is usable.
