@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 )
 
 // A Parser returns the tensors of a file. The entries share b, which does not change.
@@ -78,7 +80,7 @@ func CheckName(name string) error {
 	if len(name) > most {
 		return fmt.Errorf("tensor %.80q: a name of %d bytes, want at most %d", name, len(name), most)
 	}
-	if strconv.Quote(name) != `"`+name+`"` {
+	if !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return fmt.Errorf("tensor %.80q: want a name of printable characters", name)
 	}
 	return nil
