@@ -159,10 +159,7 @@ func (c *chain) follow() error {
 		return c.unseen(f)
 	}
 	end := src.end
-	if c.over = true; f.next {
-		if err := c.stray(newFile(f.r, f.from+max(end, 0), f.from+f.size)); end > 0 && err != nil {
-			return err
-		}
+	if c.over = true; f.next && (end <= 0 || end > f.size) {
 		end = f.size
 	}
 	if end <= 0 { // the source tells no place where another file may begin
@@ -179,7 +176,7 @@ func (c *chain) follow() error {
 
 // openFrom goes to the next file from a place behind f on, if there is one.
 func (c *chain) openFrom(f *file, at int64) error {
-	whole := f.next || f.kind == "mpeg" // a file begins there, and not only its first bytes
+	whole := f.next && at == f.from+f.size || f.kind == "mpeg" // a file begins there, and not only its first bytes
 	for ; at < f.end; at = f.from + f.size {
 		f = newFile(f.r, at, f.end)
 		head, err := f.skipID3()

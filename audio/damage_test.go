@@ -208,6 +208,20 @@ func TestJoined(t *testing.T) {
 	}
 }
 
+// TestJoinedThree puts another file behind two of the same kind, which may be one container: what is
+// looked ahead for lies behind the second.
+func TestJoinedThree(t *testing.T) {
+	for name := range reference(t) {
+		for _, last := range []string{"damage/tiny.wav", "damage/frames.flac"} {
+			first, third := readTestdata(t, name), readTestdata(t, last)
+			h := hear(slices.Concat(first, first, third), Input{})
+			if want := 2*len(hear(first, Input{}).samples) + len(hear(third, Input{}).samples); !h.silent() || len(h.samples) != want {
+				t.Errorf("%s twice and %s: %d samples, want %d; %v, %q", name, last, len(h.samples), want, h.err, h.said())
+			}
+		}
+	}
+}
+
 // TestJoinedMany: files that hold little or no sound are read up to a number, and what is said of them is
 // bounded: 9 MB of chained streams without sound took minutes, WAVs of 46 bytes a filter each.
 func TestJoinedMany(t *testing.T) {
