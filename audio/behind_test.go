@@ -76,6 +76,10 @@ func TestBehindSamples(t *testing.T) {
 func TestFFmpegBodies(t *testing.T) {
 	program := fakeFFmpeg(t, `printf '.snd\0\0\0\030\377\377\377\377\0\0\0\006\0\0\037\100\0\0\0\001'; head -c 32000 /dev/zero`)
 	ac3, flac, ogg := bareFrames()["an AC-3 file"], readTestdata(t, "damage/frames.flac"), readTestdata(t, "damage/pages.ogg")
+	mp3 := readTestdata(t, "damage/notag.mp3")
+	avi := func(form string) []byte {
+		return slices.Concat([]byte("RIFF"), binary.LittleEndian.AppendUint32(nil, uint32(4+len(mp3))), []byte(form), mp3)
+	}
 	box := func(name string, body []byte) []byte {
 		return slices.Concat(binary.BigEndian.AppendUint32(nil, uint32(8+len(body))), []byte(name), body)
 	}
@@ -90,8 +94,10 @@ func TestFFmpegBodies(t *testing.T) {
 		"AC-3 in WAV":                  riff(chunk("fmt ", fmtBody(0x2000, 1, 48000, 16)), chunk("data", ac3)),
 		"FLAC in Matroska":             slices.Concat(element("\x1a\x45\xdf\xa3", []byte("\x42\x82\x88matroska")), element("\x18\x53\x80\x67", element("\x16\x54\xae\x6b", element("\xae", slices.Concat([]byte("\x83\x81\x02\x86\x86A_FLAC"), element("\x63\xa2", flac[:42])))))),
 		"a video before Vorbis in Ogg": slices.Concat(video, ogg),
+		"MP3 in AVI of two parts":      slices.Concat(avi("AVI "), avi("AVIX")),
+		"True Audio":                   slices.Concat([]byte("TTA1\x01\x00\x01\x00"), make([]byte, 100)),
 	} {
-		for _, behind := range [][]byte{nil, ac3, flac} {
+		for _, behind := range [][]byte{nil, ac3, flac, mp3} {
 			name := filepath.Join(t.TempDir(), "x")
 			if err := os.WriteFile(name, slices.Concat(file, behind), 0o666); err != nil {
 				t.Fatal(err)

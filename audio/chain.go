@@ -220,7 +220,7 @@ func (c *chain) unseen(f *file) error {
 		f.kind = cmp.Or(k.kind, "mpeg") // or it is nothing but frames itself
 		if all := *f; k.end != nil {
 			all.body = f.size
-			f.body = k.end(&all)
+			f.kind, f.body = k.kind, k.end(&all)
 		}
 	}
 	if f.look(1, f.size); f.next {

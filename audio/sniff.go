@@ -33,6 +33,7 @@ var formats []format
 
 func init() {
 	long := func([]byte) bool { return true } // the magic is
+	none := func(*file) int64 { return 0 }    // what it holds are no frames
 	first := func(head []byte) bool { return hasAt(head, 4, "\x00\x02") }
 	ogg := func(name, reads, packet string, open func(*file) (packets, codec, error)) format { // its first page
 		return format{name: name, reads: reads, magic: "OggS????????????????????????" + packet, open: open, sure: first, kind: "ogg", end: oggHeads, within: true}
@@ -54,13 +55,13 @@ func init() {
 		{name: "an Ogg file", magic: "OggS", end: oggHeads},
 		{name: "an MP4 or M4A file", magic: "????ftyp", sure: func(head []byte) bool { return allZero(head[:3]) }, end: mp4End},
 		{name: "a Matroska or WebM file", reads: "WebM", magic: "\x1a\x45\xdf\xa3", open: newMatroska, sure: isMatroska, end: mkvEnd},
-		{name: "a WavPack file", magic: "wvpk"},
-		{name: "a Monkey's Audio file", magic: "MAC "},
-		{name: "a True Audio file", magic: "TTA1", sure: isTrueAudio},
-		{name: "an AMR file", magic: "#!AMR", sure: long},
+		{name: "a WavPack file", magic: "wvpk", end: none},
+		{name: "a Monkey's Audio file", magic: "MAC ", end: none},
+		{name: "a True Audio file", magic: "TTA1", sure: isTrueAudio, end: none},
+		{name: "an AMR file", magic: "#!AMR", sure: long, end: none},
 		{name: "a Windows Media file (wma)", magic: asfMagic, sure: long},
 		{name: "a MIDI file", magic: "MThd"},
-		{name: "a NIST SPHERE file", magic: "NIST_1A"},
+		{name: "a NIST SPHERE file", magic: "NIST_1A", end: none},
 		{name: "a Flash video", magic: "FLV\x01"},
 		{name: "an AC-3 file", magic: "\x0b\x77", kind: "ac3"},
 		{name: "an AAC file (ADTS)", is: isADTS, kind: "adts"},

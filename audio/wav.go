@@ -184,5 +184,14 @@ func (l *pcmLayout) setCode(tag uint16, bits int) error {
 	return l.check(bits)
 }
 
-// riffEnd returns where a file ends by its header.
-func riffEnd(f *file) int64 { return 8 + int64(binary.LittleEndian.Uint32(f.head(4))) }
+// riffEnd returns where a file ends by its header, and by those of the further parts of an AVI video.
+func riffEnd(f *file) (at int64) {
+	for b := f.head(0); at == 0 || hasAt(b, 0, "RIFF") && hasAt(b, 8, "AVIX"); b = f.head(at) {
+		size := int64(binary.LittleEndian.Uint32(b[4:]))
+		if size == 0 || size >= unknownRIFF {
+			return f.size
+		}
+		at += 8 + size
+	}
+	return at
+}
