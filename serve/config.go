@@ -43,7 +43,7 @@ type sessionConfig struct {
 	by       *live.Transcriber
 	include  []string
 	noise    json.RawMessage // noise reduction: accepted and ignored
-	ignored  []string        // of the last update
+	ignored  ignored         // of the last update
 }
 
 // A hold keeps models loaded, each once.
@@ -101,7 +101,7 @@ func read[T any](set func(s *Server, c *sessionConfig, v T) error) setter {
 func only(want string) setter {
 	return read(func(_ *Server, _ *sessionConfig, v string) error {
 		if v != want {
-			return fmt.Errorf("got %q, want %s", v, want)
+			return fmt.Errorf("got %.80q, want %s", v, want)
 		}
 		return nil
 	})
@@ -116,7 +116,7 @@ var members = func() map[string]setter {
 			c.include = v
 			for _, value := range v {
 				if value != withTentative && value != withWords {
-					c.ignored = append(c.ignored, "session.include="+value)
+					c.ignored.add("session.include=" + value)
 				}
 			}
 			return nil
@@ -133,7 +133,8 @@ var members = func() map[string]setter {
 			return only("pcm16")(s, c, value)
 		},
 		"session.audio.input.noise_reduction": func(_ *Server, c *sessionConfig, value json.RawMessage) error {
-			c.noise, c.ignored = value, append(c.ignored, "session.audio.input.noise_reduction")
+			c.noise = value
+			c.ignored.add("session.audio.input.noise_reduction")
 			return nil
 		},
 	}
@@ -175,7 +176,7 @@ func (c *sessionConfig) set(s *Server, at string, value json.RawMessage) *proble
 	case set != nil:
 		err = set(s, c, value)
 	case !slices.ContainsFunc(slices.Collect(maps.Keys(members)), func(path string) bool { return strings.HasPrefix(path, at+".") }):
-		c.ignored = append(c.ignored, at)
+		c.ignored.add(at)
 	default:
 		err = json.Unmarshal(value, &inner)
 	}

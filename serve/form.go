@@ -28,6 +28,7 @@ const (
 	mostField = 64 << 10 // bytes
 	mostDraft = 1 << 20  // bytes of a text to draft from: ten hours of speech
 	mostForm  = 8 << 20  // bytes of a form without the file
+	mostHead  = 16 << 10 // bytes before a part: its headers, which are kept in memory
 
 	ignoredHeader = "X-Verity-Ignored"
 )
@@ -43,7 +44,7 @@ type request struct {
 	progress bool     // send progress events
 	logProbs bool     // of each token
 	asked    []string // timestamp granularities
-	ignored  []string // what nothing here knows: fields, members of them, parameters of the URL
+	ignored  ignored  // what nothing here knows: fields, members of them, parameters of the URL
 	decoding transcribe.Options
 	draft    []transcript.Line // what the sound may say
 }
@@ -71,7 +72,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, task transcribe.Ta
 	q := &request{format: "json", model: s.models.list[0], decoding: s.opt.Decoding}
 	q.decoding.Task = task
 	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return q, wrong(http.StatusUnsupportedMediaType, "", "", "Content-Encoding: got %q: send the form as it is.", e)
+		return q, wrong(http.StatusUnsupportedMediaType, "", "", "Content-Encoding: got %.80q: send the form as it is.", e)
 	}
 	body := &upload{
 		ReadCloser: r.Body, control: http.NewResponseController(w), began: time.Now(), end: end, stall: s.stall, most: s.opt.MaxBytes + mostForm,
@@ -89,7 +90,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, task transcribe.Ta
 	}
 	defer s.intake.leave(body)
 	body.control.SetWriteDeadline(end.Add(10 * s.stall))
-	if err := s.readParts(parts, q); err != nil {
+	if err := s.readParts(body, parts, q); err != nil {
 		return q, err
 	}
 	body.control.SetReadDeadline(time.Time{}) // the body has been read
@@ -97,15 +98,17 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, task transcribe.Ta
 		return q, wrong(http.StatusBadRequest, "file", "", "The part named file is missing: it holds the sound.")
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) { // the form has it all
-		q.ignored = append(q.ignored, "?"+name)
+		q.ignored.add("?" + name)
 	}
 	q.decoding = fit(q.decoding, q.words)
 	return q, nil
 }
 
-func (s *Server) readParts(parts *multipart.Reader, q *request) error {
+func (s *Server) readParts(body *upload, parts *multipart.Reader, q *request) error {
 	for n := 0; ; n++ {
+		body.head = body.bytes + mostHead
 		part, err := parts.NextRawPart()
+		body.head = 0
 		switch {
 		case err == io.EOF:
 			return nil
@@ -174,7 +177,7 @@ func (s *Server) field(q *request, part *multipart.Part) error {
 // set sets what a field says.
 func (s *Server) set(q *request, name, value string) (err error) {
 	bad := func(want string) error {
-		return wrong(http.StatusBadRequest, name, "", "%s: got %q, want %s", name, value, want)
+		return wrong(http.StatusBadRequest, name, "", "%s: got %.80q, want %s", name, value, want)
 	}
 	switch name {
 	case "model":
@@ -210,7 +213,7 @@ func (s *Server) set(q *request, name, value string) (err error) {
 		q.decoding.MarkAccepted = q.decoding.MarkAccepted || value == withAccepted
 		q.logProbs = q.logProbs || value == withLogProbs
 		if !slices.Contains([]string{withProgress, withAccepted, withLogProbs}, value) {
-			q.ignored = append(q.ignored, name+"="+value)
+			q.ignored.add(name + "=" + value)
 		}
 	case "timestamp_granularities[]", "timestamp_granularities":
 		if value != "word" && value != "segment" {
@@ -278,7 +281,7 @@ func (q *request) strategy(name, value string, bad func(string) error) error {
 		ear.SilenceMS, err = strconv.Atoi(value)
 		v.MinSilenceDurationMS = ear.SilenceMS
 	default:
-		q.ignored = append(q.ignored, name)
+		q.ignored.add(name)
 		return nil
 	}
 	if err != nil {
@@ -297,7 +300,7 @@ func (q *request) strategy(name, value string, bad func(string) error) error {
 func (q *request) option(name, value string, bad func(string) error) error {
 	o := options.Find(strings.ReplaceAll(name, "_", "-"))
 	if o == nil || o.Field == "" || o.Who&options.Request == 0 {
-		q.ignored = append(q.ignored, name)
+		q.ignored.add(name)
 		return nil
 	}
 	d := options.Decoding{Options: q.decoding}
@@ -306,7 +309,7 @@ func (q *request) option(name, value string, bad func(string) error) error {
 		err = o.Set(&d, v)
 	}
 	if err != nil {
-		return bad(strings.TrimPrefix(err.Error(), "want "))
+		return bad(strings.NewReplacer("want ", "", "must be ", "a value ").Replace(err.Error()))
 	}
 	q.decoding = d.Options
 	return nil
@@ -317,17 +320,18 @@ func (q *request) warn(w http.ResponseWriter, r *http.Request) {
 	if len(q.ignored) == 0 {
 		return
 	}
-	text := strings.Join(printable(q.ignored), ", ")
+	text := strings.Join(q.ignored, ", ")
 	w.Header().Set(ignoredHeader, text)
 	note(r, "ignored", text)
 }
 
-// printable returns the first ten names of what a client sends, as ASCII.
-func printable(names []string) (list []string) {
-	for _, name := range names[:min(len(names), 10)] {
-		list = append(list, strings.Trim(strconv.QuoteToASCII(fmt.Sprintf("%.80s", name)), `"`))
+// ignored are the first ten names of what a client sends for nothing, as ASCII.
+type ignored []string
+
+func (l *ignored) add(name string) {
+	if len(*l) < 10 {
+		*l = append(*l, strings.Trim(strconv.QuoteToASCII(fmt.Sprintf("%.80s", name)), `"`))
 	}
-	return list
 }
 
 // String returns the client's name of the file for messages.

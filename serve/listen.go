@@ -55,7 +55,7 @@ func (x *session) handle(ctx context.Context, m *message) *problem {
 	case "input_audio_buffer.clear":
 		x.clear()
 	default:
-		return wrong(http.StatusBadRequest, "type", "unknown_event", "type: got %q, want session.update, or input_audio_buffer.append, .commit or .clear", m.Type)
+		return wrong(http.StatusBadRequest, "type", "unknown_event", "type: got %.80q, want session.update, or input_audio_buffer.append, .commit or .clear", m.Type)
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func (x *session) update(c sessionConfig) {
 	x.prepare()
 	x.sound.Use(c.by, c.detector())
 	answer := object{"session": c.object(x.beta)}
-	if c.ignored = printable(c.ignored); len(c.ignored) > 0 {
+	if len(c.ignored) > 0 {
 		answer["ignored"], x.ignored = c.ignored, c.ignored
 	}
 	x.say(x.name("session.updated"), answer)
@@ -96,14 +96,14 @@ func (x *session) append(m *message) *problem {
 		return wrong(http.StatusBadRequest, "audio", "invalid_audio", "audio: want base64, got something else at byte %d", int64(at))
 	}
 	if most := 2 * mostSound * x.config.rate; len(raw) > most {
-		return wrong(http.StatusBadRequest, "audio", "", "audio: got %d s, want at most %d s in a message", len(raw)/2/x.config.rate, mostSound)
+		return wrong(http.StatusBadRequest, "audio", "", "audio: got %d bytes, want at most %d in a message, %d s", len(raw), most, mostSound)
 	}
 	raw = append(x.half, raw...)
 	pcm := make([]float32, len(raw)/2)
 	for i := range pcm {
 		pcm[i] = float32(int16(binary.LittleEndian.Uint16(raw[2*i:]))) / 32768
 	}
-	x.half = raw[2*len(pcm):]
+	x.half = slices.Clone(raw[2*len(pcm):])
 	x.hear(x.feed.Add(pcm))
 	return nil
 }

@@ -210,7 +210,7 @@ func (m *models) unknown(name string) *problem {
 	for _, h := range m.list {
 		names = append(names, fmt.Sprintf("%q", h.Name))
 	}
-	return wrong(http.StatusNotFound, "model", "model_not_found", "The model %q does not exist here: use %s, or leave it out.",
+	return wrong(http.StatusNotFound, "model", "model_not_found", "The model %.80q does not exist here: use %s, or leave it out.",
 		name, options.Either(append(names, "whisper-1")))
 }
 

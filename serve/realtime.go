@@ -50,8 +50,8 @@ type session struct {
 	fresh    bool            // an utterance has ended since the client's last commit
 	closed   bool            // further sound is discarded
 	clock    clock
-	said     tally    // delays in the whole session
-	ignored  []string // of the client's updates, by the last that had some
+	said     tally   // delays in the whole session
+	ignored  ignored // of the client's updates, by the last that had some
 }
 
 // errClosed is the cause that ends a session normally.
@@ -99,7 +99,7 @@ func (s *Server) welcome(r *http.Request, k hold) (c sessionConfig, p *problem) 
 	case s.closing.Load():
 		return c, ending()
 	case intent != "" && intent != "transcription":
-		return c, wrong(http.StatusBadRequest, "intent", "", "intent: got %q, want transcription", intent)
+		return c, wrong(http.StatusBadRequest, "intent", "", "intent: got %.80q, want transcription", intent)
 	case h == nil:
 		return c, s.models.unknown(q.Get("model"))
 	case !strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):

@@ -753,6 +753,19 @@ func TestRebound(t *testing.T) {
 	}
 }
 
+// TestNoHost: a request without a name is no page's: probes of HTTP/1.0 send none.
+func TestNoHost(t *testing.T) {
+	h, _ := newServer(t, Options{})
+	for text, status := range map[string]string{
+		"GET /healthz HTTP/1.0\r\n\r\n": "200", "GET /healthz HTTP/1.0\r\nHost: evil.example\r\n\r\n": "403",
+		"GET /v1/models HTTP/1.0\r\nOrigin: http://evil.example\r\n\r\n": "403",
+	} {
+		if why := raw(strings.TrimPrefix(h.URL, "http://"), text, false, status); why != "" {
+			t.Errorf("%q: %s", text, why)
+		}
+	}
+}
+
 // TestDrain: requests that were accepted come to their end after the signal.
 func TestDrain(t *testing.T) {
 	_, s := newServer(t, Options{Turns: 1})

@@ -3,9 +3,14 @@ package serve
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -109,6 +114,43 @@ func TestIgnored(t *testing.T) {
 	if r, _ := post(t, h.URL+transcriptions, wav(t), field{"model", "whisper-1"}, field{"chunking_strategy", `{"type":"auto"}`}); r.Header.Get(ignoredHeader) != "" {
 		t.Errorf("a plain request: %q", r.Header.Get(ignoredHeader))
 	}
+}
+
+// TestLongValues: what is long and in no file is not kept, and no error or log line repeats it.
+func TestLongValues(t *testing.T) {
+	var b bytes.Buffer
+	h, s := newServer(t, Options{Log: slog.New(slog.NewTextHandler(&b, nil))})
+	long := strings.Repeat("x", mostField)
+	many := []field{wav(t)}
+	for range mostParts - 1 {
+		many = append(many, field{"include[]", long})
+	}
+	body, kind := form(t, many...)
+	r := httptest.NewRequest("POST", transcriptions, body)
+	r.Header.Set("Content-Type", kind)
+	q, err := s.read(httptest.NewRecorder(), r, transcribe.Transcribe, time.Now().Add(patience))
+	defer q.done()
+	if kept := len(fmt.Sprint(q.ignored)); err != nil || kept == 0 || kept > 1000 {
+		t.Errorf("%d bytes of the names of ignored values are kept, error %v", kept, err)
+	}
+	for _, f := range []field{
+		{"model", long}, {"response_format", long}, {"temperature", long}, {"language", long}, {"beam_size", long},
+		{"chunking_strategy", long}, {"timestamp_granularities[]", long},
+	} {
+		b.Reset()
+		r, body := post(t, h.URL+transcriptions, wav(t), f)
+		if r.StatusCode < 400 || len(body) > 1000 || b.Len() > 2000 {
+			t.Errorf("%s: %s, an error of %d bytes, a log of %d", f.name, r.Status, len(body), b.Len())
+		}
+	}
+	body, kind = form(t, field{long, "1"}, wav(t)) // the headers of a part are in memory
+	r2, err := http.Post(h.URL+transcriptions, kind, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r2.Body.Close()
+	text, _ := io.ReadAll(r2.Body)
+	checkProblem(t, r2, string(text), 400, "", "before a part")
 }
 
 // TestTableFields: options of the table for requests are fields, those for nobody or for

@@ -138,7 +138,8 @@ func (s *Server) failed(w http.ResponseWriter, r *http.Request, a *answer, err e
 // check reports contradictions within the form.
 func (q *request) check(assisted bool) error {
 	if q.stream && q.format != "json" && q.format != "text" { // as OpenAI does for whisper-1
-		q.stream, q.ignored = false, append(q.ignored, "stream=true")
+		q.stream = false
+		q.ignored.add("stream=true")
 	}
 	bad := func(param, format string, args ...any) error {
 		return wrong(http.StatusBadRequest, param, "", format, args...)

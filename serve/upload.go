@@ -141,6 +141,7 @@ type upload struct {
 	end     time.Time // of the request
 	stall   time.Duration
 	most    int64 // bytes
+	head    int64 // of them, where the headers of a part must have ended; 0 in its content
 
 	mu    sync.Mutex
 	began time.Time
@@ -150,6 +151,10 @@ type upload struct {
 
 // Read ends with a problem if the body is too slow or too large.
 func (u *upload) Read(b []byte) (int, error) {
+	if u.head > 0 && u.bytes >= u.head {
+		return 0, wrong(http.StatusBadRequest, "", "", "The form has more than %d bytes before a part, its headers included, "+
+			"or its boundary is not the one of the header Content-Type.", mostHead)
+	}
 	for {
 		due, p := u.due()
 		if p != nil {

@@ -221,8 +221,8 @@ func (s *Server) shared(next http.Handler) http.Handler {
 		given := slices.Contains(s.opt.Origins, origin) || slices.Contains(s.opt.Origins, "*")
 		switch {
 		case s.opt.Keys == nil && rebound(r) && !given && !s.named(r.Host): // also without an origin, which a page's GET has not
-			writeProblem(w, wrong(http.StatusForbidden, "", "host", "This server does not know the name %q: "+
-				"call it localhost, or start it with --origin http://%[1]s or with an API key.", r.Host))
+			writeProblem(w, wrong(http.StatusForbidden, "", "host", "This server does not know the name %.80q: "+
+				"call it localhost, or start it with --origin http://%.80[1]s or with an API key.", r.Host))
 			return
 		case origin == "" || sameOrigin(origin, r.Host):
 		case given:
@@ -235,7 +235,7 @@ func (s *Server) shared(next http.Handler) http.Handler {
 				return
 			}
 		default:
-			writeProblem(w, wrong(http.StatusForbidden, "", "origin", "Pages of %s may not call this server: it was not started with --origin for them.", origin))
+			writeProblem(w, wrong(http.StatusForbidden, "", "origin", "Pages of %.80s may not call this server: it was not started with --origin for them.", origin))
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -250,7 +250,7 @@ func (s *Server) named(host string) bool {
 
 // rebound reports whether a page reached this machine's own address by a name that is
 // not its own. The owner of the page may have made that name point here (DNS
-// rebinding), so the origin proves nothing.
+// rebinding), so the origin proves nothing. Browsers always send a name; probes of HTTP/1.0 may not.
 func rebound(r *http.Request) bool {
 	at, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	if !ok || !at.IP.IsLoopback() {
@@ -261,7 +261,7 @@ func rebound(r *http.Request) bool {
 		name = r.Host
 	}
 	name = strings.ToLower(strings.Trim(name, "[]"))
-	return net.ParseIP(name) == nil && name != "localhost" && !strings.HasSuffix(name, ".localhost")
+	return name != "" && net.ParseIP(name) == nil && name != "localhost" && !strings.HasSuffix(name, ".localhost")
 }
 
 func sameOrigin(origin, host string) bool {
