@@ -90,7 +90,7 @@ type printer struct {
 
 func (p *printer) line(format string, args ...any) {
 	if p.err == nil {
-		_, p.err = fmt.Fprintln(p.w, strings.TrimRight(fmt.Sprintf(format, args...), " "))
+		_, p.err = fmt.Fprintln(p.w, show.Line(strings.TrimRight(fmt.Sprintf(format, args...), " ")))
 	}
 }
 

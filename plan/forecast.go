@@ -88,7 +88,7 @@ func (f *Forecast) Write(w io.Writer) error {
 		fmt.Fprintf(&b, "%s\n", f.mark(o.DraftTokens))
 	}
 	fmt.Fprintf(&b, "\n%s\n", f.advice())
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, show.Text(b.String()))
 	return err
 }
 

@@ -177,7 +177,7 @@ func TestColor(t *testing.T) {
 	}
 }
 
-// TestPage checks what a browser is not needed for: nothing is loaded from
+// TestPage checks what a browser is not needed for, and the text: nothing is loaded from
 // anywhere, and no text of a record becomes markup.
 func TestPage(t *testing.T) {
 	evil := `</script><img src=x onerror=alert(1)> "'` + "\x1bc\a\u009b31m\u202e"
@@ -188,7 +188,15 @@ func TestPage(t *testing.T) {
 	d.Title = evil
 	d.Scores[0].Name, d.Scores[0].Run.Model = evil, evil
 	d.Scores[0].Worst[0].ID = evil
+	d.Comparisons[0].Names.Baseline = evil
 	var b bytes.Buffer
+	if err := d.Text(&b, false); err != nil {
+		t.Fatal(err)
+	}
+	if i := strings.IndexAny(b.String(), "\x1b\a\u009b\u202e"); i >= 0 {
+		t.Errorf("the text holds what terminals obey: %q", b.String()[max(0, i-20):i+20])
+	}
+	b.Reset()
 	if err := d.HTML(&b); err != nil {
 		t.Fatal(err)
 	}

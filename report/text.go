@@ -16,7 +16,7 @@ func (d *Document) Text(w io.Writer, color bool) error {
 	b := bufio.NewWriter(w)
 	p := painter{b, color}
 	for _, note := range d.notes() {
-		fmt.Fprintf(b, "%s\n\n", p.paint("1;33", note))
+		fmt.Fprintf(b, "%s\n\n", p.paint("1;33", show.Line(note)))
 	}
 	for _, c := range d.Comparisons {
 		p.comparison(d, c)
@@ -32,7 +32,7 @@ func (d *Document) Text(w io.Writer, color bool) error {
 		}
 		of := ""
 		if len(d.Scores) > 1 {
-			of = " of " + s.Name
+			of = " of " + show.Line(s.Name)
 		}
 		p.worst(s, of)
 		p.failures(s)
@@ -46,9 +46,10 @@ const freeExamples = 3
 // comparison writes the lines of a comparison, and what differs.
 func (p painter) comparison(d *Document, c *Comparison) {
 	name := d.labels(c)
-	fmt.Fprintf(p, "%s: %s\n", c.heading(), p.verdict(c))
+	name.Baseline, name.Assisted = show.Line(name.Baseline), show.Line(name.Assisted)
+	fmt.Fprintf(p, "%s: %s\n", show.Line(c.heading()), p.verdict(c))
 	for _, l := range c.lines(name)[1:] {
-		fmt.Fprintf(p, "  %-14s %s\n", l[0], l[1])
+		fmt.Fprintf(p, "  %-14s %s\n", show.Line(l[0]), show.Line(l[1]))
 	}
 	most := len(c.Differences)
 	if c.Verdict == Free {
@@ -79,8 +80,9 @@ func writeColumns(w io.Writer, rows [][]string) {
 	}
 	widths := make([]int, len(rows[0]))
 	for _, r := range rows {
-		for i, cell := range r {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		for i := range r {
+			r[i] = show.Line(r[i])
+			widths[i] = max(widths[i], utf8.RuneCountInString(r[i]))
 		}
 	}
 	for _, r := range rows {
@@ -155,7 +157,7 @@ func (p painter) failures(s *Score) {
 	if s.Failed == 0 {
 		return
 	}
-	fmt.Fprintf(p, "\nfailed in %s\n", s.Name)
+	fmt.Fprintf(p, "\nfailed in %s\n", show.Line(s.Name))
 	for _, f := range s.Failures {
 		fmt.Fprintf(p, "  %s: %s\n", show.Name(f.ID), show.Line(f.Error))
 	}

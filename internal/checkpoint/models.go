@@ -88,7 +88,7 @@ func listModels(e command.Env, h *hub.Client) error {
 		return err
 	}
 	if len(list) == 0 {
-		_, err := fmt.Fprintf(e.Out, "no Whisper model in %s; base is part of this program. See verity models --help\n", h.Cache)
+		_, err := fmt.Fprintf(e.Out, "no Whisper model in %s; base is part of this program. See verity models --help\n", show.Name(h.Cache))
 		return err
 	}
 	t := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
@@ -97,7 +97,7 @@ func listModels(e command.Env, h *hub.Client) error {
 		if state == "" {
 			state = "not whole: verity models pull " + m.Repo
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\n", m.Repo, show.Bytes(m.Bytes), state)
+		fmt.Fprintf(t, "%s\t%s\t%s\n", show.Name(m.Repo), show.Bytes(m.Bytes), show.Line(state))
 	}
 	return t.Flush()
 }

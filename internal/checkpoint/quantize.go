@@ -144,10 +144,10 @@ func (q *quantizeCommand) calibrate(ctx context.Context, c *model.Checkpoint, da
 		)
 		switch {
 		case errors.As(err, &bad):
-			fmt.Fprintf(q.Err, "left out: %v\n", err)
+			fmt.Fprintf(q.Err, "left out: %s\n", show.Line(err.Error()))
 			continue
 		case errors.As(err, &unknown):
-			fmt.Fprintf(q.Err, "left out: %s: language %v: %s\n", u.ID, unknown.Value, unknown.Reason)
+			fmt.Fprintf(q.Err, "left out: %s: language %s: %s\n", show.Name(u.ID), show.Line(fmt.Sprint(unknown.Value)), unknown.Reason)
 			continue
 		case err != nil:
 			return err
@@ -209,6 +209,6 @@ func (q *quantizeCommand) print(ctx context.Context, results []quantize.Result, 
 		return err
 	}
 	defer c.Close()
-	fmt.Fprintf(q.Err, "%s: %s of weights, %s before; in %.1f s\n", filepath.Clean(q.dir), show.Bytes(c.Bytes()), show.Bytes(from.Bytes()), took.Seconds())
+	fmt.Fprintf(q.Err, "%s: %s of weights, %s before; in %.1f s\n", show.Name(filepath.Clean(q.dir)), show.Bytes(c.Bytes()), show.Bytes(from.Bytes()), took.Seconds())
 	return nil
 }

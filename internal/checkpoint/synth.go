@@ -84,6 +84,6 @@ func (p *synthCommand) run(ctx context.Context, _ []string) error {
 
 // say lists on standard output what was written.
 func (p *synthCommand) say(w synth.Output) {
-	fmt.Fprintf(p.Out, "%s  %s weights in f16, %s; %d + %d layers of width %d; planted: %v\n", filepath.Clean(w.Dir),
+	fmt.Fprintf(p.Out, "%s  %s weights in f16, %s; %d + %d layers of width %d; planted: %v\n", show.Name(filepath.Clean(w.Dir)),
 		show.Rounded(w.Weights), show.Bytes(w.Bytes), w.Dims.AudioLayers, w.Dims.TextLayers, w.Dims.TextWidth, &w.Plant)
 }

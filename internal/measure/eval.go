@@ -134,7 +134,7 @@ func (v *evalCommand) all(ctx context.Context, e eval.Engine, data *setup.Corpus
 	sum, err := eval.Run(ctx, e, data.All(ctx), o)
 	bar.Clear()
 	if sum.Torn && !v.log.Quiet {
-		fmt.Fprintf(v.Err, "verity eval: %s had a torn last line: that utterance was run again\n", sum.Path)
+		fmt.Fprintf(v.Err, "verity eval: %s had a torn last line: that utterance was run again\n", show.Name(sum.Path))
 	}
 	if err != nil {
 		return err

@@ -139,7 +139,7 @@ func (r *reportCommand) run(ctx context.Context, args []string) error {
 	if len(d.Comparisons) > 0 {
 		for _, s := range d.Scores {
 			if s.Overlaps() {
-				fmt.Fprintf(r.Err, "verity report: %s was made with --batch: times of its utterances overlap, so speed-ups of pairs say nothing; compare RTFx, or use verity compare --batch\n", s.Name)
+				fmt.Fprintf(r.Err, "verity report: %s was made with --batch: times of its utterances overlap, so speed-ups of pairs say nothing; compare RTFx, or use verity compare --batch\n", show.Name(s.Name))
 			}
 		}
 	}

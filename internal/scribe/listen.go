@@ -117,7 +117,7 @@ func (l *listenCommand) hear(asked context.Context, by *live.Transcriber, args [
 		return err
 	}
 	if !l.log.Quiet && l.ErrTerminal {
-		fmt.Fprintf(l.Err, "listening to %s; Ctrl-C ends it\n", name)
+		fmt.Fprintf(l.Err, "listening to %s; Ctrl-C ends it\n", show.Name(name))
 	}
 	l.tr.Name = name
 	err = l.write(ctx, by, clip, format)

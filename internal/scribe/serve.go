@@ -24,6 +24,7 @@ import (
 	"verity/internal/input"
 	"verity/internal/options"
 	"verity/internal/setup"
+	"verity/internal/show"
 	"verity/parallel"
 	"verity/precision"
 	"verity/serve"
@@ -156,7 +157,7 @@ func (s *serveCommand) run(ctx context.Context, _ []string) error {
 		if s.cert != "" {
 			scheme = "https"
 		}
-		fmt.Fprintf(s.Err, "verity: serving %s on %s://%s\n", s.opt.Name, scheme, listener.Addr())
+		fmt.Fprintf(s.Err, "verity: serving %s on %s://%s\n", show.Name(s.opt.Name), scheme, listener.Addr())
 		return server, nil
 	}
 	secure, err := s.tls(logger)

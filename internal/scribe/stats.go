@@ -55,7 +55,7 @@ type totalJSON struct {
 // writeStats writes a table of what the work on some seconds of audio was.
 func writeStats(w io.Writer, name string, audio float64, s transcript.Stats) {
 	d, took := s.Drafts, s.Seconds
-	fmt.Fprintf(w, "%s: %.1f s of audio in %.2f s (RTFx %.1f)\n", name, audio, took.Total, transcript.Ratio(audio, took.Total))
+	fmt.Fprintf(w, "%s: %.1f s of audio in %.2f s (RTFx %.1f)\n", show.Name(name), audio, took.Total, transcript.Ratio(audio, took.Total))
 	for _, row := range [][2]string{
 		{"windows", fmt.Sprintf("%d, %d without speech; %s", s.Windows, s.Silent, show.Some(s.Attempts, "decoding"))},
 		{"tokens", fmt.Sprintf("%d in %s, %.2f a round, %.0f a second of decoding", s.Tokens, show.Some(d.Rounds, "round"), s.TokensPerRound(), s.TokensPerSecond())},
