@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -70,6 +71,20 @@ func TestSlowUpload(t *testing.T) {
 				t.Errorf("%q, want 408", status)
 			}
 		})
+	}
+}
+
+// TestLeastRate: a read ends when the bytes so far would have come at the least rate, though
+// its pause may be longer, and the answer says so.
+func TestLeastRate(t *testing.T) {
+	now := time.Now()
+	u := &upload{control: http.NewResponseController(httptest.NewRecorder()), began: now.Add(-2 * time.Hour),
+		end: now.Add(10 * time.Hour), stall: time.Hour, bytes: 60 * leastRate}
+	if due, p := u.due(); p != nil || !due.Equal(now.Add(time.Minute-time.Hour)) {
+		t.Errorf("due in %v, %v, want %v", due.Sub(now), p, time.Minute-time.Hour)
+	}
+	if p := u.slow(now); !strings.Contains(p.Error(), "slower than 1000 bytes a second") {
+		t.Error(p)
 	}
 }
 
