@@ -21,6 +21,7 @@ package output
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -124,7 +125,8 @@ func WriteFile(dir, name string, b []byte) error {
 }
 
 // Own opens a file that the program keeps to itself in a directory, or makes it. It is a
-// regular file of that directory, never one that a link leads to.
+// regular file of that directory, never one that a link leads to, and has no other name:
+// what is written would change another's file, or a backup made of hard links.
 func Own(path string, flag int) (*os.File, error) {
 	if err := regular(path); err != nil {
 		return nil, wrap(path, err)
@@ -135,7 +137,14 @@ func Own(path string, flag int) (*os.File, error) {
 	}
 	defer dir.Close()
 	f, err := dir.OpenFile(filepath.Base(path), flag|os.O_CREATE, 0o666)
-	return f, wrap(path, err)
+	if err != nil {
+		return nil, wrap(path, err)
+	}
+	if n, err := links(f); err != nil || n > 1 {
+		f.Close()
+		return nil, wrap(path, cmp.Or(err, errors.New("it has another name, a hard link, where it would change too: remove it, or put a copy in its place")))
+	}
+	return f, nil
 }
 
 // regular reports why what is in the place of a file of the program cannot be replaced.

@@ -104,6 +104,28 @@ func TestMissingDirectory(t *testing.T) {
 	alone(t, dir)
 }
 
+// TestOwnLinked: a file that has another name is not opened to be written.
+func TestOwnLinked(t *testing.T) {
+	dir := t.TempDir()
+	other, own := filepath.Join(dir, "other"), filepath.Join(dir, "own")
+	if err := os.WriteFile(other, []byte("precious"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(other, own); err != nil {
+		t.Skip(err)
+	}
+	if f, err := Own(own, os.O_RDWR|os.O_APPEND); err == nil || !strings.Contains(err.Error(), "another name") {
+		f.Close()
+		t.Errorf("error %v", err)
+	}
+	os.Remove(other)
+	f, err := Own(own, os.O_RDWR|os.O_APPEND)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+}
+
 // TestLink: a symbolic link stays, its target is replaced. One that leads nowhere is replaced
 // itself.
 func TestLink(t *testing.T) {
