@@ -224,3 +224,40 @@ func TestBehindSegment(t *testing.T) {
 		}
 	}
 }
+
+// TestPictures: what a file holds beside its sound, in parts that it states, is no other file: FLAC keeps
+// the header of the WAV that it was made of, pictures are AVIF. A file behind it is one.
+func TestPictures(t *testing.T) {
+	wav, other := readTestdata(t, "damage/tiny.wav"), readTestdata(t, "damage/pages.opus")
+	flac, aiff, caf, webm := readTestdata(t, "damage/frames.flac"), readTestdata(t, "damage/tiny.aiff"), readTestdata(t, "damage/tiny.caf"), readTestdata(t, "damage/clusters.webm")
+	pcm, sound := chunk("fmt ", fmtBody(1, 1, 16000, 16)), chunk("data", make([]byte, 3200))
+	put := func(b []byte, at int, what ...string) []byte {
+		return slices.Concat(b[:at], []byte(strings.Join(what, "")), b[at:])
+	}
+	for why, picture := range map[string]string{
+		"a picture": "\x00\x00\x00\x1cftypavif\x00\x00\x00\x00avifmif1" + strings.Repeat("\x01\x02", 300),
+		"a header":  string(wav[:44]) + strings.Repeat("\x03\x04", 300),
+	} {
+		size := string(binary.BigEndian.AppendUint32(nil, uint32(len(picture))))
+		behind := slices.Concat(aiff, []byte("ID3 "+size+picture))
+		binary.BigEndian.PutUint32(behind[4:], uint32(len(behind)-8))
+		segment := bytes.Index(webm, []byte("\x18\x53\x80\x67"))
+		for name, file := range map[string][]byte{
+			"FLAC":       put(flac, 42, "\x02"+size[1:], picture),
+			"WAV":        riff(pcm, chunk("LIST", []byte(picture)), sound),
+			"WAV behind": riff(pcm, sound, chunk("id3 ", []byte(picture))),
+			"AIFF":       behind,
+			"CAF":        put(caf, bytes.Index(caf, []byte("data")), "uuid\x00\x00\x00\x00", size, picture),
+			"WebM":       put(slices.Concat(webm[:segment+4], []byte("\x01\xff\xff\xff\xff\xff\xff\xff"), webm[segment+12:]), segment+12, "\x19\x41\xa4\x69\x10"+size[1:], picture),
+		} {
+			h := hear(file, Input{})
+			if !h.silent() || len(h.samples) < 1600 {
+				t.Errorf("%s in %s: %d samples, %v, %q", why, name, len(h.samples), h.err, h.said())
+				continue
+			}
+			if j := hear(slices.Concat(file, other), Input{}); !j.silent() || len(j.samples) != len(h.samples)+48000 {
+				t.Errorf("%s in %s, and a file behind: %d samples, %v, %q; want %d", why, name, len(j.samples), j.err, j.said(), len(h.samples)+48000)
+			}
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -19,12 +20,14 @@ type file struct {
 	from   int64   // where it begins in r
 	end    int64   // of all bytes in r
 	size   int64
-	seen   int64  // looked through so far
-	next   bool   // another file begins at size
-	kind   string // of the beginnings that its source finds itself
-	body   int64  // where the content of a container ends, in which frames and streams are no files
-	err    error  // why reading failed
-	tag    error  // what is wrong with the tag before it
+	seen   int64                 // looked through so far
+	next   bool                  // another file begins at size
+	kind   string                // of the beginnings that its source finds itself
+	body   int64                 // where the content of a container ends, in which frames and streams are no files
+	own    func(*file) []stretch // as in format
+	owned  []stretch             // what it returned; nil before it was asked
+	err    error                 // why reading failed
+	tag    error                 // what is wrong with the tag before it
 }
 
 func newFile(r io.ReaderAt, from, end int64) *file {
@@ -203,7 +206,7 @@ func (f *file) signatureIn(b []byte, at int64) int {
 			if i += n; n < 0 || i-skip >= first {
 				break
 			}
-			if head := b[i-skip:]; k.matches(head) && k.sure(head) && !f.inOgg(at+int64(i)) {
+			if head := b[i-skip:]; k.matches(head) && k.sure(head) && !f.inOgg(at+int64(i)) && !f.owns(at+int64(i-skip)) {
 				first = i - skip
 				break
 			}
@@ -212,13 +215,38 @@ func (f *file) signatureIn(b []byte, at int64) int {
 	return first
 }
 
+// A stretch is a part of a file, from a place to another.
+type stretch struct{ from, to int64 }
+
+// owns reports whether what lies at a place belongs to the file whatever it begins like.
+func (f *file) owns(at int64) bool {
+	if f.own == nil || f.stream != nil {
+		return false
+	}
+	if f.owned == nil {
+		all := newFile(f.r, f.from, f.end)
+		all.seen = all.size
+		f.owned = append([]stretch{}, f.own(all)...)
+	}
+	_, found := slices.BinarySearchFunc(f.owned, at, func(s stretch, at int64) int {
+		if at < s.from {
+			return 1
+		}
+		if at >= s.to {
+			return -1
+		}
+		return 0
+	})
+	return found
+}
+
 // runIn returns where in b, before end, a file begins with a run of frames or a tag before
 // one; end if none does.
 func (f *file) runIn(b []byte, at int64, end int) int {
 	for i := int(max(0, f.body-at)); i < end-1; i++ {
-		if b[i] == 0xff && b[i+1] >= 0xe0 && (f.kind != "mpeg" && runOf(b[i:], mpegRun, mpegHeader{}) || f.kind != "adts" && isADTSRun(b[i:])) ||
+		if (b[i] == 0xff && b[i+1] >= 0xe0 && (f.kind != "mpeg" && runOf(b[i:], mpegRun, mpegHeader{}) || f.kind != "adts" && isADTSRun(b[i:])) ||
 			b[i] == 0x0b && f.kind != "ac3" && isAC3Run(b[i:]) ||
-			b[i] == 'I' && hasAt(b[i:], 0, "ID3") && f.tagged(b[i:], at+int64(i)) {
+			b[i] == 'I' && hasAt(b[i:], 0, "ID3") && f.tagged(b[i:], at+int64(i))) && !f.owns(at+int64(i)) {
 			return i
 		}
 	}

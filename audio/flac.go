@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -61,6 +62,21 @@ func newFLACCodec(in *bufio.Reader) (f *flacCodec, err error) {
 // isFLAC reports whether head begins a FLAC file, with its STREAMINFO block.
 func isFLAC(head []byte) bool {
 	return hasAt(head, 0, "fLaC") && len(head) >= 8 && head[4]&0x7f == 0 && hasAt(head, 5, "\x00\x00\x22")
+}
+
+// flacHeader finds the blocks of a header, which end at a frame.
+func flacHeader(f *file) []stretch {
+	for at, last := int64(4), false; ; {
+		b := f.head(at)
+		if last && isFLACFrame(b) {
+			return []stretch{{4, at}}
+		}
+		if last || len(b) < 4 {
+			return nil
+		}
+		last = b[0]&0x80 != 0
+		at += 4 + int64(binary.BigEndian.Uint32(b)&0xffffff)
+	}
 }
 
 func (f *flacCodec) shape() shape {

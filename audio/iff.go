@@ -82,3 +82,28 @@ func (f *file) chunks(at int64, order binary.ByteOrder, width int64) iter.Seq2[*
 		}
 	}
 }
+
+// besides returns what finds the chunks of a file before and behind those of its sound. Behind it they
+// end where the file does by its header, unless it was cut.
+func besides(first int64, order binary.ByteOrder, width int64, sound string) func(*file) []stretch {
+	return func(f *file) []stretch {
+		form := f.size
+		if width == 4 {
+			form = 8 + int64(order.Uint32(f.head(4)))
+		}
+		for c, err := range f.chunks(first, order, width) {
+			if err != nil {
+				return nil
+			}
+			if c.id != sound {
+				continue
+			}
+			body := c.body + max(0, c.size)
+			if end, err := f.behind(body, iffTail{order, width, form, sound}); err == nil && end == form {
+				return []stretch{{first, c.start}, {body, end}}
+			}
+			return []stretch{{first, c.start}}
+		}
+		return nil
+	}
+}

@@ -34,6 +34,7 @@ const (
 	mkvDiscard     = 0x75a2 // ns
 	mkvEncodings   = 0x6d80
 	mkvVoid        = 0xec
+	mkvAttachments = 0x1941a469
 )
 
 const (
@@ -205,7 +206,7 @@ func (m *mkvReader) goesOn() bool {
 // that is none of them may be sound with a damaged id.
 var mkvOthers = map[uint64]uint64{
 	mkvEBML: math.MaxUint64, 0x114d9b74: math.MaxUint64, 0x1c53bb6b: math.MaxUint64, 0x1254c367: math.MaxUint64,
-	0x1941a469: math.MaxUint64, 0x1043a770: math.MaxUint64, mkvVoid: math.MaxUint64, // tables, tags, files, empty
+	mkvAttachments: math.MaxUint64, 0x1043a770: math.MaxUint64, mkvVoid: math.MaxUint64, // tables, tags, files, empty
 	0xa7: 8, 0xab: 8, 0x9b: 8, 0xfb: 8, 0xfa: 8, 0xbf: 4, 0x5854: 256, 0x75a1: maxMKVElement, // about clusters and blocks
 }
 
@@ -416,4 +417,24 @@ func mkvEnd(f *file) int64 {
 		id, err = m.element()
 	}
 	return cmp.Or(m.segment, f.size)
+}
+
+// mkvAttached finds the files that are attached to one, each before another element of a Segment.
+func mkvAttached(f *file) (list []stretch) {
+	m := &mkvReader{file: f, in: f.cursor(0)}
+	for range maxChunks {
+		id, size, err := m.head()
+		if id == mkvSegment {
+			continue
+		}
+		at := m.at
+		if err != nil || size > uint64(f.size) || m.skip(int64(size)) != nil {
+			break
+		}
+		next, _ := mkvID(f.head(m.at))
+		if id == mkvAttachments && (m.at == f.size || next == mkvVoid || next > 1<<24 && (next == mkvCluster || mkvOthers[next] > 0)) {
+			list = append(list, stretch{at, m.at})
+		}
+	}
+	return list
 }

@@ -2,6 +2,7 @@ package audio
 
 import (
 	"bytes"
+	"encoding/binary"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -23,8 +24,9 @@ type format struct {
 	sure func(head []byte) bool
 	kind string // of sources that find the next file of their kind themselves
 
-	end    func(f *file) int64 // where the content of a container ends, in which frames and streams are no files
-	within bool                // containers may hold it too
+	own    func(f *file) []stretch // of the file, in order, that hold no sound, such as pictures: what begins there is no file
+	end    func(f *file) int64     // where the content of a container ends, in which frames and streams are no files
+	within bool                    // containers may hold it too
 }
 
 // formats is the one list of what is recognised; the first match wins. A new
@@ -39,22 +41,22 @@ func init() {
 		return format{name: name, reads: reads, magic: "OggS????????????????????????" + packet, open: open, sure: first, kind: "ogg", end: oggHeads, within: true}
 	}
 	formats = []format{
-		{name: "a WAV file", reads: "WAV", magic: "RIFF????WAVE", open: inPCM(wavLayout), sure: long, end: riffEnd},
+		{name: "a WAV file", reads: "WAV", magic: "RIFF????WAVE", open: inPCM(wavLayout), sure: long, own: besides(12, binary.LittleEndian, 4, "data"), end: riffEnd},
 		{name: "a WAV file (RF64)", magic: "RF64????WAVE", open: inPCM(wavLayout), sure: long},
 		{name: "a WAV file (BW64)", magic: "BW64????WAVE", open: inPCM(wavLayout), sure: long},
 		{name: "a big-endian WAV file (RIFX)", magic: "RIFX????WAVE", open: inPCM(wavLayout), sure: long},
-		{name: "a FLAC file", reads: "FLAC", magic: "fLaC", open: newFLAC, sure: isFLAC, within: true},
+		{name: "a FLAC file", reads: "FLAC", magic: "fLaC", open: newFLAC, sure: isFLAC, own: flacHeader, within: true},
 		{name: "a Sony Wave64 file (w64)", magic: "riff\x2e\x91\xcf\x11", sure: long},
 		{name: "an AVI video", magic: "RIFF????AVI ", sure: long, end: riffEnd},
-		{name: "an AIFF file", reads: "AIFF", magic: "FORM????AIF", open: inPCM(aiffLayout), sure: long},
+		{name: "an AIFF file", reads: "AIFF", magic: "FORM????AIF", open: inPCM(aiffLayout), sure: long, own: besides(12, binary.BigEndian, 4, "SSND")},
 		{name: "a Sun AU file", reads: "AU", magic: ".snd", open: inPCM(auLayout), sure: isAU},
-		{name: "a Core Audio file (caf)", reads: "CAF", magic: "caff", open: inPCM(cafLayout), sure: isCAF, end: cafEnd},
+		{name: "a Core Audio file (caf)", reads: "CAF", magic: "caff", open: inPCM(cafLayout), sure: isCAF, own: besides(8, binary.BigEndian, 8, "data"), end: cafEnd},
 		ogg("an Ogg Opus file", "Ogg Opus", "OpusHead", inOgg(1, newOpus)),
 		ogg("an Ogg Vorbis file", "Ogg Vorbis", "\x01vorbis", inOgg(3, newVorbis)),
 		ogg("FLAC in an Ogg container", "", "\x7fFLAC", inOgg(1, newPackedFLAC)),
 		{name: "an Ogg file", magic: "OggS", end: oggHeads},
 		{name: "an MP4 or M4A file", magic: "????ftyp", sure: func(head []byte) bool { return allZero(head[:3]) }, end: mp4End},
-		{name: "a Matroska or WebM file", reads: "WebM", magic: "\x1a\x45\xdf\xa3", open: newMatroska, sure: isMatroska, end: mkvEnd},
+		{name: "a Matroska or WebM file", reads: "WebM", magic: "\x1a\x45\xdf\xa3", open: newMatroska, sure: isMatroska, own: mkvAttached, end: mkvEnd},
 		{name: "a WavPack file", magic: "wvpk", end: none},
 		{name: "a Monkey's Audio file", magic: "MAC ", end: none},
 		{name: "a True Audio file", magic: "TTA1", sure: isTrueAudio, end: none},
@@ -159,7 +161,7 @@ func (f *file) source(k *format, head []byte) (*source, error) {
 	if k == nil || k.open == nil {
 		return nil, refuse(head)
 	}
-	f.kind = k.kind
+	f.kind, f.own, f.owned = k.kind, k.own, nil
 	s, err := newSource(func() (packets, codec, error) { return k.open(f) })
 	return s, f.failed(err)
 }
