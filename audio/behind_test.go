@@ -97,7 +97,7 @@ func TestFFmpegBodies(t *testing.T) {
 		"MP3 in AVI of two parts":      slices.Concat(avi("AVI "), avi("AVIX")),
 		"True Audio":                   slices.Concat([]byte("TTA1\x01\x00\x01\x00"), make([]byte, 100)),
 	} {
-		for _, behind := range [][]byte{nil, ac3, flac, mp3} {
+		for _, behind := range [][]byte{nil, ac3, flac, mp3, slices.Concat([]byte("ID3\x04\x00\x00\x00\x00\x00\x05title"), mp3)} {
 			name := filepath.Join(t.TempDir(), "x")
 			if err := os.WriteFile(name, slices.Concat(file, behind), 0o666); err != nil {
 				t.Fatal(err)

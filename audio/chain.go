@@ -224,8 +224,11 @@ func (c *chain) unseen(f *file) error {
 		}
 	}
 	if f.look(1, f.size); f.next {
-		head := newFile(f.r, f.from+f.size, f.end).head(0)
-		return c.unread(f.from+f.size, malformed("", "", "%s; ffmpeg may have stopped before it", formatOf(head).name))
+		what := "another file"
+		if head, _ = newFile(f.r, f.from+f.size, f.end).skipID3(); formatOf(head) != nil {
+			what = formatOf(head).name
+		}
+		return c.unread(f.from+f.size, malformed("", "", "%s; ffmpeg may have stopped before it", what))
 	}
 	return nil
 }
