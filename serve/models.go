@@ -61,6 +61,20 @@ func newModels(s *Server, first *transcribe.Model) *models {
 	return m
 }
 
+// check refuses models that no request could ever have.
+func (m *models) check() error {
+	for _, h := range m.list {
+		most := m.server.opt.MaxMemory
+		switch {
+		case m.find(h.Name) != h:
+			return fmt.Errorf("--model: got two models that requests would call %q, want a name for each: rename one", h.Name)
+		case most > 0 && h.Bytes > most:
+			return fmt.Errorf("--model-memory: got %d MiB, want at least %d, for the weights of %s", most>>20, (h.Bytes+1<<20-1)>>20, h.Name)
+		}
+	}
+	return nil
+}
+
 // keep records that a model has been loaded.
 func (m *models) keep(h *held, model *transcribe.Model, unload func()) {
 	h.model, h.unload, h.languages, h.assisted = model, unload, languagesOf(model), model.Assisted()

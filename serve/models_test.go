@@ -53,6 +53,21 @@ func listed(t *testing.T, s *Server) (loaded string) {
 	return strings.TrimSpace(loaded)
 }
 
+// TestUnreachable: models that no request could have are refused at the start.
+func TestUnreachable(t *testing.T) {
+	_, s := newServer(t, Options{})
+	for want, o := range map[string]Options{
+		`two models that requests would call "whisper-base"`: {Name: "whisper-base", More: []Source{{"whisper-base", 1, nil}}},
+		`two models that requests would call "large-v3"`:     {Name: "base", More: []Source{{"large", 1, nil}, {"large-v3", 1, nil}}},
+		`got 3 MiB, want at least 4, for the weights of big`: {Name: "base", More: []Source{{"big", 3<<20 + 1, nil}}, MaxMemory: 3 << 20},
+		"": {Name: "whisper-base", More: []Source{{"faster-whisper-base", 3 << 20, nil}}, MaxMemory: 3 << 20},
+	} {
+		if _, err := New(s.models.list[0].model, o); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
 // TestModels: a model is loaded when a request names it, once for all, stays while it is
 // used, and makes room for another or goes when nobody has used it for some time.
 func TestModels(t *testing.T) {

@@ -132,6 +132,9 @@ func New(m *transcribe.Model, o Options) (*Server, error) {
 	s.sockets.lost, s.sockets.giveUp = context.WithCancel(context.Background())
 	s.metrics = newMetrics(s)
 	s.models = newModels(s, m)
+	if err := s.models.check(); err != nil {
+		return nil, err
+	}
 	s.handler = s.routes()
 	return s, nil
 }
