@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"verity/audio"
@@ -70,6 +71,7 @@ type Stream struct {
 	count int        // utterances begun
 
 	queue   chan *Utterance
+	closed  sync.Once
 	unheard atomic.Int64  // samples of utterances that have been in no pass
 	full    atomic.Bool   // what feeds the stream waits for room
 	more    chan struct{} // there is more sound, or somebody waits
@@ -208,8 +210,8 @@ func (s *Stream) Clear() {
 	s.Use(s.by, o)
 }
 
-// Close says that no more sound follows. No utterance may be open.
-func (s *Stream) Close() { close(s.queue) }
+// Close says that no more sound follows. No utterance may be open. It may be called again.
+func (s *Stream) Close() { s.closed.Do(func() { close(s.queue) }) }
 
 // Utterances yields the utterances in their order, each when it begins, until the stream is
 // closed or ctx ends.

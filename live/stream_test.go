@@ -40,3 +40,14 @@ func TestRoom(t *testing.T) {
 		}
 	})
 }
+
+// TestCloseTwice: a stream that is closed again stays closed.
+func TestCloseTwice(t *testing.T) {
+	s := NewStream(&Transcriber{}, nil)
+	for range 2 {
+		s.Close()
+	}
+	for range s.Utterances(t.Context()) {
+		t.Error("an utterance that nobody began")
+	}
+}
