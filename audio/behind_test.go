@@ -95,6 +95,7 @@ func TestFFmpegBodies(t *testing.T) {
 		"FLAC in Matroska":             slices.Concat(element("\x1a\x45\xdf\xa3", []byte("\x42\x82\x88matroska")), element("\x18\x53\x80\x67", element("\x16\x54\xae\x6b", element("\xae", slices.Concat([]byte("\x83\x81\x02\x86\x86A_FLAC"), element("\x63\xa2", flac[:42])))))),
 		"a video before Vorbis in Ogg": slices.Concat(video, ogg),
 		"MP3 in AVI of two parts":      slices.Concat(avi("AVI "), avi("AVIX")),
+		"MP3 in Windows Media":         slices.Concat([]byte(asfMagic), make([]byte, 8), []byte{30}, make([]byte, 13), make([]byte, 16), binary.LittleEndian.AppendUint64(nil, uint64(24+len(mp3))), mp3),
 		"True Audio":                   slices.Concat([]byte("TTA1\x01\x00\x01\x00"), make([]byte, 100)),
 	} {
 		for _, behind := range [][]byte{nil, ac3, flac, mp3, slices.Concat([]byte("ID3\x04\x00\x00\x00\x00\x00\x05title"), mp3)} {

@@ -207,6 +207,18 @@ func endsAmid(file *os.File) bool {
 	return false
 }
 
+// asfEnd returns where the sound of a Windows Media file ends: the second of its objects, behind the header.
+func asfEnd(f *file) (at int64) {
+	for range 2 {
+		b := f.head(at)
+		if len(b) < 24 || binary.LittleEndian.Uint64(b[16:]) > uint64(f.size-at) {
+			return f.size
+		}
+		at += int64(binary.LittleEndian.Uint64(b[16:]))
+	}
+	return at
+}
+
 // mp4End returns where the boxes of an MP4 file end.
 func mp4End(f *file) (at int64) {
 	for b := f.head(0); len(b) >= 16 && isText(b[4:8]) && (at == 0 || !hasAt(b, 4, "ftyp")); b = f.head(at) {

@@ -61,7 +61,7 @@ func init() {
 		{name: "a Monkey's Audio file", magic: "MAC ", end: none},
 		{name: "a True Audio file", magic: "TTA1", sure: isTrueAudio, end: none},
 		{name: "an AMR file", magic: "#!AMR", sure: long, end: none},
-		{name: "a Windows Media file (wma)", magic: asfMagic, sure: long},
+		{name: "a Windows Media file (wma)", magic: asfMagic, sure: long, end: asfEnd},
 		{name: "a MIDI file", magic: "MThd"},
 		{name: "a NIST SPHERE file", magic: "NIST_1A", end: none},
 		{name: "a Flash video", magic: "FLV\x01"},
