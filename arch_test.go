@@ -52,7 +52,7 @@ var plan = map[string]room{
 	"bench":    {"ceilings of the machine, and how close the stages come to them", []string{"audio", "decoder", "encoder", "internal/kernel", "internal/layer", "internal/machine", "internal/show", "model", "parallel", "precision", "schedule", "tokenizer", "transcript"}},
 	"plan":     {"predicts the gain of an assistant from measurements of bench and compare", []string{"assistant", "bench", "internal/input", "internal/show", "report", "transcript"}},
 	"live":     {"transcribes sound while it arrives; confirmed text never changes", []string{"audio", "tokenizer", "transcribe", "transcript", "vad"}},
-	"serve":    {"OpenAI's audio API over HTTP; requests share the model", []string{"audio", "internal/options", "internal/show", "live", "tokenizer", "transcribe", "transcript", "vad"}},
+	"serve":    {"OpenAI's audio API over HTTP; requests share the model", []string{"audio", "internal/input", "internal/options", "internal/show", "live", "tokenizer", "transcribe", "transcript", "vad"}},
 	"quantize": {"a checkpoint in fewer bits, calibrated on the inputs of its products", []string{"internal/input", "internal/kernel", "internal/output", "internal/quant", "internal/safetensors", "internal/tensor", "model", "parallel", "precision"}},
 	"synth":    {"checkpoints of realistic shape with planted text; writes what model reads", []string{"internal/frontend", "internal/input", "internal/output", "internal/safetensors", "internal/tensor", "model", "parallel", "tokenizer"}},
 

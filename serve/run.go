@@ -13,6 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"verity/internal/input"
 )
 
 // A gate answers while the server behind it is being loaded.
@@ -128,11 +130,22 @@ func Keys(file string, read func() ([]string, error), log *slog.Logger) (func() 
 	return fresh(log, read, file)
 }
 
+// mostPEM bounds a file of certificates or of a key.
+const mostPEM = 1 << 20
+
 // TLS returns the configuration for a certificate and a key in PEM files, which are read
 // again when they change.
 func TLS(cert, key string, log *slog.Logger) (*tls.Config, error) {
 	get, err := fresh(log, func() (*tls.Certificate, error) {
-		pair, err := tls.LoadX509KeyPair(cert, key)
+		chain, err := input.Read(context.Background(), cert, mostPEM) // tls would wait for the writer of a pipe
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", cert, err)
+		}
+		private, err := input.Read(context.Background(), key, mostPEM)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", key, err)
+		}
+		pair, err := tls.X509KeyPair(chain, private)
 		if err != nil {
 			err = fmt.Errorf("%s, %s: %w", cert, key, err)
 		}
