@@ -201,15 +201,16 @@ func configCommand(e command.Env) (c *cobra.Command) {
 // printConfig prints the path of the file and every key with its value.
 func printConfig(ctx context.Context, root *cobra.Command, e command.Env) error {
 	settings, err := readConfig(ctx, e.Config)
-	if err == nil {
+	missing := errors.Is(err, fs.ErrNotExist)
+	if err == nil || missing {
 		err = configure(root, e.Config, settings)
 	}
 	state := e.Config
 	switch {
 	case e.Config == "":
 		state = "no config file: $" + configVariable + " is off, or the system names no directory for one"
-	case errors.Is(err, fs.ErrNotExist):
-		state, err = e.Config+" (there is no such file yet)", nil
+	case missing:
+		state += " (there is no such file yet)"
 	}
 	if err != nil {
 		return err
