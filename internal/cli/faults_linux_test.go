@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// asProgram returns a name under which the test binary is the program.
+// asProgram returns a name under which the test binary is the program, also to itself when it
+// runs itself again.
 func asProgram(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -19,8 +20,11 @@ func asProgram(t *testing.T) string {
 		t.Fatal(err)
 	}
 	name := filepath.Join(t.TempDir(), "verity")
-	if err := os.Symlink(self, name); err != nil {
-		t.Fatal(err)
+	if os.Link(self, name) != nil { // another file system
+		b, err := os.ReadFile(self)
+		if err := errors.Join(err, os.WriteFile(name, b, 0o700)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return name
 }
@@ -48,7 +52,8 @@ func TestShrinkingModel(t *testing.T) {
 			t.Fatal(err)
 		}
 		var problem bytes.Buffer
-		for try := 0; try == 0 || try < 20 && err == nil; try++ { // without an error the cut came too late
+		late := true // the weights were loaded before they were cut
+		for try := 0; late && try < 20; try++ {
 			if err := os.WriteFile(weights, whole, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -65,6 +70,7 @@ func TestShrinkingModel(t *testing.T) {
 				t.Fatal(err)
 			}
 			err = <-ended
+			late = err == nil || strings.Contains(problem.String(), "instruction sets") // selftest's second process found them cut
 		}
 		var status *exec.ExitError
 		if said := problem.String(); !errors.As(err, &status) || status.ExitCode() != 1 || strings.Count(said, "\n") != 1 ||
