@@ -34,7 +34,7 @@ type Check struct {
 	What    string  `json:"compared,omitempty"` // with what
 	Values  int64   `json:"values"`             // numbers that were compared
 	Seconds float64 `json:"seconds"`            // wall time
-	Error   string  `json:"error,omitempty"`    // what went wrong: what Err says, set by whoever writes it
+	Error   string  `json:"error,omitempty"`    // what went wrong
 	Err     error   `json:"-"`                  // ErrDiffers, or why the check could not be made
 }
 
