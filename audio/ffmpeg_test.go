@@ -157,17 +157,23 @@ head -c 32000 /dev/zero; printf '[adx @ 0x12ab] [warning] Packet corrupt\n' >&2`
 			if err := os.WriteFile(name, append(head, make([]byte, 4500)...), 0o666); err != nil {
 				t.Fatal(err)
 			}
-			c, err := Input{FFmpeg: program}.Open(t.Context(), name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			_, err = readAll(t, c)
-			if got := strings.Join(c.Warnings(), " "); err != nil || (got == "") != (want == "") || !strings.Contains(got, want) {
+			if got, err := warnings(t, program, name); err != nil || (got == "") != (want == "") || !strings.Contains(got, want) {
 				t.Errorf("%d, %.7q: %v, warnings %q, want %q", states, head, err, got, want)
 			}
 		}
 	}
+}
+
+// warnings reads a file to its end by a program that stands for ffmpeg.
+func warnings(t *testing.T, program, name string) (string, error) {
+	t.Helper()
+	c, err := Input{FFmpeg: program}.Open(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_, err = readAll(t, c)
+	return strings.Join(c.Warnings(), " "), err
 }
 
 // TestFFmpegReports: times that go on where samples are missing are told, warnings that tell of
@@ -176,13 +182,7 @@ func TestFFmpegReports(t *testing.T) {
 	for last, want := range map[string]string{"1.0": "", "1.18": "", "1.5": "0.40 s less than its times tell"} {
 		program := fakeFFmpeg(t, `printf '.snd\0\0\0\030\377\377\377\377\0\0\0\006\0\0\037\100\0\0\0\001'
 head -c 32000 /dev/zero; printf '[x @ 0x12ab] [warning] Guessed\ntotal_size=3224\nout_time_us=0.2e6\nbitrate=N/A\ntotal_size=32024\nout_time_us=`+last+`e6\n' >&2`)
-		c, err := Input{FFmpeg: program}.Open(t.Context(), unreadable(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		_, err = readAll(t, c)
-		if got := strings.Join(c.Warnings(), " "); err != nil || (got == "") != (want == "") || !strings.Contains(got, want) {
+		if got, err := warnings(t, program, unreadable(t)); err != nil || (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: %v, warnings %q, want %q", last, err, got, want)
 		}
 	}
@@ -201,13 +201,7 @@ func TestFFmpegJoined(t *testing.T) {
 		if err := os.WriteFile(name, bytes.Repeat(one, n), 0o666); n == 0 || err != nil {
 			continue
 		}
-		c, err := Input{FFmpeg: program}.Open(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		_, err = readAll(t, c)
-		if got := strings.Join(c.Warnings(), " "); err != nil || (got == "") != (want == "") || !strings.Contains(got, want) {
+		if got, err := warnings(t, program, name); err != nil || (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("%d files: %v, warnings %q, want %q", n, err, got, want)
 		}
 	}
