@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -70,5 +71,51 @@ func TestEncodings(t *testing.T) {
 	}
 	if sum != verifiedEncodings && !t.Failed() {
 		t.Errorf("all %d instructions are right; verifiedEncodings must be %s", len(texts), sum)
+	}
+}
+
+// TestNoEVEX assembles the functions of amd64: those that are not for AVX-512 hold no instruction with
+// the prefix of AVX-512, as the assembler writes it without a word for a register above Y15. A
+// processor without it stops the program there, one with it hides that from all other tests.
+func TestNoEVEX(t *testing.T) {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command("go", "tool", "asm", "-S", "-p", "kernel", "-I", filepath.Join(strings.TrimSpace(string(root)), "pkg", "include"),
+		"-o", filepath.Join(t.TempDir(), "kernels.o"), "kernels_amd64.s")
+	c.Env = append(os.Environ(), "GOARCH=amd64")
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	name := ""
+	starts := map[int]string{} // of the instructions of a function
+	evex := map[bool]int{}
+	instruction := regexp.MustCompile(`^\t0x[0-9a-f]+ (\d+) \((\S+)\)\t(.*)$`)
+	listed := regexp.MustCompile(`^\t0x([0-9a-f]+)((?: [0-9a-f]{2})+)`)
+	for line := range strings.SplitSeq(string(out), "\n") {
+		if function, _, ok := strings.Cut(line, " STEXT "); ok {
+			name = strings.TrimPrefix(function, "kernel.")
+			clear(starts)
+		} else if m := instruction.FindStringSubmatch(line); m != nil {
+			at, _ := strconv.Atoi(m[1])
+			starts[at] = m[2] + " " + m[3]
+		} else if m := listed.FindStringSubmatch(line); m != nil {
+			at, _ := strconv.ParseInt(m[1], 16, 64)
+			for i, b := range strings.Fields(m[2]) {
+				text, ok := starts[int(at)+i]
+				if !ok || b != "62" {
+					continue
+				}
+				wide := strings.HasSuffix(name, "AVX512") || strings.HasSuffix(name, "AMX")
+				if evex[wide]++; !wide {
+					t.Errorf("%s: %s is an instruction of AVX-512", name, text)
+				}
+			}
+		}
+	}
+	if evex[true] < 1000 {
+		t.Errorf("%d instructions of AVX-512 in all: the listing of the assembler is not understood here", evex[true])
 	}
 }

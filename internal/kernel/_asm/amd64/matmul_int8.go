@@ -148,14 +148,11 @@ func tileInt8256(a args, w width, rows int, upper Mem) {
 		sums[i] = YMM()
 	}
 	var mask Op = upper
-	if len(sums)+2*n < 14 || rows <= 2 { // there is a register left
+	if len(sums)+2*n < 14 || rows <= 2 { // there is a register left; few rows need the other bytes, too
 		mask = narrow.words(0xff00ff00)
 	}
 	unroll := unroll256(rows)
-	var low reg.VecVirtual
-	if w.step == 4 {
-		low = narrow.words(0x00ff00ff)
-	} else if unroll == 2 {
+	if w.step != 4 && unroll == 2 {
 		SHLQ(U8(1), a.pace)
 	}
 	slices(a, 32*n, 32*n, func(b args) {
@@ -173,7 +170,7 @@ func tileInt8256(a args, w width, rows int, upper Mem) {
 					if odd == 1 {
 						VPSRLW(U8(8), to, to)
 					} else {
-						VPAND(low, to, to)
+						VPANDN(to, mask, to)
 					}
 				}
 			} else if u == 0 {
