@@ -252,7 +252,7 @@ func (q *request) skipSilence(on bool) {
 func (q *request) strategy(name, value string, bad func(string) error) error {
 	member := strings.Trim(strings.TrimPrefix(name, "chunking_strategy"), "[].")
 	var inner map[string]json.RawMessage
-	if member == "" && strings.HasPrefix(value, "{") && json.Unmarshal([]byte(value), &inner) == nil && inner["type"] != nil {
+	if name == "chunking_strategy" && strings.HasPrefix(value, "{") && json.Unmarshal([]byte(value), &inner) == nil && inner["type"] != nil {
 		for _, m := range slices.Sorted(maps.Keys(inner)) {
 			if err := q.strategy(name+"."+m, strings.Trim(string(inner[m]), `"`), bad); err != nil {
 				return err

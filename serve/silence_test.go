@@ -39,6 +39,7 @@ func TestStrategy(t *testing.T) {
 		{"brackets", nil, []field{{"chunking_strategy[type]", "server_vad"}, {"chunking_strategy[threshold]", "0.4"},
 			{"chunking_strategy[prefix_padding_ms]", "0"}, {"chunking_strategy[silence_duration_ms]", "700"}}, serverVAD, false},
 		{"dots", nil, []field{{"chunking_strategy.type", "auto"}, {"chunking_strategy.threshold", "0.3"}}, &vad.Options{Threshold: 0.3}, false},
+		{"within itself", nil, []field{{"chunking_strategy", `{"type":"auto","":{"type":"auto"}}`}}, nil, true},
 		{"another kind", nil, []field{{"chunking_strategy", "semantic"}}, nil, true},
 		{"no number", nil, []field{{"chunking_strategy[threshold]", "loud"}}, nil, true},
 		{"too much", nil, []field{{"chunking_strategy[threshold]", "1.5"}}, nil, true},
