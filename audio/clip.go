@@ -44,6 +44,9 @@ type Input struct {
 	// channel. 0 means that the sound has a header.
 	Raw int
 
+	// Arriving makes OpenStream take sound as it comes, however fast.
+	Arriving bool
+
 	// Longest is the most sound to read; longer sound is ErrTooLong. The limit is a
 	// duration, since a small file can hold days of silence. 0 means any length.
 	Longest time.Duration

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"time"
 )
@@ -15,30 +16,41 @@ import (
 // errors. Unreadable formats are refused after the first bytes, not after gigabytes of
 // video.
 func (in Input) OpenReader(ctx context.Context, name string, r io.Reader) (*Clip, error) {
-	return in.spooled(ctx, name, r, false)
+	return in.spooled(ctx, name, r, nil)
 }
 
 // OpenStream opens what may be sound that is still arriving, such as standard input. A file
 // that somebody pipes comes faster than speech: it is read to its end first, as OpenReader
-// does. Sound that comes no faster than twice the speed of speech can be read as it comes,
-// though only once, in bounded memory; see Clip.Once. Files that follow each other are then
-// found at their ends alone. Name is used in errors.
+// does. Sound that comes no faster than twice the speed of speech, or stalls, can be read as it
+// comes, though only once, in bounded memory; see Clip.Once. Files that follow each other are
+// then found at their ends alone. Name is used in errors.
 func (in Input) OpenStream(ctx context.Context, name string, r io.Reader) (*Clip, error) {
-	return in.spooled(ctx, name, r, true)
+	p := &pump{come: make(chan []byte), closed: make(chan struct{}), patience: math.MaxInt64}
+	go p.run(r)
+	c, err := in.spooled(ctx, name, r, p)
+	if err != nil {
+		p.close()
+		return nil, err
+	}
+	c.closers = append(c.closers, p.close)
+	return c, nil
 }
 
-// spooled copies sound to a temporary file; what is arriving only if it comes fast.
-func (in Input) spooled(ctx context.Context, name string, r io.Reader, arriving bool) (*Clip, error) {
+// spooled copies sound to a temporary file; what is arriving, which has a pump, only if it comes fast.
+func (in Input) spooled(ctx context.Context, name string, r io.Reader, p *pump) (*Clip, error) {
 	if f, ok := r.(*os.File); ok {
 		if st, err := f.Stat(); err == nil && st.IsDir() {
 			return nil, named(name, errDirectory)
 		}
 	}
+	if p != nil {
+		r = p
+	}
 	s, err := newSpool(r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot make a temporary file for it: %w", name, err)
 	}
-	c, err := in.fromSpool(ctx, name, s, arriving)
+	c, err := in.fromSpool(ctx, name, s, p)
 	if err != nil {
 		s.close()
 		return nil, named(name, err)
@@ -47,7 +59,7 @@ func (in Input) spooled(ctx context.Context, name string, r io.Reader, arriving 
 	return c, nil
 }
 
-func (in Input) fromSpool(ctx context.Context, name string, s *spool, arriving bool) (*Clip, error) {
+func (in Input) fromSpool(ctx context.Context, name string, s *spool, p *pump) (*Clip, error) {
 	k, head, err := in.kind(newFile(s.stream(s), 0, unknownSize))
 	if err != nil {
 		return nil, err
@@ -56,8 +68,8 @@ func (in Input) fromSpool(ctx context.Context, name string, s *spool, arriving b
 	if program, err := in.program(); !native && program == "" {
 		return nil, cmp.Or(err, in.refused(refuse(head)))
 	}
-	if native && arriving && in.slow(name, s) {
-		c, err := in.open(name, s.stream(s.in), unknownSize)
+	if native && p != nil && in.slow(name, s, p) {
+		c, err := in.open(name, s.stream(p), unknownSize)
 		if err == nil {
 			c.once = true
 		}
@@ -69,28 +81,80 @@ func (in Input) fromSpool(ctx context.Context, name string, s *spool, arriving b
 	return in.openFile(ctx, name, s.file, s.size)
 }
 
+// stall is how long a stream that came faster may be waited for.
+const stall = 5 * time.Second
+
 // slow reads a stream for as long as it comes faster than twice the speed of speech, and
 // reports whether it does so no more, before its end.
-func (in Input) slow(name string, s *spool) bool {
+func (in Input) slow(name string, s *spool, p *pump) bool {
 	c, err := in.open(name, s.stream(s), unknownSize)
-	s.waited = 0 // for what is read before there is any sound
-	for b, sound := make([]float32, SampleRate/4), time.Duration(0); err == nil; {
-		_, err = c.Read(b)
-		if sound += time.Second / 4; err == nil && sound < 2*s.waited {
+	if err == nil && in.Arriving {
+		return true
+	}
+	defer func() { p.patience = math.MaxInt64 }()
+	p.patience = 0 // before there is any sound, it is waited for
+	for b := make([]float32, SampleRate/4); err == nil; {
+		p.patience = min(p.patience+time.Second/8, stall)
+		if _, err = c.Read(b); s.err == errStalled { // a decoder may have taken it for the end
 			return true
 		}
 	}
 	return false // what is wrong is said of the whole
 }
 
+// A pump reads in a goroutine, so that who waits for it can give up, and come again.
+type pump struct {
+	come     chan []byte
+	rest     []byte // of what came last
+	err      error  // why no more comes, once come is closed
+	patience time.Duration
+	closed   chan struct{}
+}
+
+var errStalled = errors.New("no more sound for now")
+
+func (p *pump) run(r io.Reader) {
+	defer close(p.come)
+	for p.err == nil {
+		b := make([]byte, 1<<15)
+		n, err := r.Read(b)
+		p.err = err
+		select {
+		case p.come <- b[:n]:
+		case <-p.closed:
+			p.err = os.ErrClosed
+		}
+	}
+}
+
+// Read implements io.Reader.
+func (p *pump) Read(b []byte) (n int, err error) {
+	if began := time.Now(); len(p.rest) == 0 {
+		var more bool
+		select {
+		case p.rest, more = <-p.come:
+			if !more {
+				return 0, p.err
+			}
+		case <-time.After(p.patience):
+			return 0, errStalled
+		}
+		p.patience -= time.Since(began)
+	}
+	n = copy(b, p.rest)
+	p.rest = p.rest[n:]
+	return n, nil
+}
+
+func (p *pump) close() error { close(p.closed); return nil }
+
 // A spool reads sound and keeps a copy in a temporary file.
 type spool struct {
-	in     io.Reader
-	waited time.Duration // for in
-	file   *os.File
-	path   string // empty if the file has been unlinked already
-	size   int64
-	err    error // why no more can be read or kept
+	in   io.Reader
+	file *os.File
+	path string // empty if the file has been unlinked already
+	size int64
+	err  error // why no more can be read or kept
 }
 
 func newSpool(in io.Reader) (*spool, error) {
@@ -110,9 +174,7 @@ func newSpool(in io.Reader) (*spool, error) {
 // Read implements io.Reader. An error stays, or what comes behind it would follow at once.
 func (s *spool) Read(b []byte) (n int, err error) {
 	if s.err == nil {
-		began := time.Now()
 		n, s.err = s.in.Read(b)
-		s.waited += time.Since(began)
 		if kept, err := s.file.Write(b[:n]); err != nil {
 			n, s.err = kept, err
 		}

@@ -7,8 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 )
 
@@ -49,38 +51,99 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestStreamWaits: what has come can be read while the rest is still to come.
+// TestStreamWaits: sound that comes as it is spoken can be read while the rest is still to come, and so
+// can what stalls, or goes on as it is spoken, behind a burst. What never waits for so long is a file.
 func TestStreamWaits(t *testing.T) {
-	samples := make([]byte, 2*SampleRate)
-	for i := range SampleRate {
+	samples := make([]byte, 4*60*SampleRate)
+	for i := range len(samples) / 2 {
 		binary.LittleEndian.PutUint16(samples[2*i:], uint16(i))
 	}
 	header := []byte("RIFF\xff\xff\xff\xffWAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x80\x3e\x00\x00\x00\x7d\x00\x00\x02\x00\x10\x00data\xff\xff\xff\xff")
-	for name, in := range map[string]Input{"wav": {}, "raw": {Raw: SampleRate}} {
-		r, w := io.Pipe()
-		go func() {
-			if name == "wav" {
-				w.Write(header)
+	for why, tt := range map[string]struct {
+		in                  Input
+		burst, step, pauses time.Duration // what comes at once, then so much each pause, to the end
+		within              time.Duration // it is known to arrive; 0: it is a file
+	}{
+		"as it is spoken":            {Input{}, time.Second, time.Second / 2, time.Second / 2, 2 * time.Second},
+		"raw":                        {Input{Raw: SampleRate}, time.Second, time.Second / 2, time.Second / 2, 2 * time.Second},
+		"a burst that stalls":        {Input{}, 50 * time.Second, time.Second, time.Hour, 6 * time.Second},
+		"raw, it stalls at once":     {Input{Raw: SampleRate}, time.Second, time.Second, time.Hour, 2 * time.Second},
+		"a radio":                    {Input{}, 30 * time.Second, time.Second / 4, time.Second / 4, 12 * time.Second},
+		"a file, with a hiccup":      {Input{}, 20 * time.Second, 40 * time.Second, 4 * time.Second, 0},
+		"a file, at thrice its pace": {Input{}, time.Second, time.Second, time.Second / 3, 0},
+		"any, taken as it comes":     {Input{Arriving: true}, 0, time.Second, time.Second, time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r, w := io.Pipe()
+			go func() {
+				if tt.in.Raw == 0 {
+					time.Sleep(time.Minute) // not for sound
+					w.Write(header)
+				}
+				at := int(tt.burst.Seconds() * 2 * SampleRate)
+				w.Write(samples[:at])
+				for step := int(tt.step.Seconds() * 2 * SampleRate); at < len(samples)/2; at += step {
+					time.Sleep(tt.pauses)
+					w.Write(samples[at:min(at+step, len(samples)/2)])
+				}
+				w.Close()
+			}()
+			began := time.Now()
+			c, err := tt.in.OpenStream(t.Context(), why, r)
+			if err != nil {
+				t.Fatal(err)
 			}
-			w.Write(samples[:SampleRate])
-			time.Sleep(500 * time.Millisecond)
-			w.Write(samples[SampleRate:])
-		}()
-		c, err := in.OpenStream(t.Context(), name, r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := make([]float32, SampleRate)
-		if n, err := c.Read(got); n != len(got) || err != nil || got[5] != 5./32768 {
-			t.Errorf("%s: %d samples, %v, %v", name, n, got[5], err)
-		}
-		if !c.Once() || c.Rewind() == nil {
-			t.Errorf("%s: can be read twice", name)
-		}
-		w.Close()
-		if n, err := c.Read(got); n != 0 || err != io.EOF {
-			t.Errorf("%s: %d samples behind the end, %v", name, n, err)
-		}
+			waited := time.Since(began)
+			if tt.in.Raw == 0 {
+				waited -= time.Minute
+			}
+			if arriving := tt.within > 0; c.Once() != arriving || arriving && waited > tt.within {
+				t.Errorf("%s: arriving %t after %v, want %t after at most %v", why, c.Once(), waited, arriving, tt.within)
+			}
+			came := time.Now()
+			got := make([]float32, 60*SampleRate)
+			if n, err := c.Read(got[:tt.burst.Milliseconds()*SampleRate/1000]); err != nil || c.Once() && time.Since(came) > 0 {
+				t.Errorf("%s: the burst: %d samples, %v, after %v more", why, n, err, time.Since(came))
+			}
+			n, err := c.Read(got[tt.burst.Milliseconds()*SampleRate/1000:])
+			if c.Once() && c.Rewind() == nil {
+				t.Errorf("%s: can be read twice", why)
+			}
+			if m, end := c.Read(make([]float32, 1)); err != nil || m != 0 || end != io.EOF {
+				t.Errorf("%s: the rest: %d samples, %v; %d behind the end, %v", why, n, err, m, end)
+			}
+			for i, v := range got {
+				if v != float32(int16(i))/32768 {
+					t.Fatalf("%s: sample %d: got %v", why, i, v)
+				}
+			}
+			c.Close()
+		})
+	}
+}
+
+// TestStreamAbandoned: a clip that is closed, or could not be opened, leaves no goroutine once its reader returns.
+func TestStreamAbandoned(t *testing.T) {
+	for _, head := range []string{"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", strings.Repeat("RIFF", 20)} {
+		synctest.Test(t, func(t *testing.T) { // it waits for all of them
+			r, w := io.Pipe()
+			go func() {
+				io.WriteString(w, head+strings.Repeat(" ", 1<<20))
+				time.Sleep(time.Hour)
+				io.WriteString(w, head)
+				w.Close()
+			}()
+			for _, in := range []Input{{FFmpeg: FFmpegNever}, {Raw: SampleRate}} {
+				c, err := in.OpenStream(t.Context(), "pipe", r)
+				if (err == nil) != (in.Raw > 0) {
+					t.Errorf("%q: %v", head, err)
+				}
+				if err == nil {
+					c.Close()
+				}
+			}
+			io.Copy(io.Discard, r)
+		})
 	}
 }
 

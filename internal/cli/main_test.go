@@ -447,6 +447,18 @@ func TestListen(t *testing.T) {
 			t.Errorf("%q: status %d, %q, %s", args, code, stdout, stderr)
 		}
 	}
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	stalled, hold := io.Pipe() // behind a burst
+	defer hold.Close()
+	said := ""
+	code = run(ctx, command.Env{
+		In:  io.MultiReader(bytes.NewReader(raw), bytes.NewReader(make([]byte, 4*audio.SampleRate)), stalled),
+		Out: writerFunc(func(p []byte) (int, error) { said += string(p); interrupt(); return len(p), nil }), Err: io.Discard,
+	}, []string{"listen", "raw:16000"})
+	if code != 0 || !strings.Contains(said, "country") {
+		t.Errorf("interrupted while the sound stalls: status %d, %q", code, said)
+	}
 	if err := os.Remove(filepath.Join(bin, "parec")); err != nil {
 		t.Fatal(err)
 	}
