@@ -39,6 +39,8 @@ var writers = map[string]string{
 	"internal/output.Write":   own,
 	"internal/output.beside":  own,
 	"internal/output.replace": own,
+	"internal/output.stage":   own,
+	"internal/output.Model":   own,
 	"internal/output.takes":   own,
 	"internal/output.rename":  own,
 	"internal/output.Own":     own,

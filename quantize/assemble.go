@@ -23,9 +23,8 @@ const quantMethod = "verity"
 // has 2.5 MB.
 const mostJSON = 64 << 20
 
-// assemble writes the checkpoint, the weights last: what is there without them is the start
-// of a checkpoint of this program.
-func (r *run) assemble(ctx context.Context, dir string) error {
+// assemble writes the checkpoint, the weights last.
+func (r *run) assemble(ctx context.Context, put output.Put) error {
 	var entries []safetensors.Entry
 	for _, name := range r.from.Names() {
 		if m := r.done[name]; m != nil {
@@ -42,15 +41,13 @@ func (r *run) assemble(ctx context.Context, dir string) error {
 			return err
 		}})
 	}
-	if err := r.config(dir); err != nil {
+	if err := r.config(put); err != nil {
 		return err
 	}
-	if err := copyFiles(r.from.FS(), dir); err != nil {
+	if err := copyFiles(r.from.FS(), put); err != nil {
 		return err
 	}
-	return output.WriteIn(dir, "model.safetensors", func(w io.Writer) error {
-		return safetensors.WriteContext(ctx, w, entries...)
-	})
+	return put("model.safetensors", func(w io.Writer) error { return safetensors.WriteContext(ctx, w, entries...) })
 }
 
 // packed returns the entries of a few-bit weight.
@@ -82,7 +79,7 @@ func quantised(dir fs.FS) bool {
 }
 
 // copyFiles copies the settings and the vocabulary of a checkpoint.
-func copyFiles(from fs.FS, dir string) error {
+func copyFiles(from fs.FS, put output.Put) error {
 	for _, name := range []string{
 		"generation_config.json", "preprocessor_config.json", "processor_config.json", "tokenizer.json",
 		"tokenizer_config.json",
@@ -93,7 +90,7 @@ func copyFiles(from fs.FS, dir string) error {
 			continue
 		}
 		if err == nil {
-			err = output.WriteFile(dir, name, b)
+			err = put(name, func(w io.Writer) error { _, err := w.Write(b); return err })
 		}
 		if err != nil {
 			return err
@@ -103,7 +100,7 @@ func copyFiles(from fs.FS, dir string) error {
 }
 
 // config writes config.json, with the quantisation in it.
-func (r *run) config(dir string) error {
+func (r *run) config(put output.Put) error {
 	b, err := input.ReadFS(r.from.FS(), "config.json", mostJSON)
 	if err != nil {
 		return err
@@ -124,5 +121,5 @@ func (r *run) config(dir string) error {
 	if err != nil {
 		return err
 	}
-	return output.WriteFile(dir, "config.json", append(b, '\n'))
+	return put("config.json", func(w io.Writer) error { _, err := w.Write(append(b, '\n')); return err })
 }

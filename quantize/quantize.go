@@ -53,20 +53,20 @@ func Write(ctx context.Context, c *model.Checkpoint, dir string, o Options) ([]R
 	if err := output.CheckModel(dir, quantised); err != nil {
 		return nil, err
 	}
-	if err := output.Dir(dir); err != nil {
-		return nil, err
-	}
 	o.Memory = cmp.Or(o.Memory, 2<<30)
 	r := &run{Options: o, format: format, from: c, done: map[string]*quant.Matrix{}}
 	if err := r.plan(); err != nil {
 		return nil, err
 	}
-	for len(r.todo) > 0 {
-		if err := r.part(ctx); err != nil {
-			return nil, err
+	err = output.Model(dir, func(put output.Put) error { // at once, so that hours of work have a place to go
+		for len(r.todo) > 0 {
+			if err := r.part(ctx); err != nil {
+				return err
+			}
 		}
-	}
-	return r.results, c.Reading(func() error { return r.assemble(ctx, dir) })
+		return c.Reading(func() error { return r.assemble(ctx, put) })
+	})
+	return r.results, err
 }
 
 // A run is one call of Write.

@@ -102,17 +102,9 @@ func Write(ctx context.Context, dir string, o Options) (target, assistant Output
 
 // write writes the checkpoint, the weights last.
 func (w *Output) write(ctx context.Context, tok *tokenizer.Tokenizer, n *network) error {
-	if err := output.Dir(w.Dir); err != nil {
-		return err
-	}
 	files, err := settings(w.Dims, tok, &w.Plant)
 	if err != nil {
 		return err
-	}
-	for name, b := range files {
-		if err := output.WriteFile(w.Dir, name, b); err != nil {
-			return err
-		}
 	}
 	entries := n.entries()
 	for _, e := range entries {
@@ -120,8 +112,13 @@ func (w *Output) write(ctx context.Context, tok *tokenizer.Tokenizer, n *network
 		w.Weights += size
 		w.Bytes += size * int64(e.DType.Size())
 	}
-	return output.WriteIn(w.Dir, "model.safetensors", func(to io.Writer) error {
-		return safetensors.WriteContext(ctx, to, entries...)
+	return output.Model(w.Dir, func(put output.Put) error {
+		for name, b := range files {
+			if err := put(name, func(to io.Writer) error { _, err := to.Write(b); return err }); err != nil {
+				return err
+			}
+		}
+		return put("model.safetensors", func(to io.Writer) error { return safetensors.WriteContext(ctx, to, entries...) })
 	})
 }
 

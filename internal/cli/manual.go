@@ -52,7 +52,7 @@ func manualCommand() *cobra.Command {
 					return err
 				})
 			}
-			if err := output.Dir(args[1]); err != nil {
+			if _, err := output.Dir(args[1]); err != nil {
 				return err
 			}
 			return manPages(c.Root(), args[1])

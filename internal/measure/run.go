@@ -46,9 +46,11 @@ func (r *datasetRun) open(ctx context.Context) (*setup.Corpus, error) {
 		return nil, err
 	}
 	if r.out != "" {
-		if err := output.Dir(r.out); err != nil {
+		undo, err := output.Dir(r.out)
+		if err != nil {
 			return nil, err
 		}
+		undo() // it is made with the first file
 	}
 	if err := r.report.check(); err != nil {
 		return nil, err

@@ -3,6 +3,7 @@
 //	Check, Write       a name that a person gave: where it leads
 //	CheckIn, WriteIn   a name that the program gave, in a directory: nowhere else
 //	Own                a file that the program keeps open: records, partial downloads
+//	CheckModel, Model  the files of a checkpoint, which are of use only together
 //
 // # Conventions
 //
@@ -229,21 +230,27 @@ var rename = os.Rename
 
 // replace writes a new file and puts it in the place of the old one.
 func replace(path string, f func(io.Writer) error) error {
-	tmp, err := beside(path)
-	if err != nil {
-		return err
-	}
-	err = fill(tmp, f)
-	if old, none := os.Lstat(path); err == nil && none == nil {
-		err = os.Chmod(tmp.Name(), old.Mode().Perm())
-	}
+	tmp, err := stage(path, f)
 	if err == nil {
-		err = rename(tmp.Name(), path)
+		err = rename(tmp, path)
 	}
 	if err != nil {
-		os.Remove(tmp.Name())
+		os.Remove(tmp)
 	}
 	return err
+}
+
+// stage writes a new file, which is to replace that of path.
+func stage(path string, f func(io.Writer) error) (tmp string, err error) {
+	file, err := beside(path)
+	if err != nil {
+		return "", err
+	}
+	err = fill(file, f)
+	if old, none := os.Lstat(path); err == nil && none == nil {
+		err = os.Chmod(file.Name(), old.Mode().Perm())
+	}
+	return file.Name(), err
 }
 
 // fill writes and closes a file.
@@ -260,13 +267,59 @@ func fill(file *os.File, f func(io.Writer) error) error {
 }
 
 // Dir makes a directory to write into, and reports why it cannot be one: its files
-// could not be created.
-func Dir(name string) error {
-	err := os.MkdirAll(name, 0o777)
-	if err == nil {
+// could not be created. What it made and nothing was put in, undo removes.
+func Dir(name string) (undo func(), err error) {
+	var made []string
+	for at := filepath.Clean(name); ; at = filepath.Dir(at) {
+		if _, there := os.Lstat(at); !errors.Is(there, fs.ErrNotExist) {
+			break
+		}
+		made = append(made, at)
+	}
+	undo = func() {
+		for _, dir := range made {
+			os.Remove(dir)
+		}
+	}
+	if err = os.MkdirAll(name, 0o777); err == nil {
 		err = takes(name)
 	}
-	return wrap(name, err)
+	if err != nil {
+		undo()
+	}
+	return undo, wrap(name, err)
+}
+
+// A Put writes what f writes to a file of a checkpoint.
+type Put func(name string, f func(io.Writer) error) error
+
+// Model makes a directory and the files that write puts there, which are of use only
+// together: all take their places when write is done. If it fails, what was there stays, and
+// a directory that was not there is none again.
+func Model(dir string, write func(Put) error) error {
+	undo, err := Dir(dir)
+	if err != nil {
+		return err
+	}
+	var tmp, paths []string
+	err = write(func(name string, f func(io.Writer) error) error {
+		path := filepath.Join(dir, name)
+		err := regular(path)
+		if err == nil {
+			var file string
+			file, err = stage(path, f)
+			tmp, paths = append(tmp, file), append(paths, path)
+		}
+		return wrap(path, err)
+	})
+	for i, path := range paths {
+		if err == nil {
+			err = wrap(path, rename(tmp[i], path))
+		}
+		os.Remove(tmp[i]) // none is left of what was renamed
+	}
+	undo()
+	return err
 }
 
 // CheckModel reports why a checkpoint cannot be written into a directory: one that holds

@@ -158,24 +158,48 @@ func TestLink(t *testing.T) {
 
 func TestDir(t *testing.T) {
 	dir := t.TempDir()
-	if err := Dir(filepath.Join(dir, "a", "b")); err != nil {
+	undo, err := Dir(filepath.Join(dir, "a", "b"))
+	if err != nil {
 		t.Error(err)
 	}
 	alone(t, filepath.Join(dir, "a", "b"))
+	undo()
+	alone(t, dir)
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{file, filepath.Join(file, "below")} {
-		if err := Dir(name); err == nil || strings.Contains(err.Error(), "mkdir") {
+		if _, err := Dir(name); err == nil || strings.Contains(err.Error(), "mkdir") {
 			t.Errorf("Dir(%s): %v", name, err)
 		}
 	}
 	if runtime.GOOS == "linux" {
-		if err := Dir("/proc/x"); err == nil {
+		if _, err := Dir("/proc/x"); err == nil {
 			t.Error("a directory that cannot be made: no error")
 		}
 	}
+}
+
+// TestModel: the files of a checkpoint come together, or what was there stays.
+func TestModel(t *testing.T) {
+	above := t.TempDir()
+	dir, broken := filepath.Join(above, "new", "model"), errors.New("broken")
+	write := func(end error) error {
+		return Model(dir, func(p Put) error { return errors.Join(p("config", put("c")), p("weights", put("w")), end) })
+	}
+	if err := write(broken); !errors.Is(err, broken) {
+		t.Error(err)
+	}
+	alone(t, above)
+	if err := write(nil); err != nil {
+		t.Fatal(err)
+	}
+	err := Model(dir, func(p Put) error { return errors.Join(p("config", put("other")), p("more", put("m")), broken) })
+	if !errors.Is(err, broken) || read(t, filepath.Join(dir, "config")) != "c" {
+		t.Errorf("%v, and config holds %q", err, read(t, filepath.Join(dir, "config")))
+	}
+	alone(t, dir, "config", "weights")
 }
 
 // TestWithin: under names that the program chooses in a directory, nothing is written

@@ -39,6 +39,7 @@ type folder struct {
 	force     bool      // replace what exists
 	skip      bool      // leave what exists
 	told      io.Writer // is told what was written; may be nil
+	undo      func()    // removes the directory if it was made for nothing
 }
 
 // make makes the directory and checks that all files can be written to it. No two of them
@@ -61,7 +62,8 @@ func (f *folder) make(inputs []string) error {
 			outputs = append(outputs, filepath.Base(path))
 		}
 	}
-	if err := output.Dir(f.dir); err != nil {
+	var err error
+	if f.undo, err = output.Dir(f.dir); err != nil {
 		return err
 	}
 	return output.CheckIn(f.dir, outputs)

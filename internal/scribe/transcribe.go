@@ -99,6 +99,7 @@ func (t *transcribeCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if out != nil {
+		defer out.undo()
 		all := len(files)
 		if files, err = out.missing(files); err != nil {
 			return err

@@ -201,5 +201,6 @@ func (w *watchCommand) writeWhole(name string, t *transcript.Transcript) error {
 	if err != nil {
 		return err
 	}
+	defer f.undo()
 	return f.write(name, t)
 }

@@ -95,7 +95,11 @@ func (c *Client) Pull(ctx context.Context, name string) (string, error) {
 	}
 	dir := filepath.Join(c.folder(repo), "snapshots", commit)
 	for _, f := range files {
-		if err := c.file(ctx, repo, commit, f); err != nil {
+		err := c.file(ctx, repo, commit, f)
+		if errors.Is(err, ErrNotFound) { // the model is there
+			err = c.odd("status: got 404, want a file that the hub itself has listed")
+		}
+		if err != nil {
 			return "", fmt.Errorf("%s: %s: %w", repo, f, err)
 		}
 	}
@@ -394,14 +398,14 @@ func (c *Client) status(resp *http.Response, from int64) error {
 	switch s := resp.StatusCode; {
 	case s == http.StatusUnauthorized || s == http.StatusForbidden:
 		if c.Token == "" {
-			return fmt.Errorf("%w (status %d): there is no such model, or it needs permission: set HF_TOKEN",
+			return fmt.Errorf("%w (status %d): it needs permission, or there is none of this name: set HF_TOKEN, or check the name",
 				ErrToken, s)
 		}
 		return fmt.Errorf("%w (status %d): it did not accept this token: check HF_TOKEN, "+
 			"and that you may read the model", ErrToken, s)
 	case s == http.StatusNotFound:
 		return fmt.Errorf("%w (status %d): check the name", ErrNotFound, s)
-	case s == http.StatusRequestedRangeNotSatisfiable,
+	case s == http.StatusRequestedRangeNotSatisfiable && from > 0,
 		s == http.StatusPartialContent && !strings.HasPrefix(resp.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", from)):
 		return errRange
 	case s < 400:

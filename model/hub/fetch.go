@@ -144,10 +144,10 @@ func (c *Client) transfer(ctx context.Context, f *os.File, r remote) (int64, err
 	switch {
 	case errors.Is(err, errRange): // the whole file, next time
 		return 0, errors.Join(fmt.Errorf("%w: %w", errCut, err), f.Truncate(0))
-	case err != nil && ctx.Err() == nil && !errors.Is(err, ErrToken) && !errors.Is(err, ErrNotFound) && !errors.Is(err, errRedirect):
-		return 0, fmt.Errorf("%w: %w", errCut, err)
+	case err != nil && (ctx.Err() != nil || errors.As(err, new(*refusal)) || errors.Is(err, ErrAnswer) || errors.Is(err, ErrToken) || errors.Is(err, ErrNotFound)):
+		return 0, err // the hub has answered
 	case err != nil:
-		return 0, err
+		return 0, fmt.Errorf("%w: %w", errCut, err)
 	}
 	defer resp.Body.Close()
 	if have > 0 && resp.StatusCode != http.StatusPartialContent { // the hub sends the whole file again

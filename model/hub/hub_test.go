@@ -264,6 +264,34 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestRefusedFile: where the hub lists a file and does not give it, the file is named, and
+// the model is not said to be missing.
+func TestRefusedFile(t *testing.T) {
+	for _, method := range []string{http.MethodHead, http.MethodGet} {
+		for _, status := range []int{401, 403, 404, 410, 416, 429, 500, 503} {
+			h := newHub(t)
+			serve := h.Config.Handler
+			h.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if strings.HasSuffix(r.URL.Path, "/model.safetensors") && r.Method == method {
+					w.WriteHeader(status)
+					return
+				}
+				serve.ServeHTTP(w, r)
+			})
+			for _, token := range []string{"", "secret"} {
+				c, _ := h.client(t)
+				c.Token = token
+				_, err := c.Pull(t.Context(), "tiny")
+				text := fmt.Sprint(err)
+				if !strings.HasPrefix(text, repo+": model.safetensors: ") || !strings.Contains(text, strconv.Itoa(status)) ||
+					strings.Contains(text, "no such model") || errors.Is(err, ErrNotFound) || errors.Is(err, errCut) {
+					t.Errorf("%s %d: %v", method, status, err)
+				}
+			}
+		}
+	}
+}
+
 // TestMessages checks the form of errors: the file, the thing, got, want, and a remedy.
 func TestMessages(t *testing.T) {
 	for _, tt := range []struct {
