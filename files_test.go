@@ -2,6 +2,7 @@ package verity_test
 
 import (
 	"go/ast"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -60,14 +61,15 @@ var writers = map[string]string{
 
 // TestWriters holds the list against the source.
 func TestWriters(t *testing.T) {
+	system := []string{"Open", "Openat", "Creat", "Rename", "Renameat", "Unlink", "Unlinkat", "Rmdir", "Link", "Symlink", "Mkdir", "Mknod", "Mkfifo",
+		"Chmod", "Fchmod", "Chown", "Truncate", "Ftruncate"}
 	risky := map[string][]string{
 		"os": {"Create", "CreateTemp", "OpenFile", "WriteFile", "Rename", "Link", "Symlink", "Truncate", "Remove",
-			"RemoveAll", "Chmod", "Chtimes", "Mkdir", "MkdirAll", "MkdirTemp", "OpenRoot"},
-		"output":  {"Write", "Own"},
-		"ioutil":  {"WriteFile", "TempFile", "TempDir"},
-		"syscall": {"Open", "Creat", "Rename", "Unlink"},
-		"unix":    {"Open", "Openat", "Creat", "Rename", "Unlink"},
-		"windows": {"CreateFile", "MoveFileEx"},
+			"RemoveAll", "Chmod", "Chown", "Lchown", "Chtimes", "Mkdir", "MkdirAll", "MkdirTemp", "OpenRoot", "OpenInRoot", "CopyFS"},
+		"verity/internal/output": {"Write", "Own"},
+		"io/ioutil":              {"WriteFile", "TempFile", "TempDir"},
+		"syscall":                system, "golang.org/x/sys/unix": system,
+		"golang.org/x/sys/windows": append(system, "CreateFile", "MoveFile", "MoveFileEx", "DeleteFile"),
 	}
 	seen := map[string]bool{}
 	for where, call := range uses(t, risky) {
@@ -117,8 +119,8 @@ var readers = map[string]string{
 // TestReaders holds the list against the source.
 func TestReaders(t *testing.T) {
 	risky := map[string][]string{
-		"os": {"Open", "OpenFile", "ReadFile", "ReadDir", "DirFS"}, "fs": {"ReadFile", "ReadDir"}, "ioutil": {"ReadFile", "ReadDir"},
-		"tls": {"LoadX509KeyPair"},
+		"os": {"Open", "OpenFile", "ReadFile", "ReadDir", "DirFS"}, "io/fs": {"ReadFile", "ReadDir"}, "io/ioutil": {"ReadFile", "ReadDir"},
+		"crypto/tls": {"LoadX509KeyPair"},
 	}
 	seen := map[string]bool{}
 	for where, call := range uses(t, risky) {
@@ -133,8 +135,8 @@ func TestReaders(t *testing.T) {
 	}
 }
 
-// uses returns where names of packages are used: the functions (package.Type.Method) or
-// variables, and the names. Tests are left out.
+// uses returns where names of packages, by their paths, are used: the functions
+// (package.Type.Method) or variables, and the names. Tests are left out.
 func uses(t *testing.T, names map[string][]string) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
@@ -142,11 +144,22 @@ func uses(t *testing.T, names map[string][]string) map[string][]string {
 		if s.test() || slices.Contains(testOnly, s.dir) || strings.Contains(s.dir, "/_asm") {
 			continue
 		}
+		paths := map[string]string{} // by the name in this file
+		for _, i := range s.file.Imports {
+			at := strings.Trim(i.Path.Value, `"`)
+			as := path.Base(at)
+			if i.Name != nil {
+				as = i.Name.Name
+			}
+			if paths[as] = at; as == "." && names[at] != nil {
+				t.Errorf("%s/%s imports the names of %s: write %[3]s.Name", s.dir, s.name, at)
+			}
+		}
 		for _, d := range s.file.Decls {
 			ast.Inspect(d, func(n ast.Node) bool {
 				if sel, ok := n.(*ast.SelectorExpr); ok {
 					x, ok := sel.X.(*ast.Ident)
-					if ok && x.Obj == nil && slices.Contains(names[x.Name], sel.Sel.Name) {
+					if ok && x.Obj == nil && slices.Contains(names[paths[x.Name]], sel.Sel.Name) {
 						where := s.dir + "." + nameOf(d, n)
 						found[where] = append(found[where], x.Name+"."+sel.Sel.Name)
 					}

@@ -53,8 +53,11 @@ const interrupted = 130
 // terminal nor look like a line of its own.
 func (e Env) Complain(args []string, message string) {
 	for _, arg := range args {
-		if name := show.Name(arg); name != arg {
-			message = strings.ReplaceAll(message, arg, name)
+		_, value, _ := strings.Cut(arg, "=") // of a flag
+		for _, said := range []string{arg, value} {
+			if name := show.Name(said); name != said {
+				message = strings.ReplaceAll(message, said, name)
+			}
 		}
 	}
 	fmt.Fprintln(e.Err, show.Text(message))
