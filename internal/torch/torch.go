@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"strings"
 
 	"verity/internal/sniff"
@@ -124,5 +125,12 @@ func (a *archive) read(name string) ([]byte, error) {
 	if at < 0 || uint64(at) > uint64(len(a.b)) || n > uint64(len(a.b))-uint64(at) {
 		return nil, fmt.Errorf("%.40q has %d bytes at %d, the file has %d: cut off?", name, n, at, len(a.b))
 	}
-	return a.b[at : uint64(at)+n : uint64(at)+n], nil
+	content := a.b[at : uint64(at)+n : uint64(at)+n]
+	if f.CRC32 != 0 { // one bit elsewhere in the archive would make these the bytes of another tensor
+		if sum := crc32.ChecksumIEEE(content); sum != f.CRC32 {
+			return nil, fmt.Errorf("%.40q: got the checksum %08x, want %08x: damaged?", name, sum, f.CRC32)
+		}
+		f.CRC32 = 0 // once: a pickle may name a storage thousands of times
+	}
+	return content, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -152,6 +153,30 @@ func TestArchive(t *testing.T) {
 		if !errors.Is(err, ErrMalformed) || !strings.Contains(fmt.Sprint(err), tt.want) || !strings.HasSuffix(fmt.Sprint(err), "; download or convert the model again") {
 			t.Errorf("%s: error = %v, want %q", name, err, tt.want)
 		}
+	}
+}
+
+// TestDamage: of every bit of an archive that is flipped, what it says is as it was, or an error.
+func TestDamage(t *testing.T) {
+	state := tensorOf("FloatStorage", 4, 0, "K\x04", "K\x01")
+	good := saved(t, "\x80\x02}(X\x04\x00\x00\x00dims}X\x01\x00\x00\x00aK\x07sX\x10\x00\x00\x00model_state_dict}X\x01\x00\x00\x00w"+state+"su.")
+	want, err := Parse(good)
+	if err != nil || len(want.Tensors) != 1 {
+		t.Fatal(want, err)
+	}
+	refused := 0
+	for at := range len(good) * 8 {
+		good[at/8] ^= 1 << (at % 8)
+		got, err := Parse(good)
+		if err != nil {
+			refused++
+		} else if len(got.Tensors) != 1 || !reflect.DeepEqual(got.Sizes, want.Sizes) || !slices.Equal(got.Tensors[0].Tensor().Float32(), []float32{1, 2, 3, 4}) {
+			t.Errorf("bit %d of byte %d: got %v %v, nothing is said", at%8, at/8, got.Sizes, got.Tensors)
+		}
+		good[at/8] ^= 1 << (at % 8)
+	}
+	if refused == 0 {
+		t.Error("nothing was refused")
 	}
 }
 
