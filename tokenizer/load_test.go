@@ -260,6 +260,27 @@ func TestLoadCorners(t *testing.T) {
 	}
 }
 
+// TestLoadTimes: timestamps with a gap, as a flipped bit leaves one, would end there.
+func TestLoadTimes(t *testing.T) {
+	for names, want := range map[string]string{
+		"<|0.00|> <|0.02|> <|0.04|>": "", "<|0.00|> <|0.O2|> <|0.04|>": "<|0.04|>: malformed: got id 12",
+		"<|0.00|> <|0.04|> <|0.02|>": "<|0.02|>: malformed: got id 12", "<!0.00|> <|0.02|>": "<|0.02|>: malformed: got id 11",
+		"<|0.00|> x <|0.02|>": "<|0.02|>: malformed: got id 12",
+	} {
+		tokens := ""
+		for i, name := range strings.Fields(names) {
+			tokens += fmt.Sprintf(`{"id":%d,"content":%q},`, 10+i, name)
+		}
+		files := tiny(`"vocab":{"a":0}`, "")
+		raw := &files["tokenizer.json"].Data
+		*raw = []byte(strings.Replace(string(*raw), `"added_tokens":[`, `"added_tokens":[`+tokens, 1))
+		_, err := Load(files, "d", 0)
+		if (err == nil) != (want == "") || !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%s: got %v, want %q", names, err, want)
+		}
+	}
+}
+
 // TestLoadReadError checks that a read error of the file system is returned.
 func TestLoadReadError(t *testing.T) {
 	files := fstest.MapFS{"tokenizer.json": {Mode: fs.ModeDir}}

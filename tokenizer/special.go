@@ -43,6 +43,13 @@ func newTokenizer(tab table, vocab int, file string) (*Tokenizer, error) {
 		return nil, &Error{File: file, Thing: "special token <|endoftext|> or <|startoftranscript|>", Err: ErrMissing, Remedy: notWhisper}
 	}
 	t.setTimestamps(tab.special, vocab)
+	for i := range openaiTimestamps { // a gap would be an end: later ones would be no times
+		name := timestampName(i)
+		if tok, ok := tab.special[name]; ok && (i >= t.stamps || tok != t.TimestampBegin+Token(i)) {
+			return nil, &Error{File: file, Thing: "special token " + name, Err: ErrMalformed, Got: fmt.Sprintf("id %d", tok),
+				Want: "all from <|0.00|> to it, id after id", Remedy: damaged}
+		}
+	}
 	t.setLanguages()
 	return t, nil
 }
