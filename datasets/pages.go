@@ -125,6 +125,9 @@ func checkPages(in io.ReaderAt, m *format.ColumnMetaData, rows int64, null bool)
 		if err := pages.next(&h, maxColumns); err != nil {
 			return 0, fmt.Errorf("column %v: page %d: malformed header: %w", m.PathInSchema, page, err)
 		}
+		if left := pages.in.Size() - pages.at(); int64(h.CompressedPageSize) > left {
+			return 0, fmt.Errorf("column %v: page %d: %d bytes where %d are left", m.PathInSchema, page, h.CompressedPageSize, left)
+		}
 		most, took := rows, &room
 		if h.DictionaryPageHeader.Valid {
 			most, took = int64(h.UncompressedPageSize), &dictionary
@@ -173,6 +176,7 @@ func checkPage(r io.Reader, h *format.PageHeader, size func(io.Reader, int64) (i
 	from := io.Reader(body)
 	var kept bytes.Buffer
 	if differences(h) {
+		kept.Grow(int(body.N)) // a buffer that grows takes three times as much
 		from = io.TeeReader(body, &kept)
 	}
 	if body.N > 0 && compressed {
@@ -220,7 +224,7 @@ func checkDelta(packed []byte, h *format.PageHeader, codec format.CompressionCod
 	if len(packed) == 0 {
 		return nil
 	}
-	if compressed {
+	if compressed && codec != format.Uncompressed {
 		if packed, err = parquet.LookupCompressionCodec(codec).Decode(nil, packed); err != nil {
 			return err
 		}
@@ -295,7 +299,11 @@ func (t *parquetTable) checkGroup(in io.ReaderAt, group int) error {
 	}
 	total, rows := int64(0), t.file.Metadata().RowGroups[group].NumRows
 	for _, leaf := range t.wanted {
-		room, err := checkPages(in, &columns[leaf.ColumnIndex].MetaData, rows, leaf.MaxDefinitionLevel > 0)
+		m := &columns[leaf.ColumnIndex].MetaData
+		if m.TotalCompressedSize > t.file.Size() {
+			return fmt.Errorf("column %v: %d bytes in a file of %d", m.PathInSchema, m.TotalCompressedSize, t.file.Size())
+		}
+		room, err := checkPages(in, m, rows, leaf.MaxDefinitionLevel > 0)
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -418,4 +419,28 @@ func must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
+}
+
+// TestPageCopies: a sound in a Parquet file takes a few times its bytes while it is read, not seven.
+func TestPageCopies(t *testing.T) {
+	type row struct {
+		Audio []byte `parquet:"audio,delta"` // as differences, which are walked over first
+		Text  string `parquet:"text"`
+	}
+	const n = 16 << 20
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[row](&b, parquet.SkipPageBounds("audio"), parquet.DataPageStatistics(false))
+	if _, err := w.Write([]row{{make([]byte, n), "one"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	good, broken := rowsOf(t, b.Bytes())
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; good != 1 || len(broken) > 0 || took > 5*n {
+		t.Errorf("%d rows, broken %q, %d MB allocated for %d", good, broken, took>>20, n>>20)
+	}
 }
