@@ -226,39 +226,129 @@ func TestBehindSegment(t *testing.T) {
 	}
 }
 
-// TestPictures: what a file holds beside its sound, in parts that it states, is no other file: FLAC keeps
-// the header of the WAV that it was made of, pictures are AVIF. A file behind it is one.
-func TestPictures(t *testing.T) {
-	wav, other := readTestdata(t, "damage/tiny.wav"), readTestdata(t, "damage/pages.opus")
-	flac, aiff, caf, webm := readTestdata(t, "damage/frames.flac"), readTestdata(t, "damage/tiny.aiff"), readTestdata(t, "damage/tiny.caf"), readTestdata(t, "damage/clusters.webm")
-	pcm, sound := chunk("fmt ", fmtBody(1, 1, 16000, 16)), chunk("data", make([]byte, 3200))
-	put := func(b []byte, at int, what ...string) []byte {
-		return slices.Concat(b[:at], []byte(strings.Join(what, "")), b[at:])
+// TestBesideSound: whatever a file holds beside its sound, before, amid or behind it, is neither sound nor
+// another file, though it be one, and a file behind it is: FLAC keeps the header of the WAV that it was
+// made of, covers are AVIF, and ID3 and APE tags hold any object.
+func TestBesideSound(t *testing.T) {
+	files := map[string][]byte{}
+	for _, name := range []string{"tiny.wav", "tiny.aiff", "tiny.au", "tiny.caf", "notag.mp3", "vbr.mp3", "frames.flac", "pipe.flac", "pages.oga", "pages.opus", "clusters.webm"} {
+		files[name] = readTestdata(t, "damage/"+name)
 	}
-	for why, picture := range map[string]string{
+	inside := map[string]string{
 		"a picture": "\x00\x00\x00\x1cftypavif\x00\x00\x00\x00avifmif1" + strings.Repeat("\x01\x02", 300),
-		"a header":  string(wav[:44]) + strings.Repeat("\x03\x04", 300),
-	} {
-		size := string(binary.BigEndian.AppendUint32(nil, uint32(len(picture))))
-		behind := slices.Concat(aiff, []byte("ID3 "+size+picture))
-		binary.BigEndian.PutUint32(behind[4:], uint32(len(behind)-8))
-		segment := bytes.Index(webm, []byte("\x18\x53\x80\x67"))
-		for name, file := range map[string][]byte{
-			"FLAC":       put(flac, 42, "\x02"+size[1:], picture),
-			"WAV":        riff(pcm, chunk("LIST", []byte(picture)), sound),
-			"WAV behind": riff(pcm, sound, chunk("id3 ", []byte(picture))),
-			"AIFF":       behind,
-			"CAF":        put(caf, bytes.Index(caf, []byte("data")), "uuid\x00\x00\x00\x00", size, picture),
-			"WebM":       put(slices.Concat(webm[:segment+4], []byte("\x01\xff\xff\xff\xff\xff\xff\xff"), webm[segment+12:]), segment+12, "\x19\x41\xa4\x69\x10"+size[1:], picture),
-		} {
-			h := hear(file, Input{})
-			if !h.silent() || len(h.samples) < 1600 {
-				t.Errorf("%s in %s: %d samples, %v, %q", why, name, len(h.samples), h.err, h.said())
-				continue
-			}
-			if j := hear(slices.Concat(file, other), Input{}); !j.silent() || len(j.samples) != len(h.samples)+48000 {
-				t.Errorf("%s in %s, and a file behind: %d samples, %v, %q; want %d", why, name, len(j.samples), j.err, j.said(), len(h.samples)+48000)
+		"a header":  string(files["tiny.wav"][:44]) + strings.Repeat("\x03\x04", 300),
+		"a tag":     string(tagOf("TIT2", "a title")) + string(files["notag.mp3"]),
+	}
+	for _, name := range []string{"tiny.aiff", "notag.mp3", "frames.flac", "pages.opus"} {
+		inside[name] = string(files[name])
+	}
+	for name, file := range files {
+		alone := len(hear(file, Input{}).samples)
+		for what, x := range inside {
+			for where, b := range besideSound(name, file, x) {
+				want := alone
+				if strings.HasPrefix(where, "between") {
+					want *= 2
+				}
+				if h := hear(b, Input{}); !h.silent() || len(h.samples) != want {
+					t.Errorf("%s, %s in %s: %d samples, %v, want %d without a warning", name, what, where, len(h.samples), h.err, want)
+				} else if j := hear(slices.Concat(b, files["pages.opus"]), Input{}); what == "a picture" && !strings.HasSuffix(where, "at the end") && (!j.silent() || len(j.samples) != want+48000) {
+					t.Errorf("%s, %s in %s, a file behind: %d samples, %v, %q; want %d", name, what, where, len(j.samples), j.err, j.said(), want+48000)
+				}
 			}
 		}
 	}
+}
+
+// tagOf makes an ID3 tag of one frame.
+func tagOf(id, body string) []byte {
+	n := 10 + len(body)
+	tag := []byte{'I', 'D', '3', 3, 0, 0, byte(n >> 21), byte(n >> 14 & 127), byte(n >> 7 & 127), byte(n & 127)}
+	return slices.Concat(tag, binary.BigEndian.AppendUint32([]byte(id), uint32(len(body))), []byte("\x00\x00"+body))
+}
+
+// besideSound puts x wherever a file may hold what is no sound.
+func besideSound(name string, file []byte, x string) map[string][]byte {
+	put := func(at int, what ...string) []byte {
+		return slices.Concat(file[:at], []byte(strings.Join(what, "")), file[at:])
+	}
+	resize := func(order binary.ByteOrder, b []byte) []byte {
+		order.PutUint32(b[4:], uint32(len(b)-8))
+		return b
+	}
+	big, little := string(binary.BigEndian.AppendUint32(nil, uint32(len(x)))), string(binary.LittleEndian.AppendUint32(nil, uint32(len(x))))
+	even := x + strings.Repeat("\x00", len(x)&1)
+	id3 := string(tagOf("GEOB", "\x00a/b\x00c\x00d\x00"+x))
+	item := little + "\x02\x00\x00\x00Cover Art (Front)\x00" + x
+	end := "APETAGEX\xd0\x07\x00\x00" + string(binary.LittleEndian.AppendUint32(nil, uint32(len(item)+32))) + "\x01\x00\x00\x00\x00\x00\x00"
+	ape := end + "\xa0" + strings.Repeat("\x00", 8) + item + end + "\x80" + strings.Repeat("\x00", 8)
+	old := "TAG" + strings.Repeat("a", 125)
+	list := map[string][]byte{
+		"ID3 before": put(0, id3), "ID3 behind": put(len(file), id3), "ID3 twice": put(len(file), id3, old), "between, ID3": put(len(file), id3, string(file)),
+		"APE before": put(0, ape), "APE behind": put(len(file), ape), "APE and ID3": put(len(file), ape, id3, old), "between, APE": put(len(file), ape, string(file)),
+		"an APE tag without a header, at the end": put(len(file), item, end, strings.Repeat("\x00", 9), old),
+	}
+	switch name[strings.Index(name, "."):] {
+	case ".flac":
+		for _, kind := range []string{"\x06", "\x02"} {
+			list[fmt.Sprintf("block %x", kind)] = put(42, kind, big[1:], x)
+		}
+	case ".wav":
+		at := bytes.Index(file, []byte("data"))
+		for _, id := range []string{"LIST", "id3 ", "JUNK"} {
+			list[id+" before"] = resize(binary.LittleEndian, put(at, id, little, even))
+			list[id+" behind"] = resize(binary.LittleEndian, put(len(file), id, little, even))
+			list[id+" at the end"] = put(len(file), id, little, even)
+		}
+	case ".aiff":
+		at := bytes.Index(file, []byte("SSND"))
+		for _, id := range []string{"ANNO", "ID3 ", "APPL"} {
+			list[id+" before"] = resize(binary.BigEndian, put(at, id, big, even))
+			list[id+" behind"] = resize(binary.BigEndian, put(len(file), id, big, even))
+			list[id+" at the end"] = put(len(file), id, big, even)
+		}
+	case ".au":
+		start := string(binary.BigEndian.AppendUint32(nil, uint32(auHeader+len(x))))
+		at := binary.BigEndian.Uint32(file[4:])
+		list["a note"] = slices.Concat(file[:4], []byte(start), file[8:auHeader], []byte(x), file[at:])
+	case ".caf":
+		for _, id := range []string{"free", "info"} {
+			list[id+" before"] = put(bytes.Index(file, []byte("data")), id, "\x00\x00\x00\x00", big, x)
+			list[id+" at the end"] = put(len(file), id, "\x00\x00\x00\x00", big, x)
+		}
+	case ".oga":
+		list["a block"] = withPacket(file, "\x06"+big[1:]+x)
+	case ".webm":
+		at := bytes.Index(file, []byte("\x18\x53\x80\x67"))
+		file = slices.Concat(file[:at+4], []byte("\x01\xff\xff\xff\xff\xff\xff\xff"), file[at+12:])
+		for _, id := range []string{"\x19\x41\xa4\x69", "\x12\x54\xc3\x67", "\xec"} {
+			list[fmt.Sprintf("%x before", id)] = put(at+12, id, "\x10", big[1:], x)
+			list[fmt.Sprintf("%x amid", id)] = put(bytes.LastIndex(file, []byte(mkvClusterID)), id, "\x10", big[1:], x)
+		}
+	}
+	return list
+}
+
+// withPacket puts a packet of a header into an Ogg file, behind its first page.
+func withPacket(file []byte, packet string) []byte {
+	first := oggSize(file)
+	b, pages, goesOn := bytes.Clone(file[:first]), uint32(0), byte(0)
+	for whole := false; !whole; pages, goesOn = pages+1, oggContinued {
+		n := min(len(packet), 255*255)
+		lacing, granule, start := bytes.Repeat([]byte{255}, n/255), strings.Repeat("\xff", 8), len(b)
+		if whole = n < 255*255; whole {
+			lacing, granule = append(lacing, byte(n%255)), strings.Repeat("\x00", 8)
+		}
+		b = slices.Concat(b, []byte("OggS\x00"), []byte{goesOn}, []byte(granule), file[14:18], binary.LittleEndian.AppendUint32(nil, pages+1),
+			make([]byte, 4), []byte{byte(len(lacing))}, lacing, []byte(packet[:n]))
+		reseal(b, start)
+		packet = packet[n:]
+	}
+	for at := first; at < len(file); at += oggSize(file[at:]) {
+		start := len(b)
+		b = append(b, file[at:at+oggSize(file[at:])]...)
+		binary.LittleEndian.PutUint32(b[start+18:], binary.LittleEndian.Uint32(b[start+18:])+pages)
+		reseal(b, start)
+	}
+	return b
 }

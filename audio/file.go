@@ -26,6 +26,7 @@ type file struct {
 	body   int64                 // where the content of a container ends, in which frames and streams are no files
 	own    func(*file) []stretch // as in format
 	owned  []stretch             // what it returned; nil before it was asked
+	tags   []stretch             // that were met
 	err    error                 // why reading failed
 	tag    error                 // what is wrong with the tag before it
 }
@@ -136,18 +137,20 @@ func (f *file) arrived(at int64) int64 {
 	return max(f.stream.there(f.from+at), 1)
 }
 
-// find returns the first place of one of some patterns from a place on; -1 without one.
+// find returns the first place of one of some patterns from a place on, outside of tags; -1 without one.
 func (f *file) find(at int64, patterns ...string) int64 {
 	b := make([]byte, 1<<16)
 	for at < f.size {
 		n, err := f.ReadAt(b, at)
-		first := -1
+		first := n
 		for _, p := range patterns {
-			if i := bytes.Index(b[:n], []byte(p)); i >= 0 && (first < 0 || i < first) {
-				first = i
+			for i := 0; i < first; i++ {
+				if i += indexOr(b[i:n], p); i < first && !f.owns(at+int64(i)) {
+					first = i
+				}
 			}
 		}
-		if first >= 0 {
+		if first < n {
 			return at + int64(first)
 		}
 		const overlap = 8 // longer than a pattern
@@ -186,7 +189,11 @@ func (f *file) look(from, to int64) {
 }
 
 // begins returns where in b, which lies at a place, another file begins; len(b) if none does.
-func (f *file) begins(b []byte, at int64) int { return f.runIn(b, at, f.signatureIn(b, at)) }
+func (f *file) begins(b []byte, at int64) int {
+	f.tags = slices.DeleteFunc(f.tags, func(s stretch) bool { return s.to <= at })
+	f.note(b, at)
+	return f.runIn(b, at, f.signatureIn(b, at))
+}
 
 // signatureIn returns where in b a file begins with a signature; len(b) if none does.
 func (f *file) signatureIn(b []byte, at int64) int {
@@ -220,13 +227,20 @@ type stretch struct{ from, to int64 }
 
 // owns reports whether what lies at a place belongs to the file whatever it begins like.
 func (f *file) owns(at int64) bool {
-	if f.own == nil || f.stream != nil {
+	if f.stream != nil {
 		return false
 	}
 	if f.owned == nil {
-		all := newFile(f.r, f.from, f.end)
-		all.seen = all.size
-		f.owned = append([]stretch{}, f.own(all)...)
+		f.owned = []stretch{}
+		if f.own != nil {
+			all := newFile(f.r, f.from, f.end)
+			all.seen = all.size
+			f.owned = append(f.owned, f.own(all)...)
+		}
+		f.owned = append(f.owned, f.lastTag()...)
+	}
+	if slices.ContainsFunc(f.tags, func(s stretch) bool { return s.from <= at && at < s.to }) {
+		return true
 	}
 	_, found := slices.BinarySearchFunc(f.owned, at, func(s stretch, at int64) int {
 		if at < s.from {

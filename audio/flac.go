@@ -222,7 +222,7 @@ func (f *flacReader) header(at int64) int64 {
 			if i += next; err == nil && n-i < most {
 				break // it is whole in what is read next
 			}
-			if isFLACFrame(b[i:min(i+most, n)]) {
+			if isFLACFrame(b[i:min(i+most, n)]) && !f.file.owns(at+int64(i)) {
 				return at + int64(i)
 			}
 		}

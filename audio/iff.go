@@ -84,7 +84,7 @@ func (f *file) chunks(at int64, order binary.ByteOrder, width int64) iter.Seq2[*
 }
 
 // besides returns what finds the chunks of a file before and behind those of its sound. Behind it they
-// end where the file does by its header, unless it was cut.
+// end where the file does by its header, or later at the end of all, unless it was cut.
 func besides(first int64, order binary.ByteOrder, width int64, sound string) func(*file) []stretch {
 	return func(f *file) []stretch {
 		form := f.size
@@ -99,7 +99,7 @@ func besides(first int64, order binary.ByteOrder, width int64, sound string) fun
 				continue
 			}
 			body := c.body + max(0, c.size)
-			if end, err := f.behind(body, iffTail{order, width, form, sound}); err == nil && end == form {
+			if end, err := f.behind(body, iffTail{order, width, form, sound}); err == nil && (end == form || end == f.size && end > form) {
 				return []stretch{{first, c.start}, {body, end}}
 			}
 			return []stretch{{first, c.start}}

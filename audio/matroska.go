@@ -35,6 +35,7 @@ const (
 	mkvEncodings   = 0x6d80
 	mkvVoid        = 0xec
 	mkvAttachments = 0x1941a469
+	mkvTags        = 0x1254c367
 )
 
 const (
@@ -205,7 +206,7 @@ func (m *mkvReader) goesOn() bool {
 // mkvOthers are the elements that may lie beside sound, each with its largest size. One
 // that is none of them may be sound with a damaged id.
 var mkvOthers = map[uint64]uint64{
-	mkvEBML: math.MaxUint64, 0x114d9b74: math.MaxUint64, 0x1c53bb6b: math.MaxUint64, 0x1254c367: math.MaxUint64,
+	mkvEBML: math.MaxUint64, 0x114d9b74: math.MaxUint64, 0x1c53bb6b: math.MaxUint64, mkvTags: math.MaxUint64,
 	mkvAttachments: math.MaxUint64, 0x1043a770: math.MaxUint64, mkvVoid: math.MaxUint64, // tables, tags, files, empty
 	0xa7: 8, 0xab: 8, 0x9b: 8, 0xfb: 8, 0xfa: 8, 0xbf: 4, 0x5854: 256, 0x75a1: maxMKVElement, // about clusters and blocks
 }
@@ -419,7 +420,7 @@ func mkvEnd(f *file) int64 {
 	return cmp.Or(m.segment, f.size)
 }
 
-// mkvAttached finds the files that are attached to one, each before another element of a Segment.
+// mkvAttached finds the files that are attached to one, tags and what is void, each before another element of a Segment.
 func mkvAttached(f *file) (list []stretch) {
 	m := &mkvReader{file: f, in: f.cursor(0)}
 	for range maxChunks {
@@ -432,7 +433,7 @@ func mkvAttached(f *file) (list []stretch) {
 			break
 		}
 		next, _ := mkvID(f.head(m.at))
-		if id == mkvAttachments && (m.at == f.size || next == mkvVoid || next > 1<<24 && (next == mkvCluster || mkvOthers[next] > 0)) {
+		if (id == mkvAttachments || id == mkvTags || id == mkvVoid) && (m.at == f.size || next == mkvVoid || next > 1<<24 && (next == mkvCluster || mkvOthers[next] > 0)) {
 			list = append(list, stretch{at, m.at})
 		}
 	}

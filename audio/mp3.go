@@ -168,7 +168,7 @@ func (f *mpegFrames) next() (frame []byte, at, lost int64, err error) {
 		if ok && err != nil && f.header.rate == 0 {
 			return nil, 0, 0, err
 		}
-		if ok && err == nil {
+		if ok && err == nil && !f.file.owns(f.at) {
 			frame = f.take(h)
 		}
 		if f.joined > 0 {
@@ -180,7 +180,7 @@ func (f *mpegFrames) next() (frame []byte, at, lost int64, err error) {
 			f.at += int64(len(frame))
 			return frame, at, lost, nil
 		}
-		zeros, words = zeros && head[0] == 0, words || lost == 0 && hasAt(head, 0, "LYRICS")
+		zeros, words = zeros && head[0] == 0, words || lost == 0 && (hasAt(head, 0, "LYRICS") || f.file.owns(f.at))
 		f.in.Discard(1)
 		f.at++
 		lost++
@@ -199,7 +199,7 @@ func (f *mpegFrames) take(h mpegHeader) []byte {
 	follows := runOf(behind, 1, h)
 	if !follows && f.header.rate != 0 {
 		other := formatOf(behind)
-		follows = len(behind) < 4 || tagSize(behind) > 0 || hasAt(behind, 0, "LYRICS") ||
+		follows = len(behind) < 4 || tagSize(behind) > 0 || hasAt(behind, 0, "LYRICS") || f.file.owns(f.at+int64(h.size)) && !f.file.owns(f.at+int64(h.size)-1) ||
 			other != nil && len(other.magic) >= 4 || runOf(behind, 3, mpegHeader{})
 	}
 	if !follows {

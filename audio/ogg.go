@@ -211,6 +211,25 @@ func oggHeads(f *file) (at int64) {
 	return at
 }
 
+// oggHeaders finds the sound pages before the first with sound: comments may hold pictures.
+func oggHeaders(f *file) []stretch {
+	at, page := int64(0), make([]byte, maxOggPage)
+	for range maxChunks {
+		n, _ := f.read(page, at)
+		if n < 27 || !hasAt(page, 0, "OggS") || int64(binary.LittleEndian.Uint64(page[6:])) > 0 || oggSize(page) > n {
+			break
+		}
+		b := page[:oggSize(page)]
+		want := binary.LittleEndian.Uint32(b[22:])
+		clear(b[22:26])
+		if oggSum(b) != want {
+			break
+		}
+		at += int64(len(b))
+	}
+	return []stretch{{1, at}}
+}
+
 // maxOggPage is the size of the largest page.
 const maxOggPage = 27 + 255 + 255*255
 

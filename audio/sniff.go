@@ -38,7 +38,7 @@ func init() {
 	none := func(*file) int64 { return 0 }    // what it holds are no frames
 	first := func(head []byte) bool { return hasAt(head, 4, "\x00\x02") }
 	ogg := func(name, reads, packet string, open func(*file) (packets, codec, error)) format { // its first page
-		return format{name: name, reads: reads, magic: "OggS????????????????????????" + packet, open: open, sure: first, kind: "ogg", end: oggHeads, within: true}
+		return format{name: name, reads: reads, magic: "OggS????????????????????????" + packet, open: open, sure: first, kind: "ogg", own: oggHeaders, end: oggHeads, within: true}
 	}
 	formats = []format{
 		{name: "a WAV file", reads: "WAV", magic: "RIFF????WAVE", open: inPCM(wavLayout), sure: long, own: besides(12, binary.LittleEndian, 4, "data"), end: riffEnd},
@@ -49,7 +49,7 @@ func init() {
 		{name: "a Sony Wave64 file (w64)", magic: "riff\x2e\x91\xcf\x11", sure: long},
 		{name: "an AVI video", magic: "RIFF????AVI ", sure: long, end: riffEnd},
 		{name: "an AIFF file", reads: "AIFF", magic: "FORM????AIF", open: inPCM(aiffLayout), sure: long, own: besides(12, binary.BigEndian, 4, "SSND")},
-		{name: "a Sun AU file", reads: "AU", magic: ".snd", open: inPCM(auLayout), sure: isAU},
+		{name: "a Sun AU file", reads: "AU", magic: ".snd", open: inPCM(auLayout), sure: isAU, own: auNote},
 		{name: "a Core Audio file (caf)", reads: "CAF", magic: "caff", open: inPCM(cafLayout), sure: isCAF, own: besides(8, binary.BigEndian, 8, "data"), end: cafEnd},
 		ogg("an Ogg Opus file", "Ogg Opus", "OpusHead", inOgg(1, newOpus)),
 		ogg("an Ogg Vorbis file", "Ogg Vorbis", "\x01vorbis", inOgg(3, newVorbis)),

@@ -1,6 +1,7 @@
 package audio
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -16,16 +17,20 @@ const maxTags = 8
 // skipID3 lets f begin behind any ID3 tags, and returns its first bytes.
 func (f *file) skipID3() (head []byte, err error) {
 	for range maxTags {
-		if head = f.head(0); f.err != nil || !hasAt(head, 0, "ID3") {
+		if head = f.head(0); f.err != nil || !hasAt(head, 0, "ID3") && !isAPEHeader(head) {
 			return head, f.err
 		}
-		n, at, tag := id3Size(head), f.from, f.tag
+		n, at, tag := tagSize(head), f.from, f.tag
 		if n < f.size {
 			*f = *newFile(f.r, at+n, f.end)
 			f.tag = tag
 			continue
 		}
 		why := malformed("ID3 tag", "sound behind it", "the end of the file after %d bytes", at+f.size)
+		if n == f.size { // what it holds is no sound
+			*f = *newFile(f.r, f.end, f.end)
+			return nil, why
+		}
 		inside := newFile(f.r, at+9, f.end) // at the last byte of its header: look begins behind
 		if inside.look(1, inside.size); !inside.next {
 			return nil, why
@@ -57,20 +62,76 @@ func tagSize(head []byte) int64 {
 		return id3Size(head)
 	case hasAt(head, 0, "TAG"):
 		return 128
-	case hasAt(head, 0, "APETAGEX") && len(head) >= 16:
+	case isAPEHeader(head):
 		return 32 + int64(binary.LittleEndian.Uint32(head[12:]))
+	case hasAt(head, 0, "APETAGEX"): // a footer
+		return 32
 	}
 	return 0
+}
+
+// isAPEHeader reports whether head begins an APE tag, and is not the footer of one, which has the same magic.
+func isAPEHeader(head []byte) bool {
+	return hasAt(head, 0, "APETAGEX") && len(head) >= 32 && head[23]&0x20 != 0
+}
+
+// note adds the tags that begin in b, which lies at a place: whatever they hold is no file. Behind a tag
+// there is another, a file, or nothing.
+func (f *file) note(b []byte, at int64) {
+	for i := 0; ; i++ {
+		n := min(indexOr(b[i:], "ID3"), indexOr(b[i:], "APETAGEX"))
+		if i += n; i >= len(b) {
+			return
+		}
+		from, head := at+int64(i), b[i:]
+		if f.owns(from) || isID3(head) == isAPEHeader(head) || tagSize(head) < 10+sniffLen { // too short to hold one
+			continue
+		}
+		end := from + tagSize(head)
+		if next := f.head(end); end == f.size || tagSize(next) > 0 || hasAt(next, 0, "LYRICS") || f.starts(next, end) || len(next) > 0 && allZero(next) {
+			f.tags = append(f.tags, stretch{from + 1, end})
+		}
+	}
+}
+
+// indexOr returns where in b a magic is; len(b) if nowhere.
+func indexOr(b []byte, magic string) int {
+	if i := bytes.Index(b, []byte(magic)); i >= 0 {
+		return i
+	}
+	return len(b)
+}
+
+// lastTag returns an APE tag at the end of all bytes, or before an ID3 tag there: it may have no header.
+func (f *file) lastTag() []stretch {
+	all := newFile(f.r, f.from, f.end)
+	for _, at := range []int64{all.size - 32, all.size - 128 - 32} {
+		b := all.head(max(at, 0))
+		if hasAt(b, 0, "APETAGEX") && len(b) >= 32 && b[23]&0x20 == 0 && (at+32 == all.size || hasAt(b, 32, "TAG")) {
+			return []stretch{{max(0, at+32-int64(binary.LittleEndian.Uint32(b[12:]))), all.size}}
+		}
+	}
+	return nil
 }
 
 // tagged reports whether an ID3 tag that begins with head, at a place, lies before a file. It reads no more
 // than some headers: in any data there may be many such beginnings.
 func (f *file) tagged(head []byte, at int64) bool {
-	if len(head) < 10 || head[3] > 4 || slices.Max(head[6:10]) >= 0x80 {
+	if !isID3(head) {
 		return false
 	}
 	at += id3Size(head)
 	b := f.head(at)
+	return f.starts(b, at) && (formatOf(b).kind != "mpeg" || f.kind != "mpeg")
+}
+
+// isID3 reports whether head begins an ID3v2 tag.
+func isID3(head []byte) bool {
+	return hasAt(head, 0, "ID3") && len(head) >= 10 && head[3] <= 4 && slices.Max(head[6:10]) < 0x80
+}
+
+// starts reports whether a file begins with b, at a place.
+func (f *file) starts(b []byte, at int64) bool {
 	if k := formatOf(b); k == nil || k.sure != nil || k.kind != "mpeg" {
 		return k != nil && k.sure != nil && k.sure(b)
 	}
@@ -81,13 +142,13 @@ func (f *file) tagged(head []byte, at int64) bool {
 		}
 		h, at = next, at+int64(next.size)
 	}
-	return f.kind != "mpeg"
+	return true
 }
 
 // padding reports whether there is nothing, a tag, or nothing but zeros from a place on.
 func (f *file) padding(at int64) bool {
 	head := f.head(at)
-	if tagSize(head) > 0 || hasAt(head, 0, "APETAGEX") || hasAt(head, 0, "LYRICS") {
+	if tagSize(head) > 0 || hasAt(head, 0, "LYRICS") || f.owns(at) {
 		return true
 	}
 	b := make([]byte, 1<<12)
