@@ -3,6 +3,7 @@ package hub
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -114,7 +115,7 @@ func (c *Client) Pull(ctx context.Context, name string) (string, error) {
 func (c *Client) odd(format string, args ...any) error {
 	remedy := "try again later"
 	if c.Endpoint != "" {
-		remedy = "check HF_ENDPOINT, which is " + c.Endpoint
+		remedy = "check HF_ENDPOINT, which is " + c.hub()
 	}
 	return fmt.Errorf("%w: %w; %s", ErrAnswer, fmt.Errorf(format, args...), remedy)
 }
@@ -187,6 +188,15 @@ func plain(name string) bool {
 	return len(name) <= 255 && !strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`/\:`, r) })
 }
 
+// hub is the address of the hub as people see it: without a password.
+func (c *Client) hub() string {
+	scheme, rest, _ := strings.Cut(cmp.Or(c.Endpoint, defaultEndpoint), "://")
+	if at := strings.LastIndex(rest, "@"); at >= 0 {
+		return scheme + "://…" + rest[at:]
+	}
+	return cmp.Or(c.Endpoint, defaultEndpoint)
+}
+
 func (c *Client) address(parts ...string) string {
 	return strings.TrimSuffix(cmp.Or(c.Endpoint, defaultEndpoint), "/") + "/" + strings.Join(parts, "/")
 }
@@ -206,7 +216,7 @@ func (c *Client) get(ctx context.Context, method, address string, follow bool) (
 func (c *Client) ask(ctx context.Context, method, address string, from int64, follow bool) (*http.Response, error) {
 	host, err := url.Parse(address)
 	if err != nil {
-		return nil, err
+		return nil, c.unreached(ctx, err)
 	}
 	client := http.Client{Timeout: 0, Transport: transport}
 	if c.HTTP != nil {
@@ -376,8 +386,16 @@ func (c *Client) unreached(ctx context.Context, err error) error {
 		return fmt.Errorf("asking the hub: %w", err)
 	}
 	remedy := "check the network"
+	if errors.As(err, new(*tls.CertificateVerificationError)) {
+		remedy = "check the clock and the certificates that this system trusts"
+	}
 	if c.Endpoint != "" {
 		remedy += " and HF_ENDPOINT"
+	}
+	if u, bad := url.Parse(c.address()); bad == nil {
+		if proxy, _ := transport.Proxy(&http.Request{URL: u}); proxy != nil {
+			remedy += " and the proxy " + proxy.Host
+		}
 	}
 	// The method and the address of the request say nothing to people.
 	if request := new(url.Error); errors.As(err, &request) {
@@ -390,7 +408,7 @@ func (c *Client) unreached(ctx context.Context, err error) error {
 		err = op.Err
 	}
 	return fmt.Errorf("%s does not answer: %w; %s, or copy the model here and name its directory",
-		cmp.Or(c.Endpoint, defaultEndpoint), err, remedy)
+		c.hub(), err, remedy)
 }
 
 // status returns an error that explains a refusal, or a part from another byte than from.

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -311,6 +313,19 @@ func TestMessages(t *testing.T) {
 		{func(_ *fakeHub, c *Client) { c.Endpoint = "nonsense" }, nil,
 			`nonsense does not answer: unsupported protocol scheme ""; check the network and HF_ENDPOINT`},
 		{func(_ *fakeHub, c *Client) { c.Endpoint = "http://" }, nil, "check the network and HF_ENDPOINT"},
+		{func(_ *fakeHub, c *Client) { c.Endpoint = "http://me:hunter2@127.0.0.1:1" }, nil, "http://…@127.0.0.1:1 does not answer: "},
+		{func(_ *fakeHub, c *Client) { c.Endpoint = "http://me:hunter2%zz@127.0.0.1:1" }, nil, "http://…@127.0.0.1:1 does not answer: "},
+		{func(h *fakeHub, c *Client) {
+			h.status = 500
+			c.Endpoint = strings.Replace(h.URL, "://", "://me:hunter2@", 1)
+		}, ErrAnswer, "check HF_ENDPOINT, which is http://…@127.0.0.1"},
+		{func(_ *fakeHub, c *Client) {
+			h := httptest.NewUnstartedServer(nil)
+			h.Config.ErrorLog = log.New(io.Discard, "", 0)
+			h.StartTLS()
+			t.Cleanup(h.Close)
+			c.Endpoint = h.URL
+		}, nil, "check the clock and the certificates that this system trusts and HF_ENDPOINT"},
 		{func(_ *fakeHub, c *Client) { c.Endpoint = "http://127.0.0.1:1" }, nil,
 			"; check the network and HF_ENDPOINT, or copy the model here and name its directory"},
 	} {
@@ -318,7 +333,7 @@ func TestMessages(t *testing.T) {
 		c, _ := h.client(t)
 		tt.set(h, c)
 		_, err := c.Pull(t.Context(), "tiny")
-		if err == nil || tt.want != nil && !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) {
+		if err == nil || tt.want != nil && !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("got %v, want %v and %q", err, tt.want, tt.text)
 		}
 	}
