@@ -362,8 +362,12 @@ func bareFrames() map[string][]byte {
 // where they follow.
 func TestFramesBehind(t *testing.T) {
 	for name := range reference(t) {
-		file := readTestdata(t, name)
-		for what, frames := range bareFrames() {
+		file, bare := readTestdata(t, name), bareFrames()
+		if filepath.Ext(name) != ".mp3" { // it ends as if cut there, which is said
+			bare["got layer 2"] = bytes.Repeat(append([]byte("\xff\xfd\x84\x00"), make([]byte, 380)...), 20)     // 128 kbit/s at 48 kHz
+			bare["got version 2.5"] = bytes.Repeat(append([]byte("\xff\xe3\x28\x00"), make([]byte, 140)...), 20) // 16 kbit/s at 8 kHz
+		}
+		for what, frames := range bare {
 			for why, b := range map[string][]byte{"at once": file, "behind zeros": append(slices.Clip(file), make([]byte, 100)...), "cut": file[:len(file)*9/10]} {
 				h := hear(slices.Concat(b, frames), Input{})
 				if said := strings.Join(h.said(), " "); h.err == nil && !strings.Contains(said, what) {

@@ -258,7 +258,7 @@ func (f *file) owns(at int64) bool {
 // one; end if none does.
 func (f *file) runIn(b []byte, at int64, end int) int {
 	for i := int(max(0, f.body-at)); i < end-1; i++ {
-		if (b[i] == 0xff && b[i+1] >= 0xe0 && (f.kind != "mpeg" && runOf(b[i:], mpegRun, mpegHeader{}) || f.kind != "adts" && isADTSRun(b[i:])) ||
+		if (b[i] == 0xff && b[i+1] >= 0xe0 && (f.kind != "mpeg" && (runOf(b[i:], mpegRun, mpegHeader{}) || isForeignRun(b[i:])) || f.kind != "adts" && isADTSRun(b[i:])) ||
 			b[i] == 0x0b && f.kind != "ac3" && isAC3Run(b[i:]) ||
 			b[i] == 'I' && hasAt(b[i:], 0, "ID3") && f.tagged(b[i:], at+int64(i))) && !f.owns(at+int64(i)) {
 			return i

@@ -128,6 +128,35 @@ func isADTSRun(b []byte) bool {
 	})
 }
 
+// isForeignRun reports whether frames of MPEG audio that is not read follow each other: of layer II, whose
+// sizes are those of layer III but for one table, or of version 2.5, of half the rates of version 2.
+func isForeignRun(b []byte) bool {
+	return isRun(b, func(b []byte) int {
+		if _, ok, err := parseMPEG(b); !ok || err == nil || b[1]>>1&3 == 3 {
+			return 0
+		}
+		third, version, index := b[1]>>1&3 == 1, b[1]>>3&3, b[2]>>4
+		kilobits, rate, scale := mpeg2Rates[index], [3]int{44100, 48000, 32000}[b[2]>>2&3], 144000
+		switch {
+		case version == 3 && index > 1: // 32, 48, 56, 64, 80 … 384, of layer II: the only one here
+			kilobits = [16]int{2: 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384}[index]
+		case version == 3:
+			kilobits = 32 * int(index)
+		case version == 2:
+			rate /= 2
+		default:
+			rate /= 4
+		}
+		if third {
+			scale = 72000
+		}
+		if kilobits == 0 {
+			return 0
+		}
+		return scale*kilobits/rate + int(b[2]>>1&1)
+	})
+}
+
 func isAC3Run(b []byte) bool {
 	return isRun(b, func(b []byte) int {
 		if !hasAt(b, 0, "\x0b\x77") || len(b) < 5 || b[4]&0x3f > 37 || b[4]>>6 == 3 {
