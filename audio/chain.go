@@ -112,8 +112,8 @@ func (c *chain) finish() error {
 	}
 	end := base + m.shape.seconds(m.frame)
 	switch {
-	case m.frame < m.shape.promised:
-		c.short(fmt.Sprintf("the header promises %.2f s, the file ends after %.2f s", base+m.shape.seconds(m.shape.promised), end))
+	case m.frame < m.src.shape().promised: // which ffmpeg tells late
+		c.short(fmt.Sprintf("the header promises %.2f s, the file ends after %.2f s", base+m.shape.seconds(m.src.shape().promised), end))
 	case m.src.cut:
 		c.short(fmt.Sprintf("the file ends after %.2f s, amid the sound", end))
 	}
@@ -220,7 +220,7 @@ func (c *chain) unseen(f *file) error {
 		f.kind = cmp.Or(k.kind, "mpeg") // or it is nothing but frames itself
 		if all := *f; k.end != nil {
 			all.body = f.size
-			f.kind, f.body = k.kind, k.end(&all)
+			f.kind, f.own, f.body = k.kind, k.own, k.end(&all)
 		}
 	}
 	if f.look(1, f.size); f.next {

@@ -8,11 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"os"
 	"os/exec"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -69,31 +71,9 @@ type ffmpeg struct {
 
 // start runs the program, anew after the first time, and reads the header.
 func (f *ffmpeg) start() error {
-	f.close()
-	ctx, stop := context.WithCancel(f.ctx)
-	f.stop, f.said = stop, tail{}
-	name := "file:" + f.sound.Name()
-	var inherited []*os.File
-	if runtime.GOOS != "windows" {
-		// The program inherits the open file, since the name may point elsewhere by now
-		// and a temporary file has none. On some systems both share one offset, so it
-		// is set back to the start.
-		if _, err := f.sound.Seek(0, io.SeekStart); err != nil {
-			return err
-		}
-		name, inherited = "file:/dev/fd/3", []*os.File{f.sound}
-	}
-	f.cmd = exec.CommandContext(ctx, f.program, "-nostdin", "-v", "level+warning", "-nostats", "-progress", "pipe:2", "-err_detect", "crccheck",
-		"-protocol_whitelist", "file", "-format_whitelist", f.formats, "-i", name,
-		"-map", "0:a:0", "-vn", "-sn", "-dn", "-c:a", "pcm_f32be", "-f", "au", "-protocol_whitelist", "pipe", "pipe:1")
-	f.cmd.Stderr, f.cmd.ExtraFiles = &f.said, inherited
-	out, err := f.cmd.StdoutPipe()
-	if err == nil {
-		err = f.cmd.Start()
-	}
+	out, err := f.run("-map", "0:a:0", "-vn", "-sn", "-dn", "-c:a", "pcm_f32be", "-f", "au", "-protocol_whitelist", "pipe", "pipe:1")
 	if err != nil {
-		f.cmd = nil
-		return fmt.Errorf("ffmpeg: %w", err)
+		return err
 	}
 	pipe := &stream{r: out}
 	layout, err := auLayout(newFile(pipe, 0, unknownSize))
@@ -109,13 +89,63 @@ func (f *ffmpeg) start() error {
 	return err
 }
 
+// run lets the program write an output.
+func (f *ffmpeg) run(output ...string) (io.Reader, error) {
+	f.close()
+	ctx, stop := context.WithCancel(f.ctx)
+	f.stop, f.said = stop, tail{}
+	name := "file:" + f.sound.Name()
+	var inherited []*os.File
+	if runtime.GOOS != "windows" {
+		// The program inherits the open file, since the name may point elsewhere by now
+		// and a temporary file has none. On some systems both share one offset, so it
+		// is set back to the start.
+		if _, err := f.sound.Seek(0, io.SeekStart); err != nil {
+			return nil, err
+		}
+		name, inherited = "file:/dev/fd/3", []*os.File{f.sound}
+	}
+	f.cmd = exec.CommandContext(ctx, f.program, append([]string{"-nostdin", "-v", "level+info", "-nostats", "-progress", "pipe:2", "-err_detect", "crccheck",
+		"-protocol_whitelist", "file", "-format_whitelist", f.formats, "-i", name}, output...)...)
+	f.cmd.Stderr, f.cmd.ExtraFiles = &f.said, inherited
+	out, err := f.cmd.StdoutPipe()
+	if err == nil {
+		err = f.cmd.Start()
+	}
+	if err != nil {
+		f.cmd = nil
+		return nil, fmt.Errorf("ffmpeg: %w", err)
+	}
+	return out, nil
+}
+
+// reach returns the seconds at which the last packet of any stream ends: pictures may go on where there is no more
+// sound.
+func (f *ffmpeg) reach() float64 {
+	out, err := f.run("-map", "0:v?", "-map", "0:a", "-map", "0:s?", "-c", "copy", "-f", "null", "-")
+	if err == nil {
+		_, _ = io.Copy(io.Discard, out)
+		_ = f.wait()
+	}
+	return f.said.reached
+}
+
 // statedSamples returns how many samples a header states that ffmpeg does not look at; 0 of other files. That of
 // Sega's ADX counts less a block, since some count the one that ends the file: ffmpeg calls it a corrupt packet.
 func statedSamples(file *os.File) (n int64) {
 	b := make([]byte, 1024)
 	got, _ := file.ReadAt(b, 0)
-	if b = b[:got]; hasAt(b, 0, "\x80\x00") && hasAt(b, 4, "\x03\x12\x04") && got >= 16 {
-		return max(0, int64(binary.BigEndian.Uint32(b[12:]))-32)
+	b, le, be := b[:got], binary.LittleEndian, binary.BigEndian
+	switch {
+	case got < 32:
+	case hasAt(b, 0, "\x80\x00") && hasAt(b, 4, "\x03\x12\x04"):
+		return max(0, int64(be.Uint32(b[12:]))-32)
+	case hasAt(b, 0, ".SoX"): // of all channels
+		return max(0, int64(le.Uint64(b[8:]))/max(1, int64(le.Uint32(b[24:]))))
+	case hasAt(b, 0, "XoS."):
+		return max(0, int64(be.Uint64(b[8:]))/max(1, int64(be.Uint32(b[24:]))))
+	case hasAt(b, 0, "2BIT") && be.Uint16(b[12:]) == 0: // of one channel
+		return int64(be.Uint32(b[26:]))
 	}
 	if _, count, ok := bytes.Cut(b, []byte("sample_count -i ")); ok && hasAt(b, 0, "NIST_1A\n") {
 		_, _ = fmt.Sscan(string(count), &n)
@@ -145,10 +175,21 @@ func (f *ffmpeg) next() (packet, error) {
 	}
 	p = newPacket(nil)
 	p.lost.why = f.complaint(failed)
+	if stated := f.said.stated; f.layout.promised == 0 && stated-f.shape().seconds(f.pos) > 0.1 && stated-f.reach() > 0.1 {
+		f.layout.promised = int64(stated * float64(f.layout.rate))
+	}
 	return p, nil
 }
 
-func (f *ffmpeg) ended() (whole bool, end int64) { return !endsAmid(f.sound), 0 }
+func (f *ffmpeg) ended() (whole bool, end int64) {
+	st, err := f.sound.Stat()
+	if err != nil {
+		return true, 0
+	}
+	all := newFile(interruptible{f.ctx, f.sound}, 0, st.Size())
+	all.seen = all.size // it is one file
+	return !endsAmid(all), 0
+}
 
 // complaint says that ffmpeg did not read the whole sound, if it tells: in words, such as
 // "File ended prematurely", by its status, or by times that go on where samples are missing.
@@ -169,29 +210,21 @@ func (f *ffmpeg) complaint(failed error) error {
 }
 
 // endsAmid reports whether a file ends amid its sound by what frames it, where ffmpeg says nothing: in a packet
-// of an MPEG transport stream, before the last page of Ogg, or before the size that RIFF or Windows Media state.
+// of an MPEG transport stream, before the last page of Ogg, amid a piece, or before the size that Windows Media states.
 //
 // Source: ISO/IEC 13818-1, 2.4.3.2; of cameras, with four bytes of time before each packet. RFC 3533.
 // Microsoft, Advanced Systems Format, 3.2.
-func endsAmid(file *os.File) bool {
-	st, err := file.Stat()
-	if err != nil {
-		return false
-	}
+func endsAmid(f *file) bool {
 	b := make([]byte, 1<<13)
-	n, _ := file.ReadAt(b, 0)
+	n, _ := f.read(b, 0)
 	b = b[:n]
 	const properties = "\xa1\xdc\xab\x8c\x47\xa9\xcf\x11\x8e\xe4\x00\xc0\x0c\x20\x53\x65"
 	if at := bytes.Index(b, []byte(properties)); at >= 0 && hasAt(b, 0, asfMagic) && at+48 <= n {
-		return binary.LittleEndian.Uint64(b[at+40:]) > uint64(st.Size())
-	}
-	if hasAt(b, 0, "RIFF") && n > 8 {
-		size := 8 + int64(binary.LittleEndian.Uint32(b[4:]))
-		return size < unknownRIFF && size > st.Size()
+		return binary.LittleEndian.Uint64(b[at+40:]) > uint64(f.size)
 	}
 	if hasAt(b, 0, "OggS") {
-		end := make([]byte, min(2*maxOggPage, st.Size()))
-		_, _ = file.ReadAt(end, st.Size()-int64(len(end)))
+		end := make([]byte, min(2*maxOggPage, f.size))
+		_, _ = f.read(end, f.size-int64(len(end)))
 		last := end[max(0, bytes.LastIndex(end, []byte("OggS"))):]
 		return len(last) < 27 || last[5]&oggLast == 0 || len(last) < oggSize(last)
 	}
@@ -201,10 +234,152 @@ func endsAmid(file *os.File) bool {
 			sync += size
 		}
 		if sync > 8*size {
-			return st.Size()%int64(size) != 0
+			return f.size%int64(size) != 0
 		}
 	}
-	return false
+	end := int64(0)
+	for s := range boxes(f) {
+		end = s.to
+	}
+	switch {
+	case hasAt(b, 0, "Creative Voice File"): // has a byte behind the last
+		return end >= f.size
+	case isMP4(b): // of fragments with a wrong size, others lie where none begins
+		return end > f.size || f.find(end, "moof") >= 0
+	}
+	return end > f.size
+}
+
+// boxes gives the pieces of a file that state their sizes: boxes, chunks, or all of it. The last one may reach
+// beyond the file.
+func boxes(f *file) iter.Seq2[stretch, []byte] {
+	return func(yield func(stretch, []byte) bool) {
+		head := make([]byte, 256)
+		n, _ := f.read(head, 0)
+		at := firstPiece(head[:n])
+		for first := at; at <= f.size; {
+			b := f.head(at)
+			if at > first && formatOf(b) != nil {
+				return
+			}
+			size := pieceSize(head, append(b, make([]byte, sniffLen)...)[:sniffLen])
+			if size < 0 {
+				size = f.size - at
+			}
+			if size <= 0 || size > math.MaxInt64-at || !yield(stretch{at, at + size}, b) {
+				return
+			}
+			at += size
+		}
+	}
+}
+
+// firstPiece returns where the first piece lies of a file that begins with head.
+func firstPiece(head []byte) int64 {
+	switch {
+	case hasAt(head, 0, "caff"):
+		return 8
+	case hasAt(head, 0, "FLV"):
+		return 13
+	case hasAt(head, 0, "Creative Voice File"):
+		return 26
+	}
+	return 0
+}
+
+// pieceSize returns the size of the piece that begins with b, of a file that begins with head; 0 if none does, and
+// less if it goes on to the end of the file.
+//
+// Source: ISO/IEC 14496-12, 4.2, and Apple, QuickTime; the headers of the others as ffmpeg@n5.1 libavformat has them.
+func pieceSize(head, b []byte) int64 {
+	be, le := binary.BigEndian, binary.LittleEndian
+	riff := func(size uint32) int64 {
+		if size == 0 || size >= unknownRIFF {
+			return -1
+		}
+		return 8 + int64(size)
+	}
+	switch {
+	case hasAt(head, 0, "RIFF") && hasAt(b, 0, "RIFF"):
+		return riff(le.Uint32(b[4:]))
+	case (hasAt(head, 0, "FORM") || hasAt(head, 0, "MMMD")) && hasAt(b, 0, string(head[:4])):
+		return riff(be.Uint32(b[4:]))
+	case hasAt(head, 0, "riff\x2e\x91\xcf\x11") && hasAt(b, 0, "riff"):
+		return cmp.Or(int64(le.Uint64(b[16:])), -1)
+	case hasAt(head, 128, "HCOM") && hasAt(b, 0, string(head[:sniffLen])): // in MacBinary
+		return 128 + int64(be.Uint32(head[83:]))
+	case hasAt(head, 0, "caff") && isText(b[:4]) && b[0] != 0:
+		return 12 + max(-13, int64(be.Uint64(b[4:])))
+	case hasAt(head, 0, "FLV") && (b[0] == 8 || b[0] == 9 || b[0] == 18):
+		return 15 + int64(be.Uint32(b)&0xffffff)
+	case hasAt(head, 0, "Creative Voice File") && b[0] > 0 && b[0] < 10:
+		return 4 + int64(le.Uint32(b)>>8)
+	case hasAt(head, 0, ".RMF") && hasAt(b, 0, "DATA"): // of which ffmpeg counts ten bytes too many
+		return max(0, int64(be.Uint32(b[4:]))-10)
+	case hasAt(head, 0, ".RMF") && isText(b[:4]) && b[0] != 0:
+		return int64(be.Uint32(b[4:]))
+	case isMP4(head) && isText(b[4:8]) && b[4] != 0:
+		switch size := int64(be.Uint32(b)); size {
+		case 0:
+			return -1
+		case 1:
+			return max(0, int64(be.Uint64(b[8:])))
+		default:
+			return max(size, 0)
+		}
+	}
+	return 0
+}
+
+// besidesMdat finds the boxes of MP4 that hold no sound, but perhaps a picture that begins as other MP4 does.
+func besidesMdat(f *file) (list []stretch) {
+	for s, b := range boxes(f) {
+		if !hasAt(b, 4, "mdat") {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// asfHeader, wavPackHeader and apeHeader find where pictures and the header of the WAV file lie that was packed.
+//
+// Source: Microsoft, Advanced Systems Format, 3.1; WavPack 5, wavpack.h; Monkey's Audio 3.98, MACLib.h.
+func asfHeader(f *file) []stretch {
+	return headerOf(f, 24, func(b []byte) int64 { return int64(binary.LittleEndian.Uint64(b[16:])) })
+}
+
+func wavPackHeader(f *file) []stretch {
+	return headerOf(f, 8, func(b []byte) int64 { return 8 + int64(binary.LittleEndian.Uint32(b[4:])) })
+}
+
+func apeHeader(f *file) []stretch {
+	return headerOf(f, 24, func(b []byte) (n int64) {
+		for at := 8; at < 24; at += 4 {
+			n += int64(binary.LittleEndian.Uint32(b[at:]))
+		}
+		return n
+	})
+}
+
+func headerOf(f *file, least int, size func([]byte) int64) []stretch {
+	b := f.head(0)
+	if len(b) < least {
+		return nil
+	}
+	return []stretch{{0, size(b)}}
+}
+
+// isMP4 reports whether a file begins like one of MP4 or QuickTime.
+func isMP4(head []byte) bool {
+	return len(head) >= 8 && slices.Contains([]string{"ftyp", "styp", "moov", "mdat", "wide", "free", "skip", "pnot"}, string(head[4:8]))
+}
+
+// framesEnd returns where the pieces of a file end.
+func framesEnd(f *file) (end int64) {
+	for s := range boxes(f) {
+		end = s.to
+	}
+	return min(end, f.size)
 }
 
 // asfEnd returns where the sound of a Windows Media file ends: the second of its objects, behind the header.
@@ -215,21 +390,6 @@ func asfEnd(f *file) (at int64) {
 			return f.size
 		}
 		at += int64(binary.LittleEndian.Uint64(b[16:]))
-	}
-	return at
-}
-
-// mp4End returns where the boxes of an MP4 file end.
-func mp4End(f *file) (at int64) {
-	for b := f.head(0); len(b) >= 16 && isText(b[4:8]) && (at == 0 || !hasAt(b, 4, "ftyp")); b = f.head(at) {
-		size := int64(binary.BigEndian.Uint32(b))
-		if size == 1 {
-			size = int64(binary.BigEndian.Uint64(b[8:]) & math.MaxInt64)
-		}
-		if size < 8 || size > f.size-at {
-			return f.size
-		}
-		at += size
 	}
 	return at
 }
@@ -264,6 +424,8 @@ func (f *ffmpeg) close() {
 type tail struct {
 	line        []byte // that is not yet whole
 	said        []byte
+	stated      float64 // seconds, by the header; 0 if it does not say
+	reached     float64 // seconds
 	size        float64
 	first, last struct{ time, size float64 } // seconds and bytes of what it wrote, by its reports
 }
@@ -290,15 +452,23 @@ func (t *tail) take(line string) {
 		case err != nil:
 		case key == "total_size":
 			t.size = v
-		case key == "out_time_us" && t.size > 2*auHeader:
-			t.last.time, t.last.size = v/1e6, t.size
-			if t.first.size == 0 {
-				t.first = t.last
+		case key == "out_time_us":
+			if t.reached = v / 1e6; t.size > 2*auHeader {
+				t.last.time, t.last.size = t.reached, t.size
+				t.first = cmp.Or(t.first, t.last)
 			}
 		}
 		return
 	}
-	if strings.Contains(line, "[warning]") && !strings.Contains(line, "corrupt") {
+	if rest, ok := strings.CutPrefix(line, "[info]   Duration: "); ok && t.stated == 0 {
+		var h, m, s float64
+		_, _ = fmt.Sscanf(rest, "%f:%f:%f,", &h, &m, &s)
+		t.stated = h*3600 + m*60 + s
+	}
+	if strings.Contains(line, "Estimating duration") {
+		t.stated = -1 // by the size
+	}
+	if strings.HasPrefix(line, "[info]") || strings.Contains(line, "[warning]") && !strings.Contains(line, "corrupt") {
 		return
 	}
 	line = address.ReplaceAllString(line, "")
@@ -357,4 +527,21 @@ func (in Input) convert(ctx context.Context, name string, f *os.File, size int64
 	}
 	c.closers = append(c.closers, func() error { run.close(); return nil })
 	return c, nil
+}
+
+// maxUnknown is how many bytes of no known format are kept before ffmpeg must find sound in them: more than it
+// looks at itself to find out what they are.
+const maxUnknown = 16 << 20
+
+// unheard returns why ffmpeg finds no sound in the first bytes of a stream, unless it knows what they are: then what
+// it misses may come at the end, as in QuickTime.
+func (in Input) unheard(ctx context.Context, name string, f *os.File, size int64, refused error) error {
+	c, err := in.convert(ctx, name, f, size, refused)
+	if err == nil {
+		return c.Close()
+	}
+	if why := new(FormatError); errors.As(err, &why) && strings.HasPrefix(why.ffmpeg, "[") && !strings.Contains(why.ffmpeg, "not on whitelist") {
+		return nil
+	}
+	return err
 }

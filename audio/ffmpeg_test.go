@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -338,6 +339,7 @@ func TestFFmpegCut(t *testing.T) {
 	states := func(head string, size uint64, rest int) []byte {
 		return append(binary.LittleEndian.AppendUint64([]byte(head), size), make([]byte, rest)...)
 	}
+	sound := strings.Repeat("\x00", 1000)
 	asf := asfMagic + strings.Repeat("\x00", 22) + "\xa1\xdc\xab\x8c\x47\xa9\xcf\x11\x8e\xe4\x00\xc0\x0c\x20\x53\x65" + strings.Repeat("\x00", 24)
 	for why, tt := range map[string]struct {
 		file []byte
@@ -347,6 +349,13 @@ func TestFFmpegCut(t *testing.T) {
 		"Ogg, before the last": {ogg, len(ogg) - bytes.LastIndex(ogg, []byte("OggS"))},
 		"Windows Media":        {states(asf, uint64(len(asf)+8+1000), 1000), 500},
 		"AVI":                  {states("RIFF", 1004|uint64(binary.LittleEndian.Uint32([]byte("AVI ")))<<32, 1000), 500},
+		"Wave64":               {states("riff\x2e\x91\xcf\x11"+strings.Repeat("\x00", 8), 1024, 1000), 500},
+		"8SVX":                 {append([]byte("FORM\x00\x00\x03\xe88SVX"), make([]byte, 996)...), 1},
+		"MP4":                  {mp4("ftyp", "", "moov", "", "mdat", sound), 300},
+		"fragments":            {mp4("ftyp", "", "moof", "", "mdat", sound, "moof", "", "mdat", sound), 50},
+		"QuickTime":            {mp4("wide", "", "mdat", sound, "moov", sound), 50},
+		"RealMedia":            {append([]byte(".RMF\x00\x00\x00\x12"+strings.Repeat("\x00", 10)+"DATA\x00\x00\x03\xe8"), make([]byte, 982)...), 5},
+		"Creative, its end":    {slices.Concat([]byte("Creative Voice File\x1a\x1a\x00\x14\x01\x1f\x11\x09\xe8\x03\x00"), make([]byte, 1001)), 1},
 	} {
 		for _, cut := range []bool{false, true} {
 			if cut {
@@ -367,6 +376,176 @@ func TestFFmpegCut(t *testing.T) {
 			}
 			c.Close()
 		}
+	}
+}
+
+// mp4 returns boxes, each of a type and its content.
+func mp4(boxes ...string) (b []byte) {
+	for i := 0; i < len(boxes); i += 2 {
+		b = binary.BigEndian.AppendUint32(b, uint32(8+len(boxes[i+1])))
+		b = append(b, boxes[i]+boxes[i+1]...)
+	}
+	return b
+}
+
+const oneSecond = `printf '.snd\0\0\0\030\377\377\377\377\0\0\0\006\0\0\037\100\0\0\0\001'; head -c 32000 /dev/zero
+`
+
+// TestFFmpegFragments: a fragment of MP4 whose size is wrong hides those behind it, and ffmpeg says nothing.
+func TestFFmpegFragments(t *testing.T) {
+	sound := strings.Repeat("abcd", 250)
+	whole := mp4("ftyp", "isom", "moov", "", "moof", "", "mdat", sound, "moof", "", "mdat", sound)
+	for wrong, told := range map[string]bool{"\x00\x00\x03\xf0mdat": false, "\x00\x00\x03\x12mdat": true, "\x00\x00\x04\x12mdat": true, "\x00\x01\x03\xf0mdat": true} {
+		name := filepath.Join(t.TempDir(), "x")
+		if err := os.WriteFile(name, bytes.Replace(whole, []byte("\x00\x00\x03\xf0mdat"), []byte(wrong), 1), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := warnings(t, fakeFFmpeg(t, oneSecond), name); err != nil || (got != "") != told {
+			t.Errorf("%q: %v, warnings %q", wrong, err, got)
+		}
+	}
+}
+
+// TestFFmpegStates: the length that ffmpeg read in a header is what was promised, unless ffmpeg guessed it by the
+// size, or another stream, such as pictures, is as long.
+func TestFFmpegStates(t *testing.T) {
+	for _, tt := range []struct{ says, reached, want string }{
+		{"[info]   Duration: 00:00:01.08, start: 0.000000", "1", ""},
+		{"[info]   Duration: N/A, start: 0.000000", "1", ""},
+		{"[info]     title           : Duration: 01:00:00.00", "1", ""},
+		{"[info]   Duration: 00:01:01.50, start: 0.000000", "1", "promises 61.50 s, the file ends after 1.00 s"},
+		{"[info]   Duration: 00:01:01.50, start: 0.000000", "61.5", ""},
+		{"[warning] Estimating duration from bitrate, this may be inaccurate\n[info]   Duration: 00:01:01.50, start: 0.0", "1", ""},
+	} {
+		program := fakeFFmpeg(t, `case "$*" in *copy*) printf 'total_size=N/A\nout_time_us=`+tt.reached+`e6\n' >&2; exit;; esac
+printf '`+tt.says+`\n' >&2; `+oneSecond)
+		if got, err := warnings(t, program, unreadable(t)); err != nil || (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s, %s: %v, warnings %q", tt.says, tt.reached, err, got)
+		}
+	}
+}
+
+// TestFFmpegCovers: what lies beside the sound is no other file, whatever it begins like.
+func TestFFmpegCovers(t *testing.T) {
+	size := func(n int) string { return string(binary.LittleEndian.AppendUint32(nil, uint32(n))) }
+	covers := []string{"\x00\x00\x00\x1cftypavif", "\xff\xd8\xff\xe0\x00\x10JFIF", "\x89PNG\r\n\x1a\n", "no picture", string(noiseWAV()), string(readTestdata(t, "damage/notag.mp3"))}
+	for _, cover := range covers {
+		cover += strings.Repeat("\x00", 40)
+		for what, file := range map[string]string{
+			"MP4":        string(mp4("ftyp", "M4A ", "moov", cover, "mdat", "sound")),
+			"at its end": string(mp4("ftyp", "M4A ", "mdat", "sound", "moov", cover)),
+			"WMA":        asfMagic + "12345678" + size(24+len(cover)) + "\x00\x00\x00\x00" + cover,
+			"WavPack":    "wvpk" + size(24+len(cover)) + strings.Repeat("\x00", 24) + cover,
+			"APE":        "MAC \x96\x0f\x00\x00" + size(52) + size(24) + size(0) + size(len(cover)) + strings.Repeat("\x00", 52) + cover,
+		} {
+			name := filepath.Join(t.TempDir(), "x")
+			if err := os.WriteFile(name, []byte(file), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := warnings(t, fakeFFmpeg(t, oneSecond), name); err != nil || got != "" {
+				t.Errorf("%s, %.12q: %v, warnings %q", what, cover, err, got)
+			}
+		}
+	}
+}
+
+// TestFFmpegBehind: a file behind one that ffmpeg reads is told, also frames of MP3, which other containers hold.
+func TestFFmpegBehind(t *testing.T) {
+	w64 := "riff\x2e\x91\xcf\x11" + strings.Repeat("\x00", 8) + "\x18\x04\x00\x00\x00\x00\x00\x00"
+	for what, first := range map[string]string{
+		"Wave64": w64, "MP4": string(mp4("ftyp", "M4A ", "moov", "")), "Flash": "FLV\x01\x05\x00\x00\x00\x09\x00\x00\x00\x00\x08\x00\x03\xfc", "RealMedia": ".RMF\x00\x00\x04\x18", "SoX": ".SoX\x20",
+		"Creative": "Creative Voice File\x1a\x1a\x00\x14\x01\x1f\x11\x09\xfa\x03\x00", "DTS": "\x7f\xfe\x80\x01", "Psion": "ALawSoundFile**", "SMAF": "MMMD\x00\x00\x04\x10",
+	} {
+		first += strings.Repeat("\x00", 1048-len(first))
+		for _, second := range []string{"", "damage/notag.mp3", "damage/tiny.wav", "damage/frames.flac", "damage/pages.ogg"} {
+			b := []byte(first)
+			if second != "" {
+				b = append(b, readTestdata(t, second)...)
+			}
+			name := filepath.Join(t.TempDir(), "x")
+			if err := os.WriteFile(name, b, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := warnings(t, fakeFFmpeg(t, oneSecond), name); err != nil || strings.Contains(got, "cannot be read: got a") != (second != "") {
+				t.Errorf("%s then %s: %v, warnings %q", what, second, err, got)
+			}
+		}
+	}
+}
+
+// TestFFmpegEndless: of an endless stream of nothing, no more is kept than ffmpeg looks at.
+func TestFFmpegEndless(t *testing.T) {
+	for says, all := range map[string]bool{"file:/dev/fd/3: Invalid data found when processing input": false, "[roq @ 0x12] [error] Format not on whitelist": false, "[mov,mp4 @ 0x12] [error] moov atom not found": true} {
+		noise := &nothing{left: 3 * maxUnknown}
+		_, err := Input{FFmpeg: fakeFFmpeg(t, "echo '"+says+"' >&2; exit 1")}.OpenReader(t.Context(), "-", noise)
+		if !errors.Is(err, ErrUnsupported) || (noise.left == 0) != all || noise.left < maxUnknown && !all {
+			t.Errorf("%s: %v, %d bytes not read", says, err, noise.left)
+		}
+	}
+}
+
+// A nothing has so many bytes of no format.
+type nothing struct{ left int }
+
+func (c *nothing) Read(b []byte) (int, error) {
+	if c.left == 0 {
+		return 0, io.EOF
+	}
+	n := min(len(b), c.left)
+	for i := range b[:n] {
+		b[i] = byte(i*i>>3) | 1
+	}
+	c.left -= n
+	return n, nil
+}
+
+// TestFFmpegContainers makes a file of each container here: as it is there is no warning, cut there is one, unless
+// the container states no length and the cut lies between two of its pieces.
+func TestFFmpegContainers(t *testing.T) {
+	program, err := exec.LookPath("ffmpeg")
+	if err != nil {
+		t.Skip("there is no ffmpeg")
+	}
+	pictures := "-f lavfi -i testsrc=s=64x48:r=25:d=3 -map 1 -map 0 "
+	for name, args := range map[string]string{
+		"aac.m4a": "", "fast.m4a": "-movflags +faststart", "alac.m4a": "-c:a alac", "opus.mp4": "-c:a libopus", "pcm.mov": "-c:a pcm_s16le", "aac.3gp": "-c:a aac",
+		"dash.mp4": "-movflags +dash+global_sidx -frag_duration 500000", "v.mp4": pictures + "-c:v mpeg4 -movflags +faststart", "v.mov": pictures + "-c:v mpeg4", "a.ismv": "",
+		"a.wma": "-c:a wmav2", "pcm.avi": "-c:a pcm_s16le", "v.avi": pictures + "-c:v mpeg4 -c:a mp2", "aac.flv": "-c:a aac", "v.flv": pictures + "-c:v flv -c:a aac", "a.f4v": "",
+		"ac3.rm": "-c:a ac3", "144.ra": "-c:a real_144 -ac 1 -ar 8000 -f rm", "v.rm": pictures + "-c:v rv10 -c:a ac3", "a.w64": "", "ima.w64": "-c:a adpcm_ima_wav", "ima.wav": "-c:a adpcm_ima_wav", "ms.wav": "-rf64 always -c:a adpcm_ms",
+		"alac.caf": "-c:a alac", "ima.caf": "-c:a adpcm_ima_qt", "a.sox": "", "a.voc": "", "a.ast": "-c:a pcm_s16be_planar", "a.mmf": "-ar 8000 -c:a adpcm_yamaha",
+		"aac.mka": "-c:a aac", "tta.mka": "-c:a tta", "a.tta": "", "a.wv": "", "aac.nut": "-c:a aac", "v.mxf": pictures + "-ar 48000", "op.mxf": "-ar 48000 -f mxf_opatom",
+		"a.adx": "", "a.apm": "", "ima.aiff": "-c:a adpcm_ima_qt", "a.spx": "-c:a libspeex -ar 16000", "a.wtv": "-c:a mp2",
+		"a.aac": "none", "a.ac3": "none", "a.ts": "none -c:a aac", "a.mp2": "none", "a.dts": "none -strict -2 -c:a dca -ar 48000", "a.mpg": "none -c:a mp2", "a.gsm": "none -ar 8000", "a.sf": "none -f ircam",
+	} {
+		args, silent := strings.CutPrefix(args, "none")
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), name)
+			args := strings.Fields("-v error -f lavfi -i sine=duration=3:sample_rate=16000 " + args)
+			if out, err := exec.Command(program, append(args, path)...).CombinedOutput(); err != nil {
+				t.Skipf("%s: %s", err, out) // another build has other encoders
+			}
+			file, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := warnings(t, program, path); err != nil || got != "" {
+				t.Fatalf("whole: %v, warnings %q", err, got)
+			}
+			if err := os.WriteFile(path, file[:len(file)*6/10], 0o666); err != nil {
+				t.Fatal(err)
+			}
+			c, err := Open(t.Context(), path)
+			if errors.Is(err, ErrUnsupported) { // said as well
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			if _, err := readAll(t, c); err != nil || !silent && len(c.Damaged()) == 0 && !c.Truncated() {
+				t.Errorf("cut: %v, damaged %v, truncated %t, warnings %q", err, c.Damaged(), c.Truncated(), c.Warnings())
+			}
+		})
 	}
 }
 

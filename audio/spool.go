@@ -75,6 +75,13 @@ func (in Input) fromSpool(ctx context.Context, name string, s *spool, p *pump) (
 		}
 		return c, err
 	}
+	if k == nil { // the whole may be endless, of anything
+		if n, _ := io.CopyN(io.Discard, s, maxUnknown); n == maxUnknown {
+			if err := in.unheard(ctx, name, s.file, s.size, in.refused(refuse(head))); err != nil {
+				return nil, err
+			}
+		}
+	}
 	if _, err := io.Copy(io.Discard, s); err != nil {
 		return nil, fmt.Errorf("copying it to a temporary file: %w", err)
 	}
