@@ -29,8 +29,19 @@ func TestMustAgree(t *testing.T) {
 	}
 }
 
-// TestTimesOfRecords: a time whose sum with others is no number is refused, wherever it stands.
-func TestTimesOfRecords(t *testing.T) {
+// TestNumbersOfRecords: a time or a count that cannot be, or whose sum with others is no number, is refused.
+func TestNumbersOfRecords(t *testing.T) {
+	for fields, want := range map[string]bool{
+		`"work":{"tokens":1000000}`: true, `"work":{"tokens":-1}`: false, `"work":{"windows":9223372036854775807}`: false,
+		`"drafting":{"histogram":[3,-1]}`: false, `"drafting":{"found":1,"accepted":4611686018427387904}`: false,
+		`"audio_seconds":-3.5`: false, `"seconds":{"total":-1e-9}`: false, `"wall_seconds":-0.0`: true,
+	} {
+		for _, err := range Read("x", strings.NewReader(fmt.Sprintf(`{"schema":%q,"id":"a",%s}`+"\n", RecordSchema, fields))) {
+			if (err == nil) != want {
+				t.Errorf("%s: %v", fields, err)
+			}
+		}
+	}
 	for _, fields := range []string{
 		`"seconds":{"total":%v}`, `"seconds":{"verify":%v}`, `"wall_seconds":%v`, `"audio_seconds":%v`, `"drafting":{"overlap":%v}`,
 		`"audio_damaged":[{"start":0,"end":%v}]`, `"segments":[{"start":%v}]`,

@@ -10,6 +10,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"reflect"
 	"runtime"
 
 	"verity/internal/input"
@@ -161,7 +162,7 @@ func (l line) parse(name string) (*Record, error) {
 	case r.ID == "":
 		err = errors.New("malformed record: it has no id")
 	default:
-		err = r.checkTimes()
+		err = r.checkNumbers()
 	}
 	if err != nil {
 		return nil, &LineError{name, l.n, err}
@@ -169,21 +170,33 @@ func (l line) parse(name string) (*Record, error) {
 	return r, nil
 }
 
-// maxTime bounds the times of a record, in seconds: thirty years. Sums of such are finite.
-const maxTime = 1e9
+// maxNumber bounds the numbers of a record: in seconds, thirty years. Sums of such are finite.
+const maxNumber = 1e9
 
-func (r *Record) checkTimes() error {
-	s := r.Seconds
-	list := []float64{r.Duration, r.Offset, r.Wall, s.Mel, s.Encode, s.CrossKV, s.Decode, s.Draft, s.Verify, s.Rules, s.Words, s.Total, r.Drafting.Overlap}
+// checkNumbers refuses times and counts that nothing takes, or of which sums would be wrong.
+func (r *Record) checkNumbers() error {
+	list := []float64{r.Duration, r.Offset, r.Wall}
+	for _, sums := range []reflect.Value{reflect.ValueOf(r.Seconds), reflect.ValueOf(r.Work), reflect.ValueOf(r.Drafting)} {
+		for i := range sums.NumField() {
+			if f := sums.Field(i); f.CanFloat() {
+				list = append(list, f.Float())
+			} else if f.CanInt() {
+				list = append(list, float64(f.Int()))
+			}
+		}
+	}
+	for _, n := range r.Drafting.Histogram {
+		list = append(list, float64(n))
+	}
 	for _, g := range r.Damaged {
-		list = append(list, g.Start, g.End)
+		list = append(list, math.Abs(g.Start), math.Abs(g.End))
 	}
 	for _, g := range r.Segments {
-		list = append(list, g.Start, g.End)
+		list = append(list, math.Abs(g.Start), math.Abs(g.End))
 	}
-	for _, t := range list {
-		if !(math.Abs(t) <= maxTime) {
-			return fmt.Errorf("malformed record: got a time of %g s, want at most %g", t, float64(maxTime))
+	for _, n := range list {
+		if !(n >= 0 && n <= maxNumber) {
+			return fmt.Errorf("malformed record: got %g as a time or a count, want 0 to %g", n, float64(maxNumber))
 		}
 	}
 	return nil
