@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"testing/fstest"
 
 	"verity/internal/input"
@@ -112,6 +113,9 @@ func (c *Checkpoint) finish(err error) (*Checkpoint, error) {
 	}
 	if err == nil {
 		err = c.check()
+	}
+	if err == nil {
+		err = c.Reading(c.checkNorms)
 	}
 	if err != nil {
 		if c.store != nil {
@@ -253,6 +257,17 @@ func (c *Checkpoint) check() error {
 	}
 	_, err := c.Weight(headName, c.Dims.Vocab, c.Dims.TextWidth)
 	return err
+}
+
+// checkNorms refuses a norm that makes zeros of everything. Each layer has some: they show a
+// file that has its length, but not all its bytes yet.
+func (c *Checkpoint) checkNorms() error {
+	for _, key := range c.store.order {
+		if w := c.store.weights[key]; strings.HasSuffix(key, "layer_norm.weight") && allZero(w.Entry) {
+			return &TensorError{File: w.shard, Name: w.Name, Err: fmt.Errorf("%w: all its bytes are zero", ErrMissing)}
+		}
+	}
+	return nil
 }
 
 // Close unmaps the files.

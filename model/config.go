@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -66,6 +67,8 @@ func parseJSON(file string, b []byte, v any) error {
 	err := json.Unmarshal(b, v)
 	var wrong *json.UnmarshalTypeError
 	switch {
+	case err == nil && string(bytes.TrimSpace(b)) == "null":
+		return &ConfigError{file, "", "reading JSON: got a JSON null, want an object"}
 	case err == nil:
 		return nil
 	case errors.As(err, &wrong) && wrong.Field != "":

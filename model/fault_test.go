@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -129,5 +130,37 @@ func TestOdd(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestZeros: a file that has its length, but zeros where its last or middle bytes should be, as
+// an interrupted copy leaves one, is no checkpoint. A null is no configuration.
+func TestZeros(t *testing.T) {
+	for _, name := range []string{"hf/model.safetensors", "ggml-model.bin", "model.pt", "ct2-float16/model.bin"} {
+		b, err := os.ReadFile(filepath.Join(foreign, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, from := range []int{len(b) / 4, len(b) / 2, len(b) * 3 / 4} {
+			dir := t.TempDir()
+			if err := os.CopyFS(dir, os.DirFS(foreign)); err != nil {
+				t.Fatal(err)
+			}
+			holed := slices.Clone(b)
+			clear(holed[from : from+len(b)/5])
+			if err := os.WriteFile(filepath.Join(dir, name), holed, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(dir, strings.TrimSuffix(strings.TrimSuffix(name, "/model.safetensors"), "/model.bin"))
+			if c, err := model.Open(t.Context(), path); err == nil {
+				c.Close()
+				t.Errorf("%s with zeros from byte %d on is taken", name, from)
+			}
+		}
+	}
+	fsys := tiny(t)
+	fsys["generation_config.json"] = file(" null\n")
+	if _, err := model.OpenFS(fsys, "m"); !errors.Is(err, model.ErrConfig) {
+		t.Errorf("null: %v", err)
 	}
 }
