@@ -92,6 +92,7 @@ type mkvReader struct {
 	in      cursor
 	at      int64
 	segment int64    // where it ends; 0 if unknown
+	cluster int64    // where the last one with a size ends: a recorder may state it of no Segment
 	track   mkvTrack // the track that is decoded
 	entry   mkvTrack // the track entry that is being read
 	numbers []uint64 // of all tracks
@@ -122,7 +123,7 @@ func newMKV(f *file) (*mkvReader, error) {
 }
 
 func (m *mkvReader) ended() (whole bool, end int64) {
-	return !m.cut && m.lost.why == nil && m.at >= m.segment, m.at
+	return !m.cut && m.lost.why == nil && m.at >= max(m.segment, m.cluster), m.at
 }
 
 func (m *mkvReader) next() (packet, error) {
@@ -172,8 +173,11 @@ func (m *mkvReader) element() (uint64, error) {
 	}
 	switch id {
 	case mkvSegment, mkvCluster, mkvTracks, mkvBlockGroup, mkvInfo:
-		if m.within = m.within || id == mkvCluster; id == mkvSegment && length <= math.MaxInt64/2 {
-			m.segment = m.at + int64(length)
+		m.within = m.within || id == mkvCluster
+		if end := m.at + int64(length); id == mkvSegment && length <= math.MaxInt64/2 {
+			m.segment = end
+		} else if id == mkvCluster && length <= math.MaxInt64/2 {
+			m.cluster = end
 		}
 		return id, nil // their elements come next
 	case mkvEntry:

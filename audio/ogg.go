@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 	"math/bits"
+	"slices"
 )
 
 // maxPacket bounds a packet. Sound needs some 100 kB at most, in headers.
@@ -31,16 +32,17 @@ const oggContinued, oggFirst, oggLast = 1, 2, 4 // flags of a page
 type oggReader struct {
 	file    *file
 	in      cursor
-	at      int64  // of the next page
-	serial  uint32 // of the stream
-	seq     uint32 // number of its next page
-	begun   bool   // its first page was read
-	within  bool   // a page that is no first one was
-	last    bool   // the page that ends it was
-	chained bool   // another stream begins at at
-	broken  hole   // damage since its last page
-	count   int    // of damaged pages
-	lost    hole   // before the next packet
+	at      int64    // of the next page
+	serial  uint32   // of the stream
+	seq     uint32   // number of its next page
+	begun   bool     // its first page was read
+	within  bool     // a page that is no first one was
+	last    bool     // the page that ends it was
+	others  []uint32 // streams beside it
+	chained bool     // another stream begins at at
+	broken  hole     // damage since its last page
+	count   int      // of damaged pages
+	lost    hole     // before the next packet
 	queue   []packet
 	part    []byte // of a packet that goes on in the next page; nil if its start is missing
 	counted bool   // the codec knows how many samples a packet has: none is to be dropped
@@ -142,7 +144,14 @@ func (o *oggReader) take(at int64, head, lacing, body []byte) error {
 	if !o.begun {
 		o.serial, o.seq, o.begun = serial, seq, true
 	}
-	if serial != o.serial {
+	if known := slices.Contains(o.others, serial); serial != o.serial {
+		if o.last && !known { // of a file whose first page is lost
+			o.at, o.chained = at, true
+			return io.EOF
+		}
+		if !known && len(o.others) < 1000 {
+			o.others = append(o.others, serial)
+		}
 		return nil
 	}
 	goesOn := head[5]&oggContinued != 0

@@ -106,8 +106,10 @@ func (p *pcmReader) shape() shape {
 func (p *pcmReader) ended() (whole bool, end int64) {
 	if end = p.layout.end; end > 0 {
 		end, p.unread = p.file.behind(end, p.layout.tail)
+		return true, end
 	}
-	return true, end
+	rest, align := max(0, p.file.size-p.layout.offset), int64(p.layout.blockAlign())
+	return rest%align == 0 || align%2 == 1 && rest%align == 1, 0 // no size is stated; a chunk may be padded
 }
 
 func (p *pcmReader) next() (packet, error) {

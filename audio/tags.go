@@ -21,22 +21,25 @@ func (f *file) skipID3() (head []byte, err error) {
 			return head, f.err
 		}
 		n, at, tag := tagSize(head), f.from, f.tag
-		if n < f.size {
-			*f = *newFile(f.r, at+n, f.end)
-			f.tag = tag
-			continue
-		}
 		why := malformed("ID3 tag", "sound behind it", "the end of the file after %d bytes", at+f.size)
 		if n == f.size { // what it holds is no sound
 			*f = *newFile(f.r, f.end, f.end)
 			return nil, why
 		}
-		inside := newFile(f.r, at+9, f.end) // at the last byte of its header: look begins behind
-		if inside.look(1, inside.size); !inside.next {
+		inside := newFile(f.r, at+9, f.end)                        // at the last byte of its header: look begins behind
+		if b := f.head(n); tagSize(b) == 0 && formatOf(b) == nil { // its size may be wrong
+			inside.look(1, min(n, inside.size))
+		}
+		switch {
+		case inside.next && inside.size < n-9:
+			*f = *newFile(f.r, inside.from+inside.size, f.end)
+			f.tag = malformed("ID3 tag", fmt.Sprintf("at most %d, where sound begins", f.from-at), "%d bytes", n)
+		case n < f.size:
+			*f = *newFile(f.r, at+n, f.end)
+			f.tag = tag
+		default:
 			return nil, why
 		}
-		*f = *newFile(f.r, inside.from+inside.size, f.end)
-		f.tag = malformed("ID3 tag", fmt.Sprintf("at most %d, where sound begins", f.from-at), "%d bytes, more than the file has", n)
 	}
 	return nil, malformed("ID3 tags", fmt.Sprintf("at most %d", maxTags), "more")
 }
