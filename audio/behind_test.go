@@ -190,16 +190,22 @@ func TestEndAmid(t *testing.T) {
 	}
 }
 
+// renumbered returns an Ogg file as another stream.
+func renumbered(file []byte) []byte {
+	file = bytes.Clone(file)
+	for at := 0; at < len(file); at += oggSize(file[at:]) {
+		file[at+14] ^= 1
+		reseal(file, at)
+	}
+	return file
+}
+
 // TestLostFirstPage: a file in Ogg behind another whose first page is damaged or lost is told of, and one behind it is
 // read.
 func TestLostFirstPage(t *testing.T) {
 	for _, name := range []string{"pages.opus", "pages.ogg", "pages.oga"} {
 		file := readTestdata(t, "damage/"+name)
-		other, want := bytes.Clone(file), len(hear(file, Input{}).samples)
-		for at := 0; at < len(other); at += oggSize(other[at:]) {
-			other[at+14] ^= 1 // its number
-			reseal(other, at)
-		}
+		other, want := renumbered(file), len(hear(file, Input{}).samples)
 		damaged := bytes.Clone(other)
 		damaged[5] ^= 1
 		for why, b := range map[string][]byte{"damaged": damaged, "lost": other[oggSize(other):], "cut": other[oggSize(other)+9:]} {

@@ -67,6 +67,7 @@ type ffmpeg struct {
 	stop       context.CancelFunc // of the run
 	cmd        *exec.Cmd
 	said       tail
+	cut        bool // the file ends amid its sound
 }
 
 // start runs the program, anew after the first time, and reads the header.
@@ -174,21 +175,30 @@ func (f *ffmpeg) next() (packet, error) {
 		return p, failed
 	}
 	p = newPacket(nil)
-	p.lost.why = f.complaint(failed)
+	why := f.fault()
+	p.lost.why = cmp.Or(f.complaint(failed), why)
 	if stated := f.said.stated; f.layout.promised == 0 && stated-f.shape().seconds(f.pos) > 0.1 && stated-f.reach() > 0.1 {
 		f.layout.promised = int64(stated * float64(f.layout.rate))
 	}
 	return p, nil
 }
 
-func (f *ffmpeg) ended() (whole bool, end int64) {
+func (f *ffmpeg) ended() (whole bool, end int64) { return !f.cut, 0 }
+
+// fault returns what is wrong with the container where ffmpeg says nothing, and notes whether the file ends amid it.
+func (f *ffmpeg) fault() (why error) {
 	st, err := f.sound.Stat()
 	if err != nil {
-		return true, 0
+		return nil
 	}
 	all := newFile(interruptible{f.ctx, f.sound}, 0, st.Size())
 	all.seen = all.size // it is one file
-	return !endsAmid(all), 0
+	if hasAt(all.head(0), 0, "OggS") {
+		why, f.cut = oggFault(all)
+	} else {
+		f.cut = endsAmid(all)
+	}
+	return why
 }
 
 // complaint says that ffmpeg did not read the whole sound, if it tells: in words, such as
@@ -210,9 +220,9 @@ func (f *ffmpeg) complaint(failed error) error {
 }
 
 // endsAmid reports whether a file ends amid its sound by what frames it, where ffmpeg says nothing: in a packet
-// of an MPEG transport stream, before the last page of Ogg, amid a piece, or before the size that Windows Media states.
+// of an MPEG transport stream, amid a piece, or before the size that Windows Media states.
 //
-// Source: ISO/IEC 13818-1, 2.4.3.2; of cameras, with four bytes of time before each packet. RFC 3533.
+// Source: ISO/IEC 13818-1, 2.4.3.2; of cameras, with four bytes of time before each packet.
 // Microsoft, Advanced Systems Format, 3.2.
 func endsAmid(f *file) bool {
 	b := make([]byte, 1<<13)
@@ -221,12 +231,6 @@ func endsAmid(f *file) bool {
 	const properties = "\xa1\xdc\xab\x8c\x47\xa9\xcf\x11\x8e\xe4\x00\xc0\x0c\x20\x53\x65"
 	if at := bytes.Index(b, []byte(properties)); at >= 0 && hasAt(b, 0, asfMagic) && at+48 <= n {
 		return binary.LittleEndian.Uint64(b[at+40:]) > uint64(f.size)
-	}
-	if hasAt(b, 0, "OggS") {
-		end := make([]byte, min(2*maxOggPage, f.size))
-		_, _ = f.read(end, f.size-int64(len(end)))
-		last := end[max(0, bytes.LastIndex(end, []byte("OggS"))):]
-		return len(last) < 27 || last[5]&oggLast == 0 || len(last) < oggSize(last)
 	}
 	for _, k := range [][2]int{{188, 0}, {192, 4}} {
 		size, sync := k[0], k[1]

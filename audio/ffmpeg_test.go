@@ -335,7 +335,7 @@ func TestFFmpegPlaylist(t *testing.T) {
 // TestFFmpegCut: a file whose container says that more should follow is cut, whatever ffmpeg says.
 func TestFFmpegCut(t *testing.T) {
 	program := fakeFFmpeg(t, `printf '.snd\0\0\0\030\377\377\377\377\0\0\0\006\0\0\037\100\0\0\0\001'; head -c 32000 /dev/zero`)
-	ogg := bytes.Replace(readTestdata(t, "damage/pages.opus"), []byte("OpusHead"), []byte("Speex   "), 1)
+	ogg := speex(t)
 	states := func(head string, size uint64, rest int) []byte {
 		return append(binary.LittleEndian.AppendUint64([]byte(head), size), make([]byte, rest)...)
 	}
@@ -375,6 +375,42 @@ func TestFFmpegCut(t *testing.T) {
 				t.Errorf("%s, cut: %t: %v, truncated %t, %q", why, cut, err, c.Truncated(), c.Warnings())
 			}
 			c.Close()
+		}
+	}
+}
+
+// speex returns an Ogg file of pages whose codec is not known here.
+func speex(t *testing.T) []byte {
+	b := bytes.Replace(readTestdata(t, "damage/pages.opus"), []byte("OpusHead"), []byte("Speex   "), 1)
+	reseal(b, 0)
+	return b
+}
+
+// TestFFmpegOgg: a page is missing that ffmpeg passes over, since its first bytes are damaged.
+func TestFFmpegOgg(t *testing.T) {
+	program := fakeFFmpeg(t, `printf '.snd\0\0\0\030\377\377\377\377\0\0\0\006\0\0\037\100\0\0\0\001'; head -c 32000 /dev/zero`)
+	file, name := speex(t), filepath.Join(t.TempDir(), "x")
+	said := func(b []byte) string {
+		if err := os.WriteFile(name, b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		got, err := warnings(t, program, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	if got := said(slices.Concat(file, file, file)); got != "" {
+		t.Errorf("whole: %q", got)
+	}
+	other := renumbered(file)
+	for at := oggSize(file); at < len(file); at += oggSize(file[at:]) {
+		damaged := bytes.Clone(file)
+		clear(damaged[at : at+4])
+		for _, b := range [][]byte{damaged, slices.Concat(damaged, file), slices.Concat(file, damaged), slices.Concat(file, file[at:]), slices.Concat(file, other[at:])} {
+			if said(b) == "" {
+				t.Errorf("page at byte %d: no warning of %d bytes", at, len(b))
+			}
 		}
 	}
 }

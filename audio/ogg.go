@@ -2,6 +2,7 @@ package audio
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -189,6 +190,25 @@ func (o *oggReader) take(at int64, head, lacing, body []byte) error {
 		}
 	}
 	return nil
+}
+
+// oggFault reads all pages of a file whose codec is not known here, and returns why one is missing and whether the
+// last one is.
+func oggFault(f *file) (why error, cut bool) {
+	for o := (&oggReader{file: f, in: f.cursor(0)}); ; {
+		p, err := o.next()
+		why = cmp.Or(why, p.lost.why, o.broken.why)
+		switch whole, end := o.ended(); {
+		case err == nil:
+		case !o.chained:
+			return why, err == io.EOF && !whole
+		default:
+			if f.head(end)[5]&oggFirst == 0 {
+				why = cmp.Or(why, malformed(fmt.Sprintf("Ogg page at byte %d", end), "the first of a stream", "a later one"))
+			}
+			o = &oggReader{file: f, in: f.cursor(end), at: end}
+		}
+	}
 }
 
 // oggSum is the checksum of bytes: that of zlib with bits in the other order, but for where it
