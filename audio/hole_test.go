@@ -1,0 +1,160 @@
+package audio
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestZerosAtFrames: zeros that begin where a frame does are damage, not padding, also where no header
+// says how many samples there are.
+func TestZerosAtFrames(t *testing.T) {
+	for _, name := range []string{"damage/pipe.flac", "damage/frames.flac"} {
+		file := readTestdata(t, name)
+		whole, frames := hear(file, Input{}), 0
+		for at := range file {
+			if !isFLACFrame(file[at:]) {
+				continue
+			}
+			if f, err := (&flacReader{flacCodec: whole.clip.whole.first.mix.src.dec.(*flacReader).flacCodec}).frame(bytes.NewReader(file[at:])); err != nil || f == nil {
+				continue // what looks like a header
+			}
+			frames++
+			for _, n := range []int{8, 16, 100} {
+				bad := bytes.Clone(file)
+				clear(bad[at : at+n])
+				h := hear(bad, Input{})
+				if h.silent() {
+					t.Errorf("%s: %d zeros at byte %d: %d samples of %d without a word", name, n, at, len(h.samples), len(whole.samples))
+				}
+				if h.err == nil && !h.clip.Truncated() && len(h.samples) != len(whole.samples) {
+					t.Errorf("%s: %d zeros at byte %d: %d samples of %d, %q", name, n, at, len(h.samples), len(whole.samples), h.said())
+				}
+			}
+		}
+		if frames < 5 {
+			t.Errorf("%s: %d frames found", name, frames)
+		}
+	}
+}
+
+// TestStreamCut cuts WebM of a recorder, which states no size of anything, at every byte of its end: only a cut between two elements is one that nobody can see.
+func TestStreamCut(t *testing.T) {
+	file := bytes.Clone(readTestdata(t, "damage/clusters.webm"))
+	unsized := func(at int) int { // the size of the element whose id of four bytes is there
+		_, n := vint(file[at+4:])
+		for i := range n {
+			file[at+4+i] = 0xff
+		}
+		file[at+4] = 0xff >> (n - 1)
+		return at + 4 + n
+	}
+	unsized(bytes.Index(file, []byte("\x18\x53\x80\x67")))
+	ends, first := map[int]bool{}, bytes.Index(file, []byte(mkvClusterID))
+	for at := first; at >= 0; {
+		next := unsized(at)
+		if at = bytes.Index(file[next:], []byte(mkvClusterID)); at >= 0 {
+			at += next
+		}
+	}
+	m := &mkvReader{file: newFile(bytes.NewReader(file), 0, int64(len(file)))}
+	m.in = m.file.cursor(0)
+	for _, err := m.element(); err == nil; _, err = m.element() {
+		ends[int(m.at)] = true
+	}
+	silent := 0
+	for at := max(first+1, len(file)-250); at < len(file); at++ {
+		if h := hear(file[:at], Input{}); h.silent() {
+			if silent++; !ends[at] {
+				t.Errorf("cut at byte %d, within an element: %d samples without a word", at, len(h.samples))
+			}
+		}
+	}
+	if len(ends) < 50 || silent == 0 {
+		t.Errorf("%d elements, %d cuts without a word", len(ends), silent)
+	}
+}
+
+// TestUndecodable: a packet that cannot be decoded, in a page whose checksum is right, is silence as
+// long as the page's position says, whatever its own bytes say; that is told.
+func TestUndecodable(t *testing.T) {
+	file := readTestdata(t, "damage/pages.opus")
+	whole, pages := hear(file, Input{}), 0
+	for at := 0; at < len(file); at += oggSize(file[at:]) {
+		if n := 27 + int(file[at+26]); file[at+5] == 0 && file[at+n] != 'O' {
+			pages++
+			for what, head := range map[string]string{
+				"a code without its count":  "\xff\x00", // code 3 of no frames
+				"frames of 120 ms and more": "\x1b\x3f", // 63 frames of 60 ms
+			} {
+				b := bytes.Clone(file)
+				copy(b[at+n:], head)
+				reseal(b, at)
+				h := hear(b, Input{})
+				if h.err != nil || len(h.clip.Damaged()) != 1 || len(h.samples) != len(whole.samples) {
+					t.Errorf("page at byte %d, %s: %d samples of %d, %v, %q", at, what, len(h.samples), len(whole.samples), h.err, h.said())
+				}
+			}
+		}
+	}
+	if pages == 0 {
+		t.Error("no page of sound alone")
+	}
+}
+
+// variants are WAV files that differ in the names and the order of their bytes alone: no golden is needed.
+func variants(t *testing.T) map[string][]byte {
+	wav := readTestdata(t, "damage/tiny.wav")
+	pcm, rate := wav[len(wav)-4000:], 16000
+	ds64 := make([]byte, 28)
+	ds64[8], ds64[9] = byte(len(pcm)), byte(len(pcm)>>8)
+	big := riff(chunk("fmt ", fmtBody(1, 1, rate, 16)), chunkOf("data", 0xffffffff, pcm))
+	list := map[string][]byte{"RIFX": bigEndian(riff(chunk("fmt ", fmtBody(1, 1, rate, 16)), chunk("data", pcm)), 2)}
+	for _, name := range []string{"RF64", "BW64"} {
+		list[name] = slices.Concat([]byte(name+"\xff\xff\xff\xffWAVE"), chunk("ds64", ds64), big[12:])
+	}
+	return list
+}
+
+// nameIn returns the name of the format of a file.
+func nameIn(file []byte) string {
+	head, _ := newFile(bytes.NewReader(file), 0, int64(len(file))).skipID3()
+	return formatOf(head).name
+}
+
+// TestAllDamaged: every format that is read has a file in TestDamage and one that is fuzzed, or is one of WAV's
+// variants, which are cut, shortened and joined here.
+func TestAllDamaged(t *testing.T) {
+	tested, fuzzed := map[string]bool{}, map[string]bool{}
+	for name := range reference(t) {
+		tested[nameIn(readTestdata(t, name))] = true
+	}
+	for _, f := range fuzzedFormats {
+		fuzzed[nameIn(readTestdata(t, f.file))] = true
+	}
+	for magic, file := range variants(t) {
+		name := nameIn(file)
+		tested[name], fuzzed[name] = true, true // by wavLayout, of WAV
+		whole := hear(file, Input{})
+		if !whole.silent() || len(whole.samples) != 2000 {
+			t.Errorf("%s: %d samples, %v, %q", magic, len(whole.samples), whole.err, whole.said())
+			continue
+		}
+		for _, kind := range []string{"cut", "drop"} {
+			for k := range damageKinds[kind].count {
+				if h := hear(damageKinds[kind].make(file, k), Input{}); h.silent() || h.err == nil && !h.clip.Truncated() {
+					t.Errorf("%s, %s %d: %d samples without a word", magic, kind, k, len(h.samples))
+				}
+			}
+		}
+		if h := hear(slices.Concat(file, file), Input{}); !h.silent() || len(h.samples) != 4000 {
+			t.Errorf("%s twice: %d samples, %v, %q", magic, len(h.samples), h.err, h.said())
+		}
+	}
+	for _, k := range formats {
+		if k.open != nil && !(tested[k.name] && fuzzed[k.name]) {
+			t.Errorf("%s: in TestDamage %t, fuzzed %t; add a file of it to testdata/damage", strings.TrimSpace(k.name), tested[k.name], fuzzed[k.name])
+		}
+	}
+}
