@@ -158,3 +158,11 @@ func TestAllDamaged(t *testing.T) {
 		}
 	}
 }
+
+// TestOpusHead: a header without its magic is refused as that, not by its size alone.
+func TestOpusHead(t *testing.T) {
+	head := []byte("OpusTail\x01\x01\x38\x01\x80\xbb\x00\x00\x00\x00\x00")
+	if _, err := newOpus([][]byte{head}); err == nil || !strings.Contains(err.Error(), `begin with "OpusHead"`) {
+		t.Errorf("%v", err)
+	}
+}
