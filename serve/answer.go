@@ -131,6 +131,12 @@ func (a *answer) finish(tr *transcript.Transcript) error {
 	text, used := tokenizer.Strip(tr.Text), usage{"duration", int(math.Ceil(tr.Duration))} // rounded up, as OpenAI bills
 	if a.stream != nil {
 		all := object{"text": text, "usage": used, "language": nameOf(tr.Language), "duration": tr.Duration}
+		if tr.Truncated {
+			all["truncated"] = true
+		}
+		if tr.Damaged != nil {
+			all["damaged"] = tr.Damaged
+		}
 		if a.probs != nil {
 			all["logprobs"] = a.probs
 		}
@@ -162,7 +168,8 @@ func (a *answer) finish(tr *transcript.Transcript) error {
 			Text     string    `json:"text"`
 			LogProbs []logProb `json:"logprobs,omitzero"`
 			Usage    usage     `json:"usage"`
-		}{text, a.probs, used})
+			loss
+		}{text, a.probs, used, loss{tr.Truncated, tr.Damaged}})
 	}
 	return nil
 }
@@ -181,12 +188,13 @@ type verbose struct {
 	Segments []transcript.Segment `json:"segments,omitzero"`
 	Words    []word               `json:"words,omitzero"`
 	Usage    usage                `json:"usage"`
+	loss
+}
 
-	// Truncated says that the sound ends before its header says. OpenAI has no such field.
-	Truncated bool `json:"truncated,omitempty"`
-
-	// Damaged says where sound is damaged or lost. OpenAI has no such field.
-	Damaged []transcript.Gap `json:"damaged,omitempty"`
+// A loss is what is missing of the sound. OpenAI has no such fields.
+type loss struct {
+	Truncated bool             `json:"truncated,omitempty"` // it ends before its header says
+	Damaged   []transcript.Gap `json:"damaged,omitempty"`   // where it is damaged or lost
 }
 
 // A word is OpenAI's TranscriptionWord.
@@ -198,7 +206,7 @@ type word struct {
 
 func (a *answer) verbose(tr *transcript.Transcript, text string, u usage) verbose {
 	v := verbose{Task: a.q.decoding.Task, Language: nameOf(tr.Language), Duration: tr.Duration, Text: text, Usage: u}
-	v.Truncated, v.Damaged = tr.Truncated, tr.Damaged
+	v.loss = loss{tr.Truncated, tr.Damaged}
 	if v.Task == transcribe.Translate {
 		v.Language = "english"
 	}

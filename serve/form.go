@@ -31,6 +31,7 @@ const (
 	mostHead  = 16 << 10 // bytes before a part: its headers, which are kept in memory
 
 	ignoredHeader = "X-Verity-Ignored"
+	warningHeader = "X-Verity-Warning"
 )
 
 // A request is a parsed form.
@@ -330,9 +331,12 @@ type ignored []string
 
 func (l *ignored) add(name string) {
 	if len(*l) < 10 {
-		*l = append(*l, strings.Trim(strconv.QuoteToASCII(fmt.Sprintf("%.80s", name)), `"`))
+		*l = append(*l, ascii(fmt.Sprintf("%.80s", name)))
 	}
 }
+
+// ascii returns a text as a header can hold it.
+func ascii(text string) string { return strings.Trim(strconv.QuoteToASCII(text), `"`) }
 
 // String returns the client's name of the file for messages.
 func (q *request) String() string {

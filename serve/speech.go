@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
+	"strings"
 	"time"
 
 	"verity/audio"
@@ -75,6 +76,9 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	s.metrics.audio.Add(tr.Duration)
 	s.metrics.worked(tr.Stats)
 	note(r, "audio_seconds", tr.Duration, "language", tr.Language, "tokens", tr.Stats.Tokens)
+	if odd := strings.Join(clip.Warnings(), "; "); odd != "" && !q.stream { // text and subtitles have no other place for it
+		w.Header().Set(warningHeader, ascii(odd))
+	}
 	return out.finish(tr)
 }
 

@@ -1,0 +1,109 @@
+package serve
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"verity/live"
+)
+
+// TestLossIsSaid: in every format the client gets to know that sound is damaged or missing.
+func TestLossIsSaid(t *testing.T) {
+	h, _ := newServer(t, Options{})
+	whole, err := os.ReadFile("../audio/testdata/golden/stereo16.flac")
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := slices.Clone(whole)
+	damaged[len(damaged)/2] ^= 1
+	for want, sound := range map[string][]byte{"": whole, `"damaged":[{"start":0,"end":0.256}]`: damaged, `"truncated":true`: whole[:len(whole)-100]} {
+		for _, as := range []field{
+			{"response_format", "json"}, {"response_format", "verbose_json"}, {"stream", "true"},
+			{"response_format", "text"}, {"response_format", "srt"}, {"response_format", "vtt"},
+		} {
+			r, body := post(t, h.URL+transcriptions, field{"file", string(sound)}, as)
+			fields := as.value == "true" || strings.HasSuffix(as.value, "json")
+			says := strings.Contains(body, `"damaged"`) || strings.Contains(body, `"truncated"`)
+			if r.StatusCode != 200 || fields && (says != (want != "") || !strings.Contains(body, want)) {
+				t.Errorf("%s: %s %s, want %s", as, r.Status, body, want)
+			}
+			if got := r.Header.Get(warningHeader); as.name != "stream" && (got != "") != (want != "") {
+				t.Errorf("%s: %s: %q; want something said: %t", as, warningHeader, got, want != "")
+			}
+		}
+	}
+}
+
+// absurd are numbers that nothing takes: each is the hours, the bytes or the beams of no request.
+var absurd = []string{"1000000000000", "9223372036854775807", "-1000000", "1e300"}
+
+// TestNumbersOfForms: every field of a form that the source names refuses absurd numbers, but for texts. The
+// other fields are options: those of internal/options TestCeilings.
+func TestNumbersOfForms(t *testing.T) {
+	texts := []string{"language", "prompt", "draft", "include[]", "include"} // bounded by mostField and mostDraft
+	_, s := newServer(t, Options{})
+	file, err := parser.ParseFile(token.NewFileSet(), "form.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"beam_size", "best_of", "compression_ratio_threshold"}
+	for _, d := range file.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Name.Name != "set" && f.Name.Name != "strategy" {
+			continue
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if c, ok := n.(*ast.CaseClause); ok {
+				for _, x := range c.List {
+					if lit, ok := x.(*ast.BasicLit); ok {
+						name, _ := strconv.Unquote(lit.Value)
+						if f.Name.Name == "strategy" {
+							name = "chunking_strategy[" + name + "]"
+						}
+						names = append(names, name)
+					}
+				}
+			}
+			return true
+		})
+	}
+	if len(names) < 15 {
+		t.Fatalf("the fields are not found: %q", names)
+	}
+	for _, name := range names {
+		for _, value := range absurd {
+			if slices.Contains(texts, name) || name == "compression_ratio_threshold" && value[0] != '-' { // infinite turns it off
+				continue
+			}
+			if s.set(&request{}, name, value) == nil {
+				t.Errorf("%s=%s is taken: a number needs a ceiling", name, value)
+			}
+		}
+	}
+}
+
+// TestNumbersOfUpdates: no member of a session.update takes an absurd number.
+func TestNumbersOfUpdates(t *testing.T) {
+	_, s := newServer(t, Options{})
+	for path := range members {
+		if strings.HasSuffix(path, ".noise_reduction") { // kept and repeated as it is, bounded by mostUpdate
+			continue
+		}
+		for _, value := range absurd {
+			update, at := value, strings.Split(path, ".")
+			for _, name := range slices.Backward(at[1:]) {
+				update = `{"` + name + `":` + update + `}`
+			}
+			c := sessionConfig{rate: 24000, ear: live.DefaultEar()}
+			if c.set(s, at[0], []byte(update)) == nil {
+				t.Errorf("%s: %s is taken: a number needs a ceiling", path, value)
+			}
+		}
+	}
+}
