@@ -41,8 +41,8 @@ type Shard struct{ I, Of int }
 func ParseShard(s string) (Shard, error) {
 	var sh Shard
 	if n, err := fmt.Sscanf(s, "%d/%d", &sh.I, &sh.Of); n != 2 || err != nil || sh.String() != s ||
-		sh.I < 1 || sh.I > sh.Of {
-		return Shard{}, fmt.Errorf("shard %q: want i/n with i from 1 to n, such as 2/4", s)
+		sh.I < 1 || sh.I > sh.Of || sh.Of > report.MaxShards {
+		return Shard{}, fmt.Errorf("shard %.80q: want i/n with i from 1 to n, such as 2/4, and n at most %d", s, report.MaxShards)
 	}
 	return sh, nil
 }

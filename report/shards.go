@@ -35,7 +35,7 @@ func shardsOf(paths []string) (*Shards, error) {
 		if s == nil {
 			s, first = &Shards{Of: of, parts: map[int]int{}}, path
 		}
-		if i > of || of > maxShards {
+		if i > of || of > MaxShards {
 			return nil, fmt.Errorf("%s: its name is not that of a shard", path)
 		}
 		if of != s.Of {
@@ -50,8 +50,8 @@ func shardsOf(paths []string) (*Shards, error) {
 	return s, nil
 }
 
-// maxShards is the most shards that a report accepts.
-const maxShards = 1 << 16
+// MaxShards is the most shards of a run, which a report lists.
+const MaxShards = 1 << 16
 
 // shards finds unfinished shards by their numbers of rows. Rows are dealt round-robin, so
 // an earlier shard has as many rows as a later one, or one more. Any other count means an
