@@ -90,7 +90,7 @@ func vet(dir, tags, platform string, patterns ...string) ([]string, error) {
 	if len(findings) > 0 {
 		return findings, nil
 	}
-	graph, err := checker.Analyze(vetsuite.Suite, found, nil)
+	graph, err := checker.Analyze(append(vetsuite.Suite[:len(vetsuite.Suite):len(vetsuite.Suite)], strangers), found, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,8 @@ func TestVet(t *testing.T) {
 		{"windows/arm64", "./assigned", "", "assign: self-assignment of n"},
 		{"darwin/amd64", "./assigned", "", "cannot use 2 * n"},
 		{"linux/arm64", "./assigned", "", ""},
+		{"linux/amd64", "./printed", "", "strangers: v may hold any number of values"},
+		{"linux/amd64", "./printed", "", "strangers: list may hold"},
 		{"linux/amd64", "./assembly", "", "asmdecl: [amd64] Add: unknown variable c"},
 		{"linux/arm64", "./assembly", "", ""},
 		{"linux/arm64", "./assembly", "odd", "assign: self-assignment of n"},
