@@ -145,6 +145,18 @@ func statedSamples(file *os.File) (n int64) {
 		return max(0, int64(le.Uint64(b[8:]))/max(1, int64(le.Uint32(b[24:]))))
 	case hasAt(b, 0, "XoS."):
 		return max(0, int64(be.Uint64(b[8:]))/max(1, int64(be.Uint32(b[24:]))))
+	case hasAt(b, 0, wave64Magic): // of which ffmpeg also reads what fills it up to eight bytes
+		format, data := indexOr(b, "fmt \xf3\xac\xd3\x11"), indexOr(b, "data\xf3\xac\xd3\x11")
+		if format+40 > data || data+24 > got {
+			return 0
+		}
+		tag := le.Uint16(b[format+24:])
+		if tag == tagExtensible {
+			tag = le.Uint16(b[min(format+24+24, data):])
+		}
+		if tag == tagPCM || tag == tagFloat {
+			return max(0, int64(le.Uint64(b[data+16:]))-24) / max(1, int64(le.Uint16(b[format+36:])))
+		}
 	case hasAt(b, 0, "2BIT") && be.Uint16(b[12:]) == 0: // of one channel
 		return int64(be.Uint32(b[26:]))
 	}
@@ -177,10 +189,28 @@ func (f *ffmpeg) next() (packet, error) {
 	p = newPacket(nil)
 	why := f.fault()
 	p.lost.why = cmp.Or(f.complaint(failed), why)
-	if stated := f.said.stated; f.layout.promised == 0 && stated-f.shape().seconds(f.pos) > 0.1 && stated-f.reach() > 0.1 {
+	if stated := f.said.stated; f.layout.promised == 0 && f.short(stated) {
 		f.layout.promised = int64(stated * float64(f.layout.rate))
 	}
 	return p, nil
+}
+
+// short reports whether the sound ends before the seconds that a header states, and no other stream goes on until
+// then: the last of its pictures has no length, and may come before others. CAF counts whole packets, of up to
+// 4,096 samples.
+func (f *ffmpeg) short(stated float64) bool {
+	end, slack := f.shape().seconds(f.pos), 0.1
+	if head := newFile(f.sound, 0, sniffLen).head(0); hasAt(head, 0, "caff") {
+		slack = max(slack, f.shape().seconds(4096))
+	}
+	if stated-end <= slack {
+		return false
+	}
+	reach := f.reach()
+	if reach-end > slack {
+		slack = 1
+	}
+	return stated-reach > slack
 }
 
 func (f *ffmpeg) ended() (whole bool, end int64) { return !f.cut, 0 }
@@ -220,7 +250,8 @@ func (f *ffmpeg) complaint(failed error) error {
 }
 
 // endsAmid reports whether a file ends amid its sound by what frames it, where ffmpeg says nothing: in a packet
-// of an MPEG transport stream, amid a piece, or before the size that Windows Media states.
+// of an MPEG transport stream, amid a piece, before the size that Windows Media states, or with more behind the end
+// that Matroska states.
 //
 // Source: ISO/IEC 13818-1, 2.4.3.2; of cameras, with four bytes of time before each packet.
 // Microsoft, Advanced Systems Format, 3.2.
@@ -241,13 +272,18 @@ func endsAmid(f *file) bool {
 			return f.size%int64(size) != 0
 		}
 	}
+	if hasAt(b, 0, mkvMagic) { // of which ffmpeg reads nothing behind the end that is stated
+		end := mkvEnd(f)
+		id, _ := mkvID(f.head(end))
+		return !f.padding(end) && (mkvOthers[id] == 0 || f.find(end, mkvClusterID) >= 0)
+	}
 	end := int64(0)
 	for s := range boxes(f) {
 		end = s.to
 	}
 	switch {
-	case hasAt(b, 0, "Creative Voice File"): // has a byte behind the last
-		return end >= f.size
+	case hasAt(b, 0, "Creative Voice File"): // has a zero behind the last, of which sox counts eight bytes too few
+		return end >= f.size || f.size-end > 1+8 && !f.padding(end)
 	case isMP4(b): // of fragments with a wrong size, others lie where none begins
 		return end > f.size || f.find(end, "moof") >= 0
 	}
@@ -263,7 +299,7 @@ func boxes(f *file) iter.Seq2[stretch, []byte] {
 		at := firstPiece(head[:n])
 		for first := at; at <= f.size; {
 			b := f.head(at)
-			if at > first && formatOf(b) != nil {
+			if at > first && (formatOf(b) != nil || tagSize(b) > 0) {
 				return
 			}
 			size := pieceSize(head, append(b, make([]byte, sniffLen)...)[:sniffLen])
@@ -308,7 +344,7 @@ func pieceSize(head, b []byte) int64 {
 		return riff(le.Uint32(b[4:]))
 	case (hasAt(head, 0, "FORM") || hasAt(head, 0, "MMMD")) && hasAt(b, 0, string(head[:4])):
 		return riff(be.Uint32(b[4:]))
-	case hasAt(head, 0, "riff\x2e\x91\xcf\x11") && hasAt(b, 0, "riff"):
+	case hasAt(head, 0, wave64Magic) && hasAt(b, 0, "riff"):
 		return cmp.Or(int64(le.Uint64(b[16:])), -1)
 	case hasAt(head, 128, "HCOM") && hasAt(b, 0, string(head[:sniffLen])): // in MacBinary
 		return 128 + int64(be.Uint32(head[83:]))
@@ -465,14 +501,17 @@ func (t *tail) take(line string) {
 		return
 	}
 	if rest, ok := strings.CutPrefix(line, "[info]   Duration: "); ok && t.stated == 0 {
-		var h, m, s float64
-		_, _ = fmt.Sscanf(rest, "%f:%f:%f,", &h, &m, &s)
-		t.stated = h*3600 + m*60 + s
+		var h, m, s, start float64
+		_, _ = fmt.Sscanf(rest, "%f:%f:%f, start: %f", &h, &m, &s, &start)
+		if t.stated = h*3600 + m*60 + s; start > 0 && start < t.stated { // before it is nothing, or what encoders put there
+			t.stated -= start
+		}
 	}
 	if strings.Contains(line, "Estimating duration") {
 		t.stated = -1 // by the size
 	}
-	if strings.HasPrefix(line, "[info]") || strings.Contains(line, "[warning]") && !strings.Contains(line, "corrupt") {
+	if strings.Contains(line, "[warning]") && !strings.Contains(line, "corrupt") ||
+		strings.Contains(line, "[info]") && !strings.Contains(line, "overread") && !strings.Contains(line, "bytes of junk") {
 		return
 	}
 	line = address.ReplaceAllString(line, "")

@@ -46,7 +46,7 @@ func init() {
 		{name: "a WAV file (BW64)", magic: "BW64????WAVE", open: inPCM(wavLayout), sure: long},
 		{name: "a big-endian WAV file (RIFX)", magic: "RIFX????WAVE", open: inPCM(wavLayout), sure: long},
 		{name: "a FLAC file", reads: "FLAC", magic: "fLaC", open: newFLAC, sure: isFLAC, own: flacHeader, within: true},
-		{name: "a Sony Wave64 file (w64)", magic: "riff\x2e\x91\xcf\x11", sure: long, end: framesEnd},
+		{name: "a Sony Wave64 file (w64)", magic: wave64Magic, sure: long, end: framesEnd},
 		{name: "an AVI video", magic: "RIFF????AVI ", sure: long, end: riffEnd},
 		{name: "an AIFF file", reads: "AIFF", magic: "FORM????AIF", open: inPCM(aiffLayout), sure: long, own: besides(12, binary.BigEndian, 4, "SSND"), end: framesEnd},
 		{name: "a Sun AU file", reads: "AU", magic: ".snd", open: inPCM(auLayout), sure: isAU, own: auNote},
@@ -56,22 +56,22 @@ func init() {
 		ogg("FLAC in an Ogg container", "", "\x7fFLAC", inOgg(1, newPackedFLAC)),
 		{name: "an Ogg file", magic: "OggS", end: oggHeads},
 		{name: "an MP4 or M4A file", magic: "????ftyp", sure: func(head []byte) bool { return allZero(head[:3]) }, own: besidesMdat, end: framesEnd},
-		{name: "a Matroska or WebM file", reads: "WebM", magic: "\x1a\x45\xdf\xa3", open: newMatroska, sure: isMatroska, own: mkvAttached, end: mkvEnd},
+		{name: "a Matroska or WebM file", reads: "WebM", magic: mkvMagic, open: newMatroska, sure: isMatroska, own: mkvAttached, end: mkvEnd},
 		{name: "a WavPack file", magic: "wvpk", own: wavPackHeader, end: none},
 		{name: "a Monkey's Audio file", magic: "MAC ", own: apeHeader, end: none},
 		{name: "a True Audio file", magic: "TTA1", sure: isTrueAudio, end: none},
 		{name: "an AMR file", magic: "#!AMR", sure: long, end: none},
 		{name: "a Windows Media file (wma)", magic: asfMagic, sure: long, own: asfHeader, end: asfEnd},
 		{name: "a MIDI file", magic: "MThd"},
-		{name: "a SoX file", magic: ".SoX", end: none},
+		{name: "a SoX file", magic: ".SoX", sure: func(head []byte) bool { return len(head) >= 8 && allZero(head[6:8]) }, end: none},
 		{name: "a DTS file", magic: "\x7f\xfe\x80\x01", end: none},
-		{name: "a Psion file (wve)", magic: "ALawSoundFile**", end: none},
+		{name: "a Psion file (wve)", magic: "ALawSoundFile**", sure: long, end: none},
 		{name: "a mobile phone's file (mmf)", magic: "MMMD", end: framesEnd},
-		{name: "a file of Sega's ADX", magic: "\x80\x00??\x03", end: none},
-		{name: "a NIST SPHERE file", magic: "NIST_1A", end: none},
-		{name: "a Flash video", magic: "FLV\x01", end: framesEnd},
-		{name: "a RealMedia file", magic: ".RMF", end: framesEnd},
-		{name: "a Creative Voice file (voc)", magic: "Creative Voice File", end: framesEnd},
+		{name: "a file of Sega's ADX", magic: "\x80\x00??\x03\x12\x04", sure: isADX, end: none},
+		{name: "a NIST SPHERE file", magic: "NIST_1A\n", sure: long, end: none},
+		{name: "a Flash video", magic: "FLV\x01", sure: func(head []byte) bool { return hasAt(head, 5, "\x00\x00\x00\x09") }, end: framesEnd},
+		{name: "a RealMedia file", magic: ".RMF\x00\x00", sure: long, end: framesEnd},
+		{name: "a Creative Voice file (voc)", magic: "Creative Voice File", sure: long, end: framesEnd},
 		{name: "an AC-3 file", magic: "\x0b\x77", kind: "ac3"},
 		{name: "an AAC file (ADTS)", is: isADTS, kind: "adts"},
 		{name: "an MP3 file", reads: "MP3", is: isMPEG, open: newMP3, kind: "mpeg"},
@@ -106,6 +106,17 @@ func formatOf(head []byte) *format {
 
 // asfMagic begins the id of the first object of a file.
 const asfMagic = "\x30\x26\xb2\x75\x8e\x66\xcf\x11"
+
+// wave64Magic begins the id of a file, and mkvMagic is that of its header.
+const (
+	wave64Magic = "riff\x2e\x91\xcf\x11"
+	mkvMagic    = "\x1a\x45\xdf\xa3"
+)
+
+// isADX looks at the channels, up to 8, and at the rate, below 65,536.
+func isADX(head []byte) bool {
+	return len(head) >= 10 && head[7]-1 < 8 && allZero(head[8:10])
+}
 
 // isTrueAudio looks at the format, below 256, and at the channels, up to 8, behind the magic.
 func isTrueAudio(head []byte) bool {
