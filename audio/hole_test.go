@@ -2,6 +2,7 @@ package audio
 
 import (
 	"bytes"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -35,6 +36,65 @@ func TestZerosAtFrames(t *testing.T) {
 		}
 		if frames < 5 {
 			t.Errorf("%s: %d frames found", name, frames)
+		}
+	}
+}
+
+// TestEachUnit flips a bit amid each page of Ogg, frame of FLAC and of MP3, and block of Matroska: where there is a
+// checksum that is told, elsewhere the sound is as long as before or that is told.
+func TestEachUnit(t *testing.T) {
+	for name := range reference(t) {
+		file := readTestdata(t, name)
+		var units []int
+		switch magic := string(file[:4]); {
+		case magic == "OggS":
+			for at := 0; at < len(file); at += oggSize(file[at:]) {
+				units = append(units, at)
+			}
+		case magic == "fLaC":
+			for at := range file {
+				if isFLACFrame(file[at:]) {
+					units = append(units, at)
+				}
+			}
+		case filepath.Ext(name) == ".mp3":
+			f := &mpegFrames{file: newFile(bytes.NewReader(file), 0, int64(len(file)))}
+			f.file.kind, f.in = "mpeg", f.file.cursor(0)
+			for _, at, _, err := f.next(); err == nil; _, at, _, err = f.next() {
+				units = append(units, int(at))
+			}
+		case isMatroska(file[:sniffLen]):
+			m := &mkvReader{file: newFile(bytes.NewReader(file), 0, int64(len(file)))}
+			m.in = m.file.cursor(0)
+			for at := 0; ; at = int(m.at) {
+				if id, err := m.element(); err != nil {
+					break
+				} else if id == mkvSimpleBlock || id == mkvBlock {
+					units = append(units, at)
+				}
+			}
+		default:
+			continue // of samples any may be right
+		}
+		whole, summed := hear(file, Input{}), string(file[:4]) == "OggS" || string(file[:4]) == "fLaC"
+		if len(units) < 2 {
+			t.Errorf("%s: %d pages or frames", name, len(units))
+		}
+		for i, at := range units {
+			next := len(file)
+			if i+1 < len(units) {
+				next = units[i+1]
+			}
+			bad := bytes.Clone(file)
+			bad[(at+next)/2] ^= 1 << (i % 8)
+			h := hear(bad, Input{})
+			off := len(whole.samples) - len(h.samples)
+			if filepath.Ext(name) == ".mka" {
+				off = max(0, off-256) // as in TestDamage
+			}
+			if h.silent() && (summed || off > 0) {
+				t.Errorf("%s, a bit at byte %d of %d to %d: %d samples of %d without a word", name, (at+next)/2, at, next, len(h.samples), len(whole.samples))
+			}
 		}
 	}
 }
