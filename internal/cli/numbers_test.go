@@ -3,6 +3,8 @@ package cli
 import (
 	"bytes"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -58,5 +60,16 @@ func TestNumbersOutside(t *testing.T) {
 		if !seen[name] {
 			t.Errorf("%s is listed, and is no flag outside of the table", name)
 		}
+	}
+}
+
+// TestLargeConfig: a config file has a bound, too.
+func TestLargeConfig(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(name, bytes.Repeat([]byte("# x\n"), 1<<18), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readConfig(t.Context(), name); err == nil || !strings.Contains(err.Error(), name) {
+		t.Errorf("1 MB of config: %v", err)
 	}
 }
