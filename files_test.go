@@ -32,15 +32,14 @@ var writers = map[string]string{
 
 	"eval.openLog":               below,
 	"eval.openLocked":            memo,
-	"eval.logFile.rewrite":       "a name beside the records, by output.Own; the rename replaces the records that it checked",
+	"eval.logFile.beside":        "output.Own, and it begins as records do",
+	"eval.logFile.rewrite":       "the rename replaces the records that it checked by the file of beside",
 	"internal/cli.manualCommand": told,
-	"internal/cli.manPages":      told,
 	"eval.disk":                  "os.Rename and Sync, for tests: see log.rewrite",
 
 	"internal/output.Write":   own,
 	"internal/output.beside":  own,
 	"internal/output.replace": own,
-	"internal/output.stage":   own,
 	"internal/output.Model":   own,
 	"internal/output.takes":   own,
 	"internal/output.rename":  own,
@@ -70,6 +69,11 @@ func TestWriters(t *testing.T) {
 		"io/ioutil":              {"WriteFile", "TempFile", "TempDir"},
 		"syscall":                system, "golang.org/x/sys/unix": system,
 		"golang.org/x/sys/windows": append(system, "CreateFile", "MoveFile", "MoveFileEx", "DeleteFile"),
+	}
+	// Between a look at a name and these a link may come, and they follow it.
+	of := []string{"Chmod", "Chown", "Lchown", "Fchmodat", "Fchownat", "Chtimes", "Truncate"}
+	for where, call := range uses(t, map[string][]string{"os": of, "syscall": of, "golang.org/x/sys/unix": of}) {
+		t.Errorf("%s uses %s: call the method of the open file", where, strings.Join(call, ", "))
 	}
 	seen := map[string]bool{}
 	for where, call := range uses(t, risky) {

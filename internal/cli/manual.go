@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -67,8 +66,8 @@ func manPages(c *cobra.Command, dir string) error {
 	if n, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64); err == nil {
 		date = time.Unix(n, 0)
 	}
-	name := filepath.Join(dir, strings.ReplaceAll(c.CommandPath(), " ", "-")+".1")
-	err := output.Write(name, nil, func(w io.Writer) error {
+	name := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"
+	err := output.WriteIn(dir, name, func(w io.Writer) error {
 		_, err := io.WriteString(w, command.PageOf(c, false).Man(date.UTC().Format(time.DateOnly)))
 		return err
 	})

@@ -50,6 +50,18 @@ func TestManual(t *testing.T) {
 	if code, out, stderr := cli(t, nil, "manual", "man", dir); code != 0 || out != "" {
 		t.Fatalf("status %d: %s%s", code, out, stderr)
 	}
+	// Names of the program's in a directory: a link is not followed.
+	own := filepath.Join(t.TempDir(), "own")
+	if err := os.WriteFile(own, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	shared := t.TempDir()
+	if err := os.Symlink(own, filepath.Join(shared, "verity-eval.1")); err == nil {
+		code, _, stderr := cli(t, nil, "manual", "man", shared)
+		if b, err := os.ReadFile(own); code != 1 || !strings.Contains(stderr, "symbolic link") || string(b) != "precious" {
+			t.Errorf("status %d, %s%.20q, %v", code, stderr, b, err)
+		}
+	}
 	var visit func(c *cobra.Command)
 	visit = func(c *cobra.Command) {
 		raw, err := os.ReadFile(filepath.Join(dir, strings.ReplaceAll(c.CommandPath(), " ", "-")+".1"))

@@ -246,11 +246,13 @@ func stage(path string, f func(io.Writer) error) (tmp string, err error) {
 	if err != nil {
 		return "", err
 	}
-	err = fill(file, f)
-	if old, none := os.Lstat(path); err == nil && none == nil {
-		err = os.Chmod(file.Name(), old.Mode().Perm())
-	}
-	return file.Name(), err
+	return file.Name(), fill(file, func(w io.Writer) error {
+		err := f(w)
+		if old, none := os.Lstat(path); err == nil && none == nil {
+			err = file.Chmod(old.Mode().Perm()) // of the open file: under its name there may be a link by now
+		}
+		return err
+	})
 }
 
 // fill writes and closes a file.

@@ -3,6 +3,7 @@
 package output
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -37,6 +38,37 @@ func TestUmask(t *testing.T) {
 	}
 	if m := mode(); m != 0o640 {
 		t.Errorf("old file: mode %o, want 640", m)
+	}
+}
+
+// TestModeOfLink: who may write to the directory, too, may put a link in the place of the
+// temporary file. The mode of what it leads to stays.
+func TestModeOfLink(t *testing.T) {
+	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "secret")
+	for name, mode := range map[string]os.FileMode{outside: 0o600, filepath.Join(dir, "a"): 0o666} {
+		if err := errors.Join(os.WriteFile(name, []byte("x"), mode), os.Chmod(name, mode)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	swap := func(w io.Writer) error {
+		made, err := filepath.Glob(filepath.Join(dir, ".a.verity-*"))
+		if err != nil || len(made) != 1 {
+			t.Fatalf("temporary files %q, %v", made, err)
+		}
+		return errors.Join(os.Remove(made[0]), os.Symlink(outside, made[0]))
+	}
+	for name, write := range map[string]func() error{
+		"Write":   func() error { return Write(filepath.Join(dir, "a"), nil, swap) },
+		"WriteIn": func() error { return WriteIn(dir, "a", swap) },
+		"Model":   func() error { return Model(dir, func(put Put) error { return put("a", swap) }) },
+	} {
+		write() // what it leaves under the name in the directory may be the link
+		if info, problem := os.Stat(outside); problem != nil || info.Mode().Perm() != 0o600 {
+			t.Fatalf("%s: the mode of another's file is %v, %v", name, info.Mode(), problem)
+		}
+		if err := errors.Join(os.RemoveAll(filepath.Join(dir, "a")), os.WriteFile(filepath.Join(dir, "a"), nil, 0o666)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
