@@ -46,7 +46,7 @@ var plan = map[string]room{
 
 	"selftest": {"checks the guarantees of the design on any loaded model", []string{"assistant", "audio", "decoder", "encoder", "internal/kernel", "internal/tensor", "model", "parallel", "precision", "schedule", "tokenizer", "transcript"}},
 
-	"eval":   {"engine × dataset → records; assistant's theory predicts the speed-up", []string{"assistant", "audio", "datasets", "internal/output", "parallel", "report", "transcript", "wer"}},
+	"eval":   {"engine × dataset → records; assistant's theory predicts the speed-up", []string{"assistant", "audio", "datasets", "internal/input", "internal/output", "parallel", "report", "transcript", "wer"}},
 	"report": {"records → scores, comparisons, pages; needs no model and no engine", []string{"internal/input", "internal/show", "parallel", "transcript", "wer", "wer/normalize"}},
 
 	"bench":    {"ceilings of the machine, and how close the stages come to them", []string{"audio", "decoder", "encoder", "internal/kernel", "internal/layer", "internal/machine", "internal/show", "model", "parallel", "precision", "schedule", "tokenizer", "transcript"}},

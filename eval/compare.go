@@ -4,14 +4,18 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"math"
+	"path/filepath"
 	"slices"
 	"time"
 
 	"verity/assistant"
 	"verity/audio"
+	"verity/internal/input"
 	"verity/internal/output"
 	"verity/parallel"
 	"verity/report"
@@ -87,6 +91,10 @@ type comparison struct {
 func (c *comparison) names() error {
 	if c.Dir == "" {
 		return nil
+	}
+	at := filepath.Join(c.Dir, report.ArmsFile)
+	if b, err := input.Read(context.Background(), at, 1<<20); err == nil && json.Unmarshal(b, new([]string)) != nil || errors.Is(err, input.ErrTooLarge) {
+		return fmt.Errorf("%s: it does not list arms: name another folder, or remove the file", at)
 	}
 	names := make([]string, len(c.arms))
 	for i, arm := range c.arms {

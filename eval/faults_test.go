@@ -98,6 +98,15 @@ func TestForeignFile(t *testing.T) {
 			}
 		}
 	}
+	for _, text := range []string{"my precious notes", `{"a":1}`, "\x00", ""} { // in the place of the names of the arms
+		dir := t.TempDir()
+		path := filepath.Join(dir, report.ArmsFile)
+		write(t, path, text)
+		_, err := duo{hearer{}.engine, hearer{drafts: true}.engine}.run(t, shelf(3), CompareOptions{Dir: dir}, [2]transcript.Maker{})
+		if err == nil || read(t, path) != text || !strings.Contains(err.Error(), path) {
+			t.Errorf("%q in %s: error %v, now %q", text, report.ArmsFile, err, read(t, path))
+		}
+	}
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "records.jsonl"), `{"schema":"verity.re`) // a first line that was cut
 	if sum, err := Run(t.Context(), hearer{}.engine, shelf(3), Options{Dir: dir}); err != nil || !sum.Torn || sum.Done == 0 {

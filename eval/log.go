@@ -192,7 +192,7 @@ func (l *log) records(f *logFile) iter.Seq2[*report.Record, error] {
 		for r, err := range report.Read(f.name, io.NewSectionReader(f, 0, 1<<62)) {
 			if errors.Is(err, report.ErrTorn) {
 				l.torn = true
-				if !some && !f.ours() {
+				if !some && !ours(f.File) {
 					yield(nil, fmt.Errorf("%s: it holds no records: name another folder, or remove the file", f.name))
 				}
 				return
@@ -214,9 +214,9 @@ func (l *log) records(f *logFile) iter.Seq2[*report.Record, error] {
 	}
 }
 
-// ours reports whether a file without a whole line begins as a record does: else it is
-// not ours to change.
-func (f *logFile) ours() bool {
+// ours reports whether a file begins as a record does, as far as it goes: else it is not ours
+// to change.
+func ours(f *os.File) bool {
 	const begin = `{"schema":"` + report.RecordSchema + `"`
 	head := make([]byte, len(begin))
 	n, err := f.ReadAt(head, 0)
@@ -329,8 +329,7 @@ func (f *logFile) rewrite(ids []string, failures bool) (err error) {
 	if err != nil {
 		return err
 	}
-	os.Remove(f.name + ".new") // of a run that was killed; what else has that name may be a file with another one
-	to, err := output.Own(f.name+".new", os.O_RDWR|os.O_EXCL)
+	to, err := f.beside()
 	if err != nil {
 		return err
 	}
@@ -355,6 +354,22 @@ func (f *logFile) rewrite(ids []string, failures bool) (err error) {
 		return err
 	}
 	return f.open()
+}
+
+// beside makes an empty file beside f, or empties one that a run left which was killed. What
+// else has such a name stays, and another is taken.
+func (f *logFile) beside() (to *os.File, err error) {
+	for _, end := range []string{".new", ".new1", ".new2"} {
+		if to, err = output.Own(f.name+end, os.O_RDWR); err != nil {
+			continue
+		}
+		if ours(to) {
+			return to, to.Truncate(0)
+		}
+		to.Close()
+		err = fmt.Errorf("%s%s holds no records: remove it", f.name, end)
+	}
+	return nil, err
 }
 
 // lines returns the offset and the length of each record's line.

@@ -103,20 +103,37 @@ func TestResumeEverywhere(t *testing.T) {
 	}
 }
 
-// TestRewriteBeside: a file that has the name of the rewritten records, too, keeps its content.
+// TestRewriteBeside: what has the name of the rewritten records stays as it is, a link to
+// another file, a note or a directory, but not what a run left that was killed.
 func TestRewriteBeside(t *testing.T) {
-	dir := t.TempDir()
-	sum, _ := run(t, dir, 7, Options{}) // two have failed: the next run takes them out
-	own := filepath.Join(dir, "own")
-	if err := os.WriteFile(own, []byte("precious"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Link(own, sum.Path+".new"); err != nil {
-		t.Skip(err)
-	}
-	run(t, dir, 7, Options{})
-	if b, err := os.ReadFile(own); string(b) != "precious" || err != nil {
-		t.Errorf("got %.20q, %v", b, err)
+	for kind, make := range map[string]func(own, name string) error{
+		"hard link":     os.Link,
+		"symbolic link": os.Symlink,
+		"directory":     func(_, name string) error { return os.Mkdir(name, 0o777) },
+		"note":          func(_, name string) error { return os.WriteFile(name, []byte("precious"), 0o666) },
+		"left":          func(_, name string) error { return os.WriteFile(name, []byte(`{"schema":"verity.rec`), 0o666) },
+	} {
+		dir := t.TempDir()
+		sum, _ := run(t, dir, 7, Options{}) // two have failed: the next run takes them out
+		own, name := filepath.Join(dir, "own"), sum.Path+".new"
+		write(t, own, "precious")
+		if err := make(own, name); err != nil {
+			t.Logf("%s: %v", kind, err)
+			continue
+		}
+		before, err := os.Lstat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, dir, 7, Options{})
+		after, err := os.Lstat(name)
+		if kind == "left" {
+			if err == nil {
+				t.Errorf("%s: it is there still", kind)
+			}
+		} else if err != nil || !os.SameFile(before, after) || before.Size() != after.Size() || read(t, own) != "precious" {
+			t.Errorf("%s: %v, and %q", kind, err, read(t, own))
+		}
 	}
 }
 
