@@ -170,13 +170,27 @@ func (l line) parse(name string) (*Record, error) {
 	return r, nil
 }
 
-// maxNumber bounds the numbers of a record: in seconds, thirty years. Sums of such are finite.
-const maxNumber = 1e9
+// Bounds of the numbers of a record: in seconds, thirty years, and less than rounding leaves of a
+// difference of times. Sums of such are finite, and so is what is divided by a time.
+const (
+	maxNumber = 1e9
+	minTime   = 1e-30
+)
 
-// checkNumbers refuses times and counts that nothing takes, or of which sums would be wrong.
+// checkNumbers refuses times and counts that nothing takes, or of which sums and rates would be
+// wrong.
 func (r *Record) checkNumbers() error {
-	list := []float64{r.Duration, r.Offset, r.Wall}
-	for _, sums := range []reflect.Value{reflect.ValueOf(r.Seconds), reflect.ValueOf(r.Work), reflect.ValueOf(r.Drafting)} {
+	times := []float64{r.Duration, r.Wall}
+	for seconds, i := reflect.ValueOf(r.Seconds), 0; i < seconds.NumField(); i++ {
+		times = append(times, seconds.Field(i).Float())
+	}
+	for _, t := range times {
+		if t > 0 && t < minTime {
+			return fmt.Errorf("malformed record: got a time of %g s, want 0, or %g to %g", t, minTime, float64(maxNumber))
+		}
+	}
+	list := append(times, r.Offset)
+	for _, sums := range []reflect.Value{reflect.ValueOf(r.Work), reflect.ValueOf(r.Drafting)} {
 		for i := range sums.NumField() {
 			if f := sums.Field(i); f.CanFloat() {
 				list = append(list, f.Float())
