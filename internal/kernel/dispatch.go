@@ -47,16 +47,18 @@ var builtOn = [][2]string{{"avx512", "amx"}, {"avx2", "avxvnni"}, {"neon", "dotp
 
 // disabled lists the sets that are not to be used, from $VERITY_DISABLE, as in avx512,avx2. It
 // exists for bisecting and for testing the others.
-var disabled = parseDisabled(os.Getenv("VERITY_DISABLE"))
+var disabled, misspelt = parseDisabled(os.Getenv("VERITY_DISABLE"))
 
-// parseDisabled panics on a name that no set has: with a typo, the run would use the
-// set that it was to be without.
-func parseDisabled(list string) []string {
+// Misspelt returns an error if $VERITY_DISABLE lists a name that no set has: the run would use
+// the set that it was to be without. Who loads a network asks.
+func Misspelt() error { return misspelt }
+
+func parseDisabled(list string) (names []string, err error) {
 	known := []string{"amx", "avx512", "avxvnni", "avx2", "i8mm", "dotprod", "neon"}
-	names := strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
+	names = strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			panic(fmt.Sprintf("kernel: VERITY_DISABLE lists %q; it may list %s", name, strings.Join(known, ", ")))
+			err = fmt.Errorf("$VERITY_DISABLE lists %.40q: want some of %s", name, strings.Join(known, ","))
 		}
 	}
 	for _, b := range builtOn {
@@ -64,7 +66,7 @@ func parseDisabled(list string) []string {
 			names = append(names, b[1])
 		}
 	}
-	return names
+	return names, err
 }
 
 // usable returns the sets that this CPU can run and that are not disabled.

@@ -31,7 +31,7 @@ type Loader struct {
 // and packs them on all threads of p.
 func NewLoader(c *model.Checkpoint, held precision.Precision, p *parallel.Pool) *Loader {
 	quantised, _ := precision.ParseFormat(c.Quantised()) // Auto, if that is no format
-	l := &Loader{from: c, precision: held, pool: p, quantised: quantised, place: map[string]int{}}
+	l := &Loader{from: c, precision: held, pool: p, quantised: quantised, place: map[string]int{}, err: kernel.Misspelt()}
 	for i, name := range c.Names() {
 		l.place[name] = i
 	}
