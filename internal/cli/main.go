@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"verity/internal/checkpoint"
@@ -58,7 +59,18 @@ func run(ctx context.Context, e command.Env, args []string) int {
 	if err == nil && out.err != nil {
 		err = fmt.Errorf("writing to standard output: %w", out.err) // help, for example
 	}
-	return e.Fail(ctx, cmd.CommandPath(), args, err)
+	return e.Fail(ctx, cmd.CommandPath(), append(args, preset(cmd)...), err)
+}
+
+// preset returns the values that flags of a command have from the configuration file or the
+// environment.
+func preset(c *cobra.Command) (values []string) {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Annotations[command.FromKey] != nil {
+			values = append(values, f.DefValue)
+		}
+	})
+	return values
 }
 
 // isTerminal reports whether f is a terminal that knows escape sequences.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -15,14 +16,16 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/internal/command"
+	"verity/internal/options"
 	"verity/internal/testmodel"
 )
 
 // executed is what a terminal takes for a command, or turns round.
 var executed = regexp.MustCompile("[\x00-\x08\x0b-\x1f\x7f-\u009f\u2028-\u202e\u2066-\u2069]|e\nb")
 
-// TestOddNames gives every command names of files, and every flag a value, that a terminal
-// would execute: no line of the program holds them raw, nor broken into lines.
+// TestOddNames gives every command names of files, and every flag, variable and key of the
+// configuration file a value, that a terminal would execute: no line of the program holds them
+// raw, nor broken into lines. A value of a page is not repeated whole.
 func TestOddNames(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("SKIPPED: no file has such a name")
@@ -48,16 +51,22 @@ func TestOddNames(t *testing.T) {
 			t.Skip("SKIPPED: ", err)
 		}
 	}
+	huge := strings.Repeat("语", 30_000)
 	names := []string{odd, odd + ".wav", odd + ".flac", odd + ".jsonl", odd + ".json", "absent" + odd}
+	config := ""
 	try := func(args ...string) {
 		var out, stderr bytes.Buffer
-		code := run(t.Context(), command.Env{In: strings.NewReader(odd), Out: &out, Err: &stderr}, args)
+		code := run(t.Context(), command.Env{In: strings.NewReader(odd), Out: &out, Err: &stderr, Config: config}, args)
+		if stderr.Len() > 20_000 {
+			t.Errorf("%.40q: status %d, and %d bytes such as %.600q", args, code, stderr.Len(), stderr.Bytes())
+		}
 		for _, said := range [][]byte{out.Bytes(), stderr.Bytes()} {
 			if raw := executed.Find(said); raw != nil || !utf8.Valid(said) {
 				t.Errorf("%q: status %d, and %q in %.600q", args, code, raw, said)
 			}
 		}
 	}
+	seen := map[string]bool{} // flags, with a huge value
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
 		for _, sub := range c.Commands() {
@@ -80,9 +89,28 @@ func TestOddNames(t *testing.T) {
 		try(append(path, "--"+odd)...)
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			try(append(append(path[:len(path):len(path)], "--"+f.Name+"="+odd), rest...)...)
+			if !seen[f.Name] {
+				try(append(append(path[:len(path):len(path)], "--"+f.Name+"="+huge), rest...)...)
+			}
+			seen[f.Name] = true
 		})
 	}
 	walk(newRoot(command.Env{Out: new(bytes.Buffer), Err: new(bytes.Buffer)}))
+	for _, o := range options.All() {
+		for _, value := range []string{odd, huge} {
+			t.Setenv(o.Variable(), value)
+			try("transcribe", "absent"+odd)
+			os.Unsetenv(o.Variable()) // t.Setenv puts it back
+			for _, text := range []string{o.Name + " = " + value, o.Name + " = " + strconv.Quote(value[:len(value)/2]), value + " = 1"} {
+				if err := os.WriteFile("config", []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				config = "config"
+				try("transcribe", "absent"+odd)
+				config = ""
+			}
+		}
+	}
 	model := modelDir(t)
 	for _, args := range [][]string{
 		{"transcribe", "-m", model, "-l", "en", "--output-dir", odd, "sounds/" + odd + ".wav", "sounds/bad" + odd + ".wav"},

@@ -50,7 +50,7 @@ const interrupted = 130
 
 // Complain writes a message. Names among the arguments that hold control characters
 // are quoted and all other control characters escaped: a name must neither command the
-// terminal nor look like a line of its own.
+// terminal nor look like a line of its own. Nor may it fill the screen.
 func (e Env) Complain(args []string, message string) {
 	for _, arg := range args {
 		_, value, _ := strings.Cut(arg, "=") // of a flag
@@ -60,7 +60,9 @@ func (e Env) Complain(args []string, message string) {
 			}
 		}
 	}
-	fmt.Fprintln(e.Err, show.Text(message))
+	for line := range strings.Lines(show.Text(message) + "\n") {
+		io.WriteString(e.Err, show.Short(line))
+	}
 }
 
 // Fail writes why a program has failed, and returns its exit status: 0 for no error.

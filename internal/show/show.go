@@ -124,6 +124,16 @@ func Text(s string) string {
 // Line spells text on one line: [Text] with its newlines escaped, too.
 func Line(s string) string { return strings.ReplaceAll(Text(s), "\n", `\n`) }
 
+// Short leaves out the middle of what is longer than any sentence: a value may have a megabyte.
+func Short(s string) string {
+	const head, tail = 2000, 800 // bytes: a path, and what to do about it
+	if len(s) <= head+tail+100 {
+		return s
+	}
+	from, to := s[:head], s[len(s)-tail:]
+	return fmt.Sprintf("%s … (%s) … %s", strings.ToValidUTF8(from, ""), Bytes(int64(len(s)-head-tail)), strings.ToValidUTF8(to, ""))
+}
+
 // unsafe reports whether a terminal interprets r as a command: control characters, and
 // those that override the direction of writing or end a line.
 func unsafe(r rune) bool {

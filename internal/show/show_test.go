@@ -1,7 +1,9 @@
 package show
 
 import (
+	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestNumbers(t *testing.T) {
@@ -17,6 +19,20 @@ func TestNumbers(t *testing.T) {
 	} {
 		if tt[0] != tt[1] {
 			t.Errorf("got %q, want %q", tt[0], tt[1])
+		}
+	}
+}
+
+func TestShort(t *testing.T) {
+	for _, n := range []int{0, 2000, 2900} {
+		if s := strings.Repeat("x", n); Short(s) != s {
+			t.Errorf("%d bytes are not left alone", n)
+		}
+	}
+	for shift := range 3 { // cut amid a character
+		s := Short("model " + strings.Repeat("x", shift) + strings.Repeat("語", 1e5) + ": want another\n")
+		if !strings.HasPrefix(s, "model ") || !strings.HasSuffix(s, ": want another\n") || len(s) > 2900 || !utf8.ValidString(s) || !strings.Contains(s, " … (297 kB) … ") {
+			t.Errorf("%d bytes: %.10s … %s", len(s), s, s[len(s)-60:])
 		}
 	}
 }
