@@ -157,8 +157,11 @@ func (c *Client) Remove(name string) (int64, error) {
 		return 0, ErrNoCache
 	}
 	at := c.folder(repo)
-	if _, err := os.Stat(at); err != nil {
+	switch _, err := os.Stat(at); {
+	case errors.Is(err, fs.ErrNotExist):
 		return 0, fmt.Errorf("%s is not in the cache %s: %w", repo, c.Cache, fs.ErrNotExist)
+	case err != nil:
+		return 0, err
 	}
 	n := size(at)
 	// Locks that stay are empty files, which do no harm.

@@ -256,7 +256,11 @@ func (c *Client) ask(ctx context.Context, method, address string, from int64, fo
 		return nil, c.unreached(ctx, p.cause(err))
 	}
 	p.body, resp.Body = resp.Body, p
-	if err := c.status(resp, from); err != nil {
+	err = c.status(resp, from)
+	if packed := resp.Header.Get("Content-Encoding"); err == nil && method == http.MethodGet && packed != "" && packed != "identity" {
+		err = c.odd("Content-Encoding: got %.40q, want identity, as it was asked for", packed) // a part of it would pass for a part of the file
+	}
+	if err != nil {
 		resp.Body.Close()
 		return nil, err
 	}

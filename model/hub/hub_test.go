@@ -2,6 +2,7 @@ package hub
 
 import (
 	"cmp"
+	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,12 +10,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -291,6 +295,59 @@ func TestRefusedFile(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestPacked: a mirror that compresses although it was asked not to is named, whatever it
+// compresses, and leaves nothing that a later run would continue.
+func TestPacked(t *testing.T) {
+	for _, what := range []string{"/api/", "/config.json", "/blob"} {
+		h := newHub(t)
+		packs := true
+		for _, s := range []*httptest.Server{h.Server, h.cdn} {
+			serve := s.Config.Handler
+			s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if !packs || r.Method != http.MethodGet || !strings.Contains(r.URL.Path, what) {
+					serve.ServeHTTP(w, r)
+					return
+				}
+				whole := httptest.NewRecorder()
+				if serve.ServeHTTP(whole, r); whole.Code == http.StatusOK {
+					maps.Copy(w.Header(), whole.Header())
+					w.Header().Del("Content-Length")
+					w.Header().Set("Content-Encoding", "gzip")
+					z := gzip.NewWriter(w)
+					z.Write(whole.Body.Bytes())
+					z.Close()
+				} else {
+					serve.ServeHTTP(w, r)
+				}
+			})
+		}
+		c, waited := h.client(t)
+		if _, err := c.Pull(t.Context(), "tiny"); !errors.Is(err, ErrAnswer) || !strings.Contains(fmt.Sprint(err), `Content-Encoding: got "gzip"`) || len(*waited) > 0 {
+			t.Errorf("%s packed: %v, waited %v", what, err, *waited)
+		}
+		packs = false
+		dir, err := c.Pull(t.Context(), "tiny")
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkWhole(t, h, dir)
+	}
+}
+
+// TestRemove: what cannot be looked at is not said to be missing.
+func TestRemove(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (&Client{Cache: file}).Remove("tiny"); err == nil || runtime.GOOS != "windows" && errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a cache that is a file: %v", err)
+	}
+	if _, err := (&Client{Cache: t.TempDir()}).Remove("tiny"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a model that is not there: %v", err)
 	}
 }
 
