@@ -1,6 +1,7 @@
 package quantize
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,8 @@ import (
 // quantMethod is the method in the config of our checkpoints, under the key of
 // transformers.
 const quantMethod = "verity"
+
+const weightsFile = "model.safetensors"
 
 // mostJSON bounds the settings and the vocabulary of a checkpoint: tokenizer.json of large-v3
 // has 2.5 MB.
@@ -47,7 +50,7 @@ func (r *run) assemble(ctx context.Context, put output.Put) error {
 	if err := copyFiles(r.from.FS(), put); err != nil {
 		return err
 	}
-	return put("model.safetensors", func(w io.Writer) error { return safetensors.WriteContext(ctx, w, entries...) })
+	return put(weightsFile, func(w io.Writer) error { return safetensors.WriteContext(ctx, w, entries...) })
 }
 
 // packed returns the entries of a few-bit weight.
@@ -76,6 +79,22 @@ func quantised(dir fs.FS) bool {
 		} `json:"quantization_config"`
 	}
 	return err == nil && json.Unmarshal(b, &c) == nil && c.Quantization.Method == quantMethod
+}
+
+// othersWeights reports whether the weights of such a checkpoint were replaced by some without a
+// few-bit tensor in their header.
+func othersWeights(dir fs.FS) bool {
+	st, err := fs.Stat(dir, weightsFile)
+	if err != nil || !st.Mode().IsRegular() || st.Size() == 0 {
+		return false // none, or output.Model refuses it
+	}
+	f, err := dir.Open(weightsFile)
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, 4<<20))
+	return err != nil || !bytes.Contains(head, []byte(`_packed"`))
 }
 
 // copyFiles copies the settings and the vocabulary of a checkpoint.
