@@ -28,9 +28,9 @@ async function store(mode, work) {
 const quietly = p => p.catch(() => undefined);
 
 export async function keep(job) {
-  const {id, name, segments, language, duration, task, file} = job;
+  const {id, name, segments, language, duration, task, lost, file} = job;
   const sound = file && file.size <= largest ? file : null;
-  await quietly(store("readwrite", s => s.put({id, name, segments, language, duration, task, file: sound})));
+  await quietly(store("readwrite", s => s.put({id, name, segments, language, duration, task, lost, file: sound})));
   const all = (await quietly(store("readonly", s => s.getAllKeys()))) || [];
   for (const old of all.sort((a, b) => a - b).slice(0, -most)) await drop(old);
 }

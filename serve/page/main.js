@@ -108,7 +108,7 @@ function event(job, e) {
       text.add(job, e);
       break;
     case "transcript.text.done":
-      Object.assign(job, {language: e.language, duration: e.duration});
+      Object.assign(job, {language: e.language, duration: e.duration, lost: e.damaged ? ", damaged in places" : e.truncated ? ", cut short" : ""});
   }
   list();
 }
@@ -123,7 +123,7 @@ function left(job) {
 const states = {
   queued: () => "waits",
   working: j => j.before != null ? `waits for the server, ${j.before} before it` : Math.round((j.progress || 0) * 100) + " %" + left(j),
-  live: () => "live", done: j => j.duration ? short(j.duration) : "done", stopped: () => "stopped", failed: j => j.error,
+  live: () => "live", done: j => (j.duration ? short(j.duration) : "done") + (j.lost || ""), stopped: () => "stopped", failed: j => j.error,
 };
 
 // list shows the recordings, and the page's title what goes on.
