@@ -510,7 +510,7 @@ func (t *tail) take(line string) {
 	if strings.Contains(line, "Estimating duration") {
 		t.stated = -1 // by the size
 	}
-	if strings.Contains(line, "[warning]") && !strings.Contains(line, "corrupt") ||
+	if strings.Contains(line, "[warning]") && !strings.Contains(line, "corrupt") && !strings.Contains(line, "check failed") ||
 		strings.Contains(line, "[info]") && !strings.Contains(line, "overread") && !strings.Contains(line, "bytes of junk") {
 		return
 	}

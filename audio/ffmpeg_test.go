@@ -194,6 +194,7 @@ func TestFFmpegSays(t *testing.T) {
 	for says, told := range map[string]bool{
 		"[ogg @ 0x12ab] [info] 678 bytes of comment header remain": false, "[aac @ 0x12ab] [info] Assuming an incorrectly encoded 7.1 channel layout": false,
 		"[mp3float @ 0x12ab] [info] overread, skip -9 enddists: -6 -6": true, "[mp3 @ 0x12ab] [info] Skipping 128 bytes of junk at 0.": true, "[ac3 @ 0x12ab] [error] frame CRC mismatch": true,
+		"[mlp @ 0x12ab] [warning] Lossless check failed - expected af, calculated 1c.": true, "[mlp @ 0x12ab] [warning] Guessed": false,
 	} {
 		if got, err := warnings(t, fakeFFmpeg(t, "echo '"+says+"' >&2; "+oneSecond), unreadable(t)); err != nil || (got != "") != told {
 			t.Errorf("%s: %v, warnings %q", says, err, got)
