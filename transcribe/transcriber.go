@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
@@ -279,7 +280,7 @@ func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Watch)
 		return nil, err
 	}
 	tr, err := t.run(ctx, clip.Name(), soundFile{s}, began, w)
-	t.faults(clip, tr)
+	Faults(clip, tr, t.opt.Log)
 	return tr, err
 }
 
@@ -293,15 +294,16 @@ func (t *Transcriber) arriving(ctx context.Context, clip *audio.Clip, w Watch) (
 	}
 	tr, err := t.Live(ctx, clip.Name(), live, w)
 	if err == nil && live.Frames() != audio.Unknown { // else the clip is still being read
-		t.faults(clip, tr)
+		Faults(clip, tr, t.opt.Log)
 	}
 	return tr, err
 }
 
-// faults warns of what is wrong with a clip, and notes it in its transcript.
-func (t *Transcriber) faults(clip *audio.Clip, tr *transcript.Transcript) {
+// Faults warns of what is wrong with a clip that has been read to its end, and notes it in a
+// transcript of it.
+func Faults(clip *audio.Clip, tr *transcript.Transcript, log *slog.Logger) {
 	for _, what := range clip.Warnings() {
-		t.opt.Log.Warn(what, "audio", clip.Name())
+		log.Warn(what, "audio", clip.Name())
 	}
 	tr.Truncated = clip.Truncated()
 	for _, g := range clip.Damaged() {

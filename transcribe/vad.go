@@ -43,7 +43,7 @@ func (t *Transcriber) speechOnly(ctx context.Context, clip *audio.Clip, w Watch)
 			tr.Segments[i] = m.segment(tr.Segments[i])
 		}
 	}
-	t.faults(clip, tr)
+	Faults(clip, tr, t.opt.Log)
 	tr.Duration = seconds
 	tr.Stats.Seconds.Mel += took
 	tr.Stats.Seconds.Total += took

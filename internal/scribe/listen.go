@@ -1,6 +1,7 @@
 package scribe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 	"verity/internal/show"
 	"verity/live"
 	"verity/tokenizer"
+	"verity/transcribe"
 	"verity/transcript"
 )
 
@@ -159,10 +161,11 @@ func (l *listenCommand) open(ctx context.Context, args []string) (clip *audio.Cl
 func (l *listenCommand) write(ctx context.Context, by *live.Transcriber, clip *audio.Clip, format transcript.Format) error {
 	s := &screen{w: l.Out, color: l.Color()}
 	ear := live.DefaultEar()
+	var failed error
 	ear.SilenceMS = 1200 // as the page: a fifth fewer words are wrong than with OpenAI's 500, and no later
 	for r, err := range by.Listen(context.WithoutCancel(ctx), newLiveClip(ctx, clip), ear) {
-		if err != nil {
-			return err
+		if failed = err; failed != nil {
+			break // what was heard until then is written
 		}
 		l.tr.Duration, l.tr.Language = r.Start+r.Heard, r.Language
 		l.tr.Stats.Add(r.Stats)
@@ -181,10 +184,15 @@ func (l *listenCommand) write(ctx context.Context, by *live.Transcriber, clip *a
 			return cannotWrite(err)
 		}
 	}
-	if format == transcript.TXT {
-		return nil
+	transcribe.Faults(clip, &l.tr, l.log.Logger(l.Env))
+	var err error
+	if len(l.words) > 0 { // a pass has failed amid a sentence
+		err = l.phrase(l.words, format)
 	}
-	return cannotWrite(transcript.Write(l.Out, format, &l.tr))
+	if format != transcript.TXT && err == nil {
+		err = transcript.Write(l.Out, format, &l.tr)
+	}
+	return cmp.Or(failed, cannotWrite(err))
 }
 
 // sentence returns how many words at the beginning are a sentence, or the last words of an
