@@ -25,8 +25,9 @@ formats; with --recursive also of those below, into directories of the same name
 
 A file is taken when nobody has written to it for five seconds. It is done when its
 outputs exist, also after a restart; remove them to have it transcribed again. One
-that cannot be transcribed is told of, and tried again when it changes. Watch runs
-until it is stopped; no output is ever half written.
+that cannot be transcribed is told of, and tried again when it changes; one whose
+text cannot be written, after a minute, and then ever later. Watch runs until it is
+stopped; no output is ever half written.
 
   verity watch recordings -o texts
   verity watch recordings -o texts --recursive --model small -f srt,json`
@@ -46,9 +47,16 @@ type watchCommand struct {
 type sight struct {
 	size   int64
 	time   time.Time // of its last change, by its own account
-	since  time.Time // it has been seen so
+	due    time.Time // when it is whole, or tried again
 	failed bool
+	wait   time.Duration // until it is tried again: its text could not be written
 }
+
+// What a disk that is full, or gone, is given until a text is tried again, at first and at most.
+const (
+	leastWait = time.Minute
+	mostWait  = time.Hour
+)
 
 func Watch(e command.Env) *cobra.Command {
 	w := &watchCommand{transcribeCommand: transcribeCommand{Env: e, name: "watch"}, every: time.Second, calm: 5 * time.Second}
@@ -98,7 +106,7 @@ func (w *watchCommand) run(ctx context.Context, args []string) error {
 			if err := w.all(ctx, files); ctx.Err() == nil && (len(files) == 1 || errors.Is(err, errOutput)) && err != nil {
 				w.Complain(files, fmt.Sprintf("verity watch: %v", err)) // of several, each was told of
 			}
-			w.settle(files)
+			w.settle(files, time.Now())
 			continue
 		}
 		select {
@@ -138,10 +146,10 @@ func (w *watchCommand) look(now time.Time) (ready []string) {
 		}
 		s, known := w.seen[name]
 		if !known || s.size != st.Size() || !s.time.Equal(st.ModTime()) {
-			s = sight{size: st.Size(), time: st.ModTime(), since: now}
+			s = sight{size: st.Size(), time: st.ModTime(), due: now.Add(w.calm)}
 			w.seen[name] = s
 		}
-		if s.size > 0 && !s.failed && now.Sub(s.since) >= w.calm {
+		if s.size > 0 && !s.failed && !now.Before(s.due) {
 			ready = append(ready, name)
 		}
 	}
@@ -163,8 +171,9 @@ func (w *watchCommand) tell(right bool, name, format string, args ...any) {
 	}
 }
 
-// settle notes which files have failed: those as they were, without outputs.
-func (w *watchCommand) settle(files []string) {
+// settle notes which files have failed: those as they were, without outputs. Where only the
+// text could not be written, that is no matter of the file.
+func (w *watchCommand) settle(files []string, now time.Time) {
 	for _, name := range files {
 		if f, err := w.folder(name); err == nil {
 			if todo, _ := f.missing([]string{name}); len(todo) == 0 {
@@ -173,7 +182,7 @@ func (w *watchCommand) settle(files []string) {
 			}
 		}
 		s := w.seen[name]
-		s.failed = true
+		s.failed, s.due = s.wait == 0, now.Add(s.wait)
 		w.seen[name] = s
 	}
 }
@@ -191,9 +200,18 @@ func (w *watchCommand) folder(name string) (*folder, error) {
 // writeWhole writes the outputs of a file, unless it has changed meanwhile: then it was not whole.
 func (w *watchCommand) writeWhole(name string, t *transcript.Transcript) error {
 	st, err := os.Stat(name)
-	if s := w.seen[name]; err == nil && (st.Size() != s.size || !st.ModTime().Equal(s.time)) {
+	s := w.seen[name]
+	if err == nil && (st.Size() != s.size || !st.ModTime().Equal(s.time)) {
 		return fmt.Errorf("%s: changed while it was read: it is taken again when it is whole", show.Name(name))
 	}
+	if err = w.writeOutputs(name, t); err != nil {
+		s.wait = min(max(2*s.wait, leastWait), mostWait)
+		w.seen[name] = s
+	}
+	return err
+}
+
+func (w *watchCommand) writeOutputs(name string, t *transcript.Transcript) error {
 	f, err := w.folder(name)
 	if err == nil {
 		err = f.make([]string{name})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"verity/internal/command"
+	"verity/transcript"
 )
 
 // TestWatch: a file is taken once, when it is whole, and again only if it has failed and
@@ -55,10 +56,10 @@ func TestWatch(t *testing.T) {
 	write(in, "deep/b.flac", "1")
 	look("too soon after it has grown", 4)
 	look("whole", 1.5, "a.wav")
-	w.settle([]string{filepath.Join(in, "a.wav")}) // no output
+	w.settle([]string{filepath.Join(in, "a.wav")}, now) // no output
 	look("it has failed; the other is whole", 4, "deep/b.flac")
 	write(out, "deep/b.txt", "done")
-	w.settle([]string{filepath.Join(in, "deep", "b.flac")})
+	w.settle([]string{filepath.Join(in, "deep", "b.flac")}, now)
 	look("nothing to do", 100)
 	write(in, "a.wav", "123")
 	look("it has changed", 0)
@@ -74,6 +75,55 @@ func TestWatch(t *testing.T) {
 	if text := said.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "a.wav: its text would go where that of") {
 		t.Errorf("said %q", text)
 	}
+}
+
+// TestWatchUnwritten: a text that cannot be written, since the disk is full or gone for a while, is
+// written later. What cannot be transcribed is left until it changes.
+func TestWatchUnwritten(t *testing.T) {
+	in, out := t.TempDir(), t.TempDir()
+	names := []string{filepath.Join(in, "a.wav"), filepath.Join(in, "b.wav"), filepath.Join(in, "noise.wav")}
+	for _, name := range names {
+		if err := os.WriteFile(name, []byte("1"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := &watchCommand{transcribeCommand: transcribeCommand{Env: command.Env{Err: new(bytes.Buffer)}}, calm: 5 * time.Second}
+	w.root, w.dir, w.seen, w.told = in, out, map[string]sight{}, map[string]bool{}
+	w.formats = []transcript.Format{"none"} // which cannot be written
+	now := time.Now()
+	w.look(now)
+	try := func(after time.Duration, want int, written bool) {
+		t.Helper()
+		now = now.Add(after)
+		got := w.look(now)
+		if len(got) != want {
+			t.Errorf("after %v: %q, want %d", after, got, want)
+		}
+		for _, name := range got {
+			if name == names[2] {
+				continue // it was no sound
+			}
+			if err := w.writeWhole(name, &transcript.Transcript{}); (err == nil) != written {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		w.settle(got, now)
+	}
+	try(5*time.Second, 3, false)
+	try(leastWait-time.Second, 0, false)
+	try(time.Second, 2, false)
+	try(2*leastWait-time.Second, 0, false)
+	for range 10 {
+		try(mostWait, 2, false)
+	}
+	w.formats = nil
+	try(mostWait, 2, true)
+	try(mostWait, 0, false)
+	if err := os.WriteFile(names[2], []byte("12"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	try(time.Second, 0, false)
+	try(5*time.Second, 1, false)
 }
 
 // TestWatchFolds: where Talk.txt and talk.txt are one file, watch refuses the second sound, as
