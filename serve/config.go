@@ -42,8 +42,7 @@ type sessionConfig struct {
 	ear      live.EarOptions
 	by       *live.Transcriber
 	include  []string
-	noise    json.RawMessage // noise reduction: accepted and ignored
-	ignored  ignored         // of the last update
+	ignored  ignored // of the last update
 }
 
 // A hold keeps models loaded, each once.
@@ -131,11 +130,6 @@ var members = func() map[string]setter {
 		"session.input_audio_format": func(s *Server, c *sessionConfig, value json.RawMessage) error {
 			c.rate = 24000
 			return only("pcm16")(s, c, value)
-		},
-		"session.audio.input.noise_reduction": func(_ *Server, c *sessionConfig, value json.RawMessage) error {
-			c.noise = value
-			c.ignored.add("session.audio.input.noise_reduction")
-			return nil
 		},
 	}
 	for _, at := range []string{"session.audio.input.transcription.", "session.input_audio_transcription."} {
@@ -267,7 +261,7 @@ func (c sessionConfig) object(beta bool) object {
 		return o
 	}
 	o["type"], o["audio"] = "transcription", object{"input": object{
-		"format": object{"type": "audio/pcm", "rate": c.rate}, "transcription": said, "turn_detection": c.detection(), "noise_reduction": c.noise,
+		"format": object{"type": "audio/pcm", "rate": c.rate}, "transcription": said, "turn_detection": c.detection(), "noise_reduction": nil,
 	}}
 	return o
 }

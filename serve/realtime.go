@@ -25,7 +25,7 @@ const (
 	mostMessage = 4 << 20         // bytes: 65 s of PCM at 24 kHz
 	mostSound   = 60              // most seconds of sound of a message
 	idle        = 5 * time.Minute // the most between two messages
-	pingEvery   = 30 * time.Second
+	beat        = 10 * time.Second
 )
 
 // A session is one realtime connection. One goroutine reads the client's messages;
@@ -104,6 +104,8 @@ func (s *Server) welcome(r *http.Request, k hold) (c sessionConfig, p *problem) 
 		return c, s.models.unknown(q.Get("model"))
 	case !strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
 		return c, wrong(http.StatusUpgradeRequired, "", "", "This path is for WebSockets: the request asks for no upgrade.")
+	case r.ContentLength != 0: // which net/http would still read when the connection is no longer its own
+		return c, wrong(http.StatusBadRequest, "", "", "The request for a WebSocket has a body.")
 	}
 	c, err := s.newConfig(r.Context(), fmt.Sprintf("sess_%x_%x", s.created.UnixNano(), s.ids.Add(1)), h, k)
 	if errors.As(err, &p) {
@@ -126,9 +128,12 @@ func (x *session) run(r *http.Request) error {
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer cancel(errClosed)
+	context.AfterFunc(ctx, x.s.safely(x.id, cancel, func() { x.conn.CloseNow() })) // ends a Read, and a Write that nobody reads
+	defer context.AfterFunc(x.s.sockets.lost, x.s.safely(x.id, cancel, func() { cancel(errors.New("the grace period of the server is over")) }))()
 	x.say(x.name("session.created"), object{"session": x.config.object(x.beta)})
 	all.Go(x.s.safely(x.id, cancel, func() { x.work(ctx) }))
 	all.Go(x.s.safely(x.id, cancel, func() { x.watch(ctx) }))
+	all.Go(x.s.safely(x.id, cancel, func() { x.ping(ctx) }))
 	err := x.read(ctx)
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -156,7 +161,7 @@ func (x *session) name(event string) string {
 // that does not read is disconnected.
 func (x *session) say(kind string, event object) {
 	event["type"], event["event_id"] = kind, fmt.Sprintf("event_%x", x.s.ids.Add(1))
-	ctx, cancel := context.WithTimeout(context.Background(), stall)
+	ctx, cancel := context.WithTimeout(context.Background(), x.s.stall)
 	defer cancel()
 	if err := x.conn.Write(ctx, websocket.MessageText, marshal(event)); err != nil {
 		x.cancel(err)
@@ -210,29 +215,43 @@ func (x *session) breathe(ctx context.Context, samples int) error {
 	return x.sound.Wait(ctx, more)
 }
 
-// watch pings the client, and ends the session with the server, or at its longest
-// duration.
+// watch ends the session with the server, or at its longest duration.
 func (x *session) watch(ctx context.Context) {
-	ping, most := time.NewTicker(pingEvery), time.NewTimer(x.s.opt.MaxAudio)
-	defer ping.Stop()
+	most := time.NewTimer(x.s.opt.MaxAudio)
 	defer most.Stop()
 	draining := x.s.drained
 	for {
 		select {
 		case <-ctx.Done():
-			x.conn.CloseNow() // also ends a Read
 			return
-		case <-x.s.sockets.lost.Done():
-			x.cancel(errors.New("the grace period of the server is over"))
 		case <-draining:
 			draining = nil
 			x.end(errors.New("the server is shutting down"))
 		case <-most.C:
 			x.end(fmt.Errorf("the session is longer than %s, which is the limit of this server", span(x.s.opt.MaxAudio)))
-		case <-ping.C:
-			alive, cancel := context.WithTimeout(ctx, pingEvery)
-			x.conn.Ping(alive) // for proxies; a client that is silent for long is noticed otherwise
-			cancel()
+		}
+	}
+}
+
+// ping writes to a client that may have gone, which nobody sees while there is no room and nothing
+// is read: the second write fails. One that is late with reading, or with the pong, is no matter of
+// ours. Proxies see that the connection is used.
+func (x *session) ping(ctx context.Context) {
+	tick := time.NewTicker(x.s.beat)
+	defer tick.Stop()
+	var sent sync.WaitGroup
+	defer sent.Wait()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+			sent.Go(x.s.safely(x.id, x.cancel, func() { // it waits for the pong
+				soon, cancel := context.WithTimeout(ctx, x.s.stall)
+				defer cancel()
+				if err := x.conn.Ping(soon); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+					x.cancel(err)
+				}
+			}))
 		}
 	}
 }

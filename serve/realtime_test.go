@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -16,8 +17,10 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/coder/websocket"
 
@@ -402,6 +405,7 @@ func FuzzUpdate(f *testing.F) {
 		`{"type":"transcription","audio":{"input":{"format":{"type":"audio/pcm","rate":16000},"turn_detection":null}}}`,
 		`{"input_audio_format":"pcm16","turn_detection":{"type":"server_vad","threshold":0.1,"prefix_padding_ms":0,"silence_duration_ms":32}}`,
 		`{"audio":{"input":{"transcription":{"language":"en","prompt":"a"}}},"include":["x"]}`, `null`, `7`, `{"audio":{"input":{"turn_detection":{"type":"server_vad","threshold":1e-300}}}}`,
+		"{\"audio\":{\"input\":{\"noise_reduction\":\"\xff\"}}}",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -438,11 +442,10 @@ func FuzzUpdate(f *testing.F) {
 		if _, err := live.New(m, config.decoding(s)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := json.Marshal(config.object(true)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := json.Marshal(config.object(false)); err != nil {
-			t.Fatal(err)
+		for _, beta := range []bool{false, true} {
+			if data, err := json.Marshal(config.object(beta)); err != nil || !utf8.Valid(data) {
+				t.Fatalf("%q, %v", data, err)
+			}
 		}
 	})
 }
@@ -495,14 +498,22 @@ func TestUnwelcome(t *testing.T) {
 		t.Errorf("without an upgrade: %v %v", plain, err)
 	}
 	plain.Body.Close()
+	address, upgrade := strings.TrimPrefix(h.URL, "http://"), "GET /v1/realtime HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer right\r\n"+
+		"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+	for _, body := range []string{"Content-Length: 5\r\n\r\n12345", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"} { // it was a panic of net/http
+		if why := raw(address, upgrade+body, false, "400"); why != "" {
+			t.Errorf("%q: %s", body, why)
+		}
+	}
 	c.conn.Close(websocket.StatusNormalClosure, "")
 	settle(t, s)
 }
 
 // TestHangUp: a client that vanishes amid speech leaves nothing behind, whether a pass
-// runs, waits for a turn, or the sound is more than is taken in.
+// runs, waits for a turn, or the sound is more than is taken in: then no pass is made for it.
 func TestHangUp(t *testing.T) {
 	h, s := newServer(t, Options{Turns: 1})
+	s.beat = 20 * time.Millisecond
 	for _, busy := range []bool{false, true} {
 		free := func() {}
 		if busy {
@@ -512,27 +523,35 @@ func TestHangUp(t *testing.T) {
 		c.send(manual)
 		c.until("session.updated")
 		c.send(appending(digitsPCM(t)))
+		written := func() {}
 		if busy {
-			written := make(chan struct{})
-			go func() {
-				defer close(written)
-				for range 30 { // more than may wait: the server stops reading
-					if c.conn.Write(t.Context(), websocket.MessageText, []byte(appending(digitsPCM(t)))) != nil {
-						return
-					}
-				}
-			}()
-			time.Sleep(100 * time.Millisecond)
-			if n := s.sockets.open(); n != 1 {
-				t.Errorf("%d sessions", n)
-			}
-			c.conn.CloseNow()
-			<-written
-			free()
+			written = c.flood(appending(make([]float32, (mostSound-1)*audio.SampleRate)))
+		}
+		if n := s.sockets.open(); n != 1 {
+			t.Errorf("%d sessions", n)
 		}
 		c.conn.CloseNow()
+		written()
 		settle(t, s)
+		free()
 	}
+}
+
+// flood sends a message until the server reads no more. What it returns waits until the
+// connection has ended.
+func (c *caller) flood(message string) (ended func()) {
+	var written atomic.Int64
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for c.conn.Write(c.t.Context(), websocket.MessageText, []byte(message)) == nil {
+			written.Add(1)
+		}
+	}()
+	for n := int64(-1); n != written.Load(); time.Sleep(300 * time.Millisecond) {
+		n = written.Load()
+	}
+	return func() { <-done }
 }
 
 // TestSessionMemory: a session holds as much sound as it says, at any rate and however
@@ -694,6 +713,32 @@ func TestGrace(t *testing.T) {
 		t.Errorf("the end of grace: %v", err)
 	}
 	free()
+}
+
+// TestGraceUnread: nor does a client that reads nothing hold up the end.
+func TestGraceUnread(t *testing.T) {
+	_, s := newServer(t, Options{})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- Serve(ctx, s, func(h *http.Server) error { return h.Serve(l) }, 50*time.Millisecond) }()
+	c := call(t, &httptest.Server{URL: "http://" + l.Addr().String()}, "", nil)
+	update := fmt.Sprintf(`{"type":"session.update","session":{"include":[%q]}}`, strings.Repeat("x", 500_000))
+	gone := c.flood(update)
+	stop()
+	select {
+	case err := <-ended:
+		if err == nil || errors.Is(err, http.ErrServerClosed) {
+			t.Errorf("the end of grace: %v", err)
+		}
+	case <-time.After(patience):
+		t.Error("the server waits for a client that does not read")
+	}
+	c.conn.CloseNow()
+	gone()
 }
 
 // wavOf returns a sound file of samples at 16 kHz.

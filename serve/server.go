@@ -116,6 +116,7 @@ type Server struct {
 
 	stall time.Duration // of a client; shorter in tests
 	quiet time.Duration // of a stream
+	beat  time.Duration // between two pings of a socket
 }
 
 // New returns a server of m, which must stay open while it serves, and of o.More.
@@ -125,7 +126,7 @@ func New(m *transcribe.Model, o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		opt: o, line: newLine(o.Turns, o.Waiting), created: time.Now(), stall: stall, quiet: quiet,
+		opt: o, line: newLine(o.Turns, o.Waiting), created: time.Now(), stall: stall, quiet: quiet, beat: beat,
 		spool: newSpool("", max(mostSpool, o.MaxBytes)), drained: make(chan struct{}),
 	}
 	s.crowd.count, s.crowd.most = map[string]int{}, max((o.Turns+o.Waiting)/2, 1)
@@ -174,7 +175,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { // also for a known path with another method
 		if allowed := methods(mux, r); allowed != nil {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			writeProblem(w, wrong(http.StatusMethodNotAllowed, "", "method_not_supported", "%s takes %s, got %s.", r.URL.Path, options.Either(allowed), r.Method))
+			writeProblem(w, wrong(http.StatusMethodNotAllowed, "", "method_not_supported", "%.200s takes %s, got %.20s.", r.URL.Path, options.Either(allowed), r.Method))
 			return
 		}
 		writeProblem(w, unknownPath(r))
