@@ -224,6 +224,10 @@ func TestTLS(t *testing.T) {
 		}
 		r.Body.Close()
 	}
+	if c, err := tls.Dial("tcp", l.Addr().String(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}); err == nil {
+		t.Errorf("%q is spoken", c.ConnectionState().NegotiatedProtocol)
+		c.Close()
+	}
 	later := time.Now().Add(time.Minute)
 	makeCertificate(t, cert, key, 2)
 	os.Chtimes(cert, later, later)

@@ -60,7 +60,7 @@ func full(code string, retry time.Duration, format string, args ...any) *problem
 func ending() *problem { return failed(http.StatusServiceUnavailable, "The server is shutting down.") }
 
 func unknownPath(r *http.Request) *problem {
-	return wrong(http.StatusNotFound, "", "unknown_url", "Unknown request URL: %s %.200s. See /openapi.json.", r.Method, r.URL.Path)
+	return wrong(http.StatusNotFound, "", "unknown_url", "Unknown request URL: %.20s %.200s. See /openapi.json.", r.Method, r.URL.Path)
 }
 
 // writeProblem writes p as the answer.

@@ -43,8 +43,10 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // grace. It begins to listen before load, which makes the server, has returned.
 func Run(ctx context.Context, load func() (*Server, error), listen func(*http.Server) error, log *slog.Logger, grace time.Duration) error {
 	var g gate
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true) // not HTTP/2, which has no WebSockets here, and other limits
 	server := &http.Server{
-		Handler: &g, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		Handler: &g, Protocols: protocols, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	ended := make(chan error, 1)
@@ -74,6 +76,7 @@ func Run(ctx context.Context, load func() (*Server, error), listen func(*http.Se
 		s.sockets.all.Wait()
 	}
 	if err != nil {
+		log.Error("requests were given up at the end of the grace period", "grace", grace)
 		return errors.Join(errors.New("serve: requests were given up at the end of the grace period"), server.Close())
 	}
 	return nil
