@@ -42,6 +42,7 @@ type request struct {
 	format   string
 	stream   bool
 	words    bool
+	stopped  bool     // the server was, amid the upload
 	progress bool     // send progress events
 	logProbs bool     // of each token
 	asked    []string // timestamp granularities
@@ -91,10 +92,11 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, task transcribe.Ta
 	}
 	defer s.intake.leave(body)
 	body.control.SetWriteDeadline(end.Add(10 * s.stall))
-	if err := s.readParts(body, parts, q); err != nil {
+	if err := cmp.Or(s.readParts(body, parts, q), body.failed); err != nil {
 		return q, err
 	}
 	body.control.SetReadDeadline(time.Time{}) // the body has been read
+	q.stopped = body.stopped
 	if q.file == nil {
 		return q, wrong(http.StatusBadRequest, "file", "", "The part named file is missing: it holds the sound.")
 	}

@@ -74,6 +74,27 @@ func TestSlowUpload(t *testing.T) {
 	}
 }
 
+// TestSlowTrailers: a form whose body has no end gets no answer with status 200 and nothing in it,
+// and is counted as what it was told.
+func TestSlowTrailers(t *testing.T) {
+	h, s := newServer(t, Options{})
+	s.stall = 300 * time.Millisecond
+	body, kind := form(t, wav(t))
+	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n",
+		transcriptions, kind, body.Len(), body)
+	if why := raw(strings.TrimPrefix(h.URL, "http://"), head, false, "408"); why != "" {
+		t.Error(why)
+	}
+	r, err := http.Get(h.URL + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	if b, _ := io.ReadAll(r.Body); !strings.Contains(string(b), `verity_requests_total{code="408"`) {
+		t.Errorf("the request was not counted as 408: %s", b)
+	}
+}
+
 // TestLeastRate: a read ends when the bytes so far would have come at the least rate, though
 // its pause may be longer, and the answer says so.
 func TestLeastRate(t *testing.T) {
@@ -505,6 +526,40 @@ func (s *stopped) Read(b []byte) (int, error) {
 		return 0, os.ErrDeadlineExceeded
 	}
 	return len(b), nil
+}
+
+// A resumed body is one of a server that was stopped for longer than a client may pause: net/http
+// has given up the request, and its data come.
+type resumed struct {
+	io.Reader
+	giveUp func()
+}
+
+func (r *resumed) Read(b []byte) (int, error) {
+	if r.giveUp != nil {
+		time.Sleep(1500 * time.Millisecond)
+		r.giveUp()
+		r.giveUp = nil
+		return 0, os.ErrDeadlineExceeded
+	}
+	return r.Reader.Read(b)
+}
+
+func (*resumed) Close() error { return nil }
+
+// TestResumed: an upload amid which the server was stopped has its text, and not an empty answer.
+func TestResumed(t *testing.T) {
+	_, s := newServer(t, Options{})
+	s.stall = 100 * time.Millisecond
+	body, kind := form(t, wav(t))
+	ctx, giveUp := context.WithCancel(t.Context())
+	r := httptest.NewRequestWithContext(ctx, "POST", transcriptions, &resumed{body, giveUp})
+	r.Header.Set("Content-Type", kind)
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	if w.Code != 200 || !strings.Contains(w.Body.String(), "one nine seven six") {
+		t.Errorf("%d %q", w.Code, w.Body)
+	}
 }
 
 // TestStopped: time in which the server itself was stopped is not held against an upload.

@@ -48,6 +48,11 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	if err != nil {
 		return err
 	}
+	if q.stopped { // net/http has given up the request
+		var cancel func()
+		ctx, cancel = context.WithDeadline(context.WithoutCancel(ctx), end)
+		defer cancel()
+	}
 	model, release, err := s.models.take(ctx, q.model)
 	if err != nil {
 		return err

@@ -147,6 +147,9 @@ type upload struct {
 	began time.Time
 	bytes int64
 	lost  bool // its place was needed
+
+	stopped bool  // together with its client, who goes on
+	failed  error // of a read that had the end of the form too: net/http has given up the request
 }
 
 // Read ends with a problem if the body is too slow or too large.
@@ -164,10 +167,13 @@ func (u *upload) Read(b []byte) (int, error) {
 		now := time.Now()
 		u.mu.Lock()
 		u.bytes += int64(n)
-		if late := now.Sub(due); late > time.Second && now.Before(u.end) { // neither this process nor perhaps the client has run meanwhile
-			u.began = u.began.Add(late + u.stall)
-		} else if errors.Is(err, os.ErrDeadlineExceeded) && !u.lost {
+		late := errors.Is(err, os.ErrDeadlineExceeded)
+		switch by := now.Sub(due); {
+		case by > time.Second && now.Before(u.end): // neither this process nor perhaps the client has run meanwhile
+			u.began, u.stopped = u.began.Add(by+u.stall), u.stopped || late
+		case !u.lost && (late || err != nil && err != io.EOF && by >= 0): // of late trailers net/http says something else
 			err = u.slow(now)
+			u.failed = err
 		}
 		over := u.bytes > u.most
 		u.mu.Unlock()

@@ -81,7 +81,12 @@ func (s *Server) watched(next http.Handler) http.Handler {
 		id := fmt.Sprintf("req_%x_%x", boot, s.ids.Add(1))
 		out := &status{ResponseWriter: w}
 		r, end := bound(w, r, s.stall)
-		defer end()
+		defer func() {
+			if n.gone && out.code == 0 { // net/http would say 200, with no text
+				panic(http.ErrAbortHandler)
+			}
+			end()
+		}()
 		out.Header().Set(idHeader, id)
 		r = r.WithContext(context.WithValue(r.Context(), notesKey{}, n))
 		defer func() {
@@ -92,16 +97,17 @@ func (s *Server) watched(next http.Handler) http.Handler {
 				}
 			}
 			took := time.Since(began)
-			if n.gone || r.Context().Err() != nil {
-				out.code = statusGone // whatever was written
+			code := out.code
+			if n.gone = n.gone || r.Context().Err() != nil; n.gone && code != http.StatusRequestTimeout { // the end of its time is that of the context
+				code = statusGone // whatever was written
 			}
-			s.metrics.answered(r, out.code, took)
+			s.metrics.answered(r, code, took)
 			level := slog.LevelInfo
 			if !strings.HasPrefix(r.URL.Path, "/v1/") {
 				level = slog.LevelDebug // probes and pages
 			}
 			s.opt.Log.Log(r.Context(), level, "request", append([]any{
-				"id", id, "method", r.Method, "path", r.URL.Path, "status", out.code, "bytes", out.bytes, "took", took,
+				"id", id, "method", r.Method, "path", r.URL.Path, "status", code, "bytes", out.bytes, "took", took,
 			}, n.fields...)...)
 		}()
 		next.ServeHTTP(out, r)
