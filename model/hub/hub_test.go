@@ -704,8 +704,9 @@ func TestNoSize(t *testing.T) {
 				w.Header().Set("X-Linked-Size", stated)
 			}
 			w.WriteHeader(http.StatusOK)
-			w.(http.Flusher).Flush()                                                                  // no Content-Length
-			for b, sent := make([]byte, 1<<20), 0; r.Method == http.MethodGet && sent < 200; sent++ { // or a client without a bound would fill the disk
+			w.(http.Flusher).Flush() // no Content-Length
+			// A client without a bound would fill the disk.
+			for b, sent := make([]byte, 1<<20), 0; r.Method == http.MethodGet && sent < 200; sent++ {
 				if _, err := w.Write(b); err != nil {
 					return
 				}
