@@ -3,23 +3,18 @@ package report
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"maps"
 	"math"
 	"reflect"
 	"runtime"
-	"slices"
-	"unicode/utf8"
 
 	"verity/internal/input"
 	"verity/parallel"
-	"verity/transcript"
 	"verity/wer"
 )
 
@@ -156,7 +151,7 @@ func (l line) parse(name string) (*Record, error) {
 	}
 	r := new(Record)
 	if err == nil {
-		if err = r.decode(l.text); err != nil {
+		if err = json.Unmarshal(l.text, r); err != nil {
 			err = fmt.Errorf("malformed record: %w", err)
 		}
 	}
@@ -173,62 +168,6 @@ func (l line) parse(name string) (*Record, error) {
 		return nil, &LineError{name, l.n, err}
 	}
 	return r, nil
-}
-
-// decode reads the JSON of a record. A field of another name is that of a newer version, which
-// has all of ours too, or one of ours whose name was damaged: it would be missing in the sums.
-func (r *Record) decode(text []byte) error {
-	if !utf8.Valid(text) {
-		return errors.New("it is not UTF-8")
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if d.Decode(r) == nil {
-		if _, err := d.Token(); err == io.EOF {
-			return nil
-		}
-	}
-	*r = Record{}
-	if err := json.Unmarshal(text, r); err != nil {
-		return err
-	}
-	ours := Record{Segments: []transcript.Segment{{}}}
-	if r.Error == "" {
-		ours.Proof = new(transcript.Proof)
-	}
-	want, err := json.Marshal(ours) // what every version writes, whatever its value
-	var all, got any
-	if err = cmp.Or(err, json.Unmarshal(want, &all), json.Unmarshal(text, &got)); err != nil {
-		return err
-	}
-	return lacks(got, all)
-}
-
-// lacks returns an error if a JSON object has not all fields of another, in it and below.
-func lacks(got, want any) error {
-	switch want := want.(type) {
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(want)) {
-			fields, _ := got.(map[string]any)
-			value, ok := fields[name]
-			if !ok {
-				return fmt.Errorf("it has fields that are unknown here, and no %s", name)
-			}
-			if err := lacks(value, want[name]); err != nil {
-				return err
-			}
-		}
-	case []any:
-		list, _ := got.([]any)
-		for _, one := range list {
-			if len(want) > 0 {
-				if err := lacks(one, want[0]); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
 }
 
 // Bounds of the numbers of a record: in seconds, thirty years, and less than rounding leaves of a
