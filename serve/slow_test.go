@@ -333,7 +333,7 @@ func TestPerClient(t *testing.T) {
 	}
 }
 
-// TestClientOf: keys before addresses; networks of IPv6; this machine has no name.
+// TestClientOf: keys before addresses, unless anybody may make one up; networks of IPv6; this machine has no name.
 func TestClientOf(t *testing.T) {
 	for _, tt := range []struct{ address, key, want string }{
 		{"127.0.0.1:1", "", ""}, {"[::1]:1", "", ""}, {"10.1.2.3:9", "", "10.1.2.3"}, {"[::ffff:10.1.2.3]:9", "", "10.1.2.3"},
@@ -343,7 +343,12 @@ func TestClientOf(t *testing.T) {
 		if tt.key != "" {
 			r.Header.Set("Authorization", "Bearer "+tt.key)
 		}
-		if got := clientOf(r); got != tt.want {
+		s := new(Server)
+		if got := s.clientOf(r); tt.key == "" && got != tt.want || strings.Contains(got, "k") {
+			t.Errorf("%s, key %q, no keys: %q, want %q", tt.address, tt.key, got, tt.want)
+		}
+		s.opt.Keys = func() []string { return []string{"k"} }
+		if got := s.clientOf(r); tt.key != "" && got != tt.want {
 			t.Errorf("%s, key %q: %q, want %q", tt.address, tt.key, got, tt.want)
 		}
 	}

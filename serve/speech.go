@@ -37,7 +37,7 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	if s.line.full() { // before the upload is read, so that a refusal costs nothing
 		return errFull
 	}
-	leave, ok := s.crowd.enter(clientOf(r))
+	leave, ok := s.crowd.enter(s.clientOf(r))
 	if !ok {
 		return full("rate_limit_exceeded", s.line.retryAfter(), "You have %d requests here already: try again later.", s.crowd.most)
 	}

@@ -267,11 +267,11 @@ func (c *crowd) enter(client string) (leave func(), ok bool) {
 	}, true
 }
 
-// clientOf names who sends a request: by the key, else by the address, of IPv6 the
-// network. This machine itself, on which a proxy may be, has no name.
-func clientOf(r *http.Request) string {
-	if key := givenKey(r); key != "" {
-		return "key " + key
+// clientOf names who sends a request: by the key, if the server has any, else by the address, of
+// IPv6 the network. This machine itself, on which a proxy may be, has no name.
+func (s *Server) clientOf(r *http.Request) string {
+	if s.opt.Keys != nil {
+		return "key " + givenKey(r)
 	}
 	host, _, _ := net.SplitHostPort(r.RemoteAddr)
 	a, err := netip.ParseAddr(host)
