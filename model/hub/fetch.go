@@ -115,7 +115,15 @@ func (c *Client) fetchBlob(ctx context.Context, r remote, path string) error {
 		return err
 	}
 	defer f.Close()
-	if err := c.retry(ctx, r.name, func() (int64, error) { return c.transfer(ctx, f, r) }); err != nil {
+	most := int64(0)
+	err = c.retry(ctx, r.name, func() (int64, error) {
+		err := c.transfer(ctx, f, r)
+		now, _ := f.Seek(0, io.SeekEnd)
+		more := now - most // what came again is no progress
+		most = max(most, now)
+		return more, err
+	})
+	if err != nil {
 		return err
 	}
 	if err := verify(f, r); err != nil {
@@ -131,31 +139,31 @@ func (c *Client) fetchBlob(ctx context.Context, r remote, path string) error {
 
 var errCut = errors.New("the connection was cut")
 
-// transfer appends the missing part of the file to f, and returns how much came.
-func (c *Client) transfer(ctx context.Context, f *os.File, r remote) (int64, error) {
+// transfer appends the missing part of the file to f.
+func (c *Client) transfer(ctx context.Context, f *os.File, r remote) error {
 	have, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if r.size >= 0 && have >= r.size {
-		return 0, f.Truncate(r.size)
+		return f.Truncate(r.size)
 	}
 	resp, err := c.ask(ctx, http.MethodGet, r.address, have, true)
 	switch {
 	case errors.Is(err, errRange): // the whole file, next time
-		return 0, errors.Join(fmt.Errorf("%w: %w", errCut, err), f.Truncate(0))
+		return errors.Join(fmt.Errorf("%w: %w", errCut, err), f.Truncate(0))
 	case err != nil && (ctx.Err() != nil || errors.As(err, new(*refusal)) || errors.Is(err, ErrAnswer) || errors.Is(err, ErrToken) || errors.Is(err, ErrNotFound)):
-		return 0, err // the hub has answered
+		return err // the hub has answered
 	case err != nil:
-		return 0, fmt.Errorf("%w: %w", errCut, err)
+		return fmt.Errorf("%w: %w", errCut, err)
 	}
 	defer resp.Body.Close()
 	if have > 0 && resp.StatusCode != http.StatusPartialContent { // the hub sends the whole file again
 		if have, err = 0, f.Truncate(0); err != nil {
-			return 0, err
+			return err
 		}
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	most := r.size
@@ -170,13 +178,13 @@ func (c *Client) transfer(ctx context.Context, f *os.File, r remote) (int64, err
 	n, err := io.Copy(w, io.LimitReader(resp.Body, most-have+1)) // one more byte shows that it is too long
 	switch {
 	case w.failed != nil:
-		return n, w.failed // the disk
+		return w.failed // the disk
 	case err != nil:
-		return n, fmt.Errorf("%w after %d bytes: %w", errCut, have+n, err)
+		return fmt.Errorf("%w after %d bytes: %w", errCut, have+n, err)
 	case have+n < r.size:
-		return n, fmt.Errorf("%w after %d of %d bytes", errCut, have+n, r.size)
+		return fmt.Errorf("%w after %d of %d bytes", errCut, have+n, r.size)
 	}
-	return n, nil
+	return nil
 }
 
 // A meter counts what has been written and reports it.

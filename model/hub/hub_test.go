@@ -649,6 +649,34 @@ func TestDrip(t *testing.T) {
 	}
 }
 
+// TestSameBytes: a hub that sends the same beginning again and again, however long, is not asked for ever.
+func TestSameBytes(t *testing.T) {
+	h := newHub(t)
+	c, _ := h.client(t)
+	serve, asked := h.Config.Handler, 0
+	h.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "config.json") {
+			serve.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("ETag", `"x"`)
+		w.Header().Set("Content-Length", strconv.Itoa(16<<20))
+		if r.Method == http.MethodGet {
+			asked++
+			w.Write(make([]byte, 2<<20)) // whatever range was asked for
+		}
+	})
+	c.Attempts, c.wait = 4, func(context.Context, time.Duration) error {
+		if asked > 20 {
+			return errors.New("asked too often")
+		}
+		return nil
+	}
+	if _, err := c.Pull(t.Context(), "tiny"); !errors.Is(err, errCut) || asked > 5 {
+		t.Errorf("asked %d times: %v, want the connection was cut after 5", asked, err)
+	}
+}
+
 // TestRawAnswers: what a hub sends is never shown as it came, nor at length.
 func TestRawAnswers(t *testing.T) {
 	for what, list := range map[string]string{
