@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"verity/audio"
 	"verity/internal/command"
@@ -66,5 +67,14 @@ func samples(t *testing.T, open func(*SoundFlags) (*audio.Clip, error)) (n int) 
 		if err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestDrip: bytes that come one by one keep no download alive, but for a sound of so few.
+func TestDrip(t *testing.T) {
+	came := 0
+	body := &download{from: iotest.OneByteReader(strings.NewReader(strings.Repeat("x", 2*leastDownload+1))), left: largestDownload, came: func() { came++ }}
+	if n, err := io.Copy(io.Discard, body); n != 2*leastDownload+1 || err != nil || came != 2 {
+		t.Errorf("%d bytes, %v: told of %d times, want 2", n, err, came)
 	}
 }

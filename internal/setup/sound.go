@@ -112,7 +112,8 @@ func isPipe(r io.Reader) bool {
 
 const (
 	largestDownload = 4 << 30          // bytes of a sound file from the network
-	patience        = 30 * time.Second // without a byte until a download is given up
+	patience        = 30 * time.Second // until a download is given up in which less came
+	leastDownload   = 4 << 10
 )
 
 // IsAddress reports whether the name of a sound file is an address on the web.
@@ -125,7 +126,7 @@ func IsAddress(name string) bool {
 func (s *SoundFlags) download(ctx context.Context, address string) (*audio.Clip, error) {
 	loading, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	silence := time.AfterFunc(patience, func() { cancel(fmt.Errorf("no byte came for %v", patience)) })
+	silence := time.AfterFunc(patience, func() { cancel(fmt.Errorf("less than %d bytes came in %v", leastDownload, patience)) })
 	defer silence.Stop()
 	request, err := http.NewRequestWithContext(loading, http.MethodGet, address, nil)
 	if err != nil {
@@ -158,16 +159,20 @@ func (s *SoundFlags) download(ctx context.Context, address string) (*audio.Clip,
 	return clip, err
 }
 
-// A download is a body of bounded size that says when something came.
+// A download is a body of bounded size that says when leastDownload more came.
 type download struct {
 	from io.Reader
 	left int64
+	some int // since it said so
 	came func()
 }
 
 func (d *download) Read(b []byte) (int, error) {
 	n, err := d.from.Read(b)
-	d.came()
+	if d.some += n; d.some >= leastDownload {
+		d.some = 0
+		d.came()
+	}
 	if d.left -= int64(n); d.left < 0 {
 		return 0, fmt.Errorf("more than %d GiB", largestDownload>>30)
 	}
