@@ -159,6 +159,10 @@ func (m *Model) aliases(c *weights.Cursor) error {
 	if n > maxVariables {
 		return fmt.Errorf("%d aliases, at most %d are allowed", n, maxVariables)
 	}
+	own, again := 0, 0
+	for _, e := range m.Variables {
+		own += e.Len()
+	}
 	for range n {
 		alias, name := text(c), text(c)
 		if err := c.Err(); err != nil {
@@ -167,6 +171,9 @@ func (m *Model) aliases(c *weights.Cursor) error {
 		e, ok := m.Variable(name)
 		if !ok {
 			return fmt.Errorf("%.80q is an alias of %.80q, which is not there", alias, name)
+		}
+		if again += e.Len(); again > own { // each is read into memory of its own
+			return fmt.Errorf("its aliases have more than the %d numbers of its variables", own)
 		}
 		e.Name = alias
 		if err := m.add(e); err != nil {

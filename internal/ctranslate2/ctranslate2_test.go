@@ -92,6 +92,12 @@ func TestMalformed(t *testing.T) {
 	alias.u32(1)
 	alias.text("b")
 	alias.text("c")
+	aliases := one("a", 1, []byte{1}, 1)
+	aliases.u32(2)
+	for _, name := range []string{"b", "c"} {
+		aliases.text(name)
+		aliases.text("a")
+	}
 	rest := one("a", 1, []byte{1}, 1)
 	rest.u32(0)
 	rest.u32(0)
@@ -118,6 +124,7 @@ func TestMalformed(t *testing.T) {
 		{"scales", scales, "has scales [1] f32, want [2] f32"},
 		{"scales of scales", integers, "has scales [2] int8, want [2] f32"},
 		{"alias of nothing", alias, `"b" is an alias of "c"`},
+		{"aliases", aliases, "its aliases have more than the 1 numbers"},
 		{"rest", rest, "4 bytes follow"},
 	} {
 		_, err := Parse(*tt.b)
