@@ -222,6 +222,21 @@ func TestLostFirstPage(t *testing.T) {
 	}
 }
 
+// TestUnknownOgg: Ogg of a codec that is not read here, behind a file, is told of, and one behind it is read.
+func TestUnknownOgg(t *testing.T) {
+	other := speex(t)
+	for _, name := range []string{"pages.opus", "pages.ogg", "pages.oga"} {
+		file := readTestdata(t, "damage/"+name)
+		want := len(hear(file, Input{}).samples)
+		if h := hear(slices.Concat(file, other, renumbered(file)), Input{}); h.err != nil || len(h.samples) != 2*want || !h.clip.Truncated() {
+			t.Errorf("%s: %d samples, %v, %q; want %d and a warning", name, len(h.samples), h.err, h.said(), 2*want)
+		}
+		if h := hear(slices.Concat(file, other), Input{Strict: true}); h.err == nil {
+			t.Errorf("%s: strict: no error", name)
+		}
+	}
+}
+
 // TestTagTooLong: behind an ID3 tag whose size is beyond the end of its file, or beyond the beginning of another, sound
 // is looked for.
 func TestTagTooLong(t *testing.T) {

@@ -188,8 +188,11 @@ func (c *chain) openFrom(f *file, at int64) error {
 			if whole || k.sure != nil && k.sure(head) || k.open == nil && len(k.magic) >= 4 && k.name != "an Ogg file" {
 				return c.unread(f.from, err)
 			}
-			if k.magic == "OggS" && head[5]&oggFirst == 0 {
-				if err := c.unread(f.from, malformed("", "", "pages of Ogg behind a first one that is damaged or lost")); err != nil {
+			if k.magic == "OggS" {
+				if head[5]&oggFirst == 0 {
+					err = malformed("", "", "pages of Ogg behind a first one that is damaged or lost")
+				}
+				if err := c.unread(f.from, err); err != nil {
 					return err
 				}
 			}
