@@ -338,4 +338,13 @@ func TestRefusals(t *testing.T) {
 	if _, _, err := Write(t.Context(), dir, Options{"tiny", 1, Distil, 100, 0}); err == nil || !strings.Contains(err.Error(), "did not make") {
 		t.Errorf("over somebody's checkpoint: error = %v", err)
 	}
+	if err := os.RemoveAll(target); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(t.TempDir(), target); err != nil {
+		t.Skip(err)
+	}
+	if _, _, err := Write(t.Context(), dir, Options{"tiny", 1, Distil, 100, 0}); err == nil || !strings.Contains(err.Error(), "a link") {
+		t.Errorf("through a link: error = %v", err)
+	}
 }

@@ -85,6 +85,9 @@ func Write(ctx context.Context, dir string, o Options) (target, assistant Output
 	assistant = Output{Dir: filepath.Join(dir, "assistant"), Dims: small, Plant: plant}
 
 	for _, w := range []Output{target, assistant} {
+		if _, err := output.Below(filepath.Split(w.Dir)); err != nil {
+			return target, assistant, err
+		}
 		if err := output.CheckModel(w.Dir, func(dir fs.FS) bool { return Planted(dir) != nil }); err != nil {
 			return target, assistant, err
 		}

@@ -292,6 +292,17 @@ func Dir(name string) (undo func(), err error) {
 	return undo, wrap(name, err)
 }
 
+// Below returns the path of a directory below one that a person named. A link on the way would lead elsewhere.
+func Below(dir, below string) (string, error) {
+	for _, part := range strings.Split(filepath.Clean(below), string(filepath.Separator)) {
+		dir = filepath.Join(dir, part)
+		if st, err := os.Lstat(dir); err == nil && st.Mode()&fs.ModeSymlink != 0 && part != "." {
+			return "", wrap(dir, errors.New("it is a link, which is not followed; remove it, or name the directory it leads to"))
+		}
+	}
+	return dir, nil
+}
+
 // A Put writes what f writes to a file of a checkpoint.
 type Put func(name string, f func(io.Writer) error) error
 

@@ -146,6 +146,21 @@ func TestNode(t *testing.T) {
 	}
 }
 
+// TestBelow: a link on the way to a directory whose name the program chooses is not followed; the one that a person
+// named may be one.
+func TestBelow(t *testing.T) {
+	dir := t.TempDir()
+	named, link := filepath.Join(dir, "named"), filepath.Join(dir, "sub")
+	if err := errors.Join(os.Symlink(dir, named), os.Symlink(t.TempDir(), link)); err != nil {
+		t.Fatal(err)
+	}
+	for below, want := range map[string]bool{".": true, "a": true, "a/b": true, "sub": false, "sub/a": false} {
+		if got, err := Below(named, below); (err == nil) != want || want && got != filepath.Join(named, below) {
+			t.Errorf("%s: %s, %v", below, got, err)
+		}
+	}
+}
+
 // TestWithinFIFO: a FIFO without a reader in the place of a file of the program is an
 // error at once.
 func TestWithinFIFO(t *testing.T) {

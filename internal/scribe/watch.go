@@ -14,6 +14,7 @@ import (
 
 	"verity/internal/command"
 	"verity/internal/input"
+	"verity/internal/output"
 	"verity/internal/setup"
 	"verity/internal/show"
 	"verity/transcript"
@@ -189,8 +190,11 @@ func (w *watchCommand) settle(files []string, now time.Time) {
 
 // folder is where the outputs of a file go.
 func (w *watchCommand) folder(name string) (*folder, error) {
-	below, err := filepath.Rel(w.root, filepath.Dir(name))
-	f := &folder{dir: filepath.Join(w.dir, below), formats: w.outputs(), subtitles: w.subtitles, skip: true}
+	dir, err := filepath.Rel(w.root, filepath.Dir(name))
+	if err == nil {
+		dir, err = output.Below(w.dir, dir)
+	}
+	f := &folder{dir: dir, formats: w.outputs(), subtitles: w.subtitles, skip: true}
 	if !w.log.Quiet {
 		f.told = w.Err
 	}

@@ -2,6 +2,7 @@ package scribe
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -146,6 +147,27 @@ func TestWatchFolds(t *testing.T) {
 		if want := map[bool]int{false: 2, true: 1}[folds]; len(files) != want || (said.Len() > 0) != folds || (err != nil) != folds {
 			t.Errorf("one file %t: watch takes %q and says %q; transcribe: %v", folds, files, said.String(), err)
 		}
+	}
+}
+
+// TestWatchLink: a link among the directories of texts is not followed out of them.
+func TestWatchLink(t *testing.T) {
+	in, out, other := t.TempDir(), t.TempDir(), t.TempDir()
+	name := filepath.Join(in, "sub", "a.wav")
+	if err := errors.Join(os.Mkdir(filepath.Dir(name), 0o700), os.WriteFile(name, []byte("1"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(other, filepath.Join(out, "sub")); err != nil {
+		t.Skip(err)
+	}
+	var said bytes.Buffer
+	w := &watchCommand{transcribeCommand: transcribeCommand{Env: command.Env{Err: &said}}}
+	w.deep = true
+	w.root, w.dir, w.seen, w.told = in, out, map[string]sight{}, map[string]bool{}
+	w.look(time.Now())
+	err := w.writeWhole(name, &transcript.Transcript{})
+	if written, _ := os.ReadDir(other); err == nil || !strings.Contains(said.String(), "a link") || len(written) > 0 {
+		t.Errorf("error = %v, said %q, %d files are written", err, said.String(), len(written))
 	}
 }
 
