@@ -14,11 +14,11 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 # Packages whose bits depend on the instruction set, and of these the tests that compare
 # bits; kernels are held against plain Go one by one in make test.
-BITS    := ./encoder ./decoder ./selftest
+BITS    := ./encoder ./decoder ./eval/selftest
 SAME    := Golden|Rows|Threads|Bits|Hash|Cosine
 # Packages that start goroutines: TestRaceList holds the list against the source, and says
 # which are left out. In them testmodel.Serial marks long tests in which none meet.
-SHARED  := ./parallel ./schedule ./decoder ./transcribe ./live ./serve ./eval ./report ./model/hub ./internal/scribe ./internal/setup ./internal/weights
+SHARED  := ./parallel ./decoder/schedule ./decoder ./transcribe ./transcribe/live ./serve ./eval ./eval/report ./model/hub ./cmd/internal/text ./cmd/internal/setup ./internal/formats/weights
 # Large packages of others compile in two thirds of the time without optimisation.
 QUICKLY := $(foreach of,github.com/apache/beam github.com/aws cloud.google.com github.com/envoyproxy \
 	google.golang.org/grpc google.golang.org/api google.golang.org/genproto github.com/openai,-gcflags='$(of)/...=-N -l')
@@ -29,8 +29,8 @@ QUICKLY := $(foreach of,github.com/apache/beam github.com/aws cloud.google.com g
 build: ## the program, ./bin/verity
 	go build $(LINK) -o $(BIN) ./cmd/verity
 
-demo: build ## transcribe models/whisper/jfk.flac
-	$(BIN) transcribe --output-format vtt models/whisper/jfk.flac
+demo: build ## transcribe model/base/jfk.flac
+	$(BIN) transcribe --output-format vtt model/base/jfk.flac
 
 PREFIX ?= /usr/local
 install: build ## the program, its completions and man pages, under PREFIX (/usr/local)
@@ -94,7 +94,7 @@ bits: ## the same bits from every instruction set
 # is enough.
 purego: ## the same without any assembly
 	go test -vet=off -count=1 -short -timeout 10m -tags purego ./internal/kernel ./parallel
-	go test -vet=off -count=1 -short -timeout 10m -tags purego -run 'TestDemoHash/^f16$$' ./selftest
+	go test -vet=off -count=1 -short -timeout 10m -tags purego -run 'TestDemoHash/^f16$$' ./eval/selftest
 
 # For processors of the three tiers: i8mm, dotprod, and NEON alone, some seven minutes each on two
 # cores (and five more with ARM64_MODEL); arm64-short, in CI, is one of them and a few tests of kernels. Each runs
@@ -113,7 +113,7 @@ arm64: ## kernels and whole networks for arm64, under qemu: the bits of amd64
 	for dir in internal/kernel parallel $(if $(SHORT),,encoder decoder selftest); do \
 		GOARCH=arm64 go test -c -vet=off -o "$$tmp/$$(basename $$dir).test" ./$$dir; \
 	done; \
-	plain='transcribe -q -f json models/whisper/jfk.flac'; \
+	plain='transcribe -q -f json model/base/jfk.flac'; \
 	formats="$(if $(SHORT),,int4 $(if $(ARM64_MODEL),int8 f16))"; \
 	model() { [ $$1 = int4 ] || echo "--model $(ARM64_MODEL) --precision $$1"; }; \
 	if [ -n "$$formats" ]; then \
@@ -159,7 +159,7 @@ benchstat: ## benchmarks of BASE=revision and of this tree, compared; BENCH=patt
 	@tools/benchstat.sh "$(BASE)" '$(BENCH)' $(PACKAGE)
 
 bench-report: ## time and memory of scoring 100,000 utterances
-	go test -run '^$$' -bench Report -benchtime 1x ./report
+	go test -run '^$$' -bench Report -benchtime 1x ./eval/report
 
 bench-cpu: build ## ceilings, shares and verify passes of this processor, as Markdown
 	tools/bench-cpu.sh $(BIN)
@@ -183,11 +183,11 @@ grid: ## assisted equals plain on real speech: every point, not a sample
 # Needs chromium, and npm for axe-core. The pictures are to be looked at.
 PAGE := bin/page
 page: build ## the server's page in Chromium: microphone, files, keyboard; reports; axe-core, pictures in bin/page
-	tools/page/run.sh $(abspath $(BIN)) $(or $(MODEL),base) models/whisper/jfk.flac $(abspath $(PAGE))
+	tools/page/run.sh $(abspath $(BIN)) $(or $(MODEL),base) model/base/jfk.flac $(abspath $(PAGE))
 
 # MODEL=DIR names another checkpoint than the small one of the tests.
 LOAD ?= 5m
-SPEECH := $(wildcard models/whisper/librispeech/*.flac) models/whisper/jfk.flac
+SPEECH := $(wildcard model/base/librispeech/*.flac) model/base/jfk.flac
 load: build ## 64 clients at once for LOAD (5m), some hang up, and a shutdown amid it; answers as the command line's
 	go run ./tools/load -program $(BIN) $(if $(MODEL),-model $(MODEL)) -for $(LOAD) $(SOUND) $(SPEECH)
 
@@ -199,7 +199,7 @@ throughput: build ## eight requests at once beside eight one after the other, TU
 	go run ./tools/load -program $(BIN) -model $(or $(MODEL),$(PLANTED)/target) -turns $(TURNS) $(SOUND)
 
 # The embedded model, or MODEL=DIR; the recordings inside the program, or MANIFEST=FILE.
-MANIFEST ?= models/whisper/librispeech/manifest.jsonl
+MANIFEST ?= model/base/librispeech/manifest.jsonl
 live: ## recordings at the pace they were spoken: error rate of the confirmed text, delay of words
 	go run ./tools/live $(if $(MODEL),-model $(MODEL)) $(MANIFEST)
 
@@ -215,10 +215,10 @@ clients-go: ## OpenAI's Go client against the server: every format, streaming, l
 # examples/go is run as people would.
 PYTHON  ?= python3
 CLIENTS := bin/clients
-SOUND   := models/digits/digits.wav
+SOUND   := model/digits/digits.wav
 clients: build clients-go ## the same with OpenAI's Python client, and the programs in examples
 	$(PYTHON) -m venv $(CLIENTS) && $(CLIENTS)/bin/pip install --quiet openai==3.54.0 websockets==17.4
-	$(CLIENTS)/bin/python tools/clients/openai_python.py $(BIN) models/digits/target $(SOUND)
+	$(CLIENTS)/bin/python tools/clients/openai_python.py $(BIN) model/digits/target $(SOUND)
 	tools/clients/examples.sh $(BIN) $(CLIENTS)/bin/python
 
 bench-peers: build ## beside faster-whisper and whisper.cpp; PEERS="--dataset DIR --model DIR …" (tools/bench-peers.py)
@@ -255,15 +255,15 @@ generate: ## write the generated files again; the tree must stay clean
 	fi
 
 verity-beam: ## ./bin/verity-beam: evaluation on a cluster (docs/CLUSTER.md)
-	cd cluster && go build $(LINK) -o ../bin/verity-beam ./cmd/verity-beam
+	cd cmd/verity-beam && go build $(LINK) -o ../../bin/verity-beam .
 
 # The engine has modules that only this needs: a machine that cannot fetch them says so.
 # -mod=mod, since a new dependency of verity is one of the cluster's, too. go vet would
 # analyse every package of the engine, for six times the processor time of crossvet.
 cluster-test: ## the module cluster: vet, tests in this process, licences
-	@if out=$$(cd cluster && go mod download 2>&1); then \
-		GOFLAGS="$$GOFLAGS -mod=mod" go run ./tools/crossvet -C cluster $$(go env GOOS)/$$(go env GOARCH) && \
-		cd cluster && go test -mod=mod -vet=off $(QUICKLY) -timeout 10m ./... && cd .. && \
+	@if out=$$(cd cmd/verity-beam && go mod download 2>&1); then \
+		GOFLAGS="$$GOFLAGS -mod=mod" go run ./tools/crossvet -C cmd/verity-beam $$(go env GOOS)/$$(go env GOARCH) && \
+		cd cmd/verity-beam && go test -mod=mod -vet=off $(QUICKLY) -timeout 10m ./... && cd ../.. && \
 		go run ./tools/licences -cluster | diff docs/dev/LICENCES-CLUSTER.md -; \
 	else \
 		echo "$$out" | tail -n 3; \
@@ -271,9 +271,9 @@ cluster-test: ## the module cluster: vet, tests in this process, licences
 	fi
 
 cluster: build verity-beam ## workers that are processes, one killed in the middle, on prism and on Flink
-	cd cluster && go vet ./... && go run $(STATICCHECK) ./...
-	cluster/cluster.sh $(BIN) bin/verity-beam
-	cluster/flink/flink.sh $(BIN) bin/verity-beam
+	cd cmd/verity-beam && go vet ./... && go run $(STATICCHECK) ./...
+	cmd/verity-beam/cluster.sh $(BIN) bin/verity-beam
+	cmd/verity-beam/flink/flink.sh $(BIN) bin/verity-beam
 
 dist: ## release archives for all systems and processors, packages of Debian, with URL= a formula of Homebrew, in dist
 	go run ./tools/dist -version $(VERSION) -out dist $(if $(URL),-url $(URL))

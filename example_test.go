@@ -9,7 +9,7 @@ import (
 
 	"verity"
 	"verity/audio"
-	"verity/models/digits"
+	"verity/model/digits"
 	"verity/precision"
 	"verity/transcribe"
 	"verity/transcript"
@@ -24,7 +24,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer m.Close()
-	t, err := m.Transcribe(ctx, "models/digits/digits.wav")
+	t, err := m.Transcribe(ctx, "model/digits/digits.wav")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func ExampleModel_Segments() {
 		log.Fatal(err)
 	}
 	defer m.Close()
-	clip, err := audio.Open(ctx, "models/digits/digits.wav")
+	clip, err := audio.Open(ctx, "model/digits/digits.wav")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,3 +1,20 @@
+// Package verity transcribes speech with Whisper models, on CPUs, in pure Go.
+//
+//	m, err := verity.Open(ctx, "small", verity.Options{})
+//	…
+//	defer m.Close()
+//	t, err := m.Transcribe(ctx, "talk.wav")
+//	…
+//	fmt.Println(t.Text)
+//
+// A [Model] is safe for concurrent use: files that are transcribed at the same time
+// share every pass over the weights. With an assistant (speculative decoding) a cheap
+// model drafts tokens and the model verifies them; the text is that of plain decoding,
+// bit for bit.
+//
+// This package puts the others together and hides none of them. Package transcribe has
+// the model with every option, package audio reads sound, package transcript writes
+// what came out, and package precision names number formats.
 package verity
 
 import (
@@ -55,7 +72,7 @@ type Model struct {
 }
 
 // Open loads a model: a path that model.Open takes, the name of a model inside the program
-// (base, with import _ "verity/models/whisper"), or the name of a published one, such as
+// (base, with import _ "verity/model/base"), or the name of a published one, such as
 // small or openai/whisper-small. What is there under a path is never looked for elsewhere. A
 // published model comes from the cache that all programs of Hugging Face
 // share; if it is not there it is downloaded, unless Options.Offline. Package model/hub

@@ -3,8 +3,8 @@ package assistant
 import (
 	"testing"
 
+	"verity/decoder/schedule"
 	"verity/precision"
-	"verity/schedule"
 )
 
 // TestAssistedAllocates checks that rounds in which an int8 assistant drafts for a wider

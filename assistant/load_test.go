@@ -14,11 +14,11 @@ import (
 	"testing/fstest"
 
 	"verity/decoder"
-	"verity/internal/safetensors"
+	"verity/internal/formats/safetensors"
 	"verity/internal/tensor"
-	"verity/internal/testmodel"
+	"verity/internal/testing/testmodel"
 	"verity/model"
-	"verity/models/digits"
+	"verity/model/digits"
 	"verity/precision"
 	"verity/tokenizer"
 )

@@ -10,7 +10,7 @@ import (
 
 	"verity/decoder"
 	"verity/encoder"
-	"verity/internal/testmodel"
+	"verity/internal/testing/testmodel"
 	"verity/model"
 	"verity/parallel"
 	"verity/precision"

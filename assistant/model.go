@@ -9,8 +9,8 @@ import (
 
 	"verity/audio"
 	"verity/decoder"
+	"verity/decoder/schedule"
 	"verity/encoder"
-	"verity/schedule"
 )
 
 // A Window is the input of an assistant: the target's features, and the log-mel they were

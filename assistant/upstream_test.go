@@ -11,8 +11,8 @@ import (
 	"testing/fstest"
 
 	"verity/decoder"
-	"verity/internal/safetensors"
-	"verity/internal/testmodel"
+	"verity/internal/formats/safetensors"
+	"verity/internal/testing/testmodel"
 	"verity/model"
 	"verity/precision"
 	"verity/tokenizer"

@@ -266,7 +266,7 @@ func TestUnreadColumns(t *testing.T) {
 	}
 	var b bytes.Buffer
 	w := parquet.NewGenericWriter[row](&b)
-	sound, err := filepath.Abs(filepath.Join("..", "models", "digits", "digits.wav"))
+	sound, err := filepath.Abs(filepath.Join("..", "model", "digits", "digits.wav"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"verity/decoder"
 	"verity/encoder"
 	"verity/model"
-	"verity/models/digits"
+	"verity/model/digits"
 	"verity/tokenizer"
 )
 

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"verity/decoder"
-	"verity/internal/testmodel"
+	"verity/decoder/schedule"
+	"verity/internal/testing/testmodel"
 	"verity/precision"
-	"verity/schedule"
 	"verity/tokenizer"
 )
 

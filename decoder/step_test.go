@@ -11,7 +11,7 @@ import (
 
 	"verity/encoder"
 	"verity/internal/kernel"
-	"verity/internal/testmodel"
+	"verity/internal/testing/testmodel"
 	"verity/model"
 	"verity/parallel"
 	"verity/precision"

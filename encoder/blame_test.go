@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"verity/audio"
-	"verity/internal/testmodel"
+	"verity/internal/testing/testmodel"
 )
 
 // TestBlame breaks one weight after the other and wants its place named.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"verity/encoder"
-	"verity/internal/testmodel"
+	"verity/internal/testing/testmodel"
 )
 
 // TestCancelBetweenLayers ends the context before each layer in turn.

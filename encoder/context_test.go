@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"verity/encoder"
-	"verity/internal/golden"
-	"verity/internal/testmodel"
+	"verity/internal/testing/golden"
+	"verity/internal/testing/testmodel"
 	"verity/parallel"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"verity/encoder"
-	"verity/internal/testmodel"
+	"verity/internal/testing/testmodel"
 	"verity/model"
 	"verity/parallel"
 )

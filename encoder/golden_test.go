@@ -7,8 +7,8 @@ import (
 
 	"verity/audio"
 	"verity/encoder"
-	"verity/internal/golden"
-	"verity/internal/testmodel"
+	"verity/internal/testing/golden"
+	"verity/internal/testing/testmodel"
 	"verity/parallel"
 )
 

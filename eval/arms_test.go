@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"verity/report"
+	"verity/eval/report"
 	"verity/transcript"
 )
 

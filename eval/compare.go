@@ -15,10 +15,10 @@ import (
 
 	"verity/assistant"
 	"verity/audio"
+	"verity/eval/report"
 	"verity/internal/input"
 	"verity/internal/output"
 	"verity/parallel"
-	"verity/report"
 	"verity/transcript"
 	"verity/wer"
 )

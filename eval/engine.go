@@ -12,7 +12,7 @@ import (
 
 	"verity/audio"
 	"verity/datasets"
-	"verity/report"
+	"verity/eval/report"
 	"verity/transcript"
 )
 

@@ -9,7 +9,7 @@ import (
 	"verity/audio"
 	"verity/datasets"
 	"verity/eval"
-	"verity/report"
+	"verity/eval/report"
 	"verity/transcript"
 )
 

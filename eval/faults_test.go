@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"verity/report"
+	"verity/eval/report"
 	"verity/transcript"
 )
 

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"verity/report"
+	"verity/eval/report"
 	"verity/transcript"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"verity/report"
+	"verity/eval/report"
 )
 
 // TestLock checks that two runs do not write one file.

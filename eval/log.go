@@ -17,8 +17,8 @@ import (
 	"strings"
 	"time"
 
+	"verity/eval/report"
 	"verity/internal/output"
-	"verity/report"
 	"verity/transcript"
 )
 

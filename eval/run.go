@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"verity/audio"
+	"verity/eval/report"
 	"verity/parallel"
-	"verity/report"
 	"verity/transcript"
 )
 

@@ -19,8 +19,8 @@ import (
 
 	"verity/audio"
 	"verity/datasets"
-	"verity/internal/testmodel"
-	"verity/report"
+	"verity/eval/report"
+	"verity/internal/testing/testmodel"
 	"verity/transcript"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"verity/internal/ggml"
+	"verity/internal/formats/ggml"
 	"verity/tokenizer"
 )
 

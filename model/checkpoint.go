@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing/fstest"
 
+	"verity/internal/formats/weights"
 	"verity/internal/input"
 	"verity/internal/tensor"
-	"verity/internal/weights"
 )
 
 // headName is the vocabulary head. Whisper ties it to the token embedding.

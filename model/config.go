@@ -10,8 +10,8 @@ import (
 	"reflect"
 	"strings"
 
+	"verity/internal/formats/sniff"
 	"verity/internal/frontend"
-	"verity/internal/sniff"
 )
 
 // maxJSON bounds the JSON files of a checkpoint: lists in them take some ten times their

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"verity/internal/ctranslate2"
+	"verity/internal/formats/ctranslate2"
+	"verity/internal/formats/weights"
 	"verity/internal/input"
-	"verity/internal/weights"
 )
 
 // ct2File holds the weights of a CTranslate2 checkpoint, the format of faster-whisper.

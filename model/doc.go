@@ -28,7 +28,7 @@
 //
 // # Upstream
 //
-// huggingface/transformers v5.23.0, models/whisper/configuration_whisper.py and
+// huggingface/transformers v5.23.0, model/base/configuration_whisper.py and
 // modeling_whisper.py; openai/whisper at c0d2f62, whisper/model.py. Files are not
 // trusted: sizes are bounded, file names may not leave the directory, and shapes are
 // checked before memory is allocated.

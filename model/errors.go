@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"verity/internal/weights"
+	"verity/internal/formats/weights"
 )
 
 // Causes of a [TensorError], for errors.Is.

@@ -8,7 +8,7 @@ import (
 	"testing/fstest"
 
 	"verity/model"
-	"verity/models/digits"
+	"verity/model/digits"
 )
 
 func ExampleOpenFS() {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"verity/internal/testmodel"
+	"verity/internal/testing/testmodel"
 	"verity/model"
 )
 

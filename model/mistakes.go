@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"verity/internal/sniff"
+	"verity/internal/formats/sniff"
 )
 
 // This file explains common mistakes in opening a model: what was found and what to do.

@@ -15,9 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"verity/internal/safetensors"
+	"verity/internal/formats/safetensors"
 	"verity/internal/tensor"
-	"verity/internal/testmodel"
+	"verity/internal/testing/testmodel"
 	"verity/model"
 )
 

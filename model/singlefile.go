@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing/fstest"
 
+	"verity/internal/formats/ggml"
+	"verity/internal/formats/torch"
+	"verity/internal/formats/weights"
 	"verity/internal/frontend"
-	"verity/internal/ggml"
-	"verity/internal/torch"
-	"verity/internal/weights"
 )
 
 // openFile opens a checkpoint that is one file. Its first bytes tell the format.

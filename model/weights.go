@@ -12,11 +12,11 @@ import (
 	"sync/atomic"
 	"unicode"
 
+	"verity/internal/formats/safetensors"
+	"verity/internal/formats/weights"
 	"verity/internal/input"
 	"verity/internal/quant"
-	"verity/internal/safetensors"
 	"verity/internal/tensor"
-	"verity/internal/weights"
 )
 
 const (
@@ -245,7 +245,7 @@ func canonical(name string) string { return openaiNames.Replace(strings.TrimPref
 
 // openaiNames replaces parts of names, earlier pairs first. No name of Hugging
 // Face's contains an old part. Source: transformers v4.57.0,
-// models/whisper/convert_openai_to_hf.py, WHISPER_MAPPING.
+// model/base/convert_openai_to_hf.py, WHISPER_MAPPING.
 var openaiNames = strings.NewReplacer(
 	".blocks.", ".layers.",
 	".attn.query.", ".self_attn.q_proj.",

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"verity/live"
 	"verity/transcribe"
+	"verity/transcribe/live"
 )
 
 // withTentative is a value of include that OpenAI does not have: it asks for events

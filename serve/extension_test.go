@@ -8,7 +8,7 @@ import (
 
 	"verity/assistant"
 	"verity/model"
-	"verity/models/digits"
+	"verity/model/digits"
 	"verity/transcribe"
 	"verity/transcript"
 )

@@ -14,13 +14,13 @@ import (
 	"strings"
 	"time"
 
+	"verity/audio/vad"
 	"verity/internal/options"
 	"verity/internal/show"
-	"verity/live"
 	"verity/tokenizer"
 	"verity/transcribe"
+	"verity/transcribe/live"
 	"verity/transcript"
-	"verity/vad"
 )
 
 const (

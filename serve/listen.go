@@ -14,8 +14,8 @@ import (
 	"github.com/coder/websocket"
 
 	"verity/audio"
-	"verity/live"
 	"verity/tokenizer"
+	"verity/transcribe/live"
 	"verity/transcript"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"verity/live"
+	"verity/transcribe/live"
 )
 
 // TestLossIsSaid: in every format the client gets to know that sound is damaged or missing.

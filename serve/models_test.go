@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"verity/model"
-	"verity/models/digits"
+	"verity/model/digits"
 	"verity/transcribe"
 )
 

@@ -19,12 +19,12 @@ import (
 	"pgregory.net/rapid"
 
 	"verity/audio"
+	"verity/audio/vad"
 	"verity/decoder"
 	"verity/model"
-	"verity/models/digits"
-	"verity/models/whisper"
+	"verity/model/base"
+	"verity/model/digits"
 	"verity/transcribe"
-	"verity/vad"
 )
 
 // defaults are settings of a server, each of one option or of those that need each other.
@@ -173,7 +173,7 @@ func speak(r *rapid.T, t *testing.T, h *httptest.Server, pcm []float32) {
 // TestMultilingualLive: with windows of any language a live session goes on after its
 // first confirmed words, and takes a language from the client.
 func TestMultilingualLive(t *testing.T) {
-	fsys := whisper.Base()
+	fsys := base.Base()
 	if testing.Short() {
 		t.Skip("loads the model inside the program")
 	}
@@ -196,7 +196,7 @@ func TestMultilingualLive(t *testing.T) {
 	}
 	h := httptest.NewServer(s)
 	defer h.Close()
-	pcm := soundOf(t, "../models/whisper/jfk.flac")
+	pcm := soundOf(t, "../model/base/jfk.flac")
 	for _, language := range []string{"", `,"transcription":{"language":"en"}`} {
 		x := call(t, h, "", nil)
 		x.send(strings.Replace(manual, `,"turn_detection"`, language+`,"turn_detection"`, 1))

@@ -17,8 +17,8 @@ import (
 	"github.com/coder/websocket"
 
 	"verity/audio"
-	"verity/live"
 	"verity/transcribe"
+	"verity/transcribe/live"
 )
 
 const (

@@ -25,10 +25,10 @@ import (
 	"github.com/coder/websocket"
 
 	"verity/audio"
-	"verity/live"
 	"verity/model"
-	"verity/models/digits"
+	"verity/model/digits"
 	"verity/transcribe"
+	"verity/transcribe/live"
 )
 
 // A caller is a client of a realtime session.

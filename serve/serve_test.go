@@ -28,12 +28,12 @@ import (
 
 	"verity/audio"
 	"verity/model"
-	"verity/models/digits"
+	"verity/model/digits"
 	"verity/transcribe"
 	"verity/transcript"
 )
 
-const sound = "../models/digits/digits.wav"
+const sound = "../model/digits/digits.wav"
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(patient{m}) }
 

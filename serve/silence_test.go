@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"verity/audio"
+	"verity/audio/vad"
 	"verity/transcribe"
-	"verity/vad"
 )
 
 // TestStrategy: every way in which clients ask for voice activity has its effect.

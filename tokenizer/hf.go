@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"verity/internal/formats/sniff"
 	"verity/internal/input"
-	"verity/internal/sniff"
 )
 
 // tokenizerJSON has the fields of tokenizer.json that differ among Whisper's: all are

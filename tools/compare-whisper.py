@@ -81,7 +81,7 @@ def load(directory):
         weights = {k: v.float() for k, v in safetensors.torch.load_file(directory / "model.safetensors").items() if k != "proj_out.weight"}
         heads = json.loads((directory / "generation_config.json").read_text())["alignment_heads"]
     else:
-        convert = script(HERE.parent / "models/whisper/convert.py")
+        convert = script(HERE.parent / "model/base/convert.py")
         weights = {"model." + k: torch.from_numpy(v.astype(np.float32))
                    for k, v in convert.hugging_face(convert.read(directory / "model.bin")).items()}
         heads = json.loads((directory / "config.json").read_text())["alignment_heads"]

@@ -8,7 +8,7 @@
 # The figures of docs/PERFORMANCE.md:
 #
 #   GOARCH=arm64 CGO_ENABLED=0 go build -o verity-arm64 ./cmd/verity
-#   ffmpeg -i models/whisper/jfk.flac -t 3.5 jfk35.wav
+#   ffmpeg -i model/base/jfk.flac -t 3.5 jfk35.wav
 #   tools/count-arm64.sh ./verity-arm64 transcribe --threads 1 --audio-context 256 --language en jfk35.wav
 #   tools/count-arm64.sh ./verity-arm64 transcribe … --model DIR --precision int8 jfk35.wav
 #   cmake -S whisper.cpp -B build -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DBUILD_SHARED_LIBS=OFF \

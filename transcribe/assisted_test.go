@@ -10,7 +10,7 @@ import (
 
 	"verity/assistant"
 	"verity/audio"
-	"verity/internal/testmodel"
+	"verity/internal/testing/testmodel"
 	"verity/model"
 	"verity/parallel"
 	"verity/precision"

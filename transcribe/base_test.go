@@ -10,15 +10,15 @@ import (
 	"verity/assistant"
 	"verity/audio"
 	"verity/internal/kernel"
-	"verity/internal/testmodel"
+	"verity/internal/testing/testmodel"
 	"verity/model"
-	"verity/models/whisper"
+	"verity/model/base"
 	"verity/precision"
 	"verity/transcript"
 )
 
 // The proofs (of log-probabilities) of what Whisper base, the model inside the program,
-// decodes from the recordings of models/whisper at temperatures 0 and 0.6. They are
+// decodes from the recordings of model/base at temperatures 0 and 0.6. They are
 // ours, so they prove only that every machine and instruction set computes the same;
 // what is right, the goldens of upstream say.
 var baseProofs = map[string]string{
@@ -39,7 +39,7 @@ var baseProofs = map[string]string{
 // TestGridBase is TestGrid on real weights: the model inside the program, on all
 // recordings beside it. In CI one recording, drafted by itself and by a table.
 func TestGridBase(t *testing.T) {
-	files := whisper.Base()
+	files := base.Base()
 	if files == nil {
 		t.Skip("SKIPPED: built with -tags nomodel")
 	}
@@ -131,7 +131,7 @@ func baseOptions(p point) Options {
 
 func baseSounds(t *testing.T, all bool) []string {
 	t.Helper()
-	const dir = "../models/whisper"
+	const dir = "../model/base"
 	names := []string{filepath.Join(dir, "jfk.flac")}
 	if !all {
 		return names

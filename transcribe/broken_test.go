@@ -15,9 +15,9 @@ import (
 	"verity/assistant"
 	"verity/audio"
 	"verity/decoder"
-	"verity/internal/testmodel"
+	"verity/internal/testing/testmodel"
 	"verity/model"
-	"verity/models/digits"
+	"verity/model/digits"
 	"verity/precision"
 )
 

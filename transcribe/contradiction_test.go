@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"verity/model"
-	"verity/models/digits"
+	"verity/model/digits"
 	"verity/tokenizer"
 )
 

@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"verity/audio"
-	"verity/internal/testmodel"
+	"verity/audio/vad"
+	"verity/internal/testing/testmodel"
 	"verity/model"
-	"verity/models/digits"
+	"verity/model/digits"
 	"verity/transcript"
-	"verity/vad"
 )
 
 // TestUselessText: whatever stands in a text to draft from, the transcript is that of

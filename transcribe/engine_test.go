@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"verity/audio"
-	"verity/internal/testmodel"
+	"verity/internal/testing/testmodel"
 	"verity/parallel"
 	"verity/transcript"
 )
@@ -99,7 +99,7 @@ func testEngine(t *testing.T, golden []byte) {
 }
 
 // compareSegments allows log-probabilities 1e-3, ten times the drift that
-// internal/golden states for these networks on sound, and times nothing.
+// internal/testing/golden states for these networks on sound, and times nothing.
 func compareSegments(t *testing.T, got, want transcript.Segment) {
 	t.Helper()
 	const tol = 1e-3

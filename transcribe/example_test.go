@@ -8,7 +8,7 @@ import (
 
 	"verity/audio"
 	"verity/model"
-	"verity/models/digits"
+	"verity/model/digits"
 	"verity/transcribe"
 	"verity/transcript"
 )

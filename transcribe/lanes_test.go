@@ -12,12 +12,12 @@ import (
 	"testing"
 
 	"verity/audio"
+	"verity/audio/vad"
 	"verity/decoder"
 	"verity/model"
-	"verity/models/digits"
+	"verity/model/digits"
 	"verity/tokenizer"
 	"verity/transcript"
-	"verity/vad"
 )
 
 // TestLanesCut: a span is cut evenly, at quiet places; no lane is shorter than asked for.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"verity/audio"
-	"verity/internal/testmodel"
+	"verity/internal/testing/testmodel"
 )
 
 // TestLive wants, of sound that arrives in pieces and fits into a window, the very

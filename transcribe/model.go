@@ -10,11 +10,11 @@ import (
 
 	"verity/assistant"
 	"verity/decoder"
+	"verity/decoder/schedule"
 	"verity/encoder"
 	"verity/model"
 	"verity/parallel"
 	"verity/precision"
-	"verity/schedule"
 	"verity/tokenizer"
 )
 

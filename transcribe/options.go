@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"verity/audio"
+	"verity/audio/vad"
 	"verity/decoder"
 	"verity/tokenizer"
-	"verity/vad"
 )
 
 // A Task says whether to transcribe or to translate.

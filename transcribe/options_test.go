@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"verity/audio"
+	"verity/audio/vad"
 	"verity/decoder"
 	"verity/tokenizer"
 	"verity/transcript"
-	"verity/vad"
 )
 
 // randomOptions returns options of every kind that an assistant may have to do with.

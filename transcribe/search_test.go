@@ -10,7 +10,7 @@ import (
 	"verity/assistant"
 	"verity/audio"
 	"verity/decoder"
-	"verity/internal/testmodel"
+	"verity/internal/testing/testmodel"
 	"verity/tokenizer"
 )
 

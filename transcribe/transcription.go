@@ -10,10 +10,10 @@ import (
 
 	"verity/assistant"
 	"verity/audio"
+	"verity/audio/vad"
 	"verity/decoder"
 	"verity/tokenizer"
 	"verity/transcript"
-	"verity/vad"
 )
 
 // A source gives the windows of one clip. *audio.Spectrogram implements it for a

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"verity/audio"
+	"verity/audio/vad"
 	"verity/transcript"
-	"verity/vad"
 )
 
 // speechOnly transcribes the parts of a clip that hold speech, one behind the other,

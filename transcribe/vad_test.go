@@ -10,18 +10,18 @@ import (
 	"testing"
 
 	"verity/audio"
-	"verity/internal/testmodel"
+	"verity/audio/vad"
+	"verity/internal/testing/testmodel"
 	"verity/model"
-	"verity/models/whisper"
+	"verity/model/base"
 	"verity/transcript"
-	"verity/vad"
 )
 
 // spokenTwice is the demo's speech, behind five seconds of silence and before and
 // after twenty.
 func spokenTwice(t *testing.T) (pcm []float32, speech int) {
 	t.Helper()
-	c, err := audio.Open(t.Context(), "../models/digits/digits.wav")
+	c, err := audio.Open(t.Context(), "../model/digits/digits.wav")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestVADSilence(t *testing.T) {
 // window of it behind speech neither; what is spoken stays as it is.
 func TestConfirmSpeech(t *testing.T) {
 	testmodel.Serial(t)
-	files := whisper.Base()
+	files := base.Base()
 	if files == nil {
 		t.Skip("SKIPPED: built with -tags nomodel")
 	}
@@ -173,7 +173,7 @@ func TestConfirmSpeech(t *testing.T) {
 		}
 	}
 	var speech []float32
-	clip, piece := openSound(t, "../models/whisper/jfk.flac"), make([]float32, 1<<14)
+	clip, piece := openSound(t, "../model/base/jfk.flac"), make([]float32, 1<<14)
 	for {
 		n, err := clip.Read(piece)
 		if speech = append(speech, piece[:n]...); err != nil {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"verity/internal/testmodel"
+	"verity/internal/testing/testmodel"
 	"verity/transcript"
 )
 

@@ -13,6 +13,4 @@
 //	1  some input failed; the others are still written
 //	2  wrong usage
 //	3  outputs differ that must not
-//
-// All of it is in internal/cli and the rooms of its commands.
 package main

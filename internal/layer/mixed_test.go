@@ -8,9 +8,9 @@ import (
 	"verity/internal/kernel"
 	"verity/internal/layer"
 	"verity/model"
-	"verity/models/digits"
+	"verity/model/digits"
+	"verity/model/quantize"
 	"verity/precision"
-	"verity/quantize"
 )
 
 // TestMixed loads weights with and without zeros as one matrix, as keys and values are:

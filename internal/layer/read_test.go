@@ -8,11 +8,11 @@ import (
 	"slices"
 	"testing"
 
+	"verity/internal/formats/weights"
 	"verity/internal/kernel"
 	"verity/internal/tensor"
-	"verity/internal/weights"
 	"verity/model"
-	"verity/models/digits"
+	"verity/model/digits"
 	"verity/parallel"
 	"verity/precision"
 )

@@ -13,11 +13,11 @@ import (
 
 	"verity/assistant"
 	"verity/audio"
+	"verity/audio/vad"
 	"verity/precision"
 	"verity/tokenizer"
 	"verity/transcribe"
 	"verity/transcript"
-	"verity/vad"
 )
 
 // A Decoding collects the values of options that become transcribe.Options.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"verity/model"
-	"verity/models/digits"
+	"verity/model/digits"
 	"verity/transcribe"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"verity/model"
-	"verity/models/digits"
+	"verity/model/digits"
 	"verity/transcribe"
 )
 

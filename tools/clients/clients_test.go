@@ -24,7 +24,7 @@ import (
 const root = "../.."
 
 // sound says five digits and more.
-var sound = filepath.Join(root, "models/digits/digits.wav")
+var sound = filepath.Join(root, "model/digits/digits.wav")
 
 // program builds verity once.
 func program(t *testing.T) string {
@@ -41,7 +41,7 @@ func program(t *testing.T) string {
 // start serves the small model of the tests and returns its address.
 func start(t *testing.T, verity string, flags ...string) string {
 	t.Helper()
-	c := exec.Command(verity, append([]string{"serve", "--model", filepath.Join(root, "models/digits/target"), "--listen", "127.0.0.1:0"}, flags...)...)
+	c := exec.Command(verity, append([]string{"serve", "--model", filepath.Join(root, "model/digits/target"), "--listen", "127.0.0.1:0"}, flags...)...)
 	lines, err := c.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func start(t *testing.T, verity string, flags ...string) string {
 // transcript is what the command line writes.
 func transcript(t *testing.T, verity, format string) string {
 	t.Helper()
-	out, err := exec.Command(verity, "transcribe", "--quiet", "--model", filepath.Join(root, "models/digits/target"), "--output-format", format, sound).Output()
+	out, err := exec.Command(verity, "transcribe", "--quiet", "--model", filepath.Join(root, "model/digits/target"), "--output-format", format, sound).Output()
 	if err != nil {
 		t.Fatalf("%v: %s", err, err.(*exec.ExitError).Stderr)
 	}

@@ -2,15 +2,15 @@
 # Runs the programs in examples against a server: examples.sh VERITY PYTHON
 set -eu
 verity=$1 python=$2
-sound=models/digits/digits.wav
+sound=model/digits/digits.wav
 log=$(mktemp)
-"$verity" serve --model models/digits/target --listen 127.0.0.1:0 2>"$log" &
+"$verity" serve --model model/digits/target --listen 127.0.0.1:0 2>"$log" &
 server=$!
 trap 'kill $server 2>/dev/null; wait $server || true; rm -f "$log"' EXIT
 until VERITY_URL=$(sed -n 's/.* on \(http:.*\)/\1/p' "$log") && [ -n "$VERITY_URL" ]; do sleep 0.1; done
 export VERITY_URL
 
-want=$("$verity" transcribe --quiet --model models/digits/target --output-format txt $sound | tr -s ' \n' ' ' | sed 's/ $//')
+want=$("$verity" transcribe --quiet --model model/digits/target --output-format txt $sound | tr -s ' \n' ' ' | sed 's/ $//')
 check() {
 	if [ "$2" != "$want" ]; then
 		echo "$1: got \"$2\", want \"$want\""

@@ -42,8 +42,8 @@ var strangers = &analysis.Analyzer{
 
 // bounded are expressions of any type whose values are bounded.
 var bounded = map[string]string{
-	"a.Value":           "internal/command: a field of a line of the log",
-	"option.Value":      "internal/setup: what a flag was set to",
+	"a.Value":           "cmd/internal/cli: a field of a line of the log",
+	"option.Value":      "cmd/internal/setup: what a flag was set to",
 	"got.Segments":      "tools/load: of an answer of our own server",
 	"w.answer.Segments": "the same",
 }

@@ -127,7 +127,7 @@ func TestContainerfile(t *testing.T) {
 	if version == nil || regexp.MustCompile(`(?m)^replace `).Match(mod) {
 		t.Fatal("go.mod names no version of Go, or replaces a module, so that go install refuses it")
 	}
-	raw, err := os.ReadFile("../../Containerfile")
+	raw, err := os.ReadFile("../../examples/Containerfile")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Live measures live text: recordings arrive at the pace they were spoken, by a clock that
 // is simulated, so that nobody waits; passes take the time they take.
 //
-//	go run ./tools/live models/whisper/librispeech/manifest.jsonl
+//	go run ./tools/live model/base/librispeech/manifest.jsonl
 //	go run ./tools/live -model ~/whisper-base -slower 2 recordings.jsonl
 //
 // It prints the error rate of the confirmed text beside that of the file as a whole, and
@@ -21,10 +21,10 @@ import (
 	"verity"
 	"verity/audio"
 	"verity/datasets"
-	"verity/live"
-	"verity/models/whisper"
+	"verity/model/base"
 	"verity/precision"
 	"verity/transcribe"
+	"verity/transcribe/live"
 	"verity/transcript"
 	"verity/wer"
 	"verity/wer/normalize"
@@ -111,7 +111,7 @@ func samples(ctx context.Context, name string) (pcm []float32, err error) {
 // open opens the model that is named, or the one inside.
 func open(ctx context.Context, o verity.Options) (*verity.Model, error) {
 	if *dir == "" {
-		return verity.OpenFS(ctx, whisper.Base(), "model", o)
+		return verity.OpenFS(ctx, base.Base(), "model", o)
 	}
 	o.Precision.Weights = precision.Int8
 	return verity.Open(ctx, *dir, o)

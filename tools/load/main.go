@@ -35,7 +35,7 @@ import (
 
 var (
 	program = flag.String("program", "bin/verity", "the `program`")
-	model   = flag.String("model", "models/digits/target", "`directory` of the checkpoint, which is held in int8")
+	model   = flag.String("model", "model/digits/target", "`directory` of the checkpoint, which is held in int8")
 	during  = flag.Duration("for", 0, "time of the load")
 	clients = flag.Int("clients", 64, "clients at the same time")
 	turns   = flag.Int("turns", 0, "times that eight requests go one after the other, and at once")

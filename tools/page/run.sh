@@ -11,7 +11,7 @@ command -v ffmpeg >/dev/null || skip "no ffmpeg is installed"
 mkdir -p "$pictures"
 cp "$(dirname "$0")/package.json" "$(dirname "$0")"/*.mjs "$pictures"
 npm install --silent --prefix "$pictures" || skip "playwright-core and axe-core cannot be installed"
-digits=$PWD/models/digits
+digits=$PWD/model/digits
 ffmpeg -v error -y -i "$speech" -af adelay=500,apad=pad_dur=2 -ar 48000 -ac 1 "$pictures/speech.wav"
 ffmpeg -v error -y -stream_loop 24 -i "$pictures/speech.wav" -c copy "$pictures/long.wav"
 cd "$pictures"

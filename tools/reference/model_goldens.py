@@ -1,9 +1,9 @@
 """Goldens of whole networks: encoder output, logits, and what is decoded.
 
-Each spec of internal/testmodel/specs.json becomes a checkpoint in Hugging Face
+Each spec of internal/testing/testmodel/specs.json becomes a checkpoint in Hugging Face
 layout, which transformers loads (float32 and float64, eager attention) for the
 numbers, and openai-whisper loads for the decoding. Written to
-internal/golden/testdata, whose Go package reads them:
+internal/testing/golden/testdata, whose Go package reads them:
 
     <spec>.json           what models.go describes
     <spec>.encoder.f32    [sampled positions][width]
@@ -39,7 +39,7 @@ FACTOR = 4  # tolerance over drift
 MARGIN = 10  # a margin above MARGIN tolerances decides a token
 TOP, SAMPLED, TEACHER, POSITIONS = 32, 256, 40, 64
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
-OUT = rule.ROOT / "internal/golden/testdata"
+OUT = rule.ROOT / "internal/testing/golden/testdata"
 SOURCE = (
     f"transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}, "
     f"openai-whisper {whisper.__version__}; python tools/reference/model_goldens.py"
@@ -54,7 +54,7 @@ def shapes_of(spec):
 
 
 def write_checkpoint(spec, weights, out):
-    """The directory that internal/testmodel.Write makes, up to the order in the files."""
+    """The directory that internal/testing/testmodel.Write makes, up to the order in the files."""
     out = pathlib.Path(out)
     out.mkdir(parents=True, exist_ok=True)
     for name in ("config", "generation_config", "preprocessor_config"):

@@ -1,6 +1,6 @@
 """The counter rule: weights and inputs as functions of a name and an index.
 
-internal/testmodel/rule.go is the same rule in Go, and says why each scale is what
+internal/testing/testmodel/rule.go is the same rule in Go, and says why each scale is what
 it is. All arithmetic is on integers or exact in float64, then rounded once, so the
 bits are the same. digests() is what its test compares.
 """
@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SPECS = {s["name"]: s for s in json.loads((ROOT / "internal/testmodel/specs.json").read_text())}
+SPECS = {s["name"]: s for s in json.loads((ROOT / "internal/testing/testmodel/specs.json").read_text())}
 
 
 class Stream:

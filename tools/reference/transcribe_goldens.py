@@ -9,7 +9,7 @@ is. Segments, seeks, texts and the decisions behind them are upstream's.
     python tools/reference/transcribe_goldens.py [loop | words | transcript | subtitles | engine |
     engine_words] …
 
-The last part runs transcribe() over real networks, those of internal/testmodel, on a
+The last part runs transcribe() over real networks, those of internal/testing/testmodel, on a
 sound made by an integer rule (transcribe/engine_test.go has it too): from samples to
 segments, nothing is scripted.
 

@@ -1,4 +1,4 @@
-"""Writes vad/silero.f32, the weights of Silero VAD, and vad/testdata/golden.json, what
+"""Writes audio/vad/silero.f32, the weights of Silero VAD, and audio/vad/testdata/golden.json, what
 onnxruntime and faster-whisper make of a few sounds.
 
     python vad_goldens.py            # needs silero-vad==6.2.0 faster-whisper==1.2.1 onnxruntime torch
@@ -31,7 +31,7 @@ ORDER += ["decoder.decoder.2.weight", "decoder.decoder.2.bias"]
 def weights():
     state = torch.jit.load(str(DATA / "silero_vad.jit")).state_dict()
     blob = b"".join(state["_model." + k].numpy().astype("<f4").tobytes() for k in ORDER)
-    (ROOT / "vad/silero.f32").write_bytes(blob)
+    (ROOT / "audio/vad/silero.f32").write_bytes(blob)
     print("silero.f32", len(blob), hashlib.sha256(blob).hexdigest())
 
 
@@ -51,13 +51,13 @@ def probabilities(pcm):
 
 
 def demo():
-    w = wave.open(str(ROOT / "models/demo/demo.wav"))
+    w = wave.open(str(ROOT / "model/digits/digits.wav"))
     assert (w.getframerate(), w.getnchannels(), w.getsampwidth()) == (16000, 1, 2)
     return np.frombuffer(w.readframes(w.getnframes()), "<i2").astype("f4") / 32768
 
 
 def noise(n, seed):
-    """The rule of noise in vad/vad_test.go."""
+    """The rule of noise in audio/vad/vad_test.go."""
     z = (np.arange(n, dtype=np.uint64) + np.uint64(seed)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -106,7 +106,7 @@ def main():
         spans=spans(),
     )
     text = json.dumps(golden)
-    (ROOT / "vad/testdata/golden.json").write_text(text + "\n")
+    (ROOT / "audio/vad/testdata/golden.json").write_text(text + "\n")
     print("golden.json", len(text))
 
 

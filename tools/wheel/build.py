@@ -76,7 +76,7 @@ def test(path):
         subprocess.run([sys.executable, "-m", "venv", env], check=True)
         scripts = pathlib.Path(env) / ("Scripts" if os.name == "nt" else "bin")
         subprocess.run([scripts / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", "--no-deps", path], check=True)
-        subprocess.run([scripts / "python", "-I", HERE / "check.py", ROOT / "models/whisper/jfk.flac", scripts / "verity"], check=True, cwd=env)
+        subprocess.run([scripts / "python", "-I", HERE / "check.py", ROOT / "model/base/jfk.flac", scripts / "verity"], check=True, cwd=env)
 
 
 def main():

@@ -1,0 +1,98 @@
+package measure
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/cmd/internal/cli"
+	"verity/cmd/internal/setup"
+	"verity/eval/bench"
+	"verity/model"
+	"verity/model/synth"
+	"verity/parallel"
+	"verity/precision"
+)
+
+const benchHelp = `Bench measures what this machine can do at best, in arithmetic and in reading
+memory, and how near to that a model comes: log-mel, encoder, cross-attention keys
+and values, one decode step, and passes of 1 to 16 rows as they verify drafts.
+
+With --size a published shape is measured with random weights in memory: nothing is
+downloaded, nothing is written. Leave the machine alone meanwhile. large-v2 takes
+one to three minutes on two cores.
+
+Shares are of what the machine can do: of arithmetic, the time that the operations
+take at the best speed over the time measured; of bandwidth, the same for the bytes
+that a step must read; of a pass, for the larger of both.
+
+To measure precisions and assistants on real sound, take verity compare.
+
+  verity bench --size large-v2
+  verity bench --size large-v2 --precision int8 --json > bench.json
+  verity plan --from bench.json --alpha 0.8 --cost 0.1
+
+Exit status: 0 done, 1 the model cannot be read, 2 wrong usage, 130 interrupted.`
+
+// A benchCommand is the bench command with its flags.
+type benchCommand struct {
+	cli.Env
+	model, size string
+	precision   precision.Precision
+	threads     int
+	json        bool
+}
+
+func Bench(e cli.Env) *cobra.Command {
+	b := &benchCommand{Env: e}
+	c := cli.New("bench [flags]", "Measure speed as a share of what the machine can do", benchHelp, b.run)
+	cli.AddFlags(c, b.register)
+	cli.CompleteValues(c, "size", synth.Sizes()...)
+	return c
+}
+
+func (b *benchCommand) register(f *pflag.FlagSet) {
+	cli.Bind(f, "model", &b.model)
+	f.StringVar(&b.size, "size", "", "published `name` of a shape to measure with random weights: tiny, base, small, "+
+		"medium, large-v2, large-v3, large-v3-turbo, …")
+	setup.Precision(f, "precision", &b.precision)
+	cli.Bind(f, "threads", &b.threads)
+	cli.Bind(f, "json", &b.json)
+}
+
+func (b *benchCommand) run(ctx context.Context, _ []string) error {
+	c, err := b.open(ctx) // bench.Run closes it
+	if err != nil {
+		return err
+	}
+	planted := synth.Planted(c.FS()) != nil
+	pool := parallel.New(b.threads)
+	defer pool.Close()
+	r, err := bench.Run(ctx, c, bench.Options{Pool: pool, Precision: b.precision, Watch: b.Stage})
+	b.ClearStage()
+	if err != nil {
+		return err
+	}
+	r.Random, r.Planted = b.size != "", planted
+	if b.json {
+		return json.NewEncoder(b.Out).Encode(r)
+	}
+	return r.Write(b.Out)
+}
+
+// open opens the model, or makes one of the size.
+func (b *benchCommand) open(ctx context.Context) (*model.Checkpoint, error) {
+	switch {
+	case b.size == "":
+		return setup.OpenCheckpoint(ctx, cmp.Or(b.model, setup.DefaultModel), false)
+	case b.model != "":
+		return nil, cli.Usagef("--model and --size: name one of them")
+	}
+	if err := cli.OneOf("size", b.size, synth.Sizes()...); err != nil {
+		return nil, cli.UsageError{Err: err}
+	}
+	return synth.Open(b.size)
+}

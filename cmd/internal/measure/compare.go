@@ -1,0 +1,159 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/cmd/internal/cli"
+	"verity/eval/report"
+	"verity/internal/show"
+)
+
+const compareHelp = `Compare runs every utterance in several arms in turn, after a warm-up: by default with
+plain decoding and with the assistant; with --precision f16,mxfp6,mxfp6+assistant in
+each of these precisions, plain or with the assistant. Each arm is compared with the
+first, and with the first of its own precision.
+
+Arms of one precision must be identical to the bit: tokens, log-probabilities,
+no-speech probabilities, temperatures, segment times and texts. If nothing was
+drafted, equality proves nothing: that is "inconclusive". Between precisions, compare
+counts the tokens and word errors that differ, with the interval of the paired
+difference.
+
+The speed-up of decoding, and of the whole way from sound to text, is the geometric
+mean over pairs of runs with its 95 % interval (Student's t of the logarithms), then
+the median with the 5th and 95th percentile. A speed-up whose interval contains 1 is
+inconclusive. Noise is the ratio of the times of encoding, which is the same work in
+both arms: gains of that size mean nothing. The table of arms has tokens per second,
+the bytes that a token makes the machine read and how fast, and memory.
+
+With --batch N each arm runs N utterances at the same time; they share every pass over
+the weights. A pair is then a whole group, timed by the wall clock. Its decoding time is
+the time during which at least one of its utterances was being decoded and none was
+being encoded. Bits are still compared utterance by utterance. The same file may be
+named several times. With --group M a pair is M utterances, N of them at a time: when
+one finishes, the next starts, as in transcribe and eval. Groups also make the times of
+short utterances steadier.
+
+  verity compare talk.wav --assistant self --repeats 9
+  verity compare talk.wav talk.wav --assistant self --batch 2
+  verity compare --dataset LibriSpeech/test-clean --model ~/whisper-large-v2 \
+      --assistant ~/distil-large-v2 --html compare.html
+  verity compare --dataset LibriSpeech/test-clean --model ~/whisper-large-v2 \
+      --assistant self --precision f16,mxfp6,mxfp6+assistant --html compare.html
+
+Exit status: 0 identical, 1 some utterance failed, 2 wrong usage, 3 a bit differs, or
+inconclusive, 130 interrupted.`
+
+// A compareCommand is the compare command with its flags.
+type compareCommand struct {
+	datasetRun
+	repeats, group int
+	precisions     *settingsFlag
+}
+
+func Compare(e cli.Env) *cobra.Command {
+	_, c := newCompare(e)
+	return c
+}
+
+// newCompare returns the command and the struct of its flags.
+func newCompare(e cli.Env) (*compareCommand, *cobra.Command) {
+	v := &compareCommand{datasetRun: datasetRun{Env: e}}
+	v.precisions = &settingsFlag{one: &v.model.Precision}
+	v.model.Several = v.precisions
+	c := cli.New("compare --dataset PATH | FILE... [flags]", "Compare plain and assisted decoding, to the bit", compareHelp, v.run)
+	c.Args = nil
+	cli.AddFlags(c,
+		v.data.RegisterPath,
+		func(f *pflag.FlagSet) { cli.Bind(f, "out", &v.out) },
+		v.data.Register,
+		v.registerRuns,
+		v.report.register,
+		v.log.RegisterRun,
+	)
+	v.addDecoding(c)
+	cli.CompleteSound(c)
+	return v, c
+}
+
+func (v *compareCommand) registerRuns(f *pflag.FlagSet) {
+	cli.Bind(f, "repeats", &v.repeats)
+	cli.Bind(f, "batch", &v.batch)
+	cli.Redefine(f, "batch", "1", "`number` of utterances that each arm runs at the same time, timed together")
+	cli.Bind(f, "group", &v.group)
+}
+
+func (v *compareCommand) run(ctx context.Context, files []string) error {
+	if err := v.check(files); err != nil {
+		return err
+	}
+	data, err := v.open(ctx)
+	if err != nil {
+		return err
+	}
+	stop := v.Loading(&v.log, v.model.Name)
+	r := v.newArms()
+	defer r.close()
+	err = r.add(ctx, v.precisions.settings(), data)
+	stop()
+	if err != nil {
+		return err
+	}
+	d, err := r.run(ctx, v, data)
+	if err != nil {
+		return err
+	}
+	if c := d.Comparisons[0]; c.Resumed > 0 && !v.log.Quiet {
+		v.Complain(nil, resumedText(c, v.batch))
+	}
+	return v.conclude(d, r.why())
+}
+
+// resumedText describes the records of an earlier run.
+func resumedText(c *report.Comparison, batch int) string {
+	were := "were"
+	if c.Resumed == 1 {
+		were = "was"
+	}
+	text := fmt.Sprintf("verity compare: %s %s there, %d are new", show.Some(c.Resumed, "pair"), were, c.Utterances+c.Failed-c.Resumed)
+	if batch > 1 {
+		text += "; times of batches are not kept, so the speed-ups are of the new ones alone"
+	}
+	return text
+}
+
+// check validates the flags and turns them into options.
+func (v *compareCommand) check(files []string) error {
+	v.data.Audio = files
+	if err := v.checkArms(); err != nil {
+		return err
+	}
+	if v.data.Path == "" && len(v.data.Audio) == 0 {
+		return cli.Usagef("nothing to run: name a dataset with --dataset PATH, or sound files")
+	}
+	if err := v.model.Assistant.Comparable(); err != nil {
+		return err
+	}
+	return v.prepare()
+}
+
+// checkArms returns an error about arms that cannot be run.
+func (v *compareCommand) checkArms() error {
+	assistant := v.model.Assistant.Method(v.model.Name)
+	none := v.plain()
+	switch assisted := slices.ContainsFunc(v.precisions.settings(), func(a setting) bool { return a.assisted }); {
+	case none && v.precisions.list == nil:
+		return cli.Usagef("there is nothing to compare without an assistant: name one with --assistant (self, ngram, bigram or a directory), " +
+			"text of it with --draft-from, or several precisions with --precision f16,int8")
+	case assisted && none:
+		return cli.Usagef("--precision %v: there is no assistant: name one with --assistant (self, ngram, bigram or a directory)", v.precisions)
+	case !assisted && !none && v.model.Assistant.Name != "auto":
+		return cli.Usagef("--assistant %s: no arm has it: write %s behind a precision", assistant, assistedMark)
+	}
+	return nil
+}

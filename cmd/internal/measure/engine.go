@@ -1,0 +1,53 @@
+package measure
+
+import (
+	"cmp"
+	"context"
+	"sync"
+
+	"verity/audio"
+	"verity/cmd/internal/setup"
+	"verity/datasets"
+	"verity/transcribe"
+	"verity/transcript"
+)
+
+// An engine is a model as package eval runs it.
+type engine struct {
+	transcriber *transcribe.Transcriber
+	model       *transcribe.Model
+	drafts      *setup.DraftSource
+
+	mu     sync.Mutex
+	broken string // why the assistant could not draft, the first time
+	total  transcript.Stats
+}
+
+func newEngine(m *transcribe.Model, o transcribe.Options, drafts *setup.DraftSource) (*engine, error) {
+	o.MarkAccepted = true
+	t, err := transcribe.New(m, o)
+	if err != nil {
+		return nil, setup.InFlag(err)
+	}
+	return &engine{transcriber: t, model: m, drafts: drafts}, nil
+}
+
+// transcribe is an eval.Engine. What is written of the utterance drafts.
+func (e *engine) transcribe(ctx context.Context, clip *audio.Clip, u datasets.Utterance) (*transcript.Transcript, error) {
+	lines, err := e.drafts.Lines(ctx, u.Audio.Path, u.ID, u.Text)
+	if err != nil {
+		return nil, err
+	}
+	t, err := e.transcriber.Drafting(lines).Transcribe(ctx, clip, transcribe.Watch{})
+	if t == nil {
+		return nil, err
+	}
+	for i, s := range t.Segments {
+		t.Segments[i].Pieces = s.Rounds(e.model.Tokenizer)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.broken = cmp.Or(e.broken, t.Stats.Broken)
+	e.total.Add(t.Stats)
+	return t, err
+}

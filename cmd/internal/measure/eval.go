@@ -1,0 +1,189 @@
+package measure
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/cmd/internal/cli"
+	"verity/cmd/internal/setup"
+	"verity/eval"
+	"verity/eval/report"
+	"verity/internal/options"
+	"verity/internal/show"
+)
+
+const evalHelp = `Eval transcribes a dataset and scores it: word and character error rate with a
+confidence interval, errors by kind, speed, time by stage. --out keeps records
+as JSON lines: the raw text and everything known about each utterance. "verity report"
+scores them again, compares them and makes a page.
+
+An interrupted run resumes where it stopped when you start it again with the same
+flags. Rows that cannot be used (no audio, bad JSON, an empty text) and sounds that
+cannot be read are counted and named, and do not stop the others; the next start tries
+them again. With --shard 2/4 this run takes the second of every four rows, so that four
+machines can share a dataset; reports take all shards in a directory together.
+
+  verity eval --dataset LibriSpeech/test-clean --model ~/whisper-small --out out
+  verity eval --dataset manifest.jsonl --split test --normalizer basic \
+    --html report.html
+
+Exit status: 0 done, 1 some utterance failed, 2 wrong usage, 130 interrupted.`
+
+// An evalCommand is the eval command with its flags.
+type evalCommand struct {
+	datasetRun
+	shard string
+}
+
+func Eval(e cli.Env) *cobra.Command {
+	v := &evalCommand{datasetRun: datasetRun{Env: e}}
+	c := cli.New("eval --dataset PATH [flags]", "Transcribe a dataset and score it", evalHelp, v.run)
+	cli.AddFlags(c,
+		v.data.RegisterPath,
+		cli.Titled(options.Dataset, v.registerOut),
+		v.data.Register,
+		func(f *pflag.FlagSet) { cli.Bind(f, "batch", &v.batch) },
+		v.report.register,
+		v.log.RegisterRun,
+	)
+	v.addDecoding(c)
+	return c
+}
+
+func (v *evalCommand) registerOut(f *pflag.FlagSet) {
+	cli.Bind(f, "out", &v.out)
+	f.StringVar(&v.shard, "shard", "", "part of the dataset to run, such as 2/4; index/4 in a pod of a Kubernetes "+
+		"Indexed Job takes the part from $JOB_COMPLETION_INDEX")
+}
+
+func (v *evalCommand) run(ctx context.Context, _ []string) error {
+	o, err := v.check()
+	if err != nil {
+		return err
+	}
+	data, err := v.open(ctx)
+	if err != nil {
+		return err
+	}
+	stop := v.Loading(&v.log, v.model.Name)
+	r := v.newArms()
+	defer r.close()
+	a, err := r.load(ctx, v.whole(), data.Name)
+	stop()
+	if err != nil {
+		return err
+	}
+	o.Run = a.Run
+	return v.all(ctx, a.Engine, data, o)
+}
+
+// check puts the flags into options.
+func (v *evalCommand) check() (o eval.Options, err error) {
+	if err := v.prepare(); err != nil {
+		return o, err
+	}
+	if v.shard != "" {
+		if o.Shard, err = parseShard(v.shard); err != nil {
+			return o, cli.UsageError{Err: err}
+		}
+	}
+	o.Dir, o.Workers, o.Limit, o.Sound = v.out, v.batch, v.data.Limit, v.sound.Input
+	return o, nil
+}
+
+// indexVariable is the index of a pod among those of its Job, from 0.
+const indexVariable = "JOB_COMPLETION_INDEX"
+
+// parseShard reads "2/4", or "index/4" in a pod that has an index.
+func parseShard(s string) (eval.Shard, error) {
+	of, ok := strings.CutPrefix(s, "index/")
+	if !ok {
+		return eval.ParseShard(s)
+	}
+	index := os.Getenv(indexVariable)
+	i, err := strconv.ParseUint(index, 10, 31)
+	if err != nil {
+		return eval.Shard{}, fmt.Errorf("shard %s: $%s is %q, want the number of a pod of an Indexed Job, from 0", s, indexVariable, index)
+	}
+	return eval.ParseShard(fmt.Sprintf("%d/%s", i+1, of))
+}
+
+// all runs the dataset and reports on it.
+func (v *evalCommand) all(ctx context.Context, e eval.Engine, data *setup.Corpus, o eval.Options) error {
+	set, err := report.NewSet(cmp.Or(v.out, v.model.Name), v.report.normalizer)
+	if err != nil {
+		return err
+	}
+	bar := v.NewTally(&v.log, func() int { return share(data.Count(ctx), o.Shard) })
+	var scored error
+	o.Watch = func(r *report.Record) {
+		if _, err := set.Add(ctx, r); err != nil {
+			scored = err
+		}
+		bar.Add(fmt.Sprintf("WER %.1f %%, %s real time", 100*set.Rate(), show.Times(set.RTFx())))
+	}
+	sum, err := eval.Run(ctx, e, data.All(ctx), o)
+	bar.Clear()
+	if sum.Torn && !v.log.Quiet {
+		fmt.Fprintf(v.Err, "verity eval: %s had a torn last line: that utterance was run again\n", show.Name(sum.Path))
+	}
+	if err != nil {
+		return err
+	}
+	if scored != nil {
+		return scored
+	}
+	if v.drafts != nil && sum.Done > 0 && !v.drafts.Found() {
+		slog.Warn("nothing to draft from was found for any utterance", "draft-from", v.model.Assistant.From)
+	}
+	if !v.log.Quiet {
+		fmt.Fprint(v.Err, remarks(sum, o.Shard))
+	}
+	return v.conclude(&report.Document{Scores: []*report.Score{set.Score()}}, "")
+}
+
+// conclusion is verdict for what was run: a comparison must have drafted something.
+func conclusion(d *report.Document, why string) error {
+	err := verdict(d)
+	if d.Verdict() != report.Inconclusive || errors.As(err, new(cli.DiffersError)) {
+		return err
+	}
+	if err != nil && d.Comparisons[0].Utterances == 0 {
+		return err // nothing could be run at all
+	}
+	text := "inconclusive: nothing was drafted"
+	if err != nil {
+		text += "; " + err.Error()
+	}
+	return cli.DiffersError{Err: errors.New(text + why)}
+}
+
+// remarks returns remarks about a run that its score does not show.
+func remarks(sum eval.Summary, s eval.Shard) string {
+	switch {
+	case sum.Retried > 0:
+		return fmt.Sprintf("verity eval: %d records were there, %d are new; %d that had failed were tried again\n", sum.Resumed, sum.Done, sum.Retried)
+	case sum.Resumed > 0:
+		return fmt.Sprintf("verity eval: %d records were there, %d are new\n", sum.Resumed, sum.Done)
+	case sum.Done == 0: // of the whole, there is at least one row
+		return fmt.Sprintf("verity eval: shard %v is empty: there are fewer rows than shards\n", s)
+	}
+	return ""
+}
+
+// share is how many of n rows a shard has.
+func share(n int, s eval.Shard) int {
+	if s.Of == 0 || n == 0 {
+		return n
+	}
+	return (n - s.I + s.Of) / s.Of
+}

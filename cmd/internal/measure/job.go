@@ -1,0 +1,134 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/cmd/internal/cli"
+	"verity/cmd/internal/setup"
+	"verity/datasets"
+	"verity/eval"
+	"verity/eval/report"
+	"verity/transcript"
+)
+
+// A Job is "verity eval" for a program that deals out the rows itself: the flags, the
+// dataset, the model with its assistant, and the report. Its records are those of the
+// command.
+type Job struct {
+	evalCommand
+	theirs *pflag.FlagSet // flags that a worker must know
+}
+
+// NewJob adds the flags of a job to a command, besides those that own adds under a
+// title. Text and logs go to out and err.
+func NewJob(c *cobra.Command, out, err io.Writer, title string, own func(*pflag.FlagSet)) *Job {
+	j := &Job{evalCommand: evalCommand{datasetRun: datasetRun{Env: cli.Env{Out: out, Err: err}}}}
+	cli.AddFlags(c, j.data.RegisterPath, cli.Titled(title, own), j.report.register)
+	j.theirs = cli.AddFlags(c,
+		j.data.Register,
+		func(f *pflag.FlagSet) { cli.Bind(f, "batch", &j.batch) },
+		j.log.RegisterQuiet,
+	)
+	for _, name := range []string{"dataset", "limit"} {
+		j.theirs.AddFlag(c.Flags().Lookup(name))
+	}
+	j.addDecoding(c)
+	j.theirs.AddFlagSet(j.decisive)
+	c.SetFlagErrorFunc(cli.FlagError)
+	c.SetGlobalNormalizationFunc(cli.Dashes)
+	c.SetHelpFunc(cli.WriteHelp)
+	c.SilenceUsage, c.SilenceErrors = true, true
+	return j
+}
+
+// ParseJob returns the job for the arguments that Args returned, in a worker.
+func ParseJob(args []string, err io.Writer) (*Job, error) {
+	c := &cobra.Command{}
+	j := NewJob(c, io.Discard, err, "", func(*pflag.FlagSet) {})
+	if err := c.ParseFlags(args); err != nil {
+		return nil, err
+	}
+	return j, j.Check()
+}
+
+// Args returns the flags that another process needs for the same job. The model is
+// always named: the default may differ there.
+func (j *Job) Args() (args []string) {
+	j.theirs.VisitAll(func(f *pflag.Flag) {
+		if f.Changed || f.Name == "model" {
+			args = append(args, "--"+f.Name+"="+f.Value.String())
+		}
+	})
+	return args
+}
+
+// Check reports the first flag with an unusable value, and why a report could not be
+// written, before hours of work.
+func (j *Job) Check() (err error) {
+	if err := j.report.check(); err != nil {
+		return err
+	}
+	_, err = j.check()
+	return err
+}
+
+// Options say how rows are run: how many at the same time, how many in all, and how their
+// sound is opened.
+func (j *Job) Options() eval.Options {
+	return eval.Options{Workers: j.batch, Limit: j.data.Limit, Sound: j.sound.Input}
+}
+
+// Dataset is what --dataset names.
+func (j *Job) Dataset() string { return j.data.Path }
+
+// Open opens the dataset. files, if not empty, are the files to read instead of what
+// --dataset names: copies of what lies elsewhere, or those that match a pattern.
+func (j *Job) Open(ctx context.Context, files []string) (*datasets.Dataset, error) {
+	path := j.data.Path
+	if len(files) > 0 {
+		path = files[0]
+	}
+	if path == "" {
+		return nil, setup.ErrNoDataset
+	}
+	d, err := datasets.Open(ctx, path, j.data.Opt)
+	if err == nil && len(files) > 1 {
+		d.Files = files
+	}
+	if err == nil {
+		err = d.CheckSplit(ctx)
+	}
+	return d, err
+}
+
+// Load opens the model, and names what made its records. It is never closed: a process
+// has one job.
+func (j *Job) Load(ctx context.Context) (eval.Engine, transcript.Maker, error) {
+	var err error
+	if j.drafts, err = setup.OpenDrafts(ctx, j.model.Assistant.From, 0); err != nil {
+		return nil, transcript.Maker{}, err
+	}
+	a, err := j.newArms().load(ctx, j.whole(), j.data.Name())
+	if err != nil {
+		return nil, transcript.Maker{}, err
+	}
+	return a.Engine, a.Run, nil
+}
+
+// Report scores the record files of the job as "verity report" does. The error decides
+// the exit status.
+func (j *Job) Report(ctx context.Context, records report.Files) error {
+	d, err := report.Load(ctx, []report.Files{records}, j.report.normalizer)
+	if err != nil {
+		return err
+	}
+	if s := d.Scores[0]; s.Utterances+s.Failed == 0 {
+		return fmt.Errorf("dataset %s holds no utterance: there is nothing to report", j.data.Path)
+	}
+	return j.conclude(d, "")
+}

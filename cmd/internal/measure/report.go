@@ -1,0 +1,224 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/cmd/internal/cli"
+	"verity/eval"
+	"verity/eval/report"
+	"verity/internal/output"
+	"verity/internal/show"
+)
+
+const reportHelp = `Report scores records and compares them; it needs no model. An argument is a file
+of records, or a directory that "verity eval" or "verity compare" has written, with
+all its shards; files of shards that are named one after the other are one set. The
+first set is the baseline that every other is compared with.
+
+All records of a set must be of one run: shards of another model, assistant, dataset,
+code or other options are refused. If shards are missing, or one has not come to its
+end, what is there is scored, the report says so, and the exit status is 1.
+
+Texts are normalised before they are scored, as --normalizer says; auto means
+english for English and basic for every other language. The english one writes
+numbers as digits, so "one two three" is then one word.
+
+  verity report out
+  verity report --html report.html out/plain out/assisted
+  verity report shard1/records-1-of-2.jsonl shard2/records-2-of-2.jsonl
+
+Exit status: 0 done, 1 some utterance has failed or a shard is missing, 2 wrong usage,
+3 the records of one model, dataset and set of options differ.`
+
+// reportFlags say how to score and where to write.
+type reportFlags struct {
+	normalizer string
+	json       bool
+	html       string
+
+	foreign bool // the records may come from elsewhere: the sounds they name are not trusted
+}
+
+func (r *reportFlags) register(f *pflag.FlagSet) {
+	cli.Bind(f, "normalizer", &r.normalizer)
+	cli.Bind(f, "json", &r.json)
+	cli.Bind(f, "html", &r.html)
+}
+
+// check reports why the files that the flags name could not be written.
+func (r *reportFlags) check() error {
+	if err := output.Check(r.html); err != nil {
+		return err
+	}
+	return replaces(r.html, "<!doctype html>", "a page")
+}
+
+// replaces refuses to write over a file that does not begin as what is written: it may be
+// a recording or a reference of the dataset.
+func replaces(name, begin, kind string) error {
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return nil
+	}
+	head := make([]byte, len(begin))
+	file, err := os.Open(name)
+	if err == nil {
+		_, err = io.ReadFull(file, head)
+		file.Close()
+	}
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) || strings.EqualFold(string(head), begin) {
+		return nil // what cannot be read, output.Check has judged
+	}
+	return &output.Error{Name: name, Err: fmt.Errorf("something else is there, not %s; take another name or remove it", kind)}
+}
+
+// write writes d where the flags say: a page, and to standard output a table or JSON,
+// unless the page goes there. The page comes first, since a closed pipe ends the program.
+func (r *reportFlags) write(e cli.Env, d *report.Document) error {
+	d.Sound = newSoundFinder(r.html, !r.foreign).url
+	var page error
+	if r.html != "" {
+		page = output.Write(r.html, e.Out, d.HTML)
+	}
+	switch {
+	case r.html == output.Stdout:
+		return page
+	case r.json:
+		return errors.Join(page, d.JSON(e.Out))
+	}
+	return errors.Join(page, d.Text(e.Out, e.Color()))
+}
+
+// A reportCommand is the report command with its flags.
+type reportCommand struct {
+	cli.Env
+	report reportFlags
+}
+
+func Report(e cli.Env) *cobra.Command {
+	r := &reportCommand{Env: e, report: reportFlags{foreign: true}}
+	c := cli.New("report [flags] RECORDS...", "Score and compare records", reportHelp, r.run)
+	c.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cli.Usagef("no records are named: want directories that verity eval --out or compare --out have written, or files of records")
+		}
+		return nil
+	}
+	r.report.register(c.Flags())
+	return c
+}
+
+func (r *reportCommand) run(ctx context.Context, args []string) error {
+	files, err := findRecords(args)
+	if err != nil {
+		return err
+	}
+	if err := r.report.check(); err != nil {
+		return err
+	}
+	d, err := report.Load(ctx, files, r.report.normalizer)
+	if err != nil {
+		return err
+	}
+	eval.Predict(d)
+	if !slices.ContainsFunc(d.Scores, func(s *report.Score) bool { return s.Utterances+s.Failed > 0 }) {
+		return fmt.Errorf("no record in %s: there is nothing to report", strings.Join(args, ", "))
+	}
+	if err := r.report.write(r.Env, d); err != nil {
+		return err
+	}
+	if len(d.Comparisons) > 0 {
+		for _, s := range d.Scores {
+			if s.Overlaps() {
+				fmt.Fprintf(r.Err, "verity report: %s was made with --batch: times of its utterances overlap, so speed-ups of pairs say nothing; compare RTFx, or use verity compare --batch\n", show.Name(s.Name))
+			}
+		}
+	}
+	return verdict(d)
+}
+
+// shard matches the name of one of several files of records, which ends in their number.
+var shard = regexp.MustCompile(`records-\d+(-of-\d+\.jsonl)$`)
+
+// findRecords says which files the arguments mean. Shards that follow one another are one set.
+func findRecords(args []string) (all []report.Files, err error) {
+	var before []string // the shard before this one
+	for _, arg := range args {
+		f, err := report.Find(arg)
+		if err != nil {
+			return nil, err
+		}
+		this := shard.FindStringSubmatch(arg)
+		if this != nil && before != nil && this[0] != before[0] && this[1] == before[1] {
+			last := &all[len(all)-1]
+			last.Name, last.Paths = last.Name+" + "+arg, append(last.Paths, arg)
+		} else {
+			all = append(all, f...)
+		}
+		before = this
+	}
+	return all, nil
+}
+
+// differText says how many utterances differ, and names the first.
+func differText(c *report.Comparison) string {
+	ids := make([]string, 0, 5)
+	for _, f := range c.Differences[:min(len(c.Differences), 5)] {
+		ids = append(ids, show.Name(f.ID))
+	}
+	text := show.Count(c.Different) + " utterances differ: "
+	if c.Different == 1 {
+		text = "1 utterance differs: "
+	}
+	return text + strings.Join(ids, ", ")
+}
+
+// failedText says how many utterances have failed.
+func failedText(n int) string {
+	if n == 1 {
+		return "1 utterance has failed"
+	}
+	return show.Count(n) + " utterances have failed"
+}
+
+// verdict returns the error that decides the exit status of a document: 3 before 1. Two
+// runs that drafted nothing may be compared for their scores, so that is not an error.
+func verdict(d *report.Document) error {
+	var faults []string
+	differ := false
+	for _, c := range d.Comparisons {
+		if c.Verdict == report.Different {
+			faults, differ = append(faults, differText(c)), true
+			break
+		}
+	}
+	failed := 0
+	for _, s := range d.Scores {
+		failed = max(failed, s.Failed)
+	}
+	if failed > 0 {
+		faults = append(faults, failedText(failed))
+	}
+	for _, s := range d.Scores {
+		if lacking := s.Incomplete(); lacking != "" {
+			faults = append(faults, "INCOMPLETE: "+s.Name+": "+lacking)
+		}
+	}
+	switch err := errors.New(strings.Join(faults, "; ")); {
+	case len(faults) == 0:
+		return nil
+	case differ:
+		return cli.DiffersError{Err: err}
+	default:
+		return err
+	}
+}

@@ -1,0 +1,83 @@
+package measure
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/cmd/internal/cli"
+	"verity/cmd/internal/setup"
+	"verity/eval/report"
+	"verity/internal/options"
+	"verity/internal/output"
+	"verity/transcribe"
+)
+
+// A datasetRun is what commands that run a dataset share: their flags, and what prepare and
+// open make of them.
+type datasetRun struct {
+	cli.Env
+	model    setup.ModelFlags
+	sound    setup.SoundFlags
+	decoding options.Decoding
+	log      cli.LogFlags
+	data     setup.DatasetFlags
+	report   reportFlags
+	out      string
+	batch    int
+	decisive *pflag.FlagSet // flags that decide on the records
+
+	opt    transcribe.Options
+	drafts *setup.DraftSource
+}
+
+// addDecoding adds the flags that decide on what is in the records.
+func (r *datasetRun) addDecoding(c *cobra.Command) {
+	r.decisive = cli.AddFlags(c, r.model.Register, r.sound.Register, setup.Decoding(&r.decoding, 0))
+}
+
+// open opens what is run, and checks where results will go, before hours of work.
+func (r *datasetRun) open(ctx context.Context) (*setup.Corpus, error) {
+	data, err := r.data.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if r.out != "" {
+		undo, err := output.Dir(r.out)
+		if err != nil {
+			return nil, err
+		}
+		undo() // it is made with the first file
+	}
+	if err := r.report.check(); err != nil {
+		return nil, err
+	}
+	files := slices.Compact(slices.Sorted(slices.Values(r.data.Audio)))
+	if r.drafts, err = setup.OpenDrafts(ctx, r.model.Assistant.From, len(files)); err == nil && len(files) > 0 {
+		err = r.drafts.Check(ctx, r.data.Audio)
+	}
+	return data, err
+}
+
+// prepare makes the log and the options of decoding.
+func (r *datasetRun) prepare() error {
+	r.opt = r.decoding.Result(r.log.Logger(r.Env))
+	return r.sound.Check()
+}
+
+// whole is the arm of eval: the model and the assistant that the flags name.
+func (r *datasetRun) whole() setting { return setting{"records", r.model.Precision, true} }
+
+// plain reports whether the flags name nothing that drafts.
+func (r *datasetRun) plain() bool {
+	return r.model.Assistant.Method(r.model.Name) == string(transcribe.None) && r.model.Assistant.From == ""
+}
+
+// conclude writes the report. The error decides the exit status; why says why nothing was
+// drafted, if it is known.
+func (r *datasetRun) conclude(d *report.Document, why string) error {
+	return cmp.Or(r.report.write(r.Env, d), conclusion(d, why))
+}

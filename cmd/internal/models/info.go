@@ -1,0 +1,325 @@
+package models
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/assistant"
+	"verity/audio"
+	"verity/cmd/internal/cli"
+	"verity/cmd/internal/setup"
+	"verity/eval/bench"
+	"verity/internal/kernel"
+	"verity/internal/layer"
+	"verity/internal/show"
+	"verity/model"
+	"verity/model/hub"
+	"verity/model/synth"
+	"verity/parallel"
+	"verity/precision"
+	"verity/tokenizer"
+	"verity/transcribe"
+)
+
+const infoHelp = `Info tells what a model is: its size and languages, the memory that it needs, and what
+the flags come to that are left to auto on this machine. With --cost it times passes
+of the model, and tells from which share of right tokens drafts pay on this machine.
+
+  verity info
+  verity info small
+  verity info ~/whisper-small
+  verity info --cost`
+
+// Properties are the output of info. Its JSON has this form.
+type Properties struct {
+	Schema     string       `json:"schema"`
+	Model      string       `json:"model"`
+	Dims       model.Dims   `json:"dims"`
+	Window     float64      `json:"window_seconds"`
+	Params     int64        `json:"parameters"`
+	Bytes      int64        `json:"bytes"`
+	Memory     int64        `json:"memory_bytes"` // to transcribe one file at a time, about
+	DType      string       `json:"dtype"`
+	HasEncoder bool         `json:"has_encoder"`
+	Auto       automatic    `json:"auto"`                // what flags come to on this machine if nobody sets them
+	Languages  []string     `json:"languages,omitempty"` // codes
+	Timestamps int          `json:"timestamps,omitempty"`
+	Passes     []bench.Pass `json:"passes,omitempty"`  // what they cost here, with --cost
+	Planted    *synth.Plant `json:"planted,omitempty"` // the text is; see verity synth
+
+	names []string // of the languages
+}
+
+// An automatic is what flags come to on this machine if nobody sets them.
+type automatic struct {
+	Precision string `json:"precision"`
+	Threads   int    `json:"threads"`
+	Kernels   string `json:"kernels"`   // the instruction set in use
+	Assistant string `json:"assistant"` // its name; none for plain decoding
+}
+
+// Info returns the info command.
+func Info(e cli.Env) *cobra.Command {
+	var asJSON, drafts bool
+	m := new(setup.ModelFlags)
+	run := func(ctx context.Context, args []string) error {
+		if len(args) == 1 {
+			m.Name = args[0]
+		}
+		i, err := Inspect(ctx, m.Name, m.Offline, drafts)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return json.NewEncoder(e.Out).Encode(i)
+		}
+		return i.print(e.Out)
+	}
+	c := cli.New("info [MODEL]", "Tell what a model is, and what it needs", infoHelp+exitHelp+", 130 interrupted.", run)
+	c.Args = func(c *cobra.Command, args []string) error {
+		switch {
+		case len(args) > 1:
+			return cli.Usagef("want one model, got %d", len(args))
+		case len(args) == 1 && c.Flags().Changed("model"):
+			return cli.Usagef("want one model, got %s and --model %s", args[0], m.Name)
+		}
+		return nil
+	}
+	c.ValidArgsFunction = setup.CompleteModel
+	cli.AddFlags(c, m.RegisterModel,
+		func(f *pflag.FlagSet) {
+			cli.Bind(f, "json", &asJSON)
+			f.BoolVar(&drafts, "cost", false, "time passes of the model, to tell from which share of right tokens drafts pay")
+		})
+	cli.CompleteOr(c, "model", setup.ModelNames()...)
+	return c
+}
+
+// Inspect opens a model and collects its properties; with drafts, it times passes.
+func Inspect(ctx context.Context, name string, offline, drafts bool) (*Properties, error) {
+	c, err := setup.OpenCheckpoint(ctx, name, offline)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	i := &Properties{
+		Schema: "verity.info/1", Model: name, Dims: c.Dims,
+		Window: float64(c.Dims.WindowFrames()*audio.HopLength) / audio.SampleRate,
+		Params: c.Params(), Bytes: c.Bytes(), DType: cmp.Or(c.Quantised(), c.DType().String()),
+		HasEncoder: c.Has("encoder."), Planted: synth.Planted(c.FS()),
+	}
+	if err := i.decide(ctx, c, drafts); err != nil {
+		return nil, err
+	}
+	tok, err := tokenizer.Load(c.FS(), c.Name, c.Dims.Vocab)
+	if errors.Is(err, tokenizer.ErrMissing) && !i.HasEncoder {
+		return i, nil // an assistant uses its target's
+	}
+	if err != nil {
+		return nil, err
+	}
+	i.Timestamps, i.Languages, i.names = tok.Timestamps(), []string{"en"}, []string{"English (en)"}
+	if c.Generation.Multilingual {
+		i.Languages, i.names = nil, nil
+		for _, l := range tok.Languages() {
+			i.Languages, i.names = append(i.Languages, l.Code), append(i.names, l.Name+" ("+l.Code+")")
+		}
+	}
+	return i, nil
+}
+
+// mostRead is how large a file may be that is read to decide on a precision. Reading a
+// larger one takes longer than people wait for what a model is.
+const mostRead = 2 << 30
+
+// decide fills in what auto comes to, and the memory for that; with drafts, what passes cost.
+func (i *Properties) decide(ctx context.Context, c *model.Checkpoint, drafts bool) (err error) {
+	pool := parallel.New(0)
+	defer pool.Close()
+	p := precision.Of(precision.F16).Complete()
+	if c.Bytes() <= mostRead {
+		if p, err = layer.Resolve(c, precision.Precision{}, pool); err != nil {
+			return err
+		}
+	}
+	i.Memory = memoryFor(c, p)
+	i.Auto = automatic{
+		Precision: p.Weights.String(), Threads: pool.Threads(), Kernels: kernel.Implementations()[0],
+		Assistant: (&setup.AssistantFlags{Name: "auto"}).Method(i.Model),
+	}
+	if drafts {
+		i.Passes, err = bench.Passes(ctx, c, bench.Options{Pool: pool, Stage: 300 * time.Millisecond})
+	}
+	return err
+}
+
+// programBytes is what the program takes besides the network: itself, the tokenizer,
+// sound and log-mel.
+const programBytes = 60 << 20
+
+// memoryFor estimates what a process takes that transcribes one file at a time with c in
+// a precision.
+func memoryFor(c *model.Checkpoint, p precision.Precision) int64 {
+	weights := c.Params() * int64(p.Weights.Bits()) / 8
+	if p.Weights.Grouped() { // it is stored so: auto converts nothing to few bits
+		weights = c.Bytes()
+	}
+	return programBytes + weights + ActivationBytes(c.Dims, p)
+}
+
+// ActivationBytes is what one file takes besides the weights: keys and values of the
+// decoder, what the encoder computes, and keys and values of the audio before they are
+// rounded.
+func ActivationBytes(d model.Dims, p precision.Precision) int64 {
+	n, w, ffn := int64(d.AudioPositions), int64(d.AudioWidth), int64(d.AudioFFN)
+	cache := int64(p.Complete().Cache.Bits()) / 8
+	return 2*int64(d.TextLayers*d.TextWidth)*(n+int64(d.TextPositions))*cache +
+		4*n*(2*w+w+3*w+ffn+2*w+w) + // convolution, norm, q k v, hidden, keys and values, features
+		4*n*2*int64(d.TextWidth)
+}
+
+// A sheet is text in two columns: labels, and what they say, folded to the width of help.
+type sheet struct{ strings.Builder }
+
+const labelWidth = 17
+
+func (s *sheet) row(label, format string, args ...any) {
+	for _, line := range cli.Fold(fmt.Sprintf(format, args...), cli.HelpWidth-labelWidth) {
+		fmt.Fprintf(s, "%-*s%s\n", labelWidth, label, line)
+		label = ""
+	}
+}
+
+func (i *Properties) print(w io.Writer) error {
+	var s sheet
+	where := show.Name(i.Model)
+	if _, ok := setup.EmbeddedOf(i.Model); ok {
+		where = i.Model + ", inside this program; --model openai/whisper-" + i.Model + " takes the published weights, in float16"
+	}
+	s.row("model", "%s", where)
+	i.printUse(&s)
+	s.WriteByte('\n')
+	i.printAuto(&s)
+	s.WriteByte('\n')
+	i.printNetwork(&s)
+	if i.Planted != nil {
+		s.row("planted", "%v: this model was never trained", i.Planted)
+	}
+	if len(i.names) > 1 {
+		s.WriteByte('\n')
+		s.row("languages", "%s", strings.Join(i.names, ", "))
+	}
+	s.WriteByte('\n')
+	s.row("other models", "--model takes the name of a published one (small, large-v3, turbo, openai/whisper-small; verity "+
+		"models --help) or the path of a checkpoint: of Hugging Face, openai/whisper (.pt), CTranslate2 or whisper.cpp (ggml)")
+	_, err := io.WriteString(w, s.String())
+	return err
+}
+
+// printUse writes what the model is good for and what it takes.
+func (i *Properties) printUse(s *sheet) {
+	switch {
+	case !i.HasEncoder:
+		s.row("use", "drafts for another model; it cannot transcribe by itself")
+	case len(i.Languages) == 1:
+		s.row("use", "transcribes English")
+	default:
+		text := "transcribes %d languages, and translates them into English"
+		if _, ok := setup.EmbeddedOf(i.Model); ok {
+			text += ", poorly: larger models do better"
+		}
+		s.row("use", text, len(i.Languages))
+	}
+	stored := i.DType
+	if stored == precision.Int4Z.String() { // what quantize --to int4 makes of most weights
+		stored = "int4 (4 bits, with a zero point for each group)"
+	}
+	s.row("size", "%s weights, stored as %s in %s", show.Rounded(i.Params), stored, show.Bytes(i.Bytes))
+	if i.HasEncoder {
+		s.row("memory", "about %s to transcribe one file at a time", show.Bytes(i.Memory))
+	}
+}
+
+// printAuto writes what auto comes to on this machine.
+func (i *Properties) printAuto(s *sheet) {
+	s.row("on this machine", "%s/%s, unless flags say otherwise:", runtime.GOOS, runtime.GOARCH)
+	why := ""
+	switch p := i.Auto.Precision; {
+	case i.Bytes > mostRead:
+		why = " if it holds every weight exactly, else f32"
+	case p == strings.ToLower(i.DType):
+		why = ", as stored"
+	case p == precision.F16.String() && i.DType == "f32":
+		why = ", which holds every weight exactly"
+	}
+	s.row("--precision", "%s%s", i.Auto.Precision, why)
+	cores := "one for each fast core"
+	if i.Auto.Threads == 1 {
+		cores = "for one core"
+	}
+	s.row("--threads", "%d, %s, with %s instructions", i.Auto.Threads, cores, strings.ReplaceAll(i.Auto.Kernels, "ref", "plain Go's"))
+	s.row("--assistant", "%s", i.drafting())
+	if len(i.Passes) > 0 {
+		s.row("drafts", "%s", payment(i.Passes))
+	}
+}
+
+// payment says what passes cost, and from which share of right tokens drafts of these
+// lengths pay, if they cost nothing themselves.
+func payment(passes []bench.Pass) string {
+	var rows, steps, lengths, shares []string
+	can := false
+	for n := 2; n <= len(passes); n *= 2 {
+		p := passes[n-1]
+		rows, steps = append(rows, strconv.Itoa(p.Rows)), append(steps, fmt.Sprintf("%.2f", p.Ratio))
+		share := assistant.Theory{Verify: func(int) float64 { return max(1, p.Ratio) }}.BreakEven(p.Rows - 1)
+		lengths, shares = append(lengths, strconv.Itoa(p.Rows-1)), append(shares, fmt.Sprintf("%.0f", 100*share))
+		can = can || share < 1
+	}
+	pay := "drafts cannot pay, even if all tokens are right"
+	if can {
+		pay = fmt.Sprintf("drafts of %s tokens pay where %s %% are right, an assistant's if its own time is made up for too",
+			strings.Join(lengths, ", "), strings.Join(shares, ", "))
+	}
+	return fmt.Sprintf("a pass of %s rows takes %s steps of %.1f ms: %s",
+		strings.Join(rows, ", "), strings.Join(steps, ", "), 1000*passes[0].Seconds, pay)
+}
+
+// drafting says what auto takes for an assistant, and what it could take.
+func (i *Properties) drafting() string {
+	if i.Auto.Assistant != string(transcribe.None) {
+		return i.Auto.Assistant
+	}
+	repo, known := hub.Repo(i.Model)
+	if partners := hub.Partners(repo); known && len(partners) > 0 {
+		return "none; verity models pull " + partners[0] + " would be one"
+	}
+	return "none: plain decoding"
+}
+
+func (i *Properties) printNetwork(s *sheet) {
+	d := i.Dims
+	s.row("window", "%g s: %s frames of %d mel bins", i.Window, show.Count(d.WindowFrames()), d.MelBins)
+	if i.HasEncoder {
+		s.row("encoder", "%d layers, width %d, %d heads, %s positions", d.AudioLayers, d.AudioWidth, d.AudioHeads, show.Count(d.AudioPositions))
+	} else {
+		s.row("encoder", "none")
+	}
+	s.row("decoder", "%d layers, width %d, %d heads, %s positions", d.TextLayers, d.TextWidth, d.TextHeads, show.Count(d.TextPositions))
+	if i.Languages == nil {
+		s.row("vocabulary", "%s tokens, with the names of the model that it drafts for", show.Count(d.Vocab))
+	} else {
+		s.row("vocabulary", "%s tokens, %s of them timestamps", show.Count(d.Vocab), show.Count(i.Timestamps))
+	}
+}

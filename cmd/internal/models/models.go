@@ -1,0 +1,103 @@
+package models
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"verity/cmd/internal/cli"
+	"verity/cmd/internal/setup"
+	"verity/internal/show"
+	"verity/model/hub"
+)
+
+// completeCached offers the models of the cache.
+func completeCached(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+	if list, err := hub.FromEnv().List(); err == nil && len(args) == 0 {
+		for _, m := range list {
+			names = append(names, m.Repo)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// exitHelp is what the help of commands ends with that take no sound.
+const exitHelp = "\n\nExit status: 0 done, 1 it could not be done, 2 wrong usage"
+
+const modelsHelp = `Models lists the Whisper models in the cache that all programs of Hugging Face
+share, and what each takes. --model finds them there by name:
+
+  verity models pull small
+  verity transcribe --model small talk.wav
+  verity models rm small
+
+A name is a size (tiny, base, small, medium, large-v2, large-v3, turbo, with .en
+for English, distil-large-v3, …) or owner/name. HF_HOME or HF_HUB_CACHE name the
+cache, HF_TOKEN a token, HF_ENDPOINT another hub; HF_HUB_OFFLINE=1 forbids
+the network.`
+
+// Models returns the models command.
+func Models(e cli.Env) *cobra.Command {
+	c := cli.New("models", "List, fetch and remove downloaded models", modelsHelp+exitHelp+".",
+		func(context.Context, []string) error { return listModels(e, hub.FromEnv()) })
+	one := func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return cli.Usagef("want the name of one model, got %d", len(args))
+		}
+		if _, ok := hub.Repo(args[0]); !ok {
+			return cli.Usagef("%s is no name of a model: want owner/name, or a size such as small%s", strconv.Quote(args[0]),
+				cli.DidYouMean(cli.Nearest(args[0], hub.Names())))
+		}
+		return nil
+	}
+	pull := cli.New("pull NAME", "Download a model, or what is missing of it",
+		"Pull downloads the newest version of a model into the cache."+exitHelp+", 130 interrupted.", func(ctx context.Context, args []string) error {
+			dir, err := setup.NewHub().Pull(ctx, args[0])
+			if err == nil {
+				_, err = fmt.Fprintln(e.Out, dir)
+			}
+			return err
+		})
+	pull.ValidArgsFunction = cobra.FixedCompletions(hub.Names(), cobra.ShellCompDirectiveNoFileComp)
+	rm := cli.New("rm NAME", "Remove a model from the cache",
+		"Rm removes all that the cache holds of a model."+exitHelp+".", func(_ context.Context, args []string) error {
+			n, err := hub.FromEnv().Remove(args[0])
+			if errors.Is(err, fs.ErrNotExist) {
+				repo, _ := hub.Repo(args[0])
+				return fmt.Errorf("%s is not in the cache %s; verity models lists what is", repo, hub.FromEnv().Cache)
+			}
+			if err == nil {
+				_, err = fmt.Fprintf(e.Out, "removed %s\n", show.Bytes(n))
+			}
+			return err
+		})
+	rm.ValidArgsFunction = completeCached
+	pull.Args, rm.Args = one, one
+	c.AddCommand(pull, rm)
+	return c
+}
+
+func listModels(e cli.Env, h *hub.Client) error {
+	list, err := h.List()
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		_, err := fmt.Fprintf(e.Out, "no Whisper model in %s; base is part of this program. See verity models --help\n", show.Name(h.Cache))
+		return err
+	}
+	t := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
+	for _, m := range list {
+		state := m.Dir
+		if state == "" {
+			state = "not whole: verity models pull " + m.Repo
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", show.Name(m.Repo), show.Bytes(m.Bytes), show.Line(state))
+	}
+	return t.Flush()
+}

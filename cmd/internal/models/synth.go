@@ -1,0 +1,89 @@
+package models
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"verity/cmd/internal/cli"
+	"verity/internal/show"
+	"verity/model/synth"
+)
+
+const synthHelp = `Synth writes two Whisper checkpoints of real shape, OUT/target and OUT/assistant,
+that were never trained: their text is planted. The target says the same words
+whatever it hears; the assistant agrees with it in a share of the places that you
+choose, which lie at random. All matrices hold random numbers, so that each takes the time and the
+memory of the real model: measure with them on your own machine, with nothing to
+download. They load in transformers, too.
+
+The text of a window is sentences of random words between timestamps, and
+passes the default thresholds. The language is detected as English.
+
+  verity synth --size large-v2 --alpha 0.8 --out /tmp/planted
+  verity compare --model /tmp/planted/target \
+    --assistant /tmp/planted/assistant talk.wav
+
+A checkpoint at OUT that was planted before is written over, no other is.
+
+Exit status: 0 both were written, 1 they could not be, 2 wrong usage, 130 interrupted.`
+
+// A synthCommand is the synth command with its flags.
+type synthCommand struct {
+	cli.Env
+	opt synth.Options
+	dir string
+}
+
+// Synth returns the synth command.
+func Synth(e cli.Env) *cobra.Command {
+	p := &synthCommand{Env: e}
+	c := cli.New("synth --size NAME --alpha A --out DIR", "Write a model with planted text and its assistant", synthHelp, p.run)
+	f := c.Flags()
+	f.StringVar(&p.opt.Size, "size", "tiny",
+		"published `name` of the target's shape: tiny, base, small, medium, large-v2, large-v3, large-v3-turbo, …")
+	f.Float64Var(&p.opt.Alpha, "alpha", 0.8, "`share` of a window's places where the assistant agrees, 0 to 1")
+	f.StringVarP(&p.dir, "out", "o", "", "`directory` to write target and assistant to")
+	f.StringVar((*string)(&p.opt.Assistant), "assistant", string(synth.Distil),
+		"distil: two decoder layers on the target's encoder;\ntiny: a whole Whisper of size tiny")
+	f.IntVar(&p.opt.Tokens, "tokens", 100, "`number` of tokens in a window, timestamps included: 4 to 223")
+	f.Uint64Var(&p.opt.TextSeed, "seed", 1, "`number` that chooses the words, and where the assistant errs")
+	cli.Must(c.MarkFlagDirname("out"))
+	cli.CompleteValues(c, "size", synth.Sizes()...)
+	cli.CompleteValues(c, "assistant", "distil", "tiny")
+	return c
+}
+
+func (p *synthCommand) run(ctx context.Context, _ []string) error {
+	if p.dir == "" {
+		return cli.Usagef("--out DIR is needed")
+	}
+	if err := cli.OneOf("size", p.opt.Size, synth.Sizes()...); err != nil {
+		return err
+	}
+	if err := cli.OneOf("assistant", string(p.opt.Assistant), string(synth.Distil), string(synth.Tiny)); err != nil {
+		return err
+	}
+	if err := p.opt.Check(); err != nil {
+		return cli.Usagef("--%w", err)
+	}
+	began := time.Now()
+	target, assistant, err := synth.Write(ctx, p.dir, p.opt)
+	if err != nil {
+		return err
+	}
+	took := time.Since(began).Seconds()
+	p.say(target)
+	p.say(assistant)
+	fmt.Fprintf(p.Err, "%s in %.1f s, %s a second\n", show.Bytes(target.Bytes+assistant.Bytes), took, show.Bytes(int64(float64(target.Bytes+assistant.Bytes)/took)))
+	return nil
+}
+
+// say lists on standard output what was written.
+func (p *synthCommand) say(w synth.Output) {
+	fmt.Fprintf(p.Out, "%s  %s weights in f16, %s; %d + %d layers of width %d; planted: %v\n", show.Name(filepath.Clean(w.Dir)),
+		show.Rounded(w.Weights), show.Bytes(w.Bytes), w.Dims.AudioLayers, w.Dims.TextLayers, w.Dims.TextWidth, &w.Plant)
+}

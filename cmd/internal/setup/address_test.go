@@ -1,0 +1,80 @@
+package setup
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"verity/audio"
+	"verity/cmd/internal/cli"
+)
+
+// TestAddress reads sound from a server as from a file, and says what a server answers
+// instead.
+func TestAddress(t *testing.T) {
+	const sound = "../../../model/base/jfk.flac"
+	mux := http.NewServeMux()
+	mux.HandleFunc("/a/talk.flac", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, sound) })
+	mux.Handle("/moved", http.RedirectHandler("/a/talk.flac?x=1", http.StatusFound))
+	mux.Handle("/round", http.RedirectHandler("/round", http.StatusFound))
+	mux.Handle("/file", http.RedirectHandler("file:///etc/passwd", http.StatusFound))
+	mux.HandleFunc("/page", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<!doctype html><html>") })
+	mux.HandleFunc("/cut", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "99")
+		io.WriteString(w, "RIFF")
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+
+	want := samples(t, func(s *SoundFlags) (*audio.Clip, error) { return s.Clip(t.Context(), cli.Env{}, sound) })
+	for path, problem := range map[string]string{
+		"/a/talk.flac": "", "/moved": "",
+		"/none": "answers 404", "/round": "stopped after 10 redirects", "/file": `unsupported protocol scheme "file"`,
+		"/page": "is a web page", "/cut": "unexpected EOF",
+	} {
+		address := "HTTP" + strings.TrimPrefix(server.URL, "http") + path
+		open := func(s *SoundFlags) (*audio.Clip, error) { return s.Clip(t.Context(), cli.Env{}, address) }
+		if problem == "" {
+			if got := samples(t, open); got != want {
+				t.Errorf("%s: %d samples, want %d", path, got, want)
+			}
+			continue
+		}
+		if _, err := open(new(SoundFlags)); err == nil || !strings.Contains(err.Error(), problem) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: error = %v, want one with the address and %q", path, err, problem)
+		}
+	}
+	few := &download{from: strings.NewReader("abc"), left: 2, came: func() {}}
+	if _, err := io.ReadAll(few); err == nil || !strings.Contains(err.Error(), "more than") {
+		t.Errorf("error = %v for what is too large", err)
+	}
+}
+
+func samples(t *testing.T, open func(*SoundFlags) (*audio.Clip, error)) (n int) {
+	clip, err := open(&SoundFlags{Input: audio.Input{FFmpeg: audio.FFmpegNever}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer clip.Close()
+	for b := make([]float32, 1<<14); ; {
+		m, err := clip.Read(b)
+		if n += m; err == io.EOF {
+			return n
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestDrip: bytes that come one by one keep no download alive, but for a sound of so few.
+func TestDrip(t *testing.T) {
+	came := 0
+	body := &download{from: iotest.OneByteReader(strings.NewReader(strings.Repeat("x", 2*leastDownload+1))), left: largestDownload, came: func() { came++ }}
+	if n, err := io.Copy(io.Discard, body); n != 2*leastDownload+1 || err != nil || came != 2 {
+		t.Errorf("%d bytes, %v: told of %d times, want 2", n, err, came)
+	}
+}

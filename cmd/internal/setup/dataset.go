@@ -1,0 +1,141 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"verity/cmd/internal/cli"
+	"verity/datasets"
+	"verity/eval"
+	"verity/internal/options"
+)
+
+// DatasetFlags say which utterances to run.
+type DatasetFlags struct {
+	Path  string
+	Audio []string // sound files instead of a dataset, without references
+	Opt   datasets.Options
+	Limit int
+}
+
+func (d *DatasetFlags) RegisterPath(f *pflag.FlagSet) {
+	cli.Bind(f, "dataset", &d.Path)
+	cli.Bind(f, "limit", &d.Limit)
+}
+
+func (d *DatasetFlags) Register(f *pflag.FlagSet) {
+	cli.Bind(f, "split", &d.Opt.Split)
+	cli.AddOption(f, "columns", func(v options.Value) error {
+		d.Opt.Audio, d.Opt.Text, _ = strings.Cut(v.Text, ",")
+		return nil
+	})
+	cli.Bind(f, "allow-empty-text", &d.Opt.AllowEmpty)
+}
+
+// A Corpus is the dataset or the files that DatasetFlags name.
+type Corpus struct {
+	Name     string
+	All      func(ctx context.Context) eval.Dataset
+	Count    func(ctx context.Context) int // 0 if it would take long
+	Unscored bool                          // there are no references
+}
+
+// ErrNoDataset says that --dataset is missing, and what it takes.
+var ErrNoDataset = cli.Usagef("--dataset PATH is missing: want a LibriSpeech folder, a JSON-lines, TSV or CSV manifest, " +
+	"Parquet files, or a folder with a .txt beside each sound")
+
+func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
+	switch {
+	case d.Path != "" && len(d.Audio) > 0:
+		return nil, cli.Usagef("--dataset and sound files are two ways to say what to run: take one")
+	case len(d.Audio) > 0:
+		return d.files(), nil
+	case d.Path == "":
+		return nil, ErrNoDataset
+	}
+	data, err := datasets.Open(ctx, d.Path, d.Opt)
+	if err == nil {
+		err = data.CheckSplit(ctx)
+	}
+	switch {
+	case errors.Is(err, datasets.ErrSplit):
+		return nil, cli.Usagef("--split %s: %w", d.Opt.Split, err)
+	case err != nil:
+		return nil, err
+	}
+	empty := true // not even a broken row
+	for range data.All(ctx) {
+		empty = false
+		break
+	}
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	if empty {
+		return nil, fmt.Errorf("dataset %s holds no utterance: there is nothing to do", d.Path)
+	}
+	return &Corpus{
+		Name: d.Name(),
+		All:  data.All,
+		Count: func(ctx context.Context) int {
+			if data.Format == "parquet" {
+				return 0 // the files hold the sound itself and would have to be read whole
+			}
+			n, err := data.Count(ctx)
+			if err != nil {
+				return 0 // the run will report it
+			}
+			return d.capped(n)
+		},
+	}, nil
+}
+
+// Name identifies these utterances: the path, and the flags that select from it.
+func (d *DatasetFlags) Name() string {
+	s := d.Path
+	if !strings.Contains(s, "://") { // as verity-beam takes it
+		s = filepath.Clean(s)
+	}
+	if d.Opt.Split != "" {
+		s += " --split=" + d.Opt.Split
+	}
+	if columns := strings.TrimSuffix(d.Opt.Audio+","+d.Opt.Text, ","); columns != "" {
+		s += " --columns=" + columns
+	}
+	if d.Opt.AllowEmpty {
+		s += " --allow-empty-text"
+	}
+	return s
+}
+
+func (d *DatasetFlags) files() *Corpus {
+	name := d.Audio[0]
+	if n := len(d.Audio); n > 1 {
+		name = fmt.Sprintf("%s and %d more", name, n-1)
+	}
+	return &Corpus{
+		Name: name, Unscored: true,
+		Count: func(context.Context) int { return d.capped(len(d.Audio)) },
+		All: func(ctx context.Context) eval.Dataset {
+			return func(yield func(datasets.Utterance, error) bool) {
+				for _, name := range d.Audio { // eval numbers equal names
+					if !yield(datasets.Utterance{ID: name, Audio: datasets.Source{Path: name}}, ctx.Err()) {
+						return
+					}
+				}
+			}
+		},
+	}
+}
+
+func (d *DatasetFlags) capped(n int) int {
+	if d.Limit > 0 {
+		return min(n, d.Limit)
+	}
+	return n
+}

@@ -1,0 +1,126 @@
+package setup
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"verity/cmd/internal/cli"
+	"verity/internal/machine"
+	"verity/internal/options"
+	"verity/model"
+	"verity/model/synth"
+	"verity/transcribe"
+	"verity/transcript"
+)
+
+// Identity describes a run in its records: decisive are the flags that decide the records.
+func Identity(l *Model, flags *ModelFlags, decisive *pflag.FlagSet, dataset string) transcript.Maker {
+	m := Maker(l, flags, decisive)
+	m.Dataset, m.Machine, m.Threads = dataset, runtime.GOOS+"/"+runtime.GOARCH, l.Pool.Threads()
+	if cpu := machine.CPU(); cpu != runtime.GOARCH {
+		m.Machine += ", " + cpu
+	}
+	for _, name := range []string{"model", "assistant", "draft-from", "threads"} {
+		delete(m.Options, name)
+	}
+	return *m
+}
+
+// Maker describes what makes transcripts: decisive are the flags that decide them. The
+// precision is known once the model is loaded.
+func Maker(l *Model, flags *ModelFlags, decisive *pflag.FlagSet) *transcript.Maker {
+	by := &transcript.Maker{
+		Program: code(), Model: flags.Name, ModelID: fingerprint(l.Checkpoint),
+		Assistant: assistantName(flags), Options: map[string]string{},
+	}
+	if synth.Planted(l.Checkpoint.FS()) != nil {
+		by.Model += " (planted text)"
+		by.Planted = true
+	}
+	if l.Model != nil {
+		by.Precision = l.Encoder.Precision().String()
+	}
+	switch transcribe.Method(flags.Assistant.Method(flags.Name)) {
+	case transcribe.None, transcribe.NGram, transcribe.Bigram:
+	default:
+		by.AssistantPrecision = flags.Assistant.inPrecision().String()
+	}
+	decisive.VisitAll(func(f *pflag.Flag) {
+		if v := f.Value.String(); v != options.Find(f.Name).Zero() {
+			by.Options[f.Name] = v
+		}
+	})
+	return by
+}
+
+// assistantName returns the name of the assistant that the flags select; empty means
+// none.
+func assistantName(m *ModelFlags) string {
+	var names []string
+	if m.Assistant.From != "" {
+		names = append(names, "text of "+m.Assistant.From)
+	}
+	if name := m.Assistant.Method(m.Name); name != string(transcribe.None) {
+		names = append(names, name)
+	}
+	return strings.Join(names, ", then ")
+}
+
+// code is the version of this program: with the commit, if it was built from one.
+func code() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return cli.Version
+	}
+	s := cli.Version
+	for _, kv := range info.Settings {
+		switch {
+		case kv.Key == "vcs.revision" && strings.HasPrefix(kv.Value, cli.Version): // a version that is a commit
+			s = kv.Value[:min(len(kv.Value), 12)]
+		case kv.Key == "vcs.revision":
+			s += " " + kv.Value[:min(len(kv.Value), 12)]
+		case kv.Key == "vcs.modified" && kv.Value == "true":
+			s += "+changes"
+		}
+	}
+	return s
+}
+
+// fingerprint is a hash of the names, shapes, types and both ends of all weights:
+// enough to tell checkpoints apart without reading gigabytes.
+func fingerprint(c *model.Checkpoint) string {
+	h := sha256.New()
+	err := c.Reading(func() error {
+		for _, name := range slices.Sorted(slices.Values(c.Names())) {
+			w, err := c.Weight(name)
+			if err != nil {
+				continue // not one of the network's
+			}
+			fmt.Fprintln(h, name, w)
+			h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(w.Data))))
+			h.Write(w.Data[:min(len(w.Data), 256)])
+			h.Write(w.Data[max(0, len(w.Data)-256):])
+		}
+		return nil
+	})
+	if err != nil {
+		return "changed"
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// Resident returns free memory to the system, and then says how much this process has in
+// use; 0 if the system does not tell.
+func Resident() int64 {
+	debug.FreeOSMemory()
+	now, _, _ := machine.Resident()
+	return now
+}

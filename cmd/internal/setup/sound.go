@@ -1,0 +1,180 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"verity/audio"
+	"verity/cmd/internal/cli"
+	"verity/internal/show"
+)
+
+// SoundFlags say how sound files are opened.
+type SoundFlags struct {
+	audio.Input
+	Live bool // standard input, unless it is a file, is heard as it arrives
+}
+
+func (s *SoundFlags) Register(f *pflag.FlagSet) {
+	cli.Bind(f, "channel", &s.Channel)
+	cli.Bind(f, "ffmpeg", &s.FFmpeg)
+	cli.Bind(f, "strict", &s.Strict)
+}
+
+func (s *SoundFlags) Check() error {
+	switch s.FFmpeg {
+	case audio.FFmpegAuto, audio.FFmpegNever, "":
+		return nil
+	}
+	if _, err := exec.LookPath(s.FFmpeg); err != nil {
+		return cli.Usagef("--ffmpeg %s: there is no such program; want auto, never or the path of one", s.FFmpeg)
+	}
+	return nil
+}
+
+// Stdin reports whether the name of a sound file stands for standard input: "-", or "raw:RATE"
+// for samples without a header, at so many Hz. A rate that cannot be is -1.
+func Stdin(name string) (raw int, ok bool) {
+	if name == "-" {
+		return 0, true
+	}
+	rate, ok := strings.CutPrefix(name, "raw:")
+	if _, err := os.Stat(name); !ok || err == nil {
+		return 0, false
+	}
+	raw, err := strconv.Atoi(rate)
+	if err == nil {
+		_, err = audio.NewFeed(raw)
+	}
+	if err != nil {
+		raw = -1
+	}
+	return raw, true
+}
+
+// BadRate is the error of a name whose rate cannot be.
+func BadRate(name string) error {
+	return cli.Usagef("%s: want a rate from 1000 to 1000000 Hz, as raw:16000: samples of 16 bits, little-endian, one channel, on standard input", show.Name(name))
+}
+
+// Clip opens a sound file; "-" and "raw:RATE" are standard input, and an address is downloaded. A pipe may never send
+// anything, so the goroutine that reads it is abandoned when ctx ends.
+func (s *SoundFlags) Clip(ctx context.Context, e cli.Env, name string) (*audio.Clip, error) {
+	var clip *audio.Clip
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		raw, piped := Stdin(name)
+		in := s.Input
+		in.Raw = raw
+		switch {
+		case raw < 0:
+			err = BadRate(name)
+		case piped && s.Live && isPipe(e.In):
+			clip, err = in.OpenStream(ctx, "standard input", e.In)
+		case piped:
+			clip, err = in.OpenReader(ctx, "standard input", e.In)
+		case IsAddress(name):
+			clip, err = s.download(ctx, name)
+		default:
+			clip, err = s.Open(ctx, name)
+		}
+	}()
+	select {
+	case <-done:
+		return clip, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// isPipe reports whether what is read is neither a file nor a directory.
+func isPipe(r io.Reader) bool {
+	f, ok := r.(*os.File)
+	if !ok {
+		return true
+	}
+	info, err := f.Stat()
+	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
+}
+
+const (
+	largestDownload = 4 << 30          // bytes of a sound file from the network
+	patience        = 30 * time.Second // until a download is given up in which less came
+	leastDownload   = 4 << 10
+)
+
+// IsAddress reports whether the name of a sound file is an address on the web.
+func IsAddress(name string) bool {
+	scheme, _, ok := strings.Cut(name, "://")
+	return ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
+}
+
+// download reads the sound file at an address into a temporary file.
+func (s *SoundFlags) download(ctx context.Context, address string) (*audio.Clip, error) {
+	loading, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	silence := time.AfterFunc(patience, func() { cancel(fmt.Errorf("less than %d bytes came in %v", leastDownload, patience)) })
+	defer silence.Stop()
+	request, err := http.NewRequestWithContext(loading, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: no address: %w", show.Name(address), err)
+	}
+	name := request.URL.Redacted()
+	failed := func(err error) error {
+		if cause := context.Cause(loading); cause != nil {
+			err = cause
+		}
+		return fmt.Errorf("%s: %w", show.Name(name), err)
+	}
+	// Clients of net/http follow ten redirects, and to http and https alone.
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, failed(errors.Unwrap(err)) // of a *url.Error, which has the address, too
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return nil, failed(fmt.Errorf("the server answers %s", show.Text(answer.Status)))
+	}
+	if kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")); kind == "text/html" {
+		return nil, failed(errors.New("is a web page, want the address of the sound file itself"))
+	}
+	body := &download{from: answer.Body, left: largestDownload, came: func() { silence.Reset(patience) }}
+	clip, err := s.OpenReader(ctx, name, body)
+	if err != nil && context.Cause(loading) != nil {
+		err = failed(err)
+	}
+	return clip, err
+}
+
+// A download is a body of bounded size that says when leastDownload more came.
+type download struct {
+	from io.Reader
+	left int64
+	some int // since it said so
+	came func()
+}
+
+func (d *download) Read(b []byte) (int, error) {
+	n, err := d.from.Read(b)
+	if d.some += n; d.some >= leastDownload {
+		d.some = 0
+		d.came()
+	}
+	if d.left -= int64(n); d.left < 0 {
+		return 0, fmt.Errorf("more than %d GiB", largestDownload>>30)
+	}
+	return n, err
+}

@@ -1,0 +1,213 @@
+package text
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"verity/audio"
+	"verity/cmd/internal/cli"
+	"verity/internal/show"
+	"verity/parallel"
+	"verity/tokenizer"
+	"verity/transcribe"
+	"verity/transcript"
+)
+
+// A job is a file to transcribe. It keeps what is said in it until its turn to be written
+// has come.
+type job struct {
+	index int
+	name  string
+
+	mu    sync.Mutex
+	kept  []transcript.Segment
+	print func(transcript.Segment) error // nil before its turn
+
+	ended  chan struct{}
+	result *transcript.Transcript
+	err    error
+}
+
+// all transcribes files, t.batch of them at a time, whose decoding shares every pass over the
+// weights. On standard output the text comes in the order of files, and as it is known; files
+// are written as soon as each is done. Failures are reported at once; the error returned is a
+// summary, or that of the only file.
+func (t *transcribeCommand) all(ctx context.Context, files []string) error {
+	t.sound.Live = t.printed && !t.transcribe.Whole()
+	ctx, cancel := context.WithCancel(ctx)
+	label := "files"
+	if len(files) == 1 {
+		label = filepath.Base(files[0])
+	}
+	bar := t.NewProgress(&t.log, label, len(files))
+	defer bar.Clear()
+	jobs := make([]*job, len(files))
+	for i, name := range files {
+		jobs[i] = &job{index: i, name: name, ended: make(chan struct{})}
+	}
+	done := make(chan *job, len(jobs)) // in the order in which they end
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	wg.Go(func() { t.work(ctx, jobs, done, bar) })
+
+	failed := 0
+	for _, j := range jobs {
+		if t.dir != "" {
+			j = <-done
+		} else if len(files) > 1 && !t.log.Quiet {
+			bar.Hide()
+			fmt.Fprintf(t.Err, "%s:\n", show.Name(j.name))
+		}
+		err := t.show(j, bar)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil && len(files) == 1 || errors.Is(err, errOutput):
+			return err
+		case err != nil:
+			t.Complain(files, fmt.Sprintf("verity %s: %v", t.name, err))
+			failed++
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d files failed", failed, len(files))
+	}
+	return nil
+}
+
+// work runs the jobs, t.batch of them at a time.
+func (t *transcribeCommand) work(ctx context.Context, jobs []*job, done chan<- *job, bar *cli.Progress) {
+	for range parallel.Ordered(t.batch, len(jobs), slices.Values(jobs), func(_ int, j *job) error {
+		j.result, j.err = t.file(ctx, j, bar)
+		bar.End(j.index)
+		close(j.ended)
+		done <- j
+		return nil
+	}) {
+	}
+}
+
+// show prints a job's text, from now on as it comes, waits for its end, and writes what is
+// written of a whole file. The bar is hidden then.
+func (t *transcribeCommand) show(j *job, bar *cli.Progress) error {
+	err := j.begin(func(s transcript.Segment) error {
+		if t.OutTerminal {
+			bar.Hide() // it may be on the same one
+		}
+		_, err := fmt.Fprintln(t.Out, t.line(s))
+		return cannotWrite(err)
+	})
+	if err != nil {
+		return err
+	}
+	<-j.ended
+	bar.Hide()
+	if j.err != nil {
+		return j.err
+	}
+	j.result.Stats.Bandwidth = t.bandwidth
+	if err := t.write(j.name, j.result); err != nil {
+		return err
+	}
+	if t.stats {
+		t.totals.write(t.Err, j.name, j.result)
+	}
+	// A wrong guess explains a strange text. The probability is 0 if somebody named the language,
+	// or the model knows one only.
+	if p := j.result.LanguageProb; p > 0 && t.ErrTerminal && !t.log.Quiet {
+		fmt.Fprintf(t.Err, "%s: %s (detected, %.0f %%); --language names another\n", show.Name(j.name), languageName(j.result.Language), 100*p)
+	}
+	return nil
+}
+
+// begin prints what was said so far, and has say print what follows.
+func (j *job) begin(print func(transcript.Segment) error) (err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for i := 0; i < len(j.kept) && err == nil; i++ {
+		err = print(j.kept[i])
+	}
+	j.print = print
+	return err
+}
+
+// say takes a segment as soon as it is known.
+func (j *job) say(s transcript.Segment) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.print != nil {
+		return j.print(s)
+	}
+	j.kept = append(j.kept, s)
+	return nil
+}
+
+// file transcribes the file of a job.
+func (t *transcribeCommand) file(ctx context.Context, j *job, bar *cli.Progress) (*transcript.Transcript, error) {
+	within := func(done, total float64) { bar.Within(j.index, done, total) }
+	if t.speakers == "channels" {
+		return t.channels(ctx, j, within)
+	}
+	clip, err := t.sound.Clip(ctx, t.Env, j.name)
+	if err != nil {
+		return nil, err
+	}
+	defer clip.Close()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	w := transcribe.Watch{Within: within}
+	if clip.Once() {
+		w.Within = nil // how much is to come is not known
+	}
+	if t.printed {
+		w.Segment = func(s transcript.Segment) {
+			if err := j.say(s); err != nil {
+				cancel(err)
+			}
+		}
+	}
+	tr, err := t.hear(ctx, j.name, clip, w)
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errOutput) {
+		return nil, cause
+	}
+	return tr, err
+}
+
+// hear transcribes the clip of a file, drafting from what is written of it.
+func (t *transcribeCommand) hear(ctx context.Context, name string, clip *audio.Clip, w transcribe.Watch) (*transcript.Transcript, error) {
+	written, err := t.drafts.Lines(ctx, name, "", "")
+	if err != nil {
+		return nil, err
+	}
+	tr, err := t.transcribe.Drafting(written).Transcribe(ctx, clip, w)
+	if err != nil {
+		return nil, inFile(name, err)
+	}
+	tr.By = t.by
+	return tr, nil
+}
+
+// inFile names the file in err, unless err does so itself.
+func inFile(name string, err error) error {
+	var format *audio.FormatError
+	var read *audio.ReadError
+	if errors.As(err, &format) || errors.As(err, &read) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// languageName returns openai's name of a language; its code for one of a checkpoint's own.
+func languageName(code string) string {
+	for _, l := range tokenizer.KnownLanguages() {
+		if l.Code == code {
+			return l.Name
+		}
+	}
+	return code
+}

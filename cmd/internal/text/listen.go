@@ -1,0 +1,293 @@
+package text
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/rivo/uniseg"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"verity/audio"
+	"verity/cmd/internal/cli"
+	"verity/cmd/internal/setup"
+	"verity/internal/options"
+	"verity/internal/show"
+	"verity/tokenizer"
+	"verity/transcribe"
+	"verity/transcribe/live"
+	"verity/transcript"
+)
+
+const listenHelp = `Listen writes what is said into the microphone, while it is said. On a terminal
+tentative words follow those that stand, and change until two passes over the sound
+agree on them; elsewhere, and with --timestamps, every sentence is a line as soon as
+it stands. Other formats than txt are written at the end. Ctrl-C ends it, after the last words.
+
+The microphone is heard by a program of the system: arecord, parec or ffmpeg. "-" is
+sound on standard input instead, "raw:RATE" samples on it that have no header (16
+bits, little-endian, one channel).
+
+  verity listen
+  verity listen --language de --timestamps
+  verity listen --output-format srt > talk.srt
+  ffmpeg -i http://example.org/radio -f wav - | verity listen -`
+
+// endHelp is what the help of commands ends with that run until they are stopped.
+const endHelp = "\n\nExit status: 0 it was stopped, or the sound has ended; 1 it failed; 2 wrong\nusage; 130 interrupted before it began."
+
+// A listenCommand is the listen command with its flags.
+type listenCommand struct {
+	cli.Env
+	model    setup.ModelFlags
+	decoding options.Decoding
+	log      cli.LogFlags
+	decisive *pflag.FlagSet
+	formats  []transcript.Format
+	timed    bool
+	drawn    bool // words are shown on a terminal before they stand
+
+	words []transcript.Word // that stand, and are not yet written
+	tr    transcript.Transcript
+}
+
+func Listen(e cli.Env) *cobra.Command {
+	l := &listenCommand{Env: e}
+	c := cli.New("listen [flags] [-]", "Write what the microphone hears, while it is said", listenHelp+endHelp, l.run)
+	c.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return cli.Usagef("got %d arguments, want none for the microphone, or -", len(args))
+		}
+		for _, name := range args {
+			switch rate, piped := setup.Stdin(name); {
+			case !piped:
+				return cli.Usagef("%s: want - or raw:RATE; transcribe takes files", show.Name(name))
+			case rate < 0:
+				return setup.BadRate(name)
+			}
+		}
+		return nil
+	}
+	cli.AddFlags(c, l.model.Register, func(f *pflag.FlagSet) {
+		bindFormats(f, &l.formats)
+		cli.Bind(f, "timestamps", &l.timed)
+	}, l.log.Register)
+	l.decisive = cli.AddFlags(c, setup.Decoding(&l.decoding, options.Request))
+	completeFormats(c)
+	return c
+}
+
+func (l *listenCommand) run(ctx context.Context, args []string) error {
+	format := transcript.TXT
+	if len(l.formats) > 0 {
+		format = l.formats[0]
+	}
+	switch {
+	case len(l.formats) > 1:
+		return cli.Usagef("--output-format: listen writes one format, on standard output")
+	case l.timed && format != transcript.TXT:
+		return cli.Usagef("--timestamps writes text on standard output; %s has times of its own", format)
+	}
+	l.drawn = l.OutTerminal && format == transcript.TXT && !l.timed
+	done := l.Loading(&l.log, l.model.Name)
+	model, err := l.model.Load(ctx)
+	done()
+	if err != nil {
+		return err
+	}
+	defer model.Close()
+	by, err := live.New(model.Model, l.decoding.Result(l.log.Logger(l.Env)))
+	if err != nil {
+		return setup.InFlag(err)
+	}
+	l.tr.By = setup.Maker(model, &l.model, l.decisive)
+	return l.hear(ctx, by, args, format)
+}
+
+// hear writes what is said until the sound ends, or the command is asked to end. The recorder
+// has ended then, and the clip is closed.
+func (l *listenCommand) hear(asked context.Context, by *live.Transcriber, args []string, format transcript.Format) error {
+	ctx, stop := context.WithCancel(asked)
+	defer stop()
+	clip, name, ended, err := l.open(ctx, args)
+	if err != nil {
+		return err
+	}
+	if !l.log.Quiet && l.ErrTerminal {
+		fmt.Fprintf(l.Err, "listening to %s; Ctrl-C ends it\n", show.Name(name))
+	}
+	l.tr.Name = name
+	err = l.write(ctx, by, clip, format)
+	if err != nil {
+		stop()
+	}
+	why := ended()
+	clip.Close() // nothing is written to it
+	if err != nil || asked.Err() != nil {
+		return err
+	}
+	return why
+}
+
+// open opens the microphone or standard input. ended says what went wrong, when the sound has
+// ended.
+func (l *listenCommand) open(ctx context.Context, args []string) (clip *audio.Clip, name string, ended func() error, err error) {
+	if len(args) > 0 {
+		clip, err = (&setup.SoundFlags{Input: audio.Input{Arriving: true}, Live: true}).Clip(ctx, l.Env, args[0])
+		return clip, "standard input", func() error { return nil }, err
+	}
+	rec, err := record(ctx)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	if clip, err = (audio.Input{Raw: audio.SampleRate, Arriving: true}).OpenStream(ctx, rec.name, rec); err != nil {
+		rec.stop()
+		rec.end()
+	}
+	return clip, "the microphone, by " + rec.name, func() error {
+		if err := rec.end(); err != io.EOF {
+			return fmt.Errorf("%s: %w", rec.name, err)
+		}
+		return nil
+	}, err
+}
+
+// write writes what is said until the sound ends, or the command is asked to end.
+func (l *listenCommand) write(ctx context.Context, by *live.Transcriber, clip *audio.Clip, format transcript.Format) error {
+	s := &screen{w: l.Out, color: l.Color()}
+	ear := live.DefaultEar()
+	var failed error
+	ear.SilenceMS = 1200 // as the page: a fifth fewer words are wrong than with OpenAI's 500, and no later
+	for r, err := range by.Listen(context.WithoutCancel(ctx), newLiveClip(ctx, clip), ear) {
+		if failed = err; failed != nil {
+			break // what was heard until then is written
+		}
+		l.tr.Duration, l.tr.Language = r.Start+r.Heard, r.Language
+		l.tr.Stats.Add(r.Stats)
+		for _, w := range r.Confirmed {
+			w.Start, w.End = w.Start+r.Start, w.End+r.Start
+			l.words = append(l.words, w)
+		}
+		if l.drawn {
+			err = s.show(r.Confirmed, r.Tentative, r.Last)
+		}
+		for n := sentence(l.words, r.Last); n > 0 && err == nil; n = sentence(l.words, r.Last) {
+			err = l.phrase(l.words[:n], format)
+			l.words = l.words[n:]
+		}
+		if err != nil {
+			return cannotWrite(err)
+		}
+	}
+	transcribe.Faults(clip, &l.tr, l.log.Logger(l.Env))
+	var err error
+	if len(l.words) > 0 { // a pass has failed amid a sentence
+		err = l.phrase(l.words, format)
+	}
+	if format != transcript.TXT && err == nil {
+		err = transcript.Write(l.Out, format, &l.tr)
+	}
+	return cmp.Or(failed, cannotWrite(err))
+}
+
+// sentence returns how many words at the beginning are a sentence, or the last words of an
+// utterance.
+func sentence(words []transcript.Word, last bool) int {
+	for i, w := range words {
+		if bare := strings.TrimRight(w.Word, "\"')”’»"); strings.TrimRight(bare, ".?!。？！") != bare {
+			return i + 1
+		}
+	}
+	if last {
+		return len(words)
+	}
+	return 0
+}
+
+// phrase takes words that stand, as a segment.
+func (l *listenCommand) phrase(words []transcript.Word, format transcript.Format) (err error) {
+	var text strings.Builder
+	for _, w := range words {
+		text.WriteString(w.Word)
+	}
+	s := transcript.Segment{
+		ID: len(l.tr.Segments), Start: words[0].Start, End: words[len(words)-1].End, Text: text.String(), Words: words, Tokens: []tokenizer.Token{},
+	}
+	if format != transcript.TXT {
+		l.tr.Text += s.Text
+		l.tr.Segments = append(l.tr.Segments, s)
+	} else if line := s.Line(); !l.drawn {
+		if l.timed {
+			line = s.Times() + " " + line
+		}
+		_, err = fmt.Fprintln(l.Out, line)
+	}
+	return err
+}
+
+// A screen shows words that stand, and behind them words that may change, on a terminal: in
+// rows of its own, so that what changes never wraps.
+type screen struct {
+	w     io.Writer
+	color bool
+	row   string // what stands in the last row
+}
+
+func (s *screen) show(confirmed []transcript.Word, tentative string, last bool) error {
+	width := columns()
+	var out strings.Builder
+	out.WriteString("\r\x1b[K")
+	for _, w := range confirmed {
+		word := show.Line(w.Word)
+		if s.row != "" && uniseg.StringWidth(s.row+word) > width {
+			out.WriteString(s.row + "\n")
+			s.row = ""
+		}
+		if s.row == "" {
+			word = strings.TrimLeft(word, " ")
+		}
+		s.row += word
+	}
+	out.WriteString(s.row)
+	if last {
+		if s.row != "" {
+			out.WriteString("\n")
+		}
+		s.row = ""
+	} else if rest := fitting(show.Line(tentative), width-uniseg.StringWidth(s.row), s.row == ""); rest != "" {
+		if s.color {
+			rest = "\x1b[2m" + rest + "\x1b[22m"
+		}
+		out.WriteString(rest)
+	}
+	_, err := io.WriteString(s.w, out.String())
+	return err
+}
+
+// columns is how many columns of a terminal a row may fill.
+func columns() int {
+	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && w > 1 {
+		return w - 1
+	}
+	return 79
+}
+
+// fitting returns as much of a text as fits into so many columns.
+func fitting(text string, columns int, first bool) string {
+	if first {
+		text = strings.TrimLeft(text, " ")
+	}
+	at, width := 0, 0
+	for g := uniseg.NewGraphemes(text); g.Next(); {
+		if width += g.Width(); width > columns {
+			break
+		}
+		_, at = g.Positions()
+	}
+	return text[:at]
+}

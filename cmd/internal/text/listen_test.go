@@ -1,0 +1,82 @@
+package text
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"verity/audio"
+	"verity/cmd/internal/cli"
+	"verity/transcript"
+)
+
+func wordsOf(text string) (words []transcript.Word) {
+	for _, w := range strings.Fields(text) {
+		words = append(words, transcript.Word{Word: " " + w})
+	}
+	return words
+}
+
+// TestScreen: what stands is never lost, rows break between words, and nothing is wider than
+// a row, so that the next drawing replaces all of the last one.
+func TestScreen(t *testing.T) {
+	var b strings.Builder
+	s := &screen{w: &b}
+	long := strings.Repeat("tentative ", 30)
+	said := ""
+	for i, part := range []string{"And so my", "fellow Americans,", "ask not what your country can do for you, ask what you can do for your country.", "日本語の音声を書き起こす", ""} {
+		if err := s.show(wordsOf(part), " "+long, i == 4); err != nil {
+			t.Fatal(err)
+		}
+		said += " " + part
+	}
+	var rows []string
+	for row := range strings.SplitSeq(b.String(), "\n") {
+		drawings := strings.Split(row, "\r\x1b[K")
+		for _, d := range drawings {
+			if len([]rune(d)) > 79 {
+				t.Errorf("%q is wider than a row", d)
+			}
+		}
+		rows = append(rows, drawings[len(drawings)-1])
+	}
+	if got := strings.Join(strings.Fields(strings.Join(rows, " ")), " "); got != strings.TrimSpace(said) {
+		t.Errorf("the screen has %q at the end, want %q", got, said)
+	}
+}
+
+// TestSentence: a line ends where a sentence or an utterance does.
+func TestSentence(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		last bool
+		want int
+	}{{"and so", false, 0}, {"and so", true, 2}, {"And so. My", false, 2}, {"", true, 0}, {"そうです。", false, 1}, {"a 3.5 or 5.10 of", false, 0}, {"he \"said.\" Then", false, 2}} {
+		if got := sentence(wordsOf(tt.text), tt.last); got != tt.want {
+			t.Errorf("%q, last %v: %d, want %d", tt.text, tt.last, got, tt.want)
+		}
+	}
+}
+
+// TestRates: what no sound has is refused before a model is loaded, as wrong usage; a second at
+// any other rate is a second.
+func TestRates(t *testing.T) {
+	args := Listen(cli.Env{}).Args
+	for _, rate := range []string{"", "0", "-1", "1", "999", "1000001", "1e4", "16000x", "text", "99999999999999999999"} {
+		if err := args(nil, []string{"raw:" + rate}); err == nil || !strings.Contains(err.Error(), "want a rate from 1000 to 1000000 Hz") {
+			t.Errorf("raw:%s: %v", rate, err)
+		}
+	}
+	for _, rate := range []int{1000, 7999, 12345, 16000, 44100, 999983, 1000000} {
+		if err := args(nil, []string{fmt.Sprintf("raw:%d", rate)}); err != nil {
+			t.Errorf("raw:%d: %v", rate, err)
+		}
+		a, err := audio.NewFeed(rate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(a.Add(make([]float32, rate))) + len(a.End()); n < audio.SampleRate-1 || n > audio.SampleRate+1 {
+			t.Errorf("a second at %d Hz: %d samples", rate, n)
+		}
+	}
+}

@@ -1,0 +1,324 @@
+package text
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/audio"
+	"verity/cmd/internal/cli"
+	"verity/cmd/internal/setup"
+	"verity/internal/input"
+	"verity/internal/options"
+	"verity/internal/show"
+	"verity/parallel"
+	"verity/precision"
+	"verity/serve"
+	"verity/transcribe"
+)
+
+const serveHelp = `Serve answers OpenAI's audio API: clients of OpenAI's /v1/audio/transcriptions and
+/v1/audio/translations work with this server if they are given its address. A page
+at / transcribes files and the microphone in a browser. Live sound goes to
+/v1/realtime, OpenAI's realtime transcription; /openapi.json describes the API,
+/metrics is for Prometheus.
+
+Requests that are transcribed at the same time share every pass over the weights.
+The text of each is, to the bit, what transcribe writes for the file alone.
+
+Only this machine can connect, unless --listen names another address; that needs
+--api-key-file, which may be none. SIGTERM lets the requests that were accepted come
+to their end.
+
+  verity serve --model ~/whisper-small --precision int8
+  curl -F file=@talk.wav http://127.0.0.1:8000/v1/audio/transcriptions
+  verity serve --listen :8000 --api-key-file keys.txt`
+
+// A serveCommand is the serve command with its flags.
+type serveCommand struct {
+	cli.Env
+	model    setup.ModelFlags
+	decoding options.Decoding
+	log      cli.LogFlags
+	address  string
+	cert     string // files of TLS
+	key      string
+	keyFile  string
+	models   []string // of --model, the default first
+	inUse    []func() // what closes them, in order
+	grace    time.Duration
+	opt      serve.Options
+}
+
+func Serve(e cli.Env) *cobra.Command {
+	s := &serveCommand{Env: e}
+	c := cli.New("serve [flags]", "Answer OpenAI's audio API over HTTP", serveHelp+endHelp, s.run)
+	cli.AddFlags(c, s.registerModels, s.register, setup.Decoding(&s.decoding, options.Server),
+		s.model.RegisterSpeed, s.model.Assistant.Register, s.log.Register)
+	return c
+}
+
+// registerModels adds --model, which may be given more than once.
+func (s *serveCommand) registerModels(f *pflag.FlagSet) {
+	cli.AddOption(f, "model", func(v options.Value) error {
+		if !f.Changed("model") {
+			s.models = nil // the default
+		}
+		s.models = append(s.models, v.Text)
+		return nil
+	})
+	cli.Redefine(f, "model", setup.DefaultModel, f.Lookup("model").Usage+". Given more than once, requests choose one by its name; the first "+
+		"is the default, the others are loaded on first use, and unloaded when nobody has used them for 15 minutes")
+	cli.Bind(f, "offline", &s.model.Offline)
+	cli.AddOption(f, "model-memory", func(v options.Value) error { s.opt.MaxMemory = int64(v.Number) << 20; return nil })
+}
+
+func (s *serveCommand) register(f *pflag.FlagSet) {
+	cli.Bind(f, "listen", &s.address)
+	cli.Bind(f, "api-key-file", &s.keyFile)
+	bindList(f, "origin", &s.opt.Origins)
+	bindList(f, "alias", &s.opt.Aliases)
+	cli.AddOption(f, "tls-cert", func(v options.Value) error {
+		two := false
+		if s.cert, s.key, two = strings.Cut(v.Text, ","); !two {
+			s.key = s.cert
+		}
+		return nil
+	})
+	cli.Bind(f, "batch", &s.opt.Turns)
+	cli.Redefine(f, "batch", "4", "transcribe this `number` of requests at the same time. They share every pass over the weights; each "+
+		"needs memory of its own")
+	cli.AddOption(f, "queue", func(v options.Value) error { s.opt.Waiting = v.OrNone(); return nil })
+	cli.AddOption(f, "sessions", func(v options.Value) error { s.opt.Sessions = v.OrNone(); return nil })
+	cli.AddOption(f, "max-upload", func(v options.Value) error { s.opt.MaxBytes = int64(v.Number) << 20; return nil })
+	cli.Bind(f, "ffmpeg", &s.opt.Sound.FFmpeg)
+	cli.Redefine(f, "ffmpeg", audio.FFmpegAuto, "`program` that decodes what Verity does not read itself: auto for the installed ffmpeg, "+
+		"of which only what telephones record is asked (MP4, M4A, 3GP, AAC, AMR), never, or a path, of which everything is")
+	cli.AddOption(f, "max-audio", func(v options.Value) error { s.opt.MaxAudio = duration(v); return nil })
+	cli.AddOption(f, "timeout", func(v options.Value) error { s.opt.Timeout = duration(v); return nil })
+	cli.AddOption(f, "grace", func(v options.Value) error { s.grace = duration(v); return nil })
+}
+
+// bindList adds the flag of an option whose values are a list between commas, and that may
+// be given more than once.
+func bindList(f *pflag.FlagSet, name string, to *[]string) {
+	cli.AddOption(f, name, func(v options.Value) error {
+		if !f.Changed(name) {
+			*to = nil // the default, or nothing
+		}
+		if v.Text != "" {
+			*to = append(*to, strings.Split(v.Text, ",")...)
+		}
+		return nil
+	})
+}
+
+func duration(v options.Value) time.Duration { return time.Duration(v.Number * float64(time.Second)) }
+
+func (s *serveCommand) run(ctx context.Context, _ []string) error {
+	logger := s.log.Logger(cli.Env{Err: s.Err})
+	if err := s.prepare(ctx, logger); err != nil {
+		return err
+	}
+	s.telephones()
+	listener, err := s.listen() // before the model is loaded: an address in use is known at once
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	defer func() {
+		for _, end := range s.inUse {
+			end()
+		}
+	}()
+	load := func() (server *serve.Server, err error) {
+		m, err := s.load(ctx, logger)
+		if err != nil {
+			return nil, err
+		}
+		if server, err = serve.New(m.Model, s.opt); err != nil {
+			return nil, setup.InFlag(err)
+		}
+		scheme := "http"
+		if s.cert != "" {
+			scheme = "https"
+		}
+		fmt.Fprintf(s.Err, "verity: serving %s on %s://%s\n", show.Name(s.opt.Name), scheme, listener.Addr())
+		return server, nil
+	}
+	secure, err := s.tls(logger)
+	if err != nil {
+		return err
+	}
+	return serve.Run(ctx, load, func(h *http.Server) error {
+		if secure == nil {
+			return h.Serve(listener)
+		}
+		h.TLSConfig = secure
+		return h.ServeTLS(listener, "", "")
+	}, logger, s.grace)
+}
+
+// load loads the model, and completes the options by what it is.
+func (s *serveCommand) load(ctx context.Context, logger *slog.Logger) (*setup.Model, error) {
+	s.model.Serving, s.model.Name = true, s.models[0]
+	if len(s.models) > 1 { // they share the threads
+		s.model.Pool = parallel.New(s.model.Threads)
+		s.inUse = append(s.inUse, s.model.Pool.Close)
+	}
+	m, err := s.model.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.inUse = slices.Insert(s.inUse, 0, m.Close)
+	for _, name := range s.models[1:] {
+		source, err := s.source(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		s.opt.More = append(s.opt.More, source)
+	}
+	s.opt.Decoding = s.decoding.Result(logger)
+	s.opt.Name, s.opt.Log, s.opt.Version = filepath.Base(m.Checkpoint.Name), logger, cli.Version
+	return m, nil
+}
+
+// source describes a model that is loaded later. What is wrong with its files is known now.
+func (s *serveCommand) source(ctx context.Context, name string) (serve.Source, error) {
+	flags := s.model
+	flags.Name = name
+	c, err := setup.OpenCheckpoint(ctx, name, flags.Offline)
+	if err != nil {
+		return serve.Source{}, err
+	}
+	defer c.Close()
+	load := func(ctx context.Context) (*transcribe.Model, func(), error) {
+		m, err := flags.Load(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		return m.Model, m.Close, nil
+	}
+	bytes := c.Bytes()
+	if w := flags.Precision.Weights; w != precision.Auto {
+		bytes = c.Params() * int64(w.Bits()) / 8
+	}
+	return serve.Source{Name: filepath.Base(c.Name), Bytes: bytes, Load: load}, nil
+}
+
+// tls returns nil without a certificate.
+func (s *serveCommand) tls(logger *slog.Logger) (*tls.Config, error) {
+	if s.cert == "" {
+		return nil, nil
+	}
+	c, err := serve.TLS(s.cert, s.key, logger)
+	if err != nil {
+		return nil, fmt.Errorf("--tls-cert: %w", err)
+	}
+	return c, nil
+}
+
+// telephones has auto read what telephones record, with the ffmpeg that is there.
+func (s *serveCommand) telephones() {
+	sound := &s.opt.Sound
+	if sound.FFmpeg != audio.FFmpegAuto {
+		return
+	}
+	sound.Telephones = true
+	if _, err := exec.LookPath("ffmpeg"); err != nil {
+		sound.FFmpeg = audio.FFmpegNever // so that clients are not told to install one
+	}
+}
+
+// listen opens the address.
+func (s *serveCommand) listen() (net.Listener, error) {
+	l, err := net.Listen("tcp", s.address)
+	var op *net.OpError
+	switch {
+	case err == nil:
+		return l, nil
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("--listen %s: another program listens there: stop it, or take another port", s.address)
+	case errors.As(err, &op):
+		err = op.Err // the rest names the network and the address again
+	}
+	return nil, fmt.Errorf("--listen %s: %w", s.address, err)
+}
+
+// prepare checks the flags that have to do with who may connect.
+func (s *serveCommand) prepare(ctx context.Context, logger *slog.Logger) error {
+	for _, o := range s.opt.Origins { // as browsers send them
+		if u, err := url.Parse(o); o != "*" && (err != nil || u.Scheme == "" || u.Host == "" || o != u.Scheme+"://"+u.Host) {
+			return cli.Usagef("--origin %s: want scheme and host, as https://example.org or http://localhost:3000, or *", o)
+		}
+	}
+	host, _, err := net.SplitHostPort(s.address)
+	if err != nil {
+		return cli.Usagef("--listen %s: want host:port, as 127.0.0.1:8000", s.address)
+	}
+	if s.keyFile != "" && s.keyFile != "none" {
+		s.opt.Keys, err = serve.Keys(s.keyFile, func() ([]string, error) { return readKeys(ctx, s.keyFile) }, logger)
+		if err != nil {
+			return err
+		}
+	}
+	if !loopback(host) && s.keyFile == "" {
+		return cli.Usagef("--listen %s lets other machines connect: name --api-key-file, which is none to let anyone", s.address)
+	}
+	if s.opt.Keys == nil && !loopback(host) {
+		slog.Warn("anyone who can reach this machine can use the server", "listen", s.address)
+	}
+	return nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// mostKeys is how many bytes a file of keys may have.
+const mostKeys = 1 << 20
+
+// readKeys returns the lines of a file that are not empty and do not begin with #.
+func readKeys(ctx context.Context, name string) (keys []string, err error) {
+	fail := func(err error) ([]string, error) {
+		return nil, fmt.Errorf("--api-key-file %s: %w", name, err)
+	}
+	raw, err := input.Read(ctx, name, mostKeys)
+	if err != nil {
+		return fail(err)
+	}
+	text := strings.TrimPrefix(string(raw), "\ufeff") // of editors on Windows
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		key := strings.TrimSpace(line)
+		switch {
+		case key == "" || key[0] == '#':
+			continue
+		case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
+			// The key itself stays out of messages, which are in logs.
+			return fail(fmt.Errorf("line %d: a key has a space, or a character that a header cannot hold; "+
+				"want one key a line", n))
+		}
+		keys = append(keys, key)
+	}
+	if len(keys) == 0 {
+		return fail(errors.New("there is no key in it: want one a line"))
+	}
+	return keys, nil
+}

@@ -1,0 +1,48 @@
+package text
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestKeyFile: lines that are empty or comments are no keys, and no message has a key.
+func TestKeyFile(t *testing.T) {
+	dir := t.TempDir()
+	for _, tt := range []struct {
+		name, text string
+		want       []string
+		problem    string
+	}{
+		{"plain", "one\ntwo\n", []string{"one", "two"}, ""},
+		{"comments, empty lines, spaces at the ends", "# of the kitchen\n\n  sk-one \n\t# old: sk-zero\n\ntwo", []string{"sk-one", "two"}, ""},
+		{"Windows", "\ufeffone\r\n\r\n# x\r\ntwo\r\n", []string{"one", "two"}, ""},
+		{"a number sign inside", "one#1\n", []string{"one#1"}, ""},
+		{"empty", "", nil, "there is no key in it: want one a line"},
+		{"comments alone", "# one\n\n", nil, "there is no key in it: want one a line"},
+		{"two in a line", "# keys\none\nsecret two\n", nil, "line 3: a key has a space"},
+		{"beyond ASCII", "geheim-schlüssel\n", nil, "line 1: a key has a space, or a character that a header cannot hold"},
+	} {
+		file := filepath.Join(dir, "keys")
+		if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		keys, err := readKeys(t.Context(), file)
+		if tt.problem == "" && (err != nil || !slices.Equal(keys, tt.want)) {
+			t.Errorf("%s: %q, %v, want %q", tt.name, keys, err, tt.want)
+		}
+		if tt.problem != "" && (err == nil || !strings.Contains(err.Error(), "--api-key-file "+file+": "+tt.problem)) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.problem)
+		}
+		if err != nil && (strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "geheim")) {
+			t.Errorf("%s: the message has the key: %v", tt.name, err)
+		}
+	}
+	for _, name := range []string{filepath.Join(dir, "none"), dir} {
+		if _, err := readKeys(t.Context(), name); err == nil || strings.Contains(err.Error(), "open ") || strings.Contains(err.Error(), "read ") {
+			t.Errorf("%s: %v, want an error without the system call", name, err)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package text
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"verity/audio"
+	"verity/transcribe"
+	"verity/transcript"
+)
+
+// silent is the amplitude up to which a channel has nobody on it: some -80 dB.
+const silent = 1e-4
+
+// channels transcribes the channels of a file one after the other, as one speaker each. The
+// text comes when all are done.
+func (t *transcribeCommand) channels(ctx context.Context, j *job, within func(done, total float64)) (*transcript.Transcript, error) {
+	var names []string
+	var parts []*transcript.Transcript
+	for channel, all := 1, 1; channel <= all; channel++ {
+		sound := t.sound
+		sound.Channel = channel
+		clip, err := sound.Clip(ctx, t.Env, j.name)
+		if err != nil {
+			return nil, err
+		}
+		all = clip.Channels()
+		part, err := t.channel(ctx, j.name, clip, within)
+		clip.Close()
+		if err != nil {
+			return nil, err
+		}
+		names, parts = append(names, fmt.Sprintf("Speaker %d", channel)), append(parts, part)
+	}
+	tr := transcript.Speakers(names, parts)
+	tr.By = t.by
+	if !t.printed {
+		return tr, nil
+	}
+	for _, s := range tr.Named().Segments {
+		if err := j.say(s); err != nil {
+			return nil, err
+		}
+	}
+	return tr, nil
+}
+
+// channel transcribes what is said on one channel; nothing if it is silent.
+func (t *transcribeCommand) channel(ctx context.Context, name string, clip *audio.Clip, within func(done, total float64)) (*transcript.Transcript, error) {
+	samples, quiet, err := isQuiet(clip)
+	if err != nil {
+		return nil, inFile(name, err)
+	}
+	if quiet && len(clip.Warnings()) == 0 { // what is damaged is told of by a transcription
+		return &transcript.Transcript{Name: name, Duration: float64(samples) / audio.SampleRate}, nil
+	}
+	if err := clip.Rewind(); err != nil {
+		return nil, inFile(name, err)
+	}
+	return t.hear(ctx, name, clip, transcribe.Watch{Within: within})
+}
+
+// isQuiet reads a clip until somebody can be heard on it. If nobody can it returns the
+// number of its samples, too.
+func isQuiet(clip *audio.Clip) (samples int, quiet bool, err error) {
+	for b := make([]float32, audio.SampleRate); err == nil; {
+		var n int
+		n, err = clip.Read(b)
+		samples += n
+		if slices.ContainsFunc(b[:n], func(v float32) bool { return max(v, -v) > silent }) {
+			return 0, false, nil
+		}
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return samples, true, err
+}

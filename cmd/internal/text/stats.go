@@ -1,0 +1,115 @@
+package text
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"verity/internal/show"
+	"verity/transcript"
+)
+
+// totals are the statistics of the files that are done.
+type totals struct {
+	began time.Time
+	files int
+	audio float64 // s
+	stats transcript.Stats
+}
+
+// bandwidthTime is how long the memory bandwidth is measured.
+const bandwidthTime = 100 * time.Millisecond
+
+// write writes the statistics of a transcript, and adds them to the sum.
+func (t *totals) write(w io.Writer, name string, tr *transcript.Transcript) {
+	t.files++
+	t.stats.Add(tr.Stats)
+	t.audio += tr.Duration
+	writeStats(w, name, tr.Duration, tr.Stats)
+}
+
+// sum writes that of several files, to object as JSON unless it is nil. Files that were read at
+// the same time shared their time: that of all is the clock's.
+func (t *totals) sum(w, object io.Writer) error {
+	if t.files < 2 {
+		return nil
+	}
+	t.stats.Seconds.Total = time.Since(t.began).Seconds()
+	writeStats(w, fmt.Sprintf("%d files", t.files), t.audio, t.stats)
+	if object == nil {
+		return nil
+	}
+	return cannotWrite(json.NewEncoder(object).Encode(totalJSON{"verity.transcribe.total/1", t.files, t.audio, t.stats}))
+}
+
+// A totalJSON is the JSON of a sum; docs/JSON.md is made from it.
+type totalJSON struct {
+	Schema   string           `json:"schema"`
+	Files    int              `json:"files"`    // that were transcribed
+	Duration float64          `json:"duration"` // of all audio
+	Stats    transcript.Stats `json:"stats"`
+}
+
+// writeStats writes a table of what the work on some seconds of audio was.
+func writeStats(w io.Writer, name string, audio float64, s transcript.Stats) {
+	d, took := s.Drafts, s.Seconds
+	fmt.Fprintf(w, "%s: %.1f s of audio in %.2f s (RTFx %.1f)\n", show.Name(name), audio, took.Total, transcript.Ratio(audio, took.Total))
+	for _, row := range [][2]string{
+		{"windows", fmt.Sprintf("%d, %d without speech; %s", s.Windows, s.Silent, show.Some(s.Attempts, "decoding"))},
+		{"tokens", fmt.Sprintf("%d in %s, %.2f a round, %.0f a second of decoding", s.Tokens, show.Some(d.Rounds, "round"), s.TokensPerRound(), s.TokensPerSecond())},
+		{"drafted", drafted(d)},
+		{"accepted", histogram(d)},
+		{"seconds", fmt.Sprintf("reading and mel %.3f, encode %.3f, cross K/V %.3f, decode %.3f: draft %.3f, verify %.3f, of which rules %.3f",
+			took.Mel, took.Encode, took.CrossKV, took.Decode, took.Draft, took.Verify, took.Rules)},
+		{"memory", reading(s)},
+		{"broken", s.Broken},
+	} {
+		if row[1] != "" {
+			fmt.Fprintf(w, "  %-9s %s\n", row[0], row[1])
+		}
+	}
+}
+
+// drafted says how many tokens were drafted, accepted, and judged, and the mean overlap of the
+// distributions; nothing without a draft.
+func drafted(d transcript.Drafts) string {
+	if d.Drafted == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%d, %d accepted (%.1f %%)", d.Drafted, d.Accepted, 100*d.Rate())
+	if judged := d.Accepted + d.Refused; judged > 0 {
+		text += fmt.Sprintf("; α = %.3f of %d judged", d.Agreement(), judged)
+	}
+	if d.Weighed > 0 {
+		text += fmt.Sprintf(", mean of Σ min(p, q) %.3f", d.MeanOverlap())
+	}
+	return text
+}
+
+// histogram says how many rounds accepted how many tokens; nothing without a draft.
+func histogram(d transcript.Drafts) string {
+	var parts []string
+	for accepted, rounds := range d.Histogram {
+		if rounds > 0 && d.Drafted > 0 {
+			parts = append(parts, fmt.Sprintf("%d in %s", accepted, show.Some(rounds, "round")))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// reading says what passes read and how fast.
+func reading(s transcript.Stats) string {
+	rate := func(t transcript.Traffic) string {
+		return fmt.Sprintf("%s at %s a second", show.Bytes(t.Bytes), show.Bytes(int64(t.Rate())))
+	}
+	text := "passes read " + rate(s.Passes)
+	if s.Bandwidth > 0 {
+		text += fmt.Sprintf(", %.0f %% of the bandwidth (MBU)", 100*s.MBU())
+	}
+	if s.DraftPasses.Bytes > 0 {
+		text += "; drafts " + rate(s.DraftPasses)
+	}
+	return text
+}

@@ -1,0 +1,228 @@
+package text
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/cmd/internal/cli"
+	"verity/cmd/internal/setup"
+	"verity/internal/input"
+	"verity/internal/output"
+	"verity/internal/show"
+	"verity/transcript"
+)
+
+const watchHelp = `Watch looks into a directory, and writes the text of every sound file that is in it or
+comes into it: NAME.txt in --output-dir for NAME.wav, and likewise for the other
+formats; with --recursive also of those below, into directories of the same names.
+
+A file is taken when nobody has written to it for five seconds. It is done when its
+outputs exist, also after a restart; remove them to have it transcribed again. One
+that cannot be transcribed is told of, and tried again when it changes; one whose
+text cannot be written, after a minute, and then ever later. Watch runs until it is
+stopped; no output is ever half written.
+
+  verity watch recordings -o texts
+  verity watch recordings -o texts --recursive --model small -f srt,json`
+
+// A watchCommand is transcribe over the files of a directory as they come.
+type watchCommand struct {
+	transcribeCommand
+	root  string
+	every time.Duration // between looks
+	calm  time.Duration // how long a file must stay as it is
+
+	seen map[string]sight
+	told map[string]bool // of what cannot be done
+}
+
+// A sight is what was seen of a file.
+type sight struct {
+	size   int64
+	time   time.Time // of its last change, by its own account
+	due    time.Time // when it is whole, or tried again
+	failed bool
+	wait   time.Duration // until it is tried again: its text could not be written
+}
+
+// What a disk that is full, or gone, is given until a text is tried again, at first and at most.
+const (
+	leastWait = time.Minute
+	mostWait  = time.Hour
+)
+
+func Watch(e cli.Env) *cobra.Command {
+	w := &watchCommand{transcribeCommand: transcribeCommand{Env: e, name: "watch"}, every: time.Second, calm: 5 * time.Second}
+	c := cli.New("watch [flags] DIRECTORY", "Write the text of files that come into a directory", watchHelp+endHelp, w.run)
+	c.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return cli.Usagef("got %d arguments, want the directory to watch", len(args))
+		}
+		return nil
+	}
+	w.register(c, func(*pflag.FlagSet) {})
+	return c
+}
+
+func (w *watchCommand) run(ctx context.Context, args []string) error {
+	w.root, w.seen, w.told = args[0], map[string]sight{}, map[string]bool{}
+	switch st, err := os.Stat(w.root); {
+	case err != nil:
+		return cli.Usagef("%s: there is no such directory", show.Name(w.root))
+	case !st.IsDir():
+		return cli.Usagef("%s: is a file, want a directory; transcribe takes files", show.Name(w.root))
+	case w.dir == "":
+		return cli.Usagef("--output-dir is missing: where the texts go")
+	}
+	if err := w.sound.Check(); err != nil {
+		return err
+	}
+	if _, err := w.output(nil); err != nil {
+		return err
+	}
+	const several = 2 // sounds: no single file can be the text of all
+	var err error
+	if w.drafts, err = setup.OpenDrafts(ctx, w.model.Assistant.From, several); err != nil {
+		return err
+	}
+	model, err := w.load(ctx, w.decoding.Result(w.log.Logger(w.Env)))
+	if err != nil {
+		return err
+	}
+	defer model.Close()
+	w.write = w.writeWhole
+	if !w.log.Quiet {
+		fmt.Fprintf(w.Err, "watching %s\n", show.Name(w.root))
+	}
+	for ctx.Err() == nil {
+		if files := w.look(time.Now()); len(files) > 0 {
+			if err := w.all(ctx, files); ctx.Err() == nil && (len(files) == 1 || errors.Is(err, errOutput)) && err != nil {
+				w.Complain(files, fmt.Sprintf("verity watch: %v", err)) // of several, each was told of
+			}
+			w.settle(files, time.Now())
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(w.every):
+		}
+	}
+	return nil // it was asked to end
+}
+
+// look returns the files that are whole and not done.
+func (w *watchCommand) look(now time.Time) (ready []string) {
+	files, err := soundIn(w.root, w.deep)
+	w.tell(err == nil, "", "%v", input.Cause(err))
+	by := map[string]string{} // outputs, and the first file that has them
+	there := make(map[string]bool, len(files))
+	for _, name := range files {
+		there[name] = true
+		f, err := w.folder(name)
+		if err != nil {
+			w.tell(false, name, "%v", err)
+			continue
+		}
+		output := f.path(name, f.formats[0])
+		if other := by[oneFile(output)]; other != "" {
+			w.tell(false, name, "its text would go where that of %s goes, to %s: rename one", show.Name(other), show.Name(output))
+			continue
+		}
+		by[oneFile(output)] = name
+		delete(w.told, name)
+		if todo, err := f.missing([]string{name}); err == nil && len(todo) == 0 {
+			continue
+		}
+		st, err := os.Stat(name)
+		if err != nil {
+			continue // it has gone
+		}
+		s, known := w.seen[name]
+		if !known || s.size != st.Size() || !s.time.Equal(st.ModTime()) {
+			s = sight{size: st.Size(), time: st.ModTime(), due: now.Add(w.calm)}
+			w.seen[name] = s
+		}
+		if s.size > 0 && !s.failed && !now.Before(s.due) {
+			ready = append(ready, name)
+		}
+	}
+	for name := range w.seen {
+		if !there[name] {
+			delete(w.seen, name)
+		}
+	}
+	return ready
+}
+
+// tell says once what is wrong with a file, until it is right.
+func (w *watchCommand) tell(right bool, name, format string, args ...any) {
+	if right {
+		delete(w.told, name)
+	} else if !w.told[name] {
+		w.told[name] = true
+		w.Complain([]string{name}, "verity watch: "+cmp.Or(name, w.root)+": "+fmt.Sprintf(format, args...))
+	}
+}
+
+// settle notes which files have failed: those as they were, without outputs. Where only the
+// text could not be written, that is no matter of the file.
+func (w *watchCommand) settle(files []string, now time.Time) {
+	for _, name := range files {
+		if f, err := w.folder(name); err == nil {
+			if todo, _ := f.missing([]string{name}); len(todo) == 0 {
+				delete(w.seen, name)
+				continue
+			}
+		}
+		s := w.seen[name]
+		s.failed, s.due = s.wait == 0, now.Add(s.wait)
+		w.seen[name] = s
+	}
+}
+
+// folder is where the outputs of a file go.
+func (w *watchCommand) folder(name string) (*folder, error) {
+	dir, err := filepath.Rel(w.root, filepath.Dir(name))
+	if err == nil {
+		dir, err = output.Below(w.dir, dir)
+	}
+	f := &folder{dir: dir, formats: w.outputs(), subtitles: w.subtitles, skip: true}
+	if !w.log.Quiet {
+		f.told = w.Err
+	}
+	return f, err
+}
+
+// writeWhole writes the outputs of a file, unless it has changed meanwhile: then it was not whole.
+func (w *watchCommand) writeWhole(name string, t *transcript.Transcript) error {
+	st, err := os.Stat(name)
+	s := w.seen[name]
+	if err == nil && (st.Size() != s.size || !st.ModTime().Equal(s.time)) {
+		return fmt.Errorf("%s: changed while it was read: it is taken again when it is whole", show.Name(name))
+	}
+	if err = w.writeOutputs(name, t); err != nil {
+		s.wait = min(max(2*s.wait, leastWait), mostWait)
+		w.seen[name] = s
+	}
+	return err
+}
+
+func (w *watchCommand) writeOutputs(name string, t *transcript.Transcript) error {
+	f, err := w.folder(name)
+	if err == nil {
+		err = f.make([]string{name})
+	}
+	if err != nil {
+		return err
+	}
+	defer f.undo()
+	return f.write(name, t)
+}

@@ -1,0 +1,233 @@
+package text
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"verity/cmd/internal/cli"
+	"verity/transcript"
+)
+
+// TestWatch: a file is taken once, when it is whole, and again only if it has failed and
+// changes.
+func TestWatch(t *testing.T) {
+	in, out := t.TempDir(), t.TempDir()
+	var said bytes.Buffer
+	begin := func() *watchCommand {
+		w := &watchCommand{transcribeCommand: transcribeCommand{Env: cli.Env{Err: &said}}, calm: 5 * time.Second}
+		w.root, w.dir, w.deep, w.seen, w.told = in, out, true, map[string]sight{}, map[string]bool{}
+		return w
+	}
+	w, now := begin(), time.Now()
+	write := func(dir, name, content string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look := func(why string, seconds float64, want ...string) {
+		t.Helper()
+		now = now.Add(time.Duration(seconds * float64(time.Second)))
+		var got []string
+		for _, name := range w.look(now) {
+			below, _ := filepath.Rel(in, name)
+			got = append(got, filepath.ToSlash(below))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", why, got, want)
+		}
+	}
+	write(in, "a.wav", "1")
+	write(in, "empty.wav", "")
+	write(in, ".part.wav", "1")
+	write(in, "notes.txt", "1")
+	look("just seen", 0)
+	look("too soon", 4)
+	write(in, "a.wav", "12")
+	look("it grows", 2)
+	write(in, "deep/b.flac", "1")
+	look("too soon after it has grown", 4)
+	look("whole", 1.5, "a.wav")
+	w.settle([]string{filepath.Join(in, "a.wav")}, now) // no output
+	look("it has failed; the other is whole", 4, "deep/b.flac")
+	write(out, "deep/b.txt", "done")
+	w.settle([]string{filepath.Join(in, "deep", "b.flac")}, now)
+	look("nothing to do", 100)
+	write(in, "a.wav", "123")
+	look("it has changed", 0)
+	look("whole again", 6, "a.wav")
+
+	w = begin() // a restart
+	look("after a restart", 0)
+	look("what is not done", 6, "a.wav")
+	write(in, "a.mp3", "1")
+	look("one of the same name", 0)
+	look("its first by name is taken", 6, "a.mp3")
+	look("told once", 1, "a.mp3")
+	if text := said.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "a.wav: its text would go where that of") {
+		t.Errorf("said %q", text)
+	}
+}
+
+// TestWatchUnwritten: a text that cannot be written, since the disk is full or gone for a while, is
+// written later. What cannot be transcribed is left until it changes.
+func TestWatchUnwritten(t *testing.T) {
+	in, out := t.TempDir(), t.TempDir()
+	names := []string{filepath.Join(in, "a.wav"), filepath.Join(in, "b.wav"), filepath.Join(in, "noise.wav")}
+	for _, name := range names {
+		if err := os.WriteFile(name, []byte("1"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := &watchCommand{transcribeCommand: transcribeCommand{Env: cli.Env{Err: new(bytes.Buffer)}}, calm: 5 * time.Second}
+	w.root, w.dir, w.seen, w.told = in, out, map[string]sight{}, map[string]bool{}
+	w.formats = []transcript.Format{"none"} // which cannot be written
+	now := time.Now()
+	w.look(now)
+	try := func(after time.Duration, want int, written bool) {
+		t.Helper()
+		now = now.Add(after)
+		got := w.look(now)
+		if len(got) != want {
+			t.Errorf("after %v: %q, want %d", after, got, want)
+		}
+		for _, name := range got {
+			if name == names[2] {
+				continue // it was no sound
+			}
+			if err := w.writeWhole(name, &transcript.Transcript{}); (err == nil) != written {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		w.settle(got, now)
+	}
+	try(5*time.Second, 3, false)
+	try(leastWait-time.Second, 0, false)
+	try(time.Second, 2, false)
+	try(2*leastWait-time.Second, 0, false)
+	for range 10 {
+		try(mostWait, 2, false)
+	}
+	w.formats = nil
+	try(mostWait, 2, true)
+	try(mostWait, 0, false)
+	if err := os.WriteFile(names[2], []byte("12"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	try(time.Second, 0, false)
+	try(5*time.Second, 1, false)
+}
+
+// TestWatchFolds: where Talk.txt and talk.txt are one file, watch refuses the second sound, as
+// transcribe does.
+func TestWatchFolds(t *testing.T) {
+	in := t.TempDir()
+	for _, name := range []string{"Talk.wav", "talk.mp3"} {
+		if err := os.WriteFile(filepath.Join(in, name), []byte("1"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer func(was bool) { folds = was }(folds)
+	for _, folds = range []bool{false, true} {
+		var said bytes.Buffer
+		w := &watchCommand{transcribeCommand: transcribeCommand{Env: cli.Env{Err: &said}}}
+		w.root, w.dir, w.seen, w.told = in, t.TempDir(), map[string]sight{}, map[string]bool{}
+		files := w.look(time.Now())
+		f := folder{dir: w.dir, formats: w.outputs()}
+		err := f.make([]string{filepath.Join(in, "Talk.wav"), filepath.Join(in, "talk.mp3")})
+		if want := map[bool]int{false: 2, true: 1}[folds]; len(files) != want || (said.Len() > 0) != folds || (err != nil) != folds {
+			t.Errorf("one file %t: watch takes %q and says %q; transcribe: %v", folds, files, said.String(), err)
+		}
+	}
+}
+
+// TestWatchLink: a link among the directories of texts is not followed out of them.
+func TestWatchLink(t *testing.T) {
+	in, out, other := t.TempDir(), t.TempDir(), t.TempDir()
+	name := filepath.Join(in, "sub", "a.wav")
+	if err := errors.Join(os.Mkdir(filepath.Dir(name), 0o700), os.WriteFile(name, []byte("1"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(other, filepath.Join(out, "sub")); err != nil {
+		t.Skip(err)
+	}
+	var said bytes.Buffer
+	w := &watchCommand{transcribeCommand: transcribeCommand{Env: cli.Env{Err: &said}}}
+	w.deep = true
+	w.root, w.dir, w.seen, w.told = in, out, map[string]sight{}, map[string]bool{}
+	w.look(time.Now())
+	err := w.writeWhole(name, &transcript.Transcript{})
+	if written, _ := os.ReadDir(other); err == nil || !strings.Contains(said.String(), "a link") || len(written) > 0 {
+		t.Errorf("error = %v, said %q, %d files are written", err, said.String(), len(written))
+	}
+}
+
+// TestWatchGone: the directory that is watched may be moved away, and come back: that was the end
+// of the program.
+func TestWatchGone(t *testing.T) {
+	in, out, away := filepath.Join(t.TempDir(), "in"), t.TempDir(), filepath.Join(t.TempDir(), "away")
+	if err := os.Mkdir(in, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(in, "a.wav")
+	if err := os.WriteFile(name, []byte("1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	w := &watchCommand{transcribeCommand: transcribeCommand{Env: cli.Env{Err: &said}}, calm: 5 * time.Second}
+	w.root, w.dir, w.seen, w.told = in, out, map[string]sight{}, map[string]bool{}
+	now := time.Now()
+	w.look(now)
+	if err := os.Rename(in, away); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if got := w.look(now.Add(6 * time.Second)); len(got) > 0 {
+			t.Errorf("while it is away: %q", got)
+		}
+	}
+	if text := said.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, in) {
+		t.Errorf("said %q, want one line with %s", text, in)
+	}
+	if err := os.Rename(away, in); err != nil {
+		t.Fatal(err)
+	}
+	w.look(now.Add(7 * time.Second))
+	if got := w.look(now.Add(13 * time.Second)); !slices.Equal(got, []string{name}) {
+		t.Errorf("when it is back: %q, want %s", got, name)
+	}
+}
+
+// TestSoundInUnreadable: one directory that cannot be read hides none of the others.
+func TestSoundInUnreadable(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a/1.wav", "b/2.wav", "c/3.wav"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	locked := filepath.Join(dir, "b")
+	if err := os.Chmod(locked, 0); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(locked, 0o755)
+	if _, err := os.ReadDir(locked); err == nil {
+		t.Skip("this user may read every directory")
+	}
+	files, err := soundIn(dir, true)
+	if want := []string{filepath.Join(dir, "a", "1.wav"), filepath.Join(dir, "c", "3.wav")}; !slices.Equal(files, want) || err == nil || !strings.Contains(err.Error(), locked) {
+		t.Errorf("%q, %v, want %q and the name of %s", files, err, want, locked)
+	}
+}

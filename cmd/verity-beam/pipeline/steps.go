@@ -1,0 +1,204 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"verity/cmd/internal/measure"
+	"verity/eval"
+
+	"verity/cmd/verity-beam/store"
+)
+
+// Registered by reflection: the generic functions of package register take the compiler
+// minutes, and save microseconds beside seconds of transcribing.
+func init() {
+	beam.RegisterDoFn(reflect.TypeFor[indexFn]())
+	beam.RegisterDoFn(reflect.TypeFor[transcribeFn]())
+	beam.RegisterDoFn(reflect.TypeFor[writeFn]())
+}
+
+// Build returns the pipeline of a job.
+func Build(s Spec) *beam.Pipeline {
+	p, root := beam.NewPipelineWithRoot()
+	chunks, marks := beam.ParDo2(root.Scope("index"), &indexFn{Spec: s}, beam.Impulse(root))
+	// Without this, one worker would do it all: a runner keeps what follows a read
+	// together with it.
+	chunks = beam.Reshuffle(root, chunks)
+	records := beam.ParDo(root.Scope("transcribe"), &transcribeFn{Spec: s}, chunks)
+	shards := beam.GroupByKey(root, beam.Flatten(root, marks, records))
+	beam.ParDo0(root.Scope("write"), &writeFn{Spec: s}, shards)
+	return p
+}
+
+// An indexFn reads the dataset and deals its rows out in chunks. Rows are read in one
+// place and in order, since what a row is called depends on those before it; that is
+// cheap beside transcribing them.
+type indexFn struct{ Spec Spec }
+
+// ProcessElement emits the chunks, by their name, and for every shard a mark, so that
+// one without rows has a file, too.
+func (f *indexFn) ProcessElement(ctx context.Context, _ []byte, emit func(string, []byte), mark func(string, []byte)) error {
+	job, err := measure.ParseJob(f.Spec.Args, os.Stderr)
+	if err != nil {
+		return err
+	}
+	for i := range f.Spec.Shards {
+		mark(f.Spec.key(i), nil)
+	}
+	var c chunk
+	send := func() error {
+		if len(c) == 0 {
+			return nil
+		}
+		raw, err := json.Marshal(c)
+		if err == nil {
+			emit(fmt.Sprintf("%09d", c[0].Seq), raw)
+		}
+		c = nil
+		return err
+	}
+	err = f.each(ctx, job, func(r row) error {
+		if c.add(r, f.Spec.Chunk) {
+			return nil
+		}
+		err := send()
+		c.add(r, f.Spec.Chunk)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return send()
+}
+
+// each calls do with every row.
+func (f *indexFn) each(ctx context.Context, job *measure.Job, do func(row) error) error {
+	files, err := store.Fetch(ctx, f.Spec.cache(), f.Spec.Data)
+	if err != nil {
+		return err
+	}
+	data, err := job.Open(ctx, files)
+	if err != nil {
+		return err
+	}
+	seq := 0
+	for r, err := range eval.Rows(data.All(ctx), job.Options().Limit) {
+		if err != nil {
+			return err
+		}
+		out := rowOf(seq, r)
+		out.Audio.Place.File = original(out.Audio.Place.File, files, f.Spec.Data)
+		// A row without an identifier is called by its file.
+		if i := strings.LastIndexByte(out.ID, ':'); i >= 0 {
+			out.ID = original(out.ID[:i], files, f.Spec.Data) + out.ID[i:]
+		}
+		if err := do(out); err != nil {
+			return err
+		}
+		seq++
+	}
+	return nil
+}
+
+// original returns the name that a fetched file has where it came from.
+func original(file string, local, names []string) string {
+	if i := slices.Index(local, file); i >= 0 {
+		return names[i]
+	}
+	return file
+}
+
+// A transcribeFn turns chunks into records.
+type transcribeFn struct {
+	Spec   Spec
+	worker *worker
+}
+
+// Setup loads the model, or finds it loaded.
+func (f *transcribeFn) Setup(ctx context.Context) (err error) {
+	f.worker, err = workerOf(ctx, f.Spec)
+	return err
+}
+
+// ProcessElement emits the records of a chunk by their shard.
+func (f *transcribeFn) ProcessElement(ctx context.Context, _ string, raw []byte, emit func(string, []byte)) error {
+	c, err := decodeChunk(raw)
+	if err != nil {
+		return err
+	}
+	records, err := f.worker.run(ctx, c)
+	if err != nil {
+		return err
+	}
+	for at, r := range records {
+		line, err := r.Line()
+		if err != nil {
+			return fmt.Errorf("record %s: %w", r.ID, err)
+		}
+		emit(f.Spec.key(c[at].Seq), valueOf(c[at].Seq, line))
+	}
+	return nil
+}
+
+// A writeFn writes the records of a shard.
+type writeFn struct{ Spec Spec }
+
+// ProcessElement writes the file of a shard.
+func (f *writeFn) ProcessElement(ctx context.Context, key string, values func(*[]byte) bool) error {
+	i, err := strconv.Atoi(key)
+	if err != nil {
+		return err
+	}
+	lines, err := onePerRow(values)
+	if err != nil {
+		return fmt.Errorf("shard %s: %w", key, err)
+	}
+	return store.Write(ctx, f.Spec.file(i), bytes.Join(lines, nil))
+}
+
+// onePerRow returns the lines of values in the order of their rows. Of several of one
+// row, which are the same but for times, or a failure and a success of two attempts, it
+// takes the success, and of those the first by bytes: the choice does not depend on the
+// order in which they came. Marks have no line.
+func onePerRow(values func(*[]byte) bool) ([][]byte, error) {
+	var all [][]byte
+	var v []byte
+	for values(&v) {
+		if len(v) > 0 {
+			all = append(all, slices.Clone(v))
+		}
+	}
+	slices.SortFunc(all, bytes.Compare)
+	var lines [][]byte
+	last := -1
+	for _, v := range all {
+		seq, line, err := splitValue(v)
+		switch {
+		case err != nil:
+			return nil, err
+		case seq != last:
+			lines, last = append(lines, line), seq
+		case failed(lines[len(lines)-1]) && !failed(line):
+			lines[len(lines)-1] = line
+		}
+	}
+	return lines, nil
+}
+
+// failed reports whether a line is a record of a failure.
+func failed(line []byte) bool {
+	var r struct {
+		Error string `json:"error"`
+	}
+	return json.Unmarshal(line, &r) != nil || r.Error != ""
+}

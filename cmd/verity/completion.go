@@ -1,0 +1,81 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/cmd/internal/cli"
+	"verity/cmd/internal/setup"
+	"verity/internal/options"
+	"verity/tokenizer"
+)
+
+// completionCommand adds cobra's command to root, which would take any argument.
+func completionCommand(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	if c, _, err := root.Find([]string{"completion"}); err == nil {
+		c.Args = cli.NoArgs
+		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	}
+}
+
+// plainUsage makes the texts of all flags one line without the marks of their values: shells
+// show them as they are, up to the first newline.
+func plainUsage(c *cobra.Command) {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		_, text := pflag.UnquoteUsage(f)
+		f.Usage = strings.ReplaceAll(text, "\n", "; ")
+	})
+	for _, sub := range c.Commands() {
+		plainUsage(sub)
+	}
+}
+
+// completing makes a shell's question about "verity FILE" and "verity --flag" one about
+// transcribe.
+func completing(root *cobra.Command, args []string) []string {
+	if len(args) < 2 || isCommand(root, args[1]) || len(args) == 2 && !strings.HasPrefix(args[1], "-") {
+		return args
+	}
+	return slices.Insert(slices.Clone(args), 1, "transcribe")
+}
+
+// completeOptions offers the values of all flags of the table that have no completion of
+// their own.
+func completeOptions(c *cobra.Command) {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		o := options.Find(f.Name)
+		if _, done := c.GetFlagCompletionFunc(f.Name); o == nil || done {
+			return
+		}
+		switch {
+		case o.Name == "model":
+			cli.CompleteOr(c, o.Name, setup.ModelNames()...)
+		case o.Name == "assistant":
+			cli.CompleteOr(c, o.Name, setup.AssistantNames()...)
+		case o.Name == "language":
+			cli.CompleteValues(c, o.Name, languages()...)
+		case len(o.Choices) > 0:
+			cli.CompleteValues(c, o.Name, o.Choices...)
+		case o.Unit == "directory":
+			cli.Must(c.MarkFlagDirname(o.Name))
+		case o.Kind != options.Switch && o.Unit != "file" && o.Name != "ffmpeg":
+			cli.CompleteValues(c, o.Name)
+		}
+	})
+	for _, sub := range c.Commands() {
+		completeOptions(sub)
+	}
+}
+
+// languages are codes of languages, with their names beside them.
+func languages() []string {
+	values := []string{cobra.CompletionWithDesc("auto", "detect it")}
+	for _, l := range tokenizer.KnownLanguages() {
+		values = append(values, cobra.CompletionWithDesc(l.Code, l.Name))
+	}
+	return values
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"verity/cmd/internal/cli"
+)
+
+// TestCompletion asks what shells ask: what may stand here?
+func TestCompletion(t *testing.T) {
+	for _, tt := range []struct{ args, want, not string }{ // shells leave out what does not begin as typed
+		{"transcribe --language |d", "\nde\tgerman", "\nxx"},
+		{"transcribe --language |au", "auto\tdetect it", "\nxx"},
+		{"transcribe --assistant |", "\nself\n", "auto\nauto"},
+		{"transcribe --model |la", "\nlarge-v2\n", "\n\n"},
+		{"transcribe -f |srt,", "\nsrt,vtt\n", "srt,srt"},
+		{"transcribe |", "\nflac\n", "txt"},
+		{"|germ", "\n:0\n", "\ngerm"},
+		{"|se", "\nserve\t", "flac"},
+		{"|--lang", "\n--language\tspoken language", "--listen"},
+		{"--language |d", "\nde\tgerman", "\nxx"},
+		{"talk.wav |", "\nflac\n", "\nserve"},
+		{"eval --normalizer |e", "\nenglish\n", "\nflac"},
+		{"info |la", "\nlarge-v2\n", "\n\n"},
+		{"info |", ":0", ":16"},
+		{"models pull |la", "\nlarge-v2\n", "\n\n"},
+		{"transcribe |--highlight=", "\nauto\nalways\nnever\n", "wav"},
+		{"transcribe |--lang", "\n--language\tspoken language, as", "`"},
+		{"transcribe |--assistant", "\n--assistant\twhat drafts tokens for the model to verify; auto: the model's own", "`"},
+	} {
+		args := strings.Fields(strings.Split(tt.args, "|")[0])
+		_, last, _ := strings.Cut(tt.args, "|")
+		code, out, stderr := program(t, nil, append(append([]string{"__complete"}, args...), last)...)
+		out = "\n" + out
+		if code != 0 || !strings.Contains(strings.ToLower(out), tt.want) || strings.Contains(out, tt.not) {
+			t.Errorf("%s: status %d, %q, want %q without %q: %s", tt.args, code, out, tt.want, tt.not, stderr)
+		}
+	}
+}
+
+// TestForeign: no flag of other programs has become one of ours, and none is advised that
+// does not exist.
+func TestForeign(t *testing.T) {
+	names := flagNames()
+	for word, meaning := range cli.Habits {
+		word, _, _ := strings.Cut(word, " ")
+		if name, ok := strings.CutPrefix(word, "--"); ok && slices.Contains(names, name) {
+			t.Errorf("%s exists", word)
+		}
+		for _, m := range regexp.MustCompile(`--[a-z-]+`).FindAllString(meaning, -1) {
+			if cli.Habits[m] == "" && !slices.Contains(names, m[2:]) {
+				t.Errorf("%s: %s: there is no such flag", word, meaning)
+			}
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"testing"
+)
+
+var escape = regexp.MustCompile("\x1b\\[[0-9]+m")
+
+// TestHighlight: marks appear where they are asked for, change nothing else, and
+// are lines without colours.
+func TestHighlight(t *testing.T) {
+	dir := t.TempDir()
+	file := dir + "/tone.wav"
+	if err := os.WriteFile(file, wav(1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"transcribe", "-m", modelDir(t), "-l", "en", "-q", "-a", "self", "--draft-tokens", "3", file}
+	_, plain, _ := program(t, nil, args...)
+	for _, tt := range []struct {
+		flag, noColor string
+		code          int
+		mark          string
+	}{
+		{"--highlight", "", 0, ""}, // not a terminal
+		{"--highlight=never", "", 0, ""},
+		{"--highlight=always", "", 0, "\x1b[32m"},
+		{"--highlight=always", "1", 0, "\x1b[4m"},
+		{"--highlight=loud", "", 2, ""},
+	} {
+		t.Setenv("NO_COLOR", tt.noColor)
+		code, out, errs := program(t, nil, append(args, tt.flag)...)
+		if code != tt.code || code == 0 && escape.ReplaceAllString(out, "") != plain {
+			t.Errorf("%s: status %d, %q, want %d, %q\n%s", tt.flag, code, out, tt.code, plain, errs)
+		}
+		if first := escape.FindString(out); first != tt.mark {
+			t.Errorf("%s, NO_COLOR=%s: first mark %q, want %q", tt.flag, tt.noColor, first, tt.mark)
+		}
+	}
+	if code, _, _ := program(t, nil, append(args, "--highlight", "-f", "json")...); code != 2 {
+		t.Errorf("--highlight of JSON: status %d, want 2", code)
+	}
+}

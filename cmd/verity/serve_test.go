@@ -1,0 +1,102 @@
+package main
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"verity/cmd/internal/cli"
+)
+
+// TestServeUsage: what a flag of serve does not take is said in terms of the flag, before
+// a model is loaded.
+func TestServeUsage(t *testing.T) {
+	for _, tt := range []struct {
+		args string
+		want string
+	}{
+		{"--queue -1", "--queue -1: must be from 0 to 100000"},
+		{"--sessions -2", "--sessions -2: must be from 0 to 10000"},
+		{"--batch 0", "--batch 0: must be from 1 to"},
+		{"--max-upload -3", "--max-upload -3: must be from 1 to 1048576 MiB"},
+		{"--max-upload 0", "--max-upload 0: must be from 1 to 1048576 MiB"},
+		{"--max-upload 5MB", "--max-upload 5MB: want a whole number of MiB"},
+		{"--max-audio 60", "--max-audio 60: want a time with its unit, as 90s, 10m or 1h30m"},
+		{"--max-audio 0s", "--max-audio 0s: must be above 0, up to 720h"},
+		{"--timeout -1m", "--timeout -1m: must be above 0, up to 720h"},
+		{"--timeout soon", "--timeout soon: want a time with its unit"},
+		{"--grace -1s", "--grace -1s: must be from 0 to 720h"},
+		{"--origin example.org", "--origin example.org: want scheme and host, as https://example.org"},
+		{"--origin https://example.org/page", "--origin https://example.org/page: want scheme and host"},
+		{"--listen 8000", "--listen 8000: want host:port"},
+		{"--listen :8000", "--listen :8000 lets other machines connect: name --api-key-file, which is none to let anyone"},
+	} {
+		code, _, stderr := program(t, nil, append([]string{"serve", "--model", "nowhere"}, strings.Fields(tt.args)...)...)
+		if code != 2 || !strings.Contains(stderr, "verity serve: "+tt.want) {
+			t.Errorf("%s: status %d, %q, want 2, %q", tt.args, code, stderr, tt.want)
+		}
+		for _, foreign := range []string{"strconv", "time:", "serve: Waiting", "MaxBytes"} {
+			if strings.Contains(stderr, foreign) {
+				t.Errorf("%s: %q speaks of Go's %s", tt.args, stderr, foreign)
+			}
+		}
+	}
+}
+
+// TestServeListen: an address that cannot be taken is named, with the remedy.
+func TestServeListen(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, tt := range [][2]string{
+		{l.Addr().String(), "another program listens there: stop it, or take another port"},
+		{"127.0.0.1:99999", "invalid port"},
+	} {
+		code, _, stderr := program(t, nil, "serve", "--model", "nowhere", "--listen", tt[0])
+		if code != 1 || !strings.Contains(stderr, "verity serve: --listen "+tt[0]+": ") || !strings.Contains(stderr, tt[1]) {
+			t.Errorf("%s: status %d, %q, want 1, %q", tt[0], code, stderr, tt[1])
+		}
+	}
+}
+
+// TestServeExamples: the flags in the unit of systemd and for Kubernetes exist, and their
+// values can be parsed.
+func TestServeExamples(t *testing.T) {
+	for name, args := range map[string]func(line string) (args []string, ok bool){
+		"verity.service": func(line string) ([]string, bool) {
+			command, ok := strings.CutPrefix(line, "ExecStart=/usr/local/bin/verity ")
+			return strings.Fields(command), ok
+		},
+		"kubernetes.yaml": func(line string) ([]string, bool) {
+			list, ok := strings.CutPrefix(line, "args: [")
+			return strings.Split(strings.TrimSuffix(list, "]"), ", "), ok
+		},
+	} {
+		raw, err := os.ReadFile(filepath.Join("../../examples", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for line := range strings.Lines(string(raw)) {
+			words, ok := args(strings.TrimSpace(line))
+			if !ok {
+				continue
+			}
+			found = true
+			c, rest, err := newRoot(cli.Env{}).Find(words)
+			if err != nil || c.Name() != "serve" {
+				t.Fatalf("%s: %q: %v, want verity serve", name, line, err)
+			}
+			if err := c.ParseFlags(rest); err != nil || c.Flags().NArg() > 0 {
+				t.Errorf("%s: %q: %v, arguments %q", name, line, err, c.Flags().Args())
+			}
+		}
+		if !found {
+			t.Errorf("%s starts no program", name)
+		}
+	}
+}

@@ -1,0 +1,201 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"verity/cmd/internal/cli"
+	"verity/transcript"
+)
+
+// TestTermination sends SIGTERM to the program while clients are in it: some wait for
+// their text, some are still sending. Each gets its answer, with the text and numbers
+// that verity transcribe has for the file; new requests get 503 meanwhile; and the program
+// ends without an error.
+func TestTermination(t *testing.T) {
+	const clients = 8
+	sound, err := os.ReadFile("../../model/digits/digits.wav")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, address := startServer(t)
+	want := plainTranscript(t)
+	url := "http://" + address
+	rest := make(chan struct{}) // half of the clients keep the end of their upload until it closes
+	type result struct {
+		got *transcript.Transcript
+		err error
+	}
+	results := make(chan result, clients)
+	var sent sync.WaitGroup // all but the end of every upload
+	sent.Add(clients)
+	for i := range clients {
+		hold := rest
+		if i%2 == 0 {
+			hold = nil
+		}
+		go func() {
+			got, err := upload(url, sound, &sent, hold)
+			results <- result{got, err}
+		}()
+	}
+	sent.Wait()
+	waitUntil(t, "every whole request is accepted", func() bool { return len(results)+accepted(url) == clients/2 })
+	if err := server.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	waitUntil(t, "new requests are sent elsewhere", func() bool {
+		r, err := http.Get(url + "/readyz")
+		if err != nil {
+			return false
+		}
+		r.Body.Close()
+		return r.StatusCode == http.StatusServiceUnavailable
+	})
+	close(rest)
+	for range clients {
+		r := <-results
+		if r.err != nil {
+			t.Errorf("a request that was accepted is lost: %v", r.err)
+			continue
+		}
+		same(t, r.got, want)
+	}
+	if err := server.Wait(); err != nil {
+		t.Errorf("the program ended with %v", err)
+	}
+}
+
+// startServer runs the program and returns the address it listens on.
+func startServer(t *testing.T) (*exec.Cmd, string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), "verity") // the name makes the test binary the program
+	if err := os.Symlink(self, program); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(program, "serve", "--model", "../../model/digits/target", "--listen", "127.0.0.1:0", "--batch", "2", "--threads", "1", "--grace", "10m")
+	said, err := c.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Process.Kill() }) // does nothing where it has ended
+	line, err := bufio.NewReader(said).ReadString('\n')
+	_, address, ok := strings.Cut(strings.TrimSpace(line), "http://")
+	if err != nil || !ok {
+		t.Fatalf("the server says %q, %v", line, err)
+	}
+	return c, address
+}
+
+// plainTranscript is what verity transcribe says of the recording.
+func plainTranscript(t *testing.T) *transcript.Transcript {
+	t.Helper()
+	var out, problem bytes.Buffer
+	args := []string{"transcribe", "--model", "../../model/digits/target", "--output-format", "json", "../../model/digits/digits.wav"}
+	if code := run(t.Context(), cli.Env{Out: &out, Err: &problem}, args); code != 0 {
+		t.Fatal(problem.String())
+	}
+	tr := new(transcript.Transcript)
+	if err := json.Unmarshal(out.Bytes(), tr); err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// upload sends a recording, the last byte, after sent, only when hold is closed.
+func upload(url string, sound []byte, sent *sync.WaitGroup, hold chan struct{}) (*transcript.Transcript, error) {
+	from, to := io.Pipe()
+	form := multipart.NewWriter(to)
+	go func() {
+		form.WriteField("response_format", "verbose_json")
+		part, _ := form.CreateFormFile("file", "digits.wav")
+		part.Write(sound[:len(sound)-1])
+		sent.Done()
+		if hold != nil {
+			<-hold
+		}
+		part.Write(sound[len(sound)-1:])
+		form.Close()
+		to.Close()
+	}()
+	r, err := http.Post(url+"/v1/audio/transcriptions", form.FormDataContentType(), from)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Body.Close()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	if r.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s", r.Status, body)
+	}
+	tr := new(transcript.Transcript)
+	return tr, json.Unmarshal(body, tr)
+}
+
+// accepted returns how many requests the server counts as accepted and not answered;
+// -1 if it cannot be reached.
+func accepted(url string) (n int) {
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	r, err := client.Get(url + "/metrics")
+	if err != nil {
+		return -1
+	}
+	defer r.Body.Close()
+	for lines := bufio.NewScanner(r.Body); lines.Scan(); {
+		var v int
+		for _, gauge := range []string{"verity_working", "verity_waiting"} {
+			if _, err := fmt.Sscanf(lines.Text(), gauge+" %d", &v); err == nil {
+				n += v
+			}
+		}
+	}
+	return n
+}
+
+func waitUntil(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it never came about that %s", what)
+		}
+	}
+}
+
+// same compares what an answer and the output of the program both have.
+func same(t *testing.T, got, want *transcript.Transcript) {
+	t.Helper()
+	if strings.TrimSpace(got.Text) != strings.TrimSpace(want.Text) || len(got.Segments) != len(want.Segments) {
+		t.Errorf("got %q in %d segments, want %q in %d", got.Text, len(got.Segments), want.Text, len(want.Segments))
+		return
+	}
+	for i, s := range got.Segments {
+		if !reflect.DeepEqual(s, want.Segments[i]) {
+			t.Errorf("segment %d: got %+v, want %+v", i, s, want.Segments[i])
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestStats: JSON of several files says what the work of each was, and with --stats
+// that of all, whose counts are the sums; --measure-alpha changes nothing else.
+func TestStats(t *testing.T) {
+	dir := t.TempDir()
+	file := dir + "/tone.wav"
+	if err := os.WriteFile(file, wav(1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	type work struct {
+		Schema string
+		Files  int
+		Text   string
+		Stats  struct {
+			Tokens    int
+			Drafts    struct{ Rounds, Drafted, Accepted, Refused, Weighed int }
+			Seconds   struct{ Verify, Rules float64 }
+			Passes    struct{ Bytes int64 }
+			Speed     *float64 `json:"tokens_per_second"`
+			MBU       *float64
+			Agreement *float64 `json:"alpha_agreement"`
+			Overlap   *float64 `json:"alpha_overlap"`
+		}
+	}
+	run := func(more ...string) (all []work) {
+		t.Helper()
+		args := append([]string{"transcribe", "-m", modelDir(t), "-l", "en", "-q", "-f", "json", "-a", "self", "--draft-tokens", "3", file, file}, more...)
+		code, out, errs := program(t, nil, args...)
+		if code != 0 {
+			t.Fatalf("%v: status %d: %s", more, code, errs)
+		}
+		for line := range strings.Lines(out) {
+			var w work
+			if err := json.Unmarshal([]byte(line), &w); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, w)
+		}
+		return all
+	}
+	plain := run()
+	if len(plain) != 2 || plain[0].Stats.MBU != nil || plain[0].Stats.Overlap != nil || plain[0].Stats.Agreement == nil || plain[0].Stats.Speed == nil {
+		t.Fatalf("%d objects, the first %+v: want two, with agreement and speed, without what was not measured", len(plain), plain[0])
+	}
+	all := run("--stats", "--measure-alpha")
+	if len(all) != 3 {
+		t.Fatalf("%d objects with --stats, want three", len(all))
+	}
+	a, sum := all[0].Stats, all[2].Stats
+	if all[2].Schema != "verity.transcribe.total/1" || all[2].Files != 2 || sum.Tokens != 2*a.Tokens || sum.Drafts.Rounds != 2*a.Drafts.Rounds ||
+		sum.Drafts.Weighed != 2*a.Drafts.Weighed || sum.Passes.Bytes != 2*a.Passes.Bytes {
+		t.Errorf("the sum is %+v, want twice %+v", sum, a)
+	}
+	if a.Drafts.Weighed == 0 || a.Drafts.Weighed != a.Drafts.Accepted+a.Drafts.Refused || a.Overlap == nil || !(*a.Overlap > 0 && *a.Overlap <= 1) {
+		t.Errorf("weighed %+v, overlap %v, want every judged token and a mean of up to 1", a.Drafts, a.Overlap)
+	}
+	if a.MBU == nil || !(*a.MBU > 0) || !(a.Seconds.Rules > 0 && a.Seconds.Rules < a.Seconds.Verify) {
+		t.Errorf("MBU %v, rules %v s of %v s", a.MBU, a.Seconds.Rules, a.Seconds.Verify)
+	}
+	if all[0].Text != plain[0].Text || a.Drafts.Accepted != plain[0].Stats.Drafts.Accepted {
+		t.Errorf("measured %q, %+v, unmeasured %q, %+v", all[0].Text, a.Drafts, plain[0].Text, plain[0].Stats.Drafts)
+	}
+}

@@ -1,0 +1,139 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"verity/internal/testing/testmodel"
+	"verity/model"
+	"verity/model/synth"
+	"verity/precision"
+)
+
+var f16 = precision.Of(precision.F16)
+
+// TestWork counts operations again from the shapes of the weights.
+func TestWork(t *testing.T) {
+	for _, size := range []string{"tiny", "large-v2", "large-v3-turbo"} {
+		d, err := synth.Dims(size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]float64{}
+		for name, shape := range d.EncoderWeights() {
+			want["encoder"] += products(name, shape, d)
+		}
+		for name, shape := range d.DecoderWeights() {
+			room := "pass"
+			if strings.Contains(name, "encoder_attn.k_proj") || strings.Contains(name, "encoder_attn.v_proj") {
+				room = "cross"
+			}
+			want[room] += products(name, shape, d)
+		}
+		for room, got := range map[string]work{"encoder": encoderWork(d, f16), "cross": crossWork(d, f16), "pass": passWork(d, f16, 3, 0)} {
+			w := want[room]
+			if room == "pass" {
+				w *= 3
+			}
+			if got.products != w {
+				t.Errorf("%s, %s: %.6g operations, by the weights %.6g", size, room, got.products, w)
+			}
+		}
+	}
+}
+
+// products returns the operations of one weight: for a window if the audio goes
+// through it, else for a row.
+func products(name string, shape []int, d model.Dims) float64 {
+	if len(shape) < 2 || strings.HasSuffix(name, "embed_positions.weight") {
+		return 0
+	}
+	n := 2.0
+	for _, x := range shape {
+		n *= float64(x)
+	}
+	switch {
+	case name == "encoder.conv1.weight":
+		return n * float64(2*d.AudioPositions)
+	case strings.HasPrefix(name, "encoder."), strings.Contains(name, "encoder_attn.k"), strings.Contains(name, "encoder_attn.v"):
+		return n * float64(d.AudioPositions)
+	}
+	return n
+}
+
+// TestRun measures a small model: everything is there and finite.
+func TestRun(t *testing.T) {
+	r, err := Run(t.Context(), testmodel.Open(t, "odd"), Options{Stage: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(r)
+	if err != nil { // as it would for NaN
+		t.Fatal(err)
+	}
+	for _, field := range []string{`"schema":"verity.bench/1"`, `"gops_int8":`, `"gops_vector":`, `"vector_ops":`, `"utilization":`, `"mbu":`, `"rows":16`} {
+		if !strings.Contains(string(b), field) {
+			t.Errorf("JSON lacks %s: %s", field, b)
+		}
+	}
+	for what, x := range map[string]float64{
+		"flops": r.Ceiling.GFLOPS, "ops": r.Ceiling.GOPSInt8, "vectors": r.Ceiling.GOPSVector, "bytes": r.Ceiling.GBPS, "mel": r.Mel.Seconds,
+		"encoder": r.Encode.Utilization, "its products": r.Encode.Products, "its attention": r.Encode.Attention, "its vectors": r.Encode.Vectors, "cross": r.CrossKV.Utilization, "step": r.Step.MBU, "bytes of a step": float64(r.Step.Bytes),
+	} {
+		if !(x > 0) || math.IsInf(x, 0) {
+			t.Errorf("%s: %v", what, x)
+		}
+	}
+	if len(r.Verify) != mostRows || r.Verify[0].Ratio != 1 {
+		t.Errorf("verify passes: %+v", r.Verify)
+	}
+	var out bytes.Buffer
+	if err := r.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("\n%s", &out)
+	lines := strings.Split(out.String(), "\n")
+	if !strings.Contains(lines[2], "times as fast as speech: ") {
+		t.Errorf("the table does not begin with what people ask first:\n%s", &out)
+	}
+}
+
+// TestSummary: the result says by itself when it is not to be trusted, and why a share is
+// above 100 %.
+func TestSummary(t *testing.T) {
+	for _, tt := range []struct {
+		spread, share float64
+		want          []string
+	}{{1.1, 0.8, nil}, {2.2, 0.8, []string{"The machine was busy"}}, {1.1, 2, []string{"weights stay in the caches"}}} {
+		r := &Result{Threads: 1, Encode: Passage{Runs: 1, Seconds: 1, Utilization: 0.5}, WindowSeconds: 30,
+			Step: Step{Seconds: 0.01}, Ceiling: Ceiling{Spread: tt.spread}, Verify: []Pass{{Rows: 1, Share: tt.share}}}
+		var out bytes.Buffer
+		if err := r.Write(&out); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), "15 times as fast as speech: 30.0 s with 100 tokens take 2.00 s") || !strings.Contains(out.String(), "on 1 thread,") {
+			t.Errorf("no summary:\n%s", &out)
+		}
+		for _, text := range []string{"The machine was busy", "weights stay in the caches"} {
+			if got, want := strings.Contains(out.String(), text), slices.Contains(tt.want, text); got != want {
+				t.Errorf("spread %v, share %v: %q is %v, want %v", tt.spread, tt.share, text, got, want)
+			}
+		}
+	}
+}
+
+func TestBar(t *testing.T) {
+	for share, want := range map[float64]string{
+		0: "····················", 0.5: "██████████··········", 0.53: "██████████▋·········", 1: "████████████████████", 1.2: "████████████████████",
+		math.Inf(1): "████████████████████",
+	} {
+		if got := bar(share); got != want {
+			t.Errorf("bar(%v) = %q, want %q", share, got, want)
+		}
+	}
+}

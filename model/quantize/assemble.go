@@ -1,0 +1,144 @@
+package quantize
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"verity/internal/formats/safetensors"
+	"verity/internal/input"
+	"verity/internal/output"
+	"verity/internal/quant"
+)
+
+// quantMethod is the method in the config of our checkpoints, under the key of
+// transformers.
+const quantMethod = "verity"
+
+const weightsFile = "model.safetensors"
+
+// mostJSON bounds the settings and the vocabulary of a checkpoint: tokenizer.json of large-v3
+// has 2.5 MB.
+const mostJSON = 64 << 20
+
+// assemble writes the checkpoint, the weights last.
+func (r *run) assemble(ctx context.Context, put output.Put) error {
+	var entries []safetensors.Entry
+	for _, name := range r.from.Names() {
+		if m := r.done[name]; m != nil {
+			entries = append(entries, packed("model."+name, m)...)
+			continue
+		}
+		w, err := r.from.Weight(name)
+		if err != nil {
+			return err
+		}
+		entries = append(entries, safetensors.Entry{Name: "model." + name, DType: w.DType, Shape: w.Shape, Data: func(to io.Writer) error {
+			_, err := to.Write(w.Tensor().Data)
+			w.Drop(0, w.Shape[0])
+			return err
+		}})
+	}
+	if err := r.config(put); err != nil {
+		return err
+	}
+	if err := copyFiles(r.from.FS(), put); err != nil {
+		return err
+	}
+	return put(weightsFile, func(w io.Writer) error { return safetensors.WriteContext(ctx, w, entries...) })
+}
+
+// packed returns the entries of a few-bit weight.
+func packed(name string, m *quant.Matrix) []safetensors.Entry {
+	part := func(suffix, dtype string, data []byte, size int) safetensors.Entry {
+		return safetensors.Entry{Name: name + suffix, Type: dtype, Shape: []int{m.Rows, len(data) / m.Rows / size},
+			Data: func(w io.Writer) error { _, err := w.Write(data); return err }}
+	}
+	dtype := "F16"
+	if m.Format.ScaleBytes() == 1 {
+		dtype = "F8_E8M0"
+	}
+	all := []safetensors.Entry{part("_packed", "U8", m.Codes, 1), part("_scale", dtype, m.Scales, m.Format.ScaleBytes())}
+	if len(m.Zeros) > 0 {
+		all = append(all, part("_zero", "U8", m.Zeros, 1))
+	}
+	return all
+}
+
+// quantised reports whether a directory holds a checkpoint of this program.
+func quantised(dir fs.FS) bool {
+	b, err := input.ReadFS(dir, "config.json", mostJSON)
+	var c struct {
+		Quantization struct {
+			Method string `json:"quant_method"`
+		} `json:"quantization_config"`
+	}
+	return err == nil && json.Unmarshal(b, &c) == nil && c.Quantization.Method == quantMethod
+}
+
+// othersWeights reports whether the weights of such a checkpoint were replaced by some without a
+// few-bit tensor in their header.
+func othersWeights(dir fs.FS) bool {
+	st, err := fs.Stat(dir, weightsFile)
+	if err != nil || !st.Mode().IsRegular() || st.Size() == 0 {
+		return false // none, or output.Model refuses it
+	}
+	f, err := dir.Open(weightsFile)
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, 4<<20))
+	return err != nil || !bytes.Contains(head, []byte(`_packed"`))
+}
+
+// copyFiles copies the settings and the vocabulary of a checkpoint.
+func copyFiles(from fs.FS, put output.Put) error {
+	for _, name := range []string{
+		"generation_config.json", "preprocessor_config.json", "processor_config.json", "tokenizer.json",
+		"tokenizer_config.json",
+		"vocab.json", "merges.txt", "added_tokens.json", "special_tokens_map.json", "normalizer.json",
+	} {
+		b, err := input.ReadFS(from, name, mostJSON)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = put(name, func(w io.Writer) error { _, err := w.Write(b); return err })
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// config writes config.json, with the quantisation in it.
+func (r *run) config(put output.Put) error {
+	b, err := input.ReadFS(r.from.FS(), "config.json", mostJSON)
+	if err != nil {
+		return err
+	}
+	config := map[string]any{}
+	d := json.NewDecoder(strings.NewReader(string(b)))
+	d.UseNumber()
+	if err := d.Decode(&config); err != nil {
+		return fmt.Errorf("config.json: %w", err)
+	}
+	method := Nearest
+	if r.Calibrate != nil {
+		method = GPTQ
+	}
+	config["quantization_config"] = map[string]any{
+		"quant_method": quantMethod, "format": r.Format, "group_size": quant.Group, "method": method}
+	b, err = json.MarshalIndent(config, "", " ")
+	if err != nil {
+		return err
+	}
+	return put("config.json", func(w io.Writer) error { _, err := w.Write(append(b, '\n')); return err })
+}

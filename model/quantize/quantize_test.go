@@ -1,0 +1,337 @@
+package quantize
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"verity/internal/quant"
+	"verity/internal/tensor"
+	"verity/model"
+	"verity/model/digits"
+)
+
+// TestGPTQ checks that on correlated inputs the errors of outputs are well below those of
+// rounding to nearest, and that the kept result is never worse.
+func TestGPTQ(t *testing.T) {
+	const rows, cols, inputs = 40, 96, 700
+	rng := rand.New(rand.NewPCG(1, 2))
+	mix := make([]float32, cols*cols)
+	for i := range mix {
+		mix[i] = float32(rng.NormFloat64()) / 8
+	}
+	h := newHessian(cols)
+	x := make([]float32, cols)
+	for range inputs {
+		clear(x)
+		for j := range 20 { // 20 factors determine 96 inputs
+			v := float32(rng.NormFloat64())
+			for k := range x {
+				x[k] += v * mix[j*cols+k]
+			}
+		}
+		for k := range x {
+			x[k] += float32(rng.NormFloat64()) / 50
+		}
+		if err := h.add(nil, x, 1, cols); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := h.flush(nil); err != nil {
+		t.Fatal(err)
+	}
+	if h.rows != inputs {
+		t.Fatalf("%d inputs were added, want %d", h.rows, inputs)
+	}
+	w := &weight{name: "w", rows: rows, cols: cols, w: make([]float32, rows*cols), h: h}
+	for i := range w.w {
+		w.w[i] = float32(rng.NormFloat64())
+	}
+	var err error
+	if w.hm, err = h.matrix(); err != nil {
+		t.Fatal(err)
+	}
+	w.ref = w.energy(nil, w.w)
+	for _, f := range []quant.Format{quant.Int4, quant.MXFP6} {
+		s, err := newSolver(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, l := w.code(nil, f, s)
+		if err := m.Check(); err != nil {
+			t.Fatal(err)
+		}
+		if l.Method != GPTQ || !(l.Error < 0.6*l.Nearest) {
+			t.Errorf("%v: %s with error %.4f, rounding to nearest %.4f", f, l.Method, l.Error, l.Nearest)
+		}
+		if e := w.errorOf(nil, m); math.Abs(e-l.Error) > 1e-9 {
+			t.Errorf("%v: error %v, stated as %v", f, e, l.Error)
+		}
+	}
+}
+
+// TestSolver checks that the factor is that of the inverse, with column order and damping
+// undone.
+func TestSolver(t *testing.T) {
+	const n = 33
+	rng := rand.New(rand.NewPCG(3, 4))
+	h := newHessian(n)
+	x := make([]float32, 200*n)
+	for i := range x {
+		x[i] = float32(rng.NormFloat64()) * float32(1+i%n)
+	}
+	if err := errors.Join(h.add(nil, x, 200, n), h.flush(nil)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := newSolver(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.order[0] != n-1 || s.order[n-1] != 0 {
+		t.Errorf("columns go in the order %v, want loud ones first", s.order)
+	}
+	var mean float64
+	for i := range n {
+		mean += float64(h.sum[i*n+i]) / n
+	}
+	for i := range n { // (UᵀU)·H is the identity
+		for j := range n {
+			var sum float64
+			for k := range n {
+				var inv float64
+				for l := 0; l <= min(i, k); l++ {
+					inv += float64(s.upper[l*n+i]) * float64(s.upper[l*n+k])
+				}
+				v := float64(h.sum[s.order[k]*n+s.order[j]])
+				if k == j {
+					v += damping * mean
+				}
+				sum += inv * v
+			}
+			want := 0.0
+			if i == j {
+				want = 1
+			}
+			if !(math.Abs(sum-want) < 1e-3) {
+				t.Fatalf("inverse·H [%d][%d] is %v", i, j, sum)
+			}
+		}
+	}
+}
+
+// open opens a small trained model.
+func open(t *testing.T) *model.Checkpoint {
+	t.Helper()
+	c, err := model.OpenFS(digits.Target(), "demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// TestWrite checks that what was written opens, expands to the codec's values, is as
+// small as its bits, and is the same when written again.
+func TestWrite(t *testing.T) {
+	c := open(t)
+	for _, format := range Formats() {
+		dir := t.TempDir()
+		var told int64
+		layers, err := Write(context.Background(), c, dir, Options{Format: format, Progress: func(done, _ int64) { told = done }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := model.Open(context.Background(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q := got.Quantised(); !strings.HasPrefix(q, format) || got.Params() != c.Params() || len(layers) == 0 {
+			t.Errorf("%s: %s, %d weights in %d layers, want %d", format, q, got.Params(), len(layers), c.Params())
+		}
+		var weights int64
+		for _, l := range layers {
+			weights += l.Weights
+			checkResult(t, c, got, l)
+		}
+		if told != weights {
+			t.Errorf("%s: told of %d weights, want %d", format, told, weights)
+		}
+		first := content(t, dir)
+		got.Close()
+		if _, err := Write(context.Background(), c, dir, Options{Format: format}); err != nil {
+			t.Fatalf("%s: written over: %v", format, err)
+		}
+		if content(t, dir) != first {
+			t.Errorf("%s: another run gives other bytes", format)
+		}
+	}
+}
+
+func content(t *testing.T, dir string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, "model.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// checkResult compares a weight with the original.
+func checkResult(t *testing.T, c, got *model.Checkpoint, l Result) {
+	t.Helper()
+	a, err := c.Tensor(l.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := got.Tensor(l.Name, a.Shape...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.DType != tensor.F16 {
+		t.Errorf("%s: expands to %v", l.Name, b.DType)
+	}
+	var e, n float64
+	x, y := a.Float32(), b.Float32()
+	for i := range x {
+		e += math.Pow(float64(x[i])-float64(y[i]), 2)
+		n += math.Pow(float64(x[i]), 2)
+	}
+	if r := math.Sqrt(e / n); !(math.Abs(r-l.Error) < 1e-6) || l.Error != l.Nearest {
+		t.Errorf("%s: error %v, stated as %v and %v", l.Name, r, l.Error, l.Nearest)
+	}
+}
+
+// TestStopped: a run that is stopped leaves nothing that looks like a checkpoint, and one can
+// be written there.
+func TestStopped(t *testing.T) {
+	c, dir := open(t), t.TempDir()
+	ctx, stop := context.WithCancel(context.Background())
+	o := Options{Format: "int4", Progress: func(done, total int64) {
+		if done == total {
+			stop()
+		}
+	}}
+	if _, err := Write(ctx, c, dir, o); !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v, want that it was stopped", err)
+	}
+	if _, err := model.Open(context.Background(), dir); !errors.Is(err, model.ErrNotCheckpoint) {
+		t.Errorf("what was stopped: %v", err)
+	}
+	if _, err := Write(context.Background(), c, dir, Options{Format: "int4"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRefused checks invalid options, checkpoints of other programs, and weights that are
+// not finite.
+func TestRefused(t *testing.T) {
+	c := open(t)
+	other := t.TempDir()
+	if err := os.WriteFile(filepath.Join(other, "config.json"), []byte("{}"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	quiet := func(context.Context, *model.Checkpoint) error { return nil }
+	for _, tt := range []struct {
+		name, dir, want string
+		o               Options
+	}{
+		{"format", t.TempDir(), `format "int3": want int4 or mxfp6`, Options{Format: "int3"}},
+		{"variant", t.TempDir(), `format "int4z": want`, Options{Format: "int4z"}},
+		{"directory", other, "not overwritten", Options{Format: "int4"}},
+		{"silence", t.TempDir(), "is there speech", Options{Format: "int4", Calibrate: quiet}},
+	} {
+		if _, err := Write(context.Background(), c, tt.dir, tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %q", tt.name, err, tt.want)
+		}
+	}
+	dir := t.TempDir()
+	if _, err := Write(context.Background(), c, dir, Options{Format: "int4"}); err != nil {
+		t.Fatal(err)
+	}
+	q, err := model.Open(context.Background(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	if _, err := Write(context.Background(), q, t.TempDir(), Options{Format: "int4"}); err == nil || !strings.Contains(err.Error(), "few bits already") {
+		t.Errorf("quantised twice: %v", err)
+	}
+}
+
+// TestForeign: nothing that this program did not make is written over, removed or written
+// through.
+func TestForeign(t *testing.T) {
+	c := open(t)
+	for _, tt := range []struct{ name, file, content string }{
+		{"weights alone", "model.safetensors", "precious"},
+		{"a download", "model.safetensors.incomplete", "precious"},
+		{"a vocabulary", "vocab.json", "{}"},
+		{"another program", "config.json", `{"quantization_config":{"quant_method":"gptq"}}`},
+		{"notes", "README.md", "precious"},
+	} {
+		dir := t.TempDir()
+		name := filepath.Join(dir, tt.file)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(tt.content), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Write(context.Background(), c, dir, Options{Format: "int4"}); err == nil || !strings.Contains(err.Error(), "not overwritten") {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if b, err := os.ReadFile(name); err != nil || string(b) != tt.content {
+			t.Errorf("%s: now %q, %v", tt.name, b, err)
+		}
+	}
+
+	unpacked, err := fs.ReadFile(digits.Target(), weightsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{"notes": []byte("precious"), "zeros": make([]byte, 9000), "other weights": unpacked} {
+		dir := t.TempDir()
+		if _, err := Write(context.Background(), c, dir, Options{Format: "int4"}); err != nil {
+			t.Fatal(err)
+		}
+		weights := filepath.Join(dir, weightsFile)
+		if err := os.WriteFile(weights, content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Write(context.Background(), c, dir, Options{Format: "mxfp6"}); err == nil || !strings.Contains(err.Error(), "not overwritten") {
+			t.Errorf("%s in the place of our weights: %v", name, err)
+		}
+		if b, err := os.ReadFile(weights); err != nil || !bytes.Equal(b, content) {
+			t.Errorf("%s: now %d bytes, %v", name, len(b), err)
+		}
+		if err := os.Truncate(weights, 0); err != nil { // a machine that stopped may have left none
+			t.Fatal(err)
+		}
+		if _, err := Write(context.Background(), c, dir, Options{Format: "mxfp6"}); err != nil {
+			t.Error(err)
+		}
+	}
+
+	outside := t.TempDir()
+	for _, name := range []string{"config.json", "tokenizer.json", "model.safetensors"} {
+		dir := t.TempDir()
+		if _, err := Write(context.Background(), c, dir, Options{Format: "int4"}); err != nil {
+			t.Fatal(err)
+		}
+		link := filepath.Join(dir, name)
+		os.RemoveAll(link)
+		if err := os.Symlink(filepath.Join(outside, "new"), link); err != nil {
+			t.Skip(err)
+		}
+		if _, err := Write(context.Background(), c, dir, Options{Format: "int4"}); err == nil {
+			t.Errorf("%s is a link: no error", name)
+		}
+		if all, err := os.ReadDir(outside); err != nil || len(all) != 0 {
+			t.Errorf("%s is a link: %v was written outside, %v", name, all, err)
+		}
+	}
+}

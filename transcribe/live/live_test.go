@@ -1,0 +1,390 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"verity/audio"
+	"verity/model"
+	"verity/model/base"
+	"verity/model/digits"
+	"verity/tokenizer"
+	"verity/transcribe"
+	"verity/transcript"
+)
+
+// said makes words of half a second each from a text.
+func said(text string, from float64) (words []transcript.Word) {
+	for i, w := range strings.Fields(text) {
+		at := from + float64(i)/2
+		words = append(words, transcript.Word{Word: " " + w, Start: at, End: at + 0.5})
+	}
+	return words
+}
+
+func TestAgreement(t *testing.T) {
+	tests := []struct {
+		why    string
+		passes []string // each over all of the sound; "=" before the last one
+		want   []string // confirmed by each
+	}{
+		{"one pass confirms nothing", []string{"and so"}, []string{""}},
+		{"two that agree do", []string{"and so", "and so my"}, []string{"", " and so"}},
+		{"up to where they differ", []string{"and so me", "and so my fellow", "and so my fellows"}, []string{"", " and so", " my"}},
+		{"the spelling must be the same", []string{"and so.", "and so, my", "and so, my"}, []string{"", " and", " so, my"}},
+		{"a later pass that spells confirmed words anew takes nothing back", []string{"and so", "and so my", "And so my fellow", "= And so my fellow Americans"}, []string{"", " and so", " my", " fellow Americans"}},
+		{"confirmed words are not said again when others are left out", []string{"one two three", "one two three four", "two three four five", "= two three four five"}, []string{"", " one two three", " four", " five"}},
+		{"a pass without words does no harm", []string{"one two", "", "one two", "one two"}, []string{"", "", "", " one two"}},
+		{"the last pass confirms all", []string{"one", "= one two three"}, []string{"", " one two three"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.why, func(t *testing.T) {
+			var a agreement
+			for i, text := range tt.passes {
+				text, last := strings.CutPrefix(text, "= ")
+				from := 0.0
+				if strings.HasPrefix(text, "two") {
+					from = 0.5
+				}
+				var got []transcript.Word
+				if words := said(text, from); last {
+					got = a.finish(words)
+				} else {
+					got = a.add(words)
+				}
+				if spell(got) != tt.want[i] {
+					t.Errorf("pass %d, %q: confirmed %q, want %q", i, text, spell(got), tt.want[i])
+				}
+			}
+		})
+	}
+}
+
+// scripted returns an utterance whose passes say what f does.
+func scripted(f func(from, to float64, last bool) []transcript.Word) *Utterance {
+	u := (&Transcriber{}).utterance(NewStream(nil, nil), 0)
+	u.run = func(_ context.Context, pcm []float32, _, _ string, last bool, _ []transcript.Line) (*transcript.Transcript, []transcript.Line, error) {
+		from := seconds(u.cut)
+		words := f(from, from+seconds(int64(len(pcm))), last)
+		for i := range words {
+			words[i].Start -= from
+			words[i].End -= from
+		}
+		s := transcript.Segment{Words: words}
+		if len(words) > 0 {
+			s.End = words[len(words)-1].End
+		}
+		return &transcript.Transcript{Language: "en", Segments: []transcript.Segment{s}}, nil, nil
+	}
+	return u
+}
+
+// TestEndless: speech without a pause is heard whole, every word once, in bounded memory,
+// though the last words of each pass are wrong.
+func TestEndless(t *testing.T) {
+	const total = 300 // seconds, two words in each
+	u := scripted(func(from, to float64, last bool) (words []transcript.Word) {
+		for i := 0; i < 2*total; i++ {
+			start, end := float64(i)/2, float64(i)/2+0.5
+			if start < from-0.05 || end > to {
+				continue
+			}
+			word := fmt.Sprintf(" w%d", i)
+			if end > to-0.8 && !last {
+				word += "?" // cut off
+			}
+			words = append(words, transcript.Word{Word: word, Start: start, End: end})
+		}
+		return words
+	})
+	text, most := "", 0
+	for at := range total {
+		u.Add(make([]float32, audio.SampleRate))
+		r, err := u.Pass(t.Context(), at == total-1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += spell(r.Confirmed)
+		most = max(most, len(u.pcm))
+		if len(u.before) > shown+64 || len(u.agreed.heard) > 100 {
+			t.Fatalf("%d bytes of text and %d words are kept", len(u.before), len(u.agreed.heard))
+		}
+	}
+	if most > (full+2)*audio.SampleRate {
+		t.Errorf("%d s of sound are kept", most/audio.SampleRate)
+	}
+	for i, w := range strings.Fields(text) {
+		if w != fmt.Sprintf("w%d", i) {
+			t.Fatalf("word %d is %s:\n%s", i, w, text)
+		}
+	}
+	if n := len(strings.Fields(text)); n != 2*total {
+		t.Errorf("%d words, want %d", n, 2*total)
+	}
+}
+
+// TestDisagreement: where no two passes agree, memory is bounded all the same, and text
+// comes.
+func TestDisagreement(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	u := scripted(func(from, to float64, _ bool) (words []transcript.Word) {
+		for at := from; at+0.5 <= to; at += 0.5 {
+			words = append(words, transcript.Word{Word: fmt.Sprintf(" r%d", r.Int()), Start: at, End: at + 0.5})
+		}
+		return words
+	})
+	confirmed := 0
+	for range 120 {
+		u.Add(make([]float32, audio.SampleRate))
+		got, err := u.Pass(t.Context(), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		confirmed += len(got.Confirmed)
+		if len(u.pcm) > (full+2)*audio.SampleRate {
+			t.Fatalf("%d s of sound are kept", len(u.pcm)/audio.SampleRate)
+		}
+	}
+	if confirmed < 100 {
+		t.Errorf("%d words in two minutes", confirmed)
+	}
+}
+
+// TestSilent: sound without words is forgotten.
+func TestSilent(t *testing.T) {
+	u := scripted(func(float64, float64, bool) []transcript.Word { return nil })
+	for range 100 {
+		u.Add(make([]float32, audio.SampleRate))
+		if _, err := u.Pass(t.Context(), false); err != nil {
+			t.Fatal(err)
+		}
+		if len(u.pcm) > (full+2)*audio.SampleRate {
+			t.Fatalf("%d s of sound are kept", len(u.pcm)/audio.SampleRate)
+		}
+	}
+	if u.Len() != 100*audio.SampleRate {
+		t.Errorf("%d samples, want %d", u.Len(), 100*audio.SampleRate)
+	}
+}
+
+// TestFailed: after a pass that failed another can be made.
+func TestFailed(t *testing.T) {
+	u := scripted(func(float64, float64, bool) []transcript.Word { return said("one", 0) })
+	good := u.run
+	u.run = func(context.Context, []float32, string, string, bool, []transcript.Line) (*transcript.Transcript, []transcript.Line, error) {
+		return nil, nil, errors.New("broken")
+	}
+	u.Add(make([]float32, audio.SampleRate))
+	if _, err := u.Pass(t.Context(), false); err == nil {
+		t.Error("a pass that failed has no error")
+	}
+	u.run = good
+	if r, err := u.Pass(t.Context(), true); err != nil || spell(r.Confirmed) != " one" {
+		t.Errorf("%q, %v", spell(r.Confirmed), err)
+	}
+}
+
+// pcmOf returns the samples of a file.
+func pcmOf(t *testing.T, name string) []float32 {
+	t.Helper()
+	c, err := audio.Open(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	pcm := make([]float32, 300*audio.SampleRate)
+	n, _ := c.Read(pcm)
+	return pcm[:n]
+}
+
+// TestEar: speech between two silences is one utterance, with nothing of it lost, however
+// the sound is cut into pieces.
+func TestEar(t *testing.T) {
+	speech := pcmOf(t, "../../model/base/jfk.flac")
+	sound := make([]float32, 2*audio.SampleRate, len(speech)+4*audio.SampleRate)
+	sound = append(append(sound, speech...), make([]float32, 2*audio.SampleRate)...)
+	stream := func(o EarOptions) (s *Stream, ended *[]*Utterance) {
+		s, ended = NewStream(&Transcriber{}, &o), new([]*Utterance)
+		s.Ended = func(u *Utterance) { *ended = append(*ended, u) }
+		return s, ended
+	}
+	var first *Utterance
+	for _, size := range []int{1, 160, 512, 10000, len(sound)} {
+		s, ended := stream(EarOptions{0.5, 300, 1200})
+		for piece := range slices.Chunk(sound, size) {
+			s.Hear(piece)
+		}
+		if len(*ended) != 1 || s.Len() != int64(len(sound)) {
+			t.Fatalf("pieces of %d: %d utterances in %d samples, want one in %d", size, len(*ended), s.Len(), len(sound))
+		}
+		u := (*ended)[0]
+		if first == nil {
+			first = u
+		}
+		if u.Start != first.Start || u.Len() != first.Len() || !slices.Equal(u.pcm, sound[u.Start:u.Start+u.Len()]) {
+			t.Errorf("pieces of %d: %d samples from %d, or others than the sound", size, u.Len(), u.Start)
+		}
+	}
+	if first.Start < audio.SampleRate || first.Start > 5*audio.SampleRate/2 || first.Start+first.Len() < 12*audio.SampleRate {
+		t.Errorf("the utterance is from %d, of %d", first.Start, first.Len())
+	}
+	t.Run("silence", func(t *testing.T) {
+		s, ended := stream(DefaultEar())
+		if s.Hear(make([]float32, 10*audio.SampleRate)); len(*ended) > 0 || s.now != nil || len(s.ear.before) > audio.SampleRate {
+			t.Errorf("%d utterances in silence, %d samples kept", len(*ended), len(s.ear.before))
+		}
+	})
+	t.Run("commit", func(t *testing.T) {
+		s, ended := stream(DefaultEar())
+		s.Hear(speech[:4*audio.SampleRate+100])
+		s.Commit()
+		n := len(*ended)
+		if u := (*ended)[n-1]; u.Start+u.Len() != 4*audio.SampleRate+100 || s.Len() != 4*audio.SampleRate+100 {
+			t.Errorf("the end of speech: %d samples from %d", u.Len(), u.Start)
+		}
+		if s.Commit(); len(*ended) != n {
+			t.Error("it ends twice")
+		}
+		s.Hear(speech[:audio.SampleRate+7])
+		open := s.now
+		s.Clear()
+		s.Hear(speech[:10])
+		s.Commit()
+		if open == nil || !open.dropped.Load() || len(*ended) != n || s.Len() != 5*audio.SampleRate+117 {
+			t.Errorf("after a clear: %d samples, %d utterances more", s.Len(), len(*ended)-n)
+		}
+	})
+	for _, o := range []EarOptions{{1, 300, 500}, {0, 300, 500}, {-1, 300, 500}, {0.5, 300, 0}, {0.5, 300, 1}, {0.5, 300, 1 << 20}, {0.5, 1 << 20, 500}, {0.5, -1, 500}} {
+		if o.Check() == nil {
+			t.Errorf("%+v is accepted", o)
+		}
+	}
+}
+
+// TestCommitted: without an ear every sample is in an utterance; the queue holds what a full
+// stream lets in, be it utterances of one sample.
+func TestCommitted(t *testing.T) {
+	s := NewStream(&Transcriber{}, nil)
+	var all int64
+	s.Ended = func(u *Utterance) {
+		if u.Start != all {
+			t.Fatalf("utterance %d begins at %d, want %d", u.Number, u.Start, all)
+		}
+		all += u.Len()
+	}
+	for s.room(1) {
+		s.Hear([]float32{0.5})
+		s.Commit()
+	}
+	if s.Hear(nil); all != mostQueued || s.Len() != mostQueued || s.now != nil {
+		t.Errorf("%d samples, %d in utterances, want %d", s.Len(), all, mostQueued)
+	}
+}
+
+// growing makes passes over a sound as it comes, step seconds at a time, and returns the
+// confirmed text. It wants every pass to add to it and the words to be in order.
+func growing(t *testing.T, m *transcribe.Model, pcm []float32, step float64) string {
+	t.Helper()
+	u, err := utterance(m, transcribe.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, early, words := "", 0, 0
+	size := int(step * audio.SampleRate)
+	for i := 0; i < len(pcm); i += size {
+		end := min(i+size, len(pcm))
+		u.Add(pcm[i:end])
+		r, err := u.Pass(t.Context(), end == len(pcm))
+		if err != nil {
+			t.Fatal(err)
+		}
+		words += len(r.Confirmed)
+		if text += spell(r.Confirmed); end < len(pcm) {
+			early = len(text)
+		}
+	}
+	if early == 0 || words != len(strings.Fields(text)) {
+		t.Errorf("%d bytes were confirmed before the end, %d words of %q", early, words, text)
+	}
+	return tokenizer.Strip(text)
+}
+
+func load(t *testing.T, c *model.Checkpoint, err error) *transcribe.Model {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	m, err := transcribe.Load(t.Context(), c, transcribe.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Close)
+	return m
+}
+
+// TestDigits: a real network over real speech that grows.
+func TestDigits(t *testing.T) {
+	c, err := model.OpenFS(digits.Target(), "digits")
+	m := load(t, c, err)
+	got := growing(t, m, pcmOf(t, "../../model/digits/digits.wav"), 2)
+	if n := len(strings.Fields(got)); n < 5 {
+		t.Errorf("%d words: %q", n, got)
+	}
+}
+
+// TestSpeech: Whisper itself, over a speech that grows, says what it says at the end.
+func TestSpeech(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a real Whisper takes seconds for each pass")
+	}
+	if base.Base() == nil {
+		t.Skip("built without a model")
+	}
+	c, err := model.OpenFS(base.Base(), "base")
+	m := load(t, c, err)
+	got := growing(t, m, pcmOf(t, "../../model/base/jfk.flac"), 3)
+	const want = "and so my fellow americans ask not what your country can do for you ask what you can do for your country"
+	if bare := strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		if strings.ContainsRune(".,:;!?", r) {
+			return -1
+		}
+		return r
+	}, strings.ToLower(got))), " "); bare != want {
+		t.Errorf("%q", got)
+	}
+}
+
+// utterance returns an Utterance of a model.
+func utterance(m *transcribe.Model, o transcribe.Options) (*Utterance, error) {
+	t, err := New(m, o)
+	if err != nil {
+		return nil, err
+	}
+	return t.utterance(NewStream(t, nil), 0), nil
+}
+
+// TestBehind: passes that are slow become fewer, and those that are not the last encode
+// what was said and a margin, never a whole window for a word.
+func TestBehind(t *testing.T) {
+	for _, tt := range []struct {
+		turn   time.Duration
+		behind bool
+		due    float64 // s
+	}{{0, false, leastNew}, {500 * time.Millisecond, false, leastNew}, {2 * time.Second, true, 2.5}, {8 * time.Second, true, 10}} {
+		if got := Due(tt.turn); got != int64(tt.due*audio.SampleRate) || Behind(tt.turn) != tt.behind {
+			t.Errorf("a turn of %v: %d samples, behind %t", tt.turn, got, Behind(tt.turn))
+		}
+	}
+	for seconds, want := range map[int]int{1: 600, 6: 600, 7: 650, 20: 1300} {
+		if got := window(seconds * audio.SampleRate); got != want {
+			t.Errorf("%d s of sound: %d positions, want %d", seconds, got, want)
+		}
+	}
+}

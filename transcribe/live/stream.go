@@ -1,0 +1,315 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"verity/audio"
+	"verity/audio/vad"
+)
+
+// EarOptions says what begins and ends an utterance. The names are those of OpenAI's
+// server_vad.
+type EarOptions struct {
+	Threshold float64 // the speech probability from which a step of the detector starts speech
+	PaddingMS int     // how much sound before the detected speech is included
+	SilenceMS int     // how long a silence must be to end an utterance
+}
+
+// DefaultEar returns OpenAI's defaults.
+func DefaultEar() EarOptions { return EarOptions{Threshold: 0.5, PaddingMS: 300, SilenceMS: 500} }
+
+// Check reports the first invalid field of o.
+func (o EarOptions) Check() error {
+	switch {
+	case !(o.Threshold > 0 && o.Threshold < 1):
+		return fmt.Errorf("threshold: got %v, want more than 0 and less than 1", o.Threshold)
+	case o.PaddingMS < 0 || o.PaddingMS > 5000:
+		return fmt.Errorf("prefix_padding_ms: got %d, want 0 to 5000", o.PaddingMS)
+	case o.SilenceMS < 32 || o.SilenceMS > 30000:
+		return fmt.Errorf("silence_duration_ms: got %d, want 32 to 30000", o.SilenceMS)
+	}
+	return nil
+}
+
+// An ear detects speech in arriving sound.
+type ear struct {
+	EarOptions
+	network *vad.Network
+	rest    []float32 // incomplete step
+	before  []float32 // sound that may belong to the next utterance
+	loud    int       // consecutive steps of speech
+	silent  int64     // samples since the last step of speech
+}
+
+const (
+	// leastSpeech is how many consecutive steps of speech start an utterance: 96 ms.
+	// Clicks are shorter.
+	leastSpeech = 3
+
+	// mostUnheard is how much sound may wait for passes, in samples: a minute. mostQueued
+	// is how many utterances, which may be of one sample each.
+	mostUnheard = 60 * audio.SampleRate
+	mostQueued  = 512
+)
+
+// A Stream is sound that arrives and the utterances in it. One goroutine feeds it; another
+// makes the passes over one utterance after the other.
+type Stream struct {
+	// Begun and Ended, if they are set, are called by what feeds the stream.
+	Begun, Ended func(*Utterance)
+
+	by    *Transcriber
+	ear   *ear       // nil: only Commit ends an utterance
+	at    int64      // end of the samples that the ear has heard
+	now   *Utterance // the open one, or nil
+	count int        // utterances begun
+
+	queue   chan *Utterance
+	closed  sync.Once
+	unheard atomic.Int64  // samples of utterances that have been in no pass
+	full    atomic.Bool   // what feeds the stream waits for room
+	more    chan struct{} // there is more sound, or somebody waits
+	less    chan struct{} // passes have seen more
+
+	story string // text of the last utterance, as context of the next; of the passes
+}
+
+// NewStream returns a Stream at the start of its sound. Its utterances are transcribed by t.
+func NewStream(t *Transcriber, o *EarOptions) *Stream {
+	// What a full stream lets in at once fits into the queue too: a minute has fewer utterances.
+	s := &Stream{queue: make(chan *Utterance, 2*mostQueued), more: make(chan struct{}, 1), less: make(chan struct{}, 1)}
+	s.Use(t, o)
+	return s
+}
+
+// Use has later utterances transcribed by t, and found by an ear of valid options; without
+// options, Commit ends them. No utterance may be open.
+func (s *Stream) Use(t *Transcriber, o *EarOptions) {
+	s.at, s.by, s.ear = s.Len(), t, nil
+	if o != nil {
+		s.ear = &ear{EarOptions: *o, network: vad.NewNetwork()}
+	}
+}
+
+// Len returns how many samples have arrived.
+func (s *Stream) Len() int64 {
+	if s.ear == nil {
+		return s.at
+	}
+	return s.at + int64(len(s.ear.rest))
+}
+
+// Hear takes samples at audio.SampleRate.
+func (s *Stream) Hear(pcm []float32) {
+	if s.ear == nil {
+		if s.now == nil && len(pcm) > 0 {
+			s.begin(nil)
+		}
+		s.take(pcm)
+		return
+	}
+	pcm = append(s.ear.rest, pcm...)
+	for ; len(pcm) >= vad.StepSize; pcm = pcm[vad.StepSize:] {
+		s.step(pcm[:vad.StepSize])
+	}
+	s.ear.rest = slices.Clone(pcm)
+}
+
+// take adds samples to the open utterance, if there is one.
+func (s *Stream) take(pcm []float32) {
+	s.at += int64(len(pcm))
+	if s.now != nil {
+		s.now.Add(pcm)
+	}
+}
+
+// step hears one step of the speech detector.
+func (s *Stream) step(pcm []float32) {
+	e := s.ear
+	p := float64(e.network.Next(pcm))
+	s.take(pcm)
+	switch {
+	case s.now == nil:
+		s.hearOutside(pcm, p)
+	case p >= vad.Quiet(e.Threshold):
+		e.silent = 0
+	default:
+		if e.silent += int64(len(pcm)); e.silent >= samples(e.SilenceMS) {
+			s.end()
+		}
+	}
+}
+
+// hearOutside hears a step outside an utterance.
+func (s *Stream) hearOutside(pcm []float32, p float64) {
+	e := s.ear
+	e.before = append(e.before, pcm...)
+	if e.loud++; p < e.Threshold {
+		e.loud = 0
+	}
+	keep := int(samples(e.PaddingMS)) + max(e.loud, 1)*vad.StepSize
+	if drop := len(e.before) - keep; drop > 0 {
+		e.before = e.before[:copy(e.before, e.before[drop:])]
+	}
+	if e.loud == leastSpeech {
+		s.begin(e.before)
+		e.before, e.loud, e.silent = nil, 0, 0
+	}
+}
+
+// begin begins an utterance with sound that has been taken already.
+func (s *Stream) begin(pcm []float32) {
+	s.count++
+	s.now = s.by.utterance(s, s.at-int64(len(pcm)))
+	s.queue <- s.now
+	if s.Begun != nil {
+		s.Begun(s.now)
+	}
+	s.now.Add(pcm)
+}
+
+// end ends the open utterance.
+func (s *Stream) end() {
+	u := s.now
+	s.now = nil
+	if s.Ended != nil {
+		s.Ended(u)
+	}
+	close(u.ended)
+}
+
+// Commit ends the open utterance, if there is one, as if silence followed.
+func (s *Stream) Commit() {
+	if e := s.ear; e != nil {
+		rest := e.rest
+		e.rest, e.before, e.loud = nil, nil, 0
+		s.take(rest)
+	}
+	if s.now != nil {
+		s.end()
+	}
+}
+
+// Clear forgets the open utterance, and what the ear has heard.
+func (s *Stream) Clear() {
+	if s.now != nil {
+		s.now.dropped.Store(true)
+		close(s.now.ended)
+		s.now = nil
+	}
+	var o *EarOptions
+	if s.ear != nil {
+		o = &s.ear.EarOptions
+	}
+	s.Use(s.by, o)
+}
+
+// Close says that no more sound follows. No utterance may be open. It may be called again.
+func (s *Stream) Close() { s.closed.Do(func() { close(s.queue) }) }
+
+// Utterances yields the utterances in their order, each when it begins, until the stream is
+// closed or ctx ends.
+func (s *Stream) Utterances(ctx context.Context) iter.Seq[*Utterance] {
+	return func(yield func(*Utterance) bool) {
+		for {
+			select {
+			case u, open := <-s.queue:
+				if !open || !yield(u) {
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// room reports whether there is room for so many samples. There is for any number if none
+// wait for a pass.
+func (s *Stream) room(samples int64) bool {
+	waits := s.unheard.Load()
+	return waits == 0 || waits+samples <= mostUnheard && len(s.queue) < mostQueued
+}
+
+// Wait waits for room. The pass that makes it is made, however little of its utterance is
+// new.
+func (s *Stream) Wait(ctx context.Context, samples int64) error {
+	for !s.room(samples) {
+		s.full.Store(true)
+		wake(s.more)
+		select {
+		case <-s.less:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	s.full.Store(false)
+	return nil
+}
+
+func wake(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Sound gives mono samples at audio.SampleRate as they come, as an audio.Clip does, and
+// io.EOF at its end.
+type Sound interface {
+	Read(dst []float32) (int, error)
+}
+
+// Listen transcribes sound while it arrives: it yields the result of every pass, until the
+// sound has ended and its last words are confirmed. An error is in the last pair. When ctx
+// ends, or the loop does, a read that still waits is abandoned.
+func (t *Transcriber) Listen(ctx context.Context, sound Sound, o EarOptions) iter.Seq2[Result, error] {
+	return func(yield func(Result, error) bool) {
+		if err := o.Check(); err != nil {
+			yield(Result{}, err)
+			return
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		s, ended := NewStream(t, &o), make(chan error, 1)
+		go func() { ended <- s.read(ctx, sound) }()
+		for u := range s.Utterances(ctx) {
+			for r, err := range u.Passes(ctx, nil) {
+				if !yield(r, err) || err != nil {
+					return
+				}
+			}
+		}
+		err := ctx.Err()
+		if err == nil {
+			err = <-ended
+		}
+		if err != io.EOF {
+			yield(Result{}, err)
+		}
+	}
+}
+
+// read feeds s with sound, and returns why that has ended.
+func (s *Stream) read(ctx context.Context, sound Sound) error {
+	defer s.Close()
+	for b := make([]float32, audio.SampleRate/10); ; {
+		n, err := sound.Read(b)
+		s.Hear(b[:n])
+		if err != nil {
+			s.Commit()
+			return err
+		}
+		if err := s.Wait(ctx, 0); err != nil {
+			return err
+		}
+	}
+}
+
+func samples(ms int) int64 { return int64(ms) * audio.SampleRate / 1000 }

@@ -1,0 +1,181 @@
+package verity_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"verity"
+	"verity/audio"
+	"verity/model"
+	"verity/model/digits"
+	"verity/model/hub"
+)
+
+// serveDigits is a hub that has the model of digits under the name of whisper-tiny, and
+// its assistant under that of distil-small.en. It counts the files it sends.
+func serveDigits(t *testing.T) *atomic.Int32 {
+	const commit = "0123456789abcdef0123456789abcdef01234567"
+	repos := map[string]fs.FS{"openai/whisper-tiny": digits.Target(), "openai/whisper-small.en": digits.Target(), "distil-whisper/distil-small.en": digits.Assistant()}
+	sent := new(atomic.Int32)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /api/models/{owner}/{name}/revision/main", func(w http.ResponseWriter, r *http.Request) {
+		files, ok := repos[r.PathValue("owner")+"/"+r.PathValue("name")]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		var list []map[string]string
+		names, _ := fs.Glob(files, "*")
+		for _, n := range names {
+			list = append(list, map[string]string{"rfilename": n})
+		}
+		json.NewEncoder(w).Encode(map[string]any{"sha": commit, "siblings": list})
+	})
+	mux.HandleFunc("GET /{owner}/{name}/resolve/"+commit+"/{file}", func(w http.ResponseWriter, r *http.Request) {
+		b, err := fs.ReadFile(repos[r.PathValue("owner")+"/"+r.PathValue("name")], r.PathValue("file"))
+		if err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		h := fnv.New64()
+		h.Write(b)
+		w.Header().Set("ETag", fmt.Sprintf(`"%x"`, h.Sum64()))
+		w.Header().Set("Content-Length", fmt.Sprint(len(b)))
+		if r.Method == http.MethodGet {
+			sent.Add(1)
+			w.Write(b)
+		}
+	})
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	t.Setenv("HF_ENDPOINT", s.URL)
+	return sent
+}
+
+// TestOpenInside: a model inside the program is opened by its name, without a network.
+func TestOpenInside(t *testing.T) {
+	sent := serveDigits(t)
+	t.Setenv("HF_HUB_CACHE", t.TempDir())
+	t.Chdir(t.TempDir())
+	model.Embed("tiny", digits.Target()) // as an init function of the model's package does
+	defer model.Embed("tiny", nil)
+	m, err := verity.Open(t.Context(), "tiny", verity.Options{Threads: 1, Assistant: "auto"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	text, err := m.TranscribeReader(t.Context(), "digits.wav", strings.NewReader(string(digits.Sample())))
+	if err != nil || len(text.Text) < 20 || sent.Load() != 0 {
+		t.Errorf("text %v, %v, %d files fetched", text, err, sent.Load())
+	}
+}
+
+// TestOpenName: a name is looked for in the cache, then fetched, unless that is forbidden;
+// what is there under a path is taken as it is.
+func TestOpenName(t *testing.T) {
+	sent := serveDigits(t)
+	t.Setenv("HF_HUB_CACHE", filepath.Join(t.TempDir(), "hub"))
+	t.Setenv("HF_HUB_OFFLINE", "")
+	t.Chdir(t.TempDir())
+	ctx := t.Context()
+
+	_, err := verity.Open(ctx, "tiny", verity.Options{Offline: true})
+	if !errors.Is(err, hub.ErrOffline) || !strings.Contains(err.Error(), "openai/whisper-tiny") || sent.Load() != 0 {
+		t.Fatalf("offline: %v, %d files sent", err, sent.Load())
+	}
+	o := verity.Options{Threads: 1, Assistant: "distil-small.en"}
+	m, err := verity.Open(ctx, "tiny", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := m.TranscribeReader(ctx, "digits.wav", strings.NewReader(string(digits.Sample())))
+	if err != nil || len(text.Text) < 20 || text.Stats.Drafts.Accepted == 0 {
+		t.Errorf("text %v, %v", text, err)
+	}
+	m.Close()
+	fetched := sent.Load()
+	if fetched < 4 {
+		t.Errorf("%d files were sent, want those of both models", fetched)
+	}
+
+	m, err = verity.Open(ctx, "small.en", verity.Options{Threads: 1, Assistant: "auto"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err = m.TranscribeReader(ctx, "digits.wav", strings.NewReader(string(digits.Sample())))
+	if err != nil || text.Stats.Drafts.Accepted == 0 {
+		t.Errorf("the published partner in the cache drafted nothing: %v", err)
+	}
+	m.Close()
+	fetched = sent.Load()
+
+	o.Offline = true
+	m, err = verity.Open(ctx, "openai/whisper-tiny", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Close()
+	if n := sent.Load(); n != fetched {
+		t.Errorf("of a model in the cache %d files were sent", n-fetched)
+	}
+
+	if _, err := verity.Open(ctx, "openai/whisper-none", verity.Options{}); !errors.Is(err, hub.ErrNotFound) {
+		t.Errorf("no such model: %v", err)
+	}
+	o.Assistant = "large-v3"
+	if _, err := verity.Open(ctx, "tiny", o); !errors.Is(err, hub.ErrOffline) || !strings.Contains(err.Error(), "assistant: ") {
+		t.Errorf("assistant: %v", err)
+	}
+	if _, err := verity.Open(ctx, "./nowhere", verity.Options{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a path: %v", err)
+	}
+	if _, err := verity.Open(ctx, ".", verity.Options{}); !errors.Is(err, model.ErrNotCheckpoint) {
+		t.Errorf("a directory: %v", err)
+	}
+}
+
+// TestSegments: the segments are those of the transcript, and what ends the work is the last
+// pair's error.
+func TestSegments(t *testing.T) {
+	m, err := verity.OpenFS(t.Context(), digits.Target(), "demo", verity.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	want, err := m.Transcribe(t.Context(), "model/digits/digits.wav")
+	if err != nil {
+		t.Fatal(err)
+	}
+	clip, err := audio.Open(t.Context(), "model/digits/digits.wav")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer clip.Close()
+	n := 0
+	for s, err := range m.Segments(t.Context(), clip) {
+		if err != nil || s.Text != want.Segments[n].Text || s.End != want.Segments[n].End {
+			t.Fatalf("segment %d: %v, %+v, want %+v", n, err, s, want.Segments[n])
+		}
+		n++
+	}
+	if n != len(want.Segments) {
+		t.Errorf("%d segments, want %d", n, len(want.Segments))
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for s, err := range m.Segments(ended, clip) {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%+v, error %v, want canceled", s, err)
+		}
+	}
+}
