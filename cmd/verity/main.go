@@ -23,7 +23,7 @@ import (
 	"verity/cmd/internal/text"
 )
 
-//go:generate go run . manual markdown ../../docs/CLI.md
+//go:generate go run . manual markdown ../../docs/reference/CLI.md
 //go:generate go test -count=1 -run ^TestReference$ . -args -update
 
 // version is set by the linker, as in Makefile.

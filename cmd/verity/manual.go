@@ -34,7 +34,7 @@ func helpCommand(root *cobra.Command) {
 	}
 }
 
-// manualCommand writes the manual pages, or docs/CLI.md: packages and go generate call it.
+// manualCommand writes the manual pages, or docs/reference/CLI.md: packages and go generate call it.
 func manualCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "manual man DIR | manual markdown FILE", Short: "Write the manual", Hidden: true,
@@ -100,7 +100,7 @@ environment variable (` + "`VERITY_BEAM_SIZE=5`" + `) and a key of the configura
 [verity config](#verity-config)), in this order of precedence. Those marked ° are flags only.
 `
 
-// reference is docs/CLI.md: all options once, then every command.
+// reference is docs/reference/CLI.md: all options once, then every command.
 func reference(root *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString(referenceHead)

@@ -14,14 +14,14 @@ import (
 	"verity/cmd/internal/cli"
 )
 
-// TestReference holds docs/CLI.md against the program, and docs/JSON.md against the types
+// TestReference holds docs/reference/CLI.md against the program, and docs/reference/JSON.md against the types
 // that it writes.
 func TestReference(t *testing.T) {
 	onBase(t)
 	var b strings.Builder
 	writeSchemas(t, &b)
 	for name, want := range map[string]string{"CLI.md": reference(newRoot(cli.Env{})), "JSON.md": b.String()} {
-		name := filepath.Join("..", "..", "docs", name)
+		name := filepath.Join("..", "..", "docs", "reference", name)
 		if *update {
 			if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
 				t.Fatal(err)
@@ -37,7 +37,7 @@ func TestReference(t *testing.T) {
 		}
 	}
 	if lines := strings.Count(reference(newRoot(cli.Env{})), "\n"); lines > 800 {
-		t.Errorf("docs/CLI.md has %d lines, want at most 800", lines)
+		t.Errorf("docs/reference/CLI.md has %d lines, want at most 800", lines)
 	}
 }
 

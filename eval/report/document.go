@@ -73,7 +73,7 @@ func (d *Document) Verdict() Verdict {
 	return v
 }
 
-// An armsJSON is the JSON of a document with several arms; docs/JSON.md is made from it.
+// An armsJSON is the JSON of a document with several arms; docs/reference/JSON.md is made from it.
 type armsJSON struct {
 	Schema  string        `json:"schema"`
 	Verdict Verdict       `json:"verdict"` // of the comparisons that demand equality; free if none does

@@ -5,7 +5,7 @@
 //	Option.Set(&decoding, Value); decoding.Result() → transcribe.Options
 //
 // An option stands once, in table.go. Flags, keys, variables, form fields, completion,
-// help, manual pages, docs/CLI.md and the names in errors derive from it.
+// help, manual pages, docs/reference/CLI.md and the names in errors derive from it.
 package options
 
 import (

@@ -125,7 +125,7 @@ func commitTime() (time.Time, error) {
 
 // gather creates the files that are the same on all platforms.
 func (d *dist) gather(work string) error {
-	for _, pattern := range []string{"LICENSE", "NOTICE", "tools/dist/README.md", "docs/*.md", "examples/*.*", "examples/Caddyfile", "examples/go/*.*"} {
+	for _, pattern := range []string{"LICENSE", "NOTICE", "tools/dist/README.md", "docs/*.md", "docs/reference/*.md", "examples/*.*", "examples/Caddyfile", "examples/go/*.*"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil || len(names) == 0 {
 			return errors.Join(err, fmt.Errorf("%s: there are no such files", pattern))

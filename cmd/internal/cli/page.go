@@ -16,7 +16,7 @@ import (
 // is from.
 const FromKey = "verity_from"
 
-// A Page is what help, the manual page and docs/CLI.md say about a command.
+// A Page is what help, the manual page and docs/reference/CLI.md say about a command.
 type Page struct {
 	path, line, short string
 	text              string // paragraphs; lines that are indented are examples and tables
@@ -204,7 +204,7 @@ func (r Row) write(b *strings.Builder, column int) {
 	}
 }
 
-// Markdown returns the page as a section of docs/CLI.md. Options that have a table of
+// Markdown returns the page as a section of docs/reference/CLI.md. Options that have a table of
 // their own there are only named.
 func (p Page) Markdown() string {
 	var b strings.Builder

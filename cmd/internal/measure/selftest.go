@@ -121,7 +121,7 @@ func (t *selftestCommand) write(all []selftest.Check) error {
 	return enc.Encode(checksJSON{"verity.selftest/1", t.model.Name, all})
 }
 
-// A checksJSON is the JSON of a selftest; docs/JSON.md is made from it.
+// A checksJSON is the JSON of a selftest; docs/reference/JSON.md is made from it.
 type checksJSON struct {
 	Schema string           `json:"schema"`
 	Model  string           `json:"model"`

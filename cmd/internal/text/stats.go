@@ -44,7 +44,7 @@ func (t *totals) sum(w, object io.Writer) error {
 	return cannotWrite(json.NewEncoder(object).Encode(totalJSON{"verity.transcribe.total/1", t.files, t.audio, t.stats}))
 }
 
-// A totalJSON is the JSON of a sum; docs/JSON.md is made from it.
+// A totalJSON is the JSON of a sum; docs/reference/JSON.md is made from it.
 type totalJSON struct {
 	Schema   string           `json:"schema"`
 	Files    int              `json:"files"`    // that were transcribed
