@@ -128,7 +128,7 @@ func (c *Checkpoint) finish(err error) (*Checkpoint, error) {
 
 // A Tap gets the inputs of a product with matrices: that many rows, stride apart, and the
 // names of the weights they are multiplied by. It must be safe for concurrent use.
-type Tap func(names []string, x []float32, rows, stride int)
+type Tap = func(names []string, x []float32, rows, stride int)
 
 // Tapped returns the same checkpoint, whose networks pass the inputs of all their products
 // to tap.
@@ -264,11 +264,14 @@ func (c *Checkpoint) check() error {
 func (c *Checkpoint) checkNorms() error {
 	for _, key := range c.store.order {
 		if w := c.store.weights[key]; strings.HasSuffix(key, "layer_norm.weight") && allZero(w.Entry) {
-			return &TensorError{File: w.shard, Name: w.Name, Err: fmt.Errorf("%w: all its bytes are zero", ErrMissing)}
+			return &TensorError{File: w.Shard, Name: w.Name, Err: fmt.Errorf("%w: all its bytes are zero", ErrMissing)}
 		}
 	}
 	return nil
 }
+
+// String returns the name that the caller gave the checkpoint.
+func (c *Checkpoint) String() string { return c.Name }
 
 // Close unmaps the files.
 func (c *Checkpoint) Close() error { return c.store.Close() }
@@ -302,7 +305,7 @@ func OpenSource(
 		for at, shape := range half {
 			t := source(at, shape)
 			e := weights.Entry{Name: at, Shape: t.Shape, Type: t.DType.String(), DType: t.DType, Data: t.Data}
-			c.store.weights[at] = Weight{Entry: e, shard: name}
+			c.store.weights[at] = Weight{Entry: e, Shard: name}
 			c.store.order = append(c.store.order, at)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"verity/internal/quant"
-	"verity/internal/tensor"
 )
 
 // The parts of a few-bit weight in the files; package quant has the layout.
@@ -29,33 +28,24 @@ func (s *store) join() error {
 		w := s.weights[key]
 		m, err := s.packed(name)
 		if err != nil {
-			return &TensorError{File: w.shard, Name: w.Name, Err: fmt.Errorf("%w: %w", ErrDType, err)}
+			return &TensorError{File: w.Shard, Name: w.Name, Err: fmt.Errorf("%w: %w", ErrDType, err)}
 		}
 		for _, part := range []string{codesPart, scalesPart, zerosPart} {
 			delete(s.weights, name+part)
 		}
-		s.weights[name], s.order[i] = w.expanding(m), name
+		s.weights[name], s.order[i] = w.Expanded(m), name
 	}
 	s.order = slices.DeleteFunc(s.order, func(key string) bool { _, ok := s.weights[key]; return !ok })
 	for _, key := range s.order {
 		for _, part := range []string{scalesPart, zerosPart} {
 			if name, ok := strings.CutSuffix(key, ".weight"+part); ok { // without codes
 				w := s.weights[key]
-				return &TensorError{File: w.shard, Name: strings.TrimSuffix(w.Name, part) + codesPart, Err: ErrMissing,
+				return &TensorError{File: w.Shard, Name: strings.TrimSuffix(w.Name, part) + codesPart, Err: ErrMissing,
 					Want: "the codes of " + name + ".weight"}
 			}
 		}
 	}
 	return nil
-}
-
-// expanding returns w, the codes of m, as the weight itself: its values are binary16,
-// which holds each of them exactly.
-func (w Weight) expanding(m *quant.Matrix) Weight {
-	w.Packed = m
-	w.Shape, w.Type, w.DType = []int{m.Rows, m.Cols}, m.Format.String(), tensor.F16
-	w.Decode = func(dst []byte, row int) { m.Halves(row, dst) }
-	return w
 }
 
 // packed returns the matrix that the parts of a weight make. Its format follows from their

@@ -15,7 +15,6 @@ import (
 	"verity/internal/formats/safetensors"
 	"verity/internal/formats/weights"
 	"verity/internal/input"
-	"verity/internal/quant"
 	"verity/internal/tensor"
 )
 
@@ -25,46 +24,7 @@ const (
 )
 
 // A Weight is a tensor of a checkpoint that has not been read yet.
-type Weight struct {
-	weights.Entry
-	Packed *quant.Matrix // of a few-bit weight, else nil
-
-	shard string        // the file it is in, or should be
-	file  *weights.File // nil if the weight was made
-}
-
-// Fetch brings rows lo … hi-1 of the weight into memory, since they will be used soon. It
-// waits for the disk where the system can do that. Of few-bit weights it fetches the codes.
-func (w Weight) Fetch(lo, hi int) {
-	if b := w.rowsOf(lo, hi); b != nil {
-		w.file.Fetch(b)
-	}
-}
-
-// Drop releases the memory that rows lo … hi-1 of a mapped weight take, once their values
-// have been copied elsewhere. They can be read again, from the file.
-func (w Weight) Drop(lo, hi int) {
-	if b := w.rowsOf(lo, hi); b != nil {
-		w.file.Drop(b)
-	}
-}
-
-// rowsOf returns the bytes of rows in the file; nil if the weight is in no file.
-func (w Weight) rowsOf(lo, hi int) []byte {
-	if w.file == nil || len(w.Shape) == 0 || w.Shape[0] == 0 {
-		return nil
-	}
-	row := len(w.Data) / w.Shape[0]
-	return w.Data[lo*row : hi*row]
-}
-
-// Bytes returns the stored size of the weight.
-func (w Weight) Bytes() int {
-	if w.Packed != nil {
-		return len(w.Packed.Codes) + len(w.Packed.Scales) + len(w.Packed.Zeros)
-	}
-	return len(w.Data)
-}
+type Weight = weights.Weight
 
 // store holds all weights of a checkpoint by our names.
 type store struct {
@@ -123,7 +83,7 @@ func (s *store) addFile(f *weights.File, shard string, promised []string) error 
 	s.files = append(s.files, f)
 	for _, e := range f.Entries() {
 		if _, ok := slices.BinarySearch(promised, e.Name); ok || promised == nil {
-			if err := s.add(Weight{Entry: e, shard: shard, file: f}); err != nil {
+			if err := s.add(Weight{Entry: e, Shard: shard, File: f}); err != nil {
 				return err
 			}
 		}
@@ -177,9 +137,9 @@ func (s *store) get(key string, shape []int) (Weight, error) {
 	}
 	switch {
 	case shape != nil && !slices.Equal(w.Shape, shape):
-		return Weight{}, &TensorError{w.shard, w.Name, fmt.Sprint(shape), w.String(), ErrShape}
+		return Weight{}, &TensorError{w.Shard, w.Name, fmt.Sprint(shape), w.String(), ErrShape}
 	case w.DType == 0 || w.DType == tensor.I8:
-		return Weight{}, &TensorError{w.shard, w.Name, "f32, f16 or bf16", w.String(), ErrDType}
+		return Weight{}, &TensorError{w.Shard, w.Name, "f32, f16 or bf16", w.String(), ErrDType}
 	}
 	return w, nil
 }

@@ -1,7 +1,7 @@
 // Package layer holds the pieces that encoder and decoder are both built of,
 // and reads them from a checkpoint.
 //
-//	model.Checkpoint → [Loader] → [Linear], [Norm] → encoder, decoder
+//	[Checkpoint] → [Loader] → [Linear], [Norm] → encoder, decoder
 //
 // # Conventions
 //

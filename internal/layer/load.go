@@ -7,18 +7,34 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"verity/internal/formats/weights"
 	"verity/internal/kernel"
 	"verity/internal/tensor"
-	"verity/model"
 	"verity/parallel"
 	"verity/precision"
 )
+
+// A Checkpoint is a file of named weights, as layers read it. A *model.Checkpoint is one,
+// and documents the methods.
+type Checkpoint interface {
+	fmt.Stringer     // its name in errors
+	Names() []string // of all weights, as they lie in the files
+	Has(name string) bool
+	Weight(name string, shape ...int) (weights.Weight, error)
+	DType() tensor.DType // of most weights
+	Quantised() string   // the few-bit format of most weights as the file names it, or ""
+	Tap() func(names []string, x []float32, rows, stride int)
+
+	Reading(do func() error) error // runs do, guarded against changes of mapped files
+	LockFiles() (unlock func())
+	Err() error // of the context that ends reading
+}
 
 // A Loader reads layers from a checkpoint. Its methods return empty layers and keep the
 // first error, so that a network is described by a list of plain statements. Read then
 // fills all layers, in the order of the files: see readInOrder.
 type Loader struct {
-	from      *model.Checkpoint
+	from      Checkpoint
 	precision precision.Precision
 	pool      *parallel.Pool
 	quantised precision.Format // of the checkpoint; Auto if it has no few-bit weights
@@ -29,7 +45,7 @@ type Loader struct {
 
 // NewLoader returns a loader that holds matrices in the format of the weights of held,
 // and packs them on all threads of p.
-func NewLoader(c *model.Checkpoint, held precision.Precision, p *parallel.Pool) *Loader {
+func NewLoader(c Checkpoint, held precision.Precision, p *parallel.Pool) *Loader {
 	quantised, _ := precision.ParseFormat(c.Quantised()) // Auto, if that is no format
 	l := &Loader{from: c, precision: held, pool: p, quantised: quantised, place: map[string]int{}, err: kernel.Misspelt()}
 	for i, name := range c.Names() {
@@ -50,7 +66,7 @@ func (l *Loader) Read() error {
 }
 
 // weight returns the named weight, whose shape it checks.
-func (l *Loader) weight(name string, shape ...int) (w model.Weight, ok bool) {
+func (l *Loader) weight(name string, shape ...int) (w weights.Weight, ok bool) {
 	if l.err != nil {
 		return w, false
 	}
@@ -59,10 +75,10 @@ func (l *Loader) weight(name string, shape ...int) (w model.Weight, ok bool) {
 }
 
 // add queues a job for all rows of a weight, of which it may get some, lo … hi-1, at a time.
-func (l *Loader) add(name string, w model.Weight, do func(lo, hi int) error) {
+func (l *Loader) add(name string, w weights.Weight, do func(lo, hi int) error) {
 	l.jobs = append(l.jobs, job{name, w, 0, w.Shape[0], func(lo, hi int) error {
 		if err := do(lo, hi); err != nil {
-			return fmt.Errorf("%s: %s: %w", l.from.Name, name, err)
+			return fmt.Errorf("%s: %s: %w", l.from, name, err)
 		}
 		return nil
 	}})
@@ -217,14 +233,14 @@ func (l *Loader) matrix(f precision.Format, out, in int) *kernel.Matrix {
 	}
 	m, err := kernel.NewMatrix(f, out, in)
 	if err != nil {
-		l.err = fmt.Errorf("%s: %w", l.from.Name, err)
+		l.err = fmt.Errorf("%s: %w", l.from, err)
 	}
 	return m
 }
 
 // fill queues the packing of a weight into outputs of m from first on.
 // Codes in the format of m are copied as they are.
-func (l *Loader) fill(m *kernel.Matrix, first int, name string, w model.Weight) {
+func (l *Loader) fill(m *kernel.Matrix, first int, name string, w weights.Weight) {
 	packed := w.Packed
 	if packed != nil && m.Format() == precision.Int4Z {
 		packed = packed.WithZeros()
@@ -243,7 +259,7 @@ func (l *Loader) fill(m *kernel.Matrix, first int, name string, w model.Weight) 
 // the round trip exactly. Otherwise they are f32, so that nothing is
 // lost unasked; few-bit weights stay as they are. For that, a file that is not f16 is read on all
 // threads of pool, up to the first weight that is not a binary16.
-func Resolve(c *model.Checkpoint, p precision.Precision, pool *parallel.Pool) (precision.Precision, error) {
+func Resolve(c Checkpoint, p precision.Precision, pool *parallel.Pool) (precision.Precision, error) {
 	if p.Weights == precision.Auto {
 		var err error
 		if p.Weights, err = exact(c, pool); err != nil {
@@ -257,7 +273,7 @@ func Resolve(c *model.Checkpoint, p precision.Precision, pool *parallel.Pool) (p
 // exact returns the narrowest float format that holds every matrix of c exactly. For a
 // file that is quantised to integers times a float it returns f16: finer than the steps
 // of the file, though not the same bits.
-func exact(c *model.Checkpoint, p *parallel.Pool) (precision.Format, error) {
+func exact(c Checkpoint, p *parallel.Pool) (precision.Format, error) {
 	if f, err := precision.ParseFormat(c.Quantised()); err == nil && f.Grouped() {
 		return f, nil
 	}
@@ -287,7 +303,7 @@ func exact(c *model.Checkpoint, p *parallel.Pool) (precision.Format, error) {
 var errNotF16 = errors.New("not all weights are binary16")
 
 // fits returns errNotF16 unless all values of rows lo … hi-1 of a weight are binary16.
-func fits(w model.Weight, lo, hi int, p *parallel.Pool) error {
+func fits(w weights.Weight, lo, hi int, p *parallel.Pool) error {
 	var odd atomic.Bool
 	p.For(hi-lo, 1, func(from, to int) {
 		if !tensor.FitsF16(w.Rows(lo+from, lo+to)) {

@@ -3,7 +3,7 @@ package layer
 import (
 	"iter"
 
-	"verity/model"
+	"verity/internal/formats/weights"
 	"verity/parallel"
 )
 
@@ -11,7 +11,7 @@ import (
 // at a time.
 type job struct {
 	name   string // of the weight
-	from   model.Weight
+	from   weights.Weight
 	lo, hi int
 	do     func(lo, hi int) error
 }
@@ -30,7 +30,7 @@ var pieceBytes = 4 << 20
 // A disk is fastest when it is read in order and without pauses, and a large model leaves
 // little memory. So one thread does nothing but wait for the disk, a few pieces ahead of
 // those that pack, and each piece of a file is released once it is packed.
-func readInOrder(c *model.Checkpoint, jobs []job) error {
+func readInOrder(c Checkpoint, jobs []job) error {
 	fetch := func(_ int, piece []job) []job {
 		for _, j := range piece {
 			j.from.Fetch(j.lo, j.hi)
@@ -52,7 +52,7 @@ func readInOrder(c *model.Checkpoint, jobs []job) error {
 }
 
 // inTurn yields pieces after those that other loaders fetch from the same files now.
-func inTurn(c *model.Checkpoint, pieces iter.Seq[[]job]) iter.Seq[[]job] {
+func inTurn(c Checkpoint, pieces iter.Seq[[]job]) iter.Seq[[]job] {
 	return func(yield func([]job) bool) {
 		defer c.LockFiles()()
 		pieces(yield)

@@ -31,7 +31,7 @@ func TestPieces(t *testing.T) {
 	var jobs []job
 	var want []string
 	for i, shape := range [][]int{{7}, {1000, 8}, {64, 128}, {1, 100_000}, {20_000}, {130, 64, 3}, {0, 4}} {
-		w := model.Weight{Entry: weights.Entry{Shape: shape, DType: tensor.F16}}
+		w := weights.Weight{Entry: weights.Entry{Shape: shape, DType: tensor.F16}}
 		w.Data = make([]byte, 2*w.Len())
 		jobs = append(jobs, job{name: fmt.Sprint(i), from: w, hi: shape[0]})
 		for row := range shape[0] {
