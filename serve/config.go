@@ -210,7 +210,7 @@ func (s *Server) change(ctx context.Context, c sessionConfig, data json.RawMessa
 	if err == nil {
 		return c, nil
 	}
-	if p := asProblem(err, "session.audio.input.transcription."); p != nil {
+	if p := s.asProblem(err, "session.audio.input.transcription."); p != nil {
 		return c, p
 	}
 	s.opt.Log.Error("a session cannot be configured", "error", err)

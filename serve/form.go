@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"verity/audio/vad"
-	"verity/internal/options"
 	"verity/internal/show"
 	"verity/tokenizer"
 	"verity/transcribe"
@@ -234,7 +233,7 @@ func (s *Server) set(q *request, name, value string) (err error) {
 		if strings.HasPrefix(name, "chunking_strategy") {
 			return q.strategy(name, value, bad)
 		}
-		return q.option(name, value, bad)
+		return s.option(q, name, value, bad)
 	}
 	return nil
 }
@@ -297,24 +296,20 @@ func (q *request) strategy(name, value string, bad func(string) error) error {
 	return nil
 }
 
-// option takes a field that OpenAI does not have, by the table of options: hotwords,
-// beam_size and others. Fields that nothing knows are not refused, since clients keep
-// adding some, but the answer and the log name them.
-func (q *request) option(name, value string, bad func(string) error) error {
-	o := options.Find(strings.ReplaceAll(name, "_", "-"))
-	if o == nil || o.Field == "" || o.Who&options.Request == 0 {
+// option sets one of [Options.Fields], such as beam_size. Unknown fields are not refused, since
+// clients keep adding some, but the answer and the log name them.
+func (s *Server) option(q *request, name, value string, bad func(string) error) error {
+	plain := strings.ReplaceAll(name, "-", "_")
+	i := slices.IndexFunc(s.opt.Fields, func(f Field) bool { return f.Name == plain })
+	if i < 0 {
 		q.ignored.add(name)
 		return nil
 	}
-	d := options.Decoding{Options: q.decoding}
-	v, err := o.Parse(value)
-	if err == nil {
-		err = o.Set(&d, v)
+	decoding := q.decoding
+	if err := s.opt.Fields[i].Set(&decoding, value); err != nil {
+		return bad(err.Error())
 	}
-	if err != nil {
-		return bad(strings.NewReplacer("want ", "", "must be ", "a value ").Replace(err.Error()))
-	}
-	q.decoding = d.Options
+	q.decoding = decoding
 	return nil
 }
 

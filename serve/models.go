@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"verity/internal/options"
+	"verity/internal/show"
 	"verity/transcribe"
 )
 
@@ -225,7 +225,7 @@ func (m *models) unknown(name string) *problem {
 		names = append(names, fmt.Sprintf("%q", h.Name))
 	}
 	return wrong(http.StatusNotFound, "model", "model_not_found", "The model %.80q does not exist here: use %s, or leave it out.",
-		name, options.Either(append(names, "whisper-1")))
+		name, show.JoinOr(append(names, "whisper-1")))
 }
 
 // serve lists the models, or describes the one that is named.

@@ -119,7 +119,7 @@ func TestOptions(t *testing.T) {
 		for _, name := range drawn {
 			defaultsDrawn[name](&o)
 		}
-		s, err := New(m, Options{Decoding: o})
+		s, err := New(m, Options{Decoding: o, Fields: testFields})
 		if err != nil {
 			return
 		}

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"verity/internal/options"
 	"verity/transcribe"
 )
 
@@ -132,15 +131,15 @@ func span(d time.Duration) string {
 	return s
 }
 
-// fields are OpenAI's form fields that set options; others have their names in the table
-// of options. What no field sets is not the client's business.
-var fields = map[string]string{
-	"InitialPrompt": "prompt", "Task": "model", "WordTimestamps": "timestamp_granularities[]", "VAD": "chunking_strategy",
+// fieldOf names OpenAI's form field that sets an option.
+var fieldOf = map[string]string{
+	"Language": "language", "InitialPrompt": "prompt", "Temperatures": "temperature", "Task": "model",
+	"WordTimestamps": "timestamp_granularities[]", "VAD": "chunking_strategy",
 }
 
-// asProblem returns the problem that err is, or the one with an option, whose parameters begin
-// with a prefix; nil if that is not one that the client set.
-func asProblem(err error, prefix string) *problem {
+// asProblem returns the problem that err is or wraps. An error about an option becomes a problem with
+// the parameter that sets it, whose path begins with prefix. Nil means that the client is not at fault.
+func (s *Server) asProblem(err error, prefix string) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
 	}
@@ -148,9 +147,11 @@ func asProblem(err error, prefix string) *problem {
 	if !ok {
 		return nil
 	}
-	name := fields[option.Field]
-	if o := options.ByField(option.Field); name == "" && o != nil && o.Who&options.Request != 0 {
-		name = o.FormField()
+	name := fieldOf[option.Field]
+	for _, f := range s.opt.Fields {
+		if name == "" && f.Option == option.Field {
+			name = f.Name
+		}
 	}
 	if name == "" {
 		return nil

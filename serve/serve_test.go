@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -47,12 +49,24 @@ func (p patient) Run() int {
 	return code
 }
 
+// testFields are fields of a server in tests.
+var testFields = []Field{
+	{"hotwords", "Hotwords", func(o *transcribe.Options, value string) error { o.Hotwords = value; return nil }},
+	{"beam_size", "BeamSize", func(o *transcribe.Options, value string) (err error) {
+		if o.BeamSize, err = strconv.Atoi(value); err != nil || o.BeamSize < 0 || o.BeamSize > 16 {
+			return errors.New("a whole number from 0 to 16")
+		}
+		return nil
+	}},
+}
+
 // patience is longer than any goroutine of a loaded machine is late.
 const patience = 2 * time.Minute
 
 // newServer starts a server of the demo model.
 func newServer(t *testing.T, o Options) (*httptest.Server, *Server) {
 	t.Helper()
+	o.Fields = testFields
 	c, err := model.OpenFS(digits.Target(), "demo")
 	if err != nil {
 		t.Fatal(err)

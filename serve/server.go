@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"verity/audio"
-	"verity/internal/options"
+	"verity/internal/show"
 	"verity/transcribe"
 )
 
@@ -73,8 +73,20 @@ type Options struct {
 	// one file is left out: task, spans, prefix, lanes and marks.
 	Decoding transcribe.Options
 
+	// Fields are form fields beyond OpenAI's. A field with the name of one of OpenAI's is not used.
+	Fields []Field
+
 	// Log gets a line for each request: no audio, no text. Nil discards them.
 	Log *slog.Logger
+}
+
+// A Field is a form field that sets a decoding option of its request.
+type Field struct {
+	Name   string // with underscores: beam_size
+	Option string // the field of transcribe.Options that it sets; errors about that name the form field
+
+	// Set sets the option. Its error says what is wanted: "a whole number from 0 to 16".
+	Set func(o *transcribe.Options, value string) error
 }
 
 func (o Options) defaults() Options {
@@ -175,7 +187,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { // also for a known path with another method
 		if allowed := methods(mux, r); allowed != nil {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			writeProblem(w, wrong(http.StatusMethodNotAllowed, "", "method_not_supported", "%.200s takes %s, got %.20s.", r.URL.Path, options.Either(allowed), r.Method))
+			writeProblem(w, wrong(http.StatusMethodNotAllowed, "", "method_not_supported", "%.200s takes %s, got %.20s.", r.URL.Path, show.JoinOr(allowed), r.Method))
 			return
 		}
 		writeProblem(w, unknownPath(r))

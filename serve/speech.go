@@ -182,7 +182,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 // problemOf returns what an error is to the client; nil if that has gone.
 func (s *Server) problemOf(w http.ResponseWriter, r *http.Request, err error) (p *problem) {
 	_, foreign := errors.AsType[*audio.FormatError](err)
-	switch p = asProblem(err, ""); {
+	switch p = s.asProblem(err, ""); {
 	case p != nil:
 	case errors.Is(err, errFull):
 		p = full("rate_limit_exceeded", s.line.retryAfter(), "Too many requests are waiting: try again later.")

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/cmd/internal/cli"
+	"verity/cmd/internal/options"
 	"verity/cmd/internal/setup"
-	"verity/internal/options"
 	"verity/tokenizer"
 )
 

@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"verity/cmd/internal/cli"
+	"verity/cmd/internal/options"
 	"verity/internal/input"
-	"verity/internal/options"
 	"verity/internal/show"
 )
 

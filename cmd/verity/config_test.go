@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"verity/cmd/internal/cli"
-	"verity/internal/options"
+	"verity/cmd/internal/options"
 )
 
 // another returns a value of an option that is not its default.

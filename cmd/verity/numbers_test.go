@@ -42,7 +42,7 @@ func TestNumbersOutside(t *testing.T) {
 			most, listed := outside[name]
 			switch seen[name] = true; {
 			case !listed:
-				t.Errorf("%s is not in the table of options (internal/options): put it there, or list it in outside", name)
+				t.Errorf("%s is not in the table of options (cmd/internal/options): put it there, or list it in outside", name)
 			case most == "" && !slices.Contains([]string{"bool", "string", "stringArray", "format"}, f.Value.Type()):
 				t.Errorf("%s takes a %s, and is listed as one that takes no number", name, f.Value.Type())
 			case most != "":

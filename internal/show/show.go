@@ -75,6 +75,15 @@ func Seconds(s float64) string {
 	return fmt.Sprintf("%.0f h %02.0f min", math.Floor(s/3600), math.Floor(math.Mod(s, 3600)/60))
 }
 
+// JoinOr spells a choice: a, b or c.
+func JoinOr(values []string) string {
+	last := len(values) - 1
+	if last < 1 {
+		return strings.Join(values, "")
+	}
+	return strings.Join(values[:last], ", ") + " or " + values[last]
+}
+
 // Times spells a factor: 2.31×.
 func Times(v float64) string { return Digits(v) + "×" }
 

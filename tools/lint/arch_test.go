@@ -32,8 +32,6 @@ var layers = [][]string{
 // upward are the imports that run against the layers, each with its reason.
 var upward = map[string]string{
 	"internal/testing/testmodel → model": "test only: writes small checkpoints",
-	"internal/options → audio":           "", "internal/options → tokenizer": "", "internal/options → transcribe": "", "internal/options → transcript": "",
-	"internal/options → assistant": "", "internal/options → audio/vad": "", "internal/options → wer/normalize": "",
 }
 
 // layerOf returns the layer of a package, or -1.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"verity/internal/options"
 	"verity/internal/show"
 )
 
@@ -122,5 +121,5 @@ func OneOf(flag, value string, values ...string) error {
 	if slices.Contains(values, value) {
 		return nil
 	}
-	return Usagef("--%s %s: want %s", flag, cmp.Or(value, `""`), options.Either(values))
+	return Usagef("--%s %s: want %s", flag, cmp.Or(value, `""`), show.JoinOr(values))
 }

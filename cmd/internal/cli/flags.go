@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"verity/internal/options"
+	"verity/cmd/internal/options"
 )
 
 // An OptionFlag is an option as a pflag.Value.

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"verity/cmd/internal/options"
 	"verity/internal/input"
-	"verity/internal/options"
 )
 
 // Habits are words of openai/whisper's, whisper.cpp's, faster-whisper's and whisper-ctranslate2's

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"verity/internal/options"
+	"verity/cmd/internal/options"
 )
 
 // FromKey is the annotation of a flag whose default is not the program's: it says where it

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"verity/cmd/internal/options"
 	"verity/cmd/internal/setup"
 	"verity/eval"
 	"verity/eval/report"
-	"verity/internal/options"
 	"verity/parallel"
 	"verity/precision"
 	"verity/transcript"

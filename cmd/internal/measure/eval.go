@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/cmd/internal/cli"
+	"verity/cmd/internal/options"
 	"verity/cmd/internal/setup"
 	"verity/eval"
 	"verity/eval/report"
-	"verity/internal/options"
 	"verity/internal/show"
 )
 

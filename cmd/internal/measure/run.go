@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/cmd/internal/cli"
+	"verity/cmd/internal/options"
 	"verity/cmd/internal/setup"
 	"verity/eval/report"
-	"verity/internal/options"
 	"verity/internal/output"
 	"verity/transcribe"
 )

@@ -16,7 +16,6 @@ import (
 	"verity/cmd/internal/setup"
 	"verity/datasets"
 	"verity/eval"
-	"verity/internal/options"
 	"verity/internal/show"
 	"verity/model"
 	"verity/model/quantize"
@@ -86,7 +85,7 @@ func Quantize(e cli.Env) *cobra.Command {
 func (q *quantizeCommand) check() error {
 	switch {
 	case q.opt.Format == "":
-		return cli.Usagef("--to FORMAT is needed: %s", options.Either(quantize.Formats()))
+		return cli.Usagef("--to FORMAT is needed: %s", show.JoinOr(quantize.Formats()))
 	case q.dir == "":
 		return cli.Usagef("--out DIR is needed")
 	}

@@ -11,7 +11,7 @@ import (
 
 	"verity/assistant"
 	"verity/cmd/internal/cli"
-	"verity/internal/options"
+	"verity/cmd/internal/options"
 	"verity/model"
 	"verity/model/hub"
 	"verity/precision"

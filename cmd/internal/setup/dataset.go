@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/cmd/internal/cli"
+	"verity/cmd/internal/options"
 	"verity/datasets"
 	"verity/eval"
-	"verity/internal/options"
 )
 
 // DatasetFlags say which utterances to run.

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/cmd/internal/cli"
-	"verity/internal/options"
+	"verity/cmd/internal/options"
 	"verity/transcribe"
 )
 

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/cmd/internal/cli"
+	"verity/cmd/internal/options"
 	"verity/internal/machine"
-	"verity/internal/options"
 	"verity/model"
 	"verity/model/synth"
 	"verity/transcribe"

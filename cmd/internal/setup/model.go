@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/cmd/internal/cli"
-	"verity/internal/options"
+	"verity/cmd/internal/options"
 	"verity/model"
 	"verity/model/base"
 	"verity/model/hub"

@@ -15,8 +15,8 @@ import (
 
 	"verity/audio"
 	"verity/cmd/internal/cli"
+	"verity/cmd/internal/options"
 	"verity/cmd/internal/setup"
-	"verity/internal/options"
 	"verity/internal/show"
 	"verity/tokenizer"
 	"verity/transcribe"

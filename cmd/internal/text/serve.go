@@ -21,9 +21,9 @@ import (
 
 	"verity/audio"
 	"verity/cmd/internal/cli"
+	"verity/cmd/internal/options"
 	"verity/cmd/internal/setup"
 	"verity/internal/input"
-	"verity/internal/options"
 	"verity/internal/show"
 	"verity/parallel"
 	"verity/precision"
@@ -192,9 +192,32 @@ func (s *serveCommand) load(ctx context.Context, logger *slog.Logger) (*setup.Mo
 		}
 		s.opt.More = append(s.opt.More, source)
 	}
-	s.opt.Decoding = s.decoding.Result(logger)
+	s.opt.Decoding, s.opt.Fields = s.decoding.Result(logger), formFields()
 	s.opt.Name, s.opt.Log, s.opt.Version = filepath.Base(m.Checkpoint.Name), logger, cli.Version
 	return m, nil
+}
+
+// formFields returns the form fields of the options that a request may set.
+func formFields() (fields []serve.Field) {
+	for _, o := range options.All() {
+		if o.Who&options.Request == 0 {
+			continue
+		}
+		set := func(to *transcribe.Options, text string) error {
+			v, err := o.Parse(text)
+			d := options.Decoding{Options: *to}
+			if err == nil {
+				err = o.Set(&d, v)
+			}
+			if err != nil { // serve writes "want" itself
+				return errors.New(strings.NewReplacer("want ", "", "must be ", "a value ").Replace(err.Error()))
+			}
+			*to = d.Options
+			return nil
+		}
+		fields = append(fields, serve.Field{Name: o.FormField(), Option: o.Field, Set: set})
+	}
+	return fields
 }
 
 // source describes a model that is loaded later. What is wrong with its files is known now.

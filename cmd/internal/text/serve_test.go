@@ -6,7 +6,46 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"verity/serve"
+	"verity/transcribe"
 )
+
+// TestFormFields: requests set what the table of options lets them set, within the bounds of flags.
+func TestFormFields(t *testing.T) {
+	for _, tt := range []struct {
+		name, value string
+		wrong       string // the error; empty for none
+		set         func(o transcribe.Options) bool
+	}{
+		{"hotwords", "seven", "", func(o transcribe.Options) bool { return o.Hotwords == "seven" }},
+		{"beam_size", "2", "", func(o transcribe.Options) bool { return o.BeamSize == 2 }},
+		{"beam_size", "many", "a whole number", nil},
+		{"beam_size", "1000000", "a value from 0 to 64", nil},
+		{"best_of", "1e300", "a whole number", nil},
+		{"no_speech_threshold", "none", "", func(o transcribe.Options) bool { return o.MaxNoSpeech > 1 }},
+		{"compression_ratio_threshold", "-1000000", "a value from 0 to 1000, or none", nil},
+		{"condition_on_previous_text", "false", "", func(o transcribe.Options) bool { return o.ForgetPrevious }},
+	} {
+		i := slices.IndexFunc(formFields(), func(f serve.Field) bool { return f.Name == tt.name })
+		if i < 0 {
+			t.Errorf("%s is no field", tt.name)
+			continue
+		}
+		var o transcribe.Options
+		switch err := formFields()[i].Set(&o, tt.value); {
+		case (err != nil) != (tt.wrong != ""), err != nil && err.Error() != tt.wrong:
+			t.Errorf("%s=%s: %v, want %q", tt.name, tt.value, err, tt.wrong)
+		case err == nil && !tt.set(o):
+			t.Errorf("%s=%s sets %+v", tt.name, tt.value, o)
+		}
+	}
+	for _, f := range formFields() {
+		if f.Option == "" || slices.Contains([]string{"prefix", "clip_timestamps", "threads", "listen"}, f.Name) {
+			t.Errorf("%s must be no field", f.Name)
+		}
+	}
+}
 
 // TestKeyFile: lines that are empty or comments are no keys, and no message has a key.
 func TestKeyFile(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"regexp"
 
+	"verity/internal/show"
 	"verity/parallel"
 	"verity/precision"
 	"verity/transcribe"
@@ -270,7 +271,7 @@ var table = []*Option{
 	{Name: "html", Brief: "write a page", Kind: Text, Unit: "file", Max: 4096, Group: Report, Help: "write a page to `file`; it needs no network. It holds small recordings " +
 		"(report: only those beside it or below) and links larger ones beside it or below"},
 	{Name: "normalizer", Kind: Choice, Unit: "name", Default: "auto", Choices: append([]string{"auto"}, normalize.Names()...), Group: Report,
-		Help: "how texts are normalized before scoring: auto, " + Either(normalize.Names())},
+		Help: "how texts are normalized before scoring: auto, " + show.JoinOr(normalize.Names())},
 	{Name: "json", Brief: "write JSON", Group: Report, Help: "write JSON"},
 
 	// Log.

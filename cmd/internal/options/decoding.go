@@ -14,6 +14,7 @@ import (
 	"verity/assistant"
 	"verity/audio"
 	"verity/audio/vad"
+	"verity/internal/show"
 	"verity/precision"
 	"verity/tokenizer"
 	"verity/transcribe"
@@ -120,7 +121,7 @@ func Formats(text string) (list []transcript.Format, err error) {
 	for name := range strings.SplitSeq(text, ",") {
 		f := transcript.Format(name)
 		if !slices.Contains(transcript.Formats(), f) {
-			return nil, fmt.Errorf("want %s%s", Either(append(formats()[1:], "all")), gotPart(name, text))
+			return nil, fmt.Errorf("want %s%s", show.JoinOr(append(formats()[1:], "all")), gotPart(name, text))
 		}
 		list = append(list, f)
 	}

@@ -17,6 +17,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"verity/internal/show"
 )
 
 // Who says who may set an option, besides a flag of the commands that have it.
@@ -138,7 +140,7 @@ func (o *Option) Parse(text string) (v Value, err error) {
 		}
 	case Choice:
 		if !slices.Contains(o.Choices, text) {
-			return v, fmt.Errorf("want %s", Either(o.Choices))
+			return v, fmt.Errorf("want %s", show.JoinOr(o.Choices))
 		}
 	}
 	if o.Check != nil {
@@ -213,13 +215,4 @@ func (o *Option) show(x float64) string {
 	text := time.Duration(x * float64(time.Second)).String() // as 6h0m0s
 	text = strings.TrimSuffix(strings.Replace(text, "m0s", "m", 1), "0s")
 	return cmp.Or(strings.Replace(text, "h0m", "h", 1), "0")
-}
-
-// Either spells a choice: a, b or c.
-func Either(values []string) string {
-	last := len(values) - 1
-	if last < 1 {
-		return strings.Join(values, "")
-	}
-	return strings.Join(values[:last], ", ") + " or " + values[last]
 }
