@@ -140,7 +140,7 @@ func newRoot(e cli.Env) *cobra.Command {
 		commands []*cobra.Command
 	}{
 		{"Transcribe", []*cobra.Command{text.Transcribe(e), text.Listen(e), text.Watch(e), text.Serve(e)}},
-		{"Measure", []*cobra.Command{measure.Eval(e), measure.Compare(e), measure.Report(e), measure.Bench(e), measure.Plan(e), measure.Selftest(e)}},
+		{"Measure", []*cobra.Command{measure.Eval(e), measure.Compare(e), measure.Report(e), measure.Bench(e), measure.Selftest(e)}},
 		{"Models", []*cobra.Command{models.Models(e), models.Info(e), models.Quantize(e), models.Synth(e)}},
 		{"Shell", []*cobra.Command{configCommand(e), versionCommand(e), manualCommand()}},
 	} {

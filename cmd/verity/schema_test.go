@@ -27,7 +27,6 @@ var schemas = []schema{
 	{"Report", "`eval --json` and `report --json` of one set of records.", "eval/report", "scoreJSON"},
 	{"Comparison", "`compare --json` and `report --json` of several sets. An arm has the fields of a report.", "eval/report", "armsJSON"},
 	{"Model", "`info --json`.", "cmd/internal/models", "Properties"},
-	{"Plan", "`plan --json`.", "eval/plan", "Forecast"},
 	{"Benchmark", "`bench --json`.", "eval/bench", "Result"},
 	{"Selftest", "`selftest --json`.", "cmd/internal/measure", "checksJSON"},
 }

@@ -33,7 +33,6 @@ To measure precisions and assistants on real sound, take verity compare.
 
   verity bench --size large-v2
   verity bench --size large-v2 --precision int8 --json > bench.json
-  verity plan --from bench.json --alpha 0.8 --cost 0.1
 
 Exit status: 0 done, 1 the model cannot be read, 2 wrong usage, 130 interrupted.`
 

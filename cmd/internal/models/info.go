@@ -36,10 +36,21 @@ const infoHelp = `Info tells what a model is: its size and languages, the memory
 the flags come to that are left to auto on this machine. With --cost it times passes
 of the model, and tells from which share of right tokens drafts pay on this machine.
 
+With --alpha it adds what theory expects of drafts of each length, if a drafted token is
+right with chance α, drafting one takes c steps and a pass of m rows takes V(m) steps:
+
+  tokens a round   E = (1 - α^(n+1)) / (1 - α)
+  speed-up         E / (c·n + V(n+1)), at best with V = 1, here with V as measured
+  operations       (c·n + n + 1) / E  over those of plain decoding
+  bytes            (c·n + 1) / E      likewise
+
+(Leviathan et al. 2023, arXiv:2211.17192, sections 3.2 to 3.4.) compare measures α and c.
+
   verity info
   verity info small
   verity info ~/whisper-small
-  verity info --cost`
+  verity info --cost
+  verity info --cost --alpha 0.8 --draft-cost 0.1`
 
 // Properties are the output of info. Its JSON has this form.
 type Properties struct {
@@ -56,9 +67,11 @@ type Properties struct {
 	Languages  []string     `json:"languages,omitempty"` // codes
 	Timestamps int          `json:"timestamps,omitempty"`
 	Passes     []bench.Pass `json:"passes,omitempty"`  // what they cost here, with --cost
+	Theory     []Outlook    `json:"theory,omitempty"`  // what drafts bring, with --alpha
 	Planted    *synth.Plant `json:"planted,omitempty"` // the text is; see verity synth
 
 	names []string // of the languages
+	guess guess
 }
 
 // An automatic is what flags come to on this machine if nobody sets them.
@@ -72,14 +85,23 @@ type automatic struct {
 // Info returns the info command.
 func Info(e cli.Env) *cobra.Command {
 	var asJSON, drafts bool
+	var g guess
 	m := new(setup.ModelFlags)
 	run := func(ctx context.Context, args []string) error {
 		if len(args) == 1 {
 			m.Name = args[0]
 		}
+		if g.given() {
+			if err := g.check(drafts); err != nil {
+				return err
+			}
+		}
 		i, err := Inspect(ctx, m.Name, m.Offline, drafts)
 		if err != nil {
 			return err
+		}
+		if g.given() {
+			i.guess, i.Theory = g, g.outlooks(i.Passes)
 		}
 		if asJSON {
 			return json.NewEncoder(e.Out).Encode(i)
@@ -101,6 +123,8 @@ func Info(e cli.Env) *cobra.Command {
 		func(f *pflag.FlagSet) {
 			cli.Bind(f, "json", &asJSON)
 			f.BoolVar(&drafts, "cost", false, "time passes of the model, to tell from which share of right tokens drafts pay")
+			f.Float64Var(&g.alpha, "alpha", noGuess, "with --cost, tell what drafts bring if a drafted token is right with this `chance`, 0 to 1")
+			f.Float64Var(&g.cost, "draft-cost", 0, "with --alpha, the `steps` of the model that drafting a token takes: about 0.1 for a small model, 0 for a text")
 		})
 	cli.CompleteOr(c, "model", setup.ModelNames()...)
 	return c
@@ -219,6 +243,9 @@ func (i *Properties) print(w io.Writer) error {
 	if len(i.names) > 1 {
 		s.WriteByte('\n')
 		s.row("languages", "%s", strings.Join(i.names, ", "))
+	}
+	if len(i.Theory) > 0 {
+		s.WriteString("\n" + table(i.guess, i.Theory))
 	}
 	s.WriteByte('\n')
 	s.row("other models", "--model takes the name of a published one (small, large-v3, turbo, openai/whisper-small; verity "+
