@@ -165,6 +165,7 @@ type spool struct {
 }
 
 func newSpool(in io.Reader) (*spool, error) {
+	//verity:writes a new file with a random name
 	f, err := os.CreateTemp("", "verity-audio-*")
 	if err != nil {
 		return nil, err
@@ -198,6 +199,7 @@ func (s *spool) stream(more io.Reader) *stream {
 func (s *spool) close() error {
 	err := s.file.Close()
 	if s.path != "" {
+		//verity:writes the file that newSpool created
 		err = errors.Join(err, os.Remove(s.path))
 	}
 	return err

@@ -68,6 +68,7 @@ func reportLeft(folder string, audio map[string]string, rows sink) error {
 // filesIn returns the audio files of a folder by name without extension, the first of
 // several, and how many *.trans.txt there are.
 func filesIn(folder string) (audio map[string]string, transcripts int, err error) {
+	//verity:reads a directory
 	entries, err := os.ReadDir(folder)
 	audio = make(map[string]string)
 	for _, e := range entries {

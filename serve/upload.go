@@ -45,6 +45,7 @@ func (s *spool) clear(system string) {
 	}
 	left, _ := filepath.Glob(filepath.Join(cmp.Or(s.dir, os.TempDir()), spoolName))
 	for _, name := range left {
+		//verity:writes files of an earlier run with the spool's name and no owner
 		os.Remove(name)
 	}
 }
@@ -61,6 +62,7 @@ type spooled struct {
 // file returns an empty file, for at most so many bytes. Where an open file may be unlinked,
 // it is unlinked now: then it cannot be left behind, however the process ends.
 func (s *spool) file(most int64) (*spooled, error) {
+	//verity:writes a new file with a random name
 	f, err := os.CreateTemp(s.dir, spoolName)
 	if err != nil {
 		return nil, failed(http.StatusInsufficientStorage, "The upload cannot be kept: %v", errors.Unwrap(err))
@@ -88,6 +90,7 @@ func (f *spooled) Write(b []byte) (int, error) {
 func (f *spooled) close() {
 	f.file.Close()
 	if f.named {
+		//verity:writes the file that spool.file created
 		os.Remove(f.file.Name())
 	}
 	f.spool.used.Add(-f.size)

@@ -106,6 +106,7 @@ func mostBytes(name string) int64 {
 
 // fetchBlob downloads a blob to a path. It continues an interrupted download.
 func (c *Client) fetchBlob(ctx context.Context, r remote, path string) error {
+	//verity:writes a blob is named by the hash of its content
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
@@ -240,6 +241,7 @@ func verify(f *os.File, r remote) error {
 
 // place links the snapshot's file to its blob, or copies it if the system has no links.
 func place(blob, link string) error {
+	//verity:writes replaces only a link whose target is missing
 	if err := os.MkdirAll(filepath.Dir(link), 0o777); err != nil {
 		return err
 	}
@@ -254,6 +256,7 @@ func place(blob, link string) error {
 	if os.Link(blob, link) == nil {
 		return nil
 	}
+	//verity:reads the blob that was just downloaded
 	from, err := os.Open(blob)
 	if err != nil {
 		return err
@@ -262,10 +265,12 @@ func place(blob, link string) error {
 	return output.WriteIn(filepath.Dir(link), filepath.Base(link), func(w io.Writer) error { _, err := io.Copy(w, from); return err })
 }
 
+//verity:writes see place
 var symlink = os.Symlink // a variable for tests of systems without links
 
 // lock takes the lock file of a blob and returns a function that releases it.
 func (c *Client) lock(ctx context.Context, file, name string) (unlock func(), err error) {
+	//verity:writes an empty directory does no harm
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return nil, err
 	}

@@ -58,6 +58,7 @@ type source struct {
 	dir  string // with slashes, "." for the root
 	name string
 	file *ast.File
+	set  *token.FileSet
 }
 
 func (s source) test() bool { return strings.HasSuffix(s.name, "_test.go") }
@@ -80,11 +81,12 @@ func sources(t *testing.T) (all []source) {
 		if !strings.HasSuffix(name, ".go") {
 			return nil
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		set := token.NewFileSet()
+		f, err := parser.ParseFile(set, name, nil, parser.ParseComments)
 		if err != nil {
 			return err
 		}
-		all = append(all, source{filepath.ToSlash(filepath.Dir(name)), d.Name(), f})
+		all = append(all, source{filepath.ToSlash(filepath.Dir(name)), d.Name(), f, set})
 		return nil
 	})
 	if err != nil {

@@ -1,201 +1,182 @@
 package lint_test
 
 import (
+	"fmt"
 	"go/ast"
+	"go/parser"
+	"go/token"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// protections are the reasons why a write cannot damage what is not the program's own.
-const (
-	told  = "a person gave the name"
-	once  = "a new file under a name that nobody can foresee, or that must not exist"
-	own   = "internal/output: its rules are in the package comment"
-	memo  = "output.Own: a regular file of its directory, and its content is checked first"
-	build = "a tool of this repository, in a directory that its caller named"
-	below = "an empty directory does no harm; files in it are written by other rules"
-)
-
-// writers are all functions of the program that make, open for writing, rename or remove a
-// file, with what protects the files of others. A new one needs a line here. What is not
-// listed because it is safe anywhere: output.WriteIn, WriteFile and CheckIn, which follow
-// no link; output.Check and Dir, which leave nothing.
-var writers = map[string]string{
-	"audio.newSpool":    once,
-	"audio.spool.close": "removes the spool, whose name newSpool made",
-
-	"serve.spool.clear":   "removes files of an earlier run that have the spool's names and no owner",
-	"serve.spool.file":    once,
-	"serve.spooled.close": once,
-
-	"eval.openLog":             below,
-	"eval.openLocked":          memo,
-	"eval.logFile.beside":      "output.Own, and it begins as records do",
-	"eval.logFile.rewrite":     "the rename replaces the records that it checked by the file of beside",
-	"cmd/verity.manualCommand": told,
-	"eval.disk":                "os.Rename and Sync, for tests: see log.rewrite",
-
-	"internal/output.Write":   own,
-	"internal/output.beside":  own,
-	"internal/output.replace": own,
-	"internal/output.Model":   own,
-	"internal/output.takes":   own,
-	"internal/output.rename":  own,
-	"internal/output.Own":     own,
-	"internal/output.Dir":     own,
-
-	"model/hub.Client.Remove":    "models remove: a folder models--… of the cache that a person named",
-	"model/hub.Client.Pull":      below,
-	"model/hub.Client.fetchBlob": "output.Own; renamed to the hash of its content, which must not be there in another size",
-	"model/hub.place":            "replaces a link of the snapshot whose target is missing; a link and a name do not follow links",
-	"model/hub.symlink":          "os.Symlink, for tests: see place",
-	"model/hub.Client.lock":      "output.Own; nothing is written to it",
-
-	"cmd/internal/measure.reportFlags.write": told,
-
-	"tools/dist.dist.run": build, "tools/dist.dist.write": build,
+// A reasonRule names calls that are safe only for a reason. The function that makes such a call
+// states the reason in a comment of one line, best above the call:
+//
+//	//verity:writes a new file with a random name
+//	f, err := os.CreateTemp(dir, "verity-*.wav")
+type reasonRule struct {
+	mark    string                    // the comment, without its slashes
+	calls   map[string]*regexp.Regexp // names by the import path of their package
+	exempt  []string                  // directories that need no reason
+	instead string                    // what most code should call
 }
 
-// TestWriters holds the list against the source.
-func TestWriters(t *testing.T) {
-	system := []string{"Open", "Openat", "Creat", "Rename", "Renameat", "Unlink", "Unlinkat", "Rmdir", "Link", "Symlink", "Mkdir", "Mknod", "Mkfifo",
-		"Chmod", "Fchmod", "Chown", "Truncate", "Ftruncate"}
-	risky := map[string][]string{
-		"os": {"Create", "CreateTemp", "OpenFile", "WriteFile", "Rename", "Link", "Symlink", "Truncate", "Remove",
-			"RemoveAll", "Chmod", "Chown", "Lchown", "Chtimes", "Mkdir", "MkdirAll", "MkdirTemp", "OpenRoot", "OpenInRoot", "CopyFS"},
-		"verity/internal/output": {"Write", "Own"},
-		"io/ioutil":              {"WriteFile", "TempFile", "TempDir"},
-		"syscall":                system, "golang.org/x/sys/unix": system,
-		"golang.org/x/sys/windows": append(system, "CreateFile", "MoveFile", "MoveFileEx", "DeleteFile"),
-	}
-	// Between a look at a name and these a link may come, and they follow it.
-	of := []string{"Chmod", "Chown", "Lchown", "Fchmodat", "Fchownat", "Chtimes", "Truncate"}
-	for where, call := range uses(t, map[string][]string{"os": of, "syscall": of, "golang.org/x/sys/unix": of}) {
-		t.Errorf("%s uses %s: call the method of the open file", where, strings.Join(call, ", "))
-	}
-	seen := map[string]bool{}
-	for where, call := range uses(t, risky) {
-		if writers[where] == "" {
-			t.Errorf("%s uses %s: write by internal/output, or list in writers what keeps the files of others whole", where, strings.Join(call, ", "))
-		}
-		seen[where] = true
-	}
-	for where, why := range writers {
-		if !seen[where] {
-			t.Errorf("%s is listed (%s), but writes nothing: remove the line", where, why)
-		}
-	}
+var system = regexp.MustCompile(`(?i)open|creat|rename|unlink|rmdir|link|mkdir|mknod|mkfifo|chmod|chown|truncate|movefile|deletefile`)
+
+var reasonRules = []reasonRule{
+	{
+		mark: "verity:writes",
+		calls: map[string]*regexp.Regexp{
+			"os": regexp.MustCompile(`^(Create|CreateTemp|OpenFile|WriteFile|Rename|Link|Symlink|Truncate|Remove|RemoveAll|` +
+				`Chmod|Chown|Lchown|Chtimes|Mkdir|MkdirAll|MkdirTemp|OpenRoot|OpenInRoot|CopyFS)$`),
+			"syscall": system, "golang.org/x/sys/unix": system, "golang.org/x/sys/windows": system,
+		},
+		exempt:  []string{"internal/output", "tools"},
+		instead: "write through internal/output, which replaces no file silently",
+	},
+	{
+		mark: "verity:reads",
+		calls: map[string]*regexp.Regexp{
+			"os":         regexp.MustCompile(`^(Open|OpenFile|ReadFile|ReadDir|DirFS)$`),
+			"io/fs":      regexp.MustCompile(`^(ReadFile|ReadDir)$`),
+			"crypto/tls": regexp.MustCompile(`^LoadX509KeyPair$`),
+		},
+		exempt:  []string{"internal/output", "internal/input", "tools"},
+		instead: "read through internal/input, which refuses what never ends",
+	},
 }
 
-// looks are the reasons why a read neither waits for ever nor without end.
-const (
-	system  = "a file of the system, under a fixed name"
-	looked  = "it is looked at before: regular files only"
-	made    = "a file that the program has just made or is about to replace"
-	devtool = "a tool of this repository"
-)
-
-// readers are all functions of the program that open or read a file or directory without
-// internal/input, with the reason why they may.
-var readers = map[string]string{
-	"audio.Input.Open":           "sound may come through a FIFO: the command waits for its writer, and ends on a signal",
-	"internal/input.Open":        looked,
-	"internal/kernel.readCaches": system,
-	"parallel.readFastCores":     system,
-	"internal/machine.Resident":  system,
-	"datasets.filesIn":           "a directory",
-	"eval/report.Find":           "a directory",
-	"internal/machine.CPU":       system,
-
-	"cmd/internal/measure.replaces": looked,
-
-	"model.openFile":                      looked,
-	"model.readWeights":                   "weights in a file system that the program was given, such as the embedded one",
-	"model.Open":                          "a directory; its files by internal/input and internal/formats/weights",
-	"model/hub.Client.List":               "a directory",
-	"model/hub.Client.snapshots":          "a directory",
-	"model/hub.place":                     made,
-	"internal/formats/weights.openRegion": looked,
-}
-
-// TestReaders holds the list against the source.
-func TestReaders(t *testing.T) {
-	risky := map[string][]string{
-		"os": {"Open", "OpenFile", "ReadFile", "ReadDir", "DirFS"}, "io/fs": {"ReadFile", "ReadDir"}, "io/ioutil": {"ReadFile", "ReadDir"},
-		"crypto/tls": {"LoadX509KeyPair"},
-	}
-	seen := map[string]bool{}
-	for where, call := range uses(t, risky) {
-		if seen[where] = true; readers[where] == "" && !strings.HasPrefix(where, "internal/output.") && !strings.HasPrefix(where, "tools/") {
-			t.Errorf("%s uses %s: read by internal/input, which refuses what never ends, or list in readers why not", where, strings.Join(call, ", "))
-		}
-	}
-	for where, why := range readers {
-		if !seen[where] {
-			t.Errorf("%s is listed (%s), but reads nothing: remove the line", where, why)
-		}
-	}
-}
-
-// uses returns where names of packages, by their paths, are used: the functions
-// (package.Type.Method) or variables, and the names. Tests are left out.
-func uses(t *testing.T, names map[string][]string) map[string][]string {
-	t.Helper()
-	found := map[string][]string{}
+// TestFileReasons checks that every call that touches the file system says why it may.
+func TestFileReasons(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.test() || slices.Contains(testOnly, s.dir) || strings.Contains(s.dir, "/_asm") {
 			continue
 		}
-		paths := map[string]string{} // by the name in this file
-		for _, i := range s.file.Imports {
-			at := strings.Trim(i.Path.Value, `"`)
-			as := path.Base(at)
-			if i.Name != nil {
-				as = i.Name.Name
+		for _, rule := range reasonRules {
+			if slices.ContainsFunc(rule.exempt, func(dir string) bool { return s.dir == dir || strings.HasPrefix(s.dir, dir+"/") }) {
+				continue
 			}
-			if paths[as] = at; as == "." && names[at] != nil {
-				t.Errorf("%s/%s imports the names of %s: write %[3]s.Name", s.dir, s.name, at)
+			for _, problem := range rule.check(s) {
+				t.Error(problem)
 			}
-		}
-		for _, d := range s.file.Decls {
-			ast.Inspect(d, func(n ast.Node) bool {
-				if sel, ok := n.(*ast.SelectorExpr); ok {
-					x, ok := sel.X.(*ast.Ident)
-					if ok && x.Obj == nil && slices.Contains(names[paths[x.Name]], sel.Sel.Name) {
-						where := s.dir + "." + nameOf(d, n)
-						found[where] = append(found[where], x.Name+"."+sel.Sel.Name)
-					}
-				}
-				return true
-			})
 		}
 	}
-	return found
 }
 
-// nameOf returns the name of the function, or of the variable at a node.
-func nameOf(d ast.Decl, at ast.Node) string {
-	switch d := d.(type) {
-	case *ast.FuncDecl:
-		if d.Recv == nil {
-			return d.Name.Name
-		}
-		of := d.Recv.List[0].Type
-		if p, ok := of.(*ast.StarExpr); ok {
-			of = p.X
-		}
-		if g, ok := of.(*ast.IndexExpr); ok {
-			of = g.X
-		}
-		return of.(*ast.Ident).Name + "." + d.Name.Name
-	case *ast.GenDecl:
-		for _, s := range d.Specs {
-			if v, ok := s.(*ast.ValueSpec); ok && v.Pos() <= at.Pos() && at.Pos() <= v.End() {
-				return v.Names[0].Name
+// check returns the calls of a file without a reason, and the reasons without a call.
+func (r reasonRule) check(s source) (problems []string) {
+	reasons := map[token.Pos]bool{} // comments that no declaration has used yet
+	for _, group := range s.file.Comments {
+		for _, c := range group.List {
+			if text, ok := strings.CutPrefix(c.Text, "//"+r.mark+" "); ok && strings.TrimSpace(text) != "" {
+				reasons[c.Pos()] = true
 			}
 		}
 	}
-	return "?"
+	for _, d := range s.file.Decls {
+		calls := r.callsIn(s, d)
+		if len(calls) == 0 {
+			continue
+		}
+		begin, found := start(d), false
+		for at := range reasons {
+			if begin <= at && at < d.End() {
+				delete(reasons, at)
+				found = true
+			}
+		}
+		if !found {
+			problems = append(problems, fmt.Sprintf("%s: %s: %s, or give the reason: //%s REASON",
+				s.set.Position(calls[0].Pos()), namesOf(calls), r.instead, r.mark))
+		}
+	}
+	for at := range reasons {
+		problems = append(problems, fmt.Sprintf("%s: //%s without a call: remove the comment", s.set.Position(at), r.mark))
+	}
+	return problems
+}
+
+// start returns where a declaration begins, its comment included.
+func start(d ast.Decl) token.Pos {
+	doc := (*ast.CommentGroup)(nil)
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		doc = d.Doc
+	case *ast.GenDecl:
+		doc = d.Doc
+	}
+	if doc != nil {
+		return doc.Pos()
+	}
+	return d.Pos()
+}
+
+// callsIn returns the calls of a declaration that need a reason.
+func (r reasonRule) callsIn(s source, d ast.Decl) (calls []*ast.SelectorExpr) {
+	ast.Inspect(d, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok {
+			x, isName := sel.X.(*ast.Ident)
+			if isName && x.Obj == nil && r.matches(s.imported(x.Name), sel.Sel.Name) {
+				calls = append(calls, sel)
+			}
+		}
+		return true
+	})
+	return calls
+}
+
+// matches reports whether a name of a package needs a reason.
+func (r reasonRule) matches(pkg, name string) bool {
+	names, ok := r.calls[pkg]
+	return ok && names.MatchString(name)
+}
+
+// TestReasonRules checks the checker.
+func TestReasonRules(t *testing.T) {
+	for _, c := range []struct{ name, body, want string }{
+		{"no reason", "func f() { os.Remove(name) }", "os.Remove: write through"},
+		{"the package has another name", "func f() { system.Remove(name) }", "system.Remove: write through"},
+		{"a variable", "var remove = os.Remove", "os.Remove: write through"},
+		{"a reason above the call", "func f() {\n\t//verity:writes a test\n\tos.Remove(name)\n}", ""},
+		{"a reason in the comment of the function", "//verity:writes a test\nfunc f() { os.Remove(name) }", ""},
+		{"an empty reason", "func f() {\n\t//verity:writes \n\tos.Remove(name)\n}", "os.Remove: write through"},
+		{"a reason of another function", "//verity:writes a test\nfunc f() {}\n\nfunc g() { os.Remove(name) }", "os.Remove: write through"},
+		{"a reason without a call", "//verity:writes a test\nfunc f() {}", "without a call"},
+		{"harmless calls", "func f() { os.Getenv(name) }", ""},
+	} {
+		set := token.NewFileSet()
+		text := "package p\n\nimport \"os\"\nimport system \"os\"\n\n" + c.body + "\n"
+		file, err := parser.ParseFile(set, "p.go", text, parser.ParseComments)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		got := strings.Join(reasonRules[0].check(source{dir: "p", name: "p.go", file: file, set: set}), "\n")
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// namesOf returns the names of calls, "os.Open, os.Remove".
+func namesOf(calls []*ast.SelectorExpr) string {
+	var names []string
+	for _, c := range calls {
+		names = append(names, c.X.(*ast.Ident).Name+"."+c.Sel.Name)
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ", ")
+}
+
+// imported returns the import path of a package by its name in the file, or "".
+func (s source) imported(name string) string {
+	for _, i := range s.file.Imports {
+		at := strings.Trim(i.Path.Value, `"`)
+		if i.Name != nil && i.Name.Name == name || i.Name == nil && path.Base(at) == name {
+			return at
+		}
+	}
+	return ""
 }
