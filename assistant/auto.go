@@ -8,7 +8,7 @@ import (
 )
 
 // lengths are the draft lengths that Auto switches between. Speed changes little
-// between neighbours.
+// gapAfter neighbours.
 var lengths = [...]int{0, 2, 3, 5, 8}
 
 const (
@@ -17,8 +17,8 @@ const (
 	plainMargin  = 1.05  // a drafting length must be faster than plain decoding by this factor
 	switchMargin = 1.03  // and faster than another drafting length by this one
 	trialShare   = 0.005 // share of the time that trials may lose
-	roundCap     = 2     // a round counts at most this many times its expected duration
-	draftLeast   = 0.4   // a draft stops after a token that the assistant finds less probable; Confidence, too
+	roundTimeCap = 2     // a round counts at most this many times its expected duration
+	minDraftProb = 0.4   // a draft stops after a token that the assistant finds less probable; Confidence, too
 )
 
 // An Auto chooses the draft length of all streams that decode together. It is a
@@ -48,14 +48,14 @@ type Auto struct {
 	// Streams returns how many streams decode together now.
 	Streams func() int
 
-	mu       sync.Mutex
-	active   int // streams, at the last round
-	groups   [groups]group
-	survival [lastLength]frequency // [j]: of the rounds that kept j+1 tokens or more, those that kept more
-	opening  mean                  // seconds
-	window   mean                  // tokens
-	opens    int                   // how often a window was opened
-	owed     bool                  // see Try
+	mu        sync.Mutex
+	active    int // streams, at the last round
+	groups    [groups]group
+	survival  [lastLength]frequency // [j]: of the rounds that kept j+1 tokens or more, those that kept more
+	opening   mean                  // roundSeconds
+	window    mean                  // tokens
+	opens     int                   // how often a window was opened
+	draftOwed bool                  // see Try
 }
 
 const lastLength = 8
@@ -63,16 +63,16 @@ const lastLength = 8
 // A group holds the measurements for about the same number of streams. Round times are in
 // units of pace: if the whole machine becomes slower or faster, only pace changes.
 type group struct {
-	arms   [len(lengths)]arm
-	use    int     // index of the length in use
-	trial  int     // index of the length on trial; that in use if there is none
-	pace   mean    // seconds of one unit
-	step   mean    // seconds to draft a token
-	rounds int     // of all streams, since the last decision
-	epochs int     // since the last trial
-	clock  float64 // seconds of all rounds, of one stream
-	lost   float64 // seconds lost by trials, of one stream
-	price  float64 // seconds a token of the length in use, when the trial began
+	arms      [len(lengths)]arm
+	inUse     int     // index of the length in use
+	onTrial   int     // index of the length on trial; that in use if there is none
+	pace      mean    // roundSeconds of one unit
+	draftStep mean    // roundSeconds to draft a token
+	rounds    int     // of all streams, since the last decision
+	epochs    int     // draftEnd the last trial
+	total     float64 // roundSeconds of all rounds, of one stream
+	trialLoss float64 // roundSeconds lost by trials, of one stream
+	price     float64 // roundSeconds a token of the length in use, when the trial began
 }
 
 // An arm is one draft length of a group.
@@ -87,19 +87,19 @@ func NewAuto(target *decoder.Decoder, a Assistant, streams func() int) *Auto {
 	return &Auto{Cost: float64(a.StepBytes()) / float64(target.StepBytes(0)), Streams: streams}
 }
 
-// count brings active up to date. a.mu is held.
-func (a *Auto) count() {
+// updateActive brings active up to date. a.mu is held.
+func (a *Auto) updateActive() {
 	a.active = max(1, a.Streams())
 }
 
 // Policy returns a policy for one sequence at a time.
 func (a *Auto) Policy() Policy { return &autoStream{a: a} }
 
-// Try makes the next rounds draft at any cost, until something was drafted, so that there
+// ForceDraft makes the next rounds draft at any cost, until something was drafted, so that there
 // is something to compare.
-func (a *Auto) Try() {
+func (a *Auto) ForceDraft() {
 	a.mu.Lock()
-	a.owed = true
+	a.draftOwed = true
 	a.mu.Unlock()
 }
 
@@ -112,8 +112,8 @@ func (a *Auto) group() *group {
 		for i, n := range lengths {
 			g.arms[i].level = guess(n, k, a.Cost)
 		}
-		g.use = a.best(g)
-		g.trial, g.arms[g.use].n = g.use, epoch*float64(k)
+		g.inUse = a.best(g)
+		g.onTrial, g.arms[g.inUse].n = g.inUse, epoch*float64(k)
 	}
 	return g
 }
@@ -149,10 +149,10 @@ func (g *group) level(i int) float64 {
 			near = j
 		}
 	}
-	if g.arms[i].n > 0 || near < 0 || g.step.n == 0 {
+	if g.arms[i].n > 0 || near < 0 || g.draftStep.n == 0 {
 		return g.arms[i].level
 	}
-	return g.arms[near].level + float64(lengths[i]-lengths[near])*g.step.v/g.pace.v
+	return g.arms[near].level + float64(lengths[i]-lengths[near])*g.draftStep.v/g.pace.v
 }
 
 func abs(n int) int { return max(n, -n) }
@@ -182,7 +182,7 @@ func (a *Auto) best(g *group) int {
 	least := a.cost(g, 0)
 	for i := 1; i < len(lengths); i++ {
 		c := a.cost(g, i) * plainMargin
-		if i == g.use {
+		if i == g.inUse {
 			c /= switchMargin
 		}
 		if c < least {
@@ -197,29 +197,29 @@ func (a *Auto) best(g *group) int {
 func (a *Auto) decide(g *group) {
 	g.rounds = 0
 	g.epochs++
-	if g.trial != g.use {
+	if g.onTrial != g.inUse {
 		g.epochs = 0
 	}
-	if best := a.best(g); best != g.use {
-		g.use, g.epochs = best, 0
+	if best := a.best(g); best != g.inUse {
+		g.inUse, g.epochs = best, 0
 	}
-	g.trial = g.use
+	g.onTrial = g.inUse
 	i, unknown := g.candidate()
 	if g.pace.n == 0 || g.epochs < trialRest && !unknown {
 		return
 	}
-	g.price = a.cost(g, g.use)
+	g.price = a.cost(g, g.inUse)
 	loss := epoch * max(0, g.level(i)*g.pace.v-a.yield(lengths[i])*g.price)
-	if g.use == 0 {
+	if g.inUse == 0 {
 		loss += a.opening.v * float64(a.active)
 	}
-	if !unknown && g.lost+loss > trialShare*g.clock+epoch*g.pace.v {
+	if !unknown && g.trialLoss+loss > trialShare*g.total+epoch*g.pace.v {
 		return
 	}
-	g.trial = i
+	g.onTrial = i
 	g.arms[i].trials++
 	g.arms[i].n = min(g.arms[i].n, epoch*float64(a.active)) // so that the trial has weight
-	if g.use == 0 {
+	if g.inUse == 0 {
 		for j := range a.survival { // so that easier text is noticed
 			a.survival[j].forget(epoch)
 		}
@@ -234,8 +234,8 @@ func (g *group) candidate() (i int, urgent bool) {
 		return 0, true
 	}
 	best := -1
-	for _, i := range [...]int{0, g.use + 1, g.use - 1} {
-		if i < 0 || i >= len(lengths) || i == g.use {
+	for _, i := range [...]int{0, g.inUse + 1, g.inUse - 1} {
+		if i < 0 || i >= len(lengths) || i == g.inUse {
 			continue
 		}
 		if best < 0 || g.arms[i].trials < g.arms[best].trials {
@@ -245,15 +245,15 @@ func (g *group) candidate() (i int, urgent bool) {
 	return best, false
 }
 
-// time learns from a round of length i in which k streams took part. The time of a very
+// recordRound learns from a round of length i in which k streams took part. The time of a very
 // long round is capped: the machine was busy with something else.
-func (g *group) time(i int, seconds float64, k int) {
+func (g *group) recordRound(i int, seconds float64, k int) {
 	x := &g.arms[i]
 	if g.pace.n > 0 {
-		seconds = min(seconds, roundCap*g.level(i)*g.pace.v)
+		seconds = min(seconds, roundTimeCap*g.level(i)*g.pace.v)
 	}
 	known := epoch * float64(k)
-	if g.pace.n < known || i == g.use && x.n >= known {
+	if g.pace.n < known || i == g.inUse && x.n >= known {
 		g.pace.add(seconds/x.level, 4*known)
 		return
 	}
@@ -277,9 +277,9 @@ func (s *autoStream) Length() int {
 	a := s.a
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.count()
-	s.arm, s.opens = a.group().trial, a.opens
-	if a.owed {
+	a.updateActive()
+	s.arm, s.opens = a.group().onTrial, a.opens
+	if a.draftOwed {
 		s.arm = max(1, s.arm)
 	}
 	return lengths[s.arm]
@@ -287,7 +287,7 @@ func (s *autoStream) Length() int {
 
 // More stops a draft after a token that is likely to be refused.
 func (s *autoStream) More(_ int, lp float32) bool {
-	return math.Exp(float64(lp)) >= draftLeast
+	return math.Exp(float64(lp)) >= minDraftProb
 }
 
 // Observe learns from a round.
@@ -295,7 +295,7 @@ func (s *autoStream) Observe(r Round) {
 	a := s.a
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.count()
+	a.updateActive()
 	if r.First {
 		if s.kept > 0 {
 			a.window.add(float64(s.kept), 16)
@@ -307,7 +307,7 @@ func (s *autoStream) Observe(r Round) {
 		a.opening.add(r.Opening.Seconds(), 16)
 	}
 	s.kept += r.Kept
-	a.owed = a.owed && r.Drafted == 0
+	a.draftOwed = a.draftOwed && r.Drafted == 0
 	for j := range min(r.Kept, lengths[s.arm]) {
 		a.survival[j].add(r.Kept > j+1)
 	}
@@ -317,15 +317,15 @@ func (s *autoStream) Observe(r Round) {
 	// window, and the first round of a length, whose weights other passes have evicted
 	// from the processor's caches.
 	if !r.First && s.arm == s.before && s.opens == a.opens {
-		g.time(s.arm, took, a.active)
+		g.recordRound(s.arm, took, a.active)
 		if r.Drafted > 0 {
-			g.step.add(r.Draft.Seconds()/float64(r.Drafted), 4*epoch*k)
+			g.draftStep.add(r.Draft.Seconds()/float64(r.Drafted), 4*epoch*k)
 		}
 	}
 	s.before = s.arm
-	g.clock += took / k
-	if s.arm == g.trial && g.trial != g.use { // not that of a round begun before, or with other streams
-		g.lost += (took - float64(r.Kept)*g.price) / k
+	g.total += took / k
+	if s.arm == g.onTrial && g.onTrial != g.inUse { // not that of a round begun before, or with other streams
+		g.trialLoss += (took - float64(r.Kept)*g.price) / k
 	}
 	if g.rounds++; g.rounds >= epoch*a.active {
 		a.decide(g)

@@ -33,7 +33,7 @@ type player struct {
 	opened bool
 	draft  []float64 // chance of each token
 	limit  int
-	took   float64 // time to draft
+	took   float64 // recordRound to draft
 	open   float64 // of it, to open the window
 }
 
@@ -49,7 +49,7 @@ func (b band) with(streams int, policy func() Policy) *band {
 	return &b
 }
 
-// pass advances the clock by s, with some noise.
+// passSeconds advances the clock by s, with some noise.
 func (b *band) pass(s float64) {
 	s *= 0.9 + 0.2*b.rng.Float64()
 	if b.rng.IntN(200) == 0 {
@@ -300,7 +300,7 @@ func TestAutoTry(t *testing.T) {
 	if b.drafted != 0 {
 		t.Fatalf("%d rows drafted, want none", b.drafted)
 	}
-	a.Try()
+	a.ForceDraft()
 	b.play(8)
 	if b.drafted != lengths[1] {
 		t.Errorf("%d rows drafted, want %d", b.drafted, lengths[1])
@@ -308,17 +308,17 @@ func TestAutoTry(t *testing.T) {
 }
 
 // TestAutoStreamsChange: a round that began with as many streams as another group has is no
-// trial of this one, and has lost it nothing.
+// onTrial of this one, and has lost it nothing.
 func TestAutoStreamsChange(t *testing.T) {
 	streams := 1
 	a := &Auto{Cost: 0.05, Streams: func() int { return streams }}
 	p := a.Policy()
 	drafts := p.Length()
 	streams = 64 // for which nothing is drafted
-	if p.Observe(Round{Drafted: drafts, Kept: 1, Verify: time.Second}); a.group().use == a.groups[0].use {
+	if p.Observe(Round{Drafted: drafts, Kept: 1, Verify: time.Second}); a.group().inUse == a.groups[0].inUse {
 		t.Fatalf("both numbers of streams draft %d tokens", drafts)
 	}
-	if lost := a.group().lost; lost != 0 {
+	if lost := a.group().trialLoss; lost != 0 {
 		t.Errorf("%v s lost by trials, and there was none", lost)
 	}
 }

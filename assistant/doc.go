@@ -13,12 +13,12 @@
 //
 //	lives as long as     drafts                              decides how much
 //	the loaded model     Assistant: Model, NGram, Bigram     Auto for these, Pace for texts
-//	a clip               Follower, of a Text
+//	a clip               TextProposer, of a Text
 //	a window             Drafter, which an Assistant opens   a Policy
 //	an attempt at it     the same, after Begin
 //	a round              Propose, then Commit                Length, More, then Observe
 //
-// Where a clip has a text, a [Guide] is both proposer and policy: it drafts from the text,
+// Where a clip has a text, a [TextThenModel] is both proposer and policy: it drafts from the text,
 // and where that has nothing, from the drafter.
 //
 // # Files
@@ -27,7 +27,7 @@
 //	model.go, load.go    an assistant with a decoder of its own; whether it fits its target
 //	ngram.go, bigram.go  assistants that look at the tokens so far
 //	text.go              a text of a clip, and the part of it that a window may say
-//	tracker.go           which letter of that part was said last, by edit distance
+//	aligner.go           which letter of that part was said last, by edit distance
 //	follower.go          tokens and timestamps that come after it
 //	guide.go             the text first, then the model
 //	policy.go            lengths of drafts by rule
@@ -43,7 +43,7 @@
 // any draft is valid, so a proposer needs no care for the text, only for time and memory.
 // Commit gets what was kept, drafted or not. Begin starts over with another prompt, since
 // a window may be decoded several times. Embed [None] for what it does not need.
-// If drafts take time, implement [Meter]; if they are drawn from probabilities,
+// If drafts take time, implement [CostReporter]; if they are drawn from probabilities,
 // [ProbProposer]; a drafter that wraps another passes both on. An error switches it off
 // for the rest of the window. Name it in transcribe.Method; TestLossless takes it in a
 // line.

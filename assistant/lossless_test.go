@@ -71,7 +71,7 @@ func (r *rig) options(temperature float32) decoder.SessionOptions {
 	}
 }
 
-// run decodes the window and returns the choices and the no-speech probability.
+// matched decodes the window and returns the choices and the no-speech probability.
 func (r *rig) run(t testing.TB, a Assistant, p Policy, temperature float32) ([]decoder.Choice, float32, transcript.Drafts) {
 	t.Helper()
 	o := r.options(temperature)
@@ -87,7 +87,7 @@ func (r *rig) run(t testing.TB, a Assistant, p Policy, temperature float32) ([]d
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := g.Broken; err != nil {
+	if err := g.ProposerErr; err != nil {
 		t.Errorf("%T: %v", a, err)
 	}
 	return g.Choices, s.NoSpeechProb, g.Stats.Drafts

@@ -96,9 +96,9 @@ type modelDrafter struct {
 	cost        Cost           // of this attempt, but for the traffic of session
 	o           decoder.SessionOptions
 	session     *decoder.Session // nil until the first draft of an attempt
-	known       []Token          // prompt and committed
+	tokens      []Token          // prompt and committed
 	policy      Policy           // whether to go on after each token; nil: always
-	keeps       bool             // probabilities
+	keepsProbs  bool             // probabilities
 	temperature float32          // of the probabilities
 	probs       [][]float32      // of the tokens of the last draft
 }
@@ -106,18 +106,18 @@ type modelDrafter struct {
 // Begin drops the session of the attempt before. The next one shares its steps with the
 // others that draft in the same batch.
 func (p *modelDrafter) Begin(o decoder.SessionOptions, policy Policy) {
-	p.drop()
+	p.closeSession()
 	o.NoSpeech = -1
 	if m, shared := o.Stepper.(*schedule.Member); shared {
 		o.Stepper = m.Of(p.m.Decoder)
 	} else {
 		o.Stepper = nil
 	}
-	p.o, p.policy, p.keeps, p.cost = o, policy, false, Cost{}
-	p.known = append(p.known[:0], o.Prompt...)
+	p.o, p.policy, p.keepsProbs, p.cost = o, policy, false, Cost{}
+	p.tokens = append(p.tokens[:0], o.Prompt...)
 }
 
-func (p *modelDrafter) drop() {
+func (p *modelDrafter) closeSession() {
 	if p.session != nil {
 		p.session.Close()
 		p.session = nil
@@ -125,7 +125,7 @@ func (p *modelDrafter) drop() {
 }
 
 func (p *modelDrafter) Close() {
-	p.drop()
+	p.closeSession()
 	if p.cross != nil {
 		p.cross.Close()
 		p.cross = nil
@@ -133,14 +133,16 @@ func (p *modelDrafter) Close() {
 }
 
 // KeepProbs makes the proposer keep its probabilities at a temperature.
-func (p *modelDrafter) KeepProbs(temperature float32) { p.keeps, p.temperature = true, temperature }
+func (p *modelDrafter) KeepProbs(temperature float32) {
+	p.keepsProbs, p.temperature = true, temperature
+}
 
 // Probs returns the probabilities at position i of the last draft.
 func (p *modelDrafter) Probs(i int) []float32 { return p.probs[i] }
 
-// remember keeps the probabilities of the token just chosen, the nth of its draft.
-func (p *modelDrafter) remember(n int) {
-	if !p.keeps {
+// storeProbs keeps the probabilities of the token just chosen, the nth of its draft.
+func (p *modelDrafter) storeProbs(n int) {
+	if !p.keepsProbs {
 		return
 	}
 	if len(p.probs) < n {
@@ -159,13 +161,13 @@ func (p *modelDrafter) Propose(ctx context.Context, dst []Token, limit int) ([]T
 }
 
 func (p *modelDrafter) propose(ctx context.Context, dst []Token, limit int) ([]Token, error) {
-	if limit <= 0 || p.room() <= 0 {
+	if limit <= 0 || p.positionsLeft() <= 0 {
 		return dst, nil
 	}
 	if err := p.catchUp(ctx); err != nil {
 		return dst, err
 	}
-	for n := 1; n <= min(limit, p.room()); n++ {
+	for n := 1; n <= min(limit, p.positionsLeft()); n++ {
 		choices, err := p.session.Choose(ctx, nil)
 		if errors.Is(err, decoder.ErrForbidden) { // at a position that the target does not reach
 			break
@@ -175,7 +177,7 @@ func (p *modelDrafter) propose(ctx context.Context, dst []Token, limit int) ([]T
 		}
 		c := choices[0]
 		dst = append(dst, c.Token)
-		p.remember(n)
+		p.storeProbs(n)
 		if c.Token == p.m.EOT || p.policy != nil && !p.policy.More(n, c.LogProb) {
 			break
 		}
@@ -195,8 +197,8 @@ func (p *modelDrafter) Cost() Cost {
 	return c
 }
 
-// room returns how many tokens fit the assistant's own position table.
-func (p *modelDrafter) room() int { return p.m.Decoder.Dims().TextPositions - len(p.known) }
+// positionsLeft returns how many tokens fit the assistant's own position table.
+func (p *modelDrafter) positionsLeft() int { return p.m.Decoder.Dims().TextPositions - len(p.tokens) }
 
 // encode computes the assistant's cross-attention keys and values. Windows are encoded one
 // after another, so that each is timed by itself.
@@ -226,12 +228,12 @@ func (p *modelDrafter) catchUp(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	p.session.Rewrite(p.known)
+	p.session.Rewrite(p.tokens)
 	return nil
 }
 
 // Commit records the tokens; the session follows when it drafts again.
 func (p *modelDrafter) Commit(_ context.Context, kept []Token) error {
-	p.known = append(p.known, kept...)
+	p.tokens = append(p.tokens, kept...)
 	return nil
 }

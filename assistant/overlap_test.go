@@ -34,7 +34,7 @@ func TestOverlap(t *testing.T) {
 		{"sure of one", [faces]float32{1, 0, 0, 0}, false, 0.5},
 		{"probs untold", [faces]float32{0.5, 0.5, 0, 0}, false, 0.375},
 	} {
-		run := func(begin func(v ProbVerifier, p Proposer, seed uint64) *Weigher) (s transcript.Drafts) {
+		run := func(wrap func(v ProbVerifier, p Proposer, seed uint64) (Verifier, *OverlapMeter)) (s transcript.Drafts) {
 			for n := range uint64(sequences) {
 				v := &dice{weights: probs(p)}
 				d := &dice{weights: probs(tt.q), rng: rand.New(rand.NewPCG(n, 5))}
@@ -42,13 +42,13 @@ func TestOverlap(t *testing.T) {
 				if tt.tells {
 					proposer = teller{d}
 				}
-				w := begin(v, proposer, n)
+				w, meter := wrap(v, proposer, n)
 				g, err := Generate(t.Context(), w, proposer, Options{EOT: -1, Limit: length, Policy: Constant(drafts)})
 				if err != nil {
 					t.Fatal(err)
 				}
 				one := g.Stats.Drafts
-				one.Weighed, one.Overlap = w.Positions, w.Overlap
+				one.Weighed, one.Overlap = meter.Positions, meter.Overlap
 				s.Add(one)
 			}
 			if s.Weighed != s.Accepted+s.Refused {
@@ -56,13 +56,17 @@ func TestOverlap(t *testing.T) {
 			}
 			return s
 		}
-		classic := run(func(v ProbVerifier, p Proposer, seed uint64) *Weigher {
-			return Reject(v, p, decoder.Sampling{Temperature: 1, Seed: seed})
+		classic := run(func(v ProbVerifier, p Proposer, seed uint64) (Verifier, *OverlapMeter) {
+			r := NewRejectionVerifier(v, p, decoder.Sampling{Temperature: 1, Seed: seed})
+			return r, &r.OverlapMeter
 		})
-		weighed := run(func(v ProbVerifier, p Proposer, _ uint64) *Weigher { return MeasureOverlap(v, p, 1) })
+		metered := run(func(v ProbVerifier, p Proposer, _ uint64) (Verifier, *OverlapMeter) {
+			m := MeasureOverlap(v, p, 1)
+			return m, m
+		})
 		// Told, each place is exact; untold, it depends on what was drafted.
 		sigma := func(n int) float64 { return math.Sqrt(tt.alpha * (1 - tt.alpha) / float64(n)) }
-		for name, s := range map[string]transcript.Drafts{"rejection": classic, "weighing": weighed} {
+		for name, s := range map[string]transcript.Drafts{"rejection": classic, "measuring": metered} {
 			tol := 1e-6
 			if !tt.tells {
 				tol += 5 * sigma(s.Weighed)

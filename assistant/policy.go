@@ -65,4 +65,4 @@ func Confidence(n int) Policy { return confidence{constant(cmp.Or(n, 20))} }
 
 type confidence struct{ constant }
 
-func (confidence) More(_ int, lp float32) bool { return math.Exp(float64(lp)) >= draftLeast }
+func (confidence) More(_ int, lp float32) bool { return math.Exp(float64(lp)) >= minDraftProb }

@@ -113,7 +113,7 @@ func TestRejection(t *testing.T) {
 				if tt.tells {
 					p = teller{d}
 				}
-				g, err := Generate(t.Context(), Reject(v, p, decoder.Sampling{Temperature: 1, Seed: uint64(n)}), p, Options{EOT: -1, Limit: length, Policy: Constant(drafts)})
+				g, err := Generate(t.Context(), NewRejectionVerifier(v, p, decoder.Sampling{Temperature: 1, Seed: uint64(n)}), p, Options{EOT: -1, Limit: length, Policy: Constant(drafts)})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -157,7 +157,7 @@ func TestRejectionSession(t *testing.T) {
 		l := a.Open(r.audio)
 		defer l.Close()
 		l.Begin(o, Constant(4))
-		g, err := Generate(t.Context(), Reject(s, l, o.Sampling), l, Options{EOT: r.tok.EOT, Limit: s.Limit(16), Policy: Constant(4)})
+		g, err := Generate(t.Context(), NewRejectionVerifier(s, l, o.Sampling), l, Options{EOT: r.tok.EOT, Limit: s.Limit(16), Policy: Constant(4)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ import (
 type Token = tokenizer.Token
 
 // A Proposer drafts tokens for the decoder to verify. It may also be a [ProbProposer] or
-// a [Meter].
+// a [CostReporter].
 type Proposer interface {
 	// Propose appends to dst at most limit tokens that may follow the committed ones.
 	// Fewer, or none, is always valid: the round then yields one token.
@@ -26,8 +26,8 @@ type Proposer interface {
 	Commit(ctx context.Context, kept []Token) error
 }
 
-// A Meter is a Proposer whose drafts take time and memory. The drafts of others are free.
-type Meter interface {
+// A CostReporter is a Proposer whose drafts take time and memory. The drafts of others are free.
+type CostReporter interface {
 	// Cost returns the sum since the proposer began.
 	Cost() Cost
 }
@@ -65,8 +65,8 @@ type Options struct {
 	// Clock times rounds. Nil means the wall clock.
 	Clock func() time.Duration
 
-	// Step, if not nil, gets the number of tokens after every round.
-	Step func(tokens int)
+	// Progress, if not nil, gets the number of tokens after every round.
+	Progress func(tokens int)
 }
 
 // A Result is a generated sequence, and how its rounds went.
@@ -78,9 +78,9 @@ type Result struct {
 	Marks []transcript.Mark // how each choice was made
 	Stats transcript.Stats  // counts and times of all rounds
 
-	// Broken says why the proposer was no longer used, as where its weights are corrupt;
+	// ProposerErr says why the proposer was no longer used, as where its weights are corrupt;
 	// nil if it was. The choices are the target's, so decoding goes on without it.
-	Broken error
+	ProposerErr error
 }
 
 // Generate decodes one sequence, round after round, until its end or the limit.
@@ -90,8 +90,8 @@ func Generate(ctx context.Context, v Verifier, p Proposer, o Options) (Result, e
 		if err := g.runRound(ctx); err != nil {
 			return g.Result, err
 		}
-		if o.Step != nil {
-			o.Step(len(g.Choices))
+		if o.Progress != nil {
+			o.Progress(len(g.Choices))
 		}
 	}
 	return g.Result, nil
@@ -100,17 +100,17 @@ func Generate(ctx context.Context, v Verifier, p Proposer, o Options) (Result, e
 // A generation is the state of Generate.
 type generation struct {
 	Result
-	o       Options
-	v       Verifier
-	p       Proposer
-	meter   Meter // p, if its drafts cost anything
-	cost    Cost  // of p so far
-	draft   []Token
-	kept    []Token // this round, without end-of-text
-	refused []Token // all of them; marks are parts of it
-	done    bool
-	round   Round
-	since   time.Duration // end of the last draft
+	o        Options
+	v        Verifier
+	p        Proposer
+	meter    CostReporter // p, if its drafts cost anything
+	cost     Cost         // of p so far
+	draft    []Token
+	kept     []Token // this round, without end-of-text
+	refused  []Token // all of them; marks are parts of it
+	done     bool
+	round    Round
+	draftEnd time.Duration // end of the last draft
 }
 
 func newGeneration(v Verifier, p Proposer, o Options) *generation {
@@ -118,7 +118,7 @@ func newGeneration(v Verifier, p Proposer, o Options) *generation {
 		began := time.Now()
 		o.Clock = func() time.Duration { return time.Since(began) }
 	}
-	meter, _ := p.(Meter)
+	meter, _ := p.(CostReporter)
 	return &generation{o: o, v: v, p: p, meter: meter, done: o.Limit <= 0}
 }
 
@@ -134,9 +134,9 @@ func (g *generation) runRound(ctx context.Context) error {
 	return g.accept(ctx, choices)
 }
 
-// abandon continues without the proposer.
-func (g *generation) abandon(err error) {
-	g.Broken = fmt.Errorf("the assistant cannot draft: %w; download its files again, or run without it (--assistant none)", err)
+// dropProposer continues without the proposer.
+func (g *generation) dropProposer(err error) {
+	g.ProposerErr = fmt.Errorf("the assistant cannot draft: %w; download its files again, or run without it (--assistant none)", err)
 	g.p, g.o.Policy, g.draft = None{}, nil, g.draft[:0]
 }
 
@@ -155,14 +155,14 @@ func (g *generation) propose(ctx context.Context) (err error) {
 		case err != nil && ctx.Err() != nil:
 			return err
 		case err != nil:
-			g.abandon(err)
+			g.dropProposer(err)
 		}
 		if len(g.draft) > room {
 			return fmt.Errorf("assistant: draft of %d tokens, at most %d were asked for", len(g.draft), room)
 		}
 	}
-	g.since = g.o.Clock()
-	g.round = Round{First: len(g.Choices) == 0, Drafted: len(g.draft), Draft: g.since - begin, Opening: g.addCost()}
+	g.draftEnd = g.o.Clock()
+	g.round = Round{First: len(g.Choices) == 0, Drafted: len(g.draft), Draft: g.draftEnd - begin, Opening: g.addCost()}
 	return nil
 }
 
@@ -211,14 +211,14 @@ func (g *generation) accept(ctx context.Context, choices []decoder.Choice) error
 	g.done = end >= 0 || len(g.Choices) >= g.o.Limit
 	g.count(min(same, len(choices)), len(choices))
 	if err := g.p.Commit(ctx, g.kept); err != nil {
-		g.abandon(err)
+		g.dropProposer(err)
 	}
 	return nil
 }
 
-// count adds the round to the statistics.
+// updateActive adds the round to the statistics.
 func (g *generation) count(accepted, kept int) {
-	g.round.Accepted, g.round.Kept, g.round.Verify = accepted, kept, g.o.Clock()-g.since
+	g.round.Accepted, g.round.Kept, g.round.Verify = accepted, kept, g.o.Clock()-g.draftEnd
 	g.Stats.Drafts.Count(g.round.Drafted, accepted, kept)
 	g.Stats.Seconds.Draft += g.round.Draft.Seconds()
 	g.Stats.Seconds.Verify += g.round.Verify.Seconds()

@@ -23,7 +23,7 @@ type script struct {
 }
 
 // next is a pure function of the tokens before it, so the fake cannot agree with
-// plain decoding by counting steps.
+// oneCase decoding by counting steps.
 func (s *script) next(prefix []Token) Token {
 	h := s.seed
 	for _, t := range prefix {
@@ -78,7 +78,7 @@ func (s *script) Commit(_ context.Context, kept []Token) error {
 	return nil
 }
 
-// plain returns the result of a decoder without an assistant, by a textbook loop that
+// oneCase returns the result of a decoder without an assistant, by a textbook loop that
 // uses nothing of this package.
 func (s *script) plain(limit int) (out []decoder.Choice) {
 	var seen []Token
@@ -150,7 +150,7 @@ func TestDraftTooLong(t *testing.T) {
 func TestRoundsSaved(t *testing.T) {
 	v := &script{seed: 2, kind: 2}
 	rounds := 0
-	g, err := Generate(t.Context(), v, &script{seed: 2, kind: 2, same: true}, Options{EOT: eot, Limit: 20, Step: func(int) { rounds++ }})
+	g, err := Generate(t.Context(), v, &script{seed: 2, kind: 2, same: true}, Options{EOT: eot, Limit: 20, Progress: func(int) { rounds++ }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,14 +237,14 @@ func TestFrail(t *testing.T) {
 		if want := v.plain(40); !slices.Equal(g.Choices, want) {
 			t.Errorf("commits %v: %v, want %v", commits, g.Choices, want)
 		}
-		if err := g.Broken; err == nil || p.n != 3 || g.Stats.Drafts.Accepted < 8 {
+		if err := g.ProposerErr; err == nil || p.n != 3 || g.Stats.Drafts.Accepted < 8 {
 			t.Errorf("commits %v: broken %v after %d, %+v", commits, err, p.n, g.Stats.Drafts)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	g, err := Generate(ctx, &script{seed: 2, kind: 2}, &frail{cancel: cancel}, Options{EOT: eot, Limit: 40})
-	if err == nil || g.Broken != nil {
-		t.Errorf("error %v, broken %v; want the end of the context alone", err, g.Broken)
+	if err == nil || g.ProposerErr != nil {
+		t.Errorf("error %v, broken %v; want the end of the context alone", err, g.ProposerErr)
 	}
 }
 

@@ -50,7 +50,7 @@ func (r *rig) decode(t testing.TB, o decoder.SessionOptions, a Assistant, p Poli
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := g.Broken; err != nil {
+	if err := g.ProposerErr; err != nil {
 		t.Errorf("%T: %v", a, err)
 	}
 	return g.Choices, g.Stats.Drafts

@@ -42,7 +42,7 @@ func (r *transcription) decode(ctx context.Context, w window) (a attempt, err er
 		if err != nil {
 			return a, err
 		}
-		h.plain = h.plain || d.Broken != nil
+		h.plain = h.plain || d.ProposerErr != nil
 		a = judge(r.t.model.Tokenizer, d, temperature)
 		refused := r.t.opt.refuse(a)
 		r.count(a, time.Since(began))
@@ -61,10 +61,10 @@ func (r *transcription) count(a attempt, took time.Duration) {
 	for i := range a.Marks {
 		a.Marks[i].Round += r.stats.Drafts.Rounds
 	}
-	if a.Broken != nil {
-		a.Stats.Broken = a.Broken.Error()
+	if a.ProposerErr != nil {
+		a.Stats.Broken = a.ProposerErr.Error()
 		if r.failures.Add(1) == 1 {
-			r.log.Warn("decoding goes on without an assistant; the text is the same", "error", a.Broken)
+			r.log.Warn("decoding goes on without an assistant; the text is the same", "error", a.ProposerErr)
 		}
 	}
 	r.stats.Add(a.Stats)

@@ -32,7 +32,7 @@ func (t *Transcriber) Again(lines []transcript.Line) *Transcriber {
 // withText returns a Transcriber like t with another text to draft from.
 func (t *Transcriber) withText(lines []transcript.Line) *Transcriber {
 	n := *t
-	n.lines, n.text = lines, assistant.NewText(t.model.Tokenizer, lines)
+	n.lines, n.text = lines, assistant.NewReferenceText(t.model.Tokenizer, lines)
 	return &n
 }
 
@@ -116,11 +116,11 @@ func (r *transcription) help() help {
 }
 
 // follower returns what follows the text of the clip; nil without one.
-func (t *Transcriber) follower() *assistant.Follower {
+func (t *Transcriber) follower() *assistant.TextProposer {
 	if t.text == nil {
 		return nil
 	}
-	return t.text.Follow()
+	return t.text.NewProposer()
 }
 
 // leastTokens is of how many tokens on it is said that a text was of no use.

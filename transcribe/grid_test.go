@@ -156,7 +156,7 @@ func (p point) policy() func() assistant.Policy {
 	switch p.draft {
 	case auto:
 		a := &assistant.Auto{Streams: func() int { return 1 }}
-		a.Try()
+		a.ForceDraft()
 		return a.Policy
 	case heuristic:
 		return func() assistant.Policy { return assistant.Heuristic(0) }

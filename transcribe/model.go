@@ -36,7 +36,7 @@ type Model struct {
 	ownPool   bool
 	writer    *Model                  // transcribes first; nil without
 	policies  *sync.Pool              // of windows that are over, with their measurements; nil without an assistant
-	pace      *assistant.Pace         // of drafts from texts
+	pace      *assistant.TextPolicy   // of drafts from texts
 	newPolicy func() assistant.Policy // asked for; nil for auto
 	rejection bool                    // see LoadOptions
 	overlap   bool                    // measure it
@@ -86,12 +86,12 @@ type LoadOptions struct {
 	Policy func() assistant.Policy
 
 	// Rejection verifies drafts at temperatures above 0 by classic speculative sampling
-	// (assistant.Reject): the text then has the distribution of plain decoding, but not
+	// (assistant.RejectionVerifier): the text then has the distribution of plain decoding, but not
 	// its bits.
 	Rejection bool
 
 	// MeasureOverlap measures how far the distributions of model and assistant overlap
-	// (assistant.Weigher): at the temperature of the window, or at 1 if that is 0. It
+	// (assistant.OverlapMeter): at the temperature of the window, or at 1 if that is 0. It
 	// takes a little time and does not change the output.
 	MeasureOverlap bool
 
@@ -213,7 +213,7 @@ func (m *Model) wire(a assistant.Assistant, o LoadOptions) {
 	m.Assistant, m.rejection, m.overlap = a, o.Rejection, o.MeasureOverlap
 	m.Batch = schedule.New(m.Decoder)
 	m.Batch.WindowsFirst = o.WindowsFirst
-	m.pace, m.newPolicy = &assistant.Pace{Streams: m.Batch.Members}, o.Policy
+	m.pace, m.newPolicy = &assistant.TextPolicy{Streams: m.Batch.Members}, o.Policy
 	if _, none := a.(assistant.None); none {
 		return
 	}

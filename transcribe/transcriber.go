@@ -25,15 +25,15 @@ type Transcriber struct {
 	network network
 	opt     Options
 	rules   []decoder.Rule
-	prompt  []tokenizer.Token   // InitialPrompt
-	prefix  []tokenizer.Token   // Prefix
-	hot     []tokenizer.Token   // Hotwords
-	lang    *tokenizer.Language // nil: detect
-	among   []bool              // of the model's languages, which detection may choose; nil: all
-	lines   []transcript.Line   // of the text to draft from
-	text    *assistant.Text     // made of lines; nil without
-	writer  *Transcriber        // transcribes first, if there is no text; nil without
-	warns   bool                // if the text was of no use
+	prompt  []tokenizer.Token        // InitialPrompt
+	prefix  []tokenizer.Token        // Prefix
+	hot     []tokenizer.Token        // Hotwords
+	lang    *tokenizer.Language      // nil: detect
+	among   []bool                   // of the model's languages, which detection may choose; nil: all
+	lines   []transcript.Line        // of the text to draft from
+	text    *assistant.ReferenceText // made of lines; nil without
+	writer  *Transcriber             // transcribes first, if there is no text; nil without
+	warns   bool                     // if the text was of no use
 }
 
 // New checks the options against the model. The error is an *OptionError, or says

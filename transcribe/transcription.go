@@ -42,7 +42,7 @@ type transcription struct {
 	first    window    // the window the language was detected in, until it is decoded
 	language detection // of the first window
 	here     detection // of the window at hand
-	follower *assistant.Follower
+	follower *assistant.TextProposer
 
 	continues bool // begins behind the start of what is transcribed
 

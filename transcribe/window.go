@@ -43,7 +43,7 @@ type window interface {
 // nil.
 type help struct {
 	plain  bool
-	text   *assistant.Follower
+	text   *assistant.TextProposer
 	window assistant.TextWindow
 }
 
@@ -124,16 +124,16 @@ func (w *encodedWindow) decode(
 		defer w.policies.Put(policy)
 	}
 	proposer, policy := w.proposer(o, h, policy)
-	verifier, weighed := w.verifier(s, proposer, o.Sampling)
+	verifier, meter := w.verifier(s, proposer, o.Sampling)
 	d, err := assistant.Generate(ctx, verifier, proposer, assistant.Options{
-		EOT: w.Tokenizer.EOT, Limit: s.Limit(0), Policy: policy, Clock: w.Batch.Busy, Step: step,
+		EOT: w.Tokenizer.EOT, Limit: s.Limit(0), Policy: policy, Clock: w.Batch.Busy, Progress: step,
 	})
 	if err != nil {
 		return windowText{}, err
 	}
 	d.Stats.Seconds.Rules, d.Stats.Passes = s.Judging.Seconds(), traffic(s.Traffic())
 	drafts := &d.Stats.Drafts
-	drafts.Weighed, drafts.Overlap = weighed.Positions, weighed.Overlap
+	drafts.Weighed, drafts.Overlap = meter.Positions, meter.Overlap
 	if h.text != nil {
 		accepted, lost, found := h.text.Counts()
 		drafts.FromText, drafts.Lost, drafts.Found = accepted, lost, len(found)
@@ -166,7 +166,7 @@ func (w *encodedWindow) proposer(o decoder.SessionOptions, h help, policy assist
 			policy = w.newPolicy()
 		}
 	}
-	g := assistant.NewGuide(h.text, pace, p, policy)
+	g := assistant.NewTextThenModel(h.text, pace, p, policy)
 	return g, g
 }
 
@@ -212,17 +212,18 @@ func traffic(t decoder.Traffic) transcript.Traffic {
 	return transcript.Traffic{Bytes: t.Bytes, Seconds: t.Busy.Seconds()}
 }
 
-// verifier returns the verifier of drafts, and what weighs them, if anything does.
+// verifier returns the verifier of drafts, and what compares probabilities: an empty meter
+// if nothing does.
 func (w *encodedWindow) verifier(
 	s *decoder.Session, p assistant.Proposer, sampling decoder.Sampling,
-) (assistant.Verifier, *assistant.Weigher) {
+) (assistant.Verifier, *assistant.OverlapMeter) {
 	switch {
 	case w.rejection && sampling.Temperature > 0:
-		r := assistant.Reject(s, p, sampling)
-		return r, r
+		r := assistant.NewRejectionVerifier(s, p, sampling)
+		return r, &r.OverlapMeter
 	case w.overlap:
 		m := assistant.MeasureOverlap(s, p, cmp.Or(sampling.Temperature, 1))
 		return m, m
 	}
-	return s, new(assistant.Weigher)
+	return s, new(assistant.OverlapMeter)
 }

@@ -186,7 +186,7 @@ func checkDrafts(ctx context.Context, t *trial) (string, int64, error) {
 			case "lookup": // seldom finds a draft of full length
 				lengths = lengths[len(lengths)-1:]
 			case "text":
-				lengths = []int{assistant.LongestText}
+				lengths = []int{assistant.MaxTextDraft}
 			}
 			for _, n := range lengths {
 				got, stats, err := t.decode(ctx, d.open, n, at.temperature)
@@ -239,7 +239,7 @@ func (t *trial) decode(
 	if err != nil {
 		return nil, transcript.Drafts{}, err
 	}
-	if err := g.Broken; err != nil {
+	if err := g.ProposerErr; err != nil {
 		return nil, transcript.Drafts{}, err
 	}
 	return g.Choices, g.Stats.Drafts, nil
@@ -267,12 +267,12 @@ func following(tok *tokenizer.Tokenizer, choices []decoder.Choice) opener {
 	for i := 2; i < len(list); i += 3 {
 		list[i] = "<|endoftext|>"
 	}
-	text := assistant.NewText(tok, []transcript.Line{{Text: strings.Join(list, " ")}})
+	text := assistant.NewReferenceText(tok, []transcript.Line{{Text: strings.Join(list, " ")}})
 	return func(decoder.SessionOptions, assistant.Policy) (assistant.Proposer, func()) {
 		if text == nil { // no word was chosen
 			return assistant.None{}, func() {}
 		}
-		f := text.Follow()
+		f := text.NewProposer()
 		f.Begin(assistant.TextWindow{End: 30, Clip: 30, Timestamps: true})
 		return f, func() {}
 	}

@@ -220,7 +220,7 @@ func (r *arms) matches() (all []eval.Match) {
 func (r *arms) ready() {
 	for _, a := range r.list {
 		if auto := a.flags.Assistant.Auto; auto != nil && a.assisted {
-			auto.Try()
+			auto.ForceDraft()
 		}
 		a.engine.total = transcript.Stats{}
 	}

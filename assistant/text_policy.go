@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// LongestText is the most tokens that are drafted from a text at a time.
-const LongestText = 24
+// MaxTextDraft is the most tokens that are drafted from a text at a time.
+const MaxTextDraft = 24
 
-// A Pace decides how much is drafted from texts, for all streams that decode together. A
+// A TextPolicy decides how much is drafted from texts, for all streams that decode together. A
 // draft is free, but its rows are not: it is as long as each row's part in tokens is
 // worth more than the time that the row adds to a pass. All three are measured:
 //
@@ -16,16 +16,16 @@ const LongestText = 24
 //   - how often a drafted token is right, by how many before it were: after a mismatch
 //     drafts are short, in a good run long;
 //   - what a token takes, which is what a right one saves.
-type Pace struct {
+type TextPolicy struct {
 	// Streams returns how many streams decode together now.
 	Streams func() int
 
-	mu      sync.Mutex
-	passes  [groups][LongestText + 2]mean // [rows]: seconds
-	right   [6]frequency                  // by runOf
-	seconds mean                          // of a round
-	kept    mean                          // tokens of a round
-	waited  int                           // rounds without a draft since the last trial
+	mu                 sync.Mutex
+	passes             [groups][MaxTextDraft + 2]mean // [rows]: seconds
+	hitRates           [6]frequency                   // by runOf
+	roundSeconds       mean                           // of a round
+	roundTokens        mean                           // tokens of a round
+	roundsWithoutDraft int                            // rounds without a draft since the last trial
 }
 
 // runOf returns the class of a token after so many right ones in a row.
@@ -34,14 +34,14 @@ func runOf(right int) int { return min(bits.Len(uint(right)), 5) }
 // firstGuess is how often a token is right before anything was measured, by runOf.
 var firstGuess = [6]float64{0.6, 0.75, 0.85, 0.9, 0.93, 0.95}
 
-// known returns the passes for the present number of streams.
-func (p *Pace) known() *[LongestText + 2]mean {
+// passTimes returns the passes for the present number of streams.
+func (p *TextPolicy) passTimes() *[MaxTextDraft + 2]mean {
 	return &p.passes[groupOf(p.Streams())]
 }
 
-// pass returns the seconds of a pass of so many rows: measured, or between the nearest
+// passSeconds returns the seconds of a pass of so many rows: measured, or between the nearest
 // that are, or guessed to be cheap, so that it is tried.
-func pass(known *[LongestText + 2]mean, rows int) float64 {
+func passSeconds(known *[MaxTextDraft + 2]mean, rows int) float64 {
 	const guess = 0.03 // of a pass, for a row
 	low, high := rows, rows
 	for low > 0 && known[low].n == 0 {
@@ -63,28 +63,28 @@ func pass(known *[LongestText + 2]mean, rows int) float64 {
 }
 
 // length returns how many tokens to draft after so many right ones.
-func (p *Pace) length(right int) int {
+func (p *TextPolicy) length(right int) int {
 	const trial = 32 // one in so many rounds drafts a little where nothing seems to pay
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	known := p.known()
-	one := pass(known, 1)
+	known := p.passTimes()
+	one := passSeconds(known, 1)
 	token := one
-	if p.kept.v > 0 {
-		token = p.seconds.v / p.kept.v
+	if p.roundTokens.v > 0 {
+		token = p.roundSeconds.v / p.roundTokens.v
 	}
 	best, most := 0, 0.0
 	reach, sum := 1.0, 0.0
-	for n := 1; n <= LongestText; n++ {
+	for n := 1; n <= MaxTextDraft; n++ {
 		i := runOf(right + n - 1)
-		reach *= p.right[i].rate(firstGuess[i])
+		reach *= p.hitRates[i].rate(firstGuess[i])
 		sum += reach
-		if gain := sum*token - (pass(known, n+1) - one); gain > most {
+		if gain := sum*token - (passSeconds(known, n+1) - one); gain > most {
 			best, most = n, gain
 		}
 	}
 	if best == 0 {
-		if p.waited++; p.waited >= trial {
+		if p.roundsWithoutDraft++; p.roundsWithoutDraft >= trial {
 			return 2
 		}
 	}
@@ -94,23 +94,23 @@ func (p *Pace) length(right int) int {
 // observe learns from a round that drafted from a text after so many right tokens, or did
 // not draft, and returns how many are right in a row then. The first tokens of the draft
 // tell nothing of the text.
-func (p *Pace) observe(r Round, right, ahead int) int {
+func (p *TextPolicy) observe(r Round, right, ahead int) int {
 	const memory = 64
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if known, rows := p.known(), r.Drafted+1; !r.First && rows < len(known) {
+	if known, rows := p.passTimes(), r.Drafted+1; !r.First && rows < len(known) {
 		seconds := r.Verify.Seconds()
 		if known[rows].n > 0 {
-			seconds = min(seconds, roundCap*known[rows].v)
+			seconds = min(seconds, roundTimeCap*known[rows].v)
 		}
 		known[rows].add(seconds, memory)
-		p.seconds.add((r.Draft + r.Verify).Seconds(), memory)
-		p.kept.add(float64(r.Kept), memory)
+		p.roundSeconds.add((r.Draft + r.Verify).Seconds(), memory)
+		p.roundTokens.add(float64(r.Kept), memory)
 	}
 	if r.Drafted, r.Accepted = r.Drafted-ahead, r.Accepted-ahead; r.Drafted <= 0 || r.Accepted < 0 {
 		return right
 	}
-	p.waited = 0
+	p.roundsWithoutDraft = 0
 	for i := range r.Accepted {
 		p.learn(right+i, true)
 	}
@@ -123,11 +123,11 @@ func (p *Pace) observe(r Round, right, ahead int) int {
 	return 0
 }
 
-// learn notes whether a token was right after so many right ones. It forgets faster than
+// recordDraft notes whether a token was right after so many right ones. It forgets faster than
 // Auto does: another clip may have another text.
-func (p *Pace) learn(after int, right bool) {
+func (p *TextPolicy) learn(after int, right bool) {
 	const most = 40 // tokens
-	s := &p.right[runOf(after)]
+	s := &p.hitRates[runOf(after)]
 	s.forget(most)
 	s.add(right)
 }

@@ -8,8 +8,8 @@ import (
 // TestPace: drafts are long in good text, short where rows are dear, and none in a text
 // that is never right, but for a trial now and then.
 func TestPace(t *testing.T) {
-	run := func(right bool, row time.Duration) (p *Pace, last int) {
-		p = &Pace{Streams: func() int { return 1 }}
+	run := func(right bool, row time.Duration) (p *TextPolicy, last int) {
+		p = &TextPolicy{Streams: func() int { return 1 }}
 		in := 0
 		for range 200 {
 			n := p.length(in)

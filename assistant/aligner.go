@@ -6,23 +6,23 @@ import "unicode"
 // else, so that a repeated phrase or a skipped sentence is found again.
 const (
 	substituted = 10
-	inserted    = 9 // said, but not in the text
+	inserted    = 9 // advance, but not in the text
 	deleted     = 8 // in the text, but not said
 	jumped      = 60
 )
 
-// A tracker follows in a text how far what was said has come: by edit distance, one letter
+// A aligner follows in a text how far what was said has come: by edit distance, one letter
 // after the other, to every place of the text at once. Only letters and digits count, in
 // lower case. The zero value is at the start of no text.
-type tracker struct {
-	letters []rune
-	cost    []int32 // [i]: of having said all so far, with i letters of the text used up
-	next    []int32
-	run     []uint16 // [i]: how many of the last letters said are the letters before i
-	at      int      // the likeliest of these places
-	lo, hi  int      // the letters looked at; all others cost a jump
-	wide    int      // letters for which to look at all
-	trouble float64  // of late: mean cost per letter, in substitutions, from 0 to about 1
+type aligner struct {
+	letters   []rune
+	cost      []int32 // [i]: of having said all so far, with i letters of the text used up
+	next      []int32
+	matched   []uint16 // [i]: how many of the last letters said are the letters before i
+	at        int      // the likeliest of these places
+	lo, hi    int      // the letters looked at; all others cost a jump
+	wideSteps int      // indexLetters for which to look at all
+	errorRate float64  // of late: mean cost per letter, in substitutions, from 0 to about 1
 }
 
 // Where the text has what is said, only so many letters behind and ahead are looked at.
@@ -37,40 +37,40 @@ func letter(r rune) rune {
 }
 
 // reset begins at a place of a text.
-func (p *tracker) reset(letters []rune, at int) {
+func (p *aligner) reset(letters []rune, at int) {
 	n := len(letters) + 1
 	if cap(p.cost) < n {
-		p.cost, p.next, p.run = make([]int32, n), make([]int32, n), make([]uint16, n)
+		p.cost, p.next, p.matched = make([]int32, n), make([]int32, n), make([]uint16, n)
 	}
-	p.letters, p.at, p.trouble = letters, at, 0
-	p.cost, p.next, p.run = p.cost[:n], p.next[:n], p.run[:n]
-	clear(p.run)
-	p.lo, p.hi, p.wide = 0, n, 2*recalled
+	p.letters, p.at, p.errorRate = letters, at, 0
+	p.cost, p.next, p.matched = p.cost[:n], p.next[:n], p.matched[:n]
+	clear(p.matched)
+	p.lo, p.hi, p.wideSteps = 0, n, 2*alignLetters
 	for i := range p.cost {
 		p.cost[i] = int32(min(jumped, deleted*abs(i-at)))
 	}
 }
 
-// look decides which places to look at next.
-func (p *tracker) look() {
+// chooseRange decides which places to look at next.
+func (p *aligner) chooseRange() {
 	lo, hi := 0, len(p.cost)
-	if p.wide--; p.wide < 0 && p.trouble < 0.2 {
+	if p.wideSteps--; p.wideSteps < 0 && p.errorRate < 0.2 {
 		lo, hi = max(lo, p.at-lookBehind), min(hi, p.at+lookAhead)
 	}
 	for i := lo; i < hi; i++ {
 		if i < p.lo || i >= p.hi {
-			p.cost[i], p.run[i] = jumped, 0
+			p.cost[i], p.matched[i] = jumped, 0
 		}
 	}
 	p.lo, p.hi = lo, hi
 }
 
-// said moves on by a letter.
-func (p *tracker) said(r rune) {
+// advance moves on by a letter.
+func (p *aligner) advance(r rune) {
 	const forget = 0.96
-	p.look()
+	p.chooseRange()
 	n := p.hi - p.lo
-	costs, next, runs := p.cost[p.lo:][:n], p.next[p.lo:][:n], p.run[p.lo:][:n]
+	costs, next, runs := p.cost[p.lo:][:n], p.next[p.lo:][:n], p.matched[p.lo:][:n]
 	above, before := min(costs[0], jumped), runs[0] // of the place before
 	least := above + inserted
 	left := least
@@ -94,17 +94,17 @@ func (p *tracker) said(r rune) {
 		}
 	}
 	p.cost, p.next, p.at = p.next, p.cost, best
-	p.trouble = forget*p.trouble + (1-forget)*float64(least)/substituted
+	p.errorRate = forget*p.errorRate + (1-forget)*float64(least)/substituted
 }
 
 // better reports whether place i is better than place j of the same cost: more of the
 // last letters are there, or it is nearer to where they should be.
-func (p *tracker) better(i, j int) bool {
-	if p.run[i] != p.run[j] {
-		return p.run[i] > p.run[j]
+func (p *aligner) better(i, j int) bool {
+	if p.matched[i] != p.matched[j] {
+		return p.matched[i] > p.matched[j]
 	}
 	return abs(i-p.at-1) < abs(j-p.at-1)
 }
 
-// lost reports whether the text does not have what was said of late.
-func (p *tracker) lost() bool { return p.trouble > 0.25 && int(p.run[p.at]) < 4 }
+// trialLoss reports whether the text does not have what was said of late.
+func (p *aligner) lost() bool { return p.errorRate > 0.25 && int(p.matched[p.at]) < 4 }

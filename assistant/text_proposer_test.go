@@ -20,8 +20,8 @@ func embedded(t testing.TB) *tokenizer.Tokenizer {
 
 // follow says tokens, drafting n at a time, and returns how many rounds that takes and
 // the longest stretch of rounds without an accepted draft.
-func follow(t testing.TB, p *Follower, said []Token, n int) (rounds, dry int) {
-	tok, since := p.t.tok, 0
+func follow(t testing.TB, p *TextProposer, said []Token, n int) (rounds, dry int) {
+	tok, since := p.reference.tok, 0
 	for at := 0; at < len(said); rounds++ {
 		draft, err := p.Propose(t.Context(), nil, n)
 		if err != nil || len(draft) > n {
@@ -71,9 +71,9 @@ func TestFollow(t *testing.T) {
 		{"a text that goes round and round", text, text + strings.Repeat(" And the wind blew.", 30), 28},
 		{"Chinese", "今天天气很好,我们去公园散步。", "今天天气很好,我们去公园跑步。", 4},
 	} {
-		p := NewText(tok, []transcript.Line{{Text: test.text}}).Follow()
+		p := NewReferenceText(tok, []transcript.Line{{Text: test.text}}).NewProposer()
 		p.Begin(TextWindow{End: 30, Clip: 30})
-		rounds, _ := follow(t, p, append(tok.Encode(spaced(test.said)), tok.EOT), 16)
+		rounds, _ := follow(t, p, append(tok.Encode(withLeadingSpace(test.said)), tok.EOT), 16)
 		if rounds > test.rounds {
 			t.Errorf("%s: %d rounds, want at most %d", test.what, rounds, test.rounds)
 		}
@@ -81,7 +81,7 @@ func TestFollow(t *testing.T) {
 		if n := lost - len(found); n < 0 || n > 1 || !slices.IsSorted(found) {
 			t.Errorf("%s: lost %d times, found again at %d", test.what, lost, found)
 		}
-		if test.what == "insertion" && (len(found) != 1 || !strings.Contains(tok.Decode(tok.Encode(spaced(test.said))[found[0]:]), "ants for all")) {
+		if test.what == "insertion" && (len(found) != 1 || !strings.Contains(tok.Decode(tok.Encode(withLeadingSpace(test.said))[found[0]:]), "ants for all")) {
 			t.Errorf("%s: found again at %d, want behind what is inserted", test.what, found)
 		}
 	}
@@ -98,7 +98,7 @@ func TestFollowTimes(t *testing.T) {
 	}{{0, 4, "One two three."}, {4, 9.5, "Four five."}, {31, 33, "Six seven."}, {70, 72, "Eight."}} {
 		lines = append(lines, transcript.Line{Start: l.from, End: l.to, Text: l.text})
 	}
-	p := NewText(tok, lines).Follow()
+	p := NewReferenceText(tok, lines).NewProposer()
 	for _, w := range []struct {
 		start float64
 		said  []Token
@@ -124,8 +124,8 @@ func TestFollowLong(t *testing.T) {
 		b.WriteString(" " + string(rune('a'+i%23)) + strings.Repeat(string(rune('a'+i*i%19)), 1+i%4) + "ing")
 	}
 	text := b.String()
-	whole := NewText(tok, []transcript.Line{{Text: text[1:]}})
-	p := whole.Follow()
+	whole := NewReferenceText(tok, []transcript.Line{{Text: text[1:]}})
+	p := whole.NewProposer()
 	for i := range 20 {
 		from, to := i*len(text)/20, (i+1)*len(text)/20
 		p.Begin(TextWindow{Start: 30 * float64(i), End: 30 * float64(i+1), Clip: 600, Before: text[max(0, from-80):from]})
@@ -134,7 +134,7 @@ func TestFollowLong(t *testing.T) {
 			t.Errorf("window %d: %d rounds for %d tokens", i, rounds, len(said))
 		}
 	}
-	p = whole.Follow()
+	p = whole.NewProposer()
 	p.Begin(TextWindow{Start: 300, End: 330, Clip: 600})
 	said := tok.Encode(text[len(text)/2+900 : len(text)/2+1900])
 	if rounds, _ := follow(t, p, said, 8); rounds > len(said)/7+25 {
@@ -145,7 +145,7 @@ func TestFollowLong(t *testing.T) {
 // TestFollowOther drafts seldom from a text that is another's.
 func TestFollowOther(t *testing.T) {
 	tok := embedded(t)
-	p := NewText(tok, []transcript.Line{{Text: strings.Repeat("The quick brown fox jumps over the lazy dog. ", 40)}}).Follow()
+	p := NewReferenceText(tok, []transcript.Line{{Text: strings.Repeat("The quick brown fox jumps over the lazy dog. ", 40)}}).NewProposer()
 	p.Begin(TextWindow{End: 30, Clip: 30})
 	said := tok.Encode(" Every measure pursued by the commons, and still more every attempt made by their partisans, were full of the most inveterate hatred against the hierarchy, and showed a determined resolution of subverting the whole ecclesiastical establishment.")
 	drafts := 0
@@ -170,7 +170,7 @@ func TestFollowCapitals(t *testing.T) {
 		if timed {
 			lines[0].End, lines[1].Start, lines[1].End = 5, 5, 10
 		}
-		p := NewText(tok, lines).Follow()
+		p := NewReferenceText(tok, lines).NewProposer()
 		p.Begin(TextWindow{End: 30, Clip: 30, Before: "今天。"})
 		said := tok.Encode(" " + strings.ToLower(text) + " es war einmal ein könig")
 		if rounds, _ := follow(t, p, said, 8); rounds > len(said)/2 {
@@ -195,11 +195,11 @@ func FuzzFollow(f *testing.F) {
 	f.Add(strings.Repeat("one ", 3000), "one one two", -1.0, 0.0, false)
 	f.Fuzz(func(t *testing.T, text, said string, from, to float64, timed bool) {
 		lines := []transcript.Line{{Text: text, Start: from, End: to}, {Text: said + text, Start: to, End: from}}
-		whole := NewText(tok, lines)
+		whole := NewReferenceText(tok, lines)
 		if whole == nil {
 			return
 		}
-		p := whole.Follow()
+		p := whole.NewProposer()
 		for i := range 3 {
 			p.Begin(TextWindow{Start: float64(20 * i), End: float64(20*i + 30), Clip: 70, Before: said, Timestamps: timed})
 			list := tok.Encode(said)
@@ -212,10 +212,10 @@ func FuzzFollow(f *testing.F) {
 
 		cut := len(text) % (len(truth) + 1)
 		lines[0].Text, lines[1].Text = truth[:cut], text+truth[cut:]
-		if whole = NewText(r.tok, lines); whole == nil {
+		if whole = NewReferenceText(r.tok, lines); whole == nil {
 			return
 		}
-		p = whole.Follow()
+		p = whole.NewProposer()
 		p.Begin(TextWindow{End: 30, Clip: 30, Timestamps: true})
 		s, err := r.d.NewSession(r.cross, r.options(0))
 		if err != nil {
@@ -224,8 +224,8 @@ func FuzzFollow(f *testing.F) {
 		defer s.Close()
 		policy := Constant(1 + len(said)%24)
 		g, err := Generate(t.Context(), s, p, Options{EOT: r.tok.EOT, Limit: s.Limit(24), Policy: policy})
-		if err != nil || g.Broken != nil {
-			t.Fatal(err, g.Broken)
+		if err != nil || g.ProposerErr != nil {
+			t.Fatal(err, g.ProposerErr)
 		}
 		if !slices.EqualFunc(g.Choices, plain, sameBits) {
 			t.Errorf("with drafts of %+v: %v, want %v", lines, g.Choices, plain)

@@ -1,0 +1,359 @@
+package assistant
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A TextProposer is a Proposer that follows what is said in a Text, window after window: a
+// aligner finds the letter at which it is, and what comes after that is the draft.
+type TextProposer struct {
+	reference *ReferenceText
+	window    TextWindow
+	excerpt
+	aligner aligner
+	near    int // byte of a text without times at which the window before began
+
+	// What was said in this attempt.
+	output        []Token
+	partial       []byte // of a character that is not complete yet
+	sinceLetter   []byte // draftEnd the last letter
+	timestampRun  int    // timestamps since the last text
+	lastTimestamp Token  // the last one
+
+	draft        []Token
+	repeating    bool      // the draft is what was said before
+	failedDrafts int       // drafts in a row of which nothing was said
+	lineBreaks   frequency // of timestamps at the ends of lines that were drafted
+
+	accepted, lost int // see Counts
+	foundAt        []int
+}
+
+// NewProposer returns a follower at the start of the text.
+func (t *ReferenceText) NewProposer() *TextProposer { return &TextProposer{reference: t} }
+
+// Begin starts an attempt at a window. What was learnt in others stays.
+func (p *TextProposer) Begin(w TextWindow) {
+	near, timed := p.near, p.reference.timed
+	if near == 0 && !timed && w.Start > 0 && w.Clip > 0 { // no window before: the share of the clip
+		near = int(min(1, w.Start/w.Clip) * float64(p.reference.size))
+	}
+	var e excerpt
+	if timed {
+		e = p.reference.linesIn(w)
+	} else {
+		e = p.reference.textAround(near)
+	}
+	letters := e.indexLetters(p.aligner.letters[:0], p.letterEnds[:0])
+	*p = TextProposer{reference: p.reference, window: w, excerpt: e, aligner: p.aligner, near: near, lineBreaks: p.lineBreaks}
+	at, _ := slices.BinarySearch(p.letterEnds, p.begin+1)
+	p.aligner.reset(letters, max(0, at-1))
+	if !timed && w.Before != "" {
+		p.alignBefore(w.Before)
+		p.near = p.offset + p.letterEnds[p.aligner.at]
+	}
+}
+
+// Counts returns how many tokens of the text were drafted and said in this attempt, how
+// often what was said was lost in the text, and at which tokens it was found again.
+func (p *TextProposer) Counts() (accepted, lost int, found []int) {
+	return p.accepted, p.lost, p.foundAt
+}
+
+// alignLetters is by how many letters of the text before a window its beginning is found.
+const alignLetters = 40
+
+// alignBefore finds where the text goes on after what was said before the window.
+func (p *TextProposer) alignBefore(before string) {
+	var said []rune
+	end := 0 // of the last letter
+	for i, r := range before {
+		if l := letter(r); l != 0 {
+			said, end = append(said, l), i+utf8.RuneLen(r)
+		}
+	}
+	for _, l := range said[max(0, len(said)-alignLetters):] {
+		p.aligner.advance(l)
+	}
+	p.aligner.errorRate, p.sinceLetter = 0, append(p.sinceLetter, before[end:]...)
+}
+
+// Lost reports whether what was said of late is not in the text. After drafts of which
+// nothing was said, more of it must be there.
+func (p *TextProposer) Lost() bool {
+	return p.text == "" || p.aligner.lost() || p.failedDrafts > 2 && int(p.aligner.matched[p.aligner.at]) < min(2*p.failedDrafts, 24)
+}
+
+// Commit follows what was said.
+func (p *TextProposer) Commit(_ context.Context, kept []Token) error {
+	lost := p.Lost()
+	same := 0
+	for same < min(len(p.draft), len(kept)) && kept[same] == p.draft[same] {
+		same++
+	}
+	p.recordDraft(same)
+	for _, t := range kept {
+		p.advance(t)
+	}
+	switch now := p.Lost(); {
+	case now && !lost:
+		p.lost++
+	case lost && !now:
+		p.foundAt = append(p.foundAt, len(p.output))
+	}
+	p.draft = p.draft[:0]
+	return nil
+}
+
+// recordDraft notes how much of a draft was said.
+func (p *TextProposer) recordDraft(same int) {
+	for i, t := range p.draft[:min(same+1, len(p.draft))] {
+		switch right := i < same; {
+		case p.reference.tok.IsTimestamp(t) && len(p.output)+i > 0:
+			p.lineBreaks.add(right)
+		case right && !p.repeating && p.reference.tok.IsText(t):
+			p.accepted++
+		}
+	}
+	switch {
+	case same > 1 || same == 1 && len(p.output) > 0:
+		p.failedDrafts = 0
+	case same < len(p.draft) && p.reference.tok.IsText(p.draft[same]):
+		p.failedDrafts++
+	}
+}
+
+// advance follows a token.
+func (p *TextProposer) advance(t Token) {
+	p.output = append(p.output, t)
+	if p.reference.tok.IsTimestamp(t) {
+		p.timestampRun, p.lastTimestamp = p.timestampRun+1, t
+		return
+	}
+	p.timestampRun = 0
+	p.partial = append(p.partial, p.reference.tok.Bytes(t)...)
+	for len(p.partial) > 0 && (utf8.FullRune(p.partial) || len(p.partial) >= utf8.UTFMax) {
+		r, n := utf8.DecodeRune(p.partial)
+		if l := letter(r); l != 0 {
+			p.aligner.advance(l)
+			p.sinceLetter = p.sinceLetter[:0]
+		} else {
+			p.sinceLetter = append(p.sinceLetter, p.partial[:n]...)
+		}
+		p.partial = p.partial[n:]
+	}
+}
+
+// sureTokens is how many tokens come first that are nearly always as drafted, whatever the text
+// says: the timestamp that begins a window, and what follows one that ends a line.
+func (p *TextProposer) sureTokens() int {
+	if p.window.Timestamps && (len(p.output) == 0 || p.timestampRun == 1 && len(p.output) > 1) {
+		return 1
+	}
+	return 0
+}
+
+// Propose drafts what was said before if the text goes round and round, else what comes next
+// in it.
+func (p *TextProposer) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {
+	p.draft = p.draftRepetition(p.draft[:0], limit)
+	switch p.repeating = len(p.draft) > 0; {
+	case p.repeating:
+	case p.Lost() || len(p.partial) > 0:
+		p.draftBreak(limit)
+	default:
+		p.draftText(limit)
+	}
+	return append(dst, p.draft...), nil
+}
+
+// draftBreak drafts where the text is lost: the end of a line is followed by the beginning of
+// the next at the same time, or near the end of the sound by none.
+func (p *TextProposer) draftBreak(limit int) {
+	const near = 1 // s
+	if limit <= 0 || len(p.output) == 0 || p.sureTokens() == 0 {
+		return
+	}
+	next := p.lastTimestamp
+	if p.reference.tok.Seconds(next) > min(p.window.End, p.window.Clip)-p.window.Start-near {
+		next = p.reference.tok.EOT
+	}
+	p.draft = append(p.draft, next)
+}
+
+// draftText drafts from the cursor on.
+func (p *TextProposer) draftText(limit int) {
+	at, change := p.cursor()
+	stamps, stamp := p.timestampRun, p.lastTimestamp
+	for len(p.draft) < limit {
+		k := 0 // the line that goes on at the cursor
+		for k < len(p.lines) && p.lines[k].end <= at {
+			k++
+		}
+		before := len(p.draft)
+		if s := p.nextKind(k, at, len(p.output)+before, stamps); s == words {
+			at = p.draftWords(limit, at, p.lines[k].end, change)
+			change, stamps = nil, 0
+		} else if p.draftStamp(s, k, stamp); len(p.draft) > before {
+			stamp, stamps = p.draft[before], stamps+1
+		}
+		if n := len(p.draft); n == before || p.draft[n-1] == p.reference.tok.EOT {
+			return
+		}
+	}
+}
+
+// draftRepetition drafts what comes next where the last tokens were said before, in a text that goes
+// round and round: up to hundreds of tokens, until the window is full.
+func (p *TextProposer) draftRepetition(dst []Token, limit int) []Token {
+	const least, longest = 10, 64 // tokens that are the same, and in a cycle
+	n := len(p.output)
+	for d := 1; d <= min(longest, n-least); d++ {
+		for i := n - 1; i >= d && p.output[i] == p.output[i-d]; i-- {
+			if n-i >= max(least, d) {
+				for j := range limit {
+					dst = append(dst, p.output[n-d+j%d])
+				}
+				return dst
+			}
+		}
+	}
+	return dst
+}
+
+// A kind is what may come next in a text.
+type kind int
+
+const (
+	words     kind = iota
+	lineBegin      // the timestamp at which a line begins
+	lineEnd        // and that at which it ends
+	textEnd        // end-of-text
+)
+
+// nextKind returns what comes next at a byte, which is in line k or before it, after so many
+// tokens, of which the last ones are timestamps.
+func (p *TextProposer) nextKind(k, at, said, stamps int) kind {
+	rest := k < len(p.lines)
+	switch {
+	case !p.window.Timestamps && rest:
+		return words
+	case !p.window.Timestamps:
+		return textEnd
+	case said == 0:
+		return lineBegin
+	case stamps == 0 && k > 0 && at == p.lines[k-1].end && (!rest || p.lineBreaks.rate(0.6) > 0.4):
+		return lineEnd
+	case stamps == 1 && said > 1 && rest:
+		return lineBegin
+	case rest:
+		return words
+	}
+	return textEnd
+}
+
+// draftStamp drafts a timestamp or end-of-text, if the text tells it. last is the timestamp
+// before it.
+func (p *TextProposer) draftStamp(s kind, k int, last Token) {
+	tok, at := p.reference.tok, 0.0
+	switch {
+	case s == textEnd:
+		if p.toEnd {
+			p.draft = append(p.draft, tok.EOT)
+		}
+		return
+	case s == lineEnd && !p.lines[k-1].timed:
+		return
+	case s == lineEnd:
+		at = p.lines[k-1].to
+	case last == 0: // the first of the window
+		if k < len(p.lines) && p.lines[k].from > 0 && p.lines[k].from <= 1 {
+			at = p.lines[k].from
+		}
+	default:
+		if at = tok.Seconds(last); k > 0 && p.lines[k].timed {
+			at += max(0, p.lines[k].from-p.lines[k-1].to)
+		}
+	}
+	const apart = 0.02 // s between two timestamps
+	t := tok.TimestampBegin + Token(math.Round(at/apart))
+	if tok.IsTimestamp(t) && t >= last && !(s == lineEnd && t == last) {
+		p.draft = append(p.draft, t)
+	}
+}
+
+// cursor returns the byte at which the text goes on, and how to change its first letter.
+func (p *TextProposer) cursor() (at int, change func(rune) rune) {
+	from, to := p.gapAfter(p.aligner.at)
+	if from == to && p.aligner.at < len(p.letterEnds)-1 && p.startsMidWord() {
+		n := p.aligner.at + 1
+		for from, to = p.gapAfter(n); from == to && n < len(p.letterEnds)-1; from, to = p.gapAfter(n) {
+			n++
+		}
+	}
+	said, there := string(p.sinceLetter), p.text[from:to]
+	if at = from + len(said); !strings.HasPrefix(there, said) {
+		at = max(from+strings.LastIndexByte(there, ' '), from)
+		if !strings.Contains(there, " ") {
+			at = to
+		}
+		switch ours, theirs := ended(said), ended(there); {
+		case ours && !theirs:
+			change = unicode.ToUpper
+		case theirs && !ours:
+			change = unicode.ToLower
+		}
+	}
+	for _, b := range p.lines {
+		if p.timestampRun > 0 && b.end > at && b.end <= to {
+			at = b.end
+		}
+	}
+	if p.reference.oneCase && len(p.output) == min(p.timestampRun, 1) && (p.window.Before == "" || endsSentence(p.window.Before)) {
+		change = unicode.ToUpper
+	}
+	return at, change
+}
+
+// startsMidWord reports whether the aligner is in a word whose beginning was not said.
+func (p *TextProposer) startsMidWord() bool {
+	run := int(p.aligner.matched[p.aligner.at])
+	for i := p.aligner.at; i > 0; i, run = i-1, run-1 {
+		if from, to := p.gapAfter(i - 1); from < to {
+			return run <= 0
+		}
+	}
+	return run < 0
+}
+
+// ended reports whether a sentence ends in marks.
+func ended(marks string) bool { return strings.ContainsAny(marks, ".?!。？！") }
+
+// endsSentence reports whether the last character of text ends a sentence.
+func endsSentence(text string) bool {
+	_, size := utf8.DecodeLastRuneInString(text)
+	return ended(text[len(text)-size:])
+}
+
+// draftWords drafts the text from a byte up to another, and returns how far it came.
+func (p *TextProposer) draftWords(limit, from, to int, change func(rune) rune) int {
+	const bytesPerToken = 8
+	if most := from + bytesPerToken*(limit-len(p.draft)+1); most < to {
+		if i := strings.IndexByte(p.text[most:to], ' '); i >= 0 {
+			to = most + i
+		}
+	}
+	s := p.text[from:to]
+	if i := strings.IndexFunc(s, unicode.IsLetter); change != nil && i >= 0 {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		s = s[:i] + string(change(r)) + s[i+n:]
+	}
+	tokens := p.reference.tok.Encode(s)
+	p.draft = append(p.draft, tokens[:min(len(tokens), limit-len(p.draft))]...)
+	return to
+}
