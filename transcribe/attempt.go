@@ -98,7 +98,7 @@ func judge(t *tokenizer.Tokenizer, d windowText, temperature float64) attempt {
 		}
 	}
 	a.logProb = meanLogProb(d.Choices, len(a.tokens))
-	a.compression = compressionRatio(tokenizer.Strip(spell(t, a.tokens)))
+	a.compression = compressionRatio(tokenizer.Strip(upstreamText(t, a.tokens)))
 	return a
 }
 
@@ -119,9 +119,12 @@ func compressionRatio(text string) float64 {
 	return float64(len(text)) / float64(zlibsize.Len(text))
 }
 
-// spell returns the text of tokens the way upstream's Tokenizer.decode does:
-// timestamps left out, special tokens (a model may emit a language) spelled out.
-func spell(t *tokenizer.Tokenizer, tokens []tokenizer.Token) string {
+// upstreamText returns the text whose compression upstream measures: without timestamps, but
+// with other special tokens spelled out, for a model may choose a language amid the text.
+// A transcript holds none of them.
+//
+// Source: openai/whisper@c0d2f62 whisper/tokenizer.py, Tokenizer.decode.
+func upstreamText(t *tokenizer.Tokenizer, tokens []tokenizer.Token) string {
 	kept := make([]tokenizer.Token, 0, len(tokens))
 	for _, tok := range tokens {
 		if !t.IsTimestamp(tok) {

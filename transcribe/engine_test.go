@@ -85,8 +85,8 @@ func testEngine(t *testing.T, golden []byte) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.Language != c.Want.Language || got.Text != c.Want.Text {
-				t.Errorf("%s, %q; want %s, %q", got.Language, got.Text, c.Want.Language, c.Want.Text)
+			if text := textAsUpstream(t, m.Tokenizer, got); got.Language != c.Want.Language || text != c.Want.Text {
+				t.Errorf("%s, %q; want %s, %q", got.Language, text, c.Want.Language, c.Want.Text)
 			}
 			if len(got.Segments) != len(c.Want.Segments) {
 				t.Fatalf("%d segments, want %d", len(got.Segments), len(c.Want.Segments))

@@ -42,7 +42,7 @@ func TestLoopGolden(t *testing.T) {
 	segments := 0
 	for _, c := range file.Cases {
 		t.Run(fmt.Sprint(c.Seed), func(t *testing.T) {
-			got := canonical(c.run(t))
+			got := canonical(t, c.tokenizer(t), c.run(t))
 			if sum := fmt.Sprintf("%x", sha256.Sum256([]byte(got))); sum == c.SHA256 {
 				return
 			}
@@ -56,16 +56,20 @@ func TestLoopGolden(t *testing.T) {
 	}
 }
 
-func (c loopCase) run(t *testing.T) *transcript.Transcript {
-	vocab := 51864
+func (c loopCase) tokenizer(t *testing.T) *tokenizer.Tokenizer {
+	vocab := tokenizer.VocabEnglish
 	if c.Multilingual {
-		vocab = 51865
+		vocab = tokenizer.VocabMultilingual
 	}
 	tok, err := tokenizer.Embedded(vocab)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := c.options()
+	return tok
+}
+
+func (c loopCase) run(t *testing.T) *transcript.Transcript {
+	tok, o := c.tokenizer(t), c.options()
 	spans := o.Spans
 	o.Spans = nil // upstream takes parts in any order; New refuses that
 	tr, err := newScripted(scripted{seed: c.Seed, tok: tok}, c.Window, c.Positions, o)
@@ -137,10 +141,11 @@ func threshold(o map[string]any, name string, off float64) float64 {
 }
 
 // canonical spells a transcript as the script does, floats as their bits.
-func canonical(t *transcript.Transcript) string {
+func canonical(t *testing.T, tok *tokenizer.Tokenizer, tr *transcript.Transcript) string {
+	t.Helper()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %d %x\n", t.Language, t.Stats.Attempts, t.Text)
-	for _, s := range t.Segments {
+	fmt.Fprintf(&b, "%s %d %x\n", tr.Language, tr.Stats.Attempts, textAsUpstream(t, tok, tr))
+	for _, s := range tr.Segments {
 		fmt.Fprintf(&b, "%d %d", s.ID, s.Seek)
 		for _, f := range []float64{s.Start, s.End, s.Temperature, s.AvgLogProb, s.CompressionRatio, s.NoSpeechProb} {
 			fmt.Fprintf(&b, " %016x", math.Float64bits(f))
@@ -148,4 +153,18 @@ func canonical(t *transcript.Transcript) string {
 		fmt.Fprintf(&b, " %s %x\n", strings.ReplaceAll(fmt.Sprint(s.Tokens), " ", ", "), s.Text)
 	}
 	return b.String()
+}
+
+// textAsUpstream returns the text of a transcript with its special tokens spelled out, as
+// upstream has it. The transcript itself must have the same text without them.
+func textAsUpstream(t *testing.T, tok *tokenizer.Tokenizer, tr *transcript.Transcript) string {
+	t.Helper()
+	var tokens []tokenizer.Token
+	for _, s := range tr.Segments {
+		tokens = append(tokens, s.Tokens...)
+	}
+	if want := tok.Decode(tokens); tr.Text != want {
+		t.Errorf("text %q, want %q", tr.Text, want)
+	}
+	return upstreamText(tok, tokens)
 }

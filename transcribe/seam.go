@@ -198,7 +198,7 @@ func (r *transcription) dropTo(segments []transcript.Segment, words []seamWord, 
 // textAt returns where in a segment's tokens the n-th token of text stands.
 func (r *transcription) textAt(s transcript.Segment, n int) int {
 	for i, t := range s.Tokens {
-		if t < r.t.model.Tokenizer.EOT {
+		if isTimed(r.t.model.Tokenizer, t) {
 			if n == 0 {
 				return i
 			}

@@ -326,7 +326,7 @@ func (r *transcription) keep(segments []transcript.Segment, temperature float64)
 // transcript returns the transcript so far.
 func (r *transcription) transcript() *transcript.Transcript {
 	return &transcript.Transcript{
-		Name: r.name, Text: spell(r.t.model.Tokenizer, r.history.text()),
+		Name: r.name, Text: r.t.model.Tokenizer.Decode(r.history.text()),
 		Language: r.language.Code, LanguageProb: r.language.probability, Duration: r.src.Seconds(),
 		Segments: r.segments, Stats: r.stats, Proof: r.proof.sum(),
 	}

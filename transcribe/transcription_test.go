@@ -232,7 +232,7 @@ func TestConcurrent(t *testing.T) {
 			if err := r.run(t.Context()); err != nil {
 				t.Error(err)
 			}
-			texts[i] = canonical(r.transcript())
+			texts[i] = canonical(t, tok, r.transcript())
 		})
 	}
 	wg.Wait()

@@ -198,12 +198,16 @@ func fitEnds(s *transcript.Segment, typical float64) {
 // textOf returns the tokens of text, without timestamps and other special tokens.
 func textOf(t *tokenizer.Tokenizer, tokens []tokenizer.Token) (text []tokenizer.Token) {
 	for _, tok := range tokens {
-		if tok < t.EOT {
+		if isTimed(t, tok) {
 			text = append(text, tok)
 		}
 	}
 	return text
 }
+
+// isTimed reports whether words are made of tok: a text token below end-of-text, since
+// alignment has probabilities for no others.
+func isTimed(t *tokenizer.Tokenizer, tok tokenizer.Token) bool { return tok < t.EOT && t.IsText(tok) }
 
 // round2 rounds to hundredths as Python's round does: by the exact value.
 func round2(x float64) float64 {

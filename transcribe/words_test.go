@@ -37,7 +37,7 @@ func TestWordsGolden(t *testing.T) {
 	for _, c := range file.Cases {
 		t.Run(fmt.Sprint(c.Seed), func(t *testing.T) {
 			tr := c.run(t)
-			got := canonical(tr) + canonicalWords(tr)
+			got := canonical(t, c.tokenizer(t), tr) + canonicalWords(tr)
 			if sum := fmt.Sprintf("%x", sha256.Sum256([]byte(got))); sum != c.SHA256 {
 				t.Errorf("%v, %d frames, window %d: differs from upstream's %d segments, %d words\n%s",
 					c.Options, c.Frames, c.Window, c.Segments, c.Words, cmp.Diff(c.Want, got))

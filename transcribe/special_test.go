@@ -1,0 +1,116 @@
+package transcribe
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"verity/assistant"
+	"verity/audio"
+	"verity/decoder"
+	"verity/tokenizer"
+	"verity/transcript"
+)
+
+// TestNoSpecialInText has a model choose every special token amid its text. No text of the
+// transcript may spell one, in any form that it is written in; the tokens stay.
+func TestNoSpecialInText(t *testing.T) {
+	tok := multilingual(t)
+	var specials []tokenizer.Token // all but end-of-text, which ends a window, and timestamps
+	for id := range tokenizer.Token(tok.Size()) {
+		if !tok.IsText(id) && !tok.IsTimestamp(id) && id != tok.EOT {
+			specials = append(specials, id)
+		}
+	}
+	const window = 3000
+	for name, o := range map[string]Options{
+		"segments":     {},
+		"words":        {WordTimestamps: true, HallucinationSilence: 1},
+		"text only":    {WithoutTimestamps: true},
+		"multilingual": {Language: "en,de", Multilingual: true},
+		"lanes":        {Chunked: true, WordTimestamps: true, laneSeconds: 60},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(1, 2))
+			todo := slices.Clone(specials)
+			s := scripted{tok: tok, tell: func(_, size int, _ decoder.SessionOptions) windowText {
+				stamp := func(n int) tokenizer.Token { return tok.TimestampBegin + tokenizer.Token(n) }
+				tokens := []tokenizer.Token{stamp(0)}
+				for range 4 + rng.IntN(8) {
+					tokens = append(tokens, tok.Encode([]string{" one", " two.", "three", ","}[rng.IntN(4)])...)
+					if n := min(rng.IntN(12), len(todo)); n > 0 {
+						tokens, todo = append(tokens, todo[:n]...), todo[n:]
+					}
+				}
+				tokens = append(tokens, stamp(size/framesPerStep), tok.EOT)
+				return windowText{Result: assistant.Result{Choices: choices(tokens, -0.5)}}
+			}}
+			o.Temperatures = []float64{0}
+			if o.Language == "" {
+				o.Language = "en"
+			}
+			got := read(t, s, 20*window, window, o)
+			if len(todo) > 0 && !o.Chunked {
+				t.Fatalf("%d special tokens were not chosen", len(todo))
+			}
+			checkNoSpecial(t, tok, got)
+		})
+	}
+}
+
+// TestNoSpecialRandom does the same with random tokens of the whole vocabulary.
+func TestNoSpecialRandom(t *testing.T) {
+	tok := multilingual(t)
+	for seed := range uint64(12) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		s := scripted{tok: tok, tell: func(int, int, decoder.SessionOptions) windowText {
+			var tokens []tokenizer.Token
+			for range 1 + rng.IntN(40) {
+				id := rng.IntN(tok.Size())
+				if rng.IntN(2) == 0 { // of the few that are special
+					id = int(tok.EOT) + rng.IntN(tok.Size()-int(tok.EOT))
+				}
+				tokens = append(tokens, tokenizer.Token(id))
+			}
+			return windowText{Result: assistant.Result{Choices: choices(tokens, -0.5)}}
+		}}
+		o := Options{Temperatures: []float64{0}, WordTimestamps: seed%2 == 0, WithoutTimestamps: seed%3 == 0, Pad: audio.PadMel}
+		checkNoSpecial(t, tok, read(t, s, 1600, 800, o))
+	}
+}
+
+func checkNoSpecial(t *testing.T, tok *tokenizer.Tokenizer, got *transcript.Transcript) {
+	t.Helper()
+	var all []tokenizer.Token
+	texts, special := []string{got.Text}, false
+	for _, s := range got.Segments {
+		all = append(all, s.Tokens...)
+		special = special || slices.ContainsFunc(s.Tokens, func(id tokenizer.Token) bool { return !tok.IsText(id) })
+		texts = append(texts, s.Text)
+		for _, w := range s.Words {
+			texts = append(texts, w.Word)
+		}
+	}
+	for _, f := range transcript.Formats() {
+		var b bytes.Buffer
+		if err := transcript.Write(&b, f, got); err != nil {
+			t.Fatal(f, err)
+		}
+		texts = append(texts, b.String())
+	}
+	joined := strings.Join(texts, "\n")
+	for id := range tokenizer.Token(tok.Size()) {
+		name := tok.DecodeWithTimestamps([]tokenizer.Token{id})
+		if at := strings.Index(joined, name); !tok.IsText(id) && name != "" && at >= 0 {
+			t.Fatalf("%s (%d) is in the text: %.100q", name, id, joined[at:])
+		}
+	}
+	if want := tok.Decode(all); got.Text != want {
+		t.Errorf("text %q, want %q", got.Text, want)
+	}
+	if len(all) > 0 && !special {
+		t.Error("the tokens of segments have lost all that are special")
+	}
+}
