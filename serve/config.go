@@ -27,7 +27,7 @@ const leastSampleRate, mostSampleRate = 8000, 96000
 
 // mostUpdate is the most bytes of an update, which a session keeps and repeats: those of a prompt,
 // each of them escaped, and as many.
-const mostUpdate = 12 * mostField
+const mostUpdate = 12 * maxField
 
 // A sessionConfig is what a session.update sets.
 type sessionConfig struct {
@@ -141,8 +141,8 @@ var members = func() map[string]setter {
 		})
 		m[at+"language"] = read(func(_ *Server, c *sessionConfig, v string) error { c.language = spokenIn(v); return nil })
 		m[at+"prompt"] = read(func(_ *Server, c *sessionConfig, v string) error {
-			if c.prompt = v; len(v) > mostField {
-				return fmt.Errorf("got %d bytes, want at most %d", len(v), mostField)
+			if c.prompt = v; len(v) > maxField {
+				return fmt.Errorf("got %d bytes, want at most %d", len(v), maxField)
 			}
 			return nil
 		})

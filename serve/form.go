@@ -23,11 +23,11 @@ import (
 )
 
 const (
-	mostParts = 64
-	mostField = 64 << 10 // bytes
-	mostDraft = 1 << 20  // bytes of a text to draft from: ten hours of speech
-	mostForm  = 8 << 20  // bytes of a form without the file
-	mostHead  = 16 << 10 // bytes before a part: its headers, which are kept in memory
+	maxParts    = 64
+	maxField    = 64 << 10 // bytes
+	maxDraft    = 1 << 20  // bytes of a text to draft from: ten hours of speech
+	maxForm     = 8 << 20  // bytes of a form without the file
+	maxPartHead = 16 << 10 // bytes before a part: its headers, which are kept in memory
 
 	ignoredHeader = "X-Verity-Ignored"
 	warningHeader = "X-Verity-Warning"
@@ -36,12 +36,11 @@ const (
 // A request is a parsed form.
 type request struct {
 	name     string // of the file according to the client, for messages only
-	file     *spooled
+	file     *spoolFile
 	model    *held
 	format   string
 	stream   bool
 	words    bool
-	stopped  bool     // the server was, amid the upload
 	progress bool     // send progress events
 	logProbs bool     // of each token
 	asked    []string // timestamp granularities
@@ -63,7 +62,7 @@ var formats = []string{"json", "text", "srt", "verbose_json", "vtt"}
 // done gives up what a request holds.
 func (q *request) done() {
 	if q.file != nil {
-		q.file.close()
+		q.file.remove()
 	}
 }
 
@@ -75,27 +74,25 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, task transcribe.Ta
 	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return q, wrong(http.StatusUnsupportedMediaType, "", "", "Content-Encoding: got %.80q: send the form as it is.", e)
 	}
-	body := &upload{
-		ReadCloser: r.Body, control: http.NewResponseController(w), began: time.Now(), end: end, stall: s.stall, most: s.opt.MaxBytes + mostForm,
+	body := &uploadBody{
+		ReadCloser: r.Body, control: http.NewResponseController(w), stall: s.stall, end: end, timeout: s.opt.Timeout,
+		limit: s.opt.MaxBytes + maxForm,
 	}
 	r.Body = body
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return q, wrong(http.StatusBadRequest, "", "", "Could not parse multipart form: %v. Send multipart/form-data with a part named file.", err)
 	}
-	if r.ContentLength > body.most {
-		return q, body.large()
+	if r.ContentLength > body.limit {
+		return q, body.tooLarge()
 	}
-	if p := s.intake.enter(body); p != nil {
-		return q, p
-	}
-	defer s.intake.leave(body)
+	s.uploading.Add(1)
+	defer s.uploading.Add(-1)
 	body.control.SetWriteDeadline(end.Add(10 * s.stall))
-	if err := cmp.Or(s.readParts(body, parts, q), body.failed); err != nil {
+	if err := s.readParts(body, parts, q); err != nil {
 		return q, err
 	}
 	body.control.SetReadDeadline(time.Time{}) // the body has been read
-	q.stopped = body.stopped
 	if q.file == nil {
 		return q, wrong(http.StatusBadRequest, "file", "", "The part named file is missing: it holds the sound.")
 	}
@@ -106,18 +103,18 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, task transcribe.Ta
 	return q, nil
 }
 
-func (s *Server) readParts(body *upload, parts *multipart.Reader, q *request) error {
+func (s *Server) readParts(body *uploadBody, parts *multipart.Reader, q *request) error {
 	for n := 0; ; n++ {
-		body.head = body.bytes + mostHead
+		body.headEnd = body.bytes + maxPartHead
 		part, err := parts.NextRawPart()
-		body.head = 0
+		body.headEnd = 0
 		switch {
 		case err == io.EOF:
 			return nil
 		case err != nil:
 			return broken(err)
-		case n == mostParts:
-			return wrong(http.StatusBadRequest, "", "", "The form has more than %d parts.", mostParts)
+		case n == maxParts:
+			return wrong(http.StatusBadRequest, "", "", "The form has more than %d parts.", maxParts)
 		case part.FormName() == "file":
 			err = s.keep(q, part)
 		default:
@@ -134,7 +131,7 @@ func (s *Server) keep(q *request, part *multipart.Part) (err error) {
 	if q.file != nil {
 		return wrong(http.StatusBadRequest, "file", "", "The form has two parts named file: send one request for each.")
 	}
-	if q.file, err = s.spool.file(s.opt.MaxBytes); err != nil {
+	if q.file, err = s.spool.create(s.opt.MaxBytes); err != nil {
 		return err
 	}
 	q.name = part.FileName()
@@ -158,9 +155,9 @@ func broken(err error) error {
 // field reads a part that is no file. One that is empty is left out, since a form of a
 // browser sends fields that nobody filled in.
 func (s *Server) field(q *request, part *multipart.Part) error {
-	most := mostField
+	most := maxField
 	if part.FormName() == "draft" {
-		most = mostDraft
+		most = maxDraft
 	}
 	data, err := io.ReadAll(io.LimitReader(part, int64(most)+1))
 	if err != nil {

@@ -46,7 +46,7 @@ var absurd = []string{"1000000000000", "9223372036854775807", "-1000000", "1e300
 // TestNumbersOfForms: every field of a form that the source names refuses absurd numbers, but for texts. The
 // caller answers for those of Options.Fields.
 func TestNumbersOfForms(t *testing.T) {
-	texts := []string{"language", "prompt", "draft", "include[]", "include"} // bounded by mostField and mostDraft
+	texts := []string{"language", "prompt", "draft", "include[]", "include"} // bounded by maxField and maxDraft
 	_, s := newServer(t, Options{})
 	file, err := parser.ParseFile(token.NewFileSet(), "form.go", nil, 0)
 	if err != nil {

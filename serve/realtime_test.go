@@ -301,7 +301,7 @@ func TestMistakes(t *testing.T) {
 		{input(`"turn_detection":{"type":"server_vad","silence_duration_ms":0}`), "session.audio.input.turn_detection", "got 0, want 32 to 30000"},
 		{input(`"turn_detection":{"type":"server_vad","threshold":0}`), "session.audio.input.turn_detection", "threshold: got 0"},
 		{input(`"turn_detection":{"type":"server_vad","prefix_padding_ms":-1}`), "session.audio.input.turn_detection", "padding_ms: got -1"},
-		{input(`"transcription":{"prompt":"` + strings.Repeat("x", mostField+1) + `"}`), "session.audio.input.transcription.prompt", "at most 65536"},
+		{input(`"transcription":{"prompt":"` + strings.Repeat("x", maxField+1) + `"}`), "session.audio.input.transcription.prompt", "at most 65536"},
 		{input(`"noise_reduction":"` + strings.Repeat("x", mostUpdate) + `"`), "session", "want at most 786432"},
 		{appending(make([]float32, 24000*mostSound+1)), "audio", "got 2880002 bytes, want at most 2880000"},
 		{input(`"turn_detection":7`), "session.audio.input.turn_detection", "got JSON of type number, want an object"},

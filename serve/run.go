@@ -25,7 +25,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.ServeHTTP(w, r)
 		return
 	}
-	r, end := bound(w, r, stall)
+	r, end := bound(w, r, defaultStall)
 	defer end()
 	switch {
 	case r.URL.Path == "/healthz":

@@ -93,7 +93,7 @@ func newServer(t *testing.T, o Options) (*httptest.Server, *Server) {
 		if n := s.spool.used.Load(); n != 0 {
 			t.Errorf("the spool counts %d bytes at the end", n)
 		}
-		if inside(s) != 0 || s.line.working() != 0 || s.line.waiting() != 0 || len(s.intake.open) != 0 || s.line.backlog > 1e-6 {
+		if inside(s) != 0 || s.line.working() != 0 || s.line.waiting() != 0 || s.uploading.Load() != 0 || s.line.backlog > 1e-6 {
 			t.Error("somebody is still in the line")
 		}
 	})
@@ -432,7 +432,7 @@ func TestEmptyField(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	h, _ := newServer(t, Options{MaxBytes: 1 << 20})
-	many := make([]field, mostParts+1)
+	many := make([]field, maxParts+1)
 	for i := range many {
 		many[i] = field{"x", "y"}
 	}
@@ -458,8 +458,8 @@ func TestRefused(t *testing.T) {
 		{"nothing", []field{{"file", ""}}, 400, "file", "cannot be read as sound"},
 		{"damaged", []field{{"file", wav(t).value[:30]}}, 400, "file", "cannot be read as sound"},
 		{"too large", []field{{"file", strings.Repeat("x", 1<<20+1)}}, 413, "file", "more than 1048576 bytes"},
-		{"a long field", []field{{"prompt", strings.Repeat("x", mostField+1)}, wav(t)}, 400, "prompt", "more than"},
-		{"a long draft", []field{{"draft", strings.Repeat("x", mostDraft+1)}, wav(t)}, 400, "draft", "more than"},
+		{"a long field", []field{{"prompt", strings.Repeat("x", maxField+1)}, wav(t)}, 400, "prompt", "more than"},
+		{"a long draft", []field{{"draft", strings.Repeat("x", maxDraft+1)}, wav(t)}, 400, "draft", "more than"},
 		{"many parts", many, 400, "", "more than 64 parts"},
 	}
 	for _, tt := range tests {

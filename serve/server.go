@@ -111,20 +111,20 @@ func (o Options) defaults() Options {
 
 // A Server is an http.Handler over one model, or several. It is safe for concurrent use.
 type Server struct {
-	opt     Options
-	models  *models
-	line    *line
-	spool   *spool
-	intake  intake
-	crowd   crowd
-	metrics *metrics
-	handler http.Handler
-	sockets sockets
-	ids     atomic.Uint64
-	closing atomic.Bool
-	inHand  atomic.Int64  // requests, uploads included
-	drained chan struct{} // closed when closing
-	created time.Time
+	opt       Options
+	models    *models
+	line      *line
+	spool     *spool
+	clients   clientLimit
+	metrics   *metrics
+	handler   http.Handler
+	sockets   sockets
+	ids       atomic.Uint64
+	closing   atomic.Bool
+	inHand    atomic.Int64  // requests, uploads included
+	uploading atomic.Int64  // requests whose upload is being read
+	drained   chan struct{} // closed when closing
+	created   time.Time
 
 	stall time.Duration // of a client; shorter in tests
 	quiet time.Duration // of a stream
@@ -138,10 +138,10 @@ func New(m *transcribe.Model, o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		opt: o, line: newLine(o.Turns, o.Waiting), created: time.Now(), stall: stall, quiet: quiet, beat: beat,
-		spool: newSpool("", max(mostSpool, o.MaxBytes)), drained: make(chan struct{}),
+		opt: o, line: newLine(o.Turns, o.Waiting), created: time.Now(), stall: defaultStall, quiet: quiet, beat: beat,
+		spool: newSpool("", max(maxSpool, o.MaxBytes)), drained: make(chan struct{}),
 	}
-	s.crowd.count, s.crowd.most = map[string]int{}, max((o.Turns+o.Waiting)/2, 1)
+	s.clients.count, s.clients.most = map[string]int{}, max((o.Turns+o.Waiting)/2, 1)
 	s.sockets.lost, s.sockets.giveUp = context.WithCancel(context.Background())
 	s.metrics = newMetrics(s)
 	s.models = newModels(s, m)

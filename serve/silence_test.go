@@ -121,9 +121,9 @@ func TestIgnored(t *testing.T) {
 func TestLongValues(t *testing.T) {
 	var b bytes.Buffer
 	h, s := newServer(t, Options{Log: slog.New(slog.NewTextHandler(&b, nil))})
-	long := strings.Repeat("x", mostField)
+	long := strings.Repeat("x", maxField)
 	many := []field{wav(t)}
-	for range mostParts - 1 {
+	for range maxParts - 1 {
 		many = append(many, field{"include[]", long})
 	}
 	body, kind := form(t, many...)

@@ -37,9 +37,9 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	if s.line.full() { // before the upload is read, so that a refusal costs nothing
 		return errFull
 	}
-	leave, ok := s.crowd.enter(s.clientOf(r))
+	leave, ok := s.clients.enter(s.clientOf(r))
 	if !ok {
-		return full("rate_limit_exceeded", s.line.retryAfter(), "You have %d requests here already: try again later.", s.crowd.most)
+		return full("rate_limit_exceeded", s.line.retryAfter(), "You have %d requests here already: try again later.", s.clients.most)
 	}
 	defer leave()
 	end, _ := ctx.Deadline()
@@ -47,11 +47,6 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	defer q.done()
 	if err != nil {
 		return err
-	}
-	if q.stopped { // net/http has given up the request
-		var cancel func()
-		ctx, cancel = context.WithDeadline(context.WithoutCancel(ctx), end)
-		defer cancel()
 	}
 	model, release, err := s.models.take(ctx, q.model)
 	if err != nil {

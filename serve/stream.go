@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -131,11 +132,13 @@ func (x *stream) run() {
 	}
 }
 
-// write writes data, which a client must read at a least rate.
+// write writes data in pieces, each of which the client must read before it has paused for too long.
 func (x *stream) write(data []byte) error {
-	x.control.SetWriteDeadline(time.Now().Add(x.stall + time.Duration(len(data))*time.Second/leastRate))
-	if _, err := x.w.Write(data); err != nil {
-		return err
+	for piece := range slices.Chunk(data, 32<<10) {
+		x.control.SetWriteDeadline(time.Now().Add(x.stall))
+		if _, err := x.w.Write(piece); err != nil {
+			return err
+		}
 	}
 	return x.control.Flush()
 }

@@ -10,74 +10,70 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
 const (
-	stall       = 30 * time.Second // the most between two pieces of an upload, or of an answer
-	leastRate   = 1000             // bytes a second of an upload, on average, after the time of a stall
-	mostUploads = 128              // at the same time
-	mostSpool   = 8 << 30          // bytes of all uploads together; more if one may have more
-	spoolName   = "verity-upload-*"
+	defaultStall = 30 * time.Second // the longest pause in an upload, or in reading an answer
+	maxSpool     = 8 << 30          // bytes of all uploads together; more if one may have more
+	spoolPattern = "verity-upload-*"
 )
 
-// A spool keeps uploads in files, up to so many bytes in all.
+// A spool stores uploads in files, with a limit for all of them together.
 type spool struct {
-	dir  string
-	room int64
-	used atomic.Int64
+	dir   string
+	limit int64 // bytes
+	used  atomic.Int64
 }
 
-func newSpool(dir string, room int64) *spool {
-	s := &spool{dir: dir, room: room}
-	s.clear(runtime.GOOS)
+func newSpool(dir string, limit int64) *spool {
+	s := &spool{dir: dir, limit: limit}
+	if runtime.GOOS == "windows" {
+		s.removeLeftovers()
+	}
 	return s
 }
 
-// clear removes what a process that was killed has left, where files that are in use
-// cannot be removed. Elsewhere nothing is left.
-func (s *spool) clear(system string) {
-	if system != "windows" {
-		return
-	}
-	left, _ := filepath.Glob(filepath.Join(cmp.Or(s.dir, os.TempDir()), spoolName))
-	for _, name := range left {
+// removeLeftovers removes the files of a process that was killed. Files in use cannot be removed on Windows;
+// other systems have no leftovers.
+func (s *spool) removeLeftovers() {
+	names, _ := filepath.Glob(filepath.Join(cmp.Or(s.dir, os.TempDir()), spoolPattern))
+	for _, name := range names {
 		//verity:writes files of an earlier run with the spool's name and no owner
 		os.Remove(name)
 	}
 }
 
-// A spooled sound is what a client has uploaded.
-type spooled struct {
-	spool *spool
+// A spoolFile is the sound that a client uploads.
+type spoolFile struct {
 	file  *os.File
-	named bool // it must be removed at the end
+	spool *spool
+	named bool // it could not be unlinked while it is open
 	size  int64
-	most  int64
+	limit int64
 }
 
-// file returns an empty file, for at most so many bytes. Where an open file may be unlinked,
-// it is unlinked now: then it cannot be left behind, however the process ends.
-func (s *spool) file(most int64) (*spooled, error) {
+// create returns an empty file for at most limit bytes. The file is unlinked at once where the system
+// allows that, so that nothing is left however the process ends.
+func (s *spool) create(limit int64) (*spoolFile, error) {
 	//verity:writes a new file with a random name
-	f, err := os.CreateTemp(s.dir, spoolName)
+	f, err := os.CreateTemp(s.dir, spoolPattern)
 	if err != nil {
 		return nil, failed(http.StatusInsufficientStorage, "The upload cannot be kept: %v", errors.Unwrap(err))
 	}
-	return &spooled{spool: s, file: f, named: os.Remove(f.Name()) != nil, most: most}, nil
+	return &spoolFile{file: f, spool: s, named: os.Remove(f.Name()) != nil, limit: limit}, nil
 }
 
-// Write adds sound. Its errors are problems.
-func (f *spooled) Write(b []byte) (int, error) {
+// Write appends sound. Its errors are problems.
+func (f *spoolFile) Write(b []byte) (int, error) {
 	n := int64(len(b))
-	if f.size+n > f.most {
-		return 0, wrong(http.StatusRequestEntityTooLarge, "file", "", "The file has more than %d bytes, which is the limit of this server.", f.most)
+	if f.size+n > f.limit {
+		return 0, wrong(http.StatusRequestEntityTooLarge, "file", "", "The file has more than %d bytes, which is the limit of this server.", f.limit)
 	}
 	f.size += n
-	if f.spool.used.Add(n) > f.spool.room {
+	if f.spool.used.Add(n) > f.spool.limit {
 		return 0, full("spool_full", 10*time.Second, "The server holds too many uploads at present: try again later.").of("file")
 	}
 	if _, err := f.file.Write(b); err != nil {
@@ -86,172 +82,67 @@ func (f *spooled) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// close gives up the file.
-func (f *spooled) close() {
+// remove closes and removes the file.
+func (f *spoolFile) remove() {
 	f.file.Close()
 	if f.named {
-		//verity:writes the file that spool.file created
+		//verity:writes the file that spool.create created
 		os.Remove(f.file.Name())
 	}
 	f.spool.used.Add(-f.size)
 }
 
-// An intake counts the uploads that are read at the same time. They take no places in the
-// line: those who send slowly keep nobody else from working.
-type intake struct {
-	mu   sync.Mutex
-	open []*upload
-}
-
-// enter admits an upload. If there are too many, the slowest of those that are too slow
-// loses its place.
-func (in *intake) enter(u *upload) *problem {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if len(in.open) >= mostUploads {
-		slowest := slices.MinFunc(in.open, func(a, b *upload) int { return cmp.Compare(a.rate(), b.rate()) })
-		if slowest.rate() >= leastRate {
-			return full("rate_limit_exceeded", 10*time.Second, "Too many files are being uploaded: try again later.")
-		}
-		slowest.lose()
-		in.remove(slowest)
-	}
-	in.open = append(in.open, u)
-	return nil
-}
-
-func (in *intake) size() int {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return len(in.open)
-}
-
-func (in *intake) leave(u *upload) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.remove(u)
-}
-
-func (in *intake) remove(u *upload) {
-	in.open = slices.DeleteFunc(in.open, func(o *upload) bool { return o == u })
-}
-
-// An upload is the body of a form. Every read of it has a time: a client that sends a byte a
-// minute would hold a place for days.
-type upload struct {
+// An uploadBody is the body of a form. Reading it fails if the client pauses for longer than stall, after end,
+// and after limit bytes.
+type uploadBody struct {
 	io.ReadCloser
 	control *http.ResponseController
-	end     time.Time // of the request
 	stall   time.Duration
-	most    int64 // bytes
-	head    int64 // of them, where the headers of a part must have ended; 0 in its content
-
-	mu    sync.Mutex
-	began time.Time
-	bytes int64
-	lost  bool // its place was needed
-
-	stopped bool  // together with its client, who goes on
-	failed  error // of a read that had the end of the form too: net/http has given up the request
+	end     time.Time // of the request
+	timeout time.Duration
+	bytes   int64
+	limit   int64
+	headEnd int64 // the headers of a part must end before this byte, since they are kept in memory; 0 in its content
 }
 
-// Read ends with a problem if the body is too slow or too large.
-func (u *upload) Read(b []byte) (int, error) {
-	if u.head > 0 && u.bytes >= u.head {
+// Read implements io.Reader. Its errors are problems where a limit is the cause.
+func (u *uploadBody) Read(b []byte) (int, error) {
+	if u.headEnd > 0 && u.bytes >= u.headEnd {
 		return 0, wrong(http.StatusBadRequest, "", "", "The form has more than %d bytes before a part, its headers included, "+
-			"or its boundary is not the one of the header Content-Type.", mostHead)
+			"or its boundary is not the one of the header Content-Type.", maxPartHead)
 	}
-	for {
-		due, p := u.due()
-		if p != nil {
-			return 0, p
-		}
-		n, err := u.ReadCloser.Read(b)
-		now := time.Now()
-		u.mu.Lock()
-		u.bytes += int64(n)
-		late := errors.Is(err, os.ErrDeadlineExceeded)
-		switch by := now.Sub(due); {
-		case by > time.Second && now.Before(u.end): // neither this process nor perhaps the client has run meanwhile
-			u.began, u.stopped = u.began.Add(by+u.stall), u.stopped || late
-		case !u.lost && (late || err != nil && err != io.EOF && by >= 0): // of late trailers net/http says something else
-			err = u.slow(now)
-			u.failed = err
-		}
-		over := u.bytes > u.most
-		u.mu.Unlock()
-		if over {
-			return 0, u.large()
-		}
-		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
-			return n, err
-		}
+	deadline := time.Now().Add(u.stall)
+	if u.end.Before(deadline) {
+		deadline = u.end
 	}
-}
-
-func (u *upload) large() *problem {
-	return wrong(http.StatusRequestEntityTooLarge, "", "", "The form has more than %d bytes, which is the limit of this server.", u.most)
-}
-
-// due sets when the next read must have come to its end. It refuses those that have lost their
-// place.
-func (u *upload) due() (due time.Time, p *problem) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.lost {
-		return due, wrong(http.StatusRequestTimeout, "", "", "The upload was slower than %d bytes a second, and its place was needed.", leastRate)
-	}
-	due = slices.MinFunc([]time.Time{time.Now().Add(u.stall), u.slowest(), u.end}, time.Time.Compare)
-	u.control.SetReadDeadline(due)
-	return due, nil
-}
-
-// slowest is when the bytes so far would have come at the least rate.
-func (u *upload) slowest() time.Time {
-	return u.began.Add(u.stall + time.Duration(u.bytes)*time.Second/leastRate)
-}
-
-// slow returns why a read came to no end in time.
-func (u *upload) slow(now time.Time) *problem {
-	const status = http.StatusRequestTimeout
+	u.control.SetReadDeadline(deadline)
+	n, err := u.ReadCloser.Read(b)
+	u.bytes += int64(n)
 	switch {
-	case !now.Before(u.end):
-		return wrong(status, "", "", "The upload took longer than %s, which is the limit of this server.", span(u.end.Sub(u.began).Round(time.Second)))
-	case !now.Before(u.slowest()):
-		return wrong(status, "", "", "The upload is slower than %d bytes a second.", leastRate)
+	case u.bytes > u.limit:
+		return 0, u.tooLarge()
+	case errors.Is(err, os.ErrDeadlineExceeded) && !time.Now().Before(u.end):
+		err = wrong(http.StatusRequestTimeout, "", "", "The upload took longer than %s, which is the limit of this server.", span(u.timeout))
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		err = wrong(http.StatusRequestTimeout, "", "", "No data came for %s.", span(u.stall))
 	}
-	return wrong(status, "", "", "No data came for %s.", span(u.stall))
+	return n, err
 }
 
-// rate is in bytes a second. One that has just begun is fast.
-func (u *upload) rate() float64 {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	took := time.Since(u.began)
-	if took < u.stall/10 {
-		return leastRate
-	}
-	return float64(u.bytes) / took.Seconds()
+func (u *uploadBody) tooLarge() *problem {
+	return wrong(http.StatusRequestEntityTooLarge, "", "", "The form has more than %d bytes, which is the limit of this server.", u.limit)
 }
 
-// lose ends an upload whose place is needed.
-func (u *upload) lose() {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.lost = true
-	u.control.SetReadDeadline(time.Unix(1, 0))
-}
-
-// A crowd counts the requests of each client, from upload to answer. Clients on this machine
-// without a key are not counted: they may be a proxy.
-type crowd struct {
-	most  int // of one client
+// A clientLimit bounds the requests that each client has at the same time, from upload to answer. Then no
+// client can fill the queue alone, however slowly it sends.
+type clientLimit struct {
+	most  int
 	mu    sync.Mutex
 	count map[string]int
 }
 
-// enter counts a request of a client; leave ends it.
-func (c *crowd) enter(client string) (leave func(), ok bool) {
+// enter counts a request of a client, which ends with leave. A client without a name is not counted.
+func (c *clientLimit) enter(client string) (leave func(), ok bool) {
 	if client == "" {
 		return func() {}, true
 	}
@@ -270,11 +161,11 @@ func (c *crowd) enter(client string) (leave func(), ok bool) {
 	}, true
 }
 
-// clientOf names who sends a request: by the key, if the server has any, else by the address, of
-// IPv6 the network. This machine itself, on which a proxy may be, has no name.
+// clientOf names the sender of a request: by the key if the server requires one, else by the address, or for
+// IPv6 the network. This machine itself has no name, since a proxy may run on it.
 func (s *Server) clientOf(r *http.Request) string {
 	if s.opt.Keys != nil {
-		return "key " + givenKey(r)
+		return "key " + keyOf(r)
 	}
 	host, _, _ := net.SplitHostPort(r.RemoteAddr)
 	a, err := netip.ParseAddr(host)

@@ -177,7 +177,7 @@ func (s *Server) authorised(next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		given, found := sha256.Sum256([]byte(givenKey(r))), 0
+		given, found := sha256.Sum256([]byte(keyOf(r))), 0
 		for _, k := range s.opt.Keys() { // compare with all, so that timing reveals nothing about the keys
 			known := sha256.Sum256([]byte(k))
 			found |= subtle.ConstantTimeCompare(given[:], known[:])
@@ -194,8 +194,8 @@ func (s *Server) authorised(next http.Handler) http.Handler {
 // set its headers. The name is OpenAI's.
 const keyProtocol = "openai-insecure-api-key."
 
-// givenKey returns the key of a request.
-func givenKey(r *http.Request) string {
+// keyOf returns the key of a request.
+func keyOf(r *http.Request) string {
 	if scheme, key, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
 		return strings.TrimSpace(key)
 	}
