@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,15 +31,6 @@ func plainUsage(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		plainUsage(sub)
 	}
-}
-
-// completing makes a shell's question about "verity FILE" and "verity --flag" one about
-// transcribe.
-func completing(root *cobra.Command, args []string) []string {
-	if len(args) < 2 || isCommand(root, args[1]) || len(args) == 2 && !strings.HasPrefix(args[1], "-") {
-		return args
-	}
-	return slices.Insert(slices.Clone(args), 1, "transcribe")
 }
 
 // completeOptions offers the values of all flags of the table that have no completion of

@@ -1,12 +1,8 @@
 package main
 
 import (
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
-
-	"verity/cmd/internal/cli"
 )
 
 // TestCompletion asks what shells ask: what may stand here?
@@ -37,23 +33,6 @@ func TestCompletion(t *testing.T) {
 		out = "\n" + out
 		if code != 0 || !strings.Contains(strings.ToLower(out), tt.want) || strings.Contains(out, tt.not) {
 			t.Errorf("%s: status %d, %q, want %q without %q: %s", tt.args, code, out, tt.want, tt.not, stderr)
-		}
-	}
-}
-
-// TestForeign: no flag of other programs has become one of ours, and none is advised that
-// does not exist.
-func TestForeign(t *testing.T) {
-	names := flagNames()
-	for word, meaning := range cli.Habits {
-		word, _, _ := strings.Cut(word, " ")
-		if name, ok := strings.CutPrefix(word, "--"); ok && slices.Contains(names, name) {
-			t.Errorf("%s exists", word)
-		}
-		for _, m := range regexp.MustCompile(`--[a-z-]+`).FindAllString(meaning, -1) {
-			if cli.Habits[m] == "" && !slices.Contains(names, m[2:]) {
-				t.Errorf("%s: %s: there is no such flag", word, meaning)
-			}
 		}
 	}
 }

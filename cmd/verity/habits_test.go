@@ -1,14 +1,17 @@
 package main
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"verity/cmd/internal/cli"
+	"verity/cmd/internal/options"
 )
 
-// TestHabits: what people type who know another program means the same here.
-func TestHabits(t *testing.T) {
+// TestHabitsTranslated: the words of another program mean the same here.
+func TestHabitsTranslated(t *testing.T) {
 	root := newRoot(cli.Env{})
 	for _, tt := range [][2]string{
 		{"transcribe a.wav --word_timestamps True", "transcribe a.wav --word-timestamps=true"},
@@ -17,21 +20,68 @@ func TestHabits(t *testing.T) {
 		{"transcribe -tr -t 4 a.wav", "transcribe --task translate --threads 4 a.wav"},
 		{"transcribe --compute_type int8 --device=cpu a.wav", "transcribe --precision int8 a.wav"},
 		{"transcribe --compute_type=float32 --fp16 False a.wav", "transcribe --precision f32 --precision f32 a.wav"},
-		{"transcribe --device cuda a.wav", "transcribe --device cuda a.wav"},
-		{"transcribe -of out a.wav", "transcribe --output-file out a.wav"},
 		{"transcribe --initial-prompt -tr a.wav", "transcribe --initial-prompt -tr a.wav"},
 		{"transcribe --output_dir -nt -- -tr", "transcribe --output_dir -nt -- -tr"},
 		{"transcribe -q - --highlight True --vad off", "transcribe -q - --highlight=auto --vad=off"}, {"transcribe --vad False -ojf a.wav", "transcribe --vad=off -f json a.wav"},
 		{"transcribe -m models/ggml-base.bin -f a.wav -bs 5 -nf -sow", "transcribe -m models/ggml-base.bin a.wav --beam-size 5 --temperature-increment-on-fallback none"},
 		{"transcribe --file=a.wav -f srt,vtt -f b.txt.mp3", "transcribe a.wav -f srt,vtt b.txt.mp3"}, {"transcribe -f docx a.wav", "transcribe -f docx a.wav"},
 		{"transcribe --batched True --print_colors False --model_directory x --cpu_threads=4", "transcribe --chunked --model x --threads 4"},
-		{"transcribe -di -mc 0 -mc 9 -owts -model small", "transcribe --diarize --condition-on-previous-text=false --max-context 9 --output-words --model small"},
+		{"transcribe -mc 0 -model small", "transcribe --condition-on-previous-text=false --model small"},
 		{"transcribe -out o --srt -i a.wav -lang en", "transcribe --output-dir o -f srt a.wav --language en"},
 		{"watch in -t 2", "watch in --threads 2"}, {"ls", "models"}, {"translate -t 2 a.wav", "transcribe --task translate --threads 2 a.wav"},
 		{"models list", "models"}, {"pull small", "models pull small"}, {"eval -t 4", "eval --threads 4"},
 	} {
-		if got := strings.Join(cli.Translated(root, strings.Fields(tt[0])), " "); got != tt[1] {
-			t.Errorf("%s: got %s, want %s", tt[0], got, tt[1])
+		got, err := cli.Translate(root, strings.Fields(tt[0]))
+		if strings.Join(got, " ") != tt[1] || err != nil {
+			t.Errorf("%s: got %s, %v, want %s", tt[0], got, err, tt[1])
+		}
+	}
+}
+
+// TestHabitsExplained: a word that means nothing here is an error that says what to do.
+func TestHabitsExplained(t *testing.T) {
+	root := newRoot(cli.Env{})
+	for args, want := range map[string]string{
+		"transcribe --device cuda a.wav":   "there is no flag --device: leave it out",
+		"transcribe -of out a.wav":         "there is no flag -of: use --output-dir",
+		"transcribe -mc 9 a.wav":           "there is no flag -mc: use --condition-on-previous-text=false",
+		"transcribe --speakers 2 a.wav":    "--speakers 2: use --speakers channels",
+		"listen --device 1":                "there is no flag --device: for another microphone",
+		"transcribe --json a.wav":          "there is no flag --json: use -f json",
+		"transcribe --compute-type=bf16 a": "there is no flag --compute-type: use --precision",
+	} {
+		if _, err := cli.Translate(root, strings.Fields(args)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", args, err, want)
+		}
+	}
+}
+
+// TestHabitsExist: what the table of habits names exists, and what it translates does not.
+func TestHabitsExist(t *testing.T) {
+	root, long := newRoot(cli.Env{}), regexp.MustCompile(`--[a-z][a-z-]*`)
+	names := flagNames()
+	if len(cli.Habits()) < 150 {
+		t.Errorf("only %d habits", len(cli.Habits()))
+	}
+	for word, h := range cli.Habits() {
+		if name, ok := strings.CutPrefix(word, "--"); ok && slices.Contains(names, name) {
+			t.Errorf("%s exists", word)
+		}
+		for _, flag := range long.FindAllString(h.Ours+" "+h.Note, -1) {
+			if !slices.Contains(names, flag[2:]) {
+				t.Errorf("%s: %s%s: there is no flag %s", word, h.Ours, h.Note, flag)
+			}
+		}
+		ours := strings.Fields(h.Ours)
+		if !strings.HasPrefix(h.Ours, "-") && h.Ours != "" {
+			if c, rest, err := root.Find(ours); err != nil || c == root || len(rest) > 0 && rest[0][0] != '-' {
+				t.Errorf("%s: %s: there is no such command", word, h.Ours)
+			}
+		}
+		if len(ours) == 2 && ours[0] == "-f" {
+			if _, err := options.Formats(ours[1]); err != nil {
+				t.Errorf("%s: %s: %v", word, h.Ours, err)
+			}
 		}
 	}
 }

@@ -48,23 +48,31 @@ func run(ctx context.Context, e cli.Env, args []string) int {
 	out := &errorWriter{w: e.Out}
 	e.Out = out
 	root := newRoot(e)
-	args = cli.Translated(root, withCommand(root, args))
 	if err := withConfig(ctx, root, e, args); err != nil {
 		e.Complain(args, fmt.Sprintf("verity: %v", err))
 		return 2
 	}
-	root.SetArgs(args)
 	root.SetIn(e.In)
 	root.SetErr(e.Err)
-	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
-		plainUsage(root)
-		root.SetArgs(completing(root, args))
+	args, err := commandLine(root, args)
+	cmd, _, _ := root.Find(args) // to be named in an error
+	if err == nil {
+		root.SetArgs(args)
+		cmd, err = root.ExecuteContextC(ctx)
 	}
-	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil && out.err != nil {
 		err = fmt.Errorf("writing to standard output: %w", out.err) // help, for example
 	}
 	return e.Fail(ctx, cmd.CommandPath(), append(args, preset(cmd)...), err)
+}
+
+// commandLine returns the arguments with the command that is meant, in our words.
+func commandLine(root *cobra.Command, args []string) ([]string, error) {
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		plainUsage(root)
+		return append(args[:1:1], withCommand(root, args[1:])...), nil
+	}
+	return cli.Translate(root, withCommand(root, args))
 }
 
 // preset returns the values that flags of a command have from the configuration file or the
@@ -109,7 +117,7 @@ such as small, or a checkpoint that you have.
 
 func newRoot(e cli.Env) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "verity",
+		Use:           "verity [flags of transcribe] FILE...\n  verity COMMAND [flags]",
 		Short:         "Speech to text with Whisper models",
 		Version:       cli.Version,
 		Long:          rootHelp + cli.ExitHelp,
@@ -133,7 +141,6 @@ func newRoot(e cli.Env) *cobra.Command {
 	cobra.EnableCommandSorting = false // the groups have an order of their own
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.SetGlobalNormalizationFunc(cli.Dashes)
-	root.SetHelpFunc(cli.WriteHelp)
 	root.SetOut(e.Out) // before completionCommand, which keeps it
 	for _, g := range []struct {
 		title    string

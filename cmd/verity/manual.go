@@ -1,14 +1,15 @@
 package main
 
 import (
-	"fmt"
+	"cmp"
+	_ "embed"
 	"io"
-	"os"
-	"strconv"
+	"slices"
 	"strings"
-	"time"
+	"text/template"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 
 	"verity/cmd/internal/cli"
@@ -16,12 +17,12 @@ import (
 	"verity/internal/output"
 )
 
-// helpCommand makes cobra's "verity help COMMAND" refuse what is no command.
+// helpCommand makes cobra's "verity help COMMAND" refuse anything that is not a command.
 func helpCommand(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	c, _, err := root.Find([]string{"help"})
 	cli.Must(err)
-	c.Use, c.Short, c.Long = "help [COMMAND]", "Tell how a command is used", "Help writes what --help of a command writes."
+	c.Use, c.Short, c.Long = "help [COMMAND]", "Explain a command", "Help prints what COMMAND --help prints."
 	c.Run, c.RunE = nil, func(c *cobra.Command, args []string) error {
 		of, rest, err := c.Root().Find(args)
 		if err != nil {
@@ -34,7 +35,7 @@ func helpCommand(root *cobra.Command) {
 	}
 }
 
-// manualCommand writes the manual pages, or docs/reference/CLI.md: packages and go generate call it.
+// manualCommand writes the manual pages for make install, or docs/reference/CLI.md for go generate.
 func manualCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "manual man DIR | manual markdown FILE", Short: "Write the manual", Hidden: true,
@@ -46,10 +47,7 @@ func manualCommand() *cobra.Command {
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if args[0] == "markdown" {
-				return output.Write(args[1], c.OutOrStdout(), func(w io.Writer) error {
-					_, err := io.WriteString(w, reference(c.Root()))
-					return err
-				})
+				return output.Write(args[1], c.OutOrStdout(), func(w io.Writer) error { return reference(w, c.Root()) })
 			}
 			if _, err := output.Dir(args[1]); err != nil {
 				return err
@@ -59,78 +57,119 @@ func manualCommand() *cobra.Command {
 	}
 }
 
-// manPages writes a manual page for a command and each under it. Its date is
-// SOURCE_DATE_EPOCH, so that the same revision gives the same bytes.
+// manPages writes the manual page of a command and of each under it. cobra lists flags
+// without headings: they are hidden from it, and their groups put in the description.
 func manPages(c *cobra.Command, dir string) error {
-	date := time.Now()
-	if n, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64); err == nil {
-		date = time.Unix(n, 0)
-	}
-	name := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"
-	err := output.WriteIn(dir, name, func(w io.Writer) error {
-		_, err := io.WriteString(w, cli.PageOf(c, false).Man(date.UTC().Format(time.DateOnly)))
-		return err
-	})
 	for _, sub := range c.Commands() {
-		if err == nil && sub.IsAvailableCommand() {
-			err = manPages(sub, dir)
+		if sub.IsAvailableCommand() {
+			if err := manPages(sub, dir); err != nil {
+				return err
+			}
 		}
 	}
+	c.Long = execute(manTemplate, c)
+	c.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = true })
+	c.DisableAutoGenTag = true
+	return output.WriteIn(dir, strings.ReplaceAll(c.CommandPath(), " ", "-")+".1", func(w io.Writer) error {
+		return doc.GenMan(c, &doc.GenManHeader{Source: "verity " + cli.Version, Manual: "Verity"}, w)
+	})
+}
+
+//go:embed reference.md.tmpl
+var referenceTemplate string
+
+// manTemplate is the description of a manual page, in Markdown.
+const manTemplate = `{{description .}}
+{{range commandGroups .}}
+# {{upper .Title}}
+{{range .Commands}}
+**{{.Name}}**
+: {{escape .Short}}
+{{end}}{{end}}{{range flagGroups .}}
+# {{upper .Title}}
+{{range .Flags}}
+**{{escape (written .)}}**
+: {{escape (meaning .)}}
+{{end}}{{end}}`
+
+// reference writes docs/reference/CLI.md: all options once, then every command.
+func reference(w io.Writer, root *cobra.Command) error {
+	_, err := io.WriteString(w, execute(referenceTemplate, root))
 	return err
 }
 
-const referenceHead = `# Command line
-
-Written by ` + "`go generate ./cmd/verity`" + ` from the program itself; a test fails when it is not current. ` + "`verity FILE`" + ` is
-short for ` + "`verity transcribe FILE`" + `. Underscores in flag names are read as hyphens. The JSON that commands write is
-described in [JSON.md](JSON.md).
-
-| exit status | meaning |
-|---|---|
-| 0 | done |
-| 1 | some input failed; the others are done |
-| 2 | wrong usage; nothing was done |
-| 3 | ` + "`compare`, `report` and `selftest`" + `: outputs differ that must be equal, or nothing was compared |
-| 130 | interrupted; what was finished stays written |
-
-## Options
-
-Options that several commands take, or that decide the text. The option of a name is a flag (` + "`--beam-size 5`" + `), an
-environment variable (` + "`VERITY_BEAM_SIZE=5`" + `) and a key of the configuration file (` + "`beam-size = 5`" + `, see
-[verity config](#verity-config)), in this order of precedence. Those marked ° are flags only.
-`
-
-// reference is docs/reference/CLI.md: all options once, then every command.
-func reference(root *cobra.Command) string {
+func execute(text string, c *cobra.Command) string {
 	var b strings.Builder
-	b.WriteString(referenceHead)
-	for _, title := range options.Groups {
-		rows := ""
-		for _, o := range options.All() {
-			if o.Group != title {
-				continue
-			}
-			f := &pflag.Flag{Name: o.Name, Shorthand: o.Short, Usage: o.Help, Value: &cli.OptionFlag{O: o}, DefValue: o.Zero()}
-			_, text := pflag.UnquoteUsage(f)
-			r := cli.Row{Name: cli.Written(f), Limits: cli.Limits(f), Text: text}
-			if o.Who&(options.Keep|options.Server) == 0 {
-				r.Text += " °"
-			}
-			rows += r.Markdown()
-		}
-		if rows != "" {
-			fmt.Fprintf(&b, "\n### %s\n\n| option | values | meaning |\n|---|---|---|\n%s", title, rows)
-		}
-	}
-	writeCommands(&b, root)
+	cli.Must(template.Must(template.New("").Funcs(docFuncs).Parse(text)).Execute(&b, c))
 	return b.String()
 }
 
-func writeCommands(b *strings.Builder, c *cobra.Command) {
+var docFuncs = template.FuncMap{
+	"allOptions":    allOptions,
+	"allCommands":   allCommands,
+	"commandGroups": cli.CommandGroups,
+	"flagGroups":    func(c *cobra.Command) []cli.FlagGroup { return cli.FlagGroups(c, false) },
+	"own":           ownFlags,
+	"shared":        sharedFlags,
+	"description":   description,
+	"synopsis": func(c *cobra.Command) string {
+		text, _, _ := strings.Cut(description(c), "\n\nExit status:")
+		return text
+	},
+	"written":  cli.Written,
+	"limits":   cli.Limits,
+	"meaning":  cli.Meaning,
+	"text":     func(f *pflag.Flag) string { _, text := pflag.UnquoteUsage(f); return text },
+	"flagOnly": func(f *pflag.Flag) bool { return options.Find(f.Name).Who&(options.Keep|options.Server) == 0 },
+	"escape":   strings.NewReplacer("*", `\*`, "_", `\_`, "<", "&lt;", "[", `\[`, "\n", "  \n").Replace,
+	"cell":     strings.NewReplacer("|", `\|`, "<", "&lt;", "\n", "<br>").Replace,
+	"upper":    strings.ToUpper,
+	"anchor":   func(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") },
+}
+
+// description returns the help of a command as Markdown, where examples are indented by four.
+func description(c *cobra.Command) string {
+	return strings.ReplaceAll(strings.TrimSpace(cmp.Or(c.Long, c.Short+".")), "\n  ", "\n    ")
+}
+
+// allOptions returns the table of options as flags.
+func allOptions() []cli.FlagGroup {
+	var flags []*pflag.Flag
+	for _, o := range options.All() {
+		flags = append(flags, cli.NewFlag(o, nil))
+	}
+	return cli.GroupFlags(flags, nil)
+}
+
+// allCommands returns the commands under c that deserve a section of the reference.
+func allCommands(c *cobra.Command) (list []*cobra.Command) {
 	for _, sub := range c.Commands() {
-		if sub.IsAvailableCommand() && sub.Name() != "completion" && sub.Name() != "help" {
-			b.WriteString(cli.PageOf(sub, false).Markdown())
-			writeCommands(b, sub)
+		if sub.IsAvailableCommand() && sub.Name() != "completion" {
+			list = append(append(list, sub), allCommands(sub)...)
 		}
 	}
+	return list
+}
+
+// isShared reports whether a flag means exactly what the table of options says.
+func isShared(f *pflag.Flag) bool {
+	o := options.Find(f.Name)
+	return o != nil && f.Usage == o.Help
+}
+
+// ownFlags returns the flags that only this command explains.
+func ownFlags(c *cobra.Command) (own []*pflag.Flag) {
+	for _, g := range cli.FlagGroups(c, false) {
+		own = append(own, slices.DeleteFunc(g.Flags, isShared)...)
+	}
+	return own
+}
+
+// sharedFlags returns the flags that the table of options explains.
+func sharedFlags(c *cobra.Command) []cli.FlagGroup {
+	groups := cli.FlagGroups(c, false)
+	for i := range groups {
+		groups[i].Flags = slices.DeleteFunc(groups[i].Flags, func(f *pflag.Flag) bool { return !isShared(f) })
+	}
+	return slices.DeleteFunc(groups, func(g cli.FlagGroup) bool { return len(g.Flags) == 0 })
 }

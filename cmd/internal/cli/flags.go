@@ -52,26 +52,34 @@ func optionOf(f *pflag.Flag) *options.Option {
 	return nil
 }
 
-// AddOption adds the flag of an option to a set. Its default, and then every value that it
-// is given, goes to put. A name that is not in the table is the programmer's mistake.
+// NewFlag returns the flag of an option. Its values go to put.
+func NewFlag(o *options.Option, put func(options.Value) error) *pflag.Flag {
+	f := &pflag.Flag{
+		Name: o.Name, Shorthand: o.Short, Usage: o.Help, DefValue: o.Zero(), NoOptDefVal: o.Alone,
+		Value:       &OptionFlag{O: o, put: put, text: o.Zero()},
+		Annotations: map[string][]string{GroupKey: {o.Group}},
+	}
+	if o.Kind == options.Switch {
+		f.NoOptDefVal = "true"
+	}
+	return f
+}
+
+// AddOption adds the flag of an option to a set. Its default goes to put, and then every
+// value of the flag.
 func AddOption(set *pflag.FlagSet, name string, put func(options.Value) error) {
 	o := options.Find(name)
 	if o == nil {
 		panic(fmt.Sprintf("there is no option %s", name))
 	}
-	value := &OptionFlag{O: o, put: put, text: o.Zero()}
-	v, err := o.Parse(value.text)
-	if err == nil || value.text == "" {
+	v, err := o.Parse(o.Zero())
+	if err == nil || o.Zero() == "" {
 		err = put(v)
 	}
 	if err != nil {
 		panic(fmt.Sprintf("the default of %s: %v", name, err))
 	}
-	f := set.VarPF(value, name, o.Short, o.Help)
-	if f.NoOptDefVal = o.Alone; o.Kind == options.Switch {
-		f.NoOptDefVal = "true"
-	}
-	Must(set.SetAnnotation(name, GroupKey, []string{o.Group}))
+	set.AddFlag(NewFlag(o, put))
 }
 
 // Bind adds the flag of an option whose values go to a variable.

@@ -1,19 +1,28 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"verity/cmd/internal/options"
 )
 
-// GroupKey is the annotation that holds the heading of a flag in help.
-const GroupKey = "verity_group"
+// Annotations of flags.
+const (
+	GroupKey = "verity_group" // the heading of the flag in help
+	FromKey  = "verity_from"  // where its default comes from, if not from the program
+)
 
-// New returns a command that takes no arguments. Its flags stay in the order in which they
-// are added.
+// HelpWidth is the width of help, which fits a terminal of the usual size.
+const HelpWidth = 80
+
+// New returns a command without arguments. Its flags stay in the order in which they are added.
 func New(use, short, long string, run func(ctx context.Context, args []string) error) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short, Long: long, Args: NoArgs}
 	c.RunE = func(c *cobra.Command, args []string) error { return run(c.Context(), args) }
@@ -21,7 +30,7 @@ func New(use, short, long string, run func(ctx context.Context, args []string) e
 	return c
 }
 
-// AddFlags adds flags to a command, and returns those that it added.
+// AddFlags adds flags to a command and returns the added ones.
 func AddFlags(c *cobra.Command, register ...func(*pflag.FlagSet)) *pflag.FlagSet {
 	added := pflag.NewFlagSet("", pflag.ContinueOnError)
 	added.SortFlags = false
@@ -33,7 +42,7 @@ func AddFlags(c *cobra.Command, register ...func(*pflag.FlagSet)) *pflag.FlagSet
 	return added
 }
 
-// Titled puts flags that are not in the table under a heading.
+// Titled puts flags that are not in the table of options under a heading.
 func Titled(title string, register func(*pflag.FlagSet)) func(*pflag.FlagSet) {
 	return func(f *pflag.FlagSet) {
 		register(f)
@@ -45,74 +54,241 @@ func Titled(title string, register func(*pflag.FlagSet)) func(*pflag.FlagSet) {
 	}
 }
 
-// titleOf returns the heading of a flag.
-func titleOf(f *pflag.Flag) string {
-	if t := f.Annotations[GroupKey]; len(t) == 1 {
-		return t[0]
-	}
-	return "Flags"
-}
+// shortHelp is the hidden flag -h.
+const shortHelp = "short-help"
 
-// briefKey is the annotation of a command whose help was asked for with -h.
-const briefKey = "verity_brief"
-
-// AddHelp adds --help, which explains everything, and -h, which fits on one screen, to a
-// command and those under it.
+// AddHelp gives a command and those under it two levels of help: -h fits on one screen,
+// --help explains everything.
 func AddHelp(c *cobra.Command) {
+	UseHelpTemplate(c)
 	c.Flags().Bool("help", false, "explain everything")
-	c.Flags().BoolFuncP("short-help", "h", "show the common flags", func(string) error {
-		c.Annotations = map[string]string{briefKey: "true"}
-		return c.Flags().Set("help", "true")
-	})
-	Must(c.Flags().MarkHidden("short-help"))
+	c.Flags().BoolFuncP(shortHelp, "h", "show the common flags", func(string) error { return c.Flags().Set("help", "true") })
+	Must(c.Flags().MarkHidden(shortHelp))
 	for _, sub := range c.Commands() {
 		AddHelp(sub)
 	}
 }
 
-// WriteHelp writes what a command does, and how to call it.
-func WriteHelp(c *cobra.Command, _ []string) {
-	brief := c.Annotations[briefKey] != ""
-	// An error is kept by the writer of the program, which reports it.
-	fmt.Fprint(c.OutOrStdout(), PageOf(c, brief).terminal(brief))
+// UseHelpTemplate makes help of a command look like that of this program.
+func UseHelpTemplate(c *cobra.Command) {
+	cobra.AddTemplateFunc("page", newPage)
+	c.SetHelpTemplate(helpTemplate)
 }
 
-// defaultOf returns the default to show; empty if it says nothing.
-func defaultOf(f *pflag.Flag) string {
-	switch f.DefValue {
-	case "", "0", "false", "[]":
-		return ""
-	}
-	if f.Name == "help" || f.Name == "version" {
-		return ""
-	}
-	return f.DefValue
+const helpTemplate = `{{with page .}}{{.Text}}
+
+Usage:
+  {{.Usage}}
+{{range .Sections}}
+{{.Title}}:
+{{range .Rows}}{{.}}
+{{end}}{{end}}{{if .Hint}}
+{{.Hint}}
+{{end}}{{end}}`
+
+// A page is what the template shows.
+type page struct {
+	Text, Usage, Hint string
+	Sections          []section
 }
 
-// foldText folds the paragraphs of a command's text to the width of help. Lines that are
-// indented (examples and tables) and headings stay as they are.
-func foldText(text string) string {
-	var lines, paragraph []string
-	end := func() {
-		if len(paragraph) > 0 {
-			lines = append(lines, Fold(strings.Join(paragraph, " "), HelpWidth)...)
+// A section of a page. Its rows may be several lines each.
+type section struct {
+	Title string
+	Rows  []string
+}
+
+// Columns at which the text of a row begins. With -h it is always beside the name.
+const commandColumn, flagColumn, shortColumn = 15, 26, 35
+
+func newPage(c *cobra.Command) page {
+	p := page{Text: foldText(cmp.Or(c.Long, c.Short+".")), Usage: c.UseLine()}
+	short, column, meaning := c.Flags().Changed(shortHelp), flagColumn, Meaning
+	if short {
+		p.Text, column, meaning = c.Short, shortColumn, shortMeaning
+		p.Hint = fmt.Sprintf("%q explains everything.", c.CommandPath()+" --help")
+	}
+	for _, g := range CommandGroups(c) {
+		s := section{Title: g.Title}
+		for _, sub := range g.Commands {
+			s.Rows = append(s.Rows, layOut(sub.Name(), sub.Short, commandColumn))
 		}
-		paragraph = nil
+		p.Sections = append(p.Sections, s)
+		p.Hint = fmt.Sprintf("\"%s COMMAND -h\" shows common flags, --help explains everything.", c.CommandPath())
 	}
-	for line := range strings.SplitSeq(text, "\n") {
-		if line != "" && !strings.ContainsAny(line[:1], " \t#") {
-			paragraph = append(paragraph, line)
+	for _, g := range FlagGroups(c, short) {
+		s := section{Title: g.Title}
+		for _, f := range g.Flags {
+			s.Rows = append(s.Rows, layOut(indented(f), meaning(f), column))
+		}
+		p.Sections = append(p.Sections, s)
+	}
+	return p
+}
+
+// A CommandGroup is a heading of help with the commands under it.
+type CommandGroup struct {
+	Title    string
+	Commands []*cobra.Command
+}
+
+// CommandGroups returns the commands directly under c.
+func CommandGroups(c *cobra.Command) (groups []CommandGroup) {
+	for _, sub := range c.Commands() {
+		title := cmp.Or(sub.GroupID, "Commands")
+		i := slices.IndexFunc(groups, func(g CommandGroup) bool { return g.Title == title })
+		switch {
+		case !sub.IsAvailableCommand() && sub.Name() != "help":
 			continue
+		case i < 0:
+			i, groups = len(groups), append(groups, CommandGroup{Title: title})
 		}
-		end()
-		lines = append(lines, strings.ReplaceAll(line, "\t", "  "))
+		groups[i].Commands = append(groups[i].Commands, sub)
 	}
-	end()
-	return strings.Join(lines, "\n")
+	return groups
 }
 
-// Fold breaks text into lines of at most width characters. A newline in the text
-// stays one, with the indentation after it.
+// A FlagGroup is a heading of help with the flags under it.
+type FlagGroup struct {
+	Title string
+	Flags []*pflag.Flag
+}
+
+// shortTitles merges small groups into others where help is short.
+var shortTitles = map[string]string{
+	options.Voice: options.Input, options.Words: options.Model, options.Quality: options.Model,
+	options.Drafts: options.Speed, options.Log: options.Output, options.Runs: options.Dataset,
+}
+
+// FlagGroups returns the flags of a command that help shows; if short, only the common ones,
+// under fewer headings.
+func FlagGroups(c *cobra.Command, short bool) []FlagGroup {
+	var flags []*pflag.Flag
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		o := optionOf(f)
+		rare := short && o != nil && o.Brief == ""
+		if !f.Hidden && f.Name != "help" && f.Name != "version" && !rare {
+			flags = append(flags, f)
+		}
+	})
+	if short {
+		return GroupFlags(flags, shortTitles)
+	}
+	return GroupFlags(flags, nil)
+}
+
+// GroupFlags puts flags under their headings, in the order of the table of options. Headings
+// may be renamed.
+func GroupFlags(flags []*pflag.Flag, renamed map[string]string) (groups []FlagGroup) {
+	place := func(f *pflag.Flag) int { return slices.Index(options.All(), options.Find(f.Name)) }
+	slices.SortStableFunc(flags, func(a, b *pflag.Flag) int { return place(a) - place(b) })
+	for _, f := range flags {
+		title := "Flags"
+		if t := f.Annotations[GroupKey]; len(t) == 1 {
+			title = cmp.Or(renamed[t[0]], t[0])
+		}
+		i := slices.IndexFunc(groups, func(g FlagGroup) bool { return g.Title == title })
+		if i < 0 {
+			i, groups = len(groups), append(groups, FlagGroup{Title: title})
+		}
+		groups[i].Flags = append(groups[i].Flags, f)
+	}
+	slices.SortStableFunc(groups, func(a, b FlagGroup) int { return rank(a.Title) - rank(b.Title) })
+	return groups
+}
+
+// rank orders headings: those of the table of options first, in its order.
+func rank(title string) int {
+	if i := slices.Index(options.Groups, title); i >= 0 {
+		return i
+	}
+	return len(options.Groups)
+}
+
+// Written returns a flag as it is typed, with the name of its value.
+func Written(f *pflag.Flag) string {
+	text := "--" + f.Name
+	if f.Shorthand != "" {
+		text = "-" + f.Shorthand + ", " + text
+	}
+	value, _ := pflag.UnquoteUsage(f)
+	if value == "string" {
+		value = "name"
+	}
+	return strings.TrimSpace(text + " " + strings.ToUpper(value))
+}
+
+// indented aligns the long names of flags.
+func indented(f *pflag.Flag) string {
+	if f.Shorthand == "" {
+		return "    " + Written(f)
+	}
+	return Written(f)
+}
+
+// Limits returns which values a flag accepts and its default; empty if any value will do.
+func Limits(f *pflag.Flag) string {
+	var parts []string
+	if o := optionOf(f); o != nil && o.Range() != "" {
+		parts = append(parts, o.Range())
+	}
+	if d := f.DefValue; !slices.Contains([]string{"", "0", "false", "[]"}, d) {
+		if from := f.Annotations[FromKey]; from != nil {
+			d += ", from " + from[0]
+		}
+		parts = append(parts, "default "+d)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Meaning returns what a flag does, with its limits.
+func Meaning(f *pflag.Flag) string {
+	_, text := pflag.UnquoteUsage(f)
+	if limits := Limits(f); limits != "" {
+		text += " (" + limits + ")"
+	}
+	return text
+}
+
+// shortMeaning returns what -h says about a flag.
+func shortMeaning(f *pflag.Flag) string {
+	if o := optionOf(f); o != nil {
+		return o.Brief
+	}
+	_, text := pflag.UnquoteUsage(f)
+	for _, end := range []string{"\n", ". ", "; ", ": ", " (", ", "} {
+		text, _, _ = strings.Cut(text, end)
+	}
+	return text
+}
+
+// layOut puts a text at a column beside its name, or below a long name.
+func layOut(name, text string, column int) string {
+	head := "  " + name
+	gap := column - len([]rune(head))
+	if gap < 2 {
+		head, gap = head+"\n", column
+	}
+	lines := Fold(text, HelpWidth-column)
+	return head + strings.Repeat(" ", gap) + strings.Join(lines, "\n"+strings.Repeat(" ", column))
+}
+
+// foldText folds the paragraphs of a text to the width of help. Indented lines, which are
+// examples and tables, stay as they are.
+func foldText(text string) string {
+	var out []string
+	for block := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
+		block = strings.ReplaceAll(block, "\t", "  ")
+		if !strings.HasPrefix(block, " ") {
+			block = strings.Join(Fold(strings.ReplaceAll(block, "\n", " "), HelpWidth), "\n")
+		}
+		out = append(out, block)
+	}
+	return strings.Join(out, "\n\n")
+}
+
+// Fold breaks text into lines of at most width characters. A newline stays one, with the
+// indentation after it.
 func Fold(text string, width int) (lines []string) {
 	for part := range strings.SplitSeq(text, "\n") {
 		indent := part[:len(part)-len(strings.TrimLeft(part, " "))]

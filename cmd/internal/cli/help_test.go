@@ -7,8 +7,8 @@ import (
 
 func TestFoldText(t *testing.T) {
 	long := strings.Repeat("word ", 20) + "end"
-	got := foldText("One\ntwo.\n\n  verity x \\\n    --y\n\tz\n" + long)
-	want := "One two.\n\n  verity x \\\n    --y\n  z\n" + strings.TrimSuffix(strings.Repeat("word ", 16), " ") +
+	got := foldText("One\ntwo.\n\n  verity x \\\n    --y\n\tz\n\n" + long)
+	want := "One two.\n\n  verity x \\\n    --y\n  z\n\n" + strings.TrimSuffix(strings.Repeat("word ", 16), " ") +
 		"\nword word word word end"
 	if got != want {
 		t.Errorf("got %q, want %q", got, want)

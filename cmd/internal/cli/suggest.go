@@ -1,23 +1,24 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"verity/wer"
 )
 
-// Nearest returns the candidates that a misspelt word may mean: those it begins, and
-// those that few edits make of it, the nearest first.
+// Nearest returns up to three candidates that a misspelt word may mean, the likeliest first:
+// the word is their beginning, or differs from them by few edits.
 func Nearest(word string, candidates []string) (near []string) {
 	const most = 2 // edits; one in a short word
 	limit := min(most, max(1, len(word)/3))
 	edits := map[string]int{}
 	for _, c := range candidates {
-		n := editDistance(word, c)
+		n := wer.Count(wer.Characters(nil, word), wer.Characters(nil, c)).Errors()
 		if strings.HasPrefix(c, word) && len(word) > 2 {
 			n = min(n, 1)
 		}
@@ -29,28 +30,7 @@ func Nearest(word string, candidates []string) (near []string) {
 	return near[:min(len(near), 3)]
 }
 
-// editDistance returns how many insertions, deletions and substitutions of bytes turn a into b.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		next := make([]int, len(b)+1)
-		next[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			next[j+1] = min(row[j+1]+1, next[j]+1, row[j]+cost)
-		}
-		row = next
-	}
-	return row[len(b)]
-}
-
-// DidYouMean is the end of an error about an unknown word; empty without a candidate.
+// DidYouMean ends an error about an unknown word; it is empty without a candidate.
 func DidYouMean(near []string) string {
 	if len(near) == 0 {
 		return ""
@@ -58,8 +38,7 @@ func DidYouMean(near []string) string {
 	return "; did you mean " + strings.Join(near, " or ") + "?"
 }
 
-// FlagError makes an error of parsing flags one of usage, with what was meant if the
-// flag does not exist.
+// FlagError makes an error of package pflag one of usage, in the words of this program.
 func FlagError(c *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var missing *pflag.ValueRequiredError
@@ -67,19 +46,15 @@ func FlagError(c *cobra.Command, err error) error {
 	switch {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
 		name := string(Dashes(nil, unknown.GetSpecifiedName()))
-		advice, ok := Habits[c.Name()+" --"+name]
-		if !ok {
-			advice, ok = Habits["--"+name]
-		}
-		if ok {
-			if strings.HasPrefix(advice, "-") {
-				advice = "use " + advice
+		var names []string
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				names = append(names, f.Name)
 			}
-			return Usagef("there is no flag --%s: %s", name, cmp.Or(advice, "leave it out"))
-		}
-		var near []string
-		for _, n := range Nearest(name, flagNames(c)) {
-			near = append(near, "--"+n)
+		})
+		near := Nearest(name, names)
+		for i := range near {
+			near[i] = "--" + near[i]
 		}
 		return Usagef("there is no flag --%s%s", name, DidYouMean(near))
 	case errors.As(err, &unknown):
@@ -90,33 +65,21 @@ func FlagError(c *cobra.Command, err error) error {
 	case errors.As(err, &missing):
 		return Usagef("--%s: the value is missing", missing.GetFlag().Name)
 	case errors.As(err, &value):
-		set := value.GetFlag().Name + " " + value.GetValue()
-		if advice := Habits[c.Name()+" --"+set]; advice != "" {
-			return Usagef("--%s: %s", set, advice)
+		f, cause := value.GetFlag(), value.Unwrap()
+		if wanted := goTypes[f.Value.Type()]; wanted != "" && strings.Contains(cause.Error(), "strconv.") {
+			cause = errors.New("want " + wanted)
 		}
-		return Usagef("--%s: %w", set, plain(value.Unwrap(), value.GetFlag()))
+		return Usagef("--%s %s: %w", f.Name, value.GetValue(), cause)
 	}
 	return UsageError{Err: err}
 }
 
-// plain replaces the errors of package strconv, which speak of Go.
-func plain(err error, f *pflag.Flag) error {
-	if !strings.Contains(err.Error(), "strconv.") {
-		return err
-	}
-	return errors.New("want " + map[string]string{"int": "a whole number", "uint64": "a whole number from 0", "float64": "a number", "bool": "true or false"}[f.Value.Type()])
+// goTypes replaces the errors of package strconv, which speak of Go.
+var goTypes = map[string]string{
+	"int": "a whole number", "uint64": "a whole number from 0", "float64": "a number", "bool": "true or false",
 }
 
-func flagNames(c *cobra.Command) (names []string) {
-	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden {
-			names = append(names, f.Name)
-		}
-	})
-	return names
-}
-
-// Dashes lets flags be written as Python's are: --output_format.
+// Dashes lets flags be written with underscores, as Python does: --output_format.
 func Dashes(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 }

@@ -41,7 +41,7 @@ func NewJob(c *cobra.Command, out, err io.Writer, title string, own func(*pflag.
 	j.theirs.AddFlagSet(j.decisive)
 	c.SetFlagErrorFunc(cli.FlagError)
 	c.SetGlobalNormalizationFunc(cli.Dashes)
-	c.SetHelpFunc(cli.WriteHelp)
+	cli.UseHelpTemplate(c)
 	c.SilenceUsage, c.SilenceErrors = true, true
 	return j
 }
