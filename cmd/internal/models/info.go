@@ -40,7 +40,7 @@ With --alpha it adds what theory expects of drafts of each length, if a drafted 
 right with chance α, drafting one takes c steps and a pass of m rows takes V(m) steps:
 
   tokens a round   E = (1 - α^(n+1)) / (1 - α)
-  speed-up         E / (c·n + V(n+1)), at best with V = 1, here with V as measured
+  speed-up         E / (c·n + V(n+1)), at best (V = 1) and with V as measured
   operations       (c·n + n + 1) / E  over those of plain decoding
   bytes            (c·n + 1) / E      likewise
 
