@@ -4,11 +4,13 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
+	"html/template"
 	"io"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"verity/internal/show"
 	"verity/transcript"
@@ -23,7 +25,12 @@ var pageCSS string
 //go:embed page.js
 var pageJS string
 
-var pageTemplate = newRenderer("page", pageHTML, map[string]any{
+// pageTemplate parses the template when the first page is written.
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Funcs(pageFuncs).Parse(pageHTML))
+})
+
+var pageFuncs = template.FuncMap{
 	"percent": func(v float64) string { return hard(show.Percent(v)) }, "times": show.Times, "count": show.Count,
 	"seconds":  func(v float64) string { return hard(show.Seconds(v)) },
 	"percent1": func(v float64) string { return hard(fmt.Sprintf("%.1f %%", 100*v)) },
@@ -51,12 +58,13 @@ var pageTemplate = newRenderer("page", pageHTML, map[string]any{
 	"gain":       (*Comparison).gainOf,
 	"warnings":   (*Comparison).warnings,
 	"hard":       hard,
+	"address":    func(s string) template.URL { return template.URL(s) }, // of a sound: Document.Sound returns safe ones
 	"charts":     charts,
 	"rates":      rates,
 	"confusions": func(all []Confusion) []Confusion { return all[:min(len(all), pageConfusions)] },
 	"first":      func(all []Utterance) []Utterance { return all[:min(len(all), pageWorst)] },
 	"more":       func(all []Utterance) []Utterance { return all[min(len(all), pageWorst):] },
-})
+}
 
 // soft matches the spaces between a number and its unit, and those in a range.
 var soft = regexp.MustCompile(`(\d) (%|µs|ms|s|min|h|bytes|kB|MB|GB)|(\d) – `)
@@ -84,7 +92,8 @@ type page struct {
 	*Document
 	Title, Subtitle string
 	Notes           []string
-	CSS, JS         raw
+	CSS             template.CSS
+	JS              template.JS
 	Arms            [][]string // the first row is the header
 	Several         bool       // more than two arms
 	Replay          *replayView
@@ -98,7 +107,7 @@ type page struct {
 // HTML writes d as one self-contained page: no other file, no network.
 func (d *Document) HTML(w io.Writer) error {
 	p := page{
-		Document: d, Title: d.title(), Subtitle: d.subtitle(), Notes: d.notes(), CSS: raw(pageCSS), JS: raw(pageJS),
+		Document: d, Title: d.title(), Subtitle: d.subtitle(), Notes: d.notes(), CSS: template.CSS(pageCSS), JS: template.JS(pageJS),
 		Names: d.names(), Rows: hardCells(d.rows()), Bars: d.bars(), Arms: hardCells(d.arms()),
 		Several: len(d.Scores) > 2, Replay: d.replay(),
 	}
@@ -111,7 +120,12 @@ func (d *Document) HTML(w io.Writer) error {
 			s.Worst[j].Sound = d.soundOf(&s.Worst[j].sound)
 		}
 	}
-	return pageTemplate.execute(w, "page", p)
+	var b strings.Builder
+	if err := pageTemplate().Execute(&b, p); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, show.Text(b.String()))
+	return err
 }
 
 // subtitle names what was run.
