@@ -1,30 +1,25 @@
-# make demo    one static binary, and the text of a recording, with its times
-# make check   everything that must hold; what CI runs
-# make help    the rest
+# make demo    build one static program and transcribe a recording with it
+# make test    the tests
+# make help    everything else
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo source)
 LINK    := -ldflags='-s -w -X main.version=$(VERSION)'
 BIN     := bin/verity
-# Everything is compiled as the program is, without cgo and without this machine's
-# paths, so that make demo finds it in the build cache.
+# Everything is compiled as the program is, without cgo and without paths of this machine, so
+# that all targets share one build cache.
 export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
-# Tools are pinned here, not in go.mod, and run by their version.
-STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
-GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
-# Packages whose bits depend on the instruction set, and of these the tests that compare
-# bits; kernels are held against plain Go one by one in make test.
-BITS    := ./encoder ./decoder ./eval/selftest
-SAME    := Golden|Rows|Threads|Bits|Hash|Cosine
-# Packages that start goroutines: TestRaceList holds the list against the source, and says
-# which are left out. In them testmodel.Serial marks long tests in which none meet.
-SHARED  := ./parallel ./decoder/schedule ./decoder ./transcribe ./transcribe/live ./serve ./eval ./eval/report ./model/hub ./cmd/internal/text ./cmd/internal/setup ./internal/formats/weights
-# Large packages of others compile in two thirds of the time without optimisation.
-QUICKLY := $(foreach of,github.com/apache/beam github.com/aws cloud.google.com github.com/envoyproxy \
-	google.golang.org/grpc google.golang.org/api google.golang.org/genproto github.com/openai,-gcflags='$(of)/...=-N -l')
 
-.PHONY: build demo install test test-all check format vet static vulnerabilities arch bits purego arm64 arm64-short race fuzz fuzz-short \
-	generate dist wheel reproducible verity-beam cluster-test cluster bench benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr drafts grid page load throughput live clients clients-go help
+# Packages whose results depend on the instruction set, and their tests that compare bits.
+BITS := ./encoder ./decoder ./eval/selftest
+SAME := Golden|Rows|Threads|Bits|Hash|Cosine
+# Packages that start goroutines. In their tests testmodel.Serial marks long ones in which no
+# two goroutines meet. Left out because they take minutes and their parts are tested here:
+# audio, cmd/verity, eval/selftest.
+SHARED := ./parallel ./decoder/schedule ./decoder ./transcribe ./transcribe/live ./serve ./eval ./eval/report ./model/hub \
+	./cmd/internal/text ./cmd/internal/setup ./internal/formats/weights
+
+.PHONY: build demo install test test-all check format vet race bits fuzz generate bench help
 
 build: ## the program, ./bin/verity
 	go build $(LINK) -o $(BIN) ./cmd/verity
@@ -48,100 +43,26 @@ test: ## all tests, the longest of them shortened
 test-all: ## all tests at full length
 	go test -vet=off -timeout 30m ./...
 
-# What compiles other people's packages for minutes, mostly on one core, runs beside and
-# takes what the tests leave idle.
+# The targets in BESIDE compile other people's packages for minutes, mostly on one core; they
+# use what the tests leave idle.
 BESIDE := static cluster-test clients-go
-check: ## everything that must hold
+check: ## everything that must hold; CI runs this
 	@log=$$(mktemp) && trap 'rm -f "$$log"' EXIT && \
 	{ nice -n 19 $(MAKE) $(BESIDE) >"$$log" 2>&1 & beside=$$!; code=0; \
-	$(MAKE) format vet test fuzz-short bits purego arm64-short race || code=1; \
+	$(MAKE) format licences vet test fuzz-short bits purego arm64-short race || code=1; \
 	wait $$beside || code=1; cat "$$log"; exit $$code; }
 
 format: ## gofmt
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt -w needed: $$out"; exit 1; fi
 
-# go vet compiles what it looks at and analyses every dependency; crossvet runs the same
-# analyzers on source text alone, in a fifth of the time.
-PLATFORMS_VET := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
-vet: ## the analyzers of go vet, for all systems and processors and without assembly
-	go run ./tools/crossvet $(PLATFORMS_VET)
-	go run ./tools/crossvet -tags purego -packages ./internal/kernel,./parallel $$(go env GOOS)/$$(go env GOARCH)
-
-static: ## staticcheck: unused names and likely mistakes
-	go run $(STATICCHECK) ./...
-
-# The database of vulnerabilities is on the network, so this is not part of check: a
-# machine without it says so. Exit status 3 is a finding.
-vulnerabilities: ## govulncheck: known vulnerabilities in code that the program calls
-	@out=$$(go run $(GOVULNCHECK) ./cmd/verity 2>&1); code=$$?; echo "$$out"; \
-	case "$$out" in \
-	*"fetching vulnerabilities"*) echo "*** SKIPPED: the database of vulnerabilities cannot be reached ***";; \
-	*) exit $$code;; \
-	esac
-
-arch: ## the import plan and the package comments (part of test, too)
-	go test -vet=off -count=1 .
-
-# -count=1, since the test cache does not see a variable that is read before main. -p 1,
-# since the threads of these packages spin while they wait for one another.
-bits: ## the same bits from every instruction set
-	@for off in avx512,avxvnni avx512,avx2; do \
-		echo "VERITY_DISABLE=$$off"; \
-		VERITY_DISABLE=$$off go test -vet=off -count=1 -short -p 1 -timeout 10m -run '$(SAME)' $(BITS) || exit 1; \
+# go vet for another system or processor first compiles every dependency for it: two minutes
+# on two cores. So CI adds the one platform that differs most; make vet-all vets all six.
+VET ?= $(shell go env GOOS)/$(shell go env GOARCH) windows/arm64
+vet: ## go vet for this machine and windows/arm64 (VET)
+	@for platform in $(VET); do \
+		echo "go vet for $$platform"; GOOS=$${platform%/*} GOARCH=$${platform#*/} go vet ./... || exit 1; \
 	done
-
-# The reference is what VERITY_DISABLE=avx512,avx2 runs, so of the whole model one hash
-# is enough.
-purego: ## the same without any assembly
-	go test -vet=off -count=1 -short -timeout 10m -tags purego ./internal/kernel ./parallel
-	go test -vet=off -count=1 -short -timeout 10m -tags purego -run 'TestDemoHash/^f16$$' ./eval/selftest
-
-# For processors of the three tiers: i8mm, dotprod, and NEON alone, some seven minutes each on two
-# cores (and five more with ARM64_MODEL); arm64-short, in CI, is one of them and a few tests of kernels. Each runs
-#   - all tests of kernels and of threads, but for those that time, run llvm-mc or the generators;
-#   - the tests of make bits, at the sizes that it gives plain Go: all logits and encodings, greedy text
-#     of one checkpoint, no beams, which choose among those logits;
-#   - the committed hashes of the demo model, in all formats, for 1 to 16 rows and 1 and 2 threads;
-#   - the program's transcription of jfk.flac, drafted from its own text: it must be amd64's without
-#     drafts but for the statistics. By the model inside (int4), and with ARM64_MODEL=DIR by that in
-#     int8 and f16.
-QEMU  ?= $(firstword $(shell command -v qemu-aarch64-static qemu-aarch64 2>/dev/null))
-ARM64 ?= max cortex-a76 cortex-a53
-arm64: ## kernels and whole networks for arm64, under qemu: the bits of amd64
-	@[ -n "$(QEMU)" ] || { echo "*** SKIPPED: make arm64 needs qemu-aarch64 (Debian: qemu-user-static) ***"; exit 0; }; \
-	set -e; export VERITY_REQUIRE=neon; tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
-	for dir in internal/kernel parallel $(if $(SHORT),,encoder decoder selftest); do \
-		GOARCH=arm64 go test -c -vet=off -o "$$tmp/$$(basename $$dir).test" ./$$dir; \
-	done; \
-	plain='transcribe -q -f json model/base/jfk.flac'; \
-	formats="$(if $(SHORT),,int4 $(if $(ARM64_MODEL),int8 f16))"; \
-	model() { [ $$1 = int4 ] || echo "--model $(ARM64_MODEL) --precision $$1"; }; \
-	if [ -n "$$formats" ]; then \
-		go build -o "$$tmp/amd64" ./cmd/verity; GOARCH=arm64 go build -o "$$tmp/arm64" ./cmd/verity; \
-		for f in $$formats; do "$$tmp/amd64" $$plain $$(model $$f) > "$$tmp/$$f.json"; done; \
-	fi; \
-	tests() { \
-		dir=$$1; shift; \
-		(cd $$dir && $(QEMU) -cpu $$cpu "$$tmp/$$(basename $$dir).test" -test.short "$$@" > "$$tmp/log" 2>&1) || { cat "$$tmp/log"; return 1; }; \
-		echo "ok  	$$dir"; \
-	}; \
-	for cpu in $(ARM64); do \
-		echo "qemu-aarch64 -cpu $$cpu"; \
-		for f in $$formats; do \
-			$(QEMU) -cpu $$cpu "$$tmp/arm64" $$plain $$(model $$f) --draft-from "$$tmp/$$f.json" > "$$tmp/out.json"; \
-			for side in $$f out; do sed 's/,"stats":.*//' "$$tmp/$$side.json" > "$$tmp/$$side.text"; done; \
-			cmp "$$tmp/$$f.text" "$$tmp/out.text"; echo "ok  	jfk.flac in $$f is that of amd64"; \
-		done; \
-		tests internal/kernel -test.skip 'TestGenerated|TestCeilings|TestEncodings|TestNoEVEX' $(if $(SHORT),-test.run '$(SHORT)'); \
-		tests parallel; \
-		[ -z "$(SHORT)" ] || continue; \
-		tests encoder -test.run '$(SAME)'; \
-		tests decoder -test.run '$(SAME)' -test.skip 'TestBeams|Test(Greedy|Language)Golden/[^o]'; \
-		tests selftest -test.run 'TestDemoHash'; \
-	done
-
-arm64-short:
-	@$(MAKE) --no-print-directory arm64 ARM64=max SHORT='Rows|Quads|Norm|Exp|Transpose|FewBitsRow|CeilingRounds|Required'
+	go vet -tags purego ./internal/kernel ./parallel
 
 race: ## packages that start goroutines, under the race detector
 	@if command -v "$$(go env CC)" >/dev/null; then \
@@ -150,85 +71,16 @@ race: ## packages that start goroutines, under the race detector
 		echo "*** SKIPPED: make race needs a C compiler ($$(go env CC)) ***"; \
 	fi
 
-bench: ## benchmarks
-	go test -run '^$$' -bench . -benchtime 1s ./...
+# -count=1, since the test cache does not see a variable that is read before main. -p 1, since
+# the threads of these packages spin while they wait for one another.
+bits: ## the same bits from every instruction set
+	@for off in avx512,avxvnni avx512,avx2; do \
+		echo "VERITY_DISABLE=$$off"; \
+		VERITY_DISABLE=$$off go test -vet=off -count=1 -short -p 1 -timeout 10m -run '$(SAME)' $(BITS) || exit 1; \
+	done
 
-BENCH   ?= .
-PACKAGE ?= internal/kernel
-benchstat: ## benchmarks of BASE=revision and of this tree, compared; BENCH=pattern PACKAGE=directory
-	@tools/benchstat.sh "$(BASE)" '$(BENCH)' $(PACKAGE)
-
-bench-report: ## time and memory of scoring 100,000 utterances
-	go test -run '^$$' -bench Report -benchtime 1x ./eval/report
-
-bench-cpu: build ## ceilings, shares and verify passes of this processor, as Markdown
-	tools/bench-cpu.sh $(BIN)
-
-# An hour or more, and 13 GB of disk: not for CI. SIZE=tiny tries it out.
-SIZE ?= large-v2
-bench-large: build ## the published tables of assisted decoding, planted large-v2, as Markdown
-	tools/bench-large.sh $(BIN) $(SIZE)
-
-bench-hostile: build ## what assistants cost that are never right; SIZE=base takes a minute or two
-	tools/bench-large.sh $(BIN) $(SIZE) hostile
-
-drafts: build ## what drafts from text gain, as Markdown: MODEL=DIR DATASET=DIR, TEXTS as tools/drafts.sh says
-	tools/drafts.sh $(BIN) $(MODEL) $(DATASET) $(TEXTS)
-
-grid: ## assisted equals plain on real speech: every point, not a sample
-	VERITY_GRID=all go test -count=1 -timeout 90m -run 'TestGrid|TestOptionsLossless' -v ./transcribe
-	VERITY_DISABLE=avx512 go test -count=1 -timeout 30m -run TestGridBase -v ./transcribe
-	VERITY_DISABLE=avx512,avx2 go test -count=1 -timeout 60m -run TestGridBase -v ./transcribe
-
-# Needs chromium, and npm for axe-core. The pictures are to be looked at.
-PAGE := bin/page
-page: build ## the server's page in Chromium: microphone, files, keyboard; reports; axe-core, pictures in bin/page
-	tools/page/run.sh $(abspath $(BIN)) $(or $(MODEL),base) model/base/jfk.flac $(abspath $(PAGE))
-
-# MODEL=DIR names another checkpoint than the small one of the tests.
-LOAD ?= 5m
-SPEECH := $(wildcard model/base/librispeech/*.flac) model/base/jfk.flac
-load: build ## 64 clients at once for LOAD (5m), some hang up, and a shutdown amid it; answers as the command line's
-	go run ./tools/load -program $(BIN) $(if $(MODEL),-model $(MODEL)) -for $(LOAD) $(SOUND) $(SPEECH)
-
-# MODEL=DIR; without, a planted small, whose text takes as long as real speech of 10 s.
-TURNS ?= 5
-PLANTED := bin/throughput
-throughput: build ## eight requests at once beside eight one after the other, TURNS times in turn
-	@[ -n "$(MODEL)" ] || [ -e $(PLANTED)/target ] || $(BIN) synth --size small --out $(PLANTED)
-	go run ./tools/load -program $(BIN) -model $(or $(MODEL),$(PLANTED)/target) -turns $(TURNS) $(SOUND)
-
-# The embedded model, or MODEL=DIR; the recordings inside the program, or MANIFEST=FILE.
-MANIFEST ?= model/base/librispeech/manifest.jsonl
-live: ## recordings at the pace they were spoken: error rate of the confirmed text, delay of words
-	go run ./tools/live $(if $(MODEL),-model $(MODEL)) $(MANIFEST)
-
-# In a module of its own, so that nothing of it is near the program.
-clients-go: ## OpenAI's Go client against the server: every format, streaming, live sound, errors
-	@if (cd tools/clients && go mod download) >/dev/null 2>&1; then \
-		go run ./tools/crossvet -C tools/clients $$(go env GOOS)/$$(go env GOARCH) && \
-		cd tools/clients && go test -vet=off $(QUICKLY) -count=1 -timeout 10m . ; \
-	else \
-		echo "*** SKIPPED: OpenAI's Go client is not here and cannot be fetched ***"; \
-	fi
-
-# examples/go is run as people would.
-PYTHON  ?= python3
-CLIENTS := bin/clients
-SOUND   := model/digits/digits.wav
-clients: build clients-go ## the same with OpenAI's Python client, and the programs in examples
-	$(PYTHON) -m venv $(CLIENTS) && $(CLIENTS)/bin/pip install --quiet openai==3.54.0 websockets==17.4
-	$(CLIENTS)/bin/python tools/clients/openai_python.py $(BIN) model/digits/target $(SOUND)
-	tools/clients/examples.sh $(BIN) $(CLIENTS)/bin/python
-
-bench-peers: build ## beside faster-whisper and whisper.cpp; PEERS="--dataset DIR --model DIR …" (tools/bench-peers.py)
-	$(PYTHON) tools/bench-peers.py --verity $(BIN) $(PEERS)
-
-snr: ## how far int8 products are from exact ones, for each kind of layer of large-v2
-	go test -count=1 -v -run TestSNR ./internal/layer
-
-# Each package is built for fuzzing once, not for every target. The directory is what
-# go test would take for inputs that it keeps.
+# Each package is built for fuzzing once, not for every target. New inputs are kept where
+# go test would keep them.
 FUZZTIME ?= 10s
 GUIDED   ?= -fuzz=Fuzz
 fuzz: ## every fuzz target for FUZZTIME (10s)
@@ -242,49 +94,17 @@ fuzz: ## every fuzz target for FUZZTIME (10s)
 		done || exit 1; \
 	done
 
-# The seeds run as tests too, in make test. Guidance by coverage compiles every package
-# once more, minutes with an empty build cache. A number of inputs, not a second: a worker
-# that is slow at the end of its time fails as "context deadline exceeded".
-fuzz-short: ## every fuzz target for 2,000 inputs, not guided by coverage
-	@$(MAKE) --no-print-directory fuzz FUZZTIME=2000x GUIDED=
-
 generate: ## write the generated files again; the tree must stay clean
 	go generate ./...
 	@new=$$(git status --porcelain); if [ -n "$$new" ]; then \
 		git --no-pager diff; echo "the tree is not clean:"; echo "$$new"; exit 1; \
 	fi
 
-verity-beam: ## ./bin/verity-beam: evaluation on a cluster (docs/CLUSTER.md)
-	cd cmd/verity-beam && go build $(LINK) -o ../../bin/verity-beam .
-
-# The engine has modules that only this needs: a machine that cannot fetch them says so.
-# -mod=mod, since a new dependency of verity is one of the cluster's, too. go vet would
-# analyse every package of the engine, for six times the processor time of crossvet.
-cluster-test: ## the module cluster: vet, tests in this process, licences
-	@if out=$$(cd cmd/verity-beam && go mod download 2>&1); then \
-		GOFLAGS="$$GOFLAGS -mod=mod" go run ./tools/crossvet -C cmd/verity-beam $$(go env GOOS)/$$(go env GOARCH) && \
-		cd cmd/verity-beam && go test -mod=mod -vet=off $(QUICKLY) -timeout 10m ./... && cd ../.. && \
-		go run ./tools/licences -cluster | diff docs/dev/LICENCES-CLUSTER.md -; \
-	else \
-		echo "$$out" | tail -n 3; \
-		echo "*** SKIPPED: make cluster-test cannot fetch the modules of the cluster engine ***"; \
-	fi
-
-cluster: build verity-beam ## workers that are processes, one killed in the middle, on prism and on Flink
-	cd cmd/verity-beam && go vet ./... && go run $(STATICCHECK) ./...
-	cmd/verity-beam/cluster.sh $(BIN) bin/verity-beam
-	cmd/verity-beam/flink/flink.sh $(BIN) bin/verity-beam
-
-dist: ## release archives for all systems and processors, packages of Debian, with URL= a formula of Homebrew, in dist
-	go run ./tools/dist -version $(VERSION) -out dist $(if $(URL),-url $(URL))
-
-wheel: ## Python wheels for all systems and processors, in dist; this machine's is installed and tried
-	python3 tools/wheel/build.py --version $(VERSION) --out dist --test
-
-# A second build with an empty build cache, in a directory of another name.
-PLATFORMS ?= linux/amd64,windows/arm64
-reproducible: ## two builds of PLATFORMS give the same bytes
-	tools/reproducible.sh $(VERSION) $(PLATFORMS)
+bench: ## benchmarks
+	go test -run '^$$' -bench . -benchtime 1s ./...
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
+	@echo; echo "More, for releases, measurements and other platforms: make help-lab"
+
+include tools/lab.mk

@@ -4,10 +4,9 @@
 #
 #   tools/reproducible.sh VERSION PLATFORMS
 #
-# PLATFORMS as tools/dist takes them: linux/amd64,windows/arm64. Status 1 if a byte
-# differs. Two platforms take some five minutes on two cores.
+# PLATFORMS is a list such as linux/amd64,windows/arm64. Status 1 if a byte differs. Two platforms take some five minutes on two cores.
 set -eu
-version=$1 platforms=$2
+version=$1 platforms=$(echo "$2" | tr , " ")
 commit=$(git rev-parse HEAD)
 stamp=$(git log -1 --format=%ct "$commit")
 work=$(mktemp -d)
@@ -17,7 +16,7 @@ for tree in first second/deeper; do
 	git archive "$commit" | tar -x -C "$work/$tree"
 	(
 		cd "$work/$tree"
-		SOURCE_DATE_EPOCH=$stamp GOCACHE="$work/cache" go run ./tools/dist -version "$version" -platforms "$platforms" -out out
+		SOURCE_DATE_EPOCH=$stamp GOCACHE="$work/cache" tools/dist.sh "$version" out $platforms
 	)
 	rm -rf "$work/cache"
 done

@@ -1,3 +1,0 @@
-package assigned
-
-func Twice(n int) string { return 2 * n }

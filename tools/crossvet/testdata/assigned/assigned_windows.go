@@ -1,6 +1,0 @@
-package assigned
-
-func Twice(n int) int {
-	n = n
-	return 2 * n
-}
