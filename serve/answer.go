@@ -57,7 +57,7 @@ func (a *answer) logProbs(s transcript.Segment) (list []logProb) {
 }
 
 // close ends the stream if there is one.
-func (a *answer) close() {
+func (a *answer) endStream() {
 	if a.stream != nil {
 		a.stream.end()
 	}
@@ -65,7 +65,7 @@ func (a *answer) close() {
 
 // segment streams a segment: its text, and its times if the request names segments or
 // words.
-func (a *answer) segment(s transcript.Segment) {
+func (a *answer) streamSegment(s transcript.Segment) {
 	if a.stream == nil || s.Text == "" {
 		return
 	}
@@ -79,7 +79,7 @@ func (a *answer) segment(s transcript.Segment) {
 		delta["logprobs"] = probs
 	}
 	a.stream.event("transcript.text.delta", delta)
-	if len(a.q.asked) == 0 && !a.q.decoding.MarkAccepted {
+	if len(a.q.granularities) == 0 && !a.q.decoding.MarkAccepted {
 		return
 	}
 	e := object{"id": fmt.Sprintf("seg_%d", s.ID), "start": transcript.RoundTime(s.Start), "end": transcript.RoundTime(s.End), "text": text}
@@ -130,7 +130,7 @@ func marshal(v any) []byte {
 func (a *answer) finish(tr *transcript.Transcript) error {
 	text, used := tokenizer.Strip(tr.Text), usage{"duration", int(math.Ceil(tr.Duration))} // rounded up, as OpenAI bills
 	if a.stream != nil {
-		all := object{"text": text, "usage": used, "language": nameOf(tr.Language), "duration": tr.Duration}
+		all := object{"text": text, "usage": used, "language": languageName(tr.Language), "duration": tr.Duration}
 		if tr.Truncated {
 			all["truncated"] = true
 		}
@@ -168,8 +168,8 @@ func (a *answer) finish(tr *transcript.Transcript) error {
 			Text     string    `json:"text"`
 			LogProbs []logProb `json:"logprobs,omitzero"`
 			Usage    usage     `json:"usage"`
-			loss
-		}{text, a.probs, used, loss{tr.Truncated, tr.Damaged}})
+			soundLoss
+		}{text, a.probs, used, soundLoss{tr.Truncated, tr.Damaged}})
 	}
 	return nil
 }
@@ -188,11 +188,11 @@ type verbose struct {
 	Segments []transcript.Segment `json:"segments,omitzero"`
 	Words    []word               `json:"words,omitzero"`
 	Usage    usage                `json:"usage"`
-	loss
+	soundLoss
 }
 
 // A loss is what is missing of the sound. OpenAI has no such fields.
-type loss struct {
+type soundLoss struct {
 	Truncated bool             `json:"truncated,omitempty"` // it ends before its header says
 	Damaged   []transcript.Gap `json:"damaged,omitempty"`   // where it is damaged or lost
 }
@@ -205,12 +205,12 @@ type word struct {
 }
 
 func (a *answer) verbose(tr *transcript.Transcript, text string, u usage) verbose {
-	v := verbose{Task: a.q.decoding.Task, Language: nameOf(tr.Language), Duration: tr.Duration, Text: text, Usage: u}
-	v.loss = loss{tr.Truncated, tr.Damaged}
+	v := verbose{Task: a.q.decoding.Task, Language: languageName(tr.Language), Duration: tr.Duration, Text: text, Usage: u}
+	v.soundLoss = soundLoss{tr.Truncated, tr.Damaged}
 	if v.Task == transcribe.Translate {
 		v.Language = "english"
 	}
-	if len(a.q.asked) == 0 || slices.Contains(a.q.asked, "segment") {
+	if len(a.q.granularities) == 0 || slices.Contains(a.q.granularities, "segment") {
 		v.Segments = []transcript.Segment{}
 	}
 	if a.q.words {
@@ -233,7 +233,7 @@ func (a *answer) verbose(tr *transcript.Transcript, text string, u usage) verbos
 
 // nameOf returns the name of a language as OpenAI writes it. A checkpoint may have languages
 // of its own, under codes.
-func nameOf(code string) string {
+func languageName(code string) string {
 	for _, l := range tokenizer.KnownLanguages() {
 		if l.Code == code {
 			return strings.ToLower(l.Name)

@@ -124,7 +124,7 @@ func TestLanguageOf(t *testing.T) {
 	for tag, want := range map[string]string{
 		"en": "en", "en-US": "en", "pt_BR": "pt", "zh-Hant-TW": "zh", "English": "English", "auto": "", "": "", "-": "-", "xx-YY": "xx-YY", "klingon": "klingon",
 	} {
-		if got := spokenIn(tag); got != want {
+		if got := languageOf(tag); got != want {
 			t.Errorf("%q: %q, want %q", tag, got, want)
 		}
 	}

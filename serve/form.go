@@ -35,18 +35,18 @@ const (
 
 // A request is a parsed form.
 type request struct {
-	name     string // of the file according to the client, for messages only
-	file     *spoolFile
-	model    *held
-	format   string
-	stream   bool
-	words    bool
-	progress bool     // send progress events
-	logProbs bool     // of each token
-	asked    []string // timestamp granularities
-	ignored  ignored  // what nothing here knows: fields, members of them, parameters of the URL
-	decoding transcribe.Options
-	draft    []transcript.Line // what the sound may say
+	name          string // of the file according to the client, for messages only
+	file          *spoolFile
+	model         *modelSlot
+	format        string
+	stream        bool
+	words         bool
+	progress      bool         // send progress events
+	logProbs      bool         // of each token
+	granularities []string     // timestamp granularities
+	ignored       ignoredNames // what nothing here knows: fields, members of them, parameters of the URL
+	decoding      transcribe.Options
+	draft         []transcript.Line // what the sound may say
 }
 
 // Values of include[]: OpenAI's, and two that it does not have.
@@ -60,7 +60,7 @@ const (
 var formats = []string{"json", "text", "srt", "verbose_json", "vtt"}
 
 // done gives up what a request holds.
-func (q *request) done() {
+func (q *request) close() {
 	if q.file != nil {
 		q.file.remove()
 	}
@@ -68,11 +68,11 @@ func (q *request) done() {
 
 // read reads the form of r, which ends at a time, in any order of its parts. The caller
 // calls done of the request.
-func (s *Server) read(w http.ResponseWriter, r *http.Request, task transcribe.Task, end time.Time) (*request, error) {
-	q := &request{format: "json", model: s.models.list[0], decoding: s.opt.Decoding}
+func (s *Server) parseForm(w http.ResponseWriter, r *http.Request, task transcribe.Task, end time.Time) (*request, error) {
+	q := &request{format: "json", model: s.models.slots[0], decoding: s.opt.Decoding}
 	q.decoding.Task = task
 	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return q, wrong(http.StatusUnsupportedMediaType, "", "", "Content-Encoding: got %.80q: send the form as it is.", e)
+		return q, clientError(http.StatusUnsupportedMediaType, "", "", "Content-Encoding: got %.80q: send the form as it is.", e)
 	}
 	body := &uploadBody{
 		ReadCloser: r.Body, control: http.NewResponseController(w), stall: s.stall, end: end, timeout: s.opt.Timeout,
@@ -81,7 +81,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, task transcribe.Ta
 	r.Body = body
 	parts, err := r.MultipartReader()
 	if err != nil {
-		return q, wrong(http.StatusBadRequest, "", "", "Could not parse multipart form: %v. Send multipart/form-data with a part named file.", err)
+		return q, clientError(http.StatusBadRequest, "", "", "Could not parse multipart form: %v. Send multipart/form-data with a part named file.", err)
 	}
 	if r.ContentLength > body.limit {
 		return q, body.tooLarge()
@@ -89,21 +89,21 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, task transcribe.Ta
 	s.uploading.Add(1)
 	defer s.uploading.Add(-1)
 	body.control.SetWriteDeadline(end.Add(10 * s.stall))
-	if err := s.readParts(body, parts, q); err != nil {
+	if err := s.parseParts(body, parts, q); err != nil {
 		return q, err
 	}
 	body.control.SetReadDeadline(time.Time{}) // the body has been read
 	if q.file == nil {
-		return q, wrong(http.StatusBadRequest, "file", "", "The part named file is missing: it holds the sound.")
+		return q, clientError(http.StatusBadRequest, "file", "", "The part named file is missing: it holds the sound.")
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) { // the form has it all
 		q.ignored.add("?" + name)
 	}
-	q.decoding = fit(q.decoding, q.words)
+	q.decoding = resolve(q.decoding, q.words)
 	return q, nil
 }
 
-func (s *Server) readParts(body *uploadBody, parts *multipart.Reader, q *request) error {
+func (s *Server) parseParts(body *uploadBody, parts *multipart.Reader, q *request) error {
 	for n := 0; ; n++ {
 		body.headEnd = body.bytes + maxPartHead
 		part, err := parts.NextRawPart()
@@ -112,13 +112,13 @@ func (s *Server) readParts(body *uploadBody, parts *multipart.Reader, q *request
 		case err == io.EOF:
 			return nil
 		case err != nil:
-			return broken(err)
+			return formError(err)
 		case n == maxParts:
-			return wrong(http.StatusBadRequest, "", "", "The form has more than %d parts.", maxParts)
+			return clientError(http.StatusBadRequest, "", "", "The form has more than %d parts.", maxParts)
 		case part.FormName() == "file":
-			err = s.keep(q, part)
+			err = s.saveFile(q, part)
 		default:
-			err = s.field(q, part)
+			err = s.parseField(q, part)
 		}
 		if err != nil {
 			return err
@@ -127,69 +127,69 @@ func (s *Server) readParts(body *uploadBody, parts *multipart.Reader, q *request
 }
 
 // keep writes the file to the spool.
-func (s *Server) keep(q *request, part *multipart.Part) (err error) {
+func (s *Server) saveFile(q *request, part *multipart.Part) (err error) {
 	if q.file != nil {
-		return wrong(http.StatusBadRequest, "file", "", "The form has two parts named file: send one request for each.")
+		return clientError(http.StatusBadRequest, "file", "", "The form has two parts named file: send one request for each.")
 	}
 	if q.file, err = s.spool.create(s.opt.MaxBytes); err != nil {
 		return err
 	}
 	q.name = part.FileName()
 	if _, err = io.Copy(q.file, part); err != nil {
-		return broken(err)
+		return formError(err)
 	}
 	return nil
 }
 
 // broken returns the problem with a form that ended too soon or is none.
-func broken(err error) error {
+func formError(err error) error {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return wrong(http.StatusBadRequest, "", "", "The form is cut off, or its boundary is not the one of the header Content-Type.")
+		return clientError(http.StatusBadRequest, "", "", "The form is cut off, or its boundary is not the one of the header Content-Type.")
 	}
-	return wrong(http.StatusBadRequest, "", "", "Could not parse multipart form: %v", err)
+	return clientError(http.StatusBadRequest, "", "", "Could not parse multipart form: %v", err)
 }
 
 // field reads a part that is no file. One that is empty is left out, since a form of a
 // browser sends fields that nobody filled in.
-func (s *Server) field(q *request, part *multipart.Part) error {
+func (s *Server) parseField(q *request, part *multipart.Part) error {
 	most := maxField
 	if part.FormName() == "draft" {
 		most = maxDraft
 	}
 	data, err := io.ReadAll(io.LimitReader(part, int64(most)+1))
 	if err != nil {
-		return broken(err)
+		return formError(err)
 	}
 	name, value := part.FormName(), string(data)
 	if len(data) > most {
-		return wrong(http.StatusBadRequest, name, "", "%s: more than %d bytes", name, most)
+		return clientError(http.StatusBadRequest, name, "", "%s: more than %d bytes", name, most)
 	}
 	if value == "" {
 		return nil
 	}
-	return s.set(q, name, value)
+	return s.setField(q, name, value)
 }
 
 // set sets what a field says.
-func (s *Server) set(q *request, name, value string) (err error) {
+func (s *Server) setField(q *request, name, value string) (err error) {
 	bad := func(want string) error {
-		return wrong(http.StatusBadRequest, name, "", "%s: got %.80q, want %s", name, value, want)
+		return clientError(http.StatusBadRequest, name, "", "%s: got %.80q, want %s", name, value, want)
 	}
 	switch name {
 	case "model":
 		if q.model = s.models.find(value); q.model == nil {
-			return s.models.unknown(value)
+			return s.models.notFound(value)
 		}
 	case "language":
-		q.decoding.Language = spokenIn(value)
+		q.decoding.Language = languageOf(value)
 	case "prompt":
 		q.decoding.InitialPrompt = value
 	case "draft": // of Verity: text or subtitles; it changes the time alone
 		if q.draft, err = transcript.Read("draft", []byte(value)); err != nil {
-			return wrong(http.StatusBadRequest, name, "", "%v", err)
+			return clientError(http.StatusBadRequest, name, "", "%v", err)
 		}
 	case "response_format":
 		if q.format = value; !slices.Contains(formats, value) {
@@ -219,25 +219,25 @@ func (s *Server) set(q *request, name, value string) (err error) {
 			return bad("word or segment")
 		}
 		q.words = q.words || value == "word"
-		q.asked = append(q.asked, value)
+		q.granularities = append(q.granularities, value)
 	case "vad_filter": // of speaches and faster-whisper
 		on, err := strconv.ParseBool(value)
 		if err != nil {
 			return bad("true or false")
 		}
-		q.skipSilence(on)
+		q.setVAD(on)
 	default:
 		if strings.HasPrefix(name, "chunking_strategy") {
-			return q.strategy(name, value, bad)
+			return q.setChunking(name, value, bad)
 		}
-		return s.option(q, name, value, bad)
+		return s.setExtra(q, name, value, bad)
 	}
 	return nil
 }
 
 // skipSilence has speech found first, by the server's options for that if it has some, as
 // --vad on; or nothing asked about speech, as --vad off.
-func (q *request) skipSilence(on bool) {
+func (q *request) setVAD(on bool) {
 	q.decoding.ConfirmSpeech = false
 	if !on {
 		q.decoding.VAD = nil
@@ -248,12 +248,12 @@ func (q *request) skipSilence(on bool) {
 
 // strategy takes OpenAI's chunking_strategy: auto, or server_vad with its numbers, as one
 // JSON or as fields with the names of its members behind it, in brackets or dots.
-func (q *request) strategy(name, value string, bad func(string) error) error {
+func (q *request) setChunking(name, value string, bad func(string) error) error {
 	member := strings.Trim(strings.TrimPrefix(name, "chunking_strategy"), "[].")
 	var inner map[string]json.RawMessage
 	if name == "chunking_strategy" && strings.HasPrefix(value, "{") && json.Unmarshal([]byte(value), &inner) == nil && inner["type"] != nil {
 		for _, m := range slices.Sorted(maps.Keys(inner)) {
-			if err := q.strategy(name+"."+m, strings.Trim(string(inner[m]), `"`), bad); err != nil {
+			if err := q.setChunking(name+"."+m, strings.Trim(string(inner[m]), `"`), bad); err != nil {
 				return err
 			}
 		}
@@ -287,7 +287,7 @@ func (q *request) strategy(name, value string, bad func(string) error) error {
 		return bad("a number")
 	}
 	if err := ear.Check(); err != nil {
-		return wrong(http.StatusBadRequest, "chunking_strategy", "", "chunking_strategy: %v", err)
+		return clientError(http.StatusBadRequest, "chunking_strategy", "", "chunking_strategy: %v", err)
 	}
 	q.decoding.VAD, q.decoding.ConfirmSpeech = &v, false
 	return nil
@@ -295,7 +295,7 @@ func (q *request) strategy(name, value string, bad func(string) error) error {
 
 // option sets one of [Options.Fields], such as beam_size. Unknown fields are not refused, since
 // clients keep adding some, but the answer and the log name them.
-func (s *Server) option(q *request, name, value string, bad func(string) error) error {
+func (s *Server) setExtra(q *request, name, value string, bad func(string) error) error {
 	plain := strings.ReplaceAll(name, "-", "_")
 	i := slices.IndexFunc(s.opt.Fields, func(f Field) bool { return f.Name == plain })
 	if i < 0 {
@@ -311,19 +311,19 @@ func (s *Server) option(q *request, name, value string, bad func(string) error) 
 }
 
 // warn names in the answer and the log what was sent and does nothing.
-func (q *request) warn(w http.ResponseWriter, r *http.Request) {
+func (q *request) reportIgnored(w http.ResponseWriter, r *http.Request) {
 	if len(q.ignored) == 0 {
 		return
 	}
 	text := strings.Join(q.ignored, ", ")
 	w.Header().Set(ignoredHeader, text)
-	note(r, "ignored", text)
+	addLogFields(r, "ignored", text)
 }
 
 // ignored are the first ten names of what a client sends for nothing, as ASCII.
-type ignored []string
+type ignoredNames []string
 
-func (l *ignored) add(name string) {
+func (l *ignoredNames) add(name string) {
 	if len(*l) < 10 {
 		*l = append(*l, ascii(fmt.Sprintf("%.80s", name)))
 	}
@@ -342,7 +342,7 @@ func (q *request) String() string {
 
 // fit resolves what the fields of a form and the server's defaults say together: what
 // the form says goes before.
-func fit(o transcribe.Options, words bool) transcribe.Options {
+func resolve(o transcribe.Options, words bool) transcribe.Options {
 	o.WordTimestamps = o.WordTimestamps || words
 	o.Multilingual = o.Multilingual && o.Language == ""
 	return o
@@ -350,7 +350,7 @@ func fit(o transcribe.Options, words bool) transcribe.Options {
 
 // spokenIn returns the language of a field: of a tag with a region, as en-US, which some
 // clients send where OpenAI takes en, the language; auto is none.
-func spokenIn(tag string) string {
+func languageOf(tag string) string {
 	if strings.EqualFold(tag, "auto") {
 		return ""
 	}

@@ -55,7 +55,7 @@ func TestNumbersOfForms(t *testing.T) {
 	var names []string
 	for _, d := range file.Decls {
 		f, ok := d.(*ast.FuncDecl)
-		if !ok || f.Name.Name != "set" && f.Name.Name != "strategy" {
+		if !ok || f.Name.Name != "setField" && f.Name.Name != "setChunking" {
 			continue
 		}
 		ast.Inspect(f, func(n ast.Node) bool {
@@ -63,7 +63,7 @@ func TestNumbersOfForms(t *testing.T) {
 				for _, x := range c.List {
 					if lit, ok := x.(*ast.BasicLit); ok {
 						name, _ := strconv.Unquote(lit.Value)
-						if f.Name.Name == "strategy" {
+						if f.Name.Name == "setChunking" {
 							name = "chunking_strategy[" + name + "]"
 						}
 						names = append(names, name)
@@ -78,7 +78,7 @@ func TestNumbersOfForms(t *testing.T) {
 	}
 	for _, name := range names {
 		for _, value := range absurd {
-			if !slices.Contains(texts, name) && s.set(&request{}, name, value) == nil {
+			if !slices.Contains(texts, name) && s.setField(&request{}, name, value) == nil {
 				t.Errorf("%s=%s is taken: a number needs a ceiling", name, value)
 			}
 		}
@@ -97,8 +97,8 @@ func TestNumbersOfUpdates(t *testing.T) {
 			for _, name := range slices.Backward(at[1:]) {
 				update = `{"` + name + `":` + update + `}`
 			}
-			c := sessionConfig{rate: 24000, ear: live.DefaultEar()}
-			if c.set(s, at[0], []byte(update)) == nil {
+			c := sessionConfig{rate: 24000, turns: live.DefaultEar()}
+			if c.apply(s, at[0], []byte(update)) == nil {
 				t.Errorf("%s: %s is taken: a number needs a ceiling", path, value)
 			}
 		}

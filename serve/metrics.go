@@ -59,10 +59,10 @@ func newMetrics(s *Server) *metrics {
 		{"spool_limit_bytes", "Bytes of uploads at most.", func() int { return int(s.spool.limit) }},
 		{"spool_bytes", "Bytes of uploads that are worked on.", func() int { return int(s.spool.used.Load()) }},
 		{"uploading", "Uploads that are being read.", func() int { return int(s.uploading.Load()) }},
-		{"live_sessions", "Realtime sessions that are open.", s.sockets.open},
-		{"working", "Requests being transcribed: those that share passes.", s.line.working},
+		{"live_sessions", "Realtime sessions that are open.", s.sessions.open},
+		{"working", "Requests being transcribed: those that share passes.", s.queue.working},
 		{"models_loaded", "Models in memory.", func() int { return s.models.loaded() }},
-		{"waiting", "Requests that wait for a turn.", s.line.waiting},
+		{"waiting", "Requests that wait for a turn.", s.queue.waiting},
 	} {
 		auto.NewGaugeFunc(prometheus.GaugeOpts{Name: "verity_" + g.name, Help: g.help}, func() float64 { return float64(g.value()) })
 	}

@@ -62,7 +62,7 @@ func TestUnreachable(t *testing.T) {
 		`got 3 MiB, want at least 4, for the weights of big`: {Name: "base", More: []Source{{"big", 3<<20 + 1, nil}}, MaxMemory: 3 << 20},
 		"": {Name: "whisper-base", More: []Source{{"faster-whisper-base", 3 << 20, nil}}, MaxMemory: 3 << 20},
 	} {
-		if _, err := New(s.models.list[0].model, o); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if _, err := New(s.models.slots[0].model, o); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
@@ -74,9 +74,9 @@ func TestModels(t *testing.T) {
 	var more sources
 	h, s := newServer(t, Options{More: more.list(), MaxMemory: 15, Turns: 8})
 	defer func() { // what is loaded still
-		for _, h := range s.models.list[1:] {
-			if h.forget != nil {
-				h.forget.Stop()
+		for _, h := range s.models.slots[1:] {
+			if h.expiry != nil {
+				h.expiry.Stop()
 			}
 			if h.model != nil {
 				h.unload()
@@ -126,13 +126,13 @@ func TestModels(t *testing.T) {
 	settle(t, s)
 	for free := false; !free; { // a session gives its models back behind its place
 		s.models.mu.Lock()
-		free = s.models.list[2].users == 0
+		free = s.models.slots[2].users == 0
 		s.models.mu.Unlock()
 	}
 	ask("second", 200, "", "")
 	see(3, "whisper whisper-second")
 
-	s.models.idle = 10 * time.Millisecond
+	s.models.idleTime = 10 * time.Millisecond
 	ask("whisper-second", 200, "", "")
 	for more.unloads.Load() < 3 {
 		time.Sleep(time.Millisecond)

@@ -56,7 +56,7 @@ func TestNames(t *testing.T) {
 	}
 	settle(t, s)
 	for own, asked := range map[string]string{"whisper-large-v3-turbo": "turbo", "large-v3": "large", "faster-whisper-tiny.en": "openai/whisper-tiny.en"} {
-		if plainName(own) != plainName(asked) {
+		if canonicalName(own) != canonicalName(asked) {
 			t.Errorf("%s is not %s", asked, own)
 		}
 	}
@@ -177,8 +177,8 @@ func TestTLS(t *testing.T) {
 		t.Errorf("missing files: %v", err)
 	}
 	makeCertificate(t, cert, key, 1)
-	defer func(before time.Duration) { lookEvery = before }(lookEvery)
-	lookEvery = 0
+	defer func(before time.Duration) { checkInterval = before }(checkInterval)
+	checkInterval = 0
 	c, err := TLS(cert, key, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -238,7 +238,7 @@ func TestTLS(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	s.sockets.all.Wait()
+	s.sessions.active.Wait()
 }
 
 // TestNewKeys: keys are handed out and taken back without a new start; a file that has become
@@ -251,8 +251,8 @@ func TestNewKeys(t *testing.T) {
 		os.Chtimes(file, when, when)
 	}
 	write("one", 0)
-	defer func(before time.Duration) { lookEvery = before }(lookEvery)
-	lookEvery = 0
+	defer func(before time.Duration) { checkInterval = before }(checkInterval)
+	checkInterval = 0
 	get, err := Keys(file, func() ([]string, error) {
 		text, err := os.ReadFile(file)
 		if len(text) == 0 && err == nil {
@@ -293,7 +293,7 @@ func TestNewKeys(t *testing.T) {
 // events then.
 func TestWaitingStream(t *testing.T) {
 	h, s := newServer(t, Options{Turns: 1, MaxAudio: 5 * time.Second})
-	s.quiet = 20 * time.Millisecond
+	s.keepAlive = 20 * time.Millisecond
 	free := occupy(t, s)
 	body, kind := form(t, wav(t), field{"stream", "true"})
 	r, err := http.Post(h.URL+transcriptions, kind, body)

@@ -211,7 +211,7 @@ func TestMultilingualLive(t *testing.T) {
 		}
 		x.conn.Close(websocket.StatusNormalClosure, "")
 	}
-	s.sockets.all.Wait()
+	s.sessions.active.Wait()
 }
 
 // TestPanic: a panic in a goroutine of a session ends the session, one in a handler the

@@ -27,13 +27,13 @@ type problem struct {
 func (p *problem) Error() string { return p.Message }
 
 // of returns p about the parameter of a path.
-func (p *problem) of(param string) *problem {
+func (p *problem) withParam(param string) *problem {
 	p.Param = &param
 	return p
 }
 
 // wrong returns a problem with a request, and with a parameter of it if one is named.
-func wrong(status int, param, code, format string, args ...any) *problem {
+func clientError(status int, param, code, format string, args ...any) *problem {
 	p := &problem{Status: status, Message: fmt.Sprintf(format, args...), Type: "invalid_request_error"}
 	if param != "" {
 		p.Param = &param
@@ -45,21 +45,23 @@ func wrong(status int, param, code, format string, args ...any) *problem {
 }
 
 // failed returns a problem of the server.
-func failed(status int, format string, args ...any) *problem {
+func serverError(status int, format string, args ...any) *problem {
 	return &problem{Status: status, Message: fmt.Sprintf(format, args...), Type: "server_error"}
 }
 
 // full returns the problem that there is no room at present.
-func full(code string, retry time.Duration, format string, args ...any) *problem {
-	p := wrong(http.StatusTooManyRequests, "", code, format, args...)
+func rateLimited(code string, retry time.Duration, format string, args ...any) *problem {
+	p := clientError(http.StatusTooManyRequests, "", code, format, args...)
 	p.Type, p.Retry = "rate_limit_error", retry
 	return p
 }
 
-func ending() *problem { return failed(http.StatusServiceUnavailable, "The server is shutting down.") }
+func shuttingDown() *problem {
+	return serverError(http.StatusServiceUnavailable, "The server is shutting down.")
+}
 
 func unknownPath(r *http.Request) *problem {
-	return wrong(http.StatusNotFound, "", "unknown_url", "Unknown request URL: %.20s %.200s. See /openapi.json.", r.Method, r.URL.Path)
+	return clientError(http.StatusNotFound, "", "unknown_url", "Unknown request URL: %.20s %.200s. See /openapi.json.", r.Method, r.URL.Path)
 }
 
 // writeProblem writes p as the answer.
@@ -98,18 +100,18 @@ func writeText(w http.ResponseWriter, text string) {
 func badJSON(err error, at string) *problem {
 	kind, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok {
-		return wrong(http.StatusBadRequest, at, "invalid_json", "%s: not JSON: %v", cmp.Or(at, "The event"), err)
+		return clientError(http.StatusBadRequest, at, "invalid_json", "%s: not JSON: %v", cmp.Or(at, "The event"), err)
 	}
 	if kind.Field != "" && at != "" {
 		at += "."
 	}
 	at += kind.Field
 	got, _, _ := strings.Cut(kind.Value, " ") // of a number, its digits follow
-	return wrong(http.StatusBadRequest, at, "invalid_type", "%s: got JSON of type %s, want %s", cmp.Or(at, "The event"), got, wantOf(kind.Type))
+	return clientError(http.StatusBadRequest, at, "invalid_type", "%s: got JSON of type %s, want %s", cmp.Or(at, "The event"), got, jsonTypeOf(kind.Type))
 }
 
 // wantOf names the JSON that a type of Go is read from.
-func wantOf(t reflect.Type) string {
+func jsonTypeOf(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -159,9 +161,9 @@ func (s *Server) asProblem(err error, prefix string) *problem {
 	name = prefix + name
 	switch option.Field {
 	case "Task":
-		return wrong(http.StatusBadRequest, name, "", "This model knows English only and cannot translate.")
+		return clientError(http.StatusBadRequest, name, "", "This model knows English only and cannot translate.")
 	case "WordTimestamps":
-		return wrong(http.StatusBadRequest, name, "", "This model cannot give the times of words.")
+		return clientError(http.StatusBadRequest, name, "", "This model cannot give the times of words.")
 	}
-	return wrong(http.StatusBadRequest, name, "", "%s: got %.80q: %s", name, fmt.Sprint(option.Value), option.Reason)
+	return clientError(http.StatusBadRequest, name, "", "%s: got %.80q: %s", name, fmt.Sprint(option.Value), option.Reason)
 }

@@ -22,10 +22,10 @@ import (
 )
 
 const (
-	mostMessage = 4 << 20         // bytes: 65 s of PCM at 24 kHz
-	mostSound   = 60              // most seconds of sound of a message
-	idle        = 5 * time.Minute // the most between two messages
-	beat        = 10 * time.Second
+	maxMessage        = 4 << 20         // bytes: 65 s of PCM at 24 kHz
+	maxMessageSeconds = 60              // most seconds of sound of a message
+	maxIdle           = 5 * time.Minute // the most between two messages
+	defaultPingEvery  = 10 * time.Second
 )
 
 // A session is one realtime connection. One goroutine reads the client's messages;
@@ -36,40 +36,40 @@ type session struct {
 	id     string
 	beta   bool // use the names of the beta interface
 	cancel context.CancelCauseFunc
-	hold   hold // of the goroutine that reads
+	leases leases // of the goroutine that reads
 
-	lateOnce sync.Once
+	warnLate sync.Once
 
 	mu       sync.Mutex // the fields below
 	config   sessionConfig
-	half     []byte // of a sample whose other half is in the next message
+	oddByte  []byte // of a sample whose other half is in the next message
 	feed     *audio.Feed
 	sound    *live.Stream
-	now      *live.Utterance // the open one, or nil
+	current  *live.Utterance // the open one, or nil
 	previous string          // id of the item before it
 	fresh    bool            // an utterance has ended since the client's last commit
 	closed   bool            // further sound is discarded
-	clock    clock
-	said     tally   // delays in the whole session
-	ignored  ignored // of the client's updates, by the last that had some
+	arrivals arrivals
+	delays   wordDelays   // delays in the whole session
+	ignored  ignoredNames // of the client's updates, by the last that had some
 }
 
 // errClosed is the cause that ends a session normally.
 var errClosed = errors.New("the session has ended")
 
 // realtime serves OpenAI's realtime transcription over a WebSocket.
-func (s *Server) realtime(w http.ResponseWriter, r *http.Request) {
-	k := hold{}
+func (s *Server) handleRealtime(w http.ResponseWriter, r *http.Request) {
+	k := leases{}
 	defer k.release()
-	config, p := s.welcome(r, k)
+	config, p := s.admit(r, k)
 	if p != nil {
-		note(r, "error", p.Message)
+		addLogFields(r, "error", p.Message)
 		writeProblem(w, p)
 		return
 	}
-	leave, ok := s.sockets.enter(s.opt.Sessions)
+	leave, ok := s.sessions.enter(s.opt.Sessions)
 	if !ok {
-		writeProblem(w, full("rate_limit_exceeded", time.Minute, "There are %d realtime sessions already: try again later.", s.opt.Sessions))
+		writeProblem(w, rateLimited("rate_limit_exceeded", time.Minute, "There are %d realtime sessions already: try again later.", s.opt.Sessions))
 		return
 	}
 	defer leave()
@@ -81,31 +81,31 @@ func (s *Server) realtime(w http.ResponseWriter, r *http.Request) {
 		return // Accept has answered
 	}
 	defer conn.CloseNow()
-	conn.SetReadLimit(mostMessage)
+	conn.SetReadLimit(maxMessage)
 	x := &session{
-		s: s, conn: conn, id: config.id, config: config, hold: k, sound: live.NewStream(config.by, config.detector()),
+		s: s, conn: conn, id: config.id, config: config, leases: k, sound: live.NewStream(config.transcriber, config.detector()),
 		beta: strings.Contains(r.Header.Get("OpenAI-Beta"), "realtime=v1") || slices.Contains(protocols(r), "openai-beta.realtime-v1"),
 	}
-	x.sound.Begun, x.sound.Ended = x.begun, x.ended
-	x.prepare()
-	note(r, "ended", x.run(r))
+	x.sound.Begun, x.sound.Ended = x.utteranceBegan, x.utteranceEnded
+	x.resetFeed()
+	addLogFields(r, "ended", x.run(r))
 }
 
 // welcome returns the configuration that a session begins with, or why it cannot begin.
-func (s *Server) welcome(r *http.Request, k hold) (c sessionConfig, p *problem) {
+func (s *Server) admit(r *http.Request, k leases) (c sessionConfig, p *problem) {
 	q := r.URL.Query()
 	h := s.models.find(q.Get("model"))
 	switch intent := q.Get("intent"); {
 	case s.closing.Load():
-		return c, ending()
+		return c, shuttingDown()
 	case intent != "" && intent != "transcription":
-		return c, wrong(http.StatusBadRequest, "intent", "", "intent: got %.80q, want transcription", intent)
+		return c, clientError(http.StatusBadRequest, "intent", "", "intent: got %.80q, want transcription", intent)
 	case h == nil:
-		return c, s.models.unknown(q.Get("model"))
+		return c, s.models.notFound(q.Get("model"))
 	case !strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
-		return c, wrong(http.StatusUpgradeRequired, "", "", "This path is for WebSockets: the request asks for no upgrade.")
+		return c, clientError(http.StatusUpgradeRequired, "", "", "This path is for WebSockets: the request asks for no upgrade.")
 	case r.ContentLength != 0: // which net/http would still read when the connection is no longer its own
-		return c, wrong(http.StatusBadRequest, "", "", "The request for a WebSocket has a body.")
+		return c, clientError(http.StatusBadRequest, "", "", "The request for a WebSocket has a body.")
 	}
 	c, err := s.newConfig(r.Context(), fmt.Sprintf("sess_%x_%x", s.created.UnixNano(), s.ids.Add(1)), h, k)
 	if errors.As(err, &p) {
@@ -116,7 +116,7 @@ func (s *Server) welcome(r *http.Request, k hold) (c sessionConfig, p *problem) 
 		if option, ok := errors.AsType[*transcribe.OptionError](err); ok {
 			why = option.Reason // without its name in Go
 		}
-		return c, failed(http.StatusNotImplemented, "The model cannot transcribe live sound: %s", why)
+		return c, serverError(http.StatusNotImplemented, "The model cannot transcribe live sound: %s", why)
 	}
 	return c, nil
 }
@@ -129,27 +129,27 @@ func (x *session) run(r *http.Request) error {
 	defer all.Wait()
 	defer cancel(errClosed)
 	context.AfterFunc(ctx, x.s.safely(x.id, cancel, func() { x.conn.CloseNow() })) // ends a Read, and a Write that nobody reads
-	defer context.AfterFunc(x.s.sockets.lost, x.s.safely(x.id, cancel, func() { cancel(errors.New("the grace period of the server is over")) }))()
-	x.say(x.name("session.created"), object{"session": x.config.object(x.beta)})
-	all.Go(x.s.safely(x.id, cancel, func() { x.work(ctx) }))
-	all.Go(x.s.safely(x.id, cancel, func() { x.watch(ctx) }))
-	all.Go(x.s.safely(x.id, cancel, func() { x.ping(ctx) }))
+	defer context.AfterFunc(x.s.sessions.graceOver, x.s.safely(x.id, cancel, func() { cancel(errors.New("the grace period of the server is over")) }))()
+	x.send(x.eventName("session.created"), object{"session": x.config.object(x.beta)})
+	all.Go(x.s.safely(x.id, cancel, func() { x.transcribe(ctx) }))
+	all.Go(x.s.safely(x.id, cancel, func() { x.watchLimits(ctx) }))
+	all.Go(x.s.safely(x.id, cancel, func() { x.sendPings(ctx) }))
 	err := x.read(ctx)
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	note(r, "audio_seconds", float64(x.sound.Len())/audio.SampleRate, "words", x.said.words,
-		"delay_median", x.said.quantile(0.5), "delay_p95", x.said.quantile(0.95))
+	addLogFields(r, "audio_seconds", float64(x.sound.Len())/audio.SampleRate, "words", x.delays.words,
+		"delay_median", x.delays.quantile(0.5), "delay_p95", x.delays.quantile(0.95))
 	if x.ignored != nil {
-		note(r, "ignored", strings.Join(x.ignored, ", "))
+		addLogFields(r, "ignored", strings.Join(x.ignored, ", "))
 	}
 	return err
 }
 
 // name returns the name of a session event.
-func (x *session) name(event string) string {
+func (x *session) eventName(event string) string {
 	if x.beta {
 		return "transcription_" + event
 	}
@@ -159,7 +159,7 @@ func (x *session) name(event string) string {
 // say sends an event, of which it sets the type and the id. Names and members of events are
 // OpenAI's, but for latency, language, words, text of a tentative event, and ignored. A client
 // that does not read is disconnected.
-func (x *session) say(kind string, event object) {
+func (x *session) send(kind string, event object) {
 	event["type"], event["event_id"] = kind, fmt.Sprintf("event_%x", x.s.ids.Add(1))
 	ctx, cancel := context.WithTimeout(context.Background(), x.s.stall)
 	defer cancel()
@@ -169,46 +169,46 @@ func (x *session) say(kind string, event object) {
 }
 
 // complain sends an error event. The session continues.
-func (x *session) complain(p *problem, event string) {
-	x.say("error", object{"error": p.event(event)})
+func (x *session) sendError(p *problem, event string) {
+	x.send("error", object{"error": p.event(event)})
 }
 
 // event returns p as events have it, with the id of the client's event that caused it.
 func (p *problem) event(cause string) object {
-	return object{"type": p.Type, "code": p.Code, "message": p.Message, "param": p.Param, "event_id": given(cause)}
+	return object{"type": p.Type, "code": p.Code, "message": p.Message, "param": p.Param, "event_id": nilIfEmpty(cause)}
 }
 
 // read handles the client's messages.
 func (x *session) read(ctx context.Context) error {
-	lazy := time.AfterFunc(idle, x.s.safely(x.id, x.cancel, func() { x.end(fmt.Errorf("no message came for %s", span(idle))) }))
+	lazy := time.AfterFunc(maxIdle, x.s.safely(x.id, x.cancel, func() { x.end(fmt.Errorf("no message came for %s", span(maxIdle))) }))
 	defer lazy.Stop()
 	for {
 		kind, data, err := x.conn.Read(ctx)
 		if err != nil {
 			return err
 		}
-		lazy.Reset(idle)
+		lazy.Reset(maxIdle)
 		if kind != websocket.MessageText {
-			x.complain(wrong(http.StatusBadRequest, "", "", "Events are JSON in text messages, got a binary message."), "")
+			x.sendError(clientError(http.StatusBadRequest, "", "", "Events are JSON in text messages, got a binary message."), "")
 			continue
 		}
 		var m message
 		if err := json.Unmarshal(data, &m); err != nil {
-			x.complain(badJSON(err, ""), m.ID)
+			x.sendError(badJSON(err, ""), m.ID)
 			continue
 		}
-		if err := x.breathe(ctx, base64.StdEncoding.DecodedLen(len(m.Audio))/2); err != nil {
+		if err := x.waitForRoom(ctx, base64.StdEncoding.DecodedLen(len(m.Audio))/2); err != nil {
 			return err
 		}
 		if p := x.handle(ctx, &m); p != nil {
-			x.complain(p, m.ID)
+			x.sendError(p, m.ID)
 		}
 	}
 }
 
 // breathe blocks while there is no room for so many more samples of the client, so that
 // TCP slows the client down.
-func (x *session) breathe(ctx context.Context, samples int) error {
+func (x *session) waitForRoom(ctx context.Context, samples int) error {
 	x.mu.Lock()
 	more := int64(float64(samples) * audio.SampleRate / float64(x.config.rate))
 	x.mu.Unlock()
@@ -216,7 +216,7 @@ func (x *session) breathe(ctx context.Context, samples int) error {
 }
 
 // watch ends the session with the server, or at its longest duration.
-func (x *session) watch(ctx context.Context) {
+func (x *session) watchLimits(ctx context.Context) {
 	most := time.NewTimer(x.s.opt.MaxAudio)
 	defer most.Stop()
 	draining := x.s.drained
@@ -236,8 +236,8 @@ func (x *session) watch(ctx context.Context) {
 // ping writes to a client that may have gone, which nobody sees while there is no room and nothing
 // is read: the second write fails. One that is late with reading, or with the pong, is no matter of
 // ours. Proxies see that the connection is used.
-func (x *session) ping(ctx context.Context) {
-	tick := time.NewTicker(x.s.beat)
+func (x *session) sendPings(ctx context.Context) {
+	tick := time.NewTicker(x.s.pingEvery)
 	defer tick.Stop()
 	var sent sync.WaitGroup
 	defer sent.Wait()
@@ -264,33 +264,33 @@ func (x *session) end(why error) {
 	if x.closed {
 		return
 	}
-	x.complain(failed(http.StatusServiceUnavailable, "The session ends: %v.", why), "")
+	x.sendError(serverError(http.StatusServiceUnavailable, "The session ends: %v.", why), "")
 	x.commit()
 	x.closed = true
 	x.sound.Close()
 }
 
 // sockets counts realtime sessions and ends them with the server.
-type sockets struct {
-	count  atomic.Int64
-	all    sync.WaitGroup
-	lost   context.Context // done at the end of the grace period
-	giveUp func()
+type sessionCount struct {
+	count     atomic.Int64
+	active    sync.WaitGroup
+	graceOver context.Context // done at the end of the grace period
+	endAll    func()
 }
 
 // enter admits a session if there are fewer than most, and returns the function by which it leaves.
-func (k *sockets) enter(most int) (leave func(), ok bool) {
+func (k *sessionCount) enter(most int) (leave func(), ok bool) {
 	if k.count.Add(1) > int64(most) {
 		k.count.Add(-1)
 		return nil, false
 	}
-	k.all.Add(1)
+	k.active.Add(1)
 	return func() {
 		if k.count.Add(-1) == 0 {
 			debug.FreeOSMemory() // what many sessions took is not wanted soon
 		}
-		k.all.Done()
+		k.active.Done()
 	}, true
 }
 
-func (k *sockets) open() int { return int(k.count.Load()) }
+func (k *sessionCount) open() int { return int(k.count.Load()) }

@@ -48,7 +48,7 @@ type event struct {
 	Transcript string
 	Start      int64 `json:"audio_start_ms"`
 	Stop       int64 `json:"audio_end_ms"`
-	Latency    latency
+	Latency    latencyReport
 	Ignored    []string
 	Usage      struct{ Seconds float64 }
 	Session    map[string]any
@@ -200,8 +200,8 @@ func TestRealtime(t *testing.T) {
 // settle waits until all sessions have ended.
 func settle(t *testing.T, s *Server) {
 	t.Helper()
-	s.sockets.all.Wait()
-	if n := s.line.waiting(); n != 0 {
+	s.sessions.active.Wait()
+	if n := s.queue.waiting(); n != 0 {
 		t.Errorf("%d passes are in the line", n)
 	}
 }
@@ -302,8 +302,8 @@ func TestMistakes(t *testing.T) {
 		{input(`"turn_detection":{"type":"server_vad","threshold":0}`), "session.audio.input.turn_detection", "threshold: got 0"},
 		{input(`"turn_detection":{"type":"server_vad","prefix_padding_ms":-1}`), "session.audio.input.turn_detection", "padding_ms: got -1"},
 		{input(`"transcription":{"prompt":"` + strings.Repeat("x", maxField+1) + `"}`), "session.audio.input.transcription.prompt", "at most 65536"},
-		{input(`"noise_reduction":"` + strings.Repeat("x", mostUpdate) + `"`), "session", "want at most 786432"},
-		{appending(make([]float32, 24000*mostSound+1)), "audio", "got 2880002 bytes, want at most 2880000"},
+		{input(`"noise_reduction":"` + strings.Repeat("x", maxUpdate) + `"`), "session", "want at most 786432"},
+		{appending(make([]float32, 24000*maxMessageSeconds+1)), "audio", "got 2880002 bytes, want at most 2880000"},
 		{input(`"turn_detection":7`), "session.audio.input.turn_detection", "got JSON of type number, want an object"},
 		{input(`"turn_detection":{"type":"server_vad","threshold":"high"}`), "session.audio.input.turn_detection.threshold", "got JSON of type string, want a number"},
 	}
@@ -328,7 +328,7 @@ func TestMistakes(t *testing.T) {
 	c.send(at16k)
 	c.until("session.updated")
 	t.Run("too large a message", func(t *testing.T) {
-		c.conn.Write(t.Context(), websocket.MessageText, []byte(`{"type":"`+strings.Repeat("x", mostMessage)+`"}`))
+		c.conn.Write(t.Context(), websocket.MessageText, []byte(`{"type":"`+strings.Repeat("x", maxMessage)+`"}`))
 		for {
 			if _, _, err := c.conn.Read(t.Context()); err != nil {
 				if code := websocket.CloseStatus(err); code != websocket.StatusMessageTooBig && code != -1 {
@@ -424,13 +424,13 @@ func FuzzUpdate(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		k := hold{}
+		k := leases{}
 		defer k.release()
-		config, err := s.newConfig(t.Context(), "sess_x", s.models.list[0], k)
+		config, err := s.newConfig(t.Context(), "sess_x", s.models.slots[0], k)
 		if err != nil {
 			t.Fatal(err)
 		}
-		config, p := s.change(t.Context(), config, data, k)
+		config, p := s.applyUpdate(t.Context(), config, data, k)
 		if p != nil {
 			if p.Message == "" || p.Status == 0 {
 				t.Fatalf("an empty problem: %+v", p)
@@ -438,7 +438,7 @@ func FuzzUpdate(f *testing.F) {
 			return
 		}
 		x := &session{s: s, config: config}
-		x.prepare() // panics at what it cannot use
+		x.resetFeed() // panics at what it cannot use
 		if _, err := live.New(m, config.decoding(s)); err != nil {
 			t.Fatal(err)
 		}
@@ -513,7 +513,7 @@ func TestUnwelcome(t *testing.T) {
 // runs, waits for a turn, or the sound is more than is taken in: then no pass is made for it.
 func TestHangUp(t *testing.T) {
 	h, s := newServer(t, Options{Turns: 1})
-	s.beat = 20 * time.Millisecond
+	s.pingEvery = 20 * time.Millisecond
 	for _, busy := range []bool{false, true} {
 		free := func() {}
 		if busy {
@@ -525,9 +525,9 @@ func TestHangUp(t *testing.T) {
 		c.send(appending(digitsPCM(t)))
 		written := func() {}
 		if busy {
-			written = c.flood(appending(make([]float32, (mostSound-1)*audio.SampleRate)))
+			written = c.flood(appending(make([]float32, (maxMessageSeconds-1)*audio.SampleRate)))
 		}
-		if n := s.sockets.open(); n != 1 {
+		if n := s.sessions.open(); n != 1 {
 			t.Errorf("%d sessions", n)
 		}
 		c.conn.CloseNow()
@@ -564,7 +564,7 @@ func TestSessionMemory(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapAlloc)
 	}
-	message := appending(make([]float32, 8000*(mostSound-1)))
+	message := appending(make([]float32, 8000*(maxMessageSeconds-1)))
 	before := heap()
 	free := occupy(t, s)
 	c := call(t, h, "", nil)
@@ -586,7 +586,7 @@ func TestSessionMemory(t *testing.T) {
 	}
 	c.conn.CloseNow()
 	<-written
-	s.sockets.giveUp()
+	s.sessions.endAll()
 	free()
 	settle(t, s)
 	message = ""

@@ -18,14 +18,14 @@ import (
 )
 
 // A gate answers while the server behind it is being loaded.
-type gate struct{ server atomic.Pointer[Server] }
+type startupHandler struct{ server atomic.Pointer[Server] }
 
-func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (g *startupHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s := g.server.Load(); s != nil {
 		s.ServeHTTP(w, r)
 		return
 	}
-	r, end := bound(w, r, defaultStall)
+	r, end := withDeadlines(w, r, defaultStall)
 	defer end()
 	switch {
 	case r.URL.Path == "/healthz":
@@ -33,7 +33,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/readyz":
 		unready(w, "loading the model")
 	default:
-		p := failed(http.StatusServiceUnavailable, "The model is being loaded: try again soon.")
+		p := serverError(http.StatusServiceUnavailable, "The model is being loaded: try again soon.")
 		p.Retry = 2 * time.Second
 		writeProblem(w, p)
 	}
@@ -42,7 +42,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Run answers requests until ctx ends, and then finishes accepted requests for at most
 // grace. It begins to listen before load, which makes the server, has returned.
 func Run(ctx context.Context, load func() (*Server, error), listen func(*http.Server) error, log *slog.Logger, grace time.Duration) error {
-	var g gate
+	var g startupHandler
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true) // not HTTP/2, which has no WebSockets here, and other limits
 	server := &http.Server{
@@ -63,17 +63,17 @@ func Run(ctx context.Context, load func() (*Server, error), listen func(*http.Se
 	case <-ctx.Done():
 	}
 	s.Drain()
-	log.Info("shutting down", "working", s.line.working(), "waiting", s.line.waiting())
+	log.Info("shutting down", "working", s.queue.working(), "waiting", s.queue.waiting())
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	for last.Err() == nil && s.inHand.Load()+int64(s.sockets.open()) > 0 { // probes and clients are told meanwhile
+	for last.Err() == nil && s.inHand.Load()+int64(s.sessions.open()) > 0 { // probes and clients are told meanwhile
 		time.Sleep(20 * time.Millisecond)
 	}
 	err = server.Shutdown(last)
-	if s.sockets.open() > 0 { // for which it does not wait
+	if s.sessions.open() > 0 { // for which it does not wait
 		err = cmp.Or(err, last.Err())
-		s.sockets.giveUp()
-		s.sockets.all.Wait()
+		s.sessions.endAll()
+		s.sessions.active.Wait()
 	}
 	if err != nil {
 		log.Error("requests were given up at the end of the grace period", "grace", grace)
@@ -83,12 +83,12 @@ func Run(ctx context.Context, load func() (*Server, error), listen func(*http.Se
 }
 
 // lookEvery is the time between two looks at a file that may change.
-var lookEvery = 10 * time.Second
+var checkInterval = 10 * time.Second
 
 // fresh returns a function of what read finds in files, which are read again when they change:
 // certificates are renewed every few weeks, keys are handed out and taken back. If they have
 // changed to something unusable, the log says so, and what was read before stays in use.
-func fresh[T any](log *slog.Logger, read func() (T, error), names ...string) (get func() T, err error) {
+func reloaded[T any](log *slog.Logger, read func() (T, error), names ...string) (get func() T, err error) {
 	var mu sync.Mutex
 	var value T
 	var written []time.Time
@@ -119,7 +119,7 @@ func fresh[T any](log *slog.Logger, read func() (T, error), names ...string) (ge
 	return func() T {
 		mu.Lock()
 		defer mu.Unlock()
-		if time.Since(looked) >= lookEvery {
+		if time.Since(looked) >= checkInterval {
 			if err := look(); err != nil {
 				log.Error("a file cannot be read again: what it held before stays in use", "error", err)
 			}
@@ -130,21 +130,21 @@ func fresh[T any](log *slog.Logger, read func() (T, error), names ...string) (ge
 
 // Keys returns the API keys that read finds in a file, which is read again when it changes.
 func Keys(file string, read func() ([]string, error), log *slog.Logger) (func() []string, error) {
-	return fresh(log, read, file)
+	return reloaded(log, read, file)
 }
 
 // mostPEM bounds a file of certificates or of a key.
-const mostPEM = 1 << 20
+const maxPEM = 1 << 20
 
 // TLS returns the configuration for a certificate and a key in PEM files, which are read
 // again when they change.
 func TLS(cert, key string, log *slog.Logger) (*tls.Config, error) {
-	get, err := fresh(log, func() (*tls.Certificate, error) {
-		chain, err := input.Read(context.Background(), cert, mostPEM) // tls would wait for the writer of a pipe
+	get, err := reloaded(log, func() (*tls.Certificate, error) {
+		chain, err := input.Read(context.Background(), cert, maxPEM) // tls would wait for the writer of a pipe
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", cert, err)
 		}
-		private, err := input.Read(context.Background(), key, mostPEM)
+		private, err := input.Read(context.Background(), key, maxPEM)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}

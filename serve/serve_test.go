@@ -80,7 +80,7 @@ func newServer(t *testing.T, o Options) (*httptest.Server, *Server) {
 		t.Fatal(err)
 	}
 	spool := t.TempDir()
-	s.spool.dir, s.stall, s.quiet = spool, 2*patience, 2*patience
+	s.spool.dir, s.stall, s.keepAlive = spool, 2*patience, 2*patience
 	h := httptest.NewServer(s)
 	t.Cleanup(func() {
 		h.Close()
@@ -93,7 +93,7 @@ func newServer(t *testing.T, o Options) (*httptest.Server, *Server) {
 		if n := s.spool.used.Load(); n != 0 {
 			t.Errorf("the spool counts %d bytes at the end", n)
 		}
-		if inside(s) != 0 || s.line.working() != 0 || s.line.waiting() != 0 || s.uploading.Load() != 0 || s.line.backlog > 1e-6 {
+		if inside(s) != 0 || s.queue.working() != 0 || s.queue.waiting() != 0 || s.uploading.Load() != 0 || s.queue.backlog > 1e-6 {
 			t.Error("somebody is still in the line")
 		}
 	})
@@ -102,22 +102,22 @@ func newServer(t *testing.T, o Options) (*httptest.Server, *Server) {
 
 // inside is how many requests are in the line.
 func inside(s *Server) int {
-	s.line.mu.Lock()
-	defer s.line.mu.Unlock()
-	return s.line.inside
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	return s.queue.tickets
 }
 
 // occupy takes a turn of the line, as a request; free gives it back.
 func occupy(t *testing.T, s *Server) (free func()) {
 	t.Helper()
-	p, err := s.line.enter(1)
+	p, err := s.queue.join(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.line.begin(t.Context(), p); err != nil {
+	if err := s.queue.begin(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	return func() { s.line.leave(p) }
+	return func() { s.queue.leave(p) }
 }
 
 // want is the transcript of the sound, by the same model without a server.
@@ -221,7 +221,7 @@ func TestFormats(t *testing.T) {
 			if r.StatusCode != 200 || r.Header.Get("Content-Type") != tt.kind || body != tt.body {
 				t.Errorf("%s %s\n%s\nwant %s\n%s", r.Status, r.Header.Get("Content-Type"), body, tt.kind, tt.body)
 			}
-			if r.Header.Get(idHeader) == "" {
+			if r.Header.Get(requestIDHeader) == "" {
 				t.Error("the answer has no request id")
 			}
 		})
@@ -542,11 +542,11 @@ func TestFull(t *testing.T) {
 	h, s := newServer(t, Options{Turns: 1, Waiting: 1})
 	var leave []func()
 	for range 2 {
-		p, err := s.line.enter(100)
+		p, err := s.queue.join(100)
 		if err != nil {
 			t.Fatal(err)
 		}
-		leave = append(leave, func() { s.line.leave(p) })
+		leave = append(leave, func() { s.queue.leave(p) })
 	}
 	r, body := post(t, h.URL+transcriptions, wav(t))
 	checkProblem(t, r, body, 429, "", "try again later")
@@ -559,9 +559,9 @@ func TestFull(t *testing.T) {
 	if r, _ := post(t, h.URL+transcriptions, wav(t)); r.StatusCode != 200 {
 		t.Errorf("afterwards: %s", r.Status)
 	}
-	l := newLine(1, 1) // what was measured first replaces the guess
-	p, _ := l.enter(100)
-	p.left, p.spent = 0, 5*time.Second
+	l := newQueue(1, 1) // what was measured first replaces the guess
+	p, _ := l.join(100)
+	p.remaining, p.spent = 0, 5*time.Second
 	l.backlog = 400
 	if l.leave(p); l.retryAfter() != 20*time.Second {
 		t.Errorf("after 5 s for 100 s of sound, 400 s take %v", l.retryAfter())
@@ -604,7 +604,7 @@ func hangUp(t *testing.T, h *httptest.Server, s *Server, stream string) {
 		}
 		ended <- err
 	}()
-	for s.line.waiting() == 0 {
+	for s.queue.waiting() == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	cancel()

@@ -112,13 +112,13 @@ func (o Options) defaults() Options {
 // A Server is an http.Handler over one model, or several. It is safe for concurrent use.
 type Server struct {
 	opt       Options
-	models    *models
-	line      *line
+	models    *modelPool
+	queue     *queue
 	spool     *spool
 	clients   clientLimit
 	metrics   *metrics
 	handler   http.Handler
-	sockets   sockets
+	sessions  sessionCount
 	ids       atomic.Uint64
 	closing   atomic.Bool
 	inHand    atomic.Int64  // requests, uploads included
@@ -126,25 +126,25 @@ type Server struct {
 	drained   chan struct{} // closed when closing
 	created   time.Time
 
-	stall time.Duration // of a client; shorter in tests
-	quiet time.Duration // of a stream
-	beat  time.Duration // between two pings of a socket
+	stall     time.Duration // of a client; shorter in tests
+	keepAlive time.Duration // of a stream
+	pingEvery time.Duration // between two pings of a socket
 }
 
 // New returns a server of m, which must stay open while it serves, and of o.More.
 func New(m *transcribe.Model, o Options) (*Server, error) {
 	o = o.defaults()
-	if _, err := transcribe.New(m, fit(o.Decoding, false)); err != nil {
+	if _, err := transcribe.New(m, resolve(o.Decoding, false)); err != nil {
 		return nil, err
 	}
 	s := &Server{
-		opt: o, line: newLine(o.Turns, o.Waiting), created: time.Now(), stall: defaultStall, quiet: quiet, beat: beat,
+		opt: o, queue: newQueue(o.Turns, o.Waiting), created: time.Now(), stall: defaultStall, keepAlive: defaultKeepAlive, pingEvery: defaultPingEvery,
 		spool: newSpool("", max(maxSpool, o.MaxBytes)), drained: make(chan struct{}),
 	}
 	s.clients.count, s.clients.most = map[string]int{}, max((o.Turns+o.Waiting)/2, 1)
-	s.sockets.lost, s.sockets.giveUp = context.WithCancel(context.Background())
+	s.sessions.graceOver, s.sessions.endAll = context.WithCancel(context.Background())
 	s.metrics = newMetrics(s)
-	s.models = newModels(s, m)
+	s.models = newModelPool(s, m)
 	if err := s.models.check(); err != nil {
 		return nil, err
 	}
@@ -167,14 +167,14 @@ func (s *Server) Drain() {
 // routes returns the handler of all paths.
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
-	api := func(pattern string, h http.HandlerFunc) { mux.Handle(pattern, s.authorised(h)) }
-	api("POST /v1/audio/transcriptions", s.speech(transcribe.Transcribe))
-	api("POST /v1/audio/translations", s.speech(transcribe.Translate))
-	api("GET /v1/realtime", s.realtime)
-	api("GET /v1/models", s.models.serve)
-	api("GET /v1/models/{id...}", s.models.serve)
+	api := func(pattern string, h http.HandlerFunc) { mux.Handle(pattern, s.requireKey(h)) }
+	api("POST /v1/audio/transcriptions", s.handleSpeech(transcribe.Transcribe))
+	api("POST /v1/audio/translations", s.handleSpeech(transcribe.Translate))
+	api("GET /v1/realtime", s.handleRealtime)
+	api("GET /v1/models", s.models.handle)
+	api("GET /v1/models/{id...}", s.models.handle)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, "ok\n") })
-	mux.HandleFunc("GET /readyz", s.ready)
+	mux.HandleFunc("GET /readyz", s.handleReady)
 	mux.Handle("GET /metrics", s.metrics.handler)
 	mux.HandleFunc("GET /openapi.json", embedded("openapi.json"))
 	mux.HandleFunc("GET /{$}", embedded("page/index.html"))
@@ -185,18 +185,18 @@ func (s *Server) routes() http.Handler {
 		}
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { // also for a known path with another method
-		if allowed := methods(mux, r); allowed != nil {
+		if allowed := allowedMethods(mux, r); allowed != nil {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			writeProblem(w, wrong(http.StatusMethodNotAllowed, "", "method_not_supported", "%.200s takes %s, got %.20s.", r.URL.Path, show.JoinOr(allowed), r.Method))
+			writeProblem(w, clientError(http.StatusMethodNotAllowed, "", "method_not_supported", "%.200s takes %s, got %.20s.", r.URL.Path, show.JoinOr(allowed), r.Method))
 			return
 		}
 		writeProblem(w, unknownPath(r))
 	})
-	return s.watched(s.shared(mux))
+	return s.logRequests(s.checkOrigin(mux))
 }
 
 // methods returns those that the path of a request takes; nil for an unknown path.
-func methods(mux *http.ServeMux, r *http.Request) (allowed []string) {
+func allowedMethods(mux *http.ServeMux, r *http.Request) (allowed []string) {
 	for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
 		other := *r
 		other.Method = m
@@ -208,11 +208,11 @@ func methods(mux *http.ServeMux, r *http.Request) (allowed []string) {
 }
 
 // ready answers /readyz. With ?queue=1 a full queue is not ready either.
-func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+func (s *Server) handleReady(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case s.closing.Load():
 		unready(w, "shutting down")
-	case r.URL.Query().Has("queue") && s.line.full():
+	case r.URL.Query().Has("queue") && s.queue.full():
 		unready(w, "the queue is full")
 	default:
 		writeText(w, "ready\n")
@@ -228,7 +228,7 @@ func unready(w http.ResponseWriter, why string) {
 var files embed.FS
 
 // kinds are the types of the files of this package.
-var kinds = map[string]string{
+var contentTypes = map[string]string{
 	".json": "application/json", ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
 }
 
@@ -242,7 +242,7 @@ func embedded(name string) http.HandlerFunc {
 	tag := fmt.Sprintf(`"%x"`, sha256.Sum256(data))[:20] + `"`
 	return func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Type", kinds[path.Ext(name)])
+		h.Set("Content-Type", contentTypes[path.Ext(name)])
 		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; "+
 			"connect-src 'self'; media-src blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
 		h.Set("Referrer-Policy", "no-referrer")

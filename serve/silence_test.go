@@ -55,7 +55,7 @@ func TestStrategy(t *testing.T) {
 		q := &request{decoding: s.opt.Decoding}
 		var failure error
 		for _, f := range tt.fields {
-			if err := s.set(q, f.name, f.value); err != nil {
+			if err := s.setField(q, f.name, f.value); err != nil {
 				failure = err
 			}
 		}
@@ -129,8 +129,8 @@ func TestLongValues(t *testing.T) {
 	body, kind := form(t, many...)
 	r := httptest.NewRequest("POST", transcriptions, body)
 	r.Header.Set("Content-Type", kind)
-	q, err := s.read(httptest.NewRecorder(), r, transcribe.Transcribe, time.Now().Add(patience))
-	defer q.done()
+	q, err := s.parseForm(httptest.NewRecorder(), r, transcribe.Transcribe, time.Now().Add(patience))
+	defer q.close()
 	if kept := len(fmt.Sprint(q.ignored)); err != nil || kept == 0 || kept > 1000 {
 		t.Errorf("%d bytes of the names of ignored values are kept, error %v", kept, err)
 	}

@@ -210,8 +210,8 @@ func TestSlowCrowd(t *testing.T) {
 			t.Fatalf("%d uploads, want %d", s.uploading.Load(), slow)
 		}
 	}
-	if s.line.waiting() != 0 {
-		t.Errorf("%d requests wait, though none has been received", s.line.waiting())
+	if s.queue.waiting() != 0 {
+		t.Errorf("%d requests wait, though none has been received", s.queue.waiting())
 	}
 	for range 3 {
 		if r, body := post(t, h.URL+transcriptions, wav(t)); r.StatusCode != 200 {
@@ -246,7 +246,7 @@ func TestPerClient(t *testing.T) {
 			status <- r.StatusCode
 		}()
 	}
-	for s.line.waiting() < 3 {
+	for s.queue.waiting() < 3 {
 		time.Sleep(time.Millisecond)
 	}
 	r, body := ask("a")
@@ -381,10 +381,10 @@ func TestSlowReader(t *testing.T) {
 		t.Error(context.Cause(ctx))
 	}
 	for range 20 {
-		x.event("", object{"delta": strings.Repeat("x", mostPending/10)})
+		x.event("", object{"delta": strings.Repeat("x", maxPending/10)})
 	}
 	if !errors.Is(context.Cause(ctx), errUnread) {
-		t.Errorf("more is kept than %d bytes", mostPending)
+		t.Errorf("more is kept than %d bytes", maxPending)
 	}
 	close(block)
 	x.end()

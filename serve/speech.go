@@ -15,67 +15,67 @@ import (
 )
 
 // speech returns the handler of a task.
-func (s *Server) speech(task transcribe.Task) http.HandlerFunc {
+func (s *Server) handleSpeech(task transcribe.Task) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), s.opt.Timeout)
 		defer cancel()
-		if err := s.answer(ctx, w, r, task); err != nil {
-			s.refuse(w, r, err)
+		if err := s.transcribe(ctx, w, r, task); err != nil {
+			s.writeError(w, r, err)
 		}
 	}
 }
 
 // answer serves one request. If it returns an error, nothing has been written.
-func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, task transcribe.Task) error {
+func (s *Server) transcribe(ctx context.Context, w http.ResponseWriter, r *http.Request, task transcribe.Task) error {
 	s.inHand.Add(1)
 	defer s.inHand.Add(-1)
 	if s.closing.Load() {
-		p := ending()
+		p := shuttingDown()
 		p.Retry = 10 * time.Second
 		return p
 	}
-	if s.line.full() { // before the upload is read, so that a refusal costs nothing
+	if s.queue.full() { // before the upload is read, so that a refusal costs nothing
 		return errFull
 	}
 	leave, ok := s.clients.enter(s.clientOf(r))
 	if !ok {
-		return full("rate_limit_exceeded", s.line.retryAfter(), "You have %d requests here already: try again later.", s.clients.most)
+		return rateLimited("rate_limit_exceeded", s.queue.retryAfter(), "You have %d requests here already: try again later.", s.clients.most)
 	}
 	defer leave()
 	end, _ := ctx.Deadline()
-	q, err := s.read(w, r, task, end)
-	defer q.done()
+	q, err := s.parseForm(w, r, task, end)
+	defer q.close()
 	if err != nil {
 		return err
 	}
-	model, release, err := s.models.take(ctx, q.model)
+	model, release, err := s.models.acquire(ctx, q.model)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if err := q.check(model.Assisted()); err != nil {
+	if err := q.checkCombinations(model.Assisted()); err != nil {
 		return err
 	}
-	q.warn(w, r)
+	q.reportIgnored(w, r)
 	clip, err := s.opt.Sound.OpenFile(ctx, q.String(), q.file.file)
 	if err != nil {
 		return err
 	}
 	defer clip.Close()
-	q.decoding.Log = logged(q.decoding.Log, "id", w.Header().Get(idHeader))
+	q.decoding.Log = withField(q.decoding.Log, "id", w.Header().Get(requestIDHeader))
 	t, err := transcribe.New(model, q.decoding)
 	if err != nil {
 		return err
 	}
 	out := &answer{w: w, q: q, model: model}
-	defer out.close()
-	tr, err := s.work(ctx, t.Drafting(q.draft), clip, out)
+	defer out.endStream()
+	tr, err := s.runInTurn(ctx, t.Drafting(q.draft), clip, out)
 	if err != nil {
-		return s.failed(w, r, out, err)
+		return s.endWithError(w, r, out, err)
 	}
 	s.metrics.audio.Add(tr.Duration)
 	s.metrics.worked(tr.Stats)
-	note(r, "audio_seconds", tr.Duration, "language", tr.Language, "tokens", tr.Stats.Tokens)
+	addLogFields(r, "audio_seconds", tr.Duration, "language", tr.Language, "tokens", tr.Stats.Tokens)
 	if odd := strings.Join(clip.Warnings(), "; "); odd != "" && !q.stream { // text and subtitles have no other place for it
 		w.Header().Set(warningHeader, ascii(odd))
 	}
@@ -87,31 +87,31 @@ const bytesPerSecond = 8000
 
 // work transcribes clip when its turn has come, and between two windows lets others go
 // first. It has no turn when it returns.
-func (s *Server) work(ctx context.Context, by *transcribe.Transcriber, clip *audio.Clip, out *answer) (*transcript.Transcript, error) {
+func (s *Server) runInTurn(ctx context.Context, by *transcribe.Transcriber, clip *audio.Clip, out *answer) (*transcript.Transcript, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	p, err := s.line.enter(cmp.Or(clip.Promised(), float64(out.q.file.size)/bytesPerSecond))
+	p, err := s.queue.join(cmp.Or(clip.Promised(), float64(out.q.file.size)/bytesPerSecond))
 	if err != nil {
 		return nil, err
 	}
-	defer s.line.leave(p)
-	waits := s.line.queue(&s.line.files, p)
+	defer s.queue.leave(p)
+	waits := s.queue.await(&s.queue.files, p)
 	if out.q.stream {
-		out.stream = s.newStream(out.w, stop, func() string { return s.line.place(p) })
+		out.stream = s.newStream(out.w, stop, func() string { return s.queue.position(p) })
 		if waits {
 			out.stream.start() // with an error from now on, the status is 200
 		}
 	}
-	if err := s.line.await(ctx, p); err != nil {
+	if err := s.queue.wait(ctx, p); err != nil {
 		return nil, err
 	}
 	tr, err := by.Transcribe(ctx, clip, transcribe.Watch{
-		Segment: out.segment,
+		Segment: out.streamSegment,
 		Progress: func(done, total float64) {
 			if out.q.progress && done > 0 { // a file that cannot be read gets an error instead
 				out.stream.event("verity.progress", object{"done": done, "total": total})
 			}
-			if err := s.line.yield(ctx, p, total-done, total); err != nil {
+			if err := s.queue.yield(ctx, p, total-done, total); err != nil {
 				stop(err)
 			}
 		},
@@ -123,13 +123,13 @@ func (s *Server) work(ctx context.Context, by *transcribe.Transcriber, clip *aud
 }
 
 // failed ends an answer with an error: as an event, if a stream has begun.
-func (s *Server) failed(w http.ResponseWriter, r *http.Request, a *answer, err error) error {
+func (s *Server) endWithError(w http.ResponseWriter, r *http.Request, a *answer, err error) error {
 	if a.stream == nil {
 		return err
 	}
-	if a.stream.begun() {
+	if a.stream.hasStarted() {
 		if p := s.problemOf(w, r, err); p != nil {
-			note(r, "error", p.Message)
+			addLogFields(r, "error", p.Message)
 			a.stream.event("error", object{"error": p})
 		}
 	}
@@ -140,13 +140,13 @@ func (s *Server) failed(w http.ResponseWriter, r *http.Request, a *answer, err e
 }
 
 // check reports contradictions within the form.
-func (q *request) check(assisted bool) error {
+func (q *request) checkCombinations(assisted bool) error {
 	if q.stream && q.format != "json" && q.format != "text" { // as OpenAI does for whisper-1
 		q.stream = false
 		q.ignored.add("stream=true")
 	}
 	bad := func(param, format string, args ...any) error {
-		return wrong(http.StatusBadRequest, param, "", format, args...)
+		return clientError(http.StatusBadRequest, param, "", format, args...)
 	}
 	switch whole := q.format == "verbose_json" || q.stream; {
 	case q.decoding.MarkAccepted && !assisted:
@@ -164,9 +164,9 @@ func (q *request) check(assisted bool) error {
 }
 
 // refuse answers with an error.
-func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	if p := s.problemOf(w, r, err); p != nil {
-		note(r, "error", p.Message)
+		addLogFields(r, "error", p.Message)
 		if p.Status == http.StatusTooManyRequests && p.Code != nil {
 			s.metrics.rejected.WithLabelValues(*p.Code).Inc()
 		}
@@ -180,19 +180,19 @@ func (s *Server) problemOf(w http.ResponseWriter, r *http.Request, err error) (p
 	switch p = s.asProblem(err, ""); {
 	case p != nil:
 	case errors.Is(err, errFull):
-		p = full("rate_limit_exceeded", s.line.retryAfter(), "Too many requests are waiting: try again later.")
+		p = rateLimited("rate_limit_exceeded", s.queue.retryAfter(), "Too many requests are waiting: try again later.")
 	case errors.Is(err, audio.ErrTooLong):
-		p = wrong(http.StatusRequestEntityTooLarge, "file", "", "The audio is longer than %s, which is the limit of this server.", span(s.opt.MaxAudio))
+		p = clientError(http.StatusRequestEntityTooLarge, "file", "", "The audio is longer than %s, which is the limit of this server.", span(s.opt.MaxAudio))
 	case errors.Is(err, context.DeadlineExceeded):
-		p = failed(http.StatusServiceUnavailable, "The request took longer than %s, which is the limit of this server.", span(s.opt.Timeout))
+		p = serverError(http.StatusServiceUnavailable, "The request took longer than %s, which is the limit of this server.", span(s.opt.Timeout))
 	case errors.Is(err, context.Canceled), errors.Is(err, errUnread):
-		notesOf(r).gone = true
+		logFieldsOf(r).gone = true
 		return nil
 	case errors.Is(err, audio.ErrMalformed), errors.Is(err, fs.ErrInvalid), foreign:
-		p = wrong(http.StatusBadRequest, "file", "invalid_audio", "The file cannot be read as sound: %v", err)
+		p = clientError(http.StatusBadRequest, "file", "invalid_audio", "The file cannot be read as sound: %v", err)
 	default:
-		s.opt.Log.Error("request failed", "id", w.Header().Get(idHeader), "error", err)
-		p = failed(http.StatusInternalServerError, "The server failed to transcribe the file. Its log has the reason, with the request id.")
+		s.opt.Log.Error("request failed", "id", w.Header().Get(requestIDHeader), "error", err)
+		p = serverError(http.StatusInternalServerError, "The server failed to transcribe the file. Its log has the reason, with the request id.")
 	}
 	return p
 }

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	quiet       = 15 * time.Second // the most without a byte: proxies give up after a minute or less
-	mostPending = 8 << 20          // bytes that a client has not read
+	defaultKeepAlive = 15 * time.Second // the most without a byte: proxies give up after a minute or less
+	maxPending       = 8 << 20          // bytes that a client has not read
 )
 
 // errUnread ends a request whose client does not read.
@@ -22,12 +22,12 @@ var errUnread = errors.New("the client does not read its answer")
 // A stream writes server-sent events in a goroutine of its own: who reads slowly holds a
 // connection, but no turn.
 type stream struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-	cancel  context.CancelCauseFunc // of the request
-	beat    func() string           // a comment for when nothing else is said
-	stall   time.Duration
-	every   time.Duration
+	w         http.ResponseWriter
+	control   *http.ResponseController
+	cancel    context.CancelCauseFunc // of the request
+	comment   func() string           // a comment for when nothing else is said
+	stall     time.Duration
+	keepAlive time.Duration
 
 	mu      sync.Mutex
 	pending bytes.Buffer
@@ -39,15 +39,15 @@ type stream struct {
 
 func (s *Server) newStream(w http.ResponseWriter, cancel context.CancelCauseFunc, beat func() string) *stream {
 	x := &stream{
-		w: w, control: http.NewResponseController(w), cancel: cancel, beat: beat, stall: s.stall, every: s.quiet,
+		w: w, control: http.NewResponseController(w), cancel: cancel, comment: beat, stall: s.stall, keepAlive: s.keepAlive,
 		wake: make(chan struct{}, 1), closed: make(chan struct{}),
 	}
-	go s.safely(w.Header().Get(idHeader), cancel, x.run)()
+	go s.safely(w.Header().Get(requestIDHeader), cancel, x.run)()
 	return x
 }
 
 // start has the headers sent, and a comment.
-func (x *stream) start() { x.add(": " + x.beat() + "\n\n") }
+func (x *stream) start() { x.add(": " + x.comment() + "\n\n") }
 
 // event sends an event. Names and members are OpenAI's, but for words, pieces, and the
 // language and duration at the end.
@@ -63,16 +63,16 @@ func (x *stream) add(text string) {
 		return
 	}
 	x.started = true
-	if x.pending.Len()+len(text) > mostPending {
+	if x.pending.Len()+len(text) > maxPending {
 		x.cancel(errUnread)
 		return
 	}
 	x.pending.WriteString(text)
-	x.signal()
+	x.notify()
 }
 
 // signal wakes run.
-func (x *stream) signal() {
+func (x *stream) notify() {
 	select {
 	case x.wake <- struct{}{}:
 	default: // it is to wake already
@@ -85,13 +85,13 @@ func (x *stream) end() (began bool) {
 	x.mu.Lock()
 	x.ended = true
 	x.mu.Unlock()
-	x.signal()
+	x.notify()
 	<-x.closed
 	return x.started
 }
 
 // begun reports whether something is said.
-func (x *stream) begun() bool {
+func (x *stream) hasStarted() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.started
@@ -100,7 +100,7 @@ func (x *stream) begun() bool {
 // run writes until the end of the stream, or an error.
 func (x *stream) run() {
 	defer close(x.closed)
-	tick := time.NewTicker(x.every)
+	tick := time.NewTicker(x.keepAlive)
 	defer tick.Stop()
 	head := false
 	for last := false; !last; {
@@ -124,16 +124,16 @@ func (x *stream) run() {
 			h.Set("Cache-Control", "no-store")
 			h.Set("X-Accel-Buffering", "no") // proxies must not buffer
 		}
-		if err := x.write(data); err != nil {
+		if err := x.writePieces(data); err != nil {
 			x.cancel(fmt.Errorf("%w: %w", errUnread, err))
 			return
 		}
-		tick.Reset(x.every)
+		tick.Reset(x.keepAlive)
 	}
 }
 
 // write writes data in pieces, each of which the client must read before it has paused for too long.
-func (x *stream) write(data []byte) error {
+func (x *stream) writePieces(data []byte) error {
 	for piece := range slices.Chunk(data, 32<<10) {
 		x.control.SetWriteDeadline(time.Now().Add(x.stall))
 		if _, err := x.w.Write(piece); err != nil {

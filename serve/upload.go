@@ -61,7 +61,7 @@ func (s *spool) create(limit int64) (*spoolFile, error) {
 	//verity:writes a new file with a random name
 	f, err := os.CreateTemp(s.dir, spoolPattern)
 	if err != nil {
-		return nil, failed(http.StatusInsufficientStorage, "The upload cannot be kept: %v", errors.Unwrap(err))
+		return nil, serverError(http.StatusInsufficientStorage, "The upload cannot be kept: %v", errors.Unwrap(err))
 	}
 	return &spoolFile{file: f, spool: s, named: os.Remove(f.Name()) != nil, limit: limit}, nil
 }
@@ -70,14 +70,14 @@ func (s *spool) create(limit int64) (*spoolFile, error) {
 func (f *spoolFile) Write(b []byte) (int, error) {
 	n := int64(len(b))
 	if f.size+n > f.limit {
-		return 0, wrong(http.StatusRequestEntityTooLarge, "file", "", "The file has more than %d bytes, which is the limit of this server.", f.limit)
+		return 0, clientError(http.StatusRequestEntityTooLarge, "file", "", "The file has more than %d bytes, which is the limit of this server.", f.limit)
 	}
 	f.size += n
 	if f.spool.used.Add(n) > f.spool.limit {
-		return 0, full("spool_full", 10*time.Second, "The server holds too many uploads at present: try again later.").of("file")
+		return 0, rateLimited("spool_full", 10*time.Second, "The server holds too many uploads at present: try again later.").withParam("file")
 	}
 	if _, err := f.file.Write(b); err != nil {
-		return 0, failed(http.StatusInsufficientStorage, "The upload cannot be kept: the disk is full or broken.")
+		return 0, serverError(http.StatusInsufficientStorage, "The upload cannot be kept: the disk is full or broken.")
 	}
 	return len(b), nil
 }
@@ -108,7 +108,7 @@ type uploadBody struct {
 // Read implements io.Reader. Its errors are problems where a limit is the cause.
 func (u *uploadBody) Read(b []byte) (int, error) {
 	if u.headEnd > 0 && u.bytes >= u.headEnd {
-		return 0, wrong(http.StatusBadRequest, "", "", "The form has more than %d bytes before a part, its headers included, "+
+		return 0, clientError(http.StatusBadRequest, "", "", "The form has more than %d bytes before a part, its headers included, "+
 			"or its boundary is not the one of the header Content-Type.", maxPartHead)
 	}
 	deadline := time.Now().Add(u.stall)
@@ -122,15 +122,15 @@ func (u *uploadBody) Read(b []byte) (int, error) {
 	case u.bytes > u.limit:
 		return 0, u.tooLarge()
 	case errors.Is(err, os.ErrDeadlineExceeded) && !time.Now().Before(u.end):
-		err = wrong(http.StatusRequestTimeout, "", "", "The upload took longer than %s, which is the limit of this server.", span(u.timeout))
+		err = clientError(http.StatusRequestTimeout, "", "", "The upload took longer than %s, which is the limit of this server.", span(u.timeout))
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		err = wrong(http.StatusRequestTimeout, "", "", "No data came for %s.", span(u.stall))
+		err = clientError(http.StatusRequestTimeout, "", "", "No data came for %s.", span(u.stall))
 	}
 	return n, err
 }
 
 func (u *uploadBody) tooLarge() *problem {
-	return wrong(http.StatusRequestEntityTooLarge, "", "", "The form has more than %d bytes, which is the limit of this server.", u.limit)
+	return clientError(http.StatusRequestEntityTooLarge, "", "", "The form has more than %d bytes, which is the limit of this server.", u.limit)
 }
 
 // A clientLimit bounds the requests that each client has at the same time, from upload to answer. Then no

@@ -16,98 +16,98 @@ var errFull = errors.New("too many requests are waiting")
 // served, but for two things: a request with much left lets those with much less go
 // first between two windows, and passes over live sound, which are short and late in no
 // time, take every other turn if they wait.
-type line struct {
-	most int // requests in the line, working and waiting
-	size int // turns
+type queue struct {
+	limit int // requests in the line, working and waiting
+	turns int // turns
 
 	mu       sync.Mutex
-	inside   int
-	taken    int      // turns taken, live ones included
-	files    []*place // waiting requests
-	live     []*place // waiting passes; the number of sessions bounds them
-	liveLast bool     // the last turn that was given went to a pass
-	backlog  float64  // seconds of sound that requests have left
-	pace     float64  // seconds of a turn for a second of sound, lately
-	paces    int      // measured
+	tickets  int
+	active   int       // turns taken, live ones included
+	files    []*ticket // waiting requests
+	live     []*ticket // waiting passes; the number of sessions bounds them
+	liveLast bool      // the last turn that was given went to a pass
+	backlog  float64   // seconds of sound that requests have left
+	pace     float64   // seconds of a turn for a second of sound, lately
+	paces    int       // measured
 }
 
 // A place is a request or a pass in the line.
-type place struct {
-	turn  chan struct{} // closed when it has a turn
-	left  float64       // seconds of sound to do
-	total float64       // at the beginning
-	began time.Time     // of the turn
-	spent time.Duration // in earlier turns
+type ticket struct {
+	turn      chan struct{} // closed when it has a turn
+	remaining float64       // seconds of sound to do
+	total     float64       // at the beginning
+	began     time.Time     // of the turn
+	spent     time.Duration // in earlier turns
 }
 
 // The pace before anything has been transcribed, and how much the last request counts at
 // least.
 const (
-	firstPace = 0.25
-	newest    = 0.2
+	initialPace = 0.25
+	minWeight   = 0.2
 )
 
-func newLine(turns, waiting int) *line {
-	return &line{most: turns + waiting, size: turns, pace: firstPace}
+func newQueue(turns, waiting int) *queue {
+	return &queue{limit: turns + waiting, turns: turns, pace: initialPace}
 }
 
 // full reports that a request would be refused now.
-func (l *line) full() bool {
+func (l *queue) full() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.inside >= l.most
+	return l.tickets >= l.limit
 }
 
 // enter takes a place in the line for sound of so many seconds, without waiting for a
 // turn. The caller leaves.
-func (l *line) enter(seconds float64) (*place, error) {
+func (l *queue) join(seconds float64) (*ticket, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.inside >= l.most {
+	if l.tickets >= l.limit {
 		return nil, errFull
 	}
-	l.inside++
+	l.tickets++
 	l.backlog += seconds
-	return &place{left: seconds, total: seconds}, nil
+	return &ticket{remaining: seconds, total: seconds}, nil
 }
 
 // leave gives back the place, and its turn if it has one.
-func (l *line) leave(p *place) {
-	l.end(p)
+func (l *queue) leave(p *ticket) {
+	l.endTurn(p)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.inside--
-	l.backlog -= p.left
-	if did := p.total - p.left; did >= 1 { // a refused file says nothing about the pace
+	l.tickets--
+	l.backlog -= p.remaining
+	if did := p.total - p.remaining; did >= 1 { // a refused file says nothing about the pace
 		l.paces++
-		l.pace += max(newest, 1/float64(l.paces)) * (p.spent.Seconds()/did - l.pace)
+		l.pace += max(minWeight, 1/float64(l.paces)) * (p.spent.Seconds()/did - l.pace)
 	}
 }
 
 // queue lets p have the next free turn of those who wait for one, and reports whether it has
 // to wait, too. The caller calls await.
-func (l *line) queue(list *[]*place, p *place) (waits bool) {
+func (l *queue) await(list *[]*ticket, p *ticket) (waits bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	*list = append(*list, p)
 	p.turn = make(chan struct{})
-	l.give()
+	l.grantTurns()
 	return slices.Contains(*list, p)
 }
 
 // guest waits for a turn for one pass of a realtime session, which needs no place in the
 // line. end ends the turn.
-func (l *line) guest(ctx context.Context) (end func(), err error) {
-	p := new(place)
-	l.queue(&l.live, p)
-	if err := l.await(ctx, p); err != nil {
+func (l *queue) liveTurn(ctx context.Context) (end func(), err error) {
+	p := new(ticket)
+	l.await(&l.live, p)
+	if err := l.wait(ctx, p); err != nil {
 		return nil, err
 	}
-	return func() { l.end(p) }, nil
+	return func() { l.endTurn(p) }, nil
 }
 
 // await returns when p, which has been queued, has a turn.
-func (l *line) await(ctx context.Context, p *place) error {
+func (l *queue) wait(ctx context.Context, p *ticket) error {
 	select {
 	case <-p.turn:
 		if ctx.Err() == nil {
@@ -120,9 +120,9 @@ func (l *line) await(ctx context.Context, p *place) error {
 	select {
 	case <-p.turn: // at the same time
 		l.release(p)
-		l.give()
+		l.grantTurns()
 	default:
-		same := func(q *place) bool { return q == p }
+		same := func(q *ticket) bool { return q == p }
 		l.files, l.live = slices.DeleteFunc(l.files, same), slices.DeleteFunc(l.live, same)
 		p.turn = nil
 	}
@@ -130,33 +130,33 @@ func (l *line) await(ctx context.Context, p *place) error {
 }
 
 // give gives free turns to those who wait.
-func (l *line) give() {
-	for l.taken < l.size && len(l.files)+len(l.live) > 0 {
+func (l *queue) grantTurns() {
+	for l.active < l.turns && len(l.files)+len(l.live) > 0 {
 		from := &l.files
 		if l.liveLast = len(l.files) == 0 || len(l.live) > 0 && !l.liveLast; l.liveLast {
 			from = &l.live
 		}
 		p := (*from)[0]
 		*from = slices.Delete(*from, 0, 1)
-		l.taken++
+		l.active++
 		p.began = time.Now()
 		close(p.turn)
 	}
 }
 
 // end ends the turn of p, if it has one.
-func (l *line) end(p *place) {
+func (l *queue) endTurn(p *ticket) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if p.turn == nil {
 		return
 	}
 	l.release(p)
-	l.give()
+	l.grantTurns()
 }
 
-func (l *line) release(p *place) {
-	l.taken--
+func (l *queue) release(p *ticket) {
+	l.active--
 	p.turn = nil
 	p.spent += time.Since(p.began)
 }
@@ -164,24 +164,24 @@ func (l *line) release(p *place) {
 // The end of a clip, which is no window, and how much less than what a request has left
 // is much less.
 const (
-	nothing  = 0.1 // s
-	muchLess = 0.5
+	negligible = 0.1 // s
+	muchLess   = 0.5
 )
 
 // yield records that p has so many seconds left. If others should go first, it gives them
 // its turn and waits for another one; it is then before all that do not go first. After
 // an error p has no turn. A request with nothing left keeps its turn: it ends at once.
-func (l *line) yield(ctx context.Context, p *place, left, total float64) error {
+func (l *queue) yield(ctx context.Context, p *ticket, left, total float64) error {
 	l.mu.Lock()
-	l.backlog += left - p.left
-	p.left, p.total = left, total
-	short := func(q *place) bool { return q.left < muchLess*left }
-	if left < nothing || p.turn == nil || len(l.live) == 0 && !slices.ContainsFunc(l.files, short) {
+	l.backlog += left - p.remaining
+	p.remaining, p.total = left, total
+	short := func(q *ticket) bool { return q.remaining < muchLess*left }
+	if left < negligible || p.turn == nil || len(l.live) == 0 && !slices.ContainsFunc(l.files, short) {
 		l.mu.Unlock()
 		return nil
 	}
 	l.release(p)
-	var first, rest []*place
+	var first, rest []*ticket
 	for _, q := range l.files {
 		if short(q) {
 			first = append(first, q)
@@ -189,15 +189,15 @@ func (l *line) yield(ctx context.Context, p *place, left, total float64) error {
 			rest = append(rest, q)
 		}
 	}
-	l.files = slices.Concat(first, []*place{p}, rest)
+	l.files = slices.Concat(first, []*ticket{p}, rest)
 	p.turn = make(chan struct{})
-	l.give()
+	l.grantTurns()
 	l.mu.Unlock()
-	return l.await(ctx, p)
+	return l.wait(ctx, p)
 }
 
 // place says where p stands.
-func (l *line) place(p *place) string {
+func (l *queue) position(p *ticket) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := slices.Index(l.files, p)
@@ -210,22 +210,22 @@ func (l *line) place(p *place) string {
 	return "working"
 }
 
-func (l *line) working() int {
+func (l *queue) working() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.taken
+	return l.active
 }
 
-func (l *line) waiting() int {
+func (l *queue) waiting() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.files) + len(l.live)
 }
 
 // retryAfter estimates when what is in the line is done.
-func (l *line) retryAfter() time.Duration {
+func (l *queue) retryAfter() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	wait := time.Duration(l.backlog * l.pace / float64(l.size) * float64(time.Second))
+	wait := time.Duration(l.backlog * l.pace / float64(l.turns) * float64(time.Second))
 	return min(max(wait.Round(time.Second), time.Second), 5*time.Minute)
 }

@@ -32,7 +32,7 @@ func (x *session) handle(ctx context.Context, m *message) *problem {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.closed {
-		return deaf()
+		return sessionEnded()
 	}
 	switch m.Type {
 	case "session.update", "transcription_session.update":
@@ -41,7 +41,7 @@ func (x *session) handle(ctx context.Context, m *message) *problem {
 		case p != nil:
 			return p
 		case x.closed: // meanwhile
-			return deaf()
+			return sessionEnded()
 		}
 		x.update(c)
 	case "input_audio_buffer.append":
@@ -50,19 +50,19 @@ func (x *session) handle(ctx context.Context, m *message) *problem {
 		x.commit()
 		committed := x.fresh // now, or by voice activity a moment ago
 		if x.fresh = false; !committed {
-			return wrong(http.StatusBadRequest, "", "input_audio_buffer_commit_empty", "There is nothing to commit: no sound, or no speech in it.")
+			return clientError(http.StatusBadRequest, "", "input_audio_buffer_commit_empty", "There is nothing to commit: no sound, or no speech in it.")
 		}
 	case "input_audio_buffer.clear":
 		x.clear()
 	default:
-		return wrong(http.StatusBadRequest, "type", "unknown_event", "type: got %.80q, want session.update, or input_audio_buffer.append, .commit or .clear", m.Type)
+		return clientError(http.StatusBadRequest, "type", "unknown_event", "type: got %.80q, want session.update, or input_audio_buffer.append, .commit or .clear", m.Type)
 	}
 	return nil
 }
 
 // deaf is the problem with an event that comes after the session's end.
-func deaf() *problem {
-	return failed(http.StatusServiceUnavailable, "The session has ended: nothing more is heard.")
+func sessionEnded() *problem {
+	return serverError(http.StatusServiceUnavailable, "The session has ended: nothing more is heard.")
 }
 
 // change returns the configuration that an event asks for. It unlocks x meanwhile: loading a
@@ -71,20 +71,20 @@ func (x *session) change(ctx context.Context, m *message) (sessionConfig, *probl
 	c := x.config
 	x.mu.Unlock()
 	defer x.mu.Lock()
-	return x.s.change(ctx, c, m.Session, x.hold)
+	return x.s.applyUpdate(ctx, c, m.Session, x.leases)
 }
 
 // update sets the configuration. It ends an open utterance.
 func (x *session) update(c sessionConfig) {
 	x.commit()
 	x.config = c
-	x.prepare()
-	x.sound.Use(c.by, c.detector())
+	x.resetFeed()
+	x.sound.Use(c.transcriber, c.detector())
 	answer := object{"session": c.object(x.beta)}
 	if len(c.ignored) > 0 {
 		answer["ignored"], x.ignored = c.ignored, c.ignored
 	}
-	x.say(x.name("session.updated"), answer)
+	x.send(x.eventName("session.updated"), answer)
 }
 
 // append decodes sound and adds it to the session. Messages may end amid a sample.
@@ -93,26 +93,26 @@ func (x *session) append(m *message) *problem {
 	if err != nil {
 		var at base64.CorruptInputError
 		errors.As(err, &at)
-		return wrong(http.StatusBadRequest, "audio", "invalid_audio", "audio: want base64, got something else at byte %d", int64(at))
+		return clientError(http.StatusBadRequest, "audio", "invalid_audio", "audio: want base64, got something else at byte %d", int64(at))
 	}
-	if most := 2 * mostSound * x.config.rate; len(raw) > most {
-		return wrong(http.StatusBadRequest, "audio", "", "audio: got %d bytes, want at most %d in a message, %d s", len(raw), most, mostSound)
+	if most := 2 * maxMessageSeconds * x.config.rate; len(raw) > most {
+		return clientError(http.StatusBadRequest, "audio", "", "audio: got %d bytes, want at most %d in a message, %d s", len(raw), most, maxMessageSeconds)
 	}
-	raw = append(x.half, raw...)
+	raw = append(x.oddByte, raw...)
 	pcm := make([]float32, len(raw)/2)
 	for i := range pcm {
 		pcm[i] = float32(int16(binary.LittleEndian.Uint16(raw[2*i:]))) / 32768
 	}
-	x.half = slices.Clone(raw[2*len(pcm):])
-	x.hear(x.feed.Add(pcm))
+	x.oddByte = slices.Clone(raw[2*len(pcm):])
+	x.addSamples(x.feed.Add(pcm))
 	return nil
 }
 
 // hear takes samples at 16 kHz.
-func (x *session) hear(pcm []float32) {
+func (x *session) addSamples(pcm []float32) {
 	if len(pcm) > 0 {
 		x.sound.Hear(pcm)
-		x.clock.tick(x.sound.Len())
+		x.arrivals.add(x.sound.Len())
 	}
 }
 
@@ -124,23 +124,23 @@ func (x *session) item(u *live.Utterance) string {
 func ms(sample int64) int64 { return sample * 1000 / audio.SampleRate }
 
 // begun is called when an utterance begins.
-func (x *session) begun(u *live.Utterance) {
-	x.now = u
+func (x *session) utteranceBegan(u *live.Utterance) {
+	x.current = u
 	if !x.config.manual {
-		x.say("input_audio_buffer.speech_started", object{"item_id": x.item(u), "audio_start_ms": ms(u.Start)})
+		x.send("input_audio_buffer.speech_started", object{"item_id": x.item(u), "audio_start_ms": ms(u.Start)})
 	}
 }
 
 // ended is called when an utterance ends, and sends the client its item.
-func (x *session) ended(u *live.Utterance) {
-	x.now, x.fresh = nil, true
+func (x *session) utteranceEnded(u *live.Utterance) {
+	x.current, x.fresh = nil, true
 	id := x.item(u)
 	if !x.config.manual {
-		x.say("input_audio_buffer.speech_stopped", object{"item_id": id, "audio_end_ms": ms(u.Start + u.Len())})
+		x.send("input_audio_buffer.speech_stopped", object{"item_id": id, "audio_end_ms": ms(u.Start + u.Len())})
 	}
-	previous := given(x.previous)
+	previous := nilIfEmpty(x.previous)
 	x.previous = id
-	x.say("input_audio_buffer.committed", object{"item_id": id, "previous_item_id": previous})
+	x.send("input_audio_buffer.committed", object{"item_id": id, "previous_item_id": previous})
 	whole := object{
 		"id": id, "object": "realtime.item", "type": "message", "role": "user", "status": "completed",
 		"content": []object{{"type": "input_audio", "transcript": nil}},
@@ -150,38 +150,38 @@ func (x *session) ended(u *live.Utterance) {
 		names = []string{"conversation.item.created"}
 	}
 	for _, name := range names {
-		x.say(name, object{"item": whole, "previous_item_id": previous})
+		x.send(name, object{"item": whole, "previous_item_id": previous})
 	}
 }
 
 // prepare begins a new stream of the client's samples.
-func (x *session) prepare() {
+func (x *session) resetFeed() {
 	var err error
 	if x.feed, err = audio.NewFeed(x.config.rate); err != nil {
 		panic("serve: a rate that was checked is refused")
 	}
-	x.half = nil
+	x.oddByte = nil
 }
 
 // commit ends the open utterance, if there is one.
 func (x *session) commit() {
-	x.hear(x.feed.End())
-	x.prepare()
+	x.addSamples(x.feed.End())
+	x.resetFeed()
 	x.sound.Commit()
 }
 
 // clear discards the open utterance.
 func (x *session) clear() {
-	x.prepare()
+	x.resetFeed()
 	x.sound.Clear()
-	x.now = nil
-	x.say("input_audio_buffer.cleared", object{})
+	x.current = nil
+	x.send("input_audio_buffer.cleared", object{})
 }
 
 // work makes the passes over one utterance after the other, until the session has ended.
-func (x *session) work(ctx context.Context) {
+func (x *session) transcribe(ctx context.Context) {
 	for u := range x.sound.Utterances(ctx) {
-		x.utter(ctx, u)
+		x.transcribeUtterance(ctx, u)
 	}
 	if ctx.Err() == nil {
 		x.conn.Close(websocket.StatusGoingAway, "the session has ended")
@@ -190,22 +190,22 @@ func (x *session) work(ctx context.Context) {
 }
 
 // utter makes passes over an utterance until it has ended.
-func (x *session) utter(ctx context.Context, u *live.Utterance) {
-	var said tally
+func (x *session) transcribeUtterance(ctx context.Context, u *live.Utterance) {
+	var said wordDelays
 	text, language, last := "", "", false
-	for r, err := range u.Passes(ctx, x.s.line.guest) {
+	for r, err := range u.Passes(ctx, x.s.queue.liveTurn) {
 		switch last = r.Last; {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			x.fail(u, err)
+			x.sendFailure(u, err)
 			return
 		case live.Behind(r.Turn) && !last:
-			x.late()
+			x.reportLate()
 		}
-		text += x.tell(u, text, r)
+		text += x.sendText(u, text, r)
 		language = r.Language
-		x.measure(r, &said)
+		x.recordDelays(r, &said)
 		x.s.metrics.worked(r.Stats)
 	}
 	if !last {
@@ -213,30 +213,30 @@ func (x *session) utter(ctx context.Context, u *live.Utterance) {
 	}
 	heard := float64(u.Len()) / audio.SampleRate
 	x.s.metrics.audio.Add(heard)
-	x.sayOf(u, "completed", object{
-		"transcript": text, "usage": object{"type": "duration", "seconds": heard}, "latency": said.report(), "language": nameOf(language),
+	x.sendItemEvent(u, "completed", object{
+		"transcript": text, "usage": object{"type": "duration", "seconds": heard}, "latency": said.report(), "language": languageName(language),
 	})
 }
 
 // sayOf sends an event about the text of an utterance.
-func (x *session) sayOf(u *live.Utterance, kind string, event object) {
+func (x *session) sendItemEvent(u *live.Utterance, kind string, event object) {
 	event["item_id"], event["content_index"] = x.item(u), 0
-	x.say("conversation.item.input_audio_transcription."+kind, event)
+	x.send("conversation.item.input_audio_transcription."+kind, event)
 }
 
 // late records that a pass took longer than it should, and tells the operator once.
-func (x *session) late() {
+func (x *session) reportLate() {
 	x.s.metrics.late.Inc()
-	x.lateOnce.Do(func() {
+	x.warnLate.Do(func() {
 		x.s.opt.Log.Warn("live text falls behind: passes take longer than the sound between them, so fewer are made", "session", x.id)
 	})
 }
 
 // fail sends the event that an utterance has no text. The session continues.
-func (x *session) fail(u *live.Utterance, err error) {
+func (x *session) sendFailure(u *live.Utterance, err error) {
 	x.s.opt.Log.Error("utterance failed", "session", x.id, "item", x.item(u), "error", err)
 	x.mu.Lock()
-	if x.now == u { // what follows would be added to it, and heard by nobody
+	if x.current == u { // what follows would be added to it, and heard by nobody
 		x.commit()
 	}
 	x.mu.Unlock()
@@ -244,11 +244,11 @@ func (x *session) fail(u *live.Utterance, err error) {
 		Type: "transcription_error", Code: new("transcription_failed"),
 		Message: "The server failed to transcribe the sound. Its log has the reason, with the item's id.",
 	}
-	x.sayOf(u, "failed", object{"error": why.event("")})
+	x.sendItemEvent(u, "failed", object{"error": why.event("")})
 }
 
 // tell sends the events of a pass and returns the text it has confirmed, which follows text.
-func (x *session) tell(u *live.Utterance, text string, r live.Result) (delta string) {
+func (x *session) sendText(u *live.Utterance, text string, r live.Result) (delta string) {
 	for _, w := range r.Confirmed {
 		delta += w.Word
 	}
@@ -263,10 +263,10 @@ func (x *session) tell(u *live.Utterance, text string, r live.Result) (delta str
 		if slices.Contains(include, withWords) {
 			e["words"] = sessionWords(r)
 		}
-		x.sayOf(u, "delta", e)
+		x.sendItemEvent(u, "delta", e)
 	}
 	if slices.Contains(include, withTentative) {
-		x.sayOf(u, "tentative", object{"text": r.Tentative})
+		x.sendItemEvent(u, "tentative", object{"text": r.Tentative})
 	}
 	return delta
 }
@@ -281,14 +281,14 @@ func sessionWords(r live.Result) []word {
 }
 
 // measure records the delays of the words that a pass has confirmed.
-func (x *session) measure(r live.Result, said *tally) {
+func (x *session) recordDelays(r live.Result, said *wordDelays) {
 	now := time.Now()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, w := range r.Confirmed {
-		d := now.Sub(x.clock.when(int64((r.Start + w.End) * audio.SampleRate)))
+		d := now.Sub(x.arrivals.when(int64((r.Start + w.End) * audio.SampleRate)))
 		said.add(d)
-		x.said.add(d)
+		x.delays.add(d)
 		x.s.metrics.delay.Observe(d.Seconds())
 	}
 }

@@ -23,33 +23,33 @@ const withTentative = "item.input_audio_transcription.tentative"
 const withWords = "item.input_audio_transcription.words"
 
 // Sample rates of PCM that sessions accept. OpenAI has 24000 only.
-const leastSampleRate, mostSampleRate = 8000, 96000
+const minSampleRate, maxSampleRate = 8000, 96000
 
 // mostUpdate is the most bytes of an update, which a session keeps and repeats: those of a prompt,
 // each of them escaped, and as many.
-const mostUpdate = 12 * maxField
+const maxUpdate = 12 * maxField
 
 // A sessionConfig is what a session.update sets.
 type sessionConfig struct {
-	id       string // of the session
-	ends     time.Time
-	name     string // of the model, as the client called it
-	model    *held
-	language string
-	prompt   string
-	rate     int
-	manual   bool // no voice activity: the client commits
-	ear      live.EarOptions
-	by       *live.Transcriber
-	include  []string
-	ignored  ignored // of the last update
+	id          string // of the session
+	expires     time.Time
+	name        string // of the model, as the client called it
+	model       *modelSlot
+	language    string
+	prompt      string
+	rate        int
+	manual      bool // no voice activity: the client commits
+	turns       live.EarOptions
+	transcriber *live.Transcriber
+	include     []string
+	ignored     ignoredNames // of the last update
 }
 
 // A hold keeps models loaded, each once.
-type hold map[*held]func()
+type leases map[*modelSlot]func()
 
-func (k hold) take(ctx context.Context, h *held) (*transcribe.Model, error) {
-	model, release, err := h.models.take(ctx, h)
+func (k leases) acquire(ctx context.Context, h *modelSlot) (*transcribe.Model, error) {
+	model, release, err := h.models.acquire(ctx, h)
 	if err == nil && k[h] != nil {
 		release()
 	} else if err == nil {
@@ -58,35 +58,35 @@ func (k hold) take(ctx context.Context, h *held) (*transcribe.Model, error) {
 	return model, err
 }
 
-func (k hold) release() {
+func (k leases) release() {
 	for _, release := range k {
 		release()
 	}
 }
 
 // newConfig returns the configuration of a session before its first update.
-func (s *Server) newConfig(ctx context.Context, id string, h *held, k hold) (sessionConfig, error) {
+func (s *Server) newConfig(ctx context.Context, id string, h *modelSlot, k leases) (sessionConfig, error) {
 	c := sessionConfig{
-		id: id, ends: time.Now().Add(s.opt.MaxAudio), ear: live.DefaultEar(), name: h.Name, model: h, rate: 24000,
+		id: id, expires: time.Now().Add(s.opt.MaxAudio), turns: live.DefaultEar(), name: h.Name, model: h, rate: 24000,
 		language: s.opt.Decoding.Language, prompt: s.opt.Decoding.InitialPrompt,
 	}
 	return c, c.load(ctx, s, k)
 }
 
 // load makes what transcribes by c.
-func (c *sessionConfig) load(ctx context.Context, s *Server, k hold) error {
-	m, err := k.take(ctx, c.model)
+func (c *sessionConfig) load(ctx context.Context, s *Server, k leases) error {
+	m, err := k.acquire(ctx, c.model)
 	if err == nil {
-		c.by, err = live.New(m, c.decoding(s))
+		c.transcriber, err = live.New(m, c.decoding(s))
 	}
 	return err
 }
 
 // A setter sets what a member of an update says, or returns why it cannot.
-type setter func(s *Server, c *sessionConfig, value json.RawMessage) error
+type memberSetter func(s *Server, c *sessionConfig, value json.RawMessage) error
 
 // read returns the setter of a member that is read into a T.
-func read[T any](set func(s *Server, c *sessionConfig, v T) error) setter {
+func decodeInto[T any](set func(s *Server, c *sessionConfig, v T) error) memberSetter {
 	return func(s *Server, c *sessionConfig, value json.RawMessage) error {
 		var v T
 		if err := json.Unmarshal(value, &v); err != nil {
@@ -97,8 +97,8 @@ func read[T any](set func(s *Server, c *sessionConfig, v T) error) setter {
 }
 
 // only returns the setter of a member that has one value.
-func only(want string) setter {
-	return read(func(_ *Server, _ *sessionConfig, v string) error {
+func mustBe(want string) memberSetter {
+	return decodeInto(func(_ *Server, _ *sessionConfig, v string) error {
 		if v != want {
 			return fmt.Errorf("got %.80q, want %s", v, want)
 		}
@@ -108,10 +108,10 @@ func only(want string) setter {
 
 // members are the members of an update by their paths. The beta interface has them at the top
 // level, today's inside audio.input.
-var members = func() map[string]setter {
-	m := map[string]setter{
-		"session.type": only("transcription"),
-		"session.include": read(func(_ *Server, c *sessionConfig, v []string) error {
+var members = func() map[string]memberSetter {
+	m := map[string]memberSetter{
+		"session.type": mustBe("transcription"),
+		"session.include": decodeInto(func(_ *Server, c *sessionConfig, v []string) error {
 			c.include = v
 			for _, value := range v {
 				if value != withTentative && value != withWords {
@@ -120,27 +120,27 @@ var members = func() map[string]setter {
 			}
 			return nil
 		}),
-		"session.audio.input.format.type": only("audio/pcm"),
-		"session.audio.input.format.rate": read(func(_ *Server, c *sessionConfig, v int) error {
-			if c.rate = v; v < leastSampleRate || v > mostSampleRate {
-				return fmt.Errorf("got %d, want %d to %d", v, leastSampleRate, mostSampleRate)
+		"session.audio.input.format.type": mustBe("audio/pcm"),
+		"session.audio.input.format.rate": decodeInto(func(_ *Server, c *sessionConfig, v int) error {
+			if c.rate = v; v < minSampleRate || v > maxSampleRate {
+				return fmt.Errorf("got %d, want %d to %d", v, minSampleRate, maxSampleRate)
 			}
 			return nil
 		}),
 		"session.input_audio_format": func(s *Server, c *sessionConfig, value json.RawMessage) error {
 			c.rate = 24000
-			return only("pcm16")(s, c, value)
+			return mustBe("pcm16")(s, c, value)
 		},
 	}
 	for _, at := range []string{"session.audio.input.transcription.", "session.input_audio_transcription."} {
-		m[at+"model"] = read(func(s *Server, c *sessionConfig, v string) error {
+		m[at+"model"] = decodeInto(func(s *Server, c *sessionConfig, v string) error {
 			if c.name, c.model = v, s.models.find(v); c.model == nil {
-				return s.models.unknown(v)
+				return s.models.notFound(v)
 			}
 			return nil
 		})
-		m[at+"language"] = read(func(_ *Server, c *sessionConfig, v string) error { c.language = spokenIn(v); return nil })
-		m[at+"prompt"] = read(func(_ *Server, c *sessionConfig, v string) error {
+		m[at+"language"] = decodeInto(func(_ *Server, c *sessionConfig, v string) error { c.language = languageOf(v); return nil })
+		m[at+"prompt"] = decodeInto(func(_ *Server, c *sessionConfig, v string) error {
 			if c.prompt = v; len(v) > maxField {
 				return fmt.Errorf("got %d bytes, want at most %d", len(v), maxField)
 			}
@@ -148,17 +148,17 @@ var members = func() map[string]setter {
 		})
 	}
 	for _, at := range []string{"session.audio.input.turn_detection.", "session.turn_detection."} {
-		m[at+"type"] = only("server_vad") // null for turn_detection is another way
-		m[at+"threshold"] = read(func(_ *Server, c *sessionConfig, v float64) error { c.ear.Threshold = v; return nil })
-		m[at+"prefix_padding_ms"] = read(func(_ *Server, c *sessionConfig, v int) error { c.ear.PaddingMS = v; return nil })
-		m[at+"silence_duration_ms"] = read(func(_ *Server, c *sessionConfig, v int) error { c.ear.SilenceMS = v; return nil })
+		m[at+"type"] = mustBe("server_vad") // null for turn_detection is another way
+		m[at+"threshold"] = decodeInto(func(_ *Server, c *sessionConfig, v float64) error { c.turns.Threshold = v; return nil })
+		m[at+"prefix_padding_ms"] = decodeInto(func(_ *Server, c *sessionConfig, v int) error { c.turns.PaddingMS = v; return nil })
+		m[at+"silence_duration_ms"] = decodeInto(func(_ *Server, c *sessionConfig, v int) error { c.turns.SilenceMS = v; return nil })
 	}
 	return m
 }()
 
 // set sets what the member of a path says, and the members within it. What nothing here knows
 // is ignored, and listed. What is left out, or null, keeps its value.
-func (c *sessionConfig) set(s *Server, at string, value json.RawMessage) *problem {
+func (c *sessionConfig) apply(s *Server, at string, value json.RawMessage) *problem {
 	detects := strings.HasSuffix(at, ".turn_detection")
 	if detects {
 		c.manual = string(value) == "null"
@@ -175,35 +175,35 @@ func (c *sessionConfig) set(s *Server, at string, value json.RawMessage) *proble
 		err = json.Unmarshal(value, &inner)
 	}
 	for _, name := range slices.Sorted(maps.Keys(inner)) {
-		if p := c.set(s, at+"."+name, inner[name]); p != nil {
+		if p := c.apply(s, at+"."+name, inner[name]); p != nil {
 			return p
 		}
 	}
-	if bad := c.ear.Check(); err == nil && detects && bad != nil {
-		return wrong(http.StatusBadRequest, at, "", "%s.%v", at, bad)
+	if bad := c.turns.Check(); err == nil && detects && bad != nil {
+		return clientError(http.StatusBadRequest, at, "", "%s.%v", at, bad)
 	}
 	if err == nil {
 		return nil
 	}
 	if p, ok := errors.AsType[*problem](err); ok {
-		return p.of(at)
+		return p.withParam(at)
 	}
 	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return badJSON(err, at)
 	}
-	return wrong(http.StatusBadRequest, at, "", "%s: %v", at, err)
+	return clientError(http.StatusBadRequest, at, "", "%s: %v", at, err)
 }
 
 // change returns c with an update applied.
-func (s *Server) change(ctx context.Context, c sessionConfig, data json.RawMessage, k hold) (sessionConfig, *problem) {
+func (s *Server) applyUpdate(ctx context.Context, c sessionConfig, data json.RawMessage, k leases) (sessionConfig, *problem) {
 	if data == nil {
-		return c, wrong(http.StatusBadRequest, "session", "", "session: it is missing")
+		return c, clientError(http.StatusBadRequest, "session", "", "session: it is missing")
 	}
-	if len(data) > mostUpdate {
-		return c, wrong(http.StatusBadRequest, "session", "", "session: got %d bytes, want at most %d", len(data), mostUpdate)
+	if len(data) > maxUpdate {
+		return c, clientError(http.StatusBadRequest, "session", "", "session: got %d bytes, want at most %d", len(data), maxUpdate)
 	}
 	c.ignored = nil
-	if p := c.set(s, "session", data); p != nil {
+	if p := c.apply(s, "session", data); p != nil {
 		return c, p
 	}
 	err := c.load(ctx, s, k)
@@ -214,14 +214,14 @@ func (s *Server) change(ctx context.Context, c sessionConfig, data json.RawMessa
 		return c, p
 	}
 	s.opt.Log.Error("a session cannot be configured", "error", err)
-	return c, failed(http.StatusInternalServerError, "The server cannot do this. Its log has the reason.")
+	return c, serverError(http.StatusInternalServerError, "The server cannot do this. Its log has the reason.")
 }
 
 // decoding returns the decoding options of a session.
 func (c sessionConfig) decoding(s *Server) transcribe.Options {
 	d := s.opt.Decoding
 	d.Language, d.InitialPrompt = c.language, c.prompt
-	d.Log = logged(d.Log, "session", c.id)
+	d.Log = withField(d.Log, "session", c.id)
 	return d
 }
 
@@ -230,7 +230,7 @@ func (c sessionConfig) detector() *live.EarOptions {
 	if c.manual {
 		return nil
 	}
-	return &c.ear
+	return &c.turns
 }
 
 // detection returns the turn_detection of c for events.
@@ -238,11 +238,11 @@ func (c sessionConfig) detection() any {
 	if c.manual {
 		return nil
 	}
-	return object{"type": "server_vad", "threshold": c.ear.Threshold, "prefix_padding_ms": c.ear.PaddingMS, "silence_duration_ms": c.ear.SilenceMS}
+	return object{"type": "server_vad", "threshold": c.turns.Threshold, "prefix_padding_ms": c.turns.PaddingMS, "silence_duration_ms": c.turns.SilenceMS}
 }
 
 // given returns text, nil if there is none.
-func given(text string) *string {
+func nilIfEmpty(text string) *string {
 	if text == "" {
 		return nil
 	}
@@ -251,8 +251,8 @@ func given(text string) *string {
 
 // object returns the session object for events: OpenAI's of today, or of the beta.
 func (c sessionConfig) object(beta bool) object {
-	said := object{"model": c.name, "language": given(c.language), "prompt": given(c.prompt)}
-	o := object{"id": c.id, "object": "realtime.transcription_session", "expires_at": c.ends.Unix(), "include": append([]string{}, c.include...)}
+	said := object{"model": c.name, "language": nilIfEmpty(c.language), "prompt": nilIfEmpty(c.prompt)}
+	o := object{"id": c.id, "object": "realtime.transcription_session", "expires_at": c.expires.Unix(), "include": append([]string{}, c.include...)}
 	if beta {
 		o["modalities"], o["input_audio_format"], o["input_audio_transcription"] = []string{"audio", "text"}, "pcm16", said
 		if !c.manual {

@@ -17,25 +17,25 @@ import (
 )
 
 const (
-	idHeader   = "X-Request-Id"
-	statusGone = 499 // nginx's, of a request whose client has gone
+	requestIDHeader  = "X-Request-Id"
+	statusClientGone = 499 // nginx's, of a request whose client has gone
 )
 
 // A status records the status of an answer.
-type status struct {
+type statusWriter struct {
 	http.ResponseWriter
 	code  int
 	bytes int64
 }
 
-func (s *status) WriteHeader(code int) {
+func (s *statusWriter) WriteHeader(code int) {
 	if s.code == 0 {
 		s.code = code
 	}
 	s.ResponseWriter.WriteHeader(code)
 }
 
-func (s *status) Write(b []byte) (int, error) {
+func (s *statusWriter) Write(b []byte) (int, error) {
 	if s.code == 0 {
 		s.code = http.StatusOK
 	}
@@ -45,11 +45,11 @@ func (s *status) Write(b []byte) (int, error) {
 }
 
 // Unwrap is for http.ResponseController.
-func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+func (s *statusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // logged adds a field to every line of a log, which may be nil: decisions of requests that
 // are transcribed at the same time stand among each other.
-func logged(log *slog.Logger, key, value string) *slog.Logger {
+func withField(log *slog.Logger, key, value string) *slog.Logger {
 	if log == nil {
 		return nil
 	}
@@ -57,49 +57,49 @@ func logged(log *slog.Logger, key, value string) *slog.Logger {
 }
 
 // notes are the fields that handlers add to a request's log line.
-type notes struct {
+type logFields struct {
 	fields []any
 	gone   bool // nobody reads the answer
 }
 
-type notesKey struct{}
+type logFieldsKey struct{}
 
-func notesOf(r *http.Request) *notes { return r.Context().Value(notesKey{}).(*notes) }
+func logFieldsOf(r *http.Request) *logFields { return r.Context().Value(logFieldsKey{}).(*logFields) }
 
 // note adds fields to the log line of a request.
-func note(r *http.Request, fields ...any) {
-	n := notesOf(r)
+func addLogFields(r *http.Request, fields ...any) {
+	n := logFieldsOf(r)
 	n.fields = append(n.fields, fields...)
 }
 
 // watched gives every request an id, a log line and its place in the metrics. A panic
 // ends one request, not the server.
-func (s *Server) watched(next http.Handler) http.Handler {
+func (s *Server) logRequests(next http.Handler) http.Handler {
 	boot := s.created.UnixNano()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		began, n := time.Now(), new(notes)
+		began, n := time.Now(), new(logFields)
 		id := fmt.Sprintf("req_%x_%x", boot, s.ids.Add(1))
-		out := &status{ResponseWriter: w}
-		r, end := bound(w, r, s.stall)
+		out := &statusWriter{ResponseWriter: w}
+		r, end := withDeadlines(w, r, s.stall)
 		defer func() {
 			if n.gone && out.code == 0 { // net/http would say 200, with no text
 				panic(http.ErrAbortHandler)
 			}
 			end()
 		}()
-		out.Header().Set(idHeader, id)
-		r = r.WithContext(context.WithValue(r.Context(), notesKey{}, n))
+		out.Header().Set(requestIDHeader, id)
+		r = r.WithContext(context.WithValue(r.Context(), logFieldsKey{}, n))
 		defer func() {
 			if p := recover(); p != nil {
 				s.panicked(id, p)
 				if out.code == 0 {
-					writeProblem(out, failed(http.StatusInternalServerError, "The server failed. Its log has the reason, with the request id."))
+					writeProblem(out, serverError(http.StatusInternalServerError, "The server failed. Its log has the reason, with the request id."))
 				}
 			}
 			took := time.Since(began)
 			code := out.code
 			if n.gone = n.gone || r.Context().Err() != nil; n.gone && code != http.StatusRequestTimeout { // the end of its time is that of the context
-				code = statusGone // whatever was written
+				code = statusClientGone // whatever was written
 			}
 			s.metrics.answered(r, code, took)
 			level := slog.LevelInfo
@@ -115,40 +115,40 @@ func (s *Server) watched(next http.Handler) http.Handler {
 }
 
 // mostUnwanted is the most bytes that are read of a body that nobody wants.
-const mostUnwanted = 1 << 30
+const maxDiscarded = 1 << 30
 
 // bound gives a client ten times a stall to read its answer, which does not wait for the rest of
 // the body, and a stall, from the call of end on, to send that: without it, clients that send
 // before they read would find the connection reset, and not the answer. Handlers that take longer
 // set other times.
-func bound(w http.ResponseWriter, r *http.Request, stall time.Duration) (bounded *http.Request, end func()) {
+func withDeadlines(w http.ResponseWriter, r *http.Request, stall time.Duration) (bounded *http.Request, end func()) {
 	c := http.NewResponseController(w)
 	c.EnableFullDuplex()
 	c.SetWriteDeadline(time.Now().Add(10 * stall))
-	rest := &rest{ReadCloser: r.Body, over: r.Body == http.NoBody, asked: r.Header.Get("Expect") == ""}
+	rest := &trackedBody{ReadCloser: r.Body, ended: r.Body == http.NoBody, started: r.Header.Get("Expect") == ""}
 	bounded = r.WithContext(r.Context())
 	bounded.Body = rest
 	return bounded, func() {
 		c.SetReadDeadline(time.Now().Add(stall))
-		if rest.over || !rest.asked || r.ProtoMajor > 1 || c.Flush() != nil {
+		if rest.ended || !rest.started || r.ProtoMajor > 1 || c.Flush() != nil {
 			return
 		}
-		if io.CopyN(io.Discard, rest, mostUnwanted); !rest.over {
+		if io.CopyN(io.Discard, rest, maxDiscarded); !rest.ended {
 			panic(http.ErrAbortHandler) // closes the connection: what follows is no request
 		}
 	}
 }
 
 // rest is the body of a request, and whether there is more of it.
-type rest struct {
+type trackedBody struct {
 	io.ReadCloser
-	over, asked bool // asked: the client sends it without a word of the server
+	ended, started bool // asked: the client sends it without a word of the server
 }
 
-func (r *rest) Read(b []byte) (int, error) {
-	r.asked = true
+func (r *trackedBody) Read(b []byte) (int, error) {
+	r.started = true
 	n, err := r.ReadCloser.Read(b)
-	r.over = r.over || err == io.EOF
+	r.ended = r.ended || err == io.EOF
 	return n, err
 }
 
@@ -172,7 +172,7 @@ func (s *Server) safely(id string, cancel context.CancelCauseFunc, f func()) fun
 }
 
 // authorised requires a key, if keys are configured.
-func (s *Server) authorised(next http.Handler) http.Handler {
+func (s *Server) requireKey(next http.Handler) http.Handler {
 	if s.opt.Keys == nil {
 		return next
 	}
@@ -183,7 +183,7 @@ func (s *Server) authorised(next http.Handler) http.Handler {
 			found |= subtle.ConstantTimeCompare(given[:], known[:])
 		}
 		if found == 0 {
-			writeProblem(w, wrong(http.StatusUnauthorized, "", "invalid_api_key", "The API key is missing or wrong: send it as Authorization: Bearer KEY."))
+			writeProblem(w, clientError(http.StatusUnauthorized, "", "invalid_api_key", "The API key is missing or wrong: send it as Authorization: Bearer KEY."))
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -219,15 +219,15 @@ func protocols(r *http.Request) (list []string) {
 
 // shared lets pages of the configured origins call the API, and keeps pages of other
 // origins from reaching a server on the user's own machine.
-func (s *Server) shared(next http.Handler) http.Handler {
+func (s *Server) checkOrigin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
 		origin := r.Header.Get("Origin")
 		given := slices.Contains(s.opt.Origins, origin) || slices.Contains(s.opt.Origins, "*")
 		switch {
-		case s.opt.Keys == nil && rebound(r) && !given && !s.named(r.Host): // also without an origin, which a page's GET has not
-			writeProblem(w, wrong(http.StatusForbidden, "", "host", "This server does not know the name %.80q: "+
+		case s.opt.Keys == nil && isRebound(r) && !given && !s.allowsHost(r.Host): // also without an origin, which a page's GET has not
+			writeProblem(w, clientError(http.StatusForbidden, "", "host", "This server does not know the name %.80q: "+
 				"call it localhost, or start it with --origin http://%.80[1]s or with an API key.", r.Host))
 			return
 		case origin == "" || sameOrigin(origin, r.Host):
@@ -241,7 +241,7 @@ func (s *Server) shared(next http.Handler) http.Handler {
 				return
 			}
 		default:
-			writeProblem(w, wrong(http.StatusForbidden, "", "origin", "Pages of %.80s may not call this server: it was not started with --origin for them.", origin))
+			writeProblem(w, clientError(http.StatusForbidden, "", "origin", "Pages of %.80s may not call this server: it was not started with --origin for them.", origin))
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -250,14 +250,14 @@ func (s *Server) shared(next http.Handler) http.Handler {
 
 // named reports whether an origin of the options has a host, as a proxy on this machine
 // that passes it on.
-func (s *Server) named(host string) bool {
+func (s *Server) allowsHost(host string) bool {
 	return slices.ContainsFunc(s.opt.Origins, func(o string) bool { return sameOrigin(o, host) })
 }
 
 // rebound reports whether a page reached this machine's own address by a name that is
 // not its own. The owner of the page may have made that name point here (DNS
 // rebinding), so the origin proves nothing. Browsers always send a name; probes of HTTP/1.0 may not.
-func rebound(r *http.Request) bool {
+func isRebound(r *http.Request) bool {
 	at, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	if !ok || !at.IP.IsLoopback() {
 		return false

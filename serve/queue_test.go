@@ -12,15 +12,15 @@ import (
 )
 
 // begin waits for a turn.
-func (l *line) begin(ctx context.Context, p *place) error {
-	l.queue(&l.files, p)
-	return l.await(ctx, p)
+func (l *queue) begin(ctx context.Context, p *ticket) error {
+	l.await(&l.files, p)
+	return l.wait(ctx, p)
 }
 
 // A shift is a line of one turn in which time is counted in windows.
 type shift struct {
 	t    *testing.T
-	line *line
+	line *queue
 	live bool // a live session wants every turn that it can have
 	all  sync.WaitGroup
 
@@ -31,12 +31,12 @@ type shift struct {
 }
 
 func newShift(t *testing.T, clients int) *shift {
-	return &shift{t: t, line: newLine(1, 100), at: make([]int, clients)}
+	return &shift{t: t, line: newQueue(1, 100), at: make([]int, clients)}
 }
 
 // come queues a client with so many windows, behind all that have come.
 func (s *shift) come(client, windows int) {
-	p, err := s.line.enter(30 * float64(windows))
+	p, err := s.line.join(30 * float64(windows))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func (s *shift) tick() {
 // run lets n clients of so many windows come while the turn is taken, and then work,
 // beside a live session or not. It returns what the live session did meanwhile.
 func (s *shift) run(n, windows int, live bool) (passes int) {
-	hold, err := s.line.enter(0)
+	hold, err := s.line.join(0)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func (s *shift) run(n, windows int, live bool) (passes int) {
 	if s.live = live; live {
 		session.Go(func() {
 			for {
-				end, err := s.line.guest(ctx)
+				end, err := s.line.liveTurn(ctx)
 				if err != nil {
 					return
 				}
@@ -156,7 +156,7 @@ func TestOrder(t *testing.T) {
 // ends nevertheless, before long ones that came after it.
 func TestShortFirst(t *testing.T) {
 	s := newShift(t, 5)
-	hold, _ := s.line.enter(0)
+	hold, _ := s.line.join(0)
 	s.line.begin(t.Context(), hold)
 	s.come(0, 40)
 	s.come(1, 40)
@@ -176,9 +176,9 @@ func TestShortFirst(t *testing.T) {
 // TestGiveUp: who goes away while it waits, or between two windows, leaves its place and
 // its turn.
 func TestGiveUp(t *testing.T) {
-	l := newLine(1, 10)
-	a, _ := l.enter(300)
-	b, _ := l.enter(30)
+	l := newQueue(1, 10)
+	a, _ := l.join(300)
+	b, _ := l.join(30)
 	l.begin(t.Context(), a)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 2)
@@ -196,7 +196,7 @@ func TestGiveUp(t *testing.T) {
 	}
 	l.leave(a)
 	l.leave(b)
-	if l.working() != 0 || l.waiting() != 0 || l.inside != 0 || l.backlog != 0 {
+	if l.working() != 0 || l.waiting() != 0 || l.tickets != 0 || l.backlog != 0 {
 		t.Errorf("left in the line: %+v", l)
 	}
 }
@@ -210,13 +210,13 @@ func TestFirstAnswer(t *testing.T) {
 		h, s := newServer(t, Options{Turns: 1})
 		free := occupy(t, s)
 		answered := make(chan int, n)
-		var second *place
+		var second *ticket
 		for i := range n {
 			body, kind := form(t, wav(t), field{"stream", stream})
 			switch i {
 			case 1:
-				second, _ = s.line.enter(10)
-				s.line.queue(&s.line.files, second)
+				second, _ = s.queue.join(10)
+				s.queue.await(&s.queue.files, second)
 			default:
 				go func() {
 					if r, err := http.Post(h.URL+transcriptions, kind, body); err != nil {
@@ -228,15 +228,15 @@ func TestFirstAnswer(t *testing.T) {
 					answered <- i
 				}()
 			}
-			for s.line.waiting() <= i {
+			for s.queue.waiting() <= i {
 				time.Sleep(time.Millisecond)
 			}
 		}
 		free()
-		if first := <-answered; first != 0 || s.line.waiting() != n-2 {
-			t.Errorf("stream %s: request %d is answered first, and %d of %d wait, want %d", stream, first, s.line.waiting(), n, n-2)
+		if first := <-answered; first != 0 || s.queue.waiting() != n-2 {
+			t.Errorf("stream %s: request %d is answered first, and %d of %d wait, want %d", stream, first, s.queue.waiting(), n, n-2)
 		}
-		s.line.leave(second)
+		s.queue.leave(second)
 		for range n - 2 {
 			<-answered
 		}

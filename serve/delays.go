@@ -7,57 +7,57 @@ import (
 )
 
 // A clock records when samples arrived.
-type clock struct{ ticks []tick }
+type arrivals struct{ list []arrival }
 
-type tick struct {
+type arrival struct {
 	at   int64 // samples received by then
 	when time.Time
 }
 
 // mostKept ticks cover at least 80 s, in pieces of 20 ms: earlier samples get the oldest time
 // that is known. So many delays of the latest words are kept, too.
-const mostKept = 4096
+const maxRecent = 4096
 
 // kept appends to a list that loses its older half when it is full.
-func kept[T any](list []T, v T) []T {
-	if len(list) == mostKept {
-		list = list[:copy(list, list[mostKept/2:])]
+func appendRecent[T any](list []T, v T) []T {
+	if len(list) == maxRecent {
+		list = list[:copy(list, list[maxRecent/2:])]
 	}
 	return append(list, v)
 }
 
 // tick records that samples up to at have arrived.
-func (c *clock) tick(at int64) {
+func (c *arrivals) add(at int64) {
 	now := time.Now()
-	if n := len(c.ticks); n > 1 && now.Sub(c.ticks[n-2].when) < 20*time.Millisecond {
-		c.ticks[n-1] = tick{at, now}
+	if n := len(c.list); n > 1 && now.Sub(c.list[n-2].when) < 20*time.Millisecond {
+		c.list[n-1] = arrival{at, now}
 		return
 	}
-	c.ticks = kept(c.ticks, tick{at, now})
+	c.list = appendRecent(c.list, arrival{at, now})
 }
 
 // when returns when a sample arrived.
-func (c *clock) when(sample int64) time.Time {
-	i := sort.Search(len(c.ticks), func(i int) bool { return c.ticks[i].at >= sample })
-	if i == len(c.ticks) {
+func (c *arrivals) when(sample int64) time.Time {
+	i := sort.Search(len(c.list), func(i int) bool { return c.list[i].at >= sample })
+	if i == len(c.list) {
 		return time.Now() // the time lies behind the end of the sound
 	}
-	return c.ticks[i].when
+	return c.list[i].when
 }
 
 // A tally collects the delays of words.
-type tally struct {
+type wordDelays struct {
 	words  int
 	delays []time.Duration // of the latest words
 }
 
-func (t *tally) add(d time.Duration) {
-	t.delays = kept(t.delays, d)
+func (t *wordDelays) add(d time.Duration) {
+	t.delays = appendRecent(t.delays, d)
 	t.words++
 }
 
 // quantile returns a quantile of the delays, of q from 0 to 1.
-func (t *tally) quantile(q float64) time.Duration {
+func (t *wordDelays) quantile(q float64) time.Duration {
 	if len(t.delays) == 0 {
 		return 0
 	}
@@ -67,12 +67,12 @@ func (t *tally) quantile(q float64) time.Duration {
 
 // A latency is the field of a completed event that holds delays. OpenAI has no such
 // field.
-type latency struct {
+type latencyReport struct {
 	Words  int   `json:"words"`
 	Median int64 `json:"median_ms"`
 	P95    int64 `json:"p95_ms"`
 }
 
-func (t *tally) report() latency {
-	return latency{t.words, t.quantile(0.5).Milliseconds(), t.quantile(0.95).Milliseconds()}
+func (t *wordDelays) report() latencyReport {
+	return latencyReport{t.words, t.quantile(0.5).Milliseconds(), t.quantile(0.95).Milliseconds()}
 }
