@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io/fs"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -17,8 +18,10 @@ import (
 	"verity"
 	"verity/audio"
 	"verity/model"
+	"verity/model/base"
 	"verity/model/digits"
 	"verity/model/hub"
+	"verity/transcribe"
 )
 
 // serveDigits is a hub that has the model of digits under the name of whisper-tiny, and
@@ -176,6 +179,41 @@ func TestSegments(t *testing.T) {
 	for s, err := range m.Segments(ended, clip) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%+v, error %v, want canceled", s, err)
+		}
+	}
+}
+
+// TestNoise: the zero value of the options writes no text for noise, of which the model alone
+// makes words.
+func TestNoise(t *testing.T) {
+	files := base.Base()
+	if files == nil {
+		t.Skip("SKIPPED: built with -tags nomodel")
+	}
+	m, err := verity.OpenFS(t.Context(), files, "base", verity.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	noise, level := make([]float32, audio.SampleRate), float32(0) // a rumble, as of wind or traffic
+	for i, r := 0, rand.New(rand.NewPCG(1, 2)); i < len(noise); i++ {
+		level = 0.98*level + 0.01*(2*r.Float32()-1)
+		noise[i] = level
+	}
+	for _, tt := range []struct {
+		options transcribe.Options
+		text    bool
+	}{
+		{transcribe.Options{}, false},
+		{transcribe.Options{SkipSpeechCheck: true}, true},
+	} {
+		with, err := m.With(tt.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := with.TranscribeSamples(t.Context(), noise)
+		if err != nil || (got.Text != "") != tt.text {
+			t.Errorf("SkipSpeechCheck %v: text %q, %v", tt.options.SkipSpeechCheck, got.Text, err)
 		}
 	}
 }

@@ -235,10 +235,10 @@ func (s *Server) setField(q *request, name, value string) (err error) {
 	return nil
 }
 
-// skipSilence has speech found first, by the server's options for that if it has some, as
-// --vad on; or nothing asked about speech, as --vad off.
+// setVAD skips what is not speech, by the server's options for that if it has some; or, if
+// not on, checks nothing for speech.
 func (q *request) setVAD(on bool) {
-	q.decoding.ConfirmSpeech = false
+	q.decoding.SkipSpeechCheck = !on
 	if !on {
 		q.decoding.VAD = nil
 	} else if q.decoding.VAD == nil {
@@ -289,7 +289,7 @@ func (q *request) setChunking(name, value string, bad func(string) error) error 
 	if err := ear.Check(); err != nil {
 		return clientError(http.StatusBadRequest, "chunking_strategy", "", "chunking_strategy: %v", err)
 	}
-	q.decoding.VAD, q.decoding.ConfirmSpeech = &v, false
+	q.decoding.VAD = &v
 	return nil
 }
 

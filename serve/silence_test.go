@@ -48,7 +48,7 @@ func TestStrategy(t *testing.T) {
 		{"perhaps", nil, []field{{"vad_filter", "perhaps"}}, nil, true},
 	} {
 		m := loaded(t)
-		s, err := New(m, Options{Decoding: transcribe.Options{VAD: tt.server, ConfirmSpeech: true}})
+		s, err := New(m, Options{Decoding: transcribe.Options{VAD: tt.server}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,8 +63,8 @@ func TestStrategy(t *testing.T) {
 			t.Errorf("%s: %v", tt.why, failure)
 		} else if d := cmp.Diff(tt.want, q.decoding.VAD); d != "" && !tt.wrong {
 			t.Errorf("%s: %s", tt.why, d)
-		} else if asked := len(tt.fields) > 0; q.decoding.ConfirmSpeech == asked && !tt.wrong {
-			t.Errorf("%s: doubtful windows are heard: %v", tt.why, !asked)
+		} else if skip := tt.want == nil && len(tt.fields) > 0; q.decoding.SkipSpeechCheck != skip && !tt.wrong {
+			t.Errorf("%s: SkipSpeechCheck is %v", tt.why, !skip)
 		}
 	}
 }

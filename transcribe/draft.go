@@ -44,7 +44,7 @@ func (t *Transcriber) setWriter() {
 		return
 	}
 	o := Options{Language: t.opt.Language, Task: t.opt.Task, WithoutTimestamps: t.opt.WithoutTimestamps,
-		Temperatures: []float64{0}, Spans: t.opt.Spans}
+		Temperatures: []float64{0}, Spans: t.opt.Spans, SkipSpeechCheck: true}
 	var err error
 	if t.writer, err = New(m, o); err != nil {
 		t.writer = nil

@@ -46,7 +46,7 @@ func TestLimits(t *testing.T) {
 	for _, l := range new(Options).limits() {
 		known[l.field] = true
 		try := func(v float64) error {
-			o := Options{}.defaults()
+			o := Options{}.WithDefaults()
 			switch f := field(&o, l.field); {
 			case f.CanInt() && v == math.Trunc(v) && math.Abs(v) < 1<<62:
 				f.SetInt(int64(v))
@@ -84,7 +84,7 @@ func TestOptionError(t *testing.T) {
 	if text := (&OptionError{"BeamSize", strings.Repeat("x", 1<<20), "too long"}).Error(); !strings.HasPrefix(text, "BeamSize: got ") || len(text) > 200 {
 		t.Errorf("%.200s", text)
 	}
-	err := Options{Patience: 1e300}.defaults().check()
+	err := Options{Patience: 1e300}.WithDefaults().check()
 	if want := "Patience: got 1e+300: must be from 0 to 64"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

@@ -23,8 +23,9 @@ const (
 	Translate  Task = "translate"  // write English text
 )
 
-// Options configures a Transcriber. The zero value detects the language,
-// transcribes with timestamps and falls back the way upstream does.
+// Options configures a Transcriber. The zero value detects the language, transcribes with
+// timestamps, falls back the way upstream does, and writes nothing where there is no speech.
+// It is what the command line and the server do without options.
 type Options struct {
 	// Language is a code such as "en" or a name such as "English". Empty means
 	// detect it in the first window and keep it; several, as in "en,de", the same
@@ -134,10 +135,10 @@ type Options struct {
 	// means all of it.
 	Spans []Span
 
-	// ConfirmSpeech asks the speech detector about every window that the model itself
-	// holds for silence with a probability above 0.2. Where it hears none either, what the
-	// model wrote was not said, and is left out. With Chunked, windows are not asked about.
-	ConfirmSpeech bool
+	// SkipSpeechCheck keeps text that the model invents in noise, as upstream does. Without
+	// it, a speech detector examines every window whose no-speech probability is 0.2 or more
+	// and drops the text of those without speech. VAD and Chunked do not need this check.
+	SkipSpeechCheck bool
 
 	// VAD skips audio without speech, which a small network of its own detects. Nil
 	// transcribes everything. It cannot be combined with Spans.
@@ -180,12 +181,9 @@ const FitAudioContext = -1
 // A Span is a part of a clip in seconds. An End of +Inf is the end of the clip.
 type Span struct{ Start, End float64 }
 
-// Defaults returns what the zero value of Options means, field by field.
-func Defaults() Options { return Options{}.defaults() }
-
-// defaults returns o with zero fields replaced. Source: openai/whisper@c0d2f62
+// WithDefaults returns o with the meaning of its zero fields written out. Source: openai/whisper@c0d2f62
 // whisper/transcribe.py, the parameters of transcribe.
-func (o Options) defaults() Options {
+func (o Options) WithDefaults() Options {
 	if o.Task == "" {
 		o.Task = Transcribe
 	}

@@ -41,7 +41,7 @@ type Transcriber struct {
 func New(m *Model, o Options) (*Transcriber, error) { return newTranscriber(m, m, o) }
 
 func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
-	o = o.defaults()
+	o = o.WithDefaults()
 	if err := o.check(); err != nil {
 		return nil, err
 	}

@@ -136,7 +136,7 @@ func (r *transcription) window(ctx context.Context, size int) (advance int, err 
 	return r.finish(ctx, w, a, size)
 }
 
-// doubt is the probability of silence from which Options.ConfirmSpeech has a window heard.
+// doubt is the no-speech probability from which a window is checked for speech.
 // Of 310 windows of recordings with speech (LibriSpeech, and half an hour of other speech,
 // read, spoken and noisy) 13 were above it with base, and all 9 in which text was invented.
 const doubt = 0.2
@@ -149,7 +149,7 @@ func (r *transcription) nothingSaid(ctx context.Context, a attempt, size int) (b
 	src, ok := r.src.(interface {
 		Samples(ctx context.Context, frame, n int) ([]float32, error)
 	})
-	if r.t.opt.silent(a) || !ok || !r.t.opt.ConfirmSpeech || a.noSpeech < doubt {
+	if r.t.opt.silent(a) || !ok || r.t.opt.SkipSpeechCheck || r.t.opt.VAD != nil || a.noSpeech < doubt {
 		return r.t.opt.silent(a), nil
 	}
 	pcm, err := src.Samples(ctx, r.at.seek, size)

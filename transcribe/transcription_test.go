@@ -313,8 +313,8 @@ func TestOptionErrors(t *testing.T) {
 			t.Errorf("New(%+v): %v", ok, err)
 		}
 	}
-	once := Options{}.defaults()
-	if twice := once.defaults(); twice.MaxCompressionRatio != once.MaxCompressionRatio || len(twice.Temperatures) != 6 {
+	once := Options{}.WithDefaults()
+	if twice := once.WithDefaults(); twice.MaxCompressionRatio != once.MaxCompressionRatio || len(twice.Temperatures) != 6 {
 		t.Error("defaults is not idempotent")
 	}
 }

@@ -130,9 +130,9 @@ func TestVADSilence(t *testing.T) {
 	}
 }
 
-// TestConfirmSpeech: silence, of which the model inside the program makes a word, is none; a
+// TestSpeechCheck: silence, of which the model inside the program makes a word, is none; a
 // window of it behind speech neither; what is spoken stays as it is.
-func TestConfirmSpeech(t *testing.T) {
+func TestSpeechCheck(t *testing.T) {
 	testmodel.Serial(t)
 	files := base.Base()
 	if files == nil {
@@ -146,7 +146,7 @@ func TestConfirmSpeech(t *testing.T) {
 	m, _, _ := newModel(t, c, 2)
 	silence := make([]float32, audio.SampleRate)
 	heard := func(confirm, live bool, pcm []float32) *transcript.Transcript {
-		o := Options{Language: "en", Temperatures: []float64{0}, ConfirmSpeech: confirm}
+		o := Options{Language: "en", Temperatures: []float64{0}, SkipSpeechCheck: !confirm}
 		if !live {
 			return transcribeClip(t, m, o, audio.FromSamples("test", pcm))
 		}

@@ -92,7 +92,7 @@ type Transcriber struct {
 // lose their beginning.
 func New(m *transcribe.Model, o transcribe.Options) (*Transcriber, error) {
 	o.WordTimestamps, o.Task = true, transcribe.Transcribe
-	o.Spans, o.VAD, o.ConfirmSpeech = nil, nil, false
+	o.Spans, o.VAD, o.SkipSpeechCheck = nil, nil, true
 	o.Prefix, o.Chunked, o.MarkAccepted = "", false, false
 	o.Multilingual, o.CarryInitialPrompt = false, false
 	o.InitialPrompt = end(o.InitialPrompt, longestPrompt)
@@ -277,7 +277,7 @@ func shifted(lines []transcript.Line, by float64) (list []transcript.Line) {
 // of its segments. It stops at the first segment that the gates would refuse, except in
 // the last pass.
 func wordsOf(tr *transcript.Transcript, from float64, last bool) (words []transcript.Word, ends []float64) {
-	usual := transcribe.Defaults()
+	usual := transcribe.Options{}.WithDefaults()
 	for _, s := range tr.Segments {
 		if !last && (s.CompressionRatio > usual.MaxCompressionRatio || s.AvgLogProb < usual.MinLogProb) {
 			break

@@ -46,17 +46,18 @@ func (d *Decoding) Result(log *slog.Logger) transcribe.Options {
 	return o
 }
 
-// ladder returns the temperatures from first to 1 by steps of increment, first alone if
-// that is none.
+// ladder returns the temperatures from first to 1 by steps of increment, or first alone if
+// that is off. Commands without the option use its default.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, cli.
 func ladder(first float64, increment Value) []float64 {
 	list := []float64{first}
-	if increment.Off || increment.Number <= 0 {
+	if increment.Off {
 		return list
 	}
+	step := cmp.Or(increment.Number, zero.Temperatures[1]-zero.Temperatures[0])
 	for i := 1; ; i++ {
-		t := math.Round((first+float64(i)*increment.Number)*1e9) / 1e9 // 0.6, not 0.6000000000000001
+		t := math.Round((first+float64(i)*step)*1e9) / 1e9 // 0.6, not 0.6000000000000001
 		if t > 1+1e-6 {
 			return list
 		}

@@ -2,6 +2,7 @@ package options
 
 import (
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -79,34 +80,26 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestDefaults compares the table's defaults with the library's.
+// TestDefaults: the command line, the server and live sound decode without options as the
+// library does with the zero value of its own.
 func TestDefaults(t *testing.T) {
-	d := new(Decoding)
-	for _, o := range All() {
-		if o.Set == nil {
-			continue
+	want := transcribe.Options{}.WithDefaults()
+	for _, who := range []Who{0, Keep, Server, Request} {
+		d := new(Decoding)
+		for _, o := range All() {
+			if o.Set == nil || o.Who&who != who {
+				continue
+			}
+			v, err := o.Parse(o.Zero())
+			if err == nil || o.Zero() == "" {
+				err = o.Set(d, v)
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", o.Name, err)
+			}
 		}
-		v, err := o.Parse(o.Zero())
-		if err == nil {
-			err = o.Set(d, v)
-		}
-		if err != nil {
-			t.Fatalf("%s: %v", o.Name, err)
-		}
-	}
-	got, want := d.Result(nil), transcribe.Defaults()
-	if got.MaxCompressionRatio != want.MaxCompressionRatio || got.MinLogProb != want.MinLogProb || got.MaxNoSpeech != want.MaxNoSpeech ||
-		got.Task != want.Task || got.Language != want.Language ||
-		got.PrependPunctuations != want.PrependPunctuations || got.AppendPunctuations != want.AppendPunctuations ||
-		got.ForgetPrevious || got.VAD != nil || got.Chunked || got.SuppressTokens != nil || got.LengthPenalty != nil {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-	if len(got.Temperatures) != len(want.Temperatures) {
-		t.Fatalf("temperatures %v, want %v", got.Temperatures, want.Temperatures)
-	}
-	for i := range want.Temperatures {
-		if got.Temperatures[i] != want.Temperatures[i] {
-			t.Errorf("temperatures %v, want %v", got.Temperatures, want.Temperatures)
+		if got := d.Result(nil).WithDefaults(); !reflect.DeepEqual(got, want) {
+			t.Errorf("options of %d:\n%+v, want\n%+v", who, got, want)
 		}
 	}
 }

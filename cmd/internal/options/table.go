@@ -3,6 +3,7 @@ package options
 import (
 	"math"
 	"regexp"
+	"strconv"
 
 	"verity/internal/show"
 	"verity/parallel"
@@ -47,6 +48,11 @@ const (
 
 // Batch bounds the utterances that are under way at the same time.
 const Batch = 1024
+
+// zero is what the library does without options; the table takes its defaults from there.
+var zero = transcribe.Options{}.WithDefaults()
+
+func number(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
 var table = []*Option{
 	// Input.
@@ -94,11 +100,11 @@ var table = []*Option{
 		Help: "most `words` in a subtitle; 0 means any number"},
 	{Name: "highlight-words", Group: Subtitles, Who: Keep, Needs: "word-timestamps", Not: "subtitles",
 		Help: "underline each word in srt, vtt and ass as it is spoken"},
-	{Name: "prepend-punctuations", Kind: Text, Unit: "marks", Max: line, Default: transcribe.Defaults().PrependPunctuations, Group: Subtitles, Who: Keep,
+	{Name: "prepend-punctuations", Kind: Text, Unit: "marks", Max: line, Default: zero.PrependPunctuations, Group: Subtitles, Who: Keep,
 		Field: "PrependPunctuations", Needs: "word-timestamps",
 		Set:  func(d *Decoding, v Value) error { d.PrependPunctuations = v.Text; return nil },
 		Help: "`marks` that are joined to the word after them"},
-	{Name: "append-punctuations", Kind: Text, Unit: "marks", Max: line, Default: transcribe.Defaults().AppendPunctuations, Group: Subtitles, Who: Keep,
+	{Name: "append-punctuations", Kind: Text, Unit: "marks", Max: line, Default: zero.AppendPunctuations, Group: Subtitles, Who: Keep,
 		Field: "AppendPunctuations", Needs: "word-timestamps",
 		Set:  func(d *Decoding, v Value) error { d.AppendPunctuations = v.Text; return nil },
 		Help: "`marks` that are joined to the word before them"},
@@ -114,7 +120,7 @@ var table = []*Option{
 	{Name: "multilingual", Group: Model, Who: Keep, Field: "Multilingual",
 		Set:  func(d *Decoding, v Value) error { d.Multilingual = v.On; return nil },
 		Help: "detect the language of every window anew. JSON says which in each segment"},
-	{Name: "task", Brief: "transcribe, or translate to English", Kind: Choice, Unit: "task", Default: "transcribe", Choices: []string{"transcribe", "translate"}, Group: Model, Who: Keep, Field: "Task",
+	{Name: "task", Brief: "transcribe, or translate to English", Kind: Choice, Unit: "task", Default: string(zero.Task), Choices: []string{"transcribe", "translate"}, Group: Model, Who: Keep, Field: "Task",
 		Set:  func(d *Decoding, v Value) error { d.Task = transcribe.Task(v.Text); return nil },
 		Help: "transcribe, or translate to English"},
 	{Name: "offline", Group: Model, Who: Keep | Server, Help: "download nothing: neither sound nor models, which are then those of the cache, as with HF_HUB_OFFLINE=1"},
@@ -154,7 +160,7 @@ var table = []*Option{
 	{Name: "vad", Brief: "skip everything that is not speech", Kind: Choice, Unit: "when", Default: "auto", Alone: "on", Choices: []string{"auto", "on", "off"},
 		Group: Voice, Who: Keep | Server, Field: "VAD",
 		Set: func(d *Decoding, v Value) error {
-			d.vadOn, d.ConfirmSpeech = v.Text == "on", v.Text == "auto"
+			d.vadOn, d.SkipSpeechCheck = v.Text == "on", v.Text == "off"
 			return nil
 		},
 		Help: "voice activity (Silero VAD). on, or the flag alone: find speech first and skip the rest; times remain those of the file. " +
@@ -184,13 +190,13 @@ var table = []*Option{
 		Help: "`number` of sequences sampled above temperature 0, of which the best is kept; 0 means 1"},
 	{Name: "length-penalty", Kind: Real, Default: "none", None: true, Max: 1, Group: Quality, Who: Keep, Field: "LengthPenalty", Set: setPenalty,
 		Help: "`alpha` of the length penalty ((5+tokens)/6)^alpha by which sequences are compared; none compares mean log-probabilities"},
-	{Name: "compression-ratio-threshold", Kind: Real, Default: "2.4", None: true, Max: 1000, Group: Quality, Who: Keep | Server | Request,
+	{Name: "compression-ratio-threshold", Kind: Real, Default: number(zero.MaxCompressionRatio), None: true, Max: 1000, Group: Quality, Who: Keep | Server | Request,
 		Field: "MaxCompressionRatio", Set: func(d *Decoding, v Value) error { d.MaxCompressionRatio = v.or(math.Inf(1)); return nil },
 		Help: "a window fails if zlib shrinks its text by more than this `factor`"},
-	{Name: "logprob-threshold", Kind: Real, Default: "-1", None: true, Min: -1000, Max: 0, Group: Quality, Who: Keep | Server | Request, Field: "MinLogProb",
+	{Name: "logprob-threshold", Kind: Real, Default: number(zero.MinLogProb), None: true, Min: -1000, Max: 0, Group: Quality, Who: Keep | Server | Request, Field: "MinLogProb",
 		Set:  func(d *Decoding, v Value) error { d.MinLogProb = v.or(math.Inf(-1)); return nil },
 		Help: "a window fails if its mean log-probability is lower"},
-	{Name: "no-speech-threshold", Kind: Real, Unit: "probability", Default: "0.6", None: true, Max: 1, Group: Quality, Who: Keep | Server | Request, Field: "MaxNoSpeech",
+	{Name: "no-speech-threshold", Kind: Real, Unit: "probability", Default: number(zero.MaxNoSpeech), None: true, Max: 1, Group: Quality, Who: Keep | Server | Request, Field: "MaxNoSpeech",
 		Set: func(d *Decoding, v Value) error { d.MaxNoSpeech = v.or(math.Inf(1)); return nil },
 		Help: "skip a window whose `probability` of no speech is higher, unless its mean log-probability is above " +
 			"--logprob-threshold"},
