@@ -8,7 +8,7 @@ const manyRows = 24
 
 // wideRows is the number of rows from which on half-precision weights are widened once,
 // into a scratch buffer, instead of by each group of rows. Widening earlier costs up to a
-// sixth at 24 rows, later up to a twentieth at 63 (docs/log/2026-11-21-drafting.md).
+// sixth at 24 rows; widening later, up to a twentieth at 63.
 const wideRows = 48
 
 // fewRows is how many rows share one pass over a panel.
