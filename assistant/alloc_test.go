@@ -16,7 +16,7 @@ func TestAssistedAllocates(t *testing.T) {
 	r := newRig(t, "multi", 2, precision.F16)
 	a := &Model{Decoder: r.light, EOT: -1}
 	o := r.options(0)
-	o.Stepper = schedule.New(r.d).Join()
+	o.Runner = schedule.New(r.d).Join()
 	s, err := r.d.NewSession(r.cross, o)
 	if err != nil {
 		t.Fatal(err)

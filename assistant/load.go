@@ -68,7 +68,7 @@ func Self(t Target, o LoadOptions) (*Model, error) {
 	const name = "the model as its own assistant"
 	eot := t.Tokenizer.EOT
 	if d := t.Decoder; d != nil && d.Precision() == o.Precision.Complete() {
-		return &Model{Name: name, Decoder: d.On(o.Pool), EOT: eot}, nil
+		return &Model{Name: name, Decoder: d.WithPool(o.Pool), EOT: eot}, nil
 	}
 	d, err := decoder.New(t.Checkpoint, o)
 	if err != nil {

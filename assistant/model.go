@@ -108,10 +108,10 @@ type modelDrafter struct {
 func (p *modelDrafter) Begin(o decoder.SessionOptions, policy Policy) {
 	p.closeSession()
 	o.NoSpeech = -1
-	if m, shared := o.Stepper.(*schedule.Member); shared {
-		o.Stepper = m.Of(p.m.Decoder)
+	if m, shared := o.Runner.(*schedule.Member); shared {
+		o.Runner = m.ForDecoder(p.m.Decoder)
 	} else {
-		o.Stepper = nil
+		o.Runner = nil
 	}
 	p.o, p.policy, p.keepsProbs, p.cost = o, policy, false, Cost{}
 	p.tokens = append(p.tokens[:0], o.Prompt...)

@@ -11,7 +11,7 @@ import (
 // A Head is one attention head of the decoder.
 type Head struct{ Layer, Head int }
 
-// AlignOptions says what to measure of the final tokens of a window.
+// AlignOptions configure Align.
 type AlignOptions struct {
 	// Tokens are a whole sequence, prompt and end-of-text included.
 	Tokens []tokenizer.Token
@@ -28,9 +28,8 @@ type AlignOptions struct {
 	// Positions is how many audio positions, from the first, they attend to.
 	Positions int
 
-	// Between is called after every few tokens, so that other work can run. Nil means
-	// nothing.
-	Between func()
+	// Yield, if not nil, is called after every few tokens, so that other work can run.
+	Yield func()
 }
 
 // An Alignment relates tokens to audio.
@@ -63,12 +62,12 @@ func (d *Decoder) Align(ctx context.Context, c *Cross, o AlignOptions) (*Alignme
 		for p := from; p < min(n, from+alignRows); p++ {
 			rows = append(rows, Row{s, p, o.Tokens[p], p+1 < o.First || p+2 >= n})
 		}
-		watch := &attention{heads: o.Heads, positions: o.Positions, from: from, weights: a.Weights}
-		if err := d.step(ctx, rows, logits, watch); err != nil {
+		recorder := &attentionRecorder{heads: o.Heads, positions: o.Positions, from: from, weights: a.Weights}
+		if err := d.stepRecording(ctx, rows, logits, recorder); err != nil {
 			return nil, err
 		}
-		if o.Between != nil {
-			o.Between()
+		if o.Yield != nil {
+			o.Yield()
 		}
 		at := 0
 		for _, r := range rows {
@@ -82,17 +81,17 @@ func (d *Decoder) Align(ctx context.Context, c *Cross, o AlignOptions) (*Alignme
 	return a, nil
 }
 
-// An attention keeps the cross-attention weights of some heads during a step.
-type attention struct {
+// An attentionRecorder stores the cross-attention weights of some heads during a step.
+type attentionRecorder struct {
 	heads     []Head
 	positions int
 	from      int         // row of weights that the first row of the step has
 	weights   [][]float32 // of each head, [token][positions]
 }
 
-// keep computes the weights of one layer from its queries. Only the first positions
+// record computes the weights of one layer from its queries. Only the first positions
 // take part in the softmax, as in openai/whisper.
-func (a *attention) keep(d *Decoder, w *work, layer, rows int) {
+func (a *attentionRecorder) record(d *Decoder, w *buffers, layer, rows int) {
 	width, size := d.dims.TextWidth, d.dims.TextWidth/d.dims.TextHeads
 	spans := make([]kernel.Span, rows)
 	for i := range spans {

@@ -28,7 +28,7 @@ func (d *Decoder) newCaches(positions int) []cache {
 }
 
 // A Cross is the cross-attention keys and values of every layer for one window. It is
-// read-only once made, and serves every decoder of the same weights (see Decoder.On).
+// read-only once made, and serves every decoder of the same weights (see Decoder.WithPool).
 type Cross struct {
 	d         *Decoder
 	layers    []cache // nil once closed
@@ -38,16 +38,16 @@ type Cross struct {
 // Cross computes the cross-attention keys and values of f for every layer. Close returns
 // its memory for the next window.
 func (d *Decoder) Cross(ctx context.Context, f *encoder.Features) (*Cross, error) {
-	return d.CrossInTurn(ctx, f, func() {})
+	return d.CrossYielding(ctx, f, func() {})
 }
 
-// CrossInTurn is Cross with a call of between after every layer, so that others can use
-// the threads.
-func (d *Decoder) CrossInTurn(ctx context.Context, f *encoder.Features, between func()) (*Cross, error) {
+// CrossYielding is Cross, and calls yield after every layer so that other work can use the
+// threads.
+func (d *Decoder) CrossYielding(ctx context.Context, f *encoder.Features, yield func()) (*Cross, error) {
 	m := d.dims
 	if f.Positions < 1 || f.Positions > m.AudioPositions || f.Width != m.AudioWidth {
 		return nil, fmt.Errorf("decoder: audio features: got %d positions × %d, want at most %d × %d; "+
-			"they are of another model",
+			"they are from another model",
 			f.Positions, f.Width, m.AudioPositions, m.AudioWidth)
 	}
 	c := &Cross{d: d, layers: d.crosses.get(d.newCross), positions: f.Positions}
@@ -61,7 +61,7 @@ func (d *Decoder) CrossInTurn(ctx context.Context, f *encoder.Features, between 
 			places[p] = kernel.Slot{K: c.layers[i].keys, V: c.layers[i].values, Pos: p}
 		}
 		d.blocks[i].crossKV.ApplyKV(d.pool, nil, places, f.Data, f.Width, keep)
-		between()
+		yield()
 	}
 	return c, nil
 }
@@ -72,7 +72,7 @@ func (d *Decoder) newCross() []cache { return d.newCaches(d.dims.AudioPositions)
 // used after. A second call does nothing.
 func (c *Cross) Close() {
 	if c.layers != nil {
-		c.d.crosses.put(c.layers, c.d.few(c.d.dims.AudioPositions))
+		c.d.crosses.put(c.layers, c.d.maxFree(c.d.dims.AudioPositions))
 	}
 	c.layers = nil
 }
@@ -86,7 +86,7 @@ type Stream struct {
 	layers []cache // nil once closed
 	length int     // tokens that have been through the network
 
-	traffic Traffic // of its rows
+	traffic Traffic // its share of the passes it took part in
 }
 
 // NewStream returns an empty stream over c, of d or of another decoder of its weights.
@@ -116,14 +116,14 @@ func (s *Stream) fork() *Stream {
 // does nothing.
 func (s *Stream) Close() {
 	if s.layers != nil {
-		s.d.streams.put(s.layers, s.d.few(s.d.dims.TextPositions))
+		s.d.streams.put(s.layers, s.d.maxFree(s.d.dims.TextPositions))
 	}
 	s.layers = nil
 }
 
-// few is how many caches of so many positions are kept while none is in use: as many as
-// 256 MB hold, but one at least.
-func (d *Decoder) few(positions int) int {
+// maxFree returns how many caches of n positions stay allocated while none is in use: those
+// that fit in 256 MB, at least one.
+func (d *Decoder) maxFree(positions int) int {
 	return max(1, int(256<<20/d.cacheBytes(positions)))
 }
 
@@ -133,41 +133,41 @@ type Row struct {
 	Stream   *Stream
 	Position int
 	Token    tokenizer.Token
-	NoLogits bool // none are wanted, as inside a prompt
+	NoLogits bool // do not compute its logits, as inside a prompt
 }
 
-// spares keeps values that are expensive to allocate for the next user. Unlike a
-// sync.Pool it is not emptied by the garbage collector: the caches of a large model are
-// hundreds of megabytes. While some are in use, all that come back are kept, since as many
-// will be needed again; when none is, a few.
-type spares[T any] struct {
-	mu   sync.Mutex
-	list []T
-	used int
+// A freeList keeps values that are expensive to allocate for the next user. The garbage
+// collector does not empty it, as it does a sync.Pool: the caches of a large model are
+// hundreds of megabytes. While some values are in use, it keeps all that are returned,
+// since as many will be needed again. Once none is in use, it keeps a few.
+type freeList[T any] struct {
+	mu    sync.Mutex
+	free  []T
+	inUse int
 }
 
 // get returns a spare value, or a new one.
-func (s *spares[T]) get(make func() T) T {
+func (s *freeList[T]) get(make func() T) T {
 	s.mu.Lock()
-	s.used++
-	if n := len(s.list); n > 0 {
+	s.inUse++
+	if n := len(s.free); n > 0 {
 		defer s.mu.Unlock()
-		v := s.list[n-1]
-		s.list = s.list[:n-1]
+		v := s.free[n-1]
+		s.free = s.free[:n-1]
 		return v
 	}
 	s.mu.Unlock()
 	return make()
 }
 
-// put takes a value back, and leaves at most few if that was the last in use.
-func (s *spares[T]) put(v T, few int) {
+// put returns a value. If it was the last in use, at most limit values stay.
+func (s *freeList[T]) put(v T, limit int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.list = append(s.list, v)
-	if s.used--; s.used <= 0 {
-		few = min(few, len(s.list))
-		clear(s.list[few:])
-		s.used, s.list = 0, s.list[:few]
+	s.free = append(s.free, v)
+	if s.inUse--; s.inUse <= 0 {
+		limit = min(limit, len(s.free))
+		clear(s.free[limit:])
+		s.inUse, s.free = 0, s.free[:limit]
 	}
 }

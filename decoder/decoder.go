@@ -27,9 +27,9 @@ type Decoder struct {
 	positions []float32      // [TextPositions][width]
 	blocks    []block
 	norm      layer.Norm
-	work      spares[*work]
-	streams   spares[[]cache]
-	crosses   spares[[]cache]
+	buffers   freeList[*buffers]
+	streams   freeList[[]cache]
+	crosses   freeList[[]cache]
 }
 
 // A block is one residual layer: x += self(norm(x)); x += cross(norm(x));
@@ -84,15 +84,14 @@ func loadBlock(l *layer.Loader, at string, m model.Dims) block {
 // Dims returns the sizes of the network.
 func (d *Decoder) Dims() model.Dims { return d.dims }
 
-// On returns the same decoder on another pool. It shares the weights, and has buffers and
+// WithPool returns the same decoder on another pool. It shares the weights, and has buffers and
 // caches of its own.
-func (d *Decoder) On(p *parallel.Pool) *Decoder {
+func (d *Decoder) WithPool(p *parallel.Pool) *Decoder {
 	return &Decoder{
 		dims: d.dims, pool: p, precision: d.precision, embed: d.embed, head: d.head,
 		positions: d.positions, blocks: d.blocks, norm: d.norm,
 	}
 }
 
-// Precision returns what the network is held and computed in, with every automatic format
-// decided.
+// Precision returns the formats of weights, activations and caches, none of them automatic.
 func (d *Decoder) Precision() precision.Precision { return d.precision }

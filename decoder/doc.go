@@ -3,25 +3,23 @@
 //	encoder.Features → [Decoder.Cross] → [Cross] ─┐
 //	prompt, rules, draft → [Session.Choose] ◀─────┘ → choices → package assistant
 //
-// Read step.go (a pass) and cache.go (what it reads), then session.go (a window decoded),
-// rules.go and sample.go (how a token is chosen); search.go decodes several sequences, and
-// align.go finds where words are.
+// A [Session] decodes one window once, with or without drafts. [Decoder.Search] decodes it in
+// several sequences, and [Decoder.Align] finds where its words are.
 //
 // # One primitive
 //
 // [Decoder.Step] takes rows of (stream, position, token) and returns one row of logits
 // for each. Everything else is made of it: a verify pass of one stream, plain decoding of
 // many, and prompts. It reads every weight once however many rows there are. A row's
-// logits have the same bits whatever other rows are in the call; that makes assisted
-// decoding lossless.
+// logits have the same bits whatever other rows are in the call; that is why drafts
+// cannot change the text.
 //
 // # Conventions
 //
-// A [Stream] is a cursor: the self-attention keys and values of the tokens run
-// so far. Tokens that a verifier refused are dropped by [Stream.Cut], which sets
-// a length and copies nothing. Cross-attention keys and values ([Cross]) are
-// computed once per window and shared by every stream over it. Log-probabilities
-// are natural logarithms.
+// A [Stream] is a cursor: the self-attention keys and values of the tokens run so far.
+// [Stream.Cut] drops rejected tokens; it sets a length and copies nothing. Cross-attention
+// keys and values ([Cross]) are computed once per window and shared by every stream over
+// it. Log-probabilities are natural logarithms.
 //
 // # Upstream
 //

@@ -42,7 +42,7 @@ func (r Repetition) rules(eot tokenizer.Token) []Rule {
 	return rules
 }
 
-// penalty makes tokens that occurred less likely.
+// penalty makes tokens that have occurred less likely.
 type penalty float32
 
 func (r penalty) Apply(logits []float32, seen []tokenizer.Token, _ int) {
@@ -62,7 +62,7 @@ func (r penalty) Apply(logits []float32, seen []tokenizer.Token, _ int) {
 type noRepeat int
 
 func (r noRepeat) Apply(logits []float32, seen []tokenizer.Token, _ int) {
-	n := int(r) - 1 // of the run, those that are there
+	n := int(r) - 1 // tokens of the run before the one to choose
 	if len(seen) < n {
 		return
 	}

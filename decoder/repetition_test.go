@@ -57,7 +57,7 @@ func TestProcessorsGolden(t *testing.T) {
 		}
 		if temperature := c.Options.Temperature; temperature > 0 {
 			pick := Sampling{Temperature: temperature, TopK: c.Options.TopK, TopP: c.Options.TopP}.chooser()
-			last := pick.last(got)
+			last := pick.lastRank(got)
 			for i, l := range got {
 				got[i] = l / temperature
 				if rank(l, i) > last {

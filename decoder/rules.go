@@ -24,8 +24,8 @@ type RuleOptions struct {
 	// WithoutTimestamps leaves out the timestamp rules.
 	WithoutTimestamps bool
 
-	// SuppressTokens are never chosen. Nil means the checkpoint's own list if
-	// its generation config has one, else openai's: marks that are not speech,
+	// SuppressTokens are never chosen. Nil means the list in the checkpoint's
+	// generation config if there is one, else openai's: marks that are not speech,
 	// and special tokens. Empty but not nil turns the rule off, specials
 	// included, as upstream's suppress_tokens="" does. -1 stands for those marks.
 	SuppressTokens []tokenizer.Token
@@ -155,20 +155,20 @@ func (r timestamps) Apply(logits []float32, seen []tokenizer.Token, begin int) {
 	last := n >= 1 && sampled[n-1] >= r.begin
 	before := n < 2 || sampled[n-2] >= r.begin
 	if last && before {
-		fill(logits[r.begin:]) // a pair is complete: text or end-of-text follows
+		forbidAll(logits[r.begin:]) // a pair is complete: text or end-of-text follows
 	} else if last {
-		fill(logits[:r.eot]) // half a pair: its other half or end-of-text follows
+		forbidAll(logits[:r.eot]) // half a pair: its other half or end-of-text follows
 	}
 	if lowest := r.lowest(sampled, last && !before); lowest > r.begin {
-		fill(logits[r.begin:min(int(lowest), len(logits))])
+		forbidAll(logits[r.begin:min(int(lowest), len(logits))])
 	}
 	if n == 0 {
-		fill(logits[:r.begin])
-		fill(logits[min(int(r.begin)+r.maxFirst+1, len(logits)):])
+		forbidAll(logits[:r.begin])
+		forbidAll(logits[min(int(r.begin)+r.maxFirst+1, len(logits)):])
 	}
 	text, _ := kernel.Max(logits[:r.begin])
 	if kernel.LogSumExp(logits[r.begin:]) > text {
-		fill(logits[:r.begin])
+		forbidAll(logits[:r.begin])
 	}
 }
 
@@ -186,7 +186,7 @@ func (r timestamps) lowest(sampled []tokenizer.Token, halfPair bool) tokenizer.T
 	return r.begin
 }
 
-func fill(logits []float32) {
+func forbidAll(logits []float32) {
 	for i := range logits {
 		logits[i] = negInf
 	}

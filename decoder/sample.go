@@ -9,8 +9,8 @@ import (
 	"verity/tokenizer"
 )
 
-// Sampling says how a token is chosen and what the noise of the choice depends on. The
-// zero value is greedy.
+// Sampling configures how a token is chosen, and keys the noise of the choice. The zero
+// value is greedy.
 //
 // At Temperature T > 0 the choice is argmax of logit/T + Gumbel noise, which
 // draws exactly from softmax(logits/T). The noise is a pure function of the
@@ -78,10 +78,10 @@ func gumbel(bits uint64) float32 {
 type chooser struct {
 	Sampling
 	key   uint64
-	order []uint64 // ranks, where not every token may be chosen
+	ranks []uint64 // ranks, if TopK or TopP is on
 }
 
-// mostGumbel bounds gumbel(bits) from above without a logarithm, so that the
+// gumbelBound bounds gumbel(bits) from above without a logarithm, so that the
 // noise is computed only for the few tokens it could lift to the top:
 //
 //	v ≥ 2^-(z+1), with z the leading zeros of bits
@@ -89,8 +89,8 @@ type chooser struct {
 //
 // The hundredth more is above the rounding of both sides. Adding a logit to
 // either keeps their order, since rounding is monotone, so no choice changes.
-func mostGumbel(bits uint64) float32 {
-	z := min(mathbits.LeadingZeros64(bits), 53) // what gumbel does not look at
+func gumbelBound(bits uint64) float32 {
+	z := min(mathbits.LeadingZeros64(bits), 53) // gumbel ignores the other bits
 	return float32(float32(z+1)*math.Ln2) + 0.01
 }
 
@@ -103,14 +103,14 @@ func (c *chooser) choose(logits []float32, position int) tokenizer.Token {
 		_, i := kernel.Max(logits)
 		return tokenizer.Token(i)
 	}
-	place, last := mix(c.key+uint64(position)), c.last(logits)
+	place, last := mix(c.key+uint64(position)), c.lastRank(logits)
 	best, at := negInf, 0
 	for i, l := range logits {
 		if l == negInf || rank(l, i) > last {
 			continue
 		}
 		bits := mix(place + uint64(i))
-		if l/c.Temperature+mostGumbel(bits) <= best {
+		if l/c.Temperature+gumbelBound(bits) <= best {
 			continue
 		}
 		if v := l/c.Temperature + gumbel(bits); v > best {
@@ -129,54 +129,54 @@ func rank(logit float32, id int) uint64 {
 	return uint64(bits)<<32 | uint64(id)
 }
 
-// last returns the rank of the last token that TopK and TopP leave.
-func (c *chooser) last(logits []float32) uint64 {
+// lastRank returns the rank of the last token that TopK and TopP allow.
+func (c *chooser) lastRank(logits []float32) uint64 {
 	if c.TopK == 0 && c.TopP == 0 {
 		return math.MaxUint64
 	}
-	c.order = c.order[:0]
+	c.ranks = c.ranks[:0]
 	for i, l := range logits {
 		if l > negInf {
-			c.order = append(c.order, rank(l, i))
+			c.ranks = append(c.ranks, rank(l, i))
 		}
 	}
-	if len(c.order) == 0 {
+	if len(c.ranks) == 0 {
 		return math.MaxUint64
 	}
-	slices.Sort(c.order)
+	slices.Sort(c.ranks)
 	if c.TopK > 0 {
-		c.order = c.order[:min(c.TopK, len(c.order))]
+		c.ranks = c.ranks[:min(c.TopK, len(c.ranks))]
 	}
 	if c.TopP > 0 {
-		c.order = c.order[:c.nucleus(logits)]
+		c.ranks = c.ranks[:c.nucleus(logits)]
 	}
-	return c.order[len(c.order)-1]
+	return c.ranks[len(c.ranks)-1]
 }
 
 // nucleus returns how many tokens of c.order, from the first, together have the share
 // TopP of the probability of all of them. Sums are in that order.
 func (c *chooser) nucleus(logits []float32) int {
-	top, total := logits[uint32(c.order[0])], 0.0
+	top, total := logits[uint32(c.ranks[0])], 0.0
 	weight := func(r uint64) float64 {
 		return float64(kernel.Exp((logits[uint32(r)] - top) / c.Temperature))
 	}
-	for _, r := range c.order {
+	for _, r := range c.ranks {
 		total += weight(r)
 	}
 	want, sum := total*float64(c.TopP), 0.0
-	for n, r := range c.order {
+	for n, r := range c.ranks {
 		if sum += weight(r); sum >= want {
 			return n + 1
 		}
 	}
-	return len(c.order)
+	return len(c.ranks)
 }
 
 // Uniform returns a number in [0, 1) that is a pure function of the key, n and which,
 // independent of the noise of choices. Speculative sampling by rejection needs it.
 func (s Sampling) Uniform(n, which int) float64 {
-	const apart = 0x5bd1e995_9e3779b9 // from the noise of a position
-	bits := mix(mix(mix(s.key()^apart)+uint64(n)) + uint64(which))
+	const separate = 0x5bd1e995_9e3779b9 // makes it independent of the noise of a position
+	bits := mix(mix(mix(s.key()^separate)+uint64(n)) + uint64(which))
 	return float64(bits>>11) / (1 << 53)
 }
 
@@ -196,8 +196,8 @@ func (c *chooser) probs(dst, logits []float32, temperature float32) []float32 {
 	}
 	at := *c
 	at.Temperature = temperature
-	last := at.last(logits)
-	c.order = at.order // its memory
+	last := at.lastRank(logits)
+	c.ranks = at.ranks // its memory
 	for i, l := range logits {
 		if l == negInf || rank(l, i) > last {
 			p[i] = negInf

@@ -143,16 +143,16 @@ func TestGreedyTie(t *testing.T) {
 	}
 }
 
-// mostGumbel is a bound, and leaves every choice as it is.
+// gumbelBound is a bound, and leaves every choice as it is.
 func TestMostGumbel(t *testing.T) {
 	for _, x := range []uint64{0, 1, 1 << 10, 1 << 11, 1<<11 - 1, 1 << 12, 1 << 52, 1 << 63, 1<<63 - 1, math.MaxUint64} {
-		if g, most := gumbel(x), mostGumbel(x); !(g <= most) {
+		if g, most := gumbel(x), gumbelBound(x); !(g <= most) {
 			t.Errorf("gumbel(%#x) = %v, bounded by %v", x, g, most)
 		}
 	}
 	for i := range uint64(2_000_000) {
 		x := mix(i) >> (i % 60) // small v too
-		if g, most := gumbel(x), mostGumbel(x); !(g <= most) {
+		if g, most := gumbel(x), gumbelBound(x); !(g <= most) {
 			t.Fatalf("gumbel(%#x) = %v, bounded by %v", x, g, most)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"verity/tokenizer"
 )
 
-// SearchOptions say how several sequences of one window are decoded together, and how the
-// best is found. The zero value is one sequence.
+// SearchOptions configure the decoding of one window in several sequences. The zero value
+// is one sequence.
 type SearchOptions struct {
 	// Beams is the number of live sequences of a beam search. 0 and 1 mean no beam
 	// search.
@@ -30,8 +30,8 @@ type SearchOptions struct {
 	LengthPenalty *float64
 }
 
-// MaxSequences is the most sequences of a search: each holds keys and values of its own,
-// 73 MB with large models.
+// MaxSequences is the maximum number of sequences of a search. Each has its own keys and
+// values, 73 MB with large models.
 const MaxSequences = 64
 
 // Size returns how many sequences there are.
@@ -54,7 +54,7 @@ type Hypothesis struct {
 	sample int
 }
 
-// with returns h and one choice more.
+// with returns h with one more choice.
 func (h Hypothesis) with(t tokenizer.Token, logProb float32) Hypothesis {
 	h.Choices, h.sum = append(slices.Clip(h.Choices), Choice{t, logProb}), h.sum+logProb
 	return h
@@ -66,7 +66,7 @@ type SearchResult struct {
 	NoSpeechProb float32      // see Session.NoSpeechProb
 	Passes       int
 	Traffic      Traffic
-	Judging      time.Duration // in rules and choices
+	RulesTime    time.Duration // spent in rules and choices
 }
 
 // Search decodes a window in the sequences of o.Search, at most limit tokens of each (see
@@ -85,10 +85,10 @@ func (d *Decoder) Search(
 	if err != nil {
 		return nil, err
 	}
-	s := &search{o: first.o, eot: eot, live: []*beam{{session: first}}, found: new(SearchResult)}
+	s := &search{o: first.o, eot: eot, live: []*beam{{session: first}}, result: new(SearchResult)}
 	defer s.close()
 	for range first.Limit(limit) {
-		enough, err := s.pass(ctx)
+		enough, err := s.step(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -97,7 +97,7 @@ func (d *Decoder) Search(
 		}
 	}
 	s.finish()
-	return s.found, nil
+	return s.result, nil
 }
 
 // A search is the state of Search.
@@ -108,7 +108,7 @@ type search struct {
 	ended  []Hypothesis
 	rows   []Row
 	logits []float32
-	found  *SearchResult
+	result *SearchResult
 }
 
 // A beam is a live sequence.
@@ -117,42 +117,42 @@ type beam struct {
 	session *Session
 }
 
-// close ends what is live.
+// close closes all live sequences.
 func (s *search) close() {
 	for _, b := range s.live {
-		s.drop(b)
+		s.closeBeam(b)
 	}
 	s.live = nil
 }
 
-func (s *search) drop(b *beam) {
-	s.found.Traffic.Add(b.session.Traffic())
+func (s *search) closeBeam(b *beam) {
+	s.result.Traffic.Add(b.session.Traffic())
 	b.session.Close()
 }
 
-// pass gives every live sequence its next token. It reports whether enough sequences have
+// step extends every live sequence by a token. It reports whether enough sequences have
 // ended.
-func (s *search) pass(ctx context.Context) (enough bool, err error) {
+func (s *search) step(ctx context.Context) (enough bool, err error) {
 	s.rows = s.rows[:0]
 	for _, b := range s.live {
-		b.session.prepare(nil)
+		b.session.buildRows(nil)
 		s.rows = append(s.rows, b.session.rows...)
 	}
-	logits, err := s.o.Stepper.Lend(ctx, s.rows, &s.logits)
+	logits, err := s.o.Runner.Run(ctx, s.rows, &s.logits)
 	if err != nil {
 		return false, err
 	}
 	began := time.Now()
-	defer func() { s.found.Judging += time.Since(began) }()
-	s.found.Passes++
+	defer func() { s.result.RulesTime += time.Since(began) }()
+	s.result.Passes++
 	var rows [][]float32
 	for _, b := range s.live {
-		logits, _ = b.session.positions(logits, func(_ int, row []float32) error {
+		logits, _ = b.session.eachPosition(logits, func(_ int, row []float32) error {
 			rows = append(rows, row)
 			return nil
 		})
 	}
-	s.found.NoSpeechProb = s.live[0].session.NoSpeechProb
+	s.result.NoSpeechProb = s.live[0].session.NoSpeechProb
 	if s.o.Search.Beams > 1 {
 		return s.extendBeams(rows)
 	}
@@ -162,11 +162,11 @@ func (s *search) pass(ctx context.Context) (enough bool, err error) {
 // extendSamples draws a token for each sequence. The first pass is the same for all, so
 // it has run once.
 func (s *search) extendSamples(rows [][]float32) error {
-	if s.found.Passes == 1 {
+	if s.result.Passes == 1 {
 		for i := 1; i < s.o.Search.Size(); i++ {
 			f := s.live[0].session.fork()
 			f.o.Sampling.Sample = i
-			f.pick = f.o.Sampling.chooser()
+			f.chooser = f.o.Sampling.chooser()
 			s.live, rows = append(s.live, &beam{Hypothesis{sample: i}, f}), append(rows, rows[0])
 		}
 	}
@@ -174,14 +174,14 @@ func (s *search) extendSamples(rows [][]float32) error {
 	s.live = nil
 	for i, b := range live {
 		row, x := rows[i], b.session
-		t := x.pick.choose(row, len(x.tokens))
+		t := x.chooser.choose(row, len(x.tokens))
 		if row[t] == negInf {
 			s.live = append(s.live, live[i:]...)
 			return forbidden(len(x.tokens))
 		}
 		b.Hypothesis = b.with(t, row[t]-kernel.LogSumExp(row))
 		if t == s.eot {
-			s.drop(b)
+			s.closeBeam(b)
 			s.ended = append(s.ended, b.Hypothesis)
 		} else {
 			x.tokens = append(x.tokens, t)
@@ -217,7 +217,7 @@ func (s *search) extendBeams(rows [][]float32) (enough bool, err error) {
 			s.ended = append(s.ended, s.live[c.from].with(c.token, c.logProb))
 		}
 	}
-	s.move(next)
+	s.setLive(next)
 	return len(s.ended) >= most, nil
 }
 
@@ -255,9 +255,9 @@ func top(row []float32, n int) []tokenizer.Token {
 	return best
 }
 
-// move makes next the live sequences. The first one that continues a sequence takes its
+// setLive makes next the live sequences. The first one that continues a sequence takes its
 // session; the others copy it.
-func (s *search) move(next []candidate) {
+func (s *search) setLive(next []candidate) {
 	live := make([]*beam, len(next))
 	taken := make([]bool, len(s.live))
 	for i, c := range next {
@@ -270,7 +270,7 @@ func (s *search) move(next []candidate) {
 	}
 	for i, b := range s.live {
 		if !taken[i] {
-			s.drop(b)
+			s.closeBeam(b)
 		}
 	}
 	for i, c := range next {
@@ -300,7 +300,7 @@ func (s *search) finish() {
 		s.ended[i].Score = s.score(h)
 	}
 	slices.SortStableFunc(s.ended, func(a, b Hypothesis) int { return cmp.Compare(b.Score, a.Score) })
-	s.found.Hypotheses = s.ended
+	s.result.Hypotheses = s.ended
 }
 
 // score returns the sum of log-probabilities divided by the length penalty.

@@ -144,7 +144,7 @@ func TestSearchAlone(t *testing.T) {
 			wg.Go(func() {
 				defer m.Leave()
 				o := o
-				o.Stepper = m
+				o.Runner = m
 				for i, h := range run(t.Context(), o) {
 					if i >= len(want) || h.Score != want[i].Score || !slices.Equal(h.Choices, want[i].Choices) {
 						t.Errorf("%s: hypothesis %d differs in a batch", name, i)
@@ -162,7 +162,7 @@ func TestSearchAlone(t *testing.T) {
 // checkSamples draws each sequence by a session of its own.
 func (r *rig) checkSamples(t *testing.T, cross *decoder.Cross, o decoder.SessionOptions, want []decoder.Hypothesis) {
 	t.Helper()
-	o.Stepper = nil
+	o.Runner = nil
 	for i := range want {
 		o.Sampling.Sample = i
 		s, err := r.dec.NewSession(cross, o)

@@ -20,8 +20,8 @@ func forbidden(position int) error {
 
 // A Choice is the decoder's own pick at one position.
 type Choice struct {
-	// Token is tokenizer.None where the rules forbid every token after a draft. Only its
-	// commit is an error: a draft may lead to where decoding never comes.
+	// Token is tokenizer.None if the rules forbid every token after a draft: drafts reach
+	// positions that plain decoding does not. Only committing it is an error.
 	Token tokenizer.Token
 
 	// LogProb is the natural logarithm of the token's probability after the
@@ -29,7 +29,7 @@ type Choice struct {
 	LogProb float32
 }
 
-// SessionOptions says what to decode in a window and how.
+// SessionOptions configure the decoding of a window.
 type SessionOptions struct {
 	// Prompt is what the decoder has seen before its first choice: previous
 	// text if any, then start-of-transcript, language, task.
@@ -47,16 +47,17 @@ type SessionOptions struct {
 	// Search is for Decoder.Search; a Session has one sequence.
 	Search SearchOptions
 
-	// Stepper runs the rows. Nil means the decoder, at once.
-	Stepper Stepper
+	// Runner runs the rows. Nil means the decoder itself.
+	Runner Runner
 }
 
-// A Stepper runs the rows of sessions: *Decoder at once, a schedule.Member together with
-// those of others.
-type Stepper interface {
-	// Lend runs rows and returns the logits [rows with logits][Vocab]. They are valid until
-	// the caller's next call, and lie in own, grown as needed, or in memory of the stepper.
-	Lend(ctx context.Context, rows []Row, own *[]float32) ([]float32, error)
+// A Runner runs the rows of sessions. A *Decoder runs them at once, a schedule.Member
+// together with those of other members.
+type Runner interface {
+	// Run returns the logits [rows with logits][Vocab] of rows. They are valid until the
+	// caller's next call. They lie in buffer, which grows as needed, or in memory of the
+	// runner, which saves a copy.
+	Run(ctx context.Context, rows []Row, buffer *[]float32) ([]float32, error)
 }
 
 // A Session decodes one window once: it verifies drafts and holds the kept tokens. It
@@ -66,21 +67,21 @@ type Session struct {
 	// the first Choose.
 	NoSpeechProb float32
 
-	Judging time.Duration // the time spent in rules and choices so far
+	RulesTime time.Duration // spent in rules and choices so far
 
-	d       *Decoder
-	o       SessionOptions
-	pick    *chooser
-	stream  *Stream
-	tokens  []tokenizer.Token // prompt and committed
-	draft   []tokenizer.Token // of the round under way
-	rows    []Row
-	logits  []float32 // of its own
-	read    []float32 // of the last Choose, its own or lent by a batch
-	choices []Choice
+	d          *Decoder
+	o          SessionOptions
+	chooser    *chooser
+	stream     *Stream
+	tokens     []tokenizer.Token // prompt and committed
+	draft      []tokenizer.Token // of the round under way
+	rows       []Row
+	buffer     []float32 // for logits
+	lastLogits []float32 // of the last Choose, in buffer or in memory of the runner
+	choices    []Choice
 }
 
-// NewSession starts decoding over c. Close gives its memory back.
+// NewSession starts decoding over c. Close releases its memory.
 func (d *Decoder) NewSession(c *Cross, o SessionOptions) (*Session, error) {
 	if len(o.Prompt) == 0 || len(o.Prompt) >= d.dims.TextPositions {
 		return nil, fmt.Errorf("decoder: prompt: got %d tokens, want 1 to %d", len(o.Prompt), d.dims.TextPositions-1)
@@ -89,13 +90,13 @@ func (d *Decoder) NewSession(c *Cross, o SessionOptions) (*Session, error) {
 		return nil, fmt.Errorf("decoder: index of start-of-transcript: got %d, want one inside the prompt of %d tokens",
 			o.SOT, len(o.Prompt))
 	}
-	if o.Stepper == nil {
-		o.Stepper = d
+	if o.Runner == nil {
+		o.Runner = d
 	}
 	// Room for every position and a draft after the last, so that no round allocates.
 	tokens := make([]tokenizer.Token, 0, 2*d.dims.TextPositions)
 	return &Session{
-		d: d, o: o, pick: o.Sampling.chooser(), stream: d.NewStream(c),
+		d: d, o: o, chooser: o.Sampling.chooser(), stream: d.NewStream(c),
 		tokens: append(tokens, o.Prompt...),
 	}, nil
 }
@@ -104,8 +105,8 @@ func (d *Decoder) NewSession(c *Cross, o SessionOptions) (*Session, error) {
 // nothing.
 func (s *Session) Close() { s.stream.Close() }
 
-// Traffic returns what the steps of the session's rows read, and their time. A step that
-// several sessions share is divided among them.
+// Traffic returns the bytes that the session's steps read, and their time. Sessions that
+// share a step share its traffic.
 func (s *Session) Traffic() Traffic { return s.stream.traffic }
 
 // Limit returns the maximum number of choices: sampleLen, or half the text positions if
@@ -125,20 +126,20 @@ func (s *Session) Limit(sampleLen int) int {
 // them, the first following the committed tokens. Each is the choice of plain decoding at
 // that position. The slice is valid until the next call.
 func (s *Session) Choose(ctx context.Context, draft []tokenizer.Token) ([]Choice, error) {
-	s.prepare(draft)
+	s.buildRows(draft)
 	var err error
-	if s.read, err = s.o.Stepper.Lend(ctx, s.rows, &s.logits); err != nil {
+	if s.lastLogits, err = s.o.Runner.Run(ctx, s.rows, &s.buffer); err != nil {
 		return nil, err
 	}
 	began := time.Now()
-	defer func() { s.Judging += time.Since(began) }()
+	defer func() { s.RulesTime += time.Since(began) }()
 	s.choices = s.choices[:0]
-	_, err = s.positions(s.read, func(n int, row []float32) error {
-		t := s.pick.choose(row, len(s.tokens)+n)
+	_, err = s.eachPosition(s.lastLogits, func(n int, row []float32) error {
+		t := s.chooser.choose(row, len(s.tokens)+n)
 		switch {
 		case row[t] > negInf:
 			s.choices = append(s.choices, Choice{Token: t, LogProb: row[t] - kernel.LogSumExp(row)})
-		case n > 0: // a draft may lead where plain decoding never comes
+		case n > 0: // see Choice.Token
 			s.choices = append(s.choices, Choice{Token: tokenizer.None, LogProb: negInf})
 		default:
 			return forbidden(len(s.tokens))
@@ -148,9 +149,9 @@ func (s *Session) Choose(ctx context.Context, draft []tokenizer.Token) ([]Choice
 	return s.choices, err
 }
 
-// prepare sets the rows that must run through the network to choose after draft: the
+// buildRows sets the rows that must run through the network to choose after draft: the
 // committed tokens that have not run yet, then the draft.
-func (s *Session) prepare(draft []tokenizer.Token) {
+func (s *Session) buildRows(draft []tokenizer.Token) {
 	s.draft = append(s.draft[:0], draft...)
 	s.rows = s.rows[:0]
 	sot := -1
@@ -166,10 +167,10 @@ func (s *Session) prepare(draft []tokenizer.Token) {
 	}
 }
 
-// positions calls f with the logits at each position to choose at, after n tokens of the
-// draft and under the rules. logits begin with those of the session's rows; it returns
-// what lies behind them.
-func (s *Session) positions(logits []float32, f func(n int, row []float32) error) (rest []float32, err error) {
+// eachPosition calls f for each position at which a token is chosen, with its logits after
+// the rules; n is the number of draft tokens before it. The logits of the session's rows
+// come first in logits; it returns the rest.
+func (s *Session) eachPosition(logits []float32, f func(n int, row []float32) error) (rest []float32, err error) {
 	vocab, first := s.d.dims.Vocab, len(s.tokens)-1
 	for _, r := range s.rows {
 		if r.NoLogits {
@@ -200,32 +201,32 @@ func (s *Session) positions(logits []float32, f func(n int, row []float32) error
 // would have been chosen at position i of the last Choose, had it been at that
 // temperature; zeros if the rules forbid every one.
 func (s *Session) AppendProbs(dst []float32, i int, temperature float32) []float32 {
-	return s.pick.probs(dst, s.ruled(i), temperature)
+	return s.chooser.probs(dst, s.logitsAt(i), temperature)
 }
 
 // LogProb returns what the log-probability at position i of the last Choose would be, had
 // t been chosen there.
 func (s *Session) LogProb(i int, t tokenizer.Token) float32 {
-	row := s.ruled(i)
+	row := s.logitsAt(i)
 	return row[t] - kernel.LogSumExp(row)
 }
 
-// ruled returns the logits at position i of the last Choose, after the rules.
-func (s *Session) ruled(i int) []float32 {
-	vocab, row := s.d.dims.Vocab, len(s.read)/s.d.dims.Vocab-len(s.choices)+i
-	return s.read[row*vocab : (row+1)*vocab]
+// logitsAt returns the logits at position i of the last Choose, after the rules.
+func (s *Session) logitsAt(i int) []float32 {
+	vocab, row := s.d.dims.Vocab, len(s.lastLogits)/s.d.dims.Vocab-len(s.choices)+i
+	return s.lastLogits[row*vocab : (row+1)*vocab]
 }
 
-// Commit keeps tokens: a prefix of the last draft, or that and one choice more. It drops
-// all other tokens of the round from the cache. The choice has not run through the
-// network yet; the next round runs it first.
+// Commit keeps tokens: a prefix of the last draft, or that and one choice. It drops all
+// other tokens of the round from the cache. The choice has not run through the network
+// yet; the next round runs it first.
 func (s *Session) Commit(_ context.Context, kept []tokenizer.Token) error {
 	same := 0
 	for same < len(kept) && same < len(s.draft) && kept[same] == s.draft[same] {
 		same++
 	}
 	if len(kept) > same+1 {
-		return fmt.Errorf("decoder: commit of %d tokens, of which only %d were drafted", len(kept), same)
+		return fmt.Errorf("decoder: commit of %d tokens: only %d were drafted, want at most one more", len(kept), same)
 	}
 	if n := len(kept); n > 0 && kept[n-1] == tokenizer.None {
 		return forbidden(len(s.tokens) + n - 1)
@@ -236,9 +237,8 @@ func (s *Session) Commit(_ context.Context, kept []tokenizer.Token) error {
 	return nil
 }
 
-// Rewrite makes the session hold other tokens, prompt included. It is for a drafting
-// session, whose tokens are replaced by the target's choices, and keeps the common prefix
-// of the cache.
+// Rewrite replaces the session's tokens, prompt included, and keeps the common prefix of the
+// cache. A drafting session needs it, whose tokens give way to the target's choices.
 func (s *Session) Rewrite(tokens []tokenizer.Token) {
 	same := 0
 	for same < min(len(tokens), len(s.tokens)) && tokens[same] == s.tokens[same] {
@@ -251,7 +251,7 @@ func (s *Session) Rewrite(tokens []tokenizer.Token) {
 // fork returns a session that holds the same tokens.
 func (s *Session) fork() *Session {
 	return &Session{
-		d: s.d, o: s.o, pick: s.pick, stream: s.stream.fork(), tokens: slices.Clone(s.tokens), NoSpeechProb: s.NoSpeechProb,
+		d: s.d, o: s.o, chooser: s.chooser, stream: s.stream.fork(), tokens: slices.Clone(s.tokens), NoSpeechProb: s.NoSpeechProb,
 	}
 }
 

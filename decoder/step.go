@@ -11,8 +11,8 @@ import (
 	"verity/internal/layer"
 )
 
-// A work is the buffers of one step of at most rows rows.
-type work struct {
+// buffers are those of one step of at most rows rows.
+type buffers struct {
 	rows         int
 	x, y, q      []float32        // [rows][width]
 	normed       layer.NormedRows // in the memory of y
@@ -20,18 +20,18 @@ type work struct {
 	places       []kernel.Slot
 	self, across []kernel.Span
 	attend       kernel.Scratch
-	keep         *attention // nil: keeps no weights
+	recorder     *attentionRecorder // of attention weights; nil records none
 }
 
-// workFor borrows buffers for n rows.
-func (d *Decoder) workFor(n int) *work {
-	w := d.work.get(func() *work { return new(work) })
+// getBuffers returns buffers for n rows, from the free list if it has some.
+func (d *Decoder) getBuffers(n int) *buffers {
+	w := d.buffers.get(func() *buffers { return new(buffers) })
 	if w.rows >= n {
 		return w
 	}
 	n = max(n, 16)
 	width := d.dims.TextWidth
-	*w = work{
+	*w = buffers{
 		rows: n,
 		x:    make([]float32, n*width), y: make([]float32, n*width), q: make([]float32, n*width),
 		hidden: make([]float32, n*d.dims.TextFFN),
@@ -53,28 +53,28 @@ func (d *Decoder) workFor(n int) *work {
 // row's position is not the next of its stream or its token is not in the vocabulary, if
 // ctx ends (it is checked between layers), or if a logit is not a number.
 func (d *Decoder) Step(ctx context.Context, rows []Row, logits []float32) (err error) {
-	return d.step(ctx, rows, logits, nil)
+	return d.stepRecording(ctx, rows, logits, nil)
 }
 
-// Lend runs rows and returns their logits, in own.
-func (d *Decoder) Lend(ctx context.Context, rows []Row, own *[]float32) ([]float32, error) {
+// Run is Step with a buffer for logits that grows as needed: see Runner.
+func (d *Decoder) Run(ctx context.Context, rows []Row, buffer *[]float32) ([]float32, error) {
 	n := d.Logits(rows)
-	if cap(*own) < n {
-		*own = make([]float32, n)
+	if cap(*buffer) < n {
+		*buffer = make([]float32, n)
 	}
-	logits := (*own)[:n]
+	logits := (*buffer)[:n]
 	return logits, d.Step(ctx, rows, logits)
 }
 
-// step is Step; a, if not nil, keeps attention weights.
-func (d *Decoder) step(ctx context.Context, rows []Row, logits []float32, a *attention) (err error) {
+// stepRecording is Step, and records attention weights in a unless that is nil.
+func (d *Decoder) stepRecording(ctx context.Context, rows []Row, logits []float32, a *attentionRecorder) (err error) {
 	if err := d.check(rows, logits); err != nil {
 		return err
 	}
 	began := time.Now()
-	w := d.workFor(len(rows))
-	defer d.work.put(w, 2)
-	w.keep = a
+	w := d.getBuffers(len(rows))
+	defer d.buffers.put(w, 2)
+	w.recorder = a
 	d.embedRows(w.x, rows)
 	for i := range d.blocks {
 		if err := ctx.Err(); err != nil {
@@ -82,21 +82,21 @@ func (d *Decoder) step(ctx context.Context, rows []Row, logits []float32, a *att
 		}
 		d.blocks[i].apply(d, w, i, rows)
 	}
-	wanted := d.keepWanted(w, rows)
+	wanted := d.gatherWanted(w, rows)
 	d.norm.Apply(d.pool, w.y, w.x, wanted)
 	d.tap.Input(w.y, wanted, d.dims.TextWidth)
 	kernel.MatMul(d.pool, logits, w.y, wanted, d.dims.TextWidth, d.head, nil, kernel.Store)
-	if err := d.finite(logits, rows); err != nil {
-		return fmt.Errorf("%w: %s", err, d.blame(w, rows))
+	if err := d.checkFinite(logits, rows); err != nil {
+		return fmt.Errorf("%w: %s", err, d.locateNaN(w, rows))
 	}
 	for _, r := range rows {
 		r.Stream.length = r.Position + 1
 	}
-	d.account(rows, wanted, time.Since(began))
+	d.addTraffic(rows, wanted, time.Since(began))
 	return nil
 }
 
-// check refuses rows that would read or write outside a cache.
+// check returns an error for rows that would read or write outside a cache.
 func (d *Decoder) check(rows []Row, logits []float32) error {
 	for i, r := range rows {
 		want := r.Stream.length
@@ -125,7 +125,7 @@ func (d *Decoder) check(rows []Row, logits []float32) error {
 	return nil
 }
 
-// Logits returns how many values the logits of rows are.
+// Logits returns the number of values in the logits of rows.
 func (d *Decoder) Logits(rows []Row) (n int) {
 	for _, r := range rows {
 		if !r.NoLogits {
@@ -145,7 +145,7 @@ func (d *Decoder) embedRows(x []float32, rows []Row) {
 	}
 }
 
-func (b *block) apply(d *Decoder, w *work, layer int, rows []Row) {
+func (b *block) apply(d *Decoder, w *buffers, layer int, rows []Row) {
 	n, width, heads := len(rows), d.dims.TextWidth, d.dims.TextHeads
 	size := width / heads
 	scale := float32(1 / math.Sqrt(float64(size)))
@@ -164,8 +164,8 @@ func (b *block) apply(d *Decoder, w *work, layer int, rows []Row) {
 
 	b.norm2.ApplyTo(b.query, d.pool, &w.normed, w.x, n)
 	b.query.ApplyNormed(d.pool, w.q, &w.normed, kernel.Store)
-	if w.keep != nil {
-		w.keep.keep(d, w, layer, n)
+	if w.recorder != nil {
+		w.recorder.record(d, w, layer, n)
 	}
 	kernel.Attend(d.pool, w.y, w.q, width, heads, size, scale, w.across[:n], &w.attend)
 	b.crossOut.Apply(d.pool, w.x, w.y, n, width, kernel.StoreAdd)
@@ -175,7 +175,7 @@ func (b *block) apply(d *Decoder, w *work, layer int, rows []Row) {
 	b.down.Apply(d.pool, w.x, w.hidden, n, d.dims.TextFFN, kernel.StoreAdd)
 }
 
-// runLength returns how many rows, from the first on, belong to the stream of the first.
+// runLength returns how many rows at the start belong to the same stream.
 func runLength(rows []Row) int {
 	n := 1
 	for n < len(rows) && rows[n].Stream == rows[0].Stream {
@@ -184,8 +184,8 @@ func runLength(rows []Row) int {
 	return n
 }
 
-// keepWanted moves the rows that want logits to the front of w.x and counts them.
-func (d *Decoder) keepWanted(w *work, rows []Row) int {
+// gatherWanted moves the rows that want logits to the front of w.x and returns their number.
+func (d *Decoder) gatherWanted(w *buffers, rows []Row) int {
 	width, wanted := d.dims.TextWidth, 0
 	for i, r := range rows {
 		if r.NoLogits {
@@ -197,8 +197,8 @@ func (d *Decoder) keepWanted(w *work, rows []Row) int {
 	return wanted
 }
 
-// finite returns an error for the first row with a logit that is not a number.
-func (d *Decoder) finite(logits []float32, rows []Row) error {
+// checkFinite returns an error for the first row with a logit that is not a number.
+func (d *Decoder) checkFinite(logits []float32, rows []Row) error {
 	at := 0
 	for _, r := range rows {
 		if r.NoLogits {
@@ -213,9 +213,9 @@ func (d *Decoder) finite(logits []float32, rows []Row) error {
 	return nil
 }
 
-// blame repeats a pass, which no stream has taken over yet, and says where NaN or Inf
-// first appear.
-func (d *Decoder) blame(w *work, rows []Row) string {
+// locateNaN repeats a pass whose rows no stream has counted yet, and returns where NaN or
+// Inf first appear.
+func (d *Decoder) locateNaN(w *buffers, rows []Row) string {
 	x := w.x[:len(rows)*d.dims.TextWidth]
 	finite := func() bool { return !slices.ContainsFunc(x, func(v float32) bool { return v-v != 0 }) }
 	if d.embedRows(w.x, rows); !finite() {

@@ -21,14 +21,14 @@ func (t *Traffic) Add(o Traffic) {
 }
 
 // StepBytes returns the bytes that a step must read whatever its rows are: all matrices
-// once, the token embedding only as the vocabulary head, the keys and values of a window
-// of audio, and those of that many positions of text. Divided by the time of a step this
-// is the bandwidth reached.
+// once, the token embedding only as the vocabulary head, and the keys and values of a
+// window of audio and of the given positions of text. Divided by the time of a step this is
+// the bandwidth reached.
 func (d *Decoder) StepBytes(positions int) int64 {
 	return d.weightBytes() + d.head.Bytes() + d.cacheBytes(d.dims.AudioPositions+positions)
 }
 
-// weightBytes are those of the layers.
+// weightBytes returns the size of the layers' matrices.
 func (d *Decoder) weightBytes() (n int64) {
 	for i := range d.blocks {
 		b := &d.blocks[i]
@@ -39,8 +39,8 @@ func (d *Decoder) weightBytes() (n int64) {
 	return n
 }
 
-// cacheBytes are those of that many keys and values, of audio and text together, with
-// their scales if they are int8: one for each head of a key and of a value.
+// cacheBytes returns the size of the keys and values of n positions, of audio and text
+// together. In int8 each head of a key and of a value has a scale.
 func (d *Decoder) cacheBytes(positions int) int64 {
 	m, scales := d.dims, 0
 	if d.precision.Cache == precision.Int8 {
@@ -50,10 +50,10 @@ func (d *Decoder) cacheBytes(positions int) int64 {
 	return int64(perPosition) * int64(positions)
 }
 
-// account adds a step to the traffic of its streams: each gets its own keys and values,
+// addTraffic adds a step to the traffic of its streams: each gets its own keys and values,
 // and an equal share of the weights and of the time, so that the sums over streams are
 // those of the steps.
-func (d *Decoder) account(rows []Row, wanted int, took time.Duration) {
+func (d *Decoder) addTraffic(rows []Row, wanted int, took time.Duration) {
 	streams := 0
 	for i := 0; i < len(rows); i += runLength(rows[i:]) {
 		streams++

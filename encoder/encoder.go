@@ -21,8 +21,8 @@ type Options struct {
 	// Pool runs the products. Nil means the caller's goroutine alone.
 	Pool *parallel.Pool
 
-	// Precision is what weights are held and computed in. The zero value is as exact as
-	// the file.
+	// Precision is the format of weights, activations and caches. The zero value is as
+	// exact as the file.
 	Precision precision.Precision
 }
 
@@ -35,7 +35,7 @@ type Encoder struct {
 	positions    []float32 // [AudioPositions][AudioWidth]
 	blocks       []block
 	norm         layer.Norm
-	spare        sync.Pool // of *work
+	buffers      sync.Pool // of *buffers
 }
 
 // A block is one residual layer: x += attention(norm(x)); x += mlp(norm(x)).
@@ -71,11 +71,11 @@ func New(c *model.Checkpoint, o Options) (*Encoder, error) {
 	if err := l.Read(); err != nil {
 		return nil, err
 	}
-	e.spare.New = func() any { return newWork(d, p) }
+	e.buffers.New = func() any { return newBuffers(d, p) }
 	return e, nil
 }
 
-// Precision returns what the network is held and computed in, with nothing automatic.
+// Precision returns the formats of weights, activations and caches, none of them automatic.
 func (e *Encoder) Precision() precision.Precision { return e.precision }
 
 func loadBlock(l *layer.Loader, at string, d model.Dims) block {
@@ -101,19 +101,19 @@ func loadBlock(l *layer.Loader, at string, d model.Dims) block {
 // It returns an error if mel has another shape, if ctx ends (it is checked between
 // layers), or if a feature is not a number.
 func (e *Encoder) Encode(ctx context.Context, mel *audio.Mel) (*Features, error) {
-	return e.EncodeInTurn(ctx, mel, func() {})
+	return e.EncodeYielding(ctx, mel, func() {})
 }
 
-// EncodeInTurn is Encode with a call of between after every layer, so that others can use
-// the threads.
-func (e *Encoder) EncodeInTurn(ctx context.Context, mel *audio.Mel, between func()) (*Features, error) {
+// EncodeYielding is Encode, and calls yield after every layer so that other work can use the
+// threads.
+func (e *Encoder) EncodeYielding(ctx context.Context, mel *audio.Mel, yield func()) (*Features, error) {
 	d := e.dims
 	if mel.Bins != d.MelBins || mel.Frames < 2 || mel.Frames > 2*d.AudioPositions || mel.Frames%2 != 0 {
-		return nil, fmt.Errorf("encoder: log-mel window: got %d bins × %d frames, want %d × %d, or fewer frames in twos",
+		return nil, fmt.Errorf("encoder: log-mel window: got %d bins × %d frames, want %d × %d, or any smaller even number of frames",
 			mel.Bins, mel.Frames, d.MelBins, 2*d.AudioPositions)
 	}
-	w := e.spare.Get().(*work)
-	defer e.spare.Put(w)
+	w := e.buffers.Get().(*buffers)
+	defer e.buffers.Put(w)
 
 	f := &Features{Positions: mel.Frames / 2, Width: d.AudioWidth}
 	w.resize(f.Positions)
@@ -124,18 +124,18 @@ func (e *Encoder) EncodeInTurn(ctx context.Context, mel *audio.Mel, between func
 			return nil, err
 		}
 		e.blocks[i].apply(e, w, f.Data)
-		between()
+		yield()
 	}
 	e.norm.Apply(e.pool, f.Data, f.Data, f.Positions)
 	if i := notNumber(f.Data); i >= 0 {
 		return nil, fmt.Errorf("encoder: feature %d of position %d is not a number: %s",
-			i%f.Width, i/f.Width, e.blame(w, f.Data, mel))
+			i%f.Width, i/f.Width, e.locateNaN(w, f.Data, mel))
 	}
 	return f, nil
 }
 
 // stem runs both convolutions and adds the positions.
-func (e *Encoder) stem(w *work, x []float32, mel *audio.Mel) {
+func (e *Encoder) stem(w *buffers, x []float32, mel *audio.Mel) {
 	n, width := mel.Frames/2, e.dims.AudioWidth
 	w.transpose(mel)
 	// Both buffers have a row of zeros before and after: the padding.
@@ -145,7 +145,7 @@ func (e *Encoder) stem(w *work, x []float32, mel *audio.Mel) {
 	e.pool.For(n, 64, func(lo, hi int) { kernel.Add(x[lo*width:hi*width], e.positions[lo*width:hi*width]) })
 }
 
-func (b *block) apply(e *Encoder, w *work, x []float32) {
+func (b *block) apply(e *Encoder, w *buffers, x []float32) {
 	d, n, width := e.dims, len(w.spans), e.dims.AudioWidth
 	size := width / d.AudioHeads
 
@@ -160,8 +160,8 @@ func (b *block) apply(e *Encoder, w *work, x []float32) {
 	b.down.Apply(e.pool, x, w.hidden, n, d.AudioFFN, kernel.StoreAdd)
 }
 
-// blame encodes a window again into x and says where NaN or Inf first appear.
-func (e *Encoder) blame(w *work, x []float32, mel *audio.Mel) string {
+// locateNaN encodes a window again into x and reports where NaN or Inf first appear.
+func (e *Encoder) locateNaN(w *buffers, x []float32, mel *audio.Mel) string {
 	if i := notFinite(mel.Data); i >= 0 {
 		return fmt.Sprintf("bin %d of frame %d of the log-mel is NaN or Inf: the audio is corrupt", i/mel.Frames, i%mel.Frames)
 	}

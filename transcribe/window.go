@@ -59,7 +59,7 @@ type windowText struct {
 func (m *Model) encode(ctx context.Context, mel *audio.Mel, s *transcript.Seconds, step func(share float64)) (window, error) {
 	w := &encodedWindow{Model: m}
 	layers, done := m.Dims.AudioLayers+m.Dims.TextLayers, 0
-	err := m.Batch.Encode(ctx, func(between func()) error {
+	err := m.Batch.WithAllThreads(ctx, func(between func()) error {
 		began := time.Now()
 		pause := func() { // not counted
 			at := time.Now()
@@ -68,13 +68,13 @@ func (m *Model) encode(ctx context.Context, mel *audio.Mel, s *transcript.Second
 			step(float64(done) / float64(layers))
 			began = began.Add(time.Since(at))
 		}
-		f, err := m.Encoder.EncodeInTurn(ctx, mel, pause)
+		f, err := m.Encoder.EncodeYielding(ctx, mel, pause)
 		if err != nil {
 			return err
 		}
 		s.Encode += time.Since(began).Seconds()
 		began = time.Now()
-		if w.cross, err = m.Decoder.CrossInTurn(ctx, f, pause); err != nil {
+		if w.cross, err = m.Decoder.CrossYielding(ctx, f, pause); err != nil {
 			return err
 		}
 		s.CrossKV += time.Since(began).Seconds()
@@ -109,7 +109,7 @@ func (w *encodedWindow) decode(
 ) (windowText, error) {
 	member := w.Batch.Join()
 	defer member.Leave()
-	o.Stepper = member
+	o.Runner = member
 	if o.Search.Size() > 1 {
 		return w.search(ctx, o)
 	}
@@ -131,7 +131,7 @@ func (w *encodedWindow) decode(
 	if err != nil {
 		return windowText{}, err
 	}
-	d.Stats.Seconds.Rules, d.Stats.Passes = s.Judging.Seconds(), traffic(s.Traffic())
+	d.Stats.Seconds.Rules, d.Stats.Passes = s.RulesTime.Seconds(), traffic(s.Traffic())
 	drafts := &d.Stats.Drafts
 	drafts.Weighed, drafts.Overlap = meter.Positions, meter.Overlap
 	if h.text != nil {
@@ -179,7 +179,7 @@ func (w *encodedWindow) search(ctx context.Context, o decoder.SessionOptions) (w
 	}
 	d := windowText{assistant.Result{Choices: found.Hypotheses[0].Choices}, found.NoSpeechProb}
 	d.Stats.Drafts.Rounds = found.Passes
-	d.Stats.Seconds.Verify, d.Stats.Seconds.Rules = time.Since(began).Seconds(), found.Judging.Seconds()
+	d.Stats.Seconds.Verify, d.Stats.Seconds.Rules = time.Since(began).Seconds(), found.RulesTime.Seconds()
 	d.Stats.Passes = traffic(found.Traffic)
 	return d, nil
 }
@@ -194,10 +194,10 @@ func (w *encodedWindow) words(
 		return nil, nil
 	}
 	var a *decoder.Alignment
-	err := w.Batch.Encode(ctx, func(between func()) (err error) {
+	err := w.Batch.WithAllThreads(ctx, func(between func()) (err error) {
 		a, err = w.Decoder.Align(ctx, w.cross, decoder.AlignOptions{
 			Tokens: slices.Concat(start, []tokenizer.Token{tok.NoTimestamps}, text, []tokenizer.Token{tok.EOT}),
-			First:  len(start) + 1, Below: tok.EOT, Heads: w.alignmentHeads(), Positions: positions, Between: between,
+			First:  len(start) + 1, Below: tok.EOT, Heads: w.alignmentHeads(), Positions: positions, Yield: between,
 		})
 		return err
 	})

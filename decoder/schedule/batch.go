@@ -10,8 +10,8 @@ import (
 	"verity/decoder"
 )
 
-// decodeShare is the share of time that passes get while windows are encoded, so that
-// nobody waits long. These passes have fewer rows than if the members waited for the
+// decodeShare is the share of time that passes get while windows are encoded, so that no
+// member waits long. Such passes have fewer rows than if the members waited for the
 // windows: a larger share shortens the wait of members, and costs throughput.
 const decodeShare = 1.0 / 16
 
@@ -19,66 +19,67 @@ const decodeShare = 1.0 / 16
 // read once for all of them. A member's logits have the same bits as alone, so members
 // may join, leave, and bring any number of rows.
 //
-// A pass starts when every member waits for one. Therefore the logits of a pass, which
-// are lent and not copied, stay valid until their reader waits again. The price: a
-// goroutine may be a member only while it decodes, since the others wait for it. Passes
-// of an assistant's decoder go before those of the target. So all members that draft do
-// so together, each with its own draft length, and then all verify together.
+// A pass starts when every member waits for one, so the memory of its logits can be shared
+// without a copy: they stay valid until their reader waits again. The price is that a
+// goroutine may be a member only while it decodes, since the others wait for it.
 //
-// Encode is for other work that uses all threads.
+// Passes of an assistant's decoder go before those of the target. So all members that
+// draft do so together, each with its own draft length, and then all verify together.
+//
+// WithAllThreads runs other work, such as encoding, between passes.
 type Batch struct {
-	// WindowsFirst encodes all windows that wait before anything is decoded. More
-	// sequences then share a pass; their text comes in bursts. It is set before work.
+	// WindowsFirst encodes all waiting windows before anything is decoded. More
+	// sequences then share a pass, and their text comes in bursts. Set it before use.
 	WindowsFirst bool
 
-	target queue
-	cpu    processor
-	passed atomic.Pointer[func(members, rows int)]
+	target  queue
+	threads arbiter
+	onPass  atomic.Pointer[func(members, rows int)]
 
-	mu      sync.Mutex
-	members int
-	waiting int      // members, in all queues
-	others  []*queue // of assistants
+	mu         sync.Mutex
+	members    int
+	waiting    int // members, in all queues
+	assistants []*queue
 
-	trace func(q *queue, calls []*call) // called for every shared pass, in tests; or nil
+	trace func(q *queue, requests []*request) // if not nil, called for every shared pass; for tests
 }
 
 // A queue collects rows of the members of a batch and runs them through one decoder.
 type queue struct {
-	b      *Batch
-	d      *decoder.Decoder
-	calls  []*call // of the coming pass
-	spare  []*call // memory for those of the next
-	idle   []*call
-	rows   []decoder.Row
-	logits []float32 // of the last pass; lent to the members until the next
+	b             *Batch
+	d             *decoder.Decoder
+	requests      []*request // of the coming pass
+	spareRequests []*request // memory for the requests of the pass after it
+	freeRequests  []*request
+	rows          []decoder.Row
+	logits        []float32 // of the last pass; its members read them until the next
 }
 
-// A call is one member's part of a pass.
-type call struct {
+// A request is one member's part of a pass.
+type request struct {
 	ctx    context.Context
 	rows   []decoder.Row
 	logits []float32
 	err    error
-	lead   chan []*call // all calls of a pass, for the leader; nil once a leader has run it
+	run    chan []*request // all requests of a pass, for its leader; nil once a leader has run it
 }
 
 // New returns a batch over a target's decoder, without members.
 func New(target *decoder.Decoder) *Batch {
 	b := new(Batch)
 	b.target = queue{b: b, d: target}
-	b.cpu.init()
+	b.threads.init()
 	return b
 }
 
-// A Member is a goroutine that decodes a window. It is a Stepper of the target.
+// A Member is a goroutine that decodes a window. It is a Runner of the target.
 type Member struct {
-	seat
+	membership
 	left bool
 }
 
-// A seat is a member's place in one queue.
-type seat struct {
+// A membership is a member's place in one queue.
+type membership struct {
 	m *Member
 	q *queue
 }
@@ -86,33 +87,33 @@ type seat struct {
 // Join makes the calling goroutine a member until it calls Leave.
 func (b *Batch) Join() *Member {
 	m := new(Member)
-	m.seat = seat{m, &b.target}
-	b.change(1)
+	m.membership = membership{m, &b.target}
+	b.changeMembers(1)
 	return m
 }
 
 // Leave ends the membership: the others no longer wait. A second call does nothing.
-// Rows that the goroutine still brings run alone.
+// Further rows of the goroutine run alone.
 func (m *Member) Leave() {
 	if !m.left {
 		m.left = true
-		m.q.b.change(-1)
+		m.q.b.changeMembers(-1)
 	}
 }
 
-// Of returns a Stepper of another decoder, an assistant's, for the same member.
-func (m *Member) Of(d *decoder.Decoder) decoder.Stepper {
+// ForDecoder returns a Runner of another decoder, an assistant's, for the same member.
+func (m *Member) ForDecoder(d *decoder.Decoder) decoder.Runner {
 	b := m.q.b
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, q := range b.others {
+	for _, q := range b.assistants {
 		if q.d == d {
-			return seat{m, q}
+			return membership{m, q}
 		}
 	}
 	q := &queue{b: b, d: d}
-	b.others = append(b.others, q)
-	return seat{m, q}
+	b.assistants = append(b.assistants, q)
+	return membership{m, q}
 }
 
 // Members returns the number of members.
@@ -122,192 +123,192 @@ func (b *Batch) Members() int {
 	return b.members
 }
 
-func (b *Batch) change(n int) {
+func (b *Batch) changeMembers(n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.members += n
-	b.cpu.join(n)
-	b.start()
+	b.threads.addMembers(n)
+	b.startPass()
 }
 
-// OnPass has f called after every pass of the target, with how many members shared it and
-// how many rows they had. Only the last f is called.
-func (b *Batch) OnPass(f func(members, rows int)) { b.passed.Store(&f) }
+// OnPass sets a function to call after every pass of the target, with the numbers of
+// members that shared it and of their rows. It replaces the one set before.
+func (b *Batch) OnPass(f func(members, rows int)) { b.onPass.Store(&f) }
 
-// tell calls the function of OnPass.
-func (q *queue) tell(members, rows int) {
-	if f := q.b.passed.Load(); f != nil && q == &q.b.target {
+// reportPass calls the function of OnPass.
+func (q *queue) reportPass(members, rows int) {
+	if f := q.b.onPass.Load(); f != nil && q == &q.b.target {
 		(*f)(members, rows)
 	}
 }
 
 // Busy returns the wall time in which there were members and nothing was encoded: the
 // time that rounds took.
-func (b *Batch) Busy() time.Duration { return b.cpu.busyTime() }
+func (b *Batch) Busy() time.Duration { return b.threads.busyTime() }
 
-// Encode runs work, the encoding of a window, which uses all threads, while no pass runs.
-// Only one work runs at a time, and never that of a member, for whom the others would
-// wait. It must call between every few milliseconds, so that the members can run passes
-// for their share of the time.
-func (b *Batch) Encode(ctx context.Context, work func(between func()) error) error {
-	if err := b.cpu.beginWork(ctx); err != nil {
+// WithAllThreads runs work that uses all threads, such as the encoding of a window, while
+// no pass runs. Works run one at a time. The caller must not be a member, because the
+// others would wait for it. The work must call yield every few milliseconds, so that
+// members can run passes for their share of the time.
+func (b *Batch) WithAllThreads(ctx context.Context, work func(yield func()) error) error {
+	if err := b.threads.beginExclusive(ctx); err != nil {
 		return err
 	}
-	defer b.cpu.endWork()
+	defer b.threads.endExclusive()
 	share := decodeShare
 	if b.WindowsFirst {
 		share = 0
 	}
-	return work(func() { b.cpu.between(share) })
+	return work(func() { b.threads.yield(share) })
 }
 
-// start hands the waiting calls of one queue to the first of them, its leader, if every
-// member waits. b.mu is held.
-func (b *Batch) start() {
+// startPass starts a pass if every member waits: it hands the requests of one queue to the
+// first of them, the leader. b.mu is held.
+func (b *Batch) startPass() {
 	if b.waiting == 0 || b.waiting < b.members {
 		return
 	}
 	q := &b.target
-	for _, other := range b.others {
-		if len(other.calls) > 0 {
+	for _, other := range b.assistants {
+		if len(other.requests) > 0 {
 			q = other
 			break
 		}
 	}
-	b.waiting -= len(q.calls)
-	calls := q.calls
-	q.calls, q.spare = q.spare[:0], nil
+	b.waiting -= len(q.requests)
+	requests := q.requests
+	q.requests, q.spareRequests = q.spareRequests[:0], nil
 	if b.trace != nil {
-		b.trace(q, calls)
+		b.trace(q, requests)
 	}
-	calls[0].lead <- calls
+	requests[0].run <- requests
 }
 
-// Lend waits for the other members and runs rows with theirs.
-func (s seat) Lend(ctx context.Context, rows []decoder.Row, own *[]float32) ([]float32, error) {
+// Run waits for the other members and runs rows with theirs.
+func (s membership) Run(ctx context.Context, rows []decoder.Row, buffer *[]float32) ([]float32, error) {
 	q := s.q
-	var c *call
+	var r *request
 	if !s.m.left {
-		c = q.join(ctx, rows)
+		r = q.enqueue(ctx, rows)
 	}
-	if c == nil {
-		return q.alone(ctx, rows, own)
+	if r == nil {
+		return q.runAlone(ctx, rows, buffer)
 	}
-	if err := q.follow(ctx, c); err != nil {
+	if err := q.wait(ctx, r); err != nil {
 		return nil, err
 	}
-	logits, err := c.logits, c.err
+	logits, err := r.logits, r.err
 	q.b.mu.Lock()
-	q.giveBack(c)
+	q.recycle(r)
 	q.b.mu.Unlock()
 	return logits, err
 }
 
-// join adds a call to the coming pass, and starts the pass if every member waits. It
+// enqueue adds a request to the coming pass, and starts the pass if every member waits. It
 // returns nil if there is no other member.
-func (q *queue) join(ctx context.Context, rows []decoder.Row) (c *call) {
+func (q *queue) enqueue(ctx context.Context, rows []decoder.Row) (r *request) {
 	b := q.b
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.members == 1 {
 		return nil
 	}
-	if n := len(q.idle); n > 0 {
-		c, q.idle = q.idle[n-1], q.idle[:n-1]
+	if n := len(q.freeRequests); n > 0 {
+		r, q.freeRequests = q.freeRequests[n-1], q.freeRequests[:n-1]
 	} else {
-		c = &call{lead: make(chan []*call, 1)}
+		r = &request{run: make(chan []*request, 1)}
 	}
-	c.ctx, c.rows = ctx, rows
-	q.calls = append(q.calls, c)
+	r.ctx, r.rows = ctx, rows
+	q.requests = append(q.requests, r)
 	b.waiting++
-	b.start()
-	return c
+	b.startPass()
+	return r
 }
 
-// giveBack keeps the memory of a call for reuse. b.mu is held.
-func (q *queue) giveBack(c *call) {
-	*c = call{lead: c.lead}
-	q.idle = append(q.idle, c)
+// recycle keeps the memory of a request for reuse. b.mu is held.
+func (q *queue) recycle(r *request) {
+	*r = request{run: r.run}
+	q.freeRequests = append(q.freeRequests, r)
 }
 
-// follow waits until a leader has run c, or until c is the leader. If ctx ends before
-// that, it withdraws c from the coming pass. A call whose pass has a leader is waited
-// for, since it is running.
-func (q *queue) follow(ctx context.Context, c *call) error {
+// wait waits until a leader has run r, or until r is the leader and has run its pass. If
+// ctx ends before the pass starts, it cancels r.
+func (q *queue) wait(ctx context.Context, r *request) error {
 	select {
-	case calls := <-c.lead:
-		q.lead(calls)
+	case requests := <-r.run:
+		q.runAsLeader(requests)
 		return nil
 	case <-ctx.Done():
 	}
-	if q.withdraw(c) {
+	if q.cancel(r) {
 		return ctx.Err()
 	}
-	q.lead(<-c.lead)
+	q.runAsLeader(<-r.run)
 	return nil
 }
 
-// withdraw takes c out of the coming pass. It reports false if that pass has begun.
-func (q *queue) withdraw(c *call) bool {
+// cancel removes r from the coming pass. It reports false if that pass has started.
+func (q *queue) cancel(r *request) bool {
 	q.b.mu.Lock()
 	defer q.b.mu.Unlock()
-	i := slices.Index(q.calls, c)
+	i := slices.Index(q.requests, r)
 	if i < 0 {
 		return false
 	}
-	q.calls = slices.Delete(q.calls, i, i+1)
+	q.requests = slices.Delete(q.requests, i, i+1)
 	q.b.waiting--
-	q.giveBack(c)
+	q.recycle(r)
 	return true
 }
 
-// lead runs a pass for all calls and notifies the others. Nil calls have been run.
-func (q *queue) lead(calls []*call) {
-	if calls == nil {
+// runAsLeader runs a pass for all requests and notifies the others. It does nothing if
+// there are none: then another request was the leader.
+func (q *queue) runAsLeader(requests []*request) {
+	if requests == nil {
 		return
 	}
-	q.run(calls)
-	for _, other := range calls[1:] {
-		other.lead <- nil
+	q.runPass(requests)
+	for _, other := range requests[1:] {
+		other.run <- nil
 	}
 	q.b.mu.Lock()
-	q.spare = calls
+	q.spareRequests = requests
 	q.b.mu.Unlock()
 }
 
-// alone runs rows without those of other members.
-func (q *queue) alone(ctx context.Context, rows []decoder.Row, own *[]float32) ([]float32, error) {
-	q.b.cpu.beginPass()
-	defer q.b.cpu.endPass()
-	defer q.tell(1, len(rows))
-	return q.d.Lend(ctx, rows, own)
+// runAlone runs rows without those of other members.
+func (q *queue) runAlone(ctx context.Context, rows []decoder.Row, buffer *[]float32) ([]float32, error) {
+	q.b.threads.beginPass()
+	defer q.b.threads.endPass()
+	defer q.reportPass(1, len(rows))
+	return q.d.Run(ctx, rows, buffer)
 }
 
-// run does one pass for all calls. If it fails, each call is run alone: a failed pass
-// leaves the streams as they were, and the error of one member must not reach the others.
-// Nor must the end of its context, so a pass of several has no context.
-func (q *queue) run(calls []*call) {
-	q.b.cpu.beginPass()
-	defer q.b.cpu.endPass()
+// runPass runs the rows of all requests together. A member's error, or the end of its
+// context, must not reach the others. So a pass of several requests has no context, and if
+// it fails, which leaves the streams as they were, each request runs alone.
+func (q *queue) runPass(requests []*request) {
+	q.b.threads.beginPass()
+	defer q.b.threads.endPass()
 	ctx := context.Background()
-	if len(calls) == 1 {
-		ctx = calls[0].ctx
+	if len(requests) == 1 {
+		ctx = requests[0].ctx
 	}
 	q.rows = q.rows[:0]
-	for _, c := range calls {
-		q.rows = append(q.rows, c.rows...)
+	for _, r := range requests {
+		q.rows = append(q.rows, r.rows...)
 	}
-	logits, err := q.d.Lend(ctx, q.rows, &q.logits)
-	q.tell(len(calls), len(q.rows))
-	for _, c := range calls {
-		switch n := q.d.Logits(c.rows); {
+	logits, err := q.d.Run(ctx, q.rows, &q.logits)
+	q.reportPass(len(requests), len(q.rows))
+	for _, r := range requests {
+		switch n := q.d.Logits(r.rows); {
 		case err == nil:
-			c.logits, logits = logits[:n:n], logits[n:]
-		case len(calls) == 1:
-			c.err = err
+			r.logits, logits = logits[:n:n], logits[n:]
+		case len(requests) == 1:
+			r.err = err
 		default:
 			var own []float32
-			c.logits, c.err = q.d.Lend(c.ctx, c.rows, &own)
+			r.logits, r.err = q.d.Run(r.ctx, r.rows, &own)
 		}
 	}
 }

@@ -103,7 +103,7 @@ func TestBatch(t *testing.T) {
 			defer s.Close()
 			var own []float32
 			for p, tok := range tokens[i] {
-				logits, err := m.Lend(t.Context(), []decoder.Row{{Stream: s, Position: p, Token: tok}}, &own)
+				logits, err := m.Run(t.Context(), []decoder.Row{{Stream: s, Position: p, Token: tok}}, &own)
 				if err != nil {
 					t.Errorf("member %d: %v", i, err)
 					return
@@ -147,7 +147,7 @@ func TestBatchErrors(t *testing.T) {
 		}
 		wg.Go(func() {
 			defer all[i].Leave()
-			_, errs[i] = all[i].Lend(ctx, []decoder.Row{{Stream: d.NewStream(c), Token: 1}}, new([]float32))
+			_, errs[i] = all[i].Run(ctx, []decoder.Row{{Stream: d.NewStream(c), Token: 1}}, new([]float32))
 		})
 	}
 	wg.Wait()
@@ -166,7 +166,7 @@ func TestBatchDrafts(t *testing.T) {
 		streams, rows int
 	}
 	var got []pass
-	b.trace = func(q *queue, calls []*call) {
+	b.trace = func(q *queue, calls []*request) {
 		p := pass{draft: q != &b.target, streams: len(calls)}
 		for _, c := range calls {
 			p.rows += len(c.rows)
@@ -181,18 +181,18 @@ func TestBatchDrafts(t *testing.T) {
 	var wg sync.WaitGroup
 	for i, n := range drafts {
 		wg.Go(func() {
-			queue := members[i].Of(small)
+			queue := members[i].ForDecoder(small)
 			own, side := d.NewStream(cross(t, d, uint64(i))), small.NewStream(cross(t, small, uint64(i)))
 			var logits []float32
 			for range 2 {
 				for range n { // the first of all is a prompt
-					if _, err := queue.Lend(t.Context(), []decoder.Row{{Stream: side, Position: side.Len(), Token: 1}}, &logits); err != nil {
+					if _, err := queue.Run(t.Context(), []decoder.Row{{Stream: side, Position: side.Len(), Token: 1}}, &logits); err != nil {
 						t.Error(err)
 					}
 				}
 				// Later rows without logits catch up on accepted tokens; they are no prompt.
 				rows := []decoder.Row{{Stream: own, Position: own.Len(), Token: 1, NoLogits: true}, {Stream: own, Position: own.Len() + 1, Token: 2}}
-				if _, err := members[i].Lend(t.Context(), rows, &logits); err != nil {
+				if _, err := members[i].Run(t.Context(), rows, &logits); err != nil {
 					t.Error(err)
 				}
 			}
@@ -209,7 +209,7 @@ func TestBatchDrafts(t *testing.T) {
 }
 
 // TestBatchWithdraws checks that a member whose context ends while it waits for the
-// others stops waiting, and that the others go on without it.
+// others stops waiting, and that the others continue without it.
 func TestBatchWithdraws(t *testing.T) {
 	d := open(t, nil)
 	c := cross(t, d, 1)
@@ -219,7 +219,7 @@ func TestBatchWithdraws(t *testing.T) {
 		defer m.Leave()
 		s := d.NewStream(c)
 		defer s.Close()
-		_, err := m.Lend(ctx, []decoder.Row{{Stream: s, Token: 1}}, new([]float32))
+		_, err := m.Run(ctx, []decoder.Row{{Stream: s, Token: 1}}, new([]float32))
 		return err
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -259,7 +259,7 @@ func TestBatchEncode(t *testing.T) {
 	began := time.Now()
 	go func() {
 		defer close(done)
-		err = b.Encode(t.Context(), func(between func()) error {
+		err = b.WithAllThreads(t.Context(), func(between func()) error {
 			close(encoding)
 			for i := 0; i < layers || passes.Load() < 2 && time.Since(began) < 2*time.Minute; i++ {
 				time.Sleep(layer)
@@ -277,7 +277,7 @@ func TestBatchEncode(t *testing.T) {
 			ended = true
 		default:
 			s.Cut(0)
-			if _, err := m.Lend(t.Context(), []decoder.Row{{Stream: s, Token: 1}}, &logits); err != nil {
+			if _, err := m.Run(t.Context(), []decoder.Row{{Stream: s, Token: 1}}, &logits); err != nil {
 				t.Fatal(err)
 			}
 			passes.Add(1)
@@ -292,8 +292,8 @@ func TestBatchEncode(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	b.cpu.queue <- struct{}{} // an encoder has the threads
-	if err := b.Encode(ended, func(func()) error { return nil }); !errors.Is(err, context.Canceled) {
+	b.threads.owner <- struct{}{} // an encoder has the threads
+	if err := b.WithAllThreads(ended, func(func()) error { return nil }); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want that the context was canceled", err)
 	}
 }
@@ -308,9 +308,9 @@ func TestBatchWindowsFirst(t *testing.T) {
 	var passed atomic.Bool
 	stepped := make(chan error, 1)
 	s := d.NewStream(cross(t, d, 1))
-	err := b.Encode(t.Context(), func(between func()) error {
+	err := b.WithAllThreads(t.Context(), func(between func()) error {
 		go func() {
-			_, err := m.Lend(t.Context(), []decoder.Row{{Stream: s, Token: 1}}, new([]float32))
+			_, err := m.Run(t.Context(), []decoder.Row{{Stream: s, Token: 1}}, new([]float32))
 			passed.Store(true)
 			stepped <- err
 		}()
@@ -328,13 +328,13 @@ func TestBatchWindowsFirst(t *testing.T) {
 	}
 }
 
-// TestBatchLends checks that sessions of a batch read the logits of a pass in its memory,
+// TestBatchSharesLogits checks that sessions of a batch read the logits of a pass in its memory,
 // and choose as they do alone.
-func TestBatchLends(t *testing.T) {
+func TestBatchSharesLogits(t *testing.T) {
 	d := open(t, nil)
 	want := make([][]tokenizer.Token, 3)
-	run := func(i int, o decoder.Stepper) (text []tokenizer.Token) {
-		s, err := d.NewSession(cross(t, d, 1), decoder.SessionOptions{Prompt: []tokenizer.Token{1, 2}, NoSpeech: -1, Stepper: o})
+	run := func(i int, o decoder.Runner) (text []tokenizer.Token) {
+		s, err := d.NewSession(cross(t, d, 1), decoder.SessionOptions{Prompt: []tokenizer.Token{1, 2}, NoSpeech: -1, Runner: o})
 		if err != nil {
 			t.Error(err)
 			return nil
@@ -382,10 +382,10 @@ func TestBatchStranger(t *testing.T) {
 		stranger.Leave()
 	}
 	c := cross(t, d, 1)
-	ask := func(o decoder.Stepper, token tokenizer.Token, own *[]float32) []float32 {
+	ask := func(o decoder.Runner, token tokenizer.Token, own *[]float32) []float32 {
 		s := d.NewStream(c)
 		defer s.Close()
-		logits, err := o.Lend(t.Context(), []decoder.Row{{Stream: s, Token: token}}, own)
+		logits, err := o.Run(t.Context(), []decoder.Row{{Stream: s, Token: token}}, own)
 		if err != nil {
 			t.Error(err)
 		}
@@ -404,7 +404,7 @@ func TestBatchStranger(t *testing.T) {
 		}
 		wg.Wait()
 		// The members still read what they were lent.
-		for _, o := range []decoder.Stepper{stranger, stranger.Of(d)} {
+		for _, o := range []decoder.Runner{stranger, stranger.ForDecoder(d)} {
 			if got := ask(o, 2, new([]float32)); !equalBits(got, want[1]) {
 				t.Errorf("beside %d members: other logits", n)
 			}
@@ -439,7 +439,7 @@ func TestBatchAllocates(t *testing.T) {
 	step := func(i int) error {
 		streams[i].Cut(0)
 		rows[i][0] = decoder.Row{Stream: streams[i], Token: 1}
-		_, err := members[i].Lend(t.Context(), rows[i][:], &own[i])
+		_, err := members[i].Run(t.Context(), rows[i][:], &own[i])
 		return err
 	}
 	go func() {
@@ -465,7 +465,7 @@ func TestBatchAllocates(t *testing.T) {
 // TestProcessor checks that neither two windows nor a window and a pass use the threads
 // at the same time, and that all make progress.
 func TestProcessor(t *testing.T) {
-	var p processor
+	var p arbiter
 	p.init()
 	var users atomic.Int32
 	use := func() {
@@ -478,26 +478,26 @@ func TestProcessor(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 3 {
 		wg.Go(func() {
-			if err := p.beginWork(t.Context()); err != nil {
+			if err := p.beginExclusive(t.Context()); err != nil {
 				t.Error(err)
 				return
 			}
-			defer p.endWork()
+			defer p.endExclusive()
 			for range 20 {
 				use()
-				p.between(0.5)
+				p.yield(0.5)
 			}
 		})
 	}
 	wg.Go(func() {
 		for range 5 { // members join and leave
-			p.join(1)
+			p.addMembers(1)
 			for range 10 {
 				p.beginPass()
 				use()
 				p.endPass()
 			}
-			p.join(-1)
+			p.addMembers(-1)
 		}
 	})
 	wg.Wait()

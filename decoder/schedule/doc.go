@@ -1,10 +1,14 @@
-// Package schedule shares one machine among windows that are decoded at the same time:
-// both halves of a network are loaded together, windows are encoded one at a time, and
-// every pass over the decoder's weights serves all windows that wait for one.
+// Package schedule shares one machine among windows that are decoded at the same time.
+// Windows are encoded one at a time, and every pass over the decoder's weights serves all
+// windows that wait for one.
 //
-//	[Batch.Encode] ─▶ one window at a time, all threads ─┐ take turns
-//	[Member.Lend]  ─▶ rows of all members, one pass ─────┘
+//	[Batch.WithAllThreads] ─▶ one window at a time ─────────┐ take turns
+//	[Member.Run]           ─▶ rows of all members, one pass ─┘
+//
+// To use it, make a [Batch] with [New]. Each goroutine that decodes a window calls
+// [Batch.Join], passes the [Member] to its session as decoder.SessionOptions.Runner, and
+// calls [Member.Leave] when it is done.
 //
 // Nothing here changes a number: a row's logits do not depend on the rows beside it
-// (package decoder), and a window's features on nothing but the window.
+// (package decoder), and a window's features depend only on the window.
 package schedule

@@ -89,7 +89,7 @@ func checkThreads(ctx context.Context, t *trial) (string, int64, error) {
 		pool := parallel.New(threads)
 		defer pool.Close()
 		for _, m := range []int{1, 6} {
-			n, err := t.passes(ctx, t.Decoder.On(pool), m)
+			n, err := t.passes(ctx, t.Decoder.WithPool(pool), m)
 			values += n
 			if err != nil {
 				return "", values, fmt.Errorf("%d threads, passes of %d rows: %w", threads, m, err)
@@ -144,7 +144,7 @@ func (t *trial) member(ctx context.Context, m *schedule.Member, prompt int) (val
 		for i := range rows {
 			rows[i] = decoder.Row{Stream: s, Position: p + i, Token: t.tokens[p+i], NoLogits: i < n-1}
 		}
-		logits, err := m.Lend(ctx, rows, &own)
+		logits, err := m.Run(ctx, rows, &own)
 		if err != nil {
 			return values, err
 		}

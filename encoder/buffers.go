@@ -8,22 +8,22 @@ import (
 	"verity/precision"
 )
 
-// A work is the buffers of one Encode call.
-type work struct {
+// buffers are those of one Encode call.
+type buffers struct {
 	mel    []float32        // [1+2n+1][bins], the first and last row zero
 	conv   []float32        // [1+2n+1][width], likewise
-	y      []float32        // [n][width], what attention makes
+	y      []float32        // [n][width], the output of attention
 	normed layer.NormedRows // [n][width], in the memory of y
 	q      []float32        // [n][width]
 	hidden []float32        // [n][ffn]
 	places []kernel.Slot    // of the window, one after the other in the same caches
-	spans  []kernel.Span    // every position of the window sees all of them
+	spans  []kernel.Span    // every position attends to all
 	attend kernel.Scratch
 }
 
-func newWork(d model.Dims, p precision.Precision) *work {
+func newBuffers(d model.Dims, p precision.Precision) *buffers {
 	n, width, size := d.AudioPositions, d.AudioWidth, d.AudioWidth/d.AudioHeads
-	w := &work{
+	w := &buffers{
 		mel:    kernel.NewFloats((2*n + 2) * d.MelBins),
 		conv:   kernel.NewFloats((2*n + 2) * width),
 		y:      kernel.NewFloats(n * width),
@@ -42,8 +42,8 @@ func newWork(d model.Dims, p precision.Precision) *work {
 	return w
 }
 
-// resize prepares for a window of n positions, at most those of newWork.
-func (w *work) resize(n int) {
+// resize prepares for a window of n positions, at most those of newBuffers.
+func (w *buffers) resize(n int) {
 	w.places, w.spans = w.places[:n], w.spans[:n]
 	for i := range w.spans {
 		w.spans[i].N = n
@@ -60,7 +60,7 @@ func cacheFormat(p precision.Precision) precision.Format {
 }
 
 // transpose writes mel, which is [bin][frame], as [frame][bin] between two rows of zeros.
-func (w *work) transpose(mel *audio.Mel) {
+func (w *buffers) transpose(mel *audio.Mel) {
 	at := w.mel[mel.Bins:]
 	clear(at[mel.Frames*mel.Bins:][:mel.Bins]) // a longer window may have left data there
 	for b := range mel.Bins {
