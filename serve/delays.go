@@ -6,19 +6,10 @@ import (
 	"time"
 )
 
-// A clock records when samples arrived.
-type arrivals struct{ list []arrival }
-
-type arrival struct {
-	at   int64 // samples received by then
-	when time.Time
-}
-
-// mostKept ticks cover at least 80 s, in pieces of 20 ms: earlier samples get the oldest time
-// that is known. So many delays of the latest words are kept, too.
+// maxRecent is the length of lists of arrivals and delays. As arrivals it covers at least 80 s, in pieces of 20 ms.
 const maxRecent = 4096
 
-// kept appends to a list that loses its older half when it is full.
+// appendRecent appends v to a list, which loses its older half when it is full.
 func appendRecent[T any](list []T, v T) []T {
 	if len(list) == maxRecent {
 		list = list[:copy(list, list[maxRecent/2:])]
@@ -26,53 +17,60 @@ func appendRecent[T any](list []T, v T) []T {
 	return append(list, v)
 }
 
-// tick records that samples up to at have arrived.
-func (c *arrivals) add(at int64) {
+// arrivals records when the samples of a session arrived.
+type arrivals struct{ list []arrival }
+
+type arrival struct {
+	at   int64 // samples received by then
+	when time.Time
+}
+
+// add records that the samples before at have arrived.
+func (a *arrivals) add(at int64) {
 	now := time.Now()
-	if n := len(c.list); n > 1 && now.Sub(c.list[n-2].when) < 20*time.Millisecond {
-		c.list[n-1] = arrival{at, now}
+	if n := len(a.list); n > 1 && now.Sub(a.list[n-2].when) < 20*time.Millisecond {
+		a.list[n-1] = arrival{at, now}
 		return
 	}
-	c.list = appendRecent(c.list, arrival{at, now})
+	a.list = appendRecent(a.list, arrival{at, now})
 }
 
-// when returns when a sample arrived.
-func (c *arrivals) when(sample int64) time.Time {
-	i := sort.Search(len(c.list), func(i int) bool { return c.list[i].at >= sample })
-	if i == len(c.list) {
-		return time.Now() // the time lies behind the end of the sound
+// when returns when a sample arrived: for one long ago, the oldest known time.
+func (a *arrivals) when(sample int64) time.Time {
+	i := sort.Search(len(a.list), func(i int) bool { return a.list[i].at >= sample })
+	if i == len(a.list) {
+		return time.Now() // the sample lies after the end of the sound
 	}
-	return c.list[i].when
+	return a.list[i].when
 }
 
-// A tally collects the delays of words.
+// wordDelays collects the times from the arrival of words to their text.
 type wordDelays struct {
 	words  int
-	delays []time.Duration // of the latest words
+	recent []time.Duration
 }
 
-func (t *wordDelays) add(d time.Duration) {
-	t.delays = appendRecent(t.delays, d)
-	t.words++
+func (d *wordDelays) add(delay time.Duration) {
+	d.recent = appendRecent(d.recent, delay)
+	d.words++
 }
 
-// quantile returns a quantile of the delays, of q from 0 to 1.
-func (t *wordDelays) quantile(q float64) time.Duration {
-	if len(t.delays) == 0 {
+// quantile returns the quantile q, from 0 to 1, of recent delays.
+func (d *wordDelays) quantile(q float64) time.Duration {
+	if len(d.recent) == 0 {
 		return 0
 	}
-	d := slices.Sorted(slices.Values(t.delays))
-	return d[min(int(q*float64(len(d))), len(d)-1)]
+	sorted := slices.Sorted(slices.Values(d.recent))
+	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
 }
 
-// A latency is the field of a completed event that holds delays. OpenAI has no such
-// field.
+// A latencyReport is the field latency of a completed event. OpenAI has no such field.
 type latencyReport struct {
 	Words  int   `json:"words"`
 	Median int64 `json:"median_ms"`
 	P95    int64 `json:"p95_ms"`
 }
 
-func (t *wordDelays) report() latencyReport {
-	return latencyReport{t.words, t.quantile(0.5).Milliseconds(), t.quantile(0.95).Milliseconds()}
+func (d *wordDelays) report() latencyReport {
+	return latencyReport{d.words, d.quantile(0.5).Milliseconds(), d.quantile(0.95).Milliseconds()}
 }

@@ -81,7 +81,7 @@ func (s *Server) parseForm(w http.ResponseWriter, r *http.Request, task transcri
 	r.Body = body
 	parts, err := r.MultipartReader()
 	if err != nil {
-		return q, clientError(http.StatusBadRequest, "", "", "Could not parse multipart form: %v. Send multipart/form-data with a part named file.", err)
+		return q, badRequest("", "Could not parse multipart form: %v. Send multipart/form-data with a part named file.", err)
 	}
 	if r.ContentLength > body.limit {
 		return q, body.tooLarge()
@@ -94,7 +94,7 @@ func (s *Server) parseForm(w http.ResponseWriter, r *http.Request, task transcri
 	}
 	body.control.SetReadDeadline(time.Time{}) // the body has been read
 	if q.file == nil {
-		return q, clientError(http.StatusBadRequest, "file", "", "The part named file is missing: it holds the sound.")
+		return q, badRequest("file", "The part named file is missing: it holds the sound.")
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) { // the form has it all
 		q.ignored.add("?" + name)
@@ -114,7 +114,7 @@ func (s *Server) parseParts(body *uploadBody, parts *multipart.Reader, q *reques
 		case err != nil:
 			return formError(err)
 		case n == maxParts:
-			return clientError(http.StatusBadRequest, "", "", "The form has more than %d parts.", maxParts)
+			return badRequest("", "The form has more than %d parts.", maxParts)
 		case part.FormName() == "file":
 			err = s.saveFile(q, part)
 		default:
@@ -129,7 +129,7 @@ func (s *Server) parseParts(body *uploadBody, parts *multipart.Reader, q *reques
 // keep writes the file to the spool.
 func (s *Server) saveFile(q *request, part *multipart.Part) (err error) {
 	if q.file != nil {
-		return clientError(http.StatusBadRequest, "file", "", "The form has two parts named file: send one request for each.")
+		return badRequest("file", "The form has two parts named file: send one request for each.")
 	}
 	if q.file, err = s.spool.create(s.opt.MaxBytes); err != nil {
 		return err
@@ -147,9 +147,9 @@ func formError(err error) error {
 		return p
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return clientError(http.StatusBadRequest, "", "", "The form is cut off, or its boundary is not the one of the header Content-Type.")
+		return badRequest("", "The form is cut off, or its boundary is not the one of the header Content-Type.")
 	}
-	return clientError(http.StatusBadRequest, "", "", "Could not parse multipart form: %v", err)
+	return badRequest("", "Could not parse multipart form: %v", err)
 }
 
 // field reads a part that is no file. One that is empty is left out, since a form of a
@@ -165,7 +165,7 @@ func (s *Server) parseField(q *request, part *multipart.Part) error {
 	}
 	name, value := part.FormName(), string(data)
 	if len(data) > most {
-		return clientError(http.StatusBadRequest, name, "", "%s: more than %d bytes", name, most)
+		return badRequest(name, "%s: more than %d bytes", name, most)
 	}
 	if value == "" {
 		return nil
@@ -176,7 +176,7 @@ func (s *Server) parseField(q *request, part *multipart.Part) error {
 // set sets what a field says.
 func (s *Server) setField(q *request, name, value string) (err error) {
 	bad := func(want string) error {
-		return clientError(http.StatusBadRequest, name, "", "%s: got %.80q, want %s", name, value, want)
+		return badRequest(name, "%s: got %.80q, want %s", name, value, want)
 	}
 	switch name {
 	case "model":
@@ -189,7 +189,7 @@ func (s *Server) setField(q *request, name, value string) (err error) {
 		q.decoding.InitialPrompt = value
 	case "draft": // of Verity: text or subtitles; it changes the time alone
 		if q.draft, err = transcript.Read("draft", []byte(value)); err != nil {
-			return clientError(http.StatusBadRequest, name, "", "%v", err)
+			return badRequest(name, "%v", err)
 		}
 	case "response_format":
 		if q.format = value; !slices.Contains(formats, value) {
@@ -287,7 +287,7 @@ func (q *request) setChunking(name, value string, bad func(string) error) error 
 		return bad("a number")
 	}
 	if err := ear.Check(); err != nil {
-		return clientError(http.StatusBadRequest, "chunking_strategy", "", "chunking_strategy: %v", err)
+		return badRequest("chunking_strategy", "chunking_strategy: %v", err)
 	}
 	q.decoding.VAD = &v
 	return nil

@@ -18,37 +18,36 @@ import (
 
 const (
 	requestIDHeader  = "X-Request-Id"
-	statusClientGone = 499 // nginx's, of a request whose client has gone
+	statusClientGone = 499 // as nginx has it
 )
 
-// A status records the status of an answer.
+// A statusWriter records the status and the size of an answer.
 type statusWriter struct {
 	http.ResponseWriter
 	code  int
 	bytes int64
 }
 
-func (s *statusWriter) WriteHeader(code int) {
-	if s.code == 0 {
-		s.code = code
+func (w *statusWriter) WriteHeader(code int) {
+	if w.code == 0 {
+		w.code = code
 	}
-	s.ResponseWriter.WriteHeader(code)
+	w.ResponseWriter.WriteHeader(code)
 }
 
-func (s *statusWriter) Write(b []byte) (int, error) {
-	if s.code == 0 {
-		s.code = http.StatusOK
+func (w *statusWriter) Write(b []byte) (int, error) {
+	if w.code == 0 {
+		w.code = http.StatusOK
 	}
-	n, err := s.ResponseWriter.Write(b)
-	s.bytes += int64(n)
+	n, err := w.ResponseWriter.Write(b)
+	w.bytes += int64(n)
 	return n, err
 }
 
 // Unwrap is for http.ResponseController.
-func (s *statusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// logged adds a field to every line of a log, which may be nil: decisions of requests that
-// are transcribed at the same time stand among each other.
+// withField returns a log, nil if log is nil, whose lines have a field: lines of concurrent requests alternate.
 func withField(log *slog.Logger, key, value string) *slog.Logger {
 	if log == nil {
 		return nil
@@ -56,114 +55,120 @@ func withField(log *slog.Logger, key, value string) *slog.Logger {
 	return log.With(key, value)
 }
 
-// notes are the fields that handlers add to a request's log line.
+// logFields are what a handler adds to the log line of its request.
 type logFields struct {
-	fields []any
-	gone   bool // nobody reads the answer
+	fields     []any
+	clientGone bool // nobody reads the answer
 }
 
 type logFieldsKey struct{}
 
 func logFieldsOf(r *http.Request) *logFields { return r.Context().Value(logFieldsKey{}).(*logFields) }
 
-// note adds fields to the log line of a request.
+// addLogFields adds fields to the log line of a request.
 func addLogFields(r *http.Request, fields ...any) {
-	n := logFieldsOf(r)
-	n.fields = append(n.fields, fields...)
+	f := logFieldsOf(r)
+	f.fields = append(f.fields, fields...)
 }
 
-// watched gives every request an id, a log line and its place in the metrics. A panic
-// ends one request, not the server.
+// logRequests gives every request an id, deadlines, a log line and a count in the metrics. A panic ends one request,
+// not the server.
 func (s *Server) logRequests(next http.Handler) http.Handler {
 	boot := s.created.UnixNano()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		began, n := time.Now(), new(logFields)
+		began, fields := time.Now(), new(logFields)
 		id := fmt.Sprintf("req_%x_%x", boot, s.ids.Add(1))
 		out := &statusWriter{ResponseWriter: w}
 		r, end := withDeadlines(w, r, s.stall)
 		defer func() {
-			if n.gone && out.code == 0 { // net/http would say 200, with no text
+			if fields.clientGone && out.code == 0 { // net/http would write an empty answer with status 200
 				panic(http.ErrAbortHandler)
 			}
 			end()
 		}()
 		out.Header().Set(requestIDHeader, id)
-		r = r.WithContext(context.WithValue(r.Context(), logFieldsKey{}, n))
+		r = r.WithContext(context.WithValue(r.Context(), logFieldsKey{}, fields))
 		defer func() {
 			if p := recover(); p != nil {
-				s.panicked(id, p)
+				s.logPanic(id, p)
 				if out.code == 0 {
 					writeProblem(out, serverError(http.StatusInternalServerError, "The server failed. Its log has the reason, with the request id."))
 				}
 			}
-			took := time.Since(began)
-			code := out.code
-			if n.gone = n.gone || r.Context().Err() != nil; n.gone && code != http.StatusRequestTimeout { // the end of its time is that of the context
-				code = statusClientGone // whatever was written
-			}
-			s.metrics.answered(r, code, took)
-			level := slog.LevelInfo
-			if !strings.HasPrefix(r.URL.Path, "/v1/") {
-				level = slog.LevelDebug // probes and pages
-			}
-			s.opt.Log.Log(r.Context(), level, "request", append([]any{
-				"id", id, "method", r.Method, "path", r.URL.Path, "status", code, "bytes", out.bytes, "took", took,
-			}, n.fields...)...)
+			s.finishRequest(r, out, id, time.Since(began))
 		}()
 		next.ServeHTTP(out, r)
 	})
 }
 
-// mostUnwanted is the most bytes that are read of a body that nobody wants.
+// finishRequest counts and logs a request that has been answered, or whose client has gone.
+func (s *Server) finishRequest(r *http.Request, out *statusWriter, id string, took time.Duration) {
+	fields, code := logFieldsOf(r), out.code
+	fields.clientGone = fields.clientGone || r.Context().Err() != nil
+	if fields.clientGone && code != http.StatusRequestTimeout { // a timeout also ends the context
+		code = statusClientGone
+	}
+	s.metrics.answered(r, code, took)
+	level := slog.LevelInfo
+	if !strings.HasPrefix(r.URL.Path, "/v1/") {
+		level = slog.LevelDebug // probes and pages
+	}
+	s.opt.Log.Log(r.Context(), level, "request", append([]any{
+		"id", id, "method", r.Method, "path", r.URL.Path, "status", code, "bytes", out.bytes, "took", took,
+	}, fields.fields...)...)
+}
+
+// maxDiscarded is how many bytes of a body are read although the request has been answered.
 const maxDiscarded = 1 << 30
 
-// bound gives a client ten times a stall to read its answer, which does not wait for the rest of
-// the body, and a stall, from the call of end on, to send that: without it, clients that send
-// before they read would find the connection reset, and not the answer. Handlers that take longer
-// set other times.
-func withDeadlines(w http.ResponseWriter, r *http.Request, stall time.Duration) (bounded *http.Request, end func()) {
+// withDeadlines returns r with a limit for the time that its client takes: ten stalls to read the answer, and, after
+// the caller has called end, a stall to send the rest of the body. An answer does not wait for the body. But the
+// rest is read, because a client that sends all of it before it reads would find the connection reset and miss the
+// answer. Handlers that take longer set other deadlines.
+func withDeadlines(w http.ResponseWriter, r *http.Request, stall time.Duration) (_ *http.Request, end func()) {
 	c := http.NewResponseController(w)
 	c.EnableFullDuplex()
 	c.SetWriteDeadline(time.Now().Add(10 * stall))
-	rest := &trackedBody{ReadCloser: r.Body, ended: r.Body == http.NoBody, started: r.Header.Get("Expect") == ""}
-	bounded = r.WithContext(r.Context())
-	bounded.Body = rest
-	return bounded, func() {
+	body := &trackedBody{ReadCloser: r.Body, ended: r.Body == http.NoBody, sent: r.Header.Get("Expect") == ""}
+	r = r.WithContext(r.Context())
+	r.Body = body
+	return r, func() {
 		c.SetReadDeadline(time.Now().Add(stall))
-		if rest.ended || !rest.started || r.ProtoMajor > 1 || c.Flush() != nil {
+		if body.ended || !body.sent || r.ProtoMajor > 1 || c.Flush() != nil {
 			return
 		}
-		if io.CopyN(io.Discard, rest, maxDiscarded); !rest.ended {
-			panic(http.ErrAbortHandler) // closes the connection: what follows is no request
+		if io.CopyN(io.Discard, body, maxDiscarded); !body.ended {
+			panic(http.ErrAbortHandler) // closes the connection: the next bytes are not a request
 		}
 	}
 }
 
-// rest is the body of a request, and whether there is more of it.
+// A trackedBody is the body of a request that knows how far it has been read.
 type trackedBody struct {
 	io.ReadCloser
-	ended, started bool // asked: the client sends it without a word of the server
+	ended bool
+	sent  bool // the client sends it: it did not ask first, or the server has agreed by reading
 }
 
-func (r *trackedBody) Read(b []byte) (int, error) {
-	r.started = true
-	n, err := r.ReadCloser.Read(b)
-	r.ended = r.ended || err == io.EOF
+func (b *trackedBody) Read(p []byte) (int, error) {
+	b.sent = true
+	n, err := b.ReadCloser.Read(p)
+	b.ended = b.ended || err == io.EOF
 	return n, err
 }
 
-// panicked logs a panic of a request or a session.
-func (s *Server) panicked(id string, p any) {
+// logPanic logs a panic of a request or a session.
+func (s *Server) logPanic(id string, p any) {
 	s.opt.Log.Error("panic", "id", id, "panic", p, "stack", string(debug.Stack()))
 }
 
-// safely returns f with a panic of it ending one request or session, not the server.
-// Every goroutine that does something with what clients send runs in it.
+// safely returns f such that a panic in it ends one request or session, not the server. Every goroutine that works on
+// what clients send runs in it.
 func (s *Server) safely(id string, cancel context.CancelCauseFunc, f func()) func() {
 	return func() {
 		defer func() {
 			if p := recover(); p != nil {
-				s.panicked(id, p)
+				s.logPanic(id, p)
 				cancel(errors.New("the server failed"))
 			}
 		}()
@@ -171,30 +176,30 @@ func (s *Server) safely(id string, cancel context.CancelCauseFunc, f func()) fun
 	}
 }
 
-// authorised requires a key, if keys are configured.
+// requireKey refuses requests without a valid key, if keys are configured.
 func (s *Server) requireKey(next http.Handler) http.Handler {
 	if s.opt.Keys == nil {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		given, found := sha256.Sum256([]byte(keyOf(r))), 0
-		for _, k := range s.opt.Keys() { // compare with all, so that timing reveals nothing about the keys
-			known := sha256.Sum256([]byte(k))
+		for _, key := range s.opt.Keys() { // compare with all, so that timing reveals nothing about the keys
+			known := sha256.Sum256([]byte(key))
 			found |= subtle.ConstantTimeCompare(given[:], known[:])
 		}
 		if found == 0 {
-			writeProblem(w, clientError(http.StatusUnauthorized, "", "invalid_api_key", "The API key is missing or wrong: send it as Authorization: Bearer KEY."))
+			writeProblem(w, clientError(http.StatusUnauthorized, "", "invalid_api_key",
+				"The API key is missing or wrong: send it as Authorization: Bearer KEY."))
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// keyProtocol precedes a key among the subprotocols of a WebSocket, since pages cannot
-// set its headers. The name is OpenAI's.
+// keyProtocol precedes a key among the subprotocols of a WebSocket: pages cannot set its headers. The name is OpenAI's.
 const keyProtocol = "openai-insecure-api-key."
 
-// keyOf returns the key of a request.
+// keyOf returns the key of a request; empty if it has none.
 func keyOf(r *http.Request) string {
 	if scheme, key, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
 		return strings.TrimSpace(key)
@@ -209,7 +214,7 @@ func keyOf(r *http.Request) string {
 	return ""
 }
 
-// protocols returns the subprotocols that a socket offers.
+// protocols returns the subprotocols that the client of a WebSocket offers.
 func protocols(r *http.Request) (list []string) {
 	for _, p := range strings.Split(strings.Join(r.Header.Values("Sec-WebSocket-Protocol"), ","), ",") {
 		list = append(list, strings.TrimSpace(p))
@@ -217,21 +222,21 @@ func protocols(r *http.Request) (list []string) {
 	return list
 }
 
-// shared lets pages of the configured origins call the API, and keeps pages of other
-// origins from reaching a server on the user's own machine.
+// checkOrigin lets pages of the configured origins call the API, and keeps pages of other origins from reaching a
+// server on the user's own machine.
 func (s *Server) checkOrigin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
 		origin := r.Header.Get("Origin")
-		given := slices.Contains(s.opt.Origins, origin) || slices.Contains(s.opt.Origins, "*")
+		allowed := slices.Contains(s.opt.Origins, origin) || slices.Contains(s.opt.Origins, "*")
 		switch {
-		case s.opt.Keys == nil && isRebound(r) && !given && !s.allowsHost(r.Host): // also without an origin, which a page's GET has not
+		case s.opt.Keys == nil && isRebound(r) && !allowed && !s.allowsHost(r.Host): // also without an origin: a page's GET has none
 			writeProblem(w, clientError(http.StatusForbidden, "", "host", "This server does not know the name %.80q: "+
-				"call it localhost, or start it with --origin http://%.80[1]s or with an API key.", r.Host))
+				"call it localhost, or let it allow the origin http://%.80[1]s or require an API key.", r.Host))
 			return
-		case origin == "" || sameOrigin(origin, r.Host):
-		case given:
+		case origin == "" || sameHost(origin, r.Host):
+		case allowed:
 			h.Set("Access-Control-Allow-Origin", origin)
 			h.Add("Vary", "Origin")
 			if r.Method == http.MethodOptions {
@@ -241,22 +246,22 @@ func (s *Server) checkOrigin(next http.Handler) http.Handler {
 				return
 			}
 		default:
-			writeProblem(w, clientError(http.StatusForbidden, "", "origin", "Pages of %.80s may not call this server: it was not started with --origin for them.", origin))
+			writeProblem(w, clientError(http.StatusForbidden, "", "origin",
+				"Pages of %.80s may not call this server: it does not allow their origin.", origin))
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// named reports whether an origin of the options has a host, as a proxy on this machine
-// that passes it on.
+// allowsHost reports whether a configured origin has a host, which a proxy on this machine passes on.
 func (s *Server) allowsHost(host string) bool {
-	return slices.ContainsFunc(s.opt.Origins, func(o string) bool { return sameOrigin(o, host) })
+	return slices.ContainsFunc(s.opt.Origins, func(o string) bool { return sameHost(o, host) })
 }
 
-// rebound reports whether a page reached this machine's own address by a name that is
-// not its own. The owner of the page may have made that name point here (DNS
-// rebinding), so the origin proves nothing. Browsers always send a name; probes of HTTP/1.0 may not.
+// isRebound reports whether a request reached this machine's own address by a name that is not the machine's own. The
+// owner of a web page may have made that name point here (DNS rebinding), so the origin proves nothing. Browsers always
+// send a name; probes of HTTP/1.0 may not.
 func isRebound(r *http.Request) bool {
 	at, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	if !ok || !at.IP.IsLoopback() {
@@ -270,7 +275,8 @@ func isRebound(r *http.Request) bool {
 	return name != "" && net.ParseIP(name) == nil && name != "localhost" && !strings.HasSuffix(name, ".localhost")
 }
 
-func sameOrigin(origin, host string) bool {
+// sameHost reports whether an origin, a scheme and a host, has a host.
+func sameHost(origin, host string) bool {
 	_, at, ok := strings.Cut(origin, "://")
 	return ok && strings.EqualFold(at, host)
 }

@@ -14,108 +14,111 @@ import (
 	"verity/transcribe"
 )
 
-// A Source is a further model of a server. It is loaded when a request first names it.
+// A Source is a further model of a server, loaded when a request first names it.
 type Source struct {
 	Name  string
-	Bytes int64 // of memory that it takes, about
+	Bytes int64 // approximate memory of the loaded model
 	Load  func(context.Context) (m *transcribe.Model, unload func(), err error)
 }
 
-// models are those of a server: the first is loaded always, others while they are used
-// and for some time after that.
+// A modelPool is the models of a server. The first stays loaded; others are loaded on demand and unloaded when
+// they have not been used for some time, or when another needs their memory.
 type modelPool struct {
 	server   *Server
 	idleTime time.Duration
-	slots    []*modelSlot // all there will be
+	slots    []*modelSlot
 
-	mu sync.Mutex // guards what is in the list
+	mu sync.Mutex // guards the slots
 }
 
-// A held model is one of a server.
+// A modelSlot is a model of the pool, loaded or not.
 type modelSlot struct {
 	Source
-	models *modelPool
+	pool *modelPool
 
-	// The fields below are guarded by mu of models.
+	// The pool's mutex guards these fields.
+	loading   chan struct{}     // closed when loading has ended; nil otherwise
 	model     *transcribe.Model // nil while it is not loaded
 	unload    func()
-	loading   chan struct{} // closed when loading has ended; nil otherwise
 	users     int
 	lastUsed  time.Time
 	expiry    *time.Timer
-	languages []language // of when it was last loaded
+	languages []language // since it was last loaded
 	assisted  bool
 }
 
-// idleModel is how long a model stays that nobody uses.
+// defaultIdleTime is how long an unused model stays loaded.
 const defaultIdleTime = 15 * time.Minute
 
 func newModelPool(s *Server, first *transcribe.Model) *modelPool {
-	m := &modelPool{server: s, idleTime: defaultIdleTime}
-	h := &modelSlot{Source: Source{Name: s.opt.Name}, models: m}
-	m.setLoaded(h, first, nil)
-	m.slots = []*modelSlot{h}
-	for _, more := range s.opt.More {
-		m.slots = append(m.slots, &modelSlot{Source: more, models: m})
+	p := &modelPool{server: s, idleTime: defaultIdleTime}
+	for _, source := range append([]Source{{Name: s.opt.Name}}, s.opt.More...) {
+		p.slots = append(p.slots, &modelSlot{Source: source, pool: p})
 	}
-	return m
+	p.setLoaded(p.slots[0], first, nil)
+	return p
 }
 
-// check refuses models that no request could ever have.
-func (m *modelPool) check() error {
-	for _, h := range m.slots {
-		most := m.server.opt.MaxMemory
+// An OptionError reports a field of Options that cannot be used.
+type OptionError struct{ Field, Reason string }
+
+func (e *OptionError) Error() string { return "serve: option " + e.Field + ": " + e.Reason }
+
+// check refuses models that no request could use.
+func (p *modelPool) check() error {
+	most := p.server.opt.MaxMemory
+	for _, m := range p.slots {
 		switch {
-		case m.find(h.Name) != h:
-			return fmt.Errorf("--model: got two models that requests would call %q, want a name for each: rename one", h.Name)
-		case most > 0 && h.Bytes > most:
-			return fmt.Errorf("--model-memory: got %d MiB, want at least %d, for the weights of %s", most>>20, (h.Bytes+1<<20-1)>>20, h.Name)
+		case p.find(m.Name) != m:
+			return &OptionError{"More", fmt.Sprintf("got two models that requests would call %q, want a name for each: rename one", m.Name)}
+		case most > 0 && m.Bytes > most:
+			return &OptionError{"MaxMemory",
+				fmt.Sprintf("got %d MiB, want at least %d, for the weights of %s", most>>20, (m.Bytes+1<<20-1)>>20, m.Name)}
 		}
 	}
 	return nil
 }
 
-// keep records that a model has been loaded.
-func (m *modelPool) setLoaded(h *modelSlot, model *transcribe.Model, unload func()) {
-	h.model, h.unload, h.languages, h.assisted = model, unload, languages(model), model.Assisted()
-	model.Batch.OnPass(func(sequences, _ int) { m.server.metrics.batch.Observe(float64(sequences)) })
+// setLoaded records that a model has been loaded.
+func (p *modelPool) setLoaded(m *modelSlot, model *transcribe.Model, unload func()) {
+	m.model, m.unload, m.languages, m.assisted = model, unload, languages(model), model.Assisted()
+	model.Batch.OnPass(func(sequences, _ int) { p.server.metrics.batch.Observe(float64(sequences)) })
 }
 
-// find returns the model that a request may call by a name; nil if there is none. The first
-// has its own in any of the forms in which models of Whisper are published, those of OpenAI's
-// hosted models, which clients send by default, aliases, and none.
-func (m *modelPool) find(name string) *modelSlot {
-	first := m.slots[0]
-	for _, h := range m.slots[1:] { // before the aliases of the first, of which one may be any name
-		if canonicalName(name) == canonicalName(h.Name) && name != first.Name {
-			return h
+// find returns the model that requests call by a name; nil if there is none. The first model also answers to
+// published spellings of its name, OpenAI's model names, aliases, and an empty name.
+func (p *modelPool) find(name string) *modelSlot {
+	first, plain := p.slots[0], canonicalName(name)
+	for _, m := range p.slots[1:] { // before the aliases of the first, one of which may be "*"
+		if plain == canonicalName(m.Name) && name != first.Name {
+			return m
 		}
 	}
-	aliases := m.server.opt.Aliases
-	if name == "" || canonicalName(name) == canonicalName(first.Name) || isOpenAIName(name) || slices.Contains(aliases, name) || slices.Contains(aliases, "*") {
+	isAlias := func(alias string) bool { return alias == name || alias == "*" }
+	if name == "" || plain == canonicalName(first.Name) || isOpenAIName(name) || slices.ContainsFunc(p.server.opt.Aliases, isAlias) {
 		return first
 	}
 	return nil
 }
 
-// take returns a model, which it loads if need be, and keeps it loaded until release.
-func (m *modelPool) acquire(ctx context.Context, h *modelSlot) (model *transcribe.Model, release func(), err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for h.model == nil {
-		if err := m.load(ctx, h); err != nil {
+// acquire returns a model, loading it if need be. It stays loaded until release.
+func (p *modelPool) acquire(ctx context.Context, m *modelSlot) (model *transcribe.Model, release func(), err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for m.model == nil {
+		if err := p.load(ctx, m); err != nil {
 			return nil, nil, err
 		}
 	}
-	h.users++
-	return h.model, sync.OnceFunc(func() { m.release(h) }), nil
+	m.users++
+	return m.model, sync.OnceFunc(func() { p.release(m) }), nil
 }
 
-// load loads a model, or waits for who does. It unlocks m meanwhile.
-func (m *modelPool) load(ctx context.Context, h *modelSlot) error {
-	if wait := h.loading; wait != nil {
-		m.mu.Unlock()
-		defer m.mu.Lock()
+// load loads a model, or waits while another request loads it. It unlocks p meanwhile.
+func (p *modelPool) load(ctx context.Context, m *modelSlot) error {
+	if wait := m.loading; wait != nil {
+		p.mu.Unlock()
+		defer p.mu.Lock()
 		select {
 		case <-wait:
 			return nil
@@ -123,147 +126,144 @@ func (m *modelPool) load(ctx context.Context, h *modelSlot) error {
 			return context.Cause(ctx)
 		}
 	}
-	if !m.makeRoom(h.Bytes) {
-		return rateLimited("model_busy", 10*time.Second, "There is no memory for the model %q while others are used: try again later.", h.Name)
+	if !p.makeRoom(m.Bytes) {
+		return rateLimited("model_busy", 10*time.Second, "There is no memory for the model %q while others are used: try again later.", m.Name)
 	}
 	began := time.Now()
-	model, unload, err := m.callLoad(ctx, h)
+	model, unload, err := p.callLoad(ctx, m)
 	if err != nil {
-		m.server.opt.Log.Error("a model cannot be loaded", "model", h.Name, "error", err)
-		return serverError(http.StatusServiceUnavailable, "The model %q cannot be loaded. The server's log has the reason.", h.Name)
+		p.server.opt.Log.Error("a model cannot be loaded", "model", m.Name, "error", err)
+		return serverError(http.StatusServiceUnavailable, "The model %q cannot be loaded. The server's log has the reason.", m.Name)
 	}
-	m.server.opt.Log.Info("a model is loaded", "model", h.Name, "took", time.Since(began))
-	m.setLoaded(h, model, unload)
+	p.server.opt.Log.Info("a model is loaded", "model", m.Name, "took", time.Since(began))
+	p.setLoaded(m, model, unload)
 	return nil
 }
 
-// call calls Load of h, with m unlocked. A panic of it goes on to who asked for the model: others
-// that wait for it try for themselves.
-func (m *modelPool) callLoad(ctx context.Context, h *modelSlot) (model *transcribe.Model, unload func(), err error) {
-	h.loading = make(chan struct{})
-	m.mu.Unlock()
+// callLoad calls m.Load with p unlocked. If it panics, the requests that wait for the model try for themselves.
+func (p *modelPool) callLoad(ctx context.Context, m *modelSlot) (model *transcribe.Model, unload func(), err error) {
+	m.loading = make(chan struct{})
+	p.mu.Unlock()
 	defer func() {
-		m.mu.Lock()
-		close(h.loading)
-		h.loading = nil
+		p.mu.Lock()
+		close(m.loading)
+		m.loading = nil
 	}()
-	return h.Load(context.WithoutCancel(ctx)) // others may wait for it
+	return m.Load(context.WithoutCancel(ctx)) // others may wait for it
 }
 
-// release records that somebody needs a model no more.
-func (m *modelPool) release(h *modelSlot) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	h.lastUsed = time.Now()
-	if h.users--; h.users > 0 || h.unload == nil {
+// release records that a request no longer uses a model.
+func (p *modelPool) release(m *modelSlot) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m.lastUsed = time.Now()
+	if m.users--; m.users > 0 || m.unload == nil {
 		return
 	}
-	if h.expiry != nil {
-		h.expiry.Stop()
+	if m.expiry != nil {
+		m.expiry.Stop()
 	}
-	h.expiry = time.AfterFunc(m.idleTime, m.server.safely(h.Name, func(error) {}, func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if h.model != nil && h.users == 0 && time.Since(h.lastUsed) >= m.idleTime {
-			m.unload(h)
+	m.expiry = time.AfterFunc(p.idleTime, p.server.safely(m.Name, func(error) {}, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if m.model != nil && m.users == 0 && time.Since(m.lastUsed) >= p.idleTime {
+			p.unload(m)
 		}
 	}))
 }
 
-// room reports whether there is memory for so many bytes more. It drops models that
-// nobody uses, those first that were used longest ago.
-func (m *modelPool) makeRoom(bytes int64) bool {
-	most := m.server.opt.MaxMemory
+// makeRoom reports whether there is memory for bytes more. It unloads unused models, the least recently used first.
+func (p *modelPool) makeRoom(bytes int64) bool {
+	most := p.server.opt.MaxMemory
 	if most == 0 {
 		return true
 	}
 	var unused []*modelSlot
-	for _, h := range m.slots[1:] {
-		if h.model == nil && h.loading == nil {
+	for _, m := range p.slots[1:] {
+		if m.model == nil && m.loading == nil {
 			continue
 		}
-		bytes += h.Bytes
-		if h.model != nil && h.users == 0 {
-			unused = append(unused, h)
+		bytes += m.Bytes
+		if m.model != nil && m.users == 0 {
+			unused = append(unused, m)
 		}
 	}
-	slices.SortFunc(unused, func(a, b *modelSlot) int { return a.lastUsed.Compare(b.lastUsed) }) // by the clock that is never set
-	for _, h := range unused {
+	slices.SortFunc(unused, func(a, b *modelSlot) int { return a.lastUsed.Compare(b.lastUsed) })
+	for _, m := range unused {
 		if bytes <= most {
 			break
 		}
-		m.unload(h)
-		bytes -= h.Bytes
+		p.unload(m)
+		bytes -= m.Bytes
 	}
 	return bytes <= most
 }
 
-// drop unloads a model.
-func (m *modelPool) unload(h *modelSlot) {
-	h.unload()
-	h.model = nil
+func (p *modelPool) unload(m *modelSlot) {
+	m.unload()
+	m.model = nil
 	debug.FreeOSMemory()
-	m.server.opt.Log.Info("a model is unloaded", "model", h.Name)
+	p.server.opt.Log.Info("a model is unloaded", "model", m.Name)
 }
 
-// loaded is how many models are.
-func (m *modelPool) loaded() (n int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, h := range m.slots {
-		if h.model != nil {
+// loaded counts the models in memory.
+func (p *modelPool) loaded() (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range p.slots {
+		if m.model != nil {
 			n++
 		}
 	}
 	return n
 }
 
-// unknown is the problem with a name that no model has.
-func (m *modelPool) notFound(name string) *problem {
+// notFound returns the problem with a name that no model has.
+func (p *modelPool) notFound(name string) *problem {
 	var names []string
-	for _, h := range m.slots {
-		names = append(names, fmt.Sprintf("%q", h.Name))
+	for _, m := range p.slots {
+		names = append(names, fmt.Sprintf("%q", m.Name))
 	}
 	return clientError(http.StatusNotFound, "model", "model_not_found", "The model %.80q does not exist here: use %s, or leave it out.",
 		name, show.JoinOr(append(names, "whisper-1")))
 }
 
-// serve lists the models, or describes the one that is named.
-func (m *modelPool) handle(w http.ResponseWriter, r *http.Request) {
+// handle lists the models, or describes the one that the path names.
+func (p *modelPool) handle(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
-	switch h := m.find(id); {
+	switch m := p.find(id); {
 	case id == "":
-		writeJSON(w, m.listing())
-	case h == nil:
-		writeProblem(w, m.notFound(id))
+		writeJSON(w, p.listing())
+	case m == nil:
+		writeProblem(w, p.notFound(id))
 	default:
-		m.mu.Lock()
-		object := m.describe(id, h)
-		m.mu.Unlock() // before the client has to read
+		p.mu.Lock()
+		object := p.describe(id, m)
+		p.mu.Unlock() // a slow client must not hold the lock
 		writeJSON(w, object)
 	}
 }
 
-// objects lists the models by their names, and the first by its aliases.
-func (m *modelPool) listing() modelList {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+// listing describes all models, and the first once more under each alias.
+func (p *modelPool) listing() modelList {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	all := modelList{Object: "list"}
-	for _, h := range m.slots {
-		all.Data = append(all.Data, m.describe(h.Name, h))
+	for _, m := range p.slots {
+		all.Data = append(all.Data, p.describe(m.Name, m))
 	}
-	for _, alias := range m.server.opt.Aliases {
+	for _, alias := range p.server.opt.Aliases {
 		if alias != "*" {
-			all.Data = append(all.Data, m.describe(alias, m.slots[0]))
+			all.Data = append(all.Data, p.describe(alias, p.slots[0]))
 		}
 	}
 	return all
 }
 
-// object describes h, with m locked.
-func (m *modelPool) describe(id string, h *modelSlot) modelObject {
-	return modelObject{ID: id, Root: h.Name, Object: "model", Created: m.server.created.Unix(), OwnedBy: "verity", Loaded: h.model != nil,
-		Assisted: h.assisted, Translates: len(h.languages) > 1, Languages: h.languages}
+// describe describes m under an id. The caller holds the lock.
+func (p *modelPool) describe(id string, m *modelSlot) modelObject {
+	return modelObject{ID: id, Root: m.Name, Object: "model", Created: p.server.created.Unix(), OwnedBy: "verity", Loaded: m.model != nil,
+		Assisted: m.assisted, Translates: len(m.languages) > 1, Languages: m.languages}
 }
 
 type modelObject struct {
@@ -272,8 +272,8 @@ type modelObject struct {
 	Created int64  `json:"created"`
 	OwnedBy string `json:"owned_by"`
 
-	// Not OpenAI's. What follows Loaded is known once a model has been loaded.
-	Root       string     `json:"root"` // of an alias, what it stands for
+	// Not OpenAI's. The fields after Loaded are empty until the model is first loaded.
+	Root       string     `json:"root"` // the model that an alias stands for
 	Loaded     bool       `json:"loaded"`
 	Assisted   bool       `json:"assisted"` // whether drafts can be marked
 	Translates bool       `json:"translates"`
@@ -285,8 +285,7 @@ type modelList struct {
 	Data   []modelObject `json:"data"`
 }
 
-// hosted reports whether a name is one of OpenAI's models of transcription, or a dated
-// edition of one.
+// isOpenAIName reports whether a name is one of OpenAI's transcription models, or a dated edition of one.
 func isOpenAIName(model string) bool {
 	for _, name := range []string{"whisper-1", "gpt-4o-transcribe", "gpt-4o-mini-transcribe"} {
 		if rest, ok := strings.CutPrefix(model, name); ok && (rest == "" || strings.HasPrefix(rest, "-20")) {
@@ -296,8 +295,8 @@ func isOpenAIName(model string) bool {
 	return false
 }
 
-// plainName returns small of openai/whisper-small, Systran/faster-whisper-small,
-// ggml-small.bin and small.pt; large and turbo are the models that they stand for.
+// canonicalName returns small for openai/whisper-small, Systran/faster-whisper-small, ggml-small.bin and small.pt.
+// large and turbo become the models that they stand for.
 func canonicalName(model string) string {
 	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
 	for _, affix := range []string{"faster-", "ggml-", "whisper-"} {
@@ -313,7 +312,7 @@ func canonicalName(model string) string {
 	return name
 }
 
-// A language is one that the model knows.
+// A language is one that a model knows.
 type language struct {
 	Code string `json:"code"`
 	Name string `json:"name"`

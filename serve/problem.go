@@ -14,7 +14,7 @@ import (
 	"verity/transcribe"
 )
 
-// A problem is an error as OpenAI's API words it.
+// A problem is an error in the form of OpenAI's API.
 type problem struct {
 	Status  int           `json:"-"`
 	Retry   time.Duration `json:"-"` // when to try again; 0 if that would not help
@@ -26,30 +26,38 @@ type problem struct {
 
 func (p *problem) Error() string { return p.Message }
 
-// of returns p about the parameter of a path.
+// withParam sets the parameter of p and returns p.
 func (p *problem) withParam(param string) *problem {
 	p.Param = &param
 	return p
 }
 
-// wrong returns a problem with a request, and with a parameter of it if one is named.
-func clientError(status int, param, code, format string, args ...any) *problem {
-	p := &problem{Status: status, Message: fmt.Sprintf(format, args...), Type: "invalid_request_error"}
-	if param != "" {
-		p.Param = &param
+// nilIfEmpty returns text, or nil if it is empty: JSON has null then.
+func nilIfEmpty(text string) *string {
+	if text == "" {
+		return nil
 	}
-	if code != "" {
-		p.Code = &code
-	}
-	return p
+	return &text
 }
 
-// failed returns a problem of the server.
+// clientError returns a problem with a request: with one of its parameters, unless param is empty.
+func clientError(status int, param, code, format string, args ...any) *problem {
+	return &problem{
+		Status: status, Message: fmt.Sprintf(format, args...), Type: "invalid_request_error", Param: nilIfEmpty(param), Code: nilIfEmpty(code),
+	}
+}
+
+// badRequest returns a problem of status 400 without a code.
+func badRequest(param, format string, args ...any) *problem {
+	return clientError(http.StatusBadRequest, param, "", format, args...)
+}
+
+// serverError returns a problem of the server.
 func serverError(status int, format string, args ...any) *problem {
 	return &problem{Status: status, Message: fmt.Sprintf(format, args...), Type: "server_error"}
 }
 
-// full returns the problem that there is no room at present.
+// rateLimited returns the problem that the server is too busy, and when to try again.
 func rateLimited(code string, retry time.Duration, format string, args ...any) *problem {
 	p := clientError(http.StatusTooManyRequests, "", code, format, args...)
 	p.Type, p.Retry = "rate_limit_error", retry
@@ -60,11 +68,7 @@ func shuttingDown() *problem {
 	return serverError(http.StatusServiceUnavailable, "The server is shutting down.")
 }
 
-func unknownPath(r *http.Request) *problem {
-	return clientError(http.StatusNotFound, "", "unknown_url", "Unknown request URL: %.20s %.200s. See /openapi.json.", r.Method, r.URL.Path)
-}
-
-// writeProblem writes p as the answer.
+// writeProblem answers with p.
 func writeProblem(w http.ResponseWriter, p *problem) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
@@ -75,12 +79,12 @@ func writeProblem(w http.ResponseWriter, p *problem) {
 		h.Set("WWW-Authenticate", "Bearer")
 	}
 	data := append(marshal(map[string]*problem{"error": p}), '\n')
-	h.Set("Content-Length", strconv.Itoa(len(data))) // so that the answer is whole though the client still sends
+	h.Set("Content-Length", strconv.Itoa(len(data))) // the answer is complete although the client still sends
 	w.WriteHeader(p.Status)
 	w.Write(data)
 }
 
-// An object is one of JSON.
+// An object is a JSON object.
 type object map[string]any
 
 func writeJSON(w http.ResponseWriter, v any) {
@@ -95,8 +99,8 @@ func writeText(w http.ResponseWriter, text string) {
 	fmt.Fprint(w, text)
 }
 
-// badJSON returns the problem with JSON of the client that cannot be read, where at is
-// the path of the value that it is. Errors of encoding/json name types of Go.
+// badJSON returns the problem with a client's JSON that cannot be read; at is its path. Errors of encoding/json name Go
+// types, so they are reworded.
 func badJSON(err error, at string) *problem {
 	kind, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok {
@@ -106,11 +110,11 @@ func badJSON(err error, at string) *problem {
 		at += "."
 	}
 	at += kind.Field
-	got, _, _ := strings.Cut(kind.Value, " ") // of a number, its digits follow
+	got, _, _ := strings.Cut(kind.Value, " ") // the digits of a number follow
 	return clientError(http.StatusBadRequest, at, "invalid_type", "%s: got JSON of type %s, want %s", cmp.Or(at, "The event"), got, jsonTypeOf(kind.Type))
 }
 
-// wantOf names the JSON that a type of Go is read from.
+// jsonTypeOf names the JSON type that a Go type is read from.
 func jsonTypeOf(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -121,7 +125,7 @@ func jsonTypeOf(t reflect.Type) string {
 	return cmp.Or(want[t.Kind()], "an object")
 }
 
-// span spells a duration without the units that are 0: 5m, not 5m0s.
+// span spells a duration without units that are 0: 5m, not 5m0s.
 func span(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
@@ -161,9 +165,9 @@ func (s *Server) asProblem(err error, prefix string) *problem {
 	name = prefix + name
 	switch option.Field {
 	case "Task":
-		return clientError(http.StatusBadRequest, name, "", "This model knows English only and cannot translate.")
+		return badRequest(name, "This model knows English only and cannot translate.")
 	case "WordTimestamps":
-		return clientError(http.StatusBadRequest, name, "", "This model cannot give the times of words.")
+		return badRequest(name, "This model cannot give the times of words.")
 	}
-	return clientError(http.StatusBadRequest, name, "", "%s: got %.80q: %s", name, fmt.Sprint(option.Value), option.Reason)
+	return badRequest(name, "%s: got %.80q: %s", name, fmt.Sprint(option.Value), option.Reason)
 }

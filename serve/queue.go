@@ -9,223 +9,216 @@ import (
 	"time"
 )
 
-// errFull reports that too many requests wait already.
+// errFull reports that the queue is full.
 var errFull = errors.New("too many requests are waiting")
 
-// A line lets a number of requests work at a time. Others wait, first come, first
-// served, but for two things: a request with much left lets those with much less go
-// first between two windows, and passes over live sound, which are short and late in no
-// time, take every other turn if they wait.
+// A queue grants a number of requests a turn at the same time; others wait in order of arrival. Between windows
+// a long request yields to much shorter ones. Live passes are short and urgent, so they get every other turn.
 type queue struct {
-	limit int // requests in the line, working and waiting
-	turns int // turns
+	limit int // tickets
+	turns int
 
 	mu       sync.Mutex
-	tickets  int
-	active   int       // turns taken, live ones included
+	tickets  int       // of requests, with a turn or waiting
+	active   int       // turns in use, by requests and live passes
 	files    []*ticket // waiting requests
-	live     []*ticket // waiting passes; the number of sessions bounds them
-	liveLast bool      // the last turn that was given went to a pass
-	backlog  float64   // seconds of sound that requests have left
-	pace     float64   // seconds of a turn for a second of sound, lately
-	paces    int       // measured
+	live     []*ticket // waiting passes; the number of sessions limits them
+	liveLast bool      // the last turn went to a live pass
+	backlog  float64   // seconds of sound that all requests have left
+	pace     float64   // recent seconds of a turn for a second of sound
+	measured int       // requests in pace
 }
 
-// A place is a request or a pass in the line.
+// A ticket is a request, or a live pass, in the queue.
 type ticket struct {
-	turn      chan struct{} // closed when it has a turn
-	remaining float64       // seconds of sound to do
-	total     float64       // at the beginning
+	turn      chan struct{} // closed when it has a turn; nil if it wants none
+	remaining float64       // seconds of sound
+	total     float64       // seconds of sound
 	began     time.Time     // of the turn
 	spent     time.Duration // in earlier turns
 }
 
-// The pace before anything has been transcribed, and how much the last request counts at
-// least.
 const (
-	initialPace = 0.25
-	minWeight   = 0.2
+	initialPace = 0.25 // before anything has been transcribed
+	minWeight   = 0.2  // of the latest request in the mean pace
+	negligible  = 0.1  // seconds that are left: the end of a clip, not a window
+	muchShorter = 0.5  // of what another request has left
 )
 
 func newQueue(turns, waiting int) *queue {
 	return &queue{limit: turns + waiting, turns: turns, pace: initialPace}
 }
 
-// full reports that a request would be refused now.
-func (l *queue) full() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.tickets >= l.limit
+// full reports whether a request would be refused now.
+func (q *queue) full() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.tickets >= q.limit
 }
 
-// enter takes a place in the line for sound of so many seconds, without waiting for a
-// turn. The caller leaves.
-func (l *queue) join(seconds float64) (*ticket, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.tickets >= l.limit {
+// join returns a ticket for a request with some seconds of sound, or errFull. It does not wait. The caller
+// calls leave.
+func (q *queue) join(seconds float64) (*ticket, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.tickets >= q.limit {
 		return nil, errFull
 	}
-	l.tickets++
-	l.backlog += seconds
+	q.tickets++
+	q.backlog += seconds
 	return &ticket{remaining: seconds, total: seconds}, nil
 }
 
-// leave gives back the place, and its turn if it has one.
-func (l *queue) leave(p *ticket) {
-	l.endTurn(p)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.tickets--
-	l.backlog -= p.remaining
-	if did := p.total - p.remaining; did >= 1 { // a refused file says nothing about the pace
-		l.paces++
-		l.pace += max(minWeight, 1/float64(l.paces)) * (p.spent.Seconds()/did - l.pace)
+// leave returns a ticket, and its turn if it has one.
+func (q *queue) leave(t *ticket) {
+	q.endTurn(t)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.tickets--
+	q.backlog -= t.remaining
+	if done := t.total - t.remaining; done >= 1 { // a refused file says nothing about the pace
+		q.measured++
+		q.pace += max(minWeight, 1/float64(q.measured)) * (t.spent.Seconds()/done - q.pace)
 	}
 }
 
-// queue lets p have the next free turn of those who wait for one, and reports whether it has
-// to wait, too. The caller calls await.
-func (l *queue) await(list *[]*ticket, p *ticket) (waits bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	*list = append(*list, p)
-	p.turn = make(chan struct{})
-	l.grantTurns()
-	return slices.Contains(*list, p)
+// request appends t to a list of those that want a turn, and reports whether it has to wait. The caller calls wait.
+func (q *queue) request(list *[]*ticket, t *ticket) (waits bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	*list = append(*list, t)
+	t.turn = make(chan struct{})
+	q.grantTurns()
+	return slices.Contains(*list, t)
 }
 
-// guest waits for a turn for one pass of a realtime session, which needs no place in the
-// line. end ends the turn.
-func (l *queue) liveTurn(ctx context.Context) (end func(), err error) {
-	p := new(ticket)
-	l.await(&l.live, p)
-	if err := l.wait(ctx, p); err != nil {
+// liveTurn waits for the turn of one pass of a realtime session, which needs no ticket of its own. Calling end ends
+// the turn.
+func (q *queue) liveTurn(ctx context.Context) (end func(), err error) {
+	t := new(ticket)
+	q.request(&q.live, t)
+	if err := q.wait(ctx, t); err != nil {
 		return nil, err
 	}
-	return func() { l.endTurn(p) }, nil
+	return func() { q.endTurn(t) }, nil
 }
 
-// await returns when p, which has been queued, has a turn.
-func (l *queue) wait(ctx context.Context, p *ticket) error {
+// wait returns when t has the turn that it requested. After an error t has none.
+func (q *queue) wait(ctx context.Context, t *ticket) error {
 	select {
-	case <-p.turn:
+	case <-t.turn:
 		if ctx.Err() == nil {
 			return nil
 		}
 	case <-ctx.Done():
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	select {
-	case <-p.turn: // at the same time
-		l.release(p)
-		l.grantTurns()
+	case <-t.turn: // it was granted at the same time
+		q.release(t)
+		q.grantTurns()
 	default:
-		same := func(q *ticket) bool { return q == p }
-		l.files, l.live = slices.DeleteFunc(l.files, same), slices.DeleteFunc(l.live, same)
-		p.turn = nil
+		same := func(other *ticket) bool { return other == t }
+		q.files, q.live = slices.DeleteFunc(q.files, same), slices.DeleteFunc(q.live, same)
+		t.turn = nil
 	}
 	return context.Cause(ctx)
 }
 
-// give gives free turns to those who wait.
-func (l *queue) grantTurns() {
-	for l.active < l.turns && len(l.files)+len(l.live) > 0 {
-		from := &l.files
-		if l.liveLast = len(l.files) == 0 || len(l.live) > 0 && !l.liveLast; l.liveLast {
-			from = &l.live
+// grantTurns grants free turns to waiting tickets. The caller holds the lock.
+func (q *queue) grantTurns() {
+	for q.active < q.turns && len(q.files)+len(q.live) > 0 {
+		from := &q.files
+		if q.liveLast = len(q.files) == 0 || len(q.live) > 0 && !q.liveLast; q.liveLast {
+			from = &q.live
 		}
-		p := (*from)[0]
+		t := (*from)[0]
 		*from = slices.Delete(*from, 0, 1)
-		l.active++
-		p.began = time.Now()
-		close(p.turn)
+		q.active++
+		t.began = time.Now()
+		close(t.turn)
 	}
 }
 
-// end ends the turn of p, if it has one.
-func (l *queue) endTurn(p *ticket) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if p.turn == nil {
+// endTurn ends the turn of t, if it has one.
+func (q *queue) endTurn(t *ticket) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if t.turn == nil {
 		return
 	}
-	l.release(p)
-	l.grantTurns()
+	q.release(t)
+	q.grantTurns()
 }
 
-func (l *queue) release(p *ticket) {
-	l.active--
-	p.turn = nil
-	p.spent += time.Since(p.began)
+// release frees the turn of t. The caller holds the lock.
+func (q *queue) release(t *ticket) {
+	q.active--
+	t.turn = nil
+	t.spent += time.Since(t.began)
 }
 
-// The end of a clip, which is no window, and how much less than what a request has left
-// is much less.
-const (
-	negligible = 0.1 // s
-	muchLess   = 0.5
-)
-
-// yield records that p has so many seconds left. If others should go first, it gives them
-// its turn and waits for another one; it is then before all that do not go first. After
-// an error p has no turn. A request with nothing left keeps its turn: it ends at once.
-func (l *queue) yield(ctx context.Context, p *ticket, left, total float64) error {
-	l.mu.Lock()
-	l.backlog += left - p.remaining
-	p.remaining, p.total = left, total
-	short := func(q *ticket) bool { return q.remaining < muchLess*left }
-	if left < negligible || p.turn == nil || len(l.live) == 0 && !slices.ContainsFunc(l.files, short) {
-		l.mu.Unlock()
+// yield records that t has some seconds left of a total. If much shorter requests or live passes wait, it gives up
+// the turn and waits for another, before all requests that are not much shorter. After an error t has no turn.
+// A request with nothing left keeps its turn, since it is about to end.
+func (q *queue) yield(ctx context.Context, t *ticket, left, total float64) error {
+	q.mu.Lock()
+	q.backlog += left - t.remaining
+	t.remaining, t.total = left, total
+	short := func(other *ticket) bool { return other.remaining < muchShorter*left }
+	if left < negligible || t.turn == nil || len(q.live) == 0 && !slices.ContainsFunc(q.files, short) {
+		q.mu.Unlock()
 		return nil
 	}
-	l.release(p)
-	var first, rest []*ticket
-	for _, q := range l.files {
-		if short(q) {
-			first = append(first, q)
+	q.release(t)
+	first, rest := []*ticket(nil), []*ticket{t}
+	for _, other := range q.files {
+		if short(other) {
+			first = append(first, other)
 		} else {
-			rest = append(rest, q)
+			rest = append(rest, other)
 		}
 	}
-	l.files = slices.Concat(first, []*ticket{p}, rest)
-	p.turn = make(chan struct{})
-	l.grantTurns()
-	l.mu.Unlock()
-	return l.wait(ctx, p)
+	q.files = append(first, rest...)
+	t.turn = make(chan struct{})
+	q.grantTurns()
+	q.mu.Unlock()
+	return q.wait(ctx, t)
 }
 
-// place says where p stands.
-func (l *queue) position(p *ticket) string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	n := slices.Index(l.files, p)
+// position describes for a client where t is in the queue.
+func (q *queue) position(t *ticket) string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := slices.Index(q.files, t)
 	switch {
 	case n >= 0:
 		return fmt.Sprintf("waiting, %d before this", n)
-	case p.turn == nil:
+	case t.turn == nil:
 		return "waiting"
 	}
 	return "working"
 }
 
-func (l *queue) working() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.active
+// working counts turns in use.
+func (q *queue) working() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.active
 }
 
-func (l *queue) waiting() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.files) + len(l.live)
+// waiting counts the requests and live passes that wait for a turn.
+func (q *queue) waiting() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.files) + len(q.live)
 }
 
-// retryAfter estimates when what is in the line is done.
-func (l *queue) retryAfter() time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	wait := time.Duration(l.backlog * l.pace / float64(l.turns) * float64(time.Second))
+// retryAfter estimates when all requests in the queue are done.
+func (q *queue) retryAfter() time.Duration {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	wait := time.Duration(q.backlog * q.pace / float64(q.turns) * float64(time.Second))
 	return min(max(wait.Round(time.Second), time.Second), 5*time.Minute)
 }

@@ -13,7 +13,7 @@ import (
 
 // begin waits for a turn.
 func (l *queue) begin(ctx context.Context, p *ticket) error {
-	l.await(&l.files, p)
+	l.request(&l.files, p)
 	return l.wait(ctx, p)
 }
 
@@ -216,7 +216,7 @@ func TestFirstAnswer(t *testing.T) {
 			switch i {
 			case 1:
 				second, _ = s.queue.join(10)
-				s.queue.await(&s.queue.files, second)
+				s.queue.request(&s.queue.files, second)
 			default:
 				go func() {
 					if r, err := http.Post(h.URL+transcriptions, kind, body); err != nil {

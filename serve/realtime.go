@@ -99,13 +99,13 @@ func (s *Server) admit(r *http.Request, k leases) (c sessionConfig, p *problem) 
 	case s.closing.Load():
 		return c, shuttingDown()
 	case intent != "" && intent != "transcription":
-		return c, clientError(http.StatusBadRequest, "intent", "", "intent: got %.80q, want transcription", intent)
+		return c, badRequest("intent", "intent: got %.80q, want transcription", intent)
 	case h == nil:
 		return c, s.models.notFound(q.Get("model"))
 	case !strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
 		return c, clientError(http.StatusUpgradeRequired, "", "", "This path is for WebSockets: the request asks for no upgrade.")
 	case r.ContentLength != 0: // which net/http would still read when the connection is no longer its own
-		return c, clientError(http.StatusBadRequest, "", "", "The request for a WebSocket has a body.")
+		return c, badRequest("", "The request for a WebSocket has a body.")
 	}
 	c, err := s.newConfig(r.Context(), fmt.Sprintf("sess_%x_%x", s.created.UnixNano(), s.ids.Add(1)), h, k)
 	if errors.As(err, &p) {
@@ -189,7 +189,7 @@ func (x *session) read(ctx context.Context) error {
 		}
 		lazy.Reset(maxIdle)
 		if kind != websocket.MessageText {
-			x.sendError(clientError(http.StatusBadRequest, "", "", "Events are JSON in text messages, got a binary message."), "")
+			x.sendError(badRequest("", "Events are JSON in text messages, got a binary message."), "")
 			continue
 		}
 		var m message

@@ -49,7 +49,7 @@ type sessionConfig struct {
 type leases map[*modelSlot]func()
 
 func (k leases) acquire(ctx context.Context, h *modelSlot) (*transcribe.Model, error) {
-	model, release, err := h.models.acquire(ctx, h)
+	model, release, err := h.pool.acquire(ctx, h)
 	if err == nil && k[h] != nil {
 		release()
 	} else if err == nil {
@@ -180,7 +180,7 @@ func (c *sessionConfig) apply(s *Server, at string, value json.RawMessage) *prob
 		}
 	}
 	if bad := c.turns.Check(); err == nil && detects && bad != nil {
-		return clientError(http.StatusBadRequest, at, "", "%s.%v", at, bad)
+		return badRequest(at, "%s.%v", at, bad)
 	}
 	if err == nil {
 		return nil
@@ -191,16 +191,16 @@ func (c *sessionConfig) apply(s *Server, at string, value json.RawMessage) *prob
 	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return badJSON(err, at)
 	}
-	return clientError(http.StatusBadRequest, at, "", "%s: %v", at, err)
+	return badRequest(at, "%s: %v", at, err)
 }
 
 // change returns c with an update applied.
 func (s *Server) applyUpdate(ctx context.Context, c sessionConfig, data json.RawMessage, k leases) (sessionConfig, *problem) {
 	if data == nil {
-		return c, clientError(http.StatusBadRequest, "session", "", "session: it is missing")
+		return c, badRequest("session", "session: it is missing")
 	}
 	if len(data) > maxUpdate {
-		return c, clientError(http.StatusBadRequest, "session", "", "session: got %d bytes, want at most %d", len(data), maxUpdate)
+		return c, badRequest("session", "session: got %d bytes, want at most %d", len(data), maxUpdate)
 	}
 	c.ignored = nil
 	if p := c.apply(s, "session", data); p != nil {
@@ -239,14 +239,6 @@ func (c sessionConfig) detection() any {
 		return nil
 	}
 	return object{"type": "server_vad", "threshold": c.turns.Threshold, "prefix_padding_ms": c.turns.PaddingMS, "silence_duration_ms": c.turns.SilenceMS}
-}
-
-// given returns text, nil if there is none.
-func nilIfEmpty(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
 }
 
 // object returns the session object for events: OpenAI's of today, or of the beta.

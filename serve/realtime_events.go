@@ -96,7 +96,7 @@ func (x *session) append(m *message) *problem {
 		return clientError(http.StatusBadRequest, "audio", "invalid_audio", "audio: want base64, got something else at byte %d", int64(at))
 	}
 	if most := 2 * maxMessageSeconds * x.config.rate; len(raw) > most {
-		return clientError(http.StatusBadRequest, "audio", "", "audio: got %d bytes, want at most %d in a message, %d s", len(raw), most, maxMessageSeconds)
+		return badRequest("audio", "audio: got %d bytes, want at most %d in a message, %d s", len(raw), most, maxMessageSeconds)
 	}
 	raw = append(x.oddByte, raw...)
 	pcm := make([]float32, len(raw)/2)

@@ -20,63 +20,60 @@ import (
 	"verity/transcribe"
 )
 
-// Options configures New. The zero value serves every client that can connect, four
-// requests at a time.
+// Options configures New. The zero value serves every client that can connect, four requests at a time.
 type Options struct {
 	// Name is the id of the model in /v1/models. Empty means "whisper".
 	Name string
 
-	// More are models that requests may name instead, and that are loaded on first use.
+	// More are further models, which requests choose by name. Each is loaded on first use.
 	More []Source
 
-	// MaxMemory is the most bytes that those of More may take together. 0 means any.
+	// MaxMemory limits the bytes of all models of More that are loaded at the same time. 0 means no limit.
 	MaxMemory int64
 
-	// Aliases are further names by which requests may call the first model; "*" is any. Its name
-	// with or without "openai/whisper-" and the like, and OpenAI's names, need none.
+	// Aliases are further names of the first model; "*" stands for every name. Published spellings of its name,
+	// such as "openai/whisper-small", and OpenAI's model names need no alias.
 	Aliases []string
 
-	// Version is that of the program, for metrics.
+	// Version is the version of the program, for metrics.
 	Version string
 
-	// Turns is how many requests are transcribed at the same time. 0 means 4.
+	// Turns is the number of requests that are transcribed at the same time. 0 means 4.
 	Turns int
 
-	// Waiting is how many more may wait for a turn. 0 means 64; negative none.
+	// Waiting is the number of requests that may wait for a turn. 0 means 64; negative means none.
 	Waiting int
 
-	// Sessions is how many realtime sessions there may be. 0 means 16; negative none.
+	// Sessions is the number of realtime sessions at the same time. 0 means 16; negative means none.
 	Sessions int
 
-	// MaxBytes is the most bytes of one upload. 0 means 512 MiB.
+	// MaxBytes is the size of the largest upload. 0 means 512 MiB.
 	MaxBytes int64
 
-	// MaxAudio is the longest sound, and the longest realtime session. 0 means six hours.
+	// MaxAudio is the longest sound of a file, and the longest realtime session. 0 means six hours.
 	MaxAudio time.Duration
 
-	// Timeout is the most time for a request, from its first byte to the answer. 0
-	// means two hours.
+	// Timeout is the longest time of a request, from its first byte to the answer. 0 means two hours.
 	Timeout time.Duration
 
-	// Keys returns the API keys that are accepted at present. Nil means that none is needed.
+	// Keys returns the API keys that are valid now. Nil means that no key is needed.
 	Keys func() []string
 
-	// Origins are the web origins whose pages may call the API, "*" for all. None
-	// means only the page of this server.
+	// Origins are the web origins whose pages may call the API; "*" stands for all. None means only the page
+	// of this server.
 	Origins []string
 
-	// Sound says how to read uploads. Its zero value never starts ffmpeg, some of whose
-	// formats can open other files.
+	// Sound says how to read uploads. Its zero value never starts ffmpeg: some of its formats open other files.
 	Sound audio.Input
 
-	// Decoding holds the defaults of options that a request does not set. What is a matter of
-	// one file is left out: task, spans, prefix, lanes and marks.
+	// Decoding holds the options that a request does not set. Those that belong to one file are ignored:
+	// Task, Spans, Prefix, Chunked and MarkAccepted.
 	Decoding transcribe.Options
 
 	// Fields are form fields beyond OpenAI's. A field with the name of one of OpenAI's is not used.
 	Fields []Field
 
-	// Log gets a line for each request: no audio, no text. Nil discards them.
+	// Log gets a line for each request, without audio or text. Nil means no log.
 	Log *slog.Logger
 }
 
@@ -109,39 +106,57 @@ func (o Options) defaults() Options {
 	return o
 }
 
-// A Server is an http.Handler over one model, or several. It is safe for concurrent use.
+// A Server is an http.Handler over one model or several. It is safe for concurrent use.
+//
+// The way of a request through its parts:
+//
+//	logRequests → checkOrigin → requireKey                       middleware.go
+//	      │
+//	      ├─ files: clientLimit → parseForm → spool              speech.go, form.go, upload.go
+//	      │            │
+//	      │         modelPool: the model, loaded if need be      models.go
+//	      │            │
+//	      │         queue: wait for a turn                       queue.go
+//	      │            │
+//	      │         transcribe.Transcriber → answer, stream      answer.go, stream.go
+//	      │
+//	      └─ live sound: sessionCount → session → live.Stream    realtime*.go
+//	                     └─ queue.liveTurn for each pass
 type Server struct {
-	opt       Options
-	models    *modelPool
-	queue     *queue
-	spool     *spool
-	clients   clientLimit
-	metrics   *metrics
-	handler   http.Handler
-	sessions  sessionCount
-	ids       atomic.Uint64
-	closing   atomic.Bool
+	opt     Options
+	handler http.Handler
+	created time.Time
+
+	models   *modelPool
+	queue    *queue
+	spool    *spool
+	clients  clientLimit
+	sessions sessionCount
+	metrics  *metrics
+
+	ids       atomic.Uint64 // of requests, sessions and events
 	inHand    atomic.Int64  // requests, uploads included
 	uploading atomic.Int64  // requests whose upload is being read
+	closing   atomic.Bool
 	drained   chan struct{} // closed when closing
-	created   time.Time
 
-	stall     time.Duration // of a client; shorter in tests
-	keepAlive time.Duration // of a stream
-	pingEvery time.Duration // between two pings of a socket
+	// Times that tests shorten.
+	stall     time.Duration // the longest pause of a client
+	keepAlive time.Duration // the longest silence of a stream
+	pingEvery time.Duration // between two pings of a realtime session
 }
 
-// New returns a server of m, which must stay open while it serves, and of o.More.
+// New returns a server of m and of o.More. The caller closes m after the server's last request.
 func New(m *transcribe.Model, o Options) (*Server, error) {
 	o = o.defaults()
 	if _, err := transcribe.New(m, resolve(o.Decoding, false)); err != nil {
 		return nil, err
 	}
 	s := &Server{
-		opt: o, queue: newQueue(o.Turns, o.Waiting), created: time.Now(), stall: defaultStall, keepAlive: defaultKeepAlive, pingEvery: defaultPingEvery,
-		spool: newSpool("", max(maxSpool, o.MaxBytes)), drained: make(chan struct{}),
+		opt: o, created: time.Now(), queue: newQueue(o.Turns, o.Waiting), spool: newSpool("", max(maxSpool, o.MaxBytes)),
+		clients: clientLimit{most: max((o.Turns+o.Waiting)/2, 1), count: map[string]int{}}, drained: make(chan struct{}),
+		stall: defaultStall, keepAlive: defaultKeepAlive, pingEvery: defaultPingEvery,
 	}
-	s.clients.count, s.clients.most = map[string]int{}, max((o.Turns+o.Waiting)/2, 1)
 	s.sessions.graceOver, s.sessions.endAll = context.WithCancel(context.Background())
 	s.metrics = newMetrics(s)
 	s.models = newModelPool(s, m)
@@ -155,9 +170,8 @@ func New(m *transcribe.Model, o Options) (*Server, error) {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Drain makes /readyz report that no more requests should be sent. Those that arrive
-// nevertheless are refused. Realtime sessions end: what was said is transcribed,
-// further sound is discarded.
+// Drain makes the server refuse new requests; /readyz reports it. Realtime sessions end: their sound so far is
+// transcribed, later sound is discarded.
 func (s *Server) Drain() {
 	if !s.closing.Swap(true) {
 		close(s.drained)
@@ -187,15 +201,17 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { // also for a known path with another method
 		if allowed := allowedMethods(mux, r); allowed != nil {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			writeProblem(w, clientError(http.StatusMethodNotAllowed, "", "method_not_supported", "%.200s takes %s, got %.20s.", r.URL.Path, show.JoinOr(allowed), r.Method))
+			writeProblem(w, clientError(http.StatusMethodNotAllowed, "", "method_not_supported",
+				"%.200s takes %s, got %.20s.", r.URL.Path, show.JoinOr(allowed), r.Method))
 			return
 		}
-		writeProblem(w, unknownPath(r))
+		writeProblem(w, clientError(http.StatusNotFound, "", "unknown_url",
+			"Unknown request URL: %.20s %.200s. See /openapi.json.", r.Method, r.URL.Path))
 	})
 	return s.logRequests(s.checkOrigin(mux))
 }
 
-// methods returns those that the path of a request takes; nil for an unknown path.
+// allowedMethods returns the methods of the path of a request; nil for an unknown path.
 func allowedMethods(mux *http.ServeMux, r *http.Request) (allowed []string) {
 	for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
 		other := *r
@@ -207,19 +223,19 @@ func allowedMethods(mux *http.ServeMux, r *http.Request) (allowed []string) {
 	return allowed
 }
 
-// ready answers /readyz. With ?queue=1 a full queue is not ready either.
+// handleReady answers /readyz. With ?queue=1 it also reports a full queue as not ready.
 func (s *Server) handleReady(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case s.closing.Load():
-		unready(w, "shutting down")
+		writeUnready(w, "shutting down")
 	case r.URL.Query().Has("queue") && s.queue.full():
-		unready(w, "the queue is full")
+		writeUnready(w, "the queue is full")
 	default:
 		writeText(w, "ready\n")
 	}
 }
 
-func unready(w http.ResponseWriter, why string) {
+func writeUnready(w http.ResponseWriter, why string) {
 	w.WriteHeader(http.StatusServiceUnavailable)
 	writeText(w, why+"\n")
 }
@@ -227,13 +243,14 @@ func unready(w http.ResponseWriter, why string) {
 //go:embed page openapi.json
 var files embed.FS
 
-// kinds are the types of the files of this package.
+// contentTypes are the media types of the embedded files.
 var contentTypes = map[string]string{
-	".json": "application/json", ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
+	".json": "application/json", ".html": "text/html; charset=utf-8",
+	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
 }
 
-// embedded returns the handler of a file of this package. The page may load nothing
-// from elsewhere. Browsers keep files, and ask whether they have changed.
+// embedded returns the handler of an embedded file. The page may load nothing from elsewhere. Browsers cache the
+// file and ask whether it has changed.
 func embedded(name string) http.HandlerFunc {
 	data, err := files.ReadFile(name)
 	if err != nil {

@@ -95,7 +95,7 @@ func (s *Server) runInTurn(ctx context.Context, by *transcribe.Transcriber, clip
 		return nil, err
 	}
 	defer s.queue.leave(p)
-	waits := s.queue.await(&s.queue.files, p)
+	waits := s.queue.request(&s.queue.files, p)
 	if out.q.stream {
 		out.stream = s.newStream(out.w, stop, func() string { return s.queue.position(p) })
 		if waits {
@@ -146,7 +146,7 @@ func (q *request) checkCombinations(assisted bool) error {
 		q.ignored.add("stream=true")
 	}
 	bad := func(param, format string, args ...any) error {
-		return clientError(http.StatusBadRequest, param, "", format, args...)
+		return badRequest(param, format, args...)
 	}
 	switch whole := q.format == "verbose_json" || q.stream; {
 	case q.decoding.MarkAccepted && !assisted:
@@ -186,7 +186,7 @@ func (s *Server) problemOf(w http.ResponseWriter, r *http.Request, err error) (p
 	case errors.Is(err, context.DeadlineExceeded):
 		p = serverError(http.StatusServiceUnavailable, "The request took longer than %s, which is the limit of this server.", span(s.opt.Timeout))
 	case errors.Is(err, context.Canceled), errors.Is(err, errUnread):
-		logFieldsOf(r).gone = true
+		logFieldsOf(r).clientGone = true
 		return nil
 	case errors.Is(err, audio.ErrMalformed), errors.Is(err, fs.ErrInvalid), foreign:
 		p = clientError(http.StatusBadRequest, "file", "invalid_audio", "The file cannot be read as sound: %v", err)

@@ -12,20 +12,20 @@ import (
 )
 
 const (
-	defaultKeepAlive = 15 * time.Second // the most without a byte: proxies give up after a minute or less
+	defaultKeepAlive = 15 * time.Second // proxies close a connection that is silent for a minute or less
 	maxPending       = 8 << 20          // bytes that a client has not read
 )
 
 // errUnread ends a request whose client does not read.
 var errUnread = errors.New("the client does not read its answer")
 
-// A stream writes server-sent events in a goroutine of its own: who reads slowly holds a
-// connection, but no turn.
+// A stream writes server-sent events in its own goroutine, so a slow reader holds a connection but does not block a
+// turn.
 type stream struct {
 	w         http.ResponseWriter
 	control   *http.ResponseController
 	cancel    context.CancelCauseFunc // of the request
-	comment   func() string           // a comment for when nothing else is said
+	comment   func() string           // written when there is nothing else to write
 	stall     time.Duration
 	keepAlive time.Duration
 
@@ -37,20 +37,20 @@ type stream struct {
 	closed  chan struct{}
 }
 
-func (s *Server) newStream(w http.ResponseWriter, cancel context.CancelCauseFunc, beat func() string) *stream {
+func (s *Server) newStream(w http.ResponseWriter, cancel context.CancelCauseFunc, comment func() string) *stream {
 	x := &stream{
-		w: w, control: http.NewResponseController(w), cancel: cancel, comment: beat, stall: s.stall, keepAlive: s.keepAlive,
+		w: w, control: http.NewResponseController(w), cancel: cancel, comment: comment, stall: s.stall, keepAlive: s.keepAlive,
 		wake: make(chan struct{}, 1), closed: make(chan struct{}),
 	}
 	go s.safely(w.Header().Get(requestIDHeader), cancel, x.run)()
 	return x
 }
 
-// start has the headers sent, and a comment.
+// start sends the headers and a comment.
 func (x *stream) start() { x.add(": " + x.comment() + "\n\n") }
 
-// event sends an event. Names and members are OpenAI's, but for words, pieces, and the
-// language and duration at the end.
+// event sends an event. Names and members are OpenAI's, except words, pieces, and the language and duration of the
+// last event.
 func (x *stream) event(kind string, event object) {
 	event["type"] = kind
 	x.add("data: " + string(marshal(event)) + "\n\n")
@@ -71,17 +71,16 @@ func (x *stream) add(text string) {
 	x.notify()
 }
 
-// signal wakes run.
+// notify wakes run.
 func (x *stream) notify() {
 	select {
 	case x.wake <- struct{}{}:
-	default: // it is to wake already
+	default: // run will wake already
 	}
 }
 
-// end returns when all has been written, and whether that was anything. It may be called
-// again.
-func (x *stream) end() (began bool) {
+// end waits until everything has been written, and reports whether that was anything. It may be called more than once.
+func (x *stream) end() (started bool) {
 	x.mu.Lock()
 	x.ended = true
 	x.mu.Unlock()
@@ -90,7 +89,7 @@ func (x *stream) end() (began bool) {
 	return x.started
 }
 
-// begun reports whether something is said.
+// hasStarted reports whether anything has been sent.
 func (x *stream) hasStarted() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -124,7 +123,7 @@ func (x *stream) run() {
 			h.Set("Cache-Control", "no-store")
 			h.Set("X-Accel-Buffering", "no") // proxies must not buffer
 		}
-		if err := x.writePieces(data); err != nil {
+		if err := x.write(data); err != nil {
 			x.cancel(fmt.Errorf("%w: %w", errUnread, err))
 			return
 		}
@@ -132,8 +131,8 @@ func (x *stream) run() {
 	}
 }
 
-// write writes data in pieces, each of which the client must read before it has paused for too long.
-func (x *stream) writePieces(data []byte) error {
+// write writes data in pieces. The client must read each before a stall is over.
+func (x *stream) write(data []byte) error {
 	for piece := range slices.Chunk(data, 32<<10) {
 		x.control.SetWriteDeadline(time.Now().Add(x.stall))
 		if _, err := x.w.Write(piece); err != nil {

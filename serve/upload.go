@@ -108,7 +108,7 @@ type uploadBody struct {
 // Read implements io.Reader. Its errors are problems where a limit is the cause.
 func (u *uploadBody) Read(b []byte) (int, error) {
 	if u.headEnd > 0 && u.bytes >= u.headEnd {
-		return 0, clientError(http.StatusBadRequest, "", "", "The form has more than %d bytes before a part, its headers included, "+
+		return 0, badRequest("", "The form has more than %d bytes before a part, its headers included, "+
 			"or its boundary is not the one of the header Content-Type.", maxPartHead)
 	}
 	deadline := time.Now().Add(u.stall)

@@ -151,7 +151,7 @@ func (s *serveCommand) run(ctx context.Context, _ []string) error {
 			return nil, err
 		}
 		if server, err = serve.New(m.Model, s.opt); err != nil {
-			return nil, setup.InFlag(err)
+			return nil, inServeFlag(err)
 		}
 		scheme := "http"
 		if s.cert != "" {
@@ -195,6 +195,15 @@ func (s *serveCommand) load(ctx context.Context, logger *slog.Logger) (*setup.Mo
 	s.opt.Decoding, s.opt.Fields = s.decoding.Result(logger), formFields()
 	s.opt.Name, s.opt.Log, s.opt.Version = filepath.Base(m.Checkpoint.Name), logger, cli.Version
 	return m, nil
+}
+
+// inServeFlag turns an unusable option into an error of its flag.
+func inServeFlag(err error) error {
+	if option, ok := errors.AsType[*serve.OptionError](err); ok {
+		flag := map[string]string{"More": "model", "MaxMemory": "model-memory"}[option.Field]
+		return fmt.Errorf("--%s: %s", flag, option.Reason)
+	}
+	return setup.InFlag(err)
 }
 
 // formFields returns the form fields of the options that a request may set.
