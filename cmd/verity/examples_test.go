@@ -24,6 +24,7 @@ func examplesOf(text string) (list [][]string) {
 	for _, m := range example.FindAllStringSubmatch(text, -1) {
 		line := regexp.MustCompile(`\s*\\\n\s*`).ReplaceAllString(m[1]+m[2], " ")
 		line, _, _ = strings.Cut(line, " # ")
+		line = strings.TrimRight(line, " ")
 		for _, end := range []string{" | ", " > ", " 2> ", " && ", " &"} {
 			line, _, _ = strings.Cut(line, end)
 		}
