@@ -1,0 +1,111 @@
+package lint_test
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	link     = regexp.MustCompile(`\]\(([^)\s]*)\)`)
+	heading  = regexp.MustCompile(`(?m)^#+ +(.*)$`)
+	fenced   = regexp.MustCompile("(?ms)^```.*?^```$")
+	testName = regexp.MustCompile(`\b(?:Test|Fuzz)[A-Z]\w*`)
+	noAnchor = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// documents returns the Markdown files of the repository by their paths.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	names, err := exec.CommandContext(t.Context(), "git", "ls-files", "*.md").Output()
+	if err != nil {
+		t.Skipf("SKIPPED: git lists no files: %v", err)
+	}
+	texts := map[string]string{}
+	for _, name := range strings.Fields(string(names)) {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[name] = fenced.ReplaceAllString(string(raw), "")
+	}
+	return texts
+}
+
+// anchors returns the names by which links reach the headings of a document.
+func anchors(text string) (names []string) {
+	for _, m := range heading.FindAllStringSubmatch(text, -1) {
+		plain := link.ReplaceAllString(m[1], "]")
+		names = append(names, strings.ReplaceAll(noAnchor.ReplaceAllString(strings.ToLower(plain), ""), " ", "-"))
+	}
+	return names
+}
+
+// TestLinks checks that links between documents lead to a file or heading that exists.
+func TestLinks(t *testing.T) {
+	texts := documents(t)
+	for name, text := range texts {
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			target, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+				continue
+			}
+			at := name
+			if target != "" {
+				at = path.Join(folderOf(name), target)
+			}
+			info, err := os.Stat(filepath.FromSlash(at))
+			if err != nil {
+				t.Errorf("%s: %s: there is no such file", name, m[1])
+				continue
+			}
+			if info.IsDir() {
+				at = path.Join(at, "README.md")
+			}
+			if anchor != "" && !slices.Contains(anchors(texts[at]), anchor) {
+				t.Errorf("%s: %s: %s has no such heading", name, m[1], at)
+			}
+		}
+	}
+}
+
+// folderOf returns the folder that the links of a document start from.
+func folderOf(name string) string {
+	if name == "tools/dist/README.md" {
+		return "." // of a release archive, which has the same docs
+	}
+	return path.Dir(name)
+}
+
+// TestTestsInDocuments checks that tests which documents name as evidence exist.
+func TestTestsInDocuments(t *testing.T) {
+	exist := map[string]bool{}
+	for _, s := range sources(t) {
+		for name := range s.file.Scope.Objects {
+			exist[name] = true
+		}
+	}
+	if len(exist) < 1000 {
+		t.Fatalf("only %d names found: the parser no longer resolves objects", len(exist))
+	}
+	for name, text := range documents(t) {
+		if !strings.HasPrefix(name, "docs/") || name == "docs/dev/HISTORY.md" {
+			continue
+		}
+		missing := map[string]bool{}
+		for _, test := range testName.FindAllString(text, -1) {
+			missing[test] = !exist[test]
+		}
+		for _, test := range slices.Sorted(maps.Keys(missing)) {
+			if missing[test] {
+				t.Errorf("%s names %s, which does not exist: name the test that shows it now", name, test)
+			}
+		}
+	}
+}
