@@ -2,33 +2,34 @@ package assistant
 
 import "unicode"
 
-// Costs of a way through a text, per letter. A jump is what it costs to go on anywhere
-// else, so that a repeated phrase or a skipped sentence is found again.
+// Costs per letter of an alignment. A jump continues anywhere else, so that a repeated
+// phrase or a skipped sentence is found again.
 const (
 	substituted = 10
-	inserted    = 9 // advance, but not in the text
-	deleted     = 8 // in the text, but not said
+	inserted    = 9 // in the output, but not in the text
+	deleted     = 8 // in the text, but not in the output
 	jumped      = 60
 )
 
-// A aligner follows in a text how far what was said has come: by edit distance, one letter
-// after the other, to every place of the text at once. Only letters and digits count, in
-// lower case. The zero value is at the start of no text.
+// An aligner finds the position in a text that the output of decoding has reached. It
+// keeps the edit distance of the output to every position of the text at once, and advances
+// by one letter at a time. Only letters and digits count, in lower case. The zero value has
+// no text.
 type aligner struct {
 	letters   []rune
-	cost      []int32 // [i]: of having said all so far, with i letters of the text used up
+	cost      []int32 // [i]: of aligning all output with the first i letters of the text
 	next      []int32
-	matched   []uint16 // [i]: how many of the last letters said are the letters before i
-	at        int      // the likeliest of these places
-	lo, hi    int      // the letters looked at; all others cost a jump
-	wideSteps int      // indexLetters for which to look at all
-	errorRate float64  // of late: mean cost per letter, in substitutions, from 0 to about 1
+	matched   []uint16 // [i]: how many of the last letters of output equal those before i
+	at        int      // the most likely position
+	lo, hi    int      // the positions searched; all others cost a jump
+	wideSteps int      // letters until the search is narrowed
+	errorRate float64  // recent mean cost per letter, in substitutions: 0 to about 1
 }
 
-// Where the text has what is said, only so many letters behind and ahead are looked at.
+// While the output matches the text, only this many letters around the position are searched.
 const lookBehind, lookAhead = 256, 768
 
-// letter returns what counts of a character; 0 for nothing.
+// letter returns r in lower case, or 0 if it is no letter or digit.
 func letter(r rune) rune {
 	if unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) {
 		return unicode.ToLower(r)
@@ -36,7 +37,7 @@ func letter(r rune) rune {
 	return 0
 }
 
-// reset begins at a place of a text.
+// reset starts at a position of a text.
 func (p *aligner) reset(letters []rune, at int) {
 	n := len(letters) + 1
 	if cap(p.cost) < n {
@@ -51,7 +52,7 @@ func (p *aligner) reset(letters []rune, at int) {
 	}
 }
 
-// chooseRange decides which places to look at next.
+// chooseRange sets the positions to search next.
 func (p *aligner) chooseRange() {
 	lo, hi := 0, len(p.cost)
 	if p.wideSteps--; p.wideSteps < 0 && p.errorRate < 0.2 {
@@ -65,13 +66,13 @@ func (p *aligner) chooseRange() {
 	p.lo, p.hi = lo, hi
 }
 
-// advance moves on by a letter.
+// advance aligns one more letter of output.
 func (p *aligner) advance(r rune) {
 	const forget = 0.96
 	p.chooseRange()
 	n := p.hi - p.lo
 	costs, next, runs := p.cost[p.lo:][:n], p.next[p.lo:][:n], p.matched[p.lo:][:n]
-	above, before := min(costs[0], jumped), runs[0] // of the place before
+	above, before := min(costs[0], jumped), runs[0] // of the previous position
 	least := above + inserted
 	left := least
 	next[0], runs[0] = left, 0
@@ -97,8 +98,8 @@ func (p *aligner) advance(r rune) {
 	p.errorRate = forget*p.errorRate + (1-forget)*float64(least)/substituted
 }
 
-// better reports whether place i is better than place j of the same cost: more of the
-// last letters are there, or it is nearer to where they should be.
+// better reports whether position i is better than position j of the same cost: more of the
+// last letters match, or it is nearer to the expected one.
 func (p *aligner) better(i, j int) bool {
 	if p.matched[i] != p.matched[j] {
 		return p.matched[i] > p.matched[j]
@@ -106,5 +107,5 @@ func (p *aligner) better(i, j int) bool {
 	return abs(i-p.at-1) < abs(j-p.at-1)
 }
 
-// trialLoss reports whether the text does not have what was said of late.
+// lost reports whether recent output does not match the text.
 func (p *aligner) lost() bool { return p.errorRate > 0.25 && int(p.matched[p.at]) < 4 }

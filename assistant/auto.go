@@ -7,87 +7,87 @@ import (
 	"verity/decoder"
 )
 
-// lengths are the draft lengths that Auto switches between. Speed changes little
-// gapAfter neighbours.
+// lengths are the draft lengths that Auto switches between. Speed changes little between
+// neighbours.
 var lengths = [...]int{0, 2, 3, 5, 8}
 
 const (
 	epoch        = 8     // rounds of each stream between two decisions, and of a trial
-	trialRest    = 8     // epochs between two trials, at least
+	trialRest    = 8     // minimum number of epochs between two trials
 	plainMargin  = 1.05  // a drafting length must be faster than plain decoding by this factor
-	switchMargin = 1.03  // and faster than another drafting length by this one
+	switchMargin = 1.03  // and faster than the drafting length in use by this one
 	trialShare   = 0.005 // share of the time that trials may lose
 	roundTimeCap = 2     // a round counts at most this many times its expected duration
-	minDraftProb = 0.4   // a draft stops after a token that the assistant finds less probable; Confidence, too
+	minDraftProb = 0.4   // a draft ends after a token that the assistant finds less probable; also for Confidence
 )
 
-// An Auto chooses the draft length of all streams that decode together. It is a
-// measured switch: a length costs
+// An Auto chooses the draft length of all streams that decode together. It measures what each
+// length costs,
 //
-//	seconds a token = round time / yield + opening · streams / window
+//	seconds per token = round time / yield + opening · streams / window
 //
-// and the length with the least cost is used. All four are measured:
+// and uses the length of the lowest cost. The terms are:
 //
-//   - the round time of each length, for a few numbers of streams (see group);
-//   - the yield, tokens kept in a round, from the share of rounds that keep more
-//     than 1, 2, 3, … tokens. These shares are the same for all lengths, so rounds
-//     of one length tell what another would yield;
-//   - the opening, seconds until the assistant can draft in a new window;
-//   - the window, tokens in one.
+//   - round time: of each length, for a few numbers of streams (see group);
+//   - yield: the tokens kept in a round. It follows from the shares of rounds that keep
+//     more than 1, 2, 3, … tokens. These shares are the same for all lengths, so rounds
+//     of one length predict the yield of the others;
+//   - opening: seconds until the assistant can draft in a new window;
+//   - window: the tokens of a window.
 //
-// A length in use is measured all the time, any other one by trials: for one epoch all
-// streams use it. Trials may lose half a percent of the time. First guesses of round
-// times follow from Cost.
+// The length in use is measured all the time. Others are measured by trials: all streams use
+// one for an epoch. Trials may lose half a percent of the time. Cost gives the first guesses
+// of round times.
 //
-// Each stream gets a policy of its own from Policy.
+// Policy returns a policy for each stream.
 type Auto struct {
-	// Cost is the bytes that a draft step reads over those of a target step, a first
-	// guess of the ratio of their times. 0 means that drafts are free.
+	// Cost is the bytes that a draft step reads, divided by those of a target step: a
+	// first guess of the ratio of their times. 0 means that drafts are free.
 	Cost float64
 
 	// Streams returns how many streams decode together now.
 	Streams func() int
 
 	mu        sync.Mutex
-	active    int // streams, at the last round
+	active    int // streams at the last round
 	groups    [groups]group
-	survival  [lastLength]frequency // [j]: of the rounds that kept j+1 tokens or more, those that kept more
-	opening   mean                  // roundSeconds
+	survival  [lastLength]frequency // [j]: of the rounds that kept j+1 tokens or more, the share that kept more
+	opening   mean                  // seconds
 	window    mean                  // tokens
-	opens     int                   // how often a window was opened
-	draftOwed bool                  // see Try
+	opens     int                   // number of windows opened
+	draftOwed bool                  // see ForceDraft
 }
 
 const lastLength = 8
 
-// A group holds the measurements for about the same number of streams. Round times are in
-// units of pace: if the whole machine becomes slower or faster, only pace changes.
+// A group has the measurements for about the same number of streams. Round times are in units
+// of pace: if the whole machine becomes slower or faster, only pace changes.
 type group struct {
 	arms      [len(lengths)]arm
 	inUse     int     // index of the length in use
-	onTrial   int     // index of the length on trial; that in use if there is none
-	pace      mean    // roundSeconds of one unit
-	draftStep mean    // roundSeconds to draft a token
+	onTrial   int     // index of the length on trial; that in use if there is no trial
+	pace      mean    // seconds of one unit
+	draftStep mean    // seconds to draft a token
 	rounds    int     // of all streams, since the last decision
-	epochs    int     // draftEnd the last trial
-	total     float64 // roundSeconds of all rounds, of one stream
-	trialLoss float64 // roundSeconds lost by trials, of one stream
-	price     float64 // roundSeconds a token of the length in use, when the trial began
+	epochs    int     // since the last trial
+	total     float64 // seconds of all rounds, of one stream
+	trialLoss float64 // seconds lost by trials, of one stream
+	price     float64 // seconds per token of the length in use, when the trial began
 }
 
 // An arm is one draft length of a group.
 type arm struct {
-	level  float64 // round time, in units of pace; plain decoding begins at 1
-	n      float64 // rounds measured; 0 for a guess
+	level  float64 // round time, in units of pace; plain decoding starts at 1
+	n      float64 // rounds measured; 0 means that level is a guess
 	trials int
 }
 
-// NewAuto returns the policy for a target and its assistant, and streams as Auto.Streams.
+// NewAuto returns the policy for a target and its assistant. See Auto.Streams.
 func NewAuto(target *decoder.Decoder, a Assistant, streams func() int) *Auto {
 	return &Auto{Cost: float64(a.StepBytes()) / float64(target.StepBytes(0)), Streams: streams}
 }
 
-// updateActive brings active up to date. a.mu is held.
+// updateActive counts the streams. a.mu is held.
 func (a *Auto) updateActive() {
 	a.active = max(1, a.Streams())
 }
@@ -95,16 +95,16 @@ func (a *Auto) updateActive() {
 // Policy returns a policy for one sequence at a time.
 func (a *Auto) Policy() Policy { return &autoStream{a: a} }
 
-// ForceDraft makes the next rounds draft at any cost, until something was drafted, so that there
-// is something to compare.
+// ForceDraft makes the next rounds draft at any cost until something has been drafted. It is
+// for comparisons, which need at least one draft.
 func (a *Auto) ForceDraft() {
 	a.mu.Lock()
 	a.draftOwed = true
 	a.mu.Unlock()
 }
 
-// group returns the group of the present number of streams, with first guesses if it
-// is new. a.mu is held.
+// group returns the measurements for the present number of streams. New ones start with
+// guesses. a.mu is held.
 func (a *Auto) group() *group {
 	k := a.active
 	g := &a.groups[groupOf(k)]
@@ -118,9 +118,9 @@ func (a *Auto) group() *group {
 	return g
 }
 
-// guess returns the estimated round time with drafts of n tokens and k streams, relative
-// to plain decoding: a pass reads the weights once, computes a little for each row, and
-// more from where arithmetic takes longer than reading.
+// guess returns the estimated round time with drafts of n tokens and k streams, relative to
+// plain decoding. A pass reads the weights once and computes a little for each row; rows cost
+// more once arithmetic takes longer than reading.
 func guess(n, k int, cost float64) float64 {
 	pass := func(rows int) float64 { return 1 + 0.03*float64(rows-1) + 0.05*float64(max(0, rows-8)) }
 	return float64(n)*cost + pass(k*(n+1))/pass(k)
@@ -139,9 +139,9 @@ func (a *Auto) cost(g *group, i int) float64 {
 	return c
 }
 
-// level returns the round time of a length in units of pace. A length never used is taken
-// to differ from the nearest used one by its draft steps alone; the cost of its rows in
-// the verify pass is measured once it is used.
+// level returns the round time of a length in units of pace. For a length never used, it adds
+// the time of the draft steps to the nearest length used. The cost of its rows in the verify
+// pass is measured once it is used.
 func (g *group) level(i int) float64 {
 	near := -1
 	for j, x := range g.arms {
@@ -164,7 +164,7 @@ func (a *Auto) openingCost() float64 {
 	return a.opening.v * float64(a.active) / tokens
 }
 
-// yield returns the tokens that a round with drafts of n tokens is expected to keep.
+// yield returns the expected number of tokens that a round with drafts of n tokens keeps.
 func (a *Auto) yield(n int) float64 {
 	sum, reach, rate := 1.0, 1.0, 0.8
 	for j := range n {
@@ -175,8 +175,8 @@ func (a *Auto) yield(n int) float64 {
 	return sum
 }
 
-// best returns the length of the least cost, or the one in use if that is nearly as
-// good. a.mu is held.
+// best returns the length of the lowest cost, or the one in use if that is nearly as good.
+// a.mu is held.
 func (a *Auto) best(g *group) int {
 	best := 0
 	least := a.cost(g, 0)
@@ -192,7 +192,7 @@ func (a *Auto) best(g *group) int {
 	return best
 }
 
-// decide ends an epoch: it chooses the length in use, and begins a trial of another if
+// decide ends an epoch: it chooses the length in use, and starts a trial of another one if
 // the time for trials allows it. a.mu is held.
 func (a *Auto) decide(g *group) {
 	g.rounds = 0
@@ -218,16 +218,16 @@ func (a *Auto) decide(g *group) {
 	}
 	g.onTrial = i
 	g.arms[i].trials++
-	g.arms[i].n = min(g.arms[i].n, epoch*float64(a.active)) // so that the trial has weight
+	g.arms[i].n = min(g.arms[i].n, epoch*float64(a.active)) // so that the trial counts
 	if g.inUse == 0 {
-		for j := range a.survival { // so that easier text is noticed
+		for j := range a.survival { // so that it notices when the text becomes easier
 			a.survival[j].forget(epoch)
 		}
 	}
 }
 
-// candidate returns the length to try next: plain decoding or a neighbour of the length
-// in use, whichever had the fewest trials. It is urgent if it is plain decoding, never
+// candidate returns the length to try next: plain decoding or a neighbour of the length in
+// use, whichever had the fewest trials. The trial is urgent if plain decoding was never
 // measured.
 func (g *group) candidate() (i int, urgent bool) {
 	if g.arms[0].n == 0 {
@@ -245,8 +245,8 @@ func (g *group) candidate() (i int, urgent bool) {
 	return best, false
 }
 
-// recordRound learns from a round of length i in which k streams took part. The time of a very
-// long round is capped: the machine was busy with something else.
+// recordRound adds a round of length i in which k streams took part. The time of a very long
+// round is capped, because the machine was busy with something else.
 func (g *group) recordRound(i int, seconds float64, k int) {
 	x := &g.arms[i]
 	if g.pace.n > 0 {
@@ -267,9 +267,9 @@ func (g *group) recordRound(i int, seconds float64, k int) {
 type autoStream struct {
 	a      *Auto
 	arm    int // index of the length of this round
-	before int // of the last one
+	before int // index of the length of the last round
 	opens  int // Auto.opens at the start of the round
-	kept   int // tokens of this window
+	kept   int // tokens of this window so far
 }
 
 // Length returns the maximum draft length.
@@ -285,12 +285,12 @@ func (s *autoStream) Length() int {
 	return lengths[s.arm]
 }
 
-// More stops a draft after a token that is likely to be refused.
+// More stops a draft after a token that is likely to be rejected.
 func (s *autoStream) More(_ int, lp float32) bool {
 	return math.Exp(float64(lp)) >= minDraftProb
 }
 
-// Observe learns from a round.
+// Observe adds a finished round to the measurements.
 func (s *autoStream) Observe(r Round) {
 	a := s.a
 	a.mu.Lock()
@@ -313,9 +313,9 @@ func (s *autoStream) Observe(r Round) {
 	}
 	g, k := a.group(), float64(a.active)
 	took := (r.Draft + r.Verify).Seconds()
-	// Not timed: a pass with the window's prompt, a round in which a stream opened a
-	// window, and the first round of a length, whose weights other passes have evicted
-	// from the processor's caches.
+	// Do not time a pass with the window's prompt, a round in which a stream opened a window,
+	// or the first round of a length: other passes have evicted its weights from the
+	// processor's caches.
 	if !r.First && s.arm == s.before && s.opens == a.opens {
 		g.recordRound(s.arm, took, a.active)
 		if r.Drafted > 0 {
@@ -324,7 +324,7 @@ func (s *autoStream) Observe(r Round) {
 	}
 	s.before = s.arm
 	g.total += took / k
-	if s.arm == g.onTrial && g.onTrial != g.inUse { // not that of a round begun before, or with other streams
+	if s.arm == g.onTrial && g.onTrial != g.inUse { // not a round that began before the trial, or with other streams
 		g.trialLoss += (took - float64(r.Kept)*g.price) / k
 	}
 	if g.rounds++; g.rounds >= epoch*a.active {

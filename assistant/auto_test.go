@@ -33,7 +33,7 @@ type player struct {
 	opened bool
 	draft  []float64 // chance of each token
 	limit  int
-	took   float64 // recordRound to draft
+	took   float64 // time to draft
 	open   float64 // of it, to open the window
 }
 
@@ -49,7 +49,7 @@ func (b band) with(streams int, policy func() Policy) *band {
 	return &b
 }
 
-// passSeconds advances the clock by s, with some noise.
+// pass advances the clock by s, with some noise.
 func (b *band) pass(s float64) {
 	s *= 0.9 + 0.2*b.rng.Float64()
 	if b.rng.IntN(200) == 0 {
@@ -308,7 +308,7 @@ func TestAutoTry(t *testing.T) {
 }
 
 // TestAutoStreamsChange: a round that began with as many streams as another group has is no
-// onTrial of this one, and has lost it nothing.
+// trial of this one, and has lost it nothing.
 func TestAutoStreamsChange(t *testing.T) {
 	streams := 1
 	a := &Auto{Cost: 0.05, Streams: func() int { return streams }}

@@ -7,15 +7,15 @@ import (
 	"verity/tokenizer"
 )
 
-// A Bigram is an Assistant without a model: after each token it drafts the one that
-// followed it most often in the text so far, prompt included; of equals, the latest. It
-// is the baseline of the theory.
+// A Bigram is an Assistant without a model: after each token it drafts the one that followed
+// it most often in the text so far, prompt included. Of equals, it drafts the latest. It is
+// the baseline in the papers.
 type Bigram struct {
-	// EOT is end-of-text; a draft goes no further.
+	// EOT is end-of-text. It ends a draft.
 	EOT Token
 }
 
-// Open needs nothing of the window.
+// Open ignores the window.
 func (b *Bigram) Open(Window) Drafter { return &bigram{eot: b.EOT} }
 
 // StepBytes returns 0.
@@ -23,7 +23,7 @@ func (b *Bigram) StepBytes() int64 { return 0 }
 
 type bigram struct {
 	count map[[2]Token]int
-	next  map[Token]Token // the most frequent follower
+	next  map[Token]Token // the most frequent next token
 	last  Token
 	eot   Token
 }
@@ -54,7 +54,7 @@ func (b *bigram) Commit(_ context.Context, kept []Token) error {
 
 func (b *bigram) learn(tokens []Token) {
 	for _, t := range tokens {
-		if b.last == tokenizer.None { // the first of all
+		if b.last == tokenizer.None { // the very first
 			b.last = t
 			continue
 		}

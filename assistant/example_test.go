@@ -7,7 +7,7 @@ import (
 )
 
 // How long drafts should be, and what they gain, if four of five drafted tokens are
-// rightRun and drafting one costs a tenth of a step of the model.
+// right and drafting one costs a tenth of a step of the model.
 func ExampleTheory() {
 	p := assistant.Theory{Alpha: 0.8, Cost: 0.1}
 	n, speedup := p.Best(16)

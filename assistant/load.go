@@ -14,13 +14,13 @@ import (
 	"verity/tokenizer"
 )
 
-// A Target is what an assistant must fit.
+// A Target is the model that an assistant drafts for.
 type Target struct {
 	Checkpoint *model.Checkpoint
 	Tokenizer  *tokenizer.Tokenizer
 
-	// Decoder is the target's own. Self shares its weights in the same precision instead
-	// of loading them again; nil has them loaded.
+	// Decoder is the target's own. Self shares its weights if they have the same precision.
+	// If it is nil, Self loads them.
 	Decoder *decoder.Decoder
 }
 
@@ -31,7 +31,7 @@ type LoadOptions = encoder.Options
 type MismatchError struct {
 	Assistant, Target string // names of the checkpoints
 	Thing             string
-	Got, Want         string // the assistant's, the target's
+	Got, Want         string // of the assistant, of the target
 	Remedy            string
 }
 
@@ -40,9 +40,9 @@ func (e *MismatchError) Error() string {
 		e.Assistant, e.Target, e.Thing, e.Got, e.Want, e.Remedy)
 }
 
-// Load makes an assistant of a checkpoint. If that has no encoder, or one whose weights
-// are the target's, it drafts from the target's features. Otherwise it encodes the window
-// itself. The checkpoint must stay open while the assistant is used.
+// Load opens a checkpoint as an assistant. If it has no encoder, or the target's, it drafts
+// from the target's features. Otherwise it encodes the window itself. The checkpoint must
+// stay open while the assistant is used.
 //
 // It returns a *MismatchError if the two differ in tokens or in windows.
 func Load(c *model.Checkpoint, t Target, o LoadOptions) (*Model, error) {
@@ -108,8 +108,8 @@ func fits(c *model.Checkpoint, t Target) error {
 	return sameTokens(c, t)
 }
 
-// sameTokens compares the vocabularies token by token. A checkpoint without tokenizer
-// files uses its target's tokens.
+// sameTokens compares the vocabularies token by token. A checkpoint without tokenizer files
+// uses its target's tokens.
 func sameTokens(c *model.Checkpoint, t Target) error {
 	if !hasTokenizer(c.FS()) {
 		return nil
@@ -154,7 +154,7 @@ func sharesEncoder(c, target *model.Checkpoint) (bool, error) {
 	return same, err
 }
 
-// sameEncoder reads the encoders of two checkpoints with as many layers.
+// sameEncoder reads the encoders of two checkpoints with equal numbers of layers.
 func sameEncoder(c, target *model.Checkpoint) (bool, error) {
 	for name, shape := range c.Dims.EncoderWeights() {
 		if err := target.Err(); err != nil {
@@ -174,10 +174,10 @@ func sameEncoder(c, target *model.Checkpoint) (bool, error) {
 	return true, nil
 }
 
-// sameWeights reports whether a and b, of one shape, hold the same numbers up to the
-// precision of the narrower type. Published targets are float32 and assistants distilled
-// from them float16: a frozen encoder was rounded when it was saved, and features that
-// differ by that cannot change what the target chooses.
+// sameWeights reports whether a and b, of equal shapes, have the same numbers up to the
+// precision of the narrower type. Published targets are float32 and assistants distilled from
+// them float16: the frozen encoder was rounded when it was saved, and so small a difference
+// in features cannot change the target's choices.
 func sameWeights(a, b tensor.Tensor) bool {
 	if a.DType == b.DType {
 		return bytes.Equal(a.Data, b.Data)

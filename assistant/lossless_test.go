@@ -71,7 +71,7 @@ func (r *rig) options(temperature float32) decoder.SessionOptions {
 	}
 }
 
-// matched decodes the window and returns the choices and the no-speech probability.
+// run decodes the window and returns the choices and the no-speech probability.
 func (r *rig) run(t testing.TB, a Assistant, p Policy, temperature float32) ([]decoder.Choice, float32, transcript.Drafts) {
 	t.Helper()
 	o := r.options(temperature)

@@ -13,21 +13,20 @@ import (
 	"verity/encoder"
 )
 
-// A Window is the input of an assistant: the target's features, and the log-mel they were
-// made of.
+// A Window is the input of an assistant: the target's features, and the log-mel that they
+// were computed from.
 type Window struct {
 	Features *encoder.Features
 	Mel      *audio.Mel
 }
 
-// An Assistant makes a Drafter for each window. It holds weights, and is safe for
-// concurrent use.
+// An Assistant makes a Drafter for each window. It is safe for concurrent use.
 type Assistant interface {
 	// Open prepares for a window. It may postpone any work until the first draft, so that
 	// a window without drafts costs nothing.
 	Open(w Window) Drafter
 
-	// StepBytes returns the bytes read to draft a token, 0 if next to nothing.
+	// StepBytes returns the bytes read to draft a token; 0 if almost none.
 	StepBytes() int64
 }
 
@@ -36,14 +35,14 @@ type Drafter interface {
 	Proposer
 
 	// Begin starts an attempt, for the session that o describes: the committed tokens are
-	// o.Prompt again. p, which may be nil, is asked whether to go on with a draft.
+	// o.Prompt again. p, which may be nil, decides whether to continue a draft.
 	Begin(o decoder.SessionOptions, p Policy)
 
-	// Close returns the memory of the window. A second call does nothing.
+	// Close releases the memory of the window. A second call does nothing.
 	Close()
 }
 
-// None is plain decoding: an Assistant, and its own Drafter, of empty drafts.
+// None is plain decoding: an Assistant, and its own Drafter, with empty drafts.
 type None struct{}
 
 // Open returns n.
@@ -52,30 +51,30 @@ func (n None) Open(Window) Drafter { return n }
 // StepBytes returns 0.
 func (None) StepBytes() int64 { return 0 }
 
-// Begin has nothing to do.
+// Begin does nothing.
 func (None) Begin(decoder.SessionOptions, Policy) {}
 
 // Propose drafts nothing.
 func (None) Propose(_ context.Context, dst []Token, _ int) ([]Token, error) { return dst, nil }
 
-// Commit has nothing to do.
+// Commit does nothing.
 func (None) Commit(context.Context, []Token) error { return nil }
 
-// Close has nothing to release.
+// Close does nothing.
 func (None) Close() {}
 
 // A Model is an Assistant with a decoder of its own.
 type Model struct {
-	// Name names the assistant in errors.
+	// Name is the assistant's name in errors.
 	Name string
 
 	Decoder *decoder.Decoder
 
-	// Encoder makes the features that Decoder attends to. Nil means it shares the
-	// target's, as a distilled decoder does, or the target in a cheaper precision.
+	// Encoder computes the features that Decoder attends to. Nil means that it shares the
+	// target's, as a distilled decoder does, or the target itself in a cheaper precision.
 	Encoder *encoder.Encoder
 
-	// EOT is end-of-text; a draft goes no further.
+	// EOT is end-of-text. It ends a draft.
 	EOT Token
 
 	encoding sync.Mutex
@@ -87,24 +86,24 @@ func (m *Model) StepBytes() int64 { return m.Decoder.StepBytes(0) }
 // Open postpones encoding until the first draft.
 func (m *Model) Open(w Window) Drafter { return &modelDrafter{m: m, w: w} }
 
-// A modelDrafter drafts the tokens its own session would choose, under the same
-// rules and with the same noise as the target, keyed to absolute position.
+// A modelDrafter drafts the tokens its own session would choose, under the same rules and
+// with the same noise as the target: the noise depends on the position alone.
 type modelDrafter struct {
 	m           *Model
 	w           Window
 	cross       *decoder.Cross // nil until the first draft
-	cost        Cost           // of this attempt, but for the traffic of session
+	cost        Cost           // of this attempt, without the traffic of session
 	o           decoder.SessionOptions
 	session     *decoder.Session // nil until the first draft of an attempt
 	tokens      []Token          // prompt and committed
-	policy      Policy           // whether to go on after each token; nil: always
-	keepsProbs  bool             // probabilities
-	temperature float32          // of the probabilities
+	policy      Policy           // decides whether to continue after each token; nil: always
+	keepsProbs  bool             // keep the probabilities of drafts
+	temperature float32          // of these probabilities
 	probs       [][]float32      // of the tokens of the last draft
 }
 
-// Begin drops the session of the attempt before. The next one shares its steps with the
-// others that draft in the same batch.
+// Begin closes the session of the previous attempt. The next one shares its steps with the
+// other drafters of the batch.
 func (p *modelDrafter) Begin(o decoder.SessionOptions, policy Policy) {
 	p.closeSession()
 	o.NoSpeech = -1
@@ -132,7 +131,7 @@ func (p *modelDrafter) Close() {
 	}
 }
 
-// KeepProbs makes the proposer keep its probabilities at a temperature.
+// KeepProbs makes the proposer keep the probabilities of its drafts, at a temperature.
 func (p *modelDrafter) KeepProbs(temperature float32) {
 	p.keepsProbs, p.temperature = true, temperature
 }
@@ -140,7 +139,7 @@ func (p *modelDrafter) KeepProbs(temperature float32) {
 // Probs returns the probabilities at position i of the last draft.
 func (p *modelDrafter) Probs(i int) []float32 { return p.probs[i] }
 
-// storeProbs keeps the probabilities of the token just chosen, the nth of its draft.
+// storeProbs keeps the probabilities of the nth token of a draft, which was just chosen.
 func (p *modelDrafter) storeProbs(n int) {
 	if !p.keepsProbs {
 		return
@@ -151,7 +150,7 @@ func (p *modelDrafter) storeProbs(n int) {
 	p.probs[n-1] = p.session.AppendProbs(p.probs[n-1][:0], 0, p.temperature)
 }
 
-// Propose drafts. An error names the assistant.
+// Propose drafts tokens. An error names the assistant.
 func (p *modelDrafter) Propose(ctx context.Context, dst []Token, limit int) ([]Token, error) {
 	dst, err := p.propose(ctx, dst, limit)
 	if err != nil {
@@ -188,7 +187,7 @@ func (p *modelDrafter) propose(ctx context.Context, dst []Token, limit int) ([]T
 	return dst, nil
 }
 
-// Cost returns what the drafts of this attempt took.
+// Cost returns the time and memory traffic of this attempt's drafts.
 func (p *modelDrafter) Cost() Cost {
 	c := p.cost
 	if p.session != nil {
@@ -197,11 +196,11 @@ func (p *modelDrafter) Cost() Cost {
 	return c
 }
 
-// positionsLeft returns how many tokens fit the assistant's own position table.
+// positionsLeft returns how many more tokens fit the assistant's own position table.
 func (p *modelDrafter) positionsLeft() int { return p.m.Decoder.Dims().TextPositions - len(p.tokens) }
 
 // encode computes the assistant's cross-attention keys and values. Windows are encoded one
-// after another, so that each is timed by itself.
+// after another, so that each is timed alone.
 func (p *modelDrafter) encode(ctx context.Context) (err error) {
 	p.m.encoding.Lock()
 	defer p.m.encoding.Unlock()
@@ -232,7 +231,7 @@ func (p *modelDrafter) catchUp(ctx context.Context) (err error) {
 	return nil
 }
 
-// Commit records the tokens; the session follows when it drafts again.
+// Commit records the tokens. The session follows at the next draft.
 func (p *modelDrafter) Commit(_ context.Context, kept []Token) error {
 	p.tokens = append(p.tokens, kept...)
 	return nil

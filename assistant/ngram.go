@@ -8,20 +8,20 @@ import (
 	"verity/decoder"
 )
 
-// An NGram is an Assistant without a model: it drafts the tokens that followed the
-// longest recent match of the last tokens in the text so far, prompt included. Its cost
-// is not measurable, and it pays where speech repeats itself.
+// An NGram is an Assistant without a model: it drafts the tokens that followed the longest
+// recent match of the last tokens in the text so far, prompt included. It costs next to
+// nothing, and helps where speech repeats itself.
 //
 // Source: Saxena 2023, prompt lookup decoding.
 type NGram struct {
-	// Shortest is the least length of a match in tokens. 0 means 2.
+	// Shortest is the minimum length of a match in tokens. 0 means 2.
 	Shortest int
 
-	// EOT is end-of-text; a draft goes no further.
+	// EOT is end-of-text. It ends a draft.
 	EOT Token
 }
 
-// Open needs nothing of the window.
+// Open ignores the window.
 func (l *NGram) Open(Window) Drafter {
 	return &ngram{shortest: cmp.Or(l.Shortest, 2), eot: l.EOT}
 }
@@ -51,8 +51,8 @@ func (l *ngram) Propose(_ context.Context, dst []Token, limit int) ([]Token, err
 	return append(dst, draft...), nil
 }
 
-// match returns the index after the most recent earlier occurrence of the longest
-// possible tail of the text, or -1.
+// match returns the index after the most recent earlier occurrence of the longest possible
+// suffix of the text, or -1.
 func (l *ngram) match() int {
 	const longest = 4
 	for n := min(longest, len(l.text)-1); n >= l.shortest; n-- {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A Policy decides draft lengths. It changes time, never text. It serves one sequence at
-// a time, window after window.
+// A Policy decides draft lengths. It affects time, never text. It serves one sequence at a
+// time, window after window.
 type Policy interface {
 	// Length returns the maximum draft length of the coming round.
 	Length() int
@@ -16,22 +16,22 @@ type Policy interface {
 	// assistant gave log-probability lp. Proposers without probabilities do not call it.
 	More(n int, lp float32) bool
 
-	// Observe learns from a finished round.
+	// Observe reports a finished round to the policy.
 	Observe(r Round)
 }
 
-// A Round is the counts and times of one round.
+// A Round has the counts and times of one round.
 type Round struct {
-	First                   bool // of its window: the pass runs the prompt too
+	First                   bool // first round of its window: the pass also runs the prompt
 	Drafted, Accepted, Kept int
 	Draft, Verify           time.Duration
-	Opening                 time.Duration // of Draft, to prepare for the window
+	Opening                 time.Duration // the part of Draft that prepared for the window
 }
 
 // Constant returns the policy that drafts n tokens in every round.
 func Constant(n int) Policy { return constant(n) }
 
-// A constant learns nothing and never stops a draft.
+// A constant ignores rounds and never stops a draft.
 type constant int
 
 func (c constant) Length() int          { return int(c) }
@@ -39,16 +39,15 @@ func (constant) More(int, float32) bool { return true }
 func (constant) Observe(Round)          {}
 
 // Heuristic returns the policy that drafts two tokens more after a round in which all were
-// accepted, and one less, but at least one, after any other. It begins with n, 5 if that
-// is 0.
+// accepted, and one less, but at least one, after any other. It starts with n tokens; 0
+// means 5.
 //
 // Source: transformers v4, AssistedCandidateGenerator, schedule "heuristic".
 func Heuristic(n int) Policy { return &heuristic{constant(cmp.Or(n, 5))} }
 
 type heuristic struct{ constant }
 
-// Observe changes the length. A draft that was cut off by the end of the window has no
-// effect.
+// Observe changes the length. A draft that the end of the window cut off has no effect.
 func (h *heuristic) Observe(r Round) {
 	switch {
 	case r.Drafted == 0:
@@ -59,8 +58,8 @@ func (h *heuristic) Observe(r Round) {
 	}
 }
 
-// Confidence returns the policy that drafts until the assistant's own probability of a
-// token falls below 0.4, at most n tokens, 20 if that is 0.
+// Confidence returns the policy that drafts until the assistant's own probability of a token
+// falls below 0.4, at most n tokens; 0 means 20.
 func Confidence(n int) Policy { return confidence{constant(cmp.Or(n, 20))} }
 
 type confidence struct{ constant }

@@ -9,21 +9,22 @@ import (
 	"verity/transcript"
 )
 
-// A ReferenceText is what a clip may say, by anybody: an earlier transcript, a subtitle file, a
-// smaller model. It drafts without cost and need not be right: what was said so far is
-// looked up in it, and what follows there is the draft. Immutable.
+// A ReferenceText is text that a clip is likely to say, from any source: an earlier
+// transcript, a subtitle file, a smaller model. The output so far is looked up in it, and
+// what follows there is the draft. So it drafts without cost and need not be right. It is
+// immutable.
 //
-// Source: Wang et al. 2025, arXiv:2507.18181 (SpecASR), goes on after a mismatch in a
-// draft that was refused, and calls it draft recycling.
+// Source: Wang et al. 2025, arXiv:2507.18181 (SpecASR), which continues after a mismatch in
+// a rejected draft and calls it draft recycling.
 type ReferenceText struct {
 	tok     *tokenizer.Tokenizer
 	lines   []transcript.Line
 	size    int  // bytes
-	timed   bool // all lines are
-	oneCase bool // its letters are all of one case, and not because it says little
+	timed   bool // all lines have times
+	oneCase bool // all its letters have one case, and there are enough of them to tell
 }
 
-// NewReferenceText returns the text of lines for a model with a vocabulary; nil if there is none.
+// NewReferenceText returns the text of lines for a vocabulary; nil if the lines are empty.
 func NewReferenceText(tok *tokenizer.Tokenizer, lines []transcript.Line) *ReferenceText {
 	t := &ReferenceText{tok: tok, timed: true}
 	upper, lower := false, false
@@ -39,9 +40,9 @@ func NewReferenceText(tok *tokenizer.Tokenizer, lines []transcript.Line) *Refere
 	if t.size == 0 {
 		return nil
 	}
-	t.oneCase = upper && !lower || lower && !upper && !t.timed // programs that tell times write sentences
+	t.oneCase = upper && !lower || lower && !upper && !t.timed // programs that write times also write sentences
 	if t.oneCase {
-		t.size = 0 // some letters are longer in the other case
+		t.size = 0 // some letters have more bytes in the other case
 		for i := range t.lines {
 			t.lines[i].Text = strings.ToLower(t.lines[i].Text)
 			t.size += len(t.lines[i].Text)
@@ -50,8 +51,8 @@ func NewReferenceText(tok *tokenizer.Tokenizer, lines []transcript.Line) *Refere
 	return t
 }
 
-// withLeadingSpace returns the text of a line as tokens spell it: with a space before it, unless
-// its script has none.
+// withLeadingSpace returns the text of a line with a space before it, as tokens spell it,
+// unless its script has no spaces.
 func withLeadingSpace(text string) string {
 	r, _ := utf8.DecodeRuneInString(text)
 	if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) {
@@ -60,40 +61,40 @@ func withLeadingSpace(text string) string {
 	return " " + text
 }
 
-// A TextWindow says which part of a clip a window hears.
+// A TextWindow is the part of a clip that a window covers.
 type TextWindow struct {
-	Start, End float64 // s
-	Clip       float64 // length of the clip, s
+	Start, End float64 // seconds
+	Clip       float64 // length of the clip in seconds
 	Before     string  // the end of the text before the window
 
-	// Timestamps says that text is decoded with them.
+	// Timestamps is true if the output has timestamps.
 	Timestamps bool
 }
 
 const (
-	excerptReach = 4 << 10 // bytes of a text without times that a window looks at, either way
+	excerptReach = 4 << 10 // bytes before and after the window's place, in a text without times
 	excerptMax   = 2 * excerptReach
-	timeSlack    = 0.5 // s that the times of a text may differ
+	timeSlack    = 0.5 // seconds by which the times of a text may be wrong
 )
 
-// An excerpt is the part of a Text that a window may say.
+// An excerpt is the part of a ReferenceText that a window may say.
 type excerpt struct {
 	text       string
 	lines      []excerptLine
-	begin      int   // byte of text at which the window is likely to begin
-	offset     int   // byte of the Text at which text begins, where there are no times
-	toEnd      bool  // text goes on to the end of the Text
+	begin      int   // byte of text at which the window probably begins
+	offset     int   // byte of the ReferenceText at which text begins, if it has no times
+	toEnd      bool  // text extends to the end of the ReferenceText
 	letterEnds []int // [i]: byte of text after i letters
 }
 
-// An excerptLine is a line of it, or what it has of one. Times are relative to the window.
+// An excerptLine is a line of an excerpt, or a part of it. Times are relative to the window.
 type excerptLine struct {
-	end      int // byte after it
+	end      int // byte of text after the line
 	from, to float64
 	timed    bool
 }
 
-// linesIn returns the lines of a window.
+// linesIn returns the lines in a window.
 func (t *ReferenceText) linesIn(w TextWindow) excerpt {
 	e := excerpt{begin: -1, toEnd: true}
 	var b strings.Builder
@@ -119,7 +120,7 @@ func (t *ReferenceText) linesIn(w TextWindow) excerpt {
 	return e
 }
 
-// textAround returns what lies around a byte of a text without times.
+// textAround returns the text around a byte, if there are no times.
 func (t *ReferenceText) textAround(near int) excerpt {
 	e := excerpt{toEnd: true}
 	var b strings.Builder
@@ -143,7 +144,7 @@ func (t *ReferenceText) textAround(near int) excerpt {
 	return e
 }
 
-// indexLetters appends what counts of the text to list, and notes in ends where each letter ends.
+// indexLetters appends the letters of the text to list, and sets letterEnds.
 func (e *excerpt) indexLetters(list []rune, ends []int) []rune {
 	e.letterEnds = append(ends, 0)
 	for i, r := range e.text {
@@ -154,7 +155,7 @@ func (e *excerpt) indexLetters(list []rune, ends []int) []rune {
 	return list
 }
 
-// gapAfter returns what lies between letter n and the next.
+// gapAfter returns the bytes between the first n letters and the next letter.
 func (e *excerpt) gapAfter(n int) (from, to int) {
 	from, to = e.letterEnds[n], len(e.text)
 	if n+1 < len(e.letterEnds) {

@@ -17,40 +17,40 @@ type Token = tokenizer.Token
 // A Proposer drafts tokens for the decoder to verify. It may also be a [ProbProposer] or
 // a [CostReporter].
 type Proposer interface {
-	// Propose appends to dst at most limit tokens that may follow the committed ones.
-	// Fewer, or none, is always valid: the round then yields one token.
+	// Propose appends to dst at most limit tokens that may follow the committed ones. It
+	// may append fewer, or none: the round then yields one token.
 	Propose(ctx context.Context, dst []Token, limit int) ([]Token, error)
 
 	// Commit passes on the tokens kept in this round. The proposer's cache must then hold
-	// exactly the committed tokens, without refused drafts.
+	// exactly the committed tokens, without rejected drafts.
 	Commit(ctx context.Context, kept []Token) error
 }
 
-// A CostReporter is a Proposer whose drafts take time and memory. The drafts of others are free.
+// A CostReporter is a Proposer whose drafts take time and memory. Other proposers are free.
 type CostReporter interface {
-	// Cost returns the sum since the proposer began.
+	// Cost returns the sum over all drafts of the proposer.
 	Cost() Cost
 }
 
-// A Cost is what drafting took.
+// A Cost is the memory traffic and time of drafts.
 type Cost struct {
 	decoder.Traffic               // of the passes
-	Opening         time.Duration // to prepare for the window
+	Opening         time.Duration // time to prepare for the window
 }
 
 // A Verifier is the decoder's side of a round. *decoder.Session implements it.
 type Verifier interface {
-	// Choose returns the decoder's own choice after each prefix of draft: len(draft)+1 of
-	// them, the first following the committed tokens. Each is made under the logit rules
-	// of plain decoding at that position.
+	// Choose returns the decoder's own choice after each prefix of draft: len(draft)+1
+	// choices, the first after the committed tokens. Each follows the logit rules of plain
+	// decoding at that position.
 	Choose(ctx context.Context, draft []Token) ([]decoder.Choice, error)
 
-	// Commit keeps a prefix of the last draft plus one choice and drops all else that
+	// Commit keeps a prefix of the last draft plus one choice. It drops everything else that
 	// Choose put in the cache.
 	Commit(ctx context.Context, kept []Token) error
 }
 
-// Options say how a sequence is generated.
+// Options configure Generate.
 type Options struct {
 	// EOT is the token that ends the sequence.
 	EOT Token
@@ -58,18 +58,18 @@ type Options struct {
 	// Limit is the maximum number of tokens to generate, end-of-text included.
 	Limit int
 
-	// Policy decides draft lengths. It may have learnt from other sequences. Nil means
-	// that the proposer decides.
+	// Policy decides draft lengths. It may remember other sequences. Nil means that the
+	// proposer decides.
 	Policy Policy
 
-	// Clock times rounds. Nil means the wall clock.
+	// Clock returns the time, for timing rounds. Nil means the wall clock.
 	Clock func() time.Duration
 
-	// Progress, if not nil, gets the number of tokens after every round.
+	// Progress, if not nil, is called after every round with the number of tokens so far.
 	Progress func(tokens int)
 }
 
-// A Result is a generated sequence, and how its rounds went.
+// A Result is a generated sequence with statistics of its rounds.
 type Result struct {
 	// Choices are the verifier's. The last one is end-of-text if the sequence ended by
 	// itself.
@@ -78,8 +78,8 @@ type Result struct {
 	Marks []transcript.Mark // how each choice was made
 	Stats transcript.Stats  // counts and times of all rounds
 
-	// ProposerErr says why the proposer was no longer used, as where its weights are corrupt;
-	// nil if it was. The choices are the target's, so decoding goes on without it.
+	// ProposerErr is the error that ended the use of the proposer, such as corrupt weights;
+	// nil if there was none. Decoding continues without drafts, and the choices are the same.
 	ProposerErr error
 }
 
@@ -106,11 +106,11 @@ type generation struct {
 	meter    CostReporter // p, if its drafts cost anything
 	cost     Cost         // of p so far
 	draft    []Token
-	kept     []Token // this round, without end-of-text
-	refused  []Token // all of them; marks are parts of it
+	kept     []Token // in this round, without end-of-text
+	refused  []Token // all rejected tokens; Marks refer to parts of it
 	done     bool
 	round    Round
-	draftEnd time.Duration // end of the last draft
+	draftEnd time.Duration // when the last draft ended
 }
 
 func newGeneration(v Verifier, p Proposer, o Options) *generation {
@@ -136,13 +136,13 @@ func (g *generation) runRound(ctx context.Context) error {
 
 // dropProposer continues without the proposer.
 func (g *generation) dropProposer(err error) {
-	g.ProposerErr = fmt.Errorf("the assistant cannot draft: %w; download its files again, or run without it (--assistant none)", err)
+	g.ProposerErr = fmt.Errorf("the assistant cannot draft: %w; download its files again, or run without it", err)
 	g.p, g.o.Policy, g.draft = None{}, nil, g.draft[:0]
 }
 
-// propose gets a draft. A round yields the accepted drafts and one token more, so a draft
-// must be one shorter than the remaining limit. A proposer that fails is no longer used,
-// unless it failed because ctx ended.
+// propose requests a draft. A round yields the accepted drafts and one more token, so a draft
+// must be one shorter than the remaining limit. If the proposer fails for any reason but the
+// end of ctx, it is not used again.
 func (g *generation) propose(ctx context.Context) (err error) {
 	begin, room := g.o.Clock(), g.o.Limit-len(g.Choices)-1
 	if g.o.Policy != nil {
@@ -166,8 +166,8 @@ func (g *generation) propose(ctx context.Context) (err error) {
 	return nil
 }
 
-// addCost adds what the draft took to the statistics, and returns how much of it was to
-// prepare for the window.
+// addCost adds the cost of the draft to the statistics, and returns the part of its time that
+// prepared for the window.
 func (g *generation) addCost() (opening time.Duration) {
 	if g.meter == nil {
 		return 0
@@ -180,8 +180,8 @@ func (g *generation) addCost() (opening time.Duration) {
 }
 
 // accept keeps the choices up to and including the first that differs from the draft, but
-// none after an end-of-text, and commits them on both sides. If the verifier fails to
-// commit, the result stays as it was.
+// none after an end-of-text, and commits them on both sides. If the verifier fails to commit,
+// the result stays unchanged.
 func (g *generation) accept(ctx context.Context, choices []decoder.Choice) error {
 	same := agree(g.draft, choices)
 	choices = choices[:same+1]
@@ -216,7 +216,7 @@ func (g *generation) accept(ctx context.Context, choices []decoder.Choice) error
 	return nil
 }
 
-// updateActive adds the round to the statistics.
+// count adds the round to the statistics.
 func (g *generation) count(accepted, kept int) {
 	g.round.Accepted, g.round.Kept, g.round.Verify = accepted, kept, g.o.Clock()-g.draftEnd
 	g.Stats.Drafts.Count(g.round.Drafted, accepted, kept)
@@ -227,8 +227,8 @@ func (g *generation) count(accepted, kept int) {
 	}
 }
 
-// agree returns the length of the longest prefix of draft that the decoder would have
-// chosen itself. len(choices) is len(draft)+1.
+// agree returns the length of the longest prefix of draft that equals the decoder's choices.
+// len(choices) is len(draft)+1.
 func agree(draft []Token, choices []decoder.Choice) int {
 	for i, d := range draft {
 		if d != choices[i].Token {

@@ -23,7 +23,7 @@ type script struct {
 }
 
 // next is a pure function of the tokens before it, so the fake cannot agree with
-// oneCase decoding by counting steps.
+// plain decoding by counting steps.
 func (s *script) next(prefix []Token) Token {
 	h := s.seed
 	for _, t := range prefix {
@@ -78,7 +78,7 @@ func (s *script) Commit(_ context.Context, kept []Token) error {
 	return nil
 }
 
-// oneCase returns the result of a decoder without an assistant, by a textbook loop that
+// plain returns the result of a decoder without an assistant, by a textbook loop that
 // uses nothing of this package.
 func (s *script) plain(limit int) (out []decoder.Choice) {
 	var seen []Token

@@ -5,17 +5,17 @@ import (
 	"sync"
 )
 
-// MaxTextDraft is the most tokens that are drafted from a text at a time.
+// MaxTextDraft is the maximum number of tokens of a draft from a text.
 const MaxTextDraft = 24
 
-// A TextPolicy decides how much is drafted from texts, for all streams that decode together. A
-// draft is free, but its rows are not: it is as long as each row's part in tokens is
-// worth more than the time that the row adds to a pass. All three are measured:
+// A TextPolicy decides how much is drafted from texts, for all streams that decode together.
+// Drafting from a text is free, but each row of a pass costs time. So a draft grows while the
+// tokens that a row is expected to yield are worth more than its time. It measures
 //
-//   - how long a pass takes with so many rows of a stream, for a few numbers of streams;
-//   - how often a drafted token is right, by how many before it were: after a mismatch
-//     drafts are short, in a good run long;
-//   - what a token takes, which is what a right one saves.
+//   - the time of a pass, by its rows, for a few numbers of streams;
+//   - the share of drafted tokens that are right, by the number of right ones before: drafts
+//     are short after a mismatch and long in a good run;
+//   - the time per token, which is what a right token saves.
 type TextPolicy struct {
 	// Streams returns how many streams decode together now.
 	Streams func() int
@@ -23,26 +23,26 @@ type TextPolicy struct {
 	mu                 sync.Mutex
 	passes             [groups][MaxTextDraft + 2]mean // [rows]: seconds
 	hitRates           [6]frequency                   // by runOf
-	roundSeconds       mean                           // of a round
-	roundTokens        mean                           // tokens of a round
-	roundsWithoutDraft int                            // rounds without a draft since the last trial
+	roundSeconds       mean                           // per round
+	roundTokens        mean                           // per round
+	roundsWithoutDraft int                            // since the last trial
 }
 
-// runOf returns the class of a token after so many right ones in a row.
+// runOf returns the class of a token by the number of right ones before it.
 func runOf(right int) int { return min(bits.Len(uint(right)), 5) }
 
-// firstGuess is how often a token is right before anything was measured, by runOf.
+// firstGuess is the share of right tokens before anything was measured, by runOf.
 var firstGuess = [6]float64{0.6, 0.75, 0.85, 0.9, 0.93, 0.95}
 
-// passTimes returns the passes for the present number of streams.
+// passTimes returns the times of passes for the present number of streams.
 func (p *TextPolicy) passTimes() *[MaxTextDraft + 2]mean {
 	return &p.passes[groupOf(p.Streams())]
 }
 
-// passSeconds returns the seconds of a pass of so many rows: measured, or between the nearest
-// that are, or guessed to be cheap, so that it is tried.
+// passSeconds returns the time of a pass with the given number of rows. If it was not
+// measured, it interpolates, or guesses a low time so that it is tried.
 func passSeconds(known *[MaxTextDraft + 2]mean, rows int) float64 {
-	const guess = 0.03 // of a pass, for a row
+	const guess = 0.03 // of a pass, per row
 	low, high := rows, rows
 	for low > 0 && known[low].n == 0 {
 		low--
@@ -57,14 +57,14 @@ func passSeconds(known *[MaxTextDraft + 2]mean, rows int) float64 {
 	case below.n > 0:
 		return below.v * (1 + guess*float64(rows-low))
 	case above.n > 0:
-		return above.v / (1 + 4*guess*float64(high-rows)) // dear, so that fewer are tried
+		return above.v / (1 + 4*guess*float64(high-rows)) // high, so that fewer rows are tried
 	}
 	return 1 + guess*float64(rows)
 }
 
-// length returns how many tokens to draft after so many right ones.
+// length returns how many tokens to draft after a run of right ones.
 func (p *TextPolicy) length(right int) int {
-	const trial = 32 // one in so many rounds drafts a little where nothing seems to pay
+	const trial = 32 // one round in this many drafts a little even if nothing seems to pay
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known := p.passTimes()
@@ -91,9 +91,9 @@ func (p *TextPolicy) length(right int) int {
 	return best
 }
 
-// observe learns from a round that drafted from a text after so many right tokens, or did
-// not draft, and returns how many are right in a row then. The first tokens of the draft
-// tell nothing of the text.
+// observe adds a round to the measurements and returns the new run of right tokens; right is
+// the run before it. It ignores the first ahead tokens of the draft, which do not depend on
+// the text.
 func (p *TextPolicy) observe(r Round, right, ahead int) int {
 	const memory = 64
 	p.mu.Lock()
@@ -117,14 +117,14 @@ func (p *TextPolicy) observe(r Round, right, ahead int) int {
 	if r.Accepted == r.Drafted {
 		return right + r.Accepted
 	}
-	if r.Kept > r.Accepted+ahead { // refused, not behind the end
+	if r.Kept > r.Accepted+ahead { // rejected, not cut off by the end
 		p.learn(right+r.Accepted, false)
 	}
 	return 0
 }
 
-// recordDraft notes whether a token was right after so many right ones. It forgets faster than
-// Auto does: another clip may have another text.
+// learn records whether a token was right after a run of right ones. It forgets faster than
+// Auto does, because another clip may have another text.
 func (p *TextPolicy) learn(after int, right bool) {
 	const most = 40 // tokens
 	s := &p.hitRates[runOf(after)]

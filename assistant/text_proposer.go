@@ -9,38 +9,39 @@ import (
 	"unicode/utf8"
 )
 
-// A TextProposer is a Proposer that follows what is said in a Text, window after window: a
-// aligner finds the letter at which it is, and what comes after that is the draft.
+// A TextProposer is a Proposer that follows the output in a ReferenceText, window after
+// window: an aligner finds the letter that the output has reached, and the text after it is
+// the draft.
 type TextProposer struct {
 	reference *ReferenceText
 	window    TextWindow
 	excerpt
 	aligner aligner
-	near    int // byte of a text without times at which the window before began
+	near    int // byte at which the previous window began, in a text without times
 
-	// What was said in this attempt.
+	// The output of this attempt.
 	output        []Token
-	partial       []byte // of a character that is not complete yet
-	sinceLetter   []byte // draftEnd the last letter
+	partial       []byte // an incomplete character
+	sinceLetter   []byte // bytes since the last letter
 	timestampRun  int    // timestamps since the last text
 	lastTimestamp Token  // the last one
 
 	draft        []Token
-	repeating    bool      // the draft is what was said before
-	failedDrafts int       // drafts in a row of which nothing was said
-	lineBreaks   frequency // of timestamps at the ends of lines that were drafted
+	repeating    bool      // the draft repeats earlier output
+	failedDrafts int       // consecutive drafts that were rejected entirely
+	lineBreaks   frequency // how often a drafted timestamp at the end of a line was right
 
 	accepted, lost int // see Counts
 	foundAt        []int
 }
 
-// NewProposer returns a follower at the start of the text.
+// NewProposer returns a proposer at the start of the text.
 func (t *ReferenceText) NewProposer() *TextProposer { return &TextProposer{reference: t} }
 
-// Begin starts an attempt at a window. What was learnt in others stays.
+// Begin starts an attempt at a window. What was measured in others stays.
 func (p *TextProposer) Begin(w TextWindow) {
 	near, timed := p.near, p.reference.timed
-	if near == 0 && !timed && w.Start > 0 && w.Clip > 0 { // no window before: the share of the clip
+	if near == 0 && !timed && w.Start > 0 && w.Clip > 0 { // no window before: assume an even pace
 		near = int(min(1, w.Start/w.Clip) * float64(p.reference.size))
 	}
 	var e excerpt
@@ -59,19 +60,19 @@ func (p *TextProposer) Begin(w TextWindow) {
 	}
 }
 
-// Counts returns how many tokens of the text were drafted and said in this attempt, how
-// often what was said was lost in the text, and at which tokens it was found again.
+// Counts returns how many tokens of the text were accepted in this attempt, how often the
+// output was lost in the text, and at which tokens it was found again.
 func (p *TextProposer) Counts() (accepted, lost int, found []int) {
 	return p.accepted, p.lost, p.foundAt
 }
 
-// alignLetters is by how many letters of the text before a window its beginning is found.
+// alignLetters is the number of letters before a window that locate its beginning in the text.
 const alignLetters = 40
 
-// alignBefore finds where the text goes on after what was said before the window.
+// alignBefore finds where the text continues after the output before the window.
 func (p *TextProposer) alignBefore(before string) {
 	var said []rune
-	end := 0 // of the last letter
+	end := 0 // byte after the last letter
 	for i, r := range before {
 		if l := letter(r); l != 0 {
 			said, end = append(said, l), i+utf8.RuneLen(r)
@@ -83,13 +84,13 @@ func (p *TextProposer) alignBefore(before string) {
 	p.aligner.errorRate, p.sinceLetter = 0, append(p.sinceLetter, before[end:]...)
 }
 
-// Lost reports whether what was said of late is not in the text. After drafts of which
-// nothing was said, more of it must be there.
+// Lost reports whether recent output does not match the text. After drafts that were rejected
+// entirely it asks for a longer match.
 func (p *TextProposer) Lost() bool {
 	return p.text == "" || p.aligner.lost() || p.failedDrafts > 2 && int(p.aligner.matched[p.aligner.at]) < min(2*p.failedDrafts, 24)
 }
 
-// Commit follows what was said.
+// Commit follows the output.
 func (p *TextProposer) Commit(_ context.Context, kept []Token) error {
 	lost := p.Lost()
 	same := 0
@@ -110,7 +111,7 @@ func (p *TextProposer) Commit(_ context.Context, kept []Token) error {
 	return nil
 }
 
-// recordDraft notes how much of a draft was said.
+// recordDraft records how much of a draft was accepted.
 func (p *TextProposer) recordDraft(same int) {
 	for i, t := range p.draft[:min(same+1, len(p.draft))] {
 		switch right := i < same; {
@@ -128,7 +129,7 @@ func (p *TextProposer) recordDraft(same int) {
 	}
 }
 
-// advance follows a token.
+// advance follows one token of output.
 func (p *TextProposer) advance(t Token) {
 	p.output = append(p.output, t)
 	if p.reference.tok.IsTimestamp(t) {
@@ -149,8 +150,8 @@ func (p *TextProposer) advance(t Token) {
 	}
 }
 
-// sureTokens is how many tokens come first that are nearly always as drafted, whatever the text
-// says: the timestamp that begins a window, and what follows one that ends a line.
+// sureTokens returns how many tokens come next that are nearly always right, whatever the text
+// is: the timestamp that begins a window, and the one after a timestamp that ends a line.
 func (p *TextProposer) sureTokens() int {
 	if p.window.Timestamps && (len(p.output) == 0 || p.timestampRun == 1 && len(p.output) > 1) {
 		return 1
@@ -158,8 +159,8 @@ func (p *TextProposer) sureTokens() int {
 	return 0
 }
 
-// Propose drafts what was said before if the text goes round and round, else what comes next
-// in it.
+// Propose drafts a repetition if the output is caught in a loop, otherwise the text that comes
+// next.
 func (p *TextProposer) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {
 	p.draft = p.draftRepetition(p.draft[:0], limit)
 	switch p.repeating = len(p.draft) > 0; {
@@ -172,10 +173,10 @@ func (p *TextProposer) Propose(_ context.Context, dst []Token, limit int) ([]Tok
 	return append(dst, p.draft...), nil
 }
 
-// draftBreak drafts where the text is lost: the end of a line is followed by the beginning of
-// the next at the same time, or near the end of the sound by none.
+// draftBreak drafts when the position in the text is lost. After the end of a line comes the
+// beginning of the next at the same time, or near the end of the clip end-of-text.
 func (p *TextProposer) draftBreak(limit int) {
-	const near = 1 // s
+	const near = 1 // seconds
 	if limit <= 0 || len(p.output) == 0 || p.sureTokens() == 0 {
 		return
 	}
@@ -186,12 +187,12 @@ func (p *TextProposer) draftBreak(limit int) {
 	p.draft = append(p.draft, next)
 }
 
-// draftText drafts from the cursor on.
+// draftText drafts text and timestamps from the cursor on.
 func (p *TextProposer) draftText(limit int) {
 	at, change := p.cursor()
 	stamps, stamp := p.timestampRun, p.lastTimestamp
 	for len(p.draft) < limit {
-		k := 0 // the line that goes on at the cursor
+		k := 0 // the line at the cursor
 		for k < len(p.lines) && p.lines[k].end <= at {
 			k++
 		}
@@ -208,10 +209,10 @@ func (p *TextProposer) draftText(limit int) {
 	}
 }
 
-// draftRepetition drafts what comes next where the last tokens were said before, in a text that goes
-// round and round: up to hundreds of tokens, until the window is full.
+// draftRepetition drafts the next tokens of a loop, if the last tokens have occurred before. A
+// loop can fill the window with hundreds of tokens.
 func (p *TextProposer) draftRepetition(dst []Token, limit int) []Token {
-	const least, longest = 10, 64 // tokens that are the same, and in a cycle
+	const least, longest = 10, 64 // tokens that must repeat, and of a loop
 	n := len(p.output)
 	for d := 1; d <= min(longest, n-least); d++ {
 		for i := n - 1; i >= d && p.output[i] == p.output[i-d]; i-- {
@@ -226,18 +227,18 @@ func (p *TextProposer) draftRepetition(dst []Token, limit int) []Token {
 	return dst
 }
 
-// A kind is what may come next in a text.
+// A kind is the type of the next token.
 type kind int
 
 const (
 	words     kind = iota
-	lineBegin      // the timestamp at which a line begins
-	lineEnd        // and that at which it ends
+	lineBegin      // a timestamp
+	lineEnd        // a timestamp
 	textEnd        // end-of-text
 )
 
-// nextKind returns what comes next at a byte, which is in line k or before it, after so many
-// tokens, of which the last ones are timestamps.
+// nextKind returns what comes next at a byte, in line k or before it, after the given number
+// of tokens, of which the last ones are timestamps.
 func (p *TextProposer) nextKind(k, at, said, stamps int) kind {
 	rest := k < len(p.lines)
 	switch {
@@ -257,8 +258,8 @@ func (p *TextProposer) nextKind(k, at, said, stamps int) kind {
 	return textEnd
 }
 
-// draftStamp drafts a timestamp or end-of-text, if the text tells it. last is the timestamp
-// before it.
+// draftStamp drafts a timestamp or end-of-text, if the text determines it. last is the
+// previous timestamp.
 func (p *TextProposer) draftStamp(s kind, k int, last Token) {
 	tok, at := p.reference.tok, 0.0
 	switch {
@@ -280,14 +281,14 @@ func (p *TextProposer) draftStamp(s kind, k int, last Token) {
 			at += max(0, p.lines[k].from-p.lines[k-1].to)
 		}
 	}
-	const apart = 0.02 // s between two timestamps
+	const apart = 0.02 // seconds between two timestamps
 	t := tok.TimestampBegin + Token(math.Round(at/apart))
 	if tok.IsTimestamp(t) && t >= last && !(s == lineEnd && t == last) {
 		p.draft = append(p.draft, t)
 	}
 }
 
-// cursor returns the byte at which the text goes on, and how to change its first letter.
+// cursor returns the byte at which the text continues, and how to change its first letter.
 func (p *TextProposer) cursor() (at int, change func(rune) rune) {
 	from, to := p.gapAfter(p.aligner.at)
 	if from == to && p.aligner.at < len(p.letterEnds)-1 && p.startsMidWord() {
@@ -320,7 +321,7 @@ func (p *TextProposer) cursor() (at int, change func(rune) rune) {
 	return at, change
 }
 
-// startsMidWord reports whether the aligner is in a word whose beginning was not said.
+// startsMidWord reports whether the output lacks the beginning of the word at the position.
 func (p *TextProposer) startsMidWord() bool {
 	run := int(p.aligner.matched[p.aligner.at])
 	for i := p.aligner.at; i > 0; i, run = i-1, run-1 {
@@ -331,7 +332,7 @@ func (p *TextProposer) startsMidWord() bool {
 	return run < 0
 }
 
-// ended reports whether a sentence ends in marks.
+// ended reports whether punctuation ends a sentence.
 func ended(marks string) bool { return strings.ContainsAny(marks, ".?!。？！") }
 
 // endsSentence reports whether the last character of text ends a sentence.
@@ -340,7 +341,7 @@ func endsSentence(text string) bool {
 	return ended(text[len(text)-size:])
 }
 
-// draftWords drafts the text from a byte up to another, and returns how far it came.
+// draftWords drafts the text between two bytes, and returns the byte it reached.
 func (p *TextProposer) draftWords(limit, from, to int, change func(rune) rune) int {
 	const bytesPerToken = 8
 	if most := from + bytesPerToken*(limit-len(p.draft)+1); most < to {

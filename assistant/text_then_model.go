@@ -5,26 +5,26 @@ import (
 	"slices"
 )
 
-// A TextThenModel is the Proposer of a window for which there is a text, and its Policy: it
-// drafts from the text, and where that has nothing, from a model.
+// A TextThenModel is the Proposer and the Policy of a window with a text: it drafts from the
+// text, or from a model where the text has nothing.
 type TextThenModel struct {
 	text        *TextProposer
-	textPolicy  *TextPolicy // nil: policy decides for both
+	textPolicy  *TextPolicy // nil: modelPolicy decides for both
 	model       Proposer    // or None
-	modelPolicy Policy      // nil: none for the model
+	modelPolicy Policy      // nil if the model has none
 	draft       []Token     // of the coming round, from the text
-	rightRun    int         // drafted tokens that were right, in a row
-	sureTokens  int         // tokens at the start of draft that tell nothing of the text
-	usesModel   bool        // the model is asked for the coming round
+	rightRun    int         // consecutive tokens from the text that were right
+	sureTokens  int         // tokens at the start of draft that do not depend on the text
+	usesModel   bool        // the model drafts in the coming round
 }
 
-// NewTextThenModel returns a guide of a text, whose window has begun, and of a model, which may be
-// None, and its policy. Without a pace the policy decides for both.
-func NewTextThenModel(text *TextProposer, pace *TextPolicy, model Proposer, policy Policy) *TextThenModel {
-	return &TextThenModel{text: text, textPolicy: pace, model: model, modelPolicy: policy}
+// NewTextThenModel combines a text proposer, whose window has begun, with a model, which may be
+// None, and its policy. If textPolicy is nil, the model's policy decides for both.
+func NewTextThenModel(text *TextProposer, textPolicy *TextPolicy, model Proposer, policy Policy) *TextThenModel {
+	return &TextThenModel{text: text, textPolicy: textPolicy, model: model, modelPolicy: policy}
 }
 
-// Length makes the draft of the coming round, and returns its length.
+// Length drafts from the text for the coming round, and returns the maximum length.
 func (g *TextThenModel) Length() int {
 	n := 0
 	if g.textPolicy == nil {
@@ -45,7 +45,7 @@ func (g *TextThenModel) Length() int {
 	return n
 }
 
-// More asks the model's policy.
+// More asks the model's policy whether to continue.
 func (g *TextThenModel) More(n int, lp float32) bool {
 	return g.modelPolicy == nil || g.modelPolicy.More(n, lp)
 }
@@ -58,7 +58,7 @@ func (g *TextThenModel) Propose(ctx context.Context, dst []Token, limit int) ([]
 	return g.model.Propose(ctx, dst, limit)
 }
 
-// Commit passes the tokens on to both.
+// Commit passes the tokens to both proposers.
 func (g *TextThenModel) Commit(ctx context.Context, kept []Token) error {
 	if err := g.text.Commit(ctx, kept); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (g *TextThenModel) Commit(ctx context.Context, kept []Token) error {
 	return g.model.Commit(ctx, kept)
 }
 
-// Observe tells a round to who drafted.
+// Observe reports the round to the policy of whichever source drafted it.
 func (g *TextThenModel) Observe(r Round) {
 	if g.modelPolicy != nil && (g.usesModel || g.textPolicy == nil) {
 		g.modelPolicy.Observe(r)
@@ -76,7 +76,7 @@ func (g *TextThenModel) Observe(r Round) {
 	}
 }
 
-// Cost returns what the model's drafts took.
+// Cost returns the cost of the model's drafts.
 func (g *TextThenModel) Cost() Cost {
 	if m, ok := g.model.(CostReporter); ok {
 		return m.Cost()

@@ -48,7 +48,7 @@ func (p Theory) Speedup(n int) float64 {
 }
 
 // OperationsRatio returns the expected arithmetic of drafts of n tokens over that of
-// oneCase decoding: (ĉ·n + n + 1)/E. It is at least one: assistance saves time, not
+// plain decoding: (ĉ·n + n + 1)/E. It is at least one: assistance saves time, not
 // arithmetic.
 //
 // Source: Leviathan et al. 2023, theorem 3.11.
