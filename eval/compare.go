@@ -75,7 +75,7 @@ func Compare(ctx context.Context, arms []Arm, matches []Match, data Dataset, o C
 	if err != nil {
 		return c.pairs, err
 	}
-	return c.pairs, c.log.finish()
+	return c.pairs, c.log.finish(c.Limit > 0)
 }
 
 // A comparison is the state of Compare.

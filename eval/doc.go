@@ -7,14 +7,12 @@
 //
 // # Resuming
 //
-// A record is one line, appended with one write when its utterance is done, in the
-// order of the dataset. A run that was killed leaves at worst an incomplete last line.
-// The next run over the same folder removes it and continues after the last whole
-// record, so no record is lost or written twice. Utterances that failed are recorded
-// with their error; the next run removes these records, in one step, and tries the
-// utterances again. When it is complete, the records are in the order of the dataset
-// again. A folder with records of another model or dataset, or of other options, is
-// refused.
+// A record is one line, appended with one write when its utterance is done. A run that was
+// killed leaves at worst an incomplete last line. The next run over the same folder cuts it
+// off and continues after the last whole record. Utterances that failed are recorded with
+// their error; the next run tries them again and appends another record. Readers sort the
+// records by row of the dataset, and of several of one utterance the last counts. A folder
+// with records of another model or dataset, or of other options, is refused.
 //
 // # Failures
 //

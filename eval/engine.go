@@ -29,6 +29,7 @@ type Dataset = iter.Seq2[datasets.Utterance, error]
 // unique identifier.
 type Row struct {
 	datasets.Utterance
+	Number int                // of the row in the dataset, from 1
 	Broken *datasets.RowError // nil for an utterance
 }
 
@@ -36,9 +37,10 @@ type Row struct {
 // the last.
 func Rows(data Dataset, limit int) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		seen, utterances := map[string]int{}, 0
+		seen, utterances, n := map[string]int{}, 0, 0
 		for u, err := range data {
-			it := Row{Utterance: u}
+			n++
+			it := Row{Utterance: u, Number: n}
 			switch {
 			case errors.As(err, &it.Broken):
 				it.ID = place(it.Broken)
@@ -72,7 +74,7 @@ func place(row *datasets.RowError) string {
 // of the row are in the record; the error returned is ctx's cause.
 func RunRow(ctx context.Context, e Engine, it Row, o Options) (*report.Record, error) {
 	r := &report.Record{
-		ID: it.ID, Audio: it.Audio.Path, Offset: it.Offset, Reference: it.Text, NoReference: o.Unscored,
+		ID: it.ID, Row: it.Number, Audio: it.Audio.Path, Offset: it.Offset, Reference: it.Text, NoReference: o.Unscored,
 		Duration: it.Duration,
 		Segments: []transcript.Segment{}, Run: o.Run,
 	}
@@ -92,7 +94,7 @@ func RunRow(ctx context.Context, e Engine, it Row, o Options) (*report.Record, e
 	if _, err := r.Line(); err != nil {
 		// The record has NaN or infinity, which JSON cannot represent.
 		return &report.Record{
-			ID: r.ID, Audio: r.Audio, Offset: r.Offset, Reference: r.Reference, NoReference: o.Unscored,
+			ID: r.ID, Row: r.Row, Audio: r.Audio, Offset: r.Offset, Reference: r.Reference, NoReference: o.Unscored,
 			Segments: []transcript.Segment{}, Run: o.Run, Error: "unusable result: " + err.Error(),
 		}, nil
 	}

@@ -1,11 +1,9 @@
 package eval
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -27,44 +25,6 @@ func read(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return string(raw)
-}
-
-// TestLost: records that another program cuts off, replaces or takes away during a run are not
-// lost without a word, and the next run makes them again.
-func TestLost(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows keeps open files where they are")
-	}
-	whole := t.TempDir()
-	if _, err := Run(t.Context(), hearer{}.engine, shelf(9), Options{Dir: whole}); err != nil {
-		t.Fatal(err)
-	}
-	for name, harm := range map[string]func(file string) error{
-		"cut off":    func(file string) error { return os.Truncate(file, 0) },
-		"written to": func(file string) error { return os.Truncate(file, 1<<20) },
-		"removed":    os.Remove,
-		"replaced":   func(file string) error { return errors.Join(os.Remove(file), os.WriteFile(file, nil, 0o666)) },
-		"moved":      func(file string) error { return os.Rename(filepath.Dir(file), filepath.Dir(file)+"2") },
-	} {
-		dir := filepath.Join(t.TempDir(), "out")
-		file, n := filepath.Join(dir, "records.jsonl"), 0
-		_, err := Run(t.Context(), hearer{}.engine, shelf(9), Options{Dir: dir, Watch: func(*report.Record) {
-			if n++; n == 4 {
-				if err := harm(file); err != nil {
-					t.Error(err)
-				}
-			}
-		}})
-		if err == nil || !strings.Contains(err.Error(), "another program") || !strings.Contains(err.Error(), "records.jsonl") {
-			t.Errorf("%s: %v", name, err)
-		}
-		if name == "written to" {
-			continue // holds what is no record, so it is not ours to mend
-		}
-		if _, err := Run(t.Context(), hearer{}.engine, shelf(9), Options{Dir: dir}); err != nil || read(t, file) != read(t, filepath.Join(whole, "records.jsonl")) {
-			t.Errorf("%s: %v, or other records", name, err)
-		}
-	}
 }
 
 // TestForeignFile: nothing is cut off a file that is not known to be of this run.
@@ -114,104 +74,17 @@ func TestForeignFile(t *testing.T) {
 	}
 }
 
-// TestDiskFaults: a rename or a flush to the disk fails while records of failures are
-// taken out, or put into order. The records that were there stay, and the next run
-// completes them.
-func TestDiskFaults(t *testing.T) {
-	whole := disk
-	defer func() { disk = whole }()
-	broken := errors.New("input/output error")
-	want := ""
-	for _, fault := range []string{"none", "rename", "sync"} {
-		dir := t.TempDir()
-		path := filepath.Join(dir, "records.jsonl")
-		disk = whole
-		half := 0
-		ctx, stop := context.WithCancel(t.Context())
-		if _, err := Run(ctx, hearer{}.engine, shelf(6), Options{Dir: dir, Watch: func(*report.Record) {
-			if half++; half == 4 {
-				stop()
-			}
-		}}); err == nil {
-			t.Fatal("no interrupt")
-		}
-		before := read(t, path)
-		switch fault {
-		case "rename":
-			disk.rename = func(string, string) error { return broken }
-		case "sync":
-			disk.sync = func(*os.File) error { return broken }
-		}
-		_, err := Run(t.Context(), hearer{}.engine, shelf(6), Options{Dir: dir})
-		if (fault == "none") != (err == nil) || err != nil && (!errors.Is(err, broken) || read(t, path) != before) {
-			t.Errorf("%s fails: %v; the file has changed: %v", fault, err, read(t, path) != before)
-		}
-		if _, err := os.Stat(path + ".new"); err == nil {
-			t.Errorf("%s fails: a temporary file is left", fault)
-		}
-		disk = whole
-		if _, err := Run(t.Context(), hearer{}.engine, shelf(6), Options{Dir: dir}); err != nil {
-			t.Errorf("after %s failed: %v", fault, err)
-		}
-		if fault == "none" {
-			want = read(t, path)
-		} else if got := read(t, path); got != want {
-			t.Errorf("after %s failed, records are\n%s\nwant\n%s", fault, got, want)
-		}
+// TestSyncFails: when the disk fails, the run does, and the next one finds its records.
+func TestSyncFails(t *testing.T) {
+	defer func(whole func(*os.File) error) { syncFile = whole }(syncFile)
+	whole, broken, dir := syncFile, errors.New("input/output error"), t.TempDir()
+	syncFile = func(*os.File) error { return broken }
+	if _, err := Run(t.Context(), hearer{}.engine, shelf(3), Options{Dir: dir}); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
 	}
-}
-
-// TestCompareDiskFaults: a rename or a flush fails, the first or the second, while a
-// pair that is not whole is taken out of both files. The next run completes them.
-func TestCompareDiskFaults(t *testing.T) {
-	whole := disk
-	defer func() { disk = whole }()
-	broken := errors.New("input/output error")
-	compare := func(dir string) error {
-		_, err := duo{hearer{}.engine, hearer{drafts: true}.engine}.run(t, shelf(4), CompareOptions{Dir: dir}, [2]transcript.Maker{})
-		return err
-	}
-	files := func(dir string) [2]string {
-		return [2]string{read(t, filepath.Join(dir, "baseline.jsonl")), read(t, filepath.Join(dir, "assisted.jsonl"))}
-	}
-	reference := t.TempDir()
-	if err := compare(reference); err != nil {
-		t.Fatal(err)
-	}
-	want := files(reference)
-	for _, fault := range []string{"rename", "sync"} {
-		for nth := range 2 {
-			dir := t.TempDir()
-			write(t, filepath.Join(dir, "baseline.jsonl"), want[0][:strings.LastIndex(want[0][:len(want[0])-1], "\n")+30])
-			write(t, filepath.Join(dir, "assisted.jsonl"), want[1][:strings.Index(want[1], "\n")+1])
-			calls := 0
-			fail := func() error {
-				if calls++; calls == nth+1 {
-					return broken
-				}
-				return nil
-			}
-			if fault == "rename" {
-				disk.rename = func(from, to string) error {
-					if err := fail(); err != nil {
-						return err
-					}
-					return whole.rename(from, to)
-				}
-			} else {
-				disk.sync = func(*os.File) error { return fail() }
-			}
-			if err := compare(dir); !errors.Is(err, broken) {
-				t.Errorf("%s %d fails: got %v", fault, nth+1, err)
-			}
-			disk = whole
-			if left, err := filepath.Glob(filepath.Join(dir, "*.new")); err != nil || len(left) > 0 {
-				t.Errorf("%s %d fails: left behind: %v", fault, nth+1, left)
-			}
-			if err := compare(dir); err != nil || files(dir) != want {
-				t.Errorf("after %s %d failed: %v, or other records", fault, nth+1, err)
-			}
-		}
+	syncFile = whole
+	if sum, err := Run(t.Context(), hearer{}.engine, shelf(3), Options{Dir: dir}); err != nil || sum.Resumed != 3 || sum.Done != 0 {
+		t.Errorf("the next run: %+v, %v", sum, err)
 	}
 }
 
@@ -228,7 +101,11 @@ func TestCompareResume(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return d.Comparisons[0], [2]string{read(t, filepath.Join(dir, "baseline.jsonl")), read(t, filepath.Join(dir, "assisted.jsonl"))}
+		var records [2]string
+		for i, file := range []string{"baseline.jsonl", "assisted.jsonl"} {
+			records[i] = counted(t, []byte(read(t, filepath.Join(dir, file))))
+		}
+		return d.Comparisons[0], records
 	}
 	whole, want := run(t.TempDir())
 	ends := func(s string) (at []int) { // of lines
@@ -244,8 +121,8 @@ func TestCompareResume(t *testing.T) {
 	if testing.Short() {
 		step = 397
 	}
-	defer func(whole func(*os.File) error) { disk.sync = whole }(disk.sync)
-	disk.sync = func(*os.File) error { return nil } // a thousand times
+	defer func(whole func(*os.File) error) { syncFile = whole }(syncFile)
+	syncFile = func(*os.File) error { return nil } // a thousand times
 	check := func(first, second int) {
 		t.Helper()
 		dir := t.TempDir()

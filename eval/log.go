@@ -1,15 +1,13 @@
 package eval
 
 import (
-	"bufio"
-	"bytes"
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
 	"iter"
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -22,16 +20,14 @@ import (
 	"verity/transcript"
 )
 
-// A log is the record files of some arms, one for a plain run: record i of every file is
-// of the same utterance. One process at a time appends to them. A log without files
-// stores nothing.
+// A log is the record files of some arms, one for a plain run. Every file has a record of
+// each utterance. One process at a time appends to them; nothing that was written is
+// changed. A log without files stores nothing.
 type log struct {
 	files  []*logFile
 	done   map[string]uint64 // by id, rowOf of utterances with a record in every file, without failures
-	failed int               // records of failures found
-	torn   bool              // a file had an incomplete last line
-	order  []string          // utterances of the records, as they stand in the files
-	ids    []string          // of the pass over the rows so far
+	failed map[string]int    // by id, rows of utterances that failed in a file
+	torn   bool              // a file had an incomplete last line, which was cut off
 }
 
 // A logFile is one file of a log.
@@ -39,26 +35,20 @@ type logFile struct {
 	*os.File
 	name string
 	run  transcript.Maker
-	size int64 // of all that is known to be in it
+	torn int64 // offset of an incomplete last line; -1 for none
 }
 
-// disk holds the file operations that may fail. Tests replace them.
-var disk = struct {
-	rename func(from, to string) error
-	sync   func(*os.File) error
-}{
-	//verity:writes a variable for tests; rewrite replaces records that it has checked
-	os.Rename, (*os.File).Sync,
-}
+// syncFile flushes a file to the disk. Tests replace it.
+var syncFile = (*os.File).Sync
 
 // openLog opens or creates the files of arms in a folder, reads the records of an earlier
-// run and passes them to found, an utterance at a time. What is not whole is removed, to
-// be run again: records of failures, of utterances that an arm lacks because the run was
-// killed, and incomplete last lines. Records of another run, lines that are not records
-// and another process that has a file open are errors, and leave the files unchanged. An
-// empty folder gives a log without files.
+// run and passes them to found, an utterance at a time. Utterances that failed, and those
+// that an arm lacks because the run was killed, will run again. An incomplete last line is
+// cut off. Records of another run, lines that are not records and another process that has
+// a file open are errors, and leave the files unchanged. An empty folder gives a log
+// without files.
 func openLog(dir string, arms []Arm, found func([]*report.Record) error) (l *log, err error) {
-	l = &log{done: map[string]uint64{}}
+	l = &log{done: map[string]uint64{}, failed: map[string]int{}}
 	defer func() {
 		if err != nil {
 			l.close()
@@ -72,69 +62,37 @@ func openLog(dir string, arms []Arm, found func([]*report.Record) error) (l *log
 		return l, err
 	}
 	for _, arm := range arms {
-		f := &logFile{name: filepath.Join(dir, arm.Name+".jsonl"), run: arm.Run}
-		if err := f.open(); err != nil {
+		f := &logFile{name: filepath.Join(dir, arm.Name+".jsonl"), run: arm.Run, torn: -1}
+		if f.File, err = openLocked(f.name); err != nil {
 			return l, err
 		}
 		l.files = append(l.files, f)
 	}
-	dropped, err := l.load(found)
-	if err == nil && (dropped || l.torn) {
-		err = l.rewrite(l.order, false)
+	if err := l.survey(); err != nil {
+		return l, err
 	}
-	return l, err
-}
-
-func (f *logFile) open() (err error) {
-	if f.File, err = openLocked(f.name); err == nil {
-		var info os.FileInfo
-		if info, err = f.Stat(); err == nil {
-			f.size = info.Size()
+	if err := l.load(found); err != nil {
+		return l, err
+	}
+	for _, f := range l.files {
+		if f.torn >= 0 {
+			l.torn = true
+			if err := f.Truncate(f.torn); err != nil {
+				return l, err
+			}
 		}
 	}
-	return err
+	return l, nil
 }
 
-// kept returns an error unless the file is what was found and written: another program may
-// have cut, replaced or moved it, and records would be lost without a word.
-func (f *logFile) kept() error {
-	mine, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	there, err := os.Stat(f.name)
-	switch {
-	case err != nil:
-		return fmt.Errorf("another program took it away during the run: %w", err)
-	case !os.SameFile(mine, there):
-		return fmt.Errorf("%s: another program replaced it during the run: remove it, and run again", f.name)
-	case mine.Size() != f.size:
-		return fmt.Errorf("%s: another program wrote to it during the run: got %d bytes, want %d: run again for what is missing", f.name, mine.Size(), f.size)
-	}
-	return nil
-}
-
-// openLocked opens and locks a file. If another process replaces it meanwhile, it opens
-// the new one.
+// openLocked opens a file and keeps other processes from writing it.
 func openLocked(name string) (*os.File, error) {
-	for {
-		f, err := output.Own(name, os.O_RDWR|os.O_APPEND)
-		if err != nil {
-			return nil, err
-		}
-		if !lock(f) {
-			f.Close()
-			return nil, fmt.Errorf("%s: another process is writing it", name)
-		}
-		mine, err := f.Stat()
-		if there, problem := os.Stat(name); err == nil && problem == nil && os.SameFile(mine, there) {
-			return f, nil
-		}
+	f, err := output.Own(name, os.O_RDWR|os.O_APPEND)
+	if err == nil && !lock(f) {
 		f.Close()
-		if err != nil {
-			return nil, err
-		}
+		return nil, fmt.Errorf("%s: another process is writing it", name)
 	}
+	return f, err
 }
 
 // lockWait is how long lock waits: a process that was just killed may still be exiting.
@@ -151,52 +109,77 @@ func lock(f *os.File) bool {
 	}
 }
 
-// load reads all files in parallel, and reports whether records must be removed.
-func (l *log) load(found func([]*report.Record) error) (dropped bool, err error) {
+// survey finds the utterances that are done and those that failed.
+func (l *log) survey() error {
+	whole := map[string]int{} // by id, in how many files there is a record without failure
+	for _, f := range l.files {
+		for r, err := range f.records() {
+			switch {
+			case err != nil:
+				return err
+			case r.Error != "":
+				l.failed[r.ID] = r.Row
+			default:
+				whole[r.ID]++
+				l.done[r.ID] = rowOf(r.Audio, r.Reference, r.Offset)
+			}
+		}
+	}
+	for id, n := range whole {
+		if n < len(l.files) {
+			delete(l.done, id)
+		}
+	}
+	return nil
+}
+
+// load reads all files in parallel, and passes on the records of utterances that are done.
+func (l *log) load(found func([]*report.Record) error) error {
 	next := make([]func() (*report.Record, error, bool), len(l.files))
 	for i, f := range l.files {
 		var stop func()
-		next[i], stop = iter.Pull2(l.records(f))
+		next[i], stop = iter.Pull2(f.records())
 		defer stop()
 	}
-	for {
-		records, failed := make([]*report.Record, 0, len(next)), false
+	for range len(l.done) {
+		records := make([]*report.Record, 0, len(next))
 		for _, pull := range next {
-			switch r, err, ok := pull(); {
-			case err != nil:
-				return false, err
-			case ok:
-				records, failed = append(records, r), failed || r.Error != ""
+			r, err, ok := pull()
+			for ; ok && err == nil && !l.has(r.ID); r, err, ok = pull() {
+			}
+			if err == nil && !ok {
+				err = errors.New("a file of records changed while it was read")
+			}
+			if err != nil {
+				return err
+			}
+			records = append(records, r)
+		}
+		for i, r := range records {
+			if r.ID != records[0].ID {
+				return fmt.Errorf("%s and %s are not of one comparison: utterance %s is paired with %s",
+					l.files[0].name, l.files[i].name, records[0].ID, r.ID)
 			}
 		}
-		if len(records) == 0 {
-			return dropped, nil
-		}
-		if failed {
-			l.failed++
-		}
-		if failed || len(records) < len(next) {
-			dropped = true
-			continue // check the rest: it must be of this run, too
-		}
-		if err := l.add(records); err != nil {
-			return false, err
-		}
 		if err := found(records); err != nil {
-			return false, err
+			return err
 		}
 	}
+	return nil
 }
+
+func (l *log) has(id string) bool { _, ok := l.done[id]; return ok }
 
 // records yields the records of a file. Records of another run and lines that are not
 // records end it with an error. An incomplete last line sets torn.
-func (l *log) records(f *logFile) iter.Seq2[*report.Record, error] {
+func (f *logFile) records() iter.Seq2[*report.Record, error] {
 	return func(yield func(*report.Record, error) bool) {
 		some := false
-		for r, err := range report.Read(f.name, io.NewSectionReader(f, 0, 1<<62)) {
-			if errors.Is(err, report.ErrTorn) {
-				l.torn = true
-				if !some && !ours(f.File) {
+		for r, err := range report.Read(f.name, io.NewSectionReader(f, 0, math.MaxInt64)) {
+			line := new(report.LineError)
+			if errors.Is(err, report.ErrTorn) && errors.As(err, &line) {
+				f.torn = line.At
+				if !some && !f.beginsAsRecords() {
 					yield(nil, fmt.Errorf("%s: it holds no records: name another folder, or remove the file", f.name))
 				}
 				return
@@ -218,187 +201,69 @@ func (l *log) records(f *logFile) iter.Seq2[*report.Record, error] {
 	}
 }
 
-// ours reports whether a file begins as a record does, as far as it goes: else it is not ours
-// to change.
-func ours(f *os.File) bool {
+// beginsAsRecords reports whether a file begins as a record does, as far as it goes.
+// Anything else is not cut off: it belongs to somebody else.
+func (f *logFile) beginsAsRecords() bool {
 	const begin = `{"schema":"` + report.RecordSchema + `"`
 	head := make([]byte, len(begin))
 	n, err := f.ReadAt(head, 0)
 	return (err == nil || err == io.EOF) && strings.HasPrefix(begin, string(head[:n]))
 }
 
-// add notes an utterance that has its records.
-func (l *log) add(records []*report.Record) error {
-	first := records[0]
-	for i, r := range records {
-		if r.ID != first.ID {
-			return fmt.Errorf("%s and %s are not of one comparison: utterance %s is paired with %s",
-				l.files[0].name, l.files[i].name, first.ID, r.ID)
-		}
-	}
-	if _, twice := l.done[first.ID]; twice {
-		return fmt.Errorf("%s: utterance %s is there twice", l.files[0].name, first.ID)
-	}
-	l.done[first.ID] = rowOf(first.Audio, first.Reference, first.Offset)
-	l.order = append(l.order, first.ID)
-	return nil
-}
-
-// rowOf is a hash of what may differ between rows of one name.
+// rowOf is a hash of what may differ between rows with the same name.
 func rowOf(audio, text string, offset float64) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%q %q %v", audio, text, offset)
 	return h.Sum64()
 }
 
-// recorded processes a row of the pass, and reports whether it has its records.
+// recorded reports whether a row of the dataset has its records.
 func (l *log) recorded(it Row) (bool, error) {
-	id := it.ID
-	if it.Broken != nil && it.Broken.ID != "" {
-		if _, ok := l.done[it.Broken.ID]; ok {
-			id = it.Broken.ID // it has a record from before the row broke
-		}
+	delete(l.failed, it.ID) // it is in the dataset still
+	if it.Broken != nil && l.has(it.Broken.ID) {
+		return true, nil // it has a record from before the row broke
 	}
-	l.ids = append(l.ids, id)
-	row, ok := l.done[id]
-	if !ok {
-		return false, nil
-	}
-	if it.Broken == nil && row != rowOf(it.Audio.Path, it.Text, it.Offset) {
+	row, ok := l.done[it.ID]
+	if ok && it.Broken == nil && row != rowOf(it.Audio.Path, it.Text, it.Offset) {
 		return false, fmt.Errorf("%s: utterance %s had another sound or text when it was recorded: "+
-			"name another folder, or remove its line", l.files[0].name, id)
+			"name another folder, or remove its line", l.files[0].name, it.ID)
 	}
-	return true, nil
+	return ok, nil
 }
 
 // append appends the records of an utterance, each with one write.
 func (l *log) append(records ...*report.Record) error {
-	l.order = append(l.order, records[0].ID)
 	for i, f := range l.files {
 		line, err := records[i].Line()
 		if err != nil {
 			return err
 		}
-		n, err := f.Write(line)
-		if f.size += int64(n); err != nil {
+		if _, err := f.Write(line); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// finish ends the pass: all is on the disk, in the order of the rows. Records of rows
-// beyond the pass's limit stay at the end.
-func (l *log) finish() error {
-	for _, f := range l.files {
-		if err := f.kept(); err != nil {
+// finish ends a pass over all rows: it flushes the files to the disk. Failures of rows that
+// the dataset no longer has are withdrawn, unless the pass was limited.
+func (l *log) finish(limited bool) (err error) {
+	for _, id := range slices.Sorted(maps.Keys(l.failed)) {
+		if limited {
+			break
+		}
+		records := make([]*report.Record, len(l.files))
+		for i, f := range l.files {
+			records[i] = &report.Record{ID: id, Row: l.failed[id], Run: f.run, Withdrawn: true}
+		}
+		if err := l.append(records...); err != nil {
 			return err
 		}
 	}
-	passed := make(map[string]bool, len(l.ids))
-	for _, id := range l.ids {
-		passed[id] = true
-	}
-	var sorted, rest []string
-	for _, id := range l.order {
-		if passed[id] {
-			sorted = append(sorted, id)
-		} else {
-			rest = append(rest, id)
-		}
-	}
-	if !slices.Equal(sorted, l.ids) {
-		return l.rewrite(slices.Concat(l.ids, rest), true)
-	}
-	var err error
 	for _, f := range l.files {
-		err = errors.Join(err, disk.sync(f.File))
+		err = errors.Join(err, syncFile(f.File))
 	}
 	return err
-}
-
-func (l *log) rewrite(ids []string, failures bool) error {
-	for _, f := range l.files {
-		if err := f.rewrite(ids, failures); err != nil {
-			return fmt.Errorf("%s: rewriting it: %w", f.name, err)
-		}
-	}
-	return nil
-}
-
-// rewrite atomically replaces the file by one with the records of these names, in this
-// order, those of failures only if wanted.
-func (f *logFile) rewrite(ids []string, failures bool) (err error) {
-	lines, err := f.lines(failures)
-	if err != nil {
-		return err
-	}
-	to, err := f.beside()
-	if err != nil {
-		return err
-	}
-	//verity:writes the temporary file that this function created
-	defer os.Remove(to.Name()) // fails after a rename
-	if info, problem := f.Stat(); problem == nil {
-		err = to.Chmod(info.Mode().Perm())
-	}
-	b := bufio.NewWriterSize(to, 1<<16)
-	for _, id := range ids {
-		if line := lines[id]; err == nil {
-			_, err = io.Copy(b, io.NewSectionReader(f, line[0], line[1]))
-		}
-	}
-	if err = cmp.Or(err, b.Flush()); err == nil {
-		err = disk.sync(to)
-	}
-	if err = cmp.Or(err, to.Close()); err != nil {
-		return err
-	}
-	f.Close() // some systems do not replace an open file
-	if err := disk.rename(to.Name(), f.name); err != nil {
-		return err
-	}
-	return f.open()
-}
-
-// beside makes an empty file beside f, or empties one that a run left which was killed. What
-// else has such a name stays, and another is taken.
-func (f *logFile) beside() (to *os.File, err error) {
-	for _, end := range []string{".new", ".new1", ".new2"} {
-		if to, err = output.Own(f.name+end, os.O_RDWR); err != nil {
-			continue
-		}
-		if ours(to) {
-			return to, to.Truncate(0)
-		}
-		to.Close()
-		err = fmt.Errorf("%s%s holds no records: remove it", f.name, end)
-	}
-	return nil, err
-}
-
-// lines returns the offset and the length of each record's line.
-func (f *logFile) lines(failures bool) (map[string][2]int64, error) {
-	found, at := map[string][2]int64{}, int64(0)
-	for b := bufio.NewReaderSize(io.NewSectionReader(f, 0, 1<<62), 1<<16); ; {
-		line, err := b.ReadBytes('\n')
-		if err == io.EOF {
-			return found, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		var r struct{ ID, Error string }
-		if len(bytes.TrimSpace(line)) > 0 {
-			if err := json.Unmarshal(line, &r); err != nil {
-				return nil, err
-			}
-		}
-		if failures || r.Error == "" {
-			found[r.ID] = [2]int64{at, int64(len(line))}
-		}
-		at += int64(len(line))
-	}
 }
 
 func (l *log) close() {

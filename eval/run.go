@@ -89,7 +89,7 @@ func Run(ctx context.Context, e Engine, data Dataset, o Options) (Summary, error
 		return Summary{}, err
 	}
 	defer l.close()
-	sum := Summary{Path: filepath.Join(o.Dir, o.Shard.File()), Resumed: len(l.done), Retried: l.failed, Torn: l.torn}
+	sum := Summary{Path: filepath.Join(o.Dir, o.Shard.File()), Resumed: len(l.done), Retried: len(l.failed), Torn: l.torn}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	last := time.Now()
@@ -114,7 +114,7 @@ func Run(ctx context.Context, e Engine, data Dataset, o Options) (Summary, error
 			o.Watch(r.record)
 		}
 	}
-	return sum, l.finish()
+	return sum, l.finish(o.Limit > 0)
 }
 
 // A todo is a row to run, or the error that ends the rows.

@@ -19,10 +19,10 @@ import (
 // with a number that it refuses; "" of those that take none.
 var outside = map[string]string{
 	"synth --tokens": "224 --out x", "synth --alpha": "1.5 --out x", "synth --seed": "18446744073709551616",
-	"plan --draft-tokens": "65", "plan --alpha": "1.5", "plan --cost": "1001", "compare --precision": "",
+	"info --alpha": "1.5 --cost", "info --draft-cost": "1001 --alpha 0.5 --cost", "compare --precision": "",
 	"eval --shard":  "1/65537",
 	"quantize --to": "", "synth --size": "", "synth --out": "", "synth --assistant": "", "info --cost": "",
-	"selftest --digest": "", "bench --size": "", "plan --from": "", "plan --json": "",
+	"selftest --digest": "", "bench --size": "",
 }
 
 // TestNumbersOutside: a flag that is not in the table says here whether it takes a number, and refuses

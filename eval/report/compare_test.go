@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -211,14 +212,20 @@ func TestCompareJSON(t *testing.T) {
 
 func TestRead(t *testing.T) {
 	good := `{"schema":"verity.record/2","id":"a","hypothesis":"x"}`
+	other := strings.Replace(good, `"a"`, `"b"`, 1)
+	row := func(n int, id string) string {
+		return fmt.Sprintf(`{"schema":"verity.record/2","id":%q,"row":%d}`, id, n) + "\n"
+	}
 	tests := []struct {
 		name, text string
 		want       []string // ids, or parts of errors
 	}{
-		{"whole", good + "\n\n" + good + "\n", []string{"a", "a"}},
+		{"whole", good + "\n\n" + other + "\n", []string{"a", "b"}},
+		{"tried again", row(2, "a") + row(1, "b") + row(3, "c") + row(2, "a"), []string{"b", "a", "c"}},
+		{"withdrawn", row(1, "a") + strings.Replace(row(1, "a"), "{", `{"withdrawn":true,`, 1) + row(2, "b"), []string{"b"}},
 		{"torn", good + "\n" + good[:20], []string{"a", "test:2: torn"}},
 		{"torn at its very end", good + "\n" + good, []string{"a", "test:2: torn"}},
-		{"bad line goes on", "{]\n" + good + "\n", []string{"test:1: malformed", "a"}},
+		{"bad line", "{]\n" + good + "\n", []string{"a", "test:1: malformed"}},
 		{"another schema", `{"schema":"verity.record/9","id":"a"}` + "\n", []string{"unsupported"}},
 		{"no id", `{"schema":"verity.record/2"}` + "\n", []string{"no id"}},
 	}

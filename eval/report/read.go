@@ -28,7 +28,8 @@ var errLong = fmt.Errorf("the line has more than %d bytes: it is no record", max
 // A LineError reports a line that is not a record.
 type LineError struct {
 	File string
-	Line int // line number, from 1
+	Line int   // line number, from 1
+	At   int64 // offset of the line in the file
 	Err  error
 }
 
@@ -36,9 +37,10 @@ func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.L
 
 func (e *LineError) Unwrap() error { return e.Err }
 
-// Read yields the records of r; name is for errors. A line that is not a record yields
-// a *LineError and does not end the sequence; a read error does.
-func Read(name string, r io.Reader) iter.Seq2[*Record, error] {
+// Read yields the records of r, sorted by row of the dataset; name is for errors. Of several
+// records of an utterance the last counts. A line that is not a record yields a *LineError,
+// after the records; a read error is the last.
+func Read(name string, r io.ReaderAt) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
 		for l := range lines(r) {
 			if !yield(l.parse(name)) {
@@ -145,6 +147,7 @@ const RecordSchema = "verity.record/2"
 type Record struct {
 	Schema string  `json:"schema"`
 	ID     string  `json:"id"`                       // unique in its run
+	Row    int     `json:"row,omitempty"`            // of the dataset, from 1
 	Audio  string  `json:"audio,omitempty"`          // where the sound comes from
 	Offset float64 `json:"offset_seconds,omitempty"` // where the utterance begins in it
 	Error  string  `json:"error,omitempty"`          // why there is no hypothesis; empty if there is one
@@ -165,6 +168,9 @@ type Record struct {
 	Drafting transcript.Drafts    `json:"drafting"`
 	Proof    *transcript.Proof    `json:"proof,omitempty"` // absent if the utterance failed
 	Run      transcript.Maker     `json:"run"`
+
+	// Withdrawn means that the dataset no longer has the broken row that an earlier record reports.
+	Withdrawn bool `json:"withdrawn,omitempty"`
 }
 
 // MustAgree reports whether two runs must have the same text: the same weights, dataset

@@ -1,19 +1,11 @@
 package report
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"iter"
-	"math"
-	"reflect"
 	"runtime"
 
-	"verity/internal/input"
 	"verity/parallel"
 	"verity/wer"
 )
@@ -54,13 +46,6 @@ func scoreOf(ctx context.Context, w *wer.Scorer, r *Record, name string) (record
 // A batch handed to a goroutine ends after batchLines lines or batchBytes bytes.
 const batchLines, batchBytes = 32, 1 << 20
 
-// A line is one line of a file, not parsed yet.
-type line struct {
-	n    int // line number, from 1
-	text []byte
-	err  error // why it cannot be parsed
-}
-
 // scoreAll yields the records of a file, scored and in order, errors as in Read. All
 // processors work on it. When ctx ends, its cause is the last error.
 func scoreAll(ctx context.Context, path, normalizer string) iter.Seq2[recordScore, error] {
@@ -99,7 +84,7 @@ func scoreAll(ctx context.Context, path, normalizer string) iter.Seq2[recordScor
 }
 
 // batches groups the lines of r.
-func batches(r io.Reader) iter.Seq[[]line] {
+func batches(r io.ReaderAt) iter.Seq[[]line] {
 	return func(yield func([]line) bool) {
 		var some []line
 		size := 0
@@ -116,102 +101,4 @@ func batches(r io.Reader) iter.Seq[[]line] {
 			yield(some)
 		}
 	}
-}
-
-// lines yields the non-blank lines of r. A last line without a line end comes with
-// ErrTorn, a line that is too long with errLong. A read error ends the sequence.
-func lines(r io.Reader) iter.Seq[line] {
-	return func(yield func(line) bool) {
-		b := bufio.NewReaderSize(r, 1<<16)
-		for n := 1; ; n++ {
-			text, length, err := input.Line(b, nil, maxLine)
-			switch {
-			case err == io.EOF && length == 0:
-				return
-			case err == io.EOF:
-				err = ErrTorn
-			case err == nil && length > maxLine:
-				err = errLong
-			}
-			if text = bytes.TrimSpace(text); err == nil && len(text) == 0 {
-				continue
-			}
-			if !yield(line{n, text, err}) || err != nil && err != errLong {
-				return
-			}
-		}
-	}
-}
-
-// parse returns the record of a line. A *LineError concerns this line alone.
-func (l line) parse(name string) (*Record, error) {
-	err := l.err
-	if err != nil && !errors.Is(err, ErrTorn) && !errors.Is(err, errLong) {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	r := new(Record)
-	if err == nil {
-		if err = json.Unmarshal(l.text, r); err != nil {
-			err = fmt.Errorf("malformed record: %w", err)
-		}
-	}
-	switch {
-	case err != nil:
-	case r.Schema != RecordSchema:
-		err = fmt.Errorf("unsupported record: schema: got %q, want %q", r.Schema, RecordSchema)
-	case r.ID == "":
-		err = errors.New("malformed record: it has no id")
-	default:
-		err = r.checkNumbers()
-	}
-	if err != nil {
-		return nil, &LineError{name, l.n, err}
-	}
-	return r, nil
-}
-
-// Bounds of the numbers of a record: in seconds, thirty years, and less than rounding leaves of a
-// difference of times. Sums of such are finite, and so is what is divided by a time.
-const (
-	maxNumber = 1e9
-	minTime   = 1e-30
-)
-
-// checkNumbers refuses times and counts that nothing takes, or of which sums and rates would be
-// wrong.
-func (r *Record) checkNumbers() error {
-	times := []float64{r.Duration, r.Wall}
-	for seconds, i := reflect.ValueOf(r.Seconds), 0; i < seconds.NumField(); i++ {
-		times = append(times, seconds.Field(i).Float())
-	}
-	for _, t := range times {
-		if t > 0 && t < minTime {
-			return fmt.Errorf("malformed record: got a time of %g s, want 0, or %g to %g", t, minTime, float64(maxNumber))
-		}
-	}
-	list := append(times, r.Offset)
-	for _, sums := range []reflect.Value{reflect.ValueOf(r.Work), reflect.ValueOf(r.Drafting)} {
-		for i := range sums.NumField() {
-			if f := sums.Field(i); f.CanFloat() {
-				list = append(list, f.Float())
-			} else if f.CanInt() {
-				list = append(list, float64(f.Int()))
-			}
-		}
-	}
-	for _, n := range r.Drafting.Histogram {
-		list = append(list, float64(n))
-	}
-	for _, g := range r.Damaged {
-		list = append(list, math.Abs(g.Start), math.Abs(g.End))
-	}
-	for _, g := range r.Segments {
-		list = append(list, math.Abs(g.Start), math.Abs(g.End))
-	}
-	for _, n := range list {
-		if !(n >= 0 && n <= maxNumber) {
-			return fmt.Errorf("malformed record: got %g as a time or a count, want 0 to %g", n, float64(maxNumber))
-		}
-	}
-	return nil
 }

@@ -1,0 +1,165 @@
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"reflect"
+	"slices"
+
+	"verity/internal/input"
+)
+
+// A line is one line of a file, not parsed yet.
+type line struct {
+	n       int   // line number, from 1
+	from    int64 // offset in the file
+	length  int
+	row     int    // of the dataset; a line that is no record comes last
+	ignored bool   // a later record of the utterance counts, or the record withdraws one
+	text    []byte // without surrounding white space; lines loads it
+	err     error  // why it cannot be parsed
+}
+
+// lines yields the lines of r in the order of the index. A last line without a line end
+// comes with ErrTorn, a line that is too long with errLong. A read error is the last.
+func lines(r io.ReaderAt) iter.Seq[line] {
+	return func(yield func(line) bool) {
+		for _, l := range index(r) {
+			if l.err == nil {
+				text := make([]byte, l.length)
+				_, l.err = io.ReadFull(io.NewSectionReader(r, l.from, int64(l.length)), text)
+				l.text = bytes.TrimSpace(text)
+			}
+			if !yield(l) {
+				return
+			}
+		}
+	}
+}
+
+// index lists the lines of r that count, sorted by row of the dataset. Runs only append to
+// their files: one that tries a failed utterance again adds a second record of it, and the
+// last record counts.
+func index(r io.ReaderAt) []line {
+	section := io.NewSectionReader(r, 0, math.MaxInt64)
+	b := bufio.NewReaderSize(section, 1<<16)
+	var all []line
+	var text []byte
+	latest := map[key]int{} // index in all of an utterance's record
+	for l, over := (line{n: 1}), false; !over; l.n++ {
+		text, l.length, l.err = input.Line(b, text[:0], maxLine)
+		switch {
+		case l.err == io.EOF && l.length == 0:
+			l.length, over = 0, true
+		case l.err == io.EOF:
+			l.err, over = ErrTorn, true
+		case l.err != nil:
+			over = true
+		case l.length > maxLine:
+			l.err = errLong
+		}
+		if l.err != io.EOF && (l.err != nil || len(bytes.TrimSpace(text)) > 0) {
+			var head struct {
+				ID        string
+				Row       int
+				Withdrawn bool
+			}
+			l.row, l.ignored = math.MaxInt, false
+			if l.err == nil && json.Unmarshal(text, &head) == nil && head.ID != "" {
+				l.row, l.ignored = head.Row, head.Withdrawn
+				k := keyOf(head.ID)
+				if at, ok := latest[k]; ok {
+					all[at].ignored = true
+				}
+				latest[k] = len(all)
+			}
+			all = append(all, l)
+			over = over || len(latest) == 0 && len(all) > maxBad // these are no records
+		}
+		at, _ := section.Seek(0, io.SeekCurrent) // cannot fail
+		l.from = at - int64(b.Buffered())
+	}
+	all = slices.DeleteFunc(all, func(l line) bool { return l.ignored })
+	slices.SortStableFunc(all, func(x, y line) int { return cmp.Compare(x.row, y.row) })
+	return all
+}
+
+// parse returns the record of a line. A *LineError concerns this line alone.
+func (l line) parse(name string) (*Record, error) {
+	err := l.err
+	if err != nil && !errors.Is(err, ErrTorn) && !errors.Is(err, errLong) {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	r := new(Record)
+	if err == nil {
+		if err = json.Unmarshal(l.text, r); err != nil {
+			err = fmt.Errorf("malformed record: %w", err)
+		}
+	}
+	switch {
+	case err != nil:
+	case r.Schema != RecordSchema:
+		err = fmt.Errorf("unsupported record: schema: got %q, want %q", r.Schema, RecordSchema)
+	case r.ID == "":
+		err = errors.New("malformed record: it has no id")
+	default:
+		err = r.checkNumbers()
+	}
+	if err != nil {
+		return nil, &LineError{name, l.n, l.from, err}
+	}
+	return r, nil
+}
+
+// Bounds of the numbers of a record: in seconds, thirty years, and less than rounding leaves of a
+// difference of times. Sums of such are finite, and so is what is divided by a time.
+const (
+	maxNumber = 1e9
+	minTime   = 1e-30
+)
+
+// checkNumbers refuses times and counts that nothing takes, or of which sums and rates would be
+// wrong.
+func (r *Record) checkNumbers() error {
+	times := []float64{r.Duration, r.Wall}
+	for seconds, i := reflect.ValueOf(r.Seconds), 0; i < seconds.NumField(); i++ {
+		times = append(times, seconds.Field(i).Float())
+	}
+	for _, t := range times {
+		if t > 0 && t < minTime {
+			return fmt.Errorf("malformed record: got a time of %g s, want 0, or %g to %g", t, minTime, float64(maxNumber))
+		}
+	}
+	list := append(times, r.Offset)
+	for _, sums := range []reflect.Value{reflect.ValueOf(r.Work), reflect.ValueOf(r.Drafting)} {
+		for i := range sums.NumField() {
+			if f := sums.Field(i); f.CanFloat() {
+				list = append(list, f.Float())
+			} else if f.CanInt() {
+				list = append(list, float64(f.Int()))
+			}
+		}
+	}
+	for _, n := range r.Drafting.Histogram {
+		list = append(list, float64(n))
+	}
+	for _, g := range r.Damaged {
+		list = append(list, math.Abs(g.Start), math.Abs(g.End))
+	}
+	for _, g := range r.Segments {
+		list = append(list, math.Abs(g.Start), math.Abs(g.End))
+	}
+	for _, n := range list {
+		if !(n >= 0 && n <= maxNumber) {
+			return fmt.Errorf("malformed record: got %g as a time or a count, want 0 to %g", n, float64(maxNumber))
+		}
+	}
+	return nil
+}
