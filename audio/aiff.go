@@ -21,6 +21,8 @@ var aifcCodes = map[string]struct {
 	"ulaw": {pcmMuLaw, false, 8}, "ULAW": {pcmMuLaw, false, 8},
 }
 
+var aiffChunks = chunkForm{binary.BigEndian, 4, "SSND"}
+
 // aiffLayout reads the header of an AIFF or AIFC file: chunks as in a WAV file, but most
 // significant byte first. COMM says what the samples are, SSND holds them.
 //
@@ -32,7 +34,7 @@ func aiffLayout(f *file) (l pcmLayout, err error) {
 	}
 	var comm []byte
 	data, claimed := int64(-1), int64(0)
-	for c, err := range f.chunks(12, binary.BigEndian, 4) {
+	for c, err := range f.chunks(12, aiffChunks) {
 		switch {
 		case err != nil:
 		case c.id == "COMM" && comm == nil:
@@ -73,7 +75,7 @@ func aiffLayout(f *file) (l pcmLayout, err error) {
 	} else {
 		l.place(data, f.size-data, claimed)
 		l.promised = max(l.promised, int64(binary.BigEndian.Uint32(comm[2:])))
-		l.tail = iffTail{binary.BigEndian, 4, 8 + int64(binary.BigEndian.Uint32(head[4:])), "SSND"}
+		l.chunks = aiffChunks
 	}
 	return l, nil
 }

@@ -62,17 +62,3 @@ func parseAU(b []byte) (l pcmLayout, offset, claimed int64, err error) {
 	}
 	return l, offset, claimed, l.check(c.bits)
 }
-
-// auNote finds the annotation between header and samples.
-func auNote(f *file) []stretch {
-	return []stretch{{auHeader, int64(binary.BigEndian.Uint32(f.head(0)[4:]))}}
-}
-
-// isAU reports whether head is a header that can be read.
-func isAU(head []byte) bool {
-	if len(head) < auHeader {
-		return false
-	}
-	_, offset, _, err := parseAU(head)
-	return err == nil && offset < 1<<20
-}

@@ -6,12 +6,14 @@ import (
 	"math"
 )
 
+var cafChunks = chunkForm{binary.BigEndian, 8, "data"}
+
 // cafLayout reads the header of a Core Audio file of uncompressed samples: chunks with a size of 64
 // bits, most significant byte first. desc comes first and says what data holds.
 //
 // Source: Apple, Core Audio Format Specification 1.0.
 func cafLayout(f *file) (l pcmLayout, err error) {
-	for c, err := range f.chunks(8, binary.BigEndian, 8) {
+	for c, err := range f.chunks(8, cafChunks) {
 		switch {
 		case err != nil:
 			return l, err
@@ -30,7 +32,7 @@ func cafLayout(f *file) (l pcmLayout, err error) {
 		case c.id == "data":
 			c.body += 4                      // an edit count
 			c.claimed = max(c.claimed-4, -1) // none: to the end of the file
-			l.tail = iffTail{binary.BigEndian, 8, 0, "data"}
+			l.chunks = cafChunks
 			l.place(c.body, f.size-c.body, c.claimed)
 			return l, nil
 		}
@@ -40,15 +42,6 @@ func cafLayout(f *file) (l pcmLayout, err error) {
 		}
 	}
 	return l, malformed("data chunk", "one", "none in %d bytes", f.size)
-}
-
-// isCAF reports whether head is a header of version 1 with its first chunk.
-func isCAF(head []byte) bool { return hasAt(head, 4, "\x00\x01\x00\x00desc") }
-
-// cafEnd returns where the chunks of a file end.
-func cafEnd(f *file) int64 {
-	at, _ := f.behind(8, iffTail{order: binary.BigEndian, width: 8})
-	return at
 }
 
 // parseDesc reads a CAFAudioFormat.

@@ -32,9 +32,9 @@ type Input struct {
 	// FFmpegNever refuses it; anything else is the path of the program.
 	FFmpeg string
 
-	// Telephones restricts ffmpeg to what telephones record, MP4, M4A, 3GP, AAC and AMR: for
-	// files of strangers.
-	Telephones bool
+	// PhoneFormatsOnly restricts ffmpeg to what phones record: MP4, M4A, 3GP, AAC and AMR. It is
+	// meant for files of strangers.
+	PhoneFormatsOnly bool
 
 	// Strict makes damaged, missing and unreadable sound an error. Otherwise silence stands
 	// for it, and the clip has warnings.
@@ -161,7 +161,7 @@ func (in Input) kind(f *file) (k *format, head []byte, err error) {
 		head, err = f.skipID3()
 		return formatOf(head), head, err
 	}
-	return &format{open: inPCM(func(f *file) (pcmLayout, error) {
+	return &format{open: openPCM(func(f *file) (pcmLayout, error) {
 		l := pcmLayout{code: pcmSigned, container: 2, channels: 1, rate: in.Raw}
 		l.place(0, f.size, -1)
 		return l, nil
@@ -170,7 +170,7 @@ func (in Input) kind(f *file) (k *format, head []byte, err error) {
 
 // clip mixes a source to one channel at SampleRate, and reads other files behind f.
 func (in Input) clip(name string, src *source, f *file) (*Clip, error) {
-	p, err := in.sound(src, f, nil)
+	p, err := in.link(src, f, nil)
 	if err != nil {
 		return nil, named(name, err)
 	}
@@ -239,26 +239,26 @@ func (c *Clip) Read(dst []float32) (n int, err error) {
 	return n, nil
 }
 
-// oddities returns what was found in the file; nothing before Read has reached the end.
-func (c *Clip) oddities() oddities {
+// findings returns what is wrong with the file, or nothing before Read has reached the end.
+func (c *Clip) findings() findings {
 	if c.whole == nil || !c.ended {
-		return oddities{}
+		return findings{}
 	}
-	return c.whole.odd
+	return c.whole.found
 }
 
 // Truncated reports whether the file ended before its header says. It is known
 // once Read has reached the end.
-func (c *Clip) Truncated() bool { return c.oddities().cut }
+func (c *Clip) Truncated() bool { return c.findings().cut }
 
 // Damaged returns where the sound of the file is damaged or lost, in order: 100 places for
 // each of the files in it at most, the last of which may be several. It is known once Read
 // has reached the end.
-func (c *Clip) Damaged() []Gap { return c.oddities().gaps }
+func (c *Clip) Damaged() []Gap { return c.findings().gaps }
 
 // Warnings returns a sentence for each oddity of a clip that could be read
 // nevertheless. They are known once Read has reached the end.
-func (c *Clip) Warnings() []string { return c.oddities().warnings() }
+func (c *Clip) Warnings() []string { return c.findings().warnings() }
 
 // Close releases the file of the clip. The clip cannot be read afterwards.
 func (c *Clip) Close() error {

@@ -13,19 +13,15 @@
 //
 // # Files
 //
-// The table in sniff.go tells a file's format by its first bytes, never by its name. Every
-// format that is read has a Go file of its own; any other is refused with a sentence that
-// names it. A container gives packets with positions, a codec decodes them, and a ledger
-// keeps what is missing (source.go): interleaved channels at the file's own rate, which the
-// Clip mixes and resamples once. Files are streamed: memory is bounded by the window,
-// whatever the length, and sizes in a header are never trusted beyond the end of the file.
+// The first bytes of a file tell its format, never its name. WAV, FLAC, AIFF, AU, CAF, Ogg
+// (Opus, Vorbis, FLAC), WebM and MP3 are read here; an installed ffmpeg reads the others. Files
+// are streamed: memory is bounded by the window, whatever the length, and sizes in a header
+// are never trusted beyond the end of the file. Chained Ogg and joined MP3 are read from end to
+// end; otherwise a file is one file.
 //
-// Files that follow each other in the same bytes, as cat joins them, are all read: what is read
-// of one is looked through for the beginning of another (file.go), so one that was cut does
-// not swallow the next. Where sound is damaged or lost, silence stands for it, as long as the
-// container's clock says, and [Clip.Damaged], [Clip.Truncated] and [Clip.Warnings] tell where:
-// what was decoded is what the file promised, or something is said. With [Input].Strict that
-// is an error.
+// Where sound is damaged or lost, silence stands for it, as long as the container's clock
+// says, and [Clip.Damaged], [Clip.Truncated] and [Clip.Warnings] report it. With
+// [Input].Strict that is an error.
 //
 // # Live sound
 //

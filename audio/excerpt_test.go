@@ -33,9 +33,9 @@ func TestExcerptWindows(t *testing.T) {
 				if silent || o.Pad == PadAudio {
 					end = int(soundFrames(s.in.n))
 				}
-				heard := min(at+window, end)
+				decoded := min(at+window, end)
 				got, err := get(t.Context(), at)
-				if at < from || heard > from+n && heard > at {
+				if at < from || decoded > from+n && decoded > at {
 					if err == nil {
 						rt.Fatalf("excerpt of %d frames from %d gives a window at %d", n, from, at)
 					}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -17,8 +16,9 @@ import (
 	"github.com/mewkiz/flac/meta"
 )
 
-// newFLAC opens a FLAC file.
-func newFLAC(file *file) (packets, codec, error) {
+// openFLAC opens a FLAC file.
+func openFLAC(file *file) (container, codec, error) {
+	file.trim()
 	f := &flacReader{file: file, in: file.cursor(0), number: -1}
 	codec, err := newFLACCodec(f.in.Reader)
 	f.flacCodec, f.at = codec, f.in.at()
@@ -62,21 +62,6 @@ func newFLACCodec(in *bufio.Reader) (f *flacCodec, err error) {
 // isFLAC reports whether head begins a FLAC file, with its STREAMINFO block.
 func isFLAC(head []byte) bool {
 	return hasAt(head, 0, "fLaC") && len(head) >= 8 && head[4]&0x7f == 0 && hasAt(head, 5, "\x00\x00\x22")
-}
-
-// flacHeader finds the blocks of a header, which end at a frame.
-func flacHeader(f *file) []stretch {
-	for at, last := int64(4), false; ; {
-		b := f.head(at)
-		if last && isFLACFrame(b) {
-			return []stretch{{4, at}}
-		}
-		if last || len(b) < 4 {
-			return nil
-		}
-		last = b[0]&0x80 != 0
-		at += 4 + int64(binary.BigEndian.Uint32(b)&0xffffff)
-	}
 }
 
 func (f *flacCodec) shape() shape {
@@ -143,7 +128,7 @@ type flacReader struct {
 // maxFLACFrame bounds what may be a frame behind damage.
 const maxFLACFrame = 4 << 20
 
-func (f *flacReader) ended() (whole bool, end int64) { return !f.cut, f.at }
+func (f *flacReader) ending() ending { return ending{cut: f.cut} }
 
 // decode gives the samples of the last frame, which has been decoded to find it.
 func (f *flacReader) decode(packet) ([]float64, error) { return f.buf, nil }
@@ -185,8 +170,7 @@ func (f *flacReader) parse(at int64) (packet, error) {
 // resume finds the first sound frame behind damage. Without one the sound ends: nothing is
 // missing if what follows is padding or a tag.
 func (f *flacReader) resume(why error) (packet, error) {
-	head := f.file.head(f.at)
-	if k := formatOf(head); f.number >= 0 && k != nil && k.sure != nil && k.sure(head) { // of a stream, nothing else tells
+	if tagSize(f.file.head(f.at)) > 0 {
 		return packet{}, f.finish(why)
 	}
 	for at := f.at + 1; ; at++ {
@@ -197,7 +181,7 @@ func (f *flacReader) resume(why error) (packet, error) {
 			return packet{}, malformed("FLAC frames", fmt.Sprintf("at most %d damaged ones", maxDamage), "more")
 		}
 		from := f.at
-		f.in = f.file.within(at, at+maxFLACFrame)
+		f.in = f.file.cursorTo(at, at+maxFLACFrame)
 		p, err := f.parse(at)
 		f.in = f.file.cursor(f.at)
 		if err == nil || !errors.Is(err, ErrMalformed) {
@@ -222,7 +206,7 @@ func (f *flacReader) header(at int64) int64 {
 			if i += next; err == nil && n-i < most {
 				break // it is whole in what is read next
 			}
-			if isFLACFrame(b[i:min(i+most, n)]) && !f.file.owns(at+int64(i)) {
+			if isFLACFrame(b[i:min(i+most, n)]) {
 				return at + int64(i)
 			}
 		}

@@ -1,8 +1,6 @@
 package audio
 
 import (
-	"bytes"
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -45,9 +43,9 @@ const (
 	maxMKVElement  = 1 << 20        // of what is kept
 )
 
-// newMatroska opens the first audio track of a Matroska or WebM file, Opus or Vorbis.
+// openMatroska opens the first audio track of a Matroska or WebM file, Opus or Vorbis.
 // No library known to us reads such files in bounded memory.
-func newMatroska(f *file) (packets, codec, error) {
+func openMatroska(f *file) (container, codec, error) {
 	m, err := newMKV(f)
 	if err != nil {
 		return nil, nil, err
@@ -122,8 +120,8 @@ func newMKV(f *file) (*mkvReader, error) {
 	}
 }
 
-func (m *mkvReader) ended() (whole bool, end int64) {
-	return !m.cut && m.lost.why == nil && m.at >= max(m.segment, m.cluster), m.at
+func (m *mkvReader) ending() ending {
+	return ending{cut: m.cut || m.lost.why != nil || m.at < max(m.segment, m.cluster)}
 }
 
 func (m *mkvReader) next() (packet, error) {
@@ -204,6 +202,9 @@ func (m *mkvReader) element() (uint64, error) {
 // goesOn reports whether more of a Segment lies behind its stated end. Of a stream, the next element tells.
 func (m *mkvReader) goesOn() bool {
 	id, _ := mkvID(m.file.head(m.at))
+	if id == mkvEBML { // another file
+		return false
+	}
 	return id == mkvCluster || id == mkvVoid || m.file.stream == nil && m.file.find(m.at, mkvClusterID) >= 0
 }
 
@@ -267,7 +268,6 @@ func (m *mkvReader) body(at int64, id, length uint64) ([]byte, error) {
 
 // skip passes over n bytes.
 func (m *mkvReader) skip(n int64) error {
-	m.file.look(m.at, m.at+min(n, m.file.size))
 	if n > m.file.size-m.at {
 		m.cut = true
 		return io.EOF
@@ -408,38 +408,4 @@ func unlace(lacing byte, n int, b []byte) (list [][]byte, ok bool) {
 		b = b[size:]
 	}
 	return list, true
-}
-
-// isMatroska reports whether head is the header of a file of Matroska or WebM.
-func isMatroska(head []byte) bool {
-	return bytes.Contains(head, []byte("webm")) || bytes.Contains(head, []byte("matroska"))
-}
-
-// mkvEnd returns where the Segment of a file ends.
-func mkvEnd(f *file) int64 {
-	m := &mkvReader{file: f, in: f.cursor(0)}
-	for id, err := m.element(); err == nil && id != mkvSegment; {
-		id, err = m.element()
-	}
-	return cmp.Or(m.segment, f.size)
-}
-
-// mkvAttached finds the files that are attached to one, tags and what is void, each before another element of a Segment.
-func mkvAttached(f *file) (list []stretch) {
-	m := &mkvReader{file: f, in: f.cursor(0)}
-	for range maxChunks {
-		id, size, err := m.head()
-		if id == mkvSegment {
-			continue
-		}
-		at := m.at
-		if err != nil || size > uint64(f.size) || m.skip(int64(size)) != nil {
-			break
-		}
-		next, _ := mkvID(f.head(m.at))
-		if (id == mkvAttachments || id == mkvTags || id == mkvVoid) && (m.at == f.size || next == mkvVoid || next > 1<<24 && (next == mkvCluster || mkvOthers[next] > 0)) {
-			list = append(list, stretch{at, m.at})
-		}
-	}
-	return list
 }

@@ -25,7 +25,9 @@ type mp3Reader struct {
 // filter bank: 528, and one for the encoder's convention.
 const decoderDelay = 529
 
-func newMP3(f *file) (packets, codec, error) {
+// openMP3 opens a file of MPEG audio layer III.
+func openMP3(f *file) (container, codec, error) {
+	f.trim()
 	m := &mp3Reader{frames: &mpegFrames{file: f, in: f.cursor(0)}}
 	frame, at, _, err := m.frames.next()
 	if err == io.EOF {
@@ -45,7 +47,7 @@ func (m *mp3Reader) shape() shape {
 	return shape{rate: m.first.rate, channels: m.first.channels, promised: m.tag.samples, skip: m.tag.delay}
 }
 
-func (m *mp3Reader) ended() (whole bool, end int64) { return !m.frames.cut, m.frames.joined }
+func (m *mp3Reader) ending() ending { return ending{cut: m.frames.cut, nextLink: m.frames.joined} }
 
 func (m *mp3Reader) next() (packet, error) {
 	if len(m.ready) == 0 {
@@ -152,11 +154,11 @@ const maxGap = 16 << 20
 // tag. A header counts if another follows where its frame ends, or nothing but a tag: the
 // eleven bits that begin a header occur in any data.
 func (f *mpegFrames) next() (frame []byte, at, lost int64, err error) {
-	zeros, words := true, false // of the lost bytes: all zero, or a tag with the words of a song
+	zeros := true // all lost bytes are
 	for range maxGap {
 		head, _ := f.in.Peek(32)
 		if len(head) < 4 {
-			f.cut = f.header.rate != 0 && lost+int64(len(head)) > 0 && !(zeros && allZero(head)) && !words
+			f.cut = f.header.rate != 0 && lost+int64(len(head)) > 0 && !(zeros && allZero(head))
 			return nil, 0, 0, io.EOF
 		}
 		if n := tagSize(head); n > 0 && f.at+n <= f.file.size {
@@ -168,11 +170,11 @@ func (f *mpegFrames) next() (frame []byte, at, lost int64, err error) {
 		if ok && err != nil && f.header.rate == 0 {
 			return nil, 0, 0, err
 		}
-		if ok && err == nil && !f.file.owns(f.at) {
+		if ok && err == nil {
 			frame = f.take(h)
 		}
 		if f.joined > 0 {
-			f.cut = lost > 0 && !zeros && !words
+			f.cut = lost > 0 && !zeros
 			return nil, 0, 0, io.EOF
 		}
 		if frame != nil {
@@ -180,7 +182,7 @@ func (f *mpegFrames) next() (frame []byte, at, lost int64, err error) {
 			f.at += int64(len(frame))
 			return frame, at, lost, nil
 		}
-		zeros, words = zeros && head[0] == 0, words || lost == 0 && (hasAt(head, 0, "LYRICS") || f.file.owns(f.at))
+		zeros = zeros && head[0] == 0
 		f.in.Discard(1)
 		f.at++
 		lost++
@@ -198,9 +200,7 @@ func (f *mpegFrames) take(h mpegHeader) []byte {
 	behind := b[h.size:]
 	follows := runOf(behind, 1, h)
 	if !follows && f.header.rate != 0 {
-		other := formatOf(behind)
-		follows = len(behind) < 4 || tagSize(behind) > 0 || hasAt(behind, 0, "LYRICS") || f.file.owns(f.at+int64(h.size)) && !f.file.owns(f.at+int64(h.size)-1) ||
-			other != nil && len(other.magic) >= 4 || runOf(behind, 3, mpegHeader{})
+		follows = len(behind) < 4 || tagSize(behind) > 0 || runOf(behind, 3, mpegHeader{})
 	}
 	if !follows {
 		return nil

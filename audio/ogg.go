@@ -2,7 +2,6 @@ package audio
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -49,10 +48,11 @@ type oggReader struct {
 	counted bool   // the codec knows how many samples a packet has: none is to be dropped
 }
 
-// inOgg returns what opens an Ogg file: start makes a codec of so many packets of headers.
-func inOgg(headers int, start func([][]byte) (codec, error)) func(*file) (packets, codec, error) {
-	return func(f *file) (packets, codec, error) {
-		o, list := &oggReader{file: f, in: f.cursor(0)}, make([][]byte, headers)
+// openOgg returns a function that opens an Ogg file. start makes a codec of its n header packets.
+func openOgg(n int, start func([][]byte) (codec, error)) func(*file) (container, codec, error) {
+	return func(f *file) (container, codec, error) {
+		f.trim()
+		o, list := &oggReader{file: f, in: f.cursor(0)}, make([][]byte, n)
 		for i := range list {
 			p, err := o.next()
 			if err != nil {
@@ -66,11 +66,26 @@ func inOgg(headers int, start func([][]byte) (codec, error)) func(*file) (packet
 	}
 }
 
-func (o *oggReader) ended() (whole bool, end int64) {
-	if o.last || o.chained {
-		end = o.at
+func (o *oggReader) ending() ending {
+	e := ending{cut: !o.last}
+	switch head := o.file.head(o.at); {
+	case !o.last && !o.chained:
+	case hasAt(head, 0, "OggS\x00"):
+		e.nextLink = o.at
+	case tagSize(head) == 0: // the next page may be damaged
+		e.nextLink = nextLink(o.file, o.at, 0)
 	}
-	return o.last, end
+	return e
+}
+
+// nextLink returns the first place from at on where an Ogg page with some flags begins, or 0.
+func nextLink(f *file, at int64, flags byte) int64 {
+	for at = f.find(at, "OggS\x00"); at >= 0; at = f.find(at+1, "OggS\x00") {
+		if head := f.head(at); len(head) > 5 && head[5]&flags == flags {
+			return at
+		}
+	}
+	return 0
 }
 
 func (o *oggReader) next() (packet, error) {
@@ -126,6 +141,9 @@ func (o *oggReader) damaged(thing string, err error) error {
 	}
 	if o.count++; o.count > maxDamage {
 		return malformed("Ogg pages", fmt.Sprintf("at most %d damaged ones", maxDamage), "more")
+	}
+	if o.last && tagSize(o.file.head(o.at)) > 0 {
+		return io.EOF
 	}
 	at := o.file.find(o.at+1, "OggS")
 	if at < 0 {
@@ -192,25 +210,6 @@ func (o *oggReader) take(at int64, head, lacing, body []byte) error {
 	return nil
 }
 
-// oggFault reads all pages of a file whose codec is not known here, and returns why one is missing and whether the
-// last one is.
-func oggFault(f *file) (why error, cut bool) {
-	for o := (&oggReader{file: f, in: f.cursor(0)}); ; {
-		p, err := o.next()
-		why = cmp.Or(why, p.lost.why, o.broken.why)
-		switch whole, end := o.ended(); {
-		case err == nil:
-		case !o.chained:
-			return why, err == io.EOF && !whole
-		default:
-			if f.head(end)[5]&oggFirst == 0 {
-				why = cmp.Or(why, malformed(fmt.Sprintf("Ogg page at byte %d", end), "the first of a stream", "a later one"))
-			}
-			o = &oggReader{file: f, in: f.cursor(end), at: end}
-		}
-	}
-}
-
 // oggSum is the checksum of bytes: that of zlib with bits in the other order, but for where it
 // begins and ends.
 func oggSum(list ...[]byte) uint32 {
@@ -223,50 +222,4 @@ func oggSum(list ...[]byte) uint32 {
 		sum = crc32.Update(sum, crc32.IEEETable, b)
 	}
 	return bits.Reverse32(^sum)
-}
-
-// inOgg reports whether what begins at a place is the content of a first page of Ogg.
-func (f *file) inOgg(at int64) bool {
-	var b [9]byte
-	n, _ := f.r.ReadAt(b[:], f.from+at-9)
-	return hasAt(b[:n], 0, "\x7fFLAC")
-}
-
-// oggHeads returns where the first pages of all streams end: they come first.
-func oggHeads(f *file) (at int64) {
-	for b := f.head(0); len(b) > 27 && hasAt(b, 0, "OggS") && b[5]&oggFirst != 0; b = f.head(at) {
-		at += int64(oggSize(b))
-	}
-	return at
-}
-
-// oggHeaders finds the sound pages before the first with sound: comments may hold pictures.
-func oggHeaders(f *file) []stretch {
-	at, page := int64(0), make([]byte, maxOggPage)
-	for range maxChunks {
-		n, _ := f.read(page, at)
-		if n < 27 || !hasAt(page, 0, "OggS") || int64(binary.LittleEndian.Uint64(page[6:])) > 0 || oggSize(page) > n {
-			break
-		}
-		b := page[:oggSize(page)]
-		want := binary.LittleEndian.Uint32(b[22:])
-		clear(b[22:26])
-		if oggSum(b) != want {
-			break
-		}
-		at += int64(len(b))
-	}
-	return []stretch{{1, at}}
-}
-
-// maxOggPage is the size of the largest page.
-const maxOggPage = 27 + 255 + 255*255
-
-// oggSize returns the size of the page that b, of 27 bytes or more, begins with, as far as b has its lacing.
-func oggSize(b []byte) int {
-	size := 27 + int(b[26])
-	for _, n := range b[27:min(size, len(b))] {
-		size += int(n)
-	}
-	return size
 }

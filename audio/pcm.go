@@ -2,6 +2,7 @@ package audio
 
 import (
 	"encoding/binary"
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -27,11 +28,11 @@ type pcmLayout struct {
 	container int  // bytes of one sample of one channel; fewer valid bits are the upper ones
 	channels  int
 	rate      int
-	offset    int64 // of the samples
-	frames    int64 // samples per channel
-	promised  int64 // frames according to the header; 0 if unknown
-	end       int64 // of the samples in the file, if its header says so
-	tail      iffTail
+	offset    int64     // of the samples
+	frames    int64     // samples per channel
+	promised  int64     // frames according to the header; 0 if unknown
+	end       int64     // of the samples in the file, if its header says so
+	chunks    chunkForm // that may follow the samples
 }
 
 func (l pcmLayout) blockAlign() int { return l.channels * l.container }
@@ -80,12 +81,11 @@ type pcmReader struct {
 	block  []byte
 	sample func([]byte) float64
 	pcm    []float64
-	unread error // why what lies behind cannot be read, where it is known to be sound
 }
 
-// inPCM returns what opens a file whose header layout reads.
-func inPCM(layout func(*file) (pcmLayout, error)) func(*file) (packets, codec, error) {
-	return func(f *file) (packets, codec, error) {
+// openPCM returns a function that opens a file whose header layout reads.
+func openPCM(layout func(*file) (pcmLayout, error)) func(*file) (container, codec, error) {
+	return func(f *file) (container, codec, error) {
 		l, err := layout(f)
 		if err != nil {
 			return nil, nil, err
@@ -103,13 +103,32 @@ func (p *pcmReader) shape() shape {
 	return shape{rate: p.layout.rate, channels: p.layout.channels, promised: p.layout.promised}
 }
 
-func (p *pcmReader) ended() (whole bool, end int64) {
-	if end = p.layout.end; end > 0 {
-		end, p.unread = p.file.behind(end, p.layout.tail)
-		return true, end
+func (p *pcmReader) ending() ending {
+	l := p.layout
+	if l.end > 0 {
+		return ending{unread: p.unread()}
 	}
-	rest, align := max(0, p.file.size-p.layout.offset), int64(p.layout.blockAlign())
-	return rest%align == 0 || align%2 == 1 && rest%align == 1, 0 // no size is stated; a chunk may be padded
+	rest, align := max(0, p.file.size-l.offset), int64(l.blockAlign())
+	whole := rest%align == 0 || align%2 == 1 && rest%align == 1 // a chunk may be padded
+	return ending{cut: !whole}
+}
+
+// unread returns an error if more samples may follow the stated end: in a second chunk, or
+// as bytes that no chunk accounts for. A recorder that broke off leaves a stale size.
+func (p *pcmReader) unread() error {
+	l, f := p.layout, *p.file
+	f.trim()
+	at, err := f.afterChunks(l.end, l.chunks)
+	if err != nil {
+		return err
+	}
+	b := make([]byte, min(l.rate/10*l.blockAlign(), pcmBlock)) // less is no sound
+	n, _ := f.read(b, at)
+	padding := n < len(b) || f.padding(at)
+	if p.file.err = f.err; padding || f.err != nil {
+		return nil
+	}
+	return malformed(fmt.Sprintf("byte %d", at), "the end of the file", "bytes that no header accounts for")
 }
 
 func (p *pcmReader) next() (packet, error) {

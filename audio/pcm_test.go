@@ -182,7 +182,7 @@ func TestAsGoAudio(t *testing.T) {
 			}
 			want[i] = math.Ldexp(float64(v), 1-bits)
 		}
-		if got := hear(file, Input{}); len(want) != 8*len(sound)/bits || !slices.Equal(got.samples, want) {
+		if got := decodeAll(file, Input{}); len(want) != 8*len(sound)/bits || !slices.Equal(got.samples, want) {
 			t.Errorf("%d bits: %d samples are not the %d of go-audio/wav", bits, len(got.samples), len(want))
 		}
 	}

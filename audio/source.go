@@ -81,11 +81,20 @@ func (h *hole) take() hole {
 	return t
 }
 
-// packets gives the packets of one stream, and io.EOF at its end. Then ended reports
-// whether the stream had an end, and where its file ends, as in ledger.
-type packets interface {
+// A container gives the packets of one stream: the sound of a file, or of one link of a
+// chained file. Packets carry the container's clock and what is missing before them.
+type container interface {
+	// next returns the next packet, or io.EOF after the last.
 	next() (packet, error)
-	ended() (whole bool, end int64)
+	// ending reports how the stream ended, after io.EOF.
+	ending() ending
+}
+
+// An ending is what the end of a stream shows.
+type ending struct {
+	cut      bool  // the file ends within the sound
+	nextLink int64 // where the next link of a chained file begins; 0 without one
+	unread   error // what follows the sound, may be sound and is not read; or nil
 }
 
 // A codec decodes the packets of one stream.
@@ -101,10 +110,10 @@ type codec interface {
 // container's clock tells. A new format is one file of this package that opens both, and
 // one line in the table of formats.
 type source struct {
-	ledger
-	open func() (packets, codec, error) // reads the headers
+	damageLog
+	open func() (container, codec, error) // reads the headers
 	dec  codec
-	in   packets
+	in   container
 	over error // why no more packets come
 
 	pos    int64 // samples of each channel decoded or lost so far
@@ -119,11 +128,10 @@ type source struct {
 	bad  int       // packets in a row that could not be decoded
 }
 
-// A ledger is what reading a source has shown beyond samples; it is complete at the end.
-type ledger struct {
-	cut  bool  // the file ends within the sound
+// A damageLog is the damage that reading a source has shown. It is complete at the end.
+type damageLog struct {
+	ending
 	gaps []gap // in order; at most maxGaps
-	end  int64 // where another file may begin behind the one that was read; 0: nowhere
 }
 
 // A gap is a place whose sound is lost. Silence stands for it, if its length is known.
@@ -136,7 +144,7 @@ type gap struct {
 const maxGaps = 100
 
 // lose notes a gap.
-func (l *ledger) lose(from, to int64, why error) {
+func (l *damageLog) lose(from, to int64, why error) {
 	if n := len(l.gaps); n > 0 && (l.gaps[n-1].to == from || n == maxGaps) {
 		l.gaps[n-1].to = to
 		return
@@ -144,7 +152,7 @@ func (l *ledger) lose(from, to int64, why error) {
 	l.gaps = append(l.gaps, gap{from, to, why})
 }
 
-func newSource(open func() (packets, codec, error)) (*source, error) {
+func newSource(open func() (container, codec, error)) (*source, error) {
 	s := &source{open: open}
 	return s, s.rewind()
 }
@@ -192,8 +200,7 @@ func (s *source) next() error {
 			s.fill(-1, -1, 0)
 			return nil
 		}
-		whole, end := s.in.ended()
-		s.cut, s.end = !whole, end
+		s.ending = s.in.ending()
 	}
 	if s.over != nil {
 		return s.over

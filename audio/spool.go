@@ -75,11 +75,13 @@ func (in Input) fromSpool(ctx context.Context, name string, s *spool, p *pump) (
 		}
 		return c, err
 	}
-	if k == nil { // the whole may be endless, of anything
+	if k == nil { // it may be endless: ffmpeg must find sound in the first part of it
 		if n, _ := io.CopyN(io.Discard, s, maxUnknown); n == maxUnknown {
-			if err := in.unheard(ctx, name, s.file, s.size, in.refused(refuse(head))); err != nil {
+			c, err := in.convert(ctx, name, s.file, s.size, in.refused(refuse(head)))
+			if err != nil {
 				return nil, err
 			}
+			c.Close()
 		}
 	}
 	if _, err := io.Copy(io.Discard, s); err != nil {
@@ -87,6 +89,10 @@ func (in Input) fromSpool(ctx context.Context, name string, s *spool, p *pump) (
 	}
 	return in.openFile(ctx, name, s.file, s.size)
 }
+
+// maxUnknown is how many bytes of no known format are kept before ffmpeg must find sound in them:
+// more than it looks at itself.
+const maxUnknown = 16 << 20
 
 // stall is how long a stream that came faster may be waited for.
 const stall = 5 * time.Second

@@ -39,9 +39,9 @@ func (s *stream) ReadAt(b []byte, at int64) (int, error) {
 	return n, nil
 }
 
-// there waits for the byte at a place, and returns how many have come from there on: at
+// arrived waits for the byte at a place, and returns how many have come from there on: at
 // least one, unless the stream has ended.
-func (s *stream) there(at int64) int64 {
+func (s *stream) arrived(at int64) int64 {
 	s.wait(at, at+1)
 	return s.end() - at
 }

@@ -23,6 +23,9 @@ var codecNames = map[uint16]string{
 	0x0162: "Windows Media Audio Pro", 0x2000: "AC-3", 0x674f: "Vorbis", 0x704f: "Opus", 0xf1ac: "FLAC",
 }
 
+// openWAV opens a RIFF, RIFX, RF64 or BW64 file.
+func openWAV(f *file) (container, codec, error) { return openPCM(wavLayout)(f) }
+
 // wavLayout reads the header of a RIFF, RIFX, RF64 or BW64 file. The fmt chunk may come after the data, which
 // some writers do and a seekable file allows.
 func wavLayout(f *file) (l pcmLayout, err error) {
@@ -36,9 +39,10 @@ func wavLayout(f *file) (l pcmLayout, err error) {
 	}
 	var format []byte
 	var formatAt int64
-	var data *iffChunk
+	var data *fileChunk
 	form, ds64, promised := 8+int64(order.Uint32(head[4:])), int64(-1), int64(0)
-	for c, err := range f.chunks(12, order, 4) {
+	chunks := chunkForm{order, 4, "data"}
+	for c, err := range f.chunks(12, chunks) {
 		switch {
 		case err != nil:
 		case c.id == "ds64" && c.size >= 16:
@@ -55,7 +59,7 @@ func wavLayout(f *file) (l pcmLayout, err error) {
 			data = c
 			c.size, promised = dataBytes(c, f.size-c.body, form, ds64)
 			if promised == 0 {
-				if end, _ := f.behind(c.body, iffTail{order, 4, 0, "data"}); end < min(form, f.size) {
+				if end, _ := f.afterChunks(c.body, chunks); end < min(form, f.size) {
 					c.size, promised = f.size-c.body, -1 // the header of the file accounts for it
 				}
 			}
@@ -81,9 +85,7 @@ func wavLayout(f *file) (l pcmLayout, err error) {
 		return l, err
 	}
 	l.place(data.body, data.size, promised)
-	if l.tail = (iffTail{order, 4, form, "data"}); form >= 0xffffffff {
-		l.tail.form = 0
-	}
+	l.chunks = chunks
 	return l, nil
 }
 
@@ -95,7 +97,7 @@ const unknownRIFF = 0x7ffff000
 // pipe cannot know the size and leave 0, 0xFFFFFFFF or something near 2 GiB; the sound
 // then reaches to the end of the file, and nothing is promised. A size of 0 is trusted
 // if the RIFF header also ends the file there or accounts for chunks that follow.
-func dataBytes(c *iffChunk, rest, form, ds64 int64) (size, promised int64) {
+func dataBytes(c *fileChunk, rest, form, ds64 int64) (size, promised int64) {
 	const unknown = 0xffffffff
 	switch {
 	case c.claimed == unknown && ds64 > 0:
@@ -182,16 +184,4 @@ func (l *pcmLayout) setCode(tag uint16, bits int) error {
 		return unsupported("WAV sample code", "PCM, float, A-law or mu-law", "%s (0x%04x)", name, tag)
 	}
 	return l.check(bits)
-}
-
-// riffEnd returns where a file ends by its header, and by those of the further parts of an AVI video.
-func riffEnd(f *file) (at int64) {
-	for b := f.head(0); at == 0 || hasAt(b, 0, "RIFF") && hasAt(b, 8, "AVIX"); b = f.head(at) {
-		size := int64(binary.LittleEndian.Uint32(b[4:]))
-		if size == 0 || size >= unknownRIFF {
-			return f.size
-		}
-		at += 8 + size
-	}
-	return at
 }

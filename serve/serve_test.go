@@ -262,7 +262,7 @@ func TestTelephone(t *testing.T) {
 	if _, err := exec.LookPath("ffmpeg"); err != nil {
 		t.Skip("no ffmpeg is installed")
 	}
-	h, _ := newServer(t, Options{Sound: audio.Input{FFmpeg: audio.FFmpegAuto, Telephones: true}})
+	h, _ := newServer(t, Options{Sound: audio.Input{FFmpeg: audio.FFmpegAuto, PhoneFormatsOnly: true}})
 	for name, status := range map[string]int{"x.m4a": 200, "x.mp4": 200, "x.3gp": 200, "x.avi": 400} {
 		file := filepath.Join(t.TempDir(), name)
 		if out, err := exec.Command("ffmpeg", "-v", "error", "-i", sound, "-c:a", "aac", "-ar", "16000", file).CombinedOutput(); err != nil {

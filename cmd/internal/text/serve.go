@@ -270,7 +270,7 @@ func (s *serveCommand) telephones() {
 	if sound.FFmpeg != audio.FFmpegAuto {
 		return
 	}
-	sound.Telephones = true
+	sound.PhoneFormatsOnly = true
 	if _, err := exec.LookPath("ffmpeg"); err != nil {
 		sound.FFmpeg = audio.FFmpegNever // so that clients are not told to install one
 	}

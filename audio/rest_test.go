@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -43,15 +41,14 @@ func TestBehindSamples(t *testing.T) {
 		"an empty chunk before it":      {riff(pcm, empty, chunk("data", sound)), 8004, ""}, // with a header
 		"two chunks":                    {riff(pcm, chunk("data", sound), list, chunk("data", sound)), 8000, "data chunk at byte 16066: got another"},
 		"a second chunk appended":       {slices.Concat(whole, chunk("data", sound)), 8000, "another"},
-		"a stale size":                  {riff(pcm, chunkOf("data", 1000, sound)), 500, "bytes that no header tells of"},
+		"a stale size":                  {riff(pcm, chunkOf("data", 1000, sound)), 500, "bytes that no header accounts for"},
 		"both sizes stale":              {stale(slices.Concat(whole, sound), 4, 1036, binary.LittleEndian), 8000, "bytes that no header"},
 		"samples behind":                {slices.Concat(whole, sound), 8000, "bytes that no header"},
-		"samples behind, then a file":   {slices.Concat(whole, sound, whole), 16000, "bytes that no header"},
 		"chunks behind":                 {riff(pcm, chunk("data", sound), list, chunk("JUNK", sound)), 8000, ""},
 		"a chunk behind the end":        {slices.Concat(whole, chunk("id3 ", sound)), 8000, ""},
 		"zeros behind":                  {slices.Concat(whole, make([]byte, 9000)), 8000, ""},
 		"little behind":                 {slices.Concat(whole, sound[:1000]), 8000, ""},
-		"another behind chunks":         {slices.Concat(riff(pcm, chunk("data", sound), list), whole), 16000, ""},
+		"another file behind chunks":    {slices.Concat(riff(pcm, chunk("data", sound), list), whole), 8000, "bytes that no header"},
 		"an empty one is one":           {riff(pcm, empty, list), 0, ""},
 		"CAF, size 0":                   {caf(0), 8000, ""},
 		"CAF, a stale size":             {caf(1004), 500, "bytes that no header"},
@@ -60,65 +57,19 @@ func TestBehindSamples(t *testing.T) {
 		"AIFF, a stale size":            {stale(aiff, sizeAt, 1008, binary.BigEndian), 500, "bytes that no header"},
 		"AIFF, a second chunk of sound": {slices.Concat(aiff, []byte("SSND\x00\x00\x00\x10"), make([]byte, 16)), -1, "SSND chunk"},
 	} {
-		h := hear(tt.file, Input{})
-		got := strings.Join(h.said(), " ")
+		h := decodeAll(tt.file, Input{})
+		got := strings.Join(h.warnings(), " ")
 		if h.err != nil || tt.samples >= 0 && len(h.samples) != tt.samples || (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: %d samples, %v, %q; want %d, %q", why, len(h.samples), h.err, got, tt.samples, tt.want)
 		}
-		if s := hear(tt.file, Input{Strict: true}); (s.err == nil) != (got == "") {
+		if s := decodeAll(tt.file, Input{Strict: true}); (s.err == nil) != (got == "") {
 			t.Errorf("%s: strict: %v", why, s.err)
 		}
 	}
 }
 
-// TestFFmpegBodies: streams and frames in a container that ffmpeg reads are none of another file, and
-// behind it they are.
-func TestFFmpegBodies(t *testing.T) {
-	program := fakeFFmpeg(t, `printf '.snd\0\0\0\030\377\377\377\377\0\0\0\006\0\0\037\100\0\0\0\001'; head -c 32000 /dev/zero`)
-	ac3, flac, ogg := bareFrames()["an AC-3 file"], readTestdata(t, "damage/frames.flac"), readTestdata(t, "damage/pages.ogg")
-	mp3 := readTestdata(t, "damage/notag.mp3")
-	avi := func(form string) []byte {
-		return slices.Concat([]byte("RIFF"), binary.LittleEndian.AppendUint32(nil, uint32(4+len(mp3))), []byte(form), mp3)
-	}
-	box := func(name string, body []byte) []byte {
-		return slices.Concat(binary.BigEndian.AppendUint32(nil, uint32(8+len(body))), []byte(name), body)
-	}
-	video := bytes.Clone(ogg[:28+30])
-	copy(video[14:], "other")      // stream
-	copy(video[28:], "\x80theora") // its packet
-	element := func(id string, body []byte) []byte {
-		return slices.Concat([]byte(id), []byte{0x10 | byte(len(body)>>24), byte(len(body) >> 16), byte(len(body) >> 8), byte(len(body))}, body)
-	}
-	for why, file := range map[string][]byte{
-		"AC-3 in MP4":                  slices.Concat(box("ftyp", []byte("isom0000")), box("mdat", ac3), box("moov", make([]byte, 100))),
-		"AC-3 in WAV":                  riff(chunk("fmt ", fmtBody(0x2000, 1, 48000, 16)), chunk("data", ac3)),
-		"FLAC in Matroska":             slices.Concat(element("\x1a\x45\xdf\xa3", []byte("\x42\x82\x88matroska")), element("\x18\x53\x80\x67", element("\x16\x54\xae\x6b", element("\xae", slices.Concat([]byte("\x83\x81\x02\x86\x86A_FLAC"), element("\x63\xa2", flac[:42])))))),
-		"a video before Vorbis in Ogg": slices.Concat(video, ogg),
-		"MP3 in AVI of two parts":      slices.Concat(avi("AVI "), avi("AVIX")),
-		"MP3 in Windows Media":         slices.Concat([]byte(asfMagic), make([]byte, 8), []byte{30}, make([]byte, 13), make([]byte, 16), binary.LittleEndian.AppendUint64(nil, uint64(24+len(mp3))), mp3),
-		"True Audio":                   slices.Concat([]byte("TTA1\x01\x00\x01\x00"), make([]byte, 100)),
-	} {
-		for _, behind := range [][]byte{nil, ac3, flac, mp3, slices.Concat([]byte("ID3\x04\x00\x00\x00\x00\x00\x05title"), mp3)} {
-			name := filepath.Join(t.TempDir(), "x")
-			if err := os.WriteFile(name, slices.Concat(file, behind), 0o666); err != nil {
-				t.Fatal(err)
-			}
-			c, err := Input{FFmpeg: program}.Open(t.Context(), name)
-			if err != nil {
-				t.Errorf("%s: %v", why, err)
-				continue
-			}
-			_, err = readAll(t, c)
-			c.Close()
-			if got := strings.Join(c.Warnings(), " "); err != nil || (got == "") != (behind == nil) {
-				t.Errorf("%s, %d bytes behind: %v, warnings %q", why, len(behind), err, got)
-			}
-		}
-	}
-}
-
 // TestEndPosition: where the last page of Ogg says that the stream ends, trims the last packet alone.
-// A position that is further off is wrong, and all that is there is heard.
+// A position that is further off is wrong, and all that is there is decoded.
 func TestEndPosition(t *testing.T) {
 	for name, packet := range map[string]int{"pages.opus": 960, "pages.ogg": 1024, "pages.oga": 0} {
 		file := readTestdata(t, "damage/"+name)
@@ -131,11 +82,11 @@ func TestEndPosition(t *testing.T) {
 			if damaged { // in the page before it
 				b[bytes.LastIndex(b[:last], []byte("OggS"))+40] ^= 1
 			}
-			h := hear(b, Input{})
-			if h.err != nil || h.silent() == damaged {
-				t.Fatalf("%s, %d less: %v, %q", name, back, h.err, h.said())
+			h := decodeAll(b, Input{})
+			if h.err != nil || h.clean() == damaged {
+				t.Fatalf("%s, %d less: %v, %q", name, back, h.err, h.warnings())
 			}
-			n, l := len(h.samples)/h.clip.Channels(), h.clip.whole.now.mix.src.ledger
+			n, l := len(h.samples)/h.clip.Channels(), h.clip.whole.now.mix.src.damageLog
 			if damaged {
 				n -= int(l.gaps[len(l.gaps)-1].to)
 			}
@@ -163,7 +114,7 @@ func TestEndAmid(t *testing.T) {
 	for id, err := m.element(); err == nil; id, err = m.element() {
 		next, _ := mkvID(m.file.head(m.at))
 		within := next == mkvSimpleBlock || next == mkvBlockGroup
-		if blocks++; id == mkvSimpleBlock && hear(file[:m.at], Input{}).silent() == within {
+		if blocks++; id == mkvSimpleBlock && decodeAll(file[:m.at], Input{}).clean() == within {
 			t.Errorf("cut at byte %d, before %x: want silent %t", m.at, next, !within)
 		}
 	}
@@ -183,8 +134,8 @@ func TestEndAmid(t *testing.T) {
 			"one of 24, padded": {wav(1, 24, 0), size%3 < 2},
 			"AU":                {slices.Concat([]byte(".snd\x00\x00\x00\x18\xff\xff\xff\xff\x00\x00\x00\x03\x00\x00\x3e\x80\x00\x00\x00\x02"), pcm), size%4 == 0},
 		} {
-			if h := hear(tt.b, Input{}); h.silent() != tt.want || h.err == nil && h.clip.Truncated() == tt.want {
-				t.Errorf("%s, %d bytes more: %v, %q", why, size, h.err, h.said())
+			if h := decodeAll(tt.b, Input{}); h.clean() != tt.want || h.err == nil && h.clip.Truncated() == tt.want {
+				t.Errorf("%s, %d bytes more: %v, %q", why, size, h.err, h.warnings())
 			}
 		}
 	}
@@ -205,19 +156,19 @@ func renumbered(file []byte) []byte {
 func TestLostFirstPage(t *testing.T) {
 	for _, name := range []string{"pages.opus", "pages.ogg", "pages.oga"} {
 		file := readTestdata(t, "damage/"+name)
-		other, want := renumbered(file), len(hear(file, Input{}).samples)
+		other, want := renumbered(file), len(decodeAll(file, Input{}).samples)
 		damaged := bytes.Clone(other)
 		damaged[5] ^= 1
 		for why, b := range map[string][]byte{"damaged": damaged, "lost": other[oggSize(other):], "cut": other[oggSize(other)+9:]} {
-			if h := hear(slices.Concat(file, b, file), Input{}); h.err != nil || len(h.samples) != 2*want || !strings.Contains(fmt.Sprint(h.said()), "first one") {
-				t.Errorf("%s, %s: %d samples, %v, %q; want %d", name, why, len(h.samples), h.err, h.said(), 2*want)
+			if h := decodeAll(slices.Concat(file, b, file), Input{}); h.err != nil || len(h.samples) != 2*want || !strings.Contains(fmt.Sprint(h.warnings()), "first page") {
+				t.Errorf("%s, %s: %d samples, %v, %q; want %d", name, why, len(h.samples), h.err, h.warnings(), 2*want)
 			}
-			if s := hear(slices.Concat(file, b), Input{Strict: true}); s.err == nil {
+			if s := decodeAll(slices.Concat(file, b), Input{Strict: true}); s.err == nil {
 				t.Errorf("%s, %s: strict: no error", name, why)
 			}
 		}
-		if h := hear(slices.Concat(file, other), Input{}); !h.silent() || len(h.samples) != 2*want {
-			t.Errorf("%s, whole: %d samples, %q", name, len(h.samples), h.said())
+		if h := decodeAll(slices.Concat(file, other), Input{}); !h.clean() || len(h.samples) != 2*want {
+			t.Errorf("%s, whole: %d samples, %q", name, len(h.samples), h.warnings())
 		}
 	}
 }
@@ -227,79 +178,22 @@ func TestUnknownOgg(t *testing.T) {
 	other := speex(t)
 	for _, name := range []string{"pages.opus", "pages.ogg", "pages.oga"} {
 		file := readTestdata(t, "damage/"+name)
-		want := len(hear(file, Input{}).samples)
-		if h := hear(slices.Concat(file, other, renumbered(file)), Input{}); h.err != nil || len(h.samples) != 2*want || !h.clip.Truncated() {
-			t.Errorf("%s: %d samples, %v, %q; want %d and a warning", name, len(h.samples), h.err, h.said(), 2*want)
+		want := len(decodeAll(file, Input{}).samples)
+		if h := decodeAll(slices.Concat(file, other, renumbered(file)), Input{}); h.err != nil || len(h.samples) != 2*want || !h.clip.Truncated() {
+			t.Errorf("%s: %d samples, %v, %q; want %d and a warning", name, len(h.samples), h.err, h.warnings(), 2*want)
 		}
-		if h := hear(slices.Concat(file, other), Input{Strict: true}); h.err == nil {
+		if h := decodeAll(slices.Concat(file, other), Input{Strict: true}); h.err == nil {
 			t.Errorf("%s: strict: no error", name)
 		}
 	}
 }
 
-// TestTagTooLong: behind an ID3 tag whose size is beyond the end of its file, or beyond the beginning of another, sound
-// is looked for.
-func TestTagTooLong(t *testing.T) {
-	text := []byte("TIT2\x00\x00\x00\x04\x00\x00\x00abc")
-	sound := []byte("ID3\x04\x00\x00\x00\x00\x00\x0e")
-	tag := func(size string) []byte { return slices.Concat([]byte("ID3\x03\x00\x00"), []byte(size), text) }
-	for _, name := range []string{"vbr.mp3", "notag.mp3", "tiny.wav", "frames.flac", "pages.opus", "clusters.webm"} {
-		file := readTestdata(t, "damage/"+name)
-		want := hear(file, Input{})
-		for why, b := range map[string][]byte{
-			"alone":        slices.Concat(tag("\x7f\x7f\x7f\x7f"), file),
-			"behind a tag": slices.Concat(sound, text, tag("\x02\x00\x00\x00"), file),
-			"before a tag": slices.Concat(tag("\x02\x00\x00\x00"), sound, text, file),
-			"amid sound":   slices.Concat(tag("\x00\x00\x01\x49"), file),
-		} {
-			h := hear(b, Input{})
-			if said := strings.Join(h.said(), " "); h.err != nil || len(h.samples) != len(want.samples) || !strings.Contains(said, "ID3 tag: got") {
-				t.Errorf("%s, %s: %d samples, %v, %q; want %d", name, why, len(h.samples), h.err, said, len(want.samples))
-			}
-			if s := hear(b, Input{Strict: true}); s.err == nil {
-				t.Errorf("%s, %s: strict: no error", name, why)
-			}
-		}
-		for _, size := range []string{"\x02\x00\x00\x00", "\x00\x00\x01\x49", "\x00\x00\x05\x01"} {
-			if h := hear(slices.Concat(file, tag(size), file), Input{}); h.err != nil || len(h.samples) != 2*len(want.samples) && (h.silent() || !strings.HasSuffix(name, ".mp3")) { // whose frames follow others
-				t.Errorf("%s, between two, %q: %d samples, %v, %q; want %d", name, size, len(h.samples), h.err, h.said(), 2*len(want.samples))
-			}
-		}
-	}
-	if h := hear(tag("\x02\x00\x00\x00"), Input{}); !strings.Contains(fmt.Sprint(h.err), "sound behind it") {
-		t.Errorf("a tag alone: %v", h.err)
-	}
-}
-
-// TestMagicAtTheEnd: samples that end like the beginning of a file are samples: whatever looks further
-// than the magic finds too few bytes.
-func TestMagicAtTheEnd(t *testing.T) {
-	for _, f := range formats {
-		if f.sure == nil {
-			continue
-		}
-		magic := []byte(strings.ReplaceAll(f.magic, "?", "\x00"))
-		for _, more := range []int{0, 1, 2, 3, 4, 5, 7, 8, 16, 40} {
-			head := slices.Concat(magic, bytes.Repeat([]byte{5}, more))
-			if !f.matches(head) {
-				t.Fatalf("%s: %q does not match", f.name, head)
-			}
-			f.sure(head)
-			sound := slices.Concat(bytes.Repeat([]byte{1, 2}, 8000), make([]byte, len(head)%2), head)
-			h := hear(riff(chunk("fmt ", fmtBody(1, 1, 16000, 16)), chunk("data", sound)), Input{})
-			if h.err != nil || len(h.samples) < 8000 {
-				t.Fatalf("%s and %d bytes: %d samples, %v", f.name, more, len(h.samples), h.err)
-			}
-		}
-	}
-}
-
-// TestBehindSegment: clusters behind the stated end of a Segment are heard, or told of.
+// TestBehindSegment: clusters behind the stated end of a Segment are decoded, or told of.
 func TestBehindSegment(t *testing.T) {
 	for _, name := range []string{"clusters.webm", "clusters.mka"} {
 		file := readTestdata(t, "damage/"+name)
 		last := bytes.LastIndex(file, []byte(mkvClusterID))
-		whole := hear(file, Input{})
+		whole := decodeAll(file, Input{})
 		for why, tt := range map[string]struct {
 			between string
 			silent  bool
@@ -307,17 +201,17 @@ func TestBehindSegment(t *testing.T) {
 			"at once": {"", true}, "empty elements": {strings.Repeat("\xec\x80", 500), true}, "noise": {strings.Repeat("\x00what is no element", 50), false},
 		} {
 			b := slices.Concat(file, []byte(tt.between), file[last:])
-			h := hear(b, Input{})
-			if h.err != nil || len(h.samples) <= len(whole.samples) || h.silent() != tt.silent {
-				t.Errorf("%s, %s: %d samples, the file alone %d, %v, %q", name, why, len(h.samples), len(whole.samples), h.err, h.said())
+			h := decodeAll(b, Input{})
+			if h.err != nil || len(h.samples) <= len(whole.samples) || h.clean() != tt.silent {
+				t.Errorf("%s, %s: %d samples, the file alone %d, %v, %q", name, why, len(h.samples), len(whole.samples), h.err, h.warnings())
 			}
 		}
 	}
 }
 
-// TestBesideSound: whatever a file holds beside its sound, before, amid or behind it, is neither sound nor
-// another file, though it be one, and a file behind it is: FLAC keeps the header of the WAV that it was
-// made of, covers are AVIF, and ID3 and APE tags hold any object.
+// TestBesideSound: what a file holds beside its sound, before, between or after it, is not sound, even
+// if it is a sound file: FLAC keeps the header of the WAV file that it was made of, covers are AVIF, and
+// ID3 and APE tags hold any object.
 func TestBesideSound(t *testing.T) {
 	files := map[string][]byte{}
 	for _, name := range []string{"tiny.wav", "tiny.aiff", "tiny.au", "tiny.caf", "notag.mp3", "vbr.mp3", "frames.flac", "pipe.flac", "pages.oga", "pages.opus", "clusters.webm"} {
@@ -332,17 +226,15 @@ func TestBesideSound(t *testing.T) {
 		inside[name] = string(files[name])
 	}
 	for name, file := range files {
-		alone := len(hear(file, Input{}).samples)
+		alone := len(decodeAll(file, Input{}).samples)
 		for what, x := range inside {
 			for where, b := range besideSound(name, file, x) {
 				want := alone
 				if strings.HasPrefix(where, "between") {
 					want *= 2
 				}
-				if h := hear(b, Input{}); !h.silent() || len(h.samples) != want {
-					t.Errorf("%s, %s in %s: %d samples, %v, want %d without a warning", name, what, where, len(h.samples), h.err, want)
-				} else if j := hear(slices.Concat(b, files["pages.opus"]), Input{}); what == "a picture" && !strings.HasSuffix(where, "at the end") && (!j.silent() || len(j.samples) != want+48000) {
-					t.Errorf("%s, %s in %s, a file behind: %d samples, %v, %q; want %d", name, what, where, len(j.samples), j.err, j.said(), want+48000)
+				if d := decodeAll(b, Input{}); !d.clean() || len(d.samples) != want {
+					t.Errorf("%s, %s in %s: %d samples, %v, %q; want %d", name, what, where, len(d.samples), d.err, d.warnings(), want)
 				}
 			}
 		}
@@ -373,11 +265,13 @@ func besideSound(name string, file []byte, x string) map[string][]byte {
 	ape := end + "\xa0" + strings.Repeat("\x00", 8) + item + end + "\x80" + strings.Repeat("\x00", 8)
 	old := "TAG" + strings.Repeat("a", 125)
 	list := map[string][]byte{
-		"ID3 before": put(0, id3), "ID3 behind": put(len(file), id3), "ID3 twice": put(len(file), id3, old), "between, ID3": put(len(file), id3, string(file)),
-		"APE before": put(0, ape), "APE behind": put(len(file), ape), "APE and ID3": put(len(file), ape, id3, old), "between, APE": put(len(file), ape, string(file)),
+		"ID3 before": put(0, id3), "ID3 behind": put(len(file), id3), "ID3 twice": put(len(file), id3, old),
+		"APE before": put(0, ape), "APE behind": put(len(file), ape), "APE and ID3": put(len(file), ape, id3, old),
 		"an APE tag without a header, at the end": put(len(file), item, end, strings.Repeat("\x00", 9), old),
 	}
 	switch name[strings.Index(name, "."):] {
+	case ".mp3":
+		list["between, ID3"], list["between, APE"] = put(len(file), id3, string(file)), put(len(file), ape, string(file))
 	case ".flac":
 		for _, kind := range []string{"\x06", "\x02"} {
 			list[fmt.Sprintf("block %x", kind)] = put(42, kind, big[1:], x)

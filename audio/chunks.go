@@ -1,0 +1,83 @@
+package audio
+
+import (
+	"encoding/binary"
+	"fmt"
+	"iter"
+)
+
+// maxChunks bounds the walk over a file made of empty chunks.
+const maxChunks = 1 << 16
+
+// A fileChunk is a piece of a WAV, AIFF or CAF file. size is what the file has of the bytes that the
+// header claims, so that no header can cause larger reads or allocations.
+type fileChunk struct {
+	id            string
+	start, body   int64 // places of header and content
+	claimed, size int64
+}
+
+// at names the chunk in errors.
+func (c *fileChunk) at() string { return fmt.Sprintf("%s chunk at byte %d", c.id, c.start) }
+
+// A chunkForm is how a format writes chunks. The zero form has none.
+type chunkForm struct {
+	order binary.ByteOrder // of sizes
+	width int64            // bytes of a size. If it is 4, chunks begin at even places
+	sound string           // id of the chunk that holds samples
+}
+
+// even returns the place where the chunk after one that ends at a place begins.
+func (o chunkForm) even(at int64) int64 {
+	if o.width == 4 {
+		at += at & 1
+	}
+	return at
+}
+
+// chunks walks over the chunks from a place to the end of the file. The loop may correct the
+// size of a chunk.
+func (f *file) chunks(at int64, o chunkForm) iter.Seq2[*fileChunk, error] {
+	return func(yield func(*fileChunk, error) bool) {
+		for n := 0; at+4+o.width <= f.size; n++ {
+			head, err := f.bytes(at, 4+o.width)
+			if err == nil && n == maxChunks {
+				err = malformed("chunks", fmt.Sprintf("at most %d before the sound", maxChunks), "more")
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			c := &fileChunk{id: string(head[:4]), start: at, body: at + 4 + o.width}
+			if c.claimed = int64(o.order.Uint32(head[4:])); o.width == 8 {
+				c.claimed = int64(o.order.Uint64(head[4:]))
+			}
+			c.size = min(c.claimed, f.size-c.body)
+			if !yield(c, nil) {
+				return
+			}
+			if at = c.body + c.size; o.width == 4 {
+				at += c.size & 1
+			}
+		}
+	}
+}
+
+// afterChunks returns where the chunks from a place on end. It stops at one that is cut off, that
+// has no name or that is another file, and fails at a second one of samples.
+func (f *file) afterChunks(at int64, o chunkForm) (end int64, err error) {
+	if o.order == nil {
+		return at, nil
+	}
+	at = o.even(at)
+	for c, err := range f.chunks(at, o) {
+		if err != nil || c.claimed < 0 || c.claimed != c.size || !isText([]byte(c.id)) || formatOf(f.head(c.start)) != nil {
+			break
+		}
+		if c.id == o.sound && c.size > 0 {
+			return c.start, malformed(c.at(), "one of sound", "another")
+		}
+		at = o.even(c.body + c.size)
+	}
+	return min(at, f.size), nil
+}

@@ -1,0 +1,178 @@
+package audio
+
+import (
+	"bytes"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// sniffLen is how many bytes of a file a signature may look at.
+const sniffLen = 40
+
+// A format is a kind of file, recognised by its first bytes.
+type format struct {
+	name  string // as in "got an MP3 file"
+	reads string // as in "want WAV or FLAC"; empty if it is refused, or a variant of another
+	magic string // the first bytes; "?" stands for any byte. Empty: see is
+	is    func(head []byte) bool
+	open  func(f *file) (container, codec, error) // nil: not read here; ffmpeg may
+}
+
+// formats lists what is recognised. The first match wins. A new format is a row here and a
+// file with its container or codec.
+var formats []format
+
+func init() {
+	ogg := func(name, reads, packet string, open func(*file) (container, codec, error)) format { // its first page
+		return format{name: name, reads: reads, magic: "OggS????????????????????????" + packet, open: open}
+	}
+	formats = []format{
+		{name: "a WAV file", reads: "WAV", magic: "RIFF????WAVE", open: openWAV},
+		{name: "a WAV file (RF64)", magic: "RF64????WAVE", open: openWAV},
+		{name: "a WAV file (BW64)", magic: "BW64????WAVE", open: openWAV},
+		{name: "a big-endian WAV file (RIFX)", magic: "RIFX????WAVE", open: openWAV},
+		{name: "a FLAC file", reads: "FLAC", magic: "fLaC", open: openFLAC},
+		{name: "an AIFF file", reads: "AIFF", magic: "FORM????AIF", open: openPCM(aiffLayout)},
+		{name: "a Sun AU file", reads: "AU", magic: ".snd", open: openPCM(auLayout)},
+		{name: "a Core Audio file (caf)", reads: "CAF", magic: "caff", open: openPCM(cafLayout)},
+		ogg("an Ogg Opus file", "Ogg Opus", "OpusHead", openOgg(1, newOpus)),
+		ogg("an Ogg Vorbis file", "Ogg Vorbis", "\x01vorbis", openOgg(3, newVorbis)),
+		ogg("FLAC in an Ogg container", "", "\x7fFLAC", openOgg(1, newPackedFLAC)),
+		{name: "an Ogg stream without its first page", is: isLaterPage},
+		{name: "an Ogg file", magic: "OggS"},
+		{name: "a Matroska or WebM file", reads: "WebM", magic: "\x1a\x45\xdf\xa3", open: openMatroska},
+		{name: "an MP4 or M4A file", magic: "????ftyp"},
+		{name: "a QuickTime file", is: isQuickTime},
+		{name: "an AVI video", magic: "RIFF????AVI "},
+		{name: "a Flash video", magic: "FLV\x01"},
+		{name: "a Windows Media file (wma)", magic: "\x30\x26\xb2\x75\x8e\x66\xcf\x11"},
+		{name: "a RealMedia file", magic: ".RMF\x00\x00"},
+		{name: "a Sony Wave64 file (w64)", magic: "riff\x2e\x91\xcf\x11"},
+		{name: "a WavPack file", magic: "wvpk"},
+		{name: "a Monkey's Audio file", magic: "MAC "},
+		{name: "a True Audio file", magic: "TTA1"},
+		{name: "an AMR file", magic: "#!AMR"},
+		{name: "a NIST SPHERE file", magic: "NIST_1A\n"},
+		{name: "a MIDI file", magic: "MThd"},
+		{name: "a DTS file", magic: "\x7f\xfe\x80\x01"},
+		{name: "an AC-3 file", magic: "\x0b\x77"},
+		{name: "an AAC file (ADTS)", is: isADTS},
+		{name: "an MP3 file", reads: "MP3", is: isMPEG, open: openMP3},
+	}
+}
+
+// matches reports whether head begins like a file of the format.
+func (f *format) matches(head []byte) bool {
+	if f.is != nil {
+		return f.is(head)
+	}
+	if len(head) < len(f.magic) {
+		return false
+	}
+	for i := range len(f.magic) {
+		if f.magic[i] != '?' && f.magic[i] != head[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// formatOf returns the format of a file that begins with head, or nil.
+func formatOf(head []byte) *format {
+	for i := range formats {
+		if formats[i].matches(head) {
+			return &formats[i]
+		}
+	}
+	return nil
+}
+
+// isLaterPage reports whether head is an Ogg page that does not begin a stream.
+func isLaterPage(head []byte) bool {
+	return hasAt(head, 0, "OggS") && len(head) > 5 && head[5]&oggFirst == 0
+}
+
+// isQuickTime reports whether head is one of the boxes that files older than MP4 begin with.
+func isQuickTime(head []byte) bool {
+	for _, box := range []string{"moov", "mdat", "wide", "free", "skip", "pnot", "styp"} {
+		if hasAt(head, 4, box) {
+			return true
+		}
+	}
+	return false
+}
+
+// isADTS and isMPEG recognise frames: eleven set bits, then a version, a layer, a bitrate and a
+// sampling rate that are not the reserved ones. AAC has layer 0.
+func isADTS(head []byte) bool {
+	return len(head) >= 3 && head[0] == 0xff && head[1]&0xf6 == 0xf0
+}
+
+func isMPEG(head []byte) bool {
+	return len(head) >= 3 && head[0] == 0xff && head[1]&0xe0 == 0xe0 &&
+		head[1]&0x18 != 0x08 && head[1]&0x06 != 0 && head[2]&0xf0 != 0xf0 && head[2]&0x0c != 0x0c
+}
+
+// source opens f, which begins with head, as a file of format k; nil is an unknown one.
+func (f *file) source(k *format, head []byte) (*source, error) {
+	if k == nil || k.open == nil {
+		return nil, refuse(head)
+	}
+	s, err := newSource(func() (container, codec, error) { return k.open(f) })
+	return s, f.failed(err)
+}
+
+// readable lists the formats that are read.
+func readable() string {
+	var names []string
+	for _, f := range formats {
+		if f.reads != "" {
+			names = append(names, f.reads)
+		}
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// refuse returns an error that names the format that begins with head, if it is known.
+func refuse(head []byte) error {
+	want := readable()
+	if len(head) == 0 {
+		return malformed("", want, emptyFile)
+	}
+	if f := formatOf(head); f != nil {
+		return unsupported("", want, "%s", f.name)
+	}
+	if hasAt(head, 0, "RIFF") {
+		if len(head) < 12 {
+			return malformed("RIFF header", "12 bytes", "%d bytes", len(head))
+		}
+		return malformed("RIFF header", `the form "WAVE"`, "%q", head[8:12])
+	}
+	if isText(head) {
+		return unsupported("", want, textFile)
+	}
+	return unsupported("", want, "a file that begins with % x", head[:min(len(head), 12)])
+}
+
+// isText reports whether head is text in UTF-8, apart from a character that its end cuts.
+func isText(head []byte) bool {
+	for len(head) > 0 {
+		r, n := utf8.DecodeRune(head)
+		if r == utf8.RuneError && n == 1 {
+			return len(head) < utf8.UTFMax && !utf8.FullRune(head)
+		}
+		if unicode.IsControl(r) && !unicode.IsSpace(r) {
+			return false
+		}
+		head = head[n:]
+	}
+	return true
+}
+
+func allZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
+
+func hasAt(b []byte, offset int, magic string) bool {
+	return len(b) >= offset && bytes.HasPrefix(b[offset:], []byte(magic))
+}
