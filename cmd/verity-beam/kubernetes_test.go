@@ -81,8 +81,8 @@ func (j kubeJob) pod(dir string, index int) *exec.Cmd {
 	for _, a := range c.Args {
 		args = append(args, strings.Replace(a, c.VolumeMounts[0].MountPath, dir, 1))
 	}
-	cmd := exec.Command(os.Args[0], args...)
-	cmd.Env = append(os.Environ(), asVerity+"=1", fmt.Sprint("JOB_COMPLETION_INDEX=", index))
+	cmd := exec.Command(verityProgram, args...)
+	cmd.Env = append(os.Environ(), fmt.Sprint("JOB_COMPLETION_INDEX=", index))
 	return cmd
 }
 

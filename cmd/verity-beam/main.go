@@ -33,14 +33,14 @@ universal with --endpoint for any job server. docs/CLUSTER.md says how.
 
 The records are those of verity eval: the same bytes, times aside, whatever runs them.
 They go to --out as records.jsonl, or with --shards N as the files of verity eval
---shard, for "verity report". A job that is started again over the same --out goes on
-where it was, and tries what failed again.
+--shard, for "verity report". A job that is started again with the same --out continues
+where it stopped, and retries what failed.
 
   verity-beam --dataset LibriSpeech/test-clean --model ~/whisper-small --out out
   verity-beam --dataset 'gs://bucket/test-*.parquet' --model /models/small --out gs://bucket/out \
       --runner universal --endpoint job-server:8099 --shards 16
 
-It is its own worker. For runners that ask a service for workers, and as a job server:
+The program is its own worker. As a service that starts workers, and as a job server:
 
   verity-beam --worker_pool [--host localhost] [--port 50000]
   verity-beam --job_server [--port 8073]
@@ -55,14 +55,14 @@ type program struct {
 	level    string
 }
 
-// version is set by the linker, as in Makefile: records name it, as those of verity do.
+// version is set by the linker (see Makefile). Records name it, as those of verity do.
 var version string
 
 func main() {
 	cli.Version = cmp.Or(version, cli.Version)
 	args := os.Args[1:]
 	var err error
-	switch role(args) {
+	switch roleOf(args) {
 	case roleWorker:
 		err = work(args)
 	case roleBoot:
@@ -96,17 +96,17 @@ func run(ctx context.Context, args []string) int {
 	return p.job.Fail(ctx, "verity-beam", args, root.ExecuteContext(ctx))
 }
 
-// ours are the flags of Beam that are set by this program or for workers alone.
-var ours = []string{"worker", "id", "logging_endpoint", "control_endpoint", "semi_persist_dir", "options", "async", "execute_async"}
+// hidden are flags of Beam that this program sets itself or that only workers need.
+var hidden = []string{"worker", "id", "logging_endpoint", "control_endpoint", "semi_persist_dir", "options", "async", "execute_async"}
 
 func (p *program) register(f *pflag.FlagSet) {
-	f.StringVarP(&p.spec.Out, "out", "o", "", "`directory` for records and score; a path of an object store will do")
-	f.IntVar(&p.spec.Shards, "shards", 1, "`number` of record files: each is held in memory while it is sorted")
-	f.IntVar(&p.spec.Chunk, "chunk", 16, "`number` of utterances that are handed out, kept and tried again together")
-	f.IntVar(&p.attempts, "attempts", 3, "`number` of times the job is started before it has failed: runners such as prism do not retry")
+	f.StringVarP(&p.spec.Out, "out", "o", "", "`directory` for records and score; or a path in an object store")
+	f.IntVar(&p.spec.Shards, "shards", 1, "`number` of record files; each is sorted in memory")
+	f.IntVar(&p.spec.Chunk, "chunk", 16, "`number` of utterances that are transcribed, stored and retried together")
+	f.IntVar(&p.attempts, "attempts", 3, "`number` of times the job is started; runners such as prism do not retry by themselves")
 	f.StringVar(&p.level, "beam-log", "error", "`level` of Beam's log: debug, info, warn or error")
 	flag.CommandLine.VisitAll(func(g *flag.Flag) {
-		if !slices.Contains(ours, g.Name) && !strings.HasPrefix(g.Name, "test.") {
+		if !slices.Contains(hidden, g.Name) && !strings.HasPrefix(g.Name, "test.") {
 			f.AddGoFlag(g)
 		}
 	})
@@ -144,7 +144,7 @@ func (p *program) run(ctx context.Context) (err error) {
 		return err
 	}
 	if self, err := os.Executable(); err == nil && *jobopts.WorkerBinary == "" {
-		*jobopts.WorkerBinary = self // or Beam would compile another
+		*jobopts.WorkerBinary = self // otherwise Beam would compile one
 	}
 	if !beam.Initialized() {
 		beam.Init()
@@ -155,8 +155,8 @@ func (p *program) run(ctx context.Context) (err error) {
 	return p.report(ctx)
 }
 
-// files returns the files that a pattern names, or a path of an object store; nothing
-// for a path here.
+// files returns the files that match a pattern or lie below a path in an object store. A local
+// path has none: the job opens it by itself.
 func files(ctx context.Context, path string) ([]string, error) {
 	switch {
 	case store.Pattern(path):
@@ -169,13 +169,13 @@ func files(ctx context.Context, path string) ([]string, error) {
 	return nil, nil
 }
 
-// attempt runs the pipeline until it is done. What an attempt has finished is kept, so
-// the next one does the rest.
+// attempt runs the pipeline until it succeeds. Finished chunks stay, so the next attempt does
+// only the rest.
 func (p *program) attempt(ctx context.Context) (err error) {
 	endpoint := *jobopts.Endpoint
 	for n := range p.attempts {
 		if n > 0 {
-			fmt.Fprintf(os.Stderr, "verity-beam: attempt %d of %d has failed: %v\nverity-beam: going on with what it has not done\n", n, p.attempts, err)
+			fmt.Fprintf(os.Stderr, "verity-beam: attempt %d of %d failed: %v\nverity-beam: continuing with the rest\n", n, p.attempts, err)
 			select {
 			case <-ctx.Done():
 			case <-time.After(time.Second):
@@ -186,7 +186,7 @@ func (p *program) attempt(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return fmt.Errorf("the job has failed %d times: %w", p.attempts, err)
+	return fmt.Errorf("the job failed %d times: %w", p.attempts, err)
 }
 
 // report scores the records of the job.

@@ -24,11 +24,11 @@ import (
 // defaultPool is where runners expect the workers of a pod.
 const defaultPool = 50000
 
-// servePool is a pool until a signal comes.
+// servePool serves as a pool until a signal arrives.
 func servePool(args []string) error {
 	f := flag.NewFlagSet("pool", flag.ContinueOnError)
 	f.Bool("worker_pool", true, "be a pool of workers")
-	host := f.String("host", "localhost", "address to listen on; whoever reaches it can start workers")
+	host := f.String("host", "localhost", "address to listen on; everyone who can reach it can start workers")
 	port := f.Int("port", defaultPool, "TCP port to listen on")
 	if err := f.Parse(args); err != nil {
 		return err
@@ -47,25 +47,25 @@ func servePool(args []string) error {
 	return (&pool{program: self}).serve(ctx, l)
 }
 
-// A pool starts a worker, a process of its own, for each that a runner asks for. Beam's
-// own pool knows a worker by its name alone. But task managers and jobs that share a pool
-// call their workers alike, and it refuses the second of a name.
+// A pool starts a worker process for each request of a runner. Beam's own pool identifies a worker
+// by its name alone and refuses a second one with that name, but task managers and jobs that share
+// a pool use the same names.
 type pool struct {
 	fnpb.UnimplementedBeamFnExternalWorkerPoolServer
 	program string
 
 	mu      sync.Mutex
 	workers []*worker
-	over    bool
+	closed  bool
 }
 
-// A worker is a process of its own. It belongs to the connection on which it was asked for.
+// A worker is a process. It belongs to the connection that requested it.
 type worker struct {
 	name, from string
 	process    *os.Process
 }
 
-// serve answers runners until the context ends, and then ends all workers.
+// serve answers runners until the context ends, then ends all workers.
 func (p *pool) serve(ctx context.Context, l net.Listener) error {
 	s := grpc.NewServer()
 	fnpb.RegisterBeamFnExternalWorkerPoolServer(s, p)
@@ -73,15 +73,15 @@ func (p *pool) serve(ctx context.Context, l net.Listener) error {
 	err := s.Serve(l)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.over = true
+	p.closed = true
 	for _, w := range p.workers {
 		w.process.Kill()
 	}
 	return err
 }
 
-// StartWorker starts a worker for a runner. What is wrong goes into the answer, where
-// runners look for it.
+// StartWorker starts a worker for a runner. Errors go into the response, where runners look for
+// them.
 func (p *pool) StartWorker(ctx context.Context, r *fnpb.StartWorkerRequest) (*fnpb.StartWorkerResponse, error) {
 	w := &worker{name: r.GetWorkerId(), from: from(ctx)}
 	if err := p.start(w, r); err != nil {
@@ -105,7 +105,7 @@ func (p *pool) start(w *worker, r *fnpb.StartWorkerRequest) error {
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.over {
+	if p.closed {
 		return errors.New("the pool is shutting down")
 	}
 	if err := c.Start(); err != nil {
@@ -123,33 +123,32 @@ func (p *pool) start(w *worker, r *fnpb.StartWorkerRequest) error {
 	return nil
 }
 
-// StopWorker ends a worker, if it has not ended by itself as workers do when their
-// runner is done with them.
+// StopWorker ends a worker that is still running. Most end by themselves when their runner is done.
 func (p *pool) StopWorker(ctx context.Context, r *fnpb.StopWorkerRequest) (*fnpb.StopWorkerResponse, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var named, ours []*worker
+	var named, own []*worker
 	for _, w := range p.workers {
 		if w.name != r.GetWorkerId() {
 			continue
 		}
 		named = append(named, w)
 		if w.from == from(ctx) {
-			ours = append(ours, w)
+			own = append(own, w)
 		}
 	}
-	// A runner that was silent for long comes back on another connection. Of several
-	// workers of one name it may then mean any: none is taken from another runner.
-	if len(ours) == 0 && len(named) == 1 {
-		ours = named
+	// After a long silence a runner comes back on another connection. If several workers have the
+	// name, it is unknown which one is meant, and none is stopped.
+	if len(own) == 0 && len(named) == 1 {
+		own = named
 	}
-	for _, w := range ours {
+	for _, w := range own {
 		w.process.Kill()
 	}
 	return &fnpb.StopWorkerResponse{}, nil
 }
 
-// from is the connection on which a call came.
+// from returns the address of the caller.
 func from(ctx context.Context) string {
 	if p, ok := peer.FromContext(ctx); ok {
 		return p.Addr.String()
@@ -157,9 +156,8 @@ func from(ctx context.Context) string {
 	return ""
 }
 
-// serveJobs is prism, the runner that otherwise runs inside of this program, as a service
-// of its own: workers are then processes, too. It does not survive the loss of one; the
-// program that waits for its job starts it again.
+// serveJobs runs prism, the runner that otherwise runs inside this program, as a service: workers
+// are then processes, too. A job fails when it loses a worker; the program that started it retries.
 func serveJobs(args []string) error {
 	f := flag.NewFlagSet("job server", flag.ContinueOnError)
 	f.Bool("job_server", true, "be a job server")

@@ -15,17 +15,17 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/grpcx"
 )
 
-// What this process can be.
+// The roles of a process.
 const (
 	roleUser   = "user"   // starts a job
 	roleWorker = "worker" // runs bundles
 	roleBoot   = "boot"   // becomes a worker
 	rolePool   = "pool"   // starts workers
-	roleServer = "server" // takes jobs
+	roleServer = "server" // accepts jobs
 )
 
-// role says what the arguments ask this process to be.
-func role(args []string) string {
+// roleOf returns the role that the arguments ask for.
+func roleOf(args []string) string {
 	has := func(name string) bool {
 		for _, a := range args {
 			if got, _, _ := strings.Cut(strings.TrimLeft(a, "-"), "="); got == name && strings.HasPrefix(a, "-") {
@@ -47,32 +47,32 @@ func role(args []string) string {
 	return roleUser
 }
 
-// work runs bundles until the runner ends it. Beam's own hook does so inside of Init.
+// work runs bundles until the runner ends the process. Beam does that inside Init.
 func work(args []string) error {
 	if err := flag.CommandLine.Parse(args); err != nil {
 		return err
 	}
 	beam.Init()
-	return errors.New("the worker has come to an end")
+	return errors.New("the worker has ended")
 }
 
-// boot is what Beam's container boot program does, but for the download of a worker:
-// this program is the worker. A runner, or the pool, says where everything is.
+// boot does what Beam's container boot program does, without downloading a worker: this program is
+// the worker. The runner or the pool names the endpoints.
 func boot(args []string) error {
 	f := flag.NewFlagSet("boot", flag.ContinueOnError)
 	id := f.String("id", "", "name of this worker")
 	logging := f.String("logging_endpoint", "", "where logs go")
 	control := f.String("control_endpoint", "", "where work comes from")
 	provision := f.String("provision_endpoint", "", "where the options of the job are")
-	f.String("artifact_endpoint", "", "where the runner keeps files; none are needed")
-	f.String("semi_persist_dir", "", "folder of this worker; none is needed")
+	f.String("artifact_endpoint", "", "where the runner stores files; not used")
+	f.String("semi_persist_dir", "", "folder of this worker; not used")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
 	ctx := grpcx.WriteWorkerID(context.Background(), *id)
 	info, err := tools.ProvisionInfo(ctx, *provision)
 	if err != nil {
-		return fmt.Errorf("asking %s what to do: %w", *provision, err)
+		return fmt.Errorf("asking %s for the options of the job: %w", *provision, err)
 	}
 	if url := info.GetLoggingEndpoint().GetUrl(); url != "" {
 		*logging = url
@@ -92,8 +92,8 @@ func boot(args []string) error {
 		return fmt.Errorf("the options of the job: %w", err)
 	}
 	runtime.GlobalOptions.Import(options.Options)
-	// Beam's hook for workers would take the options from a file, which workers in one
-	// folder share, and would wait to be killed when the runner is done.
+	// Beam's own hook reads the options from a file, which workers in one folder share, and waits
+	// to be killed when the runner is done.
 	beam.Init()
 	return harness.MainWithOptions(ctx, *logging, *control, harness.Options{
 		StatusEndpoint: info.GetStatusEndpoint().GetUrl(), RunnerCapabilities: info.GetRunnerCapabilities(),

@@ -1,11 +1,11 @@
-// Live measures live text: recordings arrive at the pace they were spoken, by a clock that
-// is simulated, so that nobody waits; passes take the time they take.
+// Live measures live text. Recordings arrive at the pace they were spoken, on a simulated clock,
+// so that nobody waits; passes take the time they really take.
 //
 //	go run ./tools/live model/base/librispeech/manifest.jsonl
 //	go run ./tools/live -model ~/whisper-base -slower 2 recordings.jsonl
 //
-// It prints the error rate of the confirmed text beside that of the file as a whole, and
-// how long after its end a word was confirmed.
+// It prints the error rates of the confirmed text and of the whole file, and how long after its
+// end a word was confirmed.
 package main
 
 import (
@@ -31,11 +31,11 @@ import (
 )
 
 var (
-	dir    = flag.String("model", "", "`directory` of a checkpoint, which is held in int8; the model inside without")
-	slower = flag.Float64("slower", 1, "count the time of passes so many times")
+	dir    = flag.String("model", "", "`directory` of a checkpoint, loaded as int8; default: the model inside")
+	slower = flag.Float64("slower", 1, "multiply the time of passes by this")
 	show   = flag.Bool("v", false, "show the texts")
-	pause  = flag.Int("silence", 500, "how long a silence ends an utterance, in `ms`")
-	fixed  = flag.Float64("pass", 0, "count every pass as so many `seconds`, which makes runs equal")
+	pause  = flag.Int("silence", 500, "silence that ends an utterance, in `ms`")
+	fixed  = flag.Float64("pass", 0, "count every pass as this many `seconds`, which makes runs equal")
 )
 
 func main() {
@@ -89,7 +89,7 @@ func measure(ctx context.Context, manifest string) error {
 	return nil
 }
 
-// samples reads all of a file.
+// samples reads a whole file.
 func samples(ctx context.Context, name string) (pcm []float32, err error) {
 	clip, err := audio.Open(ctx, name)
 	if err != nil {
@@ -108,7 +108,7 @@ func samples(ctx context.Context, name string) (pcm []float32, err error) {
 	}
 }
 
-// open opens the model that is named, or the one inside.
+// open opens the named model, or the one inside.
 func open(ctx context.Context, o verity.Options) (*verity.Model, error) {
 	if *dir == "" {
 		return verity.OpenFS(ctx, base.Base(), "model", o)
@@ -117,7 +117,7 @@ func open(ctx context.Context, o verity.Options) (*verity.Model, error) {
 	return verity.Open(ctx, *dir, o)
 }
 
-// A tally is what has been found.
+// A tally sums the measurements of all recordings.
 type tally struct {
 	file, live wer.Corpus
 	delays     []float64 // s
@@ -127,7 +127,7 @@ type tally struct {
 	work       float64
 }
 
-// stream plays pcm to an ear and makes passes, as a session of the server does.
+// stream feeds pcm at the pace of speech and runs passes, as a session of the server does.
 func (s *tally) stream(ctx context.Context, by *live.Transcriber, pcm []float32) (text string, err error) {
 	o := live.DefaultEar()
 	o.SilenceMS = *pause
@@ -135,11 +135,11 @@ func (s *tally) stream(ctx context.Context, by *live.Transcriber, pcm []float32)
 		return "", err
 	}
 	s.audio += seconds(int64(len(pcm)))
-	p := &play{sum: s, rest: append(pcm, make([]float32, (2+*pause/1000)*audio.SampleRate)...), sound: live.NewStream(by, &o), due: live.Due(0)}
-	p.sound.Begun = func(u *live.Utterance) { p.queue = append(p.queue, &going{Utterance: u}) }
+	p := &playback{sum: s, rest: append(pcm, make([]float32, (2+*pause/1000)*audio.SampleRate)...), sound: live.NewStream(by, &o), due: live.Due(0)}
+	p.sound.Begun = func(u *live.Utterance) { p.queue = append(p.queue, &utterance{Utterance: u}) }
 	p.sound.Ended = func(*live.Utterance) { p.queue[len(p.queue)-1].ended = true }
 	for len(p.rest) > 0 || len(p.queue) > 0 {
-		p.hear()
+		p.feed()
 		if len(p.queue) == 0 || !p.queue[0].ended && p.queue[0].Len()-p.queue[0].seen < p.due {
 			p.now += 0.1
 			continue
@@ -151,27 +151,27 @@ func (s *tally) stream(ctx context.Context, by *live.Transcriber, pcm []float32)
 	return p.text, nil
 }
 
-// A play is a recording that is being played.
-type play struct {
+// A playback is a recording that is being played.
+type playback struct {
 	sum   *tally
 	sound *live.Stream
-	rest  []float32 // what has not been heard
-	heard int       // samples that have been
+	rest  []float32 // not played yet
+	heard int       // samples played
 	now   float64   // s
-	queue []*going
+	queue []*utterance
 	due   int64 // samples that an utterance must have had since its last pass
 	text  string
 }
 
-// A going utterance has not had its last pass.
-type going struct {
+// An utterance is one that has not had its last pass.
+type utterance struct {
 	*live.Utterance
 	seen  int64 // samples that its last pass saw
 	ended bool
 }
 
-// hear plays what has been spoken by now, in pieces of a tenth of a second.
-func (p *play) hear() {
+// feed feeds what has been spoken by now, in pieces of a tenth of a second.
+func (p *playback) feed() {
 	const tenth = audio.SampleRate / 10
 	for len(p.rest) >= tenth && seconds(int64(p.heard+tenth)) <= p.now {
 		p.sound.Hear(p.rest[:tenth])
@@ -184,8 +184,8 @@ func (p *play) hear() {
 	}
 }
 
-// pass makes a pass over the first utterance of the queue.
-func (p *play) pass(ctx context.Context) error {
+// pass transcribes the first utterance of the queue once more.
+func (p *playback) pass(ctx context.Context) error {
 	g := p.queue[0]
 	g.seen = g.Len()
 	began := time.Now()
@@ -242,7 +242,7 @@ func (s *tally) print() {
 	fmt.Printf("%d recordings, %.0f s, %d words: word error rate of the file %.2f %%, of the confirmed text %.2f %%\n",
 		s.file.Len(), s.audio, len(s.delays), 100*s.file.Words.Rate(), 100*s.live.Words.Rate())
 	if len(s.delays) == 0 {
-		return // nothing to have been late
+		return
 	}
 	slices.Sort(s.delays)
 	slices.Sort(s.passes)

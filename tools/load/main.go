@@ -1,10 +1,10 @@
-// Load asks a running verity serve for many things at once:
+// Load starts verity serve and sends it many requests at once:
 //
-//	go run ./tools/load -program bin/verity -for 5m talk.wav…    clients that send, hang up and cut off, and a shutdown amid it
-//	go run ./tools/load -program bin/verity -turns 5 talk.wav    eight requests at once beside one after the other
+//	go run ./tools/load -program bin/verity -for 5m talk.wav…    clients that send, hang up and cut off, then a shutdown
+//	go run ./tools/load -program bin/verity -turns 5 talk.wav    eight requests at once and one after the other
 //
-// Every answer must be, to the bit, what verity transcribe writes for the file alone. The
-// exit status is 1 if one is not, or if the server loses a request.
+// Every answer must equal, to the bit, what verity transcribe writes for the file alone. The
+// exit status is 1 if one does not, or if the server loses a request.
 package main
 
 import (
@@ -35,10 +35,10 @@ import (
 
 var (
 	program = flag.String("program", "bin/verity", "the `program`")
-	model   = flag.String("model", "model/digits/target", "`directory` of the checkpoint, which is held in int8")
-	during  = flag.Duration("for", 0, "time of the load")
-	clients = flag.Int("clients", 64, "clients at the same time")
-	turns   = flag.Int("turns", 0, "times that eight requests go one after the other, and at once")
+	model   = flag.String("model", "model/digits/target", "`directory` of the checkpoint, loaded as int8")
+	during  = flag.Duration("for", 0, "how long the load lasts")
+	clients = flag.Int("clients", 64, "number of concurrent clients")
+	turns   = flag.Int("turns", 0, "how often to time eight requests in sequence and at once")
 	batch   = flag.String("batch", "8", "--batch of the server")
 )
 
@@ -50,30 +50,30 @@ func main() {
 	}
 }
 
-// A text is an answer.
-type text struct {
+// An answer is the part of the JSON that is compared.
+type answer struct {
 	Duration float64
 	Segments []any
 }
 
-// A work is a request and what it must be answered with.
-type work struct {
-	name   string
-	form   []byte
-	kind   string
-	answer text
+// A job is a request and the answer it must get.
+type job struct {
+	name string
+	form []byte
+	kind string
+	want answer
 }
 
 func run(ctx context.Context, names []string) error {
-	var works []work
+	var jobs []job
 	for _, name := range names {
-		w, err := workOf(ctx, name)
+		j, err := jobOf(ctx, name)
 		if err != nil {
 			return err
 		}
-		works = append(works, w)
+		jobs = append(jobs, j)
 	}
-	if len(works) == 0 {
+	if len(jobs) == 0 {
 		return errors.New("no recordings are named")
 	}
 	s, err := start()
@@ -81,24 +81,24 @@ func run(ctx context.Context, names []string) error {
 		return err
 	}
 	defer s.process.Process.Kill()
-	if _, _, err := s.ask(ctx, works[0]); err != nil { // warms up
+	if _, _, err := s.ask(ctx, jobs[0]); err != nil { // warms up
 		return err
 	}
 	if *turns > 0 {
-		return errors.Join(s.throughput(ctx, works[0]), s.stop())
+		return errors.Join(s.throughput(ctx, jobs[0]), s.stop())
 	}
-	return s.load(ctx, works)
+	return s.load(ctx, jobs)
 }
 
-// workOf has the command line transcribe a recording.
-func workOf(ctx context.Context, name string) (w work, err error) {
+// jobOf transcribes a recording by the command line for the answer to expect.
+func jobOf(ctx context.Context, name string) (j job, err error) {
 	out, err := exec.CommandContext(ctx, *program, "transcribe", "--model", *model, "--precision", "int8", "--output-format", "json", name).Output()
 	if err != nil {
-		return w, fmt.Errorf("%s: %w", name, err)
+		return j, fmt.Errorf("%s: %w", name, err)
 	}
 	sound, err := os.ReadFile(name)
 	if err != nil {
-		return w, err
+		return j, err
 	}
 	var b bytes.Buffer
 	form := multipart.NewWriter(&b)
@@ -106,8 +106,8 @@ func workOf(ctx context.Context, name string) (w work, err error) {
 	part, _ := form.CreateFormFile("file", filepath.Base(name))
 	part.Write(sound)
 	form.Close()
-	w = work{name: name, form: b.Bytes(), kind: form.FormDataContentType()}
-	return w, json.Unmarshal(out, &w.answer)
+	j = job{name: name, form: b.Bytes(), kind: form.FormDataContentType()}
+	return j, json.Unmarshal(out, &j.want)
 }
 
 // A server is a process.
@@ -137,7 +137,7 @@ func start() (*server, error) {
 		}
 	}
 	if s.address == "" {
-		return nil, errors.New("the server does not say where it listens")
+		return nil, errors.New("the server printed no address")
 	}
 	go func() {
 		for scan.Scan() {
@@ -169,7 +169,7 @@ func (s *server) stop() error {
 var errOther = errors.New("the answer is not that of the command line")
 
 // ask sends a request and checks the answer.
-func (s *server) ask(ctx context.Context, w work) (got text, status int, err error) {
+func (s *server) ask(ctx context.Context, w job) (got answer, status int, err error) {
 	r, err := http.NewRequestWithContext(ctx, "POST", "http://"+s.address+"/v1/audio/transcriptions", bytes.NewReader(w.form))
 	if err != nil {
 		return got, 0, err
@@ -187,13 +187,13 @@ func (s *server) ask(ctx context.Context, w work) (got text, status int, err err
 	if err == nil {
 		err = json.Unmarshal(body, &got)
 	}
-	if err == nil && !reflect.DeepEqual(got.Segments, w.answer.Segments) {
-		err = fmt.Errorf("%w: %s: got %+v, want %+v", errOther, w.name, got.Segments, w.answer.Segments)
+	if err == nil && !reflect.DeepEqual(got.Segments, w.want.Segments) {
+		err = fmt.Errorf("%w: %s: got %+v, want %+v", errOther, w.name, got.Segments, w.want.Segments)
 	}
 	return got, a.StatusCode, err
 }
 
-// A tally counts what has happened.
+// A tally counts what happened.
 type tally struct {
 	done, killed, cut atomic.Int64
 
@@ -209,19 +209,19 @@ func (t *tally) fail(err error) {
 	t.wrong = append(t.wrong, err)
 }
 
-// load has many clients at once, of which some hang up or send half a form, and ends the
-// server under them.
-func (s *server) load(ctx context.Context, works []work) error {
+// load runs many clients at once, some of which hang up or send half a form, and then ends the
+// server while they still send.
+func (s *server) load(ctx context.Context, jobs []job) error {
 	var t tally
 	until := time.Now().Add(*during)
 	began := time.Now()
 	var all sync.WaitGroup
 	for i := range *clients {
-		all.Go(func() { s.client(ctx, &t, works, until, rand.New(rand.NewPCG(7, uint64(i)))) })
+		all.Go(func() { s.client(ctx, &t, jobs, until, rand.New(rand.NewPCG(7, uint64(i)))) })
 	}
 	all.Go(func() {
 		for time.Now().Before(until) {
-			s.cutOff(works[0])
+			s.cutOff(jobs[0])
 			t.cut.Add(1)
 			time.Sleep(50 * time.Millisecond)
 		}
@@ -232,22 +232,22 @@ func (s *server) load(ctx context.Context, works []work) error {
 	all.Wait()
 	took := time.Since(began)
 	if len(t.took) == 0 {
-		return errors.Join(err, errors.New("no request came through"))
+		return errors.Join(err, errors.New("no request was answered"))
 	}
 	slices.Sort(t.took)
 	at := func(q float64) time.Duration { return t.took[int(q*float64(len(t.took)-1))].Round(time.Millisecond) }
-	fmt.Printf("%v: %d requests answered as the command line, %d wrong; %d clients hung up, %d forms cut off\n"+
+	fmt.Printf("%v: %d requests answered like the command line, %d wrong; %d clients hung up, %d forms cut off\n"+
 		"%.1f seconds of sound a second; a request took %v in the median, %v at most in 95 %%; peak memory %s\n",
 		took.Round(time.Second), t.done.Load(), len(t.wrong), t.killed.Load(), t.cut.Load(), t.audio/took.Seconds(), at(0.5), at(0.95), peak)
 	return errors.Join(append(t.wrong, err)...)
 }
 
 // client sends one recording after the other.
-func (s *server) client(ctx context.Context, t *tally, works []work, until time.Time, r *rand.Rand) {
+func (s *server) client(ctx context.Context, t *tally, jobs []job, until time.Time, r *rand.Rand) {
 	for time.Now().Before(until) {
-		w := works[r.IntN(len(works))]
+		w := jobs[r.IntN(len(jobs))]
 		ctx, cancel := context.WithCancel(ctx)
-		kill := r.IntN(20) == 0 // amid the request
+		kill := r.IntN(20) == 0 // during the request
 		if kill {
 			time.AfterFunc(time.Duration(r.IntN(2000))*time.Millisecond, cancel)
 		}
@@ -258,7 +258,7 @@ func (s *server) client(ctx context.Context, t *tally, works []work, until time.
 		case kill && errors.Is(err, context.Canceled):
 			t.killed.Add(1)
 		case err != nil && (status == 0 || status == 503) && time.Now().After(until):
-			return // the server is ending: the request was never begun
+			return // the server is shutting down and did not accept the request
 		case err != nil:
 			t.fail(err)
 		default:
@@ -272,7 +272,7 @@ func (s *server) client(ctx context.Context, t *tally, works []work, until time.
 }
 
 // cutOff sends half a form.
-func (s *server) cutOff(w work) {
+func (s *server) cutOff(w job) {
 	conn, err := net.Dial("tcp", s.address)
 	if err != nil {
 		return
@@ -293,7 +293,7 @@ func peakOf(pid int) string {
 }
 
 // throughput times eight requests one after the other and eight at once, in turn.
-func (s *server) throughput(ctx context.Context, w work) error {
+func (s *server) throughput(ctx context.Context, w job) error {
 	const requests = 8
 	var ratios []float64
 	for range *turns {

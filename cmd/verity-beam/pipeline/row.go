@@ -13,7 +13,7 @@ import (
 	"verity/cmd/verity-beam/store"
 )
 
-// A Spec is all that the steps of a job have to know. Workers get it with the pipeline.
+// A Spec is what the steps of a job need to know. Workers receive it with the pipeline.
 type Spec struct {
 	Args   []string // of the verity job: measure.Job
 	Data   []string // files to read instead of what --dataset names; empty for that
@@ -22,8 +22,8 @@ type Spec struct {
 	Shards int      // record files
 }
 
-// A row is one of the dataset on its way to a worker. Of sound inside a Parquet file JSON
-// has the place alone.
+// A row is a row of the dataset on its way to a worker. JSON holds only the place of sound that is
+// inside a Parquet file.
 type row struct {
 	datasets.Utterance
 	Seq    int    // in the dataset, from 0
@@ -38,7 +38,7 @@ func rowOf(seq int, r eval.Row) row {
 	return out
 }
 
-// evalRow is the row that verity eval would run.
+// evalRow returns the row that verity eval would run.
 func (r row) evalRow() eval.Row {
 	out := eval.Row{Utterance: r.Utterance}
 	if r.Broken != "" {
@@ -47,20 +47,20 @@ func (r row) evalRow() eval.Row {
 	return out
 }
 
-// A chunk is rows that follow one another, of one row group if they are in Parquet.
+// A chunk is consecutive rows, of one row group if they are in Parquet.
 type chunk []row
 
 // add appends a row, or reports that it belongs to the next chunk.
 func (c *chunk) add(r row, most int) bool {
-	if n := len(*c); n > 0 && (n >= most || !beside((*c)[n-1].Audio.Place, r.Audio.Place)) {
+	if n := len(*c); n > 0 && (n >= most || !sameGroup((*c)[n-1].Audio.Place, r.Audio.Place)) {
 		return false
 	}
 	*c = append(*c, r)
 	return true
 }
 
-// beside reports whether two rows can be read together.
-func beside(a, b datasets.Place) bool { return a.File == b.File && a.Group == b.Group }
+// sameGroup reports whether two rows can be read together.
+func sameGroup(a, b datasets.Place) bool { return a.File == b.File && a.Group == b.Group }
 
 func decodeChunk(b []byte) (c chunk, err error) {
 	if err = json.Unmarshal(b, &c); err == nil && len(c) == 0 {
@@ -72,8 +72,8 @@ func decodeChunk(b []byte) (c chunk, err error) {
 	return c, nil
 }
 
-// A value is what a row came to, on its way to its shard: the number of the row, so
-// that values sort by it, then a line.
+// valueOf returns the result of a row on its way to its shard: the number of the row, so that values
+// sort by it, then the line of its record.
 func valueOf(seq int, line []byte) []byte {
 	return append(binary.BigEndian.AppendUint64(nil, uint64(seq)), line...)
 }
@@ -85,10 +85,10 @@ func splitValue(v []byte) (seq int, line []byte, err error) {
 	return int(binary.BigEndian.Uint64(v)), v[8:], nil
 }
 
-// key names the shard that a row goes to, from 1, as verity eval --shard deals them out.
+// key names the shard of a row, from 1, as verity eval --shard counts them.
 func (s Spec) key(seq int) string { return strconv.Itoa(seq%s.Shards + 1) }
 
-// file is the record file of a shard, named as verity eval names it.
+// file returns the record file of a shard, named as verity eval names it.
 func (s Spec) file(i int) string {
 	if s.Shards == 1 {
 		return store.Join(s.Out, eval.Shard{}.File())
@@ -96,7 +96,7 @@ func (s Spec) file(i int) string {
 	return store.Join(s.Out, eval.Shard{I: i, Of: s.Shards}.File())
 }
 
-// Files are all record files of the job.
+// Files returns all record files of the job.
 func (s Spec) Files() (names []string) {
 	for i := range s.Shards {
 		names = append(names, s.file(i+1))

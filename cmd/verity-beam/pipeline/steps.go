@@ -19,8 +19,8 @@ import (
 	"verity/cmd/verity-beam/store"
 )
 
-// Registered by reflection: the generic functions of package register take the compiler
-// minutes, and save microseconds beside seconds of transcribing.
+// Registered by reflection: the generic functions of package register take minutes to compile and
+// save only microseconds.
 func init() {
 	beam.RegisterDoFn(reflect.TypeFor[indexFn]())
 	beam.RegisterDoFn(reflect.TypeFor[transcribeFn]())
@@ -31,8 +31,7 @@ func init() {
 func Build(s Spec) *beam.Pipeline {
 	p, root := beam.NewPipelineWithRoot()
 	chunks, marks := beam.ParDo2(root.Scope("index"), &indexFn{Spec: s}, beam.Impulse(root))
-	// Without this, one worker would do it all: a runner keeps what follows a read
-	// together with it.
+	// Without this, one worker would do everything: a runner fuses a read with the steps after it.
 	chunks = beam.Reshuffle(root, chunks)
 	records := beam.ParDo(root.Scope("transcribe"), &transcribeFn{Spec: s}, chunks)
 	shards := beam.GroupByKey(root, beam.Flatten(root, marks, records))
@@ -40,13 +39,12 @@ func Build(s Spec) *beam.Pipeline {
 	return p
 }
 
-// An indexFn reads the dataset and deals its rows out in chunks. Rows are read in one
-// place and in order, since what a row is called depends on those before it; that is
-// cheap beside transcribing them.
+// An indexFn reads the dataset and emits its rows in chunks. One worker reads them in order, since
+// the name of a row depends on those before it; that is cheap beside transcribing them.
 type indexFn struct{ Spec Spec }
 
-// ProcessElement emits the chunks, by their name, and for every shard a mark, so that
-// one without rows has a file, too.
+// ProcessElement emits the chunks by name, and a mark for every shard, so that shards without rows
+// get a file, too.
 func (f *indexFn) ProcessElement(ctx context.Context, _ []byte, emit func(string, []byte), mark func(string, []byte)) error {
 	job, err := measure.ParseJob(f.Spec.Args, os.Stderr)
 	if err != nil {
@@ -98,7 +96,7 @@ func (f *indexFn) each(ctx context.Context, job *measure.Job, do func(row) error
 		}
 		out := rowOf(seq, r)
 		out.Audio.Place.File = original(out.Audio.Place.File, files, f.Spec.Data)
-		// A row without an identifier is called by its file.
+		// A row without an identifier is named after its file.
 		if i := strings.LastIndexByte(out.ID, ':'); i >= 0 {
 			out.ID = original(out.ID[:i], files, f.Spec.Data) + out.ID[i:]
 		}
@@ -110,7 +108,7 @@ func (f *indexFn) each(ctx context.Context, job *measure.Job, do func(row) error
 	return nil
 }
 
-// original returns the name that a fetched file has where it came from.
+// original returns the name that a fetched file has in the object store.
 func original(file string, local, names []string) string {
 	if i := slices.Index(local, file); i >= 0 {
 		return names[i]
@@ -124,7 +122,7 @@ type transcribeFn struct {
 	worker *worker
 }
 
-// Setup loads the model, or finds it loaded.
+// Setup loads the model unless it is loaded already.
 func (f *transcribeFn) Setup(ctx context.Context) (err error) {
 	f.worker, err = workerOf(ctx, f.Spec)
 	return err
@@ -166,10 +164,9 @@ func (f *writeFn) ProcessElement(ctx context.Context, key string, values func(*[
 	return store.Write(ctx, f.Spec.file(i), bytes.Join(lines, nil))
 }
 
-// onePerRow returns the lines of values in the order of their rows. Of several of one
-// row, which are the same but for times, or a failure and a success of two attempts, it
-// takes the success, and of those the first by bytes: the choice does not depend on the
-// order in which they came. Marks have no line.
+// onePerRow returns the lines of values in the order of their rows. A row may have several, which
+// differ in times only, or of which one records a failure. It prefers a success, then the first by
+// bytes, so that the choice does not depend on the order of arrival. Marks have no line.
 func onePerRow(values func(*[]byte) bool) ([][]byte, error) {
 	var all [][]byte
 	var v []byte

@@ -28,21 +28,20 @@ type worker struct {
 	spec   Spec
 	job    *measure.Job
 	engine eval.Engine
-	made   transcript.Maker  // by which its records are
+	made   transcript.Maker  // named in its records
 	data   *datasets.Dataset // for rows of Parquet files; nil until one comes
 	mu     sync.Mutex        // for data
 }
 
-// workers are those of this process. Beam sets a DoFn up for every bundle or more
-// often, and a model takes seconds to load and gigabytes to hold.
+// workers are the workers of this process. Beam calls Setup for every bundle or more often, and a
+// model takes seconds to load and gigabytes of memory.
 var workers = struct {
 	sync.Mutex
 	by    map[string]*worker
 	loads int // for tests
 }{by: map[string]*worker{}}
 
-// workerOf returns the worker of a job. Only one load is under way at a time; one that
-// failed is tried again.
+// workerOf returns the worker of a job. Models load one at a time; a failed load is retried.
 func workerOf(ctx context.Context, s Spec) (*worker, error) {
 	key, err := json.Marshal(s)
 	if err != nil {
@@ -70,7 +69,7 @@ func workerOf(ctx context.Context, s Spec) (*worker, error) {
 
 // run returns the records of a chunk, in the order of its rows.
 func (w *worker) run(ctx context.Context, c chunk) ([]*report.Record, error) {
-	all, err := w.found(ctx, c)
+	all, err := w.existing(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -98,11 +97,11 @@ func (w *worker) run(ctx context.Context, c chunk) ([]*report.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	return all, w.keep(ctx, c, all)
+	return all, w.store(ctx, c, all)
 }
 
-// runRow runs a row. A fault of the engine is the row's: it must not end a worker that
-// has others to run.
+// runRow runs a row. A panic of the engine becomes the row's error, so that the worker can run the
+// others.
 func runRow(ctx context.Context, e eval.Engine, r eval.Row, o eval.Options) (rec *report.Record, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -113,7 +112,7 @@ func runRow(ctx context.Context, e eval.Engine, r eval.Row, o eval.Options) (rec
 	return eval.RunRow(ctx, e, r, o)
 }
 
-// rows are those that verity eval would run, with the sound that lies in a Parquet file.
+// rows returns the rows that verity eval would run, with the sound of those in a Parquet file.
 func (w *worker) rows(ctx context.Context, c chunk) ([]eval.Row, error) {
 	rows := make([]eval.Row, len(c))
 	var sounds map[int]datasets.Source
@@ -135,7 +134,7 @@ func (w *worker) rows(ctx context.Context, c chunk) ([]eval.Row, error) {
 	return rows, nil
 }
 
-// sounds reads the rows of a chunk out of its row group.
+// sounds reads the sounds of a chunk from its row group, by row number.
 func (w *worker) sounds(ctx context.Context, c chunk) (map[int]datasets.Source, error) {
 	at, last := c[0].Audio.Place, c[len(c)-1].Audio.Place.Row
 	local, err := store.Fetch(ctx, w.spec.cache(), []string{at.File})
@@ -162,11 +161,14 @@ func (w *worker) sounds(ctx context.Context, c chunk) (map[int]datasets.Source, 
 	return found, nil
 }
 
-// cache is the folder of this machine for files of an object store. Its name is known, so
-// that processes share it: Fetch makes sure that only this user can write to it.
+// cache is the local folder for files of an object store, shared by the processes of a user.
 func (s Spec) cache() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		dir = os.TempDir() // without $HOME, as in a small container
+	}
 	h := sha256.Sum256([]byte(fmt.Sprint(s.Data, s.Args)))
-	return filepath.Join(os.TempDir(), fmt.Sprintf("verity-beam-%d-%x", os.Geteuid(), h[:8]))
+	return filepath.Join(dir, fmt.Sprintf("verity-beam-%x", h[:8]))
 }
 
 func (w *worker) dataset(ctx context.Context, files []string) (*datasets.Dataset, error) {
@@ -182,8 +184,8 @@ func (w *worker) dataset(ctx context.Context, files []string) (*datasets.Dataset
 	return d, err
 }
 
-// chunkFile is where the records of a chunk are kept: the name follows from everything
-// that the text depends on.
+// chunkFile names the file of a chunk's records. The name follows from everything that the text
+// depends on.
 func (w *worker) chunkFile(c chunk) string {
 	run := w.made
 	run.Machine, run.Threads = "", 0
@@ -193,9 +195,9 @@ func (w *worker) chunkFile(c chunk) string {
 		fmt.Sprintf("%09d-%d.jsonl", c[0].Seq, len(c)))
 }
 
-// found returns the records of an earlier attempt at the chunk, nil where there is none.
+// existing returns the records of an earlier attempt at the chunk, nil where there is none.
 // A record of a failure, of another run, or of a row that has changed does not count.
-func (w *worker) found(ctx context.Context, c chunk) ([]*report.Record, error) {
+func (w *worker) existing(ctx context.Context, c chunk) ([]*report.Record, error) {
 	all := make([]*report.Record, len(c))
 	name := w.chunkFile(c)
 	raw, err := store.Read(ctx, name)
@@ -221,7 +223,8 @@ func (w *worker) found(ctx context.Context, c chunk) ([]*report.Record, error) {
 	return all, nil
 }
 
-func (w *worker) keep(ctx context.Context, c chunk, records []*report.Record) error {
+// store writes the records of a chunk.
+func (w *worker) store(ctx context.Context, c chunk, records []*report.Record) error {
 	var b bytes.Buffer
 	for _, r := range records {
 		line, err := r.Line()

@@ -1,8 +1,7 @@
-// Package store reads and writes files by name, wherever Beam's filesystems reach: here,
-// or in an object store (gs://, s3://).
+// Package store reads and writes files by name, locally or in an object store (gs://, s3://).
 //
-//	pattern → [List] → names → [Fetch] → a file here
-//	bytes → [Write] → whole, or not there at all
+//	pattern → [List] → names → [Fetch] → local files
+//	bytes → [Write] → a file, whole or not at all
 package store
 
 import (
@@ -28,11 +27,10 @@ import (
 	"verity/internal/output"
 )
 
-// Remote reports whether a name is one of an object store.
+// Remote reports whether a name is in an object store.
 func Remote(name string) bool { return strings.Contains(name, "://") }
 
-// Pattern reports whether a name has wildcards. A file or folder of that very name goes
-// before them.
+// Pattern reports whether a name has wildcards and is not itself the name of a file or folder.
 func Pattern(name string) bool {
 	if !strings.ContainsAny(name, "*?[") {
 		return false
@@ -51,7 +49,7 @@ func Join(dir string, elements ...string) string {
 
 func open(ctx context.Context, name string) (f filesystem.Interface, err error) {
 	defer func() {
-		if p := recover(); p != nil { // over a profile or credentials that it cannot read
+		if p := recover(); p != nil { // Beam panics on a profile or credentials it cannot read
 			err = fmt.Errorf("%s: %v", name, p)
 		}
 	}()
@@ -64,9 +62,9 @@ func open(ctx context.Context, name string) (f filesystem.Interface, err error) 
 // special are the characters of patterns.
 const special = `*?[\`
 
-// wider returns a pattern with no wildcard but *: it matches all that the given one
-// does. Beam lists an object store by what stands before the first *, other wildcards
-// included, and so finds nothing for them.
+// wider returns a pattern whose only wildcard is * and which matches everything that the given one
+// does. Beam lists an object store by the text before the first *, other wildcards included, and so
+// finds nothing for them.
 func wider(pattern string) string {
 	at := strings.IndexAny(pattern, special)
 	if at < 0 {
@@ -85,7 +83,7 @@ func match(ctx context.Context, f filesystem.Interface, pattern string) ([]strin
 	}
 	names, err := f.List(ctx, wider(pattern))
 	return slices.DeleteFunc(names, func(name string) bool {
-		ok, _ := path.Match(pattern, name) // the pattern is a good one
+		ok, _ := path.Match(pattern, name) // the pattern is valid
 		return !ok
 	}), err
 }
@@ -108,7 +106,7 @@ func List(ctx context.Context, pattern string) ([]string, error) {
 	return names, nil
 }
 
-// Read returns what a file holds; nil without an error if it is not there.
+// Read returns the content of a file, nil without an error if it does not exist.
 func Read(ctx context.Context, name string) ([]byte, error) {
 	f, err := open(ctx, name)
 	if err != nil {
@@ -116,7 +114,7 @@ func Read(ctx context.Context, name string) ([]byte, error) {
 	}
 	defer f.Close()
 	if Remote(name) {
-		// What an object store says of a missing object differs from one to the next.
+		// Object stores differ in their errors for a missing object.
 		found, err := f.List(ctx, wider(name))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
@@ -136,8 +134,8 @@ func Read(ctx context.Context, name string) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// Write makes a file with this content, or leaves what was there. An object store does
-// so itself; here, the file is written beside and renamed.
+// Write writes a file whole or leaves the old one. Object stores do that by themselves; a local
+// file gets a temporary name and is renamed.
 func Write(ctx context.Context, name string, content []byte) error {
 	if !Remote(name) {
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
@@ -154,7 +152,7 @@ func Write(ctx context.Context, name string, content []byte) error {
 	}
 	defer f.Close()
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // without closing, which would commit half a file
+	defer cancel() // on an error: closing would commit half a file
 	w, err := f.OpenWrite(ctx, name)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -168,9 +166,9 @@ func Write(ctx context.Context, name string, content []byte) error {
 	return nil
 }
 
-// Fetch copies files of an object store into a folder here, under their last names, and
-// returns where they are. It is an error if others can write to the folder. Files here are returned as they are. What was fetched before
-// and has changed since is fetched again.
+// Fetch copies files of an object store into a local folder, under their base names, and returns
+// where they are. Local names are returned unchanged. A file that has changed since it was fetched
+// is fetched again.
 func Fetch(ctx context.Context, dir string, names []string) ([]string, error) {
 	local := make([]string, len(names))
 	seen := map[string]string{}
@@ -180,7 +178,7 @@ func Fetch(ctx context.Context, dir string, names []string) ([]string, error) {
 		}
 		base := path.Base(name)
 		if other, twice := seen[base]; twice {
-			return nil, fmt.Errorf("%s and %s: two files of one name; give them names that differ", other, name)
+			return nil, fmt.Errorf("%s and %s: two files with the same base name: rename one", other, name)
 		}
 		seen[base] = name
 		local[i] = filepath.Join(dir, base)
@@ -191,16 +189,16 @@ func Fetch(ctx context.Context, dir string, names []string) ([]string, error) {
 	return local, nil
 }
 
-// fetching has a lock for each file, so that a process does not fetch one twice at a time.
+// fetching holds a lock for each file, so that a process fetches it only once.
 var fetching sync.Map
 
-// fetch copies one file, whole or not at all, unless it is there already as it is in the
-// store: of the same size and date.
+// fetch copies one file, whole or not at all, unless the local copy has the size and date of the
+// one in the store.
 func fetch(ctx context.Context, name, to string) error {
 	lock, _ := fetching.LoadOrStore(to, new(sync.Mutex))
 	lock.(*sync.Mutex).Lock()
 	defer lock.(*sync.Mutex).Unlock()
-	if err := private(filepath.Dir(to)); err != nil {
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
 	f, err := open(ctx, name)
