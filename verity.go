@@ -18,17 +18,20 @@
 package verity
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"iter"
-	"os"
+	"log/slog"
 
+	"verity/assistant"
 	"verity/audio"
 	"verity/model"
 	"verity/model/hub"
+	"verity/parallel"
 	"verity/precision"
 	"verity/transcribe"
 	"verity/transcript"
@@ -41,18 +44,18 @@ type Options struct {
 	// text does not depend on it.
 	Threads int
 
-	// Precision is what weights, activations and caches are held in. Zero means f16 if
+	// Precision is the number format of weights, activations and caches. Zero means f16 if
 	// no weight changes by it, else f32; few bits stay as in the file.
 	// precision.Of(precision.Int8) is the fastest.
 	Precision precision.Precision
 
 	// Assistant drafts tokens: none, ngram, bigram, self, or the name or path of a
-	// distilled decoder or of a smaller model of the same family; auto is the published
-	// partner of a published model, if that is in the cache, else none. Empty means none.
-	// The text does not depend on it.
+	// distilled decoder or of a smaller model of the same family. auto is the assistant of a
+	// model of the program, or the published partner of a published model if that is in the
+	// cache, else none. Empty means none. The text does not depend on it.
 	Assistant string
 
-	// AssistantPrecision is what the assistant's weights are held in. Zero means int8.
+	// AssistantPrecision is the number format of the assistant's weights. Zero means int8.
 	AssistantPrecision precision.Precision
 
 	// Offline forbids the network: a published model must be in the cache already.
@@ -60,46 +63,58 @@ type Options struct {
 	Offline bool
 
 	// Decoding says what to write and how: language, task, thresholds, prompt. The zero
-	// value is that of openai/whisper.
+	// value is that of openai/whisper, without text where there is no speech.
 	Decoding transcribe.Options
+
+	// Hub finds and downloads published models. Nil means hub.FromEnv().
+	Hub *hub.Client
+
+	// Pool has the threads, which several models can share, instead of Threads. It is the
+	// caller's to close.
+	Pool *parallel.Pool
+
+	// WindowsFirst encodes all windows that wait before anything is decoded: more text an
+	// hour, in bursts. Without it text comes evenly, as a server wants it.
+	WindowsFirst bool
+
+	// Policy decides how many tokens are drafted; each sequence that is decoded at the same
+	// time has one of its own. Nil measures what pays.
+	Policy func() assistant.Policy
+
+	// Rejection verifies drafts at temperatures above 0 by classic speculative sampling: the
+	// text has the distribution of plain decoding, but is another.
+	Rejection bool
+
+	// MeasureOverlap measures how far the distributions of model and assistant overlap; the
+	// statistics of a transcript have it.
+	MeasureOverlap bool
+
+	// Log gets warnings. Nil discards them.
+	Log *slog.Logger
 }
 
 // A Model transcribes sound. It is safe for concurrent use.
 type Model struct {
 	*transcribe.Model
+	Checkpoint *model.Checkpoint
+
+	name        string // by which the model was opened
 	transcriber *transcribe.Transcriber
-	files       []io.Closer
+	files       []io.Closer // what Close closes
+	shared      bool        // with another Model, whose Close ends both
 }
 
-// Open loads a model: a path that model.Open takes, the name of a model inside the program
-// (base, with import _ "verity/model/base"), or the name of a published one, such as
-// small or openai/whisper-small. What is there under a path is never looked for elsewhere. A
-// published model comes from the cache that all programs of Hugging Face
-// share; if it is not there it is downloaded, unless Options.Offline. Package model/hub
-// says which environment variables name cache, hub and token. Close ends the model.
+// Open loads a model by any name that hub.Client.Open knows: that of a model of the program
+// (base, with import _ "verity/model/base"), a path, or the name of a published model, such
+// as small or openai/whisper-small. A published model comes from the cache that all programs
+// of Hugging Face share; if it is not there it is downloaded, unless Options.Offline. Package
+// model/hub says which environment variables name cache, hub and token. Close ends the model.
 func Open(ctx context.Context, name string, o Options) (*Model, error) {
-	c, err := openCheckpoint(ctx, name, o)
+	c, err := o.client().Open(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	return open(ctx, c, name, o)
-}
-
-// openCheckpoint opens the checkpoint of a path or a name.
-func openCheckpoint(ctx context.Context, name string, o Options) (*model.Checkpoint, error) {
-	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
-		if files := model.Inside(name); files != nil {
-			return model.OpenFS(files, name)
-		}
-		if _, ok := hub.Repo(name); ok {
-			h := hub.FromEnv()
-			h.Offline = h.Offline || o.Offline
-			if name, err = h.Resolve(ctx, name); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return model.Open(ctx, name)
 }
 
 // OpenFS loads the model whose files are at the root of fsys. Errors have its name, by which
@@ -114,37 +129,78 @@ func OpenFS(ctx context.Context, fsys fs.FS, name string, o Options) (*Model, er
 
 // open loads c, and closes it if that fails.
 func open(ctx context.Context, c *model.Checkpoint, name string, o Options) (*Model, error) {
-	if o.Assistant == "auto" {
-		o.Assistant = hub.FromEnv().Partner(name)
-	}
-	m := &Model{files: []io.Closer{c}}
-	if err := m.load(ctx, c, o); err != nil {
+	m := &Model{Checkpoint: c, name: name, files: []io.Closer{c}}
+	if err := m.load(ctx, o, nil); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
 	return m, nil
 }
 
-func (m *Model) load(ctx context.Context, c *model.Checkpoint, o Options) error {
-	a := transcribe.AssistantOptions{Precision: o.AssistantPrecision}
-	switch method := transcribe.Method(o.Assistant); method {
-	case "", transcribe.None, transcribe.NGram, transcribe.Bigram, transcribe.Self:
-		a.Method = method
-	default:
-		small, err := openCheckpoint(ctx, o.Assistant, o)
-		if err != nil {
-			return fmt.Errorf("assistant: %w", err)
-		}
-		m.files = append(m.files, small)
-		a.Checkpoint = small
+// client returns the client that finds models.
+func (o Options) client() *hub.Client {
+	c := hub.FromEnv()
+	if o.Hub != nil {
+		*c = *o.Hub
 	}
-	var err error
-	m.Model, err = transcribe.Load(ctx, c, transcribe.LoadOptions{Threads: o.Threads,
-		Precision: o.Precision, Assistant: a})
+	c.Offline = c.Offline || o.Offline
+	return c
+}
+
+// AssistantFor returns what Assistant stands for with the model of a name: what auto finds,
+// and none if it is empty or auto finds nothing.
+func (o Options) AssistantFor(name string) string {
+	if o.Assistant == "auto" {
+		o.Assistant = o.client().Assistant(name)
+	}
+	return cmp.Or(o.Assistant, string(transcribe.None))
+}
+
+// load loads the checkpoint, or uses the weights of like, with the assistant of o.
+func (m *Model) load(ctx context.Context, o Options, like *transcribe.Model) error {
+	a, err := m.assistant(ctx, o)
+	if err != nil {
+		return err
+	}
+	m.Model, err = transcribe.Load(ctx, m.Checkpoint, transcribe.LoadOptions{
+		Threads: o.Threads, Pool: o.Pool, Precision: o.Precision, WindowsFirst: o.WindowsFirst, Like: like,
+		Assistant: a, Policy: o.Policy, Rejection: o.Rejection, MeasureOverlap: o.MeasureOverlap, Log: o.Log,
+	})
 	if err != nil {
 		return err
 	}
 	m.transcriber, err = transcribe.New(m.Model, o.Decoding)
 	return err
+}
+
+// assistant describes the assistant of o, whose checkpoint it opens.
+func (m *Model) assistant(ctx context.Context, o Options) (transcribe.AssistantOptions, error) {
+	a := transcribe.AssistantOptions{Precision: o.AssistantPrecision}
+	name := o.AssistantFor(m.name)
+	switch method := transcribe.Method(name); method {
+	case transcribe.None, transcribe.NGram, transcribe.Bigram, transcribe.Self:
+		a.Method = method
+		return a, nil
+	}
+	if o.Assistant == "auto" && name != m.name && o.Log != nil {
+		o.Log.Warn("assistant auto: the published one in the cache drafts", "assistant", name)
+	}
+	c, err := o.client().OpenAssistant(ctx, name)
+	if err != nil {
+		return a, fmt.Errorf("assistant: %w", err)
+	}
+	m.files = append(m.files, c)
+	a.Checkpoint = c
+	return a, nil
+}
+
+// Assisted returns the same model with the assistant and the decoding of o. It shares the
+// weights and the threads of m, and must be closed before m.
+func (m *Model) Assisted(ctx context.Context, o Options) (*Model, error) {
+	other := &Model{Checkpoint: m.Checkpoint, name: m.name}
+	if err := other.load(ctx, o, m.Model); err != nil {
+		return nil, errors.Join(err, other.Close())
+	}
+	return other, nil
 }
 
 // Transcribe transcribes a sound file.
@@ -206,22 +262,25 @@ func (m *Model) TranscribeSamples(ctx context.Context, samples []float32) (*tran
 	return m.transcriber.Transcribe(ctx, clip, transcribe.Watch{})
 }
 
-// With returns the same model with other options of decoding. It shares all weights
-// with m, and ends with m: it need not be closed.
+// With returns the same model with other options of decoding. It shares everything with m
+// and ends with m: it need not be closed.
 func (m *Model) With(o transcribe.Options) (*Model, error) {
 	t, err := transcribe.New(m.Model, o)
 	if err != nil {
 		return nil, err
 	}
-	return &Model{Model: m.Model, transcriber: t}, nil
+	return &Model{Model: m.Model, Checkpoint: m.Checkpoint, name: m.name, transcriber: t, shared: true}, nil
 }
 
 // Transcriber returns what transcribes clips, for segments and progress as they come.
 func (m *Model) Transcriber() *transcribe.Transcriber { return m.transcriber }
 
-// Close ends the model's threads and closes its files. Nothing may use it after.
+// Close ends the model's threads and closes its files. To transcribe afterwards is an error.
 func (m *Model) Close() error {
-	if m.Model != nil && m.files != nil {
+	if m.shared {
+		return nil
+	}
+	if m.Model != nil {
 		m.Model.Close()
 	}
 	var problems []error

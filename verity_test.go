@@ -70,8 +70,8 @@ func TestOpenInside(t *testing.T) {
 	sent := serveDigits(t)
 	t.Setenv("HF_HUB_CACHE", t.TempDir())
 	t.Chdir(t.TempDir())
-	model.Embed("tiny", digits.Target()) // as an init function of the model's package does
-	defer model.Embed("tiny", nil)
+	model.Embed("tiny", model.Embedded{Files: digits.Target()}) // as an init function of the model's package does
+	defer model.Embed("tiny", model.Embedded{})
 	m, err := verity.Open(t.Context(), "tiny", verity.Options{Threads: 1, Assistant: "auto"})
 	if err != nil {
 		t.Fatal(err)
@@ -215,5 +215,57 @@ func TestNoise(t *testing.T) {
 		if err != nil || (got.Text != "") != tt.text {
 			t.Errorf("SkipSpeechCheck %v: text %q, %v", tt.options.SkipSpeechCheck, got.Text, err)
 		}
+	}
+}
+
+// TestClosed: to transcribe with a closed model is an error, in every way.
+func TestClosed(t *testing.T) {
+	m, err := verity.OpenFS(t.Context(), digits.Target(), "demo", verity.Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	with, err := m.With(transcribe.Options{Language: "en"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	assisted, err := m.Assisted(t.Context(), verity.Options{Assistant: "ngram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	samples := make([]float32, audio.SampleRate)
+	if err := errors.Join(with.Close(), assisted.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := assisted.TranscribeSamples(t.Context(), samples); !errors.Is(err, transcribe.ErrClosed) {
+		t.Errorf("assisted: error = %v, want ErrClosed", err)
+	}
+	if _, err := with.TranscribeSamples(t.Context(), samples); err != nil {
+		t.Errorf("the model itself is open: %v", err)
+	}
+	if err := errors.Join(m.Close(), m.Close()); err != nil {
+		t.Errorf("closing twice: %v", err)
+	}
+	for name, m := range map[string]*verity.Model{"the model": m, "with options": with} {
+		if _, err := m.TranscribeSamples(t.Context(), samples); !errors.Is(err, transcribe.ErrClosed) {
+			t.Errorf("%s: error = %v, want ErrClosed", name, err)
+		}
+	}
+}
+
+// TestOptions: what no model can run with is an error of its field.
+func TestOptions(t *testing.T) {
+	for field, o := range map[string]verity.Options{
+		"Threads":  {Threads: -1},
+		"BeamSize": {Decoding: transcribe.Options{BeamSize: -1}},
+	} {
+		_, err := verity.OpenFS(t.Context(), digits.Target(), "demo", o)
+		var option *transcribe.OptionError
+		if !errors.As(err, &option) || option.Field != field {
+			t.Errorf("error = %v, want one of %s", err, field)
+		}
+	}
+	_, err := verity.Open(t.Context(), "smal", verity.Options{Threads: 1})
+	if !errors.As(err, new(*hub.NameError)) || !strings.Contains(err.Error(), "did you mean small") {
+		t.Errorf("misspelt: %v", err)
 	}
 }

@@ -278,16 +278,6 @@ func (c *Checkpoint) String() string { return c.Name }
 // Close unmaps the files.
 func (c *Checkpoint) Close() error { return c.store.Close() }
 
-// inside holds the checkpoints in the program.
-var inside = map[string]fs.FS{}
-
-// Embed makes a checkpoint in the program known by a name. It is for init functions of
-// packages of models.
-func Embed(name string, files fs.FS) { inside[name] = files }
-
-// Inside returns the files of a checkpoint in the program; nil if none has that name.
-func Inside(name string) fs.FS { return inside[name] }
-
 // OpenSource opens a checkpoint whose weights are not in files: source is called once for
 // each weight of the network and returns it. files holds the other files by name. It is
 // for measurements on shapes without a checkpoint.

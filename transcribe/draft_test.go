@@ -60,10 +60,11 @@ func TestUselessText(t *testing.T) {
 // TestIgnoredText: where the distributions of model and assistant are compared a text is not
 // followed, and nothing is said against it.
 func TestIgnoredText(t *testing.T) {
-	m := *demoModels(t, 1)["none"]
+	m := demoModels(t, 1)["none"]
 	m.overlap = true
+	defer func() { m.overlap = false }()
 	var log bytes.Buffer
-	tr, err := New(&m, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	tr, err := New(m, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}

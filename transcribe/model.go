@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"verity/assistant"
 	"verity/decoder"
@@ -34,6 +35,7 @@ type Model struct {
 	Batch     *schedule.Batch     // of all windows that are decoded at the same time
 
 	ownPool   bool
+	closed    atomic.Bool
 	writer    *Model                  // transcribes first; nil without
 	policies  *sync.Pool              // of windows that are over, with their measurements; nil without an assistant
 	pace      *assistant.TextPolicy   // of drafts from texts
@@ -45,9 +47,13 @@ type Model struct {
 // Assisted reports whether anything drafts tokens.
 func (m *Model) Assisted() bool { return m.writer != nil || m.policies != nil }
 
-// Close ends the model's own threads. The model must not be used afterwards. A pool
-// from LoadOptions stays open, and so does the checkpoint.
+// ErrClosed is the error of work that begins after the model was closed.
+var ErrClosed = errors.New("transcribe: the model is closed")
+
+// Close ends the model's own threads. To transcribe afterwards is [ErrClosed]. A pool from
+// LoadOptions stays open, and so does the checkpoint.
 func (m *Model) Close() {
+	m.closed.Store(true)
 	if m.ownPool {
 		m.Pool.Close()
 	}
@@ -128,6 +134,9 @@ const (
 
 // Load makes a Model of a checkpoint, which must stay open while the model is used.
 func Load(ctx context.Context, c *model.Checkpoint, o LoadOptions) (*Model, error) {
+	if o.Threads < 0 {
+		return nil, &OptionError{"Threads", o.Threads, "must not be negative"}
+	}
 	c = c.WithContext(ctx)
 	m, err := o.weights(c)
 	if err != nil {
@@ -136,7 +145,7 @@ func Load(ctx context.Context, c *model.Checkpoint, o LoadOptions) (*Model, erro
 	a, err := o.Assistant.load(m, c)
 	if errors.As(err, new(*assistant.MismatchError)) && o.Assistant.Checkpoint.Has("encoder.") {
 		a = assistant.None{} // it cannot draft token by token, but it can write first
-		m.writer, err = Load(ctx, o.Assistant.Checkpoint, LoadOptions{Pool: m.Pool, Precision: o.Assistant.inPrecision(), Log: o.Log})
+		m.writer, err = Load(ctx, o.Assistant.Checkpoint, LoadOptions{Pool: m.Pool, Precision: AssistantPrecision(o.Assistant.Precision), Log: o.Log})
 	}
 	if err := cmp.Or(err, ctx.Err()); err != nil {
 		m.Close()
@@ -171,7 +180,7 @@ func (o LoadOptions) weights(c *model.Checkpoint) (*Model, error) {
 	if m.Pool == nil {
 		m.Pool, m.ownPool = parallel.New(o.Threads), true
 	}
-	m.Encoder, m.Decoder, err = schedule.Load(c, decoder.Options{Pool: m.Pool, Precision: o.Precision})
+	m.Encoder, m.Decoder, err = LoadNetwork(c, decoder.Options{Pool: m.Pool, Precision: o.Precision})
 	if err != nil {
 		m.Close()
 		return nil, err
@@ -179,9 +188,8 @@ func (o LoadOptions) weights(c *model.Checkpoint) (*Model, error) {
 	return m, nil
 }
 
-// inPrecision returns the format of the assistant's weights.
-func (a AssistantOptions) inPrecision() precision.Precision {
-	p := a.Precision
+// AssistantPrecision returns what p means for an assistant: automatic weights are int8.
+func AssistantPrecision(p precision.Precision) precision.Precision {
 	if p.Weights == precision.Auto {
 		p.Weights = precision.Int8
 	}
@@ -191,7 +199,7 @@ func (a AssistantOptions) inPrecision() precision.Precision {
 // load makes the assistant of m, whose checkpoint is c.
 func (a AssistantOptions) load(m *Model, c *model.Checkpoint) (assistant.Assistant, error) {
 	target := assistant.Target{Checkpoint: c, Tokenizer: m.Tokenizer, Decoder: m.Decoder}
-	o := assistant.LoadOptions{Pool: m.Pool, Precision: a.inPrecision()}
+	o := assistant.LoadOptions{Pool: m.Pool, Precision: AssistantPrecision(a.Precision)}
 	if a.Checkpoint != nil {
 		return assistant.Load(a.Checkpoint, target, o)
 	}

@@ -262,9 +262,12 @@ func (t *Transcriber) Whole() bool {
 }
 
 // Transcribe transcribes a clip from its start to its end. If it fails on the way, it
-// returns what it has together with the error. A clip whose sound is still arriving is
+// returns what it has together with the error, [ErrClosed] after Model.Close. A clip whose sound is still arriving is
 // transcribed as Live does.
 func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Watch) (*transcript.Transcript, error) {
+	if t.model.closed.Load() {
+		return nil, ErrClosed
+	}
 	if clip.Once() {
 		return t.arriving(ctx, clip, w)
 	}
@@ -317,6 +320,8 @@ func (t *Transcriber) Live(
 	ctx context.Context, name string, live *audio.Live, w Watch,
 ) (*transcript.Transcript, error) {
 	switch {
+	case t.model.closed.Load():
+		return nil, ErrClosed
 	case t.opt.Chunked:
 		return nil, &OptionError{"Chunked", true, "needs a file: sound that is still arriving cannot be cut"}
 	case t.opt.VAD != nil:

@@ -9,6 +9,7 @@ import (
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/options"
 	"verity/cmd/internal/setup"
+	"verity/model/hub"
 	"verity/tokenizer"
 )
 
@@ -43,7 +44,7 @@ func completeOptions(c *cobra.Command) {
 		}
 		switch {
 		case o.Name == "model":
-			cli.CompleteOr(c, o.Name, setup.ModelNames()...)
+			cli.CompleteOr(c, o.Name, hub.AllNames()...)
 		case o.Name == "assistant":
 			cli.CompleteOr(c, o.Name, setup.AssistantNames()...)
 		case o.Name == "language":

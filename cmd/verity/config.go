@@ -20,6 +20,7 @@ import (
 	"verity/cmd/internal/options"
 	"verity/internal/input"
 	"verity/internal/show"
+	"verity/wer"
 )
 
 const configHelp = `Config prints the defaults of flags, in the form of the file that can change
@@ -125,7 +126,7 @@ func configure(root *cobra.Command, path string, settings []setting) error {
 	for _, s := range settings {
 		at := fmt.Sprintf("config file %s: line %d: ", show.Name(path), s.line)
 		if o := options.Find(s.key); o == nil || o.Who&options.Keep == 0 {
-			near := cmp.Or(cli.DidYouMean(cli.Nearest(s.key, configKeys())), "; verity config lists them")
+			near := cmp.Or(cli.DidYouMean(wer.Nearest(s.key, configKeys())), "; verity config lists them")
 			return cli.Usagef("%sthere is no key %s%s", at, show.Line(s.key), near)
 		}
 		if err := setDefault(root, s.key, s.value, "the config file", configured...); err != nil {

@@ -27,6 +27,7 @@ import (
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/setup"
 	"verity/internal/testing/testmodel"
+	"verity/model"
 	"verity/model/digits"
 )
 
@@ -36,14 +37,14 @@ func TestMain(m *testing.M) {
 
 // Tests run on a model that is quick.
 func init() {
-	setup.EmbeddedModels["digits"] = setup.Embedded{Target: digits.Target, Assistant: digits.Assistant}
+	model.Embed("digits", model.Embedded{Files: digits.Target(), Assistant: digits.Assistant()})
 	setup.DefaultModel = "digits"
 }
 
 // onBase makes the default what it is in the program.
 func onBase(t *testing.T) {
 	t.Helper()
-	if _, ok := setup.EmbeddedOf("base"); !ok {
+	if !setup.Embedded("base") {
 		t.Skip("SKIPPED: built without a model (-tags nomodel)")
 	}
 	setup.DefaultModel = "base"

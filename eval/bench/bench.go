@@ -11,7 +11,6 @@ import (
 
 	"verity/audio"
 	"verity/decoder"
-	"verity/decoder/schedule"
 	"verity/encoder"
 	"verity/internal/kernel"
 	"verity/internal/machine"
@@ -19,6 +18,7 @@ import (
 	"verity/parallel"
 	"verity/precision"
 	"verity/tokenizer"
+	"verity/transcribe"
 )
 
 // Options configures Run. The zero value runs on one thread and keeps the weights as
@@ -109,7 +109,7 @@ func begin(c *model.Checkpoint, o Options) (*bench, error) {
 	b := &bench{Options: o, dims: c.Dims}
 	o.Watch("loading")
 	var err error
-	if b.encoder, b.decoder, err = schedule.Load(c, decoder.Options{Pool: b.Pool, Precision: b.Precision}); err != nil {
+	if b.encoder, b.decoder, err = transcribe.LoadNetwork(c, decoder.Options{Pool: b.Pool, Precision: b.Precision}); err != nil {
 		return nil, err
 	}
 	b.Precision = b.encoder.Precision()

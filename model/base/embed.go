@@ -10,7 +10,7 @@ import (
 	"verity/model"
 )
 
-func init() { model.Embed("base", Base()) }
+func init() { model.Embed("base", model.Embedded{Files: Base()}) }
 
 //go:embed base
 var inside embed.FS

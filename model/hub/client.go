@@ -70,14 +70,6 @@ func FromEnv() *Client {
 	return c
 }
 
-// Resolve returns the directory of a model, which it downloads if it is not in the cache.
-func (c *Client) Resolve(ctx context.Context, name string) (string, error) {
-	if dir, ok := c.Find(name); ok {
-		return dir, nil
-	}
-	return c.Pull(ctx, name)
-}
-
 // Pull downloads the missing files of the newest version of a model.
 func (c *Client) Pull(ctx context.Context, name string) (string, error) {
 	repo, ok := Repo(name)
@@ -88,7 +80,7 @@ func (c *Client) Pull(ctx context.Context, name string) (string, error) {
 		return "", fmt.Errorf("%s: %w", repo, ErrNoCache)
 	}
 	if c.Offline {
-		return "", fmt.Errorf("%s: %w (--offline, HF_HUB_OFFLINE)", repo, ErrOffline)
+		return "", fmt.Errorf("%s: %w", repo, ErrOffline)
 	}
 	commit, files, err := c.files(ctx, repo)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package hub finds Whisper checkpoints by name, in the cache that all programs of
 // Hugging Face share, and downloads those that are not there.
 //
-//	"small", "openai/whisper-small" → [Client.Resolve] → a directory → model.Open
+//	"small", "openai/whisper-small", a path → [Client.Open] → *model.Checkpoint
 //
 // # Cache
 //

@@ -157,7 +157,7 @@ func TestPull(t *testing.T) {
 			last = done
 		}
 	}
-	dir, err := c.Resolve(t.Context(), "tiny")
+	dir, err := c.locate(t.Context(), "tiny")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestPull(t *testing.T) {
 	}
 	gets := h.gets.Load()
 	c.Offline = true
-	if again, err := c.Resolve(t.Context(), repo); err != nil || again != dir || h.gets.Load() != gets {
+	if again, err := c.locate(t.Context(), repo); err != nil || again != dir || h.gets.Load() != gets {
 		t.Errorf("again: %s, %v, %d transfers more", again, err, h.gets.Load()-gets)
 	}
 	list, err := c.List()
@@ -187,7 +187,7 @@ func TestPull(t *testing.T) {
 	if _, ok := c.Find("tiny"); ok {
 		t.Error("found after it was removed")
 	}
-	if _, err := c.Resolve(t.Context(), "tiny"); !errors.Is(err, ErrOffline) {
+	if _, err := c.locate(t.Context(), "tiny"); !errors.Is(err, ErrOffline) {
 		t.Errorf("offline: %v", err)
 	}
 }
@@ -199,7 +199,7 @@ func TestCut(t *testing.T) {
 	c, _ := h.client(t)
 	c.Attempts = 2
 	h.cuts.Store(3)
-	if _, err := c.Resolve(t.Context(), "tiny"); !errors.Is(err, errCut) {
+	if _, err := c.locate(t.Context(), "tiny"); !errors.Is(err, errCut) {
 		t.Fatalf("error = %v, want errCut", err)
 	}
 	if dir, ok := c.Find("tiny"); ok {
@@ -209,7 +209,7 @@ func TestCut(t *testing.T) {
 	if st, err := os.Stat(part); err != nil || st.Size() < int64(h.size)*7/10 {
 		t.Errorf("of two transfers there is %v, %v", st, err)
 	}
-	dir, err := c.Resolve(t.Context(), "tiny")
+	dir, err := c.locate(t.Context(), "tiny")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestDamaged(t *testing.T) {
 		change(h)
 		c, _ := h.client(t)
 		c.Attempts = 2
-		_, err := c.Resolve(t.Context(), "tiny")
+		_, err := c.locate(t.Context(), "tiny")
 		if err == nil {
 			t.Errorf("%s: no error", name)
 		}
@@ -247,7 +247,7 @@ func TestRefusals(t *testing.T) {
 		h := newHub(t)
 		h.status = status
 		c, _ := h.client(t)
-		_, err := c.Resolve(t.Context(), "tiny")
+		_, err := c.locate(t.Context(), "tiny")
 		if err == nil || want != nil && !errors.Is(err, want) || !strings.Contains(err.Error(), strconv.Itoa(status)) {
 			t.Errorf("%d: error = %v", status, err)
 		}
@@ -255,7 +255,7 @@ func TestRefusals(t *testing.T) {
 	h := newHub(t)
 	h.busy.Store(2)
 	c, waited := h.client(t)
-	if _, err := c.Resolve(t.Context(), "tiny"); err != nil || len(*waited) != 2 || (*waited)[0] != 7*time.Second {
+	if _, err := c.locate(t.Context(), "tiny"); err != nil || len(*waited) != 2 || (*waited)[0] != 7*time.Second {
 		t.Errorf("busy twice: %v, waited %v", err, *waited)
 	}
 	for _, name := range []string{"../x", "a/b/c", "a/..", "nothing", "a--b/c"} {
@@ -403,7 +403,7 @@ func TestConcurrent(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			dir, err := c.Resolve(t.Context(), "tiny")
+			dir, err := c.locate(t.Context(), "tiny")
 			if err != nil {
 				t.Error(err)
 				return
@@ -453,7 +453,7 @@ func TestNoLinks(t *testing.T) {
 	defer func() { symlink = os.Symlink }()
 	h := newHub(t)
 	c, _ := h.client(t)
-	dir, err := c.Resolve(t.Context(), "tiny")
+	dir, err := c.locate(t.Context(), "tiny")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -528,10 +528,10 @@ func TestNoHome(t *testing.T) {
 	}
 	c := FromEnv()
 	_, found := c.Find("tiny")
-	_, err := c.Resolve(t.Context(), "tiny")
+	_, err := c.locate(t.Context(), "tiny")
 	_, err2 := c.List()
 	_, err3 := c.Remove("tiny")
-	if c.Cache != "" || c.Token != "" || found || c.Partner("large-v2") != "" {
+	if c.Cache != "" || c.Token != "" || found || c.Assistant("large-v2") != "" {
 		t.Errorf("cache %q, token %q, found %v", c.Cache, c.Token, found)
 	}
 	for _, err := range []error{err, err2, err3} {

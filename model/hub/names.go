@@ -54,18 +54,6 @@ func also(repo string) []string {
 	return nil
 }
 
-// Partner returns the published model in the cache that drafts best for a published model;
-// empty if there is none.
-func (c *Client) Partner(name string) string {
-	repo, ok := Repo(name)
-	for _, p := range Partners(repo) {
-		if _, found := c.Find(p); ok && found {
-			return p
-		}
-	}
-	return ""
-}
-
 // Partners returns the published models that can draft for a model, the best first:
 // its distilled decoder, then a small model of the same vocabulary.
 func Partners(repo string) []string {

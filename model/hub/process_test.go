@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	c := &Client{Cache: cache, Endpoint: os.Getenv(childEndpoint), stall: time.Hour, wait: func(context.Context, time.Duration) error { return nil }}
-	dir, err := c.Resolve(context.Background(), "tiny")
+	dir, err := c.locate(context.Background(), "tiny")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -99,7 +99,7 @@ func TestKilled(t *testing.T) {
 	if dir, ok := c.Find("tiny"); ok {
 		t.Fatalf("%s looks whole", dir)
 	}
-	dir, err := c.Resolve(t.Context(), "tiny")
+	dir, err := c.locate(t.Context(), "tiny")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func (s slow) Write(b []byte) (n int, err error) {
 func TestBackwards(t *testing.T) {
 	h := newHub(t)
 	c, _ := h.client(t)
-	dir, err := c.Resolve(t.Context(), "tiny")
+	dir, err := c.locate(t.Context(), "tiny")
 	if err != nil {
 		t.Fatal(err)
 	}

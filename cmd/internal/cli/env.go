@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"verity/internal/show"
+	"verity/wer"
 )
 
 // An Env is the part of the process that a command may use. Only text goes to out;
@@ -106,7 +107,7 @@ func NoArgs(c *cobra.Command, args []string) error {
 	for _, sub := range c.Commands() {
 		names = append(names, sub.Name())
 	}
-	near := DidYouMean(Nearest(args[0], names))
+	near := DidYouMean(wer.Nearest(args[0], names))
 	if near == "" && !c.HasParent() {
 		near = ", and no file of that name"
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,25 +9,6 @@ import (
 
 	"verity/wer"
 )
-
-// Nearest returns up to three candidates that a misspelt word may mean, the likeliest first:
-// the word is their beginning, or differs from them by few edits.
-func Nearest(word string, candidates []string) (near []string) {
-	const most = 2 // edits; one in a short word
-	limit := min(most, max(1, len(word)/3))
-	edits := map[string]int{}
-	for _, c := range candidates {
-		n := wer.Count(wer.Characters(nil, word), wer.Characters(nil, c)).Errors()
-		if strings.HasPrefix(c, word) && len(word) > 2 {
-			n = min(n, 1)
-		}
-		if n <= limit {
-			near, edits[c] = append(near, c), n
-		}
-	}
-	slices.SortStableFunc(near, func(a, b string) int { return edits[a] - edits[b] })
-	return near[:min(len(near), 3)]
-}
 
 // DidYouMean ends an error about an unknown word; it is empty without a candidate.
 func DidYouMean(near []string) string {
@@ -52,7 +32,7 @@ func FlagError(c *cobra.Command, err error) error {
 				names = append(names, f.Name)
 			}
 		})
-		near := Nearest(name, names)
+		near := wer.Nearest(name, names)
 		for i := range near {
 			near[i] = "--" + near[i]
 		}

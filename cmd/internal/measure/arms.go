@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"verity"
 	"verity/cmd/internal/options"
 	"verity/cmd/internal/setup"
 	"verity/eval"
@@ -117,17 +118,18 @@ type arm struct {
 type arms struct {
 	*datasetRun
 	list  []*arm
-	plain map[precision.Precision]*setup.Model // without an assistant
-	grown map[precision.Precision]int64        // memory of these
+	plain map[precision.Precision]*verity.Model // without an assistant
+	grown map[precision.Precision]int64         // memory of these
+	open  []*verity.Model                       // in the order they were loaded
 	pool  *parallel.Pool
 }
 
 func (r *datasetRun) newArms() *arms {
-	return &arms{datasetRun: r, plain: map[precision.Precision]*setup.Model{}, grown: map[precision.Precision]int64{}, pool: parallel.New(r.model.Threads)}
+	return &arms{datasetRun: r, plain: map[precision.Precision]*verity.Model{}, grown: map[precision.Precision]int64{}, pool: parallel.New(r.model.Threads)}
 }
 
 func (r *arms) close() {
-	for _, m := range r.plain {
+	for _, m := range slices.Backward(r.open) {
 		m.Close()
 	}
 	r.pool.Close()
@@ -160,22 +162,21 @@ func (r *arms) load(ctx context.Context, s setting, dataset string) (_ *arm, err
 	a.flags.Assistant = with.Off()
 	plain := r.plain[s.precision]
 	if plain == nil {
-		if plain, err = a.flags.Load(ctx); err != nil {
+		if plain, err = a.flags.Load(ctx, r.opt); err != nil {
 			return nil, err
 		}
-		r.plain[s.precision] = plain
+		r.plain[s.precision], r.open = plain, append(r.open, plain)
 	}
-	m := plain.Model
+	m := plain
 	var drafts *setup.DraftSource
 	if s.assisted {
-		if m, err = plain.Assisted(ctx, &with); err != nil {
+		a.flags.Assistant, drafts = with, r.drafts
+		if m, err = a.flags.Assisted(ctx, plain, r.opt); err != nil {
 			return nil, err
 		}
-		a.flags.Assistant, drafts = with, r.drafts
+		r.open = append(r.open, m)
 	}
-	if a.engine, err = newEngine(m, r.opt, drafts); err != nil {
-		return nil, err
-	}
+	a.engine = newEngine(m, drafts)
 	a.Arm = eval.Arm{
 		Name: s.file(), Engine: a.engine.transcribe, Decoding: m.Batch.Busy,
 		Run: setup.Identity(plain, &a.flags, r.decisive, dataset),
@@ -219,7 +220,7 @@ func (r *arms) matches() (all []eval.Match) {
 // to compare.
 func (r *arms) ready() {
 	for _, a := range r.list {
-		if auto := a.flags.Assistant.Auto; auto != nil && a.assisted {
+		if auto := a.engine.model.Auto; auto != nil && a.assisted {
 			auto.ForceDraft()
 		}
 		a.engine.total = transcript.Stats{}

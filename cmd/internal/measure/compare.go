@@ -144,7 +144,7 @@ func (v *compareCommand) check(files []string) error {
 
 // checkArms returns an error about arms that cannot be run.
 func (v *compareCommand) checkArms() error {
-	assistant := v.model.Assistant.Method(v.model.Name)
+	assistant := v.model.Assistant.For(v.model.Name)
 	none := v.plain()
 	switch assisted := slices.ContainsFunc(v.precisions.settings(), func(a setting) bool { return a.assisted }); {
 	case none && v.precisions.list == nil:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"sync"
 
+	"verity"
 	"verity/audio"
 	"verity/cmd/internal/setup"
 	"verity/datasets"
@@ -15,7 +16,7 @@ import (
 // An engine is a model as package eval runs it.
 type engine struct {
 	transcriber *transcribe.Transcriber
-	model       *transcribe.Model
+	model       *verity.Model
 	drafts      *setup.DraftSource
 
 	mu     sync.Mutex
@@ -23,13 +24,8 @@ type engine struct {
 	total  transcript.Stats
 }
 
-func newEngine(m *transcribe.Model, o transcribe.Options, drafts *setup.DraftSource) (*engine, error) {
-	o.MarkAccepted = true
-	t, err := transcribe.New(m, o)
-	if err != nil {
-		return nil, setup.InFlag(err)
-	}
-	return &engine{transcriber: t, model: m, drafts: drafts}, nil
+func newEngine(m *verity.Model, drafts *setup.DraftSource) *engine {
+	return &engine{transcriber: m.Transcriber(), model: m, drafts: drafts}
 }
 
 // transcribe is an eval.Engine. What is written of the utterance drafts.

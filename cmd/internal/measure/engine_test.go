@@ -17,15 +17,12 @@ func TestPieces(t *testing.T) {
 	flags := setup.ModelFlags{Name: "../../../model/digits/target", Assistant: setup.AssistantFlags{
 		Name: "self", Policy: func() assistant.Policy { return assistant.Constant(3) }, Sampler: "gumbel",
 	}}
-	m, err := flags.Load(t.Context())
+	m, err := flags.Load(t.Context(), transcribe.Options{MarkAccepted: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	e, err := newEngine(m.Model, transcribe.Options{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := newEngine(m, nil)
 	clip, err := audio.Open(t.Context(), "../../../model/digits/digits.wav")
 	if err != nil {
 		t.Fatal(err)

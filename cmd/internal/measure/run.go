@@ -65,6 +65,7 @@ func (r *datasetRun) open(ctx context.Context) (*setup.Corpus, error) {
 // prepare makes the log and the options of decoding.
 func (r *datasetRun) prepare() error {
 	r.opt = r.decoding.Result(r.log.Logger(r.Env))
+	r.opt.MarkAccepted = true // records have the pieces
 	return r.sound.Check()
 }
 
@@ -73,7 +74,7 @@ func (r *datasetRun) whole() setting { return setting{"records", r.model.Precisi
 
 // plain reports whether the flags name nothing that drafts.
 func (r *datasetRun) plain() bool {
-	return r.model.Assistant.Method(r.model.Name) == string(transcribe.None) && r.model.Assistant.From == ""
+	return r.model.Assistant.For(r.model.Name) == string(transcribe.None) && r.model.Assistant.From == ""
 }
 
 // conclude writes the report. The error decides the exit status; why says why nothing was

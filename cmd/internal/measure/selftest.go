@@ -23,6 +23,7 @@ import (
 	"verity/internal/show"
 	"verity/parallel"
 	"verity/tokenizer"
+	"verity/transcribe"
 )
 
 const selftestHelp = `Selftest checks on a model what Verity promises of every model: the same bits
@@ -67,7 +68,7 @@ func (t *selftestCommand) run(ctx context.Context, _ []string) error {
 	if t.digest != "" {
 		return t.printDigest(ctx)
 	}
-	m, err := t.model.Load(ctx)
+	m, err := t.model.Load(ctx, transcribe.Options{})
 	if err != nil {
 		return err
 	}

@@ -126,7 +126,7 @@ func Info(e cli.Env) *cobra.Command {
 			f.Float64Var(&g.alpha, "alpha", noGuess, "with --cost, tell what drafts bring if a drafted token is right with this `chance`, 0 to 1")
 			f.Float64Var(&g.cost, "draft-cost", 0, "with --alpha, the `steps` of the model that drafting a token takes: about 0.1 for a small model, 0 for a text")
 		})
-	cli.CompleteOr(c, "model", setup.ModelNames()...)
+	cli.CompleteOr(c, "model", hub.AllNames()...)
 	return c
 }
 
@@ -180,7 +180,7 @@ func (i *Properties) decide(ctx context.Context, c *model.Checkpoint, drafts boo
 	i.Memory = memoryFor(c, p)
 	i.Auto = automatic{
 		Precision: p.Weights.String(), Threads: pool.Threads(), Kernels: kernel.Implementations()[0],
-		Assistant: (&setup.AssistantFlags{Name: "auto"}).Method(i.Model),
+		Assistant: (&setup.AssistantFlags{Name: "auto"}).For(i.Model),
 	}
 	if drafts {
 		i.Passes, err = bench.Passes(ctx, c, bench.Options{Pool: pool, Stage: 300 * time.Millisecond})
@@ -228,7 +228,7 @@ func (s *sheet) row(label, format string, args ...any) {
 func (i *Properties) print(w io.Writer) error {
 	var s sheet
 	where := show.Name(i.Model)
-	if _, ok := setup.EmbeddedOf(i.Model); ok {
+	if setup.Embedded(i.Model) {
 		where = i.Model + ", inside this program; --model openai/whisper-" + i.Model + " takes the published weights, in float16"
 	}
 	s.row("model", "%s", where)
@@ -263,7 +263,7 @@ func (i *Properties) printUse(s *sheet) {
 		s.row("use", "transcribes English")
 	default:
 		text := "transcribes %d languages, and translates them into English"
-		if _, ok := setup.EmbeddedOf(i.Model); ok {
+		if setup.Embedded(i.Model) {
 			text += ", poorly: larger models do better"
 		}
 		s.row("use", text, len(i.Languages))

@@ -14,6 +14,7 @@ import (
 	"verity/cmd/internal/setup"
 	"verity/internal/show"
 	"verity/model/hub"
+	"verity/wer"
 )
 
 // completeCached offers the models of the cache.
@@ -51,7 +52,7 @@ func Models(e cli.Env) *cobra.Command {
 		}
 		if _, ok := hub.Repo(args[0]); !ok {
 			return cli.Usagef("%s is no name of a model: want owner/name, or a size such as small%s", strconv.Quote(args[0]),
-				cli.DidYouMean(cli.Nearest(args[0], hub.Names())))
+				cli.DidYouMean(wer.Nearest(args[0], hub.Names())))
 		}
 		return nil
 	}

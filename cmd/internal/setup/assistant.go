@@ -1,19 +1,14 @@
 package setup
 
 import (
-	"cmp"
-	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/spf13/pflag"
 
+	"verity"
 	"verity/assistant"
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/options"
-	"verity/model"
-	"verity/model/hub"
 	"verity/precision"
 	"verity/transcribe"
 )
@@ -25,8 +20,7 @@ type AssistantFlags struct {
 	From      string                  // text to draft from
 	Policy    func() assistant.Policy // of draft-tokens; nil is auto
 	Sampler   string
-	Auto      *assistant.Auto // that the latest policies share, if they are auto
-	overlap   bool            // measure it
+	overlap   bool // measure it
 }
 
 func (a *AssistantFlags) Register(f *pflag.FlagSet) {
@@ -57,61 +51,18 @@ func (a *AssistantFlags) Comparable() error {
 	return nil
 }
 
-// Method resolves the flags for a model: it returns a method of transcribe, or the name
-// of a checkpoint.
-func (a *AssistantFlags) Method(model string) string {
-	switch {
-	case a.Name != "auto":
-		return a.Name
-	case hasAssistant(model):
-		return model
-	}
-	// The published one, if it is in the cache.
-	return cmp.Or(hub.FromEnv().Partner(model), string(transcribe.None))
+// For returns what the flag means with a model: a method, or the name of the assistant's.
+func (a *AssistantFlags) For(model string) string {
+	return verity.Options{Assistant: a.Name}.AssistantFor(model)
 }
 
-// describe opens the assistant's checkpoint, if it has one.
-func (a *AssistantFlags) describe(ctx context.Context, l *Model) (transcribe.AssistantOptions, error) {
-	d := transcribe.AssistantOptions{Precision: a.precision}
-	switch name := a.Method(l.name); transcribe.Method(name) {
-	case transcribe.None, transcribe.NGram, transcribe.Bigram, transcribe.Self:
-		d.Method = transcribe.Method(name)
-	default:
-		if a.Name == "auto" && !hasAssistant(l.name) {
-			slog.Warn("assistant auto: taking the published one that is in the cache", "assistant", name)
-		}
-		c, err := openAssistant(ctx, name, l.offline)
-		if errors.As(err, new(*missingModel)) {
-			return d, fmt.Errorf("--assistant %s: there is no such directory or file; want none, ngram, bigram, self, or the directory or name "+
-				"of a smaller model of the same family", name)
-		}
-		if err != nil {
-			return d, err
-		}
-		l.closers = append(l.closers, c)
-		d.Checkpoint = c
-	}
-	return d, nil
+// unknown is the error of a name that is no assistant.
+func (a *AssistantFlags) unknown() error {
+	return fmt.Errorf("--assistant %s: there is no such directory or file; want none, ngram, bigram, self, or the directory or name "+
+		"of a smaller model of the same family", a.Name)
 }
 
-// inPrecision returns the format of the assistant's weights.
-func (a *AssistantFlags) inPrecision() precision.Precision {
-	p := a.precision
-	if p.Weights == precision.Auto {
-		p.Weights = precision.Int8
-	}
-	return p
-}
-
-func openAssistant(ctx context.Context, name string, offline bool) (*model.Checkpoint, error) {
-	if hasAssistant(name) {
-		return model.OpenFS(EmbeddedModels[name].Assistant(), name+" assistant")
-	}
-	return OpenCheckpoint(ctx, name, offline)
-}
-
-// hasAssistant reports whether the model of a name lies in this program with an assistant.
-func hasAssistant(name string) bool {
-	i, ok := EmbeddedOf(name)
-	return ok && i.Assistant != nil
+// AssistantNames are what --assistant takes beside models.
+func AssistantNames() []string {
+	return []string{"auto", string(transcribe.None), string(transcribe.NGram), string(transcribe.Bigram), string(transcribe.Self)}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"verity"
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/options"
 	"verity/internal/machine"
@@ -22,7 +23,7 @@ import (
 )
 
 // Identity describes a run in its records: decisive are the flags that decide the records.
-func Identity(l *Model, flags *ModelFlags, decisive *pflag.FlagSet, dataset string) transcript.Maker {
+func Identity(l *verity.Model, flags *ModelFlags, decisive *pflag.FlagSet, dataset string) transcript.Maker {
 	m := Maker(l, flags, decisive)
 	m.Dataset, m.Machine, m.Threads = dataset, runtime.GOOS+"/"+runtime.GOARCH, l.Pool.Threads()
 	if cpu := machine.CPU(); cpu != runtime.GOARCH {
@@ -34,24 +35,20 @@ func Identity(l *Model, flags *ModelFlags, decisive *pflag.FlagSet, dataset stri
 	return *m
 }
 
-// Maker describes what makes transcripts: decisive are the flags that decide them. The
-// precision is known once the model is loaded.
-func Maker(l *Model, flags *ModelFlags, decisive *pflag.FlagSet) *transcript.Maker {
+// Maker describes what makes transcripts: decisive are the flags that decide them.
+func Maker(l *verity.Model, flags *ModelFlags, decisive *pflag.FlagSet) *transcript.Maker {
 	by := &transcript.Maker{
 		Program: code(), Model: flags.Name, ModelID: fingerprint(l.Checkpoint),
-		Assistant: assistantName(flags), Options: map[string]string{},
+		Precision: l.Encoder.Precision().String(), Assistant: assistantName(flags), Options: map[string]string{},
 	}
 	if synth.Planted(l.Checkpoint.FS()) != nil {
 		by.Model += " (planted text)"
 		by.Planted = true
 	}
-	if l.Model != nil {
-		by.Precision = l.Encoder.Precision().String()
-	}
-	switch transcribe.Method(flags.Assistant.Method(flags.Name)) {
+	switch transcribe.Method(flags.Assistant.For(flags.Name)) {
 	case transcribe.None, transcribe.NGram, transcribe.Bigram:
 	default:
-		by.AssistantPrecision = flags.Assistant.inPrecision().String()
+		by.AssistantPrecision = transcribe.AssistantPrecision(flags.Assistant.precision).String()
 	}
 	decisive.VisitAll(func(f *pflag.Flag) {
 		if v := f.Value.String(); v != options.Find(f.Name).Zero() {
@@ -68,7 +65,7 @@ func assistantName(m *ModelFlags) string {
 	if m.Assistant.From != "" {
 		names = append(names, "text of "+m.Assistant.From)
 	}
-	if name := m.Assistant.Method(m.Name); name != string(transcribe.None) {
+	if name := m.Assistant.For(m.Name); name != string(transcribe.None) {
 		names = append(names, name)
 	}
 	return strings.Join(names, ", then ")

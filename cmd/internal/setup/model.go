@@ -1,29 +1,32 @@
 package setup
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"log/slog"
-	"maps"
+	"os"
 	"runtime"
-	"slices"
-	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 
+	"verity"
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/options"
+	"verity/internal/show"
 	"verity/model"
-	"verity/model/base"
+	_ "verity/model/base" // DefaultModel
 	"verity/model/hub"
 	"verity/parallel"
 	"verity/precision"
 	"verity/transcribe"
 )
+
+// DefaultModel is what is used if no model is named. Tests have another.
+var DefaultModel = "base"
 
 // ModelFlags say which model to use and how to run it.
 type ModelFlags struct {
@@ -67,111 +70,101 @@ func Precision(f *pflag.FlagSet, name string, to *precision.Precision) {
 	cli.AddOption(f, name, func(v options.Value) (err error) { *to, err = options.ParsePrecision(v.Text); return err })
 }
 
-// OpenCheckpoint opens the model of a name, which is downloaded unless offline forbids it.
-func OpenCheckpoint(ctx context.Context, name string, offline bool) (*model.Checkpoint, error) {
-	if i, ok := EmbeddedOf(name); ok {
-		return model.OpenFS(i.Target(), name)
+// Options are those that the flags mean, with the options of decoding d.
+func (m *ModelFlags) Options(d transcribe.Options) verity.Options {
+	a := &m.Assistant
+	return verity.Options{
+		Threads: m.Threads, Precision: m.Precision, Decoding: d, Hub: NewHub(), Offline: m.Offline, Pool: m.Pool,
+		Assistant: a.Name, AssistantPrecision: a.precision, WindowsFirst: !m.Serving,
+		Policy: a.Policy, Rejection: a.rejection(), MeasureOverlap: a.overlap, Log: slog.Default(),
 	}
-	path, err := locate(ctx, name, offline)
-	if err != nil {
-		return nil, err
-	}
-	return model.Open(ctx, path)
 }
 
-// A Model is a model ready for work, and what has to be closed after it.
-type Model struct {
-	*transcribe.Model
-	name       string // as --model has it
-	offline    bool
-	Checkpoint *model.Checkpoint
-	closers    []io.Closer
-}
-
-// Load loads the model that the flags name, with its assistant.
-func (m *ModelFlags) Load(ctx context.Context) (*Model, error) {
+// Load loads the model that the flags name, with its assistant, for decoding with d.
+func (m *ModelFlags) Load(ctx context.Context, d transcribe.Options) (*verity.Model, error) {
 	if cores := runtime.NumCPU(); m.Threads > cores {
 		slog.Warn("more --threads than processors take longer", "threads", m.Threads, "processors", cores)
 	}
-	c, err := OpenCheckpoint(ctx, m.Name, m.Offline)
-	if err != nil {
+	if err := checkDefault(m.Name); err != nil {
 		return nil, err
 	}
-	l := &Model{name: m.Name, offline: m.Offline, Checkpoint: c, closers: []io.Closer{c}}
-	l.Model, err = l.wire(ctx, &m.Assistant, transcribe.LoadOptions{
-		Threads: m.Threads, Pool: m.Pool, Precision: m.Precision, WindowsFirst: !m.Serving, Log: slog.Default(),
-	})
-	if err != nil {
-		l.Close()
+	if m.Assistant.Name == "" {
+		return nil, m.Assistant.unknown()
+	}
+	l, err := verity.Open(ctx, m.Name, m.Options(d))
+	return l, m.explain(err)
+}
+
+// Assisted returns the same model with the assistant of the flags: both share all weights.
+func (m *ModelFlags) Assisted(ctx context.Context, plain *verity.Model, d transcribe.Options) (*verity.Model, error) {
+	l, err := plain.Assisted(ctx, m.Options(d))
+	return l, m.explain(err)
+}
+
+// OpenCheckpoint opens the model of a name, which is downloaded unless offline forbids it.
+func OpenCheckpoint(ctx context.Context, name string, offline bool) (*model.Checkpoint, error) {
+	if err := checkDefault(name); err != nil {
 		return nil, err
 	}
-	return l, nil
+	h := NewHub()
+	h.Offline = h.Offline || offline
+	c, err := h.Open(ctx, name)
+	return c, (&ModelFlags{Name: name}).explain(err)
 }
 
-// Assisted returns the same model with an assistant: both share all weights.
-func (l *Model) Assisted(ctx context.Context, a *AssistantFlags) (*transcribe.Model, error) {
-	return l.wire(ctx, a, transcribe.LoadOptions{Like: l.Model, WindowsFirst: true, Log: slog.Default()})
-}
-
-// wire loads the checkpoint, or takes the weights of o.Like, and gives it an assistant.
-func (l *Model) wire(ctx context.Context, a *AssistantFlags, o transcribe.LoadOptions) (*transcribe.Model, error) {
-	o.Policy, o.Rejection, o.MeasureOverlap = a.Policy, a.rejection(), a.overlap
-	var err error
-	if o.Assistant, err = a.describe(ctx, l); err != nil {
-		return nil, err
+// checkDefault refuses the default model in a program without it: it is not downloaded unasked.
+func checkDefault(name string) error {
+	if Embedded(name) || name != DefaultModel {
+		return nil
 	}
-	m, err := transcribe.Load(ctx, l.Checkpoint, o)
-	if err == nil {
-		a.Auto = m.Auto
+	if _, err := os.Stat(name); err == nil {
+		return nil
 	}
-	return m, err
+	return errors.New("this program was built without a model (-tags nomodel): name the directory of a Whisper checkpoint with --model DIR")
 }
 
-func (l *Model) Close() {
-	if l.Model != nil {
-		l.Model.Close()
+// explain adds to an error of the library which flag or command helps.
+func (m *ModelFlags) explain(err error) error {
+	var unknown *hub.NameError
+	switch {
+	case errors.As(err, &unknown) && unknown.Name == m.Assistant.Name && unknown.Name != m.Name:
+		return m.Assistant.unknown()
+	case errors.Is(err, hub.ErrOffline):
+		return fmt.Errorf("%w (--offline, HF_HUB_OFFLINE); verity models pull fetches it with a network", err)
 	}
-	for _, c := range l.closers {
-		c.Close() // an error means nothing: the file was only read
+	return InFlag(err)
+}
+
+// Embedded reports whether the model of a name is part of this program.
+func Embedded(name string) bool {
+	_, ok := model.EmbeddedModel(name)
+	return ok
+}
+
+// NewHub returns a client that shows the progress of downloads.
+func NewHub() *hub.Client {
+	h := hub.FromEnv()
+	h.Notice = func(line string) { slog.Warn(line) }
+	if !term.IsTerminal(int(os.Stderr.Fd())) {
+		return h
 	}
-}
-
-// A missingModel is the name of a model that is no directory, no file and no published one.
-type missingModel struct{ name string }
-
-func (m *missingModel) Error() string {
-	text := fmt.Sprintf("model %s: there is no such directory or file", cmp.Or(m.name, `""`))
-	if near := cli.Nearest(strings.TrimPrefix(m.name, "whisper-"), ModelNames()); len(near) > 0 {
-		return text + cli.DidYouMean(near)
+	b, current, began := cli.Bar{W: os.Stderr}, "", time.Time{}
+	h.Progress = func(file string, done, total int64) {
+		if file != current {
+			current, began = file, time.Now()
+		}
+		if done >= total {
+			b.Clear()
+			return
+		}
+		share := float64(done) / float64(total)
+		text := fmt.Sprintf("%s, %s of %s", file, show.Bytes(done), show.Bytes(total))
+		if took := time.Since(began); took > time.Second && share > 0 {
+			text += cli.Remaining(took, share)
+		}
+		b.Set(text, share)
 	}
-	return fmt.Sprintf("%s; name a checkpoint, a published model such as small or openai/whisper-small, or %s", text, strings.Join(embeddedNames(), " or "))
-}
-
-// An Embedded is a model that lies in this program.
-type Embedded struct {
-	Target    func() fs.FS // nil if the program was built without
-	Assistant func() fs.FS // nil if it has none
-}
-
-// EmbeddedModels are the models that lie in this program, by name. A directory of such a
-// name is ./NAME. Tests have another.
-var EmbeddedModels = map[string]Embedded{"base": {Target: base.Base}}
-
-// DefaultModel is what is used if no model is named.
-var DefaultModel = "base"
-
-// EmbeddedOf returns the model of a name, if it is one that lies in this program.
-func EmbeddedOf(name string) (Embedded, bool) {
-	i, ok := EmbeddedModels[name]
-	return i, ok && i.Target() != nil
-}
-
-// embeddedNames returns the names of the models that lie in this program.
-func embeddedNames() []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(EmbeddedModels)), func(name string) bool {
-		_, ok := EmbeddedOf(name)
-		return !ok
-	})
+	return h
 }
 
 // CompleteModel offers names of models as the argument, and files and directories.
@@ -179,15 +172,5 @@ func CompleteModel(_ *cobra.Command, args []string, _ string) ([]string, cobra.S
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return ModelNames(), cobra.ShellCompDirectiveDefault
-}
-
-// ModelNames are the names that --model takes beside paths.
-func ModelNames() []string {
-	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(embeddedNames(), hub.Names()))))
-}
-
-// AssistantNames are what --assistant takes beside models.
-func AssistantNames() []string {
-	return []string{"auto", string(transcribe.None), string(transcribe.NGram), string(transcribe.Bigram), string(transcribe.Self)}
+	return hub.AllNames(), cobra.ShellCompDirectiveDefault
 }

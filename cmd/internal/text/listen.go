@@ -95,13 +95,14 @@ func (l *listenCommand) run(ctx context.Context, args []string) error {
 	}
 	l.drawn = l.OutTerminal && format == transcript.TXT && !l.timed
 	done := l.Loading(&l.log, l.model.Name)
-	model, err := l.model.Load(ctx)
+	decoding := l.decoding.Result(l.log.Logger(l.Env))
+	model, err := l.model.Load(ctx, decoding)
 	done()
 	if err != nil {
 		return err
 	}
 	defer model.Close()
-	by, err := live.New(model.Model, l.decoding.Result(l.log.Logger(l.Env)))
+	by, err := live.New(model.Model, decoding)
 	if err != nil {
 		return setup.InFlag(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"verity"
 	"verity/audio"
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/options"
@@ -174,17 +175,17 @@ func (s *serveCommand) run(ctx context.Context, _ []string) error {
 }
 
 // load loads the model, and completes the options by what it is.
-func (s *serveCommand) load(ctx context.Context, logger *slog.Logger) (*setup.Model, error) {
+func (s *serveCommand) load(ctx context.Context, logger *slog.Logger) (*verity.Model, error) {
 	s.model.Serving, s.model.Name = true, s.models[0]
 	if len(s.models) > 1 { // they share the threads
 		s.model.Pool = parallel.New(s.model.Threads)
 		s.inUse = append(s.inUse, s.model.Pool.Close)
 	}
-	m, err := s.model.Load(ctx)
+	m, err := s.model.Load(ctx, transcribe.Options{})
 	if err != nil {
 		return nil, err
 	}
-	s.inUse = slices.Insert(s.inUse, 0, m.Close)
+	s.inUse = slices.Insert(s.inUse, 0, func() { m.Close() })
 	for _, name := range s.models[1:] {
 		source, err := s.source(ctx, name)
 		if err != nil {
@@ -239,11 +240,11 @@ func (s *serveCommand) source(ctx context.Context, name string) (serve.Source, e
 	}
 	defer c.Close()
 	load := func(ctx context.Context) (*transcribe.Model, func(), error) {
-		m, err := flags.Load(ctx)
+		m, err := flags.Load(ctx, transcribe.Options{})
 		if err != nil {
 			return nil, nil, err
 		}
-		return m.Model, m.Close, nil
+		return m.Model, func() { m.Close() }, nil
 	}
 	bytes := c.Bytes()
 	if w := flags.Precision.Weights; w != precision.Auto {

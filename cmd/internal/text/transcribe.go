@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"verity"
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/setup"
 	"verity/internal/kernel"
@@ -131,18 +132,14 @@ func (t *transcribeCommand) run(ctx context.Context, args []string) error {
 }
 
 // load loads the model.
-func (t *transcribeCommand) load(ctx context.Context, opt transcribe.Options) (*setup.Model, error) {
+func (t *transcribeCommand) load(ctx context.Context, opt transcribe.Options) (*verity.Model, error) {
 	done := t.Loading(&t.log, t.model.Name)
-	model, err := t.model.Load(ctx)
+	model, err := t.model.Load(ctx, opt)
 	done()
 	if err != nil {
 		return nil, err
 	}
-	t.by = setup.Maker(model, &t.model, t.decisive)
-	if t.transcribe, err = transcribe.New(model.Model, opt); err != nil {
-		model.Close()
-		return nil, setup.InFlag(err)
-	}
+	t.by, t.transcribe = setup.Maker(model, &t.model, t.decisive), model.Transcriber()
 	t.mark = newMarker(model.Tokenizer)
 	if t.stats {
 		t.bandwidth = kernel.ReadBandwidth(model.Pool, bandwidthTime)

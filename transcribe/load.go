@@ -1,4 +1,4 @@
-package schedule
+package transcribe
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"verity/model"
 )
 
-// Load reads the encoder and the decoder of c, in the same precision. That is faster than
+// LoadNetwork reads the encoder and the decoder of c, in the same precision. That is faster than
 // one after the other: the disk reads the second while the end of the first is packed.
-func Load(c *model.Checkpoint, o decoder.Options) (e *encoder.Encoder, d *decoder.Decoder, err error) {
+func LoadNetwork(c *model.Checkpoint, o decoder.Options) (e *encoder.Encoder, d *decoder.Decoder, err error) {
 	if o.Precision, err = layer.Resolve(c, o.Precision, o.Pool); err != nil {
 		return nil, nil, err
 	}

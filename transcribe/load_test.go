@@ -1,4 +1,4 @@
-package schedule
+package transcribe
 
 import (
 	"context"
@@ -17,9 +17,9 @@ import (
 	"verity/precision"
 )
 
-// TestLoad holds logits and features of halves loaded together against those loaded one
+// TestLoadNetwork holds logits and features of halves loaded together against those loaded one
 // after the other: they are the same bits.
-func TestLoad(t *testing.T) {
+func TestLoadNetwork(t *testing.T) {
 	spec := testmodel.Named("odd")
 	c := testmodel.Open(t, "odd")
 	pool := parallel.New(3)
@@ -54,7 +54,7 @@ func TestLoad(t *testing.T) {
 	}
 	want := logits(e, d)
 	for range 5 {
-		e, d, err := Load(c, o)
+		e, d, err := LoadNetwork(c, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,12 +64,12 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestLoadErrors checks that an error of a half ends the other, and that it is the one
+// TestLoadNetworkErrors checks that an error of a half ends the other, and that it is the one
 // reported.
-func TestLoadErrors(t *testing.T) {
+func TestLoadNetworkErrors(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if e, d, err := Load(testmodel.Open(t, "odd").WithContext(ctx), decoder.Options{}); !errors.Is(err, context.Canceled) || e != nil || d != nil {
+	if e, d, err := LoadNetwork(testmodel.Open(t, "odd").WithContext(ctx), decoder.Options{}); !errors.Is(err, context.Canceled) || e != nil || d != nil {
 		t.Errorf("error = %v, want Canceled", err)
 	}
 	dir := testmodel.Write(t, testmodel.Named("odd"))
@@ -81,7 +81,7 @@ func TestLoadErrors(t *testing.T) {
 	if err := os.Truncate(filepath.Join(dir, "model.safetensors"), 1<<16); err != nil {
 		t.Skip("this system protects mapped files:", err)
 	}
-	if e, d, err := Load(c, decoder.Options{}); !errors.Is(err, model.ErrChanged) || e != nil || d != nil {
+	if e, d, err := LoadNetwork(c, decoder.Options{}); !errors.Is(err, model.ErrChanged) || e != nil || d != nil {
 		t.Errorf("error = %v, want ErrChanged", err)
 	}
 }

@@ -1,0 +1,129 @@
+package hub
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"verity/model"
+	"verity/wer"
+)
+
+// Open opens the model that a name stands for. That is, in this order,
+//   - a model of the program: see model.Embed. A directory of that name is opened as ./NAME;
+//   - a file or a directory, in any form that model.Open reads;
+//   - a published model that is in the cache, or that openai/whisper or whisper.cpp has
+//     downloaded;
+//   - a published model that has to be downloaded, unless the client is Offline.
+//
+// The error of a name that is nothing of all this is a *[NameError].
+func (c *Client) Open(ctx context.Context, name string) (*model.Checkpoint, error) {
+	if m, ok := model.EmbeddedModel(name); ok {
+		return model.OpenFS(m.Files, name)
+	}
+	path, err := c.locate(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return model.Open(ctx, path)
+}
+
+// OpenAssistant opens the model that drafts: of a model of the program with an assistant,
+// that assistant, and of any other name what Open opens.
+func (c *Client) OpenAssistant(ctx context.Context, name string) (*model.Checkpoint, error) {
+	if m, ok := model.EmbeddedModel(name); ok && m.Assistant != nil {
+		return model.OpenFS(m.Assistant, name+" assistant")
+	}
+	return c.Open(ctx, name)
+}
+
+// Assistant returns the name that OpenAssistant opens the best assistant of a model by,
+// without a download: a model of the program has its own, and published models have
+// partners, which may be in the cache. It is empty if there is none.
+func (c *Client) Assistant(name string) string {
+	if m, ok := model.EmbeddedModel(name); ok && m.Assistant != nil {
+		return name
+	}
+	repo, ok := Repo(name)
+	for _, p := range Partners(repo) {
+		if _, found := c.Find(p); ok && found {
+			return p
+		}
+	}
+	return ""
+}
+
+// locate returns the file or the directory of a model outside the program.
+func (c *Client) locate(ctx context.Context, name string) (string, error) {
+	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
+		return name, nil // opening it will report what is wrong with it
+	}
+	repo, ok := Repo(name)
+	if !ok {
+		return "", &NameError{name}
+	}
+	if dir, ok := c.Find(name); ok {
+		return dir, nil
+	}
+	for _, file := range foreignFiles(repo) {
+		if isFile(file) {
+			return file, nil
+		}
+	}
+	if !c.Offline && c.Cache != "" {
+		c.tell("downloading %s to %s", repo, c.Cache)
+	}
+	dir, err := c.Pull(ctx, name)
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("model %s: there is no such directory or file here, and it could not be fetched: %w", name, err)
+	}
+	return dir, err
+}
+
+// foreignFiles returns where openai/whisper and whisper.cpp store the weights of a published
+// model: the former in its cache, the latter in the directory models.
+func foreignFiles(repo string) []string {
+	size, ok := strings.CutPrefix(repo, "openai/whisper-")
+	if !ok {
+		return nil
+	}
+	if size == "large" {
+		size = "large-v1"
+	}
+	files := []string{filepath.Join("models", "ggml-"+size+".bin")}
+	cache := os.Getenv("XDG_CACHE_HOME")
+	if home, err := os.UserHomeDir(); err == nil && cache == "" {
+		cache = filepath.Join(home, ".cache")
+	}
+	if cache != "" {
+		files = append(files, filepath.Join(cache, "whisper", size+".pt"))
+	}
+	return files
+}
+
+// AllNames returns the names that Open knows, sorted: those of the models of the program and
+// the short names of published ones.
+func AllNames() []string {
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(model.EmbeddedNames(), Names()))))
+}
+
+// A NameError reports a name that is no file, no directory, and no name of a model.
+type NameError struct{ Name string }
+
+func (e *NameError) Error() string {
+	text := fmt.Sprintf("model %s: there is no such directory or file", cmp.Or(e.Name, `""`))
+	if near := wer.Nearest(strings.TrimPrefix(e.Name, "whisper-"), AllNames()); len(near) > 0 {
+		return text + "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	names := append([]string{"a published model such as small or openai/whisper-small"}, model.EmbeddedNames()...)
+	return fmt.Sprintf("%s; name a checkpoint, %s", text, strings.Join(names, ", or "))
+}
+
+// Is reports whether target is fs.ErrNotExist.
+func (e *NameError) Is(target error) bool { return target == fs.ErrNotExist }

@@ -1,0 +1,45 @@
+package hub
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// TestForeignFiles: weights that openai/whisper or whisper.cpp have downloaded are found.
+func TestForeignFiles(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	pt := filepath.Join(os.Getenv("XDG_CACHE_HOME"), "whisper", "small.en.pt")
+	if err := os.MkdirAll(filepath.Dir(pt), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(pt, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.CopyFS("models", fstest.MapFS{"ggml-large-v3-turbo.bin": {}}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"small.en": pt, "openai/whisper-small.en": pt, "turbo": filepath.Join("models", "ggml-large-v3-turbo.bin")} {
+		if path, err := new(Client).locate(t.Context(), name); err != nil || path != want {
+			t.Errorf("%s: locate = %s, %v, want %s", name, path, err, want)
+		}
+	}
+}
+
+// TestNameError: a name that is nothing is told from a file that is missing, with names like it.
+func TestNameError(t *testing.T) {
+	for name, want := range map[string]string{
+		"smal": "; did you mean small", "whisper-smal": "; did you mean small", "./nowhere": "; name a checkpoint, a published model such as small",
+		"": `model "": there is no such directory or file`,
+	} {
+		_, err := new(Client).Open(t.Context(), name)
+		if !errors.As(err, new(*NameError)) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error = %v, want one with %q", name, err, want)
+		}
+	}
+}

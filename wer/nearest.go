@@ -1,0 +1,25 @@
+package wer
+
+import (
+	"slices"
+	"strings"
+)
+
+// Nearest returns up to three candidates that a misspelt word may mean, the likeliest first:
+// the word is their beginning, or differs from them by few edits.
+func Nearest(word string, candidates []string) (near []string) {
+	const most = 2 // edits; one in a short word
+	limit := min(most, max(1, len(word)/3))
+	edits := map[string]int{}
+	for _, c := range candidates {
+		n := Count(Characters(nil, word), Characters(nil, c)).Errors()
+		if strings.HasPrefix(c, word) && len(word) > 2 {
+			n = min(n, 1)
+		}
+		if n <= limit {
+			near, edits[c] = append(near, c), n
+		}
+	}
+	slices.SortStableFunc(near, func(a, b string) int { return edits[a] - edits[b] })
+	return near[:min(len(near), 3)]
+}
