@@ -15,31 +15,30 @@ import (
 	"verity/transcript"
 )
 
-// An answer writes a transcript in the form that a request asks for. It writes nothing
-// before the end, unless it streams.
+// An answer writes a transcript in the format of its request. Without a stream it writes nothing before the end.
 type answer struct {
 	w      http.ResponseWriter
 	q      *request
 	model  *transcribe.Model
-	stream *stream // nil without
+	stream *stream // or nil
 	text   strings.Builder
-	probs  []logProb // of all text so far, if asked for
+	probs  []logProb // of all text so far, if the request asks for them
 }
 
-// A logProb is OpenAI's log-probability of a token. Its texts together are the text.
+// A logProb is OpenAI's log-probability of a token. The tokens of a list together are the text.
 type logProb struct {
 	Token   string  `json:"token"`
 	LogProb float32 `json:"logprob"`
 	Bytes   []int   `json:"bytes"` // numbers, not base64
 }
 
-// logProbs returns those of the text of a segment, and keeps them; nil unless asked for.
+// logProbs returns the log-probabilities of a segment and appends them to a.probs; nil unless the request asks for them.
 func (a *answer) logProbs(s transcript.Segment) (list []logProb) {
 	if !a.q.logProbs {
 		return nil
 	}
 	for i, t := range s.Tokens {
-		if t >= a.model.Tokenizer.EOT { // a time, which is no text
+		if t >= a.model.Tokenizer.EOT { // a timestamp, not text
 			continue
 		}
 		text := a.model.Tokenizer.Bytes(t)
@@ -56,15 +55,14 @@ func (a *answer) logProbs(s transcript.Segment) (list []logProb) {
 	return list
 }
 
-// close ends the stream if there is one.
-func (a *answer) endStream() {
+// close ends the stream, if there is one.
+func (a *answer) close() {
 	if a.stream != nil {
 		a.stream.end()
 	}
 }
 
-// segment streams a segment: its text, and its times if the request names segments or
-// words.
+// streamSegment streams the text of a segment, and its times if the request asks for times of segments or words.
 func (a *answer) streamSegment(s transcript.Segment) {
 	if a.stream == nil || s.Text == "" {
 		return
@@ -92,7 +90,7 @@ func (a *answer) streamSegment(s transcript.Segment) {
 	a.stream.event("transcript.text.segment", e)
 }
 
-// pieces splits text, the text of s with or without surrounding space, into pieces.
+// pieces splits text, which is the text of s with or without surrounding space, into pieces.
 func (a *answer) pieces(s transcript.Segment, text string) []transcript.Piece {
 	list, skip := []transcript.Piece{}, strings.Index(s.Text, text)
 	for _, p := range s.Drafted(a.model.Tokenizer) {
@@ -107,7 +105,7 @@ func (a *answer) pieces(s transcript.Segment, text string) []transcript.Piece {
 	return list
 }
 
-// wordsOf returns the words of s as OpenAI has them.
+// wordsOf returns the words of s in OpenAI's form.
 func wordsOf(s transcript.Segment) []word {
 	list := []word{}
 	for _, x := range s.Rounded().Words {
@@ -179,8 +177,8 @@ type usage struct {
 	Seconds int    `json:"seconds"`
 }
 
-// A verbose is OpenAI's TranscriptionVerbose.
-type verbose struct {
+// A verboseTranscript is OpenAI's TranscriptionVerbose.
+type verboseTranscript struct {
 	Task     transcribe.Task      `json:"task"`
 	Language string               `json:"language"` // by name, as OpenAI has it
 	Duration float64              `json:"duration"`
@@ -191,7 +189,7 @@ type verbose struct {
 	soundLoss
 }
 
-// A loss is what is missing of the sound. OpenAI has no such fields.
+// A soundLoss says which sound is missing. OpenAI has no such fields.
 type soundLoss struct {
 	Truncated bool             `json:"truncated,omitempty"` // it ends before its header says
 	Damaged   []transcript.Gap `json:"damaged,omitempty"`   // where it is damaged or lost
@@ -204,8 +202,8 @@ type word struct {
 	End   float64 `json:"end"`
 }
 
-func (a *answer) verbose(tr *transcript.Transcript, text string, u usage) verbose {
-	v := verbose{Task: a.q.decoding.Task, Language: languageName(tr.Language), Duration: tr.Duration, Text: text, Usage: u}
+func (a *answer) verbose(tr *transcript.Transcript, text string, u usage) verboseTranscript {
+	v := verboseTranscript{Task: a.q.decoding.Task, Language: languageName(tr.Language), Duration: tr.Duration, Text: text, Usage: u}
 	v.soundLoss = soundLoss{tr.Truncated, tr.Damaged}
 	if v.Task == transcribe.Translate {
 		v.Language = "english"
@@ -231,8 +229,7 @@ func (a *answer) verbose(tr *transcript.Transcript, text string, u usage) verbos
 	return v
 }
 
-// nameOf returns the name of a language as OpenAI writes it. A checkpoint may have languages
-// of its own, under codes.
+// languageName returns the name of a language as OpenAI writes it. A code that only the checkpoint knows stays a code.
 func languageName(code string) string {
 	for _, l := range tokenizer.KnownLanguages() {
 		if l.Code == code {

@@ -61,7 +61,7 @@ func TestAccepted(t *testing.T) {
 		return text, drafted
 	}
 	_, body := post(t, h.URL+transcriptions, wav(t), field{"response_format", "verbose_json"}, field{"include[]", withAccepted})
-	var v verbose
+	var v verboseTranscript
 	if err := json.Unmarshal([]byte(body), &v); err != nil || v.Text != strings.TrimSpace(want().Text) {
 		t.Fatalf("%v: %s", err, body)
 	}

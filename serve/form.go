@@ -25,9 +25,9 @@ import (
 const (
 	maxParts    = 64
 	maxField    = 64 << 10 // bytes
-	maxDraft    = 1 << 20  // bytes of a text to draft from: ten hours of speech
+	maxDraft    = 1 << 20  // bytes: the text of ten hours of speech
 	maxForm     = 8 << 20  // bytes of a form without the file
-	maxPartHead = 16 << 10 // bytes before a part: its headers, which are kept in memory
+	maxPartHead = 16 << 10 // bytes before the content of a part: its headers, which are kept in memory
 
 	ignoredHeader = "X-Verity-Ignored"
 	warningHeader = "X-Verity-Warning"
@@ -41,33 +41,33 @@ type request struct {
 	format        string
 	stream        bool
 	words         bool
-	progress      bool         // send progress events
-	logProbs      bool         // of each token
-	granularities []string     // timestamp granularities
-	ignored       ignoredNames // what nothing here knows: fields, members of them, parameters of the URL
+	progress      bool // send progress events
+	logProbs      bool // of each token
+	granularities []string
+	ignored       ignoredNames
 	decoding      transcribe.Options
-	draft         []transcript.Line // what the sound may say
+	draft         []transcript.Line // a text of the sound to draft from
 }
 
-// Values of include[]: OpenAI's, and two that it does not have.
+// Values of include[]: OpenAI's, and two of Verity's own.
 const (
 	withLogProbs = "logprobs"
 	withProgress = "verity.progress" // events with the seconds that are done
 	withAccepted = "verity.accepted" // which parts of a segment's text the assistant drafted
 )
 
-// formats are those of response_format.
+// formats are the values of response_format.
 var formats = []string{"json", "text", "srt", "verbose_json", "vtt"}
 
-// done gives up what a request holds.
+// close removes the file of a request.
 func (q *request) close() {
 	if q.file != nil {
 		q.file.remove()
 	}
 }
 
-// read reads the form of r, which ends at a time, in any order of its parts. The caller
-// calls done of the request.
+// parseForm reads the form of r until end at most, its parts in any order. The caller closes the request, also after
+// an error.
 func (s *Server) parseForm(w http.ResponseWriter, r *http.Request, task transcribe.Task, end time.Time) (*request, error) {
 	q := &request{format: "json", model: s.models.slots[0], decoding: s.opt.Decoding}
 	q.decoding.Task = task
@@ -96,7 +96,7 @@ func (s *Server) parseForm(w http.ResponseWriter, r *http.Request, task transcri
 	if q.file == nil {
 		return q, badRequest("file", "The part named file is missing: it holds the sound.")
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) { // the form has it all
+	for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) { // parameters belong in the form
 		q.ignored.add("?" + name)
 	}
 	q.decoding = resolve(q.decoding, q.words)
@@ -126,7 +126,7 @@ func (s *Server) parseParts(body *uploadBody, parts *multipart.Reader, q *reques
 	}
 }
 
-// keep writes the file to the spool.
+// saveFile writes the file to the spool.
 func (s *Server) saveFile(q *request, part *multipart.Part) (err error) {
 	if q.file != nil {
 		return badRequest("file", "The form has two parts named file: send one request for each.")
@@ -141,7 +141,7 @@ func (s *Server) saveFile(q *request, part *multipart.Part) (err error) {
 	return nil
 }
 
-// broken returns the problem with a form that ended too soon or is none.
+// formError returns the problem with a form that cannot be read, or is cut off.
 func formError(err error) error {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
@@ -152,28 +152,25 @@ func formError(err error) error {
 	return badRequest("", "Could not parse multipart form: %v", err)
 }
 
-// field reads a part that is no file. One that is empty is left out, since a form of a
-// browser sends fields that nobody filled in.
+// parseField reads a part that is not the file. An empty one is ignored: forms of browsers send every field.
 func (s *Server) parseField(q *request, part *multipart.Part) error {
-	most := maxField
-	if part.FormName() == "draft" {
+	name, most := part.FormName(), maxField
+	if name == "draft" {
 		most = maxDraft
 	}
-	data, err := io.ReadAll(io.LimitReader(part, int64(most)+1))
-	if err != nil {
+	value, err := io.ReadAll(io.LimitReader(part, int64(most)+1))
+	switch {
+	case err != nil:
 		return formError(err)
-	}
-	name, value := part.FormName(), string(data)
-	if len(data) > most {
+	case len(value) > most:
 		return badRequest(name, "%s: more than %d bytes", name, most)
-	}
-	if value == "" {
+	case len(value) == 0:
 		return nil
 	}
-	return s.setField(q, name, value)
+	return s.setField(q, name, string(value))
 }
 
-// set sets what a field says.
+// setField sets what a field asks for.
 func (s *Server) setField(q *request, name, value string) (err error) {
 	bad := func(want string) error {
 		return badRequest(name, "%s: got %.80q, want %s", name, value, want)
@@ -187,7 +184,7 @@ func (s *Server) setField(q *request, name, value string) (err error) {
 		q.decoding.Language = languageOf(value)
 	case "prompt":
 		q.decoding.InitialPrompt = value
-	case "draft": // of Verity: text or subtitles; it changes the time alone
+	case "draft": // Verity's own: text or subtitles, which change only the time
 		if q.draft, err = transcript.Read("draft", []byte(value)); err != nil {
 			return badRequest(name, "%v", err)
 		}
@@ -208,10 +205,14 @@ func (s *Server) setField(q *request, name, value string) (err error) {
 			return bad("true or false")
 		}
 	case "include[]", "include":
-		q.progress = q.progress || value == withProgress
-		q.decoding.MarkAccepted = q.decoding.MarkAccepted || value == withAccepted
-		q.logProbs = q.logProbs || value == withLogProbs
-		if !slices.Contains([]string{withProgress, withAccepted, withLogProbs}, value) {
+		switch value {
+		case withProgress:
+			q.progress = true
+		case withAccepted:
+			q.decoding.MarkAccepted = true
+		case withLogProbs:
+			q.logProbs = true
+		default:
 			q.ignored.add(name + "=" + value)
 		}
 	case "timestamp_granularities[]", "timestamp_granularities":
@@ -235,8 +236,8 @@ func (s *Server) setField(q *request, name, value string) (err error) {
 	return nil
 }
 
-// setVAD skips what is not speech, by the server's options for that if it has some; or, if
-// not on, checks nothing for speech.
+// setVAD turns voice activity detection on, with the server's options for it. Off means that nothing is checked for
+// speech, not even windows that the model doubts.
 func (q *request) setVAD(on bool) {
 	q.decoding.SkipSpeechCheck = !on
 	if !on {
@@ -246,8 +247,8 @@ func (q *request) setVAD(on bool) {
 	}
 }
 
-// strategy takes OpenAI's chunking_strategy: auto, or server_vad with its numbers, as one
-// JSON or as fields with the names of its members behind it, in brackets or dots.
+// setChunking sets OpenAI's chunking_strategy: auto, or server_vad with its numbers. They come as one JSON object, or
+// as fields whose names end with that of a member, in brackets or after a dot.
 func (q *request) setChunking(name, value string, bad func(string) error) error {
 	member := strings.Trim(strings.TrimPrefix(name, "chunking_strategy"), "[].")
 	var inner map[string]json.RawMessage
@@ -263,7 +264,7 @@ func (q *request) setChunking(name, value string, bad func(string) error) error 
 	if q.decoding.VAD != nil {
 		v = *q.decoding.VAD
 	}
-	ear := live.DefaultEar()
+	turns := live.DefaultEar()
 	var err error
 	switch member {
 	case "", "type":
@@ -271,14 +272,14 @@ func (q *request) setChunking(name, value string, bad func(string) error) error 
 			return bad("auto, or server_vad with threshold, prefix_padding_ms and silence_duration_ms")
 		}
 	case "threshold":
-		ear.Threshold, err = strconv.ParseFloat(value, 64)
-		v.Threshold = ear.Threshold
+		turns.Threshold, err = strconv.ParseFloat(value, 64)
+		v.Threshold = turns.Threshold
 	case "prefix_padding_ms":
-		ear.PaddingMS, err = strconv.Atoi(value)
-		v.SpeechPadMS = cmp.Or(ear.PaddingMS, -1) // 0 would mean the default
+		turns.PaddingMS, err = strconv.Atoi(value)
+		v.SpeechPadMS = cmp.Or(turns.PaddingMS, -1) // 0 would mean the default
 	case "silence_duration_ms":
-		ear.SilenceMS, err = strconv.Atoi(value)
-		v.MinSilenceDurationMS = ear.SilenceMS
+		turns.SilenceMS, err = strconv.Atoi(value)
+		v.MinSilenceDurationMS = turns.SilenceMS
 	default:
 		q.ignored.add(name)
 		return nil
@@ -286,15 +287,15 @@ func (q *request) setChunking(name, value string, bad func(string) error) error 
 	if err != nil {
 		return bad("a number")
 	}
-	if err := ear.Check(); err != nil {
+	if err := turns.Check(); err != nil {
 		return badRequest("chunking_strategy", "chunking_strategy: %v", err)
 	}
 	q.decoding.VAD = &v
 	return nil
 }
 
-// option sets one of [Options.Fields], such as beam_size. Unknown fields are not refused, since
-// clients keep adding some, but the answer and the log name them.
+// setExtra sets one of [Options.Fields], such as beam_size. Unknown fields are not refused, since clients keep adding
+// some, but the answer and the log name them.
 func (s *Server) setExtra(q *request, name, value string, bad func(string) error) error {
 	plain := strings.ReplaceAll(name, "-", "_")
 	i := slices.IndexFunc(s.opt.Fields, func(f Field) bool { return f.Name == plain })
@@ -302,15 +303,13 @@ func (s *Server) setExtra(q *request, name, value string, bad func(string) error
 		q.ignored.add(name)
 		return nil
 	}
-	decoding := q.decoding
-	if err := s.opt.Fields[i].Set(&decoding, value); err != nil {
+	if err := s.opt.Fields[i].Set(&q.decoding, value); err != nil {
 		return bad(err.Error())
 	}
-	q.decoding = decoding
 	return nil
 }
 
-// warn names in the answer and the log what was sent and does nothing.
+// reportIgnored names in the answer and in the log what was sent but has no effect.
 func (q *request) reportIgnored(w http.ResponseWriter, r *http.Request) {
 	if len(q.ignored) == 0 {
 		return
@@ -320,7 +319,8 @@ func (q *request) reportIgnored(w http.ResponseWriter, r *http.Request) {
 	addLogFields(r, "ignored", text)
 }
 
-// ignored are the first ten names of what a client sends for nothing, as ASCII.
+// ignoredNames are the first ten names, in ASCII, of what a client sent and the server does not know: fields, their
+// members, parameters of the URL.
 type ignoredNames []string
 
 func (l *ignoredNames) add(name string) {
@@ -329,7 +329,7 @@ func (l *ignoredNames) add(name string) {
 	}
 }
 
-// ascii returns a text as a header can hold it.
+// ascii returns a text in a form that a header can hold.
 func ascii(text string) string { return strings.Trim(strconv.QuoteToASCII(text), `"`) }
 
 // String returns the client's name of the file for messages.
@@ -340,16 +340,14 @@ func (q *request) String() string {
 	return show.Name(fmt.Sprintf("%.80s", q.name))
 }
 
-// fit resolves what the fields of a form and the server's defaults say together: what
-// the form says goes before.
+// resolve settles options of the form and of the server that contradict each other: the form's win.
 func resolve(o transcribe.Options, words bool) transcribe.Options {
 	o.WordTimestamps = o.WordTimestamps || words
 	o.Multilingual = o.Multilingual && o.Language == ""
 	return o
 }
 
-// spokenIn returns the language of a field: of a tag with a region, as en-US, which some
-// clients send where OpenAI takes en, the language; auto is none.
+// languageOf returns the language of a field. Some clients send a tag with a region, such as en-US; auto means none.
 func languageOf(tag string) string {
 	if strings.EqualFold(tag, "auto") {
 		return ""

@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	maxMessage        = 4 << 20         // bytes: 65 s of PCM at 24 kHz
-	maxMessageSeconds = 60              // most seconds of sound of a message
-	maxIdle           = 5 * time.Minute // the most between two messages
+	maxMessage        = 4 << 20 // bytes: 65 s of PCM at 24 kHz
+	maxMessageSeconds = 60      // of sound
+	maxIdle           = 5 * time.Minute
 	defaultPingEvery  = 10 * time.Second
 )
 
-// A session is one realtime connection. One goroutine reads the client's messages;
-// another transcribes, one utterance after the other.
+// A session is one realtime connection. One goroutine reads the client's messages; another transcribes, one utterance
+// after the other.
 type session struct {
 	s      *Server
 	conn   *websocket.Conn
@@ -40,9 +40,9 @@ type session struct {
 
 	warnLate sync.Once
 
-	mu       sync.Mutex // the fields below
+	mu       sync.Mutex // guards the fields below
 	config   sessionConfig
-	oddByte  []byte // of a sample whose other half is in the next message
+	oddByte  []byte // the first half of a sample whose second half is in the next message
 	feed     *audio.Feed
 	sound    *live.Stream
 	current  *live.Utterance // the open one, or nil
@@ -50,18 +50,18 @@ type session struct {
 	fresh    bool            // an utterance has ended since the client's last commit
 	closed   bool            // further sound is discarded
 	arrivals arrivals
-	delays   wordDelays   // delays in the whole session
-	ignored  ignoredNames // of the client's updates, by the last that had some
+	delays   wordDelays   // of the whole session
+	ignored  ignoredNames // of the last update that had some
 }
 
 // errClosed is the cause that ends a session normally.
 var errClosed = errors.New("the session has ended")
 
-// realtime serves OpenAI's realtime transcription over a WebSocket.
+// handleRealtime serves OpenAI's realtime transcription over a WebSocket.
 func (s *Server) handleRealtime(w http.ResponseWriter, r *http.Request) {
-	k := leases{}
-	defer k.release()
-	config, p := s.admit(r, k)
+	held := leases{}
+	defer held.release()
+	config, p := s.admit(r, held)
 	if p != nil {
 		addLogFields(r, "error", p.Message)
 		writeProblem(w, p)
@@ -69,13 +69,14 @@ func (s *Server) handleRealtime(w http.ResponseWriter, r *http.Request) {
 	}
 	leave, ok := s.sessions.enter(s.opt.Sessions)
 	if !ok {
-		writeProblem(w, rateLimited("rate_limit_exceeded", time.Minute, "There are %d realtime sessions already: try again later.", s.opt.Sessions))
+		writeProblem(w, rateLimited("rate_limit_exceeded", time.Minute,
+			"There are %d realtime sessions already: try again later.", s.opt.Sessions))
 		return
 	}
 	defer leave()
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
 		Subprotocols:       []string{"realtime"},
-		InsecureSkipVerify: true, // shared has looked at the origin
+		InsecureSkipVerify: true, // checkOrigin has checked the origin
 	})
 	if err != nil {
 		return // Accept has answered
@@ -83,7 +84,7 @@ func (s *Server) handleRealtime(w http.ResponseWriter, r *http.Request) {
 	defer conn.CloseNow()
 	conn.SetReadLimit(maxMessage)
 	x := &session{
-		s: s, conn: conn, id: config.id, config: config, leases: k, sound: live.NewStream(config.transcriber, config.detector()),
+		s: s, conn: conn, id: config.id, config: config, leases: held, sound: live.NewStream(config.transcriber, config.detector()),
 		beta: strings.Contains(r.Header.Get("OpenAI-Beta"), "realtime=v1") || slices.Contains(protocols(r), "openai-beta.realtime-v1"),
 	}
 	x.sound.Begun, x.sound.Ended = x.utteranceBegan, x.utteranceEnded
@@ -91,30 +92,30 @@ func (s *Server) handleRealtime(w http.ResponseWriter, r *http.Request) {
 	addLogFields(r, "ended", x.run(r))
 }
 
-// welcome returns the configuration that a session begins with, or why it cannot begin.
-func (s *Server) admit(r *http.Request, k leases) (c sessionConfig, p *problem) {
+// admit returns the configuration that a session begins with, or why it cannot begin.
+func (s *Server) admit(r *http.Request, held leases) (c sessionConfig, p *problem) {
 	q := r.URL.Query()
-	h := s.models.find(q.Get("model"))
+	m := s.models.find(q.Get("model"))
 	switch intent := q.Get("intent"); {
 	case s.closing.Load():
 		return c, shuttingDown()
 	case intent != "" && intent != "transcription":
 		return c, badRequest("intent", "intent: got %.80q, want transcription", intent)
-	case h == nil:
+	case m == nil:
 		return c, s.models.notFound(q.Get("model"))
 	case !strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
 		return c, clientError(http.StatusUpgradeRequired, "", "", "This path is for WebSockets: the request asks for no upgrade.")
-	case r.ContentLength != 0: // which net/http would still read when the connection is no longer its own
+	case r.ContentLength != 0: // net/http would still read it when the connection is no longer its own
 		return c, badRequest("", "The request for a WebSocket has a body.")
 	}
-	c, err := s.newConfig(r.Context(), fmt.Sprintf("sess_%x_%x", s.created.UnixNano(), s.ids.Add(1)), h, k)
+	c, err := s.newConfig(r.Context(), fmt.Sprintf("sess_%x_%x", s.created.UnixNano(), s.ids.Add(1)), m, held)
 	if errors.As(err, &p) {
 		return c, p
 	}
 	if err != nil {
 		why := err.Error()
 		if option, ok := errors.AsType[*transcribe.OptionError](err); ok {
-			why = option.Reason // without its name in Go
+			why = option.Reason // without the name of the Go field
 		}
 		return c, serverError(http.StatusNotImplemented, "The model cannot transcribe live sound: %s", why)
 	}
@@ -128,12 +129,13 @@ func (x *session) run(r *http.Request) error {
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer cancel(errClosed)
-	context.AfterFunc(ctx, x.s.safely(x.id, cancel, func() { x.conn.CloseNow() })) // ends a Read, and a Write that nobody reads
-	defer context.AfterFunc(x.s.sessions.graceOver, x.s.safely(x.id, cancel, func() { cancel(errors.New("the grace period of the server is over")) }))()
+	context.AfterFunc(ctx, x.s.safely(x.id, cancel, func() { x.conn.CloseNow() })) // ends a blocked Read or Write
+	defer context.AfterFunc(x.s.sessions.graceOver, x.s.safely(x.id, cancel, func() {
+		cancel(errors.New("the grace period of the server is over"))
+	}))()
 	x.send(x.eventName("session.created"), object{"session": x.config.object(x.beta)})
 	all.Go(x.s.safely(x.id, cancel, func() { x.transcribe(ctx) }))
-	all.Go(x.s.safely(x.id, cancel, func() { x.watchLimits(ctx) }))
-	all.Go(x.s.safely(x.id, cancel, func() { x.sendPings(ctx) }))
+	all.Go(x.s.safely(x.id, cancel, func() { x.watch(ctx) }))
 	err := x.read(ctx)
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -148,7 +150,7 @@ func (x *session) run(r *http.Request) error {
 	return err
 }
 
-// name returns the name of a session event.
+// eventName returns the name of a session event in today's interface or in the beta.
 func (x *session) eventName(event string) string {
 	if x.beta {
 		return "transcription_" + event
@@ -156,9 +158,8 @@ func (x *session) eventName(event string) string {
 	return event
 }
 
-// say sends an event, of which it sets the type and the id. Names and members of events are
-// OpenAI's, but for latency, language, words, text of a tentative event, and ignored. A client
-// that does not read is disconnected.
+// send sends an event and sets its type and id. Names and members of events are OpenAI's, except latency, language,
+// words, the text of a tentative event, and ignored. A client that does not read is disconnected.
 func (x *session) send(kind string, event object) {
 	event["type"], event["event_id"] = kind, fmt.Sprintf("event_%x", x.s.ids.Add(1))
 	ctx, cancel := context.WithTimeout(context.Background(), x.s.stall)
@@ -168,26 +169,26 @@ func (x *session) send(kind string, event object) {
 	}
 }
 
-// complain sends an error event. The session continues.
-func (x *session) sendError(p *problem, event string) {
-	x.send("error", object{"error": p.event(event)})
+// sendError sends an error event, with the id of the client's event that caused it. The session continues.
+func (x *session) sendError(p *problem, cause string) {
+	x.send("error", object{"error": p.event(cause)})
 }
 
-// event returns p as events have it, with the id of the client's event that caused it.
+// event returns p in the form of events.
 func (p *problem) event(cause string) object {
 	return object{"type": p.Type, "code": p.Code, "message": p.Message, "param": p.Param, "event_id": nilIfEmpty(cause)}
 }
 
 // read handles the client's messages.
 func (x *session) read(ctx context.Context) error {
-	lazy := time.AfterFunc(maxIdle, x.s.safely(x.id, x.cancel, func() { x.end(fmt.Errorf("no message came for %s", span(maxIdle))) }))
-	defer lazy.Stop()
+	idle := time.AfterFunc(maxIdle, x.s.safely(x.id, x.cancel, func() { x.end(fmt.Errorf("no message came for %s", span(maxIdle))) }))
+	defer idle.Stop()
 	for {
 		kind, data, err := x.conn.Read(ctx)
 		if err != nil {
 			return err
 		}
-		lazy.Reset(maxIdle)
+		idle.Reset(maxIdle)
 		if kind != websocket.MessageText {
 			x.sendError(badRequest("", "Events are JSON in text messages, got a binary message."), "")
 			continue
@@ -206,20 +207,24 @@ func (x *session) read(ctx context.Context) error {
 	}
 }
 
-// breathe blocks while there is no room for so many more samples of the client, so that
-// TCP slows the client down.
-func (x *session) waitForRoom(ctx context.Context, samples int) error {
+// waitForRoom blocks until the session has room for n more samples of the client, so that TCP slows the client down.
+func (x *session) waitForRoom(ctx context.Context, n int) error {
 	x.mu.Lock()
-	more := int64(float64(samples) * audio.SampleRate / float64(x.config.rate))
+	more := int64(float64(n) * audio.SampleRate / float64(x.config.rate))
 	x.mu.Unlock()
 	return x.sound.Wait(ctx, more)
 }
 
-// watch ends the session with the server, or at its longest duration.
-func (x *session) watchLimits(ctx context.Context) {
-	most := time.NewTimer(x.s.opt.MaxAudio)
-	defer most.Stop()
+// watch ends the session when the server shuts down, when the session has lasted too long, and when the client has gone,
+// which no read reports while the session waits for room: the second ping fails then. A late pong is not an error. Pings
+// also keep proxies from closing the connection.
+func (x *session) watch(ctx context.Context) {
+	longest, ping := time.NewTimer(x.s.opt.MaxAudio), time.NewTicker(x.s.pingEvery)
+	defer longest.Stop()
+	defer ping.Stop()
 	draining := x.s.drained
+	var pings sync.WaitGroup
+	defer pings.Wait()
 	for {
 		select {
 		case <-ctx.Done():
@@ -227,25 +232,10 @@ func (x *session) watchLimits(ctx context.Context) {
 		case <-draining:
 			draining = nil
 			x.end(errors.New("the server is shutting down"))
-		case <-most.C:
+		case <-longest.C:
 			x.end(fmt.Errorf("the session is longer than %s, which is the limit of this server", span(x.s.opt.MaxAudio)))
-		}
-	}
-}
-
-// ping writes to a client that may have gone, which nobody sees while there is no room and nothing
-// is read: the second write fails. One that is late with reading, or with the pong, is no matter of
-// ours. Proxies see that the connection is used.
-func (x *session) sendPings(ctx context.Context) {
-	tick := time.NewTicker(x.s.pingEvery)
-	defer tick.Stop()
-	var sent sync.WaitGroup
-	defer sent.Wait()
-	for ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case <-tick.C:
-			sent.Go(x.s.safely(x.id, x.cancel, func() { // it waits for the pong
+		case <-ping.C:
+			pings.Go(x.s.safely(x.id, x.cancel, func() { // Ping waits for the pong
 				soon, cancel := context.WithTimeout(ctx, x.s.stall)
 				defer cancel()
 				if err := x.conn.Ping(soon); err != nil && !errors.Is(err, context.DeadlineExceeded) {
@@ -256,8 +246,7 @@ func (x *session) sendPings(ctx context.Context) {
 	}
 }
 
-// end accepts no more sound. What was said is transcribed, then the connection is
-// closed.
+// end stops accepting sound. The sound so far is transcribed, then the connection is closed.
 func (x *session) end(why error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -270,7 +259,7 @@ func (x *session) end(why error) {
 	x.sound.Close()
 }
 
-// sockets counts realtime sessions and ends them with the server.
+// A sessionCount limits the realtime sessions and ends them with the server.
 type sessionCount struct {
 	count     atomic.Int64
 	active    sync.WaitGroup
@@ -278,19 +267,19 @@ type sessionCount struct {
 	endAll    func()
 }
 
-// enter admits a session if there are fewer than most, and returns the function by which it leaves.
-func (k *sessionCount) enter(most int) (leave func(), ok bool) {
-	if k.count.Add(1) > int64(most) {
-		k.count.Add(-1)
+// enter counts a session, which ends with leave, if there are fewer than most.
+func (c *sessionCount) enter(most int) (leave func(), ok bool) {
+	if c.count.Add(1) > int64(most) {
+		c.count.Add(-1)
 		return nil, false
 	}
-	k.active.Add(1)
+	c.active.Add(1)
 	return func() {
-		if k.count.Add(-1) == 0 {
-			debug.FreeOSMemory() // what many sessions took is not wanted soon
+		if c.count.Add(-1) == 0 {
+			debug.FreeOSMemory() // the memory of many sessions is not needed soon
 		}
-		k.active.Done()
+		c.active.Done()
 	}, true
 }
 
-func (k *sessionCount) open() int { return int(k.count.Load()) }
+func (c *sessionCount) open() int { return int(c.count.Load()) }

@@ -15,18 +15,17 @@ import (
 	"verity/transcribe/live"
 )
 
-// withTentative is a value of include that OpenAI does not have: it asks for events
-// with text that may still change.
-const withTentative = "item.input_audio_transcription.tentative"
+// Values of include that OpenAI does not have.
+const (
+	withTentative = "item.input_audio_transcription.tentative" // events with text that may still change
+	withWords     = "item.input_audio_transcription.words"     // the times of words in deltas
+)
 
-// withWords is another: deltas have the times of their words.
-const withWords = "item.input_audio_transcription.words"
-
-// Sample rates of PCM that sessions accept. OpenAI has 24000 only.
+// Sample rates of PCM that sessions accept. OpenAI has only 24000.
 const minSampleRate, maxSampleRate = 8000, 96000
 
-// mostUpdate is the most bytes of an update, which a session keeps and repeats: those of a prompt,
-// each of them escaped, and as many.
+// maxUpdate is the size of the largest update. A prompt may take six bytes for each of its own, and as much is left
+// for the rest.
 const maxUpdate = 12 * maxField
 
 // A sessionConfig is what a session.update sets.
@@ -38,54 +37,54 @@ type sessionConfig struct {
 	language    string
 	prompt      string
 	rate        int
-	manual      bool // no voice activity: the client commits
+	manual      bool // no voice activity detection: the client commits
 	turns       live.EarOptions
 	transcriber *live.Transcriber
 	include     []string
 	ignored     ignoredNames // of the last update
 }
 
-// A hold keeps models loaded, each once.
+// leases keep models loaded, each once.
 type leases map[*modelSlot]func()
 
-func (k leases) acquire(ctx context.Context, h *modelSlot) (*transcribe.Model, error) {
-	model, release, err := h.pool.acquire(ctx, h)
-	if err == nil && k[h] != nil {
+func (l leases) acquire(ctx context.Context, m *modelSlot) (*transcribe.Model, error) {
+	model, release, err := m.pool.acquire(ctx, m)
+	if err == nil && l[m] != nil {
 		release()
 	} else if err == nil {
-		k[h] = release
+		l[m] = release
 	}
 	return model, err
 }
 
-func (k leases) release() {
-	for _, release := range k {
+func (l leases) release() {
+	for _, release := range l {
 		release()
 	}
 }
 
 // newConfig returns the configuration of a session before its first update.
-func (s *Server) newConfig(ctx context.Context, id string, h *modelSlot, k leases) (sessionConfig, error) {
+func (s *Server) newConfig(ctx context.Context, id string, m *modelSlot, held leases) (sessionConfig, error) {
 	c := sessionConfig{
-		id: id, expires: time.Now().Add(s.opt.MaxAudio), turns: live.DefaultEar(), name: h.Name, model: h, rate: 24000,
+		id: id, expires: time.Now().Add(s.opt.MaxAudio), turns: live.DefaultEar(), name: m.Name, model: m, rate: 24000,
 		language: s.opt.Decoding.Language, prompt: s.opt.Decoding.InitialPrompt,
 	}
-	return c, c.load(ctx, s, k)
+	return c, c.load(ctx, s, held)
 }
 
-// load makes what transcribes by c.
-func (c *sessionConfig) load(ctx context.Context, s *Server, k leases) error {
-	m, err := k.acquire(ctx, c.model)
+// load loads the model of c and makes its transcriber.
+func (c *sessionConfig) load(ctx context.Context, s *Server, held leases) error {
+	m, err := held.acquire(ctx, c.model)
 	if err == nil {
 		c.transcriber, err = live.New(m, c.decoding(s))
 	}
 	return err
 }
 
-// A setter sets what a member of an update says, or returns why it cannot.
+// A memberSetter sets the value of a member of an update, or returns why it cannot.
 type memberSetter func(s *Server, c *sessionConfig, value json.RawMessage) error
 
-// read returns the setter of a member that is read into a T.
+// decodeInto returns the setter of a member whose JSON is read into a T.
 func decodeInto[T any](set func(s *Server, c *sessionConfig, v T) error) memberSetter {
 	return func(s *Server, c *sessionConfig, value json.RawMessage) error {
 		var v T
@@ -96,7 +95,12 @@ func decodeInto[T any](set func(s *Server, c *sessionConfig, v T) error) memberS
 	}
 }
 
-// only returns the setter of a member that has one value.
+// assign returns the setter of a member that any T may have.
+func assign[T any](to func(c *sessionConfig) *T) memberSetter {
+	return decodeInto(func(_ *Server, c *sessionConfig, v T) error { *to(c) = v; return nil })
+}
+
+// mustBe returns the setter of a member that can have only one value.
 func mustBe(want string) memberSetter {
 	return decodeInto(func(_ *Server, _ *sessionConfig, v string) error {
 		if v != want {
@@ -106,8 +110,8 @@ func mustBe(want string) memberSetter {
 	})
 }
 
-// members are the members of an update by their paths. The beta interface has them at the top
-// level, today's inside audio.input.
+// members are the members of an update by their paths. The beta interface has them at the top level, today's inside
+// audio.input.
 var members = func() map[string]memberSetter {
 	m := map[string]memberSetter{
 		"session.type": mustBe("transcription"),
@@ -148,16 +152,16 @@ var members = func() map[string]memberSetter {
 		})
 	}
 	for _, at := range []string{"session.audio.input.turn_detection.", "session.turn_detection."} {
-		m[at+"type"] = mustBe("server_vad") // null for turn_detection is another way
-		m[at+"threshold"] = decodeInto(func(_ *Server, c *sessionConfig, v float64) error { c.turns.Threshold = v; return nil })
-		m[at+"prefix_padding_ms"] = decodeInto(func(_ *Server, c *sessionConfig, v int) error { c.turns.PaddingMS = v; return nil })
-		m[at+"silence_duration_ms"] = decodeInto(func(_ *Server, c *sessionConfig, v int) error { c.turns.SilenceMS = v; return nil })
+		m[at+"type"] = mustBe("server_vad") // turn_detection itself may be null
+		m[at+"threshold"] = assign(func(c *sessionConfig) *float64 { return &c.turns.Threshold })
+		m[at+"prefix_padding_ms"] = assign(func(c *sessionConfig) *int { return &c.turns.PaddingMS })
+		m[at+"silence_duration_ms"] = assign(func(c *sessionConfig) *int { return &c.turns.SilenceMS })
 	}
 	return m
 }()
 
-// set sets what the member of a path says, and the members within it. What nothing here knows
-// is ignored, and listed. What is left out, or null, keeps its value.
+// apply sets the member at a path and the members within it. Unknown members are ignored, and listed. Those that are
+// missing or null keep their values.
 func (c *sessionConfig) apply(s *Server, at string, value json.RawMessage) *problem {
 	detects := strings.HasSuffix(at, ".turn_detection")
 	if detects {
@@ -194,8 +198,8 @@ func (c *sessionConfig) apply(s *Server, at string, value json.RawMessage) *prob
 	return badRequest(at, "%s: %v", at, err)
 }
 
-// change returns c with an update applied.
-func (s *Server) applyUpdate(ctx context.Context, c sessionConfig, data json.RawMessage, k leases) (sessionConfig, *problem) {
+// applyUpdate returns c with an update applied.
+func (s *Server) applyUpdate(ctx context.Context, c sessionConfig, data json.RawMessage, held leases) (sessionConfig, *problem) {
 	if data == nil {
 		return c, badRequest("session", "session: it is missing")
 	}
@@ -206,7 +210,7 @@ func (s *Server) applyUpdate(ctx context.Context, c sessionConfig, data json.Raw
 	if p := c.apply(s, "session", data); p != nil {
 		return c, p
 	}
-	err := c.load(ctx, s, k)
+	err := c.load(ctx, s, held)
 	if err == nil {
 		return c, nil
 	}
@@ -225,7 +229,7 @@ func (c sessionConfig) decoding(s *Server) transcribe.Options {
 	return d
 }
 
-// detector returns what finds utterances; nil if the client commits.
+// detector returns the options of turn detection; nil if the client commits.
 func (c sessionConfig) detector() *live.EarOptions {
 	if c.manual {
 		return nil
@@ -233,7 +237,7 @@ func (c sessionConfig) detector() *live.EarOptions {
 	return &c.turns
 }
 
-// detection returns the turn_detection of c for events.
+// detection returns the member turn_detection of events.
 func (c sessionConfig) detection() any {
 	if c.manual {
 		return nil
@@ -241,19 +245,19 @@ func (c sessionConfig) detection() any {
 	return object{"type": "server_vad", "threshold": c.turns.Threshold, "prefix_padding_ms": c.turns.PaddingMS, "silence_duration_ms": c.turns.SilenceMS}
 }
 
-// object returns the session object for events: OpenAI's of today, or of the beta.
+// object returns the session object of events: OpenAI's of today, or of the beta.
 func (c sessionConfig) object(beta bool) object {
-	said := object{"model": c.name, "language": nilIfEmpty(c.language), "prompt": nilIfEmpty(c.prompt)}
+	transcription := object{"model": c.name, "language": nilIfEmpty(c.language), "prompt": nilIfEmpty(c.prompt)}
 	o := object{"id": c.id, "object": "realtime.transcription_session", "expires_at": c.expires.Unix(), "include": append([]string{}, c.include...)}
 	if beta {
-		o["modalities"], o["input_audio_format"], o["input_audio_transcription"] = []string{"audio", "text"}, "pcm16", said
+		o["modalities"], o["input_audio_format"], o["input_audio_transcription"] = []string{"audio", "text"}, "pcm16", transcription
 		if !c.manual {
 			o["turn_detection"] = c.detection()
 		}
 		return o
 	}
 	o["type"], o["audio"] = "transcription", object{"input": object{
-		"format": object{"type": "audio/pcm", "rate": c.rate}, "transcription": said, "turn_detection": c.detection(), "noise_reduction": nil,
+		"format": object{"type": "audio/pcm", "rate": c.rate}, "transcription": transcription, "turn_detection": c.detection(), "noise_reduction": nil,
 	}}
 	return o
 }

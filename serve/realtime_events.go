@@ -36,46 +36,44 @@ func (x *session) handle(ctx context.Context, m *message) *problem {
 	}
 	switch m.Type {
 	case "session.update", "transcription_session.update":
-		c, p := x.change(ctx, m)
-		switch {
-		case p != nil:
-			return p
-		case x.closed: // meanwhile
-			return sessionEnded()
-		}
-		x.update(c)
+		return x.update(ctx, m)
 	case "input_audio_buffer.append":
 		return x.append(m)
 	case "input_audio_buffer.commit":
 		x.commit()
 		committed := x.fresh // now, or by voice activity a moment ago
 		if x.fresh = false; !committed {
-			return clientError(http.StatusBadRequest, "", "input_audio_buffer_commit_empty", "There is nothing to commit: no sound, or no speech in it.")
+			return clientError(http.StatusBadRequest, "", "input_audio_buffer_commit_empty",
+				"There is nothing to commit: no sound, or no speech in it.")
 		}
 	case "input_audio_buffer.clear":
 		x.clear()
 	default:
-		return clientError(http.StatusBadRequest, "type", "unknown_event", "type: got %.80q, want session.update, or input_audio_buffer.append, .commit or .clear", m.Type)
+		return clientError(http.StatusBadRequest, "type", "unknown_event",
+			"type: got %.80q, want session.update, or input_audio_buffer.append, .commit or .clear", m.Type)
 	}
 	return nil
 }
 
-// deaf is the problem with an event that comes after the session's end.
+// sessionEnded is the problem with an event that comes after the end of the session.
 func sessionEnded() *problem {
-	return serverError(http.StatusServiceUnavailable, "The session has ended: nothing more is heard.")
+	return serverError(http.StatusServiceUnavailable, "The session has ended: further sound is ignored.")
 }
 
-// change returns the configuration that an event asks for. It unlocks x meanwhile: loading a
-// model takes seconds, in which text goes on and the session may end.
-func (x *session) change(ctx context.Context, m *message) (sessionConfig, *problem) {
-	c := x.config
-	x.mu.Unlock()
-	defer x.mu.Lock()
-	return x.s.applyUpdate(ctx, c, m.Session, x.leases)
-}
-
-// update sets the configuration. It ends an open utterance.
-func (x *session) update(c sessionConfig) {
+// update changes the configuration, and ends an open utterance. While it loads a model, which takes seconds, x is
+// unlocked: text continues, and the session may end.
+func (x *session) update(ctx context.Context, m *message) *problem {
+	c, p := func(c sessionConfig) (sessionConfig, *problem) {
+		x.mu.Unlock()
+		defer x.mu.Lock() // also after a panic
+		return x.s.applyUpdate(ctx, c, m.Session, x.leases)
+	}(x.config)
+	switch {
+	case p != nil:
+		return p
+	case x.closed: // meanwhile
+		return sessionEnded()
+	}
 	x.commit()
 	x.config = c
 	x.resetFeed()
@@ -85,15 +83,17 @@ func (x *session) update(c sessionConfig) {
 		answer["ignored"], x.ignored = c.ignored, c.ignored
 	}
 	x.send(x.eventName("session.updated"), answer)
+	return nil
 }
 
-// append decodes sound and adds it to the session. Messages may end amid a sample.
+// append decodes sound and adds it to the session. A message may end in the middle of a sample.
 func (x *session) append(m *message) *problem {
 	raw, err := base64.StdEncoding.DecodeString(m.Audio)
 	if err != nil {
 		var at base64.CorruptInputError
 		errors.As(err, &at)
-		return clientError(http.StatusBadRequest, "audio", "invalid_audio", "audio: want base64, got something else at byte %d", int64(at))
+		return clientError(http.StatusBadRequest, "audio", "invalid_audio",
+			"audio: want base64, got something else at byte %d", int64(at))
 	}
 	if most := 2 * maxMessageSeconds * x.config.rate; len(raw) > most {
 		return badRequest("audio", "audio: got %d bytes, want at most %d in a message, %d s", len(raw), most, maxMessageSeconds)
@@ -108,7 +108,7 @@ func (x *session) append(m *message) *problem {
 	return nil
 }
 
-// hear takes samples at 16 kHz.
+// addSamples adds samples at 16 kHz.
 func (x *session) addSamples(pcm []float32) {
 	if len(pcm) > 0 {
 		x.sound.Hear(pcm)
@@ -116,14 +116,14 @@ func (x *session) addSamples(pcm []float32) {
 	}
 }
 
-// item is the id of an utterance.
+// item returns the id of an utterance.
 func (x *session) item(u *live.Utterance) string {
 	return fmt.Sprintf("item_%s_%d", x.id[len("sess_"):], u.Number)
 }
 
 func ms(sample int64) int64 { return sample * 1000 / audio.SampleRate }
 
-// begun is called when an utterance begins.
+// utteranceBegan is called when an utterance begins.
 func (x *session) utteranceBegan(u *live.Utterance) {
 	x.current = u
 	if !x.config.manual {
@@ -131,7 +131,7 @@ func (x *session) utteranceBegan(u *live.Utterance) {
 	}
 }
 
-// ended is called when an utterance ends, and sends the client its item.
+// utteranceEnded is called when an utterance ends, and sends the client its item.
 func (x *session) utteranceEnded(u *live.Utterance) {
 	x.current, x.fresh = nil, true
 	id := x.item(u)
@@ -141,7 +141,7 @@ func (x *session) utteranceEnded(u *live.Utterance) {
 	previous := nilIfEmpty(x.previous)
 	x.previous = id
 	x.send("input_audio_buffer.committed", object{"item_id": id, "previous_item_id": previous})
-	whole := object{
+	item := object{
 		"id": id, "object": "realtime.item", "type": "message", "role": "user", "status": "completed",
 		"content": []object{{"type": "input_audio", "transcript": nil}},
 	}
@@ -150,11 +150,11 @@ func (x *session) utteranceEnded(u *live.Utterance) {
 		names = []string{"conversation.item.created"}
 	}
 	for _, name := range names {
-		x.send(name, object{"item": whole, "previous_item_id": previous})
+		x.send(name, object{"item": item, "previous_item_id": previous})
 	}
 }
 
-// prepare begins a new stream of the client's samples.
+// resetFeed begins a new stream of the client's samples.
 func (x *session) resetFeed() {
 	var err error
 	if x.feed, err = audio.NewFeed(x.config.rate); err != nil {
@@ -178,7 +178,7 @@ func (x *session) clear() {
 	x.send("input_audio_buffer.cleared", object{})
 }
 
-// work makes the passes over one utterance after the other, until the session has ended.
+// transcribe makes the passes over one utterance after the other, until the session has ended.
 func (x *session) transcribe(ctx context.Context) {
 	for u := range x.sound.Utterances(ctx) {
 		x.transcribeUtterance(ctx, u)
@@ -189,42 +189,42 @@ func (x *session) transcribe(ctx context.Context) {
 	}
 }
 
-// utter makes passes over an utterance until it has ended.
+// transcribeUtterance makes passes over an utterance until it has ended.
 func (x *session) transcribeUtterance(ctx context.Context, u *live.Utterance) {
-	var said wordDelays
+	var delays wordDelays
 	text, language, last := "", "", false
 	for r, err := range u.Passes(ctx, x.s.queue.liveTurn) {
 		switch last = r.Last; {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			x.sendFailure(u, err)
+			x.fail(u, err)
 			return
 		case live.Behind(r.Turn) && !last:
 			x.reportLate()
 		}
 		text += x.sendText(u, text, r)
 		language = r.Language
-		x.recordDelays(r, &said)
+		x.recordDelays(r, &delays)
 		x.s.metrics.worked(r.Stats)
 	}
 	if !last {
 		return // it was cleared
 	}
-	heard := float64(u.Len()) / audio.SampleRate
-	x.s.metrics.audio.Add(heard)
+	seconds := float64(u.Len()) / audio.SampleRate
+	x.s.metrics.audio.Add(seconds)
 	x.sendItemEvent(u, "completed", object{
-		"transcript": text, "usage": object{"type": "duration", "seconds": heard}, "latency": said.report(), "language": languageName(language),
+		"transcript": text, "usage": object{"type": "duration", "seconds": seconds}, "latency": delays.report(), "language": languageName(language),
 	})
 }
 
-// sayOf sends an event about the text of an utterance.
+// sendItemEvent sends an event about the text of an utterance.
 func (x *session) sendItemEvent(u *live.Utterance, kind string, event object) {
 	event["item_id"], event["content_index"] = x.item(u), 0
 	x.send("conversation.item.input_audio_transcription."+kind, event)
 }
 
-// late records that a pass took longer than it should, and tells the operator once.
+// reportLate counts a pass that took longer than the sound between two passes. The log has it once per session.
 func (x *session) reportLate() {
 	x.s.metrics.late.Inc()
 	x.warnLate.Do(func() {
@@ -232,11 +232,11 @@ func (x *session) reportLate() {
 	})
 }
 
-// fail sends the event that an utterance has no text. The session continues.
-func (x *session) sendFailure(u *live.Utterance, err error) {
+// fail reports that an utterance cannot be transcribed. The session continues.
+func (x *session) fail(u *live.Utterance, err error) {
 	x.s.opt.Log.Error("utterance failed", "session", x.id, "item", x.item(u), "error", err)
 	x.mu.Lock()
-	if x.current == u { // what follows would be added to it, and heard by nobody
+	if x.current == u { // further sound would be added to it, and never be transcribed
 		x.commit()
 	}
 	x.mu.Unlock()
@@ -247,7 +247,7 @@ func (x *session) sendFailure(u *live.Utterance, err error) {
 	x.sendItemEvent(u, "failed", object{"error": why.event("")})
 }
 
-// tell sends the events of a pass and returns the text it has confirmed, which follows text.
+// sendText sends the events of a pass and returns the text that it has confirmed, which continues text.
 func (x *session) sendText(u *live.Utterance, text string, r live.Result) (delta string) {
 	for _, w := range r.Confirmed {
 		delta += w.Word
@@ -280,14 +280,14 @@ func sessionWords(r live.Result) []word {
 	return list
 }
 
-// measure records the delays of the words that a pass has confirmed.
-func (x *session) recordDelays(r live.Result, said *wordDelays) {
+// recordDelays records the delays of the words that a pass has confirmed, for the utterance and for the session.
+func (x *session) recordDelays(r live.Result, utterance *wordDelays) {
 	now := time.Now()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, w := range r.Confirmed {
 		d := now.Sub(x.arrivals.when(int64((r.Start + w.End) * audio.SampleRate)))
-		said.add(d)
+		utterance.add(d)
 		x.delays.add(d)
 		x.s.metrics.delay.Observe(d.Seconds())
 	}

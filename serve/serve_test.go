@@ -236,7 +236,7 @@ func TestVerbose(t *testing.T) {
 			fields = append(fields, field{"timestamp_granularities[]", g})
 		}
 		r, body := post(t, h.URL+transcriptions, fields...)
-		var v verbose
+		var v verboseTranscript
 		if err := json.Unmarshal([]byte(body), &v); err != nil || r.StatusCode != 200 {
 			t.Fatalf("%v: %s: %v\n%s", asked, r.Status, err, body)
 		}
@@ -283,7 +283,7 @@ func TestTelephone(t *testing.T) {
 // for words may change, as upstream and in the documents.
 func TestWordsEnd(t *testing.T) {
 	h, _ := newServer(t, Options{})
-	var got [2]verbose
+	var got [2]verboseTranscript
 	for i, what := range []string{"segment", "word"} {
 		_, body := post(t, h.URL+transcriptions, wav(t), field{"response_format", "verbose_json"},
 			field{"timestamp_granularities[]", what}, field{"timestamp_granularities[]", "segment"})

@@ -80,7 +80,7 @@ func TestSilence(t *testing.T) {
 	}
 	for _, f := range []field{{"chunking_strategy", "auto"}, {"vad_filter", "true"}} {
 		r, body := post(t, h.URL+transcriptions, field{"file", string(wavOf(quiet))}, f, field{"response_format", "verbose_json"})
-		var v verbose
+		var v verboseTranscript
 		if json.Unmarshal([]byte(body), &v); r.StatusCode != 200 || v.Text != "" || len(v.Segments) > 0 || v.Duration != 3 {
 			t.Errorf("%s: %s %s", f.name, r.Status, body)
 		}

@@ -14,7 +14,7 @@ import (
 	"verity/transcript"
 )
 
-// speech returns the handler of a task.
+// handleSpeech returns the handler of a task.
 func (s *Server) handleSpeech(task transcribe.Task) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), s.opt.Timeout)
@@ -25,7 +25,7 @@ func (s *Server) handleSpeech(task transcribe.Task) http.HandlerFunc {
 	}
 }
 
-// answer serves one request. If it returns an error, nothing has been written.
+// transcribe answers one request. If it returns an error, nothing has been written.
 func (s *Server) transcribe(ctx context.Context, w http.ResponseWriter, r *http.Request, task transcribe.Task) error {
 	s.inHand.Add(1)
 	defer s.inHand.Add(-1)
@@ -68,7 +68,7 @@ func (s *Server) transcribe(ctx context.Context, w http.ResponseWriter, r *http.
 		return err
 	}
 	out := &answer{w: w, q: q, model: model}
-	defer out.endStream()
+	defer out.close()
 	tr, err := s.runInTurn(ctx, t.Drafting(q.draft), clip, out)
 	if err != nil {
 		return s.endWithError(w, r, out, err)
@@ -76,33 +76,32 @@ func (s *Server) transcribe(ctx context.Context, w http.ResponseWriter, r *http.
 	s.metrics.audio.Add(tr.Duration)
 	s.metrics.worked(tr.Stats)
 	addLogFields(r, "audio_seconds", tr.Duration, "language", tr.Language, "tokens", tr.Stats.Tokens)
-	if odd := strings.Join(clip.Warnings(), "; "); odd != "" && !q.stream { // text and subtitles have no other place for it
-		w.Header().Set(warningHeader, ascii(odd))
+	if warnings := strings.Join(clip.Warnings(), "; "); warnings != "" && !q.stream { // text and subtitles have no other place for them
+		w.Header().Set(warningHeader, ascii(warnings))
 	}
 	return out.finish(tr)
 }
 
-// bytesPerSecond is a guess for files that do not say how long they are.
+// bytesPerSecond is a guess for files that do not contain their duration.
 const bytesPerSecond = 8000
 
-// work transcribes clip when its turn has come, and between two windows lets others go
-// first. It has no turn when it returns.
+// runInTurn transcribes clip when it gets a turn, and yields between windows. It has no turn when it returns.
 func (s *Server) runInTurn(ctx context.Context, by *transcribe.Transcriber, clip *audio.Clip, out *answer) (*transcript.Transcript, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	p, err := s.queue.join(cmp.Or(clip.Promised(), float64(out.q.file.size)/bytesPerSecond))
+	ticket, err := s.queue.join(cmp.Or(clip.Promised(), float64(out.q.file.size)/bytesPerSecond))
 	if err != nil {
 		return nil, err
 	}
-	defer s.queue.leave(p)
-	waits := s.queue.request(&s.queue.files, p)
+	defer s.queue.leave(ticket)
+	waits := s.queue.request(&s.queue.files, ticket)
 	if out.q.stream {
-		out.stream = s.newStream(out.w, stop, func() string { return s.queue.position(p) })
+		out.stream = s.newStream(out.w, stop, func() string { return s.queue.position(ticket) })
 		if waits {
-			out.stream.start() // with an error from now on, the status is 200
+			out.stream.start() // from now on the status is 200, even if the stream ends with an error
 		}
 	}
-	if err := s.queue.wait(ctx, p); err != nil {
+	if err := s.queue.wait(ctx, ticket); err != nil {
 		return nil, err
 	}
 	tr, err := by.Transcribe(ctx, clip, transcribe.Watch{
@@ -111,7 +110,7 @@ func (s *Server) runInTurn(ctx context.Context, by *transcribe.Transcriber, clip
 			if out.q.progress && done > 0 { // a file that cannot be read gets an error instead
 				out.stream.event("verity.progress", object{"done": done, "total": total})
 			}
-			if err := s.queue.yield(ctx, p, total-done, total); err != nil {
+			if err := s.queue.yield(ctx, ticket, total-done, total); err != nil {
 				stop(err)
 			}
 		},
@@ -122,7 +121,7 @@ func (s *Server) runInTurn(ctx context.Context, by *transcribe.Transcriber, clip
 	return tr, err
 }
 
-// failed ends an answer with an error: as an event, if a stream has begun.
+// endWithError ends an answer with an error: as an event, if a stream has started. Otherwise it returns err.
 func (s *Server) endWithError(w http.ResponseWriter, r *http.Request, a *answer, err error) error {
 	if a.stream == nil {
 		return err
@@ -139,31 +138,28 @@ func (s *Server) endWithError(w http.ResponseWriter, r *http.Request, a *answer,
 	return err
 }
 
-// check reports contradictions within the form.
+// checkCombinations reports fields that exclude each other, or that the model cannot serve.
 func (q *request) checkCombinations(assisted bool) error {
 	if q.stream && q.format != "json" && q.format != "text" { // as OpenAI does for whisper-1
 		q.stream = false
 		q.ignored.add("stream=true")
 	}
-	bad := func(param, format string, args ...any) error {
-		return badRequest(param, format, args...)
-	}
 	switch whole := q.format == "verbose_json" || q.stream; {
 	case q.decoding.MarkAccepted && !assisted:
-		return bad("include[]", "%s needs an assistant: this server was started without one.", withAccepted)
+		return badRequest("include[]", "%s needs an assistant: this server was started without one.", withAccepted)
 	case q.decoding.MarkAccepted && !whole:
-		return bad("include[]", "%s needs response_format verbose_json, or stream=true; got %s.", withAccepted, q.format)
+		return badRequest("include[]", "%s needs response_format verbose_json, or stream=true; got %s.", withAccepted, q.format)
 	case q.progress && !q.stream:
-		return bad("include[]", "%s needs stream=true, and response_format json or text.", withProgress)
+		return badRequest("include[]", "%s needs stream=true, and response_format json or text.", withProgress)
 	case q.logProbs && q.format != "json": // as at OpenAI
-		return bad("include[]", "%s needs response_format json, got %s.", withLogProbs, q.format)
+		return badRequest("include[]", "%s needs response_format json, got %s.", withLogProbs, q.format)
 	case q.words && !whole:
-		return bad("timestamp_granularities[]", "Word timestamps need response_format verbose_json, or stream=true; got %s.", q.format)
+		return badRequest("timestamp_granularities[]", "Word timestamps need response_format verbose_json, or stream=true; got %s.", q.format)
 	}
 	return nil
 }
 
-// refuse answers with an error.
+// writeError answers with an error, unless the client has gone.
 func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	if p := s.problemOf(w, r, err); p != nil {
 		addLogFields(r, "error", p.Message)
@@ -174,21 +170,22 @@ func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// problemOf returns what an error is to the client; nil if that has gone.
+// problemOf returns what an error means to the client; nil if the client has gone.
 func (s *Server) problemOf(w http.ResponseWriter, r *http.Request, err error) (p *problem) {
-	_, foreign := errors.AsType[*audio.FormatError](err)
+	_, otherFormat := errors.AsType[*audio.FormatError](err)
 	switch p = s.asProblem(err, ""); {
 	case p != nil:
 	case errors.Is(err, errFull):
 		p = rateLimited("rate_limit_exceeded", s.queue.retryAfter(), "Too many requests are waiting: try again later.")
 	case errors.Is(err, audio.ErrTooLong):
-		p = clientError(http.StatusRequestEntityTooLarge, "file", "", "The audio is longer than %s, which is the limit of this server.", span(s.opt.MaxAudio))
+		p = clientError(http.StatusRequestEntityTooLarge, "file", "",
+			"The audio is longer than %s, which is the limit of this server.", span(s.opt.MaxAudio))
 	case errors.Is(err, context.DeadlineExceeded):
 		p = serverError(http.StatusServiceUnavailable, "The request took longer than %s, which is the limit of this server.", span(s.opt.Timeout))
 	case errors.Is(err, context.Canceled), errors.Is(err, errUnread):
 		logFieldsOf(r).clientGone = true
 		return nil
-	case errors.Is(err, audio.ErrMalformed), errors.Is(err, fs.ErrInvalid), foreign:
+	case errors.Is(err, audio.ErrMalformed), errors.Is(err, fs.ErrInvalid), otherFormat:
 		p = clientError(http.StatusBadRequest, "file", "invalid_audio", "The file cannot be read as sound: %v", err)
 	default:
 		s.opt.Log.Error("request failed", "id", w.Header().Get(requestIDHeader), "error", err)
