@@ -51,9 +51,9 @@ func completeOptions(c *cobra.Command) {
 			cli.CompleteValues(c, o.Name, languages()...)
 		case len(o.Choices) > 0:
 			cli.CompleteValues(c, o.Name, o.Choices...)
-		case o.Unit == "directory":
+		case o.Arg == "directory":
 			cli.Must(c.MarkFlagDirname(o.Name))
-		case o.Kind != options.Switch && o.Unit != "file" && o.Name != "ffmpeg":
+		case o.Kind != options.Switch && o.Arg != "file" && o.Name != "ffmpeg":
 			cli.CompleteValues(c, o.Name)
 		}
 	})

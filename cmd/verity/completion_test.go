@@ -24,7 +24,7 @@ func TestCompletion(t *testing.T) {
 		{"info |", ":0", ":16"},
 		{"models pull |la", "\nlarge-v2\n", "\n\n"},
 		{"transcribe |--highlight=", "\nauto\nalways\nnever\n", "wav"},
-		{"transcribe |--lang", "\n--language\tspoken language, as", "`"},
+		{"transcribe |--lang", "\n--language\tspoken language, such as", "`"},
 		{"transcribe |--assistant", "\n--assistant\twhat drafts tokens for the model to verify; auto: the model's own", "`"},
 	} {
 		args := strings.Fields(strings.Split(tt.args, "|")[0])

@@ -45,7 +45,7 @@ var configured = []string{"transcribe", "listen", "watch", "eval", "compare", "s
 // configKeys are the options that the file and $VERITY_… may set.
 func configKeys() (keys []string) {
 	for _, o := range options.All() {
-		if o.Who&options.Keep != 0 {
+		if o.Scope&options.Configurable != 0 {
 			keys = append(keys, o.Name)
 		}
 	}
@@ -125,7 +125,7 @@ func parseConfig(all string) (settings []setting, err error) {
 func configure(root *cobra.Command, path string, settings []setting) error {
 	for _, s := range settings {
 		at := fmt.Sprintf("config file %s: line %d: ", show.Name(path), s.line)
-		if o := options.Find(s.key); o == nil || o.Who&options.Keep == 0 {
+		if o := options.Find(s.key); o == nil || o.Scope&options.Configurable == 0 {
 			near := cmp.Or(cli.DidYouMean(wer.Nearest(s.key, configKeys())), "; verity config lists them")
 			return cli.Usagef("%sthere is no key %s%s", at, show.Line(s.key), near)
 		}
@@ -135,7 +135,7 @@ func configure(root *cobra.Command, path string, settings []setting) error {
 	}
 	for _, o := range options.All() {
 		value := os.Getenv(o.Variable())
-		if o.Who&(options.Keep|options.Server) == 0 || value == "" {
+		if o.Scope&(options.Configurable|options.Server) == 0 || value == "" {
 			continue
 		}
 		if err := setDefault(root, o.Name, value, "$"+o.Variable()); err != nil {

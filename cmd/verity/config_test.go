@@ -14,7 +14,7 @@ import (
 func another(o *options.Option) string {
 	switch o.Kind {
 	case options.Switch:
-		return map[string]string{"true": "false", "false": "true"}[o.Zero()]
+		return map[string]string{"true": "false", "false": "true"}[o.DefaultText()]
 	case options.Choice:
 		return o.Choices[(slices.Index(o.Choices, o.Default)+1)%len(o.Choices)]
 	case options.Whole:

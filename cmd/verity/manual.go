@@ -120,7 +120,7 @@ var docFuncs = template.FuncMap{
 	"limits":   cli.Limits,
 	"meaning":  cli.Meaning,
 	"text":     func(f *pflag.Flag) string { _, text := pflag.UnquoteUsage(f); return text },
-	"flagOnly": func(f *pflag.Flag) bool { return options.Find(f.Name).Who&(options.Keep|options.Server) == 0 },
+	"flagOnly": func(f *pflag.Flag) bool { return options.Find(f.Name).Scope&(options.Configurable|options.Server) == 0 },
 	"escape":   strings.NewReplacer("*", `\*`, "_", `\_`, "<", "&lt;", "[", `\[`, "\n", "  \n").Replace,
 	"cell":     strings.NewReplacer("|", `\|`, "<", "&lt;", "\n", "<br>").Replace,
 	"upper":    strings.ToUpper,

@@ -34,8 +34,8 @@ func (f *OptionFlag) Type() string {
 	switch {
 	case f.O.Kind == options.Switch:
 		return "bool"
-	case f.O.Unit != "":
-		return f.O.Unit
+	case f.O.Arg != "":
+		return f.O.Arg
 	case f.O.Kind == options.Whole || f.O.Kind == options.Unsigned || f.O.Kind == options.Real:
 		return "number"
 	case f.O.Kind == options.Time:
@@ -55,8 +55,8 @@ func optionOf(f *pflag.Flag) *options.Option {
 // NewFlag returns the flag of an option. Its values go to put.
 func NewFlag(o *options.Option, put func(options.Value) error) *pflag.Flag {
 	f := &pflag.Flag{
-		Name: o.Name, Shorthand: o.Short, Usage: o.Help, DefValue: o.Zero(), NoOptDefVal: o.Alone,
-		Value:       &OptionFlag{O: o, put: put, text: o.Zero()},
+		Name: o.Name, Shorthand: o.Short, Usage: o.Help, DefValue: o.DefaultText(), NoOptDefVal: o.BareValue,
+		Value:       &OptionFlag{O: o, put: put, text: o.DefaultText()},
 		Annotations: map[string][]string{GroupKey: {o.Group}},
 	}
 	if o.Kind == options.Switch {
@@ -72,8 +72,8 @@ func AddOption(set *pflag.FlagSet, name string, put func(options.Value) error) {
 	if o == nil {
 		panic(fmt.Sprintf("there is no option %s", name))
 	}
-	v, err := o.Parse(o.Zero())
-	if err == nil || o.Zero() == "" {
+	v, err := o.Parse(o.DefaultText())
+	if err == nil || o.DefaultText() == "" {
 		err = put(v)
 	}
 	if err != nil {
@@ -120,8 +120,8 @@ func Contradiction(set *pflag.FlagSet) (err error) {
 			err = set.Set(o.Needs, needed.NoOptDefVal)
 		case needed != nil && !isSet(needed):
 			err = Usagef("--%s needs --%s", f.Name, o.Needs)
-		case o.Not != "" && isSet(set.Lookup(o.Not)):
-			err = Usagef("--%s cannot be combined with --%s", f.Name, o.Not)
+		case o.Excludes != "" && isSet(set.Lookup(o.Excludes)):
+			err = Usagef("--%s cannot be combined with --%s", f.Name, o.Excludes)
 		}
 	})
 	return err
@@ -129,7 +129,7 @@ func Contradiction(set *pflag.FlagSet) (err error) {
 
 // isSet reports whether a flag asks for something.
 func isSet(f *pflag.Flag) bool {
-	return f != nil && optionOf(f) != nil && f.Value.String() != optionOf(f).Zero() && f.Value.String() != "off"
+	return f != nil && optionOf(f) != nil && f.Value.String() != optionOf(f).DefaultText() && f.Value.String() != "off"
 }
 
 // Must panics on an error of flag registration, a programmer's mistake.

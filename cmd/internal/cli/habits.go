@@ -139,10 +139,10 @@ func ownFlag(f *pflag.Flag, word, value string, joined bool, args []string) (our
 		return []string{value}, len(args)
 	case f.NoOptDefVal == "":
 		return args, len(args)
-	case joined && !truth || o == nil || o.Alone == "" || len(args) == 1 && !joined || strings.ContainsAny(value, `-./\`):
+	case joined && !truth || o == nil || o.BareValue == "" || len(args) == 1 && !joined || strings.ContainsAny(value, `-./\`):
 		return args[:1], 1
 	case value == "True":
-		value = o.Alone
+		value = o.BareValue
 	case value == "False":
 		value = "off"
 	}

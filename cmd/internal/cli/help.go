@@ -156,7 +156,7 @@ type FlagGroup struct {
 
 // shortTitles merges small groups into others where help is short.
 var shortTitles = map[string]string{
-	options.Voice: options.Input, options.Words: options.Model, options.Quality: options.Model,
+	options.Voice: options.Model, options.Words: options.Model, options.Quality: options.Model,
 	options.Drafts: options.Speed, options.Log: options.Output, options.Runs: options.Dataset,
 }
 
@@ -177,10 +177,15 @@ func FlagGroups(c *cobra.Command, short bool) []FlagGroup {
 	return GroupFlags(flags, nil)
 }
 
-// GroupFlags puts flags under their headings, in the order of the table of options. Headings
-// may be renamed.
+// GroupFlags puts flags under their headings, in the order of the table of options; flags that
+// are not in the table come last. Headings may be renamed.
 func GroupFlags(flags []*pflag.Flag, renamed map[string]string) (groups []FlagGroup) {
-	place := func(f *pflag.Flag) int { return slices.Index(options.All(), options.Find(f.Name)) }
+	place := func(f *pflag.Flag) int {
+		if i := slices.Index(options.All(), options.Find(f.Name)); i >= 0 {
+			return i
+		}
+		return len(options.All())
+	}
 	slices.SortStableFunc(flags, func(a, b *pflag.Flag) int { return place(a) - place(b) })
 	for _, f := range flags {
 		title := "Flags"
@@ -193,16 +198,7 @@ func GroupFlags(flags []*pflag.Flag, renamed map[string]string) (groups []FlagGr
 		}
 		groups[i].Flags = append(groups[i].Flags, f)
 	}
-	slices.SortStableFunc(groups, func(a, b FlagGroup) int { return rank(a.Title) - rank(b.Title) })
 	return groups
-}
-
-// rank orders headings: those of the table of options first, in its order.
-func rank(title string) int {
-	if i := slices.Index(options.Groups, title); i >= 0 {
-		return i
-	}
-	return len(options.Groups)
 }
 
 // Written returns a flag as it is typed, with the name of its value.

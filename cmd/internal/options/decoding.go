@@ -23,8 +23,10 @@ import (
 
 // A Decoding collects the values of options that become transcribe.Options.
 //
-// A form takes Options alone and never calls Result, so what an option for Request sets
-// elsewhere is lost there. Of those only temperature does, which the form reads itself.
+// A request uses only the embedded Options and does not call Result, so it would lose what
+// an option in its scope sets elsewhere. Only temperature does; the server reads it itself.
+//
+// The set functions ignore errors, since Parse has checked the text.
 type Decoding struct {
 	transcribe.Options
 
@@ -34,7 +36,7 @@ type Decoding struct {
 	vad       vad.Options
 }
 
-// Result returns the options, with a log.
+// Result returns the options with a log.
 func (d *Decoding) Result(log *slog.Logger) transcribe.Options {
 	o := d.Options
 	o.Log = log
@@ -46,8 +48,8 @@ func (d *Decoding) Result(log *slog.Logger) transcribe.Options {
 	return o
 }
 
-// ladder returns the temperatures from first to 1 by steps of increment, or first alone if
-// that is off. Commands without the option use its default.
+// ladder returns the temperatures from first to 1 in steps of increment; only first if the
+// increment is off. Commands without the option use its default.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, cli.
 func ladder(first float64, increment Value) []float64 {
@@ -65,9 +67,9 @@ func ladder(first float64, increment Value) []float64 {
 	}
 }
 
-// or returns the number for a field whose zero means its default. It returns off for
-// "none". A given 0 becomes the smallest nonzero number on the side of off; no measured
-// value lies between the two.
+// or returns the number for a field whose zero means its default, and off for "none". An
+// explicit 0 becomes the smallest nonzero number on the side of off; no measured value lies
+// between the two.
 func (v Value) or(off float64) float64 {
 	switch {
 	case v.Off:
@@ -78,7 +80,7 @@ func (v Value) or(off float64) float64 {
 	return v.Number
 }
 
-// OrNone returns the number for a field whose zero means its default, and -1 none.
+// OrNone returns the number for a field whose zero means its default and whose -1 means none.
 func (v Value) OrNone() int {
 	if v.Number == 0 {
 		return -1
@@ -86,7 +88,7 @@ func (v Value) OrNone() int {
 	return int(v.Number)
 }
 
-// gotPart says which part of a list is wrong; nothing if it is all of it.
+// gotPart names the wrong part of a list, unless it is the whole list.
 func gotPart(part, list string) string {
 	if part == list {
 		return ""
@@ -99,22 +101,21 @@ func checkLanguage(text string) error {
 		return nil
 	}
 	for one := range strings.SplitSeq(text, ",") {
-		// A checkpoint may have a language of its own, under a code.
+		// A checkpoint may know further languages by their codes.
 		if len(one) > 3 && !tokenizer.KnownLanguage(one) {
-			return errors.New("want the code or name of a language, as en or English; several, as en,de; or auto")
+			return errors.New("want the code or name of a language, such as en or English; several, such as en,de; or auto")
 		}
 	}
 	return nil
 }
 
-func setLanguage(d *Decoding, v Value) error {
+func setLanguage(d *Decoding, v Value) {
 	if d.Language = v.Text; strings.EqualFold(v.Text, "auto") {
 		d.Language = ""
 	}
-	return nil
 }
 
-// Formats returns the formats that a text names.
+// Formats reads the value of output-format.
 func Formats(text string) (list []transcript.Format, err error) {
 	if text == "all" {
 		return transcript.Formats(), nil
@@ -129,7 +130,7 @@ func Formats(text string) (list []transcript.Format, err error) {
 	return list, nil
 }
 
-// checks makes a check of a function that reads a text.
+// checks makes the check of an option from the function that reads its text.
 func checks[T any](read func(text string) (T, error)) func(string) error {
 	return func(text string) error {
 		_, err := read(text)
@@ -155,22 +156,19 @@ func spans(text string) (list []transcribe.Span, err error) {
 	}
 	for i := 0; i < len(times); i += 2 {
 		if times[i+1] < times[i] {
-			return nil, fmt.Errorf("the part from %v s ends before that, at %v s", times[i], times[i+1])
+			return nil, fmt.Errorf("the part from %v s ends before it begins, at %v s", times[i], times[i+1])
 		}
 		if i > 0 && times[i] < times[i-1] {
-			return nil, fmt.Errorf("the part from %v s begins before the end of the one before it, at %v s", times[i], times[i-1])
+			return nil, fmt.Errorf("the part from %v s begins before the previous one ends, at %v s", times[i], times[i-1])
 		}
 		list = append(list, transcribe.Span{Start: times[i], End: times[i+1]})
 	}
 	return list, nil
 }
 
-func setSpans(d *Decoding, v Value) (err error) {
-	d.Spans, err = spans(v.Text)
-	return err
-}
+func setSpans(d *Decoding, v Value) { d.Spans, _ = spans(v.Text) }
 
-// tokenIDs reads ids between commas; auto is nil, the list of the model.
+// tokenIDs reads ids between commas. It returns nil for auto, the list of the model.
 func tokenIDs(text string) ([]tokenizer.Token, error) {
 	if text == "auto" {
 		return nil, nil
@@ -189,16 +187,12 @@ func tokenIDs(text string) ([]tokenizer.Token, error) {
 	return list, nil
 }
 
-func setTokens(d *Decoding, v Value) (err error) {
-	d.SuppressTokens, err = tokenIDs(v.Text)
-	return err
-}
+func setTokens(d *Decoding, v Value) { d.SuppressTokens, _ = tokenIDs(v.Text) }
 
-func setExpression(d *Decoding, v Value) (err error) {
+func setExpression(d *Decoding, v Value) {
 	if d.SuppressExpression = nil; v.Text != "" {
-		d.SuppressExpression, err = regexp.Compile(v.Text)
+		d.SuppressExpression, _ = regexp.Compile(v.Text)
 	}
-	return err
 }
 
 func checkContext(text string) error {
@@ -211,48 +205,41 @@ func checkContext(text string) error {
 	return nil
 }
 
-func setContext(d *Decoding, v Value) error {
+func setContext(d *Decoding, v Value) {
 	switch v.Text {
 	case "all":
 		d.AudioContext = 0
 	case "fit":
 		d.AudioContext = transcribe.FitAudioContext
 	default:
-		d.AudioContext, _ = strconv.Atoi(v.Text) // checked
+		d.AudioContext, _ = strconv.Atoi(v.Text)
 	}
-	return nil
 }
 
-func setPad(d *Decoding, v Value) error {
+func setPad(d *Decoding, v Value) {
 	if d.Pad = audio.PadAudio; v.Text == "mel" {
 		d.Pad = audio.PadMel
 	}
-	return nil
 }
 
-func setPenalty(d *Decoding, v Value) error {
+func setPenalty(d *Decoding, v Value) {
 	if d.LengthPenalty = nil; !v.Off {
 		d.LengthPenalty = &v.Number
 	}
-	return nil
 }
 
-// setRepetition keeps a number that is too small for 32 bits from becoming 0, which turns
-// the rule off.
-func setRepetition(d *Decoding, v Value) error {
+// setRepetition keeps a number that is too small for 32 bits from becoming 0, which would turn
+// the penalty off.
+func setRepetition(d *Decoding, v Value) {
 	d.Repetition.Penalty = float32(v.Number)
 	if d.Repetition.Penalty == 0 && v.Number != 0 {
 		d.Repetition.Penalty = math.SmallestNonzeroFloat32
 	}
-	return nil
 }
 
-func setSeed(d *Decoding, v Value) (err error) {
-	d.Seed, err = strconv.ParseUint(v.Text, 10, 64)
-	return err
-}
+func setSeed(d *Decoding, v Value) { d.Seed, _ = strconv.ParseUint(v.Text, 10, 64) }
 
-// ParsePrecision is [precision.Parse] with an error that does not name the text.
+// ParsePrecision is [precision.Parse] with an error that leaves out the text.
 func ParsePrecision(text string) (precision.Precision, error) {
 	p, err := precision.Parse(text)
 	if err != nil && !strings.Contains(text, ":") {
@@ -262,8 +249,8 @@ func ParsePrecision(text string) (precision.Precision, error) {
 	return p, err
 }
 
-// ParseDraft reads the text of draft-tokens, and returns the function that makes a policy for
-// each sequence; nil for auto.
+// ParseDraft reads the value of draft-tokens. It returns a function that makes the policy of a
+// sequence, or nil for auto.
 func ParseDraft(text string) (func() assistant.Policy, error) {
 	wrong := errors.New("want auto, a number from 0 to 64, heuristic or confidence; either may be followed by :NUMBER")
 	policy, number, more := strings.Cut(text, ":")

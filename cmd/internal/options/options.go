@@ -1,11 +1,11 @@
 // Package options is the one table of what can be set about a run: by a flag, a key of the
 // configuration file, an environment variable, or a field of a request.
 //
-//	Find(name).Parse(text) → Value, or why not
-//	Option.Set(&decoding, Value); decoding.Result() → transcribe.Options
+//	Find("beam-size").Parse("5") → Value, or an error that says what is wanted
+//	Option.Set(&decoding, Value); decoding.Result(log) → transcribe.Options
 //
-// An option stands once, in table.go. Flags, keys, variables, form fields, completion,
-// help, manual pages, docs/reference/CLI.md and the names in errors derive from it.
+// Flags, keys, variables, form fields, completion, help, manual pages,
+// docs/reference/CLI.md and the names in errors derive from it.
 package options
 
 import (
@@ -21,16 +21,17 @@ import (
 	"verity/internal/show"
 )
 
-// Who says who may set an option, besides a flag of the commands that have it.
-type Who uint8
+// A Scope is a set of places where an option may be set, besides a flag of transcribe and
+// of the commands that measure.
+type Scope uint8
 
 const (
-	Keep    Who = 1 << iota // the configuration file and $VERITY_NAME
-	Server                  // a flag of serve
-	Request                 // a field of a form
+	Configurable Scope = 1 << iota // the configuration file and $VERITY_NAME
+	Server                         // a flag of serve
+	Request                        // a field of a request to the server
 )
 
-// A Kind is what the text of an option is.
+// A Kind is the type of an option's value.
 type Kind uint8
 
 const (
@@ -39,31 +40,32 @@ const (
 	Unsigned             // a whole number of 64 bits
 	Real                 // a number from Min to Max
 	Time                 // a duration with its unit, from Min to Max in seconds
-	Text                 // of at most Max bytes
+	Text                 // at most Max bytes
 	Choice               // one of Choices
-	List                 // what Check accepts
+	List                 // whatever Check accepts
 )
 
 // An Option is a row of the table.
 type Option struct {
 	Name, Short string
 	Kind        Kind
-	Unit        string   // of a number, or what the text is: shown as the value in help
-	Default     string   // empty means what the zero of the kind means
-	Alone       string   // what the flag means without a value; empty: it needs one
-	Min, Max    float64  // of numbers, bounds included unless Above; of text, bytes
+	Arg         string   // what help calls the value; seconds, ms and MiB are also units
+	Default     string   // empty for the zero value of the kind
+	BareValue   string   // what the flag means without a value; empty if it needs one
+	Min, Max    float64  // bounds of a number; Max also of the bytes of a text
 	Above       bool     // Min itself is refused
 	None        bool     // "none" turns it off
-	Choices     []string // of Choice, and what completion offers of List
+	Choices     []string // of Choice; what completion offers for List
 	Check       func(text string) error
-	Group       string
+	Scope       Scope
+	Needs       string // an option that must be set too; one that needs no value is set
+	Excludes    string // an option that must not be set
 	Brief       string // what -h says; empty for options that it leaves out
-	Who         Who
-	Needs, Not  string // another option without which (one that needs no value is then given), or with which, it is refused
 	Help        string
+	Group       string // heading of help
 
-	Field string                           // of transcribe.Options, which its errors name
-	Set   func(d *Decoding, v Value) error // of options of decoding
+	Field string                     // of transcribe.Options, named in its errors
+	Set   func(d *Decoding, v Value) // nil for options that do not decide the decoding
 }
 
 // A Value is the parsed text of an option.
@@ -74,18 +76,28 @@ type Value struct {
 	On     bool    // of a switch
 }
 
+var table = func() (all []*Option) {
+	for _, s := range sections {
+		for _, o := range s.options {
+			o.Group = s.title
+		}
+		all = append(all, s.options...)
+	}
+	return all
+}()
+
 // All returns the options in the order of help.
 func All() []*Option { return table }
 
-// Find returns the option of a name; nil if there is none.
-func Find(name string) *Option { return first(func(o *Option) bool { return o.Name == name }) }
+// Find returns the option with a name, or nil.
+func Find(name string) *Option { return find(func(o *Option) bool { return o.Name == name }) }
 
-// ByField returns the option that sets a field of transcribe.Options; nil if none does.
+// ByField returns the option that sets a field of transcribe.Options, or nil.
 func ByField(field string) *Option {
-	return first(func(o *Option) bool { return o.Field != "" && o.Field == field })
+	return find(func(o *Option) bool { return o.Field != "" && o.Field == field })
 }
 
-func first(is func(*Option) bool) *Option {
+func find(is func(*Option) bool) *Option {
 	if i := slices.IndexFunc(table, is); i >= 0 {
 		return table[i]
 	}
@@ -93,29 +105,26 @@ func first(is func(*Option) bool) *Option {
 }
 
 // Variable is the environment variable that sets an option.
-func (o *Option) Variable() string {
-	return "VERITY_" + strings.ToUpper(strings.ReplaceAll(o.Name, "-", "_"))
-}
+func (o *Option) Variable() string { return "VERITY_" + strings.ToUpper(o.FormField()) }
 
-// FormField is the name in forms, which have underscores, as OpenAI's fields do.
+// FormField is the name in requests. It has underscores, as OpenAI's fields do.
 func (o *Option) FormField() string { return strings.ReplaceAll(o.Name, "-", "_") }
 
-// Zero is the text of the default, in the form that Parse returns.
-func (o *Option) Zero() string {
-	if o.Default != "" {
+// DefaultText is the default in the form that Parse returns.
+func (o *Option) DefaultText() string {
+	switch {
+	case o.Default != "":
 		return o.Default
-	}
-	switch o.Kind {
-	case Switch:
+	case o.Kind == Switch:
 		return "false"
-	case Whole, Unsigned, Real:
+	case o.Kind == Whole || o.Kind == Unsigned || o.Kind == Real:
 		return "0"
 	}
 	return ""
 }
 
-// Parse reads the text of an option. The error says what is wanted and names neither
-// option nor text.
+// Parse reads the text of an option. The error says what is wanted; the caller adds the
+// name of the option and the text.
 func (o *Option) Parse(text string) (v Value, err error) {
 	v.Text = text
 	if o.None && strings.EqualFold(text, "none") {
@@ -133,7 +142,7 @@ func (o *Option) Parse(text string) (v Value, err error) {
 			return v, errors.New("want a whole number from 0 to 2^64-1")
 		}
 	case Whole, Real, Time:
-		return o.number(text)
+		return o.parseNumber(text)
 	case Text:
 		if len(text) > int(o.Max) {
 			return v, fmt.Errorf("got %d bytes, want at most %d", len(text), int(o.Max))
@@ -149,8 +158,8 @@ func (o *Option) Parse(text string) (v Value, err error) {
 	return v, err
 }
 
-// number reads a number within the bounds.
-func (o *Option) number(text string) (v Value, err error) {
+// parseNumber reads a number within the bounds.
+func (o *Option) parseNumber(text string) (v Value, err error) {
 	switch o.Kind {
 	case Whole:
 		var n int64
@@ -167,7 +176,7 @@ func (o *Option) number(text string) (v Value, err error) {
 	// Written so that NaN is refused.
 	inside := v.Number >= o.Min && v.Number <= o.Max && !(o.Above && v.Number == o.Min)
 	if err != nil && !errors.Is(err, strconv.ErrRange) || math.IsNaN(v.Number) {
-		return v, fmt.Errorf("want %s", o.want())
+		return v, fmt.Errorf("want %s", o.wanted())
 	}
 	if err != nil || !inside {
 		return v, fmt.Errorf("must be %s", o.Range())
@@ -175,44 +184,49 @@ func (o *Option) number(text string) (v Value, err error) {
 	return v, nil
 }
 
-// want says what a number is.
-func (o *Option) want() string {
-	what := map[Kind]string{Whole: "a whole number", Real: "a number", Time: "a time with its unit, as 90s, 10m or 1h30m"}[o.Kind]
-	if o.Unit != "" && o.Unit != "number" && o.Kind != Time {
-		what += " of " + o.Unit
+// wanted describes the number.
+func (o *Option) wanted() string {
+	text := map[Kind]string{
+		Whole: "a whole number", Real: "a number", Time: "a time with its unit, such as 90s, 10m or 1h30m",
+	}[o.Kind]
+	if u := o.unit(); u != "" {
+		text += " of " + u
 	}
 	if o.None {
-		what += " or none"
+		text += " or none"
 	}
-	return what
+	return text
 }
 
-// Range says which numbers are accepted; empty for options that are none.
-func (o *Option) Range() (text string) {
-	switch {
-	case o.Kind != Whole && o.Kind != Real && o.Kind != Time:
+func (o *Option) unit() string {
+	if slices.Contains([]string{"seconds", "ms", "MiB"}, o.Arg) {
+		return o.Arg
+	}
+	return ""
+}
+
+// Range describes the accepted numbers; it is empty for other kinds of options.
+func (o *Option) Range() string {
+	if o.Kind != Whole && o.Kind != Real && o.Kind != Time {
 		return ""
-	case o.Above:
-		text = fmt.Sprintf("above %s, up to %s", o.show(o.Min), o.show(o.Max))
-	default:
-		text = fmt.Sprintf("from %s to %s", o.show(o.Min), o.show(o.Max))
 	}
-	switch o.Unit {
-	case "seconds", "ms", "MiB":
-		text += " " + o.Unit
+	format := "from %s to %s %s"
+	if o.Above {
+		format = "above %s, up to %s %s"
 	}
+	text := strings.TrimSpace(fmt.Sprintf(format, o.format(o.Min), o.format(o.Max), o.unit()))
 	if o.None {
 		text += ", or none"
 	}
 	return text
 }
 
-// show is a number as Parse takes it.
-func (o *Option) show(x float64) string {
+// format writes a number as Parse reads it.
+func (o *Option) format(x float64) string {
 	if o.Kind != Time {
 		return strconv.FormatFloat(x, 'f', -1, 64)
 	}
-	text := time.Duration(x * float64(time.Second)).String() // as 6h0m0s
+	text := time.Duration(x * float64(time.Second)).String() // such as 6h0m0s
 	text = strings.TrimSuffix(strings.Replace(text, "m0s", "m", 1), "0s")
 	return cmp.Or(strings.Replace(text, "h0m", "h", 1), "0")
 }

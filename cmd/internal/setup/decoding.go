@@ -10,13 +10,13 @@ import (
 	"verity/transcribe"
 )
 
-// Decoding returns the function that adds the options of decoding that everybody named by who
-// may set. They decide the text, together with the model.
-func Decoding(d *options.Decoding, who options.Who) func(*pflag.FlagSet) {
+// Decoding returns the function that adds the options of decoding in a scope. Together with the
+// model they decide the text.
+func Decoding(d *options.Decoding, scope options.Scope) func(*pflag.FlagSet) {
 	return func(f *pflag.FlagSet) {
 		for _, o := range options.All() {
-			if o.Set != nil && o.Who&who == who {
-				cli.AddOption(f, o.Name, func(v options.Value) error { return o.Set(d, v) })
+			if o.Set != nil && o.Scope&scope == scope {
+				cli.AddOption(f, o.Name, func(v options.Value) error { o.Set(d, v); return nil })
 			}
 		}
 	}

@@ -51,7 +51,7 @@ func Maker(l *verity.Model, flags *ModelFlags, decisive *pflag.FlagSet) *transcr
 		by.AssistantPrecision = transcribe.AssistantPrecision(flags.Assistant.precision).String()
 	}
 	decisive.VisitAll(func(f *pflag.Flag) {
-		if v := f.Value.String(); v != options.Find(f.Name).Zero() {
+		if v := f.Value.String(); v != options.Find(f.Name).DefaultText() {
 			by.Options[f.Name] = v
 		}
 	})

@@ -210,18 +210,16 @@ func inServeFlag(err error) error {
 // formFields returns the form fields of the options that a request may set.
 func formFields() (fields []serve.Field) {
 	for _, o := range options.All() {
-		if o.Who&options.Request == 0 {
+		if o.Scope&options.Request == 0 {
 			continue
 		}
 		set := func(to *transcribe.Options, text string) error {
 			v, err := o.Parse(text)
-			d := options.Decoding{Options: *to}
-			if err == nil {
-				err = o.Set(&d, v)
-			}
 			if err != nil { // serve writes "want" itself
 				return errors.New(strings.NewReplacer("want ", "", "must be ", "a value ").Replace(err.Error()))
 			}
+			d := options.Decoding{Options: *to}
+			o.Set(&d, v)
 			*to = d.Options
 			return nil
 		}
