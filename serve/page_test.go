@@ -3,6 +3,7 @@ package serve
 import (
 	"net/http"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -33,8 +34,11 @@ func TestPageServed(t *testing.T) {
 	}
 }
 
-// TestPageModules: the page is plain modules, each of at most 300 lines, that name nothing
-// of elsewhere.
+// imports are the modules that a module imports.
+var imports = regexp.MustCompile(`from "\./([^"]+)"`)
+
+// TestPageModules: the page is plain modules, each of at most 300 lines, that import each other and nothing from
+// elsewhere.
 func TestPageModules(t *testing.T) {
 	names, err := files.ReadDir("page")
 	if err != nil || len(names) < 5 {
@@ -54,6 +58,11 @@ func TestPageModules(t *testing.T) {
 		text := strings.ReplaceAll(string(data), "http://www.w3.org/2000/svg", "") // a name, not an address
 		if strings.Contains(text, "http://") || strings.Contains(text, "https://") {
 			t.Errorf("%s names an address", f.Name())
+		}
+		for _, name := range imports.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat("page/" + name[1]); err != nil {
+				t.Errorf("%s imports a file that is missing: %v", f.Name(), err)
+			}
 		}
 	}
 }

@@ -2,7 +2,7 @@
 import {Failure, models, transcribe} from "./api.js";
 import {formats, short} from "./formats.js";
 import * as history from "./history.js";
-import {Live} from "./transcribe/live.js";
+import {Live} from "./live.js";
 import * as text from "./text.js";
 
 const $ = id => document.getElementById(id);
