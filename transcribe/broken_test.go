@@ -68,7 +68,7 @@ func TestBroken(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					for _, part := range []string{tt.thing + ":", tt.place, "not a number", "--assistant none"} {
+					for _, part := range []string{tt.thing + ":", tt.place, "not a number", "run without it"} {
 						if !strings.Contains(got.Stats.Broken, part) {
 							t.Errorf("stats say %q, want %q in it", got.Stats.Broken, part)
 						}

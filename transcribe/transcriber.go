@@ -135,7 +135,7 @@ func some(known []tokenizer.Language) string {
 	}
 	text := strings.Join(list, ", ")
 	if len(known) > most {
-		text += fmt.Sprintf(" and %d more, which verity info lists", len(known)-most)
+		text += fmt.Sprintf(" and %d more", len(known)-most)
 	}
 	return text
 }

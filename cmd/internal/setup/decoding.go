@@ -32,5 +32,9 @@ func InFlag(err error) error {
 	if o := options.ByField(option.Field); o != nil {
 		name = o.Name
 	}
-	return cli.Usagef("--%s %v: %s", name, option.Value, option.Reason)
+	reason := option.Reason
+	if option.Field == "Language" {
+		reason += "; verity info lists the languages of a model"
+	}
+	return cli.Usagef("--%s %v: %s", name, option.Value, reason)
 }
