@@ -21,14 +21,14 @@ SHARED := ./parallel ./decoder/schedule ./decoder ./transcribe ./transcribe/live
 
 .PHONY: build demo install test test-all check format vet race bits fuzz generate bench help
 
-build: ## the program, ./bin/verity
+build: ## build ./bin/verity
 	go build $(LINK) -o $(BIN) ./cmd/verity
 
-demo: build ## transcribe model/base/jfk.flac
+demo: build ## build it and transcribe a recording of 11 s
 	$(BIN) transcribe --output-format vtt model/base/jfk.flac
 
 PREFIX ?= /usr/local
-install: build ## the program, its completions and man pages, under PREFIX (/usr/local)
+install: build ## install the program, completions and man pages under PREFIX (/usr/local)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -d $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/verity
@@ -52,7 +52,7 @@ check: ## everything that must hold; CI runs this
 	$(MAKE) format licences vet test fuzz-short bits purego arm64-short race || code=1; \
 	wait $$beside || code=1; cat "$$log"; exit $$code; }
 
-format: ## gofmt
+format: ## check that gofmt has nothing to change
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt -w needed: $$out"; exit 1; fi
 
 # go vet for another system or processor first compiles every dependency for it: two minutes
@@ -64,7 +64,7 @@ vet: ## go vet for this machine and windows/arm64 (VET)
 	done
 	go vet -tags purego ./internal/kernel ./parallel
 
-race: ## packages that start goroutines, under the race detector
+race: ## tests of packages that start goroutines, under the race detector
 	@if command -v "$$(go env CC)" >/dev/null; then \
 		CGO_ENABLED=1 go test -vet=off -race -short -timeout 10m -cpu 4 $(SHARED); \
 	else \
@@ -73,7 +73,7 @@ race: ## packages that start goroutines, under the race detector
 
 # -count=1, since the test cache does not see a variable that is read before main. -p 1, since
 # the threads of these packages spin while they wait for one another.
-bits: ## the same bits from every instruction set
+bits: ## the same results from every instruction set
 	@for off in avx512,avxvnni avx512,avx2; do \
 		echo "VERITY_DISABLE=$$off"; \
 		VERITY_DISABLE=$$off go test -vet=off -count=1 -short -p 1 -timeout 10m -run '$(SAME)' $(BITS) || exit 1; \
@@ -94,13 +94,13 @@ fuzz: ## every fuzz target for FUZZTIME (10s)
 		done || exit 1; \
 	done
 
-generate: ## write the generated files again; the tree must stay clean
+generate: ## write generated files again; the tree must stay clean
 	go generate ./...
 	@new=$$(git status --porcelain); if [ -n "$$new" ]; then \
 		git --no-pager diff; echo "the tree is not clean:"; echo "$$new"; exit 1; \
 	fi
 
-bench: ## benchmarks
+bench: ## all benchmarks
 	go test -run '^$$' -bench . -benchtime 1s ./...
 
 help: ## this list

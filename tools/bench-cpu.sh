@@ -1,18 +1,19 @@
 #!/bin/sh
-# What this machine's processor makes of Verity, as Markdown on standard output.
+# Measures Verity on this machine's processor; Markdown on standard output.
 #
 #   tools/bench-cpu.sh bin/verity [TABLE…]
 #
 # Tables, all if none is named:
 #
-#   ceilings  what the machine can do at best, as measured beside each size and precision
+#   ceilings  the most that the machine can do, measured beside each size and precision
 #   encoder   log-mel, encoder, cross keys and values, and a step: times, their share of
-#             the ceilings, and what the encoder's share consists of
+#             the ceilings, and the parts of the encoder's share
 #   passes    verify passes of 1 to 16 rows: the share of their bound
 #
 # Nothing is downloaded: weights are random, in memory. SIZES ("tiny base small large-v2";
 # large-v2 takes most of the time, and 6 GB of memory) and PRECISIONS ("f32 f16 int8").
-# WORK is a directory for results; without it they are removed in the end. A spread far above 1 says that other work spoiled a run. Status 1 if a run failed.
+# WORK is a directory for results; without it they are removed at the end. A spread far above 1
+# means that other work spoiled a run. Status 1 if a run failed.
 set -eu
 usage() {
 	echo "usage: tools/bench-cpu.sh bin/verity [ceilings] [encoder] [passes]" >&2

@@ -3,31 +3,29 @@
 #
 #   tools/bench-large.sh bin/verity [SIZE [TABLE…]]
 #
-# SIZE is large-v2 if not given; tiny tries it out. Tables, all if none is named:
+# SIZE is large-v2 by default; tiny is a quick trial. Tables, all if none is named:
 #
 #   single    verity compare: plain and assisted in turn, to the bit
 #   batches   the same with --batch N: N utterances at a time in each arm, f16 and
 #             int8 targets, distilled assistant, alpha 0.8
 #   ragged    groups of utterances of one, two and three windows, N at a time: when one
-#             ends the next begins, beside others half way. Drafts of a file's first,
-#             second and later windows are refused at different places, so the streams
-#             fall out of step as those of real speech do
+#             ends the next begins, so that drafts are refused at different places and
+#             the streams fall out of step, as with real speech
 #   ladder    verity compare: f32, f16, int8, mxfp6 and int4, plain and with the
 #             distilled assistant, alpha 0.8
-#   hostile   assistants that are never right, draft lengths auto: a planted one
-#             (alpha 0). The
-#             95 % interval of the speed-up is to include or exceed 0.97
+#   hostile   an assistant that is never right (planted, alpha 0), draft lengths auto. The
+#             95 % interval of the speed-up must include or exceed 0.97
 #
 # Nothing is downloaded: the checkpoints are planted (verity synth), 100 tokens in
 # the one window of 30 s, and take the time of real ones. Speed-ups are geometric
 # means over pairs of runs, with their 95 % intervals; tokens per second are all
-# tokens over the time in which a group was decoding. In batches all utterances say
-# the same, so their drafts are refused at the same places; in ragged they do not.
-# Auto has learnt in the warm-up, before times are taken.
+# tokens over the time in which a group was decoding. In batches all utterances have
+# the same text, so their drafts are refused at the same places; not so in ragged.
+# Draft lengths are learnt in the warm-up, before times are taken.
 #
 # REPEATS (5; 9 for hostile) pairs; BATCHES ("1 2 4 8 16"); PRECISIONS ("f16 int8").
 # WORK is a directory for the checkpoints (13 GB at large-v2); without it they are
-# removed in the end. Status 1 if anything was not identical.
+# removed at the end. Status 1 if anything was not identical.
 set -eu
 verity=$1 size=${2:-large-v2}
 shift

@@ -6,15 +6,15 @@
 
 --model is the checkpoint for verity (Hugging Face layout), --ct2 the same weights for
 faster-whisper (CTranslate2), --ggml the same for whisper.cpp, --openvino what optimum-cli
-exports of them (--weight-format int4 or int8). An engine that is not named, or not
-installed, is left out and a line says so.
+exports of them (--weight-format int4 or int8). An engine that is not named or not
+installed is left out with a line that says so.
 
 Every engine decodes greedily (beam 1) with its own fallback, reads the same files from
 disk, and gets the same number of threads. Loading the model is not counted. Engines
-take turns, --rounds times. --avx2 holds all but whisper.cpp, which is built for its
-instructions, to those of a processor with AVX2 alone. Word error rates are openai/whisper's English normaliser and
-jiwer, for all engines alike. Needs openai-whisper and jiwer; faster-whisper if --ct2.
-Writes a Markdown table. Nothing else should run on the machine meanwhile.
+take turns, --rounds times. --avx2 restricts all engines to AVX2, except whisper.cpp, whose
+instructions are fixed when it is built. Word error rates use openai/whisper's English normaliser and
+jiwer for all engines. Needs openai-whisper and jiwer; faster-whisper with --ct2.
+Writes a Markdown table. Nothing else should run on the machine.
 """
 import argparse
 import json

@@ -3,13 +3,13 @@
 #
 #   tools/benchstat.sh REVISION [BENCH [PACKAGE]]
 #
-# BENCH is a pattern as go test -bench takes it (all if not given), PACKAGE a
-# directory (internal/kernel if not given). Old and new take turns, so that what else
-# happens on the machine meets both.
+# BENCH is a pattern for go test -bench (all by default), PACKAGE a directory
+# (internal/kernel by default). Old and new take turns, so that other work on the machine
+# affects both.
 #
 # COUNT (6) rounds of TIME (0.3s) for each benchmark. UNDER is a command to run each
-# round with, such as "taskset -c 0". benchstat is pinned here, not in go.mod: it is
-# downloaded when it is used for the first time.
+# round with, such as "taskset -c 0". benchstat is pinned here, not in go.mod, and
+# downloaded on first use.
 set -eu
 benchstat=golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 revision=$1 bench=${2:-.} package=${3:-internal/kernel}

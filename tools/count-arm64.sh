@@ -1,6 +1,6 @@
 #!/bin/sh
-# Counts the instructions that programs for arm64 execute, with a plugin of qemu: to compare Verity with whisper.cpp
-# where there is no such machine.
+# Counts the instructions that arm64 programs execute, with a plugin of qemu, to compare Verity with whisper.cpp without
+# an arm64 machine.
 #
 #   tools/count-arm64.sh COMMAND ARG …       prints the count in 10⁹ after the program's own output
 #

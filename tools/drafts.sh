@@ -5,20 +5,20 @@
 #
 # MODEL is a checkpoint whose weights are f16, DATASET what --dataset takes. A TEXT is
 #
-#   f16         what MODEL itself says in f16
-#   inside      what the model inside the program says
+#   f16         the text of MODEL itself in f16
+#   inside      the text of the model inside the program
 #   references  the dataset's own texts
-#   another     what MODEL says of the utterance before
+#   another     the text of MODEL for the previous utterance
 #   word        one word, a million times
 #   large       10 MB of words
 #   control     control characters and special tokens
-#   DIR         what another model says: tiny.en, say
+#   DIR         the text of another model, such as tiny.en
 #
 # or all of these but DIR. Each is the draft of MODEL in int8, which is compared with plain
-# decoding in pairs, utterance by utterance. Texts are made before anything is timed, and kept
-# in WORK (a temporary directory), and so is what each text gave: a table that was broken off
-# goes on where it was. LIMIT is how many utterances, THREADS how many threads (2);
-# VERITY_DISABLE=avx512,avxvnni,amx leaves AVX2. TEXTS_ONLY=1 makes the texts alone.
+# decoding in pairs, utterance by utterance. Texts are made before anything is timed. They
+# and the results are stored in WORK (a temporary directory), so that an interrupted table
+# continues where it stopped. LIMIT is the number of utterances, THREADS of threads (2);
+# VERITY_DISABLE=avx512,avxvnni,amx leaves AVX2. TEXTS_ONLY=1 makes only the texts.
 # Status 1 if anything was not identical.
 set -eu
 verity=$1 model=$2 data=$3

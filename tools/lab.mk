@@ -4,7 +4,7 @@
 # Tools are pinned here, not in go.mod, and run by their version.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
-# Large packages of others compile in two thirds of the time without optimisation.
+# Other people's large packages compile in two thirds of the time without optimisation.
 QUICKLY := $(foreach of,github.com/apache/beam github.com/aws cloud.google.com github.com/envoyproxy \
 	google.golang.org/grpc google.golang.org/api google.golang.org/genproto github.com/openai,-gcflags='$(of)/...=-N -l')
 
@@ -17,17 +17,17 @@ help-lab: ## this list
 
 ## Checks
 
-vet-all: ## go vet for all systems and processors of a release
+vet-all: ## go vet for the six platforms of a release
 	@$(MAKE) --no-print-directory vet VET='linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64'
 
-licences: ## docs/dev/LICENCES.md lists what the program contains
+licences: ## check that docs/dev/LICENCES.md is current
 	tools/licences.sh | diff docs/dev/LICENCES.md -
 
 static: ## staticcheck: unused names and likely mistakes
 	go run $(STATICCHECK) ./...
 
-# The database of vulnerabilities is on the network, so this is not part of check: a
-# machine without it says so. Exit status 3 is a finding.
+# The database of vulnerabilities is on the network, so this is not part of check. Exit status 3 is
+# a finding.
 vulnerabilities: ## govulncheck: known vulnerabilities in code that the program calls
 	@out=$$(go run $(GOVULNCHECK) ./cmd/verity 2>&1); code=$$?; echo "$$out"; \
 	case "$$out" in \
@@ -35,24 +35,23 @@ vulnerabilities: ## govulncheck: known vulnerabilities in code that the program 
 	*) exit $$code;; \
 	esac
 
-# The reference is what VERITY_DISABLE=avx512,avx2 runs, so of the whole model one hash
-# is enough.
-purego: ## the same without any assembly
+# VERITY_DISABLE=avx512,avx2 runs the same reference in make bits, so one hash of the whole model is
+# enough.
+purego: ## the tests of kernels without any assembly
 	go test -vet=off -count=1 -short -timeout 10m -tags purego ./internal/kernel ./parallel
 	go test -vet=off -count=1 -short -timeout 10m -tags purego -run 'TestDemoHash/^f16$$' ./eval/selftest
 
-# For processors of the three tiers: i8mm, dotprod, and NEON alone, some seven minutes each on two
-# cores (and five more with ARM64_MODEL); arm64-short, in CI, is one of them and a few tests of kernels. Each runs
-#   - all tests of kernels and of threads, but for those that time, run llvm-mc or the generators;
-#   - the tests of make bits, at the sizes that it gives plain Go: all logits and encodings, greedy text
-#     of one checkpoint, no beams, which choose among those logits;
+# Processors of three tiers: i8mm, dotprod, and NEON alone. Each takes some seven minutes on two
+# cores, and five more with ARM64_MODEL. CI runs arm64-short: one tier, a few tests of kernels. Each runs
+#   - all tests of kernels and of threads, except those that time, run llvm-mc or the generators;
+#   - the tests of make bits, at its sizes for plain Go: all logits and encodings, and the greedy text
+#     of one checkpoint;
 #   - the committed hashes of the demo model, in all formats, for 1 to 16 rows and 1 and 2 threads;
-#   - the program's transcription of jfk.flac, drafted from its own text: it must be amd64's without
-#     drafts but for the statistics. By the model inside (int4), and with ARM64_MODEL=DIR by that in
-#     int8 and f16.
+#   - a transcription of jfk.flac, drafted from its own text, which must equal amd64's without drafts,
+#     statistics aside: with the model inside (int4), and with ARM64_MODEL=DIR in int8 and f16.
 QEMU  ?= $(firstword $(shell command -v qemu-aarch64-static qemu-aarch64 2>/dev/null))
 ARM64 ?= max cortex-a76 cortex-a53
-arm64: ## kernels and whole networks for arm64, under qemu: the bits of amd64
+arm64: ## kernels and whole networks for arm64 under qemu: the same bits as amd64
 	@[ -n "$(QEMU)" ] || { echo "*** SKIPPED: make arm64 needs qemu-aarch64 (Debian: qemu-user-static) ***"; exit 0; }; \
 	set -e; export VERITY_REQUIRE=neon; tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
 	for dir in internal/kernel parallel $(if $(SHORT),,encoder decoder eval/selftest); do \
@@ -88,26 +87,26 @@ arm64: ## kernels and whole networks for arm64, under qemu: the bits of amd64
 arm64-short:
 	@$(MAKE) --no-print-directory arm64 ARM64=max SHORT='Rows|Quads|Norm|Exp|Transpose|FewBitsRow|CeilingRounds|Required'
 
-# The seeds run as tests too, in make test. Guidance by coverage compiles every package
-# once more, minutes with an empty build cache. A number of inputs, not a second: a worker
-# that is slow at the end of its time fails as "context deadline exceeded".
+# Guidance by coverage would compile every package once more, for minutes with an empty build cache.
+# The limit is a number of inputs, not a time: a worker that is slow when its time ends fails with
+# "context deadline exceeded".
 fuzz-short: ## every fuzz target for 2,000 inputs, not guided by coverage
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=2000x GUIDED=
 
-grid: ## assisted equals plain on real speech: every point, not a sample
+grid: ## assisted equals plain on real speech: every combination, not a sample
 	VERITY_GRID=all go test -count=1 -timeout 90m -run 'TestGrid|TestOptionsLossless' -v ./transcribe
 	VERITY_DISABLE=avx512 go test -count=1 -timeout 30m -run TestGridBase -v ./transcribe
 	VERITY_DISABLE=avx512,avx2 go test -count=1 -timeout 60m -run TestGridBase -v ./transcribe
 
 ## The module cmd/verity-beam
 
-verity-beam: ## ./bin/verity-beam: evaluation on a cluster (docs/CLUSTER.md)
+verity-beam: ## build ./bin/verity-beam: evaluation on a cluster (docs/CLUSTER.md)
 	cd cmd/verity-beam && go build $(LINK) -o ../../bin/verity-beam .
 
-# The engine has modules that only this needs: a machine that cannot fetch them says so.
-# -mod=mod, since a new dependency of verity is one of the cluster's, too. go vet analyses every
+# Skipped with a line where the engine's modules cannot be fetched. -mod=mod, since a new dependency
+# of verity is one of this module, too. go vet analyses every
 # package of the engine, for a minute of processor time: make cluster does that.
-cluster-test: ## the module cmd/verity-beam: its tests, in this process
+cluster-test: ## tests of the module cmd/verity-beam, in one process
 	@if out=$$(cd cmd/verity-beam && go mod download 2>&1); then \
 		cd cmd/verity-beam && go test -mod=mod -vet=off $(QUICKLY) -timeout 10m ./... ; \
 	else \
@@ -115,7 +114,7 @@ cluster-test: ## the module cmd/verity-beam: its tests, in this process
 		echo "*** SKIPPED: make cluster-test cannot fetch the modules of the cluster engine ***"; \
 	fi
 
-cluster: build verity-beam ## workers that are processes, one killed in the middle, on prism and on Flink
+cluster: build verity-beam ## kill a worker process during a job, on prism and on Flink
 	cd cmd/verity-beam && go vet ./... && go run $(STATICCHECK) ./...
 	cmd/verity-beam/cluster.sh $(BIN) bin/verity-beam
 	cmd/verity-beam/flink/flink.sh $(BIN) bin/verity-beam
@@ -125,19 +124,19 @@ cluster: build verity-beam ## workers that are processes, one killed in the midd
 dist: ## release archives, Debian packages and, with URL=, a Homebrew formula, in dist
 	URL=$(URL) tools/dist.sh $(VERSION) dist
 
-wheel: ## Python wheels for all systems and processors, in dist; this machine's is installed and tried
+wheel: ## Python wheels for all platforms, in dist; installs and tries the one of this machine
 	python3 tools/wheel/build.py --version $(VERSION) --out dist --test
 
-# A second build with an empty build cache, in a directory of another name.
+# The second build has an empty build cache and a directory of another name.
 PLATFORMS ?= linux/amd64,windows/arm64
-reproducible: ## two builds of PLATFORMS give the same bytes
+reproducible: ## build PLATFORMS twice and compare the bytes
 	tools/reproducible.sh $(VERSION) $(PLATFORMS)
 
 ## Measurements
 
 BENCH   ?= .
 PACKAGE ?= internal/kernel
-benchstat: ## benchmarks of BASE=revision and of this tree, compared; BENCH=pattern PACKAGE=directory
+benchstat: ## compare benchmarks of BASE=revision and of this tree; BENCH=pattern PACKAGE=directory
 	@tools/benchstat.sh "$(BASE)" '$(BENCH)' $(PACKAGE)
 
 bench-report: ## time and memory of scoring 100,000 utterances
@@ -146,63 +145,62 @@ bench-report: ## time and memory of scoring 100,000 utterances
 bench-cpu: build ## ceilings, shares and verify passes of this processor, as Markdown
 	tools/bench-cpu.sh $(BIN)
 
-# An hour or more, and 13 GB of disk: not for CI. SIZE=tiny tries it out.
+# An hour or more, and 13 GB of disk. SIZE=tiny is a quick trial.
 SIZE ?= large-v2
-bench-large: build ## the published tables of assisted decoding, planted large-v2, as Markdown
+bench-large: build ## the tables of assisted decoding on planted large-v2, as Markdown
 	tools/bench-large.sh $(BIN) $(SIZE)
 
-bench-hostile: build ## what assistants cost that are never right; SIZE=base takes a minute or two
+bench-hostile: build ## the cost of assistants that are never right; SIZE=base takes a minute or two
 	tools/bench-large.sh $(BIN) $(SIZE) hostile
 
-drafts: build ## what drafts from text gain, as Markdown: MODEL=DIR DATASET=DIR, TEXTS as tools/drafts.sh says
+drafts: build ## the gain of drafts from text, as Markdown: MODEL=DIR DATASET=DIR TEXTS=… (tools/drafts.sh)
 	tools/drafts.sh $(BIN) $(MODEL) $(DATASET) $(TEXTS)
 
-snr: ## how far int8 products are from exact ones, for each kind of layer of large-v2
+snr: ## signal over noise of int8 products, for each kind of layer of large-v2
 	go test -count=1 -v -run TestSNR ./internal/layer
 
-# MODEL=DIR names another checkpoint than the small one of the tests.
+# MODEL=DIR replaces the small checkpoint of the tests.
 LOAD ?= 5m
 SPEECH := $(wildcard model/base/librispeech/*.flac) model/base/jfk.flac
-load: build ## 64 clients at once for LOAD (5m), some hang up, and a shutdown amid it; answers as the command line's
+load: build ## 64 clients for LOAD (5m), some of which hang up, then a shutdown; checks every answer
 	go run ./tools/load -program $(BIN) $(if $(MODEL),-model $(MODEL)) -for $(LOAD) $(SOUND) $(SPEECH)
 
-# MODEL=DIR; without, a planted small, whose text takes as long as real speech of 10 s.
+# MODEL=DIR replaces a planted small, whose text takes as long as 10 s of real speech.
 TURNS ?= 5
 PLANTED := bin/throughput
-throughput: build ## eight requests at once beside eight one after the other, TURNS times in turn
+throughput: build ## eight requests at once and one after the other, TURNS times
 	@[ -n "$(MODEL)" ] || [ -e $(PLANTED)/target ] || $(BIN) synth --size small --out $(PLANTED)
 	go run ./tools/load -program $(BIN) -model $(or $(MODEL),$(PLANTED)/target) -turns $(TURNS) $(SOUND)
 
-# The embedded model, or MODEL=DIR; the recordings inside the program, or MANIFEST=FILE.
+# MODEL=DIR replaces the model inside, MANIFEST=FILE the recordings of the repository.
 MANIFEST ?= model/base/librispeech/manifest.jsonl
-live: ## recordings at the pace they were spoken: error rate of the confirmed text, delay of words
+live: ## live text at the pace of speech: word error rate and delay of words
 	go run ./tools/live $(if $(MODEL),-model $(MODEL)) $(MANIFEST)
 
 ## The server with real clients
 
-# Needs chromium, and npm for axe-core. The pictures are to be looked at.
+# Needs chromium, and npm for axe-core. Look at the pictures.
 PAGE := bin/page
-page: build ## the server's page in Chromium: microphone, files, keyboard; reports; axe-core, pictures in bin/page
+page: build ## the server page and reports in Chromium, with axe-core; pictures in bin/page
 	tools/page/run.sh $(abspath $(BIN)) $(or $(MODEL),base) model/base/jfk.flac $(abspath $(PAGE))
 
-# In a module of its own, so that nothing of it is near the program.
-clients-go: ## OpenAI's Go client against the server: every format, streaming, live sound, errors
+# A module of its own, so that the program does not depend on it.
+clients-go: ## OpenAI's Go client against the server: formats, streaming, live sound, errors
 	@if (cd tools/clients && go mod download) >/dev/null 2>&1; then \
 		cd tools/clients && go test -vet=off $(QUICKLY) -count=1 -timeout 10m . ; \
 	else \
 		echo "*** SKIPPED: OpenAI's Go client is not here and cannot be fetched ***"; \
 	fi
 
-# examples/go is run as people would.
 PYTHON  ?= python3
 CLIENTS := bin/clients
 SOUND   := model/digits/digits.wav
-clients: build clients-go ## the same with OpenAI's Python client, and the programs in examples
+clients: build clients-go ## the same with OpenAI's Python client and the programs in examples
 	cd tools/clients && go vet ./...
 	$(PYTHON) -m venv $(CLIENTS) && $(CLIENTS)/bin/pip install --quiet openai==3.54.0 websockets==17.4
 	$(CLIENTS)/bin/python tools/clients/openai_python.py $(BIN) model/digits/target $(SOUND)
 	tools/clients/examples.sh $(BIN) $(CLIENTS)/bin/python
 
-bench-peers: build ## beside faster-whisper and whisper.cpp; PEERS="--dataset DIR --model DIR …" (tools/bench-peers.py)
+bench-peers: build ## time faster-whisper, whisper.cpp and others: PEERS="--dataset DIR …" (tools/bench-peers.py)
 	$(PYTHON) tools/bench-peers.py --verity $(BIN) $(PEERS)
 

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Predicts how fast the kernels for arm64 are, by llvm-mca: a table in Markdown.
+"""Predicts the speed of the arm64 kernels with llvm-mca; a Markdown table.
 
     tools/mca-arm64.py [--mca llvm-mca-22] [--out TABLE.md]
 
-Of each kernel the innermost loop is taken from internal/kernel/*_arm64.s as it is committed, and run by the
-model of each core, without caches. The share is of what the loops of ceiling_arm64.s (nothing but multiplications,
-nothing but loads) do by the same model. Needs LLVM 19 or later: older ones have no model of Neoverse or Oryon.
-Apple's chips since A14 have no model at all: apple-m1 is scheduled there as the Cyclone of 2013, with three
-multipliers where they have four. A prediction is no measurement.
+It runs the innermost loop of each kernel, from internal/kernel/*_arm64.s, through the model of each core, without
+caches. Shares are relative to the loops of ceiling_arm64.s (only multiplications, only loads) in the same model. Needs LLVM 19 or later: older ones have no model of Neoverse or Oryon.
+Apple's chips since A14 have no model: apple-m1 is scheduled as the Cyclone of 2013, with three multipliers instead of
+four. A prediction is not a measurement.
 """
 import argparse
 import re

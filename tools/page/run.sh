@@ -1,6 +1,6 @@
 #!/bin/sh
-# Drives the server's page and reports in Chromium: run.sh PROGRAM MODEL SPEECH PICTURES. What a
-# machine lacks is said, and the pages are skipped then.
+# Drives the server's page and reports in Chromium: run.sh PROGRAM MODEL SPEECH PICTURES. Skipped
+# with a line where a program is missing.
 set -eu
 program=$1 model=$2 speech=$3 pictures=$4
 skip() { echo "*** SKIPPED: the pages in Chromium: $1 ***"; exit 0; }

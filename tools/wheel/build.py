@@ -51,7 +51,7 @@ def wheel(target, version, out, work):
     files[f"{info}/METADATA"] = (
         f"Metadata-Version: 2.4\nName: verity-asr\nVersion: {python_version(version)}\n"
         "Summary: Speech to text with Whisper on a CPU: one program, with a model inside\n"
-        "License-Expression: MIT\nLicense-File: LICENSE\nLicense-File: NOTICE\nRequires-Python: >=3.9\n"
+        "License-Expression: Apache-2.0 AND MIT\nLicense-File: LICENSE\nLicense-File: NOTICE\nRequires-Python: >=3.9\n"
         f"Description-Content-Type: text/markdown\n\n{readme}").encode()
     files[f"{info}/WHEEL"] = ("Wheel-Version: 1.0\nGenerator: verity\nRoot-Is-Purelib: false\n" + "".join(f"Tag: {t}\n" for t in tags)).encode()
     files[f"{info}/entry_points.txt"] = b"[console_scripts]\nverity = verity_asr:main\n"
