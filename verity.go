@@ -1,20 +1,29 @@
 // Package verity transcribes speech with Whisper models, on CPUs, in pure Go.
 //
-//	m, err := verity.Open(ctx, "small", verity.Options{})
-//	…
+//	import _ "verity/model/base" // the model, 45 MB, becomes part of the program
+//
+//	m, err := verity.Open(ctx, "base", verity.Options{})
+//	if err != nil {
+//		return err
+//	}
 //	defer m.Close()
-//	t, err := m.Transcribe(ctx, "talk.wav")
-//	…
+//	t, err := m.Transcribe(ctx, "talk.mp3")
+//	if err != nil {
+//		return err
+//	}
 //	fmt.Println(t.Text)
 //
-// A [Model] is safe for concurrent use: files that are transcribed at the same time
-// share every pass over the weights. With an assistant (speculative decoding) a cheap
-// model drafts tokens and the model verifies them; the text is that of plain decoding,
-// bit for bit.
+// Open also takes a path, or the name of a published model such as "small", which it
+// downloads. [Model.Segments] yields segments as they come, [Model.TranscribeReader] reads a
+// stream, [Model.TranscribeSamples] takes samples, and transcript.Write writes subtitles.
 //
-// This package puts the others together and hides none of them. Package transcribe has
-// the model with every option, package audio reads sound, package transcript writes
-// what came out, and package precision names number formats.
+// A [Model] is safe for concurrent use: files that are transcribed at the same time share
+// every pass over the weights, and the text of each is what it would be alone.
+//
+// [Options].Decoding sets language, task, prompt and thresholds; its zero value is what the
+// program of this module does without flags. With [Options].Assistant (speculative decoding)
+// a cheap model drafts tokens and the model verifies them: the text is that of plain
+// decoding, bit for bit.
 package verity
 
 import (
