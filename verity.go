@@ -219,7 +219,7 @@ func (m *Model) Transcribe(ctx context.Context, file string) (*transcript.Transc
 		return nil, err
 	}
 	defer clip.Close()
-	return m.transcriber.Transcribe(ctx, clip, transcribe.Watch{})
+	return m.transcriber.Transcribe(ctx, clip, transcribe.Callbacks{})
 }
 
 // Segments transcribes a clip and yields every segment as soon as nothing can change it. If
@@ -230,7 +230,7 @@ func (m *Model) Segments(ctx context.Context, clip *audio.Clip) iter.Seq2[transc
 		segments, problem := make(chan transcript.Segment), error(nil)
 		go func() {
 			defer close(segments)
-			_, problem = m.transcriber.Transcribe(ctx, clip, transcribe.Watch{Segment: func(s transcript.Segment) {
+			_, problem = m.transcriber.Transcribe(ctx, clip, transcribe.Callbacks{Segment: func(s transcript.Segment) {
 				select {
 				case segments <- s:
 				case <-ctx.Done():
@@ -261,14 +261,14 @@ func (m *Model) TranscribeReader(ctx context.Context, name string, r io.Reader) 
 		return nil, err
 	}
 	defer clip.Close()
-	return m.transcriber.Transcribe(ctx, clip, transcribe.Watch{})
+	return m.transcriber.Transcribe(ctx, clip, transcribe.Callbacks{})
 }
 
 // TranscribeSamples transcribes mono samples from -1 to 1 at audio.SampleRate.
 func (m *Model) TranscribeSamples(ctx context.Context, samples []float32) (*transcript.Transcript, error) {
 	clip := audio.FromSamples("samples", samples)
 	defer clip.Close()
-	return m.transcriber.Transcribe(ctx, clip, transcribe.Watch{})
+	return m.transcriber.Transcribe(ctx, clip, transcribe.Callbacks{})
 }
 
 // With returns the same model with other options of decoding. It shares everything with m

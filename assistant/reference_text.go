@@ -18,14 +18,14 @@ import (
 // a rejected draft and calls it draft recycling.
 type ReferenceText struct {
 	tok     *tokenizer.Tokenizer
-	lines   []transcript.Line
+	lines   []transcript.Cue
 	size    int  // bytes
 	timed   bool // all lines have times
 	oneCase bool // all its letters have one case, and there are enough of them to tell
 }
 
 // NewReferenceText returns the text of lines for a vocabulary; nil if the lines are empty.
-func NewReferenceText(tok *tokenizer.Tokenizer, lines []transcript.Line) *ReferenceText {
+func NewReferenceText(tok *tokenizer.Tokenizer, lines []transcript.Cue) *ReferenceText {
 	t := &ReferenceText{tok: tok, timed: true}
 	upper, lower := false, false
 	for _, l := range lines {
@@ -33,7 +33,7 @@ func NewReferenceText(tok *tokenizer.Tokenizer, lines []transcript.Line) *Refere
 			continue
 		}
 		l.Text = withLeadingSpace(l.Text)
-		t.lines, t.timed, t.size = append(t.lines, l), t.timed && l.Timed(), t.size+len(l.Text)
+		t.lines, t.timed, t.size = append(t.lines, l), t.timed && l.HasTimes(), t.size+len(l.Text)
 		upper = upper || strings.IndexFunc(l.Text, unicode.IsUpper) >= 0
 		lower = lower || strings.IndexFunc(l.Text, unicode.IsLower) >= 0
 	}

@@ -75,8 +75,8 @@ type Result struct {
 	// itself.
 	Choices []decoder.Choice
 
-	Marks []transcript.Mark // how each choice was made
-	Stats transcript.Stats  // counts and times of all rounds
+	Marks []transcript.TokenOrigin // how each choice was made
+	Stats transcript.Stats         // counts and times of all rounds
 
 	// ProposerErr is the error that ended the use of the proposer, such as corrupt weights;
 	// nil if there was none. Decoding continues without drafts, and the choices are the same.
@@ -199,7 +199,7 @@ func (g *generation) accept(ctx context.Context, choices []decoder.Choice) error
 		return err
 	}
 	for i := range choices {
-		mark := transcript.Mark{Round: g.Stats.Drafts.Rounds, Accepted: i < same}
+		mark := transcript.TokenOrigin{Round: g.Stats.Drafts.Rounds, Accepted: i < same}
 		if i == same && same < len(g.draft) {
 			begin := len(g.refused)
 			g.refused = append(g.refused, g.draft[same:]...)

@@ -71,7 +71,7 @@ func TestFollow(t *testing.T) {
 		{"a text that goes round and round", text, text + strings.Repeat(" And the wind blew.", 30), 28},
 		{"Chinese", "今天天气很好,我们去公园散步。", "今天天气很好,我们去公园跑步。", 4},
 	} {
-		p := NewReferenceText(tok, []transcript.Line{{Text: test.text}}).NewProposer()
+		p := NewReferenceText(tok, []transcript.Cue{{Text: test.text}}).NewProposer()
 		p.Begin(TextWindow{End: 30, Clip: 30})
 		rounds, _ := follow(t, p, append(tok.Encode(withLeadingSpace(test.said)), tok.EOT), 16)
 		if rounds > test.rounds {
@@ -91,12 +91,12 @@ func TestFollow(t *testing.T) {
 func TestFollowTimes(t *testing.T) {
 	tok := embedded(t)
 	stamp := func(s float64) Token { return tok.TimestampBegin + Token(s*50+0.5) }
-	lines := []transcript.Line{}
+	lines := []transcript.Cue{}
 	for _, l := range []struct {
 		from, to float64
 		text     string
 	}{{0, 4, "One two three."}, {4, 9.5, "Four five."}, {31, 33, "Six seven."}, {70, 72, "Eight."}} {
-		lines = append(lines, transcript.Line{Start: l.from, End: l.to, Text: l.text})
+		lines = append(lines, transcript.Cue{Start: l.from, End: l.to, Text: l.text})
 	}
 	p := NewReferenceText(tok, lines).NewProposer()
 	for _, w := range []struct {
@@ -124,7 +124,7 @@ func TestFollowLong(t *testing.T) {
 		b.WriteString(" " + string(rune('a'+i%23)) + strings.Repeat(string(rune('a'+i*i%19)), 1+i%4) + "ing")
 	}
 	text := b.String()
-	whole := NewReferenceText(tok, []transcript.Line{{Text: text[1:]}})
+	whole := NewReferenceText(tok, []transcript.Cue{{Text: text[1:]}})
 	p := whole.NewProposer()
 	for i := range 20 {
 		from, to := i*len(text)/20, (i+1)*len(text)/20
@@ -145,7 +145,7 @@ func TestFollowLong(t *testing.T) {
 // TestFollowOther drafts seldom from a text that is another's.
 func TestFollowOther(t *testing.T) {
 	tok := embedded(t)
-	p := NewReferenceText(tok, []transcript.Line{{Text: strings.Repeat("The quick brown fox jumps over the lazy dog. ", 40)}}).NewProposer()
+	p := NewReferenceText(tok, []transcript.Cue{{Text: strings.Repeat("The quick brown fox jumps over the lazy dog. ", 40)}}).NewProposer()
 	p.Begin(TextWindow{End: 30, Clip: 30})
 	said := tok.Encode(" Every measure pursued by the commons, and still more every attempt made by their partisans, were full of the most inveterate hatred against the hierarchy, and showed a determined resolution of subverting the whole ecclesiastical establishment.")
 	drafts := 0
@@ -166,7 +166,7 @@ func TestFollowCapitals(t *testing.T) {
 	tok := embedded(t)
 	const text = "İSTANBUL ẞẞẞẞ IST WEIT ȺȺȺȺ VON HIER UND NICHT VON DORT."
 	for _, timed := range []bool{false, true} {
-		lines := []transcript.Line{{Text: text}, {Text: "İİİİİİİİ ES WAR EINMAL EIN KÖNIG"}}
+		lines := []transcript.Cue{{Text: text}, {Text: "İİİİİİİİ ES WAR EINMAL EIN KÖNIG"}}
 		if timed {
 			lines[0].End, lines[1].Start, lines[1].End = 5, 5, 10
 		}
@@ -194,7 +194,7 @@ func FuzzFollow(f *testing.F) {
 	f.Add("İSTANBUL ẞẞẞẞ IST WEIT", " istanbul ist weit", 0.0, 0.0, false)
 	f.Add(strings.Repeat("one ", 3000), "one one two", -1.0, 0.0, false)
 	f.Fuzz(func(t *testing.T, text, said string, from, to float64, timed bool) {
-		lines := []transcript.Line{{Text: text, Start: from, End: to}, {Text: said + text, Start: to, End: from}}
+		lines := []transcript.Cue{{Text: text, Start: from, End: to}, {Text: said + text, Start: to, End: from}}
 		whole := NewReferenceText(tok, lines)
 		if whole == nil {
 			return

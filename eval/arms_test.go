@@ -21,9 +21,9 @@ func trio(t *testing.T, third Engine) ([]Arm, []Match) {
 		return s
 	}
 	arms := []Arm{
-		{Name: "a", Engine: hearer{}.engine, Run: transcript.Maker{Program: "a"}, Set: set("a")},
-		{Name: "a+assistant", Engine: hearer{drafts: true}.engine, Run: transcript.Maker{Program: "b"}, Set: set("b")},
-		{Name: "c", Engine: third, Run: transcript.Maker{Program: "c", Options: map[string]string{"precision": "int4"}}, Set: set("c")},
+		{Name: "a", Engine: hearer{}.engine, Run: transcript.Provenance{Program: "a"}, Set: set("a")},
+		{Name: "a+assistant", Engine: hearer{drafts: true}.engine, Run: transcript.Provenance{Program: "b"}, Set: set("b")},
+		{Name: "c", Engine: third, Run: transcript.Provenance{Program: "c", Options: map[string]string{"precision": "int4"}}, Set: set("c")},
 	}
 	return arms, []Match{{0, 1}, {0, 2}}
 }

@@ -43,8 +43,8 @@ type CompareOptions struct {
 type Arm struct {
 	Name   string // of its record file, NAME.jsonl
 	Engine Engine
-	Run    transcript.Maker // stored in its records
-	Set    *report.Set      // collects its records; must be empty
+	Run    transcript.Provenance // stored in its records
+	Set    *report.Set           // collects its records; must be empty
 
 	// Decoding, if not nil, says how long the engine has been decoding in total, in wall
 	// time, with any number of utterances at once. Without it, the longest decoding time

@@ -20,13 +20,13 @@ import (
 type duo struct{ Baseline, Assisted Engine }
 
 // run compares the duo, given what is stored in their records.
-func (d duo) run(t *testing.T, data Dataset, o CompareOptions, runs [2]transcript.Maker) (*report.Document, error) {
+func (d duo) run(t *testing.T, data Dataset, o CompareOptions, runs [2]transcript.Provenance) (*report.Document, error) {
 	t.Helper()
 	return d.timed(t, data, o, runs, [2]func() time.Duration{})
 }
 
 // timed is run for engines that say how long they have been decoding.
-func (d duo) timed(t *testing.T, data Dataset, o CompareOptions, runs [2]transcript.Maker, clocks [2]func() time.Duration) (*report.Document, error) {
+func (d duo) timed(t *testing.T, data Dataset, o CompareOptions, runs [2]transcript.Provenance, clocks [2]func() time.Duration) (*report.Document, error) {
 	t.Helper()
 	arms, sets := make([]Arm, 2), make([]*report.Set, 2)
 	for i, name := range []string{"baseline", "assisted"} {
@@ -42,7 +42,7 @@ func (d duo) timed(t *testing.T, data Dataset, o CompareOptions, runs [2]transcr
 
 func compare(t *testing.T, arms duo, n int, o CompareOptions) (*report.Document, *report.Comparison) {
 	t.Helper()
-	d, err := arms.run(t, shelf(n), o, [2]transcript.Maker{})
+	d, err := arms.run(t, shelf(n), o, [2]transcript.Provenance{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func TestClock(t *testing.T) {
 			read := time.Duration(0)
 			clocks[i] = func() time.Duration { read += time.Second; return read }
 		}
-		d, err := duo{hearer{}.engine, hearer{drafts: true}.engine}.timed(t, shelf(2), CompareOptions{Batch: batch}, [2]transcript.Maker{}, clocks)
+		d, err := duo{hearer{}.engine, hearer{drafts: true}.engine}.timed(t, shelf(2), CompareOptions{Batch: batch}, [2]transcript.Provenance{}, clocks)
 		if err != nil {
 			t.Fatal(err)
 		}

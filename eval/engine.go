@@ -171,7 +171,7 @@ func fill(r *report.Record, t *transcript.Transcript) {
 	r.Hypothesis, r.Language, r.Duration = strings.TrimSpace(t.Text), t.Language, t.Duration
 	r.Truncated, r.Damaged = t.Truncated, t.Damaged
 	for _, s := range t.Segments {
-		s.Marks = nil // pieces say it
+		s.Origins = nil // pieces say it
 		r.Segments = append(r.Segments, s)
 	}
 	if t.Proof != (transcript.Proof{}) {

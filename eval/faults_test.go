@@ -30,7 +30,7 @@ func read(t *testing.T, name string) string {
 // TestForeignFile: nothing is cut off a file that is not known to be of this run.
 func TestForeignFile(t *testing.T) {
 	line := func(model string) string {
-		b, err := (&report.Record{ID: "u", Run: transcript.Maker{Model: model}}).Line()
+		b, err := (&report.Record{ID: "u", Run: transcript.Provenance{Model: model}}).Line()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +51,7 @@ func TestForeignFile(t *testing.T) {
 			if file == "records.jsonl" {
 				_, err = Run(t.Context(), hearer{}.engine, shelf(3), Options{Dir: dir})
 			} else {
-				_, err = duo{hearer{}.engine, hearer{drafts: true}.engine}.run(t, shelf(3), CompareOptions{Dir: dir}, [2]transcript.Maker{})
+				_, err = duo{hearer{}.engine, hearer{drafts: true}.engine}.run(t, shelf(3), CompareOptions{Dir: dir}, [2]transcript.Provenance{})
 			}
 			if err == nil || read(t, path) != text {
 				t.Errorf("%s in %s: error %v, now %q", name, file, err, read(t, path))
@@ -62,7 +62,7 @@ func TestForeignFile(t *testing.T) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, report.ArmsFile)
 		write(t, path, text)
-		_, err := duo{hearer{}.engine, hearer{drafts: true}.engine}.run(t, shelf(3), CompareOptions{Dir: dir}, [2]transcript.Maker{})
+		_, err := duo{hearer{}.engine, hearer{drafts: true}.engine}.run(t, shelf(3), CompareOptions{Dir: dir}, [2]transcript.Provenance{})
 		if err == nil || read(t, path) != text || !strings.Contains(err.Error(), path) {
 			t.Errorf("%q in %s: error %v, now %q", text, report.ArmsFile, err, read(t, path))
 		}
@@ -92,7 +92,7 @@ func TestSyncFails(t *testing.T) {
 // other can have come, and resumes it: the records are those of an undisturbed one.
 func TestCompareResume(t *testing.T) {
 	arms := duo{hearer{}.engine, hearer{drafts: true}.engine}
-	o, runs := CompareOptions{}, [2]transcript.Maker{{Model: "m"}, {Model: "m", Assistant: "a"}}
+	o, runs := CompareOptions{}, [2]transcript.Provenance{{Model: "m"}, {Model: "m", Assistant: "a"}}
 	const n = 4
 	run := func(dir string) (*report.Comparison, [2]string) {
 		t.Helper()

@@ -14,7 +14,7 @@ import (
 // changed by a byte, or mended: opened again, it holds the same records and stays as
 // it is.
 func FuzzLog(f *testing.F) {
-	run := transcript.Maker{Model: "m"}
+	run := transcript.Provenance{Model: "m"}
 	var whole []byte
 	for _, r := range []report.Record{{ID: "a", Run: run}, {ID: "b", Run: run, Error: "broken"}, {ID: "c", Run: run}} {
 		line, err := r.Line()

@@ -34,7 +34,7 @@ type log struct {
 type logFile struct {
 	*os.File
 	name string
-	run  transcript.Maker
+	run  transcript.Provenance
 	torn int64 // offset of an incomplete last line; -1 for none
 }
 
@@ -189,7 +189,7 @@ func (f *logFile) records() iter.Seq2[*report.Record, error] {
 			}
 			if err == nil {
 				some = true
-				if thing, got, want := r.Run.Differs(f.run); thing != "" {
+				if thing, got, want := r.Run.FirstDifference(f.run); thing != "" {
 					err = fmt.Errorf("%s holds records of another run: %s: got %q, want %q; name another folder, or remove the file",
 						f.name, thing, got, want)
 				}

@@ -21,12 +21,12 @@ type Options struct {
 	// write nothing.
 	Dir string
 
-	Shard    Shard            // part of the dataset to run
-	Workers  int              // utterances that run at the same time; 0 means 1. Records are in the dataset's order in any case
-	Limit    int              // most utterances to run, not counting broken rows; 0 means all
-	Unscored bool             // the utterances have no references
-	Sound    audio.Input      // how the sound of an utterance is opened
-	Run      transcript.Maker // stored in every record
+	Shard    Shard                 // part of the dataset to run
+	Workers  int                   // utterances that run at the same time; 0 means 1. Records are in the dataset's order in any case
+	Limit    int                   // most utterances to run, not counting broken rows; 0 means all
+	Unscored bool                  // the utterances have no references
+	Sound    audio.Input           // how the sound of an utterance is opened
+	Run      transcript.Provenance // stored in every record
 
 	// Watch, if not nil, gets the records that a resumed run finds, then every new
 	// record as soon as it is written.

@@ -71,7 +71,7 @@ func records(t *testing.T, raw []byte) (all []*report.Record) {
 }
 
 func TestRun(t *testing.T) {
-	sum, raw := run(t, t.TempDir(), 8, Options{Run: transcript.Maker{Model: "m"}})
+	sum, raw := run(t, t.TempDir(), 8, Options{Run: transcript.Provenance{Model: "m"}})
 	if sum.Done != 8 || sum.Failed != 2 || sum.Resumed != 0 {
 		t.Errorf("summary = %+v, want 8 done, 2 of them failed", sum)
 	}
@@ -407,18 +407,18 @@ func TestWorkers(t *testing.T) {
 
 // TestOtherRun checks that a folder takes records of one run only.
 func TestOtherRun(t *testing.T) {
-	made := transcript.Maker{Program: "1", Model: "m", Options: map[string]string{"beam-size": "1"}, Machine: "here", Threads: 2}
+	made := transcript.Provenance{Program: "1", Model: "m", Options: map[string]string{"beam-size": "1"}, Machine: "here", Threads: 2}
 	tests := []struct {
 		thing  string
-		change func(*transcript.Maker)
+		change func(*transcript.Provenance)
 	}{
-		{"", func(r *transcript.Maker) { r.Machine, r.Threads = "there", 8 }}, // changes times alone
-		{"code", func(r *transcript.Maker) { r.Program = "2" }},
-		{"model", func(r *transcript.Maker) { r.Model = "n" }},
-		{"model id", func(r *transcript.Maker) { r.ModelID = "x" }},
-		{"assistant", func(r *transcript.Maker) { r.Assistant = "a" }},
-		{"dataset", func(r *transcript.Maker) { r.Dataset = "d" }},
-		{"options", func(r *transcript.Maker) { r.Options = map[string]string{"beam-size": "5"} }},
+		{"", func(r *transcript.Provenance) { r.Machine, r.Threads = "there", 8 }}, // changes times alone
+		{"code", func(r *transcript.Provenance) { r.Program = "2" }},
+		{"model", func(r *transcript.Provenance) { r.Model = "n" }},
+		{"model id", func(r *transcript.Provenance) { r.ModelID = "x" }},
+		{"assistant", func(r *transcript.Provenance) { r.Assistant = "a" }},
+		{"dataset", func(r *transcript.Provenance) { r.Dataset = "d" }},
+		{"options", func(r *transcript.Provenance) { r.Options = map[string]string{"beam-size": "5"} }},
 	}
 	for _, tt := range tests {
 		dir := t.TempDir()
@@ -580,7 +580,7 @@ func TestSound(t *testing.T) {
 		t.Errorf("Run: %+v, %v, heard %v", sum, err, heard)
 	}
 	heard = nil
-	if _, err := (duo{e, e}).run(t, data, CompareOptions{Sound: in}, [2]transcript.Maker{}); err != nil || len(heard) != 6 || strings.Contains(fmt.Sprint(heard), "word1") {
+	if _, err := (duo{e, e}).run(t, data, CompareOptions{Sound: in}, [2]transcript.Provenance{}); err != nil || len(heard) != 6 || strings.Contains(fmt.Sprint(heard), "word1") {
 		t.Errorf("Compare: %v, heard %v", err, heard)
 	}
 }

@@ -77,23 +77,23 @@ func (a *answer) streamSegment(s transcript.Segment) {
 		delta["logprobs"] = probs
 	}
 	a.stream.event("transcript.text.delta", delta)
-	if len(a.q.granularities) == 0 && !a.q.decoding.MarkAccepted {
+	if len(a.q.granularities) == 0 && !a.q.decoding.TokenOrigins {
 		return
 	}
 	e := object{"id": fmt.Sprintf("seg_%d", s.ID), "start": transcript.RoundTime(s.Start), "end": transcript.RoundTime(s.End), "text": text}
 	if a.q.words {
 		e["words"] = wordsOf(s)
 	}
-	if a.q.decoding.MarkAccepted {
+	if a.q.decoding.TokenOrigins {
 		e["pieces"] = a.pieces(s, text)
 	}
 	a.stream.event("transcript.text.segment", e)
 }
 
 // pieces splits text, which is the text of s with or without surrounding space, into pieces.
-func (a *answer) pieces(s transcript.Segment, text string) []transcript.Piece {
-	list, skip := []transcript.Piece{}, strings.Index(s.Text, text)
-	for _, p := range s.Drafted(a.model.Tokenizer) {
+func (a *answer) pieces(s transcript.Segment, text string) []transcript.TextRun {
+	list, skip := []transcript.TextRun{}, strings.Index(s.Text, text)
+	for _, p := range s.RunsByDraft(a.model.Tokenizer) {
 		n := min(skip, len(p.Text))
 		skip -= n
 		p.Text = p.Text[n:]
@@ -217,8 +217,8 @@ func (a *answer) verbose(tr *transcript.Transcript, text string, u usage) verbos
 	for _, s := range tr.Segments {
 		if v.Segments != nil {
 			one := s.Rounded()
-			if one.Words = nil; a.q.decoding.MarkAccepted {
-				one.Pieces = a.pieces(s, s.Text)
+			if one.Words = nil; a.q.decoding.TokenOrigins {
+				one.Runs = a.pieces(s, s.Text)
 			}
 			v.Segments = append(v.Segments, one)
 		}

@@ -51,7 +51,7 @@ func assistedServer(t *testing.T) *httptest.Server {
 // itself is that of plain decoding.
 func TestAccepted(t *testing.T) {
 	h := assistedServer(t)
-	joined := func(pieces []transcript.Piece) (text string, drafted bool) {
+	joined := func(pieces []transcript.TextRun) (text string, drafted bool) {
 		for i, p := range pieces {
 			if i > 0 && p.Accepted == pieces[i-1].Accepted {
 				t.Errorf("pieces that are one: %+v", pieces)
@@ -67,7 +67,7 @@ func TestAccepted(t *testing.T) {
 	}
 	any := false
 	for _, s := range v.Segments {
-		text, drafted := joined(s.Pieces)
+		text, drafted := joined(s.Runs)
 		if any = any || drafted; text != s.Text {
 			t.Errorf("the pieces say %q, the segment %q", text, s.Text)
 		}
@@ -81,7 +81,7 @@ func TestAccepted(t *testing.T) {
 	for line := range strings.SplitSeq(body, "\n") {
 		var e struct {
 			Type, Text  string
-			Pieces      []transcript.Piece
+			Pieces      []transcript.TextRun
 			Words       []word
 			Done, Total float64
 		}

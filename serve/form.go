@@ -46,7 +46,7 @@ type request struct {
 	granularities []string
 	ignored       ignoredNames
 	decoding      transcribe.Options
-	draft         []transcript.Line // a text of the sound to draft from
+	draft         []transcript.Cue // a text of the sound to draft from
 }
 
 // Values of include[]: OpenAI's, and two of Verity's own.
@@ -209,7 +209,7 @@ func (s *Server) setField(q *request, name, value string) (err error) {
 		case withProgress:
 			q.progress = true
 		case withAccepted:
-			q.decoding.MarkAccepted = true
+			q.decoding.TokenOrigins = true
 		case withLogProbs:
 			q.logProbs = true
 		default:
@@ -264,7 +264,7 @@ func (q *request) setChunking(name, value string, bad func(string) error) error 
 	if q.decoding.VAD != nil {
 		v = *q.decoding.VAD
 	}
-	turns := live.DefaultEar()
+	turns := live.DefaultTurns()
 	var err error
 	switch member {
 	case "", "type":
@@ -352,7 +352,7 @@ func languageOf(tag string) string {
 	if strings.EqualFold(tag, "auto") {
 		return ""
 	}
-	if i := strings.IndexAny(tag, "-_"); i > 0 && !tokenizer.KnownLanguage(tag) && tokenizer.KnownLanguage(tag[:i]) {
+	if i := strings.IndexAny(tag, "-_"); i > 0 && !tokenizer.IsKnownLanguage(tag) && tokenizer.IsKnownLanguage(tag[:i]) {
 		return tag[:i]
 	}
 	return tag

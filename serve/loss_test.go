@@ -97,7 +97,7 @@ func TestNumbersOfUpdates(t *testing.T) {
 			for _, name := range slices.Backward(at[1:]) {
 				update = `{"` + name + `":` + update + `}`
 			}
-			c := sessionConfig{rate: 24000, turns: live.DefaultEar()}
+			c := sessionConfig{rate: 24000, turns: live.DefaultTurns()}
 			if c.apply(s, at[0], []byte(update)) == nil {
 				t.Errorf("%s: %s is taken: a number needs a ceiling", path, value)
 			}

@@ -56,7 +56,7 @@ var defaultsDrawn = map[string]func(*transcribe.Options){
 	"pad":           func(o *transcribe.Options) { o.Pad = audio.PadMel },
 	"first":         func(o *transcribe.Options) { o.MaxInitialTimestamp = math.Inf(1) },
 	"gates":         func(o *transcribe.Options) { o.MaxCompressionRatio, o.MinLogProb, o.MaxNoSpeech = 1, -0.1, 0.1 },
-	"marks":         func(o *transcribe.Options) { o.MarkAccepted = true },
+	"marks":         func(o *transcribe.Options) { o.TokenOrigins = true },
 }
 
 // fieldsDrawn are what a client sends.

@@ -87,7 +87,7 @@ func (s *Server) handleRealtime(w http.ResponseWriter, r *http.Request) {
 		s: s, conn: conn, id: config.id, config: config, leases: held, sound: live.NewStream(config.transcriber, config.detector()),
 		beta: strings.Contains(r.Header.Get("OpenAI-Beta"), "realtime=v1") || slices.Contains(protocols(r), "openai-beta.realtime-v1"),
 	}
-	x.sound.Begun, x.sound.Ended = x.utteranceBegan, x.utteranceEnded
+	x.sound.OnBegin, x.sound.OnEnd = x.utteranceBegan, x.utteranceEnded
 	x.resetFeed()
 	addLogFields(r, "ended", x.run(r))
 }
@@ -212,7 +212,7 @@ func (x *session) waitForRoom(ctx context.Context, n int) error {
 	x.mu.Lock()
 	more := int64(float64(n) * audio.SampleRate / float64(x.config.rate))
 	x.mu.Unlock()
-	return x.sound.Wait(ctx, more)
+	return x.sound.WaitForRoom(ctx, more)
 }
 
 // watch ends the session when the server shuts down, when the session has lasted too long, and when the client has gone,

@@ -38,7 +38,7 @@ type sessionConfig struct {
 	prompt      string
 	rate        int
 	manual      bool // no voice activity detection: the client commits
-	turns       live.EarOptions
+	turns       live.TurnOptions
 	transcriber *live.Transcriber
 	include     []string
 	ignored     ignoredNames // of the last update
@@ -66,7 +66,7 @@ func (l leases) release() {
 // newConfig returns the configuration of a session before its first update.
 func (s *Server) newConfig(ctx context.Context, id string, m *modelSlot, held leases) (sessionConfig, error) {
 	c := sessionConfig{
-		id: id, expires: time.Now().Add(s.opt.MaxAudio), turns: live.DefaultEar(), name: m.Name, model: m, rate: 24000,
+		id: id, expires: time.Now().Add(s.opt.MaxAudio), turns: live.DefaultTurns(), name: m.Name, model: m, rate: 24000,
 		language: s.opt.Decoding.Language, prompt: s.opt.Decoding.InitialPrompt,
 	}
 	return c, c.load(ctx, s, held)
@@ -230,7 +230,7 @@ func (c sessionConfig) decoding(s *Server) transcribe.Options {
 }
 
 // detector returns the options of turn detection; nil if the client commits.
-func (c sessionConfig) detector() *live.EarOptions {
+func (c sessionConfig) detector() *live.TurnOptions {
 	if c.manual {
 		return nil
 	}

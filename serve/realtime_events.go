@@ -77,7 +77,7 @@ func (x *session) update(ctx context.Context, m *message) *problem {
 	x.commit()
 	x.config = c
 	x.resetFeed()
-	x.sound.Use(c.transcriber, c.detector())
+	x.sound.Configure(c.transcriber, c.detector())
 	answer := object{"session": c.object(x.beta)}
 	if len(c.ignored) > 0 {
 		answer["ignored"], x.ignored = c.ignored, c.ignored
@@ -111,7 +111,7 @@ func (x *session) append(m *message) *problem {
 // addSamples adds samples at 16 kHz.
 func (x *session) addSamples(pcm []float32) {
 	if len(pcm) > 0 {
-		x.sound.Hear(pcm)
+		x.sound.Add(pcm)
 		x.arrivals.add(x.sound.Len())
 	}
 }
@@ -200,7 +200,7 @@ func (x *session) transcribeUtterance(ctx context.Context, u *live.Utterance) {
 		case err != nil:
 			x.fail(u, err)
 			return
-		case live.Behind(r.Turn) && !last:
+		case live.IsLate(r.Elapsed) && !last:
 			x.reportLate()
 		}
 		text += x.sendText(u, text, r)

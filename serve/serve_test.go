@@ -141,7 +141,7 @@ var want = sync.OnceValue(func() *transcript.Transcript {
 		panic(err)
 	}
 	defer clip.Close()
-	tr, err := t.Transcribe(ctx, clip, transcribe.Watch{})
+	tr, err := t.Transcribe(ctx, clip, transcribe.Callbacks{})
 	if err != nil {
 		panic(err)
 	}

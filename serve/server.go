@@ -99,7 +99,7 @@ func (o Options) defaults() Options {
 	}
 	o.Sound.Longest = o.MaxAudio
 	d := &o.Decoding
-	d.Task, d.Spans, d.Prefix, d.Chunked, d.MarkAccepted = "", nil, "", false, false
+	d.Task, d.Spans, d.Prefix, d.Chunked, d.TokenOrigins = "", nil, "", false, false
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

@@ -69,7 +69,7 @@ func (s *Server) transcribe(ctx context.Context, w http.ResponseWriter, r *http.
 	}
 	out := &answer{w: w, q: q, model: model}
 	defer out.close()
-	tr, err := s.runInTurn(ctx, t.Drafting(q.draft), clip, out)
+	tr, err := s.runInTurn(ctx, t.WithDraft(q.draft), clip, out)
 	if err != nil {
 		return s.endWithError(w, r, out, err)
 	}
@@ -104,7 +104,7 @@ func (s *Server) runInTurn(ctx context.Context, by *transcribe.Transcriber, clip
 	if err := s.queue.wait(ctx, ticket); err != nil {
 		return nil, err
 	}
-	tr, err := by.Transcribe(ctx, clip, transcribe.Watch{
+	tr, err := by.Transcribe(ctx, clip, transcribe.Callbacks{
 		Segment: out.streamSegment,
 		Progress: func(done, total float64) {
 			if out.q.progress && done > 0 { // a file that cannot be read gets an error instead
@@ -145,9 +145,9 @@ func (q *request) checkCombinations(assisted bool) error {
 		q.ignored.add("stream=true")
 	}
 	switch whole := q.format == "verbose_json" || q.stream; {
-	case q.decoding.MarkAccepted && !assisted:
+	case q.decoding.TokenOrigins && !assisted:
 		return badRequest("include[]", "%s needs an assistant: this server was started without one.", withAccepted)
-	case q.decoding.MarkAccepted && !whole:
+	case q.decoding.TokenOrigins && !whole:
 		return badRequest("include[]", "%s needs response_format verbose_json, or stream=true; got %s.", withAccepted, q.format)
 	case q.progress && !q.stream:
 		return badRequest("include[]", "%s needs stream=true, and response_format json or text.", withProgress)

@@ -27,9 +27,9 @@ func KnownLanguages() []Language {
 	return list
 }
 
-// KnownLanguage reports whether openai's models have a language of that code or name, in
+// IsKnownLanguage reports whether openai's models have a language of that code or name, in
 // any case.
-func KnownLanguage(codeOrName string) bool {
+func IsKnownLanguage(codeOrName string) bool {
 	_, ok := find(KnownLanguages(), codeOrName)
 	return ok
 }

@@ -65,7 +65,7 @@ func transcribeClip(t testing.TB, m *Model, o Options, clip *audio.Clip) *transc
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := tr.Transcribe(t.Context(), clip, Watch{})
+	got, err := tr.Transcribe(t.Context(), clip, Callbacks{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestUpstreamBatch(t *testing.T) {
 			var wg sync.WaitGroup
 			got, errs := make([]*transcript.Transcript, len(clips)), make([]error, len(clips))
 			for _, i := range order {
-				wg.Go(func() { got[i], errs[i] = clips[i].Transcribe(t.Context(), clips[i].sound, Watch{}) })
+				wg.Go(func() { got[i], errs[i] = clips[i].Transcribe(t.Context(), clips[i].sound, Callbacks{}) })
 			}
 			wg.Wait()
 			rates := map[float64]bool{}

@@ -48,7 +48,7 @@ func read(t *testing.T, s scripted, frames, window int, o Options) *transcript.T
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := tr.newTranscription("ramp", ramp{frames, window}, Watch{})
+	r := tr.newTranscription("ramp", ramp{frames, window}, Callbacks{})
 	if err := r.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}

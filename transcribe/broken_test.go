@@ -63,7 +63,7 @@ func TestBroken(t *testing.T) {
 			var wg sync.WaitGroup
 			for _, s := range sounds[:3] {
 				wg.Go(func() {
-					got, err := tr.Transcribe(t.Context(), s.open(t), Watch{})
+					got, err := tr.Transcribe(t.Context(), s.open(t), Callbacks{})
 					if err != nil {
 						t.Error(err)
 						return
@@ -185,7 +185,7 @@ func TestBrokenCancelled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := tr.Transcribe(ctx, recordings(t)[0].open(t), Watch{})
+	got, err := tr.Transcribe(ctx, recordings(t)[0].open(t), Callbacks{})
 	if err == nil || ctx.Err() == nil || got.Stats.Broken != "" {
 		t.Errorf("error %v, broken %q: want the end of the context", err, got.Stats.Broken)
 	}

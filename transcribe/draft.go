@@ -9,11 +9,11 @@ import (
 	"verity/transcript"
 )
 
-// Drafting returns a Transcriber like t that drafts from what somebody wrote of the clip:
+// WithDraft returns a Transcriber like t that drafts from what somebody wrote of the clip:
 // an earlier transcript of any program, subtitles, or the words that were read. Lines
 // with times say what a window hears; without times the text runs on from window to
 // window. The transcript does not depend on it. It costs little: every clip has its own.
-func (t *Transcriber) Drafting(lines []transcript.Line) *Transcriber {
+func (t *Transcriber) WithDraft(lines []transcript.Cue) *Transcriber {
 	n := t.withText(lines)
 	n.warns = true
 	if n.text != nil && t.opt.BeamSize > 1 {
@@ -22,15 +22,15 @@ func (t *Transcriber) Drafting(lines []transcript.Line) *Transcriber {
 	return n
 }
 
-// Again is Drafting from Lines of a transcript of t, of which nothing need be said.
-func (t *Transcriber) Again(lines []transcript.Line) *Transcriber {
+// WithOwnDraft is WithDraft from DraftFrom of a transcript of t, of which nothing need be said.
+func (t *Transcriber) WithOwnDraft(lines []transcript.Cue) *Transcriber {
 	n := t.withText(lines)
 	n.warns, n.writer = false, nil
 	return n
 }
 
 // withText returns a Transcriber like t with another text to draft from.
-func (t *Transcriber) withText(lines []transcript.Line) *Transcriber {
+func (t *Transcriber) withText(lines []transcript.Cue) *Transcriber {
 	n := *t
 	n.lines, n.text = lines, assistant.NewReferenceText(t.model.Tokenizer, lines)
 	return &n
@@ -53,9 +53,9 @@ func (t *Transcriber) setWriter() {
 }
 
 // writtenFirst transcribes a clip with the writer, and then drafts from that.
-func (t *Transcriber) writtenFirst(ctx context.Context, clip *audio.Clip, w Watch) (*transcript.Transcript, error) {
+func (t *Transcriber) writtenFirst(ctx context.Context, clip *audio.Clip, w Callbacks) (*transcript.Transcript, error) {
 	began := time.Now()
-	first, err := t.writer.Transcribe(ctx, clip, Watch{})
+	first, err := t.writer.Transcribe(ctx, clip, Callbacks{})
 	if err == nil {
 		err = clip.Rewind()
 	}
@@ -63,7 +63,7 @@ func (t *Transcriber) writtenFirst(ctx context.Context, clip *audio.Clip, w Watc
 		return nil, err
 	}
 	took := time.Since(began).Seconds()
-	tr, err := t.Again(t.writer.Lines(first)).Transcribe(ctx, clip, w)
+	tr, err := t.WithOwnDraft(t.writer.DraftFrom(first)).Transcribe(ctx, clip, w)
 	if tr != nil {
 		s := &tr.Stats
 		s.DraftPasses.Add(first.Stats.Passes)
@@ -74,10 +74,10 @@ func (t *Transcriber) writtenFirst(ctx context.Context, clip *audio.Clip, w Watc
 
 // Lines returns the segments of a transcript as text to draft from. The times are those of
 // the timestamps, which words may have moved.
-func (t *Transcriber) Lines(tr *transcript.Transcript) (lines []transcript.Line) {
+func (t *Transcriber) DraftFrom(tr *transcript.Transcript) (lines []transcript.Cue) {
 	tok := t.model.Tokenizer
 	for _, s := range tr.Segments {
-		l := transcript.Line{Start: s.Start, End: s.End, Text: s.Text}
+		l := transcript.Cue{Start: s.Start, End: s.End, Text: s.Text}
 		if n := len(s.Tokens); n > 1 && tok.IsTimestamp(s.Tokens[0]) && tok.IsTimestamp(s.Tokens[n-1]) {
 			l.Start, l.End = seconds(s.Seek)+tok.Seconds(s.Tokens[0]), seconds(s.Seek)+tok.Seconds(s.Tokens[n-1])
 		}
@@ -87,7 +87,7 @@ func (t *Transcriber) Lines(tr *transcript.Transcript) (lines []transcript.Line)
 }
 
 // packed returns the lines with times in speech that is packed without the rest.
-func packed(lines []transcript.Line, parts []audio.Part) []transcript.Line {
+func packed(lines []transcript.Cue, parts []audio.Part) []transcript.Cue {
 	at := func(seconds float64) float64 {
 		before := int64(0)
 		for _, p := range parts {
@@ -95,9 +95,9 @@ func packed(lines []transcript.Line, parts []audio.Part) []transcript.Line {
 		}
 		return float64(before) / audio.SampleRate
 	}
-	list := make([]transcript.Line, len(lines))
+	list := make([]transcript.Cue, len(lines))
 	for i, l := range lines {
-		if list[i] = l; l.Timed() {
+		if list[i] = l; l.HasTimes() {
 			list[i].Start, list[i].End = at(l.Start), max(at(l.End), at(l.Start)+0.01)
 		}
 	}

@@ -23,7 +23,7 @@ func TestUselessText(t *testing.T) {
 	noise := make([]byte, 10<<20)
 	rng := rand.NewChaCha8([32]byte{})
 	rng.Read(noise)
-	read := func(name string, raw []byte) []transcript.Line {
+	read := func(name string, raw []byte) []transcript.Cue {
 		lines, err := transcript.Read(name, raw)
 		if err != nil {
 			t.Fatal(err)
@@ -31,7 +31,7 @@ func TestUselessText(t *testing.T) {
 		return lines
 	}
 	want := transcribeClip(t, m, Options{}, demoClip(t))
-	for name, lines := range map[string][]transcript.Line{
+	for name, lines := range map[string][]transcript.Cue{
 		"empty":                   nil,
 		"another talk":            {{Text: "Every measure pursued by the commons, and still more every attempt made by their partisans."}},
 		"another language":        {{Text: "今天天气很好,我们去公园散步。"}, {Text: "Сегодня хорошая погода"}},
@@ -46,7 +46,7 @@ func TestUselessText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := tr.Drafting(lines).Transcribe(t.Context(), demoClip(t), Watch{})
+		got, err := tr.WithDraft(lines).Transcribe(t.Context(), demoClip(t), Callbacks{})
 		if err != nil || !sameText(got, want) {
 			t.Errorf("%s: %v\n got %+v\nwant %+v", name, err, got, want)
 		}
@@ -68,7 +68,7 @@ func TestIgnoredText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := tr.Drafting([]transcript.Line{{Text: "three one four"}}).Transcribe(t.Context(), demoClip(t), Watch{})
+	got, err := tr.WithDraft([]transcript.Cue{{Text: "three one four"}}).Transcribe(t.Context(), demoClip(t), Callbacks{})
 	if err != nil || got.Stats.Drafts.FromText != 0 || got.Stats.Tokens < leastTokens || strings.Contains(log.String(), "no use") {
 		t.Errorf("%v, %+v, %s", err, got.Stats, log.String())
 	}
@@ -78,7 +78,7 @@ func TestIgnoredText(t *testing.T) {
 // is transcribed, and not at all of a transcript to draft from.
 func TestBeamsAndText(t *testing.T) {
 	m := demoModels(t, 1)["none"]
-	lines := []transcript.Line{{Text: "three one four"}}
+	lines := []transcript.Cue{{Text: "three one four"}}
 	for name, o := range map[string]Options{"plain": {BeamSize: 2}, "vad": {BeamSize: 2, VAD: &vad.Options{}}} {
 		var log bytes.Buffer
 		o.Log = slog.New(slog.NewTextHandler(&log, nil))
@@ -86,8 +86,8 @@ func TestBeamsAndText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for want, drafts := range []func([]transcript.Line) *Transcriber{tr.Again, tr.Drafting} {
-			if _, err := drafts(lines).Transcribe(t.Context(), demoClip(t), Watch{}); err != nil {
+		for want, drafts := range []func([]transcript.Cue) *Transcriber{tr.WithOwnDraft, tr.WithDraft} {
+			if _, err := drafts(lines).Transcribe(t.Context(), demoClip(t), Callbacks{}); err != nil {
 				t.Fatal(err)
 			}
 			if n := strings.Count(log.String(), "does not use drafts"); n != want {
@@ -106,15 +106,15 @@ func TestTextSavesRounds(t *testing.T) {
 		"vad": {VAD: &vad.Options{}}, "no timestamps": {WithoutTimestamps: true}, "words": {WordTimestamps: true},
 	} {
 		want := transcribeClip(t, m, o, demoClip(t))
-		var lines []transcript.Line
+		var lines []transcript.Cue
 		for _, s := range want.Segments {
-			lines = append(lines, transcript.Line{Start: s.Start, End: s.End, Text: strings.TrimSpace(s.Text)})
+			lines = append(lines, transcript.Cue{Start: s.Start, End: s.End, Text: strings.TrimSpace(s.Text)})
 		}
 		tr, err := New(m, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := tr.Drafting(lines).Transcribe(t.Context(), demoClip(t), Watch{})
+		got, err := tr.WithDraft(lines).Transcribe(t.Context(), demoClip(t), Callbacks{})
 		if err != nil || !sameText(got, want) {
 			t.Fatalf("%s: %v\n got %+v\nwant %+v", name, err, got, want)
 		}

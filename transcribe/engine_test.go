@@ -81,7 +81,7 @@ func testEngine(t *testing.T, golden []byte) {
 				t.Fatal(err)
 			}
 			clip := audio.FromSamples("sound", sound(int(c.Seconds*16000)))
-			got, err := tr.Transcribe(t.Context(), clip, Watch{})
+			got, err := tr.Transcribe(t.Context(), clip, Callbacks{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -39,8 +39,8 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer clip.Close()
-	result, err := t.Transcribe(ctx, clip, transcribe.Watch{
-		Segment: func(s transcript.Segment) { fmt.Printf("%.2f %s\n", s.Start, s.Line()) },
+	result, err := t.Transcribe(ctx, clip, transcribe.Callbacks{
+		Segment: func(s transcript.Segment) { fmt.Printf("%.2f %s\n", s.Start, s.TrimmedText()) },
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -79,7 +79,7 @@ func (c loopCase) run(t *testing.T) *transcript.Transcript {
 	if spans != nil {
 		tr.opt.Spans = spans
 	}
-	r := tr.newTranscription("", ramp{c.Frames, c.Window}, Watch{})
+	r := tr.newTranscription("", ramp{c.Frames, c.Window}, Callbacks{})
 	if err := r.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -82,7 +82,7 @@ type outcome struct {
 	drafted    int
 }
 
-func (s recording) transcribe(ctx context.Context, m *Model, temperature float64, text ...transcript.Line) (outcome, error) {
+func (s recording) transcribe(ctx context.Context, m *Model, temperature float64, text ...transcript.Cue) (outcome, error) {
 	keep := &tape{network: m}
 	// One temperature: what fails the gates is kept, so that babble is compared too.
 	o := Options{Language: "en", Temperatures: []float64{temperature}, Seed: 3, Spans: []Span{s.span}}
@@ -95,7 +95,7 @@ func (s recording) transcribe(ctx context.Context, m *Model, temperature float64
 		return outcome{}, err
 	}
 	defer clip.Close()
-	got, err := tr.Drafting(text).Transcribe(ctx, clip, Watch{})
+	got, err := tr.WithDraft(text).Transcribe(ctx, clip, Callbacks{})
 	if err != nil {
 		return outcome{}, err
 	}
@@ -215,7 +215,7 @@ func TestGrid(t *testing.T) {
 			// What auto drafts is a matter of time, and a table needs a repetition.
 			asked[p.assistant] = asked[p.assistant] || p.draft > 0 && p.assistant != "ngram" && p.assistant != "bigram"
 		}
-		text := make([][]transcript.Line, p.batch)
+		text := make([][]transcript.Cue, p.batch)
 		for k := range text {
 			if i := (n + k) % len(sounds); strings.HasPrefix(p.assistant, "text") {
 				text[k] = written(plain(i, 0), n)
@@ -251,7 +251,7 @@ func TestGrid(t *testing.T) {
 
 // written returns what was said in a transcript as somebody might write it: with or without
 // times, and with words changed, left out, or not at all.
-func written(said outcome, n int) (lines []transcript.Line) {
+func written(said outcome, n int) (lines []transcript.Cue) {
 	for i, s := range said.Transcript.Segments {
 		words := strings.Fields(s.Text)
 		for k := range words {
@@ -264,7 +264,7 @@ func written(said outcome, n int) (lines []transcript.Line) {
 				words[k] = ""
 			}
 		}
-		l := transcript.Line{Text: strings.Join(words, " ")}
+		l := transcript.Cue{Text: strings.Join(words, " ")}
 		if n%2 == 0 {
 			l.Start, l.End = s.Start+float64(n%3)/10, s.End
 		}

@@ -156,8 +156,8 @@ func (r *transcription) lane(l *lane, e excerpt, spanEnd int, p *laneProgress) *
 func (r *transcription) take(l *lane) []transcript.Segment {
 	rounds := r.stats.Drafts.Rounds
 	for _, s := range l.run.segments {
-		for i := range s.Marks {
-			s.Marks[i].Round += rounds
+		for i := range s.Origins {
+			s.Origins[i].Round += rounds
 		}
 	}
 	r.stats.Add(l.run.stats)
@@ -190,9 +190,9 @@ func (p *laneProgress) kept(segments []transcript.Segment, next int) {
 }
 
 // watch returns the callback of a lane.
-func (p *laneProgress) watch(l *lane) Watch {
+func (p *laneProgress) watch(l *lane) Callbacks {
 	last := 0.0
-	return Watch{Within: func(done, total float64) {
+	return Callbacks{Estimate: func(done, total float64) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if now := min(done, seconds(l.end)) - seconds(l.start); now > last {

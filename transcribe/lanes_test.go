@@ -36,7 +36,7 @@ func TestLanesCut(t *testing.T) {
 		{"nothing", 0, 0, nil, nil},
 	} {
 		tr := scriptedLanes(t, Options{Chunked: true, laneSeconds: tt.length, Spans: tt.spans}, nil)
-		r := tr.newTranscription("", ramp{tt.frames, 3000}, Watch{})
+		r := tr.newTranscription("", ramp{tt.frames, 3000}, Callbacks{})
 		var got [][2]int
 		for i, span := range r.at.todo {
 			if span.start == span.end {
@@ -128,9 +128,9 @@ func watchedRun(t *testing.T, tr *Transcriber, frames int) *transcript.Transcrip
 			last[what] = done
 		}
 	}
-	r := tr.newTranscription("", ramp{frames, 3000}, Watch{
+	r := tr.newTranscription("", ramp{frames, 3000}, Callbacks{
 		Segment:  func(s transcript.Segment) { watched = append(watched, s) },
-		Progress: told("progress"), Within: told("within"),
+		Progress: told("progress"), Estimate: told("within"),
 	})
 	if err := r.run(t.Context()); err != nil {
 		t.Fatal(err)
@@ -175,7 +175,7 @@ func checkLanes(t *testing.T, got *transcript.Transcript, s *laneScript, lanes i
 // nothing that a real network says, also with words, proof and marks.
 func TestLanesDigits(t *testing.T) {
 	one, two := demoModels(t, 1), demoModels(t, 2)
-	for i, o := range []Options{{WordTimestamps: true}, {WithoutTimestamps: true, MarkAccepted: true}} {
+	for i, o := range []Options{{WordTimestamps: true}, {WithoutTimestamps: true, TokenOrigins: true}} {
 		hear := func(m *Model, windows int) *transcript.Transcript {
 			o.Chunked, o.lanes, o.laneSeconds = true, windows, 16
 			return transcribeClip(t, m, o, long(t, 5))
@@ -199,7 +199,7 @@ func TestLanesDigits(t *testing.T) {
 			got := hear(m, tt.windows)
 			checkMarks(t, got)
 			for i := range got.Segments {
-				got.Segments[i].Marks = want.Segments[i].Marks
+				got.Segments[i].Origins = want.Segments[i].Origins
 			}
 			if !sameText(got, want) {
 				t.Errorf("%d, %s, %d at a time: got\n%q, want\n%q", i, tt.name, tt.windows, linesOf(got), linesOf(want))
@@ -216,10 +216,10 @@ func checkMarks(t *testing.T, tr *transcript.Transcript) {
 	t.Helper()
 	last := -1
 	for _, s := range tr.Segments {
-		if n := len(s.Marks); n != 0 && n != len(s.Tokens) {
+		if n := len(s.Origins); n != 0 && n != len(s.Tokens) {
 			t.Errorf("segment %d has %d marks of %d tokens", s.ID, n, len(s.Tokens))
 		}
-		for _, m := range s.Marks {
+		for _, m := range s.Origins {
 			if m.Round < last || m.Round >= tr.Stats.Drafts.Rounds {
 				t.Errorf("segment %d: round %d after %d, of %d", s.ID, m.Round, last, tr.Stats.Drafts.Rounds)
 			}
@@ -273,7 +273,7 @@ func linesOf(tr *transcript.Transcript) (lines []string) {
 		if s.ID != i {
 			lines = append(lines, "a wrong number")
 		}
-		lines = append(lines, fmt.Sprintf("%d %.1f-%.1f %s", s.Seek, s.Start, s.End, s.Line()))
+		lines = append(lines, fmt.Sprintf("%d %.1f-%.1f %s", s.Seek, s.Start, s.End, s.TrimmedText()))
 	}
 	return lines
 }
@@ -295,7 +295,7 @@ func TestLanesRefuses(t *testing.T) {
 	}
 	for field, o := range map[string]Options{"Chunked": {Chunked: true}, "VAD": {VAD: &vad.Options{}}} {
 		var option *OptionError
-		if _, err := scriptedLanes(t, o, nil).Live(t.Context(), "", nil, Watch{}); !errors.As(err, &option) || option.Field != field {
+		if _, err := scriptedLanes(t, o, nil).Live(t.Context(), "", nil, Callbacks{}); !errors.As(err, &option) || option.Field != field {
 			t.Errorf("live sound with %s: %v", field, err)
 		}
 	}
@@ -311,7 +311,7 @@ func TestLanesError(t *testing.T) {
 	})
 	tok = tr.model.Tokenizer
 	tr.network = failing{tr.network, gone}
-	r := tr.newTranscription("", ramp{30000, 3000}, Watch{})
+	r := tr.newTranscription("", ramp{30000, 3000}, Callbacks{})
 	if err := r.run(t.Context()); !errors.Is(err, gone) {
 		t.Errorf("error %v, want %v", err, gone)
 	}
@@ -388,7 +388,7 @@ func TestNoSpeech(t *testing.T) {
 			return d
 		})
 		tok = tr.model.Tokenizer
-		r := tr.newTranscription("", ramp{6500, 3000}, Watch{})
+		r := tr.newTranscription("", ramp{6500, 3000}, Callbacks{})
 		if err := r.run(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -30,7 +30,7 @@ func TestEncodedOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := tr.newTranscription("", ramp{2000, 800}, Watch{})
+		r := tr.newTranscription("", ramp{2000, 800}, Callbacks{})
 		if err := r.run(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ func TestLive(t *testing.T) {
 		t.Fatal(err)
 	}
 	pcm := sound(12000)
-	want, err := tr.Transcribe(t.Context(), audio.FromSamples("sound", pcm), Watch{})
+	want, err := tr.Transcribe(t.Context(), audio.FromSamples("sound", pcm), Callbacks{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := tr.Live(t.Context(), "sound", live, Watch{})
+	got, err := tr.Live(t.Context(), "sound", live, Callbacks{})
 	if err != nil {
 		t.Fatal(err)
 	}

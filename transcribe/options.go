@@ -161,9 +161,9 @@ type Options struct {
 	// PadAudio.
 	Pad audio.Pad
 
-	// MarkAccepted fills Marks of every segment. Without it, the assistant shows in
+	// TokenOrigins fills Origins of every segment. Without it, the assistant shows in
 	// the Stats of a transcript alone.
-	MarkAccepted bool
+	TokenOrigins bool
 
 	// Log gets every decision at level debug, and warnings for the user. Nil discards
 	// them.

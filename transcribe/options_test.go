@@ -124,7 +124,7 @@ func TestMultilingualWindows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := tr.newTranscription("", ramp{4500, 3000}, Watch{})
+			r := tr.newTranscription("", ramp{4500, 3000}, Callbacks{})
 			if err := r.run(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +156,7 @@ func TestLanguageAmong(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := tr.newTranscription("", ramp{4500, 3000}, Watch{})
+		r := tr.newTranscription("", ramp{4500, 3000}, Callbacks{})
 		if err := r.run(t.Context()); err != nil {
 			t.Fatal(err)
 		}

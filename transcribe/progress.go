@@ -11,9 +11,9 @@ func (r *transcription) progress() {
 
 // tell reports so many seconds as done, unless an estimate was higher.
 func (r *transcription) tell(done float64) {
-	if r.watch.Within != nil && done >= r.told {
+	if r.watch.Estimate != nil && done >= r.told {
 		r.told = done
-		r.watch.Within(done, r.src.Seconds())
+		r.watch.Estimate(done, r.src.Seconds())
 	}
 }
 

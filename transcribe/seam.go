@@ -216,8 +216,8 @@ func (r *transcription) divide(s *transcript.Segment, first, last int) {
 	if len(s.LogProbs) > 0 {
 		s.LogProbs = s.LogProbs[first:last]
 	}
-	if len(s.Marks) > 0 {
-		s.Marks = s.Marks[first:last]
+	if len(s.Origins) > 0 {
+		s.Origins = s.Origins[first:last]
 	}
 	if s.Words == nil {
 		return

@@ -23,9 +23,9 @@ func segmentsFrom(tok *tokenizer.Tokenizer, list []laneSegment, words bool) (out
 		s.Tokens = append(s.Tokens, tok.TimestampBegin)
 		s.Tokens = append(s.Tokens, tok.Encode(l.text)...)
 		s.Tokens = append(s.Tokens, tok.TimestampBegin+50)
-		s.Marks = make([]transcript.Mark, len(s.Tokens))
-		for i := range s.Marks {
-			s.Marks[i].Round = int(s.Tokens[i])
+		s.Origins = make([]transcript.TokenOrigin, len(s.Tokens))
+		for i := range s.Origins {
+			s.Origins[i].Round = int(s.Tokens[i])
 		}
 		if words {
 			f := strings.SplitAfter(strings.TrimSpace(l.text), " ")
@@ -45,10 +45,10 @@ func spellSegments(t *testing.T, list []transcript.Segment) string {
 	t.Helper()
 	var lines []string
 	for _, s := range list {
-		if len(s.Marks) != len(s.Tokens) {
-			t.Errorf("%q: %d tokens, %d marks", s.Text, len(s.Tokens), len(s.Marks))
+		if len(s.Origins) != len(s.Tokens) {
+			t.Errorf("%q: %d tokens, %d marks", s.Text, len(s.Tokens), len(s.Origins))
 		}
-		for i, m := range s.Marks {
+		for i, m := range s.Origins {
 			if m.Round != int(s.Tokens[i]) {
 				t.Errorf("%q: mark %d is of another token", s.Text, i)
 			}
@@ -110,7 +110,7 @@ func TestSeam(t *testing.T) {
 		{"no right lane", []laneSegment{{90, 108, " two"}}, nil, 110, "90.0-108.0 two | "},
 	} {
 		for _, words := range []bool{false, true} {
-			r := tr.newTranscription("", ramp{20000, 3000}, Watch{})
+			r := tr.newTranscription("", ramp{20000, 3000}, Callbacks{})
 			left, right := r.seam(segmentsFrom(tok, tt.left, words), segmentsFrom(tok, tt.right, words), 100, tt.heard)
 			got := spellSegments(t, left) + " | " + spellSegments(t, right)
 			if words { // their times are others
@@ -146,7 +146,7 @@ func TestSeamProperty(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := tr.newTranscription("", ramp{20000, 3000}, Watch{})
+		r := tr.newTranscription("", ramp{20000, 3000}, Callbacks{})
 		r.language.Language = *tr.lang
 		rnd := rand.New(rand.NewPCG(3, 4))
 		for range 300 {

@@ -30,7 +30,7 @@ type Transcriber struct {
 	hot     []tokenizer.Token        // Hotwords
 	lang    *tokenizer.Language      // nil: detect
 	among   []bool                   // of the model's languages, which detection may choose; nil: all
-	lines   []transcript.Line        // of the text to draft from
+	lines   []transcript.Cue         // of the text to draft from
 	text    *assistant.ReferenceText // made of lines; nil without
 	writer  *Transcriber             // transcribes first, if there is no text; nil without
 	warns   bool                     // if the text was of no use
@@ -239,9 +239,9 @@ func (t *Transcriber) matching() (list []tokenizer.Token, err error) {
 	return list, nil
 }
 
-// A Watch holds callbacks for the transcription of one clip. Any field may be nil. They
+// Callbacks are callbacks for the transcription of one clip. Any field may be nil. They
 // are called in order, one at a time, but not always from one goroutine.
-type Watch struct {
+type Callbacks struct {
 	// Segment gets every segment as soon as nothing can change it.
 	Segment func(transcript.Segment)
 
@@ -252,19 +252,19 @@ type Watch struct {
 	// encoder and every round of decoding; done is then an estimate. It decreases only
 	// where a span begins before the end of the one before. It must be quick, since
 	// other windows wait for the threads.
-	Within func(done, total float64)
+	Estimate func(done, total float64)
 }
 
-// Whole reports whether t must know all of the sound before it can begin: sound that is
+// NeedsWholeClip reports whether t must know all of the sound before it can begin: sound that is
 // still arriving is refused.
-func (t *Transcriber) Whole() bool {
+func (t *Transcriber) NeedsWholeClip() bool {
 	return t.opt.VAD != nil || t.opt.Chunked || t.opt.AudioContext == FitAudioContext || t.writer != nil && t.text == nil
 }
 
 // Transcribe transcribes a clip from its start to its end. If it fails on the way, it
 // returns what it has together with the error, [ErrClosed] after Model.Close. A clip whose sound is still arriving is
 // transcribed as Live does.
-func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Watch) (*transcript.Transcript, error) {
+func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Callbacks) (*transcript.Transcript, error) {
 	if t.model.closed.Load() {
 		return nil, ErrClosed
 	}
@@ -283,12 +283,12 @@ func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Watch)
 		return nil, err
 	}
 	tr, err := t.run(ctx, clip.Name(), soundFile{s}, began, w)
-	Faults(clip, tr, t.opt.Log)
+	ReportDamage(clip, tr, t.opt.Log)
 	return tr, err
 }
 
 // arriving transcribes a clip while its sound arrives.
-func (t *Transcriber) arriving(ctx context.Context, clip *audio.Clip, w Watch) (*transcript.Transcript, error) {
+func (t *Transcriber) arriving(ctx context.Context, clip *audio.Clip, w Callbacks) (*transcript.Transcript, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	live, err := audio.NewLive(ctx, clip, 0, t.MelOptions())
@@ -297,14 +297,14 @@ func (t *Transcriber) arriving(ctx context.Context, clip *audio.Clip, w Watch) (
 	}
 	tr, err := t.Live(ctx, clip.Name(), live, w)
 	if err == nil && live.Frames() != audio.Unknown { // else the clip is still being read
-		Faults(clip, tr, t.opt.Log)
+		ReportDamage(clip, tr, t.opt.Log)
 	}
 	return tr, err
 }
 
-// Faults warns of what is wrong with a clip that has been read to its end, and notes it in a
+// ReportDamage warns of what is wrong with a clip that has been read to its end, and notes it in a
 // transcript of it.
-func Faults(clip *audio.Clip, tr *transcript.Transcript, log *slog.Logger) {
+func ReportDamage(clip *audio.Clip, tr *transcript.Transcript, log *slog.Logger) {
 	for _, what := range clip.Warnings() {
 		log.Warn(what, "audio", clip.Name())
 	}
@@ -317,7 +317,7 @@ func Faults(clip *audio.Clip, tr *transcript.Transcript, log *slog.Logger) {
 // Live transcribes sound that is still arriving, until it ends. live must have
 // been made with MelOptions.
 func (t *Transcriber) Live(
-	ctx context.Context, name string, live *audio.Live, w Watch,
+	ctx context.Context, name string, live *audio.Live, w Callbacks,
 ) (*transcript.Transcript, error) {
 	switch {
 	case t.model.closed.Load():
@@ -361,7 +361,7 @@ func (t *Transcriber) fitFrames(clip int) int {
 
 // run transcribes a source that was opened at the time began.
 func (t *Transcriber) run(
-	ctx context.Context, name string, src source, began time.Time, w Watch,
+	ctx context.Context, name string, src source, began time.Time, w Callbacks,
 ) (*transcript.Transcript, error) {
 	r := t.newTranscription(name, src, w)
 	r.stats.Seconds.Mel = time.Since(began).Seconds()

@@ -36,7 +36,7 @@ type transcription struct {
 	log      *slog.Logger
 	name     string
 	src      source
-	watch    Watch
+	watch    Callbacks
 	frames   int // of a window
 	at       cursor
 	first    window    // the window the language was detected in, until it is decoded
@@ -56,7 +56,7 @@ type transcription struct {
 	told     float64 // last value given to Within
 }
 
-func (t *Transcriber) newTranscription(name string, src source, w Watch) *transcription {
+func (t *Transcriber) newTranscription(name string, src source, w Callbacks) *transcription {
 	return &transcription{
 		t: t, log: t.opt.Log.With("audio", name), name: name, src: src, watch: w, frames: t.fitFrames(src.Frames()),
 		at:      cursor{todo: frameSpans(t.opt.Spans, src.Frames())},
@@ -271,7 +271,7 @@ func (r *transcription) segmentsOf(pieces []piece, a attempt) []transcript.Segme
 	}
 	segments := make([]transcript.Segment, len(pieces))
 	marks, logProbs := a.Marks, a.logProbs
-	if !r.t.opt.MarkAccepted {
+	if !r.t.opt.TokenOrigins {
 		marks = nil
 	}
 	for i, p := range pieces {
@@ -284,7 +284,7 @@ func (r *transcription) segmentsOf(pieces []piece, a attempt) []transcript.Segme
 		}
 		s.LogProbs, logProbs = logProbs[:len(p.tokens)], logProbs[len(p.tokens):]
 		if len(marks) > 0 {
-			s.Marks, marks = marks[:len(p.tokens)], marks[len(p.tokens):]
+			s.Origins, marks = marks[:len(p.tokens)], marks[len(p.tokens):]
 		}
 		segments[i] = s
 	}
@@ -297,8 +297,8 @@ func (r *transcription) clear(segments []transcript.Segment) {
 	for i := range segments {
 		s := &segments[i]
 		s.ID = len(r.segments) + i
-		if s.Start == s.End || s.Line() == "" {
-			s.Text, s.Tokens, s.LogProbs, s.Marks = "", []tokenizer.Token{}, nil, nil
+		if s.Start == s.End || s.TrimmedText() == "" {
+			s.Text, s.Tokens, s.LogProbs, s.Origins = "", []tokenizer.Token{}, nil, nil
 			if s.Words != nil {
 				s.Words = []transcript.Word{}
 			}

@@ -176,7 +176,7 @@ func TestEnglishOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tr.newTranscription("", ramp{100, 3000}, Watch{}).run(t.Context()); err != nil {
+	if err := tr.newTranscription("", ramp{100, 3000}, Callbacks{}).run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -191,7 +191,7 @@ func TestWatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := tr.newTranscription("", ramp{20000, 3000}, Watch{
+	r := tr.newTranscription("", ramp{20000, 3000}, Callbacks{
 		Segment: func(s transcript.Segment) { told = append(told, s) },
 		Progress: func(done, total float64) {
 			if done < last || done > total || total != 200 {
@@ -228,7 +228,7 @@ func TestConcurrent(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range texts {
 		wg.Go(func() {
-			r := tr.newTranscription("", ramp{clips[i%len(clips)], 3000}, Watch{})
+			r := tr.newTranscription("", ramp{clips[i%len(clips)], 3000}, Callbacks{})
 			if err := r.run(t.Context()); err != nil {
 				t.Error(err)
 			}
@@ -258,7 +258,7 @@ func TestInterrupt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := tr.newTranscription("", ramp{20000, 3000}, Watch{})
+	r := tr.newTranscription("", ramp{20000, 3000}, Callbacks{})
 	if err := r.run(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want context.Canceled", err)
 	}

@@ -13,7 +13,7 @@ import (
 
 // speechOnly transcribes the parts of a clip that hold speech, one behind the other,
 // and maps all times back to the clip.
-func (t *Transcriber) speechOnly(ctx context.Context, clip *audio.Clip, w Watch) (*transcript.Transcript, error) {
+func (t *Transcriber) speechOnly(ctx context.Context, clip *audio.Clip, w Callbacks) (*transcript.Transcript, error) {
 	began := time.Now()
 	parts, length, err := vad.Detect(ctx, clip, *t.opt.VAD)
 	if err != nil {
@@ -43,7 +43,7 @@ func (t *Transcriber) speechOnly(ctx context.Context, clip *audio.Clip, w Watch)
 			tr.Segments[i] = m.segment(tr.Segments[i])
 		}
 	}
-	Faults(clip, tr, t.opt.Log)
+	ReportDamage(clip, tr, t.opt.Log)
 	tr.Duration = seconds
 	tr.Stats.Seconds.Mel += took
 	tr.Stats.Seconds.Total += took
@@ -79,11 +79,11 @@ func (m timeMap) segment(s transcript.Segment) transcript.Segment {
 	return s
 }
 
-func (m timeMap) watch(w Watch, total float64) Watch {
+func (m timeMap) watch(w Callbacks, total float64) Callbacks {
 	if give := w.Segment; give != nil {
 		w.Segment = func(s transcript.Segment) { give(m.segment(s)) }
 	}
-	w.Progress, w.Within = m.progress(w.Progress, total), m.progress(w.Within, total)
+	w.Progress, w.Estimate = m.progress(w.Progress, total), m.progress(w.Estimate, total)
 	return w
 }
 

@@ -55,7 +55,7 @@ func TestVAD(t *testing.T) {
 	}
 	var live []transcript.Segment
 	last, within, steps, windows := 0.0, 0.0, 0, 0
-	got, err := tr.Transcribe(t.Context(), audio.FromSamples("twice", pcm), Watch{
+	got, err := tr.Transcribe(t.Context(), audio.FromSamples("twice", pcm), Callbacks{
 		Segment: func(s transcript.Segment) { live = append(live, s) },
 		Progress: func(done, total float64) {
 			if done < last || done > total || total != float64(length)/audio.SampleRate {
@@ -64,7 +64,7 @@ func TestVAD(t *testing.T) {
 			last = done
 			windows++
 		},
-		Within: func(done, total float64) {
+		Estimate: func(done, total float64) {
 			if done < within || done > total || total != float64(length)/audio.SampleRate {
 				t.Errorf("within a window: progress %v of %v after %v", done, total, within)
 			}
@@ -158,7 +158,7 @@ func TestSpeechCheck(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := tr.Live(t.Context(), "test", l, Watch{})
+		got, err := tr.Live(t.Context(), "test", l, Callbacks{})
 		if err != nil {
 			t.Fatal(err)
 		}

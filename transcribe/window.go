@@ -136,10 +136,10 @@ func (w *encodedWindow) decode(
 	drafts.Weighed, drafts.Overlap = meter.Positions, meter.Overlap
 	if h.text != nil {
 		accepted, lost, found := h.text.Counts()
-		drafts.FromText, drafts.Lost, drafts.Found = accepted, lost, len(found)
+		drafts.FromText, drafts.TextLost, drafts.TextFound = accepted, lost, len(found)
 		for _, at := range found {
 			if at < len(d.Marks) {
-				d.Marks[at].Found = true
+				d.Marks[at].Resumed = true
 			}
 		}
 	}

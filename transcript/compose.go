@@ -25,7 +25,7 @@ const (
 // ending with a sentence, a clause or a pause where one is near, on the screen for long enough.
 // Each starts with its first word, or later if the one before it must stay for a second, and
 // stays until it can have been read or the next one starts.
-func (o Subtitles) composed(t *Transcript) []cue {
+func (o Subtitles) composed(t *Transcript) []Cue {
 	c := composer{width: composedWidth, lines: composedLines}
 	if o.MaxLineWidth > 0 {
 		c.width = float64(o.MaxLineWidth)
@@ -33,7 +33,7 @@ func (o Subtitles) composed(t *Transcript) []cue {
 	if o.MaxLineCount > 0 {
 		c.lines = o.MaxLineCount
 	}
-	var all []cue
+	var all []Cue
 	free := math.Inf(-1) // when the screen is free again
 	for from, to := 0, 0; from < len(t.Segments); from = to {
 		for to = from + 1; to < len(t.Segments) && t.Segments[to].Speaker == t.Segments[from].Speaker; to++ {
@@ -49,7 +49,7 @@ func (o Subtitles) composed(t *Transcript) []cue {
 
 // compose appends the subtitles of the words, from the time on when the screen is free, and
 // returns when it is free again.
-func (c composer) compose(all []cue, free float64) ([]cue, float64) {
+func (c composer) compose(all []Cue, free float64) ([]Cue, float64) {
 	c.columns, c.spaces = nil, nil
 	for _, w := range c.words {
 		text := columns(tokenizer.Strip(w.Word))
@@ -62,7 +62,7 @@ func (c composer) compose(all []cue, free float64) ([]cue, float64) {
 		end := min(start+longestCue, max(c.words[to-1].End, start+columns(text)/readingSpeed))
 		end = max(start+shortestCue, min(end, c.after(to)-cueGap))
 		from, free = to, end+cueGap
-		all = append(all, cue{start, end, strings.ReplaceAll(text, "-->", "->")})
+		all = append(all, Cue{start, end, strings.ReplaceAll(text, "-->", "->")})
 	}
 	return all, free
 }
@@ -75,8 +75,8 @@ func timedWords(segments []Segment) (words []Word) {
 			words = append(words, s.Words...)
 			continue
 		}
-		at, share := s.Start, (s.End-s.Start)/max(1, columns(s.Line()))
-		for _, w := range strings.Fields(s.Line()) {
+		at, share := s.Start, (s.End-s.Start)/max(1, columns(s.TrimmedText()))
+		for _, w := range strings.Fields(s.TrimmedText()) {
 			end := min(s.End, at+share*columns(w))
 			words = append(words, Word{Word: " " + w, Start: at, End: end})
 			at = min(s.End, end+share)

@@ -36,29 +36,29 @@ func TestComposed(t *testing.T) {
 		var shown []string
 		cues := Subtitles{Composed: true}.cues(text)
 		for i, c := range cues {
-			lines := strings.Split(c.text, "\n")
+			lines := strings.Split(c.Text, "\n")
 			if len(lines) > composedLines {
-				t.Errorf("cue %d: %q: %d lines", i, c.text, len(lines))
+				t.Errorf("cue %d: %q: %d lines", i, c.Text, len(lines))
 			}
 			for _, l := range lines {
 				if columns(l) > composedWidth || l != strings.TrimSpace(l) {
 					t.Errorf("cue %d: line %q: %v columns", i, l, columns(l))
 				}
 			}
-			if d := c.end - c.start; d < shortestCue-1e-9 || d > longestCue+1e-9 {
+			if d := c.End - c.Start; d < shortestCue-1e-9 || d > longestCue+1e-9 {
 				t.Errorf("cue %d: %v s", i, d)
 			}
 			next := math.Inf(1)
 			if i+1 < len(cues) {
-				next = cues[i+1].start
+				next = cues[i+1].Start
 			}
-			if next-c.end < cueGap-1e-9 {
-				t.Errorf("cue %d ends at %v, the next starts at %v", i, c.end, next)
+			if next-c.End < cueGap-1e-9 {
+				t.Errorf("cue %d ends at %v, the next starts at %v", i, c.End, next)
 			}
-			if speed := columns(c.text) / (c.end - c.start); speed > readingSpeed+1e-6 && next-c.end > cueGap+1e-9 && c.end-c.start < longestCue-1e-9 {
+			if speed := columns(c.Text) / (c.End - c.Start); speed > readingSpeed+1e-6 && next-c.End > cueGap+1e-9 && c.End-c.Start < longestCue-1e-9 {
 				t.Errorf("cue %d: %v columns a second, and room behind it", i, speed)
 			}
-			shown = append(shown, strings.Fields(c.text)...)
+			shown = append(shown, strings.Fields(c.Text)...)
 		}
 		if got, want := strings.Join(shown, " "), strings.Join(strings.Fields(said.String()), " "); got != want {
 			t.Errorf("shown %q, said %q", got, want)
@@ -81,8 +81,8 @@ func TestComposedEnds(t *testing.T) {
 	}
 	cues := Subtitles{Composed: true}.cues(&Transcript{Segments: []Segment{s}})
 	for i, c := range cues {
-		if i >= len(want) || c.text != want[i] {
-			t.Errorf("cue %d: %q, want one of %q", i, c.text, want)
+		if i >= len(want) || c.Text != want[i] {
+			t.Errorf("cue %d: %q, want one of %q", i, c.Text, want)
 		}
 	}
 	if len(cues) != len(want) {
@@ -136,7 +136,7 @@ func TestFormulas(t *testing.T) {
 func TestSpeakers(t *testing.T) {
 	part := func(segments ...Segment) *Transcript { return &Transcript{Duration: 9, Segments: segments} }
 	word := func(text string, at float64) []Word { return []Word{{Word: text, Start: at, End: at + 1}} }
-	both := Speakers([]string{"Ann", "Bob"}, []*Transcript{
+	both := MergeSpeakers([]string{"Ann", "Bob"}, []*Transcript{
 		part(Segment{Start: 0, End: 1, Text: " Hello?", Words: word(" Hello?", 0)}, Segment{Start: 5, End: 6, Text: " Fine.", Words: word(" Fine.", 5)}),
 		part(Segment{Start: 1, End: 2, Text: " Hi.", Words: word(" Hi.", 1)}, Segment{Start: 3, End: 4, Text: " You?", Words: word(" You?", 3)}),
 	})
@@ -157,10 +157,10 @@ func TestSpeakers(t *testing.T) {
 				t.Errorf("%s: reads back as %v, %v", f, lines, err)
 			}
 		}
-		if cues := o.cues(both.Named()); o.MaxLineWidth == 0 {
+		if cues := o.cues(both.WithSpeakerNames()); o.MaxLineWidth == 0 {
 			for i, c := range cues {
-				if c.text != want[i] {
-					t.Errorf("%+v: cue %d: %q, want %q", o, i, c.text, want[i])
+				if c.Text != want[i] {
+					t.Errorf("%+v: cue %d: %q, want %q", o, i, c.Text, want[i])
 				}
 			}
 		}

@@ -38,13 +38,13 @@ func (o Subtitles) Write(w io.Writer, f Format, t *Transcript) error {
 	b := bufio.NewWriter(w)
 	switch f {
 	case TXT:
-		writeTXT(b, t.Named())
+		writeTXT(b, t.WithSpeakerNames())
 	case SRT:
-		writeSRT(b, o.cues(t.Named()))
+		writeSRT(b, o.cues(t.WithSpeakerNames()))
 	case VTT:
-		writeVTT(b, o.cues(t.Named()))
+		writeVTT(b, o.cues(t.WithSpeakerNames()))
 	case ASS:
-		writeASS(b, o.cues(t.Named()))
+		writeASS(b, o.cues(t.WithSpeakerNames()))
 	case TSV:
 		writeTSV(b, t)
 	case LRC:
@@ -58,4 +58,4 @@ func (o Subtitles) Write(w io.Writer, f Format, t *Transcript) error {
 }
 
 // Line returns the text of s as a line of the TXT format, without its end.
-func (s Segment) Line() string { return tokenizer.Strip(s.Text) }
+func (s Segment) TrimmedText() string { return tokenizer.Strip(s.Text) }

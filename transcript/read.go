@@ -16,15 +16,6 @@ import (
 	"unicode"
 )
 
-// A Line is a stretch of a text that somebody wrote: a subtitle, a segment, or all of it.
-type Line struct {
-	Start, End float64 // s from the start of the clip; both 0 where the text has no times
-	Text       string  // without line breaks and control characters
-}
-
-// Timed reports whether the line says when it is spoken.
-func (l Line) Timed() bool { return l.End > l.Start }
-
 // MaxText is the largest text that Read takes, in bytes: a hundred hours of speech.
 const MaxText = 32 << 20
 
@@ -32,14 +23,14 @@ const MaxText = 32 << 20
 // JSON of Verity, openai/whisper or whisper.cpp. name is the file's; the content says which
 // format it is, and what fits none is plain text. Times may be wrong or run backwards:
 // that is left to the caller. Only JSON, and what is too large, can fail.
-func Read(name string, raw []byte) ([]Line, error) {
+func Read(name string, raw []byte) ([]Cue, error) {
 	if len(raw) > MaxText {
 		return nil, fmt.Errorf("%s: text of %d bytes, want at most %d", name, len(raw), MaxText)
 	}
 	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
 	text := strings.ReplaceAll(strings.ReplaceAll(string(raw), "\r\n", "\n"), "\r", "\n")
 	head := strings.TrimSpace(text[:min(len(text), 1<<10)])
-	var lines []Line
+	var lines []Cue
 	switch isJSON := strings.HasPrefix(head, "{") || strings.HasPrefix(head, "["); {
 	case isJSON && json.Valid(raw) || strings.EqualFold(path.Ext(name), ".json"):
 		if !json.Valid(raw) { // Python writes numbers that JSON has not
@@ -63,16 +54,16 @@ func Read(name string, raw []byte) ([]Line, error) {
 	case lyric.MatchString(text):
 		lines = readLyrics(text)
 	default:
-		lines = []Line{{Text: text}}
+		lines = []Cue{{Text: text}}
 	}
 	if lines = tidy(lines); len(lines) == 0 { // it only begins as such a file does
-		lines = tidy([]Line{{Text: text}})
+		lines = tidy([]Cue{{Text: text}})
 	}
 	return lines, nil
 }
 
 // tidy leaves out what is no text, and times that no clip has.
-func tidy(lines []Line) []Line {
+func tidy(lines []Cue) []Cue {
 	kept := lines[:0]
 	for _, l := range lines {
 		if l.Text = plain(l.Text); l.Text == "" {
@@ -122,7 +113,7 @@ func secondsOf(part []string) float64 {
 }
 
 // readCues reads srt and vtt: a line of times, and text up to an empty line.
-func readCues(text string) (lines []Line) {
+func readCues(text string) (lines []Cue) {
 	open := false
 	var cue strings.Builder // text of the last line
 	finish := func() {
@@ -134,7 +125,7 @@ func readCues(text string) (lines []Line) {
 	for line := range strings.SplitSeq(text, "\n") {
 		if m := cueTimes.FindStringSubmatch(line); m != nil {
 			finish()
-			lines = append(lines, Line{Start: secondsOf(m[1:5]), End: secondsOf(m[5:9])})
+			lines = append(lines, Cue{Start: secondsOf(m[1:5]), End: secondsOf(m[5:9])})
 			open = true
 		} else if open = open && strings.TrimSpace(line) != ""; open {
 			cue.WriteString(" " + html.UnescapeString(markup.ReplaceAllString(line, "")))
@@ -145,17 +136,17 @@ func readCues(text string) (lines []Line) {
 }
 
 // readDialogue reads ass.
-func readDialogue(text string) (lines []Line) {
+func readDialogue(text string) (lines []Cue) {
 	for _, m := range dialogue.FindAllStringSubmatch(text, -1) {
 		said := strings.NewReplacer(`\N`, " ", `\n`, " ", `\h`, " ", `\{`, "{", `\}`, "}", "\u2060", "").Replace(markup.ReplaceAllString(m[9], ""))
-		lines = append(lines, Line{secondsOf(m[1:5]), secondsOf(m[5:9]), said})
+		lines = append(lines, Cue{secondsOf(m[1:5]), secondsOf(m[5:9]), said})
 	}
 	return lines
 }
 
 // readTable reads tsv and csv with a head that names the columns start, end and text;
 // times are in milliseconds.
-func readTable(text string, comma rune) (lines []Line) {
+func readTable(text string, comma rune) (lines []Cue) {
 	r := csv.NewReader(strings.NewReader(text))
 	r.Comma, r.FieldsPerRecord, r.LazyQuotes = comma, -1, true
 	column := map[string]int{}
@@ -181,13 +172,13 @@ func readTable(text string, comma rune) (lines []Line) {
 		}
 		start, _ := strconv.ParseFloat(field("start"), 64)
 		end, _ := strconv.ParseFloat(field("end"), 64)
-		lines = append(lines, Line{start / 1000, end / 1000, field("text")})
+		lines = append(lines, Cue{start / 1000, end / 1000, field("text")})
 	}
 }
 
 // readLyrics reads lrc: a line ends where the next one begins, and the last one is taken
 // to last 5 s.
-func readLyrics(text string) (lines []Line) {
+func readLyrics(text string) (lines []Cue) {
 	for line := range strings.SplitSeq(text, "\n") {
 		m := lyric.FindStringSubmatchIndex(line)
 		if m == nil {
@@ -197,14 +188,14 @@ func readLyrics(text string) (lines []Line) {
 		if n := len(lines); n > 0 {
 			lines[n-1].End = start
 		}
-		lines = append(lines, Line{start, start + 5, line[m[1]:]})
+		lines = append(lines, Cue{start, start + 5, line[m[1]:]})
 	}
 	return lines
 }
 
 // readJSON reads segments with times in seconds, as Verity and openai/whisper write them,
 // or in milliseconds, as whisper.cpp does, or else the text as a whole.
-func readJSON(raw []byte) (lines []Line, err error) {
+func readJSON(raw []byte) (lines []Cue, err error) {
 	var doc struct {
 		Text     string
 		Segments []struct {
@@ -220,13 +211,13 @@ func readJSON(raw []byte) (lines []Line, err error) {
 		return nil, err
 	}
 	for _, s := range doc.Segments {
-		lines = append(lines, Line{s.Start, s.End, s.Text})
+		lines = append(lines, Cue{s.Start, s.End, s.Text})
 	}
 	for _, s := range doc.Transcription {
-		lines = append(lines, Line{s.Offsets.From / 1000, s.Offsets.To / 1000, s.Text})
+		lines = append(lines, Cue{s.Offsets.From / 1000, s.Offsets.To / 1000, s.Text})
 	}
 	if len(lines) == 0 {
-		lines = []Line{{Text: doc.Text}}
+		lines = []Cue{{Text: doc.Text}}
 	}
 	return lines, nil
 }

@@ -12,7 +12,7 @@ import (
 func TestReadWhatIsWritten(t *testing.T) {
 	tr := &Transcript{Text: " Good morning, <|endoftext|> all. Two\tof you & me.", Language: "en", Segments: []Segment{
 		{Start: 0, End: 2.5, Text: " Good morning, <|endoftext|> all."}, {Start: 3, End: 3661.25, Text: " Two\tof you & me."}}}
-	want := []Line{{0, 2.5, "Good morning, <|endoftext|> all."}, {3, 3661.25, "Two of you & me."}}
+	want := []Cue{{0, 2.5, "Good morning, <|endoftext|> all."}, {3, 3661.25, "Two of you & me."}}
 	for _, f := range Formats() {
 		var b bytes.Buffer
 		if err := Write(&b, f, tr); err != nil {
@@ -25,9 +25,9 @@ func TestReadWhatIsWritten(t *testing.T) {
 		expect := want
 		switch f {
 		case TXT:
-			expect = []Line{{0, 0, want[0].Text + " " + want[1].Text}}
+			expect = []Cue{{0, 0, want[0].Text + " " + want[1].Text}}
 		case LRC: // a line has no end
-			expect = []Line{{0, 3, want[0].Text}, {3, 8, want[1].Text}}
+			expect = []Cue{{0, 3, want[0].Text}, {3, 8, want[1].Text}}
 		}
 		if !reflect.DeepEqual(got, expect) {
 			t.Errorf("%s: got %+v, want %+v", f, got, expect)
@@ -38,26 +38,26 @@ func TestReadWhatIsWritten(t *testing.T) {
 func TestRead(t *testing.T) {
 	for _, test := range []struct {
 		name, text string
-		want       []Line
+		want       []Cue
 	}{
 		{"empty", "", nil},
-		{"binary", "\x00\x01\xff\xfe a\x07b \xc3", []Line{{0, 0, "a b"}}},
+		{"binary", "\x00\x01\xff\xfe a\x07b \xc3", []Cue{{0, 0, "a b"}}},
 		{"whisper.cpp.json", `{"result":{"language":"en"},"transcription":[{"timestamps":{"from":"00:00:00,000","to":"00:00:02,000"},"offsets":{"from":0,"to":2000},"text":" And so"}]}`,
-			[]Line{{0, 2, "And so"}}},
-		{"whisper.cpp.csv", "start,end,text\n0,2000,\" He said \"\"no\"\"\"\n", []Line{{0, 2, `He said "no"`}}},
-		{"api.json", `{"text":"And so"}`, []Line{{0, 0, "And so"}}},
-		{"no.json.txt", `{"text":`, []Line{{0, 0, `{"text":`}}},
+			[]Cue{{0, 2, "And so"}}},
+		{"whisper.cpp.csv", "start,end,text\n0,2000,\" He said \"\"no\"\"\"\n", []Cue{{0, 2, `He said "no"`}}},
+		{"api.json", `{"text":"And so"}`, []Cue{{0, 0, "And so"}}},
+		{"no.json.txt", `{"text":`, []Cue{{0, 0, `{"text":`}}},
 		{"youtube.vtt", "WEBVTT\nKind: captions\n\nSTYLE\n::cue {}\n\n1\n00:01.000 --> 00:02.000 align:start\n<c>And</c><00:01.500> so &amp; on\nmore\n\nNOTE no\n",
-			[]Line{{1, 2, "And so & on more"}}},
+			[]Cue{{1, 2, "And so & on more"}}},
 		{"film.srt", "\ufeff1\r\n00:00:01,000 --> 00:00:02,000\r\n{\\an8}<i>And so</i>\r\n\r\n2\r\n00:00:09,000 --> 00:00:03,000\r\nbackwards\r\n",
-			[]Line{{1, 2, "And so"}, {0, 0, "backwards"}}},
-		{"song.lrc", "[ar:nobody]\n[00:01.50]And so\n[00:04.00]on\n", []Line{{1.5, 4, "And so"}, {4, 9, "on"}}},
-		{"talk.txt", "start, and so on", []Line{{0, 0, "start, and so on"}}},
-		{"format.txt", "WEBVTT is a format", []Line{{0, 0, "WEBVTT is a format"}}},
-		{"number.txt", "[12]", []Line{{0, 0, "[12]"}}},
-		{"python.json", `{"segments":[{"start":0,"end":2,"text":"And so","avg_logprob": NaN,"compression_ratio":-Infinity}]}`, []Line{{0, 2, "And so"}}},
+			[]Cue{{1, 2, "And so"}, {0, 0, "backwards"}}},
+		{"song.lrc", "[ar:nobody]\n[00:01.50]And so\n[00:04.00]on\n", []Cue{{1.5, 4, "And so"}, {4, 9, "on"}}},
+		{"talk.txt", "start, and so on", []Cue{{0, 0, "start, and so on"}}},
+		{"format.txt", "WEBVTT is a format", []Cue{{0, 0, "WEBVTT is a format"}}},
+		{"number.txt", "[12]", []Cue{{0, 0, "[12]"}}},
+		{"python.json", `{"segments":[{"start":0,"end":2,"text":"And so","avg_logprob": NaN,"compression_ratio":-Infinity}]}`, []Cue{{0, 2, "And so"}}},
 		{"silence.json", `{"text":"","segments":[]}`, nil},
-		{"bad.tsv", "start\tend\ttext\nx\ty\tAnd\n1000\n-5\t1e400\tso\n", []Line{{0, 0, "And"}, {0, 0, "so"}}},
+		{"bad.tsv", "start\tend\ttext\nx\ty\tAnd\n1000\n-5\t1e400\tso\n", []Cue{{0, 0, "And"}, {0, 0, "so"}}},
 	} {
 		got, err := Read(test.name, []byte(test.text))
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 // Speakers returns one transcript of several speakers, each heard alone in a recording of the
 // same length: their segments in the order in which they begin, with the speakers' names. There must be a
 // part, and a name for each.
-func Speakers(names []string, parts []*Transcript) *Transcript {
+func MergeSpeakers(names []string, parts []*Transcript) *Transcript {
 	all := *parts[max(0, slices.IndexFunc(parts, func(t *Transcript) bool { return t.Language != "" }))]
 	all.Text, all.Segments, all.Stats, all.Proof = "", nil, Stats{}, Proof{}
 	for i, t := range parts {
@@ -32,7 +32,7 @@ func (t *Transcript) hasSpeakers() bool {
 
 // Named returns t with the name of the speaker in the text, wherever it is another one than
 // before; t itself if no speaker is known.
-func (t *Transcript) Named() *Transcript {
+func (t *Transcript) WithSpeakerNames() *Transcript {
 	if !t.hasSpeakers() {
 		return t
 	}

@@ -114,9 +114,9 @@ type Drafts struct {
 	// token. Older records did not count them.
 	Empty int `json:"empty,omitempty"`
 
-	FromText int `json:"from_text,omitempty"`  // of the accepted tokens, those that a text drafted
-	Lost     int `json:"text_lost,omitempty"`  // times that what was said was not found in the text any more
-	Found    int `json:"text_found,omitempty"` // times that it was found again
+	FromText  int `json:"from_text,omitempty"`  // of the accepted tokens, those that a text drafted
+	TextLost  int `json:"text_lost,omitempty"`  // times that what was said was not found in the text any more
+	TextFound int `json:"text_found,omitempty"` // times that it was found again
 
 	// Positions at which the probabilities p of the model and q of the assistant were
 	// compared; 0 unless requested.

@@ -39,38 +39,32 @@ type Subtitles struct {
 // unlimited is upstream's value for no limit.
 const unlimited = 1000
 
-// A cue is one subtitle.
-type cue struct {
-	start, end float64
-	text       string
-}
-
 // cues returns the subtitles of t.
 //
 // Source: openai/whisper@c0d2f62 whisper/utils.py, SubtitlesWriter.iterate_result.
-func (o Subtitles) cues(t *Transcript) (all []cue) {
+func (o Subtitles) cues(t *Transcript) (all []Cue) {
 	if o.Composed {
 		return o.composed(t)
 	}
 	if len(t.Segments) == 0 || t.Segments[0].Words == nil {
 		for _, s := range t.Segments {
 			// An arrow in the text would be read as a time.
-			all = append(all, cue{s.Start, s.End, strings.ReplaceAll(s.Line(), "-->", "->")})
+			all = append(all, Cue{s.Start, s.End, strings.ReplaceAll(s.TrimmedText(), "-->", "->")})
 		}
 		return all
 	}
 	for _, words := range o.split(t) {
 		start, end := words[0].Start, words[len(words)-1].End
 		if !o.HighlightWords {
-			all = append(all, cue{start, end, joined(words)})
+			all = append(all, Cue{start, end, joined(words)})
 			continue
 		}
 		last := start
 		for i, w := range words {
 			if milliseconds(last) != milliseconds(w.Start) {
-				all = append(all, cue{last, w.Start, joined(words)})
+				all = append(all, Cue{last, w.Start, joined(words)})
 			}
-			all = append(all, cue{w.Start, w.End, highlighted(words, i)})
+			all = append(all, Cue{w.Start, w.End, highlighted(words, i)})
 			last = w.End
 		}
 	}
@@ -165,24 +159,24 @@ func underlined(word string) string {
 // trimLeft removes white space, as Python defines it, from the start.
 func trimLeft(s string) string { return strings.TrimSuffix(tokenizer.Strip(s+"x"), "x") }
 
-func writeSRT(b io.Writer, cues []cue) {
+func writeSRT(b io.Writer, cues []Cue) {
 	for i, c := range cues {
-		fmt.Fprintf(b, "%d\n%s --> %s\n%s\n\n", i+1, clock(c.start, true, ","), clock(c.end, true, ","), c.text)
+		fmt.Fprintf(b, "%d\n%s --> %s\n%s\n\n", i+1, clock(c.Start, true, ","), clock(c.End, true, ","), c.Text)
 	}
 }
 
-func writeVTT(b io.Writer, cues []cue) {
+func writeVTT(b io.Writer, cues []Cue) {
 	fmt.Fprint(b, "WEBVTT\n\n")
 	for _, c := range cues {
-		fmt.Fprintf(b, "%s --> %s\n%s\n\n", clock(c.start, false, "."), clock(c.end, false, "."), c.text)
+		fmt.Fprintf(b, "%s --> %s\n%s\n\n", clock(c.Start, false, "."), clock(c.End, false, "."), c.Text)
 	}
 }
 
 // writeASS writes Advanced SubStation Alpha, with one style for all.
-func writeASS(b io.Writer, cues []cue) {
+func writeASS(b io.Writer, cues []Cue) {
 	fmt.Fprint(b, assHead)
 	for _, c := range cues {
-		fmt.Fprintf(b, "Dialogue: 0,%s,%s,Default,,0,0,0,,%s\n", assClock(c.start), assClock(c.end), assText.Replace(c.text))
+		fmt.Fprintf(b, "Dialogue: 0,%s,%s,Default,,0,0,0,,%s\n", assClock(c.Start), assClock(c.End), assText.Replace(c.Text))
 	}
 }
 

@@ -29,7 +29,7 @@ type Transcript struct {
 	Proof   Proof
 
 	// By says what made the transcript; nil if unknown.
-	By *Maker
+	MadeBy *Provenance
 }
 
 // A Gap is a stretch of a clip, in seconds, that is silence because its sound is lost.
@@ -38,9 +38,9 @@ type Gap struct {
 	End   float64 `json:"end"`
 }
 
-// A Maker says what made a transcript: the model, and everything else that the text
+// A Provenance says what made a transcript: the model, and everything else that the text
 // depends on. Machine and Threads change only the times.
-type Maker struct {
+type Provenance struct {
 	Program   string `json:"program"`             // version of Verity
 	Model     string `json:"model"`               // as the user named it
 	ModelID   string `json:"model_id"`            // fingerprint of its weights
@@ -65,7 +65,7 @@ type Maker struct {
 // Differs returns the first thing in which m differs from want and that affects the text
 // or the drafts, with both values; nothing if there is none. Results of such makers must
 // not be mixed.
-func (m Maker) Differs(want Maker) (thing, got, wanted string) {
+func (m Provenance) FirstDifference(want Provenance) (thing, got, wanted string) {
 	for _, x := range [][3]string{
 		{"code", m.Program, want.Program}, {"model", m.Model, want.Model}, {"model id", m.ModelID, want.ModelID},
 		{"assistant", m.Assistant, want.Assistant}, {"dataset", m.Dataset, want.Dataset},
@@ -102,11 +102,11 @@ type Proof struct {
 }
 
 // A Mark says how a token was decoded.
-type Mark struct {
+type TokenOrigin struct {
 	Round    int               // that chose it, from 0 in the transcript
 	Accepted bool              // an accepted draft of the assistant
 	Refused  []tokenizer.Token // tokens drafted from this position on and refused
-	Found    bool              // the text to draft from was lost before it and is found again
+	Resumed  bool              // the text to draft from was lost before it and is found again
 }
 
 // A Word is a word with its times. The JSON names are upstream's.
@@ -133,11 +133,11 @@ type Segment struct {
 
 	// Marks say for each token how it was decoded; nil unless requested. JSON has which are
 	// accepted drafts; upstream has no such field.
-	Marks []Mark `json:"-"`
+	Origins []TokenOrigin `json:"-"`
 
-	// The text again, split where a round or its accepted drafts end ([Segment.Rounds]);
+	// The text again, split where a round or its accepted drafts end ([Segment.RunsByRound]);
 	// in records only.
-	Pieces []Piece `json:"pieces,omitempty"`
+	Runs []TextRun `json:"pieces,omitempty"`
 
 	// Speaker is the name of who speaks, where each is heard on a channel of his own.
 	Speaker string `json:"speaker,omitempty"`

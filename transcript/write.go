@@ -18,7 +18,7 @@ const Schema = "verity.transcribe/1"
 
 func writeTXT(b io.Writer, t *Transcript) {
 	for _, s := range t.Segments {
-		fmt.Fprintln(b, s.Line())
+		fmt.Fprintln(b, s.TrimmedText())
 	}
 }
 
@@ -27,7 +27,7 @@ func writeTXT(b io.Writer, t *Transcript) {
 func (t *Transcript) table() [][]string {
 	rows := [][]string{{"start", "end", "speaker", "text"}}
 	for _, s := range t.Segments {
-		rows = append(rows, []string{fmt.Sprint(milliseconds(s.Start)), fmt.Sprint(milliseconds(s.End)), s.Speaker, s.Line()})
+		rows = append(rows, []string{fmt.Sprint(milliseconds(s.Start)), fmt.Sprint(milliseconds(s.End)), s.Speaker, s.TrimmedText()})
 	}
 	if !t.hasSpeakers() {
 		for i := range rows {
@@ -49,7 +49,7 @@ func writeTSV(b io.Writer, t *Transcript) {
 // writeLRC writes lyrics: a line per segment with its start, as in whisper.cpp.
 func writeLRC(b io.Writer, t *Transcript) {
 	for _, s := range t.Segments {
-		if line := s.Line(); line != "" {
+		if line := s.TrimmedText(); line != "" {
 			if s.Speaker != "" {
 				line = s.Speaker + ": " + line
 			}
@@ -74,9 +74,9 @@ type document struct {
 	Segments []documentSegment `json:"segments"`
 	Stats    Stats             `json:"stats"`
 
-	Truncated bool   `json:"truncated,omitempty"`
-	Damaged   []Gap  `json:"damaged,omitempty"` // where sound is damaged or lost, and silence stands for it
-	MadeBy    *Maker `json:"made_by,omitempty"` // the model and the options; the program is always in it
+	Truncated bool        `json:"truncated,omitempty"`
+	Damaged   []Gap       `json:"damaged,omitempty"` // where sound is damaged or lost, and silence stands for it
+	MadeBy    *Provenance `json:"made_by,omitempty"` // the model and the options; the program is always in it
 }
 
 type documentSegment struct {
@@ -91,7 +91,7 @@ func writeJSON(w io.Writer, t *Transcript) error {
 	segments := make([]documentSegment, len(t.Segments))
 	for i, s := range t.Segments {
 		segments[i].Segment = s.Rounded()
-		for _, m := range s.Marks {
+		for _, m := range s.Origins {
 			segments[i].Accepted = append(segments[i].Accepted, m.Accepted)
 		}
 	}
@@ -103,7 +103,7 @@ func writeJSON(w io.Writer, t *Transcript) error {
 	if t.LanguageProb > 0 {
 		prob = &t.LanguageProb
 	}
-	return e.Encode(document{Schema, t.Name, t.Text, t.Language, prob, t.Duration, segments, t.Stats, t.Truncated, damaged, t.By})
+	return e.Encode(document{Schema, t.Name, t.Text, t.Language, prob, t.Duration, segments, t.Stats, t.Truncated, damaged, t.MadeBy})
 }
 
 // Rounded returns s as JSON has it: with rounded times, and tokens that are not null.
@@ -123,7 +123,7 @@ func (s Segment) Rounded() Segment {
 func RoundTime(seconds float64) float64 { return math.RoundToEven(seconds*1e4) / 1e4 }
 
 // Times returns the times of s as openai/whisper prints them: [00:00.000 --> 00:02.500].
-func (s Segment) Times() string {
+func (s Segment) TimeRange() string {
 	return fmt.Sprintf("[%s --> %s]", clock(s.Start, false, "."), clock(s.End, false, "."))
 }
 

@@ -23,7 +23,7 @@ import (
 func crowd(w io.Writer, n int, assistant string) error {
 	rng := rand.New(rand.NewPCG(9, 9))
 	zipf := rand.NewZipf(rng, 1.1, 3, 60_000)
-	run := transcript.Maker{Program: "test", Model: "whisper", ModelID: "0b90784b7678f6f5", Assistant: assistant, Dataset: "crowd", Machine: "linux/amd64", Threads: 2, Options: map[string]string{}}
+	run := transcript.Provenance{Program: "test", Model: "whisper", ModelID: "0b90784b7678f6f5", Assistant: assistant, Dataset: "crowd", Machine: "linux/amd64", Threads: 2, Options: map[string]string{}}
 	for i := range 36 {
 		run.Options[fmt.Sprintf("some-decoding-option-%d", i)] = fmt.Sprint(i)
 	}
@@ -48,7 +48,7 @@ func crowd(w io.Writer, n int, assistant string) error {
 			s := transcript.Segment{Start: 4 * float64(from), End: 4*float64(from) + 4, Text: " " + strings.Join(words, " "), AvgLogProb: -rng.Float64(), CompressionRatio: 1.1, NoSpeechProb: rng.Float64() / 100}
 			for j, word := range words {
 				s.Tokens = append(s.Tokens, tokenizer.Token(rng.IntN(51866)), tokenizer.Token(rng.IntN(51866)))
-				s.Pieces = append(s.Pieces, transcript.Piece{Text: " " + word, Accepted: j%3 > 0})
+				s.Runs = append(s.Runs, transcript.TextRun{Text: " " + word, Accepted: j%3 > 0})
 			}
 			r.Segments = append(r.Segments, s)
 		}

@@ -52,7 +52,7 @@ type Comparison struct {
 	Predicted  *float64   `json:"predicted_speedup"` // of decoding; null if little or nothing was drafted
 	BreakEven  *float64   `json:"break_even"`        // share of judged tokens that must be right for drafts to pay here, 1 if they cannot; null with it
 
-	runs   Pair[transcript.Maker]
+	runs   Pair[transcript.Provenance]
 	decode []float64 // speed-ups, sorted
 }
 

@@ -261,7 +261,7 @@ func TestRoundTrip(t *testing.T) {
 	r := made(1, true)[0]
 	r.Segments[0].AvgLogProb = -math.Pi / 1e7
 	r.Segments[0].Temperature = math.Copysign(0, -1)
-	r.Segments[0].Pieces = []transcript.Piece{{Text: " two", Accepted: true, Round: 2, Refused: " too"}}
+	r.Segments[0].Runs = []transcript.TextRun{{Text: " two", Accepted: true, Round: 2, Refused: " too"}}
 	line, err := r.Line()
 	if err != nil {
 		t.Fatal(err)

@@ -19,11 +19,11 @@ func TestDefects(t *testing.T) {
 				r.Drafting.Empty += r.Drafting.Histogram[0]
 			}
 			s := &r.Segments[0]
-			s.Pieces = []transcript.Piece{{Text: s.Text, Accepted: true, Round: 1, Refused: " and"}}
+			s.Runs = []transcript.TextRun{{Text: s.Text, Accepted: true, Round: 1, Refused: " and"}}
 		}
 	})
 	d.Scores[0].Memory, d.Scores[1].Memory = 50<<20, 54<<20
-	for _, r := range []*transcript.Maker{&d.Scores[0].Run, &d.Scores[1].Run} {
+	for _, r := range []*transcript.Provenance{&d.Scores[0].Run, &d.Scores[1].Run} {
 		r.Model, r.Dataset, r.Precision = "/home/me/models/tiny.en", "/home/me/data/speech", "f32"
 	}
 	d.Scores[1].Run.AssistantPrecision = "int8"
@@ -60,7 +60,7 @@ func TestDefects(t *testing.T) {
 
 // TestSetup: the tile says what was compared, and nothing of a precision that no assistant has.
 func TestSetup(t *testing.T) {
-	r := transcript.Maker{Model: "/m/tiny.en", Precision: "f16", Assistant: "ngram", Options: map[string]string{"assistant-precision": "auto"}}
+	r := transcript.Provenance{Model: "/m/tiny.en", Precision: "f16", Assistant: "ngram", Options: map[string]string{"assistant-precision": "auto"}}
 	want := [][2]string{{"model", "tiny.en"}, {"precision", "f16"}, {"assistant", "ngram"}}
 	if got := setup(&Score{Run: r}); !slices.Equal(got, want) {
 		t.Errorf("ngram: got %v, want %v", got, want)

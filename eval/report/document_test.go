@@ -247,12 +247,12 @@ func TestReplay(t *testing.T) {
 	}
 	s := &d.sets[1].replayed[0].Segments[0]
 	s.Text = " two, three four"
-	s.Pieces = []transcript.Piece{{Text: " two", Accepted: true, Round: 1}, {Text: ",", Round: 1, Refused: " and"}, {Text: " three", Accepted: true, Round: 2}, {Text: " four", Round: 2}}
+	s.Runs = []transcript.TextRun{{Text: " two", Accepted: true, Round: 1}, {Text: ",", Round: 1, Refused: " and"}, {Text: " three", Accepted: true, Round: 2}, {Text: " four", Round: 2}}
 	v = d.replay()
 	if got := v.Panes[1].Lines[0].Steps; v.By != "by the assistant" || len(got) < 4 || got[0].Text != "two" || got[1].Text != "," || got[1].Refused != " and" || got[1].Pass != 1 || got[2].Pass != 2 {
 		t.Errorf("pieces: %+v", got)
 	}
-	s.Pieces[2].Found = true
+	s.Runs[2].Resumed = true
 	d.Scores[1].Run.Assistant = "text of talk.srt"
 	var page strings.Builder
 	if err := d.HTML(&page); err != nil || !strings.Contains(page.String(), "drafted from the text and") || strings.Count(page.String(), ` class="found"`) != 2 {
@@ -284,7 +284,7 @@ func TestPanes(t *testing.T) {
 		round := 0
 		for at := 0; at < len(seg.Text); at += 3 {
 			round++
-			seg.Pieces = append(seg.Pieces, transcript.Piece{Text: seg.Text[at:min(at+3, len(seg.Text))], Accepted: round%2 == 0, Round: round, Refused: " x"})
+			seg.Runs = append(seg.Runs, transcript.TextRun{Text: seg.Text[at:min(at+3, len(seg.Text))], Accepted: round%2 == 0, Round: round, Refused: " x"})
 		}
 	}
 	v := d.replay()

@@ -43,7 +43,7 @@ func made(n int, assisted bool) []*Record {
 			tokens[j] = tokenizer.Token(rng.IntN(424))
 		}
 		r.Segments = []transcript.Segment{{End: r.Duration, Text: " " + r.Hypothesis, Tokens: tokens, AvgLogProb: -rng.Float64(), NoSpeechProb: rng.Float64() / 100}}
-		r.Run = transcript.Maker{Program: "test", Model: "demo", Dataset: "digits", Machine: "linux/amd64, 2 threads", Options: map[string]string{"language": "en"}}
+		r.Run = transcript.Provenance{Program: "test", Model: "demo", Dataset: "digits", Machine: "linux/amd64, 2 threads", Options: map[string]string{"language": "en"}}
 		spend(r, times, assisted)
 		out[i] = r
 	}

@@ -169,7 +169,7 @@ func (p *Pairs) time(a, b transcript.Seconds) {
 func (p *Pairs) Comparison() *Comparison {
 	c := p.c
 	c.Names = Pair[string]{p.Baseline.name, p.Assisted.name}
-	c.runs = Pair[transcript.Maker]{p.Baseline.score.Run, p.Assisted.score.Run}
+	c.runs = Pair[transcript.Provenance]{p.Baseline.score.Run, p.Assisted.score.Run}
 	c.Seconds = stagesOf(p.seconds.Baseline, p.seconds.Assisted)
 	decode, total := c.Seconds.Decode, c.Seconds.Total
 	if c.Batch.Pairs > 0 {
@@ -230,7 +230,7 @@ func (p *Pairs) acceptance(utterances int) Acceptance {
 	a := Acceptance{
 		Runs: runs, Drafted: d.Drafted, Accepted: d.Accepted, Rate: d.Rate(), Agreement: d.Agreement(),
 		Rounds: d.Rounds, Empty: d.Empty, Histogram: append([]int{}, d.Histogram...), MeanKept: d.MeanKept(),
-		lost: d.Lost, found: d.Found,
+		lost: d.TextLost, found: d.TextFound,
 	}
 	if d.Weighed > 0 {
 		mean := d.MeanOverlap()

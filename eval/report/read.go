@@ -161,13 +161,13 @@ type Record struct {
 
 	Damaged []transcript.Gap `json:"audio_damaged,omitempty"` // where sound is damaged or lost
 
-	Segments []transcript.Segment `json:"segments"`
-	Seconds  transcript.Seconds   `json:"seconds"`
-	Wall     float64              `json:"wall_seconds,omitempty"` // since the previous record; only if several run at once
-	Work     transcript.Work      `json:"work"`
-	Drafting transcript.Drafts    `json:"drafting"`
-	Proof    *transcript.Proof    `json:"proof,omitempty"` // absent if the utterance failed
-	Run      transcript.Maker     `json:"run"`
+	Segments []transcript.Segment  `json:"segments"`
+	Seconds  transcript.Seconds    `json:"seconds"`
+	Wall     float64               `json:"wall_seconds,omitempty"` // since the previous record; only if several run at once
+	Work     transcript.Work       `json:"work"`
+	Drafting transcript.Drafts     `json:"drafting"`
+	Proof    *transcript.Proof     `json:"proof,omitempty"` // absent if the utterance failed
+	Run      transcript.Provenance `json:"run"`
 
 	// Withdrawn means that the dataset no longer has the broken row that an earlier record reports.
 	Withdrawn bool `json:"withdrawn,omitempty"`
@@ -175,8 +175,8 @@ type Record struct {
 
 // MustAgree reports whether two runs must have the same text: the same weights, dataset
 // and options, apart from those of assistants.
-func MustAgree(a, b transcript.Maker) bool {
-	text := func(m transcript.Maker) map[string]string {
+func MustAgree(a, b transcript.Provenance) bool {
+	text := func(m transcript.Provenance) map[string]string {
 		o := maps.Clone(m.Options)
 		maps.DeleteFunc(o, func(name, _ string) bool {
 			return name == "assistant-precision" || strings.HasPrefix(name, "draft-")

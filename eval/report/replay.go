@@ -139,9 +139,9 @@ func (p *paneView) play(r *Record) (marked, found bool) {
 // steps returns the pieces of a segment; if nothing was drafted, its words, each with the
 // space before it.
 func steps(s transcript.Segment) (all []stepView) {
-	for _, piece := range s.Pieces {
+	for _, piece := range s.Runs {
 		all = append(all, stepView{Text: piece.Text, Refused: piece.Refused,
-			Accepted: piece.Accepted, Pass: piece.Round, Found: piece.Found})
+			Accepted: piece.Accepted, Pass: piece.Round, Found: piece.Resumed})
 	}
 	if all != nil {
 		return all

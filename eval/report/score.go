@@ -40,8 +40,8 @@ type Score struct {
 	BytesPerToken float64 `json:"bytes_per_token,omitempty"` // read by the passes of model and assistant
 	GBPS          float64 `json:"gbps,omitempty"`            // at which these passes read
 
-	Run    transcript.Maker `json:"run"`              // common to all records; machine and threads are the first record's
-	Shards *Shards          `json:"shards,omitempty"` // absent for a whole run, or if the file names do not tell
+	Run    transcript.Provenance `json:"run"`              // common to all records; machine and threads are the first record's
+	Shards *Shards               `json:"shards,omitempty"` // absent for a whole run, or if the file names do not tell
 
 	Failures   []Failure   `json:"failures"` // at most a hundred
 	Worst      []Utterance `json:"worst,omitempty"`

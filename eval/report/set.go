@@ -155,7 +155,7 @@ func (s *Set) take(m recordScore) error {
 	r := m.Record
 	if len(s.ids) == 0 {
 		s.score.Run, s.first = r.Run, r.ID
-	} else if thing, got, want := r.Run.Differs(s.score.Run); thing != "" {
+	} else if thing, got, want := r.Run.FirstDifference(s.score.Run); thing != "" {
 		return fmt.Errorf("records of different runs: %s and %s: %s: %q and %q; a set is one run, or the shards of one",
 			s.named(0, s.first), s.named(len(s.ids), r.ID), thing, want, got)
 	}

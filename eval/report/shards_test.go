@@ -17,17 +17,17 @@ import (
 func TestMixed(t *testing.T) {
 	tests := []struct {
 		thing  string // empty if they do belong together
-		change func(r *transcript.Maker)
+		change func(r *transcript.Provenance)
 	}{
-		{"", func(r *transcript.Maker) { r.Machine, r.Threads = "another", 7 }}, // changes times alone
-		{"code", func(r *transcript.Maker) { r.Program = "2" }},
-		{"model", func(r *transcript.Maker) { r.Model = "tiny" }},
-		{"model id", func(r *transcript.Maker) { r.ModelID = "x" }},
-		{"assistant", func(r *transcript.Maker) { r.Assistant = "ngram" }},
-		{"dataset", func(r *transcript.Maker) { r.Dataset = "letters" }},
-		{"options", func(r *transcript.Maker) { r.Options["beam-size"] = "5" }},
-		{"options", func(r *transcript.Maker) { r.Options["language"] = "nl" }},
-		{"options", func(r *transcript.Maker) { delete(r.Options, "language") }},
+		{"", func(r *transcript.Provenance) { r.Machine, r.Threads = "another", 7 }}, // changes times alone
+		{"code", func(r *transcript.Provenance) { r.Program = "2" }},
+		{"model", func(r *transcript.Provenance) { r.Model = "tiny" }},
+		{"model id", func(r *transcript.Provenance) { r.ModelID = "x" }},
+		{"assistant", func(r *transcript.Provenance) { r.Assistant = "ngram" }},
+		{"dataset", func(r *transcript.Provenance) { r.Dataset = "letters" }},
+		{"options", func(r *transcript.Provenance) { r.Options["beam-size"] = "5" }},
+		{"options", func(r *transcript.Provenance) { r.Options["language"] = "nl" }},
+		{"options", func(r *transcript.Provenance) { delete(r.Options, "language") }},
 	}
 	for _, tt := range tests {
 		for _, failed := range []bool{false, true} {

@@ -267,7 +267,7 @@ func following(tok *tokenizer.Tokenizer, choices []decoder.Choice) opener {
 	for i := 2; i < len(list); i += 3 {
 		list[i] = "<|endoftext|>"
 	}
-	text := assistant.NewReferenceText(tok, []transcript.Line{{Text: strings.Join(list, " ")}})
+	text := assistant.NewReferenceText(tok, []transcript.Cue{{Text: strings.Join(list, " ")}})
 	return func(decoder.SessionOptions, assistant.Policy) (assistant.Proposer, func()) {
 		if text == nil { // no word was chosen
 			return assistant.None{}, func() {}

@@ -204,7 +204,7 @@ func words(t *testing.T, store precision.Format, clips []spoken) (sum wer.Counts
 	}
 	for _, s := range clips {
 		clip := audio.FromSamples(s.name, s.pcm)
-		got, err := tr.Transcribe(t.Context(), clip, transcribe.Watch{})
+		got, err := tr.Transcribe(t.Context(), clip, transcribe.Callbacks{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ func text(ctx context.Context, c *model.Checkpoint) (string, error) {
 		return "", err
 	}
 	defer clip.Close()
-	out, err := t.Transcribe(ctx, clip, transcribe.Watch{})
+	out, err := t.Transcribe(ctx, clip, transcribe.Callbacks{})
 	if err != nil {
 		return "", err
 	}

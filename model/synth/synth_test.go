@@ -69,7 +69,7 @@ func spoken(t *testing.T, m *transcribe.Model, seconds int) (tokens []Token, out
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := tr.Transcribe(t.Context(), audio.FromSamples("tone", pcm), transcribe.Watch{})
+	got, err := tr.Transcribe(t.Context(), audio.FromSamples("tone", pcm), transcribe.Callbacks{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -129,15 +129,15 @@ type tally struct {
 
 // stream feeds pcm at the pace of speech and runs passes, as a session of the server does.
 func (s *tally) stream(ctx context.Context, by *live.Transcriber, pcm []float32) (text string, err error) {
-	o := live.DefaultEar()
+	o := live.DefaultTurns()
 	o.SilenceMS = *pause
 	if err := o.Check(); err != nil {
 		return "", err
 	}
 	s.audio += seconds(int64(len(pcm)))
-	p := &playback{sum: s, rest: append(pcm, make([]float32, (2+*pause/1000)*audio.SampleRate)...), sound: live.NewStream(by, &o), due: live.Due(0)}
-	p.sound.Begun = func(u *live.Utterance) { p.queue = append(p.queue, &utterance{Utterance: u}) }
-	p.sound.Ended = func(*live.Utterance) { p.queue[len(p.queue)-1].ended = true }
+	p := &playback{sum: s, rest: append(pcm, make([]float32, (2+*pause/1000)*audio.SampleRate)...), sound: live.NewStream(by, &o), due: live.SamplesBeforeNextPass(0)}
+	p.sound.OnBegin = func(u *live.Utterance) { p.queue = append(p.queue, &utterance{Utterance: u}) }
+	p.sound.OnEnd = func(*live.Utterance) { p.queue[len(p.queue)-1].ended = true }
 	for len(p.rest) > 0 || len(p.queue) > 0 {
 		p.feed()
 		if len(p.queue) == 0 || !p.queue[0].ended && p.queue[0].Len()-p.queue[0].seen < p.due {
@@ -174,11 +174,11 @@ type utterance struct {
 func (p *playback) feed() {
 	const tenth = audio.SampleRate / 10
 	for len(p.rest) >= tenth && seconds(int64(p.heard+tenth)) <= p.now {
-		p.sound.Hear(p.rest[:tenth])
+		p.sound.Add(p.rest[:tenth])
 		p.rest, p.heard = p.rest[tenth:], p.heard+tenth
 	}
 	if len(p.rest) < tenth {
-		p.sound.Hear(p.rest)
+		p.sound.Add(p.rest)
 		p.sound.Commit()
 		p.rest = nil
 	}
@@ -197,7 +197,7 @@ func (p *playback) pass(ctx context.Context) error {
 	if *fixed > 0 {
 		took = *fixed
 	}
-	p.due = live.Due(time.Duration(took * float64(time.Second)))
+	p.due = live.SamplesBeforeNextPass(time.Duration(took * float64(time.Second)))
 	heard := p.now
 	p.now += took
 	p.sum.passes = append(p.sum.passes, took)

@@ -31,7 +31,7 @@ func ExampleTranscriber_Listen() {
 		log.Fatal(err)
 	}
 	defer clip.Close()
-	for said, err := range t.Listen(ctx, clip, live.DefaultEar()) {
+	for said, err := range t.Listen(ctx, clip, live.DefaultTurns()) {
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -69,7 +69,7 @@ func TestAgreement(t *testing.T) {
 // scripted returns an utterance whose passes say what f does.
 func scripted(f func(from, to float64, last bool) []transcript.Word) *Utterance {
 	u := (&Transcriber{}).utterance(NewStream(nil, nil), 0)
-	u.run = func(_ context.Context, pcm []float32, _, _ string, last bool, _ []transcript.Line) (*transcript.Transcript, []transcript.Line, error) {
+	u.run = func(_ context.Context, pcm []float32, _, _ string, last bool, _ []transcript.Cue) (*transcript.Transcript, []transcript.Cue, error) {
 		from := seconds(u.cut)
 		words := f(from, from+seconds(int64(len(pcm))), last)
 		for i := range words {
@@ -177,7 +177,7 @@ func TestSilent(t *testing.T) {
 func TestFailed(t *testing.T) {
 	u := scripted(func(float64, float64, bool) []transcript.Word { return said("one", 0) })
 	good := u.run
-	u.run = func(context.Context, []float32, string, string, bool, []transcript.Line) (*transcript.Transcript, []transcript.Line, error) {
+	u.run = func(context.Context, []float32, string, string, bool, []transcript.Cue) (*transcript.Transcript, []transcript.Cue, error) {
 		return nil, nil, errors.New("broken")
 	}
 	u.Add(make([]float32, audio.SampleRate))
@@ -209,16 +209,16 @@ func TestEar(t *testing.T) {
 	speech := pcmOf(t, "../../model/base/jfk.flac")
 	sound := make([]float32, 2*audio.SampleRate, len(speech)+4*audio.SampleRate)
 	sound = append(append(sound, speech...), make([]float32, 2*audio.SampleRate)...)
-	stream := func(o EarOptions) (s *Stream, ended *[]*Utterance) {
+	stream := func(o TurnOptions) (s *Stream, ended *[]*Utterance) {
 		s, ended = NewStream(&Transcriber{}, &o), new([]*Utterance)
-		s.Ended = func(u *Utterance) { *ended = append(*ended, u) }
+		s.OnEnd = func(u *Utterance) { *ended = append(*ended, u) }
 		return s, ended
 	}
 	var first *Utterance
 	for _, size := range []int{1, 160, 512, 10000, len(sound)} {
-		s, ended := stream(EarOptions{0.5, 300, 1200})
+		s, ended := stream(TurnOptions{0.5, 300, 1200})
 		for piece := range slices.Chunk(sound, size) {
-			s.Hear(piece)
+			s.Add(piece)
 		}
 		if len(*ended) != 1 || s.Len() != int64(len(sound)) {
 			t.Fatalf("pieces of %d: %d utterances in %d samples, want one in %d", size, len(*ended), s.Len(), len(sound))
@@ -235,14 +235,14 @@ func TestEar(t *testing.T) {
 		t.Errorf("the utterance is from %d, of %d", first.Start, first.Len())
 	}
 	t.Run("silence", func(t *testing.T) {
-		s, ended := stream(DefaultEar())
-		if s.Hear(make([]float32, 10*audio.SampleRate)); len(*ended) > 0 || s.now != nil || len(s.ear.before) > audio.SampleRate {
+		s, ended := stream(DefaultTurns())
+		if s.Add(make([]float32, 10*audio.SampleRate)); len(*ended) > 0 || s.now != nil || len(s.ear.before) > audio.SampleRate {
 			t.Errorf("%d utterances in silence, %d samples kept", len(*ended), len(s.ear.before))
 		}
 	})
 	t.Run("commit", func(t *testing.T) {
-		s, ended := stream(DefaultEar())
-		s.Hear(speech[:4*audio.SampleRate+100])
+		s, ended := stream(DefaultTurns())
+		s.Add(speech[:4*audio.SampleRate+100])
 		s.Commit()
 		n := len(*ended)
 		if u := (*ended)[n-1]; u.Start+u.Len() != 4*audio.SampleRate+100 || s.Len() != 4*audio.SampleRate+100 {
@@ -251,16 +251,16 @@ func TestEar(t *testing.T) {
 		if s.Commit(); len(*ended) != n {
 			t.Error("it ends twice")
 		}
-		s.Hear(speech[:audio.SampleRate+7])
+		s.Add(speech[:audio.SampleRate+7])
 		open := s.now
 		s.Clear()
-		s.Hear(speech[:10])
+		s.Add(speech[:10])
 		s.Commit()
 		if open == nil || !open.dropped.Load() || len(*ended) != n || s.Len() != 5*audio.SampleRate+117 {
 			t.Errorf("after a clear: %d samples, %d utterances more", s.Len(), len(*ended)-n)
 		}
 	})
-	for _, o := range []EarOptions{{1, 300, 500}, {0, 300, 500}, {-1, 300, 500}, {0.5, 300, 0}, {0.5, 300, 1}, {0.5, 300, 1 << 20}, {0.5, 1 << 20, 500}, {0.5, -1, 500}} {
+	for _, o := range []TurnOptions{{1, 300, 500}, {0, 300, 500}, {-1, 300, 500}, {0.5, 300, 0}, {0.5, 300, 1}, {0.5, 300, 1 << 20}, {0.5, 1 << 20, 500}, {0.5, -1, 500}} {
 		if o.Check() == nil {
 			t.Errorf("%+v is accepted", o)
 		}
@@ -272,17 +272,17 @@ func TestEar(t *testing.T) {
 func TestCommitted(t *testing.T) {
 	s := NewStream(&Transcriber{}, nil)
 	var all int64
-	s.Ended = func(u *Utterance) {
+	s.OnEnd = func(u *Utterance) {
 		if u.Start != all {
 			t.Fatalf("utterance %d begins at %d, want %d", u.Number, u.Start, all)
 		}
 		all += u.Len()
 	}
 	for s.room(1) {
-		s.Hear([]float32{0.5})
+		s.Add([]float32{0.5})
 		s.Commit()
 	}
-	if s.Hear(nil); all != mostQueued || s.Len() != mostQueued || s.now != nil {
+	if s.Add(nil); all != mostQueued || s.Len() != mostQueued || s.now != nil {
 		t.Errorf("%d samples, %d in utterances, want %d", s.Len(), all, mostQueued)
 	}
 }
@@ -378,8 +378,8 @@ func TestBehind(t *testing.T) {
 		behind bool
 		due    float64 // s
 	}{{0, false, leastNew}, {500 * time.Millisecond, false, leastNew}, {2 * time.Second, true, 2.5}, {8 * time.Second, true, 10}} {
-		if got := Due(tt.turn); got != int64(tt.due*audio.SampleRate) || Behind(tt.turn) != tt.behind {
-			t.Errorf("a turn of %v: %d samples, behind %t", tt.turn, got, Behind(tt.turn))
+		if got := SamplesBeforeNextPass(tt.turn); got != int64(tt.due*audio.SampleRate) || IsLate(tt.turn) != tt.behind {
+			t.Errorf("a turn of %v: %d samples, behind %t", tt.turn, got, IsLate(tt.turn))
 		}
 	}
 	for seconds, want := range map[int]int{1: 600, 6: 600, 7: 650, 20: 1300} {

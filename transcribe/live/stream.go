@@ -13,19 +13,19 @@ import (
 	"verity/audio/vad"
 )
 
-// EarOptions says what begins and ends an utterance. The names are those of OpenAI's
+// TurnOptions says what begins and ends an utterance. The names are those of OpenAI's
 // server_vad.
-type EarOptions struct {
+type TurnOptions struct {
 	Threshold float64 // the speech probability from which a step of the detector starts speech
 	PaddingMS int     // how much sound before the detected speech is included
 	SilenceMS int     // how long a silence must be to end an utterance
 }
 
-// DefaultEar returns OpenAI's defaults.
-func DefaultEar() EarOptions { return EarOptions{Threshold: 0.5, PaddingMS: 300, SilenceMS: 500} }
+// DefaultTurns returns OpenAI's defaults.
+func DefaultTurns() TurnOptions { return TurnOptions{Threshold: 0.5, PaddingMS: 300, SilenceMS: 500} }
 
 // Check reports the first invalid field of o.
-func (o EarOptions) Check() error {
+func (o TurnOptions) Check() error {
 	switch {
 	case !(o.Threshold > 0 && o.Threshold < 1):
 		return fmt.Errorf("threshold: got %v, want more than 0 and less than 1", o.Threshold)
@@ -39,7 +39,7 @@ func (o EarOptions) Check() error {
 
 // An ear detects speech in arriving sound.
 type ear struct {
-	EarOptions
+	TurnOptions
 	network *vad.Network
 	rest    []float32 // incomplete step
 	before  []float32 // sound that may belong to the next utterance
@@ -62,7 +62,7 @@ const (
 // makes the passes over one utterance after the other.
 type Stream struct {
 	// Begun and Ended, if they are set, are called by what feeds the stream.
-	Begun, Ended func(*Utterance)
+	OnBegin, OnEnd func(*Utterance)
 
 	by    *Transcriber
 	ear   *ear       // nil: only Commit ends an utterance
@@ -81,19 +81,19 @@ type Stream struct {
 }
 
 // NewStream returns a Stream at the start of its sound. Its utterances are transcribed by t.
-func NewStream(t *Transcriber, o *EarOptions) *Stream {
+func NewStream(t *Transcriber, o *TurnOptions) *Stream {
 	// What a full stream lets in at once fits into the queue too: a minute has fewer utterances.
 	s := &Stream{queue: make(chan *Utterance, 2*mostQueued), more: make(chan struct{}, 1), less: make(chan struct{}, 1)}
-	s.Use(t, o)
+	s.Configure(t, o)
 	return s
 }
 
 // Use has later utterances transcribed by t, and found by an ear of valid options; without
 // options, Commit ends them. No utterance may be open.
-func (s *Stream) Use(t *Transcriber, o *EarOptions) {
+func (s *Stream) Configure(t *Transcriber, o *TurnOptions) {
 	s.at, s.by, s.ear = s.Len(), t, nil
 	if o != nil {
-		s.ear = &ear{EarOptions: *o, network: vad.NewNetwork()}
+		s.ear = &ear{TurnOptions: *o, network: vad.NewNetwork()}
 	}
 }
 
@@ -106,7 +106,7 @@ func (s *Stream) Len() int64 {
 }
 
 // Hear takes samples at audio.SampleRate.
-func (s *Stream) Hear(pcm []float32) {
+func (s *Stream) Add(pcm []float32) {
 	if s.ear == nil {
 		if s.now == nil && len(pcm) > 0 {
 			s.begin(nil)
@@ -168,8 +168,8 @@ func (s *Stream) begin(pcm []float32) {
 	s.count++
 	s.now = s.by.utterance(s, s.at-int64(len(pcm)))
 	s.queue <- s.now
-	if s.Begun != nil {
-		s.Begun(s.now)
+	if s.OnBegin != nil {
+		s.OnBegin(s.now)
 	}
 	s.now.Add(pcm)
 }
@@ -178,8 +178,8 @@ func (s *Stream) begin(pcm []float32) {
 func (s *Stream) end() {
 	u := s.now
 	s.now = nil
-	if s.Ended != nil {
-		s.Ended(u)
+	if s.OnEnd != nil {
+		s.OnEnd(u)
 	}
 	close(u.ended)
 }
@@ -203,11 +203,11 @@ func (s *Stream) Clear() {
 		close(s.now.ended)
 		s.now = nil
 	}
-	var o *EarOptions
+	var o *TurnOptions
 	if s.ear != nil {
-		o = &s.ear.EarOptions
+		o = &s.ear.TurnOptions
 	}
-	s.Use(s.by, o)
+	s.Configure(s.by, o)
 }
 
 // Close says that no more sound follows. No utterance may be open. It may be called again.
@@ -239,7 +239,7 @@ func (s *Stream) room(samples int64) bool {
 
 // Wait waits for room. The pass that makes it is made, however little of its utterance is
 // new.
-func (s *Stream) Wait(ctx context.Context, samples int64) error {
+func (s *Stream) WaitForRoom(ctx context.Context, samples int64) error {
 	for !s.room(samples) {
 		s.full.Store(true)
 		wake(s.more)
@@ -269,7 +269,7 @@ type Sound interface {
 // Listen transcribes sound while it arrives: it yields the result of every pass, until the
 // sound has ended and its last words are confirmed. An error is in the last pair. When ctx
 // ends, or the loop does, a read that still waits is abandoned.
-func (t *Transcriber) Listen(ctx context.Context, sound Sound, o EarOptions) iter.Seq2[Result, error] {
+func (t *Transcriber) Listen(ctx context.Context, sound Sound, o TurnOptions) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
 		if err := o.Check(); err != nil {
 			yield(Result{}, err)
@@ -301,12 +301,12 @@ func (s *Stream) read(ctx context.Context, sound Sound) error {
 	defer s.Close()
 	for b := make([]float32, audio.SampleRate/10); ; {
 		n, err := sound.Read(b)
-		s.Hear(b[:n])
+		s.Add(b[:n])
 		if err != nil {
 			s.Commit()
 			return err
 		}
-		if err := s.Wait(ctx, 0); err != nil {
+		if err := s.WaitForRoom(ctx, 0); err != nil {
 			return err
 		}
 	}

@@ -19,7 +19,7 @@ func TestRoom(t *testing.T) {
 		go func() {
 			for range 5 {
 				u.Add(make([]float32, audio.SampleRate))
-				if err := s.Wait(t.Context(), 59.5*audio.SampleRate); err != nil {
+				if err := s.WaitForRoom(t.Context(), 59.5*audio.SampleRate); err != nil {
 					t.Error(err)
 				}
 			}

@@ -43,17 +43,17 @@ type Result struct {
 	Last      bool              // no other pass over it follows
 	Confirmed []transcript.Word // newly confirmed words; all of them, concatenated, are the transcript
 	Tentative string            // text that may still change
-	Heard     float64           // end of the sound that the pass saw
+	SoundEnd  float64           // end of the sound that the pass saw
 	Language  string            // a code, such as "en"
-	Turn      time.Duration     // of the pass, and what Passes waited for it
+	Elapsed   time.Duration     // of the pass, and what Passes waited for it
 	Audio     float64           // seconds of sound transcribed
 	Stats     transcript.Stats
 }
 
 // A pass transcribes sound that follows the text of the prompt. draft is what the pass
 // before heard in it. It returns the next one's draft too.
-type pass func(ctx context.Context, pcm []float32, prompt, language string, last bool, draft []transcript.Line) (
-	*transcript.Transcript, []transcript.Line, error)
+type pass func(ctx context.Context, pcm []float32, prompt, language string, last bool, draft []transcript.Cue) (
+	*transcript.Transcript, []transcript.Cue, error)
 
 // An Utterance is speech being transcribed. Add may be called while a pass runs.
 type Utterance struct {
@@ -75,8 +75,8 @@ type Utterance struct {
 	cut int64 // samples dropped before pcm
 
 	agreed agreement
-	draft  []transcript.Line // what the last pass heard, from the start of the utterance
-	before string            // end of the confirmed text before pcm
+	draft  []transcript.Cue // what the last pass heard, from the start of the utterance
+	before string           // end of the confirmed text before pcm
 }
 
 // A Transcriber makes utterances of one language, one prompt and one set of options. It
@@ -93,7 +93,7 @@ type Transcriber struct {
 func New(m *transcribe.Model, o transcribe.Options) (*Transcriber, error) {
 	o.WordTimestamps, o.Task = true, transcribe.Transcribe
 	o.Spans, o.VAD, o.SkipSpeechCheck = nil, nil, true
-	o.Prefix, o.Chunked, o.MarkAccepted = "", false, false
+	o.Prefix, o.Chunked, o.TokenOrigins = "", false, false
 	o.Multilingual, o.CarryInitialPrompt = false, false
 	o.InitialPrompt = end(o.InitialPrompt, longestPrompt)
 	files, err := transcribe.New(m, o)
@@ -105,8 +105,8 @@ func New(m *transcribe.Model, o transcribe.Options) (*Transcriber, error) {
 
 // utterance returns an Utterance of a stream that begins at a sample.
 func (t *Transcriber) utterance(s *Stream, start int64) *Utterance {
-	run := func(ctx context.Context, pcm []float32, prompt, language string, last bool, draft []transcript.Line) (
-		*transcript.Transcript, []transcript.Line, error,
+	run := func(ctx context.Context, pcm []float32, prompt, language string, last bool, draft []transcript.Cue) (
+		*transcript.Transcript, []transcript.Cue, error,
 	) {
 		var temperatures []float64
 		positions := 0
@@ -117,11 +117,11 @@ func (t *Transcriber) utterance(s *Stream, start int64) *Utterance {
 		if err != nil {
 			return nil, nil, err
 		}
-		tr, err := by.Again(draft).Transcribe(ctx, audio.FromSamples("live sound", pcm), transcribe.Watch{})
+		tr, err := by.WithOwnDraft(draft).Transcribe(ctx, audio.FromSamples("live sound", pcm), transcribe.Callbacks{})
 		if err != nil {
 			return nil, nil, err
 		}
-		return tr, by.Lines(tr), nil
+		return tr, by.DraftFrom(tr), nil
 	}
 	return &Utterance{
 		Number: s.count, Start: start, run: run, prompt: t.opt.InitialPrompt, language: t.opt.Language, stream: s, ended: make(chan struct{}),
@@ -137,13 +137,13 @@ func window(samples int) int {
 // Due is how much new sound, in samples, the next pass wants after a turn that took so
 // long, its wait included. A machine that cannot keep up makes fewer passes, and has some
 // time left.
-func Due(turn time.Duration) int64 {
+func SamplesBeforeNextPass(turn time.Duration) int64 {
 	return int64(max(leastNew, 1.25*turn.Seconds()) * audio.SampleRate)
 }
 
 // Behind reports whether a turn took longer than the sound that passes want: live text then
 // comes later than it would on a faster machine.
-func Behind(turn time.Duration) bool { return turn.Seconds() > leastNew }
+func IsLate(turn time.Duration) bool { return turn.Seconds() > leastNew }
 
 // Add appends samples at audio.SampleRate.
 func (u *Utterance) Add(pcm []float32) {
@@ -170,7 +170,7 @@ func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
 	u.mu.Lock()
 	pcm, from := slices.Clone(u.pcm), seconds(u.cut)
 	u.mu.Unlock()
-	r := Result{Start: seconds(u.Start), Last: last, Heard: from + seconds(int64(len(pcm)))}
+	r := Result{Start: seconds(u.Start), Last: last, SoundEnd: from + seconds(int64(len(pcm)))}
 	tr, heard, err := u.run(ctx, pcm, u.context(), u.language, last, shifted(u.draft, -from))
 	if err != nil {
 		return r, err
@@ -183,8 +183,8 @@ func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
 		r.Confirmed = u.agreed.finish(words)
 	} else {
 		r.Confirmed = u.agreed.add(words)
-		if r.Heard-from > full {
-			r.Confirmed = append(slices.Clone(r.Confirmed), u.agreed.force(r.Heard-late)...)
+		if r.SoundEnd-from > full {
+			r.Confirmed = append(slices.Clone(r.Confirmed), u.agreed.force(r.SoundEnd-late)...)
 		}
 		u.shorten(r, from, ends)
 	}
@@ -205,7 +205,7 @@ func (u *Utterance) Passes(ctx context.Context, turn func(context.Context) (end 
 	return func(yield func(Result, error) bool) {
 		defer func() { u.saw(u.Len()) }() // what is left will be in no pass
 		for r := (Result{}); !r.Last; {
-			err := u.wait(ctx, Due(r.Turn))
+			err := u.wait(ctx, SamplesBeforeNextPass(r.Elapsed))
 			if err == nil && !u.dropped.Load() {
 				r, err = u.inTurn(ctx, turn)
 			}
@@ -249,7 +249,7 @@ func (u *Utterance) inTurn(ctx context.Context, turn func(context.Context) (func
 	}
 	n := u.Len()
 	r, err = u.Pass(ctx, last)
-	r.Turn = time.Since(asked)
+	r.Elapsed = time.Since(asked)
 	u.saw(n)
 	return r, err
 }
@@ -263,7 +263,7 @@ func (u *Utterance) saw(n int64) {
 
 // shifted returns lines with other times. Those that end before the sound have none any
 // more, and are left out.
-func shifted(lines []transcript.Line, by float64) (list []transcript.Line) {
+func shifted(lines []transcript.Cue, by float64) (list []transcript.Cue) {
 	for _, l := range lines {
 		if l.Start, l.End = l.Start+by, l.End+by; l.End > 0 {
 			l.Start = max(0, l.Start)
@@ -303,18 +303,18 @@ func (u *Utterance) context() string {
 // shorten drops sound that later passes do not need, once there is much of it.
 func (u *Utterance) shorten(r Result, from float64, ends []float64) {
 	to := from
-	if r.Heard-from > tidy {
+	if r.SoundEnd-from > tidy {
 		for _, end := range ends {
 			if end <= u.agreed.end {
 				to = max(to, end)
 			}
 		}
 	}
-	if r.Heard-to > full {
+	if r.SoundEnd-to > full {
 		to = max(to, u.agreed.end)
 	}
-	if r.Heard-to > full { // no words, or none that two passes agree on
-		to = r.Heard - late
+	if r.SoundEnd-to > full { // no words, or none that two passes agree on
+		to = r.SoundEnd - late
 	}
 	if to <= from {
 		return

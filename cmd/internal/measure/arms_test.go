@@ -73,7 +73,7 @@ func TestCompareArms(t *testing.T) {
 				TokensPerSecond float64 `json:"tokens_per_second"`
 				BytesPerToken   float64 `json:"bytes_per_token"`
 				GBPS            float64
-				Run             transcript.Maker
+				Run             transcript.Provenance
 			}
 			Pairs []report.Comparison
 		}

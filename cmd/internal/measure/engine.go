@@ -34,12 +34,12 @@ func (e *engine) transcribe(ctx context.Context, clip *audio.Clip, u datasets.Ut
 	if err != nil {
 		return nil, err
 	}
-	t, err := e.transcriber.Drafting(lines).Transcribe(ctx, clip, transcribe.Watch{})
+	t, err := e.transcriber.WithDraft(lines).Transcribe(ctx, clip, transcribe.Callbacks{})
 	if t == nil {
 		return nil, err
 	}
 	for i, s := range t.Segments {
-		t.Segments[i].Pieces = s.Rounds(e.model.Tokenizer)
+		t.Segments[i].Runs = s.RunsByRound(e.model.Tokenizer)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

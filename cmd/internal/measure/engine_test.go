@@ -17,7 +17,7 @@ func TestPieces(t *testing.T) {
 	flags := setup.ModelFlags{Name: "../../../model/digits/target", Assistant: setup.AssistantFlags{
 		Name: "self", Policy: func() assistant.Policy { return assistant.Constant(3) }, Sampler: "gumbel",
 	}}
-	m, err := flags.Load(t.Context(), transcribe.Options{MarkAccepted: true})
+	m, err := flags.Load(t.Context(), transcribe.Options{TokenOrigins: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestPieces(t *testing.T) {
 	accepted, words, round, refused := 0, 0, 0, 0
 	for _, s := range tr.Segments {
 		var text strings.Builder
-		for _, p := range s.Pieces {
+		for _, p := range s.Runs {
 			text.WriteString(p.Text)
 			words++
 			if p.Round < round || p.Round > tr.Stats.Drafts.Rounds {

@@ -108,14 +108,14 @@ func (j *Job) Open(ctx context.Context, files []string) (*datasets.Dataset, erro
 
 // Load opens the model, and names what made its records. It is never closed: a process
 // has one job.
-func (j *Job) Load(ctx context.Context) (eval.Engine, transcript.Maker, error) {
+func (j *Job) Load(ctx context.Context) (eval.Engine, transcript.Provenance, error) {
 	var err error
 	if j.drafts, err = setup.OpenDrafts(ctx, j.model.Assistant.From, 0); err != nil {
-		return nil, transcript.Maker{}, err
+		return nil, transcript.Provenance{}, err
 	}
 	a, err := j.newArms().load(ctx, j.whole(), j.data.Name())
 	if err != nil {
-		return nil, transcript.Maker{}, err
+		return nil, transcript.Provenance{}, err
 	}
 	return a.Engine, a.Run, nil
 }

@@ -65,7 +65,7 @@ func (r *datasetRun) open(ctx context.Context) (*setup.Corpus, error) {
 // prepare makes the log and the options of decoding.
 func (r *datasetRun) prepare() error {
 	r.opt = r.decoding.Result(r.log.Logger(r.Env))
-	r.opt.MarkAccepted = true // records have the pieces
+	r.opt.TokenOrigins = true // records have the pieces
 	return r.sound.Check()
 }
 

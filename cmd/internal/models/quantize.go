@@ -182,7 +182,7 @@ func (h *calibration) hear(ctx context.Context, u datasets.Utterance) error {
 		return err
 	}
 	defer clip.Close()
-	_, err = t.Transcribe(ctx, clip, transcribe.Watch{})
+	_, err = t.Transcribe(ctx, clip, transcribe.Callbacks{})
 	return err
 }
 

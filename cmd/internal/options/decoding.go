@@ -102,7 +102,7 @@ func checkLanguage(text string) error {
 	}
 	for one := range strings.SplitSeq(text, ",") {
 		// A checkpoint may know further languages by their codes.
-		if len(one) > 3 && !tokenizer.KnownLanguage(one) {
+		if len(one) > 3 && !tokenizer.IsKnownLanguage(one) {
 			return errors.New("want the code or name of a language, such as en or English; several, such as en,de; or auto")
 		}
 	}

@@ -30,8 +30,8 @@ var transcriptTypes = []string{".json", ".srt", ".vtt", ".ass", ".tsv", ".csv", 
 type DraftSource struct {
 	from  string // what the flag says
 	file  bool   // it is a single file
-	one   []transcript.Line
-	byID  map[string][]transcript.Line
+	one   []transcript.Cue
+	byID  map[string][]transcript.Cue
 	found atomic.Bool // some text, by Lines
 }
 
@@ -74,7 +74,7 @@ func OpenDrafts(ctx context.Context, from string, n int) (*DraftSource, error) {
 	return d, err
 }
 
-func readLines(ctx context.Context, name string) ([]transcript.Line, error) {
+func readLines(ctx context.Context, name string) ([]transcript.Cue, error) {
 	raw, err := input.Read(ctx, name, transcript.MaxText)
 	if err != nil {
 		return nil, fmt.Errorf("--draft-from %s: %w", name, input.Cause(err))
@@ -93,7 +93,7 @@ func (d *DraftSource) readRecords(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.byID = map[string][]transcript.Line{}
+	d.byID = map[string][]transcript.Cue{}
 	for _, path := range files[0].Paths {
 		f, err := input.Open(ctx, path)
 		if err != nil {
@@ -105,7 +105,7 @@ func (d *DraftSource) readRecords(ctx context.Context) error {
 				break
 			}
 			for _, s := range r.Segments {
-				d.byID[r.ID] = append(d.byID[r.ID], transcript.Line{Start: s.Start, End: s.End, Text: s.Text})
+				d.byID[r.ID] = append(d.byID[r.ID], transcript.Cue{Start: s.Start, End: s.End, Text: s.Text})
 			}
 		}
 		f.Close()
@@ -143,7 +143,7 @@ func isFile(path string) bool {
 
 // Lines returns what is written of a sound, which is an utterance of a dataset if it has
 // an id.
-func (d *DraftSource) Lines(ctx context.Context, sound, id, reference string) (lines []transcript.Line, err error) {
+func (d *DraftSource) Lines(ctx context.Context, sound, id, reference string) (lines []transcript.Cue, err error) {
 	switch {
 	case d == nil:
 		return nil, nil

@@ -23,7 +23,7 @@ import (
 )
 
 // Identity describes a run in its records: decisive are the flags that decide the records.
-func Identity(l *verity.Model, flags *ModelFlags, decisive *pflag.FlagSet, dataset string) transcript.Maker {
+func Identity(l *verity.Model, flags *ModelFlags, decisive *pflag.FlagSet, dataset string) transcript.Provenance {
 	m := Maker(l, flags, decisive)
 	m.Dataset, m.Machine, m.Threads = dataset, runtime.GOOS+"/"+runtime.GOARCH, l.Pool.Threads()
 	if cpu := machine.CPU(); cpu != runtime.GOARCH {
@@ -36,8 +36,8 @@ func Identity(l *verity.Model, flags *ModelFlags, decisive *pflag.FlagSet, datas
 }
 
 // Maker describes what makes transcripts: decisive are the flags that decide them.
-func Maker(l *verity.Model, flags *ModelFlags, decisive *pflag.FlagSet) *transcript.Maker {
-	by := &transcript.Maker{
+func Maker(l *verity.Model, flags *ModelFlags, decisive *pflag.FlagSet) *transcript.Provenance {
+	by := &transcript.Provenance{
 		Program: code(), Model: flags.Name, ModelID: fingerprint(l.Checkpoint),
 		Precision: l.Encoder.Precision().String(), Assistant: assistantName(flags), Options: map[string]string{},
 	}

@@ -37,7 +37,7 @@ type job struct {
 // are written as soon as each is done. Failures are reported at once; the error returned is a
 // summary, or that of the only file.
 func (t *transcribeCommand) all(ctx context.Context, files []string) error {
-	t.sound.Live = t.printed && !t.transcribe.Whole()
+	t.sound.Live = t.printed && !t.transcribe.NeedsWholeClip()
 	ctx, cancel := context.WithCancel(ctx)
 	label := "files"
 	if len(files) == 1 {
@@ -160,9 +160,9 @@ func (t *transcribeCommand) file(ctx context.Context, j *job, bar *cli.Progress)
 	defer clip.Close()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	w := transcribe.Watch{Within: within}
+	w := transcribe.Callbacks{Estimate: within}
 	if clip.Once() {
-		w.Within = nil // how much is to come is not known
+		w.Estimate = nil // how much is to come is not known
 	}
 	if t.printed {
 		w.Segment = func(s transcript.Segment) {
@@ -179,16 +179,16 @@ func (t *transcribeCommand) file(ctx context.Context, j *job, bar *cli.Progress)
 }
 
 // hear transcribes the clip of a file, drafting from what is written of it.
-func (t *transcribeCommand) hear(ctx context.Context, name string, clip *audio.Clip, w transcribe.Watch) (*transcript.Transcript, error) {
+func (t *transcribeCommand) hear(ctx context.Context, name string, clip *audio.Clip, w transcribe.Callbacks) (*transcript.Transcript, error) {
 	written, err := t.drafts.Lines(ctx, name, "", "")
 	if err != nil {
 		return nil, err
 	}
-	tr, err := t.transcribe.Drafting(written).Transcribe(ctx, clip, w)
+	tr, err := t.transcribe.WithDraft(written).Transcribe(ctx, clip, w)
 	if err != nil {
 		return nil, inFile(name, err)
 	}
-	tr.By = t.by
+	tr.MadeBy = t.by
 	return tr, nil
 }
 

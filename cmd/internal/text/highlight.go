@@ -23,17 +23,17 @@ func (t *transcribeCommand) marks() (bool, error) {
 
 // line returns a segment as it is shown.
 func (t *transcribeCommand) line(s transcript.Segment) string {
-	text := s.Line()
+	text := s.TrimmedText()
 	switch {
-	case len(s.Marks) > 0:
+	case len(s.Origins) > 0:
 		text = t.mark.line(s)
 	case t.OutTerminal:
 		text = show.Text(text) // a terminal obeys control characters
 	}
 	if t.timed {
-		text = s.Times() + " " + text
+		text = s.TimeRange() + " " + text
 	}
-	if t.OutTerminal && len(s.Marks) == 0 { // whose escape sequences have no width
+	if t.OutTerminal && len(s.Origins) == 0 { // whose escape sequences have no width
 		text = strings.Join(cli.Fold(text, columns()), "\n")
 	}
 	return text
@@ -57,7 +57,7 @@ func newMarker(tok *tokenizer.Tokenizer) marker {
 // ends is left out.
 func (m marker) line(s transcript.Segment) string {
 	var b strings.Builder
-	pieces := s.Drafted(m.tok)
+	pieces := s.RunsByDraft(m.tok)
 	for i, p := range pieces {
 		if i == len(pieces)-1 {
 			p.Text = strings.TrimRight(p.Text, " ")

@@ -41,15 +41,15 @@ func TestMarker(t *testing.T) {
 	}
 	m := marker{tok, "<", ">"}
 	for _, tt := range tests {
-		s := transcript.Segment{Text: tok.Decode(tt.tokens), Tokens: tt.tokens, Marks: marksOf(tt.drafted)}
+		s := transcript.Segment{Text: tok.Decode(tt.tokens), Tokens: tt.tokens, Origins: marksOf(tt.drafted)}
 		if got := m.line(s); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
 	// Wherever a character is cut, the text between the marks stays whole.
-	s := transcript.Segment{Text: tok.Decode(split), Tokens: split, Marks: marksOf(halves)}
-	if got := strings.NewReplacer("<", "", ">", "").Replace(m.line(s)); got != s.Line() {
-		t.Errorf("a cut character: %q without marks, want %q", got, s.Line())
+	s := transcript.Segment{Text: tok.Decode(split), Tokens: split, Origins: marksOf(halves)}
+	if got := strings.NewReplacer("<", "", ">", "").Replace(m.line(s)); got != s.TrimmedText() {
+		t.Errorf("a cut character: %q without marks, want %q", got, s.TrimmedText())
 	}
 }
 
@@ -57,7 +57,7 @@ func TestMarker(t *testing.T) {
 func TestFolded(t *testing.T) {
 	s := transcript.Segment{Text: " " + strings.Repeat("a word and ", 20)}
 	c := &transcribeCommand{transcribeFlags: transcribeFlags{timed: true}}
-	if got := c.line(s); strings.Contains(got, "\n") || !strings.HasSuffix(got, "] "+s.Line()) {
+	if got := c.line(s); strings.Contains(got, "\n") || !strings.HasSuffix(got, "] "+s.TrimmedText()) {
 		t.Errorf("a file gets %q", got)
 	}
 	c.OutTerminal = true
@@ -67,14 +67,14 @@ func TestFolded(t *testing.T) {
 			t.Errorf("%q is wider than a row", row)
 		}
 	}
-	if got := strings.Join(rows, " "); len(rows) < 3 || !strings.HasSuffix(got, "] "+s.Line()) {
+	if got := strings.Join(rows, " "); len(rows) < 3 || !strings.HasSuffix(got, "] "+s.TrimmedText()) {
 		t.Errorf("a terminal gets %q", rows)
 	}
 }
 
-func marksOf(accepted []bool) (marks []transcript.Mark) {
+func marksOf(accepted []bool) (marks []transcript.TokenOrigin) {
 	for _, a := range accepted {
-		marks = append(marks, transcript.Mark{Accepted: a})
+		marks = append(marks, transcript.TokenOrigin{Accepted: a})
 	}
 	return marks
 }

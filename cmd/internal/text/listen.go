@@ -106,7 +106,7 @@ func (l *listenCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return setup.InFlag(err)
 	}
-	l.tr.By = setup.Maker(model, &l.model, l.decisive)
+	l.tr.MadeBy = setup.Maker(model, &l.model, l.decisive)
 	return l.hear(ctx, by, args, format)
 }
 
@@ -161,14 +161,14 @@ func (l *listenCommand) open(ctx context.Context, args []string) (clip *audio.Cl
 // write writes what is said until the sound ends, or the command is asked to end.
 func (l *listenCommand) write(ctx context.Context, by *live.Transcriber, clip *audio.Clip, format transcript.Format) error {
 	s := &screen{w: l.Out, color: l.Color()}
-	ear := live.DefaultEar()
+	ear := live.DefaultTurns()
 	var failed error
 	ear.SilenceMS = 1200 // as the page: a fifth fewer words are wrong than with OpenAI's 500, and no later
 	for r, err := range by.Listen(context.WithoutCancel(ctx), newLiveClip(ctx, clip), ear) {
 		if failed = err; failed != nil {
 			break // what was heard until then is written
 		}
-		l.tr.Duration, l.tr.Language = r.Start+r.Heard, r.Language
+		l.tr.Duration, l.tr.Language = r.Start+r.SoundEnd, r.Language
 		l.tr.Stats.Add(r.Stats)
 		for _, w := range r.Confirmed {
 			w.Start, w.End = w.Start+r.Start, w.End+r.Start
@@ -185,7 +185,7 @@ func (l *listenCommand) write(ctx context.Context, by *live.Transcriber, clip *a
 			return cannotWrite(err)
 		}
 	}
-	transcribe.Faults(clip, &l.tr, l.log.Logger(l.Env))
+	transcribe.ReportDamage(clip, &l.tr, l.log.Logger(l.Env))
 	var err error
 	if len(l.words) > 0 { // a pass has failed amid a sentence
 		err = l.phrase(l.words, format)
@@ -222,9 +222,9 @@ func (l *listenCommand) phrase(words []transcript.Word, format transcript.Format
 	if format != transcript.TXT {
 		l.tr.Text += s.Text
 		l.tr.Segments = append(l.tr.Segments, s)
-	} else if line := s.Line(); !l.drawn {
+	} else if line := s.TrimmedText(); !l.drawn {
 		if l.timed {
-			line = s.Times() + " " + line
+			line = s.TimeRange() + " " + line
 		}
 		_, err = fmt.Fprintln(l.Out, line)
 	}

@@ -34,12 +34,12 @@ func (t *transcribeCommand) channels(ctx context.Context, j *job, within func(do
 		}
 		names, parts = append(names, fmt.Sprintf("Speaker %d", channel)), append(parts, part)
 	}
-	tr := transcript.Speakers(names, parts)
-	tr.By = t.by
+	tr := transcript.MergeSpeakers(names, parts)
+	tr.MadeBy = t.by
 	if !t.printed {
 		return tr, nil
 	}
-	for _, s := range tr.Named().Segments {
+	for _, s := range tr.WithSpeakerNames().Segments {
 		if err := j.say(s); err != nil {
 			return nil, err
 		}
@@ -59,7 +59,7 @@ func (t *transcribeCommand) channel(ctx context.Context, name string, clip *audi
 	if err := clip.Rewind(); err != nil {
 		return nil, inFile(name, err)
 	}
-	return t.hear(ctx, name, clip, transcribe.Watch{Within: within})
+	return t.hear(ctx, name, clip, transcribe.Callbacks{Estimate: within})
 }
 
 // isQuiet reads a clip until somebody can be heard on it. If nobody can it returns the

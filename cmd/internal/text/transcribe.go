@@ -58,7 +58,7 @@ type transcribeCommand struct {
 	write      func(name string, tr *transcript.Transcript) error // when a file is done
 	mark       marker
 	transcribe *transcribe.Transcriber
-	by         *transcript.Maker
+	by         *transcript.Provenance
 	drafts     *setup.DraftSource
 	bandwidth  float64 // bytes a second, for statistics
 	totals     totals
@@ -96,7 +96,7 @@ func (t *transcribeCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if opt.MarkAccepted, err = t.marks(); err != nil {
+	if opt.TokenOrigins, err = t.marks(); err != nil {
 		return err
 	}
 	if out != nil {

@@ -28,9 +28,9 @@ type worker struct {
 	spec   Spec
 	job    *measure.Job
 	engine eval.Engine
-	made   transcript.Maker  // named in its records
-	data   *datasets.Dataset // for rows of Parquet files; nil until one comes
-	mu     sync.Mutex        // for data
+	made   transcript.Provenance // named in its records
+	data   *datasets.Dataset     // for rows of Parquet files; nil until one comes
+	mu     sync.Mutex            // for data
 }
 
 // workers are the workers of this process. Beam calls Setup for every bundle or more often, and a
@@ -216,7 +216,7 @@ func (w *worker) existing(ctx context.Context, c chunk) ([]*report.Record, error
 		if r == nil || r.Error != "" || row.Broken != "" || r.Audio != row.Audio.Path || r.Reference != row.Text || r.Offset != row.Offset {
 			continue
 		}
-		if thing, _, _ := r.Run.Differs(w.made); thing == "" {
+		if thing, _, _ := r.Run.FirstDifference(w.made); thing == "" {
 			all[i] = r
 		}
 	}

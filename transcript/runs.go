@@ -6,44 +6,44 @@ import (
 	"verity/tokenizer"
 )
 
-// A Piece is a part of a segment's text that is either all drafted or not at all.
-type Piece struct {
+// A TextRun is a part of a segment's text that is either all drafted or not at all.
+type TextRun struct {
 	Text     string `json:"text"`
 	Accepted bool   `json:"accepted"` // proposed by the assistant and accepted by the model
 
 	Round   int    `json:"round,omitempty"`   // of rounds: the pass of the model that chose the tokens, from 1 in the transcript
 	Refused string `json:"refused,omitempty"` // of rounds: drafted text before this one that the model refused
-	Found   bool   `json:"found,omitempty"`   // of rounds: the text to draft from was lost before it and is found again
+	Resumed bool   `json:"found,omitempty"`   // of rounds: the text to draft from was lost before it and is found again
 }
 
-// Drafted splits the text of s where accepted drafts begin and end. A character belongs to the token that
+// RunsByDraft splits the text of s where accepted drafts begin and end. A character belongs to the token that
 // completes it.
-func (s Segment) Drafted(tok *tokenizer.Tokenizer) (list []Piece) {
+func (s Segment) RunsByDraft(tok *tokenizer.Tokenizer) (list []TextRun) {
 	put := func(text string, accepted bool) {
 		switch n := len(list); {
 		case text == "":
 		case n > 0 && list[n-1].Accepted == accepted:
 			list[n-1].Text += text
 		default:
-			list = append(list, Piece{Text: text, Accepted: accepted})
+			list = append(list, TextRun{Text: text, Accepted: accepted})
 		}
 	}
 	stream := tok.Stream()
 	for i, t := range s.Tokens {
-		put(stream.Push(t), i < len(s.Marks) && s.Marks[i].Accepted)
+		put(stream.Push(t), i < len(s.Origins) && s.Origins[i].Accepted)
 	}
 	put(stream.Flush(), false)
 	return list
 }
 
-// Rounds splits the text of s where a round ends or where accepted drafts do. It returns
+// RunsByRound splits the text of s where a round ends or where accepted drafts do. It returns
 // nil unless some round accepted or refused something.
-func (s Segment) Rounds(tok *tokenizer.Tokenizer) (list []Piece) {
-	drafted := func(m Mark) bool { return m.Accepted || len(m.Refused) > 0 }
-	if len(s.Marks) != len(s.Tokens) || !slices.ContainsFunc(s.Marks, drafted) {
+func (s Segment) RunsByRound(tok *tokenizer.Tokenizer) (list []TextRun) {
+	drafted := func(m TokenOrigin) bool { return m.Accepted || len(m.Refused) > 0 }
+	if len(s.Origins) != len(s.Tokens) || !slices.ContainsFunc(s.Origins, drafted) {
 		return nil
 	}
-	put := func(p Piece) {
+	put := func(p TextRun) {
 		last := len(list) - 1
 		switch {
 		case last >= 0 && list[last].Round == p.Round && list[last].Accepted == p.Accepted:
@@ -53,11 +53,11 @@ func (s Segment) Rounds(tok *tokenizer.Tokenizer) (list []Piece) {
 		}
 	}
 	stream := tok.Stream()
-	p, found := Piece{}, false
+	p, found := TextRun{}, false
 	for i, t := range s.Tokens {
-		m := s.Marks[i]
-		found = found || m.Found
-		p = Piece{Accepted: m.Accepted, Round: m.Round + 1, Refused: tok.Decode(m.Refused), Found: found}
+		m := s.Origins[i]
+		found = found || m.Resumed
+		p = TextRun{Accepted: m.Accepted, Round: m.Round + 1, Refused: tok.Decode(m.Refused), Resumed: found}
 		if tok.IsText(t) {
 			p.Text = stream.Push(t)
 		}
@@ -66,6 +66,6 @@ func (s Segment) Rounds(tok *tokenizer.Tokenizer) (list []Piece) {
 			found = false
 		}
 	}
-	put(Piece{Text: stream.Flush(), Accepted: p.Accepted, Round: p.Round})
+	put(TextRun{Text: stream.Flush(), Accepted: p.Accepted, Round: p.Round})
 	return list
 }
