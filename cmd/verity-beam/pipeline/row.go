@@ -40,7 +40,7 @@ func rowOf(seq int, r eval.Row) row {
 
 // evalRow returns the row that verity eval would run.
 func (r row) evalRow() eval.Row {
-	out := eval.Row{Utterance: r.Utterance}
+	out := eval.Row{Utterance: r.Utterance, Number: r.Seq + 1}
 	if r.Broken != "" {
 		out.Broken = &datasets.RowError{Err: errors.New(r.Broken)}
 	}

@@ -154,8 +154,8 @@ func TestFetch(t *testing.T) {
 			}
 		}
 		_, err := store.Fetch(t.Context(), to, []string{a, store.Join(dir, "b", "a.parquet")})
-		if err == nil || !strings.Contains(err.Error(), "one name") {
-			t.Errorf("two of one name: %v", err)
+		if err == nil || !strings.Contains(err.Error(), "same base name") {
+			t.Errorf("two files with the same base name: %v", err)
 		}
 		gone := store.Join(dir, "gone.parquet")
 		if _, err := store.Fetch(t.Context(), to, []string{gone}); err == nil || !strings.Contains(err.Error(), gone) {
