@@ -101,7 +101,7 @@ func (a *analyzer) block(x []float32, frames int) (logs strip, tops []float32) {
 	kernel.Log10(a.logs, a.mel, logFloor)
 	copy(a.tops[:], a.logs)
 	for b := 1; b < len(a.bands); b++ {
-		kernel.Raise(a.tops[:], a.logs[b*blockFrames:][:blockFrames])
+		kernel.MaxInto(a.tops[:], a.logs[b*blockFrames:][:blockFrames])
 	}
 	return strip{bins: len(a.bands), frames: frames, blocks: a.out[:]}, a.tops[:frames]
 }

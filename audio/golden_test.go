@@ -99,7 +99,7 @@ func logMel(pcm []float32, bins int) *Mel {
 		logs.each(func(bin, frame int, logs []float32) { copy(mel.Data[bin*frames+t+frame:], logs) })
 		top = max(top, slices.Max(tops))
 	}
-	kernel.Cells(mel.Data, mel.Data, top-8)
+	kernel.ScaleLogMel(mel.Data, mel.Data, top-8)
 	return mel
 }
 

@@ -23,7 +23,7 @@ func (m *Mel) First(frames int) *Mel {
 // cell scales a logarithm, clamped to eight decades below top.
 func cell(log, top float32) float32 {
 	c := []float32{log}
-	kernel.Cells(c, c, top-8)
+	kernel.ScaleLogMel(c, c, top-8)
 	return c[0]
 }
 

@@ -37,7 +37,7 @@ type resampler struct {
 	rows     []float32 // [up][2·half], or one row if that were too many
 	row      int       // phase of that one row, -1 if none
 	scratch  []float64 // a row before scaling
-	quad     kernel.Quad
+	quad     kernel.FourDots
 
 	buf   []float32 // half-1 zeros, the inputs, half zeros; less what was dropped
 	at    int       // where the coefficients of the next output begin in buf

@@ -214,7 +214,7 @@ func soundIn(from, end int64, window int) int { return int(min(max(end-from, 0),
 func newWindow(o Options, pad Pad, logs strip, top float32) *Mel {
 	m := &Mel{Bins: o.Bins, Frames: o.Window, Data: make([]float32, o.Bins*o.Window)}
 	logs.each(func(bin, frame int, logs []float32) {
-		kernel.Cells(m.Data[bin*m.Frames+frame:], logs, top-8)
+		kernel.ScaleLogMel(m.Data[bin*m.Frames+frame:], logs, top-8)
 	})
 	if pad == PadAudio {
 		silence := slices.Repeat([]float32{cell(logFloor, top)}, m.Frames-logs.frames)

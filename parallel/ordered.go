@@ -2,8 +2,8 @@ package parallel
 
 import "iter"
 
-// maxWorkers is the most jobs that Ordered runs at the same time. More are taken
-// for so many.
+// maxWorkers is the maximum number of jobs that Ordered runs at the same time. It replaces any
+// larger number.
 const maxWorkers = 1 << 12
 
 // Ordered runs do for each job, at most workers jobs at the same time (below 1
@@ -12,11 +12,11 @@ const maxWorkers = 1 << 12
 // have the same worker at the same time. A result must not use that memory: the worker's next
 // job may run before the caller sees it.
 //
-// A result whose turn has not come waits. ahead is how many may wait besides those
-// of the workers: jobs are not begun further ahead of the oldest one that runs.
+// A result waits for its turn. ahead is how many results may wait in addition to those of the
+// workers: no job starts further ahead of the oldest one that runs.
 //
-// When the caller leaves the loop, by a panic too, no further job is begun, and Ordered
-// returns once those under way have ended.
+// When the caller leaves the loop, even by a panic, no further job starts, and Ordered
+// returns once the running ones have ended.
 func Ordered[J, R any](workers, ahead int, jobs iter.Seq[J], do func(worker int, job J) R) iter.Seq[R] {
 	workers, ahead = min(max(workers, 1), maxWorkers), max(ahead, 0)
 	return func(yield func(R) bool) {

@@ -2,6 +2,6 @@
 
 package parallel
 
-// pause tells the CPU that this thread spins: a second thread of the same core
+// pause hints to the CPU that this thread spins: a second thread of the same core
 // gets its turn, and leaving the loop is not mispredicted. It takes up to 0.4 µs.
 func pause()

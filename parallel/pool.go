@@ -23,15 +23,15 @@ type Task interface {
 
 // A Pool runs tasks on its threads. The nil *Pool runs them in the caller.
 //
-// Each thread has a share of a job's parts, a range of its own that it goes through
-// from the front: what lies side by side in memory stays one stream. Who is done
-// takes parts of the others, from the back.
+// Each thread has a share of a job's parts, a contiguous range. It works through the range
+// from the front, so that neighbours in memory are read as one stream. A thread that has
+// finished its share steals parts of the others from the back.
 //
-// Whoever takes a part out of a share owns it, and the job cannot end before that
-// owner has lowered unfinished; so task is stable for an owner, and a worker that
-// comes late finds no part left and touches nothing.
+// A thread that removes a part from a share owns it, and the job cannot end before the
+// owner has lowered unfinished. So task is stable for an owner, and a late worker finds no
+// part left and touches nothing.
 type Pool struct {
-	run     sync.Mutex // held by the caller whose job it is
+	run     sync.Mutex // locked by the caller whose job runs
 	workers []*worker  // threads 1, 2, …; the caller is thread 0
 	shares  []share    // of each thread
 	ended   sync.WaitGroup
@@ -45,11 +45,11 @@ type Pool struct {
 	_          [56]byte
 
 	sleeping atomic.Bool   // the caller waits for finished
-	finished chan struct{} // at most one token: only who resets sleeping sends
+	finished chan struct{} // at most one token: only the thread that resets sleeping sends
 	failure  atomic.Pointer[failure]
 }
 
-// A share is the parts lo … hi-1 that a thread still has, as hi<<32 | lo.
+// A share is the parts lo … hi-1 that are left to a thread, as hi<<32 | lo.
 type share struct {
 	parts atomic.Uint64
 	_     [120]byte // two cache lines: the hardware fetches pairs
@@ -62,7 +62,7 @@ func (s *share) left() bool {
 	return uint32(v) < uint32(v>>32)
 }
 
-// first takes the first part, or returns -1 if there is none.
+// first removes and returns the first part, or returns -1 if there is none.
 func (s *share) first() int {
 	for {
 		v := s.parts.Load()
@@ -75,7 +75,7 @@ func (s *share) first() int {
 	}
 }
 
-// last takes the last part, or returns -1 if there is none.
+// last removes and returns the last part, or returns -1 if there is none.
 func (s *share) last() int {
 	for {
 		v := s.parts.Load()
@@ -91,20 +91,20 @@ func (s *share) last() int {
 // A worker is one thread besides the caller's.
 type worker struct {
 	asleep atomic.Bool
-	wake   chan struct{} // at most one token: only who resets asleep sends
+	wake   chan struct{} // at most one token: only the thread that resets asleep sends
 	_      [48]byte
 }
 
 // A failure is the value of a panic in a part.
 type failure struct{ value any }
 
-// MaxThreads is the most threads of a pool. Each job must reach every thread, so
-// thousands of them take longer to start than any job takes.
+// MaxThreads is the maximum number of threads of a pool. A job must reach every thread, and
+// starting thousands takes longer than any job.
 const MaxThreads = 1024
 
-// New returns a pool of the given number of threads, the caller's included; below 1
-// it takes those of the fast cores ([runtime.GOMAXPROCS] at most), above MaxThreads that many. With one thread there are no
-// goroutines, and nothing to close.
+// New returns a pool of the given number of threads, the caller's included. Below 1 it has
+// one thread per fast core, at most [runtime.GOMAXPROCS]; above MaxThreads it has
+// MaxThreads. A pool of one thread has no goroutines, and nothing to close.
 func New(threads int) *Pool {
 	procs, threads := runtime.GOMAXPROCS(0), min(threads, MaxThreads)
 	if threads < 1 {

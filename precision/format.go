@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A Format is how one kind of number is held. The zero value is Auto.
+// A Format is how numbers are stored. The zero value is Auto.
 type Format uint8
 
 // The formats.
@@ -18,7 +18,7 @@ const (
 	// Formats of weights with a scale for each 32 along a row.
 	MXFP6 // OCP Microscaling v1.0: E2M3, scales are powers of two
 	Int4  // -8 … 7
-	Int4Z // 0 … 15 less a zero point
+	Int4Z // 0 … 15 minus a zero point
 )
 
 // A kind is the properties of a format that other packages use.
@@ -85,7 +85,8 @@ func ParseFormat(name string) (Format, error) {
 	return Auto, fmt.Errorf("unknown format %q: want %s%s", name, Names(), meant(name))
 }
 
-// meant guesses at formats by other programs' names for them, as fp16 and q8_0, by the bits.
+// meant suggests a format of the same number of bits for a name of another program, as fp16
+// or q8_0.
 func meant(name string) string {
 	for _, like := range []Format{F16, F32, MXFP6, Int8, Int4} {
 		if strings.Contains(name, strings.TrimLeft(kinds[like].name, "fintmxp")) {

@@ -92,7 +92,7 @@ type Network struct {
 	past   [4 * hidden]float32 // what the state adds to the gates
 	x      [context + StepSize + context]float64
 	frame  [fftSize]float64
-	quad   kernel.Quad
+	quad   kernel.FourDots
 	coeff  [bins]complex128
 	layers [5][]float32 // inputs of the layers, between rows of zeros, and the output of the last
 }
@@ -150,7 +150,7 @@ func (n *Network) spectrum(chunk []float32) {
 
 // apply computes dst = max(0, conv(src) + bias). Both have a row of zeros before and
 // after.
-func (c *convolution) apply(q *kernel.Quad, dst, src []float32) {
+func (c *convolution) apply(q *kernel.FourDots, dst, src []float32) {
 	frames := len(src)/c.in - 2
 	for t := 0; t < frames; t += c.stride {
 		x := src[t*c.in:][:3*c.in]

@@ -128,7 +128,7 @@ func (k *Keys) CopyPrefix(from *Keys, n int) {
 type Values struct {
 	heads, dim, capacity int
 	cols                 int // dim rounded up to panels
-	quads                int // groups of four positions
+	groupsOf4            int // groups of four positions
 	store
 	scale []float32 // of int8: [head][quad][4]
 }
@@ -136,22 +136,22 @@ type Values struct {
 // NewValues returns a cache of zeros in the format d: F32, F16 or Int8. It panics on
 // another format.
 func NewValues(heads, dim, capacity int, d precision.Format) *Values {
-	v := &Values{heads: heads, dim: dim, capacity: capacity, quads: (capacity + 3) / 4, cols: (dim + panel - 1) / panel * panel}
+	v := &Values{heads: heads, dim: dim, capacity: capacity, groupsOf4: (capacity + 3) / 4, cols: (dim + panel - 1) / panel * panel}
 	if d != precision.Int8 {
 		v.store = newStore(heads*capacity*v.cols, d)
 		return v
 	}
-	size := heads * 4 * v.quads * v.cols
-	v.store = newStore(size+tallPart*panel, d) // tallOps read beyond the last position
+	size := heads * 4 * v.groupsOf4 * v.cols
+	v.store = newStore(size+mixPositions*panel, d) // manyQueryOps read beyond the last position
 	v.data = v.data[:size]
-	v.scale = make([]float32, heads*4*v.quads)
+	v.scale = make([]float32, heads*4*v.groupsOf4)
 	return v
 }
 
 // at returns the offset of a position.
 func (v *Values) at(head, pos int) int {
 	if v.isInt8() {
-		return head*4*v.quads*v.cols + pos/4*4*panel + pos%4
+		return head*4*v.groupsOf4*v.cols + pos/4*4*panel + pos%4
 	}
 	return (head*v.capacity + pos) * v.cols
 }
@@ -182,9 +182,9 @@ func (v *Values) CopyPrefix(from *Values, n int) {
 			continue
 		}
 		for p := 0; p < v.cols; p += panel { // 4·panel bytes a quad
-			v.copy(v.at(h, 0)+p*4*v.quads, &from.store, from.at(h, 0)+p*4*from.quads, (n+3)/4*4*panel)
+			v.copy(v.at(h, 0)+p*4*v.groupsOf4, &from.store, from.at(h, 0)+p*4*from.groupsOf4, (n+3)/4*4*panel)
 		}
-		copy(v.scale[h*4*v.quads:][:n], from.scale[h*4*from.quads:])
+		copy(v.scale[h*4*v.groupsOf4:][:n], from.scale[h*4*from.groupsOf4:])
 	}
 }
 

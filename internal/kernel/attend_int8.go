@@ -7,15 +7,15 @@ import (
 
 // An int8Buffer holds what int8 attention needs besides the scores.
 type int8Buffer struct {
-	query   []byte // [rows][depth], as int8
-	start   [int8TileRows]int32
-	scale   [int8TileRows]float32 // of the queries
-	weights []byte                // [block][int8TileRows][weightStride]
-	units   []float32             // [block][int8TileRows], of the weights
-	acc     [int8TileRows * panel]int32
-	spare   [weightBlock]float32  // for a row of weights
-	largest [int8TileRows]float32 // score of each row
-	tall    tallTile
+	query       []byte // [rows][depth], as int8
+	start       [int8TileRows]int32
+	scale       [int8TileRows]float32 // of the queries
+	weights     []byte                // [block][int8TileRows][weightStride]
+	units       []float32             // [block][int8TileRows], of the weights
+	acc         [int8TileRows * panel]int32
+	spare       [weightBlock]float32  // for a row of weights
+	largest     [int8TileRows]float32 // score of each row
+	manyQueries manyQueryTile
 }
 
 // scoreInt8 fills b with the scores of a tile of rows with the keys of some panels.
@@ -33,8 +33,8 @@ func (j *attendJob) scoreInt8(b *attendBuffer, head int, rows rowRange, panels i
 		}
 		i8.scale[r], i8.start[r] = scale*j.scale, centre(q)
 	}
-	if j.tall(n) {
-		j.scoreTall(b, head, rows, panels)
+	if j.hasManyQueries(n) {
+		j.scoreManyQueries(b, head, rows, panels)
 		return
 	}
 	use.attendInt8.score(b.scores, b.stride, i8.query, i8.start[:n], i8.scale[:n], k.data[k.at(head, 0):], k.scale[head*k.panels*panelKeys:], k.depth, n, panels)
@@ -77,12 +77,12 @@ func (j *attendJob) mixInt8(b *attendBuffer, head int, rows rowRange) {
 			i8.blank(r, seen, blocks)
 		}
 		x := b.scores[r*b.stride:][:seen]
-		b.sums[r] = use.attendInt8.weights(i8.weights[r*weightStride:], i8.units[r:], x, v.scale[head*4*v.quads:], i8.largest[r], &i8.spare)
+		b.sums[r] = use.attendInt8.weights(i8.weights[r*weightStride:], i8.units[r:], x, v.scale[head*4*v.groupsOf4:], i8.largest[r], &i8.spare)
 	}
 	stride := j.heads * j.dim
 	dst := j.dst[rows.lo*stride+head*j.dim:]
-	if j.tall(n) {
-		j.mixTall(b, dst, v, head, rows, longest)
+	if j.hasManyQueries(n) {
+		j.mixManyQueries(b, dst, v, head, rows, longest)
 		return
 	}
 	finish := use.int8s.store
@@ -91,8 +91,8 @@ func (j *attendJob) mixInt8(b *attendBuffer, head int, rows rowRange) {
 		depth := (min(weightBlock, longest-from) + 3) &^ 3
 		for c := 0; c < j.dim; c += panel {
 			acc, cols := i8.acc[:n*panel], min(panel, j.dim-c)
-			at := v.at(head, from) + c*4*v.quads
-			use.int8s.weigh(acc, i8.weights[block*weightStep:], weightStride, n, view[int8](v.data[at:][:depth*panel]), hint{})
+			at := v.at(head, from) + c*4*v.groupsOf4
+			use.int8s.weightedSum(acc, i8.weights[block*weightStep:], weightStride, n, view[int8](v.data[at:][:depth*panel]), hint{})
 			finish(dst[c:], acc, noOffsets[:cols], i8.units[block*int8TileRows:][:n], ones[:cols], negativeZeros[:cols], stride, n)
 		}
 		finish = use.int8s.add
@@ -168,7 +168,7 @@ func (v *Values) putInt8(head, pos, n int, x []float32, xStride int) {
 			many = 4
 		}
 		for r := range many {
-			t.inverse[r], v.scale[head*4*v.quads+p+r] = int8Scale(use.int8s.maxAbs(x[(i+r)*xStride:][:v.dim]))
+			t.inverse[r], v.scale[head*4*v.groupsOf4+p+r] = int8Scale(use.int8s.maxAbs(x[(i+r)*xStride:][:v.dim]))
 		}
 		for d := 0; d < v.dim; d += panel {
 			cols := min(panel, v.dim-d)
@@ -179,9 +179,9 @@ func (v *Values) putInt8(head, pos, n int, x []float32, xStride int) {
 					row[c] = int8Zero
 				}
 			}
-			to := v.data[v.at(head, p)+d*4*v.quads:]
+			to := v.data[v.at(head, p)+d*4*v.groupsOf4:]
 			if many == 4 {
-				use.attendInt8.quads((*[4 * panel]byte)(to), &t.quad)
+				use.attendInt8.interleaveBy4((*[4 * panel]byte)(to), &t.quad)
 				continue
 			}
 			for c, q := range t.quad[:panel] {

@@ -5,10 +5,10 @@ import "math"
 // attendInt8Ops are the kernels that attention over int8 caches has beyond those of int8
 // products.
 type attendInt8Ops struct {
-	score   scoreInt8Func
-	weights func(dst []byte, unit []float32, x, scale []float32, m float32, spare *[weightBlock]float32) float32
-	quads   func(dst *[4 * panel]byte, x *[4 * panel]byte)
-	tall    *tallOps // nil if there is nothing better for many rows
+	score         scoreInt8Func
+	weights       func(dst []byte, unit []float32, x, scale []float32, m float32, spare *[weightBlock]float32) float32
+	interleaveBy4 func(dst *[4 * panel]byte, x *[4 * panel]byte)
+	manyQueries   *manyQueryOps // nil if there is nothing better for many rows
 }
 
 // A scoreInt8Func computes scores of some rows with whole panels of keys. For
@@ -22,7 +22,7 @@ type attendInt8Ops struct {
 // start is -int8Zero·Σq, which cancels that. Sums wrap, so only the final one has to fit.
 type scoreInt8Func = func(dst []float32, stride int, q []byte, start []int32, qScale []float32, k []byte, kScale []float32, depth, rows, panels int)
 
-var attendInt8Ref = attendInt8Ops{score: scoreInt8Ref, weights: weightsRef, quads: quadsRef}
+var attendInt8Ref = attendInt8Ops{score: scoreInt8Ref, weights: weightsRef, interleaveBy4: interleaveBy4Ref}
 
 func scoreInt8Ref(dst []float32, stride int, q []byte, start []int32, qScale []float32, k []byte, kScale []float32, depth, rows, panels int) {
 	for p := range panels {
@@ -88,9 +88,9 @@ func weightsRef(dst []byte, unit []float32, x, scale []float32, m float32, spare
 	return p.sum()
 }
 
-// quadsRef interleaves four rows of 64 bytes, column by column, and subtracts int8Zero from
+// interleaveBy4Ref interleaves four rows of 64 bytes, column by column, and subtracts int8Zero from
 // each: values of four positions, as quantise makes them, become those of a cache.
-func quadsRef(dst *[4 * panel]byte, x *[4 * panel]byte) {
+func interleaveBy4Ref(dst *[4 * panel]byte, x *[4 * panel]byte) {
 	for r := range 4 {
 		for c := range panel {
 			dst[4*c+r] = x[r*panel+c] - int8Zero

@@ -176,7 +176,7 @@ func TestQuads(t *testing.T) {
 	forAttendInt8s(t, func(t *testing.T, ops attendInt8Ops, rng *rand.Rand) {
 		x := [4 * panel]byte(randomBytes(rng, 4*panel))
 		var got [3][4 * panel]byte // the first and the last are canaries
-		ops.quads(&got[1], &x)
+		ops.interleaveBy4(&got[1], &x)
 		for i, v := range got[1] {
 			if want := x[i%4*panel+i/4] - int8Zero; v != want {
 				t.Fatalf("[%d][%d] = %d, want %d", i/4, i%4, v, want)

@@ -31,7 +31,7 @@ type tileShape struct {
 	bStride int
 	bPanel  int
 	cStride int
-	carry   bool // go on with the sums in c
+	carry   bool // continue the sums in c
 }
 
 // attendOps are the tiles over both kinds of storage. Binary16 is widened

@@ -2,8 +2,8 @@ package kernel
 
 import "verity/precision"
 
-// A blockSize says how a product of many rows goes through memory: units of so many rows by a
-// panel, each going over so many k of the panel at a time.
+// A blockSize is how a product of many rows goes through memory: units of rows rows by a
+// panel, each of which goes over depth k of the panel at a time.
 //
 // No result depends on it: a sum that is stored and taken up again is the same sum.
 type blockSize struct{ rows, depth int }

@@ -30,7 +30,7 @@ func PeakVector(p *parallel.Pool, d time.Duration) float64 {
 	return peak(p, d, use.ceilings.vector, use.ceilings.vectorPerRound)
 }
 
-// peak returns the rate of rounds, each of so many operations.
+// peak returns the rate of rounds, in operations.
 func peak(p *parallel.Pool, d time.Duration, run func(rounds int), operations float64) float64 {
 	return rate(p, d, func(int) float64 {
 		run(ceilingRounds)

@@ -15,7 +15,7 @@ var (
 // aheadRows is the least number of rows for which weights are prefetched. Products of
 // fewer than six are bound by memory. Prefetching makes them 4 to 24 % faster on Zen 5 and
 // Sapphire Rapids, and a third slower on Zen 4, whose hardware prefetcher does better
-// alone. With AVX2 alone nothing is won.
+// alone. With AVX2 alone it does not help.
 var aheadRows = func() int {
 	if hasAVX512 && cpu.X86.HasAVXVNNI {
 		return 1

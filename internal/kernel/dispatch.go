@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Here, since go generate passes over files of other architectures.
+// These lines are here because go generate skips files of other architectures.
 //go:generate sh -c "cd _asm && go run ./amd64 -out ../kernels_amd64.s"
 //go:generate sh -c "cd _asm && go run ./arm64 -out .."
 
@@ -26,32 +26,32 @@ type set struct {
 	ceilings   ceilingKernels
 }
 
-// named returns s by another name.
+// named returns s under another name.
 func (s set) named(name string, ok bool) set {
 	s.name, s.ok = name, ok
 	return s
 }
 
 var (
-	// sets are those of this architecture, best first, and plain Go, which defines what the
-	// others compute.
+	// sets are those of this architecture, the best first, then plain Go, which defines what
+	// the others compute.
 	sets = append(setsOfArch(), set{"ref", true, tilesRef, int8Ref, fewBitsRef, attendRef, attendInt8Ref, packingRef, vectorRef, ceilingsRef})
 
 	// use is the first that this CPU can run.
 	use = usable()[0]
 )
 
-// builtOn says of some sets which other one they add little to. Disabling that disables
-// them, too; avx512 stays without avx2.
+// builtOn pairs sets with others that add little to them. Disabling the first of a pair
+// disables the second; avx512 stays without avx2.
 var builtOn = [][2]string{{"avx512", "amx"}, {"avx2", "avxvnni"}, {"neon", "dotprod"}, {"dotprod", "i8mm"}}
 
-// disabled lists the sets that are not to be used, from $VERITY_DISABLE, as in avx512,avx2. It
-// exists for bisecting and for testing the others.
-var disabled, misspelt = parseDisabled(os.Getenv("VERITY_DISABLE"))
+// disabled lists the sets that $VERITY_DISABLE excludes, as in avx512,avx2. It is for
+// bisecting and for testing the other sets.
+var disabled, disabledErr = parseDisabled(os.Getenv("VERITY_DISABLE"))
 
-// Misspelt returns an error if $VERITY_DISABLE lists a name that no set has: the run would use
-// the set that it was to be without. Who loads a network asks.
-func Misspelt() error { return misspelt }
+// DisabledError returns an error if $VERITY_DISABLE lists a name that no set has: the run
+// would silently use the set it was meant to avoid. Checked when a network is loaded.
+func DisabledError() error { return disabledErr }
 
 func parseDisabled(list string) (names []string, err error) {
 	known := []string{"amx", "avx512", "avxvnni", "avx2", "i8mm", "dotprod", "neon"}
@@ -80,7 +80,7 @@ func usable() (all []set) {
 }
 
 // Implementations returns the names of the instruction sets that this machine can run: the one
-// in use first, and "ref", plain Go, last. Those that VERITY_DISABLE lists are left out. "amx" is
+// in use first, and "ref", plain Go, last, without those that VERITY_DISABLE lists. "amx" is
 // AVX-512 with the tile unit for int8 products, "avxvnni" AVX2 with AVX-512's products of bytes,
 // "dotprod" and "i8mm" are NEON with products of bytes.
 func Implementations() (names []string) {

@@ -28,7 +28,7 @@ func TestParseDisabled(t *testing.T) {
 			t.Errorf("parseDisabled(%.20q): error %.300v", list, err)
 		}
 	}
-	if err := Misspelt(); err != nil {
+	if err := DisabledError(); err != nil {
 		t.Error(err) // else these tests would not be of the set that somebody asked for
 	}
 }

@@ -1,8 +1,8 @@
 package kernel
 
-// A Quad is four dot products that are computed together. It belongs to whoever computes
-// them, so that nothing is allocated for each.
-type Quad struct {
+// FourDots computes four dot products together. The caller owns it, so that a call allocates
+// nothing.
+type FourDots struct {
 	A, B [4][]float32
 	Sums [4]float32
 }
@@ -16,7 +16,7 @@ type Quad struct {
 //	Sums[i] = (p[0] + p[1]) + (p[2] + p[3])
 //
 // where each operation rounds. It panics if a vector has fewer elements.
-func (q *Quad) Dots() {
+func (q *FourDots) Dots() {
 	n := len(q.A[0])
 	for i := range q.A {
 		_, _ = q.A[i][:n:len(q.A[i])], q.B[i][:n:len(q.B[i])]
@@ -26,7 +26,7 @@ func (q *Quad) Dots() {
 
 // Rows sets each element of dst to the product of a row of w with x. It panics if w is too
 // short.
-func (q *Quad) Rows(dst, w, x []float32) {
+func (q *FourDots) Rows(dst, w, x []float32) {
 	q.B = [4][]float32{x, x, x, x}
 	for r := 0; r < len(dst); r += 4 {
 		for i := range q.A {

@@ -28,7 +28,7 @@ func TestQuadRows(t *testing.T) {
 	for rows := range 10 {
 		for _, n := range []int{1, 4, 7, 130} {
 			w, x, got := random(rng, rows*n, fillers[0]), random(rng, n, fillers[0]), newGuarded(rows)
-			new(Quad).Rows(got.x, w.x, x.x)
+			new(FourDots).Rows(got.x, w.x, x.x)
 			for r, sum := range got.x {
 				var p [4]float32
 				for j, v := range x.x {
@@ -58,7 +58,7 @@ func TestDotsPanics(t *testing.T) {
 					t.Errorf("a vector of %s is too short, and Dots reads it", what)
 				}
 			}()
-			(&Quad{A: v[0], B: v[1]}).Dots()
+			(&FourDots{A: v[0], B: v[1]}).Dots()
 		}()
 	}
 }

@@ -24,12 +24,12 @@ type fewBitsForm struct {
 var fewBitsForms = map[precision.Format]*fewBitsForm{
 	precision.Int4:  {size: groupBytes / 2, zero: 15},
 	precision.Int4Z: {size: groupBytes / 2, zero: 15},
-	precision.MXFP6: sixForm(),
+	precision.MXFP6: mxfp6Form(),
 }
 
-// sixForm returns the form of E2M3, as sixesRef expands it: magnitudes below 16 are their
+// mxfp6Form returns the form of E2M3, as mxfp6Ref expands it: magnitudes below 16 are their
 // own codes.
-func sixForm() *fewBitsForm {
+func mxfp6Form() *fewBitsForm {
 	f := &fewBitsForm{size: groupBytes * 3 / 4, zero: 60}
 	for c, v := range quant.MXFP6.Table()[16:32] { // those without a sign
 		f.large[c] = byte(v)
@@ -161,7 +161,7 @@ func (m *Matrix) expand(s *scratch, at, n int) (u []byte, scales []float32) {
 	if m.zeros != nil {
 		use.fewBits.nibbles(u, codes, m.zerosFrom(at, n))
 	} else {
-		use.fewBits.sixes(u, codes, f.large[:])
+		use.fewBits.mxfp6(u, codes, f.large[:])
 	}
 	return u, scales
 }

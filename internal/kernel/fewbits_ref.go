@@ -11,7 +11,7 @@ import "math"
 type fewBitsKernels struct {
 	quantise func(q []byte, scale []float32, start []int32, x []float32)
 	nibbles  expandFunc
-	sixes    expandFunc
+	mxfp6    expandFunc
 	powers   func(dst []float32, e []byte)
 	tile     tileGroupsFunc
 
@@ -60,7 +60,7 @@ type tileGroupsFunc = func(acc []float32, x groupedRows, rows int, u []byte, wSc
 // scales as they lie in memory. more is the zeros of the columns, or the table of six bits.
 type directGroupsFunc = func(acc []float32, x groupedRows, rows int, codes, scales, more []byte, zero int32)
 
-var fewBitsRef = fewBitsKernels{quantise: quantiseGroupsRef, nibbles: nibblesRef, sixes: sixesRef, powers: powersRef, tile: tileGroupsRef}
+var fewBitsRef = fewBitsKernels{quantise: quantiseGroupsRef, nibbles: nibblesRef, mxfp6: mxfp6Ref, powers: powersRef, tile: tileGroupsRef}
 
 // quantiseGroupsRef rounds a row to int8 by groups. There are len(scale) groups; the last
 // one is padded with zeros.
@@ -92,12 +92,12 @@ func nibblesRef(dst, codes, zeros []byte) {
 	}
 }
 
-// sixesRef expands groups of six-bit codes: 1024 bytes hold four bits of each code, the
+// mxfp6Ref expands groups of six-bit codes: 1024 bytes hold four bits of each code, the
 // next 512 bytes the other two. The four bits are ordered as in nibblesRef. The other two
 // of expanded byte i are bits 2·(i/512) and 2·(i/512)+1 of byte i%512. The first says
 // that the magnitude is large[four bits] and not the four bits themselves, the second is
 // the sign. 60 is added.
-func sixesRef(dst, codes, large []byte) {
+func mxfp6Ref(dst, codes, large []byte) {
 	const half, quarter = groupBytes / 2, groupBytes / 4
 	for ; len(codes) > 0; codes, dst = codes[half+quarter:], dst[groupBytes:] {
 		for i := range groupBytes {

@@ -210,7 +210,7 @@ func TestFewBitsExpand(t *testing.T) {
 				}
 			}
 			compare("nibbles", func(k fewBitsKernels, dst []byte) { k.nibbles(dst, codes[:n*groupBytes/2], zeros) })
-			compare("sixes", func(k fewBitsKernels, dst []byte) { k.sixes(dst, codes[:n*groupBytes*3/4], table[:]) })
+			compare("sixes", func(k fewBitsKernels, dst []byte) { k.mxfp6(dst, codes[:n*groupBytes*3/4], table[:]) })
 			got, want := make([]float32, n*panel), make([]float32, n*panel)
 			for i := range zeros {
 				zeros[i] = max(1, zeros[i])

@@ -4,7 +4,7 @@ import "math"
 
 // Kernels of the log-mel front end, which package audio puts together.
 
-// Lanes is how many frames the kernels process side by side, in rows of so many: a panel
+// Lanes is how many frames the kernels process side by side, one per column of a row: a panel
 // of a product, so that its tiles serve here too.
 const Lanes = panel
 
@@ -92,11 +92,11 @@ func squaresRef(dst, c0, c1, s0, s1 []float32) {
 	}
 }
 
-// Raise sets each element of dst to that of x if that is larger. It panics if dst is
+// MaxInto sets each element of dst to that of x if that is larger. It panics if dst is
 // shorter than x.
-func Raise(dst, x []float32) { use.vector.raise(dst[:len(x)], x) }
+func MaxInto(dst, x []float32) { use.vector.maxInto(dst[:len(x)], x) }
 
-func raiseRef(dst, x []float32) {
+func maxIntoRef(dst, x []float32) {
 	for i, v := range x {
 		if v > dst[i] {
 			dst[i] = v
@@ -104,11 +104,11 @@ func raiseRef(dst, x []float32) {
 	}
 }
 
-// Cells sets dst to (max(x, least) + 4) / 4, the cells of a spectrogram; dst may be x. It
+// ScaleLogMel sets dst to (max(x, least) + 4) / 4, the values of a log-mel spectrogram; dst may be x. It
 // panics if dst is shorter than x.
-func Cells(dst, x []float32, least float32) { use.vector.cells(dst[:len(x)], x, least) }
+func ScaleLogMel(dst, x []float32, least float32) { use.vector.scaleLogMel(dst[:len(x)], x, least) }
 
-func cellsRef(dst, x []float32, least float32) {
+func scaleLogMelRef(dst, x []float32, least float32) {
 	for i, v := range x {
 		if v < least {
 			v = least

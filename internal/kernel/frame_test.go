@@ -111,8 +111,8 @@ func TestRaise(t *testing.T) {
 	forVectorImpls(t, func(t *testing.T, ops vectorOps, rng *rand.Rand, n int, f filler) {
 		got, x := random(rng, n, f), random(rng, n, f)
 		want := got.clone()
-		raiseRef(want.x, x.x)
-		ops.raise(got.x, x.x)
+		maxIntoRef(want.x, x.x)
+		ops.maxInto(got.x, x.x)
 		compare(t, f.name, got, want)
 	})
 }
@@ -121,10 +121,10 @@ func TestCells(t *testing.T) {
 	forVectorImpls(t, func(t *testing.T, ops vectorOps, rng *rand.Rand, n int, f filler) {
 		x, least := random(rng, n, f), f.at(rng)
 		got, want := newGuarded(n), newGuarded(n)
-		cellsRef(want.x, x.x, least)
-		ops.cells(got.x, x.x, least)
+		scaleLogMelRef(want.x, x.x, least)
+		ops.scaleLogMel(got.x, x.x, least)
 		compare(t, f.name, got, want)
-		ops.cells(x.x, x.x, least) // in place
+		ops.scaleLogMel(x.x, x.x, least) // in place
 		compare(t, f.name, x, want)
 	})
 }

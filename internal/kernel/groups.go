@@ -3,7 +3,7 @@ package kernel
 import "cmp"
 
 // farAhead is how many bytes ahead weights that come from memory are prefetched. With half or
-// twice as many products take up to a twentieth longer, or no less time.
+// twice as many, products take up to a twentieth longer.
 const farAhead = 8192
 
 // rowGroups cuts rows into groups that go through the weights together.

@@ -3,8 +3,8 @@ package kernel
 // sumInt8 sets acc to the sums of rows rows from first on, for panel p.
 func (t *matmul) sumInt8(acc []int32, p, first, rows int) {
 	in := t.w.depth()
-	if len(t.rounded.fours.x) > 0 {
-		t.sumFours(acc, p, first, rows)
+	if len(t.rounded.packedBy4.x) > 0 {
+		t.sumPackedBy4(acc, p, first, rows)
 		return
 	}
 	w := view[int8](t.w.data)[p*panel*in:][:panel*in]

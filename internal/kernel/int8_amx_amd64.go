@@ -45,7 +45,7 @@ var tileConfigs = func() (all [2*amxRows + 1]tileConfig) {
 // int8AMX returns k with the tile unit for sums of many rows.
 func int8AMX(k int8Kernels) int8Kernels {
 	k.tile = tileInt8AMX(k.tile)
-	k.weigh = k.tile
+	k.weightedSum = k.tile
 	k.rowGroup, k.stream = 2*amxRows, amxLeast
 	return k
 }

@@ -6,17 +6,17 @@ import "math"
 // eight bits with a scale of its own, products are summed exactly in int32, and
 // the sum is scaled back.
 type int8Kernels struct {
-	maxAbs   func(x []float32) uint32
-	quantise func(dst []uint8, x []float32, inverse float32)
-	tile     tileInt8Func
-	weigh    tileInt8Func // tile for x that is unsigned on every architecture: weights of attention
-	store    finishInt8Func
-	add      finishInt8Func
+	maxAbs      func(x []float32) uint32
+	quantise    func(dst []uint8, x []float32, inverse float32)
+	tile        tileInt8Func
+	weightedSum tileInt8Func // tile for x that is unsigned on every architecture: weights of attention
+	store       finishInt8Func
+	add         finishInt8Func
 
 	// Of a processor whose only product of bytes is that of AVX2: what fours says.
-	signed   func(dst []byte, x []uint8, found *eights) int32
-	fours    asmRows[int32, uint8]
-	outliers func(acc, offset, start, list, count *int32, most int, w *byte, rows int)
+	signed        func(dst []byte, x []uint8, found *wordMask) int32
+	tilePackedBy4 asmRows[int32, uint8]
+	outliers      func(acc, offset, start, list, count *int32, most int, w *byte, rows int)
 
 	// rowGroup is how many rows tile should sum at a time when there are many: their sums
 	// are finished while they are in the first-level cache. 0 means all rows of a unit.
@@ -65,7 +65,7 @@ type finishInt8Func = func(dst []float32, acc, offset []int32, xScale, scale, bi
 const int8Signs = 0x0101010101010101 * int8Zero
 
 var int8Ref = int8Kernels{
-	maxAbs: maxAbsRef, quantise: quantiseRef, tile: starting(tileInt8Ref), weigh: starting(weighRef),
+	maxAbs: maxAbsRef, quantise: quantiseRef, tile: starting(tileInt8Ref), weightedSum: starting(weightedSumRef),
 	store: storeInt8Ref, add: addInt8Ref,
 }
 
@@ -114,8 +114,8 @@ func quantiseRef(dst []uint8, x []float32, inverse float32) {
 }
 
 var (
-	tileInt8Ref = tileInt8Of(level)
-	weighRef    = tileInt8Of(func(x uint8) int32 { return int32(x) }) // for unsigned x
+	tileInt8Ref    = tileInt8Of(level)
+	weightedSumRef = tileInt8Of(func(x uint8) int32 { return int32(x) }) // for unsigned x
 )
 
 // tileInt8Of returns the tileInt8Func for x that counts as level says.

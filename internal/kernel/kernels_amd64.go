@@ -15,27 +15,27 @@ func setsOfArch() []set {
 			add:   finishFull(addSumsAVX2, addSumsRef),
 		},
 		int8s: int8Kernels{
-			maxAbs:   maxAbsWith(maxAbsAVX2),
-			quantise: byNumber(16, quantiseAVX2, quantiseRef),
-			store:    finishInt8Full(storeInt8AVX2, storeInt8Ref),
-			add:      finishInt8Full(addInt8AVX2, addInt8Ref),
-			signed:   signedWith(signedAVX2),
-			fours:    tileFoursAVX2,
-			outliers: addOutliersAVX2,
+			maxAbs:        maxAbsWith(maxAbsAVX2),
+			quantise:      byNumber(16, quantiseAVX2, quantiseRef),
+			store:         finishInt8Full(storeInt8AVX2, storeInt8Ref),
+			add:           finishInt8Full(addInt8AVX2, addInt8Ref),
+			signed:        signedWith(signedAVX2),
+			tilePackedBy4: tileFoursAVX2,
+			outliers:      addOutliersAVX2,
 		}.by(int8ByWords(widenUnsignedAVX2, int8ByDepth(byRows[int8](tileInt8AVX2, 2, 4)), tileWordsAVX2)),
 		fewBits: fewBitsKernels{
 			quantise:      quantiseGroupsWith(quantiseGroupsAVX2),
 			nibbles:       nibblesRef, // all rows go directly
-			sixes:         expandWith(sixesAVX2, groupBytes*3/4),
+			mxfp6:         expandWith(sixesAVX2, groupBytes*3/4),
 			powers:        byStep(64, powersAVX2, powersRef),
 			tile:          groupsByRows(tileGroupsAVX2, 4),
 			directNibbles: directByRows(directNibblesAVX2, 4),
 		},
 		attend: attendOps{f32: attendByRows(attendF32AVX2, 256), f16: attendByRows(attendF16AVX2, 128)},
 		attendInt8: attendInt8Ops{
-			score:   scoreInt8Words(widenSignedAVX2, scoreInt8AVX2),
-			weights: weightsWith(vecWeightsAVX2),
-			quads:   func(dst, x *[4 * panel]byte) { vecQuadsAVX2(&dst[0], &x[0]) },
+			score:         scoreInt8Words(widenSignedAVX2, scoreInt8AVX2),
+			weights:       weightsWith(vecWeightsAVX2),
+			interleaveBy4: func(dst, x *[4 * panel]byte) { vecQuadsAVX2(&dst[0], &x[0]) },
 		},
 		packing: packKernels{
 			widenHalf: widenHalfWith(widenHalfAVX2),
@@ -46,7 +46,7 @@ func setsOfArch() []set {
 		},
 		vector: vectorOps{
 			add: vecAddAVX2, gelu: vecGeluAVX2, norm: vecNormAVX2, max: vecMaxAVX2, expSum: vecExpSumAVX2, log10: vecLog10AVX2,
-			chain: chainWith(tileF32AVX2), fold: vecFoldAVX2, squares: vecSquaresAVX2, raise: vecRaiseAVX2, cells: vecCellsAVX2,
+			chain: chainWith(tileF32AVX2), fold: vecFoldAVX2, squares: vecSquaresAVX2, maxInto: vecRaiseAVX2, scaleLogMel: vecCellsAVX2,
 			dots: vecDotsAVX2, div: vecDivAVX2, scale: vecScaleAVX2, narrow: byStep(8, vecNarrowAVX2, narrowRef),
 			transposeNarrow: transposeWith(transposeNarrowAVX2, transposeByRows(byStep(8, vecNarrowAVX2, narrowRef))),
 		},
@@ -58,7 +58,7 @@ func setsOfArch() []set {
 
 	vnni := avx2
 	vnni.int8s = vnni.int8s.by(int8ByDepth(byRows[int8](tileInt8VNNI, 6, 4)))
-	vnni.int8s.fours = nil
+	vnni.int8s.tilePackedBy4 = nil
 	vnni.fewBits.directNibbles = directByRows(directNibblesVNNI, 6)
 	vnni.attendInt8.score = scoreInt8ByRows(scoreInt8VNNI, fewRows)
 	vnni.ceilings.dot, vnni.ceilings.dotPerRound = dotPeakVNNI, 12*32
@@ -89,7 +89,7 @@ func setsOfArch() []set {
 		avx512.fewBits = fewBitsKernels{
 			quantise:      quantiseGroupsWith(quantiseGroupsAVX512),
 			nibbles:       expandWith(nibblesAVX512, groupBytes/2),
-			sixes:         expandWith(sixesAVX512, groupBytes*3/4),
+			mxfp6:         expandWith(sixesAVX512, groupBytes*3/4),
 			powers:        byStep(64, powersAVX512, powersRef),
 			tile:          groupsByRows(tileGroupsAVX512, 6),
 			directNibbles: directByRows(directNibblesAVX512, 6),
@@ -105,7 +105,7 @@ func setsOfArch() []set {
 
 	amx := avx512
 	amx.int8s = int8AMX(amx.int8s)
-	amx.attendInt8.tall = tallAMX
+	amx.attendInt8.manyQueries = tallAMX
 	amx.ceilings.dot, amx.ceilings.dotPerRound = amxPeak, 4*amxRows*amxRows*amxDepth
 	return []set{
 		amx.named("amx", hasAMX), avx512.named("avx512", hasAVX512), vnni.named("avxvnni", hasAVXVNNI), avx2.named("avx2", hasAVX2),
@@ -114,6 +114,6 @@ func setsOfArch() []set {
 
 // by returns k with a tile.
 func (k int8Kernels) by(tile tileInt8Func) int8Kernels {
-	k.tile, k.weigh = starting(tile), starting(tile)
+	k.tile, k.weightedSum = starting(tile), starting(tile)
 	return k
 }

@@ -37,11 +37,11 @@ func setsOfArch() []set {
 			store: finishFull(storeSumsNEON, storeSumsRef),
 			add:   finishFull(addSumsNEON, addSumsRef),
 		},
-		int8s: int8NEON(byRowsNEON(tileInt8NEON, tileInt8Ref), byRowsNEON(weighNEON, weighRef)),
+		int8s: int8NEON(byRowsNEON(tileInt8NEON, tileInt8Ref), byRowsNEON(weighNEON, weightedSumRef)),
 		fewBits: fewBitsKernels{
 			quantise:      quantiseGroupsNEON,
 			nibbles:       expandWith(nibblesNEON, groupBytes/2),
-			sixes:         expandWith(sixesNEON, groupBytes*3/4),
+			mxfp6:         expandWith(sixesNEON, groupBytes*3/4),
 			powers:        powersRef,
 			tile:          groupsByRows(tileGroupsNEON, anyRows),
 			directNibbles: directByRows(directNibblesNEON, anyRows),
@@ -51,13 +51,13 @@ func setsOfArch() []set {
 		attend: attendOps{f32: attendByRows(attendF32NEON, 0), f16: attendByRows(attendF16NEON, 0)},
 		attendInt8: attendInt8Ops{
 			score: scoreNEON(scoreInt8NEON), weights: weightsNEON,
-			quads: func(dst, x *[4 * panel]byte) { quadsNEON(&dst[0], &x[0]) },
+			interleaveBy4: func(dst, x *[4 * panel]byte) { quadsNEON(&dst[0], &x[0]) },
 		},
 		packing: packKernels{
 			widenHalf: widenHalfWith(widenHalfNEON), words: transposeWordsOfNEON, halves: transposeHalvesRef, wide: widenHalvesRef, nibbles: packNibblesOfNEON,
 		},
 		vector: vectorOps{
-			add: byStep(4, addNEON, addRef), raise: byStep(4, raiseNEON, raiseRef),
+			add: byStep(4, addNEON, addRef), maxInto: byStep(4, raiseNEON, maxIntoRef),
 			div: byNumber(4, divNEON, divRef), scale: byNumber(4, scaleNEON, scaleRef),
 			gelu: func(x []float32) {
 				n := len(x) &^ 3
@@ -80,7 +80,7 @@ func setsOfArch() []set {
 			squares: func(dst, c0, c1, s0, s1 []float32) {
 				squaresNEON(&dst[0], &c0[0], &c1[0], &s0[0], &s1[0], len(c0)/Lanes)
 			},
-			cells:           byNumber(4, func(to, x *float32, n int, least float32) { cellsNEON(to, x, n, least, 4) }, cellsRef),
+			scaleLogMel:     byNumber(4, func(to, x *float32, n int, least float32) { cellsNEON(to, x, n, least, 4) }, scaleLogMelRef),
 			dots:            dotsOfNEON,
 			narrow:          byStep(8, narrowNEON, narrowRef),
 			transposeNarrow: transposeWith(transposeNarrowNEON, transposeByRows(byStep(8, narrowNEON, narrowRef))),
@@ -92,14 +92,14 @@ func setsOfArch() []set {
 	}
 
 	dot, fewDot := neon, byRowsNEON(tileInt8Dot, tileInt8Ref)
-	dot.int8s = int8NEON(fewDot, byRowsNEON(weighDot, weighRef))
+	dot.int8s = int8NEON(fewDot, byRowsNEON(weighDot, weightedSumRef))
 	dot.fewBits.tile = groupsByRows(tileGroupsDot, anyRows)
 	dot.fewBits.directNibbles, dot.fewBits.directEights = directByRows(directNibblesDot, anyRows), directByRows(directEightsDot, anyRows)
 	dot.attendInt8.score = scoreNEON(scoreInt8Dot)
 	dot.ceilings.dot, dot.ceilings.dotPerRound = dotPeakDot, 24*16
 
 	i8mm := dot
-	i8mm.int8s = int8NEON(int8ByMatrix(fewDot, tileInt8x12I8MM), int8ByMatrix(byRowsNEON(weighI8MM, weighRef), weighx12I8MM))
+	i8mm.int8s = int8NEON(int8ByMatrix(fewDot, tileInt8x12I8MM), int8ByMatrix(byRowsNEON(weighI8MM, weightedSumRef), weighx12I8MM))
 	i8mm.ceilings.dot, i8mm.ceilings.dotPerRound = dotPeakI8MM, 24*32
 	return []set{i8mm.named("i8mm", hasI8MM), dot.named("dotprod", hasDot), neon.named("neon", true)}
 }
@@ -122,14 +122,14 @@ func byRowsNEON[A, X, W any](tile asmRows[A, X], ref func(acc []A, x []X, stride
 	}
 }
 
-func int8NEON(tile, weigh tileInt8Func) int8Kernels {
+func int8NEON(tile, weightedSum tileInt8Func) int8Kernels {
 	return int8Kernels{
-		maxAbs:   maxAbsWith(maxAbsNEON),
-		quantise: byNumber(16, func(dst *uint8, x *float32, n int, inverse float32) { roundBytesNEON(dst, x, n, inverse) }, quantiseRef),
-		tile:     starting(int8ByDepth(tile)),
-		weigh:    starting(int8ByDepth(weigh)),
-		store:    finishInt8Full(storeInt8NEON, storeInt8Ref),
-		add:      finishInt8Full(addInt8NEON, addInt8Ref),
+		maxAbs:      maxAbsWith(maxAbsNEON),
+		quantise:    byNumber(16, func(dst *uint8, x *float32, n int, inverse float32) { roundBytesNEON(dst, x, n, inverse) }, quantiseRef),
+		tile:        starting(int8ByDepth(tile)),
+		weightedSum: starting(int8ByDepth(weightedSum)),
+		store:       finishInt8Full(storeInt8NEON, storeInt8Ref),
+		add:         finishInt8Full(addInt8NEON, addInt8Ref),
 	}
 }
 

@@ -84,11 +84,11 @@ func multiply(p *parallel.Pool, call matmul) {
 		t.roundInputs(p)
 	}
 	p.Run(t.cut(p.Threads()), t)
-	*t = matmul{own: t.own} // keep nothing of the caller's alive
+	*t = matmul{own: t.own} // drop references to the caller's memory
 	matmuls.Put(t)
 }
 
-// roundInputs rounds the inputs, unless that was done before.
+// roundInputs rounds the inputs unless they are rounded already.
 func (t *matmul) roundInputs(p *parallel.Pool) {
 	if t.rounded == nil {
 		t.rounded, t.own.full = &t.own, false
@@ -111,7 +111,7 @@ type matmul struct {
 	places   []Slot // of MatMulKV
 	stride   int    // of dst
 	unitRows int
-	depth    int // of many rows, how many k of a panel go through at a time
+	depth    int // of many rows: how many k of a panel are processed at a time
 
 	rounded *RoundedRows // x in int8
 	own     RoundedRows  // for rounded to point to
@@ -121,7 +121,7 @@ var matmuls = sync.Pool{New: func() any { return new(matmul) }}
 
 const (
 	// maxRows is the maximum number of rows in a unit, a multiple of six. With more rows,
-	// weights are loaded and widened less often; the scratch has room for so many.
+	// weights are loaded and widened less often. It is the size of the scratch.
 	maxRows = 192
 
 	// maxDepth is the most k of a panel that are processed at a time for many rows, and
@@ -139,8 +139,8 @@ func (t *matmul) cut(threads int) int {
 	return units()
 }
 
-// setBlockSize sets the rows of a unit, and how deep they go at a time. Where sums are finished
-// group by group, only the rounded rows have to stay in a second-level cache.
+// setBlockSize sets the rows and the depth of a unit. If sums are finished group by group,
+// only the rounded rows have to stay in the second-level cache.
 func (t *matmul) setBlockSize() {
 	b := blockSize{maxRows, maxDepth}
 	switch inRowGroups := t.w.format == precision.Int8 && use.int8s.rowGroup > 0; {

@@ -22,13 +22,13 @@ type tileKernels struct {
 // says what may be prefetched.
 type tileFunc[T any] = func(acc, x []float32, stride, rows int, w []T, next hint)
 
-// A hint tells a tile what will be needed after it.
+// A hint is what to prefetch, because it is needed after a tile.
 type hint struct {
 	ahead int  // bytes from w to the weights after it
 	width int  // bytes of those weights for each k, if not as in w
 	block bool // w is a block that will be read several times; the next one follows it
 	again bool // rows before these were multiplied by w: a cache holds it
-	begun bool // of bytes: there are sums to go on with, else they start at 0
+	begun bool // of bytes: continue the sums that are there, else start at 0
 
 	dst    []byte // where results will be written, rows stride bytes apart, or nil
 	stride int

@@ -9,10 +9,10 @@ import (
 // matrices of the same format, or from a norm to the product that it feeds. The zero value
 // is empty.
 type RoundedRows struct {
-	q     []uint8 // [rows][depth], plus int8Zero
-	scale []float32
-	fours fours
-	full  bool
+	q         []uint8 // [rows][depth], plus int8Zero
+	scale     []float32
+	packedBy4 packedBy4
+	full      bool
 
 	// With groups, q holds int8 values, and scale one number per group of a row.
 	start  []int32
@@ -68,7 +68,7 @@ func (r *RoundedRows) round(p *parallel.Pool, j roundJob) {
 	r.q = r.q[:need]
 	r.scale, r.start = resize(r.scale, j.rows*groups), resize(r.start, j.rows*groups)
 	r.groups, r.full = groups, true
-	r.fours.size(j.rows, j.w)
+	r.packedBy4.resize(j.rows, j.w)
 	r.job, r.job.to = j, r
 	if j.rows < roundRows { // starting a job costs more than the rows
 		r.job.run(0, j.rows)
@@ -76,7 +76,7 @@ func (r *RoundedRows) round(p *parallel.Pool, j roundJob) {
 		p.Run((j.rows+roundRows-1)/roundRows, &r.job)
 	}
 	r.job = roundJob{} // keep nothing of the caller's alive
-	r.fours.check()
+	r.packedBy4.dropIfManyOutliers()
 }
 
 // of checks that r, if it is full, is rows rows of activations for products with w.
@@ -125,7 +125,7 @@ func (r *RoundedRows) put(at int, row []float32, w *Matrix) {
 	q := r.q[at*depth:][:depth]
 	use.int8s.quantise(q[:len(row)], row, inverse) // the rest of q meets weights of zero
 	r.scale[at] = scale
-	if len(r.fours.x) > 0 {
-		r.fours.put(at, q)
+	if len(r.packedBy4.x) > 0 {
+		r.packedBy4.setRow(at, q)
 	}
 }

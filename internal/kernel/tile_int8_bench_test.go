@@ -21,15 +21,15 @@ func BenchmarkTileInt8(b *testing.B) {
 
 // BenchmarkTileFours is the tile of activations without outliers, likewise.
 func BenchmarkTileFours(b *testing.B) {
-	if use.int8s.fours == nil {
+	if use.int8s.tilePackedBy4 == nil {
 		b.Skip("SKIPPED: " + use.name + " has none")
 	}
-	for _, rows := range []int{3, 4, 5, 6, 7, 8, 9, 10, foursRows} {
+	for _, rows := range []int{3, 4, 5, 6, 7, 8, 9, 10, packedBy4Rows} {
 		const n = wordDepth
 		acc, x, w := make([]int32, rows*panel), make([]uint8, rows*n), aligned(n*panel)
 		b.Run(fmt.Sprintf("rows=%d", rows), func(b *testing.B) {
 			for b.Loop() {
-				use.int8s.fours(&acc[0], &x[0], n, &w[0], n/4, 0, 4*panel, rows)
+				use.int8s.tilePackedBy4(&acc[0], &x[0], n, &w[0], n/4, 0, 4*panel, rows)
 			}
 			b.ReportMetric(float64(b.N)*2*float64(rows*panel*n)/float64(b.Elapsed().Nanoseconds()), "GOP/s")
 		})

@@ -13,13 +13,13 @@ type vectorOps struct {
 	div    func(dst, x []float32, by float32)
 	scale  func(dst, x []float32, by float32)
 
-	log10   func(dst, x []float32, floor float32)
-	chain   func(dst, w, x []float32)
-	fold    func(sum0, difference0, sum1, difference1, x, y []float32)
-	squares func(dst, c0, c1, s0, s1 []float32)
-	raise   func(dst, x []float32)
-	dots    func(dst *[4]float32, a, b *[4][]float32)
-	cells   func(dst, x []float32, least float32)
+	log10       func(dst, x []float32, floor float32)
+	chain       func(dst, w, x []float32)
+	fold        func(sum0, difference0, sum1, difference1, x, y []float32)
+	squares     func(dst, c0, c1, s0, s1 []float32)
+	maxInto     func(dst, x []float32)
+	dots        func(dst *[4]float32, a, b *[4][]float32)
+	scaleLogMel func(dst, x []float32, least float32)
 
 	narrow          func(dst []uint16, x []float32)
 	transposeNarrow transposeNarrowFunc
@@ -33,8 +33,8 @@ type transposeNarrowFunc = func(dst []uint16, x []float32, stride, rows, cols in
 
 var vectorRef = vectorOps{
 	add: addRef, gelu: geluRef, norm: normRef, max: maxRef, expSum: expSumRef,
-	div: divRef, scale: scaleRef, log10: log10Ref, chain: chainRef, fold: foldRef, squares: squaresRef, raise: raiseRef,
-	cells: cellsRef, dots: dotsRef, narrow: narrowRef, transposeNarrow: transposeNarrowRef,
+	div: divRef, scale: scaleRef, log10: log10Ref, chain: chainRef, fold: foldRef, squares: squaresRef, maxInto: maxIntoRef,
+	scaleLogMel: scaleLogMelRef, dots: dotsRef, narrow: narrowRef, transposeNarrow: transposeNarrowRef,
 }
 
 // partials are the sixteen running sums of a reduction. Element i belongs to

@@ -69,8 +69,8 @@ func fuzzVector(t *testing.T, name string, ops vectorOps, x guarded, by float32)
 			ops.squares(y[:n], c, s, s, c)
 		})
 	}
-	inPlace("raise", func(ops vectorOps, y []float32) { ops.raise(y, x.x) })
-	inPlace("cells", func(ops vectorOps, y []float32) { ops.cells(y, y, by) })
+	inPlace("raise", func(ops vectorOps, y []float32) { ops.maxInto(y, x.x) })
+	inPlace("cells", func(ops vectorOps, y []float32) { ops.scaleLogMel(y, y, by) })
 	inPlace("dots", func(ops vectorOps, y []float32) {
 		var sums [4]float32
 		ops.dots(&sums, &[4][]float32{y, x.x, y, x.x}, &[4][]float32{x.x, x.x, y, y})

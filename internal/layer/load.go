@@ -47,7 +47,7 @@ type Loader struct {
 // and packs them on all threads of p.
 func NewLoader(c Checkpoint, held precision.Precision, p *parallel.Pool) *Loader {
 	quantised, _ := precision.ParseFormat(c.Quantised()) // Auto, if that is no format
-	l := &Loader{from: c, precision: held, pool: p, quantised: quantised, place: map[string]int{}, err: kernel.Misspelt()}
+	l := &Loader{from: c, precision: held, pool: p, quantised: quantised, place: map[string]int{}, err: kernel.DisabledError()}
 	for i, name := range c.Names() {
 		l.place[name] = i
 	}
@@ -256,8 +256,8 @@ func (l *Loader) fill(m *kernel.Matrix, first int, name string, w weights.Weight
 
 // Resolve returns the precision that matrices of c are held and computed in: p, with
 // every automatic format decided. Automatic weights become f16 if every matrix survives
-// the round trip exactly. Otherwise they are f32, so that nothing is
-// lost unasked; few-bit weights stay as they are. For that, a file that is not f16 is read on all
+// the round trip exactly. Otherwise they are f32, which
+// loses nothing; few-bit weights stay as they are. For that, a file that is not f16 is read on all
 // threads of pool, up to the first weight that is not a binary16.
 func Resolve(c Checkpoint, p precision.Precision, pool *parallel.Pool) (precision.Precision, error) {
 	if p.Weights == precision.Auto {

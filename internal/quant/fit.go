@@ -55,7 +55,7 @@ func (g Grid) Code(x float32) uint8 {
 	switch g.format {
 	case Int4:
 		return uint8(clamp(u, -8, 7) + 8)
-	case Int4Zero:
+	case Int4Z:
 		return uint8(clamp(u, -float32(g.zero), float32(15-g.zero)) + int(g.zero))
 	}
 	return element(u, forms[g.format].mantissa)
@@ -66,7 +66,7 @@ func (g Grid) nothing() uint8 {
 	switch g.format {
 	case Int4:
 		return 8
-	case Int4Zero:
+	case Int4Z:
 		return g.zero
 	}
 	return 0
@@ -124,7 +124,7 @@ func (f Format) Fit(w, importance []float32) Grid {
 			try(f.grid(most/reach, 0))
 			try(f.grid(-most/reach, 0))
 		}
-	case Int4Zero:
+	case Int4Z:
 		for _, reach := range []float32{14.6, 15, 15.5, 16, 16.6, 17.3, 18.1, 19, 20} {
 			s := (hi - lo) / reach
 			zero := (15*s - hi - lo) / 2 / s // clipping is shared by both ends

@@ -7,17 +7,17 @@ import (
 	"verity/precision"
 )
 
-// Group is how many weights share a scale.
+// Group is the number of weights that share a scale.
 const Group = 32
 
-// A Format is a [precision.Format] that is coded here.
+// A Format is a grouped [precision.Format], with the tables of its coding.
 type Format precision.Format
 
 // The formats, as in the package documentation.
 const (
-	Int4     = Format(precision.Int4)
-	Int4Zero = Format(precision.Int4Z)
-	MXFP6    = Format(precision.MXFP6)
+	Int4  = Format(precision.Int4)
+	Int4Z = Format(precision.Int4Z)
+	MXFP6 = Format(precision.MXFP6)
 )
 
 // A form is the definition of a format.
@@ -30,9 +30,9 @@ type form struct {
 }
 
 var forms = [...]form{
-	Int4:     {unit: 1, digits: 7, table: integers(16, -8)},
-	Int4Zero: {unit: 1, digits: 7, table: integers(16, 0)},
-	MXFP6:    {mantissa: 3, unit: 1. / 8, digits: 1, least: 127 - 24 + 3, table: elements(3)},
+	Int4:  {unit: 1, digits: 7, table: integers(16, -8)},
+	Int4Z: {unit: 1, digits: 7, table: integers(16, 0)},
+	MXFP6: {mantissa: 3, unit: 1. / 8, digits: 1, least: 127 - 24 + 3, table: elements(3)},
 }
 
 // integers returns the table of n codes that begins at first.
@@ -63,9 +63,9 @@ func elements(m int) []int8 {
 }
 
 // Formats returns all formats.
-func Formats() []Format { return []Format{Int4, Int4Zero, MXFP6} }
+func Formats() []Format { return []Format{Int4, Int4Z, MXFP6} }
 
-// Parse returns the format of a name.
+// Parse returns the named format.
 func Parse(name string) (Format, error) {
 	if f, err := precision.ParseFormat(name); err == nil && f.Grouped() {
 		return Format(f), nil
@@ -81,7 +81,7 @@ func (f Format) valid() bool { return precision.Format(f).Grouped() }
 // Bits returns the width of a code.
 func (f Format) Bits() int { return precision.Format(f).Bits() }
 
-// Table returns the integer of each code. It must not be changed. With [Int4Zero] the
+// Table returns the integer of each code. It must not be changed. With [Int4Z] the
 // zero of the group is subtracted from it.
 func (f Format) Table() []int8 { return forms[f].table }
 
@@ -102,7 +102,7 @@ func groups(k int) int { return (k + Group - 1) / Group }
 // Sizes returns the bytes that the codes, scales and zeros of a row of k weights take.
 func (f Format) Sizes(k int) (codes, scales, zeros int) {
 	g := groups(k)
-	if f == Int4Zero {
+	if f == Int4Z {
 		zeros = (g + 1) / 2
 	}
 	return g * Group / 8 * f.Bits(), g * f.ScaleBytes(), zeros

@@ -16,7 +16,7 @@ type Matrix struct {
 	Rows, Cols int
 	Codes      []byte // [Rows] of the length that Format.Sizes returns; likewise the others
 	Scales     []byte
-	Zeros      []byte // of Int4Zero only: two in a byte, the first in the low half
+	Zeros      []byte // of Int4Z only: two in a byte, the first in the low half
 }
 
 // New returns a matrix of zeros, to be filled by Put.
@@ -88,9 +88,9 @@ func (m *Matrix) WithZeros() *Matrix {
 	if m.Format != Int4 {
 		return m
 	}
-	_, _, zeros := Int4Zero.Sizes(m.Cols)
+	_, _, zeros := Int4Z.Sizes(m.Cols)
 	const both = 8 | 8<<4
-	return &Matrix{Int4Zero, m.Rows, m.Cols, m.Codes, m.Scales, bytes.Repeat([]byte{both}, m.Rows*zeros)}
+	return &Matrix{Int4Z, m.Rows, m.Cols, m.Codes, m.Scales, bytes.Repeat([]byte{both}, m.Rows*zeros)}
 }
 
 // Put writes a group: its grid, and its codes in order.

@@ -134,7 +134,7 @@ func random(n int, seed uint64) []float32 {
 func TestMatrix(t *testing.T) {
 	const rows, cols = 9, 103
 	w := random(rows*cols, 1)
-	worst := map[Format]float64{Int4: 0.12, Int4Zero: 0.12, MXFP6: 0.04}
+	worst := map[Format]float64{Int4: 0.12, Int4Z: 0.12, MXFP6: 0.04}
 	for _, f := range Formats() {
 		m := nearest(f, rows, cols, w)
 		if err := m.Check(); err != nil {
@@ -218,7 +218,7 @@ func TestCheck(t *testing.T) {
 // TestCheckScales checks that of all two-byte scales those pass that the format rounds to
 // themselves and that are not too large, alone and beside others.
 func TestCheckScales(t *testing.T) {
-	for f, digits := range map[Format]int{Int4: 7, Int4Zero: 7} {
+	for f, digits := range map[Format]int{Int4: 7, Int4Z: 7} {
 		m, passed := New(f, 1, 5*Group), 0 // four are looked at together
 		for bits := range 1 << 16 {
 			copy(m.Scales, bytes.Repeat([]byte{0, 0x3c}, 5))

@@ -110,8 +110,8 @@ func (w *weight) code(p *parallel.Pool, f quant.Format, s *solver) (*quant.Matri
 	best := w.nearest(p, f, grids)
 	e := w.errorOf(p, best)
 	if f == quant.Int4 {
-		other := w.grids(p, quant.Int4Zero)
-		m := w.nearest(p, quant.Int4Zero, other)
+		other := w.grids(p, quant.Int4Z)
+		m := w.nearest(p, quant.Int4Z, other)
 		if o := w.errorOf(p, m); o < zeroGain*e {
 			grids, best, e = other, m, o
 		}

@@ -88,7 +88,7 @@ func parse(b []byte) (any, error) {
 	return run(program, func(key string) ([]byte, error) { return a.read("data/" + key) })
 }
 
-// A budget is a reader that ends with an error after so many bytes.
+// A budget is a reader that returns an error after a number of bytes.
 type budget struct {
 	*bytes.Reader
 	left int

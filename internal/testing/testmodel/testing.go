@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A Countdown is a context that ends when it has been looked at so many times.
+// A Countdown is a context that ends after Left calls of Err.
 type Countdown struct {
 	context.Context
 	Left int

@@ -44,7 +44,7 @@ var Specs = sync.OnceValue(func() []Spec {
 	return specs
 })
 
-// Named returns the spec of a name: "multi", "english", "v3", "odd", "sharded",
+// Named returns the named spec: "multi", "english", "v3", "odd", "sharded",
 // "bf16" or "f16". It panics on another.
 func Named(name string) Spec {
 	for _, s := range Specs() {
@@ -177,7 +177,7 @@ func WriteFS(t testing.TB, dir string, files fs.FS) {
 	}
 }
 
-// Open opens the checkpoint of a name in memory, and closes it after the test.
+// Open opens the named checkpoint in memory, and closes it after the test.
 func Open(t testing.TB, name string) *model.Checkpoint {
 	t.Helper()
 	c, err := model.OpenFS(FS(Named(name)), name)

@@ -14,8 +14,8 @@ import (
 const (
 	headSize    = 64
 	sumsBytes   = 2 * tileRows * panelBytes // a buffer of sums, and one of outputs
-	rowBytes    = 128                       // a tallRow
-	rowStart    = 64                        // in a tallRow, behind the largest scores
+	rowBytes    = 128                       // a queryRow
+	rowStart    = 64                        // in a queryRow, behind the largest scores
 	rowScale    = 68
 	weightPitch = 320 // from row to row of weights
 	weightStep  = 32 * weightPitch

@@ -29,23 +29,23 @@ func levels(rng *rand.Rand) map[string]func() float32 {
 // in 16 bits have room there.
 func TestFours(t *testing.T) {
 	forSets(t, func(t *testing.T) {
-		if use.int8s.fours == nil {
+		if use.int8s.tilePackedBy4 == nil {
 			t.Skip("SKIPPED: sums products in 32 bits")
 		}
 		rng := rand.New(rand.NewPCG(41, 42))
 		for kind, next := range levels(rng) {
 			for _, depth := range []int{4, 8, 28, 32, 36, 60, 256, 260, 520} {
 				const rows = 3
-				f := fours{most: depth}
+				f := packedBy4{maxOutliers: depth}
 				f.x = bytes.Repeat([]byte{0x7f}, (depth+wordDepth-1)/wordDepth*rows*wordDepth)
-				f.start, f.count = make([]int32, rows), make([]int32, rows)
-				f.outliers, f.found = make([]outlier, rows*f.most), make([]eights, rows)
+				f.start, f.outlierCount = make([]int32, rows), make([]int32, rows)
+				f.outliers, f.large = make([]outlier, rows*f.maxOutliers), make([]wordMask, rows)
 				for r := range rows {
 					q := make([]uint8, depth)
 					for k := range q {
 						q[k] = uint8(int(next()) + int8Zero)
 					}
-					f.put(r, q)
+					f.setRow(r, q)
 					checkSigned(t, q[:min(depth, wordDepth)])
 					checkFours(t, &f, r, q, fmt.Sprint(kind, ", depth ", depth))
 				}
@@ -57,14 +57,14 @@ func TestFours(t *testing.T) {
 func checkSigned(t *testing.T, q []uint8) {
 	t.Helper()
 	got, want := make([]byte, len(q)), make([]byte, len(q))
-	var gotFound, wantFound eights
+	var gotFound, wantFound wordMask
 	gotSum, wantSum := use.int8s.signed(got, q, &gotFound), signedRef(want, q, &wantFound)
 	if gotSum != wantSum || gotFound != wantFound || !bytes.Equal(got, want) {
 		t.Fatalf("signed of %d: %v, found %b, %v, want %v, %b, %v", len(q), gotSum, gotFound, got, wantSum, wantFound, want)
 	}
 }
 
-func checkFours(t *testing.T, f *fours, r int, q []uint8, what string) {
+func checkFours(t *testing.T, f *packedBy4, r int, q []uint8, what string) {
 	t.Helper()
 	got, sum := make([]int32, len(q)), int32(0)
 	for k := range q {
@@ -79,14 +79,14 @@ func checkFours(t *testing.T, f *fours, r int, q []uint8, what string) {
 					above, below = above+max(got[k+j], 0), below+max(-got[k+j], 0)
 				}
 			}
-			if above > mostFours || below > mostFours {
+			if above > maxHalfSum || below > maxHalfSum {
 				t.Fatalf("%s: four from %d add up to %d and -%d", what, k, above, below)
 			}
 		}
 	}
-	for _, o := range f.outliers[r*f.most:][:f.count[r]] {
+	for _, o := range f.outliers[r*f.maxOutliers:][:f.outlierCount[r]] {
 		for j := range 4 {
-			got[int(o.at)/panel+j] += int32(int8(o.four >> (8 * j)))
+			got[int(o.at)/panel+j] += int32(int8(o.activations >> (8 * j)))
 		}
 	}
 	for k, b := range q {
