@@ -13,7 +13,7 @@ import (
 	"verity/tokenizer"
 )
 
-// completionCommand adds cobra's command to root, which would take any argument.
+// completionCommand adds cobra's completion command, and makes it refuse unknown shells.
 func completionCommand(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil {
@@ -22,8 +22,8 @@ func completionCommand(root *cobra.Command) {
 	}
 }
 
-// plainUsage makes the texts of all flags one line without the marks of their values: shells
-// show them as they are, up to the first newline.
+// plainUsage makes the help of every flag a single line without backquotes, since shells show it
+// as it is, up to the first newline.
 func plainUsage(c *cobra.Command) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		_, text := pflag.UnquoteUsage(f)
@@ -34,8 +34,7 @@ func plainUsage(c *cobra.Command) {
 	}
 }
 
-// completeOptions offers the values of all flags of the table that have no completion of
-// their own.
+// completeOptions completes the values of all options that have no completion yet.
 func completeOptions(c *cobra.Command) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		o := options.Find(f.Name)
@@ -62,7 +61,7 @@ func completeOptions(c *cobra.Command) {
 	}
 }
 
-// languages are codes of languages, with their names beside them.
+// languages returns the codes of languages, described by their names.
 func languages() []string {
 	values := []string{cobra.CompletionWithDesc("auto", "detect it")}
 	for _, l := range tokenizer.KnownLanguages() {

@@ -23,26 +23,25 @@ import (
 	"verity/wer"
 )
 
-const configHelp = `Config prints the defaults of flags, in the form of the file that can change
-them. A line that begins with # is the program's own default. A flag on the command
-line goes before an environment variable, that before the file, and that before the
-default of the program.
+const configHelp = `Config prints the defaults of flags in the format of the config file, which can change
+them. Lines that begin with # are the program's own defaults. A flag on the command
+line overrides an environment variable, and a variable overrides the file.
 
   verity config
   verity config > ~/.config/verity/config
 
-The file has a line for each setting, key = value. $VERITY_CONFIG names another file,
-or is off. A key is the name of a flag of transcribe; it holds for eval, compare, serve
-and info too, where they have the flag. Records name every option that is not the
-default of the program.`
+Each line of the file is a setting, key = value. A key is the name of a flag of
+transcribe; the setting also applies to listen, watch, eval, compare, serve and info,
+if they have the flag. $VERITY_CONFIG names another file, or is off. Records contain
+every option that differs from the program's own default.`
 
-// configVariable names another config file, or turns it off.
+// configVariable is the environment variable that names another config file or turns it off.
 const configVariable = "VERITY_CONFIG"
 
-// configured are the commands that take defaults from the config file.
+// configured lists the commands that read their defaults from the config file.
 var configured = []string{"transcribe", "listen", "watch", "eval", "compare", "serve", "info"}
 
-// configKeys are the options that the file and $VERITY_… may set.
+// configKeys returns the names of the options that the config file may set.
 func configKeys() (keys []string) {
 	for _, o := range options.All() {
 		if o.Scope&options.Configurable != 0 {
@@ -52,8 +51,8 @@ func configKeys() (keys []string) {
 	return keys
 }
 
-// configMost is how many bytes a config file may have.
-const configMost = 64 << 10
+// maxConfig is the largest config file, in bytes.
+const maxConfig = 64 << 10
 
 // A setting is a line of the config file.
 type setting struct {
@@ -61,7 +60,7 @@ type setting struct {
 	line       int // from 1
 }
 
-// configPath is where the config file is; empty if there is none.
+// configPath returns the path of the config file, or "" for none.
 func configPath() string {
 	switch name := os.Getenv(configVariable); name {
 	case "":
@@ -77,12 +76,12 @@ func configPath() string {
 	return filepath.Join(dir, "verity", "config")
 }
 
-// readConfig reads the settings of a file; none of no file. Errors name it.
+// readConfig reads the settings of a file; no path means no settings. Errors name the file.
 func readConfig(ctx context.Context, path string) ([]setting, error) {
 	if path == "" {
 		return nil, nil
 	}
-	text, err := input.Read(ctx, path, configMost)
+	text, err := input.Read(ctx, path, maxConfig)
 	var settings []setting
 	if err == nil {
 		settings, err = parseConfig(string(text))
@@ -93,8 +92,7 @@ func readConfig(ctx context.Context, path string) ([]setting, error) {
 	return settings, nil
 }
 
-// parseConfig reads lines of the form key = value. A value in double quotes has escapes
-// as in Go.
+// parseConfig reads lines of the form key = value. A value in double quotes is a Go string.
 func parseConfig(all string) (settings []setting, err error) {
 	n := 0
 	for line := range strings.Lines(all) {
@@ -121,7 +119,7 @@ func parseConfig(all string) (settings []setting, err error) {
 	return settings, nil
 }
 
-// configure makes settings, and then variables of the environment, the defaults of flags.
+// configure makes settings, and then environment variables, the defaults of flags.
 func configure(root *cobra.Command, path string, settings []setting) error {
 	for _, s := range settings {
 		at := fmt.Sprintf("config file %s: line %d: ", show.Name(path), s.line)
@@ -145,7 +143,7 @@ func configure(root *cobra.Command, path string, settings []setting) error {
 	return nil
 }
 
-// setDefault sets the default of a flag in the commands that have it, of those named or of all.
+// setDefault sets the default of a flag in every command that has it, or only in those named.
 func setDefault(root *cobra.Command, key, value, from string, commands ...string) error {
 	for _, c := range root.Commands() {
 		f := c.Flags().Lookup(key)
@@ -161,25 +159,25 @@ func setDefault(root *cobra.Command, key, value, from string, commands ...string
 	return nil
 }
 
-// needsNoConfig reports whether a command must work although the config file is broken:
-// config, which repairs it, and commands that only print information.
-func needsNoConfig(args []string) bool {
-	return len(args) == 0 || slices.Contains([]string{"config", "manual", "version", "-v", "--version", "help", "-h", "--help", "completion",
-		cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, args[0])
+// needsNoConfig lists the commands that must work although the config file is broken: config,
+// which helps to repair it, and those that only print information.
+var needsNoConfig = []string{
+	"config", "manual", "version", "-v", "--version", "help", "-h", "--help", "completion",
+	cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd,
 }
 
-// withConfig applies the config file to the flags of root. A file that nobody named is
-// skipped with a warning if it cannot be read: its place may belong to somebody else.
+// withConfig applies the config file to the flags of root. A file that cannot be read is
+// skipped with a warning, unless $VERITY_CONFIG names it.
 func withConfig(ctx context.Context, root *cobra.Command, e cli.Env, args []string) error {
-	if needsNoConfig(args) {
+	if len(args) == 0 || slices.Contains(needsNoConfig, args[0]) {
 		return nil
 	}
 	settings, err := readConfig(ctx, e.Config)
-	switch unread := errors.As(err, new(syscall.Errno)) || errors.Is(err, input.ErrNotRegular); {
+	switch unreadable := errors.As(err, new(syscall.Errno)) || errors.Is(err, input.ErrNotRegular); {
 	case errors.Is(err, fs.ErrNotExist) && !e.ConfigNamed:
-	case unread && !e.ConfigNamed:
+	case unreadable && !e.ConfigNamed:
 		e.Complain(nil, fmt.Sprintf("verity: warning: %v: it is skipped", err))
-	case unread:
+	case unreadable:
 		return cli.Usagef("%w; $%s names it, and %[2]s=off uses none", err, configVariable)
 	case err != nil:
 		return cli.UsageError{Err: err}
@@ -188,7 +186,7 @@ func withConfig(ctx context.Context, root *cobra.Command, e cli.Env, args []stri
 }
 
 func configCommand(e cli.Env) (c *cobra.Command) {
-	c = cli.New("config", "Print the defaults of flags and where they are set", configHelp,
+	c = cli.New("config", "Print the defaults of flags and where they come from", configHelp,
 		func(ctx context.Context, _ []string) error { return printConfig(ctx, c.Root(), e) })
 	c.Args = func(c *cobra.Command, args []string) error {
 		if err := cli.NoArgs(c, args); err != nil {
@@ -199,12 +197,15 @@ func configCommand(e cli.Env) (c *cobra.Command) {
 	return c
 }
 
-// printConfig prints the path of the file and every key with its value.
+// printConfig prints the path of the config file and every key with its value.
 func printConfig(ctx context.Context, root *cobra.Command, e cli.Env) error {
 	settings, err := readConfig(ctx, e.Config)
 	missing := errors.Is(err, fs.ErrNotExist)
 	if err == nil || missing {
 		err = configure(root, e.Config, settings)
+	}
+	if err != nil {
+		return err
 	}
 	state := e.Config
 	switch {
@@ -212,9 +213,6 @@ func printConfig(ctx context.Context, root *cobra.Command, e cli.Env) error {
 		state = "no config file: $" + configVariable + " is off, or the system names no directory for one"
 	case missing:
 		state += " (there is no such file yet)"
-	}
-	if err != nil {
-		return err
 	}
 	transcribe, _, err := root.Find(configured[:1])
 	if err != nil {
@@ -235,7 +233,7 @@ func printConfig(ctx context.Context, root *cobra.Command, e cli.Env) error {
 	return err
 }
 
-// quoted returns a value in the form that the file needs.
+// quoted returns a value as the config file must spell it.
 func quoted(value string) string {
 	if value == "" || value != strings.TrimSpace(value) || value[0] == '"' || show.Line(value) != value {
 		return strconv.Quote(value)

@@ -1,16 +1,16 @@
 // Verity transcribes speech with Whisper models.
 //
-//	flags → one call → output
+//	arguments → withCommand → Translate → withConfig → a command of cmd/internal → exit status
 //
-// Text goes to standard output and nothing else does; progress and logs go to
-// standard error, progress only on a terminal. "verity help" and "verity help
-// COMMAND" are the documentation. Flags carry the names of openai/whisper's at
-// c0d2f62, with dashes.
+// Results go to standard output, and nothing else does. Progress and logs go to standard
+// error, progress only on a terminal. "verity help" and "verity help COMMAND" explain
+// everything. Flags have the names of openai/whisper's at c0d2f62, with hyphens.
 //
 // # Exit status
 //
-//	0  done
-//	1  some input failed; the others are still written
-//	2  wrong usage
-//	3  outputs differ that must not
+//	0    done
+//	1    some input failed; the rest is done
+//	2    wrong usage
+//	3    outputs differ that must be equal
+//	130  interrupted
 package main

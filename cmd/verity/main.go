@@ -42,8 +42,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run is the whole program but for the process around it. It returns the exit
-// status.
+// run runs the program without its process and returns the exit status.
 func run(ctx context.Context, e cli.Env, args []string) int {
 	out := &errorWriter{w: e.Out}
 	e.Out = out
@@ -55,7 +54,7 @@ func run(ctx context.Context, e cli.Env, args []string) int {
 	root.SetIn(e.In)
 	root.SetErr(e.Err)
 	args, err := commandLine(root, args)
-	cmd, _, _ := root.Find(args) // to be named in an error
+	cmd, _, _ := root.Find(args) // for the name in an error
 	if err == nil {
 		root.SetArgs(args)
 		cmd, err = root.ExecuteContextC(ctx)
@@ -66,7 +65,8 @@ func run(ctx context.Context, e cli.Env, args []string) int {
 	return e.Fail(ctx, cmd.CommandPath(), append(args, preset(cmd)...), err)
 }
 
-// commandLine returns the arguments with the command that is meant, in our words.
+// commandLine adds the command that the arguments leave out, and translates the words of other
+// programs. Shells ask for completions of such command lines, too.
 func commandLine(root *cobra.Command, args []string) ([]string, error) {
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		plainUsage(root)
@@ -75,8 +75,7 @@ func commandLine(root *cobra.Command, args []string) ([]string, error) {
 	return cli.Translate(root, withCommand(root, args))
 }
 
-// preset returns the values that flags of a command have from the configuration file or the
-// environment.
+// preset returns the values that flags of a command got from the config file or the environment.
 func preset(c *cobra.Command) (values []string) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Annotations[cli.FromKey] != nil {
@@ -86,30 +85,28 @@ func preset(c *cobra.Command) (values []string) {
 	return values
 }
 
-// isTerminal reports whether f is a terminal that knows escape sequences.
+// isTerminal reports whether f is a terminal that understands escape sequences.
 func isTerminal(f *os.File) bool {
 	return term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
-// An errorWriter remembers the first error, since some callers ignore it.
+// An errorWriter remembers the first error, which cobra ignores when it prints help.
 type errorWriter struct {
 	w   io.Writer
 	err error
 }
 
-func (c *errorWriter) Write(b []byte) (int, error) {
-	n, err := c.w.Write(b)
-	if c.err == nil {
-		c.err = err
-	}
+func (e *errorWriter) Write(b []byte) (int, error) {
+	n, err := e.w.Write(b)
+	e.err = cmp.Or(e.err, err)
 	return n, err
 }
 
-const rootHelp = `Verity transcribes speech with Whisper models: tiny to large-v3, in pure Go.
+const rootHelp = `Verity transcribes speech with Whisper models, from tiny to large-v3, in pure Go.
 
-Without --model, Verity uses openai's multilingual Whisper base, which is part of this
-program, with weights of four bits. Larger Whisper models make fewer errors: name one,
-such as small, or a checkpoint that you have.
+The default model is built in: openai's multilingual Whisper base, with weights of four
+bits. Larger models make fewer errors. --model names one, such as small, or a checkpoint
+of your own.
 
   verity talk.mp3
   verity transcribe --output-format srt --output-dir subs *.mp3
@@ -127,27 +124,29 @@ func newRoot(e cli.Env) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			if f, ok := e.In.(*os.File); ok {
 				if info, err := f.Stat(); err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeNamedPipe != 0) {
-					return cli.Usagef("no FILE is named; - is standard input: verity -")
+					return cli.Usagef("no FILE is named; for standard input, run verity -")
 				}
 			}
 			return c.Help()
 		},
 
-		// Where no command begins so, the shell offers files: "verity FILE" transcribes.
+		// The shell offers files, too, since "verity FILE" transcribes.
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveDefault
 		},
 	}
-	cobra.EnableCommandSorting = false // the groups have an order of their own
+	cobra.EnableCommandSorting = false
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.SetGlobalNormalizationFunc(cli.Dashes)
-	root.SetOut(e.Out) // before completionCommand, which keeps it
+	root.SetOut(e.Out) // completionCommand remembers it
 	for _, g := range []struct {
 		title    string
 		commands []*cobra.Command
 	}{
 		{"Transcribe", []*cobra.Command{text.Transcribe(e), text.Listen(e), text.Watch(e), text.Serve(e)}},
-		{"Measure", []*cobra.Command{measure.Eval(e), measure.Compare(e), measure.Report(e), measure.Bench(e), measure.Selftest(e)}},
+		{"Measure", []*cobra.Command{
+			measure.Eval(e), measure.Compare(e), measure.Report(e), measure.Bench(e), measure.Selftest(e),
+		}},
 		{"Models", []*cobra.Command{models.Models(e), models.Info(e), models.Quantize(e), models.Synth(e)}},
 		{"Shell", []*cobra.Command{configCommand(e), versionCommand(e), manualCommand()}},
 	} {
@@ -167,30 +166,21 @@ func newRoot(e cli.Env) *cobra.Command {
 	return root
 }
 
-// withCommand lets "verity talk.wav" and "verity -m DIR talk.wav" mean transcribe: what
-// is no command but a flag, a file or the name of one.
+// withCommand makes "verity talk.wav" and "verity -m DIR talk.wav" mean transcribe: the first
+// argument is not a command, but a flag, a file or the name of one.
 func withCommand(root *cobra.Command, args []string) []string {
-	if len(args) == 0 {
+	if len(args) == 0 || slices.Contains([]string{"-h", "--help", "-v", "--version"}, args[0]) {
 		return args
 	}
 	first := args[0]
-	switch first {
-	case "-h", "--help", "-v", "--version", "help", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
-		return args
-	}
-	if isCommand(root, first) {
-		return args
-	}
+	isCommand := slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == first })
 	_, err := os.Stat(first)
-	if _, piped := setup.Stdin(first); err == nil || piped || strings.HasPrefix(first, "-") || strings.ContainsAny(first, `./\`) {
+	_, piped := setup.Stdin(first)
+	isFile := err == nil || piped || strings.ContainsAny(first, `./\`)
+	if !isCommand && (isFile || strings.HasPrefix(first, "-")) {
 		return append([]string{"transcribe"}, args...)
 	}
 	return args
-}
-
-// isCommand reports whether a word is a command of root.
-func isCommand(root *cobra.Command, word string) bool {
-	return slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == word })
 }
 
 func versionCommand(e cli.Env) *cobra.Command {

@@ -149,7 +149,7 @@ func TestExitStatus(t *testing.T) {
 	}
 	defer f.Close()
 	var out, errors bytes.Buffer
-	if code := run(t.Context(), cli.Env{In: f, Out: &out, Err: &errors}, nil); code != 2 || out.Len() > 0 || !strings.Contains(errors.String(), "no FILE is named; - is standard input") {
+	if code := run(t.Context(), cli.Env{In: f, Out: &out, Err: &errors}, nil); code != 2 || out.Len() > 0 || !strings.Contains(errors.String(), "no FILE is named; for standard input, run verity -") {
 		t.Errorf("verity < FILE: exit status %d, %q, %q", code, &out, &errors)
 	}
 

@@ -17,7 +17,7 @@ import (
 	"verity/internal/output"
 )
 
-// helpCommand makes cobra's "verity help COMMAND" refuse anything that is not a command.
+// helpCommand makes "verity help COMMAND" refuse words that are not commands.
 func helpCommand(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	c, _, err := root.Find([]string{"help"})
@@ -57,8 +57,8 @@ func manualCommand() *cobra.Command {
 	}
 }
 
-// manPages writes the manual page of a command and of each under it. cobra lists flags
-// without headings: they are hidden from it, and their groups put in the description.
+// manPages writes the manual page of a command and of each command under it. Package doc would
+// list flags without headings, so they are hidden from it and listed in the description.
 func manPages(c *cobra.Command, dir string) error {
 	for _, sub := range c.Commands() {
 		if sub.IsAvailableCommand() {
@@ -82,12 +82,12 @@ var referenceTemplate string
 const manTemplate = `{{description .}}
 {{range commandGroups .}}
 # {{upper .Title}}
-{{range .Commands}}
+{{range .Items}}
 **{{.Name}}**
 : {{escape .Short}}
 {{end}}{{end}}{{range flagGroups .}}
 # {{upper .Title}}
-{{range .Flags}}
+{{range .Items}}
 **{{escape (written .)}}**
 : {{escape (meaning .)}}
 {{end}}{{end}}`
@@ -108,7 +108,7 @@ var docFuncs = template.FuncMap{
 	"allOptions":    allOptions,
 	"allCommands":   allCommands,
 	"commandGroups": cli.CommandGroups,
-	"flagGroups":    func(c *cobra.Command) []cli.FlagGroup { return cli.FlagGroups(c, false) },
+	"flagGroups":    func(c *cobra.Command) []cli.Group[*pflag.Flag] { return cli.FlagGroups(c, false) },
 	"own":           ownFlags,
 	"shared":        sharedFlags,
 	"description":   description,
@@ -133,7 +133,7 @@ func description(c *cobra.Command) string {
 }
 
 // allOptions returns the table of options as flags.
-func allOptions() []cli.FlagGroup {
+func allOptions() []cli.Group[*pflag.Flag] {
 	var flags []*pflag.Flag
 	for _, o := range options.All() {
 		flags = append(flags, cli.NewFlag(o, nil))
@@ -160,16 +160,16 @@ func isShared(f *pflag.Flag) bool {
 // ownFlags returns the flags that only this command explains.
 func ownFlags(c *cobra.Command) (own []*pflag.Flag) {
 	for _, g := range cli.FlagGroups(c, false) {
-		own = append(own, slices.DeleteFunc(g.Flags, isShared)...)
+		own = append(own, slices.DeleteFunc(g.Items, isShared)...)
 	}
 	return own
 }
 
 // sharedFlags returns the flags that the table of options explains.
-func sharedFlags(c *cobra.Command) []cli.FlagGroup {
+func sharedFlags(c *cobra.Command) []cli.Group[*pflag.Flag] {
 	groups := cli.FlagGroups(c, false)
 	for i := range groups {
-		groups[i].Flags = slices.DeleteFunc(groups[i].Flags, func(f *pflag.Flag) bool { return !isShared(f) })
+		groups[i].Items = slices.DeleteFunc(groups[i].Items, func(f *pflag.Flag) bool { return !isShared(f) })
 	}
-	return slices.DeleteFunc(groups, func(g cli.FlagGroup) bool { return len(g.Flags) == 0 })
+	return slices.DeleteFunc(groups, func(g cli.Group[*pflag.Flag]) bool { return len(g.Items) == 0 })
 }

@@ -11,20 +11,20 @@ import (
 	"verity/internal/show"
 )
 
-// A Bar draws on a terminal which share of some work is done, with a text before it. The
-// zero value with a writer is ready.
+// A Bar shows on a terminal which share of some work is done, with a text before it. A Bar
+// needs only its writer.
 type Bar struct {
 	W     io.Writer
-	drawn *progressbar.ProgressBar // nil before set and after clear
+	drawn *progressbar.ProgressBar // nil before Set and after Clear
 }
 
-const barUnits = 1000 // steps of a bar
+const barSteps = 1000
 
-// Set draws the bar.
+// Set draws the bar. Drawing errors are ignored.
 func (b *Bar) Set(text string, share float64) {
 	text += " "
 	if b.drawn == nil {
-		b.drawn = progressbar.NewOptions64(barUnits,
+		b.drawn = progressbar.NewOptions64(barSteps,
 			progressbar.OptionSetWriter(b.W),
 			progressbar.OptionSetDescription(text), // drawn at once, before the throttle
 			progressbar.OptionSetWidth(24),
@@ -36,26 +36,25 @@ func (b *Bar) Set(text string, share float64) {
 		)
 	}
 	b.drawn.Describe(text)
-	b.drawn.Set64(min(int64(share*barUnits), barUnits-1)) // at its end it would vanish; an error would be one of drawing
+	b.drawn.Set64(min(int64(share*barSteps), barSteps-1)) // a full bar would disappear
 }
 
-// hide removes the bar from the terminal until the next set, which draws it below what was
-// written meanwhile.
+// hide removes the bar from the terminal until the next Set, which draws it below new output.
 func (b *Bar) hide() {
 	if b.drawn != nil {
 		b.drawn.Clear()
 	}
 }
 
-// Clear removes the bar; the next set draws another.
+// Clear removes the bar; the next Set draws a new one.
 func (b *Bar) Clear() {
 	b.hide()
 	b.drawn = nil
 }
 
-// Remaining estimates the time that the rest of some work takes.
+// Remaining estimates how long the rest of some work takes, as the end of a sentence.
 func Remaining(took time.Duration, share float64) string {
-	left := math.Ceil(took.Seconds() / share * (1 - share)) // an estimate: whole seconds
+	left := math.Ceil(took.Seconds() / share * (1 - share))
 	if left < 100 {
 		return fmt.Sprintf(", %.0f s left", left)
 	}

@@ -6,19 +6,19 @@ import (
 	"verity/internal/input"
 )
 
-// CompleteSound offers sound files as arguments.
+// CompleteSound completes arguments with sound files.
 func CompleteSound(c *cobra.Command) {
 	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return input.SoundFiles, cobra.ShellCompDirectiveFilterFileExt
 	}
 }
 
-// CompleteOr offers values, or else files and directories.
+// CompleteOr completes the value of a flag with some values, or with files and directories.
 func CompleteOr(c *cobra.Command, flag string, values ...string) {
 	Must(c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveDefault)))
 }
 
-// CompleteValues offers the values of a flag to the shell.
+// CompleteValues completes the value of a flag with some values.
 func CompleteValues(c *cobra.Command, flag string, values ...string) {
 	Must(c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
 }

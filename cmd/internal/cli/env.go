@@ -16,47 +16,45 @@ import (
 	"verity/wer"
 )
 
-// An Env is the part of the process that a command may use. Only text goes to out;
-// progress and logs go to err.
+// An Env is the part of the process that a command may use. Results go to Out; progress and
+// logs go to Err.
 type Env struct {
 	In       io.Reader
 	Out, Err io.Writer
 
-	// Whether out and err are terminals.
-	OutTerminal, ErrTerminal bool
+	OutTerminal, ErrTerminal bool // whether Out and Err are terminals
 
-	// Path of the config file; empty for none.
-	Config      string
-	ConfigNamed bool // by $VERITY_CONFIG: it must be there
+	Config      string // path of the config file; empty for none
+	ConfigNamed bool   // $VERITY_CONFIG names the file, so it must exist
 }
 
-// A UsageError is the caller's mistake: it makes the exit status 2, not 1.
+// A UsageError is a mistake of the user. The exit status is 2.
 type UsageError struct{ Err error }
 
 func (e UsageError) Error() string { return e.Err.Error() }
 
-// A DiffersError says that outputs differ that must not: the exit status is 3.
+// A DiffersError reports that outputs differ that must be equal. The exit status is 3.
 type DiffersError struct{ Err error }
 
 func (e DiffersError) Error() string { return e.Err.Error() }
 
-// Usagef is an error of the caller's.
+// Usagef formats a UsageError.
 func Usagef(format string, args ...any) error {
 	return UsageError{Err: fmt.Errorf(format, args...)}
 }
 
-// interrupted is the exit status after a signal, as shells have it for Ctrl-C.
+// interrupted is the exit status after a signal: that of shells after Ctrl-C.
 const interrupted = 130
 
-// Complain writes a message. Names among the arguments that hold control characters
-// are quoted and all other control characters escaped: a name must neither command the
-// terminal nor look like a line of its own. Nor may it fill the screen.
+// Complain writes a message to Err. It escapes control characters and shortens long lines, so
+// that a strange file name can neither control the terminal, nor pass for a line of its own, nor
+// fill the screen. Arguments with control characters are quoted where they occur.
 func (e Env) Complain(args []string, message string) {
 	for _, arg := range args {
-		_, value, _ := strings.Cut(arg, "=") // of a flag
-		for _, said := range []string{arg, value} {
-			if name := show.Name(said); name != said {
-				message = strings.ReplaceAll(message, said, name)
+		_, value, _ := strings.Cut(arg, "=") // --flag=value
+		for _, text := range []string{arg, value} {
+			if quoted := show.Name(text); quoted != text {
+				message = strings.ReplaceAll(message, text, quoted)
 			}
 		}
 	}
@@ -65,7 +63,7 @@ func (e Env) Complain(args []string, message string) {
 	}
 }
 
-// Fail writes why a program has failed, and returns its exit status: 0 for no error.
+// Fail writes why a program failed and returns its exit status, 0 for no error.
 func (e Env) Fail(ctx context.Context, program string, args []string, err error) int {
 	switch {
 	case err == nil:
@@ -84,14 +82,15 @@ func (e Env) Fail(ctx context.Context, program string, args []string, err error)
 	return 1
 }
 
-// Color reports whether text on standard output may be coloured.
+// Color reports whether standard output may be coloured.
 func (e Env) Color() bool { return e.OutTerminal && os.Getenv("NO_COLOR") == "" }
 
+// ExitHelp ends the help of most commands.
 const ExitHelp = `
 
 Exit status: 0 done, 1 some input failed, 2 wrong usage, 130 interrupted.`
 
-// NoArgs refuses arguments; at the root they are commands that do not exist.
+// NoArgs refuses arguments. To a command with commands under it, an argument is an unknown one.
 func NoArgs(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -99,9 +98,9 @@ func NoArgs(c *cobra.Command, args []string) error {
 	if !c.HasSubCommands() {
 		hint := ""
 		if f := c.Flags().Lookup("dataset"); f != nil && !f.Changed {
-			hint = "; --dataset names what is to be heard"
+			hint = "; --dataset names the sound to transcribe"
 		}
-		return Usagef("no arguments are taken: got %q%s", args[0], hint)
+		return Usagef("%s takes no arguments: got %q%s", c.Name(), args[0], hint)
 	}
 	var names []string
 	for _, sub := range c.Commands() {
@@ -109,15 +108,15 @@ func NoArgs(c *cobra.Command, args []string) error {
 	}
 	near := DidYouMean(wer.Nearest(args[0], names))
 	if near == "" && !c.HasParent() {
-		near = ", and no file of that name"
+		near = ", and no such file"
 	}
 	return Usagef("there is no command %q%s", args[0], near)
 }
 
-// Version is the program's, for its records. A program sets it before it runs.
+// Version is the version of the program, which main sets. Records contain it.
 var Version = "development"
 
-// OneOf refuses a value of a flag that is not one of those it takes.
+// OneOf returns an error if the value of a flag is not among the accepted ones.
 func OneOf(flag, value string, values ...string) error {
 	if slices.Contains(values, value) {
 		return nil

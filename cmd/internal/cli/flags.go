@@ -13,7 +13,7 @@ import (
 type OptionFlag struct {
 	O    *options.Option
 	text string
-	put  func(options.Value) error
+	set  func(options.Value) error
 }
 
 func (f *OptionFlag) String() string { return f.text }
@@ -21,7 +21,7 @@ func (f *OptionFlag) String() string { return f.text }
 func (f *OptionFlag) Set(text string) error {
 	v, err := f.O.Parse(text)
 	if err == nil {
-		err = f.put(v)
+		err = f.set(v)
 	}
 	if err == nil {
 		f.text = v.Text
@@ -29,7 +29,7 @@ func (f *OptionFlag) Set(text string) error {
 	return err
 }
 
-// Type is what the value is called in help.
+// Type names the value in help.
 func (f *OptionFlag) Type() string {
 	switch {
 	case f.O.Kind == options.Switch:
@@ -44,7 +44,7 @@ func (f *OptionFlag) Type() string {
 	return "text"
 }
 
-// optionOf returns the option of a flag; nil if it is not in the table.
+// optionOf returns the option of a flag, or nil if it is not in the table.
 func optionOf(f *pflag.Flag) *options.Option {
 	if f, ok := f.Value.(*OptionFlag); ok {
 		return f.O
@@ -52,11 +52,11 @@ func optionOf(f *pflag.Flag) *options.Option {
 	return nil
 }
 
-// NewFlag returns the flag of an option. Its values go to put.
-func NewFlag(o *options.Option, put func(options.Value) error) *pflag.Flag {
+// NewFlag returns the flag of an option. Its values are passed to set.
+func NewFlag(o *options.Option, set func(options.Value) error) *pflag.Flag {
 	f := &pflag.Flag{
 		Name: o.Name, Shorthand: o.Short, Usage: o.Help, DefValue: o.DefaultText(), NoOptDefVal: o.BareValue,
-		Value:       &OptionFlag{O: o, put: put, text: o.DefaultText()},
+		Value:       &OptionFlag{O: o, set: set, text: o.DefaultText()},
 		Annotations: map[string][]string{GroupKey: {o.Group}},
 	}
 	if o.Kind == options.Switch {
@@ -65,26 +65,26 @@ func NewFlag(o *options.Option, put func(options.Value) error) *pflag.Flag {
 	return f
 }
 
-// AddOption adds the flag of an option to a set. Its default goes to put, and then every
-// value of the flag.
-func AddOption(set *pflag.FlagSet, name string, put func(options.Value) error) {
+// AddOption adds the flag of an option to a set. The default is passed to set at once, and every
+// value of the flag later. An unknown name is a programming error.
+func AddOption(flags *pflag.FlagSet, name string, set func(options.Value) error) {
 	o := options.Find(name)
 	if o == nil {
 		panic(fmt.Sprintf("there is no option %s", name))
 	}
 	v, err := o.Parse(o.DefaultText())
 	if err == nil || o.DefaultText() == "" {
-		err = put(v)
+		err = set(v)
 	}
 	if err != nil {
 		panic(fmt.Sprintf("the default of %s: %v", name, err))
 	}
-	set.AddFlag(NewFlag(o, put))
+	flags.AddFlag(NewFlag(o, set))
 }
 
-// Bind adds the flag of an option whose values go to a variable.
-func Bind[T string | bool | int | float64](set *pflag.FlagSet, name string, to *T) {
-	AddOption(set, name, func(v options.Value) error {
+// Bind adds the flag of an option and stores its value in a variable.
+func Bind[T string | bool | int | float64](flags *pflag.FlagSet, name string, to *T) {
+	AddOption(flags, name, func(v options.Value) error {
 		switch p := any(to).(type) {
 		case *string:
 			*p = v.Text
@@ -99,40 +99,40 @@ func Bind[T string | bool | int | float64](set *pflag.FlagSet, name string, to *
 	})
 }
 
-// Redefine gives a flag of the table another default, and other help unless it is empty.
-func Redefine(set *pflag.FlagSet, name, value, help string) {
-	f := set.Lookup(name)
+// Redefine gives a flag another default, and another help text unless that is empty.
+func Redefine(flags *pflag.FlagSet, name, value, help string) {
+	f := flags.Lookup(name)
 	Must(f.Value.Set(value))
 	f.DefValue = f.Value.String()
 	f.Usage = cmp.Or(help, f.Usage)
 }
 
-// Contradiction reports the first flag that was given although it needs, or excludes,
-// another. A flag that is needed and not given is, if it takes no value.
-func Contradiction(set *pflag.FlagSet) (err error) {
-	set.VisitAll(func(f *pflag.Flag) {
+// Contradiction reports the first flag that lacks a flag it needs or is combined with a flag it
+// excludes. A missing flag that works without a value is set instead.
+func Contradiction(flags *pflag.FlagSet) (err error) {
+	flags.VisitAll(func(f *pflag.Flag) {
 		o := optionOf(f)
 		if o == nil || err != nil || !f.Changed || !isSet(f) {
 			return
 		}
-		switch needed := set.Lookup(o.Needs); {
+		switch needed := flags.Lookup(o.Needs); {
 		case needed != nil && needed.NoOptDefVal != "" && !needed.Changed:
-			err = set.Set(o.Needs, needed.NoOptDefVal)
+			err = flags.Set(o.Needs, needed.NoOptDefVal)
 		case needed != nil && !isSet(needed):
 			err = Usagef("--%s needs --%s", f.Name, o.Needs)
-		case o.Excludes != "" && isSet(set.Lookup(o.Excludes)):
+		case o.Excludes != "" && isSet(flags.Lookup(o.Excludes)):
 			err = Usagef("--%s cannot be combined with --%s", f.Name, o.Excludes)
 		}
 	})
 	return err
 }
 
-// isSet reports whether a flag asks for something.
+// isSet reports whether a flag differs from its default and is not off.
 func isSet(f *pflag.Flag) bool {
 	return f != nil && optionOf(f) != nil && f.Value.String() != optionOf(f).DefaultText() && f.Value.String() != "off"
 }
 
-// Must panics on an error of flag registration, a programmer's mistake.
+// Must panics on an error that only a programming error can cause.
 func Must(err error) {
 	if err != nil {
 		panic(err)

@@ -69,7 +69,7 @@ func AddHelp(c *cobra.Command) {
 	}
 }
 
-// UseHelpTemplate makes help of a command look like that of this program.
+// UseHelpTemplate makes the help of a command look like that of this program.
 func UseHelpTemplate(c *cobra.Command) {
 	cobra.AddTemplateFunc("page", newPage)
 	c.SetHelpTemplate(helpTemplate)
@@ -81,21 +81,15 @@ Usage:
   {{.Usage}}
 {{range .Sections}}
 {{.Title}}:
-{{range .Rows}}{{.}}
+{{range .Items}}{{.}}
 {{end}}{{end}}{{if .Hint}}
 {{.Hint}}
 {{end}}{{end}}`
 
-// A page is what the template shows.
+// A page is what the template shows. A row of a section may have several lines.
 type page struct {
 	Text, Usage, Hint string
-	Sections          []section
-}
-
-// A section of a page. Its rows may be several lines each.
-type section struct {
-	Title string
-	Rows  []string
+	Sections          []Group[string]
 }
 
 // Columns at which the text of a row begins. With -h it is always beside the name.
@@ -109,49 +103,51 @@ func newPage(c *cobra.Command) page {
 		p.Hint = fmt.Sprintf("%q explains everything.", c.CommandPath()+" --help")
 	}
 	for _, g := range CommandGroups(c) {
-		s := section{Title: g.Title}
-		for _, sub := range g.Commands {
-			s.Rows = append(s.Rows, layOut(sub.Name(), sub.Short, commandColumn))
+		section := Group[string]{Title: g.Title}
+		for _, sub := range g.Items {
+			section.Items = append(section.Items, layOut(sub.Name(), sub.Short, commandColumn))
 		}
-		p.Sections = append(p.Sections, s)
+		p.Sections = append(p.Sections, section)
 		p.Hint = fmt.Sprintf("\"%s COMMAND -h\" shows common flags, --help explains everything.", c.CommandPath())
 	}
 	for _, g := range FlagGroups(c, short) {
-		s := section{Title: g.Title}
-		for _, f := range g.Flags {
-			s.Rows = append(s.Rows, layOut(indented(f), meaning(f), column))
+		section := Group[string]{Title: g.Title}
+		for _, f := range g.Items {
+			name := Written(f)
+			if f.Shorthand == "" {
+				name = "    " + name
+			}
+			section.Items = append(section.Items, layOut(name, meaning(f), column))
 		}
-		p.Sections = append(p.Sections, s)
+		p.Sections = append(p.Sections, section)
 	}
 	return p
 }
 
-// A CommandGroup is a heading of help with the commands under it.
-type CommandGroup struct {
-	Title    string
-	Commands []*cobra.Command
+// A Group is a heading of help with commands, flags or rows under it.
+type Group[T any] struct {
+	Title string
+	Items []T
 }
 
-// CommandGroups returns the commands directly under c.
-func CommandGroups(c *cobra.Command) (groups []CommandGroup) {
-	for _, sub := range c.Commands() {
-		title := cmp.Or(sub.GroupID, "Commands")
-		i := slices.IndexFunc(groups, func(g CommandGroup) bool { return g.Title == title })
-		switch {
-		case !sub.IsAvailableCommand() && sub.Name() != "help":
-			continue
-		case i < 0:
-			i, groups = len(groups), append(groups, CommandGroup{Title: title})
+// grouped puts items under their headings, in the order in which headings first occur.
+func grouped[T any](items []T, title func(T) string) (groups []Group[T]) {
+	for _, item := range items {
+		i := slices.IndexFunc(groups, func(g Group[T]) bool { return g.Title == title(item) })
+		if i < 0 {
+			i, groups = len(groups), append(groups, Group[T]{Title: title(item)})
 		}
-		groups[i].Commands = append(groups[i].Commands, sub)
+		groups[i].Items = append(groups[i].Items, item)
 	}
 	return groups
 }
 
-// A FlagGroup is a heading of help with the flags under it.
-type FlagGroup struct {
-	Title string
-	Flags []*pflag.Flag
+// CommandGroups returns the commands directly under c that help shows.
+func CommandGroups(c *cobra.Command) []Group[*cobra.Command] {
+	shown := slices.DeleteFunc(slices.Clone(c.Commands()), func(c *cobra.Command) bool {
+		return !c.IsAvailableCommand() && c.Name() != "help"
+	})
+	return grouped(shown, func(c *cobra.Command) string { return cmp.Or(c.GroupID, "Commands") })
 }
 
 // shortTitles merges small groups into others where help is short.
@@ -162,7 +158,7 @@ var shortTitles = map[string]string{
 
 // FlagGroups returns the flags of a command that help shows; if short, only the common ones,
 // under fewer headings.
-func FlagGroups(c *cobra.Command, short bool) []FlagGroup {
+func FlagGroups(c *cobra.Command, short bool) []Group[*pflag.Flag] {
 	var flags []*pflag.Flag
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		o := optionOf(f)
@@ -179,26 +175,14 @@ func FlagGroups(c *cobra.Command, short bool) []FlagGroup {
 
 // GroupFlags puts flags under their headings, in the order of the table of options; flags that
 // are not in the table come last. Headings may be renamed.
-func GroupFlags(flags []*pflag.Flag, renamed map[string]string) (groups []FlagGroup) {
-	place := func(f *pflag.Flag) int {
-		if i := slices.Index(options.All(), options.Find(f.Name)); i >= 0 {
-			return i
-		}
-		return len(options.All())
-	}
-	slices.SortStableFunc(flags, func(a, b *pflag.Flag) int { return place(a) - place(b) })
-	for _, f := range flags {
-		title := "Flags"
-		if t := f.Annotations[GroupKey]; len(t) == 1 {
-			title = cmp.Or(renamed[t[0]], t[0])
-		}
-		i := slices.IndexFunc(groups, func(g FlagGroup) bool { return g.Title == title })
-		if i < 0 {
-			i, groups = len(groups), append(groups, FlagGroup{Title: title})
-		}
-		groups[i].Flags = append(groups[i].Flags, f)
-	}
-	return groups
+func GroupFlags(flags []*pflag.Flag, renamed map[string]string) []Group[*pflag.Flag] {
+	all := options.All()
+	place := func(f *pflag.Flag) uint { return uint(slices.Index(all, options.Find(f.Name))) } // -1 is the largest
+	slices.SortStableFunc(flags, func(a, b *pflag.Flag) int { return cmp.Compare(place(a), place(b)) })
+	return grouped(flags, func(f *pflag.Flag) string {
+		title := strings.Join(f.Annotations[GroupKey], "")
+		return cmp.Or(renamed[title], title, "Flags")
+	})
 }
 
 // Written returns a flag as it is typed, with the name of its value.
@@ -212,14 +196,6 @@ func Written(f *pflag.Flag) string {
 		value = "name"
 	}
 	return strings.TrimSpace(text + " " + strings.ToUpper(value))
-}
-
-// indented aligns the long names of flags.
-func indented(f *pflag.Flag) string {
-	if f.Shorthand == "" {
-		return "    " + Written(f)
-	}
-	return Written(f)
 }
 
 // Limits returns which values a flag accepts and its default; empty if any value will do.

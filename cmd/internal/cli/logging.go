@@ -13,13 +13,14 @@ import (
 	"verity/internal/show"
 )
 
-// LogFlags say how much goes to standard error.
+// LogFlags decide how much is written to standard error.
 type LogFlags struct {
 	Quiet    bool
 	level    string
-	Progress string // of commands that run utterances
+	Progress string // only of commands that run utterances
 }
 
+// RegisterQuiet adds --quiet.
 func (l *LogFlags) RegisterQuiet(f *pflag.FlagSet) {
 	Bind(f, "quiet", &l.Quiet)
 }
@@ -30,6 +31,7 @@ func (l *LogFlags) RegisterRun(f *pflag.FlagSet) {
 	Bind(f, "progress", &l.Progress)
 }
 
+// Register adds --quiet and --log-level.
 func (l *LogFlags) Register(f *pflag.FlagSet) {
 	l.RegisterQuiet(f)
 	Bind(f, "log-level", &l.level)
@@ -38,12 +40,12 @@ func (l *LogFlags) Register(f *pflag.FlagSet) {
 // chatty reports whether frequent log lines would break a progress bar.
 func (l *LogFlags) chatty() bool { return l.level == "debug" || l.level == "info" }
 
-// Logger makes the log, and that of libraries, write to standard error: sentences where people
-// read it and do not ask for more, records otherwise.
+// Logger returns the log of the program, and redirects that of libraries to it. Warnings are
+// sentences on a terminal; elsewhere, and at lower levels, the log consists of records.
 func (l *LogFlags) Logger(e Env) *slog.Logger {
 	level := slog.LevelWarn
 	if l.level != "" {
-		Must(level.UnmarshalText([]byte(l.level))) // one of the table
+		Must(level.UnmarshalText([]byte(l.level))) // the table has checked it
 	}
 	if l.Quiet {
 		level = slog.LevelError
@@ -53,31 +55,31 @@ func (l *LogFlags) Logger(e Env) *slog.Logger {
 		logger = slog.New(sentences{Handler: logger.Handler(), w: e.Err})
 	}
 	slog.SetDefault(logger)
-	// SetDefault also redirects package log, which libraries use: mewkiz/flac writes a
-	// line about every frame of a file at 24 kHz.
+	// SetDefault also redirects package log. mewkiz/flac would write a line for every frame of
+	// a file at 24 kHz.
 	log.SetOutput(io.Discard)
 	return logger
 }
 
-// sentences writes records for people.
+// sentences is a log handler that writes each record as a sentence.
 type sentences struct {
-	slog.Handler // says which levels are written
+	slog.Handler // decides which levels are written
 	w            io.Writer
-	given        []slog.Attr
+	attrs        []slog.Attr
 }
 
-func (s sentences) WithAttrs(given []slog.Attr) slog.Handler {
-	s.given = slices.Concat(s.given, given)
+func (s sentences) WithAttrs(attrs []slog.Attr) slog.Handler {
+	s.attrs = slices.Concat(s.attrs, attrs)
 	return s
 }
 
 func (s sentences) Handle(_ context.Context, r slog.Record) error {
 	text := r.Message
-	r.AddAttrs(s.given...)
+	r.AddAttrs(s.attrs...)
 	r.Attrs(func(a slog.Attr) bool {
 		text += fmt.Sprintf(", %s %v", a.Key, a.Value)
 		return true
 	})
-	_, err := fmt.Fprintf(s.w, "\r\x1b[Kverity: %s\n", show.Line(text)) // a bar is drawn again below
+	_, err := fmt.Fprintf(s.w, "\r\x1b[Kverity: %s\n", show.Line(text)) // over a progress bar, which is drawn again below
 	return err
 }

@@ -8,15 +8,14 @@ import (
 	"verity/internal/show"
 )
 
-// Stage shows on a terminal what is being done, in a line that the next one replaces.
+// Stage names the current stage of work on a terminal, in a line that the next stage replaces.
 func (e Env) Stage(stage string) {
 	if e.ErrTerminal {
 		fmt.Fprintf(e.Err, "\r\x1b[K%s …", stage)
 	}
 }
 
-// Loading shows on a terminal that a model is loaded and warmed up, until the function it
-// returns is called.
+// Loading shows on a terminal that a model is being loaded, until the caller calls done.
 func (e Env) Loading(l *LogFlags, name string) (done func()) {
 	if l.Quiet || l.chatty() || l.Progress == "never" {
 		return func() {}
@@ -25,16 +24,15 @@ func (e Env) Loading(l *LogFlags, name string) (done func()) {
 	return e.ClearStage
 }
 
-// ClearStage removes the line of Stage.
+// ClearStage removes the line that Stage wrote.
 func (e Env) ClearStage() {
 	if e.ErrTerminal {
 		fmt.Fprint(e.Err, "\r\x1b[K")
 	}
 }
 
-// A Progress shows the progress of the work on some files, or on utterances, which are counted:
-// a bar on a terminal, else a line now and then. The nil *Progress shows nothing. It is safe for
-// concurrent use.
+// A Progress shows how far the work on some files or utterances is: a bar on a terminal, or a
+// line every ten seconds. A nil *Progress shows nothing. It is safe for concurrent use.
 type Progress struct {
 	Env
 	name  string // of the work
@@ -42,9 +40,9 @@ type Progress struct {
 	now   func() time.Time
 
 	mu       sync.Mutex
-	share    []float64 // of each file that is done
-	audio    []float64 // that is done, s
-	finished int       // files, or utterances
+	share    []float64 // finished share of each file
+	audio    []float64 // finished seconds of each file
+	finished int       // files or utterances
 	total    int       // utterances; 0 means unknown
 	bar      Bar
 	began    time.Time
@@ -52,21 +50,24 @@ type Progress struct {
 }
 
 const (
-	lineEvery  = 10 * time.Second // between lines
-	enoughSeen = 0.01             // share of the work that tells how long the rest takes
+	lineEvery  = 10 * time.Second
+	enoughSeen = 0.01 // share of the work from which the rest can be estimated
 )
 
-// NewProgress returns nil where progress is not wanted: with --quiet, between the lines
-// of a log, or without a terminal unless it is asked for.
+// NewProgress returns the progress of some files. It is nil with --quiet, among the lines of a
+// log, and without a terminal unless --progress=always.
 func (e Env) NewProgress(l *LogFlags, name string, files int) *Progress {
 	drawn := e.ErrTerminal && !l.chatty()
 	if l.Quiet || l.Progress == "never" || !drawn && l.Progress != "always" {
 		return nil
 	}
-	return &Progress{Env: e, name: name, lines: !drawn, now: time.Now, bar: Bar{W: e.Err}, share: make([]float64, files), audio: make([]float64, files)}
+	return &Progress{
+		Env: e, name: name, lines: !drawn, now: time.Now, bar: Bar{W: e.Err},
+		share: make([]float64, files), audio: make([]float64, files),
+	}
 }
 
-// NewTally is NewProgress for utterances. A total of 0 means unknown.
+// NewTally returns the progress of some utterances. A total of 0 means unknown.
 func (e Env) NewTally(l *LogFlags, total func() int) *Progress {
 	p := e.NewProgress(l, "", 0)
 	if p != nil {
@@ -77,7 +78,7 @@ func (e Env) NewTally(l *LogFlags, total func() int) *Progress {
 	return p
 }
 
-// Add counts an utterance, with a short remark.
+// Add counts an utterance and shows a short remark.
 func (p *Progress) Add(remark string) {
 	if p == nil {
 		return
@@ -96,27 +97,28 @@ func (p *Progress) Add(remark string) {
 	p.draw(now, share, count+": "+remark, count+" done: "+remark)
 }
 
-// Within shows that of file i done of total seconds are done.
+// Within shows that done of the total seconds of file i are finished.
 func (p *Progress) Within(i int, done, total float64) {
-	p.change(func() {
+	p.update(func() {
 		if p.audio[i] = done; total > 0 {
 			p.share[i] = min(done/total, 1)
 		}
 	})
 }
 
-// End shows that file i is done, or has failed.
+// End shows that file i is done or has failed.
 func (p *Progress) End(i int) {
-	p.change(func() { p.share[i], p.finished = 1, p.finished+1 })
+	p.update(func() { p.share[i], p.finished = 1, p.finished+1 })
 }
 
-func (p *Progress) change(do func()) {
+// update changes the state of the files and shows it.
+func (p *Progress) update(change func()) {
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	do()
+	change()
 	n, share, audio := len(p.share), 0.0, 0.0
 	for i := range n {
 		share, audio = share+p.share[i]/float64(n), audio+p.audio[i]
@@ -135,7 +137,7 @@ func (p *Progress) change(do func()) {
 	p.draw(now, share, label+speed, fmt.Sprintf("%s: %.0f %%%s", label, 100*share, speed))
 }
 
-// draw shows a share of the work: text in a bar, or now and then a line.
+// draw shows the finished share of the work: a bar with text, or a line now and then.
 func (p *Progress) draw(now time.Time, share float64, text, line string) {
 	switch {
 	case !p.lines:
@@ -146,7 +148,7 @@ func (p *Progress) draw(now time.Time, share float64, text, line string) {
 	}
 }
 
-// Hide clears the bar for a line on its own terminal. The next set draws it again, below.
+// Hide removes the bar to make room for a line of output. The next change draws it again below.
 func (p *Progress) Hide() {
 	if p == nil {
 		return
