@@ -1,24 +1,24 @@
-// What the server is asked, and its errors in the words of this page.
+// Requests to the server, and its errors in the words of this page.
 
-// A Failure has a sentence for people, and what can be done: "key" asks for one.
+// A Failure has a sentence for people, and a remedy: "key" asks for an API key.
 export class Failure extends Error {
   constructor(message, remedy) { super(message); this.remedy = remedy; }
 }
 
 const sentences = {
-  invalid_api_key: ["This server wants an API key. Type it above, then try again.", "key"],
-  invalid_audio: ["This file holds no sound that the server can read. Save it as WAV, FLAC, MP3 or Opus and choose it again."],
+  invalid_api_key: ["This server needs an API key. Type it above, then try again.", "key"],
+  invalid_audio: ["The server cannot read this file as sound. Save it as WAV, FLAC, MP3 or Opus and choose it again."],
   spool_full: ["The server has no room for more files at the moment. Try again in a minute."],
   rate_limit_exceeded: ["The server is busy. Try again in a minute."],
   model_busy: ["The server has no memory for this model while others are used. Try again in a minute."],
-  model_not_found: ["The server has another model than this page thought. Reload the page."],
+  model_not_found: ["The server no longer has this model. Reload the page."],
   origin: ["The server does not accept this page under this address."],
   host: ["The server does not accept this page under this address."],
 };
 
 const byParam = {
-  language: "The model does not know this language. Choose one of the list, or leave it empty.",
-  "session.audio.input.transcription.language": "The model does not know this language. Choose one of the list, or leave it empty.",
+  language: "The model does not know this language. Choose one from the list, or leave it empty.",
+  "session.audio.input.transcription.language": "The model does not know this language. Choose one from the list, or leave it empty.",
   model: "This model cannot translate. Choose “as spoken”.",
   prompt: "The names and terms cannot be used. Shorten them.",
 };
@@ -31,16 +31,16 @@ export function explain(problem, status) {
   if (status === 413) return new Failure("This file is too long or too large for the server. Cut it into parts.");
   if (status === 408) return new Failure("The upload was too slow or was interrupted. Try again.");
   if (status === 503) return new Failure("The server is starting, stopping, or took too long. Try again soon.");
-  if (status >= 500) return new Failure("The server failed. Try again, or ask who runs it.");
-  return new Failure(problem && problem.message ? "The server said: " + problem.message : "The server gave an answer that this page does not understand.");
+  if (status >= 500) return new Failure("The server failed. Try again, or ask its operator.");
+  return new Failure(problem && problem.message ? "The server said: " + problem.message : "This page does not understand the server's answer.");
 }
 
 export const unreachable = () => new Failure("The server cannot be reached. Is it running?");
 
 export function headers(key) { return key ? {Authorization: "Bearer " + key} : {}; }
 
-// ask fetches, with a Failure for whatever goes wrong but an abort.
-export async function ask(path, options) {
+// request fetches, and throws a Failure for every error but an abort.
+export async function request(path, options) {
   let r;
   try {
     r = await fetch(path, options);
@@ -53,9 +53,9 @@ export async function ask(path, options) {
   throw explain(answer && answer.error, r.status);
 }
 
-// models returns what the server says of its models.
+// models returns the models of the server.
 export async function models(key) {
-  const r = await ask("v1/models", {headers: headers(key)});
+  const r = await request("v1/models", {headers: headers(key)});
   return (await r.json()).data.filter(m => m.root === m.id);
 }
 
@@ -71,7 +71,7 @@ export async function transcribe(file, name, o, signal, event) {
   if (o.prompt) f.append("prompt", o.prompt);
   f.append("vad_filter", o.silence ? "true" : "false");
   f.append("file", file, name);
-  const r = await ask("v1/audio/" + o.task, {method: "POST", body: f, headers: headers(o.key), signal});
+  const r = await request("v1/audio/" + o.task, {method: "POST", body: f, headers: headers(o.key), signal});
   const reader = r.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "", ended = false;
   for (;;) {
@@ -80,8 +80,8 @@ export async function transcribe(file, name, o, signal, event) {
     const lines = (rest + value).split("\n");
     rest = lines.pop();
     for (const line of lines) {
-      const waits = /^: waiting, (\d+)/.exec(line);
-      if (waits) event({type: "waiting", before: +waits[1]});
+      const waiting = /^: waiting, (\d+)/.exec(line);
+      if (waiting) event({type: "waiting", before: +waiting[1]});
       if (!line.startsWith("data: {")) continue;
       const e = JSON.parse(line.slice(6));
       if (e.type === "error") throw explain(e.error, 0);

@@ -6,17 +6,16 @@ export function clock(t, point) {
     pad(Math.floor(ms / 1000) % 60, 2) + point + pad(ms % 1000, 3);
 }
 
-// short is a time for the margin: 0:07, 12:30, 1:02:03.
+// short formats a time for the margin: 0:07, 12:30, 1:02:03.
 export function short(t) {
   const s = Math.floor(t), pad = n => String(n).padStart(2, "0");
   return (s >= 3600 ? Math.floor(s / 3600) + ":" + pad(Math.floor(s / 60) % 60) : Math.floor(s / 60)) + ":" + pad(s % 60);
 }
 
-// The usual bounds of subtitles: two lines of 42 characters, seven seconds.
+// The usual limits of subtitles: two lines of 42 characters, seven seconds.
 const width = 42, lines = 2, longest = 7;
 
-// cues cuts segments that are too long for a subtitle between words, best at the end of
-// a sentence or a clause.
+// cues cuts segments that are too long for a subtitle between words, preferably at the end of a sentence.
 export function cues(segments) {
   const list = [];
   for (const s of segments) {
@@ -52,7 +51,7 @@ function parts(s) {
   return list;
 }
 
-// placed returns words with the text between them, so that nothing of it is lost.
+// placed returns words together with the text between them.
 function placed(s) {
   const list = [];
   let at = 0;
@@ -90,7 +89,7 @@ export const formats = {
   }, null, 1) + "\n",
 };
 
-// wave makes a sound file of 16-bit samples.
+// wave makes a WAV file of 16-bit samples.
 export function wave(pieces, samples, rate) {
   const head = new DataView(new ArrayBuffer(44));
   const text = (at, s) => { for (let i = 0; i < s.length; i++) head.setUint8(at + i, s.charCodeAt(i)); };

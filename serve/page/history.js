@@ -1,6 +1,6 @@
-// Recordings and their texts, kept in this browser until they are forgotten.
+// Recordings and their texts, stored in this browser until the user forgets them.
 
-const most = 20, largest = 100 << 20; // recordings; bytes of one, above which its sound is not kept
+const maxJobs = 20, maxSound = 100 << 20; // recordings; bytes of a sound, larger ones are not stored
 
 function open() {
   return new Promise((yes, no) => {
@@ -24,17 +24,17 @@ async function store(mode, work) {
   }
 }
 
-// Browsers may forbid storage: then nothing is kept, and the page works.
+// Browsers may forbid storage: the page works without.
 const quietly = p => p.catch(() => undefined);
 
-export async function keep(job) {
+export async function save(job) {
   const {id, name, segments, language, duration, task, lost, file} = job;
-  const sound = file && file.size <= largest ? file : null;
+  const sound = file && file.size <= maxSound ? file : null;
   await quietly(store("readwrite", s => s.put({id, name, segments, language, duration, task, lost, file: sound})));
   const all = (await quietly(store("readonly", s => s.getAllKeys()))) || [];
-  for (const old of all.sort((a, b) => a - b).slice(0, -most)) await drop(old);
+  for (const old of all.sort((a, b) => a - b).slice(0, -maxJobs)) await remove(old);
 }
 
 export const all = async () => ((await quietly(store("readonly", s => s.getAll()))) || []).sort((a, b) => b.id - a.id);
-export const drop = id => quietly(store("readwrite", s => s.delete(id)));
+export const remove = id => quietly(store("readwrite", s => s.delete(id)));
 export const clear = () => quietly(store("readwrite", s => s.clear()));

@@ -1,10 +1,10 @@
-// The microphone, as text that stands and text that may still change. Sound goes to the
-// server in pieces, over OpenAI's realtime transcription; what a delta says is final.
-import {ask, explain, Failure, headers, unreachable} from "./api.js";
+// The microphone as confirmed text, and text that may still change. Sound goes to the server in pieces, over OpenAI's
+// realtime transcription. The text of a delta is final.
+import {request, explain, Failure, headers, unreachable} from "./api.js";
 import {wave} from "./formats.js";
 
-const kept = 30 * 60; // seconds that can be heard again
-const behind = 5000; // ms of delay from which on the server is called busy
+const maxReplay = 30 * 60; // seconds that can be played again
+const busyDelay = 5000; // ms: with a longer delay the page calls the server busy
 
 export class Live {
   // on has the functions level(0 … 1), began(), text(segment), tentative(text), delay(s, behind) and
@@ -18,8 +18,8 @@ export class Live {
       if (!navigator.mediaDevices) throw new Failure("The microphone works only at localhost or over https.");
       this.stream = await navigator.mediaDevices.getUserMedia({audio: {channelCount: 1, echoCancellation: false, autoGainControl: true}});
     } catch (e) {
-      return this.end(e instanceof Failure ? e : new Failure(e.name === "NotAllowedError" ? "The browser does not let this page use the microphone. Allow it beside the address, then press Record." :
-        e.name === "NotFoundError" ? "No microphone was found." : "The microphone cannot be used: another program may have it."));
+      return this.end(e instanceof Failure ? e : new Failure(e.name === "NotAllowedError" ? "The browser does not let this page use the microphone. Allow it next to the address, then press Record." :
+        e.name === "NotFoundError" ? "No microphone was found." : "The microphone cannot be used: another program may be using it."));
     }
     try {
       this.context = new AudioContext();
@@ -41,13 +41,13 @@ export class Live {
     this.socket.onclose = () => this.lost();
   }
 
-  // lost asks why there is no connection: sockets do not tell.
+  // lost finds out why there is no connection: WebSockets have no reason.
   async lost() {
     if (this.over) return;
-    if (this.ready) return this.end(this.why || new Failure("The connection was lost. What was said until then is below."));
+    if (this.ready) return this.end(this.why || new Failure("The connection was lost. The text until then is below."));
     let why = new Failure("The server has no room for live sound at the moment. Try again in a minute.");
     try {
-      await ask("v1/models", {headers: headers(this.options.key)});
+      await request("v1/models", {headers: headers(this.options.key)});
     } catch (e) {
       why = e;
     }
@@ -60,7 +60,7 @@ export class Live {
     const item = this.items.get(e.item_id);
     switch (e.type) {
       case "session.created": return this.configure();
-      case "session.updated": return this.listen();
+      case "session.updated": return this.begin();
       case "input_audio_buffer.speech_started":
         this.open++;
         this.items.set(e.item_id, {start: e.audio_start_ms / 1000, end: 0, text: "", words: []});
@@ -78,17 +78,17 @@ export class Live {
         return this.on.tentative(e.text);
       case "conversation.item.input_audio_transcription.completed":
         if (e.language) this.job.language = e.language;
-        if (e.latency && e.latency.words > 3) this.on.delay(e.latency.median_ms / 1000, e.latency.median_ms > behind);
+        if (e.latency && e.latency.words > 3) this.on.delay(e.latency.median_ms / 1000, e.latency.median_ms > busyDelay);
         // falls through
       case "conversation.item.input_audio_transcription.failed":
         this.open--;
         this.on.tentative("");
-        return this.settle();
+        return this.endWhenDone();
       case "error":
         if (e.error.code === "input_audio_buffer_commit_empty") return;
         if (this.why) return;
-        this.why = e.error.type === "server_error" ? new Failure("The server is ending. What was said until then is below.") : explain(e.error, 0);
-        this.mute(); // nothing more would be heard
+        this.why = e.error.type === "server_error" ? new Failure("The server is shutting down. The text until then is below.") : explain(e.error, 0);
+        this.mute(); // further sound would be ignored
         if (!this.ready) this.end(this.why);
     }
   }
@@ -101,17 +101,17 @@ export class Live {
       audio: {input: {format: {type: "audio/pcm", rate: this.context.sampleRate}, transcription, turn_detection: {type: "server_vad", silence_duration_ms: 1200}}}}});
   }
 
-  listen() {
+  begin() {
     if (this.ready) return;
     this.ready = true;
     this.node = new AudioWorkletNode(this.context, "microphone", {numberOfOutputs: 0, channelCount: 1, channelCountMode: "explicit"});
-    this.node.port.onmessage = m => this.hear(m.data);
+    this.node.port.onmessage = m => this.add(m.data);
     this.context.createMediaStreamSource(this.stream).connect(this.node);
     this.context.resume();
     this.on.began();
   }
 
-  hear(piece) {
+  add(piece) {
     if (this.muted) return;
     let top = 0, binary = "";
     for (const x of piece) top = Math.max(top, Math.abs(x));
@@ -119,7 +119,7 @@ export class Live {
     const bytes = new Uint8Array(piece.buffer);
     for (let i = 0; i < bytes.length; i += 8192) binary += String.fromCharCode(...bytes.subarray(i, i + 8192));
     this.send({type: "input_audio_buffer.append", audio: btoa(binary)});
-    if (this.samples < kept * this.context.sampleRate) {
+    if (this.samples < maxReplay * this.context.sampleRate) {
       this.pieces.push(piece);
       this.samples += piece.length;
     }
@@ -132,16 +132,16 @@ export class Live {
     this.on.level(0);
   }
 
-  // stop ends the session when what was said has its text; a second time at once.
+  // stop ends the session when all sound has its text; called again, at once.
   stop() {
     if (this.stopping || !this.ready) return this.end(null);
     this.stopping = true;
     this.mute();
     this.send({type: "input_audio_buffer.commit"});
-    this.settle();
+    this.endWhenDone();
   }
 
-  settle() {
+  endWhenDone() {
     if (!this.stopping) return;
     clearTimeout(this.timer);
     if (this.open > 0 && this.socket && this.socket.readyState === 1) return;

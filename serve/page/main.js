@@ -1,4 +1,4 @@
-// The page: recordings in a list, files one after the other, the microphone beside them.
+// The page: a list of recordings, a queue of files, and the microphone.
 import {Failure, models, transcribe} from "./api.js";
 import {formats, short} from "./formats.js";
 import * as history from "./history.js";
@@ -10,32 +10,32 @@ const page = document.title;
 const jobs = []; // newest first
 let chosen = null, working = null, live = null, model = null, id = Date.now(), tick = 0;
 
-function say(message, bad) { $("status").textContent = message; $("status").classList.toggle("bad", !!bad); }
+function showStatus(message, bad) { $("status").textContent = message; $("status").classList.toggle("bad", !!bad); }
 
-// options are what the fields say now.
+// options returns the current values of the fields.
 function options() {
   const typed = $("language").value.trim(), low = typed.toLowerCase();
   const known = model && (model.languages || []).find(l => l.code === low || l.name.toLowerCase() === low);
-  if (typed && model && model.languages && !known) throw new Failure("“" + typed + "” is not a language of this model. Choose one of the list, or leave it empty.");
+  if (typed && model && model.languages && !known) throw new Failure("“" + typed + "” is not a language of this model. Choose one from the list, or leave it empty.");
   return {model: model ? model.id : "", language: known ? known.code : typed, task: $("task").value, prompt: $("prompt").value.trim(), silence: $("silence").checked,
     assisted: !!model && model.assisted, key: $("key").value};
 }
 
-// look asks what the server has, and shows what it can do.
-async function look() {
+// loadModels fetches the models, and shows what the chosen one can do.
+async function loadModels() {
   try {
     const all = await models($("key").value);
     if ($("use").length !== all.length) $("use").replaceChildren(...all.map(m => new Option(m.id)));
     $("uses").hidden = all.length < 2;
     model = all[$("use").selectedIndex];
-    if ($("status").classList.contains("bad")) say("");
+    if ($("status").classList.contains("bad")) showStatus("");
     if ($("key").value && $("remember").checked) localStorage.setItem("key", $("key").value);
   } catch (e) {
     failed(e);
     return false;
   }
-  const known = model.languages || [], n = known.length; // none are known of a model that nobody has used yet
-  $("model").textContent = model.id + " · " + (!n ? "is loaded when it is needed" : n > 1 ? n + " languages" : known[0].name) + (model.translates ? " · translates to English" : "");
+  const known = model.languages || [], n = known.length; // unknown until a model is first used
+  $("model").textContent = model.id + " · " + (!n ? "will be loaded when needed" : n > 1 ? n + " languages" : known[0].name) + (model.translates ? " · translates to English" : "");
   $("languages").replaceChildren(...known.map(l => Object.assign(document.createElement("option"), {value: l.name[0].toUpperCase() + l.name.slice(1)})));
   $("language").parentElement.hidden = n === 1;
   $("tasks").hidden = !model.translates && n > 0;
@@ -48,7 +48,7 @@ function failed(e) {
     $("keys").hidden = $("remembers").hidden = false;
     $("key").focus();
   }
-  say(e.message, true);
+  showStatus(e.message, true);
 }
 
 function add(job) {
@@ -66,11 +66,11 @@ function files(list) {
   const added = [...list].map(file => add({name: file.name, file, options: o, task: o.task}));
   if (!added.length) return;
   if (!live) choose(added[0]);
-  if (!live && !working) say("");
+  if (!live && !working) showStatus("");
   next();
 }
 
-// next works on the oldest file that waits.
+// next transcribes the oldest waiting file.
 async function next() {
   const job = !working && jobs.findLast(j => j.state === "queued");
   if (!job) return list();
@@ -81,13 +81,13 @@ async function next() {
   try {
     await transcribe(job.file, job.file.name || job.name, {...job.options, key: $("key").value}, job.abort.signal, e => event(job, e));
     job.state = "done";
-    say(job.segments.length ? `${job.name}: done in ${((performance.now() - job.began) / 1000).toFixed(1)} s.` : `${job.name}: no speech was found.`);
-    if (job.segments.length) history.keep(job);
+    showStatus(job.segments.length ? `${job.name}: done in ${((performance.now() - job.began) / 1000).toFixed(1)} s.` : `${job.name}: no speech was found.`);
+    if (job.segments.length) history.save(job);
   } catch (e) {
     job.state = e.name === "AbortError" ? "stopped" : "failed";
     job.error = e.name === "AbortError" ? "" : e instanceof Failure ? e.message : "This page failed: " + e.message;
     if (e.remedy) failed(e);
-    else if (e.name !== "AbortError") say(""); // it stands at the recording, with a way on
+    else if (e.name !== "AbortError") showStatus(""); // the recording shows it, with a button to try again
   }
   working = null;
   if (job === chosen) choose(job);
@@ -113,7 +113,7 @@ function event(job, e) {
   list();
 }
 
-// left estimates what remains, once enough is done to tell.
+// left estimates the remaining time, once enough is done.
 function left(job) {
   const took = (performance.now() - job.began) / 1000;
   if (!job.progress || took < 3 || job.progress < 0.05) return "";
@@ -121,12 +121,12 @@ function left(job) {
 }
 
 const states = {
-  queued: () => "waits",
-  working: j => j.before != null ? `waits for the server, ${j.before} before it` : Math.round((j.progress || 0) * 100) + " %" + left(j),
+  queued: () => "waiting",
+  working: j => j.before != null ? `waiting for the server, ${j.before} before it` : Math.round((j.progress || 0) * 100) + " %" + left(j),
   live: () => "live", done: j => (j.duration ? short(j.duration) : "done") + (j.lost || ""), stopped: () => "stopped", failed: j => j.error,
 };
 
-// list shows the recordings, and the page's title what goes on.
+// list shows the recordings, and the current work in the page's title.
 function list() {
   $("jobs").hidden = !jobs.length;
   $("welcome").hidden = !!jobs.length || !model;
@@ -173,13 +173,13 @@ function again(job) {
 
 function forget(job) {
   jobs.splice(jobs.indexOf(job), 1);
-  history.drop(job.id);
+  history.remove(job.id);
   if (job === chosen) choose(jobs[0] || null);
   list();
 }
 
 function choose(job) {
-  if ($("edit").getAttribute("aria-pressed") === "true") $("edit").click(); // keeps what was changed
+  if ($("edit").getAttribute("aria-pressed") === "true") $("edit").click(); // saves the changes
   const other = job !== chosen;
   chosen = job;
   $("result").hidden = !job || !job.segments.length && job.state !== "live" && job.state !== "working";
@@ -207,12 +207,12 @@ function record() {
   const now = new Date(), pad = n => String(n).padStart(2, "0");
   const job = add({name: `Recording ${now.getFullYear()}-${pad(now.getMonth() + 1)}-${pad(now.getDate())} ${pad(now.getHours())}-${pad(now.getMinutes())}`, state: "live", task: "transcriptions"});
   choose(job);
-  say("Asking for the microphone …");
+  showStatus("Asking for the microphone …");
   const button = label => { $("recordText").textContent = label; $("record").classList.toggle("live", label !== "Record"); };
   live = new Live(job, o, {
     level: x => { $("level").hidden = !x; $("level").firstElementChild.style.width = 100 * x + "%"; },
     began: () => {
-      say(o.task === "translations" ? "Speak now. Live text is in the language that is spoken." : "Speak now.");
+      showStatus(o.task === "translations" ? "Speak now. Live text is in the language that is spoken." : "Speak now.");
       const began = performance.now();
       tick = setInterval(() => button("Stop " + short((performance.now() - began) / 1000)), 250);
       button("Stop 0:00");
@@ -220,7 +220,7 @@ function record() {
     },
     text: s => text.add(job, s),
     tentative: t => text.tentative(job, t),
-    delay: (s, behind) => { if (!live.stopping) say(`${behind ? "The server is busy: text" : "Text"} comes ${s.toFixed(1)} s after it is said.`); },
+    delay: (s, behind) => { if (!live.stopping) showStatus(`${behind ? "The server is busy: text" : "Text"} comes ${s.toFixed(1)} s after the words.`); },
     ended: e => {
       clearInterval(tick);
       live = null;
@@ -228,9 +228,9 @@ function record() {
       delete job.url;
       job.state = e ? "failed" : "done";
       if (e) job.error = e.message;
-      say(e ? "" : job.segments.length ? "Done." : "No speech was heard.");
+      showStatus(e ? "" : job.segments.length ? "Done." : "No speech was found.");
       if (e && e.remedy) failed(e);
-      if (job.segments.length) history.keep(job);
+      if (job.segments.length) history.save(job);
       else if (!e) jobs.splice(jobs.indexOf(job), 1);
       choose(jobs.includes(job) ? job : jobs[0] || null);
     },
@@ -244,7 +244,7 @@ async function save(format) {
   a.href = URL.createObjectURL(new Blob([formats[format](chosen)], {type: "text/plain"}));
   a.download = chosen.name.replace(/\.[^.\s]{1,5}$/, "") + "." + format;
   a.click();
-  say("Saved " + a.download + ".");
+  showStatus("Saved " + a.download + ".");
 }
 
 $("record").onclick = record;
@@ -252,8 +252,8 @@ $("file").onchange = () => {
   files($("file").files);
   $("file").value = ""; // so that the same file can be chosen again
 };
-$("key").onchange = $("use").onchange = look;
-$("keys").onsubmit = e => { e.preventDefault(); look(); };
+$("key").onchange = $("use").onchange = loadModels;
+$("keys").onsubmit = e => { e.preventDefault(); loadModels(); };
 $("remember").onchange = () => $("remember").checked ? localStorage.setItem("key", $("key").value) : localStorage.removeItem("key");
 $("mark").onchange = () => $("text").classList.toggle("marked", $("mark").checked);
 $("copy").onclick = async () => {
@@ -266,12 +266,12 @@ $("copy").onclick = async () => {
     document.execCommand("copy");
     area.remove();
   }
-  say("Copied.");
+  showStatus("Copied.");
 };
 $("forget").onclick = () => {
   for (const j of [...jobs]) if (!["working", "live", "queued"].includes(j.state)) forget(j);
   history.clear();
-  say("Forgotten.");
+  showStatus("Forgotten.");
 };
 for (const b of document.querySelectorAll("[data-format]")) b.onclick = () => save(b.dataset.format);
 for (const kind of ["dragover", "dragleave", "drop"]) {
@@ -282,12 +282,12 @@ for (const kind of ["dragover", "dragleave", "drop"]) {
   });
 }
 addEventListener("beforeunload", e => { if (live || working) e.preventDefault(); });
-text.listen(job => { history.keep(job); say("Changed. Words that were changed play with their segment."); });
+text.connect(job => { history.save(job); showStatus("Changed. Words in a changed segment play together."); });
 if (localStorage.getItem("key")) {
   $("key").value = localStorage.getItem("key");
   $("keys").hidden = $("remembers").hidden = false;
   $("remember").checked = true;
 }
-await look();
+await loadModels();
 for (const old of await history.all()) if (!jobs.some(j => j.id === old.id)) jobs.push({...old, state: "done"});
 list();

@@ -1,13 +1,12 @@
-// The text of a recording: segments with times that play, words that light up as they
-// are spoken, and that can be changed.
+// The text of a recording: segments with times that play, words that light up when they are played, and editing.
 import {short} from "./formats.js";
 
 const $ = id => document.getElementById(id);
 let shown = null; // the job
-let words = []; // of all segments, in order, with node, start and end
+let words = []; // of all segments in order, with node, start and end
 let lit = null;
 
-let following = false; // the end is in view, so that new text should be
+let following = false; // scroll to new text, since the end is in view
 
 const toEnd = () => scrollTo({top: document.documentElement.scrollHeight});
 addEventListener("scroll", () => { following = innerHeight + scrollY >= document.documentElement.scrollHeight - 120; });
@@ -25,7 +24,7 @@ export function show(job) {
   for (const s of job.segments) draw(s);
 }
 
-// add shows a new segment, or more of one that is shown.
+// add shows a new segment, or more text of one.
 export function add(job, s) {
   if (job !== shown) return;
   const end = following;
@@ -57,35 +56,34 @@ function draw(s) {
   const p = row.lastChild;
   words = words.filter(w => w.segment !== s);
   p.replaceChildren();
-  spell(p, s);
+  appendWords(p, s);
   words.sort((a, b) => a.start - b.start);
   if ($("edit").getAttribute("aria-pressed") === "true") p.contentEditable = "plaintext-only";
 }
 
-// spell appends text, in which each word can be clicked to be heard. What is no word of
-// the list, such as space, stands between.
-function spell(into, s) {
+// appendWords appends the text of a segment. A click on a word plays it. Text between words, such as spaces, stays.
+function appendWords(into, s) {
   const text = s.text.trimStart(), offset = s.text.length - text.length;
   let at = 0, from = 0;
   const cuts = (s.pieces || []).map(p => ({from: from - offset, to: (from += p.text.length) - offset, accepted: p.accepted})).filter(p => p.accepted);
   for (const w of s.words && s.words.length ? s.words : [{word: text, start: s.start, end: s.end}]) {
     const found = w.word ? text.indexOf(w.word, at) : -1;
     if (found < 0) continue;
-    marked(into, text, at, found, cuts);
+    appendMarked(into, text, at, found, cuts);
     const b = document.createElement("span"); // not a button, which cannot break into lines
     b.setAttribute("role", "button");
     b.tabIndex = $("text").querySelector("[tabindex='0']") || words.length ? -1 : 0;
     b.start = w.start;
     at = found + w.word.length;
-    marked(b, text, found, at, cuts);
+    appendMarked(b, text, found, at, cuts);
     into.append(b);
     words.push({node: b, start: w.start, end: w.end, segment: s});
   }
-  marked(into, text, at, text.length, cuts);
+  appendMarked(into, text, at, text.length, cuts);
 }
 
-// marked appends a part of a text, with what the assistant drafted in elements.
-function marked(into, text, from, to, cuts) {
+// appendMarked appends a part of a text, and wraps what the assistant drafted in elements.
+function appendMarked(into, text, from, to, cuts) {
   let done = from;
   for (const c of cuts) {
     const a = Math.max(c.from, done), b = Math.min(c.to, to);
@@ -104,8 +102,8 @@ function play(t) {
   $("player").play().catch(() => {});
 }
 
-// light marks the word that is being spoken.
-function light() {
+// highlight marks the word that is being played.
+function highlight() {
   const t = $("player").currentTime;
   const now = words.findLast(w => w.start <= t + 0.02 && t < Math.max(w.end, w.start + 0.1) + 0.15);
   if (now !== lit) {
@@ -113,18 +111,17 @@ function light() {
     if (now) now.node.classList.add("now");
     lit = now;
   }
-  if (!$("player").paused) requestAnimationFrame(light);
+  if (!$("player").paused) requestAnimationFrame(highlight);
 }
 
-function reach(node) {
+function focusWord(node) {
   for (const b of $("text").querySelectorAll("[tabindex='0']")) b.tabIndex = -1;
   node.tabIndex = 0;
   node.focus();
 }
 
-// editing switches between words to click and text to change. What was changed loses the
-// times of its words, and keeps those of its segment.
-function editing(on) {
+// setEditing switches between words to click and text to edit. Changed segments lose the times of their words.
+function setEditing(on) {
   $("edit").setAttribute("aria-pressed", on);
   $("edit").textContent = on ? "Done editing" : "Edit";
   let changed = false;
@@ -147,12 +144,12 @@ function editing(on) {
   return changed;
 }
 
-// listen connects the text with the page. edited is called with a job that was changed.
-export function listen(edited) {
+// connect adds the event handlers. edited is called with a job that was changed.
+export function connect(edited) {
   $("text").onclick = e => {
     const word = e.target.closest("[role=button]");
     if (!word || $("edit").getAttribute("aria-pressed") === "true") return;
-    reach(word);
+    focusWord(word);
     play(word.start);
   };
   $("text").onkeydown = e => {
@@ -162,13 +159,13 @@ export function listen(edited) {
     const next = {ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: all.length - 1}[e.key];
     if (e.key === "Enter" || e.key === " ") play(here.start);
     else if (next === undefined) return;
-    else if (all[next]) reach(all[next]);
+    else if (all[next]) focusWord(all[next]);
     e.preventDefault();
   };
-  $("player").onplay = light;
-  $("player").onseeked = light;
+  $("player").onplay = highlight;
+  $("player").onseeked = highlight;
   $("edit").onclick = () => {
     const on = $("edit").getAttribute("aria-pressed") !== "true";
-    if (editing(on)) edited(shown);
+    if (setEditing(on)) edited(shown);
   };
 }

@@ -1,5 +1,5 @@
 "use strict";
-// Takes the samples of the microphone, as PCM of 16 bits, in pieces of a tenth of a second.
+// Sends the samples of the microphone as 16-bit PCM, in pieces of a tenth of a second.
 class Microphone extends AudioWorkletProcessor {
   constructor() {
     super();

@@ -137,7 +137,7 @@ try {
   await page.fill("#language", "");
   await page.setInputFiles("#file", {name: "letter.wav", mimeType: "audio/wav", buffer: Buffer.from("This is a letter.")});
   await page.waitForSelector("#jobs .state.bad");
-  check("no sound", /holds no sound that the server can read/.test(await page.textContent("#jobs .state.bad")), await page.textContent("#jobs .state.bad"));
+  check("no sound", /cannot read this file as sound/.test(await page.textContent("#jobs .state.bad")), await page.textContent("#jobs .state.bad"));
   await looks(page, "refused");
   await page.click("#forget");
 
@@ -199,7 +199,7 @@ try {
   server.kill("SIGTERM");
   await page.waitForFunction(() => document.getElementById("recordText").textContent === "Record", null, {timeout: 60000});
   const why = await page.textContent("#jobs .state.bad").catch(() => "");
-  check("a server that ends says so", /The server is ending/.test(why), why);
+  check("a server that ends says so", /The server is shutting down/.test(why), why);
   await ended;
   server = await serve("--log-level", "error");
 
@@ -224,7 +224,7 @@ try {
   (await import("node:fs")).writeFileSync(keys, "secret\n");
   server = await serve("--api-key-file", keys);
   const locked = await open();
-  check("a key is asked for", await locked.isVisible("#key") && /wants an API key/.test(await status(locked)), await status(locked));
+  check("a key is asked for", await locked.isVisible("#key") && /needs an API key/.test(await status(locked)), await status(locked));
   await locked.fill("#key", "secret");
   await locked.press("#key", "Tab");
   await locked.waitForFunction(() => document.getElementById("model").textContent.includes("·"));
