@@ -10,16 +10,16 @@ import "slices"
 // rank (tiktoken). With a list of merges the pair itself must be listed, and its place in
 // the list is the rank (Hugging Face).
 type bpe struct {
-	text   []string         // the bytes of each token; "" where known is false
-	known  []bool           // which ids are text tokens; nil for all
-	ids    map[string]Token // the token of these bytes
-	single [256]Token       // the token of a byte, None if there is none
-	pairs  map[pair]merge   // nil for a rank table
-	whole  bool             // a piece that is a token as it stands is not merged
+	text       []string            // the bytes of each token; "" where known is false
+	known      []bool              // which ids are text tokens; nil for all
+	ids        map[string]Token    // the token of these bytes
+	byteToken  [256]Token          // the token of a byte, None if there is none
+	pairs      map[tokenPair]merge // nil for a rank table
+	keepsWhole bool                // a piece that is a token as it stands is not merged
 }
 
 // A pair is two tokens side by side.
-type pair struct{ left, right Token }
+type tokenPair struct{ left, right Token }
 
 // A merge is what a pair becomes, and how early.
 type merge struct {
@@ -30,9 +30,9 @@ type merge struct {
 // newBPE indexes the text tokens. Of two with equal bytes the first counts. A known token
 // may be empty: the last one of openai's multilingual table is.
 func newBPE(text []string, known []bool, whole bool) *bpe {
-	b := &bpe{text: text, known: known, whole: whole, ids: make(map[string]Token, len(text))}
-	for i := range b.single {
-		b.single[i] = None
+	b := &bpe{text: text, known: known, keepsWhole: whole, ids: make(map[string]Token, len(text))}
+	for i := range b.byteToken {
+		b.byteToken[i] = None
 	}
 	for i, s := range slices.Backward(text) { // backward, so that the first of equals is set last
 		if !b.has(Token(i)) {
@@ -40,7 +40,7 @@ func newBPE(text []string, known []bool, whole bool) *bpe {
 		}
 		b.ids[s] = Token(i)
 		if len(s) == 1 {
-			b.single[s[0]] = Token(i)
+			b.byteToken[s[0]] = Token(i)
 		}
 	}
 	return b
@@ -56,7 +56,7 @@ func (b *bpe) encode(s string) (toks []Token, bad int) {
 	toks, bad = make([]Token, 0, len(s)/3+1), -1
 	m := merger{bpe: b}
 	for at := 0; at < len(s); {
-		n := piece(s[at:])
+		n := pieceLength(s[at:])
 		missing := -1
 		toks, missing = m.appendPiece(toks, s[at:at+n])
 		if missing >= 0 && bad < 0 {

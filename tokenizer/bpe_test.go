@@ -27,7 +27,7 @@ func TestMerge(t *testing.T) {
 					raw[i] = alphabet[rng.IntN(len(alphabet))]
 				}
 				piece := string(raw)
-				if _, whole := b.ids[piece]; whole && (b.whole || slices.ContainsFunc([]byte(piece), func(c byte) bool { return b.single[c] == None })) {
+				if _, whole := b.ids[piece]; whole && (b.keepsWhole || slices.ContainsFunc([]byte(piece), func(c byte) bool { return b.byteToken[c] == None })) {
 					continue
 				}
 				if got, _ := m.appendPiece(nil, piece); !slices.Equal(got, merged(b, piece)) {
@@ -43,14 +43,14 @@ func TestMerge(t *testing.T) {
 func merged(b *bpe, piece string) (toks []Token) {
 	var texts []string
 	for i := range len(piece) {
-		if tok := b.single[piece[i]]; tok != None {
+		if tok := b.byteToken[piece[i]]; tok != None {
 			toks, texts = append(toks, tok), append(texts, piece[i:i+1])
 		}
 	}
 	for {
 		at, best := -1, merge{noRank, None}
 		for i := range len(toks) - 1 {
-			m, ok := b.pairs[pair{toks[i], toks[i+1]}]
+			m, ok := b.pairs[tokenPair{toks[i], toks[i+1]}]
 			if b.pairs == nil {
 				m.tok, ok = b.ids[texts[i]+texts[i+1]]
 				m.rank = int32(m.tok)
@@ -119,7 +119,7 @@ func TestEncodeTiktokenGo(t *testing.T) {
 	for i := range n {
 		text := gen.text(1<<50 + uint64(i))
 		if strings.ContainsFunc(text, func(r rune) bool {
-			got, _ := next(string(r))
+			got, _ := firstClass(string(r))
 			return r == 0x7f || got != other && !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsSpace(r)
 		}) {
 			continue
@@ -144,7 +144,7 @@ func TestEncodeTiktokenGo(t *testing.T) {
 
 func TestEncodeStrict(t *testing.T) {
 	b := newBPE([]string{" zero", " one", "a", "b"}, nil, false)
-	b.pairs = map[pair]merge{}
+	b.pairs = map[tokenPair]merge{}
 	tok := &Tokenizer{bpe: b}
 	for _, tt := range []struct {
 		text      string

@@ -51,12 +51,12 @@ func (m *mergeJSON) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-func parseTokenizerJSON(file string, raw []byte) (table, error) {
+func parseTokenizerJSON(file string, raw []byte) (vocabulary, error) {
 	var tj tokenizerJSON
 	if err := parseJSON(file, raw, &tj); err != nil {
-		return table{}, err
+		return vocabulary{}, err
 	}
-	return hfTable(file, tj.Model.Vocab, tj.AddedTokens, tj.Model.Merges)
+	return newVocabulary(file, tj.Model.Vocab, tj.AddedTokens, tj.Model.Merges)
 }
 
 // parseJSON is json.Unmarshal with an Error.
@@ -65,7 +65,7 @@ func parseJSON(file string, raw []byte, v any) error {
 	if err == nil {
 		return nil
 	}
-	e := &Error{File: file, Thing: "JSON", Err: ErrMalformed, Got: err.Error(), Remedy: damaged}
+	e := &Error{File: file, Thing: "JSON", Err: ErrMalformed, Got: err.Error(), Remedy: remedyDamaged}
 	if kind, ok := sniff.What(raw); ok {
 		e.Remedy = kind.String()
 	}
@@ -74,30 +74,30 @@ func parseJSON(file string, raw []byte, v any) error {
 
 // Remedies of several errors.
 const (
-	damaged    = "the file may be damaged: copy it again"
-	notWhisper = "is this the tokenizer of a Whisper model?"
+	remedyDamaged    = "the file may be damaged: copy it again"
+	remedyNotWhisper = "is this the tokenizer of a Whisper model?"
 )
 
 // parseVocab reads vocab.json, and merges.txt and added_tokens.json beside it.
-func (d dir) parseVocab(file string, raw []byte) (table, error) {
+func (d checkpointDir) parseVocab(file string, raw []byte) (vocabulary, error) {
 	var vocab, more map[string]int64
 	if err := parseJSON(file, raw, &vocab); err != nil {
-		return table{}, err
+		return vocabulary{}, err
 	}
 	raw, err := d.read("merges.txt")
 	if err != nil {
-		return table{}, err
+		return vocabulary{}, err
 	}
 	merges, err := parseMerges(path.Join(d.name, "merges.txt"), raw)
 	if err != nil {
-		return table{}, err
+		return vocabulary{}, err
 	}
 	if input.Exists(d.fsys, "added_tokens.json") {
 		if raw, err = d.read("added_tokens.json"); err == nil {
 			err = parseJSON(path.Join(d.name, "added_tokens.json"), raw, &more)
 		}
 		if err != nil {
-			return table{}, err
+			return vocabulary{}, err
 		}
 	}
 	added := make([]addedToken, 0, len(more)+1)
@@ -108,7 +108,7 @@ func (d dir) parseVocab(file string, raw []byte) (table, error) {
 	if id, ok := vocab[eot]; ok {
 		added = append(added, addedToken{ID: id, Content: eot})
 	}
-	return hfTable(file, vocab, added, merges)
+	return newVocabulary(file, vocab, added, merges)
 }
 
 // parseMerges reads merges.txt: a line "#version: …", then a merge "a b" a line.
@@ -122,7 +122,7 @@ func parseMerges(file string, raw []byte) ([]mergeJSON, error) {
 		left, right, ok := strings.Cut(s, " ")
 		if !ok || strings.Contains(right, " ") {
 			return nil, &Error{File: file, Thing: fmt.Sprintf("line %d", i+1), Err: ErrMalformed,
-				Got: fmt.Sprintf("%.60q", s), Want: "two tokens", Remedy: damaged}
+				Got: fmt.Sprintf("%.60q", s), Want: "two tokens", Remedy: remedyDamaged}
 		}
 		merges = append(merges, mergeJSON{left, right})
 	}
@@ -131,23 +131,23 @@ func parseMerges(file string, raw []byte) ([]mergeJSON, error) {
 
 // hfTable makes a vocabulary from the content of the files. Text tokens are spelled in
 // the byte-level alphabet, special and added tokens as they are.
-func hfTable(file string, vocab map[string]int64, added []addedToken, merges []mergeJSON) (table, error) {
+func newVocabulary(file string, vocab map[string]int64, added []addedToken, merges []mergeJSON) (vocabulary, error) {
 	text, known, special, err := textTokens(file, vocab, added)
 	if err != nil {
-		return table{}, err
+		return vocabulary{}, err
 	}
-	if len(merges) == 0 && len(vocab) > mostWithoutMerges {
-		return table{}, &Error{File: file, Thing: "merges", Err: ErrMissing,
-			Got: fmt.Sprintf("none, of a vocabulary of %d tokens", len(vocab)), Remedy: damaged}
+	if len(merges) == 0 && len(vocab) > maxWithoutMerges {
+		return vocabulary{}, &Error{File: file, Thing: "merges", Err: ErrMissing,
+			Got: fmt.Sprintf("none, of a vocabulary of %d tokens", len(vocab)), Remedy: remedyDamaged}
 	}
 	b := newBPE(text, known, false)
-	b.pairs, err = hfMerges(file, vocab, merges)
-	return table{b, special}, err
+	b.pairs, err = mergesByPair(file, vocab, merges)
+	return vocabulary{b, special}, err
 }
 
 // mostWithoutMerges is the largest vocabulary that may come without merges, as one of
 // whole words does. A larger one would spell prompts byte by byte.
-const mostWithoutMerges = 1000
+const maxWithoutMerges = 1000
 
 // textTokens returns the bytes of text tokens by id, which ids those are, and the special
 // tokens. An id has one spelling.
@@ -159,7 +159,7 @@ func textTokens(file string, vocab map[string]int64, added []addedToken) (
 	set := func(id int64, spelling, bytes string, isText bool) error {
 		if id < 0 || id >= maxToken {
 			return &Error{File: file, Thing: fmt.Sprintf("id of %.60q", spelling), Err: ErrMalformed,
-				Got: fmt.Sprint(id), Want: fmt.Sprintf("0 to %d", maxToken-1), Remedy: damaged}
+				Got: fmt.Sprint(id), Want: fmt.Sprintf("0 to %d", maxToken-1), Remedy: remedyDamaged}
 		}
 		if more := int(id) + 1 - len(text); more > 0 {
 			spelled = append(spelled, make([]string, more)...)
@@ -168,7 +168,7 @@ func textTokens(file string, vocab map[string]int64, added []addedToken) (
 		if was := spelled[id]; was != "" && was != spelling {
 			return &Error{File: file, Thing: fmt.Sprintf("id %d", id), Err: ErrMalformed,
 				Got:  fmt.Sprintf("both %.60q and %.60q", min(was, spelling), max(was, spelling)),
-				Want: "one token", Remedy: damaged}
+				Want: "one token", Remedy: remedyDamaged}
 		}
 		spelled[id], text[id], known[id] = spelling, "", isText
 		if isText {
@@ -197,8 +197,8 @@ func textTokens(file string, vocab map[string]int64, added []addedToken) (
 }
 
 // hfMerges returns the merges by pair. If a pair is listed twice, its first place counts.
-func hfMerges(file string, vocab map[string]int64, merges []mergeJSON) (map[pair]merge, error) {
-	pairs := make(map[pair]merge, len(merges))
+func mergesByPair(file string, vocab map[string]int64, merges []mergeJSON) (map[tokenPair]merge, error) {
+	pairs := make(map[tokenPair]merge, len(merges))
 	for i, m := range merges {
 		left, ok1 := vocab[m.left]
 		right, ok2 := vocab[m.right]
@@ -209,7 +209,7 @@ func hfMerges(file string, vocab map[string]int64, merges []mergeJSON) (map[pair
 				Want:   "two tokens of the vocabulary that make a third",
 				Remedy: "vocabulary and merges must come from the same checkpoint"}
 		}
-		p := pair{Token(left), Token(right)}
+		p := tokenPair{Token(left), Token(right)}
 		if _, twice := pairs[p]; !twice {
 			pairs[p] = merge{int32(i), Token(into)}
 		}

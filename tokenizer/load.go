@@ -34,14 +34,14 @@ func Load(fsys fs.FS, name string, vocab int) (*Tokenizer, error) {
 		return nil, &Error{File: name, Thing: "vocab_size", Err: ErrMalformed,
 			Got: fmt.Sprint(vocab), Want: fmt.Sprintf("0 to %d", maxToken), Remedy: "check config.json"}
 	}
-	d := dir{fsys, name}
+	d := checkpointDir{fsys, name}
 	for _, try := range []struct {
 		file  string
-		parse func(file string, raw []byte) (table, error)
+		parse func(file string, raw []byte) (vocabulary, error)
 	}{
 		{"tokenizer.json", parseTokenizerJSON},
 		{"vocab.json", d.parseVocab},
-		{"vocabulary.bin", func(file string, raw []byte) (table, error) { return parseRanks(file, raw, vocab) }},
+		{"vocabulary.bin", func(file string, raw []byte) (vocabulary, error) { return parseRanks(file, raw, vocab) }},
 	} {
 		if !input.Exists(fsys, try.file) {
 			continue
@@ -65,20 +65,20 @@ func Load(fsys fs.FS, name string, vocab int) (*Tokenizer, error) {
 }
 
 // A dir is the directory of a checkpoint under the name the caller gave it.
-type dir struct {
+type checkpointDir struct {
 	fsys fs.FS
 	name string
 }
 
 // read returns the content of a file, at most maxFile bytes.
-func (d dir) read(file string) ([]byte, error) {
+func (d checkpointDir) read(file string) ([]byte, error) {
 	full := path.Join(d.name, file)
 	raw, err := input.ReadFS(d.fsys, file, maxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &Error{File: full, Thing: "file", Err: ErrMissing, Remedy: "copy it from where the checkpoint came from"}
 	case errors.Is(err, input.ErrTooLarge):
-		return nil, &Error{File: full, Thing: "file", Err: ErrUnsupported, Got: "more", Want: fmt.Sprintf("at most %d bytes", maxFile), Remedy: notWhisper}
+		return nil, &Error{File: full, Thing: "file", Err: ErrUnsupported, Got: "more", Want: fmt.Sprintf("at most %d bytes", maxFile), Remedy: remedyNotWhisper}
 	case err != nil:
 		return nil, fmt.Errorf("tokenizer: %s: %w", full, err)
 	}

@@ -13,8 +13,8 @@ const noRank = math.MaxInt32
 // list, and the pairs that can be merged wait in a heap, lowest rank first, then leftmost.
 type merger struct {
 	*bpe
-	parts   []part
-	waiting ranks
+	parts []part
+	queue mergeQueue
 }
 
 // A part is a token that may still be merged; its bytes are piece[start:end]. One that has
@@ -30,15 +30,15 @@ type part struct {
 // appendPiece appends the tokens of one piece, and returns the index of the first byte
 // without a token, which it leaves out, or -1.
 func (m *merger) appendPiece(dst []Token, piece string) (toks []Token, bad int) {
-	bad = slices.IndexFunc([]byte(piece), func(c byte) bool { return m.single[c] == None })
-	if m.whole || bad >= 0 {
+	bad = slices.IndexFunc([]byte(piece), func(c byte) bool { return m.byteToken[c] == None })
+	if m.keepsWhole || bad >= 0 {
 		if tok, ok := m.ids[piece]; ok {
 			return append(dst, tok), -1
 		}
 	}
 	m.split(piece)
-	for len(m.waiting) > 0 {
-		e := heap.Pop(&m.waiting).(entry)
+	for len(m.queue) > 0 {
+		e := heap.Pop(&m.queue).(candidate)
 		l := &m.parts[e.at]
 		if l.rank != e.rank {
 			continue // merged away, or its neighbour was
@@ -49,9 +49,9 @@ func (m *merger) appendPiece(dst []Token, piece string) (toks []Token, bad int) 
 		if l.next >= 0 {
 			m.parts[l.next].prev = e.at
 		}
-		m.rate(piece, e.at)
+		m.rankPair(piece, e.at)
 		if l.prev >= 0 {
-			m.rate(piece, l.prev)
+			m.rankPair(piece, l.prev)
 		}
 	}
 	for i := range m.parts {
@@ -66,7 +66,7 @@ func (m *merger) appendPiece(dst []Token, piece string) (toks []Token, bad int) 
 func (m *merger) split(piece string) {
 	m.parts = m.parts[:0]
 	for i := range len(piece) {
-		if tok := m.single[piece[i]]; tok != None {
+		if tok := m.byteToken[piece[i]]; tok != None {
 			n := len(m.parts)
 			m.parts = append(m.parts, part{tok: tok, start: i, end: i + 1, prev: n - 1, next: n + 1})
 		}
@@ -75,13 +75,13 @@ func (m *merger) split(piece string) {
 		m.parts[n-1].next = -1
 	}
 	for i := range m.parts {
-		m.rate(piece, i)
+		m.rankPair(piece, i)
 	}
 }
 
 // rate sets the rank and product of merging a part with the next, and queues that. What was
 // queued earlier for the part stays behind: its rank is another.
-func (m *merger) rate(piece string, at int) {
+func (m *merger) rankPair(piece string, at int) {
 	l := &m.parts[at]
 	if l.rank = noRank; l.next < 0 {
 		return
@@ -91,31 +91,31 @@ func (m *merger) rate(piece string, at int) {
 		if tok, ok := m.ids[piece[l.start:r.end]]; ok {
 			l.rank, l.into = int32(tok), tok
 		}
-	} else if p, ok := m.pairs[pair{l.tok, r.tok}]; ok {
+	} else if p, ok := m.pairs[tokenPair{l.tok, r.tok}]; ok {
 		l.rank, l.into = p.rank, p.tok
 	}
 	if l.rank != noRank {
-		heap.Push(&m.waiting, entry{l.rank, at})
+		heap.Push(&m.queue, candidate{l.rank, at})
 	}
 }
 
 // An entry is a pair that waits to be merged.
-type entry struct {
+type candidate struct {
 	rank int32
 	at   int
 }
 
 // ranks is a heap of pairs.
-type ranks []entry
+type mergeQueue []candidate
 
-func (h ranks) Len() int { return len(h) }
-func (h ranks) Less(i, j int) bool {
+func (h mergeQueue) Len() int { return len(h) }
+func (h mergeQueue) Less(i, j int) bool {
 	return h[i].rank < h[j].rank || h[i].rank == h[j].rank && h[i].at < h[j].at
 }
-func (h ranks) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *ranks) Push(e any)   { *h = append(*h, e.(entry)) }
+func (h mergeQueue) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *mergeQueue) Push(e any)   { *h = append(*h, e.(candidate)) }
 
-func (h *ranks) Pop() any {
+func (h *mergeQueue) Pop() any {
 	last := len(*h) - 1
 	e := (*h)[last]
 	*h = (*h)[:last]

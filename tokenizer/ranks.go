@@ -43,7 +43,7 @@ func Embedded(vocab int) (*Tokenizer, error) {
 			Want: fmt.Sprintf("%d, %d or %d", VocabEnglish, VocabMultilingual, VocabLargeV3), Remedy: "put the model's tokenizer.json beside its weights"}
 	}
 	b := ranks()
-	return newTokenizer(table{b, openaiSpecials(len(b.text), known)}, vocab, "embedded")
+	return newTokenizer(vocabulary{b, openaiSpecials(len(b.text), known)}, vocab, "embedded")
 }
 
 // openaiSpecials numbers openai's special tokens from first on.
@@ -100,18 +100,18 @@ func mustUnpack(packed []byte) *bpe {
 
 // parseRanks reads a list of ranks. The special tokens are openai's, as many languages as
 // vocab leaves room for.
-func parseRanks(file string, raw []byte, vocab int) (table, error) {
+func parseRanks(file string, raw []byte, vocab int) (vocabulary, error) {
 	text, err := unpack(raw)
 	if err != nil {
-		return table{}, &Error{File: file, Thing: "vocabulary", Err: ErrMalformed, Got: err.Error(), Remedy: damaged}
+		return vocabulary{}, &Error{File: file, Thing: "vocabulary", Err: ErrMalformed, Got: err.Error(), Remedy: remedyDamaged}
 	}
 	known := vocab - len(text) - len(openaiSpecials(0, 0))
 	if known < 1 || known > len(languages) {
-		return table{}, &Error{File: file, Thing: "vocabulary", Err: ErrUnsupported,
+		return vocabulary{}, &Error{File: file, Thing: "vocabulary", Err: ErrUnsupported,
 			Got: fmt.Sprintf("%d text tokens for a vocab_size of %d, which leaves %d languages",
 				len(text), vocab, known),
 			Want:   fmt.Sprintf("1 to %d languages", len(languages)),
 			Remedy: "use the tokenizer this model was trained with"}
 	}
-	return table{newBPE(text, nil, true), openaiSpecials(len(text), known)}, nil
+	return vocabulary{newBPE(text, nil, true), openaiSpecials(len(text), known)}, nil
 }

@@ -12,7 +12,7 @@ import (
 const openaiTimestamps = 1501
 
 // A table is a vocabulary as read, before special tokens have their meaning.
-type table struct {
+type vocabulary struct {
 	bpe     *bpe
 	special map[string]Token // by spelling
 }
@@ -27,7 +27,7 @@ func timestampName(i int) string { return fmt.Sprintf("<|%.2f|>", float64(i)*0.0
 
 // newTokenizer gives special tokens their meaning. vocab is the model's vocabulary size,
 // 0 if not known; file is for errors.
-func newTokenizer(tab table, vocab int, file string) (*Tokenizer, error) {
+func newTokenizer(tab vocabulary, vocab int, file string) (*Tokenizer, error) {
 	t := &Tokenizer{bpe: tab.bpe, special: make(map[Token]string, len(tab.special)+openaiTimestamps)}
 	for name, tok := range tab.special {
 		t.special[tok] = name
@@ -40,14 +40,14 @@ func newTokenizer(tab table, vocab int, file string) (*Tokenizer, error) {
 	}
 	t.setSpecials(tab.special)
 	if t.EOT == None || t.SOT == None {
-		return nil, &Error{File: file, Thing: "special token <|endoftext|> or <|startoftranscript|>", Err: ErrMissing, Remedy: notWhisper}
+		return nil, &Error{File: file, Thing: "special token <|endoftext|> or <|startoftranscript|>", Err: ErrMissing, Remedy: remedyNotWhisper}
 	}
 	t.setTimestamps(tab.special, vocab)
 	for i := range openaiTimestamps { // a gap would be an end: later ones would be no times
 		name := timestampName(i)
-		if tok, ok := tab.special[name]; ok && (i >= t.stamps || tok != t.TimestampBegin+Token(i)) {
+		if tok, ok := tab.special[name]; ok && (i >= t.timestamps || tok != t.TimestampBegin+Token(i)) {
 			return nil, &Error{File: file, Thing: "special token " + name, Err: ErrMalformed, Got: fmt.Sprintf("id %d", tok),
-				Want: "all from <|0.00|> to it, id after id", Remedy: damaged}
+				Want: "all from <|0.00|> to it, id after id", Remedy: remedyDamaged}
 		}
 	}
 	t.setLanguages()
@@ -75,8 +75,8 @@ func (t *Tokenizer) setTimestamps(special map[string]Token, vocab int) {
 	begin, named := special["<|0.00|>"]
 	if named {
 		t.TimestampBegin = begin
-		for t.special[begin+Token(t.stamps)] == timestampName(t.stamps) {
-			t.stamps++
+		for t.special[begin+Token(t.timestamps)] == timestampName(t.timestamps) {
+			t.timestamps++
 		}
 		return
 	}
@@ -85,7 +85,7 @@ func (t *Tokenizer) setTimestamps(special map[string]Token, vocab int) {
 	if t.NoTimestamps == None || n <= 0 || t.size > int(t.NoTimestamps)+1 {
 		return
 	}
-	t.TimestampBegin, t.stamps = t.NoTimestamps+1, n
+	t.TimestampBegin, t.timestamps = t.NoTimestamps+1, n
 	for i := range n {
 		t.special[t.TimestampBegin+Token(i)] = timestampName(i)
 	}

@@ -17,7 +17,7 @@ const (
 
 // newer are the letters and numbers of Unicode 16.0, that of upstream, which Go's tables of
 // 15.0 lack.
-var newer = []struct {
+var unicode16 = []struct {
 	lo, hi rune
 	class  class
 }{
@@ -33,7 +33,7 @@ var newer = []struct {
 
 // next returns the class and width of the character s begins with. A byte that
 // is not UTF-8 is a character by itself, of class other. s must not be empty.
-func next(s string) (class, int) {
+func firstClass(s string) (class, int) {
 	r, n := utf8.DecodeRuneInString(s)
 	switch {
 	case unicode.IsLetter(r):
@@ -42,8 +42,8 @@ func next(s string) (class, int) {
 		return space, n
 	case unicode.IsNumber(r):
 		return number, n
-	case r >= newer[0].lo:
-		for _, c := range newer {
+	case r >= unicode16[0].lo:
+		for _, c := range unicode16 {
 			if c.lo <= r && r <= c.hi {
 				return c.class, n
 			}
@@ -61,19 +61,19 @@ func next(s string) (class, int) {
 // belongs to the word. s must not be empty.
 //
 // Source: openai/whisper@c0d2f62 whisper/tokenizer.py, pat_str in get_encoding.
-func piece(s string) int {
+func pieceLength(s string) int {
 	if n := contraction(s); n > 0 {
 		return n
 	}
-	c, n := next(s)
+	c, n := firstClass(s)
 	if s[0] == ' ' && len(s) > 1 {
-		if after, m := next(s[1:]); after != space {
+		if after, m := firstClass(s[1:]); after != space {
 			c, n = after, 1+m
 		}
 	}
 	last := n // width of the last character of the run
 	for n < len(s) {
-		after, m := next(s[n:])
+		after, m := firstClass(s[n:])
 		if after != c {
 			break
 		}

@@ -38,7 +38,7 @@ func TestPiece(t *testing.T) {
 	} {
 		var got []string
 		for rest := tt.text; rest != ""; {
-			n := piece(rest)
+			n := pieceLength(rest)
 			got, rest = append(got, rest[:n]), rest[n:]
 		}
 		if !slices.Equal(got, tt.want) {
@@ -72,7 +72,7 @@ func TestClasses(t *testing.T) {
 			continue
 		}
 		// A later Go may know letters and numbers that upstream does not.
-		if got, _ := next(string(r)); got != want[r] && (unicode.Version <= "16.0.0" || want[r] != other) {
+		if got, _ := firstClass(string(r)); got != want[r] && (unicode.Version <= "16.0.0" || want[r] != other) {
 			t.Errorf("%U is of class %d, want %d", r, got, want[r])
 		}
 	}

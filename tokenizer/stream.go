@@ -37,14 +37,14 @@ func appendValid(dst, raw []byte) (out, rest []byte) {
 			return dst, raw
 		}
 		dst = append(dst, replacement...)
-		raw = raw[illFormed(raw):]
+		raw = raw[illFormedLength(raw):]
 	}
 	return dst, nil
 }
 
 // illFormed returns the length of the maximal ill-formed part raw begins with:
 // as many bytes as some character begins with, at least one.
-func illFormed(raw []byte) int {
+func illFormedLength(raw []byte) int {
 	for n := 1; n < len(raw); n++ {
 		if utf8.FullRune(raw[:n]) { // complete, or invalid already
 			return max(1, n-1)

@@ -25,11 +25,11 @@ type Tokenizer struct {
 	NoTimestamps   Token // <|notimestamps|>
 	TimestampBegin Token // <|0.00|>
 
-	bpe       *bpe             // the text tokens
-	special   map[Token]string // spelling of every other token, timestamps included
-	languages []Language       // by id
-	stamps    int              // how many timestamps
-	size      int              // one more than the largest id
+	bpe        *bpe             // the text tokens
+	special    map[Token]string // spelling of every other token, timestamps included
+	languages  []Language       // by id
+	timestamps int              // how many timestamps
+	size       int              // one more than the largest id
 }
 
 // Size returns one more than the largest id of the vocabulary.
@@ -44,12 +44,12 @@ func (t *Tokenizer) IsText(tok Token) bool {
 
 // IsTimestamp reports whether tok is a timestamp.
 func (t *Tokenizer) IsTimestamp(tok Token) bool {
-	return t.stamps > 0 && tok >= t.TimestampBegin && int(tok-t.TimestampBegin) < t.stamps
+	return t.timestamps > 0 && tok >= t.TimestampBegin && int(tok-t.TimestampBegin) < t.timestamps
 }
 
 // Timestamps returns how many timestamp tokens there are: 1501 for windows of
 // 30 s.
-func (t *Tokenizer) Timestamps() int { return t.stamps }
+func (t *Tokenizer) Timestamps() int { return t.timestamps }
 
 // Seconds returns the time that a timestamp token means, counted from the start
 // of the window: (tok - TimestampBegin)·0.02. It is NaN for any other token.

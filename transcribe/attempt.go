@@ -21,7 +21,7 @@ const maxFailures = 3
 
 // An attempt is a window decoded once, with the measures that the gates check.
 type attempt struct {
-	windowText
+	decodedWindow
 	tokens      []tokenizer.Token // without end-of-text
 	logProbs    []float32         // of each token
 	temperature float64
@@ -32,21 +32,21 @@ type attempt struct {
 
 // decode decodes the window at the cursor at rising temperatures until the gates let it
 // pass, or the temperatures are used up: then the last attempt is kept, as in upstream.
-func (r *transcription) decode(ctx context.Context, w window) (a attempt, err error) {
-	o, h := r.session(), r.help()
+func (r *transcription) decode(ctx context.Context, w encodedWindow) (a attempt, err error) {
+	o, h := r.sessionOptions(), r.draftSources()
 	for i, temperature := range r.t.opt.Temperatures {
 		began := time.Now()
 		o.Sampling.Temperature, o.Sampling.Attempt = float32(temperature), i
 		o.Search = r.t.search(temperature)
-		d, err := w.decode(ctx, o, h, r.decoding)
+		d, err := w.decode(ctx, o, h, r.reportDecoding)
 		if err != nil {
 			return a, err
 		}
-		h.plain = h.plain || d.ProposerErr != nil
-		a = judge(r.t.model.Tokenizer, d, temperature)
-		refused := r.t.opt.refuse(a)
-		r.count(a, time.Since(began))
-		r.log.Debug("decoded", "seek", r.at.seek, "temperature", temperature, "tokens", len(a.tokens),
+		h.withoutAssistant = h.withoutAssistant || d.ProposerErr != nil
+		a = newAttempt(r.t.model.Tokenizer, d, temperature)
+		refused := r.t.opt.mustRetry(a)
+		r.recordAttempt(a, time.Since(began))
+		r.log.Debug("decoded", "seek", r.cursor.seek, "temperature", temperature, "tokens", len(a.tokens),
 			"avg_logprob", a.logProb, "compression_ratio", a.compression, "no_speech_prob", a.noSpeech, "refused", refused)
 		if !refused {
 			break
@@ -57,7 +57,7 @@ func (r *transcription) decode(ctx context.Context, w window) (a attempt, err er
 
 // count adds an attempt to the statistics and to the proof. Rounds are counted through
 // the transcript.
-func (r *transcription) count(a attempt, took time.Duration) {
+func (r *transcription) recordAttempt(a attempt, took time.Duration) {
 	for i := range a.Marks {
 		a.Marks[i].Round += r.stats.Drafts.Rounds
 	}
@@ -71,7 +71,7 @@ func (r *transcription) count(a attempt, took time.Duration) {
 	r.stats.Seconds.Decode += took.Seconds()
 	r.stats.Attempts++
 	r.stats.Tokens += len(a.Choices)
-	r.proof.add(r.at.seek, a.temperature, a.windowText)
+	r.proof.add(r.cursor.seek, a.temperature, a.decodedWindow)
 }
 
 // search says how many sequences are decoded at a temperature.
@@ -90,8 +90,8 @@ func (t *Transcriber) search(temperature float64) decoder.SearchOptions {
 // judge measures a windowText.
 //
 // Source: openai/whisper@c0d2f62 whisper/decoding.py, DecodingTask.run.
-func judge(t *tokenizer.Tokenizer, d windowText, temperature float64) attempt {
-	a := attempt{windowText: d, temperature: temperature, noSpeech: float64(d.noSpeechProb)}
+func newAttempt(t *tokenizer.Tokenizer, d decodedWindow, temperature float64) attempt {
+	a := attempt{decodedWindow: d, temperature: temperature, noSpeech: float64(d.noSpeechProb)}
 	for _, c := range d.Choices {
 		if c.Token != t.EOT {
 			a.tokens, a.logProbs = append(a.tokens, c.Token), append(a.logProbs, c.LogProb)
@@ -143,7 +143,7 @@ func (o *Options) speechless(a attempt) bool { return a.noSpeech > o.MaxNoSpeech
 // text in a window without speech is not decoded again.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, decode_with_fallback.
-func (o *Options) refuse(a attempt) bool {
+func (o *Options) mustRetry(a attempt) bool {
 	if o.speechless(a) && o.unlikely(a) {
 		return false
 	}
@@ -167,7 +167,7 @@ type proof struct{ tokens, logProbs hash.Hash }
 func newProof() proof { return proof{sha256.New(), sha256.New()} }
 
 // add hashes an attempt at the window that begins at a frame.
-func (p proof) add(seek int, temperature float64, d windowText) {
+func (p proof) add(seek int, temperature float64, d decodedWindow) {
 	tokens := binary.LittleEndian.AppendUint64(nil, uint64(seek))
 	tokens = binary.LittleEndian.AppendUint64(tokens, uint64(len(d.Choices)))
 	logProbs := binary.LittleEndian.AppendUint64(nil, math.Float64bits(temperature))

@@ -23,12 +23,12 @@ func multilingual(t *testing.T) *tokenizer.Tokenizer {
 
 // said returns a windowText of text between timestamps in steps of 0.02 s, with
 // the same log-probability for every token.
-func said(tok *tokenizer.Tokenizer, start int, text string, end int, logProb, noSpeech float32) windowText {
+func said(tok *tokenizer.Tokenizer, start int, text string, end int, logProb, noSpeech float32) decodedWindow {
 	tokens := slices.Concat(
 		[]tokenizer.Token{tok.TimestampBegin + tokenizer.Token(start)},
 		tok.Encode(text),
 		[]tokenizer.Token{tok.TimestampBegin + tokenizer.Token(end), tok.EOT})
-	return windowText{assistant.Result{Choices: choices(tokens, logProb)}, noSpeech}
+	return decodedWindow{assistant.Result{Choices: choices(tokens, logProb)}, noSpeech}
 }
 
 func choices(tokens []tokenizer.Token, logProb float32) (out []decoder.Choice) {
@@ -84,7 +84,7 @@ func TestGates(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) windowText {
+			s := scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) decodedWindow {
 				return said(tok, 0, tt.text, 100, tt.logProb, tt.noSpeech)
 			}}
 			got := read(t, s, 3000, 3000, tt.opt)
@@ -107,7 +107,7 @@ func TestFallback(t *testing.T) {
 		want   float64
 	}{{0, 0}, {0.4, 0.4}, {2, 1}} {
 		var seen []decoder.Sampling
-		s := scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) windowText {
+		s := scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) decodedWindow {
 			seen = append(seen, o.Sampling)
 			if o.Sampling.Temperature >= tt.passes {
 				return said(tok, 0, " Hello.", 100, -0.5, 0)
@@ -142,7 +142,7 @@ func TestJudge(t *testing.T) {
 		{"cut off", choices([]tokenizer.Token{word, word, word}, -1), 3, -0.75, "three choices over four, as upstream"},
 	}
 	for _, tt := range tests {
-		r := judge(tok, windowText{Result: assistant.Result{Choices: tt.choices}}, 0)
+		r := newAttempt(tok, decodedWindow{Result: assistant.Result{Choices: tt.choices}}, 0)
 		if len(r.tokens) != tt.tokens || r.logProb != tt.logProb {
 			t.Errorf("%s: %d tokens of %v, want %d of %v (%s)", tt.name, len(r.tokens), r.logProb, tt.tokens, tt.logProb, tt.why)
 		}

@@ -9,7 +9,7 @@ import (
 
 // A piece is a stretch of a window's tokens with its times, in seconds from the
 // start of the window.
-type piece struct {
+type tokenSpan struct {
 	tokens     []tokenizer.Token
 	start, end float64
 }
@@ -27,10 +27,10 @@ const framesPerStep = 2
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, from "timestamp_tokens"
 // on.
-func cut(t *tokenizer.Tokenizer, tokens []tokenizer.Token, size int) (pieces []piece, advance int) {
+func splitAtTimestamps(t *tokenizer.Tokenizer, tokens []tokenizer.Token, size int) (pieces []tokenSpan, advance int) {
 	ends := boundaries(t, tokens)
 	if len(ends) == 0 {
-		return whole(t, tokens, size), size
+		return wholeWindow(t, tokens, size), size
 	}
 	complete := endsInSingle(t, tokens)
 	if complete {
@@ -45,7 +45,7 @@ func cut(t *tokenizer.Tokenizer, tokens []tokenizer.Token, size int) (pieces []p
 			// Upstream reads it as a time far before the start.
 			first = before
 		}
-		pieces = append(pieces, piece{p, first, last})
+		pieces = append(pieces, tokenSpan{p, first, last})
 		begin, before = end, last
 	}
 	if complete {
@@ -55,8 +55,8 @@ func cut(t *tokenizer.Tokenizer, tokens []tokenizer.Token, size int) (pieces []p
 }
 
 // whole makes one piece of a window.
-func whole(t *tokenizer.Tokenizer, tokens []tokenizer.Token, size int) []piece {
-	return []piece{{tokens, 0, wholeEnd(t, tokens, size)}}
+func wholeWindow(t *tokenizer.Tokenizer, tokens []tokenizer.Token, size int) []tokenSpan {
+	return []tokenSpan{{tokens, 0, wholeEnd(t, tokens, size)}}
 }
 
 // boundaries returns the places between two timestamps side by side.

@@ -36,7 +36,7 @@ func TestCut(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			pieces, advance := cut(tok, tt.tokens, 777)
+			pieces, advance := splitAtTimestamps(tok, tt.tokens, 777)
 			var got []span
 			for _, p := range pieces {
 				got = append(got, span{p.start, p.end})
@@ -66,7 +66,7 @@ func FuzzCut(f *testing.F) {
 				tokens[i] = tok.TimestampBegin + tokenizer.Token(b-128)*10
 			}
 		}
-		pieces, advance := cut(tok, tokens, int(size))
+		pieces, advance := splitAtTimestamps(tok, tokens, int(size))
 		var all []tokenizer.Token
 		for _, p := range pieces {
 			all = append(all, p.tokens...)

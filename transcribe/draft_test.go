@@ -51,7 +51,7 @@ func TestUselessText(t *testing.T) {
 			t.Errorf("%s: %v\n got %+v\nwant %+v", name, err, got, want)
 		}
 		warned := strings.Count(log.String(), "was of no use")
-		if useless := len(lines) > 0 && strings.TrimSpace(lines[0].Text) != ""; warned > 1 || useless && warned == 0 && got.Stats.Tokens >= leastTokens {
+		if useless := len(lines) > 0 && strings.TrimSpace(lines[0].Text) != ""; warned > 1 || useless && warned == 0 && got.Stats.Tokens >= minTokensToWarn {
 			t.Errorf("%s: %d warnings: %s", name, warned, log.String())
 		}
 	}
@@ -69,7 +69,7 @@ func TestIgnoredText(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := tr.WithDraft([]transcript.Cue{{Text: "three one four"}}).Transcribe(t.Context(), demoClip(t), Callbacks{})
-	if err != nil || got.Stats.Drafts.FromText != 0 || got.Stats.Tokens < leastTokens || strings.Contains(log.String(), "no use") {
+	if err != nil || got.Stats.Drafts.FromText != 0 || got.Stats.Tokens < minTokensToWarn || strings.Contains(log.String(), "no use") {
 		t.Errorf("%v, %+v, %s", err, got.Stats, log.String())
 	}
 }

@@ -27,22 +27,22 @@ import (
 // A tape is a network that keeps what its windows decoded, token by token.
 type tape struct {
 	network
-	decoded []windowText
+	decoded []decodedWindow
 }
 
 type tapedWindow struct {
-	window
+	encodedWindow
 	tape *tape
 }
 
-func (l *tape) encode(ctx context.Context, mel *audio.Mel, s *transcript.Seconds, step func(float64)) (window, error) {
+func (l *tape) encode(ctx context.Context, mel *audio.Mel, s *transcript.Seconds, step func(float64)) (encodedWindow, error) {
 	w, err := l.network.encode(ctx, mel, s, step)
 	return tapedWindow{w, l}, err
 }
 
-func (w tapedWindow) decode(ctx context.Context, o decoder.SessionOptions, h help, step func(int)) (windowText, error) {
-	d, err := w.window.decode(ctx, o, h, step)
-	w.tape.decoded = append(w.tape.decoded, windowText{assistant.Result{Choices: d.Choices}, d.noSpeechProb})
+func (w tapedWindow) decode(ctx context.Context, o decoder.SessionOptions, h draftSources, step func(int)) (decodedWindow, error) {
+	d, err := w.encodedWindow.decode(ctx, o, h, step)
+	w.tape.decoded = append(w.tape.decoded, decodedWindow{assistant.Result{Choices: d.Choices}, d.noSpeechProb})
 	return d, err
 }
 
@@ -78,7 +78,7 @@ func recordings(t *testing.T) []recording {
 // An outcome is all that must not differ.
 type outcome struct {
 	Transcript transcript.Transcript // but for statistics
-	Decoded    []windowText          // every attempt at every window
+	Decoded    []decodedWindow       // every attempt at every window
 	drafted    int
 }
 
@@ -293,7 +293,7 @@ func TestGridNotices(t *testing.T) {
 	}
 }
 
-func greedy(t *testing.T, s recording, m *Model) []windowText {
+func greedy(t *testing.T, s recording, m *Model) []decodedWindow {
 	t.Helper()
 	h, err := s.transcribe(t.Context(), with(m, assistant.None{}, constant(0)), 0)
 	if err != nil {

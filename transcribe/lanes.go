@@ -65,7 +65,7 @@ func lanesFor(d model.Dims) int {
 func (r *transcription) lanes(ctx context.Context) error {
 	began, s := time.Now(), &r.stats.Seconds
 	before := s.Mel + s.Encode + s.CrossKV
-	for i, span := range r.at.todo {
+	for i, span := range r.cursor.todo {
 		if err := r.spanInLanes(ctx, span, i == 0); err != nil {
 			return err
 		}
@@ -81,8 +81,8 @@ func (r *transcription) spanInLanes(ctx context.Context, span frameSpan, begins 
 	p := &laneProgress{to: r, done: seconds(span.start)}
 	transcribe := func(_ int, l *lane) *lane {
 		if l.err == nil {
-			l.err = l.run.windows(ctx)
-			l.run.dropFirst()
+			l.err = l.run.transcribeWindows(ctx)
+			l.run.closeLanguageWindow()
 			l.run.src = nil // its sound is not needed any more
 		}
 		return l
@@ -93,18 +93,18 @@ func (r *transcription) spanInLanes(ctx context.Context, span frameSpan, begins 
 	for l := range parallel.Ordered(n, n, r.cutLanes(ctx, span, begins, p), transcribe) {
 		var segments []transcript.Segment
 		if l.run != nil {
-			segments = r.take(l)
+			segments = r.addLaneWork(l)
 		}
 		open, segments = r.seam(open, segments, seconds(l.start), seconds(heard))
-		p.kept(open, l.start)
+		p.append(open, l.start)
 		open = segments
 		if err = l.err; err != nil {
 			cancel()
 			break
 		}
-		heard = l.run.at.seek
+		heard = l.run.cursor.seek
 	}
-	p.kept(open, span.end)
+	p.append(open, span.end)
 	return err
 }
 
@@ -126,7 +126,7 @@ func (r *transcription) cutLanes(ctx context.Context, span frameSpan, begins boo
 					l.end = e.Quietest(l.end-2*search, l.end, quietFrames)
 				}
 				l.run = r.lane(l, e, span.end, p)
-				l.run.continues = !begins || i > 0
+				l.run.continued = !begins || i > 0
 				l.run.stats.Seconds.Mel = time.Since(began).Seconds()
 			}
 			at = l.end
@@ -140,20 +140,20 @@ func (r *transcription) cutLanes(ctx context.Context, span frameSpan, begins boo
 // lane returns what transcribes a lane of a span.
 func (r *transcription) lane(l *lane, e excerpt, spanEnd int, p *laneProgress) *transcription {
 	c := r.t.newTranscription(r.name, e, p.watch(l))
-	c.frames, c.failures, c.language, c.here = r.frames, r.failures, r.language, r.here
+	c.frames, c.failures, c.clipLanguage, c.windowLanguage = r.frames, r.failures, r.clipLanguage, r.windowLanguage
 	c.lastWord = seconds(l.start)
-	c.at = cursor{todo: []frameSpan{{l.start, spanEnd}}, stop: l.end}
+	c.cursor = cursor{todo: []frameSpan{{l.start, spanEnd}}, stop: l.end}
 	if r.t.opt.WithoutTimestamps {
-		c.at.todo[0].end = l.end // nothing says what of a window is beyond the cut
+		c.cursor.todo[0].end = l.end // nothing says what of a window is beyond the cut
 	}
 	if l.start == 0 {
-		c.first, r.first = r.first, nil
+		c.languageWindow, r.languageWindow = r.languageWindow, nil
 	}
 	return c
 }
 
 // take adds the work for a lane to that of the clip and returns its segments.
-func (r *transcription) take(l *lane) []transcript.Segment {
+func (r *transcription) addLaneWork(l *lane) []transcript.Segment {
 	rounds := r.stats.Drafts.Rounds
 	for _, s := range l.run.segments {
 		for i := range s.Origins {
@@ -166,11 +166,11 @@ func (r *transcription) take(l *lane) []transcript.Segment {
 }
 
 // keepLane keeps segments that nothing can change any more.
-func (r *transcription) keepLane(segments []transcript.Segment) {
+func (r *transcription) appendLane(segments []transcript.Segment) {
 	for i := range segments {
 		segments[i].ID = len(r.segments) + i
 	}
-	r.keep(segments, 0)
+	r.appendSegments(segments, 0)
 }
 
 // laneProgress tells how far the lanes of a span are, in sum.
@@ -181,12 +181,12 @@ type laneProgress struct {
 }
 
 // kept keeps segments, behind which the lane that begins at a frame goes on.
-func (p *laneProgress) kept(segments []transcript.Segment, next int) {
+func (p *laneProgress) append(segments []transcript.Segment, next int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.to.keepLane(segments)
-	p.to.at.seek = next
-	p.to.progress()
+	p.to.appendLane(segments)
+	p.to.cursor.seek = next
+	p.to.reportProgress()
 }
 
 // watch returns the callback of a lane.
@@ -197,7 +197,7 @@ func (p *laneProgress) watch(l *lane) Callbacks {
 		defer p.mu.Unlock()
 		if now := min(done, seconds(l.end)) - seconds(l.start); now > last {
 			p.done, last = p.done+now-last, now
-			p.to.tell(min(p.done, total))
+			p.to.reportEstimate(min(p.done, total))
 		}
 	}}
 }

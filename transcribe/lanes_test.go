@@ -38,13 +38,13 @@ func TestLanesCut(t *testing.T) {
 		tr := scriptedLanes(t, Options{Chunked: true, laneSeconds: tt.length, Spans: tt.spans}, nil)
 		r := tr.newTranscription("", ramp{tt.frames, 3000}, Callbacks{})
 		var got [][2]int
-		for i, span := range r.at.todo {
+		for i, span := range r.cursor.todo {
 			if span.start == span.end {
 				continue
 			}
 			for l := range r.cutLanes(t.Context(), span, i == 0, &laneProgress{to: r}) {
-				if l.err != nil || l.run.continues == (len(got) == 0) {
-					t.Errorf("%s: lane %d: continues %v, error %v", tt.why, len(got), l.run.continues, l.err)
+				if l.err != nil || l.run.continued == (len(got) == 0) {
+					t.Errorf("%s: lane %d: continues %v, error %v", tt.why, len(got), l.run.continued, l.err)
 				}
 				got = append(got, [2]int{l.start, l.end})
 			}
@@ -64,7 +64,7 @@ type laneScript struct {
 	prompts map[int]string
 }
 
-func (s *laneScript) tell(seek, size int, o decoder.SessionOptions) windowText {
+func (s *laneScript) tell(seek, size int, o decoder.SessionOptions) decodedWindow {
 	s.mu.Lock()
 	s.prompts[seek] = s.tok.DecodeWithTimestamps(o.Prompt[:o.SOT])
 	if len(o.Prompt) > o.SOT+1 {
@@ -238,7 +238,7 @@ func TestLanesFor(t *testing.T) {
 }
 
 // scriptedLanes returns a Transcriber over a script that tells each window's tokens.
-func scriptedLanes(t *testing.T, o Options, tell func(seek, size int, o decoder.SessionOptions) windowText) *Transcriber {
+func scriptedLanes(t *testing.T, o Options, tell func(seek, size int, o decoder.SessionOptions) decodedWindow) *Transcriber {
 	t.Helper()
 	tok, err := tokenizer.Embedded(51864)
 	if err != nil {
@@ -252,7 +252,7 @@ func scriptedLanes(t *testing.T, o Options, tell func(seek, size int, o decoder.
 }
 
 // say makes a windowText of text and seconds of timestamps.
-func say(tok *tokenizer.Tokenizer, parts ...any) (d windowText) {
+func say(tok *tokenizer.Tokenizer, parts ...any) (d decodedWindow) {
 	put := func(t tokenizer.Token) { d.Choices = append(d.Choices, decoder.Choice{Token: t, LogProb: -0.1}) }
 	for _, p := range parts {
 		switch p := p.(type) {
@@ -306,7 +306,7 @@ func TestLanesRefuses(t *testing.T) {
 func TestLanesError(t *testing.T) {
 	gone := errors.New("gone")
 	var tok *tokenizer.Tokenizer
-	tr := scriptedLanes(t, Options{Chunked: true, lanes: 4}, func(int, int, decoder.SessionOptions) windowText {
+	tr := scriptedLanes(t, Options{Chunked: true, lanes: 4}, func(int, int, decoder.SessionOptions) decodedWindow {
 		return say(tok, 0.0, " one two three", 20.0, 20.0, " four", 30.0)
 	})
 	tok = tr.model.Tokenizer
@@ -326,7 +326,7 @@ type failing struct {
 	err error
 }
 
-func (f failing) encode(ctx context.Context, mel *audio.Mel, s *transcript.Seconds, step func(float64)) (window, error) {
+func (f failing) encode(ctx context.Context, mel *audio.Mel, s *transcript.Seconds, step func(float64)) (encodedWindow, error) {
 	if mel.Data[0] > 6000 {
 		return nil, f.err
 	}
@@ -382,7 +382,7 @@ func checkDigits(t *testing.T, got, plain *transcript.Transcript) {
 func TestNoSpeech(t *testing.T) {
 	for _, chunked := range []bool{false, true} {
 		var tok *tokenizer.Tokenizer
-		tr := scriptedLanes(t, Options{Chunked: chunked}, func(int, int, decoder.SessionOptions) windowText {
+		tr := scriptedLanes(t, Options{Chunked: chunked}, func(int, int, decoder.SessionOptions) decodedWindow {
 			d := say(tok, 0.0, " you", 2.0)
 			d.noSpeechProb, d.Choices[1].LogProb = 0.9, -20
 			return d

@@ -20,12 +20,12 @@ type detection struct {
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, "Detecting language".
 func (r *transcription) setLanguage(ctx context.Context) (err error) {
-	if r.t.lang != nil {
-		r.here = detection{Language: *r.t.lang}
-	} else if r.here, err = r.detect(ctx); err != nil {
+	if r.t.language != nil {
+		r.windowLanguage = detection{Language: *r.t.language}
+	} else if r.windowLanguage, err = r.detect(ctx); err != nil {
 		return fmt.Errorf("detecting the language: %w", err)
 	}
-	r.language = r.here
+	r.clipLanguage = r.windowLanguage
 	return nil
 }
 
@@ -41,7 +41,7 @@ func (r *transcription) detect(ctx context.Context) (detection, error) {
 		return detection{}, err
 	}
 	if r.t.opt.Pad == audio.PadAudio {
-		r.first = w // likely the first to be decoded
+		r.languageWindow = w // likely the first to be decoded
 	} else {
 		defer w.close()
 	}
@@ -54,7 +54,7 @@ func (r *transcription) detect(ctx context.Context) (detection, error) {
 
 // languageOf returns the likeliest language of a window among those allowed. Its
 // probability is the model's, over all languages.
-func (t *Transcriber) languageOf(ctx context.Context, w window) (l detection, err error) {
+func (t *Transcriber) languageOf(ctx context.Context, w encodedWindow) (l detection, err error) {
 	probs, err := w.languages(ctx)
 	if err != nil {
 		return l, err
@@ -65,7 +65,7 @@ func (t *Transcriber) languageOf(ctx context.Context, w window) (l detection, er
 	}
 	best := -1
 	for i, p := range probs {
-		if (t.among == nil || t.among[i]) && (best < 0 || p > probs[best]) {
+		if (t.allowed == nil || t.allowed[i]) && (best < 0 || p > probs[best]) {
 			best = i
 		}
 	}

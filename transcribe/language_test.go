@@ -25,7 +25,7 @@ func TestEncodedOnce(t *testing.T) {
 	} {
 		var encoded []int
 		s := scripted{tok: tok, encoded: func(seek, _ int) { encoded = append(encoded, seek) },
-			tell: func(int, int, decoder.SessionOptions) windowText { return said(tok, 0, " one", 10, -0.5, 0) }}
+			tell: func(int, int, decoder.SessionOptions) decodedWindow { return said(tok, 0, " one", 10, -0.5, 0) }}
 		tr, err := newScripted(s, 800, 448, Options{Spans: tt.spans, Pad: tt.pad})
 		if err != nil {
 			t.Fatal(err)
@@ -37,7 +37,7 @@ func TestEncodedOnce(t *testing.T) {
 		if !slices.Equal(encoded, tt.want) {
 			t.Errorf("%s: encoded windows at %v, want %v", tt.name, encoded, tt.want)
 		}
-		if r.first != nil {
+		if r.languageWindow != nil {
 			t.Errorf("%s: a window was left open", tt.name)
 		}
 	}

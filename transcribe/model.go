@@ -34,18 +34,18 @@ type Model struct {
 	Auto      *assistant.Auto     // decides on draft lengths; nil without an assistant or with LoadOptions.Policy
 	Batch     *schedule.Batch     // of all windows that are decoded at the same time
 
-	ownPool   bool
-	closed    atomic.Bool
-	writer    *Model                  // transcribes first; nil without
-	policies  *sync.Pool              // of windows that are over, with their measurements; nil without an assistant
-	pace      *assistant.TextPolicy   // of drafts from texts
-	newPolicy func() assistant.Policy // asked for; nil for auto
-	rejection bool                    // see LoadOptions
-	overlap   bool                    // measure it
+	ownPool    bool
+	closed     atomic.Bool
+	draftModel *Model                  // transcribes first; nil without
+	policies   *sync.Pool              // of windows that are over, with their measurements; nil without an assistant
+	pace       *assistant.TextPolicy   // of drafts from texts
+	newPolicy  func() assistant.Policy // asked for; nil for auto
+	rejection  bool                    // see LoadOptions
+	overlap    bool                    // measure it
 }
 
 // Assisted reports whether anything drafts tokens.
-func (m *Model) Assisted() bool { return m.writer != nil || m.policies != nil }
+func (m *Model) Assisted() bool { return m.draftModel != nil || m.policies != nil }
 
 // ErrClosed is the error of work that begins after the model was closed.
 var ErrClosed = errors.New("transcribe: the model is closed")
@@ -145,7 +145,7 @@ func Load(ctx context.Context, c *model.Checkpoint, o LoadOptions) (*Model, erro
 	a, err := o.Assistant.load(m, c)
 	if errors.As(err, new(*assistant.MismatchError)) && o.Assistant.Checkpoint.Has("encoder.") {
 		a = assistant.None{} // it cannot draft token by token, but it can write first
-		m.writer, err = Load(ctx, o.Assistant.Checkpoint, LoadOptions{Pool: m.Pool, Precision: AssistantPrecision(o.Assistant.Precision), Log: o.Log})
+		m.draftModel, err = Load(ctx, o.Assistant.Checkpoint, LoadOptions{Pool: m.Pool, Precision: AssistantPrecision(o.Assistant.Precision), Log: o.Log})
 	}
 	if err := cmp.Or(err, ctx.Err()); err != nil {
 		m.Close()

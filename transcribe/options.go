@@ -223,7 +223,7 @@ func (o Options) check() error {
 			return &OptionError{l.field, l.got, fmt.Sprintf("must be from %v to %v", l.least, l.most)}
 		}
 	}
-	if err := o.lists(); err != nil {
+	if err := o.checkLists(); err != nil {
 		return err
 	}
 	if o.VAD != nil {
@@ -282,7 +282,7 @@ func (o *Options) limits() []limit {
 }
 
 // lists reports the first list of o that cannot be used.
-func (o *Options) lists() error {
+func (o *Options) checkLists() error {
 	if len(o.Temperatures) == 0 {
 		return &OptionError{"Temperatures", o.Temperatures, "names none; leave it nil for the usual ones"}
 	}

@@ -32,19 +32,19 @@ func (h *history) text() []tokenizer.Token { return h.tokens[h.initial:] }
 // as many of the last tokens as there is room for.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, "if carry_initial_prompt".
-func (h *history) shown(room int, carry bool) []tokenizer.Token {
+func (h *history) forPrompt(room int, carry bool) []tokenizer.Token {
 	if !carry {
 		return h.tokens[h.reset:]
 	}
 	rest := h.tokens[max(h.initial, h.reset):]
-	return slices.Concat(h.tokens[:h.initial], last(rest, room-h.initial))
+	return slices.Concat(h.tokens[:h.initial], tail(rest, room-h.initial))
 }
 
 // last returns what the Python slice x[-n:] does: the last n elements, but all of
 // them for n = 0, and all but the first -n for a negative n. The odd cases arise
 // when the initial prompt alone fills the prompt; it is then cut at its start by
 // what follows it.
-func last[T any](x []T, n int) []T {
+func tail[T any](x []T, n int) []T {
 	if n > 0 {
 		return x[max(0, len(x)-n):]
 	}
@@ -57,10 +57,10 @@ func last[T any](x []T, n int) []T {
 //
 // Source: openai/whisper@c0d2f62 whisper/decoding.py,
 // DecodingTask._get_initial_tokens.
-func assemble(t *tokenizer.Tokenizer, previous, start []tokenizer.Token, room int) (prompt []tokenizer.Token, sot int) {
+func buildPrompt(t *tokenizer.Tokenizer, previous, start []tokenizer.Token, room int) (prompt []tokenizer.Token, sot int) {
 	if len(previous) > 0 && t.SOTPrev != tokenizer.None {
 		prompt = append(prompt, t.SOTPrev)
-		prompt = append(prompt, last(previous, room)...)
+		prompt = append(prompt, tail(previous, room)...)
 	}
 	prompt = append(prompt, start...)
 	return prompt, slices.Index(prompt, t.SOT)
@@ -72,8 +72,8 @@ func assemble(t *tokenizer.Tokenizer, previous, start []tokenizer.Token, room in
 //
 // Source: openai/whisper@c0d2f62 whisper/tokenizer.py, Tokenizer.__post_init__
 // and sot_sequence_including_notimestamps.
-func (t *Transcriber) startSequence(language tokenizer.Language) []tokenizer.Token {
-	start := t.startOf(language)
+func (t *Transcriber) startTokens(language tokenizer.Language) []tokenizer.Token {
+	start := t.languageAndTask(language)
 	if t.opt.WithoutTimestamps {
 		start = append(start, t.model.Tokenizer.NoTimestamps)
 	}
@@ -81,7 +81,7 @@ func (t *Transcriber) startSequence(language tokenizer.Language) []tokenizer.Tok
 }
 
 // startOf returns the same without a choice of timestamps.
-func (t *Transcriber) startOf(language tokenizer.Language) []tokenizer.Token {
+func (t *Transcriber) languageAndTask(language tokenizer.Language) []tokenizer.Token {
 	tok := t.model.Tokenizer
 	start := []tokenizer.Token{tok.SOT}
 	if t.multilingual() {

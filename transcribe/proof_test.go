@@ -15,14 +15,14 @@ import (
 func TestProof(t *testing.T) {
 	tok := multilingual(t)
 	up := func(v *float32) { *v = math.Nextafter32(*v, 2) }
-	decode := func(change func(d *windowText, hot bool)) *transcript.Transcript {
-		return read(t, scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) windowText {
-			d := windowText{assistant.Result{Choices: choices([]tokenizer.Token{tok.TimestampBegin, 300, tok.EOT}, -3)}, 0.9}
+	decode := func(change func(d *decodedWindow, hot bool)) *transcript.Transcript {
+		return read(t, scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) decodedWindow {
+			d := decodedWindow{assistant.Result{Choices: choices([]tokenizer.Token{tok.TimestampBegin, 300, tok.EOT}, -3)}, 0.9}
 			change(&d, o.Sampling.Temperature > 0)
 			return d
 		}}, 7000, 3000, Options{Temperatures: []float64{0, 0.4}})
 	}
-	same := func(*windowText, bool) {}
+	same := func(*decodedWindow, bool) {}
 	want := decode(same)
 	if len(want.Segments) != 0 || want.Stats.Silent == 0 || want.Stats.Attempts == 0 {
 		t.Fatalf("want nothing but silence, got %d segments of %+v", len(want.Segments), want.Stats)
@@ -31,13 +31,13 @@ func TestProof(t *testing.T) {
 		t.Errorf("proof %+v, of the same again %+v", want.Proof, again.Proof)
 	}
 	for name, tt := range map[string]struct {
-		change         func(d *windowText, hot bool)
+		change         func(d *decodedWindow, hot bool)
 		tokens, logPro bool // are to differ
 	}{
-		"a token":                 {func(d *windowText, _ bool) { d.Choices[1].Token++ }, true, false},
-		"a token of two":          {func(d *windowText, _ bool) { d.Choices = append(d.Choices[:1:1], d.Choices[2]) }, true, true},
-		"a log-probability":       {func(d *windowText, _ bool) { up(&d.Choices[1].LogProb) }, false, true},
-		"a no-speech probability": {func(d *windowText, _ bool) { up(&d.noSpeechProb) }, false, true},
+		"a token":                 {func(d *decodedWindow, _ bool) { d.Choices[1].Token++ }, true, false},
+		"a token of two":          {func(d *decodedWindow, _ bool) { d.Choices = append(d.Choices[:1:1], d.Choices[2]) }, true, true},
+		"a log-probability":       {func(d *decodedWindow, _ bool) { up(&d.Choices[1].LogProb) }, false, true},
+		"a no-speech probability": {func(d *decodedWindow, _ bool) { up(&d.noSpeechProb) }, false, true},
 	} {
 		got := decode(tt.change).Proof
 		if (got.Tokens != want.Proof.Tokens) != tt.tokens || (got.LogProbs != want.Proof.LogProbs) != tt.logPro {
@@ -47,7 +47,7 @@ func TestProof(t *testing.T) {
 
 	// Speech, refused at first: the text is that of the second attempt.
 	speak := func(first float32) *transcript.Transcript {
-		return decode(func(d *windowText, hot bool) {
+		return decode(func(d *decodedWindow, hot bool) {
 			d.noSpeechProb = 0
 			if hot {
 				d.Choices = choices([]tokenizer.Token{tok.TimestampBegin, 300, tok.EOT}, -0.1)

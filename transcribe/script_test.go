@@ -70,8 +70,8 @@ func (r ramp) Quietest(from, to, _ int) int { return (from + to) / 2 }
 type scripted struct {
 	seed    int
 	tok     *tokenizer.Tokenizer
-	tell    func(seek, size int, o decoder.SessionOptions) windowText // nil: the goldens' rule
-	encoded func(seek, size int)                                      // may be nil
+	tell    func(seek, size int, o decoder.SessionOptions) decodedWindow // nil: the goldens' rule
+	encoded func(seek, size int)                                         // may be nil
 }
 
 // A scriptedWindow is a window of a ramp.
@@ -80,7 +80,7 @@ type scriptedWindow struct {
 	seek, size, frames int
 }
 
-func (s scripted) encode(ctx context.Context, mel *audio.Mel, _ *transcript.Seconds, _ func(float64)) (window, error) {
+func (s scripted) encode(ctx context.Context, mel *audio.Mel, _ *transcript.Seconds, _ func(float64)) (encodedWindow, error) {
 	size := 0
 	for _, v := range mel.Data[:mel.Frames] {
 		if v != 0 {
@@ -105,7 +105,7 @@ func (w scriptedWindow) languages(context.Context) ([]float32, error) {
 	return probs, nil
 }
 
-func (w scriptedWindow) decode(_ context.Context, o decoder.SessionOptions, _ help, _ func(int)) (windowText, error) {
+func (w scriptedWindow) decode(_ context.Context, o decoder.SessionOptions, _ draftSources, _ func(int)) (decodedWindow, error) {
 	if w.tell != nil {
 		return w.tell(w.seek, w.size, o), nil
 	}
@@ -119,7 +119,7 @@ func (w scriptedWindow) decode(_ context.Context, o decoder.SessionOptions, _ he
 	if r.next(8) != 0 {
 		tokens = append(tokens, w.tok.EOT)
 	}
-	var d windowText
+	var d decodedWindow
 	for _, t := range tokens {
 		d.Choices = append(d.Choices, decoder.Choice{Token: t, LogProb: -float32(r.next(scale)) / 256})
 	}

@@ -20,11 +20,11 @@ func (r *transcription) seam(left, right []transcript.Segment, cut, heard float6
 	if heard-cut >= least {
 		a, b := r.seamWords(left, cut-sameTime, math.Inf(1)), r.seamWords(right, 0, heard+sameTime)
 		if len(a) > 0 && len(b) > 0 {
-			keep, drop := changeOver(a, b, cut, heard)
-			left, right = r.keepTo(left, a, keep), r.dropTo(right, b, drop)
+			keep, drop := findChange(a, b, cut, heard)
+			left, right = r.endAfter(left, a, keep), r.beginAfter(right, b, drop)
 		}
 	}
-	order(left, right)
+	removeOverlap(left, right)
 	return left, right
 }
 
@@ -34,7 +34,7 @@ const sameTime = 2
 
 // A seamWord is a word of a segment, with the punctuation behind it.
 type seamWord struct {
-	spoken     string  // its letters and digits, in lower case
+	letters    string  // its letters and digits, in lower case
 	middle     float64 // of its time
 	start, end float64
 	segment    int
@@ -54,18 +54,18 @@ func (r *transcription) seamWords(segments []transcript.Segment, begin, end floa
 func (r *transcription) wordsOfSegment(n int, s transcript.Segment) (list []seamWord) {
 	tok := r.t.model.Tokenizer
 	text := textOf(tok, s.Tokens)
-	words, groups := tok.SplitToWords(append(text, tok.EOT), cmp.Or(s.Language, r.language.Code))
-	clock, from, at := clockOf(tok, s, text), 0, 0
+	words, groups := tok.SplitToWords(append(text, tok.EOT), cmp.Or(s.Language, r.clipLanguage.Code))
+	clock, from, at := newTextClock(tok, s, text), 0, 0
 	for i, g := range groups[:max(len(groups)-1, 0)] {
-		begin := clock.at(at)
+		begin := clock.timeAt(at)
 		for _, t := range g {
 			at += len(tok.Bytes(t))
 		}
-		to, spoken := from+len(g), strings.Map(spokenRune, words[i])
+		to, spoken := from+len(g), strings.Map(letterOrDigit, words[i])
 		if last := len(list) - 1; spoken == "" && last >= 0 {
-			list[last].to, list[last].end = to, clock.at(at)
+			list[last].to, list[last].end = to, clock.timeAt(at)
 		} else {
-			end := clock.at(at)
+			end := clock.timeAt(at)
 			list = append(list, seamWord{spoken, (begin + end) / 2, begin, end, n, from, to})
 		}
 		from = to
@@ -74,7 +74,7 @@ func (r *transcription) wordsOfSegment(n int, s transcript.Segment) (list []seam
 }
 
 // spokenRune leaves letters and digits of a word, in lower case.
-func spokenRune(c rune) rune {
+func letterOrDigit(c rune) rune {
 	if unicode.IsLetter(c) || unicode.IsDigit(c) || unicode.IsMark(c) {
 		return unicode.ToLower(c)
 	}
@@ -83,20 +83,20 @@ func spokenRune(c rune) rune {
 
 // A clock tells when a byte of a segment's text is said: by its word if words were timed,
 // else by its share of the text.
-type clock struct {
+type textClock struct {
 	s     transcript.Segment
 	bytes int
 }
 
-func clockOf(t *tokenizer.Tokenizer, s transcript.Segment, text []tokenizer.Token) clock {
-	c := clock{s: s}
+func newTextClock(t *tokenizer.Tokenizer, s transcript.Segment, text []tokenizer.Token) textClock {
+	c := textClock{s: s}
 	for _, tok := range text {
 		c.bytes += len(t.Bytes(tok))
 	}
 	return c
 }
 
-func (c clock) at(n int) float64 {
+func (c textClock) timeAt(n int) float64 {
 	for _, w := range c.s.Words {
 		if size := len(w.Word); n > size {
 			n -= size
@@ -112,7 +112,7 @@ func (c clock) at(n int) float64 {
 
 // changeOver returns how many words of left to keep and how many of right to drop. What
 // both have ends behind the cut, before which the right lane hears nothing.
-func changeOver(left, right []seamWord, cut, heard float64) (keep, drop int) {
+func findChange(left, right []seamWord, cut, heard float64) (keep, drop int) {
 	middle := (cut + heard) / 2
 	if i, n, run := commonRun(left, right, cut-sameTime, heard+sameTime); run > 1 && left[i+run-1].middle > cut {
 		best := 0
@@ -124,7 +124,7 @@ func changeOver(left, right []seamWord, cut, heard float64) (keep, drop int) {
 		return i + best + 1, n + best + 1
 	}
 	last, first := left[len(left)-1], right[0]
-	if last.spoken == first.spoken && last.middle > cut && first.middle-last.middle <= sameTime {
+	if last.letters == first.letters && last.middle > cut && first.middle-last.middle <= sameTime {
 		return len(left), 1 // one word is all that both have
 	}
 	// What the right lane does not have at its start, the left one may.
@@ -146,7 +146,7 @@ func commonRun(left, right []seamWord, begin, end float64) (l, r, length int) {
 			for i+n < len(left) && k+n < len(right) {
 				a, b := left[i+n], right[k+n]
 				d := math.Abs(a.middle - b.middle)
-				if a.spoken != b.spoken || !(d <= sameTime) || a.middle < begin || b.middle > end {
+				if a.letters != b.letters || !(d <= sameTime) || a.middle < begin || b.middle > end {
 					break
 				}
 				n, score = n+1, score+1-d/sameTime
@@ -161,7 +161,7 @@ func commonRun(left, right []seamWord, begin, end float64) (l, r, length int) {
 
 // keepTo returns the segments up to the first keep of their words, of which words is the
 // end.
-func (r *transcription) keepTo(segments []transcript.Segment, words []seamWord, keep int) []transcript.Segment {
+func (r *transcription) endAfter(segments []transcript.Segment, words []seamWord, keep int) []transcript.Segment {
 	if keep == len(words) {
 		return segments
 	}
@@ -171,14 +171,14 @@ func (r *transcription) keepTo(segments []transcript.Segment, words []seamWord, 
 	w := words[keep-1]
 	segments = slices.Clone(segments[:w.segment+1])
 	s := &segments[w.segment]
-	r.divide(s, 0, r.textAt(*s, w.to))
+	r.selectTokens(s, 0, r.textIndex(*s, w.to))
 	s.End = max(s.Start, w.end)
 	return segments
 }
 
 // dropTo returns the segments without the first drop of their words, of which words is
 // the start.
-func (r *transcription) dropTo(segments []transcript.Segment, words []seamWord, drop int) []transcript.Segment {
+func (r *transcription) beginAfter(segments []transcript.Segment, words []seamWord, drop int) []transcript.Segment {
 	if drop == 0 {
 		return segments
 	}
@@ -189,14 +189,14 @@ func (r *transcription) dropTo(segments []transcript.Segment, words []seamWord, 
 	segments = slices.Clone(segments[w.segment:])
 	if w.from > 0 {
 		s := &segments[0]
-		r.divide(s, r.textAt(*s, w.from), len(s.Tokens))
+		r.selectTokens(s, r.textIndex(*s, w.from), len(s.Tokens))
 		s.Start = min(w.start, s.End)
 	}
 	return segments
 }
 
 // textAt returns where in a segment's tokens the n-th token of text stands.
-func (r *transcription) textAt(s transcript.Segment, n int) int {
+func (r *transcription) textIndex(s transcript.Segment, n int) int {
 	for i, t := range s.Tokens {
 		if isTimed(r.t.model.Tokenizer, t) {
 			if n == 0 {
@@ -209,7 +209,7 @@ func (r *transcription) textAt(s transcript.Segment, n int) int {
 }
 
 // divide leaves the tokens from first to last of a segment.
-func (r *transcription) divide(s *transcript.Segment, first, last int) {
+func (r *transcription) selectTokens(s *transcript.Segment, first, last int) {
 	tok := r.t.model.Tokenizer
 	before, text := len(tok.Decode(s.Tokens[:first])), tok.Decode(s.Tokens[first:last])
 	s.Tokens, s.Text = s.Tokens[first:last], text
@@ -233,7 +233,7 @@ func (r *transcription) divide(s *transcript.Segment, first, last int) {
 }
 
 // order lets what is right of a seam begin no sooner than what is left of it ends.
-func order(left, right []transcript.Segment) {
+func removeOverlap(left, right []transcript.Segment) {
 	if len(left) == 0 {
 		return
 	}

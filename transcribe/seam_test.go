@@ -147,7 +147,7 @@ func TestSeamProperty(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := tr.newTranscription("", ramp{20000, 3000}, Callbacks{})
-		r.language.Language = *tr.lang
+		r.clipLanguage.Language = *tr.language
 		rnd := rand.New(rand.NewPCG(3, 4))
 		for range 300 {
 			var all []string

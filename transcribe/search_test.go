@@ -23,9 +23,9 @@ func TestSearchLadder(t *testing.T) {
 	}
 	alpha := 0.5
 	var got []decoder.SearchOptions
-	s := scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) windowText {
+	s := scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) decodedWindow {
 		got = append(got, o.Search)
-		return windowText{Result: assistant.Result{Choices: []decoder.Choice{{Token: 500, LogProb: -9}, {Token: tok.EOT, LogProb: -9}}}}
+		return decodedWindow{Result: assistant.Result{Choices: []decoder.Choice{{Token: 500, LogProb: -9}, {Token: tok.EOT, LogProb: -9}}}}
 	}}
 	tr, err := newScripted(s, 3000, 448, Options{
 		Language: "en", BeamSize: 5, Patience: 2, BestOf: 3, LengthPenalty: &alpha, Temperatures: []float64{0, 0.4},
@@ -74,9 +74,9 @@ func TestPrefixAndHotwords(t *testing.T) {
 		{"both", Options{Prefix: "Dear", Hotwords: "Verity"}, [2][]tokenizer.Token{cat(start, encode(" Dear")), cat(tok.SOTPrev, encode(" Verity"), text, start)}},
 	} {
 		var got [][]tokenizer.Token
-		s := scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) windowText {
+		s := scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) decodedWindow {
 			got = append(got, o.Prompt)
-			var d windowText
+			var d decodedWindow
 			for _, x := range append(append([]tokenizer.Token{tok.TimestampBegin}, text...), tok.TimestampBegin+1500, tok.EOT) {
 				d.Choices = append(d.Choices, decoder.Choice{Token: x})
 			}

@@ -35,7 +35,7 @@ func TestNoSpecialInText(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			todo := slices.Clone(specials)
-			s := scripted{tok: tok, tell: func(_, size int, _ decoder.SessionOptions) windowText {
+			s := scripted{tok: tok, tell: func(_, size int, _ decoder.SessionOptions) decodedWindow {
 				stamp := func(n int) tokenizer.Token { return tok.TimestampBegin + tokenizer.Token(n) }
 				tokens := []tokenizer.Token{stamp(0)}
 				for range 4 + rng.IntN(8) {
@@ -45,7 +45,7 @@ func TestNoSpecialInText(t *testing.T) {
 					}
 				}
 				tokens = append(tokens, stamp(size/framesPerStep), tok.EOT)
-				return windowText{Result: assistant.Result{Choices: choices(tokens, -0.5)}}
+				return decodedWindow{Result: assistant.Result{Choices: choices(tokens, -0.5)}}
 			}}
 			o.Temperatures = []float64{0}
 			if o.Language == "" {
@@ -65,7 +65,7 @@ func TestNoSpecialRandom(t *testing.T) {
 	tok := multilingual(t)
 	for seed := range uint64(12) {
 		rng := rand.New(rand.NewPCG(seed, 3))
-		s := scripted{tok: tok, tell: func(int, int, decoder.SessionOptions) windowText {
+		s := scripted{tok: tok, tell: func(int, int, decoder.SessionOptions) decodedWindow {
 			var tokens []tokenizer.Token
 			for range 1 + rng.IntN(40) {
 				id := rng.IntN(tok.Size())
@@ -74,7 +74,7 @@ func TestNoSpecialRandom(t *testing.T) {
 				}
 				tokens = append(tokens, tokenizer.Token(id))
 			}
-			return windowText{Result: assistant.Result{Choices: choices(tokens, -0.5)}}
+			return decodedWindow{Result: assistant.Result{Choices: choices(tokens, -0.5)}}
 		}}
 		o := Options{Temperatures: []float64{0}, WordTimestamps: seed%2 == 0, WithoutTimestamps: seed%3 == 0, Pad: audio.PadMel}
 		checkNoSpecial(t, tok, read(t, s, 1600, 800, o))

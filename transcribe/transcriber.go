@@ -21,19 +21,19 @@ import (
 // A Transcriber turns clips into transcripts. It is immutable and safe for
 // concurrent use.
 type Transcriber struct {
-	model   *Model // for its tokenizer and dimensions
-	network network
-	opt     Options
-	rules   []decoder.Rule
-	prompt  []tokenizer.Token        // InitialPrompt
-	prefix  []tokenizer.Token        // Prefix
-	hot     []tokenizer.Token        // Hotwords
-	lang    *tokenizer.Language      // nil: detect
-	among   []bool                   // of the model's languages, which detection may choose; nil: all
-	lines   []transcript.Cue         // of the text to draft from
-	text    *assistant.ReferenceText // made of lines; nil without
-	writer  *Transcriber             // transcribes first, if there is no text; nil without
-	warns   bool                     // if the text was of no use
+	model            *Model // for its tokenizer and dimensions
+	network          network
+	opt              Options
+	rules            []decoder.Rule
+	prompt           []tokenizer.Token        // InitialPrompt
+	prefix           []tokenizer.Token        // Prefix
+	hotwords         []tokenizer.Token        // Hotwords
+	language         *tokenizer.Language      // nil: detect
+	allowed          []bool                   // of the model's languages, which detection may choose; nil: all
+	draftCues        []transcript.Cue         // of the text to draft from
+	draftText        *assistant.ReferenceText // made of lines; nil without
+	draftTranscriber *Transcriber             // transcribes first, if there is no text; nil without
+	warnsUseless     bool                     // if the text was of no use
 }
 
 // New checks the options against the model. The error is an *OptionError, or says
@@ -57,7 +57,7 @@ func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 	if o.BeamSize > 1 && m.policies != nil {
 		o.Log.Warn("beam search does not use the assistant", "beam_size", o.BeamSize)
 	}
-	t.setWriter()
+	t.setDraftTranscriber()
 	return t, nil
 }
 
@@ -74,9 +74,9 @@ func (t *Transcriber) With(language, prompt string, temperatures []float64, cont
 	if context > 0 {
 		o.AudioContext = min(context, t.model.Dims.AudioPositions)
 	}
-	n.opt, n.lang, n.among = o, nil, nil
+	n.opt, n.language, n.allowed = o, nil, nil
 	var err error
-	n.prompt, err = n.encode("InitialPrompt", prompt)
+	n.prompt, err = n.encodeText("InitialPrompt", prompt)
 	return &n, errors.Join(o.check(), n.setLanguage(), err)
 }
 
@@ -100,34 +100,34 @@ func (t *Transcriber) setLanguage() error {
 		if t.opt.Task == Translate {
 			return &OptionError{"Task", t.opt.Task, "the model knows English only; take one whose name has no .en"}
 		}
-		t.lang = &english
+		t.language = &english
 		return nil
 	}
 	switch {
 	case len(known) == 0:
 		return fmt.Errorf("transcribe: the model is said to be multilingual, but its vocabulary names no language")
 	case t.opt.Language != "":
-		t.among = make([]bool, len(known))
+		t.allowed = make([]bool, len(known))
 		several := strings.Split(t.opt.Language, ",")
 		for _, one := range several {
 			i := slices.IndexFunc(known, func(l tokenizer.Language) bool { return l.Is(one) })
 			if i < 0 {
-				return &OptionError{"Language", one, "the model does not know it; it knows " + some(known) +
+				return &OptionError{"Language", one, "the model does not know it; it knows " + languageList(known) +
 					". Leave it out, or say auto, to detect it"}
 			}
-			t.among[i], t.lang = true, &known[i]
+			t.allowed[i], t.language = true, &known[i]
 		}
 		if len(several) > 1 {
-			t.lang = nil
+			t.language = nil
 		}
 	case len(known) == 1:
-		t.lang = &known[0]
+		t.language = &known[0]
 	}
 	return nil
 }
 
 // some names the known languages, of many the first few.
-func some(known []tokenizer.Language) string {
+func languageList(known []tokenizer.Language) string {
 	const most = 8
 	list := make([]string, 0, most)
 	for _, l := range known[:min(len(known), most)] {
@@ -141,7 +141,7 @@ func some(known []tokenizer.Language) string {
 }
 
 // encode returns the tokens of a text among the options, with a space before it.
-func (t *Transcriber) encode(field, text string) ([]tokenizer.Token, error) {
+func (t *Transcriber) encodeText(field, text string) ([]tokenizer.Token, error) {
 	if text = tokenizer.Strip(text); text == "" {
 		return nil, nil
 	}
@@ -156,9 +156,9 @@ func (t *Transcriber) encode(field, text string) ([]tokenizer.Token, error) {
 // hotwords take at most half of the room for previous text.
 func (t *Transcriber) setTexts() error {
 	var errs [3]error
-	t.prompt, errs[0] = t.encode("InitialPrompt", t.opt.InitialPrompt)
-	t.prefix, errs[1] = t.encode("Prefix", t.opt.Prefix)
-	t.hot, errs[2] = t.encode("Hotwords", t.opt.Hotwords)
+	t.prompt, errs[0] = t.encodeText("InitialPrompt", t.opt.InitialPrompt)
+	t.prefix, errs[1] = t.encodeText("Prefix", t.opt.Prefix)
+	t.hotwords, errs[2] = t.encodeText("Hotwords", t.opt.Hotwords)
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
@@ -170,9 +170,9 @@ func (t *Transcriber) setTexts() error {
 	if n := len(t.prefix); n > room {
 		return &OptionError{"Prefix", tokenizer.Strip(t.opt.Prefix), fmt.Sprintf("it is too long: got %d tokens, want at most %d", n, room)}
 	}
-	if n := len(t.hot); n > room {
+	if n := len(t.hotwords); n > room {
 		t.opt.Log.Warn("hotwords too long: only their beginning is used", "tokens", n, "room", room)
-		t.hot = t.hot[:room]
+		t.hotwords = t.hotwords[:room]
 	}
 	return nil
 }
@@ -198,7 +198,7 @@ func (t *Transcriber) setRules() error {
 		return &OptionError{"WordTimestamps", true,
 			"the vocabulary has no token for timestamps off, which finding words needs"}
 	}
-	matching, err := t.matching()
+	matching, err := t.suppressedByExpression()
 	if err != nil {
 		return err
 	}
@@ -216,7 +216,7 @@ func (t *Transcriber) setRules() error {
 //
 // Source: ggml-org/whisper.cpp@233fe1f src/whisper.cpp, suppress_regex: it has to match
 // the whole of a token.
-func (t *Transcriber) matching() (list []tokenizer.Token, err error) {
+func (t *Transcriber) suppressedByExpression() (list []tokenizer.Token, err error) {
 	x := t.opt.SuppressExpression
 	if x == nil {
 		return nil, nil
@@ -258,7 +258,7 @@ type Callbacks struct {
 // NeedsWholeClip reports whether t must know all of the sound before it can begin: sound that is
 // still arriving is refused.
 func (t *Transcriber) NeedsWholeClip() bool {
-	return t.opt.VAD != nil || t.opt.Chunked || t.opt.AudioContext == FitAudioContext || t.writer != nil && t.text == nil
+	return t.opt.VAD != nil || t.opt.Chunked || t.opt.AudioContext == FitAudioContext || t.draftTranscriber != nil && t.draftText == nil
 }
 
 // Transcribe transcribes a clip from its start to its end. If it fails on the way, it
@@ -269,13 +269,13 @@ func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Callba
 		return nil, ErrClosed
 	}
 	if clip.Once() {
-		return t.arriving(ctx, clip, w)
+		return t.transcribeArriving(ctx, clip, w)
 	}
 	if t.opt.VAD != nil {
-		return t.speechOnly(ctx, clip, w)
+		return t.transcribeSpeech(ctx, clip, w)
 	}
-	if t.writer != nil && t.text == nil {
-		return t.writtenFirst(ctx, clip, w)
+	if t.draftTranscriber != nil && t.draftText == nil {
+		return t.transcribeDraftFirst(ctx, clip, w)
 	}
 	began := time.Now()
 	s, err := audio.NewSpectrogram(ctx, clip, t.MelOptions())
@@ -288,7 +288,7 @@ func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Callba
 }
 
 // arriving transcribes a clip while its sound arrives.
-func (t *Transcriber) arriving(ctx context.Context, clip *audio.Clip, w Callbacks) (*transcript.Transcript, error) {
+func (t *Transcriber) transcribeArriving(ctx context.Context, clip *audio.Clip, w Callbacks) (*transcript.Transcript, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	live, err := audio.NewLive(ctx, clip, 0, t.MelOptions())

@@ -32,34 +32,34 @@ type source interface {
 
 // A transcription is the state of the work on one clip.
 type transcription struct {
-	t        *Transcriber
-	log      *slog.Logger
-	name     string
-	src      source
-	watch    Callbacks
-	frames   int // of a window
-	at       cursor
-	first    window    // the window the language was detected in, until it is decoded
-	language detection // of the first window
-	here     detection // of the window at hand
-	follower *assistant.TextProposer
+	t              *Transcriber
+	log            *slog.Logger
+	name           string
+	src            source
+	callbacks      Callbacks
+	frames         int // of a window
+	cursor         cursor
+	languageWindow encodedWindow // the window the language was detected in, until it is decoded
+	clipLanguage   detection     // of the first window
+	windowLanguage detection     // of the window at hand
+	follower       *assistant.TextProposer
 
-	continues bool // begins behind the start of what is transcribed
+	continued bool // begins behind the start of what is transcribed
 
-	history  history
-	segments []transcript.Segment
-	stats    transcript.Stats
-	failures *atomic.Int32 // windows in which the assistant could not draft, of all lanes
-	lastWord float64       // end of the last word, in seconds
-	proof    proof
-	size     float64 // of the window, in seconds, for display
-	told     float64 // last value given to Within
+	history       history
+	segments      []transcript.Segment
+	stats         transcript.Stats
+	failures      *atomic.Int32 // windows in which the assistant could not draft, of all lanes
+	lastWord      float64       // end of the last word, in seconds
+	proof         proof
+	windowSeconds float64 // of the window, in seconds, for display
+	lastEstimate  float64 // last value given to Within
 }
 
 func (t *Transcriber) newTranscription(name string, src source, w Callbacks) *transcription {
 	return &transcription{
-		t: t, log: t.opt.Log.With("audio", name), name: name, src: src, watch: w, frames: t.fitFrames(src.Frames()),
-		at:      cursor{todo: frameSpans(t.opt.Spans, src.Frames())},
+		t: t, log: t.opt.Log.With("audio", name), name: name, src: src, callbacks: w, frames: t.fitFrames(src.Frames()),
+		cursor:  cursor{todo: frameSpans(t.opt.Spans, src.Frames())},
 		history: history{tokens: slices.Clone(t.prompt), initial: len(t.prompt)}, follower: t.follower(), proof: newProof(), failures: new(atomic.Int32),
 	}
 }
@@ -70,52 +70,52 @@ func (r *transcription) run(ctx context.Context) error {
 		return err
 	} else if n == 0 {
 		r.log.Warn("the audio is shorter than 10 ms: there is nothing to transcribe", "seconds", r.src.Seconds())
-	} else if todo := r.at.todo; len(todo) > 0 && !slices.ContainsFunc(todo,
+	} else if todo := r.cursor.todo; len(todo) > 0 && !slices.ContainsFunc(todo,
 		func(s frameSpan) bool { return s.start < s.end }) {
 		r.log.Warn("the parts to transcribe hold no sound: the audio ends before them", "seconds", r.src.Seconds())
 	}
-	defer r.dropFirst()
-	r.size = seconds(r.frames)
+	defer r.closeLanguageWindow()
+	r.windowSeconds = seconds(r.frames)
 	if err := r.setLanguage(ctx); err != nil {
 		return err
 	}
-	r.progress()
+	r.reportProgress()
 	if r.t.opt.Chunked {
 		return r.lanes(ctx)
 	}
-	return r.windows(ctx)
+	return r.transcribeWindows(ctx)
 }
 
 // windows transcribes from the cursor to the end, one window after the other.
-func (r *transcription) windows(ctx context.Context) error {
-	for size := r.at.next(r.frames); size > 0; size = r.at.next(r.frames) {
-		have, err := r.src.Reach(ctx, r.at.seek+size)
+func (r *transcription) transcribeWindows(ctx context.Context) error {
+	for size := r.cursor.next(r.frames); size > 0; size = r.cursor.next(r.frames) {
+		have, err := r.src.Reach(ctx, r.cursor.seek+size)
 		if err != nil {
 			return err
 		}
-		if size = min(size, have-r.at.seek); size <= 0 {
+		if size = min(size, have-r.cursor.seek); size <= 0 {
 			break // live sound has ended
 		}
-		advance, err := r.window(ctx, size)
+		advance, err := r.transcribeWindow(ctx, size)
 		if err != nil {
 			return err
 		}
-		r.at.seek += advance
-		r.progress()
+		r.cursor.seek += advance
+		r.reportProgress()
 	}
 	return ctx.Err()
 }
 
 // window transcribes one window, size frames of it, and returns how far to move on.
-func (r *transcription) window(ctx context.Context, size int) (advance int, err error) {
-	r.size = seconds(size)
+func (r *transcription) transcribeWindow(ctx context.Context, size int) (advance int, err error) {
+	r.windowSeconds = seconds(size)
 	w, err := r.encodeAt(ctx, size)
 	if err != nil {
 		return 0, err
 	}
 	defer w.close()
 	if r.t.opt.Multilingual {
-		if r.here, err = r.t.languageOf(ctx, w); err != nil {
+		if r.windowLanguage, err = r.t.languageOf(ctx, w); err != nil {
 			return 0, fmt.Errorf("detecting the language: %w", err)
 		}
 	}
@@ -124,78 +124,78 @@ func (r *transcription) window(ctx context.Context, size int) (advance int, err 
 		return 0, err
 	}
 	r.stats.Windows++
-	nothing, err := r.nothingSaid(ctx, a, size)
+	nothing, err := r.hasNoSpeech(ctx, a, size)
 	if err != nil {
 		return 0, err
 	}
 	if nothing {
 		r.stats.Silent++
-		r.log.Debug("no speech", "seek", r.at.seek, "no_speech_prob", a.noSpeech, "avg_logprob", a.logProb)
+		r.log.Debug("no speech", "seek", r.cursor.seek, "no_speech_prob", a.noSpeech, "avg_logprob", a.logProb)
 		return size, nil
 	}
-	return r.finish(ctx, w, a, size)
+	return r.addWindow(ctx, w, a, size)
 }
 
 // doubt is the no-speech probability from which a window is checked for speech.
 // Of 310 windows of recordings with speech (LibriSpeech, and half an hour of other speech,
 // read, spoken and noisy) 13 were above it with base, and all 9 in which text was invented.
-const doubt = 0.2
+const confirmSpeechAbove = 0.2
 
 // spoken is what counts as speech then: Silero's own least duration leaves out knocks.
-var spoken = vad.Options{MinSpeechDurationMS: 250}
+var confirmVAD = vad.Options{MinSpeechDurationMS: 250}
 
 // nothingSaid reports whether nothing is said in a window, whatever was written.
-func (r *transcription) nothingSaid(ctx context.Context, a attempt, size int) (bool, error) {
+func (r *transcription) hasNoSpeech(ctx context.Context, a attempt, size int) (bool, error) {
 	src, ok := r.src.(interface {
 		Samples(ctx context.Context, frame, n int) ([]float32, error)
 	})
-	if r.t.opt.silent(a) || !ok || r.t.opt.SkipSpeechCheck || r.t.opt.VAD != nil || a.noSpeech < doubt {
+	if r.t.opt.silent(a) || !ok || r.t.opt.SkipSpeechCheck || r.t.opt.VAD != nil || a.noSpeech < confirmSpeechAbove {
 		return r.t.opt.silent(a), nil
 	}
-	pcm, err := src.Samples(ctx, r.at.seek, size)
-	return err == nil && !spoken.AnySpeech(pcm), err
+	pcm, err := src.Samples(ctx, r.cursor.seek, size)
+	return err == nil && !confirmVAD.AnySpeech(pcm), err
 }
 
 // finish makes segments of a window's tokens, keeps them, and returns how far to move on.
-func (r *transcription) finish(ctx context.Context, w window, a attempt, size int) (advance int, err error) {
+func (r *transcription) addWindow(ctx context.Context, w encodedWindow, a attempt, size int) (advance int, err error) {
 	tok := r.t.model.Tokenizer
-	pieces, advance := cut(tok, a.tokens, size)
+	pieces, advance := splitAtTimestamps(tok, a.tokens, size)
 	if advance <= 0 {
 		// Upstream would decode the same window for ever.
-		pieces, advance = whole(tok, a.tokens, size), r.stuck(size)
+		pieces, advance = wholeWindow(tok, a.tokens, size), r.skipWindow(size)
 	}
 	// A vocabulary may have timestamps that lie behind a short window.
 	advance = min(advance, r.frames)
 	segments := r.segmentsOf(pieces, a)
 	if r.t.opt.WordTimestamps {
-		t, err := r.findWords(ctx, w, segments, a, size, advance)
-		if err != nil || t.again {
+		t, err := r.timeWords(ctx, w, segments, a, size, advance)
+		if err != nil || t.retry {
 			return t.advance, err
 		}
 		segments, advance = t.segments, t.advance
 	}
-	r.clear(segments)
-	r.keep(segments, a.temperature)
+	r.numberSegments(segments)
+	r.appendSegments(segments, a.temperature)
 	return advance, nil
 }
 
 // stuck counts a window whose timestamps do not advance and moves on by all of it.
-func (r *transcription) stuck(size int) (advance int) {
+func (r *transcription) skipWindow(size int) (advance int) {
 	r.stats.Stuck++
-	r.log.Warn("timestamps do not advance: keeping the window as one segment", "seek", r.at.seek)
+	r.log.Warn("timestamps do not advance: keeping the window as one segment", "seek", r.cursor.seek)
 	return size
 }
 
 // encodeAt encodes the window at the cursor, with silence behind size frames.
-func (r *transcription) encodeAt(ctx context.Context, size int) (window, error) {
-	cutShort := r.at.seek+size < r.src.Frames() && size < r.frames
-	if w := r.first; w != nil && r.at.seek == 0 && !cutShort {
-		r.first = nil
+func (r *transcription) encodeAt(ctx context.Context, size int) (encodedWindow, error) {
+	cutShort := r.cursor.seek+size < r.src.Frames() && size < r.frames
+	if w := r.languageWindow; w != nil && r.cursor.seek == 0 && !cutShort {
+		r.languageWindow = nil
 		return w, nil // encoding it again would cost as much as decoding it
 	}
-	r.dropFirst()
+	r.closeLanguageWindow()
 	began := time.Now()
-	mel, err := r.src.Window(ctx, r.at.seek)
+	mel, err := r.src.Window(ctx, r.cursor.seek)
 	if err != nil {
 		return nil, err
 	}
@@ -209,15 +209,15 @@ func (r *transcription) encodeAt(ctx context.Context, size int) (window, error) 
 
 // dropFirst closes the window that was encoded for language detection, if decoding did
 // not use it.
-func (r *transcription) dropFirst() {
-	if r.first != nil {
-		r.first.close()
-		r.first = nil
+func (r *transcription) closeLanguageWindow() {
+	if r.languageWindow != nil {
+		r.languageWindow.close()
+		r.languageWindow = nil
 	}
 }
 
-func (r *transcription) encode(ctx context.Context, mel *audio.Mel) (window, error) {
-	return r.t.network.encode(ctx, mel, &r.stats.Seconds, r.encoding)
+func (r *transcription) encode(ctx context.Context, mel *audio.Mel) (encodedWindow, error) {
+	return r.t.network.encode(ctx, mel, &r.stats.Seconds, r.reportEncoding)
 }
 
 // silence returns the value of mel cells behind the end of a span.
@@ -239,35 +239,35 @@ func fillFrom(mel *audio.Mel, size int, v float32) {
 }
 
 // session says how to decode the window at the cursor.
-func (r *transcription) session() decoder.SessionOptions {
+func (r *transcription) sessionOptions() decoder.SessionOptions {
 	room := r.t.promptRoom()
-	previous := r.history.shown(room, r.t.opt.CarryInitialPrompt)
-	start := r.t.startSequence(r.here.Language)
-	if r.stats.Windows == 0 && !r.continues && len(r.t.prefix) > 0 {
+	previous := r.history.forPrompt(room, r.t.opt.CarryInitialPrompt)
+	start := r.t.startTokens(r.windowLanguage.Language)
+	if r.stats.Windows == 0 && !r.continued && len(r.t.prefix) > 0 {
 		start = slices.Concat(start, r.t.prefix)
-	} else if hot := r.t.hot; len(hot) > 0 {
+	} else if hot := r.t.hotwords; len(hot) > 0 {
 		if n := room - len(hot); len(previous) > n {
 			previous = previous[len(previous)-n:]
 		}
 		previous = slices.Concat(hot, previous)
 	}
-	prompt, sot := assemble(r.t.model.Tokenizer, previous, start, room)
+	prompt, sot := buildPrompt(r.t.model.Tokenizer, previous, start, room)
 	return decoder.SessionOptions{
 		Prompt: prompt, SOT: sot, NoSpeech: r.t.model.Tokenizer.NoSpeech,
 		Rules: r.t.rules,
 		Sampling: decoder.Sampling{
 			TopK: r.t.opt.TopK, TopP: r.t.opt.TopP,
-			Seed: r.t.opt.Seed, Audio: r.src.Hash(), Window: r.at.seek,
+			Seed: r.t.opt.Seed, Audio: r.src.Hash(), Window: r.cursor.seek,
 		},
 	}
 }
 
 // segmentsOf makes segments of the pieces of a.tokens.
-func (r *transcription) segmentsOf(pieces []piece, a attempt) []transcript.Segment {
-	offset := seconds(r.at.seek)
+func (r *transcription) segmentsOf(pieces []tokenSpan, a attempt) []transcript.Segment {
+	offset := seconds(r.cursor.seek)
 	var here detection
 	if r.t.opt.Multilingual {
-		here = r.here
+		here = r.windowLanguage
 	}
 	segments := make([]transcript.Segment, len(pieces))
 	marks, logProbs := a.Marks, a.logProbs
@@ -276,7 +276,7 @@ func (r *transcription) segmentsOf(pieces []piece, a attempt) []transcript.Segme
 	}
 	for i, p := range pieces {
 		s := transcript.Segment{
-			Seek: r.at.seek, Start: offset + p.start, End: offset + p.end,
+			Seek: r.cursor.seek, Start: offset + p.start, End: offset + p.end,
 			Text: r.t.model.Tokenizer.Decode(p.tokens), Tokens: p.tokens,
 			Temperature: a.temperature, AvgLogProb: a.logProb,
 			CompressionRatio: a.compression, NoSpeechProb: a.noSpeech,
@@ -293,7 +293,7 @@ func (r *transcription) segmentsOf(pieces []piece, a attempt) []transcript.Segme
 
 // clear numbers segments. One that has no duration or no text keeps its place, but loses
 // its tokens and words.
-func (r *transcription) clear(segments []transcript.Segment) {
+func (r *transcription) numberSegments(segments []transcript.Segment) {
 	for i := range segments {
 		s := &segments[i]
 		s.ID = len(r.segments) + i
@@ -311,12 +311,12 @@ func (r *transcription) clear(segments []transcript.Segment) {
 const maxPromptTemperature = 0.5
 
 // keep adds segments, decoded at a temperature, to the transcript and to the text that later windows continue.
-func (r *transcription) keep(segments []transcript.Segment, temperature float64) {
+func (r *transcription) appendSegments(segments []transcript.Segment, temperature float64) {
 	tokens := make([][]tokenizer.Token, len(segments))
 	for i, s := range segments {
 		tokens[i] = s.Tokens
-		if r.watch.Segment != nil {
-			r.watch.Segment(s)
+		if r.callbacks.Segment != nil {
+			r.callbacks.Segment(s)
 		}
 	}
 	r.segments = append(r.segments, segments...)
@@ -327,7 +327,7 @@ func (r *transcription) keep(segments []transcript.Segment, temperature float64)
 func (r *transcription) transcript() *transcript.Transcript {
 	return &transcript.Transcript{
 		Name: r.name, Text: r.t.model.Tokenizer.Decode(r.history.text()),
-		Language: r.language.Code, LanguageProb: r.language.probability, Duration: r.src.Seconds(),
+		Language: r.clipLanguage.Code, LanguageProb: r.clipLanguage.probability, Duration: r.src.Seconds(),
 		Segments: r.segments, Stats: r.stats, Proof: r.proof.sum(),
 	}
 }

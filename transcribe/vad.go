@@ -13,7 +13,7 @@ import (
 
 // speechOnly transcribes the parts of a clip that hold speech, one behind the other,
 // and maps all times back to the clip.
-func (t *Transcriber) speechOnly(ctx context.Context, clip *audio.Clip, w Callbacks) (*transcript.Transcript, error) {
+func (t *Transcriber) transcribeSpeech(ctx context.Context, clip *audio.Clip, w Callbacks) (*transcript.Transcript, error) {
 	began := time.Now()
 	parts, length, err := vad.Detect(ctx, clip, *t.opt.VAD)
 	if err != nil {
@@ -25,15 +25,15 @@ func (t *Transcriber) speechOnly(ctx context.Context, clip *audio.Clip, w Callba
 	}
 	seconds := float64(length) / audio.SampleRate
 	t.opt.Log.Info("speech found", "audio", clip.Name(), "parts", len(parts),
-		"speech_seconds", speech(parts), "seconds", seconds)
+		"speech_seconds", speechSeconds(parts), "seconds", seconds)
 
 	m := timeMap{parts}
 	tr := &transcript.Transcript{Name: clip.Name(), Segments: []transcript.Segment{}}
-	if t.lang != nil {
-		tr.Language = t.lang.Code
+	if t.language != nil {
+		tr.Language = t.language.Code
 	}
 	if len(parts) > 0 {
-		plain := t.withText(packed(t.lines, parts))
+		plain := t.withDraft(packTimes(t.draftCues, parts))
 		plain.opt.VAD = nil
 		tr, err = plain.Transcribe(ctx, clip.Parts(parts), m.watch(w, seconds))
 		if tr == nil {
@@ -51,7 +51,7 @@ func (t *Transcriber) speechOnly(ctx context.Context, clip *audio.Clip, w Callba
 }
 
 // speech returns the seconds in parts.
-func speech(parts []audio.Part) (seconds float64) {
+func speechSeconds(parts []audio.Part) (seconds float64) {
 	for _, p := range parts {
 		seconds += float64(p.End-p.Start) / audio.SampleRate
 	}

@@ -18,17 +18,17 @@ type network interface {
 	// encode prepares a window for decoding. mel has as many bins and frames as the
 	// checkpoint wants, and the network may keep it. step gets the share of the work
 	// that is done, from 0 to 1; the times are added to s.
-	encode(ctx context.Context, mel *audio.Mel, s *transcript.Seconds, step func(share float64)) (window, error)
+	encode(ctx context.Context, mel *audio.Mel, s *transcript.Seconds, step func(share float64)) (encodedWindow, error)
 }
 
 // A window is a stretch of audio that has been encoded.
-type window interface {
+type encodedWindow interface {
 	// languages returns the probability of each language, in the order of
 	// Tokenizer.Languages.
 	languages(ctx context.Context) ([]float32, error)
 
 	// decode decodes the window once. step gets the number of tokens so far, now and then.
-	decode(ctx context.Context, o decoder.SessionOptions, h help, step func(tokens int)) (windowText, error)
+	decode(ctx context.Context, o decoder.SessionOptions, h draftSources, step func(tokens int)) (decodedWindow, error)
 
 	// words returns the times of the words of a text in a language, said within so many
 	// frames of the window, after the start of a sequence (start-of-transcript, language,
@@ -41,14 +41,14 @@ type window interface {
 
 // A help says what may draft in a decoding: the assistant, unless plain, and a text, unless
 // nil.
-type help struct {
-	plain  bool
-	text   *assistant.TextProposer
-	window assistant.TextWindow
+type draftSources struct {
+	withoutAssistant bool
+	text             *assistant.TextProposer
+	window           assistant.TextWindow
 }
 
 // A windowText is the result of decoding a window once. It has no marks where none are known.
-type windowText struct {
+type decodedWindow struct {
 	assistant.Result
 	noSpeechProb float32 // that the window holds no speech; 0 if the vocabulary has no token for it
 }
@@ -56,8 +56,8 @@ type windowText struct {
 // encode computes the features of mel and the cross-attention keys and values of every
 // decoder layer. It uses every thread; between layers, windows that are being decoded
 // run their passes.
-func (m *Model) encode(ctx context.Context, mel *audio.Mel, s *transcript.Seconds, step func(share float64)) (window, error) {
-	w := &encodedWindow{Model: m}
+func (m *Model) encode(ctx context.Context, mel *audio.Mel, s *transcript.Seconds, step func(share float64)) (encodedWindow, error) {
+	w := &modelWindow{Model: m}
 	layers, done := m.Dims.AudioLayers+m.Dims.TextLayers, 0
 	err := m.Batch.WithAllThreads(ctx, func(between func()) error {
 		began := time.Now()
@@ -88,25 +88,25 @@ func (m *Model) encode(ctx context.Context, mel *audio.Mel, s *transcript.Second
 }
 
 // An encodedWindow is the window of a Model.
-type encodedWindow struct {
+type modelWindow struct {
 	*Model
 	cross  *decoder.Cross
 	drafts assistant.Drafter
 }
 
-func (w *encodedWindow) close() {
+func (w *modelWindow) close() {
 	w.drafts.Close()
 	w.cross.Close()
 }
 
-func (w *encodedWindow) languages(ctx context.Context) ([]float32, error) {
+func (w *modelWindow) languages(ctx context.Context) ([]float32, error) {
 	return w.Decoder.DetectLanguage(ctx, w.cross, w.Tokenizer.SOT, w.Tokenizer.Languages())
 }
 
 // decode shares its passes with all windows that are being decoded at the same time.
-func (w *encodedWindow) decode(
-	ctx context.Context, o decoder.SessionOptions, h help, step func(tokens int),
-) (windowText, error) {
+func (w *modelWindow) decode(
+	ctx context.Context, o decoder.SessionOptions, h draftSources, step func(tokens int),
+) (decodedWindow, error) {
 	member := w.Batch.Join()
 	defer member.Leave()
 	o.Runner = member
@@ -115,11 +115,11 @@ func (w *encodedWindow) decode(
 	}
 	s, err := w.Decoder.NewSession(w.cross, o)
 	if err != nil {
-		return windowText{}, err
+		return decodedWindow{}, err
 	}
 	defer s.Close()
 	var policy assistant.Policy
-	if w.policies != nil && !h.plain {
+	if w.policies != nil && !h.withoutAssistant {
 		policy = w.policies.Get().(assistant.Policy)
 		defer w.policies.Put(policy)
 	}
@@ -129,7 +129,7 @@ func (w *encodedWindow) decode(
 		EOT: w.Tokenizer.EOT, Limit: s.Limit(0), Policy: policy, Clock: w.Batch.Busy, Progress: step,
 	})
 	if err != nil {
-		return windowText{}, err
+		return decodedWindow{}, err
 	}
 	d.Stats.Seconds.Rules, d.Stats.Passes = s.RulesTime.Seconds(), traffic(s.Traffic())
 	drafts := &d.Stats.Drafts
@@ -143,14 +143,14 @@ func (w *encodedWindow) decode(
 			}
 		}
 	}
-	return windowText{d, s.NoSpeechProb}, nil
+	return decodedWindow{d, s.NoSpeechProb}, nil
 }
 
 // proposer returns what drafts in an attempt, and its policy; policy is that of the
 // assistant, or nil.
-func (w *encodedWindow) proposer(o decoder.SessionOptions, h help, policy assistant.Policy) (assistant.Proposer, assistant.Policy) {
+func (w *modelWindow) proposer(o decoder.SessionOptions, h draftSources, policy assistant.Policy) (assistant.Proposer, assistant.Policy) {
 	var p assistant.Proposer = assistant.None{}
-	if !h.plain {
+	if !h.withoutAssistant {
 		w.drafts.Begin(o, policy)
 		p = w.drafts
 	}
@@ -171,13 +171,13 @@ func (w *encodedWindow) proposer(o decoder.SessionOptions, h help, policy assist
 }
 
 // search decodes the window in several sequences. It does not use the assistant.
-func (w *encodedWindow) search(ctx context.Context, o decoder.SessionOptions) (windowText, error) {
+func (w *modelWindow) search(ctx context.Context, o decoder.SessionOptions) (decodedWindow, error) {
 	began := time.Now()
 	found, err := w.Decoder.Search(ctx, w.cross, o, w.Tokenizer.EOT, 0)
 	if err != nil {
-		return windowText{}, err
+		return decodedWindow{}, err
 	}
-	d := windowText{assistant.Result{Choices: found.Hypotheses[0].Choices}, found.NoSpeechProb}
+	d := decodedWindow{assistant.Result{Choices: found.Hypotheses[0].Choices}, found.NoSpeechProb}
 	d.Stats.Drafts.Rounds = found.Passes
 	d.Stats.Seconds.Verify, d.Stats.Seconds.Rules = time.Since(began).Seconds(), found.RulesTime.Seconds()
 	d.Stats.Passes = traffic(found.Traffic)
@@ -186,7 +186,7 @@ func (w *encodedWindow) search(ctx context.Context, o decoder.SessionOptions) (w
 
 // words runs the text through the decoder once more. Like encoding, it takes turns with
 // the decoding of other windows.
-func (w *encodedWindow) words(
+func (w *modelWindow) words(
 	ctx context.Context, start, text []tokenizer.Token, language string, frames int,
 ) ([]wordTime, error) {
 	tok, positions := w.Tokenizer, frames/framesPerStep
@@ -214,7 +214,7 @@ func traffic(t decoder.Traffic) transcript.Traffic {
 
 // verifier returns the verifier of drafts, and what compares probabilities: an empty meter
 // if nothing does.
-func (w *encodedWindow) verifier(
+func (w *modelWindow) verifier(
 	s *decoder.Session, p assistant.Proposer, sampling decoder.Sampling,
 ) (assistant.Verifier, *assistant.OverlapMeter) {
 	switch {

@@ -23,28 +23,28 @@ const sentenceEnds = ".。!！?？"
 type timedWindow struct {
 	segments []transcript.Segment // to keep
 	advance  int                  // how far to move on
-	again    bool                 // the window is decoded again from there, and nothing kept
+	retry    bool                 // the window is decoded again from there, and nothing kept
 }
 
 // findWords gives the segments of a window their words.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, "if word_timestamps".
-func (r *transcription) findWords(
-	ctx context.Context, w window, segments []transcript.Segment, a attempt, size, advance int,
+func (r *transcription) timeWords(
+	ctx context.Context, w encodedWindow, segments []transcript.Segment, a attempt, size, advance int,
 ) (t timedWindow, err error) {
 	began := time.Now()
 	var text []tokenizer.Token
 	for _, s := range segments {
 		text = append(text, textOf(r.t.model.Tokenizer, s.Tokens)...)
 	}
-	times, err := w.words(ctx, r.t.startOf(r.here.Language), text, r.here.Code, size)
+	times, err := w.words(ctx, r.t.languageAndTask(r.windowLanguage.Language), text, r.windowLanguage.Code, size)
 	if err != nil {
 		return t, err
 	}
 	r.stats.Seconds.Words += time.Since(began).Seconds()
 	r.t.addWords(segments, times, r.lastWord)
 
-	seek, begin := r.at.seek, seconds(r.at.seek)
+	seek, begin := r.cursor.seek, seconds(r.cursor.seek)
 	next := seek + advance
 	end, ok := lastWordEnd(segments)
 	if limit := r.t.opt.HallucinationSilence; !endsInSingle(r.t.model.Tokenizer, a.tokens) && ok && end > begin {
@@ -62,11 +62,11 @@ func (r *transcription) findWords(
 		if at >= 0 {
 			r.log.Debug("silence before a likely hallucination is skipped", "seek", seek, "next", at,
 				"segments", len(segments)-keep)
-			segments, next, t.again = segments[:keep], at, whole
+			segments, next, t.retry = segments[:keep], at, whole
 		}
 	}
 	if next <= seek {
-		next = seek + r.stuck(size)
+		next = seek + r.skipWindow(size)
 	}
 	if end, ok := lastWordEnd(segments); ok {
 		r.lastWord = end
@@ -259,7 +259,7 @@ func isAnomaly(s *transcript.Segment) bool {
 		if words == 8 {
 			break
 		}
-		if !strings.Contains(marks, w.Word) {
+		if !strings.Contains(punctuation, w.Word) {
 			words++
 			score += anomaly(w)
 		}
@@ -287,7 +287,7 @@ type windowTimes struct {
 }
 
 // marks are the punctuation that isAnomaly does not count as words.
-const marks = defaultPrepend + defaultAppend
+const punctuation = defaultPrepend + defaultAppend
 
 // skipSilence looks for a hallucination surrounded by silence and skips it; the audio
 // behind it is decoded again. It returns how many of the segments to keep, and the
@@ -310,7 +310,7 @@ func skipSilence(
 		if len(s.Words) == 0 {
 			continue
 		}
-		if isAnomaly(s) && p.alone(s, nextWithWords(segments[i+1:]), last, threshold) {
+		if isAnomaly(s) && p.isIsolated(s, nextWithWords(segments[i+1:]), last, threshold) {
 			if p.clip-s.End < threshold {
 				return i, clipFrames, false
 			}
@@ -322,7 +322,7 @@ func skipSilence(
 }
 
 // alone reports whether there is silence, or another hallucination, on both sides of s.
-func (p windowTimes) alone(s, next *transcript.Segment, last, threshold float64) bool {
+func (p windowTimes) isIsolated(s, next *transcript.Segment, last, threshold float64) bool {
 	after := p.soundEnd
 	if next != nil {
 		after = next.Words[0].Start

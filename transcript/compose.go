@@ -152,10 +152,10 @@ func (c composer) fold(i, j int) string {
 				to, least = k, cost
 			}
 		}
-		lines = append(lines, tokenizer.Strip(joined(c.words[i:to])))
+		lines = append(lines, tokenizer.Strip(joinWords(c.words[i:to])))
 		i = to
 	}
-	return strings.Join(append(lines, tokenizer.Strip(joined(c.words[i:j]))), "\n")
+	return strings.Join(append(lines, tokenizer.Strip(joinWords(c.words[i:j]))), "\n")
 }
 
 // span returns the columns of words i to j in one line.

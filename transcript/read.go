@@ -34,11 +34,11 @@ func Read(name string, raw []byte) ([]Cue, error) {
 	switch isJSON := strings.HasPrefix(head, "{") || strings.HasPrefix(head, "["); {
 	case isJSON && json.Valid(raw) || strings.EqualFold(path.Ext(name), ".json"):
 		if !json.Valid(raw) { // Python writes numbers that JSON has not
-			raw = noNumber.ReplaceAll(raw, []byte("${1}null"))
+			raw = nonNumber.ReplaceAll(raw, []byte("${1}null"))
 		}
 		lines, err := readJSON(raw)
 		if err == nil {
-			return tidy(lines), nil
+			return cleanCues(lines), nil
 		}
 		if strings.EqualFold(path.Ext(name), ".json") {
 			return nil, fmt.Errorf("%s: not the JSON of a transcript: %w", name, err)
@@ -51,22 +51,22 @@ func Read(name string, raw []byte) ([]Cue, error) {
 		lines = readTable(text, '\t')
 	case strings.HasPrefix(head, "start,"):
 		lines = readTable(text, ',')
-	case lyric.MatchString(text):
+	case lyricTime.MatchString(text):
 		lines = readLyrics(text)
 	default:
 		lines = []Cue{{Text: text}}
 	}
-	if lines = tidy(lines); len(lines) == 0 { // it only begins as such a file does
-		lines = tidy([]Cue{{Text: text}})
+	if lines = cleanCues(lines); len(lines) == 0 { // it only begins as such a file does
+		lines = cleanCues([]Cue{{Text: text}})
 	}
 	return lines, nil
 }
 
 // tidy leaves out what is no text, and times that no clip has.
-func tidy(lines []Cue) []Cue {
+func cleanCues(lines []Cue) []Cue {
 	kept := lines[:0]
 	for _, l := range lines {
-		if l.Text = plain(l.Text); l.Text == "" {
+		if l.Text = oneLine(l.Text); l.Text == "" {
 			continue
 		}
 		if !(l.Start >= 0 && l.End > l.Start && l.End < math.MaxInt32) { // NaN too
@@ -79,7 +79,7 @@ func tidy(lines []Cue) []Cue {
 
 // plain makes one line of text: control characters and space of any kind become one
 // space, bytes that are not UTF-8 none.
-func plain(text string) string {
+func oneLine(text string) string {
 	var b strings.Builder
 	space := false
 	for _, r := range strings.ToValidUTF8(text, "") {
@@ -99,11 +99,11 @@ func plain(text string) string {
 const clockTime = `(?:(\d+):)?(\d{1,4}):(\d{1,2})[.,](\d{1,3})`
 
 var (
-	cueTimes = regexp.MustCompile(`(?m)^\s*` + clockTime + `\s*-->\s*` + clockTime)
-	noNumber = regexp.MustCompile(`(:\s*)(?:NaN|-?Infinity)\b`)
-	lyric    = regexp.MustCompile(`(?m)^\[` + clockTime + `\]`)
-	dialogue = regexp.MustCompile(`(?m)^Dialogue:[^,]*,` + clockTime + `,` + clockTime + `(?:,[^,]*){6},(.*)$`)
-	markup   = regexp.MustCompile(`</?[a-zA-Z][^>|]*>|<[\d:.]+>|\{\\[^}]*\}`)
+	cueTimes  = regexp.MustCompile(`(?m)^\s*` + clockTime + `\s*-->\s*` + clockTime)
+	nonNumber = regexp.MustCompile(`(:\s*)(?:NaN|-?Infinity)\b`)
+	lyricTime = regexp.MustCompile(`(?m)^\[` + clockTime + `\]`)
+	dialogue  = regexp.MustCompile(`(?m)^Dialogue:[^,]*,` + clockTime + `,` + clockTime + `(?:,[^,]*){6},(.*)$`)
+	markup    = regexp.MustCompile(`</?[a-zA-Z][^>|]*>|<[\d:.]+>|\{\\[^}]*\}`)
 )
 
 // secondsOf returns the time of hours, minutes, seconds and a fraction.
@@ -180,11 +180,11 @@ func readTable(text string, comma rune) (lines []Cue) {
 // to last 5 s.
 func readLyrics(text string) (lines []Cue) {
 	for line := range strings.SplitSeq(text, "\n") {
-		m := lyric.FindStringSubmatchIndex(line)
+		m := lyricTime.FindStringSubmatchIndex(line)
 		if m == nil {
 			continue
 		}
-		start := secondsOf(lyric.FindStringSubmatch(line)[1:5])
+		start := secondsOf(lyricTime.FindStringSubmatch(line)[1:5])
 		if n := len(lines); n > 0 {
 			lines[n-1].End = start
 		}

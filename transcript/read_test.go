@@ -125,7 +125,7 @@ func FuzzRead(f *testing.F) {
 			t.Fatal("both lines and an error")
 		}
 		for _, l := range lines {
-			if l.Text != plain(l.Text) || l.Text == "" || !(l.Start >= 0 && l.End >= l.Start) {
+			if l.Text != oneLine(l.Text) || l.Text == "" || !(l.Start >= 0 && l.End >= l.Start) {
 				t.Fatalf("got %+v", l)
 			}
 		}

@@ -34,7 +34,7 @@ type Work struct {
 }
 
 // Add adds the counts of o.
-func (w *Work) Add(o Work) { addFields(w, o) }
+func (w *Work) Add(o Work) { addNumbers(w, o) }
 
 // Traffic counts the memory that passes read: weights, keys and values. A pass that
 // several streams share is divided among them.
@@ -44,7 +44,7 @@ type Traffic struct {
 }
 
 // Add adds the traffic of o.
-func (t *Traffic) Add(o Traffic) { addFields(t, o) }
+func (t *Traffic) Add(o Traffic) { addNumbers(t, o) }
 
 // Rate returns bytes per second; 0 if nothing was read.
 func (t Traffic) Rate() float64 { return Ratio(float64(t.Bytes), t.Seconds) }
@@ -147,7 +147,7 @@ func (d *Drafts) Count(drafted, accepted, kept int) {
 }
 
 // Add adds the counts of o.
-func (d *Drafts) Add(o Drafts) { addFields(d, o) }
+func (d *Drafts) Add(o Drafts) { addNumbers(d, o) }
 
 // Rate returns the share of drafted tokens that were accepted; 0 if none were drafted.
 func (d Drafts) Rate() float64 { return Ratio(float64(d.Accepted), float64(d.Drafted)) }
@@ -193,4 +193,4 @@ func (s *Seconds) ShareDecode(wall float64) {
 }
 
 // Add adds the times of o.
-func (s *Seconds) Add(o Seconds) { addFields(s, o) }
+func (s *Seconds) Add(o Seconds) { addNumbers(s, o) }

@@ -56,15 +56,15 @@ func (o Subtitles) cues(t *Transcript) (all []Cue) {
 	for _, words := range o.split(t) {
 		start, end := words[0].Start, words[len(words)-1].End
 		if !o.HighlightWords {
-			all = append(all, Cue{start, end, joined(words)})
+			all = append(all, Cue{start, end, joinWords(words)})
 			continue
 		}
 		last := start
 		for i, w := range words {
 			if milliseconds(last) != milliseconds(w.Start) {
-				all = append(all, Cue{last, w.Start, joined(words)})
+				all = append(all, Cue{last, w.Start, joinWords(words)})
 			}
-			all = append(all, Cue{w.Start, w.End, highlighted(words, i)})
+			all = append(all, Cue{w.Start, w.End, highlight(words, i)})
 			last = w.End
 		}
 	}
@@ -76,11 +76,11 @@ func (o Subtitles) split(t *Transcript) [][]Word {
 	s := splitter{
 		keepSegments: o.MaxLineCount == 0 || o.MaxLineWidth == 0,
 		width:        cmp.Or(o.MaxLineWidth, unlimited), lines: o.MaxLineCount, line: 1,
-		last: math.Inf(1), // no pause is before the first
+		lastStart: math.Inf(1), // no pause is before the first
 	}
 	chunk := cmp.Or(o.MaxWordsPerLine, unlimited)
 	for i, segment := range t.Segments {
-		s.speaker = i > 0 && segment.Speaker != t.Segments[i-1].Speaker
+		s.newSpeaker = i > 0 && segment.Speaker != t.Segments[i-1].Speaker
 		for from := 0; from < len(segment.Words); from += chunk {
 			for i, w := range segment.Words[from:min(from+chunk, len(segment.Words))] {
 				s.add(w, i == 0)
@@ -88,9 +88,9 @@ func (o Subtitles) split(t *Transcript) [][]Word {
 		}
 	}
 	if len(s.words) > 0 {
-		s.done = append(s.done, s.words)
+		s.cues = append(s.cues, s.words)
 	}
-	return s.done
+	return s.cues
 }
 
 // A splitter collects words into lines and lines into subtitles.
@@ -98,26 +98,26 @@ type splitter struct {
 	keepSegments bool
 	width, lines int // limits; lines 0 means no limit
 
-	speaker bool // the next segment is another speaker's
+	newSpeaker bool // the next segment is another speaker's
 
-	words  []Word  // of the subtitle so far
-	length int     // of its last line
-	line   int     // number of its last line
-	last   float64 // start of the word before
-	done   [][]Word
+	words     []Word  // of the subtitle so far
+	length    int     // of its last line
+	line      int     // number of its last line
+	lastStart float64 // start of the word before
+	cues      [][]Word
 }
 
 // add adds a word; first says that it is the first of its segment, or of its part.
 func (s *splitter) add(w Word, first bool) {
-	pause := !s.keepSegments && w.Start-s.last > 3
-	breaks := first && len(s.words) > 0 && (s.keepSegments || s.speaker)
+	pause := !s.keepSegments && w.Start-s.lastStart > 3
+	breaks := first && len(s.words) > 0 && (s.keepSegments || s.newSpeaker)
 	n := utf8.RuneCountInString(w.Word)
 	if s.length > 0 && s.length+n <= s.width && !pause && !breaks {
 		s.length += n
 	} else {
 		w.Word = tokenizer.Strip(w.Word)
 		if len(s.words) > 0 && s.lines > 0 && (pause || s.line >= s.lines) || breaks {
-			s.done, s.words, s.line = append(s.done, s.words), nil, 1
+			s.cues, s.words, s.line = append(s.cues, s.words), nil, 1
 		} else if s.length > 0 {
 			s.line++
 			w.Word = "\n" + w.Word
@@ -125,10 +125,10 @@ func (s *splitter) add(w Word, first bool) {
 		s.length = utf8.RuneCountInString(tokenizer.Strip(w.Word))
 	}
 	s.words = append(s.words, w)
-	s.last = w.Start
+	s.lastStart = w.Start
 }
 
-func joined(words []Word) string {
+func joinWords(words []Word) string {
 	var b strings.Builder
 	for _, w := range words {
 		b.WriteString(w.Word)
@@ -137,15 +137,15 @@ func joined(words []Word) string {
 }
 
 // highlighted returns the words with word i underlined.
-func highlighted(words []Word, i int) string {
+func highlight(words []Word, i int) string {
 	words = slices.Clone(words)
-	words[i].Word = underlined(words[i].Word)
-	return joined(words)
+	words[i].Word = underline(words[i].Word)
+	return joinWords(words)
 }
 
 // underlined marks a word, after the white space before it. A word that contains a line
 // break stays unchanged, as with upstream's regular expression.
-func underlined(word string) string {
+func underline(word string) string {
 	text, end := trimLeft(word), ""
 	if strings.HasSuffix(text, "\n") {
 		text, end = text[:len(text)-1], "\n"
@@ -161,14 +161,14 @@ func trimLeft(s string) string { return strings.TrimSuffix(tokenizer.Strip(s+"x"
 
 func writeSRT(b io.Writer, cues []Cue) {
 	for i, c := range cues {
-		fmt.Fprintf(b, "%d\n%s --> %s\n%s\n\n", i+1, clock(c.Start, true, ","), clock(c.End, true, ","), c.Text)
+		fmt.Fprintf(b, "%d\n%s --> %s\n%s\n\n", i+1, formatTime(c.Start, true, ","), formatTime(c.End, true, ","), c.Text)
 	}
 }
 
 func writeVTT(b io.Writer, cues []Cue) {
 	fmt.Fprint(b, "WEBVTT\n\n")
 	for _, c := range cues {
-		fmt.Fprintf(b, "%s --> %s\n%s\n\n", clock(c.Start, false, "."), clock(c.End, false, "."), c.Text)
+		fmt.Fprintf(b, "%s --> %s\n%s\n\n", formatTime(c.Start, false, "."), formatTime(c.End, false, "."), c.Text)
 	}
 }
 

@@ -5,7 +5,7 @@ import "reflect"
 // addFields adds every field of o to that of sum: numbers, and slices of counts element
 // by element. All counters are added here, so that a new field cannot be forgotten. A
 // field of another kind panics; TestStatsAdd covers every field.
-func addFields[T any](sum *T, o T) {
+func addNumbers[T any](sum *T, o T) {
 	to, from := reflect.ValueOf(sum).Elem(), reflect.ValueOf(o)
 	for i := range to.NumField() {
 		switch a, b := to.Field(i), from.Field(i); a.Kind() {

@@ -124,7 +124,7 @@ func RoundTime(seconds float64) float64 { return math.RoundToEven(seconds*1e4) /
 
 // Times returns the times of s as openai/whisper prints them: [00:00.000 --> 00:02.500].
 func (s Segment) TimeRange() string {
-	return fmt.Sprintf("[%s --> %s]", clock(s.Start, false, "."), clock(s.End, false, "."))
+	return fmt.Sprintf("[%s --> %s]", formatTime(s.Start, false, "."), formatTime(s.End, false, "."))
 }
 
 // milliseconds rounds as Python's round does: half to even.
@@ -134,7 +134,7 @@ func milliseconds(seconds float64) int64 { return int64(math.RoundToEven(seconds
 // negative time is written as 0.
 //
 // Source: openai/whisper@c0d2f62 whisper/utils.py, format_timestamp.
-func clock(seconds float64, hours bool, point string) string {
+func formatTime(seconds float64, hours bool, point string) string {
 	ms := max(0, milliseconds(seconds))
 	h, m, s := ms/3_600_000, ms/60_000%60, ms/1000%60
 	text := fmt.Sprintf("%02d:%02d%s%03d", m, s, point, ms%1000)

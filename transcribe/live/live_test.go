@@ -112,11 +112,11 @@ func TestEndless(t *testing.T) {
 		}
 		text += spell(r.Confirmed)
 		most = max(most, len(u.pcm))
-		if len(u.before) > shown+64 || len(u.agreed.heard) > 100 {
-			t.Fatalf("%d bytes of text and %d words are kept", len(u.before), len(u.agreed.heard))
+		if len(u.earlierText) > contextBytes+64 || len(u.agreed.confirmed) > 100 {
+			t.Fatalf("%d bytes of text and %d words are kept", len(u.earlierText), len(u.agreed.confirmed))
 		}
 	}
-	if most > (full+2)*audio.SampleRate {
+	if most > (maxSound+2)*audio.SampleRate {
 		t.Errorf("%d s of sound are kept", most/audio.SampleRate)
 	}
 	for i, w := range strings.Fields(text) {
@@ -147,7 +147,7 @@ func TestDisagreement(t *testing.T) {
 			t.Fatal(err)
 		}
 		confirmed += len(got.Confirmed)
-		if len(u.pcm) > (full+2)*audio.SampleRate {
+		if len(u.pcm) > (maxSound+2)*audio.SampleRate {
 			t.Fatalf("%d s of sound are kept", len(u.pcm)/audio.SampleRate)
 		}
 	}
@@ -164,7 +164,7 @@ func TestSilent(t *testing.T) {
 		if _, err := u.Pass(t.Context(), false); err != nil {
 			t.Fatal(err)
 		}
-		if len(u.pcm) > (full+2)*audio.SampleRate {
+		if len(u.pcm) > (maxSound+2)*audio.SampleRate {
 			t.Fatalf("%d s of sound are kept", len(u.pcm)/audio.SampleRate)
 		}
 	}
@@ -236,8 +236,8 @@ func TestEar(t *testing.T) {
 	}
 	t.Run("silence", func(t *testing.T) {
 		s, ended := stream(DefaultTurns())
-		if s.Add(make([]float32, 10*audio.SampleRate)); len(*ended) > 0 || s.now != nil || len(s.ear.before) > audio.SampleRate {
-			t.Errorf("%d utterances in silence, %d samples kept", len(*ended), len(s.ear.before))
+		if s.Add(make([]float32, 10*audio.SampleRate)); len(*ended) > 0 || s.open != nil || len(s.detector.recent) > audio.SampleRate {
+			t.Errorf("%d utterances in silence, %d samples kept", len(*ended), len(s.detector.recent))
 		}
 	})
 	t.Run("commit", func(t *testing.T) {
@@ -252,11 +252,11 @@ func TestEar(t *testing.T) {
 			t.Error("it ends twice")
 		}
 		s.Add(speech[:audio.SampleRate+7])
-		open := s.now
+		open := s.open
 		s.Clear()
 		s.Add(speech[:10])
 		s.Commit()
-		if open == nil || !open.dropped.Load() || len(*ended) != n || s.Len() != 5*audio.SampleRate+117 {
+		if open == nil || !open.discarded.Load() || len(*ended) != n || s.Len() != 5*audio.SampleRate+117 {
 			t.Errorf("after a clear: %d samples, %d utterances more", s.Len(), len(*ended)-n)
 		}
 	})
@@ -278,12 +278,12 @@ func TestCommitted(t *testing.T) {
 		}
 		all += u.Len()
 	}
-	for s.room(1) {
+	for s.hasRoom(1) {
 		s.Add([]float32{0.5})
 		s.Commit()
 	}
-	if s.Add(nil); all != mostQueued || s.Len() != mostQueued || s.now != nil {
-		t.Errorf("%d samples, %d in utterances, want %d", s.Len(), all, mostQueued)
+	if s.Add(nil); all != maxQueued || s.Len() != maxQueued || s.open != nil {
+		t.Errorf("%d samples, %d in utterances, want %d", s.Len(), all, maxQueued)
 	}
 }
 
@@ -377,13 +377,13 @@ func TestBehind(t *testing.T) {
 		turn   time.Duration
 		behind bool
 		due    float64 // s
-	}{{0, false, leastNew}, {500 * time.Millisecond, false, leastNew}, {2 * time.Second, true, 2.5}, {8 * time.Second, true, 10}} {
+	}{{0, false, minNewSound}, {500 * time.Millisecond, false, minNewSound}, {2 * time.Second, true, 2.5}, {8 * time.Second, true, 10}} {
 		if got := SamplesBeforeNextPass(tt.turn); got != int64(tt.due*audio.SampleRate) || IsLate(tt.turn) != tt.behind {
 			t.Errorf("a turn of %v: %d samples, behind %t", tt.turn, got, IsLate(tt.turn))
 		}
 	}
 	for seconds, want := range map[int]int{1: 600, 6: 600, 7: 650, 20: 1300} {
-		if got := window(seconds * audio.SampleRate); got != want {
+		if got := encoderPositions(seconds * audio.SampleRate); got != want {
 			t.Errorf("%d s of sound: %d positions, want %d", seconds, got, want)
 		}
 	}

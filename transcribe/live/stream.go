@@ -38,24 +38,24 @@ func (o TurnOptions) Check() error {
 }
 
 // An ear detects speech in arriving sound.
-type ear struct {
+type turnDetector struct {
 	TurnOptions
-	network *vad.Network
-	rest    []float32 // incomplete step
-	before  []float32 // sound that may belong to the next utterance
-	loud    int       // consecutive steps of speech
-	silent  int64     // samples since the last step of speech
+	network     *vad.Network
+	partial     []float32 // incomplete step
+	recent      []float32 // sound that may belong to the next utterance
+	speechSteps int       // consecutive steps of speech
+	silence     int64     // samples since the last step of speech
 }
 
 const (
 	// leastSpeech is how many consecutive steps of speech start an utterance: 96 ms.
 	// Clicks are shorter.
-	leastSpeech = 3
+	minSpeechSteps = 3
 
 	// mostUnheard is how much sound may wait for passes, in samples: a minute. mostQueued
 	// is how many utterances, which may be of one sample each.
-	mostUnheard = 60 * audio.SampleRate
-	mostQueued  = 512
+	maxPending = 60 * audio.SampleRate
+	maxQueued  = 512
 )
 
 // A Stream is sound that arrives and the utterances in it. One goroutine feeds it; another
@@ -64,26 +64,26 @@ type Stream struct {
 	// Begun and Ended, if they are set, are called by what feeds the stream.
 	OnBegin, OnEnd func(*Utterance)
 
-	by    *Transcriber
-	ear   *ear       // nil: only Commit ends an utterance
-	at    int64      // end of the samples that the ear has heard
-	now   *Utterance // the open one, or nil
-	count int        // utterances begun
+	transcriber *Transcriber
+	detector    *turnDetector // nil: only Commit ends an utterance
+	position    int64         // end of the samples that the ear has heard
+	open        *Utterance    // the open one, or nil
+	utterances  int           // utterances begun
 
-	queue   chan *Utterance
-	closed  sync.Once
-	unheard atomic.Int64  // samples of utterances that have been in no pass
-	full    atomic.Bool   // what feeds the stream waits for room
-	more    chan struct{} // there is more sound, or somebody waits
-	less    chan struct{} // passes have seen more
+	queue       chan *Utterance
+	closed      sync.Once
+	pending     atomic.Int64  // samples of utterances that have been in no pass
+	blocked     atomic.Bool   // what feeds the stream waits for room
+	added       chan struct{} // there is more sound, or somebody waits
+	transcribed chan struct{} // passes have seen more
 
-	story string // text of the last utterance, as context of the next; of the passes
+	previousText string // text of the last utterance, as context of the next; of the passes
 }
 
 // NewStream returns a Stream at the start of its sound. Its utterances are transcribed by t.
 func NewStream(t *Transcriber, o *TurnOptions) *Stream {
 	// What a full stream lets in at once fits into the queue too: a minute has fewer utterances.
-	s := &Stream{queue: make(chan *Utterance, 2*mostQueued), more: make(chan struct{}, 1), less: make(chan struct{}, 1)}
+	s := &Stream{queue: make(chan *Utterance, 2*maxQueued), added: make(chan struct{}, 1), transcribed: make(chan struct{}, 1)}
 	s.Configure(t, o)
 	return s
 }
@@ -91,93 +91,93 @@ func NewStream(t *Transcriber, o *TurnOptions) *Stream {
 // Use has later utterances transcribed by t, and found by an ear of valid options; without
 // options, Commit ends them. No utterance may be open.
 func (s *Stream) Configure(t *Transcriber, o *TurnOptions) {
-	s.at, s.by, s.ear = s.Len(), t, nil
+	s.position, s.transcriber, s.detector = s.Len(), t, nil
 	if o != nil {
-		s.ear = &ear{TurnOptions: *o, network: vad.NewNetwork()}
+		s.detector = &turnDetector{TurnOptions: *o, network: vad.NewNetwork()}
 	}
 }
 
 // Len returns how many samples have arrived.
 func (s *Stream) Len() int64 {
-	if s.ear == nil {
-		return s.at
+	if s.detector == nil {
+		return s.position
 	}
-	return s.at + int64(len(s.ear.rest))
+	return s.position + int64(len(s.detector.partial))
 }
 
 // Hear takes samples at audio.SampleRate.
 func (s *Stream) Add(pcm []float32) {
-	if s.ear == nil {
-		if s.now == nil && len(pcm) > 0 {
+	if s.detector == nil {
+		if s.open == nil && len(pcm) > 0 {
 			s.begin(nil)
 		}
-		s.take(pcm)
+		s.appendSound(pcm)
 		return
 	}
-	pcm = append(s.ear.rest, pcm...)
+	pcm = append(s.detector.partial, pcm...)
 	for ; len(pcm) >= vad.StepSize; pcm = pcm[vad.StepSize:] {
-		s.step(pcm[:vad.StepSize])
+		s.detect(pcm[:vad.StepSize])
 	}
-	s.ear.rest = slices.Clone(pcm)
+	s.detector.partial = slices.Clone(pcm)
 }
 
 // take adds samples to the open utterance, if there is one.
-func (s *Stream) take(pcm []float32) {
-	s.at += int64(len(pcm))
-	if s.now != nil {
-		s.now.Add(pcm)
+func (s *Stream) appendSound(pcm []float32) {
+	s.position += int64(len(pcm))
+	if s.open != nil {
+		s.open.Add(pcm)
 	}
 }
 
 // step hears one step of the speech detector.
-func (s *Stream) step(pcm []float32) {
-	e := s.ear
+func (s *Stream) detect(pcm []float32) {
+	e := s.detector
 	p := float64(e.network.Next(pcm))
-	s.take(pcm)
+	s.appendSound(pcm)
 	switch {
-	case s.now == nil:
-		s.hearOutside(pcm, p)
+	case s.open == nil:
+		s.detectStart(pcm, p)
 	case p >= vad.Quiet(e.Threshold):
-		e.silent = 0
+		e.silence = 0
 	default:
-		if e.silent += int64(len(pcm)); e.silent >= samples(e.SilenceMS) {
+		if e.silence += int64(len(pcm)); e.silence >= samples(e.SilenceMS) {
 			s.end()
 		}
 	}
 }
 
 // hearOutside hears a step outside an utterance.
-func (s *Stream) hearOutside(pcm []float32, p float64) {
-	e := s.ear
-	e.before = append(e.before, pcm...)
-	if e.loud++; p < e.Threshold {
-		e.loud = 0
+func (s *Stream) detectStart(pcm []float32, p float64) {
+	e := s.detector
+	e.recent = append(e.recent, pcm...)
+	if e.speechSteps++; p < e.Threshold {
+		e.speechSteps = 0
 	}
-	keep := int(samples(e.PaddingMS)) + max(e.loud, 1)*vad.StepSize
-	if drop := len(e.before) - keep; drop > 0 {
-		e.before = e.before[:copy(e.before, e.before[drop:])]
+	keep := int(samples(e.PaddingMS)) + max(e.speechSteps, 1)*vad.StepSize
+	if drop := len(e.recent) - keep; drop > 0 {
+		e.recent = e.recent[:copy(e.recent, e.recent[drop:])]
 	}
-	if e.loud == leastSpeech {
-		s.begin(e.before)
-		e.before, e.loud, e.silent = nil, 0, 0
+	if e.speechSteps == minSpeechSteps {
+		s.begin(e.recent)
+		e.recent, e.speechSteps, e.silence = nil, 0, 0
 	}
 }
 
 // begin begins an utterance with sound that has been taken already.
 func (s *Stream) begin(pcm []float32) {
-	s.count++
-	s.now = s.by.utterance(s, s.at-int64(len(pcm)))
-	s.queue <- s.now
+	s.utterances++
+	s.open = s.transcriber.utterance(s, s.position-int64(len(pcm)))
+	s.queue <- s.open
 	if s.OnBegin != nil {
-		s.OnBegin(s.now)
+		s.OnBegin(s.open)
 	}
-	s.now.Add(pcm)
+	s.open.Add(pcm)
 }
 
 // end ends the open utterance.
 func (s *Stream) end() {
-	u := s.now
-	s.now = nil
+	u := s.open
+	s.open = nil
 	if s.OnEnd != nil {
 		s.OnEnd(u)
 	}
@@ -186,28 +186,28 @@ func (s *Stream) end() {
 
 // Commit ends the open utterance, if there is one, as if silence followed.
 func (s *Stream) Commit() {
-	if e := s.ear; e != nil {
-		rest := e.rest
-		e.rest, e.before, e.loud = nil, nil, 0
-		s.take(rest)
+	if e := s.detector; e != nil {
+		rest := e.partial
+		e.partial, e.recent, e.speechSteps = nil, nil, 0
+		s.appendSound(rest)
 	}
-	if s.now != nil {
+	if s.open != nil {
 		s.end()
 	}
 }
 
 // Clear forgets the open utterance, and what the ear has heard.
 func (s *Stream) Clear() {
-	if s.now != nil {
-		s.now.dropped.Store(true)
-		close(s.now.ended)
-		s.now = nil
+	if s.open != nil {
+		s.open.discarded.Store(true)
+		close(s.open.ended)
+		s.open = nil
 	}
 	var o *TurnOptions
-	if s.ear != nil {
-		o = &s.ear.TurnOptions
+	if s.detector != nil {
+		o = &s.detector.TurnOptions
 	}
-	s.Configure(s.by, o)
+	s.Configure(s.transcriber, o)
 }
 
 // Close says that no more sound follows. No utterance may be open. It may be called again.
@@ -232,28 +232,28 @@ func (s *Stream) Utterances(ctx context.Context) iter.Seq[*Utterance] {
 
 // room reports whether there is room for so many samples. There is for any number if none
 // wait for a pass.
-func (s *Stream) room(samples int64) bool {
-	waits := s.unheard.Load()
-	return waits == 0 || waits+samples <= mostUnheard && len(s.queue) < mostQueued
+func (s *Stream) hasRoom(samples int64) bool {
+	waits := s.pending.Load()
+	return waits == 0 || waits+samples <= maxPending && len(s.queue) < maxQueued
 }
 
 // Wait waits for room. The pass that makes it is made, however little of its utterance is
 // new.
 func (s *Stream) WaitForRoom(ctx context.Context, samples int64) error {
-	for !s.room(samples) {
-		s.full.Store(true)
-		wake(s.more)
+	for !s.hasRoom(samples) {
+		s.blocked.Store(true)
+		signal(s.added)
 		select {
-		case <-s.less:
+		case <-s.transcribed:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
-	s.full.Store(false)
+	s.blocked.Store(false)
 	return nil
 }
 
-func wake(c chan<- struct{}) {
+func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:

@@ -35,7 +35,7 @@ func TestRoom(t *testing.T) {
 			}
 			passes++
 		}
-		if passes != 6 || !s.room(mostUnheard) {
+		if passes != 6 || !s.hasRoom(maxPending) {
 			t.Errorf("%d passes, want 6", passes)
 		}
 	})

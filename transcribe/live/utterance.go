@@ -21,20 +21,20 @@ import (
 // last confirmed word. Above full, words older than late are confirmed even if two
 // passes do not agree on them.
 const (
-	tidy = 15.0
-	full = 25.0
-	late = 4.0
+	trimAbove  = 15.0
+	maxSound   = 25.0
+	forceAfter = 4.0
 
 	// The encoder's window in a pass that is not the last: the sound and so much silence,
 	// and at least so much, where a whole window has 30 s.
-	margin = 6.0
-	least  = 12.0
+	encoderMargin = 6.0
+	minEncoder    = 12.0
 
 	// A pass needs so much new sound.
-	leastNew = 0.7
+	minNewSound = 0.7
 
-	shown         = 200  // bytes of earlier text in a pass's prompt
-	longestPrompt = 4096 // bytes: the model sees 223 tokens of a prompt
+	contextBytes   = 200  // bytes of earlier text in a pass's prompt
+	maxPromptBytes = 4096 // bytes: the model sees 223 tokens of a prompt
 )
 
 // Result is the result of a pass.
@@ -64,19 +64,19 @@ type Utterance struct {
 	prompt   string // given by the user
 	language string // detected in a pass that confirmed words
 
-	stream  *Stream
-	ended   chan struct{} // closed: no more sound follows
-	dropped atomic.Bool   // its text is not wanted
-	passed  int64         // samples that have been in a pass
-	passes  int
+	stream      *Stream
+	ended       chan struct{} // closed: no more sound follows
+	discarded   atomic.Bool   // its text is not wanted
+	transcribed int64         // samples that have been in a pass
+	passes      int
 
 	mu  sync.Mutex
 	pcm []float32
 	cut int64 // samples dropped before pcm
 
-	agreed agreement
-	draft  []transcript.Cue // what the last pass heard, from the start of the utterance
-	before string           // end of the confirmed text before pcm
+	agreed      agreement
+	draft       []transcript.Cue // what the last pass heard, from the start of the utterance
+	earlierText string           // end of the confirmed text before pcm
 }
 
 // A Transcriber makes utterances of one language, one prompt and one set of options. It
@@ -95,7 +95,7 @@ func New(m *transcribe.Model, o transcribe.Options) (*Transcriber, error) {
 	o.Spans, o.VAD, o.SkipSpeechCheck = nil, nil, true
 	o.Prefix, o.Chunked, o.TokenOrigins = "", false, false
 	o.Multilingual, o.CarryInitialPrompt = false, false
-	o.InitialPrompt = end(o.InitialPrompt, longestPrompt)
+	o.InitialPrompt = lastBytes(o.InitialPrompt, maxPromptBytes)
 	files, err := transcribe.New(m, o)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (t *Transcriber) utterance(s *Stream, start int64) *Utterance {
 		var temperatures []float64
 		positions := 0
 		if !last { // another pass follows
-			temperatures, positions = []float64{0}, window(len(pcm))
+			temperatures, positions = []float64{0}, encoderPositions(len(pcm))
 		}
 		by, err := t.files.With(language, prompt, temperatures, positions)
 		if err != nil {
@@ -124,34 +124,34 @@ func (t *Transcriber) utterance(s *Stream, start int64) *Utterance {
 		return tr, by.DraftFrom(tr), nil
 	}
 	return &Utterance{
-		Number: s.count, Start: start, run: run, prompt: t.opt.InitialPrompt, language: t.opt.Language, stream: s, ended: make(chan struct{}),
+		Number: s.utterances, Start: start, run: run, prompt: t.opt.InitialPrompt, language: t.opt.Language, stream: s, ended: make(chan struct{}),
 	}
 }
 
 // window is how many audio positions the encoder sees of a pass that is not the last. It
 // grows by seconds, not with each position.
-func window(samples int) int {
-	return audio.FramesPerSecond / 2 * int(math.Ceil(max(seconds(int64(samples))+margin, least)))
+func encoderPositions(samples int) int {
+	return audio.FramesPerSecond / 2 * int(math.Ceil(max(seconds(int64(samples))+encoderMargin, minEncoder)))
 }
 
 // Due is how much new sound, in samples, the next pass wants after a turn that took so
 // long, its wait included. A machine that cannot keep up makes fewer passes, and has some
 // time left.
 func SamplesBeforeNextPass(turn time.Duration) int64 {
-	return int64(max(leastNew, 1.25*turn.Seconds()) * audio.SampleRate)
+	return int64(max(minNewSound, 1.25*turn.Seconds()) * audio.SampleRate)
 }
 
 // Behind reports whether a turn took longer than the sound that passes want: live text then
 // comes later than it would on a faster machine.
-func IsLate(turn time.Duration) bool { return turn.Seconds() > leastNew }
+func IsLate(turn time.Duration) bool { return turn.Seconds() > minNewSound }
 
 // Add appends samples at audio.SampleRate.
 func (u *Utterance) Add(pcm []float32) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.pcm = append(u.pcm, pcm...)
-	u.stream.unheard.Add(int64(len(pcm)))
-	wake(u.stream.more)
+	u.stream.pending.Add(int64(len(pcm)))
+	signal(u.stream.added)
 }
 
 // Len returns how many samples have been added.
@@ -165,17 +165,17 @@ func (u *Utterance) Len() int64 {
 // pass over the utterances of a stream may run at a time.
 func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
 	if u.passes++; u.passes == 1 {
-		u.before, u.stream.story = end(u.stream.story, shown), ""
+		u.earlierText, u.stream.previousText = lastBytes(u.stream.previousText, contextBytes), ""
 	}
 	u.mu.Lock()
 	pcm, from := slices.Clone(u.pcm), seconds(u.cut)
 	u.mu.Unlock()
 	r := Result{Start: seconds(u.Start), Last: last, SoundEnd: from + seconds(int64(len(pcm)))}
-	tr, heard, err := u.run(ctx, pcm, u.context(), u.language, last, shifted(u.draft, -from))
+	tr, heard, err := u.run(ctx, pcm, u.passPrompt(), u.language, last, shiftTimes(u.draft, -from))
 	if err != nil {
 		return r, err
 	}
-	u.draft = shifted(heard, from)
+	u.draft = shiftTimes(heard, from)
 	r.Language, r.Stats = tr.Language, tr.Stats
 	unsure := slices.ContainsFunc(tr.Segments, func(g transcript.Segment) bool { return g.Temperature > 0.5 })
 	words, ends := wordsOf(tr, from, last)
@@ -183,18 +183,18 @@ func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
 		r.Confirmed = u.agreed.finish(words)
 	} else {
 		r.Confirmed = u.agreed.add(words)
-		if r.SoundEnd-from > full {
-			r.Confirmed = append(slices.Clone(r.Confirmed), u.agreed.force(r.SoundEnd-late)...)
+		if r.SoundEnd-from > maxSound {
+			r.Confirmed = append(slices.Clone(r.Confirmed), u.agreed.confirmBefore(r.SoundEnd-forceAfter)...)
 		}
-		u.shorten(r, from, ends)
+		u.dropOldSound(r, from, ends)
 	}
 	if len(r.Confirmed) > 0 && u.language == "" {
 		u.language = tr.Language // do not detect it again from a few more words
 	}
-	if u.stream.story += spell(r.Confirmed); unsure { // as in upstream, no text for a later prompt
-		u.stream.story = ""
+	if u.stream.previousText += spell(r.Confirmed); unsure { // as in upstream, no text for a later prompt
+		u.stream.previousText = ""
 	}
-	r.Tentative = spell(u.agreed.last)
+	r.Tentative = spell(u.agreed.tentative)
 	return r, nil
 }
 
@@ -203,13 +203,13 @@ func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
 // until a pass may be made, and returns what is called after it; without one no pass waits.
 func (u *Utterance) Passes(ctx context.Context, turn func(context.Context) (end func(), err error)) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
-		defer func() { u.saw(u.Len()) }() // what is left will be in no pass
+		defer func() { u.markTranscribed(u.Len()) }() // what is left will be in no pass
 		for r := (Result{}); !r.Last; {
 			err := u.wait(ctx, SamplesBeforeNextPass(r.Elapsed))
-			if err == nil && !u.dropped.Load() {
-				r, err = u.inTurn(ctx, turn)
+			if err == nil && !u.discarded.Load() {
+				r, err = u.passWhenAllowed(ctx, turn)
 			}
-			if u.dropped.Load() || !yield(r, err) || err != nil {
+			if u.discarded.Load() || !yield(r, err) || err != nil {
 				return
 			}
 		}
@@ -219,11 +219,11 @@ func (u *Utterance) Passes(ctx context.Context, turn func(context.Context) (end 
 // wait waits until an utterance has ended, or has so many samples that are new; fewer do if
 // somebody waits for room.
 func (u *Utterance) wait(ctx context.Context, samples int64) error {
-	for fresh := u.Len() - u.passed; fresh < samples && !(fresh > 0 && u.stream.full.Load()); fresh = u.Len() - u.passed {
+	for fresh := u.Len() - u.transcribed; fresh < samples && !(fresh > 0 && u.stream.blocked.Load()); fresh = u.Len() - u.transcribed {
 		select {
 		case <-u.ended:
 			return nil
-		case <-u.stream.more:
+		case <-u.stream.added:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -232,7 +232,7 @@ func (u *Utterance) wait(ctx context.Context, samples int64) error {
 }
 
 // inTurn makes a pass when it may be made.
-func (u *Utterance) inTurn(ctx context.Context, turn func(context.Context) (func(), error)) (r Result, err error) {
+func (u *Utterance) passWhenAllowed(ctx context.Context, turn func(context.Context) (func(), error)) (r Result, err error) {
 	asked := time.Now()
 	if turn != nil {
 		end, err := turn(ctx)
@@ -250,20 +250,20 @@ func (u *Utterance) inTurn(ctx context.Context, turn func(context.Context) (func
 	n := u.Len()
 	r, err = u.Pass(ctx, last)
 	r.Elapsed = time.Since(asked)
-	u.saw(n)
+	u.markTranscribed(n)
 	return r, err
 }
 
 // saw records that the first n samples have been in a pass, or will be in none.
-func (u *Utterance) saw(n int64) {
-	u.stream.unheard.Add(u.passed - n)
-	u.passed = n
-	wake(u.stream.less)
+func (u *Utterance) markTranscribed(n int64) {
+	u.stream.pending.Add(u.transcribed - n)
+	u.transcribed = n
+	signal(u.stream.transcribed)
 }
 
 // shifted returns lines with other times. Those that end before the sound have none any
 // more, and are left out.
-func shifted(lines []transcript.Cue, by float64) (list []transcript.Cue) {
+func shiftTimes(lines []transcript.Cue, by float64) (list []transcript.Cue) {
 	for _, l := range lines {
 		if l.Start, l.End = l.Start+by, l.End+by; l.End > 0 {
 			l.Start = max(0, l.Start)
@@ -293,34 +293,34 @@ func wordsOf(tr *transcript.Transcript, from float64, last bool) (words []transc
 
 // context returns the prompt of a pass: the user's prompt and the end of the text
 // before the sound.
-func (u *Utterance) context() string {
-	if u.before == "" {
+func (u *Utterance) passPrompt() string {
+	if u.earlierText == "" {
 		return u.prompt
 	}
-	return strings.TrimSpace(u.prompt + " " + tokenizer.Strip(u.before))
+	return strings.TrimSpace(u.prompt + " " + tokenizer.Strip(u.earlierText))
 }
 
 // shorten drops sound that later passes do not need, once there is much of it.
-func (u *Utterance) shorten(r Result, from float64, ends []float64) {
+func (u *Utterance) dropOldSound(r Result, from float64, ends []float64) {
 	to := from
-	if r.SoundEnd-from > tidy {
+	if r.SoundEnd-from > trimAbove {
 		for _, end := range ends {
 			if end <= u.agreed.end {
 				to = max(to, end)
 			}
 		}
 	}
-	if r.SoundEnd-to > full {
+	if r.SoundEnd-to > maxSound {
 		to = max(to, u.agreed.end)
 	}
-	if r.SoundEnd-to > full { // no words, or none that two passes agree on
-		to = r.SoundEnd - late
+	if r.SoundEnd-to > maxSound { // no words, or none that two passes agree on
+		to = r.SoundEnd - forceAfter
 	}
 	if to <= from {
 		return
 	}
-	u.before = end(u.before+spell(u.agreed.heard[:past(u.agreed.heard, to)]), shown)
-	u.agreed.forget(to)
+	u.earlierText = lastBytes(u.earlierText+spell(u.agreed.confirmed[:countEndingBy(u.agreed.confirmed, to)]), contextBytes)
+	u.agreed.dropBefore(to)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	drop := min(int64((to-from)*audio.SampleRate), int64(len(u.pcm)))
@@ -329,7 +329,7 @@ func (u *Utterance) shorten(r Result, from float64, ends []float64) {
 }
 
 // end returns at most n bytes of the end of a text, cut between words.
-func end(text string, n int) string {
+func lastBytes(text string, n int) string {
 	drop := len(text) - n
 	if drop <= 0 {
 		return text
