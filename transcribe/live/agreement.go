@@ -16,7 +16,7 @@ type agreement struct {
 	end       float64           // end of the last confirmed word
 }
 
-// add takes the words of a pass and returns those that it confirms.
+// add returns the words of a pass that the pass before agrees with: they are now confirmed.
 func (a *agreement) add(words []transcript.Word) []transcript.Word {
 	words = a.newWords(words)
 	n := 0
@@ -27,13 +27,13 @@ func (a *agreement) add(words []transcript.Word) []transcript.Word {
 	return a.confirm(words[:n])
 }
 
-// finish takes the words of the last pass and confirms all of them.
+// finish confirms all new words of the last pass.
 func (a *agreement) finish(words []transcript.Word) []transcript.Word {
 	a.tentative, words = nil, a.newWords(words)
 	return a.confirm(words)
 }
 
-// past is how many words at the beginning end by a given time.
+// countEndingBy returns how many of the first words end at a time or before it.
 func countEndingBy(words []transcript.Word, by float64) int {
 	n := slices.IndexFunc(words, func(w transcript.Word) bool { return w.End > by })
 	if n < 0 {
@@ -42,7 +42,8 @@ func countEndingBy(words []transcript.Word, by float64) int {
 	return n
 }
 
-// force confirms the words of the previous pass that end before a given time.
+// confirmBefore confirms the words of the previous pass that end before a time, though no
+// second pass agrees on them.
 func (a *agreement) confirmBefore(before float64) []transcript.Word {
 	n := countEndingBy(a.tentative, before)
 	words := a.tentative[:n]
@@ -58,22 +59,22 @@ func (a *agreement) confirm(words []transcript.Word) []transcript.Word {
 	return words
 }
 
-// forget drops confirmed words whose sound has been dropped.
+// dropBefore drops the confirmed words that end before a time, where sound has been dropped.
 func (a *agreement) dropBefore(before float64) {
 	a.confirmed = a.confirmed[countEndingBy(a.confirmed, before):]
 }
 
-// slack is how much the time of a word may differ between passes. near is how close to
-// the last confirmed word a pass must begin to be checked for repetitions of it. Both
-// are whisper_streaming's values.
+// Whisper_streaming's values. The time of a word may differ by timeTolerance between passes.
+// A pass that begins within repetitionDistance of the last confirmed word is searched for
+// repetitions of confirmed words, of at most maxRepeated words.
 const (
 	timeTolerance      = 0.1 // s
 	repetitionDistance = 1.0 // s
 	maxRepeated        = 5   // words
 )
 
-// fresh returns the words after the confirmed ones. A pass usually repeats the
-// confirmed words unchanged; if it does not, the times decide.
+// newWords returns the words after the confirmed ones. A pass usually repeats the
+// confirmed words unchanged; if it does not, times decide.
 func (a *agreement) newWords(words []transcript.Word) []transcript.Word {
 	if n := len(a.confirmed); n > 0 && len(words) >= n && sameWords(a.confirmed, words[:n]) {
 		return words[n:]

@@ -1,18 +1,27 @@
-// Package live transcribes sound while it arrives. Confirmed text grows and is never
-// changed.
+// Package live transcribes sound while it arrives. In go samples, or anything with a Read of
+// samples; out come words. Confirmed words are final; a tentative tail may still change.
 //
-//	samples → [Stream] → utterances → [Utterance.Pass], repeated → confirmed words
+//	t, err := live.New(model, transcribe.Options{Language: "en"})
+//	…
+//	for r, err := range t.Listen(ctx, sound, live.DefaultTurns()) {
+//		if err != nil {
+//			return err
+//		}
+//		for _, w := range r.Confirmed {
+//			fmt.Print(w.Word)
+//		}
+//	}
 //
-// A Stream finds where speech begins and ends. While an utterance goes on, it is
-// transcribed again each time there is more of it. A word is confirmed when two
-// successive passes agree on it (LocalAgreement-2: Macháček, Dabre, Bojar, "Turning
-// Whisper into Real-Time Transcription System", 2023, section 2; whisper_streaming's
-// HypothesisBuffer). The words after it are tentative. The last pass, over the whole
-// utterance, confirms the rest.
+// A [Stream] divides the sound into utterances, by a speech detector or where Commit is
+// called. An [Utterance] is transcribed again each time it has grown. A word is confirmed when
+// two successive passes agree on it; the last pass, over the whole utterance, confirms the
+// rest. A server that shares its model uses Stream and Utterance itself; [Transcriber.Listen]
+// is the loop over both.
 //
-// Memory is bounded. In a long utterance, the sound before a confirmed word is dropped,
-// and only the end of its text is kept as context for later passes.
+// Memory is bounded: in a long utterance, sound before a confirmed word is dropped, and only
+// the end of its text stays as context. Times are seconds from the start of the utterance;
+// positions are samples at audio.SampleRate.
 //
-// Times are seconds from the start of the utterance. Positions are samples at
-// audio.SampleRate.
+// Source: LocalAgreement-2 of Macháček, Dabre, Bojar 2023, "Turning Whisper into Real-Time
+// Transcription System", section 2; ufal/whisper_streaming, HypothesisBuffer.
 package live

@@ -13,12 +13,12 @@ import (
 	"verity/audio/vad"
 )
 
-// TurnOptions says what begins and ends an utterance. The names are those of OpenAI's
-// server_vad.
+// TurnOptions configure the detection of turns: where utterances begin and end. The names are
+// those of OpenAI's server_vad.
 type TurnOptions struct {
-	Threshold float64 // the speech probability from which a step of the detector starts speech
-	PaddingMS int     // how much sound before the detected speech is included
-	SilenceMS int     // how long a silence must be to end an utterance
+	Threshold float64 // speech probability at which the detector counts a step as speech
+	PaddingMS int     // sound before the detected speech that belongs to the utterance
+	SilenceMS int     // silence that ends an utterance
 }
 
 // DefaultTurns returns OpenAI's defaults.
@@ -37,59 +37,60 @@ func (o TurnOptions) Check() error {
 	return nil
 }
 
-// An ear detects speech in arriving sound.
+// A turnDetector finds speech in arriving sound.
 type turnDetector struct {
 	TurnOptions
 	network     *vad.Network
-	partial     []float32 // incomplete step
+	partial     []float32 // samples of an incomplete step
 	recent      []float32 // sound that may belong to the next utterance
 	speechSteps int       // consecutive steps of speech
 	silence     int64     // samples since the last step of speech
 }
 
 const (
-	// leastSpeech is how many consecutive steps of speech start an utterance: 96 ms.
-	// Clicks are shorter.
+	// minSpeechSteps consecutive steps of speech, 96 ms, start an utterance. Clicks are
+	// shorter.
 	minSpeechSteps = 3
 
-	// mostUnheard is how much sound may wait for passes, in samples: a minute. mostQueued
-	// is how many utterances, which may be of one sample each.
+	// Bounds on the sound that waits for a pass, in samples (one minute), and on the
+	// utterances that wait, since each may be a single sample.
 	maxPending = 60 * audio.SampleRate
 	maxQueued  = 512
 )
 
-// A Stream is sound that arrives and the utterances in it. One goroutine feeds it; another
-// makes the passes over one utterance after the other.
+// A Stream divides arriving sound into utterances. One goroutine adds sound; another makes
+// the passes, over one utterance after the other.
 type Stream struct {
-	// Begun and Ended, if they are set, are called by what feeds the stream.
+	// Called when an utterance begins and ends, by the goroutine that adds sound. Either may
+	// be nil.
 	OnBegin, OnEnd func(*Utterance)
 
 	transcriber *Transcriber
-	detector    *turnDetector // nil: only Commit ends an utterance
-	position    int64         // end of the samples that the ear has heard
-	open        *Utterance    // the open one, or nil
+	detector    *turnDetector // nil: only Commit ends utterances
+	position    int64         // samples that the detector has seen
+	open        *Utterance    // the utterance that has not ended; nil without
 	utterances  int           // utterances begun
 
 	queue       chan *Utterance
 	closed      sync.Once
-	pending     atomic.Int64  // samples of utterances that have been in no pass
-	blocked     atomic.Bool   // what feeds the stream waits for room
-	added       chan struct{} // there is more sound, or somebody waits
-	transcribed chan struct{} // passes have seen more
+	pending     atomic.Int64  // samples of utterances that no pass has transcribed
+	blocked     atomic.Bool   // WaitForRoom is waiting
+	added       chan struct{} // signalled when there is more sound, or WaitForRoom begins to wait
+	transcribed chan struct{} // signalled after a pass
 
-	previousText string // text of the last utterance, as context of the next; of the passes
+	previousText string // text of the last utterance, context for the next; belongs to the passes
 }
 
-// NewStream returns a Stream at the start of its sound. Its utterances are transcribed by t.
+// NewStream returns an empty stream. t transcribes its utterances; o is as in Configure.
 func NewStream(t *Transcriber, o *TurnOptions) *Stream {
-	// What a full stream lets in at once fits into the queue too: a minute has fewer utterances.
+	// The queue must never block Add: one call may bring a minute of sound after hasRoom.
 	s := &Stream{queue: make(chan *Utterance, 2*maxQueued), added: make(chan struct{}, 1), transcribed: make(chan struct{}, 1)}
 	s.Configure(t, o)
 	return s
 }
 
-// Use has later utterances transcribed by t, and found by an ear of valid options; without
-// options, Commit ends them. No utterance may be open.
+// Configure sets the transcriber and the turn detection of later utterances. With nil options
+// an utterance ends only on Commit. No utterance may be open; the options must be valid.
 func (s *Stream) Configure(t *Transcriber, o *TurnOptions) {
 	s.position, s.transcriber, s.detector = s.Len(), t, nil
 	if o != nil {
@@ -105,7 +106,7 @@ func (s *Stream) Len() int64 {
 	return s.position + int64(len(s.detector.partial))
 }
 
-// Hear takes samples at audio.SampleRate.
+// Add appends mono samples at audio.SampleRate.
 func (s *Stream) Add(pcm []float32) {
 	if s.detector == nil {
 		if s.open == nil && len(pcm) > 0 {
@@ -121,7 +122,7 @@ func (s *Stream) Add(pcm []float32) {
 	s.detector.partial = slices.Clone(pcm)
 }
 
-// take adds samples to the open utterance, if there is one.
+// appendSound adds samples to the open utterance, if there is one.
 func (s *Stream) appendSound(pcm []float32) {
 	s.position += int64(len(pcm))
 	if s.open != nil {
@@ -129,7 +130,7 @@ func (s *Stream) appendSound(pcm []float32) {
 	}
 }
 
-// step hears one step of the speech detector.
+// detect runs the detector over one step of sound.
 func (s *Stream) detect(pcm []float32) {
 	e := s.detector
 	p := float64(e.network.Next(pcm))
@@ -146,7 +147,8 @@ func (s *Stream) detect(pcm []float32) {
 	}
 }
 
-// hearOutside hears a step outside an utterance.
+// detectStart begins an utterance if a step, of speech probability p, completes a run of
+// speech.
 func (s *Stream) detectStart(pcm []float32, p float64) {
 	e := s.detector
 	e.recent = append(e.recent, pcm...)
@@ -163,7 +165,7 @@ func (s *Stream) detectStart(pcm []float32, p float64) {
 	}
 }
 
-// begin begins an utterance with sound that has been taken already.
+// begin begins an utterance with sound that the detector has seen already.
 func (s *Stream) begin(pcm []float32) {
 	s.utterances++
 	s.open = s.transcriber.utterance(s, s.position-int64(len(pcm)))
@@ -196,7 +198,7 @@ func (s *Stream) Commit() {
 	}
 }
 
-// Clear forgets the open utterance, and what the ear has heard.
+// Clear discards the open utterance and the state of the turn detection.
 func (s *Stream) Clear() {
 	if s.open != nil {
 		s.open.discarded.Store(true)
@@ -210,10 +212,11 @@ func (s *Stream) Clear() {
 	s.Configure(s.transcriber, o)
 }
 
-// Close says that no more sound follows. No utterance may be open. It may be called again.
+// Close ends the stream: no more sound may be added. No utterance may be open. A second call
+// does nothing.
 func (s *Stream) Close() { s.closed.Do(func() { close(s.queue) }) }
 
-// Utterances yields the utterances in their order, each when it begins, until the stream is
+// Utterances yields the utterances in order, each as soon as it begins, until the stream is
 // closed or ctx ends.
 func (s *Stream) Utterances(ctx context.Context) iter.Seq[*Utterance] {
 	return func(yield func(*Utterance) bool) {
@@ -230,15 +233,14 @@ func (s *Stream) Utterances(ctx context.Context) iter.Seq[*Utterance] {
 	}
 }
 
-// room reports whether there is room for so many samples. There is for any number if none
-// wait for a pass.
+// hasRoom reports whether n samples may be added. Any number may if none wait for a pass.
 func (s *Stream) hasRoom(samples int64) bool {
 	waits := s.pending.Load()
 	return waits == 0 || waits+samples <= maxPending && len(s.queue) < maxQueued
 }
 
-// Wait waits for room. The pass that makes it is made, however little of its utterance is
-// new.
+// WaitForRoom waits until samples may be added. Meanwhile a pass needs no minimum of new
+// sound, since nobody adds any.
 func (s *Stream) WaitForRoom(ctx context.Context, samples int64) error {
 	for !s.hasRoom(samples) {
 		s.blocked.Store(true)
@@ -260,15 +262,15 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// Sound gives mono samples at audio.SampleRate as they come, as an audio.Clip does, and
-// io.EOF at its end.
+// Sound yields mono samples at audio.SampleRate as they arrive, then io.EOF. *audio.Clip
+// implements it.
 type Sound interface {
 	Read(dst []float32) (int, error)
 }
 
-// Listen transcribes sound while it arrives: it yields the result of every pass, until the
-// sound has ended and its last words are confirmed. An error is in the last pair. When ctx
-// ends, or the loop does, a read that still waits is abandoned.
+// Listen transcribes sound while it arrives. It yields the result of every pass until the
+// sound has ended and its last words are confirmed. The last pair may hold an error. When ctx
+// or the loop ends, a Read that still waits is abandoned.
 func (t *Transcriber) Listen(ctx context.Context, sound Sound, o TurnOptions) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
 		if err := o.Check(); err != nil {
@@ -296,7 +298,7 @@ func (t *Transcriber) Listen(ctx context.Context, sound Sound, o TurnOptions) it
 	}
 }
 
-// read feeds s with sound, and returns why that has ended.
+// read adds the sound to s until it ends or fails, and returns why.
 func (s *Stream) read(ctx context.Context, sound Sound) error {
 	defer s.Close()
 	for b := make([]float32, audio.SampleRate/10); ; {

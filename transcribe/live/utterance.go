@@ -16,58 +16,59 @@ import (
 	"verity/transcript"
 )
 
-// Bounds of the sound that a pass sees, in seconds. Above tidy, sound before the end of
-// a confirmed segment is dropped, as in whisper_streaming; above full, sound before the
-// last confirmed word. Above full, words older than late are confirmed even if two
-// passes do not agree on them.
+// Bounds on the sound that a pass transcribes, in seconds. Above trimAbove, sound before the
+// end of a confirmed segment is dropped, as in whisper_streaming. Above maxSound, sound before
+// the last confirmed word is dropped too, and words older than forceAfter are confirmed even if
+// no two passes agree on them.
 const (
 	trimAbove  = 15.0
 	maxSound   = 25.0
 	forceAfter = 4.0
 
-	// The encoder's window in a pass that is not the last: the sound and so much silence,
-	// and at least so much, where a whole window has 30 s.
+	// The encoder's window in every pass but the last: the sound and encoderMargin of
+	// silence, but at least minEncoder. A whole window has 30 s.
 	encoderMargin = 6.0
 	minEncoder    = 12.0
 
-	// A pass needs so much new sound.
+	// A pass waits for this much new sound.
 	minNewSound = 0.7
 
-	contextBytes   = 200  // bytes of earlier text in a pass's prompt
+	contextBytes   = 200  // bytes of earlier text in the prompt of a pass
 	maxPromptBytes = 4096 // bytes: the model sees 223 tokens of a prompt
 )
 
-// Result is the result of a pass.
+// A Result is what one pass over an utterance found.
 type Result struct {
 	Start     float64           // of the utterance, in seconds of the sound
-	Last      bool              // no other pass over it follows
-	Confirmed []transcript.Word // newly confirmed words; all of them, concatenated, are the transcript
+	Last      bool              // the last pass over the utterance
+	Confirmed []transcript.Word // newly confirmed words; those of all results, concatenated, are the transcript
 	Tentative string            // text that may still change
-	SoundEnd  float64           // end of the sound that the pass saw
+	SoundEnd  float64           // end of the sound of the pass, in seconds from the start of the utterance
 	Language  string            // a code, such as "en"
-	Elapsed   time.Duration     // of the pass, and what Passes waited for it
+	Elapsed   time.Duration     // time of the pass, with the wait for its turn
 	Audio     float64           // seconds of sound transcribed
 	Stats     transcript.Stats
 }
 
-// A pass transcribes sound that follows the text of the prompt. draft is what the pass
-// before heard in it. It returns the next one's draft too.
+// A pass transcribes sound that follows the text of the prompt. draft is the result of the
+// pass before; it also returns the draft for the next.
 type pass func(ctx context.Context, pcm []float32, prompt, language string, last bool, draft []transcript.Cue) (
 	*transcript.Transcript, []transcript.Cue, error)
 
-// An Utterance is speech being transcribed. Add may be called while a pass runs.
+// An Utterance is a stretch of speech that is transcribed while it grows. Its sound may grow
+// while a pass runs.
 type Utterance struct {
 	Number int   // from 1 in its stream
 	Start  int64 // its first sample in the stream
 
 	run      pass
-	prompt   string // given by the user
+	prompt   string // the user's
 	language string // detected in a pass that confirmed words
 
 	stream      *Stream
-	ended       chan struct{} // closed: no more sound follows
-	discarded   atomic.Bool   // its text is not wanted
-	transcribed int64         // samples that have been in a pass
+	ended       chan struct{} // closed when no more sound follows
+	discarded   atomic.Bool   // by Stream.Clear: its text is not wanted
+	transcribed int64         // samples that passes have transcribed
 	passes      int
 
 	mu  sync.Mutex
@@ -75,21 +76,20 @@ type Utterance struct {
 	cut int64 // samples dropped before pcm
 
 	agreed      agreement
-	draft       []transcript.Cue // what the last pass heard, from the start of the utterance
+	draft       []transcript.Cue // result of the last pass, timed from the start of the utterance
 	earlierText string           // end of the confirmed text before pcm
 }
 
-// A Transcriber makes utterances of one language, one prompt and one set of options. It
-// is safe for concurrent use.
+// A Transcriber transcribes live sound with one model and one set of options. It is safe for
+// concurrent use.
 type Transcriber struct {
 	files *transcribe.Transcriber
 	opt   transcribe.Options
 }
 
-// New returns a Transcriber. What o says of files does not apply to live sound: parts,
-// voice activity, prefix, chunks, marks and another task than to transcribe; nor what it says
-// of windows after the first, since a pass has one. Prompts of more than longestPrompt bytes
-// lose their beginning.
+// New returns a Transcriber. It ignores the options that make sense only for files (Spans, VAD,
+// Chunked, Prefix, TokenOrigins, Translate) and those for windows after the first, since a pass
+// has only one. Of a prompt longer than 4096 bytes only the end is used.
 func New(m *transcribe.Model, o transcribe.Options) (*Transcriber, error) {
 	o.WordTimestamps, o.Task = true, transcribe.Transcribe
 	o.Spans, o.VAD, o.SkipSpeechCheck = nil, nil, true
@@ -103,7 +103,7 @@ func New(m *transcribe.Model, o transcribe.Options) (*Transcriber, error) {
 	return &Transcriber{files, o}, nil
 }
 
-// utterance returns an Utterance of a stream that begins at a sample.
+// utterance returns a new utterance of a stream that begins at sample start.
 func (t *Transcriber) utterance(s *Stream, start int64) *Utterance {
 	run := func(ctx context.Context, pcm []float32, prompt, language string, last bool, draft []transcript.Cue) (
 		*transcript.Transcript, []transcript.Cue, error,
@@ -128,24 +128,23 @@ func (t *Transcriber) utterance(s *Stream, start int64) *Utterance {
 	}
 }
 
-// window is how many audio positions the encoder sees of a pass that is not the last. It
-// grows by seconds, not with each position.
+// encoderPositions returns the length of the encoder's window, in audio positions, for every
+// pass but the last. It grows in steps of one second.
 func encoderPositions(samples int) int {
 	return audio.FramesPerSecond / 2 * int(math.Ceil(max(seconds(int64(samples))+encoderMargin, minEncoder)))
 }
 
-// Due is how much new sound, in samples, the next pass wants after a turn that took so
-// long, its wait included. A machine that cannot keep up makes fewer passes, and has some
-// time left.
+// SamplesBeforeNextPass returns how much new sound the next pass waits for, in samples, given
+// Result.Elapsed of the last. A slow machine so makes fewer passes, and has some time left.
 func SamplesBeforeNextPass(turn time.Duration) int64 {
 	return int64(max(minNewSound, 1.25*turn.Seconds()) * audio.SampleRate)
 }
 
-// Behind reports whether a turn took longer than the sound that passes want: live text then
-// comes later than it would on a faster machine.
+// IsLate reports whether a pass took longer than the sound it waited for, given
+// Result.Elapsed: live text then comes later than on a faster machine.
 func IsLate(turn time.Duration) bool { return turn.Seconds() > minNewSound }
 
-// Add appends samples at audio.SampleRate.
+// Add appends mono samples at audio.SampleRate.
 func (u *Utterance) Add(pcm []float32) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -161,8 +160,8 @@ func (u *Utterance) Len() int64 {
 	return u.cut + int64(len(u.pcm))
 }
 
-// Pass transcribes the sound added so far. The last pass confirms all words. Only one
-// pass over the utterances of a stream may run at a time.
+// Pass transcribes the sound added so far. The last pass confirms all words. Only one pass over
+// the utterances of a stream may run at a time.
 func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
 	if u.passes++; u.passes == 1 {
 		u.earlierText, u.stream.previousText = lastBytes(u.stream.previousText, contextBytes), ""
@@ -198,12 +197,12 @@ func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
 	return r, nil
 }
 
-// Passes makes passes while sound is added, each when there is enough that is new, until
-// the utterance has ended. The last is the last one; none is if it is dropped. turn waits
-// until a pass may be made, and returns what is called after it; without one no pass waits.
+// Passes makes a pass each time enough new sound has been added, and the last one when the
+// utterance has ended. It stops without a last pass if the utterance is discarded. turn waits
+// until a pass may run and returns what to call after it; nil means that any pass may run.
 func (u *Utterance) Passes(ctx context.Context, turn func(context.Context) (end func(), err error)) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
-		defer func() { u.markTranscribed(u.Len()) }() // what is left will be in no pass
+		defer func() { u.markTranscribed(u.Len()) }() // no pass will transcribe the rest
 		for r := (Result{}); !r.Last; {
 			err := u.wait(ctx, SamplesBeforeNextPass(r.Elapsed))
 			if err == nil && !u.discarded.Load() {
@@ -216,8 +215,8 @@ func (u *Utterance) Passes(ctx context.Context, turn func(context.Context) (end 
 	}
 }
 
-// wait waits until an utterance has ended, or has so many samples that are new; fewer do if
-// somebody waits for room.
+// wait waits until the utterance ends or has that many new samples. Fewer suffice while
+// WaitForRoom is waiting.
 func (u *Utterance) wait(ctx context.Context, samples int64) error {
 	for fresh := u.Len() - u.transcribed; fresh < samples && !(fresh > 0 && u.stream.blocked.Load()); fresh = u.Len() - u.transcribed {
 		select {
@@ -231,7 +230,7 @@ func (u *Utterance) wait(ctx context.Context, samples int64) error {
 	return nil
 }
 
-// inTurn makes a pass when it may be made.
+// passWhenAllowed makes a pass as soon as turn allows it.
 func (u *Utterance) passWhenAllowed(ctx context.Context, turn func(context.Context) (func(), error)) (r Result, err error) {
 	asked := time.Now()
 	if turn != nil {
@@ -254,15 +253,15 @@ func (u *Utterance) passWhenAllowed(ctx context.Context, turn func(context.Conte
 	return r, err
 }
 
-// saw records that the first n samples have been in a pass, or will be in none.
+// markTranscribed records that the first n samples need no further pass.
 func (u *Utterance) markTranscribed(n int64) {
 	u.stream.pending.Add(u.transcribed - n)
 	u.transcribed = n
 	signal(u.stream.transcribed)
 }
 
-// shifted returns lines with other times. Those that end before the sound have none any
-// more, and are left out.
+// shiftTimes returns the cues with all times shifted, in seconds. Cues that would end before
+// time 0 are left out: their sound has been dropped.
 func shiftTimes(lines []transcript.Cue, by float64) (list []transcript.Cue) {
 	for _, l := range lines {
 		if l.Start, l.End = l.Start+by, l.End+by; l.End > 0 {
@@ -273,9 +272,9 @@ func shiftTimes(lines []transcript.Cue, by float64) (list []transcript.Cue) {
 	return list
 }
 
-// wordsOf returns the words of a transcript of sound that begins at from, and the ends
-// of its segments. It stops at the first segment that the gates would refuse, except in
-// the last pass.
+// wordsOf returns the words of a transcript and the ends of its segments, shifted by from
+// seconds. Unless this is the last pass it stops at the first segment that the gates for
+// repetition and improbable text would reject.
 func wordsOf(tr *transcript.Transcript, from float64, last bool) (words []transcript.Word, ends []float64) {
 	usual := transcribe.Options{}.WithDefaults()
 	for _, s := range tr.Segments {
@@ -291,8 +290,8 @@ func wordsOf(tr *transcript.Transcript, from float64, last bool) (words []transc
 	return words, ends
 }
 
-// context returns the prompt of a pass: the user's prompt and the end of the text
-// before the sound.
+// passPrompt returns the prompt of a pass: the user's, and the end of the text before the
+// sound.
 func (u *Utterance) passPrompt() string {
 	if u.earlierText == "" {
 		return u.prompt
@@ -300,7 +299,7 @@ func (u *Utterance) passPrompt() string {
 	return strings.TrimSpace(u.prompt + " " + tokenizer.Strip(u.earlierText))
 }
 
-// shorten drops sound that later passes do not need, once there is much of it.
+// dropOldSound drops sound that later passes do not need once it exceeds the bounds.
 func (u *Utterance) dropOldSound(r Result, from float64, ends []float64) {
 	to := from
 	if r.SoundEnd-from > trimAbove {
@@ -328,7 +327,7 @@ func (u *Utterance) dropOldSound(r Result, from float64, ends []float64) {
 	u.cut += drop
 }
 
-// end returns at most n bytes of the end of a text, cut between words.
+// lastBytes returns at most the last n bytes of a text, cut between words.
 func lastBytes(text string, n int) string {
 	drop := len(text) - n
 	if drop <= 0 {
