@@ -15,8 +15,8 @@ import (
 	"verity/transcript"
 )
 
-// After maxFailures windows in which drafting failed, the rest of the clip is decoded
-// without the assistant. The next clip tries it again.
+// After maxFailures windows in which drafting failed, the rest of the clip is decoded without
+// the assistant. The next clip tries the assistant again.
 const maxFailures = 3
 
 // An attempt is a window decoded once, with the measures that the gates check.
@@ -30,8 +30,8 @@ type attempt struct {
 	noSpeech    float64
 }
 
-// decode decodes the window at the cursor at rising temperatures until the gates let it
-// pass, or the temperatures are used up: then the last attempt is kept, as in upstream.
+// decode decodes the window at the cursor at rising temperatures until the gates accept it. If
+// none do, the last attempt stands, as in upstream.
 func (r *transcription) decode(ctx context.Context, w encodedWindow) (a attempt, err error) {
 	o, h := r.sessionOptions(), r.draftSources()
 	for i, temperature := range r.t.opt.Temperatures {
@@ -55,8 +55,8 @@ func (r *transcription) decode(ctx context.Context, w encodedWindow) (a attempt,
 	return a, nil
 }
 
-// count adds an attempt to the statistics and to the proof. Rounds are counted through
-// the transcript.
+// recordAttempt adds an attempt to the statistics and to the proof. Rounds are numbered through
+// the whole transcript.
 func (r *transcription) recordAttempt(a attempt, took time.Duration) {
 	for i := range a.Marks {
 		a.Marks[i].Round += r.stats.Drafts.Rounds
@@ -64,7 +64,7 @@ func (r *transcription) recordAttempt(a attempt, took time.Duration) {
 	if a.ProposerErr != nil {
 		a.Stats.Broken = a.ProposerErr.Error()
 		if r.failures.Add(1) == 1 {
-			r.log.Warn("decoding goes on without an assistant; the text is the same", "error", a.ProposerErr)
+			r.log.Warn("decoding continues without the assistant; the text is the same", "error", a.ProposerErr)
 		}
 	}
 	r.stats.Add(a.Stats)
@@ -74,7 +74,7 @@ func (r *transcription) recordAttempt(a attempt, took time.Duration) {
 	r.proof.add(r.cursor.seek, a.temperature, a.decodedWindow)
 }
 
-// search says how many sequences are decoded at a temperature.
+// search returns how many sequences are decoded at a temperature.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, decode_with_fallback.
 func (t *Transcriber) search(temperature float64) decoder.SearchOptions {
@@ -139,8 +139,8 @@ func (o *Options) repetitive(a attempt) bool { return a.compression > o.MaxCompr
 func (o *Options) unlikely(a attempt) bool   { return a.logProb < o.MinLogProb }
 func (o *Options) speechless(a attempt) bool { return a.noSpeech > o.MaxNoSpeech }
 
-// refuse reports whether a window must be decoded again at the next temperature. Unlikely
-// text in a window without speech is not decoded again.
+// mustRetry reports whether a window must be decoded again at the next temperature. Unlikely
+// text in a window without speech is not.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, decode_with_fallback.
 func (o *Options) mustRetry(a attempt) bool {
@@ -150,8 +150,8 @@ func (o *Options) mustRetry(a attempt) bool {
 	return o.repetitive(a) || o.unlikely(a)
 }
 
-// silent reports whether the window is to be skipped: its no-speech probability is high
-// and its mean log-probability is not high enough to overrule that. With the
+// silent reports whether to skip the window: its no-speech probability is high and its mean
+// log-probability is not high enough to overrule that. With the
 // log-probability gate off, text never overrules it.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, "no voice activity check".
@@ -180,7 +180,7 @@ func (p proof) add(seek int, temperature float64, d decodedWindow) {
 	p.logProbs.Write(logProbs)
 }
 
-// join adds what a lane has proved.
+// join adds the proof of a lane.
 func (p proof) join(lane proof) {
 	p.tokens.Write(lane.tokens.Sum(nil))
 	p.logProbs.Write(lane.logProbs.Sum(nil))

@@ -1,39 +1,33 @@
-// Package transcribe turns audio of any length into a transcript.
+// Package transcribe turns audio of any length into a transcript: a checkpoint and a clip go
+// in, text with times comes out.
 //
-//	audio.Clip → windows → encoder, decoder, assistant → tokens
-//	  → gates → segments → seek → next window … → transcript.Transcript
+//	model, err := transcribe.Load(ctx, checkpoint, transcribe.LoadOptions{})
+//	…
+//	t, err := transcribe.New(model, transcribe.Options{Language: "en"})
+//	…
+//	tr, err := t.Transcribe(ctx, clip, transcribe.Callbacks{})
+//	fmt.Println(tr.Text)
 //
-// A [Transcriber] reads a clip from the start, window by window. Each window is
-// decoded with the text so far as its prompt, judged by gates, decoded again at
-// a higher temperature if they refuse it, and cut into segments at its timestamps;
-// the last of these says where the next window begins.
-//
-//	transcription.go        the loop over windows: begin to read here
-//	model.go                a checkpoint and its assistant, loaded
-//	transcriber.go          options held against the model; the ways to transcribe
-//	language.go, prompt.go  what a window is decoded with
-//	window.go               the model's side: a window is encoded and decoded, its words are timed
-//	attempt.go              decoding at rising temperatures, until the gates let it pass; a hash of every choice
-//	cut.go                  tokens → segments, and where to go on
-//	words.go, align.go      times of words
-//	lanes.go, seam.go       lanes of a clip side by side (Options.Chunked), their texts joined
-//	vad.go                  speech alone
-//	draft.go                a text of the clip to draft from
-//	progress.go             how far it is
+// A [Model] is loaded once, with or without an assistant that drafts for it. A [Transcriber] is
+// a model with options and is cheap. It reads a clip window by window. Each window is decoded
+// with the text so far as its prompt. If gates for repetition, improbable text and silence
+// reject the result, it is decoded again at a higher temperature. What passes is cut into
+// segments at its timestamps, and the last of these says where the next window begins.
 //
 // # Conventions
 //
-// A place in the clip is a frame of 10 ms ("seek"), a time is in seconds from the start
-// of the clip. The checkpoint states the length of a window: 30 s in published models,
-// 8 s in the digit model. Nothing here assumes either.
+// A position in the clip ("seek") is a frame of 10 ms; times are in seconds from its start. The
+// checkpoint states the length of a window: 30 s in published models, 8 s in the digit model.
 //
-// No audio is skipped unnoticed. A window whose timestamps do not advance is kept as
-// one segment and counted (transcript.Stats.Stuck). A window without speech is counted
-// too. Fewer than 160 samples after the last full frame have no frame of their own;
-// package audio says which frames cover them.
+// No audio is skipped unnoticed. A window whose timestamps do not advance becomes one segment
+// and is counted (transcript.Stats.Stuck); a window without speech is counted too. Fewer than
+// 160 samples after the last full frame have no frame of their own; package audio says which
+// frames cover them.
 //
-// # Upstream
+// Text never holds special tokens; the tokens of a segment do.
 //
-// The semantics are those of openai/whisper at c0d2f62, whisper/transcribe.py,
-// whose own loop wrote testdata/golden.
+// # Source
+//
+// The semantics are those of openai/whisper@c0d2f62, whisper/transcribe.py, whose own loop wrote
+// testdata/golden.
 package transcribe

@@ -9,10 +9,10 @@ import (
 	"verity/transcript"
 )
 
-// WithDraft returns a Transcriber like t that drafts from what somebody wrote of the clip:
-// an earlier transcript of any program, subtitles, or the words that were read. Lines
-// with times say what a window hears; without times the text runs on from window to
-// window. The transcript does not depend on it. It costs little: every clip has its own.
+// WithDraft returns a Transcriber like t that drafts from a text of the clip: an earlier
+// transcript by any program, subtitles, or the script that was read. Times say which part
+// belongs to a window; without times the text continues from window to window. It speeds
+// decoding up and never changes the transcript. It is cheap: every clip has its own.
 func (t *Transcriber) WithDraft(lines []transcript.Cue) *Transcriber {
 	n := t.withDraft(lines)
 	n.warnsUseless = true
@@ -22,22 +22,22 @@ func (t *Transcriber) WithDraft(lines []transcript.Cue) *Transcriber {
 	return n
 }
 
-// WithOwnDraft is WithDraft from DraftFrom of a transcript of t, of which nothing need be said.
+// WithOwnDraft is WithDraft for the result of DraftFrom, without warnings.
 func (t *Transcriber) WithOwnDraft(lines []transcript.Cue) *Transcriber {
 	n := t.withDraft(lines)
 	n.warnsUseless, n.draftTranscriber = false, nil
 	return n
 }
 
-// withText returns a Transcriber like t with another text to draft from.
+// withDraft returns a Transcriber like t with another text to draft from.
 func (t *Transcriber) withDraft(lines []transcript.Cue) *Transcriber {
 	n := *t
 	n.draftCues, n.draftText = lines, assistant.NewReferenceText(t.model.Tokenizer, lines)
 	return &n
 }
 
-// setWriter makes the Transcriber of the model that writes first. It need not be right, so
-// it gets one temperature and one sequence.
+// setDraftTranscriber makes the Transcriber of the draft model. Its text need not be right, so it
+// decodes at one temperature and in one sequence.
 func (t *Transcriber) setDraftTranscriber() {
 	m := t.model.draftModel
 	if m == nil {
@@ -48,11 +48,11 @@ func (t *Transcriber) setDraftTranscriber() {
 	var err error
 	if t.draftTranscriber, err = New(m, o); err != nil {
 		t.draftTranscriber = nil
-		t.opt.Log.Warn("decoding goes on without the assistant; the text is the same", "error", err)
+		t.opt.Log.Warn("decoding continues without the assistant; the text is the same", "error", err)
 	}
 }
 
-// writtenFirst transcribes a clip with the writer, and then drafts from that.
+// transcribeDraftFirst transcribes a clip with the draft model, then drafts from the result.
 func (t *Transcriber) transcribeDraftFirst(ctx context.Context, clip *audio.Clip, w Callbacks) (*transcript.Transcript, error) {
 	began := time.Now()
 	first, err := t.draftTranscriber.Transcribe(ctx, clip, Callbacks{})
@@ -72,8 +72,8 @@ func (t *Transcriber) transcribeDraftFirst(ctx context.Context, clip *audio.Clip
 	return tr, err
 }
 
-// Lines returns the segments of a transcript as text to draft from. The times are those of
-// the timestamps, which words may have moved.
+// DraftFrom returns the segments of a transcript of t as text to draft from. The times are
+// those of the timestamp tokens, since word times may have moved the segments.
 func (t *Transcriber) DraftFrom(tr *transcript.Transcript) (lines []transcript.Cue) {
 	tok := t.model.Tokenizer
 	for _, s := range tr.Segments {
@@ -86,7 +86,7 @@ func (t *Transcriber) DraftFrom(tr *transcript.Transcript) (lines []transcript.C
 	return lines
 }
 
-// packed returns the lines with times in speech that is packed without the rest.
+// packTimes returns the cues with their times in a clip that consists of the parts alone.
 func packTimes(lines []transcript.Cue, parts []audio.Part) []transcript.Cue {
 	at := func(seconds float64) float64 {
 		before := int64(0)
@@ -104,7 +104,7 @@ func packTimes(lines []transcript.Cue, parts []audio.Part) []transcript.Cue {
 	return list
 }
 
-// help says what drafts in the window at the cursor.
+// draftSources returns what may draft in the window at the cursor.
 func (r *transcription) draftSources() draftSources {
 	const most = 100 // tokens: more than a follower looks back
 	before := r.history.text()
@@ -123,15 +123,15 @@ func (t *Transcriber) follower() *assistant.TextProposer {
 	return t.draftText.NewProposer()
 }
 
-// leastTokens is of how many tokens on it is said that a text was of no use.
+// Warn that a draft was useless only after this many tokens.
 const minTokensToWarn = 20
 
-// warnUseless warns once if next to nothing of the text was said.
+// warnUseless warns if the output agrees with almost nothing of the text to draft from.
 func (r *transcription) warnUseless() {
-	const share = 50                                    // one of so many tokens, at least
+	const share = 50                                    // one token of this many must come from the text
 	ignored := r.t.model.overlap || r.t.model.rejection // where probabilities are compared, see proposer
 	if n := r.stats.Tokens; r.t.draftText != nil && !ignored && r.t.warnsUseless && r.t.opt.BeamSize < 2 && n >= minTokensToWarn && r.stats.Drafts.FromText*share < n {
-		r.log.Warn("the text to draft from was of no use: next to nothing of it is said", "tokens", n,
+		r.log.Warn("the text to draft from was of no use: almost none of it is in the transcript", "tokens", n,
 			"drafted_from_it", r.stats.Drafts.FromText)
 	}
 }

@@ -29,11 +29,11 @@ type Transcriber struct {
 	prefix           []tokenizer.Token        // Prefix
 	hotwords         []tokenizer.Token        // Hotwords
 	language         *tokenizer.Language      // nil: detect
-	allowed          []bool                   // of the model's languages, which detection may choose; nil: all
-	draftCues        []transcript.Cue         // of the text to draft from
-	draftText        *assistant.ReferenceText // made of lines; nil without
-	draftTranscriber *Transcriber             // transcribes first, if there is no text; nil without
-	warnsUseless     bool                     // if the text was of no use
+	allowed          []bool                   // which of the model's languages detection may choose; nil: all
+	draftCues        []transcript.Cue         // the text to draft from
+	draftText        *assistant.ReferenceText // of draftCues; nil without
+	draftTranscriber *Transcriber             // writes a text to draft from where none is given; nil without
+	warnsUseless     bool                     // when the text to draft from is useless
 }
 
 // New checks the options against the model. The error is an *OptionError, or says
@@ -61,9 +61,9 @@ func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 	return t, nil
 }
 
-// With returns a Transcriber like t, but for the language, the initial prompt and, unless
-// nil and 0, the temperatures and the AudioContext, of which the model's is the most. It
-// costs little: sound that arrives in pieces needs one for each.
+// With returns a Transcriber like t with another language and initial prompt, and with other
+// temperatures and AudioContext unless they are nil and 0. An AudioContext beyond the model's
+// is reduced to it. It is cheap: live sound needs a new one for every pass.
 func (t *Transcriber) With(language, prompt string, temperatures []float64, context int) (*Transcriber, error) {
 	n, o := *t, t.opt
 	o.Language, o.Multilingual = language, o.Multilingual && language == ""
@@ -140,7 +140,7 @@ func languageList(known []tokenizer.Language) string {
 	return text
 }
 
-// encode returns the tokens of a text among the options, with a space before it.
+// encodeText returns the tokens of an option that holds text, after a space.
 func (t *Transcriber) encodeText(field, text string) ([]tokenizer.Token, error) {
 	if text = tokenizer.Strip(text); text == "" {
 		return nil, nil
@@ -177,7 +177,7 @@ func (t *Transcriber) setTexts() error {
 	return nil
 }
 
-// promptRoom is how many tokens of previous text fit before a window.
+// promptRoom returns how many tokens of previous text fit into a prompt.
 func (t *Transcriber) promptRoom() int { return t.model.Dims.TextPositions/2 - 1 }
 
 // setRules makes the logit rules.
@@ -212,7 +212,7 @@ func (t *Transcriber) setRules() error {
 	return nil
 }
 
-// matching returns the text tokens that SuppressExpression forbids.
+// suppressedByExpression returns the text tokens that SuppressExpression forbids.
 //
 // Source: ggml-org/whisper.cpp@233fe1f src/whisper.cpp, suppress_regex: it has to match
 // the whole of a token.
@@ -239,24 +239,24 @@ func (t *Transcriber) suppressedByExpression() (list []tokenizer.Token, err erro
 	return list, nil
 }
 
-// Callbacks are callbacks for the transcription of one clip. Any field may be nil. They
-// are called in order, one at a time, but not always from one goroutine.
+// Callbacks report on the transcription of one clip. Any field may be nil. They are called in
+// order, one at a time, but not always from the same goroutine.
 type Callbacks struct {
-	// Segment gets every segment as soon as nothing can change it.
+	// Segment receives every segment as soon as it is final.
 	Segment func(transcript.Segment)
 
-	// Progress gets the seconds of audio that are done, and the length of the clip.
+	// Progress receives the seconds of audio that are done, and the length of the clip.
 	Progress func(done, total float64)
 
-	// Within gets the same, but is called within windows too, after every layer of the
-	// encoder and every round of decoding; done is then an estimate. It decreases only
-	// where a span begins before the end of the one before. It must be quick, since
+	// Estimate is Progress within windows too: it is called after every layer of the
+	// encoder and every round of decoding, when done is an estimate. It decreases only
+	// where a span begins before the end of the previous one. It must return quickly, since
 	// other windows wait for the threads.
 	Estimate func(done, total float64)
 }
 
-// NeedsWholeClip reports whether t must know all of the sound before it can begin: sound that is
-// still arriving is refused.
+// NeedsWholeClip reports whether t must read all of the sound before it begins, so that it
+// rejects sound that is still arriving.
 func (t *Transcriber) NeedsWholeClip() bool {
 	return t.opt.VAD != nil || t.opt.Chunked || t.opt.AudioContext == FitAudioContext || t.draftTranscriber != nil && t.draftText == nil
 }
@@ -287,7 +287,7 @@ func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Callba
 	return tr, err
 }
 
-// arriving transcribes a clip while its sound arrives.
+// transcribeArriving transcribes a clip while its sound arrives.
 func (t *Transcriber) transcribeArriving(ctx context.Context, clip *audio.Clip, w Callbacks) (*transcript.Transcript, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -302,8 +302,8 @@ func (t *Transcriber) transcribeArriving(ctx context.Context, clip *audio.Clip, 
 	return tr, err
 }
 
-// ReportDamage warns of what is wrong with a clip that has been read to its end, and notes it in a
-// transcript of it.
+// ReportDamage logs what is damaged or missing in a clip that has been read to its end, and
+// records it in the transcript.
 func ReportDamage(clip *audio.Clip, tr *transcript.Transcript, log *slog.Logger) {
 	for _, what := range clip.Warnings() {
 		log.Warn(what, "audio", clip.Name())
@@ -325,20 +325,20 @@ func (t *Transcriber) Live(
 	case t.opt.Chunked:
 		return nil, &OptionError{"Chunked", true, "needs a file: sound that is still arriving cannot be cut"}
 	case t.opt.VAD != nil:
-		return nil, &OptionError{"VAD", true, "needs a file: sound that is still arriving is not looked through first"}
+		return nil, &OptionError{"VAD", true, "needs a file: speech cannot be found in advance in sound that is still arriving"}
 	case t.opt.AudioContext == FitAudioContext:
 		return nil, &OptionError{"AudioContext", "fit", "needs a file: the length of sound that is still arriving is not known"}
 	}
 	return t.run(ctx, name, live, time.Now(), w)
 }
 
-// MelOptions says which windows the model wants.
+// MelOptions returns the shape of the windows that the model reads.
 func (t *Transcriber) MelOptions() audio.Options {
 	return audio.Options{Bins: t.model.Dims.MelBins, Window: t.windowFrames(), Pad: t.opt.Pad}
 }
 
-// windowFrames is the length of a window, or of the longest one if windows are fitted
-// to their clips.
+// windowFrames returns the length of a window in frames; the longest if windows are fitted to
+// their clips.
 func (t *Transcriber) windowFrames() int {
 	if n := t.opt.AudioContext; n > 0 {
 		return framesPerStep * n
@@ -346,11 +346,11 @@ func (t *Transcriber) windowFrames() int {
 	return t.model.Dims.WindowFrames()
 }
 
-// fitMargin is the silence behind the clip in a window that is fitted to it, in audio
+// fitMargin is the silence after the clip in a window that is fitted to it, in audio
 // positions: 2.56 s. Models were trained with silence up to 30 s.
 const fitMargin = 128
 
-// fitFrames is the length of a window for a clip of so many frames.
+// fitFrames returns the length of a window for a clip of that many frames.
 func (t *Transcriber) fitFrames(clip int) int {
 	frames := t.windowFrames()
 	if t.opt.AudioContext == FitAudioContext {

@@ -16,12 +16,12 @@ import (
 	"verity/transcript"
 )
 
-// A source gives the windows of one clip. *audio.Spectrogram implements it for a
-// file, *audio.Live for sound that is still arriving.
+// A source is the log-mel spectrogram of one clip. *audio.Spectrogram implements it for files,
+// *audio.Live for sound that is still arriving.
 type source interface {
 	Frames() int
-	// Reach returns the number of frames. If the sound is still arriving, it first
-	// waits for so many.
+	// Reach returns the number of frames. If the sound is still arriving, it first waits
+	// until there are at least that many.
 	Reach(ctx context.Context, frames int) (int, error)
 	Seconds() float64
 	Hash() uint64
@@ -39,21 +39,21 @@ type transcription struct {
 	callbacks      Callbacks
 	frames         int // of a window
 	cursor         cursor
-	languageWindow encodedWindow // the window the language was detected in, until it is decoded
+	languageWindow encodedWindow // the encoded window in which the language was detected, until it is decoded
 	clipLanguage   detection     // of the first window
-	windowLanguage detection     // of the window at hand
+	windowLanguage detection     // of the window being decoded
 	follower       *assistant.TextProposer
 
-	continued bool // begins behind the start of what is transcribed
+	continued bool // is a lane, other than the first
 
 	history       history
 	segments      []transcript.Segment
 	stats         transcript.Stats
-	failures      *atomic.Int32 // windows in which the assistant could not draft, of all lanes
+	failures      *atomic.Int32 // windows in which the assistant failed to draft, in all lanes
 	lastWord      float64       // end of the last word, in seconds
 	proof         proof
-	windowSeconds float64 // of the window, in seconds, for display
-	lastEstimate  float64 // last value given to Within
+	windowSeconds float64 // length of the window, for estimates of progress
+	lastEstimate  float64 // last value passed to Callbacks.Estimate
 }
 
 func (t *Transcriber) newTranscription(name string, src source, w Callbacks) *transcription {
@@ -86,7 +86,7 @@ func (r *transcription) run(ctx context.Context) error {
 	return r.transcribeWindows(ctx)
 }
 
-// windows transcribes from the cursor to the end, one window after the other.
+// transcribeWindows transcribes from the cursor to the end, window after window.
 func (r *transcription) transcribeWindows(ctx context.Context) error {
 	for size := r.cursor.next(r.frames); size > 0; size = r.cursor.next(r.frames) {
 		have, err := r.src.Reach(ctx, r.cursor.seek+size)
@@ -106,7 +106,8 @@ func (r *transcription) transcribeWindows(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// window transcribes one window, size frames of it, and returns how far to move on.
+// transcribeWindow transcribes size frames of the window at the cursor and returns how many
+// frames to advance.
 func (r *transcription) transcribeWindow(ctx context.Context, size int) (advance int, err error) {
 	r.windowSeconds = seconds(size)
 	w, err := r.encodeAt(ctx, size)
@@ -141,10 +142,10 @@ func (r *transcription) transcribeWindow(ctx context.Context, size int) (advance
 // read, spoken and noisy) 13 were above it with base, and all 9 in which text was invented.
 const confirmSpeechAbove = 0.2
 
-// spoken is what counts as speech then: Silero's own least duration leaves out knocks.
+// confirmVAD is what counts as speech then. Silero's own minimum duration leaves out knocks.
 var confirmVAD = vad.Options{MinSpeechDurationMS: 250}
 
-// nothingSaid reports whether nothing is said in a window, whatever was written.
+// hasNoSpeech reports whether a window holds no speech, so that its text is made up.
 func (r *transcription) hasNoSpeech(ctx context.Context, a attempt, size int) (bool, error) {
 	src, ok := r.src.(interface {
 		Samples(ctx context.Context, frame, n int) ([]float32, error)
@@ -156,7 +157,8 @@ func (r *transcription) hasNoSpeech(ctx context.Context, a attempt, size int) (b
 	return err == nil && !confirmVAD.AnySpeech(pcm), err
 }
 
-// finish makes segments of a window's tokens, keeps them, and returns how far to move on.
+// addWindow adds the segments of a window to the transcript and returns how many frames to
+// advance.
 func (r *transcription) addWindow(ctx context.Context, w encodedWindow, a attempt, size int) (advance int, err error) {
 	tok := r.t.model.Tokenizer
 	pieces, advance := splitAtTimestamps(tok, a.tokens, size)
@@ -164,7 +166,7 @@ func (r *transcription) addWindow(ctx context.Context, w encodedWindow, a attemp
 		// Upstream would decode the same window for ever.
 		pieces, advance = wholeWindow(tok, a.tokens, size), r.skipWindow(size)
 	}
-	// A vocabulary may have timestamps that lie behind a short window.
+	// A vocabulary may have timestamps beyond the end of a short window.
 	advance = min(advance, r.frames)
 	segments := r.segmentsOf(pieces, a)
 	if r.t.opt.WordTimestamps {
@@ -179,14 +181,14 @@ func (r *transcription) addWindow(ctx context.Context, w encodedWindow, a attemp
 	return advance, nil
 }
 
-// stuck counts a window whose timestamps do not advance and moves on by all of it.
+// skipWindow counts a window whose timestamps do not advance. The next one begins where it ends.
 func (r *transcription) skipWindow(size int) (advance int) {
 	r.stats.Stuck++
 	r.log.Warn("timestamps do not advance: keeping the window as one segment", "seek", r.cursor.seek)
 	return size
 }
 
-// encodeAt encodes the window at the cursor, with silence behind size frames.
+// encodeAt encodes the window at the cursor, with silence after size frames.
 func (r *transcription) encodeAt(ctx context.Context, size int) (encodedWindow, error) {
 	cutShort := r.cursor.seek+size < r.src.Frames() && size < r.frames
 	if w := r.languageWindow; w != nil && r.cursor.seek == 0 && !cutShort {
@@ -207,8 +209,8 @@ func (r *transcription) encodeAt(ctx context.Context, size int) (encodedWindow, 
 	return r.encode(ctx, mel)
 }
 
-// dropFirst closes the window that was encoded for language detection, if decoding did
-// not use it.
+// closeLanguageWindow closes the window that was encoded to detect the language, if decoding
+// did not use it.
 func (r *transcription) closeLanguageWindow() {
 	if r.languageWindow != nil {
 		r.languageWindow.close()
@@ -220,7 +222,7 @@ func (r *transcription) encode(ctx context.Context, mel *audio.Mel) (encodedWind
 	return r.t.network.encode(ctx, mel, &r.stats.Seconds, r.reportEncoding)
 }
 
-// silence returns the value of mel cells behind the end of a span.
+// silence returns the value of mel cells after the end of a span.
 func (r *transcription) silence() float32 {
 	if r.t.opt.Pad == audio.PadMel {
 		return 0
@@ -238,7 +240,7 @@ func fillFrom(mel *audio.Mel, size int, v float32) {
 	}
 }
 
-// session says how to decode the window at the cursor.
+// sessionOptions returns how to decode the window at the cursor, apart from the temperature.
 func (r *transcription) sessionOptions() decoder.SessionOptions {
 	room := r.t.promptRoom()
 	previous := r.history.forPrompt(room, r.t.opt.CarryInitialPrompt)
@@ -291,8 +293,8 @@ func (r *transcription) segmentsOf(pieces []tokenSpan, a attempt) []transcript.S
 	return segments
 }
 
-// clear numbers segments. One that has no duration or no text keeps its place, but loses
-// its tokens and words.
+// numberSegments numbers new segments. One without duration or text stays, but loses its tokens
+// and words.
 func (r *transcription) numberSegments(segments []transcript.Segment) {
 	for i := range segments {
 		s := &segments[i]
@@ -310,7 +312,8 @@ func (r *transcription) numberSegments(segments []transcript.Segment) {
 // shown. Source: openai/whisper@c0d2f62 whisper/transcribe.py.
 const maxPromptTemperature = 0.5
 
-// keep adds segments, decoded at a temperature, to the transcript and to the text that later windows continue.
+// appendSegments adds segments to the transcript and to the text that later windows continue,
+// unless they were decoded at too high a temperature for that.
 func (r *transcription) appendSegments(segments []transcript.Segment, temperature float64) {
 	tokens := make([][]tokenizer.Token, len(segments))
 	for i, s := range segments {

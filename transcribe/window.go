@@ -13,41 +13,41 @@ import (
 	"verity/transcript"
 )
 
-// A network is the part of a Model that a Transcriber uses. Tests replace it.
+// A network encodes windows. *Model implements it; tests replace it.
 type network interface {
-	// encode prepares a window for decoding. mel has as many bins and frames as the
-	// checkpoint wants, and the network may keep it. step gets the share of the work
-	// that is done, from 0 to 1; the times are added to s.
+	// encode prepares a window for decoding. mel has the bins and frames that the
+	// checkpoint expects, and may be retained. step receives the share of the work that is
+	// done, from 0 to 1; times are added to s.
 	encode(ctx context.Context, mel *audio.Mel, s *transcript.Seconds, step func(share float64)) (encodedWindow, error)
 }
 
-// A window is a stretch of audio that has been encoded.
+// An encodedWindow is a window of audio, ready to be decoded.
 type encodedWindow interface {
 	// languages returns the probability of each language, in the order of
 	// Tokenizer.Languages.
 	languages(ctx context.Context) ([]float32, error)
 
-	// decode decodes the window once. step gets the number of tokens so far, now and then.
+	// decode decodes the window once. step receives the number of tokens so far.
 	decode(ctx context.Context, o decoder.SessionOptions, h draftSources, step func(tokens int)) (decodedWindow, error)
 
-	// words returns the times of the words of a text in a language, said within so many
-	// frames of the window, after the start of a sequence (start-of-transcript, language,
-	// task). They depend on the window and the text alone, not on how the text was decoded.
+	// words returns the times of the words of a text within the first frames of the window.
+	// start is the start of the sequence: start-of-transcript, language, task. The times
+	// depend on the window and the text alone, not on how the text was decoded.
 	words(ctx context.Context, start, text []tokenizer.Token, language string, frames int) ([]wordTime, error)
 
-	// close gives the window's memory back.
+	// close frees the memory of the window.
 	close()
 }
 
-// A help says what may draft in a decoding: the assistant, unless plain, and a text, unless
-// nil.
+// draftSources are what may draft while a window is decoded: the assistant of the model, and a
+// text unless it is nil.
 type draftSources struct {
 	withoutAssistant bool
 	text             *assistant.TextProposer
 	window           assistant.TextWindow
 }
 
-// A windowText is the result of decoding a window once. It has no marks where none are known.
+// A decodedWindow is the result of decoding a window once. A beam search leaves Marks empty.
 type decodedWindow struct {
 	assistant.Result
 	noSpeechProb float32 // that the window holds no speech; 0 if the vocabulary has no token for it
@@ -87,7 +87,7 @@ func (m *Model) encode(ctx context.Context, mel *audio.Mel, s *transcript.Second
 	return w, nil
 }
 
-// An encodedWindow is the window of a Model.
+// A modelWindow is an encodedWindow of a Model.
 type modelWindow struct {
 	*Model
 	cross  *decoder.Cross
@@ -146,8 +146,8 @@ func (w *modelWindow) decode(
 	return decodedWindow{d, s.NoSpeechProb}, nil
 }
 
-// proposer returns what drafts in an attempt, and its policy; policy is that of the
-// assistant, or nil.
+// proposer returns the proposer of an attempt and its policy. policy is the assistant's; nil
+// without one.
 func (w *modelWindow) proposer(o decoder.SessionOptions, h draftSources, policy assistant.Policy) (assistant.Proposer, assistant.Policy) {
 	var p assistant.Proposer = assistant.None{}
 	if !h.withoutAssistant {
@@ -184,8 +184,8 @@ func (w *modelWindow) search(ctx context.Context, o decoder.SessionOptions) (dec
 	return d, nil
 }
 
-// words runs the text through the decoder once more. Like encoding, it takes turns with
-// the decoding of other windows.
+// words runs the text through the decoder once more. Like encoding, it alternates with the
+// decoding of other windows.
 func (w *modelWindow) words(
 	ctx context.Context, start, text []tokenizer.Token, language string, frames int,
 ) ([]wordTime, error) {
