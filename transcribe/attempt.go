@@ -87,7 +87,7 @@ func (t *Transcriber) search(temperature float64) decoder.SearchOptions {
 	return o
 }
 
-// judge measures a windowText.
+// newAttempt measures a windowText.
 //
 // Source: openai/whisper@c0d2f62 whisper/decoding.py, DecodingTask.run.
 func newAttempt(t *tokenizer.Tokenizer, d decodedWindow, temperature float64) attempt {

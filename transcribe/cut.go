@@ -7,8 +7,8 @@ import (
 	"verity/tokenizer"
 )
 
-// A piece is a stretch of a window's tokens with its times, in seconds from the
-// start of the window.
+// A tokenSpan is a run of a window's tokens with its times, in seconds from the start of the
+// window.
 type tokenSpan struct {
 	tokens     []tokenizer.Token
 	start, end float64
@@ -17,9 +17,9 @@ type tokenSpan struct {
 // framesPerStep is the frames of mel between two timestamps of 0.02 s.
 const framesPerStep = 2
 
-// cut divides a window's tokens into segments where two timestamps stand side by
-// side, the end of one and the start of the next. size is how many frames of the
-// window count; advance is how many of them the segments cover.
+// splitAtTimestamps divides a window's tokens into segments where two timestamps stand side by
+// side: the end of one segment and the start of the next. size is the number of frames with
+// sound; advance is how many of them the segments cover.
 //
 //	<|0.00|> a <|1.00|><|1.20|> b <|2.00|><|2.40|> c    → a, b; advance to 2.00: c is decoded again
 //	<|0.00|> a <|1.00|><|1.20|> b <|2.00|>              → a, b; advance by size, nothing follows
@@ -54,7 +54,7 @@ func splitAtTimestamps(t *tokenizer.Tokenizer, tokens []tokenizer.Token, size in
 	return pieces, framesPerStep * int(tokens[begin-1]-t.TimestampBegin)
 }
 
-// whole makes one piece of a window.
+// wholeWindow returns all tokens of a window as one span.
 func wholeWindow(t *tokenizer.Tokenizer, tokens []tokenizer.Token, size int) []tokenSpan {
 	return []tokenSpan{{tokens, 0, wholeEnd(t, tokens, size)}}
 }
@@ -93,7 +93,7 @@ func wholeEnd(t *tokenizer.Tokenizer, tokens []tokenizer.Token, size int) float6
 // seconds returns the time of a frame.
 func seconds(frame int) float64 { return float64(frame) / audio.FramesPerSecond }
 
-// frameCount returns the frames in so many seconds, rounded as Python's round does.
+// frameCount returns the frames in a time, rounded as Python's round does.
 func frameCount(seconds float64) int { return int(math.RoundToEven(seconds * audio.FramesPerSecond)) }
 
 // A frameSpan is a part of a clip in frames, end not included.
@@ -112,8 +112,7 @@ func frameSpans(spans []Span, total int) []frameSpan {
 	return list
 }
 
-// A cursor is a place in a list of spans. Seek may lie before the span that comes
-// next, or behind it.
+// A cursor is a position in a list of spans. Seek may lie before the next span or after it.
 type cursor struct {
 	todo []frameSpan
 	seek int

@@ -12,7 +12,7 @@ import (
 	"verity/transcript"
 )
 
-// A file is a source that several lanes can read.
+// A file is a source that several lanes can read at once.
 type file interface {
 	source
 	excerpt(ctx context.Context, from, frames int) (excerpt, error)
@@ -31,8 +31,8 @@ func (f soundFile) excerpt(ctx context.Context, from, frames int) (excerpt, erro
 	return f.Excerpt(ctx, from, frames)
 }
 
-// A lane is a part of a span that is transcribed window after window, beside others. Its
-// last window may hear some of what the next lane says: both ends of a cut are whole.
+// A lane is a part of a span that is transcribed window after window, beside other lanes. Its
+// last window may reach into the next lane, so that no word is lost at the cut.
 type lane struct {
 	start, end int // frames
 	run        *transcription
@@ -40,19 +40,19 @@ type lane struct {
 }
 
 const (
-	// laneSeconds is the least length of a lane. Its last window covers half a window that
-	// the next lane covers too, which costs the less the longer lanes are; but then a file
-	// has fewer of them to decode together.
+	// laneSeconds is the minimum length of a lane. On average half a window at its end is
+	// transcribed twice, which costs less with longer lanes; but then a file has fewer lanes
+	// to decode together.
 	laneSeconds = 90
 
-	// quietSeconds is how far from the even length a cut may be, to find a quiet place;
-	// quietFrames is how long that should be quiet.
+	// To find quietFrames of quiet, a cut may move this far from where it would divide the
+	// span evenly.
 	quietSeconds = 10
 	quietFrames  = 50
 )
 
-// lanesFor is how many lanes of a model are decoded at the same time: 16, where the keys
-// and values of so many windows are at most 512 million numbers, as with base and small.
+// lanesFor returns how many lanes of a model are decoded at the same time: 16 if the keys and
+// values of 16 windows are at most 512 million numbers, as with base and small; else 8.
 func lanesFor(d model.Dims) int {
 	const many, most = 16, 1 << 29
 	if keysAndValues := 2 * d.TextLayers * d.AudioPositions * d.TextWidth; many*keysAndValues > most {
@@ -83,11 +83,11 @@ func (r *transcription) spanInLanes(ctx context.Context, span frameSpan, begins 
 		if l.err == nil {
 			l.err = l.run.transcribeWindows(ctx)
 			l.run.closeLanguageWindow()
-			l.run.src = nil // its sound is not needed any more
+			l.run.src = nil // frees its sound
 		}
 		return l
 	}
-	var open []transcript.Segment // of the lane before, whose end the next one may change
+	var open []transcript.Segment // of the previous lane, whose end the next one may change
 	heard := 0                    // end of that lane's last window
 	n := r.t.opt.lanes
 	for l := range parallel.Ordered(n, n, r.cutLanes(ctx, span, begins, p), transcribe) {
@@ -137,14 +137,14 @@ func (r *transcription) cutLanes(ctx context.Context, span frameSpan, begins boo
 	}
 }
 
-// lane returns what transcribes a lane of a span.
+// lane returns the transcription of a lane of a span.
 func (r *transcription) lane(l *lane, e excerpt, spanEnd int, p *laneProgress) *transcription {
 	c := r.t.newTranscription(r.name, e, p.watch(l))
 	c.frames, c.failures, c.clipLanguage, c.windowLanguage = r.frames, r.failures, r.clipLanguage, r.windowLanguage
 	c.lastWord = seconds(l.start)
 	c.cursor = cursor{todo: []frameSpan{{l.start, spanEnd}}, stop: l.end}
 	if r.t.opt.WithoutTimestamps {
-		c.cursor.todo[0].end = l.end // nothing says what of a window is beyond the cut
+		c.cursor.todo[0].end = l.end // without timestamps, no text can be told to lie beyond the cut
 	}
 	if l.start == 0 {
 		c.languageWindow, r.languageWindow = r.languageWindow, nil
@@ -152,7 +152,7 @@ func (r *transcription) lane(l *lane, e excerpt, spanEnd int, p *laneProgress) *
 	return c
 }
 
-// take adds the work for a lane to that of the clip and returns its segments.
+// addLaneWork adds the statistics and the proof of a lane to the clip's, and returns its segments.
 func (r *transcription) addLaneWork(l *lane) []transcript.Segment {
 	rounds := r.stats.Drafts.Rounds
 	for _, s := range l.run.segments {
@@ -165,7 +165,7 @@ func (r *transcription) addLaneWork(l *lane) []transcript.Segment {
 	return l.run.segments
 }
 
-// keepLane keeps segments that nothing can change any more.
+// appendLane numbers and appends final segments.
 func (r *transcription) appendLane(segments []transcript.Segment) {
 	for i := range segments {
 		segments[i].ID = len(r.segments) + i
@@ -173,14 +173,14 @@ func (r *transcription) appendLane(segments []transcript.Segment) {
 	r.appendSegments(segments, 0)
 }
 
-// laneProgress tells how far the lanes of a span are, in sum.
+// laneProgress reports the progress of all lanes of a span together.
 type laneProgress struct {
 	mu   sync.Mutex
 	to   *transcription
 	done float64 // seconds
 }
 
-// kept keeps segments, behind which the lane that begins at a frame goes on.
+// append appends final segments; the next lane begins at a frame.
 func (p *laneProgress) append(segments []transcript.Segment, next int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -189,7 +189,7 @@ func (p *laneProgress) append(segments []transcript.Segment, next int) {
 	p.to.reportProgress()
 }
 
-// watch returns the callback of a lane.
+// watch returns the callbacks of a lane.
 func (p *laneProgress) watch(l *lane) Callbacks {
 	last := 0.0
 	return Callbacks{Estimate: func(done, total float64) {

@@ -8,8 +8,7 @@ import (
 	"verity/tokenizer"
 )
 
-// A detection is the language of a window. Its probability is 0 where it was stated, not
-// detected.
+// A detection is the language of a window. The probability is 0 if the language was given.
 type detection struct {
 	tokenizer.Language
 	probability float64

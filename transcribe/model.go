@@ -36,7 +36,7 @@ type Model struct {
 
 	ownPool    bool
 	closed     atomic.Bool
-	draftModel *Model                  // transcribes first; nil without
+	draftModel *Model                  // transcribes each clip first, as a draft; nil without
 	policies   *sync.Pool              // of windows that are over, with their measurements; nil without an assistant
 	pace       *assistant.TextPolicy   // of drafts from texts
 	newPolicy  func() assistant.Policy // asked for; nil for auto

@@ -62,7 +62,7 @@ type Options struct {
 	// mean log-probability is above MinLogProb. 0 means 0.6; +Inf turns it off.
 	MaxNoSpeech float64
 
-	// BeamSize searches with so many sequences at temperature 0. 0 and 1 mean greedy
+	// BeamSize is the number of sequences of the search at temperature 0. 0 and 1 mean greedy
 	// decoding. The assistant is not used then.
 	BeamSize int
 
@@ -70,7 +70,7 @@ type Options struct {
 	// means 1.
 	Patience float64
 
-	// BestOf samples so many sequences at temperatures above 0, and keeps the best. 0
+	// BestOf is the number of sequences sampled at temperatures above 0; the best wins. 0
 	// means 1. The assistant is not used for more than one.
 	BestOf int
 
@@ -85,8 +85,8 @@ type Options struct {
 	// is not part of the transcript.
 	Prefix string
 
-	// Hotwords is put before the previous text in the prompt of every window: names and
-	// terms that are likely to occur. A first window with a Prefix does not get it.
+	// Hotwords precede the previous text in the prompt of every window: names and terms that
+	// are likely to occur. A first window with a Prefix goes without.
 	Hotwords string
 
 	// CarryInitialPrompt puts InitialPrompt before every window's prompt.
@@ -131,7 +131,7 @@ type Options struct {
 	// hallucinations; it needs WordTimestamps. 0 turns it off.
 	HallucinationSilence float64
 
-	// Spans are the parts of the audio to transcribe, each behind the one before. Nil
+	// Spans are the parts of the audio to transcribe, in order and without overlap. Nil
 	// means all of it.
 	Spans []Span
 
@@ -156,13 +156,13 @@ type Options struct {
 	// FitAudioContext means as many as a clip needs, and 128 more.
 	AudioContext int
 
-	// Pad says what fills a window behind the end of the audio. A window cut short by
+	// Pad says what fills a window after the end of the audio. A window cut short by
 	// the end of a span holds zeros in the mel with PadMel, and the mel of silence with
 	// PadAudio.
 	Pad audio.Pad
 
-	// TokenOrigins fills Origins of every segment. Without it, the assistant shows in
-	// the Stats of a transcript alone.
+	// TokenOrigins fills Segment.Origins: which tokens the assistant drafted. Without it,
+	// only the Stats of a transcript show the assistant.
 	TokenOrigins bool
 
 	// Log gets every decision at level debug, and warnings for the user. Nil discards
@@ -281,7 +281,7 @@ func (o *Options) limits() []limit {
 	}
 }
 
-// lists reports the first list of o that cannot be used.
+// checkLists reports the first unusable list of o.
 func (o *Options) checkLists() error {
 	if len(o.Temperatures) == 0 {
 		return &OptionError{"Temperatures", o.Temperatures, "names none; leave it nil for the usual ones"}

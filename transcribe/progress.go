@@ -1,6 +1,6 @@
 package transcribe
 
-// progress reports everything before the cursor as done.
+// reportProgress reports everything before the cursor as done.
 func (r *transcription) reportProgress() {
 	done := min(seconds(r.cursor.seek), r.src.Seconds())
 	if r.callbacks.Progress != nil {
@@ -9,7 +9,7 @@ func (r *transcription) reportProgress() {
 	r.reportEstimate(done)
 }
 
-// tell reports so many seconds as done, unless an estimate was higher.
+// reportEstimate reports seconds as done, unless an earlier estimate was higher.
 func (r *transcription) reportEstimate(done float64) {
 	if r.callbacks.Estimate != nil && done >= r.lastEstimate {
 		r.lastEstimate = done
@@ -17,16 +17,16 @@ func (r *transcription) reportEstimate(done float64) {
 	}
 }
 
-// within reports a share of the work on the window at the cursor as done.
+// reportShare reports a share of the work on the window at the cursor as done.
 func (r *transcription) reportShare(share float64) {
 	r.reportEstimate(min(seconds(r.cursor.seek)+share*r.windowSeconds, r.src.Seconds()))
 }
 
-// encoding reports a share of a window's encoding as done: half of the work.
+// reportEncoding reports a share of a window's encoding as done: half of the work.
 func (r *transcription) reportEncoding(share float64) { r.reportShare(share / 2) }
 
-// decoding reports how many tokens a window has so far: of as many as windows had in the
-// mean, or of four a second before there is one.
+// reportDecoding reports how many tokens a window has so far. It expects as many as the windows
+// before had on average; four a second in the first window.
 func (r *transcription) reportDecoding(tokens int) {
 	expected := 4 * r.windowSeconds
 	if n := r.stats.Attempts; n > 0 {

@@ -10,11 +10,11 @@ import (
 type history struct {
 	tokens  []tokenizer.Token // the initial prompt, then the segments' tokens
 	initial int               // length of the initial prompt
-	reset   int               // later windows do not get the tokens before this one
+	reset   int               // prompts hold no token before this one
 }
 
-// add appends the tokens of a window's segments. If forget is set, later windows get
-// neither these tokens nor any before them.
+// add appends the tokens of a window's segments. With forget, later prompts hold neither these
+// tokens nor any before them.
 func (h *history) add(segments [][]tokenizer.Token, forget bool) {
 	for _, s := range segments {
 		h.tokens = append(h.tokens, s...)
@@ -27,9 +27,9 @@ func (h *history) add(segments [][]tokenizer.Token, forget bool) {
 // text returns all tokens but the initial prompt.
 func (h *history) text() []tokenizer.Token { return h.tokens[h.initial:] }
 
-// shown returns the text that the next window continues, of which its prompt holds at
-// most room tokens. With carry the initial prompt comes first whatever was reset, then
-// as many of the last tokens as there is room for.
+// forPrompt returns the text that the next window continues; its prompt has room for that many
+// tokens. With carry the initial prompt always comes first, then as many of the last tokens as
+// fit.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, "if carry_initial_prompt".
 func (h *history) forPrompt(room int, carry bool) []tokenizer.Token {
@@ -40,10 +40,9 @@ func (h *history) forPrompt(room int, carry bool) []tokenizer.Token {
 	return slices.Concat(h.tokens[:h.initial], tail(rest, room-h.initial))
 }
 
-// last returns what the Python slice x[-n:] does: the last n elements, but all of
-// them for n = 0, and all but the first -n for a negative n. The odd cases arise
-// when the initial prompt alone fills the prompt; it is then cut at its start by
-// what follows it.
+// tail returns Python's slice x[-n:]: the last n elements, all of them for n = 0, and all but
+// the first -n for a negative n. The odd cases arise when the initial prompt alone fills the
+// prompt.
 func tail[T any](x []T, n int) []T {
 	if n > 0 {
 		return x[max(0, len(x)-n):]
@@ -51,9 +50,9 @@ func tail[T any](x []T, n int) []T {
 	return x[min(len(x), -n):]
 }
 
-// assemble returns a window's prompt: the last room tokens of previous text
-// behind the token that announces it, then the sequence that starts a transcript.
-// It also returns the index of start-of-transcript.
+// buildPrompt returns a window's prompt: the token that announces previous text, the last room
+// tokens of that text, and the sequence that starts a transcript. sot is the index of
+// start-of-transcript.
 //
 // Source: openai/whisper@c0d2f62 whisper/decoding.py,
 // DecodingTask._get_initial_tokens.
@@ -66,9 +65,8 @@ func buildPrompt(t *tokenizer.Tokenizer, previous, start []tokenizer.Token, room
 	return prompt, slices.Index(prompt, t.SOT)
 }
 
-// startSequence returns the tokens that start a transcript: start-of-transcript,
-// for a multilingual model language and task, and a token that forbids
-// timestamps if there are to be none.
+// startTokens returns the tokens that start a transcript: start-of-transcript, language and task
+// for a multilingual model, and a token that forbids timestamps if there are to be none.
 //
 // Source: openai/whisper@c0d2f62 whisper/tokenizer.py, Tokenizer.__post_init__
 // and sot_sequence_including_notimestamps.
@@ -80,7 +78,7 @@ func (t *Transcriber) startTokens(language tokenizer.Language) []tokenizer.Token
 	return start
 }
 
-// startOf returns the same without a choice of timestamps.
+// languageAndTask returns the same without the token about timestamps.
 func (t *Transcriber) languageAndTask(language tokenizer.Language) []tokenizer.Token {
 	tok := t.model.Tokenizer
 	start := []tokenizer.Token{tok.SOT}

@@ -11,12 +11,12 @@ import (
 	"verity/transcript"
 )
 
-// seam joins the segments of two lanes. The left one heard up to the time heard, the
-// right one begins at the time cut, a quiet place; what lies between is in both. The text
-// changes over within a run of words that both have at about the same time, else at the
-// cut. A segment that it divides becomes one of the left and one of the right lane.
+// seam joins the segments of two lanes. The left lane ends at the time heard, the right one
+// begins at the time cut, at a quiet place; both have transcribed what lies between. The text
+// changes from left to right within a run of words that both have at about the same time, or
+// else at the cut. A segment in which it changes is divided.
 func (r *transcription) seam(left, right []transcript.Segment, cut, heard float64) (kept, rest []transcript.Segment) {
-	const least = 0.1 // s; a lane that heard no more than that says nothing twice
+	const least = 0.1 // s; a shorter overlap repeats no words
 	if heard-cut >= least {
 		a, b := r.seamWords(left, cut-sameTime, math.Inf(1)), r.seamWords(right, 0, heard+sameTime)
 		if len(a) > 0 && len(b) > 0 {
@@ -28,11 +28,11 @@ func (r *transcription) seam(left, right []transcript.Segment, cut, heard float6
 	return left, right
 }
 
-// sameTime is how far apart two lanes may place the same word, in seconds. Times by bytes
-// are inaccurate because the speed of speech varies.
+// sameTime is how far apart two lanes may time the same word, in seconds. Times by bytes are
+// inaccurate because the speed of speech varies.
 const sameTime = 2
 
-// A seamWord is a word of a segment, with the punctuation behind it.
+// A seamWord is a word of a segment, with the punctuation after it.
 type seamWord struct {
 	letters    string  // its letters and digits, in lower case
 	middle     float64 // of its time
@@ -41,7 +41,7 @@ type seamWord struct {
 	from, to   int // its tokens, among those of text
 }
 
-// seamWords returns the words of the segments that reach into the time from begin to end.
+// seamWords returns the words of the segments that overlap the time from begin to end.
 func (r *transcription) seamWords(segments []transcript.Segment, begin, end float64) (list []seamWord) {
 	for n, s := range segments {
 		if s.End > begin && s.Start < end {
@@ -73,7 +73,7 @@ func (r *transcription) wordsOfSegment(n int, s transcript.Segment) (list []seam
 	return list
 }
 
-// spokenRune leaves letters and digits of a word, in lower case.
+// letterOrDigit maps letters and digits to lower case, and drops other characters.
 func letterOrDigit(c rune) rune {
 	if unicode.IsLetter(c) || unicode.IsDigit(c) || unicode.IsMark(c) {
 		return unicode.ToLower(c)
@@ -81,8 +81,8 @@ func letterOrDigit(c rune) rune {
 	return -1
 }
 
-// A clock tells when a byte of a segment's text is said: by its word if words were timed,
-// else by its share of the text.
+// A textClock times the bytes of a segment's text: by the words around them if words are timed,
+// else by their share of the text.
 type textClock struct {
 	s     transcript.Segment
 	bytes int
@@ -110,8 +110,8 @@ func (c textClock) timeAt(n int) float64 {
 	return c.s.Start + (c.s.End-c.s.Start)*float64(n)/float64(max(c.bytes, 1))
 }
 
-// changeOver returns how many words of left to keep and how many of right to drop. What
-// both have ends behind the cut, before which the right lane hears nothing.
+// findChange returns how many words of left to keep and how many of right to drop. A common run
+// must end after the cut, since the right lane has no sound before it.
 func findChange(left, right []seamWord, cut, heard float64) (keep, drop int) {
 	middle := (cut + heard) / 2
 	if i, n, run := commonRun(left, right, cut-sameTime, heard+sameTime); run > 1 && left[i+run-1].middle > cut {
@@ -125,9 +125,9 @@ func findChange(left, right []seamWord, cut, heard float64) (keep, drop int) {
 	}
 	last, first := left[len(left)-1], right[0]
 	if last.letters == first.letters && last.middle > cut && first.middle-last.middle <= sameTime {
-		return len(left), 1 // one word is all that both have
+		return len(left), 1 // they share a single word
 	}
-	// What the right lane does not have at its start, the left one may.
+	// The left lane may have words that the right one lacks at its start.
 	cut = min(max(cut, right[0].start), heard)
 	for keep < len(left) && left[keep].middle < cut {
 		keep++
@@ -159,8 +159,8 @@ func commonRun(left, right []seamWord, begin, end float64) (l, r, length int) {
 	return l, r, length
 }
 
-// keepTo returns the segments up to the first keep of their words, of which words is the
-// end.
+// endAfter returns the segments up to the first keep of words, which are the last of the
+// segments.
 func (r *transcription) endAfter(segments []transcript.Segment, words []seamWord, keep int) []transcript.Segment {
 	if keep == len(words) {
 		return segments
@@ -176,8 +176,8 @@ func (r *transcription) endAfter(segments []transcript.Segment, words []seamWord
 	return segments
 }
 
-// dropTo returns the segments without the first drop of their words, of which words is
-// the start.
+// beginAfter returns the segments without the first drop of words, which are the first of the
+// segments.
 func (r *transcription) beginAfter(segments []transcript.Segment, words []seamWord, drop int) []transcript.Segment {
 	if drop == 0 {
 		return segments
@@ -195,7 +195,7 @@ func (r *transcription) beginAfter(segments []transcript.Segment, words []seamWo
 	return segments
 }
 
-// textAt returns where in a segment's tokens the n-th token of text stands.
+// textIndex returns the index in a segment's tokens of the n-th text token.
 func (r *transcription) textIndex(s transcript.Segment, n int) int {
 	for i, t := range s.Tokens {
 		if isTimed(r.t.model.Tokenizer, t) {
@@ -208,7 +208,7 @@ func (r *transcription) textIndex(s transcript.Segment, n int) int {
 	return len(s.Tokens)
 }
 
-// divide leaves the tokens from first to last of a segment.
+// selectTokens reduces a segment to its tokens from first to last, and to their words.
 func (r *transcription) selectTokens(s *transcript.Segment, first, last int) {
 	tok := r.t.model.Tokenizer
 	before, text := len(tok.Decode(s.Tokens[:first])), tok.Decode(s.Tokens[first:last])
@@ -232,7 +232,7 @@ func (r *transcription) selectTokens(s *transcript.Segment, first, last int) {
 	s.Words = words
 }
 
-// order lets what is right of a seam begin no sooner than what is left of it ends.
+// removeOverlap delays what is right of a seam until what is left of it has ended.
 func removeOverlap(left, right []transcript.Segment) {
 	if len(left) == 0 {
 		return

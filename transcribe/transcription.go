@@ -137,7 +137,7 @@ func (r *transcription) transcribeWindow(ctx context.Context, size int) (advance
 	return r.addWindow(ctx, w, a, size)
 }
 
-// doubt is the no-speech probability from which a window is checked for speech.
+// confirmSpeechAbove is the no-speech probability from which a window is checked for speech.
 // Of 310 windows of recordings with speech (LibriSpeech, and half an hour of other speech,
 // read, spoken and noisy) 13 were above it with base, and all 9 in which text was invented.
 const confirmSpeechAbove = 0.2

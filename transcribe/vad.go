@@ -11,8 +11,8 @@ import (
 	"verity/transcript"
 )
 
-// speechOnly transcribes the parts of a clip that hold speech, one behind the other,
-// and maps all times back to the clip.
+// transcribeSpeech transcribes the parts of a clip that hold speech as if they followed each
+// other, and maps all times back to the clip.
 func (t *Transcriber) transcribeSpeech(ctx context.Context, clip *audio.Clip, w Callbacks) (*transcript.Transcript, error) {
 	began := time.Now()
 	parts, length, err := vad.Detect(ctx, clip, *t.opt.VAD)
@@ -50,7 +50,7 @@ func (t *Transcriber) transcribeSpeech(ctx context.Context, clip *audio.Clip, w 
 	return tr, err
 }
 
-// speech returns the seconds in parts.
+// speechSeconds returns the length of parts.
 func speechSeconds(parts []audio.Part) (seconds float64) {
 	for _, p := range parts {
 		seconds += float64(p.End-p.Start) / audio.SampleRate
@@ -58,7 +58,7 @@ func speechSeconds(parts []audio.Part) (seconds float64) {
 	return seconds
 }
 
-// A timeMap turns times in the packed speech into times in the clip, to the sample.
+// A timeMap maps times in the joined parts to times in the clip, to the sample.
 type timeMap struct{ parts []audio.Part }
 
 func (m timeMap) time(seconds float64, end bool) float64 {
@@ -70,7 +70,7 @@ func (m timeMap) time(seconds float64, end bool) float64 {
 // includes it.
 func (m timeMap) segment(s transcript.Segment) transcript.Segment {
 	s.Start, s.End = m.time(s.Start, false), m.time(s.End, true)
-	s.Words = slices.Clone(s.Words) // the packed segment keeps its own
+	s.Words = slices.Clone(s.Words) // the segment of the joined parts is unchanged
 	for i := range s.Words {
 		w := &s.Words[i]
 		w.Start, w.End = m.time(w.Start, false), m.time(w.End, true)
@@ -80,23 +80,23 @@ func (m timeMap) segment(s transcript.Segment) transcript.Segment {
 }
 
 func (m timeMap) watch(w Callbacks, total float64) Callbacks {
-	if give := w.Segment; give != nil {
-		w.Segment = func(s transcript.Segment) { give(m.segment(s)) }
+	if segment := w.Segment; segment != nil {
+		w.Segment = func(s transcript.Segment) { segment(m.segment(s)) }
 	}
 	w.Progress, w.Estimate = m.progress(w.Progress, total), m.progress(w.Estimate, total)
 	return w
 }
 
-// progress wraps tell, so that it gets times of the clip.
-func (m timeMap) progress(tell func(done, total float64), total float64) func(done, total float64) {
-	if tell == nil {
+// progress wraps a callback so that it receives times of the clip.
+func (m timeMap) progress(report func(done, total float64), total float64) func(done, total float64) {
+	if report == nil {
 		return nil
 	}
 	return func(done, all float64) {
 		if done >= all {
-			tell(total, total)
+			report(total, total)
 			return
 		}
-		tell(min(m.time(done, false), total), total)
+		report(min(m.time(done, false), total), total)
 	}
 }

@@ -19,14 +19,14 @@ const (
 
 const sentenceEnds = ".。!！?？"
 
-// A timedWindow is what findWords leaves of a window.
+// A timedWindow is a window whose words have times.
 type timedWindow struct {
-	segments []transcript.Segment // to keep
-	advance  int                  // how far to move on
-	retry    bool                 // the window is decoded again from there, and nothing kept
+	segments []transcript.Segment // that stand
+	advance  int                  // frames to the next window
+	retry    bool                 // nothing stands: decode again from there
 }
 
-// findWords gives the segments of a window their words.
+// timeWords adds the timed words to the segments of a window.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, "if word_timestamps".
 func (r *transcription) timeWords(
@@ -132,8 +132,8 @@ func limitSentenceEnds(words []wordTime, most float64) {
 	}
 }
 
-// addWords gives segments of one window their words, and times that fit these. last is
-// where speech ended before the window.
+// addWords adds the words to the segments of one window and fits the segments' times to them.
+// last is where speech ended before the window.
 //
 // Source: openai/whisper@c0d2f62 whisper/timing.py, add_word_timestamps.
 func (t *Transcriber) addWords(segments []transcript.Segment, times []wordTime, last float64) {
@@ -195,7 +195,7 @@ func fitEnds(s *transcript.Segment, typical float64) {
 	}
 }
 
-// textOf returns the tokens of text, without timestamps and other special tokens.
+// textOf returns the tokens that words are made of, without timestamps and other specials.
 func textOf(t *tokenizer.Tokenizer, tokens []tokenizer.Token) (text []tokenizer.Token) {
 	for _, tok := range tokens {
 		if isTimed(t, tok) {
@@ -286,13 +286,13 @@ type windowTimes struct {
 	clip                 float64 // length of the clip
 }
 
-// marks are the punctuation that isAnomaly does not count as words.
+// punctuation holds the marks that isAnomaly does not count as words.
 const punctuation = defaultPrepend + defaultAppend
 
-// skipSilence looks for a hallucination surrounded by silence and skips it; the audio
-// behind it is decoded again. It returns how many of the segments to keep, and the
-// frame to continue at, which is negative if nothing was found. whole is true if all
-// segments are dropped because the window begins with silence.
+// skipSilence finds the first hallucination surrounded by silence, so that the audio after it is
+// decoded again. It returns how many segments to keep and the frame to continue at, which is
+// negative if there is no hallucination. whole is true if all segments are dropped because the
+// window begins with silence.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, from "if first segment might be
 // a hallucination" on.
@@ -321,7 +321,7 @@ func skipSilence(
 	return len(segments), -1, false
 }
 
-// alone reports whether there is silence, or another hallucination, on both sides of s.
+// isIsolated reports whether there is silence, or another hallucination, on both sides of s.
 func (p windowTimes) isIsolated(s, next *transcript.Segment, last, threshold float64) bool {
 	after := p.soundEnd
 	if next != nil {
