@@ -4,10 +4,10 @@
 //
 // # Conventions
 //
-// The caller cuts the work; the pool only decides which thread takes which part
-// and when. A part therefore must not care about either: in this engine the
-// bits of a result never depend on the number of threads, because no sum is cut
-// at a boundary that a thread count chooses.
+// The caller cuts the work; the pool only decides which thread runs which part
+// and when. A part must not depend on either. In this engine the bits of a result never
+// depend on the number of threads, because no sum is cut at a boundary that a thread count
+// chooses.
 //
 // A forward pass forks and joins some hundred times per token, so the workers
 // spin for a moment after each job before they sleep, and a job allocates

@@ -97,8 +97,8 @@ func AttendWeights(dst, q []float32, qStride, head, dim int, scale float32, span
 		s = new(Scratch)
 	}
 	j := attendJob{q: q, qStride: qStride, dim: dim, scale: scale, spans: spans}
-	b := s.take()
-	defer s.give(b)
+	b := s.get()
+	defer s.put(b)
 	for r, span := range spans {
 		if span.N != n || n < 1 || n > span.K.capacity || dim != span.K.dim || head >= span.K.heads {
 			panic("kernel: AttendWeights with spans that do not fit")
@@ -131,8 +131,8 @@ func checkSpans(dst, q []float32, qStride, heads, dim int, spans []Span) {
 	}
 }
 
-// take returns a buffer nobody else uses.
-func (s *Scratch) take() *attendBuffer {
+// get returns a buffer nobody else uses.
+func (s *Scratch) get() *attendBuffer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := len(s.free)
@@ -144,7 +144,7 @@ func (s *Scratch) take() *attendBuffer {
 	return b
 }
 
-func (s *Scratch) give(b *attendBuffer) {
+func (s *Scratch) put(b *attendBuffer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.free = append(s.free, b)

@@ -42,7 +42,7 @@ func (j *attendJob) inRowGroups(rows rowRange) bool {
 // Part computes one range in one head, as many rows at a time as a tile has.
 func (j *attendJob) Part(i int) {
 	head, rows := i/len(j.ranges), j.ranges[i%len(j.ranges)]
-	b := j.scratch.take()
+	b := j.scratch.get()
 	step := tileRows
 	if j.inRowGroups(rows) {
 		step = use.int8s.rowGroup
@@ -60,7 +60,7 @@ func (j *attendJob) Part(i int) {
 		j.exponents(b, tile)
 		j.mix(b, head, tile)
 	}
-	j.scratch.give(b)
+	j.scratch.put(b)
 }
 
 // lengths returns the smallest and the largest N of some rows.

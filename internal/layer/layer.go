@@ -21,7 +21,7 @@ type Tap struct {
 	see   func(names []string, x []float32, rows, stride int)
 }
 
-// Input passes on rows inputs that lie stride elements apart.
+// Input reports rows inputs that lie stride elements apart.
 func (w Tap) Input(x []float32, rows, stride int) {
 	if w.see != nil {
 		w.see(w.names, x, rows, stride)
@@ -43,7 +43,7 @@ func (l Linear) ApplyKV(
 	kernel.MatMulKV(p, dst, places, x, stride, l.W, l.Bias, keep)
 }
 
-// ApplyNormed is Apply to what y holds for l.
+// ApplyNormed is Apply with the rows of y as inputs.
 func (l Linear) ApplyNormed(p *parallel.Pool, dst []float32, y *NormedRows, e kernel.Epilogue) {
 	if !y.isRounded {
 		l.Apply(p, dst, y.Data, y.rows, l.W.In(), e)
@@ -52,7 +52,7 @@ func (l Linear) ApplyNormed(p *parallel.Pool, dst []float32, y *NormedRows, e ke
 	kernel.MatMulRounded(p, dst, &y.rounded, y.rows, l.W, l.Bias, e)
 }
 
-// ApplyKVNormed is ApplyKV to what y holds for l.
+// ApplyKVNormed is ApplyKV with the rows of y as inputs.
 func (l Linear) ApplyKVNormed(p *parallel.Pool, dst []float32, places []kernel.Slot, y *NormedRows) {
 	if !y.isRounded {
 		l.ApplyKV(p, dst, places, y.Data, l.W.In(), nil)
@@ -74,8 +74,8 @@ func (n Norm) Apply(p *parallel.Pool, dst, x []float32, rows int) {
 	p.For(rows, 8, func(lo, hi int) { n.rows(dst, x, lo, hi, w) })
 }
 
-// ApplyTo normalises rows rows of x into y, in the form in which l multiplies: where that
-// is int8, nothing is written in float32.
+// ApplyTo normalises rows rows of x into y, in the form that l multiplies. If that is int8,
+// it writes nothing in float32.
 func (n Norm) ApplyTo(l Linear, p *parallel.Pool, y *NormedRows, x []float32, rows int) {
 	y.rows, y.isRounded = rows, l.W.RoundsInputs() && l.Tap.see == nil
 	if !y.isRounded {
@@ -85,7 +85,7 @@ func (n Norm) ApplyTo(l Linear, p *parallel.Pool, y *NormedRows, x []float32, ro
 	y.rounded.Normalise(p, x, rows, kernel.Norm{Gain: n.Gain, Bias: n.Bias, Eps: eps}, l.W)
 }
 
-// NormedRows holds rows that went through a norm, for the product that it feeds.
+// NormedRows are normalised rows, in the form that the next product needs.
 type NormedRows struct {
 	Data []float32 // [rows][width], to write to where the product is in floating point
 

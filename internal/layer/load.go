@@ -43,11 +43,11 @@ type Loader struct {
 	err       error
 }
 
-// NewLoader returns a loader that holds matrices in the format of the weights of held,
-// and packs them on all threads of p.
-func NewLoader(c Checkpoint, held precision.Precision, p *parallel.Pool) *Loader {
-	quantised, _ := precision.ParseFormat(c.Quantised()) // Auto, if that is no format
-	l := &Loader{from: c, precision: held, pool: p, quantised: quantised, place: map[string]int{}, err: kernel.DisabledError()}
+// NewLoader returns a loader that packs matrices in the format of wanted.Weights, on all
+// threads of p.
+func NewLoader(c Checkpoint, wanted precision.Precision, p *parallel.Pool) *Loader {
+	quantised, _ := precision.ParseFormat(c.Quantised()) // Auto if it is none of ours
+	l := &Loader{from: c, precision: wanted, pool: p, quantised: quantised, place: map[string]int{}, err: kernel.DisabledError()}
 	for i, name := range c.Names() {
 		l.place[name] = i
 	}
@@ -157,26 +157,26 @@ func (l *Loader) Conv(layer string, out, channels, taps int) Linear {
 	name := layer + ".weight"
 	m := l.matrix(l.floatFormat(name), out, channels*taps)
 	if w, ok := l.weight(name, out, channels, taps); ok {
-		l.add(name, w, func(lo, hi int) error { return m.Fill(l.pool, lo, turned(l.pool, w.Rows(lo, hi))) })
+		l.add(name, w, func(lo, hi int) error { return m.Fill(l.pool, lo, transposed(l.pool, w.Rows(lo, hi))) })
 	}
 	return Linear{W: m, Bias: l.Floats(layer+".bias", out)}
 }
 
-// turned returns t, [out][channels][taps], as [out][taps·channels].
-func turned(p *parallel.Pool, t tensor.Tensor) tensor.Tensor {
+// transposed returns t, [out][channels][taps], as [out][taps·channels].
+func transposed(p *parallel.Pool, t tensor.Tensor) tensor.Tensor {
 	out, channels, taps, size := t.Shape[0], t.Shape[1], t.Shape[2], t.DType.Size()
 	row := channels * taps * size
 	to := tensor.Tensor{DType: t.DType, Shape: []int{out, taps * channels}, Data: make([]byte, len(t.Data))}
 	p.For(out, 16, func(lo, hi int) {
 		for o := lo; o < hi; o++ {
-			turnRow(to.Data[o*row:][:row], t.Data[o*row:][:row], channels, taps, size)
+			transposeRow(to.Data[o*row:][:row], t.Data[o*row:][:row], channels, taps, size)
 		}
 	})
 	return to
 }
 
-// turnRow transposes [channels][taps] elements of size bytes.
-func turnRow(to, from []byte, channels, taps, size int) {
+// transposeRow transposes [channels][taps] elements of size bytes.
+func transposeRow(to, from []byte, channels, taps, size int) {
 	for tap := range taps {
 		x, y := from[tap*size:], to[tap*channels*size:][:channels*size]
 		if size == 2 { // most files: a copy of any length takes several times as long
@@ -197,7 +197,7 @@ const (
 	untiedHead = "proj_out.weight"
 )
 
-// format returns the format that the named matrix is held in. If the checkpoint is
+// format returns the format that the named matrix is packed in. If the checkpoint is
 // quantised to the requested format, that is the format of the file.
 func (l *Loader) format(name string) precision.Format {
 	f := l.precision.Weights
@@ -213,9 +213,9 @@ func (l *Loader) format(name string) precision.Format {
 	return l.floatFormat(name)
 }
 
-// floatFormat returns the format that the named convolution is held in. With few-bit
-// weights it keeps that of the file: it is a hundredth of the work, and its error reaches
-// all layers.
+// floatFormat returns the format that the named convolution is packed in. With few-bit
+// weights it keeps that of the file: a convolution is a hundredth of the work, and its error
+// reaches all layers.
 func (l *Loader) floatFormat(name string) precision.Format {
 	if !l.precision.Weights.Grouped() {
 		return l.precision.Weights
@@ -254,8 +254,7 @@ func (l *Loader) fill(m *kernel.Matrix, first int, name string, w weights.Weight
 	})
 }
 
-// Resolve returns the precision that matrices of c are held and computed in: p, with
-// every automatic format decided. Automatic weights become f16 if every matrix survives
+// Resolve returns p with every automatic format decided for the matrices of c. Automatic weights become f16 if every matrix survives
 // the round trip exactly. Otherwise they are f32, which
 // loses nothing; few-bit weights stay as they are. For that, a file that is not f16 is read on all
 // threads of pool, up to the first weight that is not a binary16.
@@ -270,7 +269,7 @@ func Resolve(c Checkpoint, p precision.Precision, pool *parallel.Pool) (precisio
 	return p, p.Check()
 }
 
-// exact returns the narrowest float format that holds every matrix of c exactly. For a
+// exact returns the narrowest float format that represents every matrix of c exactly. For a
 // file that is quantised to integers times a float it returns f16: finer than the steps
 // of the file, though not the same bits.
 func exact(c Checkpoint, p *parallel.Pool) (precision.Format, error) {

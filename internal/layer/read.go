@@ -7,8 +7,7 @@ import (
 	"verity/parallel"
 )
 
-// A job is what is done with rows lo … hi-1 of a weight. It may be done for some of them
-// at a time.
+// A job processes rows lo … hi-1 of a weight, all at once or some at a time.
 type job struct {
 	name   string // of the weight
 	from   weights.Weight
@@ -28,8 +27,8 @@ var pieceBytes = 4 << 20
 // readInOrder does jobs one after the other, in pieces, and stops at the first error.
 //
 // A disk is fastest when it is read in order and without pauses, and a large model leaves
-// little memory. So one thread does nothing but wait for the disk, a few pieces ahead of
-// those that pack, and each piece of a file is released once it is packed.
+// little memory. So one thread only waits for the disk, a few pieces ahead of the threads
+// that pack, and each piece of a file is released once it is packed.
 func readInOrder(c Checkpoint, jobs []job) error {
 	fetch := func(_ int, piece []job) []job {
 		for _, j := range piece {
@@ -51,7 +50,7 @@ func readInOrder(c Checkpoint, jobs []job) error {
 	return nil
 }
 
-// inTurn yields pieces after those that other loaders fetch from the same files now.
+// inTurn yields pieces, but first waits for other loaders of the same files.
 func inTurn(c Checkpoint, pieces iter.Seq[[]job]) iter.Seq[[]job] {
 	return func(yield func([]job) bool) {
 		defer c.LockFiles()()

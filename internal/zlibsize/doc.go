@@ -3,7 +3,7 @@
 //	text → [Len] → len(zlib.compress(text)), level 6, of the C library
 //
 // Whisper judges a window by its compression ratio, compared with a threshold. Another
-// compressor, even one that is a byte better, decides differently. Go's compress/zlib
+// compressor, even one that is a byte better, would decide differently. Go's compress/zlib
 // finds other matches and splits blocks elsewhere, so its sizes differ from those of
 // Python's zlib, which upstream calls: tried on 32,364 texts (references of the test
 // recordings, one to four times over), nearly all sizes differed, by up to a third, and 45
@@ -14,8 +14,8 @@
 //
 // zlib 1.2.13, deflate level 6 with a window of 32 KiB and memLevel 8, the defaults of
 // Python's zlib.compress. The algorithms that decide the size are those of deflate.c
-// (hash chains, lazy matching: match.go) and trees.c (length-limited Huffman codes, the
-// cheapest of three kinds of block: code.go, huffman.go). They are the same in every
+// (hash chains, lazy matching) and trees.c (length-limited Huffman codes, the cheapest of
+// three kinds of block). They are the same in every
 // zlib since 1.2.5.1. Forks tuned for speed (zlib-ng, Cloudflare's, Chromium's) give
 // other sizes. The format is RFC 1950 and RFC 1951.
 //

@@ -8,12 +8,12 @@
 //
 // # Methods
 //
-// [Nearest] rounds each weight by itself. [GPTQ] rounds one column after another, and
+// [Nearest] rounds each weight alone. [GPTQ] rounds one column after another, and
 // changes the remaining columns to compensate for the error, as far as the inputs of the
 // product allow: it minimises ‖(W - Q)·X‖² over the inputs X of real sound. Columns are
 // ordered by the energy of their inputs (act-order). The scales of the groups are fixed
-// before, so that groups keep their columns. If the result is worse than rounding to
-// nearest, the latter is kept.
+// first, so that groups keep their columns. If the result is worse than rounding to
+// nearest, that is used instead.
 //
 // # Upstream
 //

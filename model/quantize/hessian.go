@@ -77,8 +77,8 @@ type listener struct {
 	err  error
 }
 
-// see is a model.Tap.
-func (l *listener) see(names []string, x []float32, rows, stride int) {
+// record is a model.Tap.
+func (l *listener) record(names []string, x []float32, rows, stride int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h := l.of[names[0]]

@@ -150,7 +150,7 @@ func (r *run) part(ctx context.Context) error {
 		l.of[t.inputs] = newHessian(t.cols)
 	}
 	if r.Calibrate != nil {
-		if err := r.Calibrate(ctx, r.from.Tapped(l.see)); err != nil {
+		if err := r.Calibrate(ctx, r.from.Tapped(l.record)); err != nil {
 			return err
 		}
 		if err := l.finish(); err != nil {

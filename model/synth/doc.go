@@ -11,10 +11,10 @@
 //
 //	P[p] = 8·E[next(p)] + 2·E[<|0.00|>]      in units 20 times as large as E
 //
-// What a position adds is so much larger than anything the layers add that the output of
-// the last norm is about E[next(p)], and the token whose embedding has the largest
-// product with that is next(p) itself: the choice at a position depends neither on the
-// audio nor on the tokens before. The assistant has a next of its own, equal to the
+// The term of the position is so much larger than anything the layers add that the output
+// of the last norm is about E[next(p)]. The token whose embedding has the largest product
+// with that is next(p) itself. So the choice at a position depends neither on the audio nor
+// on the tokens before. The assistant has a next of its own, equal to the
 // target's at a share α of the positions of a window, chosen at random.
 //
 // The second term never wins where next(p) is allowed. It is for the first position of a

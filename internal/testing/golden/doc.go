@@ -1,10 +1,10 @@
-// Package golden holds what upstream's own code computed, and compares with it.
-// For tests only.
+// Package golden compares results with those that upstream's own code computed. For tests
+// only.
 //
 //	tools/reference ─▶ testdata ─▶ [Load], [LoadModel] ─▶ [Check], … in a room's test
 //
 // Goldens are written by tools/reference/model_goldens.py and by nothing else:
-// there is no -update. Every file stands in testdata/index.json with its hash,
+// there is no -update. Every file is listed in testdata/index.json with its hash,
 // its shape and the versions that wrote it; a file that does not match fails the
 // test that loads it.
 //
