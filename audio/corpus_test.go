@@ -105,9 +105,20 @@ func (item badItem) test(t *testing.T) {
 // pcm returns the uncompressed source of a clip.
 func (c *Clip) pcm(t *testing.T) *pcmReader {
 	t.Helper()
-	p, ok := c.whole.now.mix.src.in.(*pcmReader)
-	if !ok {
+	p := pcmOf(c)
+	if p == nil {
 		t.Fatalf("clip of a %T, want uncompressed samples", c.whole.now.mix.src.in)
 	}
 	return p
+}
+
+// pcmOf returns the uncompressed source of a clip, or nil.
+func pcmOf(c *Clip) *pcmReader {
+	switch p := c.whole.now.mix.src.in.(type) {
+	case *pcmReader:
+		return p
+	case *wavReader:
+		return p.pcmReader
+	}
+	return nil
 }

@@ -39,7 +39,7 @@ func FuzzOpen(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if p, ok := c.whole.now.mix.src.in.(*pcmReader); ok && p.layout.frames > int64(len(file)) {
+		if p := pcmOf(c); p != nil && p.layout.frames > int64(len(file)) {
 			t.Fatalf("%d frames in %d bytes", p.layout.frames, len(file))
 		}
 		buf := make([]float32, 4096)

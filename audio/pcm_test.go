@@ -1,16 +1,12 @@
 package audio
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/go-audio/wav"
 )
 
 // big joins chunks of AIFF: ids, sizes most significant byte first, even lengths.
@@ -159,31 +155,6 @@ func TestContainerErrors(t *testing.T) {
 		_, err := openBytes(tt.file)
 		if !errors.Is(err, tt.err) || !strings.Contains(fmt.Sprint(err), tt.want) {
 			t.Errorf("error = %v\nwant %v with %q", err, tt.err, tt.want)
-		}
-	}
-}
-
-// TestAsGoAudio compares integers of every width with those of go-audio/wav.
-func TestAsGoAudio(t *testing.T) {
-	sound := make([]byte, 2*3*4*100)
-	for i := range sound {
-		sound[i] = byte(noise(uint64(i)))
-	}
-	for _, bits := range []int{8, 16, 24, 32} {
-		file := riff(chunk("fmt ", fmtBody(1, 1, SampleRate, bits)), chunk("data", sound))
-		b, err := wav.NewDecoder(bytes.NewReader(file)).FullPCMBuffer()
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := make([]float64, len(b.Data))
-		for i, v := range b.Data {
-			if bits == 8 {
-				v -= 128
-			}
-			want[i] = math.Ldexp(float64(v), 1-bits)
-		}
-		if got := decodeAll(file, Input{}); len(want) != 8*len(sound)/bits || !slices.Equal(got.samples, want) {
-			t.Errorf("%d bits: %d samples are not the %d of go-audio/wav", bits, len(got.samples), len(want))
 		}
 	}
 }

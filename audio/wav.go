@@ -2,8 +2,15 @@ package audio
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/go-audio/audio"
+	"github.com/go-audio/wav"
 )
 
 // Sample codes of a WAV file (wFormatTag) that are read.
@@ -24,39 +31,55 @@ var codecNames = map[uint16]string{
 }
 
 // openWAV opens a RIFF, RIFX, RF64 or BW64 file.
-func openWAV(f *file) (container, codec, error) { return openPCM(wavLayout)(f) }
-
-// wavLayout reads the header of a RIFF, RIFX, RF64 or BW64 file. The fmt chunk may come after the data, which
-// some writers do and a seekable file allows.
-func wavLayout(f *file) (l pcmLayout, err error) {
-	head, err := f.bytes(0, 12)
+func openWAV(f *file) (container, codec, error) {
+	h, err := readWAVHeader(f)
 	if err != nil {
-		return l, err
+		return nil, nil, err
 	}
-	order := binary.ByteOrder(binary.LittleEndian)
-	if hasAt(head, 0, "RIFX") {
-		order = binary.BigEndian
+	p := newPCM(f, h.layout)
+	if f.stream != nil || !h.isPlain() {
+		return p, p, nil
 	}
-	var format []byte
-	var formatAt int64
-	var data *fileChunk
-	form, ds64, promised := 8+int64(order.Uint32(head[4:])), int64(-1), int64(0)
-	chunks := chunkForm{order, 4, "data"}
+	w := &wavReader{pcmReader: p, decoder: wav.NewDecoder(h.view(f))}
+	return w, w, nil
+}
+
+// A wavHeader is what the header of a WAV file states, checked against the file.
+type wavHeader struct {
+	riff   []byte // the first twelve bytes
+	order  binary.ByteOrder
+	format []byte // the content of the fmt chunk, at most 40 bytes
+	data   *fileChunk
+	layout pcmLayout
+}
+
+// readWAVHeader reads the header of a file. The fmt chunk may come after the data, which some
+// writers do and a seekable file allows.
+func readWAVHeader(f *file) (h wavHeader, err error) {
+	if h.riff, err = f.bytes(0, 12); err != nil {
+		return h, err
+	}
+	h.order = binary.LittleEndian
+	if hasAt(h.riff, 0, "RIFX") {
+		h.order = binary.BigEndian
+	}
+	formatAt, chunks := int64(0), chunkForm{h.order, 4, "data"}
+	form, ds64, promised := 8+int64(h.order.Uint32(h.riff[4:])), int64(-1), int64(0)
 	for c, err := range f.chunks(12, chunks) {
 		switch {
 		case err != nil:
 		case c.id == "ds64" && c.size >= 16:
 			var b []byte
 			if b, err = f.bytes(c.body, 16); err == nil {
-				ds64 = int64(min(order.Uint64(b[8:]), 1<<62))
+				ds64 = int64(min(h.order.Uint64(b[8:]), 1<<62))
 			}
-		case c.id == "fmt " && format == nil && c.size < c.claimed:
+		case c.id == "fmt " && h.format == nil && c.size < c.claimed:
 			err = malformed(c.at(), fmt.Sprintf("the %d bytes its header states", c.claimed), "%d bytes", c.size)
-		case c.id == "fmt " && format == nil:
+		case c.id == "fmt " && h.format == nil:
 			formatAt = c.start
-			format, err = f.bytes(c.body, min(c.size, 40))
-		case c.id == "data" && data == nil:
-			data = c
+			h.format, err = f.bytes(c.body, min(c.size, 40))
+		case c.id == "data" && h.data == nil:
+			h.data = c
 			c.size, promised = dataBytes(c, f.size-c.body, form, ds64)
 			if promised == 0 {
 				if end, _ := f.afterChunks(c.body, chunks); end < min(form, f.size) {
@@ -65,28 +88,103 @@ func wavLayout(f *file) (l pcmLayout, err error) {
 			}
 		}
 		if err != nil {
-			return l, err
+			return h, err
 		}
-		if format != nil && data != nil {
+		if h.format != nil && h.data != nil {
 			break
 		}
 	}
 	switch {
-	case format == nil:
-		return l, malformed("fmt chunk", "one", "none in %d bytes", f.size)
-	case data == nil:
-		return l, malformed("data chunk", "one", "none in %d bytes", f.size)
+	case h.format == nil:
+		return h, malformed("fmt chunk", "one", "none in %d bytes", f.size)
+	case h.data == nil:
+		return h, malformed("data chunk", "one", "none in %d bytes", f.size)
 	}
-	l, err = parseFmt(format, order)
+	h.layout, err = parseFmt(h.format, h.order)
 	if bad, ok := err.(*FormatError); ok {
 		bad.Thing = fmt.Sprintf("fmt chunk at byte %d: %s", formatAt, bad.Thing)
 	}
 	if err != nil {
-		return l, err
+		return h, err
 	}
-	l.place(data.body, data.size, promised)
-	l.chunks = chunks
-	return l, nil
+	h.layout.place(h.data.body, h.data.size, promised)
+	h.layout.chunks = chunks
+	return h, nil
+}
+
+// isPlain reports whether go-audio/wav decodes the file rightly: a RIFF file of whole bytes of
+// integer PCM, all of which are there. It takes telephone codes for PCM and floats for integers,
+// and trusts sizes.
+func (h wavHeader) isPlain() bool {
+	l := h.layout
+	integers := (l.code == pcmSigned || l.code == pcmUnsigned) && int(h.order.Uint16(h.format[14:])) == 8*l.container
+	return integers && hasAt(h.riff, 0, "RIFF") && h.data.size == h.data.claimed && l.end > 0
+}
+
+// view returns what go-audio/wav reads of a file: its header, its fmt chunk and its data. Other
+// chunks are left out, since the library allocates whatever they claim.
+func (h wavHeader) view(f *file) *io.SectionReader {
+	format := h.format[:len(h.format)&^1]
+	head := append(bytes.Clone(h.riff), "fmt "...)
+	head = append(binary.LittleEndian.AppendUint32(head, uint32(len(format))), format...)
+	head = binary.LittleEndian.AppendUint32(append(head, "data"...), uint32(h.data.size))
+	return io.NewSectionReader(wavView{head, f, h.data.body}, 0, int64(len(head))+h.data.size)
+}
+
+// A wavView is a header followed by the samples of a file.
+type wavView struct {
+	head    []byte
+	file    *file
+	samples int64 // where they lie in the file
+}
+
+func (v wavView) ReadAt(b []byte, at int64) (n int, err error) {
+	size := int64(len(v.head))
+	if at < size {
+		n = copy(b, v.head[at:])
+	}
+	if n == len(b) {
+		return n, nil
+	}
+	m, err := v.file.ReadAt(b[n:], v.samples+max(at-size, 0))
+	return n + m, err
+}
+
+// A wavReader decodes blocks of integer samples with go-audio/wav.
+type wavReader struct {
+	*pcmReader // the layout, the position, and what follows the samples
+	decoder    *wav.Decoder
+	block      audio.IntBuffer
+}
+
+func (w *wavReader) next() (packet, error) {
+	channels := w.layout.channels
+	n := int(w.blockFrames()) * channels
+	if n == 0 {
+		return packet{}, io.EOF
+	}
+	w.block.Data = slices.Grow(w.block.Data[:0], n)[:n]
+	got, err := w.decoder.PCMBuffer(&w.block)
+	if err != nil || got < channels {
+		return packet{}, cmp.Or(err, io.EOF)
+	}
+	w.pos += int64(got / channels)
+	w.block.Data = w.block.Data[:got/channels*channels]
+	return newPacket(nil), nil
+}
+
+// decode scales the last block to [-1, 1]. Of 8 bits, 128 is silence.
+func (w *wavReader) decode(packet) ([]float64, error) {
+	bits, silence := 8*w.layout.container, 0.0
+	if bits == 8 {
+		silence = 128
+	}
+	scale := math.Ldexp(1, 1-bits)
+	w.pcm = slices.Grow(w.pcm[:0], len(w.block.Data))[:len(w.block.Data)]
+	for i, v := range w.block.Data {
+		w.pcm[i] = (float64(v) - silence) * scale
+	}
+	return w.pcm, nil
 }
 
 // unknownRIFF is the least size that stands for none: sox writes it to pipes, others write more.

@@ -230,15 +230,3 @@ func (e *endless) ReadAt(p []byte, at int64) (int, error) {
 	}
 	return len(p), nil
 }
-
-func BenchmarkReadWAV30s(b *testing.B) {
-	file := riff(chunk("fmt ", fmtBody(1, 1, SampleRate, 16)), chunk("data", make([]byte, 2*30*SampleRate)))
-	buf := make([]float32, 1<<14)
-	b.ReportAllocs()
-	for b.Loop() {
-		c, err := openBytes(file)
-		for err == nil {
-			_, err = c.Read(buf)
-		}
-	}
-}

@@ -1,0 +1,130 @@
+package audio
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-audio/audio"
+	"github.com/go-audio/wav"
+)
+
+// encodeWAV returns a file that go-audio/wav writes.
+func encodeWAV(t testing.TB, rate, bits, channels int, samples []int) []byte {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.TempDir(), "x.wav"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	e := wav.NewEncoder(f, rate, bits, channels, tagPCM)
+	format := &audio.Format{NumChannels: channels, SampleRate: rate}
+	if err := e.Write(&audio.IntBuffer{Format: format, Data: samples, SourceBitDepth: bits}); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(f.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// wavFiles returns every WAV file at hand, and generated ones of every width with one to three
+// channels, by go-audio/wav and with odd sizes and chunks between.
+func wavFiles(t *testing.T) map[string][]byte {
+	files := map[string][]byte{}
+	for _, pattern := range []string{"testdata/*/*.wav", "../model/digits/*.wav", "../../shared/data/badwav/*/*", "../../shared/data/speech/formats/*.wav", "../../shared/data/faults/*.wav", "../../shared/data/reports/*.wav"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			b, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[name] = b
+		}
+	}
+	for _, bits := range []int{8, 16, 24, 32} {
+		for _, channels := range []int{1, 2, 3} {
+			for _, n := range []int{0, 1, 7, 8192, 20001} {
+				samples, raw := make([]int, n*channels), make([]byte, n*channels*bits/8)
+				for i := range samples {
+					samples[i] = int(noise(uint64(i))) >> (24 - min(bits, 24)) & (1<<bits - 1)
+				}
+				for i := range raw {
+					raw[i] = byte(noise(uint64(i)) >> 7)
+				}
+				name := fmt.Sprintf("%d bits, %d channels, %d frames", bits, channels, n)
+				if n > 0 {
+					files[name+", encoded"] = encodeWAV(t, 22050, bits, channels, samples)
+				}
+				list := chunk("LIST", []byte("INFOISFT\x04\x00\x00\x00abcd"))
+				huge := chunkOf("LIST", 14, []byte("INFOISFT\xff\xff\xff\xffab")) // go-audio/wav would allocate what it claims
+				files[name] = riff(chunk("fmt ", fmtBody(tagPCM, channels, 8000, bits)), list, chunk("data", raw), list)
+				files[name+", extensible"] = riff(huge, chunk("fmt ", extensible(tagPCM, channels, 8000, bits, bits)), chunk("data", raw))
+			}
+		}
+	}
+	return files
+}
+
+// TestGoAudio: what go-audio/wav decodes has the bits of our own reader, and every well-formed file
+// of integer PCM goes through it.
+func TestGoAudio(t *testing.T) {
+	library := 0
+	for name, b := range wavFiles(t) {
+		d := decodeAll(b, Input{})
+		if d.err != nil {
+			continue
+		}
+		w, ok := d.clip.whole.now.mix.src.in.(*wavReader)
+		if generated := strings.Contains(name, " bits, "); generated && !ok && !strings.Contains(name, " 0 frames") {
+			t.Errorf("%s: read by %T, want go-audio/wav", name, d.clip.whole.now.mix.src.in)
+		}
+		if !ok {
+			continue
+		}
+		library++
+		own := newPCM(w.file, w.layout)
+		var want []float64
+		for p, err := own.next(); err == nil; p, err = own.next() {
+			pcm, _ := own.decode(p)
+			want = append(want, pcm...)
+		}
+		if !slices.Equal(d.samples, want) {
+			t.Errorf("%s: %d samples differ from the %d of our reader", name, len(d.samples), len(want))
+		}
+	}
+	if library < 150 {
+		t.Errorf("%d files were read by go-audio/wav, want 150 and more", library)
+	}
+	t.Logf("%d files", library)
+}
+
+// BenchmarkReadWAV30s reads 30 s of 16 bits, by go-audio/wav and by our reader.
+func BenchmarkReadWAV30s(b *testing.B) {
+	file := riff(chunk("fmt ", fmtBody(tagPCM, 1, SampleRate, 16)), chunk("data", make([]byte, 2*30*SampleRate)))
+	unsized := bytes.Clone(file)
+	copy(unsized[40:], "\xff\xff\xff\xff")
+	for name, file := range map[string][]byte{"go-audio": file, "own": unsized} {
+		b.Run(name, func(b *testing.B) {
+			buf := make([]float32, 1<<14)
+			b.ReportAllocs()
+			for b.Loop() {
+				c, err := openBytes(file)
+				for err == nil {
+					_, err = c.Read(buf)
+				}
+			}
+		})
+	}
+}
