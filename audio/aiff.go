@@ -24,7 +24,7 @@ var aifcCodes = map[string]struct {
 var aiffChunks = chunkForm{binary.BigEndian, 4, "SSND"}
 
 // aiffLayout reads the header of an AIFF or AIFC file: chunks as in a WAV file, but most
-// significant byte first. COMM says what the samples are, SSND holds them.
+// significant byte first. COMM describes the samples, SSND holds them.
 //
 // Source: Apple, Audio Interchange File Format AIFF-C, draft of 1991.
 func aiffLayout(f *file) (l pcmLayout, err error) {

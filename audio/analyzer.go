@@ -54,7 +54,7 @@ type analyzer struct {
 	out   [1][]float32 // logs
 }
 
-// A band is a mel bin: the weights of the powers from the first on.
+// A band is a mel bin: its weights, the first of which is for power first.
 type band struct {
 	first   int
 	weights []float32

@@ -8,24 +8,24 @@ import (
 )
 
 // A Gap is a stretch of a clip, in seconds, whose sound is damaged or lost in the file.
-// Silence stands for it, if its length is known.
+// Silence replaces it, if its length is known.
 type Gap struct{ Start, End float64 }
 
 // A chain is the sound of a file at SampleRate. Most files are one link. A chained Ogg file,
 // such as a recording of a radio station that changes its title, and MP3 files that were
 // joined have several, each with a rate and channels of its own.
 type chain struct {
-	in    Input
-	first *link
-	now   *link
-	base  int64 // samples before now
-	given int64 // samples in all
-	links int   // that were read
-	over  bool
-	found findings
+	in        Input
+	first     *link
+	now       *link
+	base      int64 // samples before now
+	delivered int64 // samples in all
+	links     int   // that were read
+	over      bool
+	found     findings
 }
 
-// Limits on links: opening one takes far longer than reading the few bytes it may hold.
+// Limits on links: opening one takes far longer than reading the few bytes it may consist of.
 const (
 	maxLinks       = 1000
 	linksPerSecond = 10
@@ -52,7 +52,7 @@ type findings struct {
 	opposed   bool // channels cancel one another in their mean
 }
 
-// link returns the sound of src in f. The link before it, if there is one, lends its filter.
+// link returns the sound of src in f. It shares the resampling filter of the link before, if any.
 func (in Input) link(src *source, f *file, before *link) (*link, error) {
 	s := src.shape()
 	if err := s.check(); err != nil {
@@ -82,7 +82,7 @@ func (c *chain) rewind() error {
 func (c *chain) read(dst []float32) (int, error) {
 	for !c.over {
 		n, err := c.now.out.read(dst)
-		c.given += int64(n)
+		c.delivered += int64(n)
 		if err = c.now.file.failed(err); err != io.EOF {
 			return n, err
 		}
@@ -131,8 +131,8 @@ func (c *chain) finish() error {
 func (c *chain) follow() error {
 	f, next := c.now.file, c.now.mix.src.nextLink
 	for c.over = true; next > 0; next = nextLink(f, next+1, oggFirst) {
-		thing := fmt.Sprintf("what follows %.2f s, at byte %d", float64(c.given)/SampleRate, f.from+next)
-		if c.links++; int64(c.links) >= maxLinks+linksPerSecond*c.given/SampleRate {
+		thing := fmt.Sprintf("what follows %.2f s, at byte %d", float64(c.delivered)/SampleRate, f.from+next)
+		if c.links++; int64(c.links) >= maxLinks+linksPerSecond*c.delivered/SampleRate {
 			return c.unread(thing, malformed("links of a chained file", fmt.Sprintf("at most %d, and %d a second", maxLinks, linksPerSecond), "more"))
 		}
 		err := c.open(newFile(f.r, f.from+next, f.from+f.size))
@@ -158,7 +158,7 @@ func (c *chain) open(f *file) error {
 	}
 	l, err := c.in.link(src, f, c.now)
 	if err == nil {
-		c.now, c.base, c.over = l, c.given, false
+		c.now, c.base, c.over = l, c.delivered, false
 	}
 	return err
 }
@@ -166,9 +166,9 @@ func (c *chain) open(f *file) error {
 // unread adds that a part of the file cannot be read.
 func (c *chain) unread(part string, why error) error {
 	if c.in.Strict {
-		return malformed(part, "", "%s", placeOf(why))
+		return malformed(part, "", "%s", detail(why))
 	}
-	c.found.short(part + ", cannot be read: " + placeOf(why))
+	c.found.short(part + ", cannot be read: " + detail(why))
 	return nil
 }
 
@@ -189,7 +189,7 @@ func (f findings) warnings() []string {
 		list = slices.Insert(list, maxListed, fmt.Sprintf("and so on, %d more of this kind", f.more))
 	}
 	if n := len(f.gaps); n == 1 && f.gaps[0].Start == f.gaps[0].End { // ffmpeg states no length
-		list = append(list, fmt.Sprintf("damaged before %.2f s: %s", f.gaps[0].End, placeOf(f.why)))
+		list = append(list, fmt.Sprintf("damaged before %.2f s: %s", f.gaps[0].End, detail(f.why)))
 	} else if n > 0 {
 		var places []string
 		for _, g := range f.gaps[:min(n, maxListed)] {
@@ -202,7 +202,7 @@ func (f findings) warnings() []string {
 		if text += strings.Join(places, ", "); n > maxListed {
 			text += " and so on"
 		}
-		list = append(list, fmt.Sprintf("%s; silence stands there (first: %s)", text, placeOf(f.why)))
+		list = append(list, fmt.Sprintf("%s; silence stands there (first: %s)", text, detail(f.why)))
 	}
 	if f.peak > loud {
 		list = append(list, fmt.Sprintf("samples reach %.3g, want -1 to 1: the file may be scaled wrongly", f.peak))

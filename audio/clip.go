@@ -16,40 +16,40 @@ const (
 	SampleRate = frontend.SampleRate
 	// HopLength is the distance of two frames, in samples.
 	HopLength = frontend.HopLength
-	// windowSize is the length of the Fourier transform behind a frame, in samples.
+	// windowSize is the length of the Fourier transform of a frame, in samples.
 	windowSize = frontend.WindowSize
-	// FramesPerSecond is how many frames a second of sound has.
+	// FramesPerSecond is the number of frames in a second of sound.
 	FramesPerSecond = frontend.FramesPerSecond
 )
 
-// Input says how to open a sound file. The zero value mixes all channels.
+// Input configures how a sound file is opened. The zero value mixes all channels.
 type Input struct {
 	// Channel picks one channel, counted from 1. 0 means the mean of all channels.
 	Channel int
 
-	// FFmpeg says what to do with a file that this package does not read: FFmpegAuto,
-	// or an empty string, decodes it with the installed ffmpeg, if there is one;
-	// FFmpegNever refuses it; anything else is the path of the program.
+	// FFmpeg decodes formats that this package does not read: FFmpegAuto, or an empty
+	// string, means the installed ffmpeg, if there is one; FFmpegNever refuses such files;
+	// anything else is the path of the program.
 	FFmpeg string
 
 	// PhoneFormatsOnly restricts ffmpeg to what phones record: MP4, M4A, 3GP, AAC and AMR. It is
 	// meant for files of strangers.
 	PhoneFormatsOnly bool
 
-	// Strict makes damaged, missing and unreadable sound an error. Otherwise silence stands
-	// for it, and the clip has warnings.
+	// Strict makes damaged, missing and unreadable sound an error. Otherwise silence
+	// replaces it, and the clip has warnings.
 	Strict bool
 
 	// Raw is the rate of samples without a header, in Hz: 16 bits each, little-endian, one
 	// channel. 0 means that the sound has a header.
 	Raw int
 
-	// Arriving makes OpenStream take sound as it comes, however fast.
-	Arriving bool
+	// Live makes OpenStream read sound as it arrives, however fast that is.
+	Live bool
 
-	// Longest is the most sound to read; longer sound is ErrTooLong. The limit is a
-	// duration, since a small file can hold days of silence. 0 means any length.
-	Longest time.Duration
+	// MaxDuration bounds the sound; more is ErrTooLong. A limit on bytes would not do, since
+	// a small file can hold days of silence. 0 means any length.
+	MaxDuration time.Duration
 }
 
 // Open opens a sound file. Its first bytes tell the format.
@@ -61,11 +61,11 @@ type Clip struct {
 	name    string
 	in      Input // as it was opened
 	src     mono
-	whole   *chain         // under src; nil if the samples come from no file
+	whole   *chain         // the file under src; nil if there is none
 	closers []func() error // what Close calls, in this order
-	once    bool           // the sound is still arriving
+	live    bool           // the sound is still arriving
 	ended   bool           // Read has reached the end once
-	most    int64          // samples that may be read; 0 means any number
+	limit   int64          // samples that may be read; 0 means any number
 	read    int64          // since the beginning
 }
 
@@ -107,8 +107,8 @@ func (in Input) openFile(ctx context.Context, name string, f *os.File, size int6
 	return c, nil
 }
 
-// An interruptible file cannot be read once its context has ended: to look through one of many
-// gigabytes takes minutes.
+// An interruptible file cannot be read once its context has ended. A search for sound after damage
+// may take minutes in a file of many gigabytes.
 type interruptible struct {
 	ctx context.Context
 	io.ReaderAt
@@ -121,7 +121,7 @@ func (r interruptible) ReadAt(b []byte, at int64) (int, error) {
 	return r.ReaderAt.ReadAt(b, at)
 }
 
-// refused returns err without advice that in does not allow.
+// refused returns err, without advice to use ffmpeg if in forbids it.
 func (in Input) refused(err error) error {
 	var f *FormatError
 	if errors.As(err, &f) {
@@ -144,7 +144,7 @@ func (in Input) OpenFile(ctx context.Context, name string, f *os.File) (*Clip, e
 // open makes a clip of a whole file of size bytes.
 func (in Input) open(name string, r io.ReaderAt, size int64) (*Clip, error) {
 	f := newFile(r, 0, size)
-	k, head, err := in.kind(f)
+	k, head, err := in.detect(f)
 	if err != nil {
 		return nil, named(name, err)
 	}
@@ -155,8 +155,8 @@ func (in Input) open(name string, r io.ReaderAt, size int64) (*Clip, error) {
 	return in.clip(name, src, f)
 }
 
-// kind returns the format of f and its first bytes. From now on f begins behind any ID3 tags.
-func (in Input) kind(f *file) (k *format, head []byte, err error) {
+// detect returns the format of f and its first bytes. It moves the start of f after any ID3 tags.
+func (in Input) detect(f *file) (k *format, head []byte, err error) {
 	if in.Raw == 0 {
 		head, err = f.skipID3()
 		return formatOf(head), head, err
@@ -168,18 +168,18 @@ func (in Input) kind(f *file) (k *format, head []byte, err error) {
 	})}, nil, nil
 }
 
-// clip mixes a source to one channel at SampleRate, and reads other files behind f.
+// clip mixes a source to one channel at SampleRate.
 func (in Input) clip(name string, src *source, f *file) (*Clip, error) {
 	p, err := in.link(src, f, nil)
 	if err != nil {
 		return nil, named(name, err)
 	}
 	whole := &chain{in: in, first: p, now: p}
-	return &Clip{name: name, in: in, src: whole, whole: whole, most: int64(in.Longest.Seconds() * SampleRate)}, nil
+	return &Clip{name: name, in: in, src: whole, whole: whole, limit: int64(in.MaxDuration.Seconds() * SampleRate)}, nil
 }
 
-// FromSamples returns a clip of samples that are mono and at SampleRate already. It
-// keeps pcm, which must not change while the clip is used.
+// FromSamples returns a clip of mono samples at SampleRate. It uses pcm itself, which must
+// not change as long as the clip is used.
 func FromSamples(name string, pcm []float32) *Clip {
 	return &Clip{name: name, src: &memory{pcm: pcm}}
 }
@@ -195,8 +195,9 @@ func (c *Clip) Channels() int {
 	return c.whole.first.mix.shape.channels
 }
 
-// Promised returns the length in seconds that the file states, or 0. It may be wrong.
-func (c *Clip) Promised() float64 {
+// HeaderDuration returns the length in seconds that the header of the file states, or 0. It
+// may be wrong.
+func (c *Clip) HeaderDuration() float64 {
 	if c.whole == nil {
 		return 0
 	}
@@ -204,29 +205,28 @@ func (c *Clip) Promised() float64 {
 	return s.seconds(s.promised)
 }
 
-// Once reports whether the sound can be read only once, since it is still arriving: see
+// IsLive reports whether the sound is still arriving, so that it can be read only once: see
 // OpenStream.
-func (c *Clip) Once() bool { return c.once }
+func (c *Clip) IsLive() bool { return c.live }
 
 // Rewind makes the next Read start at the beginning.
 func (c *Clip) Rewind() error {
-	if c.once && c.read > 0 {
-		return named(c.name, errForgotten)
+	if c.live && c.read > 0 {
+		return named(c.name, errStreamGone)
 	}
 	c.read = 0
 	return named(c.name, c.src.rewind())
 }
 
-// Read fills dst as far as it can and returns how many samples it read: fewer
-// than len(dst) only together with an error, which is io.EOF at the end. A
-// sample that is no finite number, as float files may hold, is an error that
-// says where it is.
+// Read fills dst and returns the number of samples it read: fewer than len(dst) only
+// together with an error, which is io.EOF at the end. A sample that is not a finite number,
+// as float files may hold, is an error with its place.
 func (c *Clip) Read(dst []float32) (n int, err error) {
 	for n < len(dst) {
 		m, err := c.src.read(dst[n:])
 		n += m
-		if c.read += int64(m); c.most > 0 && c.read > c.most {
-			return n, fmt.Errorf("%s: %w: want at most %v", c.name, ErrTooLong, c.in.Longest)
+		if c.read += int64(m); c.limit > 0 && c.read > c.limit {
+			return n, fmt.Errorf("%s: %w: want at most %v", c.name, ErrTooLong, c.in.MaxDuration)
 		}
 		if err == io.EOF {
 			c.ended = true
@@ -247,16 +247,16 @@ func (c *Clip) findings() findings {
 	return c.whole.found
 }
 
-// Truncated reports whether the file ended before its header says. It is known
-// once Read has reached the end.
+// Truncated reports whether the file is shorter than its header states, or ends within the
+// sound. It is known once Read has reached the end.
 func (c *Clip) Truncated() bool { return c.findings().cut }
 
-// Damaged returns where the sound of the file is damaged or lost, in order: 100 places for
-// each of the files in it at most, the last of which may be several. It is known once Read
-// has reached the end.
+// Damaged returns the gaps whose sound is damaged or lost, in order. Of each link of a
+// chained file it lists 100; the last gap covers any more. It is known once Read has reached
+// the end.
 func (c *Clip) Damaged() []Gap { return c.findings().gaps }
 
-// Warnings returns a sentence for each oddity of a clip that could be read
+// Warnings returns a sentence for each problem of a clip that could be read
 // nevertheless. They are known once Read has reached the end.
 func (c *Clip) Warnings() []string { return c.findings().warnings() }
 

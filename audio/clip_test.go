@@ -122,7 +122,7 @@ func TestFileShrinks(t *testing.T) {
 func TestLongest(t *testing.T) {
 	raw := noiseWAV() // one second
 	for longest, fits := range map[time.Duration]bool{0: true, time.Second: true, 999 * time.Millisecond: false, 100 * time.Millisecond: false} {
-		c, err := Input{Longest: longest}.OpenReader(t.Context(), "x.wav", bytes.NewReader(raw))
+		c, err := Input{MaxDuration: longest}.OpenReader(t.Context(), "x.wav", bytes.NewReader(raw))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func TestLongest(t *testing.T) {
 		c.Close()
 	}
 	c := FromSamples("x", make([]float32, 1))
-	c.in.Longest, c.most, c.read = 200*time.Hour, 200*3600*SampleRate, 200*3600*SampleRate
+	c.in.MaxDuration, c.limit, c.read = 200*time.Hour, 200*3600*SampleRate, 200*3600*SampleRate
 	if _, err := c.Read(make([]float32, 1)); err == nil || !strings.Contains(err.Error(), "200h0m0s") {
 		t.Errorf("error = %v, want one with the limit", err)
 	}

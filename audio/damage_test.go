@@ -37,7 +37,7 @@ func decodeAll(file []byte, in Input) decoded {
 		h.samples = append(h.samples, block...)
 		frames := int64(len(block) / m.shape.channels)
 		m.frame += frames
-		j.given += frames * SampleRate / int64(m.shape.rate)
+		j.delivered += frames * SampleRate / int64(m.shape.rate)
 		if err == io.EOF {
 			if err = j.finish(); err == nil {
 				err = j.follow()

@@ -19,14 +19,14 @@
 // are never trusted beyond the end of the file. Chained Ogg and joined MP3 are read from end to
 // end; otherwise a file is one file.
 //
-// Where sound is damaged or lost, silence stands for it, as long as the container's clock
-// says, and [Clip.Damaged], [Clip.Truncated] and [Clip.Warnings] report it. With
+// Where sound is damaged or lost, silence of its length replaces it, by the container's clock,
+// and [Clip.Damaged], [Clip.Truncated] and [Clip.Warnings] report it. With
 // [Input].Strict that is an error.
 //
 // # Live sound
 //
-// [Input.OpenStream] opens files of every format that this package reads while they arrive,
-// and [Live] takes the place of a [Spectrogram] for their sound, of unknown length.
+// [Input.OpenStream] opens files of every format that is read here while they arrive. For sound
+// of unknown length, [Live] replaces [Spectrogram].
 //
 // # Upstream
 //

@@ -14,7 +14,7 @@ var (
 	ErrUnsupported = errors.New("unsupported sound format")
 )
 
-// ErrTooLong reports sound that is longer than Input.Longest.
+// ErrTooLong reports sound that is longer than Input.MaxDuration.
 var ErrTooLong = errors.New("the sound is too long")
 
 var errDirectory = errors.New("is a directory, want a sound file")
@@ -52,8 +52,8 @@ const emptyFile = "an empty file"
 // textFile is the Got of a FormatError for a file of text.
 const textFile = "a text file"
 
-// placeOf returns what is wrong, without the file and what to do.
-func placeOf(err error) string {
+// detail returns the text of an error without the file and the advice.
+func detail(err error) string {
 	var f *FormatError
 	if !errors.As(err, &f) {
 		return err.Error()
@@ -65,7 +65,7 @@ func placeOf(err error) string {
 	return text
 }
 
-// remedy says what to do.
+// remedy returns advice on what to do.
 func (e *FormatError) remedy() string {
 	convert := "ffmpeg -i " + shellWord(e.File) + " -ar 16000 -ac 1 out.wav"
 	switch {
@@ -85,10 +85,10 @@ func (e *FormatError) remedy() string {
 	return "; copy or export it again, or try: " + convert
 }
 
-// plainWord is a name that shells take as it is, but for one that begins like an option.
+// plainWord matches names that need no quotes in a shell.
 var plainWord = regexp.MustCompile(`^[\w./+@%,:=-]+$`)
 
-// shellWord spells the name of a file as a shell takes it.
+// shellWord quotes the name of a file for a shell.
 func shellWord(name string) string {
 	if name == "" || name == "-" || name == "standard input" {
 		return "FILE"
@@ -123,7 +123,7 @@ type ReadError struct {
 func (e *ReadError) Error() string { return e.File + ": " + e.Err.Error() }
 func (e *ReadError) Unwrap() error { return e.Err }
 
-// unopened says that a file cannot be opened.
+// unopened returns an error for a file that cannot be opened.
 func unopened(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = noFile{}
@@ -131,7 +131,7 @@ func unopened(name string, err error) error {
 	return named(name, err)
 }
 
-// A noFile is fs.ErrNotExist in plain words.
+// noFile is fs.ErrNotExist with a clearer text.
 type noFile struct{}
 
 func (noFile) Error() string        { return "there is no such sound file" }

@@ -9,7 +9,7 @@ import (
 // A Feed resamples sound that arrives piece by piece to SampleRate. All of its
 // output together equals a Clip of the same samples. It must not be used concurrently.
 type Feed struct {
-	in  *pieces
+	in  *sampleQueue
 	out mono
 }
 
@@ -19,7 +19,7 @@ func NewFeed(rate int) (*Feed, error) {
 	if err := s.check(); err != nil {
 		return nil, fmt.Errorf("audio: %w", err)
 	}
-	f := &Feed{in: &pieces{}}
+	f := &Feed{in: &sampleQueue{}}
 	f.out = f.in
 	if rate != SampleRate {
 		f.out = newResampler(f.in, rate, nil)
@@ -27,8 +27,8 @@ func NewFeed(rate int) (*Feed, error) {
 	return f, nil
 }
 
-// Add appends samples and returns the resampled output so far. The filter looks ahead, so
-// the last few inputs yield output only when more samples follow.
+// Add appends samples and returns the output that is ready. The filter looks ahead, so the
+// last few inputs yield output only when more samples follow.
 func (f *Feed) Add(pcm []float32) []float32 {
 	f.in.queue = append(f.in.queue, pcm...)
 	return f.drain()
@@ -51,18 +51,18 @@ func (f *Feed) drain() (out []float32) {
 	}
 }
 
-// errNotYet says that more samples are still to come.
+// errNotYet means that more samples are still to come.
 var errNotYet = errors.New("no samples yet")
 
-// pieces is a signal whose samples arrive.
-type pieces struct {
+// A sampleQueue is a signal whose samples arrive.
+type sampleQueue struct {
 	queue []float32
 	ended bool
 }
 
-func (p *pieces) rewind() error { return errors.ErrUnsupported }
+func (p *sampleQueue) rewind() error { return errors.ErrUnsupported }
 
-func (p *pieces) read(dst []float32) (int, error) {
+func (p *sampleQueue) read(dst []float32) (int, error) {
 	n := copy(dst, p.queue)
 	p.queue = p.queue[:copy(p.queue, p.queue[n:])]
 	switch {

@@ -14,7 +14,7 @@ func TestFeed(t *testing.T) {
 			pcm[i] = float32(math.Sin(float64(i*i) / 50000))
 		}
 		want := make([]float32, len(pcm)*3)
-		whole := &pieces{queue: slices.Clone(pcm), ended: true}
+		whole := &sampleQueue{queue: slices.Clone(pcm), ended: true}
 		var src mono = whole
 		if rate != SampleRate {
 			src = newResampler(whole, rate, nil)

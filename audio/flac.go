@@ -25,8 +25,8 @@ func openFLAC(file *file) (container, codec, error) {
 	return f, f, err
 }
 
-// newPackedFLAC reads the first packet of FLAC in an Ogg container: behind 9 bytes of its own, it
-// begins a FLAC file; the others are blocks of its header and frames.
+// newPackedFLAC reads the first packet of FLAC in an Ogg container: after 9 bytes of its own
+// comes the beginning of a FLAC file. The other packets are blocks of its header and frames.
 func newPackedFLAC(headers [][]byte) (codec, error) {
 	head := headers[0]
 	b := bytes.Clone(head[min(9, len(head)):])
@@ -80,7 +80,7 @@ func (f *flacCodec) decode(p packet) ([]float64, error) {
 func (f *flacCodec) frame(r io.Reader) (fr *frame.Frame, err error) {
 	defer catch("FLAC frame", &err)
 	if fr, err = frame.Parse(r); err != nil {
-		return nil, plain(noEOF(err))
+		return nil, unprefixed(noEOF(err))
 	}
 	s := f.shape()
 	switch {
@@ -104,16 +104,16 @@ func (f *flacCodec) frame(r io.Reader) (fr *frame.Frame, err error) {
 	return fr, nil
 }
 
-// plain returns an error of the library without the name of the function.
-func plain(err error) error {
+// unprefixed returns an error of the library without the name of its function.
+func unprefixed(err error) error {
 	if name, text, ok := strings.Cut(err.Error(), ": "); ok && strings.HasPrefix(name, "frame.") {
 		return errors.New(text)
 	}
 	return err
 }
 
-// A flacReader finds the frames of a file. Where one is damaged, it goes on with the next
-// that is sound; the numbers of the frames tell what is missing.
+// A flacReader finds the frames of a file. After a damaged one it continues with the next
+// intact frame; the numbers of the frames show how much is missing.
 type flacReader struct {
 	*flacCodec
 	file   *file
@@ -121,16 +121,16 @@ type flacReader struct {
 	at     int64 // of the next frame
 	number int64 // number of its first sample; -1: any
 	block  int64 // samples of a frame, if all have as many
-	tries  int   // of frames behind damage
+	tries  int   // frames tried after damage
 	cut    bool  // sound is missing at the end
 }
 
-// maxFLACFrame bounds what may be a frame behind damage.
+// maxFLACFrame bounds the size of a frame after damage.
 const maxFLACFrame = 4 << 20
 
 func (f *flacReader) ending() ending { return ending{cut: f.cut} }
 
-// decode gives the samples of the last frame, which has been decoded to find it.
+// decode returns the samples of the last frame, which next has decoded to find its end.
 func (f *flacReader) decode(packet) ([]float64, error) { return f.buf, nil }
 
 func (f *flacReader) next() (packet, error) {
@@ -167,8 +167,8 @@ func (f *flacReader) parse(at int64) (packet, error) {
 	return p, nil
 }
 
-// resume finds the first sound frame behind damage. Without one the sound ends: nothing is
-// missing if what follows is padding or a tag.
+// resume finds the first intact frame after damage. Without one the sound ends: nothing is
+// missing if padding or a tag follows.
 func (f *flacReader) resume(why error) (packet, error) {
 	if tagSize(f.file.head(f.at)) > 0 {
 		return packet{}, f.finish(why)
@@ -191,8 +191,8 @@ func (f *flacReader) resume(why error) (packet, error) {
 	}
 }
 
-// header returns the first place of a frame's header from a place on; -1 without one. It reads
-// the file once, however much looks like the beginning of one.
+// header returns the place of the first frame header from a place on, or -1. It reads the file
+// once, however much looks like a header.
 func (f *flacReader) header(at int64) int64 {
 	const most = 16 // bytes of a header
 	b := make([]byte, 1<<16)
@@ -218,8 +218,8 @@ func (f *flacReader) header(at int64) int64 {
 	return -1
 }
 
-// isFLACFrame reports whether head begins a frame. What a header may not hold is looked at first:
-// the library allocates to tell, and prints that it has not been tested with some rates.
+// isFLACFrame reports whether head begins a frame. Forbidden values are checked first: the library
+// allocates before it finds them, and prints that some rates were not tested.
 //
 // Source: RFC 9639, 9.1.
 func isFLACFrame(head []byte) bool {

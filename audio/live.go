@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// A Live gives the log-mel windows of a clip whose sound is still arriving. It differs
-// from a Spectrogram in what cannot be known before the end:
+// A Live computes the log-mel windows of a clip whose sound is still arriving. It differs
+// from a Spectrogram in what is unknown before the end:
 //
 //   - the maximum that a window is clamped against is that of all frames up to the
 //     window's end, not of the whole sound;
@@ -29,9 +29,9 @@ type Live struct {
 	before float32   // the maximum of all frames before that
 }
 
-// NewLive begins to read a clip, which must not be read otherwise, until it or ctx ends.
-// id takes the place of the hash of a file: it seeds sampling, so equal ids and equal sound
-// give equal transcripts.
+// NewLive starts to read a clip, until it or ctx ends. Nothing else may read the clip. id
+// replaces the hash of a file: it seeds sampling, so equal ids and equal sound give equal
+// transcripts.
 func NewLive(ctx context.Context, c *Clip, id uint64, o Options) (*Live, error) {
 	o = o.defaults()
 	if err := o.check(); err != nil {
@@ -42,34 +42,34 @@ func NewLive(ctx context.Context, c *Clip, id uint64, o Options) (*Live, error) 
 	return l, nil
 }
 
-// ahead is how many tenths of a second are read before they are asked for: five minutes.
+// ahead is how many tenths of a second are read in advance: five minutes.
 const ahead = 3000
 
-// Arrivals has a goroutine read a clip until it, or ctx, ends: so many tenths of a second before
-// they are asked for. It returns what gives the samples, and gives up waiting for them with a
-// context. The clip must not be read otherwise; its Close ends the goroutine.
+// Arrivals starts a goroutine that reads a clip until it or ctx ends, up to ahead tenths of a
+// second in advance. It returns a function that reads the samples, and stops waiting when its
+// context ends. Nothing else may read the clip; its Close ends the goroutine.
 func (c *Clip) Arrivals(ctx context.Context, ahead int) func(context.Context, []float32) (int, error) {
 	type block struct {
 		pcm []float32
 		err error
 	}
-	come, ended := make(chan block, ahead), make(chan struct{})
+	blocks, ended := make(chan block, ahead), make(chan struct{})
 	ctx, stop := context.WithCancel(ctx)
-	own, files := *c, &Clip{closers: c.closers}
+	clip, files := *c, &Clip{closers: c.closers}
 	c.closers = []func() error{func() error {
-		if stop(); !c.once { // a read of what is arriving may never return; it holds nothing but its file
+		if stop(); !c.live { // a read of live sound may never return; it uses nothing but its file
 			<-ended
 		}
 		return files.Close()
 	}}
-	go func() { // for as long as a read waits, whatever ctx says
+	go func() { // a read may outlast ctx
 		defer close(ended)
-		defer close(come)
+		defer close(blocks)
 		for ctx.Err() == nil {
 			pcm := make([]float32, SampleRate/10)
-			n, err := own.Read(pcm)
+			n, err := clip.Read(pcm)
 			select {
-			case come <- block{pcm[:n], err}:
+			case blocks <- block{pcm[:n], err}:
 			case <-ctx.Done():
 			}
 			if err != nil {
@@ -82,7 +82,7 @@ func (c *Clip) Arrivals(ctx context.Context, ahead int) func(context.Context, []
 		if len(b.pcm) == 0 && b.err == nil {
 			var ok bool
 			select {
-			case b, ok = <-come:
+			case b, ok = <-blocks:
 				if !ok {
 					return 0, cmp.Or(ctx.Err(), io.ErrUnexpectedEOF)
 				}
@@ -99,23 +99,23 @@ func (c *Clip) Arrivals(ctx context.Context, ahead int) func(context.Context, []
 	}
 }
 
-// have returns the number of the first frame not analyzed.
-func (l *Live) have() int64 { return l.first + int64(len(l.tops)) }
+// analyzed returns the number of the first frame not analyzed.
+func (l *Live) analyzed() int64 { return l.first + int64(len(l.tops)) }
 
 // analyze waits for the frames up to end, as far as there is sound.
 func (l *Live) analyze(ctx context.Context, end int64) error {
-	for l.have() < end {
-		x, n, err := l.in.frames(ctx, l.have(), int(min(end-l.have(), blockFrames)))
+	for l.analyzed() < end {
+		x, n, err := l.in.frames(ctx, l.analyzed(), int(min(end-l.analyzed(), blockFrames)))
 		if n <= 0 || err != nil {
 			return err
 		}
 		logs, tops := l.an.block(x, n)
 		l.logs.add(logs)
 		for _, top := range tops {
-			if l.in.mirrored() && l.have() >= int64(l.opt.Window) {
+			if l.in.mirrored() && l.analyzed() >= int64(l.opt.Window) {
 				top = logFloor // as in a Spectrogram
 			}
-			l.tops = append(l.tops, max(top, l.top(l.have()-1)))
+			l.tops = append(l.tops, max(top, l.top(l.analyzed()-1)))
 		}
 	}
 	return nil
@@ -123,22 +123,22 @@ func (l *Live) analyze(ctx context.Context, end int64) error {
 
 // top returns the maximum of all frames up to t.
 func (l *Live) top(t int64) float32 {
-	t = min(t, l.have()-1)
+	t = min(t, l.analyzed()-1)
 	if t < l.first {
 		return l.before
 	}
 	return l.tops[t-l.first]
 }
 
-// Reach waits for so many full hops of sound, or for the end, and returns how many
-// there are.
-func (l *Live) Reach(ctx context.Context, frames int) (int, error) {
-	err := l.in.load(ctx, max(frameStart(l.have()), 0), int64(frames)*HopLength)
+// Reach waits for n frames of sound, or for the end, and returns how many frames there
+// are.
+func (l *Live) Reach(ctx context.Context, n int) (int, error) {
+	err := l.in.load(ctx, max(frameStart(l.analyzed()), 0), int64(n)*HopLength)
 	return int(l.in.n / HopLength), cmp.Or(err, ctx.Err())
 }
 
-// Unknown is the result of Frames before the length is known: more frames than any
-// sound has.
+// Unknown is what Frames returns before the length is known: more frames than any sound
+// has.
 const Unknown = 1 << 40
 
 // Frames returns the number of frames once the sound has ended, Unknown before.
@@ -152,7 +152,7 @@ func (l *Live) Frames() int {
 // Seconds returns the length of the sound so far.
 func (l *Live) Seconds() float64 { return float64(l.in.n) / SampleRate }
 
-// Hash returns the number that NewLive was given.
+// Hash returns the id passed to NewLive.
 func (l *Live) Hash() uint64 { return l.id }
 
 // Silence returns the value of cells where the sound is silent, clamped against all
@@ -167,7 +167,7 @@ func (l *Live) Window(ctx context.Context, frame int) (*Mel, error) {
 }
 
 // SilentWindow returns the window that starts at frame as Window does, but with
-// silence after the end whatever Options.Pad says.
+// silence after the end whatever Options.Pad is.
 func (l *Live) SilentWindow(ctx context.Context, frame int) (*Mel, error) {
 	return l.window(ctx, frame, PadAudio)
 }
@@ -175,7 +175,7 @@ func (l *Live) SilentWindow(ctx context.Context, frame int) (*Mel, error) {
 // Samples returns the samples of n frames of the last window, from frame on, as far as they
 // have arrived, until the next call.
 func (l *Live) Samples(_ context.Context, frame, n int) ([]float32, error) {
-	return within(l.in.buf, l.in.base, int64(frame)*HopLength, int64(frame+n)*HopLength), nil
+	return overlap(l.in.buf, l.in.base, int64(frame)*HopLength, int64(frame+n)*HopLength), nil
 }
 
 // window makes a window and drops frames more than a window before it.
@@ -184,17 +184,17 @@ func (l *Live) window(ctx context.Context, frame int, pad Pad) (*Mel, error) {
 	if from < l.first {
 		return nil, fmt.Errorf("%s: window: got start frame %d, want %d or more", l.in.clip.name, from, l.first)
 	}
-	l.in.keep = from * HopLength
+	l.in.keepFrom = from * HopLength
 	if err := l.analyze(ctx, from+size); err != nil {
 		return nil, err
 	}
-	end := l.have() // of sound
+	end := l.analyzed() // of sound
 	if l.in.ended && pad == PadMel {
 		end = min(end, l.in.n/HopLength)
 	}
 	at, sound := int(from-l.first), soundIn(from, end, l.opt.Window)
 	m := newWindow(l.opt, pad, l.logs.cut(at, at+sound), l.top(from+size-1))
-	if drop := min(from-size, l.have()) - l.first; drop > 0 {
+	if drop := min(from-size, l.analyzed()) - l.first; drop > 0 {
 		l.before = l.tops[drop-1]
 		l.tops = append(l.tops[:0], l.tops[drop:]...)
 		l.logs.drop(int(drop))

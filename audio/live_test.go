@@ -210,7 +210,7 @@ func (h *held) read([]float32) (int, error) {
 func TestArrivalsClose(t *testing.T) {
 	for _, once := range []bool{true, false} {
 		src, left := &held{entered: make(chan struct{}), leave: make(chan struct{})}, false
-		c := &Clip{name: "x", src: src, once: once, closers: []func() error{func() error { left = src.left.Load(); return nil }}}
+		c := &Clip{name: "x", src: src, live: once, closers: []func() error{func() error { left = src.left.Load(); return nil }}}
 		c.Arrivals(t.Context(), 0)
 		<-src.entered
 		if !once {

@@ -40,7 +40,7 @@ const (
 	mkvClusterID   = "\x1f\x43\xb6\x75"
 	mkvAudio       = 2              // a type of tracks
 	mkvUnknownSize = math.MaxUint64 // of an element
-	maxMKVElement  = 1 << 20        // of what is kept
+	maxMKVElement  = 1 << 20        // size of one that is read
 )
 
 // openMatroska opens the first audio track of a Matroska or WebM file, Opus or Vorbis.
@@ -74,7 +74,7 @@ func (t mkvTrack) open() (codec, error) {
 	return nil, unsupported("Matroska codec", "A_OPUS or A_VORBIS", "%q", t.codec)
 }
 
-// An mkvTrack is what a track entry says.
+// An mkvTrack is a track entry.
 type mkvTrack struct {
 	number  uint64
 	kind    uint64
@@ -84,25 +84,25 @@ type mkvTrack struct {
 
 // An mkvReader walks the elements of a file. It enters elements that hold others, so
 // that their sizes, which may be unknown, do not matter, and skips elements that are
-// not needed. Behind damage it goes on with the next cluster.
+// not needed. After damage it continues with the next cluster.
 type mkvReader struct {
-	file    *file
-	in      cursor
-	at      int64
-	segment int64    // where it ends; 0 if unknown
-	cluster int64    // where the last one with a size ends: a recorder may state it of no Segment
-	track   mkvTrack // the track that is decoded
-	entry   mkvTrack // the track entry that is being read
-	numbers []uint64 // of all tracks
-	rate    int64    // samples a second of the track
-	scale   int64    // ns of a tick
-	time    int64    // of the cluster
-	within  bool     // a cluster has begun
-	queue   []packet
-	lost    hole  // before the next packet
-	broken  int   // damaged ones
-	end     error // why no more packets come
-	cut     bool  // the file ended inside an element
+	file      *file
+	in        cursor
+	at        int64
+	segment   int64    // where it ends; 0 if unknown
+	cluster   int64    // where the last one with a size ends: a recorder may state it of no Segment
+	track     mkvTrack // the track that is decoded
+	entry     mkvTrack // the track entry that is being read
+	numbers   []uint64 // of all tracks
+	rate      int64    // samples a second of the track
+	scale     int64    // ns of a tick
+	time      int64    // of the cluster
+	inCluster bool     // a cluster has begun
+	queue     []packet
+	lost      hole  // before the next packet
+	broken    int   // damaged ones
+	end       error // why no more packets come
+	cut       bool  // the file ended inside an element
 }
 
 // newMKV reads up to the first cluster.
@@ -111,7 +111,7 @@ func newMKV(f *file) (*mkvReader, error) {
 	for {
 		id, err := m.element()
 		if err == io.EOF || err == nil && id == mkvCluster {
-			m.choose()
+			m.chooseTrack()
 			return m, nil
 		}
 		if err != nil {
@@ -129,7 +129,7 @@ func (m *mkvReader) next() (packet, error) {
 	// packet.
 	for len(m.queue) < 2 && m.end == nil {
 		at := m.at
-		if at == m.segment && at > 0 && !m.goesOn() {
+		if at == m.segment && at > 0 && !m.continues() {
 			m.end = io.EOF
 			break
 		}
@@ -137,7 +137,7 @@ func (m *mkvReader) next() (packet, error) {
 			m.end = m.resume(at, m.end)
 		}
 		if at < m.segment && m.at > m.segment && m.end == nil {
-			m.segment = 0 // its size is wrong: the sound goes on
+			m.segment = 0 // its size is wrong: the sound continues
 		}
 	}
 	if len(m.queue) == 0 {
@@ -148,13 +148,13 @@ func (m *mkvReader) next() (packet, error) {
 	return p, nil
 }
 
-// resume goes to the cluster behind damage.
+// resume moves to the cluster after damage.
 func (m *mkvReader) resume(at int64, why error) error {
 	if m.broken++; m.broken > maxDamage {
 		return malformed("Matroska elements", fmt.Sprintf("at most %d damaged ones", maxDamage), "more")
 	}
 	next := m.file.find(at+1, mkvClusterID)
-	m.lost.widen(hole{why, max(next, at) - at})
+	m.lost.add(hole{why, max(next, at) - at})
 	if m.cut = next < 0; m.cut {
 		return io.EOF
 	}
@@ -171,7 +171,7 @@ func (m *mkvReader) element() (uint64, error) {
 	}
 	switch id {
 	case mkvSegment, mkvCluster, mkvTracks, mkvBlockGroup, mkvInfo:
-		m.within = m.within || id == mkvCluster
+		m.inCluster = m.inCluster || id == mkvCluster
 		if end := m.at + int64(length); id == mkvSegment && length <= math.MaxInt64/2 {
 			m.segment = end
 		} else if id == mkvCluster && length <= math.MaxInt64/2 {
@@ -179,7 +179,7 @@ func (m *mkvReader) element() (uint64, error) {
 		}
 		return id, nil // their elements come next
 	case mkvEntry:
-		m.choose()
+		m.chooseTrack()
 		m.entry = mkvTrack{}
 		return id, nil
 	case mkvNumber, mkvType, mkvCodec, mkvPrivate, mkvSimpleBlock, mkvBlock, mkvDiscard, mkvEncodings, mkvTime, mkvScale:
@@ -187,20 +187,21 @@ func (m *mkvReader) element() (uint64, error) {
 		if err != nil {
 			return 0, err
 		}
-		return id, m.take(id, b, at)
+		return id, m.set(id, b, at)
 	}
 	thing := fmt.Sprintf("Matroska element %x at byte %d", id, at)
 	if length == mkvUnknownSize {
 		return 0, malformed(thing, "a size", "none")
 	}
-	if most, ok := mkvOthers[id]; (m.within || id > 1<<24) && (!ok || length > most) {
-		m.lost.widen(hole{malformed(thing, "sound, or what may stand beside it", "%d bytes of neither", length), int64(length)})
+	if most, ok := mkvOthers[id]; (m.inCluster || id > 1<<24) && (!ok || length > most) {
+		m.lost.add(hole{malformed(thing, "sound, or what may stand beside it", "%d bytes of neither", length), int64(length)})
 	}
 	return id, m.skip(int64(length))
 }
 
-// goesOn reports whether more of a Segment lies behind its stated end. Of a stream, the next element tells.
-func (m *mkvReader) goesOn() bool {
+// continues reports whether more of a Segment follows its stated end. Of a stream, only the next
+// element is known.
+func (m *mkvReader) continues() bool {
 	id, _ := mkvID(m.file.head(m.at))
 	if id == mkvEBML { // another file
 		return false
@@ -208,8 +209,8 @@ func (m *mkvReader) goesOn() bool {
 	return id == mkvCluster || id == mkvVoid || m.file.stream == nil && m.file.find(m.at, mkvClusterID) >= 0
 }
 
-// mkvOthers are the elements that may lie beside sound, each with its largest size. One
-// that is none of them may be sound with a damaged id.
+// mkvOthers are the elements that may stand beside sound, each with its largest size. Any other
+// may be sound with a damaged id.
 var mkvOthers = map[uint64]uint64{
 	mkvEBML: math.MaxUint64, 0x114d9b74: math.MaxUint64, 0x1c53bb6b: math.MaxUint64, mkvTags: math.MaxUint64,
 	mkvAttachments: math.MaxUint64, 0x1043a770: math.MaxUint64, mkvVoid: math.MaxUint64, // tables, tags, files, empty
@@ -277,14 +278,15 @@ func (m *mkvReader) skip(n int64) error {
 	return nil
 }
 
-// choose keeps the track described last if it is the first one with sound.
-func (m *mkvReader) choose() {
+// chooseTrack selects the track entry that was read last if it is the first one with sound.
+func (m *mkvReader) chooseTrack() {
 	if m.track.codec == "" && m.entry.kind == mkvAudio {
 		m.track = m.entry
 	}
 }
 
-func (m *mkvReader) take(id uint64, b []byte, at int64) error {
+// set stores the value of an element, or cuts a block.
+func (m *mkvReader) set(id uint64, b []byte, at int64) error {
 	switch id {
 	case mkvNumber:
 		m.entry.number = uintOf(b)
@@ -350,7 +352,7 @@ func (m *mkvReader) block(b []byte, at int64) error {
 		p := newPacket(frame)
 		if at := ticks * float64(m.scale) / 1e9 * float64(m.rate); i == 0 && at < 1<<53 {
 			p.start = max(0, int64(math.Round(at)))
-			p.lost = m.lost.take()
+			p.lost = m.lost.pop()
 		}
 		m.queue = append(m.queue, p)
 	}

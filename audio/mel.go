@@ -27,13 +27,13 @@ func cell(log, top float32) float32 {
 	return c[0]
 }
 
-// A sampleRun is what some frames see where that is not a piece of a signal.
+// A sampleRun holds the samples that some frames cover where they are not a piece of a signal.
 type sampleRun [(blockFrames-1)*HopLength + windowSize]float32
 
-// of returns what n frames see from frame t on: a part of buf if they lie within, else a
-// copy. Sample number base of the signal is the first of buf. Before its first sample it is
-// reflected, and also at sample mirror, where it ends, if that is not negative. Elsewhere
-// there are zeros.
+// of returns the samples that n frames cover, the first of which is t: a part of buf if they
+// lie within, else a copy. buf begins with sample base of the signal. The signal is reflected
+// before its first sample, and at sample mirror, where it ends, if that is not negative.
+// Elsewhere there are zeros.
 func (r *sampleRun) of(t int64, n int, buf []float32, base, mirror int64) []float32 {
 	first, size := frameStart(t), (n-1)*HopLength+windowSize
 	end, have := first+int64(size), base+int64(len(buf))
@@ -61,5 +61,5 @@ func (r *sampleRun) of(t int64, n int, buf []float32, base, mirror int64) []floa
 // frameStart returns the sample that frame t begins with: windowSize/2 before its middle.
 func frameStart(t int64) int64 { return t*HopLength - windowSize/2 }
 
-// logFloor is the logarithm of the least power that is told from silence, 1e-10.
+// logFloor is the logarithm of the power of silence, 1e-10. Less counts as this.
 const logFloor = -10

@@ -13,8 +13,8 @@ type mono interface {
 }
 
 const (
-	// loud is the level above which a clip is said to be scaled wrongly. Float files
-	// may exceed 1 a little, where the master was not limited.
+	// loud is the level above which a warning says that a clip may be scaled wrongly. Float
+	// files may exceed 1 a little, where the master was not limited.
 	loud = 16
 	// tooLoud bounds samples: the powers of much larger ones overflow.
 	tooLoud = 1e15
@@ -57,7 +57,7 @@ func (m *mixer) sample(frame []float64) (float32, error) {
 	for c, v := range frame {
 		a := math.Abs(v)
 		if !(a <= tooLoud) {
-			return 0, noSample(fmt.Sprintf("%s, channel %d", m.shape.at(m.frame), c+1), v)
+			return 0, badSample(fmt.Sprintf("%s, channel %d", m.shape.at(m.frame), c+1), v)
 		}
 		m.peak = max(m.peak, a)
 		sum += v
@@ -72,8 +72,8 @@ func (m *mixer) sample(frame []float64) (float32, error) {
 	return float32(sum / n), nil
 }
 
-// noSample refuses a number that is not at most tooLoud.
-func noSample(thing string, v float64) error {
+// badSample refuses a number that is not at most tooLoud.
+func badSample(thing string, v float64) error {
 	want := "a finite number"
 	if !math.IsNaN(v) && !math.IsInf(v, 0) {
 		want = fmt.Sprintf("at most %.0e", float64(tooLoud))

@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// An mp3Reader gives the frames of MPEG audio layer III, decoded many at a time: mp3Decoder.
-// Its clock counts frames, with those that lost bytes could be.
+// An mp3Reader gives the frames of MPEG audio layer III, decoded many at a time by mp3Decoder.
+// Its clock counts frames, and those that lost bytes could be.
 type mp3Reader struct {
 	first  mpegHeader // of all frames, except for bitrate, padding and checksum
 	tag    xingTag
@@ -16,13 +16,13 @@ type mp3Reader struct {
 	at     int64             // samples of the frames that came, with those to be dropped
 	lead   []mp3Frame        // the last of them, which decoders begin with
 	ready  []mp3Frame        // decoded, not yet read
-	coming func() []mp3Frame // waits for those after them; nil at the start
-	why    error             // why the last frame that was read could not be decoded
+	wait   func() []mp3Frame // waits for those after them; nil at the start
+	err    error             // why the last frame that was read could not be decoded
 	pcm    []float64
 }
 
-// decoderDelay is how many samples layer III decoders lag behind, one frame of the
-// filter bank: 528, and one for the encoder's convention.
+// decoderDelay is the delay of layer III decoders in samples, one frame of the filter bank:
+// 528, and one for the encoder's convention.
 const decoderDelay = 529
 
 // openMP3 opens a file of MPEG audio layer III.
@@ -56,11 +56,11 @@ func (m *mp3Reader) next() (packet, error) {
 		}
 	}
 	f := m.ready[0]
-	m.ready, m.why = m.ready[1:], f.err
+	m.ready, m.err = m.ready[1:], f.err
 	return f.packet, nil
 }
 
-// decode converts the samples of the last frame, of which the library always gives two channels.
+// decode converts the samples of the last frame, which the library always returns as two channels.
 func (m *mp3Reader) decode(p packet) ([]float64, error) {
 	m.pcm = m.pcm[:0]
 	for at := 0; at < len(p.data); at += 4 {
@@ -68,7 +68,7 @@ func (m *mp3Reader) decode(p packet) ([]float64, error) {
 			m.pcm = append(m.pcm, float64(int16(binary.LittleEndian.Uint16(p.data[at+2*c:])))/(1<<15))
 		}
 	}
-	return m.pcm, m.why
+	return m.pcm, m.err
 }
 
 // An mpegHeader is the header of a frame of layer III.
@@ -77,7 +77,7 @@ type mpegHeader struct {
 	rate     int
 	channels int
 	size     int // of the frame in bytes, header included
-	side     int // bytes of side information behind the header
+	side     int // bytes of side information after the header
 	crc      int // bytes of checksum before that
 }
 
@@ -137,22 +137,22 @@ func parseMPEG(b []byte) (h mpegHeader, ok bool, err error) {
 	return h, h.size > 4+h.crc+h.side, nil
 }
 
-// mpegFrames finds the frames of a file, up to the end or to where another file begins.
+// mpegFrames finds the frames of a file, up to its end or to the next of joined files.
 type mpegFrames struct {
 	file   *file
 	in     cursor
 	at     int64      // of the next byte
 	header mpegHeader // of the stream; rate 0 before the first frame
 	cut    bool       // the file ended inside a frame
-	joined int64      // where another file begins
+	joined int64      // where the next of joined files begins
 }
 
 // maxGap bounds the search for a frame, in bytes: pictures in tags may be large.
 const maxGap = 16 << 20
 
-// next returns the next frame, its place, and how many bytes before it are no frame nor a
-// tag. A header counts if another follows where its frame ends, or nothing but a tag: the
-// eleven bits that begin a header occur in any data.
+// next returns the next frame, its place, and how many bytes before it are neither a frame nor
+// a tag. A header counts only if another, a tag or the end follows its frame: the eleven bits
+// that begin a header occur in any data.
 func (f *mpegFrames) next() (frame []byte, at, lost int64, err error) {
 	zeros := true // all lost bytes are
 	for range maxGap {
@@ -171,7 +171,7 @@ func (f *mpegFrames) next() (frame []byte, at, lost int64, err error) {
 			return nil, 0, 0, err
 		}
 		if ok && err == nil {
-			frame = f.take(h)
+			frame = f.frame(h)
 		}
 		if f.joined > 0 {
 			f.cut = lost > 0 && !zeros
@@ -190,17 +190,17 @@ func (f *mpegFrames) next() (frame []byte, at, lost int64, err error) {
 	return nil, 0, 0, malformed(fmt.Sprintf("byte %d", f.at), fmt.Sprintf("an MPEG frame within %d bytes", maxGap), "none")
 }
 
-// take returns the frame that h is the header of, if it is one. It is none if it begins
-// another file: with a table, or three frames of another kind.
-func (f *mpegFrames) take(h mpegHeader) []byte {
+// frame returns the frame with header h, or nil if it is none, or if it begins another of
+// joined files: with a table, or with three frames of another kind.
+func (f *mpegFrames) frame(h mpegHeader) []byte {
 	b, _ := f.in.Peek(h.size + 3*maxMPEGFrame)
 	if len(b) < h.size {
 		return nil
 	}
-	behind := b[h.size:]
-	follows := runOf(behind, 1, h)
+	after := b[h.size:]
+	follows := runOf(after, 1, h)
 	if !follows && f.header.rate != 0 {
-		follows = len(behind) < 4 || tagSize(behind) > 0 || runOf(behind, 3, mpegHeader{})
+		follows = len(after) < 4 || tagSize(after) > 0 || runOf(after, 3, mpegHeader{})
 	}
 	if !follows {
 		return nil
@@ -224,11 +224,10 @@ func (f *mpegFrames) take(h mpegHeader) []byte {
 	return frame
 }
 
-// maxMPEGFrame is more bytes than a frame has: 144·320,000/32,000, and padding.
+// maxMPEGFrame is more than the bytes of a frame: 144·320,000/32,000, and padding.
 const maxMPEGFrame = 1500
 
-// runOf reports whether b begins with n headers of frames that follow each other, like h if
-// h is none of zeros.
+// runOf reports whether b begins with n consecutive frames, like h unless h is zero.
 func runOf(b []byte, n int, h mpegHeader) bool {
 	for range n {
 		next, ok, err := parseMPEG(b)
@@ -248,8 +247,8 @@ type xingTag struct {
 	total   int64 // samples in all frames that the tag counts
 }
 
-// parseXing reads the tag of Xing, which LAME extended, or Fraunhofer's, of which only
-// the presence matters.
+// parseXing reads the tag of Xing, which LAME extended. Of Fraunhofer's only the presence
+// matters.
 //
 // Source: LAME's "Mp3 Info Tag rev 1"; the same samples are dropped as by ffmpeg.
 func parseXing(frame []byte, h mpegHeader) (tag xingTag, ok bool) {
@@ -285,7 +284,7 @@ func parseXing(frame []byte, h mpegHeader) (tag xingTag, ok bool) {
 	v := int64(b[21])<<16 | int64(b[22])<<8 | int64(b[23])
 	delay, padding := v>>12, v&0xfff
 	tag.delay = delay + decoderDelay
-	// Decoders lag behind: with less padding than that, as of libshine, the last samples do not come out.
+	// Decoders are late: with less padding than their delay, as by libshine, the last samples do not come out.
 	if total := tag.samples - delay - max(padding, decoderDelay); tag.samples > 0 && total > 0 {
 		tag.samples, tag.exact = total, true
 	}

@@ -17,42 +17,41 @@ type mp3Frame struct {
 	err error // why it cannot be decoded: there are no samples
 }
 
-// Decoding takes most of the time of reading, and a decoder's memory is short. So runs of
-// frames are decoded side by side, each by a decoder of its own that goes through the
-// frames before the run first. What they leave behind is what a decoder that comes from
-// the start of the file has: at most 511 bytes of data of earlier frames, half of a
-// frame's overlap and the last 1,024 samples of the filter bank.
+// Decoding takes most of the time of reading, and a decoder's memory is short: at most 511 bytes
+// of earlier frames, half of a frame's overlap and the last 1,024 samples of the filter bank. So
+// runs of frames are decoded in parallel, each by its own decoder, which first decodes some
+// frames before the run. Then it is in the state of one that came from the start of the file.
 const (
 	mp3Run     = 128 // frames in a run
 	mp3Workers = 16  // most runs at a time: half a megabyte each
 
-	// A decoder begins with so many frames, of so many bytes, before its run. With fewer
-	// bytes than a frame refers back to, the first of them come out wrong.
+	// A decoder begins at least leadFrames and leadBytes before its run. With fewer bytes
+	// than a frame refers back to, its first frames come out wrong.
 	leadFrames = 4
 	leadBytes  = 2048
 )
 
-// decodeMore makes frames ready that were being decoded, and has as many runs as there are
-// processors decoded meanwhile. It returns an error if no frame is left.
+// decodeMore waits for the frames that are being decoded and starts on the next, one run for each
+// processor. It returns an error if no frame is left.
 func (m *mp3Reader) decodeMore() error {
-	if m.coming == nil {
-		m.coming = m.begin()
+	if m.wait == nil {
+		m.wait = m.begin()
 	}
-	m.ready = m.coming()
+	m.ready = m.wait()
 	if len(m.ready) > 0 {
-		m.coming = m.begin()
+		m.wait = m.begin()
 		return nil
 	}
 	return m.end
 }
 
-// begin begins to decode runs. The function that it returns waits for their frames.
+// begin starts to decode runs. It returns a function that waits for their frames.
 func (m *mp3Reader) begin() (wait func() []mp3Frame) {
 	var runs [][]mp3Frame
 	var work sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), mp3Workers) {
 		lead := m.lead
-		run := m.take()
+		run := m.nextRun()
 		if len(run) == 0 {
 			break
 		}
@@ -65,9 +64,9 @@ func (m *mp3Reader) begin() (wait func() []mp3Frame) {
 	}
 }
 
-// take returns the next run of frames. Where it ends depends on the file alone, and with
-// it what damage sounds like.
-func (m *mp3Reader) take() (run []mp3Frame) {
+// nextRun returns the next run of frames. Its length depends on the file alone, so that damage
+// always gives the same samples.
+func (m *mp3Reader) nextRun() (run []mp3Frame) {
 	for len(run) < mp3Run && m.end == nil {
 		data, at, lost, err := m.frames.next()
 		if m.end = err; err != nil {
@@ -80,7 +79,7 @@ func (m *mp3Reader) take() (run []mp3Frame) {
 			m.at += min((lost+size/2)/size*spf, m.shape().longestGap(lost))
 		}
 		f.start = m.at
-		if m.tag.exact && m.at < m.tag.total { // what lies behind the last frame that the tag counts, is sound
+		if m.tag.exact && m.at < m.tag.total { // what follows the last frame that the tag counts is sound
 			f.limit = max(m.tag.delay+m.tag.samples, m.at) // it may lie some frames before the last
 		}
 		m.at += spf
@@ -112,13 +111,13 @@ func (h mpegHeader) decodeRun(lead, run []mp3Frame) {
 }
 
 // An mp3Decoder decodes frames that follow each other, with hajimehoshi/go-mp3. The library
-// gets one frame at a time: it does not know tags between frames, decodes the table frame
+// gets one frame at a time, since it does not know tags between frames, decodes the table
 // at the start of most files as sound, and stops at damage.
 type mp3Decoder struct {
 	header  mpegHeader
-	library *mp3.Decoder // nil before the first frame and behind a bad one
+	library *mp3.Decoder // nil before the first frame and after a bad one
 	now     []byte       // what Read gives: the current frame
-	kept    []byte       // the last data of the frames before, for repack
+	earlier []byte       // the last data of the frames before, for repack
 }
 
 // Read implements io.Reader for the library. There must be no Seek: the library would read
@@ -143,7 +142,7 @@ func (d *mp3Decoder) decode(frame, pcm []byte) (err error) {
 	if err = checkSide(frame); err != nil {
 		return err
 	}
-	if d.header.repack() {
+	if d.header.needsRepack() {
 		if frame, err = d.repack(frame); err != nil {
 			return err
 		}
@@ -158,12 +157,12 @@ func (d *mp3Decoder) decode(frame, pcm []byte) (err error) {
 	return noEOF(err)
 }
 
-// checkSide refuses side information with a value that the standard forbids: the library
-// makes sound, or silence, of some of them.
+// checkSide refuses side information with a value that the standard forbids: the library decodes
+// some of them to sound or silence.
 //
 // Source: ISO/IEC 11172-3:1993, 2.4.2.7 and table B.7; 13818-3:1998, 2.4.1.7.
 func checkSide(frame []byte) error {
-	h, _, err := parseMPEG(frame) // behind a joint, frames may differ in the checksum
+	h, _, err := parseMPEG(frame) // joined files may differ in whether they have checksums
 	if err != nil {
 		return err
 	}
@@ -204,11 +203,10 @@ func checkSide(frame []byte) error {
 	return nil
 }
 
-// repack reports whether frames must be repacked for the library. At 22,050 Hz it takes
-// every other padded frame to be a byte shorter than it is, and every reference back to
-// that frame is off by a byte. (At other rates no encoder pads frames, or the library
-// is right.)
-func (h mpegHeader) repack() bool { return h.low && h.rate == 22050 }
+// needsRepack reports whether frames must be repacked for the library. At 22,050 Hz it reads
+// every other padded frame as a byte shorter than it is, and every reference back to that
+// frame is off by a byte. (At other rates no encoder pads frames, or the library is right.)
+func (h mpegHeader) needsRepack() bool { return h.low && h.rate == 22050 }
 
 // repack returns an equivalent frame without padding that contains all of its data,
 // including what earlier frames held.
@@ -218,9 +216,9 @@ func (d *mp3Decoder) repack(frame []byte) ([]byte, error) {
 		return nil, err
 	}
 	side := frame[4+h.crc:][:h.side]
-	main := append(d.kept, frame[4+h.crc+h.side:]...)
+	main := append(d.earlier, frame[4+h.crc+h.side:]...)
 	back := int(side[0]) // main_data_begin: where the frame's data begins before it
-	d.kept = append([]byte(nil), main[max(0, len(main)-255):]...)
+	d.earlier = append([]byte(nil), main[max(0, len(main)-255):]...)
 	begin := len(main) - (len(frame) - 4 - h.crc - h.side) - back
 	if begin < 0 {
 		return nil, fmt.Errorf("got %d bytes of the frames before, want %d", begin+back, back)

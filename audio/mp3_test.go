@@ -55,7 +55,7 @@ func TestMP3Runs(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		for m = src.in.(*mp3Reader); m.end == nil; {
-			want = append(want, m.take()...)
+			want = append(want, m.nextRun()...)
 		}
 		m.first.decodeRun(nil, want)
 		if len(got) != len(want) {

@@ -14,16 +14,16 @@ import (
 // maxPacket bounds a packet. Sound needs some 100 kB at most, in headers.
 const maxPacket = 1 << 20
 
-// maxDamage is how many damaged pages, or frames, a file may have before it is refused:
-// the search for what follows each of them takes time.
+// maxDamage is how many damaged pages or frames a file may have before it is refused: the search
+// for the next intact one takes time.
 const maxDamage = 1000
 
 const oggContinued, oggFirst, oggLast = 1, 2, 4 // flags of a page
 
-// An oggReader gives the packets of the first stream of an Ogg file. It verifies the
-// checksum of pages and skips pages of other streams. Behind a damaged page it goes on with
-// the next sound one; the numbers of the pages tell whether any of the stream is missing.
-// The stream's file ends where another begins: at a first page behind others (chaining).
+// An oggReader gives the packets of the first stream of an Ogg file, or of one link of a chained
+// file. It verifies the checksum of pages and skips pages of other streams. After a damaged page
+// it continues with the next intact one; the numbers of the pages show whether any of the stream
+// is missing. A first page after later ones begins the next link.
 //
 // It is our own because known readers keep unfinished packets in memory without a bound,
 // and because Opus, Vorbis and FLAC share it.
@@ -36,16 +36,16 @@ type oggReader struct {
 	serial  uint32   // of the stream
 	seq     uint32   // number of its next page
 	begun   bool     // its first page was read
-	within  bool     // a page that is no first one was
-	last    bool     // the page that ends it was
+	within  bool     // a later page was read
+	last    bool     // its last page was read
 	others  []uint32 // streams beside it
 	chained bool     // another stream begins at at
 	broken  hole     // damage since its last page
 	count   int      // of damaged pages
 	lost    hole     // before the next packet
 	queue   []packet
-	part    []byte // of a packet that goes on in the next page; nil if its start is missing
-	counted bool   // the codec knows how many samples a packet has: none is to be dropped
+	part    []byte // of a packet that continues in the next page; nil if its start is missing
+	counted bool   // the codec knows how many samples a packet has: none are dropped
 }
 
 // openOgg returns a function that opens an Ogg file. start makes a codec of its n header packets.
@@ -96,7 +96,7 @@ func (o *oggReader) next() (packet, error) {
 	}
 	p := o.queue[0]
 	o.queue = o.queue[1:]
-	p.lost = o.lost.take()
+	p.lost = o.lost.pop()
 	return p, nil
 }
 
@@ -131,10 +131,10 @@ func (o *oggReader) page() error {
 	}
 	at := o.at
 	o.at += int64(27 + segments + size)
-	return o.take(at, b[:27], b[27:27+segments], body)
+	return o.add(at, b[:27], b[27:27+segments], body)
 }
 
-// damaged goes to the page behind a damaged one. If there is none, the file ends here.
+// damaged moves to the page after a damaged one. If there is none, the file ends here.
 func (o *oggReader) damaged(thing string, err error) error {
 	if !errors.Is(err, ErrMalformed) {
 		err = malformed(thing, "a whole page", "the end of the file")
@@ -152,13 +152,13 @@ func (o *oggReader) damaged(thing string, err error) error {
 	if !o.begun { // the headers are damaged
 		return err
 	}
-	o.broken.widen(hole{err, at - o.at})
+	o.broken.add(hole{err, at - o.at})
 	o.at, o.in = at, o.file.cursor(at)
 	return nil
 }
 
-// take cuts the body of a page into packets.
-func (o *oggReader) take(at int64, head, lacing, body []byte) error {
+// add cuts the body of a page into packets.
+func (o *oggReader) add(at int64, head, lacing, body []byte) error {
 	serial, seq := binary.LittleEndian.Uint32(head[14:]), binary.LittleEndian.Uint32(head[18:])
 	if !o.begun {
 		o.serial, o.seq, o.begun = serial, seq, true
@@ -173,14 +173,14 @@ func (o *oggReader) take(at int64, head, lacing, body []byte) error {
 		}
 		return nil
 	}
-	goesOn := head[5]&oggContinued != 0
-	if seq != o.seq || goesOn != (len(o.part) > 0) {
+	continued := head[5]&oggContinued != 0
+	if seq != o.seq || continued != (len(o.part) > 0) {
 		if o.lost = o.broken; o.lost.why == nil {
 			o.lost.why = malformed(fmt.Sprintf("Ogg page at byte %d", at), fmt.Sprintf("page %d of its stream", o.seq), "page %d", seq)
 		}
 		o.part = nil
 	}
-	if !goesOn {
+	if !continued {
 		o.part = []byte{}
 	}
 	o.broken, o.seq = hole{}, seq+1
@@ -210,8 +210,8 @@ func (o *oggReader) take(at int64, head, lacing, body []byte) error {
 	return nil
 }
 
-// oggSum is the checksum of bytes: that of zlib with bits in the other order, but for where it
-// begins and ends.
+// oggSum returns the checksum of bytes: zlib's with the bits in the other order, but without
+// its first and last inversion.
 func oggSum(list ...[]byte) uint32 {
 	sum := ^uint32(0)
 	for _, b := range list {

@@ -19,9 +19,8 @@ const (
 	pcmMuLaw
 )
 
-// A pcmLayout says where the samples of a file lie and how they are written. The
-// header it was read from has been checked against the file: all of the samples
-// lie inside it.
+// A pcmLayout is where the samples of a file lie and how they are written. Its header
+// has been checked against the file: all samples lie inside it.
 type pcmLayout struct {
 	code      pcmCode
 	big       bool // most significant byte first
@@ -31,7 +30,7 @@ type pcmLayout struct {
 	offset    int64     // of the samples
 	frames    int64     // samples per channel
 	promised  int64     // frames according to the header; 0 if unknown
-	end       int64     // of the samples in the file, if its header says so
+	end       int64     // of the samples in the file, if its header states it; else 0
 	chunks    chunkForm // that may follow the samples
 }
 
@@ -57,8 +56,8 @@ func (l pcmLayout) check(bits int) error {
 	return nil
 }
 
-// place sets where the samples lie: at offset of a file with rest bytes from there on. The
-// header promises claimed; negative means unknown. A last frame that is cut off is dropped.
+// place sets where the samples lie: at offset of a file that has rest bytes more. The header
+// claims claimed bytes of samples; negative means unknown. An incomplete last frame is dropped.
 func (l *pcmLayout) place(offset, rest, claimed int64) {
 	align := int64(l.blockAlign())
 	if claimed >= 0 {
@@ -70,10 +69,10 @@ func (l *pcmLayout) place(offset, rest, claimed int64) {
 	}
 }
 
-// pcmBlock is how many bytes of sound are decoded at a time, at least one frame.
+// pcmBlock is how many bytes are decoded at a time, if that is a frame or more.
 const pcmBlock = 1 << 14
 
-// A pcmReader gives and decodes blocks of uncompressed samples.
+// A pcmReader is container and codec of uncompressed samples, in blocks.
 type pcmReader struct {
 	file   *file
 	layout pcmLayout

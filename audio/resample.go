@@ -47,8 +47,8 @@ type resampler struct {
 	ended bool      // the zeros after the input are there
 }
 
-// newResampler takes the coefficients of another one for the same rate, if like is that and
-// is not read meanwhile.
+// newResampler returns a resampler of src. It shares the coefficients of like, if that has the
+// same rate. like must not be read any more.
 func newResampler(src mono, rate int, like *resampler) *resampler {
 	g := gcd(SampleRate, rate)
 	if like != nil && like.up == SampleRate/g && like.down == rate/g {
@@ -98,7 +98,7 @@ func (r *resampler) read(dst []float32) (int, error) {
 	}
 	n := 0
 	for n < len(dst) && r.ready() {
-		n += r.some(dst[n:])
+		n += r.outputs(dst[n:])
 	}
 	if n == 0 {
 		return 0, io.EOF
@@ -106,8 +106,8 @@ func (r *resampler) read(dst []float32) (int, error) {
 	return n, nil
 }
 
-// some makes up to four outputs, which the kernel computes together.
-func (r *resampler) some(dst []float32) (n int) {
+// outputs makes up to four outputs, which the kernel computes together.
+func (r *resampler) outputs(dst []float32) (n int) {
 	q, most := &r.quad, min(len(dst), len(r.quad.Sums))
 	if !r.tabulated() {
 		most = 1 // there is only one row

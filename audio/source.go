@@ -37,14 +37,14 @@ func (s shape) check() error {
 // seconds returns the time of a frame.
 func (s shape) seconds(frame int64) float64 { return float64(frame) / float64(s.rate) }
 
-// at names the place of a frame in errors.
+// at names the place of a frame, for errors.
 func (s shape) at(frame int64) string {
 	return fmt.Sprintf("sample %d (%.3f s)", frame, s.seconds(frame))
 }
 
-// longestGap bounds silence for bytes that are lost, in frames, where a damaged number or a
-// recording that begins amid a stream would make days of it: a minute, and what so many
-// bytes may hold.
+// longestGap bounds the silence, in frames, for lost bytes: a minute, and what the bytes may
+// hold. A damaged number, or a recording that begins in the middle of a stream, could claim
+// days.
 func (s shape) longestGap(bytes int64) int64 { return int64(s.rate) * (60 + bytes/32) }
 
 // A packet is the unit of data that a container passes to a decoder. Positions count the
@@ -52,37 +52,38 @@ func (s shape) longestGap(bytes int64) int64 { return int64(s.rate) * (60 + byte
 type packet struct {
 	data    []byte
 	start   int64  // position of its first sample
-	end     int64  // position behind its last sample
-	limit   int64  // position at which the sound ends, if it may be within the packet
+	end     int64  // position after its last sample
+	limit   int64  // position where the sound ends, if that may be within the packet
 	discard uint64 // nanoseconds to drop at its end
 	lost    hole   // what is missing before it
 }
 
 func newPacket(data []byte) packet { return packet{data: data, start: -1, end: -1, limit: -1} }
 
-// A hole is sound that is missing: why, and of how many bytes. The zero hole is none.
+// A hole is missing sound: why, and how many bytes. The zero hole is none.
 type hole struct {
 	why   error
 	bytes int64
 }
 
-// widen adds what is missing right behind the hole.
-func (h *hole) widen(o hole) {
+// add adds what is missing right after the hole.
+func (h *hole) add(o hole) {
 	if h.why == nil {
 		h.why = o.why
 	}
 	h.bytes += o.bytes
 }
 
-// take returns the hole and leaves none.
-func (h *hole) take() hole {
+// pop returns the hole and clears it.
+func (h *hole) pop() hole {
 	t := *h
 	*h = hole{}
 	return t
 }
 
-// A container gives the packets of one stream: the sound of a file, or of one link of a
-// chained file. Packets carry the container's clock and what is missing before them.
+// A container gives the packets of one track of sound in a file, or in one link of a chained
+// file. Packets carry the container's clock, so that a late start and gaps show, and what is
+// missing before them. The container chooses the track when it is opened.
 type container interface {
 	// next returns the next packet, or io.EOF after the last.
 	next() (packet, error)
@@ -97,7 +98,7 @@ type ending struct {
 	unread   error // what follows the sound, may be sound and is not read; or nil
 }
 
-// A codec decodes the packets of one stream.
+// A codec decodes the packets of one track.
 type codec interface {
 	shape() shape
 	// decode returns the interleaved samples of one packet, nominally in [-1, 1] and valid
@@ -105,27 +106,26 @@ type codec interface {
 	decode(p packet) ([]float64, error)
 }
 
-// A source is the sound of one file: a container gives packets, a codec decodes them.
-// Where packets are missing or cannot be decoded there is a hole: silence, whose length the
-// container's clock tells. A new format is one file of this package that opens both, and
-// one line in the table of formats.
+// A source is the sound of one link of a file: a container gives packets, a codec decodes
+// them. Where packets are missing or cannot be decoded there is a hole: silence, as long as
+// the container's clock says.
 type source struct {
 	damageLog
 	open func() (container, codec, error) // reads the headers
 	dec  codec
 	in   container
-	over error // why no more packets come
+	stop error // why no more packets come
 
 	pos    int64 // samples of each channel decoded or lost so far
-	base   int64 // position of the first of them
+	base   int64 // position of the first of them, by the container's clock
 	placed bool  // base is known
-	given  int64 // frames read
+	frames int64 // frames read
 	quiet  int64 // frames of silence to read before pcm
 	pcm    []float64
 
-	lost hole      // before held; its length is not yet known
-	held []float64 // decoded behind it
-	bad  int       // packets in a row that could not be decoded
+	lost    hole      // before waiting; its length is not yet known
+	waiting []float64 // samples decoded after it
+	bad     int       // packets in a row that could not be decoded
 }
 
 // A damageLog is the damage that reading a source has shown. It is complete at the end.
@@ -134,17 +134,17 @@ type damageLog struct {
 	gaps []gap // in order; at most maxGaps
 }
 
-// A gap is a place whose sound is lost. Silence stands for it, if its length is known.
+// A gap is a stretch whose sound is lost. Silence replaces it, if its length is known.
 type gap struct {
 	from, to int64 // frames
 	why      error
 }
 
-// maxGaps bounds the gaps that are kept apart; later ones become one.
+// maxGaps bounds the list of gaps; the last one covers all later ones.
 const maxGaps = 100
 
-// lose notes a gap.
-func (l *damageLog) lose(from, to int64, why error) {
+// addGap adds a gap, or extends the last one.
+func (l *damageLog) addGap(from, to int64, why error) {
 	if n := len(l.gaps); n > 0 && (l.gaps[n-1].to == from || n == maxGaps) {
 		l.gaps[n-1].to = to
 		return
@@ -159,7 +159,7 @@ func newSource(open func() (container, codec, error)) (*source, error) {
 
 func (s *source) shape() shape { return s.dec.shape() }
 
-// rewind makes the next read start at the beginning and give the same samples.
+// rewind opens the source again, so that the next read starts at the beginning.
 func (s *source) rewind() (err error) {
 	defer catch("headers", &err)
 	*s = source{open: s.open}
@@ -169,9 +169,9 @@ func (s *source) rewind() (err error) {
 	return err
 }
 
-// read returns up to so many frames: one sample of every channel, interleaved, nominally in
-// [-1, 1]. They are valid until the next call. It returns io.EOF with none at the end.
-func (s *source) read(frames int) (pcm []float64, err error) {
+// read returns up to n frames: one sample of every channel each, interleaved, nominally in
+// [-1, 1]. They are valid until the next call. At the end it returns none and io.EOF.
+func (s *source) read(n int) (pcm []float64, err error) {
 	for s.quiet == 0 && len(s.pcm) == 0 {
 		if err := s.next(); err != nil {
 			return nil, err
@@ -179,33 +179,33 @@ func (s *source) read(frames int) (pcm []float64, err error) {
 	}
 	ch := s.shape().channels
 	if s.quiet > 0 {
-		pcm = make([]float64, min(s.quiet, int64(frames))*int64(ch))
+		pcm = make([]float64, min(s.quiet, int64(n))*int64(ch))
 		s.quiet -= int64(len(pcm) / ch)
 	} else {
-		pcm = s.pcm[:min(len(s.pcm), frames*ch)]
+		pcm = s.pcm[:min(len(s.pcm), n*ch)]
 		s.pcm = s.pcm[len(pcm):]
 	}
-	s.given += int64(len(pcm) / ch)
+	s.frames += int64(len(pcm) / ch)
 	return pcm, nil
 }
 
 // next decodes one packet.
 func (s *source) next() error {
 	var p packet
-	if s.over == nil {
-		p, s.over = s.in.next()
+	if s.stop == nil {
+		p, s.stop = s.in.next()
 	}
-	if s.over == io.EOF {
+	if s.stop == io.EOF {
 		if s.lost.why != nil {
 			s.fill(-1, -1, 0)
 			return nil
 		}
 		s.ending = s.in.ending()
 	}
-	if s.over != nil {
-		return s.over
+	if s.stop != nil {
+		return s.stop
 	}
-	s.lost.widen(p.lost)
+	s.lost.add(p.lost)
 	pcm, err := s.decode(p)
 	if err != nil {
 		return err
@@ -220,43 +220,44 @@ func (s *source) next() error {
 		if p.end > 0 && (!s.placed || p.start >= 0) {
 			s.base, s.placed = max(0, p.end-s.pos-n), true
 		}
-		s.give(pcm, p.limit, n)
+		s.emit(pcm, p.limit, n)
 		return nil
 	}
-	s.held = append(s.held, pcm...)
-	if p.end > 0 || len(s.held) > maxHeld {
+	s.waiting = append(s.waiting, pcm...)
+	if p.end > 0 || len(s.waiting) > maxWaiting {
 		s.fill(p.end, p.limit, n)
 	}
 	return nil
 }
 
-// maxHeld bounds the samples that wait for the length of a hole before them.
-const maxHeld = 1 << 22
+// maxWaiting bounds the samples that wait for the length of a hole before them.
+const maxWaiting = 1 << 22
 
-// fill gives silence for the hole and what was held behind it, as give does.
+// fill emits silence for the hole, and the samples that waited after it. The parameters are
+// those of emit, and end, the position after them or -1.
 func (s *source) fill(end, limit, last int64) {
-	shape, lost, held := s.shape(), s.lost.take(), s.held
-	s.held = nil
+	shape, lost, waiting := s.shape(), s.lost.pop(), s.waiting
+	s.waiting = nil
 	n, most := int64(0), shape.longestGap(lost.bytes)
 	if end >= 0 {
-		n = max(0, end-s.base-s.pos-int64(len(held)/shape.channels))
+		n = max(0, end-s.base-s.pos-int64(len(waiting)/shape.channels))
 	}
 	if n > most && !s.placed && lost.bytes == 0 {
-		s.base += n // a recording that begins amid a stream
+		s.base += n // a recording that begins in the middle of a stream
 	} else {
-		n = min(n, max(most, shape.promised-s.given))
+		n = min(n, max(most, shape.promised-s.frames))
 		s.quiet = max(0, s.pos+n-max(s.pos, shape.skip))
-		s.lose(s.given, s.given+s.quiet, lost.why)
+		s.addGap(s.frames, s.frames+s.quiet, lost.why)
 		s.pos += n
 	}
 	s.placed = true
-	s.give(held, limit, last)
+	s.emit(waiting, limit, last)
 }
 
-// give adds samples to those that are read next, without those to be dropped: what is before
-// the start, and behind the limit. That may be in the last packet alone, which has so many samples:
-// a position that is further off is wrong, and nothing is dropped, as by ffmpeg of Vorbis.
-func (s *source) give(pcm []float64, limit, last int64) {
+// emit queues samples for read. It drops those before the start, and those after limit, if that
+// is within the last packet, of length last. A limit further off is wrong: then nothing is
+// dropped, as ffmpeg does for Vorbis.
+func (s *source) emit(pcm []float64, limit, last int64) {
 	ch := int64(s.shape().channels)
 	n := int64(len(pcm)) / ch
 	first, end := s.pos, s.pos+n
@@ -275,7 +276,7 @@ func (s *source) give(pcm []float64, limit, last int64) {
 // After maxBadPackets failed packets in a row, the file is refused.
 const maxBadPackets = 50
 
-// decode decodes one packet, or makes a hole of it.
+// decode decodes one packet. One that cannot be decoded becomes a hole.
 func (s *source) decode(p packet) (pcm []float64, err error) {
 	func() {
 		defer catch("packet", &err)
@@ -285,15 +286,15 @@ func (s *source) decode(p packet) (pcm []float64, err error) {
 		s.bad = 0
 		return pcm, nil
 	}
-	thing := "packet at " + s.shape().at(s.given)
+	thing := "packet at " + s.shape().at(s.frames)
 	if s.bad++; s.bad >= maxBadPackets {
 		return nil, malformed(thing, "", "%s, as in the %d before it", cause(err), s.bad-1)
 	}
-	s.lost.widen(hole{why: malformed(thing, "", "%s", cause(err))})
+	s.lost.add(hole{why: malformed(thing, "", "%s", cause(err))})
 	return nil, nil
 }
 
-// cause returns the text of a decoder's error, without the prefix that we added.
+// cause returns the text of a decoder's error, without our prefix.
 func cause(err error) string {
 	var f *FormatError
 	if errors.As(err, &f) {
@@ -302,14 +303,14 @@ func cause(err error) string {
 	return fmt.Sprint(err)
 }
 
-// catch turns a panic of a decoder library into an error: its input is untrusted.
+// catch turns a panic of a decoder library into an error, since the input is untrusted.
 func catch(what string, err *error) {
 	if p := recover(); p != nil {
 		*err = malformed(what, "", "decoder failed: %v", p)
 	}
 }
 
-// noEOF turns the end of a file into an error where there must be more.
+// noEOF turns io.EOF into an error where more must follow.
 func noEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

@@ -10,7 +10,7 @@ import (
 	"verity/internal/kernel"
 )
 
-// Pad says what fills a window behind the end of the clip.
+// Pad is what fills a window after the end of the clip.
 type Pad int
 
 const (
@@ -29,7 +29,7 @@ type Options struct {
 	// Window is the number of frames in a window. 0 means 3000, 30 s.
 	Window int
 
-	// Pad says what follows the end of the clip.
+	// Pad is what follows the end of the clip.
 	Pad Pad
 }
 
@@ -59,11 +59,11 @@ func (o Options) check() error {
 	return nil
 }
 
-// headFrames is how many frames the first pass keeps, so that clips of up to five
+// headFrames is how many frames the first pass stores, so that clips of up to five
 // minutes are analysed once: at most 15 MB.
 const headFrames = 469 * blockFrames
 
-// A Spectrogram gives the log-mel windows of a clip in bounded memory.
+// A Spectrogram computes the log-mel windows of a clip in bounded memory.
 //
 // A first pass over the clip finds its length and the maximum of the logarithm over all
 // frames, against which every window is clamped; windows are then slices of one
@@ -83,22 +83,22 @@ const headFrames = 469 * blockFrames
 // A Spectrogram reads its clip, which must not be read otherwise meanwhile. It must not
 // be used concurrently.
 type Spectrogram struct {
-	known
+	measured
 	in   framer
 	an   *analyzer
 	head strip // the first frames
 }
 
-// known is what is known of a clip when it has been read once.
-type known struct {
+// A measured clip has been read once: its length and its maximum are known.
+type measured struct {
 	opt  Options
 	name string
 	n    int64 // samples
 	hash uint64
 	top  float32 // maximum of the logarithms
 
-	// logsOf returns the logarithms of n frames from from on, all of which must lie within the
-	// sound. They are valid until the next call, and nothing may be added to them.
+	// logsOf returns the logarithms of n frames, the first of which is from. All must lie
+	// within the sound. They are valid until the next call, and nothing may be added to them.
 	logsOf func(ctx context.Context, from, n int) (strip, error)
 }
 
@@ -108,7 +108,7 @@ func NewSpectrogram(ctx context.Context, c *Clip, o Options) (*Spectrogram, erro
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	s := &Spectrogram{known: known{opt: o, name: c.name, top: logFloor}, an: newAnalyzer(o.Bins), head: strip{bins: o.Bins}}
+	s := &Spectrogram{measured: measured{opt: o, name: c.name, top: logFloor}, an: newAnalyzer(o.Bins), head: strip{bins: o.Bins}}
 	s.logsOf = s.logs
 	s.in = newFramer(c, o, func(_ context.Context, dst []float32) (int, error) { return c.Read(dst) })
 	if err := s.firstPass(ctx); err != nil {
@@ -119,7 +119,7 @@ func NewSpectrogram(ctx context.Context, c *Clip, o Options) (*Spectrogram, erro
 	return s, nil
 }
 
-// firstPass reads the whole clip, keeps the first frames and finds the maximum.
+// firstPass reads the whole clip, stores the first frames and finds the maximum.
 func (s *Spectrogram) firstPass(ctx context.Context) error {
 	if err := s.in.rewind(); err != nil {
 		return err
@@ -141,40 +141,40 @@ func (s *Spectrogram) firstPass(ctx context.Context) error {
 }
 
 // Frames returns the number of frames of the clip: full hops.
-func (w *known) Frames() int { return int(w.n / HopLength) }
+func (w *measured) Frames() int { return int(w.n / HopLength) }
 
 // Reach returns the number of frames of the clip. (For a Live, it waits.)
-func (w *known) Reach(ctx context.Context, _ int) (int, error) { return w.Frames(), ctx.Err() }
+func (w *measured) Reach(ctx context.Context, _ int) (int, error) { return w.Frames(), ctx.Err() }
 
 // Seconds returns the length of the clip in seconds.
-func (w *known) Seconds() float64 { return float64(w.n) / SampleRate }
+func (w *measured) Seconds() float64 { return float64(w.n) / SampleRate }
 
 // Hash returns a hash of the bits of all samples. Equal audio has equal hashes,
 // whatever the file format.
-func (w *known) Hash() uint64 { return w.hash }
+func (w *measured) Hash() uint64 { return w.hash }
 
-// Silence returns the value of all cells behind the end of the clip with PadAudio.
-func (w *known) Silence() float32 { return cell(logFloor, w.top) }
+// Silence returns the value of all cells after the end of the clip with PadAudio.
+func (w *measured) Silence() float32 { return cell(logFloor, w.top) }
 
 // Window returns the window that starts at frame, [Bins][Options.Window]. Asking
 // in ascending order is cheap; going back reads the clip again from the start,
 // unless it is short enough to be kept. Frame may lie beyond the end.
-func (w *known) Window(ctx context.Context, frame int) (*Mel, error) {
+func (w *measured) Window(ctx context.Context, frame int) (*Mel, error) {
 	return w.window(ctx, frame, w.opt.Pad)
 }
 
 // SilentWindow returns the window that starts at frame as Window does, but with
-// silence after the end of the clip whatever Options.Pad says. With PadMel that
+// silence after the end of the clip whatever Options.Pad is. With PadMel that
 // is what openai's language detection sees, while its decoding sees zeros.
-func (w *known) SilentWindow(ctx context.Context, frame int) (*Mel, error) {
+func (w *measured) SilentWindow(ctx context.Context, frame int) (*Mel, error) {
 	return w.window(ctx, frame, PadAudio)
 }
 
-func (w *known) window(ctx context.Context, frame int, pad Pad) (*Mel, error) {
+func (w *measured) window(ctx context.Context, frame int, pad Pad) (*Mel, error) {
 	if frame < 0 {
 		return nil, fmt.Errorf("%s: window: got start frame %d, want 0 or more", w.name, frame)
 	}
-	end := soundFrames(w.n) // frames from here on are silent
+	end := soundFrames(w.n) // the first silent frame
 	if pad == PadMel {
 		end = int64(w.Frames())
 	}
@@ -185,8 +185,8 @@ func (w *known) window(ctx context.Context, frame int, pad Pad) (*Mel, error) {
 	return newWindow(w.opt, pad, logs, w.top), nil
 }
 
-// Samples returns the samples of n frames from frame on, as far as there are any, until the
-// next call. What lies before the last window is read again.
+// Samples returns the samples of n frames that begin at frame, as far as there are any. They
+// are valid until the next call. Samples before the last window are read again.
 func (s *Spectrogram) Samples(ctx context.Context, frame, n int) ([]float32, error) {
 	from, to := int64(frame)*HopLength, int64(frame+n)*HopLength
 	if from < s.in.base {
@@ -197,20 +197,19 @@ func (s *Spectrogram) Samples(ctx context.Context, frame, n int) ([]float32, err
 	if err := s.in.load(ctx, from, to); err != nil {
 		return nil, err
 	}
-	return within(s.in.buf, s.in.base, from, to), nil
+	return overlap(s.in.buf, s.in.base, from, to), nil
 }
 
-// within returns what a buffer that begins at base has of the samples from from to to.
-func within(buf []float32, base, from, to int64) []float32 {
+// overlap returns the part of the samples from … to-1 that is in a buffer whose first is base.
+func overlap(buf []float32, base, from, to int64) []float32 {
 	end := base + int64(len(buf))
 	return buf[min(max(from, base), end)-base : min(max(to, base), end)-base]
 }
 
-// soundIn returns how many frames of a window from from on lie before end.
+// soundIn returns how many frames of a window that begins at from lie before end.
 func soundIn(from, end int64, window int) int { return int(min(max(end-from, 0), int64(window))) }
 
-// newWindow makes a window of the logarithms of its first frames. Nothing is heard behind
-// them.
+// newWindow makes a window of the logarithms of its first frames. The others are silent.
 func newWindow(o Options, pad Pad, logs strip, top float32) *Mel {
 	m := &Mel{Bins: o.Bins, Frames: o.Window, Data: make([]float32, o.Bins*o.Window)}
 	logs.each(func(bin, frame int, logs []float32) {
@@ -225,9 +224,9 @@ func newWindow(o Options, pad Pad, logs strip, top float32) *Mel {
 	return m
 }
 
-// logs is known.logsOf. It reads the clip if it must.
+// logs is measured.logsOf. It reads the clip if it must.
 func (s *Spectrogram) logs(ctx context.Context, from, n int) (strip, error) {
-	s.in.keep = max(frameStart(int64(from)), 0)
+	s.in.keepFrom = max(frameStart(int64(from)), 0)
 	if from+n <= s.head.frames {
 		return s.head.cut(from, from+n), nil
 	}
@@ -249,20 +248,20 @@ func (s *Spectrogram) logs(ctx context.Context, from, n int) (strip, error) {
 // A framer gathers the samples of frames from a clip, in ascending order; going
 // back makes it start again.
 type framer struct {
-	clip   *Clip
-	read   func(ctx context.Context, dst []float32) (int, error) // of clip
-	mirror int64                                                 // reflect at this sample if the clip is no longer than that; -1: never
-	buf    []float32
-	base   int64 // number of buf[0] in the clip
-	keep   int64 // samples from here on are kept
-	ended  bool
-	n      int64       // samples read so far, all of them once ended
-	hash   *sampleHash // nil after the first pass
-	run    sampleRun
+	clip     *Clip
+	read     func(ctx context.Context, dst []float32) (int, error) // of clip
+	mirror   int64                                                 // reflect at this sample if the clip is no longer than that; -1: never
+	buf      []float32
+	base     int64 // number of buf[0] in the clip
+	keepFrom int64 // samples before it may be dropped
+	ended    bool
+	n        int64       // samples read so far, all of them once ended
+	hash     *sampleHash // nil after the first pass
+	run      sampleRun
 }
 
 func newFramer(c *Clip, o Options, read func(context.Context, []float32) (int, error)) framer {
-	f := framer{clip: c, read: read, mirror: -1, keep: math.MaxInt64, hash: new(sampleHash)}
+	f := framer{clip: c, read: read, mirror: -1, keepFrom: math.MaxInt64, hash: new(sampleHash)}
 	if o.Pad == PadAudio {
 		f.mirror = int64(o.Window) * HopLength
 	}
@@ -287,8 +286,8 @@ func soundFrames(n int64) int64 {
 	return (n + windowSize/2 + HopLength - 1) / HopLength
 }
 
-// frames returns what frames see from frame t on, and how many: n, or fewer up to where
-// the reflection or the sound ends.
+// frames returns the samples that n frames cover, the first of which is t, and the number of
+// frames: fewer than n up to where the reflection or the sound ends.
 func (f *framer) frames(ctx context.Context, t int64, n int) (x []float32, got int, err error) {
 	first := max(frameStart(t), 0)
 	if first < f.base {
@@ -318,7 +317,7 @@ func (f *framer) load(ctx context.Context, first, end int64) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		drop := max(0, min(first-f.base, f.keep-f.base, int64(len(f.buf))))
+		drop := max(0, min(first-f.base, f.keepFrom-f.base, int64(len(f.buf))))
 		f.buf = f.buf[:copy(f.buf, f.buf[drop:])]
 		f.base += drop
 		if err := f.readBlock(ctx, block); err != nil {
@@ -366,7 +365,7 @@ func (s *sampleHash) add(pcm []float32, name string, at int64) error {
 	for i, v := range pcm {
 		if !(math.Abs(float64(v)) <= tooLoud) {
 			s := shape{rate: SampleRate}
-			return named(name, noSample(s.at(at+int64(i))+fmt.Sprintf(" at %d Hz", SampleRate), float64(v)))
+			return named(name, badSample(s.at(at+int64(i))+fmt.Sprintf(" at %d Hz", SampleRate), float64(v)))
 		}
 		h = (h ^ uint64(math.Float32bits(v))) * prime
 	}

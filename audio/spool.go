@@ -11,21 +11,19 @@ import (
 	"time"
 )
 
-// OpenReader opens sound that can be read only once, such as standard input. It is
-// copied to a temporary file, which Close removes at the latest. Name is used in
-// errors. Unreadable formats are refused after the first bytes, not after gigabytes of
-// video.
+// OpenReader opens sound that can be read only once, such as standard input. It copies the
+// sound to a temporary file, which is gone after Close. Name is used in errors. An
+// unreadable format is refused after the first bytes, not after gigabytes of video.
 func (in Input) OpenReader(ctx context.Context, name string, r io.Reader) (*Clip, error) {
 	return in.spooled(ctx, name, r, nil)
 }
 
-// OpenStream opens what may be sound that is still arriving, such as standard input. A file
-// that somebody pipes comes faster than speech: it is read to its end first, as OpenReader
-// does. Sound that comes no faster than twice the speed of speech, or stalls, can be read as it
-// comes, though only once, in bounded memory; see Clip.Once. Files that follow each other are
-// then found at their ends alone. Name is used in errors.
+// OpenStream opens sound that may still be arriving, such as standard input. A file through a
+// pipe comes faster than speech: it is read to its end first, as by OpenReader. Sound that
+// comes no faster than twice the speed of speech, or stalls, can be read while it arrives,
+// once and in bounded memory; see Clip.IsLive. Name is used in errors.
 func (in Input) OpenStream(ctx context.Context, name string, r io.Reader) (*Clip, error) {
-	p := &pump{come: make(chan []byte), closed: make(chan struct{}), patience: math.MaxInt64}
+	p := &pump{blocks: make(chan []byte), closed: make(chan struct{}), patience: math.MaxInt64}
 	go p.run(r)
 	c, err := in.spooled(ctx, name, r, p)
 	if err != nil {
@@ -36,7 +34,8 @@ func (in Input) OpenStream(ctx context.Context, name string, r io.Reader) (*Clip
 	return c, nil
 }
 
-// spooled copies sound to a temporary file; what is arriving, which has a pump, only if it comes fast.
+// spooled copies sound to a temporary file. Sound that may be live has a pump, and is copied only if
+// it comes fast.
 func (in Input) spooled(ctx context.Context, name string, r io.Reader, p *pump) (*Clip, error) {
 	if f, ok := r.(*os.File); ok {
 		if st, err := f.Stat(); err == nil && st.IsDir() {
@@ -60,7 +59,7 @@ func (in Input) spooled(ctx context.Context, name string, r io.Reader, p *pump) 
 }
 
 func (in Input) fromSpool(ctx context.Context, name string, s *spool, p *pump) (*Clip, error) {
-	k, head, err := in.kind(newFile(s.stream(s), 0, unknownSize))
+	k, head, err := in.detect(newFile(s.stream(s), 0, unknownSize))
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +70,7 @@ func (in Input) fromSpool(ctx context.Context, name string, s *spool, p *pump) (
 	if native && p != nil && in.slow(name, s, p) {
 		c, err := in.open(name, s.stream(p), unknownSize)
 		if err == nil {
-			c.once = true
+			c.live = true
 		}
 		return c, err
 	}
@@ -94,32 +93,32 @@ func (in Input) fromSpool(ctx context.Context, name string, s *spool, p *pump) (
 // more than it looks at itself.
 const maxUnknown = 16 << 20
 
-// stall is how long a stream that came faster may be waited for.
+// stall is the longest wait for a stream that came fast before.
 const stall = 5 * time.Second
 
-// slow reads a stream for as long as it comes faster than twice the speed of speech, and
-// reports whether it does so no more, before its end.
+// slow reads a stream as long as it comes faster than twice the speed of speech. It reports
+// whether the stream became slower before its end.
 func (in Input) slow(name string, s *spool, p *pump) bool {
 	c, err := in.open(name, s.stream(s), unknownSize)
-	if err == nil && in.Arriving {
+	if err == nil && in.Live {
 		return true
 	}
 	defer func() { p.patience = math.MaxInt64 }()
-	p.patience = 0 // before there is any sound, it is waited for
+	p.patience = 0 // the first sound may take any time
 	for b := make([]float32, SampleRate/4); err == nil; {
 		p.patience = min(p.patience+time.Second/8, stall)
-		if _, err = c.Read(b); s.err == errStalled { // a decoder may have taken it for the end
+		if _, err = c.Read(b); s.err == errStalled { // to a decoder that may be the end
 			return true
 		}
 	}
-	return false // what is wrong is said of the whole
+	return false // an error will come from reading the whole file
 }
 
-// A pump reads in a goroutine, so that who waits for it can give up, and come again.
+// A pump reads in a goroutine, so that a reader can stop waiting and try again.
 type pump struct {
-	come     chan []byte
-	rest     []byte // of what came last
-	err      error  // why no more comes, once come is closed
+	blocks   chan []byte
+	rest     []byte // of the last block
+	err      error  // why no more comes, once blocks is closed
 	patience time.Duration
 	closed   chan struct{}
 }
@@ -127,13 +126,13 @@ type pump struct {
 var errStalled = errors.New("no more sound for now")
 
 func (p *pump) run(r io.Reader) {
-	defer close(p.come)
+	defer close(p.blocks)
 	for p.err == nil {
 		b := make([]byte, 1<<15)
 		n, err := r.Read(b)
 		p.err = err
 		select {
-		case p.come <- b[:n]:
+		case p.blocks <- b[:n]:
 		case <-p.closed:
 			p.err = os.ErrClosed
 		}
@@ -145,7 +144,7 @@ func (p *pump) Read(b []byte) (n int, err error) {
 	if began := time.Now(); len(p.rest) == 0 {
 		var more bool
 		select {
-		case p.rest, more = <-p.come:
+		case p.rest, more = <-p.blocks:
 			if !more {
 				return 0, p.err
 			}
@@ -167,7 +166,7 @@ type spool struct {
 	file *os.File
 	path string // empty if the file has been unlinked already
 	size int64
-	err  error // why no more can be read or kept
+	err  error // why no more can be read or stored
 }
 
 func newSpool(in io.Reader) (*spool, error) {
@@ -177,27 +176,27 @@ func newSpool(in io.Reader) (*spool, error) {
 		return nil, err
 	}
 	s := &spool{in: in, file: f}
-	// Where an open file may be unlinked, it is unlinked now: then it cannot be left
-	// behind, however the process ends.
+	// A file that is unlinked while it is open goes with the process, however that ends.
+	// Some systems do not allow it.
 	if os.Remove(f.Name()) != nil {
 		s.path = f.Name()
 	}
 	return s, nil
 }
 
-// Read implements io.Reader. An error stays, or what comes behind it would follow at once.
+// Read implements io.Reader. An error is permanent: bytes after it would not belong together.
 func (s *spool) Read(b []byte) (n int, err error) {
 	if s.err == nil {
 		n, s.err = s.in.Read(b)
-		if kept, err := s.file.Write(b[:n]); err != nil {
-			n, s.err = kept, err
+		if written, err := s.file.Write(b[:n]); err != nil {
+			n, s.err = written, err
 		}
 		s.size += int64(n)
 	}
 	return n, s.err
 }
 
-// stream gives what the spool holds now, and then what more does.
+// stream returns the bytes that the spool has, followed by those of more.
 func (s *spool) stream(more io.Reader) *stream {
 	return &stream{r: io.MultiReader(io.NewSectionReader(s.file, 0, s.size), more)}
 }

@@ -9,8 +9,8 @@ import (
 // unknownSize is the size of a stream before its end has come: more than any has.
 const unknownSize = 1 << 62
 
-// A stream is bytes that arrive. What is asked for is waited for; the last of it is kept,
-// since decoders look back a little.
+// A stream is bytes that still arrive. A read waits for them. The last megabytes stay, since
+// decoders go back a little.
 type stream struct {
 	r    io.Reader
 	buf  []byte
@@ -18,15 +18,15 @@ type stream struct {
 	err  error // why no more bytes come
 }
 
-// keptBytes is how far back a stream can be read.
-const keptBytes = 1 << 20
+// streamHistory is how many bytes back a stream can be read.
+const streamHistory = 1 << 20
 
-var errForgotten = errors.New("what came so long ago is forgotten; write the stream to a file, and name that")
+var errStreamGone = errors.New("that part of the stream is gone; write the stream to a file and open that")
 
 // ReadAt implements io.ReaderAt. It waits for all of b.
 func (s *stream) ReadAt(b []byte, at int64) (int, error) {
 	if at < s.base {
-		return 0, errForgotten
+		return 0, errStreamGone
 	}
 	s.wait(at, at+int64(len(b)))
 	n := 0
@@ -39,8 +39,8 @@ func (s *stream) ReadAt(b []byte, at int64) (int, error) {
 	return n, nil
 }
 
-// arrived waits for the byte at a place, and returns how many have come from there on: at
-// least one, unless the stream has ended.
+// arrived waits for the byte at a place. It returns how many bytes from there on have arrived:
+// at least one, unless the stream has ended.
 func (s *stream) arrived(at int64) int64 {
 	s.wait(at, at+1)
 	return s.end() - at
@@ -51,7 +51,7 @@ func (s *stream) end() int64 { return s.base + int64(len(s.buf)) }
 // wait waits for the bytes from a place to another, and drops those that lie long before.
 func (s *stream) wait(at, to int64) {
 	for s.err == nil && s.end() < to {
-		if drop := min(at-keptBytes-s.base, int64(len(s.buf))); drop > keptBytes {
+		if drop := min(at-streamHistory-s.base, int64(len(s.buf))); drop > streamHistory {
 			s.buf = s.buf[:copy(s.buf, s.buf[drop:])]
 			s.base += drop
 		}

@@ -71,7 +71,7 @@ func TestStreamWaits(t *testing.T) {
 		"a radio":                    {Input{}, 30 * time.Second, time.Second / 4, time.Second / 4, 12 * time.Second},
 		"a file, with a hiccup":      {Input{}, 20 * time.Second, 40 * time.Second, 4 * time.Second, 0},
 		"a file, at thrice its pace": {Input{}, time.Second, time.Second, time.Second / 3, 0},
-		"any, taken as it comes":     {Input{Arriving: true}, 0, time.Second, time.Second, time.Second},
+		"any, taken as it comes":     {Input{Live: true}, 0, time.Second, time.Second, time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r, w := io.Pipe()
@@ -97,16 +97,16 @@ func TestStreamWaits(t *testing.T) {
 			if tt.in.Raw == 0 {
 				waited -= time.Minute
 			}
-			if arriving := tt.within > 0; c.Once() != arriving || arriving && waited > tt.within {
-				t.Errorf("%s: arriving %t after %v, want %t after at most %v", why, c.Once(), waited, arriving, tt.within)
+			if arriving := tt.within > 0; c.IsLive() != arriving || arriving && waited > tt.within {
+				t.Errorf("%s: arriving %t after %v, want %t after at most %v", why, c.IsLive(), waited, arriving, tt.within)
 			}
 			came := time.Now()
 			got := make([]float32, 60*SampleRate)
-			if n, err := c.Read(got[:tt.burst.Milliseconds()*SampleRate/1000]); err != nil || c.Once() && time.Since(came) > 0 {
+			if n, err := c.Read(got[:tt.burst.Milliseconds()*SampleRate/1000]); err != nil || c.IsLive() && time.Since(came) > 0 {
 				t.Errorf("%s: the burst: %d samples, %v, after %v more", why, n, err, time.Since(came))
 			}
 			n, err := c.Read(got[tt.burst.Milliseconds()*SampleRate/1000:])
-			if c.Once() && c.Rewind() == nil {
+			if c.IsLive() && c.Rewind() == nil {
 				t.Errorf("%s: can be read twice", why)
 			}
 			if m, end := c.Read(make([]float32, 1)); err != nil || m != 0 || end != io.EOF {
@@ -156,8 +156,8 @@ func TestStreamFast(t *testing.T) {
 	}
 	defer c.Close()
 	pcm, err := readAll(t, c)
-	if err != nil || len(pcm) == 0 || !c.Truncated() || c.Once() || c.Rewind() != nil {
-		t.Errorf("%d samples, %v, cut %v, once %v", len(pcm), err, c.Truncated(), c.Once())
+	if err != nil || len(pcm) == 0 || !c.Truncated() || c.IsLive() || c.Rewind() != nil {
+		t.Errorf("%d samples, %v, cut %v, once %v", len(pcm), err, c.Truncated(), c.IsLive())
 	}
 }
 
@@ -174,7 +174,7 @@ func TestStreamForgets(t *testing.T) {
 		n, err = c.Read(b)
 		total += n
 	}
-	if err != io.EOF || total != 32<<20 || cap(s.buf) > 4*keptBytes {
+	if err != io.EOF || total != 32<<20 || cap(s.buf) > 4*streamHistory {
 		t.Errorf("%d samples, %v, %d bytes kept", total, err, cap(s.buf))
 	}
 }

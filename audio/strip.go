@@ -2,7 +2,7 @@ package audio
 
 import "slices"
 
-// A strip holds the logarithms of the mel powers of consecutive frames, in blocks as an
+// A strip is the logarithms of the mel powers of consecutive frames, in blocks as an
 // analyzer leaves them. So a window, which is [bin][frame], is made of pieces of memory and
 // not of single numbers.
 type strip struct {

@@ -16,7 +16,7 @@ const (
 	maxFloorPoints = 65
 )
 
-// A vorbisSetup reads a setup header. What is wrong is a panic with a FormatError.
+// A vorbisSetup reads a setup header. It panics with a FormatError if something is wrong.
 type vorbisSetup struct {
 	b    []byte
 	at   int    // bit, lowest first
@@ -126,7 +126,7 @@ func (s *vorbisSetup) floor() {
 		panic(unsupported("Vorbis floor", "type 1", "type %d", kind))
 	}
 	classes := make([]int, s.read(5))
-	if len(classes) == 0 { // of the deepest tones of 5.1 sound: the library would go on at a wrong place
+	if len(classes) == 0 { // of the deepest tones of 5.1 sound: the library would continue at a wrong place
 		panic(unsupported("Vorbis floor", "partitions", "none"))
 	}
 	highest := 0

@@ -97,7 +97,7 @@ func (o Options) defaults() Options {
 	if o.Sound.FFmpeg == "" {
 		o.Sound.FFmpeg = audio.FFmpegNever
 	}
-	o.Sound.Longest = o.MaxAudio
+	o.Sound.MaxDuration = o.MaxAudio
 	d := &o.Decoding
 	d.Task, d.Spans, d.Prefix, d.Chunked, d.TokenOrigins = "", nil, "", false, false
 	if o.Log == nil {

@@ -89,7 +89,7 @@ const bytesPerSecond = 8000
 func (s *Server) runInTurn(ctx context.Context, by *transcribe.Transcriber, clip *audio.Clip, out *answer) (*transcript.Transcript, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	ticket, err := s.queue.join(cmp.Or(clip.Promised(), float64(out.q.file.size)/bytesPerSecond))
+	ticket, err := s.queue.join(cmp.Or(clip.HeaderDuration(), float64(out.q.file.size)/bytesPerSecond))
 	if err != nil {
 		return nil, err
 	}

@@ -268,7 +268,7 @@ func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Callba
 	if t.model.closed.Load() {
 		return nil, ErrClosed
 	}
-	if clip.Once() {
+	if clip.IsLive() {
 		return t.transcribeArriving(ctx, clip, w)
 	}
 	if t.opt.VAD != nil {

@@ -8,8 +8,8 @@ import (
 	"verity/audio"
 )
 
-// Detect reads a clip to its end and returns the parts with speech, in order and
-// apart, and the length of the clip in samples.
+// Detect reads a clip to its end. It returns the parts with speech, in order and with gaps
+// between, and the length of the clip in samples.
 func Detect(ctx stdcontext.Context, clip *audio.Clip, o Options) (parts []audio.Part, length int64, err error) {
 	if err := o.Check(); err != nil {
 		return nil, 0, err
@@ -34,7 +34,7 @@ func Detect(ctx stdcontext.Context, clip *audio.Clip, o Options) (parts []audio.
 	}
 }
 
-// AnySpeech reports whether there is speech in samples by themselves.
+// AnySpeech reports whether samples at audio.SampleRate contain speech.
 func (o Options) AnySpeech(pcm []float32) bool {
 	parts, _, _ := Detect(stdcontext.Background(), audio.FromSamples("", pcm), o) // memory is read without errors
 	return len(parts) > 0
@@ -45,7 +45,7 @@ func (o Options) spans(probs []float32, length int64) (spans []audio.Part) {
 	o = o.defaults()
 	samples := func(ms int) int64 { return int64(ms) * audio.SampleRate / 1000 }
 	quiet, longEnough, ends := Quiet(o.Threshold), samples(o.MinSpeechDurationMS), samples(o.MinSilenceDurationMS)
-	var start, silence int64 // silence: since when; 0 is none
+	var start, silence int64 // silence is where it began; 0 is none
 	speaking := false
 	end := func(at int64) {
 		if at-start > longEnough {
@@ -76,7 +76,7 @@ func (o Options) spans(probs []float32, length int64) (spans []audio.Part) {
 	return widen(spans, samples(o.SpeechPadMS), length)
 }
 
-// widen adds pad samples on either side of each span. Two spans that would meet share the
+// widen adds pad samples on either side of each span. Two spans that would overlap share the
 // silence between them.
 func widen(spans []audio.Part, pad, length int64) []audio.Part {
 	for i := range spans {

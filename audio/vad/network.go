@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync"
 
+	"github.com/mjibson/go-dsp/window"
 	"gonum.org/v1/gonum/dsp/fourier"
 
 	"verity/internal/kernel"
@@ -15,7 +16,7 @@ import (
 const StepSize = 512
 
 const (
-	context   = 64  // samples of the previous chunk that the network reads too
+	context   = 64  // samples of the previous chunk, which the network reads too
 	fftSize   = 256 // samples of a transform
 	fftHop    = 128
 	fftFrames = 4 // of a chunk
@@ -46,7 +47,7 @@ type weights struct {
 
 var load = sync.OnceValue(func() *weights {
 	file := weightFile
-	take := func(n int) []float32 {
+	next := func(n int) []float32 {
 		v := make([]float32, n)
 		for i := range v {
 			v[i] = math.Float32frombits(binary.LittleEndian.Uint32(file[4*i:]))
@@ -55,28 +56,26 @@ var load = sync.OnceValue(func() *weights {
 		return v
 	}
 	w := &weights{}
-	for i := range w.window {
-		w.window[i] = 0.5 - 0.5*math.Cos(2*math.Pi*float64(i)/fftSize)
-	}
+	copy(w.window[:], window.Hann(fftSize+1)) // symmetric: one point more is periodic
 	for i, c := range [4]convolution{
 		{in: bins, out: 128, stride: 1}, {in: 128, out: 64, stride: 2},
 		{in: 64, out: 64, stride: 2}, {in: 64, out: hidden, stride: 1},
 	} {
-		stored := take(c.out * c.in * 3) // [out][in][tap]
+		stored := next(c.out * c.in * 3) // [out][in][tap]
 		c.weight = make([]float32, len(stored))
 		for at := range stored {
 			o, in, tap := at/(3*c.in), at/3%c.in, at%3
 			c.weight[(o*3+tap)*c.in+in] = stored[at]
 		}
-		c.bias = take(c.out)
+		c.bias = next(c.out)
 		w.convs[i] = c
 	}
-	w.input, w.state = take(4*hidden*hidden), take(4*hidden*hidden)
-	w.gateBias = take(4 * hidden)
-	for i, b := range take(4 * hidden) {
+	w.input, w.state = next(4*hidden*hidden), next(4*hidden*hidden)
+	w.gateBias = next(4 * hidden)
+	for i, b := range next(4 * hidden) {
 		w.gateBias[i] += b
 	}
-	w.head, w.headBias = take(hidden), take(1)[0]
+	w.head, w.headBias = next(hidden), next(1)[0]
 	return w
 })
 
@@ -89,7 +88,7 @@ type Network struct {
 	cell   [hidden]float32
 	state  [hidden]float32 // of the recurrent cell, its output
 	gates  [4 * hidden]float32
-	past   [4 * hidden]float32 // what the state adds to the gates
+	past   [4 * hidden]float32 // the contribution of the state to the gates
 	x      [context + StepSize + context]float64
 	frame  [fftSize]float64
 	quad   kernel.FourDots

@@ -2,20 +2,20 @@ package vad
 
 import "fmt"
 
-// Options say what counts as speech. The names are faster-whisper's; zero fields mean its
-// defaults.
+// Options define what counts as speech. The names are faster-whisper's, and zero fields mean
+// its defaults.
 type Options struct {
-	// Threshold is the probability from which on a chunk begins speech. 0 means 0.5.
+	// Threshold is the least probability that begins speech. 0 means 0.5.
 	Threshold float64
 
-	// MinSpeechDurationMS drops speech that is not longer than that many ms.
+	// MinSpeechDurationMS drops speech that is not longer, in ms.
 	MinSpeechDurationMS int
 
-	// MinSilenceDurationMS is how long a silence must be to end speech. 0 means 2000;
+	// MinSilenceDurationMS is the shortest silence that ends speech, in ms. 0 means 2000;
 	// negative means any.
 	MinSilenceDurationMS int
 
-	// SpeechPadMS is added to speech on either side. 0 means 400; negative means none.
+	// SpeechPadMS is added on either side of speech, in ms. 0 means 400; negative means none.
 	SpeechPadMS int
 }
 
@@ -33,10 +33,10 @@ func (o Options) defaults() Options {
 	return o
 }
 
-// Quiet returns the probability below which a chunk may end speech, for one that begins it.
+// Quiet returns the probability below which speech may end, given the one that begins it.
 func Quiet(threshold float64) float64 { return max(threshold-0.15, 0.01) }
 
-// Check returns an error for a threshold that is no probability.
+// Check returns an error for a threshold that is not a probability.
 func (o Options) Check() error {
 	if o = o.defaults(); !(o.Threshold > 0 && o.Threshold <= 1) {
 		return fmt.Errorf("vad: option Threshold: got %v, want more than 0, at most 1", o.Threshold)

@@ -161,7 +161,7 @@ func (t *transcribeCommand) file(ctx context.Context, j *job, bar *cli.Progress)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	w := transcribe.Callbacks{Estimate: within}
-	if clip.Once() {
+	if clip.IsLive() {
 		w.Estimate = nil // how much is to come is not known
 	}
 	if t.printed {

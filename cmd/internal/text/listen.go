@@ -139,14 +139,14 @@ func (l *listenCommand) hear(asked context.Context, by *live.Transcriber, args [
 // ended.
 func (l *listenCommand) open(ctx context.Context, args []string) (clip *audio.Clip, name string, ended func() error, err error) {
 	if len(args) > 0 {
-		clip, err = (&setup.SoundFlags{Input: audio.Input{Arriving: true}, Live: true}).Clip(ctx, l.Env, args[0])
+		clip, err = (&setup.SoundFlags{Input: audio.Input{Live: true}, Live: true}).Clip(ctx, l.Env, args[0])
 		return clip, "standard input", func() error { return nil }, err
 	}
 	rec, err := record(ctx)
 	if err != nil {
 		return nil, "", nil, err
 	}
-	if clip, err = (audio.Input{Raw: audio.SampleRate, Arriving: true}).OpenStream(ctx, rec.name, rec); err != nil {
+	if clip, err = (audio.Input{Raw: audio.SampleRate, Live: true}).OpenStream(ctx, rec.name, rec); err != nil {
 		rec.stop()
 		rec.end()
 	}
