@@ -17,15 +17,14 @@ import (
 	"verity/transcript"
 )
 
-// A job is a file to transcribe. It keeps what is said in it until its turn to be written
-// has come.
+// A job is a file to transcribe. Its segments wait until it is its turn to be printed.
 type job struct {
 	index int
 	name  string
 
-	mu    sync.Mutex
-	kept  []transcript.Segment
-	print func(transcript.Segment) error // nil before its turn
+	mu      sync.Mutex
+	waiting []transcript.Segment
+	print   func(transcript.Segment) error // nil before its turn
 
 	ended  chan struct{}
 	result *transcript.Transcript
@@ -92,8 +91,8 @@ func (t *transcribeCommand) work(ctx context.Context, jobs []*job, done chan<- *
 	}
 }
 
-// show prints a job's text, from now on as it comes, waits for its end, and writes what is
-// written of a whole file. The bar is hidden then.
+// show prints a job's text as it comes, waits for its end, and writes what needs the whole
+// text. It hides the bar meanwhile.
 func (t *transcribeCommand) show(j *job, bar *cli.Progress) error {
 	err := j.begin(func(s transcript.Segment) error {
 		if t.OutTerminal {
@@ -125,25 +124,25 @@ func (t *transcribeCommand) show(j *job, bar *cli.Progress) error {
 	return nil
 }
 
-// begin prints what was said so far, and has say print what follows.
+// begin prints the segments that wait; add then prints those that follow.
 func (j *job) begin(print func(transcript.Segment) error) (err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for i := 0; i < len(j.kept) && err == nil; i++ {
-		err = print(j.kept[i])
+	for i := 0; i < len(j.waiting) && err == nil; i++ {
+		err = print(j.waiting[i])
 	}
 	j.print = print
 	return err
 }
 
-// say takes a segment as soon as it is known.
-func (j *job) say(s transcript.Segment) error {
+// add prints a segment that has become known, or has it wait for its turn.
+func (j *job) add(s transcript.Segment) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.print != nil {
 		return j.print(s)
 	}
-	j.kept = append(j.kept, s)
+	j.waiting = append(j.waiting, s)
 	return nil
 }
 
@@ -166,20 +165,20 @@ func (t *transcribeCommand) file(ctx context.Context, j *job, bar *cli.Progress)
 	}
 	if t.printed {
 		w.Segment = func(s transcript.Segment) {
-			if err := j.say(s); err != nil {
+			if err := j.add(s); err != nil {
 				cancel(err)
 			}
 		}
 	}
-	tr, err := t.hear(ctx, j.name, clip, w)
+	tr, err := t.transcribeClip(ctx, j.name, clip, w)
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errOutput) {
 		return nil, cause
 	}
 	return tr, err
 }
 
-// hear transcribes the clip of a file, drafting from what is written of it.
-func (t *transcribeCommand) hear(ctx context.Context, name string, clip *audio.Clip, w transcribe.Callbacks) (*transcript.Transcript, error) {
+// transcribeClip transcribes the clip of a file, and drafts from its text if there is one.
+func (t *transcribeCommand) transcribeClip(ctx context.Context, name string, clip *audio.Clip, w transcribe.Callbacks) (*transcript.Transcript, error) {
 	written, err := t.drafts.Lines(ctx, name, "", "")
 	if err != nil {
 		return nil, err

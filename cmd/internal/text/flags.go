@@ -24,9 +24,9 @@ type transcribeFlags struct {
 	dir       string
 	batch     int
 	stats     bool
-	deep      bool
+	recursive bool
 	speakers  string
-	decisive  *pflag.FlagSet // flags that decide on the text or the subtitles
+	textFlags *pflag.FlagSet // flags that decide on the text or the subtitles
 
 	// Of transcribe alone.
 	highlight string
@@ -38,8 +38,8 @@ type transcribeFlags struct {
 // register adds flags to a command, and those that transcribe and watch share.
 func (t *transcribeFlags) register(c *cobra.Command, own func(*pflag.FlagSet)) {
 	cli.AddFlags(c, t.model.Register, t.registerFiles, own, t.log.Register)
-	t.decisive = cli.AddFlags(c, setup.Decoding(&t.decoding, 0), t.sound.Register, t.registerSubtitles)
-	t.decisive.AddFlag(c.Flags().Lookup("sampler")) // the one flag of drafting that may change the text
+	t.textFlags = cli.AddFlags(c, setup.Decoding(&t.decoding, 0), t.sound.Register, t.registerSubtitles)
+	t.textFlags.AddFlag(c.Flags().Lookup("sampler")) // the one flag of drafting that may change the text
 	completeFormats(c)
 }
 
@@ -50,7 +50,7 @@ func (t *transcribeFlags) registerFiles(f *pflag.FlagSet) {
 	cli.Bind(f, "stats", &t.stats)
 	cli.Bind(f, "progress", &t.log.Progress)
 	cli.Bind(f, "batch", &t.batch)
-	cli.Bind(f, "recursive", &t.deep)
+	cli.Bind(f, "recursive", &t.recursive)
 	cli.Bind(f, "speakers", &t.speakers)
 }
 

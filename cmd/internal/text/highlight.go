@@ -10,17 +10,6 @@ import (
 	"verity/transcript"
 )
 
-// marks reports whether drafted text is to be marked, or an error about the flag.
-func (t *transcribeCommand) marks() (bool, error) {
-	switch {
-	case t.highlight == "never":
-		return false, nil
-	case !t.printed:
-		return false, cli.Usagef("--highlight marks text on standard output; it needs the format txt, and no --output-dir")
-	}
-	return t.highlight == "always" || t.OutTerminal, nil
-}
-
 // line returns a segment as it is shown.
 func (t *transcribeCommand) line(s transcript.Segment) string {
 	text := s.TrimmedText()

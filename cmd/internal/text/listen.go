@@ -38,21 +38,21 @@ bits, little-endian, one channel).
   verity listen --output-format srt > talk.srt
   ffmpeg -i http://example.org/radio -f wav - | verity listen -`
 
-// endHelp is what the help of commands ends with that run until they are stopped.
+// endHelp ends the help of commands that run until they are stopped.
 const endHelp = "\n\nExit status: 0 it was stopped, or the sound has ended; 1 it failed; 2 wrong\nusage; 130 interrupted before it began."
 
 // A listenCommand is the listen command with its flags.
 type listenCommand struct {
 	cli.Env
-	model    setup.ModelFlags
-	decoding options.Decoding
-	log      cli.LogFlags
-	decisive *pflag.FlagSet
-	formats  []transcript.Format
-	timed    bool
-	drawn    bool // words are shown on a terminal before they stand
+	model     setup.ModelFlags
+	decoding  options.Decoding
+	log       cli.LogFlags
+	textFlags *pflag.FlagSet
+	formats   []transcript.Format
+	timed     bool
+	drawn     bool // words are shown on a terminal before they are confirmed
 
-	words []transcript.Word // that stand, and are not yet written
+	words []transcript.Word // confirmed, and not yet written
 	tr    transcript.Transcript
 }
 
@@ -77,7 +77,7 @@ func Listen(e cli.Env) *cobra.Command {
 		bindFormats(f, &l.formats)
 		cli.Bind(f, "timestamps", &l.timed)
 	}, l.log.Register)
-	l.decisive = cli.AddFlags(c, setup.Decoding(&l.decoding, options.Request))
+	l.textFlags = cli.AddFlags(c, setup.Decoding(&l.decoding, options.Request))
 	completeFormats(c)
 	return c
 }
@@ -106,13 +106,13 @@ func (l *listenCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return setup.InFlag(err)
 	}
-	l.tr.MadeBy = setup.Maker(model, &l.model, l.decisive)
-	return l.hear(ctx, by, args, format)
+	l.tr.MadeBy = setup.Maker(model, &l.model, l.textFlags)
+	return l.transcribe(ctx, by, args, format)
 }
 
-// hear writes what is said until the sound ends, or the command is asked to end. The recorder
-// has ended then, and the clip is closed.
-func (l *listenCommand) hear(asked context.Context, by *live.Transcriber, args []string, format transcript.Format) error {
+// transcribe writes what is said until the sound ends or ctx is cancelled. It ends the
+// recorder and closes the clip.
+func (l *listenCommand) transcribe(asked context.Context, by *live.Transcriber, args []string, format transcript.Format) error {
 	ctx, stop := context.WithCancel(asked)
 	defer stop()
 	clip, name, ended, err := l.open(ctx, args)
@@ -135,8 +135,8 @@ func (l *listenCommand) hear(asked context.Context, by *live.Transcriber, args [
 	return why
 }
 
-// open opens the microphone or standard input. ended says what went wrong, when the sound has
-// ended.
+// open opens the microphone or standard input. ended returns what went wrong, once the sound
+// has ended.
 func (l *listenCommand) open(ctx context.Context, args []string) (clip *audio.Clip, name string, ended func() error, err error) {
 	if len(args) > 0 {
 		clip, err = (&setup.SoundFlags{Input: audio.Input{Live: true}, Live: true}).Clip(ctx, l.Env, args[0])
@@ -158,7 +158,7 @@ func (l *listenCommand) open(ctx context.Context, args []string) (clip *audio.Cl
 	}, err
 }
 
-// write writes what is said until the sound ends, or the command is asked to end.
+// write writes what is said until the sound ends or ctx is cancelled.
 func (l *listenCommand) write(ctx context.Context, by *live.Transcriber, clip *audio.Clip, format transcript.Format) error {
 	s := &screen{w: l.Out, color: l.Color()}
 	ear := live.DefaultTurns()
@@ -210,7 +210,7 @@ func sentence(words []transcript.Word, last bool) int {
 	return 0
 }
 
-// phrase takes words that stand, as a segment.
+// phrase writes confirmed words as a segment.
 func (l *listenCommand) phrase(words []transcript.Word, format transcript.Format) (err error) {
 	var text strings.Builder
 	for _, w := range words {
@@ -231,12 +231,12 @@ func (l *listenCommand) phrase(words []transcript.Word, format transcript.Format
 	return err
 }
 
-// A screen shows words that stand, and behind them words that may change, on a terminal: in
-// rows of its own, so that what changes never wraps.
+// A screen shows confirmed words on a terminal, and after them words that may still change,
+// in rows of its own: text that changes must not wrap.
 type screen struct {
 	w     io.Writer
 	color bool
-	row   string // what stands in the last row
+	row   string // confirmed words in the last row
 }
 
 func (s *screen) show(confirmed []transcript.Word, tentative string, last bool) error {
@@ -278,7 +278,7 @@ func columns() int {
 	return 79
 }
 
-// fitting returns as much of a text as fits into so many columns.
+// fitting returns as much of a text as fits into n columns.
 func fitting(text string, columns int, first bool) string {
 	if first {
 		text = strings.TrimLeft(text, " ")

@@ -38,7 +38,7 @@ type folder struct {
 	subtitles transcript.Subtitles
 	force     bool      // replace what exists
 	skip      bool      // leave what exists
-	told      io.Writer // is told what was written; may be nil
+	log       io.Writer // gets a line for each transcript written; may be nil
 	undo      func()    // removes the directory if it was made for nothing
 }
 
@@ -69,10 +69,10 @@ func (f *folder) make(inputs []string) error {
 	return output.CheckIn(f.dir, outputs)
 }
 
-// folds says that the disks of this system take Talk.txt and talk.txt for one file.
+// folds reports whether Talk.txt and talk.txt are one file on this system.
 var folds = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
 
-// oneFile returns what names of one file have in common.
+// oneFile returns a name in the form that is equal for all names of one file.
 func oneFile(name string) string {
 	if folds {
 		return strings.ToLower(name)
@@ -146,8 +146,8 @@ func (f *folder) write(name string, t *transcript.Transcript) (first error) {
 		}
 		first = cmp.Or(first, err)
 	}
-	if f.told != nil && len(written) > 0 {
-		fmt.Fprintf(f.told, "%s: written to %s\n", show.Name(name), strings.Join(written, ", "))
+	if f.log != nil && len(written) > 0 {
+		fmt.Fprintf(f.log, "%s: written to %s\n", show.Name(name), strings.Join(written, ", "))
 	}
 	return first
 }

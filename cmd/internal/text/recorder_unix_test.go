@@ -64,7 +64,7 @@ func TestHearEnds(t *testing.T) {
 			}
 			return len(b), nil
 		})}}
-		err := l.hear(ctx, by, nil, transcript.TXT)
+		err := l.transcribe(ctx, by, nil, transcript.TXT)
 		if want := map[string]error{"output": full}[why]; !errors.Is(err, want) {
 			t.Errorf("%s: got %v, want %v", why, err, want)
 		}

@@ -11,7 +11,7 @@ import (
 	"verity/transcript"
 )
 
-// silent is the amplitude up to which a channel has nobody on it: some -80 dB.
+// silent is the largest amplitude of a channel without a speaker, about -80 dB.
 const silent = 1e-4
 
 // channels transcribes the channels of a file one after the other, as one speaker each. The
@@ -40,30 +40,30 @@ func (t *transcribeCommand) channels(ctx context.Context, j *job, within func(do
 		return tr, nil
 	}
 	for _, s := range tr.WithSpeakerNames().Segments {
-		if err := j.say(s); err != nil {
+		if err := j.add(s); err != nil {
 			return nil, err
 		}
 	}
 	return tr, nil
 }
 
-// channel transcribes what is said on one channel; nothing if it is silent.
+// channel transcribes one channel; a silent one has no text.
 func (t *transcribeCommand) channel(ctx context.Context, name string, clip *audio.Clip, within func(done, total float64)) (*transcript.Transcript, error) {
 	samples, quiet, err := isQuiet(clip)
 	if err != nil {
 		return nil, inFile(name, err)
 	}
-	if quiet && len(clip.Warnings()) == 0 { // what is damaged is told of by a transcription
+	if quiet && len(clip.Warnings()) == 0 { // a transcription reports damage
 		return &transcript.Transcript{Name: name, Duration: float64(samples) / audio.SampleRate}, nil
 	}
 	if err := clip.Rewind(); err != nil {
 		return nil, inFile(name, err)
 	}
-	return t.hear(ctx, name, clip, transcribe.Callbacks{Estimate: within})
+	return t.transcribeClip(ctx, name, clip, transcribe.Callbacks{Estimate: within})
 }
 
-// isQuiet reads a clip until somebody can be heard on it. If nobody can it returns the
-// number of its samples, too.
+// isQuiet reads a clip until it is loud enough for a speaker. If it never is, isQuiet also
+// returns how many samples it has.
 func isQuiet(clip *audio.Clip) (samples int, quiet bool, err error) {
 	for b := make([]float32, audio.SampleRate); err == nil; {
 		var n int

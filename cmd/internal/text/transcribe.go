@@ -88,7 +88,7 @@ func (t *transcribeCommand) run(ctx context.Context, args []string) error {
 	if err := t.sound.Check(); err != nil {
 		return err
 	}
-	files, err := inputs(args, t.deep)
+	files, err := inputs(args, t.recursive)
 	if err != nil {
 		return err
 	}
@@ -96,9 +96,7 @@ func (t *transcribeCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if opt.TokenOrigins, err = t.marks(); err != nil {
-		return err
-	}
+	opt.TokenOrigins = t.highlight == "always" || t.marking() && t.OutTerminal
 	if out != nil {
 		defer out.undo()
 		all := len(files)
@@ -139,7 +137,7 @@ func (t *transcribeCommand) load(ctx context.Context, opt transcribe.Options) (*
 	if err != nil {
 		return nil, err
 	}
-	t.by, t.transcribe = setup.Maker(model, &t.model, t.decisive), model.Transcriber()
+	t.by, t.transcribe = setup.Maker(model, &t.model, t.textFlags), model.Transcriber()
 	t.mark = newMarker(model.Tokenizer)
 	if t.stats {
 		t.bandwidth = kernel.ReadBandwidth(model.Pool, bandwidthTime)
@@ -151,28 +149,30 @@ func (t *transcribeCommand) load(ctx context.Context, opt transcribe.Options) (*
 // output says where transcripts go: what it returns is nil for standard output. An error is
 // about the flags.
 func (t *transcribeCommand) output(files []string) (*folder, error) {
-	if s := t.subtitles; s.MaxLineCount > 0 && s.MaxLineWidth == 0 && !s.Composed {
-		return nil, cli.Usagef("--max-line-count needs --max-line-width or --subtitles")
-	}
-	if err := t.checkInputs(files); err != nil {
+	if err := t.check(files); err != nil {
 		return nil, err
 	}
-	if err := checkFolder(t.dir); err != nil {
-		return nil, err
+	if t.dir != "" {
+		f := &folder{dir: t.dir, formats: t.outputs(), subtitles: t.subtitles, force: t.force, skip: t.skip}
+		if !t.log.Quiet && (t.ErrTerminal || len(files) > 1) {
+			f.log = t.Err
+		}
+		t.write = f.write
+		return f, f.make(files)
 	}
-	if t.dir == "" {
-		return nil, t.standardOutput(len(files))
+	format := t.outputs()[0]
+	t.printed = format == transcript.TXT
+	t.write = func(_ string, tr *transcript.Transcript) error {
+		if t.printed {
+			return nil
+		}
+		return cannotWrite(t.subtitles.Write(t.Out, format, tr))
 	}
-	f := &folder{dir: t.dir, formats: t.outputs(), subtitles: t.subtitles, force: t.force, skip: t.skip}
-	if !t.log.Quiet && (t.ErrTerminal || len(files) > 1) {
-		f.told = t.Err
-	}
-	t.write = f.write
-	return f, f.make(files)
+	return nil, nil
 }
 
-// checkInputs refuses what cannot be read, or not as often as the flags ask.
-func (t *transcribeCommand) checkInputs(files []string) error {
+// check refuses flags and files that do not go together.
+func (t *transcribeCommand) check(files []string) error {
 	piped := 0
 	for _, name := range files {
 		if _, ok := setup.Stdin(name); ok {
@@ -182,44 +182,35 @@ func (t *transcribeCommand) checkInputs(files []string) error {
 			return cli.Usagef("%s: --offline downloads nothing", show.Name(name))
 		}
 	}
-	if piped > 1 {
-		return cli.Usagef("standard input can be read only once")
-	}
-	if t.speakers == "channels" && (t.batch > 1 || piped > 0) {
-		return cli.Usagef("--speakers channels reads each file once for every channel: neither standard input nor --batch")
-	}
-	return nil
-}
-
-// checkFolder refuses what is meant as something else than a directory.
-func checkFolder(dir string) error {
-	if dir == "-" {
-		return cli.Usagef("--output-dir -: leave it out for standard output; ./- is a directory of that name")
-	}
-	if ext := transcript.Format(strings.TrimPrefix(filepath.Ext(dir), ".")); slices.Contains(transcript.Formats(), ext) && !exists(dir) {
-		return cli.Usagef("--output-dir %s: want a directory; one file is --output-format %s FILE > %[1]s", show.Name(dir), ext)
-	}
-	return nil
-}
-
-// standardOutput makes it the place for the transcripts of so many files.
-func (t *transcribeCommand) standardOutput(files int) error {
-	formats := t.outputs()
-	f := formats[0]
-	switch {
-	case len(formats) > 1:
-		return cli.Usagef("--output-format: several formats need --output-dir")
-	case t.timed && f != transcript.TXT:
-		return cli.Usagef("--timestamps writes text on standard output; %s has times of its own", f)
-	case files > 1 && f != transcript.TXT && f != transcript.JSON:
-		return cli.Usagef("%s of several files needs --output-dir", f)
-	}
-	t.printed = f == transcript.TXT
-	t.write = func(_ string, tr *transcript.Transcript) error {
-		if t.printed {
-			return nil
+	formats, lines := t.outputs(), t.subtitles
+	first, printed := formats[0], t.dir == ""
+	notFolder := transcript.Format(strings.TrimPrefix(filepath.Ext(t.dir), "."))
+	for _, r := range []struct {
+		wrong   bool
+		problem string
+		args    []any
+	}{
+		{lines.MaxLineCount > 0 && lines.MaxLineWidth == 0 && !lines.Composed, "--max-line-count needs --max-line-width or --subtitles", nil},
+		{piped > 1, "standard input can be read only once", nil},
+		{t.speakers == "channels" && (t.batch > 1 || piped > 0),
+			"--speakers channels reads each file once for every channel: neither standard input nor --batch", nil},
+		{t.dir == "-", "--output-dir -: leave it out for standard output; ./- is a directory of that name", nil},
+		{slices.Contains(transcript.Formats(), notFolder) && !exists(t.dir),
+			"--output-dir %s: want a directory; one file is --output-format %s FILE > %[1]s", []any{show.Name(t.dir), notFolder}},
+		{printed && len(formats) > 1, "--output-format: several formats need --output-dir", nil},
+		{printed && t.timed && first != transcript.TXT,
+			"--timestamps writes text on standard output; %s has times of its own", []any{first}},
+		{printed && len(files) > 1 && first != transcript.TXT && first != transcript.JSON,
+			"%s of several files needs --output-dir", []any{first}},
+		{t.marking() && (!printed || first != transcript.TXT),
+			"--highlight marks text on standard output; it needs the format txt, and no --output-dir", nil},
+	} {
+		if r.wrong {
+			return cli.Usagef(r.problem, r.args...)
 		}
-		return cannotWrite(t.subtitles.Write(t.Out, f, tr))
 	}
 	return nil
 }
+
+// marking reports whether drafted text is to be marked on a terminal or everywhere.
+func (t *transcribeCommand) marking() bool { return t.highlight == "auto" || t.highlight == "always" }

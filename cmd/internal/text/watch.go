@@ -20,15 +20,15 @@ import (
 	"verity/transcript"
 )
 
-const watchHelp = `Watch looks into a directory, and writes the text of every sound file that is in it or
-comes into it: NAME.txt in --output-dir for NAME.wav, and likewise for the other
-formats; with --recursive also of those below, into directories of the same names.
+const watchHelp = `Watch writes the text of every sound file that is in a directory or comes
+into it: NAME.txt in --output-dir for NAME.wav, and likewise for the other formats;
+with --recursive also of those below, into directories of the same names.
 
-A file is taken when nobody has written to it for five seconds. It is done when its
-outputs exist, also after a restart; remove them to have it transcribed again. One
-that cannot be transcribed is told of, and tried again when it changes; one whose
-text cannot be written, after a minute, and then ever later. Watch runs until it is
-stopped; no output is ever half written.
+A file is transcribed when nobody has written to it for five seconds. It is done
+when its outputs exist, also after a restart; remove them to have it transcribed
+again. A file that cannot be transcribed is reported, and tried again when it
+changes. If a text cannot be written, watch tries again after a minute, then after
+ever longer waits. It runs until it is stopped; no output is ever half written.
 
   verity watch recordings -o texts
   verity watch recordings -o texts --recursive --model small -f srt,json`
@@ -36,31 +36,31 @@ stopped; no output is ever half written.
 // A watchCommand is transcribe over the files of a directory as they come.
 type watchCommand struct {
 	transcribeCommand
-	root  string
-	every time.Duration // between looks
-	calm  time.Duration // how long a file must stay as it is
+	root     string
+	every    time.Duration // between scans
+	quietFor time.Duration // how long a file must be unchanged
 
-	seen map[string]sight
-	told map[string]bool // of what cannot be done
+	seen     map[string]fileState
+	reported map[string]bool // files with a problem that the user has read
 }
 
-// A sight is what was seen of a file.
-type sight struct {
+// A fileState is the state of a file at the last scan.
+type fileState struct {
 	size   int64
-	time   time.Time // of its last change, by its own account
-	due    time.Time // when it is whole, or tried again
+	time   time.Time // of its last change
+	due    time.Time // when it counts as complete, or is tried again
 	failed bool
-	wait   time.Duration // until it is tried again: its text could not be written
+	wait   time.Duration // before the next try to write its text; 0 if writing has not failed
 }
 
-// What a disk that is full, or gone, is given until a text is tried again, at first and at most.
+// Shortest and longest wait before retrying to write a text: the disk may be full, or gone.
 const (
 	leastWait = time.Minute
 	mostWait  = time.Hour
 )
 
 func Watch(e cli.Env) *cobra.Command {
-	w := &watchCommand{transcribeCommand: transcribeCommand{Env: e, name: "watch"}, every: time.Second, calm: 5 * time.Second}
+	w := &watchCommand{transcribeCommand: transcribeCommand{Env: e, name: "watch"}, every: time.Second, quietFor: 5 * time.Second}
 	c := cli.New("watch [flags] DIRECTORY", "Write the text of files that come into a directory", watchHelp+endHelp, w.run)
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -73,7 +73,7 @@ func Watch(e cli.Env) *cobra.Command {
 }
 
 func (w *watchCommand) run(ctx context.Context, args []string) error {
-	w.root, w.seen, w.told = args[0], map[string]sight{}, map[string]bool{}
+	w.root, w.seen, w.reported = args[0], map[string]fileState{}, map[string]bool{}
 	switch st, err := os.Stat(w.root); {
 	case err != nil:
 		return cli.Usagef("%s: there is no such directory", show.Name(w.root))
@@ -103,11 +103,11 @@ func (w *watchCommand) run(ctx context.Context, args []string) error {
 		fmt.Fprintf(w.Err, "watching %s\n", show.Name(w.root))
 	}
 	for ctx.Err() == nil {
-		if files := w.look(time.Now()); len(files) > 0 {
+		if files := w.scan(time.Now()); len(files) > 0 {
 			if err := w.all(ctx, files); ctx.Err() == nil && (len(files) == 1 || errors.Is(err, errOutput)) && err != nil {
-				w.Complain(files, fmt.Sprintf("verity watch: %v", err)) // of several, each was told of
+				w.Complain(files, fmt.Sprintf("verity watch: %v", err)) // of several, each was reported
 			}
-			w.settle(files, time.Now())
+			w.markFailed(files, time.Now())
 			continue
 		}
 		select {
@@ -118,26 +118,26 @@ func (w *watchCommand) run(ctx context.Context, args []string) error {
 	return nil // it was asked to end
 }
 
-// look returns the files that are whole and not done.
-func (w *watchCommand) look(now time.Time) (ready []string) {
-	files, err := soundIn(w.root, w.deep)
-	w.tell(err == nil, "", "%v", input.Cause(err))
-	by := map[string]string{} // outputs, and the first file that has them
+// scan returns the files that are complete and not done.
+func (w *watchCommand) scan(now time.Time) (ready []string) {
+	files, err := soundIn(w.root, w.recursive)
+	w.report(err == nil, "", "%v", input.Cause(err))
+	by := map[string]string{} // the first file of each output
 	there := make(map[string]bool, len(files))
 	for _, name := range files {
 		there[name] = true
 		f, err := w.folder(name)
 		if err != nil {
-			w.tell(false, name, "%v", err)
+			w.report(false, name, "%v", err)
 			continue
 		}
 		output := f.path(name, f.formats[0])
 		if other := by[oneFile(output)]; other != "" {
-			w.tell(false, name, "its text would go where that of %s goes, to %s: rename one", show.Name(other), show.Name(output))
+			w.report(false, name, "its text would go where that of %s goes, to %s: rename one", show.Name(other), show.Name(output))
 			continue
 		}
 		by[oneFile(output)] = name
-		delete(w.told, name)
+		delete(w.reported, name)
 		if todo, err := f.missing([]string{name}); err == nil && len(todo) == 0 {
 			continue
 		}
@@ -147,7 +147,7 @@ func (w *watchCommand) look(now time.Time) (ready []string) {
 		}
 		s, known := w.seen[name]
 		if !known || s.size != st.Size() || !s.time.Equal(st.ModTime()) {
-			s = sight{size: st.Size(), time: st.ModTime(), due: now.Add(w.calm)}
+			s = fileState{size: st.Size(), time: st.ModTime(), due: now.Add(w.quietFor)}
 			w.seen[name] = s
 		}
 		if s.size > 0 && !s.failed && !now.Before(s.due) {
@@ -162,19 +162,19 @@ func (w *watchCommand) look(now time.Time) (ready []string) {
 	return ready
 }
 
-// tell says once what is wrong with a file, until it is right.
-func (w *watchCommand) tell(right bool, name, format string, args ...any) {
+// report writes once what is wrong with a file, until it is right.
+func (w *watchCommand) report(right bool, name, format string, args ...any) {
 	if right {
-		delete(w.told, name)
-	} else if !w.told[name] {
-		w.told[name] = true
+		delete(w.reported, name)
+	} else if !w.reported[name] {
+		w.reported[name] = true
 		w.Complain([]string{name}, "verity watch: "+cmp.Or(name, w.root)+": "+fmt.Sprintf(format, args...))
 	}
 }
 
-// settle notes which files have failed: those as they were, without outputs. Where only the
-// text could not be written, that is no matter of the file.
-func (w *watchCommand) settle(files []string, now time.Time) {
+// markFailed marks the files without outputs as failed until they change, or as due later if
+// only their text could not be written.
+func (w *watchCommand) markFailed(files []string, now time.Time) {
 	for _, name := range files {
 		if f, err := w.folder(name); err == nil {
 			if todo, _ := f.missing([]string{name}); len(todo) == 0 {
@@ -196,17 +196,18 @@ func (w *watchCommand) folder(name string) (*folder, error) {
 	}
 	f := &folder{dir: dir, formats: w.outputs(), subtitles: w.subtitles, skip: true}
 	if !w.log.Quiet {
-		f.told = w.Err
+		f.log = w.Err
 	}
 	return f, err
 }
 
-// writeWhole writes the outputs of a file, unless it has changed meanwhile: then it was not whole.
+// writeWhole writes the outputs of a file, unless the file has changed since the scan: then it
+// was not complete.
 func (w *watchCommand) writeWhole(name string, t *transcript.Transcript) error {
 	st, err := os.Stat(name)
 	s := w.seen[name]
 	if err == nil && (st.Size() != s.size || !st.ModTime().Equal(s.time)) {
-		return fmt.Errorf("%s: changed while it was read: it is taken again when it is whole", show.Name(name))
+		return fmt.Errorf("%s: changed while it was read: it is transcribed again when it is complete", show.Name(name))
 	}
 	if err = w.writeOutputs(name, t); err != nil {
 		s.wait = min(max(2*s.wait, leastWait), mostWait)

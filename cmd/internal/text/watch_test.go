@@ -20,8 +20,8 @@ func TestWatch(t *testing.T) {
 	in, out := t.TempDir(), t.TempDir()
 	var said bytes.Buffer
 	begin := func() *watchCommand {
-		w := &watchCommand{transcribeCommand: transcribeCommand{Env: cli.Env{Err: &said}}, calm: 5 * time.Second}
-		w.root, w.dir, w.deep, w.seen, w.told = in, out, true, map[string]sight{}, map[string]bool{}
+		w := &watchCommand{transcribeCommand: transcribeCommand{Env: cli.Env{Err: &said}}, quietFor: 5 * time.Second}
+		w.root, w.dir, w.recursive, w.seen, w.reported = in, out, true, map[string]fileState{}, map[string]bool{}
 		return w
 	}
 	w, now := begin(), time.Now()
@@ -34,11 +34,11 @@ func TestWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	look := func(why string, seconds float64, want ...string) {
+	scan := func(why string, seconds float64, want ...string) {
 		t.Helper()
 		now = now.Add(time.Duration(seconds * float64(time.Second)))
 		var got []string
-		for _, name := range w.look(now) {
+		for _, name := range w.scan(now) {
 			below, _ := filepath.Rel(in, name)
 			got = append(got, filepath.ToSlash(below))
 		}
@@ -50,29 +50,29 @@ func TestWatch(t *testing.T) {
 	write(in, "empty.wav", "")
 	write(in, ".part.wav", "1")
 	write(in, "notes.txt", "1")
-	look("just seen", 0)
-	look("too soon", 4)
+	scan("just seen", 0)
+	scan("too soon", 4)
 	write(in, "a.wav", "12")
-	look("it grows", 2)
+	scan("it grows", 2)
 	write(in, "deep/b.flac", "1")
-	look("too soon after it has grown", 4)
-	look("whole", 1.5, "a.wav")
-	w.settle([]string{filepath.Join(in, "a.wav")}, now) // no output
-	look("it has failed; the other is whole", 4, "deep/b.flac")
+	scan("too soon after it has grown", 4)
+	scan("whole", 1.5, "a.wav")
+	w.markFailed([]string{filepath.Join(in, "a.wav")}, now) // no output
+	scan("it has failed; the other is whole", 4, "deep/b.flac")
 	write(out, "deep/b.txt", "done")
-	w.settle([]string{filepath.Join(in, "deep", "b.flac")}, now)
-	look("nothing to do", 100)
+	w.markFailed([]string{filepath.Join(in, "deep", "b.flac")}, now)
+	scan("nothing to do", 100)
 	write(in, "a.wav", "123")
-	look("it has changed", 0)
-	look("whole again", 6, "a.wav")
+	scan("it has changed", 0)
+	scan("whole again", 6, "a.wav")
 
 	w = begin() // a restart
-	look("after a restart", 0)
-	look("what is not done", 6, "a.wav")
+	scan("after a restart", 0)
+	scan("what is not done", 6, "a.wav")
 	write(in, "a.mp3", "1")
-	look("one of the same name", 0)
-	look("its first by name is taken", 6, "a.mp3")
-	look("told once", 1, "a.mp3")
+	scan("one of the same name", 0)
+	scan("its first by name is taken", 6, "a.mp3")
+	scan("told once", 1, "a.mp3")
 	if text := said.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "a.wav: its text would go where that of") {
 		t.Errorf("said %q", text)
 	}
@@ -88,15 +88,15 @@ func TestWatchUnwritten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w := &watchCommand{transcribeCommand: transcribeCommand{Env: cli.Env{Err: new(bytes.Buffer)}}, calm: 5 * time.Second}
-	w.root, w.dir, w.seen, w.told = in, out, map[string]sight{}, map[string]bool{}
+	w := &watchCommand{transcribeCommand: transcribeCommand{Env: cli.Env{Err: new(bytes.Buffer)}}, quietFor: 5 * time.Second}
+	w.root, w.dir, w.seen, w.reported = in, out, map[string]fileState{}, map[string]bool{}
 	w.formats = []transcript.Format{"none"} // which cannot be written
 	now := time.Now()
-	w.look(now)
+	w.scan(now)
 	try := func(after time.Duration, want int, written bool) {
 		t.Helper()
 		now = now.Add(after)
-		got := w.look(now)
+		got := w.scan(now)
 		if len(got) != want {
 			t.Errorf("after %v: %q, want %d", after, got, want)
 		}
@@ -108,7 +108,7 @@ func TestWatchUnwritten(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		w.settle(got, now)
+		w.markFailed(got, now)
 	}
 	try(5*time.Second, 3, false)
 	try(leastWait-time.Second, 0, false)
@@ -140,8 +140,8 @@ func TestWatchFolds(t *testing.T) {
 	for _, folds = range []bool{false, true} {
 		var said bytes.Buffer
 		w := &watchCommand{transcribeCommand: transcribeCommand{Env: cli.Env{Err: &said}}}
-		w.root, w.dir, w.seen, w.told = in, t.TempDir(), map[string]sight{}, map[string]bool{}
-		files := w.look(time.Now())
+		w.root, w.dir, w.seen, w.reported = in, t.TempDir(), map[string]fileState{}, map[string]bool{}
+		files := w.scan(time.Now())
 		f := folder{dir: w.dir, formats: w.outputs()}
 		err := f.make([]string{filepath.Join(in, "Talk.wav"), filepath.Join(in, "talk.mp3")})
 		if want := map[bool]int{false: 2, true: 1}[folds]; len(files) != want || (said.Len() > 0) != folds || (err != nil) != folds {
@@ -162,9 +162,9 @@ func TestWatchLink(t *testing.T) {
 	}
 	var said bytes.Buffer
 	w := &watchCommand{transcribeCommand: transcribeCommand{Env: cli.Env{Err: &said}}}
-	w.deep = true
-	w.root, w.dir, w.seen, w.told = in, out, map[string]sight{}, map[string]bool{}
-	w.look(time.Now())
+	w.recursive = true
+	w.root, w.dir, w.seen, w.reported = in, out, map[string]fileState{}, map[string]bool{}
+	w.scan(time.Now())
 	err := w.writeWhole(name, &transcript.Transcript{})
 	if written, _ := os.ReadDir(other); err == nil || !strings.Contains(said.String(), "a link") || len(written) > 0 {
 		t.Errorf("error = %v, said %q, %d files are written", err, said.String(), len(written))
@@ -183,15 +183,15 @@ func TestWatchGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	w := &watchCommand{transcribeCommand: transcribeCommand{Env: cli.Env{Err: &said}}, calm: 5 * time.Second}
-	w.root, w.dir, w.seen, w.told = in, out, map[string]sight{}, map[string]bool{}
+	w := &watchCommand{transcribeCommand: transcribeCommand{Env: cli.Env{Err: &said}}, quietFor: 5 * time.Second}
+	w.root, w.dir, w.seen, w.reported = in, out, map[string]fileState{}, map[string]bool{}
 	now := time.Now()
-	w.look(now)
+	w.scan(now)
 	if err := os.Rename(in, away); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if got := w.look(now.Add(6 * time.Second)); len(got) > 0 {
+		if got := w.scan(now.Add(6 * time.Second)); len(got) > 0 {
 			t.Errorf("while it is away: %q", got)
 		}
 	}
@@ -201,8 +201,8 @@ func TestWatchGone(t *testing.T) {
 	if err := os.Rename(away, in); err != nil {
 		t.Fatal(err)
 	}
-	w.look(now.Add(7 * time.Second))
-	if got := w.look(now.Add(13 * time.Second)); !slices.Equal(got, []string{name}) {
+	w.scan(now.Add(7 * time.Second))
+	if got := w.scan(now.Add(13 * time.Second)); !slices.Equal(got, []string{name}) {
 		t.Errorf("when it is back: %q, want %s", got, name)
 	}
 }
