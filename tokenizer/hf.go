@@ -129,8 +129,8 @@ func parseMerges(file string, raw []byte) ([]mergeJSON, error) {
 	return merges, nil
 }
 
-// hfTable makes a vocabulary from the content of the files. Text tokens are spelled in
-// the byte-level alphabet, special and added tokens as they are.
+// newVocabulary makes a vocabulary of the content of the files. Text tokens are spelled in the
+// byte-level alphabet; special and added tokens are not.
 func newVocabulary(file string, vocab map[string]int64, added []addedToken, merges []mergeJSON) (vocabulary, error) {
 	text, known, special, err := textTokens(file, vocab, added)
 	if err != nil {
@@ -145,8 +145,8 @@ func newVocabulary(file string, vocab map[string]int64, added []addedToken, merg
 	return vocabulary{b, special}, err
 }
 
-// mostWithoutMerges is the largest vocabulary that may come without merges, as one of
-// whole words does. A larger one would spell prompts byte by byte.
+// maxWithoutMerges is the largest vocabulary accepted without merges, such as one of whole words.
+// A larger one would spell prompts byte by byte.
 const maxWithoutMerges = 1000
 
 // textTokens returns the bytes of text tokens by id, which ids those are, and the special
@@ -196,7 +196,7 @@ func textTokens(file string, vocab map[string]int64, added []addedToken) (
 	return text, known, special, nil
 }
 
-// hfMerges returns the merges by pair. If a pair is listed twice, its first place counts.
+// mergesByPair returns the merges by pair. If a pair is listed twice, the first counts.
 func mergesByPair(file string, vocab map[string]int64, merges []mergeJSON) (map[tokenPair]merge, error) {
 	pairs := make(map[tokenPair]merge, len(merges))
 	for i, m := range merges {

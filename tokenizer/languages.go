@@ -27,15 +27,15 @@ func KnownLanguages() []Language {
 	return list
 }
 
-// IsKnownLanguage reports whether openai's models have a language of that code or name, in
-// any case.
+// IsKnownLanguage reports whether openai's models know a language by that code or name, in any
+// case.
 func IsKnownLanguage(codeOrName string) bool {
 	_, ok := find(KnownLanguages(), codeOrName)
 	return ok
 }
 
-// Multilingual reports whether the checkpoint knows more languages than one. As
-// upstream does, it tells openai's English-only vocabulary by its size.
+// Multilingual reports whether the checkpoint knows several languages. It recognizes openai's
+// English-only vocabulary by its size, as upstream does.
 func (t *Tokenizer) Multilingual() bool {
 	return len(t.languages) > 1 && t.size != VocabEnglish
 }
@@ -46,8 +46,8 @@ func (t *Tokenizer) Language(codeOrName string) (Language, bool) {
 	return find(t.languages, codeOrName)
 }
 
-// Is reports whether a text names the language, by code, name or another name, in any
-// case, with or without spaces around it.
+// Is reports whether a text names the language: its code, its name or one of openai's other names
+// for it, in any case, with or without spaces around it.
 func (l Language) Is(codeOrName string) bool {
 	want := strings.ToLower(strings.TrimSpace(codeOrName))
 	want = cmp.Or(languageAliases[want], want)
@@ -62,9 +62,9 @@ func find(list []Language, codeOrName string) (Language, bool) {
 	return list[i], true
 }
 
-// setLanguages finds the languages among the special tokens: the codes openai
-// knows, and between <|startoftranscript|> and <|translate|> any code of two or
-// three letters, which is its own name then.
+// setLanguages finds the languages among the special tokens: openai's codes, and between
+// <|startoftranscript|> and <|translate|> any code of two or three letters, which then is its
+// own name.
 func (t *Tokenizer) setLanguages() {
 	names := make(map[string]string, len(languages))
 	for _, l := range languages {

@@ -22,13 +22,12 @@ const (
 //	name   what the caller calls that directory; used in errors only
 //	vocab  the model's vocabulary size (vocab_size in config.json), 0 if unknown
 //
-// It takes tokenizer.json, or else vocab.json with merges.txt and, if there is
-// one, added_tokens.json; or else vocabulary.bin, the list from inside a ggml file as
-// package ggml gives it. Without any of these files it takes the embedded table that fits
-// vocab, as [Embedded] does.
+// It reads the first of these files that exists: tokenizer.json; vocab.json, with merges.txt and
+// perhaps added_tokens.json; vocabulary.bin, the list that package ggml finds in a ggml file.
+// Without any of them it returns what [Embedded] does for vocab.
 //
-// Older files do not list the timestamps; they are then the ids after
-// <|notimestamps|> up to vocab. Other errors than those of reading are [Error]s.
+// Older files do not list the timestamps; they are then the ids after <|notimestamps|> up to
+// vocab. Errors are [Error]s, unless a file cannot be read.
 func Load(fsys fs.FS, name string, vocab int) (*Tokenizer, error) {
 	if vocab < 0 || vocab > maxToken {
 		return nil, &Error{File: name, Thing: "vocab_size", Err: ErrMalformed,

@@ -9,16 +9,17 @@ import (
 // noRank is the rank of a pair that cannot be merged.
 const noRank = math.MaxInt32
 
-// A merger merges the bytes of pieces of text, in time n·log n: the parts are a linked
-// list, and the pairs that can be merged wait in a heap, lowest rank first, then leftmost.
+// A merger merges the bytes of pieces of text. A prompt or a text to draft from may be one word
+// of megabytes, so it takes time n·log n: the parts are a linked list, and the pairs that can be
+// merged wait in a heap, lowest rank first, then leftmost.
 type merger struct {
 	*bpe
 	parts []part
 	queue mergeQueue
 }
 
-// A part is a token that may still be merged; its bytes are piece[start:end]. One that has
-// been merged into the part before it has end 0.
+// A part is a token that may still be merged; its bytes are piece[start:end]. Its end is 0 once it
+// has been merged into the part before it.
 type part struct {
 	tok        Token
 	start, end int
@@ -27,8 +28,8 @@ type part struct {
 	into       Token // what that gives
 }
 
-// appendPiece appends the tokens of one piece, and returns the index of the first byte
-// without a token, which it leaves out, or -1.
+// appendPiece appends the tokens of one piece. It leaves out bytes without a token; bad is the
+// index of the first, or -1.
 func (m *merger) appendPiece(dst []Token, piece string) (toks []Token, bad int) {
 	bad = slices.IndexFunc([]byte(piece), func(c byte) bool { return m.byteToken[c] == None })
 	if m.keepsWhole || bad >= 0 {
@@ -79,8 +80,8 @@ func (m *merger) split(piece string) {
 	}
 }
 
-// rate sets the rank and product of merging a part with the next, and queues that. What was
-// queued earlier for the part stays behind: its rank is another.
+// rankPair sets the rank and the product of merging a part with the next, and queues the pair.
+// Entries queued earlier for the part remain; appendPiece skips them because their rank differs.
 func (m *merger) rankPair(piece string, at int) {
 	l := &m.parts[at]
 	if l.rank = noRank; l.next < 0 {
@@ -99,13 +100,13 @@ func (m *merger) rankPair(piece string, at int) {
 	}
 }
 
-// An entry is a pair that waits to be merged.
+// A candidate is a pair that can be merged: the part at an index and the next one.
 type candidate struct {
 	rank int32
 	at   int
 }
 
-// ranks is a heap of pairs.
+// A mergeQueue is a heap of pairs.
 type mergeQueue []candidate
 
 func (h mergeQueue) Len() int { return len(h) }

@@ -46,7 +46,7 @@ func Embedded(vocab int) (*Tokenizer, error) {
 	return newTokenizer(vocabulary{b, openaiSpecials(len(b.text), known)}, vocab, "embedded")
 }
 
-// openaiSpecials numbers openai's special tokens from first on.
+// openaiSpecials numbers openai's special tokens, beginning with first.
 //
 // Source: openai/whisper@c0d2f62 whisper/tokenizer.py, get_encoding.
 func openaiSpecials(first, known int) map[string]Token {

@@ -11,7 +11,7 @@ import (
 // 30 s, 0.02 s apart.
 const openaiTimestamps = 1501
 
-// A table is a vocabulary as read, before special tokens have their meaning.
+// A vocabulary is what the files say, before special tokens have their meaning.
 type vocabulary struct {
 	bpe     *bpe
 	special map[string]Token // by spelling
@@ -25,8 +25,8 @@ func isSpecialName(s string) bool {
 // timestampName returns the spelling of the i-th timestamp.
 func timestampName(i int) string { return fmt.Sprintf("<|%.2f|>", float64(i)*0.02) }
 
-// newTokenizer gives special tokens their meaning. vocab is the model's vocabulary size,
-// 0 if not known; file is for errors.
+// newTokenizer finds the meaning of the special tokens. vocab is the model's vocabulary size, 0
+// if unknown; file is for errors.
 func newTokenizer(tab vocabulary, vocab int, file string) (*Tokenizer, error) {
 	t := &Tokenizer{bpe: tab.bpe, special: make(map[Token]string, len(tab.special)+openaiTimestamps)}
 	for name, tok := range tab.special {
@@ -43,7 +43,7 @@ func newTokenizer(tab vocabulary, vocab int, file string) (*Tokenizer, error) {
 		return nil, &Error{File: file, Thing: "special token <|endoftext|> or <|startoftranscript|>", Err: ErrMissing, Remedy: remedyNotWhisper}
 	}
 	t.setTimestamps(tab.special, vocab)
-	for i := range openaiTimestamps { // a gap would be an end: later ones would be no times
+	for i := range openaiTimestamps { // a gap would cut off all later timestamps
 		name := timestampName(i)
 		if tok, ok := tab.special[name]; ok && (i >= t.timestamps || tok != t.TimestampBegin+Token(i)) {
 			return nil, &Error{File: file, Thing: "special token " + name, Err: ErrMalformed, Got: fmt.Sprintf("id %d", tok),

@@ -15,8 +15,8 @@ const (
 	number              // \p{N}
 )
 
-// newer are the letters and numbers of Unicode 16.0, that of upstream, which Go's tables of
-// 15.0 lack.
+// unicode16 lists the letters and numbers of Unicode 16.0, which upstream uses, that Go's tables
+// of 15.0 lack.
 var unicode16 = []struct {
 	lo, hi rune
 	class  class
@@ -31,8 +31,8 @@ var unicode16 = []struct {
 	{0x2ebf0, 0x2ee5d, letter},
 }
 
-// next returns the class and width of the character s begins with. A byte that
-// is not UTF-8 is a character by itself, of class other. s must not be empty.
+// firstClass returns the class and width of the first character of s, which must not be empty. A
+// byte that is not UTF-8 is a character by itself, of class other.
 func firstClass(s string) (class, int) {
 	r, n := utf8.DecodeRuneInString(s)
 	switch {
@@ -52,13 +52,13 @@ func firstClass(s string) (class, int) {
 	return other, n
 }
 
-// piece returns the length of the first piece of s. Merges do not cross from one piece to
-// another. A piece is the first alternative that matches of
+// pieceLength returns the length of the first piece of s, which must not be empty. Merges do not
+// cross pieces. A piece is the first alternative that matches of
 //
 //	's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 //
-// so white space before a word is a piece of its own, except for one final space, which
-// belongs to the word. s must not be empty.
+// so white space before a word is a piece of its own, but for its last space, which belongs to
+// the word.
 //
 // Source: openai/whisper@c0d2f62 whisper/tokenizer.py, pat_str in get_encoding.
 func pieceLength(s string) int {

@@ -10,8 +10,8 @@ const replacement = "\uFFFD"
 // replaceInvalid returns raw as text, each maximal ill-formed part replaced by one
 // U+FFFD: the longest run of bytes that begins a character and is incomplete, or else a
 // single byte. (strings.ToValidUTF8 replaces a whole ill-formed run by one, a conversion
-// to []rune every byte.) It does not change raw, nor may the caller from then on: text that is
-// valid is returned without a copy.
+// to []rune every byte.) Valid text is returned without a copy, so the caller must not change raw
+// afterwards.
 func replaceInvalid(raw []byte) string {
 	if utf8.Valid(raw) {
 		return unsafe.String(unsafe.SliceData(raw), len(raw))
@@ -23,8 +23,8 @@ func replaceInvalid(raw []byte) string {
 	return string(out)
 }
 
-// appendValid appends raw to dst as valid UTF-8 and returns what it could not decide yet:
-// the first bytes of a character that may be completed later.
+// appendValid appends raw to dst as valid UTF-8. rest is what may still become valid: the first
+// bytes of a character.
 func appendValid(dst, raw []byte) (out, rest []byte) {
 	for len(raw) > 0 {
 		r, n := utf8.DecodeRune(raw)
@@ -42,8 +42,8 @@ func appendValid(dst, raw []byte) (out, rest []byte) {
 	return dst, nil
 }
 
-// illFormed returns the length of the maximal ill-formed part raw begins with:
-// as many bytes as some character begins with, at least one.
+// illFormedLength returns the length of the maximal ill-formed part that raw begins with: the
+// longest proper beginning of a character, at least one byte.
 func illFormedLength(raw []byte) int {
 	for n := 1; n < len(raw); n++ {
 		if utf8.FullRune(raw[:n]) { // complete, or invalid already
@@ -53,9 +53,8 @@ func illFormedLength(raw []byte) int {
 	return max(1, len(raw)-1)
 }
 
-// A Stream decodes tokens as they come. It holds back the first bytes of a
-// character until the rest arrives, so that the pieces it returns, put together,
-// are what [Tokenizer.Decode] makes of all the tokens.
+// A Stream decodes tokens one by one. It withholds the first bytes of a character until the rest
+// arrives, so the texts that it returns add up to [Tokenizer.Decode] of all the tokens.
 type Stream struct {
 	t       *Tokenizer
 	pending []byte

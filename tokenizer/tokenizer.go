@@ -71,9 +71,8 @@ func (t *Tokenizer) Bytes(tok Token) []byte {
 // Encode returns the tokens of text. What looks like a special token is text
 // like any other, as in tiktoken's encode_ordinary.
 //
-// A vocabulary without a token for every byte (no published one is like that,
-// the demo model's is) cannot spell every text. Encode leaves out the bytes it
-// has no token for; [Tokenizer.EncodeStrict] fails instead.
+// A vocabulary may lack tokens for some bytes: the demo model's does, no published one. Encode
+// leaves such bytes out; [Tokenizer.EncodeStrict] fails instead.
 func (t *Tokenizer) Encode(text string) []Token {
 	toks, _ := t.bpe.encode(text)
 	return toks

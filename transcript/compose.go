@@ -11,7 +11,7 @@ import (
 	"verity/tokenizer"
 )
 
-// What composed subtitles hold to, as broadcasters and streaming services ask for it.
+// The usual limits of broadcasters and streaming services.
 const (
 	composedWidth = 42.0 // columns of a line
 	composedLines = 2
@@ -21,10 +21,10 @@ const (
 	cueGap        = 2 / 25.0 // s between subtitles: two frames
 )
 
-// composed cuts the words of t into subtitles that are easy to read: in lines of few columns,
-// ending with a sentence, a clause or a pause where one is near, on the screen for long enough.
-// Each starts with its first word, or later if the one before it must stay for a second, and
-// stays until it can have been read or the next one starts.
+// composed cuts the words of t into subtitles that are easy to read: lines of few columns that
+// end with a sentence, a clause or a pause where one is near. A subtitle starts with its first
+// word, or later if the previous one must stay for a second, and stays until it can have been
+// read or the next one starts.
 func (o Subtitles) composed(t *Transcript) []Cue {
 	c := composer{width: composedWidth, lines: composedLines}
 	if o.MaxLineWidth > 0 {
@@ -34,7 +34,7 @@ func (o Subtitles) composed(t *Transcript) []Cue {
 		c.lines = o.MaxLineCount
 	}
 	var all []Cue
-	free := math.Inf(-1) // when the screen is free again
+	free := math.Inf(-1) // when the next subtitle may start
 	for from, to := 0, 0; from < len(t.Segments); from = to {
 		for to = from + 1; to < len(t.Segments) && t.Segments[to].Speaker == t.Segments[from].Speaker; to++ {
 		}
@@ -47,8 +47,8 @@ func (o Subtitles) composed(t *Transcript) []Cue {
 	return all
 }
 
-// compose appends the subtitles of the words, from the time on when the screen is free, and
-// returns when it is free again.
+// compose appends the subtitles of the words. None starts before free; it returns when the next
+// may start.
 func (c composer) compose(all []Cue, free float64) ([]Cue, float64) {
 	c.columns, c.spaces = nil, nil
 	for _, w := range c.words {
@@ -92,7 +92,7 @@ type composer struct {
 	spaces  []float64 // columns of that space
 	width   float64   // most columns of a line
 	lines   int       // most lines
-	next    float64   // when somebody else speaks after them
+	next    float64   // when the next speaker begins
 }
 
 // after returns when the text after the first j words begins.
@@ -103,8 +103,8 @@ func (c composer) after(j int) float64 {
 	return c.next
 }
 
-// cuts returns where the subtitles end, in words: those of the least sum of costs, found from
-// the front.
+// cuts returns the word after each subtitle, for the least sum of costs. It is found by dynamic
+// programming over the words.
 func (c composer) cuts() (ends []int) {
 	best := make([]float64, len(c.words)+1) // cost of the words before
 	from := make([]int, len(c.words)+1)     // where the last subtitle of these starts
@@ -140,8 +140,8 @@ func (c composer) wrap(i, j int, width float64) (starts []int) {
 	return starts
 }
 
-// fold returns words i to j in as few lines as hold them: of like width, and ending with a
-// clause where one is near.
+// fold returns words i to j in the fewest lines that hold them, of similar width, and ending
+// with a clause where one is near.
 func (c composer) fold(i, j int) string {
 	var lines []string
 	for n := len(c.wrap(i, j, c.width)); n > 1; n-- {
@@ -166,8 +166,8 @@ func (c composer) span(i, j int) (sum float64) {
 	return sum - c.spaces[i]
 }
 
-// cost says how far a subtitle of words i to j is from a good one. The unit is about a
-// subtitle that ends amid a clause where it could have ended with it.
+// cost returns how bad a subtitle of words i to j is. Ending inside a clause instead of with it
+// costs about 1.
 func (c composer) cost(i, j int) float64 {
 	cost := 0.3 + c.breakCost(j)
 	for k := i + 1; k < j; k++ {
@@ -192,7 +192,7 @@ const (
 	closing      = "\"'”’»)]」』"
 )
 
-// breakCost says how bad an end before word j is.
+// breakCost returns how bad an end before word j is.
 func (c composer) breakCost(j int) float64 {
 	if j == len(c.words) {
 		return 0
@@ -211,5 +211,6 @@ func endsWith(word, marks string) bool {
 	return last != utf8.RuneError && strings.ContainsRune(marks, last)
 }
 
-// columns counts as a terminal does: a Chinese, Japanese or Korean character has two.
+// columns returns the width of text in a terminal, where a Chinese, Japanese or Korean character
+// takes two columns.
 func columns(text string) float64 { return float64(uniseg.StringWidth(text)) }

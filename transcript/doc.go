@@ -1,17 +1,19 @@
-// Package transcript holds the result of transcribing a clip, and writes it.
+// Package transcript holds the text of a clip with its times, and reads and writes it as files.
 //
-//	package transcribe → [Transcript] → [Write]: txt, srt, vtt, ass, tsv, lrc, csv, json
+// Package transcribe makes a [Transcript]. [Write] writes it as txt, srt, vtt, ass, tsv, lrc, csv
+// or json; [Subtitles] sets line lengths. [Read] reads the text of such files, of any program.
 //
-// # Conventions
+//	err := transcript.Write(os.Stdout, transcript.SRT, t)
 //
-// Times are seconds from the start of the clip. A segment's text is as the tokens spell
-// it, with the space before its first word; the writers strip it. A segment without
-// text keeps its times and number and has no tokens.
+//	cues, err := transcript.Read("talk.srt", raw)
 //
-// # Upstream
+// Times are seconds from the start of the clip. A segment's text is what its tokens spell, with
+// the space before its first word, which writers strip, and without special tokens. A segment
+// without text keeps its times and number and has no tokens.
 //
-// The fields are those of openai/whisper at c0d2f62, whisper/transcribe.py. The formats
-// txt, srt, vtt, tsv and json match its whisper/utils.py byte for byte, which also wrote
-// testdata/golden. JSON adds a schema and statistics. ass, lrc and csv are not
-// openai/whisper's.
+// # Source
+//
+// The fields are those of openai/whisper@c0d2f62, whisper/transcribe.py. The formats txt, srt,
+// vtt, tsv and json match its whisper/utils.py byte for byte, which also wrote testdata/golden;
+// JSON adds a schema and statistics. ass, lrc and csv are not openai/whisper's.
 package transcript

@@ -16,13 +16,13 @@ import (
 	"unicode"
 )
 
-// MaxText is the largest text that Read takes, in bytes: a hundred hours of speech.
+// MaxText is the largest text that Read accepts, in bytes: a hundred hours of speech.
 const MaxText = 32 << 20
 
-// Read reads the text of any program or person: txt, srt, vtt, ass, tsv, lrc, csv, or the
-// JSON of Verity, openai/whisper or whisper.cpp. name is the file's; the content says which
-// format it is, and what fits none is plain text. Times may be wrong or run backwards:
-// that is left to the caller. Only JSON, and what is too large, can fail.
+// Read reads txt, srt, vtt, ass, tsv, lrc, csv, or the JSON of Verity, openai/whisper or
+// whisper.cpp. The content decides the format, not the name, and what fits none is plain text.
+// It returns one Cue for each subtitle, line or segment, without line breaks and control
+// characters. Times may overlap or run backwards. Only bad JSON and too large a text are errors.
 func Read(name string, raw []byte) ([]Cue, error) {
 	if len(raw) > MaxText {
 		return nil, fmt.Errorf("%s: text of %d bytes, want at most %d", name, len(raw), MaxText)
@@ -33,7 +33,7 @@ func Read(name string, raw []byte) ([]Cue, error) {
 	var lines []Cue
 	switch isJSON := strings.HasPrefix(head, "{") || strings.HasPrefix(head, "["); {
 	case isJSON && json.Valid(raw) || strings.EqualFold(path.Ext(name), ".json"):
-		if !json.Valid(raw) { // Python writes numbers that JSON has not
+		if !json.Valid(raw) { // Python writes NaN and Infinity, which are not JSON
 			raw = nonNumber.ReplaceAll(raw, []byte("${1}null"))
 		}
 		lines, err := readJSON(raw)
@@ -56,13 +56,13 @@ func Read(name string, raw []byte) ([]Cue, error) {
 	default:
 		lines = []Cue{{Text: text}}
 	}
-	if lines = cleanCues(lines); len(lines) == 0 { // it only begins as such a file does
+	if lines = cleanCues(lines); len(lines) == 0 { // the format was a wrong guess
 		lines = cleanCues([]Cue{{Text: text}})
 	}
 	return lines, nil
 }
 
-// tidy leaves out what is no text, and times that no clip has.
+// cleanCues drops cues without text, and times that are impossible.
 func cleanCues(lines []Cue) []Cue {
 	kept := lines[:0]
 	for _, l := range lines {
@@ -77,8 +77,8 @@ func cleanCues(lines []Cue) []Cue {
 	return kept
 }
 
-// plain makes one line of text: control characters and space of any kind become one
-// space, bytes that are not UTF-8 none.
+// oneLine returns text as one line. Runs of white space and control characters become one space;
+// bytes that are not UTF-8 are dropped.
 func oneLine(text string) string {
 	var b strings.Builder
 	space := false
@@ -112,10 +112,10 @@ func secondsOf(part []string) float64 {
 	return 3600*number(part[0]) + 60*number(part[1]) + number(part[2]) + number("0."+part[3])
 }
 
-// readCues reads srt and vtt: a line of times, and text up to an empty line.
+// readCues reads srt and vtt: a line of times, then text up to an empty line.
 func readCues(text string) (lines []Cue) {
 	open := false
-	var cue strings.Builder // text of the last line
+	var cue strings.Builder // text of the last cue
 	finish := func() {
 		if n := len(lines); n > 0 {
 			lines[n-1].Text = cue.String()
@@ -176,8 +176,7 @@ func readTable(text string, comma rune) (lines []Cue) {
 	}
 }
 
-// readLyrics reads lrc: a line ends where the next one begins, and the last one is taken
-// to last 5 s.
+// readLyrics reads lrc: a line ends where the next one begins, the last one after 5 s.
 func readLyrics(text string) (lines []Cue) {
 	for line := range strings.SplitSeq(text, "\n") {
 		m := lyricTime.FindStringSubmatchIndex(line)

@@ -6,20 +6,22 @@ import (
 	"verity/tokenizer"
 )
 
-// A TextRun is a part of a segment's text that is either all drafted or not at all.
+// A TextRun is a stretch of a segment's text whose tokens were all drafted and accepted, or none.
 type TextRun struct {
 	Text     string `json:"text"`
 	Accepted bool   `json:"accepted"` // proposed by the assistant and accepted by the model
 
-	Round   int    `json:"round,omitempty"`   // of rounds: the pass of the model that chose the tokens, from 1 in the transcript
-	Refused string `json:"refused,omitempty"` // of rounds: drafted text before this one that the model refused
-	Resumed bool   `json:"found,omitempty"`   // of rounds: the text to draft from was lost before it and is found again
+	// Only with RunsByRound:
+
+	Round   int    `json:"round,omitempty"`   // pass of the model that chose the tokens, from 1 in the transcript
+	Refused string `json:"refused,omitempty"` // drafted text before this one that the model rejected
+	Resumed bool   `json:"found,omitempty"`   // drafting from a text resumes here, after the text was lost
 }
 
-// RunsByDraft splits the text of s where accepted drafts begin and end. A character belongs to the token that
-// completes it.
+// RunsByDraft splits the text of s where accepted drafts begin and end. A character belongs to
+// the token that completes it.
 func (s Segment) RunsByDraft(tok *tokenizer.Tokenizer) (list []TextRun) {
-	put := func(text string, accepted bool) {
+	add := func(text string, accepted bool) {
 		switch n := len(list); {
 		case text == "":
 		case n > 0 && list[n-1].Accepted == accepted:
@@ -30,9 +32,9 @@ func (s Segment) RunsByDraft(tok *tokenizer.Tokenizer) (list []TextRun) {
 	}
 	stream := tok.Stream()
 	for i, t := range s.Tokens {
-		put(stream.Push(t), i < len(s.Origins) && s.Origins[i].Accepted)
+		add(stream.Push(t), i < len(s.Origins) && s.Origins[i].Accepted)
 	}
-	put(stream.Flush(), false)
+	add(stream.Flush(), false)
 	return list
 }
 
@@ -43,7 +45,7 @@ func (s Segment) RunsByRound(tok *tokenizer.Tokenizer) (list []TextRun) {
 	if len(s.Origins) != len(s.Tokens) || !slices.ContainsFunc(s.Origins, drafted) {
 		return nil
 	}
-	put := func(p TextRun) {
+	add := func(p TextRun) {
 		last := len(list) - 1
 		switch {
 		case last >= 0 && list[last].Round == p.Round && list[last].Accepted == p.Accepted:
@@ -62,10 +64,10 @@ func (s Segment) RunsByRound(tok *tokenizer.Tokenizer) (list []TextRun) {
 			p.Text = stream.Push(t)
 		}
 		if p.Text != "" || p.Refused != "" {
-			put(p)
+			add(p)
 			found = false
 		}
 	}
-	put(TextRun{Text: stream.Flush(), Accepted: p.Accepted, Round: p.Round})
+	add(TextRun{Text: stream.Flush(), Accepted: p.Accepted, Round: p.Round})
 	return list
 }

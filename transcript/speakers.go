@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Speakers returns one transcript of several speakers, each heard alone in a recording of the
-// same length: their segments in the order in which they begin, with the speakers' names. There must be a
-// part, and a name for each.
+// MergeSpeakers returns one transcript of speakers who were recorded on a channel each: all
+// segments in order of their starts, with the speakers' names. There must be at least one part,
+// and a name for each.
 func MergeSpeakers(names []string, parts []*Transcript) *Transcript {
 	all := *parts[max(0, slices.IndexFunc(parts, func(t *Transcript) bool { return t.Language != "" }))]
 	all.Text, all.Segments, all.Stats, all.Proof = "", nil, Stats{}, Proof{}
@@ -30,17 +30,17 @@ func (t *Transcript) hasSpeakers() bool {
 	return slices.ContainsFunc(t.Segments, func(s Segment) bool { return s.Speaker != "" })
 }
 
-// Named returns t with the name of the speaker in the text, wherever it is another one than
-// before; t itself if no speaker is known.
+// WithSpeakerNames returns t with the name of the speaker before the text wherever the speaker
+// changes; t itself if no speaker is known.
 func (t *Transcript) WithSpeakerNames() *Transcript {
 	if !t.hasSpeakers() {
 		return t
 	}
-	with := *t
-	with.Segments = slices.Clone(t.Segments)
+	named := *t
+	named.Segments = slices.Clone(t.Segments)
 	last := ""
-	for i := range with.Segments {
-		s := &with.Segments[i]
+	for i := range named.Segments {
+		s := &named.Segments[i]
 		if s.Speaker == last {
 			continue
 		}
@@ -52,5 +52,5 @@ func (t *Transcript) WithSpeakerNames() *Transcript {
 			s.Words[0].Word = name + s.Words[0].Word
 		}
 	}
-	return &with
+	return &named
 }

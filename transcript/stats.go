@@ -115,8 +115,8 @@ type Drafts struct {
 	Empty int `json:"empty,omitempty"`
 
 	FromText  int `json:"from_text,omitempty"`  // of the accepted tokens, those that a text drafted
-	TextLost  int `json:"text_lost,omitempty"`  // times that what was said was not found in the text any more
-	TextFound int `json:"text_found,omitempty"` // times that it was found again
+	TextLost  int `json:"text_lost,omitempty"`  // times that the output no longer matched the text
+	TextFound int `json:"text_found,omitempty"` // times that it matched again
 
 	// Positions at which the probabilities p of the model and q of the assistant were
 	// compared; 0 unless requested.

@@ -30,8 +30,8 @@ type Subtitles struct {
 	HighlightWords bool
 
 	// Composed cuts subtitles at sentences, clauses and pauses instead, into two lines of 42
-	// characters unless MaxLineCount and MaxLineWidth say otherwise; each stays for at least a
-	// second, and where the next one leaves room for as long as reading takes at 17 characters a
+	// characters unless MaxLineCount and MaxLineWidth say otherwise. Each stays for at least a
+	// second and, where the next one leaves room, as long as it takes to read 17 characters a
 	// second. The other fields must be zero.
 	Composed bool
 }
@@ -76,7 +76,7 @@ func (o Subtitles) split(t *Transcript) [][]Word {
 	s := splitter{
 		keepSegments: o.MaxLineCount == 0 || o.MaxLineWidth == 0,
 		width:        cmp.Or(o.MaxLineWidth, unlimited), lines: o.MaxLineCount, line: 1,
-		lastStart: math.Inf(1), // no pause is before the first
+		lastStart: math.Inf(1), // no pause before the first word
 	}
 	chunk := cmp.Or(o.MaxWordsPerLine, unlimited)
 	for i, segment := range t.Segments {
@@ -107,7 +107,7 @@ type splitter struct {
 	cues      [][]Word
 }
 
-// add adds a word; first says that it is the first of its segment, or of its part.
+// add adds a word. first: it begins its segment, or a chunk of MaxWordsPerLine words.
 func (s *splitter) add(w Word, first bool) {
 	pause := !s.keepSegments && w.Start-s.lastStart > 3
 	breaks := first && len(s.words) > 0 && (s.keepSegments || s.newSpeaker)

@@ -3,8 +3,8 @@ package transcript
 import "reflect"
 
 // addFields adds every field of o to that of sum: numbers, and slices of counts element
-// by element. All counters are added here, so that a new field cannot be forgotten. A
-// field of another kind panics; TestStatsAdd covers every field.
+// by element. It uses reflection so that a new field cannot be forgotten. A field of another kind
+// panics; TestStatsAdd covers every field.
 func addNumbers[T any](sum *T, o T) {
 	to, from := reflect.ValueOf(sum).Elem(), reflect.ValueOf(o)
 	for i := range to.NumField() {

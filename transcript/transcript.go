@@ -21,24 +21,24 @@ type Transcript struct {
 	Segments []Segment
 	Stats    Stats
 
-	// Truncated says that the file ends before its header says: the rest is missing.
+	// Truncated reports that the file is shorter than its header says.
 	Truncated bool
 
-	// Damaged says where the sound of the file is damaged or lost.
+	// Damaged lists where the sound of the file is damaged or lost, and replaced by silence.
 	Damaged []Gap
 	Proof   Proof
 
-	// By says what made the transcript; nil if unknown.
+	// MadeBy is the program, model and options that made the transcript; nil if unknown.
 	MadeBy *Provenance
 }
 
-// A Gap is a stretch of a clip, in seconds, that is silence because its sound is lost.
+// A Gap is a stretch of a clip, in seconds, whose lost sound is replaced by silence.
 type Gap struct {
 	Start float64 `json:"start"`
 	End   float64 `json:"end"`
 }
 
-// A Provenance says what made a transcript: the model, and everything else that the text
+// A Provenance records what made a transcript: the model, and everything else that the text
 // depends on. Machine and Threads change only the times.
 type Provenance struct {
 	Program   string `json:"program"`             // version of Verity
@@ -55,15 +55,15 @@ type Provenance struct {
 	// defaults.
 	Options map[string]string `json:"options"`
 
-	// Of the records of a dataset alone.
+	// Only in records of a dataset.
 
 	Dataset string `json:"dataset,omitempty"`
 	Machine string `json:"machine,omitempty"`
 	Threads int    `json:"threads,omitempty"`
 }
 
-// Differs returns the first thing in which m differs from want and that affects the text
-// or the drafts, with both values; nothing if there is none. Results of such makers must
+// FirstDifference compares what affects the text or the drafts. It returns the name of the first
+// difference from want, with both values, or empty strings. Results of makers that differ must
 // not be mixed.
 func (m Provenance) FirstDifference(want Provenance) (thing, got, wanted string) {
 	for _, x := range [][3]string{
@@ -101,12 +101,12 @@ type Proof struct {
 	LogProbs string `json:"logprobs"` // of their log-probabilities, no-speech probabilities and temperatures
 }
 
-// A Mark says how a token was decoded.
+// A TokenOrigin records how a token was decoded.
 type TokenOrigin struct {
-	Round    int               // that chose it, from 0 in the transcript
+	Round    int               // round that chose the token, from 0 in the transcript
 	Accepted bool              // an accepted draft of the assistant
-	Refused  []tokenizer.Token // tokens drafted from this position on and refused
-	Resumed  bool              // the text to draft from was lost before it and is found again
+	Refused  []tokenizer.Token // tokens drafted from this position that the model rejected
+	Resumed  bool              // drafting from a text resumes here, after the text was lost
 }
 
 // A Word is a word with its times. The JSON names are upstream's.
@@ -131,15 +131,15 @@ type Segment struct {
 	// The words of the text with their times; absent unless requested.
 	Words []Word `json:"words,omitzero"`
 
-	// Marks say for each token how it was decoded; nil unless requested. JSON has which are
-	// accepted drafts; upstream has no such field.
+	// How each token was decoded; nil unless requested. JSON lists only which are accepted
+	// drafts; upstream has no such field.
 	Origins []TokenOrigin `json:"-"`
 
 	// The text again, split where a round or its accepted drafts end ([Segment.RunsByRound]);
 	// in records only.
 	Runs []TextRun `json:"pieces,omitempty"`
 
-	// Speaker is the name of who speaks, where each is heard on a channel of his own.
+	// Name of the speaker, if each speaker has a channel.
 	Speaker string `json:"speaker,omitempty"`
 
 	// The language of the window, if languages are detected per window

@@ -22,8 +22,8 @@ func writeTXT(b io.Writer, t *Transcript) {
 	}
 }
 
-// table returns start and end in milliseconds, the speaker if any is known, and the text of
-// every segment, under a head.
+// table returns a row of column names, then for each segment start and end in milliseconds, the
+// speaker if any is known, and the text.
 func (t *Transcript) table() [][]string {
 	rows := [][]string{{"start", "end", "speaker", "text"}}
 	for _, s := range t.Segments {
@@ -59,8 +59,8 @@ func writeLRC(b io.Writer, t *Transcript) {
 	}
 }
 
-// writeCSV follows RFC 4180. The text is what was said, also where a spreadsheet would take it
-// for a formula (=1+1): import the column as text. An error stays in b, whose Flush returns it.
+// writeCSV follows RFC 4180. Text that a spreadsheet would read as a formula (=1+1) is not
+// changed: import the column as text. An error stays in b, whose Flush returns it.
 func writeCSV(b *bufio.Writer, t *Transcript) { csv.NewWriter(b).WriteAll(t.table()) }
 
 // A document is a transcript in JSON: upstream's fields, then ours.
