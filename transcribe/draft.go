@@ -53,7 +53,9 @@ func (t *Transcriber) setDraftTranscriber() {
 }
 
 // transcribeDraftFirst transcribes a clip with the draft model, then drafts from the result.
-func (t *Transcriber) transcribeDraftFirst(ctx context.Context, clip *audio.Clip, w Callbacks) (*transcript.Transcript, error) {
+func (t *Transcriber) transcribeDraftFirst(
+	ctx context.Context, clip *audio.Clip, w Callbacks,
+) (*transcript.Transcript, error) {
 	began := time.Now()
 	first, err := t.draftTranscriber.Transcribe(ctx, clip, Callbacks{})
 	if err == nil {

@@ -88,21 +88,21 @@ func (r *transcription) spanInLanes(ctx context.Context, span frameSpan, begins 
 		return l
 	}
 	var open []transcript.Segment // of the previous lane, whose end the next one may change
-	heard := 0                    // end of that lane's last window
+	leftEnd := 0                  // end of that lane's last window
 	n := r.t.opt.lanes
 	for l := range parallel.Ordered(n, n, r.cutLanes(ctx, span, begins, p), transcribe) {
 		var segments []transcript.Segment
 		if l.run != nil {
 			segments = r.addLaneWork(l)
 		}
-		open, segments = r.seam(open, segments, seconds(l.start), seconds(heard))
+		open, segments = r.seam(open, segments, seconds(l.start), seconds(leftEnd))
 		p.append(open, l.start)
 		open = segments
 		if err = l.err; err != nil {
 			cancel()
 			break
 		}
-		heard = l.run.cursor.seek
+		leftEnd = l.run.cursor.seek
 	}
 	p.append(open, span.end)
 	return err
@@ -144,7 +144,7 @@ func (r *transcription) lane(l *lane, e excerpt, spanEnd int, p *laneProgress) *
 	c.lastWord = seconds(l.start)
 	c.cursor = cursor{todo: []frameSpan{{l.start, spanEnd}}, stop: l.end}
 	if r.t.opt.WithoutTimestamps {
-		c.cursor.todo[0].end = l.end // without timestamps, no text can be told to lie beyond the cut
+		c.cursor.todo[0].end = l.end // without timestamps, it is unknown what text lies beyond the cut
 	}
 	if l.start == 0 {
 		c.languageWindow, r.languageWindow = r.languageWindow, nil

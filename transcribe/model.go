@@ -155,7 +155,7 @@ func Load(ctx context.Context, c *model.Checkpoint, o LoadOptions) (*Model, erro
 	return m, nil
 }
 
-// weights reads tokenizer and network, or takes those of Like.
+// weights reads tokenizer and network, or shares those of Like.
 func (o LoadOptions) weights(c *model.Checkpoint) (*Model, error) {
 	if like := o.Like; like != nil {
 		return &Model{

@@ -56,7 +56,9 @@ func tail[T any](x []T, n int) []T {
 //
 // Source: openai/whisper@c0d2f62 whisper/decoding.py,
 // DecodingTask._get_initial_tokens.
-func buildPrompt(t *tokenizer.Tokenizer, previous, start []tokenizer.Token, room int) (prompt []tokenizer.Token, sot int) {
+func buildPrompt(
+	t *tokenizer.Tokenizer, previous, start []tokenizer.Token, room int,
+) (prompt []tokenizer.Token, sot int) {
 	if len(previous) > 0 && t.SOTPrev != tokenizer.None {
 		prompt = append(prompt, t.SOTPrev)
 		prompt = append(prompt, tail(previous, room)...)

@@ -11,16 +11,16 @@ import (
 	"verity/transcript"
 )
 
-// seam joins the segments of two lanes. The left lane ends at the time heard, the right one
+// seam joins the segments of two lanes. The left lane ends at the time leftEnd, the right one
 // begins at the time cut, at a quiet place; both have transcribed what lies between. The text
 // changes from left to right within a run of words that both have at about the same time, or
 // else at the cut. A segment in which it changes is divided.
-func (r *transcription) seam(left, right []transcript.Segment, cut, heard float64) (kept, rest []transcript.Segment) {
+func (r *transcription) seam(left, right []transcript.Segment, cut, leftEnd float64) (kept, rest []transcript.Segment) {
 	const least = 0.1 // s; a shorter overlap repeats no words
-	if heard-cut >= least {
-		a, b := r.seamWords(left, cut-sameTime, math.Inf(1)), r.seamWords(right, 0, heard+sameTime)
+	if leftEnd-cut >= least {
+		a, b := r.seamWords(left, cut-sameTime, math.Inf(1)), r.seamWords(right, 0, leftEnd+sameTime)
 		if len(a) > 0 && len(b) > 0 {
-			keep, drop := findChange(a, b, cut, heard)
+			keep, drop := findChange(a, b, cut, leftEnd)
 			left, right = r.endAfter(left, a, keep), r.beginAfter(right, b, drop)
 		}
 	}
@@ -112,9 +112,9 @@ func (c textClock) timeAt(n int) float64 {
 
 // findChange returns how many words of left to keep and how many of right to drop. A common run
 // must end after the cut, since the right lane has no sound before it.
-func findChange(left, right []seamWord, cut, heard float64) (keep, drop int) {
-	middle := (cut + heard) / 2
-	if i, n, run := commonRun(left, right, cut-sameTime, heard+sameTime); run > 1 && left[i+run-1].middle > cut {
+func findChange(left, right []seamWord, cut, leftEnd float64) (keep, drop int) {
+	middle := (cut + leftEnd) / 2
+	if i, n, run := commonRun(left, right, cut-sameTime, leftEnd+sameTime); run > 1 && left[i+run-1].middle > cut {
 		best := 0
 		for k := range run {
 			if math.Abs(left[i+k].middle-middle) < math.Abs(left[i+best].middle-middle) {
@@ -128,7 +128,7 @@ func findChange(left, right []seamWord, cut, heard float64) (keep, drop int) {
 		return len(left), 1 // they share a single word
 	}
 	// The left lane may have words that the right one lacks at its start.
-	cut = min(max(cut, right[0].start), heard)
+	cut = min(max(cut, right[0].start), leftEnd)
 	for keep < len(left) && left[keep].middle < cut {
 		keep++
 	}

@@ -105,7 +105,7 @@ func (t *Transcriber) setLanguage() error {
 	}
 	switch {
 	case len(known) == 0:
-		return fmt.Errorf("transcribe: the model is said to be multilingual, but its vocabulary names no language")
+		return fmt.Errorf("transcribe: the configuration says that the model is multilingual, but its vocabulary names no language")
 	case t.opt.Language != "":
 		t.allowed = make([]bool, len(known))
 		several := strings.Split(t.opt.Language, ",")

@@ -58,9 +58,11 @@ type transcription struct {
 
 func (t *Transcriber) newTranscription(name string, src source, w Callbacks) *transcription {
 	return &transcription{
-		t: t, log: t.opt.Log.With("audio", name), name: name, src: src, callbacks: w, frames: t.fitFrames(src.Frames()),
-		cursor:  cursor{todo: frameSpans(t.opt.Spans, src.Frames())},
-		history: history{tokens: slices.Clone(t.prompt), initial: len(t.prompt)}, follower: t.follower(), proof: newProof(), failures: new(atomic.Int32),
+		t: t, log: t.opt.Log.With("audio", name), name: name, src: src, callbacks: w,
+		frames:   t.fitFrames(src.Frames()),
+		cursor:   cursor{todo: frameSpans(t.opt.Spans, src.Frames())},
+		history:  history{tokens: slices.Clone(t.prompt), initial: len(t.prompt)},
+		follower: t.follower(), proof: newProof(), failures: new(atomic.Int32),
 	}
 }
 

@@ -13,7 +13,9 @@ import (
 
 // transcribeSpeech transcribes the parts of a clip that hold speech as if they followed each
 // other, and maps all times back to the clip.
-func (t *Transcriber) transcribeSpeech(ctx context.Context, clip *audio.Clip, w Callbacks) (*transcript.Transcript, error) {
+func (t *Transcriber) transcribeSpeech(
+	ctx context.Context, clip *audio.Clip, w Callbacks,
+) (*transcript.Transcript, error) {
 	began := time.Now()
 	parts, length, err := vad.Detect(ctx, clip, *t.opt.VAD)
 	if err != nil {

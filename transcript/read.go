@@ -30,42 +30,42 @@ func Read(name string, raw []byte) ([]Cue, error) {
 	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
 	text := strings.ReplaceAll(strings.ReplaceAll(string(raw), "\r\n", "\n"), "\r", "\n")
 	head := strings.TrimSpace(text[:min(len(text), 1<<10)])
-	var lines []Cue
+	var cues []Cue
 	switch isJSON := strings.HasPrefix(head, "{") || strings.HasPrefix(head, "["); {
 	case isJSON && json.Valid(raw) || strings.EqualFold(path.Ext(name), ".json"):
 		if !json.Valid(raw) { // Python writes NaN and Infinity, which are not JSON
 			raw = nonNumber.ReplaceAll(raw, []byte("${1}null"))
 		}
-		lines, err := readJSON(raw)
+		cues, err := readJSON(raw)
 		if err == nil {
-			return cleanCues(lines), nil
+			return cleanCues(cues), nil
 		}
 		if strings.EqualFold(path.Ext(name), ".json") {
 			return nil, fmt.Errorf("%s: not the JSON of a transcript: %w", name, err)
 		}
 	case strings.HasPrefix(head, "WEBVTT") || cueTimes.MatchString(text):
-		lines = readCues(text)
+		cues = readCues(text)
 	case strings.HasPrefix(head, "[Script Info]"):
-		lines = readDialogue(text)
+		cues = readDialogue(text)
 	case strings.HasPrefix(head, "start\t"):
-		lines = readTable(text, '\t')
+		cues = readTable(text, '\t')
 	case strings.HasPrefix(head, "start,"):
-		lines = readTable(text, ',')
+		cues = readTable(text, ',')
 	case lyricTime.MatchString(text):
-		lines = readLyrics(text)
+		cues = readLyrics(text)
 	default:
-		lines = []Cue{{Text: text}}
+		cues = []Cue{{Text: text}}
 	}
-	if lines = cleanCues(lines); len(lines) == 0 { // the format was a wrong guess
-		lines = cleanCues([]Cue{{Text: text}})
+	if cues = cleanCues(cues); len(cues) == 0 { // the format was a wrong guess
+		cues = cleanCues([]Cue{{Text: text}})
 	}
-	return lines, nil
+	return cues, nil
 }
 
 // cleanCues drops cues without text, and times that are impossible.
-func cleanCues(lines []Cue) []Cue {
-	kept := lines[:0]
-	for _, l := range lines {
+func cleanCues(cues []Cue) []Cue {
+	kept := cues[:0]
+	for _, l := range cues {
 		if l.Text = oneLine(l.Text); l.Text == "" {
 			continue
 		}
@@ -113,40 +113,44 @@ func secondsOf(part []string) float64 {
 }
 
 // readCues reads srt and vtt: a line of times, then text up to an empty line.
-func readCues(text string) (lines []Cue) {
+func readCues(text string) (cues []Cue) {
 	open := false
 	var cue strings.Builder // text of the last cue
 	finish := func() {
-		if n := len(lines); n > 0 {
-			lines[n-1].Text = cue.String()
+		if n := len(cues); n > 0 {
+			cues[n-1].Text = cue.String()
 		}
 		cue = strings.Builder{}
 	}
 	for line := range strings.SplitSeq(text, "\n") {
 		if m := cueTimes.FindStringSubmatch(line); m != nil {
 			finish()
-			lines = append(lines, Cue{Start: secondsOf(m[1:5]), End: secondsOf(m[5:9])})
+			cues = append(cues, Cue{Start: secondsOf(m[1:5]), End: secondsOf(m[5:9])})
 			open = true
 		} else if open = open && strings.TrimSpace(line) != ""; open {
 			cue.WriteString(" " + html.UnescapeString(markup.ReplaceAllString(line, "")))
 		}
 	}
 	finish()
-	return lines
+	return cues
 }
 
+// dialogueText undoes the escapes of ass, and those that assText adds.
+var dialogueText = strings.NewReplacer(
+	`\N`, " ", `\n`, " ", `\h`, " ", `\{`, "{", `\}`, "}", "\u2060", "")
+
 // readDialogue reads ass.
-func readDialogue(text string) (lines []Cue) {
+func readDialogue(text string) (cues []Cue) {
 	for _, m := range dialogue.FindAllStringSubmatch(text, -1) {
-		said := strings.NewReplacer(`\N`, " ", `\n`, " ", `\h`, " ", `\{`, "{", `\}`, "}", "\u2060", "").Replace(markup.ReplaceAllString(m[9], ""))
-		lines = append(lines, Cue{secondsOf(m[1:5]), secondsOf(m[5:9]), said})
+		text := dialogueText.Replace(markup.ReplaceAllString(m[9], ""))
+		cues = append(cues, Cue{secondsOf(m[1:5]), secondsOf(m[5:9]), text})
 	}
-	return lines
+	return cues
 }
 
 // readTable reads tsv and csv with a head that names the columns start, end and text;
 // times are in milliseconds.
-func readTable(text string, comma rune) (lines []Cue) {
+func readTable(text string, comma rune) (cues []Cue) {
 	r := csv.NewReader(strings.NewReader(text))
 	r.Comma, r.FieldsPerRecord, r.LazyQuotes = comma, -1, true
 	column := map[string]int{}
@@ -156,7 +160,7 @@ func readTable(text string, comma rune) (lines []Cue) {
 			continue
 		}
 		if err != nil {
-			return lines
+			return cues
 		}
 		if first {
 			for i, name := range row {
@@ -172,29 +176,29 @@ func readTable(text string, comma rune) (lines []Cue) {
 		}
 		start, _ := strconv.ParseFloat(field("start"), 64)
 		end, _ := strconv.ParseFloat(field("end"), 64)
-		lines = append(lines, Cue{start / 1000, end / 1000, field("text")})
+		cues = append(cues, Cue{start / 1000, end / 1000, field("text")})
 	}
 }
 
 // readLyrics reads lrc: a line ends where the next one begins, the last one after 5 s.
-func readLyrics(text string) (lines []Cue) {
+func readLyrics(text string) (cues []Cue) {
 	for line := range strings.SplitSeq(text, "\n") {
 		m := lyricTime.FindStringSubmatchIndex(line)
 		if m == nil {
 			continue
 		}
 		start := secondsOf(lyricTime.FindStringSubmatch(line)[1:5])
-		if n := len(lines); n > 0 {
-			lines[n-1].End = start
+		if n := len(cues); n > 0 {
+			cues[n-1].End = start
 		}
-		lines = append(lines, Cue{start, start + 5, line[m[1]:]})
+		cues = append(cues, Cue{start, start + 5, line[m[1]:]})
 	}
-	return lines
+	return cues
 }
 
 // readJSON reads segments with times in seconds, as Verity and openai/whisper write them,
 // or in milliseconds, as whisper.cpp does, or else the text as a whole.
-func readJSON(raw []byte) (lines []Cue, err error) {
+func readJSON(raw []byte) (cues []Cue, err error) {
 	var doc struct {
 		Text     string
 		Segments []struct {
@@ -210,13 +214,13 @@ func readJSON(raw []byte) (lines []Cue, err error) {
 		return nil, err
 	}
 	for _, s := range doc.Segments {
-		lines = append(lines, Cue{s.Start, s.End, s.Text})
+		cues = append(cues, Cue{s.Start, s.End, s.Text})
 	}
 	for _, s := range doc.Transcription {
-		lines = append(lines, Cue{s.Offsets.From / 1000, s.Offsets.To / 1000, s.Text})
+		cues = append(cues, Cue{s.Offsets.From / 1000, s.Offsets.To / 1000, s.Text})
 	}
-	if len(lines) == 0 {
-		lines = []Cue{{Text: doc.Text}}
+	if len(cues) == 0 {
+		cues = []Cue{{Text: doc.Text}}
 	}
-	return lines, nil
+	return cues, nil
 }

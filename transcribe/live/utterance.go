@@ -124,7 +124,8 @@ func (t *Transcriber) utterance(s *Stream, start int64) *Utterance {
 		return tr, by.DraftFrom(tr), nil
 	}
 	return &Utterance{
-		Number: s.utterances, Start: start, run: run, prompt: t.opt.InitialPrompt, language: t.opt.Language, stream: s, ended: make(chan struct{}),
+		Number: s.utterances, Start: start, run: run, prompt: t.opt.InitialPrompt, language: t.opt.Language,
+		stream: s, ended: make(chan struct{}),
 	}
 }
 
@@ -170,11 +171,11 @@ func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
 	pcm, from := slices.Clone(u.pcm), seconds(u.cut)
 	u.mu.Unlock()
 	r := Result{Start: seconds(u.Start), Last: last, SoundEnd: from + seconds(int64(len(pcm)))}
-	tr, heard, err := u.run(ctx, pcm, u.passPrompt(), u.language, last, shiftTimes(u.draft, -from))
+	tr, draft, err := u.run(ctx, pcm, u.passPrompt(), u.language, last, shiftTimes(u.draft, -from))
 	if err != nil {
 		return r, err
 	}
-	u.draft = shiftTimes(heard, from)
+	u.draft = shiftTimes(draft, from)
 	r.Language, r.Stats = tr.Language, tr.Stats
 	unsure := slices.ContainsFunc(tr.Segments, func(g transcript.Segment) bool { return g.Temperature > 0.5 })
 	words, ends := wordsOf(tr, from, last)
@@ -218,7 +219,11 @@ func (u *Utterance) Passes(ctx context.Context, turn func(context.Context) (end 
 // wait waits until the utterance ends or has that many new samples. Fewer suffice while
 // WaitForRoom is waiting.
 func (u *Utterance) wait(ctx context.Context, samples int64) error {
-	for fresh := u.Len() - u.transcribed; fresh < samples && !(fresh > 0 && u.stream.blocked.Load()); fresh = u.Len() - u.transcribed {
+	for {
+		fresh := u.Len() - u.transcribed
+		if fresh >= samples || fresh > 0 && u.stream.blocked.Load() {
+			return nil
+		}
 		select {
 		case <-u.ended:
 			return nil
@@ -227,7 +232,6 @@ func (u *Utterance) wait(ctx context.Context, samples int64) error {
 			return ctx.Err()
 		}
 	}
-	return nil
 }
 
 // passWhenAllowed makes a pass as soon as turn allows it.
