@@ -51,7 +51,9 @@ func (p *TextProposer) Begin(w TextWindow) {
 		e = p.reference.textAround(near)
 	}
 	letters := e.indexLetters(p.aligner.letters[:0], p.letterEnds[:0])
-	*p = TextProposer{reference: p.reference, window: w, excerpt: e, aligner: p.aligner, near: near, lineBreaks: p.lineBreaks}
+	*p = TextProposer{
+		reference: p.reference, window: w, excerpt: e, aligner: p.aligner, near: near, lineBreaks: p.lineBreaks,
+	}
 	at, _ := slices.BinarySearch(p.letterEnds, p.begin+1)
 	p.aligner.reset(letters, max(0, at-1))
 	if !timed && w.Before != "" {
@@ -87,7 +89,8 @@ func (p *TextProposer) alignBefore(before string) {
 // Lost reports whether recent output does not match the text. After drafts that were rejected
 // entirely it asks for a longer match.
 func (p *TextProposer) Lost() bool {
-	return p.text == "" || p.aligner.lost() || p.failedDrafts > 2 && int(p.aligner.matched[p.aligner.at]) < min(2*p.failedDrafts, 24)
+	matched := func() int { return int(p.aligner.matched[p.aligner.at]) }
+	return p.text == "" || p.aligner.lost() || p.failedDrafts > 2 && matched() < min(2*p.failedDrafts, 24)
 }
 
 // Commit follows the output.
@@ -315,7 +318,8 @@ func (p *TextProposer) cursor() (at int, change func(rune) rune) {
 			at = b.end
 		}
 	}
-	if p.reference.oneCase && len(p.output) == min(p.timestampRun, 1) && (p.window.Before == "" || endsSentence(p.window.Before)) {
+	atStart := len(p.output) == min(p.timestampRun, 1)
+	if p.reference.oneCase && atStart && (p.window.Before == "" || endsSentence(p.window.Before)) {
 		change = unicode.ToUpper
 	}
 	return at, change

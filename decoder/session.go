@@ -251,7 +251,8 @@ func (s *Session) Rewrite(tokens []tokenizer.Token) {
 // fork returns a session that holds the same tokens.
 func (s *Session) fork() *Session {
 	return &Session{
-		d: s.d, o: s.o, chooser: s.chooser, stream: s.stream.fork(), tokens: slices.Clone(s.tokens), NoSpeechProb: s.NoSpeechProb,
+		d: s.d, o: s.o, chooser: s.chooser, stream: s.stream.fork(), tokens: slices.Clone(s.tokens),
+		NoSpeechProb: s.NoSpeechProb,
 	}
 }
 

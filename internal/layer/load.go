@@ -254,10 +254,10 @@ func (l *Loader) fill(m *kernel.Matrix, first int, name string, w weights.Weight
 	})
 }
 
-// Resolve returns p with every automatic format decided for the matrices of c. Automatic weights become f16 if every matrix survives
-// the round trip exactly. Otherwise they are f32, which
-// loses nothing; few-bit weights stay as they are. For that, a file that is not f16 is read on all
-// threads of pool, up to the first weight that is not a binary16.
+// Resolve returns p with every automatic format decided for the matrices of c. Automatic
+// weights become f16 if every matrix survives the round trip exactly, otherwise f32, which
+// loses nothing; few-bit weights stay as they are. To decide, it reads a file that is not
+// f16 on all threads of pool, up to the first weight that is not a binary16.
 func Resolve(c Checkpoint, p precision.Precision, pool *parallel.Pool) (precision.Precision, error) {
 	if p.Weights == precision.Auto {
 		var err error
