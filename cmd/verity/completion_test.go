@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestCompletion asks what shells ask: what may stand here?
+// TestCompletion completes command lines as shells do.
 func TestCompletion(t *testing.T) {
 	for _, tt := range []struct{ args, want, not string }{ // shells leave out what does not begin as typed
 		{"transcribe --language |d", "\nde\tgerman", "\nxx"},

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,10 +42,10 @@ func another(o *options.Option) string {
 	return "x"
 }
 
-// TestConfigReaches sets every key to another value, in the file and in the environment.
+// TestConfigApplies sets every key to another value, in the file and in the environment.
 // It becomes the default of every command that has the flag, from the file only of those
 // that transcribe.
-func TestConfigReaches(t *testing.T) {
+func TestConfigApplies(t *testing.T) {
 	reached := map[string]int{}
 	for _, key := range configKeys() {
 		o := options.Find(key)
@@ -77,8 +80,7 @@ func TestConfigReaches(t *testing.T) {
 	}
 }
 
-// TestConfigRefuses: what is wrong in the environment names the variable, in the file the
-// line.
+// TestConfigRefuses: an error names the variable, or the line of the file.
 func TestConfigRefuses(t *testing.T) {
 	for _, key := range configKeys() {
 		o := options.Find(key)
@@ -96,7 +98,7 @@ func TestConfigRefuses(t *testing.T) {
 	}
 }
 
-// FuzzConfig reads files of any content; what it takes must survive being printed.
+// FuzzConfig reads arbitrary config files; accepted settings must survive printing.
 func FuzzConfig(f *testing.F) {
 	f.Add("# mine\nmodel = small\n\nlanguage=\"nl\\n\"\n")
 	f.Add("model = \"")
@@ -115,4 +117,15 @@ func FuzzConfig(f *testing.F) {
 			t.Errorf("%q: %v became %v, %v", b.String(), settings, again, err)
 		}
 	})
+}
+
+// TestConfigSize: a huge config file is refused.
+func TestConfigSize(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(name, bytes.Repeat([]byte("# x\n"), 1<<18), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readConfig(t.Context(), name); err == nil || !strings.Contains(err.Error(), name) {
+		t.Errorf("1 MB of config: %v", err)
+	}
 }

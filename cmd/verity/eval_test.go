@@ -78,8 +78,8 @@ func TestEvalStatus(t *testing.T) {
 	}
 }
 
-// TestEvalReport runs eval in shards, plain and assisted, and reports on what they
-// leave: the scores must be those that eval itself gives for the whole.
+// TestEvalReport runs eval in shards, plain and assisted. A report of all shards must have the
+// scores of an eval of the whole.
 func TestEvalReport(t *testing.T) {
 	model, out := modelDir(t), t.TempDir()
 	data := shelf(t, map[string]string{
@@ -163,9 +163,9 @@ func TestEvalReport(t *testing.T) {
 	}
 }
 
-// TestEvalMended runs eval again after what was broken has been mended: every
-// utterance is scored, once.
-func TestEvalMended(t *testing.T) {
+// TestEvalRetriesFailures runs eval again after the broken files were repaired: every utterance
+// is scored exactly once.
+func TestEvalRetriesFailures(t *testing.T) {
 	model, out := modelDir(t), t.TempDir()
 	data := shelf(t, map[string]string{"a.wav": string(wav(0.2)), "b.wav": "RIFF, no sound", "m.jsonl": `{"audio":"a.wav","id":"a","text":"so"}
 {"audio":"b.wav","id":"b","text":"so"}
@@ -214,8 +214,8 @@ func TestEvalMended(t *testing.T) {
 	}
 }
 
-// TestTally checks that a terminal sees how far it is, and with what score.
-func TestTally(t *testing.T) {
+// TestEvalProgress checks that a terminal shows progress and the score so far.
+func TestEvalProgress(t *testing.T) {
 	data := shelf(t, map[string]string{"a.wav": string(wav(0.1)), "a.txt": "hello"})
 	var out, stderr bytes.Buffer
 	e := cli.Env{Out: &out, Err: &stderr, ErrTerminal: true}
@@ -230,9 +230,9 @@ func TestTally(t *testing.T) {
 	}
 }
 
-// TestDemoDigits evaluates and compares on the recording that lies in the repository:
-// plain and assisted are the same bits and the same score.
-func TestDemoDigits(t *testing.T) {
+// TestDigitsDemo evaluates and compares on the recording in the repository: plain and assisted
+// decoding give the same bits and the same score.
+func TestDigitsDemo(t *testing.T) {
 	out := t.TempDir()
 	for _, assistant := range []string{"none", "digits"} {
 		code, _, stderr := program(t, nil, "eval", "-q", "-d", "../../model/digits", "--normalizer", "basic", "-a", assistant, "--draft-tokens", "4", "-o", filepath.Join(out, assistant))
@@ -257,12 +257,11 @@ func TestDemoDigits(t *testing.T) {
 	}
 }
 
-// TestDigits compares on the test speakers of the digits, with the digits model: the
-// promise, on real speech.
-func TestDigits(t *testing.T) {
+// TestDigitsCompare compares the digits model with its assistant on real speech.
+func TestDigitsCompare(t *testing.T) {
 	manifest := filepath.Join("..", "..", "..", "shared", "data", "digits", "manifest.jsonl")
 	if _, err := os.Stat(manifest); err != nil {
-		t.Skipf("SKIPPED: %s is not here: TestDemoDigits alone hears real speech", manifest)
+		t.Skipf("SKIPPED: %s is not here: TestDigitsDemo alone hears real speech", manifest)
 	}
 	code, stdout, stderr := program(t, nil, "compare", "-d", manifest, "--split", "test", "--limit", "12", "--draft-tokens", "4", "--normalizer", "basic", "--json")
 	var d struct{ Pairs []report.Comparison }

@@ -44,8 +44,8 @@ func unquoted(line string) (words []string) {
 	return words
 }
 
-// TestExamplesParse checks that every example of every help page and document names a
-// command and flags that exist, with values that they take.
+// TestExamplesParse checks that every example in help and documents names an existing command
+// and flags, with values that they accept.
 func TestExamplesParse(t *testing.T) {
 	onBase(t)
 	texts := map[string]string{}
@@ -103,8 +103,8 @@ var cannotRun = map[string]string{
 	"selftest": "it starts itself again, which here is a test",
 }
 
-// TestExamplesRun runs the examples of help pages, one page after the other, in a directory
-// that has the files they name, on the model of digits.
+// TestExamplesRun runs the examples of every help page on the digits model, in a directory with
+// the files that they name.
 func TestExamplesRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: it takes a minute")

@@ -29,8 +29,8 @@ func asProgram(t *testing.T) string {
 	return name
 }
 
-// TestShrinkingModel cuts the weights off as soon as the program has mapped them: it
-// ends with one line and status 1, and not with a fault of the machine.
+// TestShrinkingModel truncates the weights as soon as the program has mapped them. It must end
+// with one line and status 1, not with a bus error.
 func TestShrinkingModel(t *testing.T) {
 	dir := t.TempDir()
 	if code, _, stderr := program(t, nil, "synth", "--size", "tiny", "--assistant", "tiny", "--tokens", "12", "--out", dir); code != 0 {

@@ -11,7 +11,7 @@ import (
 	"verity/cmd/internal/cli"
 )
 
-// TestHelpWidth holds the help of every command to the width of a usual terminal.
+// TestHelpWidth checks that --help of every command fits the width of a terminal, and -h one screen.
 func TestHelpWidth(t *testing.T) {
 	commands := 0
 	var visit func(c *cobra.Command, path []string)
@@ -40,6 +40,6 @@ func TestHelpWidth(t *testing.T) {
 		t.Errorf("help: status %d, %s", code, out)
 	}
 	if commands < 20 {
-		t.Errorf("%d commands were looked at, want all", commands)
+		t.Errorf("%d commands were checked, want all", commands)
 	}
 }

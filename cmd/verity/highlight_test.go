@@ -8,8 +8,8 @@ import (
 
 var escape = regexp.MustCompile("\x1b\\[[0-9]+m")
 
-// TestHighlight: marks appear where they are asked for, change nothing else, and
-// are lines without colours.
+// TestHighlight: marks appear where requested, change nothing else, and are underlines without
+// colours.
 func TestHighlight(t *testing.T) {
 	dir := t.TempDir()
 	file := dir + "/tone.wav"

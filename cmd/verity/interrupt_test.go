@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -12,13 +13,14 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"verity/cmd/internal/cli"
 	"verity/internal/testing/testmodel"
 	"verity/model"
 )
 
-// A fuse is a context that ends when it has been asked whether it has that many times.
+// A fuse is a context that ends after a number of checks whether it has ended.
 type fuse struct {
 	context.Context
 	end  func()
@@ -34,9 +36,9 @@ func (f *fuse) burn() {
 func (f *fuse) Err() error            { f.burn(); return f.Context.Err() }
 func (f *fuse) Done() <-chan struct{} { f.burn(); return f.Context.Done() }
 
-// TestInterrupted ends every command that writes, early, late and between: what it leaves is
-// whole, or was there before.
-func TestInterrupted(t *testing.T) {
+// TestInterruptKeepsOutputsWhole interrupts every writing command at many points. Every file it
+// leaves must be complete or old.
+func TestInterruptKeepsOutputsWhole(t *testing.T) {
 	sounds := shelf(t, map[string]string{"a.wav": string(wav(0.3)), "a.txt": "so", "b.wav": string(wav(0.2)), "b.txt": "so"})
 	hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(r.URL.Path, "/api/") {
@@ -132,5 +134,63 @@ func checkLeft(t *testing.T, by string) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// soundFiles writes files of a second and returns their paths.
+func soundFiles(t *testing.T, dir string, names ...string) (paths []string) {
+	t.Helper()
+	for _, n := range names {
+		name := filepath.Join(dir, n)
+		if err := os.WriteFile(name, wav(1), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, name)
+	}
+	return paths
+}
+
+// TestInterruptStatus: after an interrupt, finished outputs stay and the status is 130.
+func TestInterruptStatus(t *testing.T) {
+	model, dir := modelDir(t), t.TempDir()
+	names := append(soundFiles(t, dir, "a.wav"), "-")
+	silent, hold := io.Pipe()
+	defer hold.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	stderr := writerFunc(func(p []byte) (int, error) {
+		if bytes.Contains(p, []byte("a.wav: written to")) {
+			cancel() // while the program waits for the second
+		}
+		return len(p), nil
+	})
+	out := filepath.Join(dir, "out")
+	code := run(ctx, cli.Env{In: silent, Out: io.Discard, Err: stderr}, append([]string{"transcribe", "-m", model, "-o", out}, names...))
+	if code != 130 {
+		t.Errorf("status %d, want %d", code, 130)
+	}
+	files, _ := filepath.Glob(filepath.Join(out, "*.txt"))
+	if len(files) != 1 || filepath.Base(files[0]) != "a.txt" {
+		t.Errorf("written: %v, want a.txt alone", files)
+	}
+}
+
+// TestInterruptWhileReading interrupts a program that waits for standard input.
+func TestInterruptWhileReading(t *testing.T) {
+	silent, hold := io.Pipe()
+	defer hold.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan int)
+	go func() {
+		done <- run(ctx, cli.Env{In: silent, Out: io.Discard, Err: io.Discard}, []string{"transcribe", "-"})
+	}()
+	time.AfterFunc(50*time.Millisecond, cancel)
+	select {
+	case code := <-done:
+		if code != 130 {
+			t.Errorf("status %d, want %d", code, 130)
+		}
+	case <-time.After(2 * time.Minute):
+		t.Fatal("still waiting for a silent pipe")
 	}
 }

@@ -2,18 +2,24 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
+	"io"
 	"math"
 	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
+	"verity/audio"
+	"verity/cmd/internal/cli"
 	"verity/model/digits"
 )
 
-// TestListenFaults: what is lost of sound that arrives is told of and marked, as of files, and
-// what was heard before an error is written.
+// TestListenFaults: lost live sound is reported and marked as in files, and text from before an
+// error is written.
 func TestListenFaults(t *testing.T) {
 	whole := digits.Sample()
 	damaged, err := os.ReadFile("../../audio/testdata/golden/stereo16.flac")
@@ -65,4 +71,68 @@ func withNaN(wav []byte) []byte {
 		out = le.AppendUint32(out, math.Float32bits(v))
 	}
 	return out
+}
+
+// TestListen: speech from a recorder is written, a recorder without sound is skipped, and
+// without a recorder the error says what to install.
+func TestListen(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("SKIPPED: the recorder is a shell script")
+	}
+	onBase(t)
+	bin := t.TempDir()
+	t.Setenv("PATH", bin)
+	code, _, stderr := program(t, nil, "listen")
+	if code != 1 || !strings.Contains(stderr, "install arecord") {
+		t.Errorf("no recorder: status %d, %q", code, stderr)
+	}
+	sound, err := filepath.Abs("../../model/base/jfk.flac")
+	if err != nil {
+		t.Fatal(err)
+	}
+	clip, err := audio.Open(t.Context(), sound)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer clip.Close()
+	pcm := make([]float32, 30*audio.SampleRate)
+	n, _ := clip.Read(pcm)
+	var raw []byte
+	for _, v := range pcm[:n] {
+		raw = binary.LittleEndian.AppendUint16(raw, uint16(int16(v*32767)))
+	}
+	for name, content := range map[string]string{
+		"sound.raw": string(raw), "arecord": "#!/bin/sh\necho no device >&2\nexit 1\n", "parec": "#!/bin/sh\nexec /bin/cat " + bin + "/sound.raw\n",
+	} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(content), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{{"listen"}, {"listen", "-f", "srt"}, {"listen", "raw:16000"}} {
+		code, stdout, stderr := program(t, bytes.NewReader(raw), args...)
+		for try := 0; try < 20 && strings.Contains(stderr, "it gave no sound for"); try++ { // it was started late
+			code, stdout, stderr = program(t, bytes.NewReader(raw), args...)
+		}
+		if code != 0 || !strings.Contains(strings.ToLower(stdout), "fellow americans") || !strings.Contains(stdout, "country") {
+			t.Errorf("%q: status %d, %q, %s", args, code, stdout, stderr)
+		}
+	}
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	stalled, hold := io.Pipe() // after a burst of sound
+	defer hold.Close()
+	said := ""
+	code = run(ctx, cli.Env{
+		In:  io.MultiReader(bytes.NewReader(raw), bytes.NewReader(make([]byte, 4*audio.SampleRate)), stalled),
+		Out: writerFunc(func(p []byte) (int, error) { said += string(p); interrupt(); return len(p), nil }), Err: io.Discard,
+	}, []string{"listen", "raw:16000"})
+	if code != 0 || !strings.Contains(said, "country") {
+		t.Errorf("interrupted while the sound stalls: status %d, %q", code, said)
+	}
+	if err := os.Remove(filepath.Join(bin, "parec")); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := program(t, nil, "listen"); code != 1 || !strings.Contains(stderr, "arecord: no device") {
+		t.Errorf("a recorder without a device: status %d, %q", code, stderr)
+	}
 }

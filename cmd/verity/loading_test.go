@@ -8,8 +8,8 @@ import (
 	"verity/cmd/internal/cli"
 )
 
-// TestLoading shows on a terminal that the model is being loaded, and in a batch how
-// many files are done.
+// TestLoading: a terminal shows that the model is being loaded, and in a batch the number of
+// finished files.
 func TestLoading(t *testing.T) {
 	model, dir := modelDir(t), t.TempDir()
 	names := soundFiles(t, dir, "a.wav", "b.wav", "c.wav")

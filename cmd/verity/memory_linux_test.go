@@ -17,9 +17,9 @@ import (
 	"verity/precision"
 )
 
-// TestMemory runs the program on two planted models, of size small and tiny, and
-// looks at what it had resident at most, mapped pages of the files included, from
-// loading to the first text. What does not grow with the model (the program, the
+// TestMemory runs the program on two planted models of size small and tiny, and measures its
+// largest resident memory from loading to the first text, mapped pages of the files
+// included. What does not grow with the model (the program, the
 // tokenizer, the log-mel) is in both, so the difference may be
 //
 //	1.15 × (weights as stored) + caches + activations

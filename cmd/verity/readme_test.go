@@ -43,9 +43,9 @@ var (
 	mustShow = []string{"transcribe", "eval", "compare", "report"}
 )
 
-// TestReadme runs the commands that documents show on the models of this repository: what they show
-// is what users see, standard error first, but for what is measured. -update rewrites
-// the blocks that show something else.
+// TestReadme runs the commands in documents on the models of this repository. The output must
+// equal the document, standard error first, except for measured numbers. -update rewrites the
+// documents.
 func TestReadme(t *testing.T) {
 	onBase(t)
 	root, err := filepath.Abs("../..")

@@ -14,8 +14,8 @@ import (
 	"verity/cmd/internal/cli"
 )
 
-// TestReference holds docs/reference/CLI.md against the program, and docs/reference/JSON.md against the types
-// that it writes.
+// TestReference checks docs/reference/CLI.md against the program, and docs/reference/JSON.md
+// against the types that it writes.
 func TestReference(t *testing.T) {
 	onBase(t)
 	var b strings.Builder
@@ -42,8 +42,8 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestManual writes the pages as the program of packages does, and looks for every
-// command and flag there. The default of the tests is not the program's.
+// TestManual writes the manual pages as make install does, and checks that they have every
+// command and flag.
 func TestManual(t *testing.T) {
 	onBase(t)
 	t.Setenv("SOURCE_DATE_EPOCH", "1700000000")
@@ -51,7 +51,7 @@ func TestManual(t *testing.T) {
 	if code, out, stderr := program(t, nil, "manual", "man", dir); code != 0 || out != "" {
 		t.Fatalf("status %d: %s%s", code, out, stderr)
 	}
-	// Names of the program's in a directory: a link is not followed.
+	// In a directory of the user's, a link with the name of a page is not followed.
 	own := filepath.Join(t.TempDir(), "own")
 	if err := os.WriteFile(own, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)

@@ -10,8 +10,7 @@ import (
 	"verity/cmd/internal/cli"
 )
 
-// TestServeUsage: what a flag of serve does not take is said in terms of the flag, before
-// a model is loaded.
+// TestServeUsage: serve refuses a bad value before it loads a model, and names the flag.
 func TestServeUsage(t *testing.T) {
 	for _, tt := range []struct {
 		args string
@@ -45,7 +44,7 @@ func TestServeUsage(t *testing.T) {
 	}
 }
 
-// TestServeListen: an address that cannot be taken is named, with the remedy.
+// TestServeListen: an error about an occupied address names the address and the remedy.
 func TestServeListen(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -63,8 +62,8 @@ func TestServeListen(t *testing.T) {
 	}
 }
 
-// TestServeExamples: the flags in the unit of systemd and for Kubernetes exist, and their
-// values can be parsed.
+// TestServeExamples: the flags in the systemd unit and in the Kubernetes manifest exist, and their
+// values are valid.
 func TestServeExamples(t *testing.T) {
 	for name, args := range map[string]func(line string) (args []string, ok bool){
 		"verity.service": func(line string) ([]string, bool) {

@@ -24,10 +24,9 @@ import (
 	"verity/transcript"
 )
 
-// TestTermination sends SIGTERM to the program while clients are in it: some wait for
-// their text, some are still sending. Each gets its answer, with the text and numbers
-// that verity transcribe has for the file; new requests get 503 meanwhile; and the program
-// ends without an error.
+// TestTermination sends SIGTERM to the server while some clients wait for their text and others
+// are still uploading. Each gets the same answer as from verity transcribe, new requests get 503,
+// and the program ends without an error.
 func TestTermination(t *testing.T) {
 	const clients = 8
 	sound, err := os.ReadFile("../../model/digits/digits.wav")

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestStats: JSON of several files says what the work of each was, and with --stats
-// that of all, whose counts are the sums; --measure-alpha changes nothing else.
+// TestStats: JSON of several files has the statistics of each file, and with --stats the totals.
+// --measure-alpha changes nothing else.
 func TestStats(t *testing.T) {
 	dir := t.TempDir()
 	file := dir + "/tone.wav"

@@ -5,6 +5,7 @@ import (
 	"testing"
 )
 
+// TestFoldText: paragraphs are folded, examples are not.
 func TestFoldText(t *testing.T) {
 	long := strings.Repeat("word ", 20) + "end"
 	got := foldText("One\ntwo.\n\n  verity x \\\n    --y\n\tz\n\n" + long)

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestSentences: warnings are sentences on a terminal, and records elsewhere or if more is
-// asked for.
+// TestSentences: warnings are sentences on a terminal, and records elsewhere or at lower levels.
 func TestSentences(t *testing.T) {
 	for _, tt := range []struct {
 		terminal bool

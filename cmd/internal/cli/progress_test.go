@@ -7,13 +7,12 @@ import (
 	"time"
 )
 
-// TestProgressLines wants a line every ten seconds where there is no terminal, and none
-// unless it is asked for.
+// TestProgressLines: without a terminal there is a line every ten seconds, if requested.
 func TestProgressLines(t *testing.T) {
 	var out bytes.Buffer
 	e, l := Env{Err: &out}, &LogFlags{Progress: "auto"}
 	if e.NewProgress(l, "x", 1) != nil {
-		t.Error("progress without a terminal that nobody asked for")
+		t.Error("unrequested progress without a terminal")
 	}
 	l.Progress = "always"
 	p := e.NewProgress(l, "2/17 talk.wav", 1)
@@ -32,12 +31,12 @@ func TestProgressLines(t *testing.T) {
 	}
 	l.Quiet = true
 	if e.NewProgress(l, "x", 1) != nil {
-		t.Error("progress though it is to be quiet")
+		t.Error("progress with --quiet")
 	}
 }
 
-// TestFiles adds up files that are under way at the same time.
-func TestFiles(t *testing.T) {
+// TestProgressFiles adds up files that are in progress at the same time.
+func TestProgressFiles(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Unix(1000, 0)
 	b := Env{Err: &out}.NewProgress(&LogFlags{Progress: "always"}, "files", 4)
@@ -46,7 +45,7 @@ func TestFiles(t *testing.T) {
 	now = now.Add(10 * time.Second)
 	b.Within(1, 20, 20)
 	b.End(1)
-	b.End(2) // failed: its audio does not count
+	b.End(2) // failed: its audio is not counted
 	now = now.Add(10 * time.Second)
 	b.Within(0, 60, 60)
 	want := "0/4 files: 38 %, 5.0× real time, 17 s left\n2/4 files: 75 %, 4.0× real time, 7 s left\n"

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestTallyLines: where there is no terminal, a line every ten seconds if it is asked for.
+// TestTallyLines: without a terminal there is a line every ten seconds, if requested.
 func TestTallyLines(t *testing.T) {
 	total := func() int { return 2000 }
 	for _, tt := range []struct {

@@ -8,7 +8,7 @@ import (
 	"verity/transcribe"
 )
 
-// TestLimits: the numbers that a flag or a form field takes, the library takes.
+// TestLimits: the library accepts every number that a flag or a field of a request accepts.
 func TestLimits(t *testing.T) {
 	c, err := model.OpenFS(digits.Target(), "digits")
 	if err != nil {

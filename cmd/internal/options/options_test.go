@@ -9,7 +9,7 @@ import (
 	"verity/transcribe"
 )
 
-// TestCeilings holds every number, and every text, to the bounds of its row.
+// TestCeilings checks that every number and every text is bounded, and that Parse enforces it.
 func TestCeilings(t *testing.T) {
 	for _, o := range All() {
 		refused := []string{"", "x", "NaN", "1e300", "-1e300", "99999999999999999999999"}
@@ -40,27 +40,27 @@ func TestCeilings(t *testing.T) {
 			refused = []string{"", "x", "1e300"}
 		case List:
 			refused = []string{"x,,y", strings.Repeat("9", 400)}
-			if o.Field == "Spans" { // parts overlap, or lie behind later ones
+			if o.Field == "Spans" { // parts that overlap or are out of order
 				refused = append(refused, "0,1,0.5", "0,3,2.9,4", "5,6,1,2", "3,2")
 			}
 		}
 		for _, text := range refused {
 			if v, err := o.Parse(text); err == nil {
-				t.Errorf("%s takes %.40q as %+v", o.Name, text, v)
+				t.Errorf("%s accepts %.40q as %+v", o.Name, text, v)
 			} else if strings.Contains(err.Error(), "strconv") || strings.Contains(err.Error(), "time:") {
-				t.Errorf("%s: %v speaks of Go", o.Name, err)
+				t.Errorf("%s: %v mentions Go packages", o.Name, err)
 			}
 		}
 	}
 }
 
-// TestTable checks what no type can: names are unique, what a row names exists, and every
-// default is a value.
+// TestTable checks that names are unique, that rows name existing options, and that defaults are
+// valid.
 func TestTable(t *testing.T) {
 	names := map[string]bool{}
 	for _, o := range All() {
 		if names[o.Name] {
-			t.Errorf("%s stands twice", o.Name)
+			t.Errorf("%s occurs twice", o.Name)
 		}
 		names[o.Name] = true
 		for _, other := range []string{o.Needs, o.Excludes} {
@@ -72,7 +72,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s has no group or no help", o.Name)
 		}
 		if o.Set == nil && o.Scope&Request != 0 {
-			t.Errorf("%s: a request may set it, but it is none of decoding", o.Name)
+			t.Errorf("%s: a request may set it, but it has no Set", o.Name)
 		}
 		if _, err := o.Parse(o.DefaultText()); err != nil && o.DefaultText() != "" {
 			t.Errorf("the default of %s: %v", o.Name, err)
@@ -80,8 +80,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestDefaults: the command line, the server and live sound decode without options as the
-// library does with the zero value of its own.
+// TestDefaults: without options, the command line, the server and live sound decode like the
+// library with the zero value of its Options.
 func TestDefaults(t *testing.T) {
 	want := transcribe.Options{}.WithDefaults()
 	for _, scope := range []Scope{0, Configurable, Server, Request} {
@@ -126,7 +126,7 @@ func TestLadder(t *testing.T) {
 	}
 }
 
-// FuzzParse reads any text for every option: what is taken is taken again.
+// FuzzParse parses any text for every option: the parsed text must parse to itself.
 func FuzzParse(f *testing.F) {
 	f.Add("1,2,3")
 	f.Add("int4:head=int8")

@@ -20,13 +20,13 @@ import (
 	"verity/internal/testing/testmodel"
 )
 
-// executed is what a terminal takes for a command, or turns round.
+// executed matches characters that control a terminal or reverse the order of text.
 var executed = regexp.MustCompile("[\x00-\x08\x0b-\x1f\x7f-\u009f\u2028-\u202e\u2066-\u2069]|e\nb")
 
-// TestOddNames gives every command names of files, and every flag, variable and key of the
-// configuration file a value, that a terminal would execute: no line of the program holds them
-// raw, nor broken into lines. A value of a page is not repeated whole.
-func TestOddNames(t *testing.T) {
+// TestControlCharacters passes control characters in file names and in the values of flags,
+// variables and config keys. No output may contain them raw or as line breaks, or repeat a huge
+// value whole.
+func TestControlCharacters(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("SKIPPED: no file has such a name")
 	}

@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,8 +13,35 @@ import (
 	"verity/cmd/internal/cli"
 )
 
-// outside are the flags that are not in the table of options, which TestCeilings there bounds, each
-// with a number that it refuses; "" of those that take none.
+// flagNames returns the flags of all commands.
+func flagNames() []string {
+	names := map[string]bool{}
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden && f.Name != "help" && f.Name != "no-descriptions" {
+				names[f.Name] = true
+			}
+		})
+		for _, sub := range c.Commands() {
+			visit(sub)
+		}
+	}
+	visit(newRoot(cli.Env{}))
+	return slices.Sorted(maps.Keys(names))
+}
+
+// TestFlagCount limits the number of flags of all commands together. A new flag replaces an old
+// one, or the limit here rises with a reason.
+func TestFlagCount(t *testing.T) {
+	const most = 95
+	if names := flagNames(); len(names) > most || len(names) < 50 {
+		t.Errorf("%d flags, want at most %d: %s", len(names), most, strings.Join(names, " "))
+	}
+}
+
+// outside lists the flags that are not in the table of options, each with a number that it
+// refuses, or "" if it accepts no number. TestCeilings of package options tests the table.
 var outside = map[string]string{
 	"synth --tokens": "224 --out x", "synth --alpha": "1.5 --out x", "synth --seed": "18446744073709551616",
 	"info --alpha": "1.5 --cost", "info --draft-cost": "1001 --alpha 0.5 --cost", "compare --precision": "",
@@ -25,9 +50,9 @@ var outside = map[string]string{
 	"selftest --digest": "", "bench --size": "",
 }
 
-// TestNumbersOutside: a flag that is not in the table says here whether it takes a number, and refuses
+// TestNumericFlagBounds: a flag that is not in the table says here whether it takes a number, and refuses
 // one beyond its ceiling.
-func TestNumbersOutside(t *testing.T) {
+func TestNumericFlagBounds(t *testing.T) {
 	seen := map[string]bool{}
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
@@ -42,9 +67,9 @@ func TestNumbersOutside(t *testing.T) {
 			most, listed := outside[name]
 			switch seen[name] = true; {
 			case !listed:
-				t.Errorf("%s is not in the table of options (cmd/internal/options): put it there, or list it in outside", name)
+				t.Errorf("%s is not in the table of options (cmd/internal/options): add it there, or list it in outside", name)
 			case most == "" && !slices.Contains([]string{"bool", "string", "stringArray", "format"}, f.Value.Type()):
-				t.Errorf("%s takes a %s, and is listed as one that takes no number", name, f.Value.Type())
+				t.Errorf("%s accepts a %s, but is listed without a number", name, f.Value.Type())
 			case most != "":
 				var out bytes.Buffer
 				args := append(strings.Fields(c.CommandPath())[1:], append([]string{"--" + f.Name}, strings.Fields(most)...)...)
@@ -58,18 +83,7 @@ func TestNumbersOutside(t *testing.T) {
 	walk(newRoot(cli.Env{}))
 	for name := range maps.Keys(outside) {
 		if !seen[name] {
-			t.Errorf("%s is listed, and is no flag outside of the table", name)
+			t.Errorf("%s is listed, but there is no such flag outside the table", name)
 		}
-	}
-}
-
-// TestLargeConfig: a config file has a bound, too.
-func TestLargeConfig(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "config")
-	if err := os.WriteFile(name, bytes.Repeat([]byte("# x\n"), 1<<18), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := readConfig(t.Context(), name); err == nil || !strings.Contains(err.Error(), name) {
-		t.Errorf("1 MB of config: %v", err)
 	}
 }

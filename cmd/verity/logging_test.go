@@ -12,9 +12,9 @@ import (
 	"github.com/mewkiz/flac/meta"
 )
 
-// TestSilentLibraries reads FLAC at 24 kHz, of which the decoder says at every frame,
-// to package log, that it has no such file among its tests.
-func TestSilentLibraries(t *testing.T) {
+// TestLibraryLogsHidden reads FLAC at 24 kHz. For every frame the decoder logs, to package log,
+// that its own tests have no such file.
+func TestLibraryLogsHidden(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a.flac")
 	f, err := os.Create(name)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"verity/internal/testing/testmodel"
 )
 
-// TestBrokenAssistant: files are transcribed without an assistant whose weights are
-// broken, with one warning; compare has nothing to show for itself, and says why.
+// TestBrokenAssistant: an assistant with corrupt weights causes one warning, and files are
+// transcribed without it. compare is inconclusive and says why.
 func TestBrokenAssistant(t *testing.T) {
 	model, sick, sound := modelDir(t), t.TempDir(), filepath.Join(t.TempDir(), "tone.wav")
 	testmodel.WriteFS(t, sick, testmodel.Changed(t, os.DirFS(model), "model.decoder.layer_norm.bias", func(data []byte) {
