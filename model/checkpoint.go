@@ -128,8 +128,8 @@ func (c *Checkpoint) finish(err error) (*Checkpoint, error) {
 	return c, nil
 }
 
-// A Tap gets the inputs of a product with matrices: that many rows, stride apart, and the
-// names of the weights they are multiplied by. It must be safe for concurrent use.
+// A Tap receives the inputs of a product with matrices: rows of them, stride apart, and the
+// names of the weights that they are multiplied by. It must be safe for concurrent use.
 type Tap = func(names []string, x []float32, rows, stride int)
 
 // Tapped returns the same checkpoint, whose networks pass the inputs of all their products
@@ -140,7 +140,7 @@ func (c *Checkpoint) Tapped(tap Tap) *Checkpoint {
 	return &other
 }
 
-// Tap returns what was given to Tapped; nil if nothing was.
+// Tap returns the tap of Tapped; nil without one.
 func (c *Checkpoint) Tap() Tap { return c.tap }
 
 // WithContext returns the same checkpoint under another context. Constructors of other
@@ -177,8 +177,8 @@ func (c *Checkpoint) Reading(do func() error) error {
 	return nil
 }
 
-// LockFiles waits until nobody else has locked the files of c, and locks them. Who reads
-// them from front to back does so meanwhile, because a disk is slow at two places at a time.
+// LockFiles locks the files of c, once nobody else has locked them. Code that reads them from
+// front to back holds the lock, because two such readers would make the disk seek.
 func (c *Checkpoint) LockFiles() (unlock func()) {
 	c.store.disk.Lock()
 	return c.store.disk.Unlock

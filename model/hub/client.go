@@ -285,7 +285,7 @@ func (c *Client) retry(ctx context.Context, file string, try func() (bytes int64
 		if b != nil && b.pause >= 0 {
 			pause = min(b.pause, 2*time.Minute)
 		}
-		c.tell("%s: %v: trying again in %.0f s (%d of %d)", file, err, pause.Seconds(), attempt, c.attempts()-1)
+		c.notify("%s: %v: trying again in %.0f s (%d of %d)", file, err, pause.Seconds(), attempt, c.attempts()-1)
 		if c.wait != nil {
 			err = c.wait(ctx, pause)
 		} else {
@@ -439,8 +439,8 @@ func (c *Client) status(resp *http.Response, from int64) error {
 	return &refusal{err, time.Duration(seconds) * time.Second}
 }
 
-// tell passes a line on to people.
-func (c *Client) tell(format string, args ...any) {
+// notify passes a line on to Notice.
+func (c *Client) notify(format string, args ...any) {
 	if c.Notice != nil {
 		c.Notice(fmt.Sprintf(format, args...))
 	}

@@ -78,7 +78,7 @@ func (c *Client) describe(r *remote, resp *http.Response) (err error) {
 		r.blobName, r.hash = etag, etag
 	default:
 		r.blobName = fmt.Sprintf("%x", sha256.Sum256([]byte(r.name+"\x00"+etag)))
-		c.tell("%s: the hub states no hash: what comes is not checked", r.name)
+		c.notify("%s: the hub states no hash: what comes is not checked", r.name)
 	}
 	r.size = resp.ContentLength
 	if linked := resp.Header.Get("X-Linked-Size"); linked != "" {
@@ -171,7 +171,7 @@ func (c *Client) transfer(ctx context.Context, f *os.File, r remote) error {
 	if most < 0 {
 		most = mostBytes(r.name)
 	}
-	w := &meter{w: f, done: have, tell: func(done int64) {
+	w := &meter{w: f, done: have, report: func(done int64) {
 		if c.Progress != nil {
 			c.Progress(r.name, done, r.size)
 		}
@@ -193,14 +193,14 @@ type meter struct {
 	w      io.Writer
 	done   int64
 	failed error
-	tell   func(done int64)
+	report func(done int64)
 }
 
 func (m *meter) Write(p []byte) (int, error) {
 	n, err := m.w.Write(p)
 	m.done += int64(n)
 	m.failed = err
-	m.tell(m.done)
+	m.report(m.done)
 	return n, err
 }
 
@@ -288,7 +288,7 @@ func (c *Client) lock(ctx context.Context, file, name string) (unlock func(), er
 			return func() { f.Close() }, nil
 		}
 		if try == 0 {
-			c.tell("%s: another process downloads it: waiting", file)
+			c.notify("%s: another process downloads it: waiting", file)
 		}
 		select {
 		case <-time.After(100 * time.Millisecond):

@@ -77,7 +77,7 @@ func (c *Client) locate(ctx context.Context, name string) (string, error) {
 		}
 	}
 	if !c.Offline && c.Cache != "" {
-		c.tell("downloading %s to %s", repo, c.Cache)
+		c.notify("downloading %s to %s", repo, c.Cache)
 	}
 	dir, err := c.Pull(ctx, name)
 	if err != nil && ctx.Err() == nil {

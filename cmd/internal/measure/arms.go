@@ -179,7 +179,7 @@ func (r *arms) load(ctx context.Context, s setting, dataset string) (_ *arm, err
 	a.engine = newEngine(m, drafts)
 	a.Arm = eval.Arm{
 		Name: s.file(), Engine: a.engine.transcribe, Decoding: m.Batch.Busy,
-		Run: setup.Identity(plain, &a.flags, r.decisive, dataset),
+		Run: setup.Identity(plain, &a.flags, r.textFlags, dataset),
 	}
 	if s.name == "" {
 		a.Run.Options["precision"] = s.precision.String()

@@ -38,7 +38,7 @@ func NewJob(c *cobra.Command, out, err io.Writer, title string, own func(*pflag.
 		j.theirs.AddFlag(c.Flags().Lookup(name))
 	}
 	j.addDecoding(c)
-	j.theirs.AddFlagSet(j.decisive)
+	j.theirs.AddFlagSet(j.textFlags)
 	c.SetFlagErrorFunc(cli.FlagError)
 	c.SetGlobalNormalizationFunc(cli.Dashes)
 	cli.UseHelpTemplate(c)

@@ -20,15 +20,15 @@ import (
 // open make of them.
 type datasetRun struct {
 	cli.Env
-	model    setup.ModelFlags
-	sound    setup.SoundFlags
-	decoding options.Decoding
-	log      cli.LogFlags
-	data     setup.DatasetFlags
-	report   reportFlags
-	out      string
-	batch    int
-	decisive *pflag.FlagSet // flags that decide on the records
+	model     setup.ModelFlags
+	sound     setup.SoundFlags
+	decoding  options.Decoding
+	log       cli.LogFlags
+	data      setup.DatasetFlags
+	report    reportFlags
+	out       string
+	batch     int
+	textFlags *pflag.FlagSet // flags that decide on the records
 
 	opt    transcribe.Options
 	drafts *setup.DraftSource
@@ -36,7 +36,7 @@ type datasetRun struct {
 
 // addDecoding adds the flags that decide on what is in the records.
 func (r *datasetRun) addDecoding(c *cobra.Command) {
-	r.decisive = cli.AddFlags(c, r.model.Register, r.sound.Register, setup.Decoding(&r.decoding, 0))
+	r.textFlags = cli.AddFlags(c, r.model.Register, r.sound.Register, setup.Decoding(&r.decoding, 0))
 }
 
 // open opens what is run, and checks where results will go, before hours of work.

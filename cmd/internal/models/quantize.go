@@ -135,7 +135,7 @@ func (q *quantizeCommand) calibrate(ctx context.Context, c *model.Checkpoint, da
 	done, total := 0, data.Count(ctx)
 	for u, err := range data.All(ctx) {
 		if err == nil {
-			err = h.hear(ctx, u)
+			err = h.observe(ctx, u)
 		}
 		var (
 			bad     *datasets.RowError
@@ -167,7 +167,7 @@ type calibration struct {
 	in    map[string]*transcribe.Transcriber // by language; "" detects it
 }
 
-func (h *calibration) hear(ctx context.Context, u datasets.Utterance) error {
+func (h *calibration) observe(ctx context.Context, u datasets.Utterance) error {
 	language, _, _ := strings.Cut(u.Lang, "-") // sv-SE
 	t := h.in[language]
 	if t == nil {

@@ -26,9 +26,9 @@ const (
 // transcriptTypes are the extensions of transcripts, best first: those with more times.
 var transcriptTypes = []string{".json", ".srt", ".vtt", ".ass", ".tsv", ".csv", ".lrc", ".txt"}
 
-// A DraftSource finds what somebody wrote of a sound. Nil finds nothing.
+// A DraftSource finds the text of a sound to draft from. Nil finds nothing.
 type DraftSource struct {
-	from  string // what the flag says
+	from  string // the value of the flag
 	file  bool   // it is a single file
 	one   []transcript.Cue
 	byID  map[string][]transcript.Cue
@@ -141,8 +141,7 @@ func isFile(path string) bool {
 	return err == nil && st.Mode().IsRegular()
 }
 
-// Lines returns what is written of a sound, which is an utterance of a dataset if it has
-// an id.
+// Lines returns the text of a sound, which is an utterance of a dataset if it has an id.
 func (d *DraftSource) Lines(ctx context.Context, sound, id, reference string) (lines []transcript.Cue, err error) {
 	switch {
 	case d == nil:

@@ -22,9 +22,9 @@ import (
 	"verity/transcript"
 )
 
-// Identity describes a run in its records: decisive are the flags that decide the records.
-func Identity(l *verity.Model, flags *ModelFlags, decisive *pflag.FlagSet, dataset string) transcript.Provenance {
-	m := Maker(l, flags, decisive)
+// Identity describes a run in its records. textFlags are the flags that can change the records.
+func Identity(l *verity.Model, flags *ModelFlags, textFlags *pflag.FlagSet, dataset string) transcript.Provenance {
+	m := Maker(l, flags, textFlags)
 	m.Dataset, m.Machine, m.Threads = dataset, runtime.GOOS+"/"+runtime.GOARCH, l.Pool.Threads()
 	if cpu := machine.CPU(); cpu != runtime.GOARCH {
 		m.Machine += ", " + cpu
@@ -35,8 +35,8 @@ func Identity(l *verity.Model, flags *ModelFlags, decisive *pflag.FlagSet, datas
 	return *m
 }
 
-// Maker describes what makes transcripts: decisive are the flags that decide them.
-func Maker(l *verity.Model, flags *ModelFlags, decisive *pflag.FlagSet) *transcript.Provenance {
+// Maker describes what makes transcripts. textFlags are the flags that can change them.
+func Maker(l *verity.Model, flags *ModelFlags, textFlags *pflag.FlagSet) *transcript.Provenance {
 	by := &transcript.Provenance{
 		Program: code(), Model: flags.Name, ModelID: fingerprint(l.Checkpoint),
 		Precision: l.Encoder.Precision().String(), Assistant: assistantName(flags), Options: map[string]string{},
@@ -50,7 +50,7 @@ func Maker(l *verity.Model, flags *ModelFlags, decisive *pflag.FlagSet) *transcr
 	default:
 		by.AssistantPrecision = transcribe.AssistantPrecision(flags.Assistant.precision).String()
 	}
-	decisive.VisitAll(func(f *pflag.Flag) {
+	textFlags.VisitAll(func(f *pflag.Flag) {
 		if v := f.Value.String(); v != options.Find(f.Name).DefaultText() {
 			by.Options[f.Name] = v
 		}
@@ -114,8 +114,8 @@ func fingerprint(c *model.Checkpoint) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// Resident returns free memory to the system, and then says how much this process has in
-// use; 0 if the system does not tell.
+// Resident returns free memory to the system, and then the bytes that this process uses; 0
+// if the system does not report them.
 func Resident() int64 {
 	debug.FreeOSMemory()
 	now, _, _ := machine.Resident()

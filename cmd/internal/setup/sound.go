@@ -23,7 +23,7 @@ import (
 // SoundFlags say how sound files are opened.
 type SoundFlags struct {
 	audio.Input
-	Live bool // standard input, unless it is a file, is heard as it arrives
+	Live bool // standard input, unless it is a file, is transcribed as it arrives
 }
 
 func (s *SoundFlags) Register(f *pflag.FlagSet) {
@@ -44,7 +44,7 @@ func (s *SoundFlags) Check() error {
 }
 
 // Stdin reports whether the name of a sound file stands for standard input: "-", or "raw:RATE"
-// for samples without a header, at so many Hz. A rate that cannot be is -1.
+// for samples without a header, at RATE Hz. An impossible rate is -1.
 func Stdin(name string) (raw int, ok bool) {
 	if name == "-" {
 		return 0, true
@@ -63,7 +63,7 @@ func Stdin(name string) (raw int, ok bool) {
 	return raw, true
 }
 
-// BadRate is the error of a name whose rate cannot be.
+// BadRate is the error of a name with an impossible rate.
 func BadRate(name string) error {
 	return cli.Usagef("%s: want a rate from 1000 to 1000000 Hz, as raw:16000: samples of 16 bits, little-endian, one channel, on standard input", show.Name(name))
 }
@@ -112,8 +112,8 @@ func isPipe(r io.Reader) bool {
 
 const (
 	largestDownload = 4 << 30          // bytes of a sound file from the network
-	patience        = 30 * time.Second // until a download is given up in which less came
-	leastDownload   = 4 << 10
+	downloadStall   = 30 * time.Second // a download ends if less than leastDownload comes in this time
+	leastDownload   = 4 << 10          // bytes
 )
 
 // IsAddress reports whether the name of a sound file is an address on the web.
@@ -126,7 +126,7 @@ func IsAddress(name string) bool {
 func (s *SoundFlags) download(ctx context.Context, address string) (*audio.Clip, error) {
 	loading, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	silence := time.AfterFunc(patience, func() { cancel(fmt.Errorf("less than %d bytes came in %v", leastDownload, patience)) })
+	silence := time.AfterFunc(downloadStall, func() { cancel(fmt.Errorf("less than %d bytes came in %v", leastDownload, downloadStall)) })
 	defer silence.Stop()
 	request, err := http.NewRequestWithContext(loading, http.MethodGet, address, nil)
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *SoundFlags) download(ctx context.Context, address string) (*audio.Clip,
 	if kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")); kind == "text/html" {
 		return nil, failed(errors.New("is a web page, want the address of the sound file itself"))
 	}
-	body := &download{from: answer.Body, left: largestDownload, came: func() { silence.Reset(patience) }}
+	body := &download{from: answer.Body, left: largestDownload, came: func() { silence.Reset(downloadStall) }}
 	clip, err := s.OpenReader(ctx, name, body)
 	if err != nil && context.Cause(loading) != nil {
 		err = failed(err)
@@ -159,11 +159,11 @@ func (s *SoundFlags) download(ctx context.Context, address string) (*audio.Clip,
 	return clip, err
 }
 
-// A download is a body of bounded size that says when leastDownload more came.
+// A download is a body of bounded size. It calls came after every leastDownload bytes.
 type download struct {
 	from io.Reader
 	left int64
-	some int // since it said so
+	some int // bytes since the last call
 	came func()
 }
 
