@@ -12,12 +12,12 @@ for format in text srt vtt; do
 	ask -F file=@"$file" -F response_format=$format "$base/audio/transcriptions"
 done
 
-# Segments and words with their times; a language, and words that are likely.
+# Segments and words with their times; a language, and words to expect.
 ask -F file=@"$file" -F response_format=verbose_json -F 'timestamp_granularities[]=segment' \
 	-F 'timestamp_granularities[]=word' -F language=en -F prompt='Verity, Whisper' "$base/audio/transcriptions"
 
 # Text as it is decided: server-sent events.
 ask --no-buffer -F file=@"$file" -F stream=true "$base/audio/transcriptions"
 
-# In English, whatever is spoken; models of English alone refuse it.
+# In English, whatever the language; English-only models refuse it.
 ask -F file=@"$file" "$base/audio/translations"

@@ -23,8 +23,8 @@ def send(session):
 
 
 with client.realtime.connect(extra_query={"intent": "transcription"}) as session:
-    # Without turn_detection the end of the input ends the text. With server_vad, which is
-    # the default, every utterance is an item of its own.
+    # Without turn_detection the end of the input ends the text. With server_vad, the default,
+    # every utterance is its own item.
     sound = {"format": {"type": "audio/pcm", "rate": 16000}, "turn_detection": None}
     session.session.update(session={"type": "transcription", "audio": {"input": sound}})
     threading.Thread(target=send, args=(session,), daemon=True).start()

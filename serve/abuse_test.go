@@ -243,7 +243,7 @@ func TestLoris(t *testing.T) {
 	}
 }
 
-// TestSpoolFull: what there is no room for is told to come back, and room comes back.
+// TestSpoolFull: without room for an upload the client is asked to try again, and later there is room again.
 func TestSpoolFull(t *testing.T) {
 	h, s := newServer(t, Options{MaxBytes: 1 << 20})
 	s.spool.limit = 1 << 20

@@ -32,7 +32,8 @@ type logProb struct {
 	Bytes   []int   `json:"bytes"` // numbers, not base64
 }
 
-// logProbs returns the log-probabilities of a segment and appends them to a.probs; nil unless the request asks for them.
+// logProbs returns the log-probabilities of a segment and appends them to a.probs; nil unless the request asks for
+// them.
 func (a *answer) logProbs(s transcript.Segment) (list []logProb) {
 	if !a.q.logProbs {
 		return nil
@@ -80,7 +81,8 @@ func (a *answer) streamSegment(s transcript.Segment) {
 	if len(a.q.granularities) == 0 && !a.q.decoding.TokenOrigins {
 		return
 	}
-	e := object{"id": fmt.Sprintf("seg_%d", s.ID), "start": transcript.RoundTime(s.Start), "end": transcript.RoundTime(s.End), "text": text}
+	e := object{"id": fmt.Sprintf("seg_%d", s.ID), "text": text}
+	e["start"], e["end"] = transcript.RoundTime(s.Start), transcript.RoundTime(s.End)
 	if a.q.words {
 		e["words"] = wordsOf(s)
 	}
@@ -203,8 +205,8 @@ type word struct {
 }
 
 func (a *answer) verbose(tr *transcript.Transcript, text string, u usage) verboseTranscript {
-	v := verboseTranscript{Task: a.q.decoding.Task, Language: languageName(tr.Language), Duration: tr.Duration, Text: text, Usage: u}
-	v.soundLoss = soundLoss{tr.Truncated, tr.Damaged}
+	v := verboseTranscript{Task: a.q.decoding.Task, Language: languageName(tr.Language), Duration: tr.Duration, Text: text}
+	v.Usage, v.soundLoss = u, soundLoss{tr.Truncated, tr.Damaged}
 	if v.Task == transcribe.Translate {
 		v.Language = "english"
 	}

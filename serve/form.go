@@ -72,7 +72,8 @@ func (s *Server) parseForm(w http.ResponseWriter, r *http.Request, task transcri
 	q := &request{format: "json", model: s.models.slots[0], decoding: s.opt.Decoding}
 	q.decoding.Task = task
 	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return q, clientError(http.StatusUnsupportedMediaType, "", "", "Content-Encoding: got %.80q: send the form as it is.", e)
+		return q, clientError(http.StatusUnsupportedMediaType, "", "",
+			"Content-Encoding: got %.80q: send the form as it is.", e)
 	}
 	body := &uploadBody{
 		ReadCloser: r.Body, control: http.NewResponseController(w), stall: s.stall, end: end, timeout: s.opt.Timeout,
@@ -81,7 +82,8 @@ func (s *Server) parseForm(w http.ResponseWriter, r *http.Request, task transcri
 	r.Body = body
 	parts, err := r.MultipartReader()
 	if err != nil {
-		return q, badRequest("", "Could not parse multipart form: %v. Send multipart/form-data with a part named file.", err)
+		return q, badRequest("",
+			"Could not parse multipart form: %v. Send multipart/form-data with a part named file.", err)
 	}
 	if r.ContentLength > body.limit {
 		return q, body.tooLarge()
@@ -252,7 +254,8 @@ func (q *request) setVAD(on bool) {
 func (q *request) setChunking(name, value string, bad func(string) error) error {
 	member := strings.Trim(strings.TrimPrefix(name, "chunking_strategy"), "[].")
 	var inner map[string]json.RawMessage
-	if name == "chunking_strategy" && strings.HasPrefix(value, "{") && json.Unmarshal([]byte(value), &inner) == nil && inner["type"] != nil {
+	isJSON := name == "chunking_strategy" && strings.HasPrefix(value, "{") && json.Unmarshal([]byte(value), &inner) == nil
+	if isJSON && inner["type"] != nil {
 		for _, m := range slices.Sorted(maps.Keys(inner)) {
 			if err := q.setChunking(name+"."+m, strings.Trim(string(inner[m]), `"`), bad); err != nil {
 				return err

@@ -85,8 +85,8 @@ func newMetrics(s *Server) *metrics {
 	}
 }
 
-// answered counts a request. All unknown paths share one label, since clients can
-// invent any number of them, and so do methods.
+// answered counts a request. All unknown paths share one label, and so do unknown methods: clients can invent any
+// number of them.
 func (m *metrics) answered(r *http.Request, status int, took time.Duration) {
 	method, route, ok := strings.Cut(r.Pattern, " ")
 	if !ok {
@@ -97,7 +97,7 @@ func (m *metrics) answered(r *http.Request, status int, took time.Duration) {
 	m.took.WithLabelValues(method, route).Observe(took.Seconds())
 }
 
-// worked counts work.
+// worked adds the tokens and the time of a transcription.
 func (m *metrics) worked(w transcript.Stats) {
 	m.tokens.Add(float64(w.Tokens))
 	m.drafted.Add(float64(w.Drafts.Drafted))

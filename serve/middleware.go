@@ -92,7 +92,8 @@ func (s *Server) logRequests(next http.Handler) http.Handler {
 			if p := recover(); p != nil {
 				s.logPanic(id, p)
 				if out.code == 0 {
-					writeProblem(out, serverError(http.StatusInternalServerError, "The server failed. Its log has the reason, with the request id."))
+					writeProblem(out, serverError(http.StatusInternalServerError,
+						"The server failed. Its log has the reason, with the request id."))
 				}
 			}
 			s.finishRequest(r, out, id, time.Since(began))
@@ -231,7 +232,7 @@ func (s *Server) checkOrigin(next http.Handler) http.Handler {
 		origin := r.Header.Get("Origin")
 		allowed := slices.Contains(s.opt.Origins, origin) || slices.Contains(s.opt.Origins, "*")
 		switch {
-		case s.opt.Keys == nil && isRebound(r) && !allowed && !s.allowsHost(r.Host): // also without an origin: a page's GET has none
+		case s.opt.Keys == nil && isRebound(r) && !allowed && !s.allowsHost(r.Host): // a page's GET has no origin
 			writeProblem(w, clientError(http.StatusForbidden, "", "host", "This server does not know the name %.80q: "+
 				"call it localhost, or let it allow the origin http://%.80[1]s or require an API key.", r.Host))
 			return

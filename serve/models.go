@@ -70,7 +70,8 @@ func (p *modelPool) check() error {
 	for _, m := range p.slots {
 		switch {
 		case p.find(m.Name) != m:
-			return &OptionError{"More", fmt.Sprintf("got two models that requests would call %q, want a name for each: rename one", m.Name)}
+			return &OptionError{"More", fmt.Sprintf(
+				"got two models that requests would call %q, want a name for each: rename one", m.Name)}
 		case most > 0 && m.Bytes > most:
 			return &OptionError{"MaxMemory",
 				fmt.Sprintf("got %d MiB, want at least %d, for the weights of %s", most>>20, (m.Bytes+1<<20-1)>>20, m.Name)}
@@ -95,7 +96,8 @@ func (p *modelPool) find(name string) *modelSlot {
 		}
 	}
 	isAlias := func(alias string) bool { return alias == name || alias == "*" }
-	if name == "" || plain == canonicalName(first.Name) || isOpenAIName(name) || slices.ContainsFunc(p.server.opt.Aliases, isAlias) {
+	if name == "" || plain == canonicalName(first.Name) || isOpenAIName(name) ||
+		slices.ContainsFunc(p.server.opt.Aliases, isAlias) {
 		return first
 	}
 	return nil
@@ -127,13 +129,15 @@ func (p *modelPool) load(ctx context.Context, m *modelSlot) error {
 		}
 	}
 	if !p.makeRoom(m.Bytes) {
-		return rateLimited("model_busy", 10*time.Second, "There is no memory for the model %q while others are used: try again later.", m.Name)
+		return rateLimited("model_busy", 10*time.Second,
+			"There is no memory for the model %q while others are used: try again later.", m.Name)
 	}
 	began := time.Now()
 	model, unload, err := p.callLoad(ctx, m)
 	if err != nil {
 		p.server.opt.Log.Error("a model cannot be loaded", "model", m.Name, "error", err)
-		return serverError(http.StatusServiceUnavailable, "The model %q cannot be loaded. The server's log has the reason.", m.Name)
+		return serverError(http.StatusServiceUnavailable,
+			"The model %q cannot be loaded. The server's log has the reason.", m.Name)
 	}
 	p.server.opt.Log.Info("a model is loaded", "model", m.Name, "took", time.Since(began))
 	p.setLoaded(m, model, unload)
@@ -224,7 +228,8 @@ func (p *modelPool) notFound(name string) *problem {
 	for _, m := range p.slots {
 		names = append(names, fmt.Sprintf("%q", m.Name))
 	}
-	return clientError(http.StatusNotFound, "model", "model_not_found", "The model %.80q does not exist here: use %s, or leave it out.",
+	return clientError(http.StatusNotFound, "model", "model_not_found",
+		"The model %.80q does not exist here: use %s, or leave it out.",
 		name, show.JoinOr(append(names, "whisper-1")))
 }
 
@@ -262,8 +267,10 @@ func (p *modelPool) listing() modelList {
 
 // describe describes m under an id. The caller holds the lock.
 func (p *modelPool) describe(id string, m *modelSlot) modelObject {
-	return modelObject{ID: id, Root: m.Name, Object: "model", Created: p.server.created.Unix(), OwnedBy: "verity", Loaded: m.model != nil,
-		Assisted: m.assisted, Translates: len(m.languages) > 1, Languages: m.languages}
+	return modelObject{
+		ID: id, Root: m.Name, Object: "model", Created: p.server.created.Unix(), OwnedBy: "verity",
+		Loaded: m.model != nil, Assisted: m.assisted, Translates: len(m.languages) > 1, Languages: m.languages,
+	}
 }
 
 type modelObject struct {

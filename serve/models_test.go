@@ -153,7 +153,7 @@ func (s stuck) Write(b []byte) (int, error) {
 	return s.ResponseRecorder.Write(b)
 }
 
-// TestListStuck: who asks for the models and does not read the answer holds up nobody.
+// TestListStuck: a client that asks for the models and does not read the answer blocks nobody.
 func TestListStuck(t *testing.T) {
 	_, s := newServer(t, Options{})
 	for _, path := range []string{"/v1/models", "/v1/models/whisper"} {
@@ -171,7 +171,7 @@ func TestListStuck(t *testing.T) {
 	}
 }
 
-// TestPanicOfLoad: a model whose loading panics fails those who name it, not the server.
+// TestPanicOfLoad: a model whose loading panics fails the requests for it, not the server.
 func TestPanicOfLoad(t *testing.T) {
 	h, s := newServer(t, Options{More: []Source{{"bad", 1, func(context.Context) (*transcribe.Model, func(), error) {
 		time.Sleep(20 * time.Millisecond)

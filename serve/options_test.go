@@ -170,8 +170,8 @@ func speak(r *rapid.T, t *testing.T, h *httptest.Server, pcm []float32) {
 	}
 }
 
-// TestMultilingualLive: with windows of any language a live session goes on after its
-// first confirmed words, and takes a language from the client.
+// TestMultilingualLive: with windows of any language a live session continues after its first confirmed words, and
+// accepts a language from the client.
 func TestMultilingualLive(t *testing.T) {
 	fsys := base.Base()
 	if testing.Short() {

@@ -111,7 +111,8 @@ func badJSON(err error, at string) *problem {
 	}
 	at += kind.Field
 	got, _, _ := strings.Cut(kind.Value, " ") // the digits of a number follow
-	return clientError(http.StatusBadRequest, at, "invalid_type", "%s: got JSON of type %s, want %s", cmp.Or(at, "The event"), got, jsonTypeOf(kind.Type))
+	return clientError(http.StatusBadRequest, at, "invalid_type",
+		"%s: got JSON of type %s, want %s", cmp.Or(at, "The event"), got, jsonTypeOf(kind.Type))
 }
 
 // jsonTypeOf names the JSON type that a Go type is read from.

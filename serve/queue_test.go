@@ -34,7 +34,7 @@ func newShift(t *testing.T, clients int) *shift {
 	return &shift{t: t, line: newQueue(1, 100), at: make([]int, clients)}
 }
 
-// come queues a client with so many windows, behind all that have come.
+// come queues a client with n windows, after all that are queued.
 func (s *shift) come(client, windows int) {
 	p, err := s.line.join(30 * float64(windows))
 	if err != nil {

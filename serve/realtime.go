@@ -84,8 +84,10 @@ func (s *Server) handleRealtime(w http.ResponseWriter, r *http.Request) {
 	defer conn.CloseNow()
 	conn.SetReadLimit(maxMessage)
 	x := &session{
-		s: s, conn: conn, id: config.id, config: config, leases: held, sound: live.NewStream(config.transcriber, config.detector()),
-		beta: strings.Contains(r.Header.Get("OpenAI-Beta"), "realtime=v1") || slices.Contains(protocols(r), "openai-beta.realtime-v1"),
+		s: s, conn: conn, id: config.id, config: config, leases: held,
+		sound: live.NewStream(config.transcriber, config.detector()),
+		beta: strings.Contains(r.Header.Get("OpenAI-Beta"), "realtime=v1") ||
+			slices.Contains(protocols(r), "openai-beta.realtime-v1"),
 	}
 	x.sound.OnBegin, x.sound.OnEnd = x.utteranceBegan, x.utteranceEnded
 	x.resetFeed()
@@ -104,7 +106,8 @@ func (s *Server) admit(r *http.Request, held leases) (c sessionConfig, p *proble
 	case m == nil:
 		return c, s.models.notFound(q.Get("model"))
 	case !strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
-		return c, clientError(http.StatusUpgradeRequired, "", "", "This path is for WebSockets: the request asks for no upgrade.")
+		return c, clientError(http.StatusUpgradeRequired, "", "",
+			"This path is for WebSockets: the request asks for no upgrade.")
 	case r.ContentLength != 0: // net/http would still read it when the connection is no longer its own
 		return c, badRequest("", "The request for a WebSocket has a body.")
 	}
@@ -181,7 +184,9 @@ func (p *problem) event(cause string) object {
 
 // read handles the client's messages.
 func (x *session) read(ctx context.Context) error {
-	idle := time.AfterFunc(maxIdle, x.s.safely(x.id, x.cancel, func() { x.end(fmt.Errorf("no message came for %s", span(maxIdle))) }))
+	idle := time.AfterFunc(maxIdle, x.s.safely(x.id, x.cancel, func() {
+		x.end(fmt.Errorf("no message came for %s", span(maxIdle)))
+	}))
 	defer idle.Stop()
 	for {
 		kind, data, err := x.conn.Read(ctx)
@@ -215,9 +220,9 @@ func (x *session) waitForRoom(ctx context.Context, n int) error {
 	return x.sound.WaitForRoom(ctx, more)
 }
 
-// watch ends the session when the server shuts down, when the session has lasted too long, and when the client has gone,
-// which no read reports while the session waits for room: the second ping fails then. A late pong is not an error. Pings
-// also keep proxies from closing the connection.
+// watch ends the session when the server shuts down and when the session has lasted too long. It also detects that the
+// client has gone, which no read reports while the session waits for room: the second ping fails then. A late pong is
+// not an error. Pings also keep proxies from closing the connection.
 func (x *session) watch(ctx context.Context) {
 	longest, ping := time.NewTimer(x.s.opt.MaxAudio), time.NewTicker(x.s.pingEvery)
 	defer longest.Stop()

@@ -143,7 +143,10 @@ var members = func() map[string]memberSetter {
 			}
 			return nil
 		})
-		m[at+"language"] = decodeInto(func(_ *Server, c *sessionConfig, v string) error { c.language = languageOf(v); return nil })
+		m[at+"language"] = decodeInto(func(_ *Server, c *sessionConfig, v string) error {
+			c.language = languageOf(v)
+			return nil
+		})
 		m[at+"prompt"] = decodeInto(func(_ *Server, c *sessionConfig, v string) error {
 			if c.prompt = v; len(v) > maxField {
 				return fmt.Errorf("got %d bytes, want at most %d", len(v), maxField)
@@ -169,11 +172,12 @@ func (c *sessionConfig) apply(s *Server, at string, value json.RawMessage) *prob
 	}
 	var inner map[string]json.RawMessage
 	var err error
+	within := func(path string) bool { return strings.HasPrefix(path, at+".") }
 	switch set := members[at]; {
 	case string(value) == "null":
 	case set != nil:
 		err = set(s, c, value)
-	case !slices.ContainsFunc(slices.Collect(maps.Keys(members)), func(path string) bool { return strings.HasPrefix(path, at+".") }):
+	case !slices.ContainsFunc(slices.Collect(maps.Keys(members)), within):
 		c.ignored.add(at)
 	default:
 		err = json.Unmarshal(value, &inner)
@@ -242,22 +246,26 @@ func (c sessionConfig) detection() any {
 	if c.manual {
 		return nil
 	}
-	return object{"type": "server_vad", "threshold": c.turns.Threshold, "prefix_padding_ms": c.turns.PaddingMS, "silence_duration_ms": c.turns.SilenceMS}
+	return object{"type": "server_vad", "threshold": c.turns.Threshold,
+		"prefix_padding_ms": c.turns.PaddingMS, "silence_duration_ms": c.turns.SilenceMS}
 }
 
 // object returns the session object of events: OpenAI's of today, or of the beta.
 func (c sessionConfig) object(beta bool) object {
 	transcription := object{"model": c.name, "language": nilIfEmpty(c.language), "prompt": nilIfEmpty(c.prompt)}
-	o := object{"id": c.id, "object": "realtime.transcription_session", "expires_at": c.expires.Unix(), "include": append([]string{}, c.include...)}
+	o := object{"id": c.id, "object": "realtime.transcription_session", "expires_at": c.expires.Unix()}
+	o["include"] = append([]string{}, c.include...)
 	if beta {
-		o["modalities"], o["input_audio_format"], o["input_audio_transcription"] = []string{"audio", "text"}, "pcm16", transcription
+		o["modalities"], o["input_audio_format"] = []string{"audio", "text"}, "pcm16"
+		o["input_audio_transcription"] = transcription
 		if !c.manual {
 			o["turn_detection"] = c.detection()
 		}
 		return o
 	}
 	o["type"], o["audio"] = "transcription", object{"input": object{
-		"format": object{"type": "audio/pcm", "rate": c.rate}, "transcription": transcription, "turn_detection": c.detection(), "noise_reduction": nil,
+		"format": object{"type": "audio/pcm", "rate": c.rate}, "transcription": transcription,
+		"turn_detection": c.detection(), "noise_reduction": nil,
 	}}
 	return o
 }

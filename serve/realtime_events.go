@@ -96,7 +96,8 @@ func (x *session) append(m *message) *problem {
 			"audio: want base64, got something else at byte %d", int64(at))
 	}
 	if most := 2 * maxMessageSeconds * x.config.rate; len(raw) > most {
-		return badRequest("audio", "audio: got %d bytes, want at most %d in a message, %d s", len(raw), most, maxMessageSeconds)
+		return badRequest("audio",
+			"audio: got %d bytes, want at most %d in a message, %d s", len(raw), most, maxMessageSeconds)
 	}
 	raw = append(x.oddByte, raw...)
 	pcm := make([]float32, len(raw)/2)
@@ -214,7 +215,8 @@ func (x *session) transcribeUtterance(ctx context.Context, u *live.Utterance) {
 	seconds := float64(u.Len()) / audio.SampleRate
 	x.s.metrics.audio.Add(seconds)
 	x.sendItemEvent(u, "completed", object{
-		"transcript": text, "usage": object{"type": "duration", "seconds": seconds}, "latency": delays.report(), "language": languageName(language),
+		"transcript": text, "usage": object{"type": "duration", "seconds": seconds},
+		"latency": delays.report(), "language": languageName(language),
 	})
 }
 
@@ -228,7 +230,8 @@ func (x *session) sendItemEvent(u *live.Utterance, kind string, event object) {
 func (x *session) reportLate() {
 	x.s.metrics.late.Inc()
 	x.warnLate.Do(func() {
-		x.s.opt.Log.Warn("live text falls behind: passes take longer than the sound between them, so fewer are made", "session", x.id)
+		x.s.opt.Log.Warn(
+			"live text falls behind: passes take longer than the sound between them, so fewer are made", "session", x.id)
 	})
 }
 

@@ -140,7 +140,7 @@ const (
 	done   = "conversation.item.input_audio_transcription.completed"
 )
 
-// TestRealtime: speech arrives, its text follows, and what was said stands.
+// TestRealtime: speech arrives, its text follows and does not change.
 func TestRealtime(t *testing.T) {
 	h, s := newServer(t, Options{})
 	c := call(t, h, "?intent=transcription", nil)
@@ -269,7 +269,7 @@ func TestBeta(t *testing.T) {
 	settle(t, s)
 }
 
-// TestMistakes: each gets one error, and the session goes on.
+// TestMistakes: each gets one error, and the session continues.
 func TestMistakes(t *testing.T) {
 	h, s := newServer(t, Options{})
 	c := call(t, h, "", nil)
@@ -450,7 +450,7 @@ func FuzzUpdate(f *testing.F) {
 	})
 }
 
-// TestUnwelcome: who may not begin a session is told so over HTTP.
+// TestUnwelcome: a client that may not begin a session gets the reason over HTTP.
 func TestUnwelcome(t *testing.T) {
 	h, s := newServer(t, Options{Keys: keys("right"), Sessions: 1})
 	key := func(k string) *websocket.DialOptions {
@@ -625,7 +625,7 @@ func TestSessionIgnored(t *testing.T) {
 	}
 }
 
-// TestLastWords: on shutdown what was said is transcribed, and the client told.
+// TestLastWords: on shutdown the sound so far is transcribed, and the client gets an error event.
 func TestLastWords(t *testing.T) {
 	_, s := newServer(t, Options{})
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -41,13 +41,14 @@ func (h *startupHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // Run answers requests until ctx ends, and then finishes accepted requests for at most grace. It listens before load,
 // which makes the server, has returned.
-func Run(ctx context.Context, load func() (*Server, error), listen func(*http.Server) error, log *slog.Logger, grace time.Duration) error {
+func Run(ctx context.Context, load func() (*Server, error), listen func(*http.Server) error, log *slog.Logger,
+	grace time.Duration) error {
 	var h startupHandler
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true) // HTTP/2 has no WebSockets here, and other limits
 	server := &http.Server{
-		Handler: &h, Protocols: protocols, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		Handler: &h, Protocols: protocols, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- listen(server) }()

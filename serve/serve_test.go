@@ -537,7 +537,7 @@ func TestBomb(t *testing.T) {
 	checkProblem(t, r, body, 413, "file", "longer than 1m,")
 }
 
-// TestFull: what cannot wait is told when to come back.
+// TestFull: a request that cannot wait gets the time to try again.
 func TestFull(t *testing.T) {
 	h, s := newServer(t, Options{Turns: 1, Waiting: 1})
 	var leave []func()
@@ -833,7 +833,7 @@ func TestForeignSound(t *testing.T) {
 	}
 }
 
-// TestLog: every line about a request has its id, and none says what was said or asked for.
+// TestLog: every line about a request has its id, and none has its text or prompt.
 func TestLog(t *testing.T) {
 	var b bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug}))

@@ -79,8 +79,7 @@ func TestSlowTrailers(t *testing.T) {
 	}
 }
 
-// TestRefusedEarly: who sends all of a large body before it reads gets the answer, and not a
-// connection that is reset.
+// TestRefusedEarly: a client that sends all of a large body before it reads gets the answer, not a reset connection.
 func TestRefusedEarly(t *testing.T) {
 	h, _ := newServer(t, Options{})
 	address := strings.TrimPrefix(h.URL, "http://")
@@ -367,7 +366,7 @@ func children(t *testing.T) (n int) {
 	return n
 }
 
-// TestSlowReader: who does not read a stream holds a connection, but no turn.
+// TestSlowReader: a client that does not read its stream holds a connection, but no turn.
 func TestSlowReader(t *testing.T) {
 	h, s := newServer(t, Options{Turns: 1})
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -39,7 +39,8 @@ func (s *Server) transcribe(ctx context.Context, w http.ResponseWriter, r *http.
 	}
 	leave, ok := s.clients.enter(s.clientOf(r))
 	if !ok {
-		return rateLimited("rate_limit_exceeded", s.queue.retryAfter(), "You have %d requests here already: try again later.", s.clients.most)
+		return rateLimited("rate_limit_exceeded", s.queue.retryAfter(),
+			"You have %d requests here already: try again later.", s.clients.most)
 	}
 	defer leave()
 	end, _ := ctx.Deadline()
@@ -76,7 +77,8 @@ func (s *Server) transcribe(ctx context.Context, w http.ResponseWriter, r *http.
 	s.metrics.audio.Add(tr.Duration)
 	s.metrics.worked(tr.Stats)
 	addLogFields(r, "audio_seconds", tr.Duration, "language", tr.Language, "tokens", tr.Stats.Tokens)
-	if warnings := strings.Join(clip.Warnings(), "; "); warnings != "" && !q.stream { // text and subtitles have no other place for them
+	warnings := strings.Join(clip.Warnings(), "; ")
+	if warnings != "" && !q.stream { // text and subtitles have no other place for them
 		w.Header().Set(warningHeader, ascii(warnings))
 	}
 	return out.finish(tr)
@@ -148,13 +150,15 @@ func (q *request) checkCombinations(assisted bool) error {
 	case q.decoding.TokenOrigins && !assisted:
 		return badRequest("include[]", "%s needs an assistant: this server was started without one.", withAccepted)
 	case q.decoding.TokenOrigins && !whole:
-		return badRequest("include[]", "%s needs response_format verbose_json, or stream=true; got %s.", withAccepted, q.format)
+		return badRequest("include[]",
+			"%s needs response_format verbose_json, or stream=true; got %s.", withAccepted, q.format)
 	case q.progress && !q.stream:
 		return badRequest("include[]", "%s needs stream=true, and response_format json or text.", withProgress)
 	case q.logProbs && q.format != "json": // as at OpenAI
 		return badRequest("include[]", "%s needs response_format json, got %s.", withLogProbs, q.format)
 	case q.words && !whole:
-		return badRequest("timestamp_granularities[]", "Word timestamps need response_format verbose_json, or stream=true; got %s.", q.format)
+		return badRequest("timestamp_granularities[]",
+			"Word timestamps need response_format verbose_json, or stream=true; got %s.", q.format)
 	}
 	return nil
 }
@@ -181,7 +185,8 @@ func (s *Server) problemOf(w http.ResponseWriter, r *http.Request, err error) (p
 		p = clientError(http.StatusRequestEntityTooLarge, "file", "",
 			"The audio is longer than %s, which is the limit of this server.", span(s.opt.MaxAudio))
 	case errors.Is(err, context.DeadlineExceeded):
-		p = serverError(http.StatusServiceUnavailable, "The request took longer than %s, which is the limit of this server.", span(s.opt.Timeout))
+		p = serverError(http.StatusServiceUnavailable,
+			"The request took longer than %s, which is the limit of this server.", span(s.opt.Timeout))
 	case errors.Is(err, context.Canceled), errors.Is(err, errUnread):
 		logFieldsOf(r).clientGone = true
 		return nil
@@ -189,7 +194,8 @@ func (s *Server) problemOf(w http.ResponseWriter, r *http.Request, err error) (p
 		p = clientError(http.StatusBadRequest, "file", "invalid_audio", "The file cannot be read as sound: %v", err)
 	default:
 		s.opt.Log.Error("request failed", "id", w.Header().Get(requestIDHeader), "error", err)
-		p = serverError(http.StatusInternalServerError, "The server failed to transcribe the file. Its log has the reason, with the request id.")
+		p = serverError(http.StatusInternalServerError,
+			"The server failed to transcribe the file. Its log has the reason, with the request id.")
 	}
 	return p
 }

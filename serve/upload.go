@@ -70,11 +70,13 @@ func (s *spool) create(limit int64) (*spoolFile, error) {
 func (f *spoolFile) Write(b []byte) (int, error) {
 	n := int64(len(b))
 	if f.size+n > f.limit {
-		return 0, clientError(http.StatusRequestEntityTooLarge, "file", "", "The file has more than %d bytes, which is the limit of this server.", f.limit)
+		return 0, clientError(http.StatusRequestEntityTooLarge, "file", "",
+			"The file has more than %d bytes, which is the limit of this server.", f.limit)
 	}
 	f.size += n
 	if f.spool.used.Add(n) > f.spool.limit {
-		return 0, rateLimited("spool_full", 10*time.Second, "The server holds too many uploads at present: try again later.").withParam("file")
+		return 0, rateLimited("spool_full", 10*time.Second,
+			"The server holds too many uploads at present: try again later.").withParam("file")
 	}
 	if _, err := f.file.Write(b); err != nil {
 		return 0, serverError(http.StatusInsufficientStorage, "The upload cannot be kept: the disk is full or broken.")
@@ -122,7 +124,8 @@ func (u *uploadBody) Read(b []byte) (int, error) {
 	case u.bytes > u.limit:
 		return 0, u.tooLarge()
 	case errors.Is(err, os.ErrDeadlineExceeded) && !time.Now().Before(u.end):
-		err = clientError(http.StatusRequestTimeout, "", "", "The upload took longer than %s, which is the limit of this server.", span(u.timeout))
+		err = clientError(http.StatusRequestTimeout, "", "",
+			"The upload took longer than %s, which is the limit of this server.", span(u.timeout))
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		err = clientError(http.StatusRequestTimeout, "", "", "No data came for %s.", span(u.stall))
 	}
@@ -130,7 +133,8 @@ func (u *uploadBody) Read(b []byte) (int, error) {
 }
 
 func (u *uploadBody) tooLarge() *problem {
-	return clientError(http.StatusRequestEntityTooLarge, "", "", "The form has more than %d bytes, which is the limit of this server.", u.limit)
+	return clientError(http.StatusRequestEntityTooLarge, "", "",
+		"The form has more than %d bytes, which is the limit of this server.", u.limit)
 }
 
 // A clientLimit bounds the requests that each client has at the same time, from upload to answer. Then no
