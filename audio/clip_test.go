@@ -144,7 +144,7 @@ func TestLongest(t *testing.T) {
 	}
 }
 
-// TestOpenInterrupted: a file of which most is to be looked through hears the end of its context.
+// TestOpenInterrupted: reading a huge file stops when the context ends.
 func TestOpenInterrupted(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "x.wav"))
 	if err != nil {

@@ -134,7 +134,7 @@ func TestDamage(t *testing.T) {
 				off = max(0, off-256)
 			}
 			if h.clean() && (off > 0 || exact(name) && got[1] != g[1]) && !slices.Equal(h.samples, whole.samples) {
-				t.Errorf("%s, %s: %v without a word, ffmpeg has %v, the whole file %v", name, what, got, g, whole.sum())
+				t.Errorf("%s, %s: %v without a warning, ffmpeg has %v, the whole file %v", name, what, got, g, whole.sum())
 			}
 		}
 		check("whole", whole, want["whole"])
@@ -146,7 +146,7 @@ func TestDamage(t *testing.T) {
 			if err := json.Unmarshal(want[kind], &golden); err != nil || len(golden) != d.count {
 				t.Fatalf("%s: %d of %s, %v", name, len(golden), kind, err)
 			}
-			said := map[string]int{}
+			counts := map[string]int{}
 			for k := range d.count {
 				if testing.Short() && k%3 > 0 {
 					continue
@@ -157,11 +157,11 @@ func TestDamage(t *testing.T) {
 				check(what, h, golden[k])
 				switch {
 				case h.clean():
-					said["nothing"]++
+					counts["nothing"]++
 				case h.err != nil:
-					said["an error"]++
+					counts["an error"]++
 				default:
-					said["a warning"]++
+					counts["a warning"]++
 					if !h.clip.Truncated() && h.clip.Damaged() == nil {
 						t.Errorf("%s, %s: only %q", name, what, h.clip.Warnings())
 					}
@@ -170,7 +170,7 @@ func TestDamage(t *testing.T) {
 					t.Errorf("%s, %s: strict: %v; otherwise %v", name, what, s.err, h.clip.Warnings())
 				}
 			}
-			t.Logf("%s: %s: %v", name, kind, said)
+			t.Logf("%s: %s: %v", name, kind, counts)
 		}
 	}
 }

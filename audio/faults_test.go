@@ -22,7 +22,7 @@ func unknownLength(file []byte) []byte {
 	return b
 }
 
-// TestFLACTails puts what programs put behind the last frame there.
+// TestFLACTails appends what programs put after the last frame.
 func TestFLACTails(t *testing.T) {
 	whole := readFLAC(t, "16")
 	for why, tail := range map[string][]byte{

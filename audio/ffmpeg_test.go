@@ -199,7 +199,7 @@ func TestFFmpegStops(t *testing.T) {
 	}
 }
 
-// TestFFmpegBroken: what the program said is read only after its end, however a read fails.
+// TestFFmpegBroken: the messages of the program are read only after its end, however a read fails.
 func TestFFmpegBroken(t *testing.T) {
 	chatty := fakeFFmpeg(t, `echo "and on" >&2; printf '.snd\0\0\0\030\377\377\377\377\0\0\0\006\0\0\037\100\0\0\0\001'
 head -c 9000 /dev/zero; while :; do echo "and so on" >&2; done`)

@@ -132,16 +132,16 @@ func TestFLACSearch(t *testing.T) {
 			r := &countedReader{bytes.NewReader(file), 4 * len(file)}
 			c, err := Input{}.open("x.flac", r, int64(len(file)))
 			var got []float32
-			var said string
+			var text string
 			if err == nil {
 				got, err = readAll(t, c)
-				said = strings.Join(c.Warnings(), "; ")
+				text = strings.Join(c.Warnings(), "; ")
 			}
 			if err != nil {
-				said = err.Error()
+				text = err.Error()
 			}
-			if len(got) != tt.samples || (err != nil) != (tt.samples == 0) || !strings.Contains(said, tt.want) || r.left < 0 {
-				t.Errorf("% x behind %d bytes: %d samples, %q, %d bytes left to read", what, len(tt.begin), len(got), said, r.left)
+			if len(got) != tt.samples || (err != nil) != (tt.samples == 0) || !strings.Contains(text, tt.want) || r.left < 0 {
+				t.Errorf("% x after %d bytes: %d samples, %q, %d bytes left to read", what, len(tt.begin), len(got), text, r.left)
 			}
 		}
 	}

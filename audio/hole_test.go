@@ -27,7 +27,7 @@ func TestZerosAtFrames(t *testing.T) {
 				clear(bad[at : at+n])
 				h := decodeAll(bad, Input{})
 				if h.clean() {
-					t.Errorf("%s: %d zeros at byte %d: %d samples of %d without a word", name, n, at, len(h.samples), len(whole.samples))
+					t.Errorf("%s: %d zeros at byte %d: %d samples of %d without a warning", name, n, at, len(h.samples), len(whole.samples))
 				}
 				if h.err == nil && !h.clip.Truncated() && len(h.samples) != len(whole.samples) {
 					t.Errorf("%s: %d zeros at byte %d: %d samples of %d, %q", name, n, at, len(h.samples), len(whole.samples), h.warnings())
@@ -41,7 +41,7 @@ func TestZerosAtFrames(t *testing.T) {
 }
 
 // TestEachUnit flips a bit amid each page of Ogg, frame of FLAC and of MP3, and block of Matroska: where there is a
-// checksum that is told, elsewhere the sound is as long as before or that is told.
+// checksum there is a warning; elsewhere the sound is as long as before, or there is one.
 func TestEachUnit(t *testing.T) {
 	for name := range reference(t) {
 		file := readTestdata(t, name)
@@ -93,7 +93,7 @@ func TestEachUnit(t *testing.T) {
 				off = max(0, off-256) // as in TestDamage
 			}
 			if h.clean() && (summed || off > 0) {
-				t.Errorf("%s, a bit at byte %d of %d to %d: %d samples of %d without a word", name, (at+next)/2, at, next, len(h.samples), len(whole.samples))
+				t.Errorf("%s, a bit at byte %d of %d to %d: %d samples of %d without a warning", name, (at+next)/2, at, next, len(h.samples), len(whole.samples))
 			}
 		}
 	}
@@ -127,17 +127,17 @@ func TestStreamCut(t *testing.T) {
 	for at := max(first+1, len(file)-250); at < len(file); at++ {
 		if h := decodeAll(file[:at], Input{}); h.clean() {
 			if silent++; !ends[at] {
-				t.Errorf("cut at byte %d, within an element: %d samples without a word", at, len(h.samples))
+				t.Errorf("cut at byte %d, within an element: %d samples without a warning", at, len(h.samples))
 			}
 		}
 	}
 	if len(ends) < 50 || silent == 0 {
-		t.Errorf("%d elements, %d cuts without a word", len(ends), silent)
+		t.Errorf("%d elements, %d cuts without a warning", len(ends), silent)
 	}
 }
 
 // TestUndecodable: a packet that cannot be decoded, in a page whose checksum is right, is silence as
-// long as the page's position says, whatever its own bytes say; that is told.
+// long as the page's position says, whatever its own bytes say, with a warning.
 func TestUndecodable(t *testing.T) {
 	file := readTestdata(t, "damage/pages.opus")
 	whole, pages := decodeAll(file, Input{}), 0
@@ -204,7 +204,7 @@ func TestAllDamaged(t *testing.T) {
 		for _, kind := range []string{"cut", "drop"} {
 			for k := range damageKinds[kind].count {
 				if h := decodeAll(damageKinds[kind].make(file, k), Input{}); h.clean() || h.err == nil && !h.clip.Truncated() {
-					t.Errorf("%s, %s %d: %d samples without a word", magic, kind, k, len(h.samples))
+					t.Errorf("%s, %s %d: %d samples without a warning", magic, kind, k, len(h.samples))
 				}
 			}
 		}

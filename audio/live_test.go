@@ -80,7 +80,7 @@ func TestLiveRunningMaximum(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The frames of the window see 40 samples behind its end.
+			// The frames of the window see 40 samples after its end.
 			cut := min((from+window)*HopLength+40, len(pcm))
 			s := newTestSpectrogram(t, pcm[:cut], Options{Window: window, Pad: PadMel})
 			s.top = slices.Max(tops(s, from+window))

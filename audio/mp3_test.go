@@ -96,7 +96,7 @@ func TestMP3Damage(t *testing.T) {
 }
 
 // TestMP3Scattered: frames that cannot be decoded are silence however many there are, as long as
-// others lie between; only so many in a row are too many.
+// others lie between; only too many in a row are an error.
 func TestMP3Scattered(t *testing.T) {
 	b := readSound(t, "stereo.mp3")
 	f := newFile(bytes.NewReader(b), 0, int64(len(b)))
@@ -174,8 +174,8 @@ func TestMP3Forbidden(t *testing.T) {
 					continue
 				}
 				decoded := decodeAll(slices.Concat(file[:at], b, file[at+int64(len(b)):]), Input{})
-				if said := strings.Join(decoded.warnings(), " "); decoded.err != nil || decoded.clip.Damaged() == nil || !strings.Contains(said, what) {
-					t.Errorf("%s, granule %d: %q, %v", name, i, said, decoded.err)
+				if text := strings.Join(decoded.warnings(), " "); decoded.err != nil || decoded.clip.Damaged() == nil || !strings.Contains(text, what) {
+					t.Errorf("%s, granule %d: %q, %v", name, i, text, decoded.err)
 				}
 			}
 		}
@@ -213,8 +213,8 @@ func TestMP3Checksum(t *testing.T) {
 }
 
 // withChecksum returns a frame with a checksum, and room for it: at the highest bitrate, with all of
-// TestNoPadding: with less padding than decoders lag behind, as of libshine, nothing is missing but what
-// no decoder gives; a frame that is, is told of.
+// TestNoPadding: with less padding than the delay of decoders, as by libshine, nothing is missing but what
+// no decoder returns. A missing frame is a warning.
 func TestNoPadding(t *testing.T) {
 	file := readSound(t, "stereo.mp3")
 	tag := bytes.Index(file, []byte("Xing"))

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestRemedies checks what users are told to do about files that are not read.
+// TestRemedies checks the advice in errors about files that are not read.
 func TestRemedies(t *testing.T) {
 	t.Setenv("PATH", "") // no ffmpeg is installed
 	dir := t.TempDir()

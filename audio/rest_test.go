@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestBehindSamples: what lies behind uncompressed samples and may be more of them is read, or told
-// of: recorders that break off leave stale sizes, editors split the sound in two.
-func TestBehindSamples(t *testing.T) {
+// TestAfterSamples: bytes after uncompressed samples that may be more of them are read, or there is a
+// warning. Recorders that break off leave stale sizes, and editors split the sound in two.
+func TestAfterSamples(t *testing.T) {
 	sound := make([]byte, 16000)
 	for i := range sound {
 		sound[i] = byte(i*i>>6) | 1
@@ -43,12 +43,12 @@ func TestBehindSamples(t *testing.T) {
 		"a second chunk appended":       {slices.Concat(whole, chunk("data", sound)), 8000, "another"},
 		"a stale size":                  {riff(pcm, chunkOf("data", 1000, sound)), 500, "bytes that no header accounts for"},
 		"both sizes stale":              {stale(slices.Concat(whole, sound), 4, 1036, binary.LittleEndian), 8000, "bytes that no header"},
-		"samples behind":                {slices.Concat(whole, sound), 8000, "bytes that no header"},
-		"chunks behind":                 {riff(pcm, chunk("data", sound), list, chunk("JUNK", sound)), 8000, ""},
-		"a chunk behind the end":        {slices.Concat(whole, chunk("id3 ", sound)), 8000, ""},
-		"zeros behind":                  {slices.Concat(whole, make([]byte, 9000)), 8000, ""},
-		"little behind":                 {slices.Concat(whole, sound[:1000]), 8000, ""},
-		"another file behind chunks":    {slices.Concat(riff(pcm, chunk("data", sound), list), whole), 8000, "bytes that no header"},
+		"samples after":                 {slices.Concat(whole, sound), 8000, "bytes that no header"},
+		"chunks after":                  {riff(pcm, chunk("data", sound), list, chunk("JUNK", sound)), 8000, ""},
+		"a chunk after the end":         {slices.Concat(whole, chunk("id3 ", sound)), 8000, ""},
+		"zeros after":                   {slices.Concat(whole, make([]byte, 9000)), 8000, ""},
+		"little after":                  {slices.Concat(whole, sound[:1000]), 8000, ""},
+		"another file after chunks":     {slices.Concat(riff(pcm, chunk("data", sound), list), whole), 8000, "bytes that no header"},
 		"an empty one is one":           {riff(pcm, empty, list), 0, ""},
 		"CAF, size 0":                   {caf(0), 8000, ""},
 		"CAF, a stale size":             {caf(1004), 500, "bytes that no header"},
@@ -75,7 +75,7 @@ func TestEndPosition(t *testing.T) {
 		file := readTestdata(t, "damage/"+name)
 		last := bytes.LastIndex(file, []byte("OggS"))
 		end := binary.LittleEndian.Uint64(file[last+6:])
-		tail := func(back uint64, damaged bool) int { // frames behind damage, or all
+		tail := func(back uint64, damaged bool) int { // frames after damage, or all
 			b := bytes.Clone(file)
 			binary.LittleEndian.PutUint64(b[last+6:], end-back)
 			reseal(b, last)
@@ -121,7 +121,7 @@ func TestEndAmid(t *testing.T) {
 	if blocks < 10 {
 		t.Errorf("%d elements", blocks)
 	}
-	for size := range 4 * 3 { // bytes behind whole samples of two channels of 16 bits, or one of 24
+	for size := range 4 * 3 { // bytes after whole samples of two channels of 16 bits, or one of 24
 		pcm := make([]byte, 24000+size)
 		wav := func(channels, bits int, claim uint32) []byte {
 			return riff(chunk("fmt ", fmtBody(1, channels, 16000, bits)), chunkOf("data", claim, pcm))[:44+len(pcm)]
@@ -151,8 +151,8 @@ func renumbered(file []byte) []byte {
 	return file
 }
 
-// TestLostFirstPage: a file in Ogg behind another whose first page is damaged or lost is told of, and one behind it is
-// read.
+// TestLostFirstPage: a link of chained Ogg whose first page is damaged or lost is a warning, and the link after it
+// is read.
 func TestLostFirstPage(t *testing.T) {
 	for _, name := range []string{"pages.opus", "pages.ogg", "pages.oga"} {
 		file := readTestdata(t, "damage/"+name)
@@ -173,7 +173,7 @@ func TestLostFirstPage(t *testing.T) {
 	}
 }
 
-// TestUnknownOgg: Ogg of a codec that is not read here, behind a file, is told of, and one behind it is read.
+// TestUnknownOgg: a link of chained Ogg with an unknown codec is a warning, and the link after it is read.
 func TestUnknownOgg(t *testing.T) {
 	other := speex(t)
 	for _, name := range []string{"pages.opus", "pages.ogg", "pages.oga"} {
@@ -188,8 +188,8 @@ func TestUnknownOgg(t *testing.T) {
 	}
 }
 
-// TestBehindSegment: clusters behind the stated end of a Segment are decoded, or told of.
-func TestBehindSegment(t *testing.T) {
+// TestAfterSegment: clusters after the stated end of a Segment are decoded, or there is a warning.
+func TestAfterSegment(t *testing.T) {
 	for _, name := range []string{"clusters.webm", "clusters.mka"} {
 		file := readTestdata(t, "damage/"+name)
 		last := bytes.LastIndex(file, []byte(mkvClusterID))
@@ -265,8 +265,8 @@ func besideSound(name string, file []byte, x string) map[string][]byte {
 	ape := end + "\xa0" + strings.Repeat("\x00", 8) + item + end + "\x80" + strings.Repeat("\x00", 8)
 	old := "TAG" + strings.Repeat("a", 125)
 	list := map[string][]byte{
-		"ID3 before": put(0, id3), "ID3 behind": put(len(file), id3), "ID3 twice": put(len(file), id3, old),
-		"APE before": put(0, ape), "APE behind": put(len(file), ape), "APE and ID3": put(len(file), ape, id3, old),
+		"ID3 before": put(0, id3), "ID3 after": put(len(file), id3), "ID3 twice": put(len(file), id3, old),
+		"APE before": put(0, ape), "APE after": put(len(file), ape), "APE and ID3": put(len(file), ape, id3, old),
 		"an APE tag without a header, at the end": put(len(file), item, end, strings.Repeat("\x00", 9), old),
 	}
 	switch name[strings.Index(name, "."):] {
@@ -280,14 +280,14 @@ func besideSound(name string, file []byte, x string) map[string][]byte {
 		at := bytes.Index(file, []byte("data"))
 		for _, id := range []string{"LIST", "id3 ", "JUNK"} {
 			list[id+" before"] = resize(binary.LittleEndian, put(at, id, little, even))
-			list[id+" behind"] = resize(binary.LittleEndian, put(len(file), id, little, even))
+			list[id+" after"] = resize(binary.LittleEndian, put(len(file), id, little, even))
 			list[id+" at the end"] = put(len(file), id, little, even)
 		}
 	case ".aiff":
 		at := bytes.Index(file, []byte("SSND"))
 		for _, id := range []string{"ANNO", "ID3 ", "APPL"} {
 			list[id+" before"] = resize(binary.BigEndian, put(at, id, big, even))
-			list[id+" behind"] = resize(binary.BigEndian, put(len(file), id, big, even))
+			list[id+" after"] = resize(binary.BigEndian, put(len(file), id, big, even))
 			list[id+" at the end"] = put(len(file), id, big, even)
 		}
 	case ".au":
@@ -312,7 +312,7 @@ func besideSound(name string, file []byte, x string) map[string][]byte {
 	return list
 }
 
-// withPacket puts a packet of a header into an Ogg file, behind its first page.
+// withPacket puts a header packet into an Ogg file, after its first page.
 func withPacket(file []byte, packet string) []byte {
 	first := oggSize(file)
 	b, pages, goesOn := bytes.Clone(file[:first]), uint32(0), byte(0)

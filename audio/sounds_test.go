@@ -34,7 +34,7 @@ var soundFiles = []struct {
 }
 
 // TestSounds compares each file with the rule it was made from: every sample at its
-// place, none before the sound and none behind it. Then once more after Rewind.
+// place, none before the sound and none after it. Then once more after Rewind.
 func TestSounds(t *testing.T) {
 	want := make([]float32, 16000)
 	for i := range want {
@@ -85,7 +85,7 @@ func TestSoundsCutOff(t *testing.T) {
 	}
 }
 
-// TestMP3Tags puts tags before and behind the frames, and noise amid them.
+// TestMP3Tags puts tags before and after the frames, and noise between them.
 func TestMP3Tags(t *testing.T) {
 	file := readSound(t, "sweep16000.mp3")
 	start := bytes.Index(file, []byte{0xff, 0xf3})

@@ -110,7 +110,7 @@ func TestStreamWaits(t *testing.T) {
 				t.Errorf("%s: can be read twice", why)
 			}
 			if m, end := c.Read(make([]float32, 1)); err != nil || m != 0 || end != io.EOF {
-				t.Errorf("%s: the rest: %d samples, %v; %d behind the end, %v", why, n, err, m, end)
+				t.Errorf("%s: the rest: %d samples, %v; %d after the end, %v", why, n, err, m, end)
 			}
 			for i, v := range got {
 				if v != float32(int16(i))/32768 {

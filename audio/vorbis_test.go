@@ -27,7 +27,7 @@ func (w *highBits) put(pairs ...int) { // value, bits
 }
 
 // A tinyVorbis is a setup with one codebook of two entries, one floor, one residue. Its
-// packets are of two bytes: all codes behind them are read as zeros.
+// packets are of two bytes: all codes after them are read as zeros.
 type tinyVorbis struct {
 	channels, rate, dims            int
 	floor, points                   int // type; partitions of eight points
@@ -67,7 +67,7 @@ func (v tinyVorbis) setup() []byte {
 	return w.b
 }
 
-// file returns an Ogg file of the headers and so many packets.
+// file returns an Ogg file of the headers and n packets.
 func (v tinyVorbis) file(packets int) (b []byte) {
 	le := binary.LittleEndian
 	id := append(le.AppendUint32([]byte("\x01vorbis"), 0), byte(v.channels))
