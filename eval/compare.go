@@ -100,7 +100,7 @@ func (c *comparison) names() error {
 	for i, arm := range c.arms {
 		names[i] = arm.Name
 	}
-	return output.WriteIn(c.Dir, report.ArmsFile, func(w io.Writer) error { return json.NewEncoder(w).Encode(names) })
+	return output.Replace(at, func(w io.Writer) error { return json.NewEncoder(w).Encode(names) })
 }
 
 // enter adds the records of an utterance to sets and pairs. Those from an earlier run hold

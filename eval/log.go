@@ -87,7 +87,7 @@ func openLog(dir string, arms []Arm, found func([]*report.Record) error) (l *log
 
 // openLocked opens a file and keeps other processes from writing it.
 func openLocked(name string) (*os.File, error) {
-	f, err := output.Own(name, os.O_RDWR|os.O_APPEND)
+	f, err := output.Open(name, os.O_RDWR|os.O_APPEND)
 	if err == nil && !lock(f) {
 		f.Close()
 		return nil, fmt.Errorf("%s: another process is writing it", name)

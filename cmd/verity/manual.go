@@ -4,6 +4,7 @@ import (
 	"cmp"
 	_ "embed"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/template"
@@ -49,7 +50,7 @@ func manualCommand() *cobra.Command {
 			if args[0] == "markdown" {
 				return output.Write(args[1], c.OutOrStdout(), func(w io.Writer) error { return reference(w, c.Root()) })
 			}
-			if _, err := output.Dir(args[1]); err != nil {
+			if _, err := output.MakeDir(args[1]); err != nil {
 				return err
 			}
 			return manPages(c.Root(), args[1])
@@ -70,7 +71,7 @@ func manPages(c *cobra.Command, dir string) error {
 	c.Long = execute(manTemplate, c)
 	c.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = true })
 	c.DisableAutoGenTag = true
-	return output.WriteIn(dir, strings.ReplaceAll(c.CommandPath(), " ", "-")+".1", func(w io.Writer) error {
+	return output.Replace(filepath.Join(dir, strings.ReplaceAll(c.CommandPath(), " ", "-")+".1"), func(w io.Writer) error {
 		return doc.GenMan(c, &doc.GenManHeader{Source: "verity " + cli.Version, Manual: "Verity"}, w)
 	})
 }

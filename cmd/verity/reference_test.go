@@ -51,7 +51,7 @@ func TestManual(t *testing.T) {
 	if code, out, stderr := program(t, nil, "manual", "man", dir); code != 0 || out != "" {
 		t.Fatalf("status %d: %s%s", code, out, stderr)
 	}
-	// In a directory of the user's, a link with the name of a page is not followed.
+	// A link under a name that the program chooses is replaced, not followed.
 	own := filepath.Join(t.TempDir(), "own")
 	if err := os.WriteFile(own, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestManual(t *testing.T) {
 	shared := t.TempDir()
 	if err := os.Symlink(own, filepath.Join(shared, "verity-eval.1")); err == nil {
 		code, _, stderr := program(t, nil, "manual", "man", shared)
-		if b, err := os.ReadFile(own); code != 1 || !strings.Contains(stderr, "symbolic link") || string(b) != "precious" {
+		if b, err := os.ReadFile(own); code != 0 || string(b) != "precious" {
 			t.Errorf("status %d, %s%.20q, %v", code, stderr, b, err)
 		}
 	}

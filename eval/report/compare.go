@@ -24,17 +24,17 @@ const (
 // A Comparison compares two arms over the same utterances: their results and their
 // costs.
 type Comparison struct {
-	Arms         Pair[int]    `json:"arms"` // indices
-	Names        Pair[string] `json:"names"`
-	Verdict      Verdict      `json:"verdict"`
-	Utterances   int          `json:"utterances"`        // with a hypothesis in both arms
-	Failed       int          `json:"failed"`            // without a hypothesis in either arm
-	Unpaired     int          `json:"unpaired"`          // with one hypothesis, the other being in a missing shard
-	Resumed      int          `json:"resumed,omitempty"` // pairs of an earlier run; with batches, without their times
-	AudioSeconds float64      `json:"audio_seconds"`
-	Identical    Alike        `json:"identical"`
-	Different    int          `json:"different"`   // in any way, failing in one arm included
-	Differences  []Finding    `json:"differences"` // at most fifty
+	Arms         Pair[int]       `json:"arms"` // indices
+	Names        Pair[string]    `json:"names"`
+	Verdict      Verdict         `json:"verdict"`
+	Utterances   int             `json:"utterances"`        // with a hypothesis in both arms
+	Failed       int             `json:"failed"`            // without a hypothesis in either arm
+	Unpaired     int             `json:"unpaired"`          // with one hypothesis, the other being in a missing shard
+	Resumed      int             `json:"resumed,omitempty"` // pairs of an earlier run; with batches, without their times
+	AudioSeconds float64         `json:"audio_seconds"`
+	Identical    IdenticalCounts `json:"identical"`
+	Different    int             `json:"different"`   // in any way, failing in one arm included
+	Differences  []Difference    `json:"differences"` // at most fifty
 
 	WER    *Pair[float64] `json:"wer"`    // of the scored utterances; null if there are none
 	Scored int            `json:"scored"` // utterances with a reference, and a hypothesis in both arms
@@ -76,23 +76,23 @@ type Pair[T any] struct {
 	Assisted T `json:"assisted"`
 }
 
-// Alike counts the utterances that are identical to the bit in both arms.
-type Alike struct {
+// IdenticalCounts counts the utterances that are identical to the bit in both arms.
+type IdenticalCounts struct {
 	Tokens   int `json:"tokens"`
 	LogProbs int `json:"logprobs"` // also no-speech probabilities, temperatures and compression ratios
 	Segments int `json:"segments"` // number, times and text of segments; language
 	All      int `json:"all"`
 }
 
-// A Finding is an utterance that differs.
-type Finding struct {
+// A Difference is an utterance with other results in the two arms.
+type Difference struct {
 	ID   string       `json:"id"`
 	What []string     `json:"what"` // tokens, logprobs, segments; or the arm that failed or has no record
 	Text Pair[string] `json:"text"`
 }
 
-// maxFindings is how many differences a comparison names; all are counted.
-const maxFindings = 50
+// maxDifferences is how many differences a comparison names; all are counted.
+const maxDifferences = 50
 
 // Stages are seconds by stage, summed over the utterances that both arms have.
 type Stages struct {
@@ -171,7 +171,7 @@ type digest struct {
 }
 
 func digestOf(r *Record, of wer.Counts) digest {
-	d := digest{id: r.ID, text: said(r), failed: r.Error != "", duration: r.Duration, seconds: r.Seconds,
+	d := digest{id: r.ID, text: textOf(r), failed: r.Error != "", duration: r.Duration, seconds: r.Seconds,
 		words: of, scored: !r.NoReference}
 	tokens, logProbs, segments := sha256.New(), sha256.New(), sha256.New()
 	for _, s := range r.Segments {
@@ -208,5 +208,5 @@ func text(h hash.Hash, s string) {
 // Differ returns what differs between two records, as [Pairs.Add] does.
 func Differ(a, b *Record) []string {
 	var p Pairs
-	return p.add(digestOf(a, wer.Counts{}), digestOf(b, wer.Counts{}))
+	return p.compare(digestOf(a, wer.Counts{}), digestOf(b, wer.Counts{}))
 }

@@ -142,10 +142,11 @@ func (d *Document) notes() (notes []string) {
 	return notes
 }
 
-// labels returns the names of the two arms of a comparison; the arms' own names if there
-// are several.
+// labels returns the names of the two arms of a comparison: the arms' own names if there are
+// several, or if neither has an assistant.
 func (d *Document) labels(c *Comparison) Pair[string] {
-	if len(d.Scores) > 2 {
+	assisted := slices.ContainsFunc(d.Scores, func(s *Score) bool { return s.Run.Assistant != "" || s.Drafting.Drafted > 0 })
+	if len(d.Scores) > 2 || !assisted {
 		return c.Names
 	}
 	return Pair[string]{"baseline", "assisted"}
@@ -153,8 +154,8 @@ func (d *Document) labels(c *Comparison) Pair[string] {
 
 func (c *Comparison) heading() string { return c.Names.Assisted + " against " + c.Names.Baseline }
 
-// same reports whether the arm at an index has the same texts as an earlier one.
-func (d *Document) same(i int) bool {
+// sameTexts reports whether the arm at an index has the same texts as an earlier one.
+func (d *Document) sameTexts(i int) bool {
 	return slices.ContainsFunc(d.Comparisons, func(c *Comparison) bool {
 		return c.Arms.Assisted == i && (c.Verdict == Identical || c.Verdict == Inconclusive)
 	})
@@ -172,9 +173,9 @@ func (d *Document) arms() [][]string {
 			wer += fmt.Sprintf(" (%.2f – %.2f %%)", 100*x.Low, 100*x.High)
 		}
 		rows = append(rows, []string{d.names()[i], show.Digits(s.TokensPerSecond), d.overFirst(i),
-			where(s.Drafting.Drafted > 0, fmt.Sprintf("%.1f %%", 100*s.Drafting.Rate())),
-			where(s.GBPS > 0, show.Digits(s.GBPS)), where(s.GBPS > 0, show.Digits(s.BytesPerToken/1e6)),
-			where(s.Memory > 0, show.Bytes(s.Memory)), where(s.Scored > 0, wer)})
+			textIf(s.Drafting.Drafted > 0, fmt.Sprintf("%.1f %%", 100*s.Drafting.Rate())),
+			textIf(s.GBPS > 0, show.Digits(s.GBPS)), textIf(s.GBPS > 0, show.Digits(s.BytesPerToken/1e6)),
+			textIf(s.Memory > 0, show.Bytes(s.Memory)), textIf(s.Scored > 0, wer)})
 	}
 	for j := len(rows[0]) - 1; j > 0; j-- { // without columns that are empty
 		if !slices.ContainsFunc(rows[1:], func(r []string) bool { return r[j] != "" }) {
@@ -298,9 +299,9 @@ func (c *Comparison) lines(name Pair[string]) []row {
 	return append(l, c.warnings()...)
 }
 
-// where returns a text if there is something to say.
-func where(some bool, text string) string {
-	if some {
+// textIf returns the text, or nothing unless shown is true.
+func textIf(shown bool, text string) string {
+	if shown {
 		return text
 	}
 	return ""
@@ -322,12 +323,12 @@ func (d *Document) rows() (rows [][]string) {
 
 // lines returns all lines of a score, as labels and cells.
 func (s *Score) lines() (all [][]string) {
-	add := func(label string, some bool, cell string) { all = append(all, []string{label, where(some, cell)}) }
+	add := func(label string, some bool, cell string) { all = append(all, []string{label, textIf(some, cell)}) }
 	add("utterances", true, show.Count(s.Utterances))
 	add("failed", s.Failed > 0, show.Count(s.Failed))
 	shards := ""
 	if s.Shards != nil {
-		shards = fmt.Sprintf("%s of %s%s", show.Count(len(s.Shards.Present)), show.Count(s.Shards.Of), where(s.Incomplete() != "", ": INCOMPLETE"))
+		shards = fmt.Sprintf("%s of %s%s", show.Count(len(s.Shards.Present)), show.Count(s.Shards.Of), textIf(s.Incomplete() != "", ": INCOMPLETE"))
 	}
 	add("shards", true, shards)
 
@@ -344,7 +345,7 @@ func (s *Score) lines() (all [][]string) {
 	add("reference words", scored, show.Count(s.ReferenceWords))
 	add("  substitutions", scored, show.Count(s.Substitutions))
 	add("  deletions (not written)", scored, show.Count(s.Deletions))
-	add("  insertions (not said)", scored, show.Count(s.Insertions)+where(s.ReferenceWords > 0, " ("+show.Percent(s.InsertionRate)+")"))
+	add("  insertions (not said)", scored, show.Count(s.Insertions)+textIf(s.ReferenceWords > 0, " ("+show.Percent(s.InsertionRate)+")"))
 	add("five-word runs repeated", scored, show.Count(s.Repeats))
 	add("utterances without error", scored,
 		fmt.Sprintf("%s (%.1f %%)", show.Count(s.Exact), 100*transcript.Ratio(float64(s.Exact), float64(s.Scored))))

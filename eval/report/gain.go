@@ -9,27 +9,27 @@ import (
 	"verity/transcript"
 )
 
-// A gain is what a speed-up says: its value, what that rests on, and why it is no result,
+// A speedNote describes a speed-up: its value, what it is based on, and why it is no result,
 // empty if it is one.
-type gain struct{ Value, Basis, Doubt string }
+type speedNote struct{ Value, Basis, Doubt string }
 
-func (c *Comparison) gainOf(s Speedup) gain {
-	g, pairs := gain{show.Times(s.Mean), "mean", c.doubt(s)}, len(c.decode)
+func (c *Comparison) speedNote(s Speedup) speedNote {
+	g, pairs := speedNote{show.Times(s.Mean), "mean", c.doubt(s)}, len(c.decode)
 	switch {
 	case s.Median == 0:
-		return gain{Basis: "not measured: nothing was decoded"}
+		return speedNote{Basis: "not measured: nothing was decoded"}
 	case s.Interval != nil:
 		g.Basis += fmt.Sprintf(" (95 %% interval %s to %s)", show.Times(s.Interval[0]), show.Times(s.Interval[1]))
 	case pairs == 1:
-		return gain{show.Times(s.Overall), "(one pair)", g.Doubt}
+		return speedNote{show.Times(s.Overall), "(one pair)", g.Doubt}
 	default:
 		g.Basis += fmt.Sprintf(" (%s, too few for an interval)", show.Some(pairs, "pair"))
 	}
 	return g
 }
 
-// spread spells how a speed-up is distributed over pairs of runs; empty without an
-// interval, since so few have no distribution.
+// spread describes the distribution of a speed-up over pairs of runs. It is empty without an
+// interval: there are too few pairs.
 func (s Speedup) spread() string {
 	if s.Interval == nil {
 		return ""
@@ -53,7 +53,7 @@ func (c *Comparison) doubt(s Speedup) string {
 	return ""
 }
 
-// distance tells how far a ratio is from 1, in either direction.
+// distance returns how far a ratio is from 1, in either direction.
 func distance(ratio float64) float64 { return math.Abs(math.Log(ratio)) }
 
 // sameWork reports whether the arms run the same network in the same way, so that their
@@ -81,8 +81,8 @@ func (c *Comparison) speeds() (l []row) {
 		name string
 		Speedup
 	}{{"decoding", c.Speedup.Decode}, {"sound to text", c.Speedup.Total}} {
-		g := c.gainOf(x.Speedup)
-		l = append(l, row{x.name, strings.TrimSpace(g.Value+" "+g.Basis) + where(g.Doubt != "", "; "+g.Doubt)})
+		g := c.speedNote(x.Speedup)
+		l = append(l, row{x.name, strings.TrimSpace(g.Value+" "+g.Basis) + textIf(g.Doubt != "", "; "+g.Doubt)})
 		if spread := x.spread(); spread != "" {
 			l = append(l, row{"  pairs", spread})
 		}
@@ -96,7 +96,7 @@ func (c *Comparison) warnings() (l []row) {
 		l = append(l, row{"noise", show.Times(n) + " in encoding, which is the same work in both arms"})
 	}
 	if n := len(c.decode); n > 0 && n < fewPairs {
-		l = append(l, row{"few pairs", show.Count(n) + ": repeat each arm more often, or take more utterances"})
+		l = append(l, row{"few pairs", show.Count(n) + ": repeat each arm more often, or use more utterances"})
 	}
 	return l
 }

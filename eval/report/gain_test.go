@@ -34,7 +34,7 @@ func TestGain(t *testing.T) {
 	} {
 		s, c := of(tt.quotients...), &Comparison{Verdict: Identical, decode: tt.quotients}
 		c.Seconds.Encode = Pair[float64]{tt.noise, 1}
-		if g := c.gainOf(s); g.Value+" "+g.Basis != tt.gain || g.Doubt != tt.doubt {
+		if g := c.speedNote(s); g.Value+" "+g.Basis != tt.gain || g.Doubt != tt.doubt {
 			t.Errorf("%s: %q, want %q", tt.name, g, tt.gain)
 		}
 		if got := s.spread(); got != tt.spread {
@@ -49,7 +49,7 @@ func TestGain(t *testing.T) {
 		}
 	}
 	c := new(Comparison)
-	if got := c.gainOf(c.Speedup.Decode); got != (gain{Basis: "not measured: nothing was decoded"}) {
+	if got := c.speedNote(c.Speedup.Decode); got != (speedNote{Basis: "not measured: nothing was decoded"}) {
 		t.Errorf("no time: %q", got)
 	}
 }

@@ -31,19 +31,19 @@ var pageTemplate = sync.OnceValue(func() *template.Template {
 })
 
 var pageFuncs = template.FuncMap{
-	"percent": func(v float64) string { return hard(show.Percent(v)) }, "times": show.Times, "count": show.Count,
-	"seconds":  func(v float64) string { return hard(show.Seconds(v)) },
-	"percent1": func(v float64) string { return hard(fmt.Sprintf("%.1f %%", 100*v)) },
+	"percent": func(v float64) string { return noBreak(show.Percent(v)) }, "times": show.Times, "count": show.Count,
+	"seconds":  func(v float64) string { return noBreak(show.Seconds(v)) },
+	"percent1": func(v float64) string { return noBreak(fmt.Sprintf("%.1f %%", 100*v)) },
 	"fixed2":   func(v float64) string { return fmt.Sprintf("%.2f", v) },
 	"share": func(a, b int) string {
-		return hard(fmt.Sprintf("%.1f %%", 100*transcript.Ratio(float64(a), float64(b))))
+		return noBreak(fmt.Sprintf("%.1f %%", 100*transcript.Ratio(float64(a), float64(b))))
 	},
 	"deref":    func(v *float64) float64 { return *v },
 	"join":     func(s []string) string { return strings.Join(s, ", ") },
 	"indented": func(s string) bool { return strings.HasPrefix(s, " ") },
-	"bytes":    func(v int64) string { return hard(show.Bytes(v)) },
-	"points":   func(x *Change) string { return hard(x.points()) },
-	"span":     func(i *Interval) string { return hard(i.span()) },
+	"bytes":    func(v int64) string { return noBreak(show.Bytes(v)) },
+	"points":   func(x *Change) string { return noBreak(x.points()) },
+	"span":     func(i *Interval) string { return noBreak(i.span()) },
 	"rate":     transcript.Drafts.Rate,
 	"kept":     transcript.Drafts.MeanKept,
 	"setup":    setup,
@@ -55,9 +55,9 @@ var pageFuncs = template.FuncMap{
 	"sign": func(v Verdict) string {
 		return map[Verdict]string{Identical: "✓", Different: "≠", Inconclusive: "?", Free: "≈"}[v]
 	},
-	"gain":       (*Comparison).gainOf,
+	"gain":       (*Comparison).speedNote,
 	"warnings":   (*Comparison).warnings,
-	"hard":       hard,
+	"nobreak":    noBreak,
 	"address":    func(s string) template.URL { return template.URL(s) }, // of a sound: Document.Sound returns safe ones
 	"charts":     charts,
 	"rates":      rates,
@@ -66,22 +66,22 @@ var pageFuncs = template.FuncMap{
 	"more":       func(all []Utterance) []Utterance { return all[min(len(all), pageWorst):] },
 }
 
-// soft matches the spaces between a number and its unit, and those in a range.
-var soft = regexp.MustCompile(`(\d) (%|µs|ms|s|min|h|bytes|kB|MB|GB)|(\d) – `)
+// breakable matches the spaces between a number and its unit, and those in a range.
+var breakable = regexp.MustCompile(`(\d) (%|µs|ms|s|min|h|bytes|kB|MB|GB)|(\d) – `)
 
 // A line may break after a dash even if no space follows; a word joiner prevents that.
-var hardSpaces = strings.NewReplacer("– ", "–\u2060\u00a0", " ", "\u00a0")
+var noBreakSpaces = strings.NewReplacer("– ", "–\u2060\u00a0", " ", "\u00a0")
 
-// hard keeps numbers and their units on one line.
-func hard(s string) string {
-	return soft.ReplaceAllStringFunc(s, func(m string) string { return hardSpaces.Replace(m) })
+// noBreak keeps numbers and their units on one line.
+func noBreak(s string) string {
+	return breakable.ReplaceAllStringFunc(s, func(m string) string { return noBreakSpaces.Replace(m) })
 }
 
-// hardCells keeps the numbers of a table on one line.
-func hardCells(rows [][]string) [][]string {
+// noBreakCells keeps the numbers of a table on one line.
+func noBreakCells(rows [][]string) [][]string {
 	for _, r := range rows {
 		for i := range r[1:] {
-			r[i+1] = hard(r[i+1])
+			r[i+1] = noBreak(r[i+1])
 		}
 	}
 	return rows
@@ -108,12 +108,12 @@ type page struct {
 func (d *Document) HTML(w io.Writer) error {
 	p := page{
 		Document: d, Title: d.title(), Subtitle: d.subtitle(), Notes: d.notes(), CSS: template.CSS(pageCSS), JS: template.JS(pageJS),
-		Names: d.names(), Rows: hardCells(d.rows()), Bars: d.bars(), Arms: hardCells(d.arms()),
+		Names: d.names(), Rows: noBreakCells(d.rows()), Bars: d.bars(), Arms: noBreakCells(d.arms()),
 		Several: len(d.Scores) > 2, Replay: d.replay(),
 	}
 	for i, s := range d.Scores {
 		p.Failures = append(p.Failures, s.Failures...)
-		if s.Scored > 0 && (i == 0 || !d.same(i)) {
+		if s.Scored > 0 && (i == 0 || !d.sameTexts(i)) {
 			p.Errors = append(p.Errors, s)
 		}
 		for j := range s.Worst {

@@ -45,10 +45,10 @@ func (p *Pairs) join(ctx context.Context, first []digest, assisted Files) error 
 		p.free = len(first) > 0 && !MustAgree(a.score.Run, b.score.Run)
 		d := digestOf(r, c)
 		if at, ok := a.ids[keyOf(r.ID)]; ok {
-			p.find(first[at], d, p.add(first[at], d))
+			p.addDifference(first[at], d, p.compare(first[at], d))
 			paired[at] = true
 		} else {
-			p.lack(digest{}, d, "not in baseline", partial)
+			p.addMissing(digest{}, d, "not in baseline", partial)
 		}
 	}); err != nil {
 		return err
@@ -56,21 +56,21 @@ func (p *Pairs) join(ctx context.Context, first []digest, assisted Files) error 
 	partial = b.shards().incomplete() != ""
 	for at, d := range first {
 		if !paired[at] {
-			p.lack(d, digest{}, "not in assisted", partial)
+			p.addMissing(d, digest{}, "not in assisted", partial)
 		}
 	}
-	slices.SortFunc(p.c.Differences, func(x, y Finding) int { return cmp.Compare(x.ID, y.ID) })
+	slices.SortFunc(p.c.Differences, func(x, y Difference) int { return cmp.Compare(x.ID, y.ID) })
 	return nil
 }
 
-// lack counts an utterance that one set does not have. If it failed in the other, there
+// addMissing counts an utterance that one set does not have. If it failed in the other, there
 // is no hypothesis that could be missing.
-func (p *Pairs) lack(a, b digest, what string, partial bool) {
+func (p *Pairs) addMissing(a, b digest, what string, partial bool) {
 	switch {
 	case a.failed || b.failed:
 	case partial:
 		p.c.Unpaired++
 	default:
-		p.find(a, b, []string{what})
+		p.addDifference(a, b, []string{what})
 	}
 }

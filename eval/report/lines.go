@@ -118,15 +118,15 @@ func (l line) parse(name string) (*Record, error) {
 	return r, nil
 }
 
-// Bounds of the numbers of a record: in seconds, thirty years, and less than rounding leaves of a
-// difference of times. Sums of such are finite, and so is what is divided by a time.
+// Bounds of the numbers of a record: thirty years in seconds, and less than the rounding error
+// of a difference of times. They keep sums finite, and quotients of times too.
 const (
 	maxNumber = 1e9
 	minTime   = 1e-30
 )
 
-// checkNumbers refuses times and counts that nothing takes, or of which sums and rates would be
-// wrong.
+// checkNumbers returns an error for impossible times and counts, which would spoil sums and
+// rates.
 func (r *Record) checkNumbers() error {
 	times := []float64{r.Duration, r.Wall}
 	for seconds, i := reflect.ValueOf(r.Seconds), 0; i < seconds.NumField(); i++ {

@@ -40,11 +40,11 @@ func NewPairs(baseline, assisted *Set) *Pairs { return &Pairs{Baseline: baseline
 func (p *Pairs) Add(baseline, assisted *Record, of Pair[wer.Counts]) []string {
 	a, b := digestOf(baseline, of.Baseline), digestOf(assisted, of.Assisted)
 	p.free = !MustAgree(baseline.Run, assisted.Run)
-	what := p.add(a, b)
+	what := p.compare(a, b)
 	if p.free && !a.failed && !b.failed {
 		p.tokens = p.tokens.Plus(wer.Count(baseline.Tokens(), assisted.Tokens()))
 	}
-	p.find(a, b, what)
+	p.addDifference(a, b, what)
 	if p.free {
 		return nil
 	}
@@ -96,28 +96,28 @@ func plus(a, b Pair[float64]) Pair[float64] {
 	return Pair[float64]{a.Baseline + b.Baseline, a.Assisted + b.Assisted}
 }
 
-// said returns a record's hypothesis, or its error.
-func said(r *Record) string {
+// textOf returns a record's hypothesis, or its error.
+func textOf(r *Record) string {
 	if r.Error != "" {
 		return "failed: " + r.Error
 	}
 	return r.Hypothesis
 }
 
-// find counts a difference and keeps it if there is room, and text to show. One of the two
+// addDifference counts a difference, and lists it if there is room and text to show. One of the two
 // may be missing.
-func (p *Pairs) find(a, b digest, what []string) {
+func (p *Pairs) addDifference(a, b digest, what []string) {
 	if len(what) == 0 {
 		return
 	}
 	p.c.Different++
-	if len(p.c.Differences) < maxFindings && !(p.free && a.text == b.text) {
-		p.c.Differences = append(p.c.Differences, Finding{cmp.Or(a.id, b.id), what, Pair[string]{a.text, b.text}})
+	if len(p.c.Differences) < maxDifferences && !(p.free && a.text == b.text) {
+		p.c.Differences = append(p.c.Differences, Difference{cmp.Or(a.id, b.id), what, Pair[string]{a.text, b.text}})
 	}
 }
 
-// add compares two digests and counts the result.
-func (p *Pairs) add(a, b digest) (what []string) {
+// compare compares two digests and counts the result.
+func (p *Pairs) compare(a, b digest) (what []string) {
 	switch {
 	case a.failed && b.failed:
 		p.c.Failed++
@@ -193,7 +193,7 @@ func (p *Pairs) Comparison() *Comparison {
 		c.Divergence = &Divergence{p.tokens.Ref(), p.tokens.Errors(), p.tokens.Rate()}
 	}
 	if c.Differences == nil {
-		c.Differences = []Finding{}
+		c.Differences = []Difference{}
 	}
 	return &c
 }

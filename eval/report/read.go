@@ -72,13 +72,13 @@ const maxLine = 32 << 20
 func open(ctx context.Context, path string) (*input.File, error) {
 	f, err := input.Open(ctx, path)
 	if err != nil {
-		return nil, wordy(path, err)
+		return nil, plainError(path, err)
 	}
 	return f, nil
 }
 
-// wordy describes a file error without the name of a system call.
-func wordy(path string, err error) error {
+// plainError returns a file error without the name of a system call.
+func plainError(path string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		err = p.Err
@@ -96,7 +96,7 @@ const ArmsFile = "arms.json"
 func Find(arg string) ([]Files, error) {
 	st, err := os.Stat(arg)
 	if err != nil {
-		return nil, wordy(arg, err)
+		return nil, plainError(arg, err)
 	}
 	if !st.IsDir() {
 		return []Files{{arg, []string{arg}}}, nil
@@ -104,7 +104,7 @@ func Find(arg string) ([]Files, error) {
 	//verity:reads a directory
 	entries, err := os.ReadDir(arg)
 	if err != nil {
-		return nil, wordy(arg, err)
+		return nil, plainError(arg, err)
 	}
 	var paths []string
 	for _, e := range entries { // sorted
@@ -135,7 +135,7 @@ func findArms(dir string) (arms []Files, err error) {
 		arms = append(arms, Files{name, []string{filepath.Join(dir, name+".jsonl")}})
 	}
 	if err != nil {
-		return nil, wordy(list, err)
+		return nil, plainError(list, err)
 	}
 	return arms, nil
 }

@@ -18,8 +18,8 @@ import (
 // A Set collects the records of one run, which may be an arm of a comparison, and scores
 // them. It is not safe for concurrent use.
 //
-// It keeps some fifty bytes for each utterance, whatever the length of its text and name;
-// the worst ones, a few for the replay, and how often each error was made.
+// It holds some fifty bytes for each utterance, the worst utterances, a few for the replay,
+// and a count of each error.
 type Set struct {
 	name, normalizer string
 
@@ -57,8 +57,8 @@ type part struct {
 }
 
 // NewSet returns an empty set whose texts are normalised by english, basic, none or auto:
-// english for records in English or of unknown language, and basic for the others. Empty
-// means auto. The error reports an unknown one.
+// english for records in English or in an unknown language, and basic for the others. Empty
+// means auto. Any other name is an error.
 func NewSet(name, normalizer string) (*Set, error) {
 	normalizer = cmp.Or(normalizer, "auto")
 	if _, err := normalize.ByName(normalizer); err != nil && normalizer != "auto" {
@@ -67,7 +67,7 @@ func NewSet(name, normalizer string) (*Set, error) {
 	return &Set{name: name, normalizer: normalizer, confusions: map[[2]string]int{}, ids: map[key]int32{}}, nil
 }
 
-// normalizer returns the normaliser of a name for a language.
+// normalizer returns the named normaliser, for a language if that is auto.
 func normalizer(name, language string) normalize.Func {
 	if name == "auto" {
 		name = "english"
@@ -122,7 +122,7 @@ func (s *Set) addFile(ctx context.Context, path string, visit func(*Record, wer.
 		}
 		*rows++
 		records++
-		if err := s.take(m); err != nil {
+		if err := s.include(m); err != nil {
 			return err
 		}
 		if visit != nil {
@@ -148,21 +148,21 @@ func (s *Set) Add(ctx context.Context, r *Record) (wer.Counts, error) {
 	if err != nil {
 		return wer.Counts{}, err
 	}
-	return m.score.Words, s.take(m)
+	return m.score.Words, s.include(m)
 }
 
-func (s *Set) take(m recordScore) error {
+func (s *Set) include(m recordScore) error {
 	r := m.Record
 	if len(s.ids) == 0 {
 		s.score.Run, s.first = r.Run, r.ID
 	} else if thing, got, want := r.Run.FirstDifference(s.score.Run); thing != "" {
 		return fmt.Errorf("records of different runs: %s and %s: %s: %q and %q; a set is one run, or the shards of one",
-			s.named(0, s.first), s.named(len(s.ids), r.ID), thing, want, got)
+			s.describe(0, s.first), s.describe(len(s.ids), r.ID), thing, want, got)
 	}
 	k := keyOf(r.ID)
 	if at, ok := s.ids[k]; ok {
-		return fmt.Errorf("an utterance is there twice: %s and %s; a set is one run, or the shards of one",
-			s.named(int(at), r.ID), s.named(len(s.ids), r.ID))
+		return fmt.Errorf("an utterance occurs twice: %s and %s; a set is one run, or the shards of one",
+			s.describe(int(at), r.ID), s.describe(len(s.ids), r.ID))
 	}
 	s.ids[k] = int32(len(s.ids))
 	s.sum(m, k)
@@ -181,10 +181,10 @@ func (s *Set) sum(m recordScore, k key) {
 	s.score.Elapsed += cmp.Or(r.Wall, r.Seconds.Total)
 	s.score.Work.Add(r.Work)
 	s.score.Drafting.Add(r.Drafting)
-	s.replayed = among(s.replayed, keyedRecord{k, r}, mostReplayed, func(a, b keyedRecord) int { return bytes.Compare(a.key[:], b.key[:]) })
+	s.replayed = insertBest(s.replayed, keyedRecord{k, r}, mostReplayed, func(a, b keyedRecord) int { return bytes.Compare(a.key[:], b.key[:]) })
 	if !r.NoReference {
 		s.corpus.Add(m.score)
-		s.note(m)
+		s.countErrors(m)
 	}
 }
 
@@ -195,8 +195,8 @@ func (s *Set) fail(id, why string) {
 	}
 }
 
-// note counts the errors of an utterance and keeps it if it is among the worst.
-func (s *Set) note(m recordScore) {
+// countErrors counts the errors of an utterance, and lists it if it is among the worst.
+func (s *Set) countErrors(m recordScore) {
 	c := m.score.Words
 	if c.Errors() == 0 {
 		return
@@ -206,14 +206,14 @@ func (s *Set) note(m recordScore) {
 			s.confusions[[2]string{w.Reference, w.Hypothesis}]++
 		}
 	}
-	s.score.Worst = among(s.score.Worst, Utterance{
+	s.score.Worst = insertBest(s.score.Worst, Utterance{
 		ID: m.ID, Errors: c.Errors(), Words: c.Ref(), WER: c.Rate(), Diff: m.diff,
 		sound: Record{ID: m.ID, Audio: m.Audio, Offset: m.Offset, Duration: m.Duration},
 	}, mostWorst, worse)
 }
 
-// among returns a sorted list with x, if it is one of the first most.
-func among[T any](list []T, x T, most int, order func(a, b T) int) []T {
+// insertBest inserts x into a sorted list of at most most items, if it belongs there.
+func insertBest[T any](list []T, x T, most int, order func(a, b T) int) []T {
 	at, _ := slices.BinarySearchFunc(list, x, order)
 	if at == most {
 		return list
@@ -222,8 +222,8 @@ func among[T any](list []T, x T, most int, order func(a, b T) int) []T {
 	return list[:min(len(list), most)]
 }
 
-// named names a record by its index and its id.
-func (s *Set) named(at int, id string) string {
+// describe names a record by its file and its id, for errors.
+func (s *Set) describe(at int, id string) string {
 	name := "utterance " + id
 	for i := len(s.parts) - 1; i >= 0; i-- {
 		if s.parts[i].from <= at {

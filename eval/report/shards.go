@@ -20,8 +20,8 @@ type Shards struct {
 
 var shardName = regexp.MustCompile(`^records-([1-9][0-9]{0,8})-of-([1-9][0-9]{0,8})\.jsonl$`)
 
-// shardsOf returns the shards that the file names tell of; nil if none has a shard's
-// name. Shards of different divisions, and one that occurs twice, are errors.
+// shardsOf returns the shards that file names state; nil if none has a shard's name. Shards
+// of different divisions, and a shard that occurs twice, are errors.
 func shardsOf(paths []string) (*Shards, error) {
 	var s *Shards
 	first := ""
@@ -43,7 +43,7 @@ func shardsOf(paths []string) (*Shards, error) {
 				first, s.Of, path, of)
 		}
 		if other, twice := s.parts[i]; twice {
-			return nil, fmt.Errorf("shard %d/%d is there twice: %s and %s", i, of, paths[other], path)
+			return nil, fmt.Errorf("shard %d/%d occurs twice: %s and %s", i, of, paths[other], path)
 		}
 		s.parts[i] = at
 	}
@@ -62,7 +62,7 @@ func (s *Set) shards() *Shards {
 	}
 	sh := *s.score.Shards
 	sh.Present, sh.Missing, sh.Short = []int{}, []int{}, []int{}
-	rows, most, last := make([]int, sh.Of+1), 0, 0 // of each shard; the most, and the last shard with so many
+	rows, most, last := make([]int, sh.Of+1), 0, 0 // of each shard; the most, and the last shard with that many
 	for i := 1; i <= sh.Of; i++ {
 		at, ok := sh.parts[i]
 		if !ok {

@@ -146,7 +146,7 @@ func TestShards(t *testing.T) {
 	}
 	s, _ := NewSet("set", "")
 	err := s.AddAll(t.Context(), Files{"both", []string{filepath.Join(one, "records-1-of-2.jsonl"), filepath.Join(two, "records-1-of-2.jsonl")}}, nil)
-	if err == nil || !strings.Contains(err.Error(), "shard 1/2 is there twice") {
+	if err == nil || !strings.Contains(err.Error(), "shard 1/2 occurs twice") {
 		t.Errorf("one shard of two folders: %v", err)
 	}
 }

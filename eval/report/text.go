@@ -27,7 +27,7 @@ func (d *Document) Text(w io.Writer, color bool) error {
 	}
 	d.table(b)
 	for i, s := range d.Scores {
-		if i > 0 && d.same(i) {
+		if i > 0 && d.sameTexts(i) {
 			continue // same texts as an earlier set
 		}
 		of := ""

@@ -17,10 +17,3 @@ func TryLock(f *os.File) (bool, error) {
 	}
 	return err == nil, err
 }
-
-// links counts the names of a file.
-func links(f *os.File) (n uint64, err error) {
-	var st unix.Stat_t
-	err = unix.Fstat(int(f.Fd()), &st)
-	return uint64(st.Nlink), err
-}

@@ -16,10 +16,3 @@ func TryLock(f *os.File) (bool, error) {
 	}
 	return err == nil, err
 }
-
-// links counts the names of a file.
-func links(f *os.File) (n uint64, err error) {
-	var info windows.ByHandleFileInformation
-	err = windows.GetFileInformationByHandle(windows.Handle(f.Fd()), &info)
-	return uint64(info.NumberOfLinks), err
-}

@@ -101,7 +101,10 @@ func (c *Client) Pull(ctx context.Context, name string) (string, error) {
 	if err := os.MkdirAll(refs, 0o777); err != nil {
 		return "", err
 	}
-	return dir, output.WriteFile(refs, "main", []byte(commit))
+	return dir, output.Replace(filepath.Join(refs, "main"), func(w io.Writer) error {
+		_, err := io.WriteString(w, commit)
+		return err
+	})
 }
 
 // odd returns the error of an answer that no hub gives, and the remedy.

@@ -111,7 +111,7 @@ func (c *Client) fetchBlob(ctx context.Context, r remote, path string) error {
 		return err
 	}
 	part := path + ".incomplete"
-	f, err := output.Own(part, os.O_RDWR)
+	f, err := output.Open(part, os.O_RDWR)
 	if err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ func place(blob, link string) error {
 		return err
 	}
 	defer from.Close()
-	return output.WriteIn(filepath.Dir(link), filepath.Base(link), func(w io.Writer) error { _, err := io.Copy(w, from); return err })
+	return output.Replace(link, func(w io.Writer) error { _, err := io.Copy(w, from); return err })
 }
 
 //verity:writes see place
@@ -274,7 +274,7 @@ func (c *Client) lock(ctx context.Context, file, name string) (unlock func(), er
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return nil, err
 	}
-	f, err := output.Own(name, os.O_RDWR)
+	f, err := output.Open(name, os.O_RDWR)
 	if err != nil {
 		return nil, err
 	}

@@ -86,7 +86,7 @@ func quantised(dir fs.FS) bool {
 func othersWeights(dir fs.FS) bool {
 	st, err := fs.Stat(dir, weightsFile)
 	if err != nil || !st.Mode().IsRegular() || st.Size() == 0 {
-		return false // none, or output.Model refuses it
+		return false // none, or output.WriteModel refuses it
 	}
 	f, err := dir.Open(weightsFile)
 	if err != nil {

@@ -64,7 +64,7 @@ func Write(ctx context.Context, c *model.Checkpoint, dir string, o Options) ([]R
 	if err := r.plan(); err != nil {
 		return nil, err
 	}
-	err = output.Model(dir, func(put output.Put) error { // at once, so that hours of work have a place to go
+	err = output.WriteModel(dir, func(put output.Put) error { // at once, so that hours of work have a place to go
 		for len(r.todo) > 0 {
 			if err := r.part(ctx); err != nil {
 				return err

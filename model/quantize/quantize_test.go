@@ -327,8 +327,12 @@ func TestForeign(t *testing.T) {
 		if err := os.Symlink(filepath.Join(outside, "new"), link); err != nil {
 			t.Skip(err)
 		}
-		if _, err := Write(context.Background(), c, dir, Options{Format: "int4"}); err == nil {
-			t.Errorf("%s is a link: no error", name)
+		if name == "config.json" { // nothing says that the directory is ours
+			if _, err := Write(context.Background(), c, dir, Options{Format: "int4"}); err == nil {
+				t.Errorf("%s is a link: no error", name)
+			}
+		} else if _, err := Write(context.Background(), c, dir, Options{Format: "int4"}); err != nil {
+			t.Errorf("%s is a link: %v", name, err)
 		}
 		if all, err := os.ReadDir(outside); err != nil || len(all) != 0 {
 			t.Errorf("%s is a link: %v was written outside, %v", name, all, err)

@@ -115,7 +115,7 @@ func (w *Output) write(ctx context.Context, tok *tokenizer.Tokenizer, n *network
 		w.Weights += size
 		w.Bytes += size * int64(e.DType.Size())
 	}
-	return output.Model(w.Dir, func(put output.Put) error {
+	return output.WriteModel(w.Dir, func(put output.Put) error {
 		for name, b := range files {
 			if err := put(name, func(to io.Writer) error { _, err := to.Write(b); return err }); err != nil {
 				return err

@@ -46,11 +46,11 @@ func (r *datasetRun) open(ctx context.Context) (*setup.Corpus, error) {
 		return nil, err
 	}
 	if r.out != "" {
-		undo, err := output.Dir(r.out)
+		undo, err := output.MakeDir(r.out)
 		if err != nil {
 			return nil, err
 		}
-		undo() // it is made with the first file
+		undo() // the first file makes it again
 	}
 	if err := r.report.check(); err != nil {
 		return nil, err

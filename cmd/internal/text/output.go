@@ -46,7 +46,6 @@ type folder struct {
 // may be one file, and none may be an input.
 func (f *folder) make(inputs []string) error {
 	from := make(map[string]string, len(inputs))
-	var outputs []string
 	for _, in := range inputs {
 		sound, _ := os.Stat(in) // nil for standard input
 		key := oneFile(stem(in))
@@ -59,14 +58,11 @@ func (f *folder) make(inputs []string) error {
 			if there, err := os.Stat(path); err == nil && os.SameFile(there, sound) {
 				return &output.Error{Name: path, Err: errors.New("it is an input")}
 			}
-			outputs = append(outputs, filepath.Base(path))
 		}
 	}
 	var err error
-	if f.undo, err = output.Dir(f.dir); err != nil {
-		return err
-	}
-	return output.CheckIn(f.dir, outputs)
+	f.undo, err = output.MakeDir(f.dir)
+	return err
 }
 
 // folds reports whether Talk.txt and talk.txt are one file on this system.
@@ -140,7 +136,7 @@ func (f *folder) write(name string, t *transcript.Transcript) (first error) {
 		if f.skip && exists(path) {
 			continue
 		}
-		err := output.WriteIn(f.dir, filepath.Base(path), func(w io.Writer) error { return f.subtitles.Write(w, format, t) })
+		err := output.Replace(path, func(w io.Writer) error { return f.subtitles.Write(w, format, t) })
 		if err == nil {
 			written = append(written, show.Name(path))
 		}
