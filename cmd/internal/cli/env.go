@@ -100,7 +100,7 @@ func NoArgs(c *cobra.Command, args []string) error {
 		if f := c.Flags().Lookup("dataset"); f != nil && !f.Changed {
 			hint = "; --dataset names the sound to transcribe"
 		}
-		return Usagef("%s takes no arguments: got %q%s", c.Name(), args[0], hint)
+		return Usagef("got %q, want no arguments%s", args[0], hint)
 	}
 	var names []string
 	for _, sub := range c.Commands() {

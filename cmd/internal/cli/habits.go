@@ -139,7 +139,9 @@ func ownFlag(f *pflag.Flag, word, value string, joined bool, args []string) (our
 		return []string{value}, len(args)
 	case f.NoOptDefVal == "":
 		return args, len(args)
-	case joined && !truth || o == nil || o.BareValue == "" || len(args) == 1 && !joined || strings.ContainsAny(value, `-./\`):
+	case o == nil || o.BareValue == "" || strings.ContainsAny(value, `-./\`):
+		return args[:1], 1
+	case joined && !truth || !joined && len(args) == 1:
 		return args[:1], 1
 	case value == "True":
 		value = o.BareValue

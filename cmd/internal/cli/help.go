@@ -62,7 +62,8 @@ const shortHelp = "short-help"
 func AddHelp(c *cobra.Command) {
 	UseHelpTemplate(c)
 	c.Flags().Bool("help", false, "explain everything")
-	c.Flags().BoolFuncP(shortHelp, "h", "show the common flags", func(string) error { return c.Flags().Set("help", "true") })
+	setHelp := func(string) error { return c.Flags().Set("help", "true") }
+	c.Flags().BoolFuncP(shortHelp, "h", "show the common flags", setHelp)
 	Must(c.Flags().MarkHidden(shortHelp))
 	for _, sub := range c.Commands() {
 		AddHelp(sub)
