@@ -30,8 +30,8 @@ func readLibriSpeech(ctx context.Context, d *Dataset, file string, rows sink) er
 		switch name := audio[id]; {
 		case err != nil:
 		case strings.ContainsAny(id, "/\\\x00"):
-			err = errStrange
-		case d.options.spoken(text) != nil:
+			err = errBadName
+		case d.options.checkText(text) != nil:
 			err = errBlank
 		case name == "":
 			u.Audio, err = existing(filepath.Join(folder, id+".flac"))
@@ -89,7 +89,7 @@ func readBeside(ctx context.Context, d *Dataset, file string, rows sink) error {
 	u := Utterance{ID: d.relative(file)}
 	var err error
 	if u.Text, err = readText(ctx, stem+".txt"); err == nil {
-		err = d.options.spoken(u.Text)
+		err = d.options.checkText(u.Text)
 	}
 	if err == nil {
 		u.Audio, err = existing(file)

@@ -86,7 +86,7 @@ var formats = map[string]reader{
 }
 
 // All iterates over the utterances in a stable order. With a nil error the utterance is
-// valid; with a *RowError it is not, and iteration goes on; any other error is ctx's
+// valid; with a *RowError it is not, and iteration continues; any other error is ctx's
 // and ends it. Files are opened when iteration reaches them: one that cannot be opened
 // is a RowError with line 0.
 func (d *Dataset) All(ctx context.Context) iter.Seq2[Utterance, error] {
@@ -119,11 +119,11 @@ func (d *Dataset) All(ctx context.Context) iter.Seq2[Utterance, error] {
 
 // rowError returns the error for a row.
 func rowError(file string, line int, id string, err error) *RowError {
-	return &RowError{File: file, Line: line, Err: brief(err), ID: id}
+	return &RowError{File: file, Line: line, Err: shorten(err), ID: id}
 }
 
-// brief cuts what an error says: values and names that it quotes may be as long as their file.
-func brief(err error) error {
+// shorten cuts a message: it may quote values and names as long as their file.
+func shorten(err error) error {
 	const most = 1000
 	if err == nil || len(err.Error()) <= most {
 		return err
@@ -174,7 +174,7 @@ func (d *Dataset) CheckSplit(ctx context.Context) error {
 	if len(look.splits) == 0 {
 		return fmt.Errorf("%w: none has a field split", ErrSplit)
 	}
-	return brief(fmt.Errorf("%w: there is %s", ErrSplit, strings.Join(slices.Sorted(maps.Keys(look.splits)), ", ")))
+	return shorten(fmt.Errorf("%w: there is %s", ErrSplit, strings.Join(slices.Sorted(maps.Keys(look.splits)), ", ")))
 }
 
 // Count returns the number of rows, broken ones included. It opens no audio file. The error

@@ -23,7 +23,7 @@
 // the rows in a file and of file names by bytes, so it is the same on every machine. So
 // are the identifiers. They are unique: a repeated one gets "#2", "#3", … appended.
 //
-// A row that cannot be used is reported as a [RowError] and iteration goes on; no row
+// A row that cannot be used is reported as a [RowError] and iteration continues; no row
 // is dropped silently. A line or a text may have a megabyte, a sound inside a Parquet file
 // 256, and a Parquet file one row for each of its bytes.
 package datasets

@@ -137,12 +137,12 @@ func (d *Dataset) header(columns []string) error {
 
 var (
 	errNotUTF8 = errors.New("not UTF-8")
-	errStrange = errors.New("audio name holds a path or a zero byte")
+	errBadName = errors.New("audio name holds a path or a zero byte")
 )
 
 // eachLine calls f with every line of file that is not blank, without its line end. The
 // bytes are valid until the next call. A line that is too long or not UTF-8 is passed
-// as an error. f reports whether to go on.
+// as an error. f reports whether to continue.
 func eachLine(ctx context.Context, file string, f func(n int, line []byte, err error) bool) error {
 	in, err := input.Open(ctx, file)
 	if err != nil {

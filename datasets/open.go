@@ -48,7 +48,7 @@ func Open(ctx context.Context, path string, o Options) (*Dataset, error) {
 	case err != nil && ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil:
-		return nil, fmt.Errorf("dataset %s: %w", path, brief(err))
+		return nil, fmt.Errorf("dataset %s: %w", path, shorten(err))
 	}
 	if o.Split != "" && !hasFields(d.Format) {
 		return nil, fmt.Errorf("dataset %s: %w: %s has no field split", path, ErrSplit, d.Format)

@@ -215,7 +215,7 @@ func (d *Dataset) Group(ctx context.Context, file string, group int) iter.Seq2[U
 			return yield(u, err)
 		})
 		if err != nil && err != errStop {
-			yield(Utterance{}, brief(fmt.Errorf("%s: row group %d: %w", file, group, err)))
+			yield(Utterance{}, shorten(fmt.Errorf("%s: row group %d: %w", file, group, err)))
 		}
 	}
 }

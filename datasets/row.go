@@ -65,8 +65,8 @@ var (
 	errBlank   = errors.New("has an empty text; where nothing is said, allow empty texts")
 )
 
-// spoken checks the text of a row; nil if it is usable.
-func (o Options) spoken(text string) error {
+// checkText checks the text of a row; nil if it is usable.
+func (o Options) checkText(text string) error {
 	if strings.TrimSpace(text) == "" && !o.AllowEmpty {
 		return errBlank
 	}
@@ -84,7 +84,7 @@ func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) 
 	case !ok || name == "":
 		return u, errNoAudio
 	case strings.ContainsRune(name, 0):
-		return u, errStrange
+		return u, errBadName
 	}
 	if u.ID, _, err = f.text(idNames...); err != nil {
 		return u, err
@@ -92,7 +92,7 @@ func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) 
 	if u.Lang, _, err = f.text(langNames...); err != nil {
 		return u, err
 	}
-	if err := u.takePart(f); err != nil {
+	if err := u.readPart(f); err != nil {
 		return u, err
 	}
 	if u.ID == "" {
@@ -106,16 +106,16 @@ func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) 
 	} else if !ok {
 		return u, errNoText
 	}
-	if err := o.spoken(u.Text); err != nil {
+	if err := o.checkText(u.Text); err != nil {
 		return u, err
 	}
 	u.Audio, err = source(name)
 	return u, err
 }
 
-// takePart reads which part of the audio is meant. Without an offset it is the whole,
+// readPart reads which part of the audio is meant. Without an offset it is the whole,
 // whatever the duration field says.
-func (u *Utterance) takePart(f fields) (err error) {
+func (u *Utterance) readPart(f fields) (err error) {
 	stated := f["offset"] != nil && f["offset"] != ""
 	if u.Duration, err = f.seconds("duration"); err != nil {
 		return err

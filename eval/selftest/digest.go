@@ -25,7 +25,7 @@ const (
 	// Full is all that a transcription computes, except the mel.
 	Full Part = "full"
 
-	// short is Full behind the first few layers of the encoder: all layers are alike, and a
+	// short is Full after the first few layers of the encoder: all layers are alike, and a
 	// second pass of a large encoder takes too long.
 	short Part = "short"
 

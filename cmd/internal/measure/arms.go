@@ -36,8 +36,8 @@ func (s setting) String() string {
 	return s.precision.String()
 }
 
-// file is the name of the file of an arm's records, without .jsonl: some systems take
-// no colon in one.
+// file is the name of the file of an arm's records, without .jsonl. Some systems allow no
+// colon in a name.
 func (s setting) file() string { return strings.NewReplacer(":", "-", "=", "-").Replace(s.String()) }
 
 // parseSettings parses the settings of arms, separated by commas.
@@ -154,7 +154,7 @@ func (r *arms) add(ctx context.Context, settings []setting, data *setup.Corpus) 
 	return nil
 }
 
-// load adds the arm of a setting, over a dataset of a name.
+// load adds the arm of a setting over the named dataset.
 func (r *arms) load(ctx context.Context, s setting, dataset string) (_ *arm, err error) {
 	a := &arm{setting: s, flags: r.model}
 	a.flags.Precision, a.flags.Pool, a.flags.Several = s.precision, r.pool, nil

@@ -18,7 +18,7 @@ import (
 )
 
 const benchHelp = `Bench measures what this machine can do at best, in arithmetic and in reading
-memory, and how near to that a model comes: log-mel, encoder, cross-attention keys
+memory, and how close a model comes to that: log-mel, encoder, cross-attention keys
 and values, one decode step, and passes of 1 to 16 rows as they verify drafts.
 
 With --size a published shape is measured with random weights in memory: nothing is
@@ -29,7 +29,7 @@ Shares are of what the machine can do: of arithmetic, the time that the operatio
 take at the best speed over the time measured; of bandwidth, the same for the bytes
 that a step must read; of a pass, for the larger of both.
 
-To measure precisions and assistants on real sound, take verity compare.
+To measure precisions and assistants on real sound, use verity compare.
 
   verity bench --size large-v2
   verity bench --size large-v2 --precision int8 --json > bench.json

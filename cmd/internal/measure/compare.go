@@ -153,7 +153,7 @@ func (v *compareCommand) checkArms() error {
 	case assisted && none:
 		return cli.Usagef("--precision %v: there is no assistant: name one with --assistant (self, ngram, bigram or a directory)", v.precisions)
 	case !assisted && !none && v.model.Assistant.Name != "auto":
-		return cli.Usagef("--assistant %s: no arm has it: write %s behind a precision", assistant, assistedMark)
+		return cli.Usagef("--assistant %s: no arm has it: write %s after a precision", assistant, assistedMark)
 	}
 	return nil
 }

@@ -1,3 +1,3 @@
-// Package measure has the commands that measure: eval, compare, report, bench, plan and
-// selftest. A Job is eval for a program that deals out the rows itself.
+// Package measure has the commands that measure: eval, compare, report, bench and
+// selftest. A Job is eval for a program that distributes the rows itself.
 package measure
