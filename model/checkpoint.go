@@ -159,22 +159,13 @@ func (c *Checkpoint) Context() context.Context { return c.ctx }
 func (c *Checkpoint) Err() error { return c.ctx.Err() }
 
 // Reading runs do, which reads weights, and returns its error. The error wraps
-// [ErrChanged] if a file of the weights could not be read, or changed since it was
-// opened: weights are views of mapped files, and without Reading a missing page would end
-// the program. The last of several that run at the same time releases the memory that the
+// [ErrChanged] if a file of the weights could not be read: weights are views of mapped
+// files, and without Reading a missing page would end the program. The last of several that run at the same time releases the memory that the
 // files take.
 func (c *Checkpoint) Reading(do func() error) error {
 	c.store.readers.Add(1)
 	defer c.store.leave()
-	if err := weights.Guard(c.store.files, do); err != nil {
-		return err
-	}
-	for _, f := range c.store.files {
-		if err := f.Unchanged(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return weights.Guard(c.store.files, do)
 }
 
 // LockFiles locks the files of c, once nobody else has locked them. Code that reads them from

@@ -399,7 +399,7 @@ func TestIndex(t *testing.T) {
 		{"promised, not there", func(f fstest.MapFS) { f[first] = pack(t, nil) },
 			"dir/" + first + ": tensor model.decoder.embed_tokens.weight: missing"},
 		{"strange name", func(f fstest.MapFS) { f[index] = file(`{"weight_map": {"\u001b[31m": "` + first + `"}}`) },
-			"dir/" + index + `: weight_map tensor "\x1b[31m": want a name of printable characters`},
+			"dir/" + index + `: weight_map names the file "model-00001-of-00002.safetensors" for tensor "\x1b[31m", want a name in the same directory`},
 		{"not promised", func(f fstest.MapFS) { f[index] = file(`{"weight_map": {"x": "` + first + `"}}`) },
 			"dir/" + first + ": tensor x: missing"},
 	}
@@ -409,7 +409,7 @@ func TestIndex(t *testing.T) {
 			edit func(fsys fstest.MapFS)
 			want string
 		}{"file " + name, func(f fstest.MapFS) { f[index] = file(`{"weight_map": {"x": "` + name + `"}}`) },
-			fmt.Sprintf("dir/%s: weight_map names the file %q, want a name in the same directory", index, strings.ReplaceAll(name, `\\`, `\`))})
+			fmt.Sprintf("dir/%s: weight_map names the file %q for tensor \"x\", want a name in the same directory", index, strings.ReplaceAll(name, `\\`, `\`))})
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

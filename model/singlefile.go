@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"verity/internal/formats/ggml"
 	"verity/internal/formats/torch"
 	"verity/internal/formats/weights"
-	"verity/internal/frontend"
 )
 
 // openFile opens a checkpoint that is one file. Its first bytes tell the format.
@@ -73,12 +71,6 @@ func (c *Checkpoint) parseGGML(b []byte) ([]weights.Entry, error) {
 	if err := c.setDims(m.Sizes); err != nil {
 		return nil, err
 	}
-	if m.Bins != c.Dims.MelBins {
-		return nil, fmt.Errorf("%w: n_mels is %d, its mel filters have %d bins", ErrConfig, c.Dims.MelBins, m.Bins)
-	}
-	if err := checkFilters(m); err != nil {
-		return nil, err
-	}
 	for i, e := range m.Tensors {
 		if n := len(e.Shape); n == 2 && e.Shape[1] == 1 && strings.HasSuffix(e.Name, ".bias") {
 			m.Tensors[i].Shape = e.Shape[:1] // of a convolution
@@ -88,38 +80,6 @@ func (c *Checkpoint) parseGGML(b []byte) ([]weights.Entry, error) {
 		c.fsys = fstest.MapFS{"vocabulary.bin": {Data: m.Vocab}}
 	}
 	return m.Tensors, nil
-}
-
-// filterTolerance bounds the difference between a mel filter's weight and ours, as a
-// fraction of the filter's largest. Ours are rounded from float64; librosa computes edges
-// in float64 and rounds too, so only the last bits of a float32 can differ.
-const filterTolerance = 1e-5
-
-// checkFilters compares the mel filters in a file with those of our front end, which
-// every published model was trained with.
-func checkFilters(m *ggml.Model) error {
-	if m.Frequencies != frontend.Spectrum {
-		return fmt.Errorf("%w: its mel filters have %d frequencies, want %d",
-			ErrConfig, m.Frequencies, frontend.Spectrum)
-	}
-	for bin, f := range frontend.Filters(m.Bins) {
-		most := 0.0
-		for _, w := range f.Weights {
-			most = max(most, w)
-		}
-		for k := range m.Frequencies {
-			got, want := float64(m.Filter(bin, k)), 0.0
-			if i := k - f.First; i >= 0 && i < len(f.Weights) {
-				want = f.Weights[i]
-			}
-			if !(math.Abs(got-want) <= filterTolerance*most) {
-				return fmt.Errorf("%w: mel filter %d, frequency %d: got %v, want %v: "+
-					"it was trained with another front end",
-					ErrConfig, bin, k, float32(got), float32(want))
-			}
-		}
-	}
-	return nil
 }
 
 func (c *Checkpoint) parseTorch(b []byte) ([]weights.Entry, error) {

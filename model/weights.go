@@ -176,12 +176,9 @@ func parseIndex(file string, b []byte) ([]shard, error) {
 	}
 	byFile := map[string][]string{}
 	for name, f := range index.WeightMap {
-		if !plainName(f) {
+		if !plainName(f) || strings.ContainsFunc(name, unicode.IsControl) {
 			return nil, &ConfigError{file, "weight_map",
-				fmt.Sprintf("names the file %.80q, want a name in the same directory", f)}
-		}
-		if err := weights.CheckName(name); err != nil {
-			return nil, &ConfigError{file, "weight_map", err.Error()}
+				fmt.Sprintf("names the file %.80q for tensor %.80q, want a name in the same directory", f, name)}
 		}
 		byFile[f] = append(byFile[f], name)
 	}

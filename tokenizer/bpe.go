@@ -53,11 +53,10 @@ func (b *bpe) has(tok Token) bool {
 // first, or -1.
 func (b *bpe) encode(s string) (toks []Token, bad int) {
 	toks, bad = make([]Token, 0, len(s)/3+1), -1
-	m := merger{bpe: b}
 	for at := 0; at < len(s); {
 		n := pieceLength(s[at:])
 		missing := -1
-		toks, missing = m.appendPiece(toks, s[at:at+n])
+		toks, missing = b.appendPiece(toks, s[at:at+n])
 		if missing >= 0 && bad < 0 {
 			bad = at + missing
 		}

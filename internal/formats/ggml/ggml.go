@@ -1,7 +1,6 @@
 package ggml
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -17,7 +16,6 @@ const (
 	maxTensors = 1 << 15
 	maxName    = 256
 	maxDims    = 4
-	maxFilters = 1 << 20
 
 	versionFactor = 1000 // ftype is the quantisation version times this, plus the type
 )
@@ -34,17 +32,9 @@ var sizes = []string{"n_vocab", "n_audio_ctx", "n_audio_state", "n_audio_head", 
 
 // A Model is the content of a file.
 type Model struct {
-	Sizes             map[string]int // such as n_vocab
-	Bins, Frequencies int            // of the mel filters
-	Vocab             []byte         // the text tokens by rank, as package tokenizer keeps its tables; nil if there are none
-	Tensors           []weights.Entry
-
-	filters []byte
-}
-
-// Filter returns the weight of a frequency in a mel filter.
-func (m *Model) Filter(bin, frequency int) float32 {
-	return math.Float32frombits(binary.LittleEndian.Uint32(m.filters[4*(bin*m.Frequencies+frequency):]))
+	Sizes   map[string]int // such as n_vocab
+	Vocab   []byte         // the text tokens by rank, as package tokenizer keeps its tables; nil if there are none
+	Tensors []weights.Entry
 }
 
 // Parse reads a file. The tensors are views of b.
@@ -67,12 +57,12 @@ func parse(c *weights.Cursor) (*Model, error) {
 	if ftype := c.Int32(); ftype/versionFactor == 1 {
 		return nil, errors.New("quantisation: got version 1, of early 2023, want version 2")
 	}
-	m.Bins, m.Frequencies = c.Int32(), c.Int32()
-	n, ok := weights.Volume([]int{m.Bins, m.Frequencies})
-	if c.Err() == nil && (!ok || n > maxFilters) {
-		return nil, fmt.Errorf("mel filters of %d bins and %d frequencies: want at most %d weights", m.Bins, m.Frequencies, maxFilters)
+	bins, frequencies := c.Int32(), c.Int32()
+	n, ok := weights.Volume([]int{bins, frequencies})
+	if !ok && c.Err() == nil {
+		return nil, fmt.Errorf("mel filters of %d bins and %d frequencies", bins, frequencies)
 	}
-	m.filters = c.Bytes(4 * n)
+	c.Bytes(4 * n) // the filters: those of package frontend in every published model
 	if err := m.readVocab(c); err != nil {
 		return nil, err
 	}

@@ -1,14 +1,12 @@
 package safetensors
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"math"
+	"maps"
 	"slices"
 
 	"verity/internal/formats/sniff"
@@ -107,130 +105,65 @@ func place(infos []info, data []byte) ([]weights.Entry, error) {
 	return entries, nil
 }
 
-// parseHeader reads the JSON token by token, because decoding into a map would keep
-// only the last of two equal names.
+// parseHeader reads the JSON of the header. Of two equal names the last counts, and the data
+// of the first is a gap.
 func parseHeader(b []byte) (infos []info, err error) {
-	if len(b) == 0 || b[0] != '{' { // upstream allows no space before the brace
-		return nil, malformed("the header does not begin with a brace")
-	}
-	dec := json.NewDecoder(bytes.NewReader(b))
-	err = object(dec, func(name string) error {
-		if name == "__metadata__" {
-			return dec.Decode(new(map[string]string))
-		}
-		if len(infos) == maxTensors {
-			return fmt.Errorf("more than %d tensors", maxTensors)
-		}
-		t, err := parseInfo(dec, name)
-		infos = append(infos, t)
-		return err
-	})
-	if err != nil {
+	var header map[string]json.RawMessage
+	if err := json.Unmarshal(b, &header); err != nil {
 		return nil, fmt.Errorf("%w: header: %w", ErrMalformed, err)
 	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, malformed("something follows the object in the header")
+	if len(header) > maxTensors {
+		return nil, malformed("header: more than %d tensors", maxTensors)
+	}
+	delete(header, "__metadata__")
+	for _, name := range slices.Sorted(maps.Keys(header)) { // in order, for the same error each time
+		t, err := parseInfo(name, header[name])
+		if err != nil {
+			return nil, fmt.Errorf("%w: header: %.80q: %w", ErrMalformed, name, err)
+		}
+		infos = append(infos, t)
 	}
 	return infos, nil
 }
 
-// object reads a JSON object. It calls field after each key to read the value.
-func object(dec *json.Decoder, field func(key string) error) error {
-	if tok, err := dec.Token(); err != nil {
-		return err
-	} else if tok != json.Delim('{') {
-		return fmt.Errorf("got a JSON %T, want an object", tok)
-	}
-	seen := map[string]bool{}
-	for dec.More() {
-		tok, err := dec.Token()
-		if err != nil {
-			return err
-		}
-		key := tok.(string) // the decoder allows no other type
-		if seen[key] {
-			return fmt.Errorf("%.80q stands twice", key)
-		}
-		seen[key] = true
-		if err := field(key); err != nil {
-			return fmt.Errorf("%.80q: %w", key, err)
-		}
-	}
-	_, err := dec.Token()
-	return err
+// headerEntry is the description of a tensor in the header.
+type headerEntry struct {
+	DType   string  `json:"dtype"`
+	Shape   []int   `json:"shape"`
+	Offsets []int64 `json:"data_offsets"`
 }
 
 // parseInfo reads one tensor's entry and checks that its length fits its shape.
-func parseInfo(dec *json.Decoder, name string) (info, error) {
-	t := info{name: name}
-	var offsets []int
-	err := object(dec, func(key string) (err error) {
-		switch key {
-		case "dtype":
-			err = dec.Decode(&t.dtype)
-		case "shape":
-			t.shape, err = numbers(dec, maxDims)
-		case "data_offsets":
-			offsets, err = numbers(dec, 2)
-		default:
-			err = errors.New("unknown field")
-		}
-		return err
-	})
+func parseInfo(name string, b []byte) (info, error) {
+	var entry headerEntry
+	err := json.Unmarshal(b, &entry)
 	switch {
 	case err != nil:
-		return t, err
-	case t.dtype == "" || t.shape == nil || len(offsets) != 2:
-		return t, errors.New("want dtype, shape and two data_offsets")
+		return info{}, err
+	case entry.DType == "" || entry.Shape == nil || len(entry.Offsets) != 2:
+		return info{}, errors.New("want dtype, shape and two data_offsets")
+	case len(entry.Shape) > maxDims:
+		return info{}, fmt.Errorf("shape of %d dimensions, want at most %d", len(entry.Shape), maxDims)
 	}
-	t.lo, t.hi = int64(offsets[0]), int64(offsets[1])
+	t := info{name, entry.DType, entry.Shape, entry.Offsets[0], entry.Offsets[1]}
 	if t.lo < 0 || t.hi < t.lo {
-		return t, fmt.Errorf("data_offsets %v", offsets)
+		return t, fmt.Errorf("data_offsets %v", entry.Offsets)
 	}
 	return t, t.checkLen()
 }
 
-// numbers reads a list of integers, and not more of them than most.
-func numbers(dec *json.Decoder, most int) ([]int, error) {
-	if tok, err := dec.Token(); err != nil || tok != json.Delim('[') {
-		return nil, cmp.Or(err, errors.New("want a list of integers"))
-	}
-	list := []int{}
-	for dec.More() {
-		if len(list) == most {
-			return nil, fmt.Errorf("more than %d numbers", most)
-		}
-		var n int
-		if err := dec.Decode(&n); err != nil {
-			return nil, err
-		}
-		list = append(list, n)
-	}
-	_, err := dec.Token()
-	return list, err
-}
-
-// checkLen compares the length in bytes with the shape, safe against overflow.
+// checkLen compares the length in bytes with the shape.
 func (i info) checkLen() error {
-	n, ok := sizes[i.dtype]
-	if !ok {
-		return nil
+	n, fits := weights.Volume(i.shape)
+	if slices.Contains(i.shape, 0) {
+		n, fits = 0, slices.Min(i.shape) == 0
 	}
-	empty := slices.Contains(i.shape, 0)
-	for _, d := range i.shape {
-		if d < 0 || d > math.MaxInt32 {
-			return fmt.Errorf("shape %v", i.shape)
-		}
-		if d > 0 && n > math.MaxInt64/int64(d) {
-			return fmt.Errorf("shape %v is too large", i.shape)
-		}
-		n *= int64(max(d, 1))
+	if !fits {
+		return fmt.Errorf("shape %v", i.shape)
 	}
-	if empty {
-		n = 0
-	}
-	if i.hi-i.lo != n {
-		return fmt.Errorf("%v %s takes %d bytes, the offsets leave %d", i.shape, i.dtype, n, i.hi-i.lo)
+	size, ok := sizes[i.dtype]
+	if want := int64(n) * size; ok && i.hi-i.lo != want {
+		return fmt.Errorf("%v %s takes %d bytes, the offsets leave %d", i.shape, i.dtype, want, i.hi-i.lo)
 	}
 	return nil
 }

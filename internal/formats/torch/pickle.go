@@ -3,9 +3,6 @@ package torch
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
-	"unicode"
 
 	"verity/internal/formats/weights"
 	"verity/internal/tensor"
@@ -37,13 +34,7 @@ type (
 
 func fail(format string, args ...any) { panic(fault{fmt.Errorf(format, args...)}) }
 
-func (g global) String() string {
-	name := fmt.Sprintf("%.80s.%.80s", g.module, g.name)
-	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return strconv.Quote(name)
-	}
-	return name
-}
+func (g global) String() string { return fmt.Sprintf("%.160q", g.module+"."+g.name) }
 
 // A dict is a dictionary of texts, in insertion order.
 type dict struct {

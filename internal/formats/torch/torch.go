@@ -53,14 +53,10 @@ func Parse(b []byte) (*Model, error) {
 	return m, nil
 }
 
-// The list of files takes memory before it is seen, some six times its length.
-const (
-	maxList   = 4 << 20 // large-v2 has 130 kB
-	maxPickle = 4 << 20 // large-v2 has 100 kB
-)
+const maxPickle = 4 << 20 // large-v2 has 100 kB
 
 func parse(b []byte) (any, error) {
-	z, err := zip.NewReader(&budget{bytes.NewReader(b), maxList}, int64(len(b)))
+	z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
 	if err != nil {
 		return nil, fmt.Errorf("reading the zip archive: %w", err)
 	}
@@ -86,19 +82,6 @@ func parse(b []byte) (any, error) {
 		return nil, err
 	}
 	return run(program, func(key string) ([]byte, error) { return a.read("data/" + key) })
-}
-
-// A budget is a reader that returns an error after a number of bytes.
-type budget struct {
-	*bytes.Reader
-	left int
-}
-
-func (l *budget) ReadAt(p []byte, at int64) (int, error) {
-	if l.left -= len(p); l.left < 0 {
-		return 0, fmt.Errorf("its list of files is longer than %d bytes", maxList)
-	}
-	return l.Reader.ReadAt(p, at)
 }
 
 // An archive is the files of a zip archive, by name without the top folder.

@@ -77,12 +77,12 @@ func TestParse(t *testing.T) {
 // TestRefused: nothing is called, and nothing is read past its storage.
 func TestRefused(t *testing.T) {
 	for _, tt := range []struct{ name, program, want string }{
-		{"a call of the system", "\x80\x02cos\nsystem\nX\x02\x00\x00\x00ls\x85R.", "it calls os.system, which is not run"},
-		{"a call of eval", "\x80\x02cbuiltins\neval\nX\x01\x00\x00\x001\x85R.", "it calls builtins.eval"},
+		{"a call of the system", "\x80\x02cos\nsystem\nX\x02\x00\x00\x00ls\x85R.", "it calls \"os.system\", which is not run"},
+		{"a call of eval", "\x80\x02cbuiltins\neval\nX\x01\x00\x00\x001\x85R.", "it calls \"builtins.eval\""},
 		{"an instance", "\x80\x02(ios\nsystem\n.", "operation 0x69"},
 		{"a new object", "\x80\x02cbuiltins\nlist\n)\x81.", "operation 0x81"},
 		{"a reference elsewhere", "\x80\x02X\x01\x00\x00\x000Q.", "a reference that is no storage"},
-		{"another storage", "\x80\x02" + fmt.Sprintf(storageOf, "EvilStorage", 4), "a storage of type torch.EvilStorage"},
+		{"another storage", "\x80\x02" + fmt.Sprintf(storageOf, "EvilStorage", 4), "a storage of type \"torch.EvilStorage\""},
 		{"a storage too short", "\x80\x02" + fmt.Sprintf(storageOf, "FloatStorage", 5), "of 5 float32, the archive has 4"},
 		{"a tensor too long", "\x80\x02" + tensorOf("FloatStorage", 4, 1, "K\x04", "K\x01") + ".", "from element 1, its storage has 4"},
 		{"a transposed tensor", "\x80\x02" + tensorOf("FloatStorage", 4, 0, "K\x02K\x02", "K\x01K\x02") + ".", "strides [1 2]"},

@@ -17,6 +17,5 @@
 //
 // A page of a mapped file may be unreadable, because the file was truncated, or its disk
 // or network failed. The processor reports that as a fault. [Guard] turns it into an
-// error that names the file. [File.Unchanged] compares size and time with those at
-// opening, since an overwritten file would give a mixture of both.
+// error that names the file.
 package weights

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"runtime/debug"
 	"slices"
-	"sync"
 
 	"verity/internal/tensor"
+	"verity/parallel"
 )
 
 // An Entry is the place of a tensor in a file and the decoding of its values.
@@ -80,37 +79,17 @@ func (e Entry) Rows(lo, hi int) tensor.Tensor {
 	t := tensor.Tensor{DType: e.DType, Shape: shape}
 	t.Data = make([]byte, t.Len()*e.DType.Size())
 	row := len(t.Data) / max(1, hi-lo)
-	inParallel(hi-lo, len(t.Data), func(from, to int) {
+	var pool *parallel.Pool // nil decodes here: threads cost more than a small tensor
+	if len(t.Data) >= 1<<18 {
+		pool = parallel.New(runtime.GOMAXPROCS(0))
+		defer pool.Close()
+	}
+	pool.For(hi-lo, 1, func(from, to int) {
 		for r := from; r < to; r++ {
 			e.Decode(t.Data[r*row:(r+1)*row], lo+r)
 		}
 	})
 	return t
-}
-
-// inParallel splits n rows of that many bytes in all into parts, one for each processor
-// if they are large enough. It repeats the panic of a part: see [Guard].
-func inParallel(n, bytes int, do func(from, to int)) {
-	workers := min(n, runtime.GOMAXPROCS(0))
-	if bytes < 1<<18 || workers < 2 {
-		do(0, n)
-		return
-	}
-	var wg sync.WaitGroup
-	failures := make([]any, workers)
-	for w := range workers {
-		wg.Go(func() {
-			debug.SetPanicOnFault(true)
-			defer func() { failures[w] = recover() }()
-			do(n*w/workers, n*(w+1)/workers)
-		})
-	}
-	wg.Wait()
-	for _, v := range failures {
-		if v != nil {
-			panic(v)
-		}
-	}
 }
 
 // Floats returns a Decode for rows of cols values of type f32, of which decode makes one.

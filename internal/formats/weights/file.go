@@ -43,12 +43,12 @@ func newFile(r *region, parse Parser) (*File, error) {
 	f := &File{region: r}
 	err := guard([]*region{r}, func() (err error) {
 		if f.entries, err = parse(r.data); err == nil {
-			err = shown(f.entries)
+			err = checkNames(f.entries)
 		}
-		if err == nil {
-			return nil
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.path, err)
 		}
-		return fmt.Errorf("%s: %w", r.path, err)
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -60,28 +60,15 @@ func newFile(r *region, parse Parser) (*File, error) {
 	return f, nil
 }
 
-// shown refuses names that the errors that hold them could not print.
-func shown(entries []Entry) error {
+// checkNames refuses names that errors could not print: long ones, and those that a terminal
+// would interpret.
+func checkNames(entries []Entry) error {
 	for _, e := range entries {
-		if err := CheckName(e.Name); err != nil {
-			return fmt.Errorf("%w; download or convert the model again", err)
+		if len(e.Name) > 1024 || len(e.Type) > 32 || !utf8.ValidString(e.Name) ||
+			strings.ContainsFunc(e.Name, func(r rune) bool { return !strconv.IsPrint(r) }) {
+			return fmt.Errorf("tensor %.80q of type %.32q: want a short name of printable characters; "+
+				"download or convert the model again", e.Name, e.Type)
 		}
-		if len(e.Type) > 32 {
-			return fmt.Errorf("tensor %q: a type of %d bytes, want at most 32; download or convert the model again", e.Name, len(e.Type))
-		}
-	}
-	return nil
-}
-
-// CheckName refuses the name of a tensor that is too long for errors, or that a terminal would
-// interpret.
-func CheckName(name string) error {
-	const most = 1024
-	if len(name) > most {
-		return fmt.Errorf("tensor %.80q: a name of %d bytes, want at most %d", name, len(name), most)
-	}
-	if !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) {
-		return fmt.Errorf("tensor %.80q: want a name of printable characters", name)
 	}
 	return nil
 }
@@ -103,10 +90,6 @@ func (f *File) Entry(name string) (Entry, bool) {
 	}
 	return f.entries[i], true
 }
-
-// Unchanged returns an error that wraps ErrChanged if the file on disk is not the
-// one that was opened, or has been written since.
-func (f *File) Unchanged() error { return f.region.unchanged() }
 
 // Close unmaps the file.
 func (f *File) Close() error {

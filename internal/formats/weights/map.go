@@ -3,7 +3,6 @@ package weights
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"runtime/debug"
 	"unsafe"
@@ -13,8 +12,7 @@ import (
 	"verity/internal/input"
 )
 
-// ErrChanged is the cause if a file changed, or could not be read, while its tensors were
-// read.
+// ErrChanged is the cause if a part of a file could not be read while its tensors were read.
 var ErrChanged = errors.New("changed or could not be read while it was loaded")
 
 // A region is the bytes of a file: mapped, or the caller's.
@@ -22,14 +20,22 @@ type region struct {
 	path   string
 	mapped mmap.MMap // nil if the bytes are the caller's
 	data   []byte
-	stat   fs.FileInfo // at opening
 }
 
 // openRegion maps a regular file. It checks the type before opening: opening a FIFO would
 // wait for a writer.
 func openRegion(path string) (*region, error) {
-	if err := regular(path); err != nil {
+	st, err := os.Stat(path)
+	if to, e := os.Readlink(path); err != nil && e == nil {
+		return nil, fmt.Errorf("%s: %w", path, input.Dangling(to))
+	}
+	switch {
+	case err != nil:
 		return nil, err
+	case !st.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: not a regular file", path)
+	case st.Size() == 0: // cannot be mapped
+		return &region{path: path}, nil
 	}
 	//verity:reads a regular file, checked above
 	f, err := os.Open(path)
@@ -37,52 +43,11 @@ func openRegion(path string) (*region, error) {
 		return nil, err
 	}
 	defer f.Close() // the mapping stays valid
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if st.Size() == 0 { // cannot be mapped
-		return &region{path: path, stat: st}, nil
-	}
 	m, err := mmap.Map(f, mmap.RDONLY, 0)
 	if err != nil {
 		return nil, fmt.Errorf("%s: mapping into memory: %w", path, err)
 	}
-	return &region{path: path, mapped: m, data: m, stat: st}, nil
-}
-
-// regular returns an error unless path names a regular file.
-func regular(path string) error {
-	st, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if to, e := os.Readlink(path); e == nil {
-			return fmt.Errorf("%s: %w", path, input.Dangling(to))
-		}
-	}
-	switch {
-	case err != nil:
-		return err
-	case !st.Mode().IsRegular():
-		return fmt.Errorf("%s: not a regular file", path)
-	}
-	return nil
-}
-
-// unchanged returns an error if the file is not the one that was opened.
-func (r *region) unchanged() error {
-	if r.mapped == nil {
-		return nil
-	}
-	st, err := os.Stat(r.path)
-	switch {
-	case err != nil:
-		return fmt.Errorf("%s: %w: %w", r.path, ErrChanged, err)
-	case st.Size() != r.stat.Size():
-		return fmt.Errorf("%s: %w: got %d bytes, want the %d it had", r.path, ErrChanged, st.Size(), r.stat.Size())
-	case !st.ModTime().Equal(r.stat.ModTime()) || !os.SameFile(st, r.stat):
-		return fmt.Errorf("%s: %w: it was written at %v", r.path, ErrChanged, st.ModTime().Format("15:04:05.000"))
-	}
-	return nil
+	return &region{path: path, mapped: m, data: m}, nil
 }
 
 // holds reports whether addr is the address of a byte of the mapped file.

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"verity/internal/tensor"
 )
@@ -121,9 +120,6 @@ func TestFault(t *testing.T) {
 			t.Errorf("%v: error = %v, want ErrChanged with the file's name", e, err)
 		}
 	}
-	if err := f.Unchanged(); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "got 4096 bytes, want the 1048576") {
-		t.Errorf("Unchanged = %v", err)
-	}
 }
 
 // TestGuard checks that panics that are not faults of a file are passed on.
@@ -139,29 +135,6 @@ func TestGuard(t *testing.T) {
 	}()
 	var none *File
 	Guard([]*File{f}, func() error { return none.Close() })
-}
-
-func TestUnchanged(t *testing.T) {
-	path := write(t, 64)
-	f := open(t, path)
-	if err := f.Unchanged(); err != nil {
-		t.Fatal(err)
-	}
-	later := time.Now().Add(time.Hour)
-	if err := os.Chtimes(path, later, later); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Unchanged(); !errors.Is(err, ErrChanged) {
-		t.Errorf("written again: %v", err)
-	}
-	f.Close()
-	if err := os.Remove(path); err == nil && !errors.Is(f.Unchanged(), ErrChanged) && f.Mapped() {
-		t.Error("a file that is gone is unchanged")
-	}
-	mem, err := FromBytes("m", make([]byte, 16), parseFloats)
-	if err != nil || mem.Mapped() || mem.Unchanged() != nil || mem.Name() != "m" {
-		t.Errorf("in memory: %v", err)
-	}
 }
 
 func TestOpenErrors(t *testing.T) {
@@ -187,17 +160,13 @@ func TestOpenErrors(t *testing.T) {
 // TestNames: what a stranger calls a tensor, or its type, is not printed at length, and no
 // terminal interprets it.
 func TestNames(t *testing.T) {
-	for want, e := range map[string]Entry{
-		"a name of 1000000 bytes, want at most": {Name: strings.Repeat("x", 1e6)},
-		"a type of 1000000 bytes, want at most": {Name: "a", Type: strings.Repeat("F", 1e6)},
-		`"\x1b[31mred": want a name of print`:   {Name: "\x1b[31mred"},
-		`"a\nb": want a name of printable`:      {Name: "a\nb"},
-		`"\xff": want a name of printable`:      {Name: "\xff"},
-		`"\u202e": want a name of printable`:    {Name: "\u202e"},
+	for _, e := range []Entry{
+		{Name: strings.Repeat("x", 1e6)}, {Name: "a", Type: strings.Repeat("F", 1e6)},
+		{Name: "\x1b[31mred"}, {Name: "a\nb"}, {Name: "\xff"}, {Name: "\u202e"},
 	} {
 		_, err := FromBytes("x", nil, func([]byte) ([]Entry, error) { return []Entry{e}, nil })
-		if err == nil || len(err.Error()) > 300 || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.300v, want %q", err, want)
+		if err == nil || len(err.Error()) > 300 || !strings.Contains(err.Error(), "want a short name of printable") {
+			t.Errorf("%.300v", err)
 		}
 	}
 }
