@@ -171,7 +171,7 @@ func (m *Model) load(ctx context.Context, o Options, like *transcribe.Model) err
 		return err
 	}
 	m.Model, err = transcribe.Load(ctx, m.Checkpoint, transcribe.LoadOptions{
-		Threads: o.Threads, Pool: o.Pool, Precision: o.Precision, WindowsFirst: o.WindowsFirst, Like: like,
+		Threads: o.Threads, Pool: o.Pool, Precision: o.Precision, WindowsFirst: o.WindowsFirst, SharedWith: like,
 		Assistant: a, Policy: o.Policy, Rejection: o.Rejection, MeasureOverlap: o.MeasureOverlap, Log: o.Log,
 	})
 	if err != nil {

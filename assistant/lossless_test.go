@@ -206,7 +206,7 @@ func TestLosslessProcessors(t *testing.T) {
 // checkStats makes sure that drafts were made and counted.
 func checkStats(t *testing.T, at, name string, s transcript.Drafts, kept int) {
 	t.Helper()
-	if s.Kept != kept || name != "ngram" && name != "bigram" && s.Drafted == 0 {
+	if s.Tokens != kept || name != "ngram" && name != "bigram" && s.Drafted == 0 {
 		t.Errorf("%s: stats %+v, want %d kept and something drafted", at, s, kept)
 	}
 	if name == "self" && s.Accepted != s.Drafted {

@@ -48,11 +48,11 @@ func TestOverlap(t *testing.T) {
 					t.Fatal(err)
 				}
 				one := g.Stats.Drafts
-				one.Weighed, one.Overlap = meter.Positions, meter.Overlap
+				one.Compared, one.Overlap = meter.Positions, meter.Overlap
 				s.Add(one)
 			}
-			if s.Weighed != s.Accepted+s.Refused {
-				t.Errorf("%s: weighed %d places, %d were judged", tt.name, s.Weighed, s.Accepted+s.Refused)
+			if s.Compared != s.Accepted+s.Refused {
+				t.Errorf("%s: weighed %d places, %d were judged", tt.name, s.Compared, s.Accepted+s.Refused)
 			}
 			return s
 		}
@@ -69,17 +69,17 @@ func TestOverlap(t *testing.T) {
 		for name, s := range map[string]transcript.Drafts{"rejection": classic, "measuring": metered} {
 			tol := 1e-6
 			if !tt.tells {
-				tol += 5 * sigma(s.Weighed)
+				tol += 5 * sigma(s.Compared)
 			}
 			if got := s.MeanOverlap(); !(math.Abs(got-tt.alpha) <= tol) {
 				t.Errorf("%s, %s: mean of Σ min(p, q) = %.6f, want %v", tt.name, name, got, tt.alpha)
 			}
 		}
-		if got := classic.Agreement(); !(math.Abs(got-tt.alpha) <= 5*sigma(classic.Weighed)) {
-			t.Errorf("%s: rejection accepts %.4f of %d, want %v", tt.name, got, classic.Weighed, tt.alpha)
+		if got := classic.Agreement(); !(math.Abs(got-tt.alpha) <= 5*sigma(classic.Compared)) {
+			t.Errorf("%s: rejection accepts %.4f of %d, want %v", tt.name, got, classic.Compared, tt.alpha)
 		}
 		// The last round of a sequence may be cut short by its limit: 1 % of them are.
-		if got, want := classic.MeanKept(), Expected(tt.alpha, drafts); !(math.Abs(got/want-1) <= 0.03) {
+		if got, want := classic.TokensPerRound(), Expected(tt.alpha, drafts); !(math.Abs(got/want-1) <= 0.03) {
 			t.Errorf("%s: %.3f tokens a round, theory %.3f", tt.name, got, want)
 		}
 	}

@@ -114,7 +114,7 @@ func TestUpstreamBlocks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, s := r.decode(t, o, a, Constant(block), end, 24)
 			wantSame(t, name, got, ended)
-			if s.Drafted == 0 || s.Kept != k+1 {
+			if s.Drafted == 0 || s.Tokens != k+1 {
 				t.Errorf("%+v, want something drafted and %d kept", s, k+1)
 			}
 			if judge != nil {

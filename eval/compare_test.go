@@ -258,7 +258,7 @@ func TestPredict(t *testing.T) {
 			b.Seconds = transcript.Seconds{Verify: rounds * pass, Draft: rounds * draft * float64(n)}
 			b.Drafting = transcript.Drafts{
 				Rounds: rounds, Drafted: rounds * n,
-				Accepted: int(math.Round(rounds * (mean - 1))), Kept: int(math.Round(rounds * mean)),
+				Accepted: int(math.Round(rounds * (mean - 1))), Tokens: int(math.Round(rounds * mean)),
 				Refused: int(math.Round(rounds * (1 - math.Pow(alpha, float64(n))))),
 			}
 			want := mean * step / (draft*float64(n) + pass)
@@ -275,7 +275,7 @@ func TestPredict(t *testing.T) {
 		plain, assisted := &report.Score{}, &report.Score{}
 		plain.Seconds, assisted.Seconds = transcript.Seconds{Verify: 12}, transcript.Seconds{Verify: 8}
 		plain.Drafting = transcript.Drafts{Rounds: 100}
-		assisted.Drafting = transcript.Drafts{Rounds: 100, Drafted: drafted, Empty: 100 - drafted, Kept: 100}
+		assisted.Drafting = transcript.Drafts{Rounds: 100, Drafted: drafted, Empty: 100 - drafted, Tokens: 100}
 		s, _ := predict(plain, assisted)
 		return s
 	}

@@ -174,8 +174,8 @@ func fill(r *report.Record, t *transcript.Transcript) {
 		s.Origins = nil // pieces say it
 		r.Segments = append(r.Segments, s)
 	}
-	if t.Proof != (transcript.Proof{}) {
-		r.Proof = &t.Proof
+	if t.ChoiceHashes != (transcript.ChoiceHashes{}) {
+		r.ChoiceHashes = &t.ChoiceHashes
 	}
 	r.Seconds, r.Work, r.Drafting = t.Stats.Seconds, t.Stats.Work, t.Stats.Drafts
 }

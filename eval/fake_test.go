@@ -48,9 +48,9 @@ func (h hearer) engine(ctx context.Context, clip *audio.Clip, _ datasets.Utteran
 	t.Segments = []transcript.Segment{s}
 	n := len(words)
 	t.Stats = transcript.Stats{Work: transcript.Work{Windows: 1, Attempts: 1, Tokens: n + 1}, Seconds: transcript.Seconds{Encode: 0.5, Decode: 0.25, Verify: 0.25, Total: 1}}
-	t.Stats.Drafts = transcript.Drafts{Rounds: n + 1, Kept: n + 1, Histogram: []int{n + 1}}
+	t.Stats.Drafts = transcript.Drafts{Rounds: n + 1, Tokens: n + 1, Histogram: []int{n + 1}}
 	if h.drafts {
-		t.Stats.Drafts = transcript.Drafts{Rounds: 1, Drafted: n + 1, Accepted: n, Kept: n + 1, Histogram: append(make([]int, n), 1)}
+		t.Stats.Drafts = transcript.Drafts{Rounds: 1, Drafted: n + 1, Accepted: n, Tokens: n + 1, Histogram: append(make([]int, n), 1)}
 		t.Stats.Seconds = transcript.Seconds{Encode: 0.5, Decode: 0.125, Draft: 0.0625, Verify: 0.0625, Total: 0.875}
 	}
 	return t, nil

@@ -35,7 +35,7 @@ func with(m *Model, a assistant.Assistant, policy func() assistant.Policy) *Mode
 }
 
 func withOptions(m *Model, a assistant.Assistant, o LoadOptions) *Model {
-	o.Like = m
+	o.SharedWith = m
 	n, err := o.weights(nil)
 	if err != nil {
 		panic(err)

@@ -55,7 +55,7 @@ func (r *transcription) decode(ctx context.Context, w encodedWindow) (a attempt,
 	return a, nil
 }
 
-// recordAttempt adds an attempt to the statistics and to the proof. Rounds are numbered through
+// recordAttempt adds an attempt to the statistics and to the hashes. Rounds are numbered through
 // the whole transcript.
 func (r *transcription) recordAttempt(a attempt, took time.Duration) {
 	for i := range a.Marks {
@@ -71,7 +71,7 @@ func (r *transcription) recordAttempt(a attempt, took time.Duration) {
 	r.stats.Seconds.Decode += took.Seconds()
 	r.stats.Attempts++
 	r.stats.Tokens += len(a.Choices)
-	r.proof.add(r.cursor.seek, a.temperature, a.decodedWindow)
+	r.choices.add(r.cursor.seek, a.temperature, a.decodedWindow)
 }
 
 // search returns how many sequences are decoded at a temperature.
@@ -160,14 +160,14 @@ func (o *Options) silent(a attempt) bool {
 	return o.speechless(a) && !likely
 }
 
-// A proof hashes the decoder's choices in every attempt at every window, also those
+// A choiceHash hashes the decoder's choices in every attempt at every window, also those
 // that lead to no segment, and each log-probability: a transcript has only means.
-type proof struct{ tokens, logProbs hash.Hash }
+type choiceHash struct{ tokens, logProbs hash.Hash }
 
-func newProof() proof { return proof{sha256.New(), sha256.New()} }
+func newChoiceHash() choiceHash { return choiceHash{sha256.New(), sha256.New()} }
 
 // add hashes an attempt at the window that begins at a frame.
-func (p proof) add(seek int, temperature float64, d decodedWindow) {
+func (p choiceHash) add(seek int, temperature float64, d decodedWindow) {
 	tokens := binary.LittleEndian.AppendUint64(nil, uint64(seek))
 	tokens = binary.LittleEndian.AppendUint64(tokens, uint64(len(d.Choices)))
 	logProbs := binary.LittleEndian.AppendUint64(nil, math.Float64bits(temperature))
@@ -180,14 +180,14 @@ func (p proof) add(seek int, temperature float64, d decodedWindow) {
 	p.logProbs.Write(logProbs)
 }
 
-// join adds the proof of a lane.
-func (p proof) join(lane proof) {
+// join adds the hashes of a lane.
+func (p choiceHash) join(lane choiceHash) {
 	p.tokens.Write(lane.tokens.Sum(nil))
 	p.logProbs.Write(lane.logProbs.Sum(nil))
 }
 
 // sum returns the first 16 bytes of each hash in hexadecimal.
-func (p proof) sum() transcript.Proof {
+func (p choiceHash) sum() transcript.ChoiceHashes {
 	text := func(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)[:16]) }
-	return transcript.Proof{Tokens: text(p.tokens), LogProbs: text(p.logProbs)}
+	return transcript.ChoiceHashes{Tokens: text(p.tokens), LogProbs: text(p.logProbs)}
 }

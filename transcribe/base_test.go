@@ -21,7 +21,7 @@ import (
 // decodes from the recordings of model/base at temperatures 0 and 0.6. They are
 // ours, so they prove only that every machine and instruction set computes the same;
 // what is right, the goldens of upstream say.
-var baseProofs = map[string]string{
+var baseHashes = map[string]string{
 	"jfk.flac 0":                "8fba22a5de095b99992476220fb8eaa3",
 	"1089-134686-0001.flac 0":   "841d215977291918931f517cab00225d",
 	"1089-134691-0001.flac 0":   "d7c13e2af182749f030c478fb2362d38",
@@ -87,10 +87,10 @@ func TestGridBase(t *testing.T) {
 					key := fmt.Sprintf("%s %v", filepath.Base(name), p.temperature)
 					if want[key] == nil {
 						want[key] = got[k]
-						checkBaseProof(t, key, got[k])
+						checkBaseHashes(t, key, got[k])
 					}
 					if !sameText(got[k], want[key]) {
-						t.Errorf("%s, %d threads, %+v:\n got %q %v\nwant %q %v", name, threads, p, got[k].Text, got[k].Proof, want[key].Text, want[key].Proof)
+						t.Errorf("%s, %d threads, %+v:\n got %q %v\nwant %q %v", name, threads, p, got[k].Text, got[k].ChoiceHashes, want[key].Text, want[key].ChoiceHashes)
 					}
 				}
 			}
@@ -153,10 +153,10 @@ func openSound(t *testing.T, name string) *audio.Clip {
 	return clip
 }
 
-// checkBaseProof compares with the committed proof.
-func checkBaseProof(t *testing.T, key string, got *transcript.Transcript) {
+// checkBaseHashes compares with the committed proof.
+func checkBaseHashes(t *testing.T, key string, got *transcript.Transcript) {
 	t.Helper()
-	if got.Proof.LogProbs != baseProofs[key] {
-		t.Errorf("%q: %q: proof %s, want %q", key, got.Text, got.Proof.LogProbs, baseProofs[key])
+	if got.ChoiceHashes.LogProbs != baseHashes[key] {
+		t.Errorf("%q: %q: proof %s, want %q", key, got.Text, got.ChoiceHashes.LogProbs, baseHashes[key])
 	}
 }

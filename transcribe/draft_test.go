@@ -139,7 +139,7 @@ func TestWrittenFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer plain.Close()
-	m, err := Load(t.Context(), target, LoadOptions{Like: plain, Assistant: AssistantOptions{Checkpoint: writer}})
+	m, err := Load(t.Context(), target, LoadOptions{SharedWith: plain, Assistant: AssistantOptions{Checkpoint: writer}})
 	if err != nil {
 		t.Fatal(err)
 	}

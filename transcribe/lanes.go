@@ -152,7 +152,7 @@ func (r *transcription) lane(l *lane, e excerpt, spanEnd int, p *laneProgress) *
 	return c
 }
 
-// addLaneWork adds the statistics and the proof of a lane to the clip's, and returns its segments.
+// addLaneWork adds the statistics and the hashes of a lane to the clip's, and returns its segments.
 func (r *transcription) addLaneWork(l *lane) []transcript.Segment {
 	rounds := r.stats.Drafts.Rounds
 	for _, s := range l.run.segments {
@@ -161,7 +161,7 @@ func (r *transcription) addLaneWork(l *lane) []transcript.Segment {
 		}
 	}
 	r.stats.Add(l.run.stats)
-	r.proof.join(l.run.proof)
+	r.choices.join(l.run.choices)
 	return l.run.segments
 }
 

@@ -33,8 +33,8 @@ func TestLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(got.Segments, want.Segments) || got.Proof != want.Proof || got.Duration != want.Duration {
+	if !reflect.DeepEqual(got.Segments, want.Segments) || got.ChoiceHashes != want.ChoiceHashes || got.Duration != want.Duration {
 		t.Errorf("live: %d segments, %v s, %v\nfile: %d segments, %v s, %v",
-			len(got.Segments), got.Duration, got.Proof, len(want.Segments), want.Duration, want.Proof)
+			len(got.Segments), got.Duration, got.ChoiceHashes, len(want.Segments), want.Duration, want.ChoiceHashes)
 	}
 }

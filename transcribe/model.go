@@ -79,9 +79,9 @@ type LoadOptions struct {
 	// sixteenth of the time, so that nobody waits long, as a server wants it.
 	WindowsFirst bool
 
-	// Like is a model that was loaded from the same checkpoint. Its weights and its
+	// SharedWith is a model that was loaded from the same checkpoint. Its weights and its
 	// pool are used; Threads, Pool and Precision are ignored. It must stay open.
-	Like *Model
+	SharedWith *Model
 
 	// Assistant drafts tokens for the model to verify. The zero value means plain
 	// decoding.
@@ -155,9 +155,9 @@ func Load(ctx context.Context, c *model.Checkpoint, o LoadOptions) (*Model, erro
 	return m, nil
 }
 
-// weights reads tokenizer and network, or shares those of Like.
+// weights reads tokenizer and network, or shares those of SharedWith.
 func (o LoadOptions) weights(c *model.Checkpoint) (*Model, error) {
-	if like := o.Like; like != nil {
+	if like := o.SharedWith; like != nil {
 		return &Model{
 			Tokenizer: like.Tokenizer, Dims: like.Dims, Generation: like.Generation,
 			Pool: like.Pool, Encoder: like.Encoder, Decoder: like.Decoder,

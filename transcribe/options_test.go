@@ -80,7 +80,7 @@ func TestOptionsLossless(t *testing.T) {
 		got := transcribeClip(t, with(models[name], models[name].Assistant, constant(draft)), o, clip())
 		drafted += got.Stats.Drafts.Drafted
 		if !sameText(got, want) {
-			t.Errorf("%d: %s, drafts of %d, %s:\n got %q %v\nwant %q %v", i, name, draft, fmt.Sprintf("%+v", o), got.Text, got.Proof, want.Text, want.Proof)
+			t.Errorf("%d: %s, drafts of %d, %s:\n got %q %v\nwant %q %v", i, name, draft, fmt.Sprintf("%+v", o), got.Text, got.ChoiceHashes, want.Text, want.ChoiceHashes)
 		}
 	}
 	if drafted < 8*n {

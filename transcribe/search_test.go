@@ -124,7 +124,7 @@ func TestSearchAssisted(t *testing.T) {
 		plain := transcribeClip(t, m, o, clip)
 		o.Log = slog.New(slog.NewTextHandler(&log, nil))
 		assisted := transcribeClip(t, with(m, &assistant.NGram{EOT: m.Tokenizer.EOT, Shortest: 1}, constant(4)), o, clip)
-		if plain.Proof != assisted.Proof || !reflect.DeepEqual(plain.Segments, assisted.Segments) {
+		if plain.ChoiceHashes != assisted.ChoiceHashes || !reflect.DeepEqual(plain.Segments, assisted.Segments) {
 			t.Errorf("%s: the transcript differs with an assistant", name)
 		}
 		if name != "greedy" && assisted.Stats.Drafts.Drafted != 0 {

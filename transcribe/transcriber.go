@@ -61,10 +61,10 @@ func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 	return t, nil
 }
 
-// With returns a Transcriber like t with another language and initial prompt, and with other
+// Variant returns a Transcriber like t with another language and initial prompt, and with other
 // temperatures and AudioContext unless they are nil and 0. An AudioContext beyond the model's
 // is reduced to it. It is cheap: live sound needs a new one for every pass.
-func (t *Transcriber) With(language, prompt string, temperatures []float64, context int) (*Transcriber, error) {
+func (t *Transcriber) Variant(language, prompt string, temperatures []float64, context int) (*Transcriber, error) {
 	n, o := *t, t.opt
 	o.Language, o.Multilingual = language, o.Multilingual && language == ""
 	o.InitialPrompt = prompt

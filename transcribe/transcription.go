@@ -51,7 +51,7 @@ type transcription struct {
 	stats         transcript.Stats
 	failures      *atomic.Int32 // windows in which the assistant failed to draft, in all lanes
 	lastWord      float64       // end of the last word, in seconds
-	proof         proof
+	choices       choiceHash
 	windowSeconds float64 // length of the window, for estimates of progress
 	lastEstimate  float64 // last value passed to Callbacks.Estimate
 }
@@ -62,7 +62,7 @@ func (t *Transcriber) newTranscription(name string, src source, w Callbacks) *tr
 		frames:   t.fitFrames(src.Frames()),
 		cursor:   cursor{todo: frameSpans(t.opt.Spans, src.Frames())},
 		history:  history{tokens: slices.Clone(t.prompt), initial: len(t.prompt)},
-		follower: t.follower(), proof: newProof(), failures: new(atomic.Int32),
+		follower: t.follower(), choices: newChoiceHash(), failures: new(atomic.Int32),
 	}
 }
 
@@ -333,6 +333,6 @@ func (r *transcription) transcript() *transcript.Transcript {
 	return &transcript.Transcript{
 		Name: r.name, Text: r.t.model.Tokenizer.Decode(r.history.text()),
 		Language: r.clipLanguage.Code, LanguageProb: r.clipLanguage.probability, Duration: r.src.Seconds(),
-		Segments: r.segments, Stats: r.stats, Proof: r.proof.sum(),
+		Segments: r.segments, Stats: r.stats, ChoiceHashes: r.choices.sum(),
 	}
 }

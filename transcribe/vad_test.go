@@ -75,7 +75,7 @@ func TestVAD(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Text != want.Text || got.Proof != want.Proof || len(got.Segments) != len(want.Segments) {
+	if got.Text != want.Text || got.ChoiceHashes != want.ChoiceHashes || len(got.Segments) != len(want.Segments) {
 		t.Fatalf("text %q of %d segments, want %q of %d", got.Text, len(got.Segments), want.Text, len(want.Segments))
 	}
 	if got.Duration != float64(len(pcm))/audio.SampleRate || last != got.Duration {
@@ -181,7 +181,7 @@ func TestSpeechCheck(t *testing.T) {
 		}
 	}
 	want, got := heard(false, false, speech), heard(true, false, speech)
-	if got.Proof != want.Proof || len(got.Segments) != len(want.Segments) {
+	if got.ChoiceHashes != want.ChoiceHashes || len(got.Segments) != len(want.Segments) {
 		t.Errorf("speech: got %q, want %q", got.Text, want.Text)
 	}
 }

@@ -133,7 +133,7 @@ func (w *modelWindow) decode(
 	}
 	d.Stats.Seconds.Rules, d.Stats.Passes = s.RulesTime.Seconds(), traffic(s.Traffic())
 	drafts := &d.Stats.Drafts
-	drafts.Weighed, drafts.Overlap = meter.Positions, meter.Overlap
+	drafts.Compared, drafts.Overlap = meter.Positions, meter.Overlap
 	if h.text != nil {
 		accepted, lost, found := h.text.Counts()
 		drafts.FromText, drafts.TextLost, drafts.TextFound = accepted, lost, len(found)

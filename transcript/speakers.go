@@ -10,7 +10,7 @@ import (
 // and a name for each.
 func MergeSpeakers(names []string, parts []*Transcript) *Transcript {
 	all := *parts[max(0, slices.IndexFunc(parts, func(t *Transcript) bool { return t.Language != "" }))]
-	all.Text, all.Segments, all.Stats, all.Proof = "", nil, Stats{}, Proof{}
+	all.Text, all.Segments, all.Stats, all.ChoiceHashes = "", nil, Stats{}, ChoiceHashes{}
 	for i, t := range parts {
 		for _, s := range t.Segments {
 			s.Speaker = names[i]

@@ -68,9 +68,6 @@ func (s *Stats) Add(o Stats) {
 	s.Broken = cmp.Or(s.Broken, o.Broken)
 }
 
-// TokensPerRound returns the tokens per round; 0 without rounds.
-func (s Stats) TokensPerRound() float64 { return Ratio(float64(s.Tokens), float64(s.Drafts.Rounds)) }
-
 // TokensPerSecond returns tokens per second of decoding, including drafting and rules.
 func (s Stats) TokensPerSecond() float64 { return Ratio(float64(s.Tokens), s.Seconds.Decode) }
 
@@ -97,7 +94,7 @@ func (s Stats) MarshalJSON() ([]byte, error) {
 		MBU             *float64 `json:"mbu"`
 	}{
 		counts(s), known(s.TokensPerSecond(), s.Tokens), known(d.Agreement(), d.Accepted+d.Refused),
-		known(d.MeanOverlap(), d.Weighed), known(s.MBU(), int(s.Bandwidth)),
+		known(d.MeanOverlap(), d.Compared), known(s.MBU(), int(s.Bandwidth)),
 	})
 }
 
@@ -107,7 +104,7 @@ type Drafts struct {
 	Drafted   int   `json:"drafted"`   // tokens the assistant proposed
 	Accepted  int   `json:"accepted"`  // of these, tokens that the model also chose
 	Refused   int   `json:"refused"`   // rounds with a refused token, one in each; accepted and refused tokens were judged
-	Kept      int   `json:"kept"`      // tokens that rounds added to the text, end-of-text included
+	Tokens    int   `json:"kept"`      // tokens that rounds added to the text, end-of-text included
 	Histogram []int `json:"histogram"` // rounds by number of accepted tokens
 
 	// Rounds without a draft. The histogram counts them too, as rounds with no accepted
@@ -120,24 +117,24 @@ type Drafts struct {
 
 	// Positions at which the probabilities p of the model and q of the assistant were
 	// compared; 0 unless requested.
-	Weighed int `json:"weighed"`
+	Compared int `json:"weighed"`
 
 	// Sum of Σ min(p, q) over these positions.
 	Overlap float64 `json:"overlap"`
 }
 
 // Count adds a round.
-func (d *Drafts) Count(drafted, accepted, kept int) {
+func (d *Drafts) Count(drafted, accepted, added int) {
 	d.Rounds++
 	d.Drafted += drafted
 	d.Accepted += accepted
-	d.Kept += kept
+	d.Tokens += added
 	if drafted == 0 {
 		d.Empty++
 	}
 	// A fully accepted draft is followed by one more token, but an end-of-text is
 	// followed by none, whatever was drafted.
-	if accepted < drafted && kept > accepted {
+	if accepted < drafted && added > accepted {
 		d.Refused++
 	}
 	for len(d.Histogram) <= accepted {
@@ -160,10 +157,10 @@ func (d Drafts) Agreement() float64 {
 }
 
 // MeanOverlap returns the mean of Σ min(p, q); 0 if that was not measured.
-func (d Drafts) MeanOverlap() float64 { return Ratio(d.Overlap, float64(d.Weighed)) }
+func (d Drafts) MeanOverlap() float64 { return Ratio(d.Overlap, float64(d.Compared)) }
 
-// MeanKept returns the tokens per round; 0 without rounds.
-func (d Drafts) MeanKept() float64 { return Ratio(float64(d.Kept), float64(d.Rounds)) }
+// TokensPerRound returns the mean number of tokens that a round added; 0 without rounds.
+func (d Drafts) TokensPerRound() float64 { return Ratio(float64(d.Tokens), float64(d.Rounds)) }
 
 // Seconds is wall time by stage. It is the only part of a transcript that differs
 // between runs.

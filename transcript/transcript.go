@@ -25,8 +25,8 @@ type Transcript struct {
 	Truncated bool
 
 	// Damaged lists where the sound of the file is damaged or lost, and replaced by silence.
-	Damaged []Gap
-	Proof   Proof
+	Damaged      []Gap
+	ChoiceHashes ChoiceHashes
 
 	// MadeBy is the program, model and options that made the transcript; nil if unknown.
 	MadeBy *Provenance
@@ -93,10 +93,10 @@ func option(options map[string]string, name string) string {
 	return "--" + name + "=" + v
 }
 
-// A Proof is two hashes over every choice of the decoder, in every attempt at every
+// A ChoiceHashes is two hashes over every choice of the decoder, in every attempt at every
 // window, including silent windows. Two transcripts have equal proofs only if all these
 // choices are the same bits.
-type Proof struct {
+type ChoiceHashes struct {
 	Tokens   string `json:"tokens"`   // of all tokens, end-of-text included
 	LogProbs string `json:"logprobs"` // of their log-probabilities, no-speech probabilities and temperatures
 }

@@ -20,8 +20,11 @@ func TestStats(t *testing.T) {
 		Files  int
 		Text   string
 		Stats  struct {
-			Tokens    int
-			Drafts    struct{ Rounds, Drafted, Accepted, Refused, Weighed int }
+			Tokens int
+			Drafts struct {
+				Rounds, Drafted, Accepted, Refused int
+				Compared                           int `json:"weighed"`
+			}
 			Seconds   struct{ Verify, Rules float64 }
 			Passes    struct{ Bytes int64 }
 			Speed     *float64 `json:"tokens_per_second"`
@@ -56,10 +59,10 @@ func TestStats(t *testing.T) {
 	}
 	a, sum := all[0].Stats, all[2].Stats
 	if all[2].Schema != "verity.transcribe.total/1" || all[2].Files != 2 || sum.Tokens != 2*a.Tokens || sum.Drafts.Rounds != 2*a.Drafts.Rounds ||
-		sum.Drafts.Weighed != 2*a.Drafts.Weighed || sum.Passes.Bytes != 2*a.Passes.Bytes {
+		sum.Drafts.Compared != 2*a.Drafts.Compared || sum.Passes.Bytes != 2*a.Passes.Bytes {
 		t.Errorf("the sum is %+v, want twice %+v", sum, a)
 	}
-	if a.Drafts.Weighed == 0 || a.Drafts.Weighed != a.Drafts.Accepted+a.Drafts.Refused || a.Overlap == nil || !(*a.Overlap > 0 && *a.Overlap <= 1) {
+	if a.Drafts.Compared == 0 || a.Drafts.Compared != a.Drafts.Accepted+a.Drafts.Refused || a.Overlap == nil || !(*a.Overlap > 0 && *a.Overlap <= 1) {
 		t.Errorf("weighed %+v, overlap %v, want every judged token and a mean of up to 1", a.Drafts, a.Overlap)
 	}
 	if a.MBU == nil || !(*a.MBU > 0) || !(a.Seconds.Rules > 0 && a.Seconds.Rules < a.Seconds.Verify) {

@@ -31,7 +31,7 @@ func TestDraftedInARepetition(t *testing.T) {
 	p.Timed = true
 	x, y := &Record{ID: "x", Hypothesis: "x", Work: transcript.Work{Tokens: 6}}, &Record{ID: "x", Hypothesis: "x", Work: transcript.Work{Tokens: 6}}
 	drafting := *y
-	drafting.Drafting = transcript.Drafts{Rounds: 2, Drafted: 2, Accepted: 1, Refused: 1, Kept: 3, Histogram: []int{1, 1}}
+	drafting.Drafting = transcript.Drafts{Rounds: 2, Drafted: 2, Accepted: 1, Refused: 1, Tokens: 3, Histogram: []int{1, 1}}
 	second := Pair[float64]{2, 1}
 	p.Time(1, []*Record{x}, []*Record{y}, second, second)
 	p.Time(1, []*Record{x}, []*Record{&drafting}, second, second)

@@ -186,9 +186,9 @@ func digestOf(r *Record, of wer.Counts) digest {
 		number(segments, math.Float64bits(s.End))
 		text(segments, s.Text)
 	}
-	if r.Proof != nil {
-		text(tokens, r.Proof.Tokens)
-		text(logProbs, r.Proof.LogProbs)
+	if r.ChoiceHashes != nil {
+		text(tokens, r.ChoiceHashes.Tokens)
+		text(logProbs, r.ChoiceHashes.LogProbs)
 	}
 	text(segments, r.Hypothesis)
 	text(segments, r.Language)

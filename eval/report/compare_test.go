@@ -61,12 +61,12 @@ func TestDiffer(t *testing.T) {
 		{"hypothesis", func(r *Record) { r.Hypothesis += " " }, "segments"},
 		{"language", func(r *Record) { r.Language = "nl" }, "segments"},
 		{"failed", func(r *Record) { r.Error = "no" }, "assisted failed"},
-		{"a choice that led to no segment", func(r *Record) { r.Proof.Tokens = "2" }, "tokens"},
-		{"a log-probability inside a mean", func(r *Record) { r.Proof.LogProbs = "2" }, "logprobs"},
+		{"a choice that led to no segment", func(r *Record) { r.ChoiceHashes.Tokens = "2" }, "tokens"},
+		{"a log-probability inside a mean", func(r *Record) { r.ChoiceHashes.LogProbs = "2" }, "logprobs"},
 	}
 	for _, tt := range tests {
 		a, b := made(1, false)[0], made(1, false)[0]
-		a.Proof, b.Proof = &transcript.Proof{Tokens: "1", LogProbs: "1"}, &transcript.Proof{Tokens: "1", LogProbs: "1"}
+		a.ChoiceHashes, b.ChoiceHashes = &transcript.ChoiceHashes{Tokens: "1", LogProbs: "1"}, &transcript.ChoiceHashes{Tokens: "1", LogProbs: "1"}
 		tt.change(b)
 		if got := strings.Join(Differ(a, b), ","); got != tt.want {
 			t.Errorf("%s: differs in %q, want %q", tt.name, got, tt.want)

@@ -22,6 +22,6 @@
 // Two records are identical if these are the same bits: every token, log-probability,
 // no-speech probability and temperature of every attempt at every window, refused and
 // silent ones included; mean log-probability, compression ratio, start, end and text of
-// every segment; text and language. The first are in a record as two hashes, its proof
-// ([transcript.Proof]); records from before proofs are compared by the rest and their tokens.
+// every segment; text and language. The first are in a record as two hashes
+// ([transcript.ChoiceHashes]); older records have none and are compared by the rest and their tokens.
 package report

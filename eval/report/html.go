@@ -45,7 +45,7 @@ var pageFuncs = template.FuncMap{
 	"points":   func(x *Change) string { return noBreak(x.points()) },
 	"span":     func(i *Interval) string { return noBreak(i.span()) },
 	"rate":     transcript.Drafts.Rate,
-	"kept":     transcript.Drafts.MeanKept,
+	"kept":     transcript.Drafts.TokensPerRound,
 	"setup":    setup,
 	"facts":    facts,
 	"score":    func(d *Document, i int) *Score { return d.Scores[i] },

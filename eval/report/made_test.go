@@ -59,11 +59,11 @@ func spend(r *Record, rng *rand.Rand, assisted bool) {
 	step := 0.004 * (1 + 0.1*rng.Float64())
 	jitter, share := rng.Float64(), rng.Float64()
 	if !assisted {
-		r.Drafting = transcript.Drafts{Rounds: steps, Kept: steps, Histogram: []int{steps}}
+		r.Drafting = transcript.Drafts{Rounds: steps, Tokens: steps, Histogram: []int{steps}}
 		s.Verify = step * float64(steps)
 	} else {
 		r.Run.Assistant = "demo"
-		d := transcript.Drafts{Kept: steps, Histogram: make([]int, 6)}
+		d := transcript.Drafts{Tokens: steps, Histogram: make([]int, 6)}
 		for left := steps; left > 0; {
 			n := min(left-1, int(3.3+2*share)-rng.IntN(3))
 			n = max(n, 0)

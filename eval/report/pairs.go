@@ -229,10 +229,10 @@ func (p *Pairs) acceptance(utterances int) Acceptance {
 	}
 	a := Acceptance{
 		Runs: runs, Drafted: d.Drafted, Accepted: d.Accepted, Rate: d.Rate(), Agreement: d.Agreement(),
-		Rounds: d.Rounds, Empty: d.Empty, Histogram: append([]int{}, d.Histogram...), MeanKept: d.MeanKept(),
+		Rounds: d.Rounds, Empty: d.Empty, Histogram: append([]int{}, d.Histogram...), MeanKept: d.TokensPerRound(),
 		lost: d.TextLost, found: d.TextFound,
 	}
-	if d.Weighed > 0 {
+	if d.Compared > 0 {
 		mean := d.MeanOverlap()
 		a.Overlap = &mean
 	}

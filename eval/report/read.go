@@ -161,13 +161,13 @@ type Record struct {
 
 	Damaged []transcript.Gap `json:"audio_damaged,omitempty"` // where sound is damaged or lost
 
-	Segments []transcript.Segment  `json:"segments"`
-	Seconds  transcript.Seconds    `json:"seconds"`
-	Wall     float64               `json:"wall_seconds,omitempty"` // since the previous record; only if several run at once
-	Work     transcript.Work       `json:"work"`
-	Drafting transcript.Drafts     `json:"drafting"`
-	Proof    *transcript.Proof     `json:"proof,omitempty"` // absent if the utterance failed
-	Run      transcript.Provenance `json:"run"`
+	Segments     []transcript.Segment     `json:"segments"`
+	Seconds      transcript.Seconds       `json:"seconds"`
+	Wall         float64                  `json:"wall_seconds,omitempty"` // since the previous record; only if several run at once
+	Work         transcript.Work          `json:"work"`
+	Drafting     transcript.Drafts        `json:"drafting"`
+	ChoiceHashes *transcript.ChoiceHashes `json:"proof,omitempty"` // absent if the utterance failed
+	Run          transcript.Provenance    `json:"run"`
 
 	// Withdrawn means that the dataset no longer has the broken row that an earlier record reports.
 	Withdrawn bool `json:"withdrawn,omitempty"`

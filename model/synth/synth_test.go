@@ -106,9 +106,9 @@ func TestPlanted(t *testing.T) {
 				t.Fatalf("said %q\nwant %q", text, m.Tokenizer.Decode(s.text))
 			}
 			m, err = transcribe.Load(t.Context(), c, transcribe.LoadOptions{
-				Like:      m,
-				Assistant: transcribe.AssistantOptions{Checkpoint: open(t, filepath.Join(dir, "assistant"))},
-				Policy:    func() assistant.Policy { return assistant.Constant(4) },
+				SharedWith: m,
+				Assistant:  transcribe.AssistantOptions{Checkpoint: open(t, filepath.Join(dir, "assistant"))},
+				Policy:     func() assistant.Policy { return assistant.Constant(4) },
 			})
 			if err != nil {
 				t.Fatal(err)

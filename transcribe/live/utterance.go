@@ -113,7 +113,7 @@ func (t *Transcriber) utterance(s *Stream, start int64) *Utterance {
 		if !last { // another pass follows
 			temperatures, positions = []float64{0}, encoderPositions(len(pcm))
 		}
-		by, err := t.files.With(language, prompt, temperatures, positions)
+		by, err := t.files.Variant(language, prompt, temperatures, positions)
 		if err != nil {
 			return nil, nil, err
 		}

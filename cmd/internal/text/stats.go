@@ -58,7 +58,8 @@ func writeStats(w io.Writer, name string, audio float64, s transcript.Stats) {
 	fmt.Fprintf(w, "%s: %.1f s of audio in %.2f s (RTFx %.1f)\n", show.Name(name), audio, took.Total, transcript.Ratio(audio, took.Total))
 	for _, row := range [][2]string{
 		{"windows", fmt.Sprintf("%d, %d without speech; %s", s.Windows, s.Silent, show.Some(s.Attempts, "decoding"))},
-		{"tokens", fmt.Sprintf("%d in %s, %.2f a round, %.0f a second of decoding", s.Tokens, show.Some(d.Rounds, "round"), s.TokensPerRound(), s.TokensPerSecond())},
+		{"tokens", fmt.Sprintf("%d in %s, %.2f a round, %.0f a second of decoding", s.Tokens,
+			show.Some(d.Rounds, "round"), transcript.Ratio(float64(s.Tokens), float64(d.Rounds)), s.TokensPerSecond())},
 		{"drafted", drafted(d)},
 		{"accepted", histogram(d)},
 		{"seconds", fmt.Sprintf("reading and mel %.3f, encode %.3f, cross K/V %.3f, decode %.3f: draft %.3f, verify %.3f, of which rules %.3f",
@@ -82,7 +83,7 @@ func drafted(d transcript.Drafts) string {
 	if judged := d.Accepted + d.Refused; judged > 0 {
 		text += fmt.Sprintf("; α = %.3f of %d judged", d.Agreement(), judged)
 	}
-	if d.Weighed > 0 {
+	if d.Compared > 0 {
 		text += fmt.Sprintf(", mean of Σ min(p, q) %.3f", d.MeanOverlap())
 	}
 	return text

@@ -27,8 +27,8 @@ func TestProof(t *testing.T) {
 	if len(want.Segments) != 0 || want.Stats.Silent == 0 || want.Stats.Attempts == 0 {
 		t.Fatalf("want nothing but silence, got %d segments of %+v", len(want.Segments), want.Stats)
 	}
-	if again := decode(same); again.Proof != want.Proof || want.Proof.Tokens == "" {
-		t.Errorf("proof %+v, of the same again %+v", want.Proof, again.Proof)
+	if again := decode(same); again.ChoiceHashes != want.ChoiceHashes || want.ChoiceHashes.Tokens == "" {
+		t.Errorf("proof %+v, of the same again %+v", want.ChoiceHashes, again.ChoiceHashes)
 	}
 	for name, tt := range map[string]struct {
 		change         func(d *decodedWindow, hot bool)
@@ -39,9 +39,9 @@ func TestProof(t *testing.T) {
 		"a log-probability":       {func(d *decodedWindow, _ bool) { up(&d.Choices[1].LogProb) }, false, true},
 		"a no-speech probability": {func(d *decodedWindow, _ bool) { up(&d.noSpeechProb) }, false, true},
 	} {
-		got := decode(tt.change).Proof
-		if (got.Tokens != want.Proof.Tokens) != tt.tokens || (got.LogProbs != want.Proof.LogProbs) != tt.logPro {
-			t.Errorf("%s: proof %+v of %+v, want tokens to differ: %v, log-probabilities: %v", name, got, want.Proof, tt.tokens, tt.logPro)
+		got := decode(tt.change).ChoiceHashes
+		if (got.Tokens != want.ChoiceHashes.Tokens) != tt.tokens || (got.LogProbs != want.ChoiceHashes.LogProbs) != tt.logPro {
+			t.Errorf("%s: proof %+v of %+v, want tokens to differ: %v, log-probabilities: %v", name, got, want.ChoiceHashes, tt.tokens, tt.logPro)
 		}
 	}
 
@@ -57,7 +57,7 @@ func TestProof(t *testing.T) {
 		})
 	}
 	a, b := speak(-3), speak(math.Nextafter32(-3, 0))
-	if len(a.Segments) == 0 || a.Stats.Attempts != 2*a.Stats.Windows || a.Proof.Tokens != b.Proof.Tokens || a.Proof.LogProbs == b.Proof.LogProbs {
-		t.Errorf("a first attempt with another log-probability: %d segments, %+v, proofs %+v and %+v", len(a.Segments), a.Stats, a.Proof, b.Proof)
+	if len(a.Segments) == 0 || a.Stats.Attempts != 2*a.Stats.Windows || a.ChoiceHashes.Tokens != b.ChoiceHashes.Tokens || a.ChoiceHashes.LogProbs == b.ChoiceHashes.LogProbs {
+		t.Errorf("a first attempt with another log-probability: %d segments, %+v, proofs %+v and %+v", len(a.Segments), a.Stats, a.ChoiceHashes, b.ChoiceHashes)
 	}
 }
