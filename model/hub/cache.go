@@ -43,8 +43,7 @@ func (c *Client) Find(name string) (dir string, ok bool) {
 	return "", false
 }
 
-// snapshots returns the directories of a repository: that of main first, then by age,
-// newest first.
+// snapshots returns the directories of a repository, that of main first.
 func (c *Client) snapshots(repo string) (dirs []string) {
 	at := filepath.Join(c.folder(repo), "snapshots")
 	if commit, err := input.Read(context.Background(), filepath.Join(c.folder(repo), "refs", "main"), 100); err == nil {
@@ -55,14 +54,6 @@ func (c *Client) snapshots(repo string) (dirs []string) {
 	if err != nil {
 		return dirs
 	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int {
-		x, err1 := a.Info()
-		y, err2 := b.Info()
-		if err1 != nil || err2 != nil {
-			return 0
-		}
-		return y.ModTime().Compare(x.ModTime())
-	})
 	for _, e := range entries {
 		dirs = append(dirs, filepath.Join(at, e.Name()))
 	}
@@ -86,7 +77,7 @@ func whole(dir string) bool {
 		return false
 	}
 	for _, name := range index.Files {
-		if !plain(name) || !strings.HasSuffix(name, ".safetensors") || !has(name) {
+		if !has(name) {
 			return false
 		}
 	}

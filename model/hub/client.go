@@ -3,19 +3,17 @@ package hub
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -32,7 +30,6 @@ type Client struct {
 	Endpoint string // "" means that of Hugging Face
 	Token    string // "" means none
 	Offline  bool   // use only the cache
-	Attempts int    // for each file, 0 means 5
 
 	// Progress, if not nil, is called with the number of bytes downloaded of a file; total
 	// is -1 if the hub does not state it.
@@ -42,9 +39,11 @@ type Client struct {
 	// another process, a hub that is busy, a connection that was cut.
 	Notice func(line string)
 
-	HTTP  *http.Client                                     // nil means one with timeouts for connecting
-	stall time.Duration                                    // without a byte until a connection is given up; 0 means 30 s
-	wait  func(ctx context.Context, d time.Duration) error // nil means to sleep; for tests
+	HTTP *http.Client // nil means http.DefaultClient
+
+	attempts int           // in a row without progress; 0 means 5
+	stall    time.Duration // without a byte until a connection is given up; 0 means 30 s
+	pause    time.Duration // before the second attempt, doubled for each further one; 0 means 1 s
 }
 
 // FromEnv returns a client configured by the environment, see the package documentation.
@@ -119,7 +118,7 @@ func (c *Client) odd(format string, args ...any) error {
 // files asks the hub for the files of a repository, and returns those of a checkpoint,
 // the weights last.
 func (c *Client) files(ctx context.Context, repo string) (commit string, files []string, err error) {
-	resp, err := c.get(ctx, http.MethodGet, c.address("api", "models", repo, "revision", "main"), true)
+	resp, err := c.get(ctx, http.MethodGet, c.address("api", "models", repo, "revision", "main"))
 	if err != nil {
 		return "", nil, err
 	}
@@ -133,7 +132,7 @@ func (c *Client) files(ctx context.Context, repo string) (commit string, files [
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 16<<20)).Decode(&answer); err != nil {
 		return "", nil, c.odd("list of files: got no JSON: %w", err)
 	}
-	if !isHex(answer.Sha, 40) {
+	if len(answer.Sha) != 40 || !hashName.MatchString(answer.Sha) {
 		return "", nil, c.odd("sha: got %.60q, want that of a commit", answer.Sha)
 	}
 	var names []string
@@ -141,15 +140,15 @@ func (c *Client) files(ctx context.Context, repo string) (commit string, files [
 		names = append(names, s.Name)
 	}
 	files = needed(names)
-	switch {
-	case len(files) == 0:
+	if len(files) == 0 {
 		return "", nil, fmt.Errorf("weights: got %d files, such as %.80q, want model.safetensors or model.bin; "+
 			"name a Whisper model in one of these forms", len(names), names[:min(len(names), 10)])
-	case len(files) > mostFiles:
-		return "", nil, c.odd("list of files: got %d of a checkpoint, want at most %d", len(files), mostFiles)
 	}
 	return answer.Sha, files, nil
 }
+
+// shardName matches the names of weights in several files.
+var shardName = regexp.MustCompile(`^model-\d+-of-\d+\.safetensors$`)
 
 // needed returns the files of a checkpoint among those of a repository.
 func needed(names []string) (files []string) {
@@ -165,7 +164,7 @@ func needed(names []string) (files []string) {
 	case slices.Contains(names, "model.safetensors.index.json"):
 		files = append(files, "model.safetensors.index.json")
 		for _, n := range names {
-			if ok, _ := path.Match("model-*-of-*.safetensors", n); ok && plain(n) {
+			if shardName.MatchString(n) {
 				files = append(files, n)
 			}
 		}
@@ -176,21 +175,13 @@ func needed(names []string) (files []string) {
 	return nil
 }
 
-// mostFiles bounds the files of a checkpoint, each of which has a bound of its own.
-const mostFiles = 100
-
-// plain reports whether a name is a file of its directory on every system, and can be shown.
-func plain(name string) bool {
-	return len(name) <= 255 && !strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`/\:`, r) })
-}
-
 // hub is the address of the hub as people see it: without a password.
 func (c *Client) hub() string {
-	scheme, rest, _ := strings.Cut(cmp.Or(c.Endpoint, defaultEndpoint), "://")
-	if at := strings.LastIndex(rest, "@"); at >= 0 {
-		return scheme + "://…" + rest[at:]
+	u, err := url.Parse(c.address())
+	if err != nil {
+		return "HF_ENDPOINT"
 	}
-	return cmp.Or(c.Endpoint, defaultEndpoint)
+	return strings.TrimSuffix(u.Redacted(), "/")
 }
 
 func (c *Client) address(parts ...string) string {
@@ -198,103 +189,106 @@ func (c *Client) address(parts ...string) string {
 }
 
 // get is ask for the whole of an address, again if the hub is busy.
-func (c *Client) get(ctx context.Context, method, address string, follow bool) (resp *http.Response, err error) {
-	err = c.retry(ctx, path.Base(address), func() (int64, error) {
-		resp, err = c.ask(ctx, method, address, 0, follow)
-		return 0, err
+func (c *Client) get(ctx context.Context, method, address string) (resp *http.Response, err error) {
+	err = c.retry(ctx, path.Base(address), func() (bool, error) {
+		resp, err = c.ask(ctx, method, address, 0)
+		return false, err
 	})
 	return resp, err
 }
 
-// ask requests an address from a byte on. follow says whether to follow redirects to other
-// hosts. The token is sent only to the hub's own host. An answer, or its body, that stands
-// still for long ends with [errStall].
-func (c *Client) ask(ctx context.Context, method, address string, from int64, follow bool) (*http.Response, error) {
-	host, err := url.Parse(address)
+// ask requests an address from a byte on. A HEAD request stops at a redirect to another host,
+// since the hub's own answer describes the file. The token does not reach other hosts:
+// net/http removes it. An answer, or its body, that stands still ends with [errStall].
+func (c *Client) ask(ctx context.Context, method, address string, from int64) (*http.Response, error) {
+	b := &body{stall: cmp.Or(c.stall, 30*time.Second)}
+	b.ctx, b.end = context.WithCancelCause(ctx)
+	b.timer = time.AfterFunc(b.stall, func() { b.end(fmt.Errorf("%w for %v", errStall, b.stall)) })
+	req, err := http.NewRequestWithContext(b.ctx, method, address, nil)
 	if err != nil {
-		return nil, c.unreached(ctx, err)
-	}
-	client := http.Client{Timeout: 0, Transport: transport}
-	if c.HTTP != nil {
-		client = *c.HTTP
-	}
-	client.CheckRedirect = func(req *http.Request, via []*http.Request) error {
-		if req.URL.Host != host.Host || req.URL.Scheme != host.Scheme {
-			req.Header.Del("Authorization")
-			if !follow {
-				return http.ErrUseLastResponse
-			}
-		}
-		switch {
-		case req.URL.Scheme != "https" && req.URL.Scheme != host.Scheme:
-			return c.odd("%w: got the scheme %.20q, want https", errRedirect, req.URL.Scheme)
-		case len(via) > 10:
-			return c.odd("%w: got more than 10 in a row", errRedirect)
-		}
-		return nil
-	}
-	p := c.patient(ctx)
-	req, err := http.NewRequestWithContext(p.ctx, method, address, nil)
-	if err != nil {
-		return nil, err
+		b.end(nil)
+		return nil, c.unreached(err)
 	}
 	req.Header.Set("User-Agent", "verity")
-	req.Header.Set("Accept-Encoding", "identity")
 	if c.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.Token)
 	}
 	if from > 0 {
 		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", from))
 	}
+	client := *cmp.Or(c.HTTP, http.DefaultClient)
+	if method == http.MethodHead {
+		client.CheckRedirect = func(next *http.Request, via []*http.Request) error {
+			if next.URL.Host != req.URL.Host || len(via) == 10 {
+				return http.ErrUseLastResponse
+			}
+			return nil
+		}
+	}
 	resp, err := client.Do(req)
 	if err != nil {
-		p.end(nil)
-		return nil, c.unreached(ctx, p.cause(err))
+		err = cmp.Or(context.Cause(b.ctx), err)
+		b.end(nil)
+		return nil, cmp.Or(ctx.Err(), c.unreached(err))
 	}
-	p.body, resp.Body = resp.Body, p
-	err = c.status(resp, from)
-	if packed := resp.Header.Get("Content-Encoding"); err == nil && method == http.MethodGet && packed != "" && packed != "identity" {
-		err = c.odd("Content-Encoding: got %.40q, want identity, as it was asked for", packed) // a part of it would pass for a part of the file
-	}
-	if err != nil {
+	b.ReadCloser, resp.Body = resp.Body, b
+	if err := c.status(resp.StatusCode); err != nil {
 		resp.Body.Close()
 		return nil, err
 	}
 	return resp, nil
 }
 
-// A refusal is of a hub that is busy; a pause below 0 is not stated.
-type refusal struct {
-	error
-	pause time.Duration
+var (
+	errStall     = errors.New("nothing came")
+	errUnreached = errors.New("does not answer")
+)
+
+// A body is the body of an answer. It ends the request when nothing comes for some time.
+type body struct {
+	io.ReadCloser
+	ctx   context.Context
+	end   context.CancelCauseFunc
+	stall time.Duration
+	timer *time.Timer
 }
 
-func (b *refusal) Unwrap() error { return b.error }
+func (b *body) Read(p []byte) (int, error) {
+	b.timer.Reset(b.stall)
+	n, err := b.ReadCloser.Read(p)
+	b.timer.Stop() // the disk may take its time
+	if err != nil && err != io.EOF {
+		err = cmp.Or(context.Cause(b.ctx), err)
+	}
+	return n, err
+}
+
+func (b *body) Close() error {
+	b.timer.Stop()
+	b.end(nil)
+	return b.ReadCloser.Close()
+}
+
+// A temporaryError may pass by itself: the hub is busy, or a connection was cut.
+type temporaryError struct{ error }
+
+func (e *temporaryError) Unwrap() error { return e.error }
 
 // retry tries until what went wrong will not pass by itself, or has been tried often enough
-// in a row without bringing anything.
-func (c *Client) retry(ctx context.Context, file string, try func() (bytes int64, err error)) error {
-	const progress = 1 << 20 // bytes after which the next failure counts as the first
+// in a row without progress.
+func (c *Client) retry(ctx context.Context, file string, try func() (progress bool, err error)) error {
+	attempts := cmp.Or(c.attempts, 5)
 	for attempt := 1; ; attempt++ {
-		n, err := try()
-		if n >= progress {
+		progress, err := try()
+		if progress {
 			attempt = 1
 		}
-		var b *refusal
-		if !errors.As(err, &b) && !errors.Is(err, errCut) || ctx.Err() != nil || attempt >= c.attempts() {
+		if !errors.As(err, new(*temporaryError)) || ctx.Err() != nil || attempt >= attempts {
 			return err
 		}
-		pause := time.Second << min(attempt-1, 5)
-		if b != nil && b.pause >= 0 {
-			pause = min(b.pause, 2*time.Minute)
-		}
-		c.notify("%s: %v: trying again in %.0f s (%d of %d)", file, err, pause.Seconds(), attempt, c.attempts()-1)
-		if c.wait != nil {
-			err = c.wait(ctx, pause)
-		} else {
-			err = sleep(ctx, pause)
-		}
-		if err != nil {
+		pause := cmp.Or(c.pause, time.Second) << min(attempt-1, 5)
+		c.notify("%s: %v: trying again in %v (%d of %d)", file, err, pause, attempt, attempts-1)
+		if err := sleep(ctx, pause); err != nil {
 			return err
 		}
 	}
@@ -309,137 +303,31 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-var transport = &http.Transport{
-	Proxy:               http.ProxyFromEnvironment,
-	DialContext:         (&net.Dialer{Timeout: 20 * time.Second}).DialContext,
-	TLSHandshakeTimeout: 20 * time.Second,
-
-	MaxResponseHeaderBytes: 64 << 10, // errors may quote them
-}
-
-// errRedirect and errRange are of answers: the one will not change, the other is of a part.
-var (
-	errRedirect = errors.New("redirect")
-	errRange    = errors.New("the part that came is not the one that is missing")
-)
-
-// leastBytes is what must come in the time of a stall: less would take days.
-const leastBytes = 16 << 10
-
-// A patient reader ends a request when too little has come for some time. It is the body of
-// the answer.
-type patient struct {
-	ctx   context.Context
-	end   context.CancelCauseFunc
-	stall time.Duration
-	left  time.Duration // to wait until leastBytes have come
-	bytes int           // of these
-	timer *time.Timer
-	body  io.ReadCloser
-}
-
-func (c *Client) patient(ctx context.Context) *patient {
-	p := &patient{stall: cmp.Or(c.stall, 30*time.Second)}
-	p.left = p.stall
-	p.ctx, p.end = context.WithCancelCause(ctx)
-	err := fmt.Errorf("%w for %.0f s", errStall, p.stall.Seconds())
-	p.timer = time.AfterFunc(p.stall, func() { p.end(err) })
-	return p
-}
-
-var errStall = errors.New("nothing came, or next to nothing,")
-
-func (p *patient) Read(b []byte) (int, error) {
-	p.timer.Reset(p.left)
-	began := time.Now()
-	n, err := p.body.Read(b)
-	p.timer.Stop() // the disk may take its time
-	p.left -= time.Since(began)
-	if p.bytes += n; p.bytes >= leastBytes {
-		p.left, p.bytes = p.stall, 0
+// unreached returns the error of a request without an answer, and the remedy.
+func (c *Client) unreached(err error) error {
+	if request := new(url.Error); errors.As(err, &request) {
+		err = request.Err // without the address, which may hold a password
 	}
-	if err != nil && err != io.EOF {
-		err = p.cause(err)
-	}
-	return n, err
+	return fmt.Errorf("%s %w: %w; check the network, the proxy and HF_ENDPOINT, or copy the model here and name its directory",
+		c.hub(), errUnreached, err)
 }
 
-// cause returns why the request was ended, if it was.
-func (p *patient) cause(err error) error {
-	if cause := context.Cause(p.ctx); errors.Is(cause, errStall) {
-		return cause
+// status returns an error that explains a refusal.
+func (c *Client) status(code int) error {
+	err := c.odd("status: got %d %s", code, http.StatusText(code))
+	switch {
+	case code < 400:
+		return nil
+	case code == http.StatusUnauthorized || code == http.StatusForbidden:
+		return fmt.Errorf("%w (status %d): set HF_TOKEN to one that may read the model, or check the name", ErrToken, code)
+	case code == http.StatusNotFound:
+		return fmt.Errorf("%w (status %d): check the name", ErrNotFound, code)
+	case code == http.StatusTooManyRequests:
+		return &temporaryError{fmt.Errorf("the hub limits requests (status %d): try again later, or set HF_TOKEN", code)}
+	case code >= 500:
+		return &temporaryError{err}
 	}
 	return err
-}
-
-func (p *patient) Close() error {
-	p.timer.Stop()
-	p.end(nil)
-	return p.body.Close()
-}
-
-func (c *Client) attempts() int { return cmp.Or(c.Attempts, 5) }
-
-// unreached returns the error of a request without an answer, and the remedy.
-func (c *Client) unreached(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return fmt.Errorf("asking the hub: %w", err)
-	}
-	remedy := "check the network"
-	if errors.As(err, new(*tls.CertificateVerificationError)) {
-		remedy = "check the clock and the certificates that this system trusts"
-	}
-	if c.Endpoint != "" {
-		remedy += " and HF_ENDPOINT"
-	}
-	if u, bad := url.Parse(c.address()); bad == nil {
-		if proxy, _ := transport.Proxy(&http.Request{URL: u}); proxy != nil {
-			remedy += " and the proxy " + proxy.Host
-		}
-	}
-	// The method and the address of the request say nothing to people.
-	if request := new(url.Error); errors.As(err, &request) {
-		err = request.Err
-	}
-	if errors.Is(err, errRedirect) {
-		return err
-	}
-	if op := new(net.OpError); errors.As(err, &op) && op.Op == "dial" {
-		err = op.Err
-	}
-	return fmt.Errorf("%s does not answer: %w; %s, or copy the model here and name its directory",
-		c.hub(), err, remedy)
-}
-
-// status returns an error that explains a refusal, or a part from another byte than from.
-func (c *Client) status(resp *http.Response, from int64) error {
-	switch s := resp.StatusCode; {
-	case s == http.StatusUnauthorized || s == http.StatusForbidden:
-		if c.Token == "" {
-			return fmt.Errorf("%w (status %d): it needs permission, or there is none of this name: set HF_TOKEN, or check the name",
-				ErrToken, s)
-		}
-		return fmt.Errorf("%w (status %d): it did not accept this token: check HF_TOKEN, "+
-			"and that you may read the model", ErrToken, s)
-	case s == http.StatusNotFound:
-		return fmt.Errorf("%w (status %d): check the name", ErrNotFound, s)
-	case s == http.StatusRequestedRangeNotSatisfiable && from > 0,
-		s == http.StatusPartialContent && !strings.HasPrefix(resp.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", from)):
-		return errRange
-	case s < 400:
-		return nil
-	}
-	err := c.odd("status: got %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
-	if resp.StatusCode == http.StatusTooManyRequests {
-		err = fmt.Errorf("the hub limits requests (status %d): try again later, or set HF_TOKEN", resp.StatusCode)
-	} else if resp.StatusCode < 500 {
-		return err
-	}
-	seconds, bad := strconv.Atoi(resp.Header.Get("Retry-After"))
-	if bad != nil {
-		seconds = -1
-	}
-	return &refusal{err, time.Duration(seconds) * time.Second}
 }
 
 // notify passes a line on to Notice.
@@ -447,9 +335,4 @@ func (c *Client) notify(format string, args ...any) {
 	if c.Notice != nil {
 		c.Notice(fmt.Sprintf(format, args...))
 	}
-}
-
-func isHex(s string, n int) bool {
-	return len(s) == n && !strings.ContainsFunc(s,
-		func(r rune) bool { return !strings.ContainsRune("0123456789abcdef", r) })
 }

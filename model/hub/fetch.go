@@ -10,9 +10,11 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -25,7 +27,7 @@ type remote struct {
 	name, address string
 	blobName      string // of its blob
 	hash          string // of its content; empty if the hub states none
-	size          int64  // -1 if the hub states none
+	size          int64
 }
 
 // file makes sure that a file of the repository is complete in the cache.
@@ -34,16 +36,16 @@ func (c *Client) file(ctx context.Context, repo, commit, name string) error {
 	if isFile(link) {
 		return nil
 	}
-	r := remote{name: name, address: c.address(repo, "resolve", commit, name)}
-	resp, err := c.get(ctx, http.MethodHead, r.address, false)
+	address := c.address(repo, "resolve", commit, name)
+	resp, err := c.get(ctx, http.MethodHead, address)
 	if err != nil {
 		return err
 	}
 	resp.Body.Close()
-	if err := c.describe(&r, resp); err != nil {
+	r, err := c.describe(name, address, resp)
+	if err != nil {
 		return err
 	}
-	blob := filepath.Join(c.folder(repo), "blobs", r.blobName)
 	unlock, err := c.lock(ctx, name, filepath.Join(c.Cache, ".locks", filepath.Base(c.folder(repo)), r.blobName+".lock"))
 	if err != nil {
 		return err
@@ -52,7 +54,8 @@ func (c *Client) file(ctx context.Context, repo, commit, name string) error {
 	if isFile(link) { // another run made it meanwhile, and may be about to open it
 		return nil
 	}
-	if st, err := os.Stat(blob); err != nil || r.size >= 0 && st.Size() != r.size {
+	blob := filepath.Join(c.folder(repo), "blobs", r.blobName)
+	if st, err := os.Stat(blob); err != nil || st.Size() != r.size {
 		if err := c.fetchBlob(ctx, r, blob); err != nil {
 			return err
 		}
@@ -65,43 +68,33 @@ func isFile(name string) bool {
 	return err == nil && st.Mode().IsRegular()
 }
 
+// hashName matches the hashes by which the hub names files: SHA-256 of large files, git's SHA-1 of
+// small ones.
+var hashName = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+
 // describe reads the headers of an answer: the hash, which names the blob, and the size. An
 // ETag that is no hash might be that of another file too, so the name of the file is part
 // of the blob's.
-func (c *Client) describe(r *remote, resp *http.Response) (err error) {
+func (c *Client) describe(name, address string, resp *http.Response) (remote, error) {
 	etag := cmp.Or(resp.Header.Get("X-Linked-Etag"), resp.Header.Get("Etag"))
 	etag = strings.Trim(strings.TrimPrefix(etag, "W/"), `"`)
-	switch {
-	case etag == "" || len(etag) > 1024:
-		return c.odd("ETag: got %.80q, want the hash of the file", etag)
-	case isHex(etag, 40), isHex(etag, 64):
-		r.blobName, r.hash = etag, etag
-	default:
-		r.blobName = fmt.Sprintf("%x", sha256.Sum256([]byte(r.name+"\x00"+etag)))
-		c.notify("%s: the hub states no hash: what comes is not checked", r.name)
+	size := resp.Header.Get("X-Linked-Size")
+	if size == "" && resp.StatusCode < 300 { // a redirect has a length of its own
+		size = strconv.FormatInt(resp.ContentLength, 10)
 	}
-	r.size = resp.ContentLength
-	if linked := resp.Header.Get("X-Linked-Size"); linked != "" {
-		if r.size, err = strconv.ParseInt(linked, 10, 64); err != nil || r.size < 0 {
-			return c.odd("X-Linked-Size: got %.80q, want a number of bytes", linked)
-		}
-	} else if resp.StatusCode >= 300 {
-		r.size = -1
+	r := remote{name: name, address: address, blobName: etag, hash: etag}
+	var err error
+	if r.size, err = strconv.ParseInt(size, 10, 64); err != nil || r.size < 0 {
+		return r, c.odd("size: got %.80q, want a number of bytes", size)
 	}
-	if most := mostBytes(r.name); r.size > most {
-		return c.odd("%s: got a size of %d bytes, want at most %d", r.name, r.size, most)
+	if etag == "" {
+		return r, c.odd("ETag: got none, want the hash of the file")
 	}
-	return nil
-}
-
-// mostBytes bounds a file, which is needed where the hub does not state its size. The
-// weights of large-v3 in float32 are 6.2 GB, its largest JSON file is 2.5 MB.
-func mostBytes(name string) int64 {
-	switch filepath.Ext(name) {
-	case ".safetensors", ".bin":
-		return 16 << 30
+	if !hashName.MatchString(etag) {
+		r.blobName, r.hash = fmt.Sprintf("%x", sha256.Sum256([]byte(name+"\x00"+etag))), ""
+		c.notify("%s: the hub states no hash: what comes is not checked", name)
 	}
-	return 64 << 20
+	return r, nil
 }
 
 // fetchBlob downloads a blob to a path. It continues an interrupted download.
@@ -117,12 +110,12 @@ func (c *Client) fetchBlob(ctx context.Context, r remote, path string) error {
 	}
 	defer f.Close()
 	most := int64(0)
-	err = c.retry(ctx, r.name, func() (int64, error) {
+	err = c.retry(ctx, r.name, func() (bool, error) {
 		err := c.transfer(ctx, f, r)
 		now, _ := f.Seek(0, io.SeekEnd)
-		more := now - most // what came again is no progress
+		progress := now >= most+1<<20 // what came again is none
 		most = max(most, now)
-		return more, err
+		return progress, err
 	})
 	if err != nil {
 		return err
@@ -143,79 +136,58 @@ var errCut = errors.New("the connection was cut")
 // transfer appends the missing part of the file to f.
 func (c *Client) transfer(ctx context.Context, f *os.File, r remote) error {
 	have, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
+	if err != nil || have >= r.size {
 		return err
 	}
-	if r.size >= 0 && have >= r.size {
-		return f.Truncate(r.size)
-	}
-	resp, err := c.ask(ctx, http.MethodGet, r.address, have, true)
+	resp, err := c.ask(ctx, http.MethodGet, r.address, have)
 	switch {
-	case errors.Is(err, errRange): // the whole file, next time
-		return errors.Join(fmt.Errorf("%w: %w", errCut, err), f.Truncate(0))
-	case err != nil && (ctx.Err() != nil || errors.As(err, new(*refusal)) || errors.Is(err, ErrAnswer) || errors.Is(err, ErrToken) || errors.Is(err, ErrNotFound)):
-		return err // the hub has answered
+	case errors.Is(err, errUnreached):
+		return &temporaryError{fmt.Errorf("%w: %w", errCut, err)}
 	case err != nil:
-		return fmt.Errorf("%w: %w", errCut, err)
+		return err
 	}
 	defer resp.Body.Close()
 	if have > 0 && resp.StatusCode != http.StatusPartialContent { // the hub sends the whole file again
-		if have, err = 0, f.Truncate(0); err != nil {
-			return err
-		}
-		if _, err := f.Seek(0, io.SeekStart); err != nil {
+		have = 0
+		_, err := f.Seek(0, io.SeekStart)
+		if err := errors.Join(err, f.Truncate(0)); err != nil {
 			return err
 		}
 	}
-	most := r.size
-	if most < 0 {
-		most = mostBytes(r.name)
-	}
-	w := &meter{w: f, done: have, report: func(done int64) {
-		if c.Progress != nil {
+	done := have
+	body := io.TeeReader(io.LimitReader(resp.Body, r.size-have), writerFunc(func(p []byte) {
+		if done += int64(len(p)); c.Progress != nil {
 			c.Progress(r.name, done, r.size)
 		}
-	}}
-	n, err := io.Copy(w, io.LimitReader(resp.Body, most-have+1)) // one more byte shows that it is too long
+	}))
+	_, err = io.Copy(f, body)
 	switch {
-	case w.failed != nil:
-		return w.failed // the disk
+	case errors.As(err, new(*fs.PathError)):
+		return err // the disk
 	case err != nil:
-		return fmt.Errorf("%w after %d bytes: %w", errCut, have+n, err)
-	case have+n < r.size:
-		return fmt.Errorf("%w after %d of %d bytes", errCut, have+n, r.size)
+		return &temporaryError{fmt.Errorf("%w after %d bytes: %w", errCut, done, err)}
+	case done < r.size:
+		return &temporaryError{fmt.Errorf("%w after %d of %d bytes", errCut, done, r.size)}
 	}
 	return nil
 }
 
-// A meter counts what has been written and reports it.
-type meter struct {
-	w      io.Writer
-	done   int64
-	failed error
-	report func(done int64)
+// A writerFunc is called with what is written to it.
+type writerFunc func(p []byte)
+
+func (f writerFunc) Write(p []byte) (int, error) {
+	f(p)
+	return len(p), nil
 }
 
-func (m *meter) Write(p []byte) (int, error) {
-	n, err := m.w.Write(p)
-	m.done += int64(n)
-	m.failed = err
-	m.report(m.done)
-	return n, err
-}
-
-// verify compares the length and the hash of a file with what the hub stated: SHA-256 of
-// large files, git's SHA-1 of small ones.
+// verify compares the length and the hash of a file with what the hub stated.
 func verify(f *os.File, r remote) error {
 	have, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
 		return err
 	}
-	if r.size >= 0 && have != r.size {
+	if have != r.size {
 		return fmt.Errorf("%w: got %d bytes, want %d; it was removed: try again", ErrDamaged, have, r.size)
-	}
-	if most := mostBytes(r.name); have > most {
-		return fmt.Errorf("%w: got more than %d bytes; it was removed", ErrDamaged, most)
 	}
 	var h hash.Hash
 	switch len(r.hash) {
@@ -239,7 +211,8 @@ func verify(f *os.File, r remote) error {
 	return nil
 }
 
-// place links the snapshot's file to its blob, or copies it if the system has no links.
+// place links the snapshot's file to its blob, or moves the blob there if the system has no
+// links.
 func place(blob, link string) error {
 	//verity:writes replaces only a link whose target is missing
 	if err := os.MkdirAll(filepath.Dir(link), 0o777); err != nil {
@@ -253,16 +226,7 @@ func place(blob, link string) error {
 	if symlink(to, link) == nil {
 		return nil
 	}
-	if os.Link(blob, link) == nil {
-		return nil
-	}
-	//verity:reads the blob that was just downloaded
-	from, err := os.Open(blob)
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	return output.Replace(link, func(w io.Writer) error { _, err := io.Copy(w, from); return err })
+	return os.Rename(blob, link)
 }
 
 //verity:writes see place
@@ -279,22 +243,19 @@ func (c *Client) lock(ctx context.Context, file, name string) (unlock func(), er
 		return nil, err
 	}
 	for try := 0; ; try++ {
-		ok, err := output.TryLock(f)
+		locked, err := output.TryLock(f)
+		if locked {
+			return func() { f.Close() }, nil
+		}
+		if try == 0 && err == nil {
+			c.notify("%s: another process downloads it: waiting", file)
+		}
+		if err == nil {
+			err = sleep(ctx, 100*time.Millisecond)
+		}
 		if err != nil {
 			f.Close()
 			return nil, fmt.Errorf("locking %s: %w", name, err)
-		}
-		if ok {
-			return func() { f.Close() }, nil
-		}
-		if try == 0 {
-			c.notify("%s: another process downloads it: waiting", file)
-		}
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-ctx.Done():
-			f.Close()
-			return nil, ctx.Err()
 		}
 	}
 }

@@ -2,7 +2,6 @@ package hub
 
 import (
 	"cmp"
-	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,7 +11,6 @@ import (
 	"io"
 	"io/fs"
 	"log"
-	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -70,7 +68,6 @@ func hubOn(t *testing.T, start func(http.Handler) *httptest.Server) *fakeHub {
 func (h *fakeHub) serve(w http.ResponseWriter, r *http.Request) {
 	h.token.Store(r.Header.Get("Authorization"))
 	if h.busy.Add(-1) >= 0 {
-		w.Header().Set("Retry-After", "7")
 		w.WriteHeader(http.StatusTooManyRequests)
 		return
 	}
@@ -126,10 +123,8 @@ func (h *fakeHub) serveWeights(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "blob", time.Time{}, strings.NewReader(string(h.weights)))
 }
 
-func (h *fakeHub) client(t *testing.T) (*Client, *[]time.Duration) {
-	waited := new([]time.Duration)
-	return &Client{Cache: filepath.Join(t.TempDir(), "hub"), Endpoint: h.URL, Token: "secret", stall: time.Hour,
-		wait: func(_ context.Context, d time.Duration) error { *waited = append(*waited, d); return nil }}, waited
+func (h *fakeHub) client(t *testing.T) *Client {
+	return &Client{Cache: filepath.Join(t.TempDir(), "hub"), Endpoint: h.URL, Token: "secret", stall: time.Hour, pause: 1}
 }
 
 func checkWhole(t *testing.T, h *fakeHub, dir string) {
@@ -147,7 +142,7 @@ func checkWhole(t *testing.T, h *fakeHub, dir string) {
 // twice.
 func TestPull(t *testing.T) {
 	h := newHub(t)
-	c, _ := h.client(t)
+	c := h.client(t)
 	var last int64
 	c.Progress = func(file string, done, total int64) {
 		if file == "model.safetensors" {
@@ -196,8 +191,8 @@ func TestPull(t *testing.T) {
 // next.
 func TestCut(t *testing.T) {
 	h := newHub(t)
-	c, _ := h.client(t)
-	c.Attempts = 2
+	c := h.client(t)
+	c.attempts = 2
 	h.cuts.Store(3)
 	if _, err := c.locate(t.Context(), "tiny"); !errors.Is(err, errCut) {
 		t.Fatalf("error = %v, want errCut", err)
@@ -227,8 +222,8 @@ func TestDamaged(t *testing.T) {
 	} {
 		h := newHub(t)
 		change(h)
-		c, _ := h.client(t)
-		c.Attempts = 2
+		c := h.client(t)
+		c.attempts = 2
 		_, err := c.locate(t.Context(), "tiny")
 		if err == nil {
 			t.Errorf("%s: no error", name)
@@ -246,7 +241,7 @@ func TestRefusals(t *testing.T) {
 	for status, want := range map[int]error{401: ErrToken, 403: ErrToken, 404: ErrNotFound, 429: nil, 500: nil} {
 		h := newHub(t)
 		h.status = status
-		c, _ := h.client(t)
+		c := h.client(t)
 		_, err := c.locate(t.Context(), "tiny")
 		if err == nil || want != nil && !errors.Is(err, want) || !strings.Contains(err.Error(), strconv.Itoa(status)) {
 			t.Errorf("%d: error = %v", status, err)
@@ -254,9 +249,9 @@ func TestRefusals(t *testing.T) {
 	}
 	h := newHub(t)
 	h.busy.Store(2)
-	c, waited := h.client(t)
-	if _, err := c.locate(t.Context(), "tiny"); err != nil || len(*waited) != 2 || (*waited)[0] != 7*time.Second {
-		t.Errorf("busy twice: %v, waited %v", err, *waited)
+	c := h.client(t)
+	if _, err := c.locate(t.Context(), "tiny"); err != nil {
+		t.Errorf("busy twice: %v", err)
 	}
 	for _, name := range []string{"../x", "a/b/c", "a/..", "nothing", "a--b/c"} {
 		if _, err := c.Pull(t.Context(), name); err == nil || !strings.Contains(err.Error(), "no name of a model") {
@@ -285,7 +280,7 @@ func TestRefusedFile(t *testing.T) {
 				serve.ServeHTTP(w, r)
 			})
 			for _, token := range []string{"", "secret"} {
-				c, _ := h.client(t)
+				c := h.client(t)
 				c.Token = token
 				_, err := c.Pull(t.Context(), "tiny")
 				text := fmt.Sprint(err)
@@ -295,45 +290,6 @@ func TestRefusedFile(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// TestPacked: a mirror that compresses although it was asked not to is named, whatever it
-// compresses, and leaves nothing that a later run would continue.
-func TestPacked(t *testing.T) {
-	for _, what := range []string{"/api/", "/config.json", "/blob"} {
-		h := newHub(t)
-		packs := true
-		for _, s := range []*httptest.Server{h.Server, h.cdn} {
-			serve := s.Config.Handler
-			s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if !packs || r.Method != http.MethodGet || !strings.Contains(r.URL.Path, what) {
-					serve.ServeHTTP(w, r)
-					return
-				}
-				whole := httptest.NewRecorder()
-				if serve.ServeHTTP(whole, r); whole.Code == http.StatusOK {
-					maps.Copy(w.Header(), whole.Header())
-					w.Header().Del("Content-Length")
-					w.Header().Set("Content-Encoding", "gzip")
-					z := gzip.NewWriter(w)
-					z.Write(whole.Body.Bytes())
-					z.Close()
-				} else {
-					serve.ServeHTTP(w, r)
-				}
-			})
-		}
-		c, waited := h.client(t)
-		if _, err := c.Pull(t.Context(), "tiny"); !errors.Is(err, ErrAnswer) || !strings.Contains(fmt.Sprint(err), `Content-Encoding: got "gzip"`) || len(*waited) > 0 {
-			t.Errorf("%s packed: %v, waited %v", what, err, *waited)
-		}
-		packs = false
-		dir, err := c.Pull(t.Context(), "tiny")
-		if err != nil {
-			t.Fatal(err)
-		}
-		checkWhole(t, h, dir)
 	}
 }
 
@@ -359,35 +315,33 @@ func TestMessages(t *testing.T) {
 		text string
 	}{
 		{func(h *fakeHub, _ *Client) { h.linked = "many" }, ErrAnswer,
-			`openai/whisper-tiny: model.safetensors: the hub's answer is odd: X-Linked-Size: got "many", want a number of bytes; check HF_ENDPOINT, which is http`},
-		{func(h *fakeHub, _ *Client) { h.linked = "-1" }, ErrAnswer, `X-Linked-Size: got "-1"`},
-		{func(h *fakeHub, _ *Client) { h.linked = "10 bytes" }, ErrAnswer, `X-Linked-Size: got "10 bytes"`},
-		{func(h *fakeHub, _ *Client) { h.linked = "10" }, ErrDamaged, "want 10; it was removed: try again"},
-		{func(h *fakeHub, _ *Client) { h.etag = strings.Repeat("x", 2000) }, ErrAnswer,
-			`config.json: the hub's answer is odd: ETag: got "` + strings.Repeat("x", 80) + `", want the hash of the file; check HF_ENDPOINT`},
+			`openai/whisper-tiny: model.safetensors: the hub's answer is odd: size: got "many", want a number of bytes; check HF_ENDPOINT, which is http`},
+		{func(h *fakeHub, _ *Client) { h.linked = "-1" }, ErrAnswer, `size: got "-1"`},
+		{func(h *fakeHub, _ *Client) { h.linked = "10 bytes" }, ErrAnswer, `size: got "10 bytes"`},
+		{func(h *fakeHub, _ *Client) { h.linked = "10" }, ErrDamaged, "; it was removed: try again"},
 		{func(h *fakeHub, _ *Client) { h.sha = "main" }, ErrAnswer, `sha: got "main", want that of a commit; check HF_ENDPOINT`},
 		{func(h *fakeHub, _ *Client) { h.status = 500 }, ErrAnswer, "status: got 500 Internal Server Error; check HF_ENDPOINT"},
 		{func(_ *fakeHub, c *Client) { c.Endpoint = "nonsense" }, nil,
-			`nonsense does not answer: unsupported protocol scheme ""; check the network and HF_ENDPOINT`},
-		{func(_ *fakeHub, c *Client) { c.Endpoint = "http://" }, nil, "check the network and HF_ENDPOINT"},
-		{func(_ *fakeHub, c *Client) { c.Endpoint = "http://me:hunter2@127.0.0.1:1" }, nil, "http://…@127.0.0.1:1 does not answer: "},
-		{func(_ *fakeHub, c *Client) { c.Endpoint = "http://me:hunter2%zz@127.0.0.1:1" }, nil, "http://…@127.0.0.1:1 does not answer: "},
+			`nonsense does not answer: unsupported protocol scheme ""; check the network, the proxy and HF_ENDPOINT`},
+		{func(_ *fakeHub, c *Client) { c.Endpoint = "http://" }, nil, "check the network, the proxy and HF_ENDPOINT"},
+		{func(_ *fakeHub, c *Client) { c.Endpoint = "http://me:hunter2@127.0.0.1:1" }, nil, "http://me:xxxxx@127.0.0.1:1 does not answer: "},
+		{func(_ *fakeHub, c *Client) { c.Endpoint = "http://me:hunter2%zz@127.0.0.1:1" }, nil, "HF_ENDPOINT does not answer: "},
 		{func(h *fakeHub, c *Client) {
 			h.status = 500
 			c.Endpoint = strings.Replace(h.URL, "://", "://me:hunter2@", 1)
-		}, ErrAnswer, "check HF_ENDPOINT, which is http://…@127.0.0.1"},
+		}, ErrAnswer, "check HF_ENDPOINT, which is http://me:xxxxx@127.0.0.1"},
 		{func(_ *fakeHub, c *Client) {
 			h := httptest.NewUnstartedServer(nil)
 			h.Config.ErrorLog = log.New(io.Discard, "", 0)
 			h.StartTLS()
 			t.Cleanup(h.Close)
 			c.Endpoint = h.URL
-		}, nil, "check the clock and the certificates that this system trusts and HF_ENDPOINT"},
+		}, nil, "certificate"},
 		{func(_ *fakeHub, c *Client) { c.Endpoint = "http://127.0.0.1:1" }, nil,
-			"; check the network and HF_ENDPOINT, or copy the model here and name its directory"},
+			"; check the network, the proxy and HF_ENDPOINT, or copy the model here and name its directory"},
 	} {
 		h := newHub(t)
-		c, _ := h.client(t)
+		c := h.client(t)
 		tt.set(h, c)
 		_, err := c.Pull(t.Context(), "tiny")
 		if err == nil || tt.want != nil && !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) || strings.Contains(err.Error(), "hunter2") {
@@ -399,7 +353,7 @@ func TestMessages(t *testing.T) {
 // TestConcurrent checks that concurrent runs download the weights once.
 func TestConcurrent(t *testing.T) {
 	h := newHub(t)
-	c, _ := h.client(t)
+	c := h.client(t)
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
@@ -421,7 +375,7 @@ func TestConcurrent(t *testing.T) {
 // that the other has made and may be about to open.
 func TestLeavesWhatIsThere(t *testing.T) {
 	h := newHub(t)
-	c, _ := h.client(t)
+	c := h.client(t)
 	at := filepath.Join(c.folder(repo), "snapshots", commit, "model.safetensors")
 	blob := filepath.Join(c.folder(repo), "blobs", h.hash)
 	unlock, err := c.lock(t.Context(), "model.safetensors", filepath.Join(c.Cache, ".locks", filepath.Base(c.folder(repo)), h.hash+".lock"))
@@ -452,7 +406,7 @@ func TestNoLinks(t *testing.T) {
 	symlink = func(string, string) error { return os.ErrPermission }
 	defer func() { symlink = os.Symlink }()
 	h := newHub(t)
-	c, _ := h.client(t)
+	c := h.client(t)
 	dir, err := c.locate(t.Context(), "tiny")
 	if err != nil {
 		t.Fatal(err)
@@ -556,8 +510,8 @@ func TestStall(t *testing.T) {
 func stalls(t *testing.T, where string) {
 	var n network
 	h := hubOn(t, n.serve)
-	c, _ := h.client(t)
-	c.HTTP, c.stall = &http.Client{Transport: &http.Transport{DialContext: n.dial, DisableKeepAlives: true}}, 0
+	c := h.client(t)
+	c.HTTP, c.stall, c.pause = &http.Client{Transport: &http.Transport{DialContext: n.dial, DisableKeepAlives: true}}, 0, 0
 	var said []string
 	c.Notice = func(line string) { said = append(said, line) }
 	serve := h.cdn.Config.Handler
@@ -582,8 +536,8 @@ func stalls(t *testing.T, where string) {
 	if from := h.from.Load(); (from > 0) != (where == "amid") {
 		t.Errorf("%s: the second try began at byte %d", where, from)
 	}
-	if all := strings.Join(said, "\n"); !strings.Contains(all, "model.safetensors: ") || !strings.Contains(all, "nothing came, or next to nothing, for 30 s") ||
-		!strings.Contains(all, "trying again in 1 s (1 of 4)") {
+	if all := strings.Join(said, "\n"); !strings.Contains(all, "model.safetensors: ") || !strings.Contains(all, "nothing came for 30s") ||
+		!strings.Contains(all, "trying again in 1s (1 of 4)") {
 		t.Errorf("%s: said %q", where, all)
 	}
 }
@@ -631,28 +585,10 @@ func (l listener) Accept() (net.Conn, error) {
 func (l listener) Close() error   { l.end(); return nil }
 func (l listener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: l.port} }
 
-// TestDrip: a hub that sends a byte now and then is not listened to for days.
-func TestDrip(t *testing.T) {
-	h := newHub(t)
-	c, _ := h.client(t)
-	c.stall, c.Attempts = 300*time.Millisecond, 1
-	h.cdn.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Length", strconv.Itoa(h.size))
-		for i := 0; r.Context().Err() == nil && i < 200; i++ {
-			w.Write(h.weights[i : i+1])
-			w.(http.Flusher).Flush()
-			time.Sleep(50 * time.Millisecond)
-		}
-	})
-	if _, err := c.Pull(t.Context(), "tiny"); !errors.Is(err, errStall) {
-		t.Errorf("got %v, want that too little came", err)
-	}
-}
-
 // TestSameBytes: a hub that sends the same beginning again and again, however long, is not asked for ever.
 func TestSameBytes(t *testing.T) {
 	h := newHub(t)
-	c, _ := h.client(t)
+	c := h.client(t)
 	serve, asked := h.Config.Handler, 0
 	h.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasSuffix(r.URL.Path, "config.json") {
@@ -666,12 +602,7 @@ func TestSameBytes(t *testing.T) {
 			w.Write(make([]byte, 2<<20)) // whatever range was asked for
 		}
 	})
-	c.Attempts, c.wait = 4, func(context.Context, time.Duration) error {
-		if asked > 20 {
-			return errors.New("asked too often")
-		}
-		return nil
-	}
+	c.attempts = 4
 	if _, err := c.Pull(t.Context(), "tiny"); !errors.Is(err, errCut) || asked > 5 {
 		t.Errorf("asked %d times: %v, want the connection was cut after 5", asked, err)
 	}
@@ -716,44 +647,6 @@ func TestStalledList(t *testing.T) {
 	}
 }
 
-// TestNoSize: where the hub states no size, or an absurd one, the disk is not filled.
-func TestNoSize(t *testing.T) {
-	for _, stated := range []string{"", "1152921504606846976"} {
-		h := newHub(t)
-		c, _ := h.client(t)
-		serve := h.Config.Handler
-		h.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if !strings.HasSuffix(r.URL.Path, "config.json") {
-				serve.ServeHTTP(w, r)
-				return
-			}
-			w.Header().Set("ETag", `"x"`)
-			if stated != "" {
-				w.Header().Set("X-Linked-Size", stated)
-			}
-			w.WriteHeader(http.StatusOK)
-			w.(http.Flusher).Flush() // no Content-Length
-			// A client without a bound would fill the disk.
-			for b, sent := make([]byte, 1<<20), 0; r.Method == http.MethodGet && sent < 200; sent++ {
-				if _, err := w.Write(b); err != nil {
-					return
-				}
-			}
-		})
-		_, err := c.Pull(t.Context(), "tiny")
-		want := "got more than 67108864 bytes; it was removed"
-		if stated != "" {
-			want = "got a size of " + stated
-		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("size %q: %v, want %q", stated, err, want)
-		}
-		if n := size(c.Cache); n > 0 {
-			t.Errorf("size %q: %d bytes are left", stated, n)
-		}
-	}
-}
-
 // TestSameETag: two files whose ETag is the same and no hash are two blobs, and it is said
 // that they are not checked.
 func TestSameETag(t *testing.T) {
@@ -783,114 +676,10 @@ func TestSameETag(t *testing.T) {
 	}
 }
 
-// TestRedirects: where a hub points elsewhere than to a host that keeps what it sends secret,
-// or nowhere, that is said at once, and the token stays at home.
-func TestRedirects(t *testing.T) {
-	asked, leaked := 0, ""
-	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked++
-		leaked += r.Header.Get("Authorization")
-	}))
-	t.Cleanup(plain.Close)
-	for _, tt := range []struct {
-		to, list, want string
-	}{
-		{"file:///etc/passwd", "", `redirect: got the scheme "file", want https`},
-		{"/loop", "", "redirect: got more than 10"},
-		{plain.URL, "", `redirect: got the scheme "http", want https`},
-		{"", plain.URL, `redirect: got the scheme "http", want https`},
-		{"", "gopher://127.0.0.1:70/x", `redirect: got the scheme "gopher", want https`},
-	} {
-		gets := 0
-		h := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			switch {
-			case tt.list != "":
-				w.Header().Set("Location", tt.list)
-			case strings.Contains(r.URL.Path, "/api/"):
-				fmt.Fprintf(w, `{"sha": %q, "siblings": [{"rfilename": "model.safetensors"}]}`, commit)
-				return
-			default:
-				w.Header().Set("ETag", `"x"`)
-				w.Header().Set("Location", tt.to)
-				if r.Method == http.MethodHead {
-					return
-				}
-				gets++
-			}
-			w.WriteHeader(http.StatusFound)
-		}))
-		c := &Client{Cache: t.TempDir(), Endpoint: h.URL, Token: "secret", HTTP: h.Client(),
-			wait: func(context.Context, time.Duration) error { return nil }}
-		_, err := c.Pull(t.Context(), "tiny")
-		if !errors.Is(err, ErrAnswer) || !strings.Contains(err.Error(), tt.want) || gets > 11 || asked > 0 || leaked != "" {
-			t.Errorf("%s%s: %v, after %d requests, and %d elsewhere with the token %q", tt.list, tt.to, err, gets, asked, leaked)
-		}
-		h.Close()
-	}
-}
-
-// TestAnotherPart: a hub that has nothing behind what is here, or sends another part than
-// was asked for, is asked for the whole file.
-func TestAnotherPart(t *testing.T) {
-	const weights = "0123456789"
-	for _, said := range []string{"", "bytes 3-9/10"} {
-		h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			switch {
-			case strings.Contains(r.URL.Path, "/api/"):
-				fmt.Fprintf(w, `{"sha": %q, "siblings": [{"rfilename": "model.safetensors"}]}`, commit)
-			case r.Method == http.MethodHead:
-				w.Header().Set("ETag", `"no hash"`)
-				w.(http.Flusher).Flush() // no size
-			case r.Header.Get("Range") == "":
-				fmt.Fprint(w, weights)
-			case said == "":
-				w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
-			default:
-				w.Header().Set("Content-Range", said)
-				w.WriteHeader(http.StatusPartialContent)
-				fmt.Fprint(w, weights[3:])
-			}
-		}))
-		t.Cleanup(h.Close)
-		c := &Client{Cache: t.TempDir(), Endpoint: h.URL, wait: func(context.Context, time.Duration) error { return nil }}
-		part := filepath.Join(c.folder("openai/whisper-tiny"), "blobs", fmt.Sprintf("%x.incomplete", sha256.Sum256([]byte("model.safetensors\x00no hash"))))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(part), 0o777), os.WriteFile(part, []byte(weights), 0o666)); err != nil {
-			t.Fatal(err)
-		}
-		dir, err := c.Pull(t.Context(), "tiny")
-		if err != nil {
-			t.Errorf("%q: %v", said, err)
-			continue
-		}
-		if b, err := os.ReadFile(filepath.Join(dir, "model.safetensors")); err != nil || string(b) != weights {
-			t.Errorf("%q: %q, %v", said, b, err)
-		}
-	}
-}
-
-// TestForeignNames: names that lead elsewhere on one of the systems are not fetched.
-func TestForeignNames(t *testing.T) {
-	bad := []string{`model-..\..\x-of-1.safetensors`, "model-C:-of-1.safetensors", "model-/../x-of-1.safetensors", "model-\x00-of-1.safetensors", "model-\x1b[2J-of-1.safetensors"}
-	names := append([]string{"config.json", "model.safetensors.index.json", "model-1-of-1.safetensors"}, bad...)
-	if got := needed(names); strings.Join(got, " ") != strings.Join(names[:3], " ") {
-		t.Errorf("needed: %q", got)
-	}
-	for _, name := range bad {
-		dir := t.TempDir()
-		b, _ := json.Marshal(map[string]any{"weight_map": map[string]string{"x": name}})
-		for file, content := range map[string][]byte{"config.json": {}, "model.safetensors.index.json": b, name: {}} {
-			os.WriteFile(filepath.Join(dir, file), content, 0o666) // some names are none on some systems
-		}
-		if whole(dir) {
-			t.Errorf("the index names %q: taken for a checkpoint", name)
-		}
-	}
-}
-
 // TestWaitIsSaid: another process has the lock of a file.
 func TestWaitIsSaid(t *testing.T) {
 	h := newHub(t)
-	c, _ := h.client(t)
+	c := h.client(t)
 	unlock, err := c.lock(t.Context(), "model.safetensors", filepath.Join(c.Cache, ".locks", filepath.Base(c.folder(repo)), h.hash+".lock"))
 	if err != nil {
 		t.Fatal(err)
@@ -907,5 +696,31 @@ func TestWaitIsSaid(t *testing.T) {
 	}
 	if all := strings.Join(said, "\n"); !strings.Contains(all, "model.safetensors: another process downloads it: waiting") {
 		t.Errorf("said %q", all)
+	}
+}
+
+// TestNoSize: a hub that states no size is reported, since the download could not be bounded.
+func TestNoSize(t *testing.T) {
+	h := newHub(t)
+	serve := h.Config.Handler
+	h.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead {
+			w.Header().Set("ETag", `"x"`)
+			w.(http.Flusher).Flush() // no Content-Length
+			return
+		}
+		serve.ServeHTTP(w, r)
+	})
+	if _, err := h.client(t).Pull(t.Context(), "tiny"); !errors.Is(err, ErrAnswer) || !strings.Contains(err.Error(), "size: got") {
+		t.Errorf("error = %v", err)
+	}
+}
+
+// TestNeeded: names that lead elsewhere, or that a terminal would interpret, are not fetched.
+func TestNeeded(t *testing.T) {
+	names := []string{"config.json", "model.safetensors.index.json", "model-00001-of-00002.safetensors",
+		`model-..\..\x-of-1.safetensors`, "model-C:-of-1.safetensors", "model-/../x-of-1.safetensors", "model-\x1b[2J-of-1.safetensors"}
+	if got := needed(names); strings.Join(got, " ") != strings.Join(names[:3], " ") {
+		t.Errorf("needed: %q", got)
 	}
 }

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	if cache == "" {
 		os.Exit(m.Run())
 	}
-	c := &Client{Cache: cache, Endpoint: os.Getenv(childEndpoint), stall: time.Hour, wait: func(context.Context, time.Duration) error { return nil }}
+	c := &Client{Cache: cache, Endpoint: os.Getenv(childEndpoint), stall: time.Hour, pause: 1}
 	dir, err := c.locate(context.Background(), "tiny")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -51,7 +51,7 @@ func child(t *testing.T, h *fakeHub, cache string) *exec.Cmd {
 // connection is cut, and that both have it complete.
 func TestProcesses(t *testing.T) {
 	h := newHub(t)
-	c, _ := h.client(t)
+	c := h.client(t)
 	h.cuts.Store(1)
 	type answer struct {
 		dir string
@@ -81,7 +81,7 @@ func TestProcesses(t *testing.T) {
 // that looks complete. The next process continues.
 func TestKilled(t *testing.T) {
 	h := newHub(t)
-	c, _ := h.client(t)
+	c := h.client(t)
 	half := make(chan struct{})
 	stall := func() { close(half); <-t.Context().Done() }
 	h.stall.Store(&stall)
@@ -183,7 +183,7 @@ func (s slow) Write(b []byte) (n int, err error) {
 // of files are only for the order of snapshots.
 func TestBackwards(t *testing.T) {
 	h := newHub(t)
-	c, _ := h.client(t)
+	c := h.client(t)
 	dir, err := c.locate(t.Context(), "tiny")
 	if err != nil {
 		t.Fatal(err)
