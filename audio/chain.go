@@ -52,8 +52,8 @@ type findings struct {
 	opposed   bool // channels cancel one another in their mean
 }
 
-// link returns the sound of src in f. It shares the resampling filter of the link before, if any.
-func (in Input) link(src *source, f *file, before *link) (*link, error) {
+// link returns the sound of src in f.
+func (in Input) link(src *source, f *file) (*link, error) {
 	s := src.shape()
 	if err := s.check(); err != nil {
 		return nil, err
@@ -64,11 +64,7 @@ func (in Input) link(src *source, f *file, before *link) (*link, error) {
 	mix := &mixer{src: src, shape: s, pick: in.Channel}
 	l := &link{f, mix, mix}
 	if s.rate != SampleRate {
-		var like *resampler
-		if before != nil {
-			like, _ = before.out.(*resampler)
-		}
-		l.out = newResampler(mix, s.rate, like)
+		l.out = newResampler(mix, s.rate)
 	}
 	return l, nil
 }
@@ -156,7 +152,7 @@ func (c *chain) open(f *file) error {
 	if err != nil {
 		return err
 	}
-	l, err := c.in.link(src, f, c.now)
+	l, err := c.in.link(src, f)
 	if err == nil {
 		c.now, c.base, c.over = l, c.delivered, false
 	}

@@ -27,14 +27,6 @@ type chunkForm struct {
 	sound string           // id of the chunk that holds samples
 }
 
-// even returns the place where the chunk after one that ends at a place begins.
-func (o chunkForm) even(at int64) int64 {
-	if o.width == 4 {
-		at += at & 1
-	}
-	return at
-}
-
 // chunks walks over the chunks from a place to the end of the file. The loop may correct the
 // size of a chunk.
 func (f *file) chunks(at int64, o chunkForm) iter.Seq2[*fileChunk, error] {
@@ -63,21 +55,13 @@ func (f *file) chunks(at int64, o chunkForm) iter.Seq2[*fileChunk, error] {
 	}
 }
 
-// afterChunks returns where the chunks from a place on end. It stops at one that is cut off, that
-// has no name or that is another file, and fails at a second one of samples.
-func (f *file) afterChunks(at int64, o chunkForm) (end int64, err error) {
+// isChunk reports whether a whole chunk begins at a place, other than one of sound.
+func (f *file) isChunk(at int64, o chunkForm) bool {
 	if o.order == nil {
-		return at, nil
+		return false
 	}
-	at = o.even(at)
 	for c, err := range f.chunks(at, o) {
-		if err != nil || c.claimed < 0 || c.claimed != c.size || !isText([]byte(c.id)) || formatOf(f.head(c.start)) != nil {
-			break
-		}
-		if c.id == o.sound && c.size > 0 {
-			return c.start, malformed(c.at(), "one of sound", "another")
-		}
-		at = o.even(c.body + c.size)
+		return err == nil && c.claimed >= 0 && c.claimed == c.size && c.id != o.sound && isText([]byte(c.id))
 	}
-	return min(at, f.size), nil
+	return false
 }

@@ -170,7 +170,7 @@ func (in Input) detect(f *file) (k *format, head []byte, err error) {
 
 // clip mixes a source to one channel at SampleRate.
 func (in Input) clip(name string, src *source, f *file) (*Clip, error) {
-	p, err := in.link(src, f, nil)
+	p, err := in.link(src, f)
 	if err != nil {
 		return nil, named(name, err)
 	}
@@ -273,8 +273,9 @@ func (c *Clip) Close() error {
 
 // memory is a signal in memory.
 type memory struct {
-	pcm []float32
-	pos int
+	pcm  []float32
+	pos  int
+	more bool // samples are still to come
 }
 
 func (m *memory) rewind() error { m.pos = 0; return nil }
@@ -282,11 +283,17 @@ func (m *memory) rewind() error { m.pos = 0; return nil }
 func (m *memory) read(dst []float32) (int, error) {
 	n := copy(dst, m.pcm[m.pos:])
 	m.pos += n
-	if n == 0 {
-		return 0, io.EOF
+	switch {
+	case n > 0:
+		return n, nil
+	case m.more:
+		return 0, errNotYet
 	}
-	return n, nil
+	return 0, io.EOF
 }
+
+// errNotYet means that more samples are still to come.
+var errNotYet = errors.New("no samples yet")
 
 // A closedSound is the signal of a closed clip.
 type closedSound struct{}

@@ -1,15 +1,11 @@
 package audio
 
-import (
-	"errors"
-	"fmt"
-	"io"
-)
+import "fmt"
 
 // A Feed resamples sound that arrives piece by piece to SampleRate. All of its
 // output together equals a Clip of the same samples. It must not be used concurrently.
 type Feed struct {
-	in  *sampleQueue
+	in  *memory
 	out mono
 }
 
@@ -19,10 +15,10 @@ func NewFeed(rate int) (*Feed, error) {
 	if err := s.check(); err != nil {
 		return nil, fmt.Errorf("audio: %w", err)
 	}
-	f := &Feed{in: &sampleQueue{}}
+	f := &Feed{in: &memory{more: true}}
 	f.out = f.in
 	if rate != SampleRate {
-		f.out = newResampler(f.in, rate, nil)
+		f.out = newResampler(f.in, rate)
 	}
 	return f, nil
 }
@@ -30,13 +26,13 @@ func NewFeed(rate int) (*Feed, error) {
 // Add appends samples and returns the output that is ready. The filter looks ahead, so the
 // last few inputs yield output only when more samples follow.
 func (f *Feed) Add(pcm []float32) []float32 {
-	f.in.queue = append(f.in.queue, pcm...)
+	f.in.pcm, f.in.pos = append(f.in.pcm[:0], pcm...), 0 // drain has read those before
 	return f.drain()
 }
 
 // End returns the rest of the output. Add must not be called after it.
 func (f *Feed) End() []float32 {
-	f.in.ended = true
+	f.in.more = false
 	return f.drain()
 }
 
@@ -49,27 +45,4 @@ func (f *Feed) drain() (out []float32) {
 			return out
 		}
 	}
-}
-
-// errNotYet means that more samples are still to come.
-var errNotYet = errors.New("no samples yet")
-
-// A sampleQueue is a signal whose samples arrive.
-type sampleQueue struct {
-	queue []float32
-	ended bool
-}
-
-func (p *sampleQueue) rewind() error { return errors.ErrUnsupported }
-
-func (p *sampleQueue) read(dst []float32) (int, error) {
-	n := copy(dst, p.queue)
-	p.queue = p.queue[:copy(p.queue, p.queue[n:])]
-	switch {
-	case n > 0:
-		return n, nil
-	case p.ended:
-		return 0, io.EOF
-	}
-	return 0, errNotYet
 }

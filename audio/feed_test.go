@@ -14,10 +14,10 @@ func TestFeed(t *testing.T) {
 			pcm[i] = float32(math.Sin(float64(i*i) / 50000))
 		}
 		want := make([]float32, len(pcm)*3)
-		whole := &sampleQueue{queue: slices.Clone(pcm), ended: true}
+		whole := &memory{pcm: pcm}
 		var src mono = whole
 		if rate != SampleRate {
-			src = newResampler(whole, rate, nil)
+			src = newResampler(whole, rate)
 		}
 		n := 0
 		for {

@@ -112,19 +112,19 @@ func (p *pcmReader) ending() ending {
 	return ending{cut: !whole}
 }
 
-// unread returns an error if more samples may follow the stated end: in a second chunk, or
-// as bytes that no chunk accounts for. A recorder that broke off leaves a stale size.
+// unread returns an error if more samples may follow the stated end: bytes that are neither a chunk, a
+// tag nor zeros. A recorder that broke off leaves a stale size.
 func (p *pcmReader) unread() error {
 	l, f := p.layout, *p.file
 	f.trim()
-	at, err := f.afterChunks(l.end, l.chunks)
-	if err != nil {
-		return err
+	at := l.end
+	if l.chunks.width == 4 {
+		at += at & 1
 	}
 	b := make([]byte, min(l.rate/10*l.blockAlign(), pcmBlock)) // less is no sound
 	n, _ := f.read(b, at)
-	padding := n < len(b) || f.padding(at)
-	if p.file.err = f.err; padding || f.err != nil {
+	known := n < len(b) || f.isChunk(at, l.chunks) || f.padding(at)
+	if p.file.err = f.err; known || f.err != nil {
 		return nil
 	}
 	return malformed(fmt.Sprintf("byte %d", at), "the end of the file", "bytes that no header accounts for")

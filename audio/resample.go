@@ -47,16 +47,8 @@ type resampler struct {
 	ended bool      // the zeros after the input are there
 }
 
-// newResampler returns a resampler of src. It shares the coefficients of like, if that has the
-// same rate. like must not be read any more.
-func newResampler(src mono, rate int, like *resampler) *resampler {
+func newResampler(src mono, rate int) *resampler {
 	g := gcd(SampleRate, rate)
-	if like != nil && like.up == SampleRate/g && like.down == rate/g {
-		r := *like
-		r.src, r.buf = src, nil
-		r.reset()
-		return &r
-	}
 	r := &resampler{src: src, up: SampleRate / g, down: rate / g}
 	edge := sincRolloff * min(1, float64(r.up)/float64(r.down))
 	r.half = int(math.Ceil(sincZeros / edge))

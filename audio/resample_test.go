@@ -21,7 +21,7 @@ func (a *stepped) read(dst []float32) (int, error) {
 
 func resample(t testing.TB, pcm []float32, hz, step int) []float32 {
 	t.Helper()
-	c := &Clip{name: "test", src: newResampler(&stepped{memory{pcm: pcm}, step}, hz, nil)}
+	c := &Clip{name: "test", src: newResampler(&stepped{memory{pcm: pcm}, step}, hz)}
 	out, err := readAll(t, c)
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func TestResamplerStreams(t *testing.T) {
 
 // TestResamplerRewind wants the same samples again.
 func TestResamplerRewind(t *testing.T) {
-	c := &Clip{name: "test", src: newResampler(&stepped{memory{pcm: testSignal("noise", 30000)}, 1000}, 44100, nil)}
+	c := &Clip{name: "test", src: newResampler(&stepped{memory{pcm: testSignal("noise", 30000)}, 1000}, 44100)}
 	first, err := readAll(t, c)
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func TestResamplerRewind(t *testing.T) {
 // TestResamplerMemory wants small tables for rates that share nothing with ours.
 func TestResamplerMemory(t *testing.T) {
 	for _, rate := range []int{minRate + 9, 15991, 44101, 999983, maxRate} {
-		r := newResampler(&stepped{}, rate, nil)
+		r := newResampler(&stepped{}, rate)
 		if bytes := 4*len(r.rows) + 8*len(r.h.table); bytes > 2<<20 {
 			t.Errorf("%d Hz: tables of %d bytes, want at most 2 MiB", rate, bytes)
 		}

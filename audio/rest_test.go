@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestAfterSamples: bytes after uncompressed samples that may be more of them are read, or there is a
-// warning. Recorders that break off leave stale sizes, and editors split the sound in two.
+// TestAfterSamples: bytes right after uncompressed samples that may be more of them are read, or there is
+// a warning. Recorders that break off leave stale sizes.
 func TestAfterSamples(t *testing.T) {
 	sound := make([]byte, 16000)
 	for i := range sound {
@@ -39,8 +39,8 @@ func TestAfterSamples(t *testing.T) {
 	}{
 		"size 0, RIFF's is right":       {riff(pcm, chunkOf("data", 0, sound)), 8000, ""},
 		"an empty chunk before it":      {riff(pcm, empty, chunk("data", sound)), 8004, ""}, // with a header
-		"two chunks":                    {riff(pcm, chunk("data", sound), list, chunk("data", sound)), 8000, "data chunk at byte 16066: got another"},
-		"a second chunk appended":       {slices.Concat(whole, chunk("data", sound)), 8000, "another"},
+		"two chunks":                    {riff(pcm, chunk("data", sound), chunk("data", sound)), 8000, "bytes that no header"},
+		"a second chunk appended":       {slices.Concat(whole, chunk("data", sound)), 8000, "bytes that no header"},
 		"a stale size":                  {riff(pcm, chunkOf("data", 1000, sound)), 500, "bytes that no header accounts for"},
 		"both sizes stale":              {stale(slices.Concat(whole, sound), 4, 1036, binary.LittleEndian), 8000, "bytes that no header"},
 		"samples after":                 {slices.Concat(whole, sound), 8000, "bytes that no header"},
@@ -48,14 +48,13 @@ func TestAfterSamples(t *testing.T) {
 		"a chunk after the end":         {slices.Concat(whole, chunk("id3 ", sound)), 8000, ""},
 		"zeros after":                   {slices.Concat(whole, make([]byte, 9000)), 8000, ""},
 		"little after":                  {slices.Concat(whole, sound[:1000]), 8000, ""},
-		"another file after chunks":     {slices.Concat(riff(pcm, chunk("data", sound), list), whole), 8000, "bytes that no header"},
 		"an empty one is one":           {riff(pcm, empty, list), 0, ""},
 		"CAF, size 0":                   {caf(0), 8000, ""},
 		"CAF, a stale size":             {caf(1004), 500, "bytes that no header"},
 		"AU, size 0":                    {au, 8000, ""},
 		"AU, a stale size":              {stale(au, 8, 1000, binary.BigEndian), 500, "bytes that no header"},
 		"AIFF, a stale size":            {stale(aiff, sizeAt, 1008, binary.BigEndian), 500, "bytes that no header"},
-		"AIFF, a second chunk of sound": {slices.Concat(aiff, []byte("SSND\x00\x00\x00\x10"), make([]byte, 16)), -1, "SSND chunk"},
+		"AIFF, a second chunk of sound": {slices.Concat(aiff, []byte("SSND\x00\x00\x3e\x80"), sound), -1, "bytes that no header"},
 	} {
 		h := decodeAll(tt.file, Input{})
 		got := strings.Join(h.warnings(), " ")

@@ -80,11 +80,8 @@ func readWAVHeader(f *file) (h wavHeader, err error) {
 			h.format, err = f.bytes(c.body, min(c.size, 40))
 		case c.id == "data" && h.data == nil:
 			h.data = c
-			c.size, promised = dataBytes(c, f.size-c.body, form, ds64)
-			if promised == 0 {
-				if end, _ := f.afterChunks(c.body, chunks); end < min(form, f.size) {
-					c.size, promised = f.size-c.body, -1 // the header of the file accounts for it
-				}
+			if c.size, promised = dataBytes(c, f.size-c.body, form, ds64); promised == 0 && !f.isChunk(c.body, chunks) {
+				c.size, promised = f.size-c.body, -1 // what follows is sound
 			}
 		}
 		if err != nil {
@@ -121,33 +118,17 @@ func (h wavHeader) isPlain() bool {
 	return integers && hasAt(h.riff, 0, "RIFF") && h.data.size == h.data.claimed && l.end > 0
 }
 
-// view returns what go-audio/wav reads of a file: its header, its fmt chunk and its data. Other
-// chunks are left out, since the library allocates whatever they claim.
-func (h wavHeader) view(f *file) *io.SectionReader {
+// view returns what go-audio/wav reads of a file: its header, its fmt chunk and its data. It leaves
+// out other chunks, since the library allocates whatever they claim. The library never seeks.
+func (h wavHeader) view(f *file) io.ReadSeeker {
 	format := h.format[:len(h.format)&^1]
 	head := append(bytes.Clone(h.riff), "fmt "...)
 	head = append(binary.LittleEndian.AppendUint32(head, uint32(len(format))), format...)
 	head = binary.LittleEndian.AppendUint32(append(head, "data"...), uint32(h.data.size))
-	return io.NewSectionReader(wavView{head, f, h.data.body}, 0, int64(len(head))+h.data.size)
-}
-
-// A wavView is a header followed by the samples of a file.
-type wavView struct {
-	head    []byte
-	file    *file
-	samples int64 // where they lie in the file
-}
-
-func (v wavView) ReadAt(b []byte, at int64) (n int, err error) {
-	size := int64(len(v.head))
-	if at < size {
-		n = copy(b, v.head[at:])
-	}
-	if n == len(b) {
-		return n, nil
-	}
-	m, err := v.file.ReadAt(b[n:], v.samples+max(at-size, 0))
-	return n + m, err
+	return struct {
+		io.Reader
+		io.Seeker
+	}{Reader: io.MultiReader(bytes.NewReader(head), io.NewSectionReader(f, h.data.body, h.data.size))}
 }
 
 // A wavReader decodes blocks of integer samples with go-audio/wav.
