@@ -55,9 +55,9 @@ func (f *file) chunks(at int64, o chunkForm) iter.Seq2[*fileChunk, error] {
 	}
 }
 
-// isChunk reports whether a whole chunk begins at a place, other than one of sound.
+// isChunk reports whether a whole chunk begins at a place, neither one of sound nor another file.
 func (f *file) isChunk(at int64, o chunkForm) bool {
-	if o.order == nil {
+	if o.order == nil || formatOf(f.head(at)) != nil {
 		return false
 	}
 	for c, err := range f.chunks(at, o) {

@@ -32,103 +32,99 @@ var codecNames = map[uint16]string{
 
 // openWAV opens a RIFF, RIFX, RF64 or BW64 file.
 func openWAV(f *file) (container, codec, error) {
-	h, err := readWAVHeader(f)
+	l, err := wavLayout(f)
 	if err != nil {
 		return nil, nil, err
 	}
-	p := newPCM(f, h.layout)
-	if f.stream != nil || !h.isPlain() {
+	p := newPCM(f, l)
+	if f.stream != nil || !l.isPlain() {
 		return p, p, nil
 	}
-	w := &wavReader{pcmReader: p, decoder: wav.NewDecoder(h.view(f))}
+	w := &wavReader{pcmReader: p, decoder: wav.NewDecoder(l.plain(f))}
 	return w, w, nil
 }
 
-// A wavHeader is what the header of a WAV file states, checked against the file.
-type wavHeader struct {
-	riff   []byte // the first twelve bytes
-	order  binary.ByteOrder
-	format []byte // the content of the fmt chunk, at most 40 bytes
-	data   *fileChunk
-	layout pcmLayout
-}
-
-// readWAVHeader reads the header of a file. The fmt chunk may come after the data, which some
-// writers do and a seekable file allows.
-func readWAVHeader(f *file) (h wavHeader, err error) {
-	if h.riff, err = f.bytes(0, 12); err != nil {
-		return h, err
+// wavLayout reads the header of a WAV file. The fmt chunk may come after the data, which some writers do and
+// a seekable file allows.
+func wavLayout(f *file) (l pcmLayout, err error) {
+	head, err := f.bytes(0, 12)
+	if err != nil {
+		return l, err
 	}
-	h.order = binary.LittleEndian
-	if hasAt(h.riff, 0, "RIFX") {
-		h.order = binary.BigEndian
+	l.chunks = chunkForm{binary.LittleEndian, 4, "data"}
+	if hasAt(head, 0, "RIFX") {
+		l.chunks.order = binary.BigEndian
 	}
-	formatAt, chunks := int64(0), chunkForm{h.order, 4, "data"}
-	form, ds64, promised := 8+int64(h.order.Uint32(h.riff[4:])), int64(-1), int64(0)
-	for c, err := range f.chunks(12, chunks) {
+	order := l.chunks.order
+	var format, data *fileChunk
+	form, ds64, promised := 8+int64(order.Uint32(head[4:])), int64(-1), int64(0)
+	for c, err := range f.chunks(12, l.chunks) {
+		if err != nil {
+			return l, err
+		}
 		switch {
-		case err != nil:
 		case c.id == "ds64" && c.size >= 16:
-			var b []byte
-			if b, err = f.bytes(c.body, 16); err == nil {
-				ds64 = int64(min(h.order.Uint64(b[8:]), 1<<62))
+			b, err := f.bytes(c.body, 16)
+			if err != nil {
+				return l, err
 			}
-		case c.id == "fmt " && h.format == nil && c.size < c.claimed:
-			err = malformed(c.at(), fmt.Sprintf("the %d bytes its header states", c.claimed), "%d bytes", c.size)
-		case c.id == "fmt " && h.format == nil:
-			formatAt = c.start
-			h.format, err = f.bytes(c.body, min(c.size, 40))
-		case c.id == "data" && h.data == nil:
-			h.data = c
-			if c.size, promised = dataBytes(c, f.size-c.body, form, ds64); promised == 0 && !f.isChunk(c.body, chunks) {
+			ds64 = int64(min(order.Uint64(b[8:]), 1<<62))
+		case c.id == "fmt " && format == nil && c.size < c.claimed:
+			return l, malformed(c.at(), fmt.Sprintf("the %d bytes its header states", c.claimed), "%d bytes", c.size)
+		case c.id == "fmt " && format == nil:
+			format = c
+		case c.id == "data" && data == nil:
+			data = c
+			if c.size, promised = dataBytes(c, f.size-c.body, form, ds64); promised == 0 && !f.isChunk(c.body, l.chunks) {
 				c.size, promised = f.size-c.body, -1 // what follows is sound
 			}
 		}
-		if err != nil {
-			return h, err
-		}
-		if h.format != nil && h.data != nil {
+		if format != nil && data != nil {
 			break
 		}
 	}
 	switch {
-	case h.format == nil:
-		return h, malformed("fmt chunk", "one", "none in %d bytes", f.size)
-	case h.data == nil:
-		return h, malformed("data chunk", "one", "none in %d bytes", f.size)
+	case format == nil:
+		return l, malformed("fmt chunk", "one", "none in %d bytes", f.size)
+	case data == nil:
+		return l, malformed("data chunk", "one", "none in %d bytes", f.size)
 	}
-	h.layout, err = parseFmt(h.format, h.order)
-	if bad, ok := err.(*FormatError); ok {
-		bad.Thing = fmt.Sprintf("fmt chunk at byte %d: %s", formatAt, bad.Thing)
-	}
+	b, err := f.bytes(format.body, min(format.size, 40))
 	if err != nil {
-		return h, err
+		return l, err
 	}
-	h.layout.place(h.data.body, h.data.size, promised)
-	h.layout.chunks = chunks
-	return h, nil
+	err = l.parseFmt(b)
+	if bad, ok := err.(*FormatError); ok {
+		bad.Thing = fmt.Sprintf("fmt chunk at byte %d: %s", format.start, bad.Thing)
+	}
+	if err == nil {
+		l.place(data.body, data.size, promised)
+	}
+	return l, err
 }
 
-// isPlain reports whether go-audio/wav decodes the file rightly: a RIFF file of whole bytes of
-// integer PCM, all of which are there. It takes telephone codes for PCM and floats for integers,
-// and trusts sizes.
-func (h wavHeader) isPlain() bool {
-	l := h.layout
-	integers := (l.code == pcmSigned || l.code == pcmUnsigned) && int(h.order.Uint16(h.format[14:])) == 8*l.container
-	return integers && hasAt(h.riff, 0, "RIFF") && h.data.size == h.data.claimed && l.end > 0
+// isPlain reports whether go-audio/wav decodes the samples rightly: little-endian integers, all of which are
+// there. It takes telephone codes for integers, floats too, and trusts sizes.
+func (l pcmLayout) isPlain() bool {
+	integers := l.code == pcmSigned || l.code == pcmUnsigned
+	return integers && !l.big && l.promised == l.frames && l.frames > 0 && l.frames*int64(l.blockAlign()) < math.MaxInt32
 }
 
-// view returns what go-audio/wav reads of a file: its header, its fmt chunk and its data. It leaves
-// out other chunks, since the library allocates whatever they claim. The library never seeks.
-func (h wavHeader) view(f *file) io.ReadSeeker {
-	format := h.format[:len(h.format)&^1]
-	head := append(bytes.Clone(h.riff), "fmt "...)
-	head = append(binary.LittleEndian.AppendUint32(head, uint32(len(format))), format...)
-	head = binary.LittleEndian.AppendUint32(append(head, "data"...), uint32(h.data.size))
+// plain returns a file of the samples of f alone for go-audio/wav, which allocates whatever other chunks
+// claim. It never seeks.
+func (l pcmLayout) plain(f *file) io.ReadSeeker {
+	align, size := l.blockAlign(), l.frames*int64(l.blockAlign())
+	le := binary.LittleEndian
+	head := le.AppendUint32([]byte("RIFF"), uint32(36+size))
+	head = le.AppendUint32(append(head, "WAVEfmt "...), 16)
+	head = le.AppendUint16(le.AppendUint16(head, tagPCM), uint16(l.channels))
+	head = le.AppendUint32(le.AppendUint32(head, uint32(l.rate)), uint32(l.rate*align))
+	head = le.AppendUint16(le.AppendUint16(head, uint16(align)), uint16(8*l.container))
+	head = le.AppendUint32(append(head, "data"...), uint32(size))
 	return struct {
 		io.Reader
 		io.Seeker
-	}{Reader: io.MultiReader(bytes.NewReader(head), io.NewSectionReader(f, h.data.body, h.data.size))}
+	}{Reader: io.MultiReader(bytes.NewReader(head), io.NewSectionReader(f, l.offset, size))}
 }
 
 // A wavReader decodes blocks of integer samples with go-audio/wav.
@@ -191,36 +187,33 @@ func dataBytes(c *fileChunk, rest, form, ds64 int64) (size, promised int64) {
 	return min(c.claimed, rest), c.claimed
 }
 
-// parseFmt reads the body of a fmt chunk: PCMWAVEFORMAT (16 bytes), WAVEFORMATEX
-// (18) or WAVEFORMATEXTENSIBLE (40).
-func parseFmt(b []byte, order binary.ByteOrder) (pcmLayout, error) {
+// parseFmt reads the body of a fmt chunk: PCMWAVEFORMAT (16 bytes), WAVEFORMATEX (18) or
+// WAVEFORMATEXTENSIBLE (40).
+func (l *pcmLayout) parseFmt(b []byte) (err error) {
 	if len(b) < 16 {
-		return pcmLayout{}, malformed("size", "at least 16 bytes", "%d", len(b))
+		return malformed("size", "at least 16 bytes", "%d", len(b))
 	}
+	order := l.chunks.order
 	tag := order.Uint16(b)
-	l := pcmLayout{
-		big:      order == binary.BigEndian,
-		channels: int(order.Uint16(b[2:])),
-		rate:     int(order.Uint32(b[4:])),
-	}
+	l.big = order == binary.BigEndian
+	l.channels, l.rate = int(order.Uint16(b[2:])), int(order.Uint32(b[4:]))
 	align, bits := int(order.Uint16(b[12:])), int(order.Uint16(b[14:]))
 	if tag == tagExtensible {
-		var err error
 		if tag, err = subFormat(b, order); err != nil {
-			return pcmLayout{}, err
+			return err
 		}
 	}
 	l.container = (bits + 7) / 8
 	if err := l.setCode(tag, bits); err != nil {
-		return pcmLayout{}, err
+		return err
 	}
 	// An absent block size (0) follows from the rest; any other must agree. 24 bits
 	// in 4 bytes are well defined only in the extensible form, which states 32 here.
 	if align != 0 && align != l.blockAlign()&0xffff {
-		return pcmLayout{}, malformed("block size",
+		return malformed("block size",
 			fmt.Sprintf("%d bytes for %d channels of %d bits", l.blockAlign(), l.channels, bits), "%d", align)
 	}
-	return l, nil
+	return nil
 }
 
 // subFormat returns the code inside a WAVE_FORMAT_EXTENSIBLE header. Fewer valid bits
