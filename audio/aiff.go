@@ -23,8 +23,8 @@ var aifcCodes = map[string]struct {
 
 var aiffChunks = chunkForm{binary.BigEndian, 4, "SSND"}
 
-// aiffLayout reads the header of an AIFF or AIFC file: chunks as in a WAV file, but most
-// significant byte first. COMM describes the samples, SSND holds them.
+// aiffLayout reads the header of an AIFF or AIFC file: chunks as in a WAV file, but most significant byte
+// first. COMM describes the samples, SSND holds them.
 //
 // Source: Apple, Audio Interchange File Format AIFF-C, draft of 1991.
 func aiffLayout(f *file) (l pcmLayout, err error) {
@@ -80,8 +80,7 @@ func aiffLayout(f *file) (l pcmLayout, err error) {
 	return l, nil
 }
 
-// parseCOMM reads channels, frames, bits and rate, the last as an 80-bit float, and
-// for AIFC the compression.
+// parseCOMM reads channels, frames, bits and rate, the last as an 80-bit float, and for AIFC the compression.
 func parseCOMM(b []byte, form string) (l pcmLayout, err error) {
 	if len(b) < 18 {
 		return l, malformed("COMM chunk", "at least 18 bytes", "%d", len(b))

@@ -10,11 +10,10 @@ import (
 	"verity/internal/kernel"
 )
 
-// An analyzer turns samples into the logarithms of mel powers, for a block of frames at a
-// time. The frames of a block lie side by side, in the lanes of the kernels: so the
-// transform is a product that leaves no lane unused, a filter takes no more than its own
-// frequencies, and what comes out lies as a spectrogram wants it. A frame does not depend
-// on what else is in its block. An analyzer must not be used concurrently.
+// An analyzer turns samples into the logarithms of mel powers, for a block of frames at a time. The frames of a
+// block lie side by side, in the lanes of the kernels: so the transform is a matrix product that uses every
+// lane, a filter reads only its own frequencies, and the output has the layout of a spectrogram. A frame does
+// not depend on what else is in its block. An analyzer must not be used concurrently.
 //
 // # Transform
 //
@@ -27,22 +26,19 @@ import (
 //
 //	e[j] = x[j] + x[n-j], o[j] = x[j] - x[n-j]
 //
-// (h[0] is 0; e[n/2] is twice x[n/2], so its weight is halved). The terms of odd j for
-// frequencies k and n/2-k differ only in sign. So four sums over n/4 terms each give both
-// frequencies, for k = 1 … n/4. 0 Hz and 8 kHz are not computed: no filter has weight
-// there. Each sum is one chain of fused multiply-adds over ascending j, by the kernels,
-// whose bits are those of plain Go.
+// (h[0] is 0; e[n/2] is twice x[n/2], so its weight is halved). The terms of odd j for frequencies k and n/2-k
+// differ only in sign. So four sums over n/4 terms each give both frequencies, for k = 1 … n/4. 0 Hz and 8 kHz
+// are not computed: no filter has weight there. Each sum is one chain of fused multiply-adds over ascending j,
+// by the kernels, whose bits are those of plain Go.
 //
 // # Error
 //
-// Everything is float32, u = 2^-24. A fold and a weight h·cos round once, a chain of m
-// = n/4 terms m times, the sum of two chains once: re and im are off by at most
-// (m+3)·u·Σ|h·x|, and some √m·u·rms(h·x), as rounding errors are about independent: as
-// in any float32 FFT, upstream's included. See melTol in the tests for the resulting
-// error of a cell.
+// Everything is float32, u = 2^-24. A fold and a weight h·cos round once, a chain of m = n/4 terms m times, the
+// sum of two chains once: re and im are off by at most (m+3)·u·Σ|h·x|, and some √m·u·rms(h·x), as rounding
+// errors are about independent: as in any float32 FFT, upstream's included. See melTol in the tests for the
+// resulting error of a cell.
 type analyzer struct {
-	// Everything is [place][blockFrames]. It comes first, so that no row crosses a line of
-	// the cache.
+	// Everything is [place][blockFrames]. It comes first, so that no row crosses a line of the cache.
 	front, back [foldSamples * blockFrames]float32
 	folded      [folds][quarter * blockFrames]float32 // e of even j, e of odd j, o of even j, o of odd j
 	sums        [folds][quarter * blockFrames]float32
@@ -70,8 +66,8 @@ const (
 	// maxBins bounds mel bins: with more, some lie between two frequencies.
 	maxBins = frontend.Spectrum
 
-	// foldSamples is how many samples of a half are folded at a time: few enough for both
-	// halves to stay in a first-level cache.
+	// foldSamples is how many samples of a half are folded at a time: few enough for both halves to stay in a
+	// first-level cache.
 	foldSamples = 40
 )
 
@@ -88,13 +84,12 @@ func newAnalyzer(bins int) *analyzer {
 	return a
 }
 
-// hann returns the window. go-dsp's is symmetric, torch's periodic: one point more, cut
-// off.
+// hann returns the window. go-dsp's is symmetric, torch's periodic: one point more, cut off.
 func hann() []float64 { return window.Hann(windowSize + 1)[:windowSize] }
 
-// block returns the log10 of the mel powers of up to blockFrames frames, at least
-// logFloor, and the largest of each frame. The first frame begins with x, the others
-// HopLength apart. The results are valid until the next call.
+// block returns the log10 of the mel powers of up to blockFrames frames, at least logFloor, and the largest of
+// each frame. The first frame begins with x, the others HopLength apart. The results are valid until the next
+// call.
 func (a *analyzer) block(x []float32, frames int) (logs strip, tops []float32) {
 	a.fold(x, frames)
 	a.transform()
@@ -152,8 +147,7 @@ var dft = sync.OnceValue(func() (m [folds][]float32) {
 	return m
 })
 
-// cosine returns cos(2πm/n), the same for arguments that mirror each other, and zeros
-// that are zero.
+// cosine returns cos(2πm/n), the same for arguments that mirror each other, and zeros that are zero.
 func cosine(m int) float64 {
 	if m %= windowSize; m < 0 {
 		m += windowSize

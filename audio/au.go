@@ -14,8 +14,8 @@ var auCodes = map[uint32]struct {
 	6: {pcmFloat, 32}, 7: {pcmFloat, 64}, 27: {pcmALaw, 8},
 }
 
-// auHeader is the length of the fixed part: magic, offset of the samples, their
-// size, encoding, rate and channels, 32 bits each, most significant byte first.
+// auHeader is the length of the fixed part: magic, offset of the samples, their size, encoding, rate and
+// channels, 32 bits each, most significant byte first.
 const auHeader = 24
 
 // auLayout reads the header of a Sun AU (NeXT .snd) file.

@@ -8,8 +8,8 @@ import (
 
 var cafChunks = chunkForm{binary.BigEndian, 8, "data"}
 
-// cafLayout reads the header of a Core Audio file of uncompressed samples: chunks with a size of 64
-// bits, most significant byte first. desc comes first and describes data.
+// cafLayout reads the header of a Core Audio file of uncompressed samples: chunks with a size of 64 bits, most
+// significant byte first. desc comes first and describes data.
 //
 // Source: Apple, Core Audio Format Specification 1.0.
 func cafLayout(f *file) (l pcmLayout, err error) {

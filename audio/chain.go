@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// A Gap is a stretch of a clip, in seconds, whose sound is damaged or lost in the file.
-// Silence replaces it, if its length is known.
+// A Gap is a stretch of a clip, in seconds, whose sound is damaged or lost in the file. Silence replaces it, if
+// its length is known.
 type Gap struct{ Start, End float64 }
 
-// A chain is the sound of a file at SampleRate. Most files are one link. A chained Ogg file,
-// such as a recording of a radio station that changes its title, and MP3 files that were
-// joined have several, each with a rate and channels of its own.
+// A chain is the sound of a file at SampleRate. Most files are one link. A chained Ogg file, such as a
+// recording of a radio station that changes its title, and MP3 files that were joined have several, each with a
+// rate and channels of its own.
 type chain struct {
 	in        Input
 	first     *link
@@ -92,8 +92,7 @@ func (c *chain) read(dst []float32) (int, error) {
 	return 0, io.EOF
 }
 
-// finish adds what is wrong with the link that has been read. With Input.Strict, that is an
-// error.
+// finish adds what is wrong with the link that has been read. With Input.Strict, that is an error.
 func (c *chain) finish() error {
 	m, src, base := c.now.mix, c.now.mix.src, float64(c.base)/SampleRate
 	c.found.peak = max(c.found.peak, m.peak)
@@ -123,7 +122,7 @@ func (c *chain) finish() error {
 	return nil
 }
 
-// follow opens the next link, if there is one. Links that cannot be read are passed over.
+// follow opens the next link, if there is one. It skips links that cannot be read.
 func (c *chain) follow() error {
 	f, next := c.now.file, c.now.mix.src.nextLink
 	for c.over = true; next > 0; next = nextLink(f, next+1, oggFirst) {
@@ -168,7 +167,7 @@ func (c *chain) unread(part string, why error) error {
 	return nil
 }
 
-// short adds that sound is missing at the end of a link.
+// short adds a sentence about sound that is missing at the end of a link.
 func (f *findings) short(sentence string) {
 	f.cut = true
 	if len(f.sentences) > maxListed {

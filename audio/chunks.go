@@ -9,8 +9,8 @@ import (
 // maxChunks bounds the walk over a file made of empty chunks.
 const maxChunks = 1 << 16
 
-// A fileChunk is a piece of a WAV, AIFF or CAF file. size is what the file has of the bytes that the
-// header claims, so that no header can cause larger reads or allocations.
+// A fileChunk is a piece of a WAV, AIFF or CAF file. size is what the file has of the bytes that the header
+// claims, so that no header can cause larger reads or allocations.
 type fileChunk struct {
 	id            string
 	start, body   int64 // places of header and content
@@ -27,8 +27,7 @@ type chunkForm struct {
 	sound string           // id of the chunk that holds samples
 }
 
-// chunks walks over the chunks from a place to the end of the file. The loop may correct the
-// size of a chunk.
+// chunks walks over the chunks from a place to the end of the file. The loop may correct the size of a chunk.
 func (f *file) chunks(at int64, o chunkForm) iter.Seq2[*fileChunk, error] {
 	return func(yield func(*fileChunk, error) bool) {
 		for n := 0; at+4+o.width <= f.size; n++ {

@@ -27,36 +27,36 @@ type Input struct {
 	// Channel picks one channel, counted from 1. 0 means the mean of all channels.
 	Channel int
 
-	// FFmpeg decodes formats that this package does not read: FFmpegAuto, or an empty
-	// string, means the installed ffmpeg, if there is one; FFmpegNever refuses such files;
-	// anything else is the path of the program.
+	// FFmpeg decodes formats that this package does not read: FFmpegAuto, or an empty string, means the
+	// installed ffmpeg, if there is one; FFmpegNever refuses such files; anything else is the path of the
+	// program.
 	FFmpeg string
 
-	// PhoneFormatsOnly restricts ffmpeg to what phones record: MP4, M4A, 3GP, AAC and AMR. It is
-	// meant for files of strangers.
+	// PhoneFormatsOnly restricts ffmpeg to what phones record: MP4, M4A, 3GP, AAC and AMR. It is meant for
+	// files of strangers.
 	PhoneFormatsOnly bool
 
-	// Strict makes damaged, missing and unreadable sound an error. Otherwise silence
-	// replaces it, and the clip has warnings.
+	// Strict makes damaged, missing and unreadable sound an error. Otherwise silence replaces it, and the clip
+	// has warnings.
 	Strict bool
 
-	// Raw is the rate of samples without a header, in Hz: 16 bits each, little-endian, one
-	// channel. 0 means that the sound has a header.
+	// Raw is the rate of samples without a header, in Hz: 16 bits each, little-endian, one channel. 0 means
+	// that the sound has a header.
 	Raw int
 
 	// Live makes OpenStream read sound as it arrives, however fast that is.
 	Live bool
 
-	// MaxDuration bounds the sound; more is ErrTooLong. A limit on bytes would not do, since
-	// a small file can hold days of silence. 0 means any length.
+	// MaxDuration bounds the sound; more is ErrTooLong. A limit on bytes would not do, since a small file can
+	// hold days of silence. 0 means any length.
 	MaxDuration time.Duration
 }
 
 // Open opens a sound file. Its first bytes tell the format.
 func Open(ctx context.Context, name string) (*Clip, error) { return Input{}.Open(ctx, name) }
 
-// A Clip is the sound of a file as mono float32 at SampleRate, streamed, so that
-// an hour takes no more memory than a second. It must not be used concurrently.
+// A Clip is the sound of a file as mono float32 at SampleRate, streamed, so that an hour takes no more memory
+// than a second. It must not be used concurrently.
 type Clip struct {
 	name    string
 	in      Input // as it was opened
@@ -107,8 +107,8 @@ func (in Input) openFile(ctx context.Context, name string, f *os.File, size int6
 	return c, nil
 }
 
-// An interruptible file cannot be read once its context has ended. A search for sound after damage
-// may take minutes in a file of many gigabytes.
+// An interruptible file cannot be read once its context has ended. A search for sound after damage may take
+// minutes in a file of many gigabytes.
 type interruptible struct {
 	ctx context.Context
 	io.ReaderAt
@@ -130,8 +130,8 @@ func (in Input) refused(err error) error {
 	return err
 }
 
-// OpenFile opens the sound in a file that is open already, which the caller closes after
-// the clip. Name is used in errors.
+// OpenFile opens the sound in a file that is open already, which the caller closes after the clip. Name is used
+// in errors.
 func (in Input) OpenFile(ctx context.Context, name string, f *os.File) (*Clip, error) {
 	st, err := f.Stat()
 	if err != nil {
@@ -178,8 +178,8 @@ func (in Input) clip(name string, src *source, f *file) (*Clip, error) {
 	return &Clip{name: name, in: in, src: whole, whole: whole, limit: int64(in.MaxDuration.Seconds() * SampleRate)}, nil
 }
 
-// FromSamples returns a clip of mono samples at SampleRate. It uses pcm itself, which must
-// not change as long as the clip is used.
+// FromSamples returns a clip of mono samples at SampleRate. It uses pcm itself, which must not change as long
+// as the clip is used.
 func FromSamples(name string, pcm []float32) *Clip {
 	return &Clip{name: name, src: &memory{pcm: pcm}}
 }
@@ -195,8 +195,7 @@ func (c *Clip) Channels() int {
 	return c.whole.first.mix.shape.channels
 }
 
-// HeaderDuration returns the length in seconds that the header of the file states, or 0. It
-// may be wrong.
+// HeaderDuration returns the length in seconds that the header of the file states, or 0. It may be wrong.
 func (c *Clip) HeaderDuration() float64 {
 	if c.whole == nil {
 		return 0
@@ -205,8 +204,7 @@ func (c *Clip) HeaderDuration() float64 {
 	return s.seconds(s.promised)
 }
 
-// IsLive reports whether the sound is still arriving, so that it can be read only once: see
-// OpenStream.
+// IsLive reports whether the sound is still arriving, so that it can be read only once: see OpenStream.
 func (c *Clip) IsLive() bool { return c.live }
 
 // Rewind makes the next Read start at the beginning.
@@ -218,9 +216,9 @@ func (c *Clip) Rewind() error {
 	return named(c.name, c.src.rewind())
 }
 
-// Read fills dst and returns the number of samples it read: fewer than len(dst) only
-// together with an error, which is io.EOF at the end. A sample that is not a finite number,
-// as float files may hold, is an error with its place.
+// Read fills dst and returns the number of samples it read: fewer than len(dst) only together with an error,
+// which is io.EOF at the end. A sample that is not a finite number, as float files may hold, is an error with
+// its place.
 func (c *Clip) Read(dst []float32) (n int, err error) {
 	for n < len(dst) {
 		m, err := c.src.read(dst[n:])
@@ -247,17 +245,16 @@ func (c *Clip) findings() findings {
 	return c.whole.found
 }
 
-// Truncated reports whether the file is shorter than its header states, or ends within the
-// sound. It is known once Read has reached the end.
+// Truncated reports whether the file is shorter than its header states, or ends within the sound. It is known
+// once Read has reached the end.
 func (c *Clip) Truncated() bool { return c.findings().cut }
 
-// Damaged returns the gaps whose sound is damaged or lost, in order. Of each link of a
-// chained file it lists 100; the last gap covers any more. It is known once Read has reached
-// the end.
+// Damaged returns the gaps whose sound is damaged or lost, in order. Of each link of a chained file it lists
+// 100; the last gap covers any more. It is known once Read has reached the end.
 func (c *Clip) Damaged() []Gap { return c.findings().gaps }
 
-// Warnings returns a sentence for each problem of a clip that could be read
-// nevertheless. They are known once Read has reached the end.
+// Warnings returns a sentence for each problem of a clip that could be read nevertheless. They are known once
+// Read has reached the end.
 func (c *Clip) Warnings() []string { return c.findings().warnings() }
 
 // Close releases the file of the clip. The clip cannot be read afterwards.

@@ -6,32 +6,28 @@
 //
 // # Conventions
 //
-// Samples are float32, nominally in [-1, 1], one channel (the mean of the
-// file's), at [SampleRate]. Time is counted in samples in a Clip and in frames
-// in a Spectrogram; a frame is [HopLength] samples, 10 ms. Mel data is row-major
-// [bin][frame], upstream's layout.
+// Samples are float32, nominally in [-1, 1], one channel (the mean of the file's), at [SampleRate]. Time is
+// counted in samples in a Clip and in frames in a Spectrogram; a frame is [HopLength] samples, 10 ms. Mel data
+// is row-major [bin][frame], upstream's layout.
 //
 // # Files
 //
-// The first bytes of a file tell its format, never its name. WAV, FLAC, AIFF, AU, CAF, Ogg
-// (Opus, Vorbis, FLAC), WebM and MP3 are read here; an installed ffmpeg reads the others. Files
-// are streamed: memory is bounded by the window, whatever the length, and sizes in a header
-// are never trusted beyond the end of the file. Chained Ogg and joined MP3 are read from end to
-// end; otherwise a file is one file.
+// The first bytes of a file tell its format, never its name. WAV, FLAC, AIFF, AU, CAF, Ogg (Opus, Vorbis,
+// FLAC), WebM and MP3 are read here; an installed ffmpeg reads the others. Files are streamed: memory is
+// bounded by the window, whatever the length, and sizes in a header are never trusted beyond the end of the
+// file. Chained Ogg and joined MP3 are read from end to end; otherwise a file is one file.
 //
-// Where sound is damaged or lost, silence of its length replaces it, by the container's clock,
-// and [Clip.Damaged], [Clip.Truncated] and [Clip.Warnings] report it. With
-// [Input].Strict that is an error.
+// Where sound is damaged or lost, silence of its length replaces it, by the container's clock, and
+// [Clip.Damaged], [Clip.Truncated] and [Clip.Warnings] report it. With [Input].Strict that is an error.
 //
 // # Live sound
 //
-// [Input.OpenStream] opens files of every format that is read here while they arrive. For sound
-// of unknown length, [Live] replaces [Spectrogram].
+// [Input.OpenStream] opens files of every format that is read here while they arrive. For sound of unknown
+// length, [Live] replaces [Spectrogram].
 //
 // # Upstream
 //
-// The arithmetic follows whisper/audio.py of openai/whisper at c0d2f62 and, for
-// [PadAudio], WhisperFeatureExtractor of transformers 5.23, which also wrote the values
-// in testdata/golden (tools/reference/audio_goldens.py). A difference beyond the
-// tolerance of the tests is a bug here.
+// The arithmetic follows whisper/audio.py of openai/whisper at c0d2f62 and, for [PadAudio],
+// WhisperFeatureExtractor of transformers 5.23, which also wrote the values in testdata/golden
+// (tools/reference/audio_goldens.py). A difference beyond the tolerance of the tests is a bug here.
 package audio

@@ -19,13 +19,13 @@ var ErrTooLong = errors.New("the sound is too long")
 
 var errDirectory = errors.New("is a directory, want a sound file")
 
-// A FormatError reports a file that cannot be read as sound. Its cause is ErrMalformed
-// for a damaged file, ErrUnsupported for a format that this package does not read.
+// A FormatError reports a file that cannot be read as sound. Its cause is ErrMalformed for a damaged file,
+// ErrUnsupported for a format that this package does not read.
 type FormatError struct {
 	File  string // as the caller named it
 	Thing string // what is wrong, such as "sample rate"; may be empty
 	Got   string
-	Want  string // empty where there is no particular one
+	Want  string // may be empty
 	Err   error
 
 	ffmpeg string // why ffmpeg could not read the file; empty if it was not tried
@@ -113,8 +113,7 @@ func unsupported(thing, want, got string, args ...any) error {
 	return &FormatError{Thing: thing, Want: want, Got: fmt.Sprintf(got, args...), Err: ErrUnsupported}
 }
 
-// A ReadError reports that a file could not be read to its end, for a reason that
-// lies outside the file.
+// A ReadError reports that a file could not be read to its end, for a reason that lies outside the file.
 type ReadError struct {
 	File string // as the caller named it
 	Err  error

@@ -6,9 +6,9 @@ import (
 	"math"
 )
 
-// An Excerpt is a part of a clip with its frames in memory, so that several parts can be
-// read at the same time. Its frames count from the start of the clip, and its windows have
-// the bits of the Spectrogram's. It is immutable.
+// An Excerpt is a part of a clip with its frames in memory, so that several parts can be read at the same time.
+// Its frames count from the start of the clip, and its windows have the bits of the Spectrogram's. It is
+// immutable.
 type Excerpt struct {
 	measured
 	from  int
@@ -43,8 +43,8 @@ func (e *Excerpt) logs(_ context.Context, frame, n int) (strip, error) {
 	return e.sound.cut(first, last), nil
 }
 
-// Quietest returns the first frame in from … to whose surroundings are the quietest: the
-// frames around it, by the mean of their logarithms. It considers the excerpt alone.
+// Quietest returns the first frame in from … to for which the mean logarithm of the frames around it is the
+// lowest. It considers the excerpt alone.
 func (e *Excerpt) Quietest(from, to, around int) int {
 	from, to = max(from, e.from), min(to, e.from+e.sound.frames)
 	best, quiet := from, math.Inf(1)

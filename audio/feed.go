@@ -2,8 +2,8 @@ package audio
 
 import "fmt"
 
-// A Feed resamples sound that arrives piece by piece to SampleRate. All of its
-// output together equals a Clip of the same samples. It must not be used concurrently.
+// A Feed resamples sound that arrives piece by piece to SampleRate. All of its output together equals a Clip of
+// the same samples. It must not be used concurrently.
 type Feed struct {
 	in  *memory
 	out mono
@@ -23,8 +23,8 @@ func NewFeed(rate int) (*Feed, error) {
 	return f, nil
 }
 
-// Add appends samples and returns the output that is ready. The filter looks ahead, so the
-// last few inputs yield output only when more samples follow.
+// Add appends samples and returns the output that is ready. The filter looks ahead, so the last few inputs
+// yield output only when more samples follow.
 func (f *Feed) Add(pcm []float32) []float32 {
 	f.in.pcm, f.in.pos = append(f.in.pcm[:0], pcm...), 0 // drain has read those before
 	return f.drain()

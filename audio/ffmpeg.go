@@ -21,8 +21,8 @@ const (
 	FFmpegNever = "never" // none
 )
 
-// ffmpegFormats are the demuxers that ffmpeg may use: containers of sound. Others could
-// open further files (playlists, lists of segments) or hold no sound (pictures, text).
+// ffmpegFormats are the demuxers that ffmpeg may use: containers of sound. Others could open further files
+// (playlists, lists of segments) or hold no sound (pictures, text).
 const ffmpegFormats = "aa,aac,aax,ac3,ac4,act,adp,adx,aea,aiff,alp,amr,amrnb,amrwb,ape,apm,asf,ast,au,avi,avr,bfstm,binka,bit," +
 	"boa,brstm,caf,codec2,daud,dsf,dss,dts,dtshd,eac3,ea,epaf,flac,flv,fsb,fwse,g722,g723_1,g726,g729,gsm,hca,hcom,iff,ilbc,ircam,iss," +
 	"iv8,kvag,libgme,libopenmpt,live_flv,loas,matroska,webm,mlp,mmf,mov,mp4,m4a,3gp,mp3,mpc,mpc8,mpeg,mpegts,msf,mtaf,mtv,musx,mxf," +
@@ -32,8 +32,7 @@ const ffmpegFormats = "aa,aac,aax,ac3,ac4,act,adp,adx,aea,aiff,alp,amr,amrnb,amr
 // phoneFormats are the demuxers for Input.PhoneFormatsOnly.
 const phoneFormats = "mov,mp4,m4a,3gp,aac,amr,amrnb,amrwb"
 
-// program returns the path of ffmpeg, or an empty one if it must not be used or is not
-// installed.
+// program returns the path of ffmpeg, or an empty one if it must not be used or is not installed.
 func (in Input) program() (string, error) {
 	switch in.FFmpeg {
 	case FFmpegNever:
@@ -64,7 +63,7 @@ type ffmpeg struct {
 	log        ffmpegLog
 }
 
-// start runs the program, again after the first time, and reads the header.
+// start starts the program, or restarts it, and reads the header.
 func (f *ffmpeg) start() error {
 	out, err := f.run()
 	if err != nil {
@@ -91,9 +90,8 @@ func (f *ffmpeg) run() (io.Reader, error) {
 	name := "file:" + f.sound.Name()
 	var inherited []*os.File
 	if runtime.GOOS != "windows" {
-		// The program inherits the open file, since the name may point elsewhere by now
-		// and a temporary file has none. On some systems both share one offset, so it
-		// is set back to the start.
+		// The program inherits the open file, since the name may point elsewhere by now and a temporary file
+		// has none. On some systems both share one offset, so it is set back to the start.
 		if _, err := f.sound.Seek(0, io.SeekStart); err != nil {
 			return nil, err
 		}
@@ -114,8 +112,7 @@ func (f *ffmpeg) run() (io.Reader, error) {
 	return out, nil
 }
 
-// maxFFmpeg is the most samples of each channel that are read of one stream: two days
-// at 192 kHz.
+// maxFFmpeg is the most samples of each channel that are read of one stream: two days at 192 kHz.
 const maxFFmpeg = 48 * 3600 * 192000
 
 func (f *ffmpeg) next() (packet, error) {
@@ -141,8 +138,8 @@ func (f *ffmpeg) next() (packet, error) {
 
 func (f *ffmpeg) ending() ending { return ending{} }
 
-// complaint returns an error if ffmpeg reported that it did not read the whole file: by its
-// exit status, or by a message such as "File ended prematurely".
+// complaint returns an error if ffmpeg reported that it did not read the whole file: by its exit status, or by
+// a message such as "File ended prematurely".
 func (f *ffmpeg) complaint(failed error) error {
 	text := f.log.String()
 	if failed != nil {
@@ -156,8 +153,8 @@ func (f *ffmpeg) complaint(failed error) error {
 	return why
 }
 
-// wait waits for the end of the run. It returns why the run failed: the program's message,
-// which may change until then, or the cause that ended the context.
+// wait waits for the end of the run. It returns why the run failed: the program's message, which may change
+// until then, or the cause that ended the context.
 func (f *ffmpeg) wait() error {
 	if f.cmd == nil {
 		return nil
@@ -203,8 +200,7 @@ func (l *ffmpegLog) String() string {
 	return strings.Join(words, " ")
 }
 
-// convert opens a file with ffmpeg that this package cannot read. refused is the error without
-// it.
+// convert opens a file with ffmpeg that this package cannot read. refused is the error without it.
 func (in Input) convert(ctx context.Context, name string, f *os.File, size int64, refused error) (*Clip, error) {
 	var why *FormatError
 	if !errors.As(refused, &why) || why.Err != ErrUnsupported {

@@ -8,8 +8,8 @@ import (
 	"math"
 )
 
-// A file is the bytes of a sound file, after any tags, or of one link of a chained file.
-// Positions count from its start.
+// A file is the bytes of a sound file, after any tags, or of one link of a chained file. Positions count from
+// its start.
 type file struct {
 	r      io.ReaderAt
 	stream *stream // r, if its bytes still arrive; else nil
@@ -72,8 +72,8 @@ func (f *file) head(at int64) []byte {
 	return b[:n]
 }
 
-// arrived returns how many bytes can be read at a place without waiting. If there is none
-// yet, it waits for one. It returns at least 1.
+// arrived returns how many bytes can be read at a place without waiting. If there is none yet, it waits for
+// one. It returns at least 1.
 func (f *file) arrived(at int64) int64 {
 	if f.stream == nil {
 		return math.MaxInt64

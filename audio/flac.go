@@ -25,8 +25,8 @@ func openFLAC(file *file) (container, codec, error) {
 	return f, f, err
 }
 
-// newPackedFLAC reads the first packet of FLAC in an Ogg container: after 9 bytes of its own
-// comes the beginning of a FLAC file. The other packets are blocks of its header and frames.
+// newPackedFLAC reads the first packet of FLAC in an Ogg container: after 9 bytes of its own comes the
+// beginning of a FLAC file. The other packets are blocks of its header and frames.
 func newPackedFLAC(headers [][]byte) (codec, error) {
 	head := headers[0]
 	b := bytes.Clone(head[min(9, len(head)):])
@@ -42,12 +42,11 @@ type flacCodec struct {
 	buf  []float64
 }
 
-// newFLACCodec reads the header of a file. Of a buffered reader the library reads no byte
-// beyond it.
+// newFLACCodec reads the header of a file. Of a buffered reader the library reads no byte beyond it.
 func newFLACCodec(in *bufio.Reader) (f *flacCodec, err error) {
 	defer catch("FLAC header", &err)
-	// The first block must be STREAMINFO (type 0, 34 bytes). It is checked here because
-	// the library would read and allocate any other block first.
+	// The first block must be STREAMINFO (type 0, 34 bytes). It is checked here because the library would read
+	// and allocate any other block first.
 	head, _ := in.Peek(8)
 	if len(head) < 8 || !isFLAC(head) {
 		return nil, malformed("FLAC header", "a STREAMINFO block of 34 bytes", "% x", head)
@@ -112,8 +111,8 @@ func unprefixed(err error) error {
 	return err
 }
 
-// A flacReader finds the frames of a file. After a damaged one it continues with the next
-// intact frame; the numbers of the frames show how much is missing.
+// A flacReader finds the frames of a file. After a damaged one it continues with the next intact frame; the
+// numbers of the frames show how much is missing.
 type flacReader struct {
 	*flacCodec
 	file   *file
@@ -167,8 +166,8 @@ func (f *flacReader) parse(at int64) (packet, error) {
 	return p, nil
 }
 
-// resume finds the first intact frame after damage. Without one the sound ends: nothing is
-// missing if padding or a tag follows.
+// resume finds the first intact frame after damage. Without one the sound ends: nothing is missing if padding
+// or a tag follows.
 func (f *flacReader) resume(why error) (packet, error) {
 	if tagSize(f.file.head(f.at)) > 0 {
 		return packet{}, f.finish(why)
@@ -191,8 +190,8 @@ func (f *flacReader) resume(why error) (packet, error) {
 	}
 }
 
-// header returns the place of the first frame header from a place on, or -1. It reads the file
-// once, however much looks like a header.
+// header returns the place of the first frame header from a place on, or -1. It reads the file once, however
+// much looks like a header.
 func (f *flacReader) header(at int64) int64 {
 	const most = 16 // bytes of a header
 	b := make([]byte, 1<<16)
@@ -218,8 +217,8 @@ func (f *flacReader) header(at int64) int64 {
 	return -1
 }
 
-// isFLACFrame reports whether head begins a frame. Forbidden values are checked first: the library
-// allocates before it finds them, and prints that some rates were not tested.
+// isFLACFrame reports whether head begins a frame. Forbidden values are checked first: the library allocates
+// before it finds them, and prints that some rates were not tested.
 //
 // Source: RFC 9639, 9.1.
 func isFLACFrame(head []byte) bool {

@@ -19,8 +19,8 @@ type format struct {
 	open  func(f *file) (container, codec, error) // nil: not read here; ffmpeg may
 }
 
-// formats lists what is recognised. The first match wins. A new format is a row here and a
-// file with its container or codec.
+// formats lists what is recognised. The first match wins. A new format is a row here and a file with its
+// container or codec.
 var formats []format
 
 func init() {
@@ -103,8 +103,8 @@ func isQuickTime(head []byte) bool {
 	return false
 }
 
-// isADTS and isMPEG recognise frames: eleven set bits, then a version, a layer, a bitrate and a
-// sampling rate that are not the reserved ones. AAC has layer 0.
+// isADTS and isMPEG recognise frames: eleven set bits, then a version, a layer, a bitrate and a sampling rate
+// that are not the reserved ones. AAC has layer 0.
 func isADTS(head []byte) bool {
 	return len(head) >= 3 && head[0] == 0xff && head[1]&0xf6 == 0xf0
 }

@@ -7,15 +7,15 @@ import (
 	"io"
 )
 
-// A Live computes the log-mel windows of a clip whose sound is still arriving. It differs
-// from a Spectrogram in what is unknown before the end:
+// A Live computes the log-mel windows of a clip whose sound is still arriving. It differs from a Spectrogram in
+// what is unknown before the end:
 //
 //   - the maximum that a window is clamped against is that of all frames up to the
 //     window's end, not of the whole sound;
 //   - Hash is a number the caller gave, not a hash of the samples.
 //
-// A window depends only on the samples before its end, not on when they arrived. For
-// sound that fits into one window, windows have the bits of a Spectrogram's.
+// A window depends only on the samples before its end, not on when they arrived. For sound that fits into one
+// window, windows have the bits of a Spectrogram's.
 //
 // It must not be used concurrently.
 type Live struct {
@@ -29,9 +29,8 @@ type Live struct {
 	before float32   // the maximum of all frames before that
 }
 
-// NewLive starts to read a clip, until it or ctx ends. Nothing else may read the clip. id
-// replaces the hash of a file: it seeds sampling, so equal ids and equal sound give equal
-// transcripts.
+// NewLive starts to read a clip, until it or ctx ends. Nothing else may read the clip. id replaces the hash of
+// a file: it seeds sampling, so equal ids and equal sound give equal transcripts.
 func NewLive(ctx context.Context, c *Clip, id uint64, o Options) (*Live, error) {
 	o = o.defaults()
 	if err := o.check(); err != nil {
@@ -45,9 +44,9 @@ func NewLive(ctx context.Context, c *Clip, id uint64, o Options) (*Live, error) 
 // ahead is how many tenths of a second are read in advance: five minutes.
 const ahead = 3000
 
-// Arrivals starts a goroutine that reads a clip until it or ctx ends, up to ahead tenths of a
-// second in advance. It returns a function that reads the samples, and stops waiting when its
-// context ends. Nothing else may read the clip; its Close ends the goroutine.
+// Arrivals starts a goroutine that reads a clip until it or ctx ends, up to ahead tenths of a second in
+// advance. It returns a function that reads the samples, and stops waiting when its context ends. Nothing else
+// may read the clip; its Close ends the goroutine.
 func (c *Clip) Arrivals(ctx context.Context, ahead int) func(context.Context, []float32) (int, error) {
 	type block struct {
 		pcm []float32
@@ -130,15 +129,13 @@ func (l *Live) top(t int64) float32 {
 	return l.tops[t-l.first]
 }
 
-// Reach waits for n frames of sound, or for the end, and returns how many frames there
-// are.
+// Reach waits for n frames of sound, or for the end, and returns how many frames there are.
 func (l *Live) Reach(ctx context.Context, n int) (int, error) {
 	err := l.in.load(ctx, max(frameStart(l.analyzed()), 0), int64(n)*HopLength)
 	return int(l.in.n / HopLength), cmp.Or(err, ctx.Err())
 }
 
-// Unknown is what Frames returns before the length is known: more frames than any sound
-// has.
+// Unknown is what Frames returns before the length is known: more frames than any sound has.
 const Unknown = 1 << 40
 
 // Frames returns the number of frames once the sound has ended, Unknown before.
@@ -155,25 +152,24 @@ func (l *Live) Seconds() float64 { return float64(l.in.n) / SampleRate }
 // Hash returns the id passed to NewLive.
 func (l *Live) Hash() uint64 { return l.id }
 
-// Silence returns the value of cells where the sound is silent, clamped against all
-// sound of the windows so far.
+// Silence returns the value of cells where the sound is silent, clamped against all sound of the windows so
+// far.
 func (l *Live) Silence() float32 { return cell(logFloor, l.top(Unknown)) }
 
-// Window returns the window that starts at frame, [Bins][Options.Window], as soon
-// as it is full or the sound has ended. Windows must be asked for in ascending
-// order; one may reach back by a window's length at most.
+// Window returns the window that starts at frame, [Bins][Options.Window], as soon as it is full or the sound
+// has ended. Windows must be asked for in ascending order; one may reach back by a window's length at most.
 func (l *Live) Window(ctx context.Context, frame int) (*Mel, error) {
 	return l.window(ctx, frame, l.opt.Pad)
 }
 
-// SilentWindow returns the window that starts at frame as Window does, but with
-// silence after the end whatever Options.Pad is.
+// SilentWindow returns the window that starts at frame as Window does, but with silence after the end whatever
+// Options.Pad is.
 func (l *Live) SilentWindow(ctx context.Context, frame int) (*Mel, error) {
 	return l.window(ctx, frame, PadAudio)
 }
 
-// Samples returns the samples of n frames of the last window, from frame on, as far as they
-// have arrived, until the next call.
+// Samples returns the samples of n frames that begin at frame, within the last window, as far as they have
+// arrived. They are valid until the next call.
 func (l *Live) Samples(_ context.Context, frame, n int) ([]float32, error) {
 	return overlap(l.in.buf, l.in.base, int64(frame)*HopLength, int64(frame+n)*HopLength), nil
 }

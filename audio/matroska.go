@@ -43,8 +43,8 @@ const (
 	maxMKVElement  = 1 << 20        // size of one that is read
 )
 
-// openMatroska opens the first audio track of a Matroska or WebM file, Opus or Vorbis.
-// No library known to us reads such files in bounded memory.
+// openMatroska opens the first audio track of a Matroska or WebM file, Opus or Vorbis. No library known to us
+// reads such files in bounded memory.
 func openMatroska(f *file) (container, codec, error) {
 	m, err := newMKV(f)
 	if err != nil {
@@ -61,7 +61,7 @@ func (t mkvTrack) open() (codec, error) {
 	switch t.codec {
 	case "A_OPUS":
 		return newOpus([][]byte{t.private}) // its skip counts: ffmpeg writes a wrong CodecDelay
-	case "A_VORBIS": // how many headers, less one, and the headers as laced packets are
+	case "A_VORBIS": // the number of headers less one, then the headers, laced
 		if hasAt(t.private, 0, "\x02") {
 			if headers, ok := unlace(1, 3, t.private[1:]); ok {
 				return newVorbis(headers)
@@ -82,15 +82,15 @@ type mkvTrack struct {
 	private []byte
 }
 
-// An mkvReader walks the elements of a file. It enters elements that hold others, so
-// that their sizes, which may be unknown, do not matter, and skips elements that are
-// not needed. After damage it continues with the next cluster.
+// An mkvReader walks the elements of a file. It enters elements that hold others, so that their sizes, which
+// may be unknown, do not matter, and skips elements that are not needed. After damage it continues with the
+// next cluster.
 type mkvReader struct {
 	file      *file
 	in        cursor
 	at        int64
 	segment   int64    // where it ends; 0 if unknown
-	cluster   int64    // where the last one with a size ends: a recorder may state it of no Segment
+	cluster   int64    // where the last one of stated size ends: the Segment's size may be unknown
 	track     mkvTrack // the track that is decoded
 	entry     mkvTrack // the track entry that is being read
 	numbers   []uint64 // of all tracks
@@ -100,7 +100,7 @@ type mkvReader struct {
 	inCluster bool     // a cluster has begun
 	queue     []packet
 	lost      hole  // before the next packet
-	broken    int   // damaged ones
+	broken    int   // damaged elements so far
 	end       error // why no more packets come
 	cut       bool  // the file ended inside an element
 }
@@ -125,8 +125,7 @@ func (m *mkvReader) ending() ending {
 }
 
 func (m *mkvReader) next() (packet, error) {
-	// One packet more than is returned, since the duration to discard follows its
-	// packet.
+	// One packet more than is returned, since the duration to discard follows its packet.
 	for len(m.queue) < 2 && m.end == nil {
 		at := m.at
 		if at == m.segment && at > 0 && !m.continues() {
@@ -199,8 +198,8 @@ func (m *mkvReader) element() (uint64, error) {
 	return id, m.skip(int64(length))
 }
 
-// continues reports whether more of a Segment follows its stated end. Of a stream, only the next
-// element is known.
+// continues reports whether more of a Segment follows its stated end. Of a stream, only the next element is
+// known.
 func (m *mkvReader) continues() bool {
 	id, _ := mkvID(m.file.head(m.at))
 	if id == mkvEBML { // another file
@@ -209,16 +208,15 @@ func (m *mkvReader) continues() bool {
 	return id == mkvCluster || id == mkvVoid || m.file.stream == nil && m.file.find(m.at, mkvClusterID) >= 0
 }
 
-// mkvOthers are the elements that may stand beside sound, each with its largest size. Any other
-// may be sound with a damaged id.
+// mkvOthers are the elements that may stand beside sound, each with its largest size. Any other may be sound
+// with a damaged id.
 var mkvOthers = map[uint64]uint64{
 	mkvEBML: math.MaxUint64, 0x114d9b74: math.MaxUint64, 0x1c53bb6b: math.MaxUint64, mkvTags: math.MaxUint64,
 	mkvAttachments: math.MaxUint64, 0x1043a770: math.MaxUint64, mkvVoid: math.MaxUint64, // tables, tags, files, empty
 	0xa7: 8, 0xab: 8, 0x9b: 8, 0xfb: 8, 0xfa: 8, 0xbf: 4, 0x5854: 256, 0x75a1: maxMKVElement, // about clusters and blocks
 }
 
-// head reads the id of an element, with the bit that tells its length, and its size, which is
-// unknown if it is all ones.
+// head reads the id of an element, with its length marker, and its size, which is unknown if it is all ones.
 func (m *mkvReader) head() (id, size uint64, err error) {
 	b, err := m.in.Peek(8 + 8)
 	if len(b) == 0 || err != nil && err != io.EOF {
@@ -359,8 +357,8 @@ func (m *mkvReader) block(b []byte, at int64) error {
 	return nil
 }
 
-// vint reads a variable number from b: as many zero bits as bytes follow, a one, and the rest.
-// It returns its length, 0 if there is none.
+// vint reads a variable number from b: as many zero bits as bytes follow, a one, and the rest. It returns its
+// length, 0 if there is none.
 func vint(b []byte) (v uint64, n int) {
 	if len(b) == 0 {
 		return 0, 0
@@ -371,8 +369,8 @@ func vint(b []byte) (v uint64, n int) {
 	return uintOf(b[:n]) & (1<<(7*n) - 1), n
 }
 
-// unlace cuts b into n packets. The sizes of all but the last come first, as sums of bytes (1)
-// or as a number and differences (3); with fixed lacing (2) all are equal.
+// unlace cuts b into n packets. The sizes of all but the last come first, as sums of bytes (1) or as a number
+// and differences (3); with fixed lacing (2) all are equal.
 func unlace(lacing byte, n int, b []byte) (list [][]byte, ok bool) {
 	sizes, total := make([]int, n), 0
 	for i := range n - 1 {

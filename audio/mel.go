@@ -27,13 +27,12 @@ func cell(log, top float32) float32 {
 	return c[0]
 }
 
-// A sampleRun holds the samples that some frames cover where they are not a piece of a signal.
+// A sampleRun has room for the samples that a block of frames covers.
 type sampleRun [(blockFrames-1)*HopLength + windowSize]float32
 
-// of returns the samples that n frames cover, the first of which is t: a part of buf if they
-// lie within, else a copy. buf begins with sample base of the signal. The signal is reflected
-// before its first sample, and at sample mirror, where it ends, if that is not negative.
-// Elsewhere there are zeros.
+// of returns the samples that n frames cover, the first of which is t: a part of buf if they lie within, else a
+// copy. buf begins with sample base of the signal. The signal is reflected before its first sample, and at
+// sample mirror, where it ends, if that is not negative. Elsewhere there are zeros.
 func (r *sampleRun) of(t int64, n int, buf []float32, base, mirror int64) []float32 {
 	first, size := frameStart(t), (n-1)*HopLength+windowSize
 	end, have := first+int64(size), base+int64(len(buf))
@@ -45,8 +44,7 @@ func (r *sampleRun) of(t int64, n int, buf []float32, base, mirror int64) []floa
 	if lo, hi := max(first, base), min(end, have); lo < hi {
 		copy(x[lo-first:], buf[lo-base:hi-base])
 	}
-	// x[-200] would need sample 200, which one frame alone does not hold; the window is 0
-	// there.
+	// x[-200] would need sample 200, which one frame alone does not hold; the window is 0 there.
 	for i := 1; i < int(-first) && i < size+int(first); i++ {
 		x[int(-first)-i] = x[int(-first)+i]
 	}

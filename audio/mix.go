@@ -13,8 +13,8 @@ type mono interface {
 }
 
 const (
-	// loud is the level above which a warning says that a clip may be scaled wrongly. Float
-	// files may exceed 1 a little, where the master was not limited.
+	// loud is the level above which a warning says that a clip may be scaled wrongly. Float files may exceed 1
+	// a little, where the master was not limited.
 	loud = 16
 	// tooLoud bounds samples: the powers of much larger ones overflow.
 	tooLoud = 1e15

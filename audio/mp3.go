@@ -6,14 +6,14 @@ import (
 	"io"
 )
 
-// An mp3Reader gives the frames of MPEG audio layer III, decoded many at a time by mp3Decoder.
-// Its clock counts frames, and those that lost bytes could be.
+// An mp3Reader gives the frames of MPEG audio layer III, decoded many at a time by mp3Decoder. Its clock counts
+// frames, and estimates lost ones from the lost bytes.
 type mp3Reader struct {
 	first  mpegHeader // of all frames, except for bitrate, padding and checksum
 	tag    xingTag
 	frames *mpegFrames
 	end    error             // why no more frames come; nil as long as they do
-	at     int64             // samples of the frames that came, with those to be dropped
+	at     int64             // samples of the frames so far, with those that shape.skip drops
 	lead   []mp3Frame        // the last of them, which decoders begin with
 	ready  []mp3Frame        // decoded, not yet read
 	wait   func() []mp3Frame // waits for those after them; nil at the start
@@ -21,8 +21,8 @@ type mp3Reader struct {
 	pcm    []float64
 }
 
-// decoderDelay is the delay of layer III decoders in samples, one frame of the filter bank:
-// 528, and one for the encoder's convention.
+// decoderDelay is the delay of layer III decoders in samples, one frame of the filter bank: 528, and one for
+// the encoder's convention.
 const decoderDelay = 529
 
 // openMP3 opens a file of MPEG audio layer III.
@@ -100,8 +100,7 @@ var (
 	mpeg2Rates = [16]int{0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160}
 )
 
-// parseMPEG reads a header. ok is false where there is none; err names what is not
-// supported.
+// parseMPEG reads a header. ok is false where there is none; err names what is not supported.
 //
 // Source: ISO/IEC 11172-3:1993 and 13818-3:1998, 2.4.1.3.
 func parseMPEG(b []byte) (h mpegHeader, ok bool, err error) {
@@ -150,9 +149,9 @@ type mpegFrames struct {
 // maxGap bounds the search for a frame, in bytes: pictures in tags may be large.
 const maxGap = 16 << 20
 
-// next returns the next frame, its place, and how many bytes before it are neither a frame nor
-// a tag. A header counts only if another, a tag or the end follows its frame: the eleven bits
-// that begin a header occur in any data.
+// next returns the next frame, its place, and how many bytes before it are neither a frame nor a tag. A header
+// counts only if another, a tag or the end follows its frame: the eleven bits that begin a header occur in any
+// data.
 func (f *mpegFrames) next() (frame []byte, at, lost int64, err error) {
 	zeros := true // all lost bytes are
 	for range maxGap {
@@ -190,8 +189,8 @@ func (f *mpegFrames) next() (frame []byte, at, lost int64, err error) {
 	return nil, 0, 0, malformed(fmt.Sprintf("byte %d", f.at), fmt.Sprintf("an MPEG frame within %d bytes", maxGap), "none")
 }
 
-// frame returns the frame with header h, or nil if it is none, or if it begins another of
-// joined files: with a table, or with three frames of another kind.
+// frame returns the frame with header h, or nil if it is none, or if it begins another of joined files: with a
+// table, or with three frames of another kind.
 func (f *mpegFrames) frame(h mpegHeader) []byte {
 	b, _ := f.in.Peek(h.size + 3*maxMPEGFrame)
 	if len(b) < h.size {
@@ -247,8 +246,7 @@ type xingTag struct {
 	total   int64 // samples in all frames that the tag counts
 }
 
-// parseXing reads the tag of Xing, which LAME extended. Of Fraunhofer's only the presence
-// matters.
+// parseXing reads the tag of Xing, which LAME extended. Of Fraunhofer's only the presence matters.
 //
 // Source: LAME's "Mp3 Info Tag rev 1"; the same samples are dropped as by ffmpeg.
 func parseXing(frame []byte, h mpegHeader) (tag xingTag, ok bool) {

@@ -17,22 +17,22 @@ type mp3Frame struct {
 	err error // why it cannot be decoded: there are no samples
 }
 
-// Decoding takes most of the time of reading, and a decoder's memory is short: at most 511 bytes
-// of earlier frames, half of a frame's overlap and the last 1,024 samples of the filter bank. So
-// runs of frames are decoded in parallel, each by its own decoder, which first decodes some
-// frames before the run. Then it is in the state of one that came from the start of the file.
+// Decoding takes most of the time of reading, and a decoder's memory is short: at most 511 bytes of earlier
+// frames, half of a frame's overlap and the last 1,024 samples of the filter bank. So runs of frames are
+// decoded in parallel, each by its own decoder, which first decodes some frames before the run. Then its state
+// equals that of a decoder that started with the file.
 const (
 	mp3Run     = 128 // frames in a run
 	mp3Workers = 16  // most runs at a time: half a megabyte each
 
-	// A decoder begins at least leadFrames and leadBytes before its run. With fewer bytes
-	// than a frame refers back to, its first frames come out wrong.
+	// A decoder begins at least leadFrames and leadBytes before its run. With fewer bytes than a frame refers
+	// back to, its first frames come out wrong.
 	leadFrames = 4
 	leadBytes  = 2048
 )
 
-// decodeMore waits for the frames that are being decoded and starts on the next, one run for each
-// processor. It returns an error if no frame is left.
+// decodeMore waits for the frames that are being decoded and starts on the next, one run for each processor. It
+// returns an error if no frame is left.
 func (m *mp3Reader) decodeMore() error {
 	if m.wait == nil {
 		m.wait = m.begin()
@@ -64,8 +64,8 @@ func (m *mp3Reader) begin() (wait func() []mp3Frame) {
 	}
 }
 
-// nextRun returns the next run of frames. Its length depends on the file alone, so that damage
-// always gives the same samples.
+// nextRun returns the next run of frames. Its length depends on the file alone, so that damage always gives the
+// same samples.
 func (m *mp3Reader) nextRun() (run []mp3Frame) {
 	for len(run) < mp3Run && m.end == nil {
 		data, at, lost, err := m.frames.next()
@@ -110,18 +110,18 @@ func (h mpegHeader) decodeRun(lead, run []mp3Frame) {
 	}
 }
 
-// An mp3Decoder decodes frames that follow each other, with hajimehoshi/go-mp3. The library
-// gets one frame at a time, since it does not know tags between frames, decodes the table
-// at the start of most files as sound, and stops at damage.
+// An mp3Decoder decodes frames that follow each other, with hajimehoshi/go-mp3. The library gets one frame at a
+// time, since it does not know tags between frames, decodes the table at the start of most files as sound, and
+// stops at damage.
 type mp3Decoder struct {
 	header  mpegHeader
 	library *mp3.Decoder // nil before the first frame and after a bad one
-	now     []byte       // what Read gives: the current frame
+	now     []byte       // the rest of the current frame, for Read
 	earlier []byte       // the last data of the frames before, for repack
 }
 
-// Read implements io.Reader for the library. There must be no Seek: the library would read
-// the whole file to find its length.
+// Read implements io.Reader for the library. There must be no Seek: the library would read the whole file to
+// find its length.
 func (d *mp3Decoder) Read(p []byte) (int, error) {
 	if len(d.now) == 0 {
 		return 0, io.EOF
@@ -157,8 +157,8 @@ func (d *mp3Decoder) decode(frame, pcm []byte) (err error) {
 	return noEOF(err)
 }
 
-// checkSide refuses side information with a value that the standard forbids: the library decodes
-// some of them to sound or silence.
+// checkSide refuses side information with a value that the standard forbids: the library decodes some of them
+// to sound or silence.
 //
 // Source: ISO/IEC 11172-3:1993, 2.4.2.7 and table B.7; 13818-3:1998, 2.4.1.7.
 func checkSide(frame []byte) error {
@@ -203,13 +203,13 @@ func checkSide(frame []byte) error {
 	return nil
 }
 
-// needsRepack reports whether frames must be repacked for the library. At 22,050 Hz it reads
-// every other padded frame as a byte shorter than it is, and every reference back to that
-// frame is off by a byte. (At other rates no encoder pads frames, or the library is right.)
+// needsRepack reports whether frames must be repacked for the library. At 22,050 Hz it reads every other padded
+// frame as a byte shorter than it is, and every reference back to that frame is off by a byte. (At other rates
+// no encoder pads frames, or the library is right.)
 func (h mpegHeader) needsRepack() bool { return h.low && h.rate == 22050 }
 
-// repack returns an equivalent frame without padding that contains all of its data,
-// including what earlier frames held.
+// repack returns an equivalent frame without padding that contains all of its data, including what earlier
+// frames held.
 func (d *mp3Decoder) repack(frame []byte) ([]byte, error) {
 	h, _, err := parseMPEG(frame)
 	if err != nil {

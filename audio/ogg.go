@@ -14,19 +14,19 @@ import (
 // maxPacket bounds a packet. Sound needs some 100 kB at most, in headers.
 const maxPacket = 1 << 20
 
-// maxDamage is how many damaged pages or frames a file may have before it is refused: the search
-// for the next intact one takes time.
+// maxDamage is how many damaged pages or frames a file may have before it is refused: the search for the next
+// intact one takes time.
 const maxDamage = 1000
 
 const oggContinued, oggFirst, oggLast = 1, 2, 4 // flags of a page
 
-// An oggReader gives the packets of the first stream of an Ogg file, or of one link of a chained
-// file. It verifies the checksum of pages and skips pages of other streams. After a damaged page
-// it continues with the next intact one; the numbers of the pages show whether any of the stream
-// is missing. A first page after later ones begins the next link.
+// An oggReader gives the packets of the first stream of an Ogg file, or of one link of a chained file. It
+// verifies the checksum of pages and skips pages of other streams. After a damaged page it continues with the
+// next intact one; the numbers of the pages show whether any of the stream is missing. A first page after later
+// ones begins the next link.
 //
-// It is our own because known readers keep unfinished packets in memory without a bound,
-// and because Opus, Vorbis and FLAC share it.
+// It is our own because known readers keep unfinished packets in memory without a bound, and because Opus,
+// Vorbis and FLAC share it.
 //
 // Source: RFC 3533.
 type oggReader struct {
@@ -210,8 +210,8 @@ func (o *oggReader) add(at int64, head, lacing, body []byte) error {
 	return nil
 }
 
-// oggSum returns the checksum of bytes: zlib's with the bits in the other order, but without
-// its first and last inversion.
+// oggSum returns the checksum of bytes: zlib's with the bits in the other order, but without its first and last
+// inversion.
 func oggSum(list ...[]byte) uint32 {
 	sum := ^uint32(0)
 	for _, b := range list {

@@ -8,8 +8,7 @@ import (
 	"github.com/pion/opus"
 )
 
-// opusRate is the rate Opus is decoded at. The decoder's own resampler for lower
-// rates is worse than ours.
+// opusRate is the rate Opus is decoded at. The decoder's own resampler for lower rates is worse than ours.
 const opusRate = 48000
 
 // maxOpusSamples is the longest duration of an Opus packet: 120 ms.

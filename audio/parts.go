@@ -5,9 +5,8 @@ import "io"
 // A Part is a stretch of a clip, in samples, the end not included.
 type Part struct{ Start, End int64 }
 
-// Parts returns a clip of the parts of c, one after another. They must be in order and must
-// not touch. c must not be read while the result is used; closing the result closes c. Only c
-// has warnings.
+// Parts returns a clip of the parts of c, one after another. They must be in order and must not touch. c must
+// not be read while the result is used; closing the result closes c. Only c has warnings.
 func (c *Clip) Parts(parts []Part) *Clip {
 	p := *c
 	p.src = &selection{src: c.src, parts: parts}
@@ -53,9 +52,9 @@ func (p *selection) read(dst []float32) (int, error) {
 	return n, err
 }
 
-// Original returns where a sample of a clip made by Parts lies in the one it was made of. At
-// the border of two parts that is the end of the first if end is set, else the start of the
-// second. A sample after the last part maps to one after it in the original.
+// Original returns where a sample of a clip made by Parts lies in the one it was made of. At the border of two
+// parts that is the end of the first if end is set, else the start of the second. A sample after the last part
+// maps to one after it in the original.
 func Original(parts []Part, sample int64, end bool) int64 {
 	for i, p := range parts {
 		n := p.End - p.Start

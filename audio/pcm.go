@@ -19,8 +19,8 @@ const (
 	pcmMuLaw
 )
 
-// A pcmLayout is where the samples of a file lie and how they are written. Its header
-// has been checked against the file: all samples lie inside it.
+// A pcmLayout is where the samples of a file lie and how they are written. Its header has been checked against
+// the file: all samples lie inside it.
 type pcmLayout struct {
 	code      pcmCode
 	big       bool // most significant byte first
@@ -36,7 +36,7 @@ type pcmLayout struct {
 
 func (l pcmLayout) blockAlign() int { return l.channels * l.container }
 
-// check refuses a shape that cannot be, and sizes that the code cannot have.
+// check refuses impossible shapes, and sample sizes that the code does not have.
 func (l pcmLayout) check(bits int) error {
 	if err := (shape{rate: l.rate, channels: l.channels}).check(); err != nil {
 		return err
@@ -56,8 +56,8 @@ func (l pcmLayout) check(bits int) error {
 	return nil
 }
 
-// place sets where the samples lie: at offset of a file that has rest bytes more. The header
-// claims claimed bytes of samples; negative means unknown. An incomplete last frame is dropped.
+// place sets where the samples lie: at offset of a file that has rest bytes more. The header claims claimed
+// bytes of samples; negative means unknown. An incomplete last frame is dropped.
 func (l *pcmLayout) place(offset, rest, claimed int64) {
 	align := int64(l.blockAlign())
 	if claimed >= 0 {
@@ -112,8 +112,8 @@ func (p *pcmReader) ending() ending {
 	return ending{cut: !whole}
 }
 
-// unread returns an error if more samples may follow the stated end: bytes that are neither a chunk, a
-// tag nor zeros. A recorder that broke off leaves a stale size.
+// unread returns an error if more samples may follow the stated end: bytes that are neither a chunk, a tag nor
+// zeros. A recorder that broke off leaves a stale size.
 func (p *pcmReader) unread() error {
 	l, f := p.layout, *p.file
 	f.trim()
@@ -130,8 +130,8 @@ func (p *pcmReader) unread() error {
 	return malformed(fmt.Sprintf("byte %d", at), "the end of the file", "bytes that no header accounts for")
 }
 
-// blockFrames returns how many frames to read next: a block, of a stream what has arrived, and at
-// least one; 0 at the end.
+// blockFrames returns how many frames to read next: a block, of a stream what has arrived, and at least one; 0
+// at the end.
 func (p *pcmReader) blockFrames() int64 {
 	l, align := p.layout, int64(p.layout.blockAlign())
 	bytes := min(pcmBlock, p.file.arrived(l.offset+p.pos*align))
@@ -143,7 +143,7 @@ func (p *pcmReader) next() (packet, error) {
 	at := p.layout.offset + p.pos*align
 	p.block = slices.Grow(p.block[:0], int(frames*align))[:frames*align]
 	n, _ := p.file.ReadAt(p.block, at)
-	if frames = int64(n) / align; frames == 0 { // the end, or another file
+	if frames = int64(n) / align; frames == 0 {
 		return packet{}, io.EOF
 	}
 	p.pos += frames
@@ -170,10 +170,10 @@ func (l pcmLayout) decoder() func([]byte) float64 {
 	case l.code == pcmUnsigned:
 		return func(b []byte) float64 { return (float64(b[0]) - 128) / 128 }
 	}
-	if l.code == pcmSigned && l.container == 2 && !l.big { // of most files
+	if l.code == pcmSigned && l.container == 2 && !l.big { // the most common format
 		return func(b []byte) float64 { return float64(int16(binary.LittleEndian.Uint16(b))) / (1 << 15) }
 	}
-	bits := func(b []byte) (v uint64) { // the uppermost, so that the sign is one's own
+	bits := func(b []byte) (v uint64) { // in the uppermost bits, so that the sign is the top bit
 		for i := len(b) - 1; i >= 0; i-- {
 			v = v>>8 | uint64(b[i])<<56
 		}
@@ -196,8 +196,8 @@ func (l pcmLayout) decoder() func([]byte) float64 {
 	return func(b []byte) float64 { return float64(int64(bits(b))) / (1 << 63) }
 }
 
-// aLaw and muLaw expand a byte of telephone sound to 16 bits: a sign, three bits
-// of exponent and four of mantissa.
+// aLaw and muLaw expand a byte of telephone sound to 16 bits: a sign, three bits of exponent and four of
+// mantissa.
 //
 // Source: ITU-T G.711 (1988), tables 1 and 2.
 func aLaw(b byte) int {

@@ -7,10 +7,9 @@ import (
 	"verity/internal/kernel"
 )
 
-// The low-pass filter is a sinc under a Kaiser window. Its transition lies between
-// 7.4 and 8 kHz: with β = 9.5 the stop band is 95 dB down, and 600 Hz of 16 kHz take
-// (95 - 8)/(2.285·2π·600/16000) = 162 coefficients (Kaiser 1974), 81 zero crossings
-// on either side. The edge is in the middle, 7.7 kHz of 8.
+// The low-pass filter is a sinc under a Kaiser window. Its transition lies between 7.4 and 8 kHz: with β = 9.5
+// the stop band is 95 dB down, and 600 Hz of 16 kHz take (95 - 8)/(2.285·2π·600/16000) = 162 coefficients
+// (Kaiser 1974), 81 zero crossings on either side. The edge is in the middle, 7.7 kHz of 8.
 // TestResamplerPassbandAndAliases measures both with tones.
 const (
 	sincZeros   = 84
@@ -18,17 +17,16 @@ const (
 	sincRolloff = 0.9625
 )
 
-// maxRows bounds the memory of the table of filter rows, in coefficients. Rates that
-// share no large factor with SampleRate have up to 16000 rows; their rows are computed
-// for every output.
+// maxRows bounds the memory of the table of filter rows, in coefficients. Rates that share no large factor with
+// SampleRate have up to 16000 rows; their rows are computed for every output.
 const maxRows = 1 << 18
 
 // A resampler turns a signal of any rate into one at SampleRate:
 //
 //	out[n] = Σ_i in[i]·h(i - n·down/up),  up/down = SampleRate/rate in lowest terms
 //
-// with zeros before and after the input. There are ceil(len(in)·up/down) outputs,
-// and out[n] lies at the very time n/SampleRate of the input.
+// with zeros before and after the input. There are ceil(len(in)·up/down) outputs, and out[n] lies at the very
+// time n/SampleRate of the input.
 type resampler struct {
 	src      mono
 	up, down int
@@ -126,8 +124,7 @@ func (r *resampler) ready() bool {
 	return r.at+2*r.half <= len(r.buf)
 }
 
-// fill reads until an output is ready or the input has ended. It drops what no
-// output needs any more.
+// fill reads until an output is ready or the input has ended. It drops what no output needs any more.
 func (r *resampler) fill() error {
 	const block = 4096
 	for !r.ended && !r.ready() {
@@ -185,12 +182,12 @@ type lowPass struct {
 	table    []float64
 }
 
-// tableSteps is how many table steps there are between zero crossings of the
-// sinc. Cubic interpolation errs by 3/128·(π/256)⁴ of the peak, -186 dB.
+// tableSteps is how many table steps there are between zero crossings of the sinc. Cubic interpolation errs by
+// 3/128·(π/256)⁴ of the peak, -186 dB.
 const tableSteps = 256
 
-// newLowPass tabulates h(t) = edge·sinc(edge·t)·kaiser(edge·t/sincZeros); edge is
-// the cut-off over the input's Nyquist frequency.
+// newLowPass tabulates h(t) = edge·sinc(edge·t)·kaiser(edge·t/sincZeros); edge is the cut-off over the input's
+// Nyquist frequency.
 func newLowPass(edge float64) *lowPass {
 	k := &lowPass{perInput: tableSteps * edge, table: make([]float64, sincZeros*tableSteps+3)}
 	norm := bessel0(kaiserBeta)

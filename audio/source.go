@@ -14,8 +14,8 @@ type shape struct {
 	skip     int64 // frames to drop at the start
 }
 
-// Rates outside these limits are treated as damage: below, a few bytes would be hours
-// of audio; above, one output sample would take thousands of products.
+// Rates outside these limits are treated as damage: below, a few bytes would be hours of audio; above, one
+// output sample would take thousands of products.
 const (
 	minRate = 1000
 	maxRate = 1_000_000
@@ -42,13 +42,12 @@ func (s shape) at(frame int64) string {
 	return fmt.Sprintf("sample %d (%.3f s)", frame, s.seconds(frame))
 }
 
-// longestGap bounds the silence, in frames, for lost bytes: a minute, and what the bytes may
-// hold. A damaged number, or a recording that begins in the middle of a stream, could claim
-// days.
+// longestGap bounds the silence, in frames, for lost bytes: a minute, plus what the bytes can hold. A damaged
+// number, or a recording that begins in the middle of a stream, could claim days.
 func (s shape) longestGap(bytes int64) int64 { return int64(s.rate) * (60 + bytes/32) }
 
-// A packet is the unit of data that a container passes to a decoder. Positions count the
-// samples of each channel by the container's clock; -1 means unknown.
+// A packet is the unit of data that a container passes to a decoder. Positions count the samples of each
+// channel by the container's clock; -1 means unknown.
 type packet struct {
 	data    []byte
 	start   int64  // position of its first sample
@@ -81,9 +80,9 @@ func (h *hole) pop() hole {
 	return t
 }
 
-// A container gives the packets of one track of sound in a file, or in one link of a chained
-// file. Packets carry the container's clock, so that a late start and gaps show, and what is
-// missing before them. The container chooses the track when it is opened.
+// A container reads the packets of one track of sound in a file, or in one link of a chained file. Packets
+// carry the container's clock, so that a late start and gaps show, and what is missing before them. The
+// container chooses the track when it is opened.
 type container interface {
 	// next returns the next packet, or io.EOF after the last.
 	next() (packet, error)
@@ -95,20 +94,19 @@ type container interface {
 type ending struct {
 	cut      bool  // the file ends within the sound
 	nextLink int64 // where the next link of a chained file begins; 0 without one
-	unread   error // what follows the sound, may be sound and is not read; or nil
+	unread   error // why bytes after the sound, which may be sound, are not read; or nil
 }
 
 // A codec decodes the packets of one track.
 type codec interface {
 	shape() shape
-	// decode returns the interleaved samples of one packet, nominally in [-1, 1] and valid
-	// until the next call; none of a header.
+	// decode returns the interleaved samples of one packet, nominally in [-1, 1] and valid until the next call;
+	// none for a header.
 	decode(p packet) ([]float64, error)
 }
 
-// A source is the sound of one link of a file: a container gives packets, a codec decodes
-// them. Where packets are missing or cannot be decoded there is a hole: silence, as long as
-// the container's clock says.
+// A source is the sound of one link of a file: a container reads packets, a codec decodes them. Where packets
+// are missing or cannot be decoded there is a hole: silence, as long as the container's clock says.
 type source struct {
 	damageLog
 	open func() (container, codec, error) // reads the headers
@@ -169,8 +167,8 @@ func (s *source) rewind() (err error) {
 	return err
 }
 
-// read returns up to n frames: one sample of every channel each, interleaved, nominally in
-// [-1, 1]. They are valid until the next call. At the end it returns none and io.EOF.
+// read returns up to n frames: one sample of every channel each, interleaved, nominally in [-1, 1]. They are
+// valid until the next call. At the end it returns none and io.EOF.
 func (s *source) read(n int) (pcm []float64, err error) {
 	for s.quiet == 0 && len(s.pcm) == 0 {
 		if err := s.next(); err != nil {
@@ -233,8 +231,8 @@ func (s *source) next() error {
 // maxWaiting bounds the samples that wait for the length of a hole before them.
 const maxWaiting = 1 << 22
 
-// fill emits silence for the hole, and the samples that waited after it. The parameters are
-// those of emit, and end, the position after them or -1.
+// fill emits silence for the hole, and the samples that waited after it. The parameters are those of emit, and
+// end, the position after them or -1.
 func (s *source) fill(end, limit, last int64) {
 	shape, lost, waiting := s.shape(), s.lost.pop(), s.waiting
 	s.waiting = nil
@@ -254,9 +252,9 @@ func (s *source) fill(end, limit, last int64) {
 	s.emit(waiting, limit, last)
 }
 
-// emit queues samples for read. It drops those before the start, and those after limit, if that
-// is within the last packet, of length last. A limit further off is wrong: then nothing is
-// dropped, as ffmpeg does for Vorbis.
+// emit queues samples for read. It drops those before the start, and those after limit, if that is within the
+// last packet, of length last. A limit further off is wrong: then nothing is dropped, as ffmpeg does for
+// Vorbis.
 func (s *source) emit(pcm []float64, limit, last int64) {
 	ch := int64(s.shape().channels)
 	n := int64(len(pcm)) / ch

@@ -14,8 +14,7 @@ import (
 type Pad int
 
 const (
-	// PadAudio fills the audio with silence, as models were trained: transformers
-	// and whisper.cpp do so.
+	// PadAudio fills the audio with silence, as models were trained: transformers and whisper.cpp do so.
 	PadAudio Pad = iota
 	// PadMel sets the features to 0, as openai's transcribe does.
 	PadMel
@@ -59,15 +58,14 @@ func (o Options) check() error {
 	return nil
 }
 
-// headFrames is how many frames the first pass stores, so that clips of up to five
-// minutes are analysed once: at most 15 MB.
+// headFrames is how many frames the first pass stores, so that clips of up to five minutes are analysed once:
+// at most 15 MB.
 const headFrames = 469 * blockFrames
 
 // A Spectrogram computes the log-mel windows of a clip in bounded memory.
 //
-// A first pass over the clip finds its length and the maximum of the logarithm over all
-// frames, against which every window is clamped; windows are then slices of one
-// spectrogram. What frames at the ends contain:
+// A first pass over the clip finds its length and the maximum of the logarithm over all frames, against which
+// every window is clamped; windows are then slices of one spectrogram. What frames at the ends contain:
 //
 //   - before the first sample, the signal reflected, as in every upstream;
 //   - after the last one, silence, as with the 30 s of it openai appends;
@@ -75,13 +73,11 @@ const headFrames = 469 * blockFrames
 //     up to the window's end and reflected there, as WhisperFeatureExtractor
 //     does. (Only the very last frame of the window sees that.)
 //
-// Frames counts full hops. A tail shorter than that has no frame of its own but is not
-// lost: the last frame covers its first 40 samples, and with PadAudio the frames after
-// the end cover all of it, unless a window ends exactly there. It counts in Seconds,
-// Hash and the maximum.
+// Frames counts full hops. A tail shorter than that has no frame of its own but is not lost: the last frame
+// covers its first 40 samples, and with PadAudio the frames after the end cover all of it, unless a window ends
+// exactly there. It counts in Seconds, Hash and the maximum.
 //
-// A Spectrogram reads its clip, which must not be read otherwise meanwhile. It must not
-// be used concurrently.
+// Nothing else may read the clip meanwhile. A Spectrogram must not be used concurrently.
 type Spectrogram struct {
 	measured
 	in   framer
@@ -97,8 +93,8 @@ type measured struct {
 	hash uint64
 	top  float32 // maximum of the logarithms
 
-	// logsOf returns the logarithms of n frames, the first of which is from. All must lie
-	// within the sound. They are valid until the next call, and nothing may be added to them.
+	// logsOf returns the logarithms of n frames, the first of which is from. All must lie within the sound.
+	// They are valid until the next call, and nothing may be added to them.
 	logsOf func(ctx context.Context, from, n int) (strip, error)
 }
 
@@ -149,23 +145,22 @@ func (w *measured) Reach(ctx context.Context, _ int) (int, error) { return w.Fra
 // Seconds returns the length of the clip in seconds.
 func (w *measured) Seconds() float64 { return float64(w.n) / SampleRate }
 
-// Hash returns a hash of the bits of all samples. Equal audio has equal hashes,
-// whatever the file format.
+// Hash returns a hash of the bits of all samples. Equal audio has equal hashes, whatever the file format.
 func (w *measured) Hash() uint64 { return w.hash }
 
 // Silence returns the value of all cells after the end of the clip with PadAudio.
 func (w *measured) Silence() float32 { return cell(logFloor, w.top) }
 
-// Window returns the window that starts at frame, [Bins][Options.Window]. Asking
-// in ascending order is cheap; going back reads the clip again from the start,
-// unless it is short enough to be kept. Frame may lie beyond the end.
+// Window returns the window that starts at frame, [Bins][Options.Window]. Asking in ascending order is cheap;
+// going back reads the clip again from the start, unless it is short enough to be kept. Frame may lie beyond
+// the end.
 func (w *measured) Window(ctx context.Context, frame int) (*Mel, error) {
 	return w.window(ctx, frame, w.opt.Pad)
 }
 
-// SilentWindow returns the window that starts at frame as Window does, but with
-// silence after the end of the clip whatever Options.Pad is. With PadMel that
-// is what openai's language detection sees, while its decoding sees zeros.
+// SilentWindow returns the window that starts at frame as Window does, but with silence after the end of the
+// clip whatever Options.Pad is. With PadMel that is what openai's language detection sees, while its decoding
+// sees zeros.
 func (w *measured) SilentWindow(ctx context.Context, frame int) (*Mel, error) {
 	return w.window(ctx, frame, PadAudio)
 }
@@ -185,8 +180,8 @@ func (w *measured) window(ctx context.Context, frame int, pad Pad) (*Mel, error)
 	return newWindow(w.opt, pad, logs, w.top), nil
 }
 
-// Samples returns the samples of n frames that begin at frame, as far as there are any. They
-// are valid until the next call. Samples before the last window are read again.
+// Samples returns the samples of n frames that begin at frame, as far as there are any. They are valid until
+// the next call. Samples before the last window are read again.
 func (s *Spectrogram) Samples(ctx context.Context, frame, n int) ([]float32, error) {
 	from, to := int64(frame)*HopLength, int64(frame+n)*HopLength
 	if from < s.in.base {
@@ -245,8 +240,7 @@ func (s *Spectrogram) logs(ctx context.Context, from, n int) (strip, error) {
 	return logs, nil
 }
 
-// A framer gathers the samples of frames from a clip, in ascending order; going
-// back makes it start again.
+// A framer gathers the samples of frames from a clip, in ascending order; going back makes it start again.
 type framer struct {
 	clip     *Clip
 	read     func(ctx context.Context, dst []float32) (int, error) // of clip
@@ -273,12 +267,11 @@ func (f *framer) rewind() error {
 	return f.clip.Rewind()
 }
 
-// mirrored reports whether the clip is reflected at f.mirror. Before the end is known,
-// it may be wrong for frames on which it has no effect.
+// mirrored reports whether the clip is reflected at f.mirror. Before the end is known, it may be wrong for
+// frames on which it has no effect.
 func (f *framer) mirrored() bool { return f.ended && f.n <= f.mirror }
 
-// soundFrames returns the number of the first frame that covers only silence, for a
-// signal of n samples.
+// soundFrames returns the number of the first frame that covers only silence, for a signal of n samples.
 func soundFrames(n int64) int64 {
 	if n == 0 {
 		return 0
@@ -286,8 +279,8 @@ func soundFrames(n int64) int64 {
 	return (n + windowSize/2 + HopLength - 1) / HopLength
 }
 
-// frames returns the samples that n frames cover, the first of which is t, and the number of
-// frames: fewer than n up to where the reflection or the sound ends.
+// frames returns the samples that n frames cover, the first of which is t, and the number of frames: fewer than
+// n up to where the reflection or the sound ends.
 func (f *framer) frames(ctx context.Context, t int64, n int) (x []float32, got int, err error) {
 	first := max(frameStart(t), 0)
 	if first < f.base {
@@ -352,8 +345,8 @@ func (f *framer) readBlock(ctx context.Context, n int) error {
 	return nil
 }
 
-// A sampleHash is FNV-1a over the bits of samples, a sample instead of a byte at
-// a time, with a last mixing step.
+// A sampleHash is FNV-1a over the bits of samples, a sample instead of a byte at a time, with a last mixing
+// step.
 type sampleHash struct{ h uint64 }
 
 func (s *sampleHash) add(pcm []float32, name string, at int64) error {

@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// OpenReader opens sound that can be read only once, such as standard input. It copies the
-// sound to a temporary file, which is gone after Close. Name is used in errors. An
-// unreadable format is refused after the first bytes, not after gigabytes of video.
+// OpenReader opens sound that can be read only once, such as standard input. It copies the sound to a temporary
+// file, which is gone after Close. Name is used in errors. An unreadable format is refused after the first
+// bytes, not after gigabytes of video.
 func (in Input) OpenReader(ctx context.Context, name string, r io.Reader) (*Clip, error) {
 	return in.spooled(ctx, name, r, nil)
 }
 
-// OpenStream opens sound that may still be arriving, such as standard input. A file through a
-// pipe comes faster than speech: it is read to its end first, as by OpenReader. Sound that
-// comes no faster than twice the speed of speech, or stalls, can be read while it arrives,
-// once and in bounded memory; see Clip.IsLive. Name is used in errors.
+// OpenStream opens sound that may still be arriving, such as standard input. A file through a pipe comes faster
+// than speech: it is read to its end first, as by OpenReader. Sound that comes no faster than twice the speed
+// of speech, or stalls, can be read while it arrives, once and in bounded memory; see Clip.IsLive. Name is used
+// in errors.
 func (in Input) OpenStream(ctx context.Context, name string, r io.Reader) (*Clip, error) {
 	p := &pump{blocks: make(chan []byte), closed: make(chan struct{}), patience: math.MaxInt64}
 	go p.run(r)
@@ -34,8 +34,8 @@ func (in Input) OpenStream(ctx context.Context, name string, r io.Reader) (*Clip
 	return c, nil
 }
 
-// spooled copies sound to a temporary file. Sound that may be live has a pump, and is copied only if
-// it comes fast.
+// spooled copies sound to a temporary file. Sound that may be live has a pump, and is copied only if it comes
+// fast.
 func (in Input) spooled(ctx context.Context, name string, r io.Reader, p *pump) (*Clip, error) {
 	if f, ok := r.(*os.File); ok {
 		if st, err := f.Stat(); err == nil && st.IsDir() {
@@ -89,15 +89,15 @@ func (in Input) fromSpool(ctx context.Context, name string, s *spool, p *pump) (
 	return in.openFile(ctx, name, s.file, s.size)
 }
 
-// maxUnknown is how many bytes of no known format are kept before ffmpeg must find sound in them:
-// more than it looks at itself.
+// maxUnknown is how many bytes of no known format are kept before ffmpeg must find sound in them: more than it
+// looks at itself.
 const maxUnknown = 16 << 20
 
 // stall is the longest wait for a stream that came fast before.
 const stall = 5 * time.Second
 
-// slow reads a stream as long as it comes faster than twice the speed of speech. It reports
-// whether the stream became slower before its end.
+// slow reads a stream as long as it comes faster than twice the speed of speech. It reports whether the stream
+// became slower before its end.
 func (in Input) slow(name string, s *spool, p *pump) bool {
 	c, err := in.open(name, s.stream(s), unknownSize)
 	if err == nil && in.Live {
@@ -176,8 +176,8 @@ func newSpool(in io.Reader) (*spool, error) {
 		return nil, err
 	}
 	s := &spool{in: in, file: f}
-	// A file that is unlinked while it is open goes with the process, however that ends.
-	// Some systems do not allow it.
+	// A file that is unlinked while it is open goes with the process, however that ends. Some systems do not
+	// allow it.
 	if os.Remove(f.Name()) != nil {
 		s.path = f.Name()
 	}

@@ -9,7 +9,7 @@ import (
 // unknownSize is the size of a stream before its end has come: more than any has.
 const unknownSize = 1 << 62
 
-// A stream is bytes that still arrive. A read waits for them. The last megabytes stay, since
+// A stream is bytes that still arrive. A read waits for them. The last megabyte can be read again, since
 // decoders go back a little.
 type stream struct {
 	r    io.Reader
@@ -39,8 +39,8 @@ func (s *stream) ReadAt(b []byte, at int64) (int, error) {
 	return n, nil
 }
 
-// arrived waits for the byte at a place. It returns how many bytes from there on have arrived:
-// at least one, unless the stream has ended.
+// arrived waits for the byte at a place. It returns how many bytes from there on have arrived: at least one,
+// unless the stream has ended.
 func (s *stream) arrived(at int64) int64 {
 	s.wait(at, at+1)
 	return s.end() - at

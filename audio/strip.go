@@ -2,9 +2,8 @@ package audio
 
 import "slices"
 
-// A strip is the logarithms of the mel powers of consecutive frames, in blocks as an
-// analyzer leaves them. So a window, which is [bin][frame], is made of pieces of memory and
-// not of single numbers.
+// A strip is the logarithms of the mel powers of consecutive frames, in blocks as an analyzer leaves them. A
+// window, which is [bin][frame], is copied from them in runs, not number by number.
 type strip struct {
 	bins, frames int
 	skip         int         // places before the first frame, in every bin of the first block
@@ -20,8 +19,8 @@ func (s strip) cut(from, to int) strip {
 	return strip{s.bins, to - from, at % blockFrames, s.blocks[at/blockFrames:]}
 }
 
-// each calls f with every run of frames of a bin that lies together in memory: bin, the
-// first frame, and the logarithms.
+// each calls f with every run of frames of a bin that lies together in memory: bin, the first frame, and the
+// logarithms.
 func (s strip) each(f func(bin, frame int, logs []float32)) {
 	for t := 0; t < s.frames; {
 		block, at := s.blocks[(s.skip+t)/blockFrames], (s.skip+t)%blockFrames

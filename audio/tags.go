@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// Programs put tags before, between and after the sound of any format: ID3 of both versions,
-// APE and Lyrics3. Tags hold pictures and even sound files, so they are skipped whole.
+// Programs put tags before, between and after the sound of any format: ID3 of both versions, APE and Lyrics3.
+// Tags hold pictures and even sound files, so they are skipped whole.
 
 // maxTags bounds how many tags may stand on either side of the sound.
 const maxTags = 8
@@ -28,8 +28,8 @@ func (f *file) skipID3() (head []byte, err error) {
 	return nil, malformed("ID3 tags", fmt.Sprintf("at most %d", maxTags), "more")
 }
 
-// id3Size returns the length of the ID3v2 tag that head begins with: ten bytes
-// and a size of four times seven bits, and a footer of ten bytes if a flag says so.
+// id3Size returns the length of the ID3v2 tag that head begins with: ten bytes and a size of four times seven
+// bits, and a footer of ten bytes if a flag says so.
 func id3Size(head []byte) int64 {
 	if len(head) < 10 {
 		return 10
@@ -62,8 +62,8 @@ func isAPEHeader(head []byte) bool {
 	return hasAt(head, 0, "APETAGEX") && len(head) >= 32 && head[23]&0x20 != 0
 }
 
-// trim cuts tags off the end of a file whose format states no size of its sound. Nothing is
-// known of the end of a stream.
+// trim cuts tags off the end of a file whose format states no size of its sound. Nothing is known of the end of
+// a stream.
 func (f *file) trim() {
 	for range maxTags {
 		n := int64(0)
@@ -77,8 +77,8 @@ func (f *file) trim() {
 	}
 }
 
-// lastTag returns the size of the tag that ends the file, or 0 without one: ID3v1, an APE tag,
-// which may have no header, or Lyrics3, which states its size at its end.
+// lastTag returns the size of the tag that ends the file, or 0 without one: ID3v1, an APE tag, which may have
+// no header, or Lyrics3, which states its size at its end.
 func (f *file) lastTag() int64 {
 	b := make([]byte, min(128, f.size))
 	f.read(b, f.size-int64(len(b)))

@@ -6,8 +6,8 @@ import (
 	"github.com/jfreymuth/vorbis"
 )
 
-// maxVorbisSamples bounds the samples of a second in all channels. A packet of two
-// bytes may cause all the work that its setup allows: eight passes over each value.
+// maxVorbisSamples bounds the samples of a second in all channels. A packet of two bytes may cause all the work
+// that its setup allows: eight passes over each value.
 const maxVorbisSamples = 1 << 24
 
 // A vorbisCodec decodes Vorbis packets with jfreymuth/vorbis.
@@ -17,9 +17,9 @@ type vorbisCodec struct {
 	pcm []float64
 }
 
-// newVorbis reads the three headers: identification, comments and setup. The library
-// trusts every size in them and would loop for ever on some code trees and residues, so
-// checkSetup goes first. The library never sees the comments.
+// newVorbis reads the three headers: identification, comments and setup. The library trusts every size in them
+// and would loop for ever on some code trees and residues, so checkSetup goes first. The library never sees the
+// comments.
 func newVorbis(headers [][]byte) (codec, error) {
 	if err := checkSetup(headers[2]); err != nil {
 		return nil, err

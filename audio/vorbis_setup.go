@@ -9,8 +9,8 @@ import (
 const (
 	// maxCodebook bounds the values of a codebook; encoders use some ten thousand.
 	maxCodebook = 1 << 20
-	// maxClassDims bounds the classes that one code stands for. With two classes or
-	// more, a codebook of 2^24 entries has at most 24.
+	// maxClassDims bounds the classes that one code stands for. With two classes or more, a codebook of 2^24
+	// entries has at most 24.
 	maxClassDims = 24
 	// maxFloorPoints is the specification's bound, 7.2.2.
 	maxFloorPoints = 65
@@ -20,14 +20,14 @@ const (
 type vorbisSetup struct {
 	b    []byte
 	at   int    // bit, lowest first
-	part string // that is being read
+	part string // being read, for errors
 	dims []int  // of each codebook, the values of a vector
 }
 
-// checkSetup reads a setup header up to its residues and refuses one that makes the library
-// slow: codebooks must fit into memory; their codes must form a full tree, or it could
-// search for ever; and a partition of a residue must be whole vectors, or each value could
-// cost a vector of 65535. At other damage the library fails by itself.
+// checkSetup reads a setup header up to its residues and refuses one that makes the library slow: codebooks
+// must fit into memory; their codes must form a full tree, or it could search for ever; and a partition of a
+// residue must be whole vectors, or each value could cost a vector of 65535. At other damage the library fails
+// by itself.
 //
 // Source: Vorbis I specification, 3.2.1, 4.2.4, 7.2.2 and 8.6.1.
 func checkSetup(b []byte) (err error) {
@@ -89,8 +89,7 @@ func (s *vorbisSetup) codebook() {
 	s.dims = append(s.dims, dims)
 }
 
-// codes reads the lengths of the codes. They form a full tree if the shares 2^-length
-// sum to 1.
+// codes reads the lengths of the codes. They form a full tree if the shares 2^-length sum to 1.
 func (s *vorbisSetup) codes(entries int) {
 	used, share := 0, int64(0)
 	add := func(length, n int) {
@@ -119,8 +118,8 @@ func (s *vorbisSetup) codes(entries int) {
 	}
 }
 
-// floor reads a floor of type 1. The library's formula for type 0, which encoders gave
-// up before version 1.0, is wrong.
+// floor reads a floor of type 1. The library's formula for type 0, which encoders gave up before version 1.0,
+// is wrong.
 func (s *vorbisSetup) floor() {
 	if kind := s.read(16); kind != 1 {
 		panic(unsupported("Vorbis floor", "type 1", "type %d", kind))
@@ -154,8 +153,8 @@ func (s *vorbisSetup) floor() {
 	s.at += (points - 2) * size
 }
 
-// residue reads a residue. Each of its partitions has a class, each class a codebook in
-// each of eight passes or none.
+// residue reads a residue. Each of its partitions has a class, each class a codebook in each of eight passes or
+// none.
 func (s *vorbisSetup) residue() {
 	s.at += 16 + 24 + 24
 	partition, classes := s.read(24)+1, s.read(6)+1

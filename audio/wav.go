@@ -44,8 +44,8 @@ func openWAV(f *file) (container, codec, error) {
 	return w, w, nil
 }
 
-// wavLayout reads the header of a WAV file. The fmt chunk may come after the data, which some writers do and
-// a seekable file allows.
+// wavLayout reads the header of a WAV file. The fmt chunk may come after the data, which some writers do and a
+// seekable file allows.
 func wavLayout(f *file) (l pcmLayout, err error) {
 	head, err := f.bytes(0, 12)
 	if err != nil {
@@ -104,14 +104,14 @@ func wavLayout(f *file) (l pcmLayout, err error) {
 }
 
 // isPlain reports whether go-audio/wav decodes the samples rightly: little-endian integers, all of which are
-// there. It takes telephone codes for integers, floats too, and trusts sizes.
+// there. It would read telephone codes and floats as integers, and it trusts sizes.
 func (l pcmLayout) isPlain() bool {
 	integers := l.code == pcmSigned || l.code == pcmUnsigned
 	return integers && !l.big && l.promised == l.frames && l.frames > 0 && l.frames*int64(l.blockAlign()) < math.MaxInt32
 }
 
-// plain returns a file of the samples of f alone for go-audio/wav, which allocates whatever other chunks
-// claim. It never seeks.
+// plain returns a WAV file with nothing but the samples of f, for go-audio/wav, which allocates whatever other
+// chunks claim. The library never seeks.
 func (l pcmLayout) plain(f *file) io.ReadSeeker {
 	align, size := l.blockAlign(), l.frames*int64(l.blockAlign())
 	le := binary.LittleEndian
@@ -167,11 +167,10 @@ func (w *wavReader) decode(packet) ([]float64, error) {
 // unknownRIFF is the least size that stands for none: sox writes it to pipes, others write more.
 const unknownRIFF = 0x7ffff000
 
-// dataBytes returns how many bytes of sound there are, and how many the header
-// promises, given the size in the header of the data chunk. Programs that write to a
-// pipe cannot know the size and leave 0, 0xFFFFFFFF or something near 2 GiB; the sound
-// then reaches to the end of the file, and nothing is promised. A size of 0 is trusted
-// if the RIFF header also ends the file there or accounts for chunks that follow.
+// dataBytes returns how many bytes of sound there are, and how many the header promises, given the size in the
+// header of the data chunk. Programs that write to a pipe cannot know the size and leave 0, 0xFFFFFFFF or
+// something near 2 GiB; the sound then reaches to the end of the file, and nothing is promised. A size of 0 is
+// trusted if the RIFF header also ends the file there or accounts for chunks that follow.
 func dataBytes(c *fileChunk, rest, form, ds64 int64) (size, promised int64) {
 	const unknown = 0xffffffff
 	switch {
@@ -187,8 +186,8 @@ func dataBytes(c *fileChunk, rest, form, ds64 int64) (size, promised int64) {
 	return min(c.claimed, rest), c.claimed
 }
 
-// parseFmt reads the body of a fmt chunk: PCMWAVEFORMAT (16 bytes), WAVEFORMATEX (18) or
-// WAVEFORMATEXTENSIBLE (40).
+// parseFmt reads the body of a fmt chunk: PCMWAVEFORMAT (16 bytes), WAVEFORMATEX (18) or WAVEFORMATEXTENSIBLE
+// (40).
 func (l *pcmLayout) parseFmt(b []byte) (err error) {
 	if len(b) < 16 {
 		return malformed("size", "at least 16 bytes", "%d", len(b))
@@ -207,8 +206,8 @@ func (l *pcmLayout) parseFmt(b []byte) (err error) {
 	if err := l.setCode(tag, bits); err != nil {
 		return err
 	}
-	// An absent block size (0) follows from the rest; any other must agree. 24 bits
-	// in 4 bytes are well defined only in the extensible form, which states 32 here.
+	// An absent block size (0) follows from the rest; any other must agree. 24 bits in 4 bytes are well defined
+	// only in the extensible form, which states 32 here.
 	if align != 0 && align != l.blockAlign()&0xffff {
 		return malformed("block size",
 			fmt.Sprintf("%d bytes for %d channels of %d bits", l.blockAlign(), l.channels, bits), "%d", align)
@@ -216,8 +215,8 @@ func (l *pcmLayout) parseFmt(b []byte) (err error) {
 	return nil
 }
 
-// subFormat returns the code inside a WAVE_FORMAT_EXTENSIBLE header. Fewer valid bits
-// than the container holds need no special case: they are the upper ones.
+// subFormat returns the code inside a WAVE_FORMAT_EXTENSIBLE header. Fewer valid bits than the container holds
+// need no special case: they are the upper ones.
 func subFormat(b []byte, order binary.ByteOrder) (uint16, error) {
 	if len(b) < 40 {
 		return 0, malformed("WAVE_FORMAT_EXTENSIBLE header", "40 bytes", "%d", len(b))
@@ -225,8 +224,8 @@ func subFormat(b []byte, order binary.ByteOrder) (uint16, error) {
 	if cb := order.Uint16(b[16:]); cb < 22 {
 		return 0, malformed("WAVE_FORMAT_EXTENSIBLE header", "an extension of 22 bytes", "%d", cb)
 	}
-	// KSDATAFORMAT_SUBTYPE_*: the old code as the first field of a GUID, whose first
-	// three fields follow the byte order of the file.
+	// KSDATAFORMAT_SUBTYPE_*: the old code as the first field of a GUID, whose first three fields follow the
+	// byte order of the file.
 	const tail = "\x80\x00\x00\xaa\x00\x38\x9b\x71"
 	if order.Uint32(b[24:]) > 0xffff || order.Uint16(b[28:]) != 0 ||
 		order.Uint16(b[30:]) != 0x10 || !bytes.Equal(b[32:40], []byte(tail)) {

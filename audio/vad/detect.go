@@ -8,8 +8,8 @@ import (
 	"verity/audio"
 )
 
-// Detect reads a clip to its end. It returns the parts with speech, in order and with gaps
-// between, and the length of the clip in samples.
+// Detect reads a clip to its end. It returns the parts with speech, in order and with gaps between, and the
+// length of the clip in samples.
 func Detect(ctx stdcontext.Context, clip *audio.Clip, o Options) (parts []audio.Part, length int64, err error) {
 	if err := o.Check(); err != nil {
 		return nil, 0, err
@@ -76,8 +76,8 @@ func (o Options) spans(probs []float32, length int64) (spans []audio.Part) {
 	return widen(spans, samples(o.SpeechPadMS), length)
 }
 
-// widen adds pad samples on either side of each span. Two spans that would overlap share the
-// silence between them.
+// widen adds pad samples on either side of each span. Two spans that would overlap share the silence between
+// them.
 func widen(spans []audio.Part, pad, length int64) []audio.Part {
 	for i := range spans {
 		if i == 0 {

@@ -27,8 +27,8 @@ const (
 //go:embed silero.f32
 var weightFile []byte
 
-// A convolution has a kernel of three and is padded with one zero on either side. Its
-// weights are [out][tap][in], so that an output is one product over neighbours.
+// A convolution has a kernel of three and is padded with one zero on either side. Its weights are
+// [out][tap][in], so that an output is one product over neighbours.
 type convolution struct {
 	in, out, stride int
 	weight, bias    []float32
@@ -79,8 +79,8 @@ var load = sync.OnceValue(func() *weights {
 	return w
 })
 
-// A Network computes the probability of speech of one chunk after another. Each depends
-// on all before it. It must not be used concurrently.
+// A Network computes the probability of speech of one chunk after another. Each depends on all before it. It
+// must not be used concurrently.
 type Network struct {
 	w      *weights
 	fft    *fourier.FFT
@@ -108,8 +108,8 @@ func NewNetwork() *Network {
 	return n
 }
 
-// Next returns the probability that a chunk holds speech. A chunk of fewer than StepSize
-// samples is padded with silence.
+// Next returns the probability that a chunk holds speech. A chunk of fewer than StepSize samples is padded with
+// silence.
 func (n *Network) Next(chunk []float32) float32 {
 	n.spectrum(chunk)
 	for i, c := range n.w.convs {
@@ -118,9 +118,8 @@ func (n *Network) Next(chunk []float32) float32 {
 	return n.recur(n.layers[4][hidden : 2*hidden])
 }
 
-// spectrum writes the magnitudes of four transforms, [frame][bin], to the first layer.
-// The input is the last samples of the previous chunk and the chunk, reflected at its
-// end.
+// spectrum writes the magnitudes of four transforms, [frame][bin], to the first layer. The input is the last
+// samples of the previous chunk and the chunk, reflected at its end.
 func (n *Network) spectrum(chunk []float32) {
 	const size = context + StepSize
 	clear(n.x[:])
@@ -147,8 +146,7 @@ func (n *Network) spectrum(chunk []float32) {
 	}
 }
 
-// apply computes dst = max(0, conv(src) + bias). Both have a row of zeros before and
-// after.
+// apply computes dst = max(0, conv(src) + bias). Both have a row of zeros before and after.
 func (c *convolution) apply(q *kernel.FourDots, dst, src []float32) {
 	frames := len(src)/c.in - 2
 	for t := 0; t < frames; t += c.stride {

@@ -2,8 +2,7 @@ package vad
 
 import "fmt"
 
-// Options define what counts as speech. The names are faster-whisper's, and zero fields mean
-// its defaults.
+// Options define what counts as speech. The names are faster-whisper's, and zero fields mean its defaults.
 type Options struct {
 	// Threshold is the least probability that begins speech. 0 means 0.5.
 	Threshold float64
@@ -11,8 +10,7 @@ type Options struct {
 	// MinSpeechDurationMS drops speech that is not longer, in ms.
 	MinSpeechDurationMS int
 
-	// MinSilenceDurationMS is the shortest silence that ends speech, in ms. 0 means 2000;
-	// negative means any.
+	// MinSilenceDurationMS is the shortest silence that ends speech, in ms. 0 means 2000; negative means any.
 	MinSilenceDurationMS int
 
 	// SpeechPadMS is added on either side of speech, in ms. 0 means 400; negative means none.
