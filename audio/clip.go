@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"time"
 
@@ -73,8 +74,11 @@ type Clip struct {
 func (in Input) Open(ctx context.Context, name string) (*Clip, error) {
 	//verity:reads sound may come through a FIFO: the read ends with its context
 	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = noFile{}
+	}
 	if err != nil {
-		return nil, unopened(name, err)
+		return nil, named(name, err)
 	}
 	st, err := f.Stat()
 	switch {
@@ -89,22 +93,13 @@ func (in Input) Open(ctx context.Context, name string) (*Clip, error) {
 	}
 	if err == nil {
 		var c *Clip
-		if c, err = in.openFile(ctx, name, f, st.Size()); err == nil {
+		if c, err = in.OpenFile(ctx, name, f); err == nil {
 			c.closers = append(c.closers, f.Close)
 			return c, nil
 		}
 	}
 	f.Close()
 	return nil, named(name, err)
-}
-
-// openFile makes a clip of a whole file of size bytes, with ffmpeg if necessary.
-func (in Input) openFile(ctx context.Context, name string, f *os.File, size int64) (*Clip, error) {
-	c, err := in.open(name, interruptible{ctx, f}, size)
-	if err != nil {
-		return in.convert(ctx, name, f, size, in.refused(err))
-	}
-	return c, nil
 }
 
 // An interruptible file cannot be read once its context has ended. A search for sound after damage may take
@@ -137,7 +132,10 @@ func (in Input) OpenFile(ctx context.Context, name string, f *os.File) (*Clip, e
 	if err != nil {
 		return nil, named(name, err)
 	}
-	c, err := in.openFile(ctx, name, f, st.Size())
+	c, err := in.open(name, interruptible{ctx, f}, st.Size())
+	if err != nil {
+		c, err = in.convert(ctx, name, f, st.Size(), in.refused(err))
+	}
 	return c, named(name, err)
 }
 

@@ -122,14 +122,6 @@ type ReadError struct {
 func (e *ReadError) Error() string { return e.File + ": " + e.Err.Error() }
 func (e *ReadError) Unwrap() error { return e.Err }
 
-// unopened returns an error for a file that cannot be opened.
-func unopened(name string, err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		err = noFile{}
-	}
-	return named(name, err)
-}
-
 // noFile is fs.ErrNotExist with a clearer text.
 type noFile struct{}
 

@@ -86,7 +86,7 @@ func (in Input) fromSpool(ctx context.Context, name string, s *spool, p *pump) (
 	if _, err := io.Copy(io.Discard, s); err != nil {
 		return nil, fmt.Errorf("copying it to a temporary file: %w", err)
 	}
-	return in.openFile(ctx, name, s.file, s.size)
+	return in.OpenFile(ctx, name, s.file)
 }
 
 // maxUnknown is how many bytes of no known format are kept before ffmpeg must find sound in them: more than it

@@ -75,9 +75,7 @@ func wavLayout(f *file) (l pcmLayout, err error) {
 			format = c
 		case c.id == "data" && data == nil:
 			data = c
-			if c.size, promised = dataBytes(c, f.size-c.body, form, ds64); promised == 0 && !f.isChunk(c.body, l.chunks) {
-				c.size, promised = f.size-c.body, -1 // what follows is sound
-			}
+			c.size, promised = f.dataBytes(c, l.chunks, form, ds64)
 		}
 		if format != nil && data != nil {
 			break
@@ -167,16 +165,17 @@ func (w *wavReader) decode(packet) ([]float64, error) {
 // unknownRIFF is the least size that stands for none: sox writes it to pipes, others write more.
 const unknownRIFF = 0x7ffff000
 
-// dataBytes returns how many bytes of sound there are, and how many the header promises, given the size in the
-// header of the data chunk. Programs that write to a pipe cannot know the size and leave 0, 0xFFFFFFFF or
-// something near 2 GiB; the sound then reaches to the end of the file, and nothing is promised. A size of 0 is
-// trusted if the RIFF header also ends the file there or accounts for chunks that follow.
-func dataBytes(c *fileChunk, rest, form, ds64 int64) (size, promised int64) {
+// dataBytes returns how many bytes of sound the data chunk c has, and how many its header promises; -1 means
+// unknown. form is where the file ends by the RIFF header, ds64 the size in a ds64 chunk. Programs that write to
+// a pipe cannot know the size and leave 0, 0xFFFFFFFF or something near 2 GiB; the sound then reaches to the end
+// of the file. A size of 0 counts if the RIFF header accounts for more and another chunk follows.
+func (f *file) dataBytes(c *fileChunk, chunks chunkForm, form, ds64 int64) (size, promised int64) {
 	const unknown = 0xffffffff
+	rest := f.size - c.body
 	switch {
 	case c.claimed == unknown && ds64 > 0:
 		return min(ds64, rest), ds64
-	case c.claimed == 0 && form > c.body && form != 8+unknown:
+	case c.claimed == 0 && form > c.body && form != 8+unknown && f.isChunk(c.body, chunks):
 		return 0, 0
 	case c.claimed == 0:
 		return rest, -1
