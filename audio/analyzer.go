@@ -75,8 +75,9 @@ func newAnalyzer(bins int) *analyzer {
 	a := &analyzer{mel: make([]float32, bins*blockFrames), logs: make([]float32, bins*blockFrames)}
 	a.out[0] = a.logs
 	for _, row := range frontend.Filters(bins) {
-		b := band{first: max(0, row.First-1)}                                   // a bin between two frequencies has no weights
-		for _, w := range row.Weights[:min(len(row.Weights), powers-b.first)] { // rounding may put the last edge above 8 kHz
+		b := band{first: max(0, row.First-1)} // a bin between two frequencies has no weights
+		// Rounding may put the last edge above 8 kHz.
+		for _, w := range row.Weights[:min(len(row.Weights), powers-b.first)] {
 			b.weights = append(b.weights, float32(w))
 		}
 		a.bands = append(a.bands, b)

@@ -106,7 +106,8 @@ func (c *chain) finish() error {
 	end := base + m.shape.seconds(m.frame)
 	switch {
 	case m.frame < m.shape.promised:
-		c.found.short(fmt.Sprintf("the header promises %.2f s, the file ends after %.2f s", base+m.shape.seconds(m.shape.promised), end))
+		promised := base + m.shape.seconds(m.shape.promised)
+		c.found.short(fmt.Sprintf("the header promises %.2f s, the file ends after %.2f s", promised, end))
 	case src.cut:
 		c.found.short(fmt.Sprintf("the file ends after %.2f s, amid the sound", end))
 	}
@@ -128,7 +129,8 @@ func (c *chain) follow() error {
 	for c.over = true; next > 0; next = nextLink(f, next+1, oggFirst) {
 		thing := fmt.Sprintf("what follows %.2f s, at byte %d", float64(c.delivered)/SampleRate, f.from+next)
 		if c.links++; int64(c.links) >= maxLinks+linksPerSecond*c.delivered/SampleRate {
-			return c.unread(thing, malformed("links of a chained file", fmt.Sprintf("at most %d, and %d a second", maxLinks, linksPerSecond), "more"))
+			most := fmt.Sprintf("at most %d, and %d a second", maxLinks, linksPerSecond)
+			return c.unread(thing, malformed("links of a chained file", most, "more"))
 		}
 		err := c.open(newFile(f.r, f.from+next, f.from+f.size))
 		if err == nil {

@@ -174,7 +174,8 @@ func checkSide(frame []byte) error {
 		}
 		return v
 	}
-	count, size, compress := 2*h.channels, 59, 4 // of granules, each of a channel; bits of one, and of how it writes scale factors
+	// The number of granules, each of one channel; the bits of one; the bits that describe its scale factors.
+	count, size, compress := 2*h.channels, 59, 4
 	if h.low {
 		count, size, compress = h.channels, 63, 9
 	}

@@ -176,7 +176,8 @@ func (o *oggReader) add(at int64, head, lacing, body []byte) error {
 	continued := head[5]&oggContinued != 0
 	if seq != o.seq || continued != (len(o.part) > 0) {
 		if o.lost = o.broken; o.lost.why == nil {
-			o.lost.why = malformed(fmt.Sprintf("Ogg page at byte %d", at), fmt.Sprintf("page %d of its stream", o.seq), "page %d", seq)
+			want := fmt.Sprintf("page %d of its stream", o.seq)
+			o.lost.why = malformed(fmt.Sprintf("Ogg page at byte %d", at), want, "page %d", seq)
 		}
 		o.part = nil
 	}

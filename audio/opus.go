@@ -30,7 +30,8 @@ type opusCodec struct {
 func newOpus(headers [][]byte) (codec, error) {
 	head := headers[0]
 	if len(head) < 19 || !hasAt(head, 0, "OpusHead") {
-		return nil, malformed("Opus header", `19 bytes that begin with "OpusHead"`, "%d bytes, %q", len(head), head[:min(len(head), 8)])
+		return nil, malformed("Opus header", `19 bytes that begin with "OpusHead"`,
+			"%d bytes, %q", len(head), head[:min(len(head), 8)])
 	}
 	channels, mapping := int(head[9]), head[18]
 	if mapping != 0 || channels < 1 || channels > 2 {

@@ -104,7 +104,8 @@ func NewSpectrogram(ctx context.Context, c *Clip, o Options) (*Spectrogram, erro
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	s := &Spectrogram{measured: measured{opt: o, name: c.name, top: logFloor}, an: newAnalyzer(o.Bins), head: strip{bins: o.Bins}}
+	m := measured{opt: o, name: c.name, top: logFloor}
+	s := &Spectrogram{measured: m, an: newAnalyzer(o.Bins), head: strip{bins: o.Bins}}
 	s.logsOf = s.logs
 	s.in = newFramer(c, o, func(_ context.Context, dst []float32) (int, error) { return c.Read(dst) })
 	if err := s.firstPass(ctx); err != nil {
@@ -243,8 +244,8 @@ func (s *Spectrogram) logs(ctx context.Context, from, n int) (strip, error) {
 // A framer gathers the samples of frames from a clip, in ascending order; going back makes it start again.
 type framer struct {
 	clip     *Clip
-	read     func(ctx context.Context, dst []float32) (int, error) // of clip
-	mirror   int64                                                 // reflect at this sample if the clip is no longer than that; -1: never
+	read     func(ctx context.Context, dst []float32) (int, error)
+	mirror   int64 // where a clip that is no longer is reflected; -1: nowhere
 	buf      []float32
 	base     int64 // number of buf[0] in the clip
 	keepFrom int64 // samples before it may be dropped
