@@ -2,7 +2,6 @@ package model
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -92,36 +91,26 @@ func (c *Checkpoint) checkFeatures(files ...string) error {
 	if err != nil || b == nil {
 		return err
 	}
-	type fields struct {
-		Size   *float64 `json:"feature_size"`
-		Rate   *float64 `json:"sampling_rate"`
-		FFT    *float64 `json:"n_fft"`
-		Hop    *float64 `json:"hop_length"`
-		Frames *float64 `json:"nb_max_frames"`
-		Chunk  *float64 `json:"chunk_length"`
-	}
-	var f struct {
-		fields
-		Inner *fields `json:"feature_extractor"` // processor_config.json nests them
-	}
-	if err := parseJSON(file, b, &f); err != nil {
+	var in map[string]any
+	if err := parseJSON(file, b, &in); err != nil {
 		return err
 	}
-	in := cmp.Or(f.Inner, &f.fields)
+	if inner, ok := in["feature_extractor"].(map[string]any); ok { // processor_config.json nests them
+		in = inner
+	}
 	for _, x := range []struct {
 		name string
-		got  *float64
 		want float64
 	}{
-		{"feature_size", in.Size, float64(c.Dims.MelBins)},
-		{"sampling_rate", in.Rate, frontend.SampleRate},
-		{"n_fft", in.FFT, frontend.WindowSize},
-		{"hop_length", in.Hop, frontend.HopLength},
-		{"nb_max_frames", in.Frames, float64(c.Dims.WindowFrames())},
-		{"chunk_length", in.Chunk, float64(c.Dims.WindowFrames()) * frontend.HopLength / frontend.SampleRate}, // in seconds
+		{"feature_size", float64(c.Dims.MelBins)},
+		{"sampling_rate", frontend.SampleRate},
+		{"n_fft", frontend.WindowSize},
+		{"hop_length", frontend.HopLength},
+		{"nb_max_frames", float64(c.Dims.WindowFrames())},
+		{"chunk_length", float64(c.Dims.WindowFrames()) * frontend.HopLength / frontend.SampleRate}, // in seconds
 	} {
-		if x.got != nil && *x.got != x.want {
-			return &ConfigError{file, x.name, fmt.Sprintf("is %v, the network needs %v", *x.got, x.want)}
+		if got := in[x.name]; got != nil && got != x.want {
+			return &ConfigError{file, x.name, fmt.Sprintf("is %#v, the network needs %v", got, x.want)}
 		}
 	}
 	return nil

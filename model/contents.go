@@ -9,21 +9,12 @@ import (
 	"verity/internal/tensor"
 )
 
-// Weight returns a weight by its Hugging Face name without the leading "model.",
+// Weight returns a weight, not yet read, by its Hugging Face name without the leading "model.",
 // such as "encoder.layers.0.self_attn.q_proj.weight". A shape, if given, must be
 // the weight's. "proj_out.weight", the vocabulary head, is the token embedding
 // unless the checkpoint unties them. The error is a *[TensorError].
 func (c *Checkpoint) Weight(name string, shape ...int) (Weight, error) {
 	return c.store.get(c.key(name), shape)
-}
-
-// Tensor returns all values of a weight, see Weight.
-func (c *Checkpoint) Tensor(name string, shape ...int) (tensor.Tensor, error) {
-	w, err := c.Weight(name, shape...)
-	if err != nil {
-		return tensor.Tensor{}, err
-	}
-	return w.Tensor(), nil
 }
 
 func (c *Checkpoint) key(name string) string {

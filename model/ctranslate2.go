@@ -39,7 +39,7 @@ func (c *Checkpoint) openCTranslate2(open opener) error {
 	if err != nil {
 		return err
 	}
-	if err := c.store.addFile(f, file, nil); err != nil {
+	if err := c.store.addFile(f, file); err != nil {
 		return err
 	}
 	return cmp.Or(c.ct2Generation(), c.checkFeatures("preprocessor_config.json"))

@@ -18,12 +18,12 @@ func ExampleOpenFS() {
 		return
 	}
 	defer c.Close()
-	w, err := c.Tensor("decoder.layers.0.fc1.weight", c.Dims.TextFFN, c.Dims.TextWidth)
+	w, err := c.Weight("decoder.layers.0.fc1.weight", c.Dims.TextFFN, c.Dims.TextWidth)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(w)
+	fmt.Println(w.Tensor())
 	// Output: [640 160] f16
 }
 

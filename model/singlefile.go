@@ -49,7 +49,7 @@ func (c *Checkpoint) openSingle(parse weights.Parser) error {
 		return err
 	}
 	c.store = newStore(c.Name)
-	if err := c.store.addFile(f, c.Name, nil); err != nil {
+	if err := c.store.addFile(f, c.Name); err != nil {
 		return err
 	}
 	c.Generation, err = newGeneration(c.Name, generationFields{}, c.Dims) // the files have nothing about decoding

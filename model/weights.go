@@ -46,14 +46,14 @@ func newStore(name string) *store { return &store{name: name, weights: map[strin
 // openStore opens model.safetensors, or else the files its index lists. dir precedes
 // their names in errors.
 func openStore(fsys fs.FS, dir string, open opener) (_ *store, err error) {
-	s, shards := newStore(path.Join(dir, singleFile)), []shard{{file: singleFile}}
+	s, files := newStore(path.Join(dir, singleFile)), []string{singleFile}
 	if !input.Exists(fsys, singleFile) {
 		s.name = path.Join(dir, indexFile)
 		b, err := input.ReadFS(fsys, indexFile, maxJSON)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
-		if shards, err = parseIndex(s.name, b); err != nil {
+		if files, err = parseIndex(s.name, b); err != nil {
 			return nil, err
 		}
 	}
@@ -62,35 +62,26 @@ func openStore(fsys fs.FS, dir string, open opener) (_ *store, err error) {
 			s.Close()
 		}
 	}()
-	for _, sh := range shards {
-		f, err := open(sh.file, safetensors.Parse)
-		if errors.Is(err, fs.ErrNotExist) && sh.names != nil {
-			return nil, fmt.Errorf("%s lists %s, which is not there: %w; download or convert the model again",
-				s.name, sh.file, err)
+	for _, file := range files {
+		f, err := open(file, safetensors.Parse)
+		if errors.Is(err, fs.ErrNotExist) && file != singleFile {
+			return nil, fmt.Errorf("%s lists %s, which is not there: %w; download or convert the model again", s.name, file, err)
 		} else if err != nil {
 			return nil, err
 		}
-		if err := s.addFile(f, path.Join(dir, sh.file), sh.names); err != nil {
+		if err := s.addFile(f, path.Join(dir, file)); err != nil {
 			return nil, err
 		}
 	}
 	return s, s.join()
 }
 
-// addFile adds the tensors of a file in its order: those that the index promises in it, or
-// all if there is no index.
-func (s *store) addFile(f *weights.File, shard string, promised []string) error {
+// addFile adds the tensors of a file in its order.
+func (s *store) addFile(f *weights.File, shard string) error {
 	s.files = append(s.files, f)
 	for _, e := range f.Entries() {
-		if _, ok := slices.BinarySearch(promised, e.Name); ok || promised == nil {
-			if err := s.add(Weight{Entry: e, Shard: shard, File: f}); err != nil {
-				return err
-			}
-		}
-	}
-	for _, name := range promised {
-		if _, ok := f.Entry(name); !ok {
-			return &TensorError{File: shard, Name: name, Err: ErrMissing}
+		if err := s.add(Weight{Entry: e, Shard: shard, File: f}); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -156,15 +147,9 @@ func (s *store) missing(key string, shape []int) error {
 	return e
 }
 
-// A shard is one file of the index, with the sorted names of its tensors.
-type shard struct {
-	file  string
-	names []string
-}
-
 // parseIndex reads model.safetensors.index.json and returns its files, sorted. An index
 // is not trusted: a file must be a plain name in the same directory.
-func parseIndex(file string, b []byte) ([]shard, error) {
+func parseIndex(file string, b []byte) (files []string, err error) {
 	var index struct {
 		WeightMap map[string]string `json:"weight_map"`
 	}
@@ -174,19 +159,14 @@ func parseIndex(file string, b []byte) ([]shard, error) {
 	if len(index.WeightMap) == 0 {
 		return nil, &ConfigError{file, "weight_map", "is missing or empty"}
 	}
-	byFile := map[string][]string{}
-	for name, f := range index.WeightMap {
-		if !plainName(f) || strings.ContainsFunc(name, unicode.IsControl) {
+	for _, f := range slices.Compact(slices.Sorted(maps.Values(index.WeightMap))) {
+		if !plainName(f) {
 			return nil, &ConfigError{file, "weight_map",
-				fmt.Sprintf("names the file %.80q for tensor %.80q, want a name in the same directory", f, name)}
+				fmt.Sprintf("names the file %.80q, want a name in the same directory", f)}
 		}
-		byFile[f] = append(byFile[f], name)
+		files = append(files, f)
 	}
-	var shards []shard
-	for _, f := range slices.Sorted(maps.Keys(byFile)) {
-		shards = append(shards, shard{f, slices.Sorted(slices.Values(byFile[f]))})
-	}
-	return shards, nil
+	return files, nil
 }
 
 // plainName reports whether a name is a file of its directory on every system, and short

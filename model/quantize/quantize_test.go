@@ -186,14 +186,15 @@ func content(t *testing.T, dir string) string {
 // checkResult compares a weight with the original.
 func checkResult(t *testing.T, c, got *model.Checkpoint, l Result) {
 	t.Helper()
-	a, err := c.Tensor(l.Name)
+	wa, err := c.Weight(l.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := got.Tensor(l.Name, a.Shape...)
+	wb, err := got.Weight(l.Name, wa.Shape...)
 	if err != nil {
 		t.Fatal(err)
 	}
+	a, b := wa.Tensor(), wb.Tensor()
 	if b.DType != tensor.F16 {
 		t.Errorf("%s: expands to %v", l.Name, b.DType)
 	}

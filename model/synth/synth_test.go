@@ -303,12 +303,12 @@ func TestSource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := c.Tensor("decoder.layers.3.fc1.weight")
+	w, err := c.Weight("decoder.layers.3.fc1.weight")
 	if err != nil {
 		t.Fatal(err)
 	}
 	sum, squares := 0.0, 0.0
-	for _, v := range w.Float32() {
+	for _, v := range w.Tensor().Float32() {
 		sum += float64(v)
 		squares += float64(v) * float64(v)
 	}

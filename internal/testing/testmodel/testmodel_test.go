@@ -33,11 +33,11 @@ func TestRule(t *testing.T) {
 			slices.Sort(names)
 			h := sha256.New()
 			for _, name := range names {
-				w, err := c.Tensor(name)
+				w, err := c.Weight(name)
 				if err != nil {
 					t.Fatal(err)
 				}
-				write(h, w.Float32())
+				write(h, w.Tensor().Float32())
 			}
 			if got := hex.EncodeToString(h.Sum(nil)); got != want.Weights {
 				t.Errorf("weights have the hash %s, Python's %s", got, want.Weights)
