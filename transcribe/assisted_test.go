@@ -40,7 +40,7 @@ func withOptions(m *Model, a assistant.Assistant, o LoadOptions) *Model {
 	if err != nil {
 		panic(err)
 	}
-	n.wire(a, o)
+	n.setAssistant(a, o)
 	return n
 }
 

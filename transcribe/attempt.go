@@ -46,8 +46,9 @@ func (r *transcription) decode(ctx context.Context, w encodedWindow) (a attempt,
 		a = newAttempt(r.t.model.Tokenizer, d, temperature)
 		refused := r.t.opt.mustRetry(a)
 		r.recordAttempt(a, time.Since(began))
-		r.log.Debug("decoded", "seek", r.cursor.seek, "temperature", temperature, "tokens", len(a.tokens),
-			"avg_logprob", a.logProb, "compression_ratio", a.compression, "no_speech_prob", a.noSpeech, "refused", refused)
+		r.log.Debug("decoded", "seek", r.cursor.seek, "temperature", temperature,
+			"tokens", len(a.tokens), "avg_logprob", a.logProb,
+			"compression_ratio", a.compression, "no_speech_prob", a.noSpeech, "refused", refused)
 		if !refused {
 			break
 		}
@@ -87,7 +88,7 @@ func (t *Transcriber) search(temperature float64) decoder.SearchOptions {
 	return o
 }
 
-// newAttempt measures a windowText.
+// newAttempt measures a decoded window.
 //
 // Source: openai/whisper@c0d2f62 whisper/decoding.py, DecodingTask.run.
 func newAttempt(t *tokenizer.Tokenizer, d decodedWindow, temperature float64) attempt {
@@ -119,9 +120,8 @@ func compressionRatio(text string) float64 {
 	return float64(len(text)) / float64(zlibsize.Len(text))
 }
 
-// upstreamText returns the text whose compression upstream measures: without timestamps, but
-// with other special tokens spelled out, for a model may choose a language amid the text.
-// A transcript holds none of them.
+// upstreamText returns the text whose compression upstream measures. It lacks timestamps but spells
+// out other special tokens, which a model may choose amid the text and a transcript never holds.
 //
 // Source: openai/whisper@c0d2f62 whisper/tokenizer.py, Tokenizer.decode.
 func upstreamText(t *tokenizer.Tokenizer, tokens []tokenizer.Token) string {
@@ -160,8 +160,8 @@ func (o *Options) silent(a attempt) bool {
 	return o.speechless(a) && !likely
 }
 
-// A choiceHash hashes the decoder's choices in every attempt at every window, also those
-// that lead to no segment, and each log-probability: a transcript has only means.
+// A choiceHash hashes the decoder's choices and their log-probabilities in every attempt at every
+// window, also where they lead to no segment.
 type choiceHash struct{ tokens, logProbs hash.Hash }
 
 func newChoiceHash() choiceHash { return choiceHash{sha256.New(), sha256.New()} }

@@ -2,6 +2,7 @@ package transcribe
 
 import (
 	"math"
+	"slices"
 
 	"verity/audio"
 	"verity/tokenizer"
@@ -14,7 +15,7 @@ type tokenSpan struct {
 	start, end float64
 }
 
-// framesPerStep is the frames of mel between two timestamps of 0.02 s.
+// framesPerStep is the number of mel frames in a timestamp step of 0.02 s.
 const framesPerStep = 2
 
 // splitAtTimestamps divides a window's tokens into segments where two timestamps stand side by
@@ -25,8 +26,7 @@ const framesPerStep = 2
 //	<|0.00|> a <|1.00|><|1.20|> b <|2.00|>              → a, b; advance by size, nothing follows
 //	<|0.00|> a <|1.00|>, or no timestamps               → a; advance by size
 //
-// Source: openai/whisper@c0d2f62 whisper/transcribe.py, from "timestamp_tokens"
-// on.
+// Source: openai/whisper@c0d2f62 whisper/transcribe.py, "timestamp_tokens" and after.
 func splitAtTimestamps(t *tokenizer.Tokenizer, tokens []tokenizer.Token, size int) (pieces []tokenSpan, advance int) {
 	ends := boundaries(t, tokens)
 	if len(ends) == 0 {
@@ -54,9 +54,19 @@ func splitAtTimestamps(t *tokenizer.Tokenizer, tokens []tokenizer.Token, size in
 	return pieces, framesPerStep * int(tokens[begin-1]-t.TimestampBegin)
 }
 
-// wholeWindow returns all tokens of a window as one span.
+// wholeWindow returns all tokens of a window as one span. It ends at the last timestamp, or with
+// the frames if there is none but the first.
 func wholeWindow(t *tokenizer.Tokenizer, tokens []tokenizer.Token, size int) []tokenSpan {
-	return []tokenSpan{{tokens, 0, wholeEnd(t, tokens, size)}}
+	end := seconds(size)
+	for _, tok := range slices.Backward(tokens) {
+		if t.IsTimestamp(tok) {
+			if tok != t.TimestampBegin {
+				end = t.Seconds(tok)
+			}
+			break
+		}
+	}
+	return []tokenSpan{{tokens, 0, end}}
 }
 
 // boundaries returns the places between two timestamps side by side.
@@ -74,20 +84,6 @@ func boundaries(t *tokenizer.Tokenizer, tokens []tokenizer.Token) (places []int)
 func endsInSingle(t *tokenizer.Tokenizer, tokens []tokenizer.Token) bool {
 	n := len(tokens)
 	return n >= 2 && !t.IsTimestamp(tokens[n-2]) && t.IsTimestamp(tokens[n-1])
-}
-
-// wholeEnd returns the end of a window that is one segment: its last timestamp,
-// or the end of its frames if it has none but the first.
-func wholeEnd(t *tokenizer.Tokenizer, tokens []tokenizer.Token, size int) float64 {
-	for i := len(tokens) - 1; i >= 0; i-- {
-		if t.IsTimestamp(tokens[i]) {
-			if tokens[i] != t.TimestampBegin {
-				return t.Seconds(tokens[i])
-			}
-			break
-		}
-	}
-	return seconds(size)
 }
 
 // seconds returns the time of a frame.
@@ -112,7 +108,7 @@ func frameSpans(spans []Span, total int) []frameSpan {
 	return list
 }
 
-// A cursor is a position in a list of spans. Seek may lie before the next span or after it.
+// A cursor is a position in a list of spans. It may lie before or after the next span.
 type cursor struct {
 	todo []frameSpan
 	seek int

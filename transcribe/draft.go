@@ -47,7 +47,6 @@ func (t *Transcriber) setDraftTranscriber() {
 		Temperatures: []float64{0}, Spans: t.opt.Spans, SkipSpeechCheck: true}
 	var err error
 	if t.draftTranscriber, err = New(m, o); err != nil {
-		t.draftTranscriber = nil
 		t.opt.Log.Warn("decoding continues without the assistant; the text is the same", "error", err)
 	}
 }
@@ -69,13 +68,13 @@ func (t *Transcriber) transcribeDraftFirst(
 	if tr != nil {
 		s := &tr.Stats
 		s.DraftPasses.Add(first.Stats.Passes)
-		s.Seconds.Draft, s.Seconds.Decode, s.Seconds.Total = s.Seconds.Draft+took, s.Seconds.Decode+took, s.Seconds.Total+took
+		s.Seconds.Add(transcript.Seconds{Draft: took, Decode: took, Total: took})
 	}
 	return tr, err
 }
 
-// DraftFrom returns the segments of a transcript of t as text to draft from. The times are
-// those of the timestamp tokens, since word times may have moved the segments.
+// DraftFrom returns the segments of a transcript by t as text to draft from. Their times are those
+// of the timestamp tokens, since word times may have moved the segments.
 func (t *Transcriber) DraftFrom(tr *transcript.Transcript) (lines []transcript.Cue) {
 	tok := t.model.Tokenizer
 	for _, s := range tr.Segments {
@@ -108,31 +107,27 @@ func packTimes(lines []transcript.Cue, parts []audio.Part) []transcript.Cue {
 
 // draftSources returns what may draft in the window at the cursor.
 func (r *transcription) draftSources() draftSources {
-	const most = 100 // tokens: more than a follower looks back
+	const most = 100 // tokens: more than a TextProposer compares
 	before := r.history.text()
-	return draftSources{withoutAssistant: r.failures.Load() >= maxFailures, text: r.follower, window: assistant.TextWindow{
-		Start: seconds(r.cursor.seek), End: seconds(r.cursor.seek + r.frames), Clip: r.src.Seconds(),
-		Before:     r.t.model.Tokenizer.Decode(before[max(0, len(before)-most):]),
-		Timestamps: !r.t.opt.WithoutTimestamps,
-	}}
-}
-
-// follower returns what follows the text of the clip; nil without one.
-func (t *Transcriber) follower() *assistant.TextProposer {
-	if t.draftText == nil {
-		return nil
+	return draftSources{
+		withoutAssistant: r.failures.Load() >= maxFailures,
+		text:             r.textProposer,
+		window: assistant.TextWindow{
+			Start: seconds(r.cursor.seek), End: seconds(r.cursor.seek + r.frames), Clip: r.src.Seconds(),
+			Before:     r.t.model.Tokenizer.Decode(before[max(0, len(before)-most):]),
+			Timestamps: !r.t.opt.WithoutTimestamps,
+		},
 	}
-	return t.draftText.NewProposer()
 }
 
-// Warn that a draft was useless only after this many tokens.
+// minTokensToWarn is the length of a transcript from which a useless draft causes a warning.
 const minTokensToWarn = 20
 
-// warnUseless warns if the output agrees with almost nothing of the text to draft from.
+// warnUseless warns if fewer than one token in 50 comes from the text to draft from.
 func (r *transcription) warnUseless() {
-	const share = 50                                    // one token of this many must come from the text
-	ignored := r.t.model.overlap || r.t.model.rejection // where probabilities are compared, see proposer
-	if n := r.stats.Tokens; r.t.draftText != nil && !ignored && r.t.warnsUseless && r.t.opt.BeamSize < 2 && n >= minTokensToWarn && r.stats.Drafts.FromText*share < n {
+	t, n := r.t, r.stats.Tokens
+	ignored := t.model.overlap || t.model.rejection || t.opt.BeamSize > 1 // the text drafts nothing; see proposer
+	if t.draftText != nil && t.warnsUseless && !ignored && n >= minTokensToWarn && r.stats.Drafts.FromText*50 < n {
 		r.log.Warn("the text to draft from was of no use: almost none of it is in the transcript", "tokens", n,
 			"drafted_from_it", r.stats.Drafts.FromText)
 	}

@@ -40,9 +40,8 @@ type lane struct {
 }
 
 const (
-	// laneSeconds is the minimum length of a lane. On average half a window at its end is
-	// transcribed twice, which costs less with longer lanes; but then a file has fewer lanes
-	// to decode together.
+	// laneSeconds is the minimum length of a lane. On average, half a window at its end is
+	// transcribed twice. Longer lanes save some of that work, but fewer are decoded together.
 	laneSeconds = 90
 
 	// To find quietFrames of quiet, a cut may move this far from where it would divide the
@@ -108,7 +107,7 @@ func (r *transcription) spanInLanes(ctx context.Context, span frameSpan, begins 
 	return err
 }
 
-// cutLanes yields the lanes of a span, cut at quiet places.
+// cutLanes yields the lanes of a span, cut at quiet places. begins means that it is the first span.
 func (r *transcription) cutLanes(ctx context.Context, span frameSpan, begins bool, p *laneProgress) iter.Seq[*lane] {
 	all, length := span.end-span.start, int(r.t.opt.laneSeconds*audio.FramesPerSecond)
 	lanes := max(1, all/max(length, 2*r.frames))
@@ -165,14 +164,6 @@ func (r *transcription) addLaneWork(l *lane) []transcript.Segment {
 	return l.run.segments
 }
 
-// appendLane numbers and appends final segments.
-func (r *transcription) appendLane(segments []transcript.Segment) {
-	for i := range segments {
-		segments[i].ID = len(r.segments) + i
-	}
-	r.appendSegments(segments, 0)
-}
-
 // laneProgress reports the progress of all lanes of a span together.
 type laneProgress struct {
 	mu   sync.Mutex
@@ -180,11 +171,14 @@ type laneProgress struct {
 	done float64 // seconds
 }
 
-// append appends final segments; the next lane begins at a frame.
+// append numbers and appends final segments. next is the frame at which the next lane begins.
 func (p *laneProgress) append(segments []transcript.Segment, next int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.to.appendLane(segments)
+	for i := range segments {
+		segments[i].ID = len(p.to.segments) + i
+	}
+	p.to.appendSegments(segments, 0)
 	p.to.cursor.seek = next
 	p.to.reportProgress()
 }

@@ -295,7 +295,7 @@ func TestLanesRefuses(t *testing.T) {
 	}
 	for field, o := range map[string]Options{"Chunked": {Chunked: true}, "VAD": {VAD: &vad.Options{}}} {
 		var option *OptionError
-		if _, err := scriptedLanes(t, o, nil).Live(t.Context(), "", nil, Callbacks{}); !errors.As(err, &option) || option.Field != field {
+		if _, err := scriptedLanes(t, o, nil).transcribeLive(t.Context(), "", nil, Callbacks{}); !errors.As(err, &option) || option.Field != field {
 			t.Errorf("live sound with %s: %v", field, err)
 		}
 	}

@@ -21,15 +21,15 @@ func TestLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := audio.NewSpectrogram(t.Context(), audio.FromSamples("sound", pcm), tr.MelOptions())
+	s, err := audio.NewSpectrogram(t.Context(), audio.FromSamples("sound", pcm), tr.melOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
-	live, err := audio.NewLive(t.Context(), audio.FromSamples("sound", pcm), s.Hash(), tr.MelOptions())
+	live, err := audio.NewLive(t.Context(), audio.FromSamples("sound", pcm), s.Hash(), tr.melOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := tr.Live(t.Context(), "sound", live, Callbacks{})
+	got, err := tr.transcribeLive(t.Context(), "sound", live, Callbacks{})
 	if err != nil {
 		t.Fatal(err)
 	}

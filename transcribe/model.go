@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -13,6 +14,7 @@ import (
 	"verity/decoder"
 	"verity/decoder/schedule"
 	"verity/encoder"
+	"verity/internal/layer"
 	"verity/model"
 	"verity/parallel"
 	"verity/precision"
@@ -27,8 +29,8 @@ type Model struct {
 	Dims       model.Dims
 	Generation model.Generation
 
-	Encoder   *encoder.Encoder    // the audio half of the network
-	Decoder   *decoder.Decoder    // and the text half
+	Encoder   *encoder.Encoder
+	Decoder   *decoder.Decoder
 	Pool      *parallel.Pool      // the threads that run the arithmetic
 	Assistant assistant.Assistant // what drafts tokens: assistant.None for plain decoding
 	Auto      *assistant.Auto     // decides on draft lengths; nil without an assistant or with LoadOptions.Policy
@@ -36,12 +38,12 @@ type Model struct {
 
 	ownPool    bool
 	closed     atomic.Bool
-	draftModel *Model                  // transcribes each clip first, as a draft; nil without
-	policies   *sync.Pool              // of windows that are over, with their measurements; nil without an assistant
-	pace       *assistant.TextPolicy   // of drafts from texts
-	newPolicy  func() assistant.Policy // asked for; nil for auto
-	rejection  bool                    // see LoadOptions
-	overlap    bool                    // measure it
+	draftModel *Model                  // transcribes each clip first, as a draft; nil without one
+	policies   *sync.Pool              // draft policies with the measurements of past windows; nil without an assistant
+	textPolicy *assistant.TextPolicy   // draft lengths for drafts from a text
+	newPolicy  func() assistant.Policy // LoadOptions.Policy
+	rejection  bool                    // LoadOptions.Rejection
+	overlap    bool                    // LoadOptions.MeasureOverlap
 }
 
 // Assisted reports whether anything drafts tokens.
@@ -50,7 +52,7 @@ func (m *Model) Assisted() bool { return m.draftModel != nil || m.policies != ni
 // ErrClosed is the error of work that begins after the model was closed.
 var ErrClosed = errors.New("transcribe: the model is closed")
 
-// Close ends the model's own threads. To transcribe afterwards is [ErrClosed]. A pool from
+// Close ends the model's own threads. Transcribing afterwards fails with [ErrClosed]. A pool from
 // LoadOptions stays open, and so does the checkpoint.
 func (m *Model) Close() {
 	m.closed.Store(true)
@@ -66,29 +68,28 @@ type LoadOptions struct {
 	// text does not depend on it.
 	Threads int
 
-	// Pool runs the arithmetic instead of threads of the model's own. It stays the
-	// caller's to close.
+	// Pool runs the arithmetic in place of threads of the model's own. The caller closes it.
 	Pool *parallel.Pool
 
 	// Precision is the number format of the weights and of the arithmetic. The zero
 	// value is as exact as the file.
 	Precision precision.Precision
 
-	// WindowsFirst encodes all windows that wait before anything is decoded. More
-	// sequences then share a pass; their text comes in bursts. Without, passes get a
-	// sixteenth of the time, so that nobody waits long, as a server wants it.
+	// WindowsFirst encodes all waiting windows before anything is decoded. More sequences
+	// then share a pass, but text arrives in bursts. Without it, decoding gets a sixteenth of
+	// the time while windows are encoded, so that a server's clients do not wait long.
 	WindowsFirst bool
 
-	// SharedWith is a model that was loaded from the same checkpoint. Its weights and its
-	// pool are used; Threads, Pool and Precision are ignored. It must stay open.
+	// SharedWith is a model of the same checkpoint, whose weights and pool the new model
+	// uses. Threads, Pool and Precision are then ignored. It must stay open.
 	SharedWith *Model
 
 	// Assistant drafts tokens for the model to verify. The zero value means plain
 	// decoding.
 	Assistant AssistantOptions
 
-	// Policy makes a policy for draft lengths, one for each sequence that is decoded at
-	// the same time. Nil means those of an assistant.Auto.
+	// Policy makes a policy for draft lengths. It is called for each sequence that is decoded
+	// at the same time. Nil means the policies of an assistant.Auto.
 	Policy func() assistant.Policy
 
 	// Rejection verifies drafts at temperatures above 0 by classic speculative sampling
@@ -111,9 +112,9 @@ type AssistantOptions struct {
 	// Method is how drafts are made if there is no Checkpoint.
 	Method Method
 
-	// Checkpoint is that of a distilled decoder, or of a smaller Whisper. One of another
-	// family, whose vocabulary or windows differ, transcribes each clip first, and the
-	// model drafts from that. It must stay open while the model is used.
+	// Checkpoint holds a distilled decoder or a smaller Whisper. If its vocabulary or windows
+	// differ from the model's, it transcribes each clip first, and the model drafts from that
+	// text. It must stay open while the model is used.
 	Checkpoint *model.Checkpoint
 
 	// Precision is the number format of the assistant's weights and arithmetic.
@@ -144,23 +145,24 @@ func Load(ctx context.Context, c *model.Checkpoint, o LoadOptions) (*Model, erro
 	}
 	a, err := o.Assistant.load(m, c)
 	if errors.As(err, new(*assistant.MismatchError)) && o.Assistant.Checkpoint.Has("encoder.") {
-		a = assistant.None{} // it cannot draft token by token, but it can write first
-		m.draftModel, err = Load(ctx, o.Assistant.Checkpoint, LoadOptions{Pool: m.Pool, Precision: AssistantPrecision(o.Assistant.Precision), Log: o.Log})
+		a = assistant.None{} // it cannot draft token by token, but it can transcribe first
+		m.draftModel, err = Load(ctx, o.Assistant.Checkpoint,
+			LoadOptions{Pool: m.Pool, Precision: AssistantPrecision(o.Assistant.Precision), Log: o.Log})
 	}
 	if err := cmp.Or(err, ctx.Err()); err != nil {
 		m.Close()
 		return nil, err
 	}
-	m.wire(a, o)
+	m.setAssistant(a, o)
 	return m, nil
 }
 
 // weights reads tokenizer and network, or shares those of SharedWith.
 func (o LoadOptions) weights(c *model.Checkpoint) (*Model, error) {
-	if like := o.SharedWith; like != nil {
+	if s := o.SharedWith; s != nil {
 		return &Model{
-			Tokenizer: like.Tokenizer, Dims: like.Dims, Generation: like.Generation,
-			Pool: like.Pool, Encoder: like.Encoder, Decoder: like.Decoder,
+			Tokenizer: s.Tokenizer, Dims: s.Dims, Generation: s.Generation,
+			Pool: s.Pool, Encoder: s.Encoder, Decoder: s.Decoder,
 		}, nil
 	}
 	m := &Model{Dims: c.Dims, Generation: c.Generation, Pool: o.Pool}
@@ -213,15 +215,16 @@ func (a AssistantOptions) load(m *Model, c *model.Checkpoint) (assistant.Assista
 	case Self:
 		return assistant.Self(target, o)
 	}
-	return nil, fmt.Errorf("transcribe: assistant: got method %q, want %s, %s, %s or %s", a.Method, None, NGram, Bigram, Self)
+	return nil, fmt.Errorf("transcribe: assistant: got method %q, want %s, %s, %s or %s",
+		a.Method, None, NGram, Bigram, Self)
 }
 
-// wire connects the parts.
-func (m *Model) wire(a assistant.Assistant, o LoadOptions) {
+// setAssistant sets the assistant, the draft policies and the batch.
+func (m *Model) setAssistant(a assistant.Assistant, o LoadOptions) {
 	m.Assistant, m.rejection, m.overlap = a, o.Rejection, o.MeasureOverlap
 	m.Batch = schedule.New(m.Decoder)
 	m.Batch.WindowsFirst = o.WindowsFirst
-	m.pace, m.newPolicy = &assistant.TextPolicy{Streams: m.Batch.Members}, o.Policy
+	m.textPolicy, m.newPolicy = &assistant.TextPolicy{Streams: m.Batch.Members}, o.Policy
 	if _, none := a.(assistant.None); none {
 		return
 	}
@@ -231,4 +234,57 @@ func (m *Model) wire(a assistant.Assistant, o LoadOptions) {
 		policy = m.Auto.Policy
 	}
 	m.policies = &sync.Pool{New: func() any { return policy() }}
+}
+
+// LoadNetwork reads the encoder and the decoder of c at the same time, in the same precision: the
+// disk reads one while the processor packs the other.
+func LoadNetwork(c *model.Checkpoint, o decoder.Options) (e *encoder.Encoder, d *decoder.Decoder, err error) {
+	if o.Precision, err = layer.Resolve(c, o.Precision, o.Pool); err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancelCause(c.Context())
+	defer cancel(nil)
+	c = c.WithContext(ctx)
+	var both sync.WaitGroup
+	both.Go(func() {
+		var err error
+		if e, err = encoder.New(c, o); err != nil {
+			cancel(err)
+		}
+	})
+	both.Go(func() {
+		var err error
+		if d, err = decoder.New(c, o); err != nil {
+			cancel(err)
+		}
+	})
+	both.Wait()
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	return e, d, nil
+}
+
+// contradictions compares what the files of a checkpoint say about the same tokens. A wrong start
+// or end token makes the text nonsense, so it is an error. Other differences are warnings.
+func contradictions(
+	name string, tok *tokenizer.Tokenizer, g model.Generation, vocab int,
+) (warnings []string, err error) {
+	for _, m := range decoder.TokenMismatches(tok, g) {
+		text := fmt.Sprintf("%s: %s is %d, but the tokenizer has that token at %d: are the files of one model?",
+			name, m.Field, m.Stated, m.Token)
+		if strings.HasPrefix(m.Field, "eos") || strings.HasPrefix(m.Field, "decoder_start") {
+			return nil, fmt.Errorf("%s Take the configuration and the tokenizer from the same place", text)
+		}
+		warnings = append(warnings, text+" The tokenizer's is used")
+	}
+	switch {
+	case g.Multilingual && vocab == tokenizer.VocabEnglish:
+		warnings = append(warnings, fmt.Sprintf(
+			"%s: is_multilingual is true, but %d tokens are those of an English-only model", name, vocab))
+	case !g.Multilingual && (vocab == tokenizer.VocabMultilingual || vocab == tokenizer.VocabLargeV3):
+		warnings = append(warnings, fmt.Sprintf("%s: is_multilingual is false, "+
+			"but %d tokens are those of a multilingual model: no language is detected", name, vocab))
+	}
+	return warnings, nil
 }

@@ -24,12 +24,11 @@ const (
 )
 
 // Options configures a Transcriber. The zero value detects the language, transcribes with
-// timestamps, falls back the way upstream does, and writes nothing where there is no speech.
-// It is what the command line and the server do without options.
+// timestamps, falls back as upstream does, and writes nothing where there is no speech. The
+// command line and the server use it by default.
 type Options struct {
-	// Language is a code such as "en" or a name such as "English". Empty means
-	// detect it in the first window and keep it; several, as in "en,de", the same
-	// among these.
+	// Language is a code such as "en" or a name such as "English". If it is empty, the
+	// language is detected in the first window. A list such as "en,de" restricts detection.
 	Language string
 
 	// Multilingual detects the language of every window. It cannot be combined with
@@ -49,9 +48,8 @@ type Options struct {
 	// Seed is the seed of sampling at temperatures above 0.
 	Seed uint64
 
-	// MaxCompressionRatio refuses a window whose text has more bytes than this times
-	// its size after zlib: the sign of a repetition loop. 0 means 2.4; +Inf turns it
-	// off.
+	// MaxCompressionRatio refuses a window if zlib compresses its text to less than 1/ratio:
+	// the sign of a repetition loop. 0 means 2.4; +Inf turns it off.
 	MaxCompressionRatio float64
 
 	// MinLogProb refuses a window whose mean token log-probability (natural log)
@@ -63,7 +61,7 @@ type Options struct {
 	MaxNoSpeech float64
 
 	// BeamSize is the number of sequences of the search at temperature 0. 0 and 1 mean greedy
-	// decoding. The assistant is not used then.
+	// decoding. A search of several sequences does not use the assistant.
 	BeamSize int
 
 	// Patience ends the search when BeamSize times as many sequences have ended. 0
@@ -101,12 +99,11 @@ type Options struct {
 	// but not nil allows every token, special tokens included.
 	SuppressTokens []tokenizer.Token
 
-	// SuppressExpression forbids every text token that it matches from end to end, a
-	// leading space included, beside SuppressTokens. Nil forbids none.
+	// SuppressExpression forbids every text token that it matches as a whole, including a
+	// leading space. Nil forbids none.
 	SuppressExpression *regexp.Regexp
 
-	// Repetition holds the rules against repetition that transformers has and openai
-	// has not.
+	// Repetition holds rules against repetition, which transformers has and openai lacks.
 	Repetition decoder.Repetition
 
 	// TopK and TopP restrict the choice at temperatures above 0 to the likeliest
@@ -144,10 +141,9 @@ type Options struct {
 	// transcribes everything. It cannot be combined with Spans.
 	VAD *vad.Options
 
-	// Chunked cuts a clip into lanes at quiet places, decodes several at the same time,
-	// and joins their text. Within a lane every window begins where the text of the one
-	// before ends, with that text before it, as without lanes. They share every pass over
-	// the weights.
+	// Chunked cuts a clip into lanes at quiet places, decodes several at the same time, and
+	// joins their text. Lanes share every pass over the weights. Within a lane, windows follow
+	// each other as they do without lanes.
 	Chunked bool
 
 	// AudioContext is how many positions of 20 ms a window of the encoder has. 0 means
@@ -169,8 +165,8 @@ type Options struct {
 	// them.
 	Log *slog.Logger
 
-	// The least length of a lane in seconds, and how many are decoded at the same time,
-	// which the text does not depend on. Only tests set them.
+	// The least length of a lane in seconds, and how many lanes are decoded at the same time.
+	// Only tests set them. The text does not depend on lanes.
 	laneSeconds float64
 	lanes       int
 }
@@ -238,7 +234,8 @@ func (o Options) check() error {
 	case o.Task != Transcribe && o.Task != Translate:
 		return &OptionError{"Task", o.Task, "must be transcribe or translate"}
 	case o.Multilingual && o.Language != "" && !strings.Contains(o.Language, ","):
-		return &OptionError{"Multilingual", true, "cannot be combined with one language; name several, as en,de, or none"}
+		return &OptionError{"Multilingual", true,
+			"cannot be combined with one language; name several, as en,de, or none"}
 	case o.Pad != audio.PadAudio && o.Pad != audio.PadMel:
 		return &OptionError{"Pad", o.Pad, "must be audio or mel"}
 	}
@@ -252,12 +249,12 @@ type limit struct {
 	got, least, most float64
 }
 
-// limits are those of all numbers among o, but for lists, and for AudioContext, which a
-// model bounds.
+// limits returns the limits of all numbers in o, except for lists and for AudioContext, whose limit
+// depends on the model.
 func (o *Options) limits() []limit {
 	const (
-		most       = 1000 // of what no number has a use for
-		mostTokens = 448  // of a window with its prompt, in published models
+		most       = 1000 // beyond any use
+		mostTokens = 448  // in a window with its prompt, in published models
 	)
 	inf, penalty := math.Inf(1), 0.0
 	if o.LengthPenalty != nil {
@@ -294,7 +291,8 @@ func (o *Options) checkLists() error {
 	last := 0.0
 	for _, s := range o.Spans {
 		if !(s.Start >= last && s.End >= s.Start) {
-			return &OptionError{"Spans", s, fmt.Sprintf("must start at %v s or later, where the span before it ends, and end no sooner", last)}
+			return &OptionError{"Spans", s, fmt.Sprintf(
+				"must start at %v s or later, where the span before it ends, and end no sooner", last)}
 		}
 		last = s.End
 	}

@@ -25,8 +25,8 @@ func (r *transcription) reportShare(share float64) {
 // reportEncoding reports a share of a window's encoding as done: half of the work.
 func (r *transcription) reportEncoding(share float64) { r.reportShare(share / 2) }
 
-// reportDecoding reports how many tokens a window has so far. It expects as many as the windows
-// before had on average; four a second in the first window.
+// reportDecoding reports how many tokens a window has so far. It expects the mean of the previous
+// windows, or four a second in the first window.
 func (r *transcription) reportDecoding(tokens int) {
 	expected := 4 * r.windowSeconds
 	if n := r.stats.Attempts; n > 0 {

@@ -27,9 +27,8 @@ func (h *history) add(segments [][]tokenizer.Token, forget bool) {
 // text returns all tokens but the initial prompt.
 func (h *history) text() []tokenizer.Token { return h.tokens[h.initial:] }
 
-// forPrompt returns the text that the next window continues; its prompt has room for that many
-// tokens. With carry the initial prompt always comes first, then as many of the last tokens as
-// fit.
+// forPrompt returns the text that the next window continues. room is the number of tokens that the
+// prompt can hold. With carry, the initial prompt always precedes the last tokens that fit.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, "if carry_initial_prompt".
 func (h *history) forPrompt(room int, carry bool) []tokenizer.Token {
@@ -80,7 +79,7 @@ func (t *Transcriber) startTokens(language tokenizer.Language) []tokenizer.Token
 	return start
 }
 
-// languageAndTask returns the same without the token about timestamps.
+// languageAndTask returns the tokens that start a transcript, without the one about timestamps.
 func (t *Transcriber) languageAndTask(language tokenizer.Language) []tokenizer.Token {
 	tok := t.model.Tokenizer
 	start := []tokenizer.Token{tok.SOT}

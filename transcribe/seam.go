@@ -11,11 +11,13 @@ import (
 	"verity/transcript"
 )
 
-// seam joins the segments of two lanes. The left lane ends at the time leftEnd, the right one
-// begins at the time cut, at a quiet place; both have transcribed what lies between. The text
-// changes from left to right within a run of words that both have at about the same time, or
-// else at the cut. A segment in which it changes is divided.
-func (r *transcription) seam(left, right []transcript.Segment, cut, leftEnd float64) (kept, rest []transcript.Segment) {
+// seam joins the segments of two lanes. The right lane begins at the time cut, at a quiet place.
+// The left one ends later, at leftEnd, and both have transcribed the time between. The text changes
+// from left to right within a run of words that both have at about the same time, or else at the
+// cut. A segment in which it changes is divided.
+func (r *transcription) seam(
+	left, right []transcript.Segment, cut, leftEnd float64,
+) (newLeft, newRight []transcript.Segment) {
 	const least = 0.1 // s; a shorter overlap repeats no words
 	if leftEnd-cut >= least {
 		a, b := r.seamWords(left, cut-sameTime, math.Inf(1)), r.seamWords(right, 0, leftEnd+sameTime)
@@ -51,26 +53,33 @@ func (r *transcription) seamWords(segments []transcript.Segment, begin, end floa
 	return list
 }
 
+// wordsOfSegment returns the words of s, which is segment n of its lane.
 func (r *transcription) wordsOfSegment(n int, s transcript.Segment) (list []seamWord) {
 	tok := r.t.model.Tokenizer
 	text := textOf(tok, s.Tokens)
 	words, groups := tok.SplitToWords(append(text, tok.EOT), cmp.Or(s.Language, r.clipLanguage.Code))
-	clock, from, at := newTextClock(tok, s, text), 0, 0
+	size := byteLength(tok, text)
+	from, at := 0, 0
 	for i, g := range groups[:max(len(groups)-1, 0)] {
-		begin := clock.timeAt(at)
-		for _, t := range g {
-			at += len(tok.Bytes(t))
-		}
-		to, spoken := from+len(g), strings.Map(letterOrDigit, words[i])
+		begin := timeAt(s, at, size)
+		at += byteLength(tok, g)
+		to, end, spoken := from+len(g), timeAt(s, at, size), strings.Map(letterOrDigit, words[i])
 		if last := len(list) - 1; spoken == "" && last >= 0 {
-			list[last].to, list[last].end = to, clock.timeAt(at)
+			list[last].to, list[last].end = to, end
 		} else {
-			end := clock.timeAt(at)
 			list = append(list, seamWord{spoken, (begin + end) / 2, begin, end, n, from, to})
 		}
 		from = to
 	}
 	return list
+}
+
+// byteLength returns the length of the bytes of tokens.
+func byteLength(t *tokenizer.Tokenizer, tokens []tokenizer.Token) (n int) {
+	for _, tok := range tokens {
+		n += len(t.Bytes(tok))
+	}
+	return n
 }
 
 // letterOrDigit maps letters and digits to lower case, and drops other characters.
@@ -81,40 +90,28 @@ func letterOrDigit(c rune) rune {
 	return -1
 }
 
-// A textClock times the bytes of a segment's text: by the words around them if words are timed,
-// else by their share of the text.
-type textClock struct {
-	s     transcript.Segment
-	bytes int
-}
-
-func newTextClock(t *tokenizer.Tokenizer, s transcript.Segment, text []tokenizer.Token) textClock {
-	c := textClock{s: s}
-	for _, tok := range text {
-		c.bytes += len(t.Bytes(tok))
-	}
-	return c
-}
-
-func (c textClock) timeAt(n int) float64 {
-	for _, w := range c.s.Words {
+// timeAt returns the time of byte n of a segment's text, of size bytes: by the words around it if
+// words are timed, else by its share of the text.
+func timeAt(s transcript.Segment, n, size int) float64 {
+	for _, w := range s.Words {
 		if size := len(w.Word); n > size {
 			n -= size
 		} else if size > 0 {
 			return w.Start + (w.End-w.Start)*float64(n)/float64(size)
 		}
 	}
-	if len(c.s.Words) > 0 {
-		return c.s.End
+	if len(s.Words) > 0 {
+		return s.End
 	}
-	return c.s.Start + (c.s.End-c.s.Start)*float64(n)/float64(max(c.bytes, 1))
+	return s.Start + (s.End-s.Start)*float64(n)/float64(max(size, 1))
 }
 
 // findChange returns how many words of left to keep and how many of right to drop. A common run
 // must end after the cut, since the right lane has no sound before it.
 func findChange(left, right []seamWord, cut, leftEnd float64) (keep, drop int) {
 	middle := (cut + leftEnd) / 2
-	if i, n, run := commonRun(left, right, cut-sameTime, leftEnd+sameTime); run > 1 && left[i+run-1].middle > cut {
+	i, n, run := commonRun(left, right, cut-sameTime, leftEnd+sameTime)
+	if run > 1 && left[i+run-1].middle > cut {
 		best := 0
 		for k := range run {
 			if math.Abs(left[i+k].middle-middle) < math.Abs(left[i+best].middle-middle) {

@@ -21,7 +21,7 @@ import (
 // A Transcriber turns clips into transcripts. It is immutable and safe for
 // concurrent use.
 type Transcriber struct {
-	model            *Model // for its tokenizer and dimensions
+	model            *Model
 	network          network
 	opt              Options
 	rules            []decoder.Rule
@@ -31,9 +31,9 @@ type Transcriber struct {
 	language         *tokenizer.Language      // nil: detect
 	allowed          []bool                   // which of the model's languages detection may choose; nil: all
 	draftCues        []transcript.Cue         // the text to draft from
-	draftText        *assistant.ReferenceText // of draftCues; nil without
-	draftTranscriber *Transcriber             // writes a text to draft from where none is given; nil without
-	warnsUseless     bool                     // when the text to draft from is useless
+	draftText        *assistant.ReferenceText // made of draftCues; nil without a text
+	draftTranscriber *Transcriber             // writes the text to draft from if there is none; nil without a draft model
+	warnsUseless     bool                     // warns if the text to draft from was useless
 }
 
 // New checks the options against the model. The error is an *OptionError, or says
@@ -61,10 +61,12 @@ func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 	return t, nil
 }
 
-// Variant returns a Transcriber like t with another language and initial prompt, and with other
-// temperatures and AudioContext unless they are nil and 0. An AudioContext beyond the model's
-// is reduced to it. It is cheap: live sound needs a new one for every pass.
-func (t *Transcriber) Variant(language, prompt string, temperatures []float64, context int) (*Transcriber, error) {
+// Variant returns a Transcriber like t with another language and initial prompt, other
+// temperatures unless nil, and another AudioContext unless 0. An AudioContext larger than the
+// model's is reduced to it. It is cheap: live sound needs a new one for every pass.
+func (t *Transcriber) Variant(
+	language, prompt string, temperatures []float64, context int,
+) (*Transcriber, error) {
 	n, o := *t, t.opt
 	o.Language, o.Multilingual = language, o.Multilingual && language == ""
 	o.InitialPrompt = prompt
@@ -83,7 +85,7 @@ func (t *Transcriber) Variant(language, prompt string, temperatures []float64, c
 // multilingual reports whether prompts name a language and a task.
 func (t *Transcriber) multilingual() bool { return t.model.Generation.Multilingual }
 
-// setLanguage looks up the language. A model that knows one language has no other.
+// setLanguage looks up the language of the options, or the only one that the model knows.
 func (t *Transcriber) setLanguage() error {
 	known := t.model.Tokenizer.Languages()
 	if t.opt.Multilingual && (!t.multilingual() || len(known) < 2) {
@@ -94,18 +96,20 @@ func (t *Transcriber) setLanguage() error {
 		if !ok {
 			english = tokenizer.Language{Code: "en", Name: "English"}
 		}
+		const reason = "the model knows English only; take one whose name has no .en"
 		if l := t.opt.Language; l != "" && !slices.ContainsFunc(strings.Split(l, ","), english.Is) {
-			return &OptionError{"Language", t.opt.Language, "the model knows English only; take one whose name has no .en"}
+			return &OptionError{"Language", t.opt.Language, reason}
 		}
 		if t.opt.Task == Translate {
-			return &OptionError{"Task", t.opt.Task, "the model knows English only; take one whose name has no .en"}
+			return &OptionError{"Task", t.opt.Task, reason}
 		}
 		t.language = &english
 		return nil
 	}
 	switch {
 	case len(known) == 0:
-		return fmt.Errorf("transcribe: the configuration says that the model is multilingual, but its vocabulary names no language")
+		return errors.New("transcribe: the configuration says that the model is multilingual, " +
+			"but its vocabulary names no language")
 	case t.opt.Language != "":
 		t.allowed = make([]bool, len(known))
 		several := strings.Split(t.opt.Language, ",")
@@ -126,7 +130,7 @@ func (t *Transcriber) setLanguage() error {
 	return nil
 }
 
-// some names the known languages, of many the first few.
+// languageList names the first few of the known languages.
 func languageList(known []tokenizer.Language) string {
 	const most = 8
 	list := make([]string, 0, most)
@@ -140,7 +144,7 @@ func languageList(known []tokenizer.Language) string {
 	return text
 }
 
-// encodeText returns the tokens of an option that holds text, after a space.
+// encodeText returns the tokens of the text of an option, with a space before it.
 func (t *Transcriber) encodeText(field, text string) ([]tokenizer.Token, error) {
 	if text = tokenizer.Strip(text); text == "" {
 		return nil, nil
@@ -168,7 +172,8 @@ func (t *Transcriber) setTexts() error {
 	}
 	room /= 2
 	if n := len(t.prefix); n > room {
-		return &OptionError{"Prefix", tokenizer.Strip(t.opt.Prefix), fmt.Sprintf("it is too long: got %d tokens, want at most %d", n, room)}
+		return &OptionError{"Prefix", tokenizer.Strip(t.opt.Prefix),
+			fmt.Sprintf("it is too long: got %d tokens, want at most %d", n, room)}
 	}
 	if n := len(t.hotwords); n > room {
 		t.opt.Log.Warn("hotwords too long: only their beginning is used", "tokens", n, "room", room)
@@ -255,15 +260,15 @@ type Callbacks struct {
 	Estimate func(done, total float64)
 }
 
-// NeedsWholeClip reports whether t must read all of the sound before it begins, so that it
-// rejects sound that is still arriving.
+// NeedsWholeClip reports whether t must read all of the sound before it begins. It then rejects
+// sound that is still arriving.
 func (t *Transcriber) NeedsWholeClip() bool {
-	return t.opt.VAD != nil || t.opt.Chunked || t.opt.AudioContext == FitAudioContext || t.draftTranscriber != nil && t.draftText == nil
+	return t.opt.VAD != nil || t.opt.Chunked || t.opt.AudioContext == FitAudioContext ||
+		t.draftTranscriber != nil && t.draftText == nil
 }
 
-// Transcribe transcribes a clip from its start to its end. If it fails on the way, it
-// returns what it has together with the error, [ErrClosed] after Model.Close. A clip whose sound is still arriving is
-// transcribed as Live does.
+// Transcribe transcribes a clip, also while its sound is still arriving. If it fails on the way, it
+// returns what it has together with the error. After Model.Close the error is [ErrClosed].
 func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Callbacks) (*transcript.Transcript, error) {
 	if t.model.closed.Load() {
 		return nil, ErrClosed
@@ -278,7 +283,7 @@ func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Callba
 		return t.transcribeDraftFirst(ctx, clip, w)
 	}
 	began := time.Now()
-	s, err := audio.NewSpectrogram(ctx, clip, t.MelOptions())
+	s, err := audio.NewSpectrogram(ctx, clip, t.melOptions())
 	if err != nil {
 		return nil, err
 	}
@@ -288,14 +293,16 @@ func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Callba
 }
 
 // transcribeArriving transcribes a clip while its sound arrives.
-func (t *Transcriber) transcribeArriving(ctx context.Context, clip *audio.Clip, w Callbacks) (*transcript.Transcript, error) {
+func (t *Transcriber) transcribeArriving(
+	ctx context.Context, clip *audio.Clip, w Callbacks,
+) (*transcript.Transcript, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	live, err := audio.NewLive(ctx, clip, 0, t.MelOptions())
+	live, err := audio.NewLive(ctx, clip, 0, t.melOptions())
 	if err != nil {
 		return nil, err
 	}
-	tr, err := t.Live(ctx, clip.Name(), live, w)
+	tr, err := t.transcribeLive(ctx, clip.Name(), live, w)
 	if err == nil && live.Frames() != audio.Unknown { // else the clip is still being read
 		ReportDamage(clip, tr, t.opt.Log)
 	}
@@ -314,30 +321,29 @@ func ReportDamage(clip *audio.Clip, tr *transcript.Transcript, log *slog.Logger)
 	}
 }
 
-// Live transcribes sound that is still arriving, until it ends. live must have
-// been made with MelOptions.
-func (t *Transcriber) Live(
+// transcribeLive transcribes sound of melOptions while it arrives, until it ends.
+func (t *Transcriber) transcribeLive(
 	ctx context.Context, name string, live *audio.Live, w Callbacks,
 ) (*transcript.Transcript, error) {
 	switch {
-	case t.model.closed.Load():
-		return nil, ErrClosed
 	case t.opt.Chunked:
 		return nil, &OptionError{"Chunked", true, "needs a file: sound that is still arriving cannot be cut"}
 	case t.opt.VAD != nil:
-		return nil, &OptionError{"VAD", true, "needs a file: speech cannot be found in advance in sound that is still arriving"}
+		return nil, &OptionError{"VAD", true,
+			"needs a file: speech cannot be found in advance in sound that is still arriving"}
 	case t.opt.AudioContext == FitAudioContext:
-		return nil, &OptionError{"AudioContext", "fit", "needs a file: the length of sound that is still arriving is not known"}
+		return nil, &OptionError{"AudioContext", "fit",
+			"needs a file: the length of sound that is still arriving is not known"}
 	}
 	return t.run(ctx, name, live, time.Now(), w)
 }
 
-// MelOptions returns the shape of the windows that the model reads.
-func (t *Transcriber) MelOptions() audio.Options {
+// melOptions returns the shape of the windows that the model reads.
+func (t *Transcriber) melOptions() audio.Options {
 	return audio.Options{Bins: t.model.Dims.MelBins, Window: t.windowFrames(), Pad: t.opt.Pad}
 }
 
-// windowFrames returns the length of a window in frames; the longest if windows are fitted to
+// windowFrames returns the length of a window in frames, or the maximum if windows are fitted to
 // their clips.
 func (t *Transcriber) windowFrames() int {
 	if n := t.opt.AudioContext; n > 0 {
@@ -350,7 +356,7 @@ func (t *Transcriber) windowFrames() int {
 // positions: 2.56 s. Models were trained with silence up to 30 s.
 const fitMargin = 128
 
-// fitFrames returns the length of a window for a clip of that many frames.
+// fitFrames returns the length of a window for a clip, both in frames.
 func (t *Transcriber) fitFrames(clip int) int {
 	frames := t.windowFrames()
 	if t.opt.AudioContext == FitAudioContext {

@@ -39,12 +39,12 @@ type transcription struct {
 	callbacks      Callbacks
 	frames         int // of a window
 	cursor         cursor
-	languageWindow encodedWindow // the encoded window in which the language was detected, until it is decoded
-	clipLanguage   detection     // of the first window
-	windowLanguage detection     // of the window being decoded
-	follower       *assistant.TextProposer
+	languageWindow encodedWindow           // the encoded window in which the language was detected, until it is decoded
+	clipLanguage   detection               // of the first window
+	windowLanguage detection               // of the window being decoded
+	textProposer   *assistant.TextProposer // nil without a text to draft from
 
-	continued bool // is a lane, other than the first
+	continued bool // a lane other than the first
 
 	history       history
 	segments      []transcript.Segment
@@ -57,13 +57,17 @@ type transcription struct {
 }
 
 func (t *Transcriber) newTranscription(name string, src source, w Callbacks) *transcription {
-	return &transcription{
+	r := &transcription{
 		t: t, log: t.opt.Log.With("audio", name), name: name, src: src, callbacks: w,
-		frames:   t.fitFrames(src.Frames()),
-		cursor:   cursor{todo: frameSpans(t.opt.Spans, src.Frames())},
-		history:  history{tokens: slices.Clone(t.prompt), initial: len(t.prompt)},
-		follower: t.follower(), choices: newChoiceHash(), failures: new(atomic.Int32),
+		frames:  t.fitFrames(src.Frames()),
+		cursor:  cursor{todo: frameSpans(t.opt.Spans, src.Frames())},
+		history: history{tokens: slices.Clone(t.prompt), initial: len(t.prompt)},
+		choices: newChoiceHash(), failures: new(atomic.Int32),
 	}
+	if t.draftText != nil {
+		r.textProposer = t.draftText.NewProposer()
+	}
+	return r
 }
 
 // run transcribes window after window.
@@ -147,13 +151,13 @@ const confirmSpeechAbove = 0.2
 // confirmVAD is what counts as speech then. Silero's own minimum duration leaves out knocks.
 var confirmVAD = vad.Options{MinSpeechDurationMS: 250}
 
-// hasNoSpeech reports whether a window holds no speech, so that its text is made up.
+// hasNoSpeech reports whether a window holds no speech. Its text is then invented.
 func (r *transcription) hasNoSpeech(ctx context.Context, a attempt, size int) (bool, error) {
 	src, ok := r.src.(interface {
 		Samples(ctx context.Context, frame, n int) ([]float32, error)
 	})
-	if r.t.opt.silent(a) || !ok || r.t.opt.SkipSpeechCheck || r.t.opt.VAD != nil || a.noSpeech < confirmSpeechAbove {
-		return r.t.opt.silent(a), nil
+	if silent := r.t.opt.silent(a); silent || !ok || r.t.opt.SkipSpeechCheck || a.noSpeech < confirmSpeechAbove {
+		return silent, nil
 	}
 	pcm, err := src.Samples(ctx, r.cursor.seek, size)
 	return err == nil && !confirmVAD.AnySpeech(pcm), err
@@ -190,12 +194,12 @@ func (r *transcription) skipWindow(size int) (advance int) {
 	return size
 }
 
-// encodeAt encodes the window at the cursor, with silence after size frames.
+// encodeAt encodes the window at the cursor. Silence follows its first size frames.
 func (r *transcription) encodeAt(ctx context.Context, size int) (encodedWindow, error) {
 	cutShort := r.cursor.seek+size < r.src.Frames() && size < r.frames
 	if w := r.languageWindow; w != nil && r.cursor.seek == 0 && !cutShort {
 		r.languageWindow = nil
-		return w, nil // encoding it again would cost as much as decoding it
+		return w, nil // encoding costs as much as decoding
 	}
 	r.closeLanguageWindow()
 	began := time.Now()
@@ -310,8 +314,8 @@ func (r *transcription) numberSegments(segments []transcript.Segment) {
 	}
 }
 
-// maxPromptTemperature is the highest temperature whose text later windows are
-// shown. Source: openai/whisper@c0d2f62 whisper/transcribe.py.
+// maxPromptTemperature is the highest temperature of text in the prompts of later windows.
+// Source: openai/whisper@c0d2f62 whisper/transcribe.py.
 const maxPromptTemperature = 0.5
 
 // appendSegments adds segments to the transcript and to the text that later windows continue,

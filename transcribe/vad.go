@@ -25,9 +25,12 @@ func (t *Transcriber) transcribeSpeech(
 	if err := clip.Rewind(); err != nil {
 		return nil, err
 	}
-	seconds := float64(length) / audio.SampleRate
+	seconds, speech := float64(length)/audio.SampleRate, 0.0
+	for _, p := range parts {
+		speech += float64(p.End-p.Start) / audio.SampleRate
+	}
 	t.opt.Log.Info("speech found", "audio", clip.Name(), "parts", len(parts),
-		"speech_seconds", speechSeconds(parts), "seconds", seconds)
+		"speech_seconds", speech, "seconds", seconds)
 
 	m := timeMap{parts}
 	tr := &transcript.Transcript{Name: clip.Name(), Segments: []transcript.Segment{}}
@@ -52,14 +55,6 @@ func (t *Transcriber) transcribeSpeech(
 	return tr, err
 }
 
-// speechSeconds returns the length of parts.
-func speechSeconds(parts []audio.Part) (seconds float64) {
-	for _, p := range parts {
-		seconds += float64(p.End-p.Start) / audio.SampleRate
-	}
-	return seconds
-}
-
 // A timeMap maps times in the joined parts to times in the clip, to the sample.
 type timeMap struct{ parts []audio.Part }
 
@@ -68,8 +63,7 @@ func (m timeMap) time(seconds float64, end bool) float64 {
 	return float64(audio.Original(m.parts, sample, end)) / audio.SampleRate
 }
 
-// segment returns s with the times of the clip. A segment that spans skipped silence
-// includes it.
+// segment returns s with the times of the clip. Skipped silence inside a segment is part of it.
 func (m timeMap) segment(s transcript.Segment) transcript.Segment {
 	s.Start, s.End = m.time(s.Start, false), m.time(s.End, true)
 	s.Words = slices.Clone(s.Words) // the segment of the joined parts is unchanged

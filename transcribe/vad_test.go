@@ -154,11 +154,11 @@ func TestSpeechCheck(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := audio.NewLive(t.Context(), audio.FromSamples("test", pcm), 1, tr.MelOptions())
+		l, err := audio.NewLive(t.Context(), audio.FromSamples("test", pcm), 1, tr.melOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := tr.Live(t.Context(), "test", l, Callbacks{})
+		got, err := tr.transcribeLive(t.Context(), "test", l, Callbacks{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -39,8 +39,8 @@ type encodedWindow interface {
 	close()
 }
 
-// draftSources are what may draft while a window is decoded: the assistant of the model, and a
-// text unless it is nil.
+// draftSources are what may draft while a window is decoded: the model's assistant, and a text
+// unless it is nil.
 type draftSources struct {
 	withoutAssistant bool
 	text             *assistant.TextProposer
@@ -56,7 +56,9 @@ type decodedWindow struct {
 // encode computes the features of mel and the cross-attention keys and values of every
 // decoder layer. It uses every thread; between layers, windows that are being decoded
 // run their passes.
-func (m *Model) encode(ctx context.Context, mel *audio.Mel, s *transcript.Seconds, step func(share float64)) (encodedWindow, error) {
+func (m *Model) encode(
+	ctx context.Context, mel *audio.Mel, s *transcript.Seconds, step func(share float64),
+) (encodedWindow, error) {
 	w := &modelWindow{Model: m}
 	layers, done := m.Dims.AudioLayers+m.Dims.TextLayers, 0
 	err := m.Batch.WithAllThreads(ctx, func(between func()) error {
@@ -148,25 +150,27 @@ func (w *modelWindow) decode(
 
 // proposer returns the proposer of an attempt and its policy. policy is the assistant's; nil
 // without one.
-func (w *modelWindow) proposer(o decoder.SessionOptions, h draftSources, policy assistant.Policy) (assistant.Proposer, assistant.Policy) {
+func (w *modelWindow) proposer(
+	o decoder.SessionOptions, h draftSources, policy assistant.Policy,
+) (assistant.Proposer, assistant.Policy) {
 	var p assistant.Proposer = assistant.None{}
 	if !h.withoutAssistant {
 		w.drafts.Begin(o, policy)
 		p = w.drafts
 	}
-	// The probabilities of a model's drafts are compared where they are all of a draft.
+	// Probabilities are compared only if the assistant drafted every token, so the text drafts none.
 	if h.text == nil || w.overlap || w.rejection && o.Sampling.Temperature > 0 {
 		return p, policy
 	}
 	h.text.Begin(h.window)
-	pace := w.pace
+	textPolicy := w.textPolicy
 	if w.newPolicy != nil {
-		pace = nil
+		textPolicy = nil
 		if policy == nil {
 			policy = w.newPolicy()
 		}
 	}
-	g := assistant.NewTextThenModel(h.text, pace, p, policy)
+	g := assistant.NewTextThenModel(h.text, textPolicy, p, policy)
 	return g, g
 }
 
@@ -212,8 +216,8 @@ func traffic(t decoder.Traffic) transcript.Traffic {
 	return transcript.Traffic{Bytes: t.Bytes, Seconds: t.Busy.Seconds()}
 }
 
-// verifier returns the verifier of drafts, and what compares probabilities: an empty meter
-// if nothing does.
+// verifier returns the verifier of drafts and the meter that compares probabilities, which stays
+// empty unless that was requested.
 func (w *modelWindow) verifier(
 	s *decoder.Session, p assistant.Proposer, sampling decoder.Sampling,
 ) (assistant.Verifier, *assistant.OverlapMeter) {

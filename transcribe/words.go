@@ -21,9 +21,9 @@ const sentenceEnds = ".。!！?？"
 
 // A timedWindow is a window whose words have times.
 type timedWindow struct {
-	segments []transcript.Segment // that stand
+	segments []transcript.Segment // without likely hallucinations
 	advance  int                  // frames to the next window
-	retry    bool                 // nothing stands: decode again from there
+	retry    bool                 // add nothing to the transcript and decode again from the next window
 }
 
 // timeWords adds the timed words to the segments of a window.
@@ -133,7 +133,7 @@ func limitSentenceEnds(words []wordTime, most float64) {
 }
 
 // addWords adds the words to the segments of one window and fits the segments' times to them.
-// last is where speech ended before the window.
+// last is the time at which speech ended before the window.
 //
 // Source: openai/whisper@c0d2f62 whisper/timing.py, add_word_timestamps.
 func (t *Transcriber) addWords(segments []transcript.Segment, times []wordTime, last float64) {
@@ -143,9 +143,9 @@ func (t *Transcriber) addWords(segments []transcript.Segment, times []wordTime, 
 	next := 0
 	for i := range segments {
 		s := &segments[i]
-		text, taken := len(textOf(t.model.Tokenizer, s.Tokens)), 0
+		text, used := len(textOf(t.model.Tokenizer, s.Tokens)), 0
 		s.Words = []transcript.Word{}
-		for next < len(times) && taken < text {
+		for next < len(times) && used < text {
 			w := times[next]
 			if w.word != "" {
 				offset := seconds(s.Seek)
@@ -154,7 +154,7 @@ func (t *Transcriber) addWords(segments []transcript.Segment, times []wordTime, 
 					Probability: w.probability,
 				})
 			}
-			taken += len(w.tokens)
+			used += len(w.tokens)
 			next++
 		}
 		if len(s.Words) > 0 {
@@ -248,8 +248,8 @@ func anomaly(w transcript.Word) (score float64) {
 	return score
 }
 
-// isAnomaly reports whether a segment looks like a hallucination by its first eight
-// words that are not punctuation; nil does not.
+// isAnomaly reports whether the first eight words of a segment, not counting punctuation, look like
+// a hallucination. It is false for nil.
 func isAnomaly(s *transcript.Segment) bool {
 	if s == nil || len(s.Words) == 0 {
 		return false
@@ -294,8 +294,8 @@ const punctuation = defaultPrepend + defaultAppend
 // negative if there is no hallucination. whole is true if all segments are dropped because the
 // window begins with silence.
 //
-// Source: openai/whisper@c0d2f62 whisper/transcribe.py, from "if first segment might be
-// a hallucination" on.
+// Source: openai/whisper@c0d2f62 whisper/transcribe.py, "if first segment might be a hallucination"
+// and after.
 func skipSilence(
 	segments []transcript.Segment, p windowTimes, threshold float64, clipFrames int,
 ) (keep, seek int, whole bool) {

@@ -20,7 +20,7 @@ import (
 const MaxText = 32 << 20
 
 // Read reads txt, srt, vtt, ass, tsv, lrc, csv, or the JSON of Verity, openai/whisper or
-// whisper.cpp. The content decides the format, not the name, and what fits none is plain text.
+// whisper.cpp. The content decides the format, not the name; any other content is plain text.
 // It returns one Cue for each subtitle, line or segment, without line breaks and control
 // characters. Times may overlap or run backwards. Only bad JSON and too large a text are errors.
 func Read(name string, raw []byte) ([]Cue, error) {
@@ -44,15 +44,15 @@ func Read(name string, raw []byte) ([]Cue, error) {
 			return nil, fmt.Errorf("%s: not the JSON of a transcript: %w", name, err)
 		}
 	case strings.HasPrefix(head, "WEBVTT") || cueTimes.MatchString(text):
-		cues = readCues(text)
+		cues = readLines(text, cueTimes, true, subtitleText)
 	case strings.HasPrefix(head, "[Script Info]"):
-		cues = readDialogue(text)
+		cues = readLines(text, dialogue, false, dialogueText)
 	case strings.HasPrefix(head, "start\t"):
 		cues = readTable(text, '\t')
 	case strings.HasPrefix(head, "start,"):
 		cues = readTable(text, ',')
 	case lyricTime.MatchString(text):
-		cues = readLyrics(text)
+		cues = readLines(text, lyricTime, false, strings.TrimSpace)
 	default:
 		cues = []Cue{{Text: text}}
 	}
@@ -102,7 +102,7 @@ var (
 	cueTimes  = regexp.MustCompile(`(?m)^\s*` + clockTime + `\s*-->\s*` + clockTime)
 	nonNumber = regexp.MustCompile(`(:\s*)(?:NaN|-?Infinity)\b`)
 	lyricTime = regexp.MustCompile(`(?m)^\[` + clockTime + `\]`)
-	dialogue  = regexp.MustCompile(`(?m)^Dialogue:[^,]*,` + clockTime + `,` + clockTime + `(?:,[^,]*){6},(.*)$`)
+	dialogue  = regexp.MustCompile(`(?m)^Dialogue:[^,]*,` + clockTime + `,` + clockTime + `(?:,[^,]*){6},`)
 	markup    = regexp.MustCompile(`</?[a-zA-Z][^>|]*>|<[\d:.]+>|\{\\[^}]*\}`)
 )
 
@@ -112,44 +112,53 @@ func secondsOf(part []string) float64 {
 	return 3600*number(part[0]) + 60*number(part[1]) + number(part[2]) + number("0."+part[3])
 }
 
-// readCues reads srt and vtt: a line of times, then text up to an empty line.
-func readCues(text string) (cues []Cue) {
-	open := false
-	var cue strings.Builder // text of the last cue
+// readLines reads the formats whose cues begin with a line of times, which begin matches. A cue
+// without an end lasts until the next one, the last one 5 s. Its text is the rest of the line, or the
+// lines below it up to an empty one. plain removes markup.
+func readLines(text string, begin *regexp.Regexp, below bool, plain func(string) string) (cues []Cue) {
+	open := false             // the line may belong to the last cue
+	var words strings.Builder // of the last cue
 	finish := func() {
 		if n := len(cues); n > 0 {
-			cues[n-1].Text = cue.String()
+			cues[n-1].Text = words.String()
 		}
-		cue = strings.Builder{}
+		words = strings.Builder{}
 	}
 	for line := range strings.SplitSeq(text, "\n") {
-		if m := cueTimes.FindStringSubmatch(line); m != nil {
+		if m := begin.FindStringSubmatch(line); m != nil {
 			finish()
-			cues = append(cues, Cue{Start: secondsOf(m[1:5]), End: secondsOf(m[5:9])})
-			open = true
+			c := Cue{Start: secondsOf(m[1:5])}
+			if len(m) > 5 {
+				c.End = secondsOf(m[5:9])
+			} else {
+				c.End = c.Start + 5
+				if n := len(cues); n > 0 {
+					cues[n-1].End = c.Start
+				}
+			}
+			cues = append(cues, c)
+			if open = below; !below {
+				words.WriteString(plain(line[len(m[0]):]))
+			}
 		} else if open = open && strings.TrimSpace(line) != ""; open {
-			cue.WriteString(" " + html.UnescapeString(markup.ReplaceAllString(line, "")))
+			words.WriteString(" " + plain(line))
 		}
 	}
 	finish()
 	return cues
 }
 
-// dialogueText undoes the escapes of ass, and those that assText adds.
-var dialogueText = strings.NewReplacer(
+// subtitleText returns text of srt and vtt without markup.
+func subtitleText(text string) string { return html.UnescapeString(markup.ReplaceAllString(text, "")) }
+
+// assEscapes undoes the escapes of ass, and those that assText adds.
+var assEscapes = strings.NewReplacer(
 	`\N`, " ", `\n`, " ", `\h`, " ", `\{`, "{", `\}`, "}", "\u2060", "")
 
-// readDialogue reads ass.
-func readDialogue(text string) (cues []Cue) {
-	for _, m := range dialogue.FindAllStringSubmatch(text, -1) {
-		text := dialogueText.Replace(markup.ReplaceAllString(m[9], ""))
-		cues = append(cues, Cue{secondsOf(m[1:5]), secondsOf(m[5:9]), text})
-	}
-	return cues
-}
+// dialogueText returns text of ass without markup.
+func dialogueText(text string) string { return assEscapes.Replace(markup.ReplaceAllString(text, "")) }
 
-// readTable reads tsv and csv with a head that names the columns start, end and text;
-// times are in milliseconds.
+// readTable reads tsv and csv. The first row names the columns; start and end are in milliseconds.
 func readTable(text string, comma rune) (cues []Cue) {
 	r := csv.NewReader(strings.NewReader(text))
 	r.Comma, r.FieldsPerRecord, r.LazyQuotes = comma, -1, true
@@ -180,24 +189,8 @@ func readTable(text string, comma rune) (cues []Cue) {
 	}
 }
 
-// readLyrics reads lrc: a line ends where the next one begins, the last one after 5 s.
-func readLyrics(text string) (cues []Cue) {
-	for line := range strings.SplitSeq(text, "\n") {
-		m := lyricTime.FindStringSubmatchIndex(line)
-		if m == nil {
-			continue
-		}
-		start := secondsOf(lyricTime.FindStringSubmatch(line)[1:5])
-		if n := len(cues); n > 0 {
-			cues[n-1].End = start
-		}
-		cues = append(cues, Cue{start, start + 5, line[m[1]:]})
-	}
-	return cues
-}
-
-// readJSON reads segments with times in seconds, as Verity and openai/whisper write them,
-// or in milliseconds, as whisper.cpp does, or else the text as a whole.
+// readJSON reads segments with times in seconds, as Verity and openai/whisper write them, or in
+// milliseconds, as whisper.cpp does. Without segments it reads the whole text.
 func readJSON(raw []byte) (cues []Cue, err error) {
 	var doc struct {
 		Text     string

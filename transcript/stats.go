@@ -3,10 +3,10 @@ package transcript
 import (
 	"cmp"
 	"encoding/json"
+	"reflect"
 )
 
-// Stats counts the work of a transcription. The same type counts a round of
-// decoding, a window, a file, and the sum of many files.
+// Stats counts the work on a round of decoding, a window, a file, or many files.
 type Stats struct {
 	Work
 	Drafts  Drafts  `json:"drafts"`
@@ -49,7 +49,7 @@ func (t *Traffic) Add(o Traffic) { addNumbers(t, o) }
 // Rate returns bytes per second; 0 if nothing was read.
 func (t Traffic) Rate() float64 { return Ratio(float64(t.Bytes), t.Seconds) }
 
-// Ratio returns a/b, or 0 if b is 0, that is, if nothing was measured.
+// Ratio returns a/b, or 0 if b is 0.
 func Ratio(a, b float64) float64 {
 	if b == 0 {
 		return 0
@@ -71,9 +71,8 @@ func (s *Stats) Add(o Stats) {
 // TokensPerSecond returns tokens per second of decoding, including drafting and rules.
 func (s Stats) TokensPerSecond() float64 { return Ratio(float64(s.Tokens), s.Seconds.Decode) }
 
-// MBU returns the memory bandwidth utilization of the model's passes: their read rate
-// over the measured bandwidth. It is 0 if the bandwidth was not measured, and more than
-// 1 where weights stay in a cache.
+// MBU returns the memory bandwidth utilization of the model's passes: their read rate over the
+// measured bandwidth. It is 0 without a measurement, and above 1 if the weights stay in a cache.
 func (s Stats) MBU() float64 { return Ratio(s.Passes.Rate(), s.Bandwidth) }
 
 // MarshalJSON adds the derived rates; null where nothing was measured.
@@ -103,7 +102,7 @@ type Drafts struct {
 	Rounds    int   `json:"rounds"`    // passes of the model over a draft, or without one
 	Drafted   int   `json:"drafted"`   // tokens the assistant proposed
 	Accepted  int   `json:"accepted"`  // of these, tokens that the model also chose
-	Refused   int   `json:"refused"`   // rounds with a refused token, one in each; accepted and refused tokens were judged
+	Refused   int   `json:"refused"`   // refused tokens, at most one per round: the model judges none after it
 	Tokens    int   `json:"kept"`      // tokens that rounds added to the text, end-of-text included
 	Histogram []int `json:"histogram"` // rounds by number of accepted tokens
 
@@ -149,9 +148,9 @@ func (d *Drafts) Add(o Drafts) { addNumbers(d, o) }
 // Rate returns the share of drafted tokens that were accepted; 0 if none were drafted.
 func (d Drafts) Rate() float64 { return Ratio(float64(d.Accepted), float64(d.Drafted)) }
 
-// Agreement returns the share of judged tokens that were accepted; judged are those up
-// to and including the first refused one. It is the α of independent drafts; 0 if none
-// were judged. Rate is lower: it also counts tokens after the first refused one.
+// Agreement returns the share of judged tokens that were accepted: the α of independent drafts. A
+// draft is judged up to and including its first refused token. Rate is lower, since it counts all
+// drafted tokens. Agreement is 0 if none were judged.
 func (d Drafts) Agreement() float64 {
 	return Ratio(float64(d.Accepted), float64(d.Accepted+d.Refused))
 }
@@ -176,9 +175,8 @@ type Seconds struct {
 	Total   float64 `json:"total"`
 }
 
-// ShareDecode scales the times of decoding and of word timing down to what is left of
-// wall. Windows that are decoded at the same time each count all of it, including
-// waiting.
+// ShareDecode scales the times of decoding and of word timing down to the rest of wall. Windows that
+// are decoded at the same time each count all of that time, including waiting.
 func (s *Seconds) ShareDecode(wall float64) {
 	left, all := max(0, wall-s.Mel-s.Encode-s.CrossKV), s.Decode+s.Words
 	if all > left {
@@ -191,3 +189,34 @@ func (s *Seconds) ShareDecode(wall float64) {
 
 // Add adds the times of o.
 func (s *Seconds) Add(o Seconds) { addNumbers(s, o) }
+
+// addNumbers adds every field of o to that of sum: numbers, and slices of counts element by element.
+// It uses reflection so that a new field cannot be forgotten. A field of another kind panics.
+func addNumbers[T any](sum *T, o T) {
+	to, from := reflect.ValueOf(sum).Elem(), reflect.ValueOf(o)
+	for i := range to.NumField() {
+		switch a, b := to.Field(i), from.Field(i); a.Kind() {
+		case reflect.Int, reflect.Int64:
+			a.SetInt(a.Int() + b.Int())
+		case reflect.Float64:
+			a.SetFloat(a.Float() + b.Float())
+		case reflect.Slice:
+			a.Set(reflect.ValueOf(addCounts(a.Interface().([]int), b.Interface().([]int))))
+		default:
+			panic("transcript: cannot add a " + a.Type().String())
+		}
+	}
+}
+
+// addCounts returns the sum of two histograms. The slice is new, since copies of the counters may
+// share the old ones.
+func addCounts(a, b []int) []int {
+	if len(a) < len(b) {
+		a, b = b, a
+	}
+	sum := append(make([]int, 0, len(a)), a...)
+	for i, n := range b {
+		sum[i] += n
+	}
+	return sum
+}

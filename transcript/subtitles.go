@@ -12,9 +12,8 @@ import (
 	"verity/tokenizer"
 )
 
-// Subtitles configures how the SRT and VTT formats cut a transcript with word times
-// into subtitles. The zero value writes one subtitle per segment. The names are
-// openai/whisper's.
+// Subtitles configures how the SRT, VTT and ASS formats cut a transcript with word times into
+// subtitles. The zero value writes one subtitle per segment. The names are openai/whisper's.
 type Subtitles struct {
 	// MaxLineWidth is the most characters in a line. 0 means no limit.
 	MaxLineWidth int
@@ -107,7 +106,7 @@ type splitter struct {
 	cues      [][]Word
 }
 
-// add adds a word. first: it begins its segment, or a chunk of MaxWordsPerLine words.
+// add adds a word. first means that it begins its segment or a chunk of MaxWordsPerLine words.
 func (s *splitter) add(w Word, first bool) {
 	pause := !s.keepSegments && w.Start-s.lastStart > 3
 	breaks := first && len(s.words) > 0 && (s.keepSegments || s.newSpeaker)
@@ -136,17 +135,17 @@ func joinWords(words []Word) string {
 	return b.String()
 }
 
-// highlighted returns the words with word i underlined.
+// highlight returns the words with word i underlined.
 func highlight(words []Word, i int) string {
 	words = slices.Clone(words)
 	words[i].Word = underline(words[i].Word)
 	return joinWords(words)
 }
 
-// underlined marks a word, after the white space before it. A word that contains a line
-// break stays unchanged, as with upstream's regular expression.
+// underline marks a word, after the white space before it. A word that contains a line break stays
+// unchanged, as with upstream's regular expression.
 func underline(word string) string {
-	text, end := trimLeft(word), ""
+	text, end := strings.TrimSuffix(tokenizer.Strip(word+"x"), "x"), "" // without leading white space
 	if strings.HasSuffix(text, "\n") {
 		text, end = text[:len(text)-1], "\n"
 	}
@@ -156,12 +155,10 @@ func underline(word string) string {
 	return word[:len(word)-len(text)-len(end)] + "<u>" + text + "</u>" + end
 }
 
-// trimLeft removes white space, as Python defines it, from the start.
-func trimLeft(s string) string { return strings.TrimSuffix(tokenizer.Strip(s+"x"), "x") }
-
 func writeSRT(b io.Writer, cues []Cue) {
 	for i, c := range cues {
-		fmt.Fprintf(b, "%d\n%s --> %s\n%s\n\n", i+1, formatTime(c.Start, true, ","), formatTime(c.End, true, ","), c.Text)
+		start, end := formatTime(c.Start, true, ","), formatTime(c.End, true, ",")
+		fmt.Fprintf(b, "%d\n%s --> %s\n%s\n\n", i+1, start, end, c.Text)
 	}
 }
 
@@ -176,7 +173,8 @@ func writeVTT(b io.Writer, cues []Cue) {
 func writeASS(b io.Writer, cues []Cue) {
 	fmt.Fprint(b, assHead)
 	for _, c := range cues {
-		fmt.Fprintf(b, "Dialogue: 0,%s,%s,Default,,0,0,0,,%s\n", assClock(c.Start), assClock(c.End), assText.Replace(c.Text))
+		start, end := assClock(c.Start), assClock(c.End)
+		fmt.Fprintf(b, "Dialogue: 0,%s,%s,Default,,0,0,0,,%s\n", start, end, assText.Replace(c.Text))
 	}
 }
 
@@ -190,15 +188,17 @@ WrapStyle: 0
 ScaledBorderAndShadow: yes
 
 [V4+ Styles]
-Format: Name, Fontname, Fontsize, PrimaryColour, SecondaryColour, OutlineColour, BackColour, Bold, Italic, Underline, StrikeOut, ScaleX, ScaleY, Spacing, Angle, BorderStyle, Outline, Shadow, Alignment, MarginL, MarginR, MarginV, Encoding
+Format: Name, Fontname, Fontsize, PrimaryColour, SecondaryColour, OutlineColour, BackColour, ` +
+	`Bold, Italic, Underline, StrikeOut, ScaleX, ScaleY, Spacing, Angle, ` +
+	`BorderStyle, Outline, Shadow, Alignment, MarginL, MarginR, MarginV, Encoding
 Style: Default,Arial,64,&H00FFFFFF,&H000000FF,&H00000000,&H80000000,0,0,0,0,100,100,0,0,1,3,1,2,96,96,64,1
 
 [Events]
 Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text
 `
 
-// assText writes text so that no part of it is a command: a word joiner after a backslash,
-// and braces as the text they are.
+// assText escapes what ass would read as a command: a word joiner follows each backslash, and a
+// backslash precedes each brace.
 var assText = strings.NewReplacer("\n", `\N`, `\`, "\\\u2060", "{", `\{`, "}", `\}`, "<u>", `{\u1}`, "</u>", `{\u0}`)
 
 // assClock formats a time as 1:02:03.04.

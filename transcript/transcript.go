@@ -13,8 +13,7 @@ type Transcript struct {
 	Text     string // of all segments
 	Language string // a code such as "en"
 
-	// LanguageProb is the probability of Language; 0 if the language was given or is
-	// the only one the model has.
+	// LanguageProb is the probability of Language; 0 if the language was not detected.
 	LanguageProb float64
 
 	Duration float64 // of the clip
@@ -24,7 +23,7 @@ type Transcript struct {
 	// Truncated reports that the file is shorter than its header says.
 	Truncated bool
 
-	// Damaged lists where the sound of the file is damaged or lost, and replaced by silence.
+	// Damaged lists where silence replaces sound that is damaged or lost.
 	Damaged      []Gap
 	ChoiceHashes ChoiceHashes
 
@@ -38,8 +37,8 @@ type Gap struct {
 	End   float64 `json:"end"`
 }
 
-// A Provenance records what made a transcript: the model, and everything else that the text
-// depends on. Machine and Threads change only the times.
+// A Provenance records what made a transcript: the model and everything else that affects the text.
+// Machine and Threads affect only the times.
 type Provenance struct {
 	Program   string `json:"program"`             // version of Verity
 	Model     string `json:"model"`               // as the user named it
@@ -55,7 +54,7 @@ type Provenance struct {
 	// defaults.
 	Options map[string]string `json:"options"`
 
-	// Only in records of a dataset.
+	// Only in the records of a dataset:
 
 	Dataset string `json:"dataset,omitempty"`
 	Machine string `json:"machine,omitempty"`
@@ -93,9 +92,8 @@ func option(options map[string]string, name string) string {
 	return "--" + name + "=" + v
 }
 
-// A ChoiceHashes is two hashes over every choice of the decoder, in every attempt at every
-// window, including silent windows. Two transcripts have equal proofs only if all these
-// choices are the same bits.
+// ChoiceHashes are two hashes over every choice of the decoder, in every attempt at every window,
+// including silent windows. They are equal only if all these choices are the same bits.
 type ChoiceHashes struct {
 	Tokens   string `json:"tokens"`   // of all tokens, end-of-text included
 	LogProbs string `json:"logprobs"` // of their log-probabilities, no-speech probabilities and temperatures
@@ -156,3 +154,13 @@ type Segment struct {
 	CompressionRatio float64 `json:"compression_ratio"` // bytes of text per byte compressed by zlib
 	NoSpeechProb     float64 `json:"no_speech_prob"`    // 0 if the vocabulary has no such token
 }
+
+// A Cue is a stretch of text with its times, as in subtitles: one subtitle, one segment, or
+// a whole text.
+type Cue struct {
+	Start, End float64 // seconds from the start of the clip; both 0 where the text has no times
+	Text       string
+}
+
+// HasTimes reports whether the times of the cue are known.
+func (c Cue) HasTimes() bool { return c.End > c.Start }

@@ -13,21 +13,70 @@ import (
 	"verity/tokenizer"
 )
 
+// A Format is a file format for transcripts. Its value is also the file extension.
+type Format string
+
+// The formats.
+const (
+	TXT  Format = "txt"  // a line of text per segment
+	SRT  Format = "srt"  // SubRip subtitles
+	VTT  Format = "vtt"  // WebVTT subtitles
+	ASS  Format = "ass"  // Advanced SubStation Alpha subtitles
+	TSV  Format = "tsv"  // start and end in milliseconds, text
+	LRC  Format = "lrc"  // lyrics: start and text
+	CSV  Format = "csv"  // start and end in milliseconds, text
+	JSON Format = "json" // everything
+)
+
+// Formats returns all formats.
+func Formats() []Format { return []Format{TXT, SRT, VTT, ASS, TSV, LRC, CSV, JSON} }
+
+// Write writes t in format f, with a subtitle for each segment.
+func Write(w io.Writer, f Format, t *Transcript) error { return Subtitles{}.Write(w, f, t) }
+
+// Write writes t in format f.
+func (o Subtitles) Write(w io.Writer, f Format, t *Transcript) error {
+	if f == JSON {
+		return writeJSON(w, t)
+	}
+	b := bufio.NewWriter(w)
+	named := t.WithSpeakerNames()
+	switch f {
+	case TXT:
+		for _, s := range named.Segments {
+			fmt.Fprintln(b, s.TrimmedText())
+		}
+	case SRT:
+		writeSRT(b, o.cues(named))
+	case VTT:
+		writeVTT(b, o.cues(named))
+	case ASS:
+		writeASS(b, o.cues(named))
+	case TSV:
+		writeTSV(b, t)
+	case LRC:
+		writeLRC(b, t)
+	case CSV:
+		writeCSV(b, t)
+	default:
+		return fmt.Errorf("transcript: format %q: unsupported, want one of %v", f, Formats())
+	}
+	return b.Flush()
+}
+
+// TrimmedText returns the text of s without white space at its ends.
+func (s Segment) TrimmedText() string { return tokenizer.Strip(s.Text) }
+
 // Schema is the schema field of JSON.
 const Schema = "verity.transcribe/1"
-
-func writeTXT(b io.Writer, t *Transcript) {
-	for _, s := range t.Segments {
-		fmt.Fprintln(b, s.TrimmedText())
-	}
-}
 
 // table returns a row of column names, then for each segment start and end in milliseconds, the
 // speaker if any is known, and the text.
 func (t *Transcript) table() [][]string {
 	rows := [][]string{{"start", "end", "speaker", "text"}}
 	for _, s := range t.Segments {
-		rows = append(rows, []string{fmt.Sprint(milliseconds(s.Start)), fmt.Sprint(milliseconds(s.End)), s.Speaker, s.TrimmedText()})
+		start, end := fmt.Sprint(milliseconds(s.Start)), fmt.Sprint(milliseconds(s.End))
+		rows = append(rows, []string{start, end, s.Speaker, s.TrimmedText()})
 	}
 	if !t.hasSpeakers() {
 		for i := range rows {
@@ -59,8 +108,8 @@ func writeLRC(b io.Writer, t *Transcript) {
 	}
 }
 
-// writeCSV follows RFC 4180. Text that a spreadsheet would read as a formula (=1+1) is not
-// changed: import the column as text. An error stays in b, whose Flush returns it.
+// writeCSV follows RFC 4180. Text that a spreadsheet would read as a formula (=1+1) stays: import
+// the column as text. The Flush of b returns an error.
 func writeCSV(b *bufio.Writer, t *Transcript) { csv.NewWriter(b).WriteAll(t.table()) }
 
 // A document is a transcript in JSON: upstream's fields, then ours.
@@ -75,13 +124,14 @@ type document struct {
 	Stats    Stats             `json:"stats"`
 
 	Truncated bool        `json:"truncated,omitempty"`
-	Damaged   []Gap       `json:"damaged,omitempty"` // where sound is damaged or lost, and silence stands for it
-	MadeBy    *Provenance `json:"made_by,omitempty"` // the model and the options; the program is always in it
+	Damaged   []Gap       `json:"damaged,omitempty"` // where silence replaces sound that is damaged or lost
+	MadeBy    *Provenance `json:"made_by,omitempty"` // the program, the model and the options
 }
 
 type documentSegment struct {
 	Segment
-	Accepted []bool `json:"accepted,omitempty"` // for each token, whether it is an accepted draft of the assistant; absent unless requested
+	// For each token, whether it is an accepted draft of the assistant; absent unless requested.
+	Accepted []bool `json:"accepted,omitempty"`
 }
 
 // writeJSON writes t as one line. Times are rounded.
@@ -103,10 +153,12 @@ func writeJSON(w io.Writer, t *Transcript) error {
 	if t.LanguageProb > 0 {
 		prob = &t.LanguageProb
 	}
-	return e.Encode(document{Schema, t.Name, t.Text, t.Language, prob, t.Duration, segments, t.Stats, t.Truncated, damaged, t.MadeBy})
+	return e.Encode(document{
+		Schema, t.Name, t.Text, t.Language, prob, t.Duration, segments, t.Stats, t.Truncated, damaged, t.MadeBy,
+	})
 }
 
-// Rounded returns s as JSON has it: with rounded times, and tokens that are not null.
+// Rounded returns s as JSON contains it: with rounded times, and tokens that are not null.
 func (s Segment) Rounded() Segment {
 	if s.Tokens == nil {
 		s.Tokens = []tokenizer.Token{}
@@ -118,11 +170,11 @@ func (s Segment) Rounded() Segment {
 	return s
 }
 
-// RoundTime rounds a time to a tenth of a millisecond, as JSON has it: sums of times end in
-// digits that are only errors of floating point.
+// RoundTime rounds a time to a tenth of a millisecond, as in JSON. The digits after it are only
+// errors of floating point.
 func RoundTime(seconds float64) float64 { return math.RoundToEven(seconds*1e4) / 1e4 }
 
-// Times returns the times of s as openai/whisper prints them: [00:00.000 --> 00:02.500].
+// TimeRange returns the times of s as openai/whisper prints them: [00:00.000 --> 00:02.500].
 func (s Segment) TimeRange() string {
 	return fmt.Sprintf("[%s --> %s]", formatTime(s.Start, false, "."), formatTime(s.End, false, "."))
 }
@@ -130,8 +182,8 @@ func (s Segment) TimeRange() string {
 // milliseconds rounds as Python's round does: half to even.
 func milliseconds(seconds float64) int64 { return int64(math.RoundToEven(seconds * 1000)) }
 
-// clock formats a time as 01:02:03.004; zero hours are left out unless hours is set. A
-// negative time is written as 0.
+// formatTime formats a time as 01:02:03.004, without zero hours unless hours is set. Negative times
+// become 0.
 //
 // Source: openai/whisper@c0d2f62 whisper/utils.py, format_timestamp.
 func formatTime(seconds float64, hours bool, point string) string {

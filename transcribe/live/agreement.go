@@ -33,19 +33,19 @@ func (a *agreement) finish(words []transcript.Word) []transcript.Word {
 	return a.confirm(words)
 }
 
-// countEndingBy returns how many of the first words end at a time or before it.
-func countEndingBy(words []transcript.Word, by float64) int {
-	n := slices.IndexFunc(words, func(w transcript.Word) bool { return w.End > by })
+// countEndingBy returns how many of the first words end no later than a time.
+func countEndingBy(words []transcript.Word, time float64) int {
+	n := slices.IndexFunc(words, func(w transcript.Word) bool { return w.End > time })
 	if n < 0 {
 		return len(words)
 	}
 	return n
 }
 
-// confirmBefore confirms the words of the previous pass that end before a time, though no
-// second pass agrees on them.
-func (a *agreement) confirmBefore(before float64) []transcript.Word {
-	n := countEndingBy(a.tentative, before)
+// confirmBefore confirms the words of the previous pass that end by a time, without the agreement of
+// a second pass.
+func (a *agreement) confirmBefore(time float64) []transcript.Word {
+	n := countEndingBy(a.tentative, time)
 	words := a.tentative[:n]
 	a.tentative = a.tentative[n:]
 	return a.confirm(words)
@@ -59,9 +59,9 @@ func (a *agreement) confirm(words []transcript.Word) []transcript.Word {
 	return words
 }
 
-// dropBefore drops the confirmed words that end before a time, where sound has been dropped.
-func (a *agreement) dropBefore(before float64) {
-	a.confirmed = a.confirmed[countEndingBy(a.confirmed, before):]
+// dropBefore drops the confirmed words that end by a time, since their sound has been dropped.
+func (a *agreement) dropBefore(time float64) {
+	a.confirmed = a.confirmed[countEndingBy(a.confirmed, time):]
 }
 
 // Whisper_streaming's values. The time of a word may differ by timeTolerance between passes.

@@ -1,5 +1,5 @@
-// Package live transcribes sound while it arrives. In go samples, or anything with a Read of
-// samples; out come words. Confirmed words are final; a tentative tail may still change.
+// Package live turns sound into words while it arrives. The sound is samples, or anything with a
+// Read of samples. Confirmed words are final; a tentative tail may still change.
 //
 //	t, err := live.New(model, transcribe.Options{Language: "en"})
 //	…
@@ -14,9 +14,9 @@
 //
 // A [Stream] divides the sound into utterances, by a speech detector or where Commit is
 // called. An [Utterance] is transcribed again each time it has grown. A word is confirmed when
-// two successive passes agree on it; the last pass, over the whole utterance, confirms the
-// rest. A server that shares its model uses Stream and Utterance itself; [Transcriber.Listen]
-// is the loop over both.
+// two successive passes agree on it. The last pass, over the whole utterance, confirms the
+// rest. [Transcriber.Listen] does all this; a server that shares its model uses Stream and
+// Utterance itself.
 //
 // Memory is bounded: in a long utterance, sound before a confirmed word is dropped, and only
 // the end of its text stays as context. Times are seconds from the start of the utterance;

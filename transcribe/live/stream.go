@@ -84,7 +84,10 @@ type Stream struct {
 // NewStream returns an empty stream. t transcribes its utterances; o is as in Configure.
 func NewStream(t *Transcriber, o *TurnOptions) *Stream {
 	// The queue must never block Add: one call may bring a minute of sound after hasRoom.
-	s := &Stream{queue: make(chan *Utterance, 2*maxQueued), added: make(chan struct{}, 1), transcribed: make(chan struct{}, 1)}
+	s := &Stream{
+		queue: make(chan *Utterance, 2*maxQueued),
+		added: make(chan struct{}, 1), transcribed: make(chan struct{}, 1),
+	}
 	s.Configure(t, o)
 	return s
 }
@@ -132,16 +135,16 @@ func (s *Stream) appendSound(pcm []float32) {
 
 // detect runs the detector over one step of sound.
 func (s *Stream) detect(pcm []float32) {
-	e := s.detector
-	p := float64(e.network.Next(pcm))
+	d := s.detector
+	p := float64(d.network.Next(pcm))
 	s.appendSound(pcm)
 	switch {
 	case s.open == nil:
 		s.detectStart(pcm, p)
-	case p >= vad.Quiet(e.Threshold):
-		e.silence = 0
+	case p >= vad.Quiet(d.Threshold):
+		d.silence = 0
 	default:
-		if e.silence += int64(len(pcm)); e.silence >= samples(e.SilenceMS) {
+		if d.silence += int64(len(pcm)); d.silence >= samples(d.SilenceMS) {
 			s.end()
 		}
 	}
@@ -150,22 +153,22 @@ func (s *Stream) detect(pcm []float32) {
 // detectStart begins an utterance if a step, of speech probability p, completes a run of
 // speech.
 func (s *Stream) detectStart(pcm []float32, p float64) {
-	e := s.detector
-	e.recent = append(e.recent, pcm...)
-	if e.speechSteps++; p < e.Threshold {
-		e.speechSteps = 0
+	d := s.detector
+	d.recent = append(d.recent, pcm...)
+	if d.speechSteps++; p < d.Threshold {
+		d.speechSteps = 0
 	}
-	keep := int(samples(e.PaddingMS)) + max(e.speechSteps, 1)*vad.StepSize
-	if drop := len(e.recent) - keep; drop > 0 {
-		e.recent = e.recent[:copy(e.recent, e.recent[drop:])]
+	keep := int(samples(d.PaddingMS)) + max(d.speechSteps, 1)*vad.StepSize
+	if drop := len(d.recent) - keep; drop > 0 {
+		d.recent = d.recent[:copy(d.recent, d.recent[drop:])]
 	}
-	if e.speechSteps == minSpeechSteps {
-		s.begin(e.recent)
-		e.recent, e.speechSteps, e.silence = nil, 0, 0
+	if d.speechSteps == minSpeechSteps {
+		s.begin(d.recent)
+		d.recent, d.speechSteps, d.silence = nil, 0, 0
 	}
 }
 
-// begin begins an utterance with sound that the detector has seen already.
+// begin begins an utterance with sound that the detector has examined.
 func (s *Stream) begin(pcm []float32) {
 	s.utterances++
 	s.open = s.transcriber.utterance(s, s.position-int64(len(pcm)))
@@ -188,9 +191,9 @@ func (s *Stream) end() {
 
 // Commit ends the open utterance, if there is one, as if silence followed.
 func (s *Stream) Commit() {
-	if e := s.detector; e != nil {
-		rest := e.partial
-		e.partial, e.recent, e.speechSteps = nil, nil, 0
+	if d := s.detector; d != nil {
+		rest := d.partial
+		d.partial, d.recent, d.speechSteps = nil, nil, 0
 		s.appendSound(rest)
 	}
 	if s.open != nil {
@@ -233,14 +236,14 @@ func (s *Stream) Utterances(ctx context.Context) iter.Seq[*Utterance] {
 	}
 }
 
-// hasRoom reports whether n samples may be added. Any number may if none wait for a pass.
+// hasRoom reports whether samples may be added. Any number may if none wait for a pass.
 func (s *Stream) hasRoom(samples int64) bool {
-	waits := s.pending.Load()
-	return waits == 0 || waits+samples <= maxPending && len(s.queue) < maxQueued
+	pending := s.pending.Load()
+	return pending == 0 || pending+samples <= maxPending && len(s.queue) < maxQueued
 }
 
-// WaitForRoom waits until samples may be added. Meanwhile a pass needs no minimum of new
-// sound, since nobody adds any.
+// WaitForRoom waits until samples may be added. Meanwhile no sound is added, so a pass does not wait
+// for more.
 func (s *Stream) WaitForRoom(ctx context.Context, samples int64) error {
 	for !s.hasRoom(samples) {
 		s.blocked.Store(true)

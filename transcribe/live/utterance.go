@@ -16,9 +16,9 @@ import (
 	"verity/transcript"
 )
 
-// Bounds on the sound that a pass transcribes, in seconds. Above trimAbove, sound before the
-// end of a confirmed segment is dropped, as in whisper_streaming. Above maxSound, sound before
-// the last confirmed word is dropped too, and words older than forceAfter are confirmed even if
+// Bounds on the sound that a pass transcribes, in seconds. Above trimAbove, sound before the end of
+// a confirmed segment is dropped, as in whisper_streaming. Above maxSound, sound before the last
+// confirmed word is dropped too, and words that ended more than forceAfter ago are confirmed even if
 // no two passes agree on them.
 const (
 	trimAbove  = 15.0
@@ -43,31 +43,30 @@ type Result struct {
 	Last      bool              // the last pass over the utterance
 	Confirmed []transcript.Word // newly confirmed words; those of all results, concatenated, are the transcript
 	Tentative string            // text that may still change
-	SoundEnd  float64           // end of the sound of the pass, in seconds from the start of the utterance
+	SoundEnd  float64           // end of the transcribed sound, in seconds from the start of the utterance
 	Language  string            // a code, such as "en"
-	Elapsed   time.Duration     // time of the pass, with the wait for its turn
+	Elapsed   time.Duration     // of the pass, including the wait for its turn
 	Audio     float64           // seconds of sound transcribed
 	Stats     transcript.Stats
 }
 
-// A pass transcribes sound that follows the text of the prompt. draft is the result of the
-// pass before; it also returns the draft for the next.
+// A pass transcribes sound that continues the text of the prompt. draft is the result of the
+// previous pass. It returns the draft for the next pass, too.
 type pass func(ctx context.Context, pcm []float32, prompt, language string, last bool, draft []transcript.Cue) (
 	*transcript.Transcript, []transcript.Cue, error)
 
-// An Utterance is a stretch of speech that is transcribed while it grows. Its sound may grow
-// while a pass runs.
+// An Utterance is a stretch of speech that is transcribed while it grows, also during a pass.
 type Utterance struct {
 	Number int   // from 1 in its stream
 	Start  int64 // its first sample in the stream
 
 	run      pass
 	prompt   string // the user's
-	language string // detected in a pass that confirmed words
+	language string // given, or detected in a pass that confirmed words
 
 	stream      *Stream
 	ended       chan struct{} // closed when no more sound follows
-	discarded   atomic.Bool   // by Stream.Clear: its text is not wanted
+	discarded   atomic.Bool   // by Stream.Clear
 	transcribed int64         // samples that passes have transcribed
 	passes      int
 
@@ -88,8 +87,8 @@ type Transcriber struct {
 }
 
 // New returns a Transcriber. It ignores the options that make sense only for files (Spans, VAD,
-// Chunked, Prefix, TokenOrigins, Translate) and those for windows after the first, since a pass
-// has only one. Of a prompt longer than 4096 bytes only the end is used.
+// Chunked, Prefix, TokenOrigins, Translate), and those for windows after the first, since a pass has
+// only one. It uses only the last 4096 bytes of a prompt.
 func New(m *transcribe.Model, o transcribe.Options) (*Transcriber, error) {
 	o.WordTimestamps, o.Task = true, transcribe.Transcribe
 	o.Spans, o.VAD, o.SkipSpeechCheck = nil, nil, true
@@ -135,15 +134,15 @@ func encoderPositions(samples int) int {
 	return audio.FramesPerSecond / 2 * int(math.Ceil(max(seconds(int64(samples))+encoderMargin, minEncoder)))
 }
 
-// SamplesBeforeNextPass returns how much new sound the next pass waits for, in samples, given
-// Result.Elapsed of the last. A slow machine so makes fewer passes, and has some time left.
-func SamplesBeforeNextPass(turn time.Duration) int64 {
-	return int64(max(minNewSound, 1.25*turn.Seconds()) * audio.SampleRate)
+// SamplesBeforeNextPass returns how many new samples the next pass waits for, given the time of the
+// last one. A slow machine makes fewer passes and keeps some time to spare.
+func SamplesBeforeNextPass(elapsed time.Duration) int64 {
+	return int64(max(minNewSound, 1.25*elapsed.Seconds()) * audio.SampleRate)
 }
 
-// IsLate reports whether a pass took longer than the sound it waited for, given
-// Result.Elapsed: live text then comes later than on a faster machine.
-func IsLate(turn time.Duration) bool { return turn.Seconds() > minNewSound }
+// IsLate reports whether a pass took longer than the sound it waited for, so that live text comes
+// later than on a faster machine.
+func IsLate(elapsed time.Duration) bool { return elapsed.Seconds() > minNewSound }
 
 // Add appends mono samples at audio.SampleRate.
 func (u *Utterance) Add(pcm []float32) {
@@ -189,9 +188,9 @@ func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
 		u.dropOldSound(r, from, ends)
 	}
 	if len(r.Confirmed) > 0 && u.language == "" {
-		u.language = tr.Language // do not detect it again from a few more words
+		u.language = tr.Language // a few more words would not improve the detection
 	}
-	if u.stream.previousText += spell(r.Confirmed); unsure { // as in upstream, no text for a later prompt
+	if u.stream.previousText += spell(r.Confirmed); unsure { // later prompts omit it, as in upstream
 		u.stream.previousText = ""
 	}
 	r.Tentative = spell(u.agreed.tentative)
@@ -200,10 +199,12 @@ func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
 
 // Passes makes a pass each time enough new sound has been added, and the last one when the
 // utterance has ended. It stops without a last pass if the utterance is discarded. turn waits
-// until a pass may run and returns what to call after it; nil means that any pass may run.
-func (u *Utterance) Passes(ctx context.Context, turn func(context.Context) (end func(), err error)) iter.Seq2[Result, error] {
+// until a pass may run and returns a function to call after it. With nil, passes never wait.
+func (u *Utterance) Passes(
+	ctx context.Context, turn func(context.Context) (end func(), err error),
+) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
-		defer func() { u.markTranscribed(u.Len()) }() // no pass will transcribe the rest
+		defer func() { u.markTranscribed(u.Len()) }() // nothing waits for a pass any longer
 		for r := (Result{}); !r.Last; {
 			err := u.wait(ctx, SamplesBeforeNextPass(r.Elapsed))
 			if err == nil && !u.discarded.Load() {
@@ -216,8 +217,8 @@ func (u *Utterance) Passes(ctx context.Context, turn func(context.Context) (end 
 	}
 }
 
-// wait waits until the utterance ends or has that many new samples. Fewer suffice while
-// WaitForRoom is waiting.
+// wait waits until the utterance ends or has enough new samples. Any suffice while WaitForRoom is
+// waiting.
 func (u *Utterance) wait(ctx context.Context, samples int64) error {
 	for {
 		fresh := u.Len() - u.transcribed
@@ -235,8 +236,10 @@ func (u *Utterance) wait(ctx context.Context, samples int64) error {
 }
 
 // passWhenAllowed makes a pass as soon as turn allows it.
-func (u *Utterance) passWhenAllowed(ctx context.Context, turn func(context.Context) (func(), error)) (r Result, err error) {
-	asked := time.Now()
+func (u *Utterance) passWhenAllowed(
+	ctx context.Context, turn func(context.Context) (func(), error),
+) (r Result, err error) {
+	began := time.Now()
 	if turn != nil {
 		end, err := turn(ctx)
 		if err != nil {
@@ -252,7 +255,7 @@ func (u *Utterance) passWhenAllowed(ctx context.Context, turn func(context.Conte
 	}
 	n := u.Len()
 	r, err = u.Pass(ctx, last)
-	r.Elapsed = time.Since(asked)
+	r.Elapsed = time.Since(began)
 	u.markTranscribed(n)
 	return r, err
 }
@@ -276,9 +279,9 @@ func shiftTimes(lines []transcript.Cue, by float64) (list []transcript.Cue) {
 	return list
 }
 
-// wordsOf returns the words of a transcript and the ends of its segments, shifted by from
-// seconds. Unless this is the last pass it stops at the first segment that the gates for
-// repetition and improbable text would reject.
+// wordsOf returns the words of a transcript and the ends of its segments, shifted by from seconds.
+// Except in the last pass, it stops at the first segment that the gates for repetition and
+// improbable text would reject.
 func wordsOf(tr *transcript.Transcript, from float64, last bool) (words []transcript.Word, ends []float64) {
 	usual := transcribe.Options{}.WithDefaults()
 	for _, s := range tr.Segments {
@@ -322,7 +325,8 @@ func (u *Utterance) dropOldSound(r Result, from float64, ends []float64) {
 	if to <= from {
 		return
 	}
-	u.earlierText = lastBytes(u.earlierText+spell(u.agreed.confirmed[:countEndingBy(u.agreed.confirmed, to)]), contextBytes)
+	dropped := u.agreed.confirmed[:countEndingBy(u.agreed.confirmed, to)]
+	u.earlierText = lastBytes(u.earlierText+spell(dropped), contextBytes)
 	u.agreed.dropBefore(to)
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -32,12 +32,12 @@ import (
 	"verity/transcribe"
 )
 
-const infoHelp = `Info tells what a model is: its size and languages, the memory that it needs, and what
-the flags come to that are left to auto on this machine. With --cost it times passes
-of the model, and tells from which share of right tokens drafts pay on this machine.
+const infoHelp = `Info describes a model: its size and languages, the memory that it needs, and the
+settings that auto chooses on this machine. With --cost it times passes of the model
+and reports the share of right tokens from which drafts pay on this machine.
 
-With --alpha it adds what theory expects of drafts of each length, if a drafted token is
-right with chance α, drafting one takes c steps and a pass of m rows takes V(m) steps:
+With --alpha it adds what theory expects of drafts of each length. A drafted token is
+right with chance α, drafting one takes c steps, and a pass of m rows takes V(m) steps:
 
   tokens a round   E = (1 - α^(n+1)) / (1 - α)
   speed-up         E / (c·n + V(n+1)), at best (V = 1) and with V as measured
@@ -60,21 +60,21 @@ type Properties struct {
 	Window     float64      `json:"window_seconds"`
 	Params     int64        `json:"parameters"`
 	Bytes      int64        `json:"bytes"`
-	Memory     int64        `json:"memory_bytes"` // to transcribe one file at a time, about
+	Memory     int64        `json:"memory_bytes"` // estimate, to transcribe one file at a time
 	DType      string       `json:"dtype"`
 	HasEncoder bool         `json:"has_encoder"`
-	Auto       automatic    `json:"auto"`                // what flags come to on this machine if nobody sets them
+	Auto       automatic    `json:"auto"`                // what auto chooses on this machine
 	Languages  []string     `json:"languages,omitempty"` // codes
 	Timestamps int          `json:"timestamps,omitempty"`
-	Passes     []bench.Pass `json:"passes,omitempty"`  // what they cost here, with --cost
-	Theory     []Outlook    `json:"theory,omitempty"`  // what drafts bring, with --alpha
-	Planted    *synth.Plant `json:"planted,omitempty"` // the text is; see verity synth
+	Passes     []bench.Pass `json:"passes,omitempty"`  // their measured cost, with --cost
+	Theory     []Outlook    `json:"theory,omitempty"`  // the expected gain of drafts, with --alpha
+	Planted    *synth.Plant `json:"planted,omitempty"` // if the text is planted; see verity synth
 
 	names []string // of the languages
 	guess guess
 }
 
-// An automatic is what flags come to on this machine if nobody sets them.
+// automatic holds the settings that auto chooses on this machine.
 type automatic struct {
 	Precision string `json:"precision"`
 	Threads   int    `json:"threads"`
@@ -108,7 +108,7 @@ func Info(e cli.Env) *cobra.Command {
 		}
 		return i.print(e.Out)
 	}
-	c := cli.New("info [MODEL]", "Tell what a model is, and what it needs", infoHelp+exitHelp+", 130 interrupted.", run)
+	c := cli.New("info [MODEL]", "Describe a model and what it needs", infoHelp+exitHelp+", 130 interrupted.", run)
 	c.Args = func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) > 1:
@@ -122,9 +122,12 @@ func Info(e cli.Env) *cobra.Command {
 	cli.AddFlags(c, m.RegisterModel,
 		func(f *pflag.FlagSet) {
 			cli.Bind(f, "json", &asJSON)
-			f.BoolVar(&drafts, "cost", false, "time passes of the model, to tell from which share of right tokens drafts pay")
-			f.Float64Var(&g.alpha, "alpha", noGuess, "with --cost, tell what drafts bring if a drafted token is right with this `chance`, 0 to 1")
-			f.Float64Var(&g.cost, "draft-cost", 0, "with --alpha, the `steps` of the model that drafting a token takes: about 0.1 for a small model, 0 for a text")
+			f.BoolVar(&drafts, "cost", false,
+				"time passes of the model, and report the share of right tokens from which drafts pay")
+			f.Float64Var(&g.alpha, "alpha", noGuess,
+				"with --cost, report the gain of drafts if a drafted token is right with this `chance`, 0 to 1")
+			f.Float64Var(&g.cost, "draft-cost", 0, "with --alpha, the `steps` of the model that drafting a token takes: "+
+				"about 0.1 for a small model, 0 for a text")
 		})
 	cli.CompleteOr(c, "model", hub.AllNames()...)
 	return c
@@ -163,11 +166,11 @@ func Inspect(ctx context.Context, name string, offline, drafts bool) (*Propertie
 	return i, nil
 }
 
-// mostRead is how large a file may be that is read to decide on a precision. Reading a
-// larger one takes longer than people wait for what a model is.
+// mostRead is the size of the largest file that is read to choose a precision. A larger one takes
+// too long.
 const mostRead = 2 << 30
 
-// decide fills in what auto comes to, and the memory for that; with drafts, what passes cost.
+// decide sets what auto chooses and the memory that it needs; with drafts, also the cost of passes.
 func (i *Properties) decide(ctx context.Context, c *model.Checkpoint, drafts bool) (err error) {
 	pool := parallel.New(0)
 	defer pool.Close()
@@ -188,23 +191,22 @@ func (i *Properties) decide(ctx context.Context, c *model.Checkpoint, drafts boo
 	return err
 }
 
-// programBytes is what the program takes besides the network: itself, the tokenizer,
-// sound and log-mel.
+// programBytes is the memory of everything but the network: the program, the tokenizer, sound and
+// log-mel.
 const programBytes = 60 << 20
 
-// memoryFor estimates what a process takes that transcribes one file at a time with c in
-// a precision.
+// memoryFor estimates the memory of a process that transcribes one file at a time with c in a
+// precision.
 func memoryFor(c *model.Checkpoint, p precision.Precision) int64 {
 	weights := c.Params() * int64(p.Weights.Bits()) / 8
-	if p.Weights.Grouped() { // it is stored so: auto converts nothing to few bits
+	if p.Weights.Grouped() { // stored in that format, since auto never chooses it for other weights
 		weights = c.Bytes()
 	}
 	return programBytes + weights + ActivationBytes(c.Dims, p)
 }
 
-// ActivationBytes is what one file takes besides the weights: keys and values of the
-// decoder, what the encoder computes, and keys and values of the audio before they are
-// rounded.
+// ActivationBytes is the memory of one file besides the weights: the decoder's keys and values, the
+// encoder's activations, and the keys and values of the audio before they are rounded.
 func ActivationBytes(d model.Dims, p precision.Precision) int64 {
 	n, w, ffn := int64(d.AudioPositions), int64(d.AudioWidth), int64(d.AudioFFN)
 	cache := int64(p.Complete().Cache.Bits()) / 8
@@ -213,7 +215,7 @@ func ActivationBytes(d model.Dims, p precision.Precision) int64 {
 		4*n*2*int64(d.TextWidth)
 }
 
-// A sheet is text in two columns: labels, and what they say, folded to the width of help.
+// A sheet is text in two columns, labels and their values, folded to the width of help.
 type sheet struct{ strings.Builder }
 
 const labelWidth = 17
@@ -229,7 +231,8 @@ func (i *Properties) print(w io.Writer) error {
 	var s sheet
 	where := show.Name(i.Model)
 	if setup.Embedded(i.Model) {
-		where = i.Model + ", inside this program; --model openai/whisper-" + i.Model + " takes the published weights, in float16"
+		where = i.Model + ", inside this program; --model openai/whisper-" + i.Model +
+			" takes the published weights, in float16"
 	}
 	s.row("model", "%s", where)
 	i.printUse(&s)
@@ -248,8 +251,9 @@ func (i *Properties) print(w io.Writer) error {
 		s.WriteString("\n" + table(i.guess, i.Theory))
 	}
 	s.WriteByte('\n')
-	s.row("other models", "--model takes the name of a published one (small, large-v3, turbo, openai/whisper-small; verity "+
-		"models --help) or the path of a checkpoint: of Hugging Face, openai/whisper (.pt), CTranslate2 or whisper.cpp (ggml)")
+	s.row("other models", "--model takes the name of a published one (small, large-v3, turbo, openai/whisper-small; "+
+		"verity models --help) or the path of a checkpoint: "+
+		"of Hugging Face, openai/whisper (.pt), CTranslate2 or whisper.cpp (ggml)")
 	_, err := io.WriteString(w, s.String())
 	return err
 }
@@ -278,7 +282,7 @@ func (i *Properties) printUse(s *sheet) {
 	}
 }
 
-// printAuto writes what auto comes to on this machine.
+// printAuto writes what auto chooses on this machine.
 func (i *Properties) printAuto(s *sheet) {
 	s.row("on this machine", "%s/%s, unless flags say otherwise:", runtime.GOOS, runtime.GOARCH)
 	why := ""
@@ -295,15 +299,16 @@ func (i *Properties) printAuto(s *sheet) {
 	if i.Auto.Threads == 1 {
 		cores = "for one core"
 	}
-	s.row("--threads", "%d, %s, with %s instructions", i.Auto.Threads, cores, strings.ReplaceAll(i.Auto.Kernels, "ref", "plain Go's"))
+	s.row("--threads", "%d, %s, with %s instructions",
+		i.Auto.Threads, cores, strings.ReplaceAll(i.Auto.Kernels, "ref", "plain Go's"))
 	s.row("--assistant", "%s", i.drafting())
 	if len(i.Passes) > 0 {
 		s.row("drafts", "%s", payment(i.Passes))
 	}
 }
 
-// payment says what passes cost, and from which share of right tokens drafts of these
-// lengths pay, if they cost nothing themselves.
+// payment describes the cost of passes, and the share of right tokens from which drafts of each length
+// pay if drafting is free.
 func payment(passes []bench.Pass) string {
 	var rows, steps, lengths, shares []string
 	can := false
@@ -316,14 +321,14 @@ func payment(passes []bench.Pass) string {
 	}
 	pay := "drafts cannot pay, even if all tokens are right"
 	if can {
-		pay = fmt.Sprintf("drafts of %s tokens pay where %s %% are right, an assistant's if its own time is made up for too",
-			strings.Join(lengths, ", "), strings.Join(shares, ", "))
+		pay = fmt.Sprintf("drafts of %s tokens pay where %s %% are right, an assistant's if its own time is "+
+			"made up for too", strings.Join(lengths, ", "), strings.Join(shares, ", "))
 	}
 	return fmt.Sprintf("a pass of %s rows takes %s steps of %.1f ms: %s",
 		strings.Join(rows, ", "), strings.Join(steps, ", "), 1000*passes[0].Seconds, pay)
 }
 
-// drafting says what auto takes for an assistant, and what it could take.
+// drafting describes the assistant that auto chooses, or one that could be downloaded.
 func (i *Properties) drafting() string {
 	if i.Auto.Assistant != string(transcribe.None) {
 		return i.Auto.Assistant
@@ -336,14 +341,15 @@ func (i *Properties) drafting() string {
 }
 
 func (i *Properties) printNetwork(s *sheet) {
+	const shape = "%d layers, width %d, %d heads, %s positions"
 	d := i.Dims
 	s.row("window", "%g s: %s frames of %d mel bins", i.Window, show.Count(d.WindowFrames()), d.MelBins)
 	if i.HasEncoder {
-		s.row("encoder", "%d layers, width %d, %d heads, %s positions", d.AudioLayers, d.AudioWidth, d.AudioHeads, show.Count(d.AudioPositions))
+		s.row("encoder", shape, d.AudioLayers, d.AudioWidth, d.AudioHeads, show.Count(d.AudioPositions))
 	} else {
 		s.row("encoder", "none")
 	}
-	s.row("decoder", "%d layers, width %d, %d heads, %s positions", d.TextLayers, d.TextWidth, d.TextHeads, show.Count(d.TextPositions))
+	s.row("decoder", shape, d.TextLayers, d.TextWidth, d.TextHeads, show.Count(d.TextPositions))
 	if i.Languages == nil {
 		s.row("vocabulary", "%s tokens, with the names of the model that it drafts for", show.Count(d.Vocab))
 	} else {

@@ -1,3 +1,4 @@
+// Package models has the commands about models: [Models], [Info], [Quantize] and [Synth].
 package models
 
 import (
@@ -17,7 +18,7 @@ import (
 	"verity/wer"
 )
 
-// completeCached offers the models of the cache.
+// completeCached completes the names of cached models.
 func completeCached(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
 	if list, err := hub.FromEnv().List(); err == nil && len(args) == 0 {
 		for _, m := range list {
@@ -27,11 +28,11 @@ func completeCached(_ *cobra.Command, args []string, _ string) (names []string, 
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// exitHelp is what the help of commands ends with that take no sound.
+// exitHelp ends the help of commands that read no sound.
 const exitHelp = "\n\nExit status: 0 done, 1 it could not be done, 2 wrong usage"
 
 const modelsHelp = `Models lists the Whisper models in the cache that all programs of Hugging Face
-share, and what each takes. --model finds them there by name:
+share, and the size of each. --model finds them there by name:
 
   verity models pull small
   verity transcribe --model small talk.wav
@@ -46,18 +47,19 @@ the network.`
 func Models(e cli.Env) *cobra.Command {
 	c := cli.New("models", "List, fetch and remove downloaded models", modelsHelp+exitHelp+".",
 		func(context.Context, []string) error { return listModels(e, hub.FromEnv()) })
-	one := func(_ *cobra.Command, args []string) error {
+	oneName := func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
 			return cli.Usagef("want the name of one model, got %d", len(args))
 		}
 		if _, ok := hub.Repo(args[0]); !ok {
-			return cli.Usagef("%s is no name of a model: want owner/name, or a size such as small%s", strconv.Quote(args[0]),
-				cli.DidYouMean(wer.Nearest(args[0], hub.Names())))
+			return cli.Usagef("%s is no name of a model: want owner/name, or a size such as small%s",
+				strconv.Quote(args[0]), cli.DidYouMean(wer.Nearest(args[0], hub.Names())))
 		}
 		return nil
 	}
 	pull := cli.New("pull NAME", "Download a model, or what is missing of it",
-		"Pull downloads the newest version of a model into the cache."+exitHelp+", 130 interrupted.", func(ctx context.Context, args []string) error {
+		"Pull downloads the newest version of a model into the cache."+exitHelp+", 130 interrupted.",
+		func(ctx context.Context, args []string) error {
 			dir, err := setup.NewHub().Pull(ctx, args[0])
 			if err == nil {
 				_, err = fmt.Fprintln(e.Out, dir)
@@ -66,7 +68,8 @@ func Models(e cli.Env) *cobra.Command {
 		})
 	pull.ValidArgsFunction = cobra.FixedCompletions(hub.Names(), cobra.ShellCompDirectiveNoFileComp)
 	rm := cli.New("rm NAME", "Remove a model from the cache",
-		"Rm removes all that the cache holds of a model."+exitHelp+".", func(_ context.Context, args []string) error {
+		"Rm removes all files of a model from the cache."+exitHelp+".",
+		func(_ context.Context, args []string) error {
 			n, err := hub.FromEnv().Remove(args[0])
 			if errors.Is(err, fs.ErrNotExist) {
 				repo, _ := hub.Repo(args[0])
@@ -78,7 +81,7 @@ func Models(e cli.Env) *cobra.Command {
 			return err
 		})
 	rm.ValidArgsFunction = completeCached
-	pull.Args, rm.Args = one, one
+	pull.Args, rm.Args = oneName, oneName
 	c.AddCommand(pull, rm)
 	return c
 }
@@ -89,7 +92,8 @@ func listModels(e cli.Env, h *hub.Client) error {
 		return err
 	}
 	if len(list) == 0 {
-		_, err := fmt.Fprintf(e.Out, "no Whisper model in %s; base is part of this program. See verity models --help\n", show.Name(h.Cache))
+		_, err := fmt.Fprintf(e.Out, "no Whisper model in %s; base is part of this program. See verity models --help\n",
+			show.Name(h.Cache))
 		return err
 	}
 	t := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)

@@ -25,8 +25,8 @@ import (
 )
 
 const quantizeHelp = `Quantize writes a checkpoint again in fewer bits. Matrices become groups of 32
-small integers with a scale each; norms, biases, positions and convolutions stay as
-they are. The result is a directory that --model takes, about as small as the bits say:
+small integers with a scale each; norms, biases, positions and convolutions stay
+unchanged. The result is a directory for --model. Its size follows from the bits:
 
   mxfp6  6.25 bits a weight: OCP Microscaling with elements E2M3
   int4   4.5, or 4.63 in layers where a zero for each group is worth it
@@ -36,11 +36,11 @@ they are. The result is a directory that --model takes, about as small as the bi
     --limit 50 --out ~/whisper-small-int4
 
 With --dataset, the model transcribes it first, and GPTQ rounds each layer so that its
-outputs on that speech change least. Take speech like that to be transcribed, in all its
+outputs on that speech change least. Use speech like that to be transcribed, in all its
 languages; ten minutes are enough. Each row is transcribed in the language of its field
 lang, else in the detected one. Without a dataset, weights are rounded to nearest.
-The table shows, for each layer, how far its error is below its outputs (without
-calibration: below its weights) in decibels, next to that of rounding to nearest.
+For each layer, the table shows in decibels how far the error is below the outputs
+(without calibration: below the weights), next to that of rounding to nearest.
 
 Only a model that quantize wrote is overwritten.
 
@@ -146,7 +146,8 @@ func (q *quantizeCommand) calibrate(ctx context.Context, c *model.Checkpoint, da
 			fmt.Fprintf(q.Err, "left out: %s\n", show.Line(err.Error()))
 			continue
 		case errors.As(err, &unknown):
-			fmt.Fprintf(q.Err, "left out: %s: language %s: %s\n", show.Name(u.ID), show.Line(fmt.Sprint(unknown.Value)), unknown.Reason)
+			fmt.Fprintf(q.Err, "left out: %s: language %s: %s\n",
+				show.Name(u.ID), show.Line(fmt.Sprint(unknown.Value)), unknown.Reason)
 			continue
 		case err != nil:
 			return err
@@ -160,8 +161,7 @@ func (q *quantizeCommand) calibrate(ctx context.Context, c *model.Checkpoint, da
 	return nil
 }
 
-// A calibration transcribes utterances for their activations, each in its own language: the
-// text that the decoder meets depends on it.
+// A calibration transcribes utterances for their activations, each in its own language.
 type calibration struct {
 	model *transcribe.Model
 	in    map[string]*transcribe.Transcriber // by language; "" detects it
@@ -193,11 +193,14 @@ func (q *quantizeCommand) show(what string, done, total float64) {
 	}
 }
 
-func (q *quantizeCommand) print(ctx context.Context, results []quantize.Result, from *model.Checkpoint, took time.Duration) error {
+func (q *quantizeCommand) print(
+	ctx context.Context, results []quantize.Result, from *model.Checkpoint, took time.Duration,
+) error {
 	t := tabwriter.NewWriter(q.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "weights\tformat\tbits\trtn, dB\tkept, dB\tmethod\t  ")
 	for _, r := range results {
-		fmt.Fprintf(t, "%s\t%s\t%.2f\t%.1f\t%.1f\t%s\t  %s\n", show.Count(int(r.Weights)), r.Format, 8*float64(r.Bytes)/float64(r.Weights),
+		fmt.Fprintf(t, "%s\t%s\t%.2f\t%.1f\t%.1f\t%s\t  %s\n",
+			show.Count(int(r.Weights)), r.Format, 8*float64(r.Bytes)/float64(r.Weights),
 			quantize.Decibels(r.Nearest), quantize.Decibels(r.Error), r.Method, r.Name)
 	}
 	if err := t.Flush(); err != nil {
@@ -208,6 +211,7 @@ func (q *quantizeCommand) print(ctx context.Context, results []quantize.Result, 
 		return err
 	}
 	defer c.Close()
-	fmt.Fprintf(q.Err, "%s: %s of weights, %s before; in %.1f s\n", show.Name(filepath.Clean(q.dir)), show.Bytes(c.Bytes()), show.Bytes(from.Bytes()), took.Seconds())
+	fmt.Fprintf(q.Err, "%s: %s of weights, %s before; in %.1f s\n",
+		show.Name(filepath.Clean(q.dir)), show.Bytes(c.Bytes()), show.Bytes(from.Bytes()), took.Seconds())
 	return nil
 }

@@ -14,11 +14,11 @@ import (
 )
 
 const synthHelp = `Synth writes two Whisper checkpoints of real shape, OUT/target and OUT/assistant,
-that were never trained: their text is planted. The target says the same words
-whatever it hears; the assistant agrees with it in a share of the places that you
-choose, which lie at random. All matrices hold random numbers, so that each takes the time and the
-memory of the real model: measure with them on your own machine, with nothing to
-download. They load in transformers, too.
+that were never trained: their text is planted. The target writes the same words for
+all sound. The assistant agrees with it at a share of the places, chosen at random.
+All matrices hold random numbers, so both need the time and the memory of real
+models: measure with them on your own machine, with nothing to download. They load
+in transformers, too.
 
 The text of a window is sentences of random words between timestamps, and
 passes the default thresholds. The language is detected as English.
@@ -27,7 +27,7 @@ passes the default thresholds. The language is detected as English.
   verity compare --model /tmp/planted/target \
     --assistant /tmp/planted/assistant talk.wav
 
-A checkpoint at OUT that was planted before is written over, no other is.
+Only a checkpoint that synth wrote is overwritten.
 
 Exit status: 0 both were written, 1 they could not be, 2 wrong usage, 130 interrupted.`
 
@@ -41,7 +41,8 @@ type synthCommand struct {
 // Synth returns the synth command.
 func Synth(e cli.Env) *cobra.Command {
 	p := &synthCommand{Env: e}
-	c := cli.New("synth --size NAME --alpha A --out DIR", "Write a model with planted text and its assistant", synthHelp, p.run)
+	c := cli.New("synth --size NAME --alpha A --out DIR",
+		"Write a model with planted text and its assistant", synthHelp, p.run)
 	f := c.Flags()
 	f.StringVar(&p.opt.Size, "size", "tiny",
 		"published `name` of the target's shape: tiny, base, small, medium, large-v2, large-v3, large-v3-turbo, …")
@@ -76,14 +77,15 @@ func (p *synthCommand) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	took := time.Since(began).Seconds()
-	p.say(target)
-	p.say(assistant)
-	fmt.Fprintf(p.Err, "%s in %.1f s, %s a second\n", show.Bytes(target.Bytes+assistant.Bytes), took, show.Bytes(int64(float64(target.Bytes+assistant.Bytes)/took)))
+	p.print(target)
+	p.print(assistant)
+	total := target.Bytes + assistant.Bytes
+	fmt.Fprintf(p.Err, "%s in %.1f s, %s a second\n", show.Bytes(total), took, show.Bytes(int64(float64(total)/took)))
 	return nil
 }
 
-// say lists on standard output what was written.
-func (p *synthCommand) say(w synth.Output) {
-	fmt.Fprintf(p.Out, "%s  %s weights in f16, %s; %d + %d layers of width %d; planted: %v\n", show.Name(filepath.Clean(w.Dir)),
-		show.Rounded(w.Weights), show.Bytes(w.Bytes), w.Dims.AudioLayers, w.Dims.TextLayers, w.Dims.TextWidth, &w.Plant)
+// print describes a written checkpoint on standard output.
+func (p *synthCommand) print(w synth.Output) {
+	fmt.Fprintf(p.Out, "%s  %s weights in f16, %s; %d + %d layers of width %d; planted: %v\n",
+		show.Name(filepath.Clean(w.Dir)), show.Rounded(w.Weights), show.Bytes(w.Bytes), w.Dims.AudioLayers, w.Dims.TextLayers, w.Dims.TextWidth, &w.Plant)
 }

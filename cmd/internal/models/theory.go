@@ -9,7 +9,7 @@ import (
 	"verity/eval/bench"
 )
 
-// A guess stands in for the measurement of an assistant.
+// A guess replaces the measurement of an assistant.
 type guess struct {
 	alpha float64 // chance that a drafted token is accepted, or noGuess
 	cost  float64 // of drafting a token, in steps of the model
@@ -19,7 +19,7 @@ const noGuess = -1
 
 func (g guess) given() bool { return g != guess{alpha: noGuess} }
 
-// check checks flags; measured means that passes of the model are timed.
+// check reports the first invalid flag. measured means that passes of the model are timed.
 func (g guess) check(measured bool) error {
 	const mostCost = 1000
 	switch {
@@ -45,8 +45,8 @@ type Outlook struct {
 	Bytes       float64 `json:"bytes_ratio"`      // bytes read per token over those of plain decoding
 }
 
-// outlooks applies the theory to drafts of every length whose pass was measured. Drafting takes as
-// large a share of a step's operations and bytes as of its time.
+// outlooks applies the theory to drafts of every length whose pass was measured. It assumes that
+// drafting takes the same share of a step's operations and bytes as of its time.
 func (g guess) outlooks(passes []bench.Pass) []Outlook {
 	ideal := assistant.Theory{Alpha: g.alpha, Cost: g.cost, Operations: g.cost, Bytes: g.cost}
 	here := ideal
@@ -61,7 +61,7 @@ func (g guess) outlooks(passes []bench.Pass) []Outlook {
 	return all
 }
 
-// table renders outlooks, the best of which is marked.
+// table formats outlooks and marks the best.
 func table(g guess, all []Outlook) string {
 	best := all[0]
 	for _, o := range all {

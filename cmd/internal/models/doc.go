@@ -1,4 +1,0 @@
-// Package models has the commands about models: models, info, quantize and synth.
-//
-//	arguments → [Info], [Models], [Quantize], [Synth] → what a model is, or a checkpoint
-package models
