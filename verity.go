@@ -20,10 +20,10 @@
 // A [Model] is safe for concurrent use: files that are transcribed at the same time share
 // every pass over the weights, and the text of each is what it would be alone.
 //
-// [Options].Decoding sets language, task, prompt and thresholds; its zero value is what the
-// program of this module does without flags. With [Options].Assistant (speculative decoding)
-// a cheap model drafts tokens and the model verifies them: the text is that of plain
-// decoding, bit for bit.
+// [Options].Decoding sets language, task, prompt and thresholds; its zero value decodes like
+// verity transcribe without flags. With [Options].Assistant (speculative decoding) a cheap
+// model drafts tokens and the model verifies them: the text is that of plain decoding, bit
+// for bit.
 package verity
 
 import (
@@ -59,39 +59,38 @@ type Options struct {
 	Precision precision.Precision
 
 	// Assistant drafts tokens: none, ngram, bigram, self, or the name or path of a
-	// distilled decoder or of a smaller model of the same family. auto is the assistant of a
-	// model of the program, or the published partner of a published model if that is in the
-	// cache, else none. Empty means none. The text does not depend on it.
+	// distilled decoder or of a smaller model of the same family. auto chooses the assistant of
+	// an embedded model, or the published partner of a published model if that is in the cache,
+	// else none. Empty means none. The text does not depend on it.
 	Assistant string
 
 	// AssistantPrecision is the number format of the assistant's weights. Zero means int8.
 	AssistantPrecision precision.Precision
 
 	// Offline forbids the network: a published model must be in the cache already.
-	// HF_HUB_OFFLINE=1 does so too.
+	// HF_HUB_OFFLINE=1 has the same effect.
 	Offline bool
 
-	// Decoding says what to write and how: language, task, thresholds, prompt. The zero
-	// value is that of openai/whisper, without text where there is no speech.
+	// Decoding sets language, task, thresholds and prompt. The zero value decodes as
+	// openai/whisper does, but writes no text where there is no speech.
 	Decoding transcribe.Options
 
 	// Hub finds and downloads published models. Nil means hub.FromEnv().
 	Hub *hub.Client
 
-	// Pool has the threads, which several models can share, instead of Threads. It is the
-	// caller's to close.
+	// Pool replaces Threads by threads that several models can share. The caller closes it.
 	Pool *parallel.Pool
 
-	// WindowsFirst encodes all windows that wait before anything is decoded: more text an
-	// hour, in bursts. Without it text comes evenly, as a server wants it.
+	// WindowsFirst encodes all waiting windows before decoding continues: throughput is
+	// higher, but text comes in bursts. Without it text comes evenly, as a server needs it.
 	WindowsFirst bool
 
-	// Policy decides how many tokens are drafted; each sequence that is decoded at the same
-	// time has one of its own. Nil measures what pays.
+	// Policy makes what decides how many tokens to draft, for each sequence its own. Nil
+	// measures what is fastest.
 	Policy func() assistant.Policy
 
 	// Rejection verifies drafts at temperatures above 0 by classic speculative sampling: the
-	// text has the distribution of plain decoding, but is another.
+	// text differs from that of plain decoding, but has the same distribution.
 	Rejection bool
 
 	// MeasureOverlap measures how far the distributions of model and assistant overlap; the
@@ -107,17 +106,18 @@ type Model struct {
 	*transcribe.Model
 	Checkpoint *model.Checkpoint
 
-	name        string // by which the model was opened
+	name        string // the name given to Open
 	transcriber *transcribe.Transcriber
-	files       []io.Closer // what Close closes
+	files       []io.Closer // Close closes them
 	shared      bool        // with another Model, whose Close ends both
 }
 
-// Open loads a model by any name that hub.Client.Open knows: that of a model of the program
+// Open loads a model by any name that hub.Client.Open accepts: that of an embedded model
 // (base, with import _ "verity/model/base"), a path, or the name of a published model, such
-// as small or openai/whisper-small. A published model comes from the cache that all programs
-// of Hugging Face share; if it is not there it is downloaded, unless Options.Offline. Package
-// model/hub says which environment variables name cache, hub and token. Close ends the model.
+// as small or openai/whisper-small. Open looks for a published model in the cache that all
+// Hugging Face programs share, and downloads it if it is not there, unless Options.Offline is
+// set. Package model/hub documents the environment variables for cache, hub and token. The
+// caller closes the model.
 func Open(ctx context.Context, name string, o Options) (*Model, error) {
 	c, err := o.client().Open(ctx, name)
 	if err != nil {
@@ -126,8 +126,8 @@ func Open(ctx context.Context, name string, o Options) (*Model, error) {
 	return open(ctx, c, name, o)
 }
 
-// OpenFS loads the model whose files are at the root of fsys. Errors have its name, by which
-// Assistant "auto" also finds its partner.
+// OpenFS loads the model whose files are at the root of fsys. Errors use its name, and
+// Assistant "auto" finds its partner by it.
 func OpenFS(ctx context.Context, fsys fs.FS, name string, o Options) (*Model, error) {
 	c, err := model.OpenFS(fsys, name)
 	if err != nil {
@@ -155,8 +155,8 @@ func (o Options) client() *hub.Client {
 	return c
 }
 
-// AssistantFor returns what Assistant stands for with the model of a name: what auto finds,
-// and none if it is empty or auto finds nothing.
+// AssistantFor returns the assistant for the named model: Assistant itself, or what auto finds;
+// none if there is none.
 func (o Options) AssistantFor(name string) string {
 	if o.Assistant == "auto" {
 		o.Assistant = o.client().Assistant(name)
@@ -164,7 +164,7 @@ func (o Options) AssistantFor(name string) string {
 	return cmp.Or(o.Assistant, string(transcribe.None))
 }
 
-// load loads the checkpoint, or uses the weights of like, with the assistant of o.
+// load loads the checkpoint with the assistant of o. If like is not nil, its weights are used.
 func (m *Model) load(ctx context.Context, o Options, like *transcribe.Model) error {
 	a, err := m.assistant(ctx, o)
 	if err != nil {
@@ -181,7 +181,7 @@ func (m *Model) load(ctx context.Context, o Options, like *transcribe.Model) err
 	return err
 }
 
-// assistant describes the assistant of o, whose checkpoint it opens.
+// assistant describes the assistant of o and opens its checkpoint.
 func (m *Model) assistant(ctx context.Context, o Options) (transcribe.AssistantOptions, error) {
 	a := transcribe.AssistantOptions{Precision: o.AssistantPrecision}
 	name := o.AssistantFor(m.name)
@@ -215,6 +215,11 @@ func (m *Model) Assisted(ctx context.Context, o Options) (*Model, error) {
 // Transcribe transcribes a sound file.
 func (m *Model) Transcribe(ctx context.Context, file string) (*transcript.Transcript, error) {
 	clip, err := audio.Input{}.Open(ctx, file)
+	return m.transcribe(ctx, clip, err)
+}
+
+// transcribe transcribes and closes a clip, unless opening it failed.
+func (m *Model) transcribe(ctx context.Context, clip *audio.Clip, err error) (*transcript.Transcript, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +244,7 @@ func (m *Model) Segments(ctx context.Context, clip *audio.Clip) iter.Seq2[transc
 		}()
 		defer func() {
 			cancel()
-			for range segments { // until nothing uses the clip any more
+			for range segments { // wait until the goroutine no longer uses the clip
 			}
 		}()
 		for s := range segments {
@@ -257,18 +262,12 @@ func (m *Model) Segments(ctx context.Context, clip *audio.Clip) iter.Seq2[transc
 // Name is used in errors.
 func (m *Model) TranscribeReader(ctx context.Context, name string, r io.Reader) (*transcript.Transcript, error) {
 	clip, err := audio.Input{}.OpenReader(ctx, name, r)
-	if err != nil {
-		return nil, err
-	}
-	defer clip.Close()
-	return m.transcriber.Transcribe(ctx, clip, transcribe.Callbacks{})
+	return m.transcribe(ctx, clip, err)
 }
 
 // TranscribeSamples transcribes mono samples from -1 to 1 at audio.SampleRate.
 func (m *Model) TranscribeSamples(ctx context.Context, samples []float32) (*transcript.Transcript, error) {
-	clip := audio.FromSamples("samples", samples)
-	defer clip.Close()
-	return m.transcriber.Transcribe(ctx, clip, transcribe.Callbacks{})
+	return m.transcribe(ctx, audio.FromSamples("samples", samples), nil)
 }
 
 // With returns the same model with other options of decoding. It shares everything with m
@@ -281,10 +280,10 @@ func (m *Model) With(o transcribe.Options) (*Model, error) {
 	return &Model{Model: m.Model, Checkpoint: m.Checkpoint, name: m.name, transcriber: t, shared: true}, nil
 }
 
-// Transcriber returns what transcribes clips, for segments and progress as they come.
+// Transcriber returns the transcriber of clips, which reports segments and progress.
 func (m *Model) Transcriber() *transcribe.Transcriber { return m.transcriber }
 
-// Close ends the model's threads and closes its files. To transcribe afterwards is an error.
+// Close ends the model's threads and closes its files. Transcribing afterwards is an error.
 func (m *Model) Close() error {
 	if m.shared {
 		return nil

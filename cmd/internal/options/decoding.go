@@ -23,8 +23,8 @@ import (
 
 // A Decoding collects the values of options that become transcribe.Options.
 //
-// A request uses only the embedded Options and does not call Result, so it would lose what
-// an option in its scope sets elsewhere. Only temperature does; the server reads it itself.
+// A request uses only the embedded Options and does not call Result. Only temperature sets a
+// field outside them, and the server reads that itself.
 //
 // The set functions ignore errors, since Parse has checked the text.
 type Decoding struct {
@@ -36,7 +36,7 @@ type Decoding struct {
 	vad       vad.Options
 }
 
-// Result returns the options with a log.
+// Result returns the collected options, with a log.
 func (d *Decoding) Result(log *slog.Logger) transcribe.Options {
 	o := d.Options
 	o.Log = log
@@ -88,7 +88,7 @@ func (v Value) OrNone() int {
 	return int(v.Number)
 }
 
-// gotPart names the wrong part of a list, unless it is the whole list.
+// gotPart returns ", got PART" for the wrong part of a list; nothing if it is the whole list.
 func gotPart(part, list string) string {
 	if part == list {
 		return ""
@@ -173,7 +173,7 @@ func tokenIDs(text string) ([]tokenizer.Token, error) {
 	if text == "auto" {
 		return nil, nil
 	}
-	list := []tokenizer.Token{} // not nil: nothing is suppressed
+	list := []tokenizer.Token{} // not nil: an empty list suppresses nothing
 	for field := range strings.SplitSeq(text, ",") {
 		if field == "" {
 			continue

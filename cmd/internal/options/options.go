@@ -1,11 +1,11 @@
-// Package options is the one table of what can be set about a run: by a flag, a key of the
-// configuration file, an environment variable, or a field of a request.
+// Package options is the one table of all options of a run, which a flag, a key of the
+// configuration file, an environment variable or a field of a request can set.
 //
-//	Find("beam-size").Parse("5") → Value, or an error that says what is wanted
+//	Find("beam-size").Parse("5") → Value, or an error that states what is wanted
 //	Option.Set(&decoding, Value); decoding.Result(log) → transcribe.Options
 //
 // Flags, keys, variables, form fields, completion, help, manual pages,
-// docs/reference/CLI.md and the names in errors derive from it.
+// docs/reference/CLI.md and the names in errors derive from the table.
 package options
 
 import (
@@ -21,8 +21,8 @@ import (
 	"verity/internal/show"
 )
 
-// A Scope is a set of places where an option may be set, besides a flag of transcribe and
-// of the commands that measure.
+// A Scope is a set of places where an option may be set, besides the flags of transcribe and of
+// the measuring commands.
 type Scope uint8
 
 const (
@@ -49,23 +49,23 @@ const (
 type Option struct {
 	Name, Short string
 	Kind        Kind
-	Arg         string   // what help calls the value; seconds, ms and MiB are also units
+	Arg         string   // name of the value in help; seconds, ms and MiB are also units
 	Default     string   // empty for the zero value of the kind
-	BareValue   string   // what the flag means without a value; empty if it needs one
+	BareValue   string   // value of the flag alone; empty if it needs a value
 	Min, Max    float64  // bounds of a number; Max also of the bytes of a text
-	Above       bool     // Min itself is refused
+	Above       bool     // Min itself is not allowed
 	None        bool     // "none" turns it off
-	Choices     []string // of Choice; what completion offers for List
+	Choices     []string // of Choice; offered by completion for List
 	Check       func(text string) error
 	Scope       Scope
-	Needs       string // an option that must be set too; one that needs no value is set
-	Excludes    string // an option that must not be set
-	Brief       string // what -h says; empty for options that it leaves out
-	Help        string
+	Needs       string // another option that must be set; one that needs no value is set by this one
+	Excludes    string // another option that must not be set
+	Brief       string // text of -h, which omits options without one
+	Help        string // text of --help
 	Group       string // heading of help
 
-	Field string                     // of transcribe.Options, named in its errors
-	Set   func(d *Decoding, v Value) // nil for options that do not decide the decoding
+	Field string                     // of transcribe.Options, as its errors name it
+	Set   func(d *Decoding, v Value) // nil for options that do not affect decoding
 }
 
 // A Value is the parsed text of an option.
@@ -123,8 +123,8 @@ func (o *Option) DefaultText() string {
 	return ""
 }
 
-// Parse reads the text of an option. The error says what is wanted; the caller adds the
-// name of the option and the text.
+// Parse reads the text of an option. The error states what is wanted; the caller adds the name
+// of the option and the text.
 func (o *Option) Parse(text string) (v Value, err error) {
 	v.Text = text
 	if o.None && strings.EqualFold(text, "none") {
@@ -173,7 +173,7 @@ func (o *Option) parseNumber(text string) (v Value, err error) {
 		v.Number, err = strconv.ParseFloat(text, 64)
 		v.Text = strconv.FormatFloat(v.Number, 'g', -1, 64)
 	}
-	// Written so that NaN is refused.
+	// NaN fails these comparisons.
 	inside := v.Number >= o.Min && v.Number <= o.Max && !(o.Above && v.Number == o.Min)
 	if err != nil && !errors.Is(err, strconv.ErrRange) || math.IsNaN(v.Number) {
 		return v, fmt.Errorf("want %s", o.wanted())

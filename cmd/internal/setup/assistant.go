@@ -13,20 +13,23 @@ import (
 	"verity/transcribe"
 )
 
-// AssistantFlags say what drafts tokens for the model, and how many.
+// AssistantFlags choose what drafts tokens for the model, and how many.
 type AssistantFlags struct {
 	Name      string
 	precision precision.Precision
 	From      string                  // text to draft from
 	Policy    func() assistant.Policy // of draft-tokens; nil is auto
 	Sampler   string
-	overlap   bool // measure it
+	overlap   bool // measure-alpha
 }
 
 func (a *AssistantFlags) Register(f *pflag.FlagSet) {
 	cli.Bind(f, "assistant", &a.Name)
 	Precision(f, "assistant-precision", &a.precision)
-	cli.AddOption(f, "draft-tokens", func(v options.Value) (err error) { a.Policy, err = options.ParseDraft(v.Text); return err })
+	cli.AddOption(f, "draft-tokens", func(v options.Value) (err error) {
+		a.Policy, err = options.ParseDraft(v.Text)
+		return err
+	})
 	cli.Bind(f, "sampler", &a.Sampler)
 	cli.Bind(f, "measure-alpha", &a.overlap)
 }
@@ -39,30 +42,32 @@ func (a AssistantFlags) Off() AssistantFlags {
 	return a
 }
 
-// rejection reports whether the sampler does not keep the bits.
+// rejection reports whether the sampler keeps only the distribution of texts, not the text.
 func (a *AssistantFlags) rejection() bool { return a.Sampler == "rejection" }
 
-// Comparable refuses a sampler that does not keep the bits, for commands that
-// compare them.
+// Comparable refuses that sampler, for commands that compare texts bit for bit.
 func (a *AssistantFlags) Comparable() error {
 	if a.rejection() {
-		return cli.Usagef("--sampler rejection cannot be compared bit for bit: it keeps the output distribution, not the exact tokens")
+		return cli.Usagef("--sampler rejection cannot be compared bit for bit: it keeps the output distribution, " +
+			"not the exact tokens")
 	}
 	return nil
 }
 
-// For returns what the flag means with a model: a method, or the name of the assistant's.
+// For returns the assistant for the named model: a method, or the name of the assistant's model.
 func (a *AssistantFlags) For(model string) string {
 	return verity.Options{Assistant: a.Name}.AssistantFor(model)
 }
 
-// unknown is the error of a name that is no assistant.
+// unknown is the error of an assistant that does not exist.
 func (a *AssistantFlags) unknown() error {
-	return fmt.Errorf("--assistant %s: there is no such directory or file; want none, ngram, bigram, self, or the directory or name "+
-		"of a smaller model of the same family", a.Name)
+	return fmt.Errorf("--assistant %s: there is no such directory or file; want none, ngram, bigram, self, or the "+
+		"directory or name of a smaller model of the same family", a.Name)
 }
 
-// AssistantNames are what --assistant takes beside models.
+// AssistantNames are what --assistant accepts besides models.
 func AssistantNames() []string {
-	return []string{"auto", string(transcribe.None), string(transcribe.NGram), string(transcribe.Bigram), string(transcribe.Self)}
+	return []string{
+		"auto", string(transcribe.None), string(transcribe.NGram), string(transcribe.Bigram), string(transcribe.Self),
+	}
 }

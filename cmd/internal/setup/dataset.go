@@ -15,7 +15,7 @@ import (
 	"verity/eval"
 )
 
-// DatasetFlags say which utterances to run.
+// DatasetFlags select the utterances of a run.
 type DatasetFlags struct {
 	Path  string
 	Audio []string // sound files instead of a dataset, without references
@@ -45,14 +45,14 @@ type Corpus struct {
 	Unscored bool                          // there are no references
 }
 
-// ErrNoDataset says that --dataset is missing, and what it takes.
-var ErrNoDataset = cli.Usagef("--dataset PATH is missing: want a LibriSpeech folder, a JSON-lines, TSV or CSV manifest, " +
-	"Parquet files, or a folder with a .txt beside each sound")
+// ErrNoDataset is the error of a missing --dataset.
+var ErrNoDataset = cli.Usagef("--dataset PATH is missing: want a LibriSpeech folder, a JSON-lines, TSV or CSV " +
+	"manifest, Parquet files, or a folder with a .txt beside each sound")
 
 func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 	switch {
 	case d.Path != "" && len(d.Audio) > 0:
-		return nil, cli.Usagef("--dataset and sound files are two ways to say what to run: take one")
+		return nil, cli.Usagef("--dataset and sound files are two ways to say what to run: choose one")
 	case len(d.Audio) > 0:
 		return d.files(), nil
 	case d.Path == "":
@@ -79,26 +79,23 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 	if empty {
 		return nil, fmt.Errorf("dataset %s holds no utterance: there is nothing to do", d.Path)
 	}
-	return &Corpus{
-		Name: d.Name(),
-		All:  data.All,
-		Count: func(ctx context.Context) int {
-			if data.Format == "parquet" {
-				return 0 // the files hold the sound itself and would have to be read whole
-			}
-			n, err := data.Count(ctx)
-			if err != nil {
-				return 0 // the run will report it
-			}
-			return d.capped(n)
-		},
-	}, nil
+	count := func(ctx context.Context) int {
+		if data.Format == "parquet" {
+			return 0 // the files hold the sound itself and would have to be read whole
+		}
+		n, err := data.Count(ctx)
+		if err != nil {
+			return 0 // the run reports the error
+		}
+		return d.limited(n)
+	}
+	return &Corpus{Name: d.Name(), All: data.All, Count: count}, nil
 }
 
-// Name identifies these utterances: the path, and the flags that select from it.
+// Name identifies the utterances by the path and the flags that select from it.
 func (d *DatasetFlags) Name() string {
 	s := d.Path
-	if !strings.Contains(s, "://") { // as verity-beam takes it
+	if !strings.Contains(s, "://") { // verity-beam reads from remote storage
 		s = filepath.Clean(s)
 	}
 	if d.Opt.Split != "" {
@@ -113,27 +110,27 @@ func (d *DatasetFlags) Name() string {
 	return s
 }
 
+// files returns the corpus of sound files without references.
 func (d *DatasetFlags) files() *Corpus {
 	name := d.Audio[0]
 	if n := len(d.Audio); n > 1 {
 		name = fmt.Sprintf("%s and %d more", name, n-1)
 	}
-	return &Corpus{
-		Name: name, Unscored: true,
-		Count: func(context.Context) int { return d.capped(len(d.Audio)) },
-		All: func(ctx context.Context) eval.Dataset {
-			return func(yield func(datasets.Utterance, error) bool) {
-				for _, name := range d.Audio { // eval numbers equal names
-					if !yield(datasets.Utterance{ID: name, Audio: datasets.Source{Path: name}}, ctx.Err()) {
-						return
-					}
+	all := func(ctx context.Context) eval.Dataset {
+		return func(yield func(datasets.Utterance, error) bool) {
+			for _, name := range d.Audio { // eval numbers equal names
+				if !yield(datasets.Utterance{ID: name, Audio: datasets.Source{Path: name}}, ctx.Err()) {
+					return
 				}
 			}
-		},
+		}
 	}
+	count := func(context.Context) int { return d.limited(len(d.Audio)) }
+	return &Corpus{Name: name, All: all, Count: count, Unscored: true}
 }
 
-func (d *DatasetFlags) capped(n int) int {
+// limited returns how many of n utterances --limit leaves.
+func (d *DatasetFlags) limited(n int) int {
 	if d.Limit > 0 {
 		return min(n, d.Limit)
 	}

@@ -10,8 +10,8 @@ import (
 	"verity/transcribe"
 )
 
-// Decoding returns the function that adds the options of decoding in a scope. Together with the
-// model they decide the text.
+// Decoding returns a function that adds the flags of all decoding options in a scope. Together
+// with the model they decide the text.
 func Decoding(d *options.Decoding, scope options.Scope) func(*pflag.FlagSet) {
 	return func(f *pflag.FlagSet) {
 		for _, o := range options.All() {
@@ -22,7 +22,7 @@ func Decoding(d *options.Decoding, scope options.Scope) func(*pflag.FlagSet) {
 	}
 }
 
-// InFlag turns an unusable option into an error of its flag.
+// InFlag turns the error of an option into one that names its flag.
 func InFlag(err error) error {
 	var option *transcribe.OptionError
 	if !errors.As(err, &option) {

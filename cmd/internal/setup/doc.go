@@ -1,12 +1,12 @@
 // Package setup turns the flags that commands share (model, assistant, sound, decoding,
-// dataset) into what they name.
+// dataset) into models, clips and corpora.
 //
 //	ModelFlags.Load → *verity.Model
 //	SoundFlags.Clip → *audio.Clip
 //	DatasetFlags.Open → Corpus, the utterances of a run
-//	OpenDrafts → DraftSource, texts of the sounds to draft from
-//	Maker, Identity → transcript.Maker, which says in records what made them
+//	OpenDrafts → DraftSource, which has a text to draft from for each sound
+//	Maker, Identity → transcript.Provenance, which records what made a transcript
 //
-// Names, precisions and assistants are resolved by package verity; errors of the library get
-// the names of flags here.
+// Package verity resolves names, precisions and assistants. Package setup adds the names of
+// flags to the library's errors.
 package setup

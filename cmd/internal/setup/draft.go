@@ -17,7 +17,7 @@ import (
 	"verity/transcript"
 )
 
-// What --draft-from takes instead of a path.
+// What --draft-from accepts instead of a path.
 const (
 	besideSound = "beside"     // transcripts beside the sounds
 	references  = "references" // of the dataset
@@ -28,29 +28,27 @@ var transcriptTypes = []string{".json", ".srt", ".vtt", ".ass", ".tsv", ".csv", 
 
 // A DraftSource finds the text of a sound to draft from. Nil finds nothing.
 type DraftSource struct {
-	from  string // the value of the flag
-	file  bool   // it is a single file
-	one   []transcript.Cue
-	byID  map[string][]transcript.Cue
-	found atomic.Bool // some text, by Lines
+	from  string                                               // value of --draft-from
+	find  func(id, reference string) ([]transcript.Cue, error) // nil: each sound has a transcript of its own
+	found atomic.Bool                                          // Lines has returned some text
 }
 
 // Found reports whether Lines has found any text.
 func (d *DraftSource) Found() bool { return d.found.Load() }
 
-// OpenDrafts opens what --draft-from names, for n sounds; 0 for those of a dataset. It
+// OpenDrafts opens what --draft-from names, for n sound files, or for a dataset if n is 0. It
 // returns nil for an empty name.
 func OpenDrafts(ctx context.Context, from string, n int) (*DraftSource, error) {
 	d := &DraftSource{from: from}
-	switch from {
-	case "":
+	switch {
+	case from == "":
 		return nil, nil
-	case besideSound:
+	case from == besideSound:
 		return d, nil
-	case references:
-		if n > 0 {
-			return nil, cli.Usagef("--draft-from references: sound files have none; it is for a dataset")
-		}
+	case from == references && n > 0:
+		return nil, cli.Usagef("--draft-from references: sound files have none; it is for a dataset")
+	case from == references:
+		d.find = func(id, reference string) ([]transcript.Cue, error) { return transcript.Read(id, []byte(reference)) }
 		return d, nil
 	}
 	st, err := os.Stat(from)
@@ -65,12 +63,14 @@ func OpenDrafts(ctx context.Context, from string, n int) (*DraftSource, error) {
 	case filepath.Ext(from) == ".jsonl":
 		return d, d.readRecords(ctx)
 	case n != 1:
-		return nil, cli.Usagef("--draft-from %s: one file cannot be the text of several sounds; name a directory with a transcript of each", from)
+		return nil, cli.Usagef("--draft-from %s: one file cannot be the text of several sounds; name a directory with "+
+			"a transcript of each", from)
 	}
-	d.file = true
-	if d.one, err = readLines(ctx, from); err == nil && len(d.one) == 0 {
+	lines, err := readLines(ctx, from)
+	if err == nil && len(lines) == 0 {
 		slog.Warn("the text to draft from is empty", "file", from)
 	}
+	d.find = func(_, _ string) ([]transcript.Cue, error) { return lines, nil }
 	return d, err
 }
 
@@ -86,14 +86,15 @@ func readLines(ctx context.Context, name string) ([]transcript.Cue, error) {
 	return lines, nil
 }
 
-// readRecords reads the hypotheses of an earlier evaluation: of the arms of a comparison,
-// those of the first.
+// readRecords reads the hypotheses of an earlier evaluation. Of a comparison it reads the
+// first arm.
 func (d *DraftSource) readRecords(ctx context.Context) error {
 	files, err := report.Find(d.from)
 	if err != nil {
 		return err
 	}
-	d.byID = map[string][]transcript.Cue{}
+	byID := map[string][]transcript.Cue{}
+	d.find = func(id, _ string) ([]transcript.Cue, error) { return byID[id], nil }
 	for _, path := range files[0].Paths {
 		f, err := input.Open(ctx, path)
 		if err != nil {
@@ -105,7 +106,7 @@ func (d *DraftSource) readRecords(ctx context.Context) error {
 				break
 			}
 			for _, s := range r.Segments {
-				d.byID[r.ID] = append(d.byID[r.ID], transcript.Cue{Start: s.Start, End: s.End, Text: s.Text})
+				byID[r.ID] = append(byID[r.ID], transcript.Cue{Start: s.Start, End: s.End, Text: s.Text})
 			}
 		}
 		f.Close()
@@ -113,7 +114,7 @@ func (d *DraftSource) readRecords(ctx context.Context) error {
 			return fmt.Errorf("--draft-from %w", err)
 		}
 	}
-	if len(d.byID) == 0 {
+	if len(byID) == 0 {
 		return fmt.Errorf("--draft-from %s: no record in it has a text", d.from)
 	}
 	return nil
@@ -128,7 +129,8 @@ func (d *DraftSource) path(sound string) string {
 	base := filepath.Base(sound)
 	for _, name := range []string{strings.TrimSuffix(base, filepath.Ext(base)), base} {
 		for _, ext := range transcriptTypes {
-			if p := filepath.Join(dir, name+ext); p != sound && isFile(p) {
+			p := filepath.Join(dir, name+ext)
+			if st, err := os.Stat(p); err == nil && st.Mode().IsRegular() && p != sound {
 				return p
 			}
 		}
@@ -136,26 +138,15 @@ func (d *DraftSource) path(sound string) string {
 	return ""
 }
 
-func isFile(path string) bool {
-	st, err := os.Stat(path)
-	return err == nil && st.Mode().IsRegular()
-}
-
 // Lines returns the text of a sound, which is an utterance of a dataset if it has an id.
 func (d *DraftSource) Lines(ctx context.Context, sound, id, reference string) (lines []transcript.Cue, err error) {
-	switch {
-	case d == nil:
+	if d == nil {
 		return nil, nil
-	case d.from == references:
-		lines, err = transcript.Read(id, []byte(reference))
-	case d.byID != nil:
-		lines = d.byID[id]
-	case d.file:
-		lines = d.one
-	default:
-		if p := d.path(sound); p != "" {
-			lines, err = readLines(ctx, p)
-		}
+	}
+	if d.find != nil {
+		lines, err = d.find(id, reference)
+	} else if p := d.path(sound); p != "" {
+		lines, err = readLines(ctx, p)
 	}
 	if len(lines) > 0 {
 		d.found.Store(true)
@@ -163,33 +154,27 @@ func (d *DraftSource) Lines(ctx context.Context, sound, id, reference string) (l
 	return lines, err
 }
 
-// Check fails if there is no transcript of any of the sounds or one cannot be read, and
-// warns of sounds without.
+// Check fails if none of the sounds has a transcript or if one cannot be read. It warns of
+// sounds without a transcript.
 func (d *DraftSource) Check(ctx context.Context, sounds []string) error {
-	if d == nil || d.file || d.byID != nil {
+	if d == nil || d.find != nil {
 		return nil
 	}
-	missing := ""
-	found := 0
+	var missing []string
 	for _, s := range sounds {
-		if p := d.path(s); p != "" {
-			if _, err := readLines(ctx, p); err != nil {
-				return err
-			}
-			found++
-		} else if missing == "" {
-			missing = s
+		if p := d.path(s); p == "" {
+			missing = append(missing, s)
+		} else if _, err := readLines(ctx, p); err != nil {
+			return err
 		}
 	}
-	switch n := len(sounds); {
-	case found == 0 && d.from == besideSound:
-		return fmt.Errorf("--draft-from beside: there is no transcript beside %s: want one of the same name with %s",
-			show.Name(missing), strings.Join(transcriptTypes, ", "))
-	case found == 0:
-		return fmt.Errorf("--draft-from %s: no transcript of %s in it: want one of the same name with %s",
-			d.from, show.Name(missing), strings.Join(transcriptTypes, ", "))
-	case found < n:
-		slog.Warn("sounds without a transcript to draft from", "sounds", n-found, "of", n, "first", missing)
+	switch n := len(missing); {
+	case n > 0 && n == len(sounds):
+		where := map[bool]string{true: "beside it", false: "in it"}[d.from == besideSound]
+		return fmt.Errorf("--draft-from %s: no transcript of %s %s: want one of the same name with %s",
+			d.from, show.Name(missing[0]), where, strings.Join(transcriptTypes, ", "))
+	case n > 0:
+		slog.Warn("sounds without a transcript to draft from", "sounds", n, "of", len(sounds), "first", missing[0])
 	}
 	return nil
 }

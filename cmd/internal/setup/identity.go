@@ -22,7 +22,7 @@ import (
 	"verity/transcript"
 )
 
-// Identity describes a run in its records. textFlags are the flags that can change the records.
+// Identity describes a run over a dataset in its records: Maker, with the machine.
 func Identity(l *verity.Model, flags *ModelFlags, textFlags *pflag.FlagSet, dataset string) transcript.Provenance {
 	m := Maker(l, flags, textFlags)
 	m.Dataset, m.Machine, m.Threads = dataset, runtime.GOOS+"/"+runtime.GOARCH, l.Pool.Threads()
@@ -35,7 +35,7 @@ func Identity(l *verity.Model, flags *ModelFlags, textFlags *pflag.FlagSet, data
 	return *m
 }
 
-// Maker describes what makes transcripts. textFlags are the flags that can change them.
+// Maker describes what makes transcripts. textFlags are the flags that can change the text.
 func Maker(l *verity.Model, flags *ModelFlags, textFlags *pflag.FlagSet) *transcript.Provenance {
 	by := &transcript.Provenance{
 		Program: code(), Model: flags.Name, ModelID: fingerprint(l.Checkpoint),
@@ -58,8 +58,7 @@ func Maker(l *verity.Model, flags *ModelFlags, textFlags *pflag.FlagSet) *transc
 	return by
 }
 
-// assistantName returns the name of the assistant that the flags select; empty means
-// none.
+// assistantName describes what drafts with these flags; empty means nothing.
 func assistantName(m *ModelFlags) string {
 	var names []string
 	if m.Assistant.From != "" {
@@ -71,7 +70,7 @@ func assistantName(m *ModelFlags) string {
 	return strings.Join(names, ", then ")
 }
 
-// code is the version of this program: with the commit, if it was built from one.
+// code is the version of this program, with the commit it was built from if that is known.
 func code() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -99,7 +98,7 @@ func fingerprint(c *model.Checkpoint) string {
 		for _, name := range slices.Sorted(slices.Values(c.Names())) {
 			w, err := c.Weight(name)
 			if err != nil {
-				continue // not one of the network's
+				continue // not part of the network
 			}
 			fmt.Fprintln(h, name, w)
 			h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(w.Data))))
@@ -114,8 +113,8 @@ func fingerprint(c *model.Checkpoint) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// Resident returns free memory to the system, and then the bytes that this process uses; 0
-// if the system does not report them.
+// Resident gives free memory back to the system and returns how many bytes this process still
+// uses; 0 if the system does not report them.
 func Resident() int64 {
 	debug.FreeOSMemory()
 	now, _, _ := machine.Resident()

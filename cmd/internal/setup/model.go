@@ -25,19 +25,19 @@ import (
 	"verity/transcribe"
 )
 
-// DefaultModel is what is used if no model is named. Tests have another.
+// DefaultModel is used if no model is named. Tests replace it.
 var DefaultModel = "base"
 
-// ModelFlags say which model to use and how to run it.
+// ModelFlags choose a model and how to run it.
 type ModelFlags struct {
 	Name      string
 	Offline   bool
 	Threads   int
 	Precision precision.Precision
 	Assistant AssistantFlags
-	Several   pflag.Value    // of --precision, where a command takes more than one
-	Pool      *parallel.Pool // nil means one of its own
-	Serving   bool           // people wait for text, so that windows do not go first
+	Several   pflag.Value    // the value of --precision where a command accepts more than one
+	Pool      *parallel.Pool // nil means a pool for this model alone
+	Serving   bool           // clients wait for text: do not encode all windows first
 }
 
 func (m *ModelFlags) Register(f *pflag.FlagSet) {
@@ -57,20 +57,20 @@ func (m *ModelFlags) RegisterSpeed(f *pflag.FlagSet) {
 	cli.Bind(f, "threads", &m.Threads)
 	if m.Several != nil {
 		o := options.Find("precision")
-		f.Var(m.Several, o.Name, o.Help+". Several precisions separated by commas are arms, with the assistant where +assistant follows: "+
-			"f16,mxfp6,mxfp6+assistant")
+		f.Var(m.Several, o.Name, o.Help+". Several precisions separated by commas are arms, with the assistant where "+
+			"+assistant follows: f16,mxfp6,mxfp6+assistant")
 		cli.Must(f.SetAnnotation(o.Name, cli.GroupKey, []string{o.Group}))
 		return
 	}
 	Precision(f, "precision", &m.Precision)
 }
 
-// Precision adds the flag of an option for what a network is held and computed in.
+// Precision adds the flag of an option whose value is a precision.
 func Precision(f *pflag.FlagSet, name string, to *precision.Precision) {
 	cli.AddOption(f, name, func(v options.Value) (err error) { *to, err = options.ParsePrecision(v.Text); return err })
 }
 
-// Options are those that the flags mean, with the options of decoding d.
+// Options returns the options of verity.Open that the flags set, with d for decoding.
 func (m *ModelFlags) Options(d transcribe.Options) verity.Options {
 	a := &m.Assistant
 	return verity.Options{
@@ -101,7 +101,7 @@ func (m *ModelFlags) Assisted(ctx context.Context, plain *verity.Model, d transc
 	return l, m.explain(err)
 }
 
-// OpenCheckpoint opens the model of a name, which is downloaded unless offline forbids it.
+// OpenCheckpoint opens the named model, which it downloads unless offline forbids it.
 func OpenCheckpoint(ctx context.Context, name string, offline bool) (*model.Checkpoint, error) {
 	if err := checkDefault(name); err != nil {
 		return nil, err
@@ -112,7 +112,8 @@ func OpenCheckpoint(ctx context.Context, name string, offline bool) (*model.Chec
 	return c, (&ModelFlags{Name: name}).explain(err)
 }
 
-// checkDefault refuses the default model in a program without it: it is not downloaded unasked.
+// checkDefault refuses the default model in a program built without it: downloading it needs the
+// user's decision.
 func checkDefault(name string) error {
 	if Embedded(name) || name != DefaultModel {
 		return nil
@@ -120,10 +121,11 @@ func checkDefault(name string) error {
 	if _, err := os.Stat(name); err == nil {
 		return nil
 	}
-	return errors.New("this program was built without a model (-tags nomodel): name the directory of a Whisper checkpoint with --model DIR")
+	return errors.New("this program was built without a model (-tags nomodel): name the directory of a Whisper " +
+		"checkpoint with --model DIR")
 }
 
-// explain adds to an error of the library which flag or command helps.
+// explain adds to an error of the library the flag or command that helps.
 func (m *ModelFlags) explain(err error) error {
 	var unknown *hub.NameError
 	switch {
@@ -135,7 +137,7 @@ func (m *ModelFlags) explain(err error) error {
 	return InFlag(err)
 }
 
-// Embedded reports whether the model of a name is part of this program.
+// Embedded reports whether the named model is part of this program.
 func Embedded(name string) bool {
 	_, ok := model.EmbeddedModel(name)
 	return ok
@@ -167,7 +169,7 @@ func NewHub() *hub.Client {
 	return h
 }
 
-// CompleteModel offers names of models as the argument, and files and directories.
+// CompleteModel completes an argument by names of models, files and directories.
 func CompleteModel(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp

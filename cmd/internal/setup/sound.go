@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,9 +33,9 @@ func (s *SoundFlags) Register(f *pflag.FlagSet) {
 	cli.Bind(f, "strict", &s.Strict)
 }
 
+// Check reports a program for --ffmpeg that does not exist.
 func (s *SoundFlags) Check() error {
-	switch s.FFmpeg {
-	case audio.FFmpegAuto, audio.FFmpegNever, "":
+	if slices.Contains([]string{audio.FFmpegAuto, audio.FFmpegNever, ""}, s.FFmpeg) {
 		return nil
 	}
 	if _, err := exec.LookPath(s.FFmpeg); err != nil {
@@ -65,11 +66,12 @@ func Stdin(name string) (raw int, ok bool) {
 
 // BadRate is the error of a name with an impossible rate.
 func BadRate(name string) error {
-	return cli.Usagef("%s: want a rate from 1000 to 1000000 Hz, as raw:16000: samples of 16 bits, little-endian, one channel, on standard input", show.Name(name))
+	return cli.Usagef("%s: want a rate from 1000 to 1000000 Hz, as raw:16000: samples of 16 bits, little-endian, "+
+		"one channel, on standard input", show.Name(name))
 }
 
-// Clip opens a sound file; "-" and "raw:RATE" are standard input, and an address is downloaded. A pipe may never send
-// anything, so the goroutine that reads it is abandoned when ctx ends.
+// Clip opens a sound file; "-" and "raw:RATE" are standard input, and an address is downloaded. A
+// pipe may never send anything, so Clip abandons the goroutine that reads it when ctx ends.
 func (s *SoundFlags) Clip(ctx context.Context, e cli.Env, name string) (*audio.Clip, error) {
 	var clip *audio.Clip
 	var err error
@@ -100,7 +102,7 @@ func (s *SoundFlags) Clip(ctx context.Context, e cli.Env, name string) (*audio.C
 	}
 }
 
-// isPipe reports whether what is read is neither a file nor a directory.
+// isPipe reports whether r is neither a file nor a directory.
 func isPipe(r io.Reader) bool {
 	f, ok := r.(*os.File)
 	if !ok {
@@ -112,8 +114,7 @@ func isPipe(r io.Reader) bool {
 
 const (
 	largestDownload = 4 << 30          // bytes of a sound file from the network
-	downloadStall   = 30 * time.Second // a download ends if less than leastDownload comes in this time
-	leastDownload   = 4 << 10          // bytes
+	downloadStall   = 30 * time.Second // without a byte until a download is given up
 )
 
 // IsAddress reports whether the name of a sound file is an address on the web.
@@ -126,8 +127,8 @@ func IsAddress(name string) bool {
 func (s *SoundFlags) download(ctx context.Context, address string) (*audio.Clip, error) {
 	loading, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	silence := time.AfterFunc(downloadStall, func() { cancel(fmt.Errorf("less than %d bytes came in %v", leastDownload, downloadStall)) })
-	defer silence.Stop()
+	stall := time.AfterFunc(downloadStall, func() { cancel(fmt.Errorf("no byte came in %v", downloadStall)) })
+	defer stall.Stop()
 	request, err := http.NewRequestWithContext(loading, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%s: no address: %w", show.Name(address), err)
@@ -139,10 +140,10 @@ func (s *SoundFlags) download(ctx context.Context, address string) (*audio.Clip,
 		}
 		return fmt.Errorf("%s: %w", show.Name(name), err)
 	}
-	// Clients of net/http follow ten redirects, and to http and https alone.
+	// Package net/http follows ten redirects, and only to http and https.
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return nil, failed(errors.Unwrap(err)) // of a *url.Error, which has the address, too
+		return nil, failed(errors.Unwrap(err)) // without the address, which a *url.Error repeats
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
@@ -151,28 +152,23 @@ func (s *SoundFlags) download(ctx context.Context, address string) (*audio.Clip,
 	if kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")); kind == "text/html" {
 		return nil, failed(errors.New("is a web page, want the address of the sound file itself"))
 	}
-	body := &download{from: answer.Body, left: largestDownload, came: func() { silence.Reset(downloadStall) }}
-	clip, err := s.OpenReader(ctx, name, body)
+	clip, err := s.OpenReader(ctx, name, &download{answer.Body, largestDownload, stall})
 	if err != nil && context.Cause(loading) != nil {
 		err = failed(err)
 	}
 	return clip, err
 }
 
-// A download is a body of bounded size. It calls came after every leastDownload bytes.
+// A download is a body of bounded size. Every read restarts its timer.
 type download struct {
-	from io.Reader
-	left int64
-	some int // bytes since the last call
-	came func()
+	body  io.Reader
+	left  int64 // bytes that may still come
+	stall *time.Timer
 }
 
 func (d *download) Read(b []byte) (int, error) {
-	n, err := d.from.Read(b)
-	if d.some += n; d.some >= leastDownload {
-		d.some = 0
-		d.came()
-	}
+	n, err := d.body.Read(b)
+	d.stall.Reset(downloadStall)
 	if d.left -= int64(n); d.left < 0 {
 		return 0, fmt.Errorf("more than %d GiB", largestDownload>>30)
 	}

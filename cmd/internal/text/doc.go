@@ -1,3 +1,2 @@
-// Package text has the commands that write what was said: transcribe, listen, watch
-// and serve.
+// Package text has the commands that turn speech into text: transcribe, listen, watch and serve.
 package text

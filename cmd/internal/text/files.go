@@ -7,9 +7,13 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
+	"verity"
 	"verity/audio"
 	"verity/cmd/internal/cli"
+	"verity/cmd/internal/setup"
+	"verity/internal/kernel"
 	"verity/internal/show"
 	"verity/parallel"
 	"verity/tokenizer"
@@ -17,26 +21,44 @@ import (
 	"verity/transcript"
 )
 
-// A job is a file to transcribe. Its segments wait until it is its turn to be printed.
+// A job is a file to transcribe. Its segments wait until they may be printed, after the files
+// before it.
 type job struct {
 	index int
 	name  string
 
 	mu      sync.Mutex
 	waiting []transcript.Segment
-	print   func(transcript.Segment) error // nil before its turn
+	print   func(transcript.Segment) error // nil while they wait
 
 	ended  chan struct{}
 	result *transcript.Transcript
 	err    error
 }
 
-// all transcribes files, t.batch of them at a time, whose decoding shares every pass over the
-// weights. On standard output the text comes in the order of files, and as it is known; files
-// are written as soon as each is done. Failures are reported at once; the error returned is a
-// summary, or that of the only file.
-func (t *transcribeCommand) all(ctx context.Context, files []string) error {
-	t.sound.Live = t.printed && !t.transcribe.NeedsWholeClip()
+// load loads the model, and prepares what depends on it.
+func (t *fileRun) load(ctx context.Context, opt transcribe.Options) (*verity.Model, error) {
+	done := t.Loading(&t.log, t.model.Name)
+	model, err := t.model.Load(ctx, opt)
+	done()
+	if err != nil {
+		return nil, err
+	}
+	t.madeBy, t.transcriber = setup.Maker(model, &t.model, t.textFlags), model.Transcriber()
+	t.highlighter = newHighlighter(model.Tokenizer)
+	if t.stats {
+		t.bandwidth = kernel.ReadBandwidth(model.Pool, bandwidthTime)
+	}
+	t.totals.began = time.Now()
+	return model, nil
+}
+
+// all transcribes files, t.batch of them at a time: their decoding shares every pass over the
+// weights. On standard output the text comes in the order of the files, as soon as it is known.
+// In a directory each file is written when it is done. Failures are reported at once; the error
+// returned is a summary, or that of the only file.
+func (t *fileRun) all(ctx context.Context, files []string) error {
+	t.sound.Live = t.printed && !t.transcriber.NeedsWholeClip()
 	ctx, cancel := context.WithCancel(ctx)
 	label := "files"
 	if len(files) == 1 {
@@ -80,7 +102,7 @@ func (t *transcribeCommand) all(ctx context.Context, files []string) error {
 }
 
 // work runs the jobs, t.batch of them at a time.
-func (t *transcribeCommand) work(ctx context.Context, jobs []*job, done chan<- *job, bar *cli.Progress) {
+func (t *fileRun) work(ctx context.Context, jobs []*job, done chan<- *job, bar *cli.Progress) {
 	for range parallel.Ordered(t.batch, len(jobs), slices.Values(jobs), func(_ int, j *job) error {
 		j.result, j.err = t.file(ctx, j, bar)
 		bar.End(j.index)
@@ -92,11 +114,11 @@ func (t *transcribeCommand) work(ctx context.Context, jobs []*job, done chan<- *
 }
 
 // show prints a job's text as it comes, waits for its end, and writes what needs the whole
-// text. It hides the bar meanwhile.
-func (t *transcribeCommand) show(j *job, bar *cli.Progress) error {
+// text.
+func (t *fileRun) show(j *job, bar *cli.Progress) error {
 	err := j.begin(func(s transcript.Segment) error {
 		if t.OutTerminal {
-			bar.Hide() // it may be on the same one
+			bar.Hide() // it may be on the same terminal
 		}
 		_, err := fmt.Fprintln(t.Out, t.line(s))
 		return cannotWrite(err)
@@ -116,15 +138,15 @@ func (t *transcribeCommand) show(j *job, bar *cli.Progress) error {
 	if t.stats {
 		t.totals.write(t.Err, j.name, j.result)
 	}
-	// A wrong guess explains a strange text. The probability is 0 if somebody named the language,
-	// or the model knows one only.
+	// A wrong guess explains a strange text. The probability is 0 if nothing was guessed.
 	if p := j.result.LanguageProb; p > 0 && t.ErrTerminal && !t.log.Quiet {
-		fmt.Fprintf(t.Err, "%s: %s (detected, %.0f %%); --language names another\n", show.Name(j.name), languageName(j.result.Language), 100*p)
+		fmt.Fprintf(t.Err, "%s: %s (detected, %.0f %%); --language names another\n",
+			show.Name(j.name), languageName(j.result.Language), 100*p)
 	}
 	return nil
 }
 
-// begin prints the segments that wait; add then prints those that follow.
+// begin prints the segments that wait; from then on add prints.
 func (j *job) begin(print func(transcript.Segment) error) (err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -135,7 +157,7 @@ func (j *job) begin(print func(transcript.Segment) error) (err error) {
 	return err
 }
 
-// add prints a segment that has become known, or has it wait for its turn.
+// add prints a new segment, or queues it until begin.
 func (j *job) add(s transcript.Segment) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -147,7 +169,7 @@ func (j *job) add(s transcript.Segment) error {
 }
 
 // file transcribes the file of a job.
-func (t *transcribeCommand) file(ctx context.Context, j *job, bar *cli.Progress) (*transcript.Transcript, error) {
+func (t *fileRun) file(ctx context.Context, j *job, bar *cli.Progress) (*transcript.Transcript, error) {
 	within := func(done, total float64) { bar.Within(j.index, done, total) }
 	if t.speakers == "channels" {
 		return t.channels(ctx, j, within)
@@ -161,7 +183,7 @@ func (t *transcribeCommand) file(ctx context.Context, j *job, bar *cli.Progress)
 	defer cancel(nil)
 	w := transcribe.Callbacks{Estimate: within}
 	if clip.IsLive() {
-		w.Estimate = nil // how much is to come is not known
+		w.Estimate = nil // its length is not known
 	}
 	if t.printed {
 		w.Segment = func(s transcript.Segment) {
@@ -178,20 +200,22 @@ func (t *transcribeCommand) file(ctx context.Context, j *job, bar *cli.Progress)
 }
 
 // transcribeClip transcribes the clip of a file, and drafts from its text if there is one.
-func (t *transcribeCommand) transcribeClip(ctx context.Context, name string, clip *audio.Clip, w transcribe.Callbacks) (*transcript.Transcript, error) {
+func (t *fileRun) transcribeClip(
+	ctx context.Context, name string, clip *audio.Clip, w transcribe.Callbacks,
+) (*transcript.Transcript, error) {
 	written, err := t.drafts.Lines(ctx, name, "", "")
 	if err != nil {
 		return nil, err
 	}
-	tr, err := t.transcribe.WithDraft(written).Transcribe(ctx, clip, w)
+	tr, err := t.transcriber.WithDraft(written).Transcribe(ctx, clip, w)
 	if err != nil {
 		return nil, inFile(name, err)
 	}
-	tr.MadeBy = t.by
+	tr.MadeBy = t.madeBy
 	return tr, nil
 }
 
-// inFile names the file in err, unless err does so itself.
+// inFile adds the name of the file to err, unless err has it.
 func inFile(name string, err error) error {
 	var format *audio.FormatError
 	var read *audio.ReadError
@@ -201,7 +225,7 @@ func inFile(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// languageName returns openai's name of a language; its code for one of a checkpoint's own.
+// languageName returns OpenAI's name of a language, or its code if OpenAI has no name for it.
 func languageName(code string) string {
 	for _, l := range tokenizer.KnownLanguages() {
 		if l.Code == code {

@@ -10,11 +10,15 @@ import (
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/options"
 	"verity/cmd/internal/setup"
+	"verity/transcribe"
 	"verity/transcript"
 )
 
-// transcribeFlags are the flags of transcribe; watch has most of them.
-type transcribeFlags struct {
+// A fileRun transcribes files: what transcribe and watch share.
+type fileRun struct {
+	cli.Env
+	name string // of the command
+
 	model     setup.ModelFlags
 	sound     setup.SoundFlags
 	decoding  options.Decoding
@@ -26,25 +30,30 @@ type transcribeFlags struct {
 	stats     bool
 	recursive bool
 	speakers  string
-	textFlags *pflag.FlagSet // flags that decide on the text or the subtitles
+	textFlags *pflag.FlagSet // flags that change the text or the subtitles
 
-	// Of transcribe alone.
-	highlight string
-	timed     bool
-	force     bool
-	skip      bool
+	timed   bool                                               // times precede each printed segment
+	printed bool                                               // segments are printed as they come
+	write   func(name string, tr *transcript.Transcript) error // when a file is done
+
+	transcriber *transcribe.Transcriber
+	highlighter highlighter
+	madeBy      *transcript.Provenance
+	drafts      *setup.DraftSource
+	bandwidth   float64 // bytes a second, for statistics
+	totals      totals
 }
 
-// register adds flags to a command, and those that transcribe and watch share.
-func (t *transcribeFlags) register(c *cobra.Command, own func(*pflag.FlagSet)) {
+// register adds the shared flags to a command, and its own.
+func (t *fileRun) register(c *cobra.Command, own func(*pflag.FlagSet)) {
 	cli.AddFlags(c, t.model.Register, t.registerFiles, own, t.log.Register)
 	t.textFlags = cli.AddFlags(c, setup.Decoding(&t.decoding, 0), t.sound.Register, t.registerSubtitles)
-	t.textFlags.AddFlag(c.Flags().Lookup("sampler")) // the one flag of drafting that may change the text
+	t.textFlags.AddFlag(c.Flags().Lookup("sampler")) // the only drafting flag that may change the text
 	completeFormats(c)
 }
 
-// registerFiles adds the flags of what can be written to files.
-func (t *transcribeFlags) registerFiles(f *pflag.FlagSet) {
+// registerFiles adds the flags for input and output files.
+func (t *fileRun) registerFiles(f *pflag.FlagSet) {
 	bindFormats(f, &t.formats)
 	cli.Bind(f, "output-dir", &t.dir)
 	cli.Bind(f, "stats", &t.stats)
@@ -54,7 +63,7 @@ func (t *transcribeFlags) registerFiles(f *pflag.FlagSet) {
 	cli.Bind(f, "speakers", &t.speakers)
 }
 
-func (t *transcribeFlags) registerSubtitles(f *pflag.FlagSet) {
+func (t *fileRun) registerSubtitles(f *pflag.FlagSet) {
 	cli.Bind(f, "subtitles", &t.subtitles.Composed)
 	cli.Bind(f, "max-line-width", &t.subtitles.MaxLineWidth)
 	cli.Bind(f, "max-line-count", &t.subtitles.MaxLineCount)
@@ -63,7 +72,7 @@ func (t *transcribeFlags) registerSubtitles(f *pflag.FlagSet) {
 }
 
 // outputs returns the formats to write.
-func (t *transcribeFlags) outputs() []transcript.Format {
+func (t *fileRun) outputs() []transcript.Format {
 	switch {
 	case len(t.formats) > 0:
 		return t.formats
@@ -73,7 +82,7 @@ func (t *transcribeFlags) outputs() []transcript.Format {
 	return []transcript.Format{transcript.TXT}
 }
 
-// bindFormats adds the flag for what is written.
+// bindFormats adds --output-format.
 func bindFormats(f *pflag.FlagSet, to *[]transcript.Format) {
 	cli.AddOption(f, "output-format", func(v options.Value) (err error) {
 		if *to = nil; v.Text != "" {
@@ -83,12 +92,10 @@ func bindFormats(f *pflag.FlagSet, to *[]transcript.Format) {
 	})
 }
 
-// completeFormats offers one more format behind those given so far, separated by
-// commas.
+// completeFormats completes a list of formats by one more.
 func completeFormats(c *cobra.Command) {
-	cli.Must(c.RegisterFlagCompletionFunc("output-format", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	complete := func(_ *cobra.Command, _ []string, typed string) (values []string, _ cobra.ShellCompDirective) {
 		before := typed[:strings.LastIndexByte(typed, ',')+1]
-		var values []string
 		for _, f := range transcript.Formats() {
 			if !slices.Contains(strings.Split(before, ","), string(f)) {
 				values = append(values, before+string(f))
@@ -98,5 +105,6 @@ func completeFormats(c *cobra.Command) {
 			values = append(values, "all")
 		}
 		return values, cobra.ShellCompDirectiveNoFileComp
-	}))
+	}
+	cli.Must(c.RegisterFlagCompletionFunc("output-format", complete))
 }

@@ -10,41 +10,40 @@ import (
 	"verity/transcript"
 )
 
-// line returns a segment as it is shown.
-func (t *transcribeCommand) line(s transcript.Segment) string {
+// line returns a segment as standard output shows it.
+func (t *fileRun) line(s transcript.Segment) string {
 	text := s.TrimmedText()
 	switch {
 	case len(s.Origins) > 0:
-		text = t.mark.line(s)
+		text = t.highlighter.line(s)
 	case t.OutTerminal:
-		text = show.Text(text) // a terminal obeys control characters
+		text = show.Text(text) // without control characters, which a terminal would obey
 	}
 	if t.timed {
 		text = s.TimeRange() + " " + text
 	}
-	if t.OutTerminal && len(s.Origins) == 0 { // whose escape sequences have no width
+	if t.OutTerminal && len(s.Origins) == 0 { // Fold would count escape sequences as text
 		text = strings.Join(cli.Fold(text, columns()), "\n")
 	}
 	return text
 }
 
-// A marker shows which part of a text the assistant drafted.
-type marker struct {
+// A highlighter shows which part of a text the assistant drafted.
+type highlighter struct {
 	tok     *tokenizer.Tokenizer
 	on, off string
 }
 
-// newMarker marks by colour, or by underlining if NO_COLOR is set (no-color.org).
-func newMarker(tok *tokenizer.Tokenizer) marker {
+// newHighlighter marks text by colour, or by underlining if NO_COLOR is set (no-color.org).
+func newHighlighter(tok *tokenizer.Tokenizer) highlighter {
 	if os.Getenv("NO_COLOR") != "" {
-		return marker{tok, "\x1b[4m", "\x1b[24m"}
+		return highlighter{tok, "\x1b[4m", "\x1b[24m"}
 	}
-	return marker{tok, "\x1b[32m", "\x1b[39m"}
+	return highlighter{tok, "\x1b[32m", "\x1b[39m"}
 }
 
-// line returns s.Line() with the drafted parts marked. Space in front of a mark and at the
-// ends is left out.
-func (m marker) line(s transcript.Segment) string {
+// line returns s.TrimmedText with the drafted parts marked. Marks begin after leading space.
+func (m highlighter) line(s transcript.Segment) string {
 	var b strings.Builder
 	pieces := s.RunsByDraft(m.tok)
 	for i, p := range pieces {

@@ -8,8 +8,8 @@ import (
 	"verity/transcript"
 )
 
-// TestMarker marks tokens by letters and looks at where the marks come to stand.
-func TestMarker(t *testing.T) {
+// TestHighlighter marks tokens with <> and checks where the marks are.
+func TestHighlighter(t *testing.T) {
 	tok, err := tokenizer.Embedded(51865)
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func TestMarker(t *testing.T) {
 		{"a character cut short", split[:1], []bool{true}, "\uFFFD"},
 		{"space alone", tok.Encode(" "), []bool{true}, ""},
 	}
-	m := marker{tok, "<", ">"}
+	m := highlighter{tok, "<", ">"}
 	for _, tt := range tests {
 		s := transcript.Segment{Text: tok.Decode(tt.tokens), Tokens: tt.tokens, Origins: marksOf(tt.drafted)}
 		if got := m.line(s); got != tt.want {
@@ -56,7 +56,7 @@ func TestMarker(t *testing.T) {
 // TestFolded: a terminal gets rows that end between words; a file gets a line.
 func TestFolded(t *testing.T) {
 	s := transcript.Segment{Text: " " + strings.Repeat("a word and ", 20)}
-	c := &transcribeCommand{transcribeFlags: transcribeFlags{timed: true}}
+	c := &fileRun{timed: true}
 	if got := c.line(s); strings.Contains(got, "\n") || !strings.HasSuffix(got, "] "+s.TrimmedText()) {
 		t.Errorf("a file gets %q", got)
 	}

@@ -16,8 +16,8 @@ import (
 	"verity/internal/show"
 )
 
-// inputs returns the sound files that arguments name: those in a directory, and if recursive
-// also below it; those that match a pattern, which some shells leave as it is; and any other
+// inputs returns the sound files that arguments name: those in a directory, if recursive also
+// those below it; those that match a pattern, which some shells do not expand; and every other
 // argument unchanged.
 func inputs(args []string, recursive bool) (files []string, err error) {
 	for _, arg := range args {
@@ -26,15 +26,17 @@ func inputs(args []string, recursive bool) (files []string, err error) {
 		switch {
 		case err == nil && info.IsDir():
 			if found, err = soundIn(arg, recursive); err == nil && len(found) == 0 && len(args) > 1 {
-				found = []string{arg} // which fails, and the others are done
+				found = []string{arg} // it fails without stopping the others
 			} else if err == nil && len(found) == 0 {
-				err = cli.Usagef("%s: there is no sound file in this directory%s", show.Name(arg), map[bool]string{false: "; --recursive looks below it, too"}[recursive])
+				hint := map[bool]string{false: "; --recursive looks below it, too"}[recursive]
+				err = cli.Usagef("%s: there is no sound file in this directory%s", show.Name(arg), hint)
 			}
 		case err != nil && strings.Contains(arg, "**") && !setup.IsAddress(arg):
-			return nil, cli.Usagef("%s: ** is no pattern here: name the directory, and --recursive takes what lies below it", show.Name(arg))
+			return nil, cli.Usagef("%s: ** is no pattern here: name the directory, and --recursive takes what lies below it",
+				show.Name(arg))
 		case err != nil && strings.ContainsAny(arg, "*?[") && !setup.IsAddress(arg):
 			if found, err = filepath.Glob(arg); err != nil {
-				found, err = []string{arg}, nil // no pattern, but a name
+				found, err = []string{arg}, nil // a name, not a pattern
 			} else if len(found) == 0 {
 				err = fmt.Errorf("%s: no file has such a name", show.Name(arg))
 			}
@@ -49,29 +51,34 @@ func inputs(args []string, recursive bool) (files []string, err error) {
 	return files, nil
 }
 
-// soundIn returns the sound files in a directory, sorted by name, without hidden ones, whose
-// names begin with a dot. If a directory below it cannot be read, that is the error, and the
-// files of the others are returned, too.
+// soundIn returns the sound files in a directory, sorted by name, without hidden ones (names
+// that begin with a dot). If a directory below it cannot be read, soundIn returns that error
+// and the files of the other directories.
 func soundIn(dir string, recursive bool) (files []string, err error) {
 	var unread error
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil && path == dir { // there may be no entry
+		if err != nil && path == dir { // entry may be nil
 			return err
 		}
 		switch hidden := strings.HasPrefix(entry.Name(), "."); {
 		case err != nil:
-			if unread == nil && !errors.Is(err, fs.ErrNotExist) { // it may have gone since it was listed
+			if unread == nil && !errors.Is(err, fs.ErrNotExist) { // it may have been removed meanwhile
 				unread = err
 			}
 		case entry.IsDir() && path != dir && (hidden || !recursive):
 			return fs.SkipDir
-		case !hidden && !entry.IsDir() && slices.Contains(input.SoundFiles, strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))):
+		case !hidden && !entry.IsDir() && hasSound(path):
 			if info, err := os.Stat(path); err == nil && info.Mode()&^fs.ModeDir&fs.ModeType != 0 {
-				return nil // a FIFO that nobody writes to would be waited for
+				return nil // opening a FIFO that nobody writes to would block
 			}
 			files = append(files, path)
 		}
 		return nil
 	})
 	return files, cmp.Or(err, unread)
+}
+
+// hasSound reports whether a file has the extension of a sound file.
+func hasSound(path string) bool {
+	return slices.Contains(input.SoundFiles, strings.ToLower(strings.TrimPrefix(filepath.Ext(path), ".")))
 }

@@ -24,14 +24,15 @@ import (
 	"verity/transcript"
 )
 
-const listenHelp = `Listen writes what is said into the microphone, while it is said. On a terminal
-tentative words follow those that stand, and change until two passes over the sound
-agree on them; elsewhere, and with --timestamps, every sentence is a line as soon as
-it stands. Other formats than txt are written at the end. Ctrl-C ends it, after the last words.
+const listenHelp = `Listen writes speech from the microphone while you speak. On a terminal, tentative
+words follow the final ones, and change until two passes over the sound agree on
+them. Elsewhere, and with --timestamps, every sentence becomes a line as soon as it
+is final. Formats other than txt are written at the end. Ctrl-C stops listening; the
+last words are still written.
 
-The microphone is heard by a program of the system: arecord, parec or ffmpeg. "-" is
-sound on standard input instead, "raw:RATE" samples on it that have no header (16
-bits, little-endian, one channel).
+A program of the system records: arecord, parec or ffmpeg. "-" reads sound from
+standard input instead, "raw:RATE" reads samples without a header (16 bits,
+little-endian, one channel) from it.
 
   verity listen
   verity listen --language de --timestamps
@@ -39,7 +40,8 @@ bits, little-endian, one channel).
   ffmpeg -i http://example.org/radio -f wav - | verity listen -`
 
 // endHelp ends the help of commands that run until they are stopped.
-const endHelp = "\n\nExit status: 0 it was stopped, or the sound has ended; 1 it failed; 2 wrong\nusage; 130 interrupted before it began."
+const endHelp = "\n\nExit status: 0 it was stopped, or the sound has ended; 1 it failed; 2 wrong\n" +
+	"usage; 130 interrupted before it began."
 
 // A listenCommand is the listen command with its flags.
 type listenCommand struct {
@@ -50,7 +52,7 @@ type listenCommand struct {
 	textFlags *pflag.FlagSet
 	formats   []transcript.Format
 	timed     bool
-	drawn     bool // words are shown on a terminal before they are confirmed
+	drawn     bool // a screen shows the words, also before they are confirmed
 
 	words []transcript.Word // confirmed, and not yet written
 	tr    transcript.Transcript
@@ -110,63 +112,69 @@ func (l *listenCommand) run(ctx context.Context, args []string) error {
 	return l.transcribe(ctx, by, args, format)
 }
 
-// transcribe writes what is said until the sound ends or ctx is cancelled. It ends the
-// recorder and closes the clip.
-func (l *listenCommand) transcribe(asked context.Context, by *live.Transcriber, args []string, format transcript.Format) error {
-	ctx, stop := context.WithCancel(asked)
+// transcribe writes text until the sound ends or ctx is cancelled. It ends the recorder and
+// closes the clip.
+func (l *listenCommand) transcribe(
+	ctx context.Context, by *live.Transcriber, args []string, format transcript.Format,
+) error {
+	listening, stop := context.WithCancel(ctx)
 	defer stop()
-	clip, name, ended, err := l.open(ctx, args)
+	clip, rec, err := l.open(listening, args)
 	if err != nil {
 		return err
 	}
-	if !l.log.Quiet && l.ErrTerminal {
-		fmt.Fprintf(l.Err, "listening to %s; Ctrl-C ends it\n", show.Name(name))
+	l.tr.Name = "standard input"
+	if rec != nil {
+		l.tr.Name = "the microphone, by " + rec.name
 	}
-	l.tr.Name = name
-	err = l.write(ctx, by, clip, format)
+	if !l.log.Quiet && l.ErrTerminal {
+		fmt.Fprintf(l.Err, "listening to %s; Ctrl-C ends it\n", show.Name(l.tr.Name))
+	}
+	err = l.write(listening, by, clip, format)
 	if err != nil {
 		stop()
 	}
-	why := ended()
-	clip.Close() // nothing is written to it
-	if err != nil || asked.Err() != nil {
-		return err
+	if rec != nil {
+		if ended := rec.end(); ended != io.EOF && err == nil && ctx.Err() == nil {
+			err = fmt.Errorf("%s: %w", rec.name, ended)
+		}
 	}
-	return why
+	clip.Close() // it is only read
+	return err
 }
 
-// open opens the microphone or standard input. ended returns what went wrong, once the sound
-// has ended.
-func (l *listenCommand) open(ctx context.Context, args []string) (clip *audio.Clip, name string, ended func() error, err error) {
+// open opens standard input or the microphone, which a recorder reads.
+func (l *listenCommand) open(ctx context.Context, args []string) (clip *audio.Clip, rec *recorder, err error) {
 	if len(args) > 0 {
 		clip, err = (&setup.SoundFlags{Input: audio.Input{Live: true}, Live: true}).Clip(ctx, l.Env, args[0])
-		return clip, "standard input", func() error { return nil }, err
+		return clip, nil, err
 	}
-	rec, err := record(ctx)
-	if err != nil {
-		return nil, "", nil, err
+	if rec, err = record(ctx); err != nil {
+		return nil, nil, err
 	}
 	if clip, err = (audio.Input{Raw: audio.SampleRate, Live: true}).OpenStream(ctx, rec.name, rec); err != nil {
 		rec.stop()
 		rec.end()
 	}
-	return clip, "the microphone, by " + rec.name, func() error {
-		if err := rec.end(); err != io.EOF {
-			return fmt.Errorf("%s: %w", rec.name, err)
-		}
-		return nil
-	}, err
+	return clip, rec, err
 }
 
-// write writes what is said until the sound ends or ctx is cancelled.
-func (l *listenCommand) write(ctx context.Context, by *live.Transcriber, clip *audio.Clip, format transcript.Format) error {
+// silenceMS is the silence that ends an utterance, as on the server's page: a fifth fewer words
+// are wrong than with OpenAI's 500 ms, and no later.
+const silenceMS = 1200
+
+// write writes text until the sound ends or ctx is cancelled.
+func (l *listenCommand) write(
+	ctx context.Context, by *live.Transcriber, clip *audio.Clip, format transcript.Format,
+) error {
 	s := &screen{w: l.Out, color: l.Color()}
-	ear := live.DefaultTurns()
+	turns := live.DefaultTurns()
+	turns.SilenceMS = silenceMS
+	sound := &liveClip{ctx, clip.Arrivals(ctx, 0)}
 	var failed error
-	ear.SilenceMS = 1200 // as the page: a fifth fewer words are wrong than with OpenAI's 500, and no later
-	for r, err := range by.Listen(context.WithoutCancel(ctx), newLiveClip(ctx, clip), ear) {
+	for r, err := range by.Listen(context.WithoutCancel(ctx), sound, turns) {
 		if failed = err; failed != nil {
-			break // what was heard until then is written
+			break // the words until then are still written
 		}
 		l.tr.Duration, l.tr.Language = r.Start+r.SoundEnd, r.Language
 		l.tr.Stats.Add(r.Stats)
@@ -187,7 +195,7 @@ func (l *listenCommand) write(ctx context.Context, by *live.Transcriber, clip *a
 	}
 	transcribe.ReportDamage(clip, &l.tr, l.log.Logger(l.Env))
 	var err error
-	if len(l.words) > 0 { // a pass has failed amid a sentence
+	if len(l.words) > 0 { // a pass failed within a sentence
 		err = l.phrase(l.words, format)
 	}
 	if format != transcript.TXT && err == nil {
@@ -196,8 +204,8 @@ func (l *listenCommand) write(ctx context.Context, by *live.Transcriber, clip *a
 	return cmp.Or(failed, cannotWrite(err))
 }
 
-// sentence returns how many words at the beginning are a sentence, or the last words of an
-// utterance.
+// sentence returns the length of the sentence that the words begin with. The last words of an
+// utterance are one; otherwise it is 0 until the sentence ends.
 func sentence(words []transcript.Word, last bool) int {
 	for i, w := range words {
 		if bare := strings.TrimRight(w.Word, "\"')”’»"); strings.TrimRight(bare, ".?!。？！") != bare {
@@ -217,7 +225,8 @@ func (l *listenCommand) phrase(words []transcript.Word, format transcript.Format
 		text.WriteString(w.Word)
 	}
 	s := transcript.Segment{
-		ID: len(l.tr.Segments), Start: words[0].Start, End: words[len(words)-1].End, Text: text.String(), Words: words, Tokens: []tokenizer.Token{},
+		ID: len(l.tr.Segments), Start: words[0].Start, End: words[len(words)-1].End,
+		Text: text.String(), Words: words, Tokens: []tokenizer.Token{},
 	}
 	if format != transcript.TXT {
 		l.tr.Text += s.Text
@@ -231,8 +240,8 @@ func (l *listenCommand) phrase(words []transcript.Word, format transcript.Format
 	return err
 }
 
-// A screen shows confirmed words on a terminal, and after them words that may still change,
-// in rows of its own: text that changes must not wrap.
+// A screen shows confirmed words on a terminal, followed by words that may still change. It
+// breaks rows itself, since it cannot redraw text that has wrapped.
 type screen struct {
 	w     io.Writer
 	color bool
@@ -260,8 +269,13 @@ func (s *screen) show(confirmed []transcript.Word, tentative string, last bool) 
 			out.WriteString("\n")
 		}
 		s.row = ""
-	} else if rest := fitting(show.Line(tentative), width-uniseg.StringWidth(s.row), s.row == ""); rest != "" {
-		if s.color {
+	} else {
+		rest := show.Line(tentative)
+		if s.row == "" {
+			rest = strings.TrimLeft(rest, " ")
+		}
+		rest = fitting(rest, width-uniseg.StringWidth(s.row))
+		if s.color && rest != "" {
 			rest = "\x1b[2m" + rest + "\x1b[22m"
 		}
 		out.WriteString(rest)
@@ -278,11 +292,8 @@ func columns() int {
 	return 79
 }
 
-// fitting returns as much of a text as fits into n columns.
-func fitting(text string, columns int, first bool) string {
-	if first {
-		text = strings.TrimLeft(text, " ")
-	}
+// fitting returns the beginning of a text that fits into n columns.
+func fitting(text string, columns int) string {
 	at, width := 0, 0
 	for g := uniseg.NewGraphemes(text); g.Next(); {
 		if width += g.Width(); width > columns {

@@ -20,8 +20,8 @@ import (
 	"verity/transcript"
 )
 
-// errOutput is the cause when text cannot be written to standard output: there is no
-// point in continuing. A file that cannot be written is a failure of its input alone.
+// errOutput is the cause when standard output cannot be written: no further text could be. A
+// file that cannot be written is a failure of its input alone.
 var errOutput = errors.New("writing the text")
 
 func cannotWrite(err error) error {
@@ -31,28 +31,29 @@ func cannotWrite(err error) error {
 	return fmt.Errorf("%w: %w", errOutput, err)
 }
 
-// A folder writes a file for every format and transcript.
+// A folder writes transcripts to a directory, a file for each format.
 type folder struct {
 	dir       string
 	formats   []transcript.Format
 	subtitles transcript.Subtitles
 	force     bool      // replace what exists
 	skip      bool      // leave what exists
-	log       io.Writer // gets a line for each transcript written; may be nil
-	undo      func()    // removes the directory if it was made for nothing
+	log       io.Writer // nil, or gets a line for each transcript
+	undo      func()    // removes the directory if it was made and is empty
 }
 
-// make makes the directory and checks that all files can be written to it. No two of them
-// may be one file, and none may be an input.
+// make makes the directory and checks that files can be written to it. No two inputs may have
+// the same output, and no output may be an input.
 func (f *folder) make(inputs []string) error {
-	from := make(map[string]string, len(inputs))
+	inputOf := make(map[string]string, len(inputs))
 	for _, in := range inputs {
 		sound, _ := os.Stat(in) // nil for standard input
-		key := oneFile(stem(in))
-		if other, taken := from[key]; taken {
-			return cli.Usagef("%s and %s would both be written to %s", show.Name(other), show.Name(in), show.Name(f.path(in, f.formats[0])))
+		key := foldCase(stem(in))
+		if other, taken := inputOf[key]; taken {
+			return cli.Usagef("%s and %s would both be written to %s",
+				show.Name(other), show.Name(in), show.Name(f.path(in, f.formats[0])))
 		}
-		from[key] = in
+		inputOf[key] = in
 		for _, format := range f.formats {
 			path := f.path(in, format)
 			if there, err := os.Stat(path); err == nil && os.SameFile(there, sound) {
@@ -65,18 +66,18 @@ func (f *folder) make(inputs []string) error {
 	return err
 }
 
-// folds reports whether Talk.txt and talk.txt are one file on this system.
-var folds = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
+// ignoresCase reports whether Talk.txt and talk.txt are one file on this system.
+var ignoresCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
 
-// oneFile returns a name in the form that is equal for all names of one file.
-func oneFile(name string) string {
-	if folds {
+// foldCase returns a name in a form that all names of one file share.
+func foldCase(name string) string {
+	if ignoresCase {
 		return strings.ToLower(name)
 	}
 	return name
 }
 
-// path is where the transcript of an input goes.
+// path is the file for the transcript of an input.
 func (f *folder) path(input string, format transcript.Format) string {
 	return filepath.Join(f.dir, stem(input)+"."+string(format))
 }
@@ -96,30 +97,33 @@ func stem(name string) string {
 	return base
 }
 
-// missing returns the inputs to transcribe: all of them, or with skip those of which an
-// output is missing. Without force and skip it is an error if an output exists.
+// missing returns the inputs to transcribe: all, or with skip those that lack an output.
+// Without force and skip an output that exists is an error.
 func (f *folder) missing(inputs []string) (todo []string, err error) {
+	if f.force {
+		return inputs, nil
+	}
 	for _, in := range inputs {
-		there := 0
+		existing := 0
 		for _, format := range f.formats {
 			path := f.path(in, format)
 			if !exists(path) {
 				continue
 			}
-			there++
-			if !f.force && !f.skip {
-				return nil, cli.Usagef("%s exists, and nothing was done: --force replaces it, --skip-existing leaves it and goes on", show.Name(path))
+			if existing++; !f.skip {
+				return nil, cli.Usagef("%s exists, and nothing was done: --force replaces it, --skip-existing leaves it "+
+					"and continues", show.Name(path))
 			}
 		}
-		if !f.skip || there < len(f.formats) {
+		if existing < len(f.formats) {
 			todo = append(todo, in)
 		}
 	}
 	return todo, nil
 }
 
-// exists reports whether something would be lost if a file were written. A symbolic link
-// that leads nowhere counts; a device or a pipe holds nothing.
+// exists reports whether writing a file would lose something. A link that leads nowhere counts;
+// a device or a pipe holds nothing.
 func exists(path string) bool {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return false
@@ -128,7 +132,7 @@ func exists(path string) bool {
 	return err != nil || info.Mode().IsRegular() || info.IsDir()
 }
 
-// write writes all formats that it can. The error is the first of those it cannot.
+// write writes all formats that it can, and returns the first error.
 func (f *folder) write(name string, t *transcript.Transcript) (first error) {
 	var written []string
 	for _, format := range f.formats {

@@ -12,15 +12,13 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"verity/audio"
 )
 
 const rawOut = "-ac 1 -ar 16000 -f s16le -"
 
-// recorders are programs that write what the microphone hears, as samples of 16 bits at
-// audio.SampleRate: those to try on a system, in order, and others'. DEVICE is the name of a
-// microphone.
+// recorders are programs that write the sound of the microphone as samples of 16 bits at
+// audio.SampleRate: for each system those to try, in order. "" stands for all other systems,
+// and DEVICE for the name of a microphone.
 var recorders = map[string][]string{
 	"darwin":  {"ffmpeg -v error -nostdin -f avfoundation -i :default " + rawOut},
 	"windows": {"ffmpeg -v error -nostdin -f dshow -i DEVICE " + rawOut},
@@ -32,20 +30,19 @@ var recorders = map[string][]string{
 	},
 }
 
-// patientFor is how long a recorder may give nothing before another is tried, and how long it
-// may take to end. Tests have another.
-var patientFor = 5 * time.Second
+// recorderTimeout is how long a recorder may take to give sound, and to end. Tests change it.
+var recorderTimeout = 5 * time.Second
 
 // A recorder is a program that records. It ends with its context.
 type recorder struct {
 	name string
 	*bufio.Reader
-	cmd  *exec.Cmd
-	stop context.CancelFunc
-	said *beginning
+	cmd    *exec.Cmd
+	stop   context.CancelFunc
+	stderr *beginning
 }
 
-// A beginning is what a program says first: it may complain for days.
+// A beginning keeps the first 1000 bytes of a text, which may be endless.
 type beginning []byte
 
 func (b *beginning) Write(p []byte) (int, error) {
@@ -81,6 +78,7 @@ func record(ctx context.Context) (*recorder, error) {
 	return nil, fmt.Errorf("no program that records is installed: install %s%s", what, orPipe)
 }
 
+// start starts a recorder and waits for its first sample.
 func start(ctx context.Context, args []string) (*recorder, error) {
 	if i := slices.Index(args, "DEVICE"); i > 0 {
 		name, err := microphone(ctx, args[0])
@@ -90,8 +88,9 @@ func start(ctx context.Context, args []string) (*recorder, error) {
 		args[i] = "audio=" + name
 	}
 	ctx, stop := context.WithCancel(ctx)
-	rec := &recorder{name: args[0], cmd: exec.CommandContext(ctx, args[0], args[1:]...), stop: stop, said: new(beginning)}
-	rec.cmd.Stderr, rec.cmd.WaitDelay = rec.said, patientFor
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	rec := &recorder{name: args[0], cmd: cmd, stop: stop, stderr: new(beginning)}
+	rec.cmd.Stderr, rec.cmd.WaitDelay = rec.stderr, recorderTimeout
 	out, err := rec.cmd.StdoutPipe()
 	if err == nil {
 		err = rec.cmd.Start()
@@ -101,27 +100,27 @@ func start(ctx context.Context, args []string) (*recorder, error) {
 		return nil, err
 	}
 	rec.Reader = bufio.NewReader(out)
-	patience := time.AfterFunc(patientFor, stop)
+	timer := time.AfterFunc(recorderTimeout, stop)
 	_, err = rec.Peek(2)
-	inTime := patience.Stop()
+	inTime := timer.Stop()
 	if err == nil && inTime {
 		return rec, nil
 	}
-	if inTime { // its output is closed: it has a moment to end by itself and say why
+	if inTime { // it has closed its output: it may now end by itself and report why
 		defer time.AfterFunc(rec.cmd.WaitDelay, stop).Stop()
 	}
 	err = rec.end()
-	if !inTime && len(*rec.said) == 0 {
-		err = fmt.Errorf("it gave no sound for %v", patientFor)
+	if !inTime && len(*rec.stderr) == 0 {
+		err = fmt.Errorf("it gave no sound for %v", recorderTimeout)
 	}
 	return nil, err
 }
 
-// end waits for the end of the program, and says why it ended.
+// end waits for the end of the program and returns why it ended: its first message, or io.EOF.
 func (r *recorder) end() error {
 	defer r.stop()
 	err := r.cmd.Wait()
-	if text, _, _ := strings.Cut(strings.TrimSpace(string(*r.said)), "\n"); text != "" {
+	if text, _, _ := strings.Cut(strings.TrimSpace(string(*r.stderr)), "\n"); text != "" {
 		return errors.New(text)
 	}
 	if err == nil || errors.Is(err, context.Canceled) {
@@ -133,24 +132,21 @@ func (r *recorder) end() error {
 // dshowName matches a microphone in ffmpeg's list of devices.
 var dshowName = regexp.MustCompile(`"([^"]+)" \(audio\)`)
 
-// microphone returns the name of the first one of Windows.
+// microphone returns the name of the first microphone that ffmpeg finds on Windows.
 func microphone(ctx context.Context, ffmpeg string) (string, error) {
-	said, _ := exec.CommandContext(ctx, ffmpeg, "-hide_banner", "-list_devices", "true", "-f", "dshow", "-i", "dummy").CombinedOutput() // it always fails
-	name := dshowName.FindSubmatch(said)
+	args := strings.Fields("-hide_banner -list_devices true -f dshow -i dummy")
+	list, _ := exec.CommandContext(ctx, ffmpeg, args...).CombinedOutput() // it always fails
+	name := dshowName.FindSubmatch(list)
 	if name == nil {
 		return "", errors.New("it lists no microphone")
 	}
 	return string(name[1]), nil
 }
 
-// A liveClip is a clip that ends when its context does, though a read still waits.
+// A liveClip ends when its context does, even while a read waits.
 type liveClip struct {
 	ctx  context.Context
-	next func(context.Context, []float32) (int, error)
-}
-
-func newLiveClip(ctx context.Context, clip *audio.Clip) *liveClip {
-	return &liveClip{ctx, clip.Arrivals(ctx, 0)}
+	next func(context.Context, []float32) (int, error) // from Clip.Arrivals
 }
 
 func (l *liveClip) Read(dst []float32) (n int, err error) {

@@ -38,8 +38,8 @@ func TestHearEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func(was time.Duration) { patientFor = was }(patientFor)
-	patientFor = 5 * time.Minute
+	defer func(was time.Duration) { recorderTimeout = was }(recorderTimeout)
+	recorderTimeout = 5 * time.Minute
 	full := errors.New("the disk is full")
 	for _, why := range []string{"asked", "output", "end"} {
 		bin := t.TempDir()
@@ -86,8 +86,8 @@ func (w writer) Write(b []byte) (int, error) { return w(b) }
 // TestRecorder: the error of a recorder is what it prints, and that it gave nothing if it
 // prints nothing.
 func TestRecorder(t *testing.T) {
-	was := patientFor
-	t.Cleanup(func() { patientFor = was })
+	was := recorderTimeout
+	t.Cleanup(func() { recorderTimeout = was })
 	for _, c := range []struct{ script, want string }{
 		{"exec sleep 600", "it gave no sound for 50ms"},
 		{"echo no such device >&2; exec sleep 600", "no such device"},
@@ -96,24 +96,24 @@ func TestRecorder(t *testing.T) {
 		{"exit 0", "EOF"},
 		{"exec sleep 600 >&-", "signal: killed"},
 	} {
-		patientFor = 50 * time.Millisecond
+		recorderTimeout = 50 * time.Millisecond
 		_, err := start(t.Context(), []string{"sh", "-c", c.script})
-		for err != nil && err.Error() != c.want && patientFor < 5*time.Minute { // the shell was late
-			patientFor *= 2
+		for err != nil && err.Error() != c.want && recorderTimeout < 5*time.Minute { // the shell was late
+			recorderTimeout *= 2
 			_, err = start(t.Context(), []string{"sh", "-c", c.script})
 		}
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v, want %s", c.script, err, c.want)
 		}
 	}
-	patientFor = 5 * time.Minute
+	recorderTimeout = 5 * time.Minute
 	loud, err := start(t.Context(), []string{"sh", "-c", "yes | head -c 100000 >&2; echo sound"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	io.Copy(io.Discard, loud)
-	if err := loud.end(); err.Error() != "y" || cap(*loud.said) > 2000 {
-		t.Errorf("of a recorder that complains %d bytes are kept: %v", cap(*loud.said), err)
+	if err := loud.end(); err.Error() != "y" || cap(*loud.stderr) > 2000 {
+		t.Errorf("of a recorder that complains %d bytes are kept: %v", cap(*loud.stderr), err)
 	}
 	rec, err := start(t.Context(), []string{"sh", "-c", "echo sound"})
 	if err != nil {

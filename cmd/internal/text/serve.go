@@ -42,8 +42,8 @@ Requests that are transcribed at the same time share every pass over the weights
 The text of each is, to the bit, what transcribe writes for the file alone.
 
 Only this machine can connect, unless --listen names another address; that needs
---api-key-file, which may be none. SIGTERM lets the requests that were accepted come
-to their end.
+--api-key-file, which may be none. After SIGTERM the server finishes the requests
+that it has accepted.
 
   verity serve --model ~/whisper-small --precision int8
   curl -F file=@talk.wav http://127.0.0.1:8000/v1/audio/transcriptions
@@ -60,7 +60,7 @@ type serveCommand struct {
 	key      string
 	keyFile  string
 	models   []string // of --model, the default first
-	inUse    []func() // what closes them, in order
+	closers  []func() // of models and threads, in order
 	grace    time.Duration
 	opt      serve.Options
 }
@@ -82,10 +82,11 @@ func (s *serveCommand) registerModels(f *pflag.FlagSet) {
 		s.models = append(s.models, v.Text)
 		return nil
 	})
-	cli.Redefine(f, "model", setup.DefaultModel, f.Lookup("model").Usage+". Given more than once, requests choose one by its name; the first "+
-		"is the default, the others are loaded on first use, and unloaded when nobody has used them for 15 minutes")
+	cli.Redefine(f, "model", setup.DefaultModel, f.Lookup("model").Usage+". Given more than once, requests choose one "+
+		"by its name; the first is the default, the others are loaded on first use, and unloaded when nobody has used "+
+		"them for 15 minutes")
 	cli.Bind(f, "offline", &s.model.Offline)
-	cli.AddOption(f, "model-memory", func(v options.Value) error { s.opt.MaxMemory = int64(v.Number) << 20; return nil })
+	bindMiB(f, "model-memory", &s.opt.MaxMemory)
 }
 
 func (s *serveCommand) register(f *pflag.FlagSet) {
@@ -101,21 +102,31 @@ func (s *serveCommand) register(f *pflag.FlagSet) {
 		return nil
 	})
 	cli.Bind(f, "batch", &s.opt.Turns)
-	cli.Redefine(f, "batch", "4", "transcribe this `number` of requests at the same time. They share every pass over the weights; each "+
-		"needs memory of its own")
+	cli.Redefine(f, "batch", "4", "transcribe this `number` of requests at the same time. They share every pass over "+
+		"the weights; each needs memory of its own")
 	cli.AddOption(f, "queue", func(v options.Value) error { s.opt.Waiting = v.OrNone(); return nil })
 	cli.AddOption(f, "sessions", func(v options.Value) error { s.opt.Sessions = v.OrNone(); return nil })
-	cli.AddOption(f, "max-upload", func(v options.Value) error { s.opt.MaxBytes = int64(v.Number) << 20; return nil })
+	bindMiB(f, "max-upload", &s.opt.MaxBytes)
 	cli.Bind(f, "ffmpeg", &s.opt.Sound.FFmpeg)
-	cli.Redefine(f, "ffmpeg", audio.FFmpegAuto, "`program` that decodes what Verity does not read itself: auto for the installed ffmpeg, "+
-		"of which only what telephones record is asked (MP4, M4A, 3GP, AAC, AMR), never, or a path, of which everything is")
-	cli.AddOption(f, "max-audio", func(v options.Value) error { s.opt.MaxAudio = duration(v); return nil })
-	cli.AddOption(f, "timeout", func(v options.Value) error { s.opt.Timeout = duration(v); return nil })
-	cli.AddOption(f, "grace", func(v options.Value) error { s.grace = duration(v); return nil })
+	cli.Redefine(f, "ffmpeg", audio.FFmpegAuto, "`program` that decodes what Verity does not read itself: auto for the "+
+		"installed ffmpeg, which then decodes only what telephones record (MP4, M4A, 3GP, AAC, AMR); never; or a path of "+
+		"one that decodes everything")
+	bindTime(f, "max-audio", &s.opt.MaxAudio)
+	bindTime(f, "timeout", &s.opt.Timeout)
+	bindTime(f, "grace", &s.grace)
 }
 
-// bindList adds the flag of an option whose values are a list between commas, and that may
-// be given more than once.
+// bindMiB adds the flag of an option in MiB and stores bytes.
+func bindMiB(f *pflag.FlagSet, name string, to *int64) {
+	cli.AddOption(f, name, func(v options.Value) error { *to = int64(v.Number) << 20; return nil })
+}
+
+// bindTime adds the flag of an option that is a duration.
+func bindTime(f *pflag.FlagSet, name string, to *time.Duration) {
+	cli.AddOption(f, name, func(v options.Value) error { *to = time.Duration(v.Number * float64(time.Second)); return nil })
+}
+
+// bindList adds the flag of an option that is a list separated by commas and may be repeated.
 func bindList(f *pflag.FlagSet, name string, to *[]string) {
 	cli.AddOption(f, name, func(v options.Value) error {
 		if !f.Changed(name) {
@@ -128,21 +139,19 @@ func bindList(f *pflag.FlagSet, name string, to *[]string) {
 	})
 }
 
-func duration(v options.Value) time.Duration { return time.Duration(v.Number * float64(time.Second)) }
-
 func (s *serveCommand) run(ctx context.Context, _ []string) error {
 	logger := s.log.Logger(cli.Env{Err: s.Err})
 	if err := s.prepare(ctx, logger); err != nil {
 		return err
 	}
-	s.telephones()
-	listener, err := s.listen() // before the model is loaded: an address in use is known at once
+	s.limitFFmpeg()
+	listener, err := s.listen() // before loading the model: an address in use is an error at once
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
 	defer func() {
-		for _, end := range s.inUse {
+		for _, end := range s.closers {
 			end()
 		}
 	}()
@@ -174,18 +183,18 @@ func (s *serveCommand) run(ctx context.Context, _ []string) error {
 	}, logger, s.grace)
 }
 
-// load loads the model, and completes the options by what it is.
+// load loads the default model, describes the others, and completes the server's options.
 func (s *serveCommand) load(ctx context.Context, logger *slog.Logger) (*verity.Model, error) {
 	s.model.Serving, s.model.Name = true, s.models[0]
 	if len(s.models) > 1 { // they share the threads
 		s.model.Pool = parallel.New(s.model.Threads)
-		s.inUse = append(s.inUse, s.model.Pool.Close)
+		s.closers = append(s.closers, s.model.Pool.Close)
 	}
 	m, err := s.model.Load(ctx, transcribe.Options{})
 	if err != nil {
 		return nil, err
 	}
-	s.inUse = slices.Insert(s.inUse, 0, func() { m.Close() })
+	s.closers = slices.Insert(s.closers, 0, func() { m.Close() })
 	for _, name := range s.models[1:] {
 		source, err := s.source(ctx, name)
 		if err != nil {
@@ -198,7 +207,7 @@ func (s *serveCommand) load(ctx context.Context, logger *slog.Logger) (*verity.M
 	return m, nil
 }
 
-// inServeFlag turns an unusable option into an error of its flag.
+// inServeFlag turns the error of an option into one that names its flag.
 func inServeFlag(err error) error {
 	if option, ok := errors.AsType[*serve.OptionError](err); ok {
 		flag := map[string]string{"More": "model", "MaxMemory": "model-memory"}[option.Field]
@@ -215,7 +224,7 @@ func formFields() (fields []serve.Field) {
 		}
 		set := func(to *transcribe.Options, text string) error {
 			v, err := o.Parse(text)
-			if err != nil { // serve writes "want" itself
+			if err != nil { // package serve adds "want"
 				return errors.New(strings.NewReplacer("want ", "", "must be ", "a value ").Replace(err.Error()))
 			}
 			d := options.Decoding{Options: *to}
@@ -228,7 +237,7 @@ func formFields() (fields []serve.Field) {
 	return fields
 }
 
-// source describes a model that is loaded later. What is wrong with its files is known now.
+// source describes a model that is loaded later. Its files are checked now.
 func (s *serveCommand) source(ctx context.Context, name string) (serve.Source, error) {
 	flags := s.model
 	flags.Name = name
@@ -251,7 +260,7 @@ func (s *serveCommand) source(ctx context.Context, name string) (serve.Source, e
 	return serve.Source{Name: filepath.Base(c.Name), Bytes: bytes, Load: load}, nil
 }
 
-// tls returns nil without a certificate.
+// tls returns the configuration of TLS, or nil without a certificate.
 func (s *serveCommand) tls(logger *slog.Logger) (*tls.Config, error) {
 	if s.cert == "" {
 		return nil, nil
@@ -263,15 +272,15 @@ func (s *serveCommand) tls(logger *slog.Logger) (*tls.Config, error) {
 	return c, nil
 }
 
-// telephones has auto read what telephones record, with the ffmpeg that is there.
-func (s *serveCommand) telephones() {
+// limitFFmpeg limits --ffmpeg auto to what telephones record, if ffmpeg is installed.
+func (s *serveCommand) limitFFmpeg() {
 	sound := &s.opt.Sound
 	if sound.FFmpeg != audio.FFmpegAuto {
 		return
 	}
 	sound.PhoneFormatsOnly = true
 	if _, err := exec.LookPath("ffmpeg"); err != nil {
-		sound.FFmpeg = audio.FFmpegNever // so that clients are not told to install one
+		sound.FFmpeg = audio.FFmpegNever // an error must not advise clients to install it
 	}
 }
 
@@ -290,10 +299,11 @@ func (s *serveCommand) listen() (net.Listener, error) {
 	return nil, fmt.Errorf("--listen %s: %w", s.address, err)
 }
 
-// prepare checks the flags that have to do with who may connect.
+// prepare checks the flags that decide who may connect, and reads the keys.
 func (s *serveCommand) prepare(ctx context.Context, logger *slog.Logger) error {
 	for _, o := range s.opt.Origins { // as browsers send them
-		if u, err := url.Parse(o); o != "*" && (err != nil || u.Scheme == "" || u.Host == "" || o != u.Scheme+"://"+u.Host) {
+		u, err := url.Parse(o)
+		if o != "*" && (err != nil || u.Scheme == "" || u.Host == "" || o != u.Scheme+"://"+u.Host) {
 			return cli.Usagef("--origin %s: want scheme and host, as https://example.org or http://localhost:3000, or *", o)
 		}
 	}
@@ -308,7 +318,8 @@ func (s *serveCommand) prepare(ctx context.Context, logger *slog.Logger) error {
 		}
 	}
 	if !loopback(host) && s.keyFile == "" {
-		return cli.Usagef("--listen %s lets other machines connect: name --api-key-file, which is none to let anyone", s.address)
+		return cli.Usagef("--listen %s lets other machines connect: name --api-key-file, which is none to let anyone",
+			s.address)
 	}
 	if s.opt.Keys == nil && !loopback(host) {
 		slog.Warn("anyone who can reach this machine can use the server", "listen", s.address)
@@ -321,19 +332,19 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// mostKeys is how many bytes a file of keys may have.
-const mostKeys = 1 << 20
+// maxKeyFile is how many bytes a file of keys may have.
+const maxKeyFile = 1 << 20
 
 // readKeys returns the lines of a file that are not empty and do not begin with #.
 func readKeys(ctx context.Context, name string) (keys []string, err error) {
 	fail := func(err error) ([]string, error) {
 		return nil, fmt.Errorf("--api-key-file %s: %w", name, err)
 	}
-	raw, err := input.Read(ctx, name, mostKeys)
+	raw, err := input.Read(ctx, name, maxKeyFile)
 	if err != nil {
 		return fail(err)
 	}
-	text := strings.TrimPrefix(string(raw), "\ufeff") // of editors on Windows
+	text := strings.TrimPrefix(string(raw), "\ufeff") // editors on Windows write it
 	n := 0
 	for line := range strings.Lines(text) {
 		n++
@@ -343,8 +354,7 @@ func readKeys(ctx context.Context, name string) (keys []string, err error) {
 			continue
 		case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
 			// The key itself stays out of messages, which are in logs.
-			return fail(fmt.Errorf("line %d: a key has a space, or a character that a header cannot hold; "+
-				"want one key a line", n))
+			return fail(fmt.Errorf("line %d: a key has a space, or a character that a header cannot hold; want one key a line", n))
 		}
 		keys = append(keys, key)
 	}

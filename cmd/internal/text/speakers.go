@@ -14,9 +14,11 @@ import (
 // silent is the largest amplitude of a channel without a speaker, about -80 dB.
 const silent = 1e-4
 
-// channels transcribes the channels of a file one after the other, as one speaker each. The
-// text comes when all are done.
-func (t *transcribeCommand) channels(ctx context.Context, j *job, within func(done, total float64)) (*transcript.Transcript, error) {
+// channels transcribes the channels of a file one after the other, each as one speaker. It
+// returns and prints the text when all are done.
+func (t *fileRun) channels(
+	ctx context.Context, j *job, within func(done, total float64),
+) (*transcript.Transcript, error) {
 	var names []string
 	var parts []*transcript.Transcript
 	for channel, all := 1, 1; channel <= all; channel++ {
@@ -35,7 +37,7 @@ func (t *transcribeCommand) channels(ctx context.Context, j *job, within func(do
 		names, parts = append(names, fmt.Sprintf("Speaker %d", channel)), append(parts, part)
 	}
 	tr := transcript.MergeSpeakers(names, parts)
-	tr.MadeBy = t.by
+	tr.MadeBy = t.madeBy
 	if !t.printed {
 		return tr, nil
 	}
@@ -48,7 +50,9 @@ func (t *transcribeCommand) channels(ctx context.Context, j *job, within func(do
 }
 
 // channel transcribes one channel; a silent one has no text.
-func (t *transcribeCommand) channel(ctx context.Context, name string, clip *audio.Clip, within func(done, total float64)) (*transcript.Transcript, error) {
+func (t *fileRun) channel(
+	ctx context.Context, name string, clip *audio.Clip, within func(done, total float64),
+) (*transcript.Transcript, error) {
 	samples, quiet, err := isQuiet(clip)
 	if err != nil {
 		return nil, inFile(name, err)
@@ -62,8 +66,8 @@ func (t *transcribeCommand) channel(ctx context.Context, name string, clip *audi
 	return t.transcribeClip(ctx, name, clip, transcribe.Callbacks{Estimate: within})
 }
 
-// isQuiet reads a clip until it is loud enough for a speaker. If it never is, isQuiet also
-// returns how many samples it has.
+// isQuiet reads a clip until it is loud enough for a speaker. Of a quiet clip it also returns
+// the number of samples.
 func isQuiet(clip *audio.Clip) (samples int, quiet bool, err error) {
 	for b := make([]float32, audio.SampleRate); err == nil; {
 		var n int

@@ -30,8 +30,8 @@ func (t *totals) write(w io.Writer, name string, tr *transcript.Transcript) {
 	writeStats(w, name, tr.Duration, tr.Stats)
 }
 
-// sum writes that of several files, to object as JSON unless it is nil. Files that were read at
-// the same time shared their time: that of all is the clock's.
+// sum writes the statistics of several files together, also as JSON to object unless it is nil.
+// Files in progress at the same time share it, so the total time is that of the clock.
 func (t *totals) sum(w, object io.Writer) error {
 	if t.files < 2 {
 		return nil
@@ -41,7 +41,8 @@ func (t *totals) sum(w, object io.Writer) error {
 	if object == nil {
 		return nil
 	}
-	return cannotWrite(json.NewEncoder(object).Encode(totalJSON{"verity.transcribe.total/1", t.files, t.audio, t.stats}))
+	total := totalJSON{"verity.transcribe.total/1", t.files, t.audio, t.stats}
+	return cannotWrite(json.NewEncoder(object).Encode(total))
 }
 
 // A totalJSON is the JSON of a sum; docs/reference/JSON.md is made from it.
@@ -52,18 +53,19 @@ type totalJSON struct {
 	Stats    transcript.Stats `json:"stats"`
 }
 
-// writeStats writes a table of what the work on some seconds of audio was.
+// writeStats writes a table of the statistics of some seconds of audio.
 func writeStats(w io.Writer, name string, audio float64, s transcript.Stats) {
 	d, took := s.Drafts, s.Seconds
-	fmt.Fprintf(w, "%s: %.1f s of audio in %.2f s (RTFx %.1f)\n", show.Name(name), audio, took.Total, transcript.Ratio(audio, took.Total))
+	fmt.Fprintf(w, "%s: %.1f s of audio in %.2f s (RTFx %.1f)\n",
+		show.Name(name), audio, took.Total, transcript.Ratio(audio, took.Total))
 	for _, row := range [][2]string{
 		{"windows", fmt.Sprintf("%d, %d without speech; %s", s.Windows, s.Silent, show.Some(s.Attempts, "decoding"))},
 		{"tokens", fmt.Sprintf("%d in %s, %.2f a round, %.0f a second of decoding", s.Tokens,
 			show.Some(d.Rounds, "round"), transcript.Ratio(float64(s.Tokens), float64(d.Rounds)), s.TokensPerSecond())},
 		{"drafted", drafted(d)},
 		{"accepted", histogram(d)},
-		{"seconds", fmt.Sprintf("reading and mel %.3f, encode %.3f, cross K/V %.3f, decode %.3f: draft %.3f, verify %.3f, of which rules %.3f",
-			took.Mel, took.Encode, took.CrossKV, took.Decode, took.Draft, took.Verify, took.Rules)},
+		{"seconds", fmt.Sprintf("reading and mel %.3f, encode %.3f, cross K/V %.3f, decode %.3f: draft %.3f, verify %.3f, "+
+			"of which rules %.3f", took.Mel, took.Encode, took.CrossKV, took.Decode, took.Draft, took.Verify, took.Rules)},
 		{"memory", reading(s)},
 		{"broken", s.Broken},
 	} {
@@ -73,7 +75,7 @@ func writeStats(w io.Writer, name string, audio float64, s transcript.Stats) {
 	}
 }
 
-// drafted says how many tokens were drafted, accepted, and judged, and the mean overlap of the
+// drafted returns the counts of drafted, accepted and judged tokens, and the mean overlap of the
 // distributions; nothing without a draft.
 func drafted(d transcript.Drafts) string {
 	if d.Drafted == 0 {
@@ -89,7 +91,8 @@ func drafted(d transcript.Drafts) string {
 	return text
 }
 
-// histogram says how many rounds accepted how many tokens; nothing without a draft.
+// histogram returns the number of rounds for each number of accepted tokens; nothing without a
+// draft.
 func histogram(d transcript.Drafts) string {
 	var parts []string
 	for accepted, rounds := range d.Histogram {
@@ -100,7 +103,7 @@ func histogram(d transcript.Drafts) string {
 	return strings.Join(parts, ", ")
 }
 
-// reading says what passes read and how fast.
+// reading returns how many bytes the passes read, and how fast.
 func reading(s transcript.Stats) string {
 	rate := func(t transcript.Traffic) string {
 		return fmt.Sprintf("%s at %s a second", show.Bytes(t.Bytes), show.Bytes(int64(t.Rate())))

@@ -8,17 +8,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"verity"
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/setup"
-	"verity/internal/kernel"
 	"verity/internal/show"
-	"verity/transcribe"
 	"verity/transcript"
 )
 
@@ -50,22 +46,14 @@ was finished stays written.
 
 // A transcribeCommand is the transcribe command.
 type transcribeCommand struct {
-	cli.Env
-	name string // of the command
-	transcribeFlags
-
-	printed    bool                                               // segments are printed as they come
-	write      func(name string, tr *transcript.Transcript) error // when a file is done
-	mark       marker
-	transcribe *transcribe.Transcriber
-	by         *transcript.Provenance
-	drafts     *setup.DraftSource
-	bandwidth  float64 // bytes a second, for statistics
-	totals     totals
+	fileRun
+	highlight string
+	force     bool
+	skip      bool
 }
 
 func Transcribe(e cli.Env) *cobra.Command {
-	t := &transcribeCommand{Env: e, name: "transcribe"}
+	t := &transcribeCommand{fileRun: fileRun{Env: e, name: "transcribe"}}
 	c := cli.New("transcribe [flags] FILE...", "Write the text of sound files", transcribeHelp+cli.ExitHelp, t.run)
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -96,7 +84,7 @@ func (t *transcribeCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	opt.TokenOrigins = t.highlight == "always" || t.marking() && t.OutTerminal
+	opt.TokenOrigins = t.highlight == "always" || t.highlight == "auto" && t.OutTerminal
 	if out != nil {
 		defer out.undo()
 		all := len(files)
@@ -104,7 +92,7 @@ func (t *transcribeCommand) run(ctx context.Context, args []string) error {
 			return err
 		}
 		if n := all - len(files); n > 0 && !t.log.Quiet {
-			fmt.Fprintf(t.Err, "%s of %d: the outputs are there\n", show.Some(n, "file")+" skipped", all)
+			fmt.Fprintf(t.Err, "%s skipped of %d: the outputs exist\n", show.Some(n, "file"), all)
 		}
 		if len(files) == 0 {
 			return nil
@@ -129,28 +117,15 @@ func (t *transcribeCommand) run(ctx context.Context, args []string) error {
 	return cmp.Or(err, t.totals.sum(t.Err, object))
 }
 
-// load loads the model.
-func (t *transcribeCommand) load(ctx context.Context, opt transcribe.Options) (*verity.Model, error) {
-	done := t.Loading(&t.log, t.model.Name)
-	model, err := t.model.Load(ctx, opt)
-	done()
-	if err != nil {
-		return nil, err
-	}
-	t.by, t.transcribe = setup.Maker(model, &t.model, t.textFlags), model.Transcriber()
-	t.mark = newMarker(model.Tokenizer)
-	if t.stats {
-		t.bandwidth = kernel.ReadBandwidth(model.Pool, bandwidthTime)
-	}
-	t.totals.began = time.Now()
-	return model, nil
-}
-
-// output says where transcripts go: what it returns is nil for standard output. An error is
-// about the flags.
+// output checks the flags and prepares where transcripts go: a folder, or nil for standard
+// output.
 func (t *transcribeCommand) output(files []string) (*folder, error) {
 	if err := t.check(files); err != nil {
 		return nil, err
+	}
+	format := t.outputs()[0]
+	if t.highlight != "never" && (t.dir != "" || format != transcript.TXT) {
+		return nil, cli.Usagef("--highlight marks text on standard output; it needs the format txt, and no --output-dir")
 	}
 	if t.dir != "" {
 		f := &folder{dir: t.dir, formats: t.outputs(), subtitles: t.subtitles, force: t.force, skip: t.skip}
@@ -160,7 +135,6 @@ func (t *transcribeCommand) output(files []string) (*folder, error) {
 		t.write = f.write
 		return f, f.make(files)
 	}
-	format := t.outputs()[0]
 	t.printed = format == transcript.TXT
 	t.write = func(_ string, tr *transcript.Transcript) error {
 		if t.printed {
@@ -172,7 +146,7 @@ func (t *transcribeCommand) output(files []string) (*folder, error) {
 }
 
 // check refuses flags and files that do not go together.
-func (t *transcribeCommand) check(files []string) error {
+func (t *fileRun) check(files []string) error {
 	piped := 0
 	for _, name := range files {
 		if _, ok := setup.Stdin(name); ok {
@@ -184,26 +158,26 @@ func (t *transcribeCommand) check(files []string) error {
 	}
 	formats, lines := t.outputs(), t.subtitles
 	first, printed := formats[0], t.dir == ""
-	notFolder := transcript.Format(strings.TrimPrefix(filepath.Ext(t.dir), "."))
+	extension := transcript.Format(strings.TrimPrefix(filepath.Ext(t.dir), "."))
 	for _, r := range []struct {
 		wrong   bool
 		problem string
 		args    []any
 	}{
-		{lines.MaxLineCount > 0 && lines.MaxLineWidth == 0 && !lines.Composed, "--max-line-count needs --max-line-width or --subtitles", nil},
+		{lines.MaxLineCount > 0 && lines.MaxLineWidth == 0 && !lines.Composed,
+			"--max-line-count needs --max-line-width or --subtitles", nil},
 		{piped > 1, "standard input can be read only once", nil},
 		{t.speakers == "channels" && (t.batch > 1 || piped > 0),
 			"--speakers channels reads each file once for every channel: neither standard input nor --batch", nil},
 		{t.dir == "-", "--output-dir -: leave it out for standard output; ./- is a directory of that name", nil},
-		{slices.Contains(transcript.Formats(), notFolder) && !exists(t.dir),
-			"--output-dir %s: want a directory; one file is --output-format %s FILE > %[1]s", []any{show.Name(t.dir), notFolder}},
+		{slices.Contains(transcript.Formats(), extension) && !exists(t.dir),
+			"--output-dir %s: want a directory; one file is --output-format %s FILE > %[1]s",
+			[]any{show.Name(t.dir), extension}},
 		{printed && len(formats) > 1, "--output-format: several formats need --output-dir", nil},
 		{printed && t.timed && first != transcript.TXT,
 			"--timestamps writes text on standard output; %s has times of its own", []any{first}},
 		{printed && len(files) > 1 && first != transcript.TXT && first != transcript.JSON,
 			"%s of several files needs --output-dir", []any{first}},
-		{t.marking() && (!printed || first != transcript.TXT),
-			"--highlight marks text on standard output; it needs the format txt, and no --output-dir", nil},
 	} {
 		if r.wrong {
 			return cli.Usagef(r.problem, r.args...)
@@ -211,6 +185,3 @@ func (t *transcribeCommand) check(files []string) error {
 	}
 	return nil
 }
-
-// marking reports whether drafted text is to be marked on a terminal or everywhere.
-func (t *transcribeCommand) marking() bool { return t.highlight == "auto" || t.highlight == "always" }

@@ -3,8 +3,8 @@ package text
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -33,15 +33,15 @@ ever longer waits. It runs until it is stopped; no output is ever half written.
   verity watch recordings -o texts
   verity watch recordings -o texts --recursive --model small -f srt,json`
 
-// A watchCommand is transcribe over the files of a directory as they come.
+// A watchCommand transcribes the files of a directory as they come.
 type watchCommand struct {
-	transcribeCommand
+	fileRun
 	root     string
 	every    time.Duration // between scans
 	quietFor time.Duration // how long a file must be unchanged
 
 	seen     map[string]fileState
-	reported map[string]bool // files with a problem that the user has read
+	reported map[string]bool // files whose problem has been reported
 }
 
 // A fileState is the state of a file at the last scan.
@@ -60,7 +60,7 @@ const (
 )
 
 func Watch(e cli.Env) *cobra.Command {
-	w := &watchCommand{transcribeCommand: transcribeCommand{Env: e, name: "watch"}, every: time.Second, quietFor: 5 * time.Second}
+	w := &watchCommand{fileRun: fileRun{Env: e, name: "watch"}, every: time.Second, quietFor: 5 * time.Second}
 	c := cli.New("watch [flags] DIRECTORY", "Write the text of files that come into a directory", watchHelp+endHelp, w.run)
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -80,16 +80,19 @@ func (w *watchCommand) run(ctx context.Context, args []string) error {
 	case !st.IsDir():
 		return cli.Usagef("%s: is a file, want a directory; transcribe takes files", show.Name(w.root))
 	case w.dir == "":
-		return cli.Usagef("--output-dir is missing: where the texts go")
+		return cli.Usagef("--output-dir is missing: want the directory for the texts")
 	}
 	if err := w.sound.Check(); err != nil {
 		return err
 	}
-	if _, err := w.output(nil); err != nil {
+	err := w.check(nil)
+	if err == nil {
+		_, err = output.MakeDir(w.dir)
+	}
+	if err != nil {
 		return err
 	}
 	const several = 2 // sounds: no single file can be the text of all
-	var err error
 	if w.drafts, err = setup.OpenDrafts(ctx, w.model.Assistant.From, several); err != nil {
 		return err
 	}
@@ -104,8 +107,8 @@ func (w *watchCommand) run(ctx context.Context, args []string) error {
 	}
 	for ctx.Err() == nil {
 		if files := w.scan(time.Now()); len(files) > 0 {
-			if err := w.all(ctx, files); ctx.Err() == nil && (len(files) == 1 || errors.Is(err, errOutput)) && err != nil {
-				w.Complain(files, fmt.Sprintf("verity watch: %v", err)) // of several, each was reported
+			if err := w.all(ctx, files); err != nil && len(files) == 1 && ctx.Err() == nil {
+				w.Complain(files, fmt.Sprintf("verity watch: %v", err)) // all reports each of several itself
 			}
 			w.markFailed(files, time.Now())
 			continue
@@ -115,7 +118,7 @@ func (w *watchCommand) run(ctx context.Context, args []string) error {
 		case <-time.After(w.every):
 		}
 	}
-	return nil // it was asked to end
+	return nil // an interrupt ends it
 }
 
 // scan returns the files that are complete and not done.
@@ -132,18 +135,19 @@ func (w *watchCommand) scan(now time.Time) (ready []string) {
 			continue
 		}
 		output := f.path(name, f.formats[0])
-		if other := by[oneFile(output)]; other != "" {
-			w.report(false, name, "its text would go where that of %s goes, to %s: rename one", show.Name(other), show.Name(output))
+		if other := by[foldCase(output)]; other != "" {
+			w.report(false, name, "its text would go where that of %s goes, to %s: rename one",
+				show.Name(other), show.Name(output))
 			continue
 		}
-		by[oneFile(output)] = name
+		by[foldCase(output)] = name
 		delete(w.reported, name)
 		if todo, err := f.missing([]string{name}); err == nil && len(todo) == 0 {
 			continue
 		}
 		st, err := os.Stat(name)
 		if err != nil {
-			continue // it has gone
+			continue // it was removed
 		}
 		s, known := w.seen[name]
 		if !known || s.size != st.Size() || !s.time.Equal(st.ModTime()) {
@@ -154,15 +158,11 @@ func (w *watchCommand) scan(now time.Time) (ready []string) {
 			ready = append(ready, name)
 		}
 	}
-	for name := range w.seen {
-		if !there[name] {
-			delete(w.seen, name)
-		}
-	}
+	maps.DeleteFunc(w.seen, func(name string, _ fileState) bool { return !there[name] })
 	return ready
 }
 
-// report writes once what is wrong with a file, until it is right.
+// report writes what is wrong with a file, once until it is right again.
 func (w *watchCommand) report(right bool, name, format string, args ...any) {
 	if right {
 		delete(w.reported, name)
@@ -201,8 +201,8 @@ func (w *watchCommand) folder(name string) (*folder, error) {
 	return f, err
 }
 
-// writeWhole writes the outputs of a file, unless the file has changed since the scan: then it
-// was not complete.
+// writeWhole writes the outputs of a file, unless the file has changed since the scan and was
+// not complete.
 func (w *watchCommand) writeWhole(name string, t *transcript.Transcript) error {
 	st, err := os.Stat(name)
 	s := w.seen[name]

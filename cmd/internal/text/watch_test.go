@@ -20,7 +20,7 @@ func TestWatch(t *testing.T) {
 	in, out := t.TempDir(), t.TempDir()
 	var said bytes.Buffer
 	begin := func() *watchCommand {
-		w := &watchCommand{transcribeCommand: transcribeCommand{Env: cli.Env{Err: &said}}, quietFor: 5 * time.Second}
+		w := &watchCommand{fileRun: fileRun{Env: cli.Env{Err: &said}}, quietFor: 5 * time.Second}
 		w.root, w.dir, w.recursive, w.seen, w.reported = in, out, true, map[string]fileState{}, map[string]bool{}
 		return w
 	}
@@ -88,7 +88,7 @@ func TestWatchUnwritten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w := &watchCommand{transcribeCommand: transcribeCommand{Env: cli.Env{Err: new(bytes.Buffer)}}, quietFor: 5 * time.Second}
+	w := &watchCommand{fileRun: fileRun{Env: cli.Env{Err: new(bytes.Buffer)}}, quietFor: 5 * time.Second}
 	w.root, w.dir, w.seen, w.reported = in, out, map[string]fileState{}, map[string]bool{}
 	w.formats = []transcript.Format{"none"} // which cannot be written
 	now := time.Now()
@@ -136,16 +136,16 @@ func TestWatchFolds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	defer func(was bool) { folds = was }(folds)
-	for _, folds = range []bool{false, true} {
+	defer func(was bool) { ignoresCase = was }(ignoresCase)
+	for _, ignoresCase = range []bool{false, true} {
 		var said bytes.Buffer
-		w := &watchCommand{transcribeCommand: transcribeCommand{Env: cli.Env{Err: &said}}}
+		w := &watchCommand{fileRun: fileRun{Env: cli.Env{Err: &said}}}
 		w.root, w.dir, w.seen, w.reported = in, t.TempDir(), map[string]fileState{}, map[string]bool{}
 		files := w.scan(time.Now())
 		f := folder{dir: w.dir, formats: w.outputs()}
 		err := f.make([]string{filepath.Join(in, "Talk.wav"), filepath.Join(in, "talk.mp3")})
-		if want := map[bool]int{false: 2, true: 1}[folds]; len(files) != want || (said.Len() > 0) != folds || (err != nil) != folds {
-			t.Errorf("one file %t: watch takes %q and says %q; transcribe: %v", folds, files, said.String(), err)
+		if want := map[bool]int{false: 2, true: 1}[ignoresCase]; len(files) != want || (said.Len() > 0) != ignoresCase || (err != nil) != ignoresCase {
+			t.Errorf("one file %t: watch takes %q and says %q; transcribe: %v", ignoresCase, files, said.String(), err)
 		}
 	}
 }
@@ -161,7 +161,7 @@ func TestWatchLink(t *testing.T) {
 		t.Skip(err)
 	}
 	var said bytes.Buffer
-	w := &watchCommand{transcribeCommand: transcribeCommand{Env: cli.Env{Err: &said}}}
+	w := &watchCommand{fileRun: fileRun{Env: cli.Env{Err: &said}}}
 	w.recursive = true
 	w.root, w.dir, w.seen, w.reported = in, out, map[string]fileState{}, map[string]bool{}
 	w.scan(time.Now())
@@ -183,7 +183,7 @@ func TestWatchGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	w := &watchCommand{transcribeCommand: transcribeCommand{Env: cli.Env{Err: &said}}, quietFor: 5 * time.Second}
+	w := &watchCommand{fileRun: fileRun{Env: cli.Env{Err: &said}}, quietFor: 5 * time.Second}
 	w.root, w.dir, w.seen, w.reported = in, out, map[string]fileState{}, map[string]bool{}
 	now := time.Now()
 	w.scan(now)
