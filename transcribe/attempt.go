@@ -150,9 +150,8 @@ func (o *Options) mustRetry(a attempt) bool {
 	return o.repetitive(a) || o.unlikely(a)
 }
 
-// silent reports whether to skip the window: its no-speech probability is high and its mean
-// log-probability is not high enough to overrule that. With the
-// log-probability gate off, text never overrules it.
+// silent reports whether to skip the window: its no-speech probability is high and its mean log-probability
+// is not high enough to overrule that. With the log-probability gate off, text never overrules it.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, "no voice activity check".
 func (o *Options) silent(a attempt) bool {

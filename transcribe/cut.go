@@ -8,8 +8,7 @@ import (
 	"verity/tokenizer"
 )
 
-// A tokenSpan is a run of a window's tokens with its times, in seconds from the start of the
-// window.
+// A tokenSpan is a run of a window's tokens with its times, in seconds from the start of the window.
 type tokenSpan struct {
 	tokens     []tokenizer.Token
 	start, end float64

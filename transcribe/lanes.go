@@ -44,8 +44,7 @@ const (
 	// transcribed twice. Longer lanes save some of that work, but fewer are decoded together.
 	laneSeconds = 90
 
-	// To find quietFrames of quiet, a cut may move this far from where it would divide the
-	// span evenly.
+	// To find quietFrames of quiet, a cut may move this far from where it would divide the span evenly.
 	quietSeconds = 10
 	quietFrames  = 50
 )

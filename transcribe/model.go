@@ -21,9 +21,8 @@ import (
 	"verity/tokenizer"
 )
 
-// A Model is a loaded checkpoint, with its assistant if it has one. [Load] makes
-// it. It is immutable and safe for concurrent use: clips that are transcribed at the
-// same time share every pass over the weights.
+// A Model is a loaded checkpoint, with its assistant if it has one. [Load] makes it. It is immutable and safe
+// for concurrent use: clips that are transcribed at the same time share every pass over the weights.
 type Model struct {
 	Tokenizer  *tokenizer.Tokenizer
 	Dims       model.Dims
@@ -84,8 +83,7 @@ type LoadOptions struct {
 	// uses. Threads, Pool and Precision are then ignored. It must stay open.
 	SharedWith *Model
 
-	// Assistant drafts tokens for the model to verify. The zero value means plain
-	// decoding.
+	// Assistant drafts tokens for the model to verify. The zero value means plain decoding.
 	Assistant AssistantOptions
 
 	// Policy makes a policy for draft lengths. It is called for each sequence that is decoded
@@ -93,8 +91,7 @@ type LoadOptions struct {
 	Policy func() assistant.Policy
 
 	// Rejection verifies drafts at temperatures above 0 by classic speculative sampling
-	// (assistant.RejectionVerifier): the text then has the distribution of plain decoding, but not
-	// its bits.
+	// (assistant.RejectionVerifier): the text then has the distribution of plain decoding, but not its bits.
 	Rejection bool
 
 	// MeasureOverlap measures how far the distributions of model and assistant overlap
@@ -102,8 +99,7 @@ type LoadOptions struct {
 	// takes a little time and does not change the output.
 	MeasureOverlap bool
 
-	// Log gets a warning for each contradiction between the files of the checkpoint. Nil
-	// discards them.
+	// Log gets a warning for each contradiction between the files of the checkpoint. Nil discards them.
 	Log *slog.Logger
 }
 

@@ -41,8 +41,7 @@ type Options struct {
 	// WithoutTimestamps decodes text only. A window is then one segment.
 	WithoutTimestamps bool
 
-	// Temperatures are tried in order until a window passes the gates. Nil means
-	// 0, 0.2, 0.4, 0.6, 0.8, 1.
+	// Temperatures are tried in order until a window passes the gates. Nil means 0, 0.2, 0.4, 0.6, 0.8, 1.
 	Temperatures []float64
 
 	// Seed is the seed of sampling at temperatures above 0.
@@ -64,8 +63,7 @@ type Options struct {
 	// decoding. A search of several sequences does not use the assistant.
 	BeamSize int
 
-	// Patience ends the search when BeamSize times as many sequences have ended. 0
-	// means 1.
+	// Patience ends the search when BeamSize times as many sequences have ended. 0 means 1.
 	Patience float64
 
 	// BestOf is the number of sequences sampled at temperatures above 0; the best wins. 0
@@ -115,9 +113,8 @@ type Options struct {
 	// seconds. 0 means 1; +Inf turns it off.
 	MaxInitialTimestamp float64
 
-	// WordTimestamps finds the time and the probability of every word, from the
-	// cross-attention of a second pass over the final tokens. Segments then begin and
-	// end with their words, and so do windows.
+	// WordTimestamps finds the time and the probability of every word, from the cross-attention of a second
+	// pass over the final tokens. Segments then begin and end with their words, and so do windows.
 	WordTimestamps bool
 
 	// PrependPunctuations are joined to the word after them, AppendPunctuations to the
@@ -128,8 +125,7 @@ type Options struct {
 	// hallucinations; it needs WordTimestamps. 0 turns it off.
 	HallucinationSilence float64
 
-	// Spans are the parts of the audio to transcribe, in order and without overlap. Nil
-	// means all of it.
+	// Spans are the parts of the audio to transcribe, in order and without overlap. Nil means all of it.
 	Spans []Span
 
 	// SkipSpeechCheck keeps text that the model invents in noise, as upstream does. Without
@@ -146,23 +142,20 @@ type Options struct {
 	// each other as they do without lanes.
 	Chunked bool
 
-	// AudioContext is how many positions of 20 ms a window of the encoder has. 0 means
-	// the model's: 1500, so 30 s, in published models. Fewer cost less for short clips
-	// but change the numbers, since models were trained with whole windows.
-	// FitAudioContext means as many as a clip needs, and 128 more.
+	// AudioContext is how many positions of 20 ms a window of the encoder has. 0 means the model's: 1500, so
+	// 30 s, in published models. Fewer cost less for short clips but change the numbers, since models were
+	// trained with whole windows. FitAudioContext means as many as a clip needs, and 128 more.
 	AudioContext int
 
-	// Pad says what fills a window after the end of the audio. A window cut short by
-	// the end of a span holds zeros in the mel with PadMel, and the mel of silence with
-	// PadAudio.
+	// Pad says what fills a window after the end of the audio. A window cut short by the end of a span holds
+	// zeros in the mel with PadMel, and the mel of silence with PadAudio.
 	Pad audio.Pad
 
 	// TokenOrigins fills Segment.Origins: which tokens the assistant drafted. Without it,
 	// only the Stats of a transcript show the assistant.
 	TokenOrigins bool
 
-	// Log gets every decision at level debug, and warnings for the user. Nil discards
-	// them.
+	// Log gets every decision at level debug, and warnings for the user. Nil discards them.
 	Log *slog.Logger
 
 	// The least length of a lane in seconds, and how many lanes are decoded at the same time.
@@ -210,9 +203,8 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// check reports the first unusable field of o, after defaults, apart from what
-// depends on the model. NaN is refused everywhere: a gate compared with NaN would
-// never fire.
+// check reports the first unusable field of o, after defaults, apart from what depends on the model. NaN is
+// refused everywhere: a gate compared with NaN would never fire.
 func (o Options) check() error {
 	for _, l := range o.limits() {
 		if !(l.got >= l.least && l.got <= l.most) {

@@ -39,9 +39,8 @@ func (h *history) forPrompt(room int, carry bool) []tokenizer.Token {
 	return slices.Concat(h.tokens[:h.initial], tail(rest, room-h.initial))
 }
 
-// tail returns Python's slice x[-n:]: the last n elements, all of them for n = 0, and all but
-// the first -n for a negative n. The odd cases arise when the initial prompt alone fills the
-// prompt.
+// tail returns Python's slice x[-n:]: the last n elements, all of them for n = 0, and all but the first -n
+// for a negative n. The odd cases arise when the initial prompt alone fills the prompt.
 func tail[T any](x []T, n int) []T {
 	if n > 0 {
 		return x[max(0, len(x)-n):]
@@ -49,12 +48,10 @@ func tail[T any](x []T, n int) []T {
 	return x[min(len(x), -n):]
 }
 
-// buildPrompt returns a window's prompt: the token that announces previous text, the last room
-// tokens of that text, and the sequence that starts a transcript. sot is the index of
-// start-of-transcript.
+// buildPrompt returns a window's prompt: the token that announces previous text, the last room tokens of that
+// text, and the sequence that starts a transcript. sot is the index of start-of-transcript.
 //
-// Source: openai/whisper@c0d2f62 whisper/decoding.py,
-// DecodingTask._get_initial_tokens.
+// Source: openai/whisper@c0d2f62 whisper/decoding.py, DecodingTask._get_initial_tokens.
 func buildPrompt(
 	t *tokenizer.Tokenizer, previous, start []tokenizer.Token, room int,
 ) (prompt []tokenizer.Token, sot int) {

@@ -132,9 +132,8 @@ func findChange(left, right []seamWord, cut, leftEnd float64) (keep, drop int) {
 	return keep, 0
 }
 
-// commonRun returns the index and length of the best run of equal words in left and
-// right, at about the same time, between begin and end. A word counts less the further
-// apart its two times are.
+// commonRun returns the index and length of the best run of equal words in left and right, at about the same
+// time, between begin and end. A word counts less the further apart its two times are.
 func commonRun(left, right []seamWord, begin, end float64) (l, r, length int) {
 	best := 0.0
 	for i := range left {
@@ -156,8 +155,7 @@ func commonRun(left, right []seamWord, begin, end float64) (l, r, length int) {
 	return l, r, length
 }
 
-// endAfter returns the segments up to the first keep of words, which are the last of the
-// segments.
+// endAfter returns the segments up to the first keep of words, which are the last of the segments.
 func (r *transcription) endAfter(segments []transcript.Segment, words []seamWord, keep int) []transcript.Segment {
 	if keep == len(words) {
 		return segments
@@ -173,8 +171,7 @@ func (r *transcription) endAfter(segments []transcript.Segment, words []seamWord
 	return segments
 }
 
-// beginAfter returns the segments without the first drop of words, which are the first of the
-// segments.
+// beginAfter returns the segments without the first drop of words, which are the first of the segments.
 func (r *transcription) beginAfter(segments []transcript.Segment, words []seamWord, drop int) []transcript.Segment {
 	if drop == 0 {
 		return segments

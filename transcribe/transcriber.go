@@ -18,8 +18,7 @@ import (
 	"verity/transcript"
 )
 
-// A Transcriber turns clips into transcripts. It is immutable and safe for
-// concurrent use.
+// A Transcriber turns clips into transcripts. It is immutable and safe for concurrent use.
 type Transcriber struct {
 	model            *Model
 	network          network
@@ -36,8 +35,7 @@ type Transcriber struct {
 	warnsUseless     bool                     // warns if the text to draft from was useless
 }
 
-// New checks the options against the model. The error is an *OptionError, or says
-// what the model lacks.
+// New checks the options against the model. The error is an *OptionError, or says what the model lacks.
 func New(m *Model, o Options) (*Transcriber, error) { return newTranscriber(m, m, o) }
 
 func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
@@ -219,8 +217,7 @@ func (t *Transcriber) setRules() error {
 
 // suppressedByExpression returns the text tokens that SuppressExpression forbids.
 //
-// Source: ggml-org/whisper.cpp@233fe1f src/whisper.cpp, suppress_regex: it has to match
-// the whole of a token.
+// Source: ggml-org/whisper.cpp@233fe1f src/whisper.cpp, suppress_regex: it has to match the whole of a token.
 func (t *Transcriber) suppressedByExpression() (list []tokenizer.Token, err error) {
 	x := t.opt.SuppressExpression
 	if x == nil {
@@ -253,10 +250,9 @@ type Callbacks struct {
 	// Progress receives the seconds of audio that are done, and the length of the clip.
 	Progress func(done, total float64)
 
-	// Estimate is Progress within windows too: it is called after every layer of the
-	// encoder and every round of decoding, when done is an estimate. It decreases only
-	// where a span begins before the end of the previous one. It must return quickly, since
-	// other windows wait for the threads.
+	// Estimate is Progress within windows too: it is called after every layer of the encoder and every round
+	// of decoding, when done is an estimate. It decreases only where a span begins before the end of the
+	// previous one. It must return quickly, since other windows wait for the threads.
 	Estimate func(done, total float64)
 }
 
@@ -343,8 +339,7 @@ func (t *Transcriber) melOptions() audio.Options {
 	return audio.Options{Bins: t.model.Dims.MelBins, Window: t.windowFrames(), Pad: t.opt.Pad}
 }
 
-// windowFrames returns the length of a window in frames, or the maximum if windows are fitted to
-// their clips.
+// windowFrames returns the length of a window in frames, or the maximum if windows are fitted to their clips.
 func (t *Transcriber) windowFrames() int {
 	if n := t.opt.AudioContext; n > 0 {
 		return framesPerStep * n

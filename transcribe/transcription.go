@@ -163,8 +163,7 @@ func (r *transcription) hasNoSpeech(ctx context.Context, a attempt, size int) (b
 	return err == nil && !confirmVAD.AnySpeech(pcm), err
 }
 
-// addWindow adds the segments of a window to the transcript and returns how many frames to
-// advance.
+// addWindow adds the segments of a window to the transcript and returns how many frames to advance.
 func (r *transcription) addWindow(ctx context.Context, w encodedWindow, a attempt, size int) (advance int, err error) {
 	tok := r.t.model.Tokenizer
 	pieces, advance := splitAtTimestamps(tok, a.tokens, size)
@@ -215,8 +214,7 @@ func (r *transcription) encodeAt(ctx context.Context, size int) (encodedWindow, 
 	return r.encode(ctx, mel)
 }
 
-// closeLanguageWindow closes the window that was encoded to detect the language, if decoding
-// did not use it.
+// closeLanguageWindow closes the window that was encoded to detect the language, if decoding did not use it.
 func (r *transcription) closeLanguageWindow() {
 	if r.languageWindow != nil {
 		r.languageWindow.close()
@@ -299,8 +297,7 @@ func (r *transcription) segmentsOf(pieces []tokenSpan, a attempt) []transcript.S
 	return segments
 }
 
-// numberSegments numbers new segments. One without duration or text stays, but loses its tokens
-// and words.
+// numberSegments numbers new segments. One without duration or text stays, but loses its tokens and words.
 func (r *transcription) numberSegments(segments []transcript.Segment) {
 	for i := range segments {
 		s := &segments[i]

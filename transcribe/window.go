@@ -15,16 +15,14 @@ import (
 
 // A network encodes windows. *Model implements it; tests replace it.
 type network interface {
-	// encode prepares a window for decoding. mel has the bins and frames that the
-	// checkpoint expects, and may be retained. step receives the share of the work that is
-	// done, from 0 to 1; times are added to s.
+	// encode prepares a window for decoding. mel has the bins and frames that the checkpoint expects, and may
+	// be retained. step receives the share of the work that is done, from 0 to 1; times are added to s.
 	encode(ctx context.Context, mel *audio.Mel, s *transcript.Seconds, step func(share float64)) (encodedWindow, error)
 }
 
 // An encodedWindow is a window of audio, ready to be decoded.
 type encodedWindow interface {
-	// languages returns the probability of each language, in the order of
-	// Tokenizer.Languages.
+	// languages returns the probability of each language, in the order of Tokenizer.Languages.
 	languages(ctx context.Context) ([]float32, error)
 
 	// decode decodes the window once. step receives the number of tokens so far.
@@ -53,9 +51,8 @@ type decodedWindow struct {
 	noSpeechProb float32 // that the window holds no speech; 0 if the vocabulary has no token for it
 }
 
-// encode computes the features of mel and the cross-attention keys and values of every
-// decoder layer. It uses every thread; between layers, windows that are being decoded
-// run their passes.
+// encode computes the features of mel and the cross-attention keys and values of every decoder layer. It uses
+// every thread; between layers, windows that are being decoded run their passes.
 func (m *Model) encode(
 	ctx context.Context, mel *audio.Mel, s *transcript.Seconds, step func(share float64),
 ) (encodedWindow, error) {
@@ -148,8 +145,7 @@ func (w *modelWindow) decode(
 	return decodedWindow{d, s.NoSpeechProb}, nil
 }
 
-// proposer returns the proposer of an attempt and its policy. policy is the assistant's; nil
-// without one.
+// proposer returns the proposer of an attempt and its policy. policy is the assistant's; nil without one.
 func (w *modelWindow) proposer(
 	o decoder.SessionOptions, h draftSources, policy assistant.Policy,
 ) (assistant.Proposer, assistant.Policy) {

@@ -277,8 +277,7 @@ func nextWithWords(segments []transcript.Segment) *transcript.Segment {
 	return nil
 }
 
-// A windowTimes holds the times of a window that the rule against hallucinations needs, in
-// seconds.
+// A windowTimes holds the times of a window that the rule against hallucinations needs, in seconds.
 type windowTimes struct {
 	seek                 int     // frame of the window
 	begin, end, soundEnd float64 // of the window, and the end of its frames
@@ -289,10 +288,9 @@ type windowTimes struct {
 // punctuation holds the marks that isAnomaly does not count as words.
 const punctuation = defaultPrepend + defaultAppend
 
-// skipSilence finds the first hallucination surrounded by silence, so that the audio after it is
-// decoded again. It returns how many segments to keep and the frame to continue at, which is
-// negative if there is no hallucination. whole is true if all segments are dropped because the
-// window begins with silence.
+// skipSilence finds the first hallucination surrounded by silence, so that the audio after it is decoded
+// again. It returns how many segments to keep and the frame to continue at, which is negative if there is no
+// hallucination. whole is true if all segments are dropped because the window begins with silence.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, "if first segment might be a hallucination"
 // and after.

@@ -21,10 +21,9 @@ const (
 	cueGap        = 2 / 25.0 // s between subtitles: two frames
 )
 
-// composed cuts the words of t into subtitles that are easy to read: lines of few columns that
-// end with a sentence, a clause or a pause where one is near. A subtitle starts with its first
-// word, or later if the previous one must stay for a second, and stays until it can have been
-// read or the next one starts.
+// composed cuts the words of t into subtitles that are easy to read: lines of few columns that end with a
+// sentence, a clause or a pause where one is near. A subtitle starts with its first word, or later if the
+// previous one must stay for a second, and stays until it can have been read or the next one starts.
 func (o Subtitles) composed(t *Transcript) []Cue {
 	c := composer{width: composedWidth, lines: composedLines}
 	if o.MaxLineWidth > 0 {
@@ -47,8 +46,7 @@ func (o Subtitles) composed(t *Transcript) []Cue {
 	return all
 }
 
-// compose appends the subtitles of the words. None starts before free; it returns when the next
-// may start.
+// compose appends the subtitles of the words. None starts before free; it returns when the next may start.
 func (c composer) compose(all []Cue, free float64) ([]Cue, float64) {
 	c.columns, c.spaces = nil, nil
 	for _, w := range c.words {

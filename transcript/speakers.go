@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// MergeSpeakers returns one transcript of speakers who were recorded on a channel each: all
-// segments in order of their starts, with the speakers' names. There must be at least one part,
-// and a name for each.
+// MergeSpeakers returns one transcript of speakers who were recorded on a channel each: all segments in order
+// of their starts, with the speakers' names. There must be at least one part, and a name for each.
 func MergeSpeakers(names []string, parts []*Transcript) *Transcript {
 	all := *parts[max(0, slices.IndexFunc(parts, func(t *Transcript) bool { return t.Language != "" }))]
 	all.Text, all.Segments, all.Stats, all.ChoiceHashes = "", nil, Stats{}, ChoiceHashes{}

@@ -12,15 +12,13 @@ type Stats struct {
 	Drafts  Drafts  `json:"drafts"`
 	Seconds Seconds `json:"seconds"`
 
-	// Why the assistant failed to draft; absent if it did not fail. The text is the same
-	// in either case.
+	// Why the assistant failed to draft; absent if it did not fail. The text is the same in either case.
 	Broken string `json:"assistant_broken,omitempty"`
 
 	Passes      Traffic `json:"passes"`       // of the model
 	DraftPasses Traffic `json:"draft_passes"` // of the assistant's decoder, if it has one
 
-	// Measured memory bandwidth of this machine in bytes per second; absent if it was
-	// not measured.
+	// Measured memory bandwidth of this machine in bytes per second; absent if it was not measured.
 	Bandwidth float64 `json:"bandwidth,omitempty"`
 }
 
@@ -161,8 +159,7 @@ func (d Drafts) MeanOverlap() float64 { return Ratio(d.Overlap, float64(d.Compar
 // TokensPerRound returns the mean number of tokens that a round added; 0 without rounds.
 func (d Drafts) TokensPerRound() float64 { return Ratio(float64(d.Tokens), float64(d.Rounds)) }
 
-// Seconds is wall time by stage. It is the only part of a transcript that differs
-// between runs.
+// Seconds is wall time by stage. It is the only part of a transcript that differs between runs.
 type Seconds struct {
 	Mel     float64 `json:"mel"`
 	Encode  float64 `json:"encode"`

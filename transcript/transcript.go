@@ -50,8 +50,7 @@ type Provenance struct {
 	// Precision of the assistant.
 	AssistantPrecision string `json:"assistant_precision,omitempty"`
 
-	// Flags that affect the text or the subtitles, with their values, if not the
-	// defaults.
+	// Flags that affect the text or the subtitles, with their values, if not the defaults.
 	Options map[string]string `json:"options"`
 
 	// Only in the records of a dataset:
@@ -61,9 +60,8 @@ type Provenance struct {
 	Threads int    `json:"threads,omitempty"`
 }
 
-// FirstDifference compares what affects the text or the drafts. It returns the name of the first
-// difference from want, with both values, or empty strings. Results of makers that differ must
-// not be mixed.
+// FirstDifference compares what affects the text or the drafts. It returns the name of the first difference
+// from want, with both values, or empty strings. Results of makers that differ must not be mixed.
 func (m Provenance) FirstDifference(want Provenance) (thing, got, wanted string) {
 	for _, x := range [][3]string{
 		{"code", m.Program, want.Program}, {"model", m.Model, want.Model}, {"model id", m.ModelID, want.ModelID},
@@ -155,8 +153,7 @@ type Segment struct {
 	NoSpeechProb     float64 `json:"no_speech_prob"`    // 0 if the vocabulary has no such token
 }
 
-// A Cue is a stretch of text with its times, as in subtitles: one subtitle, one segment, or
-// a whole text.
+// A Cue is a stretch of text with its times, as in subtitles: one subtitle, one segment, or a whole text.
 type Cue struct {
 	Start, End float64 // seconds from the start of the clip; both 0 where the text has no times
 	Text       string

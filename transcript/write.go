@@ -182,8 +182,7 @@ func (s Segment) TimeRange() string {
 // milliseconds rounds as Python's round does: half to even.
 func milliseconds(seconds float64) int64 { return int64(math.RoundToEven(seconds * 1000)) }
 
-// formatTime formats a time as 01:02:03.004, without zero hours unless hours is set. Negative times
-// become 0.
+// formatTime formats a time as 01:02:03.004, without zero hours unless hours is set. Negative times become 0.
 //
 // Source: openai/whisper@c0d2f62 whisper/utils.py, format_timestamp.
 func formatTime(seconds float64, hours bool, point string) string {

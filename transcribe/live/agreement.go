@@ -8,8 +8,7 @@ import (
 	"verity/transcript"
 )
 
-// An agreement implements LocalAgreement-2: a word is confirmed when two successive
-// passes agree on it.
+// An agreement implements LocalAgreement-2: a word is confirmed when two successive passes agree on it.
 type agreement struct {
 	tentative []transcript.Word // unconfirmed words of the previous pass
 	confirmed []transcript.Word // confirmed words in the sound that passes still see

@@ -48,8 +48,7 @@ type turnDetector struct {
 }
 
 const (
-	// minSpeechSteps consecutive steps of speech, 96 ms, start an utterance. Clicks are
-	// shorter.
+	// minSpeechSteps consecutive steps of speech, 96 ms, start an utterance. Clicks are shorter.
 	minSpeechSteps = 3
 
 	// Bounds on the sound that waits for a pass, in samples (one minute), and on the
@@ -61,8 +60,7 @@ const (
 // A Stream divides arriving sound into utterances. One goroutine adds sound; another makes
 // the passes, over one utterance after the other.
 type Stream struct {
-	// Called when an utterance begins and ends, by the goroutine that adds sound. Either may
-	// be nil.
+	// Called when an utterance begins and ends, by the goroutine that adds sound. Either may be nil.
 	OnBegin, OnEnd func(*Utterance)
 
 	transcriber *Transcriber
@@ -150,8 +148,7 @@ func (s *Stream) detect(pcm []float32) {
 	}
 }
 
-// detectStart begins an utterance if a step, of speech probability p, completes a run of
-// speech.
+// detectStart begins an utterance if a step, of speech probability p, completes a run of speech.
 func (s *Stream) detectStart(pcm []float32, p float64) {
 	d := s.detector
 	d.recent = append(d.recent, pcm...)
@@ -215,8 +212,7 @@ func (s *Stream) Clear() {
 	s.Configure(s.transcriber, o)
 }
 
-// Close ends the stream: no more sound may be added. No utterance may be open. A second call
-// does nothing.
+// Close ends the stream: no more sound may be added. No utterance may be open. A second call does nothing.
 func (s *Stream) Close() { s.closed.Do(func() { close(s.queue) }) }
 
 // Utterances yields the utterances in order, each as soon as it begins, until the stream is
@@ -265,8 +261,7 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// Sound yields mono samples at audio.SampleRate as they arrive, then io.EOF. *audio.Clip
-// implements it.
+// Sound yields mono samples at audio.SampleRate as they arrive, then io.EOF. *audio.Clip implements it.
 type Sound interface {
 	Read(dst []float32) (int, error)
 }

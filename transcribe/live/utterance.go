@@ -79,8 +79,7 @@ type Utterance struct {
 	earlierText string           // end of the confirmed text before pcm
 }
 
-// A Transcriber transcribes live sound with one model and one set of options. It is safe for
-// concurrent use.
+// A Transcriber transcribes live sound with one model and one set of options. It is safe for concurrent use.
 type Transcriber struct {
 	files *transcribe.Transcriber
 	opt   transcribe.Options
@@ -217,8 +216,7 @@ func (u *Utterance) Passes(
 	}
 }
 
-// wait waits until the utterance ends or has enough new samples. Any suffice while WaitForRoom is
-// waiting.
+// wait waits until the utterance ends or has enough new samples. Any suffice while WaitForRoom is waiting.
 func (u *Utterance) wait(ctx context.Context, samples int64) error {
 	for {
 		fresh := u.Len() - u.transcribed
@@ -297,8 +295,7 @@ func wordsOf(tr *transcript.Transcript, from float64, last bool) (words []transc
 	return words, ends
 }
 
-// passPrompt returns the prompt of a pass: the user's, and the end of the text before the
-// sound.
+// passPrompt returns the prompt of a pass: the user's, and the end of the text before the sound.
 func (u *Utterance) passPrompt() string {
 	if u.earlierText == "" {
 		return u.prompt

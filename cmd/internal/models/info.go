@@ -166,8 +166,7 @@ func Inspect(ctx context.Context, name string, offline, drafts bool) (*Propertie
 	return i, nil
 }
 
-// mostRead is the size of the largest file that is read to choose a precision. A larger one takes
-// too long.
+// mostRead is the size of the largest file that is read to choose a precision. A larger one takes too long.
 const mostRead = 2 << 30
 
 // decide sets what auto chooses and the memory that it needs; with drafts, also the cost of passes.
@@ -191,12 +190,10 @@ func (i *Properties) decide(ctx context.Context, c *model.Checkpoint, drafts boo
 	return err
 }
 
-// programBytes is the memory of everything but the network: the program, the tokenizer, sound and
-// log-mel.
+// programBytes is the memory of everything but the network: the program, the tokenizer, sound and log-mel.
 const programBytes = 60 << 20
 
-// memoryFor estimates the memory of a process that transcribes one file at a time with c in a
-// precision.
+// memoryFor estimates the memory of a process that transcribes one file at a time with c in a precision.
 func memoryFor(c *model.Checkpoint, p precision.Precision) int64 {
 	weights := c.Params() * int64(p.Weights.Bits()) / 8
 	if p.Weights.Grouped() { // stored in that format, since auto never chooses it for other weights
