@@ -189,7 +189,7 @@ func TestEncodings(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, _ := io.ReadAll(got.Body)
-	if got.Body.Close(); got.StatusCode != 400 {
+	if got.Body.Close(); got.StatusCode != 413 {
 		t.Errorf("a preamble without end: %s %s", got.Status, text)
 	}
 }

@@ -8,10 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/coder/websocket"
-
-	"verity/audio"
 )
 
 // A sent is a request as a program sends it: headers, and parts of the form in their
@@ -94,30 +90,6 @@ func TestClients(t *testing.T) {
 			t.Errorf("%s: no text: %s", c.name, answer)
 		}
 	}
-}
-
-// TestHomeAssistantLive replays the realtime session of Home Assistant's openai_stt: the
-// beta interface, noise reduction null, and a commit at the end.
-func TestHomeAssistantLive(t *testing.T) {
-	h, s := newServer(t, Options{})
-	c := call(t, h, "?intent=transcription", &websocket.DialOptions{HTTPHeader: http.Header{
-		"Authorization": {"Bearer none"}, "OpenAI-Beta": {"realtime=v1"}, "User-Agent": {"Python/3.12 aiohttp/3.14.5"}}})
-	c.send(`{"type": "transcription_session.update", "session": {"input_audio_format": "pcm16", "input_audio_transcription": ` +
-		`{"model": "whisper-1", "prompt": "", "language": "en-GB"}, "turn_detection": {"type": "server_vad"}, "input_audio_noise_reduction": null}}`)
-	if e := c.until("transcription_session.updated"); e.Session["input_audio_transcription"].(map[string]any)["language"] != "en" {
-		t.Errorf("%v, want the language without its region", e.Session)
-	}
-	pcm := digitsPCM(t)
-	for at := 0; at < len(pcm); at += 1024 {
-		c.send(appending(pcm[at:min(at+1024, len(pcm))]))
-	}
-	c.send(appending(make([]float32, audio.SampleRate)))
-	c.send(`{"type": "input_audio_buffer.commit"}`)
-	if e := c.until(done); e.Transcript == "" {
-		t.Error("no text")
-	}
-	c.conn.Close(websocket.StatusNormalClosure, "")
-	settle(t, s)
 }
 
 func TestLanguageOf(t *testing.T) {

@@ -23,11 +23,10 @@ import (
 )
 
 const (
-	maxParts    = 64
-	maxField    = 64 << 10 // bytes
-	maxDraft    = 1 << 20  // bytes: the text of ten hours of speech
-	maxForm     = 8 << 20  // bytes of a form without the file
-	maxPartHead = 16 << 10 // bytes before the content of a part: its headers, which are kept in memory
+	maxParts = 64
+	maxField = 64 << 10 // bytes
+	maxDraft = 1 << 20  // bytes: the text of ten hours of speech
+	maxForm  = 8 << 20  // bytes of a form without the file
 
 	ignoredHeader = "X-Verity-Ignored"
 	warningHeader = "X-Verity-Warning"
@@ -68,7 +67,9 @@ func (q *request) close() {
 
 // parseForm reads the form of r until end at most, its parts in any order. The caller closes the request, also after
 // an error.
-func (s *Server) parseForm(w http.ResponseWriter, r *http.Request, task transcribe.Task, end time.Time) (*request, error) {
+func (s *Server) parseForm(
+	w http.ResponseWriter, r *http.Request, task transcribe.Task, end time.Time,
+) (*request, error) {
 	q := &request{format: "json", model: s.models.slots[0], decoding: s.opt.Decoding}
 	q.decoding.Task = task
 	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
@@ -88,10 +89,8 @@ func (s *Server) parseForm(w http.ResponseWriter, r *http.Request, task transcri
 	if r.ContentLength > body.limit {
 		return q, body.tooLarge()
 	}
-	s.uploading.Add(1)
-	defer s.uploading.Add(-1)
 	body.control.SetWriteDeadline(end.Add(10 * s.stall))
-	if err := s.parseParts(body, parts, q); err != nil {
+	if err := s.parseParts(parts, q); err != nil {
 		return q, err
 	}
 	body.control.SetReadDeadline(time.Time{}) // the body has been read
@@ -105,11 +104,9 @@ func (s *Server) parseForm(w http.ResponseWriter, r *http.Request, task transcri
 	return q, nil
 }
 
-func (s *Server) parseParts(body *uploadBody, parts *multipart.Reader, q *request) error {
+func (s *Server) parseParts(parts *multipart.Reader, q *request) error {
 	for n := 0; ; n++ {
-		body.headEnd = body.bytes + maxPartHead
 		part, err := parts.NextRawPart()
-		body.headEnd = 0
 		switch {
 		case err == io.EOF:
 			return nil
@@ -156,16 +153,16 @@ func formError(err error) error {
 
 // parseField reads a part that is not the file. An empty one is ignored: forms of browsers send every field.
 func (s *Server) parseField(q *request, part *multipart.Part) error {
-	name, most := part.FormName(), maxField
+	name, limit := fmt.Sprintf("%.80s", part.FormName()), maxField // errors and the log repeat the name
 	if name == "draft" {
-		most = maxDraft
+		limit = maxDraft
 	}
-	value, err := io.ReadAll(io.LimitReader(part, int64(most)+1))
+	value, err := io.ReadAll(io.LimitReader(part, int64(limit)+1))
 	switch {
 	case err != nil:
 		return formError(err)
-	case len(value) > most:
-		return badRequest(name, "%s: more than %d bytes", name, most)
+	case len(value) > limit:
+		return badRequest(name, "%s: more than %d bytes", name, limit)
 	case len(value) == 0:
 		return nil
 	}

@@ -89,9 +89,6 @@ func TestNumbersOfForms(t *testing.T) {
 func TestNumbersOfUpdates(t *testing.T) {
 	_, s := newServer(t, Options{})
 	for path := range members {
-		if strings.HasSuffix(path, ".noise_reduction") { // kept and repeated as it is, bounded by mostUpdate
-			continue
-		}
 		for _, value := range absurd {
 			update, at := value, strings.Split(path, ".")
 			for _, name := range slices.Backward(at[1:]) {

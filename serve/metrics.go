@@ -58,13 +58,12 @@ func newMetrics(s *Server) *metrics {
 		{"live_sessions_limit", "Realtime sessions at most.", func() int { return o.Sessions }},
 		{"spool_limit_bytes", "Bytes of uploads at most.", func() int { return int(s.spool.limit) }},
 		{"spool_bytes", "Bytes of uploads that are worked on.", func() int { return int(s.spool.used.Load()) }},
-		{"uploading", "Uploads that are being read.", func() int { return int(s.uploading.Load()) }},
 		{"live_sessions", "Realtime sessions that are open.", s.sessions.open},
 		{"working", "Requests being transcribed: those that share passes.", s.queue.working},
-		{"models_loaded", "Models in memory.", func() int { return s.models.loaded() }},
 		{"waiting", "Requests that wait for a turn.", s.queue.waiting},
 	} {
-		auto.NewGaugeFunc(prometheus.GaugeOpts{Name: "verity_" + g.name, Help: g.help}, func() float64 { return float64(g.value()) })
+		value := func() float64 { return float64(g.value()) }
+		auto.NewGaugeFunc(prometheus.GaugeOpts{Name: "verity_" + g.name, Help: g.help}, value)
 	}
 	return &metrics{
 		handler:  promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
@@ -79,15 +78,17 @@ func newMetrics(s *Server) *metrics {
 		late: counter("live_late_passes_total",
 			"Passes over live sound that took, their wait included, longer than the sound between two passes should."),
 		stages: counters("stage_seconds_total", "Time of transcription, by stage.", "stage"),
-		batch:  auto.NewHistogram(histogram("batch_size", "Sequences that share a pass of the model.", prometheus.ExponentialBuckets(1, 2, 7))),
-		delay: auto.NewHistogram(histogram("live_delay_seconds", "Time from the arrival of a word's end to its text, in realtime sessions.",
+		batch: auto.NewHistogram(histogram("batch_size", "Sequences that share a pass of the model.",
+			prometheus.ExponentialBuckets(1, 2, 7))),
+		delay: auto.NewHistogram(histogram("live_delay_seconds",
+			"Time from the arrival of a word's end to its text, in realtime sessions.",
 			[]float64{0.1, 0.15, 0.25, 0.35, 0.5, 0.75, 1, 1.5, 2.5, 4, 6, 10, 15, 20, 30, 45})),
 	}
 }
 
-// answered counts a request. All unknown paths share one label, and so do unknown methods: clients can invent any
+// countRequest counts a request. All unknown paths share one label, and so do unknown methods: clients can invent any
 // number of them.
-func (m *metrics) answered(r *http.Request, status int, took time.Duration) {
+func (m *metrics) countRequest(r *http.Request, status int, took time.Duration) {
 	method, route, ok := strings.Cut(r.Pattern, " ")
 	if !ok {
 		method, route = "other", "other"
@@ -97,13 +98,13 @@ func (m *metrics) answered(r *http.Request, status int, took time.Duration) {
 	m.took.WithLabelValues(method, route).Observe(took.Seconds())
 }
 
-// worked adds the tokens and the time of a transcription.
-func (m *metrics) worked(w transcript.Stats) {
-	m.tokens.Add(float64(w.Tokens))
-	m.drafted.Add(float64(w.Drafts.Drafted))
-	m.accepted.Add(float64(w.Drafts.Accepted))
-	s := w.Seconds
-	for stage, seconds := range map[string]float64{"mel": s.Mel, "encode": s.Encode, "cross_kv": s.CrossKV, "decode": s.Decode} {
-		m.stages.WithLabelValues(stage).Add(seconds)
-	}
+// addStats adds the tokens and the times of a transcription.
+func (m *metrics) addStats(t transcript.Stats) {
+	m.tokens.Add(float64(t.Tokens))
+	m.drafted.Add(float64(t.Drafts.Drafted))
+	m.accepted.Add(float64(t.Drafts.Accepted))
+	m.stages.WithLabelValues("mel").Add(t.Seconds.Mel)
+	m.stages.WithLabelValues("encode").Add(t.Seconds.Encode)
+	m.stages.WithLabelValues("cross_kv").Add(t.Seconds.CrossKV)
+	m.stages.WithLabelValues("decode").Add(t.Seconds.Decode)
 }

@@ -18,7 +18,7 @@ import (
 
 const (
 	requestIDHeader  = "X-Request-Id"
-	statusClientGone = 499 // as nginx has it
+	statusClientGone = 499 // nginx's
 )
 
 // A statusWriter records the status and the size of an answer.
@@ -47,7 +47,8 @@ func (w *statusWriter) Write(b []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// withField returns a log, nil if log is nil, whose lines have a field: lines of concurrent requests alternate.
+// withField returns log with a field in every line, which tells the lines of concurrent requests apart; nil if log is
+// nil.
 func withField(log *slog.Logger, key, value string) *slog.Logger {
 	if log == nil {
 		return nil
@@ -109,7 +110,7 @@ func (s *Server) finishRequest(r *http.Request, out *statusWriter, id string, to
 	if fields.clientGone && code != http.StatusRequestTimeout { // a timeout also ends the context
 		code = statusClientGone
 	}
-	s.metrics.answered(r, code, took)
+	s.metrics.countRequest(r, code, took)
 	level := slog.LevelInfo
 	if !strings.HasPrefix(r.URL.Path, "/v1/") {
 		level = slog.LevelDebug // probes and pages
@@ -119,13 +120,9 @@ func (s *Server) finishRequest(r *http.Request, out *statusWriter, id string, to
 	}, fields.fields...)...)
 }
 
-// maxDiscarded is how many bytes of a body are read although the request has been answered.
-const maxDiscarded = 1 << 30
-
-// withDeadlines returns r with a limit for the time that its client takes: ten stalls to read the answer, and, after
-// the caller has called end, a stall to send the rest of the body. An answer does not wait for the body. But the
-// rest is read, because a client that sends all of it before it reads would find the connection reset and miss the
-// answer. Handlers that take longer set other deadlines.
+// withDeadlines limits the time of r's client: ten stalls to read the answer and, after end, one stall to send the rest
+// of the body. The answer does not wait for the body. But end reads the rest: a client that sends all of it before it
+// reads would otherwise find its connection reset, and miss the answer. Handlers that need longer set other deadlines.
 func withDeadlines(w http.ResponseWriter, r *http.Request, stall time.Duration) (_ *http.Request, end func()) {
 	c := http.NewResponseController(w)
 	c.EnableFullDuplex()
@@ -138,7 +135,7 @@ func withDeadlines(w http.ResponseWriter, r *http.Request, stall time.Duration) 
 		if body.ended || !body.sent || r.ProtoMajor > 1 || c.Flush() != nil {
 			return
 		}
-		if io.CopyN(io.Discard, body, maxDiscarded); !body.ended {
+		if io.Copy(io.Discard, body); !body.ended {
 			panic(http.ErrAbortHandler) // closes the connection: the next bytes are not a request
 		}
 	}
@@ -206,21 +203,13 @@ func keyOf(r *http.Request) string {
 		return strings.TrimSpace(key)
 	}
 	if r.Header.Get("Upgrade") != "" {
-		for _, p := range protocols(r) {
-			if key, ok := strings.CutPrefix(p, keyProtocol); ok {
+		for p := range strings.SplitSeq(strings.Join(r.Header.Values("Sec-WebSocket-Protocol"), ","), ",") {
+			if key, ok := strings.CutPrefix(strings.TrimSpace(p), keyProtocol); ok {
 				return key
 			}
 		}
 	}
 	return ""
-}
-
-// protocols returns the subprotocols that the client of a WebSocket offers.
-func protocols(r *http.Request) (list []string) {
-	for _, p := range strings.Split(strings.Join(r.Header.Values("Sec-WebSocket-Protocol"), ","), ",") {
-		list = append(list, strings.TrimSpace(p))
-	}
-	return list
 }
 
 // checkOrigin lets pages of the configured origins call the API, and keeps pages of other origins from reaching a
@@ -232,7 +221,7 @@ func (s *Server) checkOrigin(next http.Handler) http.Handler {
 		origin := r.Header.Get("Origin")
 		allowed := slices.Contains(s.opt.Origins, origin) || slices.Contains(s.opt.Origins, "*")
 		switch {
-		case s.opt.Keys == nil && isRebound(r) && !allowed && !s.allowsHost(r.Host): // a page's GET has no origin
+		case s.opt.Keys == nil && isRebound(r) && !allowed && !s.allowsHost(r.Host): // even without an origin, as in a page's GET
 			writeProblem(w, clientError(http.StatusForbidden, "", "host", "This server does not know the name %.80q: "+
 				"call it localhost, or let it allow the origin http://%.80[1]s or require an API key.", r.Host))
 			return

@@ -21,8 +21,8 @@ type Source struct {
 	Load  func(context.Context) (m *transcribe.Model, unload func(), err error)
 }
 
-// A modelPool is the models of a server. The first stays loaded; others are loaded on demand and unloaded when
-// they have not been used for some time, or when another needs their memory.
+// A modelPool holds the models of a server. The first stays loaded; others are loaded on demand, and unloaded when they
+// have not been used for some time or when another needs their memory.
 type modelPool struct {
 	server   *Server
 	idleTime time.Duration
@@ -66,15 +66,15 @@ func (e *OptionError) Error() string { return "serve: option " + e.Field + ": " 
 
 // check refuses models that no request could use.
 func (p *modelPool) check() error {
-	most := p.server.opt.MaxMemory
+	limit := p.server.opt.MaxMemory
 	for _, m := range p.slots {
 		switch {
 		case p.find(m.Name) != m:
 			return &OptionError{"More", fmt.Sprintf(
 				"got two models that requests would call %q, want a name for each: rename one", m.Name)}
-		case most > 0 && m.Bytes > most:
+		case limit > 0 && m.Bytes > limit:
 			return &OptionError{"MaxMemory",
-				fmt.Sprintf("got %d MiB, want at least %d, for the weights of %s", most>>20, (m.Bytes+1<<20-1)>>20, m.Name)}
+				fmt.Sprintf("got %d MiB, want at least %d, for the weights of %s", limit>>20, (m.Bytes+1<<20-1)>>20, m.Name)}
 		}
 	}
 	return nil
@@ -129,7 +129,7 @@ func (p *modelPool) load(ctx context.Context, m *modelSlot) error {
 		}
 	}
 	if !p.makeRoom(m.Bytes) {
-		return rateLimited("model_busy", 10*time.Second,
+		return rateLimited("model_busy",
 			"There is no memory for the model %q while others are used: try again later.", m.Name)
 	}
 	began := time.Now()
@@ -144,7 +144,7 @@ func (p *modelPool) load(ctx context.Context, m *modelSlot) error {
 	return nil
 }
 
-// callLoad calls m.Load with p unlocked. If it panics, the requests that wait for the model try for themselves.
+// callLoad calls m.Load with p unlocked. After a panic, each request that waits for the model tries to load it itself.
 func (p *modelPool) callLoad(ctx context.Context, m *modelSlot) (model *transcribe.Model, unload func(), err error) {
 	m.loading = make(chan struct{})
 	p.mu.Unlock()
@@ -178,8 +178,8 @@ func (p *modelPool) release(m *modelSlot) {
 
 // makeRoom reports whether there is memory for bytes more. It unloads unused models, the least recently used first.
 func (p *modelPool) makeRoom(bytes int64) bool {
-	most := p.server.opt.MaxMemory
-	if most == 0 {
+	limit := p.server.opt.MaxMemory
+	if limit == 0 {
 		return true
 	}
 	var unused []*modelSlot
@@ -194,13 +194,13 @@ func (p *modelPool) makeRoom(bytes int64) bool {
 	}
 	slices.SortFunc(unused, func(a, b *modelSlot) int { return a.lastUsed.Compare(b.lastUsed) })
 	for _, m := range unused {
-		if bytes <= most {
+		if bytes <= limit {
 			break
 		}
 		p.unload(m)
 		bytes -= m.Bytes
 	}
-	return bytes <= most
+	return bytes <= limit
 }
 
 func (p *modelPool) unload(m *modelSlot) {
@@ -208,18 +208,6 @@ func (p *modelPool) unload(m *modelSlot) {
 	m.model = nil
 	debug.FreeOSMemory()
 	p.server.opt.Log.Info("a model is unloaded", "model", m.Name)
-}
-
-// loaded counts the models in memory.
-func (p *modelPool) loaded() (n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, m := range p.slots {
-		if m.model != nil {
-			n++
-		}
-	}
-	return n
 }
 
 // notFound returns the problem with a name that no model has.

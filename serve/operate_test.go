@@ -116,15 +116,15 @@ func TestLoading(t *testing.T) {
 	want("/readyz", 200, "ready")
 	want("/readyz?queue=1", 503, "full")
 	free()
-	s.inHand.Add(1)
+	s.inProgress.Add(1)
 	stop()
-	for !s.closing.Load() {
+	for s.draining.Err() == nil {
 		time.Sleep(time.Millisecond)
 	}
 	want("/readyz", 503, "shutting down")
 	r, body := post(t, "http://"+l.Addr().String()+transcriptions, wav(t))
 	checkProblem(t, r, body, 503, "", "shutting down")
-	s.inHand.Add(-1)
+	s.inProgress.Add(-1)
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}

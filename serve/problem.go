@@ -16,12 +16,12 @@ import (
 
 // A problem is an error in the form of OpenAI's API.
 type problem struct {
-	Status  int           `json:"-"`
-	Retry   time.Duration `json:"-"` // when to try again; 0 if that would not help
-	Message string        `json:"message"`
-	Type    string        `json:"type"`
-	Param   *string       `json:"param"`
-	Code    *string       `json:"code"`
+	Status  int     `json:"-"`
+	Retry   bool    `json:"-"` // the same request may succeed soon
+	Message string  `json:"message"`
+	Type    string  `json:"type"`
+	Param   *string `json:"param"`
+	Code    *string `json:"code"`
 }
 
 func (p *problem) Error() string { return p.Message }
@@ -43,7 +43,8 @@ func nilIfEmpty(text string) *string {
 // clientError returns a problem with a request: with one of its parameters, unless param is empty.
 func clientError(status int, param, code, format string, args ...any) *problem {
 	return &problem{
-		Status: status, Message: fmt.Sprintf(format, args...), Type: "invalid_request_error", Param: nilIfEmpty(param), Code: nilIfEmpty(code),
+		Status: status, Message: fmt.Sprintf(format, args...), Type: "invalid_request_error",
+		Param: nilIfEmpty(param), Code: nilIfEmpty(code),
 	}
 }
 
@@ -57,23 +58,28 @@ func serverError(status int, format string, args ...any) *problem {
 	return &problem{Status: status, Message: fmt.Sprintf(format, args...), Type: "server_error"}
 }
 
-// rateLimited returns the problem that the server is too busy, and when to try again.
-func rateLimited(code string, retry time.Duration, format string, args ...any) *problem {
+// rateLimited returns the problem that the server is too busy.
+func rateLimited(code, format string, args ...any) *problem {
 	p := clientError(http.StatusTooManyRequests, "", code, format, args...)
-	p.Type, p.Retry = "rate_limit_error", retry
+	p.Type, p.Retry = "rate_limit_error", true
 	return p
 }
 
 func shuttingDown() *problem {
-	return serverError(http.StatusServiceUnavailable, "The server is shutting down.")
+	p := serverError(http.StatusServiceUnavailable, "The server is shutting down.")
+	p.Retry = true
+	return p
 }
+
+// retryAfter is the header Retry-After of a problem that may soon be over, in seconds.
+const retryAfter = "10"
 
 // writeProblem answers with p.
 func writeProblem(w http.ResponseWriter, p *problem) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
-	if p.Retry > 0 {
-		h.Set("Retry-After", strconv.Itoa(int(p.Retry.Seconds())))
+	if p.Retry {
+		h.Set("Retry-After", retryAfter)
 	}
 	if p.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", "Bearer")

@@ -2,15 +2,15 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 )
 
-// errFull reports that the queue is full.
-var errFull = errors.New("too many requests are waiting")
+// queueFull returns the problem that no more requests may wait.
+func queueFull() *problem {
+	return rateLimited("rate_limit_exceeded", "Too many requests are waiting: try again later.")
+}
 
 // A queue grants a number of requests a turn at the same time; others wait in order of arrival. Between windows
 // a long request yields to much shorter ones. Live passes are short and urgent, so they get every other turn.
@@ -24,29 +24,21 @@ type queue struct {
 	files    []*ticket // waiting requests
 	live     []*ticket // waiting passes; the number of sessions limits them
 	liveLast bool      // the last turn went to a live pass
-	backlog  float64   // seconds of sound that all requests have left
-	pace     float64   // recent seconds of a turn for a second of sound
-	measured int       // requests in pace
 }
 
 // A ticket is a request, or a live pass, in the queue.
 type ticket struct {
 	turn      chan struct{} // closed when it has a turn; nil if it wants none
 	remaining float64       // seconds of sound
-	total     float64       // seconds of sound
-	began     time.Time     // of the turn
-	spent     time.Duration // in earlier turns
 }
 
 const (
-	initialPace = 0.25 // before anything has been transcribed
-	minWeight   = 0.2  // of the latest request in the mean pace
-	negligible  = 0.1  // seconds that are left: the end of a clip, not a window
-	muchShorter = 0.5  // of what another request has left
+	negligible  = 0.1 // seconds that are left: the end of a clip, not a window
+	muchShorter = 0.5 // of what another request has left
 )
 
 func newQueue(turns, waiting int) *queue {
-	return &queue{limit: turns + waiting, turns: turns, pace: initialPace}
+	return &queue{limit: turns + waiting, turns: turns}
 }
 
 // full reports whether a request would be refused now.
@@ -56,34 +48,29 @@ func (q *queue) full() bool {
 	return q.tickets >= q.limit
 }
 
-// join returns a ticket for a request with some seconds of sound, or errFull. It does not wait. The caller
-// calls leave.
+// join returns a ticket for a request with some seconds of sound, unless the queue is full. It does not wait. The
+// caller calls leave.
 func (q *queue) join(seconds float64) (*ticket, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.tickets >= q.limit {
-		return nil, errFull
+		return nil, queueFull()
 	}
 	q.tickets++
-	q.backlog += seconds
-	return &ticket{remaining: seconds, total: seconds}, nil
+	return &ticket{remaining: seconds}, nil
 }
 
-// leave returns a ticket, and its turn if it has one.
+// leave ends a request, and its turn if it has one.
 func (q *queue) leave(t *ticket) {
 	q.endTurn(t)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.tickets--
-	q.backlog -= t.remaining
-	if done := t.total - t.remaining; done >= 1 { // a refused file says nothing about the pace
-		q.measured++
-		q.pace += max(minWeight, 1/float64(q.measured)) * (t.spent.Seconds()/done - q.pace)
-	}
 }
 
-// request appends t to a list of those that want a turn, and reports whether it has to wait. The caller calls wait.
-func (q *queue) request(list *[]*ticket, t *ticket) (waits bool) {
+// requestTurn appends t to a list of tickets that want a turn, and reports whether it has to wait. The caller calls
+// wait.
+func (q *queue) requestTurn(list *[]*ticket, t *ticket) (waits bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	*list = append(*list, t)
@@ -92,11 +79,11 @@ func (q *queue) request(list *[]*ticket, t *ticket) (waits bool) {
 	return slices.Contains(*list, t)
 }
 
-// liveTurn waits for the turn of one pass of a realtime session, which needs no ticket of its own. Calling end ends
+// liveTurn waits for the turn of one pass of a realtime session, which does not count as a request. Calling end ends
 // the turn.
 func (q *queue) liveTurn(ctx context.Context) (end func(), err error) {
 	t := new(ticket)
-	q.request(&q.live, t)
+	q.requestTurn(&q.live, t)
 	if err := q.wait(ctx, t); err != nil {
 		return nil, err
 	}
@@ -136,7 +123,6 @@ func (q *queue) grantTurns() {
 		t := (*from)[0]
 		*from = slices.Delete(*from, 0, 1)
 		q.active++
-		t.began = time.Now()
 		close(t.turn)
 	}
 }
@@ -156,16 +142,14 @@ func (q *queue) endTurn(t *ticket) {
 func (q *queue) release(t *ticket) {
 	q.active--
 	t.turn = nil
-	t.spent += time.Since(t.began)
 }
 
-// yield records that t has some seconds left of a total. If much shorter requests or live passes wait, it gives up
+// yield records that t has some seconds left. If much shorter requests or live passes wait, it gives up
 // the turn and waits for another, before all requests that are not much shorter. After an error t has no turn.
 // A request with nothing left keeps its turn, since it is about to end.
-func (q *queue) yield(ctx context.Context, t *ticket, left, total float64) error {
+func (q *queue) yield(ctx context.Context, t *ticket, left float64) error {
 	q.mu.Lock()
-	q.backlog += left - t.remaining
-	t.remaining, t.total = left, total
+	t.remaining = left
 	short := func(other *ticket) bool { return other.remaining < muchShorter*left }
 	if left < negligible || t.turn == nil || len(q.live) == 0 && !slices.ContainsFunc(q.files, short) {
 		q.mu.Unlock()
@@ -213,12 +197,4 @@ func (q *queue) waiting() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.files) + len(q.live)
-}
-
-// retryAfter estimates when all requests in the queue are done.
-func (q *queue) retryAfter() time.Duration {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	wait := time.Duration(q.backlog * q.pace / float64(q.turns) * float64(time.Second))
-	return min(max(wait.Round(time.Second), time.Second), 5*time.Minute)
 }

@@ -13,7 +13,7 @@ import (
 
 // begin waits for a turn.
 func (l *queue) begin(ctx context.Context, p *ticket) error {
-	l.request(&l.files, p)
+	l.requestTurn(&l.files, p)
 	return l.wait(ctx, p)
 }
 
@@ -52,7 +52,7 @@ func (s *shift) come(client, windows int) {
 				time.Sleep(time.Millisecond) // a window is longer than a session takes to want the next turn
 			}
 			left--
-			if s.line.yield(ctx, p, 30*float64(left)+0.005, 30*float64(windows)) != nil {
+			if s.line.yield(ctx, p, 30*float64(left)+0.005) != nil {
 				return
 			}
 		}
@@ -186,7 +186,7 @@ func TestGiveUp(t *testing.T) {
 	for l.waiting() == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	go func() { ended <- l.yield(ctx, a, 270, 300) }() // b has the turn now
+	go func() { ended <- l.yield(ctx, a, 270) }() // b has the turn now
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
@@ -196,7 +196,7 @@ func TestGiveUp(t *testing.T) {
 	}
 	l.leave(a)
 	l.leave(b)
-	if l.working() != 0 || l.waiting() != 0 || l.tickets != 0 || l.backlog != 0 {
+	if l.working() != 0 || l.waiting() != 0 || l.tickets != 0 {
 		t.Errorf("left in the line: %+v", l)
 	}
 }
@@ -216,7 +216,7 @@ func TestFirstAnswer(t *testing.T) {
 			switch i {
 			case 1:
 				second, _ = s.queue.join(10)
-				s.queue.request(&s.queue.files, second)
+				s.queue.requestTurn(&s.queue.files, second)
 			default:
 				go func() {
 					if r, err := http.Post(h.URL+transcriptions, kind, body); err != nil {

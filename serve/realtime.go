@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -34,7 +32,6 @@ type session struct {
 	s      *Server
 	conn   *websocket.Conn
 	id     string
-	beta   bool // use the names of the beta interface
 	cancel context.CancelCauseFunc
 	leases leases // of the goroutine that reads
 
@@ -47,10 +44,9 @@ type session struct {
 	sound    *live.Stream
 	current  *live.Utterance // the open one, or nil
 	previous string          // id of the item before it
-	fresh    bool            // an utterance has ended since the client's last commit
+	ended    bool            // an utterance has ended since the client's last commit
 	closed   bool            // further sound is discarded
 	arrivals arrivals
-	delays   wordDelays   // of the whole session
 	ignored  ignoredNames // of the last update that had some
 }
 
@@ -63,13 +59,12 @@ func (s *Server) handleRealtime(w http.ResponseWriter, r *http.Request) {
 	defer held.release()
 	config, p := s.admit(r, held)
 	if p != nil {
-		addLogFields(r, "error", p.Message)
-		writeProblem(w, p)
+		s.writeError(w, r, p)
 		return
 	}
 	leave, ok := s.sessions.enter(s.opt.Sessions)
 	if !ok {
-		writeProblem(w, rateLimited("rate_limit_exceeded", time.Minute,
+		s.writeError(w, r, rateLimited("rate_limit_exceeded",
 			"There are %d realtime sessions already: try again later.", s.opt.Sessions))
 		return
 	}
@@ -86,8 +81,6 @@ func (s *Server) handleRealtime(w http.ResponseWriter, r *http.Request) {
 	x := &session{
 		s: s, conn: conn, id: config.id, config: config, leases: held,
 		sound: live.NewStream(config.transcriber, config.detector()),
-		beta: strings.Contains(r.Header.Get("OpenAI-Beta"), "realtime=v1") ||
-			slices.Contains(protocols(r), "openai-beta.realtime-v1"),
 	}
 	x.sound.OnBegin, x.sound.OnEnd = x.utteranceBegan, x.utteranceEnded
 	x.resetFeed()
@@ -99,7 +92,7 @@ func (s *Server) admit(r *http.Request, held leases) (c sessionConfig, p *proble
 	q := r.URL.Query()
 	m := s.models.find(q.Get("model"))
 	switch intent := q.Get("intent"); {
-	case s.closing.Load():
+	case s.draining.Err() != nil:
 		return c, shuttingDown()
 	case intent != "" && intent != "transcription":
 		return c, badRequest("intent", "intent: got %.80q, want transcription", intent)
@@ -136,29 +129,21 @@ func (x *session) run(r *http.Request) error {
 	defer context.AfterFunc(x.s.sessions.graceOver, x.s.safely(x.id, cancel, func() {
 		cancel(errors.New("the grace period of the server is over"))
 	}))()
-	x.send(x.eventName("session.created"), object{"session": x.config.object(x.beta)})
+	x.send("session.created", object{"session": x.config.object()})
 	all.Go(x.s.safely(x.id, cancel, func() { x.transcribe(ctx) }))
 	all.Go(x.s.safely(x.id, cancel, func() { x.watch(ctx) }))
+	all.Go(x.s.safely(x.id, cancel, func() { x.ping(ctx) }))
 	err := x.read(ctx)
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	addLogFields(r, "audio_seconds", float64(x.sound.Len())/audio.SampleRate, "words", x.delays.words,
-		"delay_median", x.delays.quantile(0.5), "delay_p95", x.delays.quantile(0.95))
+	addLogFields(r, "audio_seconds", float64(x.sound.Len())/audio.SampleRate)
 	if x.ignored != nil {
 		addLogFields(r, "ignored", strings.Join(x.ignored, ", "))
 	}
 	return err
-}
-
-// eventName returns the name of a session event in today's interface or in the beta.
-func (x *session) eventName(event string) string {
-	if x.beta {
-		return "transcription_" + event
-	}
-	return event
 }
 
 // send sends an event and sets its type and id. Names and members of events are OpenAI's, except latency, language,
@@ -220,33 +205,35 @@ func (x *session) waitForRoom(ctx context.Context, n int) error {
 	return x.sound.WaitForRoom(ctx, more)
 }
 
-// watch ends the session when the server shuts down and when the session has lasted too long. It also detects that the
-// client has gone, which no read reports while the session waits for room: the second ping fails then. A late pong is
-// not an error. Pings also keep proxies from closing the connection.
+// watch ends the session when the server shuts down, and when the session has lasted too long.
 func (x *session) watch(ctx context.Context) {
-	longest, ping := time.NewTimer(x.s.opt.MaxAudio), time.NewTicker(x.s.pingEvery)
-	defer longest.Stop()
-	defer ping.Stop()
-	draining := x.s.drained
-	var pings sync.WaitGroup
-	defer pings.Wait()
+	longest := x.s.opt.MaxAudio
+	select {
+	case <-ctx.Done():
+	case <-x.s.draining.Done():
+		x.end(errors.New("the server is shutting down"))
+	case <-time.After(longest):
+		x.end(fmt.Errorf("the session is longer than %s, which is the limit of this server", span(longest)))
+	}
+}
+
+// ping detects that the client has gone, which no read reports while the session waits for room: the second ping fails
+// then. A late pong is not an error. Pings also keep proxies from closing the connection.
+func (x *session) ping(ctx context.Context) {
+	tick := time.NewTicker(x.s.pingEvery)
+	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-draining:
-			draining = nil
-			x.end(errors.New("the server is shutting down"))
-		case <-longest.C:
-			x.end(fmt.Errorf("the session is longer than %s, which is the limit of this server", span(x.s.opt.MaxAudio)))
-		case <-ping.C:
-			pings.Go(x.s.safely(x.id, x.cancel, func() { // Ping waits for the pong
-				soon, cancel := context.WithTimeout(ctx, x.s.stall)
-				defer cancel()
-				if err := x.conn.Ping(soon); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-					x.cancel(err)
-				}
-			}))
+		case <-tick.C:
+		}
+		soon, cancel := context.WithTimeout(ctx, x.s.pingEvery)
+		err := x.conn.Ping(soon) // waits for the pong
+		cancel()
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			x.cancel(err)
+			return
 		}
 	}
 }
@@ -272,17 +259,15 @@ type sessionCount struct {
 	endAll    func()
 }
 
-// enter counts a session, which ends with leave, if there are fewer than most.
-func (c *sessionCount) enter(most int) (leave func(), ok bool) {
-	if c.count.Add(1) > int64(most) {
+// enter counts a session, which ends with leave, if there are fewer than limit.
+func (c *sessionCount) enter(limit int) (leave func(), ok bool) {
+	if c.count.Add(1) > int64(limit) {
 		c.count.Add(-1)
 		return nil, false
 	}
 	c.active.Add(1)
 	return func() {
-		if c.count.Add(-1) == 0 {
-			debug.FreeOSMemory() // the memory of many sessions is not needed soon
-		}
+		c.count.Add(-1)
 		c.active.Done()
 	}, true
 }

@@ -24,10 +24,6 @@ const (
 // Sample rates of PCM that sessions accept. OpenAI has only 24000.
 const minSampleRate, maxSampleRate = 8000, 96000
 
-// maxUpdate is the size of the largest update. A prompt may take six bytes for each of its own, and as much is left
-// for the rest.
-const maxUpdate = 12 * maxField
-
 // A sessionConfig is what a session.update sets.
 type sessionConfig struct {
 	id          string // of the session
@@ -110,63 +106,51 @@ func mustBe(want string) memberSetter {
 	})
 }
 
-// members are the members of an update by their paths. The beta interface has them at the top level, today's inside
-// audio.input.
-var members = func() map[string]memberSetter {
-	m := map[string]memberSetter{
-		"session.type": mustBe("transcription"),
-		"session.include": decodeInto(func(_ *Server, c *sessionConfig, v []string) error {
-			c.include = v
-			for _, value := range v {
-				if value != withTentative && value != withWords {
-					c.ignored.add("session.include=" + value)
-				}
+// members are the members of an update by their paths.
+var members = map[string]memberSetter{
+	"session.type": mustBe("transcription"),
+	"session.include": decodeInto(func(_ *Server, c *sessionConfig, v []string) error {
+		c.include = v
+		for _, value := range v {
+			if value != withTentative && value != withWords {
+				c.ignored.add("session.include=" + value)
 			}
-			return nil
-		}),
-		"session.audio.input.format.type": mustBe("audio/pcm"),
-		"session.audio.input.format.rate": decodeInto(func(_ *Server, c *sessionConfig, v int) error {
-			if c.rate = v; v < minSampleRate || v > maxSampleRate {
-				return fmt.Errorf("got %d, want %d to %d", v, minSampleRate, maxSampleRate)
-			}
-			return nil
-		}),
-		"session.input_audio_format": func(s *Server, c *sessionConfig, value json.RawMessage) error {
-			c.rate = 24000
-			return mustBe("pcm16")(s, c, value)
-		},
-	}
-	for _, at := range []string{"session.audio.input.transcription.", "session.input_audio_transcription."} {
-		m[at+"model"] = decodeInto(func(s *Server, c *sessionConfig, v string) error {
-			if c.name, c.model = v, s.models.find(v); c.model == nil {
-				return s.models.notFound(v)
-			}
-			return nil
-		})
-		m[at+"language"] = decodeInto(func(_ *Server, c *sessionConfig, v string) error {
-			c.language = languageOf(v)
-			return nil
-		})
-		m[at+"prompt"] = decodeInto(func(_ *Server, c *sessionConfig, v string) error {
-			if c.prompt = v; len(v) > maxField {
-				return fmt.Errorf("got %d bytes, want at most %d", len(v), maxField)
-			}
-			return nil
-		})
-	}
-	for _, at := range []string{"session.audio.input.turn_detection.", "session.turn_detection."} {
-		m[at+"type"] = mustBe("server_vad") // turn_detection itself may be null
-		m[at+"threshold"] = assign(func(c *sessionConfig) *float64 { return &c.turns.Threshold })
-		m[at+"prefix_padding_ms"] = assign(func(c *sessionConfig) *int { return &c.turns.PaddingMS })
-		m[at+"silence_duration_ms"] = assign(func(c *sessionConfig) *int { return &c.turns.SilenceMS })
-	}
-	return m
-}()
+		}
+		return nil
+	}),
+	"session.audio.input.format.type": mustBe("audio/pcm"),
+	"session.audio.input.format.rate": decodeInto(func(_ *Server, c *sessionConfig, v int) error {
+		if c.rate = v; v < minSampleRate || v > maxSampleRate {
+			return fmt.Errorf("got %d, want %d to %d", v, minSampleRate, maxSampleRate)
+		}
+		return nil
+	}),
+	"session.audio.input.transcription.model": decodeInto(func(s *Server, c *sessionConfig, v string) error {
+		if c.name, c.model = v, s.models.find(v); c.model == nil {
+			return s.models.notFound(v)
+		}
+		return nil
+	}),
+	"session.audio.input.transcription.language": decodeInto(func(_ *Server, c *sessionConfig, v string) error {
+		c.language = languageOf(v)
+		return nil
+	}),
+	"session.audio.input.transcription.prompt": decodeInto(func(_ *Server, c *sessionConfig, v string) error {
+		if c.prompt = v; len(v) > maxField {
+			return fmt.Errorf("got %d bytes, want at most %d", len(v), maxField)
+		}
+		return nil
+	}),
+	"session.audio.input.turn_detection.type":                mustBe("server_vad"), // turn_detection itself may be null
+	"session.audio.input.turn_detection.threshold":           assign(func(c *sessionConfig) *float64 { return &c.turns.Threshold }),
+	"session.audio.input.turn_detection.prefix_padding_ms":   assign(func(c *sessionConfig) *int { return &c.turns.PaddingMS }),
+	"session.audio.input.turn_detection.silence_duration_ms": assign(func(c *sessionConfig) *int { return &c.turns.SilenceMS }),
+}
 
 // apply sets the member at a path and the members within it. Unknown members are ignored, and listed. Those that are
 // missing or null keep their values.
 func (c *sessionConfig) apply(s *Server, at string, value json.RawMessage) *problem {
-	detects := strings.HasSuffix(at, ".turn_detection")
+	detects := at == "session.audio.input.turn_detection"
 	if detects {
 		c.manual = string(value) == "null"
 	}
@@ -203,12 +187,11 @@ func (c *sessionConfig) apply(s *Server, at string, value json.RawMessage) *prob
 }
 
 // applyUpdate returns c with an update applied.
-func (s *Server) applyUpdate(ctx context.Context, c sessionConfig, data json.RawMessage, held leases) (sessionConfig, *problem) {
+func (s *Server) applyUpdate(
+	ctx context.Context, c sessionConfig, data json.RawMessage, held leases,
+) (sessionConfig, *problem) {
 	if data == nil {
 		return c, badRequest("session", "session: it is missing")
-	}
-	if len(data) > maxUpdate {
-		return c, badRequest("session", "session: got %d bytes, want at most %d", len(data), maxUpdate)
 	}
 	c.ignored = nil
 	if p := c.apply(s, "session", data); p != nil {
@@ -250,22 +233,16 @@ func (c sessionConfig) detection() any {
 		"prefix_padding_ms": c.turns.PaddingMS, "silence_duration_ms": c.turns.SilenceMS}
 }
 
-// object returns the session object of events: OpenAI's of today, or of the beta.
-func (c sessionConfig) object(beta bool) object {
-	transcription := object{"model": c.name, "language": nilIfEmpty(c.language), "prompt": nilIfEmpty(c.prompt)}
-	o := object{"id": c.id, "object": "realtime.transcription_session", "expires_at": c.expires.Unix()}
-	o["include"] = append([]string{}, c.include...)
-	if beta {
-		o["modalities"], o["input_audio_format"] = []string{"audio", "text"}, "pcm16"
-		o["input_audio_transcription"] = transcription
-		if !c.manual {
-			o["turn_detection"] = c.detection()
-		}
-		return o
+// object returns the session object of events.
+func (c sessionConfig) object() object {
+	return object{
+		"id": c.id, "object": "realtime.transcription_session", "type": "transcription", "expires_at": c.expires.Unix(),
+		"include": append([]string{}, c.include...),
+		"audio": object{"input": object{
+			"format":          object{"type": "audio/pcm", "rate": c.rate},
+			"transcription":   object{"model": c.name, "language": nilIfEmpty(c.language), "prompt": nilIfEmpty(c.prompt)},
+			"turn_detection":  c.detection(),
+			"noise_reduction": nil,
+		}},
 	}
-	o["type"], o["audio"] = "transcription", object{"input": object{
-		"format": object{"type": "audio/pcm", "rate": c.rate}, "transcription": transcription,
-		"turn_detection": c.detection(), "noise_reduction": nil,
-	}}
-	return o
 }

@@ -35,14 +35,14 @@ func (x *session) handle(ctx context.Context, m *message) *problem {
 		return sessionEnded()
 	}
 	switch m.Type {
-	case "session.update", "transcription_session.update":
+	case "session.update":
 		return x.update(ctx, m)
 	case "input_audio_buffer.append":
 		return x.append(m)
 	case "input_audio_buffer.commit":
 		x.commit()
-		committed := x.fresh // now, or by voice activity a moment ago
-		if x.fresh = false; !committed {
+		committed := x.ended // now, or by voice activity a moment ago
+		if x.ended = false; !committed {
 			return clientError(http.StatusBadRequest, "", "input_audio_buffer_commit_empty",
 				"There is nothing to commit: no sound, or no speech in it.")
 		}
@@ -78,11 +78,11 @@ func (x *session) update(ctx context.Context, m *message) *problem {
 	x.config = c
 	x.resetFeed()
 	x.sound.Configure(c.transcriber, c.detector())
-	answer := object{"session": c.object(x.beta)}
+	answer := object{"session": c.object()}
 	if len(c.ignored) > 0 {
 		answer["ignored"], x.ignored = c.ignored, c.ignored
 	}
-	x.send(x.eventName("session.updated"), answer)
+	x.send("session.updated", answer)
 	return nil
 }
 
@@ -95,9 +95,9 @@ func (x *session) append(m *message) *problem {
 		return clientError(http.StatusBadRequest, "audio", "invalid_audio",
 			"audio: want base64, got something else at byte %d", int64(at))
 	}
-	if most := 2 * maxMessageSeconds * x.config.rate; len(raw) > most {
+	if limit := 2 * maxMessageSeconds * x.config.rate; len(raw) > limit {
 		return badRequest("audio",
-			"audio: got %d bytes, want at most %d in a message, %d s", len(raw), most, maxMessageSeconds)
+			"audio: got %d bytes, want at most %d in a message, %d s", len(raw), limit, maxMessageSeconds)
 	}
 	raw = append(x.oddByte, raw...)
 	pcm := make([]float32, len(raw)/2)
@@ -134,7 +134,7 @@ func (x *session) utteranceBegan(u *live.Utterance) {
 
 // utteranceEnded is called when an utterance ends, and sends the client its item.
 func (x *session) utteranceEnded(u *live.Utterance) {
-	x.current, x.fresh = nil, true
+	x.current, x.ended = nil, true
 	id := x.item(u)
 	if !x.config.manual {
 		x.send("input_audio_buffer.speech_stopped", object{"item_id": id, "audio_end_ms": ms(u.Start + u.Len())})
@@ -146,13 +146,8 @@ func (x *session) utteranceEnded(u *live.Utterance) {
 		"id": id, "object": "realtime.item", "type": "message", "role": "user", "status": "completed",
 		"content": []object{{"type": "input_audio", "transcript": nil}},
 	}
-	names := []string{"conversation.item.added", "conversation.item.done"}
-	if x.beta {
-		names = []string{"conversation.item.created"}
-	}
-	for _, name := range names {
-		x.send(name, object{"item": item, "previous_item_id": previous})
-	}
+	x.send("conversation.item.added", object{"item": item, "previous_item_id": previous})
+	x.send("conversation.item.done", object{"item": item, "previous_item_id": previous})
 }
 
 // resetFeed begins a new stream of the client's samples.
@@ -192,7 +187,7 @@ func (x *session) transcribe(ctx context.Context) {
 
 // transcribeUtterance makes passes over an utterance until it has ended.
 func (x *session) transcribeUtterance(ctx context.Context, u *live.Utterance) {
-	var delays wordDelays
+	var delays []time.Duration // of the words of u
 	text, language, last := "", "", false
 	for r, err := range u.Passes(ctx, x.s.queue.liveTurn) {
 		switch last = r.Last; {
@@ -206,8 +201,8 @@ func (x *session) transcribeUtterance(ctx context.Context, u *live.Utterance) {
 		}
 		text += x.sendText(u, text, r)
 		language = r.Language
-		x.recordDelays(r, &delays)
-		x.s.metrics.worked(r.Stats)
+		delays = append(delays, x.delays(r)...)
+		x.s.metrics.addStats(r.Stats)
 	}
 	if !last {
 		return // it was cleared
@@ -216,7 +211,7 @@ func (x *session) transcribeUtterance(ctx context.Context, u *live.Utterance) {
 	x.s.metrics.audio.Add(seconds)
 	x.sendItemEvent(u, "completed", object{
 		"transcript": text, "usage": object{"type": "duration", "seconds": seconds},
-		"latency": delays.report(), "language": languageName(language),
+		"latency": newLatencyReport(delays), "language": languageName(language),
 	})
 }
 
@@ -283,15 +278,15 @@ func sessionWords(r live.Result) []word {
 	return list
 }
 
-// recordDelays records the delays of the words that a pass has confirmed, for the utterance and for the session.
-func (x *session) recordDelays(r live.Result, utterance *wordDelays) {
+// delays returns, for each word that a pass has confirmed, the time from the arrival of its end until now.
+func (x *session) delays(r live.Result) (list []time.Duration) {
 	now := time.Now()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, w := range r.Confirmed {
 		d := now.Sub(x.arrivals.when(int64((r.Start + w.End) * audio.SampleRate)))
-		utterance.add(d)
-		x.delays.add(d)
+		list = append(list, d)
 		x.s.metrics.delay.Observe(d.Seconds())
 	}
+	return list
 }

@@ -13,8 +13,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"verity/internal/input"
 )
 
 // A startupHandler answers while the server is still loading.
@@ -34,13 +32,13 @@ func (h *startupHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeUnready(w, "loading the model")
 	default:
 		p := serverError(http.StatusServiceUnavailable, "The model is being loaded: try again soon.")
-		p.Retry = 2 * time.Second
+		p.Retry = true
 		writeProblem(w, p)
 	}
 }
 
-// Run answers requests until ctx ends, and then finishes accepted requests for at most grace. It listens before load,
-// which makes the server, has returned.
+// Run serves until ctx ends, then finishes accepted requests for at most grace. While load makes the server, it already
+// listens, and answers requests with status 503.
 func Run(ctx context.Context, load func() (*Server, error), listen func(*http.Server) error, log *slog.Logger,
 	grace time.Duration) error {
 	var h startupHandler
@@ -67,7 +65,7 @@ func Run(ctx context.Context, load func() (*Server, error), listen func(*http.Se
 	log.Info("shutting down", "working", s.queue.working(), "waiting", s.queue.waiting())
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	for last.Err() == nil && s.inHand.Load()+int64(s.sessions.open()) > 0 { // /readyz and new requests still get an answer
+	for last.Err() == nil && s.inProgress.Load()+int64(s.sessions.open()) > 0 { // new requests still get an answer
 		time.Sleep(20 * time.Millisecond)
 	}
 	err = server.Shutdown(last)
@@ -77,8 +75,7 @@ func Run(ctx context.Context, load func() (*Server, error), listen func(*http.Se
 		s.sessions.active.Wait()
 	}
 	if err != nil {
-		log.Error("requests were given up at the end of the grace period", "grace", grace)
-		return errors.Join(errors.New("serve: requests were given up at the end of the grace period"), server.Close())
+		return errors.Join(fmt.Errorf("serve: requests were cut off after the grace period of %s", span(grace)), server.Close())
 	}
 	return nil
 }
@@ -102,11 +99,7 @@ func reloaded[T any](log *slog.Logger, read func() (T, error), names ...string) 
 			if err != nil {
 				return err
 			}
-			at := time.Time{} // a pipe is read once
-			if st.Mode().IsRegular() {
-				at = st.ModTime()
-			}
-			now = append(now, at)
+			now = append(now, st.ModTime())
 		}
 		if slices.Equal(now, modified) {
 			return nil
@@ -122,7 +115,7 @@ func reloaded[T any](log *slog.Logger, read func() (T, error), names ...string) 
 		defer mu.Unlock()
 		if time.Since(checked) >= checkInterval {
 			if err := check(); err != nil {
-				log.Error("a file cannot be read again: what it held before stays in use", "error", err)
+				log.Error("a file cannot be read again: its last content stays in use", "files", names, "error", err)
 			}
 		}
 		return value
@@ -135,31 +128,10 @@ func Keys(file string, read func() ([]string, error), log *slog.Logger) (func() 
 	return reloaded(log, read, file)
 }
 
-// maxPEM is the size of the largest file of certificates or of a key.
-const maxPEM = 1 << 20
-
 // TLS returns the configuration for a certificate and a key in PEM files. They are read again when they change.
 func TLS(cert, key string, log *slog.Logger) (*tls.Config, error) {
-	readPEM := func(name string) ([]byte, error) { // tls.LoadX509KeyPair would wait for the writer of a pipe
-		data, err := input.Read(context.Background(), name, maxPEM)
-		if err != nil {
-			err = fmt.Errorf("%s: %w", name, err)
-		}
-		return data, err
-	}
 	get, err := reloaded(log, func() (*tls.Certificate, error) {
-		chain, err := readPEM(cert)
-		if err != nil {
-			return nil, err
-		}
-		private, err := readPEM(key)
-		if err != nil {
-			return nil, err
-		}
-		pair, err := tls.X509KeyPair(chain, private)
-		if err != nil {
-			err = fmt.Errorf("%s, %s: %w", cert, key, err)
-		}
+		pair, err := tls.LoadX509KeyPair(cert, key)
 		return &pair, err
 	}, cert, key)
 	return &tls.Config{

@@ -63,7 +63,7 @@ type Options struct {
 	// of this server.
 	Origins []string
 
-	// Sound says how to read uploads. Its zero value never starts ffmpeg: some of its formats open other files.
+	// Sound says how to read uploads. The zero value never starts ffmpeg, some of whose formats open other files.
 	Sound audio.Input
 
 	// Decoding holds the options that a request does not set. Those that belong to one file are ignored:
@@ -107,21 +107,6 @@ func (o Options) defaults() Options {
 }
 
 // A Server is an http.Handler over one model or several. It is safe for concurrent use.
-//
-// The way of a request through its parts:
-//
-//	logRequests → checkOrigin → requireKey                       middleware.go
-//	      │
-//	      ├─ files: clientLimit → parseForm → spool              speech.go, form.go, upload.go
-//	      │            │
-//	      │         modelPool: the model, loaded if need be      models.go
-//	      │            │
-//	      │         queue: wait for a turn                       queue.go
-//	      │            │
-//	      │         transcribe.Transcriber → answer, stream      answer.go, stream.go
-//	      │
-//	      └─ live sound: sessionCount → session → live.Stream    realtime*.go
-//	                     └─ queue.liveTurn for each pass
 type Server struct {
 	opt     Options
 	handler http.Handler
@@ -134,13 +119,12 @@ type Server struct {
 	sessions sessionCount
 	metrics  *metrics
 
-	ids       atomic.Uint64 // of requests, sessions and events
-	inHand    atomic.Int64  // requests, uploads included
-	uploading atomic.Int64  // requests whose upload is being read
-	closing   atomic.Bool
-	drained   chan struct{} // closed when closing
+	ids        atomic.Uint64   // of requests, sessions and events
+	inProgress atomic.Int64    // requests, uploads included
+	draining   context.Context // done after Drain
+	drain      func()
 
-	// Times that tests shorten.
+	// Constants, but for tests.
 	stall     time.Duration // the longest pause of a client
 	keepAlive time.Duration // the longest silence of a stream
 	pingEvery time.Duration // between two pings of a realtime session
@@ -153,10 +137,11 @@ func New(m *transcribe.Model, o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		opt: o, created: time.Now(), queue: newQueue(o.Turns, o.Waiting), spool: newSpool("", max(maxSpool, o.MaxBytes)),
-		clients: clientLimit{most: max((o.Turns+o.Waiting)/2, 1), count: map[string]int{}}, drained: make(chan struct{}),
-		stall: defaultStall, keepAlive: defaultKeepAlive, pingEvery: defaultPingEvery,
+		opt: o, created: time.Now(), queue: newQueue(o.Turns, o.Waiting), spool: &spool{limit: max(maxSpool, o.MaxBytes)},
+		clients: clientLimit{max: max((o.Turns+o.Waiting)/2, 1), count: map[string]int{}},
+		stall:   defaultStall, keepAlive: defaultKeepAlive, pingEvery: defaultPingEvery,
 	}
+	s.draining, s.drain = context.WithCancel(context.Background())
 	s.sessions.graceOver, s.sessions.endAll = context.WithCancel(context.Background())
 	s.metrics = newMetrics(s)
 	s.models = newModelPool(s, m)
@@ -172,13 +157,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.S
 
 // Drain makes the server refuse new requests; /readyz reports it. Realtime sessions end: their sound so far is
 // transcribed, later sound is discarded.
-func (s *Server) Drain() {
-	if !s.closing.Swap(true) {
-		close(s.drained)
-	}
-}
+func (s *Server) Drain() { s.drain() }
 
-// routes returns the handler of all paths.
+// routes returns the handler of all paths. A request passes through these parts:
+//
+//	logRequests → checkOrigin → requireKey
+//	      │
+//	      ├─ a file: clientLimit → parseForm → spool → modelPool → queue → transcribe.Transcriber → answer, stream
+//	      │
+//	      └─ live sound: sessionCount → session → live.Stream → queue.liveTurn for each pass
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	api := func(pattern string, h http.HandlerFunc) { mux.Handle(pattern, s.requireKey(h)) }
@@ -226,7 +213,7 @@ func allowedMethods(mux *http.ServeMux, r *http.Request) (allowed []string) {
 // handleReady answers /readyz. With ?queue=1 it also reports a full queue as not ready.
 func (s *Server) handleReady(w http.ResponseWriter, r *http.Request) {
 	switch {
-	case s.closing.Load():
+	case s.draining.Err() != nil:
 		writeUnready(w, "shutting down")
 	case r.URL.Query().Has("queue") && s.queue.full():
 		writeUnready(w, "the queue is full")

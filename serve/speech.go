@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net/http"
 	"strings"
-	"time"
 
 	"verity/audio"
 	"verity/transcribe"
@@ -27,20 +26,18 @@ func (s *Server) handleSpeech(task transcribe.Task) http.HandlerFunc {
 
 // transcribe answers one request. If it returns an error, nothing has been written.
 func (s *Server) transcribe(ctx context.Context, w http.ResponseWriter, r *http.Request, task transcribe.Task) error {
-	s.inHand.Add(1)
-	defer s.inHand.Add(-1)
-	if s.closing.Load() {
-		p := shuttingDown()
-		p.Retry = 10 * time.Second
-		return p
+	s.inProgress.Add(1)
+	defer s.inProgress.Add(-1)
+	if s.draining.Err() != nil {
+		return shuttingDown()
 	}
 	if s.queue.full() { // before the upload is read, so that a refusal costs nothing
-		return errFull
+		return queueFull()
 	}
 	leave, ok := s.clients.enter(s.clientOf(r))
 	if !ok {
-		return rateLimited("rate_limit_exceeded", s.queue.retryAfter(),
-			"You have %d requests here already: try again later.", s.clients.most)
+		return rateLimited("rate_limit_exceeded",
+			"You have %d requests here already: try again later.", s.clients.max)
 	}
 	defer leave()
 	end, _ := ctx.Deadline()
@@ -75,7 +72,7 @@ func (s *Server) transcribe(ctx context.Context, w http.ResponseWriter, r *http.
 		return s.endWithError(w, r, out, err)
 	}
 	s.metrics.audio.Add(tr.Duration)
-	s.metrics.worked(tr.Stats)
+	s.metrics.addStats(tr.Stats)
 	addLogFields(r, "audio_seconds", tr.Duration, "language", tr.Language, "tokens", tr.Stats.Tokens)
 	warnings := strings.Join(clip.Warnings(), "; ")
 	if warnings != "" && !q.stream { // text and subtitles have no other place for them
@@ -87,8 +84,10 @@ func (s *Server) transcribe(ctx context.Context, w http.ResponseWriter, r *http.
 // bytesPerSecond is a guess for files that do not contain their duration.
 const bytesPerSecond = 8000
 
-// runInTurn transcribes clip when it gets a turn, and yields between windows. It has no turn when it returns.
-func (s *Server) runInTurn(ctx context.Context, by *transcribe.Transcriber, clip *audio.Clip, out *answer) (*transcript.Transcript, error) {
+// runInTurn waits for a turn and transcribes clip. It yields the turn between windows, and ends it before it returns.
+func (s *Server) runInTurn(
+	ctx context.Context, by *transcribe.Transcriber, clip *audio.Clip, out *answer,
+) (*transcript.Transcript, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	ticket, err := s.queue.join(cmp.Or(clip.HeaderDuration(), float64(out.q.file.size)/bytesPerSecond))
@@ -96,7 +95,7 @@ func (s *Server) runInTurn(ctx context.Context, by *transcribe.Transcriber, clip
 		return nil, err
 	}
 	defer s.queue.leave(ticket)
-	waits := s.queue.request(&s.queue.files, ticket)
+	waits := s.queue.requestTurn(&s.queue.files, ticket)
 	if out.q.stream {
 		out.stream = s.newStream(out.w, stop, func() string { return s.queue.position(ticket) })
 		if waits {
@@ -112,7 +111,7 @@ func (s *Server) runInTurn(ctx context.Context, by *transcribe.Transcriber, clip
 			if out.q.progress && done > 0 { // a file that cannot be read gets an error instead
 				out.stream.event("verity.progress", object{"done": done, "total": total})
 			}
-			if err := s.queue.yield(ctx, ticket, total-done, total); err != nil {
+			if err := s.queue.yield(ctx, ticket, total-done); err != nil {
 				stop(err)
 			}
 		},
@@ -179,8 +178,6 @@ func (s *Server) problemOf(w http.ResponseWriter, r *http.Request, err error) (p
 	_, otherFormat := errors.AsType[*audio.FormatError](err)
 	switch p = s.asProblem(err, ""); {
 	case p != nil:
-	case errors.Is(err, errFull):
-		p = rateLimited("rate_limit_exceeded", s.queue.retryAfter(), "Too many requests are waiting: try again later.")
 	case errors.Is(err, audio.ErrTooLong):
 		p = clientError(http.StatusRequestEntityTooLarge, "file", "",
 			"The audio is longer than %s, which is the limit of this server.", span(s.opt.MaxAudio))

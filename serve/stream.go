@@ -39,7 +39,8 @@ type stream struct {
 
 func (s *Server) newStream(w http.ResponseWriter, cancel context.CancelCauseFunc, comment func() string) *stream {
 	x := &stream{
-		w: w, control: http.NewResponseController(w), cancel: cancel, comment: comment, stall: s.stall, keepAlive: s.keepAlive,
+		w: w, control: http.NewResponseController(w), cancel: cancel, comment: comment,
+		stall: s.stall, keepAlive: s.keepAlive,
 		wake: make(chan struct{}, 1), closed: make(chan struct{}),
 	}
 	go s.safely(w.Header().Get(requestIDHeader), cancel, x.run)()
@@ -79,7 +80,7 @@ func (x *stream) notify() {
 	}
 }
 
-// end waits until everything has been written, and reports whether that was anything. It may be called more than once.
+// end waits until everything has been written, and reports whether there was anything. It may be called more than once.
 func (x *stream) end() (started bool) {
 	x.mu.Lock()
 	x.ended = true

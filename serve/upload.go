@@ -1,15 +1,12 @@
 package serve
 
 import (
-	"cmp"
 	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"os"
-	"path/filepath"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,32 +15,13 @@ import (
 const (
 	defaultStall = 30 * time.Second // the longest pause in an upload, or in reading an answer
 	maxSpool     = 8 << 30          // bytes of all uploads together; more if one may have more
-	spoolPattern = "verity-upload-*"
 )
 
 // A spool stores uploads in files, with a limit for all of them together.
 type spool struct {
-	dir   string
-	limit int64 // bytes
+	dir   string // "" for that of the system
+	limit int64  // bytes
 	used  atomic.Int64
-}
-
-func newSpool(dir string, limit int64) *spool {
-	s := &spool{dir: dir, limit: limit}
-	if runtime.GOOS == "windows" {
-		s.removeLeftovers()
-	}
-	return s
-}
-
-// removeLeftovers removes the files of a process that was killed. Files in use cannot be removed on Windows;
-// other systems have no leftovers.
-func (s *spool) removeLeftovers() {
-	names, _ := filepath.Glob(filepath.Join(cmp.Or(s.dir, os.TempDir()), spoolPattern))
-	for _, name := range names {
-		//verity:writes files of an earlier run with the spool's name and no owner
-		os.Remove(name)
-	}
 }
 
 // A spoolFile is the sound that a client uploads.
@@ -59,7 +37,7 @@ type spoolFile struct {
 // allows that, so that nothing is left however the process ends.
 func (s *spool) create(limit int64) (*spoolFile, error) {
 	//verity:writes a new file with a random name
-	f, err := os.CreateTemp(s.dir, spoolPattern)
+	f, err := os.CreateTemp(s.dir, "verity-upload-*")
 	if err != nil {
 		return nil, serverError(http.StatusInsufficientStorage, "The upload cannot be kept: %v", errors.Unwrap(err))
 	}
@@ -75,7 +53,7 @@ func (f *spoolFile) Write(b []byte) (int, error) {
 	}
 	f.size += n
 	if f.spool.used.Add(n) > f.spool.limit {
-		return 0, rateLimited("spool_full", 10*time.Second,
+		return 0, rateLimited("spool_full",
 			"The server holds too many uploads at present: try again later.").withParam("file")
 	}
 	if _, err := f.file.Write(b); err != nil {
@@ -94,8 +72,8 @@ func (f *spoolFile) remove() {
 	f.spool.used.Add(-f.size)
 }
 
-// An uploadBody is the body of a form. Reading it fails if the client pauses for longer than stall, after end,
-// and after limit bytes.
+// An uploadBody is the body of a form. Reading it fails if the client pauses for longer than stall, after end, and after
+// limit bytes.
 type uploadBody struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -104,15 +82,10 @@ type uploadBody struct {
 	timeout time.Duration
 	bytes   int64
 	limit   int64
-	headEnd int64 // the headers of a part must end before this byte, since they are kept in memory; 0 in its content
 }
 
 // Read implements io.Reader. Its errors are problems where a limit is the cause.
 func (u *uploadBody) Read(b []byte) (int, error) {
-	if u.headEnd > 0 && u.bytes >= u.headEnd {
-		return 0, badRequest("", "The form has more than %d bytes before a part, its headers included, "+
-			"or its boundary is not the one of the header Content-Type.", maxPartHead)
-	}
 	deadline := time.Now().Add(u.stall)
 	if u.end.Before(deadline) {
 		deadline = u.end
@@ -137,10 +110,10 @@ func (u *uploadBody) tooLarge() *problem {
 		"The form has more than %d bytes, which is the limit of this server.", u.limit)
 }
 
-// A clientLimit bounds the requests that each client has at the same time, from upload to answer. Then no
-// client can fill the queue alone, however slowly it sends.
+// A clientLimit limits the requests that a client has at the same time, from upload to answer, so that no client can
+// fill the queue alone, however slowly it sends.
 type clientLimit struct {
-	most  int
+	max   int
 	mu    sync.Mutex
 	count map[string]int
 }
@@ -152,7 +125,7 @@ func (c *clientLimit) enter(client string) (leave func(), ok bool) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.count[client] >= c.most {
+	if c.count[client] >= c.max {
 		return nil, false
 	}
 	c.count[client]++
@@ -165,8 +138,8 @@ func (c *clientLimit) enter(client string) (leave func(), ok bool) {
 	}, true
 }
 
-// clientOf names the sender of a request: by the key if the server requires one, else by the address, or for
-// IPv6 the network. This machine itself has no name, since a proxy may run on it.
+// clientOf names the sender of a request: by the key if the server requires one, else by the address, or for IPv6 the
+// network. This machine itself has no name, since a proxy may run on it.
 func (s *Server) clientOf(r *http.Request) string {
 	if s.opt.Keys != nil {
 		return "key " + keyOf(r)
