@@ -21,22 +21,22 @@ import (
 	"time"
 )
 
-// TestAbuse: whatever some clients do, they get an error each at most, others their text,
-// and nothing is left behind. make load does it for longer.
+// TestAbuse: misbehaving clients get at most an error, other clients get their text, and nothing is left over. make
+// load does the same for longer.
 func TestAbuse(t *testing.T) {
 	h, s := newServer(t, Options{Turns: 2, MaxBytes: 1 << 20})
 	s.spool.limit = 8 << 20
 	impatient, s2 := newServer(t, Options{})
 	s2.stall = 300 * time.Millisecond
 	address := strings.TrimPrefix(h.URL, "http://")
-	post(t, h.URL+transcriptions, wav(t)) // what is made once is there now
+	post(t, h.URL+transcriptions, wav(t)) // so that what is made once exists
 	http.DefaultClient.CloseIdleConnections()
 	before := resources()
 
 	var all sync.WaitGroup
 	for name, abuse := range abuses(t, h.URL) {
 		to := address
-		if slices.Contains(halts, name) {
+		if slices.Contains(pausing, name) {
 			to = strings.TrimPrefix(impatient.URL, "http://")
 		}
 		all.Go(func() {
@@ -49,7 +49,7 @@ func TestAbuse(t *testing.T) {
 		all.Go(func() {
 			r, body := post(t, h.URL+transcriptions, wav(t), field{"response_format", "text"})
 			if r.StatusCode != 200 || strings.TrimSpace(body) != strings.TrimSpace(want().Text) {
-				t.Errorf("a good request: %s %q", r.Status, body)
+				t.Errorf("a proper request: %s %q", r.Status, body)
 			}
 		})
 	}
@@ -57,11 +57,10 @@ func TestAbuse(t *testing.T) {
 	settled(t, before)
 }
 
-// halts are the abuses that end when the client has paused for too long.
-var halts = []string{"a body that comes to a halt", "a length that is too long", "a chunk that lies"}
+// pausing are the abuses that end when the client has paused for too long.
+var pausing = []string{"a body that stops", "a length that is too long", "a chunk that lies"}
 
-// abuses are things that clients should not do. Each returns what was wrong with the
-// answer.
+// abuses are what clients should not do. Each returns what is wrong with the server's answer, or nothing.
 func abuses(t *testing.T, url string) map[string]func(address string) string {
 	t.Helper()
 	good, kind := form(t, wav(t))
@@ -80,7 +79,7 @@ func abuses(t *testing.T, url string) map[string]func(address string) string {
 	send := func(body io.Reader, kind string, status int) string {
 		r, err := http.Post(url+transcriptions, kind, body)
 		if err != nil {
-			return "" // the server closed the connection amid an upload that it had refused
+			return "" // the server refused the upload and closed the connection
 		}
 		defer r.Body.Close()
 		if text, _ := io.ReadAll(r.Body); r.StatusCode != status || !bytes.Contains(text, []byte(`"error"`)) {
@@ -94,10 +93,10 @@ func abuses(t *testing.T, url string) map[string]func(address string) string {
 		return io.MultiReader(strings.NewReader(before), content, strings.NewReader(after)), kind
 	}
 	return map[string]func(string) string{
-		"a body that comes to a halt": func(a string) string { return raw(a, half, false, "408") },
-		"a body that is cut off":      func(a string) string { return raw(a, half, true, "400") },
-		"no headers to the end":       func(a string) string { return raw(a, head[:40], true, "") },
-		"no HTTP":                     func(a string) string { return raw(a, "\x16\x03\x01\x02\x00\x01\x00", true, "400") },
+		"a body that stops":      func(a string) string { return raw(a, half, false, "408") },
+		"a body that is cut off": func(a string) string { return raw(a, half, true, "400") },
+		"headers without an end": func(a string) string { return raw(a, head[:40], true, "") },
+		"no HTTP":                func(a string) string { return raw(a, "\x16\x03\x01\x02\x00\x01\x00", true, "400") },
 		"a header too large": func(a string) string {
 			return raw(a, "GET / HTTP/1.1\r\nX: "+strings.Repeat("x", 2<<20)+"\r\n\r\n", false, "431")
 		},
@@ -131,7 +130,7 @@ func abuses(t *testing.T, url string) map[string]func(address string) string {
 		"chunks beyond any size": func(a string) string { return raw(a, chunked+"fffffffffffffffff\r\nx", false, "400") },
 		"a chunk that lies":      func(a string) string { return raw(a, chunked+"100000\r\nx", false, "408") },
 		"a chunk without a size": func(a string) string { return raw(a, chunked+"\r\n\r\n", false, "400") },
-		"an encoding of the transfer": func(a string) string {
+		"an unknown transfer encoding": func(a string) string {
 			return raw(a, strings.Replace(chunked, "chunked", "gzip, chunked", 1)+"0\r\n\r\n", false, "501")
 		},
 		"a client that is killed": func(string) string {
@@ -154,9 +153,9 @@ type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 
-// TestEncodings: a body that is packed is refused before any of it is unpacked, by whatever
-// name, and one that says it is as it is is taken; one in which no form begins ends.
-func TestEncodings(t *testing.T) {
+// TestContentEncoding: a compressed body is refused, and not decompressed. A body without a form is read up to the
+// limit of size.
+func TestContentEncoding(t *testing.T) {
 	h, _ := newServer(t, Options{MaxBytes: 1 << 20})
 	body, kind := form(t, wav(t))
 	var bomb bytes.Buffer
@@ -164,11 +163,11 @@ func TestEncodings(t *testing.T) {
 	io.Copy(packer, io.LimitReader(zeros{}, 256<<20))
 	packer.Close()
 	for encoding, status := range map[string]int{"gzip": 415, "deflate": 415, "zstd": 415, "br, gzip": 415, "x": 415, "identity": 200, "": 200} {
-		sent := body.Bytes()
+		recorded := body.Bytes()
 		if status != 200 {
-			sent = bomb.Bytes()
+			recorded = bomb.Bytes()
 		}
-		r, err := http.NewRequestWithContext(t.Context(), "POST", h.URL+transcriptions, bytes.NewReader(sent))
+		r, err := http.NewRequestWithContext(t.Context(), "POST", h.URL+transcriptions, bytes.NewReader(recorded))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,13 +193,13 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// lines are no form.
+// lines is a body without a form.
 type lines struct{}
 
-func (lines) Read(b []byte) (int, error) { return copy(b, "what stands before the form\n"), nil }
+func (lines) Read(b []byte) (int, error) { return copy(b, "not a part of a form\n"), nil }
 
-// raw sends text over a connection, closes its half of it if told to, and wants a status
-// in the first line that comes back.
+// raw sends text over a connection, closes its half of the connection if asked, and checks the status of the answer.
+// It returns what is wrong.
 func raw(address, text string, closeHalf bool, status string) string {
 	c, err := net.Dial("tcp", address)
 	if err != nil {
@@ -221,11 +220,11 @@ func raw(address, text string, closeHalf bool, status string) string {
 	return ""
 }
 
-// TestLoris: headers that never end hold a connection for a time only.
+// TestLoris: headers that never end do not hold a connection for ever.
 func TestLoris(t *testing.T) {
 	_, s := newServer(t, Options{})
 	h := httptest.NewUnstartedServer(s)
-	h.Config.ReadHeaderTimeout = 100 * time.Millisecond // Serve has ten seconds
+	h.Config.ReadHeaderTimeout = 100 * time.Millisecond // Run sets ten seconds
 	h.Start()
 	defer h.Close()
 	c, err := net.Dial("tcp", strings.TrimPrefix(h.URL, "http://"))
@@ -239,11 +238,11 @@ func TestLoris(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Error("the connection stays")
+		t.Error("the connection stays open")
 	}
 }
 
-// TestSpoolFull: without room for an upload the client is asked to try again, and later there is room again.
+// TestSpoolFull: an upload for which the spool has no room is refused. Later there is room again.
 func TestSpoolFull(t *testing.T) {
 	h, s := newServer(t, Options{MaxBytes: 1 << 20})
 	s.spool.limit = 1 << 20
@@ -256,15 +255,15 @@ func TestSpoolFull(t *testing.T) {
 	}
 }
 
-// TestNoSpool: a directory that cannot be written to is the server's fault.
-func TestNoSpool(t *testing.T) {
+// TestSpoolMissing: a directory that cannot be written to is the server's fault.
+func TestSpoolMissing(t *testing.T) {
 	h, s := newServer(t, Options{})
 	s.spool.dir += "/missing"
 	r, body := post(t, h.URL+transcriptions, wav(t))
 	checkProblem(t, r, body, 507, "", "cannot be kept")
 }
 
-// used is what a process holds.
+// used counts resources of the process.
 type used struct{ goroutines, files int }
 
 func resources() used {
@@ -272,7 +271,7 @@ func resources() used {
 	return used{runtime.NumGoroutine(), len(files)}
 }
 
-// settled waits until the process holds no more than before.
+// settled waits until the process uses no more than before.
 func settled(t *testing.T, before used) {
 	t.Helper()
 	var now used

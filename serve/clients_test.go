@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// A sent is a request as a program sends it: headers, and parts of the form in their
-// order. The file is the part without a value.
-type sent struct {
+// A recorded is the request of a program: headers, and the parts of a form in order. The part without a value is the
+// file.
+type recorded struct {
 	name    string
 	headers map[string]string
 	parts   []part
@@ -21,9 +21,9 @@ type sent struct {
 
 type part struct{ head, value string }
 
-// clients are the forms of Open WebUI (by requests) and of Home Assistant's openai_stt (by
-// aiohttp), as they were recorded on 2026-11-22, and the variants that their code has.
-var clients = []sent{
+// clients are the forms of Open WebUI (from requests) and of Home Assistant's openai_stt (from aiohttp), recorded on
+// 2026-11-22, and variants from their source.
+var clients = []recorded{
 	{"Open WebUI", map[string]string{"User-Agent": "python-requests/2.34.2", "Authorization": "Bearer none"}, []part{
 		{`Content-Disposition: form-data; name="model"`, "whisper-1"},
 		{`Content-Disposition: form-data; name="file"; filename="0b1d.mp3"`, ""},

@@ -28,7 +28,7 @@ func assistedServer(t *testing.T) *httptest.Server {
 	}
 	m, err := transcribe.Load(t.Context(), target, transcribe.LoadOptions{
 		Threads: 1, Assistant: transcribe.AssistantOptions{Checkpoint: draft},
-		Policy: constant, // the automatic one goes by time, and may not draft at all
+		Policy: constant, // the automatic one depends on time, and may not draft at all
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -47,14 +47,13 @@ func assistedServer(t *testing.T) *httptest.Server {
 	return h
 }
 
-// TestAccepted: segments have their text in pieces, and some of it was drafted; the text
-// itself is that of plain decoding.
+// TestAccepted: segments have their text in pieces, some of which were drafted. The text is that of plain decoding.
 func TestAccepted(t *testing.T) {
 	h := assistedServer(t)
 	joined := func(pieces []transcript.TextRun) (text string, drafted bool) {
 		for i, p := range pieces {
 			if i > 0 && p.Accepted == pieces[i-1].Accepted {
-				t.Errorf("pieces that are one: %+v", pieces)
+				t.Errorf("pieces that should be one: %+v", pieces)
 			}
 			text, drafted = text+p.Text, drafted || p.Accepted
 		}
@@ -69,7 +68,7 @@ func TestAccepted(t *testing.T) {
 	for _, s := range v.Segments {
 		text, drafted := joined(s.Runs)
 		if any = any || drafted; text != s.Text {
-			t.Errorf("the pieces say %q, the segment %q", text, s.Text)
+			t.Errorf("got the pieces %q, want %q", text, s.Text)
 		}
 	}
 	if !any {
@@ -102,12 +101,12 @@ func TestAccepted(t *testing.T) {
 			}
 		}
 	}
-	if segments == 0 || done < want().Duration-0.01 { // it counts in frames of 10 ms
+	if segments == 0 || done < want().Duration-0.01 { // progress counts frames of 10 ms
 		t.Errorf("%d segments, progress to %v of %v", segments, done, want().Duration)
 	}
 }
 
-// TestExtensionRefused: what cannot be given is an error.
+// TestExtensionRefused: an extension that the server or the format does not have is an error.
 func TestExtensionRefused(t *testing.T) {
 	plain, _ := newServer(t, Options{})
 	assisted := assistedServer(t)

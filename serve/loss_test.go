@@ -13,8 +13,8 @@ import (
 	"verity/transcribe/live"
 )
 
-// TestLossIsSaid: in every format the client gets to know that sound is damaged or missing.
-func TestLossIsSaid(t *testing.T) {
+// TestLossReported: in every format, the answer reports that sound is damaged or missing.
+func TestLossReported(t *testing.T) {
 	h, _ := newServer(t, Options{})
 	whole, err := os.ReadFile("../audio/testdata/golden/stereo16.flac")
 	if err != nil {
@@ -34,17 +34,17 @@ func TestLossIsSaid(t *testing.T) {
 				t.Errorf("%s: %s %s, want %s", as, r.Status, body, want)
 			}
 			if got := r.Header.Get(warningHeader); as.name != "stream" && (got != "") != (want != "") {
-				t.Errorf("%s: %s: %q; want something said: %t", as, warningHeader, got, want != "")
+				t.Errorf("%s: %s: %q; want a warning: %t", as, warningHeader, got, want != "")
 			}
 		}
 	}
 }
 
-// absurd are numbers that nothing takes: each is the hours, the bytes or the beams of no request.
+// absurd are numbers that no option accepts.
 var absurd = []string{"1000000000000", "9223372036854775807", "-1000000", "1e300"}
 
-// TestNumbersOfForms: every field of a form that the source names refuses absurd numbers, but for texts. The
-// caller answers for those of Options.Fields.
+// TestNumbersOfForms: every form field that the source names refuses absurd numbers, except texts. The command tests
+// those of Options.Fields.
 func TestNumbersOfForms(t *testing.T) {
 	texts := []string{"language", "prompt", "draft", "include[]", "include"} // bounded by maxField and maxDraft
 	_, s := newServer(t, Options{})
@@ -79,13 +79,13 @@ func TestNumbersOfForms(t *testing.T) {
 	for _, name := range names {
 		for _, value := range absurd {
 			if !slices.Contains(texts, name) && s.setField(&request{}, name, value) == nil {
-				t.Errorf("%s=%s is taken: a number needs a ceiling", name, value)
+				t.Errorf("%s=%s is accepted: a number needs a limit", name, value)
 			}
 		}
 	}
 }
 
-// TestNumbersOfUpdates: no member of a session.update takes an absurd number.
+// TestNumbersOfUpdates: no member of a session.update accepts an absurd number.
 func TestNumbersOfUpdates(t *testing.T) {
 	_, s := newServer(t, Options{})
 	for path := range members {
@@ -96,7 +96,7 @@ func TestNumbersOfUpdates(t *testing.T) {
 			}
 			c := sessionConfig{rate: 24000, turns: live.DefaultTurns()}
 			if c.apply(s, at[0], []byte(update)) == nil {
-				t.Errorf("%s: %s is taken: a number needs a ceiling", path, value)
+				t.Errorf("%s: %s is accepted: a number needs a limit", path, value)
 			}
 		}
 	}

@@ -221,7 +221,7 @@ func (s *Server) checkOrigin(next http.Handler) http.Handler {
 		origin := r.Header.Get("Origin")
 		allowed := slices.Contains(s.opt.Origins, origin) || slices.Contains(s.opt.Origins, "*")
 		switch {
-		case s.opt.Keys == nil && isRebound(r) && !allowed && !s.allowsHost(r.Host): // even without an origin, as in a page's GET
+		case s.opt.Keys == nil && isRebound(r) && !allowed && !s.allowsHost(r.Host): // a page's GET has no origin
 			writeProblem(w, clientError(http.StatusForbidden, "", "host", "This server does not know the name %.80q: "+
 				"call it localhost, or let it allow the origin http://%.80[1]s or require an API key.", r.Host))
 			return

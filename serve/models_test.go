@@ -17,7 +17,7 @@ import (
 	"verity/transcribe"
 )
 
-// sources are further models: the same one under other names, and one that is broken.
+// sources are further models: two copies of the demo model, and a broken one.
 type sources struct{ loads, unloads atomic.Int32 }
 
 func (s *sources) list() (list []Source) {
@@ -53,8 +53,8 @@ func listed(t *testing.T, s *Server) (loaded string) {
 	return strings.TrimSpace(loaded)
 }
 
-// TestUnreachable: models that no request could have are refused at the start.
-func TestUnreachable(t *testing.T) {
+// TestModelConflicts: a model that no request could use is refused at the start.
+func TestModelConflicts(t *testing.T) {
 	_, s := newServer(t, Options{})
 	for want, o := range map[string]Options{
 		`two models that requests would call "whisper-base"`: {Name: "whisper-base", More: []Source{{"whisper-base", 1, nil}}},
@@ -68,12 +68,12 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestModels: a model is loaded when a request names it, once for all, stays while it is
-// used, and makes room for another or goes when nobody has used it for some time.
+// TestModels: the first request for a model loads it. It stays loaded while it is used. Then it makes room for
+// another, or is unloaded after some time.
 func TestModels(t *testing.T) {
 	var more sources
 	h, s := newServer(t, Options{More: more.list(), MaxMemory: 15, Turns: 8})
-	defer func() { // what is loaded still
+	defer func() { // unload the rest
 		for _, h := range s.models.slots[1:] {
 			if h.expiry != nil {
 				h.expiry.Stop()
@@ -95,7 +95,7 @@ func TestModels(t *testing.T) {
 	see := func(loads int32, loaded string) {
 		t.Helper()
 		if got := listed(t, s); got != loaded || more.loads.Load() != loads {
-			t.Errorf("loaded %q in %d times, want %q in %d", got, more.loads.Load(), loaded, loads)
+			t.Errorf("loaded %q after %d loads, want %q after %d", got, more.loads.Load(), loaded, loads)
 		}
 	}
 	see(0, "whisper")
@@ -118,13 +118,13 @@ func TestModels(t *testing.T) {
 	ask("second", 429, "", `no memory for the model "whisper-second"`)
 	c.send(`{"type":"session.update","session":{"type":"transcription","audio":{"input":{"transcription":{"model":"whisper-second"}}}}}`)
 	if e := c.until("error"); !strings.Contains(e.Error.Message, "no memory") {
-		t.Errorf("a session gets a second model: %+v", e)
+		t.Errorf("got %+v, want an error about memory", e)
 	}
 	c.send(`{"type":"session.update","session":{"type":"transcription","audio":{"input":{"transcription":{"model":"whisper-1"}}}}}`)
 	c.until("session.updated")
 	c.conn.CloseNow()
 	settle(t, s)
-	for free := false; !free; { // a session gives its models back behind its place
+	for free := false; !free; { // a session is no longer counted when it releases its models
 		s.models.mu.Lock()
 		free = s.models.slots[2].users == 0
 		s.models.mu.Unlock()
@@ -140,7 +140,7 @@ func TestModels(t *testing.T) {
 	see(3, "whisper")
 }
 
-// A stuck client reads nothing of its answer until release is closed.
+// A stuck client does not read its answer until release is closed.
 type stuck struct {
 	*httptest.ResponseRecorder
 	writing chan struct{}
@@ -153,8 +153,8 @@ func (s stuck) Write(b []byte) (int, error) {
 	return s.ResponseRecorder.Write(b)
 }
 
-// TestListStuck: a client that asks for the models and does not read the answer blocks nobody.
-func TestListStuck(t *testing.T) {
+// TestModelsSlowReader: a client that asks for the models and does not read the answer blocks no other.
+func TestModelsSlowReader(t *testing.T) {
 	_, s := newServer(t, Options{})
 	for _, path := range []string{"/v1/models", "/v1/models/whisper"} {
 		w := stuck{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
@@ -171,7 +171,7 @@ func TestListStuck(t *testing.T) {
 	}
 }
 
-// TestPanicOfLoad: a model whose loading panics fails the requests for it, not the server.
+// TestPanicOfLoad: a panic while a model is loaded fails the requests for that model, not the server.
 func TestPanicOfLoad(t *testing.T) {
 	h, s := newServer(t, Options{More: []Source{{"bad", 1, func(context.Context) (*transcribe.Model, func(), error) {
 		time.Sleep(20 * time.Millisecond)
@@ -194,7 +194,7 @@ func TestPanicOfLoad(t *testing.T) {
 	}
 }
 
-// TestSlowModel: a session whose update loads a model for long can end meanwhile.
+// TestSlowModel: a session can end while its update loads a model.
 func TestSlowModel(t *testing.T) {
 	loading, proceed := make(chan struct{}), make(chan struct{})
 	h, s := newServer(t, Options{More: []Source{{"slow", 1, func(context.Context) (*transcribe.Model, func(), error) {

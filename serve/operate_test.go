@@ -25,9 +25,9 @@ import (
 	"github.com/coder/websocket"
 )
 
-// TestNames: a model answers to the forms of its name, to OpenAI's, and to its aliases;
-// in files, in sessions and in /v1/models.
-func TestNames(t *testing.T) {
+// TestModelNames: a model answers to published spellings of its name, to OpenAI's names and to its aliases, in files,
+// in sessions and in /v1/models.
+func TestModelNames(t *testing.T) {
 	h, s := newServer(t, Options{Name: "base", Aliases: []string{"house-model"}})
 	for name, known := range map[string]bool{
 		"": true, "base": true, "whisper-base": true, "openai/whisper-base": true, "Systran/faster-whisper-base": true, "ggml-base.bin": true, "base.pt": true,
@@ -76,9 +76,9 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestLoading: health is answered while the model is loaded, work is not; readiness says
-// no then, when the queue is full, and at the end while there is work in hand.
-func TestLoading(t *testing.T) {
+// TestReadiness: while the model is loading, health is answered and requests are refused. The server is not ready
+// then, nor with a full queue, nor while it shuts down.
+func TestReadiness(t *testing.T) {
 	_, s := newServer(t, Options{Turns: 1, Waiting: -1})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -167,8 +167,7 @@ func makeCertificate(t *testing.T, cert, key string, serial int64) {
 	}
 }
 
-// TestTLS: files and sessions work over TLS; a certificate that is renewed is used without
-// a new start, one that is broken is not.
+// TestTLS: files and sessions work over TLS. A renewed certificate is used without a restart, a broken one is not.
 func TestTLS(t *testing.T) {
 	_, s := newServer(t, Options{})
 	dir := t.TempDir()
@@ -190,7 +189,7 @@ func TestTLS(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- Serve(ctx, s, func(h *http.Server) error {
+		ended <- runLoaded(ctx, s, func(h *http.Server) error {
 			h.TLSConfig = c
 			return h.ServeTLS(l, "", "")
 		}, time.Minute)
@@ -225,7 +224,7 @@ func TestTLS(t *testing.T) {
 		r.Body.Close()
 	}
 	if c, err := tls.Dial("tcp", l.Addr().String(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}); err == nil {
-		t.Errorf("%q is spoken", c.ConnectionState().NegotiatedProtocol)
+		t.Errorf("got protocol %q, want http/1.1", c.ConnectionState().NegotiatedProtocol)
 		c.Close()
 	}
 	later := time.Now().Add(time.Minute)
@@ -241,9 +240,8 @@ func TestTLS(t *testing.T) {
 	s.sessions.active.Wait()
 }
 
-// TestNewKeys: keys are handed out and taken back without a new start; a file that has become
-// unusable changes nothing.
-func TestNewKeys(t *testing.T) {
+// TestKeysReloaded: keys are added and revoked without a restart. A file that cannot be read changes nothing.
+func TestKeysReloaded(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	write := func(text string, at int) {
 		os.WriteFile(file, []byte(text), 0o600)
@@ -289,8 +287,8 @@ func TestNewKeys(t *testing.T) {
 	see("three", 200)
 }
 
-// TestWaitingStream: a stream that waits says so at once and again, and its errors are
-// events then.
+// TestWaitingStream: a stream that waits sends its place in the queue at once, and again later. Its errors are events
+// then.
 func TestWaitingStream(t *testing.T) {
 	h, s := newServer(t, Options{Turns: 1, MaxAudio: 5 * time.Second})
 	s.keepAlive = 20 * time.Millisecond
@@ -305,7 +303,7 @@ func TestWaitingStream(t *testing.T) {
 		t.Errorf("%s %s", r.Status, r.Header.Get("Content-Type"))
 	}
 	const place = ": waiting, 0 before this\n\n"
-	buf := make([]byte, 2*len(place)) // the first says it too
+	buf := make([]byte, 2*len(place)) // the first comment has the same text
 	if _, err := io.ReadFull(r.Body, buf); err != nil || string(buf) != place+place {
 		t.Errorf("%q %v", buf, err)
 	}
@@ -314,13 +312,13 @@ func TestWaitingStream(t *testing.T) {
 	if text := string(rest); err != nil || !strings.Contains(text, `"type":"error"`) || !strings.Contains(text, "longer than 5s") {
 		t.Errorf("%v %s", err, text)
 	}
-	// With no wait, an error has its status.
+	// A stream that has not started reports errors by status.
 	h, _ = newServer(t, Options{MaxAudio: 5 * time.Second})
 	r, text := post(t, h.URL+transcriptions, wav(t), field{"stream", "true"})
 	checkProblem(t, r, text, 413, "file", "longer than 5s,")
 }
 
-// TestIgnoredStream: where OpenAI ignores stream, so does this, and says so.
+// TestIgnoredStream: formats that OpenAI does not stream are not streamed, and the answer reports it.
 func TestIgnoredStream(t *testing.T) {
 	h, _ := newServer(t, Options{})
 	for _, format := range []string{"srt", "vtt", "verbose_json"} {
@@ -331,8 +329,7 @@ func TestIgnoredStream(t *testing.T) {
 	}
 }
 
-// TestTranslationLanguage: the text of a translation is English, whatever was spoken, and
-// a model that cannot translate says so in words of its own.
+// TestTranslationLanguage: the language of a translation is English. A model that cannot translate refuses.
 func TestTranslationLanguage(t *testing.T) {
 	h, _ := newServer(t, Options{})
 	r, body := post(t, h.URL+"/v1/audio/translations", wav(t))
@@ -346,7 +343,7 @@ func TestTranslationLanguage(t *testing.T) {
 	}
 }
 
-// TestSessionObject: what is not set is null, lists are lists, and a session has an end.
+// TestSessionObject: members that are not set are null, lists are lists, and the session has an expiry.
 func TestSessionObject(t *testing.T) {
 	h, s := newServer(t, Options{})
 	c := call(t, h, "", nil)
@@ -361,7 +358,7 @@ func TestSessionObject(t *testing.T) {
 	settle(t, s)
 }
 
-// Serve is Run with a server that is there.
-func Serve(ctx context.Context, s *Server, listen func(*http.Server) error, grace time.Duration) error {
+// runLoaded is Run with a server whose model is loaded.
+func runLoaded(ctx context.Context, s *Server, listen func(*http.Server) error, grace time.Duration) error {
 	return Run(ctx, func() (*Server, error) { return s, nil }, listen, s.opt.Log, grace)
 }

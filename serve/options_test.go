@@ -27,7 +27,7 @@ import (
 	"verity/transcribe"
 )
 
-// defaults are settings of a server, each of one option or of those that need each other.
+// defaultsDrawn are settings of a server: of one option, or of several that need each other.
 var defaultsDrawn = map[string]func(*transcribe.Options){
 	"words":         func(o *transcribe.Options) { o.WordTimestamps = true },
 	"hallucination": func(o *transcribe.Options) { o.HallucinationSilence = 2 },
@@ -59,7 +59,7 @@ var defaultsDrawn = map[string]func(*transcribe.Options){
 	"marks":         func(o *transcribe.Options) { o.TokenOrigins = true },
 }
 
-// fieldsDrawn are what a client sends.
+// fieldsDrawn are form fields of a client.
 var fieldsDrawn = []field{
 	{"language", "en"}, {"language", "de"}, {"language", "en-GB"}, {"language", "auto"}, {"language", ""},
 	{"prompt", "three four"}, {"prompt", ""}, {"temperature", "0"}, {"temperature", "0.4"}, {"temperature", "2"},
@@ -69,7 +69,7 @@ var fieldsDrawn = []field{
 	{"vad_filter", "true"}, {"vad_filter", "false"}, {"hotwords", "nine"},
 }
 
-// goNames matches the fields of options in Go, which no client has sent.
+// goNames matches the fields of options in Go, which no client has recorded.
 var goNames = func() *regexp.Regexp {
 	var names []string
 	for _, t := range []reflect.Type{reflect.TypeFor[transcribe.Options](), reflect.TypeFor[decoder.Repetition](), reflect.TypeFor[vad.Options]()} {
@@ -80,7 +80,7 @@ var goNames = func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(` + strings.Join(names, "|") + `)\b|option |vad:|transcribe:`)
 }()
 
-// loaded returns a model for servers that come and go.
+// loaded returns the demo model.
 func loaded(t *testing.T) *transcribe.Model {
 	t.Helper()
 	c, err := model.OpenFS(digits.Target(), "demo")
@@ -98,8 +98,8 @@ func loaded(t *testing.T) *transcribe.Model {
 	return m
 }
 
-// TestOptions: whatever a server was started with and a client sends, either the server
-// does not start, or the client gets its text or an error about what it has sent.
+// TestOptions: with any settings and any fields, either the server does not start, or the client gets its text or an
+// error about a field that it has sent.
 func TestOptions(t *testing.T) {
 	checks := "150"
 	if testing.Short() {
@@ -130,9 +130,9 @@ func TestOptions(t *testing.T) {
 			speak(r, t, h, pcm)
 			return
 		}
-		sent := rapid.SliceOfNDistinct(rapid.SampledFrom(fieldsDrawn), 0, 3, func(f field) string { return f.name }).Draw(r, "fields")
+		recorded := rapid.SliceOfNDistinct(rapid.SampledFrom(fieldsDrawn), 0, 3, func(f field) string { return f.name }).Draw(r, "fields")
 		path := rapid.SampledFrom([]string{transcriptions, "/v1/audio/translations"}).Draw(r, "path")
-		got, body := post(t, h.URL+path, append(sent, file)...)
+		got, body := post(t, h.URL+path, append(recorded, file)...)
 		var e struct{ Error *problem }
 		json.Unmarshal([]byte(body), &e)
 		switch {
@@ -142,13 +142,13 @@ func TestOptions(t *testing.T) {
 		case e.Error.Param == nil:
 			r.Fatalf("%s: an error about nothing: %s", got.Status, body)
 		case *e.Error.Param == "model" && strings.Contains(path, "translations"): // an English model
-		case !slices.ContainsFunc(sent, func(f field) bool { return f.name == *e.Error.Param }):
-			r.Fatalf("%s: an error about %s, which was not sent: %s", got.Status, *e.Error.Param, body)
+		case !slices.ContainsFunc(recorded, func(f field) bool { return f.name == *e.Error.Param }):
+			r.Fatalf("%s: an error about %s, which was not recorded: %s", got.Status, *e.Error.Param, body)
 		}
 	})
 }
 
-// speak has a session with one utterance, with a language or none, and wants its text.
+// speak transcribes one utterance in a session, with or without a language.
 func speak(r *rapid.T, t *testing.T, h *httptest.Server, pcm []float32) {
 	c := call(t, h, "", nil)
 	defer c.conn.Close(websocket.StatusNormalClosure, "")
@@ -214,11 +214,11 @@ func TestMultilingualLive(t *testing.T) {
 	s.sessions.active.Wait()
 }
 
-// TestPanic: a panic in a goroutine of a session ends the session, one in a handler the
-// request; others go on.
+// TestPanic: a panic in a goroutine of a session ends the session, one in a handler ends the request. Others
+// continue.
 func TestPanic(t *testing.T) {
 	h, s := newServer(t, Options{})
-	s.metrics.delay = nil // of words in sessions
+	s.metrics.delay = nil // causes a panic at the first confirmed word
 	c := call(t, h, "", nil)
 	c.send(manual)
 	c.until("session.updated")

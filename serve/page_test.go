@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestPageServed: the page and its parts are there, and may load nothing from elsewhere.
+// TestPageServed: the page and its parts are served, and may load nothing from elsewhere.
 func TestPageServed(t *testing.T) {
 	h, _ := newServer(t, Options{})
 	for path, kind := range map[string]string{"/": "text/html", "/page/main.js": "text/javascript", "/page/style.css": "text/css", "/page/worklet.js": "text/javascript"} {
@@ -53,7 +53,7 @@ func TestPageModules(t *testing.T) {
 			t.Errorf("%s has %d lines", f.Name(), n)
 		}
 		if f.Name() == "index.html" && !strings.Contains(string(data), `rel="icon" href="data:`) {
-			t.Error("browsers ask for an icon") // in vain, in their console
+			t.Error("the page has no icon, so browsers request one and log an error")
 		}
 		text := strings.ReplaceAll(string(data), "http://www.w3.org/2000/svg", "") // a name, not an address
 		if strings.Contains(text, "http://") || strings.Contains(text, "https://") {

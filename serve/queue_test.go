@@ -12,17 +12,17 @@ import (
 )
 
 // begin waits for a turn.
-func (l *queue) begin(ctx context.Context, p *ticket) error {
-	l.requestTurn(&l.files, p)
-	return l.wait(ctx, p)
+func (q *queue) begin(ctx context.Context, t *ticket) error {
+	q.requestTurn(&q.files, t)
+	return q.wait(ctx, t)
 }
 
-// A shift is a line of one turn in which time is counted in windows.
-type shift struct {
-	t    *testing.T
-	line *queue
-	live bool // a live session wants every turn that it can have
-	all  sync.WaitGroup
+// A simulation is a queue with one turn whose time is counted in windows.
+type simulation struct {
+	t     *testing.T
+	queue *queue
+	live  bool // a live session requests every turn that it can get
+	all   sync.WaitGroup
 
 	mu    sync.Mutex
 	now   int   // windows done
@@ -30,29 +30,29 @@ type shift struct {
 	at    []int // when each was answered
 }
 
-func newShift(t *testing.T, clients int) *shift {
-	return &shift{t: t, line: newQueue(1, 100), at: make([]int, clients)}
+func newSimulation(t *testing.T, clients int) *simulation {
+	return &simulation{t: t, queue: newQueue(1, 100), at: make([]int, clients)}
 }
 
-// come queues a client with n windows, after all that are queued.
-func (s *shift) come(client, windows int) {
-	p, err := s.line.join(30 * float64(windows))
+// add appends a client with some windows to the queue.
+func (s *simulation) add(client, windows int) {
+	p, err := s.queue.join(30 * float64(windows))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	before := s.line.waiting()
+	before := s.queue.waiting()
 	s.all.Go(func() {
 		ctx := context.Background()
-		if s.line.begin(ctx, p) != nil {
+		if s.queue.begin(ctx, p) != nil {
 			return
 		}
 		for left := windows; left > 0; {
 			s.tick()
 			for s.live && !s.sessionWaits() {
-				time.Sleep(time.Millisecond) // a window is longer than a session takes to want the next turn
+				time.Sleep(time.Millisecond) // a session requests its next turn within a window
 			}
 			left--
-			if s.line.yield(ctx, p, 30*float64(left)+0.005) != nil {
+			if s.queue.yield(ctx, p, 30*float64(left)+0.005) != nil {
 				return
 			}
 		}
@@ -60,42 +60,42 @@ func (s *shift) come(client, windows int) {
 		s.ended = append(s.ended, client)
 		s.at[client] = s.now
 		s.mu.Unlock()
-		s.line.leave(p)
+		s.queue.leave(p)
 	})
-	for s.line.waiting() == before {
+	for s.queue.waiting() == before {
 		time.Sleep(time.Millisecond)
 	}
 }
 
-func (s *shift) sessionWaits() bool {
-	s.line.mu.Lock()
-	defer s.line.mu.Unlock()
-	return len(s.line.live) > 0
+func (s *simulation) sessionWaits() bool {
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	return len(s.queue.live) > 0
 }
 
-func (s *shift) tick() {
+func (s *simulation) tick() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now++
 }
 
-// run lets n clients of so many windows come while the turn is taken, and then work,
-// beside a live session or not. It returns what the live session did meanwhile.
-func (s *shift) run(n, windows int, live bool) (passes int) {
-	hold, err := s.line.join(0)
+// run queues n clients with some windows each while the turn is in use, then ends that turn and waits for all clients,
+// with or without a live session. It returns the number of live passes.
+func (s *simulation) run(n, windows int, live bool) (passes int) {
+	first, err := s.queue.join(0)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.line.begin(context.Background(), hold)
+	s.queue.begin(context.Background(), first)
 	for i := range n {
-		s.come(i, windows)
+		s.add(i, windows)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	var session sync.WaitGroup
 	if s.live = live; live {
 		session.Go(func() {
 			for {
-				end, err := s.line.liveTurn(ctx)
+				end, err := s.queue.liveTurn(ctx)
 				if err != nil {
 					return
 				}
@@ -104,27 +104,26 @@ func (s *shift) run(n, windows int, live bool) (passes int) {
 				end()
 			}
 		})
-		for s.line.waiting() <= n {
+		for s.queue.waiting() <= n {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	s.line.leave(hold)
+	s.queue.leave(first)
 	s.all.Wait()
 	stop()
 	session.Wait()
 	return passes
 }
 
-// TestOrder: equal requests are answered in the order in which they came, each as soon
-// as its last window is done: sixteen in 0.6 of the mean time, at most, that they took
-// when each let the others go first. A live session gets every other turn and changes
-// nothing else.
-func TestOrder(t *testing.T) {
+// TestQueueOrder: equal requests are answered in order of arrival, each as soon as its last window is done. If each
+// let the others go first, all would be answered at the end. A live session gets every other turn and changes nothing
+// else.
+func TestQueueOrder(t *testing.T) {
 	for _, n := range []int{6, 16} {
 		for _, windows := range []int{1, 3} {
 			for _, live := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%d of %d, live %t", n, windows, live), func(t *testing.T) {
-					s := newShift(t, n)
+					s := newSimulation(t, n)
 					passes := s.run(n, windows, live)
 					if !slices.IsSorted(s.ended) || len(s.ended) != n {
 						t.Errorf("answered in the order %v", s.ended)
@@ -152,18 +151,18 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestShortFirst: a long file lets short ones go first, also those that come later, and
-// ends nevertheless, before long ones that came after it.
+// TestShortFirst: a long file yields to short ones, also to those that arrive later, and ends before long ones that
+// arrived after it.
 func TestShortFirst(t *testing.T) {
-	s := newShift(t, 5)
-	hold, _ := s.line.join(0)
-	s.line.begin(t.Context(), hold)
-	s.come(0, 40)
-	s.come(1, 40)
-	s.come(2, 1)
-	s.come(3, 2)
-	s.come(4, 19)
-	s.line.leave(hold)
+	s := newSimulation(t, 5)
+	first, _ := s.queue.join(0)
+	s.queue.begin(t.Context(), first)
+	s.add(0, 40)
+	s.add(1, 40)
+	s.add(2, 1)
+	s.add(3, 2)
+	s.add(4, 19)
+	s.queue.leave(first)
 	s.all.Wait()
 	if want := []int{2, 3, 4, 0, 1}; !slices.Equal(s.ended, want) {
 		t.Errorf("answered in the order %v, want %v", s.ended, want)
@@ -173,9 +172,8 @@ func TestShortFirst(t *testing.T) {
 	}
 }
 
-// TestGiveUp: who goes away while it waits, or between two windows, leaves its place and
-// its turn.
-func TestGiveUp(t *testing.T) {
+// TestQueueCancel: a cancelled request that waits, at first or between two windows, has neither place nor turn.
+func TestQueueCancel(t *testing.T) {
 	l := newQueue(1, 10)
 	a, _ := l.join(300)
 	b, _ := l.join(30)
@@ -192,18 +190,17 @@ func TestGiveUp(t *testing.T) {
 	}
 	cancel()
 	if err := <-ended; err == nil {
-		t.Error("a has a turn that nobody gave it")
+		t.Error("the cancelled request got a turn")
 	}
 	l.leave(a)
 	l.leave(b)
 	if l.working() != 0 || l.waiting() != 0 || l.tickets != 0 {
-		t.Errorf("left in the line: %+v", l)
+		t.Errorf("left in the queue: %+v", l)
 	}
 }
 
-// TestFirstAnswer: over HTTP, the first of several requests is answered while the others
-// wait, in every form. Were it to let them go first, the second, which holds its turn until
-// then, would keep it from its end.
+// TestFirstAnswer: the first of several requests over HTTP is answered while the others wait, streamed or not. If it
+// yielded at its end, the second, which keeps its turn, would block its answer.
 func TestFirstAnswer(t *testing.T) {
 	const n = 6
 	for _, stream := range []string{"false", "true"} {

@@ -91,11 +91,6 @@ func decodeInto[T any](set func(s *Server, c *sessionConfig, v T) error) memberS
 	}
 }
 
-// assign returns the setter of a member that any T may have.
-func assign[T any](to func(c *sessionConfig) *T) memberSetter {
-	return decodeInto(func(_ *Server, c *sessionConfig, v T) error { *to(c) = v; return nil })
-}
-
 // mustBe returns the setter of a member that can have only one value.
 func mustBe(want string) memberSetter {
 	return decodeInto(func(_ *Server, _ *sessionConfig, v string) error {
@@ -141,10 +136,19 @@ var members = map[string]memberSetter{
 		}
 		return nil
 	}),
-	"session.audio.input.turn_detection.type":                mustBe("server_vad"), // turn_detection itself may be null
-	"session.audio.input.turn_detection.threshold":           assign(func(c *sessionConfig) *float64 { return &c.turns.Threshold }),
-	"session.audio.input.turn_detection.prefix_padding_ms":   assign(func(c *sessionConfig) *int { return &c.turns.PaddingMS }),
-	"session.audio.input.turn_detection.silence_duration_ms": assign(func(c *sessionConfig) *int { return &c.turns.SilenceMS }),
+	"session.audio.input.turn_detection.type": mustBe("server_vad"), // turn_detection itself may be null
+	"session.audio.input.turn_detection.threshold": decodeInto(func(_ *Server, c *sessionConfig, v float64) error {
+		c.turns.Threshold = v
+		return nil
+	}),
+	"session.audio.input.turn_detection.prefix_padding_ms": decodeInto(func(_ *Server, c *sessionConfig, v int) error {
+		c.turns.PaddingMS = v
+		return nil
+	}),
+	"session.audio.input.turn_detection.silence_duration_ms": decodeInto(func(_ *Server, c *sessionConfig, v int) error {
+		c.turns.SilenceMS = v
+		return nil
+	}),
 }
 
 // apply sets the member at a path and the members within it. Unknown members are ignored, and listed. Those that are

@@ -38,7 +38,7 @@ type caller struct {
 	seen []event
 }
 
-// An event is one of the server, of any type.
+// An event is an event of the server, of any type.
 type event struct {
 	Type       string
 	ItemID     string `json:"item_id"`
@@ -109,7 +109,7 @@ func (c *caller) text(item string) (text string) {
 	return text
 }
 
-// appending is an event with samples.
+// appending returns an event that appends samples.
 func appending(pcm []float32) string {
 	raw := make([]byte, 2*len(pcm))
 	for i, v := range pcm {
@@ -118,10 +118,10 @@ func appending(pcm []float32) string {
 	return `{"type":"input_audio_buffer.append","audio":"` + base64.StdEncoding.EncodeToString(raw) + `"}`
 }
 
-// digitsPCM is the sound of the tests at 16 kHz.
+// digitsPCM returns the sound of the tests at 16 kHz.
 func digitsPCM(t *testing.T) []float32 { return soundOf(t, sound) }
 
-// soundOf returns the samples of a file, of at most a minute.
+// soundOf returns the first minute of a file.
 func soundOf(t *testing.T, name string) []float32 {
 	t.Helper()
 	c, err := audio.Open(t.Context(), name)
@@ -140,7 +140,7 @@ const (
 	done   = "conversation.item.input_audio_transcription.completed"
 )
 
-// TestRealtime: speech arrives, its text follows and does not change.
+// TestRealtime: the text of speech arrives while the speech continues, and does not change.
 func TestRealtime(t *testing.T) {
 	h, s := newServer(t, Options{})
 	c := call(t, h, "?intent=transcription", nil)
@@ -202,11 +202,11 @@ func settle(t *testing.T, s *Server) {
 	t.Helper()
 	s.sessions.active.Wait()
 	if n := s.queue.waiting(); n != 0 {
-		t.Errorf("%d passes are in the line", n)
+		t.Errorf("%d passes are in the queue", n)
 	}
 }
 
-// TestCommit: without voice activity the client says where an utterance ends.
+// TestCommit: without turn detection, the client ends utterances.
 func TestCommit(t *testing.T) {
 	h, s := newServer(t, Options{})
 	c := call(t, h, "", nil)
@@ -234,7 +234,7 @@ func TestCommit(t *testing.T) {
 	settle(t, s)
 }
 
-// TestClear: what was cleared has no text.
+// TestClear: cleared sound has no text.
 func TestClear(t *testing.T) {
 	h, s := newServer(t, Options{Turns: 1})
 	c := call(t, h, "", nil)
@@ -249,14 +249,14 @@ func TestClear(t *testing.T) {
 	c.send(`{"type":"input_audio_buffer.commit"}`)
 	e := c.until(done)
 	if e.Usage.Seconds < 9 || e.Usage.Seconds > 11 {
-		t.Errorf("%v s, want those behind the clear", e.Usage.Seconds)
+		t.Errorf("%v s, want those after the clear", e.Usage.Seconds)
 	}
 	c.conn.Close(websocket.StatusNormalClosure, "")
 	settle(t, s)
 }
 
-// TestMistakes: each gets one error, and the session continues.
-func TestMistakes(t *testing.T) {
+// TestBadEvents: each bad event gets one error, and the session continues.
+func TestBadEvents(t *testing.T) {
 	h, s := newServer(t, Options{})
 	c := call(t, h, "", nil)
 	input := func(json string) string {
@@ -325,9 +325,9 @@ func TestMistakes(t *testing.T) {
 	settle(t, s)
 }
 
-// TestFrames: however samples are cut into messages, and their base64 into lines, the text is
-// that of the sound; what is no message of sound ends this session at most.
-func TestFrames(t *testing.T) {
+// TestAppendPieces: the text does not depend on how samples are cut into messages, or base64 into lines. A bad
+// message ends at most its session.
+func TestAppendPieces(t *testing.T) {
 	h, s := newServer(t, Options{Turns: 1})
 	pcm := digitsPCM(t)[:4*audio.SampleRate]
 	raw := make([]byte, 0, 2*len(pcm))
@@ -339,7 +339,7 @@ func TestFrames(t *testing.T) {
 		c := call(t, h, "", nil)
 		c.send(manual)
 		c.until("session.updated")
-		free := occupy(t, s) // so that one pass is made
+		free := occupy(t, s) // so that there is only one pass
 		for rest, i := raw, 0; len(rest) > 0; i++ {
 			n := min(sizes[i%len(sizes)], len(rest))
 			text := base64.StdEncoding.EncodeToString(rest[:n])
@@ -349,7 +349,7 @@ func TestFrames(t *testing.T) {
 			c.send(`{"type":"input_audio_buffer.append","audio":"` + text + `"}`)
 			rest = rest[n:]
 		}
-		c.send(`{"type":"input_audio_buffer.append","audio":"AA=="}`) // half a sample, of which nothing follows
+		c.send(`{"type":"input_audio_buffer.append","audio":"AA=="}`) // half a sample without the other half
 		c.send(`{"type":"input_audio_buffer.commit"}`)
 		c.until("conversation.item.done")
 		free()
@@ -383,7 +383,7 @@ func TestFrames(t *testing.T) {
 	settle(t, s)
 }
 
-// FuzzUpdate: whatever a session.update says, what is accepted can be used.
+// FuzzUpdate: every configuration that a session.update may set is usable.
 func FuzzUpdate(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"transcription","audio":{"input":{"format":{"type":"audio/pcm","rate":16000},"turn_detection":null}}}`,
@@ -422,7 +422,7 @@ func FuzzUpdate(f *testing.F) {
 			return
 		}
 		x := &session{s: s, config: config}
-		x.resetFeed() // panics at what it cannot use
+		x.resetFeed() // panics at a bad rate
 		if _, err := live.New(m, config.decoding(s)); err != nil {
 			t.Fatal(err)
 		}
@@ -432,8 +432,8 @@ func FuzzUpdate(f *testing.F) {
 	})
 }
 
-// TestUnwelcome: a client that may not begin a session gets the reason over HTTP.
-func TestUnwelcome(t *testing.T) {
+// TestSessionRefused: a client that may not begin a session gets the reason over HTTP.
+func TestSessionRefused(t *testing.T) {
 	h, s := newServer(t, Options{Keys: keys("right"), Sessions: 1})
 	key := func(k string) *websocket.DialOptions {
 		return &websocket.DialOptions{Subprotocols: []string{"realtime", keyProtocol + k}}
@@ -482,7 +482,7 @@ func TestUnwelcome(t *testing.T) {
 	plain.Body.Close()
 	address, upgrade := strings.TrimPrefix(h.URL, "http://"), "GET /v1/realtime HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer right\r\n"+
 		"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
-	for _, body := range []string{"Content-Length: 5\r\n\r\n12345", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"} { // it was a panic of net/http
+	for _, body := range []string{"Content-Length: 5\r\n\r\n12345", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"} { // net/http would panic
 		if why := raw(address, upgrade+body, false, "400"); why != "" {
 			t.Errorf("%q: %s", body, why)
 		}
@@ -491,9 +491,9 @@ func TestUnwelcome(t *testing.T) {
 	settle(t, s)
 }
 
-// TestHangUp: a client that vanishes amid speech leaves nothing behind, whether a pass
-// runs, waits for a turn, or the sound is more than is taken in: then no pass is made for it.
-func TestHangUp(t *testing.T) {
+// TestSessionClientGone: a client that disappears during speech leaves nothing over, whether a pass runs, waits for a
+// turn, or the session waits for room.
+func TestSessionClientGone(t *testing.T) {
 	h, s := newServer(t, Options{Turns: 1})
 	s.pingEvery = 20 * time.Millisecond
 	for _, busy := range []bool{false, true} {
@@ -519,8 +519,7 @@ func TestHangUp(t *testing.T) {
 	}
 }
 
-// flood sends a message until the server reads no more. What it returns waits until the
-// connection has ended.
+// flood sends a message until the server reads no more. Calling ended waits for the end of the connection.
 func (c *caller) flood(message string) (ended func()) {
 	var written atomic.Int64
 	done := make(chan struct{})
@@ -536,8 +535,8 @@ func (c *caller) flood(message string) (ended func()) {
 	return func() { <-done }
 }
 
-// TestSessionMemory: a session holds as much sound as it says, at any rate and however
-// much the client sends, and gives it back.
+// TestSessionMemory: the memory of a session is bounded, at any rate and however much the client sends, and is freed
+// at its end.
 func TestSessionMemory(t *testing.T) {
 	h, s := newServer(t, Options{Turns: 1})
 	heap := func() int64 {
@@ -573,15 +572,15 @@ func TestSessionMemory(t *testing.T) {
 	settle(t, s)
 	message = ""
 	began := time.Now()
-	for heap()-before > 8<<20 && time.Since(began) < patience { // goroutines end behind their places
+	for heap()-before > 8<<20 && time.Since(began) < patience { // goroutines may end after they are counted
 		time.Sleep(50 * time.Millisecond)
 	}
 	if now := heap(); now-before > 8<<20 {
-		t.Errorf("%d MB are left", (now-before)>>20)
+		t.Errorf("%d MB are in use at the end", (now-before)>>20)
 	}
 }
 
-// TestSessionIgnored: what an update says and nothing does is named.
+// TestSessionIgnored: the answer and the log name members of an update that have no effect.
 func TestSessionIgnored(t *testing.T) {
 	log, w := io.Pipe()
 	h, _ := newServer(t, Options{Log: slog.New(slog.NewTextHandler(w, nil))})
@@ -604,8 +603,8 @@ func TestSessionIgnored(t *testing.T) {
 	}
 }
 
-// TestLastWords: on shutdown the sound so far is transcribed, and the client gets an error event.
-func TestLastWords(t *testing.T) {
+// TestSessionShutdown: on shutdown, the sound so far is transcribed and the client gets an error event.
+func TestSessionShutdown(t *testing.T) {
 	_, s := newServer(t, Options{})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -613,12 +612,12 @@ func TestLastWords(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- Serve(ctx, s, func(h *http.Server) error { return h.Serve(l) }, time.Minute) }()
+	go func() { ended <- runLoaded(ctx, s, func(h *http.Server) error { return h.Serve(l) }, time.Minute) }()
 	c := call(t, &httptest.Server{URL: "http://" + l.Addr().String()}, "", nil)
 	c.send(manual)
 	c.until("session.updated")
 	c.send(appending(digitsPCM(t)))
-	c.send(manual) // its answer says that the sound has been taken in
+	c.send(manual) // its answer shows that the sound has been read
 	c.until("session.updated")
 	c.send(appending(digitsPCM(t)))
 	c.send(`{"type":"no"}`)
@@ -665,7 +664,7 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
-// TestGrace: at the end of the grace period sessions are closed.
+// TestGrace: sessions are closed at the end of the grace period.
 func TestGrace(t *testing.T) {
 	_, s := newServer(t, Options{Turns: 1})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -674,7 +673,9 @@ func TestGrace(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- Serve(ctx, s, func(h *http.Server) error { return h.Serve(l) }, 50*time.Millisecond) }()
+	go func() {
+		ended <- runLoaded(ctx, s, func(h *http.Server) error { return h.Serve(l) }, 50*time.Millisecond)
+	}()
 	free := occupy(t, s) // no pass can begin
 	c := call(t, &httptest.Server{URL: "http://" + l.Addr().String()}, "", nil)
 	c.send(manual)
@@ -694,7 +695,7 @@ func TestGrace(t *testing.T) {
 	free()
 }
 
-// TestGraceUnread: nor does a client that reads nothing hold up the end.
+// TestGraceUnread: a client that does not read does not delay the end of the grace period.
 func TestGraceUnread(t *testing.T) {
 	_, s := newServer(t, Options{})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -703,7 +704,9 @@ func TestGraceUnread(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- Serve(ctx, s, func(h *http.Server) error { return h.Serve(l) }, 50*time.Millisecond) }()
+	go func() {
+		ended <- runLoaded(ctx, s, func(h *http.Server) error { return h.Serve(l) }, 50*time.Millisecond)
+	}()
 	c := call(t, &httptest.Server{URL: "http://" + l.Addr().String()}, "", nil)
 	update := fmt.Sprintf(`{"type":"session.update","session":{"include":[%q]}}`, strings.Repeat("x", 500_000))
 	gone := c.flood(update)

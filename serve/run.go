@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -75,7 +74,8 @@ func Run(ctx context.Context, load func() (*Server, error), listen func(*http.Se
 		s.sessions.active.Wait()
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("serve: requests were cut off after the grace period of %s", span(grace)), server.Close())
+		server.Close()
+		return fmt.Errorf("serve: requests were cut off after the grace period of %s", span(grace))
 	}
 	return nil
 }

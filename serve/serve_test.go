@@ -39,7 +39,7 @@ const sound = "../model/digits/digits.wav"
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(patient{m}) }
 
-// patient waits for goroutines that are about to end: goleak does for half a second.
+// patient waits longer than goleak, which gives goroutines half a second to end.
 type patient struct{ *testing.M }
 
 func (p patient) Run() int {
@@ -60,7 +60,7 @@ var testFields = []Field{
 	}},
 }
 
-// patience is longer than any goroutine of a loaded machine is late.
+// patience is longer than any delay on a busy machine.
 const patience = 2 * time.Minute
 
 // newServer starts a server of the demo model.
@@ -88,26 +88,26 @@ func newServer(t *testing.T, o Options) (*httptest.Server, *Server) {
 		c.Close()
 		left, err := os.ReadDir(spool)
 		if err != nil || len(left) > 0 {
-			t.Errorf("%d uploads are left behind, %v", len(left), err)
+			t.Errorf("%d uploads are left over, %v", len(left), err)
 		}
 		if n := s.spool.used.Load(); n != 0 {
 			t.Errorf("the spool counts %d bytes at the end", n)
 		}
 		if inside(s) != 0 || s.queue.working() != 0 || s.queue.waiting() != 0 || s.inProgress.Load() != 0 {
-			t.Error("somebody is still in the line")
+			t.Error("a request is still in progress")
 		}
 	})
 	return h, s
 }
 
-// inside is how many requests are in the line.
+// inside counts the requests in the queue.
 func inside(s *Server) int {
 	s.queue.mu.Lock()
 	defer s.queue.mu.Unlock()
 	return s.queue.tickets
 }
 
-// occupy takes a turn of the line, as a request; free gives it back.
+// occupy uses a turn until free is called.
 func occupy(t *testing.T, s *Server) (free func()) {
 	t.Helper()
 	p, err := s.queue.join(1)
@@ -215,7 +215,7 @@ func TestFormats(t *testing.T) {
 		t.Run(tt.format, func(t *testing.T) {
 			fields := []field{{"model", "whisper-1"}, wav(t)}
 			if tt.format != "" {
-				fields = append(fields, field{"response_format", tt.format}) // behind the file: any order will do
+				fields = append(fields, field{"response_format", tt.format}) // parts may have any order
 			}
 			r, body := post(t, h.URL+transcriptions, fields...)
 			if r.StatusCode != 200 || r.Header.Get("Content-Type") != tt.kind || body != tt.body {
@@ -256,9 +256,8 @@ func TestVerbose(t *testing.T) {
 	}
 }
 
-// TestTelephone: what telephones record is read where ffmpeg is installed, and nothing else
-// by it.
-func TestTelephone(t *testing.T) {
+// TestPhoneFormats: ffmpeg reads the formats of phones, and no others.
+func TestPhoneFormats(t *testing.T) {
 	if _, err := exec.LookPath("ffmpeg"); err != nil {
 		t.Skip("no ffmpeg is installed")
 	}
@@ -279,9 +278,8 @@ func TestTelephone(t *testing.T) {
 	}
 }
 
-// TestWordsEnd: the end of the last segment is the one thing besides the words that asking
-// for words may change, as upstream and in the documents.
-func TestWordsEnd(t *testing.T) {
+// TestWordTimes: asking for words may change the end of the last segment, and nothing else.
+func TestWordTimes(t *testing.T) {
 	h, _ := newServer(t, Options{})
 	var got [2]verboseTranscript
 	for i, what := range []string{"segment", "word"} {
@@ -302,7 +300,7 @@ func TestWordsEnd(t *testing.T) {
 	}
 }
 
-// TestTruncated: sound that ends before its header says is marked.
+// TestTruncated: sound that ends before the end in its header is marked.
 func TestTruncated(t *testing.T) {
 	h, _ := newServer(t, Options{})
 	whole := wav(t)
@@ -375,7 +373,7 @@ func checkLogProbs(t *testing.T, list []logProb, want string) {
 	for _, p := range list {
 		text += p.Token
 		for _, b := range p.Bytes {
-			spelled += string(rune(b)) // the model of the tests speaks ASCII
+			spelled += string(rune(b)) // the demo model writes ASCII
 		}
 		if !(p.LogProb <= 0 && p.LogProb > -20) {
 			t.Errorf("%q has the log-probability %v", p.Token, p.LogProb)
@@ -386,7 +384,7 @@ func checkLogProbs(t *testing.T, list []logProb, want string) {
 	}
 }
 
-// TestLogProbs: OpenAI's log-probabilities, with the format that it gives them with.
+// TestLogProbs: json has OpenAI's log-probabilities if the client asks for them.
 func TestLogProbs(t *testing.T) {
 	h, _ := newServer(t, Options{})
 	r, body := post(t, h.URL+transcriptions, wav(t), field{"include[]", "logprobs"})
@@ -405,8 +403,8 @@ func TestLogProbs(t *testing.T) {
 	}
 }
 
-// TestTogether: many requests at once, each with the text that it has alone.
-func TestTogether(t *testing.T) {
+// TestConcurrentRequests: the text of each of many concurrent requests is that of the request alone.
+func TestConcurrentRequests(t *testing.T) {
 	h, _ := newServer(t, Options{Turns: 3, Waiting: 100})
 	var all sync.WaitGroup
 	for range 24 {
@@ -420,7 +418,7 @@ func TestTogether(t *testing.T) {
 	all.Wait()
 }
 
-// TestEmptyField: a browser's form sends fields that nobody filled in.
+// TestEmptyField: empty fields, which forms of browsers send, count as absent.
 func TestEmptyField(t *testing.T) {
 	h, _ := newServer(t, Options{})
 	for _, name := range []string{"temperature", "language", "prompt"} {
@@ -479,7 +477,7 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// checkProblem checks an error in OpenAI's shape.
+// checkProblem checks an error in OpenAI's form.
 func checkProblem(t *testing.T, r *http.Response, body string, status int, param, text string) {
 	t.Helper()
 	var e struct {
@@ -509,8 +507,7 @@ func TestTooLong(t *testing.T) {
 	checkProblem(t, r, body, 413, "file", "longer than 5s,")
 }
 
-// TestBomb: a small file that holds days of silence is refused after what is allowed,
-// before it is transcribed.
+// TestBomb: a small file with days of silence is refused before it is transcribed.
 func TestBomb(t *testing.T) {
 	var b bytes.Buffer
 	enc, err := flac.NewEncoder(&b, &meta.StreamInfo{
@@ -537,8 +534,8 @@ func TestBomb(t *testing.T) {
 	checkProblem(t, r, body, 413, "file", "longer than 1m,")
 }
 
-// TestFull: a request that cannot wait gets the time to try again.
-func TestFull(t *testing.T) {
+// TestQueueFull: a request that finds the queue full learns when to try again.
+func TestQueueFull(t *testing.T) {
 	h, s := newServer(t, Options{Turns: 1, Waiting: 1})
 	var leave []func()
 	for range 2 {
@@ -561,16 +558,16 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// keys returns the option for keys that never change.
+// keys returns the option for fixed keys.
 func keys(list ...string) func() []string { return func() []string { return list } }
 
-// TestGone: a client that goes away while it waits gives its place back, and counts as
-// one that has gone, also if its stream has begun with status 200.
-func TestGone(t *testing.T) {
+// TestClientGone: a client that disappears while it waits leaves the queue and counts as gone, even if its stream has
+// begun with status 200.
+func TestClientGone(t *testing.T) {
 	for _, stream := range []string{"false", "true"} {
 		h, s := newServer(t, Options{Turns: 1})
 		hangUp(t, h, s, stream)
-		h.Close() // the request is counted behind its answer
+		h.Close() // the request is counted after its answer
 		r := httptest.NewRecorder()
 		s.ServeHTTP(r, httptest.NewRequest("GET", "http://localhost/metrics", nil))
 		if want := `verity_requests_total{code="499",method="POST",route="/v1/audio/transcriptions"} 1`; !strings.Contains(r.Body.String(), want) {
@@ -602,7 +599,7 @@ func hangUp(t *testing.T, h *httptest.Server, s *Server, stream string) {
 	}
 	cancel()
 	if err := <-ended; err == nil {
-		t.Error("the request came through")
+		t.Error("the request succeeded")
 	}
 	for inside(s) != 1 {
 		time.Sleep(time.Millisecond)
@@ -610,8 +607,8 @@ func hangUp(t *testing.T, h *httptest.Server, s *Server, stream string) {
 	free()
 }
 
-// TestMethods: a known path with another method says which it takes; an unknown path is
-// not found with any.
+// TestMethods: a known path with another method is refused with its methods. An unknown path is not found, with any
+// method.
 func TestMethods(t *testing.T) {
 	h, _ := newServer(t, Options{})
 	for _, tt := range []struct {
@@ -655,7 +652,7 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// TestNoQueue: a server without a queue refuses what it cannot begin at once.
+// TestNoQueue: without a queue, a request that cannot begin at once is refused.
 func TestNoQueue(t *testing.T) {
 	h, s := newServer(t, Options{Turns: 1, Waiting: -1})
 	leave := occupy(t, s)
@@ -726,7 +723,7 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// TestRebound: a page whose owner made its name point at this machine is a stranger.
+// TestRebound: a page whose host name was made to point at this machine is refused.
 func TestRebound(t *testing.T) {
 	for _, keys := range []func() []string{nil, keys("k")} {
 		h, _ := newServer(t, Options{Keys: keys, Origins: []string{"https://named.example"}})
@@ -760,7 +757,7 @@ func TestRebound(t *testing.T) {
 	}
 }
 
-// TestNoHost: a request without a name is no page's: probes of HTTP/1.0 send none.
+// TestNoHost: a request without a host is allowed, since probes of HTTP/1.0 send none and no page does.
 func TestNoHost(t *testing.T) {
 	h, _ := newServer(t, Options{})
 	for text, status := range map[string]string{
@@ -773,7 +770,7 @@ func TestNoHost(t *testing.T) {
 	}
 }
 
-// TestDrain: requests that were accepted come to their end after the signal.
+// TestDrain: accepted requests are finished after the signal.
 func TestDrain(t *testing.T) {
 	_, s := newServer(t, Options{Turns: 1})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -782,8 +779,8 @@ func TestDrain(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- Serve(ctx, s, func(h *http.Server) error { return h.Serve(l) }, time.Minute) }()
-	free := occupy(t, s) // hold the only turn
+	go func() { ended <- runLoaded(ctx, s, func(h *http.Server) error { return h.Serve(l) }, time.Minute) }()
+	free := occupy(t, s) // uses the only turn
 	answers := make(chan int, 3)
 	for range cap(answers) {
 		go func() {
@@ -815,7 +812,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestForeignSound: what is not read here is the client's to convert; no answer tells of ffmpeg.
+// TestForeignSound: the answer to an unsupported format does not mention ffmpeg, which the client cannot install.
 func TestForeignSound(t *testing.T) {
 	h, _ := newServer(t, Options{})
 	for _, content := range []string{"This is a text.", "\x01\x02\x03\xff\xfe", "\x00\x00\x00\x20ftypM4A "} {
@@ -826,7 +823,7 @@ func TestForeignSound(t *testing.T) {
 	}
 }
 
-// TestLog: every line about a request has its id, and none has its text or prompt.
+// TestLog: every line about a request has its id, and no line has its text or prompt.
 func TestLog(t *testing.T) {
 	var b bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -835,7 +832,7 @@ func TestLog(t *testing.T) {
 	if r.StatusCode != 200 {
 		t.Fatalf("%d %s", r.StatusCode, body)
 	}
-	h.Close() // the line of the request is written behind its answer
+	h.Close() // the line of the request is written after its answer
 	lines, seen := b.String(), 0
 	for line := range strings.Lines(lines) {
 		if !strings.Contains(line, " id="+r.Header.Get("X-Request-Id")+" ") {
@@ -885,7 +882,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestDraft: whatever is written of the sound, the answer is the same.
+// TestDraft: the answer does not depend on the draft.
 func TestDraft(t *testing.T) {
 	h, _ := newServer(t, Options{})
 	ask := func(draft string) string {
@@ -903,8 +900,8 @@ func TestDraft(t *testing.T) {
 	}
 }
 
-// TestDescribed: /openapi.json has the paths, fields and statuses that there are.
-func TestDescribed(t *testing.T) {
+// TestOpenAPI: /openapi.json describes the paths, fields and statuses.
+func TestOpenAPI(t *testing.T) {
 	h, _ := newServer(t, Options{})
 	r, err := http.Get(h.URL + "/openapi.json")
 	if err != nil {
@@ -956,7 +953,7 @@ func TestDescribed(t *testing.T) {
 	}
 }
 
-// FuzzForm: no form, whatever is in it, does more than get an answer.
+// FuzzForm: no form causes a panic or leaves anything over.
 func FuzzForm(f *testing.F) {
 	body, kind := new(bytes.Buffer), ""
 	{
@@ -994,7 +991,7 @@ func FuzzForm(f *testing.F) {
 			t.Fatalf("status %d: %s", w.Code, w.Body)
 		}
 		if s.spool.used.Load() != 0 || inside(s) != 0 {
-			t.Fatal("something is left behind")
+			t.Fatal("something is left over")
 		}
 	})
 }

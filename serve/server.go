@@ -163,7 +163,7 @@ func (s *Server) Drain() { s.drain() }
 //
 //	logRequests → checkOrigin → requireKey
 //	      │
-//	      ├─ a file: clientLimit → parseForm → spool → modelPool → queue → transcribe.Transcriber → answer, stream
+//	      ├─ a file: clientLimit → parseForm → spool → modelPool → queue → transcribe.Transcriber → answer
 //	      │
 //	      └─ live sound: sessionCount → session → live.Stream → queue.liveTurn for each pass
 func (s *Server) routes() http.Handler {

@@ -17,8 +17,8 @@ import (
 	"verity/transcribe"
 )
 
-// TestStrategy: every way in which clients ask for voice activity has its effect.
-func TestStrategy(t *testing.T) {
+// TestVADFields: every spelling of the fields for voice activity detection has its effect.
+func TestVADFields(t *testing.T) {
 	serverVAD := &vad.Options{Threshold: 0.4, SpeechPadMS: -1, MinSilenceDurationMS: 700}
 	for _, tt := range []struct {
 		why    string
@@ -67,7 +67,7 @@ func TestStrategy(t *testing.T) {
 	}
 }
 
-// TestSilence: sound without speech has no text if voice activity is asked for.
+// TestSilence: with voice activity detection, sound without speech has no text.
 func TestSilence(t *testing.T) {
 	var b bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&b, nil))
@@ -91,7 +91,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestIgnored: nothing that is sent is ignored silently.
+// TestIgnored: the answer and the log name every part of a request that has no effect.
 func TestIgnored(t *testing.T) {
 	var b bytes.Buffer
 	h, _ := newServer(t, Options{Log: slog.New(slog.NewTextHandler(&b, nil))})
@@ -115,7 +115,7 @@ func TestIgnored(t *testing.T) {
 	}
 }
 
-// TestLongValues: what is long and in no file is not kept, and no error or log line repeats it.
+// TestLongValues: long values are not kept, and no error or log line repeats them.
 func TestLongValues(t *testing.T) {
 	var b bytes.Buffer
 	h, s := newServer(t, Options{Log: slog.New(slog.NewTextHandler(&b, nil))})
@@ -151,7 +151,7 @@ func TestLongValues(t *testing.T) {
 	}
 }
 
-// TestFields: the fields of Options are set; others are ignored, and the answer names them.
+// TestFields: the fields of Options are set. The answer names others, which are ignored.
 func TestFields(t *testing.T) {
 	h, _ := newServer(t, Options{})
 	for _, tt := range []struct {

@@ -24,8 +24,7 @@ import (
 	"verity/audio"
 )
 
-// dribble sends the head and the beginning of a form, then a byte at every interval, and
-// returns the status of the answer.
+// dribble sends the beginning of a form, then a byte in every interval. It returns the status of the answer.
 func dribble(t *testing.T, address string, every time.Duration) (status string) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
@@ -49,10 +48,10 @@ func dribble(t *testing.T, address string, every time.Duration) (status string) 
 			c.Write(body.Next(1))
 		}
 	}
-	return "all of it is taken"
+	return "no answer before the end of the form"
 }
 
-// TestSlowUpload: an upload ends with the time of the request, however small its pauses are.
+// TestSlowUpload: an upload ends with the time of the request, even without long pauses.
 func TestSlowUpload(t *testing.T) {
 	h, _ := newServer(t, Options{Timeout: 400 * time.Millisecond})
 	if status := dribble(t, strings.TrimPrefix(h.URL, "http://"), 20*time.Millisecond); !strings.HasPrefix(status, "408") {
@@ -60,7 +59,7 @@ func TestSlowUpload(t *testing.T) {
 	}
 }
 
-// TestSlowTrailers: a form whose body never ends gets no answer with status 200 and nothing in it.
+// TestSlowTrailers: a form whose body never ends gets no empty answer with status 200.
 func TestSlowTrailers(t *testing.T) {
 	h, s := newServer(t, Options{})
 	s.stall = 300 * time.Millisecond
@@ -90,7 +89,7 @@ func TestRefusedEarly(t *testing.T) {
 		"wrong method":  {"PUT " + transcriptions + " HTTP/1.1", "", "405"},
 		"no form":       {"POST " + transcriptions + " HTTP/1.1", "", "400"},
 		"unknown model": {"POST " + transcriptions + " HTTP/1.1\r\nContent-Type: multipart/form-data; boundary=B", named, "404"},
-		"of nobody":     {"POST " + transcriptions + " HTTP/1.1\r\nOrigin: http://elsewhere", "", "403"},
+		"foreign page":  {"POST " + transcriptions + " HTTP/1.1\r\nOrigin: http://elsewhere", "", "403"},
 	} {
 		c, err := net.Dial("tcp", address)
 		if err != nil {
@@ -102,7 +101,7 @@ func TestRefusedEarly(t *testing.T) {
 		piece := make([]byte, 1<<20)
 		for n := 0; n < size && err == nil; n += len(piece) {
 			_, err = c.Write(piece)
-			time.Sleep(50 * time.Millisecond) // in all longer than the server of Go waits for an answer to be read
+			time.Sleep(50 * time.Millisecond) // in all, longer than net/http waits before it closes
 		}
 		if err != nil {
 			t.Errorf("%s: the body is not read: %v", why, err)
@@ -114,7 +113,7 @@ func TestRefusedEarly(t *testing.T) {
 	}
 }
 
-// TestRefusedFirst: a refusal that needs no byte of the body waits for none.
+// TestRefusedFirst: a refusal that does not depend on the body does not wait for it.
 func TestRefusedFirst(t *testing.T) {
 	const head, form = "POST " + transcriptions + " HTTP/1.1\r\n", "Content-Type: multipart/form-data; boundary=B\r\n"
 	for why, tt := range map[string]struct {
@@ -129,11 +128,11 @@ func TestRefusedFirst(t *testing.T) {
 		"an unknown path": {Options{}, nil, "POST /v1/none HTTP/1.1\r\nHost: localhost\r\n", "404"},
 		"another method":  {Options{}, nil, "PUT " + transcriptions + " HTTP/1.1\r\nHost: localhost\r\n", "405"},
 		"no form":         {Options{}, nil, head + "Host: localhost\r\n", "400"},
-		"packed":          {Options{}, nil, head + "Host: localhost\r\nContent-Encoding: gzip\r\n" + form, "415"},
+		"compressed":      {Options{}, nil, head + "Host: localhost\r\nContent-Encoding: gzip\r\n" + form, "415"},
 		"too large":       {Options{MaxBytes: 1}, nil, head + "Host: localhost\r\nContent-Length: 99999999\r\n" + form, "413"},
-		"no socket":       {Options{}, nil, "GET /v1/realtime HTTP/1.1\r\nHost: localhost\r\n", "426"},
+		"no upgrade":      {Options{}, nil, "GET /v1/realtime HTTP/1.1\r\nHost: localhost\r\n", "426"},
 		"a full queue":    {Options{Turns: 1, Waiting: -1}, func(t *testing.T, s *Server) { t.Cleanup(occupy(t, s)) }, head + "Host: localhost\r\n" + form, "429"},
-		"the end":         {Options{}, func(_ *testing.T, s *Server) { s.Drain() }, head + "Host: localhost\r\n" + form, "503"},
+		"shutdown":        {Options{}, func(_ *testing.T, s *Server) { s.Drain() }, head + "Host: localhost\r\n" + form, "503"},
 	} {
 		for how, body := range map[string]string{"a length": "Content-Length: 9999\r\n\r\nx", "chunks": "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n"} {
 			if strings.Contains(tt.request, "Length") {
@@ -152,8 +151,8 @@ func TestRefusedFirst(t *testing.T) {
 	}
 }
 
-// TestSlowStrangers: whoever sends half of a body that no path wants, or asks and does not
-// read, is left alone after a time. Both held a connection for ever, without a key.
+// TestSlowStrangers: without a key, a client that sends half of a body, or does not read its answers, cannot hold a
+// connection for ever.
 func TestSlowStrangers(t *testing.T) {
 	h, s := newServer(t, Options{Keys: func() []string { return []string{"secret"} }})
 	s.stall = 50 * time.Millisecond
@@ -173,7 +172,7 @@ func TestSlowStrangers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := dial(t)
 			go io.WriteString(c, send)
-			if b, err := io.ReadAll(c); errors.Is(err, os.ErrDeadlineExceeded) { // a late answer is none
+			if b, err := io.ReadAll(c); errors.Is(err, os.ErrDeadlineExceeded) { // the answer alone does not end the connection
 				t.Errorf("%q, and the connection stays", b)
 			}
 		})
@@ -181,16 +180,16 @@ func TestSlowStrangers(t *testing.T) {
 	t.Run("nobody reads", func(t *testing.T) {
 		c := dial(t)
 		var err error
-		for err == nil { // until no buffer takes more, and the server has had enough
+		for err == nil { // until all buffers are full and the server closes the connection
 			_, err = io.WriteString(c, strings.Repeat("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 100))
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Error("the connection stays")
+			t.Error("the connection stays open")
 		}
 	})
 }
 
-// TestSlowCrowd: however many clients send slowly, one that sends at once gets its text.
+// TestSlowCrowd: many slow uploads do not keep a fast one from its text.
 func TestSlowCrowd(t *testing.T) {
 	h, s := newServer(t, Options{Turns: 1, Waiting: 8})
 	const slow = 200 // more than can be in the queue
@@ -258,7 +257,8 @@ func TestPerClient(t *testing.T) {
 	}
 }
 
-// TestClientOf: keys before addresses, unless anybody may make one up; networks of IPv6; this machine has no name.
+// TestClientOf: the key names a client if the server requires one, else the address, or the network of IPv6. This
+// machine has no name.
 func TestClientOf(t *testing.T) {
 	for _, tt := range []struct{ address, key, want string }{
 		{"127.0.0.1:1", "", ""}, {"[::1]:1", "", ""}, {"10.1.2.3:9", "", "10.1.2.3"}, {"[::ffff:10.1.2.3]:9", "", "10.1.2.3"},
@@ -288,7 +288,7 @@ func TestSpoolUnlinked(t *testing.T) {
 		t.Fatal(err)
 	}
 	if left, _ := os.ReadDir(dir); len(left) > 0 && runtime.GOOS != "windows" {
-		t.Errorf("%s is there while it is open", left[0].Name())
+		t.Errorf("%s has a name while it is open", left[0].Name())
 	}
 	if _, err := f.Write([]byte("x")); err != nil {
 		t.Error(err)
@@ -299,7 +299,7 @@ func TestSpoolUnlinked(t *testing.T) {
 	}
 }
 
-// TestNoZombies: whatever ends a request, a program that reads its sound ends with it.
+// TestNoZombies: ffmpeg ends with its request, however that ends.
 func TestNoZombies(t *testing.T) {
 	if _, err := exec.LookPath("ffmpeg"); err != nil || runtime.GOOS != "linux" {
 		t.Skip("needs ffmpeg, and /proc")
@@ -341,7 +341,7 @@ func TestNoZombies(t *testing.T) {
 	}
 }
 
-// children counts the processes that this one has started and not waited for.
+// children counts the child processes of this one, zombies included.
 func children(t *testing.T) (n int) {
 	t.Helper()
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
@@ -365,7 +365,7 @@ func TestSlowReader(t *testing.T) {
 	block := make(chan struct{})
 	w := &blocked{header: http.Header{}, until: block}
 	x := s.newStream(w, cancel, func() string { return "waiting" })
-	for range 1000 { // if an event waited for the client, the test would wait for ever
+	for range 1000 { // blocks for ever if an event waits for the client
 		x.event("transcript.text.delta", object{"delta": strings.Repeat("x", 1000)})
 	}
 	if ctx.Err() != nil {
@@ -375,7 +375,7 @@ func TestSlowReader(t *testing.T) {
 		x.event("", object{"delta": strings.Repeat("x", maxPending/10)})
 	}
 	if !errors.Is(context.Cause(ctx), errUnread) {
-		t.Errorf("more is kept than %d bytes", maxPending)
+		t.Errorf("the stream buffers more than %d bytes", maxPending)
 	}
 	close(block)
 	x.end()
@@ -397,8 +397,8 @@ func (b *blocked) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// TestGoroutines: every goroutine of this package runs in safely, so that a panic in it
-// ends one request; but for those that do nothing with what clients send.
+// TestGoroutines: every goroutine of this package runs in safely, so that a panic in it ends one request. Exempt are
+// those that do not touch what clients send.
 func TestGoroutines(t *testing.T) {
 	harmless := []string{"run.go"} // listens
 	names, err := filepath.Glob("*.go")

@@ -72,8 +72,8 @@ func (f *spoolFile) remove() {
 	f.spool.used.Add(-f.size)
 }
 
-// An uploadBody is the body of a form. Reading it fails if the client pauses for longer than stall, after end, and after
-// limit bytes.
+// An uploadBody is the body of a form. Reading it fails if the client pauses for longer than stall, after end, and
+// after limit bytes.
 type uploadBody struct {
 	io.ReadCloser
 	control *http.ResponseController
