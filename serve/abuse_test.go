@@ -64,7 +64,8 @@ var pausing = []string{"a body that stops", "a length that is too long", "a chun
 func abuses(t *testing.T, url string) map[string]func(address string) string {
 	t.Helper()
 	good, kind := form(t, wav(t))
-	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %d\r\n", transcriptions, kind, good.Len())
+	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %d\r\n",
+		transcriptions, kind, good.Len())
 	half := head + "\r\n" + good.String()[:good.Len()/2]
 	many, manyKind := new(bytes.Buffer), ""
 	{
@@ -75,7 +76,8 @@ func abuses(t *testing.T, url string) map[string]func(address string) string {
 		w.Close()
 		manyKind = w.FormDataContentType()
 	}
-	chunked := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n", transcriptions, kind)
+	chunked := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\n", transcriptions, kind) +
+		"Transfer-Encoding: chunked\r\n\r\n"
 	send := func(body io.Reader, kind string, status int) string {
 		r, err := http.Post(url+transcriptions, kind, body)
 		if err != nil {
@@ -104,8 +106,12 @@ func abuses(t *testing.T, url string) map[string]func(address string) string {
 		"another boundary": func(string) string {
 			return send(strings.NewReader(good.String()), "multipart/form-data; boundary=no", 400)
 		},
-		"no boundary":        func(string) string { return send(strings.NewReader(good.String()), "multipart/form-data", 400) },
-		"a part without end": func(string) string { return send(io.LimitReader(strings.NewReader(good.String()), 1000), kind, 400) },
+		"no boundary": func(string) string {
+			return send(strings.NewReader(good.String()), "multipart/form-data", 400)
+		},
+		"a part without end": func(string) string {
+			return send(io.LimitReader(strings.NewReader(good.String()), 1000), kind, 400)
+		},
 		"too many bytes": func(string) string {
 			body, kind := file(io.LimitReader(zeros{}, 64<<20))
 			return send(body, kind, 413)
@@ -123,7 +129,9 @@ func abuses(t *testing.T, url string) map[string]func(address string) string {
 		"a length of exabytes": func(a string) string {
 			return raw(a, strings.Replace(head, "Length: ", "Length: 9000000000000", 1)+"\r\n", false, "413")
 		},
-		"a length below 0": func(a string) string { return raw(a, strings.Replace(half, "Length: ", "Length: -", 1), false, "400") },
+		"a length below 0": func(a string) string {
+			return raw(a, strings.Replace(half, "Length: ", "Length: -", 1), false, "400")
+		},
 		"two lengths": func(a string) string {
 			return raw(a, strings.Replace(half, "\r\n\r\n", "\r\nContent-Length: 7\r\n\r\n", 1), false, "400")
 		},
@@ -162,12 +170,14 @@ func TestContentEncoding(t *testing.T) {
 	packer := gzip.NewWriter(&bomb)
 	io.Copy(packer, io.LimitReader(zeros{}, 256<<20))
 	packer.Close()
-	for encoding, status := range map[string]int{"gzip": 415, "deflate": 415, "zstd": 415, "br, gzip": 415, "x": 415, "identity": 200, "": 200} {
-		recorded := body.Bytes()
+	for encoding, status := range map[string]int{
+		"gzip": 415, "deflate": 415, "zstd": 415, "br, gzip": 415, "x": 415, "identity": 200, "": 200,
+	} {
+		sent := body.Bytes()
 		if status != 200 {
-			recorded = bomb.Bytes()
+			sent = bomb.Bytes()
 		}
-		r, err := http.NewRequestWithContext(t.Context(), "POST", h.URL+transcriptions, bytes.NewReader(recorded))
+		r, err := http.NewRequestWithContext(t.Context(), "POST", h.URL+transcriptions, bytes.NewReader(sent))
 		if err != nil {
 			t.Fatal(err)
 		}

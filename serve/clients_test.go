@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// A recorded is the request of a program: headers, and the parts of a form in order. The part without a value is the
+// A recordedRequest has the headers and the parts of a form of a program, in order. The part without a value is the
 // file.
-type recorded struct {
+type recordedRequest struct {
 	name    string
 	headers map[string]string
 	parts   []part
@@ -23,12 +23,14 @@ type part struct{ head, value string }
 
 // clients are the forms of Open WebUI (from requests) and of Home Assistant's openai_stt (from aiohttp), recorded on
 // 2026-11-22, and variants from their source.
-var clients = []recorded{
+var clients = []recordedRequest{
 	{"Open WebUI", map[string]string{"User-Agent": "python-requests/2.34.2", "Authorization": "Bearer none"}, []part{
 		{`Content-Disposition: form-data; name="model"`, "whisper-1"},
 		{`Content-Disposition: form-data; name="file"; filename="0b1d.mp3"`, ""},
 	}, 200},
-	{"Open WebUI, with the language and name of the user", map[string]string{"Authorization": "Bearer none", "X-OpenWebUI-User-Name": "Jane%20Doe"}, []part{
+	{"Open WebUI, with the language and name of the user", map[string]string{
+		"Authorization": "Bearer none", "X-OpenWebUI-User-Name": "Jane%20Doe",
+	}, []part{
 		{`Content-Disposition: form-data; name="model"`, "whisper-1"},
 		{`Content-Disposition: form-data; name="language"`, "en"},
 		{`Content-Disposition: form-data; name="file"; filename="0b1d.mp3"`, ""},
@@ -38,7 +40,9 @@ var clients = []recorded{
 		{`Content-Disposition: form-data; name="language"`, "en-US"},
 		{`Content-Disposition: form-data; name="file"; filename="0b1d.wav"`, ""},
 	}, 200},
-	{"openai_stt of Home Assistant", map[string]string{"User-Agent": "Python/3.12 aiohttp/3.14.5", "Authorization": "Bearer none"}, []part{
+	{"openai_stt of Home Assistant", map[string]string{
+		"User-Agent": "Python/3.12 aiohttp/3.14.5", "Authorization": "Bearer none",
+	}, []part{
 		{"Content-Type: audio/wav\r\n" + `Content-Disposition: form-data; name="file"; filename="whisper_audio.wav"`, ""},
 		{plainText + `Content-Disposition: form-data; name="model"`, "whisper-1"},
 		{plainText + `Content-Disposition: form-data; name="language"`, "en"},
@@ -94,7 +98,8 @@ func TestClients(t *testing.T) {
 
 func TestLanguageOf(t *testing.T) {
 	for tag, want := range map[string]string{
-		"en": "en", "en-US": "en", "pt_BR": "pt", "zh-Hant-TW": "zh", "English": "English", "auto": "", "": "", "-": "-", "xx-YY": "xx-YY", "klingon": "klingon",
+		"en": "en", "en-US": "en", "pt_BR": "pt", "zh-Hant-TW": "zh", "English": "English", "auto": "", "": "",
+		"-": "-", "xx-YY": "xx-YY", "klingon": "klingon",
 	} {
 		if got := languageOf(tag); got != want {
 			t.Errorf("%q: %q, want %q", tag, got, want)

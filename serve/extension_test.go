@@ -59,7 +59,8 @@ func TestAccepted(t *testing.T) {
 		}
 		return text, drafted
 	}
-	_, body := post(t, h.URL+transcriptions, wav(t), field{"response_format", "verbose_json"}, field{"include[]", withAccepted})
+	_, body := post(t, h.URL+transcriptions, wav(t), field{"response_format", "verbose_json"},
+		field{"include[]", withAccepted})
 	var v verboseTranscript
 	if err := json.Unmarshal([]byte(body), &v); err != nil || v.Text != strings.TrimSpace(want().Text) {
 		t.Fatalf("%v: %s", err, body)

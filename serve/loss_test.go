@@ -22,7 +22,9 @@ func TestLossReported(t *testing.T) {
 	}
 	damaged := slices.Clone(whole)
 	damaged[len(damaged)/2] ^= 1
-	for want, sound := range map[string][]byte{"": whole, `"damaged":[{"start":0,"end":0.256}]`: damaged, `"truncated":true`: whole[:len(whole)-100]} {
+	for want, sound := range map[string][]byte{
+		"": whole, `"damaged":[{"start":0,"end":0.256}]`: damaged, `"truncated":true`: whole[:len(whole)-100],
+	} {
 		for _, as := range []field{
 			{"response_format", "json"}, {"response_format", "verbose_json"}, {"stream", "true"},
 			{"response_format", "text"}, {"response_format", "srt"}, {"response_format", "vtt"},

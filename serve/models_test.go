@@ -31,9 +31,10 @@ func (s *sources) list() (list []Source) {
 		m, err := transcribe.Load(ctx, c, transcribe.LoadOptions{Threads: 1})
 		return m, func() { s.unloads.Add(1); m.Close(); c.Close() }, err
 	}
-	return []Source{{"whisper-second", 10, load}, {"third", 10, load}, {"broken", 1, func(context.Context) (*transcribe.Model, func(), error) {
-		return nil, nil, errors.New("broken")
-	}}}
+	return []Source{{"whisper-second", 10, load}, {"third", 10, load},
+		{"broken", 1, func(context.Context) (*transcribe.Model, func(), error) {
+			return nil, nil, errors.New("broken")
+		}}}
 }
 
 // listed returns which models are loaded.
@@ -57,15 +58,27 @@ func listed(t *testing.T, s *Server) (loaded string) {
 func TestModelConflicts(t *testing.T) {
 	_, s := newServer(t, Options{})
 	for want, o := range map[string]Options{
-		`two models that requests would call "whisper-base"`: {Name: "whisper-base", More: []Source{{"whisper-base", 1, nil}}},
-		`two models that requests would call "large-v3"`:     {Name: "base", More: []Source{{"large", 1, nil}, {"large-v3", 1, nil}}},
-		`got 3 MiB, want at least 4, for the weights of big`: {Name: "base", More: []Source{{"big", 3<<20 + 1, nil}}, MaxMemory: 3 << 20},
+		`two models that requests would call "whisper-base"`: {
+			Name: "whisper-base", More: []Source{{"whisper-base", 1, nil}},
+		},
+		`two models that requests would call "large-v3"`: {
+			Name: "base", More: []Source{{"large", 1, nil}, {"large-v3", 1, nil}},
+		},
+		`got 3 MiB, want at least 4, for the weights of big`: {
+			Name: "base", More: []Source{{"big", 3<<20 + 1, nil}}, MaxMemory: 3 << 20,
+		},
 		"": {Name: "whisper-base", More: []Source{{"faster-whisper-base", 3 << 20, nil}}, MaxMemory: 3 << 20},
 	} {
-		if _, err := New(s.models.slots[0].model, o); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		_, err := New(s.models.slots[0].model, o)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
+}
+
+// useModel returns a session.update that sets the model.
+func useModel(name string) string {
+	return `{"type":"session.update","session":{"audio":{"input":{"transcription":{"model":"` + name + `"}}}}}`
 }
 
 // TestModels: the first request for a model loads it. It stays loaded while it is used. Then it makes room for
@@ -116,11 +129,11 @@ func TestModels(t *testing.T) {
 	c := call(t, h, "?model=third", nil)
 	c.until("session.created")
 	ask("second", 429, "", `no memory for the model "whisper-second"`)
-	c.send(`{"type":"session.update","session":{"type":"transcription","audio":{"input":{"transcription":{"model":"whisper-second"}}}}}`)
+	c.send(useModel("whisper-second"))
 	if e := c.until("error"); !strings.Contains(e.Error.Message, "no memory") {
 		t.Errorf("got %+v, want an error about memory", e)
 	}
-	c.send(`{"type":"session.update","session":{"type":"transcription","audio":{"input":{"transcription":{"model":"whisper-1"}}}}}`)
+	c.send(useModel("whisper-1"))
 	c.until("session.updated")
 	c.conn.CloseNow()
 	settle(t, s)
@@ -180,7 +193,8 @@ func TestPanicOfLoad(t *testing.T) {
 	var all sync.WaitGroup
 	for range 3 { // one loads, others wait for it
 		all.Go(func() {
-			if r, body := post(t, h.URL+transcriptions, wav(t), field{"model", "bad"}); r.StatusCode != http.StatusInternalServerError {
+			r, body := post(t, h.URL+transcriptions, wav(t), field{"model", "bad"})
+			if r.StatusCode != http.StatusInternalServerError {
 				t.Errorf("%s %s", r.Status, body)
 			}
 		})
@@ -204,7 +218,7 @@ func TestSlowModel(t *testing.T) {
 	}}}})
 	c := call(t, h, "", nil)
 	c.until("session.created")
-	c.send(`{"type":"session.update","session":{"type":"transcription","audio":{"input":{"transcription":{"model":"slow"}}}}}`)
+	c.send(useModel("slow"))
 	<-loading
 	s.Drain()
 	if e := c.until("error"); !strings.Contains(e.Error.Message, "shutting down") {

@@ -30,9 +30,11 @@ import (
 func TestModelNames(t *testing.T) {
 	h, s := newServer(t, Options{Name: "base", Aliases: []string{"house-model"}})
 	for name, known := range map[string]bool{
-		"": true, "base": true, "whisper-base": true, "openai/whisper-base": true, "Systran/faster-whisper-base": true, "ggml-base.bin": true, "base.pt": true,
-		"whisper-1": true, "gpt-4o-transcribe": true, "gpt-4o-mini-transcribe": true, "gpt-4o-mini-transcribe-2025-12-15": true, "house-model": true,
-		"gpt-4o": false, "gpt-4o-transcribe-diarize": false, "base.en": false, "openai/whisper-small": false, "large": false, "house": false,
+		"": true, "base": true, "whisper-base": true, "openai/whisper-base": true, "Systran/faster-whisper-base": true,
+		"ggml-base.bin": true, "base.pt": true, "house-model": true, "whisper-1": true, "gpt-4o-transcribe": true,
+		"gpt-4o-mini-transcribe": true, "gpt-4o-mini-transcribe-2025-12-15": true,
+		"gpt-4o": false, "gpt-4o-transcribe-diarize": false, "base.en": false, "openai/whisper-small": false,
+		"large": false, "house": false,
 	} {
 		r, body := post(t, h.URL+transcriptions, wav(t), field{"model", name})
 		if (r.StatusCode == 200) != known || !known && r.StatusCode != 404 {
@@ -55,7 +57,9 @@ func TestModelNames(t *testing.T) {
 		}
 	}
 	settle(t, s)
-	for own, asked := range map[string]string{"whisper-large-v3-turbo": "turbo", "large-v3": "large", "faster-whisper-tiny.en": "openai/whisper-tiny.en"} {
+	for own, asked := range map[string]string{
+		"whisper-large-v3-turbo": "turbo", "large-v3": "large", "faster-whisper-tiny.en": "openai/whisper-tiny.en",
+	} {
 		if canonicalName(own) != canonicalName(asked) {
 			t.Errorf("%s is not %s", asked, own)
 		}
@@ -66,8 +70,8 @@ func TestModelNames(t *testing.T) {
 	}
 	defer r.Body.Close()
 	var list modelList
-	if err := json.NewDecoder(r.Body).Decode(&list); err != nil || len(list.Data) != 2 || list.Data[1].ID != "house-model" ||
-		len(list.Data[0].Languages) != 1 || list.Data[0].Translates {
+	if err := json.NewDecoder(r.Body).Decode(&list); err != nil || len(list.Data) != 2 ||
+		list.Data[1].ID != "house-model" || len(list.Data[0].Languages) != 1 || list.Data[0].Translates {
 		t.Errorf("%+v %v", list, err)
 	}
 	all, _ := newServer(t, Options{Aliases: []string{"*"}})
@@ -101,9 +105,9 @@ func TestReadiness(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	loaded, ended := make(chan struct{}), make(chan error, 1)
-	listen := func(h *http.Server) error { return h.Serve(l) }
+	listen, log := func(h *http.Server) error { return h.Serve(l) }, slog.New(slog.DiscardHandler)
 	go func() {
-		ended <- Run(ctx, func() (*Server, error) { <-loaded; return s, nil }, listen, slog.New(slog.DiscardHandler), time.Minute)
+		ended <- Run(ctx, func() (*Server, error) { <-loaded; return s, nil }, listen, log, time.Minute)
 	}()
 	want("/healthz", 200, "ok")
 	want("/readyz", 503, "loading")
@@ -136,7 +140,7 @@ func TestReadiness(t *testing.T) {
 	if l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
-	if err := Run(t.Context(), func() (*Server, error) { return nil, failure }, listen, slog.New(slog.DiscardHandler), 0); err != failure {
+	if err := Run(t.Context(), func() (*Server, error) { return nil, failure }, listen, log, 0); err != failure {
 		t.Errorf("a model that cannot be loaded: %v", err)
 	}
 }
@@ -150,7 +154,8 @@ func makeCertificate(t *testing.T, cert, key string, serial int64) {
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true,
 	}
 	public, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
 	if err != nil {
@@ -160,7 +165,9 @@ func makeCertificate(t *testing.T, cert, key string, serial int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: public}, key: {Type: "EC PRIVATE KEY", Bytes: secret}} {
+	for name, block := range map[string]*pem.Block{
+		cert: {Type: "CERTIFICATE", Bytes: public}, key: {Type: "EC PRIVATE KEY", Bytes: secret},
+	} {
 		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -196,13 +203,14 @@ func TestTLS(t *testing.T) {
 	}()
 	url := "https://" + l.Addr().String()
 	var last int64
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{
-		InsecureSkipVerify: true, // the certificate is our own
-		VerifyConnection: func(s tls.ConnectionState) error {
-			last = s.PeerCertificates[0].SerialNumber.Int64()
-			return nil
-		},
-	}}}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, ForceAttemptHTTP2: true,
+		TLSClientConfig: &tls.Config{
+			InsecureSkipVerify: true, // the certificate is our own
+			VerifyConnection: func(s tls.ConnectionState) error {
+				last = s.PeerCertificates[0].SerialNumber.Int64()
+				return nil
+			},
+		}}}
 	body, kind := form(t, wav(t))
 	r, err := client.Post(url+transcriptions, kind, body)
 	if err != nil || r.StatusCode != 200 || last != 1 {
@@ -223,7 +231,8 @@ func TestTLS(t *testing.T) {
 		}
 		r.Body.Close()
 	}
-	if c, err := tls.Dial("tcp", l.Addr().String(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}); err == nil {
+	h2 := &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}
+	if c, err := tls.Dial("tcp", l.Addr().String(), h2); err == nil {
 		t.Errorf("got protocol %q, want http/1.1", c.ConnectionState().NegotiatedProtocol)
 		c.Close()
 	}
@@ -309,7 +318,8 @@ func TestWaitingStream(t *testing.T) {
 	}
 	free()
 	rest, err := io.ReadAll(r.Body)
-	if text := string(rest); err != nil || !strings.Contains(text, `"type":"error"`) || !strings.Contains(text, "longer than 5s") {
+	if text := string(rest); err != nil || !strings.Contains(text, `"type":"error"`) ||
+		!strings.Contains(text, "longer than 5s") {
 		t.Errorf("%v %s", err, text)
 	}
 	// A stream that has not started reports errors by status.
@@ -349,7 +359,9 @@ func TestSessionObject(t *testing.T) {
 	c := call(t, h, "", nil)
 	e := c.until("session.created")
 	text, _ := json.Marshal(e.Session)
-	for _, part := range []string{`"include":[]`, `"language":null`, `"prompt":null`, `"expires_at":`, `"turn_detection":{`} {
+	for _, part := range []string{
+		`"include":[]`, `"language":null`, `"prompt":null`, `"expires_at":`, `"turn_detection":{`,
+	} {
 		if !strings.Contains(string(text), part) {
 			t.Errorf("%s has no %s", text, part)
 		}

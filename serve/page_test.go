@@ -11,7 +11,10 @@ import (
 // TestPageServed: the page and its parts are served, and may load nothing from elsewhere.
 func TestPageServed(t *testing.T) {
 	h, _ := newServer(t, Options{})
-	for path, kind := range map[string]string{"/": "text/html", "/page/main.js": "text/javascript", "/page/style.css": "text/css", "/page/worklet.js": "text/javascript"} {
+	for path, kind := range map[string]string{
+		"/": "text/html", "/page/main.js": "text/javascript", "/page/style.css": "text/css",
+		"/page/worklet.js": "text/javascript",
+	} {
 		r, err := http.Get(h.URL + path)
 		if err != nil {
 			t.Fatal(err)
@@ -28,7 +31,8 @@ func TestPageServed(t *testing.T) {
 		} else {
 			kept.Body.Close()
 		}
-		if r.StatusCode != 200 || !strings.HasPrefix(r.Header.Get("Content-Type"), kind) || !strings.Contains(policy, "default-src 'none'; script-src 'self';") {
+		if r.StatusCode != 200 || !strings.HasPrefix(r.Header.Get("Content-Type"), kind) ||
+			!strings.Contains(policy, "default-src 'none'; script-src 'self';") {
 			t.Errorf("%s: %s %v", path, r.Status, r.Header)
 		}
 	}

@@ -231,7 +231,8 @@ func TestFirstAnswer(t *testing.T) {
 		}
 		free()
 		if first := <-answered; first != 0 || s.queue.waiting() != n-2 {
-			t.Errorf("stream %s: request %d is answered first, and %d of %d wait, want %d", stream, first, s.queue.waiting(), n, n-2)
+			t.Errorf("stream %s: request %d is answered first, and %d of %d wait, want %d",
+				stream, first, s.queue.waiting(), n, n-2)
 		}
 		s.queue.leave(second)
 		for range n - 2 {

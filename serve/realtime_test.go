@@ -135,9 +135,11 @@ func soundOf(t *testing.T, name string) []float32 {
 }
 
 const (
-	at16k  = `{"type":"session.update","session":{"type":"transcription","audio":{"input":{"format":{"type":"audio/pcm","rate":16000}}}}}`
-	manual = `{"type":"session.update","session":{"type":"transcription","audio":{"input":{"format":{"type":"audio/pcm","rate":16000},"turn_detection":null}}}}`
-	done   = "conversation.item.input_audio_transcription.completed"
+	at16k = `{"type":"session.update","session":{"type":"transcription","audio":{"input":{
+		"format":{"type":"audio/pcm","rate":16000}}}}}`
+	manual = `{"type":"session.update","session":{"type":"transcription","audio":{"input":{
+		"format":{"type":"audio/pcm","rate":16000},"turn_detection":null}}}}`
+	done = "conversation.item.input_audio_transcription.completed"
 )
 
 // TestRealtime: the text of speech arrives while the speech continues, and does not change.
@@ -147,8 +149,10 @@ func TestRealtime(t *testing.T) {
 	if e := c.until("session.created"); e.Session["type"] != "transcription" {
 		t.Errorf("session.created: %v", e.Session)
 	}
-	c.send(`{"type":"session.update","session":{"type":"transcription","include":["item.input_audio_transcription.tentative"],
-		"audio":{"input":{"format":{"type":"audio/pcm","rate":16000},"turn_detection":{"type":"server_vad","silence_duration_ms":1500}}}}}`)
+	c.send(`{"type":"session.update","session":{"type":"transcription",
+		"include":["item.input_audio_transcription.tentative"],"audio":{"input":{
+		"format":{"type":"audio/pcm","rate":16000},
+		"turn_detection":{"type":"server_vad","silence_duration_ms":1500}}}}}`)
 	c.until("session.updated")
 	pcm := append(digitsPCM(t), make([]float32, 3*audio.SampleRate)...)
 	for i, piece := range slices.Collect(slices.Chunk(pcm, 3200)) {
@@ -211,7 +215,8 @@ func TestCommit(t *testing.T) {
 	h, s := newServer(t, Options{})
 	c := call(t, h, "", nil)
 	c.send(manual)
-	if e := c.until("session.updated"); e.Session["audio"].(map[string]any)["input"].(map[string]any)["turn_detection"] != nil {
+	e := c.until("session.updated")
+	if e.Session["audio"].(map[string]any)["input"].(map[string]any)["turn_detection"] != nil {
 		t.Errorf("turn_detection: %v", e.Session)
 	}
 	pcm := digitsPCM(t)
@@ -260,7 +265,7 @@ func TestBadEvents(t *testing.T) {
 	h, s := newServer(t, Options{})
 	c := call(t, h, "", nil)
 	input := func(json string) string {
-		return `{"type":"session.update","event_id":"mine","session":{"type":"transcription","audio":{"input":{` + json + `}}}}`
+		return `{"type":"session.update","event_id":"mine","session":{"audio":{"input":{` + json + `}}}}`
 	}
 	tests := []struct{ send, param, text string }{
 		{`{`, "", "The event: not JSON: unexpected end"},
@@ -272,24 +277,36 @@ func TestBadEvents(t *testing.T) {
 		{`{"type":"input_audio_buffer.commit"}`, "", "nothing to commit"},
 		{`{"type":"session.update"}`, "session", "session: it is missing"},
 		{`{"type":"session.update","session":"fast"}`, "session", "session: got JSON of type string, want an object"},
-		{`{"type":"session.update","session":{"include":"words"}}`, "session.include", "got JSON of type string, want an array"},
-		{`{"type":"session.update","session":{"audio":{"input":{"format":"pcm16"}}}}`, "session.audio.input.format", "got JSON of type string, want an object"},
-		{`{"type":"session.update","session":{"audio":{"input":{"format":{"type":"audio/pcm","rate":16000.5}}}}}`, "session.audio.input.format.rate", "got JSON of type number, want a whole number"},
+		{`{"type":"session.update","session":{"include":"words"}}`, "session.include",
+			"got JSON of type string, want an array"},
+		{`{"type":"session.update","session":{"audio":{"input":{"format":"pcm16"}}}}`, "session.audio.input.format",
+			"got JSON of type string, want an object"},
+		{`{"type":"session.update","session":{"audio":{"input":{"format":{"type":"audio/pcm","rate":16000.5}}}}}`,
+			"session.audio.input.format.rate", "got JSON of type number, want a whole number"},
 		{`{"type":"session.update","session":{"type":"realtime"}}`, "session.type", "want transcription"},
 		{input(`"format":{"type":"audio/pcmu"}`), "session.audio.input.format.type", "want audio/pcm"},
-		{input(`"format":{"type":"audio/pcm","rate":7999}`), "session.audio.input.format.rate", "got 7999, want 8000 to 96000"},
-		{input(`"transcription":{"model":"gpt-live-transcribe"}`), "session.audio.input.transcription.model", "does not exist"},
+		{input(`"format":{"type":"audio/pcm","rate":7999}`), "session.audio.input.format.rate",
+			"got 7999, want 8000 to 96000"},
+		{input(`"transcription":{"model":"gpt-live-transcribe"}`), "session.audio.input.transcription.model",
+			"does not exist"},
 		{input(`"transcription":{"language":"klingon"}`), "session.audio.input.transcription.language", "does not know it"},
 		{input(`"turn_detection":{"type":"semantic_vad"}`), "session.audio.input.turn_detection.type", "want server_vad"},
-		{input(`"turn_detection":{"type":"server_vad","threshold":7}`), "session.audio.input.turn_detection", "session.audio.input.turn_detection.threshold: got 7"},
-		{input(`"turn_detection":{"type":"server_vad","silence_duration_ms":-5}`), "session.audio.input.turn_detection", "silence_duration_ms"},
-		{input(`"turn_detection":{"type":"server_vad","silence_duration_ms":0}`), "session.audio.input.turn_detection", "got 0, want 32 to 30000"},
-		{input(`"turn_detection":{"type":"server_vad","threshold":0}`), "session.audio.input.turn_detection", "threshold: got 0"},
-		{input(`"turn_detection":{"type":"server_vad","prefix_padding_ms":-1}`), "session.audio.input.turn_detection", "padding_ms: got -1"},
-		{input(`"transcription":{"prompt":"` + strings.Repeat("x", maxField+1) + `"}`), "session.audio.input.transcription.prompt", "at most 65536"},
+		{input(`"turn_detection":{"type":"server_vad","threshold":7}`), "session.audio.input.turn_detection",
+			"session.audio.input.turn_detection.threshold: got 7"},
+		{input(`"turn_detection":{"type":"server_vad","silence_duration_ms":-5}`), "session.audio.input.turn_detection",
+			"silence_duration_ms"},
+		{input(`"turn_detection":{"type":"server_vad","silence_duration_ms":0}`), "session.audio.input.turn_detection",
+			"got 0, want 32 to 30000"},
+		{input(`"turn_detection":{"type":"server_vad","threshold":0}`), "session.audio.input.turn_detection",
+			"threshold: got 0"},
+		{input(`"turn_detection":{"type":"server_vad","prefix_padding_ms":-1}`), "session.audio.input.turn_detection",
+			"padding_ms: got -1"},
+		{input(`"transcription":{"prompt":"` + strings.Repeat("x", maxField+1) + `"}`),
+			"session.audio.input.transcription.prompt", "at most 65536"},
 		{appending(make([]float32, 24000*maxMessageSeconds+1)), "audio", "got 2880002 bytes, want at most 2880000"},
 		{input(`"turn_detection":7`), "session.audio.input.turn_detection", "got JSON of type number, want an object"},
-		{input(`"turn_detection":{"type":"server_vad","threshold":"high"}`), "session.audio.input.turn_detection.threshold", "got JSON of type string, want a number"},
+		{input(`"turn_detection":{"type":"server_vad","threshold":"high"}`),
+			"session.audio.input.turn_detection.threshold", "got JSON of type string, want a number"},
 	}
 	c.until("session.created")
 	for _, tt := range tests {
@@ -302,7 +319,8 @@ func TestBadEvents(t *testing.T) {
 		if err := json.Unmarshal(data, &e); err != nil {
 			t.Fatal(err)
 		}
-		if e.Type != "error" || e.Error.Param != tt.param || !strings.Contains(e.Error.Message, tt.text) || e.Error.Type == "" {
+		if e.Type != "error" || e.Error.Param != tt.param || !strings.Contains(e.Error.Message, tt.text) ||
+			e.Error.Type == "" {
 			t.Errorf("%s\n%s\nwant %q, …%s…", tt.send, data, tt.param, tt.text)
 		}
 		if strings.Contains(tt.send, "mine") && e.Error.EventID != "mine" {
@@ -367,9 +385,10 @@ func TestAppendPieces(t *testing.T) {
 		c.conn.Close(websocket.StatusNormalClosure, "")
 	}
 	for name, message := range map[string][]byte{
-		"10 MB":     []byte(`{"type":"input_audio_buffer.append","audio":"` + strings.Repeat("A", 10<<20) + `"}`),
-		"no JSON":   bytes.Repeat([]byte("["), 3<<20),
-		"a million": []byte(`{"type":"x","session":` + strings.Repeat(`{"a":`, 1<<20) + "1" + strings.Repeat("}", 1<<20) + "}"),
+		"10 MB":   []byte(`{"type":"input_audio_buffer.append","audio":"` + strings.Repeat("A", 10<<20) + `"}`),
+		"no JSON": bytes.Repeat([]byte("["), 3<<20),
+		"a million": []byte(`{"type":"x","session":` +
+			strings.Repeat(`{"a":`, 1<<20) + "1" + strings.Repeat("}", 1<<20) + "}"),
 	} {
 		c := call(t, h, "", nil)
 		c.until("session.created")
@@ -387,8 +406,9 @@ func TestAppendPieces(t *testing.T) {
 func FuzzUpdate(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"transcription","audio":{"input":{"format":{"type":"audio/pcm","rate":16000},"turn_detection":null}}}`,
-		`{"audio":{"input":{"turn_detection":{"type":"server_vad","threshold":0.1,"prefix_padding_ms":0,"silence_duration_ms":32}}}}`,
-		`{"audio":{"input":{"transcription":{"language":"en","prompt":"a"}}},"include":["x"]}`, `null`, `7`, `{"audio":{"input":{"turn_detection":{"type":"server_vad","threshold":1e-300}}}}`,
+		`{"audio":{"input":{"turn_detection":{"threshold":0.1,"prefix_padding_ms":0,"silence_duration_ms":32}}}}`,
+		`{"audio":{"input":{"transcription":{"language":"en","prompt":"a"}}},"include":["x"]}`, `null`, `7`,
+		`{"audio":{"input":{"turn_detection":{"type":"server_vad","threshold":1e-300}}}}`,
 		"{\"audio\":{\"input\":{\"noise_reduction\":\"\xff\"}}}",
 	} {
 		f.Add([]byte(seed))
@@ -480,10 +500,13 @@ func TestSessionRefused(t *testing.T) {
 		t.Errorf("without an upgrade: %v %v", plain, err)
 	}
 	plain.Body.Close()
-	address, upgrade := strings.TrimPrefix(h.URL, "http://"), "GET /v1/realtime HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer right\r\n"+
-		"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
-	for _, body := range []string{"Content-Length: 5\r\n\r\n12345", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"} { // net/http would panic
-		if why := raw(address, upgrade+body, false, "400"); why != "" {
+	const upgrade = "GET /v1/realtime HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer right\r\n" +
+		"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
+		"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+	for _, body := range []string{ // net/http would panic
+		"Content-Length: 5\r\n\r\n12345", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+	} {
+		if why := raw(strings.TrimPrefix(h.URL, "http://"), upgrade+body, false, "400"); why != "" {
 			t.Errorf("%q: %s", body, why)
 		}
 	}
@@ -585,11 +608,12 @@ func TestSessionIgnored(t *testing.T) {
 	log, w := io.Pipe()
 	h, _ := newServer(t, Options{Log: slog.New(slog.NewTextHandler(w, nil))})
 	c := call(t, h, "", nil)
-	c.send(`{"type":"session.update","session":{"type":"transcription","include":["item.input_audio_transcription.logprobs",
-		"item.input_audio_transcription.words"],"audio":{"input":{"noise_reduction":{"type":"near_field"},"transcription":{"language":"en","delay":"low"},
+	c.send(`{"type":"session.update","session":{"type":"transcription",
+		"include":["item.input_audio_transcription.logprobs","item.input_audio_transcription.words"],"audio":{"input":{
+		"noise_reduction":{"type":"near_field"},"transcription":{"language":"en","delay":"low"},
 		"turn_detection":{"type":"server_vad","idle_timeout_ms":null}},"output":{"voice":"alloy"}}}}`)
-	want := []string{"session.audio.input.noise_reduction", "session.audio.input.transcription.delay", "session.audio.output",
-		"session.include=item.input_audio_transcription.logprobs"}
+	want := []string{"session.audio.input.noise_reduction", "session.audio.input.transcription.delay",
+		"session.audio.output", "session.include=item.input_audio_transcription.logprobs"}
 	if e := c.until("session.updated"); !slices.Equal(e.Ignored, want) {
 		t.Errorf("got %q, want %q", e.Ignored, want)
 	}
@@ -598,7 +622,8 @@ func TestSessionIgnored(t *testing.T) {
 		t.Errorf("%s: %q", manual, e.Ignored)
 	}
 	c.conn.CloseNow()
-	if line, err := bufio.NewReader(log).ReadString('\n'); err != nil || !strings.Contains(line, "session.audio.output, session.include=") {
+	if line, err := bufio.NewReader(log).ReadString('\n'); err != nil ||
+		!strings.Contains(line, "session.audio.output, session.include=") {
 		t.Errorf("the log: %s, %v", line, err)
 	}
 }

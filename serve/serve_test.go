@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -240,10 +241,11 @@ func TestVerbose(t *testing.T) {
 		if err := json.Unmarshal([]byte(body), &v); err != nil || r.StatusCode != 200 {
 			t.Fatalf("%v: %s: %v\n%s", asked, r.Status, err, body)
 		}
-		if v.Language != "english" || v.Task != "transcribe" || v.Duration != want().Duration || v.Text != strings.TrimSpace(want().Text) {
+		if v.Language != "english" || v.Task != "transcribe" || v.Duration != want().Duration ||
+			v.Text != strings.TrimSpace(want().Text) {
 			t.Errorf("%v: %+v", asked, v)
 		}
-		segments, words := asked == nil || strings.Contains(fmt.Sprint(asked), "segment"), strings.Contains(fmt.Sprint(asked), "word")
+		segments, words := asked == nil || slices.Contains(asked, "segment"), slices.Contains(asked, "word")
 		if (v.Segments != nil) != segments || (v.Words != nil) != words {
 			t.Errorf("%v: %d segments and %d words", asked, len(v.Segments), len(v.Words))
 		}
@@ -264,7 +266,8 @@ func TestPhoneFormats(t *testing.T) {
 	h, _ := newServer(t, Options{Sound: audio.Input{FFmpeg: audio.FFmpegAuto, PhoneFormatsOnly: true}})
 	for name, status := range map[string]int{"x.m4a": 200, "x.mp4": 200, "x.3gp": 200, "x.avi": 400} {
 		file := filepath.Join(t.TempDir(), name)
-		if out, err := exec.Command("ffmpeg", "-v", "error", "-i", sound, "-c:a", "aac", "-ar", "16000", file).CombinedOutput(); err != nil {
+		ffmpeg := exec.Command("ffmpeg", "-v", "error", "-i", sound, "-c:a", "aac", "-ar", "16000", file)
+		if out, err := ffmpeg.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v: %s", name, err, out)
 		}
 		data, err := os.ReadFile(file)
@@ -290,7 +293,8 @@ func TestWordTimes(t *testing.T) {
 		}
 	}
 	plain, words := got[0], got[1]
-	if plain.Text != words.Text || len(plain.Segments) != len(words.Segments) || len(words.Words) == 0 || len(plain.Words) > 0 {
+	if plain.Text != words.Text || len(plain.Segments) != len(words.Segments) || len(words.Words) == 0 ||
+		len(plain.Words) > 0 {
 		t.Fatalf("got %+v and %+v", plain, words)
 	}
 	for i, s := range plain.Segments {
@@ -330,7 +334,8 @@ func TestDamaged(t *testing.T) {
 
 func TestStream(t *testing.T) {
 	h, _ := newServer(t, Options{})
-	r, body := post(t, h.URL+transcriptions, wav(t), field{"stream", "true"}, field{"timestamp_granularities[]", "segment"}, field{"include[]", "logprobs"})
+	r, body := post(t, h.URL+transcriptions, wav(t), field{"stream", "true"},
+		field{"timestamp_granularities[]", "segment"}, field{"include[]", "logprobs"})
 	if r.Header.Get("Content-Type") != "text/event-stream" {
 		t.Fatalf("%s %s", r.Status, r.Header.Get("Content-Type"))
 	}
@@ -448,9 +453,12 @@ func TestRefused(t *testing.T) {
 		{"not a number", []field{wav(t), {"temperature", "NaN"}}, 400, "temperature", "from 0 to 1"},
 		{"too hot", []field{wav(t), {"temperature", "1.5"}}, 400, "temperature", "from 0 to 1"},
 		{"not a boolean", []field{wav(t), {"stream", "perhaps"}}, 400, "stream", "true or false"},
-		{"granularity", []field{wav(t), {"timestamp_granularities[]", "letter"}}, 400, "timestamp_granularities[]", "word or segment"},
-		{"words as text", []field{wav(t), {"timestamp_granularities[]", "word"}}, 400, "timestamp_granularities[]", "verbose_json"},
-		{"progress of srt", []field{wav(t), {"stream", "true"}, {"response_format", "srt"}, {"include[]", withProgress}}, 400, "include[]", "json or text"},
+		{"granularity", []field{wav(t), {"timestamp_granularities[]", "letter"}}, 400, "timestamp_granularities[]",
+			"word or segment"},
+		{"words as text", []field{wav(t), {"timestamp_granularities[]", "word"}}, 400, "timestamp_granularities[]",
+			"verbose_json"},
+		{"progress of srt", []field{wav(t), {"stream", "true"}, {"response_format", "srt"}, {"include[]", withProgress}},
+			400, "include[]", "json or text"},
 		{"a language it does not know", []field{wav(t), {"language", "klingon"}}, 400, "language", "does not know it"},
 		{"not sound", []field{{"file", "this is text, and no sound at all"}}, 400, "file", "cannot be read as sound"},
 		{"nothing", []field{{"file", ""}}, 400, "file", "cannot be read as sound"},
@@ -519,7 +527,8 @@ func TestBomb(t *testing.T) {
 	head := b.Len()
 	silence := make([]int32, 65535)
 	if err := enc.WriteFrame(&frame.Frame{
-		Header: frame.Header{HasFixedBlockSize: true, BlockSize: 65535, SampleRate: 8000, Channels: frame.ChannelsMono, BitsPerSample: 16},
+		Header: frame.Header{HasFixedBlockSize: true, BlockSize: 65535, SampleRate: 8000, Channels: frame.ChannelsMono,
+			BitsPerSample: 16},
 		Subframes: []*frame.Subframe{{
 			SubHeader: frame.SubHeader{Pred: frame.PredConstant}, Samples: silence, NSamples: len(silence),
 		}},
@@ -570,7 +579,8 @@ func TestClientGone(t *testing.T) {
 		h.Close() // the request is counted after its answer
 		r := httptest.NewRecorder()
 		s.ServeHTTP(r, httptest.NewRequest("GET", "http://localhost/metrics", nil))
-		if want := `verity_requests_total{code="499",method="POST",route="/v1/audio/transcriptions"} 1`; !strings.Contains(r.Body.String(), want) {
+		want := `verity_requests_total{code="499",method="POST",route="/v1/audio/transcriptions"} 1`
+		if !strings.Contains(r.Body.String(), want) {
 			t.Errorf("stream %s: /metrics has no %s", stream, want)
 		}
 	}
@@ -639,7 +649,8 @@ func TestMethods(t *testing.T) {
 		body, _ := io.ReadAll(got.Body)
 		got.Body.Close()
 		if got.StatusCode != tt.status || got.Header.Get("Allow") != tt.allow {
-			t.Errorf("%s %s: %s, Allow %q, want %d, %q", tt.method, tt.path, got.Status, got.Header.Get("Allow"), tt.status, tt.allow)
+			t.Errorf("%s %s: %s, Allow %q, want %d, %q", tt.method, tt.path, got.Status, got.Header.Get("Allow"), tt.status,
+				tt.allow)
 		}
 		if tt.method == "HEAD" {
 			continue
@@ -666,7 +677,8 @@ func TestNoQueue(t *testing.T) {
 
 func TestSpan(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		6 * time.Hour: "6h", 5 * time.Minute: "5m", 30 * time.Second: "30s", 90 * time.Minute: "1h30m", 90 * time.Second: "1m30s",
+		6 * time.Hour: "6h", 5 * time.Minute: "5m", 30 * time.Second: "30s", 90 * time.Minute: "1h30m",
+		90 * time.Second:        "1m30s",
 		time.Hour + time.Second: "1h0m1s", 200 * time.Millisecond: "200ms", 20 * time.Minute: "20m", 10 * time.Second: "10s",
 	} {
 		if got := span(d); got != want {
@@ -703,7 +715,9 @@ func TestKeys(t *testing.T) {
 
 func TestOrigins(t *testing.T) {
 	h, _ := newServer(t, Options{Origins: []string{"https://example.org"}})
-	for origin, status := range map[string]int{"": 200, h.URL: 200, "https://example.org": 200, "https://elsewhere.org": 403, "null": 403} {
+	for origin, status := range map[string]int{
+		"": 200, h.URL: 200, "https://example.org": 200, "https://elsewhere.org": 403, "null": 403,
+	} {
 		r, err := http.NewRequest("GET", h.URL+"/v1/models", nil)
 		if err != nil {
 			t.Fatal(err)
@@ -871,13 +885,15 @@ func TestMetrics(t *testing.T) {
 		`verity_requests_total{code="200",method="POST",route="/v1/audio/transcriptions"} 1`,
 		`verity_requests_total{code="404",method="other",route="other"} 1`,
 		`model="whisper",version="v0"} 1`, "verity_turns_limit 4", "verity_waiting_limit 64", "go_goroutines", "process_",
-		"verity_spool_bytes 0", "verity_spool_limit_bytes", "verity_audio_seconds_total 9.98", "verity_working 0", "verity_waiting 0",
+		"verity_spool_bytes 0", "verity_spool_limit_bytes", "verity_audio_seconds_total 9.98", "verity_working 0",
+		"verity_waiting 0",
 	} {
 		if !strings.Contains(string(body), line) {
 			t.Errorf("/metrics has no %s", line)
 		}
 	}
-	if !strings.Contains(string(body), "verity_batch_size_count ") || strings.Contains(string(body), "verity_batch_size_count 0\n") {
+	if !strings.Contains(string(body), "verity_batch_size_count ") ||
+		strings.Contains(string(body), "verity_batch_size_count 0\n") {
 		t.Error("/metrics counts no pass of the model")
 	}
 }
@@ -941,7 +957,10 @@ func TestOpenAPI(t *testing.T) {
 		}
 	}
 	speech := doc.Paths[transcriptions]["post"]
-	for _, name := range []string{"file", "model", "language", "prompt", "draft", "response_format", "temperature", "stream", "timestamp_granularities[]", "include[]"} {
+	for _, name := range []string{
+		"file", "model", "language", "prompt", "draft", "response_format", "temperature", "stream",
+		"timestamp_granularities[]", "include[]",
+	} {
 		if _, ok := speech.RequestBody.Content["multipart/form-data"].Schema.Properties[name]; !ok {
 			t.Errorf("the field %s is not described", name)
 		}

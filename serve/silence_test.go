@@ -33,10 +33,13 @@ func TestVADFields(t *testing.T) {
 		{"auto is the server's", serverVAD, []field{{"chunking_strategy", "auto"}}, serverVAD, false},
 		{"off", serverVAD, []field{{"vad_filter", "false"}}, nil, false},
 		{"speaches", nil, []field{{"vad_filter", "True"}}, &vad.Options{}, false},
-		{"JSON", nil, []field{{"chunking_strategy", `{"type":"server_vad","threshold":0.4,"prefix_padding_ms":0,"silence_duration_ms":700}`}}, serverVAD, false},
+		{"JSON", nil, []field{
+			{"chunking_strategy", `{"type":"server_vad","threshold":0.4,"prefix_padding_ms":0,"silence_duration_ms":700}`},
+		}, serverVAD, false},
 		{"brackets", nil, []field{{"chunking_strategy[type]", "server_vad"}, {"chunking_strategy[threshold]", "0.4"},
 			{"chunking_strategy[prefix_padding_ms]", "0"}, {"chunking_strategy[silence_duration_ms]", "700"}}, serverVAD, false},
-		{"dots", nil, []field{{"chunking_strategy.type", "auto"}, {"chunking_strategy.threshold", "0.3"}}, &vad.Options{Threshold: 0.3}, false},
+		{"dots", nil, []field{{"chunking_strategy.type", "auto"}, {"chunking_strategy.threshold", "0.3"}},
+			&vad.Options{Threshold: 0.3}, false},
 		{"within itself", nil, []field{{"chunking_strategy", `{"type":"auto","":{"type":"auto"}}`}}, nil, true},
 		{"another kind", nil, []field{{"chunking_strategy", "semantic"}}, nil, true},
 		{"no number", nil, []field{{"chunking_strategy[threshold]", "loud"}}, nil, true},
@@ -77,12 +80,14 @@ func TestSilence(t *testing.T) {
 		quiet[i] = 0.001 * float32(i%7-3)
 	}
 	for _, f := range []field{{"chunking_strategy", "auto"}, {"vad_filter", "true"}} {
-		r, body := post(t, h.URL+transcriptions, field{"file", string(wavOf(quiet))}, f, field{"response_format", "verbose_json"})
+		r, body := post(t, h.URL+transcriptions, field{"file", string(wavOf(quiet))}, f,
+			field{"response_format", "verbose_json"})
 		var v verboseTranscript
 		if json.Unmarshal([]byte(body), &v); r.StatusCode != 200 || v.Text != "" || len(v.Segments) > 0 || v.Duration != 3 {
 			t.Errorf("%s: %s %s", f.name, r.Status, body)
 		}
-		if r, body := post(t, h.URL+transcriptions, wav(t), f, field{"response_format", "text"}); !strings.Contains(body, "three five") {
+		r, body = post(t, h.URL+transcriptions, wav(t), f, field{"response_format", "text"})
+		if !strings.Contains(body, "three five") {
 			t.Errorf("%s: speech: %s %s", f.name, r.Status, body)
 		}
 	}
@@ -95,7 +100,8 @@ func TestSilence(t *testing.T) {
 func TestIgnored(t *testing.T) {
 	var b bytes.Buffer
 	h, _ := newServer(t, Options{Log: slog.New(slog.NewTextHandler(&b, nil))})
-	r, body := post(t, h.URL+transcriptions, wav(t), field{"user", "me"}, field{"known_speaker_names[]", "Ann"}, field{"évil", "x"},
+	r, body := post(t, h.URL+transcriptions, wav(t), field{"user", "me"}, field{"known_speaker_names[]", "Ann"},
+		field{"évil", "x"},
 		field{"include[]", "speakers"}, field{"empty", ""})
 	want := `user, known_speaker_names[], \u00e9vil, include[]=speakers`
 	if got := r.Header.Get(ignoredHeader); r.StatusCode != 200 || got != want {
@@ -105,12 +111,16 @@ func TestIgnored(t *testing.T) {
 		t.Errorf("the log: %s", b.String())
 	}
 	b.Reset()
-	r, body = post(t, h.URL+transcriptions+"?model=nope&foo=bar", wav(t), field{"chunking_strategy", `{"type":"server_vad","foo":7,"threshold":0.4}`})
+	r, body = post(t, h.URL+transcriptions+"?model=nope&foo=bar", wav(t),
+		field{"chunking_strategy", `{"type":"server_vad","foo":7,"threshold":0.4}`})
 	want = "chunking_strategy.foo, ?foo, ?model"
-	if got := r.Header.Get(ignoredHeader); r.StatusCode != 200 || got != want || !strings.Contains(b.String(), want) || strings.Contains(b.String(), "nope") {
+	if got := r.Header.Get(ignoredHeader); r.StatusCode != 200 || got != want || !strings.Contains(b.String(), want) ||
+		strings.Contains(b.String(), "nope") {
 		t.Errorf("%s, %q, want %q: %s; the log: %s", r.Status, got, want, body, b.String())
 	}
-	if r, _ := post(t, h.URL+transcriptions, wav(t), field{"model", "whisper-1"}, field{"chunking_strategy", `{"type":"auto"}`}); r.Header.Get(ignoredHeader) != "" {
+	r, _ = post(t, h.URL+transcriptions, wav(t), field{"model", "whisper-1"},
+		field{"chunking_strategy", `{"type":"auto"}`})
+	if r.Header.Get(ignoredHeader) != "" {
 		t.Errorf("a plain request: %q", r.Header.Get(ignoredHeader))
 	}
 }
@@ -159,9 +169,11 @@ func TestFields(t *testing.T) {
 		status      int
 		ignored     bool
 	}{
-		{"hotwords", "seven", 200, false}, {"beam_size", "2", 200, false}, {"beam_size", "many", 400, false}, {"beam_size", "1000000", 400, false},
+		{"hotwords", "seven", 200, false}, {"beam_size", "2", 200, false}, {"beam_size", "many", 400, false},
+		{"beam_size", "1000000", 400, false},
 		{"beam-size", "2", 200, false},
-		{"prefix", "one", 200, true}, {"clip_timestamps", "0,1", 200, true}, {"threads", "64", 200, true}, {"listen", ":1", 200, true},
+		{"prefix", "one", 200, true}, {"clip_timestamps", "0,1", 200, true}, {"threads", "64", 200, true},
+		{"listen", ":1", 200, true},
 	} {
 		r, body := post(t, h.URL+transcriptions, wav(t), field{tt.name, tt.value})
 		if r.StatusCode != tt.status || (r.Header.Get(ignoredHeader) != "") != tt.ignored {

@@ -33,7 +33,8 @@ func dribble(t *testing.T, address string, every time.Duration) (status string) 
 	}
 	defer c.Close()
 	body, kind := form(t, wav(t))
-	fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n", transcriptions, kind, body.Len())
+	fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n",
+		transcriptions, kind, body.Len())
 	c.Write(body.Next(300))
 	answer := make(chan string, 1)
 	go func() {
@@ -70,8 +71,8 @@ func TestSlowTrailers(t *testing.T) {
 	}
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(patience))
-	fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n",
-		transcriptions, kind, body.Len(), body)
+	fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\n", transcriptions, kind)
+	fmt.Fprintf(c, "Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n", body.Len(), body)
 	answer, err := io.ReadAll(c)
 	if err != nil || strings.Contains(string(answer), " 200 ") && !strings.Contains(string(answer), "one nine seven six") {
 		t.Errorf("%v, %q", err, answer)
@@ -85,11 +86,12 @@ func TestRefusedEarly(t *testing.T) {
 	named := "--B\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nnone\r\n" +
 		"--B\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\n"
 	for why, tt := range map[string]struct{ request, body, want string }{
-		"unknown path":  {"POST /v1/none HTTP/1.1", "", "404"},
-		"wrong method":  {"PUT " + transcriptions + " HTTP/1.1", "", "405"},
-		"no form":       {"POST " + transcriptions + " HTTP/1.1", "", "400"},
-		"unknown model": {"POST " + transcriptions + " HTTP/1.1\r\nContent-Type: multipart/form-data; boundary=B", named, "404"},
-		"foreign page":  {"POST " + transcriptions + " HTTP/1.1\r\nOrigin: http://elsewhere", "", "403"},
+		"unknown path": {"POST /v1/none HTTP/1.1", "", "404"},
+		"wrong method": {"PUT " + transcriptions + " HTTP/1.1", "", "405"},
+		"no form":      {"POST " + transcriptions + " HTTP/1.1", "", "400"},
+		"unknown model": {"POST " + transcriptions + " HTTP/1.1\r\nContent-Type: multipart/form-data; boundary=B", named,
+			"404"},
+		"foreign page": {"POST " + transcriptions + " HTTP/1.1\r\nOrigin: http://elsewhere", "", "403"},
 	} {
 		c, err := net.Dial("tcp", address)
 		if err != nil {
@@ -129,12 +131,18 @@ func TestRefusedFirst(t *testing.T) {
 		"another method":  {Options{}, nil, "PUT " + transcriptions + " HTTP/1.1\r\nHost: localhost\r\n", "405"},
 		"no form":         {Options{}, nil, head + "Host: localhost\r\n", "400"},
 		"compressed":      {Options{}, nil, head + "Host: localhost\r\nContent-Encoding: gzip\r\n" + form, "415"},
-		"too large":       {Options{MaxBytes: 1}, nil, head + "Host: localhost\r\nContent-Length: 99999999\r\n" + form, "413"},
-		"no upgrade":      {Options{}, nil, "GET /v1/realtime HTTP/1.1\r\nHost: localhost\r\n", "426"},
-		"a full queue":    {Options{Turns: 1, Waiting: -1}, func(t *testing.T, s *Server) { t.Cleanup(occupy(t, s)) }, head + "Host: localhost\r\n" + form, "429"},
-		"shutdown":        {Options{}, func(_ *testing.T, s *Server) { s.Drain() }, head + "Host: localhost\r\n" + form, "503"},
+		"too large": {
+			Options{MaxBytes: 1}, nil, head + "Host: localhost\r\nContent-Length: 99999999\r\n" + form, "413",
+		},
+		"no upgrade": {Options{}, nil, "GET /v1/realtime HTTP/1.1\r\nHost: localhost\r\n", "426"},
+		"a full queue": {Options{Turns: 1, Waiting: -1}, func(t *testing.T, s *Server) { t.Cleanup(occupy(t, s)) },
+			head + "Host: localhost\r\n" + form, "429"},
+		"shutdown": {
+			Options{}, func(_ *testing.T, s *Server) { s.Drain() }, head + "Host: localhost\r\n" + form, "503",
+		},
 	} {
-		for how, body := range map[string]string{"a length": "Content-Length: 9999\r\n\r\nx", "chunks": "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n"} {
+		for how, body := range map[string]string{"a length": "Content-Length: 9999\r\n\r\nx",
+			"chunks": "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n"} {
 			if strings.Contains(tt.request, "Length") {
 				how, body = "its own", "\r\n"
 			}
@@ -166,8 +174,9 @@ func TestSlowStrangers(t *testing.T) {
 		return c
 	}
 	for name, send := range map[string]string{
-		"half a body":        "POST /v1/audio/transcriptions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999\r\n\r\nx",
-		"half a body, later": "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nPUT /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n",
+		"half a body": "POST /v1/audio/transcriptions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999\r\n\r\nx",
+		"half a body, later": "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" +
+			"PUT /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := dial(t)
