@@ -53,13 +53,13 @@ func newMetrics(s *Server) *metrics {
 		name, help string
 		value      func() int
 	}{
-		{"turns_limit", "Requests that are transcribed at the same time at most.", func() int { return o.Turns }},
-		{"waiting_limit", "Requests that may wait.", func() int { return o.Waiting }},
-		{"live_sessions_limit", "Realtime sessions at most.", func() int { return o.Sessions }},
-		{"spool_limit_bytes", "Bytes of uploads at most.", func() int { return int(s.spool.limit) }},
-		{"spool_bytes", "Bytes of uploads that are worked on.", func() int { return int(s.spool.used.Load()) }},
+		{"turns_limit", "Limit of requests that are transcribed at the same time.", func() int { return o.Turns }},
+		{"waiting_limit", "Limit of requests that wait.", func() int { return o.Waiting }},
+		{"live_sessions_limit", "Limit of realtime sessions.", func() int { return o.Sessions }},
+		{"spool_limit_bytes", "Limit of the bytes of all uploads.", func() int { return int(s.spool.limit) }},
+		{"spool_bytes", "Bytes of uploads in storage.", func() int { return int(s.spool.used.Load()) }},
 		{"live_sessions", "Realtime sessions that are open.", s.sessions.open},
-		{"working", "Requests being transcribed: those that share passes.", s.queue.working},
+		{"working", "Requests being transcribed, which share passes.", s.queue.working},
 		{"waiting", "Requests that wait for a turn.", s.queue.waiting},
 	} {
 		value := func() float64 { return float64(g.value()) }
@@ -67,16 +67,16 @@ func newMetrics(s *Server) *metrics {
 	}
 	return &metrics{
 		handler:  promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
-		requests: counters("requests_total", "Requests answered; 499 is a client that had gone.", "method", "route", "code"),
-		took: auto.NewHistogramVec(histogram("request_seconds", "Time of a request, waiting included.",
+		requests: counters("requests_total", "Requests answered. Code 499: the client had gone.", "method", "route", "code"),
+		took: auto.NewHistogramVec(histogram("request_seconds", "Time of a request, including its wait.",
 			prometheus.ExponentialBuckets(0.05, 2, 16)), []string{"method", "route"}),
 		rejected: counters("rejected_total", "Requests refused because there was no room, by reason.", "reason"),
 		audio:    counter("audio_seconds_total", "Seconds of audio transcribed."),
-		tokens:   counter("tokens_total", "Tokens decoded, those of refused attempts included."),
+		tokens:   counter("tokens_total", "Tokens decoded, including those of rejected attempts."),
 		drafted:  counter("drafted_tokens_total", "Tokens the assistant drafted."),
 		accepted: counter("accepted_tokens_total", "Drafted tokens the model accepted."),
 		late: counter("live_late_passes_total",
-			"Passes over live sound that took, their wait included, longer than the sound between two passes should."),
+			"Passes over live sound that took longer, including their wait, than the sound between two passes lasts."),
 		stages: counters("stage_seconds_total", "Time of transcription, by stage.", "stage"),
 		batch: auto.NewHistogram(histogram("batch_size", "Sequences that share a pass of the model.",
 			prometheus.ExponentialBuckets(1, 2, 7))),

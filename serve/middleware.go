@@ -128,7 +128,7 @@ func withDeadlines(w http.ResponseWriter, r *http.Request, stall time.Duration) 
 	c.EnableFullDuplex()
 	c.SetWriteDeadline(time.Now().Add(10 * stall))
 	body := &trackedBody{ReadCloser: r.Body, ended: r.Body == http.NoBody, sent: r.Header.Get("Expect") == ""}
-	r = r.WithContext(r.Context())
+	r = r.WithContext(r.Context()) // a copy, since the caller may not expect another body
 	r.Body = body
 	return r, func() {
 		c.SetReadDeadline(time.Now().Add(stall))

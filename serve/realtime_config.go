@@ -91,6 +91,11 @@ func decodeInto[T any](set func(s *Server, c *sessionConfig, v T) error) memberS
 	}
 }
 
+// assign returns the setter of a member that may have any value of its type.
+func assign[T any](field func(c *sessionConfig) *T) memberSetter {
+	return decodeInto(func(_ *Server, c *sessionConfig, v T) error { *field(c) = v; return nil })
+}
+
 // mustBe returns the setter of a member that can have only one value.
 func mustBe(want string) memberSetter {
 	return decodeInto(func(_ *Server, _ *sessionConfig, v string) error {
@@ -100,6 +105,12 @@ func mustBe(want string) memberSetter {
 		return nil
 	})
 }
+
+// Paths of members whose names follow.
+const (
+	inTranscription = "session.audio.input.transcription."
+	inDetection     = "session.audio.input.turn_detection."
+)
 
 // members are the members of an update by their paths.
 var members = map[string]memberSetter{
@@ -120,41 +131,32 @@ var members = map[string]memberSetter{
 		}
 		return nil
 	}),
-	"session.audio.input.transcription.model": decodeInto(func(s *Server, c *sessionConfig, v string) error {
+	inTranscription + "model": decodeInto(func(s *Server, c *sessionConfig, v string) error {
 		if c.name, c.model = v, s.models.find(v); c.model == nil {
 			return s.models.notFound(v)
 		}
 		return nil
 	}),
-	"session.audio.input.transcription.language": decodeInto(func(_ *Server, c *sessionConfig, v string) error {
+	inTranscription + "language": decodeInto(func(_ *Server, c *sessionConfig, v string) error {
 		c.language = languageOf(v)
 		return nil
 	}),
-	"session.audio.input.transcription.prompt": decodeInto(func(_ *Server, c *sessionConfig, v string) error {
+	inTranscription + "prompt": decodeInto(func(_ *Server, c *sessionConfig, v string) error {
 		if c.prompt = v; len(v) > maxField {
 			return fmt.Errorf("got %d bytes, want at most %d", len(v), maxField)
 		}
 		return nil
 	}),
-	"session.audio.input.turn_detection.type": mustBe("server_vad"), // turn_detection itself may be null
-	"session.audio.input.turn_detection.threshold": decodeInto(func(_ *Server, c *sessionConfig, v float64) error {
-		c.turns.Threshold = v
-		return nil
-	}),
-	"session.audio.input.turn_detection.prefix_padding_ms": decodeInto(func(_ *Server, c *sessionConfig, v int) error {
-		c.turns.PaddingMS = v
-		return nil
-	}),
-	"session.audio.input.turn_detection.silence_duration_ms": decodeInto(func(_ *Server, c *sessionConfig, v int) error {
-		c.turns.SilenceMS = v
-		return nil
-	}),
+	inDetection + "type":                mustBe("server_vad"), // turn_detection itself may be null
+	inDetection + "threshold":           assign(func(c *sessionConfig) *float64 { return &c.turns.Threshold }),
+	inDetection + "prefix_padding_ms":   assign(func(c *sessionConfig) *int { return &c.turns.PaddingMS }),
+	inDetection + "silence_duration_ms": assign(func(c *sessionConfig) *int { return &c.turns.SilenceMS }),
 }
 
 // apply sets the member at a path and the members within it. Unknown members are ignored, and listed. Those that are
 // missing or null keep their values.
 func (c *sessionConfig) apply(s *Server, at string, value json.RawMessage) *problem {
-	detects := at == "session.audio.input.turn_detection"
+	detects := at+"." == inDetection
 	if detects {
 		c.manual = string(value) == "null"
 	}
@@ -205,7 +207,7 @@ func (s *Server) applyUpdate(
 	if err == nil {
 		return c, nil
 	}
-	if p := s.asProblem(err, "session.audio.input.transcription."); p != nil {
+	if p := s.asProblem(err, inTranscription); p != nil {
 		return c, p
 	}
 	s.opt.Log.Error("a session cannot be configured", "error", err)

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -67,20 +66,17 @@ func Run(ctx context.Context, load func() (*Server, error), listen func(*http.Se
 	for last.Err() == nil && s.inProgress.Load()+int64(s.sessions.open()) > 0 { // new requests still get an answer
 		time.Sleep(20 * time.Millisecond)
 	}
-	err = server.Shutdown(last)
-	if s.sessions.open() > 0 { // Shutdown does not wait for them
-		err = cmp.Or(err, last.Err())
-		s.sessions.endAll()
-		s.sessions.active.Wait()
-	}
-	if err != nil {
+	server.Shutdown(last)
+	s.sessions.endAll() // Shutdown does not wait for sessions
+	s.sessions.active.Wait()
+	if last.Err() != nil {
 		server.Close()
 		return fmt.Errorf("serve: requests were cut off after the grace period of %s", span(grace))
 	}
 	return nil
 }
 
-// checkInterval is the time between two checks of a file that may change.
+// checkInterval is the time between two checks of a file that may change. It is constant, but for tests.
 var checkInterval = 10 * time.Second
 
 // reloaded returns a function that returns the value read from files, and reads them again when they have changed:
