@@ -222,18 +222,20 @@ func (x *session) watch(ctx context.Context) {
 func (x *session) ping(ctx context.Context) {
 	tick := time.NewTicker(x.s.pingEvery)
 	defer tick.Stop()
+	var pings sync.WaitGroup
+	defer pings.Wait()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-		}
-		soon, cancel := context.WithTimeout(ctx, x.s.pingEvery)
-		err := x.conn.Ping(soon) // waits for the pong
-		cancel()
-		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-			x.cancel(err)
-			return
+			pings.Go(x.s.safely(x.id, x.cancel, func() { // Ping waits for the pong
+				soon, cancel := context.WithTimeout(ctx, x.s.stall)
+				defer cancel()
+				if err := x.conn.Ping(soon); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+					x.cancel(err)
+				}
+			}))
 		}
 	}
 }
