@@ -127,6 +127,7 @@ func Keys(file string, read func() ([]string, error), log *slog.Logger) (func() 
 // TLS returns the configuration for a certificate and a key in PEM files. They are read again when they change.
 func TLS(cert, key string, log *slog.Logger) (*tls.Config, error) {
 	get, err := reloaded(log, func() (*tls.Certificate, error) {
+		//verity:reads files that the owner of the server chose
 		pair, err := tls.LoadX509KeyPair(cert, key)
 		return &pair, err
 	}, cert, key)
