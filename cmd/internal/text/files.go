@@ -74,7 +74,16 @@ func (t *fileRun) all(ctx context.Context, files []string) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	wg.Go(func() { t.work(ctx, jobs, done, bar) })
+	wg.Go(func() {
+		for range parallel.Ordered(t.batch, len(jobs), slices.Values(jobs), func(_ int, j *job) error {
+			j.result, j.err = t.file(ctx, j, bar)
+			bar.End(j.index)
+			close(j.ended)
+			done <- j
+			return nil
+		}) {
+		}
+	})
 
 	failed := 0
 	for _, j := range jobs {
@@ -99,18 +108,6 @@ func (t *fileRun) all(ctx context.Context, files []string) error {
 		return fmt.Errorf("%d of %d files failed", failed, len(files))
 	}
 	return nil
-}
-
-// work runs the jobs, t.batch of them at a time.
-func (t *fileRun) work(ctx context.Context, jobs []*job, done chan<- *job, bar *cli.Progress) {
-	for range parallel.Ordered(t.batch, len(jobs), slices.Values(jobs), func(_ int, j *job) error {
-		j.result, j.err = t.file(ctx, j, bar)
-		bar.End(j.index)
-		close(j.ended)
-		done <- j
-		return nil
-	}) {
-	}
 }
 
 // show prints a job's text as it comes, waits for its end, and writes what needs the whole

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestSoundInSpecial: what is in a directory and no file is not waited for.
+// TestSoundInSpecial: FIFOs, sockets and devices in a directory are skipped, not waited for.
 func TestSoundInSpecial(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

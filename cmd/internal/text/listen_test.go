@@ -17,18 +17,22 @@ func wordsOf(text string) (words []transcript.Word) {
 	return words
 }
 
-// TestScreen: what stands is never lost, rows break between words, and nothing is wider than
-// a row, so that the next drawing replaces all of the last one.
+// TestScreen: no confirmed word is lost, rows break between words, and no text is wider than a row,
+// so that the next drawing replaces the last one.
 func TestScreen(t *testing.T) {
 	var b strings.Builder
 	s := &screen{w: &b}
 	long := strings.Repeat("tentative ", 30)
-	said := ""
-	for i, part := range []string{"And so my", "fellow Americans,", "ask not what your country can do for you, ask what you can do for your country.", "日本語の音声を書き起こす", ""} {
+	all := ""
+	parts := []string{
+		"And so my", "fellow Americans,",
+		"ask not what your country can do for you, ask what you can do for your country.", "日本語の音声を書き起こす", "",
+	}
+	for i, part := range parts {
 		if err := s.show(wordsOf(part), " "+long, i == 4); err != nil {
 			t.Fatal(err)
 		}
-		said += " " + part
+		all += " " + part
 	}
 	var rows []string
 	for row := range strings.SplitSeq(b.String(), "\n") {
@@ -40,8 +44,8 @@ func TestScreen(t *testing.T) {
 		}
 		rows = append(rows, drawings[len(drawings)-1])
 	}
-	if got := strings.Join(strings.Fields(strings.Join(rows, " ")), " "); got != strings.TrimSpace(said) {
-		t.Errorf("the screen has %q at the end, want %q", got, said)
+	if got := strings.Join(strings.Fields(strings.Join(rows, " ")), " "); got != strings.TrimSpace(all) {
+		t.Errorf("the screen has %q at the end, want %q", got, all)
 	}
 }
 
@@ -51,19 +55,23 @@ func TestSentence(t *testing.T) {
 		text string
 		last bool
 		want int
-	}{{"and so", false, 0}, {"and so", true, 2}, {"And so. My", false, 2}, {"", true, 0}, {"そうです。", false, 1}, {"a 3.5 or 5.10 of", false, 0}, {"he \"said.\" Then", false, 2}} {
+	}{
+		{"and so", false, 0}, {"and so", true, 2}, {"And so. My", false, 2}, {"", true, 0}, {"そうです。", false, 1},
+		{"a 3.5 or 5.10 of", false, 0}, {"he \"said.\" Then", false, 2},
+	} {
 		if got := sentence(wordsOf(tt.text), tt.last); got != tt.want {
 			t.Errorf("%q, last %v: %d, want %d", tt.text, tt.last, got, tt.want)
 		}
 	}
 }
 
-// TestRates: what no sound has is refused before a model is loaded, as wrong usage; a second at
-// any other rate is a second.
+// TestRates: an impossible rate is refused as wrong usage, before a model is loaded; a second at any
+// other rate remains a second.
 func TestRates(t *testing.T) {
 	args := Listen(cli.Env{}).Args
 	for _, rate := range []string{"", "0", "-1", "1", "999", "1000001", "1e4", "16000x", "text", "99999999999999999999"} {
-		if err := args(nil, []string{"raw:" + rate}); err == nil || !strings.Contains(err.Error(), "want a rate from 1000 to 1000000 Hz") {
+		err := args(nil, []string{"raw:" + rate})
+		if err == nil || !strings.Contains(err.Error(), "want a rate from 1000 to 1000000 Hz") {
 			t.Errorf("raw:%s: %v", rate, err)
 		}
 	}

@@ -21,9 +21,8 @@ import (
 	"verity/transcript"
 )
 
-// TestHearEnds: whatever ends the command, the recorder has ended with it, and nothing reads the
-// clip any more.
-func TestHearEnds(t *testing.T) {
+// TestListenEnds: when the command ends, for whatever reason, the recorder has ended too.
+func TestListenEnds(t *testing.T) {
 	c, err := model.OpenFS(digits.Target(), "digits")
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +73,7 @@ func TestHearEnds(t *testing.T) {
 			t.Fatal(err, scan)
 		}
 		if err := syscall.Kill(pid, 0); err != syscall.ESRCH {
-			t.Errorf("%s: the recorder runs still: %v", why, err)
+			t.Errorf("%s: the recorder still runs: %v", why, err)
 		}
 	}
 }
@@ -83,8 +82,8 @@ type writer func([]byte) (int, error)
 
 func (w writer) Write(b []byte) (int, error) { return w(b) }
 
-// TestRecorder: the error of a recorder is what it prints, and that it gave nothing if it
-// prints nothing.
+// TestRecorder: the error of a recorder is its first message; without one, how it ended or that it
+// gave no sound.
 func TestRecorder(t *testing.T) {
 	was := recorderTimeout
 	t.Cleanup(func() { recorderTimeout = was })
@@ -113,7 +112,7 @@ func TestRecorder(t *testing.T) {
 	}
 	io.Copy(io.Discard, loud)
 	if err := loud.end(); err.Error() != "y" || cap(*loud.stderr) > 2000 {
-		t.Errorf("of a recorder that complains %d bytes are kept: %v", cap(*loud.stderr), err)
+		t.Errorf("%d bytes of a recorder's messages are stored: %v", cap(*loud.stderr), err)
 	}
 	rec, err := start(t.Context(), []string{"sh", "-c", "echo sound"})
 	if err != nil {

@@ -37,9 +37,6 @@ ever longer waits. It runs until it is stopped; no output is ever half written.
 type watchCommand struct {
 	fileRun
 	root     string
-	every    time.Duration // between scans
-	quietFor time.Duration // how long a file must be unchanged
-
 	seen     map[string]fileState
 	reported map[string]bool // files whose problem has been reported
 }
@@ -53,14 +50,17 @@ type fileState struct {
 	wait   time.Duration // before the next try to write its text; 0 if writing has not failed
 }
 
-// Shortest and longest wait before retrying to write a text: the disk may be full, or gone.
 const (
-	leastWait = time.Minute
-	mostWait  = time.Hour
+	scanEvery = time.Second
+	quietFor  = 5 * time.Second // how long a complete file is unchanged
+
+	// Shortest and longest wait before retrying to write a text: the disk may be full, or gone.
+	minWait = time.Minute
+	maxWait = time.Hour
 )
 
 func Watch(e cli.Env) *cobra.Command {
-	w := &watchCommand{fileRun: fileRun{Env: e, name: "watch"}, every: time.Second, quietFor: 5 * time.Second}
+	w := &watchCommand{fileRun: fileRun{Env: e, name: "watch"}}
 	c := cli.New("watch [flags] DIRECTORY", "Write the text of files that come into a directory", watchHelp+endHelp, w.run)
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -115,7 +115,7 @@ func (w *watchCommand) run(ctx context.Context, args []string) error {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(w.every):
+		case <-time.After(scanEvery):
 		}
 	}
 	return nil // an interrupt ends it
@@ -151,7 +151,7 @@ func (w *watchCommand) scan(now time.Time) (ready []string) {
 		}
 		s, known := w.seen[name]
 		if !known || s.size != st.Size() || !s.time.Equal(st.ModTime()) {
-			s = fileState{size: st.Size(), time: st.ModTime(), due: now.Add(w.quietFor)}
+			s = fileState{size: st.Size(), time: st.ModTime(), due: now.Add(quietFor)}
 			w.seen[name] = s
 		}
 		if s.size > 0 && !s.failed && !now.Before(s.due) {
@@ -172,8 +172,8 @@ func (w *watchCommand) report(right bool, name, format string, args ...any) {
 	}
 }
 
-// markFailed marks the files without outputs as failed until they change, or as due later if
-// only their text could not be written.
+// markFailed marks files without outputs as failed until they change. If only their text could not
+// be written, they become due again later.
 func (w *watchCommand) markFailed(files []string, now time.Time) {
 	for _, name := range files {
 		if f, err := w.folder(name); err == nil {
@@ -188,7 +188,7 @@ func (w *watchCommand) markFailed(files []string, now time.Time) {
 	}
 }
 
-// folder is where the outputs of a file go.
+// folder returns the folder for the outputs of a file.
 func (w *watchCommand) folder(name string) (*folder, error) {
 	dir, err := filepath.Rel(w.root, filepath.Dir(name))
 	if err == nil {
@@ -210,7 +210,7 @@ func (w *watchCommand) writeWhole(name string, t *transcript.Transcript) error {
 		return fmt.Errorf("%s: changed while it was read: it is transcribed again when it is complete", show.Name(name))
 	}
 	if err = w.writeOutputs(name, t); err != nil {
-		s.wait = min(max(2*s.wait, leastWait), mostWait)
+		s.wait = min(max(2*s.wait, minWait), maxWait)
 		w.seen[name] = s
 	}
 	return err

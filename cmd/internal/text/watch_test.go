@@ -14,13 +14,13 @@ import (
 	"verity/transcript"
 )
 
-// TestWatch: a file is taken once, when it is whole, and again only if it has failed and
-// changes.
+// TestWatch: a file is transcribed once, when it is complete, and again only if it has failed
+// and then changed.
 func TestWatch(t *testing.T) {
 	in, out := t.TempDir(), t.TempDir()
-	var said bytes.Buffer
+	var stderr bytes.Buffer
 	begin := func() *watchCommand {
-		w := &watchCommand{fileRun: fileRun{Env: cli.Env{Err: &said}}, quietFor: 5 * time.Second}
+		w := &watchCommand{fileRun: fileRun{Env: cli.Env{Err: &stderr}}}
 		w.root, w.dir, w.recursive, w.seen, w.reported = in, out, true, map[string]fileState{}, map[string]bool{}
 		return w
 	}
@@ -71,15 +71,15 @@ func TestWatch(t *testing.T) {
 	scan("what is not done", 6, "a.wav")
 	write(in, "a.mp3", "1")
 	scan("one of the same name", 0)
-	scan("its first by name is taken", 6, "a.mp3")
-	scan("told once", 1, "a.mp3")
-	if text := said.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "a.wav: its text would go where that of") {
-		t.Errorf("said %q", text)
+	scan("only the first by name is transcribed", 6, "a.mp3")
+	scan("reported once", 1, "a.mp3")
+	if text := stderr.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "a.wav: its text would go where that of") {
+		t.Errorf("stderr %q", text)
 	}
 }
 
-// TestWatchUnwritten: a text that cannot be written, since the disk is full or gone for a while, is
-// written later. What cannot be transcribed is left until it changes.
+// TestWatchUnwritten: a text that cannot be written, since the disk is full or gone, is tried again
+// later. A file that cannot be transcribed is skipped until it changes.
 func TestWatchUnwritten(t *testing.T) {
 	in, out := t.TempDir(), t.TempDir()
 	names := []string{filepath.Join(in, "a.wav"), filepath.Join(in, "b.wav"), filepath.Join(in, "noise.wav")}
@@ -88,7 +88,7 @@ func TestWatchUnwritten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w := &watchCommand{fileRun: fileRun{Env: cli.Env{Err: new(bytes.Buffer)}}, quietFor: 5 * time.Second}
+	w := &watchCommand{fileRun: fileRun{Env: cli.Env{Err: new(bytes.Buffer)}}}
 	w.root, w.dir, w.seen, w.reported = in, out, map[string]fileState{}, map[string]bool{}
 	w.formats = []transcript.Format{"none"} // which cannot be written
 	now := time.Now()
@@ -102,7 +102,7 @@ func TestWatchUnwritten(t *testing.T) {
 		}
 		for _, name := range got {
 			if name == names[2] {
-				continue // it was no sound
+				continue // it could not be transcribed
 			}
 			if err := w.writeWhole(name, &transcript.Transcript{}); (err == nil) != written {
 				t.Errorf("%s: %v", name, err)
@@ -111,15 +111,15 @@ func TestWatchUnwritten(t *testing.T) {
 		w.markFailed(got, now)
 	}
 	try(5*time.Second, 3, false)
-	try(leastWait-time.Second, 0, false)
+	try(minWait-time.Second, 0, false)
 	try(time.Second, 2, false)
-	try(2*leastWait-time.Second, 0, false)
+	try(2*minWait-time.Second, 0, false)
 	for range 10 {
-		try(mostWait, 2, false)
+		try(maxWait, 2, false)
 	}
 	w.formats = nil
-	try(mostWait, 2, true)
-	try(mostWait, 0, false)
+	try(maxWait, 2, true)
+	try(maxWait, 0, false)
 	if err := os.WriteFile(names[2], []byte("12"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -138,14 +138,16 @@ func TestWatchFolds(t *testing.T) {
 	}
 	defer func(was bool) { ignoresCase = was }(ignoresCase)
 	for _, ignoresCase = range []bool{false, true} {
-		var said bytes.Buffer
-		w := &watchCommand{fileRun: fileRun{Env: cli.Env{Err: &said}}}
+		var stderr bytes.Buffer
+		w := &watchCommand{fileRun: fileRun{Env: cli.Env{Err: &stderr}}}
 		w.root, w.dir, w.seen, w.reported = in, t.TempDir(), map[string]fileState{}, map[string]bool{}
-		files := w.scan(time.Now())
+		now := time.Now()
+		w.scan(now)
+		files := w.scan(now.Add(quietFor))
 		f := folder{dir: w.dir, formats: w.outputs()}
 		err := f.make([]string{filepath.Join(in, "Talk.wav"), filepath.Join(in, "talk.mp3")})
-		if want := map[bool]int{false: 2, true: 1}[ignoresCase]; len(files) != want || (said.Len() > 0) != ignoresCase || (err != nil) != ignoresCase {
-			t.Errorf("one file %t: watch takes %q and says %q; transcribe: %v", ignoresCase, files, said.String(), err)
+		if want := map[bool]int{false: 2, true: 1}[ignoresCase]; len(files) != want || (stderr.Len() > 0) != ignoresCase || (err != nil) != ignoresCase {
+			t.Errorf("one file %t: watch chooses %q and reports %q; transcribe: %v", ignoresCase, files, stderr.String(), err)
 		}
 	}
 }
@@ -160,19 +162,18 @@ func TestWatchLink(t *testing.T) {
 	if err := os.Symlink(other, filepath.Join(out, "sub")); err != nil {
 		t.Skip(err)
 	}
-	var said bytes.Buffer
-	w := &watchCommand{fileRun: fileRun{Env: cli.Env{Err: &said}}}
+	var stderr bytes.Buffer
+	w := &watchCommand{fileRun: fileRun{Env: cli.Env{Err: &stderr}}}
 	w.recursive = true
 	w.root, w.dir, w.seen, w.reported = in, out, map[string]fileState{}, map[string]bool{}
 	w.scan(time.Now())
 	err := w.writeWhole(name, &transcript.Transcript{})
-	if written, _ := os.ReadDir(other); err == nil || !strings.Contains(said.String(), "a link") || len(written) > 0 {
-		t.Errorf("error = %v, said %q, %d files are written", err, said.String(), len(written))
+	if written, _ := os.ReadDir(other); err == nil || !strings.Contains(stderr.String(), "a link") || len(written) > 0 {
+		t.Errorf("error = %v, stderr %q, %d files are written", err, stderr.String(), len(written))
 	}
 }
 
-// TestWatchGone: the directory that is watched may be moved away, and come back: that was the end
-// of the program.
+// TestWatchGone: the watched directory may be moved away and come back.
 func TestWatchGone(t *testing.T) {
 	in, out, away := filepath.Join(t.TempDir(), "in"), t.TempDir(), filepath.Join(t.TempDir(), "away")
 	if err := os.Mkdir(in, 0o755); err != nil {
@@ -182,8 +183,8 @@ func TestWatchGone(t *testing.T) {
 	if err := os.WriteFile(name, []byte("1"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var said bytes.Buffer
-	w := &watchCommand{fileRun: fileRun{Env: cli.Env{Err: &said}}, quietFor: 5 * time.Second}
+	var stderr bytes.Buffer
+	w := &watchCommand{fileRun: fileRun{Env: cli.Env{Err: &stderr}}}
 	w.root, w.dir, w.seen, w.reported = in, out, map[string]fileState{}, map[string]bool{}
 	now := time.Now()
 	w.scan(now)
@@ -195,8 +196,8 @@ func TestWatchGone(t *testing.T) {
 			t.Errorf("while it is away: %q", got)
 		}
 	}
-	if text := said.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, in) {
-		t.Errorf("said %q, want one line with %s", text, in)
+	if text := stderr.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, in) {
+		t.Errorf("stderr %q, want one line with %s", text, in)
 	}
 	if err := os.Rename(away, in); err != nil {
 		t.Fatal(err)
@@ -207,7 +208,7 @@ func TestWatchGone(t *testing.T) {
 	}
 }
 
-// TestSoundInUnreadable: one directory that cannot be read hides none of the others.
+// TestSoundInUnreadable: a directory that cannot be read does not hide the others.
 func TestSoundInUnreadable(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a/1.wav", "b/2.wav", "c/3.wav"} {
