@@ -11,6 +11,8 @@ import (
 // neighbours.
 var lengths = [...]int{0, 2, 3, 5, 8}
 
+const lastLength = 8 // the last of lengths
+
 const (
 	epoch        = 8     // rounds of each stream between two decisions, and of a trial
 	trialRest    = 8     // minimum number of epochs between two trials
@@ -41,7 +43,7 @@ const (
 //
 // Policy returns a policy for each stream.
 type Auto struct {
-	// Cost is the bytes that a draft step reads, divided by those of a target step: a
+	// Cost is the number of bytes that a draft step reads, divided by that of a target step: a
 	// first guess of the ratio of their times. 0 means that drafts are free.
 	Cost float64
 
@@ -57,8 +59,6 @@ type Auto struct {
 	opens     int                   // number of windows opened
 	draftOwed bool                  // see ForceDraft
 }
-
-const lastLength = 8
 
 // A group has the measurements for about the same number of streams. Round times are in units
 // of pace: if the whole machine becomes slower or faster, only pace changes.
@@ -88,9 +88,7 @@ func NewAuto(target *decoder.Decoder, a Assistant, streams func() int) *Auto {
 }
 
 // updateActive counts the streams. a.mu is held.
-func (a *Auto) updateActive() {
-	a.active = max(1, a.Streams())
-}
+func (a *Auto) updateActive() { a.active = max(1, a.Streams()) }
 
 // Policy returns a policy for one sequence at a time.
 func (a *Auto) Policy() Policy { return &autoStream{a: a} }

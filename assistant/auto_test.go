@@ -8,7 +8,7 @@ import (
 )
 
 // A band is a simulation of streams that decode together: the costs of passes are given,
-// acceptance is random, and a clock of its own advances.
+// acceptance is random, and time is simulated.
 type band struct {
 	alpha  float64
 	verify func(rows, streams int) float64 // s
@@ -240,7 +240,7 @@ func TestAutoGivesUp(t *testing.T) {
 }
 
 // TestAutoConfidence checks that a draft stops after a token that the assistant is not
-// sure of.
+// sure about.
 func TestAutoConfidence(t *testing.T) {
 	mixed := func(rng *rand.Rand) float64 {
 		if rng.IntN(4) > 0 {
@@ -260,8 +260,8 @@ func TestAutoConfidence(t *testing.T) {
 	}
 }
 
-// TestAutoDrift changes the speed of the whole machine while all draft, which must
-// neither lose nor gain. Then text becomes hard, and easy again.
+// TestAutoDrift changes the speed of the whole machine while all streams draft, which must not
+// change the length. Then text becomes hard, and easy again.
 func TestAutoDrift(t *testing.T) {
 	for _, factor := range []float64{0.5, 2} {
 		slow := 1.0
@@ -292,8 +292,8 @@ func TestAutoDrift(t *testing.T) {
 	}
 }
 
-// TestAutoTry checks that an owed draft is made, whatever it costs.
-func TestAutoTry(t *testing.T) {
+// TestForceDraft checks that a forced draft is made, whatever it costs.
+func TestForceDraft(t *testing.T) {
 	a := &Auto{Cost: 100, Streams: func() int { return 1 }}
 	b := band{verify: large, draft: distilled, open: 1e6}.with(1, a.Policy)
 	b.play(200)
@@ -307,8 +307,8 @@ func TestAutoTry(t *testing.T) {
 	}
 }
 
-// TestAutoStreamsChange: a round that began with as many streams as another group has is no
-// trial of this one, and has lost it nothing.
+// TestAutoStreamsChange checks that a round that began with the number of streams of another
+// group is not counted as a trial of this one.
 func TestAutoStreamsChange(t *testing.T) {
 	streams := 1
 	a := &Auto{Cost: 0.05, Streams: func() int { return streams }}

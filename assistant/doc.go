@@ -19,7 +19,7 @@
 //	a round              Propose, then Commit                Length, More, then Observe
 //
 // For a clip with a text, a [TextThenModel] is both proposer and policy: it drafts from the
-// text, or from the drafter where the text has nothing.
+// text, or from the drafter where the text determines nothing.
 //
 // [RejectionVerifier] is classic speculative sampling: it preserves the distribution of the
 // tokens, not the tokens. [Theory] has the formulas of the papers.

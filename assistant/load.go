@@ -40,8 +40,8 @@ func (e *MismatchError) Error() string {
 		e.Assistant, e.Target, e.Thing, e.Got, e.Want, e.Remedy)
 }
 
-// Load opens a checkpoint as an assistant. If it has no encoder, or the target's, it drafts
-// from the target's features. Otherwise it encodes the window itself. The checkpoint must
+// Load loads a checkpoint as an assistant. An assistant without an encoder, or with the target's,
+// drafts from the target's features. Any other encodes the window itself. The checkpoint must
 // stay open while the assistant is used.
 //
 // It returns a *MismatchError if the two differ in tokens or in windows.
@@ -80,7 +80,7 @@ func Self(t Target, o LoadOptions) (*Model, error) {
 // fits compares everything that drafting depends on, cheapest first.
 func fits(c *model.Checkpoint, t Target) error {
 	a, b := c.Dims, t.Checkpoint.Dims
-	another := "take an assistant of the same family"
+	another := "use an assistant of the same family"
 	for _, x := range []struct {
 		thing     string
 		got, want int
@@ -122,7 +122,7 @@ func sameTokens(c *model.Checkpoint, t Target) error {
 		got, want := tok.DecodeWithTimestamps([]Token{id}), t.Tokenizer.DecodeWithTimestamps([]Token{id})
 		if got != want || !bytes.Equal(tok.Bytes(id), t.Tokenizer.Bytes(id)) {
 			return &MismatchError{c.Name, t.Checkpoint.Name, fmt.Sprintf("token %d", id), fmt.Sprintf("%q", got),
-				fmt.Sprintf("%q", want), "take an assistant of the same family"}
+				fmt.Sprintf("%q", want), "use an assistant of the same family"}
 		}
 	}
 	return nil
@@ -137,15 +137,14 @@ func hasTokenizer(fsys fs.FS) bool {
 
 // sharesEncoder reports whether c can draft from the target's features: it has no
 // encoder, or the same one.
-func sharesEncoder(c, target *model.Checkpoint) (bool, error) {
+func sharesEncoder(c, target *model.Checkpoint) (same bool, err error) {
 	if !c.Has("encoder.") {
 		return true, nil
 	}
 	if c.Dims.AudioLayers != target.Dims.AudioLayers {
 		return false, nil
 	}
-	same := true
-	err := c.Reading(func() error {
+	err = c.Reading(func() error {
 		return target.Reading(func() (err error) {
 			same, err = sameEncoder(c, target)
 			return err

@@ -46,9 +46,9 @@ func packed(t *testing.T, s testmodel.Spec, entries []safetensors.Entry) fstest.
 	return files
 }
 
-// TestSharedEncoder checks that an encoder whose weights are the target's is neither held
-// nor run a second time, whatever types the files have: openai's large-v2 is published in
-// float32, assistants distilled from it in float16.
+// TestSharedEncoder checks that an encoder with the target's weights is neither loaded nor run a
+// second time, whatever types the files have: openai's large-v2 is published in float32,
+// assistants distilled from it in float16.
 func TestSharedEncoder(t *testing.T) {
 	spec := func(dtype string) testmodel.Spec {
 		s := testmodel.Named("f16")

@@ -11,10 +11,10 @@ import (
 	"verity/transcript"
 )
 
-// TestOverlap holds the mean of Σ min(p, q) against its closed form where probabilities are
-// the same at every place, and with it what theory builds on it: the chance that
-// rejection accepts a draft, and the tokens of a round. Shares are held within
-// five standard deviations; the seeds are fixed.
+// TestOverlap compares the mean of Σ min(p, q) with its closed form where probabilities are the
+// same at every place, and then what theory derives from it: the chance that rejection accepts
+// a draft, and the tokens of a round. Shares must agree within five standard deviations; the
+// seeds are fixed.
 func TestOverlap(t *testing.T) {
 	const length, sequences, drafts = 200, 150, 3
 	probs := func(w [faces]float32) func([]Token) [faces]float32 {
@@ -64,7 +64,7 @@ func TestOverlap(t *testing.T) {
 			m := MeasureOverlap(v, p, 1)
 			return m, m
 		})
-		// Told, each place is exact; untold, it depends on what was drafted.
+		// With the proposer's probabilities each place is exact; without, it depends on the draft.
 		sigma := func(n int) float64 { return math.Sqrt(tt.alpha * (1 - tt.alpha) / float64(n)) }
 		for name, s := range map[string]transcript.Drafts{"rejection": classic, "measuring": metered} {
 			tol := 1e-6
@@ -85,8 +85,8 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// On a real network: measuring changes no bit, counts what was judged, and finds the
-// target's probabilities in its own assistant, at any temperature.
+// On a real network, measuring changes no bit and counts what was judged. With the target as its
+// own assistant the probabilities are equal at any temperature.
 func TestOverlapSession(t *testing.T) {
 	r := newRig(t, "odd", 2, precision.F16)
 	for _, temperature := range []float32{0, 0.8} {
@@ -120,8 +120,8 @@ func TestOverlapSession(t *testing.T) {
 	}
 }
 
-// TestStatsRefused checks that tokens drafted after the first refused one were not
-// judged, nor those after the end.
+// TestStatsRefused checks that tokens drafted after the first rejected one, or after the end,
+// are not counted as judged.
 func TestStatsRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

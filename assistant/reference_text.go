@@ -9,9 +9,9 @@ import (
 	"verity/transcript"
 )
 
-// A ReferenceText is text that a clip is likely to say, from any source: an earlier
-// transcript, a subtitle file, a smaller model. The output so far is looked up in it, and
-// what follows there is the draft. So it drafts without cost and need not be right. It is
+// A ReferenceText is text that probably matches the speech of a clip: an earlier transcript, a
+// subtitle file, the output of a smaller model. A TextProposer finds the output so far in it and
+// drafts what follows there. Such drafts cost nothing, and the text need not be right. It is
 // immutable.
 //
 // Source: Wang et al. 2025, arXiv:2507.18181 (SpecASR), which continues after a mismatch in
@@ -78,7 +78,7 @@ const (
 	timeSlack    = 0.5 // seconds by which the times of a text may be wrong
 )
 
-// An excerpt is the part of a ReferenceText that a window may say.
+// An excerpt is the part of a ReferenceText that a window may contain.
 type excerpt struct {
 	text       string
 	lines      []excerptLine

@@ -143,8 +143,8 @@ func TestRejection(t *testing.T) {
 	}
 }
 
-// On a real network: an assistant with the target's probabilities has every draft
-// accepted; at temperature 0 rejection is greedy; others end correctly.
+// On a real network, every draft of an assistant with the target's probabilities is accepted; at
+// temperature 0 rejection is greedy; other assistants end correctly.
 func TestRejectionSession(t *testing.T) {
 	r := newRig(t, "odd", 2, precision.F16)
 	run := func(a Assistant, temperature float32) ([]decoder.Choice, transcript.Drafts) {

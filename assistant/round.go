@@ -158,11 +158,13 @@ func (g *generation) propose(ctx context.Context) (err error) {
 			g.dropProposer(err)
 		}
 		if len(g.draft) > room {
-			return fmt.Errorf("assistant: draft of %d tokens, at most %d were asked for", len(g.draft), room)
+			return fmt.Errorf("assistant: got a draft of %d tokens, want at most %d", len(g.draft), room)
 		}
 	}
 	g.draftEnd = g.o.Clock()
-	g.round = Round{First: len(g.Choices) == 0, Drafted: len(g.draft), Draft: g.draftEnd - begin, Opening: g.addCost()}
+	g.round = Round{
+		First: len(g.Choices) == 0, Drafted: len(g.draft), Draft: g.draftEnd - begin, Opening: g.addCost(),
+	}
 	return nil
 }
 

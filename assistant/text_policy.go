@@ -23,15 +23,15 @@ type TextPolicy struct {
 	mu                 sync.Mutex
 	passes             [groups][MaxTextDraft + 2]mean // [rows]: seconds
 	hitRates           [6]frequency                   // by runOf
-	roundSeconds       mean                           // per round
-	roundTokens        mean                           // per round
-	roundsWithoutDraft int                            // since the last trial
+	roundSeconds       mean
+	roundTokens        mean
+	roundsWithoutDraft int // since the last trial
 }
 
 // runOf returns the class of a token by the number of right ones before it.
 func runOf(right int) int { return min(bits.Len(uint(right)), 5) }
 
-// firstGuess is the share of right tokens before anything was measured, by runOf.
+// firstGuess is the assumed share of right tokens before anything is measured, by runOf.
 var firstGuess = [6]float64{0.6, 0.75, 0.85, 0.9, 0.93, 0.95}
 
 // passTimes returns the times of passes for the present number of streams.

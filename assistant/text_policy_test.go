@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// TestPace: drafts are long in good text, short where rows are dear, and none in a text
-// that is never right, but for a trial now and then.
-func TestPace(t *testing.T) {
+// TestTextPolicy checks that drafts are long in good text and short where rows are expensive. In a
+// text that is never right there are none, except for a trial now and then.
+func TestTextPolicy(t *testing.T) {
 	run := func(right bool, row time.Duration) (p *TextPolicy, last int) {
 		p = &TextPolicy{Streams: func() int { return 1 }}
 		in := 0

@@ -38,7 +38,7 @@ type TextProposer struct {
 // NewProposer returns a proposer at the start of the text.
 func (t *ReferenceText) NewProposer() *TextProposer { return &TextProposer{reference: t} }
 
-// Begin starts an attempt at a window. What was measured in others stays.
+// Begin starts an attempt at a window. It keeps what was measured in earlier ones.
 func (p *TextProposer) Begin(w TextWindow) {
 	near, timed := p.near, p.reference.timed
 	if near == 0 && !timed && w.Start > 0 && w.Clip > 0 { // no window before: assume an even pace
@@ -73,14 +73,14 @@ const alignLetters = 40
 
 // alignBefore finds where the text continues after the output before the window.
 func (p *TextProposer) alignBefore(before string) {
-	var said []rune
+	var letters []rune
 	end := 0 // byte after the last letter
 	for i, r := range before {
 		if l := letter(r); l != 0 {
-			said, end = append(said, l), i+utf8.RuneLen(r)
+			letters, end = append(letters, l), i+utf8.RuneLen(r)
 		}
 	}
-	for _, l := range said[max(0, len(said)-alignLetters):] {
+	for _, l := range letters[max(0, len(letters)-alignLetters):] {
 		p.aligner.advance(l)
 	}
 	p.aligner.errorRate, p.sinceLetter = 0, append(p.sinceLetter, before[end:]...)
@@ -153,8 +153,8 @@ func (p *TextProposer) advance(t Token) {
 	}
 }
 
-// sureTokens returns how many tokens come next that are nearly always right, whatever the text
-// is: the timestamp that begins a window, and the one after a timestamp that ends a line.
+// sureTokens returns how many of the next tokens are nearly always right whatever the text is:
+// the timestamp that begins a window, and the one after a timestamp that ends a line.
 func (p *TextProposer) sureTokens() int {
 	if p.window.Timestamps && (len(p.output) == 0 || p.timestampRun == 1 && len(p.output) > 1) {
 		return 1
@@ -190,7 +190,7 @@ func (p *TextProposer) draftBreak(limit int) {
 	p.draft = append(p.draft, next)
 }
 
-// draftText drafts text and timestamps from the cursor on.
+// draftText drafts text and timestamps, starting at the cursor.
 func (p *TextProposer) draftText(limit int) {
 	at, change := p.cursor()
 	stamps, stamp := p.timestampRun, p.lastTimestamp
@@ -240,20 +240,20 @@ const (
 	textEnd        // end-of-text
 )
 
-// nextKind returns what comes next at a byte, in line k or before it, after the given number
-// of tokens, of which the last ones are timestamps.
-func (p *TextProposer) nextKind(k, at, said, stamps int) kind {
+// nextKind returns what comes next at a byte, in line k or before it, after the given number of
+// tokens, the last stamps of which are timestamps.
+func (p *TextProposer) nextKind(k, at, tokens, stamps int) kind {
 	rest := k < len(p.lines)
 	switch {
 	case !p.window.Timestamps && rest:
 		return words
 	case !p.window.Timestamps:
 		return textEnd
-	case said == 0:
+	case tokens == 0:
 		return lineBegin
 	case stamps == 0 && k > 0 && at == p.lines[k-1].end && (!rest || p.lineBreaks.rate(0.6) > 0.4):
 		return lineEnd
-	case stamps == 1 && said > 1 && rest:
+	case stamps == 1 && tokens > 1 && rest:
 		return lineBegin
 	case rest:
 		return words
@@ -300,16 +300,16 @@ func (p *TextProposer) cursor() (at int, change func(rune) rune) {
 			n++
 		}
 	}
-	said, there := string(p.sinceLetter), p.text[from:to]
-	if at = from + len(said); !strings.HasPrefix(there, said) {
-		at = max(from+strings.LastIndexByte(there, ' '), from)
-		if !strings.Contains(there, " ") {
+	output, reference := string(p.sinceLetter), p.text[from:to] // the marks between two letters
+	if at = from + len(output); !strings.HasPrefix(reference, output) {
+		at = max(from+strings.LastIndexByte(reference, ' '), from)
+		if !strings.Contains(reference, " ") {
 			at = to
 		}
-		switch ours, theirs := ended(said), ended(there); {
-		case ours && !theirs:
+		switch a, b := ended(output), ended(reference); {
+		case a && !b:
 			change = unicode.ToUpper
-		case theirs && !ours:
+		case b && !a:
 			change = unicode.ToLower
 		}
 	}

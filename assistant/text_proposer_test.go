@@ -18,8 +18,8 @@ func embedded(t testing.TB) *tokenizer.Tokenizer {
 	return tok
 }
 
-// follow says tokens, drafting n at a time, and returns how many rounds that takes and
-// the longest stretch of rounds without an accepted draft.
+// follow plays rounds whose output is tokens, with drafts of n tokens. It returns the number of
+// rounds and the longest run of rounds without an accepted draft.
 func follow(t testing.TB, p *TextProposer, said []Token, n int) (rounds, dry int) {
 	tok, since := p.reference.tok, 0
 	for at := 0; at < len(said); rounds++ {
@@ -49,8 +49,8 @@ func follow(t testing.TB, p *TextProposer, said []Token, n int) (rounds, dry int
 	return rounds, dry
 }
 
-// TestFollow says what differs from the text in every way that a transcript can, and
-// allows a few rounds more than one for each difference.
+// TestFollow follows output that differs from the text in every way that a transcript can, and
+// allows a few rounds for each difference.
 func TestFollow(t *testing.T) {
 	tok := embedded(t)
 	const text = "The commons despaired of the king's consent to their bill. They named lieutenants for all the counties, " +
@@ -115,8 +115,8 @@ func TestFollowTimes(t *testing.T) {
 	}
 }
 
-// TestFollowLong goes on in a text without times from window to window, and finds a lane
-// that begins in the middle of it.
+// TestFollowLong continues in a text without times from window to window, and finds the place of
+// a lane that begins in the middle of it.
 func TestFollowLong(t *testing.T) {
 	tok := embedded(t)
 	var b strings.Builder
@@ -142,7 +142,7 @@ func TestFollowLong(t *testing.T) {
 	}
 }
 
-// TestFollowOther drafts seldom from a text that is another's.
+// TestFollowOther checks that little is drafted from the text of another clip.
 func TestFollowOther(t *testing.T) {
 	tok := embedded(t)
 	p := NewReferenceText(tok, []transcript.Cue{{Text: strings.Repeat("The quick brown fox jumps over the lazy dog. ", 40)}}).NewProposer()
@@ -161,7 +161,7 @@ func TestFollowOther(t *testing.T) {
 	}
 }
 
-// TestFollowCapitals: letters that are longer or shorter in the other case move no line.
+// TestFollowCapitals checks that letters whose other case has more or fewer bytes move no line.
 func TestFollowCapitals(t *testing.T) {
 	tok := embedded(t)
 	const text = "İSTANBUL ẞẞẞẞ IST WEIT ȺȺȺȺ VON HIER UND NICHT VON DORT."
@@ -179,8 +179,8 @@ func TestFollowCapitals(t *testing.T) {
 	}
 }
 
-// FuzzFollow takes anything as a text, and says anything. What a network chooses with drafts
-// from it, and from its own words among it, is what it chooses without, to the bit.
+// FuzzFollow uses any text and any output. A network's choices are the same bits with drafts from
+// the text, or from its own output mixed into it, as without drafts.
 func FuzzFollow(f *testing.F) {
 	tok, r := embedded(f), newRig(f, "odd", 1, precision.F16)
 	plain, _, _ := r.run(f, None{}, Constant(0), 0)

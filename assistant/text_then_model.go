@@ -6,7 +6,7 @@ import (
 )
 
 // A TextThenModel is the Proposer and the Policy of a window with a text: it drafts from the
-// text, or from a model where the text has nothing.
+// text, or from a model where the text determines nothing.
 type TextThenModel struct {
 	text        *TextProposer
 	textPolicy  *TextPolicy // nil: modelPolicy decides for both

@@ -30,7 +30,7 @@ type Theory struct {
 	// Operations is the arithmetic of a draft token over that of a target token: ĉ.
 	Operations float64
 
-	// Bytes is the bytes that a draft step reads over those of a target step.
+	// Bytes is the number of bytes that a draft step reads over that of a target step.
 	Bytes float64
 }
 
@@ -64,24 +64,12 @@ func (p Theory) BytesRatio(n int) float64 {
 	return (p.Bytes*float64(n) + 1) / Expected(p.Alpha, n)
 }
 
-// BreakEven returns the chance, in whole hundredths, from which drafts of n tokens pay, 1
-// if they cannot.
+// BreakEven returns the lowest chance of acceptance, in whole hundredths, at which drafts of n
+// tokens pay; 1 if they never do.
 func (p Theory) BreakEven(n int) float64 {
 	const rounding = 1e-9
 	return float64(sort.Search(100, func(percent int) bool {
 		p.Alpha = float64(percent) / 100
 		return p.Speedup(n) > 1+rounding
 	})) / 100
-}
-
-// Best returns the draft length, up to most, with the highest expected speed, 0 if none
-// is faster than plain decoding.
-func (p Theory) Best(most int) (n int, speedup float64) {
-	speedup = 1
-	for i := 1; i <= most; i++ {
-		if s := p.Speedup(i); s > speedup {
-			n, speedup = i, s
-		}
-	}
-	return n, speedup
 }

@@ -19,9 +19,8 @@ import (
 	"verity/transcript"
 )
 
-// A reader drafts from a text, from the position that decoding has reached. Made of the
-// target's own choices and of faults, the text determines what each round meets at each
-// position.
+// A reader drafts from a text at the position that decoding has reached. The text is made of the
+// target's own choices and of faults, so it determines what each round meets at each position.
 type reader struct {
 	None
 	text []Token

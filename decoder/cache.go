@@ -41,17 +41,17 @@ func (d *Decoder) Cross(ctx context.Context, f *encoder.Features) (*Cross, error
 	return d.CrossYielding(ctx, f, func() {})
 }
 
-// CrossYielding is Cross, and calls yield after every layer so that other work can use the
+// CrossYielding is Cross, but calls yield after every layer so that other work can use the
 // threads.
 func (d *Decoder) CrossYielding(ctx context.Context, f *encoder.Features, yield func()) (*Cross, error) {
 	m := d.dims
 	if f.Positions < 1 || f.Positions > m.AudioPositions || f.Width != m.AudioWidth {
 		return nil, fmt.Errorf("decoder: audio features: got %d positions × %d, want at most %d × %d; "+
-			"they are from another model",
-			f.Positions, f.Width, m.AudioPositions, m.AudioWidth)
+			"they are from another model", f.Positions, f.Width, m.AudioPositions, m.AudioWidth)
 	}
-	c := &Cross{d: d, layers: d.crosses.get(d.newCross), positions: f.Positions}
-	places, keep := make([]kernel.Slot, f.Positions), new(kernel.RoundedRows)
+	layers := d.crosses.get(func() []cache { return d.newCaches(m.AudioPositions) })
+	c := &Cross{d: d, layers: layers, positions: f.Positions}
+	places, rounded := make([]kernel.Slot, f.Positions), new(kernel.RoundedRows)
 	for i := range d.blocks {
 		if err := ctx.Err(); err != nil {
 			c.Close()
@@ -60,13 +60,11 @@ func (d *Decoder) CrossYielding(ctx context.Context, f *encoder.Features, yield 
 		for p := range places {
 			places[p] = kernel.Slot{K: c.layers[i].keys, V: c.layers[i].values, Pos: p}
 		}
-		d.blocks[i].crossKV.ApplyKV(d.pool, nil, places, f.Data, f.Width, keep)
+		d.blocks[i].crossKV.ApplyKV(d.pool, nil, places, f.Data, f.Width, rounded)
 		yield()
 	}
 	return c, nil
 }
-
-func (d *Decoder) newCross() []cache { return d.newCaches(d.dims.AudioPositions) }
 
 // Close returns the memory of c to its decoder. c and every stream over it must not be
 // used after. A second call does nothing.
@@ -86,7 +84,7 @@ type Stream struct {
 	layers []cache // nil once closed
 	length int     // tokens that have been through the network
 
-	traffic Traffic // its share of the passes it took part in
+	traffic Traffic // its share of the passes that included its rows
 }
 
 // NewStream returns an empty stream over c, of d or of another decoder of its weights.

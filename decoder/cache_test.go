@@ -64,9 +64,9 @@ func TestCloseTwice(t *testing.T) {
 
 func sameFloat(a, b float32) bool { return equalBits([]float32{a}, []float32{b}) }
 
-// TestSpares checks that what is given back is used again, and that little of it is kept
-// once nothing is in use.
-func TestSpares(t *testing.T) {
+// TestFreeList checks that returned values are used again, and that few of them stay once none is
+// in use.
+func TestFreeList(t *testing.T) {
 	var s freeList[int]
 	made := 0
 	take := func() int { return s.get(func() int { made++; return made }) }

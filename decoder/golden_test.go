@@ -74,8 +74,8 @@ func newRig(t *testing.T, s setting) *rig {
 	return r
 }
 
-// hear returns the keys and values of one of upstream's two inputs.
-func (r *rig) hear(t *testing.T, input string) *decoder.Cross {
+// crossOf returns the keys and values of one of upstream's two inputs.
+func (r *rig) crossOf(t *testing.T, input string) *decoder.Cross {
 	t.Helper()
 	d := r.spec.Dims()
 	mel := &audio.Mel{Bins: d.MelBins, Frames: d.WindowFrames(), Data: r.spec.Mel()}
@@ -107,7 +107,7 @@ func TestLogitsGolden(t *testing.T) {
 	for _, s := range settings() {
 		t.Run(s.String(), func(t *testing.T) {
 			r := newRig(t, s)
-			c := r.hear(t, "mel")
+			c := r.crossOf(t, "mel")
 			stream, vocab := r.dec.NewStream(c), r.c.Dims.Vocab
 			rows := make([]decoder.Row, len(r.ref.Teacher))
 			for p, tok := range r.ref.Teacher {
@@ -159,7 +159,7 @@ func (s setting) skipSlow(t *testing.T) {
 }
 
 func (r *rig) checkRun(t *testing.T, run golden.Run) {
-	c := r.hear(t, run.Input)
+	c := r.crossOf(t, run.Input)
 	defer c.Close()
 	var prompt []tokenizer.Token
 	sot := 0
@@ -217,7 +217,7 @@ func TestLanguageGolden(t *testing.T) {
 			s.skipSlow(t)
 			r := newRig(t, s)
 			for input, want := range r.ref.Languages {
-				c := r.hear(t, input)
+				c := r.crossOf(t, input)
 				langs := r.tok.Languages()
 				got, err := r.dec.DetectLanguage(t.Context(), c, r.tok.SOT, langs)
 				if err != nil {

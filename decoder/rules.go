@@ -24,10 +24,10 @@ type RuleOptions struct {
 	// WithoutTimestamps leaves out the timestamp rules.
 	WithoutTimestamps bool
 
-	// SuppressTokens are never chosen. Nil means the list in the checkpoint's
-	// generation config if there is one, else openai's: marks that are not speech,
-	// and special tokens. Empty but not nil turns the rule off, specials
-	// included, as upstream's suppress_tokens="" does. -1 stands for those marks.
+	// SuppressTokens are never chosen. Nil means the list in the checkpoint's generation
+	// config if there is one, else openai's: symbols that are not speech, and special
+	// tokens. Empty but not nil turns the rule off, special tokens included, as upstream's
+	// suppress_tokens="" does. -1 stands for the symbols.
 	SuppressTokens []tokenizer.Token
 
 	// Forbidden are never chosen either, whatever SuppressTokens says.
@@ -199,8 +199,8 @@ type TokenMismatch struct {
 	Token  tokenizer.Token
 }
 
-// TokenMismatches compares what a configuration states with a tokenizer, of the same model or
-// of one that it has to fit. Of languages, the first that differs stands for all.
+// TokenMismatches compares the ids in a configuration with a tokenizer: that of the same model, or
+// that of the model it has to match. Of the languages it returns only the first that differs.
 func TokenMismatches(t *tokenizer.Tokenizer, g model.Generation) (list []TokenMismatch) {
 	compare := func(field string, stated int32, token tokenizer.Token) (moved bool) {
 		moved = stated != model.NoToken && token != tokenizer.None && tokenizer.Token(stated) != token

@@ -78,7 +78,7 @@ func gumbel(bits uint64) float32 {
 type chooser struct {
 	Sampling
 	key   uint64
-	ranks []uint64 // ranks, if TopK or TopP is on
+	ranks []uint64 // of the tokens that are not forbidden, sorted, if TopK or TopP is on
 }
 
 // gumbelBound bounds gumbel(bits) from above without a logarithm, so that the
@@ -88,7 +88,7 @@ type chooser struct {
 //	-log(-log(1-v)) ≤ -log(v) ≤ (z+1)·log 2
 //
 // The hundredth more is above the rounding of both sides. Adding a logit to
-// either keeps their order, since rounding is monotone, so no choice changes.
+// either keeps their order, since rounding is monotonic, so no choice changes.
 func gumbelBound(bits uint64) float32 {
 	z := min(mathbits.LeadingZeros64(bits), 53) // gumbel ignores the other bits
 	return float32(float32(z+1)*math.Ln2) + 0.01
@@ -153,8 +153,8 @@ func (c *chooser) lastRank(logits []float32) uint64 {
 	return c.ranks[len(c.ranks)-1]
 }
 
-// nucleus returns how many tokens of c.order, from the first, together have the share
-// TopP of the probability of all of them. Sums are in that order.
+// nucleus returns how many tokens of c.ranks, from the first, together have the share TopP of the
+// probability of all of them. Sums are in that order.
 func (c *chooser) nucleus(logits []float32) int {
 	top, total := logits[uint32(c.ranks[0])], 0.0
 	weight := func(r uint64) float64 {

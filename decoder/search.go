@@ -255,21 +255,21 @@ func top(row []float32, n int) []tokenizer.Token {
 	return best
 }
 
-// setLive makes next the live sequences. The first one that continues a sequence takes its
-// session; the others copy it.
+// setLive makes next the live sequences. The first continuation of a sequence reuses its session;
+// the others copy it.
 func (s *search) setLive(next []candidate) {
 	live := make([]*beam, len(next))
-	taken := make([]bool, len(s.live))
+	reused := make([]bool, len(s.live))
 	for i, c := range next {
 		from := s.live[c.from]
 		live[i] = &beam{from.with(c.token, c.logProb), from.session}
-		if taken[c.from] {
+		if reused[c.from] {
 			live[i].session = from.session.fork()
 		}
-		taken[c.from] = true
+		reused[c.from] = true
 	}
 	for i, b := range s.live {
-		if !taken[i] {
+		if !reused[i] {
 			s.closeBeam(b)
 		}
 	}

@@ -88,7 +88,7 @@ func TestBeamsGolden(t *testing.T) {
 			r = newRig(t, setting{c.Spec, precision.F32})
 			rigs[c.Spec] = r
 		}
-		cross := r.hear(t, "mel")
+		cross := r.crossOf(t, "mel")
 		found, err := r.dec.Search(t.Context(), cross, r.options(c), r.tok.EOT, c.Options.SampleLen)
 		cross.Close()
 		if err != nil {
@@ -119,7 +119,7 @@ func TestBeamsGolden(t *testing.T) {
 func TestSearchAlone(t *testing.T) {
 	c := searchCases(t)[2]
 	r := newRig(t, setting{c.Spec, precision.F32})
-	cross := r.hear(t, "mel")
+	cross := r.crossOf(t, "mel")
 	for name, change := range map[string]func(*decoder.SessionOptions){
 		"beams":   func(*decoder.SessionOptions) {},
 		"samples": func(o *decoder.SessionOptions) { o.Search.Beams, o.Search.Samples, o.Sampling.Temperature = 0, 4, 0.8 },

@@ -31,13 +31,12 @@ type Choice struct {
 
 // SessionOptions configure the decoding of a window.
 type SessionOptions struct {
-	// Prompt is what the decoder has seen before its first choice: previous
-	// text if any, then start-of-transcript, language, task.
+	// Prompt is the tokens before the first choice: previous text if any, then
+	// start-of-transcript, language, task.
 	Prompt []tokenizer.Token
 
-	// SOT is the index in Prompt of start-of-transcript. The probability of the
-	// NoSpeech token after it is NoSpeechProb; a negative token means there is
-	// none.
+	// SOT is the index in Prompt of start-of-transcript. The probability of the NoSpeech
+	// token after it is NoSpeechProb. A negative NoSpeech means that there is none.
 	SOT      int
 	NoSpeech tokenizer.Token
 
@@ -197,15 +196,13 @@ func (s *Session) eachPosition(logits []float32, f func(n int, row []float32) er
 	return logits, nil
 }
 
-// AppendProbs appends to dst the probability with which each token of the vocabulary
-// would have been chosen at position i of the last Choose, had it been at that
-// temperature; zeros if the rules forbid every one.
+// AppendProbs appends to dst the probability with which each token of the vocabulary would be
+// chosen at position i of the last Choose at a temperature; zeros if the rules forbid every one.
 func (s *Session) AppendProbs(dst []float32, i int, temperature float32) []float32 {
 	return s.chooser.probs(dst, s.logitsAt(i), temperature)
 }
 
-// LogProb returns what the log-probability at position i of the last Choose would be, had
-// t been chosen there.
+// LogProb returns the log-probability of t at position i of the last Choose.
 func (s *Session) LogProb(i int, t tokenizer.Token) float32 {
 	row := s.logitsAt(i)
 	return row[t] - kernel.LogSumExp(row)
@@ -238,7 +235,7 @@ func (s *Session) Commit(_ context.Context, kept []tokenizer.Token) error {
 }
 
 // Rewrite replaces the session's tokens, prompt included, and keeps the common prefix of the
-// cache. A drafting session needs it, whose tokens give way to the target's choices.
+// cache. A session that drafts needs it when the target's choices replace its tokens.
 func (s *Session) Rewrite(tokens []tokenizer.Token) {
 	same := 0
 	for same < min(len(tokens), len(s.tokens)) && tokens[same] == s.tokens[same] {

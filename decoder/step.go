@@ -42,17 +42,17 @@ func (d *Decoder) getBuffers(n int) *buffers {
 	return w
 }
 
-// Step runs rows through the network and writes the logits of those that want
-// them, in order.
+// Step runs rows through the network and writes the logits of all but those with NoLogits, in
+// order.
 //
 //	rows    any number, of any streams; see Row
 //	logits  [rows with logits][Vocab], not filtered by any rule
 //
-// Row r's logits have the same bits whatever other rows there are. Each stream is longer
-// by its rows afterwards. Step returns an error, and leaves every stream as it was, if a
-// row's position is not the next of its stream or its token is not in the vocabulary, if
-// ctx ends (it is checked between layers), or if a logit is not a number.
-func (d *Decoder) Step(ctx context.Context, rows []Row, logits []float32) (err error) {
+// Row r's logits have the same bits whatever other rows there are. Afterwards each stream is
+// longer by its rows. Step returns an error, and leaves every stream as it was, if a row's
+// position is not the next of its stream, if its token is not in the vocabulary, if ctx ends (it
+// is checked between layers), or if a logit is not a number.
+func (d *Decoder) Step(ctx context.Context, rows []Row, logits []float32) error {
 	return d.stepRecording(ctx, rows, logits, nil)
 }
 
@@ -67,7 +67,7 @@ func (d *Decoder) Run(ctx context.Context, rows []Row, buffer *[]float32) ([]flo
 }
 
 // stepRecording is Step, and records attention weights in a unless that is nil.
-func (d *Decoder) stepRecording(ctx context.Context, rows []Row, logits []float32, a *attentionRecorder) (err error) {
+func (d *Decoder) stepRecording(ctx context.Context, rows []Row, logits []float32, a *attentionRecorder) error {
 	if err := d.check(rows, logits); err != nil {
 		return err
 	}

@@ -249,8 +249,8 @@ func TestNotANumber(t *testing.T) {
 	}
 }
 
-// TestBlame breaks one weight after another and checks that its layer is named.
-func TestBlame(t *testing.T) {
+// TestLocateNaN breaks one weight after another and checks that the error names its layer.
+func TestLocateNaN(t *testing.T) {
 	for _, tt := range []struct {
 		want   string
 		weight func(d *Decoder) *float32
@@ -262,7 +262,7 @@ func TestBlame(t *testing.T) {
 	} {
 		d := open(t, "odd", Options{})
 		*tt.weight(d) = float32(math.NaN())
-		c := &Cross{d: d, layers: d.newCross(), positions: d.dims.AudioPositions} // keys and values are zero
+		c := &Cross{d: d, layers: d.newCaches(d.dims.AudioPositions), positions: d.dims.AudioPositions} // keys and values are zero
 		err := d.Step(t.Context(), []Row{{d.NewStream(c), 0, 1, false}}, make([]float32, d.Dims().Vocab))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("error %v, want one that names %q", err, tt.want)

@@ -20,10 +20,10 @@ func (t *Traffic) Add(o Traffic) {
 	t.Busy += o.Busy
 }
 
-// StepBytes returns the bytes that a step must read whatever its rows are: all matrices
-// once, the token embedding only as the vocabulary head, and the keys and values of a
-// window of audio and of the given positions of text. Divided by the time of a step this is
-// the bandwidth reached.
+// StepBytes returns the number of bytes that a step must read whatever its rows are: all matrices
+// once, the token embedding only as the vocabulary head, and the keys and values of a window of
+// audio and of the given positions of text. Divided by the time of a step it is the bandwidth
+// reached.
 func (d *Decoder) StepBytes(positions int) int64 {
 	return d.weightBytes() + d.head.Bytes() + d.cacheBytes(d.dims.AudioPositions+positions)
 }

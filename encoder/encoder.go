@@ -15,8 +15,8 @@ import (
 	"verity/precision"
 )
 
-// Options configures an Encoder. The zero value runs on one thread and keeps
-// the weights as exact as the file has them.
+// Options configures an Encoder. The zero value runs on one thread with weights as exact as those
+// of the file.
 type Options struct {
 	// Pool runs the products. Nil means the caller's goroutine alone.
 	Pool *parallel.Pool
@@ -104,12 +104,12 @@ func (e *Encoder) Encode(ctx context.Context, mel *audio.Mel) (*Features, error)
 	return e.EncodeYielding(ctx, mel, func() {})
 }
 
-// EncodeYielding is Encode, and calls yield after every layer so that other work can use the
+// EncodeYielding is Encode, but calls yield after every layer so that other work can use the
 // threads.
 func (e *Encoder) EncodeYielding(ctx context.Context, mel *audio.Mel, yield func()) (*Features, error) {
 	d := e.dims
 	if mel.Bins != d.MelBins || mel.Frames < 2 || mel.Frames > 2*d.AudioPositions || mel.Frames%2 != 0 {
-		return nil, fmt.Errorf("encoder: log-mel window: got %d bins × %d frames, want %d × %d, or fewer frames, an even number",
+		return nil, fmt.Errorf("encoder: log-mel window: got %d bins × %d frames, want %d × an even number of at most %d",
 			mel.Bins, mel.Frames, d.MelBins, 2*d.AudioPositions)
 	}
 	w := e.buffers.Get().(*buffers)
@@ -163,7 +163,8 @@ func (b *block) apply(e *Encoder, w *buffers, x []float32) {
 // locateNaN encodes a window again into x and reports where NaN or Inf first appear.
 func (e *Encoder) locateNaN(w *buffers, x []float32, mel *audio.Mel) string {
 	if i := notFinite(mel.Data); i >= 0 {
-		return fmt.Sprintf("bin %d of frame %d of the log-mel is NaN or Inf: the audio is corrupt", i/mel.Frames, i%mel.Frames)
+		return fmt.Sprintf("bin %d of frame %d of the log-mel is NaN or Inf: the audio is corrupt",
+			i/mel.Frames, i%mel.Frames)
 	}
 	if e.stem(w, x, mel); notFinite(x) >= 0 {
 		return "the convolutions produced NaN or Inf: their weights are corrupt"

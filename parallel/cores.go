@@ -2,11 +2,10 @@ package parallel
 
 import "runtime"
 
-// fastCores returns how many threads a pool has by default: as many as Go may run at the
-// same time, but where some cores are slow (Apple's efficiency cores, the small ones of
-// big.LITTLE) only as many as there are others. Threads take parts of one another when they
-// are done, so a slow core holds up the end of a job by one part at most; but a step of the
-// decoder is a hundred jobs of few parts, and each of them would wait for that part.
+// fastCores returns how many threads a pool has by default: as many as Go may run at the same time,
+// without slow cores (Apple's efficiency cores, the small ones of big.LITTLE). Threads steal parts
+// from each other, so a slow core delays a job by one part at most. But a step of the decoder is a
+// hundred jobs of few parts, and each of them would wait for that part.
 func fastCores() int {
 	procs := runtime.GOMAXPROCS(0)
 	if n := systemFastCores(); n > 0 {

@@ -2,7 +2,7 @@ package parallel
 
 import "golang.org/x/sys/unix"
 
-// systemFastCores is the number of performance cores; 0 on Intel's Macs, which have one kind.
+// systemFastCores returns the number of performance cores; 0 on Intel's Macs, which have one kind.
 func systemFastCores() int {
 	n, err := unix.SysctlUint32("hw.perflevel0.logicalcpu")
 	if err != nil {

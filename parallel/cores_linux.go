@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// systemFastCores counts by the capacities that Linux states where cores differ, 1024 being
-// the fastest; 0 means it states none.
+// systemFastCores counts by the capacities that Linux lists where cores differ, 1024 for the
+// fastest. It returns 0 if Linux lists none.
 // Source: Linux, Documentation/ABI/testing/sysfs-devices-system-cpu.
 func systemFastCores() int { return readFastCores("/sys/devices/system/cpu") }
 

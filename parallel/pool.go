@@ -10,7 +10,7 @@ import (
 
 // spinTime is how long a thread without work looks for some before it sleeps:
 // longer than the serial code between two kernels of a token, short enough not
-// to matter to anybody else. Waking a sleeper costs 5 to 50 µs.
+// to slow other programs. Waking a sleeping thread takes 5 to 50 µs.
 const spinTime = 100 * time.Microsecond
 
 // A Task is a job cut into parts. It is an interface so that one reused struct
@@ -218,7 +218,7 @@ func (p *Pool) join() {
 
 // work is the life of a worker, thread me: do parts, spin, sleep.
 func (p *Pool) work(w *worker, me int) {
-	debug.SetPanicOnFault(true) // a part may read a mapped file that was cut short; do hands the panic on
+	debug.SetPanicOnFault(true) // a part may read a mapped file that was cut short; do passes the panic on
 	mine := &p.shares[me]
 	for !p.closed.Load() {
 		p.doParts(me)
@@ -229,7 +229,7 @@ func (p *Pool) work(w *worker, me int) {
 			continue
 		}
 		w.asleep.Store(true)
-		if mine.left() || p.closed.Load() { // it came while we lay down
+		if mine.left() || p.closed.Load() { // work arrived before asleep was set
 			w.rouse()
 		}
 		<-w.wake

@@ -2,9 +2,9 @@
 //
 //	option → [Parse] → [Precision] → loader, kernels, caches
 //
-// A [Format] is how numbers are stored. A [Precision] has a format for weights, and one for
-// the keys and values of attention. Zero means that it is chosen automatically. Integer weights are multiplied by
-// activations rounded to int8, others by float32.
+// A [Format] is how numbers are stored. A [Precision] has a format for weights, and one for the keys
+// and values of attention. Zero means that it is chosen automatically. Integer weights are
+// multiplied by activations rounded to int8, others by float32.
 //
 // The type that a file stores is independent of this: the loader converts it.
 //

@@ -37,11 +37,11 @@ func Parse(s string) (Precision, error) {
 	}
 	for _, part := range parts[1:] {
 		key, value, _ := strings.Cut(part, "=")
-		of := map[string]*Format{"cache": &p.Cache, "head": &p.Head}[key]
-		if of == nil {
+		format := map[string]*Format{"cache": &p.Cache, "head": &p.Head}[key]
+		if format == nil {
 			return Precision{}, fmt.Errorf("%q: want cache=FORMAT or head=FORMAT", part)
 		}
-		if *of, err = ParseFormat(value); err != nil {
+		if *format, err = ParseFormat(value); err != nil {
 			return Precision{}, fmt.Errorf("%s: %w", key, err)
 		}
 	}

@@ -19,9 +19,9 @@ const decodeShare = 1.0 / 16
 // read once for all of them. A member's logits have the same bits as alone, so members
 // may join, leave, and bring any number of rows.
 //
-// A pass starts when every member waits for one, so the memory of its logits can be shared
-// without a copy: they stay valid until their reader waits again. The price is that a
-// goroutine may be a member only while it decodes, since the others wait for it.
+// A pass starts when every member waits for one, so its logits can be shared without a copy: they
+// stay valid until their reader waits again. The price is that a goroutine may be a member only
+// while it decodes, because the others wait for it.
 //
 // Passes of an assistant's decoder go before those of the target. So all members that
 // draft do so together, each with its own draft length, and then all verify together.
@@ -142,12 +142,12 @@ func (q *queue) reportPass(members, rows int) {
 	}
 }
 
-// Busy returns the wall time in which there were members and nothing was encoded: the
-// time that rounds took.
+// Busy returns the wall time during which there were members and nothing was encoded: the time
+// spent in rounds.
 func (b *Batch) Busy() time.Duration { return b.threads.busyTime() }
 
 // WithAllThreads runs work that uses all threads, such as the encoding of a window, while
-// no pass runs. Works run one at a time. The caller must not be a member, because the
+// no pass runs. Only one work runs at a time. The caller must not be a member, because the
 // others would wait for it. The work must call yield every few milliseconds, so that
 // members can run passes for their share of the time.
 func (b *Batch) WithAllThreads(ctx context.Context, work func(yield func()) error) error {

@@ -371,9 +371,9 @@ func TestBatchSharesLogits(t *testing.T) {
 	wg.Wait()
 }
 
-// TestBatchStranger checks that rows of a goroutine that is no member any more run alone,
-// in memory of its own, whether there are no members, one or two; and that a second Leave
-// takes no other's place.
+// TestBatchStranger checks that rows of a goroutine that is no longer a member run alone, in memory
+// of its own, whether there are no members, one or two; and that a second Leave removes no other
+// member.
 func TestBatchStranger(t *testing.T) {
 	d := open(t, nil)
 	b := New(d)
@@ -403,7 +403,7 @@ func TestBatchStranger(t *testing.T) {
 			wg.Go(func() { lent[i] = ask(m, 1, new([]float32)) })
 		}
 		wg.Wait()
-		// The members still read what they were lent.
+		// The members still read the logits of their pass.
 		for _, o := range []decoder.Runner{stranger, stranger.ForDecoder(d)} {
 			if got := ask(o, 2, new([]float32)); !equalBits(got, want[1]) {
 				t.Errorf("beside %d members: other logits", n)
@@ -462,9 +462,9 @@ func TestBatchAllocates(t *testing.T) {
 	close(again)
 }
 
-// TestProcessor checks that neither two windows nor a window and a pass use the threads
+// TestArbiter checks that neither two windows nor a window and a pass use the threads
 // at the same time, and that all make progress.
-func TestProcessor(t *testing.T) {
+func TestArbiter(t *testing.T) {
 	var p arbiter
 	p.init()
 	var users atomic.Int32

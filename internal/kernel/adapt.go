@@ -9,6 +9,9 @@ import (
 // full panels, or multiples of a vector. Its adapter takes any size and checks the
 // bounds. Adapters are the same on every architecture.
 
+// A rowsFunc adds products to the sums of one panel: see tileFunc and tileInt8Func.
+type rowsFunc[S, X, W any] = func(acc []S, x []X, stride, rows int, w []W, next hint)
+
 // An asmRows is a tileFunc, or its like for int8, for as many rows as it has bodies for. n
 // is the number of steps along k. stride, ahead and pace are in bytes. At step k, the tile
 // prefetches w+ahead+k·pace.
@@ -16,7 +19,7 @@ type asmRows[S, X any] = func(acc *S, x *X, stride int, w *byte, n, ahead, pace,
 
 // byRows returns a tileFunc that uses tile for up to most rows at a time, in steps of so
 // many k.
-func byRows[W, S, X any](tile asmRows[S, X], most, step int) func(acc []S, x []X, stride, rows int, w []W, next hint) {
+func byRows[W, S, X any](tile asmRows[S, X], most, step int) rowsFunc[S, X, W] {
 	return func(acc []S, x []X, stride, rows int, w []W, next hint) {
 		n := len(w) / panel
 		if n == 0 || rows == 0 {
@@ -27,7 +30,8 @@ func byRows[W, S, X any](tile asmRows[S, X], most, step int) func(acc []S, x []X
 		for r := 0; r < rows; {
 			m := g.next()
 			next.fetch(r, m)
-			tile(&acc[r*panel], &x[r*stride], stride*int(unsafe.Sizeof(x[0])), (*byte)(unsafe.Pointer(&w[0])), n/step, g.ahead, g.pace, m)
+			tile(&acc[r*panel], &x[r*stride], stride*int(unsafe.Sizeof(x[0])), (*byte)(unsafe.Pointer(&w[0])),
+				n/step, g.ahead, g.pace, m)
 			r += m
 		}
 	}
@@ -47,11 +51,12 @@ func chainWith(tile asmRows[float32, float32]) func(dst, w, x []float32) {
 // byDepth wraps a tileFunc that reads its weights several times. It passes step k of them
 // at a time, so few that they stay in the first-level cache. Up to most rows, but not one
 // alone, prefetch the next.
-func byDepth[S, X, W any](step, most int, tile func(acc []S, x []X, stride, rows int, w []W, next hint)) func(acc []S, x []X, stride, rows int, w []W, next hint) {
+func byDepth[S, X, W any](step, most int, tile rowsFunc[S, X, W]) rowsFunc[S, X, W] {
 	return func(acc []S, x []X, stride, rows int, w []W, next hint) {
 		next.block = rows > 1 && rows <= most
 		for k, n := 0, len(w)/panel; k < n; k += step {
-			tile(acc, x[k:], stride, rows, w[k*panel:min(k+step, n)*panel], next.at(k, n-step, panel*int(unsafe.Sizeof(w[0]))))
+			width := panel * int(unsafe.Sizeof(w[0]))
+			tile(acc, x[k:], stride, rows, w[k*panel:min(k+step, n)*panel], next.at(k, n-step, width))
 		}
 	}
 }
@@ -120,7 +125,9 @@ func transposeWordsWith(f func(to, from *byte, stride, rows, cols, flip int)) tr
 // transposeHalvesWith returns a function that transposes elements of two bytes, which take wide
 // bytes at their destination: by f for multiples of sixteen rows and eight columns, by
 // ref for the rest.
-func transposeHalvesWith(f func(to, from *byte, stride, rows, cols int), wide int, ref transposeHalvesFunc) transposeHalvesFunc {
+func transposeHalvesWith(
+	f func(to, from *byte, stride, rows, cols int), wide int, ref transposeHalvesFunc,
+) transposeHalvesFunc {
 	return func(to, from []byte, stride, rows, cols int) {
 		m, n := rows&^15, cols&^7
 		if m == 0 || n == 0 {
@@ -151,7 +158,9 @@ func byStep[D, S any](step int, f func(dst *D, x *S, n int), ref func(dst []D, x
 }
 
 // byNumber is byStep for an operation that has a number.
-func byNumber[D any](step int, f func(dst *D, x *float32, n int, by float32), ref func(dst []D, x []float32, by float32)) func(dst []D, x []float32, by float32) {
+func byNumber[D any](
+	step int, f func(dst *D, x *float32, n int, by float32), ref func(dst []D, x []float32, by float32),
+) func(dst []D, x []float32, by float32) {
 	return func(dst []D, x []float32, by float32) {
 		n := len(x) &^ (step - 1)
 		ref(dst[n:], x[n:], by)
@@ -161,9 +170,11 @@ func byNumber[D any](step int, f func(dst *D, x *float32, n int, by float32), re
 	}
 }
 
-// transposeWith returns a transposeNarrowFunc that uses f for multiples of eight rows and columns, and
-// rest for the others.
-func transposeWith(f func(dst *uint16, x *float32, stride, rows, cols int), rest transposeNarrowFunc) transposeNarrowFunc {
+// transposeWith returns a transposeNarrowFunc that uses f for multiples of eight rows and columns,
+// and rest for the others.
+func transposeWith(
+	f func(dst *uint16, x *float32, stride, rows, cols int), rest transposeNarrowFunc,
+) transposeNarrowFunc {
 	return func(dst []uint16, x []float32, stride, rows, cols int) {
 		if rows == 0 || cols == 0 {
 			return
@@ -185,8 +196,8 @@ func transposeWith(f func(dst *uint16, x *float32, stride, rows, cols int), rest
 // halfRows hold a row of a tile, rounded.
 var halfRows = sync.Pool{New: func() any { return new([panelKeys]uint16) }}
 
-// transposeByRows returns a transposeNarrowFunc that uses narrow, for tiles too small for transposeWith: a
-// single token has one row.
+// transposeByRows returns a transposeNarrowFunc that uses narrow, for tiles too small for
+// transposeWith: a single token has one row.
 func transposeByRows(narrow func(dst []uint16, x []float32)) transposeNarrowFunc {
 	return func(dst []uint16, x []float32, stride, rows, cols int) {
 		half := halfRows.Get().(*[panelKeys]uint16)

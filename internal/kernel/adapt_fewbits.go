@@ -5,15 +5,21 @@ import "unsafe"
 // An asmSums adds groups of products for up to most rows, as tileGroupsFunc and
 // directGroupsFunc say, the former without more and the latter without ahead. Strides are
 // in bytes. n is the number of groups.
-type asmSums = func(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero, ahead, rows int)
+type asmSums = func(
+	acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int,
+	codes, wScale, more *byte, n, zero, ahead, rows int,
+)
 
 // sumsByRows calls f for parts of the rows of about equal size.
-func sumsByRows(f asmSums, most int, acc []float32, x groupedRows, rows int, codes, wScale, more *byte, n int, zero int32, ahead int) {
+func sumsByRows(
+	f asmSums, most int, acc []float32, x groupedRows, rows int, codes, wScale, more *byte, n int, zero int32, ahead int,
+) {
 	last := (rows - 1) * x.groups
 	_, _, _, _ = acc[rows*panel-1], x.q[(rows-1)*x.stride+n*groupSize-1], x.start[last+n-1], x.scale[last+n-1]
 	for r, left := 0, (rows+most-1)/most; r < rows; left-- {
 		m := (rows - r + left - 1) / left
-		f(&acc[r*panel], &x.q[r*x.stride], x.stride, &x.start[r*x.groups], &x.scale[r*x.groups], 4*x.groups, codes, wScale, more, n, int(zero), ahead, m)
+		f(&acc[r*panel], &x.q[r*x.stride], x.stride, &x.start[r*x.groups], &x.scale[r*x.groups], 4*x.groups,
+			codes, wScale, more, n, int(zero), ahead, m)
 		r += m
 	}
 }
@@ -50,7 +56,9 @@ func expandWith(f func(dst, codes, more *byte, groups, ahead int), size int) exp
 
 // quantiseGroupsWith returns a quantise function that uses f for whole groups and
 // quantiseGroupsRef for the rest.
-func quantiseGroupsWith(f func(q *byte, scale *float32, start *int32, x *float32, groups int)) func(q []byte, scale []float32, start []int32, x []float32) {
+func quantiseGroupsWith(
+	f func(q *byte, scale *float32, start *int32, x *float32, groups int),
+) func(q []byte, scale []float32, start []int32, x []float32) {
 	return func(q []byte, scale []float32, start []int32, x []float32) {
 		n := len(x) / groupSize
 		quantiseGroupsRef(q[n*groupSize:], scale[n:], start[n:], x[n*groupSize:])

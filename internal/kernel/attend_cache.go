@@ -106,10 +106,9 @@ func (k *Keys) put(head, d, cols, pos, n int, x []float32, xStride int) {
 	}
 }
 
-// CopyPrefix copies the keys at positions 0 … n-1 of another cache, which must have the
-// same heads, dim and format. It panics if either is too small.
+// CopyPrefix copies the keys at positions 0 … n-1 of another cache. Both must have the same heads,
+// dim and format, and at least n positions.
 func (k *Keys) CopyPrefix(from *Keys, n int) {
-	checkCopy(k.heads == from.heads && k.dim == from.dim && k.format == from.format, n, k.capacity, from.capacity)
 	panels := (n + panelKeys - 1) / panelKeys
 	for h := range k.heads {
 		k.copy(k.at(h, 0), &from.store, from.at(h, 0), panels*k.depth*panelKeys)
@@ -130,13 +129,14 @@ type Values struct {
 	cols                 int // dim rounded up to panels
 	groupsOf4            int // groups of four positions
 	store
-	scale []float32 // of int8: [head][quad][4]
+	scale []float32 // of int8: [head][group of four][4]
 }
 
 // NewValues returns a cache of zeros in the format d: F32, F16 or Int8. It panics on
 // another format.
 func NewValues(heads, dim, capacity int, d precision.Format) *Values {
-	v := &Values{heads: heads, dim: dim, capacity: capacity, groupsOf4: (capacity + 3) / 4, cols: (dim + panel - 1) / panel * panel}
+	v := &Values{heads: heads, dim: dim, capacity: capacity, groupsOf4: (capacity + 3) / 4}
+	v.cols = (dim + panel - 1) / panel * panel
 	if d != precision.Int8 {
 		v.store = newStore(heads*capacity*v.cols, d)
 		return v
@@ -172,29 +172,17 @@ func (v *Values) put(head, d, cols, pos, n int, x []float32, xStride int) {
 	}
 }
 
-// CopyPrefix copies the values at positions 0 … n-1 of another cache, which must have the
-// same heads, dim and format. It panics if either is too small.
+// CopyPrefix copies the values at positions 0 … n-1 of another cache, as [Keys.CopyPrefix] does keys.
 func (v *Values) CopyPrefix(from *Values, n int) {
-	checkCopy(v.heads == from.heads && v.dim == from.dim && v.format == from.format, n, v.capacity, from.capacity)
 	for h := range v.heads {
 		if !v.isInt8() {
 			v.copy(v.at(h, 0), &from.store, from.at(h, 0), n*v.cols)
 			continue
 		}
-		for p := 0; p < v.cols; p += panel { // 4·panel bytes a quad
+		for p := 0; p < v.cols; p += panel { // a group of four has 4·panel bytes
 			v.copy(v.at(h, 0)+p*4*v.groupsOf4, &from.store, from.at(h, 0)+p*4*from.groupsOf4, (n+3)/4*4*panel)
 		}
 		copy(v.scale[h*4*v.groupsOf4:][:n], from.scale[h*4*from.groupsOf4:])
-	}
-}
-
-// checkCopy panics unless CopyPrefix can copy n positions.
-func checkCopy(same bool, n, to, from int) {
-	if !same {
-		panic("kernel: CopyPrefix between caches of different kinds")
-	}
-	if n < 0 || n > to || n > from {
-		panic("kernel: CopyPrefix beyond the capacity")
 	}
 }
 

@@ -4,8 +4,8 @@ package kernel
 
 import "unsafe"
 
-// tallAMX are the kernels of tall tiles by the tile unit.
-var tallAMX = &manyQueryOps{
+// manyQueriesAMX runs tiles of many queries on the tile unit.
+var manyQueriesAMX = &manyQueryOps{
 	score: func(t *manyQueryTile, dst []float32, stride int, q, k []byte, kScale []float32, rows, panels int) {
 		keys := panels * panelKeys
 		_, _, _, _ = dst[(rows-1)*stride+keys-1], q[rows*manyQueryDim-1], k[keys*manyQueryDim-1], kScale[keys-1]

@@ -2,8 +2,8 @@ package kernel
 
 import "math"
 
-// manyQueryOps are kernels for a tile of minManyQueries to int8TileRows queries in heads of manyQueryDim,
-// which is what the encoders of all published models have nearly everywhere.
+// manyQueryOps are kernels for a tile of minManyQueries to int8TileRows queries in heads of
+// manyQueryDim: nearly all tiles in the encoders of published models.
 type manyQueryOps struct {
 	// score is a scoreInt8Func that also keeps the largest scores, in t.rows.
 	score func(t *manyQueryTile, dst []float32, stride int, q, k []byte, kScale []float32, rows, panels int)
@@ -35,7 +35,7 @@ type queryRow struct {
 	_     [14]uint32
 }
 
-// hasManyQueries reports whether n rows go through the kernels of tall tiles.
+// hasManyQueries reports whether n rows go through manyQueryOps.
 func (j *attendJob) hasManyQueries(n int) bool {
 	return use.attendInt8.manyQueries != nil && n >= minManyQueries && j.dim == manyQueryDim
 }

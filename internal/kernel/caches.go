@@ -11,23 +11,20 @@ import (
 // shares with other threads of the core alone.
 type cacheSizes struct{ First, Second int }
 
-// caches is what the machine says of its caches, and where it says nothing, what the
-// smallest of today's processors have. Blockings follow from it; results do not.
-var caches = cachesOr(cacheSizes{First: 32 << 10, Second: 512 << 10})
-
-// cachesOr returns what the machine says, else d. What cannot be is not believed.
-func cachesOr(d cacheSizes) cacheSizes {
+// caches are the sizes that the machine reports. Sizes that are missing or implausible are replaced
+// by those of the smallest of today's processors. Block sizes depend on them; results do not.
+var caches = func() cacheSizes {
 	c := machineCaches()
 	if c.First < 8<<10 || c.First > 1<<20 {
-		c.First = d.First
+		c.First = 32 << 10
 	}
 	if c.Second < c.First || c.Second > 64<<20 {
-		c.Second = max(d.Second, c.First)
+		c.Second = max(512<<10, c.First)
 	}
 	return c
-}
+}()
 
-// add notes a cache. One of instructions is of no interest at any level.
+// add sets the size of a level, unless the cache is of instructions.
 func (c *cacheSizes) add(level int, instructions bool, size int) {
 	switch {
 	case instructions:
@@ -38,7 +35,7 @@ func (c *cacheSizes) add(level int, instructions bool, size int) {
 	}
 }
 
-// systemCaches returns what Linux says; other systems have no such files.
+// systemCaches returns the sizes that Linux reports; other systems have no such files.
 func systemCaches() cacheSizes { return readCaches("/sys/devices/system/cpu/cpu0/cache") }
 
 // readCaches reads a directory as Linux has it for each processor.

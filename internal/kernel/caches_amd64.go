@@ -10,8 +10,7 @@ const (
 	amdCaches   = 0x8000001d
 )
 
-// machineCaches asks the processor, and Linux if it says nothing, as in some virtual
-// machines.
+// machineCaches asks the processor. Some virtual machines report nothing; then it asks Linux.
 func machineCaches() (c cacheSizes) {
 	leaf := uint32(intelCaches)
 	_, vendor, _, _ := cpuid(0, 0)

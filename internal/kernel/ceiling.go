@@ -106,7 +106,8 @@ type ceilingKernels struct {
 }
 
 var ceilingsRef = ceilingKernels{
-	fma: fmaPeakRef, fmaPerRound: panel, dot: dotPeakRef, dotPerRound: panel, vector: vectorPeakRef, vectorPerRound: panel, read: readRef,
+	fma: fmaPeakRef, fmaPerRound: panel, dot: dotPeakRef, dotPerRound: panel,
+	vector: vectorPeakRef, vectorPerRound: panel, read: readRef,
 }
 
 func fmaPeakRef(n int) {

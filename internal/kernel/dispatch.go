@@ -35,7 +35,9 @@ func (s set) named(name string, ok bool) set {
 var (
 	// sets are those of this architecture, the best first, then plain Go, which defines what
 	// the others compute.
-	sets = append(setsOfArch(), set{"ref", true, tilesRef, int8Ref, fewBitsRef, attendRef, attendInt8Ref, packingRef, vectorRef, ceilingsRef})
+	sets = append(setsOfArch(), set{
+		"ref", true, tilesRef, int8Ref, fewBitsRef, attendRef, attendInt8Ref, packingRef, vectorRef, ceilingsRef,
+	})
 
 	// use is the first that this CPU can run.
 	use = usable()[0]

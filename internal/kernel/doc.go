@@ -1,6 +1,6 @@
 // Package kernel is the arithmetic of the engine: matrix products, attention,
-// norms and elementary functions over float32, with weights stored as f32, f16, int8,
-// or in few bits with scales for groups of 32 (mxfp6, int4, int4z), and caches as f32, f16 or int8.
+// norms and elementary functions over float32. Weights are stored as f32, f16, int8, or in few
+// bits with scales for groups of 32 (mxfp6, int4, int4z); caches as f32, f16 or int8.
 //
 //	tensors → [Pack] → [Matrix] ─┐
 //	activations ─────────────────┴→ [MatMul] → activations

@@ -66,18 +66,11 @@ func (m *Matrix) zerosFrom(at, n int) []byte { return m.zeros[at*panel%len(m.zer
 // groups returns how many groups a row has.
 func (m *Matrix) groups() int { return (m.in + groupSize - 1) / groupSize }
 
-// FillPacked copies rows lo … hi-1 of w into outputs first, first+1, … of m, which must
-// be in the same format, on all threads of p. It is an error if w has another width, or
-// too many rows.
-func (m *Matrix) FillPacked(p *parallel.Pool, first int, w *quant.Matrix, lo, hi int) error {
-	if m.grouped == nil || precision.Format(w.Format) != m.format {
-		return fmt.Errorf("kernel: weights in %v for a matrix in %v", w.Format, m.format)
-	}
-	if w.Cols != m.in || lo < 0 || hi < lo || hi > w.Rows || first < 0 || hi-lo > m.out-first {
-		return fmt.Errorf("kernel: rows %d … %d of weights [%d %d] for outputs %d … of a matrix [%d %d]", lo, hi-1, w.Rows, w.Cols, first, m.out, m.in)
-	}
-	if hi == lo {
-		return nil
+// FillPacked copies rows lo … hi-1 of w into outputs first, first+1, … of m, on all threads of p.
+// It panics if w has another format or width, or too few rows, or m too few outputs.
+func (m *Matrix) FillPacked(p *parallel.Pool, first int, w *quant.Matrix, lo, hi int) {
+	if precision.Format(w.Format) != m.format || w.Cols != m.in || lo < 0 || hi > w.Rows || first < 0 || hi-lo > m.out-first {
+		panic("kernel: FillPacked of weights that do not fit")
 	}
 	from, to := first/panel, (first+hi-lo+panel-1)/panel
 	p.For(to-from, 1, func(a, b int) {
@@ -86,7 +79,6 @@ func (m *Matrix) FillPacked(p *parallel.Pool, first int, w *quant.Matrix, lo, hi
 			m.packGroups(o, w, lo+o-first, end-o)
 		}
 	})
-	return nil
 }
 
 // roundGroups rounds the rows of w to nearest and stores them as outputs o, o+1, …, all
@@ -97,7 +89,7 @@ func (f *packer) roundGroups(m *Matrix, o int, w tensor.Tensor) error {
 	for i := range w.Shape[0] {
 		widen(f.wide, w, i*m.in)
 		if most := maxAbsRef(f.wide); most > maxAbsRef([]float32{quant.Largest}) {
-			return fmt.Errorf("kernel: output %d has a weight that is infinite, not a number or above %d, which %v cannot represent",
+			return fmt.Errorf("kernel: output %d has a weight that is NaN, Inf or above %d, which %v cannot represent",
 				o+i, quant.Largest, m.format)
 		}
 		rows.Nearest(i, f.wide)
@@ -131,7 +123,8 @@ func (t *matmul) sumGroups(s *scratch, p, first, rows int) {
 	for g := 0; g < groups; g += fewBitsBlock {
 		n, at := min(fewBitsBlock, groups-g), p*groups+g
 		u, scales := m.expand(s, at, n)
-		part := groupedRows{q: x.q[g*groupSize:], start: x.start[g:], scale: x.scale[g:], stride: x.stride, groups: groups}
+		part := x
+		part.q, part.start, part.scale = x.q[g*groupSize:], x.start[g:], x.scale[g:]
 		ahead := distance(u, m.data) + (at+n)*f.size // the codes to expand next
 		use.fewBits.tile(s.acc[:], part, rows, u, scales, f.zero, ahead)
 	}

@@ -60,7 +60,9 @@ type tileGroupsFunc = func(acc []float32, x groupedRows, rows int, u []byte, wSc
 // scales as they lie in memory. more is the zeros of the columns, or the table of six bits.
 type directGroupsFunc = func(acc []float32, x groupedRows, rows int, codes, scales, more []byte, zero int32)
 
-var fewBitsRef = fewBitsKernels{quantise: quantiseGroupsRef, nibbles: nibblesRef, mxfp6: mxfp6Ref, powers: powersRef, tile: tileGroupsRef}
+var fewBitsRef = fewBitsKernels{
+	quantise: quantiseGroupsRef, nibbles: nibblesRef, mxfp6: mxfp6Ref, powers: powersRef, tile: tileGroupsRef,
+}
 
 // quantiseGroupsRef rounds a row to int8 by groups. There are len(scale) groups; the last
 // one is padded with zeros.

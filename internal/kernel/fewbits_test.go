@@ -90,9 +90,7 @@ func testFewBits(t *testing.T, pool *parallel.Pool, rng *rand.Rand, f precision.
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.FillPacked(nil, 0, w, 0, out); err != nil {
-		t.Fatal(err)
-	}
+	m.FillPacked(nil, 0, w, 0, out)
 	x, bias, dst := poisoned(rows*in, uniform(rng)), poisoned(out, uniform(rng)), poisoned(rows*out, uniform(rng))
 	if rows > 2 { // groups of zeros and of what is not finite
 		clear(x[:min(32, in)])
@@ -126,9 +124,7 @@ func TestRoundedFormats(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := w.FillPacked(nil, 0, groupedWeights(f, rng, 2*dim, in), 0, 2*dim); err != nil {
-					t.Fatal(err)
-				}
+				w.FillPacked(nil, 0, groupedWeights(f, rng, 2*dim, in), 0, 2*dim)
 				var keys [2]*Keys
 				for i, kept := range []*RoundedRows{nil, &keep} {
 					keys[i] = NewKeys(1, dim, rows, precision.F32)
@@ -156,9 +152,7 @@ func TestFewBitsRow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := m.FillPacked(nil, 1, w, 0, out); err != nil {
-				t.Fatal(err)
-			}
+			m.FillPacked(nil, 1, w, 0, out)
 			want, got := make([]float32, in), make([]float32, in)
 			floats := make([]float32, 0, out*in)
 			for o := range out {
@@ -284,18 +278,14 @@ func TestFillPackedPieces(t *testing.T) {
 		const out, in = 200, 100
 		w := groupedWeights(f, rng, out, in)
 		whole, err := NewMatrix(f, out, in)
-		if err == nil {
-			err = whole.FillPacked(nil, 0, w, 0, out)
-		}
 		pieces, failed := NewMatrix(f, out, in)
 		if err != nil || failed != nil {
 			t.Fatal(err, failed)
 		}
+		whole.FillPacked(nil, 0, w, 0, out)
 		cuts := []int{0, 1, 64, 64, 70, 129, 199, out}
 		for i, lo := range cuts[:len(cuts)-1] {
-			if err := pieces.FillPacked(pool, lo, w, lo, cuts[i+1]); err != nil {
-				t.Fatal(err)
-			}
+			pieces.FillPacked(pool, lo, w, lo, cuts[i+1])
 		}
 		if !bytes.Equal(pieces.data, whole.data) || !bytes.Equal(pieces.scales, whole.scales) || !bytes.Equal(pieces.zeros, whole.zeros) {
 			t.Errorf("%v: packed in pieces is not what is packed at once", f)
@@ -303,7 +293,8 @@ func TestFillPackedPieces(t *testing.T) {
 	}
 }
 
-func TestFillPackedErrors(t *testing.T) {
+// TestFillErrors checks that weights out of range are errors and that weights that do not fit panic.
+func TestFillErrors(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	w := groupedWeights(precision.Int4, rng, 4, 64)
 	m, err := NewMatrix(precision.Int4, 3, 64)
@@ -314,24 +305,30 @@ func TestFillPackedErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, err := range map[string]error{
-		"too many rows":  m.FillPacked(nil, 0, w, 0, 4),
-		"no such rows":   m.FillPacked(nil, 0, w, 3, 5),
-		"other format":   half.FillPacked(nil, 0, w, 0, 4),
-		"below":          m.FillPacked(nil, -1, w, 0, 1),
-		"other width":    m.FillPacked(nil, 0, groupedWeights(precision.Int4, rng, 3, 32), 0, 3),
-		"beyond":         m.FillPacked(nil, 1, w, 0, 3),
-		"too large":      m.Fill(nil, 0, tensor.FromFloat32(slices.Repeat([]float32{1e6}, 64), 1, 64)),
-		"not a number":   m.Fill(nil, 0, tensor.FromFloat32(slices.Repeat([]float32{float32(math.NaN())}, 64), 1, 64)),
-		"another family": m.FillPacked(nil, 0, groupedWeights(precision.MXFP6, rng, 3, 64), 0, 3),
-	} {
-		if err == nil {
+	for name, v := range map[string]float32{"too large": 1e6, "not a number": float32(math.NaN())} {
+		if err := m.Fill(nil, 0, tensor.FromFloat32(slices.Repeat([]float32{v}, 64), 1, 64)); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if err := m.FillPacked(nil, 0, w, 1, 4); err != nil {
-		t.Error(err)
+	for name, f := range map[string]func(){
+		"too many rows":  func() { m.FillPacked(nil, 0, w, 0, 4) },
+		"no such rows":   func() { m.FillPacked(nil, 0, w, 3, 5) },
+		"other format":   func() { half.FillPacked(nil, 0, w, 0, 4) },
+		"below":          func() { m.FillPacked(nil, -1, w, 0, 1) },
+		"other width":    func() { m.FillPacked(nil, 0, groupedWeights(precision.Int4, rng, 3, 32), 0, 3) },
+		"beyond":         func() { m.FillPacked(nil, 1, w, 0, 3) },
+		"another family": func() { m.FillPacked(nil, 0, groupedWeights(precision.MXFP6, rng, 3, 64), 0, 3) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			f()
+		}()
 	}
+	m.FillPacked(nil, 0, w, 1, 4)
 }
 
 // BenchmarkFewBits reports the bytes of weights read in a second, and operations.

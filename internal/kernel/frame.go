@@ -104,8 +104,8 @@ func maxIntoRef(dst, x []float32) {
 	}
 }
 
-// ScaleLogMel sets dst to (max(x, least) + 4) / 4, the values of a log-mel spectrogram; dst may be x. It
-// panics if dst is shorter than x.
+// ScaleLogMel sets dst to (max(x, least) + 4) / 4, the values of a log-mel spectrogram; dst may be
+// x. It panics if dst is shorter than x.
 func ScaleLogMel(dst, x []float32, least float32) { use.vector.scaleLogMel(dst[:len(x)], x, least) }
 
 func scaleLogMelRef(dst, x []float32, least float32) {

@@ -13,7 +13,7 @@ type int8Kernels struct {
 	store       finishInt8Func
 	add         finishInt8Func
 
-	// Of a processor whose only product of bytes is that of AVX2: what fours says.
+	// For a processor whose only product of bytes is that of AVX2; see packedBy4.
 	signed        func(dst []byte, x []uint8, found *wordMask) int32
 	tilePackedBy4 asmRows[int32, uint8]
 	outliers      func(acc, offset, start, list, count *int32, most int, w *byte, rows int)
@@ -37,7 +37,7 @@ type int8Kernels struct {
 // x holds the rounded value plus int8Zero: on amd64 it is unsigned, since VPDPBUSD takes
 // one unsigned and one signed factor, and Matrix.offset, -int8Zero·Σw, cancels it in the end. int32 sums
 // wrap, so only the final one has to fit. Nothing saturates: AVX2, whose u8×s8 product
-// would, widens both factors to 16 bits, or takes outliers apart (fours).
+// would, widens both factors to 16 bits, or multiplies outliers apart (packedBy4).
 type tileInt8Func = func(acc []int32, x []uint8, stride, rows int, w []int8, next hint)
 
 // starting returns tile, which adds, for sums that may start at 0.
@@ -60,8 +60,7 @@ func starting(tile tileInt8Func) tileInt8Func {
 //	dst[r·stride+c] += s + bias[c]    (add)
 type finishInt8Func = func(dst []float32, acc, offset []int32, xScale, scale, bias []float32, stride, rows int)
 
-// int8Signs, by exclusive or, adds int8Zero to eight int8 at a time, and takes it off
-// again.
+// int8Signs, by exclusive or, adds int8Zero to eight int8 at a time, or subtracts it.
 const int8Signs = 0x0101010101010101 * int8Zero
 
 var int8Ref = int8Kernels{

@@ -105,10 +105,11 @@ func setsOfArch() []set {
 
 	amx := avx512
 	amx.int8s = int8AMX(amx.int8s)
-	amx.attendInt8.manyQueries = tallAMX
+	amx.attendInt8.manyQueries = manyQueriesAMX
 	amx.ceilings.dot, amx.ceilings.dotPerRound = amxPeak, 4*amxRows*amxRows*amxDepth
 	return []set{
-		amx.named("amx", hasAMX), avx512.named("avx512", hasAVX512), vnni.named("avxvnni", hasAVXVNNI), avx2.named("avx2", hasAVX2),
+		amx.named("amx", hasAMX), avx512.named("avx512", hasAVX512),
+		vnni.named("avxvnni", hasAVXVNNI), avx2.named("avx2", hasAVX2),
 	}
 }
 

@@ -54,7 +54,8 @@ func setsOfArch() []set {
 			interleaveBy4: func(dst, x *[4 * panel]byte) { quadsNEON(&dst[0], &x[0]) },
 		},
 		packing: packKernels{
-			widenHalf: widenHalfWith(widenHalfNEON), words: transposeWordsOfNEON, halves: transposeHalvesRef, wide: widenHalvesRef, nibbles: packNibblesOfNEON,
+			widenHalf: widenHalfWith(widenHalfNEON), words: transposeWordsOfNEON, halves: transposeHalvesRef,
+			wide: widenHalvesRef, nibbles: packNibblesOfNEON,
 		},
 		vector: vectorOps{
 			add: byStep(4, addNEON, addRef), maxInto: byStep(4, raiseNEON, maxIntoRef),
@@ -86,8 +87,8 @@ func setsOfArch() []set {
 			transposeNarrow: transposeWith(transposeNarrowNEON, transposeByRows(byStep(8, narrowNEON, narrowRef))),
 		},
 		ceilings: ceilingKernels{
-			fma: fmaPeakNEON, fmaPerRound: 24 * 4, dot: dotPeakNEON, dotPerRound: 24 * 8, vector: vectorPeakNEON, vectorPerRound: 24 * 4,
-			read: readWith(readNEON),
+			fma: fmaPeakNEON, fmaPerRound: 24 * 4, dot: dotPeakNEON, dotPerRound: 24 * 8,
+			vector: vectorPeakNEON, vectorPerRound: 24 * 4, read: readWith(readNEON),
 		},
 	}
 
@@ -107,12 +108,12 @@ func setsOfArch() []set {
 // anyRows is the most rows that assembly takes at a time.
 const anyRows = 1 << 30
 
-// byRowsNEON is byRows for a tile that takes four steps along k at a time, of four bytes of x each; what
-// is left is done by ref.
-func byRowsNEON[A, X, W any](tile asmRows[A, X], ref func(acc []A, x []X, stride, rows int, w []W, next hint)) func(acc []A, x []X, stride, rows int, w []W, next hint) {
+// byRowsNEON is byRows for a tile that does four steps along k at a time, of four bytes of x each;
+// ref does the rest.
+func byRowsNEON[S, X, W any](tile asmRows[S, X], ref rowsFunc[S, X, W]) rowsFunc[S, X, W] {
 	step := 4 / int(unsafe.Sizeof(*new(X)))
 	four := byRows[W](tile, anyRows, step)
-	return func(acc []A, x []X, stride, rows int, w []W, next hint) {
+	return func(acc []S, x []X, stride, rows int, w []W, next hint) {
 		n := len(w) / panel
 		whole := n / (4 * step) * 4 * step
 		four(acc, x, stride, rows, w[:whole*panel], next)

@@ -29,7 +29,9 @@ type Slot struct {
 // the same x, it is used as it is.
 //
 // It panics if a slice is too short, or a place outside its caches.
-func MatMulKV(p *parallel.Pool, dst []float32, places []Slot, x []float32, xStride int, w *Matrix, bias []float32, keep *RoundedRows) {
+func MatMulKV(
+	p *parallel.Pool, dst []float32, places []Slot, x []float32, xStride int, w *Matrix, bias []float32, keep *RoundedRows,
+) {
 	if len(places) == 0 {
 		return
 	}
@@ -42,7 +44,9 @@ func MatMulKV(p *parallel.Pool, dst []float32, places []Slot, x []float32, xStri
 		multiplySet(p, dst, places, x, xStride, w, bias, keep)
 		return
 	}
-	multiply(p, matmul{dst: dst, x: x, rows: len(places), xStride: xStride, w: w, bias: bias, places: places, stride: rest, rounded: keep})
+	multiply(p, matmul{
+		dst: dst, x: x, rows: len(places), xStride: xStride, w: w, bias: bias, places: places, stride: rest, rounded: keep,
+	})
 }
 
 // headsInPanels reports whether every panel of outputs consists of whole heads: a part of
@@ -54,12 +58,16 @@ var numbers = sync.Pool{New: func() any { return new([]float32) }}
 
 // multiplySet does what MatMulKV does where a product cannot be written to the caches by
 // panels: it finishes the product first, and stores it then.
-func multiplySet(p *parallel.Pool, dst []float32, places []Slot, x []float32, xStride int, w *Matrix, bias []float32, keep *RoundedRows) {
+func multiplySet(
+	p *parallel.Pool, dst []float32, places []Slot, x []float32, xStride int, w *Matrix, bias []float32, keep *RoundedRows,
+) {
 	scratch := numbers.Get().(*[]float32)
 	defer numbers.Put(scratch)
 	*scratch = resize(*scratch, len(places)*w.out)
 	width, all := places[0].K.heads*places[0].K.dim, *scratch
-	multiply(p, matmul{dst: all, x: x, rows: len(places), xStride: xStride, w: w, bias: bias, stride: w.out, rounded: keep})
+	multiply(p, matmul{
+		dst: all, x: x, rows: len(places), xStride: xStride, w: w, bias: bias, stride: w.out, rounded: keep,
+	})
 	for r, to := range places {
 		row := all[r*w.out:][:w.out]
 		rest := copy(dst[r*(w.out-2*width):], row[:w.out-2*width])
@@ -73,7 +81,8 @@ func multiplySet(p *parallel.Pool, dst []float32, places []Slot, x []float32, xS
 func checkPlaces(places []Slot, rest int) {
 	first := places[0].K
 	for _, p := range places {
-		if p.K.heads != first.heads || p.K.dim != first.dim || p.V.heads != first.heads || p.V.dim != first.dim || rest < 0 {
+		if p.K.heads != first.heads || p.K.dim != first.dim ||
+			p.V.heads != first.heads || p.V.dim != first.dim || rest < 0 {
 			panic("kernel: MatMulKV with caches of another shape")
 		}
 		if p.K.isInt8() != first.isInt8() || p.V.isInt8() != first.isInt8() {

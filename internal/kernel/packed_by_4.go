@@ -175,5 +175,6 @@ func (t *matmul) sumPackedBy4(acc []int32, p, first, rows int) {
 			r += some
 		}
 	}
-	use.int8s.outliers(&acc[0], &t.w.offset[p*panel], &f.start[first], &f.outliers[first*f.maxOutliers].at, &f.outlierCount[first], f.maxOutliers, &w[0], rows)
+	use.int8s.outliers(&acc[0], &t.w.offset[p*panel], &f.start[first], &f.outliers[first*f.maxOutliers].at,
+		&f.outlierCount[first], f.maxOutliers, &w[0], rows)
 }

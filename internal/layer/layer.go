@@ -17,14 +17,14 @@ type Linear struct {
 
 // A Tap passes the inputs of a product to the calibration: model.Tap.
 type Tap struct {
-	names []string // of the weights
-	see   func(names []string, x []float32, rows, stride int)
+	names  []string // of the weights
+	record func(names []string, x []float32, rows, stride int)
 }
 
 // Input reports rows inputs that lie stride elements apart.
 func (w Tap) Input(x []float32, rows, stride int) {
-	if w.see != nil {
-		w.see(w.names, x, rows, stride)
+	if w.record != nil {
+		w.record(w.names, x, rows, stride)
 	}
 }
 
@@ -77,7 +77,7 @@ func (n Norm) Apply(p *parallel.Pool, dst, x []float32, rows int) {
 // ApplyTo normalises rows rows of x into y, in the form that l multiplies. If that is int8,
 // it writes nothing in float32.
 func (n Norm) ApplyTo(l Linear, p *parallel.Pool, y *NormedRows, x []float32, rows int) {
-	y.rows, y.isRounded = rows, l.W.RoundsInputs() && l.Tap.see == nil
+	y.rows, y.isRounded = rows, l.W.RoundsInputs() && l.Tap.record == nil
 	if !y.isRounded {
 		n.Apply(p, y.Data, x, rows)
 		return

@@ -47,7 +47,9 @@ type Loader struct {
 // threads of p.
 func NewLoader(c Checkpoint, wanted precision.Precision, p *parallel.Pool) *Loader {
 	quantised, _ := precision.ParseFormat(c.Quantised()) // Auto if it is none of ours
-	l := &Loader{from: c, precision: wanted, pool: p, quantised: quantised, place: map[string]int{}, err: kernel.DisabledError()}
+	l := &Loader{
+		from: c, precision: wanted, pool: p, quantised: quantised, place: map[string]int{}, err: kernel.DisabledError(),
+	}
 	for i, name := range c.Names() {
 		l.place[name] = i
 	}
@@ -74,7 +76,7 @@ func (l *Loader) weight(name string, shape ...int) (w weights.Weight, ok bool) {
 	return w, l.err == nil
 }
 
-// add queues a job for all rows of a weight, of which it may get some, lo … hi-1, at a time.
+// add queues a job for all rows of a weight. do gets rows lo … hi-1 of them at a time.
 func (l *Loader) add(name string, w weights.Weight, do func(lo, hi int) error) {
 	l.jobs = append(l.jobs, job{name, w, 0, w.Shape[0], func(lo, hi int) error {
 		if err := do(lo, hi); err != nil {
@@ -248,7 +250,8 @@ func (l *Loader) fill(m *kernel.Matrix, first int, name string, w weights.Weight
 	asIs := packed != nil && precision.Format(packed.Format) == m.Format()
 	l.add(name, w, func(lo, hi int) error {
 		if asIs {
-			return m.FillPacked(l.pool, first+lo, packed, lo, hi)
+			m.FillPacked(l.pool, first+lo, packed, lo, hi)
+			return nil
 		}
 		return m.Fill(l.pool, first+lo, w.Rows(lo, hi))
 	})

@@ -12,7 +12,9 @@ package zlibsize
 // keep the alphabet short.
 func huffman(freq []int, limit int) []int {
 	n := len(freq)
-	t := &tree{freq: append(make([]int, 0, 2*n), freq...), depth: make([]int, n, 2*n), parent: make([]int, n, 2*n), last: -1}
+	t := &tree{
+		freq: append(make([]int, 0, 2*n), freq...), depth: make([]int, n, 2*n), parent: make([]int, n, 2*n), last: -1,
+	}
 	for s, f := range freq {
 		if f != 0 {
 			t.heap, t.last = append(t.heap, s), s

@@ -13,8 +13,8 @@ import (
 // batchRows is how many inputs are collected before they are added to a Hessian.
 const batchRows = 512
 
-// callRows is how many inputs of one product are used, evenly spaced ones: at least as many
-// if there are, but fewer than twice that. Neighbouring frames of sound are similar.
+// callRows is how many inputs of one product are used, evenly spaced: at least this many if there
+// are as many, and fewer than twice that. Neighbouring frames of sound are similar.
 const callRows = 384
 
 // A hessian is Σ x·xᵀ over the inputs x of a weight, half the Hessian of its squared
@@ -31,7 +31,7 @@ func newHessian(size int) *hessian {
 	return &hessian{size: size, sum: make([]float32, size*size), batch: make([]float32, batchRows*size)}
 }
 
-// hessianBytes returns the memory that a hessian of a size takes.
+// hessianBytes returns the bytes that a hessian takes.
 func hessianBytes(size int) int64 { return 4 * int64(size) * int64(size+batchRows) }
 
 // add adds inputs, evenly spaced ones if there are many.

@@ -8,15 +8,15 @@ import (
 	"verity/parallel"
 )
 
-// A Result is what became of one weight.
+// A Result describes one quantised weight.
 type Result struct {
 	Name    string
 	Format  string
 	Method  Method
 	Weights int64
 	Bytes   int64
-	Nearest float64 // error of rounding to nearest
-	Error   float64 // of the kept codes; both relative to outputs, without calibration to weights
+	Nearest float64 // error of rounding to nearest, relative to the outputs, or without calibration to the weights
+	Error   float64 // of the codes that were written, likewise
 }
 
 // Decibels returns an error relative to its signal, in dB below it.
@@ -116,8 +116,10 @@ func (w *weight) code(p *parallel.Pool, f quant.Format, s *solver) (*quant.Matri
 			grids, best, e = other, m, o
 		}
 	}
-	result := Result{Name: w.name, Format: best.Format.String(), Method: Nearest, Weights: int64(w.rows) * int64(w.cols),
-		Nearest: e, Error: e}
+	result := Result{
+		Name: w.name, Format: best.Format.String(), Method: Nearest, Weights: int64(w.rows) * int64(w.cols),
+		Nearest: e, Error: e,
+	}
 	if s != nil {
 		m := quant.New(best.Format, w.rows, w.cols)
 		s.round(p, m, grids, w.w)

@@ -27,9 +27,9 @@ type script struct {
 
 // newScript plants n tokens of text in that many positions.
 //
-// The rows before the first choice have the language and the task. Then the text is
-// repeated, each time after an end-of-text: the prompt of the second window is the text
-// of the first, so its first row is one that chooses the first token of a window again.
+// The rows before the first choice have the language and the task. Then the text is repeated, with
+// an end-of-text between. The prompt of the second window is the text of the first, so the first
+// row of the second window chooses the first token of the text again.
 func newScript(tok *tokenizer.Tokenizer, positions int, o Options) (*script, error) {
 	rng := rand.New(rand.NewPCG(o.TextSeed, 1))
 	w, err := newWords(tok)
@@ -84,8 +84,8 @@ func (s *script) agreement() float64 {
 	return float64(same) / float64(len(s.text)+1)
 }
 
-// words are the tokens that texts are made of: whole words that no rule suppresses, in
-// two forms: at the beginning of a sentence and inside it.
+// words are the tokens that texts are made of: whole words that no rule suppresses. Those in first
+// begin a sentence.
 type words struct {
 	tok          *tokenizer.Tokenizer
 	first, other []Token
@@ -140,9 +140,8 @@ func (w *words) stamp(i, n int) Token {
 	return w.tok.TimestampBegin + Token(lastSecond*50*i/n)
 }
 
-// instead returns the draft of an assistant that errs at position i of a window: another
-// token that the rules allow there, so that it is refused by the target and not by the
-// rules.
+// instead returns the draft of an assistant that errs at position i of a window: another token
+// that the rules allow there, so that the target rejects it and not the rules.
 func (w *words) instead(rng *rand.Rand, window []Token, i int) Token {
 	t := window[i]
 	if t == w.tok.EOT {

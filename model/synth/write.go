@@ -19,17 +19,17 @@ import (
 // Options say what to write.
 type Options struct {
 	Size      string  // a name of [Sizes]
-	Alpha     float64 // share of a window's positions, chosen at random, where the assistant agrees, in whole positions
+	Alpha     float64 // share of a window's positions, chosen at random, where the assistant agrees
 	Assistant Shape   // of the assistant
 
-	// Tokens is the length of the text of a window, timestamps included, end-of-text not.
+	// Tokens is the length of the text of a window with timestamps, without end-of-text.
 	// The second window of a file, whose prompt is the text of the first, repeats it. Later
 	// ones begin somewhere in the text, at <|0.00|>, since their prompts are longer than the
 	// model allows.
 	Tokens int
 
-	// TextSeed chooses the words, and where the assistant errs, on which the gain of drafts
-	// depends, too.
+	// TextSeed chooses the words, and where the assistant errs. The gain of drafts depends on
+	// both.
 	TextSeed uint64
 }
 
@@ -99,7 +99,7 @@ func Write(ctx context.Context, dir string, o Options) (target, assistant Output
 	if o.Assistant == Tiny { // it encodes the window itself, even if the target is tiny too
 		n.own = "assistant."
 	}
-	err = assistant.write(ctx, tok, n) // before the return copies what it counts
+	err = assistant.write(ctx, tok, n) // before the return statement copies the counts it sets
 	return target, assistant, err
 }
 
@@ -121,7 +121,9 @@ func (w *Output) write(ctx context.Context, tok *tokenizer.Tokenizer, n *network
 				return err
 			}
 		}
-		return put("model.safetensors", func(to io.Writer) error { return safetensors.WriteContext(ctx, to, entries...) })
+		return put("model.safetensors", func(to io.Writer) error {
+			return safetensors.WriteContext(ctx, to, entries...)
+		})
 	})
 }
 

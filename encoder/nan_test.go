@@ -9,8 +9,8 @@ import (
 	"verity/internal/testing/testmodel"
 )
 
-// TestBlame breaks one weight after the other and wants its place named.
-func TestBlame(t *testing.T) {
+// TestLocateNaN breaks one weight after another and checks that the error names its layer.
+func TestLocateNaN(t *testing.T) {
 	spec := testmodel.Named("odd")
 	d := spec.Dims()
 	mel := &audio.Mel{Bins: d.MelBins, Frames: d.WindowFrames(), Data: spec.Mel()}
