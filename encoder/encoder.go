@@ -109,7 +109,7 @@ func (e *Encoder) Encode(ctx context.Context, mel *audio.Mel) (*Features, error)
 func (e *Encoder) EncodeYielding(ctx context.Context, mel *audio.Mel, yield func()) (*Features, error) {
 	d := e.dims
 	if mel.Bins != d.MelBins || mel.Frames < 2 || mel.Frames > 2*d.AudioPositions || mel.Frames%2 != 0 {
-		return nil, fmt.Errorf("encoder: log-mel window: got %d bins × %d frames, want %d × an even number of at most %d",
+		return nil, fmt.Errorf("encoder: log-mel: got %d bins × %d frames, want %d × an even number of at most %d",
 			mel.Bins, mel.Frames, d.MelBins, 2*d.AudioPositions)
 	}
 	w := e.buffers.Get().(*buffers)

@@ -3,7 +3,10 @@ package kernel
 import "unsafe"
 
 // An asmAttend is a tile over storage of type E. Strides are in bytes.
-type asmAttend[E float32 | uint16] = func(panels, depth int, a *float32, aStride int, b *E, bStride, bPanel int, c *float32, cStride int, carry bool, rows int)
+type asmAttend[E float32 | uint16] = func(
+	panels, depth int, a *float32, aStride int, b *E, bStride, bPanel int,
+	c *float32, cStride int, carry bool, rows int,
+)
 
 // attendByRows returns a function of attendOps, which panics if a slice is too short for
 // the shape. chunk is the depth that a tile of several rows does at a time, if it works in
@@ -27,16 +30,20 @@ func attendByRows[E float32 | uint16](f asmAttend[E], chunk int) func(s tileShap
 }
 
 // An asmScores is a scoreInt8Func for as many rows as it has bodies for. Strides are in bytes.
-type asmScores[Q uint8 | uint16] = func(dst *float32, dstStride int, q *Q, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels, rows int)
+type asmScores[Q uint8 | uint16] = func(
+	dst *float32, dstStride int, q *Q, qStride int, start *int32, qScale *float32,
+	k *byte, kScale *float32, quads, panels, rows int,
+)
 
 func scoreInt8ByRows(f asmScores[uint8], most int) scoreInt8Func {
-	return func(dst []float32, stride int, q []byte, start []int32, qScale []float32, k []byte, kScale []float32, depth, rows, panels int) {
-		if rows == 0 || panels == 0 {
+	return func(t scoreTile) {
+		if t.rows == 0 || t.panels == 0 {
 			return
 		}
-		checkScores(dst, stride, q, start, qScale, k, kScale, depth, rows, panels)
-		for r := 0; r < rows; r += most {
-			f(&dst[r*stride], 4*stride, &q[r*depth], depth, &start[r], &qScale[r], &k[0], &kScale[0], depth/4, panels, min(most, rows-r))
+		t.check()
+		for r := 0; r < t.rows; r += most {
+			f(&t.dst[r*t.stride], 4*t.stride, &t.q[r*t.depth], t.depth, &t.start[r], &t.qScale[r],
+				&t.k[0], &t.kScale[0], t.depth/4, t.panels, min(most, t.rows-r))
 		}
 	}
 }
@@ -44,37 +51,40 @@ func scoreInt8ByRows(f asmScores[uint8], most int) scoreInt8Func {
 // scoreInt8Words is scoreInt8ByRows for a function that takes queries as words. Heads that
 // are wider than a wordBuffer, which no model has, go to the reference.
 func scoreInt8Words(wide asmWiden, f asmScores[uint16]) scoreInt8Func {
-	return func(dst []float32, stride int, q []byte, start []int32, qScale []float32, k []byte, kScale []float32, depth, rows, panels int) {
-		if rows == 0 || panels == 0 {
+	return func(t scoreTile) {
+		if t.rows == 0 || t.panels == 0 {
 			return
 		}
-		if depth > wordDepth {
-			scoreInt8Ref(dst, stride, q, start, qScale, k, kScale, depth, rows, panels)
+		if t.depth > wordDepth {
+			scoreInt8Ref(t)
 			return
 		}
-		checkScores(dst, stride, q, start, qScale, k, kScale, depth, rows, panels)
+		t.check()
 		words := wordBuffers.Get().(*wordBuffer)
 		defer wordBuffers.Put(words)
-		for r := 0; r < rows; r += fewRows {
-			m := min(fewRows, rows-r)
-			widenRows(wide, words[:], q[r*depth:], depth, depth, m, signed)
-			f(&dst[r*stride], 4*stride, &words[0], 2*wordDepth, &start[r], &qScale[r], &k[0], &kScale[0], depth/4, panels, m)
+		for r := 0; r < t.rows; r += fewRows {
+			m := min(fewRows, t.rows-r)
+			widenRows(wide, words[:], t.q[r*t.depth:], t.depth, t.depth, m, signed)
+			f(&t.dst[r*t.stride], 4*t.stride, &words[0], 2*wordDepth, &t.start[r], &t.qScale[r],
+				&t.k[0], &t.kScale[0], t.depth/4, t.panels, m)
 		}
 	}
 }
 
-// checkScores panics if a slice is too short for a scoreInt8Func.
-func checkScores(dst []float32, stride int, q []byte, start []int32, qScale []float32, k []byte, kScale []float32, depth, rows, panels int) {
-	keys := panels * panelKeys
-	_, _, _ = dst[(rows-1)*stride+keys-1], q[rows*depth-1], k[keys*depth-1]
-	_, _, _ = start[rows-1], qScale[rows-1], kScale[keys-1]
+// check panics if a slice is too short.
+func (t *scoreTile) check() {
+	keys := t.panels * panelKeys
+	_, _, _ = t.dst[(t.rows-1)*t.stride+keys-1], t.q[t.rows*t.depth-1], t.k[keys*t.depth-1]
+	_, _, _ = t.start[t.rows-1], t.qScale[t.rows-1], t.kScale[keys-1]
 }
 
 // An asmWeights is weightsRef for n numbers, more than 0. Steps are in bytes.
-type asmWeights = func(dst *byte, step int, unit *float32, unitStep int, x, scale *float32, n int, m float32, spare *float32) float32
+type asmWeights = func(
+	dst *byte, step int, unit *float32, unitStep int, x, scale *float32, n int, m float32, spare *float32,
+) float32
 
-func weightsWith(f asmWeights) func(dst []byte, unit []float32, x, scale []float32, m float32, spare *[weightBlock]float32) float32 {
-	return func(dst []byte, unit []float32, x, scale []float32, m float32, spare *[weightBlock]float32) float32 {
+func weightsWith(f asmWeights) weightsFunc {
+	return func(dst []byte, unit, x, scale []float32, m float32, spare *[weightBlock]float32) float32 {
 		n := len(x)
 		if n == 0 {
 			return 0

@@ -12,7 +12,8 @@ type asmSums = func(
 
 // sumsByRows calls f for parts of the rows of about equal size.
 func sumsByRows(
-	f asmSums, most int, acc []float32, x groupedRows, rows int, codes, wScale, more *byte, n int, zero int32, ahead int,
+	f asmSums, most int, acc []float32, x groupedRows, rows int,
+	codes, wScale, more *byte, n int, zero int32, ahead int,
 ) {
 	last := (rows - 1) * x.groups
 	_, _, _, _ = acc[rows*panel-1], x.q[(rows-1)*x.stride+n*groupSize-1], x.start[last+n-1], x.scale[last+n-1]

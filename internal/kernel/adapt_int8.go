@@ -13,8 +13,8 @@ const wordDepth = 256
 // wordRows is the most rows that share the widening of weights.
 const wordRows = 12
 
-// A wordBuffer holds activations of some rows as words. Of four, the second has changed its
-// place with the third: even ones come first.
+// A wordBuffer holds activations of some rows as words. In each four the second and the third are
+// swapped: even ones come first.
 type wordBuffer [wordRows * wordDepth]uint16
 
 var wordBuffers = sync.Pool{New: func() any { return new(wordBuffer) }}
@@ -62,7 +62,8 @@ func int8ByWords(f asmWiden, bytes tileInt8Func, tile asmRows[int32, uint16]) ti
 				some := g.next()
 				then.fetch(r, some)
 				widenRows(f, words[:], x[r*stride+k:], stride, m, some, unsigned)
-				tile(&acc[r*panel], &words[0], 2*wordDepth, (*byte)(unsafe.Pointer(&w[k*panel])), m/4, g.ahead, g.pace, some)
+				weights := (*byte)(unsafe.Pointer(&w[k*panel]))
+				tile(&acc[r*panel], &words[0], 2*wordDepth, weights, m/4, g.ahead, g.pace, some)
 				r += some
 			}
 		}
@@ -82,7 +83,9 @@ func maxAbsWith(f func(x *float32, n int) uint32) func(x []float32) uint32 {
 
 // finishInt8Full returns a finishInt8Func that uses f for full panels and ref for other
 // ones.
-func finishInt8Full(f func(dst *float32, acc, offset *int32, xScale, scale, bias *float32, stride, rows int), ref finishInt8Func) finishInt8Func {
+func finishInt8Full(
+	f func(dst *float32, acc, offset *int32, xScale, scale, bias *float32, stride, rows int), ref finishInt8Func,
+) finishInt8Func {
 	return func(dst []float32, acc, offset []int32, xScale, scale, bias []float32, stride, rows int) {
 		if len(bias) < panel || rows == 0 {
 			ref(dst, acc, offset, xScale, scale, bias, stride, rows)

@@ -37,7 +37,10 @@ func (j *attendJob) scoreInt8(b *attendBuffer, head int, rows rowRange, panels i
 		j.scoreManyQueries(b, head, rows, panels)
 		return
 	}
-	use.attendInt8.score(b.scores, b.stride, i8.query, i8.start[:n], i8.scale[:n], k.data[k.at(head, 0):], k.scale[head*k.panels*panelKeys:], k.depth, n, panels)
+	use.attendInt8.score(scoreTile{
+		dst: b.scores, stride: b.stride, q: i8.query, start: i8.start[:n], qScale: i8.scale[:n],
+		k: k.data[k.at(head, 0):], kScale: k.scale[head*k.panels*panelKeys:], depth: k.depth, rows: n, panels: panels,
+	})
 	for r := range n {
 		i8.largest[r] = use.vector.max(b.scores[r*b.stride:][:j.spans[rows.lo+r].N])
 	}
@@ -77,7 +80,8 @@ func (j *attendJob) mixInt8(b *attendBuffer, head int, rows rowRange) {
 			i8.blank(r, seen, blocks)
 		}
 		x := b.scores[r*b.stride:][:seen]
-		b.sums[r] = use.attendInt8.weights(i8.weights[r*weightStride:], i8.units[r:], x, v.scale[head*4*v.groupsOf4:], i8.largest[r], &i8.spare)
+		b.sums[r] = use.attendInt8.weights(i8.weights[r*weightStride:], i8.units[r:], x, v.scale[head*4*v.groupsOf4:],
+			i8.largest[r], &i8.spare)
 	}
 	stride := j.heads * j.dim
 	dst := j.dst[rows.lo*stride+head*j.dim:]
@@ -92,8 +96,10 @@ func (j *attendJob) mixInt8(b *attendBuffer, head int, rows rowRange) {
 		for c := 0; c < j.dim; c += panel {
 			acc, cols := i8.acc[:n*panel], min(panel, j.dim-c)
 			at := v.at(head, from) + c*4*v.groupsOf4
-			use.int8s.weightedSum(acc, i8.weights[block*weightStep:], weightStride, n, view[int8](v.data[at:][:depth*panel]), hint{})
-			finish(dst[c:], acc, noOffsets[:cols], i8.units[block*int8TileRows:][:n], ones[:cols], negativeZeros[:cols], stride, n)
+			values := view[int8](v.data[at:][:depth*panel])
+			use.int8s.weightedSum(acc, i8.weights[block*weightStep:], weightStride, n, values, hint{})
+			units := i8.units[block*int8TileRows:][:n]
+			finish(dst[c:], acc, noOffsets[:cols], units, ones[:cols], negativeZeros[:cols], stride, n)
 		}
 		finish = use.int8s.add
 	}
@@ -126,7 +132,7 @@ var (
 type rounder struct {
 	keys    [panelKeys * panel]byte // [keys][64]
 	inverse [panelKeys]float32
-	quad    [4 * panel]byte // [positions][64]
+	four    [4 * panel]byte // [positions][64]
 }
 
 var rounders = sync.Pool{New: func() any { return new(rounder) }}
@@ -173,7 +179,7 @@ func (v *Values) putInt8(head, pos, n int, x []float32, xStride int) {
 		for d := 0; d < v.dim; d += panel {
 			cols := min(panel, v.dim-d)
 			for r := range many {
-				row := t.quad[r*panel:][:panel]
+				row := t.four[r*panel:][:panel]
 				use.int8s.quantise(row[:cols], x[(i+r)*xStride+d:][:cols], t.inverse[r])
 				for c := cols; c < panel; c++ {
 					row[c] = int8Zero
@@ -181,10 +187,10 @@ func (v *Values) putInt8(head, pos, n int, x []float32, xStride int) {
 			}
 			to := v.data[v.at(head, p)+d*4*v.groupsOf4:]
 			if many == 4 {
-				use.attendInt8.interleaveBy4((*[4 * panel]byte)(to), &t.quad)
+				use.attendInt8.interleaveBy4((*[4 * panel]byte)(to), &t.four)
 				continue
 			}
-			for c, q := range t.quad[:panel] {
+			for c, q := range t.four[:panel] {
 				to[4*c] = q - int8Zero
 			}
 		}

@@ -6,9 +6,21 @@ import "math"
 // products.
 type attendInt8Ops struct {
 	score         scoreInt8Func
-	weights       func(dst []byte, unit []float32, x, scale []float32, m float32, spare *[weightBlock]float32) float32
+	weights       weightsFunc
 	interleaveBy4 func(dst *[4 * panel]byte, x *[4 * panel]byte)
 	manyQueries   *manyQueryOps // nil if there is nothing better for many rows
+}
+
+// A scoreTile is the arguments of a scoreInt8Func.
+type scoreTile struct {
+	dst                 []float32
+	stride              int // of dst
+	q                   []byte
+	start               []int32
+	qScale              []float32
+	k                   []byte
+	kScale              []float32
+	depth, rows, panels int
 }
 
 // A scoreInt8Func computes scores of some rows with whole panels of keys. For
@@ -20,26 +32,26 @@ type attendInt8Ops struct {
 //
 // each operation rounded. depth is a multiple of four. k holds a key plus int8Zero, and
 // start is -int8Zero·Σq, which cancels that. Sums wrap, so only the final one has to fit.
-type scoreInt8Func = func(dst []float32, stride int, q []byte, start []int32, qScale []float32, k []byte, kScale []float32, depth, rows, panels int)
+type scoreInt8Func = func(scoreTile)
 
 var attendInt8Ref = attendInt8Ops{score: scoreInt8Ref, weights: weightsRef, interleaveBy4: interleaveBy4Ref}
 
-func scoreInt8Ref(dst []float32, stride int, q []byte, start []int32, qScale []float32, k []byte, kScale []float32, depth, rows, panels int) {
-	for p := range panels {
-		for r := range rows {
+func scoreInt8Ref(t scoreTile) {
+	for p := range t.panels {
+		for r := range t.rows {
 			var sums [panelKeys]int32
 			for c := range sums {
-				sums[c] = start[r]
+				sums[c] = t.start[r]
 			}
-			for i, v := range q[r*depth:][:depth] {
-				column := k[p*panelKeys*depth+i/4*4*panelKeys+i%4:]
+			for i, v := range t.q[r*t.depth:][:t.depth] {
+				column := t.k[p*panelKeys*t.depth+i/4*4*panelKeys+i%4:]
 				for c := range sums {
 					sums[c] += int32(int8(v)) * level(column[4*c])
 				}
 			}
-			to, by := dst[r*stride+p*panelKeys:][:panelKeys], kScale[p*panelKeys:][:panelKeys]
+			to, by := t.dst[r*t.stride+p*panelKeys:][:panelKeys], t.kScale[p*panelKeys:][:panelKeys]
 			for c, sum := range sums {
-				to[c] = float32(sum) * float32(qScale[r]*by[c])
+				to[c] = float32(sum) * float32(t.qScale[r]*by[c])
 			}
 		}
 	}
@@ -87,6 +99,9 @@ func weightsRef(dst []byte, unit []float32, x, scale []float32, m float32, spare
 	}
 	return p.sum()
 }
+
+// A weightsFunc is weightsRef.
+type weightsFunc = func(dst []byte, unit, x, scale []float32, m float32, spare *[weightBlock]float32) float32
 
 // interleaveBy4Ref interleaves four rows of 64 bytes, column by column, and subtracts int8Zero from
 // each: values of four positions, as quantise makes them, become those of a cache.

@@ -88,8 +88,8 @@ func TestScoreInt8(t *testing.T) {
 					qScale, kScale := random(rng, rows, fillers[0]), random(rng, panels*panelKeys, fillers[0])
 					got := newGuarded(rows * stride)
 					want := got.clone()
-					scoreInt8Ref(want.x, stride, q, start, qScale.x, k, kScale.x, depth, rows, panels)
-					ops.score(got.x, stride, q, start, qScale.x, k, kScale.x, depth, rows, panels)
+					scoreInt8Ref(scoreTile{want.x, stride, q, start, qScale.x, k, kScale.x, depth, rows, panels})
+					ops.score(scoreTile{got.x, stride, q, start, qScale.x, k, kScale.x, depth, rows, panels})
 					compare(t, fmt.Sprintf("%d rows of %d, %d panels, %d apart", rows, depth, panels, stride), got, want)
 				}
 			}

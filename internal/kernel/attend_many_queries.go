@@ -11,7 +11,10 @@ type manyQueryOps struct {
 	// mix sets dst to the weighted sum of the values of quarters·64 positions, divided by
 	// total. weightsRef defines the weights and units. Weights of positions that a row does
 	// not see are zero.
-	mix func(t *manyQueryTile, dst []float32, stride int, weights []byte, units []float32, v []byte, total []float32, quarters int)
+	mix func(
+		t *manyQueryTile, dst []float32, stride int, weights []byte, units []float32,
+		v []byte, total []float32, quarters int,
+	)
 }
 
 const (
@@ -68,7 +71,8 @@ func (j *attendJob) scoreManyQueries(b *attendBuffer, head int, rows rowRange, p
 	}
 	if seen < panels {
 		at := seen * panelKeys
-		use.attendInt8.manyQueries.score(&i8.manyQueries, b.scores[at:], b.stride, i8.query, keys[at*k.depth:], scale[at:], n, panels-seen)
+		use.attendInt8.manyQueries.score(&i8.manyQueries, b.scores[at:], b.stride,
+			i8.query, keys[at*k.depth:], scale[at:], n, panels-seen)
 	}
 	for r := range n {
 		if rest := b.scores[r*b.stride:][from:j.spans[rows.lo+r].N]; len(rest) > 0 {
@@ -102,5 +106,6 @@ func (j *attendJob) mixManyQueries(b *attendBuffer, dst []float32, v *Values, he
 			clear(i8.weights[last*weightStep+r*weightStride:][filled:end])
 		}
 	}
-	use.attendInt8.manyQueries.mix(&i8.manyQueries, dst, j.heads*j.dim, i8.weights, i8.units, v.data[v.at(head, 0):], b.sums[:n], quarters)
+	use.attendInt8.manyQueries.mix(&i8.manyQueries, dst, j.heads*j.dim, i8.weights, i8.units,
+		v.data[v.at(head, 0):], b.sums[:n], quarters)
 }

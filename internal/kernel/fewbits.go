@@ -69,7 +69,8 @@ func (m *Matrix) groups() int { return (m.in + groupSize - 1) / groupSize }
 // FillPacked copies rows lo … hi-1 of w into outputs first, first+1, … of m, on all threads of p.
 // It panics if w has another format or width, or too few rows, or m too few outputs.
 func (m *Matrix) FillPacked(p *parallel.Pool, first int, w *quant.Matrix, lo, hi int) {
-	if precision.Format(w.Format) != m.format || w.Cols != m.in || lo < 0 || hi > w.Rows || first < 0 || hi-lo > m.out-first {
+	if precision.Format(w.Format) != m.format || w.Cols != m.in ||
+		lo < 0 || hi > w.Rows || first < 0 || hi-lo > m.out-first {
 		panic("kernel: FillPacked of weights that do not fit")
 	}
 	from, to := first/panel, (first+hi-lo+panel-1)/panel

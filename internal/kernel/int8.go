@@ -50,5 +50,6 @@ func (t *matmul) finishInt8(dst []float32, acc []int32, o, first, rows, stride i
 	if t.e == StoreAdd {
 		f = use.int8s.add
 	}
-	f(dst, acc, t.w.offset[o:][:len(bias)], t.rounded.scale[first:][:rows], t.w.scale[o:][:len(bias)], bias, stride, rows)
+	offset, scale := t.w.offset[o:][:len(bias)], t.w.scale[o:][:len(bias)]
+	f(dst, acc, offset, t.rounded.scale[first:][:rows], scale, bias, stride, rows)
 }

@@ -45,9 +45,10 @@ func setsOfArch() []set {
 			nibbles:   packNibbles,
 		},
 		vector: vectorOps{
-			add: vecAddAVX2, gelu: vecGeluAVX2, norm: vecNormAVX2, max: vecMaxAVX2, expSum: vecExpSumAVX2, log10: vecLog10AVX2,
-			chain: chainWith(tileF32AVX2), fold: vecFoldAVX2, squares: vecSquaresAVX2, maxInto: vecRaiseAVX2, scaleLogMel: vecCellsAVX2,
-			dots: vecDotsAVX2, div: vecDivAVX2, scale: vecScaleAVX2, narrow: byStep(8, vecNarrowAVX2, narrowRef),
+			add: vecAddAVX2, gelu: vecGeluAVX2, norm: vecNormAVX2, max: vecMaxAVX2, expSum: vecExpSumAVX2,
+			log10: vecLog10AVX2, chain: chainWith(tileF32AVX2), fold: vecFoldAVX2, squares: vecSquaresAVX2,
+			maxInto: vecRaiseAVX2, scaleLogMel: vecCellsAVX2, dots: vecDotsAVX2, div: vecDivAVX2, scale: vecScaleAVX2,
+			narrow:          byStep(8, vecNarrowAVX2, narrowRef),
 			transposeNarrow: transposeWith(transposeNarrowAVX2, transposeByRows(byStep(8, vecNarrowAVX2, narrowRef))),
 		},
 		ceilings: ceilingKernels{
@@ -99,7 +100,8 @@ func setsOfArch() []set {
 		if cpu.X86.HasAVX512VBMI {
 			avx512.fewBits.directSixes = directByRows(directSixesAVX512, 6)
 		}
-		avx512.attendInt8.score, avx512.attendInt8.weights = scoreInt8ByRows(scoreInt8AVX512, fewRows), weightsWith(vecWeightsAVX512)
+		avx512.attendInt8.score = scoreInt8ByRows(scoreInt8AVX512, fewRows)
+		avx512.attendInt8.weights = weightsWith(vecWeightsAVX512)
 		avx512.ceilings.dot, avx512.ceilings.dotPerRound = dotPeakAVX512, 24*64
 	}
 

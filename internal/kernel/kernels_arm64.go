@@ -81,7 +81,9 @@ func setsOfArch() []set {
 			squares: func(dst, c0, c1, s0, s1 []float32) {
 				squaresNEON(&dst[0], &c0[0], &c1[0], &s0[0], &s1[0], len(c0)/Lanes)
 			},
-			scaleLogMel:     byNumber(4, func(to, x *float32, n int, least float32) { cellsNEON(to, x, n, least, 4) }, scaleLogMelRef),
+			scaleLogMel: byNumber(4, func(to, x *float32, n int, least float32) {
+				cellsNEON(to, x, n, least, 4)
+			}, scaleLogMelRef),
 			dots:            dotsOfNEON,
 			narrow:          byStep(8, narrowNEON, narrowRef),
 			transposeNarrow: transposeWith(transposeNarrowNEON, transposeByRows(byStep(8, narrowNEON, narrowRef))),
@@ -95,12 +97,14 @@ func setsOfArch() []set {
 	dot, fewDot := neon, byRowsNEON(tileInt8Dot, tileInt8Ref)
 	dot.int8s = int8NEON(fewDot, byRowsNEON(weighDot, weightedSumRef))
 	dot.fewBits.tile = groupsByRows(tileGroupsDot, anyRows)
-	dot.fewBits.directNibbles, dot.fewBits.directEights = directByRows(directNibblesDot, anyRows), directByRows(directEightsDot, anyRows)
+	dot.fewBits.directNibbles = directByRows(directNibblesDot, anyRows)
+	dot.fewBits.directEights = directByRows(directEightsDot, anyRows)
 	dot.attendInt8.score = scoreNEON(scoreInt8Dot)
 	dot.ceilings.dot, dot.ceilings.dotPerRound = dotPeakDot, 24*16
 
 	i8mm := dot
-	i8mm.int8s = int8NEON(int8ByMatrix(fewDot, tileInt8x12I8MM), int8ByMatrix(byRowsNEON(weighI8MM, weightedSumRef), weighx12I8MM))
+	i8mm.int8s = int8NEON(int8ByMatrix(fewDot, tileInt8x12I8MM),
+		int8ByMatrix(byRowsNEON(weighI8MM, weightedSumRef), weighx12I8MM))
 	i8mm.ceilings.dot, i8mm.ceilings.dotPerRound = dotPeakI8MM, 24*32
 	return []set{i8mm.named("i8mm", hasI8MM), dot.named("dotprod", hasDot), neon.named("neon", true)}
 }
@@ -125,8 +129,10 @@ func byRowsNEON[S, X, W any](tile asmRows[S, X], ref rowsFunc[S, X, W]) rowsFunc
 
 func int8NEON(tile, weightedSum tileInt8Func) int8Kernels {
 	return int8Kernels{
-		maxAbs:      maxAbsWith(maxAbsNEON),
-		quantise:    byNumber(16, func(dst *uint8, x *float32, n int, inverse float32) { roundBytesNEON(dst, x, n, inverse) }, quantiseRef),
+		maxAbs: maxAbsWith(maxAbsNEON),
+		quantise: byNumber(16, func(dst *uint8, x *float32, n int, inverse float32) {
+			roundBytesNEON(dst, x, n, inverse)
+		}, quantiseRef),
 		tile:        starting(int8ByDepth(tile)),
 		weightedSum: starting(int8ByDepth(weightedSum)),
 		store:       finishInt8Full(storeInt8NEON, storeInt8Ref),
@@ -182,17 +188,17 @@ func quantiseGroupsNEON(q []byte, scale []float32, start []int32, x []float32) {
 // scoreNEON is scoreInt8ByRows for heads of which whole vectors are loaded.
 func scoreNEON(f asmScores[uint8]) scoreInt8Func {
 	score := scoreInt8ByRows(f, anyRows)
-	return func(dst []float32, stride int, q []byte, start []int32, qScale []float32, k []byte, kScale []float32, depth, rows, panels int) {
-		if depth%16 == 0 {
-			score(dst, stride, q, start, qScale, k, kScale, depth, rows, panels)
+	return func(t scoreTile) {
+		if t.depth%16 == 0 {
+			score(t)
 			return
 		}
-		scoreInt8Ref(dst, stride, q, start, qScale, k, kScale, depth, rows, panels)
+		scoreInt8Ref(t)
 	}
 }
 
 // weightsNEON is weightsRef.
-func weightsNEON(dst []byte, unit []float32, x, scale []float32, m float32, spare *[weightBlock]float32) float32 {
+func weightsNEON(dst []byte, unit, x, scale []float32, m float32, spare *[weightBlock]float32) float32 {
 	var p partials
 	for b := 0; b*weightBlock < len(x); b++ {
 		block, by := x[b*weightBlock:min((b+1)*weightBlock, len(x))], scale[b*weightBlock:]

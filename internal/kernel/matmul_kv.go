@@ -30,7 +30,8 @@ type Slot struct {
 //
 // It panics if a slice is too short, or a place outside its caches.
 func MatMulKV(
-	p *parallel.Pool, dst []float32, places []Slot, x []float32, xStride int, w *Matrix, bias []float32, keep *RoundedRows,
+	p *parallel.Pool, dst []float32, places []Slot, x []float32, xStride int,
+	w *Matrix, bias []float32, keep *RoundedRows,
 ) {
 	if len(places) == 0 {
 		return
@@ -45,7 +46,8 @@ func MatMulKV(
 		return
 	}
 	multiply(p, matmul{
-		dst: dst, x: x, rows: len(places), xStride: xStride, w: w, bias: bias, places: places, stride: rest, rounded: keep,
+		dst: dst, x: x, rows: len(places), xStride: xStride, w: w, bias: bias, places: places,
+		stride: rest, rounded: keep,
 	})
 }
 
@@ -59,7 +61,8 @@ var numbers = sync.Pool{New: func() any { return new([]float32) }}
 // multiplySet does what MatMulKV does where a product cannot be written to the caches by
 // panels: it finishes the product first, and stores it then.
 func multiplySet(
-	p *parallel.Pool, dst []float32, places []Slot, x []float32, xStride int, w *Matrix, bias []float32, keep *RoundedRows,
+	p *parallel.Pool, dst []float32, places []Slot, x []float32, xStride int,
+	w *Matrix, bias []float32, keep *RoundedRows,
 ) {
 	scratch := numbers.Get().(*[]float32)
 	defer numbers.Put(scratch)

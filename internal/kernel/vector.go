@@ -33,8 +33,9 @@ type transposeNarrowFunc = func(dst []uint16, x []float32, stride, rows, cols in
 
 var vectorRef = vectorOps{
 	add: addRef, gelu: geluRef, norm: normRef, max: maxRef, expSum: expSumRef,
-	div: divRef, scale: scaleRef, log10: log10Ref, chain: chainRef, fold: foldRef, squares: squaresRef, maxInto: maxIntoRef,
-	scaleLogMel: scaleLogMelRef, dots: dotsRef, narrow: narrowRef, transposeNarrow: transposeNarrowRef,
+	div: divRef, scale: scaleRef, log10: log10Ref, chain: chainRef, fold: foldRef, squares: squaresRef,
+	maxInto: maxIntoRef, scaleLogMel: scaleLogMelRef, dots: dotsRef, narrow: narrowRef,
+	transposeNarrow: transposeNarrowRef,
 }
 
 // partials are the sixteen running sums of a reduction. Element i belongs to

@@ -15,8 +15,8 @@
 // zlib 1.2.13, deflate level 6 with a window of 32 KiB and memLevel 8, the defaults of
 // Python's zlib.compress. The algorithms that decide the size are those of deflate.c
 // (hash chains, lazy matching) and trees.c (length-limited Huffman codes, the cheapest of
-// three kinds of block). They are the same in every zlib since 1.2.5.1. Forks tuned for speed (zlib-ng, Cloudflare's, Chromium's) give
-// other sizes. The format is RFC 1950 and RFC 1951.
+// three kinds of block). They are the same in every zlib since 1.2.5.1. Forks tuned for speed
+// (zlib-ng, Cloudflare's, Chromium's) give other sizes. The format is RFC 1950 and RFC 1951.
 //
 // The text is that of a window: Len is zlib's as long as that is one block (16,383 literals
 // and matches) within 63 KiB. The longest text of a published model, 224 times its longest

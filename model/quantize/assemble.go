@@ -87,7 +87,8 @@ func quantised(dir fs.FS) bool {
 func copyFiles(from fs.FS, put output.Put) error {
 	for _, name := range []string{
 		"generation_config.json", "preprocessor_config.json", "processor_config.json", "tokenizer.json",
-		"tokenizer_config.json", "vocab.json", "merges.txt", "added_tokens.json", "special_tokens_map.json", "normalizer.json",
+		"tokenizer_config.json", "vocab.json", "merges.txt", "added_tokens.json",
+		"special_tokens_map.json", "normalizer.json",
 	} {
 		b, err := input.ReadFS(from, name, mostJSON)
 		if errors.Is(err, fs.ErrNotExist) {
