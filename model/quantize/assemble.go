@@ -1,6 +1,7 @@
 package quantize
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,12 +38,11 @@ func (r *run) assemble(ctx context.Context, put output.Put) error {
 		if err != nil {
 			return err
 		}
-		data := func(to io.Writer) error {
+		entries = append(entries, safetensors.Entry{Name: "model." + name, DType: w.DType, Shape: w.Shape, Data: func(to io.Writer) error {
 			_, err := to.Write(w.Tensor().Data)
 			w.Drop(0, w.Shape[0])
 			return err
-		}
-		entries = append(entries, safetensors.Entry{Name: "model." + name, DType: w.DType, Shape: w.Shape, Data: data})
+		}})
 	}
 	if err := r.config(put); err != nil {
 		return err
@@ -63,9 +63,7 @@ func packed(name string, m *quant.Matrix) []safetensors.Entry {
 	if m.Format.ScaleBytes() == 1 {
 		dtype = "F8_E8M0"
 	}
-	all := []safetensors.Entry{
-		part("_packed", "U8", m.Codes, 1), part("_scale", dtype, m.Scales, m.Format.ScaleBytes()),
-	}
+	all := []safetensors.Entry{part("_packed", "U8", m.Codes, 1), part("_scale", dtype, m.Scales, m.Format.ScaleBytes())}
 	if len(m.Zeros) > 0 {
 		all = append(all, part("_zero", "U8", m.Zeros, 1))
 	}
@@ -83,12 +81,28 @@ func quantised(dir fs.FS) bool {
 	return err == nil && json.Unmarshal(b, &c) == nil && c.Quantization.Method == quantMethod
 }
 
+// othersWeights reports whether the weights of such a checkpoint were replaced by some without a
+// few-bit tensor in their header.
+func othersWeights(dir fs.FS) bool {
+	st, err := fs.Stat(dir, weightsFile)
+	if err != nil || !st.Mode().IsRegular() || st.Size() == 0 {
+		return false // none, or output.WriteModel refuses it
+	}
+	f, err := dir.Open(weightsFile)
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, 4<<20))
+	return err != nil || !bytes.Contains(head, []byte(`_packed"`))
+}
+
 // copyFiles copies the settings and the vocabulary of a checkpoint.
 func copyFiles(from fs.FS, put output.Put) error {
 	for _, name := range []string{
 		"generation_config.json", "preprocessor_config.json", "processor_config.json", "tokenizer.json",
-		"tokenizer_config.json", "vocab.json", "merges.txt", "added_tokens.json",
-		"special_tokens_map.json", "normalizer.json",
+		"tokenizer_config.json",
+		"vocab.json", "merges.txt", "added_tokens.json", "special_tokens_map.json", "normalizer.json",
 	} {
 		b, err := input.ReadFS(from, name, mostJSON)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -26,9 +27,9 @@ const (
 type Options struct {
 	Format string // of matrices: "int4" or "mxfp6"
 
-	// Calibrate runs networks of c on speech while their inputs are recorded. GPTQ needs it;
-	// without it weights are rounded to nearest, and errors are those of weights. It is called
-	// again for each part of a model whose statistics do not fit into Memory.
+	// Calibrate runs the model on speech: it makes networks of c, which is watched. GPTQ
+	// needs it; without it weights are rounded to nearest, and errors are those of weights.
+	// It is called again for each part of a model whose statistics do not fit into Memory.
 	Calibrate func(ctx context.Context, c *model.Checkpoint) error
 
 	Memory   int64                   // limit of the statistics of inputs; 0 means 2 GiB
@@ -50,8 +51,13 @@ func Write(ctx context.Context, c *model.Checkpoint, dir string, o Options) ([]R
 	if c.Quantised() != "" {
 		return nil, fmt.Errorf("%s is in few bits already (%s): name the model it was made from", c.Name, c.Quantised())
 	}
-	if err := output.CheckModel(dir, quantised); err != nil {
+	others := false
+	err = output.CheckModel(dir, func(there fs.FS) bool { others = othersWeights(there); return quantised(there) })
+	if err != nil {
 		return nil, err
+	}
+	if others {
+		return nil, fmt.Errorf("%s holds weights that are not of its config.json: they are not overwritten; name another directory", dir)
 	}
 	o.Memory = cmp.Or(o.Memory, 2<<30)
 	r := &run{Options: o, format: format, from: c, done: map[string]*quant.Matrix{}}
@@ -115,8 +121,8 @@ func packable(name string, shape []int) bool {
 	return len(shape) == 2 && shape[1]%quant.Group == 0 && !strings.Contains(name, "embed_positions")
 }
 
-// inputsOf returns the name under which the inputs of a weight are recorded: queries, keys and
-// values of a layer are one product.
+// inputsOf returns the name under which the inputs of a weight are watched: queries, keys
+// and values of a layer are one product.
 func inputsOf(name string) string {
 	for old, first := range map[string]string{
 		"self_attn.k_proj": "self_attn.q_proj", "self_attn.v_proj": "self_attn.q_proj",
@@ -205,7 +211,7 @@ func (r *run) read(t task, h *hessian) (*weight, error) {
 				r.from.Name, t.name, i, v, quant.Largest)
 		}
 	}
-	if h != nil { // once each for q, k and v, which share h: a copy is cheap
+	if h != nil { // anew for q, k and v, which share h: a copy costs little beside what is done with it
 		if w.hm, err = h.matrix(); err != nil {
 			return nil, err
 		}

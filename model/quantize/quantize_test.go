@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -289,7 +290,11 @@ func TestForeign(t *testing.T) {
 		}
 	}
 
-	for name, content := range map[string][]byte{"notes": []byte("precious"), "zeros": make([]byte, 9000)} {
+	unpacked, err := fs.ReadFile(digits.Target(), weightsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{"notes": []byte("precious"), "zeros": make([]byte, 9000), "other weights": unpacked} {
 		dir := t.TempDir()
 		if _, err := Write(context.Background(), c, dir, Options{Format: "int4"}); err != nil {
 			t.Fatal(err)
