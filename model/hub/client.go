@@ -198,8 +198,8 @@ func (c *Client) get(ctx context.Context, method, address string) (resp *http.Re
 }
 
 // ask requests an address from a byte on. A HEAD request stops at a redirect to another host,
-// since the hub's own answer describes the file. The token does not reach other hosts:
-// net/http removes it. An answer, or its body, that stands still ends with [errStall].
+// since the hub's own answer describes the file. The token does not reach other hosts, where
+// net/http removes it, nor an address without TLS. An answer, or its body, that stands still ends with [errStall].
 func (c *Client) ask(ctx context.Context, method, address string, from int64) (*http.Response, error) {
 	b := &body{stall: cmp.Or(c.stall, 30*time.Second)}
 	b.ctx, b.end = context.WithCancelCause(ctx)
@@ -217,13 +217,14 @@ func (c *Client) ask(ctx context.Context, method, address string, from int64) (*
 		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", from))
 	}
 	client := *cmp.Or(c.HTTP, http.DefaultClient)
-	if method == http.MethodHead {
-		client.CheckRedirect = func(next *http.Request, via []*http.Request) error {
-			if next.URL.Host != req.URL.Host || len(via) == 10 {
-				return http.ErrUseLastResponse
-			}
-			return nil
+	client.CheckRedirect = func(next *http.Request, via []*http.Request) error {
+		switch {
+		case req.URL.Scheme == "https" && next.URL.Scheme != "https":
+			return errors.New("the answer leads to an address without TLS, which would show the token")
+		case len(via) == 10, method == http.MethodHead && next.URL.Host != req.URL.Host:
+			return http.ErrUseLastResponse
 		}
+		return nil
 	}
 	resp, err := client.Do(req)
 	if err != nil {

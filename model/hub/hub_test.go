@@ -724,3 +724,19 @@ func TestNeeded(t *testing.T) {
 		t.Errorf("needed: %q", got)
 	}
 }
+
+// TestRedirectWithoutTLS: a request over TLS does not follow a redirect to plain HTTP, where
+// anybody could read the token.
+func TestRedirectWithoutTLS(t *testing.T) {
+	var token atomic.Value
+	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		token.Store(r.Header.Get("Authorization"))
+	}))
+	defer plain.Close()
+	secure := httptest.NewTLSServer(http.RedirectHandler(plain.URL, http.StatusFound))
+	defer secure.Close()
+	c := &Client{Endpoint: secure.URL, Cache: t.TempDir(), Token: "secret", HTTP: secure.Client(), attempts: 1}
+	if _, err := c.Pull(t.Context(), repo); err == nil || !strings.Contains(err.Error(), "TLS") || token.Load() != nil {
+		t.Errorf("got error %v, token %v at the plain address; want neither", err, token.Load())
+	}
+}
