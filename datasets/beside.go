@@ -44,7 +44,7 @@ func readLibriSpeech(ctx context.Context, d *Dataset, file string, rows sink) er
 		}
 		return rows(u, nil)
 	})
-	if err != nil || transcripts > 1 { // audio may belong to another
+	if err != nil || transcripts > 1 { // audio may belong to another transcript
 		return err
 	}
 	return reportLeft(folder, audio, rows)

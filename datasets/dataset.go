@@ -14,7 +14,7 @@ import (
 // An Utterance is a piece of sound and its reference text.
 type Utterance struct {
 	ID       string // unique within the dataset
-	Text     string // the reference; blank, if Options.AllowEmpty permits it, means that nothing is said
+	Text     string // the reference; blank means silence, which Options.AllowEmpty must permit
 	Lang     string // empty if not stated; as the dataset writes it: "en", "sv-SE"
 	Duration float64
 	Offset   float64 // start of the utterance in the audio
@@ -28,15 +28,15 @@ type Options struct {
 	// usual names that the row has.
 	Audio, Text string
 
-	Split      string // the value of the field "split" of rows to keep, which jsonl, tsv and csv have; empty means all
-	AllowEmpty bool   // a blank text means silence; without it, such a row is broken, as one without a text is
+	Split      string // read only rows of jsonl, tsv or csv whose field "split" has this value; empty means all
+	AllowEmpty bool   // a blank text means silence; otherwise such a row is broken, like one without a text
 }
 
 // maxLine bounds a line, or a text file of a folder, in bytes. A longer one is a broken row.
 const maxLine = 1 << 20
 
-// hasFields reports whether rows of a format have a field split.
-func hasFields(format string) bool { return slices.Contains([]string{"jsonl", "tsv", "csv"}, format) }
+// canSplit reports whether rows of a format may have a field "split".
+func canSplit(format string) bool { return slices.Contains([]string{"jsonl", "tsv", "csv"}, format) }
 
 // A RowError is a row that cannot be used.
 type RowError struct {

@@ -18,12 +18,13 @@
 // # Conventions
 //
 // Paths in a manifest are relative to it. Durations are seconds. A row with an offset
-// and a duration means that part of its audio; a duration alone is informative. Text is
-// not changed: package wer/normalize normalises it for scoring. The order is that of
-// the rows in a file and of file names by bytes, so it is the same on every machine. So
-// are the identifiers. They are unique: a repeated one gets "#2", "#3", … appended.
+// and a duration selects that part of its audio; a duration alone only informs. Text is
+// not changed: package wer/normalize normalises it for scoring. Rows come in the order of
+// their file, and files by the bytes of their names, so order and identifiers are the same
+// on every machine. Identifiers are unique: a repeated one gets "#2", "#3", … appended.
 //
 // A row that cannot be used is reported as a [RowError] and iteration continues; no row
-// is dropped silently. A line or a text may have a megabyte, a sound inside a Parquet file
-// 256, and a Parquet file one row for each of its bytes.
+// is dropped silently. A line or a text has at most 1 MiB, a sound inside a Parquet file
+// 256 MiB, and a Parquet file one row for each of its bytes. Parquet files are otherwise
+// trusted as much as the library that reads them: a hostile one can exhaust memory.
 package datasets

@@ -22,7 +22,7 @@ func isAudio(name string) bool {
 }
 
 // Open detects what kind of dataset is at path, a file or a folder, and where its rows
-// are. It reads no rows. The error says what was looked for, or is ctx's cause.
+// are. It reads no rows. An error names the files that it looked for, or is ctx's cause.
 func Open(ctx context.Context, path string, o Options) (*Dataset, error) {
 	real, err := filepath.EvalSymlinks(path)
 	var info fs.FileInfo
@@ -50,7 +50,7 @@ func Open(ctx context.Context, path string, o Options) (*Dataset, error) {
 	case err != nil:
 		return nil, fmt.Errorf("dataset %s: %w", path, shorten(err))
 	}
-	if o.Split != "" && !hasFields(d.Format) {
+	if o.Split != "" && !canSplit(d.Format) {
 		return nil, fmt.Errorf("dataset %s: %w: %s has no field split", path, ErrSplit, d.Format)
 	}
 	return d, nil
@@ -72,9 +72,8 @@ func openFile(path string, o Options) (*Dataset, error) {
 	return d, nil
 }
 
-// kinds are the files that make a folder a dataset, the first kind before the others: a
-// manifest.jsonl at the top was written to describe the folder, a CSV file beside sound may
-// be about something else.
+// kinds are the files that make a folder a dataset. The first kind found decides: a manifest.jsonl
+// at the top describes the folder, but a CSV file beside sound may be about something else.
 var kinds = []struct {
 	format string
 	top    bool // only at the top, and only one file
@@ -98,7 +97,7 @@ func openFolder(ctx context.Context, path, real string, o Options) (*Dataset, er
 	for i, k := range kinds {
 		switch {
 		case len(found[i]) > 1 && k.top:
-			return nil, fmt.Errorf("holds several manifests, name one of them: %s", strings.Join(found[i], ", "))
+			return nil, fmt.Errorf("the folder has several manifests: name one of them: %s", strings.Join(found[i], ", "))
 		case len(found[i]) > 0:
 			return &Dataset{Format: k.format, Root: path, Files: found[i], options: o}, nil
 		}

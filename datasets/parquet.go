@@ -43,7 +43,7 @@ func (d *Dataset) readGroups(ctx context.Context, file string, only *int, rows s
 			continue
 		}
 		if err := t.checkGroup(i); err != nil {
-			return fmt.Errorf("rows from %d on: %w", row+1, err)
+			return fmt.Errorf("rows %d and later: %w", row+1, err)
 		}
 		if err := t.readGroup(d, Place{file, i, row}, group, &row, rows); err != nil {
 			return err
@@ -66,7 +66,7 @@ func catch(f func() error) (err error) {
 // A parquetTable is a Parquet file and the columns to use, by index.
 type parquetTable struct {
 	file        *parquet.File
-	wanted      []parquet.LeafColumn // those that are read: one value per row
+	wanted      []parquet.LeafColumn // the columns to read, with one value per row
 	sound, path int                  // of the audio's bytes and path; -1 for none
 	others      map[int]string       // names of the others
 }
@@ -83,8 +83,8 @@ func openTable(ctx context.Context, d *Dataset, file string) (in *input.File, t 
 	return in, t, nil
 }
 
-// Limits on a Parquet file, since a small one may claim to hold a lot. The library has none of
-// its own for a page or a list of the footer.
+// Limits on a Parquet file. The library has none of its own: it trusts the sizes that a file
+// states, and decompresses a page to its end even beyond the size stated.
 const (
 	maxParquet = 64 << 30  // bytes of a file
 	maxSound   = 256 << 20 // bytes of sound in a row: two hours as WAV at 16 kHz
@@ -145,11 +145,13 @@ func openParquet(d *Dataset, in *input.File) (*parquetTable, error) {
 			t.others[leaf.ColumnIndex] = name
 		}
 	}
-	if !slices.ContainsFunc(slices.Collect(maps.Values(t.others)), func(n string) bool { return slices.Contains(text, n) }) {
+	isText := func(name string) bool { return slices.Contains(text, name) }
+	if !slices.ContainsFunc(slices.Collect(maps.Values(t.others)), isText) {
 		return nil, fmt.Errorf("no text column %q in %q", text, schema.Columns())
 	}
 	for _, path := range schema.Columns() {
-		if leaf, _ := schema.Lookup(path...); t.others[leaf.ColumnIndex] != "" || leaf.ColumnIndex == t.sound || leaf.ColumnIndex == t.path {
+		leaf, _ := schema.Lookup(path...)
+		if at := leaf.ColumnIndex; t.others[at] != "" || at == t.sound || at == t.path {
 			t.wanted = append(t.wanted, leaf)
 		}
 	}

@@ -62,7 +62,7 @@ func (f fields) seconds(name string) (float64, error) {
 var (
 	errNoAudio = errors.New("names no audio file")
 	errNoText  = errors.New("has no text")
-	errBlank   = errors.New("has an empty text; where nothing is said, allow empty texts")
+	errBlank   = errors.New("has an empty text; if nothing is said there, allow empty texts")
 )
 
 // checkText checks the text of a row; nil if it is usable.
@@ -97,8 +97,8 @@ func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) 
 	}
 	if u.ID == "" {
 		u.ID = name
-		if u.Part {
-			u.ID = fmt.Sprintf("%s@%v+%v", name, u.Offset, u.Duration) // other parts of the same audio are likely to follow
+		if u.Part { // other parts of the same audio are likely to follow
+			u.ID = fmt.Sprintf("%s@%v+%v", name, u.Offset, u.Duration)
 		}
 	}
 	if u.Text, ok, err = f.text(names(o.Text, textNames)...); err != nil {
@@ -113,8 +113,8 @@ func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) 
 	return u, err
 }
 
-// readPart reads which part of the audio is meant. Without an offset it is the whole,
-// whatever the duration field says.
+// readPart reads which part of the audio the row selects: all of it without an offset, whatever
+// the duration is.
 func (u *Utterance) readPart(f fields) (err error) {
 	stated := f["offset"] != nil && f["offset"] != ""
 	if u.Duration, err = f.seconds("duration"); err != nil {
@@ -130,17 +130,17 @@ func (u *Utterance) readPart(f fields) (err error) {
 	return nil
 }
 
-// selected reports whether the option Split keeps the row.
+// selected reports whether the row is of the split that the options name.
 func (d *Dataset) selected(f fields) bool {
 	if d.options.Split == "" {
 		return true
 	}
 	split, _, _ := f.text("split")
-	kept := split == d.options.Split
-	if d.splits != nil && (kept || len(d.splits) < maxSplits) {
+	wanted := split == d.options.Split
+	if d.splits != nil && (wanted || len(d.splits) < maxSplits) {
 		d.splits[split] = true
 	}
-	return kept
+	return wanted
 }
 
 // A Source is where an utterance's sound is: a file, or bytes in memory.

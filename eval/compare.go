@@ -26,9 +26,9 @@ import (
 // CompareOptions configures a comparison. The zero value runs every utterance once in
 // each arm.
 type CompareOptions struct {
-	Repeats  int         // runs of an utterance in each arm; 0 means 1. That of median decoding time is recorded; all must be identical
+	Repeats  int         // runs of an utterance in each arm; 0 means 1. The one of median decoding time is recorded
 	Batch    int         // utterances that an arm runs at the same time, timed together, in wall time; 0 means 1
-	Group    int         // utterances of a pair of runs, Batch of them at a time: when one ends, the next begins. At least Batch
+	Group    int         // utterances of a pair of runs, Batch of them at a time; at least Batch
 	Limit    int         // most utterances to run; 0 means all
 	Dir      string      // folder for NAME.jsonl of each arm, see [Options]
 	Unscored bool        // the utterances have no references
@@ -46,9 +46,9 @@ type Arm struct {
 	Run    transcript.Provenance // stored in its records
 	Set    *report.Set           // collects its records; must be empty
 
-	// Decoding, if not nil, says how long the engine has been decoding in total, in wall
-	// time, with any number of utterances at once. Without it, the longest decoding time
-	// of an utterance counts as that of a batch.
+	// Decoding, if not nil, returns how long the engine has been decoding in total, in wall time,
+	// with any number of utterances at once. Without it, the decoding time of a batch is the longest
+	// of an utterance.
 	Decoding func() time.Duration
 }
 
@@ -56,20 +56,22 @@ type Arm struct {
 type Match struct{ Baseline, Assisted int }
 
 // Compare runs the arms over the same utterances in turn, and compares the records of the
-// matches. Broken rows count as failed in all. On an error it also returns the pairs so
-// far.
-func Compare(ctx context.Context, arms []Arm, matches []Match, data Dataset, o CompareOptions) (_ []*report.Pairs, err error) {
+// matches. Broken rows count as failed in all arms. On an error it also returns the pairs so far.
+func Compare(
+	ctx context.Context, arms []Arm, matches []Match, data Dataset, o CompareOptions,
+) (_ []*report.Pairs, err error) {
 	c := comparison{CompareOptions: o, arms: arms, matches: matches}
 	for _, m := range matches {
 		p := report.NewPairs(arms[m.Baseline].Set, arms[m.Assisted].Set)
 		p.Timed = true
 		c.pairs = append(c.pairs, p)
 	}
-	if c.log, err = openLog(o.Dir, arms, func(r []*report.Record) error { return c.enter(ctx, r, true) }); err != nil {
+	c.log, err = openLog(o.Dir, arms, func(r []*report.Record) error { return c.enter(ctx, r, true) })
+	if err != nil {
 		return c.pairs, err
 	}
 	defer c.log.close()
-	if err = c.names(); err == nil {
+	if err = c.writeNames(); err == nil {
 		err = c.all(ctx, data)
 	}
 	if err != nil {
@@ -87,13 +89,14 @@ type comparison struct {
 	log     *log
 }
 
-// names writes the names of the arms beside their records, for report.Find.
-func (c *comparison) names() error {
+// writeNames writes the names of the arms beside their records, for report.Find.
+func (c *comparison) writeNames() error {
 	if c.Dir == "" {
 		return nil
 	}
 	at := filepath.Join(c.Dir, report.ArmsFile)
-	if b, err := input.Read(context.Background(), at, 1<<20); err == nil && json.Unmarshal(b, new([]string)) != nil || errors.Is(err, input.ErrTooLarge) {
+	b, err := input.Read(context.Background(), at, 1<<20)
+	if err == nil && json.Unmarshal(b, new([]string)) != nil || errors.Is(err, input.ErrTooLarge) {
 		return fmt.Errorf("%s: it does not list arms: name another folder, or remove the file", at)
 	}
 	names := make([]string, len(c.arms))
@@ -103,8 +106,8 @@ func (c *comparison) names() error {
 	return output.Replace(at, func(w io.Writer) error { return json.NewEncoder(w).Encode(names) })
 }
 
-// enter adds the records of an utterance to sets and pairs. Those from an earlier run hold
-// its times if utterances ran one at a time; the times of a group are not kept.
+// enter adds the records of an utterance to sets and pairs. Records found from an earlier run
+// contain its times if utterances ran one at a time; the times of a group are not recorded.
 func (c *comparison) enter(ctx context.Context, records []*report.Record, found bool) (err error) {
 	words := make([]wer.Counts, len(c.arms))
 	for i, arm := range c.arms {
@@ -249,8 +252,8 @@ func together(ctx context.Context, arm Arm, group []Row, batch int, o Options) (
 	return r, nil
 }
 
-// typical returns the run of median decoding time of each arm. If two runs differ that
-// must not, it returns the first such pair, with the baseline's first run if possible.
+// typical returns the run of median decoding time of each arm. If two runs differ that must be
+// identical, it returns the first such pair, with the baseline's first run if possible.
 func (c *comparison) typical(runs [][]*report.Record) []*report.Record {
 	some := make([]*report.Record, len(runs))
 	for i, r := range runs {
@@ -302,9 +305,9 @@ func Predict(d *report.Document) {
 	}
 }
 
-// predict returns nil if nothing was timed, or fewer than one token drafted in twenty
-// rounds: what it would say is how the two measurements of the same work differ. even is
-// the share of judged tokens that must be right for drafts to pay, 1 if they cannot.
+// predict returns nil if nothing was timed, or if fewer than one token was drafted in twenty
+// rounds: a prediction would then only compare two measurements of the same work. even is the
+// share of judged tokens that must be right for drafts to pay, 1 if they cannot.
 func predict(baseline, assisted *report.Score) (speedup, even *float64) {
 	p, q := baseline.Drafting, assisted.Drafting
 	rare := q.Drafted*20 < q.Rounds || q.Drafted == 0 || q.Empty >= q.Rounds

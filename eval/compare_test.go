@@ -119,7 +119,7 @@ func TestCompareDifferent(t *testing.T) {
 		t.Errorf("wrong in a repetition only: %+v", c.Differences)
 	}
 	_, c = compare(t, duo{hearer{}.engine, hearer{fail: longest}.engine}, 4, CompareOptions{})
-	if c.Verdict != report.Different || c.Differences[0].What[0] != "assisted failed" {
+	if c.Verdict != report.Different || c.Differences[0].What[0] != "failed in assisted" {
 		t.Errorf("one arm fails: %+v", c)
 	}
 }

@@ -2,8 +2,8 @@
 //
 //	datasets.Utterance → [Engine] → report.Record → records.jsonl
 //
-// [Run] evaluates one engine. [Compare] runs several over the same utterances in
-// turn, A B A B, and says for each utterance whether they agree, to the bit.
+// [Run] evaluates one engine. [Compare] runs several over the same utterances in turn,
+// A B A B, and reports for each utterance whether they agree, to the bit.
 //
 // # Resuming
 //
@@ -11,7 +11,7 @@
 // killed leaves at worst an incomplete last line. The next run over the same folder cuts it
 // off and continues after the last whole record. Utterances that failed are recorded with
 // their error; the next run tries them again and appends another record. Readers sort the
-// records by row of the dataset, and of several of one utterance the last counts. A folder
+// records by row of the dataset; if an utterance has several records, the last counts. A folder
 // with records of another model or dataset, or of other options, is refused.
 //
 // # Failures

@@ -16,9 +16,9 @@ import (
 	"verity/transcript"
 )
 
-// An Engine transcribes the clip of an utterance. What else is known of the utterance may
-// make it faster, but not change the result. With more than one worker it must be safe for
-// concurrent use.
+// An Engine transcribes the clip of an utterance. It may use the rest of the utterance, such as
+// its text, to be faster, but not to change the result. With more than one worker it must be safe
+// for concurrent use.
 type Engine func(ctx context.Context, clip *audio.Clip, u datasets.Utterance) (*transcript.Transcript, error)
 
 // A Dataset yields utterances in a stable order, with unique identifiers. A
@@ -111,7 +111,7 @@ func transcribe(ctx context.Context, e Engine, u datasets.Utterance, in audio.In
 	return e(ctx, clip, u)
 }
 
-// OpenSound opens the sound of u, or the part of it that u means.
+// OpenSound opens the sound of u, or the part of it that u selects.
 func OpenSound(ctx context.Context, u datasets.Utterance, in audio.Input) (*audio.Clip, error) {
 	clip, err := openAll(ctx, u.Audio, in)
 	if err != nil || !u.Part {
@@ -171,7 +171,7 @@ func fill(r *report.Record, t *transcript.Transcript) {
 	r.Hypothesis, r.Language, r.Duration = strings.TrimSpace(t.Text), t.Language, t.Duration
 	r.Truncated, r.Damaged = t.Truncated, t.Damaged
 	for _, s := range t.Segments {
-		s.Origins = nil // pieces say it
+		s.Origins = nil // Runs have them
 		r.Segments = append(r.Segments, s)
 	}
 	if t.ChoiceHashes != (transcript.ChoiceHashes{}) {

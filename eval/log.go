@@ -25,7 +25,7 @@ import (
 // changed. A log without files stores nothing.
 type log struct {
 	files  []*logFile
-	done   map[string]uint64 // by id, rowOf of utterances with a record in every file, without failures
+	done   map[string]uint64 // by id, rowHash of utterances with a record in every file, without failures
 	failed map[string]int    // by id, rows of utterances that failed in a file
 	torn   bool              // a file had an incomplete last line, which was cut off
 }
@@ -41,12 +41,11 @@ type logFile struct {
 // syncFile flushes a file to the disk. Tests replace it.
 var syncFile = (*os.File).Sync
 
-// openLog opens or creates the files of arms in a folder, reads the records of an earlier
-// run and passes them to found, an utterance at a time. Utterances that failed, and those
-// that an arm lacks because the run was killed, will run again. An incomplete last line is
-// cut off. Records of another run, lines that are not records and another process that has
-// a file open are errors, and leave the files unchanged. An empty folder gives a log
-// without files.
+// openLog opens or creates the files of arms in a folder, reads the records of an earlier run
+// and passes them to found, an utterance at a time. Utterances that failed, and those that an arm
+// lacks because the run was killed, will run again. An incomplete last line is cut off. It is an
+// error, and leaves the files unchanged, if there are records of another run or lines that are not
+// records, or if another process writes a file. An empty folder name makes a log without files.
 func openLog(dir string, arms []Arm, found func([]*report.Record) error) (l *log, err error) {
 	l = &log{done: map[string]uint64{}, failed: map[string]int{}}
 	defer func() {
@@ -98,8 +97,8 @@ func openLocked(name string) (*os.File, error) {
 // lockWait is how long lock waits: a process that was just killed may still be exiting.
 var lockWait = 3 * time.Second
 
-// lock keeps other processes from writing f, until this one ends, however it ends. On Windows
-// it would keep them from reading, too.
+// lock keeps other processes from writing f until this process ends, however it ends. On Windows
+// a lock also prevents reading, so there a failure is ignored.
 func lock(f *os.File) bool {
 	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
 		ok, _ := output.TryLock(f)
@@ -121,7 +120,7 @@ func (l *log) survey() error {
 				l.failed[r.ID] = r.Row
 			default:
 				whole[r.ID]++
-				l.done[r.ID] = rowOf(r.Audio, r.Reference, r.Offset)
+				l.done[r.ID] = rowHash(r.Audio, r.Reference, r.Offset)
 			}
 		}
 	}
@@ -190,8 +189,8 @@ func (f *logFile) records() iter.Seq2[*report.Record, error] {
 			if err == nil {
 				some = true
 				if thing, got, want := r.Run.FirstDifference(f.run); thing != "" {
-					err = fmt.Errorf("%s holds records of another run: %s: got %q, want %q; name another folder, or remove the file",
-						f.name, thing, got, want)
+					err = fmt.Errorf("%s holds records of another run: %s: got %q, want %q; name another folder, "+
+						"or remove the file", f.name, thing, got, want)
 				}
 			}
 			if !yield(r, err) || err != nil {
@@ -201,8 +200,8 @@ func (f *logFile) records() iter.Seq2[*report.Record, error] {
 	}
 }
 
-// beginsAsRecords reports whether a file begins as a record does, as far as it goes.
-// Anything else is not cut off: it belongs to somebody else.
+// beginsAsRecords reports whether a file, which may be short, begins as a record does. Any other
+// file is not cut off: it belongs to somebody else.
 func (f *logFile) beginsAsRecords() bool {
 	const begin = `{"schema":"` + report.RecordSchema + `"`
 	head := make([]byte, len(begin))
@@ -210,8 +209,8 @@ func (f *logFile) beginsAsRecords() bool {
 	return (err == nil || err == io.EOF) && strings.HasPrefix(begin, string(head[:n]))
 }
 
-// rowOf is a hash of what may differ between rows with the same name.
-func rowOf(audio, text string, offset float64) uint64 {
+// rowHash is a hash of what may differ between rows with the same name.
+func rowHash(audio, text string, offset float64) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%q %q %v", audio, text, offset)
 	return h.Sum64()
@@ -219,12 +218,12 @@ func rowOf(audio, text string, offset float64) uint64 {
 
 // recorded reports whether a row of the dataset has its records.
 func (l *log) recorded(it Row) (bool, error) {
-	delete(l.failed, it.ID) // it is in the dataset still
+	delete(l.failed, it.ID) // the dataset still has it
 	if it.Broken != nil && l.has(it.Broken.ID) {
 		return true, nil // it has a record from before the row broke
 	}
 	row, ok := l.done[it.ID]
-	if ok && it.Broken == nil && row != rowOf(it.Audio.Path, it.Text, it.Offset) {
+	if ok && it.Broken == nil && row != rowHash(it.Audio.Path, it.Text, it.Offset) {
 		return false, fmt.Errorf("%s: utterance %s had another sound or text when it was recorded: "+
 			"name another folder, or remove its line", l.files[0].name, it.ID)
 	}

@@ -22,7 +22,7 @@ type Options struct {
 	Dir string
 
 	Shard    Shard                 // part of the dataset to run
-	Workers  int                   // utterances that run at the same time; 0 means 1. Records are in the dataset's order in any case
+	Workers  int                   // utterances that run at the same time; 0 means 1. Records stay in order
 	Limit    int                   // most utterances to run, not counting broken rows; 0 means all
 	Unscored bool                  // the utterances have no references
 	Sound    audio.Input           // how the sound of an utterance is opened
@@ -42,7 +42,8 @@ func ParseShard(s string) (Shard, error) {
 	var sh Shard
 	if n, err := fmt.Sscanf(s, "%d/%d", &sh.I, &sh.Of); n != 2 || err != nil || sh.String() != s ||
 		sh.I < 1 || sh.I > sh.Of || sh.Of > report.MaxShards {
-		return Shard{}, fmt.Errorf("shard %.80q: want i/n with i from 1 to n, such as 2/4, and n at most %d", s, report.MaxShards)
+		return Shard{}, fmt.Errorf("shard %.80q: want i/n with i from 1 to n, such as 2/4, and n at most %d",
+			s, report.MaxShards)
 	}
 	return sh, nil
 }
@@ -75,8 +76,8 @@ type Summary struct {
 	Failed  int    // of these, how many failed
 }
 
-// Run evaluates an engine. It appends a record for every utterance that has none yet,
-// or only one of a failure. If ctx ends, the records so far are kept.
+// Run evaluates an engine. It appends a record for every utterance that has none yet, or whose
+// record is of a failure. If ctx ends, the records so far stay.
 func Run(ctx context.Context, e Engine, data Dataset, o Options) (Summary, error) {
 	name := strings.TrimSuffix(o.Shard.File(), ".jsonl")
 	l, err := openLog(o.Dir, []Arm{{Name: name, Run: o.Run}}, func(r []*report.Record) error {
@@ -93,7 +94,7 @@ func Run(ctx context.Context, e Engine, data Dataset, o Options) (Summary, error
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	last := time.Now()
-	// A long utterance does not idle the other workers at once: some records may wait.
+	// Twice as many records as workers may wait, so that a long utterance does not idle the others.
 	for r := range parallel.Ordered(o.Workers, 2*o.Workers, pending(data, l, o.Limit, o.Shard),
 		func(_ int, w todo) result { return w.run(ctx, e, o) }) {
 		if r.err != nil {

@@ -81,9 +81,9 @@ func (a *Aligner) Count(ctx context.Context, ref, hyp []int32) (Counts, error) {
 	return Counts{Hits: n[Hit], Subs: n[Sub], Dels: n[Del], Ins: n[Ins]}, err
 }
 
-// maxTable is the size in bits from which on a table of two bits per cell is avoided by
-// splitting the problem. It is RapidFuzz's: where a text is split determines which of the
-// equally short alignments results.
+// maxTable is the size in bits of a table of two bits per cell. Larger problems are split. The
+// value is RapidFuzz's: where a text is split determines which of the equally short alignments
+// results.
 const maxTable = 8 << 20
 
 // align appends the alignment of ref and hyp, which begin at r and h in the whole texts

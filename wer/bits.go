@@ -141,8 +141,8 @@ func (t *table) bit(rows []uint64, i, j int) bool {
 // an int of 32 bits.
 const far = 1 << 29
 
-// row appends D[0..n][rows] to dst, within the band of the whole hyp. Once the context has ended, the numbers have no
-// meaning, but there are as many.
+// row appends D[0..n][rows] to dst, within the band of the whole hyp. Once the context has ended,
+// it still appends n+1 numbers, but they have no meaning.
 func (t *table) row(c *columns, hyp []int32, rows, limit int, dst []int) []int {
 	t.start(c, len(hyp), limit)
 	edge, at := 0, 0 // D at the left edge of the band, and the block it begins

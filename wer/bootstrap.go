@@ -9,12 +9,11 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// An Interval is a range of rates, or of differences between rates, that holds 95 % of
-// what a thousand draws of the utterances, with replacement, come to. The draws are the
-// same in every run.
+// An Interval contains 95 % of the rates, or differences between rates, of a thousand samples
+// of the utterances, drawn with replacement. The samples are the same in every run.
 //
-// The unit drawn is the utterance, since errors within one are not independent. The
-// interval is that of percentiles, interpolated linearly. Without utterances it is {0, 0}.
+// Utterances are drawn, not words, since errors within an utterance are not independent. The
+// ends are percentiles, interpolated linearly. Without utterances the interval is {0, 0}.
 //
 // Source: Bisani & Ney, "Bootstrap estimates for confidence intervals in ASR
 // performance evaluation", ICASSP 2004.
@@ -40,8 +39,8 @@ func (c *Corpus) Interval() Interval {
 }
 
 // Difference returns the interval of system's corpus rate minus baseline's, over the same
-// utterances. It draws the same ones for both, so it is far narrower than the intervals of
-// the two rates suggest. If it excludes 0, the systems differ.
+// utterances. Both rates use the same samples, so it is far narrower than the intervals of the
+// two rates suggest. If it excludes 0, the systems differ.
 func Difference(system, baseline []Counts) Interval {
 	n := len(system)
 	return draw(n, func(pick func() int) float64 {

@@ -10,7 +10,7 @@ import (
 type Score struct {
 	Words Counts
 	Chars Counts
-	Exact bool // normalised, the same word for word
+	Exact bool // no word error
 	// Repeats counts the five-word runs of the hypothesis that already occurred in it:
 	// few in speech, many in a decoder's loop.
 	Repeats int
@@ -30,8 +30,8 @@ type Scorer struct {
 	ref, hyp []int32
 }
 
-// maxVocabulary is how many distinct words a Scorer keeps before it discards them.
-// Numbers need to agree only within one utterance.
+// maxVocabulary is the number of distinct words after which a Scorer starts a new vocabulary:
+// numbers need to agree only within one utterance.
 const maxVocabulary = 1 << 16
 
 // Score compares one utterance. The error is the cause that ended ctx.
@@ -58,8 +58,8 @@ func (s *Scorer) number(ref, hyp string) {
 	s.ref, s.hyp = s.words.Words(s.ref[:0], ref), s.words.Words(s.hyp[:0], hyp)
 }
 
-// Words passes each pair of the alignment of two texts to each. A word that is missing is
-// empty. The error is the cause that ended ctx.
+// Words calls each with every pair of the alignment of two texts. A missing word is empty. The
+// error is the cause that ended ctx.
 func (s *Scorer) Words(ctx context.Context, ref, hyp string, each func(op Op, ref, hyp string)) error {
 	s.number(ref, hyp)
 	pairs, err := s.aligner.Align(ctx, s.ref, s.hyp)

@@ -23,7 +23,7 @@ func TestBrokenAssistant(t *testing.T) {
 	run := func(command string, more ...string) (int, string, string) {
 		return program(t, nil, append(append([]string{command}, with...), more...)...)
 	}
-	names := []string{sick + ": decoder: logit of token", "their weights are corrupt", "run without it"}
+	names := []string{sick + ": decoder: logit of token", "their weights are corrupt", "run without it (--assistant none)"}
 
 	_, want, _ := program(t, nil, "transcribe", "-m", model, "-l", "en", sound)
 	code, text, errs := run("transcribe", "-l", "en", "--stats", sound)

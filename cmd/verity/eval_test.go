@@ -195,7 +195,7 @@ func TestEvalRetriesFailures(t *testing.T) {
 		}
 	}
 	code, _, stderr := program(t, nil, eval...)
-	if code != 0 || !strings.Contains(stderr, "2 records were there, 4 are new; 4 that had failed were tried again") {
+	if code != 0 || !strings.Contains(stderr, "found 2 records, added 4; tried 4 again that had failed") {
 		t.Errorf("status %d:\n%s", code, stderr)
 	}
 	var ids []string

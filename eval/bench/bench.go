@@ -26,7 +26,7 @@ import (
 type Options struct {
 	Pool      *parallel.Pool      // runs the arithmetic; nil means one thread, the caller's
 	Precision precision.Precision // of weights, activations and cache; the zero value is as exact as the file
-	Stage     time.Duration       // least time to repeat each stage, three times as much for passes; 0 means 2 s
+	Stage     time.Duration       // least time to repeat each stage, and thrice for passes; 0 means 2 s
 	Watch     func(stage string)  // if not nil, called with the name of what is measured next
 }
 
@@ -40,8 +40,8 @@ const (
 	most   = 40
 )
 
-// Run measures a checkpoint. It closes it once the weights are loaded, so that they are not
-// in memory twice.
+// Run measures a checkpoint. It closes the checkpoint once the weights are loaded, so that they
+// are not in memory twice.
 func Run(ctx context.Context, c *model.Checkpoint, o Options) (*Result, error) {
 	began := time.Now()
 	o.Stage = cmp.Or(o.Stage, 2*time.Second)
@@ -71,7 +71,7 @@ func Run(ctx context.Context, c *model.Checkpoint, o Options) (*Result, error) {
 	return r, nil
 }
 
-// Passes measures passes alone, over a window without sound: they take as long over any.
+// Passes measures only passes, over a window without sound: their time does not depend on the sound.
 func Passes(ctx context.Context, c *model.Checkpoint, o Options) ([]Pass, error) {
 	d, err := decoder.New(c, decoder.Options{Pool: o.Pool, Precision: o.Precision})
 	if err != nil {
@@ -109,7 +109,8 @@ func begin(c *model.Checkpoint, o Options) (*bench, error) {
 	b := &bench{Options: o, dims: c.Dims}
 	o.Watch("loading")
 	var err error
-	if b.encoder, b.decoder, err = transcribe.LoadNetwork(c, decoder.Options{Pool: b.Pool, Precision: b.Precision}); err != nil {
+	b.encoder, b.decoder, err = transcribe.LoadNetwork(c, decoder.Options{Pool: b.Pool, Precision: b.Precision})
+	if err != nil {
 		return nil, err
 	}
 	b.Precision = b.encoder.Precision()
@@ -147,8 +148,8 @@ func (b *bench) ceiling() Ceiling {
 	return b.ceilings[len(b.ceilings)-1]
 }
 
-// A run is one execution of a stage, with the mean of the ceilings before and after it.
-// Other load on the machine slows both alike.
+// A run is one execution of a stage, with the mean of the ceilings before and after it: other load
+// on the machine slows the stage and the ceilings alike.
 type run struct {
 	seconds float64
 	ceiling Ceiling

@@ -46,7 +46,7 @@ func (r *Result) Write(w io.Writer) error {
 	return p.err
 }
 
-// summary says how fast speech is transcribed, and whether that can be trusted.
+// summary writes how fast speech is transcribed, and whether the machine was too busy to measure.
 func (r *Result) summary(p *printer) {
 	const tokens = 100 // of a typical window
 	window := r.Mel.Seconds + r.Encode.Seconds + r.CrossKV.Seconds + tokens*r.Step.Seconds

@@ -49,7 +49,7 @@ func encoderWork(d model.Dims, p precision.Precision) work {
 	var layer work
 	layer.add(k.product(n, w, 3*w), 1)
 	layer.add(k.attention(n, n, w, float64(d.AudioHeads)), 1)
-	layer.add(k.kept(2*n*w), 1)
+	layer.add(k.cacheWrite(2*n*w), 1)
 	layer.add(k.product(n, w, w), 1)
 	layer.add(k.product(n, w, ffn), 1)
 	layer.add(k.product(n, ffn, w), 1)
@@ -65,20 +65,20 @@ func crossWork(d model.Dims, p precision.Precision) work {
 	k := kindOf(p)
 	once := k.product(n, float64(d.AudioWidth), 2*float64(d.TextWidth))
 	once.vector -= k.rounding(n * float64(d.AudioWidth))
-	once.add(k.kept(2*n*float64(d.TextWidth)), 1)
+	once.add(k.cacheWrite(2*n*float64(d.TextWidth)), 1)
 	out := work{vector: k.rounding(n * float64(d.AudioWidth))}
 	out.add(once, layers)
 	return out
 }
 
-// passWork returns the operations of a pass of some rows after some positions.
+// passWork returns the operations of a pass over rows tokens that follow positions tokens.
 func passWork(d model.Dims, p precision.Precision, rows, positions int) work {
 	n, w, ffn, layers := float64(rows), float64(d.TextWidth), float64(d.TextFFN), float64(d.TextLayers)
 	heads := float64(d.TextHeads)
 	k := kindOf(p)
 	var layer work
 	layer.add(k.product(n, w, 3*w), 1)
-	layer.add(k.kept(2*n*w), 1)
+	layer.add(k.cacheWrite(2*n*w), 1)
 	layer.add(k.product(n, w, w), 3) // outputs of both attentions, and the cross-attention query
 	layer.add(k.attention(n, float64(positions)+(n+1)/2, w, heads), 1)
 	layer.add(k.attention(n, float64(d.AudioPositions), w, heads), 1)
@@ -91,8 +91,8 @@ func passWork(d model.Dims, p precision.Precision, rows, positions int) work {
 	return out
 }
 
-// A kind says what in a precision is integer.
-type kind struct{ activations, cache bool } // whether they are integers
+// A kind says which values of a precision are integers.
+type kind struct{ activations, cache bool }
 
 func kindOf(p precision.Precision) kind {
 	p = p.Complete()
@@ -117,8 +117,8 @@ func (k kind) rounding(n float64) float64 {
 	return 0
 }
 
-// kept returns the operations that put n keys and values into a cache.
-func (k kind) kept(n float64) work {
+// cacheWrite returns the operations that put n keys and values into a cache.
+func (k kind) cacheWrite(n float64) work {
 	if k.cache {
 		return work{vector: n * roundOps}
 	}

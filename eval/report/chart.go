@@ -37,7 +37,7 @@ func newChart(title, label, unit string, bars []bar, format func(float64) string
 	return &chart{Title: title, Label: label, Unit: unit, Bars: bars}
 }
 
-func whole(n float64) string { return show.Count(int(n)) }
+func wholeNumber(n float64) string { return show.Count(int(n)) }
 
 func percentage(percent float64) string { return fmt.Sprintf("%.1f %%", percent) }
 
@@ -60,7 +60,7 @@ func speedChart(c *Comparison) *chart {
 	for _, v := range c.decode {
 		bars[min(max(int((v-low)/width), 0), n-1)].value++
 	}
-	x := newChart("Speed-up of decoding", "times as fast", "pairs of runs", bars, whole)
+	x := newChart("Speed-up of decoding", "times as fast", "pairs of runs", bars, wholeNumber)
 	x.Note = fmt.Sprintf("Half of the pairs are above %.2f.", c.Speedup.Decode.Median)
 	return x
 }

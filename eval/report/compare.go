@@ -29,7 +29,7 @@ type Comparison struct {
 	Verdict      Verdict         `json:"verdict"`
 	Utterances   int             `json:"utterances"`        // with a hypothesis in both arms
 	Failed       int             `json:"failed"`            // without a hypothesis in either arm
-	Unpaired     int             `json:"unpaired"`          // with one hypothesis, the other being in a missing shard
+	Unpaired     int             `json:"unpaired"`          // with one hypothesis, because the other is in a missing shard
 	Resumed      int             `json:"resumed,omitempty"` // pairs of an earlier run; with batches, without their times
 	AudioSeconds float64         `json:"audio_seconds"`
 	Identical    IdenticalCounts `json:"identical"`
@@ -49,8 +49,13 @@ type Comparison struct {
 	Batch      Batch      `json:"batch"`
 	Speedup    Speedups   `json:"speedup"`
 	Acceptance Acceptance `json:"acceptance"`
-	Predicted  *float64   `json:"predicted_speedup"` // of decoding; null if little or nothing was drafted
-	BreakEven  *float64   `json:"break_even"`        // share of judged tokens that must be right for drafts to pay here, 1 if they cannot; null with it
+
+	// The speed-up of decoding that theory predicts; null if little or nothing was drafted.
+	Predicted *float64 `json:"predicted_speedup"`
+
+	// The share of judged tokens that must be right for drafts to pay here, 1 if they cannot;
+	// null if nothing is predicted.
+	BreakEven *float64 `json:"break_even"`
 
 	runs   Pair[transcript.Provenance]
 	decode []float64 // speed-ups, sorted
@@ -87,7 +92,7 @@ type IdenticalCounts struct {
 // A Difference is an utterance with other results in the two arms.
 type Difference struct {
 	ID   string       `json:"id"`
-	What []string     `json:"what"` // tokens, logprobs, segments; or the arm that failed or has no record
+	What []string     `json:"what"` // tokens, logprobs, segments; or "failed in" or "missing in" the name of an arm
 	Text Pair[string] `json:"text"`
 }
 
@@ -152,11 +157,11 @@ type Acceptance struct {
 	Agreement float64  `json:"alpha_agreement"` // accepted over judged
 	Overlap   *float64 `json:"alpha_overlap"`   // mean of Σ min(p, q); null if not measured
 	Rounds    int      `json:"rounds"`
-	Empty     int      `json:"empty"`     // rounds without a draft; the histogram counts them as rounds with no accepted token
+	Empty     int      `json:"empty"`     // rounds without a draft; in the histogram, rounds of 0 tokens
 	Histogram []int    `json:"histogram"` // rounds by number of accepted tokens
 	MeanKept  float64  `json:"mean_kept"`
 
-	lost, found int // times that the text to draft from was
+	lost, found int // how often the text to draft from was lost, and found again
 }
 
 // A digest is what a comparison keeps of a record.
@@ -207,6 +212,6 @@ func text(h hash.Hash, s string) {
 
 // Differ returns what differs between two records, as [Pairs.Add] does.
 func Differ(a, b *Record) []string {
-	var p Pairs
+	p := Pairs{Baseline: new(Set), Assisted: new(Set)}
 	return p.compare(digestOf(a, wer.Counts{}), digestOf(b, wer.Counts{}))
 }

@@ -60,7 +60,7 @@ func TestDiffer(t *testing.T) {
 		{"text of a segment", func(r *Record) { r.Segments[0].Text += " " }, "segments"},
 		{"hypothesis", func(r *Record) { r.Hypothesis += " " }, "segments"},
 		{"language", func(r *Record) { r.Language = "nl" }, "segments"},
-		{"failed", func(r *Record) { r.Error = "no" }, "assisted failed"},
+		{"failed", func(r *Record) { r.Error = "no" }, "failed in "},
 		{"a choice that led to no segment", func(r *Record) { r.ChoiceHashes.Tokens = "2" }, "tokens"},
 		{"a log-probability inside a mean", func(r *Record) { r.ChoiceHashes.LogProbs = "2" }, "logprobs"},
 	}
@@ -163,8 +163,8 @@ func TestJoin(t *testing.T) {
 		found[f.ID] = strings.Join(f.What, ",")
 	}
 	if diff := cmp.Diff(map[string]string{
-		a[4].ID: "tokens", a[9].ID: "assisted failed",
-		a[0].ID: "not in assisted", a[1].ID: "not in assisted", "more": "not in baseline",
+		a[4].ID: "tokens", a[9].ID: "failed in b",
+		a[0].ID: "missing in b", a[1].ID: "missing in b", "more": "missing in a",
 	}, found); diff != "" {
 		t.Errorf("differences (-want +got):\n%s", diff)
 	}

@@ -131,25 +131,15 @@ func (d *Document) names() []string {
 // notes returns what a reader must know before the numbers.
 func (d *Document) notes() (notes []string) {
 	if slices.ContainsFunc(d.Scores, func(s *Score) bool { return s.Run.Planted }) {
-		notes = append(notes, "The model is planted: it says the same text whatever it hears. "+
+		notes = append(notes, "The model is planted: it writes the same text whatever the sound is. "+
 			"Times and acceptance mean something, error rates do not.")
 	}
 	for _, s := range d.Scores {
 		if lacking := s.Incomplete(); lacking != "" {
-			notes = append(notes, "Incomplete: "+s.Name+": "+lacking+". These figures are of the rest alone.")
+			notes = append(notes, "Incomplete: "+s.Name+": "+lacking+". These figures cover only the rest.")
 		}
 	}
 	return notes
-}
-
-// labels returns the names of the two arms of a comparison: the arms' own names if there are
-// several, or if neither has an assistant.
-func (d *Document) labels(c *Comparison) Pair[string] {
-	assisted := slices.ContainsFunc(d.Scores, func(s *Score) bool { return s.Run.Assistant != "" || s.Drafting.Drafted > 0 })
-	if len(d.Scores) > 2 || !assisted {
-		return c.Names
-	}
-	return Pair[string]{"baseline", "assisted"}
 }
 
 func (c *Comparison) heading() string { return c.Names.Assisted + " against " + c.Names.Baseline }
@@ -231,14 +221,15 @@ func (x *Change) points() string {
 func (c *Comparison) sentence() string {
 	all := show.Some(c.Utterances, "utterance")
 	if c.Unpaired > 0 {
-		all += " of those that both have"
+		all += " that both sets have"
 	}
 	switch c.Verdict {
 	case Free:
 		s := fmt.Sprintf("%s of %s have the same tokens; weights or options differ, so texts may",
 			show.Count(c.Identical.Tokens), all)
 		if x := c.Divergence; x != nil {
-			s += fmt.Sprintf(". %s of %s differ (%s)", show.Count(x.Differ), show.Some(x.Tokens, "token"), show.Percent(x.Share))
+			s += fmt.Sprintf(". %s of %s differ (%s)",
+				show.Count(x.Differ), show.Some(x.Tokens, "token"), show.Percent(x.Share))
 		}
 		return s
 	case Different:
@@ -256,20 +247,23 @@ func (c *Comparison) sentence() string {
 // A row is a line of a comparison: label and value.
 type row = [2]string
 
-// lines returns the comparison as labels and values, given the names of its arms.
-func (c *Comparison) lines(name Pair[string]) []row {
+// lines returns the comparison as labels and values.
+func (c *Comparison) lines() []row {
+	name := c.Names
 	l := []row{{"verdict", c.sentence()}}
 	if c.Change != nil { // what a comparison of two models is for
 		l = append(l, row{"WER change", c.Change.points()})
 	}
-	l = append(l, row{"identical", fmt.Sprintf("tokens %s, log-probabilities %s, segments %s, of %s", show.Count(c.Identical.Tokens),
-		show.Count(c.Identical.LogProbs), show.Count(c.Identical.Segments), show.Count(c.Utterances))})
+	l = append(l, row{"identical", fmt.Sprintf("tokens %s, log-probabilities %s, segments %s, of %s",
+		show.Count(c.Identical.Tokens), show.Count(c.Identical.LogProbs), show.Count(c.Identical.Segments),
+		show.Count(c.Utterances))})
 	if c.WER != nil {
 		l = append(l, row{"WER", fmt.Sprintf("%s %s, %s %s",
 			show.Percent(c.WER.Baseline), name.Baseline, show.Percent(c.WER.Assisted), name.Assisted)})
 	}
 	if c.Unpaired > 0 {
-		l = append(l, row{"unpaired", show.Some(c.Unpaired, "utterance") + " in one set only: the other lacks shards"})
+		l = append(l, row{"unpaired",
+			show.Some(c.Unpaired, "utterance") + " in one set only: shards of the other are missing"})
 	}
 	l = append(l, c.speeds()...)
 	if b := c.Batch; b.Size > 1 {
@@ -277,24 +271,28 @@ func (c *Comparison) lines(name Pair[string]) []row {
 			b.Size, b.TokensPerSecond.Baseline, name.Baseline, b.TokensPerSecond.Assisted, name.Assisted)})
 	}
 	if a := c.Acceptance; a.Drafted > 0 {
-		text := fmt.Sprintf("%.1f %% of %s drafted tokens, %.2f tokens a round", 100*a.Rate, show.Count(a.Drafted), a.MeanKept)
+		text := fmt.Sprintf("%.1f %% of %s drafted tokens, %.2f tokens a round",
+			100*a.Rate, show.Count(a.Drafted), a.MeanKept)
 		if a.Runs != c.Utterances {
 			text += ", in " + show.Some(a.Runs, "run")
 		}
 		if a.lost > 0 {
-			text += fmt.Sprintf("; the text was lost %s and found again %s", show.Some(a.lost, "time"), show.Some(a.found, "time"))
+			text += fmt.Sprintf("; the text was lost %s and found again %s",
+				show.Some(a.lost, "time"), show.Some(a.found, "time"))
 		}
 		l = append(l, row{"acceptance", text})
 	}
 	if c.Predicted != nil {
-		l = append(l, row{"theory", show.Times(*c.Predicted) + " in decoding, from the acceptance and costs measured"})
+		l = append(l, row{"theory",
+			show.Times(*c.Predicted) + " in decoding, from the acceptance and costs measured"})
 	}
 	switch e := c.BreakEven; {
 	case e == nil:
 	case *e >= 1:
 		l = append(l, row{"break-even", "none: drafts of this length cannot pay here, even if all were right"})
 	default:
-		l = append(l, row{"break-even", fmt.Sprintf("drafts of this length pay here where %.0f %% of judged tokens are right; %.0f %% were", 100**e, 100*c.Acceptance.Agreement)})
+		l = append(l, row{"break-even", fmt.Sprintf("drafts of this length pay here where %.0f %% of judged tokens "+
+			"are right; %.0f %% were", 100**e, 100*c.Acceptance.Agreement)})
 	}
 	return append(l, c.warnings()...)
 }
@@ -328,7 +326,8 @@ func (s *Score) lines() (all [][]string) {
 	add("failed", s.Failed > 0, show.Count(s.Failed))
 	shards := ""
 	if s.Shards != nil {
-		shards = fmt.Sprintf("%s of %s%s", show.Count(len(s.Shards.Present)), show.Count(s.Shards.Of), textIf(s.Incomplete() != "", ": INCOMPLETE"))
+		shards = fmt.Sprintf("%s of %s%s", show.Count(len(s.Shards.Present)), show.Count(s.Shards.Of),
+			textIf(s.Incomplete() != "", ": INCOMPLETE"))
 	}
 	add("shards", true, shards)
 
@@ -345,7 +344,8 @@ func (s *Score) lines() (all [][]string) {
 	add("reference words", scored, show.Count(s.ReferenceWords))
 	add("  substitutions", scored, show.Count(s.Substitutions))
 	add("  deletions (not written)", scored, show.Count(s.Deletions))
-	add("  insertions (not said)", scored, show.Count(s.Insertions)+textIf(s.ReferenceWords > 0, " ("+show.Percent(s.InsertionRate)+")"))
+	add("  insertions (not said)", scored,
+		show.Count(s.Insertions)+textIf(s.ReferenceWords > 0, " ("+show.Percent(s.InsertionRate)+")"))
 	add("five-word runs repeated", scored, show.Count(s.Repeats))
 	add("utterances without error", scored,
 		fmt.Sprintf("%s (%.1f %%)", show.Count(s.Exact), 100*transcript.Ratio(float64(s.Exact), float64(s.Scored))))
@@ -359,12 +359,13 @@ func (s *Score) lines() (all [][]string) {
 		add("  "+stage.label, v > 0, fmt.Sprintf("%s (%.0f %%)", show.Seconds(v), 100*transcript.Ratio(v, s.Seconds.Total)))
 	}
 	d := s.Drafting
-	add("accepted drafts", d.Drafted > 0, fmt.Sprintf("%s of %s tokens (%.1f %%)", show.Count(d.Accepted), show.Count(d.Drafted), 100*d.Rate()))
+	add("accepted drafts", d.Drafted > 0,
+		fmt.Sprintf("%s of %s tokens (%.1f %%)", show.Count(d.Accepted), show.Count(d.Drafted), 100*d.Rate()))
 	return all
 }
 
 // A stage is one part of the total time. The stages are in the order of the work and
-// add up to the whole.
+// add up to the total time.
 type stage struct {
 	label, class string
 	of           func(*Score) float64

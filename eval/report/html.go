@@ -49,7 +49,6 @@ var pageFuncs = template.FuncMap{
 	"setup":    setup,
 	"facts":    facts,
 	"score":    func(d *Document, i int) *Score { return d.Scores[i] },
-	"labels":   (*Document).labels,
 	"heading":  (*Comparison).heading,
 	"sentence": (*Comparison).opening,
 	"sign": func(v Verdict) string {
@@ -107,7 +106,8 @@ type page struct {
 // HTML writes d as one self-contained page: no other file, no network.
 func (d *Document) HTML(w io.Writer) error {
 	p := page{
-		Document: d, Title: d.title(), Subtitle: d.subtitle(), Notes: d.notes(), CSS: template.CSS(pageCSS), JS: template.JS(pageJS),
+		Document: d, Title: d.title(), Subtitle: d.subtitle(), Notes: d.notes(),
+		CSS: template.CSS(pageCSS), JS: template.JS(pageJS),
 		Names: d.names(), Rows: noBreakCells(d.rows()), Bars: d.bars(), Arms: noBreakCells(d.arms()),
 		Several: len(d.Scores) > 2, Replay: d.replay(),
 	}
@@ -230,7 +230,8 @@ func rates(s *Score) (parts []partView) {
 		n            int
 	}{{"right", "hits", s.Hits}, {"substituted", "subs", s.Substitutions}, {"deleted", "dels", s.Deletions}} {
 		if x.n > 0 {
-			parts = append(parts, partView{x.label, x.class, show.Count(x.n), 100 * transcript.Ratio(float64(x.n), float64(s.ReferenceWords))})
+			width := 100 * transcript.Ratio(float64(x.n), float64(s.ReferenceWords))
+			parts = append(parts, partView{x.label, x.class, show.Count(x.n), width})
 		}
 	}
 	return parts

@@ -48,7 +48,7 @@ func (p *Pairs) join(ctx context.Context, first []digest, assisted Files) error 
 			p.addDifference(first[at], d, p.compare(first[at], d))
 			paired[at] = true
 		} else {
-			p.addMissing(digest{}, d, "not in baseline", partial)
+			p.addMissing(digest{}, d, "missing in "+a.name, partial)
 		}
 	}); err != nil {
 		return err
@@ -56,15 +56,15 @@ func (p *Pairs) join(ctx context.Context, first []digest, assisted Files) error 
 	partial = b.shards().incomplete() != ""
 	for at, d := range first {
 		if !paired[at] {
-			p.addMissing(d, digest{}, "not in assisted", partial)
+			p.addMissing(d, digest{}, "missing in "+b.name, partial)
 		}
 	}
 	slices.SortFunc(p.c.Differences, func(x, y Difference) int { return cmp.Compare(x.ID, y.ID) })
 	return nil
 }
 
-// addMissing counts an utterance that one set does not have. If it failed in the other, there
-// is no hypothesis that could be missing.
+// addMissing counts an utterance that one set lacks. One that failed in the other set has no
+// hypothesis to compare, and is not counted. partial says that shards of the first set are missing.
 func (p *Pairs) addMissing(a, b digest, what string, partial bool) {
 	switch {
 	case a.failed || b.failed:

@@ -22,7 +22,7 @@ type line struct {
 	from    int64 // offset in the file
 	length  int
 	row     int    // of the dataset; a line that is no record comes last
-	ignored bool   // a later record of the utterance counts, or the record withdraws one
+	ignored bool   // because a later record of the utterance counts, or the record withdraws one
 	text    []byte // without surrounding white space; lines loads it
 	err     error  // why it cannot be parsed
 }

@@ -16,8 +16,7 @@ import (
 type Pairs struct {
 	Baseline, Assisted *Set
 
-	// Timed says that speed-ups come from Time alone, not from the records that Add
-	// gets.
+	// Timed means that only Time measures speed-ups: the times in the records do not count.
 	Timed bool
 
 	c             Comparison
@@ -34,9 +33,9 @@ type Pairs struct {
 // NewPairs compares two sets.
 func NewPairs(baseline, assisted *Set) *Pairs { return &Pairs{Baseline: baseline, Assisted: assisted} }
 
-// Add compares the two records of one utterance, which the sets hold, given their word
-// counts. It returns what differs that must not: nil if they are identical or both
-// failed, or if the runs may differ ([MustAgree]).
+// Add compares the two records of one utterance, which the sets have already, given their word
+// counts. It returns what differs: nil if the records are identical or both failed, or if the
+// runs may differ ([MustAgree]).
 func (p *Pairs) Add(baseline, assisted *Record, of Pair[wer.Counts]) []string {
 	a, b := digestOf(baseline, of.Baseline), digestOf(assisted, of.Assisted)
 	p.free = !MustAgree(baseline.Run, assisted.Run)
@@ -51,8 +50,8 @@ func (p *Pairs) Add(baseline, assisted *Record, of Pair[wer.Counts]) []string {
 	return what
 }
 
-// Resume is Add for a pair from an earlier run of this comparison. timed says that the
-// times in the records are those of a pair of runs.
+// Resume is Add for a pair from an earlier run of this comparison. If timed, the times in the
+// records are those of a pair of runs.
 func (p *Pairs) Resume(baseline, assisted *Record, of Pair[wer.Counts], timed bool) []string {
 	what := p.Add(baseline, assisted, of)
 	p.c.Resumed++
@@ -64,9 +63,9 @@ func (p *Pairs) Resume(baseline, assisted *Record, of Pair[wer.Counts], timed bo
 	return what
 }
 
-// Time adds a pair of runs of a group of utterances, size of them at the same time:
-// their records in both arms, and the wall seconds of decoding and in total. A group in
-// which an utterance failed in only one arm is not timed, but its drafts are counted.
+// Time adds a pair of runs of a group of utterances, of which size ran at the same time. It gets
+// their records in both arms, and the wall seconds of decoding and in total. A group in which an
+// utterance failed in only one arm is not timed, but its drafts are counted.
 func (p *Pairs) Time(size int, baseline, assisted []*Record, decode, total Pair[float64]) {
 	b := &p.c.Batch
 	b.Size, b.Group = max(b.Size, size), max(b.Group, len(baseline))
@@ -104,8 +103,8 @@ func textOf(r *Record) string {
 	return r.Hypothesis
 }
 
-// addDifference counts a difference, and lists it if there is room and text to show. One of the two
-// may be missing.
+// addDifference counts a difference, and lists it if there is room and text to show. The digest
+// of an utterance that one set lacks is empty.
 func (p *Pairs) addDifference(a, b digest, what []string) {
 	if len(what) == 0 {
 		return
@@ -123,9 +122,9 @@ func (p *Pairs) compare(a, b digest) (what []string) {
 		p.c.Failed++
 		return nil
 	case a.failed:
-		return []string{"baseline failed"}
+		return []string{"failed in " + p.Baseline.name}
 	case b.failed:
-		return []string{"assisted failed"}
+		return []string{"failed in " + p.Assisted.name}
 	}
 	p.c.Utterances++
 	p.c.AudioSeconds += a.duration

@@ -19,7 +19,7 @@ import (
 )
 
 // ErrTorn is the cause of a [LineError] for a last line without a line end: the run was
-// killed or is still going on.
+// killed, or has not finished.
 var ErrTorn = errors.New("torn last line")
 
 // errLong is the cause of a [LineError] for a line too long to be a record.
@@ -163,7 +163,7 @@ type Record struct {
 
 	Segments     []transcript.Segment     `json:"segments"`
 	Seconds      transcript.Seconds       `json:"seconds"`
-	Wall         float64                  `json:"wall_seconds,omitempty"` // since the previous record; only if several run at once
+	Wall         float64                  `json:"wall_seconds,omitempty"` // since the previous record, if several run at once
 	Work         transcript.Work          `json:"work"`
 	Drafting     transcript.Drafts        `json:"drafting"`
 	ChoiceHashes *transcript.ChoiceHashes `json:"proof,omitempty"` // absent if the utterance failed

@@ -40,8 +40,8 @@ type Score struct {
 	BytesPerToken float64 `json:"bytes_per_token,omitempty"` // read by the passes of model and assistant
 	GBPS          float64 `json:"gbps,omitempty"`            // at which these passes read
 
-	Run    transcript.Provenance `json:"run"`              // common to all records; machine and threads are the first record's
-	Shards *Shards               `json:"shards,omitempty"` // absent for a whole run, or if the file names do not tell
+	Run    transcript.Provenance `json:"run"`              // of all records; machine and threads of the first
+	Shards *Shards               `json:"shards,omitempty"` // absent for a whole run, or if file names do not state it
 
 	Failures   []Failure   `json:"failures"` // at most a hundred
 	Worst      []Utterance `json:"worst,omitempty"`
@@ -80,9 +80,9 @@ type Utterance struct {
 	WER    float64 `json:"wer"`
 	Diff   []Word  `json:"diff"`
 
-	Sound string `json:"-"` // its address for the page, once that is written; empty if none plays
+	Sound string `json:"-"` // address for the page, which HTML sets; empty if no sound plays
 
-	sound Record // where it is; not of a merged tally
+	sound Record // where its sound is
 }
 
 // A Word is one position of an alignment of two texts.

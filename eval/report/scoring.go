@@ -18,8 +18,8 @@ type recordScore struct {
 	diff  []Word // nil if there are no errors
 }
 
-// scoreOf normalises the texts of r and counts the errors. A record that failed or has no
-// reference has none to count. The error is ctx's cause: long texts take a while.
+// scoreOf normalises the texts of r and counts the errors; a record that failed or has no
+// reference has none. The error is ctx's cause: long texts take a while.
 func scoreOf(ctx context.Context, w *wer.Scorer, r *Record, name string) (recordScore, error) {
 	if r.Error != "" || r.NoReference {
 		return recordScore{Record: r}, nil
@@ -28,7 +28,7 @@ func scoreOf(ctx context.Context, w *wer.Scorer, r *Record, name string) (record
 	var texts [2]string
 	for i, text := range []string{r.Reference, r.Hypothesis} {
 		done := make(chan string, 1)
-		go func() { done <- normal(text) }() // of many megabytes it takes minutes, in which a signal is heard
+		go func() { done <- normal(text) }() // many megabytes take minutes: ctx must be able to end them
 		select {
 		case texts[i] = <-done:
 		case <-ctx.Done():
@@ -38,7 +38,9 @@ func scoreOf(ctx context.Context, w *wer.Scorer, r *Record, name string) (record
 	ref, hyp := texts[0], texts[1]
 	var err error
 	if out.score, err = w.Score(ctx, ref, hyp); err == nil && !out.score.Exact {
-		err = w.Words(ctx, ref, hyp, func(op wer.Op, r, h string) { out.diff = append(out.diff, Word{op.String(), r, h}) })
+		err = w.Words(ctx, ref, hyp, func(op wer.Op, r, h string) {
+			out.diff = append(out.diff, Word{op.String(), r, h})
+		})
 	}
 	return out, err
 }

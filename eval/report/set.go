@@ -18,8 +18,8 @@ import (
 // A Set collects the records of one run, which may be an arm of a comparison, and scores
 // them. It is not safe for concurrent use.
 //
-// It holds some fifty bytes for each utterance, the worst utterances, a few for the replay,
-// and a count of each error.
+// It stores some fifty bytes for each utterance, the worst utterances, a few records for the
+// replay, and a count of each error.
 type Set struct {
 	name, normalizer string
 
@@ -42,8 +42,8 @@ func keyOf(id string) key {
 	return key(h[:16])
 }
 
-// A keyedRecord is one for the replay. Those with the least keys are kept: they come from
-// all over a set, and are the same ones in two sets of the same utterances.
+// A keyedRecord is a record for the replay. A set keeps those with the least keys: a sample of
+// its utterances, and the same sample in two sets of the same utterances.
 type keyedRecord struct {
 	key
 	*Record
@@ -181,7 +181,8 @@ func (s *Set) sum(m recordScore, k key) {
 	s.score.Elapsed += cmp.Or(r.Wall, r.Seconds.Total)
 	s.score.Work.Add(r.Work)
 	s.score.Drafting.Add(r.Drafting)
-	s.replayed = insertBest(s.replayed, keyedRecord{k, r}, mostReplayed, func(a, b keyedRecord) int { return bytes.Compare(a.key[:], b.key[:]) })
+	s.replayed = insertBest(s.replayed, keyedRecord{k, r}, mostReplayed,
+		func(a, b keyedRecord) int { return bytes.Compare(a.key[:], b.key[:]) })
 	if !r.NoReference {
 		s.corpus.Add(m.score)
 		s.countErrors(m)

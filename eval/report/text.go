@@ -19,7 +19,7 @@ func (d *Document) Text(w io.Writer, color bool) error {
 		fmt.Fprintf(b, "%s\n\n", p.paint("1;33", show.Line(note)))
 	}
 	for _, c := range d.Comparisons {
-		p.comparison(d, c)
+		p.comparison(c)
 	}
 	if rows := d.arms(); rows != nil {
 		writeColumns(b, rows)
@@ -44,11 +44,10 @@ func (d *Document) Text(w io.Writer, color bool) error {
 const freeExamples = 3
 
 // comparison writes the lines of a comparison, and what differs.
-func (p painter) comparison(d *Document, c *Comparison) {
-	name := d.labels(c)
-	name.Baseline, name.Assisted = show.Line(name.Baseline), show.Line(name.Assisted)
+func (p painter) comparison(c *Comparison) {
+	name := Pair[string]{show.Line(c.Names.Baseline), show.Line(c.Names.Assisted)}
 	fmt.Fprintf(p, "%s: %s\n", show.Line(c.heading()), p.verdict(c))
-	for _, l := range c.lines(name)[1:] {
+	for _, l := range c.lines()[1:] {
 		fmt.Fprintf(p, "  %-14s %s\n", show.Line(l[0]), show.Line(l[1]))
 	}
 	most := len(c.Differences)
@@ -73,7 +72,7 @@ func (d *Document) table(w io.Writer) {
 	writeColumns(w, rows)
 }
 
-// writeColumns writes rows of equally many cells, aligned in columns.
+// writeColumns writes rows in aligned columns. All rows have the same number of cells.
 func writeColumns(w io.Writer, rows [][]string) {
 	if len(rows) == 0 {
 		return
@@ -120,7 +119,7 @@ func (p painter) verdict(c *Comparison) string {
 const shownWorst = 5
 
 // worst writes the worst utterances with their errors marked as in wdiff: [-deleted-],
-// {+inserted+}. of names the set, if there are several.
+// {+inserted+}. of is " of NAME" if there are several sets.
 func (p painter) worst(s *Score, of string) {
 	if len(s.Worst) == 0 {
 		return

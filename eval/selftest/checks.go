@@ -36,7 +36,7 @@ func signal(bins, frames int) *audio.Mel {
 // mostRows is the longest pass that is checked.
 const mostRows = 16
 
-// checkRows runs the text in passes of 1 to 16 rows, a refused draft before each.
+// checkRows runs the text in passes of 1 to 16 rows, each after a refused draft.
 func checkRows(ctx context.Context, t *trial) (string, int64, error) {
 	values := int64(0)
 	for m := 1; m <= mostRows; m++ {
@@ -129,7 +129,7 @@ func checkBatches(ctx context.Context, t *trial) (string, int64, error) {
 	return fmt.Sprintf("%d streams decoded together against one alone", members), sum, nil
 }
 
-// member runs the text as a member of a batch: a prompt of that many tokens, then one by one.
+// member runs the text as a member of a batch: a prompt of prompt tokens, then token by token.
 func (t *trial) member(ctx context.Context, m *schedule.Member, prompt int) (values int64, err error) {
 	s := t.Decoder.NewStream(t.cross)
 	defer s.Close()
@@ -207,7 +207,7 @@ func checkDrafts(ctx context.Context, t *trial) (string, int64, error) {
 	return fmt.Sprintf("tokens and log-probabilities with drafts (%d tokens) against plain decoding", drafted), values, nil
 }
 
-// An opener returns what drafts in one decoding, and what ends it.
+// An opener returns a proposer for one decoding, and the function that closes it.
 type opener func(o decoder.SessionOptions, p assistant.Policy) (assistant.Proposer, func())
 
 func (t *trial) opener(a assistant.Assistant) opener {
@@ -257,7 +257,7 @@ func sameChoices(got, want []decoder.Choice) bool {
 	return true
 }
 
-// following drafts from the text of what was chosen, with every third word wrong.
+// following drafts from the text of the chosen tokens, with every third word wrong.
 func following(tok *tokenizer.Tokenizer, choices []decoder.Choice) opener {
 	var tokens []tokenizer.Token
 	for _, c := range choices {

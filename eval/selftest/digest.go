@@ -41,12 +41,13 @@ type extent struct {
 	tokens    int
 }
 
-var extents = map[Part]extent{Full: whole, short: {3, math.MaxInt, math.MaxInt}, light: {1, 24, 2}}
+var extents = map[Part]extent{Full: unlimited, short: {3, math.MaxInt, math.MaxInt}, light: {1, 24, 2}}
 
-// whole is more than any model has.
-var whole = extent{math.MaxInt, math.MaxInt, math.MaxInt}
+// unlimited is more than any model has.
+var unlimited = extent{math.MaxInt, math.MaxInt, math.MaxInt}
 
-// So many weights are too many for plain Go, and for all checks within a minute.
+// Limits of weights: above lightFrom plain Go is too slow for Full; above shortFrom no instruction
+// set makes all checks within a minute.
 const lightFrom, shortFrom = 20_000_000, 500_000_000
 
 // PartOn returns the part of a model that an instruction set can run.

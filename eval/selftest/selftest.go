@@ -25,13 +25,13 @@ type Subject struct {
 	Encoder    *encoder.Encoder
 	Decoder    *decoder.Decoder
 	Pool       *parallel.Pool      // runs the arithmetic
-	Assistant  assistant.Assistant // drafts in the check of drafts, besides ones that draft nonsense; may be nil
+	Assistant  assistant.Assistant // a further one for the check of drafts; may be nil
 }
 
 // A Check is the result of testing one guarantee.
 type Check struct {
-	Name    string  `json:"name"`               // of the promise
-	What    string  `json:"compared,omitempty"` // with what
+	Name    string  `json:"name"`               // of the guarantee
+	What    string  `json:"compared,omitempty"` // what was compared with what
 	Values  int64   `json:"values"`             // numbers that were compared
 	Seconds float64 `json:"seconds"`            // wall time
 	Error   string  `json:"error,omitempty"`    // what went wrong
@@ -49,11 +49,10 @@ type trial struct {
 	alone     [][]float32       // logits after each of tokens, each run by itself
 }
 
-// Run makes all checks that one process can make, in order, and passes each to done. It
-// returns the digest that Full computes elsewhere, or an error if the checks cannot be
-// made at all.
+// Run makes all checks that one process can make, in order, and passes each to done. It returns
+// the digest of [Full], or an error if the checks cannot be made at all.
 func Run(ctx context.Context, s Subject, done func(Check)) (Digest, error) {
-	t, err := prepare(ctx, s, whole)
+	t, err := prepare(ctx, s, unlimited)
 	if err != nil {
 		return Digest{}, err
 	}

@@ -58,7 +58,7 @@ func TestRun(t *testing.T) {
 
 // TestFault sets a wrong bit where each check looks, and expects it to be found.
 func TestFault(t *testing.T) {
-	b, err := prepare(t.Context(), subject(t, 2), whole)
+	b, err := prepare(t.Context(), subject(t, 2), unlimited)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestBrokenAssistant(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Assistant = &assistant.Model{Name: "worn out", Decoder: d, EOT: s.Tokenizer.EOT}
-	b, err := prepare(t.Context(), s, whole)
+	b, err := prepare(t.Context(), s, unlimited)
 	if err != nil {
 		t.Fatal(err)
 	}

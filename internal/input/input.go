@@ -2,12 +2,12 @@
 // the small files of checkpoints and caches.
 //
 //	Open(ctx, path)            a regular file whose reads end with ctx
-//	Read(ctx, path, most)      its content, which is not more than that
+//	Read(ctx, path, most)      its content, of at most most bytes
 //	ReadFS(fsys, name, most)   the same in a file system
 //	Line(r, dst, limit)        the next line, or how long it is
 //
-// Only regular files are taken, and looked at before they are opened, since a FIFO or a
-// device might never open or never end. Errors do not name the file; callers add it.
+// Only regular files are opened, and their type is checked first, since a FIFO or a device might
+// never open or never end. Errors do not name the file; callers add it.
 package input
 
 import (
@@ -21,8 +21,8 @@ import (
 	"os"
 )
 
-// SoundFiles are the extensions of sound files: those that are read, and those that people
-// have whom ffmpeg helps.
+// SoundFiles are the extensions of sound files: those that Verity reads, and those that it reads
+// through ffmpeg.
 var SoundFiles = []string{
 	"wav", "flac", "mp3", "ogg", "oga", "opus", "webm", "aiff", "aif", "aifc", "caf", "au", "w64",
 	"m4a", "mp4", "aac", "mov", "mkv", "wma", "amr", "3gp",
@@ -62,7 +62,7 @@ func Open(ctx context.Context, path string) (*File, error) {
 	return &File{ctx, f, info.Size()}, nil
 }
 
-// Read returns the content of a file of at most that many bytes.
+// Read returns the content of a file of at most most bytes. A larger file is ErrTooLarge.
 func Read(ctx context.Context, path string, most int64) ([]byte, error) {
 	f, err := Open(ctx, path)
 	if err != nil {
@@ -110,8 +110,8 @@ func Cause(err error) error {
 	return err
 }
 
-// Line appends a line without its end to dst, at most about limit bytes of it, and
-// returns the line's full length. The error is io.EOF for what no line end follows.
+// Line appends a line without its line end to dst, at most about limit bytes of it, and
+// returns the line's full length. The error is io.EOF for a last line without a line end.
 func Line(r *bufio.Reader, dst []byte, limit int) (line []byte, length int, err error) {
 	for {
 		part, err := r.ReadSlice('\n')

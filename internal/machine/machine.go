@@ -1,7 +1,6 @@
 // Package machine describes this machine and this process, for reports.
 //
-// Everything here is for people to read, or to tell one machine from another. Nothing that
-// is computed depends on it.
+// People read these descriptions, or distinguish machines by them. No result depends on them.
 package machine
 
 import (
@@ -21,7 +20,7 @@ func CPU() string {
 		return runtime.GOARCH
 	}
 	defer f.Close()
-	for s := bufio.NewScanner(f); s.Scan(); { // not all of it: it is long where cores are many
+	for s := bufio.NewScanner(f); s.Scan(); { // not the whole file: it is long for many cores
 		if name, value, ok := strings.Cut(s.Text(), ":"); ok && strings.TrimSpace(name) == "model name" {
 			return strings.TrimSpace(value)
 		}
@@ -29,8 +28,8 @@ func CPU() string {
 	return runtime.GOARCH
 }
 
-// Resident returns how much memory this process has in use, and had at most, in bytes;
-// ok is false if the system does not say.
+// Resident returns the memory that this process uses now, and the most that it has used, in bytes;
+// ok is false if the system does not provide them.
 func Resident() (now, peak int64, ok bool) {
 	//verity:reads a file of the system under a fixed name
 	b, err := os.ReadFile("/proc/self/status")

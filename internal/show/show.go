@@ -90,8 +90,7 @@ func Times(v float64) string { return Digits(v) + "×" }
 // Percent spells a share: 4.35 %.
 func Percent(share float64) string { return fmt.Sprintf("%.2f %%", 100*share) }
 
-// Digits spells a number with three digits; all of those before the point if there
-// are more.
+// Digits spells a number with three digits, or with all digits before the point if there are more.
 func Digits(x float64) string {
 	switch a := math.Abs(x); {
 	case a >= 99.95:
@@ -133,14 +132,15 @@ func Text(s string) string {
 // Line spells text on one line: [Text] with its newlines escaped, too.
 func Line(s string) string { return strings.ReplaceAll(Text(s), "\n", `\n`) }
 
-// Short leaves out the middle of what is longer than any sentence: a value may have a megabyte.
+// Short leaves out the middle of a very long text: a value in a message may have a megabyte.
 func Short(s string) string {
 	const head, tail = 2000, 800 // bytes: a path, and what to do about it
 	if len(s) <= head+tail+100 {
 		return s
 	}
 	from, to := s[:head], s[len(s)-tail:]
-	return fmt.Sprintf("%s … (%s) … %s", strings.ToValidUTF8(from, ""), Bytes(int64(len(s)-head-tail)), strings.ToValidUTF8(to, ""))
+	from, to = strings.ToValidUTF8(from, ""), strings.ToValidUTF8(to, "")
+	return fmt.Sprintf("%s … (%s) … %s", from, Bytes(int64(len(s)-head-tail)), to)
 }
 
 // unsafe reports whether a terminal interprets r as a command: control characters, and

@@ -18,7 +18,7 @@ import (
 
 // A setting is what an arm runs with.
 type setting struct {
-	name      string // where it is no precision: baseline, assisted, or the records of eval; else empty
+	name      string // baseline, assisted or, in eval, records; empty for an arm named by its precision
 	precision precision.Precision
 	assisted  bool
 }
@@ -49,17 +49,18 @@ func parseSettings(s string) (all []setting, err error) {
 			return nil, err
 		}
 		if slices.Contains(all, a) {
-			return nil, fmt.Errorf("arm %v is there twice", a)
+			return nil, fmt.Errorf("arm %v is named twice", a)
 		}
 		all = append(all, a)
 	}
 	if len(all) < 2 {
-		return nil, fmt.Errorf("%s is one arm: name two or more with commas between, or a precision without %s", s, assistedMark)
+		return nil, fmt.Errorf("%s is one arm: name two or more, separated by commas, or a precision without %s",
+			s, assistedMark)
 	}
 	return all, nil
 }
 
-// pair are plain decoding and, over the same weights, that with the assistant.
+// pair returns two settings with the same weights: plain decoding, and decoding with the assistant.
 func pair(p precision.Precision) []setting {
 	return []setting{{"baseline", p, false}, {"assisted", p, true}}
 }
@@ -95,7 +96,7 @@ func (a *settingsFlag) String() string {
 
 func (a *settingsFlag) Type() string { return "format" }
 
-// settings returns those that the flag names. A single precision means two: plain, and
+// settings returns the settings that the flag names. A single precision means two: plain, and
 // with the assistant.
 func (a *settingsFlag) settings() []setting {
 	if a.list != nil {
@@ -113,19 +114,22 @@ type arm struct {
 	engine *engine
 }
 
-// arms are those of a run, and what must be closed afterwards. Arms of one precision share
+// arms are the arms of a run, and what must be closed afterwards. Arms of one precision share
 // the weights, and all share the threads.
 type arms struct {
 	*datasetRun
-	list  []*arm
-	plain map[precision.Precision]*verity.Model // without an assistant
-	grown map[precision.Precision]int64         // memory of these
-	open  []*verity.Model                       // in the order they were loaded
-	pool  *parallel.Pool
+	list        []*arm
+	plain       map[precision.Precision]*verity.Model // without an assistant
+	plainMemory map[precision.Precision]int64         // bytes that loading and running them took
+	open        []*verity.Model                       // in the order they were loaded
+	pool        *parallel.Pool
 }
 
 func (r *datasetRun) newArms() *arms {
-	return &arms{datasetRun: r, plain: map[precision.Precision]*verity.Model{}, grown: map[precision.Precision]int64{}, pool: parallel.New(r.model.Threads)}
+	return &arms{
+		datasetRun: r, pool: parallel.New(r.model.Threads),
+		plain: map[precision.Precision]*verity.Model{}, plainMemory: map[precision.Precision]int64{},
+	}
 }
 
 func (r *arms) close() {
@@ -158,8 +162,8 @@ func (r *arms) add(ctx context.Context, settings []setting, data *setup.Corpus) 
 func (r *arms) load(ctx context.Context, s setting, dataset string) (_ *arm, err error) {
 	a := &arm{setting: s, flags: r.model}
 	a.flags.Precision, a.flags.Pool, a.flags.Several = s.precision, r.pool, nil
-	with := a.flags.Assistant
-	a.flags.Assistant = with.Off()
+	assistant := a.flags.Assistant
+	a.flags.Assistant = assistant.Off()
 	plain := r.plain[s.precision]
 	if plain == nil {
 		if plain, err = a.flags.Load(ctx, r.opt); err != nil {
@@ -170,7 +174,7 @@ func (r *arms) load(ctx context.Context, s setting, dataset string) (_ *arm, err
 	m := plain
 	var drafts *setup.DraftSource
 	if s.assisted {
-		a.flags.Assistant, drafts = with, r.drafts
+		a.flags.Assistant, drafts = assistant, r.drafts
 		if m, err = a.flags.Assisted(ctx, plain, r.opt); err != nil {
 			return nil, err
 		}
@@ -195,30 +199,31 @@ func (r *arms) measure(a *arm, before int64) {
 	if before <= 0 || now <= 0 {
 		return
 	}
-	had, shared := r.grown[a.precision]
-	a.memory = had + max(0, now-before)
+	plain, shared := r.plainMemory[a.precision]
+	a.memory = plain + max(0, now-before)
 	if !shared {
-		r.grown[a.precision] = a.memory
+		r.plainMemory[a.precision] = a.memory
 	}
 }
 
-// matches returns what is compared: every arm with the first, and with the first of the
-// same precision if that is another one.
+// matches returns the comparisons: of every arm with the first, and with the first arm of its
+// precision if that is another one.
 func (r *arms) matches() (all []eval.Match) {
 	for j := 1; j < len(r.list); j++ {
 		all = append(all, eval.Match{Baseline: 0, Assisted: j})
 	}
 	for j := range r.list {
-		if i := slices.IndexFunc(r.list, func(a *arm) bool { return a.precision == r.list[j].precision }); i != 0 && i != j {
+		i := slices.IndexFunc(r.list, func(a *arm) bool { return a.precision == r.list[j].precision })
+		if i != 0 && i != j {
 			all = append(all, eval.Match{Baseline: i, Assisted: j})
 		}
 	}
 	return all
 }
 
-// ready makes sure that every assistant drafts something: otherwise there would be nothing
-// to compare.
-func (r *arms) ready() {
+// forceDrafts makes every assistant draft something, since there would be nothing to compare
+// otherwise, and clears the statistics of the warm-up.
+func (r *arms) forceDrafts() {
 	for _, a := range r.list {
 		if auto := a.engine.model.Auto; auto != nil && a.assisted {
 			auto.ForceDraft()
@@ -227,11 +232,11 @@ func (r *arms) ready() {
 	}
 }
 
-// why returns the reason why nothing was drafted, if it is known.
-func (r *arms) why() string {
+// draftFailure returns why nothing was drafted, if it is known.
+func (r *arms) draftFailure() string {
 	for _, a := range r.list {
 		if a.engine.broken != "" {
-			return ": " + a.engine.broken
+			return a.engine.broken
 		}
 	}
 	return ""
@@ -239,7 +244,7 @@ func (r *arms) why() string {
 
 // run runs all arms over the dataset, and compares them.
 func (r *arms) run(ctx context.Context, v *compareCommand, data *setup.Corpus) (*report.Document, error) {
-	r.ready()
+	r.forceDrafts()
 	all, sets := make([]eval.Arm, len(r.list)), make([]*report.Set, len(r.list))
 	for i, a := range r.list {
 		all[i], sets[i] = a.Arm, a.Set
@@ -247,7 +252,8 @@ func (r *arms) run(ctx context.Context, v *compareCommand, data *setup.Corpus) (
 	bar := v.NewTally(&v.log, func() int { return data.Count(ctx) })
 	different := 0
 	pairs, err := eval.Compare(ctx, all, r.matches(), data.All(ctx), eval.CompareOptions{
-		Repeats: v.repeats, Batch: v.batch, Group: v.group, Limit: v.data.Limit, Dir: v.out, Unscored: data.Unscored, Sound: v.sound.Input,
+		Repeats: v.repeats, Batch: v.batch, Group: v.group, Limit: v.data.Limit, Dir: v.out,
+		Unscored: data.Unscored, Sound: v.sound.Input,
 		Watch: func(_ []*report.Record, what []string) {
 			if len(what) > 0 {
 				different++
@@ -261,10 +267,11 @@ func (r *arms) run(ctx context.Context, v *compareCommand, data *setup.Corpus) (
 	}
 	d := report.NewDocument(sets, pairs)
 	for i, a := range r.list {
-		s := a.engine.total
-		read := s.Passes
-		read.Add(s.DraftPasses)
-		d.Scores[i].Memory, d.Scores[i].GBPS, d.Scores[i].BytesPerToken = a.memory, read.Rate()/1e9, transcript.Ratio(float64(read.Bytes), float64(s.Tokens))
+		total, score := a.engine.total, d.Scores[i]
+		read := total.Passes
+		read.Add(total.DraftPasses)
+		score.Memory, score.GBPS = a.memory, read.Rate()/1e9
+		score.BytesPerToken = transcript.Ratio(float64(read.Bytes), float64(total.Tokens))
 	}
 	eval.Predict(d)
 	return d, nil

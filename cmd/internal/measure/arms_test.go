@@ -20,7 +20,7 @@ func TestParseArms(t *testing.T) {
 		{"f16,mxfp6,mxfp6+assistant", "f16,mxfp6,mxfp6+assistant", ""},
 		{"int8:cache=f16, int8", "int8:cache=f16,int8", ""},
 		{"auto+assistant,auto", "auto+assistant,auto", ""},
-		{"f16,f16", "", "arm f16 is there twice"},
+		{"f16,f16", "", "arm f16 is named twice"},
 		{"int8,int7", "", `unknown format "int7"`},
 		{"int8+assistant", "", "name two or more"},
 		{"f16,", "", "unknown format"},

@@ -17,17 +17,17 @@ import (
 	"verity/precision"
 )
 
-const benchHelp = `Bench measures what this machine can do at best, in arithmetic and in reading
-memory, and how close a model comes to that: log-mel, encoder, cross-attention keys
-and values, one decode step, and passes of 1 to 16 rows as they verify drafts.
+const benchHelp = `Bench measures the best speed of this machine, in arithmetic and in reading memory,
+and how close a model comes to it: log-mel, encoder, cross-attention keys and values,
+one decode step, and passes of 1 to 16 rows, as they verify drafts.
 
-With --size a published shape is measured with random weights in memory: nothing is
-downloaded, nothing is written. Leave the machine alone meanwhile. large-v2 takes
-one to three minutes on two cores.
+With --size, bench measures a published shape with random weights in memory: it
+downloads nothing and writes nothing. Run nothing else meanwhile. large-v2 takes one to
+three minutes on two cores.
 
-Shares are of what the machine can do: of arithmetic, the time that the operations
-take at the best speed over the time measured; of bandwidth, the same for the bytes
-that a step must read; of a pass, for the larger of both.
+A share is the time at the machine's best speed over the time measured. The share of
+arithmetic counts the operations, the share of bandwidth the bytes that a step must
+read, and the share of a pass whichever of the two takes longer.
 
 To measure precisions and assistants on real sound, use verity compare.
 

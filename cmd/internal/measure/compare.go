@@ -13,23 +13,24 @@ import (
 	"verity/internal/show"
 )
 
-const compareHelp = `Compare runs every utterance in several arms in turn, after a warm-up: by default with
-plain decoding and with the assistant; with --precision f16,mxfp6,mxfp6+assistant in
-each of these precisions, plain or with the assistant. Each arm is compared with the
-first, and with the first of its own precision.
+const compareHelp = `After a warm-up, compare runs every utterance in several arms in turn. By default the
+arms are plain decoding and decoding with the assistant. With --precision
+f16,mxfp6,mxfp6+assistant there is an arm for each of these precisions, plain or with
+the assistant. Each arm is compared with the first, and with the first of its own
+precision.
 
 Arms of one precision must be identical to the bit: tokens, log-probabilities,
 no-speech probabilities, temperatures, segment times and texts. If nothing was
-drafted, equality proves nothing: that is "inconclusive". Between precisions, compare
-counts the tokens and word errors that differ, with the interval of the paired
+drafted, equality proves nothing: the result is "inconclusive". Between precisions,
+compare counts the tokens and word errors that differ, with the interval of the paired
 difference.
 
-The speed-up of decoding, and of the whole way from sound to text, is the geometric
+Two speed-ups are measured: of decoding, and from sound to text. Each is the geometric
 mean over pairs of runs with its 95 % interval (Student's t of the logarithms), then
 the median with the 5th and 95th percentile. A speed-up whose interval contains 1 is
 inconclusive. Noise is the ratio of the times of encoding, which is the same work in
-both arms: gains of that size mean nothing. The table of arms has tokens per second,
-the bytes that a token makes the machine read and how fast, and memory.
+both arms: gains of that size mean nothing. The table of arms shows tokens per second,
+the bytes read for a token, the speed of reading them, and memory.
 
 With --batch N each arm runs N utterances at the same time; they share every pass over
 the weights. A pair is then a whole group, timed by the wall clock. Its decoding time is
@@ -66,7 +67,8 @@ func newCompare(e cli.Env) (*compareCommand, *cobra.Command) {
 	v := &compareCommand{datasetRun: datasetRun{Env: e}}
 	v.precisions = &settingsFlag{one: &v.model.Precision}
 	v.model.Several = v.precisions
-	c := cli.New("compare --dataset PATH | FILE... [flags]", "Compare plain and assisted decoding, to the bit", compareHelp, v.run)
+	c := cli.New("compare --dataset PATH | FILE... [flags]", "Compare plain and assisted decoding, to the bit",
+		compareHelp, v.run)
 	c.Args = nil
 	cli.AddFlags(c,
 		v.data.RegisterPath,
@@ -111,18 +113,15 @@ func (v *compareCommand) run(ctx context.Context, files []string) error {
 	if c := d.Comparisons[0]; c.Resumed > 0 && !v.log.Quiet {
 		v.Complain(nil, resumedText(c, v.batch))
 	}
-	return v.conclude(d, r.why())
+	return v.conclude(d, r.draftFailure())
 }
 
 // resumedText describes the records of an earlier run.
 func resumedText(c *report.Comparison, batch int) string {
-	were := "were"
-	if c.Resumed == 1 {
-		were = "was"
-	}
-	text := fmt.Sprintf("verity compare: %s %s there, %d are new", show.Some(c.Resumed, "pair"), were, c.Utterances+c.Failed-c.Resumed)
+	text := fmt.Sprintf("verity compare: found %s of records, added %d",
+		show.Some(c.Resumed, "pair"), c.Utterances+c.Failed-c.Resumed)
 	if batch > 1 {
-		text += "; times of batches are not kept, so the speed-ups are of the new ones alone"
+		text += "; times of batches are not recorded, so only the new pairs count in the speed-ups"
 	}
 	return text
 }
@@ -148,10 +147,11 @@ func (v *compareCommand) checkArms() error {
 	none := v.plain()
 	switch assisted := slices.ContainsFunc(v.precisions.settings(), func(a setting) bool { return a.assisted }); {
 	case none && v.precisions.list == nil:
-		return cli.Usagef("there is nothing to compare without an assistant: name one with --assistant (self, ngram, bigram or a directory), " +
-			"text of it with --draft-from, or several precisions with --precision f16,int8")
+		return cli.Usagef("there is nothing to compare without an assistant: name one with --assistant (self, ngram, " +
+			"bigram or a directory), text to draft from with --draft-from, or several precisions with --precision f16,int8")
 	case assisted && none:
-		return cli.Usagef("--precision %v: there is no assistant: name one with --assistant (self, ngram, bigram or a directory)", v.precisions)
+		return cli.Usagef("--precision %v: there is no assistant: name one with --assistant (self, ngram, bigram or "+
+			"a directory)", v.precisions)
 	case !assisted && !none && v.model.Assistant.Name != "auto":
 		return cli.Usagef("--assistant %s: no arm has it: write %s after a precision", assistant, assistedMark)
 	}

@@ -28,8 +28,10 @@ func newEngine(m *verity.Model, drafts *setup.DraftSource) *engine {
 	return &engine{transcriber: m.Transcriber(), model: m, drafts: drafts}
 }
 
-// transcribe is an eval.Engine. What is written of the utterance drafts.
-func (e *engine) transcribe(ctx context.Context, clip *audio.Clip, u datasets.Utterance) (*transcript.Transcript, error) {
+// transcribe is an eval.Engine. It drafts from the text of the utterance if there is one.
+func (e *engine) transcribe(
+	ctx context.Context, clip *audio.Clip, u datasets.Utterance,
+) (*transcript.Transcript, error) {
 	lines, err := e.drafts.Lines(ctx, u.Audio.Path, u.ID, u.Text)
 	if err != nil {
 		return nil, err

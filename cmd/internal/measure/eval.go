@@ -22,15 +22,15 @@ import (
 )
 
 const evalHelp = `Eval transcribes a dataset and scores it: word and character error rate with a
-confidence interval, errors by kind, speed, time by stage. --out keeps records
-as JSON lines: the raw text and everything known about each utterance. "verity report"
-scores them again, compares them and makes a page.
+confidence interval, errors by kind, speed, time by stage. --out writes records as
+JSON lines: the raw text and everything known about each utterance. "verity report"
+scores records again, compares them and makes a page.
 
-An interrupted run resumes where it stopped when you start it again with the same
-flags. Rows that cannot be used (no audio, bad JSON, an empty text) and sounds that
-cannot be read are counted and named, and do not stop the others; the next start tries
-them again. With --shard 2/4 this run takes the second of every four rows, so that four
-machines can share a dataset; reports take all shards in a directory together.
+To resume an interrupted run, start it again with the same flags. Rows that cannot be
+used (no audio, bad JSON, an empty text) and sounds that cannot be read are counted and
+named, and do not stop the others; the next run tries them again. With --shard 2/4 this
+run transcribes the second of every four rows, so that four machines can share a
+dataset; a report reads all shards in a directory together.
 
   verity eval --dataset LibriSpeech/test-clean --model ~/whisper-small --out out
   verity eval --dataset manifest.jsonl --split test --normalizer basic \
@@ -77,7 +77,7 @@ func (v *evalCommand) run(ctx context.Context, _ []string) error {
 	stop := v.Loading(&v.log, v.model.Name)
 	r := v.newArms()
 	defer r.close()
-	a, err := r.load(ctx, v.whole(), data.Name)
+	a, err := r.load(ctx, v.evalSetting(), data.Name)
 	stop()
 	if err != nil {
 		return err
@@ -112,7 +112,8 @@ func parseShard(s string) (eval.Shard, error) {
 	index := os.Getenv(indexVariable)
 	i, err := strconv.ParseUint(index, 10, 31)
 	if err != nil {
-		return eval.Shard{}, fmt.Errorf("shard %s: $%s is %q, want the number of a pod of an Indexed Job, from 0", s, indexVariable, index)
+		return eval.Shard{}, fmt.Errorf("shard %s: $%s is %q, want the number of a pod of an Indexed Job, from 0",
+			s, indexVariable, index)
 	}
 	return eval.ParseShard(fmt.Sprintf("%d/%s", i+1, of))
 }
@@ -134,7 +135,7 @@ func (v *evalCommand) all(ctx context.Context, e eval.Engine, data *setup.Corpus
 	sum, err := eval.Run(ctx, e, data.All(ctx), o)
 	bar.Clear()
 	if sum.Torn && !v.log.Quiet {
-		fmt.Fprintf(v.Err, "verity eval: %s had a torn last line: that utterance was run again\n", show.Name(sum.Path))
+		fmt.Fprintf(v.Err, "verity eval: %s had an incomplete last line: its utterance was run again\n", show.Name(sum.Path))
 	}
 	if err != nil {
 		return err
@@ -151,8 +152,8 @@ func (v *evalCommand) all(ctx context.Context, e eval.Engine, data *setup.Corpus
 	return v.conclude(&report.Document{Scores: []*report.Score{set.Score()}}, "")
 }
 
-// conclusion is verdict for what was run: a comparison must have drafted something.
-func conclusion(d *report.Document, why string) error {
+// conclusion returns the verdict on a run: a comparison must also have drafted something.
+func conclusion(d *report.Document, cause string) error {
 	err := verdict(d)
 	if d.Verdict() != report.Inconclusive || errors.As(err, new(cli.DiffersError)) {
 		return err
@@ -164,17 +165,21 @@ func conclusion(d *report.Document, why string) error {
 	if err != nil {
 		text += "; " + err.Error()
 	}
-	return cli.DiffersError{Err: errors.New(text + why)}
+	if cause != "" {
+		text += ": " + cause + " (--assistant none)"
+	}
+	return cli.DiffersError{Err: errors.New(text)}
 }
 
 // remarks returns remarks about a run that its score does not show.
 func remarks(sum eval.Summary, s eval.Shard) string {
 	switch {
 	case sum.Retried > 0:
-		return fmt.Sprintf("verity eval: %d records were there, %d are new; %d that had failed were tried again\n", sum.Resumed, sum.Done, sum.Retried)
+		return fmt.Sprintf("verity eval: found %d records, added %d; tried %d again that had failed\n",
+			sum.Resumed, sum.Done, sum.Retried)
 	case sum.Resumed > 0:
-		return fmt.Sprintf("verity eval: %d records were there, %d are new\n", sum.Resumed, sum.Done)
-	case sum.Done == 0: // of the whole, there is at least one row
+		return fmt.Sprintf("verity eval: found %d records, added %d\n", sum.Resumed, sum.Done)
+	case sum.Done == 0: // a whole dataset has at least one row
 		return fmt.Sprintf("verity eval: shard %v is empty: there are fewer rows than shards\n", s)
 	}
 	return ""

@@ -16,29 +16,28 @@ import (
 	"verity/transcript"
 )
 
-// A Job is "verity eval" for a program that deals out the rows itself: the flags, the
-// dataset, the model with its assistant, and the report. Its records are those of the
-// command.
+// A Job is "verity eval" for a program that distributes the rows itself: the flags, the dataset,
+// the model with its assistant, and the report. It writes the same records as the command.
 type Job struct {
 	evalCommand
-	theirs *pflag.FlagSet // flags that a worker must know
+	workerFlags *pflag.FlagSet // those that a worker must have
 }
 
-// NewJob adds the flags of a job to a command, besides those that own adds under a
+// NewJob adds the flags of a job to a command. own adds further flags, which help shows under
 // title. Text and logs go to out and err.
 func NewJob(c *cobra.Command, out, err io.Writer, title string, own func(*pflag.FlagSet)) *Job {
 	j := &Job{evalCommand: evalCommand{datasetRun: datasetRun{Env: cli.Env{Out: out, Err: err}}}}
 	cli.AddFlags(c, j.data.RegisterPath, cli.Titled(title, own), j.report.register)
-	j.theirs = cli.AddFlags(c,
+	j.workerFlags = cli.AddFlags(c,
 		j.data.Register,
 		func(f *pflag.FlagSet) { cli.Bind(f, "batch", &j.batch) },
 		j.log.RegisterQuiet,
 	)
 	for _, name := range []string{"dataset", "limit"} {
-		j.theirs.AddFlag(c.Flags().Lookup(name))
+		j.workerFlags.AddFlag(c.Flags().Lookup(name))
 	}
 	j.addDecoding(c)
-	j.theirs.AddFlagSet(j.textFlags)
+	j.workerFlags.AddFlagSet(j.textFlags)
 	c.SetFlagErrorFunc(cli.FlagError)
 	c.SetGlobalNormalizationFunc(cli.Dashes)
 	cli.UseHelpTemplate(c)
@@ -59,7 +58,7 @@ func ParseJob(args []string, err io.Writer) (*Job, error) {
 // Args returns the flags that another process needs for the same job. The model is
 // always named: the default may differ there.
 func (j *Job) Args() (args []string) {
-	j.theirs.VisitAll(func(f *pflag.Flag) {
+	j.workerFlags.VisitAll(func(f *pflag.Flag) {
 		if f.Changed || f.Name == "model" {
 			args = append(args, "--"+f.Name+"="+f.Value.String())
 		}
@@ -86,8 +85,8 @@ func (j *Job) Options() eval.Options {
 // Dataset is what --dataset names.
 func (j *Job) Dataset() string { return j.data.Path }
 
-// Open opens the dataset. files, if not empty, are the files to read instead of what
-// --dataset names: copies of what lies elsewhere, or those that match a pattern.
+// Open opens the dataset. files, if not empty, are read instead of what --dataset names: local
+// copies of remote files, or the files that match a pattern.
 func (j *Job) Open(ctx context.Context, files []string) (*datasets.Dataset, error) {
 	path := j.data.Path
 	if len(files) > 0 {
@@ -113,7 +112,7 @@ func (j *Job) Load(ctx context.Context) (eval.Engine, transcript.Provenance, err
 	if j.drafts, err = setup.OpenDrafts(ctx, j.model.Assistant.From, 0); err != nil {
 		return nil, transcript.Provenance{}, err
 	}
-	a, err := j.newArms().load(ctx, j.whole(), j.data.Name())
+	a, err := j.newArms().load(ctx, j.evalSetting(), j.data.Name())
 	if err != nil {
 		return nil, transcript.Provenance{}, err
 	}

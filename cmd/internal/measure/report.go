@@ -22,16 +22,16 @@ import (
 
 const reportHelp = `Report scores records and compares them; it needs no model. An argument is a file
 of records, or a directory that "verity eval" or "verity compare" has written, with
-all its shards; files of shards that are named one after the other are one set. The
-first set is the baseline that every other is compared with.
+all its shards. Shard files named one after the other are one set. Every other set is
+compared with the first.
 
-All records of a set must be of one run: shards of another model, assistant, dataset,
-code or other options are refused. If shards are missing, or one has not come to its
-end, what is there is scored, the report says so, and the exit status is 1.
+All records of a set must come from one run: shards with another model, assistant,
+dataset, code or other options are refused. If shards are missing or unfinished, the
+report scores the records that exist and names the shards, and the exit status is 1.
 
-Texts are normalised before they are scored, as --normalizer says; auto means
-english for English and basic for every other language. The english one writes
-numbers as digits, so "one two three" is then one word.
+--normalizer selects how texts are normalised before they are scored; auto means
+english for English and basic for every other language. The english normalizer writes
+numbers as digits, so that "one two three" becomes one word.
 
   verity report out
   verity report --html report.html out/plain out/assisted
@@ -77,9 +77,9 @@ func replaces(name, begin, kind string) error {
 		file.Close()
 	}
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) || strings.EqualFold(string(head), begin) {
-		return nil // what cannot be read, output.Check has judged
+		return nil // output.Check has reported a file that cannot be written
 	}
-	return &output.Error{Name: name, Err: fmt.Errorf("something else is there, not %s; take another name or remove it", kind)}
+	return &output.Error{Name: name, Err: fmt.Errorf("the file there is not %s; choose another name or remove it", kind)}
 }
 
 // write writes d where the flags say: a page, and to standard output a table or JSON,
@@ -110,7 +110,8 @@ func Report(e cli.Env) *cobra.Command {
 	c := cli.New("report [flags] RECORDS...", "Score and compare records", reportHelp, r.run)
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return cli.Usagef("no records are named: want directories that verity eval --out or compare --out have written, or files of records")
+			return cli.Usagef("no records are named: want directories that verity eval --out or compare --out have " +
+				"written, or files of records")
 		}
 		return nil
 	}
@@ -140,7 +141,8 @@ func (r *reportCommand) run(ctx context.Context, args []string) error {
 	if len(d.Comparisons) > 0 {
 		for _, s := range d.Scores {
 			if s.Overlaps() {
-				fmt.Fprintf(r.Err, "verity report: %s was made with --batch: times of its utterances overlap, so speed-ups of pairs say nothing; compare RTFx, or use verity compare --batch\n", show.Name(s.Name))
+				fmt.Fprintf(r.Err, "verity report: %s was made with --batch: times of its utterances overlap, so speed-ups "+
+					"of pairs mean nothing; compare RTFx, or use verity compare --batch\n", show.Name(s.Name))
 			}
 		}
 	}
@@ -150,7 +152,8 @@ func (r *reportCommand) run(ctx context.Context, args []string) error {
 // shard matches the name of one of several files of records, which ends in their number.
 var shard = regexp.MustCompile(`records-\d+(-of-\d+\.jsonl)$`)
 
-// findRecords says which files the arguments mean. Shards that follow one another are one set.
+// findRecords returns the files that the arguments mean. Shards named one after the other are one
+// set.
 func findRecords(args []string) (all []report.Files, err error) {
 	var before []string // the shard before this one
 	for _, arg := range args {
@@ -191,8 +194,8 @@ func failedText(n int) string {
 	return show.Count(n) + " utterances have failed"
 }
 
-// verdict returns the error that decides the exit status of a document: 3 before 1. Two
-// runs that drafted nothing may be compared for their scores, so that is not an error.
+// verdict returns the error that decides the exit status of a document: 3 before 1. It is no error
+// if nothing was drafted: two plain runs may be compared for their scores.
 func verdict(d *report.Document) error {
 	var faults []string
 	differ := false

@@ -16,8 +16,8 @@ import (
 	"verity/transcribe"
 )
 
-// A datasetRun is what commands that run a dataset share: their flags, and what prepare and
-// open make of them.
+// A datasetRun has the flags of the commands that run a dataset, and what prepare and open make
+// of them.
 type datasetRun struct {
 	cli.Env
 	model     setup.ModelFlags
@@ -28,18 +28,18 @@ type datasetRun struct {
 	report    reportFlags
 	out       string
 	batch     int
-	textFlags *pflag.FlagSet // flags that decide on the records
+	textFlags *pflag.FlagSet // those that can change the records
 
 	opt    transcribe.Options
 	drafts *setup.DraftSource
 }
 
-// addDecoding adds the flags that decide on what is in the records.
+// addDecoding adds the flags that can change the records.
 func (r *datasetRun) addDecoding(c *cobra.Command) {
 	r.textFlags = cli.AddFlags(c, r.model.Register, r.sound.Register, setup.Decoding(&r.decoding, 0))
 }
 
-// open opens what is run, and checks where results will go, before hours of work.
+// open opens the dataset, and checks that results can be written, before hours of work.
 func (r *datasetRun) open(ctx context.Context) (*setup.Corpus, error) {
 	data, err := r.data.Open(ctx)
 	if err != nil {
@@ -69,16 +69,16 @@ func (r *datasetRun) prepare() error {
 	return r.sound.Check()
 }
 
-// whole is the arm of eval: the model and the assistant that the flags name.
-func (r *datasetRun) whole() setting { return setting{"records", r.model.Precision, true} }
+// evalSetting is the arm of eval: the model and the assistant that the flags name.
+func (r *datasetRun) evalSetting() setting { return setting{"records", r.model.Precision, true} }
 
 // plain reports whether the flags name nothing that drafts.
 func (r *datasetRun) plain() bool {
 	return r.model.Assistant.For(r.model.Name) == string(transcribe.None) && r.model.Assistant.From == ""
 }
 
-// conclude writes the report. The error decides the exit status; why says why nothing was
+// conclude writes the report. The error decides the exit status. cause is why nothing was
 // drafted, if it is known.
-func (r *datasetRun) conclude(d *report.Document, why string) error {
-	return cmp.Or(r.report.write(r.Env, d), conclusion(d, why))
+func (r *datasetRun) conclude(d *report.Document, cause string) error {
+	return cmp.Or(r.report.write(r.Env, d), conclusion(d, cause))
 }

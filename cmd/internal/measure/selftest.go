@@ -26,15 +26,15 @@ import (
 	"verity/transcribe"
 )
 
-const selftestHelp = `Selftest checks on a model what Verity promises of every model: the same bits
+const selftestHelp = `Selftest checks on one model what Verity promises for every model: the same bits
 whatever rows share a pass, on any number of threads, in any batch of streams, with
-any draft at any temperature, and on every instruction set of this machine (by
-running itself again without the better ones). It says what it compared, and how
-many values.
+any draft at any temperature, and on every instruction set of this machine (for which
+it runs itself again without the better ones). It prints what it compared, and how many
+values.
 
-Plain Go is slow. With a model of more than 20 million weights it is held against
-the others on a layer of the encoder, half a second of sound and two tokens. Of a
-model of more than 500 million weights the others run three layers of the encoder.
+Plain Go is slow. For a model of more than 20 million weights, selftest compares it with
+the others only on one layer of the encoder, half a second of sound and two tokens. For
+a model of more than 500 million weights, the others run three layers of the encoder.
 
   verity selftest
   verity selftest --model ~/whisper-large-v2 --assistant ~/distil-large-v2
@@ -52,7 +52,7 @@ type selftestCommand struct {
 
 func Selftest(e cli.Env) *cobra.Command {
 	t := &selftestCommand{Env: e}
-	c := cli.New("selftest [flags]", "Check the promises on a model", selftestHelp, t.run)
+	c := cli.New("selftest [flags]", "Check on a model that results are the same bits", selftestHelp, t.run)
 	cli.AddFlags(c, t.model.Register, func(f *pflag.FlagSet) {
 		cli.Bind(f, "json", &t.json)
 		f.StringVar(&t.digest, "digest", "", "")
@@ -131,7 +131,8 @@ type checksJSON struct {
 
 func (t *selftestCommand) print(c selftest.Check) {
 	verdict := "ok    "
-	text := fmt.Sprintf("%s: %s (%s values, %s)", c.Name, c.What, show.Count(int(c.Values)), show.Seconds(c.Seconds))
+	text := fmt.Sprintf("%s: %s (%s values, %s)", c.Name, c.What,
+		show.Count(int(c.Values)), show.Seconds(c.Seconds))
 	if c.Error != "" {
 		verdict, text = "FAIL  ", c.Name+": "+c.Error
 	}
@@ -141,14 +142,17 @@ func (t *selftestCommand) print(c selftest.Check) {
 	}
 }
 
-// instructionSets compares the digests of every instruction set of the machine
-// with those of the best, of which one is known.
-func (t *selftestCommand) instructionSets(ctx context.Context, s selftest.Subject, known selftest.Digest) selftest.Check {
+// instructionSets compares the digests of every instruction set of the machine with those of the
+// best one, whose digest of the full model is known.
+func (t *selftestCommand) instructionSets(
+	ctx context.Context, s selftest.Subject, known selftest.Digest,
+) selftest.Check {
 	begin, names := time.Now(), kernel.Implementations()
 	c := selftest.Check{Name: "instruction sets"}
-	c.What = "features and logits by " + names[0] + " against " + strings.ReplaceAll(strings.Join(names[1:], ", "), "ref", "plain Go")
+	others := strings.ReplaceAll(strings.Join(names[1:], ", "), "ref", "plain Go")
+	c.What = "features and logits by " + names[0] + " against " + others
 	if len(names) == 1 {
-		c.What = "nothing: this machine has plain Go alone"
+		c.What = "nothing: this machine has only plain Go"
 		return c
 	}
 	digests := map[selftest.Part]selftest.Digest{selftest.Full: known}
@@ -164,7 +168,8 @@ func (t *selftestCommand) instructionSets(ctx context.Context, s selftest.Subjec
 		there, err := t.elsewhere(ctx, part, names[:i])
 		c.Values += here.Values
 		if err == nil && there != here {
-			err = fmt.Errorf("%w: %s digest %+v on %s, %+v on %s", selftest.ErrDiffers, part, here, names[0], there, names[i])
+			err = fmt.Errorf("%w: %s digest %+v on %s, %+v on %s",
+				selftest.ErrDiffers, part, here, names[0], there, names[i])
 		}
 		c.Err = err
 	}
@@ -173,7 +178,9 @@ func (t *selftestCommand) instructionSets(ctx context.Context, s selftest.Subjec
 }
 
 // elsewhere runs this program again without some instruction sets.
-func (t *selftestCommand) elsewhere(ctx context.Context, part selftest.Part, without []string) (d selftest.Digest, err error) {
+func (t *selftestCommand) elsewhere(
+	ctx context.Context, part selftest.Part, without []string,
+) (d selftest.Digest, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return d, err

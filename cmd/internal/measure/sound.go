@@ -31,14 +31,14 @@ var playable = map[string]string{
 // linked if they lie in the directory of the page or below it.
 type soundFinder struct {
 	page string
-	own  bool  // the records are of datasets that the user named to this command
+	own  bool  // the records are of a dataset that the user named to this command
 	left int64 // bytes that may be embedded
 }
 
 func newSoundFinder(page string, own bool) *soundFinder { return &soundFinder{page, own, embedAll} }
 
-// url returns the address of a record's sound; empty if it has none that plays. Where the
-// utterance is a part of the file, the address says which.
+// url returns the address of a record's sound; empty if a browser cannot play it. For a part of a
+// file, the address has its times.
 func (l *soundFinder) url(r *report.Record) string {
 	kind := playable[strings.ToLower(filepath.Ext(r.Audio))]
 	info, err := os.Stat(r.Audio)
@@ -62,9 +62,9 @@ func (l *soundFinder) url(r *report.Record) string {
 	return ""
 }
 
-// beside returns the path from the page to a file in its directory or below, symbolic links
-// followed; empty for others. They would not move with the page, and records of somebody
-// else may name any file of this machine: none may get into a page that is made to be shared.
+// beside returns the path from the page to a file in its directory or below, after following
+// symbolic links; empty for other files. Others would not move with the page, and a record from
+// elsewhere may name any file of this machine: none may get into a page that is made to be shared.
 func (l *soundFinder) beside(name string) string {
 	if l.page == "" || l.page == output.Stdout {
 		return ""

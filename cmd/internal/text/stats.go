@@ -55,7 +55,10 @@ type totalJSON struct {
 
 // writeStats writes a table of the statistics of some seconds of audio.
 func writeStats(w io.Writer, name string, audio float64, s transcript.Stats) {
-	d, took := s.Drafts, s.Seconds
+	d, took, broken := s.Drafts, s.Seconds, s.Broken
+	if broken != "" {
+		broken += " (--assistant none)"
+	}
 	fmt.Fprintf(w, "%s: %.1f s of audio in %.2f s (RTFx %.1f)\n",
 		show.Name(name), audio, took.Total, transcript.Ratio(audio, took.Total))
 	for _, row := range [][2]string{
@@ -67,7 +70,7 @@ func writeStats(w io.Writer, name string, audio float64, s transcript.Stats) {
 		{"seconds", fmt.Sprintf("reading and mel %.3f, encode %.3f, cross K/V %.3f, decode %.3f: draft %.3f, verify %.3f, "+
 			"of which rules %.3f", took.Mel, took.Encode, took.CrossKV, took.Decode, took.Draft, took.Verify, took.Rules)},
 		{"memory", reading(s)},
-		{"broken", s.Broken},
+		{"broken", broken},
 	} {
 		if row[1] != "" {
 			fmt.Fprintf(w, "  %-9s %s\n", row[0], row[1])
