@@ -25,7 +25,7 @@ func TestCompletion(t *testing.T) {
 		{"models pull |la", "\nlarge-v2\n", "\n\n"},
 		{"transcribe |--highlight=", "\nauto\nalways\nnever\n", "wav"},
 		{"transcribe |--lang", "\n--language\tspoken language, such as", "`"},
-		{"transcribe |--assistant", "\n--assistant\twhat drafts tokens for the model to verify; auto: the model's own", "`"},
+		{"transcribe |--assistant", "\n--assistant\tsource of the draft tokens that the model verifies; auto: the model's own", "`"},
 	} {
 		args := strings.Fields(strings.Split(tt.args, "|")[0])
 		_, last, _ := strings.Cut(tt.args, "|")

@@ -23,16 +23,16 @@ import (
 	"verity/wer"
 )
 
-const configHelp = `Config prints the defaults of flags in the format of the config file, which can change
-them. Lines that begin with # are the program's own defaults. A flag on the command
+const configHelp = `Config prints the flag defaults in the format of the config file, which can change
+them. Lines that begin with # show the program's own defaults. A flag on the command
 line overrides an environment variable, and a variable overrides the file.
 
   verity config
   verity config > ~/.config/verity/config
 
-Each line of the file is a setting, key = value. A key is the name of a flag of
-transcribe; the setting also applies to listen, watch, eval, compare, serve and info,
-if they have the flag. $VERITY_CONFIG names another file, or is off. Records contain
+Each line of the file is a setting, key = value. A key is the name of a transcribe
+flag; the setting also applies to listen, watch, eval, compare, serve and info if they
+have that flag. $VERITY_CONFIG specifies another file, or off for none. Records contain
 every option that differs from the program's own default.`
 
 // configVariable is the environment variable that names another config file or turns it off.
@@ -186,7 +186,7 @@ func withConfig(ctx context.Context, root *cobra.Command, e cli.Env, args []stri
 }
 
 func configCommand(e cli.Env) (c *cobra.Command) {
-	c = cli.New("config", "Print the defaults of flags and where they come from", configHelp,
+	c = cli.New("config", "Print flag defaults and where they come from", configHelp,
 		func(ctx context.Context, _ []string) error { return printConfig(ctx, c.Root(), e) })
 	c.Args = func(c *cobra.Command, args []string) error {
 		if err := cli.NoArgs(c, args); err != nil {

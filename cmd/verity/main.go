@@ -104,9 +104,9 @@ func (e *errorWriter) Write(b []byte) (int, error) {
 
 const rootHelp = `Verity transcribes speech with Whisper models, from tiny to large-v3, in pure Go.
 
-The default model is built in: openai's multilingual Whisper base, with weights of four
-bits. Larger models make fewer errors. --model names one, such as small, or a checkpoint
-of your own.
+The default model is built in: OpenAI's multilingual Whisper base, with 4-bit weights.
+Larger models make fewer errors. --model selects one, such as small, or your own
+checkpoint.
 
   verity talk.mp3
   verity transcribe --output-format srt --output-dir subs *.mp3

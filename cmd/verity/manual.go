@@ -23,7 +23,7 @@ func helpCommand(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	c, _, err := root.Find([]string{"help"})
 	cli.Must(err)
-	c.Use, c.Short, c.Long = "help [COMMAND]", "Explain a command", "Help prints what COMMAND --help prints."
+	c.Use, c.Short, c.Long = "help [COMMAND]", "Show help for a command", "Help prints what COMMAND --help prints."
 	c.Run, c.RunE = nil, func(c *cobra.Command, args []string) error {
 		of, rest, err := c.Root().Find(args)
 		if err != nil {
