@@ -59,7 +59,7 @@ func TestEvalStatus(t *testing.T) {
 		{"decoding flag", with("-d", good, "--temperature", "-1"), 2, "--temperature"},
 		{"argument", with("-d", good, "more"), 2, "no arguments"},
 		{"compare without", []string{"compare", "-m", model, "-a", "self"}, 2, "name a dataset with --dataset PATH, or sound files"},
-		{"compare both", []string{"compare", "-a", "self", "-m", model, "-d", good, "a.wav"}, 2, "take one"},
+		{"compare both", []string{"compare", "-a", "self", "-m", model, "-d", good, "a.wav"}, 2, "--dataset"},
 		{"compare argument", []string{"compare", "-m", model, "a.wav"}, 2, "nothing to compare without an assistant"},
 		{"compare repeats", []string{"compare", "-a", "self", "-m", model, "-d", good, "--repeats", "0"}, 2, "--repeats"},
 		{"compare nothing drafted", []string{"compare", "-m", model, "-d", good, once, "-a", "self", "--draft-tokens", "0"}, 3, "inconclusive"},
