@@ -17,19 +17,20 @@ import (
 	"verity/precision"
 )
 
-const benchHelp = `Bench measures the best speed of this machine, in arithmetic and in reading memory,
-and how close a model comes to it: log-mel, encoder, cross-attention keys and values,
-one decode step, and passes of 1 to 16 rows, as they verify drafts.
+const benchHelp = `Bench measures the peak speed of this machine, in arithmetic and in memory reads, and
+how close a model comes to it in each stage: log-mel spectrogram, encoder,
+cross-attention keys and values, a single decoding step, and passes of 1 to 16 rows,
+which verify drafts.
 
-With --size, bench measures a published shape with random weights in memory: it
-downloads nothing and writes nothing. Run nothing else meanwhile. large-v2 takes one to
-three minutes on two cores.
+With --size, bench measures a published model shape with random weights in memory: it
+downloads nothing and writes nothing. Run nothing else in the meantime. large-v2 takes
+one to three minutes on two cores.
 
-A share is the time at the machine's best speed over the time measured. The share of
-arithmetic counts the operations, the share of bandwidth the bytes that a step must
-read, and the share of a pass whichever of the two takes longer.
+A share is the time needed at the machine's peak speed divided by the measured time. The
+arithmetic share counts operations, the bandwidth share counts the bytes that a step
+must read, and the share of a pass uses whichever of the two takes longer.
 
-To measure precisions and assistants on real sound, use verity compare.
+To measure precisions and assistants on real audio, use verity compare.
 
   verity bench --size large-v2
   verity bench --size large-v2 --precision int8 --json > bench.json
@@ -47,7 +48,7 @@ type benchCommand struct {
 
 func Bench(e cli.Env) *cobra.Command {
 	b := &benchCommand{Env: e}
-	c := cli.New("bench [flags]", "Measure speed as a share of what the machine can do", benchHelp, b.run)
+	c := cli.New("bench [flags]", "Measure speed as a share of the machine's peak", benchHelp, b.run)
 	cli.AddFlags(c, b.register)
 	cli.CompleteValues(c, "size", synth.Sizes()...)
 	return c
@@ -55,7 +56,7 @@ func Bench(e cli.Env) *cobra.Command {
 
 func (b *benchCommand) register(f *pflag.FlagSet) {
 	cli.Bind(f, "model", &b.model)
-	f.StringVar(&b.size, "size", "", "published `name` of a shape to measure with random weights: tiny, base, small, "+
+	f.StringVar(&b.size, "size", "", "published `name` of a model shape to measure with random weights: tiny, base, small, "+
 		"medium, large-v2, large-v3, large-v3-turbo, …")
 	setup.Precision(f, "precision", &b.precision)
 	cli.Bind(f, "threads", &b.threads)

@@ -13,32 +13,33 @@ import (
 	"verity/internal/show"
 )
 
-const compareHelp = `After a warm-up, compare runs every utterance in several arms in turn. By default the
+const compareHelp = `After a warm-up, compare runs every utterance in several arms in turn. By default, the
 arms are plain decoding and decoding with the assistant. With --precision
-f16,mxfp6,mxfp6+assistant there is an arm for each of these precisions, plain or with
-the assistant. Each arm is compared with the first, and with the first of its own
-precision.
+f16,mxfp6,mxfp6+assistant, there is one arm for each of these precisions, with or
+without the assistant. Each arm is compared with the first arm and with the first arm of
+its own precision.
 
-Arms of one precision must be identical to the bit: tokens, log-probabilities,
-no-speech probabilities, temperatures, segment times and texts. If nothing was
-drafted, equality proves nothing: the result is "inconclusive". Between precisions,
-compare counts the tokens and word errors that differ, with the interval of the paired
+Arms of the same precision must be bit-identical: tokens, log-probabilities, no-speech
+probabilities, temperatures, segment times and texts. If nothing was drafted, equality
+proves nothing, and the result is "inconclusive". Between precisions, compare counts the
+tokens and word errors that differ, with a confidence interval for the paired
 difference.
 
-Two speed-ups are measured: of decoding, and from sound to text. Each is the geometric
-mean over pairs of runs with its 95 % interval (Student's t of the logarithms), then
-the median with the 5th and 95th percentile. A speed-up whose interval contains 1 is
-inconclusive. Noise is the ratio of the times of encoding, which is the same work in
-both arms: gains of that size mean nothing. The table of arms shows tokens per second,
-the bytes read for a token, the speed of reading them, and memory.
+Two speed-ups are measured: decoding alone, and the whole path from audio to text. Each
+is reported as the geometric mean over pairs of runs with its 95 % confidence interval
+(Student's t on the logarithms), followed by the median and the 5th and 95th
+percentiles. A speed-up whose interval contains 1 is inconclusive. Noise is the ratio of
+the encoding times, which is the same work in both arms: gains of that size mean
+nothing. The table of arms shows tokens per second, bytes read per token, read bandwidth
+and memory.
 
-With --batch N each arm runs N utterances at the same time; they share every pass over
-the weights. A pair is then a whole group, timed by the wall clock. Its decoding time is
-the time during which at least one of its utterances was being decoded and none was
-being encoded. Bits are still compared utterance by utterance. The same file may be
-named several times. With --group M a pair is M utterances, N of them at a time: when
-one finishes, the next starts, as in transcribe and eval. Groups also make the times of
-short utterances steadier.
+With --batch N, each arm runs N utterances at the same time, and they share every pass
+over the weights. A pair is then a whole group, timed by the wall clock. Its decoding
+time is the time during which at least one of its utterances was being decoded and none
+was being encoded. Results are still compared bit for bit, utterance by utterance. The
+same file may be given several times. With --group M, a pair is M utterances, N at a
+time: when one finishes, the next starts, as in transcribe and eval. Groups also make
+the timing of short utterances steadier.
 
   verity compare talk.wav --assistant self --repeats 9
   verity compare talk.wav talk.wav --assistant self --batch 2
@@ -47,8 +48,8 @@ short utterances steadier.
   verity compare --dataset LibriSpeech/test-clean --model ~/whisper-large-v2 \
       --assistant self --precision f16,mxfp6,mxfp6+assistant --html compare.html
 
-Exit status: 0 identical, 1 some utterance failed, 2 wrong usage, 3 a bit differs, or
-inconclusive, 130 interrupted.`
+Exit status: 0 identical, 1 some utterance failed, 2 wrong usage, 3 results differ or
+are inconclusive, 130 interrupted.`
 
 // A compareCommand is the compare command with its flags.
 type compareCommand struct {
@@ -67,7 +68,7 @@ func newCompare(e cli.Env) (*compareCommand, *cobra.Command) {
 	v := &compareCommand{datasetRun: datasetRun{Env: e}}
 	v.precisions = &settingsFlag{one: &v.model.Precision}
 	v.model.Several = v.precisions
-	c := cli.New("compare --dataset PATH | FILE... [flags]", "Compare plain and assisted decoding, to the bit",
+	c := cli.New("compare --dataset PATH | FILE... [flags]", "Compare plain and assisted decoding bit for bit",
 		compareHelp, v.run)
 	c.Args = nil
 	cli.AddFlags(c,
@@ -86,7 +87,7 @@ func newCompare(e cli.Env) (*compareCommand, *cobra.Command) {
 func (v *compareCommand) registerRuns(f *pflag.FlagSet) {
 	cli.Bind(f, "repeats", &v.repeats)
 	cli.Bind(f, "batch", &v.batch)
-	cli.Redefine(f, "batch", "1", "`number` of utterances that each arm runs at the same time, timed together")
+	cli.Redefine(f, "batch", "1", "`number` of utterances to run at the same time in each arm, timed together")
 	cli.Bind(f, "group", &v.group)
 }
 

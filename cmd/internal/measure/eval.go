@@ -21,16 +21,16 @@ import (
 	"verity/internal/show"
 )
 
-const evalHelp = `Eval transcribes a dataset and scores it: word and character error rate with a
-confidence interval, errors by kind, speed, time by stage. --out writes records as
-JSON lines: the raw text and everything known about each utterance. "verity report"
-scores records again, compares them and makes a page.
+const evalHelp = `Eval transcribes a dataset and scores the result: word and character error rates with
+confidence intervals, errors by kind, speed, and time by stage. --out writes the records
+as JSON Lines: the raw text and all other data for each utterance. "verity report" can
+score records again, compare them and make an HTML page.
 
 To resume an interrupted run, start it again with the same flags. Rows that cannot be
-used (no audio, bad JSON, an empty text) and sounds that cannot be read are counted and
-named, and do not stop the others; the next run tries them again. With --shard 2/4 this
-run transcribes the second of every four rows, so that four machines can share a
-dataset; a report reads all shards in a directory together.
+used (no audio, bad JSON, empty text) and audio that cannot be read are counted and
+listed; the rest still runs, and the next run tries them again. With --shard 2/4, a run
+transcribes the second of every four rows, so that four machines can share a dataset; a
+report reads all shards in a directory together.
 
   verity eval --dataset LibriSpeech/test-clean --model ~/whisper-small --out out
   verity eval --dataset manifest.jsonl --split test --normalizer basic \
@@ -62,7 +62,7 @@ func Eval(e cli.Env) *cobra.Command {
 func (v *evalCommand) registerOut(f *pflag.FlagSet) {
 	cli.Bind(f, "out", &v.out)
 	f.StringVar(&v.shard, "shard", "", "part of the dataset to run, such as 2/4; index/4 in a pod of a Kubernetes "+
-		"Indexed Job takes the part from $JOB_COMPLETION_INDEX")
+		"Indexed Job reads the part from $JOB_COMPLETION_INDEX")
 }
 
 func (v *evalCommand) run(ctx context.Context, _ []string) error {

@@ -20,25 +20,24 @@ import (
 	"verity/internal/show"
 )
 
-const reportHelp = `Report scores records and compares them; it needs no model. An argument is a file
-of records, or a directory that "verity eval" or "verity compare" has written, with
-all its shards. Shard files named one after the other are one set. Every other set is
-compared with the first.
+const reportHelp = `Report scores records and compares them; it needs no model. An argument is a records
+file, or a directory written by "verity eval" or "verity compare", with all its shards.
+Consecutive shard files form one set. Every other set is compared with the first.
 
-All records of a set must come from one run: shards with another model, assistant,
-dataset, code or other options are refused. If shards are missing or unfinished, the
-report scores the records that exist and names the shards, and the exit status is 1.
+All records of a set must come from one run: shards with a different model, assistant,
+dataset, code version or options are rejected. If shards are missing or unfinished, the
+report scores the records that exist and lists those shards, and the exit status is 1.
 
---normalizer selects how texts are normalised before they are scored; auto means
-english for English and basic for every other language. The english normalizer writes
-numbers as digits, so that "one two three" becomes one word.
+--normalizer selects how texts are normalized before scoring; auto means english for
+English and basic for every other language. The english normalizer writes numbers as
+digits, so that "one two three" becomes one word.
 
   verity report out
   verity report --html report.html out/plain out/assisted
   verity report shard1/records-1-of-2.jsonl shard2/records-2-of-2.jsonl
 
-Exit status: 0 done, 1 some utterance has failed or a shard is missing, 2 wrong usage,
-3 the records of one model, dataset and set of options differ.`
+Exit status: 0 done, 1 some utterance failed or a shard is missing, 2 wrong usage,
+3 records with the same model, dataset and options differ.`
 
 // reportFlags say how to score and where to write.
 type reportFlags struct {

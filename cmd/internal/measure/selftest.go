@@ -26,15 +26,15 @@ import (
 	"verity/transcribe"
 )
 
-const selftestHelp = `Selftest checks on one model what Verity promises for every model: the same bits
-whatever rows share a pass, on any number of threads, in any batch of streams, with
-any draft at any temperature, and on every instruction set of this machine (for which
-it runs itself again without the better ones). It prints what it compared, and how many
-values.
+const selftestHelp = `Selftest checks on one model what Verity promises for every model: bit-identical results
+whatever rows share a pass, on any number of threads, in any batch of streams, with any
+draft at any temperature, and on every instruction set that this machine supports (it
+runs itself again with the better ones disabled). It prints what it compared, and how
+many values.
 
-Plain Go is slow. For a model of more than 20 million weights, selftest compares it with
-the others only on one layer of the encoder, half a second of sound and two tokens. For
-a model of more than 500 million weights, the others run three layers of the encoder.
+Plain Go is slow. For models of more than 20 million weights, selftest checks plain Go
+on only one encoder layer, half a second of audio and two tokens. For models of more
+than 500 million weights, it checks the other instruction sets on three encoder layers.
 
   verity selftest
   verity selftest --model ~/whisper-large-v2 --assistant ~/distil-large-v2
@@ -52,7 +52,7 @@ type selftestCommand struct {
 
 func Selftest(e cli.Env) *cobra.Command {
 	t := &selftestCommand{Env: e}
-	c := cli.New("selftest [flags]", "Check on a model that results are the same bits", selftestHelp, t.run)
+	c := cli.New("selftest [flags]", "Check that a model's results are bit-identical", selftestHelp, t.run)
 	cli.AddFlags(c, t.model.Register, func(f *pflag.FlagSet) {
 		cli.Bind(f, "json", &t.json)
 		f.StringVar(&t.digest, "digest", "", "")

@@ -32,17 +32,18 @@ import (
 	"verity/transcribe"
 )
 
-const infoHelp = `Info describes a model: its size and languages, the memory that it needs, and the
-settings that auto chooses on this machine. With --cost it times passes of the model
-and reports the share of right tokens from which drafts pay on this machine.
+const infoHelp = `Info describes a model: its size and languages, the memory that it needs, and the values
+that auto flags resolve to on this machine. With --cost, it times passes of the model
+and shows the acceptance rate above which drafts pay off on this machine.
 
-With --alpha it adds what theory expects of drafts of each length. A drafted token is
-right with chance α, drafting one takes c steps, and a pass of m rows takes V(m) steps:
+With --alpha, it adds the theoretical results for each draft length n, given that a
+drafted token is accepted with probability α, that drafting one costs c steps, and that
+a pass of m rows costs V(m) steps:
 
-  tokens a round   E = (1 - α^(n+1)) / (1 - α)
-  speed-up         E / (c·n + V(n+1)), at best (V = 1) and with V as measured
-  operations       (c·n + n + 1) / E  over those of plain decoding
-  bytes            (c·n + 1) / E      likewise
+  tokens per round  E = (1 - α^(n+1)) / (1 - α)
+  speed-up          E / (c·n + V(n+1)), at best (V = 1) and with V as measured
+  operations        (c·n + n + 1) / E, relative to plain decoding
+  bytes             (c·n + 1) / E, likewise
 
 (Leviathan et al. 2023, arXiv:2211.17192, sections 3.2 to 3.4.) compare measures α and c.
 
@@ -123,11 +124,11 @@ func Info(e cli.Env) *cobra.Command {
 		func(f *pflag.FlagSet) {
 			cli.Bind(f, "json", &asJSON)
 			f.BoolVar(&drafts, "cost", false,
-				"time passes of the model, and report the share of right tokens from which drafts pay")
+				"time passes of the model and report the acceptance rate above which drafts pay off")
 			f.Float64Var(&g.alpha, "alpha", noGuess,
-				"with --cost, report the gain of drafts if a drafted token is right with this `chance`, 0 to 1")
-			f.Float64Var(&g.cost, "draft-cost", 0, "with --alpha, the `steps` of the model that drafting a token takes: "+
-				"about 0.1 for a small model, 0 for a text")
+				"with --cost, report the gain from drafts if a drafted token is accepted with this `chance`, 0 to 1")
+			f.Float64Var(&g.cost, "draft-cost", 0, "with --alpha, the cost of drafting a token, in `steps` of the model: "+
+				"about 0.1 for a small model, 0 for a transcript")
 		})
 	cli.CompleteOr(c, "model", hub.AllNames()...)
 	return c

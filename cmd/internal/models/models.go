@@ -31,21 +31,21 @@ func completeCached(_ *cobra.Command, args []string, _ string) (names []string, 
 // exitHelp ends the help of commands that read no sound.
 const exitHelp = "\n\nExit status: 0 done, 1 it could not be done, 2 wrong usage"
 
-const modelsHelp = `Models lists the Whisper models in the cache that all programs of Hugging Face
-share, and the size of each. --model finds them there by name:
+const modelsHelp = `Models lists the Whisper models in the cache shared by all Hugging Face programs, with
+their sizes. --model finds them there by name:
 
   verity models pull small
   verity transcribe --model small talk.wav
   verity models rm small
 
-A name is a size (tiny, base, small, medium, large-v2, large-v3, turbo, with .en
-for English, distil-large-v3, …) or owner/name. HF_HOME or HF_HUB_CACHE name the
-cache, HF_TOKEN a token, HF_ENDPOINT another hub; HF_HUB_OFFLINE=1 forbids
-the network.`
+A name is a size (tiny, base, small, medium, large-v2, large-v3, turbo, with .en for
+English only, distil-large-v3, …) or owner/name. HF_HOME or HF_HUB_CACHE sets the cache
+directory, HF_TOKEN an access token and HF_ENDPOINT another hub; HF_HUB_OFFLINE=1
+disables the network.`
 
 // Models returns the models command.
 func Models(e cli.Env) *cobra.Command {
-	c := cli.New("models", "List, fetch and remove downloaded models", modelsHelp+exitHelp+".",
+	c := cli.New("models", "List, download and remove models", modelsHelp+exitHelp+".",
 		func(context.Context, []string) error { return listModels(e, hub.FromEnv()) })
 	oneName := func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -57,7 +57,7 @@ func Models(e cli.Env) *cobra.Command {
 		}
 		return nil
 	}
-	pull := cli.New("pull NAME", "Download a model, or what is missing of it",
+	pull := cli.New("pull NAME", "Download a model, or its missing files",
 		"Pull downloads the newest version of a model into the cache."+exitHelp+", 130 interrupted.",
 		func(ctx context.Context, args []string) error {
 			dir, err := setup.NewHub().Pull(ctx, args[0])

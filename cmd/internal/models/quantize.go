@@ -24,25 +24,27 @@ import (
 	"verity/transcribe"
 )
 
-const quantizeHelp = `Quantize writes a checkpoint again in fewer bits. Matrices become groups of 32
-small integers with a scale each; norms, biases, positions and convolutions stay
-unchanged. The result is a directory for --model. Its size follows from the bits:
+const quantizeHelp = `Quantize writes a low-bit copy of a checkpoint. Matrices are stored as groups of 32
+small integers with one scale per group; norms, biases, positions and convolutions are
+unchanged. The result is a directory for --model, about as small as the bit count
+suggests:
 
-  mxfp6  6.25 bits a weight: OCP Microscaling with elements E2M3
-  int4   4.5, or 4.63 in layers where a zero for each group is worth it
+  mxfp6  6.25 bits per weight: OCP Microscaling with E2M3 elements
+  int4   4.5, or 4.63 in layers where a zero point per group is worth it
 
   verity quantize ~/whisper-small --to mxfp6 --out ~/whisper-small-mxfp6
   verity quantize ~/whisper-small --to int4 --dataset LibriSpeech/dev-clean \
     --limit 50 --out ~/whisper-small-int4
 
-With --dataset, the model transcribes it first, and GPTQ rounds each layer so that its
-outputs on that speech change least. Use speech like that to be transcribed, in all its
-languages; ten minutes are enough. Each row is transcribed in the language of its field
-lang, else in the detected one. Without a dataset, weights are rounded to nearest.
-For each layer, the table shows in decibels how far the error is below the outputs
-(without calibration: below the weights), next to that of rounding to nearest.
+With --dataset, the model transcribes the dataset first, and GPTQ then rounds each layer
+so that its outputs on that speech change least. Use speech like the speech you will
+transcribe, in all its languages; ten minutes are enough. Each row is transcribed in the
+language of its lang field, or in the detected language if it has none. Without a
+dataset, weights are rounded to nearest. A table shows, for each layer, how far its
+error is below its outputs (without calibration: below its weights) in decibels, next to
+the figure for rounding to nearest.
 
-Only a model that quantize wrote is overwritten.
+Only a model written by quantize is overwritten.
 
 Exit status: 0 done, 1 it could not be done, 2 wrong usage, 130 interrupted.`
 
@@ -60,7 +62,7 @@ type quantizeCommand struct {
 // Quantize returns the quantize command.
 func Quantize(e cli.Env) *cobra.Command {
 	q := &quantizeCommand{Env: e, bar: cli.Bar{W: e.Err}}
-	c := cli.New("quantize MODEL --to FORMAT --out DIR", "Write a model in fewer bits", quantizeHelp, q.run)
+	c := cli.New("quantize MODEL --to FORMAT --out DIR", "Quantize a model", quantizeHelp, q.run)
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
 			return cli.Usagef("want one model, as verity quantize small --out small-int4; got %d", len(args))
@@ -71,7 +73,8 @@ func Quantize(e cli.Env) *cobra.Command {
 	f := c.Flags()
 	f.StringVar(&q.opt.Format, "to", "", "`format`: int4 or mxfp6")
 	cli.Bind(f, "dataset", &q.data.Path)
-	cli.Redefine(f, "dataset", "", "`path` of a dataset of speech to calibrate on, as eval takes it; no text is read")
+	cli.Redefine(f, "dataset", "", "`path` of a speech dataset for calibration, in any form that eval accepts; "+
+		"its texts are not used")
 	cli.Bind(f, "split", &q.data.Opt.Split)
 	cli.Bind(f, "limit", &q.data.Limit)
 	cli.Bind(f, "out", &q.dir)

@@ -13,21 +13,21 @@ import (
 	"verity/model/synth"
 )
 
-const synthHelp = `Synth writes two Whisper checkpoints of real shape, OUT/target and OUT/assistant,
-that were never trained: their text is planted. The target writes the same words for
-all sound. The assistant agrees with it at a share of the places, chosen at random.
-All matrices hold random numbers, so both need the time and the memory of real
-models: measure with them on your own machine, with nothing to download. They load
-in transformers, too.
+const synthHelp = `Synth generates two untrained Whisper checkpoints with the shape of a real model and
+known output, OUT/target and OUT/assistant. The target produces the same words for any
+audio; the assistant agrees with it at a share of positions that you choose, placed at
+random. All matrices hold random numbers, so each checkpoint needs the time and memory
+of the real model: use them to measure on your own machine, with nothing to download.
+They also load in transformers.
 
-The text of a window is sentences of random words between timestamps, and
-passes the default thresholds. The language is detected as English.
+The text of a window is sentences of random words between timestamps, and it passes the
+default thresholds. The language is detected as English.
 
   verity synth --size large-v2 --alpha 0.8 --out /tmp/planted
   verity compare --model /tmp/planted/target \
     --assistant /tmp/planted/assistant talk.wav
 
-Only a checkpoint that synth wrote is overwritten.
+Only a checkpoint at OUT that synth wrote is overwritten.
 
 Exit status: 0 both were written, 1 they could not be, 2 wrong usage, 130 interrupted.`
 
@@ -42,16 +42,16 @@ type synthCommand struct {
 func Synth(e cli.Env) *cobra.Command {
 	p := &synthCommand{Env: e}
 	c := cli.New("synth --size NAME --alpha A --out DIR",
-		"Write a model with planted text and its assistant", synthHelp, p.run)
+		"Generate a model with known output, and its assistant", synthHelp, p.run)
 	f := c.Flags()
 	f.StringVar(&p.opt.Size, "size", "tiny",
 		"published `name` of the target's shape: tiny, base, small, medium, large-v2, large-v3, large-v3-turbo, …")
-	f.Float64Var(&p.opt.Alpha, "alpha", 0.8, "`share` of a window's places where the assistant agrees, 0 to 1")
-	f.StringVarP(&p.dir, "out", "o", "", "`directory` to write target and assistant to")
+	f.Float64Var(&p.opt.Alpha, "alpha", 0.8, "`share` of a window's positions where the assistant agrees, 0 to 1")
+	f.StringVarP(&p.dir, "out", "o", "", "`directory` for target and assistant")
 	f.StringVar((*string)(&p.opt.Assistant), "assistant", string(synth.Distil),
-		"distil: two decoder layers on the target's encoder;\ntiny: a whole Whisper of size tiny")
-	f.IntVar(&p.opt.Tokens, "tokens", 100, "`number` of tokens in a window, timestamps included: 4 to 223")
-	f.Uint64Var(&p.opt.TextSeed, "seed", 1, "`number` that chooses the words, and where the assistant errs")
+		"distil: two decoder layers on the target's encoder;\ntiny: a complete Whisper model of size tiny")
+	f.IntVar(&p.opt.Tokens, "tokens", 100, "`number` of tokens per window, including timestamps: 4 to 223")
+	f.Uint64Var(&p.opt.TextSeed, "seed", 1, "`number` that determines the words and the assistant's errors")
 	cli.Must(c.MarkFlagDirname("out"))
 	cli.CompleteValues(c, "size", synth.Sizes()...)
 	cli.CompleteValues(c, "assistant", "distil", "tiny")
