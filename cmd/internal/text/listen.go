@@ -24,15 +24,14 @@ import (
 	"verity/transcript"
 )
 
-const listenHelp = `Listen writes speech from the microphone while you speak. On a terminal, tentative
-words follow the final ones, and change until two passes over the sound agree on
-them. Elsewhere, and with --timestamps, every sentence becomes a line as soon as it
-is final. Formats other than txt are written at the end. Ctrl-C stops listening; the
-last words are still written.
+const listenHelp = `Listen transcribes the microphone live. On a terminal, tentative words follow the
+confirmed ones and may change until two passes agree. Otherwise, or with --timestamps,
+each sentence is printed on its own line once it is confirmed. Formats other than txt
+are written at the end. Ctrl-C stops listening after transcribing the last words.
 
-A program of the system records: arecord, parec or ffmpeg. "-" reads sound from
-standard input instead, "raw:RATE" reads samples without a header (16 bits,
-little-endian, one channel) from it.
+Verity records through arecord, parec or ffmpeg. "-" reads audio from standard input
+instead; "raw:RATE" reads headerless samples from it (16 bits, little-endian, one
+channel).
 
   verity listen
   verity listen --language de --timestamps
@@ -40,7 +39,7 @@ little-endian, one channel) from it.
   ffmpeg -i http://example.org/radio -f wav - | verity listen -`
 
 // endHelp ends the help of commands that run until they are stopped.
-const endHelp = "\n\nExit status: 0 it was stopped, or the sound has ended; 1 it failed; 2 wrong\n" +
+const endHelp = "\n\nExit status: 0 it was stopped, or the audio ended; 1 it failed; 2 wrong\n" +
 	"usage; 130 interrupted before it began."
 
 // A listenCommand is the listen command with its flags.
@@ -60,7 +59,7 @@ type listenCommand struct {
 
 func Listen(e cli.Env) *cobra.Command {
 	l := &listenCommand{Env: e}
-	c := cli.New("listen [flags] [-]", "Write what the microphone hears, while it is said", listenHelp+endHelp, l.run)
+	c := cli.New("listen [flags] [-]", "Transcribe the microphone live", listenHelp+endHelp, l.run)
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) > 1 {
 			return cli.Usagef("got %d arguments, want none for the microphone, or -", len(args))

@@ -33,17 +33,17 @@ import (
 )
 
 const serveHelp = `Serve answers OpenAI's audio API: clients of OpenAI's /v1/audio/transcriptions and
-/v1/audio/translations work with this server if they are given its address. A page
-at / transcribes files and the microphone in a browser. Live sound goes to
-/v1/realtime, OpenAI's realtime transcription; /openapi.json describes the API,
-/metrics is for Prometheus.
+/v1/audio/translations work with this server once they use its address. A web page at /
+transcribes files and the microphone in a browser. /v1/realtime accepts live audio, as
+in OpenAI's realtime transcription; /openapi.json describes the API, and /metrics serves
+Prometheus metrics.
 
-Requests that are transcribed at the same time share every pass over the weights.
-The text of each is, to the bit, what transcribe writes for the file alone.
+Requests that are transcribed at the same time share every pass over the weights. The
+text of each is bit for bit what transcribe writes for the file alone.
 
-Only this machine can connect, unless --listen names another address; that needs
---api-key-file, which may be none. After SIGTERM the server finishes the requests
-that it has accepted.
+By default only local clients can connect. Listening on another address requires
+--api-key-file, which may be "none". On SIGTERM the server finishes the requests it has
+accepted.
 
   verity serve --model ~/whisper-small --precision int8
   curl -F file=@talk.wav http://127.0.0.1:8000/v1/audio/transcriptions
@@ -67,7 +67,7 @@ type serveCommand struct {
 
 func Serve(e cli.Env) *cobra.Command {
 	s := &serveCommand{Env: e}
-	c := cli.New("serve [flags]", "Answer OpenAI's audio API over HTTP", serveHelp+endHelp, s.run)
+	c := cli.New("serve [flags]", "Serve OpenAI's audio API over HTTP", serveHelp+endHelp, s.run)
 	cli.AddFlags(c, s.registerModels, s.register, setup.Decoding(&s.decoding, options.Server),
 		s.model.RegisterSpeed, s.model.Assistant.Register, s.log.Register)
 	return c
@@ -82,9 +82,9 @@ func (s *serveCommand) registerModels(f *pflag.FlagSet) {
 		s.models = append(s.models, v.Text)
 		return nil
 	})
-	cli.Redefine(f, "model", setup.DefaultModel, f.Lookup("model").Usage+". Given more than once, requests choose one "+
-		"by its name; the first is the default, the others are loaded on first use, and unloaded when nobody has used "+
-		"them for 15 minutes")
+	cli.Redefine(f, "model", setup.DefaultModel, f.Lookup("model").Usage+". If it is given more than once, requests "+
+		"choose a model by name; the first is the default, and the others are loaded on first use and unloaded after "+
+		"15 minutes without use")
 	cli.Bind(f, "offline", &s.model.Offline)
 	bindMiB(f, "model-memory", &s.opt.MaxMemory)
 }
@@ -102,15 +102,15 @@ func (s *serveCommand) register(f *pflag.FlagSet) {
 		return nil
 	})
 	cli.Bind(f, "batch", &s.opt.Turns)
-	cli.Redefine(f, "batch", "4", "transcribe this `number` of requests at the same time. They share every pass over "+
-		"the weights; each needs memory of its own")
+	cli.Redefine(f, "batch", "4", "maximum `number` of requests to transcribe at the same time. They share every pass "+
+		"over the weights; each needs its own memory")
 	cli.AddOption(f, "queue", func(v options.Value) error { s.opt.Waiting = v.OrNone(); return nil })
 	cli.AddOption(f, "sessions", func(v options.Value) error { s.opt.Sessions = v.OrNone(); return nil })
 	bindMiB(f, "max-upload", &s.opt.MaxBytes)
 	cli.Bind(f, "ffmpeg", &s.opt.Sound.FFmpeg)
-	cli.Redefine(f, "ffmpeg", audio.FFmpegAuto, "`program` that decodes what Verity does not read itself: auto for the "+
-		"installed ffmpeg, which then decodes only what telephones record (MP4, M4A, 3GP, AAC, AMR); never; or a path of "+
-		"one that decodes everything")
+	cli.Redefine(f, "ffmpeg", audio.FFmpegAuto, "`program` for formats that Verity does not read itself. auto: the "+
+		"installed ffmpeg, for phone-recorder formats only (MP4, M4A, 3GP, AAC, AMR); never; or a path: that program, for "+
+		"every format")
 	bindTime(f, "max-audio", &s.opt.MaxAudio)
 	bindTime(f, "timeout", &s.opt.Timeout)
 	bindTime(f, "grace", &s.grace)

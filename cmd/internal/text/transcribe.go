@@ -18,23 +18,22 @@ import (
 	"verity/transcript"
 )
 
-const transcribeHelp = `Transcribe writes the text of sound files to standard output, a line per segment,
-as soon as it is known, in the order given. WAV, FLAC, MP3, Ogg Opus, Ogg Vorbis,
-WebM, AIFF, CAF and AU files of any rate, width and number of channels are
-read; "-" is standard input, "raw:RATE" samples on it that have no header (16 bits,
-little-endian, one channel). Sound that comes in as it is spoken is transcribed as it
-comes. A directory stands for the sound files in it, and an address (http, https) for
-the file that it leads to.
+const transcribeHelp = `Transcribe writes the transcripts of audio files to standard output, one line per
+segment as soon as it is ready, in the order given. It reads WAV, FLAC, MP3, Ogg Opus,
+Ogg Vorbis, WebM, AIFF, CAF and AU files with any sample rate, bit depth and number of
+channels. "-" reads standard input; "raw:RATE" reads headerless samples from it (16
+bits, little-endian, one channel). Live audio is transcribed as it arrives. A directory
+means the audio files in it, and a URL (http, https) the file that it points to.
 
 --output-dir writes files instead: NAME.txt for NAME.wav, and likewise for the other
-formats. A file that exists is replaced only with --force;
---skip-existing leaves it, so that an interrupted run can be resumed.
+formats. Existing files are overwritten only with --force; --skip-existing keeps them,
+so that an interrupted run can be resumed.
 
-With several files, texts are printed one after another without a separator; each
-file's name goes to standard error first. JSON of several files is one object a line.
+With several files, transcripts are printed one after another without a separator; each
+file's name goes to standard error first. JSON for several files is one object per line.
 
-A file that cannot be transcribed does not stop the others. On an interrupt, what
-was finished stays written.
+A file that cannot be transcribed does not stop the others. After an interrupt, finished
+outputs remain.
 
 "none" turns a threshold off; --NAME=false turns a switch off.
 
@@ -54,7 +53,7 @@ type transcribeCommand struct {
 
 func Transcribe(e cli.Env) *cobra.Command {
 	t := &transcribeCommand{fileRun: fileRun{Env: e, name: "transcribe"}}
-	c := cli.New("transcribe [flags] FILE...", "Write the text of sound files", transcribeHelp+cli.ExitHelp, t.run)
+	c := cli.New("transcribe [flags] FILE...", "Transcribe audio files", transcribeHelp+cli.ExitHelp, t.run)
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return cli.Usagef("no sound files are named; - is standard input")

@@ -20,15 +20,15 @@ import (
 	"verity/transcript"
 )
 
-const watchHelp = `Watch writes the text of every sound file that is in a directory or comes
-into it: NAME.txt in --output-dir for NAME.wav, and likewise for the other formats;
-with --recursive also of those below, into directories of the same names.
+const watchHelp = `Watch transcribes every audio file in a directory, including files that appear later.
+It writes NAME.txt in --output-dir for NAME.wav, and likewise for the other formats;
+with --recursive, subdirectories too, mirroring their structure in the output.
 
-A file is transcribed when nobody has written to it for five seconds. It is done
-when its outputs exist, also after a restart; remove them to have it transcribed
-again. A file that cannot be transcribed is reported, and tried again when it
-changes. If a text cannot be written, watch tries again after a minute, then after
-ever longer waits. It runs until it is stopped; no output is ever half written.
+A file is transcribed once it has not been written to for five seconds. A file counts as
+done once its outputs exist, even after a restart; delete them to transcribe it again. A
+file that cannot be transcribed is reported, and tried again when it changes. If a
+transcript cannot be written, watch tries again after a minute, then with increasing
+delays. It runs until it is stopped, and never leaves a half-written output.
 
   verity watch recordings -o texts
   verity watch recordings -o texts --recursive --model small -f srt,json`
@@ -61,7 +61,7 @@ const (
 
 func Watch(e cli.Env) *cobra.Command {
 	w := &watchCommand{fileRun: fileRun{Env: e, name: "watch"}}
-	c := cli.New("watch [flags] DIRECTORY", "Write the text of files that come into a directory", watchHelp+endHelp, w.run)
+	c := cli.New("watch [flags] DIRECTORY", "Transcribe files as they appear in a directory", watchHelp+endHelp, w.run)
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
 			return cli.Usagef("got %d arguments, want the directory to watch", len(args))
