@@ -58,7 +58,7 @@ func Titled(title string, register func(*pflag.FlagSet)) func(*pflag.FlagSet) {
 const shortHelp = "short-help"
 
 // AddHelp gives a command and those under it two levels of help: -h fits on one screen,
-// --help explains everything.
+// --help shows everything.
 func AddHelp(c *cobra.Command) {
 	UseHelpTemplate(c)
 	c.Flags().Bool("help", false, "explain everything")
@@ -101,7 +101,7 @@ func newPage(c *cobra.Command) page {
 	short, column, meaning := c.Flags().Changed(shortHelp), flagColumn, Meaning
 	if short {
 		p.Text, column, meaning = c.Short, shortColumn, shortMeaning
-		p.Hint = fmt.Sprintf("%q explains everything.", c.CommandPath()+" --help")
+		p.Hint = fmt.Sprintf("%q shows the full help.", c.CommandPath()+" --help")
 	}
 	for _, g := range CommandGroups(c) {
 		section := Group[string]{Title: g.Title}
@@ -109,7 +109,7 @@ func newPage(c *cobra.Command) page {
 			section.Items = append(section.Items, layOut(sub.Name(), sub.Short, commandColumn))
 		}
 		p.Sections = append(p.Sections, section)
-		p.Hint = fmt.Sprintf("\"%s COMMAND -h\" shows common flags, --help explains everything.", c.CommandPath())
+		p.Hint = fmt.Sprintf("\"%s COMMAND -h\" shows common flags, --help shows everything.", c.CommandPath())
 	}
 	for _, g := range FlagGroups(c, short) {
 		section := Group[string]{Title: g.Title}

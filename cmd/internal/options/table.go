@@ -195,7 +195,7 @@ var sections = []struct {
 				"model's own list"},
 		{Name: "suppress-expression", Kind: Text, Arg: "expression", Max: path, Check: checks(regexp.Compile),
 			Scope: Configurable, Field: "SuppressExpression", Set: setExpression,
-			Help: "never choose tokens that this regular expression matches in full, including any leading space; " +
+			Help: "never choose tokens that this regular expression matches in full, leading space included. For example, " +
 				"' ?[0-9]+' makes the model spell out numbers"},
 		{Name: "audio-context", Kind: List, Arg: "positions", Default: "all", Choices: []string{"all", "fit"},
 			Check: checkContext, Scope: Configurable, Field: "AudioContext", Set: setContext,
