@@ -18,7 +18,7 @@ type wordTime struct {
 }
 
 // alignmentHeads returns the heads whose attention follows the speech: those that the
-// checkpoint names, or all heads of the upper half of the layers, as upstream.
+// checkpoint names, or all heads of the upper half of the layers, as upstream does.
 //
 // Source: openai/whisper@c0d2f62 whisper/model.py, Whisper.__init__.
 func (m *Model) alignmentHeads() (heads []decoder.Head) {
@@ -142,7 +142,8 @@ func medianFilter(m matrix, width int) matrix {
 	return out
 }
 
-// mirrored returns the index inside n elements that i is reflected to.
+// mirrored returns the index i if it is in 0 to n-1. Otherwise it reflects i at the nearer end without
+// repeating that end: -1 becomes 1.
 func mirrored(i, n int) int {
 	if i < 0 {
 		i = -i
@@ -177,8 +178,8 @@ func meanOf(all []matrix) matrix {
 	return m
 }
 
-// warp returns the first column of each row on the cheapest path from the first to the last
-// element of cost that goes down, right, or both at each step: dynamic time warping.
+// warp finds the cheapest path from the first to the last element of cost and returns its first
+// column in each row. Each step goes down, right, or both: dynamic time warping.
 //
 // Source: openai/whisper@c0d2f62 whisper/timing.py, dtw_cpu and backtrace.
 func warp(cost matrix) (first []int) {

@@ -30,14 +30,14 @@ type attempt struct {
 	noSpeech    float64
 }
 
-// decode decodes the window at the cursor at rising temperatures until the gates accept it. If
+// decodeWithFallback decodes the window at the cursor at rising temperatures until the gates accept it. If
 // none do, the last attempt stands, as in upstream.
-func (r *transcription) decode(ctx context.Context, w encodedWindow) (a attempt, err error) {
+func (r *transcription) decodeWithFallback(ctx context.Context, w encodedWindow) (a attempt, err error) {
 	o, h := r.sessionOptions(), r.draftSources()
 	for i, temperature := range r.t.opt.Temperatures {
 		began := time.Now()
 		o.Sampling.Temperature, o.Sampling.Attempt = float32(temperature), i
-		o.Search = r.t.search(temperature)
+		o.Search = r.t.searchOptions(temperature)
 		d, err := w.decode(ctx, o, h, r.reportDecoding)
 		if err != nil {
 			return a, err
@@ -75,10 +75,10 @@ func (r *transcription) recordAttempt(a attempt, took time.Duration) {
 	r.choices.add(r.cursor.seek, a.temperature, a.decodedWindow)
 }
 
-// search returns how many sequences are decoded at a temperature.
+// searchOptions returns the search at a temperature.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, decode_with_fallback.
-func (t *Transcriber) search(temperature float64) decoder.SearchOptions {
+func (t *Transcriber) searchOptions(temperature float64) decoder.SearchOptions {
 	o := decoder.SearchOptions{LengthPenalty: t.opt.LengthPenalty}
 	if temperature == 0 {
 		o.Beams, o.Patience = t.opt.BeamSize, t.opt.Patience
@@ -103,8 +103,8 @@ func newAttempt(t *tokenizer.Tokenizer, d decodedWindow, temperature float64) at
 	return a
 }
 
-// meanLogProb returns the sum over all choices, end-of-text included, divided by
-// the number of tokens and one more, whether or not the sequence ended by itself.
+// meanLogProb returns the sum of the log-probabilities of all choices, divided by the number of
+// tokens plus one. The one stands for end-of-text, even if the sequence stopped before it.
 func meanLogProb(choices []decoder.Choice, tokens int) float64 {
 	sum := 0.0
 	for _, c := range choices {
@@ -139,8 +139,8 @@ func (o *Options) repetitive(a attempt) bool { return a.compression > o.MaxCompr
 func (o *Options) unlikely(a attempt) bool   { return a.logProb < o.MinLogProb }
 func (o *Options) speechless(a attempt) bool { return a.noSpeech > o.MaxNoSpeech }
 
-// mustRetry reports whether a window must be decoded again at the next temperature. Unlikely
-// text in a window without speech is not.
+// mustRetry reports whether a window must be decoded again at the next temperature. If
+// it probably holds no speech, unlikely text is accepted.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, decode_with_fallback.
 func (o *Options) mustRetry(a attempt) bool {

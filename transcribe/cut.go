@@ -95,7 +95,7 @@ func frameCount(seconds float64) int { return int(math.RoundToEven(seconds * aud
 type frameSpan struct{ start, end int }
 
 // frameSpans turns spans in seconds into frames of a clip that has total of them.
-// Upstream lets a span reach beyond the end of the clip, and then never ends.
+// Spans end with the clip at the latest. Upstream does not limit them and then loops for ever.
 func frameSpans(spans []Span, total int) []frameSpan {
 	at := func(seconds float64) int {
 		return int(min(math.RoundToEven(seconds*audio.FramesPerSecond), float64(total)))
@@ -111,7 +111,7 @@ func frameSpans(spans []Span, total int) []frameSpan {
 type cursor struct {
 	todo []frameSpan
 	seek int
-	stop int // no window begins from this frame on; 0 means that any may
+	stop int // windows begin before this frame; 0 means anywhere
 }
 
 // next moves the cursor to the next window and returns how many frames of it are

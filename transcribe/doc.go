@@ -20,9 +20,9 @@
 // checkpoint states the length of a window: 30 s in published models, 8 s in the digit model.
 //
 // No audio is skipped unnoticed. A window whose timestamps do not advance becomes one segment
-// and is counted (transcript.Stats.Stuck); a window without speech is counted too. Fewer than
-// 160 samples after the last full frame have no frame of their own; package audio says which
-// frames cover them.
+// and is counted (transcript.Stats.Stuck). A window without speech is counted too. If fewer than
+// 160 samples, one frame, follow the last full frame, they get no frame of their own; package audio
+// says which frames cover them.
 //
 // Text never holds special tokens; the tokens of a segment do.
 //

@@ -44,7 +44,8 @@ const (
 	// transcribed twice. Longer lanes save some of that work, but fewer are decoded together.
 	laneSeconds = 90
 
-	// To find quietFrames of quiet, a cut may move this far from where it would divide the span evenly.
+	// Cuts divide a span evenly, except that each moves by up to quietSeconds to the quietest place, judged
+	// by the mean over quietFrames.
 	quietSeconds = 10
 	quietFrames  = 50
 )
@@ -59,8 +60,8 @@ func lanesFor(d model.Dims) int {
 	return many
 }
 
-// lanes transcribes every span in lanes.
-func (r *transcription) lanes(ctx context.Context) error {
+// transcribeInLanes transcribes every span in lanes.
+func (r *transcription) transcribeInLanes(ctx context.Context) error {
 	began, s := time.Now(), &r.stats.Seconds
 	before := s.Mel + s.Encode + s.CrossKV
 	for i, span := range r.cursor.todo {
@@ -109,21 +110,22 @@ func (r *transcription) spanInLanes(ctx context.Context, span frameSpan, begins 
 // cutLanes yields the lanes of a span, cut at quiet places. begins means that it is the first span.
 func (r *transcription) cutLanes(ctx context.Context, span frameSpan, begins bool, p *laneProgress) iter.Seq[*lane] {
 	all, length := span.end-span.start, int(r.t.opt.laneSeconds*audio.FramesPerSecond)
-	lanes := max(1, all/max(length, 2*r.frames))
-	search := min(quietSeconds*audio.FramesPerSecond, all/lanes/6)
+	n := max(1, all/max(length, 2*r.frames))
+	// At most a sixth of a lane, so that a lane keeps two thirds of its length if both cuts move towards it.
+	move := min(quietSeconds*audio.FramesPerSecond, all/n/6)
 	return func(yield func(*lane) bool) {
-		for i, at := 0, span.start; i < lanes; i++ {
-			l := &lane{start: at, end: span.end}
-			if even := span.start + all*(i+1)/lanes; i+1 < lanes {
-				l.end = even + search
+		for i, at := 0, span.start; i < n; i++ {
+			l, latest := &lane{start: at, end: span.end}, span.end
+			if i+1 < n {
+				latest = span.start + all*(i+1)/n + move
 			}
 			began := time.Now()
-			e, err := r.src.(file).excerpt(ctx, at, l.end+r.frames+quietFrames-at)
+			e, err := r.src.(file).excerpt(ctx, at, latest+r.frames+quietFrames-at)
 			if l.err = err; err == nil {
-				if i+1 < lanes {
-					l.end = e.Quietest(l.end-2*search, l.end, quietFrames)
+				if i+1 < n {
+					l.end = e.Quietest(latest-2*move, latest, quietFrames)
 				}
-				l.run = r.lane(l, e, span.end, p)
+				l.run = r.newLane(l, e, span.end, p)
 				l.run.continued = !begins || i > 0
 				l.run.stats.Seconds.Mel = time.Since(began).Seconds()
 			}
@@ -135,8 +137,8 @@ func (r *transcription) cutLanes(ctx context.Context, span frameSpan, begins boo
 	}
 }
 
-// lane returns the transcription of a lane of a span.
-func (r *transcription) lane(l *lane, e excerpt, spanEnd int, p *laneProgress) *transcription {
+// newLane returns the transcription of a lane of a span.
+func (r *transcription) newLane(l *lane, e excerpt, spanEnd int, p *laneProgress) *transcription {
 	c := r.t.newTranscription(r.name, e, p.watch(l))
 	c.frames, c.failures, c.clipLanguage, c.windowLanguage = r.frames, r.failures, r.clipLanguage, r.windowLanguage
 	c.lastWord = seconds(l.start)

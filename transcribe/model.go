@@ -86,8 +86,8 @@ type LoadOptions struct {
 	// Assistant drafts tokens for the model to verify. The zero value means plain decoding.
 	Assistant AssistantOptions
 
-	// Policy makes a policy for draft lengths. It is called for each sequence that is decoded
-	// at the same time. Nil means the policies of an assistant.Auto.
+	// Policy makes a policy, which decides how long drafts are. Sequences that are decoded at the
+	// same time have one each. Nil means the policies of an assistant.Auto.
 	Policy func() assistant.Policy
 
 	// Rejection verifies drafts at temperatures above 0 by classic speculative sampling

@@ -63,7 +63,7 @@ type Options struct {
 	// decoding. A search of several sequences does not use the assistant.
 	BeamSize int
 
-	// Patience ends the search when BeamSize times as many sequences have ended. 0 means 1.
+	// Patience ends the search when Patience × BeamSize sequences have ended. 0 means 1.
 	Patience float64
 
 	// BestOf is the number of sequences sampled at temperatures above 0; the best wins. 0
@@ -147,8 +147,8 @@ type Options struct {
 	// trained with whole windows. FitAudioContext means as many as a clip needs, and 128 more.
 	AudioContext int
 
-	// Pad says what fills a window after the end of the audio. A window cut short by the end of a span holds
-	// zeros in the mel with PadMel, and the mel of silence with PadAudio.
+	// Pad says what fills a window after the end of the audio. If a span ends within a window, PadMel fills
+	// the rest of its mel with zeros, and PadAudio with the mel of silence.
 	Pad audio.Pad
 
 	// TokenOrigins fills Segment.Origins: which tokens the assistant drafted. Without it,
@@ -234,8 +234,8 @@ func (o Options) check() error {
 	return nil
 }
 
-// A limit is the range of a number among Options, bounds included. An infinite bound turns
-// off what the number limits.
+// A limit is the allowed range of a numeric option, bounds included. An option set to an infinite
+// bound is off.
 type limit struct {
 	field            string
 	got, least, most float64

@@ -30,8 +30,9 @@ func (r *transcription) seam(
 	return left, right
 }
 
-// sameTime is how far apart two lanes may time the same word, in seconds. Times by bytes are
-// inaccurate because the speed of speech varies.
+// sameTime is how far apart two lanes may time the same word, in seconds. Without
+// word timestamps, times come from positions in the text (timeAt), which is inaccurate because the
+// speed of speech varies.
 const sameTime = 2
 
 // A seamWord is a word of a segment, with the punctuation after it.

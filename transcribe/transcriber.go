@@ -61,9 +61,10 @@ func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 
 // Variant returns a Transcriber like t with another language and initial prompt, other
 // temperatures unless nil, and another AudioContext unless 0. An AudioContext larger than the
-// model's is reduced to it. It is cheap: live sound needs a new one for every pass.
+// model's is reduced to it. All else stays, also the text to draft from and the draft model with
+// the options that New gave it. Variant is cheap: live sound needs a new one for every pass.
 func (t *Transcriber) Variant(
-	language, prompt string, temperatures []float64, context int,
+	language, prompt string, temperatures []float64, audioContext int,
 ) (*Transcriber, error) {
 	n, o := *t, t.opt
 	o.Language, o.Multilingual = language, o.Multilingual && language == ""
@@ -71,8 +72,8 @@ func (t *Transcriber) Variant(
 	if temperatures != nil {
 		o.Temperatures = temperatures
 	}
-	if context > 0 {
-		o.AudioContext = min(context, t.model.Dims.AudioPositions)
+	if audioContext > 0 {
+		o.AudioContext = min(audioContext, t.model.Dims.AudioPositions)
 	}
 	n.opt, n.language, n.allowed = o, nil, nil
 	var err error
@@ -247,12 +248,13 @@ type Callbacks struct {
 	// Segment receives every segment as soon as it is final.
 	Segment func(transcript.Segment)
 
-	// Progress receives the seconds of audio that are done, and the length of the clip.
+	// Progress receives the seconds of audio that are done, and the length of the clip. At the start of
+	// a span it steps back if the last window of the previous span reached beyond that start.
 	Progress func(done, total float64)
 
-	// Estimate is Progress within windows too: it is called after every layer of the encoder and every round
-	// of decoding, when done is an estimate. It decreases only where a span begins before the end of the
-	// previous one. It must return quickly, since other windows wait for the threads.
+	// Estimate receives the same as Progress, and estimates within windows: after every layer of the encoder
+	// and every round of decoding. It never decreases. It must return quickly, since other windows wait for
+	// the threads.
 	Estimate func(done, total float64)
 }
 

@@ -110,7 +110,7 @@ func (w *modelWindow) decode(
 	defer member.Leave()
 	o.Runner = member
 	if o.Search.Size() > 1 {
-		return w.search(ctx, o)
+		return w.decodeSeveral(ctx, o)
 	}
 	s, err := w.Decoder.NewSession(w.cross, o)
 	if err != nil {
@@ -154,7 +154,8 @@ func (w *modelWindow) proposer(
 		w.drafts.Begin(o, policy)
 		p = w.drafts
 	}
-	// Probabilities are compared only if the assistant drafted every token, so the text drafts none.
+	// Rejection sampling and the overlap meter compare the assistant's probabilities, so the assistant
+	// must draft every token: the text drafts none.
 	if h.text == nil || w.overlap || w.rejection && o.Sampling.Temperature > 0 {
 		return p, policy
 	}
@@ -170,8 +171,8 @@ func (w *modelWindow) proposer(
 	return g, g
 }
 
-// search decodes the window in several sequences. It does not use the assistant.
-func (w *modelWindow) search(ctx context.Context, o decoder.SessionOptions) (decodedWindow, error) {
+// decodeSeveral decodes the window in several sequences. It does not use the assistant.
+func (w *modelWindow) decodeSeveral(ctx context.Context, o decoder.SessionOptions) (decodedWindow, error) {
 	began := time.Now()
 	found, err := w.Decoder.Search(ctx, w.cross, o, w.Tokenizer.EOT, 0)
 	if err != nil {

@@ -23,7 +23,7 @@ const sentenceEnds = ".。!！?？"
 type timedWindow struct {
 	segments []transcript.Segment // without likely hallucinations
 	advance  int                  // frames to the next window
-	retry    bool                 // add nothing to the transcript and decode again from the next window
+	retry    bool                 // drop the segments and continue after advance
 }
 
 // timeWords adds the timed words to the segments of a window.
@@ -54,11 +54,11 @@ func (r *transcription) timeWords(
 		}
 	}
 	if r.t.opt.HallucinationSilence > 0 {
-		times := windowTimes{
+		bounds := windowTimes{
 			seek: seek, begin: begin, end: seconds(seek + r.frames), soundEnd: begin + seconds(size),
 			lastSpeech: r.lastWord, clip: seconds(r.src.Frames()),
 		}
-		keep, at, whole := skipSilence(segments, times, r.t.opt.HallucinationSilence, r.src.Frames())
+		keep, at, whole := skipSilence(segments, bounds, r.t.opt.HallucinationSilence, r.src.Frames())
 		if at >= 0 {
 			r.log.Debug("silence before a likely hallucination is skipped", "seek", seek, "next", at,
 				"segments", len(segments)-keep)
@@ -76,7 +76,7 @@ func (r *transcription) timeWords(
 }
 
 // joinPunctuation joins marks to the words beside them. A word that was joined to
-// another is left empty. (As upstream, the empty string counts as punctuation.)
+// another is left empty. (The empty string counts as punctuation, as it does upstream.)
 //
 // Source: openai/whisper@c0d2f62 whisper/timing.py, merge_punctuations.
 func joinPunctuation(words []wordTime, prepend, appended string) {
@@ -179,8 +179,9 @@ func limitFirst(words []transcript.Word, last, typical float64) {
 	first.Start = max(0, first.End-most)
 }
 
-// fitEnds makes the times of a segment those of its words, or the other way round
-// where a word at its end is too long.
+// fitEnds sets the start and the end of a segment to those of its first and last words. A first word
+// that overlaps the segment but begins over 0.5 s before it is fitted to the segment instead, and so is
+// a last word that ends over 0.5 s after it.
 func fitEnds(s *transcript.Segment, typical float64) {
 	first, last := &s.Words[0], &s.Words[len(s.Words)-1]
 	if s.Start < first.End && s.Start-0.5 > first.Start {
