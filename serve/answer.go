@@ -15,13 +15,13 @@ import (
 	"verity/transcript"
 )
 
-// An answer writes a transcript in the format of its request. Without a stream it writes nothing before the end.
+// An answer writes a transcript in the format of its request: segment by segment to a stream, or all of it at the end.
 type answer struct {
 	w      http.ResponseWriter
 	q      *request
 	model  *transcribe.Model
-	stream *stream // or nil
-	text   strings.Builder
+	stream *stream   // or nil
+	begun  bool      // the stream has text
 	probs  []logProb // of all text so far, if the request asks for them
 }
 
@@ -32,7 +32,7 @@ type logProb struct {
 	Bytes   []int   `json:"bytes"` // numbers, not base64
 }
 
-// logProbs returns the log-probabilities of a segment and appends them to a.probs; nil unless the request asks for
+// logProbs returns the log-probabilities of the segment that follows those of a.probs; nil unless the request asks for
 // them.
 func (a *answer) logProbs(s transcript.Segment) (list []logProb) {
 	if !a.q.logProbs {
@@ -52,7 +52,6 @@ func (a *answer) logProbs(s transcript.Segment) (list []logProb) {
 		}
 		list = append(list, p)
 	}
-	a.probs = append(a.probs, list...)
 	return list
 }
 
@@ -69,13 +68,14 @@ func (a *answer) streamSegment(s transcript.Segment) {
 		return
 	}
 	text := s.Text
-	if a.text.Len() == 0 {
+	if !a.begun {
 		text = tokenizer.Strip(text)
 	}
-	a.text.WriteString(text)
+	a.begun = a.begun || text != ""
 	delta := object{"delta": text}
 	if probs := a.logProbs(s); probs != nil {
 		delta["logprobs"] = probs
+		a.probs = append(a.probs, probs...)
 	}
 	a.stream.event("transcript.text.delta", delta)
 	if len(a.q.granularities) == 0 && !a.q.decoding.TokenOrigins {
@@ -92,7 +92,7 @@ func (a *answer) streamSegment(s transcript.Segment) {
 	a.stream.event("transcript.text.segment", e)
 }
 
-// pieces splits text, which is the text of s with or without surrounding space, into pieces.
+// pieces splits text where accepted drafts begin and end. It is the text of s, with or without the surrounding space.
 func (a *answer) pieces(s transcript.Segment, text string) []transcript.TextRun {
 	list, skip := []transcript.TextRun{}, strings.Index(s.Text, text)
 	for _, p := range s.RunsByDraft(a.model.Tokenizer) {
@@ -162,7 +162,7 @@ func (a *answer) finish(tr *transcript.Transcript) error {
 		writeJSON(a.w, a.verbose(tr, text, used))
 	default:
 		for _, s := range tr.Segments {
-			a.logProbs(s)
+			a.probs = append(a.probs, a.logProbs(s)...)
 		}
 		writeJSON(a.w, struct {
 			Text     string    `json:"text"`

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// maxArrivals is the length of the list of arrivals: at least 80 s, in pieces of 20 ms.
+// maxArrivals is the length of the list of arrivals. An entry and the next but one are at least 20 ms apart, so a full
+// list covers at least 40 s, and its newer half 20 s.
 const maxArrivals = 4096
 
 // arrivals records when the samples of a session arrived.

@@ -29,5 +29,5 @@
 //
 // Fields, formats, events and errors follow OpenAI's reference of the audio API
 // (platform.openai.com/docs/api-reference/audio), as its clients of 2026 send and read them. The answer names
-// what a request sends and this package does not know.
+// whatever the client sent that this package does not know.
 package serve

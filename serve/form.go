@@ -45,7 +45,7 @@ type request struct {
 	granularities []string
 	ignored       ignoredNames
 	decoding      transcribe.Options
-	draft         []transcript.Cue // a text of the sound to draft from
+	draft         []transcript.Cue // the client's text of the sound: it affects speed, never the text
 }
 
 // Values of include[]: OpenAI's, and two of Verity's own.
@@ -183,7 +183,7 @@ func (s *Server) setField(q *request, name, value string) (err error) {
 		q.decoding.Language = languageOf(value)
 	case "prompt":
 		q.decoding.InitialPrompt = value
-	case "draft": // Verity's own: text or subtitles, which change only the time
+	case "draft": // Verity's own: text or subtitles, which affect speed, never the text
 		if q.draft, err = transcript.Read("draft", []byte(value)); err != nil {
 			return badRequest(name, "%v", err)
 		}
@@ -235,8 +235,8 @@ func (s *Server) setField(q *request, name, value string) (err error) {
 	return nil
 }
 
-// setVAD turns voice activity detection on, with the server's options for it. Off means that nothing is checked for
-// speech, not even windows that the model doubts.
+// setVAD turns voice activity detection on, with the server's options for it, or off. Off also skips the check for
+// speech in windows that the model doubts.
 func (q *request) setVAD(on bool) {
 	q.decoding.SkipSpeechCheck = !on
 	if !on {
@@ -247,7 +247,7 @@ func (q *request) setVAD(on bool) {
 }
 
 // setChunking sets OpenAI's chunking_strategy: auto, or server_vad with its numbers. They come as one JSON object, or
-// as fields whose names end with that of a member, in brackets or after a dot.
+// as one field each: chunking_strategy[threshold] or chunking_strategy.threshold.
 func (q *request) setChunking(name, value string, bad func(string) error) error {
 	member := strings.Trim(strings.TrimPrefix(name, "chunking_strategy"), "[].")
 	var inner map[string]json.RawMessage

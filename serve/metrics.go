@@ -53,14 +53,15 @@ func newMetrics(s *Server) *metrics {
 		name, help string
 		value      func() int
 	}{
-		{"turns_limit", "Limit of requests that are transcribed at the same time.", func() int { return o.Turns }},
+		{"turns_limit", "Limit of requests and live passes that are transcribed at the same time.",
+			func() int { return o.Turns }},
 		{"waiting_limit", "Limit of requests that wait.", func() int { return o.Waiting }},
 		{"live_sessions_limit", "Limit of realtime sessions.", func() int { return o.Sessions }},
 		{"spool_limit_bytes", "Limit of the bytes of all uploads.", func() int { return int(s.spool.limit) }},
 		{"spool_bytes", "Bytes of uploads in storage.", func() int { return int(s.spool.used.Load()) }},
 		{"live_sessions", "Realtime sessions that are open.", s.sessions.open},
-		{"working", "Requests being transcribed, which share passes.", s.queue.working},
-		{"waiting", "Requests that wait for a turn.", s.queue.waiting},
+		{"working", "Requests and live passes being transcribed.", s.queue.working},
+		{"waiting", "Requests and live passes that wait for a turn.", s.queue.waiting},
 	} {
 		value := func() float64 { return float64(g.value()) }
 		auto.NewGaugeFunc(prometheus.GaugeOpts{Name: "verity_" + g.name, Help: g.help}, value)
@@ -76,7 +77,7 @@ func newMetrics(s *Server) *metrics {
 		drafted:  counter("drafted_tokens_total", "Tokens the assistant drafted."),
 		accepted: counter("accepted_tokens_total", "Drafted tokens the model accepted."),
 		late: counter("live_late_passes_total",
-			"Passes over live sound that took longer, including their wait, than the sound between two passes lasts."),
+			"Live passes that took longer, including their wait, than the sound between two passes lasts."),
 		stages: counters("stage_seconds_total", "Time of transcription, by stage.", "stage"),
 		batch: auto.NewHistogram(histogram("batch_size", "Sequences that share a pass of the model.",
 			prometheus.ExponentialBuckets(1, 2, 7))),

@@ -120,9 +120,10 @@ func (s *Server) finishRequest(r *http.Request, out *statusWriter, id string, to
 	}, fields.fields...)...)
 }
 
-// withDeadlines limits the time of r's client: ten stalls to read the answer and, after end, one stall to send the rest
-// of the body. The answer does not wait for the body. But end reads the rest: a client that sends all of it before it
-// reads would otherwise find its connection reset, and miss the answer. Handlers that need longer set other deadlines.
+// withDeadlines limits how slow a client may be: it must read the answer within ten stalls. Handlers that need longer
+// set other deadlines. The answer does not wait for the body. The caller calls end after the answer: it reads the rest
+// of the body, for at most one stall. Without that, a client that sends the whole body before it reads would find its
+// connection reset, and miss the answer.
 func withDeadlines(w http.ResponseWriter, r *http.Request, stall time.Duration) (_ *http.Request, end func()) {
 	c := http.NewResponseController(w)
 	c.EnableFullDuplex()
@@ -145,7 +146,7 @@ func withDeadlines(w http.ResponseWriter, r *http.Request, stall time.Duration) 
 type trackedBody struct {
 	io.ReadCloser
 	ended bool
-	sent  bool // the client sends it: it did not ask first, or the server has agreed by reading
+	sent  bool // without Expect: 100-continue, or after the first Read, which asks the client to send
 }
 
 func (b *trackedBody) Read(p []byte) (int, error) {
@@ -265,7 +266,7 @@ func isRebound(r *http.Request) bool {
 	return name != "" && net.ParseIP(name) == nil && name != "localhost" && !strings.HasSuffix(name, ".localhost")
 }
 
-// sameHost reports whether an origin, a scheme and a host, has a host.
+// sameHost reports whether the origin scheme://host has the given host.
 func sameHost(origin, host string) bool {
 	_, at, ok := strings.Cut(origin, "://")
 	return ok && strings.EqualFold(at, host)

@@ -43,8 +43,8 @@ type modelSlot struct {
 	users     int
 	lastUsed  time.Time
 	expiry    *time.Timer
-	languages []language // since it was last loaded
-	assisted  bool
+	languages []language // of the model; kept after unloading
+	assisted  bool       // kept after unloading
 }
 
 // defaultIdleTime is how long an unused model stays loaded.
@@ -86,7 +86,7 @@ func (p *modelPool) setLoaded(m *modelSlot, model *transcribe.Model, unload func
 	model.Batch.OnPass(func(sequences, _ int) { p.server.metrics.batch.Observe(float64(sequences)) })
 }
 
-// find returns the model that requests call by a name; nil if there is none. The first model also answers to
+// find returns the model with a name that a request gives; nil if there is none. The first model also answers to
 // published spellings of its name, OpenAI's model names, aliases, and an empty name.
 func (p *modelPool) find(name string) *modelSlot {
 	first, plain := p.slots[0], canonicalName(name)
@@ -144,7 +144,7 @@ func (p *modelPool) load(ctx context.Context, m *modelSlot) error {
 	return nil
 }
 
-// callLoad calls m.Load with p unlocked. After a panic, each request that waits for the model tries to load it itself.
+// callLoad calls m.Load with p unlocked. If that fails, the next request that waits for the model tries again.
 func (p *modelPool) callLoad(ctx context.Context, m *modelSlot) (model *transcribe.Model, unload func(), err error) {
 	m.loading = make(chan struct{})
 	p.mu.Unlock()

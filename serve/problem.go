@@ -32,7 +32,7 @@ func (p *problem) withParam(param string) *problem {
 	return p
 }
 
-// nilIfEmpty returns text, or nil if it is empty: JSON has null then.
+// nilIfEmpty returns a pointer to text, or nil, which JSON writes as null, if text is empty.
 func nilIfEmpty(text string) *string {
 	if text == "" {
 		return nil
@@ -144,15 +144,15 @@ func span(d time.Duration) string {
 	return s
 }
 
-// fieldOf names OpenAI's form field that sets an option.
-var fieldOf = map[string]string{
+// formFields are OpenAI's form fields, by the option that they set.
+var formFields = map[string]string{
 	"Language": "language", "InitialPrompt": "prompt", "Temperatures": "temperature", "Task": "model",
 	"WordTimestamps": "timestamp_granularities[]", "VAD": "chunking_strategy",
 }
 
-// asProblem returns the problem that err is or wraps. An error about an option becomes a problem with
-// the parameter that sets it, whose path begins with prefix. Nil means that the client is not at fault.
-func (s *Server) asProblem(err error, prefix string) *problem {
+// requestProblem returns the problem that err is or wraps. For an error about an option it returns a problem with the
+// parameter that sets the option, named with prefix before it. Nil means that the client is not at fault.
+func (s *Server) requestProblem(err error, prefix string) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
 	}
@@ -160,7 +160,7 @@ func (s *Server) asProblem(err error, prefix string) *problem {
 	if !ok {
 		return nil
 	}
-	name := fieldOf[option.Field]
+	name := formFields[option.Field]
 	for _, f := range s.opt.Fields {
 		if name == "" && f.Option == option.Field {
 			name = f.Name

@@ -28,7 +28,7 @@ type queue struct {
 
 // A ticket is a request, or a live pass, in the queue.
 type ticket struct {
-	turn      chan struct{} // closed when it has a turn; nil if it wants none
+	turn      chan struct{} // closed once it has a turn; nil if it neither has nor awaits one
 	remaining float64       // seconds of sound
 }
 
@@ -144,8 +144,8 @@ func (q *queue) release(t *ticket) {
 	t.turn = nil
 }
 
-// yield records that t has some seconds left. If much shorter requests or live passes wait, it gives up
-// the turn and waits for another, before all requests that are not much shorter. After an error t has no turn.
+// yield records that t has left seconds of sound to transcribe. If a live pass or a much shorter request waits, t gives
+// up its turn and waits for another: after the much shorter requests, before all others. After an error t has no turn.
 // A request with nothing left keeps its turn, since it is about to end.
 func (q *queue) yield(ctx context.Context, t *ticket, left float64) error {
 	q.mu.Lock()

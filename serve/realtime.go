@@ -33,7 +33,8 @@ type session struct {
 	conn   *websocket.Conn
 	id     string
 	cancel context.CancelCauseFunc
-	leases leases // of the goroutine that reads
+	leases leases       // only the goroutine that reads messages uses them
+	sound  *live.Stream // its callbacks run with mu locked
 
 	warnLate sync.Once
 
@@ -41,7 +42,6 @@ type session struct {
 	config   sessionConfig
 	oddByte  []byte // the first half of a sample whose second half is in the next message
 	feed     *audio.Feed
-	sound    *live.Stream
 	current  *live.Utterance // the open one, or nil
 	previous string          // id of the item before it
 	ended    bool            // an utterance has ended since the client's last commit
@@ -217,8 +217,9 @@ func (x *session) watch(ctx context.Context) {
 	}
 }
 
-// ping detects that the client has gone, which no read reports while the session waits for room: the second ping fails
-// then. A late pong is not an error. Pings also keep proxies from closing the connection.
+// ping sends pings until ctx ends. While the session waits for room, it reads nothing, and only a failing ping shows
+// that the client has gone: the second one fails. A late pong is not an error. Pings also keep proxies from closing
+// the connection.
 func (x *session) ping(ctx context.Context) {
 	tick := time.NewTicker(x.s.pingEvery)
 	defer tick.Stop()

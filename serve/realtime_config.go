@@ -106,7 +106,7 @@ func mustBe(want string) memberSetter {
 	})
 }
 
-// Paths of members whose names follow.
+// Prefixes of member paths.
 const (
 	inTranscription = "session.audio.input.transcription."
 	inDetection     = "session.audio.input.turn_detection."
@@ -153,8 +153,8 @@ var members = map[string]memberSetter{
 	inDetection + "silence_duration_ms": assign(func(c *sessionConfig) *int { return &c.turns.SilenceMS }),
 }
 
-// apply sets the member at a path and the members within it. Unknown members are ignored, and listed. Those that are
-// missing or null keep their values.
+// apply sets the member at a path and the members within it. Unknown members are ignored, and listed. A member that is
+// missing or null keeps its value, except that null for turn_detection leaves it to the client to commit.
 func (c *sessionConfig) apply(s *Server, at string, value json.RawMessage) *problem {
 	detects := at+"." == inDetection
 	if detects {
@@ -207,7 +207,7 @@ func (s *Server) applyUpdate(
 	if err == nil {
 		return c, nil
 	}
-	if p := s.asProblem(err, inTranscription); p != nil {
+	if p := s.requestProblem(err, inTranscription); p != nil {
 		return c, p
 	}
 	s.opt.Log.Error("a session cannot be configured", "error", err)

@@ -61,7 +61,7 @@ func sessionEnded() *problem {
 }
 
 // update changes the configuration, and ends an open utterance. While it loads a model, which takes seconds, x is
-// unlocked: text continues, and the session may end.
+// unlocked: text continues, and the session may end. The caller holds the lock.
 func (x *session) update(ctx context.Context, m *message) *problem {
 	c, p := func(c sessionConfig) (sessionConfig, *problem) {
 		x.mu.Unlock()
@@ -86,7 +86,8 @@ func (x *session) update(ctx context.Context, m *message) *problem {
 	return nil
 }
 
-// append decodes sound and adds it to the session. A message may end in the middle of a sample.
+// append decodes sound and adds it to the session. A message may end in the middle of a sample. The caller
+// holds the lock.
 func (x *session) append(m *message) *problem {
 	raw, err := base64.StdEncoding.DecodeString(m.Audio)
 	if err != nil {
@@ -109,7 +110,7 @@ func (x *session) append(m *message) *problem {
 	return nil
 }
 
-// addSamples adds samples at 16 kHz.
+// addSamples adds samples at 16 kHz. The caller holds the lock.
 func (x *session) addSamples(pcm []float32) {
 	if len(pcm) > 0 {
 		x.sound.Add(pcm)
@@ -124,7 +125,7 @@ func (x *session) item(u *live.Utterance) string {
 
 func ms(sample int64) int64 { return sample * 1000 / audio.SampleRate }
 
-// utteranceBegan is called when an utterance begins.
+// utteranceBegan is called when an utterance begins, with the lock held.
 func (x *session) utteranceBegan(u *live.Utterance) {
 	x.current = u
 	if !x.config.manual {
@@ -132,7 +133,7 @@ func (x *session) utteranceBegan(u *live.Utterance) {
 	}
 }
 
-// utteranceEnded is called when an utterance ends, and sends the client its item.
+// utteranceEnded is called when an utterance ends, with the lock held, and sends the client its item.
 func (x *session) utteranceEnded(u *live.Utterance) {
 	x.current, x.ended = nil, true
 	id := x.item(u)
@@ -150,7 +151,7 @@ func (x *session) utteranceEnded(u *live.Utterance) {
 	x.send("conversation.item.done", object{"item": item, "previous_item_id": previous})
 }
 
-// resetFeed begins a new stream of the client's samples.
+// resetFeed begins a new stream of the client's samples. The caller holds the lock.
 func (x *session) resetFeed() {
 	var err error
 	if x.feed, err = audio.NewFeed(x.config.rate); err != nil {
@@ -159,14 +160,14 @@ func (x *session) resetFeed() {
 	x.oddByte = nil
 }
 
-// commit ends the open utterance, if there is one.
+// commit ends the open utterance, if there is one. The caller holds the lock.
 func (x *session) commit() {
 	x.addSamples(x.feed.End())
 	x.resetFeed()
 	x.sound.Commit()
 }
 
-// clear discards the open utterance.
+// clear discards the open utterance. The caller holds the lock.
 func (x *session) clear() {
 	x.resetFeed()
 	x.sound.Clear()

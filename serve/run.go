@@ -35,8 +35,9 @@ func (h *startupHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Run serves until ctx ends, then finishes accepted requests for at most grace. While load makes the server, it already
-// listens, and answers requests with status 503.
+// Run listens at once and answers 503 until load returns. It serves until ctx ends, then finishes accepted requests for
+// at most grace. listen serves connections until the http.Server is closed, as its method Serve does. If listen returns
+// early, Run returns its error, but not before load has returned.
 func Run(ctx context.Context, load func() (*Server, error), listen func(*http.Server) error, log *slog.Logger,
 	grace time.Duration) error {
 	var h startupHandler
@@ -76,7 +77,7 @@ func Run(ctx context.Context, load func() (*Server, error), listen func(*http.Se
 	return nil
 }
 
-// checkInterval is the time between two checks of a file that may change. It is constant, but for tests.
+// checkInterval is the time between two checks of a file that may change. Only tests change it.
 var checkInterval = 10 * time.Second
 
 // reloaded returns a function that returns the value read from files, and reads them again when they have changed:

@@ -38,7 +38,7 @@ type Options struct {
 	// Version is the version of the program, for metrics.
 	Version string
 
-	// Turns is the number of requests that are transcribed at the same time. 0 means 4.
+	// Turns is the number of requests and live passes that are transcribed at the same time. 0 means 4.
 	Turns int
 
 	// Waiting is the number of requests that may wait for a turn. 0 means 64; negative means none.
@@ -67,7 +67,7 @@ type Options struct {
 	Sound audio.Input
 
 	// Decoding holds the options that a request does not set. Those that belong to one file are ignored:
-	// Task, Spans, Prefix, Chunked and MarkAccepted.
+	// Task, Spans, Prefix, Chunked and TokenOrigins.
 	Decoding transcribe.Options
 
 	// Fields are form fields beyond OpenAI's. A field with the name of one of OpenAI's is not used.
@@ -80,7 +80,7 @@ type Options struct {
 // A Field is a form field that sets a decoding option of its request.
 type Field struct {
 	Name   string // with underscores: beam_size
-	Option string // the field of transcribe.Options that it sets; errors about that name the form field
+	Option string // the field of transcribe.Options that it sets; an error about that option names the form field
 
 	// Set sets the option. Its error says what is wanted: "a whole number from 0 to 16".
 	Set func(o *transcribe.Options, value string) error
@@ -124,7 +124,7 @@ type Server struct {
 	draining   context.Context // done after Drain
 	drain      func()
 
-	// Constants, but for tests.
+	// Changed only by tests.
 	stall     time.Duration // the longest pause of a client
 	keepAlive time.Duration // the longest silence of a stream
 	pingEvery time.Duration // between two pings of a realtime session
@@ -223,6 +223,7 @@ func (s *Server) handleReady(w http.ResponseWriter, r *http.Request) {
 }
 
 func writeUnready(w http.ResponseWriter, why string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(http.StatusServiceUnavailable)
 	writeText(w, why+"\n")
 }

@@ -128,7 +128,7 @@ func (s *Server) endWithError(w http.ResponseWriter, r *http.Request, a *answer,
 		return err
 	}
 	if a.stream.hasStarted() {
-		if p := s.problemOf(w, r, err); p != nil {
+		if p := s.explain(w, r, err); p != nil {
 			addLogFields(r, "error", p.Message)
 			a.stream.event("error", object{"error": p})
 		}
@@ -164,7 +164,7 @@ func (q *request) checkCombinations(assisted bool) error {
 
 // writeError answers with an error, unless the client has gone.
 func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
-	if p := s.problemOf(w, r, err); p != nil {
+	if p := s.explain(w, r, err); p != nil {
 		addLogFields(r, "error", p.Message)
 		if p.Status == http.StatusTooManyRequests && p.Code != nil {
 			s.metrics.rejected.WithLabelValues(*p.Code).Inc()
@@ -173,10 +173,10 @@ func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// problemOf returns what an error means to the client; nil if the client has gone.
-func (s *Server) problemOf(w http.ResponseWriter, r *http.Request, err error) (p *problem) {
+// explain returns the problem that reports err to the client; nil if the client has gone.
+func (s *Server) explain(w http.ResponseWriter, r *http.Request, err error) (p *problem) {
 	_, otherFormat := errors.AsType[*audio.FormatError](err)
-	switch p = s.asProblem(err, ""); {
+	switch p = s.requestProblem(err, ""); {
 	case p != nil:
 	case errors.Is(err, audio.ErrTooLong):
 		p = clientError(http.StatusRequestEntityTooLarge, "file", "",

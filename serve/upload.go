@@ -14,7 +14,7 @@ import (
 
 const (
 	defaultStall = 30 * time.Second // the longest pause in an upload, or in reading an answer
-	maxSpool     = 8 << 30          // bytes of all uploads together; more if one may have more
+	maxSpool     = 8 << 30          // bytes of all uploads together, or MaxBytes, if that is larger
 )
 
 // A spool stores uploads in files, with a limit for all of them together.
@@ -28,7 +28,7 @@ type spool struct {
 type spoolFile struct {
 	file  *os.File
 	spool *spool
-	named bool // it could not be unlinked while it is open
+	named bool // the system could not unlink it while open: remove does
 	size  int64
 	limit int64
 }
