@@ -36,7 +36,7 @@ func aiffLayout(f *file) (l pcmLayout, err error) {
 	data, claimed := int64(-1), int64(0)
 	for c, err := range f.chunks(12, aiffChunks) {
 		switch {
-		case err != nil:
+		case err != nil: // returned below
 		case c.id == "COMM" && comm == nil:
 			comm, err = f.bytes(c.body, min(c.size, 22))
 		case c.id == "SSND" && data < 0:

@@ -26,10 +26,10 @@ import (
 //
 //	e[j] = x[j] + x[n-j], o[j] = x[j] - x[n-j]
 //
-// (h[0] is 0; e[n/2] is twice x[n/2], so its weight is halved). The terms of odd j for frequencies k and n/2-k
-// differ only in sign. So four sums over n/4 terms each give both frequencies, for k = 1 … n/4. 0 Hz and 8 kHz
-// are not computed: no filter has weight there. Each sum is one chain of fused multiply-adds over ascending j,
-// by the kernels, whose bits are those of plain Go.
+// There is no term for j = 0, because h[0] is 0. e[n/2] contains x[n/2] twice, so its weight is halved. The
+// terms of odd j for frequencies k and n/2-k differ only in sign. So four sums over n/4 terms each give both
+// frequencies, for k = 1 … n/4. 0 Hz and 8 kHz are not computed: no filter has weight there. Each sum is one
+// chain of fused multiply-adds over ascending j, by the kernels, whose bits are those of plain Go.
 //
 // # Error
 //
@@ -38,7 +38,8 @@ import (
 // errors are about independent: as in any float32 FFT, upstream's included. See melTol in the tests for the
 // resulting error of a cell.
 type analyzer struct {
-	// Everything is [place][blockFrames]. It comes first, so that no row crosses a line of the cache.
+	// All data are [row][blockFrames], a lane for each frame. The arrays come first in the struct, so that no row
+	// crosses a cache line.
 	front, back [foldSamples * blockFrames]float32
 	folded      [folds][quarter * blockFrames]float32 // e of even j, e of odd j, o of even j, o of odd j
 	sums        [folds][quarter * blockFrames]float32
@@ -102,7 +103,7 @@ func (a *analyzer) block(x []float32, frames int) (logs strip, tops []float32) {
 	return strip{bins: len(a.bands), frames: frames, blocks: a.out[:]}, a.tops[:frames]
 }
 
-// fold folds the frames together. In lanes without a frame it leaves any numbers.
+// fold adds and subtracts the halves of each frame. Lanes without a frame contain arbitrary numbers afterwards.
 func (a *analyzer) fold(x []float32, frames int) {
 	for j := 1; j <= windowSize/2; j += foldSamples {
 		kernel.Transpose(a.front[:], x[j:], HopLength, frames, foldSamples)

@@ -17,12 +17,12 @@ type Gap struct{ Start, End float64 }
 type chain struct {
 	in        Input
 	first     *link
-	now       *link
-	base      int64 // samples before now
-	delivered int64 // samples in all
-	links     int   // that were read
-	over      bool
-	found     findings
+	now       *link    // the link that is being read
+	base      int64    // samples of the links before it
+	delivered int64    // samples returned so far
+	links     int      // links after the first that were tried
+	over      bool     // no link follows
+	found     findings // in all links so far
 }
 
 // Limits on links: opening one takes far longer than reading the few bytes it may consist of.
@@ -31,7 +31,7 @@ const (
 	linksPerSecond = 10
 )
 
-// A link is a part of a file with sound of one rate.
+// A link is a part of a file with its own headers, and so its own rate and channels.
 type link struct {
 	file *file
 	mix  *mixer

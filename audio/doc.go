@@ -13,9 +13,9 @@
 // # Files
 //
 // The first bytes of a file tell its format, never its name. WAV, FLAC, AIFF, AU, CAF, Ogg (Opus, Vorbis,
-// FLAC), WebM and MP3 are read here; an installed ffmpeg reads the others. Files are streamed: memory is
-// bounded by the window, whatever the length, and sizes in a header are never trusted beyond the end of the
-// file. Chained Ogg and joined MP3 are read from end to end; otherwise a file is one file.
+// FLAC), WebM and MP3 are read here; an installed ffmpeg reads the others. Files are streamed: memory use
+// depends on the window, not on the length of the file. A size in a header counts only up to the end of the
+// file. Ogg and MP3 files may consist of several that were joined; all of them are read.
 //
 // Where sound is damaged or lost, silence of its length replaces it, by the container's clock, and
 // [Clip.Damaged], [Clip.Truncated] and [Clip.Warnings] report it. With [Input].Strict that is an error.

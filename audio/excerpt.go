@@ -7,8 +7,8 @@ import (
 )
 
 // An Excerpt is a part of a clip with its frames in memory, so that several parts can be read at the same time.
-// Its frames count from the start of the clip, and its windows have the bits of the Spectrogram's. It is
-// immutable.
+// Frame numbers count from the start of the clip, and windows equal those of the Spectrogram bit for bit. An
+// Excerpt is immutable.
 type Excerpt struct {
 	measured
 	from  int
@@ -26,11 +26,11 @@ func (s *Spectrogram) Excerpt(ctx context.Context, from, n int) (*Excerpt, error
 		return nil, err
 	}
 	e.sound.add(logs)
-	e.logsOf = e.logs
+	e.readLogs = e.logs
 	return e, nil
 }
 
-// logs is measured.logsOf for frames in the excerpt, or after the end of the clip.
+// logs is measured.readLogs for frames in the excerpt, or after the end of the clip.
 func (e *Excerpt) logs(_ context.Context, frame, n int) (strip, error) {
 	first, last := frame-e.from, frame-e.from+n
 	if n == 0 && first >= 0 {
@@ -43,8 +43,8 @@ func (e *Excerpt) logs(_ context.Context, frame, n int) (strip, error) {
 	return e.sound.cut(first, last), nil
 }
 
-// Quietest returns the first frame in from … to for which the mean logarithm of the frames around it is the
-// lowest. It considers the excerpt alone.
+// Quietest returns the quietest frame of from … to, or the first of several: the one with the lowest mean
+// logarithm over the around frames about it. It considers only frames in the excerpt.
 func (e *Excerpt) Quietest(from, to, around int) int {
 	from, to = max(from, e.from), min(to, e.from+e.sound.frames)
 	best, quiet := from, math.Inf(1)

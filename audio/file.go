@@ -18,13 +18,14 @@ type file struct {
 	err    error // why reading failed
 }
 
-// newFile returns the file in the bytes from to end of r.
+// newFile returns the file that starts at byte from of r and stops before byte end.
 func newFile(r io.ReaderAt, from, end int64) *file {
 	s, _ := r.(*stream)
 	return &file{r: r, stream: s, from: from, size: end - from}
 }
 
-// ReadAt implements io.ReaderAt. If r ends before the file does, that is not io.EOF.
+// ReadAt implements io.ReaderAt. It returns io.EOF only at the end of the file; if r ends earlier, the error is
+// another.
 func (f *file) ReadAt(b []byte, at int64) (int, error) {
 	n, err := f.read(b, at)
 	if err == nil && n < len(b) {

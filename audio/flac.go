@@ -42,7 +42,8 @@ type flacCodec struct {
 	buf  []float64
 }
 
-// newFLACCodec reads the header of a file. Of a buffered reader the library reads no byte beyond it.
+// newFLACCodec reads the header of a file and leaves in at the byte after it: the library does not read ahead
+// in a buffered reader.
 func newFLACCodec(in *bufio.Reader) (f *flacCodec, err error) {
 	defer catch("FLAC header", &err)
 	// The first block must be STREAMINFO (type 0, 34 bytes). It is checked here because the library would read

@@ -36,6 +36,23 @@ const (
 	mkvTags        = 0x1254c367
 )
 
+// Elements that are skipped, because they are indexes or describe clusters and blocks.
+//
+// Source: RFC 9559, 5.1; mkvCRC32: RFC 8794, 11.3.1.
+const (
+	mkvSeekHead          = 0x114d9b74
+	mkvCues              = 0x1c53bb6b
+	mkvChapters          = 0x1043a770
+	mkvPosition          = 0xa7
+	mkvPrevSize          = 0xab
+	mkvBlockDuration     = 0x9b
+	mkvReferenceBlock    = 0xfb
+	mkvReferencePriority = 0xfa
+	mkvCRC32             = 0xbf
+	mkvSilentTracks      = 0x5854
+	mkvBlockAdditions    = 0x75a1
+)
+
 const (
 	mkvClusterID   = "\x1f\x43\xb6\x75"
 	mkvAudio       = 2              // a type of tracks
@@ -60,7 +77,8 @@ func openMatroska(f *file) (container, codec, error) {
 func (t mkvTrack) open() (codec, error) {
 	switch t.codec {
 	case "A_OPUS":
-		return newOpus([][]byte{t.private}) // its skip counts: ffmpeg writes a wrong CodecDelay
+		// The Opus header states how many samples to skip. CodecDelay does too, but ffmpeg writes it wrongly.
+		return newOpus([][]byte{t.private})
 	case "A_VORBIS": // the number of headers less one, then the headers, laced
 		if hasAt(t.private, 0, "\x02") {
 			if headers, ok := unlace(1, 3, t.private[1:]); ok {
@@ -89,8 +107,8 @@ type mkvReader struct {
 	file      *file
 	in        cursor
 	at        int64
-	segment   int64    // where it ends; 0 if unknown
-	cluster   int64    // where the last one of stated size ends: the Segment's size may be unknown
+	segment   int64    // where the Segment ends; 0 if unknown
+	cluster   int64    // where the last cluster of known size ends, in case the Segment's size is unknown
 	track     mkvTrack // the track that is decoded
 	entry     mkvTrack // the track entry that is being read
 	numbers   []uint64 // of all tracks
@@ -211,9 +229,11 @@ func (m *mkvReader) continues() bool {
 // mkvOthers are the elements that may stand beside sound, each with its largest size. Any other may be sound
 // with a damaged id.
 var mkvOthers = map[uint64]uint64{
-	mkvEBML: math.MaxUint64, 0x114d9b74: math.MaxUint64, 0x1c53bb6b: math.MaxUint64, mkvTags: math.MaxUint64,
-	mkvAttachments: math.MaxUint64, 0x1043a770: math.MaxUint64, mkvVoid: math.MaxUint64, // tables, tags, files, empty
-	0xa7: 8, 0xab: 8, 0x9b: 8, 0xfb: 8, 0xfa: 8, 0xbf: 4, 0x5854: 256, 0x75a1: maxMKVElement, // about clusters and blocks
+	mkvEBML: math.MaxUint64, mkvSeekHead: math.MaxUint64, mkvCues: math.MaxUint64, mkvTags: math.MaxUint64,
+	mkvAttachments: math.MaxUint64, mkvChapters: math.MaxUint64, mkvVoid: math.MaxUint64,
+
+	mkvPosition: 8, mkvPrevSize: 8, mkvBlockDuration: 8, mkvReferenceBlock: 8, mkvReferencePriority: 8,
+	mkvCRC32: 4, mkvSilentTracks: 256, mkvBlockAdditions: maxMKVElement,
 }
 
 // head reads the id of an element, with its length marker, and its size, which is unknown if it is all ones.
@@ -224,7 +244,7 @@ func (m *mkvReader) head() (id, size uint64, err error) {
 	}
 	id, at := mkvID(b)
 	size, n := vint(b[at:])
-	if n == 0 { // as of the id, if there is none
+	if n == 0 { // there is no size; or no id, and at is 0
 		if at < len(b) && b[at] == 0 {
 			return 0, 0, malformed(fmt.Sprintf("byte %d", m.at+int64(at)), "a Matroska element", "%02x", b[at])
 		}

@@ -72,7 +72,7 @@ func (m *mixer) sample(frame []float64) (float32, error) {
 	return float32(sum / n), nil
 }
 
-// badSample refuses a number that is not at most tooLoud.
+// badSample returns the error for a sample that is not finite or exceeds tooLoud.
 func badSample(thing string, v float64) error {
 	want := "a finite number"
 	if !math.IsNaN(v) && !math.IsInf(v, 0) {

@@ -13,7 +13,7 @@ type mp3Reader struct {
 	tag    xingTag
 	frames *mpegFrames
 	end    error             // why no more frames come; nil as long as they do
-	at     int64             // samples of the frames so far, with those that shape.skip drops
+	at     int64             // position after the last frame, in samples, including those that shape.skip drops
 	lead   []mp3Frame        // the last of them, which decoders begin with
 	ready  []mp3Frame        // decoded, not yet read
 	wait   func() []mp3Frame // waits for those after them; nil at the start
@@ -21,8 +21,8 @@ type mp3Reader struct {
 	pcm    []float64
 }
 
-// decoderDelay is the delay of layer III decoders in samples, one frame of the filter bank: 528, and one for
-// the encoder's convention.
+// decoderDelay is how many samples the output of a layer III decoder lags: 528 in its filter bank, and one more
+// by the convention of encoders.
 const decoderDelay = 529
 
 // openMP3 opens a file of MPEG audio layer III.
@@ -189,8 +189,9 @@ func (f *mpegFrames) next() (frame []byte, at, lost int64, err error) {
 	return nil, 0, 0, malformed(fmt.Sprintf("byte %d", f.at), fmt.Sprintf("an MPEG frame within %d bytes", maxGap), "none")
 }
 
-// frame returns the frame with header h, or nil if it is none, or if it begins another of joined files: with a
-// table, or with three frames of another kind.
+// frame reads the frame that begins at the cursor with header h. The first frame sets f.header. It returns nil,
+// and reads nothing, in two cases: the bytes are not a frame of this file, or they begin the next of joined
+// files, with a Xing tag or with three frames of another kind. Only in the second case does it set f.joined.
 func (f *mpegFrames) frame(h mpegHeader) []byte {
 	b, _ := f.in.Peek(h.size + 3*maxMPEGFrame)
 	if len(b) < h.size {
@@ -246,9 +247,10 @@ type xingTag struct {
 	total   int64 // samples in all frames that the tag counts
 }
 
-// parseXing reads the tag of Xing, which LAME extended. Of Fraunhofer's only the presence matters.
+// parseXing reads the tag that Xing introduced and LAME extended. Of Fraunhofer's tag (VBRI) it reads nothing:
+// ok alone reports it.
 //
-// Source: LAME's "Mp3 Info Tag rev 1"; the same samples are dropped as by ffmpeg.
+// Source: LAME's "Mp3 Info Tag rev 1". ffmpeg drops the same samples at the start and the end.
 func parseXing(frame []byte, h mpegHeader) (tag xingTag, ok bool) {
 	if hasAt(frame, 36, "VBRI") {
 		return tag, true

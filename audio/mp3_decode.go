@@ -25,8 +25,8 @@ const (
 	mp3Run     = 128 // frames in a run
 	mp3Workers = 16  // most runs at a time: half a megabyte each
 
-	// A decoder begins at least leadFrames and leadBytes before its run. With fewer bytes than a frame refers
-	// back to, its first frames come out wrong.
+	// A decoder begins at least leadFrames and leadBytes before its run. Frames refer back to bytes of earlier
+	// ones: without those, the first frames come out wrong.
 	leadFrames = 4
 	leadBytes  = 2048
 )
@@ -79,8 +79,10 @@ func (m *mp3Reader) nextRun() (run []mp3Frame) {
 			m.at += min((lost+size/2)/size*spf, m.shape().longestGap(lost))
 		}
 		f.start = m.at
-		if m.tag.exact && m.at < m.tag.total { // what follows the last frame that the tag counts is sound
-			f.limit = max(m.tag.delay+m.tag.samples, m.at) // it may lie some frames before the last
+		// The tag states where the sound of the frames that it counts ends, which may be some frames before the
+		// last. Frames that it does not count are all sound.
+		if m.tag.exact && m.at < m.tag.total {
+			f.limit = max(m.tag.delay+m.tag.samples, m.at)
 		}
 		m.at += spf
 		run = append(run, f)
@@ -99,7 +101,7 @@ func (h mpegHeader) decodeRun(lead, run []mp3Frame) {
 	d, size := mp3Decoder{header: h}, 4*h.samples()
 	pcm := make([]byte, len(run)*size)
 	for _, f := range lead {
-		_ = d.decode(f.data, pcm[:size]) // the first may lack what they refer back to
+		_ = d.decode(f.data, pcm[:size]) // the first ones may fail: the frames that they refer back to are missing
 	}
 	for i := range run {
 		to := pcm[i*size:][:size]

@@ -39,13 +39,13 @@ type oggReader struct {
 	within  bool     // a later page was read
 	last    bool     // its last page was read
 	others  []uint32 // streams beside it
-	chained bool     // another stream begins at at
+	chained bool     // the page at position at begins another stream
 	broken  hole     // damage since its last page
 	count   int      // of damaged pages
 	lost    hole     // before the next packet
 	queue   []packet
 	part    []byte // of a packet that continues in the next page; nil if its start is missing
-	counted bool   // the codec knows how many samples a packet has: none are dropped
+	counted bool   // packets state their length (FLAC): no samples are dropped at the end
 }
 
 // openOgg returns a function that opens an Ogg file. start makes a codec of its n header packets.

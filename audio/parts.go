@@ -52,9 +52,9 @@ func (p *selection) read(dst []float32) (int, error) {
 	return n, err
 }
 
-// Original returns where a sample of a clip made by Parts lies in the one it was made of. At the border of two
-// parts that is the end of the first if end is set, else the start of the second. A sample after the last part
-// maps to one after it in the original.
+// Original maps the position of a sample in a clip made by Parts to its position in the original clip. A
+// position where two parts meet maps to the end of the first if end is set, else to the start of the second. One
+// after the last part maps to the same distance after that part in the original.
 func Original(parts []Part, sample int64, end bool) int64 {
 	for i, p := range parts {
 		n := p.End - p.Start

@@ -130,16 +130,16 @@ func (p *pcmReader) unread() error {
 	return malformed(fmt.Sprintf("byte %d", at), "the end of the file", "bytes that no header accounts for")
 }
 
-// blockFrames returns how many frames to read next: a block, of a stream what has arrived, and at least one; 0
-// at the end.
-func (p *pcmReader) blockFrames() int64 {
+// nextFrames returns how many frames to read next: a block, or less if less of a stream has arrived, but at
+// least one; 0 at the end.
+func (p *pcmReader) nextFrames() int64 {
 	l, align := p.layout, int64(p.layout.blockAlign())
 	bytes := min(pcmBlock, p.file.arrived(l.offset+p.pos*align))
 	return min(max(1, bytes/align), l.frames-p.pos)
 }
 
 func (p *pcmReader) next() (packet, error) {
-	align, frames := int64(p.layout.blockAlign()), p.blockFrames()
+	align, frames := int64(p.layout.blockAlign()), p.nextFrames()
 	at := p.layout.offset + p.pos*align
 	p.block = slices.Grow(p.block[:0], int(frames*align))[:frames*align]
 	n, _ := p.file.ReadAt(p.block, at)

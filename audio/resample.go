@@ -198,6 +198,7 @@ func newLowPass(edge float64) *lowPass {
 			sinc = math.Sin(math.Pi*u) / (math.Pi * u)
 		}
 		w := u / sincZeros
+		// The conversion forbids a fused multiply-add, which not every processor has: the bits must be the same.
 		k.table[i] = edge * sinc * bessel0(kaiserBeta*math.Sqrt(1-float64(w*w))) / norm
 	}
 	return k
@@ -215,6 +216,7 @@ func (k *lowPass) at(t float64) float64 {
 	if i > 0 {
 		left = k.table[i-1]
 	}
+	// The conversions forbid fused multiply-add, as in newLowPass.
 	a := float64(float64(-f*(f-1)) * (f - 2) / 6 * left)
 	b := float64(float64((f+1)*(f-1)) * (f - 2) / 2 * k.table[i])
 	c := float64(float64(-(f+1)*f) * (f - 2) / 2 * k.table[i+1])

@@ -105,8 +105,8 @@ type codec interface {
 	decode(p packet) ([]float64, error)
 }
 
-// A source is the sound of one link of a file: a container reads packets, a codec decodes them. Where packets
-// are missing or cannot be decoded there is a hole: silence, as long as the container's clock says.
+// A source is the sound of one link of a file: a container reads packets, a codec decodes them. Silence replaces
+// packets that are missing or cannot be decoded; the container's clock gives its length.
 type source struct {
 	damageLog
 	open func() (container, codec, error) // reads the headers
@@ -231,8 +231,8 @@ func (s *source) next() error {
 // maxWaiting bounds the samples that wait for the length of a hole before them.
 const maxWaiting = 1 << 22
 
-// fill emits silence for the hole, and the samples that waited after it. The parameters are those of emit, and
-// end, the position after them or -1.
+// fill emits silence for the hole, then the samples that waited for its length. end is the position after those
+// samples, or -1 if it is unknown; limit and last are those of emit.
 func (s *source) fill(end, limit, last int64) {
 	shape, lost, waiting := s.shape(), s.lost.pop(), s.waiting
 	s.waiting = nil
@@ -252,9 +252,8 @@ func (s *source) fill(end, limit, last int64) {
 	s.emit(waiting, limit, last)
 }
 
-// emit queues samples for read. It drops those before the start, and those after limit, if that is within the
-// last packet, of length last. A limit further off is wrong: then nothing is dropped, as ffmpeg does for
-// Vorbis.
+// emit queues samples for read. It drops those before the start, and those after limit if limit lies within the
+// last packet, which has last samples. An earlier limit is wrong: emit ignores it, as ffmpeg does for Vorbis.
 func (s *source) emit(pcm []float64, limit, last int64) {
 	ch := int64(s.shape().channels)
 	n := int64(len(pcm)) / ch

@@ -68,14 +68,14 @@ const headFrames = 469 * blockFrames
 // every window is clamped; windows are then slices of one spectrogram. What frames at the ends contain:
 //
 //   - before the first sample, the signal reflected, as in every upstream;
-//   - after the last one, silence, as with the 30 s of it openai appends;
+//   - after the last sample, silence: upstream appends 30 s of it;
 //   - but with PadAudio, a clip that fits into one window is filled with silence
 //     up to the window's end and reflected there, as WhisperFeatureExtractor
 //     does. (Only the very last frame of the window sees that.)
 //
-// Frames counts full hops. A tail shorter than that has no frame of its own but is not lost: the last frame
-// covers its first 40 samples, and with PadAudio the frames after the end cover all of it, unless a window ends
-// exactly there. It counts in Seconds, Hash and the maximum.
+// Frames counts full hops. If the clip ends with less than a hop, that tail has no frame of its own. The last
+// frame still covers its first 40 samples. With PadAudio the frames after the end cover all of it, unless a
+// window ends exactly there. Seconds, Hash and the maximum include it.
 //
 // Nothing else may read the clip meanwhile. A Spectrogram must not be used concurrently.
 type Spectrogram struct {
@@ -93,9 +93,9 @@ type measured struct {
 	hash uint64
 	top  float32 // maximum of the logarithms
 
-	// logsOf returns the logarithms of n frames, the first of which is from. All must lie within the sound.
+	// readLogs returns the logarithms of n frames, the first of which is from. All must lie within the sound.
 	// They are valid until the next call, and nothing may be added to them.
-	logsOf func(ctx context.Context, from, n int) (strip, error)
+	readLogs func(ctx context.Context, from, n int) (strip, error)
 }
 
 // NewSpectrogram makes the first pass over c, from its beginning.
@@ -106,7 +106,7 @@ func NewSpectrogram(ctx context.Context, c *Clip, o Options) (*Spectrogram, erro
 	}
 	m := measured{opt: o, name: c.name, top: logFloor}
 	s := &Spectrogram{measured: m, an: newAnalyzer(o.Bins), head: strip{bins: o.Bins}}
-	s.logsOf = s.logs
+	s.readLogs = s.logs
 	s.in = newFramer(c, o, func(_ context.Context, dst []float32) (int, error) { return c.Read(dst) })
 	if err := s.firstPass(ctx); err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ func (w *measured) window(ctx context.Context, frame int, pad Pad) (*Mel, error)
 	if pad == PadMel {
 		end = int64(w.Frames())
 	}
-	logs, err := w.logsOf(ctx, frame, soundIn(int64(frame), end, w.opt.Window))
+	logs, err := w.readLogs(ctx, frame, soundIn(int64(frame), end, w.opt.Window))
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +220,7 @@ func newWindow(o Options, pad Pad, logs strip, top float32) *Mel {
 	return m
 }
 
-// logs is measured.logsOf. It reads the clip if it must.
+// logs is measured.readLogs. It reads the clip if it must.
 func (s *Spectrogram) logs(ctx context.Context, from, n int) (strip, error) {
 	s.in.keepFrom = max(frameStart(int64(from)), 0)
 	if from+n <= s.head.frames {
@@ -245,7 +245,7 @@ func (s *Spectrogram) logs(ctx context.Context, from, n int) (strip, error) {
 type framer struct {
 	clip     *Clip
 	read     func(ctx context.Context, dst []float32) (int, error)
-	mirror   int64 // where a clip that is no longer is reflected; -1: nowhere
+	mirror   int64 // the sample where clips up to this length are reflected; -1: none are
 	buf      []float32
 	base     int64 // number of buf[0] in the clip
 	keepFrom int64 // samples before it may be dropped
@@ -268,8 +268,8 @@ func (f *framer) rewind() error {
 	return f.clip.Rewind()
 }
 
-// mirrored reports whether the clip is reflected at f.mirror. Before the end is known, it may be wrong for
-// frames on which it has no effect.
+// mirrored reports whether the clip is reflected at f.mirror. Until the end is known it returns false, which can
+// be wrong only for frames that the reflection does not reach.
 func (f *framer) mirrored() bool { return f.ended && f.n <= f.mirror }
 
 // soundFrames returns the number of the first frame that covers only silence, for a signal of n samples.

@@ -74,7 +74,9 @@ func (in Input) fromSpool(ctx context.Context, name string, s *spool, p *pump) (
 		}
 		return c, err
 	}
-	if k == nil { // it may be endless: ffmpeg must find sound in the first part of it
+	// A stream of an unknown format may be endless. Before storing all of it, try whether ffmpeg finds sound in the
+	// first maxUnknown bytes; the result is discarded.
+	if k == nil {
 		if n, _ := io.CopyN(io.Discard, s, maxUnknown); n == maxUnknown {
 			c, err := in.convert(ctx, name, s.file, s.size, in.refused(refuse(head)))
 			if err != nil {
@@ -89,8 +91,8 @@ func (in Input) fromSpool(ctx context.Context, name string, s *spool, p *pump) (
 	return in.OpenFile(ctx, name, s.file)
 }
 
-// maxUnknown is how many bytes of no known format are kept before ffmpeg must find sound in them: more than it
-// looks at itself.
+// maxUnknown is how many bytes of an unknown format are stored before ffmpeg must find sound in them: more than
+// ffmpeg itself examines to detect a format.
 const maxUnknown = 16 << 20
 
 // stall is the longest wait for a stream that came fast before.
@@ -107,7 +109,8 @@ func (in Input) slow(name string, s *spool, p *pump) bool {
 	p.patience = 0 // the first sound may take any time
 	for b := make([]float32, SampleRate/4); err == nil; {
 		p.patience = min(p.patience+time.Second/8, stall)
-		if _, err = c.Read(b); s.err == errStalled { // to a decoder that may be the end
+		// A decoder may mistake a stall for the end of the file, so err does not show it.
+		if _, err = c.Read(b); s.err == errStalled {
 			return true
 		}
 	}

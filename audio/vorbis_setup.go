@@ -9,8 +9,8 @@ import (
 const (
 	// maxCodebook bounds the values of a codebook; encoders use some ten thousand.
 	maxCodebook = 1 << 20
-	// maxClassDims bounds the classes that one code stands for. With two classes or more, a codebook of 2^24
-	// entries has at most 24.
+	// maxClassDims bounds how many classes one code stands for. If there are at least two classes, a code for n
+	// of them needs a codebook of 2^n entries, and a codebook has at most 2^24.
 	maxClassDims = 24
 	// maxFloorPoints is the specification's bound, 7.2.2.
 	maxFloorPoints = 65
@@ -125,7 +125,8 @@ func (s *vorbisSetup) floor() {
 		panic(unsupported("Vorbis floor", "type 1", "type %d", kind))
 	}
 	classes := make([]int, s.read(5))
-	if len(classes) == 0 { // of the deepest tones of 5.1 sound: the library would continue at a wrong place
+	// Encoders write none for the bass channel of 5.1 sound. The library would continue at a wrong place.
+	if len(classes) == 0 {
 		panic(unsupported("Vorbis floor", "partitions", "none"))
 	}
 	highest := 0

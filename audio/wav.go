@@ -134,7 +134,7 @@ type wavReader struct {
 
 func (w *wavReader) next() (packet, error) {
 	channels := w.layout.channels
-	n := int(w.blockFrames()) * channels
+	n := int(w.nextFrames()) * channels
 	if n == 0 {
 		return packet{}, io.EOF
 	}
@@ -162,7 +162,8 @@ func (w *wavReader) decode(packet) ([]float64, error) {
 	return w.pcm, nil
 }
 
-// unknownRIFF is the least size that stands for none: sox writes it to pipes, others write more.
+// unknownRIFF is the smallest size of a data chunk that means "unknown". sox writes it to pipes; other programs
+// write larger ones.
 const unknownRIFF = 0x7ffff000
 
 // dataBytes returns how many bytes of sound the data chunk c has, and how many its header promises; -1 means
