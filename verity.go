@@ -46,7 +46,7 @@ import (
 	"verity/transcript"
 )
 
-// Options configures Open. The zero value uses every core, keeps the weights as exact
+// Options configures Open. The zero value uses every fast core, keeps the weights as exact
 // as the files have them, decodes without an assistant and detects the language.
 type Options struct {
 	// Threads is how many threads the model has. 0 means one for each fast core. The

@@ -84,8 +84,8 @@ func (n *ct2Network) entries() ([]weights.Entry, error) {
 	if err := n.sizes(); err != nil {
 		return nil, err
 	}
-	n.take("encoder/conv1", "encoder.conv1")
-	n.take("encoder/conv2", "encoder.conv2")
+	n.renamePart("encoder/conv1", "encoder.conv1")
+	n.renamePart("encoder/conv2", "encoder.conv2")
 	n.half("encoder", n.dims.AudioLayers)
 	n.rename("decoder/embeddings/weight", embedName)
 	n.half("decoder", n.dims.TextLayers)
@@ -174,15 +174,15 @@ func (n *ct2Network) half(half string, layers int) {
 			for k, name := range part.to {
 				to[k] = fmt.Sprintf("%s.layers.%d.%s", half, i, name)
 			}
-			n.take(fmt.Sprintf("%s/layer_%d/%s", half, i, part.from), to...)
+			n.renamePart(fmt.Sprintf("%s/layer_%d/%s", half, i, part.from), to...)
 		}
 	}
-	n.take(half+"/layer_norm", half+".layer_norm")
+	n.renamePart(half+"/layer_norm", half+".layer_norm")
 }
 
-// take renames the weight and the bias of a part, or splits them into those of several
+// renamePart renames the weight and the bias of a part, or splits them into those of several
 // products. The bias of keys is zero in Whisper; it is kept only if it is not.
-func (n *ct2Network) take(from string, to ...string) {
+func (n *ct2Network) renamePart(from string, to ...string) {
 	words := [][2]string{{"weight", "weight"}, {"bias", "bias"}}
 	if strings.HasSuffix(from, "norm") {
 		words = [][2]string{{"gamma", "weight"}, {"beta", "bias"}}

@@ -22,5 +22,5 @@
 //
 // Ids, languages, non-speech tokens and the splitting into words follow whisper/tokenizer.py of
 // openai/whisper@c0d2f62; encoding and decoding follow tiktoken 0.14.0. Its classes \p{L}, \p{N}
-// and \s are those of Unicode 16.0: Go's tables of 15.0 and what these lack (split.go).
+// and \s are those of Unicode 16.0: Go's tables of 15.0 and what these lack.
 package tokenizer

@@ -164,7 +164,7 @@ func TestLoadEmbedded(t *testing.T) {
 	}
 	_, err = Load(fstest.MapFS{}, "models/mine", 424)
 	want := "tokenizer: models/mine: tokenizer.json (or vocab.json), and an embedded table in its stead: missing: " +
-		"got vocab_size 424, want 51864, 51865 or 51866; put the model's tokenizer.json beside its weights"
+		"got vocab_size 424, want 51864, 51865 or 51866; put the model's tokenizer.json into the directory of its weights"
 	if fmt.Sprint(err) != want {
 		t.Errorf("Load = %v\nwant %s", err, want)
 	}

@@ -40,7 +40,7 @@ func Embedded(vocab int) (*Tokenizer, error) {
 	case VocabLargeV3:
 	default:
 		return nil, &Error{Thing: "embedded tokenizer", Err: ErrMissing, Got: fmt.Sprintf("vocab_size %d", vocab),
-			Want: fmt.Sprintf("%d, %d or %d", VocabEnglish, VocabMultilingual, VocabLargeV3), Remedy: "put the model's tokenizer.json beside its weights"}
+			Want: fmt.Sprintf("%d, %d or %d", VocabEnglish, VocabMultilingual, VocabLargeV3), Remedy: "put the model's tokenizer.json into the directory of its weights"}
 	}
 	b := ranks()
 	return newTokenizer(vocabulary{b, openaiSpecials(len(b.text), known)}, vocab, "embedded")

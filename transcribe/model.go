@@ -60,7 +60,7 @@ func (m *Model) Close() {
 	}
 }
 
-// LoadOptions configures Load. The zero value uses one thread for each core, keeps
+// LoadOptions configures Load. The zero value uses one thread for each fast core, keeps
 // the weights as exact as the file has them, and decodes without an assistant.
 type LoadOptions struct {
 	// Threads is how many threads the model has. 0 means one for each fast core. The
@@ -156,6 +156,9 @@ func Load(ctx context.Context, c *model.Checkpoint, o LoadOptions) (*Model, erro
 // weights reads tokenizer and network, or shares those of SharedWith.
 func (o LoadOptions) weights(c *model.Checkpoint) (*Model, error) {
 	if s := o.SharedWith; s != nil {
+		if s.closed.Load() {
+			return nil, ErrClosed
+		}
 		return &Model{
 			Tokenizer: s.Tokenizer, Dims: s.Dims, Generation: s.Generation,
 			Pool: s.Pool, Encoder: s.Encoder, Decoder: s.Decoder,

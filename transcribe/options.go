@@ -227,7 +227,7 @@ func (o Options) check() error {
 		return &OptionError{"Task", o.Task, "must be transcribe or translate"}
 	case o.Multilingual && o.Language != "" && !strings.Contains(o.Language, ","):
 		return &OptionError{"Multilingual", true,
-			"cannot be combined with one language; name several, as en,de, or none"}
+			"cannot be combined with one language; name several, such as en,de, or leave the language empty"}
 	case o.Pad != audio.PadAudio && o.Pad != audio.PadMel:
 		return &OptionError{"Pad", o.Pad, "must be audio or mel"}
 	}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"verity/assistant"
@@ -35,7 +36,10 @@ func TestNoSpecialInText(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			todo := slices.Clone(specials)
+			var mu sync.Mutex // lanes decode at the same time
 			s := scripted{tok: tok, tell: func(_, size int, _ decoder.SessionOptions) decodedWindow {
+				mu.Lock()
+				defer mu.Unlock()
 				stamp := func(n int) tokenizer.Token { return tok.TimestampBegin + tokenizer.Token(n) }
 				tokens := []tokenizer.Token{stamp(0)}
 				for range 4 + rng.IntN(8) {

@@ -116,7 +116,7 @@ func (t *Transcriber) setLanguage() error {
 			i := slices.IndexFunc(known, func(l tokenizer.Language) bool { return l.Is(one) })
 			if i < 0 {
 				return &OptionError{"Language", one, "the model does not know it; it knows " + languageList(known) +
-					". Leave it out, or say auto, to detect it"}
+					". Leave it out to detect it"}
 			}
 			t.allowed[i], t.language = true, &known[i]
 		}

@@ -18,7 +18,7 @@
 // ceiling of its arithmetic: products with integer weights, and attention over an int8
 // cache, at the int8 ceiling; other products at the float32 ceiling; everything else at
 // the vector ceiling: softmax, GELU, norms, sums, scaling and rounding to integers,
-// each counted by its definition in package kernel (work.go).
+// each counted by its definition in package kernel.
 //
 // MBU, memory bandwidth utilization, is the bytes that a decode step must read
 // (decoder.StepBytes) over its time, over the bandwidth. The bound of a verify pass is

@@ -130,7 +130,7 @@ func findArms(dir string) (arms []Files, err error) {
 	}
 	for _, name := range names {
 		if name != filepath.Base(name) {
-			err = fmt.Errorf("name of an arm: got %q, want that of a file beside it", name)
+			err = fmt.Errorf("name of an arm: got %q, want the name of a file in the same directory", name)
 		}
 		arms = append(arms, Files{name, []string{filepath.Join(dir, name+".jsonl")}})
 	}
