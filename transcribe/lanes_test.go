@@ -64,7 +64,7 @@ type laneScript struct {
 	prompts map[int]string
 }
 
-func (s *laneScript) tell(seek, size int, o decoder.SessionOptions) decodedWindow {
+func (s *laneScript) decodeAt(seek, size int, o decoder.SessionOptions) decodedWindow {
 	s.mu.Lock()
 	s.prompts[seek] = s.tok.DecodeWithTimestamps(o.Prompt[:o.SOT])
 	if len(o.Prompt) > o.SOT+1 {
@@ -83,7 +83,7 @@ func (s *laneScript) tell(seek, size int, o decoder.SessionOptions) decodedWindo
 	if to := len(parts); to > 0 && last < len(s.words) {
 		parts = append(parts, parts[to-1]) // more follows
 	}
-	return say(s.tok, parts...)
+	return scriptedText(s.tok, parts...)
 }
 
 // TestLanesText: whatever the cuts, lanes say every word once and in order, with the times
@@ -101,7 +101,7 @@ func TestLanesText(t *testing.T) {
 			tr := scriptedLanes(t, Options{
 				Chunked: true, laneSeconds: length, lanes: windows, InitialPrompt: "Numbers", Prefix: "Well",
 				MaxCompressionRatio: math.Inf(1),
-			}, s.tell)
+			}, s.decodeAt)
 			s.tok = tr.model.Tokenizer
 			got := watchedRun(t, tr, 30000)
 			checkLanes(t, got, s, int(300/length))
@@ -238,21 +238,21 @@ func TestLanesFor(t *testing.T) {
 }
 
 // scriptedLanes returns a Transcriber over a script that tells each window's tokens.
-func scriptedLanes(t *testing.T, o Options, tell func(seek, size int, o decoder.SessionOptions) decodedWindow) *Transcriber {
+func scriptedLanes(t *testing.T, o Options, decodeAt func(seek, size int, o decoder.SessionOptions) decodedWindow) *Transcriber {
 	t.Helper()
 	tok, err := tokenizer.Embedded(51864)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr, err := newScripted(scripted{tok: tok, tell: tell}, 3000, 448, o)
+	tr, err := newScripted(scripted{tok: tok, decodeAt: decodeAt}, 3000, 448, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return tr
 }
 
-// say makes a windowText of text and seconds of timestamps.
-func say(tok *tokenizer.Tokenizer, parts ...any) (d decodedWindow) {
+// scriptedText makes a decodedWindow of text and seconds of timestamps.
+func scriptedText(tok *tokenizer.Tokenizer, parts ...any) (d decodedWindow) {
 	put := func(t tokenizer.Token) { d.Choices = append(d.Choices, decoder.Choice{Token: t, LogProb: -0.1}) }
 	for _, p := range parts {
 		switch p := p.(type) {
@@ -307,7 +307,7 @@ func TestLanesError(t *testing.T) {
 	gone := errors.New("gone")
 	var tok *tokenizer.Tokenizer
 	tr := scriptedLanes(t, Options{Chunked: true, lanes: 4}, func(int, int, decoder.SessionOptions) decodedWindow {
-		return say(tok, 0.0, " one two three", 20.0, 20.0, " four", 30.0)
+		return scriptedText(tok, 0.0, " one two three", 20.0, 20.0, " four", 30.0)
 	})
 	tok = tr.model.Tokenizer
 	tr.network = failing{tr.network, gone}
@@ -383,7 +383,7 @@ func TestNoSpeech(t *testing.T) {
 	for _, chunked := range []bool{false, true} {
 		var tok *tokenizer.Tokenizer
 		tr := scriptedLanes(t, Options{Chunked: chunked}, func(int, int, decoder.SessionOptions) decodedWindow {
-			d := say(tok, 0.0, " you", 2.0)
+			d := scriptedText(tok, 0.0, " you", 2.0)
 			d.noSpeechProb, d.Choices[1].LogProb = 0.9, -20
 			return d
 		})

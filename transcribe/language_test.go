@@ -25,7 +25,7 @@ func TestEncodedOnce(t *testing.T) {
 	} {
 		var encoded []int
 		s := scripted{tok: tok, encoded: func(seek, _ int) { encoded = append(encoded, seek) },
-			tell: func(int, int, decoder.SessionOptions) decodedWindow { return said(tok, 0, " one", 10, -0.5, 0) }}
+			decodeAt: func(int, int, decoder.SessionOptions) decodedWindow { return said(tok, 0, " one", 10, -0.5, 0) }}
 		tr, err := newScripted(s, 800, 448, Options{Spans: tt.spans, Pad: tt.pad})
 		if err != nil {
 			t.Fatal(err)

@@ -116,9 +116,9 @@ func TestMultilingualWindows(t *testing.T) {
 	for _, chunked := range []bool{false, true} {
 		for _, each := range []bool{true, false} {
 			prompted := make(chan string, 10)
-			s := scripted{seed: 3, tok: tok, tell: func(seek, _ int, o decoder.SessionOptions) decodedWindow {
+			s := scripted{seed: 3, tok: tok, decodeAt: func(seek, _ int, o decoder.SessionOptions) decodedWindow {
 				prompted <- fmt.Sprint(seek, tok.DecodeWithTimestamps(o.Prompt[o.SOT+1:o.SOT+2]))
-				return say(tok, 0.0, " one two three", 8.0, 8.0, " four five six", 14.0)
+				return scriptedText(tok, 0.0, " one two three", 8.0, 8.0, " four five six", 14.0)
 			}}
 			tr, err := newScripted(s, 3000, 448, Options{Multilingual: each, Chunked: chunked})
 			if err != nil {
@@ -148,8 +148,8 @@ func TestLanguageAmong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := scripted{seed: 3, tok: tok, tell: func(int, int, decoder.SessionOptions) decodedWindow {
-		return say(tok, 0.0, " one two three", 8.0, 8.0, " four five six", 14.0)
+	s := scripted{seed: 3, tok: tok, decodeAt: func(int, int, decoder.SessionOptions) decodedWindow {
+		return scriptedText(tok, 0.0, " one two three", 8.0, 8.0, " four five six", 14.0)
 	}}
 	language := func(o Options) string {
 		tr, err := newScripted(s, 3000, 448, o)

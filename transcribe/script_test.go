@@ -68,10 +68,10 @@ func (r ramp) Quietest(from, to, _ int) int { return (from + to) / 2 }
 // A scripted model decodes by a pure function of what it is handed: the frames
 // of the ramp, the prompt and the temperature.
 type scripted struct {
-	seed    int
-	tok     *tokenizer.Tokenizer
-	tell    func(seek, size int, o decoder.SessionOptions) decodedWindow // nil: the goldens' rule
-	encoded func(seek, size int)                                         // may be nil
+	seed     int
+	tok      *tokenizer.Tokenizer
+	decodeAt func(seek, size int, o decoder.SessionOptions) decodedWindow // nil: the goldens' rule
+	encoded  func(seek, size int)                                         // may be nil
 }
 
 // A scriptedWindow is a window of a ramp.
@@ -106,8 +106,8 @@ func (w scriptedWindow) languages(context.Context) ([]float32, error) {
 }
 
 func (w scriptedWindow) decode(_ context.Context, o decoder.SessionOptions, _ draftSources, _ func(int)) (decodedWindow, error) {
-	if w.tell != nil {
-		return w.tell(w.seek, w.size, o), nil
+	if w.decodeAt != nil {
+		return w.decodeAt(w.seek, w.size, o), nil
 	}
 	key := []int{w.seed, w.seek, w.size, int(math.Round(float64(o.Sampling.Temperature) * 10)), o.SOT}
 	for _, t := range o.Prompt {

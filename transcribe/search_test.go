@@ -23,7 +23,7 @@ func TestSearchLadder(t *testing.T) {
 	}
 	alpha := 0.5
 	var got []decoder.SearchOptions
-	s := scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) decodedWindow {
+	s := scripted{tok: tok, decodeAt: func(_, _ int, o decoder.SessionOptions) decodedWindow {
 		got = append(got, o.Search)
 		return decodedWindow{Result: assistant.Result{Choices: []decoder.Choice{{Token: 500, LogProb: -9}, {Token: tok.EOT, LogProb: -9}}}}
 	}}
@@ -74,7 +74,7 @@ func TestPrefixAndHotwords(t *testing.T) {
 		{"both", Options{Prefix: "Dear", Hotwords: "Verity"}, [2][]tokenizer.Token{cat(start, encode(" Dear")), cat(tok.SOTPrev, encode(" Verity"), text, start)}},
 	} {
 		var got [][]tokenizer.Token
-		s := scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) decodedWindow {
+		s := scripted{tok: tok, decodeAt: func(_, _ int, o decoder.SessionOptions) decodedWindow {
 			got = append(got, o.Prompt)
 			var d decodedWindow
 			for _, x := range append(append([]tokenizer.Token{tok.TimestampBegin}, text...), tok.TimestampBegin+1500, tok.EOT) {

@@ -37,7 +37,7 @@ func TestNoSpecialInText(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			todo := slices.Clone(specials)
 			var mu sync.Mutex // lanes decode at the same time
-			s := scripted{tok: tok, tell: func(_, size int, _ decoder.SessionOptions) decodedWindow {
+			s := scripted{tok: tok, decodeAt: func(_, size int, _ decoder.SessionOptions) decodedWindow {
 				mu.Lock()
 				defer mu.Unlock()
 				stamp := func(n int) tokenizer.Token { return tok.TimestampBegin + tokenizer.Token(n) }
@@ -69,7 +69,7 @@ func TestNoSpecialRandom(t *testing.T) {
 	tok := multilingual(t)
 	for seed := range uint64(12) {
 		rng := rand.New(rand.NewPCG(seed, 3))
-		s := scripted{tok: tok, tell: func(int, int, decoder.SessionOptions) decodedWindow {
+		s := scripted{tok: tok, decodeAt: func(int, int, decoder.SessionOptions) decodedWindow {
 			var tokens []tokenizer.Token
 			for range 1 + rng.IntN(40) {
 				id := rng.IntN(tok.Size())

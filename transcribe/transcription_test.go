@@ -45,7 +45,7 @@ func TestCoverage(t *testing.T) {
 // then.
 func TestStuck(t *testing.T) {
 	tok := multilingual(t)
-	s := scripted{tok: tok, tell: func(int, int, decoder.SessionOptions) decodedWindow {
+	s := scripted{tok: tok, decodeAt: func(int, int, decoder.SessionOptions) decodedWindow {
 		zero := tok.TimestampBegin
 		return decodedWindow{Result: assistant.Result{Choices: choices([]tokenizer.Token{zero, zero, 300, tok.EOT}, -0.5)}}
 	}}
@@ -87,8 +87,8 @@ func TestSpans(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []heard
 			s := scripted{tok: tok,
-				encoded: func(seek, size int) { got = append(got, heard{seek, size}) },
-				tell:    func(int, int, decoder.SessionOptions) decodedWindow { return said(tok, 0, " one", 10, -0.5, 0) }}
+				encoded:  func(seek, size int) { got = append(got, heard{seek, size}) },
+				decodeAt: func(int, int, decoder.SessionOptions) decodedWindow { return said(tok, 0, " one", 10, -0.5, 0) }}
 			read(t, s, 2000, 800, Options{Spans: tt.spans, Pad: audio.PadMel})
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("heard %v, want %v %s", got, tt.want, tt.why)
@@ -103,7 +103,7 @@ func TestClipSilence(t *testing.T) {
 	tok := multilingual(t)
 	sizes := 0
 	s := scripted{tok: tok, encoded: func(_, size int) { sizes += size },
-		tell: func(int, int, decoder.SessionOptions) decodedWindow { return said(tok, 0, " one", 10, -0.5, 0) }}
+		decodeAt: func(int, int, decoder.SessionOptions) decodedWindow { return said(tok, 0, " one", 10, -0.5, 0) }}
 	read(t, s, 2000, 800, Options{Spans: []Span{{1, 2}}, Pad: audio.PadAudio})
 	if sizes != 100 {
 		t.Errorf("%d frames of sound were heard, want 100", sizes)
@@ -140,7 +140,7 @@ func TestPrompts(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var got [][]tokenizer.Token
-			s := scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) decodedWindow {
+			s := scripted{tok: tok, decodeAt: func(_, _ int, o decoder.SessionOptions) decodedWindow {
 				if o.Prompt[o.SOT] != tok.SOT {
 					t.Errorf("SOT = %d in %v", o.SOT, o.Prompt)
 				}
@@ -160,7 +160,7 @@ func TestEnglishOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) decodedWindow {
+	s := scripted{tok: tok, decodeAt: func(_, _ int, o decoder.SessionOptions) decodedWindow {
 		if !slices.Equal(o.Prompt, []tokenizer.Token{tok.SOT}) {
 			t.Errorf("prompt %v, want start-of-transcript alone", o.Prompt)
 		}
@@ -248,7 +248,7 @@ func TestInterrupt(t *testing.T) {
 	tok := multilingual(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
-	s := scripted{tok: tok, tell: func(int, int, decoder.SessionOptions) decodedWindow {
+	s := scripted{tok: tok, decodeAt: func(int, int, decoder.SessionOptions) decodedWindow {
 		if n++; n == 2 {
 			cancel()
 		}

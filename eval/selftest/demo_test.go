@@ -51,7 +51,7 @@ func TestDemoHash(t *testing.T) {
 				if ref && threads == 1 {
 					continue // plain Go is slow, and is what the others are held against
 				}
-				h := hear(t, mel, store, threads)
+				h := encodeAndDecode(t, mel, store, threads)
 				if text == nil {
 					text = h.write(t)
 				}
@@ -76,7 +76,7 @@ func TestDemoHashFails(t *testing.T) {
 	}
 	flip := func(x *float32, bit int) { *x = math.Float32frombits(math.Float32bits(*x) ^ 1<<bit) }
 	for store, want := range demoHashes {
-		h := hear(t, demoMel(t), store, 1)
+		h := encodeAndDecode(t, demoMel(t), store, 1)
 		text := h.write(t)
 		for name, fault := range map[string]func(position int, logits []float32){
 			"lowest bit of the first logit": func(p int, x []float32) {
@@ -153,7 +153,7 @@ func demoMel(t *testing.T) *audio.Mel {
 }
 
 // hear encodes a window.
-func hear(t *testing.T, mel *audio.Mel, store precision.Format, threads int) hearing {
+func encodeAndDecode(t *testing.T, mel *audio.Mel, store precision.Format, threads int) hearing {
 	t.Helper()
 	c, err := model.OpenFS(digits.Target(), "demo")
 	if err != nil {

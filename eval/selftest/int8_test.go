@@ -29,7 +29,7 @@ import (
 func TestInt8Cosine(t *testing.T) {
 	const least = 0.999
 	mel := demoMel(t)
-	wide, narrow := hear(t, mel, precision.F32, 1), hear(t, mel, precision.Int8, 1)
+	wide, narrow := encodeAndDecode(t, mel, precision.F32, 1), encodeAndDecode(t, mel, precision.Int8, 1)
 	text := wide.write(t)
 	want, got := wide.logits(t, text), narrow.logits(t, text)
 	worst, dot, a2, b2 := 1.0, 0.0, 0.0, 0.0

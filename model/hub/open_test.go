@@ -31,7 +31,8 @@ func TestForeignFiles(t *testing.T) {
 	}
 }
 
-// TestNameError: a name that is nothing is told from a file that is missing, with names like it.
+// TestNameError: the error of an unknown model name suggests similar names; the error of a
+// missing file does not.
 func TestNameError(t *testing.T) {
 	for name, want := range map[string]string{
 		"smal": "; did you mean small", "whisper-smal": "; did you mean small", "./nowhere": "; name a checkpoint, a published model such as small",

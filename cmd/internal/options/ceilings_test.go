@@ -4,8 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"verity/model"
-	"verity/model/digits"
 	"verity/transcribe"
 )
 
@@ -40,16 +38,7 @@ func TestLargeCeilings(t *testing.T) {
 
 // TestLibraryCeilings: the library itself refuses more sequences than a flag accepts.
 func TestLibraryCeilings(t *testing.T) {
-	c, err := model.OpenFS(digits.Target(), "digits")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	m, err := transcribe.Load(t.Context(), c, transcribe.LoadOptions{Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
+	m := digitsModel(t)
 	for _, o := range []transcribe.Options{{BeamSize: sequences + 1}, {BestOf: sequences + 1}, {Patience: sequences + 1}} {
 		if _, err := transcribe.New(m, o); err == nil {
 			t.Errorf("%d beams, best of %d, patience %v are accepted", o.BeamSize, o.BestOf, o.Patience)

@@ -10,16 +10,7 @@ import (
 
 // TestLimits: the library accepts every number that a flag or a field of a request accepts.
 func TestLimits(t *testing.T) {
-	c, err := model.OpenFS(digits.Target(), "digits")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	m, err := transcribe.Load(t.Context(), c, transcribe.LoadOptions{Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
+	m := digitsModel(t)
 	for _, o := range All() {
 		if o.Set == nil || o.Kind != Whole && o.Kind != Real {
 			continue
@@ -32,4 +23,20 @@ func TestLimits(t *testing.T) {
 			}
 		}
 	}
+}
+
+// digitsModel returns the small model of the tests.
+func digitsModel(t *testing.T) *transcribe.Model {
+	t.Helper()
+	c, err := model.OpenFS(digits.Target(), "digits")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	m, err := transcribe.Load(t.Context(), c, transcribe.LoadOptions{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Close)
+	return m
 }
