@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -10,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -213,6 +215,9 @@ func keyOf(r *http.Request) string {
 	return ""
 }
 
+// exposedHeaders are the headers of answers that pages of other origins may read.
+const exposedHeaders = requestIDHeader + ", Retry-After, " + ignoredHeader + ", " + warningHeader
+
 // checkOrigin lets pages of the configured origins call the API, and keeps pages of other origins from reaching a
 // server on the user's own machine.
 func (s *Server) checkOrigin(next http.Handler) http.Handler {
@@ -220,7 +225,7 @@ func (s *Server) checkOrigin(next http.Handler) http.Handler {
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
 		origin := r.Header.Get("Origin")
-		allowed := slices.Contains(s.opt.Origins, origin) || slices.Contains(s.opt.Origins, "*")
+		allowed := slices.ContainsFunc(s.opt.Origins, func(o string) bool { return allows(o, origin) })
 		switch {
 		case s.opt.Keys == nil && isRebound(r) && !allowed && !s.allowsHost(r.Host): // a page's GET has no origin
 			writeProblem(w, clientError(http.StatusForbidden, "", "host", "This server does not know the name %.80q: "+
@@ -229,10 +234,10 @@ func (s *Server) checkOrigin(next http.Handler) http.Handler {
 		case origin == "" || sameHost(origin, r.Host):
 		case allowed:
 			h.Set("Access-Control-Allow-Origin", origin)
+			h.Set("Access-Control-Expose-Headers", exposedHeaders)
 			h.Add("Vary", "Origin")
 			if r.Method == http.MethodOptions {
-				h.Set("Access-Control-Allow-Methods", "GET, POST")
-				h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type")
+				allowCall(h, r)
 				w.WriteHeader(http.StatusNoContent)
 				return
 			}
@@ -245,9 +250,59 @@ func (s *Server) checkOrigin(next http.Handler) http.Handler {
 	})
 }
 
+// allowCall answers the question of a browser whether a page may send a request. The page may send any header: OpenAI's
+// client has many of its own, and other headers have no effect.
+func allowCall(h http.Header, r *http.Request) {
+	headers := strings.Join(r.Header.Values("Access-Control-Request-Headers"), ", ")
+	h.Set("Access-Control-Allow-Methods", "GET, POST")
+	h.Set("Access-Control-Allow-Headers", cmp.Or(headers, "Authorization, Content-Type"))
+	h.Set("Access-Control-Max-Age", "7200") // the longest time that Chromium remembers
+	h.Add("Vary", "Access-Control-Request-Headers")
+}
+
+// DesktopOrigins in [Options.Origins] stands for the pages of desktop programs, such as Obsidian's app://obsidian.md.
+const DesktopOrigins = "desktop"
+
+// isDesktop reports whether an origin is that of a desktop program: no page of a web site has such a scheme or host.
+func isDesktop(origin string) bool {
+	scheme, host, ok := strings.Cut(origin, "://")
+	own := slices.Contains([]string{"app", "capacitor", "tauri", "vscode-webview"}, scheme)
+	return ok && (own || host == "tauri.localhost")
+}
+
+// allows reports whether a configured origin stands for the origin of a page.
+func allows(configured, origin string) bool {
+	switch configured = strings.ToLower(configured); configured {
+	case "*", origin:
+		return true
+	case DesktopOrigins:
+		return isDesktop(origin)
+	}
+	scheme, domain, ok := strings.Cut(configured, "://*.")
+	rest, within := strings.CutPrefix(origin, scheme+"://")
+	return ok && within && strings.HasSuffix(rest, "."+domain)
+}
+
+// checkOrigins returns what is wrong with origins. They are compared as browsers send them.
+func checkOrigins(origins []string) error {
+	for _, o := range origins {
+		u, err := url.Parse(o)
+		isOrigin := err == nil && u.Scheme != "" && u.Host != "" && o == u.Scheme+"://"+u.Host &&
+			u.Host != "*." && !strings.Contains(strings.TrimPrefix(u.Host, "*."), "*")
+		if o != "*" && o != DesktopOrigins && !isOrigin {
+			return &OptionError{"Origins", fmt.Sprintf("got %.200q, want scheme and host, as https://example.org, "+
+				"https://*.example.org or http://localhost:3000, or %s or *", o, DesktopOrigins)}
+		}
+	}
+	return nil
+}
+
 // allowsHost reports whether a configured origin has a host, which a proxy on this machine passes on.
 func (s *Server) allowsHost(host string) bool {
-	return slices.ContainsFunc(s.opt.Origins, func(o string) bool { return sameHost(o, host) })
+	return slices.ContainsFunc(s.opt.Origins, func(o string) bool {
+		scheme, _, ok := strings.Cut(o, "://")
+		return ok && allows(o, scheme+"://"+strings.ToLower(host))
+	})
 }
 
 // isRebound reports whether a request reached this machine's own address by a name that is not the machine's own. The

@@ -205,7 +205,7 @@ func (p *modelPool) makeRoom(bytes int64) bool {
 
 func (p *modelPool) unload(m *modelSlot) {
 	m.unload()
-	m.model = nil
+	m.model, m.unload = nil, nil // the function refers to the weights, too
 	debug.FreeOSMemory()
 	p.server.opt.Log.Info("a model is unloaded", "model", m.Name)
 }

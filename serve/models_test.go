@@ -6,11 +6,14 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+	"weak"
 
 	"verity/model"
 	"verity/model/digits"
@@ -151,6 +154,46 @@ func TestModels(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	see(3, "whisper")
+}
+
+// TestUnloadedMemory: nothing refers to a model that has been unloaded.
+func TestUnloadedMemory(t *testing.T) {
+	var loaded weak.Pointer[transcribe.Model]
+	var more sources
+	source := more.list()[0]
+	load := source.Load
+	source.Load = func(ctx context.Context) (*transcribe.Model, func(), error) {
+		m, unload, err := load(ctx)
+		loaded = weak.Make(m)
+		return m, func() { unload(); runtime.KeepAlive(m) }, err // refers to the model, as m.Close would
+	}
+	h, s := newServer(t, Options{More: []Source{source}})
+	if r, body := post(t, h.URL+transcriptions, wav(t), field{"model", "second"}); r.StatusCode != 200 {
+		t.Fatalf("%s %s", r.Status, body)
+	}
+	settleModels(s)
+	if s.models.mu.Lock(); loaded.Value() == nil {
+		t.Error("the model is not loaded")
+	}
+	s.models.slots[1].expiry.Stop()
+	s.models.unload(s.models.slots[1])
+	s.models.mu.Unlock()
+	for i := 0; loaded.Value() != nil; i++ {
+		if i == 100 {
+			t.Fatal("the unloaded model is still in memory")
+		}
+		time.Sleep(time.Millisecond) // goroutines of the request may still end
+		runtime.GC()
+	}
+}
+
+// settleModels waits until no request uses a model.
+func settleModels(s *Server) {
+	for used := true; used; {
+		s.models.mu.Lock()
+		used = slices.ContainsFunc(s.models.slots, func(m *modelSlot) bool { return m.users > 0 })
+		s.models.mu.Unlock()
+	}
 }
 
 // A stuck client does not read its answer until release is closed.

@@ -714,25 +714,71 @@ func TestKeys(t *testing.T) {
 }
 
 func TestOrigins(t *testing.T) {
-	h, _ := newServer(t, Options{Origins: []string{"https://example.org"}})
-	for origin, status := range map[string]int{
-		"": 200, h.URL: 200, "https://example.org": 200, "https://elsewhere.org": 403, "null": 403,
+	h, _ := newServer(t, Options{Origins: []string{
+		"https://example.org", "https://*.example.com", "http://*.example.net:8080", DesktopOrigins,
+	}})
+	for origin, allowed := range map[string]bool{
+		"https://example.org": true, "https://elsewhere.org": false, "http://example.org": false, "null": false,
+		"https://example.org:8443": false, "https://www.example.org": false,
+		"https://www.example.com": true, "https://a.b.example.com": true, "https://example.com": false,
+		"https://badexample.com": false, "http://www.example.com": false, "https://www.example.com.evil.org": false,
+		"http://a.example.net:8080": true, "http://a.example.net": false,
+		"app://obsidian.md": true, "tauri://localhost": true, "http://tauri.localhost": true,
+		"https://tauri.localhost": true, "capacitor://localhost": true, "vscode-webview://0123": true,
+		"https://app": false, "https://tauri.localhost.evil.org": false, "file://": false, "app": false,
 	} {
-		r, err := http.NewRequest("GET", h.URL+"/v1/models", nil)
-		if err != nil {
-			t.Fatal(err)
+		got := fromPage(t, "GET", h.URL+"/v1/models", origin, "")
+		status, header := 403, ""
+		if allowed {
+			status, header = 200, origin
 		}
-		if origin != "" {
-			r.Header.Set("Origin", origin)
+		if got.StatusCode != status || got.Header.Get("Access-Control-Allow-Origin") != header {
+			t.Errorf("origin %q: %s, allowed %q, want %d", origin, got.Status, got.Header["Access-Control-Allow-Origin"], status)
 		}
-		got, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
+	}
+	for _, origin := range []string{"", h.URL} {
+		if got := fromPage(t, "GET", h.URL+"/v1/models", origin, ""); got.StatusCode != 200 {
+			t.Errorf("origin %q: %s", origin, got.Status)
 		}
-		got.Body.Close()
-		allowed := got.Header.Get("Access-Control-Allow-Origin")
-		if got.StatusCode != status || (allowed != "") != (origin == "https://example.org") {
-			t.Errorf("origin %q: %s, allowed %q, want %d", origin, got.Status, allowed, status)
+	}
+}
+
+// fromPage sends the request of a page that wants to send headers, and returns the answer without its body.
+func fromPage(t *testing.T, method, url, origin, headers string) *http.Response {
+	t.Helper()
+	r, err := http.NewRequest(method, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{"Origin": origin, "Access-Control-Request-Headers": headers} {
+		if value != "" {
+			r.Header.Set(name, value)
+		}
+	}
+	got, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.Body.Close()
+	return got
+}
+
+// TestPreflight: OpenAI's client in a page of another origin may send its headers and read ours.
+func TestPreflight(t *testing.T) {
+	h, _ := newServer(t, Options{Origins: []string{"https://example.org"}, Keys: keys("k")})
+	const asked = "authorization,content-type,x-stainless-arch,x-stainless-os,x-stainless-retry-count"
+	got := fromPage(t, "OPTIONS", h.URL+transcriptions, "https://example.org", asked)
+	if got.StatusCode != 204 || got.Header.Get("Access-Control-Allow-Headers") != asked ||
+		got.Header.Get("Access-Control-Max-Age") == "" || got.Header.Get("Access-Control-Allow-Methods") != "GET, POST" {
+		t.Errorf("the question is answered with %s, %v", got.Status, got.Header)
+	}
+	if got := fromPage(t, "OPTIONS", h.URL+transcriptions, "https://evil.org", asked); got.StatusCode != 403 {
+		t.Errorf("the question of another origin: %s", got.Status)
+	}
+	got = fromPage(t, "GET", h.URL+"/v1/models", "https://example.org", "")
+	for _, name := range []string{"X-Request-Id", "Retry-After", "X-Verity-Ignored", "X-Verity-Warning"} {
+		if !strings.Contains(got.Header.Get("Access-Control-Expose-Headers"), name) {
+			t.Errorf("pages may not read %s", name)
 		}
 	}
 }

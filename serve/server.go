@@ -59,8 +59,8 @@ type Options struct {
 	// Keys returns the API keys that are valid now. Nil means that no key is needed.
 	Keys func() []string
 
-	// Origins are the web origins whose pages may call the API; "*" stands for all. None means only the page
-	// of this server.
+	// Origins are the web origins whose pages may call the API. https://*.example.org stands for all hosts of that
+	// domain, [DesktopOrigins] for the pages of desktop programs, "*" for all. None means only the page of this server.
 	Origins []string
 
 	// Sound says how to read uploads. The zero value never starts ffmpeg, some of whose formats open other files.
@@ -106,6 +106,9 @@ func (o Options) defaults() Options {
 	return o
 }
 
+// Check reports the first option that cannot be used, as far as that is known without the model. New checks, too.
+func (o Options) Check() error { return checkOrigins(o.Origins) }
+
 // A Server is an http.Handler over one model or several. It is safe for concurrent use.
 type Server struct {
 	opt     Options
@@ -132,6 +135,9 @@ type Server struct {
 
 // New returns a server of m and of o.More. The caller closes m after the server's last request.
 func New(m *transcribe.Model, o Options) (*Server, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
 	o = o.defaults()
 	if _, err := transcribe.New(m, resolve(o.Decoding, false)); err != nil {
 		return nil, err

@@ -27,8 +27,9 @@ func TestServeUsage(t *testing.T) {
 		{"--timeout -1m", "--timeout -1m: must be above 0, up to 720h"},
 		{"--timeout soon", "--timeout soon: want a time with its unit"},
 		{"--grace -1s", "--grace -1s: must be from 0 to 720h"},
-		{"--origin example.org", "--origin example.org: want scheme and host, as https://example.org"},
-		{"--origin https://example.org/page", "--origin https://example.org/page: want scheme and host"},
+		{"--origin example.org", `--origin: got "example.org", want scheme and host, as https://example.org`},
+		{"--origin https://example.org/page", `--origin: got "https://example.org/page", want scheme and host`},
+		{"--origin https://www.*.org", `--origin: got "https://www.*.org", want scheme and host`},
 		{"--listen 8000", "--listen 8000: want host:port"},
 		{"--listen :8000", "--listen :8000 lets other machines connect: name --api-key-file, which is none to let anyone"},
 	} {

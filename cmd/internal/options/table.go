@@ -332,7 +332,8 @@ var sections = []struct {
 			Help: "file of accepted API keys, one per line; empty lines and lines that begin with # are ignored. none " +
 				"lets other machines connect without a key"},
 		{Name: "origin", Kind: Text, Arg: "origins", Max: prompt, Scope: Server,
-			Help: "origins of web pages that may call the server, separated by commas, such as https://example.org, or *"},
+			Help: "origins of web pages that may call the server, separated by commas: https://example.org, " +
+				"https://*.example.org for all its hosts, desktop for desktop programs such as Obsidian, or *"},
 		{Name: "alias", Kind: Text, Arg: "names", Max: prompt, Scope: Server,
 			Help: "additional model names that requests may use, separated by commas, or *. Other forms of the model's own " +
 				"name and OpenAI's names always work"},

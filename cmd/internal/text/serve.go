@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -210,7 +209,7 @@ func (s *serveCommand) load(ctx context.Context, logger *slog.Logger) (*verity.M
 // inServeFlag turns the error of an option into one that names its flag.
 func inServeFlag(err error) error {
 	if option, ok := errors.AsType[*serve.OptionError](err); ok {
-		flag := map[string]string{"More": "model", "MaxMemory": "model-memory"}[option.Field]
+		flag := map[string]string{"More": "model", "MaxMemory": "model-memory", "Origins": "origin"}[option.Field]
 		return fmt.Errorf("--%s: %s", flag, option.Reason)
 	}
 	return setup.InFlag(err)
@@ -301,11 +300,8 @@ func (s *serveCommand) listen() (net.Listener, error) {
 
 // prepare checks the flags that decide who may connect, and reads the keys.
 func (s *serveCommand) prepare(ctx context.Context, logger *slog.Logger) error {
-	for _, o := range s.opt.Origins { // as browsers send them
-		u, err := url.Parse(o)
-		if o != "*" && (err != nil || u.Scheme == "" || u.Host == "" || o != u.Scheme+"://"+u.Host) {
-			return cli.Usagef("--origin %s: want scheme and host, as https://example.org or http://localhost:3000, or *", o)
-		}
+	if err := s.opt.Check(); err != nil {
+		return cli.UsageError{Err: inServeFlag(err)}
 	}
 	host, _, err := net.SplitHostPort(s.address)
 	if err != nil {
