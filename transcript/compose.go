@@ -6,8 +6,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/rivo/uniseg"
-
 	"verity/tokenizer"
 )
 
@@ -21,10 +19,7 @@ const (
 	cueGap        = 2 / 25.0 // s between subtitles: two frames
 )
 
-// composed cuts the words of t into subtitles that are easy to read: lines of few columns that end with a
-// sentence, a clause or a pause where one is near. A subtitle starts with its first word, or later if the
-// previous one must stay for a second, and stays until it can have been read or the next one starts.
-func (o Subtitles) composed(t *Transcript) []Cue {
+func (o Subtitles) composer() composer {
 	c := composer{width: composedWidth, lines: composedLines}
 	if o.MaxLineWidth > 0 {
 		c.width = float64(o.MaxLineWidth)
@@ -32,60 +27,76 @@ func (o Subtitles) composed(t *Transcript) []Cue {
 	if o.MaxLineCount > 0 {
 		c.lines = o.MaxLineCount
 	}
-	var all []Cue
-	free := math.Inf(-1) // when the next subtitle may start
-	for from, to := 0, 0; from < len(t.Segments); from = to {
-		for to = from + 1; to < len(t.Segments) && t.Segments[to].Speaker == t.Segments[from].Speaker; to++ {
+	return c
+}
+
+// compose cuts parts into cues that are easy to read: lines of few columns that end with a sentence, a clause
+// or a pause where one is near. A cue starts with its first word, or later if the one before it must
+// stay, and stays until it can have been read or the next one starts. Only speakers who speak at
+// the same time are shown at the same time.
+func (c composer) compose(parts []part) (all []cue) {
+	free := map[string]float64{} // when the next cue of a speaker may start
+	latest, spoken := math.Inf(-1), math.Inf(-1)
+	for from, to := 0, 0; from < len(parts); from = to {
+		for to = from + 1; to < len(parts) && parts[to].speaker == parts[from].speaker && !parts[to].named; to++ {
 		}
-		c.words, c.next = timedWords(t.Segments[from:to]), math.Inf(1)
-		if to < len(t.Segments) {
-			c.next = t.Segments[to].Start
+		speaker := parts[from].speaker
+		at, ok := free[speaker]
+		if !ok {
+			at = math.Inf(-1)
 		}
-		all, free = c.compose(all, free)
+		if parts[from].start >= spoken { // nobody speaks
+			at = latest
+		}
+		c.words, c.next = parts[from:to], math.Inf(1)
+		end := newCue(c.words, from).end
+		for _, p := range parts[to:] {
+			if p.start >= end {
+				c.next = p.start
+				break
+			}
+		}
+		all, at = c.composeTurn(all, from, at)
+		free[speaker] = at
+		latest, spoken = max(latest, at), max(spoken, end)
 	}
 	return all
 }
 
-// compose appends the subtitles of the words. None starts before free; it returns when the next may start.
-func (c composer) compose(all []Cue, free float64) ([]Cue, float64) {
+// composeTurn appends the cues of the words, of which the first is part from. None starts before free; it
+// returns when the next may start.
+func (c composer) composeTurn(all []cue, from int, free float64) ([]cue, float64) {
 	c.columns, c.spaces = nil, nil
-	for _, w := range c.words {
-		text := columns(tokenizer.Strip(w.Word))
-		c.columns, c.spaces = append(c.columns, text), append(c.spaces, columns(w.Word)-text)
+	for i, p := range c.words {
+		space, text := spaceBefore(p.text)
+		if i == 0 {
+			text = p.atLineStart()
+		}
+		c.columns, c.spaces = append(c.columns, columns(text)), append(c.spaces, columns(space))
 	}
-	from := 0
+	first := 0
 	for _, to := range c.cuts() {
-		start := max(c.words[from].Start, free)
-		text := c.fold(from, to)
-		end := min(start+longestCue, max(c.words[to-1].End, start+columns(text)/readingSpeed))
-		end = max(start+shortestCue, min(end, c.after(to)-cueGap))
-		from, free = to, end+cueGap
-		all = append(all, Cue{start, end, strings.ReplaceAll(text, "-->", "->")})
+		one := newCue(slices.Clone(c.words[first:to]), from+first)
+		for _, line := range c.fold(first, to) {
+			one.parts[line-first].newline = true
+		}
+		text, _, _ := one.text()
+		// Whole milliseconds, as they are written, leave the time to read and the gaps intact.
+		spoken, next, read := wholeMS(one.end), wholeMS(c.after(to)), math.Ceil(1000*columns(text)/readingSpeed)/1000
+		one.start = wholeMS(max(one.start, free))
+		one.end = max(one.start+shortestCue, one.start+read, spoken)
+		one.end = min(one.end, one.start+longestCue, max(one.start+shortestCue, spoken, next-cueGap))
+		first, free = to, one.end+cueGap
+		all = append(all, one)
 	}
 	return all, free
 }
 
-// timedWords returns the words of segments. Where one has no times of words, they share its
-// time by their lengths.
-func timedWords(segments []Segment) (words []Word) {
-	for _, s := range segments {
-		if s.Words != nil {
-			words = append(words, s.Words...)
-			continue
-		}
-		at, share := s.Start, (s.End-s.Start)/max(1, columns(s.TrimmedText()))
-		for _, w := range strings.Fields(s.TrimmedText()) {
-			end := min(s.End, at+share*columns(w))
-			words = append(words, Word{Word: " " + w, Start: at, End: end})
-			at = min(s.End, end+share)
-		}
-	}
-	return words
-}
+func wholeMS(seconds float64) float64 { return math.RoundToEven(1000*seconds) / 1000 }
 
 // A composer finds the cheapest way to cut words into subtitles.
 type composer struct {
-	words   []Word
+	words   []part
 	columns []float64 // of each word, without the space before it
 	spaces  []float64 // columns of that space
 	width   float64   // most columns of a line
@@ -96,7 +107,7 @@ type composer struct {
 // after returns when the text after the first j words begins.
 func (c composer) after(j int) float64 {
 	if j < len(c.words) {
-		return c.words[j].Start
+		return c.words[j].start
 	}
 	return c.next
 }
@@ -123,7 +134,7 @@ func (c composer) cuts() (ends []int) {
 
 // fits reports whether words i to j can be one subtitle.
 func (c composer) fits(i, j int) bool {
-	return c.words[j-1].End-c.words[i].Start <= longestCue && len(c.wrap(i, j, c.width)) <= c.lines
+	return c.words[j-1].end-c.words[i].start <= longestCue && len(c.wrap(i, j, c.width)) <= c.lines
 }
 
 // wrap returns where the lines of words i to j start, if they have at most width columns; a
@@ -138,10 +149,9 @@ func (c composer) wrap(i, j int, width float64) (starts []int) {
 	return starts
 }
 
-// fold returns words i to j in the fewest lines that hold them, of similar width, and ending
-// with a clause where one is near.
-func (c composer) fold(i, j int) string {
-	var lines []string
+// fold returns where lines after the first start if words i to j are in the fewest lines that hold them, of similar
+// width, and ending with a clause where one is near.
+func (c composer) fold(i, j int) (starts []int) {
 	for n := len(c.wrap(i, j, c.width)); n > 1; n-- {
 		to, least := i+1, math.Inf(1)
 		for k := i + 1; k < j && (k == i+1 || c.span(i, k) <= c.width); k++ {
@@ -150,10 +160,9 @@ func (c composer) fold(i, j int) string {
 				to, least = k, cost
 			}
 		}
-		lines = append(lines, tokenizer.Strip(joinWords(c.words[i:to])))
-		i = to
+		starts, i = append(starts, to), to
 	}
-	return strings.Join(append(lines, tokenizer.Strip(joinWords(c.words[i:j]))), "\n")
+	return starts
 }
 
 // span returns the columns of words i to j in one line.
@@ -169,14 +178,14 @@ func (c composer) span(i, j int) (sum float64) {
 func (c composer) cost(i, j int) float64 {
 	cost := 0.3 + c.breakCost(j)
 	for k := i + 1; k < j; k++ {
-		switch pause := c.words[k].Start - c.words[k-1].End; {
+		switch pause := c.words[k].start - c.words[k-1].end; {
 		case pause > 2:
 			cost += 8
-		case pause > 0.8 || endsWith(c.words[k-1].Word, sentenceEnds):
+		case pause > 0.8 || endsWith(c.words[k-1].text, sentenceEnds):
 			cost++
 		}
 	}
-	room := min(longestCue, c.after(j)-cueGap-c.words[i].Start)
+	room := min(longestCue, c.after(j)-cueGap-c.words[i].start)
 	if room < shortestCue {
 		cost += 4 * (shortestCue - room)
 	}
@@ -196,9 +205,9 @@ func (c composer) breakCost(j int) float64 {
 		return 0
 	}
 	switch last := c.words[j-1]; {
-	case endsWith(last.Word, sentenceEnds):
+	case endsWith(last.text, sentenceEnds):
 		return 0
-	case endsWith(last.Word, clauseEnds), c.words[j].Start-last.End > 0.5:
+	case endsWith(last.text, clauseEnds), c.words[j].start-last.end > 0.5:
 		return 0.6
 	}
 	return 2
@@ -208,7 +217,3 @@ func endsWith(word, marks string) bool {
 	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(tokenizer.Strip(word), closing))
 	return last != utf8.RuneError && strings.ContainsRune(marks, last)
 }
-
-// columns returns the width of text in a terminal, where a Chinese, Japanese or Korean character
-// takes two columns.
-func columns(text string) float64 { return float64(uniseg.StringWidth(text)) }

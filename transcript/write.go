@@ -40,18 +40,19 @@ func (o Subtitles) Write(w io.Writer, f Format, t *Transcript) error {
 		return writeJSON(w, t)
 	}
 	b := bufio.NewWriter(w)
-	named := t.WithSpeakerNames()
 	switch f {
 	case TXT:
-		for _, s := range named.Segments {
-			fmt.Fprintln(b, s.TrimmedText())
+		for _, s := range t.WithSpeakerNames().Segments {
+			if text := inOneLine(s.TrimmedText()); text != "" {
+				fmt.Fprintln(b, text)
+			}
 		}
 	case SRT:
-		writeSRT(b, o.cues(named))
+		writeSRT(b, o.cues(t, true, 1000))
 	case VTT:
-		writeVTT(b, o.cues(named))
+		writeVTT(b, o.cues(t, true, 1000))
 	case ASS:
-		writeASS(b, o.cues(named))
+		writeASS(b, o.cues(t, true, 100))
 	case TSV:
 		writeTSV(b, t)
 	case LRC:
@@ -74,9 +75,9 @@ const Schema = "verity.transcribe/1"
 // speaker if any is known, and the text.
 func (t *Transcript) table() [][]string {
 	rows := [][]string{{"start", "end", "speaker", "text"}}
-	for _, s := range t.Segments {
-		start, end := fmt.Sprint(milliseconds(s.Start)), fmt.Sprint(milliseconds(s.End))
-		rows = append(rows, []string{start, end, s.Speaker, s.TrimmedText()})
+	for _, c := range t.rows(1000) {
+		start, end := fmt.Sprint(milliseconds(c.start)), fmt.Sprint(milliseconds(c.end))
+		rows = append(rows, []string{start, end, c.speaker, c.parts[0].text})
 	}
 	if !t.hasSpeakers() {
 		for i := range rows {
@@ -97,14 +98,13 @@ func writeTSV(b io.Writer, t *Transcript) {
 
 // writeLRC writes lyrics: a line per segment with its start, as in whisper.cpp.
 func writeLRC(b io.Writer, t *Transcript) {
-	for _, s := range t.Segments {
-		if line := s.TrimmedText(); line != "" {
-			if s.Speaker != "" {
-				line = s.Speaker + ": " + line
-			}
-			cs := max(0, int64(math.RoundToEven(s.Start*100)))
-			fmt.Fprintf(b, "[%02d:%02d.%02d]%s\n", cs/6000, cs/100%60, cs%100, strings.ReplaceAll(line, "\n", " "))
+	for _, c := range t.rows(100) {
+		line := c.parts[0].text
+		if c.speaker != "" {
+			line = c.speaker + ": " + line
 		}
+		cs := int64(math.RoundToEven(c.start * 100))
+		fmt.Fprintf(b, "[%02d:%02d.%02d]%s\n", cs/6000, cs/100%60, cs%100, line)
 	}
 }
 
@@ -158,12 +158,12 @@ func writeJSON(w io.Writer, t *Transcript) error {
 	})
 }
 
-// Rounded returns s as JSON contains it: with rounded times, and tokens that are not null.
+// Rounded returns s as JSON contains it: with rounded times, words of whole characters, and tokens that are not null.
 func (s Segment) Rounded() Segment {
 	if s.Tokens == nil {
 		s.Tokens = []tokenizer.Token{}
 	}
-	s.Start, s.End, s.Words = RoundTime(s.Start), RoundTime(s.End), slices.Clone(s.Words)
+	s.Start, s.End, s.Words = RoundTime(s.Start), RoundTime(s.End), joined(s.Words, wholeCharacters)
 	for i, w := range s.Words {
 		s.Words[i].Start, s.Words[i].End = RoundTime(w.Start), RoundTime(w.End)
 	}

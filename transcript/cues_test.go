@@ -1,0 +1,284 @@
+package transcript
+
+import (
+	"encoding/csv"
+	"fmt"
+	"html"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rivo/uniseg"
+	"pgregory.net/rapid"
+)
+
+// anyTranscript draws a transcript with everything that a writer could stumble over: words without time, past the sound
+// and before it, segments without words or text, speakers at the same time, markup, arrows, line breaks, and
+// scripts without spaces. Each word of the text is different, so that it can be found again.
+func anyTranscript(t *rapid.T) *Transcript {
+	tr := &Transcript{Duration: rapid.Float64Range(0.1, 30).Draw(t, "duration")}
+	if rapid.IntRange(0, 3).Draw(t, "unknown") == 0 {
+		tr.Duration = 0
+	}
+	number := 0
+	word := func() string {
+		number++
+		before := rapid.SampledFrom([]string{" ", " ", " ", " ", "", " (", " 「", " <b>", " --> ", "\n", " \t", "\r\n\r\n", " \u2028"}).Draw(t, "before")
+		script := rapid.SampledFrom([]string{"w%dx", "語%d語", "ไม่%dที่", "👩🏽‍🚀%d", "<i>%d</i>", "&%d;", "{\\b1}%d", "long%dlonglonglong"}).Draw(t, "word")
+		after := rapid.SampledFrom([]string{"", "", "", ",", ".", "。", "」", "-->", "--->", "\n"}).Draw(t, "after")
+		return before + fmt.Sprintf(script, number+1000) + after
+	}
+	at := rapid.Float64Range(-0.5, 3).Draw(t, "first")
+	for range rapid.IntRange(0, 6).Draw(t, "segments") {
+		s := Segment{Start: at, Speaker: rapid.SampledFrom([]string{"", "", "Ann", "Bob & <Co>"}).Draw(t, "speaker")}
+		for range rapid.IntRange(0, 12).Draw(t, "words") {
+			w := Word{Word: word(), Start: at}
+			w.End = at + rapid.SampledFrom([]float64{0, 0, 0.004, 0.02, 0.3, 1.2}).Draw(t, "takes")
+			at = w.End + rapid.SampledFrom([]float64{0, 0, 0, 0.1, 0.6, 4}).Draw(t, "pause")
+			s.Words, s.Text, s.End = append(s.Words, w), s.Text+w.Word, w.End
+		}
+		if rapid.IntRange(0, 3).Draw(t, "untimed") == 0 {
+			s.Words = nil
+		}
+		if rapid.IntRange(0, 3).Draw(t, "overlap") == 0 {
+			at = s.Start // the next speaker begins at the same time
+		}
+		tr.Segments = append(tr.Segments, s)
+	}
+	slices.SortStableFunc(tr.Segments, func(a, b Segment) int { return int(1e6 * (a.Start - b.Start)) })
+	return tr
+}
+
+func anySubtitles(t *rapid.T) Subtitles {
+	return Subtitles{
+		MaxLineWidth:    rapid.SampledFrom([]int{0, 0, 8, 20, 30}).Draw(t, "width"),
+		MaxLineCount:    rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "count"),
+		MaxWordsPerLine: rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "per line"),
+		HighlightWords:  rapid.Bool().Draw(t, "highlight"),
+		Composed:        rapid.Bool().Draw(t, "composed"),
+	}
+}
+
+// A written is a cue, a row or a line as a reader of the file finds it.
+type written struct {
+	start, end float64
+	text       string // with tags
+	lines      []string
+}
+
+var (
+	srtTimes = regexp.MustCompile(`^(\d+):(\d\d):(\d\d),(\d{3}) --> (\d+):(\d\d):(\d\d),(\d{3})$`)
+	vttTimes = regexp.MustCompile(`^(?:(\d+):)?(\d\d):(\d\d)\.(\d{3}) --> (?:(\d+):)?(\d\d):(\d\d)\.(\d{3})$`)
+	assTimes = regexp.MustCompile(`^Dialogue: 0,(\d+):(\d\d):(\d\d)\.(\d\d),(\d+):(\d\d):(\d\d)\.(\d\d),Default,,0,0,0,,(.*)$`)
+	lrcTime  = regexp.MustCompile(`^\[()(\d\d+):(\d\d)\.(\d\d)\](.*)$`)
+)
+
+// readBack reads a file by the rules of its format alone, and fails on anything between its cues.
+func readBack(t *rapid.T, f Format, file string) (all []written) {
+	switch f {
+	case SRT, VTT:
+		blocks, times := strings.Split(file, "\n\n"), srtTimes
+		if blocks[len(blocks)-1] != "" {
+			t.Fatalf("%s: no empty line at the end: %q", f, file)
+		}
+		blocks = blocks[:len(blocks)-1]
+		if f == VTT {
+			if times = vttTimes; blocks[0] != "WEBVTT" {
+				t.Fatalf("vtt begins with %q", blocks[0])
+			}
+			blocks = blocks[1:]
+		}
+		for i, block := range blocks {
+			lines := strings.Split(block, "\n")
+			if f == SRT {
+				if lines[0] != strconv.Itoa(i+1) {
+					t.Fatalf("srt: block %d is %q", i+1, block)
+				}
+				lines = lines[1:]
+			}
+			m := times.FindStringSubmatch(lines[0])
+			if m == nil || len(lines) < 2 || strings.Contains(strings.Join(lines[1:], "\n"), "-->") {
+				t.Fatalf("%s: block %d is %q", f, i+1, block)
+			}
+			all = append(all, written{secondsOf(m[1:5]), secondsOf(m[5:9]), strings.Join(lines[1:], "\n"), lines[1:]})
+		}
+	case ASS:
+		body, ok := strings.CutPrefix(file, assHead)
+		for line := range strings.Lines(body) {
+			m := assTimes.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+			if m == nil || !ok {
+				t.Fatalf("ass: line %q", line)
+			}
+			all = append(all, written{secondsOf(m[1:5]), secondsOf(m[5:9]), m[9], strings.Split(m[9], `\N`)})
+		}
+	case TSV, CSV:
+		r := csv.NewReader(strings.NewReader(file))
+		if f == TSV {
+			r.Comma, r.LazyQuotes = '\t', true
+		}
+		rows, err := r.ReadAll()
+		if err != nil || strings.Count(file, "\n") != len(rows) {
+			t.Fatalf("%s: %v in %q", f, err, file)
+		}
+		for _, row := range rows[1:] {
+			start, err1 := strconv.ParseUint(row[0], 10, 63)
+			end, err2 := strconv.ParseUint(row[1], 10, 63)
+			if err1 != nil || err2 != nil {
+				t.Fatalf("%s: row %q", f, row)
+			}
+			text := row[len(row)-1]
+			all = append(all, written{float64(start) / 1000, float64(end) / 1000, text, []string{text}})
+		}
+	case LRC:
+		for line := range strings.Lines(file) {
+			m := lrcTime.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+			if m == nil {
+				t.Fatalf("lrc: line %q", line)
+			}
+			start := secondsOf(m[1:5])
+			all = append(all, written{start, start + 0.01, m[5], []string{m[5]}})
+		}
+	}
+	return all
+}
+
+var number = regexp.MustCompile(`1\d{3}`)
+
+// TestCues: in every format and with every option, starts rise, each cue lasts, none ends after the sound, no text
+// breaks the format, and every word of the transcript is in exactly one cue, or underlined in exactly one.
+func TestCues(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tr, o := anyTranscript(t), anySubtitles(t)
+		f := rapid.SampledFrom([]Format{SRT, VTT, ASS, TSV, CSV, LRC}).Draw(t, "format")
+		var b strings.Builder
+		if err := o.Write(&b, f, tr); err != nil {
+			t.Fatal(err)
+		}
+		wanted := map[string]int{}
+		timed := false
+		for _, s := range tr.Segments {
+			timed = timed || len(s.Words) > 0
+			for _, n := range number.FindAllString(s.Text, -1) {
+				wanted[n]++
+			}
+		}
+		on, off := "<u>", "</u>"
+		if f == ASS {
+			on, off = `{\u1}`, `{\u0}`
+		}
+		marks := o.HighlightWords && timed && slices.Contains([]Format{SRT, VTT, ASS}, f)
+		last := 0.0
+		for i, c := range readBack(t, f, b.String()) {
+			if !(c.start >= last && c.end > c.start) || tr.Duration > 0 && c.end > tr.Duration+1e-6 && c.end > 0.021 {
+				t.Errorf("cue %d: %v to %v after %v, in %v s of sound\n%s", i, c.start, c.end, last, tr.Duration, b.String())
+			}
+			last = c.start
+			text := c.text
+			if marks {
+				if strings.Count(text, on) > 1 {
+					t.Errorf("cue %d: %q: two words are underlined", i, text)
+				}
+				_, text, _ = strings.Cut(text, on)
+				text, _, _ = strings.Cut(text, off)
+			}
+			for _, n := range number.FindAllString(text, -1) {
+				wanted[n]--
+			}
+			for _, line := range c.lines {
+				checkLine(t, f, line)
+			}
+		}
+		for n, missing := range wanted {
+			if missing != 0 {
+				t.Errorf("%+v: word %s is missing %d times:\n%s", o, n, missing, b.String())
+			}
+		}
+	})
+}
+
+// checkLine fails if a line begins with what belongs to the character before it, or ends with an opening bracket.
+func checkLine(t *rapid.T, f Format, line string) {
+	if strings.TrimSpace(line) == "" {
+		t.Errorf("%s: an empty line", f)
+	}
+	for _, mark := range []string{"่", "\u200d", "\U0001f3fd", "。", "」", ","} {
+		if strings.HasPrefix(line, mark) {
+			t.Errorf("%s: line %q begins with %q", f, line, mark)
+		}
+	}
+	if f == VTT {
+		line = html.UnescapeString(line)
+	}
+	if strings.HasSuffix(line, "「") || strings.HasSuffix(line, "(") {
+		t.Errorf("%s: line %q ends with a bracket", f, line)
+	}
+	if n := uniseg.GraphemeClusterCount(line); n == 0 {
+		t.Errorf("%s: line %q", f, line)
+	}
+}
+
+// What a reader sees of the situations in bug reports of other programs.
+func TestCueTexts(t *testing.T) {
+	words := func(start, step float64, texts ...string) (s Segment) {
+		s.Start = start
+		for _, text := range texts {
+			s.Words = append(s.Words, Word{Word: text, Start: start, End: start + step})
+			start += step
+		}
+		s.Text, s.End = joinWords(s.Words), start
+		return s
+	}
+	by := func(speaker string, s Segment) Segment { s.Speaker = speaker; return s }
+	text := func(start, end float64, text string) Segment { return Segment{Start: start, End: end, Text: text} }
+	for _, tt := range []struct {
+		name     string
+		o        Subtitles
+		duration float64
+		segments []Segment
+		want     string // in VTT, after its head
+	}{
+		{"two speak at once", Subtitles{MaxLineWidth: 12}, 0,
+			[]Segment{by("A", words(0, 1, " one", " two", " three", " four")), by("B", words(1.5, 0.5, " yes"))},
+			"00:00.000 --> 00:04.000\nA: one two\nthree four\n\n00:01.500 --> 00:02.000\nB: yes\n\n"},
+		{"two speak at once, and one goes on", Subtitles{MaxLineWidth: 13, MaxLineCount: 1}, 0,
+			[]Segment{by("A", words(0, 1, " one", " two", " three", " four")), by("B", words(1.5, 0.5, " yes"))},
+			"00:00.000 --> 00:02.000\nA: one two\n\n00:01.500 --> 00:02.000\nB: yes\n\n00:02.000 --> 00:04.000\nA: three four\n\n"},
+		{"a cue lasts to its last word", Subtitles{Composed: true}, 0,
+			[]Segment{by("A", words(0, 1, " one", " two", " three.")), by("B", words(1.5, 0.5, " Yes."))},
+			"00:00.000 --> 00:03.000\nA: one two three.\n\n00:01.500 --> 00:02.500\nB: Yes.\n\n"},
+		{"words without time", Subtitles{MaxWordsPerLine: 1}, 0, []Segment{words(1, 0, " a", " b"), words(1, 1, " c")},
+			"00:01.000 --> 00:01.020\na\n\n00:01.020 --> 00:01.040\nb\n\n00:01.040 --> 00:02.000\nc\n\n"},
+		{"a word after the sound", Subtitles{MaxWordsPerLine: 1}, 1.5, []Segment{words(1, 0.5, " a", " b", " c")},
+			"00:01.000 --> 00:01.460\na\n\n00:01.460 --> 00:01.480\nb\n\n00:01.480 --> 00:01.500\nc\n\n"},
+		{"a segment after the sound", Subtitles{}, 1.32, []Segment{text(0, 2, " stop")}, "00:00.000 --> 00:01.320\nstop\n\n"},
+		{"markup", Subtitles{}, 0, []Segment{text(0, 1, " AT&T <b> &lt; --> ---->")},
+			"00:00.000 --> 00:01.000\nAT&amp;T &lt;b&gt; &amp;lt; -&gt; -&gt;\n\n"},
+		{"markup, underlined", Subtitles{HighlightWords: true}, 0, []Segment{words(0, 1, " AT&T", " <b>")},
+			"00:00.000 --> 00:01.000\n<u>AT&amp;T</u> &lt;b&gt;\n\n00:01.000 --> 00:02.000\nAT&amp;T <u>&lt;b&gt;</u>\n\n"},
+		{"line breaks", Subtitles{}, 0, []Segment{text(0, 1, " one\n\ntwo\r\rthree\u2028four")}, "00:00.000 --> 00:01.000\none  two  three four\n\n"},
+		{"line breaks in words", Subtitles{}, 0, []Segment{words(0, 1, " one\n\n", "two")}, "00:00.000 --> 00:02.000\none  two\n\n"},
+		{"one segment without words, one without text", Subtitles{}, 0, []Segment{text(0, 1, ""), words(1, 1, " a"), text(2, 3, " b")},
+			"00:01.000 --> 00:02.000\na\n\n00:02.000 --> 00:03.000\nb\n\n"},
+		{"a bracket opens the next line", Subtitles{MaxLineWidth: 3}, 0, []Segment{words(0, 1, "これ", "「", "日", "」")},
+			"00:00.000 --> 00:04.000\nこれ\n「日」\n\n"},
+		{"Thai vowels and marks", Subtitles{MaxWordsPerLine: 1}, 0, []Segment{words(0, 1, "ไม", "่", "ดี")},
+			"00:00.000 --> 00:02.000\nไม่\n\n00:02.000 --> 00:03.000\nดี\n\n"},
+		{"a family", Subtitles{MaxWordsPerLine: 1}, 0, []Segment{words(0, 1, " 👩", "\u200d", "👧")}, "00:00.000 --> 00:03.000\n👩\u200d👧\n\n"},
+		{"a number", Subtitles{MaxWordsPerLine: 2}, 0, []Segment{words(0, 1, " costs", " $43", ",000.", " Call")},
+			"00:00.000 --> 00:03.000\ncosts $43,000.\n\n00:03.000 --> 00:04.000\nCall\n\n"},
+		{"Chinese without times of words", Subtitles{MaxLineWidth: 4}, 0, []Segment{text(0, 9, "今天天气很好。")},
+			"00:00.000 --> 00:09.000\n今天天气\n很好。\n\n"},
+		{"Thai without times of words", Subtitles{Composed: true, MaxLineWidth: 4, MaxLineCount: 9}, 0, []Segment{text(0, 6, "ไม่ใช่ครับ")},
+			"00:00.000 --> 00:06.000\nไม่ใช่\nครับ\n\n"},
+	} {
+		var b strings.Builder
+		if err := tt.o.Write(&b, VTT, &Transcript{Duration: tt.duration, Segments: tt.segments}); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := b.String(), "WEBVTT\n\n"+tt.want; got != want {
+			t.Errorf("%s: got\n%swant\n%s", tt.name, got, want)
+		}
+	}
+}
