@@ -164,9 +164,9 @@ func (p *pcmReader) decode(packet packet) ([]float64, error) {
 func (l pcmLayout) decoder() func([]byte) float64 {
 	switch {
 	case l.code == pcmALaw:
-		return func(b []byte) float64 { return float64(aLaw(b[0])) / (1 << 15) }
+		return func(b []byte) float64 { return float64(ALaw(b[0])) }
 	case l.code == pcmMuLaw:
-		return func(b []byte) float64 { return float64(muLaw(b[0])) / (1 << 15) }
+		return func(b []byte) float64 { return float64(MuLaw(b[0])) }
 	case l.code == pcmUnsigned:
 		return func(b []byte) float64 { return (float64(b[0]) - 128) / 128 }
 	}
@@ -195,6 +195,10 @@ func (l pcmLayout) decoder() func([]byte) float64 {
 	}
 	return func(b []byte) float64 { return float64(int64(bits(b))) / (1 << 63) }
 }
+
+// ALaw and MuLaw return the sample of a byte of G.711, telephone sound, from -1 to 1.
+func ALaw(b byte) float32  { return float32(aLaw(b)) / (1 << 15) }
+func MuLaw(b byte) float32 { return float32(muLaw(b)) / (1 << 15) }
 
 // aLaw and muLaw expand a byte of telephone sound to 16 bits: a sign, three bits of exponent and four of
 // mantissa.

@@ -128,9 +128,12 @@ func marshal(v any) []byte {
 
 // finish writes the whole answer, or the end of a stream.
 func (a *answer) finish(tr *transcript.Transcript) error {
-	text, used := tokenizer.Strip(tr.Text), usage{"duration", int(math.Ceil(tr.Duration))} // rounded up, as OpenAI bills
+	text, languages := tokenizer.Strip(tr.Text), languagesOf(tr)
 	if a.stream != nil {
-		all := object{"text": text, "usage": used, "language": languageName(tr.Language), "duration": tr.Duration}
+		all := object{
+			"text": text, "usage": a.tokens(tr), "language": languageName(tr.Language), "languages": languages,
+			"duration": tr.Duration,
+		}
 		if tr.Truncated {
 			all["truncated"] = true
 		}
@@ -159,24 +162,89 @@ func (a *answer) finish(tr *transcript.Transcript) error {
 		}
 		writeText(a.w, b.String())
 	case "verbose_json":
-		writeJSON(a.w, a.verbose(tr, text, used))
+		writeJSON(a.w, a.verbose(tr, text))
 	default:
 		for _, s := range tr.Segments {
 			a.probs = append(a.probs, a.logProbs(s)...)
 		}
+		var used any = durationUsage(tr.Duration)
+		if usesTokens(a.q.modelName) {
+			used = a.tokens(tr)
+		}
 		writeJSON(a.w, struct {
-			Text     string    `json:"text"`
-			LogProbs []logProb `json:"logprobs,omitzero"`
-			Usage    usage     `json:"usage"`
+			Text      string         `json:"text"`
+			Languages []languageCode `json:"languages"`
+			LogProbs  []logProb      `json:"logprobs,omitzero"`
+			Usage     any            `json:"usage"`
 			soundLoss
-		}{text, a.probs, used, soundLoss{tr.Truncated, tr.Damaged}})
+		}{text, languages, a.probs, used, soundLoss{tr.Truncated, tr.Damaged}})
 	}
 	return nil
 }
 
+// A usage is OpenAI's usage by duration: of whisper-1, and of verbose_json.
 type usage struct {
 	Type    string `json:"type"`
 	Seconds int    `json:"seconds"`
+}
+
+// durationUsage returns the usage of some seconds of sound, rounded up, as OpenAI bills them.
+func durationUsage(seconds float64) usage { return usage{"duration", int(math.Ceil(seconds))} }
+
+// A tokenUsage is OpenAI's usage by tokens: of streams, and of models whose name begins with gpt.
+type tokenUsage struct {
+	Type    string       `json:"type"`
+	Input   int          `json:"input_tokens"`
+	Output  int          `json:"output_tokens"`
+	Total   int          `json:"total_tokens"`
+	Details inputDetails `json:"input_token_details"`
+}
+
+type inputDetails struct {
+	Audio int `json:"audio_tokens"`
+	Text  int `json:"text_tokens"`
+}
+
+// usesTokens reports whether the typed clients expect a usage by tokens from a model with that name.
+func usesTokens(model string) bool { return strings.HasPrefix(model, "gpt-") }
+
+// newTokenUsage counts the positions of the encoder, 50 a second, as tokens of sound.
+func newTokenUsage(seconds float64, text, output int) tokenUsage {
+	u := tokenUsage{Type: "tokens", Output: output, Details: inputDetails{int(math.Ceil(50 * seconds)), text}}
+	u.Input = u.Details.Audio + u.Details.Text
+	u.Total = u.Input + u.Output
+	return u
+}
+
+// tokens returns the usage of the request by tokens.
+func (a *answer) tokens(tr *transcript.Transcript) tokenUsage {
+	prompt, output := a.q.decoding.Hotwords+a.q.decoding.InitialPrompt, 0
+	for _, s := range tr.Segments {
+		output += len(s.Tokens)
+	}
+	return newTokenUsage(tr.Duration, len(a.model.Tokenizer.Encode(prompt)), output)
+}
+
+// A languageCode is OpenAI's TranscriptionLanguage.
+type languageCode struct {
+	Code string `json:"code"`
+}
+
+// languagesOf returns the languages that were given or detected, each once; none if there is no text.
+func languagesOf(tr *transcript.Transcript) []languageCode {
+	list := []languageCode{}
+	add := func(code string) {
+		if one := (languageCode{code}); code != "" && !slices.Contains(list, one) {
+			list = append(list, one)
+		}
+	}
+	for i, s := range tr.Segments {
+		if i == 0 {
+			add(tr.Language)
+		}
+		add(s.Language)
+	}
+	return list
 }
 
 // A verboseTranscript is OpenAI's TranscriptionVerbose.
@@ -204,9 +272,9 @@ type word struct {
 	End   float64 `json:"end"`
 }
 
-func (a *answer) verbose(tr *transcript.Transcript, text string, u usage) verboseTranscript {
+func (a *answer) verbose(tr *transcript.Transcript, text string) verboseTranscript {
 	v := verboseTranscript{Task: a.q.decoding.Task, Language: languageName(tr.Language), Duration: tr.Duration, Text: text}
-	v.Usage, v.soundLoss = u, soundLoss{tr.Truncated, tr.Damaged}
+	v.Usage, v.soundLoss = durationUsage(tr.Duration), soundLoss{tr.Truncated, tr.Damaged}
 	if v.Task == transcribe.Translate {
 		v.Language = "english"
 	}

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+
+	"verity/transcribe"
 )
 
 // A recordedRequest has the headers and the parts of a form of a program, in order. The part without a value is the
@@ -99,10 +102,96 @@ func TestClients(t *testing.T) {
 func TestLanguageOf(t *testing.T) {
 	for tag, want := range map[string]string{
 		"en": "en", "en-US": "en", "pt_BR": "pt", "zh-Hant-TW": "zh", "English": "English", "auto": "", "": "",
-		"-": "-", "xx-YY": "xx-YY", "klingon": "klingon",
+		"-": "-", "xx-YY": "xx-YY", "klingon": "klingon", "detect": "", "null": "", "None": "", "Auto": "", " en ": "en",
+		"iw": "he", "iw-IL": "he", "nb-NO": "no", "fil": "tl", "JV": "jw",
 	} {
 		if got := languageOf(tag); got != want {
 			t.Errorf("%q: %q, want %q", tag, got, want)
+		}
+	}
+}
+
+// TestLists: a list is a field for each element, a JSON array, or has commas.
+func TestLists(t *testing.T) {
+	_, s := newServer(t, Options{Decoding: transcribe.Options{Hotwords: "Verity"}})
+	for _, fields := range [][]field{
+		{{"timestamp_granularities[]", "word"}, {"timestamp_granularities[]", "segment"}},
+		{{"timestamp_granularities[0]", "word"}, {"timestamp_granularities[1]", "segment"}},
+		{{"timestamp_granularities", "word"}, {"timestamp_granularities", "segment"}},
+		{{"timestamp_granularities", "word,segment"}},
+		{{"timestamp_granularities[]", "word, segment"}},
+		{{"timestamp_granularities", `["word","segment"]`}},
+		{{"timestamp_granularities[]", `["word", "segment"]`}},
+	} {
+		var q request
+		for _, f := range fields {
+			if err := s.setField(&q, f.name, f.value); err != nil {
+				t.Errorf("%s=%s: %v", f.name, f.value, err)
+			}
+		}
+		if !slices.Equal(q.granularities, []string{"word", "segment"}) || !q.words {
+			t.Errorf("%v: %q", fields, q.granularities)
+		}
+	}
+	for _, tt := range []struct {
+		fields                      []field
+		language, hotwords, ignored string
+	}{
+		{[]field{{"languages[]", "en"}, {"languages[]", "de-DE"}}, "en,de", "Verity", ""},
+		{[]field{{"languages", `["en","German"]`}}, "en,German", "Verity", ""},
+		{[]field{{"languages[0]", "en"}, {"languages[1]", "auto"}}, "", "Verity", ""},
+		{[]field{{"languages[]", "en"}, {"language", "de"}}, "de", "Verity", "languages"},
+		{[]field{{"language", "auto"}, {"languages[]", "en"}}, "en", "Verity", ""},
+		{[]field{{"keywords[]", "Ann Lee"}, {"keywords[]", "Kyiv"}}, "", "Verity, Ann Lee, Kyiv", ""},
+		{[]field{{"hotwords", "Bob"}, {"keywords[]", "Kyiv"}}, "", "Bob, Kyiv", ""},
+	} {
+		q := request{decoding: s.opt.Decoding}
+		for _, f := range tt.fields {
+			if err := s.setField(&q, f.name, f.value); err != nil {
+				t.Errorf("%s=%s: %v", f.name, f.value, err)
+			}
+		}
+		q.settle()
+		got := strings.Join(q.ignored, ", ")
+		if q.decoding.Language != tt.language || q.decoding.Hotwords != tt.hotwords || got != tt.ignored {
+			t.Errorf("%v: language %q, hotwords %q, ignored %q, want %q, %q, %q",
+				tt.fields, q.decoding.Language, q.decoding.Hotwords, got, tt.language, tt.hotwords, tt.ignored)
+		}
+	}
+}
+
+// TestUsage: OpenAI's typed clients expect tokens from models whose name begins with gpt, and in streams. Every answer in
+// JSON has the languages.
+func TestUsage(t *testing.T) {
+	h, _ := newServer(t, Options{})
+	type answer struct {
+		Languages []languageCode
+		Usage     struct {
+			Type                                      string
+			Seconds                                   int
+			Input_tokens, Output_tokens, Total_tokens int
+		}
+	}
+	for _, tt := range []struct {
+		model, stream, kind string
+	}{
+		{"whisper-1", "false", "duration"}, {"", "false", "duration"}, {"gpt-transcribe", "false", "tokens"},
+		{"whisper-1", "true", "tokens"},
+	} {
+		r, body := post(t, h.URL+transcriptions, wav(t), field{"model", tt.model}, field{"stream", tt.stream})
+		if _, done, ok := strings.Cut(body, `data: {"duration"`); ok { // the members of an event are sorted
+			done, _, _ = strings.Cut(done, "\n")
+			body = `{"duration"` + done
+		}
+		var got answer
+		if err := json.Unmarshal([]byte(body), &got); err != nil || r.StatusCode != 200 {
+			t.Fatalf("%s: %v: %s", r.Status, err, body)
+		}
+		u := got.Usage
+		right := tt.kind == "duration" && u.Seconds == 10 && u.Total_tokens == 0 || tt.kind == "tokens" &&
+			u.Input_tokens == 500 && u.Output_tokens > 5 && u.Total_tokens == u.Input_tokens+u.Output_tokens
+		if u.Type != tt.kind || !right || !slices.Equal(got.Languages, []languageCode{{"en"}}) {
+			t.Errorf("model %q, stream %s: %+v, want %s", tt.model, tt.stream, got, tt.kind)
 		}
 	}
 }

@@ -36,6 +36,7 @@ const (
 type request struct {
 	name          string // of the file according to the client, for messages only
 	file          *spoolFile
+	modelName     string // as the client called it
 	model         *modelSlot
 	format        string
 	stream        bool
@@ -43,6 +44,9 @@ type request struct {
 	progress      bool // send progress events
 	logProbs      bool // of each token
 	granularities []string
+	keywords      []string
+	language      string
+	languages     []string // that the sound may have, if language is empty
 	ignored       ignoredNames
 	decoding      transcribe.Options
 	draft         []transcript.Cue // the client's text of the sound: it affects speed, never the text
@@ -73,7 +77,7 @@ func (s *Server) parseForm(
 	q := &request{format: "json", model: s.models.slots[0], decoding: s.opt.Decoding}
 	q.decoding.Task = task
 	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return q, clientError(http.StatusUnsupportedMediaType, "", "",
+		return q, clientError(http.StatusUnsupportedMediaType, "", "unsupported_encoding",
 			"Content-Encoding: got %.80q: send the form as it is.", e)
 	}
 	body := &uploadBody{
@@ -95,12 +99,13 @@ func (s *Server) parseForm(
 	}
 	body.control.SetReadDeadline(time.Time{}) // the body has been read
 	if q.file == nil {
-		return q, badRequest("file", "The part named file is missing: it holds the sound.")
+		return q, clientError(http.StatusBadRequest, "file", "missing_required_parameter",
+			"The part named file is missing: it holds the sound.")
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) { // parameters belong in the form
 		q.ignored.add("?" + name)
 	}
-	q.decoding = resolve(q.decoding, q.words)
+	q.settle()
 	return q, nil
 }
 
@@ -169,70 +174,173 @@ func (s *Server) parseField(q *request, part *multipart.Part) error {
 	return s.setField(q, name, string(value))
 }
 
-// setField sets what a field asks for.
-func (s *Server) setField(q *request, name, value string) (err error) {
-	bad := func(want string) error {
-		return badRequest(name, "%s: got %.80q, want %s", name, value, want)
+// A formField is a part of a form that is not the file.
+type formField struct {
+	name  string // as the client wrote it
+	value string
+}
+
+// bad returns the problem with the value of f.
+func (f formField) bad(want string) error {
+	return badRequest(f.name, "%s: got %.80q, want %s", f.name, f.value, want)
+}
+
+// list returns the elements of a list, which clients send as a field for each, as a JSON array, or with commas.
+func (f formField) list() (list []string) {
+	if strings.HasPrefix(f.value, "[") && json.Unmarshal([]byte(f.value), &list) == nil {
+		return list
 	}
-	switch name {
-	case "model":
-		if q.model = s.models.find(value); q.model == nil {
-			return s.models.notFound(value)
+	for one := range strings.SplitSeq(f.value, ",") {
+		list = append(list, strings.TrimSpace(one))
+	}
+	return list
+}
+
+// A fieldSetter sets what a field asks for.
+type fieldSetter func(s *Server, q *request, f formField) error
+
+// formFields are the fields of OpenAI's forms, and further ones that are not in [Options.Fields].
+var formFields = map[string]fieldSetter{
+	"model": func(s *Server, q *request, f formField) error {
+		if q.modelName, q.model = f.value, s.models.find(f.value); q.model == nil {
+			return s.models.notFound(f.value)
 		}
-	case "language":
-		q.decoding.Language = languageOf(value)
-	case "prompt":
-		q.decoding.InitialPrompt = value
-	case "draft": // Verity's own: text or subtitles, which affect speed, never the text
-		if q.draft, err = transcript.Read("draft", []byte(value)); err != nil {
-			return badRequest(name, "%v", err)
+		return nil
+	},
+	"language": func(_ *Server, q *request, f formField) error {
+		q.language = languageOf(f.value)
+		q.decoding.Language = q.language
+		return nil
+	},
+	"prompt": func(_ *Server, q *request, f formField) error {
+		q.decoding.InitialPrompt = f.value
+		return nil
+	},
+	"draft": func(_ *Server, q *request, f formField) (err error) { // text or subtitles
+		if q.draft, err = transcript.Read("draft", []byte(f.value)); err != nil {
+			return badRequest(f.name, "%v", err)
 		}
-	case "response_format":
-		if q.format = value; !slices.Contains(formats, value) {
-			return bad("one of " + strings.Join(formats, ", "))
+		return nil
+	},
+	"response_format": func(_ *Server, q *request, f formField) error {
+		if q.format = f.value; !slices.Contains(formats, f.value) {
+			return f.bad("one of " + strings.Join(formats, ", "))
 		}
-	case "temperature":
-		t, err := strconv.ParseFloat(value, 64)
+		return nil
+	},
+	"temperature": func(_ *Server, q *request, f formField) error {
+		t, err := strconv.ParseFloat(f.value, 64)
 		if err != nil || !(t >= 0 && t <= 1) {
-			return bad("a number from 0 to 1")
+			return f.bad("a number from 0 to 1")
 		}
 		if t > 0 { // 0 means the usual fallback, as OpenAI's reference says
 			q.decoding.Temperatures = []float64{t}
 		}
-	case "stream":
-		if q.stream, err = strconv.ParseBool(value); err != nil {
-			return bad("true or false")
+		return nil
+	},
+	"stream":     setSwitch(func(q *request, on bool) { q.stream = on }),
+	"vad_filter": setSwitch((*request).setVAD), // of speaches and faster-whisper
+}
+
+// listFields are the fields that a form may hold more than once: name, name[] or name[0].
+var listFields = map[string]fieldSetter{
+	"include": func(_ *Server, q *request, f formField) error {
+		for _, value := range f.list() {
+			switch value {
+			case withProgress:
+				q.progress = true
+			case withAccepted:
+				q.decoding.TokenOrigins = true
+			case withLogProbs:
+				q.logProbs = true
+			default:
+				q.ignored.add(f.name + "=" + value)
+			}
 		}
-	case "include[]", "include":
-		switch value {
-		case withProgress:
-			q.progress = true
-		case withAccepted:
-			q.decoding.TokenOrigins = true
-		case withLogProbs:
-			q.logProbs = true
-		default:
-			q.ignored.add(name + "=" + value)
+		return nil
+	},
+	"timestamp_granularities": func(_ *Server, q *request, f formField) error {
+		for _, value := range f.list() {
+			if value != "word" && value != "segment" {
+				return f.bad("word or segment")
+			}
+			q.words = q.words || value == "word"
+			q.granularities = append(q.granularities, value)
 		}
-	case "timestamp_granularities[]", "timestamp_granularities":
-		if value != "word" && value != "segment" {
-			return bad("word or segment")
+		return nil
+	},
+	"keywords": func(_ *Server, q *request, f formField) error {
+		q.keywords = append(q.keywords, f.list()...)
+		if n := len(strings.Join(q.keywords, ", ")); n > maxField {
+			return badRequest(f.name, "%s: got %d bytes of keywords, want at most %d", f.name, n, maxField)
 		}
-		q.words = q.words || value == "word"
-		q.granularities = append(q.granularities, value)
-	case "vad_filter": // of speaches and faster-whisper
-		on, err := strconv.ParseBool(value)
+		return nil
+	},
+	"languages": func(_ *Server, q *request, f formField) error {
+		for _, one := range f.list() {
+			if one = languageOf(one); one != "" && !tokenizer.IsKnownLanguage(one) {
+				return f.bad("codes of languages, such as en")
+			}
+			q.languages = append(q.languages, one)
+		}
+		return nil
+	},
+}
+
+// setSwitch returns the setter of a field that is true or false.
+func setSwitch(set func(q *request, on bool)) fieldSetter {
+	return func(_ *Server, q *request, f formField) error {
+		on, err := strconv.ParseBool(f.value)
 		if err != nil {
-			return bad("true or false")
+			return f.bad("true or false")
 		}
-		q.setVAD(on)
-	default:
-		if strings.HasPrefix(name, "chunking_strategy") {
-			return q.setChunking(name, value, bad)
-		}
-		return s.setExtra(q, name, value, bad)
+		set(q, on)
+		return nil
 	}
-	return nil
+}
+
+// setField sets what a field asks for.
+func (s *Server) setField(q *request, name, value string) error {
+	f := formField{name, value}
+	if set := formFields[name]; set != nil {
+		return set(s, q, f)
+	}
+	base, index, _ := strings.Cut(name, "[")
+	if set := listFields[base]; set != nil && strings.Trim(index, "0123456789]") == "" {
+		return set(s, q, f)
+	}
+	if strings.HasPrefix(name, "chunking_strategy") {
+		return q.setChunking(f)
+	}
+	return s.setExtra(q, f)
+}
+
+// settle sets what several fields decide together.
+func (q *request) settle() {
+	switch {
+	case q.languages != nil && q.language != "":
+		q.ignored.add("languages")
+	case q.languages != nil:
+		q.decoding.Language = joinLanguages(q.languages)
+	}
+	q.decoding.Hotwords = withKeywords(q.decoding.Hotwords, q.keywords)
+	q.decoding = resolve(q.decoding, q.words)
+}
+
+// withKeywords adds OpenAI's keywords to hotwords.
+func withKeywords(hotwords string, keywords []string) string {
+	if hotwords != "" {
+		keywords = append([]string{hotwords}, keywords...)
+	}
+	return strings.Join(keywords, ", ")
+}
+
+// joinLanguages returns the option for a list of languages that the sound may have. An empty element stands for all.
+func joinLanguages(list []string) string {
+	if slices.Contains(list, "") {
+		return ""
+	}
+	return strings.Join(list, ",")
 }
 
 // setVAD turns voice activity detection on, with the server's options for it, or off. Off also skips the check for
@@ -248,13 +356,14 @@ func (q *request) setVAD(on bool) {
 
 // setChunking sets OpenAI's chunking_strategy: auto, or server_vad with its numbers. They come as one JSON object, or
 // as one field each: chunking_strategy[threshold] or chunking_strategy.threshold.
-func (q *request) setChunking(name, value string, bad func(string) error) error {
+func (q *request) setChunking(f formField) error {
+	name, value := f.name, f.value
 	member := strings.Trim(strings.TrimPrefix(name, "chunking_strategy"), "[].")
 	var inner map[string]json.RawMessage
 	isJSON := name == "chunking_strategy" && strings.HasPrefix(value, "{") && json.Unmarshal([]byte(value), &inner) == nil
 	if isJSON && inner["type"] != nil {
 		for _, m := range slices.Sorted(maps.Keys(inner)) {
-			if err := q.setChunking(name+"."+m, strings.Trim(string(inner[m]), `"`), bad); err != nil {
+			if err := q.setChunking(formField{name + "." + m, strings.Trim(string(inner[m]), `"`)}); err != nil {
 				return err
 			}
 		}
@@ -269,7 +378,7 @@ func (q *request) setChunking(name, value string, bad func(string) error) error 
 	switch member {
 	case "", "type":
 		if value != "auto" && value != "server_vad" {
-			return bad("auto, or server_vad with threshold, prefix_padding_ms and silence_duration_ms")
+			return f.bad("auto, or server_vad with threshold, prefix_padding_ms and silence_duration_ms")
 		}
 	case "threshold":
 		turns.Threshold, err = strconv.ParseFloat(value, 64)
@@ -285,10 +394,10 @@ func (q *request) setChunking(name, value string, bad func(string) error) error 
 		return nil
 	}
 	if err != nil {
-		return bad("a number")
+		return f.bad("a number")
 	}
 	if err := turns.Check(); err != nil {
-		return badRequest("chunking_strategy", "chunking_strategy: %v", err)
+		return turnProblem("chunking_strategy", err)
 	}
 	q.decoding.VAD = &v
 	return nil
@@ -296,15 +405,15 @@ func (q *request) setChunking(name, value string, bad func(string) error) error 
 
 // setExtra sets one of [Options.Fields], such as beam_size. Unknown fields are not refused, since clients keep adding
 // some, but the answer and the log name them.
-func (s *Server) setExtra(q *request, name, value string, bad func(string) error) error {
-	plain := strings.ReplaceAll(name, "-", "_")
-	i := slices.IndexFunc(s.opt.Fields, func(f Field) bool { return f.Name == plain })
+func (s *Server) setExtra(q *request, f formField) error {
+	plain := strings.ReplaceAll(f.name, "-", "_")
+	i := slices.IndexFunc(s.opt.Fields, func(o Field) bool { return o.Name == plain })
 	if i < 0 {
-		q.ignored.add(name)
+		q.ignored.add(f.name)
 		return nil
 	}
-	if err := s.opt.Fields[i].Set(&q.decoding, value); err != nil {
-		return bad(err.Error())
+	if err := s.opt.Fields[i].Set(&q.decoding, f.value); err != nil {
+		return f.bad(err.Error())
 	}
 	return nil
 }
@@ -347,13 +456,23 @@ func resolve(o transcribe.Options, words bool) transcribe.Options {
 	return o
 }
 
-// languageOf returns the language of a field. Some clients send a tag with a region, such as en-US; auto means none.
+// otherCodes are codes of languages that Whisper has under another one: withdrawn by ISO 639, or never used by Whisper.
+var otherCodes = map[string]string{"iw": "he", "ji": "yi", "in": "id", "jv": "jw", "nb": "no", "fil": "tl"}
+
+// languageOf returns the language of a field. Some clients send a tag with a region, such as en-US. They have several
+// words for no language.
 func languageOf(tag string) string {
-	if strings.EqualFold(tag, "auto") {
+	tag = strings.TrimSpace(tag)
+	switch strings.ToLower(tag) {
+	case "auto", "detect", "none", "null", "undefined":
 		return ""
 	}
-	if i := strings.IndexAny(tag, "-_"); i > 0 && !tokenizer.IsKnownLanguage(tag) && tokenizer.IsKnownLanguage(tag[:i]) {
-		return tag[:i]
+	code := tag
+	if i := strings.IndexAny(tag, "-_"); i > 0 && !tokenizer.IsKnownLanguage(tag) {
+		code = tag[:i]
+	}
+	if code = cmp.Or(otherCodes[strings.ToLower(code)], code); tokenizer.IsKnownLanguage(code) {
+		return code
 	}
 	return tag
 }

@@ -280,14 +280,25 @@ type modelList struct {
 	Data   []modelObject `json:"data"`
 }
 
+// openAINames are OpenAI's models for transcription, of which there are also dated editions.
+var openAINames = []string{
+	"whisper-1", "gpt-transcribe", "gpt-live-transcribe", "gpt-realtime-whisper",
+	"gpt-4o-transcribe", "gpt-4o-mini-transcribe",
+}
+
 // isOpenAIName reports whether a name is one of OpenAI's transcription models, or a dated edition of one.
 func isOpenAIName(model string) bool {
-	for _, name := range []string{"whisper-1", "gpt-4o-transcribe", "gpt-4o-mini-transcribe"} {
-		if rest, ok := strings.CutPrefix(model, name); ok && (rest == "" || strings.HasPrefix(rest, "-20")) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(openAINames, func(name string) bool {
+		rest, ok := strings.CutPrefix(model, name)
+		return ok && (rest == "" || strings.HasPrefix(rest, "-20"))
+	})
+}
+
+// isConversational reports whether a name is one of OpenAI's models for spoken conversations, with which clients open
+// a session whose input is to be transcribed.
+func isConversational(model string) bool {
+	return !isOpenAIName(model) && (strings.HasPrefix(model, "gpt-realtime") || strings.HasPrefix(model, "gpt-audio") ||
+		strings.HasPrefix(model, "gpt-4o") && strings.Contains(model, "-realtime"))
 }
 
 // canonicalName returns small for openai/whisper-small, Systran/faster-whisper-small, ggml-small.bin and small.pt.

@@ -48,9 +48,13 @@ func clientError(status int, param, code, format string, args ...any) *problem {
 	}
 }
 
-// badRequest returns a problem of status 400 without a code.
+// badRequest returns a problem of status 400: with the value of a parameter, unless param is empty.
 func badRequest(param, format string, args ...any) *problem {
-	return clientError(http.StatusBadRequest, param, "", format, args...)
+	code := "invalid_value"
+	if param == "" {
+		code = "invalid_request"
+	}
+	return clientError(http.StatusBadRequest, param, code, format, args...)
 }
 
 // serverError returns a problem of the server.
@@ -144,8 +148,8 @@ func span(d time.Duration) string {
 	return s
 }
 
-// formFields are OpenAI's form fields, by the option that they set.
-var formFields = map[string]string{
+// fieldOfOption are OpenAI's form fields, by the option that they set.
+var fieldOfOption = map[string]string{
 	"Language": "language", "InitialPrompt": "prompt", "Temperatures": "temperature", "Task": "model",
 	"WordTimestamps": "timestamp_granularities[]", "VAD": "chunking_strategy",
 }
@@ -160,7 +164,7 @@ func (s *Server) requestProblem(err error, prefix string) *problem {
 	if !ok {
 		return nil
 	}
-	name := formFields[option.Field]
+	name := fieldOfOption[option.Field]
 	for _, f := range s.opt.Fields {
 		if name == "" && f.Option == option.Field {
 			name = f.Name

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -45,6 +46,8 @@ type session struct {
 	current  *live.Utterance // the open one, or nil
 	previous string          // id of the item before it
 	ended    bool            // an utterance has ended since the client's last commit
+	silent   int64           // the sample since which there has been no utterance, and no timeout
+	timeouts int             // of silence
 	closed   bool            // further sound is discarded
 	arrivals arrivals
 	ignored  ignoredNames // of the last update that had some
@@ -90,21 +93,26 @@ func (s *Server) handleRealtime(w http.ResponseWriter, r *http.Request) {
 // admit returns the configuration that a session begins with, or why it cannot begin.
 func (s *Server) admit(r *http.Request, held leases) (c sessionConfig, p *problem) {
 	q := r.URL.Query()
-	m := s.models.find(q.Get("model"))
+	name := q.Get("model")
+	if isConversational(name) { // a session of type realtime; its updates name the model of the transcription
+		name = ""
+	}
+	m := s.models.find(name)
 	switch intent := q.Get("intent"); {
 	case s.draining.Err() != nil:
 		return c, shuttingDown()
-	case intent != "" && intent != "transcription":
+	case intent != "" && intent != transcriptionSession:
 		return c, badRequest("intent", "intent: got %.80q, want transcription", intent)
 	case m == nil:
-		return c, s.models.notFound(q.Get("model"))
+		return c, s.models.notFound(name)
 	case !strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
-		return c, clientError(http.StatusUpgradeRequired, "", "",
+		return c, clientError(http.StatusUpgradeRequired, "", "upgrade_required",
 			"This path is for WebSockets: the request asks for no upgrade.")
 	case r.ContentLength != 0: // net/http would still read it when the connection is no longer its own
 		return c, badRequest("", "The request for a WebSocket has a body.")
 	}
 	c, err := s.newConfig(r.Context(), fmt.Sprintf("sess_%x_%x", s.created.UnixNano(), s.ids.Add(1)), m, held)
+	c.name = cmp.Or(name, c.name)
 	if errors.As(err, &p) {
 		return c, p
 	}
@@ -188,7 +196,7 @@ func (x *session) read(ctx context.Context) error {
 			x.sendError(badJSON(err, ""), m.ID)
 			continue
 		}
-		if err := x.waitForRoom(ctx, base64.StdEncoding.DecodedLen(len(m.Audio))/2); err != nil {
+		if err := x.waitForRoom(ctx, base64.StdEncoding.DecodedLen(len(m.Audio))); err != nil {
 			return err
 		}
 		if p := x.handle(ctx, &m); p != nil {
@@ -197,10 +205,10 @@ func (x *session) read(ctx context.Context) error {
 	}
 }
 
-// waitForRoom blocks until the session has room for n more samples of the client, so that TCP slows the client down.
+// waitForRoom blocks until the session has room for n more bytes of sound, so that TCP slows the client down.
 func (x *session) waitForRoom(ctx context.Context, n int) error {
 	x.mu.Lock()
-	more := int64(float64(n) * audio.SampleRate / float64(x.config.rate))
+	more := int64(float64(n/x.config.bytesPerSample()) * audio.SampleRate / float64(x.config.rate))
 	x.mu.Unlock()
 	return x.sound.WaitForRoom(ctx, more)
 }

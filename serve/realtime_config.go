@@ -1,7 +1,9 @@
 package serve
 
 import (
+	"cmp"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +13,9 @@ import (
 	"strings"
 	"time"
 
+	"verity/audio"
+	"verity/internal/show"
+	"verity/tokenizer"
 	"verity/transcribe"
 	"verity/transcribe/live"
 )
@@ -24,18 +29,46 @@ const (
 // Sample rates of PCM that sessions accept. OpenAI has only 24000.
 const minSampleRate, maxSampleRate = 8000, 96000
 
+// Encodings of sound that sessions accept.
+const (
+	pcm16  = "audio/pcm"
+	muLaw8 = "audio/pcmu" // G.711
+	aLaw8  = "audio/pcma"
+)
+
+// defaultRate returns the sample rate of an encoding unless the client names another.
+func defaultRate(encoding string) int {
+	if encoding == pcm16 {
+		return 24000
+	}
+	return 8000
+}
+
+// delays are OpenAI's values of delay, with the seconds of new sound that each pass waits for.
+var delays = map[string]float64{"minimal": 0.4, "low": live.DefaultStep, "medium": 1.2, "high": 2, "xhigh": 3}
+
+// Types of sessions. One of type realtime makes no responses here, only the transcription of its input.
+const transcriptionSession, realtimeSession = "transcription", "realtime"
+
 // A sessionConfig is what a session.update sets.
 type sessionConfig struct {
 	id          string // of the session
+	kind        string // transcriptionSession or realtimeSession
 	expires     time.Time
 	name        string // of the model, as the client called it
 	model       *modelSlot
 	language    string
+	languages   []string // that the sound may have, if language is empty
+	keywords    []string
 	prompt      string
+	delay       string // a key of delays, or empty
+	encoding    string
 	rate        int
 	manual      bool // no voice activity detection: the client commits
 	turns       live.TurnOptions
+	idleMS      int // silence after which the client is told, and the buffer committed; 0 for none
 	transcriber *live.Transcriber
+	countTokens func(text string) int
 	include     []string
 	ignored     ignoredNames // of the last update
 }
@@ -62,7 +95,8 @@ func (l leases) release() {
 // newConfig returns the configuration of a session before its first update.
 func (s *Server) newConfig(ctx context.Context, id string, m *modelSlot, held leases) (sessionConfig, error) {
 	c := sessionConfig{
-		id: id, expires: time.Now().Add(s.opt.MaxAudio), turns: live.DefaultTurns(), name: m.Name, model: m, rate: 24000,
+		id: id, kind: transcriptionSession, expires: time.Now().Add(s.opt.MaxAudio), turns: live.DefaultTurns(),
+		name: m.Name, model: m, encoding: pcm16, rate: defaultRate(pcm16),
 		language: s.opt.Decoding.Language, prompt: s.opt.Decoding.InitialPrompt,
 	}
 	return c, c.load(ctx, s, held)
@@ -71,10 +105,16 @@ func (s *Server) newConfig(ctx context.Context, id string, m *modelSlot, held le
 // load loads the model of c and makes its transcriber.
 func (c *sessionConfig) load(ctx context.Context, s *Server, held leases) error {
 	m, err := held.acquire(ctx, c.model)
-	if err == nil {
-		c.transcriber, err = live.New(m, c.decoding(s))
+	if err != nil {
+		return err
 	}
-	return err
+	t, err := live.New(m, c.decoding(s))
+	if err != nil {
+		return err
+	}
+	c.countTokens = func(text string) int { return len(m.Tokenizer.Encode(text)) }
+	c.transcriber = t.WithStep(cmp.Or(delays[c.delay], live.DefaultStep))
+	return nil
 }
 
 // A memberSetter sets the value of a member of an update, or returns why it cannot.
@@ -96,11 +136,11 @@ func assign[T any](field func(c *sessionConfig) *T) memberSetter {
 	return decodeInto(func(_ *Server, c *sessionConfig, v T) error { *field(c) = v; return nil })
 }
 
-// mustBe returns the setter of a member that can have only one value.
-func mustBe(want string) memberSetter {
-	return decodeInto(func(_ *Server, _ *sessionConfig, v string) error {
-		if v != want {
-			return fmt.Errorf("got %.80q, want %s", v, want)
+// oneOf returns the setter of a member that has one of some values.
+func oneOf(field func(c *sessionConfig) *string, values ...string) memberSetter {
+	return decodeInto(func(_ *Server, c *sessionConfig, v string) error {
+		if *field(c) = v; !slices.Contains(values, v) {
+			return fmt.Errorf("got %.80q, want %s", v, show.JoinOr(values))
 		}
 		return nil
 	})
@@ -110,11 +150,12 @@ func mustBe(want string) memberSetter {
 const (
 	inTranscription = "session.audio.input.transcription."
 	inDetection     = "session.audio.input.turn_detection."
+	inFormat        = "session.audio.input.format."
 )
 
 // members are the members of an update by their paths.
 var members = map[string]memberSetter{
-	"session.type": mustBe("transcription"),
+	"session.type": oneOf(func(c *sessionConfig) *string { return &c.kind }, transcriptionSession, realtimeSession),
 	"session.include": decodeInto(func(_ *Server, c *sessionConfig, v []string) error {
 		c.include = v
 		for _, value := range v {
@@ -124,8 +165,8 @@ var members = map[string]memberSetter{
 		}
 		return nil
 	}),
-	"session.audio.input.format.type": mustBe("audio/pcm"),
-	"session.audio.input.format.rate": decodeInto(func(_ *Server, c *sessionConfig, v int) error {
+	inFormat + "type": oneOf(func(c *sessionConfig) *string { return &c.encoding }, pcm16, muLaw8, aLaw8),
+	inFormat + "rate": decodeInto(func(_ *Server, c *sessionConfig, v int) error {
 		if c.rate = v; v < minSampleRate || v > maxSampleRate {
 			return fmt.Errorf("got %d, want %d to %d", v, minSampleRate, maxSampleRate)
 		}
@@ -138,33 +179,72 @@ var members = map[string]memberSetter{
 		return nil
 	}),
 	inTranscription + "language": decodeInto(func(_ *Server, c *sessionConfig, v string) error {
-		c.language = languageOf(v)
+		c.language, c.languages = languageOf(v), nil
 		return nil
 	}),
+	inTranscription + "languages": decodeInto(func(_ *Server, c *sessionConfig, v []string) error {
+		for i, one := range v {
+			if v[i] = languageOf(one); v[i] != "" && !tokenizer.IsKnownLanguage(v[i]) {
+				return fmt.Errorf("got %.80q, want codes of languages, such as en", one)
+			}
+		}
+		c.language, c.languages = "", v
+		return nil
+	}),
+	inTranscription + "keywords": decodeInto(func(_ *Server, c *sessionConfig, v []string) error {
+		c.keywords = v
+		if n := len(strings.Join(v, ", ")); n > maxField {
+			return fmt.Errorf("got %d bytes of keywords, want at most %d", n, maxField)
+		}
+		return nil
+	}),
+	inTranscription + "delay": oneOf(func(c *sessionConfig) *string { return &c.delay },
+		"minimal", "low", "medium", "high", "xhigh"),
 	inTranscription + "prompt": decodeInto(func(_ *Server, c *sessionConfig, v string) error {
 		if c.prompt = v; len(v) > maxField {
 			return fmt.Errorf("got %d bytes, want at most %d", len(v), maxField)
 		}
 		return nil
 	}),
-	inDetection + "type":                mustBe("server_vad"), // turn_detection itself may be null
+	inDetection + "type": decodeInto(func(_ *Server, c *sessionConfig, v string) error { // turn_detection may be null
+		switch v {
+		case "server_vad":
+		case "semantic_vad": // the detector hears pauses, not meaning
+			c.ignored.add(inDetection + "type=" + v)
+		default:
+			return fmt.Errorf("got %.80q, want server_vad or semantic_vad", v)
+		}
+		return nil
+	}),
 	inDetection + "threshold":           assign(func(c *sessionConfig) *float64 { return &c.turns.Threshold }),
 	inDetection + "prefix_padding_ms":   assign(func(c *sessionConfig) *int { return &c.turns.PaddingMS }),
 	inDetection + "silence_duration_ms": assign(func(c *sessionConfig) *int { return &c.turns.SilenceMS }),
+	inDetection + "idle_timeout_ms": decodeInto(func(_ *Server, c *sessionConfig, v int) error {
+		if c.idleMS = v; v < minIdleMS || v > maxIdleMS {
+			return fmt.Errorf("got %d, want %d to %d", v, minIdleMS, maxIdleMS)
+		}
+		return nil
+	}),
 }
 
+// OpenAI's limits of idle_timeout_ms.
+const minIdleMS, maxIdleMS = 5000, 30000
+
 // apply sets the member at a path and the members within it. Unknown members are ignored, and listed. A member that is
-// missing or null keeps its value, except that null for turn_detection leaves it to the client to commit.
+// missing or null keeps its value, except that null for turn_detection leaves it to the client to commit, and null for
+// idle_timeout_ms turns it off.
 func (c *sessionConfig) apply(s *Server, at string, value json.RawMessage) *problem {
-	detects := at+"." == inDetection
+	detects, null := at+"." == inDetection, string(value) == "null"
 	if detects {
-		c.manual = string(value) == "null"
+		c.manual = null
 	}
 	var inner map[string]json.RawMessage
 	var err error
 	within := func(path string) bool { return strings.HasPrefix(path, at+".") }
 	switch set := members[at]; {
-	case string(value) == "null":
+	case null && at == inDetection+"idle_timeout_ms":
+		c.idleMS = 0
+	case null:
 	case set != nil:
 		err = set(s, c, value)
 	case !slices.ContainsFunc(slices.Collect(maps.Keys(members)), within):
@@ -172,13 +252,21 @@ func (c *sessionConfig) apply(s *Server, at string, value json.RawMessage) *prob
 	default:
 		err = json.Unmarshal(value, &inner)
 	}
+	if at+"." == inTranscription && isSet(inner["language"]) && inner["languages"] != nil { // as in forms
+		delete(inner, "languages")
+		c.ignored.add(at + ".languages")
+	}
+	encoding := c.encoding
 	for _, name := range slices.Sorted(maps.Keys(inner)) {
 		if p := c.apply(s, at+"."+name, inner[name]); p != nil {
 			return p
 		}
 	}
+	if c.encoding != encoding && inner["rate"] == nil && at+"." == inFormat {
+		c.rate = defaultRate(c.encoding)
+	}
 	if bad := c.turns.Check(); err == nil && detects && bad != nil {
-		return badRequest(at, "%s.%v", at, bad)
+		return turnProblem(at, bad)
 	}
 	if err == nil {
 		return nil
@@ -190,6 +278,24 @@ func (c *sessionConfig) apply(s *Server, at string, value json.RawMessage) *prob
 		return badJSON(err, at)
 	}
 	return badRequest(at, "%s: %v", at, err)
+}
+
+// isSet reports whether a member of an update is a language.
+func isSet(value json.RawMessage) bool {
+	var language string
+	return json.Unmarshal(value, &language) == nil && languageOf(language) != ""
+}
+
+// turnProblem returns the problem with an option of turn detection, whose members are at a path.
+func turnProblem(at string, err error) *problem {
+	option, ok := errors.AsType[*live.OptionError](err)
+	if !ok {
+		return badRequest(at, "%s: %v", at, err)
+	}
+	at += "." + map[string]string{
+		"Threshold": "threshold", "PaddingMS": "prefix_padding_ms", "SilenceMS": "silence_duration_ms",
+	}[option.Field]
+	return badRequest(at, "%s: got %v, want %s", at, option.Value, option.Reason)
 }
 
 // applyUpdate returns c with an update applied.
@@ -217,7 +323,8 @@ func (s *Server) applyUpdate(
 // decoding returns the decoding options of a session.
 func (c sessionConfig) decoding(s *Server) transcribe.Options {
 	d := s.opt.Decoding
-	d.Language, d.InitialPrompt = c.language, c.prompt
+	d.Language, d.InitialPrompt = cmp.Or(c.language, joinLanguages(c.languages)), c.prompt
+	d.Hotwords = withKeywords(d.Hotwords, c.keywords)
 	d.Log = withField(d.Log, "session", c.id)
 	return d
 }
@@ -235,20 +342,62 @@ func (c sessionConfig) detection() any {
 	if c.manual {
 		return nil
 	}
-	return object{"type": "server_vad", "threshold": c.turns.Threshold,
+	d := object{"type": "server_vad", "threshold": c.turns.Threshold,
 		"prefix_padding_ms": c.turns.PaddingMS, "silence_duration_ms": c.turns.SilenceMS}
+	if c.idleMS > 0 {
+		d["idle_timeout_ms"] = c.idleMS
+	}
+	return d
 }
 
 // object returns the session object of events.
 func (c sessionConfig) object() object {
-	return object{
-		"id": c.id, "object": "realtime.transcription_session", "type": "transcription", "expires_at": c.expires.Unix(),
+	transcription := object{"model": c.name, "language": nilIfEmpty(c.language), "prompt": nilIfEmpty(c.prompt)}
+	if c.languages != nil {
+		transcription["languages"] = c.languages
+	}
+	if c.keywords != nil {
+		transcription["keywords"] = c.keywords
+	}
+	if c.delay != "" {
+		transcription["delay"] = c.delay
+	}
+	session := object{
+		"id": c.id, "object": "realtime.transcription_session", "type": c.kind, "expires_at": c.expires.Unix(),
 		"include": append([]string{}, c.include...),
 		"audio": object{"input": object{
-			"format":          object{"type": "audio/pcm", "rate": c.rate},
-			"transcription":   object{"model": c.name, "language": nilIfEmpty(c.language), "prompt": nilIfEmpty(c.prompt)},
+			"format":          object{"type": c.encoding, "rate": c.rate},
+			"transcription":   transcription,
 			"turn_detection":  c.detection(),
 			"noise_reduction": nil,
 		}},
 	}
+	if c.kind == realtimeSession {
+		session["object"], session["output_modalities"] = "realtime.session", []string{"text"}
+	}
+	return session
+}
+
+// bytesPerSample returns the size of a sample of the client's sound.
+func (c sessionConfig) bytesPerSample() int {
+	if c.encoding == pcm16 {
+		return 2
+	}
+	return 1
+}
+
+// decode returns the samples of the client's sound, whose length is a multiple of a sample's.
+func (c sessionConfig) decode(raw []byte) []float32 {
+	pcm := make([]float32, len(raw)/c.bytesPerSample())
+	for i := range pcm {
+		switch c.encoding {
+		case muLaw8:
+			pcm[i] = audio.MuLaw(raw[i])
+		case aLaw8:
+			pcm[i] = audio.ALaw(raw[i])
+		default:
+			pcm[i] = float32(int16(binary.LittleEndian.Uint16(raw[2*i:]))) / 32768
+		}
+	}
+	return pcm
 }

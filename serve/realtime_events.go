@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,7 +49,8 @@ func (x *session) handle(ctx context.Context, m *message) *problem {
 		x.clear()
 	default:
 		return clientError(http.StatusBadRequest, "type", "unknown_event",
-			"type: got %.80q, want session.update, or input_audio_buffer.append, .commit or .clear", m.Type)
+			"type: got %.80q, want session.update, or input_audio_buffer.append, .commit or .clear: "+
+				"this server transcribes, and makes no responses", m.Type)
 	}
 	return nil
 }
@@ -78,6 +78,7 @@ func (x *session) update(ctx context.Context, m *message) *problem {
 	x.config = c
 	x.resetFeed()
 	x.sound.Configure(c.transcriber, c.detector())
+	x.silent = x.sound.Len()
 	answer := object{"session": c.object()}
 	if len(c.ignored) > 0 {
 		answer["ignored"], x.ignored = c.ignored, c.ignored
@@ -96,17 +97,15 @@ func (x *session) append(m *message) *problem {
 		return clientError(http.StatusBadRequest, "audio", "invalid_audio",
 			"audio: want base64, got something else at byte %d", int64(at))
 	}
-	if limit := 2 * maxMessageSeconds * x.config.rate; len(raw) > limit {
+	size := x.config.bytesPerSample()
+	if limit := size * maxMessageSeconds * x.config.rate; len(raw) > limit {
 		return badRequest("audio",
 			"audio: got %d bytes, want at most %d in a message, %d s", len(raw), limit, maxMessageSeconds)
 	}
 	raw = append(x.oddByte, raw...)
-	pcm := make([]float32, len(raw)/2)
-	for i := range pcm {
-		pcm[i] = float32(int16(binary.LittleEndian.Uint16(raw[2*i:]))) / 32768
-	}
-	x.oddByte = slices.Clone(raw[2*len(pcm):])
-	x.addSamples(x.feed.Add(pcm))
+	whole := len(raw) - len(raw)%size
+	x.oddByte = slices.Clone(raw[whole:])
+	x.addSamples(x.feed.Add(x.config.decode(raw[:whole])))
 	return nil
 }
 
@@ -116,6 +115,36 @@ func (x *session) addSamples(pcm []float32) {
 		x.sound.Add(pcm)
 		x.arrivals.add(x.sound.Len())
 	}
+	x.checkIdle()
+}
+
+// checkIdle tells a client that asks for it that there has been no speech for some time. As at OpenAI, the silence
+// becomes an item; its text is empty. The caller holds the lock.
+func (x *session) checkIdle() {
+	limit, now := int64(x.config.idleMS)*audio.SampleRate/1000, x.sound.Len()
+	if limit == 0 || x.config.manual || x.current != nil || now-x.silent < limit {
+		return
+	}
+	x.timeouts++
+	id := fmt.Sprintf("item_%s_silence_%d", x.id[len("sess_"):], x.timeouts)
+	x.send("input_audio_buffer.timeout_triggered", object{
+		"item_id": id, "audio_start_ms": ms(x.silent), "audio_end_ms": ms(now),
+	})
+	seconds := float64(now-x.silent) / audio.SampleRate
+	x.silent = now
+	x.sendItem(id)
+	x.sendTranscription(id, "completed", object{
+		"transcript": "", "languages": []languageCode{}, "language": "", "latency": newLatencyReport(nil),
+		"usage": x.config.usage(seconds, 0),
+	})
+}
+
+// usage returns the usage of some seconds of sound with a text of some tokens, as the model's typed clients expect it.
+func (c sessionConfig) usage(seconds float64, tokens int) any {
+	if usesTokens(c.name) {
+		return newTokenUsage(seconds, 0, tokens)
+	}
+	return object{"type": "duration", "seconds": seconds}
 }
 
 // item returns the id of an utterance.
@@ -140,6 +169,12 @@ func (x *session) utteranceEnded(u *live.Utterance) {
 	if !x.config.manual {
 		x.send("input_audio_buffer.speech_stopped", object{"item_id": id, "audio_end_ms": ms(u.Start + u.Len())})
 	}
+	x.silent = u.Start + u.Len()
+	x.sendItem(id)
+}
+
+// sendItem sends the events that the buffer has become an item. The caller holds the lock.
+func (x *session) sendItem(id string) {
 	previous := nilIfEmpty(x.previous)
 	x.previous = id
 	x.send("input_audio_buffer.committed", object{"item_id": id, "previous_item_id": previous})
@@ -171,7 +206,7 @@ func (x *session) commit() {
 func (x *session) clear() {
 	x.resetFeed()
 	x.sound.Clear()
-	x.current = nil
+	x.current, x.silent = nil, x.sound.Len()
 	x.send("input_audio_buffer.cleared", object{})
 }
 
@@ -188,8 +223,9 @@ func (x *session) transcribe(ctx context.Context) {
 
 // transcribeUtterance makes passes over an utterance until it has ended.
 func (x *session) transcribeUtterance(ctx context.Context, u *live.Utterance) {
-	var delays []time.Duration // of the words of u
-	text, language, last := "", "", false
+	var delays []time.Duration     // of the words of u
+	var sentence []transcript.Word // those of a sentence that has not ended
+	text, language, last, segments := "", "", false, 0
 	for r, err := range u.Passes(ctx, x.s.queue.liveTurn) {
 		switch last = r.Last; {
 		case ctx.Err() != nil:
@@ -197,10 +233,15 @@ func (x *session) transcribeUtterance(ctx context.Context, u *live.Utterance) {
 		case err != nil:
 			x.fail(u, err)
 			return
-		case live.IsLate(r.Elapsed) && !last:
+		case u.IsLate(r.Elapsed) && !last:
 			x.reportLate()
 		}
 		text += x.sendText(u, text, r)
+		sentence = append(sentence, inSession(r)...)
+		for n := live.SentenceLength(sentence, r.Last); n > 0; n = live.SentenceLength(sentence, r.Last) {
+			x.sendSegment(u, segments, sentence[:n])
+			sentence, segments = sentence[n:], segments+1
+		}
 		language = r.Language
 		delays = append(delays, x.delays(r)...)
 		x.s.metrics.addStats(r.Stats)
@@ -210,16 +251,40 @@ func (x *session) transcribeUtterance(ctx context.Context, u *live.Utterance) {
 	}
 	seconds := float64(u.Len()) / audio.SampleRate
 	x.s.metrics.audio.Add(seconds)
+	languages := []languageCode{}
+	if text != "" && language != "" {
+		languages = append(languages, languageCode{language})
+	}
+	x.mu.Lock()
+	c := x.config
+	x.mu.Unlock()
 	x.sendItemEvent(u, "completed", object{
-		"transcript": text, "usage": object{"type": "duration", "seconds": seconds},
-		"latency": newLatencyReport(delays), "language": languageName(language),
+		"transcript": text, "usage": c.usage(seconds, c.countTokens(text)),
+		"latency": newLatencyReport(delays), "language": languageName(language), "languages": languages,
 	})
 }
 
 // sendItemEvent sends an event about the text of an utterance.
 func (x *session) sendItemEvent(u *live.Utterance, kind string, event object) {
-	event["item_id"], event["content_index"] = x.item(u), 0
+	x.sendTranscription(x.item(u), kind, event)
+}
+
+// sendTranscription sends an event about the text of an item.
+func (x *session) sendTranscription(item, kind string, event object) {
+	event["item_id"], event["content_index"] = item, 0
 	x.send("conversation.item.input_audio_transcription."+kind, event)
+}
+
+// sendSegment sends a sentence with its times in the session. OpenAI requires a speaker; it is not known here.
+func (x *session) sendSegment(u *live.Utterance, number int, words []transcript.Word) {
+	text := ""
+	for _, w := range words {
+		text += w.Word
+	}
+	x.sendItemEvent(u, "segment", object{
+		"id": fmt.Sprintf("seg_%s_%d", x.item(u), number), "text": tokenizer.Strip(text), "speaker": "",
+		"start": transcript.RoundTime(words[0].Start), "end": transcript.RoundTime(words[len(words)-1].End),
+	})
 }
 
 // reportLate counts a pass that took longer than the sound between two passes. The log has it once per session.
@@ -260,7 +325,7 @@ func (x *session) sendText(u *live.Utterance, text string, r live.Result) (delta
 	if delta != "" {
 		e := object{"delta": delta}
 		if slices.Contains(include, withWords) {
-			e["words"] = sessionWords(r)
+			e["words"] = wordsOf(transcript.Segment{Words: inSession(r)})
 		}
 		x.sendItemEvent(u, "delta", e)
 	}
@@ -270,11 +335,11 @@ func (x *session) sendText(u *live.Utterance, text string, r live.Result) (delta
 	return delta
 }
 
-// sessionWords returns confirmed words with their times in the session.
-func sessionWords(r live.Result) []word {
-	list := wordsOf(transcript.Segment{Words: r.Confirmed})
-	for i := range list {
-		list[i].Start, list[i].End = transcript.RoundTime(list[i].Start+r.Start), transcript.RoundTime(list[i].End+r.Start)
+// inSession returns confirmed words with their times in the session.
+func inSession(r live.Result) (list []transcript.Word) {
+	for _, w := range r.Confirmed {
+		w.Start, w.End = w.Start+r.Start, w.End+r.Start
+		list = append(list, w)
 	}
 	return list
 }

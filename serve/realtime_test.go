@@ -50,9 +50,16 @@ type event struct {
 	Stop       int64 `json:"audio_end_ms"`
 	Latency    latencyReport
 	Ignored    []string
-	Usage      struct{ Seconds float64 }
-	Session    map[string]any
-	Error      struct {
+	Languages  []languageCode
+	Usage      struct {
+		Type    string
+		Seconds float64
+		Input   int `json:"input_tokens"`
+		Output  int `json:"output_tokens"`
+		Total   int `json:"total_tokens"`
+	}
+	Session map[string]any
+	Error   struct {
 		Type, Code, Message, Param string
 		EventID                    string `json:"event_id"`
 	}
@@ -283,23 +290,30 @@ func TestBadEvents(t *testing.T) {
 			"got JSON of type string, want an object"},
 		{`{"type":"session.update","session":{"audio":{"input":{"format":{"type":"audio/pcm","rate":16000.5}}}}}`,
 			"session.audio.input.format.rate", "got JSON of type number, want a whole number"},
-		{`{"type":"session.update","session":{"type":"realtime"}}`, "session.type", "want transcription"},
-		{input(`"format":{"type":"audio/pcmu"}`), "session.audio.input.format.type", "want audio/pcm"},
+		{`{"type":"session.update","session":{"type":"response"}}`, "session.type", "want transcription or realtime"},
+		{input(`"format":{"type":"audio/opus"}`), "session.audio.input.format.type", "want audio/pcm, audio/pcmu or audio/pcma"},
 		{input(`"format":{"type":"audio/pcm","rate":7999}`), "session.audio.input.format.rate",
 			"got 7999, want 8000 to 96000"},
-		{input(`"transcription":{"model":"gpt-live-transcribe"}`), "session.audio.input.transcription.model",
+		{input(`"transcription":{"delay":"none"}`), "session.audio.input.transcription.delay", "want minimal, low"},
+		{input(`"transcription":{"languages":["en","klingon"]}`), "session.audio.input.transcription.languages",
+			"codes of languages"},
+		{input(`"transcription":{"keywords":["` + strings.Repeat("x", maxField+1) + `"]}`),
+			"session.audio.input.transcription.keywords", "bytes of keywords"},
+		{input(`"turn_detection":{"type":"server_vad","idle_timeout_ms":4999}`),
+			"session.audio.input.turn_detection.idle_timeout_ms", "want 5000 to 30000"},
+		{input(`"transcription":{"model":"gpt-9-transcribe"}`), "session.audio.input.transcription.model",
 			"does not exist"},
 		{input(`"transcription":{"language":"klingon"}`), "session.audio.input.transcription.language", "does not know it"},
-		{input(`"turn_detection":{"type":"semantic_vad"}`), "session.audio.input.turn_detection.type", "want server_vad"},
-		{input(`"turn_detection":{"type":"server_vad","threshold":7}`), "session.audio.input.turn_detection",
+		{input(`"turn_detection":{"type":"wake_word"}`), "session.audio.input.turn_detection.type", "want server_vad"},
+		{input(`"turn_detection":{"type":"server_vad","threshold":7}`), "session.audio.input.turn_detection.threshold",
 			"session.audio.input.turn_detection.threshold: got 7"},
-		{input(`"turn_detection":{"type":"server_vad","silence_duration_ms":-5}`), "session.audio.input.turn_detection",
+		{input(`"turn_detection":{"type":"server_vad","silence_duration_ms":-5}`), "session.audio.input.turn_detection.silence_duration_ms",
 			"silence_duration_ms"},
-		{input(`"turn_detection":{"type":"server_vad","silence_duration_ms":0}`), "session.audio.input.turn_detection",
+		{input(`"turn_detection":{"type":"server_vad","silence_duration_ms":0}`), "session.audio.input.turn_detection.silence_duration_ms",
 			"got 0, want 32 to 30000"},
-		{input(`"turn_detection":{"type":"server_vad","threshold":0}`), "session.audio.input.turn_detection",
+		{input(`"turn_detection":{"type":"server_vad","threshold":0}`), "session.audio.input.turn_detection.threshold",
 			"threshold: got 0"},
-		{input(`"turn_detection":{"type":"server_vad","prefix_padding_ms":-1}`), "session.audio.input.turn_detection",
+		{input(`"turn_detection":{"type":"server_vad","prefix_padding_ms":-1}`), "session.audio.input.turn_detection.prefix_padding_ms",
 			"padding_ms: got -1"},
 		{input(`"transcription":{"prompt":"` + strings.Repeat("x", maxField+1) + `"}`),
 			"session.audio.input.transcription.prompt", "at most 65536"},
@@ -610,10 +624,11 @@ func TestSessionIgnored(t *testing.T) {
 	c := call(t, h, "", nil)
 	c.send(`{"type":"session.update","session":{"type":"transcription",
 		"include":["item.input_audio_transcription.logprobs","item.input_audio_transcription.words"],"audio":{"input":{
-		"noise_reduction":{"type":"near_field"},"transcription":{"language":"en","delay":"low"},
-		"turn_detection":{"type":"server_vad","idle_timeout_ms":null}},"output":{"voice":"alloy"}}}}`)
-	want := []string{"session.audio.input.noise_reduction", "session.audio.input.transcription.delay",
-		"session.audio.output", "session.include=item.input_audio_transcription.logprobs"}
+		"noise_reduction":{"type":"near_field"},"transcription":{"language":"en","speed":"low","languages":["en"]},
+		"turn_detection":{"type":"semantic_vad","eagerness":"low","idle_timeout_ms":null}},"output":{"voice":"alloy"}}}}`)
+	want := []string{"session.audio.input.noise_reduction", "session.audio.input.transcription.languages",
+		"session.audio.input.transcription.speed", "session.audio.input.turn_detection.eagerness",
+		"session.audio.input.turn_detection.type=semantic_vad", "session.audio.output", "session.include=item.input_audio_transcription.logprobs"}
 	if e := c.until("session.updated"); !slices.Equal(e.Ignored, want) {
 		t.Errorf("got %q, want %q", e.Ignored, want)
 	}

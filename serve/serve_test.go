@@ -207,7 +207,7 @@ func TestFormats(t *testing.T) {
 	tests := []struct {
 		format, kind, body string
 	}{
-		{"", "application/json", fmt.Sprintf(`{"text":%q,"usage":{"type":"duration","seconds":10}}`+"\n", text)},
+		{"", "application/json", fmt.Sprintf(`{"text":%q,"languages":[{"code":"en"}],"usage":{"type":"duration","seconds":10}}`+"\n", text)},
 		{"text", "text/plain; charset=utf-8", text + "\n"},
 		{"srt", "text/plain; charset=utf-8", srt.String()},
 		{"vtt", "text/vtt; charset=utf-8", vtt.String()},
@@ -458,7 +458,12 @@ func TestRefused(t *testing.T) {
 		{"words as text", []field{wav(t), {"timestamp_granularities[]", "word"}}, 400, "timestamp_granularities[]",
 			"verbose_json"},
 		{"progress of srt", []field{wav(t), {"stream", "true"}, {"response_format", "srt"}, {"include[]", withProgress}},
-			400, "include[]", "json or text"},
+			400, "response_format", "json or text"},
+		{"progress without a stream", []field{wav(t), {"include[]", withProgress}}, 400, "include[]", "stream=true"},
+		{"a language among several", []field{wav(t), {"languages[]", "en"}, {"languages[]", "klingon"}}, 400, "languages[]",
+			"codes of languages"},
+		{"keywords without end", []field{wav(t), {"keywords[]", strings.Repeat("x", maxField)}, {"keywords[]", "y"}}, 400,
+			"keywords[]", "bytes of keywords"},
 		{"a language it does not know", []field{wav(t), {"language", "klingon"}}, 400, "language", "does not know it"},
 		{"not sound", []field{{"file", "this is text, and no sound at all"}}, 400, "file", "cannot be read as sound"},
 		{"nothing", []field{{"file", ""}}, 400, "file", "cannot be read as sound"},
@@ -490,8 +495,8 @@ func checkProblem(t *testing.T, r *http.Response, body string, status int, param
 	t.Helper()
 	var e struct {
 		Error struct {
-			Message, Type string
-			Param         *string
+			Message, Type, Code string
+			Param               *string
 		}
 	}
 	if err := json.Unmarshal([]byte(body), &e); err != nil {
@@ -503,6 +508,9 @@ func checkProblem(t *testing.T, r *http.Response, body string, status int, param
 	}
 	if r.StatusCode != status || got != param || !strings.Contains(e.Error.Message, text) || e.Error.Type == "" {
 		t.Errorf("%s, %q: %s\nwant %d, %q, …%s…", r.Status, got, body, status, param, text)
+	}
+	if status < 500 && e.Error.Code == "" {
+		t.Errorf("the error has no code: %s", body)
 	}
 	if strings.Contains(body, os.TempDir()) {
 		t.Errorf("the answer names a file of the server: %s", body)

@@ -141,10 +141,6 @@ func (s *Server) endWithError(w http.ResponseWriter, r *http.Request, a *answer,
 
 // checkCombinations reports fields that exclude each other, or that the model cannot serve.
 func (q *request) checkCombinations(assisted bool) error {
-	if q.stream && q.format != "json" && q.format != "text" { // as OpenAI does for whisper-1
-		q.stream = false
-		q.ignored.add("stream=true")
-	}
 	switch whole := q.format == "verbose_json" || q.stream; {
 	case q.decoding.TokenOrigins && !assisted:
 		return badRequest("include[]", "%s needs an assistant: this server was started without one.", withAccepted)
@@ -152,7 +148,9 @@ func (q *request) checkCombinations(assisted bool) error {
 		return badRequest("include[]",
 			"%s needs response_format verbose_json, or stream=true; got %s.", withAccepted, q.format)
 	case q.progress && !q.stream:
-		return badRequest("include[]", "%s needs stream=true, and response_format json or text.", withProgress)
+		return badRequest("include[]", "%s needs stream=true.", withProgress)
+	case q.stream && q.format != "json" && q.format != "text": // a client that waits for events would get none
+		return badRequest("response_format", "stream=true needs response_format json or text, got %s.", q.format)
 	case q.logProbs && q.format != "json": // as at OpenAI
 		return badRequest("include[]", "%s needs response_format json, got %s.", withLogProbs, q.format)
 	case q.words && !whole:
@@ -179,7 +177,7 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request, err error) (p *
 	switch p = s.requestProblem(err, ""); {
 	case p != nil:
 	case errors.Is(err, audio.ErrTooLong):
-		p = clientError(http.StatusRequestEntityTooLarge, "file", "",
+		p = clientError(http.StatusRequestEntityTooLarge, "file", "audio_too_long",
 			"The audio is longer than %s, which is the limit of this server.", span(s.opt.MaxAudio))
 	case errors.Is(err, context.DeadlineExceeded):
 		p = serverError(http.StatusServiceUnavailable,

@@ -48,7 +48,7 @@ func (s *spool) create(limit int64) (*spoolFile, error) {
 func (f *spoolFile) Write(b []byte) (int, error) {
 	n := int64(len(b))
 	if f.size+n > f.limit {
-		return 0, clientError(http.StatusRequestEntityTooLarge, "file", "",
+		return 0, clientError(http.StatusRequestEntityTooLarge, "file", "file_too_large",
 			"The file has more than %d bytes, which is the limit of this server.", f.limit)
 	}
 	f.size += n
@@ -97,16 +97,16 @@ func (u *uploadBody) Read(b []byte) (int, error) {
 	case u.bytes > u.limit:
 		return 0, u.tooLarge()
 	case errors.Is(err, os.ErrDeadlineExceeded) && !time.Now().Before(u.end):
-		err = clientError(http.StatusRequestTimeout, "", "",
+		err = clientError(http.StatusRequestTimeout, "", "request_timeout",
 			"The upload took longer than %s, which is the limit of this server.", span(u.timeout))
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		err = clientError(http.StatusRequestTimeout, "", "", "No data came for %s.", span(u.stall))
+		err = clientError(http.StatusRequestTimeout, "", "request_timeout", "No data came for %s.", span(u.stall))
 	}
 	return n, err
 }
 
 func (u *uploadBody) tooLarge() *problem {
-	return clientError(http.StatusRequestEntityTooLarge, "", "",
+	return clientError(http.StatusRequestEntityTooLarge, "", "file_too_large",
 		"The form has more than %d bytes, which is the limit of this server.", u.limit)
 }
 

@@ -135,7 +135,7 @@ func (s *tally) stream(ctx context.Context, by *live.Transcriber, pcm []float32)
 		return "", err
 	}
 	s.audio += seconds(int64(len(pcm)))
-	p := &playback{sum: s, rest: append(pcm, make([]float32, (2+*pause/1000)*audio.SampleRate)...), sound: live.NewStream(by, &o), due: live.SamplesBeforeNextPass(0)}
+	p := &playback{sum: s, rest: append(pcm, make([]float32, (2+*pause/1000)*audio.SampleRate)...), sound: live.NewStream(by, &o), due: int64(live.DefaultStep * audio.SampleRate)}
 	p.sound.OnBegin = func(u *live.Utterance) { p.queue = append(p.queue, &utterance{Utterance: u}) }
 	p.sound.OnEnd = func(*live.Utterance) { p.queue[len(p.queue)-1].ended = true }
 	for len(p.rest) > 0 || len(p.queue) > 0 {
@@ -197,7 +197,7 @@ func (p *playback) pass(ctx context.Context) error {
 	if *fixed > 0 {
 		took = *fixed
 	}
-	p.due = live.SamplesBeforeNextPass(time.Duration(took * float64(time.Second)))
+	p.due = g.SamplesBeforeNextPass(time.Duration(took * float64(time.Second)))
 	heard := p.now
 	p.now += took
 	p.sum.passes = append(p.sum.passes, took)

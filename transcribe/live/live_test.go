@@ -261,7 +261,7 @@ func TestEar(t *testing.T) {
 		}
 	})
 	for _, o := range []TurnOptions{{1, 300, 500}, {0, 300, 500}, {-1, 300, 500}, {0.5, 300, 0}, {0.5, 300, 1}, {0.5, 300, 1 << 20}, {0.5, 1 << 20, 500}, {0.5, -1, 500}} {
-		if o.Check() == nil {
+		if _, ok := errors.AsType[*OptionError](o.Check()); !ok {
 			t.Errorf("%+v is accepted", o)
 		}
 	}
@@ -377,9 +377,16 @@ func TestBehind(t *testing.T) {
 		turn   time.Duration
 		behind bool
 		due    float64 // s
-	}{{0, false, minNewSound}, {500 * time.Millisecond, false, minNewSound}, {2 * time.Second, true, 2.5}, {8 * time.Second, true, 10}} {
-		if got := SamplesBeforeNextPass(tt.turn); got != int64(tt.due*audio.SampleRate) || IsLate(tt.turn) != tt.behind {
-			t.Errorf("a turn of %v: %d samples, behind %t", tt.turn, got, IsLate(tt.turn))
+		step   float64
+	}{
+		{0, false, DefaultStep, DefaultStep}, {500 * time.Millisecond, false, DefaultStep, DefaultStep},
+		{2 * time.Second, true, 2.5, DefaultStep}, {8 * time.Second, true, 10, DefaultStep},
+		{500 * time.Millisecond, true, 0.625, 0.4}, {2 * time.Second, false, 3, 3},
+	} {
+		t0 := (&Transcriber{}).WithStep(tt.step)
+		u := t0.utterance(NewStream(t0, nil), 0)
+		if got := u.SamplesBeforeNextPass(tt.turn); got != int64(tt.due*audio.SampleRate) || u.IsLate(tt.turn) != tt.behind {
+			t.Errorf("step %v, a turn of %v: %d samples, behind %t", tt.step, tt.turn, got, u.IsLate(tt.turn))
 		}
 	}
 	for seconds, want := range map[int]int{1: 600, 6: 600, 7: 650, 20: 1300} {

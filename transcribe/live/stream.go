@@ -24,15 +24,26 @@ type TurnOptions struct {
 // DefaultTurns returns OpenAI's defaults.
 func DefaultTurns() TurnOptions { return TurnOptions{Threshold: 0.5, PaddingMS: 300, SilenceMS: 500} }
 
-// Check reports the first invalid field of o.
+// An OptionError reports a field of TurnOptions that cannot be used.
+type OptionError struct {
+	Field  string
+	Value  any
+	Reason string // what is wanted
+}
+
+func (e *OptionError) Error() string {
+	return fmt.Sprintf("live: option %s: got %v, want %s", e.Field, e.Value, e.Reason)
+}
+
+// Check returns an [OptionError] for the first invalid field of o.
 func (o TurnOptions) Check() error {
 	switch {
 	case !(o.Threshold > 0 && o.Threshold < 1):
-		return fmt.Errorf("threshold: got %v, want more than 0 and less than 1", o.Threshold)
+		return &OptionError{"Threshold", o.Threshold, "more than 0 and less than 1"}
 	case o.PaddingMS < 0 || o.PaddingMS > 5000:
-		return fmt.Errorf("prefix_padding_ms: got %d, want 0 to 5000", o.PaddingMS)
+		return &OptionError{"PaddingMS", o.PaddingMS, "0 to 5000"}
 	case o.SilenceMS < 32 || o.SilenceMS > 30000:
-		return fmt.Errorf("silence_duration_ms: got %d, want 32 to 30000", o.SilenceMS)
+		return &OptionError{"SilenceMS", o.SilenceMS, "32 to 30000"}
 	}
 	return nil
 }

@@ -51,3 +51,19 @@ func TestCloseTwice(t *testing.T) {
 		t.Error("an utterance that nobody began")
 	}
 }
+
+// TestSentenceLength: a sentence ends with its mark, or with the utterance.
+func TestSentenceLength(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		last bool
+		want int
+	}{
+		{"and so", false, 0}, {"and so", true, 2}, {"And so. My", false, 2}, {"", true, 0}, {"そうです。", false, 1},
+		{"a 3.5 or 5.10 of", false, 0}, {"he \"said.\" Then", false, 2},
+	} {
+		if got := SentenceLength(said(tt.text, 0), tt.last); got != tt.want {
+			t.Errorf("%q, last %v: %d, want %d", tt.text, tt.last, got, tt.want)
+		}
+	}
+}

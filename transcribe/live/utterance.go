@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"math"
@@ -30,9 +31,6 @@ const (
 	encoderMargin = 6.0
 	minEncoder    = 12.0
 
-	// A pass waits for this much new sound.
-	minNewSound = 0.7
-
 	contextBytes   = 200  // bytes of earlier text in the prompt of a pass
 	maxPromptBytes = 4096 // bytes: the model sees 223 tokens of a prompt
 )
@@ -61,8 +59,9 @@ type Utterance struct {
 	Start  int64 // its first sample in the stream
 
 	run      pass
-	prompt   string // the user's
-	language string // given, or detected in a pass that confirmed words
+	step     float64 // seconds of new sound that a pass waits for
+	prompt   string  // the user's
+	language string  // given, or detected in a pass that confirmed words
 
 	stream      *Stream
 	ended       chan struct{} // closed when no more sound follows
@@ -83,7 +82,11 @@ type Utterance struct {
 type Transcriber struct {
 	files *transcribe.Transcriber
 	opt   transcribe.Options
+	step  float64 // 0 means DefaultStep
 }
+
+// DefaultStep is how many seconds of new sound a pass waits for.
+const DefaultStep = 0.7
 
 // New returns a Transcriber. It ignores the options that make sense only for files (Spans, VAD,
 // Chunked, Prefix, TokenOrigins, Translate), and those for windows after the first, since a pass has
@@ -98,7 +101,13 @@ func New(m *transcribe.Model, o transcribe.Options) (*Transcriber, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Transcriber{files, o}, nil
+	return &Transcriber{files: files, opt: o}, nil
+}
+
+// WithStep returns a Transcriber whose passes wait for some seconds of new sound. With a longer step, words come later,
+// cost less, and are more often right, since the second of two passes that agree has heard more.
+func (t *Transcriber) WithStep(seconds float64) *Transcriber {
+	return &Transcriber{t.files, t.opt, seconds}
 }
 
 // utterance returns a new utterance of a stream that begins at sample start.
@@ -122,7 +131,7 @@ func (t *Transcriber) utterance(s *Stream, start int64) *Utterance {
 		return tr, by.DraftFrom(tr), nil
 	}
 	return &Utterance{
-		Number: s.utterances, Start: start, run: run, prompt: t.opt.InitialPrompt, language: t.opt.Language,
+		Number: s.utterances, Start: start, run: run, step: cmp.Or(t.step, DefaultStep), prompt: t.opt.InitialPrompt, language: t.opt.Language,
 		stream: s, ended: make(chan struct{}),
 	}
 }
@@ -135,13 +144,13 @@ func encoderPositions(samples int) int {
 
 // SamplesBeforeNextPass returns how many new samples the next pass waits for, given the time of the
 // last one. A slow machine makes fewer passes and keeps some time to spare.
-func SamplesBeforeNextPass(elapsed time.Duration) int64 {
-	return int64(max(minNewSound, 1.25*elapsed.Seconds()) * audio.SampleRate)
+func (u *Utterance) SamplesBeforeNextPass(elapsed time.Duration) int64 {
+	return int64(max(u.step, 1.25*elapsed.Seconds()) * audio.SampleRate)
 }
 
 // IsLate reports whether a pass took longer than the sound it waited for, so that live text comes
 // later than on a faster machine.
-func IsLate(elapsed time.Duration) bool { return elapsed.Seconds() > minNewSound }
+func (u *Utterance) IsLate(elapsed time.Duration) bool { return elapsed.Seconds() > u.step }
 
 // Add appends mono samples at audio.SampleRate.
 func (u *Utterance) Add(pcm []float32) {
@@ -205,7 +214,7 @@ func (u *Utterance) Passes(
 	return func(yield func(Result, error) bool) {
 		defer func() { u.markTranscribed(u.Len()) }() // nothing waits for a pass any longer
 		for r := (Result{}); !r.Last; {
-			err := u.wait(ctx, SamplesBeforeNextPass(r.Elapsed))
+			err := u.wait(ctx, u.SamplesBeforeNextPass(r.Elapsed))
 			if err == nil && !u.discarded.Load() {
 				r, err = u.passWhenAllowed(ctx, turn)
 			}
@@ -263,6 +272,20 @@ func (u *Utterance) markTranscribed(n int64) {
 	u.stream.pending.Add(u.transcribed - n)
 	u.transcribed = n
 	signal(u.stream.transcribed)
+}
+
+// SentenceLength returns the number of words in the sentence that the words begin with. The last words of an
+// utterance are one; otherwise it is 0 until the sentence ends.
+func SentenceLength(words []transcript.Word, last bool) int {
+	for i, w := range words {
+		if bare := strings.TrimRight(w.Word, "\"')”’»"); strings.TrimRight(bare, ".?!。？！") != bare {
+			return i + 1
+		}
+	}
+	if last {
+		return len(words)
+	}
+	return 0
 }
 
 // shiftTimes returns the cues with all times shifted, in seconds. Cues that would end before

@@ -184,7 +184,7 @@ func (l *listenCommand) write(
 		if l.drawn {
 			err = s.show(r.Confirmed, r.Tentative, r.Last)
 		}
-		for n := sentence(l.words, r.Last); n > 0 && err == nil; n = sentence(l.words, r.Last) {
+		for n := live.SentenceLength(l.words, r.Last); n > 0 && err == nil; n = live.SentenceLength(l.words, r.Last) {
 			err = l.phrase(l.words[:n], format)
 			l.words = l.words[n:]
 		}
@@ -201,20 +201,6 @@ func (l *listenCommand) write(
 		err = transcript.Write(l.Out, format, &l.tr)
 	}
 	return cmp.Or(failed, cannotWrite(err))
-}
-
-// sentence returns the length of the sentence that the words begin with. The last words of an
-// utterance are one; otherwise it is 0 until the sentence ends.
-func sentence(words []transcript.Word, last bool) int {
-	for i, w := range words {
-		if bare := strings.TrimRight(w.Word, "\"')”’»"); strings.TrimRight(bare, ".?!。？！") != bare {
-			return i + 1
-		}
-	}
-	if last {
-		return len(words)
-	}
-	return 0
 }
 
 // phrase writes confirmed words as a segment.

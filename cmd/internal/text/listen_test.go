@@ -49,22 +49,6 @@ func TestScreen(t *testing.T) {
 	}
 }
 
-// TestSentence: a line ends where a sentence or an utterance does.
-func TestSentence(t *testing.T) {
-	for _, tt := range []struct {
-		text string
-		last bool
-		want int
-	}{
-		{"and so", false, 0}, {"and so", true, 2}, {"And so. My", false, 2}, {"", true, 0}, {"そうです。", false, 1},
-		{"a 3.5 or 5.10 of", false, 0}, {"he \"said.\" Then", false, 2},
-	} {
-		if got := sentence(wordsOf(tt.text), tt.last); got != tt.want {
-			t.Errorf("%q, last %v: %d, want %d", tt.text, tt.last, got, tt.want)
-		}
-	}
-}
-
 // TestRates: an impossible rate is refused as wrong usage, before a model is loaded; a second at any
 // other rate remains a second.
 func TestRates(t *testing.T) {

@@ -1,0 +1,144 @@
+package serve
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"verity/audio"
+)
+
+// update2026 is what a client of the API of 2026 may send: every member is understood.
+const update2026 = `{"type":"session.update","session":{"type":%q,"audio":{"input":{"format":{"type":%q},
+	"transcription":{"model":"gpt-live-transcribe","languages":["en"],"keywords":["seven"],"prompt":"digits",
+	"delay":"minimal"},"turn_detection":null}}}}`
+
+// TestUpdate2026: the models, members and types of sessions of 2026 are understood, and the events have what the typed
+// clients expect.
+func TestUpdate2026(t *testing.T) {
+	h, s := newServer(t, Options{})
+	for _, tt := range []struct{ query, kind, encoding string }{
+		{"?intent=transcription", "transcription", "audio/pcm"},
+		{"?model=gpt-realtime-whisper", "transcription", "audio/pcmu"},
+		{"?model=gpt-realtime-2", "realtime", "audio/pcma"},
+	} {
+		c := call(t, h, tt.query, nil)
+		c.send(fmt.Sprintf(update2026, tt.kind, tt.encoding))
+		e := c.until("session.updated")
+		input, _ := json.Marshal(e.Session["audio"].(map[string]any)["input"])
+		rate := defaultRate(tt.encoding)
+		for _, want := range []string{
+			`"model":"gpt-live-transcribe"`, `"languages":["en"]`, `"keywords":["seven"]`, `"delay":"minimal"`,
+			fmt.Sprintf(`"rate":%d,"type":%q`, rate, tt.encoding),
+		} {
+			if !strings.Contains(string(input), want) {
+				t.Errorf("%s: the session is %s, want %s", tt.query, input, want)
+			}
+		}
+		if e.Session["type"] != tt.kind || e.Ignored != nil {
+			t.Errorf("%s: type %v, ignored %q", tt.query, e.Session["type"], e.Ignored)
+		}
+		c.send(fmt.Sprintf(`{"type":"input_audio_buffer.append","audio":%q}`, encodedDigits(t, tt.encoding)))
+		c.send(`{"type":"input_audio_buffer.commit"}`)
+		last := c.until(done)
+		u := last.Usage
+		if u.Type != "tokens" || u.Input < 450 || u.Input > 550 || u.Output == 0 || u.Total != u.Input+u.Output ||
+			!slices.Equal(last.Languages, []languageCode{{"en"}}) {
+			t.Errorf("%s: usage %+v, languages %v", tt.query, u, last.Languages)
+		}
+		text := ""
+		for _, e := range c.seen {
+			if e.Type == "conversation.item.input_audio_transcription.segment" {
+				if text += " " + e.Text; e.ItemID != last.ItemID {
+					t.Errorf("a segment of item %s, want %s", e.ItemID, last.ItemID)
+				}
+			}
+		}
+		if strings.TrimSpace(text) != last.Transcript || len(strings.Fields(text)) < 5 {
+			t.Errorf("%s: segments %q, completed %q", tt.query, text, last.Transcript)
+		}
+		c.conn.Close(websocket.StatusNormalClosure, "")
+	}
+	settle(t, s)
+}
+
+// encodedDigits returns the sound as a client sends it: at 24 kHz, or as telephone sound at 8 kHz. Upsampling repeats
+// samples and downsampling drops them, which is good enough for the text of the digits.
+func encodedDigits(t *testing.T, encoding string) string {
+	var raw []byte
+	pcm := digitsPCM(t)
+	for i := 0; i+1 < len(pcm); i += 2 { // 16 kHz
+		v := int16((pcm[i] + pcm[i+1]) / 2 * 32767)
+		switch encoding {
+		case muLaw8, aLaw8:
+			raw = append(raw, nearest(encoding, float32(v)/32768))
+		default: // three samples for two
+			for range 3 {
+				raw = append(raw, byte(v), byte(v>>8))
+			}
+		}
+	}
+	return base64.StdEncoding.EncodeToString(raw)
+}
+
+// nearest returns the byte of G.711 whose sample is nearest to x.
+func nearest(encoding string, x float32) (best byte) {
+	decode := audio.MuLaw
+	if encoding == aLaw8 {
+		decode = audio.ALaw
+	}
+	for b := range 256 {
+		if abs(decode(byte(b))-x) < abs(decode(best)-x) {
+			best = byte(b)
+		}
+	}
+	return best
+}
+
+func abs(x float32) float32 { return max(x, -x) }
+
+// TestEncodingChanges: the rate that belongs to an encoding follows it, unless the client names another.
+func TestEncodingChanges(t *testing.T) {
+	_, s := newServer(t, Options{})
+	c := sessionConfig{encoding: pcm16, rate: 24000}
+	c.turns.Threshold, c.turns.SilenceMS = 0.5, 500
+	for _, tt := range []struct {
+		format string
+		rate   int
+	}{
+		{`{"type":"audio/pcm","rate":16000}`, 16000}, {`{"type":"audio/pcmu"}`, 8000}, {`{"type":"audio/pcma"}`, 8000},
+		{`{"type":"audio/pcm"}`, 24000}, {`{"rate":16000,"type":"audio/pcmu"}`, 16000}, {`{"rate":8000}`, 8000},
+	} {
+		if p := c.apply(s, "session.audio.input.format", []byte(tt.format)); p != nil || c.rate != tt.rate {
+			t.Errorf("%s: %v, %d Hz, want %d", tt.format, p, c.rate, tt.rate)
+		}
+	}
+}
+
+// TestIdleTimeout: a client that asks for it is told of silence after each such time, with an empty item.
+func TestIdleTimeout(t *testing.T) {
+	h, s := newServer(t, Options{})
+	c := call(t, h, "", nil)
+	c.send(`{"type":"session.update","session":{"audio":{"input":{"format":{"type":"audio/pcm","rate":16000},
+		"turn_detection":{"type":"server_vad","idle_timeout_ms":5000}}}}}`)
+	c.until("session.updated")
+	for range 11 {
+		c.send(appending(make([]float32, audio.SampleRate)))
+	}
+	for i := range 2 {
+		e := c.until("input_audio_buffer.timeout_triggered")
+		if e.Start/100 != int64(50*i) || e.Stop/100 != int64(50*(i+1)) { // the detector reads in steps of 32 ms
+			t.Errorf("timeout %d from %d to %d ms", i, e.Start, e.Stop)
+		}
+		if end := c.until(done); end.ItemID != e.ItemID || end.Transcript != "" || end.Usage.Seconds < 4.9 {
+			t.Errorf("the item of the silence %s: %+v", e.ItemID, end)
+		}
+	}
+	c.conn.Close(websocket.StatusNormalClosure, "")
+	settle(t, s)
+}
