@@ -149,18 +149,16 @@ func (a *answer) finish(tr *transcript.Transcript) error {
 		return nil
 	}
 	http.NewResponseController(a.w).SetWriteDeadline(time.Now().Add(5 * time.Minute))
+	if a.q.api.write != nil {
+		if written, err := a.q.api.write(a, tr); written || err != nil {
+			return err
+		}
+	}
 	switch a.q.format {
 	case "text":
 		writeText(a.w, text+"\n")
 	case "srt", "vtt":
-		var b bytes.Buffer
-		if err := transcript.Write(&b, transcript.Format(a.q.format), tr); err != nil {
-			return err
-		}
-		if a.q.format == "vtt" {
-			a.w.Header().Set("Content-Type", "text/vtt; charset=utf-8")
-		}
-		writeText(a.w, b.String())
+		return a.write(transcript.Format(a.q.format), tr)
 	case "verbose_json":
 		writeJSON(a.w, a.verbose(tr, text))
 	default:
@@ -179,6 +177,19 @@ func (a *answer) finish(tr *transcript.Transcript) error {
 			soundLoss
 		}{text, languages, a.probs, used, soundLoss{tr.Truncated, tr.Damaged}})
 	}
+	return nil
+}
+
+// write writes tr as a file of a format.
+func (a *answer) write(format transcript.Format, tr *transcript.Transcript) error {
+	var b bytes.Buffer
+	if err := transcript.Write(&b, format, tr); err != nil {
+		return err
+	}
+	if format == transcript.VTT {
+		a.w.Header().Set("Content-Type", "text/vtt; charset=utf-8")
+	}
+	writeText(a.w, b.String())
 	return nil
 }
 

@@ -2,9 +2,11 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,13 +15,15 @@ import (
 	"verity/transcribe"
 )
 
-// A recordedRequest has the headers and the parts of a form of a program, in order. The part without a value is the
-// file.
+// A recordedRequest has the path, the headers and the parts of a form of a program, in order. The part without a value
+// is the file. Without a path it is that of transcriptions.
 type recordedRequest struct {
 	name    string
 	headers map[string]string
 	parts   []part
 	status  int
+	path    string
+	want    string // in the answer; empty for a text in JSON
 }
 
 type part struct{ head, value string }
@@ -30,19 +34,19 @@ var clients = []recordedRequest{
 	{"Open WebUI", map[string]string{"User-Agent": "python-requests/2.34.2", "Authorization": "Bearer none"}, []part{
 		{`Content-Disposition: form-data; name="model"`, "whisper-1"},
 		{`Content-Disposition: form-data; name="file"; filename="0b1d.mp3"`, ""},
-	}, 200},
+	}, 200, "", ""},
 	{"Open WebUI, with the language and name of the user", map[string]string{
 		"Authorization": "Bearer none", "X-OpenWebUI-User-Name": "Jane%20Doe",
 	}, []part{
 		{`Content-Disposition: form-data; name="model"`, "whisper-1"},
 		{`Content-Disposition: form-data; name="language"`, "en"},
 		{`Content-Disposition: form-data; name="file"; filename="0b1d.mp3"`, ""},
-	}, 200},
+	}, 200, "", ""},
 	{"a language with its region", nil, []part{
 		{`Content-Disposition: form-data; name="model"`, "whisper-1"},
 		{`Content-Disposition: form-data; name="language"`, "en-US"},
 		{`Content-Disposition: form-data; name="file"; filename="0b1d.wav"`, ""},
-	}, 200},
+	}, 200, "", ""},
 	{"openai_stt of Home Assistant", map[string]string{
 		"User-Agent": "Python/3.12 aiohttp/3.14.5", "Authorization": "Bearer none",
 	}, []part{
@@ -52,12 +56,47 @@ var clients = []recordedRequest{
 		{plainText + `Content-Disposition: form-data; name="prompt"`, "\x00"},
 		{plainText + `Content-Disposition: form-data; name="temperature"`, "0"},
 		{plainText + `Content-Disposition: form-data; name="response_format"`, "json"},
-	}, 200},
+	}, 200, "", ""},
 	{"openai_stt with its default model", nil, []part{
 		{"Content-Type: audio/wav\r\n" + `Content-Disposition: form-data; name="file"; filename="whisper_audio.wav"`, ""},
 		{plainText + `Content-Disposition: form-data; name="model"`, "gpt-4o-mini-transcribe"},
-	}, 200},
+	}, 200, "", ""},
+	{"n8n's OpenAI node, with a slash at the end", map[string]string{"Authorization": "Bearer none"}, []part{
+		{`Content-Disposition: form-data; name="model"`, "whisper-1"},
+		{"Content-Type: audio/wav\r\n" + `Content-Disposition: form-data; name="file"; filename="audio.wav"`, ""},
+	}, 200, "/v1/audio/transcriptions/", ""},
+	{"a base URL without /v1", nil, []part{
+		{`Content-Disposition: form-data; name="file"; filename="audio.wav"`, ""},
+	}, 200, "/audio/transcriptions", ""},
+	{"Bazarr: subtitles", map[string]string{"User-Agent": "Subliminal/2.2"}, []part{
+		{`Content-Disposition: form-data; name="audio_file"; filename="audio_file"`, rawSound},
+	}, 200, "/asr?task=transcribe&language=en&output=srt&encode=false&video_file=", "1\n00:00:0"},
+	{"Bazarr: which language", nil, []part{
+		{`Content-Disposition: form-data; name="audio_file"; filename="audio_file"`, rawSound},
+	}, 200, "/detect-language?encode=false", `{"detected_language":"english","language_code":"en","confidence":1}`},
+	{"curl to whisper-asr-webservice, a file", nil, []part{
+		{"Content-Type: audio/wav\r\n" + `Content-Disposition: form-data; name="audio_file"; filename="a.wav"`, ""},
+	}, 200, "/asr?encode=true&task=transcribe&word_timestamps=true&output=json", `"word":" nine"`},
+	{"whisper-asr-webservice without parameters", nil, []part{
+		{"Content-Type: audio/wav\r\n" + `Content-Disposition: form-data; name="audio_file"; filename="a.wav"`, ""},
+	}, 200, "/asr", "one\nnine seven\nsix"},
+	{"curl to whisper.cpp's server", nil, []part{
+		{"Content-Type: audio/wav\r\n" + `Content-Disposition: form-data; name="file"; filename="jfk.wav"`, ""},
+		{`Content-Disposition: form-data; name="temperature"`, "0.0"},
+		{`Content-Disposition: form-data; name="temperature_inc"`, "0.2"},
+		{`Content-Disposition: form-data; name="response_format"`, "json"},
+	}, 200, "/inference", ""},
+	{"Obsidian's Whisper to whisper.cpp's server", nil, []part{
+		{"Content-Type: audio/wav\r\n" + `Content-Disposition: form-data; name="file"; filename="r.wav"`, ""},
+		{`Content-Disposition: form-data; name="response_format"`, "verbose_json"},
+		{`Content-Disposition: form-data; name="translate"`, "false"},
+		{`Content-Disposition: form-data; name="logprob_thold"`, "-1.00"},
+		{`Content-Disposition: form-data; name="entropy_thold"`, "2.40"},
+	}, 200, "/inference", `"segments":[`},
 }
+
+// rawSound stands for the sound without a header.
+const rawSound = "raw"
 
 const plainText = "Content-Type: text/plain; charset=utf-8\r\n"
 
@@ -69,13 +108,16 @@ func TestClients(t *testing.T) {
 		var body bytes.Buffer
 		for _, p := range c.parts {
 			value := strings.Trim(p.value, "\x00")
-			if p.value == "" {
+			switch p.value {
+			case "":
 				value = wav(t).value
+			case rawSound:
+				value = wav(t).value[44:]
 			}
 			fmt.Fprintf(&body, "--%s\r\n%s\r\n\r\n%s\r\n", boundary, p.head, value)
 		}
 		fmt.Fprintf(&body, "--%s--\r\n", boundary)
-		r, err := http.NewRequest("POST", h.URL+transcriptions, &body)
+		r, err := http.NewRequest("POST", h.URL+cmp.Or(c.path, transcriptions), &body)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,6 +131,12 @@ func TestClients(t *testing.T) {
 		}
 		answer, _ := io.ReadAll(got.Body)
 		got.Body.Close()
+		if c.want != "" {
+			if got.StatusCode != c.status || !strings.Contains(string(answer), c.want) {
+				t.Errorf("%s: %s\n%s, want %s", c.name, got.Status, answer, c.want)
+			}
+			continue
+		}
 		var text struct{ Text string }
 		if err := json.Unmarshal(answer, &text); err != nil || got.StatusCode != c.status {
 			t.Errorf("%s: %s, %v\n%s", c.name, got.Status, err, answer)
@@ -123,7 +171,7 @@ func TestLists(t *testing.T) {
 		{{"timestamp_granularities", `["word","segment"]`}},
 		{{"timestamp_granularities[]", `["word", "segment"]`}},
 	} {
-		var q request
+		q := request{api: openAI}
 		for _, f := range fields {
 			if err := s.setField(&q, f.name, f.value); err != nil {
 				t.Errorf("%s=%s: %v", f.name, f.value, err)
@@ -145,7 +193,7 @@ func TestLists(t *testing.T) {
 		{[]field{{"keywords[]", "Ann Lee"}, {"keywords[]", "Kyiv"}}, "", "Verity, Ann Lee, Kyiv", ""},
 		{[]field{{"hotwords", "Bob"}, {"keywords[]", "Kyiv"}}, "", "Bob, Kyiv", ""},
 	} {
-		q := request{decoding: s.opt.Decoding}
+		q := request{api: openAI, decoding: s.opt.Decoding}
 		for _, f := range tt.fields {
 			if err := s.setField(&q, f.name, f.value); err != nil {
 				t.Errorf("%s=%s: %v", f.name, f.value, err)
@@ -193,5 +241,74 @@ func TestUsage(t *testing.T) {
 		if u.Type != tt.kind || !right || !slices.Equal(got.Languages, []languageCode{{"en"}}) {
 			t.Errorf("model %q, stream %s: %+v, want %s", tt.model, tt.stream, got, tt.kind)
 		}
+	}
+}
+
+// TestWhisperCPP: /load chooses the model of /inference by the name in a path, and refuses what is not here. /health is
+// what its clients wait for.
+func TestWhisperCPP(t *testing.T) {
+	var more sources
+	h, s := newServer(t, Options{More: more.list()[:1], Turns: 1})
+	defer func() {
+		s.models.slots[1].expiry.Stop()
+		s.models.slots[1].unload()
+	}()
+	for name, want := range map[string]int{"": 400, "models/ggml-third.bin": 404, "models/ggml-second.bin": 200} {
+		r, body := post(t, h.URL+"/load", field{"model", name})
+		if r.StatusCode != want || want == 200 && body != "Load was successful!" {
+			t.Errorf("/load %q: %s %s, want %d", name, r.Status, body, want)
+		}
+	}
+	if got := s.inferenceModel.Load(); got != s.models.slots[1] {
+		t.Errorf("the model of /inference is %v", got)
+	}
+	r, body := post(t, h.URL+"/inference", wav(t), field{"response_format", "text"})
+	if text := strings.Join(strings.Fields(body), " "); r.StatusCode != 200 || text != strings.TrimSpace(want().Text) {
+		t.Errorf("/inference: %s %q", r.Status, body)
+	}
+	for _, status := range []int{200, 503} {
+		r, err := http.Get(h.URL + "/health/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Body.Close()
+		if r.StatusCode != status || r.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("/health: %s %s, want %d", r.Status, r.Header.Get("Content-Type"), status)
+		}
+		s.Drain()
+	}
+	for _, tt := range []struct {
+		first, step float64
+		want        []float64
+	}{
+		{0, 0.2, []float64{0, 0.2, 0.4, 0.6, 0.8, 1}}, {0, 0, []float64{0}}, {0.9, 0.2, []float64{0.9}},
+	} {
+		got := temperatures(tt.first, tt.step)
+		if !slices.EqualFunc(got, tt.want, func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }) {
+			t.Errorf("temperatures from %v by %v: %v", tt.first, tt.step, got)
+		}
+	}
+}
+
+// TestDialectErrors: fields of other programs are checked as OpenAI's are.
+func TestDialectErrors(t *testing.T) {
+	h, _ := newServer(t, Options{})
+	sound := field{"audio_file", wav(t).value}
+	for _, tt := range []struct {
+		path   string
+		fields []field
+		param  string
+		text   string
+	}{
+		{"/asr?output=docx", []field{sound}, "output", "txt, vtt, srt, tsv, json"},
+		{"/asr?task=summarize", []field{sound}, "task", "transcribe or translate"},
+		{"/asr?encode=perhaps", []field{sound}, "encode", "true or false"},
+		{"/asr", []field{{"file", "x"}}, "audio_file", "part named audio_file is missing"},
+		{"/detect-language", nil, "audio_file", "part named audio_file is missing"},
+		{"/inference", []field{{"audio_file", "x"}}, "file", "part named file is missing"},
+		{"/inference", []field{wav(t), {"temperature_inc", "7"}}, "temperature_inc", "from 0 to 1"},
+	} {
+		r, body := post(t, h.URL+tt.path, tt.fields...)
+		checkProblem(t, r, body, 400, tt.param, tt.text)
 	}
 }

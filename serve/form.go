@@ -34,6 +34,7 @@ const (
 
 // A request is a parsed form.
 type request struct {
+	api           *dialect
 	name          string // of the file according to the client, for messages only
 	file          *spoolFile
 	modelName     string // as the client called it
@@ -45,10 +46,13 @@ type request struct {
 	logProbs      bool // of each token
 	granularities []string
 	keywords      []string
+	rawRate       int // of samples without a header; 0 for a file
 	language      string
 	languages     []string // that the sound may have, if language is empty
 	ignored       ignoredNames
 	decoding      transcribe.Options
+	temperature   *float64
+	increment     *float64         // of the temperature, for each further attempt
 	draft         []transcript.Cue // the client's text of the sound: it affects speed, never the text
 }
 
@@ -58,9 +62,6 @@ const (
 	withProgress = "verity.progress" // events with the seconds that are done
 	withAccepted = "verity.accepted" // which parts of a segment's text the assistant drafted
 )
-
-// formats are the values of response_format.
-var formats = []string{"json", "text", "srt", "verbose_json", "vtt"}
 
 // close removes the file of a request.
 func (q *request) close() {
@@ -72,10 +73,18 @@ func (q *request) close() {
 // parseForm reads the form of r until end at most, its parts in any order. The caller closes the request, also after
 // an error.
 func (s *Server) parseForm(
-	w http.ResponseWriter, r *http.Request, task transcribe.Task, end time.Time,
+	w http.ResponseWriter, r *http.Request, d *dialect, task transcribe.Task, end time.Time,
 ) (*request, error) {
-	q := &request{format: "json", model: s.models.slots[0], decoding: s.opt.Decoding}
+	q := &request{api: d, format: d.format, model: s.models.slots[0], decoding: s.opt.Decoding}
 	q.decoding.Task = task
+	if m := s.inferenceModel.Load(); m != nil && d == whisperCPP {
+		q.model = m
+	}
+	if d.query {
+		if err := s.parseQuery(q, r); err != nil {
+			return q, err
+		}
+	}
 	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return q, clientError(http.StatusUnsupportedMediaType, "", "unsupported_encoding",
 			"Content-Encoding: got %.80q: send the form as it is.", e)
@@ -88,7 +97,7 @@ func (s *Server) parseForm(
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return q, badRequest("",
-			"Could not parse multipart form: %v. Send multipart/form-data with a part named file.", err)
+			"Could not parse multipart form: %v. Send multipart/form-data with a part named %s.", err, d.file)
 	}
 	if r.ContentLength > body.limit {
 		return q, body.tooLarge()
@@ -99,11 +108,13 @@ func (s *Server) parseForm(
 	}
 	body.control.SetReadDeadline(time.Time{}) // the body has been read
 	if q.file == nil {
-		return q, clientError(http.StatusBadRequest, "file", "missing_required_parameter",
-			"The part named file is missing: it holds the sound.")
+		return q, clientError(http.StatusBadRequest, d.file, "missing_required_parameter",
+			"The part named %s is missing: it holds the sound.", d.file)
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) { // parameters belong in the form
-		q.ignored.add("?" + name)
+	if !d.query {
+		for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) { // parameters belong in the form
+			q.ignored.add("?" + name)
+		}
 	}
 	q.settle()
 	return q, nil
@@ -119,7 +130,7 @@ func (s *Server) parseParts(parts *multipart.Reader, q *request) error {
 			return formError(err)
 		case n == maxParts:
 			return badRequest("", "The form has more than %d parts.", maxParts)
-		case part.FormName() == "file":
+		case part.FormName() == q.api.file:
 			err = s.saveFile(q, part)
 		default:
 			err = s.parseField(q, part)
@@ -133,7 +144,7 @@ func (s *Server) parseParts(parts *multipart.Reader, q *request) error {
 // saveFile writes the file to the spool.
 func (s *Server) saveFile(q *request, part *multipart.Part) (err error) {
 	if q.file != nil {
-		return badRequest("file", "The form has two parts named file: send one request for each.")
+		return badRequest(q.api.file, "The form has two parts named %s: send one request for each.", q.api.file)
 	}
 	if q.file, err = s.spool.create(s.opt.MaxBytes); err != nil {
 		return err
@@ -223,8 +234,8 @@ var formFields = map[string]fieldSetter{
 		return nil
 	},
 	"response_format": func(_ *Server, q *request, f formField) error {
-		if q.format = f.value; !slices.Contains(formats, f.value) {
-			return f.bad("one of " + strings.Join(formats, ", "))
+		if q.format = f.value; !slices.Contains(q.api.formats, f.value) {
+			return f.bad("one of " + strings.Join(q.api.formats, ", "))
 		}
 		return nil
 	},
@@ -233,9 +244,7 @@ var formFields = map[string]fieldSetter{
 		if err != nil || !(t >= 0 && t <= 1) {
 			return f.bad("a number from 0 to 1")
 		}
-		if t > 0 { // 0 means the usual fallback, as OpenAI's reference says
-			q.decoding.Temperatures = []float64{t}
-		}
+		q.temperature = &t
 		return nil
 	},
 	"stream":     setSwitch(func(q *request, on bool) { q.stream = on }),
@@ -302,8 +311,11 @@ func setSwitch(set func(q *request, on bool)) fieldSetter {
 // setField sets what a field asks for.
 func (s *Server) setField(q *request, name, value string) error {
 	f := formField{name, value}
-	if set := formFields[name]; set != nil {
-		return set(s, q, f)
+	name = cmp.Or(q.api.others[name], name)
+	for _, fields := range []map[string]fieldSetter{q.api.fields, formFields} {
+		if set := fields[name]; set != nil {
+			return set(s, q, f)
+		}
 	}
 	base, index, _ := strings.Cut(name, "[")
 	if set := listFields[base]; set != nil && strings.Trim(index, "0123456789]") == "" {
@@ -312,7 +324,7 @@ func (s *Server) setField(q *request, name, value string) error {
 	if strings.HasPrefix(name, "chunking_strategy") {
 		return q.setChunking(f)
 	}
-	return s.setExtra(q, f)
+	return s.setExtra(q, name, f)
 }
 
 // settle sets what several fields decide together.
@@ -324,7 +336,21 @@ func (q *request) settle() {
 		q.decoding.Language = joinLanguages(q.languages)
 	}
 	q.decoding.Hotwords = withKeywords(q.decoding.Hotwords, q.keywords)
+	switch first := q.temperature; {
+	case q.increment != nil: // whisper.cpp's
+		q.decoding.Temperatures = temperatures(deref(first), *q.increment)
+	case deref(first) > 0: // 0 means the usual fallback, as OpenAI's reference says
+		q.decoding.Temperatures = []float64{*first}
+	}
 	q.decoding = resolve(q.decoding, q.words)
+}
+
+// deref returns the number at p, or 0 without one.
+func deref(p *float64) float64 {
+	if p == nil {
+		return 0
+	}
+	return *p
 }
 
 // withKeywords adds OpenAI's keywords to hotwords.
@@ -405,8 +431,8 @@ func (q *request) setChunking(f formField) error {
 
 // setExtra sets one of [Options.Fields], such as beam_size. Unknown fields are not refused, since clients keep adding
 // some, but the answer and the log name them.
-func (s *Server) setExtra(q *request, f formField) error {
-	plain := strings.ReplaceAll(f.name, "-", "_")
+func (s *Server) setExtra(q *request, name string, f formField) error {
+	plain := strings.ReplaceAll(name, "-", "_")
 	i := slices.IndexFunc(s.opt.Fields, func(o Field) bool { return o.Name == plain })
 	if i < 0 {
 		q.ignored.add(f.name)

@@ -44,16 +44,26 @@ var absurd = []string{"1000000000000", "9223372036854775807", "-1000000", "1e300
 
 // TestNumbersOfForms: every form field refuses absurd numbers, except texts. The command tests those of Options.Fields.
 func TestNumbersOfForms(t *testing.T) {
-	texts := []string{"language", "prompt", "draft", "include", "keywords"} // bounded by maxField and maxDraft
-	_, s := newServer(t, Options{})
-	names := append(slices.Collect(maps.Keys(formFields)), slices.Collect(maps.Keys(listFields))...)
-	for _, member := range []string{"type", "threshold", "prefix_padding_ms", "silence_duration_ms"} {
-		names = append(names, "chunking_strategy["+member+"]")
+	texts := []string{ // bounded by maxField and maxDraft
+		"language", "prompt", "draft", "include", "keywords", "initial_prompt",
 	}
-	for _, name := range names {
-		for _, value := range absurd {
-			if !slices.Contains(texts, name) && s.setField(&request{}, name, value) == nil {
-				t.Errorf("%s=%s is accepted: a number needs a limit", name, value)
+	_, s := newServer(t, Options{})
+	for _, d := range []*dialect{openAI, whisperASR, whisperCPP} {
+		names := slices.Concat(slices.Collect(maps.Keys(formFields)), slices.Collect(maps.Keys(listFields)),
+			slices.Collect(maps.Keys(d.fields)))
+		for name, other := range d.others {
+			if formFields[other] != nil {
+				names = append(names, name)
+			}
+		}
+		for _, member := range []string{"type", "threshold", "prefix_padding_ms", "silence_duration_ms"} {
+			names = append(names, "chunking_strategy["+member+"]")
+		}
+		for _, name := range names {
+			for _, value := range absurd {
+				if !slices.Contains(texts, name) && s.setField(&request{api: d}, name, value) == nil {
+					t.Errorf("%s=%s is accepted: a number needs a limit", name, value)
+				}
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 )
@@ -28,14 +29,19 @@ type queue struct {
 
 // A ticket is a request, or a live pass, in the queue.
 type ticket struct {
-	turn      chan struct{} // closed once it has a turn; nil if it neither has nor awaits one
-	remaining float64       // seconds of sound
+	turn    chan struct{} // closed once it has a turn; nil if it neither has nor awaits one
+	windows int           // that are left: each costs much the same, whether full or not
 }
 
 const (
-	negligible  = 0.1 // seconds that are left: the end of a clip, not a window
-	muchShorter = 0.5 // of what another request has left
+	windowSeconds = 30.0
+	negligible    = 0.1 // seconds that are left: the end of a clip, not a window
 )
+
+// windowsOf returns how many windows some seconds of sound have.
+func windowsOf(seconds float64) int {
+	return max(int(math.Ceil((seconds-negligible)/windowSeconds)), 0)
+}
 
 func newQueue(turns, waiting int) *queue {
 	return &queue{limit: turns + waiting, turns: turns}
@@ -57,7 +63,7 @@ func (q *queue) join(seconds float64) (*ticket, error) {
 		return nil, queueFull()
 	}
 	q.tickets++
-	return &ticket{remaining: seconds}, nil
+	return &ticket{windows: windowsOf(seconds)}, nil
 }
 
 // leave ends a request, and its turn if it has one.
@@ -144,14 +150,14 @@ func (q *queue) release(t *ticket) {
 	t.turn = nil
 }
 
-// yield records that t has left seconds of sound to transcribe. If a live pass or a much shorter request waits, t gives
-// up its turn and waits for another: after the much shorter requests, before all others. After an error t has no turn.
-// A request with nothing left keeps its turn, since it is about to end.
+// yield records that t has left seconds of sound to transcribe, after a window. If a live pass waits, or a request with
+// less than half as many windows, t gives up its turn and waits for another: after these requests, before all others.
+// After an error t has no turn. A request with nothing left keeps its turn, since it is about to end.
 func (q *queue) yield(ctx context.Context, t *ticket, left float64) error {
 	q.mu.Lock()
-	t.remaining = left
-	short := func(other *ticket) bool { return other.remaining < muchShorter*left }
-	if left < negligible || t.turn == nil || len(q.live) == 0 && !slices.ContainsFunc(q.files, short) {
+	t.windows = windowsOf(left)
+	short := func(other *ticket) bool { return 2*other.windows < t.windows }
+	if t.windows == 0 || t.turn == nil || len(q.live) == 0 && !slices.ContainsFunc(q.files, short) {
 		q.mu.Unlock()
 		return nil
 	}

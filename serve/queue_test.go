@@ -200,7 +200,7 @@ func TestQueueCancel(t *testing.T) {
 }
 
 // TestFirstAnswer: the first of several requests over HTTP is answered while the others wait, streamed or not. If it
-// yielded at its end, the second, which keeps its turn, would block its answer.
+// yielded at its end, or before its only window, the second, which is shorter and keeps its turn, would block its answer.
 func TestFirstAnswer(t *testing.T) {
 	const n = 6
 	for _, stream := range []string{"false", "true"} {
@@ -212,7 +212,7 @@ func TestFirstAnswer(t *testing.T) {
 			body, kind := form(t, wav(t), field{"stream", stream})
 			switch i {
 			case 1:
-				second, _ = s.queue.join(10)
+				second, _ = s.queue.join(1)
 				s.queue.requestTurn(&s.queue.files, second)
 			default:
 				go func() {

@@ -489,7 +489,7 @@ func TestSessionRefused(t *testing.T) {
 		{"a wrong key", "", key("wrong"), 401},
 		{"a page from elsewhere", "", evil, 403},
 		{"another intent", "?intent=conversation", key("right"), 400},
-		{"another model", "?model=gpt-realtime", key("right"), 404},
+		{"another model", "?model=gpt-5", key("right"), 404},
 		{"one session too many", "?intent=transcription", key("right"), 429},
 	}
 	for _, tt := range tests {

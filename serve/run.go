@@ -23,9 +23,11 @@ func (h *startupHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r, end := withDeadlines(w, r, defaultStall)
 	defer end()
-	switch r.URL.Path {
+	switch withKnownPath(r).URL.Path {
 	case "/healthz":
 		writeText(w, "ok\n")
+	case "/health":
+		writeHealth(w, "loading model")
 	case "/readyz":
 		writeUnready(w, "loading the model")
 	default:

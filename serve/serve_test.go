@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"math"
 	"mime/multipart"
 	"net"
@@ -970,58 +971,77 @@ func TestDraft(t *testing.T) {
 	}
 }
 
-// TestOpenAPI: /openapi.json describes the paths, fields and statuses.
+// TestOpenAPI: /openapi.json describes every path, and every field of every form. /docs shows it.
 func TestOpenAPI(t *testing.T) {
-	h, _ := newServer(t, Options{})
-	r, err := http.Get(h.URL + "/openapi.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Body.Close()
-	var doc struct {
-		Paths map[string]map[string]struct {
-			RequestBody struct {
-				Content map[string]struct {
-					Schema struct {
-						Properties map[string]any
-					}
-				}
-			}
-			Responses map[string]any
+	h, s := newServer(t, Options{})
+	get := func(path string) (*http.Response, string) {
+		r, err := http.Get(h.URL + path)
+		if err != nil {
+			t.Fatal(err)
 		}
+		defer r.Body.Close()
+		body, _ := io.ReadAll(r.Body)
+		return r, string(body)
 	}
-	if err := json.NewDecoder(r.Body).Decode(&doc); err != nil {
+	var d apiDescription
+	_, text := get("/openapi.json")
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
 		t.Fatal(err)
 	}
-	for path, methods := range doc.Paths {
-		for method := range methods {
-			if method != "get" {
-				continue
+	page, html := get("/docs")
+	if !strings.Contains(page.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+		t.Error("/docs may load something from elsewhere")
+	}
+	var routes []string
+	for path, methods := range d.Paths {
+		for method, o := range methods {
+			routes = append(routes, strings.ToUpper(method)+" "+path)
+			if !strings.Contains(html, "<h2><code>"+method+" "+path+"</code></h2>") {
+				t.Errorf("/docs has no %s %s", method, path)
 			}
-			r, err := http.Get(h.URL + strings.Replace(path, "{id}", "whisper-1", 1))
 			want := 200
 			if path == "/v1/realtime" { // the test does not ask for an upgrade
 				want = 426
 			}
-			if err != nil || r.StatusCode != want {
-				t.Errorf("%s: %v %v", path, r.Status, err)
-				continue
+			if r, _ := get(strings.Replace(path, "{id}", "whisper-1", 1)); method == "get" && r.StatusCode != want {
+				t.Errorf("%s: %s", path, r.Status)
 			}
-			r.Body.Close()
+			for status, answer := range o.Responses {
+				if d.Error(answer.Ref) == "" && answer.Description == "" {
+					t.Errorf("%s %s: status %s has no description", method, path, status)
+				}
+			}
+			if key := strings.HasPrefix(path, "/v1/") || method == "post"; key && o.Responses["401"].Ref == "" {
+				t.Errorf("%s %s: the missing key is not described", method, path)
+			}
 		}
 	}
-	speech := doc.Paths[transcriptions]["post"]
-	for _, name := range []string{
-		"file", "model", "language", "prompt", "draft", "response_format", "temperature", "stream",
-		"timestamp_granularities[]", "include[]",
-	} {
-		if _, ok := speech.RequestBody.Content["multipart/form-data"].Schema.Properties[name]; !ok {
-			t.Errorf("the field %s is not described", name)
+	for _, route := range s.patterns {
+		route = strings.NewReplacer("{$}", "", "{id...}", "{id}").Replace(route)
+		if !strings.HasPrefix(route, "GET /page/") && !slices.Contains(routes, route) {
+			t.Errorf("%s is not described", route)
 		}
 	}
-	for _, status := range []string{"200", "400", "401", "404", "413", "429", "500", "503"} {
-		if _, ok := speech.Responses[status]; !ok {
-			t.Errorf("status %s is not described", status)
+	for path, a := range map[string]*dialect{transcriptions: openAI, "/asr": whisperASR, "/inference": whisperCPP} {
+		o := d.Paths[path]["post"]
+		described := []string{a.file}
+		for _, p := range o.Parameters {
+			described = append(described, p.Name)
+		}
+		for name := range d.Fields(o.RequestBody.Content["multipart/form-data"].Schema) {
+			described = append(described, strings.TrimSuffix(name, "[]"))
+		}
+		wanted := slices.Concat(slices.Collect(maps.Keys(a.fields)), slices.Collect(maps.Keys(a.others)))
+		if a == openAI {
+			wanted = slices.Concat(slices.Collect(maps.Keys(formFields)), slices.Collect(maps.Keys(listFields)))
+			for _, f := range testFields {
+				wanted = append(wanted, f.Name)
+			}
+		}
+		for _, name := range wanted {
+			if !slices.Contains(described, name) {
+				t.Errorf("%s: the field %s is not described", path, name)
+			}
 		}
 	}
 }

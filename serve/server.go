@@ -111,9 +111,10 @@ func (o Options) Check() error { return checkOrigins(o.Origins) }
 
 // A Server is an http.Handler over one model or several. It is safe for concurrent use.
 type Server struct {
-	opt     Options
-	handler http.Handler
-	created time.Time
+	opt      Options
+	handler  http.Handler
+	patterns []string // that handler knows
+	created  time.Time
 
 	models   *modelPool
 	queue    *queue
@@ -121,6 +122,8 @@ type Server struct {
 	clients  clientLimit
 	sessions sessionCount
 	metrics  *metrics
+
+	inferenceModel atomic.Pointer[modelSlot] // that /load has loaded
 
 	ids        atomic.Uint64   // of requests, sessions and events
 	inProgress atomic.Int64    // requests, uploads included
@@ -159,7 +162,25 @@ func New(m *transcribe.Model, o Options) (*Server, error) {
 }
 
 // ServeHTTP implements http.Handler.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.handler.ServeHTTP(w, withKnownPath(r))
+}
+
+// withKnownPath returns r with the path that the client means: base URLs end with a slash, or lack /v1.
+func withKnownPath(r *http.Request) *http.Request {
+	path := strings.TrimRight(r.URL.Path, "/")
+	switch {
+	case path == "/audio/transcriptions", path == "/audio/translations", path == "/models", path == "/realtime",
+		strings.HasPrefix(path, "/models/"):
+		path = "/v1" + path
+	case path == "" || path == r.URL.Path:
+		return r
+	}
+	known, url := *r, *r.URL
+	url.Path, url.RawPath = path, ""
+	known.URL = &url
+	return &known
+}
 
 // Drain makes the server refuse new requests; /readyz reports it. Realtime sessions end: their sound so far is
 // transcribed, later sound is discarded.
@@ -174,21 +195,32 @@ func (s *Server) Drain() { s.drain() }
 //	      └─ live sound: sessionCount → session → live.Stream → queue.liveTurn for each pass
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
-	api := func(pattern string, h http.HandlerFunc) { mux.Handle(pattern, s.requireKey(h)) }
-	api("POST /v1/audio/transcriptions", s.handleSpeech(transcribe.Transcribe))
-	api("POST /v1/audio/translations", s.handleSpeech(transcribe.Translate))
+	handle := func(pattern string, h http.Handler) {
+		mux.Handle(pattern, h)
+		s.patterns = append(s.patterns, pattern)
+	}
+	open := func(pattern string, h http.HandlerFunc) { handle(pattern, h) } // without a key
+	api := func(pattern string, h http.HandlerFunc) { handle(pattern, s.requireKey(h)) }
+	api("POST /v1/audio/transcriptions", s.handleSpeech(openAI, transcribe.Transcribe))
+	api("POST /v1/audio/translations", s.handleSpeech(openAI, transcribe.Translate))
 	api("GET /v1/realtime", s.handleRealtime)
 	api("GET /v1/models", s.models.handle)
 	api("GET /v1/models/{id...}", s.models.handle)
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, "ok\n") })
-	mux.HandleFunc("GET /readyz", s.handleReady)
-	mux.Handle("GET /metrics", s.metrics.handler)
-	mux.HandleFunc("GET /openapi.json", embedded("openapi.json"))
-	mux.HandleFunc("GET /{$}", embedded("page/index.html"))
+	api("POST /asr", s.handleSpeech(whisperASR, transcribe.Transcribe))
+	api("POST /detect-language", s.handleDetection)
+	api("POST /inference", s.handleSpeech(whisperCPP, transcribe.Transcribe))
+	api("POST /load", s.handleLoad)
+	open("GET /health", s.handleHealth)
+	open("GET /docs", handleDocs())
+	open("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, "ok\n") })
+	open("GET /readyz", s.handleReady)
+	handle("GET /metrics", s.metrics.handler)
+	open("GET /openapi.json", embedded("openapi.json"))
+	open("GET /{$}", embedded("page/index.html"))
 	for _, kind := range []string{"css", "js"} {
 		names, _ := fs.Glob(files, "page/*."+kind)
 		for _, name := range names {
-			mux.HandleFunc("GET /"+name, embedded(name))
+			open("GET /"+name, embedded(name))
 		}
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { // also for a known path with another method
@@ -214,6 +246,21 @@ func allowedMethods(mux *http.ServeMux, r *http.Request) (allowed []string) {
 		}
 	}
 	return allowed
+}
+
+// handleHealth answers /health as whisper.cpp's server does.
+func (s *Server) handleHealth(w http.ResponseWriter, _ *http.Request) {
+	if s.draining.Err() != nil {
+		writeHealth(w, "shutting down")
+		return
+	}
+	writeJSON(w, object{"status": "ok"})
+}
+
+func writeHealth(w http.ResponseWriter, why string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusServiceUnavailable)
+	writeJSON(w, object{"status": why})
 }
 
 // handleReady answers /readyz. With ?queue=1 it also reports a full queue as not ready.

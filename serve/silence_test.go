@@ -137,7 +137,7 @@ func TestLongValues(t *testing.T) {
 	body, kind := form(t, many...)
 	r := httptest.NewRequest("POST", transcriptions, body)
 	r.Header.Set("Content-Type", kind)
-	q, err := s.parseForm(httptest.NewRecorder(), r, transcribe.Transcribe, time.Now().Add(patience))
+	q, err := s.parseForm(httptest.NewRecorder(), r, openAI, transcribe.Transcribe, time.Now().Add(patience))
 	defer q.close()
 	if kept := len(fmt.Sprint(q.ignored)); err != nil || kept == 0 || kept > 1000 {
 		t.Errorf("%d bytes of the names of ignored values are kept, error %v", kept, err)

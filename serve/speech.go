@@ -13,19 +13,30 @@ import (
 	"verity/transcript"
 )
 
-// handleSpeech returns the handler of a task.
-func (s *Server) handleSpeech(task transcribe.Task) http.HandlerFunc {
+// handleSpeech returns the handler of a task in a dialect.
+func (s *Server) handleSpeech(d *dialect, task transcribe.Task) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), s.opt.Timeout)
-		defer cancel()
-		if err := s.transcribe(ctx, w, r, task); err != nil {
-			s.writeError(w, r, err)
-		}
+		s.handleSound(w, r, d, task, func(ctx context.Context, q *request, m *transcribe.Model, clip *audio.Clip) error {
+			return s.transcribe(ctx, w, r, q, m, clip)
+		})
 	}
 }
 
-// transcribe answers one request. If it returns an error, nothing has been written.
-func (s *Server) transcribe(ctx context.Context, w http.ResponseWriter, r *http.Request, task transcribe.Task) error {
+// handleSound reads a form and calls handle with the model and the sound. If handle returns an error, it must not have
+// written anything.
+func (s *Server) handleSound(w http.ResponseWriter, r *http.Request, d *dialect, task transcribe.Task,
+	handle func(context.Context, *request, *transcribe.Model, *audio.Clip) error,
+) {
+	ctx, cancel := context.WithTimeout(r.Context(), s.opt.Timeout)
+	defer cancel()
+	if err := s.openSound(ctx, w, r, d, task, handle); err != nil {
+		s.writeError(w, r, err)
+	}
+}
+
+func (s *Server) openSound(ctx context.Context, w http.ResponseWriter, r *http.Request, d *dialect,
+	task transcribe.Task, handle func(context.Context, *request, *transcribe.Model, *audio.Clip) error,
+) error {
 	s.inProgress.Add(1)
 	defer s.inProgress.Add(-1)
 	if s.draining.Err() != nil {
@@ -41,7 +52,7 @@ func (s *Server) transcribe(ctx context.Context, w http.ResponseWriter, r *http.
 	}
 	defer leave()
 	end, _ := ctx.Deadline()
-	q, err := s.parseForm(w, r, task, end)
+	q, err := s.parseForm(w, r, d, task, end)
 	defer q.close()
 	if err != nil {
 		return err
@@ -55,12 +66,21 @@ func (s *Server) transcribe(ctx context.Context, w http.ResponseWriter, r *http.
 		return err
 	}
 	q.reportIgnored(w, r)
-	clip, err := s.opt.Sound.OpenFile(ctx, q.String(), q.file.file)
+	sound := s.opt.Sound
+	sound.Raw = q.rawRate
+	clip, err := sound.OpenFile(ctx, q.String(), q.file.file)
 	if err != nil {
 		return err
 	}
 	defer clip.Close()
 	q.decoding.Log = withField(q.decoding.Log, "id", w.Header().Get(requestIDHeader))
+	return handle(ctx, q, model, clip)
+}
+
+// transcribe answers one request. If it returns an error, nothing has been written.
+func (s *Server) transcribe(
+	ctx context.Context, w http.ResponseWriter, r *http.Request, q *request, model *transcribe.Model, clip *audio.Clip,
+) error {
 	t, err := transcribe.New(model, q.decoding)
 	if err != nil {
 		return err
@@ -111,6 +131,9 @@ func (s *Server) runInTurn(
 			if out.q.progress && done > 0 { // a file that cannot be read gets an error instead
 				out.stream.event("verity.progress", object{"done": done, "total": total})
 			}
+			if done == 0 { // no window has run: what came later would be answered first
+				return
+			}
 			if err := s.queue.yield(ctx, ticket, total-done); err != nil {
 				stop(err)
 			}
@@ -141,7 +164,7 @@ func (s *Server) endWithError(w http.ResponseWriter, r *http.Request, a *answer,
 
 // checkCombinations reports fields that exclude each other, or that the model cannot serve.
 func (q *request) checkCombinations(assisted bool) error {
-	switch whole := q.format == "verbose_json" || q.stream; {
+	switch whole := q.format == "verbose_json" || q.stream || q.api != openAI; {
 	case q.decoding.TokenOrigins && !assisted:
 		return badRequest("include[]", "%s needs an assistant: this server was started without one.", withAccepted)
 	case q.decoding.TokenOrigins && !whole:

@@ -3,6 +3,7 @@ package transcribe
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"verity/audio"
 	"verity/tokenizer"
@@ -69,4 +70,27 @@ func (t *Transcriber) languageOf(ctx context.Context, w encodedWindow) (l detect
 		}
 	}
 	return detection{known[best], float64(probs[best])}, nil
+}
+
+// DetectLanguage returns the language of the first window of a clip, of which it reads no more, and its probability:
+// 0 if the options or the model name the language. It decodes no text.
+func (t *Transcriber) DetectLanguage(ctx context.Context, clip *audio.Clip) (
+	l tokenizer.Language, probability float64, err error,
+) {
+	if t.model.closed.Load() {
+		return l, 0, ErrClosed
+	}
+	pcm := make([]float32, t.model.Dims.WindowFrames()*audio.SampleRate/audio.FramesPerSecond)
+	n, err := clip.Read(pcm)
+	if err != nil && err != io.EOF {
+		return l, 0, err
+	}
+	s, err := audio.NewSpectrogram(ctx, audio.FromSamples(clip.Name(), pcm[:n]), t.melOptions())
+	if err != nil {
+		return l, 0, err
+	}
+	r := t.newTranscription(clip.Name(), soundFile{s}, Callbacks{})
+	defer r.closeLanguageWindow()
+	err = r.setLanguage(ctx)
+	return r.clipLanguage.Language, r.clipLanguage.probability, err
 }

@@ -65,9 +65,21 @@ def check(client, verity, model, sound, want):
         if event.type == "transcript.text.delta":
             deltas += event.delta
         elif event.type == "transcript.text.done":
-            done = event.text
+            done = event
     equal("deltas", " ".join(deltas.split()), want)
-    equal("done", done, deltas)
+    equal("usage of the end of a stream", done.usage.type, "tokens")
+    equal("done", done.text, deltas)
+
+    newer = new_model(client, sound)
+    equal("gpt-transcribe", newer.text, want)
+    equal("languages", [language.code for language in newer.languages], ["en"])
+    equal("usage", newer.usage.total_tokens, newer.usage.input_tokens + newer.usage.output_tokens)
+    try:
+        list(create(response_format="srt", stream=True))
+    except openai.BadRequestError as error:
+        equal("a stream of subtitles", (error.param, error.code), ("response_format", "invalid_value"))
+    else:
+        sys.exit("a stream of subtitles is no error")
 
     equal("models", len(client.models.list().data), 1)
     for kind, options in (
@@ -84,27 +96,57 @@ def check(client, verity, model, sound, want):
             sys.exit(f"{kind.__name__} was not raised")
 
 
+def new_model(client, sound):
+    """The fields of gpt-transcribe, unless the client is older than they are."""
+    with open(sound, "rb") as file:
+        return client.audio.transcriptions.create(
+            model="gpt-transcribe", file=file, keywords=["seven", "nine"], languages=["en"]
+        )
+
+
 def realtime(client, sound):
+    # A client of gpt-live-transcribe, one of a conversation whose input is transcribed, and one before both.
+    live(client, sound, {"intent": "transcription"}, "transcription", {})
+    live(client, sound, {"intent": "transcription"}, "transcription",
+         {"model": "gpt-live-transcribe", "languages": ["en"], "keywords": ["seven"], "delay": "low"})
+    live(client, sound, {"model": "gpt-realtime-2"}, "realtime", {"model": "gpt-realtime-whisper", "language": "en"})
+
+
+def live(client, sound, query, kind, transcription):
     with open(sound, "rb") as file:
         pcm = file.read()[44:]
-    with client.realtime.connect(extra_query={"intent": "transcription"}) as session:
+    with client.realtime.connect(extra_query=query) as session:
         session.session.update(
             session={
-                "type": "transcription",
-                "audio": {"input": {"format": {"type": "audio/pcm", "rate": 16000}, "turn_detection": None}},
+                "type": kind,
+                "audio": {
+                    "input": {
+                        "format": {"type": "audio/pcm", "rate": 16000},
+                        "transcription": transcription,
+                        "turn_detection": None,
+                    }
+                },
             }
         )
         for at in range(0, len(pcm), 32000):
             session.input_audio_buffer.append(audio=base64.b64encode(pcm[at : at + 32000]).decode())
         session.input_audio_buffer.commit()
-        deltas = ""
+        deltas = segments = ""
         for event in session:
+            if event.type == "session.updated":
+                equal("the type of the session", event.session.type, kind)
+            if event.type == "conversation.item.input_audio_transcription.segment":
+                segments += " " + event.text
             if event.type == "error":
                 sys.exit(f"realtime: {event.error.message}")
             if event.type == "conversation.item.input_audio_transcription.delta":
                 deltas += event.delta
             if event.type == "conversation.item.input_audio_transcription.completed":
                 equal("realtime", event.transcript, deltas)
+                equal("segments", segments.strip(), deltas)
+                if transcription:
+                    equal("languages", [language.code for language in event.languages], ["en"])
+                    equal("usage", event.usage.total_tokens, event.usage.input_tokens + event.usage.output_tokens)
                 if len(deltas.split()) < 5:
                     sys.exit(f"realtime: {deltas!r}")
                 return

@@ -1,0 +1,203 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"verity/audio"
+	"verity/transcribe"
+	"verity/transcript"
+)
+
+// A dialect is the API of a program for whose clients the server answers, too.
+type dialect struct {
+	file    string                 // the name of the part with the sound
+	format  string                 // of the answer, unless the request names one
+	formats []string               // that a request may name
+	fields  map[string]fieldSetter // besides those of OpenAI's forms
+	others  map[string]string      // names of fields that have another name here
+	query   bool                   // parameters of the URL are fields, too
+
+	// write writes a transcript in a format that OpenAI does not have. It reports whether it has done so.
+	write func(a *answer, tr *transcript.Transcript) (bool, error)
+}
+
+// openAI is the API of /v1.
+var openAI = &dialect{file: "file", format: "json", formats: []string{"json", "text", "srt", "verbose_json", "vtt"}}
+
+// whisperASR is the API of whisper-asr-webservice, which Bazarr and others use for subtitles.
+//
+// Source: github.com/ahmetoner/whisper-asr-webservice, app/webservice.py and app/asr_models.
+var whisperASR = &dialect{
+	file: "audio_file", format: "txt", formats: []string{"txt", "vtt", "srt", "tsv", "json"}, query: true,
+	others: map[string]string{"output": "response_format", "initial_prompt": "prompt"},
+	fields: map[string]fieldSetter{
+		"task": func(_ *Server, q *request, f formField) error {
+			if q.decoding.Task = transcribe.Task(f.value); f.value != "transcribe" && f.value != "translate" {
+				return f.bad("transcribe or translate")
+			}
+			return nil
+		},
+		"encode": setSwitch(func(q *request, on bool) { // false: samples without a header
+			if q.rawRate = 0; !on {
+				q.rawRate = audio.SampleRate
+			}
+		}),
+		"word_timestamps": setSwitch(func(q *request, on bool) { q.words = on }),
+	},
+	write: func(a *answer, tr *transcript.Transcript) (bool, error) {
+		if a.q.format != "json" { // OpenAI's text is one line, here it is one for each segment
+			return true, a.write(transcript.Format(a.q.format), tr)
+		}
+		list := []transcript.Segment{}
+		for _, s := range tr.Segments {
+			list = append(list, s.Rounded())
+		}
+		writeJSON(a.w, struct {
+			Text     string               `json:"text"`
+			Segments []transcript.Segment `json:"segments"`
+			Language string               `json:"language"`
+		}{tr.Text, list, tr.Language})
+		return true, nil
+	},
+}
+
+// whisperCPP is the API of whisper.cpp's server. Its form has OpenAI's fields and formats, under some other names.
+//
+// Source: github.com/ggml-org/whisper.cpp, examples/server/server.cpp.
+var whisperCPP = &dialect{
+	file: "file", format: "json", formats: openAI.formats,
+	others: map[string]string{
+		"logprob_thold": "logprob_threshold", "no_speech_thold": "no_speech_threshold", "vad": "vad_filter",
+	},
+	fields: map[string]fieldSetter{
+		"translate": setSwitch(func(q *request, on bool) {
+			if q.decoding.Task = transcribe.Transcribe; on {
+				q.decoding.Task = transcribe.Translate
+			}
+		}),
+		"temperature_inc": func(_ *Server, q *request, f formField) error {
+			step, err := strconv.ParseFloat(f.value, 64)
+			if err != nil || !(step >= 0 && step <= 1) {
+				return f.bad("a number from 0 to 1")
+			}
+			q.increment = &step
+			return nil
+		},
+	},
+	write: func(a *answer, tr *transcript.Transcript) (bool, error) {
+		if a.q.format == "verbose_json" { // whisper.cpp has the times of words in it unasked, but few clients read them
+			return false, nil
+		}
+		if a.q.format == "json" || a.q.format == "text" { // one line for each segment
+			var b bytes.Buffer
+			for _, s := range tr.Segments {
+				b.WriteString(s.Text + "\n")
+			}
+			if a.q.format == "json" {
+				writeJSON(a.w, object{"text": b.String()})
+			} else {
+				writeText(a.w, b.String())
+			}
+			return true, nil
+		}
+		return false, nil
+	},
+}
+
+// parseQuery reads parameters of the URL as fields of the form.
+func (s *Server) parseQuery(q *request, r *http.Request) error {
+	values := r.URL.Query()
+	names := make([]string, 0, len(values))
+	for name := range values {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		for _, value := range values[name] {
+			if value == "" {
+				continue
+			}
+			if err := s.setField(q, name, value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// handleDetection answers which language the first window of a sound has.
+func (s *Server) handleDetection(w http.ResponseWriter, r *http.Request) {
+	s.handleSound(w, r, whisperASR, transcribe.Transcribe, func(ctx context.Context, q *request, m *transcribe.Model,
+		clip *audio.Clip,
+	) error {
+		q.decoding.Language = ""
+		t, err := transcribe.New(m, q.decoding)
+		if err != nil {
+			return err
+		}
+		ticket, err := s.queue.join(windowSeconds)
+		if err != nil {
+			return err
+		}
+		defer s.queue.leave(ticket)
+		s.queue.requestTurn(&s.queue.files, ticket)
+		if err := s.queue.wait(ctx, ticket); err != nil {
+			return err
+		}
+		l, probability, err := t.DetectLanguage(ctx, clip)
+		if err != nil {
+			return err
+		}
+		if probability == 0 { // the model knows one language
+			probability = 1
+		}
+		writeJSON(w, struct {
+			Language   string  `json:"detected_language"`
+			Code       string  `json:"language_code"`
+			Confidence float64 `json:"confidence"`
+		}{strings.ToLower(l.Name), l.Code, probability})
+		return nil
+	})
+}
+
+// handleLoad loads the model that later requests to /inference use. whisper.cpp has one model at a time, and its clients
+// name a file of it; here it is the name of a model that the server was started with.
+func (s *Server) handleLoad(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxField)
+	name := r.FormValue("model")
+	m := s.models.find(name)
+	switch {
+	case name == "":
+		writeProblem(w, clientError(http.StatusBadRequest, "model", "missing_required_parameter",
+			"The field named model is missing: it names the model."))
+		return
+	case m == nil:
+		writeProblem(w, s.models.notFound(name))
+		return
+	}
+	_, release, err := s.models.acquire(r.Context(), m)
+	if err != nil {
+		s.writeError(w, r, err)
+		return
+	}
+	release()
+	s.inferenceModel.Store(m)
+	writeText(w, "Load was successful!")
+}
+
+// temperatures returns the temperatures of a request that names the first, the step, or both, as whisper.cpp's do.
+func temperatures(first float64, step float64) (list []float64) {
+	for i := range 101 {
+		t := first + float64(i)*step
+		if i > 0 && (step == 0 || t > 1+1e-6) {
+			break
+		}
+		list = append(list, min(t, 1))
+	}
+	return list
+}
