@@ -54,6 +54,10 @@ func Max(x []float32) (value float32, index int) {
 	return value, index
 }
 
+// ExpSum sets dst to Exp(x-m) and returns the sum, in sixteen partials. dst may be x. No x may be above m. It
+// panics if dst is shorter than x.
+func ExpSum(dst, x []float32, m float32) float32 { return use.vector.expSum(dst[:len(x)], x, m) }
+
 // maxRef returns the maximum of x, NaN if x has one and -Inf if it is empty. Of
 // zeros of both signs it returns any.
 func maxRef(x []float32) float32 {

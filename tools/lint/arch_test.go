@@ -19,7 +19,7 @@ import (
 var layers = [][]string{
 	{"internal/...", "parallel", "precision"},
 	{"audio/...", "tokenizer", "datasets", "wer/..."},
-	{"model/...", "transcript"},
+	{"model/...", "transcript", "diarize"},
 	{"encoder"},
 	{"decoder/..."},
 	{"assistant"},

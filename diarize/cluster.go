@@ -1,0 +1,195 @@
+package diarize
+
+import (
+	"slices"
+
+	"verity/internal/kernel"
+	"verity/parallel"
+)
+
+// blockLimit is how many vectors are clustered together: their similarities take 100 MB. More are
+// clustered in blocks of this size, and then the clusters of all blocks.
+const blockLimit = 5000
+
+// A cluster is a set of vectors.
+type cluster struct {
+	members []int
+	sum     []float32 // of the vectors; the average cosine of two clusters is the product of their sums by their sizes
+}
+
+// A merge joins cluster b to cluster a.
+type merge struct {
+	a, b       int
+	similarity float32
+}
+
+// groups clusters unit vectors, [n][192], and returns the members of each cluster, at least least and at most
+// most clusters if there are enough vectors. Clusters with fewer than small members do not count, and are left out.
+func groups(p *parallel.Pool, vectors []float32, similarity float64, least, most, small int) [][]int {
+	n := len(vectors) / voiceSize
+	var all []cluster
+	for first := 0; first < n; first += blockLimit {
+		var block []cluster
+		for i := first; i < min(first+blockLimit, n); i++ {
+			block = append(block, cluster{[]int{i}, vectors[i*voiceSize:][:voiceSize]})
+		}
+		if n > blockLimit {
+			block = cut(block, tree(p, block), func(m []merge) int { return similar(m, similarity) })
+		}
+		all = append(all, block...)
+	}
+	merges := tree(p, all)
+	large := func(done int) int { return countLarge(all, merges[:done], small) }
+	all = cut(all, merges, func(m []merge) int {
+		at := similar(m, similarity)
+		switch k := large(at); {
+		case k < least:
+			return mostAtLeast(large, len(m), least)
+		case k > most:
+			return mostAtLeast(large, len(m), most)
+		}
+		return at
+	})
+	// The largest stays whatever its size, so that a short clip has a speaker.
+	slices.SortStableFunc(all, func(a, b cluster) int { return len(b.members) - len(a.members) })
+	var found [][]int
+	for i, c := range all {
+		if i == 0 || len(c.members) >= small && i < most {
+			found = append(found, c.members)
+		}
+	}
+	return found
+}
+
+// similar returns how many of the merges, the most similar first, join similar clusters.
+func similar(m []merge, least float64) int {
+	n := slices.IndexFunc(m, func(m merge) bool { return !(float64(m.similarity) >= least) })
+	if n < 0 {
+		return len(m)
+	}
+	return n
+}
+
+// mostAtLeast returns the largest number of merges, at most n, that leaves want large clusters; if none does, the
+// one that leaves the most.
+func mostAtLeast(large func(done int) int, n, want int) (at int) {
+	best := 0
+	for done := n; done >= 0; done-- {
+		k := large(done)
+		if k >= want {
+			return done
+		}
+		if k > best {
+			best, at = k, done
+		}
+	}
+	return at
+}
+
+// countLarge returns how many clusters have at least small members after the merges.
+func countLarge(all []cluster, merges []merge, small int) (n int) {
+	sizes := make([]int, len(all))
+	for i, c := range all {
+		sizes[i] = len(c.members)
+	}
+	for _, m := range merges {
+		sizes[m.a] += sizes[m.b]
+		sizes[m.b] = 0
+	}
+	for _, size := range sizes {
+		if size > 0 && size >= small {
+			n++
+		}
+	}
+	return n
+}
+
+// cut does as many of the merges as count says, and returns the clusters that are left.
+func cut(all []cluster, merges []merge, count func([]merge) int) (left []cluster) {
+	for _, m := range merges[:count(merges)] {
+		a, b := &all[m.a], &all[m.b]
+		a.sum = slices.Clone(a.sum)
+		kernel.Add(a.sum, b.sum)
+		a.members = append(slices.Clone(a.members), b.members...)
+		b.members = nil
+	}
+	for _, c := range all {
+		if c.members != nil {
+			left = append(left, c)
+		}
+	}
+	return left
+}
+
+// tree returns the merges that join everything, the most similar first; later ones of equal ones if they
+// depend on earlier ones. Similarity is the average over all pairs of vectors.
+//
+// It follows chains of nearest neighbours (Murtagh, 1983): two clusters that are nearest to each other can be
+// joined at once, whatever else is left, since joining others never brings anything closer than it was.
+// That needs time in proportion to the square of the number.
+func tree(p *parallel.Pool, all []cluster) (merges []merge) {
+	n := len(all)
+	if n < 2 {
+		return nil
+	}
+	s := similarities(p, all)
+	sizes, alive := make([]float64, n), make([]int, n)
+	for i, c := range all {
+		sizes[i], alive[i] = float64(len(c.members)), i
+	}
+	var chain []int
+	for len(alive) > 1 {
+		if len(chain) == 0 {
+			chain = append(chain, alive[0])
+		}
+		top := chain[len(chain)-1]
+		row, next := s[top*n:][:n], -1
+		if len(chain) > 1 { // of equal ones, the one before
+			next = chain[len(chain)-2]
+		}
+		for _, i := range alive {
+			if i != top && (next < 0 || row[i] > row[next]) {
+				next = i
+			}
+		}
+		if len(chain) < 2 || next != chain[len(chain)-2] {
+			chain = append(chain, next)
+			continue
+		}
+		chain = chain[:len(chain)-2]
+		a, b := min(top, next), max(top, next)
+		merges = append(merges, merge{a, b, row[next]})
+		alive = slices.DeleteFunc(alive, func(i int) bool { return i == b })
+		for _, i := range alive {
+			if i != a {
+				mean := (float64(sizes[a]*float64(s[a*n+i])) + float64(sizes[b]*float64(s[b*n+i]))) / (sizes[a] + sizes[b])
+				s[a*n+i], s[i*n+a] = float32(mean), float32(mean)
+			}
+		}
+		sizes[a] += sizes[b]
+	}
+	slices.SortStableFunc(merges, func(x, y merge) int {
+		switch {
+		case x.similarity > y.similarity:
+			return -1
+		case x.similarity < y.similarity:
+			return 1
+		}
+		return 0
+	})
+	return merges
+}
+
+// similarities returns the average cosine of each pair of clusters, [n][n].
+func similarities(p *parallel.Pool, all []cluster) []float32 {
+	n := len(all)
+	means := make([]float32, 0, n*voiceSize)
+	for _, c := range all {
+		for _, v := range c.sum {
+			means = append(means, v/float32(len(c.members)))
+		}
+	}
+	s := kernel.NewFloats(n * n)
+	kernel.MatMul(p, s, means, n, voiceSize, packed(n, voiceSize, means), nil, kernel.Store)
+	return s
+}

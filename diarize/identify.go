@@ -1,0 +1,229 @@
+package diarize
+
+import (
+	"slices"
+
+	"verity/internal/kernel"
+)
+
+const (
+	clusterShare = 0.02 // of all windows, and
+	clusterLeast = 3    // windows, are what a speaker needs
+	rounds       = 3    // of new centroids
+	sharpness    = 8    // of votes: e to the power of this times the cosine
+)
+
+// identify decides who speaks in each window.
+func (d *Diarization) identify(vectors []float32, o Options) {
+	var alone []float32 // vectors of windows in which one speaks
+	for i, w := range d.windows {
+		if !w.overlapped && w.end-w.start >= windowFrames/2 {
+			alone = append(alone, vectors[i*voiceSize:][:voiceSize]...)
+		}
+	}
+	if len(alone) == 0 {
+		alone = vectors
+	}
+	n := len(alone) / voiceSize
+	if n == 0 {
+		return
+	}
+	least, most := o.bounds()
+	small := max(clusterLeast, int(clusterShare*float64(n)))
+	for _, members := range groups(o.Pool, alone, o.similarity(), least, most, small) {
+		d.Voices = append(d.Voices, mean(alone, members))
+	}
+	for range rounds {
+		members := make([][]int, len(d.Voices))
+		for i := range n {
+			best, _ := d.nearest(alone[i*voiceSize:][:voiceSize])
+			members[best] = append(members[best], i)
+		}
+		for s, m := range members {
+			if len(m) > 0 {
+				d.Voices[s] = mean(alone, m)
+			}
+		}
+	}
+	for i := range d.windows {
+		votes := make([]float32, len(d.Voices))
+		for s, v := range d.Voices {
+			votes[s] = sharpness * cosine(v, vectors[i*voiceSize:][:voiceSize])
+		}
+		kernel.Softmax(votes)
+		d.windows[i].votes = votes
+	}
+}
+
+// nearest returns the speaker with the most similar voice, and the cosine.
+func (d *Diarization) nearest(v []float32) (best int, similarity float32) {
+	similarity = -2
+	for s, voice := range d.Voices {
+		if c := cosine(voice, v); c > similarity {
+			best, similarity = s, c
+		}
+	}
+	return best, similarity
+}
+
+// mean returns the unit vector in the direction of the sum of the members.
+func mean(vectors []float32, members []int) []float32 {
+	members = slices.Sorted(slices.Values(members))
+	sum := make([]float32, voiceSize)
+	for _, i := range members {
+		kernel.Add(sum, vectors[i*voiceSize:][:voiceSize])
+	}
+	normalise(sum)
+	return sum
+}
+
+// cosine returns the product of unit vectors.
+func cosine(a, b []float32) float32 {
+	var q kernel.FourDots
+	for i := range q.A {
+		q.A[i], q.B[i] = a[i*voiceSize/4:][:voiceSize/4], b[i*voiceSize/4:][:voiceSize/4]
+	}
+	q.Dots()
+	return (q.Sums[0] + q.Sums[1]) + (q.Sums[2] + q.Sums[3])
+}
+
+// votesAt adds the votes of the windows around a stretch of 10 ms frames to sum, and returns the
+// first window that later stretches need. A window counts by its frames in the stretch, more in its middle than at
+// its ends.
+func (d *Diarization) votesAt(sum []float32, start, end, first int) int {
+	for first < len(d.windows) && d.windows[first].end <= start-windowFrames {
+		first++
+	}
+	for _, w := range d.windows[first:] {
+		if w.start >= end {
+			break
+		}
+		var weight int
+		for t := max(start, w.start); t < min(end, w.end); t++ {
+			weight += min(t-w.start+1, w.end-t)
+		}
+		for s, v := range w.votes {
+			sum[s] += float32(float32(weight) * v)
+		}
+	}
+	return first
+}
+
+// turns returns the turns of each speaker. Where two speak, the second is whoever else speaks next or spoke last,
+// the nearer of the two.
+func (d *Diarization) turns(a *activity) []Turn {
+	frames := len(a.speech)
+	if len(d.Voices) == 0 {
+		return nil
+	}
+	who, sum, first := make([]int, frames), make([]float32, len(d.Voices)), 0
+	for _, s := range above(a.speech, speechThreshold, minFrames) {
+		for i := s[0]; i < s[1]; i++ {
+			t := int(100 * seconds(i))
+			clear(sum)
+			first = d.votesAt(sum, t, t+1, first)
+			if _, best := kernel.Max(sum); sum[best] > 0 {
+				who[i] = best + 1
+			} else if i > 0 {
+				who[i] = who[i-1]
+			}
+		}
+	}
+	var second []int
+	if len(d.Voices) > 1 {
+		second = nearestOther(a, who)
+	}
+	return d.number(collect(who, second))
+}
+
+// secondReach is how far away the second speaker may be, in frames: 5 s.
+const secondReach = 300
+
+// nearestOther returns the second speaker of each frame, 0 where there is none.
+func nearestOther(a *activity, who []int) []int {
+	second := make([]int, len(who))
+	for _, s := range above(a.overlap, overlapThreshold, minFrames) {
+		for i := s[0]; i < s[1]; i++ {
+			if who[i] == 0 {
+				continue
+			}
+			for near := 1; near < secondReach && second[i] == 0; near++ {
+				for _, j := range [2]int{i - near, i + near} {
+					if j >= 0 && j < len(who) && who[j] != 0 && who[j] != who[i] {
+						second[i] = who[j]
+						break
+					}
+				}
+			}
+		}
+	}
+	return second
+}
+
+// bridge is how many frames a pause within a turn may have: 0.4 s.
+const bridge = 24
+
+// collect joins frames of one speaker into turns.
+func collect(tracks ...[]int) (turns []Turn) {
+	speakers := 0
+	for _, track := range tracks {
+		for _, s := range track {
+			speakers = max(speakers, s)
+		}
+	}
+	for s := 1; s <= speakers; s++ {
+		start, last := -1, 0
+		for i := range tracks[0] {
+			if !slices.ContainsFunc(tracks, func(t []int) bool { return t != nil && t[i] == s }) {
+				continue
+			}
+			if start >= 0 && i-last > bridge {
+				turns = append(turns, Turn{max(0, seconds(start)), seconds(last + 1), s})
+				start = -1
+			}
+			if start < 0 {
+				start = i
+			}
+			last = i
+		}
+		if start >= 0 {
+			turns = append(turns, Turn{max(0, seconds(start)), seconds(last + 1), s})
+		}
+	}
+	slices.SortStableFunc(turns, func(a, b Turn) int {
+		switch {
+		case a.Start < b.Start:
+			return -1
+		case a.Start > b.Start:
+			return 1
+		}
+		return 0
+	})
+	return turns
+}
+
+// number numbers speakers in the order of their first turns, in turns, voices and votes. One without turns is dropped.
+func (d *Diarization) number(turns []Turn) []Turn {
+	order := make([]int, 0, len(d.Voices)) // old numbers from 0
+	for i, t := range turns {
+		at := slices.Index(order, t.Speaker-1)
+		if at < 0 {
+			at = len(order)
+			order = append(order, t.Speaker-1)
+		}
+		turns[i].Speaker = at + 1
+	}
+	voices := make([][]float32, len(order))
+	for to, from := range order {
+		voices[to] = d.Voices[from]
+	}
+	d.Voices = voices
+	for i, w := range d.windows {
+		votes := make([]float32, len(order))
+		for to, from := range order {
+			votes[to] = w.votes[from]
+		}
+		d.windows[i].votes = votes
+	}
+	return turns
+}

@@ -1,0 +1,82 @@
+package diarize
+
+import (
+	"fmt"
+
+	"verity/parallel"
+)
+
+// MaxSpeakers is the largest number of speakers that may be asked for.
+const MaxSpeakers = 100
+
+// DefaultSimilarity is the default of Options.Similarity.
+const DefaultSimilarity = 0.37
+
+// Options configures Clip. The zero value finds out how many speakers there are.
+type Options struct {
+	// Speakers is the number of speakers, if it is known. 0 means that it is not. There are fewer in the result
+	// where the sound does not have so many voices.
+	Speakers int
+
+	// Min and Max bound the number of speakers where Speakers is 0. 0 means no bound.
+	Min, Max int
+
+	// Similarity is the least average cosine at which two clusters are one speaker, between -1 and 1. 0 means
+	// 0.37. More finds more speakers.
+	Similarity float64
+
+	// Pool runs the networks. Nil means the caller's thread.
+	Pool *parallel.Pool
+
+	// Progress, if not nil, is called with the share of the work that is done, from 0 to 1.
+	Progress func(done float64)
+}
+
+// An OptionError says which field of Options cannot be used, and why.
+type OptionError struct {
+	Field, Problem string
+}
+
+func (e *OptionError) Error() string {
+	return fmt.Sprintf("diarize: option %s: %s", e.Field, e.Problem)
+}
+
+// Check returns an *OptionError if o cannot be used.
+func (o Options) Check() error {
+	for _, n := range []struct {
+		field string
+		got   int
+	}{{"Speakers", o.Speakers}, {"Min", o.Min}, {"Max", o.Max}} {
+		if n.got < 0 || n.got > MaxSpeakers {
+			return &OptionError{n.field, fmt.Sprintf("got %d, want at most %d, or 0 to find the number", n.got, MaxSpeakers)}
+		}
+	}
+	switch {
+	case o.Speakers > 0 && (o.Min > 0 || o.Max > 0):
+		return &OptionError{"Speakers", "excludes Min and Max"}
+	case o.Max > 0 && o.Min > o.Max:
+		return &OptionError{"Min", fmt.Sprintf("got %d, want at most Max, %d", o.Min, o.Max)}
+	case !(o.Similarity >= -1 && o.Similarity <= 1):
+		return &OptionError{"Similarity", fmt.Sprintf("got %v, want -1 to 1", o.Similarity)}
+	}
+	return nil
+}
+
+// bounds returns the least and the largest number of speakers.
+func (o Options) bounds() (least, most int) {
+	if o.Speakers > 0 {
+		return o.Speakers, o.Speakers
+	}
+	least, most = max(1, o.Min), o.Max
+	if most == 0 {
+		most = MaxSpeakers
+	}
+	return least, most
+}
+
+func (o Options) similarity() float64 {
+	if o.Similarity == 0 {
+		return DefaultSimilarity
+	}
+	return o.Similarity
+}

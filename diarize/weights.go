@@ -1,0 +1,108 @@
+package diarize
+
+import (
+	"encoding/binary"
+	"math"
+	"sync"
+
+	"verity/internal/kernel"
+	"verity/internal/tensor"
+	"verity/model/speakers"
+	"verity/precision"
+)
+
+// networks returns both networks. Their weights are shared by all that use them.
+var networks = sync.OnceValue(func() *both {
+	r, n := &reader{speakers.Weights}, &both{}
+	n.embedder.read(r)
+	n.segmenter.read(r)
+	if len(r.left) > 0 {
+		panic("diarize: the embedded weights are longer than the networks")
+	}
+	return n
+})
+
+type both struct {
+	embedder
+	segmenter
+}
+
+// A reader reads the embedded weights in the order in which model/speakers/convert.py writes them.
+type reader struct{ left string }
+
+func (r *reader) bytes(n int) []byte {
+	b := []byte(r.left[:n])
+	r.left = r.left[n:]
+	return b
+}
+
+// vector reads n numbers in binary32.
+func (r *reader) vector(n int) []float32 {
+	v := kernel.NewFloats(n)
+	b := r.bytes(4 * n)
+	for i := range v {
+		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+	}
+	return v
+}
+
+// halves reads n numbers in binary16.
+func (r *reader) halves(n int) []float32 {
+	v := kernel.NewFloats(n)
+	b := r.bytes(2 * n)
+	for i := range v {
+		v[i] = tensor.F16ToFloat32(binary.LittleEndian.Uint16(b[2*i:]))
+	}
+	return v
+}
+
+// matrix reads a matrix [out][in] in binary16.
+func (r *reader) matrix(out, in int) *kernel.Matrix { return packed(out, in, r.halves(out*in)) }
+
+// packed packs w, [out][in], for products in float32.
+func packed(out, in int, w []float32) *kernel.Matrix {
+	b := make([]byte, 4*len(w))
+	for i, v := range w {
+		binary.LittleEndian.PutUint32(b[4*i:], math.Float32bits(v))
+	}
+	m, err := kernel.Pack(precision.F32, tensor.Tensor{DType: tensor.F32, Shape: []int{out, in}, Data: b})
+	if err != nil {
+		panic("diarize: embedded weights: " + err.Error())
+	}
+	return m
+}
+
+// A linear is a product with a bias.
+type linear struct {
+	w    *kernel.Matrix
+	bias []float32
+}
+
+func (r *reader) linear(out, in int) linear { return linear{r.matrix(out, in), r.vector(out)} }
+
+// apply computes rows rows of dst from those of x, which lie stride elements apart.
+func (l linear) apply(dst, x []float32, rows, stride int) {
+	kernel.MatMul(nil, dst, x, rows, stride, l.w, l.bias, kernel.Store)
+}
+
+// zeros are what rectify compares with.
+var zeros [4096]float32
+
+// rectify replaces negative elements of x by zero.
+func rectify(x []float32) {
+	for len(x) > len(zeros) {
+		kernel.MaxInto(x, zeros[:])
+		x = x[len(zeros):]
+	}
+	kernel.MaxInto(x, zeros[:len(x)])
+}
+
+func sigmoid(x float32) float32 { return 1 / (1 + kernel.Exp(-x)) }
+
+// resize returns x with length n, its content undefined, in the same memory if that is large enough.
+func resize(x []float32, n int) []float32 {
+	if cap(x) < n {
+		return kernel.NewFloats(n)
+	}
+	return x[:n]
+}
