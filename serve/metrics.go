@@ -20,10 +20,11 @@ type metrics struct {
 	handler  http.Handler
 	requests *prometheus.CounterVec
 	took     *prometheus.HistogramVec
-	audio    prometheus.Counter
-	tokens   prometheus.Counter
-	drafted  prometheus.Counter
-	accepted prometheus.Counter
+	waited   *prometheus.HistogramVec
+	audio    *prometheus.CounterVec
+	tokens   *prometheus.CounterVec
+	drafted  *prometheus.CounterVec
+	accepted *prometheus.CounterVec
 	stages   *prometheus.CounterVec
 	batch    prometheus.Histogram
 	delay    prometheus.Histogram
@@ -72,13 +73,16 @@ func newMetrics(s *Server) *metrics {
 		took: auto.NewHistogramVec(histogram("request_seconds", "Time of a request, including its wait.",
 			prometheus.ExponentialBuckets(0.05, 2, 16)), []string{"method", "route"}),
 		rejected: counters("rejected_total", "Requests refused because there was no room, by reason.", "reason"),
-		audio:    counter("audio_seconds_total", "Seconds of audio transcribed."),
-		tokens:   counter("tokens_total", "Tokens decoded, including those of rejected attempts."),
-		drafted:  counter("drafted_tokens_total", "Tokens the assistant drafted."),
-		accepted: counter("accepted_tokens_total", "Drafted tokens the model accepted."),
+		waited: auto.NewHistogramVec(histogram("waiting_seconds",
+			"Time until a file's first turn, by model. Zero for those that need not wait.",
+			prometheus.ExponentialBuckets(0.05, 2, 16)), []string{"model"}),
+		audio:    counters("audio_seconds_total", "Seconds of audio transcribed.", "model"),
+		tokens:   counters("tokens_total", "Tokens decoded, including those of rejected attempts.", "model"),
+		drafted:  counters("drafted_tokens_total", "Tokens the assistant drafted.", "model"),
+		accepted: counters("accepted_tokens_total", "Drafted tokens the model accepted.", "model"),
 		late: counter("live_late_passes_total",
 			"Live passes that took longer, including their wait, than the sound between two passes lasts."),
-		stages: counters("stage_seconds_total", "Time of transcription, by stage.", "stage"),
+		stages: counters("stage_seconds_total", "Time of transcription, by stage.", "model", "stage"),
 		batch: auto.NewHistogram(histogram("batch_size", "Sequences that share a pass of the model.",
 			prometheus.ExponentialBuckets(1, 2, 7))),
 		delay: auto.NewHistogram(histogram("live_delay_seconds",
@@ -99,13 +103,20 @@ func (m *metrics) countRequest(r *http.Request, status int, took time.Duration) 
 	m.took.WithLabelValues(method, route).Observe(took.Seconds())
 }
 
+// addTranscript counts a transcription.
+func (m *metrics) addTranscript(model string, tr *transcript.Transcript) {
+	m.audio.WithLabelValues(model).Add(tr.Duration)
+	m.addStats(model, tr.Stats)
+}
+
 // addStats adds the tokens and the times of a transcription.
-func (m *metrics) addStats(t transcript.Stats) {
-	m.tokens.Add(float64(t.Tokens))
-	m.drafted.Add(float64(t.Drafts.Drafted))
-	m.accepted.Add(float64(t.Drafts.Accepted))
-	m.stages.WithLabelValues("mel").Add(t.Seconds.Mel)
-	m.stages.WithLabelValues("encode").Add(t.Seconds.Encode)
-	m.stages.WithLabelValues("cross_kv").Add(t.Seconds.CrossKV)
-	m.stages.WithLabelValues("decode").Add(t.Seconds.Decode)
+func (m *metrics) addStats(model string, t transcript.Stats) {
+	m.tokens.WithLabelValues(model).Add(float64(t.Tokens))
+	m.drafted.WithLabelValues(model).Add(float64(t.Drafts.Drafted))
+	m.accepted.WithLabelValues(model).Add(float64(t.Drafts.Accepted))
+	for stage, seconds := range map[string]float64{
+		"mel": t.Seconds.Mel, "encode": t.Seconds.Encode, "cross_kv": t.Seconds.CrossKV, "decode": t.Seconds.Decode,
+	} {
+		m.stages.WithLabelValues(model, stage).Add(seconds)
+	}
 }

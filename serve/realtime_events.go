@@ -226,6 +226,9 @@ func (x *session) transcribeUtterance(ctx context.Context, u *live.Utterance) {
 	var delays []time.Duration     // of the words of u
 	var sentence []transcript.Word // those of a sentence that has not ended
 	text, language, last, segments := "", "", false, 0
+	x.mu.Lock()
+	model := x.config.model.Name
+	x.mu.Unlock()
 	for r, err := range u.Passes(ctx, x.s.queue.liveTurn) {
 		switch last = r.Last; {
 		case ctx.Err() != nil:
@@ -244,13 +247,13 @@ func (x *session) transcribeUtterance(ctx context.Context, u *live.Utterance) {
 		}
 		language = r.Language
 		delays = append(delays, x.delays(r)...)
-		x.s.metrics.addStats(r.Stats)
+		x.s.metrics.addStats(model, r.Stats)
 	}
 	if !last {
 		return // it was cleared
 	}
 	seconds := float64(u.Len()) / audio.SampleRate
-	x.s.metrics.audio.Add(seconds)
+	x.s.metrics.audio.WithLabelValues(model).Add(seconds)
 	languages := []languageCode{}
 	if text != "" && language != "" {
 		languages = append(languages, languageCode{language})

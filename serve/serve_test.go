@@ -66,7 +66,7 @@ var testFields = []Field{
 const patience = 2 * time.Minute
 
 // newServer starts a server of the demo model.
-func newServer(t *testing.T, o Options) (*httptest.Server, *Server) {
+func newServer(t testing.TB, o Options) (*httptest.Server, *Server) {
 	t.Helper()
 	o.Fields = testFields
 	c, err := model.OpenFS(digits.Target(), "demo")
@@ -940,7 +940,8 @@ func TestMetrics(t *testing.T) {
 		`verity_requests_total{code="200",method="POST",route="/v1/audio/transcriptions"} 1`,
 		`verity_requests_total{code="404",method="other",route="other"} 1`,
 		`model="whisper",version="v0"} 1`, "verity_turns_limit 4", "verity_waiting_limit 64", "go_goroutines", "process_",
-		"verity_spool_bytes 0", "verity_spool_limit_bytes", "verity_audio_seconds_total 9.98", "verity_working 0",
+		"verity_spool_bytes 0", "verity_spool_limit_bytes", `verity_audio_seconds_total{model="whisper"} 9.98`, "verity_working 0",
+		`verity_waiting_seconds_count{model="whisper"} 1`, `verity_stage_seconds_total{model="whisper",stage="decode"}`,
 		"verity_waiting 0",
 	} {
 		if !strings.Contains(string(body), line) {

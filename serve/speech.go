@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"strings"
+	"time"
 
 	"verity/audio"
 	"verity/transcribe"
@@ -66,6 +67,7 @@ func (s *Server) openSound(ctx context.Context, w http.ResponseWriter, r *http.R
 		return err
 	}
 	q.reportIgnored(w, r)
+	addLogFields(r, "model", q.model.Name)
 	sound := s.opt.Sound
 	sound.Raw = q.rawRate
 	clip, err := sound.OpenFile(ctx, q.String(), q.file.file)
@@ -87,12 +89,27 @@ func (s *Server) transcribe(
 	}
 	out := &answer{w: w, q: q, model: model}
 	defer out.close()
-	tr, err := s.runInTurn(ctx, t.WithDraft(q.draft), clip, out)
+	events := turnEvents{segment: out.streamSegment}
+	if q.stream {
+		events.joined = func(ticket *ticket, waits bool, stop context.CancelCauseFunc) {
+			out.stream = s.newStream(w, stop, func() string { return s.queue.position(ticket) })
+			if waits {
+				out.stream.start() // from now on the status is 200, even if the stream ends with an error
+			}
+		}
+	}
+	if q.progress {
+		events.progress = func(done, total float64) {
+			out.stream.event("verity.progress", object{"done": done, "total": total})
+		}
+	}
+	tr, waited, err := s.runInTurn(ctx, t.WithDraft(q.draft), clip, q.file.size, events)
+	s.metrics.waited.WithLabelValues(q.model.Name).Observe(waited.Seconds())
+	addLogFields(r, "waited", waited)
 	if err != nil {
 		return s.endWithError(w, r, out, err)
 	}
-	s.metrics.audio.Add(tr.Duration)
-	s.metrics.addStats(tr.Stats)
+	s.metrics.addTranscript(q.model.Name, tr)
 	addLogFields(r, "audio_seconds", tr.Duration, "language", tr.Language, "tokens", tr.Stats.Tokens)
 	warnings := strings.Join(clip.Warnings(), "; ")
 	if warnings != "" && !q.stream { // text and subtitles have no other place for them
@@ -104,35 +121,42 @@ func (s *Server) transcribe(
 // bytesPerSecond is a guess for files that do not contain their duration.
 const bytesPerSecond = 8000
 
-// runInTurn waits for a turn and transcribes clip. It yields the turn between windows, and ends it before it returns.
+// turnEvents are called while a sound waits for its turn and is transcribed. Each may be nil.
+type turnEvents struct {
+	joined   func(t *ticket, waits bool, stop context.CancelCauseFunc) // before it waits; stop ends the transcription
+	segment  func(transcript.Segment)
+	progress func(done, total float64) // seconds, after each window
+}
+
+// runInTurn waits for a turn and transcribes a clip that its sender sent in some bytes. It yields the turn between
+// windows, and ends it before it returns. waited is the time until the first turn.
 func (s *Server) runInTurn(
-	ctx context.Context, by *transcribe.Transcriber, clip *audio.Clip, out *answer,
-) (*transcript.Transcript, error) {
+	ctx context.Context, by *transcribe.Transcriber, clip *audio.Clip, bytes int64, e turnEvents,
+) (tr *transcript.Transcript, waited time.Duration, err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	ticket, err := s.queue.join(cmp.Or(clip.HeaderDuration(), float64(out.q.file.size)/bytesPerSecond))
+	ticket, err := s.queue.join(cmp.Or(clip.HeaderDuration(), float64(bytes)/bytesPerSecond))
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer s.queue.leave(ticket)
+	began := time.Now()
 	waits := s.queue.requestTurn(&s.queue.files, ticket)
-	if out.q.stream {
-		out.stream = s.newStream(out.w, stop, func() string { return s.queue.position(ticket) })
-		if waits {
-			out.stream.start() // from now on the status is 200, even if the stream ends with an error
-		}
+	if e.joined != nil {
+		e.joined(ticket, waits, stop)
 	}
-	if err := s.queue.wait(ctx, ticket); err != nil {
-		return nil, err
+	err = s.queue.wait(ctx, ticket)
+	if waited = time.Since(began); err != nil {
+		return nil, waited, err
 	}
-	tr, err := by.Transcribe(ctx, clip, transcribe.Callbacks{
-		Segment: out.streamSegment,
+	tr, err = by.Transcribe(ctx, clip, transcribe.Callbacks{
+		Segment: e.segment,
 		Progress: func(done, total float64) {
-			if out.q.progress && done > 0 { // a file that cannot be read gets an error instead
-				out.stream.event("verity.progress", object{"done": done, "total": total})
-			}
 			if done == 0 { // no window has run: what came later would be answered first
 				return
+			}
+			if e.progress != nil {
+				e.progress(done, total)
 			}
 			if err := s.queue.yield(ctx, ticket, total-done); err != nil {
 				stop(err)
@@ -142,7 +166,7 @@ func (s *Server) runInTurn(
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
-	return tr, err
+	return tr, waited, err
 }
 
 // endWithError ends an answer with an error: as an event, if a stream has started. Otherwise it returns err.
@@ -196,24 +220,33 @@ func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 
 // explain returns the problem that reports err to the client; nil if the client has gone.
 func (s *Server) explain(w http.ResponseWriter, r *http.Request, err error) (p *problem) {
-	_, otherFormat := errors.AsType[*audio.FormatError](err)
-	switch p = s.requestProblem(err, ""); {
-	case p != nil:
-	case errors.Is(err, audio.ErrTooLong):
-		p = clientError(http.StatusRequestEntityTooLarge, "file", "audio_too_long",
-			"The audio is longer than %s, which is the limit of this server.", span(s.opt.MaxAudio))
-	case errors.Is(err, context.DeadlineExceeded):
-		p = serverError(http.StatusServiceUnavailable,
-			"The request took longer than %s, which is the limit of this server.", span(s.opt.Timeout))
-	case errors.Is(err, context.Canceled), errors.Is(err, errUnread):
+	if p = s.problemOf(err); p != nil {
+		return p
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, errUnread) {
 		logFieldsOf(r).clientGone = true
 		return nil
-	case errors.Is(err, audio.ErrMalformed), errors.Is(err, fs.ErrInvalid), otherFormat:
-		p = clientError(http.StatusBadRequest, "file", "invalid_audio", "The file cannot be read as sound: %v", err)
-	default:
-		s.opt.Log.Error("request failed", "id", w.Header().Get(requestIDHeader), "error", err)
-		p = serverError(http.StatusInternalServerError,
-			"The server failed to transcribe the file. Its log has the reason, with the request id.")
 	}
-	return p
+	s.opt.Log.Error("request failed", "id", w.Header().Get(requestIDHeader), "error", err)
+	return serverError(http.StatusInternalServerError,
+		"The server failed to transcribe the file. Its log has the reason, with the request id.")
+}
+
+// problemOf returns the problem that err is, or that a limit or the sound is the cause of; nil for another error.
+func (s *Server) problemOf(err error) *problem {
+	_, otherFormat := errors.AsType[*audio.FormatError](err)
+	p := s.requestProblem(err, "")
+	switch {
+	case p != nil:
+		return p
+	case errors.Is(err, audio.ErrTooLong):
+		return clientError(http.StatusRequestEntityTooLarge, "file", "audio_too_long",
+			"The audio is longer than %s, which is the limit of this server.", span(s.opt.MaxAudio))
+	case errors.Is(err, context.DeadlineExceeded):
+		return serverError(http.StatusServiceUnavailable,
+			"The request took longer than %s, which is the limit of this server.", span(s.opt.Timeout))
+	case errors.Is(err, audio.ErrMalformed), errors.Is(err, fs.ErrInvalid), otherFormat:
+		return clientError(http.StatusBadRequest, "file", "invalid_audio", "The file cannot be read as sound: %v", err)
+	}
+	return nil
 }

@@ -155,3 +155,9 @@ func (s *Server) clientOf(r *http.Request) string {
 	}
 	return a.String()
 }
+
+// addressOf returns the address of host:port for the log; that of a unix socket is empty.
+func addressOf(remote string) string {
+	host, _, _ := net.SplitHostPort(remote)
+	return host
+}

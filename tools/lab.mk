@@ -197,8 +197,9 @@ CLIENTS := bin/clients
 SOUND   := model/digits/digits.wav
 clients: build clients-go ## the same with OpenAI's Python client and the programs in examples
 	cd tools/clients && go vet ./...
-	$(PYTHON) -m venv $(CLIENTS) && $(CLIENTS)/bin/pip install --quiet openai==3.54.0 websockets==17.4
+	$(PYTHON) -m venv $(CLIENTS) && $(CLIENTS)/bin/pip install --quiet openai==3.57.0 websockets==17.4 wyoming==1.10.2
 	$(CLIENTS)/bin/python tools/clients/openai_python.py $(BIN) model/digits/target $(SOUND)
+	$(CLIENTS)/bin/python tools/clients/wyoming_python.py $(BIN) model/digits/target $(SOUND)
 	tools/clients/examples.sh $(BIN) $(CLIENTS)/bin/python
 
 bench-peers: build ## time faster-whisper, whisper.cpp and others: PEERS="--dataset DIR …" (tools/bench-peers.py)

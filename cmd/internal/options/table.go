@@ -327,6 +327,8 @@ var sections = []struct {
 	{Serving, []*Option{
 		{Name: "listen", Kind: Text, Arg: "address", Default: "127.0.0.1:8000", Max: path, Scope: Server,
 			Brief: "host:port (default 127.0.0.1:8000)", Help: "address to listen on, host:port"},
+		{Name: "wyoming", Kind: Text, Arg: "address", Max: path, Scope: Server,
+			Help: "also serve the Wyoming protocol of Home Assistant on this address, such as :10300. The protocol has no keys"},
 		{Name: "api-key-file", Kind: Text, Arg: "file", Max: path, Scope: Server,
 			Brief: "accepted keys, one per line, or none",
 			Help: "file of accepted API keys, one per line; empty lines and lines that begin with # are ignored. none " +

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -55,6 +56,7 @@ type serveCommand struct {
 	decoding options.Decoding
 	log      cli.LogFlags
 	address  string
+	wyoming  string // address; empty for none
 	cert     string // files of TLS
 	key      string
 	keyFile  string
@@ -90,6 +92,7 @@ func (s *serveCommand) registerModels(f *pflag.FlagSet) {
 
 func (s *serveCommand) register(f *pflag.FlagSet) {
 	cli.Bind(f, "listen", &s.address)
+	cli.Bind(f, "wyoming", &s.wyoming)
 	cli.Bind(f, "api-key-file", &s.keyFile)
 	bindList(f, "origin", &s.opt.Origins)
 	bindList(f, "alias", &s.opt.Aliases)
@@ -144,11 +147,20 @@ func (s *serveCommand) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	s.limitFFmpeg()
-	listener, err := s.listen() // before loading the model: an address in use is an error at once
+	listener, err := listen("listen", s.address) // before loading the model: an address in use is an error at once
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
+	var voice net.Listener
+	if s.wyoming != "" {
+		if voice, err = listen("wyoming", s.wyoming); err != nil {
+			return err
+		}
+		defer voice.Close()
+	}
+	var voices sync.WaitGroup
+	defer voices.Wait()
 	defer func() {
 		for _, end := range s.closers {
 			end()
@@ -167,6 +179,14 @@ func (s *serveCommand) run(ctx context.Context, _ []string) error {
 			scheme = "https"
 		}
 		fmt.Fprintf(s.Err, "verity: serving %s on %s://%s\n", show.Name(s.opt.Name), scheme, listener.Addr())
+		if voice != nil {
+			voices.Go(func() {
+				if err := server.ServeWyoming(voice); err != nil {
+					logger.Error("the Wyoming protocol is no longer served", "error", err)
+				}
+			})
+			fmt.Fprintf(s.Err, "verity: serving Wyoming on %s\n", voice.Addr())
+		}
 		return server, nil
 	}
 	secure, err := s.tls(logger)
@@ -283,19 +303,19 @@ func (s *serveCommand) limitFFmpeg() {
 	}
 }
 
-// listen opens the address.
-func (s *serveCommand) listen() (net.Listener, error) {
-	l, err := net.Listen("tcp", s.address)
+// listen opens the address that a flag names.
+func listen(flag, address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
 	var op *net.OpError
 	switch {
 	case err == nil:
 		return l, nil
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("--listen %s: another program listens there: stop it, or take another port", s.address)
+		return nil, fmt.Errorf("--%s %s: another program listens there: stop it, or use another port", flag, address)
 	case errors.As(err, &op):
 		err = op.Err // the rest names the network and the address again
 	}
-	return nil, fmt.Errorf("--listen %s: %w", s.address, err)
+	return nil, fmt.Errorf("--%s %s: %w", flag, address, err)
 }
 
 // prepare checks the flags that decide who may connect, and reads the keys.
@@ -319,6 +339,16 @@ func (s *serveCommand) prepare(ctx context.Context, logger *slog.Logger) error {
 	}
 	if s.opt.Keys == nil && !loopback(host) {
 		slog.Warn("anyone who can reach this machine can use the server", "listen", s.address)
+	}
+	if s.wyoming == "" {
+		return nil
+	}
+	host, _, err = net.SplitHostPort(s.wyoming)
+	if err != nil {
+		return cli.Usagef("--wyoming %s: want host:port, as :10300", s.wyoming)
+	}
+	if !loopback(host) {
+		slog.Warn("anyone who can reach this machine can use the server: Wyoming has no keys", "wyoming", s.wyoming)
 	}
 	return nil
 }

@@ -1,0 +1,377 @@
+package serve
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"verity/tokenizer"
+	"verity/transcribe"
+	"verity/transcript"
+)
+
+// wyomingVersion is the version of the protocol.
+const wyomingVersion = "1.10.0"
+
+// Limits of what a Wyoming client sends at once, in bytes.
+const (
+	maxWyomingLine    = 64 << 10
+	maxWyomingData    = 1 << 20
+	maxWyomingPayload = 4 << 20
+)
+
+// A wyomingEvent is a message of the Wyoming protocol, which Home Assistant speaks: a line of JSON, then data_length
+// bytes of more JSON for Data, then payload_length bytes of Payload.
+//
+// Source: github.com/OHF-Voice/wyoming, README.md and wyoming/event.py.
+type wyomingEvent struct {
+	Type    string          `json:"type"`
+	Version string          `json:"version,omitempty"`
+	Data    json.RawMessage `json:"data,omitempty"`
+
+	DataLength    int    `json:"data_length,omitempty"`
+	PayloadLength int    `json:"payload_length,omitempty"`
+	Payload       []byte `json:"-"`
+}
+
+// readWyoming reads an event.
+func readWyoming(r *bufio.Reader) (e wyomingEvent, err error) {
+	line, err := r.ReadSlice('\n') // at most the buffer, maxWyomingLine
+	if errors.Is(err, bufio.ErrBufferFull) {
+		return e, badRequest("", "The header of an event has more than %d bytes.", maxWyomingLine)
+	}
+	if err != nil {
+		return e, err
+	}
+	if err := json.Unmarshal(line, &e); err != nil {
+		return e, badJSON(err, "")
+	}
+	if e.DataLength < 0 || e.DataLength > maxWyomingData || e.PayloadLength < 0 || e.PayloadLength > maxWyomingPayload {
+		return e, badRequest("", "An event has %d bytes of data and %d of payload, want at most %d and %d.",
+			e.DataLength, e.PayloadLength, maxWyomingData, maxWyomingPayload)
+	}
+	if e.DataLength > 0 {
+		e.Data = make([]byte, e.DataLength)
+		if _, err := io.ReadFull(r, e.Data); err != nil {
+			return e, err
+		}
+	}
+	e.Payload = make([]byte, e.PayloadLength)
+	_, err = io.ReadFull(r, e.Payload)
+	return e, err
+}
+
+// A wyomingConn is a connection of a Wyoming client.
+type wyomingConn struct {
+	s       *Server
+	conn    net.Conn
+	id      string
+	in      *bufio.Reader
+	request wyomingRequest
+	sound   *spoolFile // of the utterance that is arriving; nil without
+
+	mu      sync.Mutex
+	working bool // transcribing: a shutdown waits for it
+}
+
+// A wyomingRequest is the data of a transcribe event.
+type wyomingRequest struct {
+	Name     string   `json:"name"`
+	Language string   `json:"language"`
+	Names    []string `json:"transcript_names"`
+	Terms    []string `json:"transcript_terms"`
+}
+
+// A wyomingFormat is the data of the events with sound.
+type wyomingFormat struct {
+	Rate     int `json:"rate"`
+	Width    int `json:"width"` // bytes of a sample
+	Channels int `json:"channels"`
+}
+
+// ServeWyoming serves the Wyoming protocol, by which Home Assistant uses a server for its voice assistants, until
+// Drain. It closes l. The protocol has no keys: whoever reaches l may use the server.
+func (s *Server) ServeWyoming(l net.Listener) error {
+	defer context.AfterFunc(s.draining, func() { l.Close() })()
+	var all sync.WaitGroup
+	defer all.Wait()
+	for {
+		conn, err := l.Accept()
+		switch {
+		case s.draining.Err() != nil:
+			if err == nil {
+				conn.Close()
+			}
+			return nil
+		case err != nil:
+			return err
+		}
+		id := fmt.Sprintf("wyoming_%x_%x", s.created.UnixNano(), s.ids.Add(1))
+		all.Go(s.safely(id, func(error) {}, func() { s.serveWyoming(conn, id) }))
+	}
+}
+
+// serveWyoming serves a connection.
+func (s *Server) serveWyoming(conn net.Conn, id string) {
+	defer conn.Close()
+	x := &wyomingConn{s: s, conn: conn, id: id, in: bufio.NewReaderSize(conn, maxWyomingLine)}
+	defer x.discard()
+	leave, ok := s.sessions.enter(s.opt.Sessions)
+	if !ok {
+		x.sendError(rateLimited("rate_limit_exceeded",
+			"There are %d live sessions already: try again later.", s.opt.Sessions))
+		return
+	}
+	defer leave()
+	defer context.AfterFunc(s.sessions.graceOver, func() { conn.Close() })()
+	defer context.AfterFunc(s.draining, func() {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		if !x.working {
+			conn.Close()
+		}
+	})()
+	for s.draining.Err() == nil {
+		conn.SetReadDeadline(time.Now().Add(maxIdle))
+		e, err := readWyoming(x.in)
+		if err == nil {
+			err = x.handle(e)
+		}
+		if err != nil {
+			if p, ok := errors.AsType[*problem](err); ok { // others are errors of the connection
+				x.sendError(p)
+			}
+			return
+		}
+	}
+}
+
+// handle executes an event. Unknown ones have no effect, as the protocol wants it.
+func (x *wyomingConn) handle(e wyomingEvent) error {
+	switch e.Type {
+	case "describe":
+		return x.send("info", x.s.wyomingInfo())
+	case "ping":
+		if len(e.Data) == 0 {
+			return x.send("pong", nil)
+		}
+		return x.send("pong", e.Data)
+	case "transcribe":
+		x.request = wyomingRequest{}
+		return decodeData(e, &x.request)
+	case "audio-start":
+		var f wyomingFormat
+		if err := decodeData(e, &f); err != nil {
+			return err
+		}
+		return x.startSound(f)
+	case "audio-chunk":
+		if x.sound == nil {
+			return badRequest("", "audio-chunk: there was no audio-start.")
+		}
+		_, err := x.sound.Write(e.Payload)
+		return err
+	case "audio-stop":
+		if x.sound == nil {
+			return badRequest("", "audio-stop: there was no audio-start.")
+		}
+		defer x.discard()
+		return x.transcribe()
+	}
+	return nil
+}
+
+func decodeData(e wyomingEvent, to any) error {
+	if len(e.Data) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(e.Data, to); err != nil {
+		return badJSON(err, e.Type)
+	}
+	return nil
+}
+
+// startSound begins a new file for the sound, with the header of a WAV file of unknown length.
+func (x *wyomingConn) startSound(f wyomingFormat) (err error) {
+	x.discard()
+	if f.Rate < minSampleRate || f.Rate > maxSampleRate || f.Width < 1 || f.Width > 4 || f.Channels < 1 || f.Channels > 8 {
+		return badRequest("", "audio-start: got %d Hz, %d bytes and %d channels, want %d to %d, 1 to 4 and 1 to 8",
+			f.Rate, f.Width, f.Channels, minSampleRate, maxSampleRate)
+	}
+	if x.sound, err = x.s.spool.create(x.s.opt.MaxBytes); err != nil {
+		return err
+	}
+	const unknown = 0xffffffff
+	frame, le := f.Width*f.Channels, binary.LittleEndian
+	head := le.AppendUint32([]byte("RIFF"), unknown)
+	head = le.AppendUint32(append(head, "WAVEfmt "...), 16)
+	head = le.AppendUint16(head, 1) // integers
+	head = le.AppendUint16(head, uint16(f.Channels))
+	head = le.AppendUint32(head, uint32(f.Rate))
+	head = le.AppendUint32(head, uint32(f.Rate*frame))
+	head = le.AppendUint16(head, uint16(frame))
+	head = le.AppendUint16(head, uint16(8*f.Width))
+	_, err = x.sound.Write(le.AppendUint32(append(head, "data"...), unknown))
+	return err
+}
+
+// discard removes the sound.
+func (x *wyomingConn) discard() {
+	if x.sound != nil {
+		x.sound.remove()
+		x.sound = nil
+	}
+}
+
+// setWorking records whether the connection transcribes.
+func (x *wyomingConn) setWorking(working bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.working = working
+}
+
+// transcribe answers the sound so far: each segment at once, then the whole text.
+func (x *wyomingConn) transcribe() error {
+	s, began := x.s, time.Now()
+	x.setWorking(true)
+	defer x.setWorking(false)
+	s.inProgress.Add(1)
+	defer s.inProgress.Add(-1)
+	ctx, cancel := context.WithTimeout(context.Background(), s.opt.Timeout)
+	defer cancel()
+	defer context.AfterFunc(s.sessions.graceOver, cancel)()
+	tr, slot, waited, err := x.run(ctx)
+	fields := []any{"id", x.id, "client", addressOf(x.conn.RemoteAddr().String()), "waited", waited, "took", time.Since(began)}
+	if err != nil {
+		p := s.explainSound(err, x.id)
+		s.opt.Log.Info("wyoming", append(fields, "error", p.Message)...)
+		return p
+	}
+	s.metrics.addTranscript(slot.Name, tr)
+	s.metrics.waited.WithLabelValues(slot.Name).Observe(waited.Seconds())
+	s.opt.Log.Info("wyoming", append(fields, "model", slot.Name, "audio_seconds", tr.Duration, "language", tr.Language)...)
+	if err := x.send("transcript", object{"text": tokenizer.Strip(tr.Text), "language": tr.Language}); err != nil {
+		return err
+	}
+	return x.send("transcript-stop", nil)
+}
+
+// run transcribes the sound so far.
+func (x *wyomingConn) run(ctx context.Context) (
+	tr *transcript.Transcript, slot *modelSlot, waited time.Duration, err error,
+) {
+	s, q := x.s, x.request
+	if slot = s.models.find(q.Name); slot == nil {
+		return nil, nil, 0, s.models.notFound(q.Name)
+	}
+	model, release, err := s.models.acquire(ctx, slot)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	defer release()
+	decoding := s.opt.Decoding
+	decoding.Language = cmp.Or(languageOf(q.Language), decoding.Language)
+	decoding.Hotwords = withKeywords(decoding.Hotwords, slices.Concat(q.Names, q.Terms))
+	decoding.Log = withField(decoding.Log, "id", x.id)
+	t, err := transcribe.New(model, resolve(decoding, false))
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	clip, err := s.opt.Sound.OpenFile(ctx, "the sound", x.sound.file)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	defer clip.Close()
+	if err := x.send("transcript-start", object{"language": nilIfEmpty(decoding.Language)}); err != nil {
+		return nil, nil, 0, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	tr, waited, err = s.runInTurn(ctx, t, clip, x.sound.size, turnEvents{segment: func(g transcript.Segment) {
+		if g.Text == "" {
+			return
+		}
+		if err := x.send("transcript-chunk", object{"text": g.Text}); err != nil {
+			cancel(err)
+		}
+	}})
+	return tr, slot, waited, err
+}
+
+// send sends an event. A client that does not read is disconnected.
+func (x *wyomingConn) send(kind string, data any) error {
+	e := wyomingEvent{Type: kind, Version: wyomingVersion}
+	var body []byte
+	if data != nil {
+		body = marshal(data)
+		e.DataLength = len(body)
+	}
+	x.conn.SetWriteDeadline(time.Now().Add(x.s.stall))
+	_, err := x.conn.Write(slices.Concat(marshal(e), []byte("\n"), body))
+	return err
+}
+
+// sendError sends an error, after which the connection is closed: clients expect no transcript then.
+func (x *wyomingConn) sendError(p *problem) {
+	data := object{"text": p.Message}
+	if p.Code != nil {
+		data["code"] = *p.Code
+	}
+	x.send("error", data)
+}
+
+// explainSound returns the problem that err is or becomes for a client without HTTP.
+func (s *Server) explainSound(err error, id string) *problem {
+	p := s.problemOf(err)
+	if p == nil {
+		s.opt.Log.Error("request failed", "id", id, "error", err)
+		p = serverError(http.StatusInternalServerError, "The server failed to transcribe the sound. Its log has the reason.")
+	}
+	return p
+}
+
+// wyomingInfo describes the models of the server.
+func (s *Server) wyomingInfo() object {
+	by := object{"name": "OpenAI", "url": "https://github.com/openai/whisper"}
+	artifact := func(name, description string) object {
+		return object{"name": name, "description": description, "attribution": by, "installed": true,
+			"version": nilIfEmpty(s.opt.Version)}
+	}
+	models := []object{}
+	s.models.mu.Lock()
+	for _, m := range s.models.slots {
+		codes := []string{}
+		for _, l := range m.languages {
+			codes = append(codes, l.Code)
+		}
+		if len(codes) == 0 && strings.HasSuffix(m.Name, ".en") { // never loaded
+			codes = append(codes, "en")
+		}
+		if len(codes) == 0 {
+			for _, l := range tokenizer.KnownLanguages() {
+				codes = append(codes, l.Code)
+			}
+		}
+		one := artifact(m.Name, m.Name)
+		one["languages"] = codes
+		models = append(models, one)
+	}
+	s.models.mu.Unlock()
+	program := artifact("verity", "Speech to text with Whisper models")
+	program["models"], program["supports_transcript_streaming"] = models, true
+	return object{
+		"asr": []object{program}, "tts": []any{}, "handle": []any{}, "intent": []any{}, "wake": []any{}, "mic": []any{},
+		"snd": []any{},
+	}
+}
