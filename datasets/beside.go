@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"verity/audio"
 	"verity/internal/input"
 )
 
@@ -67,20 +68,20 @@ func reportLeft(folder string, audio map[string]string, rows sink) error {
 
 // filesIn returns the audio files of a folder by name without extension, the first of
 // several, and how many *.trans.txt there are.
-func filesIn(folder string) (audio map[string]string, transcripts int, err error) {
+func filesIn(folder string) (sounds map[string]string, transcripts int, err error) {
 	//verity:reads a directory
 	entries, err := os.ReadDir(folder)
-	audio = make(map[string]string)
+	sounds = make(map[string]string)
 	for _, e := range entries {
 		id := strings.TrimSuffix(e.Name(), filepath.Ext(e.Name()))
 		switch {
 		case strings.HasSuffix(e.Name(), ".trans.txt"):
 			transcripts++
-		case isAudio(e.Name()) && !strings.HasPrefix(e.Name(), ".") && audio[id] == "":
-			audio[id] = e.Name()
+		case audio.HasEnding(e.Name()) && !strings.HasPrefix(e.Name(), ".") && sounds[id] == "":
+			sounds[id] = e.Name()
 		}
 	}
-	return audio, transcripts, err
+	return sounds, transcripts, err
 }
 
 // readBeside reads the text beside one audio file.

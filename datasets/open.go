@@ -11,15 +11,12 @@ import (
 	"slices"
 	"strings"
 
+	"verity/audio"
 	"verity/internal/input"
 )
 
 // ending returns a file name's extension in lower case.
 func ending(name string) string { return strings.ToLower(filepath.Ext(name)) }
-
-func isAudio(name string) bool {
-	return slices.Contains(input.SoundFiles, strings.TrimPrefix(ending(name), "."))
-}
 
 // Open detects what kind of dataset is at path, a file or a folder, and where its rows
 // are. It reads no rows. An error names the files that it looked for, or is ctx's cause.
@@ -84,7 +81,7 @@ var kinds = []struct {
 	{"parquet", false, func(p string) bool { return ending(p) == ".parquet" }},
 	{"jsonl", true, func(p string) bool { return ending(p) == ".jsonl" }},
 	{"tsv", true, func(p string) bool { return ending(p) == ".tsv" }},
-	{"folder", false, isAudio},
+	{"folder", false, audio.HasEnding},
 	{"csv", true, func(p string) bool { return ending(p) == ".csv" }},
 }
 

@@ -21,13 +21,6 @@ import (
 	"os"
 )
 
-// SoundFiles are the extensions of sound files: those that Verity reads, and those that it reads
-// through ffmpeg.
-var SoundFiles = []string{
-	"wav", "flac", "mp3", "ogg", "oga", "opus", "webm", "aiff", "aif", "aifc", "caf", "au", "w64",
-	"m4a", "mp4", "aac", "mov", "mkv", "wma", "amr", "3gp",
-}
-
 // ErrNotRegular is the cause when a name leads to something that is not a regular file.
 var ErrNotRegular = errors.New("it is not a regular file")
 

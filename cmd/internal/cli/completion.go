@@ -3,13 +3,13 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"verity/internal/input"
+	"verity/audio"
 )
 
 // CompleteSound completes arguments with sound files.
 func CompleteSound(c *cobra.Command) {
 	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return input.SoundFiles, cobra.ShellCompDirectiveFilterFileExt
+		return audio.Endings(), cobra.ShellCompDirectiveFilterFileExt
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -12,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"verity/audio"
 	"verity/cmd/internal/options"
-	"verity/internal/input"
 )
 
 //go:embed habits.tsv
@@ -160,6 +159,5 @@ func isSound(word string) bool {
 		return false
 	}
 	info, err := os.Stat(word)
-	ending := strings.ToLower(strings.TrimPrefix(filepath.Ext(word), "."))
-	return word == "-" || err == nil && info.Mode().IsRegular() || slices.Contains(input.SoundFiles, ending)
+	return word == "-" || err == nil && info.Mode().IsRegular() || audio.HasEnding(word)
 }

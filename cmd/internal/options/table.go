@@ -91,6 +91,11 @@ var sections = []struct {
 			Help: "treat damaged or missing audio as an error; by default it becomes silence, and a warning says where"},
 		{Name: "recursive",
 			Help: "also process audio files in subdirectories"},
+		{Name: "files-from", Kind: Text, Arg: "list", Max: path,
+			Help: "also process the files that this file names, one per line, or - for standard input; the names are " +
+				"relative to the current directory and are not patterns"},
+		{Name: "null", Short: "0", Needs: "files-from",
+			Help: "each name in --files-from ends with a NUL character, as find -print0 writes it, not with a line"},
 		{Name: "clip-timestamps", Kind: List, Arg: "times", Default: "0", Check: checks(spans), Excludes: "vad",
 			Field: "Spans", Set: setSpans,
 			Help: "parts to transcribe, in seconds: start,end,start,end,… The last end may be omitted"},

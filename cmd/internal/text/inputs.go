@@ -1,61 +1,180 @@
 package text
 
 import (
+	"bufio"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"verity/audio"
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/setup"
 	"verity/internal/input"
 	"verity/internal/show"
 )
 
-// inputs returns the sound files that arguments name: those in a directory, if recursive also
-// those below it; those that match a pattern, which some shells do not expand; and every other
-// argument unchanged.
-func inputs(args []string, recursive bool) (files []string, err error) {
-	for _, arg := range args {
-		var found []string
-		info, err := os.Stat(arg)
-		switch {
-		case err == nil && info.IsDir():
-			if found, err = soundIn(arg, recursive); err == nil && len(found) == 0 && len(args) > 1 {
-				found = []string{arg} // it fails without stopping the others
-			} else if err == nil && len(found) == 0 {
-				hint := map[bool]string{false: "; --recursive looks below it, too"}[recursive]
-				err = cli.Usagef("%s: there is no sound file in this directory%s", show.Name(arg), hint)
-			}
-		case err != nil && strings.Contains(arg, "**") && !setup.IsAddress(arg):
-			return nil, cli.Usagef("%s: ** is no pattern here: name the directory, and --recursive takes what lies below it",
-				show.Name(arg))
-		case err != nil && strings.ContainsAny(arg, "*?[") && !setup.IsAddress(arg):
-			if found, err = filepath.Glob(arg); err != nil {
-				found, err = []string{arg}, nil // a name, not a pattern
-			} else if len(found) == 0 {
-				err = fmt.Errorf("%s: no file has such a name", show.Name(arg))
-			}
-		default:
-			found, err = []string{arg}, nil
-		}
+// Inputs are the sound files of a command.
+type inputFiles struct {
+	names  []string
+	below  map[string]string // where a file lies below the directory that was named
+	others otherFiles        // passed over in directories
+}
+
+// otherFiles counts files that do not look like sound, by their endings.
+type otherFiles map[string]int
+
+// String returns such as "3 other files passed over (.jpg, .txt)", or "" for none.
+func (o otherFiles) String() string {
+	count, endings := 0, []string{}
+	for ending, n := range o {
+		count, endings = count+n, append(endings, cmp.Or(ending, "no ending"))
+	}
+	if count == 0 {
+		return ""
+	}
+	slices.Sort(endings)
+	const most = 6
+	if len(endings) > most {
+		endings = append(endings[:most], "…")
+	}
+	return fmt.Sprintf("%s passed over (%s)", show.Some(count, "other file"), strings.Join(endings, ", "))
+}
+
+// add adds the sound files that an argument names: those in a directory, if recursive also those below it; those
+// that match a pattern, which some shells do not expand, unless the name is literal; and any other
+// argument unchanged. alone means that it is the only one.
+func (in *inputFiles) add(arg string, recursive, literal, alone bool) error {
+	info, err := os.Stat(arg)
+	switch pattern := err != nil && !literal && !setup.IsAddress(arg); {
+	case err == nil && info.IsDir():
+		found, others, err := soundIn(arg, recursive)
 		if err != nil {
+			return err
+		}
+		if len(found) == 0 && alone {
+			hint := map[bool]string{false: "; --recursive looks below it, too"}[recursive]
+			if text := others.String(); text != "" {
+				hint = ": " + text + hint
+			}
+			return cli.Usagef("%s: there is no sound file in this directory%s", show.Name(arg), hint)
+		}
+		if len(found) == 0 {
+			found = []string{arg} // it fails without stopping the others
+		}
+		for ending, n := range others {
+			in.others[ending] += n
+		}
+		for _, name := range found {
+			if below, err := filepath.Rel(arg, filepath.Dir(name)); err == nil && name != arg {
+				in.below[name] = below
+			}
+		}
+		in.names = append(in.names, found...)
+		return nil
+	case pattern && strings.Contains(arg, "**"):
+		return cli.Usagef("%s: ** is no pattern here: name the directory, and --recursive takes what lies below it", show.Name(arg))
+	case pattern && strings.ContainsAny(arg, "*?["):
+		found, err := filepath.Glob(arg)
+		if err != nil {
+			break // a name, not a pattern
+		}
+		if len(found) == 0 {
+			return fmt.Errorf("%s: no file has such a name", show.Name(arg))
+		}
+		in.names = append(in.names, found...)
+		return nil
+	}
+	in.names = append(in.names, arg)
+	return nil
+}
+
+// inputs returns the sound files that arguments name, and then those of a list.
+func inputs(args, list []string, recursive bool) (*inputFiles, error) {
+	in := &inputFiles{below: map[string]string{}, others: otherFiles{}}
+	for i, arg := range slices.Concat(args, list) {
+		if err := in.add(arg, recursive, i >= len(args), len(args)+len(list) == 1); err != nil {
 			return nil, err
 		}
-		files = append(files, found...)
 	}
-	return files, nil
+	return in, nil
+}
+
+// Limits of a list of files.
+const (
+	mostNames   = 1 << 20
+	longestName = 64 << 10 // bytes
+)
+
+// readList reads names of files, one per line, or with null each before a NUL character. Empty names are skipped.
+// "-" is standard input.
+func readList(ctx context.Context, name string, null bool, stdin io.Reader) (names []string, err error) {
+	r := stdin
+	if name != "-" {
+		f, err := openList(ctx, name)
+		if err != nil {
+			return nil, cli.Usagef("--files-from %s: %v", show.Name(name), input.Cause(err))
+		}
+		defer f.Close()
+		r = f
+	}
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, longestName)
+	if null {
+		lines.Split(splitNull)
+	}
+	for lines.Scan() {
+		if lines.Text() == "" {
+			continue
+		}
+		if names = append(names, lines.Text()); len(names) > mostNames {
+			return nil, cli.Usagef("--files-from %s: more than %d names", show.Name(name), mostNames)
+		}
+	}
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		hint := map[bool]string{true: ", each followed by a NUL character"}[null]
+		return nil, cli.Usagef("--files-from %s: want names of files, one per line%s; name %d is longer than %d bytes",
+			show.Name(name), hint, len(names)+1, longestName)
+	} else if err != nil {
+		return nil, fmt.Errorf("%s: %w", show.Name(name), input.Cause(err))
+	}
+	if len(names) == 0 {
+		return nil, cli.Usagef("--files-from %s: it names no file", show.Name(name))
+	}
+	return names, nil
+}
+
+// openList opens a list: a regular file, or what a shell passes as /dev/fd/63.
+func openList(ctx context.Context, name string) (io.ReadCloser, error) {
+	if strings.HasPrefix(name, "/dev/fd/") || strings.HasPrefix(name, "/proc/self/fd/") || name == "/dev/stdin" {
+		return os.Open(name) //verity:reads the list that the user names; the shell has opened it
+	}
+	return input.Open(ctx, name)
+}
+
+// splitNull is a bufio.SplitFunc for names that a NUL character ends.
+func splitNull(data []byte, end bool) (advance int, name []byte, err error) {
+	if i := slices.Index(data, 0); i >= 0 {
+		return i + 1, data[:i], nil
+	}
+	if end && len(data) > 0 {
+		return len(data), data, nil
+	}
+	return 0, nil, nil
 }
 
 // soundIn returns the sound files in a directory, sorted by name, without hidden ones (names
-// that begin with a dot). If a directory below it cannot be read, soundIn returns that error
-// and the files of the other directories.
-func soundIn(dir string, recursive bool) (files []string, err error) {
+// that begin with a dot), and counts the others. If a directory below it cannot be read, soundIn returns that
+// error and the files of the other directories.
+func soundIn(dir string, recursive bool) (files []string, others otherFiles, err error) {
 	var unread error
+	others = otherFiles{}
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil && path == dir { // entry may be nil
 			return err
@@ -67,7 +186,10 @@ func soundIn(dir string, recursive bool) (files []string, err error) {
 			}
 		case entry.IsDir() && path != dir && (hidden || !recursive):
 			return fs.SkipDir
-		case !hidden && !entry.IsDir() && hasSound(path):
+		case hidden || entry.IsDir():
+		case !audio.HasEnding(path):
+			others[strings.ToLower(filepath.Ext(path))]++
+		default:
 			if info, err := os.Stat(path); err == nil && info.Mode()&^fs.ModeDir&fs.ModeType != 0 {
 				return nil // opening a FIFO that nobody writes to would block
 			}
@@ -75,10 +197,5 @@ func soundIn(dir string, recursive bool) (files []string, err error) {
 		}
 		return nil
 	})
-	return files, cmp.Or(err, unread)
-}
-
-// hasSound reports whether a file has the extension of a sound file.
-func hasSound(path string) bool {
-	return slices.Contains(input.SoundFiles, strings.ToLower(strings.TrimPrefix(filepath.Ext(path), ".")))
+	return files, others, cmp.Or(err, unread)
 }

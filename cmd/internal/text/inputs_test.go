@@ -1,15 +1,87 @@
 package text
 
 import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
 // TestAddressIsNoPattern: characters of a pattern have no meaning in an address.
 func TestAddressIsNoPattern(t *testing.T) {
 	for _, address := range []string{"http://127.0.0.1/a.wav?x=1", "https://example.org/a[1]*.mp3"} {
-		if got, err := inputs([]string{address}, false); err != nil || !slices.Equal(got, []string{address}) {
-			t.Errorf("%s: got %q, %v", address, got, err)
+		if got, err := inputs([]string{address}, nil, false); err != nil || !slices.Equal(got.names, []string{address}) {
+			t.Errorf("%s: got %v, %v", address, got, err)
+		}
+	}
+}
+
+// TestInputs: directories stand for the sound in them, and what is passed over is counted.
+func TestInputs(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a.mka", "b.m4b", "c.TXT", "d", "e.wav.part", ".f.wav", "sub/g.amr", "sub/h.jpg", "x[1].wav"} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		args, list []string
+		recursive  bool
+		want       []string
+		others     string
+	}{
+		{[]string{"."}, nil, false, []string{"a.mka", "b.m4b", "x[1].wav"}, "3 other files passed over (.part, .txt, no ending)"},
+		{[]string{"."}, nil, true, []string{"a.mka", "b.m4b", "sub/g.amr", "x[1].wav"}, "4 other files passed over (.jpg, .part, .txt, no ending)"},
+		{[]string{"*.m*", "d"}, nil, false, []string{"a.mka", "b.m4b", "d"}, ""},
+		{nil, []string{"*.m*", "sub", "x[1].wav"}, false, []string{"*.m*", "sub/g.amr", "x[1].wav"}, "1 other file passed over (.jpg)"},
+	} {
+		t.Chdir(dir)
+		got, err := inputs(tt.args, tt.list, tt.recursive)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range got.names {
+			got.names[i] = filepath.ToSlash(got.names[i])
+		}
+		if !slices.Equal(got.names, tt.want) || got.others.String() != tt.others {
+			t.Errorf("%q and %q: %q, %s; want %q, %s", tt.args, tt.list, got.names, got.others, tt.want, tt.others)
+		}
+	}
+}
+
+// TestList: the names of a list.
+func TestList(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		null bool
+		want []string
+		err  string
+	}{
+		{"a b.wav\n\nc\r\nd", false, []string{"a b.wav", "c", "d"}, ""},
+		{"a\nb\x00c\x00", true, []string{"a\nb", "c"}, ""},
+		{"a\x00b", true, []string{"a", "b"}, ""},
+		{"\n\n", false, nil, "it names no file"},
+		{strings.Repeat("a", longestName+1), false, nil, "name 1 is longer"},
+		{strings.Repeat("a\n", mostNames+1), false, nil, "more than"},
+	} {
+		path := filepath.Join(t.TempDir(), "list")
+		if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"-", path} {
+			got, err := readList(t.Context(), name, tt.null, bytes.NewReader([]byte(tt.text)))
+			if !slices.Equal(got, tt.want) || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("%.20q: %.40q, %v; want %.40q, %s", tt.text, got, err, tt.want, tt.err)
+			}
+		}
+	}
+	for _, name := range []string{t.TempDir(), "absent"} {
+		if _, err := readList(t.Context(), name, false, nil); err == nil {
+			t.Errorf("%s: no error", name)
 		}
 	}
 }

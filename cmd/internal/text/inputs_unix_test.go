@@ -29,7 +29,7 @@ func TestSoundInSpecial(t *testing.T) {
 	if err := os.WriteFile("a.wav", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := soundIn(dir, false)
+	got, _, err := soundIn(dir, false)
 	if want := []string{filepath.Join(dir, "a.wav"), filepath.Join(dir, "gone.wav")}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v; want %q", got, err, want)
 	}

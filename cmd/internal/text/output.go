@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/rivo/uniseg"
+
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/setup"
 	"verity/internal/output"
@@ -34,6 +36,7 @@ func cannotWrite(err error) error {
 // A folder writes transcripts to a directory, a file for each format.
 type folder struct {
 	dir       string
+	names     map[string]string // of an input: its outputs, as a path below dir without the ending of a format
 	formats   []transcript.Format
 	subtitles transcript.Subtitles
 	force     bool      // replace what exists
@@ -42,18 +45,10 @@ type folder struct {
 	undo      func()    // removes the directory if it was made and is empty
 }
 
-// make makes the directory and checks that files can be written to it. No two inputs may have
-// the same output, and no output may be an input.
+// make makes the directory and checks that files can be written to it. No output may be an input.
 func (f *folder) make(inputs []string) error {
-	inputOf := make(map[string]string, len(inputs))
 	for _, in := range inputs {
 		sound, _ := os.Stat(in) // nil for standard input
-		key := foldCase(stem(in))
-		if other, taken := inputOf[key]; taken {
-			return cli.Usagef("%s and %s would both be written to %s",
-				show.Name(other), show.Name(in), show.Name(f.path(in, f.formats[0])))
-		}
-		inputOf[key] = in
 		for _, format := range f.formats {
 			path := f.path(in, format)
 			if there, err := os.Stat(path); err == nil && os.SameFile(there, sound) {
@@ -64,6 +59,63 @@ func (f *folder) make(inputs []string) error {
 	var err error
 	f.undo, err = output.MakeDir(f.dir)
 	return err
+}
+
+// longestFile is the most bytes in the name of a file, on all common file systems.
+const longestFile = 255
+
+// outputNames returns the names of the outputs of inputs, without the ending of a format: talk for talk.wav, in the
+// directory where the input is below the one that was named. Inputs that would share a name keep their endings,
+// talk.wav and talk.mp3; where that is not enough, a number follows, talk.wav-2. A name that is too long with the
+// ending of a format loses its end.
+func outputNames(inputs []string, below map[string]string, formats []transcript.Format) map[string]string {
+	ending := 0
+	for _, f := range formats {
+		ending = max(ending, len(".")+len(f))
+	}
+	shared, names := map[string]int{}, map[string]string{}
+	for _, in := range inputs {
+		if _, again := names[in]; !again {
+			names[in] = filepath.Join(below[in], stem(in))
+			shared[foldCase(names[in])]++
+		}
+	}
+	used, done := map[string]bool{}, map[string]bool{}
+	for _, in := range inputs {
+		if done[in] { // it is named twice
+			continue
+		}
+		done[in] = true
+		dir, name := filepath.Split(names[in])
+		if shared[foldCase(names[in])] > 1 {
+			name = base(in)
+		}
+		for n := 1; ; n++ {
+			number := ""
+			if n > 1 {
+				number = fmt.Sprintf("-%d", n)
+			}
+			name := filepath.Join(dir, shorten(name, longestFile-ending-len(number))+number)
+			if !used[foldCase(name)] {
+				used[foldCase(name)], names[in] = true, name
+				break
+			}
+		}
+	}
+	return names
+}
+
+// shorten cuts a name to most bytes, between characters as people see them.
+func shorten(name string, most int) string {
+	kept := 0
+	for rest, state := name, -1; rest != ""; {
+		_, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		if len(name)-len(rest) > most {
+			break
+		}
+		kept = len(name) - len(rest)
+	}
+	return name[:kept]
 }
 
 // ignoresCase reports whether Talk.txt and talk.txt are one file on this system.
@@ -79,18 +131,23 @@ func foldCase(name string) string {
 
 // path is the file for the transcript of an input.
 func (f *folder) path(input string, format transcript.Format) string {
-	return filepath.Join(f.dir, stem(input)+"."+string(format))
+	return filepath.Join(f.dir, f.names[input]+"."+string(format))
 }
 
-// stem is the name of a file without its directory and extension.
-func stem(name string) string {
+// base is the name of a file without its directory.
+func base(name string) string {
 	if _, piped := setup.Stdin(name); piped {
 		return "stdin"
 	}
 	if u, err := url.Parse(name); err == nil && setup.IsAddress(name) {
 		name = path.Base(u.Path)
 	}
-	base := filepath.Base(name)
+	return filepath.Base(name)
+}
+
+// stem is the name of a file without its directory and extension.
+func stem(name string) string {
+	base := base(name)
 	if s := strings.TrimSuffix(base, filepath.Ext(base)); s != "" {
 		return s
 	}
@@ -134,6 +191,13 @@ func exists(path string) bool {
 
 // write writes all formats that it can, and returns the first error.
 func (f *folder) write(name string, t *transcript.Transcript) (first error) {
+	below, err := output.Below(f.dir, filepath.Dir(f.names[name]))
+	if err == nil && below != filepath.Clean(f.dir) {
+		_, err = output.MakeDir(below)
+	}
+	if err != nil {
+		return err
+	}
 	var written []string
 	for _, format := range f.formats {
 		path := f.path(name, format)

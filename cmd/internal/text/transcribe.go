@@ -26,8 +26,10 @@ bits, little-endian, one channel). Live audio is transcribed as it arrives. A di
 means the audio files in it, and a URL (http, https) the file that it points to.
 
 --output-dir writes files instead: NAME.txt for NAME.wav, and likewise for the other
-formats. Existing files are overwritten only with --force; --skip-existing keeps them,
-so that an interrupted run can be resumed.
+formats, and with --recursive in the same subdirectories. Files whose outputs would have
+the same name keep their endings: NAME.wav.txt, NAME.mp3.txt. Existing files are
+overwritten only with --force; --skip-existing keeps them, so that an interrupted run can
+be resumed.
 
 With several files, transcripts are printed one after another without a separator; each
 file's name goes to standard error first. JSON for several files is one object per line.
@@ -40,6 +42,7 @@ outputs remain.
   verity transcribe talk.wav
   verity transcribe --model ~/whisper-small --language de talk.flac
   verity transcribe --output-format srt,json --output-dir subs *.wav
+  find . -name '*.wav' -print0 | verity transcribe -0 --files-from - -o texts
   ffmpeg -i talk.mp4 -f wav - | verity transcribe -
   verity transcribe --highlight --stats talk.wav`
 
@@ -49,18 +52,22 @@ type transcribeCommand struct {
 	highlight string
 	force     bool
 	skip      bool
+	list      string // file with names of sound files
+	null      bool   // a NUL character ends each
 }
 
 func Transcribe(e cli.Env) *cobra.Command {
 	t := &transcribeCommand{fileRun: fileRun{Env: e, name: "transcribe"}}
 	c := cli.New("transcribe [flags] FILE...", "Transcribe audio files", transcribeHelp+cli.ExitHelp, t.run)
 	c.Args = func(_ *cobra.Command, args []string) error {
-		if len(args) == 0 {
+		if len(args) == 0 && t.list == "" {
 			return cli.Usagef("no sound files are named; - is standard input")
 		}
 		return nil
 	}
 	t.register(c, func(f *pflag.FlagSet) {
+		cli.Bind(f, "files-from", &t.list)
+		cli.Bind(f, "null", &t.null)
 		cli.Bind(f, "force", &t.force)
 		cli.Bind(f, "skip-existing", &t.skip)
 		cli.Bind(f, "timestamps", &t.timed)
@@ -75,13 +82,24 @@ func (t *transcribeCommand) run(ctx context.Context, args []string) error {
 	if err := t.sound.Check(); err != nil {
 		return err
 	}
-	files, err := inputs(args, t.recursive)
+	var list []string
+	if t.list != "" {
+		var err error
+		if list, err = readList(ctx, t.list, t.null, t.In); err != nil {
+			return err
+		}
+	}
+	in, err := inputs(args, list, t.recursive)
 	if err != nil {
 		return err
 	}
-	out, err := t.output(files)
+	files := in.names
+	out, err := t.output(in)
 	if err != nil {
 		return err
+	}
+	if others := in.others.String(); others != "" && !t.log.Quiet {
+		fmt.Fprintf(t.Err, "verity transcribe: %s\n", others)
 	}
 	opt.TokenOrigins = t.highlight == "always" || t.highlight == "auto" && t.OutTerminal
 	if out != nil {
@@ -118,8 +136,9 @@ func (t *transcribeCommand) run(ctx context.Context, args []string) error {
 
 // output checks the flags and prepares where transcripts go: a folder, or nil for standard
 // output.
-func (t *transcribeCommand) output(files []string) (*folder, error) {
-	if err := t.check(files); err != nil {
+func (t *transcribeCommand) output(in *inputFiles) (*folder, error) {
+	files := in.names
+	if err := t.check(files, t.list == "-"); err != nil {
 		return nil, err
 	}
 	format := t.outputs()[0]
@@ -127,7 +146,10 @@ func (t *transcribeCommand) output(files []string) (*folder, error) {
 		return nil, cli.Usagef("--highlight marks text on standard output; it needs the format txt, and no --output-dir")
 	}
 	if t.dir != "" {
-		f := &folder{dir: t.dir, formats: t.outputs(), subtitles: t.subtitles, force: t.force, skip: t.skip}
+		f := &folder{
+			dir: t.dir, names: outputNames(files, in.below, t.outputs()),
+			formats: t.outputs(), subtitles: t.subtitles, force: t.force, skip: t.skip,
+		}
 		if !t.log.Quiet && (t.ErrTerminal || len(files) > 1) {
 			f.log = t.Err
 		}
@@ -144,9 +166,12 @@ func (t *transcribeCommand) output(files []string) (*folder, error) {
 	return nil, nil
 }
 
-// check refuses flags and files that do not go together.
-func (t *fileRun) check(files []string) error {
+// check refuses flags and files that do not go together. used means that standard input is the list of files.
+func (t *fileRun) check(files []string, used bool) error {
 	piped := 0
+	if used {
+		piped++
+	}
 	for _, name := range files {
 		if _, ok := setup.Stdin(name); ok {
 			piped++
@@ -166,7 +191,7 @@ func (t *fileRun) check(files []string) error {
 		{lines.MaxLineCount > 0 && lines.MaxLineWidth == 0 && !lines.Composed,
 			"--max-line-count needs --max-line-width or --subtitles", nil},
 		{piped > 1, "standard input can be read only once", nil},
-		{t.speakers == "channels" && (t.batch > 1 || piped > 0),
+		{t.speakers == "channels" && (t.batch > 1 || piped > 0 && !used),
 			"--speakers channels reads each file once for every channel: neither standard input nor --batch", nil},
 		{t.dir == "-", "--output-dir -: leave it out for standard output; ./- is a directory of that name", nil},
 		{slices.Contains(transcript.Formats(), extension) && !exists(t.dir),

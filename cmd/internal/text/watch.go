@@ -22,7 +22,8 @@ import (
 
 const watchHelp = `Watch transcribes every audio file in a directory, including files that appear later.
 It writes NAME.txt in --output-dir for NAME.wav, and likewise for the other formats;
-with --recursive, subdirectories too, mirroring their structure in the output.
+with --recursive, subdirectories too, mirroring their structure in the output. Files
+whose outputs would have the same name keep their endings: NAME.wav.txt, NAME.mp3.txt.
 
 A file is transcribed once it has not been written to for five seconds. A file counts as
 done once its outputs exist, even after a restart; delete them to transcribe it again. A
@@ -38,7 +39,9 @@ type watchCommand struct {
 	fileRun
 	root     string
 	seen     map[string]fileState
-	reported map[string]bool // files whose problem has been reported
+	names    map[string]string // of the outputs of each file
+	others   string            // what was passed over at the last scan
+	reported map[string]bool   // files whose problem has been reported
 }
 
 // A fileState is the state of a file at the last scan.
@@ -85,7 +88,7 @@ func (w *watchCommand) run(ctx context.Context, args []string) error {
 	if err := w.sound.Check(); err != nil {
 		return err
 	}
-	err := w.check(nil)
+	err := w.check(nil, false)
 	if err == nil {
 		_, err = output.MakeDir(w.dir)
 	}
@@ -123,9 +126,20 @@ func (w *watchCommand) run(ctx context.Context, args []string) error {
 
 // scan returns the files that are complete and not done.
 func (w *watchCommand) scan(now time.Time) (ready []string) {
-	files, err := soundIn(w.root, w.recursive)
+	files, others, err := soundIn(w.root, w.recursive)
 	w.report(err == nil, "", "%v", input.Cause(err))
-	by := map[string]string{} // the first file of each output
+	if text := others.String(); err == nil && text != w.others {
+		if w.others = text; text != "" && !w.log.Quiet {
+			fmt.Fprintf(w.Err, "%s: %s\n", show.Name(w.root), text)
+		}
+	}
+	below := map[string]string{}
+	for _, name := range files {
+		if dir, err := filepath.Rel(w.root, filepath.Dir(name)); err == nil {
+			below[name] = dir
+		}
+	}
+	w.names = outputNames(files, below, w.outputs())
 	there := make(map[string]bool, len(files))
 	for _, name := range files {
 		there[name] = true
@@ -134,13 +148,6 @@ func (w *watchCommand) scan(now time.Time) (ready []string) {
 			w.report(false, name, "%v", err)
 			continue
 		}
-		output := f.path(name, f.formats[0])
-		if other := by[foldCase(output)]; other != "" {
-			w.report(false, name, "its text would go where that of %s goes, to %s: rename one",
-				show.Name(other), show.Name(output))
-			continue
-		}
-		by[foldCase(output)] = name
 		delete(w.reported, name)
 		if todo, err := f.missing([]string{name}); err == nil && len(todo) == 0 {
 			continue
@@ -188,13 +195,10 @@ func (w *watchCommand) markFailed(files []string, now time.Time) {
 	}
 }
 
-// folder returns the folder for the outputs of a file.
+// folder returns the folder for the outputs of a file. A link that leads out of it is an error.
 func (w *watchCommand) folder(name string) (*folder, error) {
-	dir, err := filepath.Rel(w.root, filepath.Dir(name))
-	if err == nil {
-		dir, err = output.Below(w.dir, dir)
-	}
-	f := &folder{dir: dir, formats: w.outputs(), subtitles: w.subtitles, skip: true}
+	_, err := output.Below(w.dir, filepath.Dir(w.names[name]))
+	f := &folder{dir: w.dir, names: w.names, formats: w.outputs(), subtitles: w.subtitles, skip: true}
 	if !w.log.Quiet {
 		f.log = w.Err
 	}

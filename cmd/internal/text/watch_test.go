@@ -70,11 +70,13 @@ func TestWatch(t *testing.T) {
 	scan("after a restart", 0)
 	scan("what is not done", 6, "a.wav")
 	write(in, "a.mp3", "1")
-	scan("one of the same name", 0)
-	scan("only the first by name is transcribed", 6, "a.mp3")
-	scan("reported once", 1, "a.mp3")
-	if text := stderr.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "a.wav: its text would go where that of") {
-		t.Errorf("stderr %q", text)
+	scan("one of the same name: the text of both gets another", 0, "a.wav")
+	scan("when that is whole, too", 6, "a.mp3", "a.wav")
+	write(out, "a.mp3.txt", "done")
+	write(out, "a.wav.txt", "done")
+	scan("both are done", 6)
+	if text := stderr.String(); strings.Count(text, "1 other file passed over (.txt)") != 2 {
+		t.Errorf("stderr %q, want a line at each start", text)
 	}
 }
 
@@ -127,27 +129,38 @@ func TestWatchUnwritten(t *testing.T) {
 	try(5*time.Second, 1, false)
 }
 
-// TestWatchFolds: where Talk.txt and talk.txt are one file, watch refuses the second sound, as
-// transcribe does.
-func TestWatchFolds(t *testing.T) {
-	in := t.TempDir()
-	for _, name := range []string{"Talk.wav", "talk.mp3"} {
-		if err := os.WriteFile(filepath.Join(in, name), []byte("1"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+// TestOutputNames: no two inputs have the same output.
+func TestOutputNames(t *testing.T) {
 	defer func(was bool) { ignoresCase = was }(ignoresCase)
-	for _, ignoresCase = range []bool{false, true} {
-		var stderr bytes.Buffer
-		w := &watchCommand{fileRun: fileRun{Env: cli.Env{Err: &stderr}}}
-		w.root, w.dir, w.seen, w.reported = in, t.TempDir(), map[string]fileState{}, map[string]bool{}
-		now := time.Now()
-		w.scan(now)
-		files := w.scan(now.Add(quietFor))
-		f := folder{dir: w.dir, formats: w.outputs()}
-		err := f.make([]string{filepath.Join(in, "Talk.wav"), filepath.Join(in, "talk.mp3")})
-		if want := map[bool]int{false: 2, true: 1}[ignoresCase]; len(files) != want || (stderr.Len() > 0) != ignoresCase || (err != nil) != ignoresCase {
-			t.Errorf("one file %t: watch chooses %q and reports %q; transcribe: %v", ignoresCase, files, stderr.String(), err)
+	long := strings.Repeat("ж", 125) // 250 bytes
+	for _, tt := range []struct {
+		why    string
+		folds  bool
+		inputs []string
+		want   []string
+	}{
+		{"as they are", false, []string{"a/x.wav", "b/y.z.mp3", "-", "https://example.org/a%20b.mp3?x=1"}, []string{"x", "y.z", "stdin", "a b"}},
+		{"one name, two endings", false, []string{"x.wav", "y.wav", "x.mp3"}, []string{"x.wav", "y", "x.mp3"}},
+		{"two directories", false, []string{"a/x.wav", "b/x.wav", "c/x.wav"}, []string{"x.wav", "x.wav-2", "x.wav-3"}},
+		{"one is called like the new name of another", false, []string{"x.wav", "x.mp3", "x.wav.mp3"}, []string{"x.wav", "x.mp3", "x.wav-2"}},
+		{"the same one twice", false, []string{"x.wav", "x.wav"}, []string{"x", "x"}},
+		{"where Talk and talk are one", true, []string{"Talk.wav", "talk.mp3"}, []string{"Talk.wav", "talk.mp3"}},
+		{"where they are two", false, []string{"Talk.wav", "talk.mp3"}, []string{"Talk", "talk"}},
+		{"255 bytes", false, []string{long + ".wav", long + "a.wav", long + "bc.wav"}, []string{long, long + "-2", long + "-3"}},
+		{"a tree", false, []string{"in/x.wav", "in/a/x.wav", "in/a/x.mp3"}, []string{"x", "a/x.wav", "a/x.mp3"}},
+	} {
+		ignoresCase = tt.folds
+		below := map[string]string{"in/x.wav": ".", "in/a/x.wav": "a", "in/a/x.mp3": "a"}
+		names := outputNames(tt.inputs, below, []transcript.Format{"srt", "json"})
+		for i, in := range tt.inputs {
+			want := tt.want[i]
+			if strings.HasPrefix(want, "ж") { // .json needs five bytes of 255
+				number := strings.TrimLeft(want, "ж")
+				want = strings.Repeat("ж", (250-len(number))/2) + number
+			}
+			if got := filepath.ToSlash(names[in]); got != want || len(got) > 250 {
+				t.Errorf("%s: %s is written to %s, want %s", tt.why, in, got, want)
+			}
 		}
 	}
 }
@@ -227,7 +240,7 @@ func TestSoundInUnreadable(t *testing.T) {
 	if _, err := os.ReadDir(locked); err == nil {
 		t.Skip("this user may read every directory")
 	}
-	files, err := soundIn(dir, true)
+	files, _, err := soundIn(dir, true)
 	if want := []string{filepath.Join(dir, "a", "1.wav"), filepath.Join(dir, "c", "3.wav")}; !slices.Equal(files, want) || err == nil || !strings.Contains(err.Error(), locked) {
 		t.Errorf("%q, %v, want %q and the name of %s", files, err, want, locked)
 	}

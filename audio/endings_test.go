@@ -1,0 +1,56 @@
+package audio
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestEndings: every ending is listed once, and what ffmpeg writes under one can be opened.
+func TestEndings(t *testing.T) {
+	all := Endings()
+	for i, e := range all {
+		if e != strings.ToLower(e) || strings.HasPrefix(e, ".") || slices.Index(all, e) != i {
+			t.Errorf("ending %q", e)
+		}
+		if !HasEnding("A."+strings.ToUpper(e)) || HasEnding(e) {
+			t.Errorf("%s is not recognized", e)
+		}
+	}
+	for _, name := range []string{"a.txt", "a.srt", "a.json", "a.jpg", "a", "a.wav.part"} {
+		if HasEnding(name) {
+			t.Errorf("%s counts as sound", name)
+		}
+	}
+	if _, err := exec.LookPath("ffmpeg"); err != nil {
+		t.Skip("SKIPPED: ffmpeg is not installed")
+	}
+	for _, e := range []string{
+		"wav", "flac", "mp3", "ogg", "opus", "webm", "mka", "mkv", "aiff", "caf", "au", "w64", "mp4", "m4a", "m4b", "m4v", "mov",
+		"3gp", "3g2", "aac", "mp2", "mpg", "vob", "ts", "m2ts", "mts", "wma", "wmv", "asf", "avi", "flv", "ogv", "ac3", "eac3",
+		"dts", "wv", "tta", "voc", "rm", "latm", "mxf", "oma",
+	} {
+		path := filepath.Join(t.TempDir(), "a."+e)
+		rate := "48000"
+		if e == "3gp" || e == "3g2" {
+			rate = "44100"
+		}
+		err := exec.Command("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=duration=0.5", "-ac", "2", "-ar", rate,
+			"-strict", "-2", path).Run()
+		if info, missing := os.Stat(path); err != nil || missing != nil || info.Size() == 0 {
+			continue // this ffmpeg does not write the format
+		}
+		if !HasEnding(path) {
+			t.Errorf("%s is missing", e)
+		}
+		clip, err := Input{}.Open(t.Context(), path)
+		if err != nil {
+			t.Errorf("%s: %v", e, err)
+			continue
+		}
+		clip.Close()
+	}
+}
