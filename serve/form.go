@@ -108,8 +108,11 @@ func (s *Server) parseForm(
 	}
 	body.control.SetReadDeadline(time.Time{}) // the body has been read
 	if q.file == nil {
-		return q, clientError(http.StatusBadRequest, d.file, "missing_required_parameter",
-			"The part named %s is missing: it holds the sound.", d.file)
+		text := fmt.Sprintf("The part named %s is missing: it holds the sound.", d.file)
+		if len(q.ignored) > 0 {
+			text += " There is no field " + strings.Join(q.ignored, ", ") + "."
+		}
+		return q, clientError(http.StatusBadRequest, d.file, "missing_required_parameter", "%s", text)
 	}
 	if !d.query {
 		for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) { // parameters belong in the form
@@ -177,6 +180,8 @@ func (s *Server) parseField(q *request, part *multipart.Part) error {
 	switch {
 	case err != nil:
 		return formError(err)
+	case len(value) > limit && !s.knows(q, name):
+		return badRequest(name, "There is no field %s. The part named %s holds the sound.", name, q.api.file)
 	case len(value) > limit:
 		return badRequest(name, "%s: more than %d bytes", name, limit)
 	case len(value) == 0:
@@ -325,6 +330,15 @@ func (s *Server) setField(q *request, name, value string) error {
 		return q.setChunking(f)
 	}
 	return s.setExtra(q, name, f)
+}
+
+// knows reports whether a form may have a field.
+func (s *Server) knows(q *request, name string) bool {
+	name = cmp.Or(q.api.others[name], name)
+	base, _, _ := strings.Cut(name, "[")
+	return q.api.fields[name] != nil || formFields[name] != nil || listFields[base] != nil ||
+		strings.HasPrefix(name, "chunking_strategy") ||
+		slices.ContainsFunc(s.opt.Fields, func(o Field) bool { return o.Name == strings.ReplaceAll(name, "-", "_") })
 }
 
 // settle sets what several fields decide together.

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"verity/audio"
 )
 
 // TestPageServed: the page and its parts are served, and may load nothing from elsewhere.
@@ -35,6 +37,14 @@ func TestPageServed(t *testing.T) {
 			!strings.Contains(policy, "default-src 'none'; script-src 'self';") {
 			t.Errorf("%s: %s %v", path, r.Status, r.Header)
 		}
+	}
+}
+
+// TestPageEndings: the page offers the same files as the command line.
+func TestPageEndings(t *testing.T) {
+	data, err := files.ReadFile("page/index.html")
+	if want := `accept="audio/*,video/*,.` + strings.Join(audio.Endings(), ",.") + `"`; err != nil || !strings.Contains(string(data), want) {
+		t.Errorf("%v; index.html needs %s", err, want)
 	}
 }
 

@@ -199,6 +199,17 @@ func post(t *testing.T, url string, fields ...field) (*http.Response, string) {
 
 const transcriptions = "/v1/audio/transcriptions"
 
+// TestMistypedFile: a form whose file has another name says so, however long the file is.
+func TestMistypedFile(t *testing.T) {
+	h, _ := newServer(t, Options{})
+	for _, size := range []int{10, maxField + 1} {
+		_, body := post(t, h.URL+transcriptions, field{"fle", strings.Repeat("a", size)})
+		if !strings.Contains(body, "There is no field fle.") {
+			t.Errorf("%d bytes: %s", size, body)
+		}
+	}
+}
+
 func TestFormats(t *testing.T) {
 	h, _ := newServer(t, Options{})
 	text := strings.TrimSpace(want().Text)

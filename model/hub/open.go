@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -65,7 +66,7 @@ func (c *Client) locate(ctx context.Context, name string) (string, error) {
 		return name, nil // opening it will report what is wrong with it
 	}
 	repo, ok := Repo(name)
-	if !ok {
+	if !ok || isWeights(name) {
 		return "", &NameError{name}
 	}
 	if dir, ok := c.Find(name); ok {
@@ -84,6 +85,11 @@ func (c *Client) locate(ctx context.Context, name string) (string, error) {
 		err = fmt.Errorf("model %s: there is no such directory or file here, and it could not be fetched: %w", name, err)
 	}
 	return dir, err
+}
+
+// isWeights reports whether a name ends like a file of weights: it is a path, not the name of a repository.
+func isWeights(name string) bool {
+	return slices.Contains([]string{".bin", ".pt", ".safetensors", ".gguf", ".onnx"}, strings.ToLower(path.Ext(name)))
 }
 
 // foreignFiles returns where openai/whisper and whisper.cpp store the weights of a published
@@ -118,7 +124,12 @@ type NameError struct{ Name string }
 
 func (e *NameError) Error() string {
 	text := fmt.Sprintf("model %s: there is no such directory or file", cmp.Or(e.Name, `""`))
-	if near := wer.Nearest(strings.TrimPrefix(e.Name, "whisper-"), AllNames()); len(near) > 0 {
+	known := strings.TrimPrefix(e.Name, "whisper-")
+	if isWeights(e.Name) { // models/ggml-small.en-q5_1.bin stands for small.en
+		file := filepath.Base(e.Name)
+		known, _, _ = strings.Cut(strings.TrimPrefix(strings.TrimSuffix(file, path.Ext(file)), "ggml-"), "-q")
+	}
+	if near := wer.Nearest(known, AllNames()); len(near) > 0 {
 		return text + "; did you mean " + strings.Join(near, " or ") + "?"
 	}
 	names := append([]string{"a published model such as small or openai/whisper-small"}, model.EmbeddedNames()...)
