@@ -3,7 +3,10 @@ package serve
 import (
 	"net/http"
 	"os"
+	"os/exec"
+	"path"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,7 +18,7 @@ func TestPageServed(t *testing.T) {
 	h, _ := newServer(t, Options{})
 	for path, kind := range map[string]string{
 		"/": "text/html", "/page/main.js": "text/javascript", "/page/style.css": "text/css",
-		"/page/worklet.js": "text/javascript",
+		"/page/worklet.js": "text/javascript", "/page/sample.mp3": "audio/mpeg",
 	} {
 		r, err := http.Get(h.URL + path)
 		if err != nil {
@@ -51,6 +54,9 @@ func TestPageEndings(t *testing.T) {
 // imports are the modules that a module imports.
 var imports = regexp.MustCompile(`from "\./([^"]+)"`)
 
+// formatNames are the names of formats that look like addresses. Nothing is loaded from there.
+var formatNames = strings.NewReplacer("http://www.w3.org/2000/svg", "", "http://schemas.openxmlformats.org/", "")
+
 // TestPageModules: the page is plain modules, each of at most 300 lines, that import each other and nothing from
 // elsewhere.
 func TestPageModules(t *testing.T) {
@@ -63,13 +69,16 @@ func TestPageModules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if path.Ext(f.Name()) == ".mp3" {
+			continue
+		}
 		if n := strings.Count(string(data), "\n"); n > 300 {
 			t.Errorf("%s has %d lines", f.Name(), n)
 		}
 		if f.Name() == "index.html" && !strings.Contains(string(data), `rel="icon" href="data:`) {
 			t.Error("the page has no icon, so browsers request one and log an error")
 		}
-		text := strings.ReplaceAll(string(data), "http://www.w3.org/2000/svg", "") // a name, not an address
+		text := formatNames.Replace(string(data))
 		if strings.Contains(text, "http://") || strings.Contains(text, "https://") {
 			t.Errorf("%s names an address", f.Name())
 		}
@@ -78,5 +87,22 @@ func TestPageModules(t *testing.T) {
 				t.Errorf("%s imports a file that is missing: %v", f.Name(), err)
 			}
 		}
+	}
+}
+
+// TestPageParts: the modules that need no browser (paragraphs, edits, formats), in Node.
+func TestPageParts(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("SKIPPED: the page's modules: Node is not installed")
+	}
+	out, err := exec.Command(node, "--version").Output()
+	major, _, _ := strings.Cut(strings.TrimPrefix(string(out), "v"), ".")
+	if n, _ := strconv.Atoi(major); err != nil || n < 20 {
+		t.Skipf("SKIPPED: the page's modules: want Node 20 or newer, got %s", out)
+	}
+	cmd := exec.Command(node, "--experimental-default-type=module", "--test", "../tools/page/unit/page.test.mjs")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
 }

@@ -217,7 +217,7 @@ func (s *Server) routes() http.Handler {
 	handle("GET /metrics", s.metrics.handler)
 	open("GET /openapi.json", embedded("openapi.json"))
 	open("GET /{$}", embedded("page/index.html"))
-	for _, kind := range []string{"css", "js"} {
+	for _, kind := range []string{"css", "js", "mp3"} {
 		names, _ := fs.Glob(files, "page/*."+kind)
 		for _, name := range names {
 			open("GET /"+name, embedded(name))
@@ -287,7 +287,7 @@ var files embed.FS
 // contentTypes are the media types of the embedded files.
 var contentTypes = map[string]string{
 	".json": "application/json", ".html": "text/html; charset=utf-8",
-	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
+	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".mp3": "audio/mpeg",
 }
 
 // embedded returns the handler of an embedded file. The page may load nothing from elsewhere. Browsers cache the

@@ -1,13 +1,14 @@
 // Requests to the server, and its errors in the words of this page.
 
-// A Failure has a sentence for people, and a remedy: "key" asks for an API key.
+// A Failure has a sentence for people, and a remedy: "key" asks for an API key,
+// "file" another file, "settings" other settings; without one, trying again may help.
 export class Failure extends Error {
   constructor(message, remedy) { super(message); this.remedy = remedy; }
 }
 
 const sentences = {
-  invalid_api_key: ["This server needs an API key. Type it above, then try again.", "key"],
-  invalid_audio: ["The server cannot read this file as sound. Save it as WAV, FLAC, MP3 or Opus and choose it again."],
+  invalid_api_key: ["This server needs an API key. Type it in the settings.", "key"],
+  invalid_audio: ["The server cannot read this file as sound. Save it as WAV, FLAC, MP3 or Opus and choose that file.", "file"],
   spool_full: ["The server has no room for more files at the moment. Try again in a minute."],
   rate_limit_exceeded: ["The server is busy. Try again in a minute."],
   model_busy: ["The server has no memory for this model while others are used. Try again in a minute."],
@@ -16,19 +17,20 @@ const sentences = {
   host: ["The server does not accept this page under this address."],
 };
 
+const languageRefused = ["The model does not know this language. Choose another in the settings.", "settings"];
 const byParam = {
-  language: "The model does not know this language. Choose one from the list, or leave it empty.",
-  "session.audio.input.transcription.language": "The model does not know this language. Choose one from the list, or leave it empty.",
-  model: "This model cannot translate. Choose “as spoken”.",
-  prompt: "The names and terms cannot be used. Shorten them.",
+  language: languageRefused,
+  "session.audio.input.transcription.language": languageRefused,
+  model: ["This model cannot translate. Choose “as spoken” in the settings.", "settings"],
+  prompt: ["The names and terms cannot be used. Shorten them in the settings.", "settings"],
 };
 
 // explain turns an error of the API into a Failure.
 export function explain(problem, status) {
   const known = problem && sentences[problem.code];
   if (known) return new Failure(...known);
-  if (problem && byParam[problem.param]) return new Failure(byParam[problem.param]);
-  if (status === 413) return new Failure("This file is too long or too large for the server. Cut it into parts.");
+  if (problem && byParam[problem.param]) return new Failure(...byParam[problem.param]);
+  if (status === 413) return new Failure("This file is too long or too large for the server. Cut it into parts.", "file");
   if (status === 408) return new Failure("The upload was too slow or was interrupted. Try again.");
   if (status === 503) return new Failure("The server is starting, stopping, or took too long. Try again soon.");
   if (status >= 500) return new Failure("The server failed. Try again, or ask its operator.");
@@ -50,6 +52,8 @@ export async function request(path, options) {
   }
   if (r.ok) return r;
   const answer = await r.json().catch(() => null);
+  const key = options && options.headers && options.headers.Authorization;
+  if (key && r.status === 401) throw new Failure("The server does not know this API key. Check it in the settings.", "key");
   throw explain(answer && answer.error, r.status);
 }
 
@@ -64,7 +68,7 @@ export async function transcribe(file, name, o, signal, event) {
   const f = new FormData();
   f.append("stream", "true");
   for (const g of ["segment", "word"]) f.append("timestamp_granularities[]", g);
-  f.append("include[]", "verity.progress");
+  for (const i of ["verity.progress", "logprobs"]) f.append("include[]", i);
   if (o.assisted) f.append("include[]", "verity.accepted");
   f.append("model", o.model);
   if (o.language) f.append("language", o.language);

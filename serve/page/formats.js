@@ -1,4 +1,6 @@
-// Segments as files. A segment has start, end, text and, unless it was edited, words.
+// A recording as a file. It has paragraphs (paragraphs.js), and names for its speakers.
+import {segmentsOf} from "./paragraphs.js";
+import {docx} from "./docx.js";
 
 export function clock(t, point) {
   const ms = Math.round(t * 1000), pad = (n, w) => String(n).padStart(w, "0");
@@ -22,10 +24,10 @@ export function cues(segments) {
     const text = s.text.trim();
     if (!text) continue;
     if (text.length <= width * lines && s.end - s.start <= longest || !s.words || s.words.length < 2) {
-      list.push({start: s.start, end: s.end, text: wrap(text)});
+      list.push({start: s.start, end: s.end, text: wrap(text), speaker: s.speaker});
       continue;
     }
-    for (const part of parts(s)) list.push(part);
+    for (const part of parts(s)) list.push({...part, speaker: s.speaker});
   }
   for (let i = 1; i < list.length; i++) list[i - 1].end = Math.min(list[i - 1].end, Math.max(list[i].start, list[i - 1].start));
   return list;
@@ -74,34 +76,64 @@ function wrap(text) {
   return all.concat(line).join("\n");
 }
 
+// speakerName returns the name of a speaker to show: the one typed, or the server's, which may be a number or a letter.
+export function speakerName(job, speaker) {
+  return (job.names || {})[speaker] || (/^(\d+|[A-Z])$/.test(speaker) ? "Speaker " + speaker : String(speaker));
+}
+
+// turns calls line(paragraph, name) for each paragraph. name is empty unless another speaker begins.
+function turns(job, line) {
+  let last = null;
+  return job.paragraphs.map(p => {
+    const other = p.speaker != null && p.speaker !== last;
+    last = p.speaker;
+    return line(p, other ? speakerName(job, p.speaker) : "");
+  });
+}
+
+// plain returns the text as paragraphs with their speakers and, if wanted, times.
+export function plain(job, times) {
+  return turns(job, (p, name) => (times ? `[${short(p.words[0].start)}] ` : "") + (name && name + ": ") + p.text.trim()).join("\n\n") + "\n";
+}
+
+// about describes a recording in a line: when, how long, which language.
+export const about = job => [new Date(job.created).toLocaleDateString(undefined, {dateStyle: "long"}), job.duration && short(job.duration), languageName(job.language)].filter(x => x).join(" · ");
+
+export const languageName = name => name ? name[0].toUpperCase() + name.slice(1) : "";
+
+function markdown(job, times) {
+  const escape = text => text.replace(/[\\`*_[\]<>#|]/g, "\\$&").replace(/^(\s*)([-+]|\d+\.)(?=\s)/, "$1\\$2");
+  return `# ${escape(job.name)}\n\n*${escape(about(job))}*\n\n` +
+    turns(job, (p, name) => (times ? `\\[${short(p.words[0].start)}\\] ` : "") + (name && `**${escape(name)}:** `) + escape(p.text.trim())).join("\n\n") + "\n";
+}
+
+function subtitles(job, format) {
+  const vtt = format === "vtt", point = vtt ? "." : ",", escape = t => vtt ? t.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;") : t;
+  let last = null;
+  const list = cues(segmentsOf(job.paragraphs)).map((c, i) => {
+    const other = c.speaker != null && c.speaker !== last, name = c.speaker != null ? speakerName(job, c.speaker) : "";
+    last = c.speaker;
+    const voice = !name ? "" : vtt ? `<v ${escape(name)}>` : other ? name + ": " : "";
+    return (vtt ? "" : i + 1 + "\n") + `${clock(c.start, point)} --> ${clock(c.end, point)}\n${voice}${escape(c.text)}\n\n`;
+  });
+  return (vtt ? "WEBVTT\n\n" : "") + list.join("");
+}
+
 const number = t => Math.round(t * 1000) / 1000;
 
-export const formats = {
-  txt: job => job.segments.map(s => s.text.trim() + "\n").join(""),
-  srt: job => cues(job.segments).map((c, i) => `${i + 1}\n${clock(c.start, ",")} --> ${clock(c.end, ",")}\n${c.text}\n\n`).join(""),
-  vtt: job => "WEBVTT\n\n" + cues(job.segments).map(c => `${clock(c.start, ".")} --> ${clock(c.end, ".")}\n${c.text}\n\n`).join(""),
-  // The fields of the API's verbose_json.
-  json: job => JSON.stringify({
+// json has the fields of the API's verbose_json.
+function json(job) {
+  const segments = segmentsOf(job.paragraphs), speaker = s => s.speaker != null ? {speaker: speakerName(job, s.speaker)} : {};
+  return JSON.stringify({
     task: job.task === "translations" ? "translate" : "transcribe", language: job.language || "", duration: number(job.duration || 0),
-    text: job.segments.map(s => s.text).join("").trim(),
-    segments: job.segments.map((s, id) => ({id, start: number(s.start), end: number(s.end), text: s.text})),
-    words: job.segments.flatMap(s => s.words || []).map(w => ({word: w.word, start: number(w.start), end: number(w.end)})),
-  }, null, 1) + "\n",
-};
-
-// wave makes a WAV file of 16-bit samples.
-export function wave(pieces, samples, rate) {
-  const head = new DataView(new ArrayBuffer(44));
-  const text = (at, s) => { for (let i = 0; i < s.length; i++) head.setUint8(at + i, s.charCodeAt(i)); };
-  text(0, "RIFF"); text(8, "WAVEfmt "); text(36, "data");
-  head.setUint32(4, 36 + 2 * samples, true);
-  head.setUint32(16, 16, true);
-  head.setUint16(20, 1, true);
-  head.setUint16(22, 1, true);
-  head.setUint32(24, rate, true);
-  head.setUint32(28, 2 * rate, true);
-  head.setUint16(32, 2, true);
-  head.setUint16(34, 16, true);
-  head.setUint32(40, 2 * samples, true);
-  return new Blob([head, ...pieces], {type: "audio/wav"});
+    text: job.paragraphs.map(p => p.text).join(" ").trim(),
+    segments: segments.map((s, id) => ({id, start: number(s.start), end: number(s.end), text: s.text, ...speaker(s)})),
+    words: segments.flatMap(s => s.words.map(w => ({word: w.word, start: number(w.start), end: number(w.end), ...speaker(s)}))),
+  }, null, 1) + "\n";
 }
+
+// formats are functions of a recording and whether times are wanted, by the ending of the file.
+export const formats = {
+  txt: plain, md: markdown, srt: job => subtitles(job, "srt"), vtt: job => subtitles(job, "vtt"), json,
+  docx: (job, times) => docx(job.name, about(job), turns(job, (p, name) => ({time: times ? short(p.words[0].start) : "", name, text: p.text.trim()}))),
+};

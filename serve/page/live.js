@@ -1,22 +1,25 @@
 // The microphone as confirmed text, and text that may still change. Sound goes to the server in pieces, over OpenAI's
-// realtime transcription. The text of a delta is final.
+// realtime transcription. The text of a delta is final. What is said is stored as it comes: a page that ends loses seconds.
 import {request, explain, Failure, headers, unreachable} from "./api.js";
-import {wave} from "./formats.js";
+import {append} from "./paragraphs.js";
+import * as store from "./store.js";
+import {reduce} from "./wave.js";
 
-const maxReplay = 30 * 60; // seconds that can be played again
+const storedEach = 5000; // ms of sound that are stored at once
+const bitRate = 48000; // of Opus, a second
 const busyDelay = 5000; // ms: with a longer delay the page calls the server busy
 
 export class Live {
-  // on has the functions level(0 … 1), began(), text(segment), tentative(text), delay(s, behind) and
-  // ended(failure).
+  // on has the functions level(0 … 1), began(), text(first changed paragraph), tentative(text), delay(s, behind),
+  // unstored(reason) and ended(failure).
   constructor(job, options, on) {
-    Object.assign(this, {job, options, on, items: new Map(), open: 0, pieces: [], samples: 0});
+    Object.assign(this, {job, options, on, items: new Map(), open: 0, pieces: [], levels: [], samples: 0});
   }
 
   async start() {
     try {
       if (!navigator.mediaDevices) throw new Failure("The microphone works only at localhost or over https.");
-      this.stream = await navigator.mediaDevices.getUserMedia({audio: {channelCount: 1, echoCancellation: false, autoGainControl: true}});
+      this.stream = await navigator.mediaDevices.getUserMedia({audio: {...this.options.microphone && {deviceId: {ideal: this.options.microphone}}, channelCount: 1, echoCancellation: false, autoGainControl: true}});
     } catch (e) {
       return this.end(e instanceof Failure ? e : new Failure(e.name === "NotAllowedError" ? "The browser does not let this page use the microphone. Allow it next to the address, then press Record." :
         e.name === "NotFoundError" ? "No microphone was found." : "The microphone cannot be used: another program may be using it."));
@@ -44,7 +47,7 @@ export class Live {
   // lost finds out why there is no connection: WebSockets have no reason.
   async lost() {
     if (this.over) return;
-    if (this.ready) return this.end(this.why || new Failure("The connection was lost. The text until then is below."));
+    if (this.ready) return this.end(this.why || new Failure("The connection was lost. The text until then is kept."));
     let why = new Failure("The server has no room for live sound at the moment. Try again in a minute.");
     try {
       await request("v1/models", {headers: headers(this.options.key)});
@@ -63,17 +66,11 @@ export class Live {
       case "session.updated": return this.begin();
       case "input_audio_buffer.speech_started":
         this.open++;
-        this.items.set(e.item_id, {start: e.audio_start_ms / 1000, end: 0, text: "", words: []});
-        return;
-      case "input_audio_buffer.speech_stopped":
-        item.end = e.audio_end_ms / 1000;
+        this.items.set(e.item_id, {end: e.audio_start_ms / 1000, text: ""});
         return;
       case "conversation.item.input_audio_transcription.delta":
-        if (!item.text) this.job.segments.push(item);
-        item.text += e.delta;
-        item.words.push(...e.words || []);
         this.on.tentative("");
-        return this.on.text(item);
+        return this.delta(item, e);
       case "conversation.item.input_audio_transcription.tentative":
         return this.on.tentative(e.text);
       case "conversation.item.input_audio_transcription.completed":
@@ -87,10 +84,18 @@ export class Live {
       case "error":
         if (e.error.code === "input_audio_buffer_commit_empty") return;
         if (this.why) return;
-        this.why = e.error.type === "server_error" ? new Failure("The server is shutting down. The text until then is below.") : explain(e.error, 0);
+        this.why = e.error.type === "server_error" ? new Failure("The server is shutting down. The text until then is kept.") : explain(e.error, 0);
         this.mute(); // further sound would be ignored
         if (!this.ready) this.end(this.why);
     }
+  }
+
+  delta(item, e) {
+    const words = e.words || [], start = item.end, end = words.length ? words[words.length - 1].end : start;
+    const changed = append(this.job.paragraphs, {text: e.delta, start, end, words, follows: item.text !== ""});
+    item.text += e.delta;
+    item.end = end;
+    this.on.text(changed);
   }
 
   configure() {
@@ -108,6 +113,9 @@ export class Live {
     this.node.port.onmessage = m => this.add(m.data);
     this.context.createMediaStreamSource(this.stream).connect(this.node);
     this.context.resume();
+    this.stream.getAudioTracks()[0].onended = () => this.stop(); // it was unplugged
+    this.record();
+    this.stayAwake();
     this.on.began();
   }
 
@@ -119,14 +127,40 @@ export class Live {
     const bytes = new Uint8Array(piece.buffer);
     for (let i = 0; i < bytes.length; i += 8192) binary += String.fromCharCode(...bytes.subarray(i, i + 8192));
     this.send({type: "input_audio_buffer.append", audio: btoa(binary)});
-    if (this.samples < maxReplay * this.context.sampleRate) {
-      this.pieces.push(piece);
-      this.samples += piece.length;
-    }
+    this.levels.push(Math.round(top / 128.5));
+    this.samples += piece.length;
+  }
+
+  // record compresses the sound and stores it piece by piece.
+  record() {
+    const kind = window.MediaRecorder && ["audio/webm;codecs=opus", "audio/mp4", "audio/ogg;codecs=opus"].find(k => MediaRecorder.isTypeSupported(k));
+    if (!kind) return this.on.unstored("This browser cannot store sound. The text is kept.");
+    this.job.kind = kind.split(";")[0];
+    this.recorder = new MediaRecorder(this.stream, {mimeType: kind, audioBitsPerSecond: bitRate});
+    this.recorder.ondataavailable = async e => {
+      if (!e.data.size) return;
+      const n = this.pieces.push(e.data) - 1;
+      this.job.sound = (this.job.sound || 0) + e.data.size;
+      await store.addSound(this.job, n, e.data);
+    };
+    this.recorded = new Promise(done => { this.recorder.onstop = done; });
+    this.recorder.start(storedEach);
+  }
+
+  // stayAwake stops a phone from sleeping, which would end the recording. Browsers end the lock while the page is hidden.
+  stayAwake() {
+    const ask = async () => {
+      if (document.hidden || this.over || !navigator.wakeLock) return;
+      this.awake = await navigator.wakeLock.request("screen").catch(() => null);
+      if (this.over && this.awake) this.awake.release();
+    };
+    document.addEventListener("visibilitychange", this.onVisible = ask);
+    ask();
   }
 
   mute() {
     this.muted = true;
+    if (this.recorder && this.recorder.state !== "inactive") this.recorder.stop();
     if (this.stream) for (const t of this.stream.getTracks()) t.stop();
     if (this.node) this.node.disconnect();
     this.on.level(0);
@@ -153,19 +187,22 @@ export class Live {
   close() {
     clearTimeout(this.timer);
     this.mute();
+    document.removeEventListener("visibilitychange", this.onVisible);
+    if (this.awake) this.awake.release();
     if (this.context && this.context.state !== "closed") this.context.close();
     if (this.socket) this.socket.close(1000);
   }
 
-  end(failure) {
+  async end(failure) {
     if (this.over) return;
     this.over = true;
-    for (const s of this.job.segments) s.end = s.end || (s.words.length ? s.words[s.words.length - 1].end : s.start);
+    this.close();
+    await this.recorded;
     if (this.samples) {
-      this.job.file = wave(this.pieces, this.samples, this.context.sampleRate);
+      if (this.pieces.length) this.job.file = new Blob(this.pieces, {type: this.job.kind});
+      this.job.peaks = reduce(this.levels);
       this.job.duration = this.samples / this.context.sampleRate;
     }
-    this.close();
     this.on.ended(failure);
   }
 }

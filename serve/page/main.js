@@ -1,263 +1,114 @@
-// The page: a list of recordings, a queue of files, and the microphone.
-import {Failure, models, transcribe} from "./api.js";
-import {formats, short} from "./formats.js";
-import * as history from "./history.js";
-import {Live} from "./live.js";
+// The page: what its buttons and keys do.
+import * as edit from "./edit.js";
+import {formats, plain, short, speakerName} from "./formats.js";
+import * as jobs from "./jobs.js";
+import * as list from "./list.js";
+import * as pane from "./pane.js";
+import * as player from "./player.js";
+import * as settings from "./settings.js";
+import * as store from "./store.js";
 import * as text from "./text.js";
+import {announce, ask, closeMenus, failed, finish} from "./ui.js";
 
 const $ = id => document.getElementById(id);
 const page = document.title;
-const jobs = []; // newest first
-let chosen = null, working = null, live = null, model = null, id = Date.now(), tick = 0;
+const narrow = matchMedia("(max-width: 51.24em)");
+let tick = 0;
 
-function showStatus(message, bad) { $("status").textContent = message; $("status").classList.toggle("bad", !!bad); }
-
-// options returns the current values of the fields.
-function options() {
-  const typed = $("language").value.trim(), low = typed.toLowerCase();
-  const known = model && (model.languages || []).find(l => l.code === low || l.name.toLowerCase() === low);
-  if (typed && model && model.languages && !known) throw new Failure("“" + typed + "” is not a language of this model. Choose one from the list, or leave it empty.");
-  return {model: model ? model.id : "", language: known ? known.code : typed, task: $("task").value, prompt: $("prompt").value.trim(), silence: $("silence").checked,
-    assisted: !!model && model.assisted, key: $("key").value};
+// choose shows a recording; on a phone, instead of the list.
+function choose(job, stay) {
+  pane.open(job);
+  if (!stay) view("text");
+  refresh();
 }
 
-// loadModels fetches the models, and shows what the chosen one can do.
-async function loadModels() {
-  try {
-    const all = await models($("key").value);
-    if ($("use").length !== all.length) $("use").replaceChildren(...all.map(m => new Option(m.id)));
-    $("uses").hidden = all.length < 2;
-    model = all[$("use").selectedIndex];
-    if ($("status").classList.contains("bad")) showStatus("");
-    if ($("key").value && $("remember").checked) localStorage.setItem("key", $("key").value);
-  } catch (e) {
-    failed(e);
-    return false;
+function view(name) {
+  if (document.body.dataset.view === name) return;
+  document.body.dataset.view = name;
+  if (!narrow.matches) return;
+  if (name === "text") history.pushState({view: "text"}, "");
+  scrollTo(0, 0);
+}
+
+// refresh shows the list, and the current work in the page's title.
+function refresh() {
+  list.show(jobs.jobs, pane.job(), {choose, stop: jobs.stop, again: jobs.again, remove: j => remove([j], `“${j.name}” was deleted.`)});
+  const working = jobs.current();
+  document.title = jobs.recording() ? "● Recording – " + page : working ? Math.round((working.progress || 0) * 100) + " % – " + page : page;
+}
+
+function remove(some, message) {
+  const at = jobs.jobs.indexOf(pane.job());
+  jobs.remove(some, message);
+  if (some.includes(pane.job())) {
+    const next = jobs.jobs[Math.min(at, jobs.jobs.length - 1)] || null;
+    pane.open(next);
+    if (!next || narrow.matches) leave();
   }
-  const known = model.languages || [], n = known.length; // unknown until a model is first used
-  $("model").textContent = model.id + " · " + (!n ? "will be loaded when needed" : n > 1 ? n + " languages" : known[0].name) + (model.translates ? " · translates to English" : "");
-  $("languages").replaceChildren(...known.map(l => Object.assign(document.createElement("option"), {value: l.name[0].toUpperCase() + l.name.slice(1)})));
-  $("language").parentElement.hidden = n === 1;
-  $("tasks").hidden = !model.translates && n > 0;
-  $("marks").hidden = !model.assisted;
-  return true;
+  refresh();
+  ($("jobs").querySelector(".chosen .name") || $("choose0")).focus({preventScroll: true});
 }
 
-function failed(e) {
-  if (e.remedy === "key") {
-    $("keys").hidden = $("remembers").hidden = false;
-    $("key").focus();
-  }
-  showStatus(e.message, true);
-}
+const leave = () => { if (narrow.matches && document.body.dataset.view === "text") history.back(); else view("list"); };
 
-function add(job) {
-  jobs.unshift(Object.assign({segments: [], state: "queued", id: id++}, job));
-  return jobs[0];
-}
-
-function files(list) {
-  let o;
-  try {
-    o = options();
-  } catch (e) {
-    return failed(e);
-  }
-  const added = [...list].map(file => add({name: file.name, file, options: o, task: o.task}));
-  if (!added.length) return;
-  if (!live) choose(added[0]);
-  if (!live && !working) showStatus("");
-  next();
-}
-
-// next transcribes the oldest waiting file.
-async function next() {
-  const job = !working && jobs.findLast(j => j.state === "queued");
-  if (!job) return list();
-  working = job;
-  Object.assign(job, {state: "working", segments: [], error: "", progress: null, abort: new AbortController(), began: performance.now()});
-  if (job === chosen) choose(job);
-  list();
-  try {
-    await transcribe(job.file, job.file.name || job.name, {...job.options, key: $("key").value}, job.abort.signal, e => event(job, e));
-    job.state = "done";
-    showStatus(job.segments.length ? `${job.name}: done in ${((performance.now() - job.began) / 1000).toFixed(1)} s.` : `${job.name}: no speech was found.`);
-    if (job.segments.length) history.save(job);
-  } catch (e) {
-    job.state = e.name === "AbortError" ? "stopped" : "failed";
-    job.error = e.name === "AbortError" ? "" : e instanceof Failure ? e.message : "This page failed: " + e.message;
-    if (e.remedy) failed(e);
-    else if (e.name !== "AbortError") showStatus(""); // the recording shows it, with a button to try again
-  }
-  working = null;
-  if (job === chosen) choose(job);
-  next();
-}
-
-function event(job, e) {
-  switch (e.type) {
-    case "waiting":
-      job.before = e.before;
-      break;
-    case "verity.progress":
-      job.before = null;
-      job.progress = e.total > 0 ? e.done / e.total : 1;
-      break;
-    case "transcript.text.segment":
-      job.segments.push(e);
-      text.add(job, e);
-      break;
-    case "transcript.text.done":
-      Object.assign(job, {language: e.language, duration: e.duration, lost: e.damaged ? ", damaged in places" : e.truncated ? ", cut short" : ""});
-  }
-  list();
-}
-
-// left estimates the remaining time, once enough is done.
-function left(job) {
-  const took = (performance.now() - job.began) / 1000;
-  if (!job.progress || took < 3 || job.progress < 0.05) return "";
-  return ", " + short(Math.ceil(took / job.progress * (1 - job.progress))) + " left";
-}
-
-const states = {
-  queued: () => "waiting",
-  working: j => j.before != null ? `waiting for the server, ${j.before} before it` : Math.round((j.progress || 0) * 100) + " %" + left(j),
-  live: () => "live", done: j => (j.duration ? short(j.duration) : "done") + (j.lost || ""), stopped: () => "stopped", failed: j => j.error,
-};
-
-// list shows the recordings, and the current work in the page's title.
-function list() {
-  $("jobs").hidden = !jobs.length;
-  $("welcome").hidden = !!jobs.length || !model;
-  const focused = document.activeElement && document.activeElement.dataset.key;
-  $("jobs").lastElementChild.replaceChildren(...jobs.map(j => {
-    const li = document.createElement("li");
-    const button = (label, name, f, kind) => {
-      const b = Object.assign(document.createElement("button"), {textContent: label, onclick: f, className: kind || "quiet"});
-      b.dataset.key = j.id + label;
-      if (name) b.setAttribute("aria-label", name);
-      li.append(b);
-      return b;
-    };
-    li.classList.toggle("chosen", j === chosen);
-    button(j.name, "", () => choose(j), "name").setAttribute("aria-current", j === chosen);
-    li.append(Object.assign(document.createElement("span"), {className: "state" + (j.state === "failed" ? " bad" : ""), textContent: states[j.state](j)}));
-    if (j.state === "working" || j.state === "queued") button("Stop", "Stop " + j.name, () => stop(j));
-    if ((j.state === "failed" || j.state === "stopped") && j.file && j.options) button("Try again", "Try again: " + j.name, () => again(j));
-    if (j.state !== "working" && j.state !== "live" && j.state !== "queued") button("Forget", "Forget " + j.name, () => forget(j));
-    if (j.state === "working") li.append(Object.assign(document.createElement("progress"), {max: 1, ariaLabel: "Progress of " + j.name}, j.progress != null && {value: j.progress}));
-    return li;
-  }));
-  const back = focused && document.querySelector(`[data-key="${CSS.escape(focused)}"]`);
-  if (back) back.focus();
-  document.title = live ? "● Recording – " + page : working ? Math.round((working.progress || 0) * 100) + " % – " + page : page;
-}
-
-function stop(job) {
-  if (job === working) return job.abort.abort();
-  job.state = "stopped";
-  list();
-}
-
-function again(job) {
-  try {
-    job.options = options();
-  } catch (e) {
-    return failed(e);
-  }
-  Object.assign(job, {state: "queued", error: "", task: job.options.task});
-  choose(job);
-  next();
-}
-
-function forget(job) {
-  jobs.splice(jobs.indexOf(job), 1);
-  history.remove(job.id);
-  if (job === chosen) choose(jobs[0] || null);
-  list();
-}
-
-function choose(job) {
-  if ($("edit").getAttribute("aria-pressed") === "true") $("edit").click(); // saves the changes
-  const other = job !== chosen;
-  chosen = job;
-  $("result").hidden = !job || !job.segments.length && job.state !== "live" && job.state !== "working";
-  if (!job) return list();
-  $("title").textContent = job.name;
-  $("result").querySelector(".tools").hidden = !job.segments.length || job.state === "live" || job.state === "working";
-  if (other || job.url === undefined) {
-    URL.revokeObjectURL($("player").src);
-    job.url = job.file ? URL.createObjectURL(job.file) : "";
-    $("player").src = job.url;
-  }
-  $("player").hidden = !job.file;
-  if (other || job.state !== "working" || !job.segments.length) text.show(job);
-  list();
+function addFiles(files) {
+  if (!files.length) return;
+  const added = jobs.add(files);
+  if (!jobs.recording()) choose(added[0], added.length > 1);
+  refresh();
 }
 
 function record() {
-  if (live) return live.stop();
-  let o;
+  const job = jobs.record();
+  if (job) choose(job);
+}
+
+async function sample() {
   try {
-    o = options();
-  } catch (e) {
-    return failed(e);
+    const r = await fetch("page/sample.mp3");
+    addFiles([new File([await r.blob()], "Kennedy 1961.mp3", {type: "audio/mpeg"})]);
+  } catch {
+    announce("The server cannot be reached. Is it running?", {bad: true});
   }
-  const now = new Date(), pad = n => String(n).padStart(2, "0");
-  const job = add({name: `Recording ${now.getFullYear()}-${pad(now.getMonth() + 1)}-${pad(now.getDate())} ${pad(now.getHours())}-${pad(now.getMinutes())}`, state: "live", task: "transcriptions"});
-  choose(job);
-  showStatus("Asking for the microphone …");
-  const button = label => { $("recordText").textContent = label; $("record").classList.toggle("live", label !== "Record"); };
-  live = new Live(job, o, {
-    level: x => { $("level").hidden = !x; $("level").firstElementChild.style.width = 100 * x + "%"; },
-    began: () => {
-      showStatus(o.task === "translations" ? "Speak now. Live text is in the language that is spoken." : "Speak now.");
-      const began = performance.now();
-      tick = setInterval(() => button("Stop " + short((performance.now() - began) / 1000)), 250);
-      button("Stop 0:00");
-      text.follow();
-    },
-    text: s => text.add(job, s),
-    tentative: t => text.tentative(job, t),
-    delay: (s, behind) => { if (!live.stopping) showStatus(`${behind ? "The server is busy: text" : "Text"} comes ${s.toFixed(1)} s after the words.`); },
-    ended: e => {
-      clearInterval(tick);
-      live = null;
-      button("Record");
-      delete job.url;
-      job.state = e ? "failed" : "done";
-      if (e) job.error = e.message;
-      showStatus(e ? "" : job.segments.length ? "Done." : "No speech was found.");
-      if (e && e.remedy) failed(e);
-      if (job.segments.length) history.save(job);
-      else if (!e) jobs.splice(jobs.indexOf(job), 1);
-      choose(jobs.includes(job) ? job : jobs[0] || null);
-    },
-  });
-  list();
-  live.start();
 }
 
-async function save(format) {
+function showFailure(e) {
+  if (e.remedy === "key") settings.askKey();
+  announce(e.message, {bad: true});
+}
+
+async function load() {
+  try {
+    await settings.load();
+    if (failed()) announce("");
+    if (pane.job()) pane.update(pane.job());
+    return true;
+  } catch (e) {
+    $("model").textContent = "Speech to text";
+    showFailure(e);
+    return false;
+  }
+}
+
+function save(blob, ending) {
   const a = document.createElement("a");
-  a.href = URL.createObjectURL(new Blob([formats[format](chosen)], {type: "text/plain"}));
-  a.download = chosen.name.replace(/\.[^.\s]{1,5}$/, "") + "." + format;
+  a.href = URL.createObjectURL(blob);
+  a.download = pane.job().name.replace(/\.[^.\s]{1,5}$/, "") + "." + ending;
   a.click();
-  showStatus("Saved " + a.download + ".");
+  setTimeout(() => URL.revokeObjectURL(a.href), 60000);
+  announce("Saved " + a.download + ".");
 }
 
-$("record").onclick = record;
-$("file").onchange = () => {
-  files($("file").files);
-  $("file").value = ""; // so that the same file can be chosen again
-};
-$("key").onchange = $("use").onchange = loadModels;
-$("keys").onsubmit = e => { e.preventDefault(); loadModels(); };
-$("remember").onchange = () => $("remember").checked ? localStorage.setItem("key", $("key").value) : localStorage.removeItem("key");
-$("mark").onchange = () => $("text").classList.toggle("marked", $("mark").checked);
-$("copy").onclick = async () => {
-  const all = formats.txt(chosen);
+const times = () => $("times").getAttribute("aria-pressed") === "true";
+
+function toggleTimes(on) {
+  $("times").setAttribute("aria-pressed", on);
+  $("text").classList.toggle("timed", on);
+  settings.write({times: on});
+}
+
+async function copy() {
+  const all = plain(pane.job(), times());
   try {
     await navigator.clipboard.writeText(all);
   } catch { // without https
@@ -266,28 +117,143 @@ $("copy").onclick = async () => {
     document.execCommand("copy");
     area.remove();
   }
-  showStatus("Copied.");
-};
-$("forget").onclick = () => {
-  for (const j of [...jobs]) if (!["working", "live", "queued"].includes(j.state)) forget(j);
-  history.clear();
-  showStatus("Forgotten.");
-};
-for (const b of document.querySelectorAll("[data-format]")) b.onclick = () => save(b.dataset.format);
-for (const kind of ["dragover", "dragleave", "drop"]) {
-  document.addEventListener(kind, e => {
-    e.preventDefault();
-    document.body.classList.toggle("over", kind === "dragover");
-    if (kind === "drop") files(e.dataTransfer.files);
-  });
+  announce("Copied.");
 }
-addEventListener("beforeunload", e => { if (live || working) e.preventDefault(); });
-text.connect(job => { history.save(job); showStatus("Changed. Words in a changed segment play together."); });
-if (localStorage.getItem("key")) {
-  $("key").value = localStorage.getItem("key");
-  $("keys").hidden = $("remembers").hidden = false;
-  $("remember").checked = true;
+
+// rename asks for the name of the speaker of a paragraph, or for another speaker of this paragraph alone.
+async function rename(i) {
+  const job = pane.job(), p = job.paragraphs[i], answer = await ask("Who is speaking?", "Save", {label: "Name", value: speakerName(job, p.speaker), check: "Only in this paragraph"});
+  if (!answer || !answer.value) return;
+  if (!answer.checked) job.names = {...job.names, [p.speaker]: answer.value};
+  else p.speaker = text.speakers().find(s => speakerName(job, s) === answer.value) ?? answer.value;
+  jobs.save(job);
+  text.show(job);
+  player.refresh();
 }
-await loadModels();
-for (const old of await history.all()) if (!jobs.some(j => j.id === old.id)) jobs.push({...old, state: "done"});
-list();
+
+const forget = async () => {
+  const gone = jobs.jobs.filter(j => !list.busy(j));
+  if (await ask(`Delete all ${gone.length} recordings, with their texts and sound, from this browser?`, "Delete all")) remove(gone, "All was deleted.");
+};
+
+jobs.connect({
+  changed: (job, all) => {
+    if (all && !jobs.jobs.includes(pane.job())) pane.open(jobs.jobs[0] || null);
+    pane.update(job);
+    refresh();
+  },
+  text: (job, from) => {
+    if (job !== pane.job()) return;
+    if (from === 0 && text.paragraphs() !== job.paragraphs || !job.paragraphs.length) text.show(job); else text.add(job, from);
+    if (job.paragraphs.length && job.state !== "live") player.refresh();
+  },
+  tentative: text.tentative,
+  began: job => {
+    clearInterval(tick);
+    tick = setInterval(() => button(jobs.recording() ? short((performance.now() - job.began) / 1000) : null), 250);
+    button("0:00");
+    pane.open(job);
+  },
+  level: (job, x) => { if (job === pane.job() && job.state === "live") player.level(x, job.began); },
+  room: sentence => { $("room").hidden = !sentence; $("room").textContent = sentence; },
+  failed: showFailure,
+});
+
+// button shows the time of the recording; null after its end.
+function button(time) {
+  if (time === null) clearInterval(tick);
+  $("record").classList.toggle("live", time !== null);
+  $("recordText").textContent = time === null ? "Record" : "Stop " + time;
+}
+
+text.connect({play: player.playFrom, speaker: rename});
+pane.connect({choose: () => $("file").click(), record, changed: refresh});
+edit.connect((job, undo) => {
+  jobs.save(job, true);
+  pane.update(job);
+  player.refresh();
+  if (undo) announce(undo.message, {undo: undo.undo});
+});
+player.connect();
+const stored = settings.connect(() => {
+  $("text").classList.toggle("sure", !$("doubts").checked);
+  $("text").classList.toggle("marked", $("mark").checked);
+}, load);
+toggleTimes(!!stored.times);
+$("text").classList.toggle("sure", !$("doubts").checked);
+$("text").classList.toggle("marked", $("mark").checked);
+$("speed").onchange();
+
+for (const id of ["record", "record0", "stopLive"]) $(id).onclick = record;
+for (const id of ["choose", "choose0"]) $(id).onclick = () => $("file").click();
+$("file").onchange = () => {
+  addFiles($("file").files);
+  $("file").value = ""; // so that the same file can be chosen again
+};
+$("sample").onclick = sample;
+$("copy").onclick = copy;
+$("times").onclick = () => toggleTimes(!times());
+$("openFind").onclick = edit.openFind;
+$("delete").onclick = () => remove([pane.job()], `“${pane.job().name}” was deleted.`);
+$("forget").onclick = forget;
+$("back").onclick = leave;
+addEventListener("popstate", e => { document.body.dataset.view = e.state && e.state.view === "text" && pane.job() ? "text" : "list"; });
+for (const b of document.querySelectorAll("[data-format]")) {
+  b.onclick = () => { const made = formats[b.dataset.format](pane.job(), times()); save(made instanceof Blob ? made : new Blob([made], {type: "text/plain"}), b.dataset.format); };
+}
+$("saveSound").onclick = () => {
+  const f = pane.job().file, named = /\.([^.\s]{1,5})$/.exec(pane.job().name);
+  save(f, {"audio/webm": "webm", "audio/mp4": "m4a", "audio/ogg": "ogg"}[f.type] || named && named[1] || "wav");
+};
+$("print").onclick = () => print();
+$("openHelp").onclick = () => $("help").showModal();
+$("filter").oninput = async () => {
+  for (const j of jobs.jobs) if (j.matches === undefined) j.matches = ((j.paragraphs || await store.text(j.id)).map(p => p.text).join(" ")).toLowerCase();
+  refresh();
+};
+
+// Files may be dropped anywhere.
+let over = 0;
+const files = e => e.dataTransfer && [...e.dataTransfer.types].includes("Files");
+document.addEventListener("dragenter", e => { if (files(e) && ++over) $("drop").hidden = false; });
+document.addEventListener("dragleave", e => { if (files(e) && --over <= 0) { over = 0; $("drop").hidden = true; } });
+document.addEventListener("dragover", e => { if (files(e)) e.preventDefault(); });
+document.addEventListener("drop", e => {
+  if (!files(e)) return;
+  e.preventDefault();
+  over = 0;
+  $("drop").hidden = true;
+  addFiles(e.dataTransfer.files);
+});
+
+// Keys. Those with a letter do nothing while text is typed.
+const typing = e => e.target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName) && e.target.type !== "checkbox";
+const ready = () => pane.job() && pane.job().state === "done" && pane.job().paragraphs;
+const keys = {
+  " ": player.toggle, ArrowLeft: () => player.skip(-5), ArrowRight: () => player.skip(5), "<": () => player.faster(-1), ">": () => player.faster(1),
+  "/": () => ready() && edit.openFind(), "?": () => $("help").showModal(), e: () => ready() && edit.toggle(pane.job()), t: () => toggleTimes(!times()),
+};
+const shifted = {ArrowLeft: () => player.step(-1), ArrowRight: () => player.step(1), ArrowUp: () => player.step(-1, true), ArrowDown: () => player.step(1, true)};
+const always = {
+  Escape: () => { if (!closeMenus() && !edit.closeFind()) player.toggle(); },
+  F1: () => player.skip(-5), F2: () => player.skip(5),
+};
+
+document.addEventListener("keydown", e => {
+  if (document.querySelector("dialog[open]") || e.altKey || e.metaKey || e.isComposing) return;
+  if (e.ctrlKey) {
+    if (e.key === "Enter" && text.editing()) { e.preventDefault(); edit.end(); $("text").focus({preventScroll: true}); }
+    return;
+  }
+  if (e.key === " " && e.target.closest("button:not(.time), summary")) return; // presses it
+  const act = always[e.key] || !typing(e) && (e.shiftKey && shifted[e.key] || keys[e.key] || keys[e.key.toLowerCase()]);
+  if (!act) return;
+  e.preventDefault();
+  act();
+});
+addEventListener("beforeunload", e => { if (jobs.recording() || jobs.current()) e.preventDefault(); else finish(); });
+
+await jobs.load();
+pane.open(narrow.matches ? null : jobs.jobs.find(j => j.state === "done") || jobs.jobs[0] || null);
+refresh();
+await load();

@@ -1,171 +1,277 @@
-// The text of a recording: segments with times that play, words that light up when they are played, and editing.
-import {short} from "./formats.js";
+// The text of a recording. Each paragraph is one piece of text, and words are ranges in it that CSS highlights: hours
+// of text open at once, which an element for each word would not.
+import {short, speakerName} from "./formats.js";
 
 const $ = id => document.getElementById(id);
-let shown = null; // the job
-let words = []; // of all segments in order, with node, start and end
-let lit = null;
+const root = $("text"), wide = matchMedia("(min-width: 51.25em)"), still = matchMedia("(prefers-reduced-motion: reduce)");
+const doubtful = [0.35, 0.6]; // mean probabilities below which a word is tinted strongly, and lightly
 
-let following = false; // scroll to new text, since the end is in view
+let shown = null; // the recording
+let places = []; // of each paragraph: the element with its text, and the offset there at which it begins
+let flat = []; // all words in order: {word, paragraph}, its index
+const tints = {}; // highlights by name; none in an old browser
+if (window.Highlight) for (const name of ["doubtful", "unsure", "drafted"]) CSS.highlights.set(name, tints[name] = new Highlight());
+let following = true, now = null, stuck = false;
 
-const toEnd = () => scrollTo({top: document.documentElement.scrollHeight});
-addEventListener("scroll", () => { following = innerHeight + scrollY >= document.documentElement.scrollHeight - 120; });
+export const paragraphs = () => shown && shown.paragraphs || [];
+export const shownJob = () => shown;
+export const words = () => flat;
+export const editing = () => root.isContentEditable;
 
-export function follow() {
-  following = true;
-  toEnd();
-}
-
-export function show(job) {
+// show draws a recording, as paragraphs to read or, with edit, as text to change.
+export function show(job, edit) {
   shown = job;
-  words = [];
-  $("text").replaceChildren();
-  $("tentative").textContent = "";
-  for (const s of job.segments) draw(s);
+  places = [];
+  now = null;
+  following = true;
+  root.replaceChildren();
+  root.classList.toggle("editing", !!edit);
+  root.contentEditable = edit ? "plaintext-only" : "false";
+  for (const [name, value] of [["role", edit ? "textbox" : "group"], ["aria-multiline", edit ? "true" : null], ["aria-live", job && job.state === "live" ? "polite" : null]]) {
+    if (value === null) root.removeAttribute(name); else root.setAttribute(name, value);
+  }
+  for (const name of ["now", "found", "here", "hover"]) highlight(name, []);
+  tentative(job, "");
+  draw(0, edit);
 }
 
-// add shows a new segment, or more text of one.
-export function add(job, s) {
+// add draws the paragraphs of a recording from one on, which is new or has grown.
+export function add(job, from) {
   if (job !== shown) return;
-  const end = following;
-  draw(s);
-  if (end) toEnd();
+  const end = atEnd();
+  draw(from);
+  if (end || stuck) toEnd();
 }
 
 export function tentative(job, text) {
   if (job !== shown) return;
-  const end = following;
+  const end = stuck && atEnd();
   $("tentative").textContent = text;
   if (end) toEnd();
 }
 
-function draw(s) {
-  let row = [...$("text").children].find(r => r.segment === s);
-  if (!row) {
-    row = document.createElement("div");
-    row.className = "segment";
-    row.segment = s;
-    const time = document.createElement("button");
-    time.className = "time";
-    time.textContent = short(s.start);
-    time.setAttribute("aria-label", "Play from " + short(s.start));
-    time.onclick = () => play(s.start);
-    row.append(time, document.createElement("p"));
-    $("text").append(row);
-  }
-  const p = row.lastChild;
-  words = words.filter(w => w.segment !== s);
-  p.replaceChildren();
-  appendWords(p, s);
-  words.sort((a, b) => a.start - b.start);
-  if ($("edit").getAttribute("aria-pressed") === "true") p.contentEditable = "plaintext-only";
-}
-
-// appendWords appends the text of a segment. A click on a word plays it. Text between words, such as spaces, stays.
-function appendWords(into, s) {
-  const text = s.text.trimStart(), offset = s.text.length - text.length;
-  let at = 0, from = 0;
-  const cuts = (s.pieces || []).map(p => ({from: from - offset, to: (from += p.text.length) - offset, accepted: p.accepted})).filter(p => p.accepted);
-  for (const w of s.words && s.words.length ? s.words : [{word: text, start: s.start, end: s.end}]) {
-    const found = w.word ? text.indexOf(w.word, at) : -1;
-    if (found < 0) continue;
-    appendMarked(into, text, at, found, cuts);
-    const b = document.createElement("span"); // not a button, which cannot break into lines
-    b.setAttribute("role", "button");
-    b.tabIndex = $("text").querySelector("[tabindex='0']") || words.length ? -1 : 0;
-    b.start = w.start;
-    at = found + w.word.length;
-    appendMarked(b, text, found, at, cuts);
-    into.append(b);
-    words.push({node: b, start: w.start, end: w.end, segment: s});
-  }
-  appendMarked(into, text, at, text.length, cuts);
-}
-
-// appendMarked appends a part of a text, and wraps what the assistant drafted in elements.
-function appendMarked(into, text, from, to, cuts) {
-  let done = from;
-  for (const c of cuts) {
-    const a = Math.max(c.from, done), b = Math.min(c.to, to);
-    if (a >= b) continue;
-    const mark = document.createElement("span");
-    mark.className = "accepted";
-    mark.textContent = text.slice(a, b);
-    into.append(text.slice(done, a), mark);
-    done = b;
-  }
-  if (done < to) into.append(text.slice(done, to));
-}
-
-function play(t) {
-  $("player").currentTime = t;
-  $("player").play().catch(() => {});
-}
-
-// highlight marks the word that is being played.
-function highlight() {
-  const t = $("player").currentTime;
-  const now = words.findLast(w => w.start <= t + 0.02 && t < Math.max(w.end, w.start + 0.1) + 0.15);
-  if (now !== lit) {
-    if (lit) lit.node.classList.remove("now");
-    if (now) now.node.classList.add("now");
-    lit = now;
-  }
-  if (!$("player").paused) requestAnimationFrame(highlight);
-}
-
-function focusWord(node) {
-  for (const b of $("text").querySelectorAll("[tabindex='0']")) b.tabIndex = -1;
-  node.tabIndex = 0;
-  node.focus();
-}
-
-// setEditing switches between words to click and text to edit. Changed segments lose the times of their words.
-function setEditing(on) {
-  $("edit").setAttribute("aria-pressed", on);
-  $("edit").textContent = on ? "Done editing" : "Edit";
-  let changed = false;
-  for (const row of $("text").children) {
-    const p = row.lastChild, s = row.segment;
-    if (on) {
-      p.contentEditable = "plaintext-only";
-      p.setAttribute("role", "textbox");
-      p.setAttribute("aria-multiline", "true");
-      p.setAttribute("aria-label", "Text from " + short(s.start));
-      continue;
+function draw(from, edit) {
+  const all = paragraphs(), fresh = document.createDocumentFragment();
+  for (let i = from; i < all.length; i++) {
+    if (!places[i]) {
+      const row = edit ? editRow() : readRow();
+      places[i] = {p: row.p, base: 0, row};
+      fresh.append(row.element);
     }
-    for (const name of ["contenteditable", "role", "aria-multiline", "aria-label"]) p.removeAttribute(name);
-    if (p.textContent === s.text.trimStart()) continue;
-    s.text = (/^\s/.test(s.text) ? " " : "") + p.textContent.trim();
-    s.words = s.pieces = undefined;
-    changed = true;
-    draw(s);
+    places[i].p.index = i;
+    places[i].row.fill(all[i], all[i - 1]);
   }
-  return changed;
+  root.append(fresh);
+  index(Math.min(from, all.length));
 }
 
-// connect adds the event handlers. edited is called with a job that was changed.
-export function connect(edited) {
-  $("text").onclick = e => {
-    const word = e.target.closest("[role=button]");
-    if (!word || $("edit").getAttribute("aria-pressed") === "true") return;
-    focusWord(word);
-    play(word.start);
+// readRow returns an element for a paragraph with its time and speaker as buttons.
+function readRow() {
+  const element = make("div", "row"), time = make("button", "time"), speaker = make("button", "speaker"), p = make("p");
+  time.tabIndex = speaker.tabIndex = -1;
+  element.append(time, speaker, p);
+  const fill = (paragraph, before) => {
+    const start = short(paragraph.words[0].start), turn = paragraph.speaker != null && (!before || before.speaker !== paragraph.speaker);
+    time.textContent = start;
+    time.setAttribute("aria-label", "Play from " + start);
+    speaker.hidden = !turn;
+    speaker.textContent = turn ? speakerName(shown, paragraph.speaker) : "";
+    speaker.className = "speaker s" + speakers().indexOf(paragraph.speaker) % 6;
+    if (turn) speaker.title = "Rename";
+    p.textContent = paragraph.text;
   };
-  $("text").onkeydown = e => {
-    const here = e.target.closest("[role=button]");
-    if (!here || $("edit").getAttribute("aria-pressed") === "true") return;
-    const all = [...$("text").querySelectorAll("[role=button]")], i = all.indexOf(here);
-    const next = {ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: all.length - 1}[e.key];
-    if (e.key === "Enter" || e.key === " ") play(here.start);
-    else if (next === undefined) return;
-    else if (all[next]) focusWord(all[next]);
+  return {element, p, fill};
+}
+
+// editRow has its speaker and time as attributes, which CSS shows: nothing but text can be edited.
+function editRow() {
+  const p = make("p");
+  return {element: p, p, fill: (paragraph, before) => {
+    p.dataset.time = short(paragraph.words[0].start);
+    if (paragraph.speaker != null && (!before || before.speaker !== paragraph.speaker)) p.dataset.speaker = speakerName(shown, paragraph.speaker);
+    p.textContent = paragraph.text;
+  }};
+}
+
+const make = (name, kind) => Object.assign(document.createElement(name), {className: kind || ""});
+
+// speakers returns the speakers of the recording in the order in which they speak.
+export function speakers() { return [...new Set(paragraphs().map(p => p.speaker).filter(s => s != null))]; }
+
+// index lists the words from a paragraph on, and tints what is doubtful or drafted.
+function index(from) {
+  flat.length = from ? places[from].first ?? flat.length : 0;
+  if (!from) for (const set of Object.values(tints)) set.clear();
+  for (let i = from; i < places.length; i++) {
+    const place = places[i];
+    for (const [set, range] of place.tints || []) set.delete(range);
+    place.tints = [];
+    place.first = flat.length;
+    for (const word of paragraphs()[i].words) {
+      flat.push({word, paragraph: i});
+      const unsure = word.p < doubtful[0] ? "doubtful" : word.p < doubtful[1] ? "unsure" : "";
+      for (const name of [unsure, word.drafted ? "drafted" : ""]) if (name && tints[name]) place.tints.push([tints[name], fixed(i, word)]);
+    }
+    for (const [set, range] of place.tints) set.add(range);
+  }
+  const rove = root.querySelector(".time, .speaker:not([hidden])");
+  if (rove && !root.querySelector("[tabindex='0']")) rove.tabIndex = 0;
+}
+
+function highlight(name, ranges) {
+  if (!window.Highlight) return; // an old browser: the text can be read, but no word lights up
+  if (ranges.length) CSS.highlights.set(name, new Highlight(...ranges)); else CSS.highlights.delete(name);
+}
+
+// position returns the node and offset of a place in a paragraph.
+function position(i, at) {
+  const {p, base} = places[i];
+  let left = base + at;
+  if (p.nodeType === 3) return [p, Math.min(left, p.length)];
+  const walk = document.createTreeWalker(p, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
+  for (let n = walk.nextNode(); n; n = walk.nextNode()) {
+    const length = n.nodeType === 3 ? n.length : n.nodeName === "BR" ? 1 : 0;
+    if (n.nodeType === 3 && left <= length) return [n, left];
+    left -= length;
+  }
+  return [p, p.childNodes.length];
+}
+
+const fixed = (i, w) => { // cheaper than a Range, which follows changes
+  const [startContainer, startOffset] = position(i, w.at), [endContainer, endOffset] = position(i, w.at + w.length);
+  return new StaticRange({startContainer, startOffset, endContainer, endOffset});
+};
+
+export function rangeOf(i, at, length) {
+  const r = document.createRange();
+  r.setStart(...position(i, at));
+  r.setEnd(...position(i, at + length));
+  return r;
+}
+
+// mark highlights found ranges {paragraph, at, length}, the current one differently, which comes into view.
+export function mark(list, current) {
+  highlight("found", list.map(f => fixed(f.paragraph, f)));
+  highlight("here", current ? [fixed(current.paragraph, current)] : []);
+  if (current) reveal(rangeOf(current.paragraph, current.at, current.length), true);
+}
+
+// read returns the text of each line of the pane, and where it is.
+export function read() {
+  const lines = [];
+  for (const p of root.childNodes) {
+    let text = "";
+    const visit = n => { if (n.nodeType === 3) text += n.data; else if (n.nodeName === "BR") text += "\n"; else n.childNodes.forEach(visit); };
+    visit(p);
+    let base = 0;
+    for (const line of text.split("\n")) {
+      if (line.trim()) lines.push({text: line.trim(), place: {p, base: base + line.length - line.trimStart().length}});
+      base += line.length + 1;
+    }
+  }
+  return lines;
+}
+
+// replace takes the paragraphs of an edited text, whose elements stay as they are.
+export function replace(list, lines) {
+  shown.paragraphs = list;
+  places = lines.map(l => l.place);
+  places.forEach((place, i) => { place.p.index = i; });
+  now = null;
+  index(0);
+}
+
+// at returns the index of the word that is spoken at a time, or of the last before it; -1 before the first.
+export function at(t) {
+  let low = 0, high = flat.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (flat[middle].word.start <= t + 0.02) low = middle + 1; else high = middle;
+  }
+  return low - 1;
+}
+
+// light marks the word that is played, and keeps it in view.
+export function light(t, moving) {
+  const found = flat[at(t)], spoken = found && t < Math.max(found.word.end, found.word.start + 0.1) + 0.15 ? found : null;
+  if (spoken === now) return;
+  now = spoken;
+  const range = now && rangeOf(now.paragraph, now.word.at, now.word.length);
+  highlight("now", range ? [range] : []);
+  if (range && moving && following) reveal(range);
+}
+
+// follow scrolls along with what is played or, with end, with new text.
+export function follow(end) {
+  following = true;
+  stuck = !!end;
+  $("follow").hidden = true;
+  if (end) toEnd();
+  if (now) reveal(rangeOf(now.paragraph, now.word.at, now.word.length));
+}
+
+const scroller = () => wide.matches ? $("pane") : document.scrollingElement;
+const toEnd = () => scroller().scrollTo({top: scroller().scrollHeight});
+const atEnd = () => scroller().scrollTop > 0 && scroller().scrollHeight - scroller().scrollTop - scroller().clientHeight < 120;
+
+// reveal scrolls until a range is in the upper half of what can be seen.
+function reveal(range, always) {
+  const r = range.getBoundingClientRect(), top = Math.max(...[".head", ".tools", "#find"].map(n => document.querySelector(n).getBoundingClientRect().bottom)), bottom = $("bar").hidden ? innerHeight : $("bar").getBoundingClientRect().top;
+  const room = bottom - Math.max(0, top);
+  if (!r.height || !always && r.top > top + 8 && r.bottom < bottom - room / 5 || always && r.top > top + 8 && r.bottom < bottom - 8) return;
+  const distance = r.top - Math.max(0, top) - room / 3;
+  scroller().scrollBy({top: distance, behavior: still.matches || Math.abs(distance) > 3 * room ? "instant" : "smooth"});
+}
+
+// wordAt returns the word under a point of the screen.
+function wordAt(x, y) {
+  let node, offset;
+  if (document.caretPositionFromPoint) {
+    const c = document.caretPositionFromPoint(x, y);
+    if (c) [node, offset] = [c.offsetNode, c.offset];
+  } else {
+    const r = document.caretRangeFromPoint(x, y);
+    if (r) [node, offset] = [r.startContainer, r.startOffset];
+  }
+  const p = node && node.nodeType === 3 && root.contains(node) && node.parentElement.closest("p");
+  if (!p) return null;
+  const word = paragraphs()[p.index].words.find(w => w.at <= offset && offset <= w.at + w.length);
+  const inside = word && [...rangeOf(p.index, word.at, word.length).getClientRects()].some(r => x >= r.left - 2 && x <= r.right + 2 && y >= r.top && y <= r.bottom);
+  return inside ? {paragraph: p.index, word} : null;
+}
+
+// connect adds the handlers. on has play(seconds) and speaker(index of a paragraph).
+export function connect(on) {
+  root.addEventListener("click", e => {
+    const button = e.target.closest("button"), row = button && places[button.parentElement.lastChild.index];
+    if (row && button.classList.contains("time")) return on.play(paragraphs()[row.p.index].words[0].start);
+    if (row) return on.speaker(row.p.index);
+    if (editing() || !getSelection().isCollapsed) return;
+    const found = wordAt(e.clientX, e.clientY);
+    if (found) on.play(found.word.start);
+  });
+  root.addEventListener("pointermove", e => {
+    const found = e.pointerType === "mouse" && !editing() && shown && shown.sound && wordAt(e.clientX, e.clientY);
+    highlight("hover", found ? [fixed(found.paragraph, found.word)] : []);
+    root.classList.toggle("over", !!found);
+  });
+  root.addEventListener("pointerleave", () => highlight("hover", []));
+  root.addEventListener("keydown", e => { // arrows go from button to button
+    const all = [...root.querySelectorAll(".time, .speaker:not([hidden])")].filter(b => b.checkVisibility()), i = all.indexOf(e.target);
+    const next = i >= 0 && !e.shiftKey && all[{ArrowUp: i - 1, ArrowDown: i + 1, Home: 0, End: all.length - 1}[e.key]];
+    if (!next) return;
+    e.target.tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
     e.preventDefault();
+  });
+  const away = () => {
+    stuck = false;
+    if (!now || $("player").paused) return;
+    following = false;
+    $("follow").hidden = false;
   };
-  $("player").onplay = highlight;
-  $("player").onseeked = highlight;
-  $("edit").onclick = () => {
-    const on = $("edit").getAttribute("aria-pressed") !== "true";
-    if (setEditing(on)) edited(shown);
-  };
+  for (const kind of ["wheel", "touchmove"]) $("pane").addEventListener(kind, away, {passive: true});
+  addEventListener("keydown", e => { if (["PageUp", "PageDown", "Home", "End", "ArrowUp", "ArrowDown"].includes(e.key) && !e.shiftKey && !editing()) away(); });
+  $("follow").onclick = () => follow();
 }

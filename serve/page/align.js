@@ -1,0 +1,117 @@
+// Words keep their times when a text is edited: the old and the new words are aligned, and new words share the time of
+// those that they replace.
+import {tokensOf} from "./paragraphs.js";
+
+const farthest = 1500; // insertions and deletions that are aligned; more are a new text
+
+// rewrite returns the paragraphs of an edited text, given the text of each. Paragraphs without words are left out.
+export function rewrite(paragraphs, texts) {
+  texts = texts.map(t => t.trim()).filter(t => t);
+  let head = 0, tail = 0;
+  while (head < Math.min(paragraphs.length, texts.length) && paragraphs[head].text === texts[head]) head++;
+  while (tail < Math.min(paragraphs.length, texts.length) - head && paragraphs[paragraphs.length - 1 - tail].text === texts[texts.length - 1 - tail]) tail++;
+  const old = paragraphs.slice(head, paragraphs.length - tail).flatMap(timedTokens);
+  const made = texts.slice(head, texts.length - tail).map(text => ({text, words: tokensOf(text)}));
+  const before = head ? paragraphs[head - 1] : null, after = tail ? paragraphs[paragraphs.length - tail] : null;
+  assign(old, made, before, after);
+  return [...paragraphs.slice(0, head), ...made.filter(p => p.words.length), ...(tail ? paragraphs.slice(-tail) : [])];
+}
+
+// timedTokens returns the tokens of a paragraph with the times of the words that they overlap.
+function timedTokens(p) {
+  let i = 0;
+  return tokensOf(p.text).map(t => {
+    const end = t.at + t.length;
+    while (i < p.words.length && p.words[i].at + p.words[i].length <= t.at) i++;
+    const all = [];
+    for (let j = i; j < p.words.length && p.words[j].at < end; j++) all.push(p.words[j]);
+    if (!all.length) all.push(p.words[Math.max(0, i - 1)]);
+    const first = all[0], last = all[all.length - 1];
+    const time = (w, at) => w.start + (w.end - w.start) * Math.min(1, Math.max(0, (at - w.at) / w.length));
+    return {text: p.text.substr(t.at, t.length), start: time(first, t.at), end: time(last, end), p: first.p,
+      first: first.first && first.at >= t.at || undefined, drafted: first.drafted, speaker: p.speaker};
+  });
+}
+
+const key = text => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "") || text;
+
+// assign gives the words of new paragraphs times, and the paragraphs speakers.
+function assign(old, made, before, after) {
+  const words = made.flatMap(p => p.words.map(w => ({word: w, paragraph: p, text: p.text.substr(w.at, w.length)})));
+  const pairs = match(old.map(w => key(w.text)), words.map(w => key(w.text)));
+  let i = 0, j = 0; // the next old and new word
+  const fill = (toOld, toNew) => {
+    if (j < toNew) {
+      const gone = old.slice(i, toOld), last = i ? old[i - 1] : null, next = old[toOld];
+      const start = gone.length ? gone[0].start : last ? last.end : before ? before.words[before.words.length - 1].end : next ? next.start : 0;
+      const end = gone.length ? gone[gone.length - 1].end : next ? next.start : after ? after.words[0].start : start;
+      share(words.slice(j, toNew), start, Math.max(start, end), (gone[0] || last || next || before || after || {}).speaker);
+      if (gone.some(w => w.first)) words[j].word.first = true;
+    } else if (toNew < words.length && old.slice(i, toOld).some(w => w.first)) words[toNew].begins = true;
+  };
+  for (const [a, b] of pairs) {
+    fill(a, b);
+    const {start, end, p, first, drafted, speaker} = old[a], {word, text} = words[b];
+    Object.assign(word, {start, end});
+    if (p !== undefined && text === old[a].text) word.p = p;
+    if (first || words[b].begins) word.first = true;
+    if (drafted && text === old[a].text) word.drafted = true;
+    words[b].speaker = speaker;
+    [i, j] = [a + 1, b + 1];
+  }
+  fill(old.length, words.length);
+  for (const w of words) if (w.paragraph.words[0] === w.word && w.speaker !== undefined) w.paragraph.speaker = w.speaker;
+}
+
+// share divides a span of time among words by their lengths.
+function share(words, start, end, speaker) {
+  const all = words.reduce((n, w) => n + w.word.length, 0);
+  let at = start;
+  for (const w of words) {
+    Object.assign(w.word, {start: at, end: at += (end - start) * w.word.length / all});
+    w.speaker = speaker;
+  }
+}
+
+// match returns the pairs of indices of a longest common subsequence of two lists. Source: Myers 1986, An O(ND)
+// Difference Algorithm and Its Variations, the greedy algorithm.
+export function match(a, b) {
+  let head = 0, tail = 0;
+  while (head < a.length && head < b.length && a[head] === b[head]) head++;
+  while (tail < Math.min(a.length, b.length) - head && a[a.length - 1 - tail] === b[b.length - 1 - tail]) tail++;
+  const pairs = [];
+  for (let k = 0; k < head; k++) pairs.push([k, k]);
+  pairs.push(...middle(a.slice(head, a.length - tail), b.slice(head, b.length - tail)).map(([x, y]) => [x + head, y + head]));
+  for (let k = tail; k > 0; k--) pairs.push([a.length - k, b.length - k]);
+  return pairs;
+}
+
+function middle(a, b) {
+  const n = a.length, m = b.length, most = Math.min(n + m, farthest), reach = new Int32Array(2 * most + 3), trace = [];
+  if (!n || !m) return [];
+  for (let d = 0; d <= most; d++) {
+    trace.push(reach.slice(most - d, most + d + 3)); // of d - 1: indices -d - 1 … d + 1 of k
+    for (let k = -d; k <= d; k += 2) {
+      const down = k === -d || k !== d && reach[most + k] < reach[most + k + 2];
+      let x = down ? reach[most + k + 2] : reach[most + k] + 1;
+      while (x < n && x - k < m && a[x] === b[x - k]) x++;
+      reach[most + k + 1] = x;
+      if (x >= n && x - k >= m) return walk(trace, d, n, m);
+    }
+  }
+  return [];
+}
+
+// walk goes back along the furthest reaching paths, and returns the equal pairs on the way.
+function walk(trace, d, x, y) {
+  const pairs = [];
+  for (; d >= 0; d--) {
+    const k = x - y, reach = i => trace[d][i + d + 1];
+    const down = k === -d || k !== d && reach(k - 1) < reach(k + 1);
+    const before = down ? k + 1 : k - 1, fromX = d ? reach(before) : 0, fromY = d ? fromX - before : 0;
+    const startX = d ? (down ? fromX : fromX + 1) : 0;
+    while (x > startX) pairs.push([--x, --y]);
+    [x, y] = [fromX, fromY];
+  }
+  return pairs.reverse();
+}

@@ -1,0 +1,119 @@
+// Editing the text as a whole, finding and replacing. Words keep their times where they stand.
+import {rewrite} from "./align.js";
+import * as text from "./text.js";
+
+const $ = id => document.getElementById(id);
+let changed = () => {}, open = null, timer = 0;
+let hits = [], hit = -1;
+
+// toggle begins or ends editing a recording.
+export function toggle(job) {
+  if (open) return end();
+  open = job;
+  button(true);
+  text.show(job, true);
+  $("replacing").hidden = false;
+  $("text").focus({preventScroll: true});
+}
+
+// end ends editing, if there is any.
+export function end() {
+  if (!open) return;
+  sync();
+  const job = open;
+  open = null;
+  button(false);
+  $("replacing").hidden = true;
+  text.show(job);
+  if (!$("find").hidden) search();
+}
+
+function button(on) {
+  $("edit").setAttribute("aria-pressed", on);
+  $("edit").querySelector("span").textContent = on ? "Done" : "Edit";
+}
+
+// sync makes the recording what the pane shows.
+function sync() {
+  clearTimeout(timer);
+  const lines = text.read(), texts = lines.map(l => l.text), old = open.paragraphs;
+  if (texts.length === old.length && texts.every((t, i) => t === old[i].text)) return;
+  text.replace(rewrite(old, texts), lines);
+  changed(open);
+}
+
+// search finds what is typed, and goes to the first place from the current one on.
+function search() {
+  const wanted = $("findText").value.toLowerCase(), all = text.paragraphs();
+  const from = hits[hit] || {paragraph: 0, at: 0};
+  hits = [];
+  if (wanted) all.forEach((p, paragraph) => {
+    const low = p.text.toLowerCase(), safe = low.length === p.text.length ? low : p.text; // some letters have longer lower cases
+    for (let at = safe.indexOf(wanted); at >= 0; at = safe.indexOf(wanted, at + wanted.length)) hits.push({paragraph, at, length: wanted.length});
+  });
+  hit = hits.length ? Math.max(0, hits.findIndex(h => h.paragraph > from.paragraph || h.paragraph === from.paragraph && h.at >= from.at)) : -1;
+  mark();
+}
+
+function mark() {
+  text.mark(hits, hits[hit]);
+  $("found").textContent = $("findText").value ? hits.length ? `${hit + 1} of ${hits.length}` : "not found" : "";
+}
+
+function go(by) {
+  if (open) sync();
+  if (!hits.length) return search();
+  hit = (hit + by + hits.length) % hits.length;
+  mark();
+}
+
+export function openFind() {
+  $("find").hidden = false;
+  $("replacing").hidden = !open;
+  $("findText").select();
+  $("findText").focus();
+  search();
+}
+
+export function closeFind() {
+  if ($("find").hidden) return false;
+  $("find").hidden = true;
+  hits = [];
+  text.mark([], null);
+  $("text").focus({preventScroll: true});
+  return true;
+}
+
+// exchange replaces hits, from the last to the first so that places stay right.
+function exchange(list) {
+  const job = open, texts = job.paragraphs.map(p => p.text), by = $("replaceText").value;
+  for (const h of [...list].reverse()) texts[h.paragraph] = texts[h.paragraph].slice(0, h.at) + by + texts[h.paragraph].slice(h.at + h.length);
+  const old = job.paragraphs, last = list[list.length - 1];
+  job.paragraphs = rewrite(old, texts);
+  [hits, hit] = [[{...last, at: last.at + by.length}], 0];
+  const top = $("pane").scrollTop;
+  text.show(job, true);
+  $("pane").scrollTop = top;
+  changed(job, list.length > 1 ? {message: `${list.length} replaced.`, undo: () => {
+    job.paragraphs = old;
+    if (text.shownJob() === job) text.show(job, open === job);
+    changed(job);
+  }} : null);
+  search();
+}
+
+export function connect(onChange) {
+  changed = onChange;
+  $("text").addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => { if (open) sync(); }, 500);
+  });
+  $("text").addEventListener("drop", e => { if (open) e.preventDefault(); }); // what is dropped are files
+  $("find").onsubmit = e => { e.preventDefault(); go(1); };
+  $("findText").oninput = () => { if (open) sync(); search(); };
+  $("findText").onkeydown = e => { if (e.key === "Enter" && e.shiftKey) { e.preventDefault(); go(-1); } };
+  $("findBack").onclick = () => go(-1);
+  $("closeFind").onclick = closeFind;
+  $("replaceOne").onclick = () => { sync(); search(); if (hits[hit]) exchange([hits[hit]]); };
+  $("replaceAll").onclick = () => { sync(); search(); if (hits.length) exchange(hits); };
+}

@@ -1,0 +1,85 @@
+// The list of recordings. Each has a row that stays in place while its state changes, so that the focus stays too.
+import {short} from "./formats.js";
+import {icon, size} from "./ui.js";
+
+const $ = id => document.getElementById(id);
+const rows = new Map(); // by id of a recording
+
+const make = (name, kind, text) => Object.assign(document.createElement(name), {className: kind || "", textContent: text || ""});
+
+// day returns a date as people say it: a time today, else a day.
+export function day(ms) {
+  const d = new Date(ms), now = new Date();
+  if (d.toDateString() === now.toDateString()) return d.toLocaleTimeString(undefined, {hour: "numeric", minute: "2-digit"});
+  return d.toLocaleDateString(undefined, {day: "numeric", month: "short", year: d.getFullYear() === now.getFullYear() ? undefined : "numeric"});
+}
+
+// left estimates the remaining time, once enough is done.
+function left(job) {
+  const took = (performance.now() - job.began) / 1000;
+  if (!job.progress || took < 3 || job.progress < 0.05) return "";
+  return ", " + short(Math.ceil(took / job.progress * (1 - job.progress))) + " left";
+}
+
+const states = {
+  queued: () => "waiting",
+  working: j => j.uploading ? "sending" : j.before != null ? `waiting for the server, ${j.before} before it` : Math.round((j.progress || 0) * 100) + " %" + left(j),
+  live: () => "recording", elsewhere: () => "open in another tab",
+  done: j => [day(j.created), j.duration && short(j.duration)].filter(x => x).join(" · ") + (j.lost || ""),
+  stopped: j => j.error || "stopped", failed: j => j.error,
+};
+
+export const state = job => states[job.state](job);
+export const busy = job => ["queued", "working", "live", "elsewhere"].includes(job.state);
+
+// row makes a row. on has choose, stop, again and remove, all of a recording.
+function row(job, on) {
+  const li = make("li"), name = make("button", "name"), title = make("strong"), line = make("span", "state"), bar = make("progress");
+  const action = (sign, label, act) => {
+    const b = make("button", "icon");
+    b.append(icon(sign));
+    b.onclick = () => act(job);
+    b.label = label;
+    li.append(b);
+    return b;
+  };
+  name.append(title, line);
+  name.onclick = () => on.choose(job);
+  li.append(name);
+  const stop = action("close", "Stop", on.stop), again = action("retry", "Try again:", on.again), remove = action("bin", "Delete", on.remove);
+  bar.max = 1;
+  li.append(bar);
+  return {li, show: chosen => {
+    title.textContent = job.name;
+    line.textContent = state(job);
+    line.classList.toggle("bad", job.state === "failed");
+    li.className = job.state + (job === chosen ? " chosen" : "");
+    name.setAttribute("aria-current", job === chosen);
+    stop.hidden = job.state !== "working" && job.state !== "queued";
+    again.hidden = !canRetry(job);
+    remove.hidden = busy(job);
+    for (const b of [stop, again, remove]) b.setAttribute("aria-label", b.title = b.label + " " + job.name);
+    bar.hidden = job.state !== "working";
+    bar.setAttribute("aria-label", "Progress of " + job.name);
+    if (job.progress != null && job.before == null) bar.value = job.progress; else bar.removeAttribute("value");
+  }};
+}
+
+export const canRetry = job => (job.state === "failed" || job.state === "stopped") && !!(job.sound || job.file) && job.remedy !== "file";
+
+// show shows the recordings in order, and what they take.
+export function show(jobs, chosen, on) {
+  const wanted = $("filter").value.trim().toLowerCase(), shown = jobs.filter(j => !wanted || j.name.toLowerCase().includes(wanted) || (j.matches || "").includes(wanted));
+  for (const [id, r] of rows) if (!shown.some(j => j.id === id)) { r.li.remove(); rows.delete(id); }
+  shown.forEach((job, i) => {
+    if (!rows.has(job.id)) rows.set(job.id, row(job, on));
+    const r = rows.get(job.id);
+    r.show(chosen);
+    if ($("jobs").children[i] !== r.li) $("jobs").insertBefore(r.li, $("jobs").children[i] || null);
+  });
+  $("filters").hidden = jobs.length < 6 && !wanted;
+  const sound = jobs.reduce((n, j) => n + (j.sound || 0), 0);
+  $("kept").textContent = `${jobs.length} ${jobs.length === 1 ? "recording" : "recordings"}${sound ? ", " + size(sound) : ""}`;
+  $("forget").hidden = !jobs.some(j => !busy(j));
+  if (wanted && !shown.length) $("kept").textContent = "No recording matches.";
+}

@@ -1,0 +1,113 @@
+// The right pane: a recording with its name, tools, problems and text.
+import {languageName, short} from "./formats.js";
+import * as edit from "./edit.js";
+import * as jobs from "./jobs.js";
+import {busy, canRetry, day, state} from "./list.js";
+import {wordCount} from "./paragraphs.js";
+import * as player from "./player.js";
+import * as settings from "./settings.js";
+import * as text from "./text.js";
+
+const $ = id => document.getElementById(id);
+let shown = null, actions = null;
+
+export const job = () => shown;
+
+// open shows a recording, whose text and sound may have to be read first.
+export async function open(next) {
+  edit.end();
+  edit.closeFind();
+  shown = next;
+  if (!next) return update(null);
+  if (!next.paragraphs) {
+    text.show(null);
+    update(next);
+    await jobs.open(next);
+    if (shown !== next) return;
+  }
+  text.show(next);
+  if (next.state === "live") text.follow(true);
+  $("pane").scrollTop = 0;
+  update(next);
+  await jobs.sound(next);
+  if (shown !== next) return;
+  update(next);
+}
+
+// update shows a changed recording.
+export function update(changed) {
+  $("result").hidden = !shown;
+  $("welcome").hidden = jobs.jobs.length > 0;
+  document.body.classList.toggle("empty", !jobs.jobs.length);
+  if (!shown) return player.load(null, null);
+  if (changed !== shown) return;
+  const s = shown, some = !!s.paragraphs && s.paragraphs.length > 0, done = s.state === "done";
+  if (document.activeElement !== $("title")) $("title").value = s.name;
+  $("title").readOnly = busy(s);
+  showFacts(s, some);
+  $("result").querySelector(".tools").hidden = !done && !canRetry(s) && s.state !== "failed";
+  for (const id of ["copy", "edit", "times", "openFind"]) $(id).hidden = !done || !some;
+  for (const b of $("save").querySelectorAll("button")) b.hidden = b.id === "saveSound" ? !s.file : !some;
+  $("save").hidden = !some && !s.file || busy(s);
+  $("progress").hidden = s.state !== "working";
+  if (s.progress != null && s.before == null) $("progress").value = s.progress; else $("progress").removeAttribute("value");
+  $("state").hidden = s.state !== "working" && s.state !== "queued" && s.state !== "elsewhere";
+  $("state").firstElementChild.textContent = s.state === "queued" ? "This file is waiting." : state(s);
+  $("stop").hidden = s.state === "elsewhere";
+  showProblem(s, some);
+  player.load(s, busy(s) && s.state !== "working" ? null : s.file || null);
+  if (s.file && !busy(s)) jobs.findPeaks(s);
+}
+
+function showFacts(s, some) {
+  const words = some && s.state !== "live" ? wordCount(s.paragraphs) : 0;
+  const facts = [day(s.created), s.duration && short(s.duration), words && words.toLocaleString() + (words === 1 ? " word" : " words"), s.lost && s.lost.replace(/^, /, ""), s.task === "translations" && "translated"];
+  $("facts").textContent = facts.filter(x => x).join(" · ");
+  const known = settings.languages(), again = $("again"), now = languageName(s.language || "");
+  again.hidden = busy(s) || !s.file || known.length < 2 || !some && s.state !== "done";
+  if (again.hidden) {
+    if (now) $("facts").textContent += " · " + now;
+    return;
+  }
+  const group = document.createElement("optgroup");
+  group.label = "Do it again in";
+  group.append(new Option("the language detected", "detect"), ...known.map(l => new Option(l.name, l.code)));
+  again.replaceChildren(new Option(now || "Language", ""), group);
+}
+
+// showProblem says what went wrong, and offers what helps.
+function showProblem(s, some) {
+  const silent = s.state === "done" && !some && s.paragraphs;
+  const why = s.state === "failed" || s.state === "stopped" ? s.error || "This was stopped." : s.error ? s.error : silent ? "No speech was found in this recording." : "";
+  $("problem").hidden = !why;
+  $("problem").classList.toggle("bad", s.state === "failed");
+  $("problem").firstElementChild.textContent = why ? why[0].toUpperCase() + why.slice(1) + (/[.?!]$/.test(why) ? "" : ".") : "";
+  const ways = [];
+  if (s.remedy === "file") ways.push(["Choose another file", actions.choose]);
+  if (s.remedy === "key") ways.push(["Enter the API key", settings.askKey]);
+  if (s.remedy === "settings" || silent) ways.push(["Settings", settings.open]);
+  if (canRetry(s) || silent && s.file) ways.push(["Try again", () => jobs.again(s)]);
+  if (s.state === "failed" && !s.file && !s.sound && s.remedy !== "file") ways.push(["Record again", actions.record]);
+  $("problem").lastElementChild.replaceChildren(...ways.map(([label, act], i) => Object.assign(document.createElement("button"), {textContent: label, className: i ? "" : "primary", onclick: act})));
+}
+
+// connect adds the handlers. on has choose() and record().
+export function connect(on) {
+  actions = on;
+  $("title").onchange = () => {
+    shown.name = $("title").value.trim() || shown.name;
+    $("title").value = shown.name;
+    jobs.save(shown);
+    on.changed();
+  };
+  $("title").onkeydown = e => {
+    if (e.key === "Escape") $("title").value = shown.name;
+    if (e.key === "Enter" || e.key === "Escape") { $("title").blur(); e.stopPropagation(); }
+  };
+  $("again").onchange = () => {
+    const language = $("again").value;
+    if (language) jobs.again(shown, language === "detect" ? "" : language);
+  };
+  $("stop").onclick = () => jobs.stop(shown);
+  $("edit").onclick = () => edit.toggle(shown);
+}

@@ -1,0 +1,112 @@
+// A transcript as paragraphs whose words have times.
+//
+// A paragraph is {text, words, speaker}. A word is {at, length, start, end, p, first, drafted}: its place in the text
+// in UTF-16 units, its time in seconds, the mean probability of its tokens if known, whether it begins a segment, and
+// whether the assistant drafted it.
+
+const pause = 2; // seconds after a sentence that begin a paragraph
+const longPause = 4; // the same amid a sentence
+const enough = 80, most = 120; // words after which a sentence, or any word, ends a paragraph
+
+const unspaced = "\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmr}\\p{sc=Mymr}"; // scripts without spaces
+const token = new RegExp(`[${unspaced}]|[^\\s${unspaced}]+`, "gu");
+const joins = new RegExp(`[${unspaced}。、，．！？]$`, "u");
+const sentenceEnd = /[.!?…。！？؟।]["”’»)\]]*$/;
+
+// tokensOf returns the words of a text as {at, length}: what stands between spaces, or a character of a script without.
+export const tokensOf = text => Array.from(text.matchAll(token), m => ({at: m.index, length: m[0].length}));
+
+// append adds a segment {start, end, text, words, speaker, pieces, logprobs} to a list of paragraphs. A segment that
+// continues the one before has follows set. It returns the index of the first paragraph that is new or changed.
+export function append(paragraphs, segment) {
+  const changed = Math.max(0, paragraphs.length - 1), words = locate(segment);
+  let open = paragraphs[paragraphs.length - 1];
+  words.forEach((w, i) => {
+    if (!open || breaks(open, w)) paragraphs.push(open = {text: "", words: [], speaker: w.speaker});
+    let before = w.before;
+    if (!open.text) before = before.trimStart();
+    else if (i === 0 && !segment.follows && !/\s$/.test(open.text) && !/^\s/.test(before) && !joins.test(open.text)) before = " " + before;
+    const at = open.text.length + before.length;
+    open.text += before + w.text;
+    open.words.push(trim({at, length: w.text.length, start: w.start, end: w.end, p: w.p, first: i === 0 && !segment.follows, drafted: w.drafted}));
+  });
+  const rest = words.rest;
+  if (open && words.length) open.text += rest.trimEnd();
+  return changed;
+}
+
+// trim leaves out members that say nothing, which makes stored texts smaller.
+function trim(w) {
+  for (const k of ["p", "first", "drafted"]) if (!w[k] && w[k] !== 0) delete w[k];
+  return w;
+}
+
+function breaks(open, w) {
+  const last = open.words[open.words.length - 1], gap = w.start - last.end;
+  if ((w.speaker ?? null) !== (open.speaker ?? null) || gap >= longPause || open.words.length >= most) return true;
+  return sentenceEnd.test(open.text) && (gap >= pause || open.words.length >= enough);
+}
+
+// locate returns the words of a segment with the text before each, and, as rest, the text after the last. Words without
+// times share the time of the segment.
+function locate(s) {
+  const found = [];
+  let at = 0;
+  for (const w of s.words || []) {
+    const place = w.word ? s.text.indexOf(w.word, at) : -1;
+    if (place < 0) continue;
+    found.push({from: place, to: at = place + w.word.length, start: w.start, end: w.end, speaker: w.speaker ?? s.speaker});
+  }
+  if (!found.length) {
+    const time = offset => s.start + (s.end - s.start) * offset / s.text.length;
+    for (const t of tokensOf(s.text)) found.push({from: t.at, to: t.at + t.length, start: time(t.at), end: time(t.at + t.length), speaker: s.speaker});
+  }
+  const sure = probabilities(s.logprobs), drafted = draftedRanges(s.pieces);
+  at = 0;
+  const words = found.map(w => {
+    const before = s.text.slice(at, w.from);
+    at = w.to;
+    return {...w, before, text: s.text.slice(w.from, w.to), p: mean(sure, w.from, w.to), drafted: drafted.some(r => r.from <= w.from && w.to <= r.to)};
+  });
+  words.rest = s.text.slice(at);
+  return words;
+}
+
+// probabilities turns the API's logprobs, whose tokens may end within a character, into ranges of a text.
+export function probabilities(logprobs) {
+  let at = 0;
+  return (logprobs || []).map(t => {
+    const from = at;
+    for (const b of t.bytes) if (b < 0x80 || b >= 0xc0) at += b >= 0xf0 ? 2 : 1;
+    return {from, to: Math.max(at, from + 1), p: Math.exp(t.logprob), sounds: t.bytes.some(b => b >= 0x80) || /[\p{L}\p{N}]/u.test(t.token)};
+  });
+}
+
+// mean returns the mean probability of the tokens of a range, without punctuation; undefined if nothing is known.
+function mean(tokens, from, to) {
+  const inside = tokens.filter(t => t.sounds && t.from < to && t.to > from);
+  return inside.length ? Math.round(100 * inside.reduce((sum, t) => sum + t.p, 0) / inside.length) / 100 : undefined;
+}
+
+function draftedRanges(pieces) {
+  let at = 0;
+  return (pieces || []).map(p => ({from: at, to: at += p.text.length, accepted: p.accepted})).filter(p => p.accepted);
+}
+
+// segmentsOf returns paragraphs as segments {start, end, text, words, speaker}, cut where the server's segments began.
+export function segmentsOf(paragraphs) {
+  const list = [];
+  for (const p of paragraphs) {
+    p.words.forEach((w, i) => {
+      const next = p.words[i + 1], text = p.text.slice(i ? w.at : 0, next ? next.at : p.text.length);
+      if (i === 0 || w.first) list.push({start: w.start, end: w.end, text: "", words: [], speaker: p.speaker});
+      const s = list[list.length - 1];
+      s.text += text;
+      s.end = Math.max(s.end, w.end);
+      s.words.push({word: p.text.substr(w.at, w.length), start: w.start, end: w.end});
+    });
+  }
+  return list;
+}
+
+export const wordCount = paragraphs => paragraphs.reduce((n, p) => n + p.words.length, 0);

@@ -1,0 +1,141 @@
+// The player: sound, its waveform, and the word that is being spoken.
+import {short} from "./formats.js";
+import * as text from "./text.js";
+import {Wave} from "./wave.js";
+
+const $ = id => document.getElementById(id);
+const audio = $("player"), speeds = [...$("speed").options].map(o => +o.value);
+let wave = null, job = null, sound = null, drawn = 0;
+
+// length returns the duration of the sound: browsers know none of what they recorded themselves.
+const length = () => Number.isFinite(audio.duration) && audio.duration > 0 && audio.duration < 1e6 ? audio.duration : job && job.duration || 0;
+
+// load shows the player of a recording and its sound, if there is any.
+export function load(next, file) {
+  const same = job === next && sound === file;
+  job = next;
+  $("bar").hidden = !job || !file && job.state !== "live";
+  document.body.classList.toggle("playable", !$("bar").hidden);
+  if (same) return refresh();
+  sound = file;
+  audio.pause();
+  if (audio.src) URL.revokeObjectURL(audio.src);
+  if (file) audio.src = URL.createObjectURL(file); else audio.removeAttribute("src");
+  audio.playbackRate = audio.defaultPlaybackRate = +$("speed").value;
+  refresh();
+}
+
+// refresh shows what has changed of the recording: words, speakers, peaks.
+export function refresh() {
+  if (!job) return;
+  const order = text.speakers();
+  $("bar").classList.toggle("live", job.state === "live");
+  if (job.state === "live") return;
+  wave.set({peaks: job.peaks, duration: length(), words: text.words(), time: audio.currentTime, speakers: text.paragraphs().map(p => p.speaker == null ? -1 : order.indexOf(p.speaker))});
+  showTime();
+}
+
+// showTime shows the time.
+function showTime() {
+  const t = audio.currentTime, all = length();
+  $("time").textContent = short(t);
+  $("duration").textContent = short(all);
+  wave.at(t);
+  const slider = $("wave");
+  slider.setAttribute("aria-valuemax", Math.round(all));
+  slider.setAttribute("aria-valuenow", Math.round(t));
+  slider.setAttribute("aria-valuetext", short(t) + " of " + short(all));
+}
+
+const shownLevels = 300; // of a recording, a tenth of a second each
+
+// level shows how loud a recording is that is being made, and since when. Four pictures a second are enough.
+export function level(x, began) {
+  job.peaks.push(Math.round(255 * x));
+  const now = performance.now();
+  if (now - drawn < 240) return;
+  drawn = now;
+  $("stopLive").lastChild.data = "Stop " + short((now - began) / 1000);
+  job.peaks = job.peaks.slice(-shownLevels);
+  wave.set({peaks: [...new Array(shownLevels - job.peaks.length).fill(0), ...job.peaks], time: 0, duration: 0, words: [], speakers: []});
+}
+
+function tick() {
+  showTime();
+  text.light(audio.currentTime, true);
+  if (!audio.paused) requestAnimationFrame(tick);
+}
+
+export function seek(t) {
+  audio.currentTime = Math.max(0, Math.min(t, length() || t));
+  showTime();
+}
+
+export function playFrom(t) {
+  if (!sound) return;
+  seek(t);
+  text.follow();
+  audio.play().catch(() => {});
+}
+
+export function toggle() {
+  if (!sound) return;
+  if (!audio.paused) return audio.pause();
+  text.follow();
+  audio.play().catch(() => {});
+}
+
+export const pause = () => audio.pause();
+export const skip = seconds => { if (sound) seek(audio.currentTime + seconds); };
+
+// step goes to the next word or, with paragraphs, the beginning of a paragraph.
+export function step(by, paragraphs) {
+  const words = text.words(), i = text.at(audio.currentTime);
+  if (!words.length || !sound) return;
+  let to = words[Math.max(0, Math.min(words.length - 1, i + by))];
+  if (paragraphs) {
+    const all = text.paragraphs(), here = Math.max(0, i < 0 ? 0 : words[i].paragraph);
+    to = {word: all[Math.max(0, Math.min(all.length - 1, here + by))].words[0]};
+  }
+  seek(to.word.start);
+  text.follow();
+  text.light(to.word.start, true);
+}
+
+// faster goes to the next speed of the list, in either direction.
+export function faster(by) {
+  const i = speeds.indexOf(+$("speed").value) + by;
+  if (i < 0 || i >= speeds.length) return;
+  $("speed").value = String(speeds[i]);
+  $("speed").onchange();
+}
+
+export function connect() {
+  wave = new Wave($("wave"), seek);
+  const state = () => {
+    $("play").setAttribute("aria-label", audio.paused ? "Play" : "Pause");
+    $("play").querySelector("use").setAttribute("href", audio.paused ? "#i-play" : "#i-pause");
+  };
+  audio.onplay = () => { state(); tick(); };
+  audio.onpause = audio.onended = state;
+  audio.onseeked = () => { showTime(); text.light(audio.currentTime, true); };
+  audio.onerror = () => { if (sound) $("bar").classList.add("mute"); };
+  audio.onloadedmetadata = () => {
+    $("bar").classList.remove("mute");
+    if (audio.duration === Infinity) { // of a recording: going to the end makes the browser find it
+      audio.currentTime = 1e7;
+      audio.addEventListener("durationchange", () => { audio.currentTime = 0; refresh(); }, {once: true});
+    }
+    refresh();
+  };
+  $("play").onclick = toggle;
+  $("earlier").onclick = () => skip(-5);
+  $("later").onclick = () => skip(5);
+  $("speed").onchange = () => { audio.playbackRate = audio.defaultPlaybackRate = +$("speed").value; };
+  $("wave").onkeydown = e => { // the arrows are keys of the whole page
+    const to = {Home: 0, End: length(), PageUp: audio.currentTime + 30, PageDown: audio.currentTime - 30}[e.key];
+    if (to === undefined) return;
+    seek(to);
+    e.preventDefault();
+  };
+}

@@ -1,0 +1,100 @@
+// Recordings in this browser's IndexedDB, until the user deletes them. Three stores: jobs has what the list shows, texts
+// the paragraphs by id, and sounds pieces of sound by id and number, so that text that is still coming need not be
+// written together with hours of sound.
+import {append} from "./paragraphs.js";
+
+const version = 2;
+const members = ["id", "created", "name", "state", "error", "remedy", "language", "duration", "task", "lost", "options", "names", "peaks", "kind", "sound", "gone"];
+let database = null, failed = null;
+
+// whenFull is called with a sentence when something could not be stored.
+export function connect(whenFull) { failed = whenFull; }
+
+function open() {
+  return database ||= new Promise((yes, no) => {
+    const r = indexedDB.open("verity", version);
+    r.onupgradeneeded = e => upgrade(r.result, r.transaction, e.oldVersion);
+    r.onsuccess = () => { r.result.onversionchange = () => { r.result.close(); database = null; }; yes(r.result); };
+    r.onerror = () => no(r.error);
+  });
+}
+
+// upgrade divides the records of version 1, which had segments and the sound, among the stores.
+function upgrade(db, transaction, from) {
+  if (from < 1) db.createObjectStore("jobs", {keyPath: "id"});
+  db.createObjectStore("texts");
+  db.createObjectStore("sounds");
+  if (from < 1) return;
+  const [jobs, texts, sounds] = ["jobs", "texts", "sounds"].map(s => transaction.objectStore(s));
+  jobs.openCursor().onsuccess = e => {
+    const cursor = e.target.result;
+    if (!cursor) return;
+    const {segments, file, ...job} = cursor.value, paragraphs = [];
+    for (const s of segments || []) append(paragraphs, s);
+    texts.put(paragraphs, job.id);
+    if (file) sounds.put(file, [job.id, 0]);
+    cursor.update({...job, created: job.id, state: "done", sound: file ? file.size : 0, kind: file ? file.type : ""});
+    cursor.continue();
+  };
+}
+
+// transact runs work in a transaction, and returns the result of the request that it returns.
+async function transact(stores, mode, work) {
+  const db = await open();
+  return new Promise((yes, no) => {
+    const t = db.transaction(stores, mode), r = work(...stores.map(s => t.objectStore(s)));
+    t.oncomplete = () => yes(r && r.result);
+    t.onerror = t.onabort = () => no(t.error || new DOMException("", "QuotaExceededError"));
+  });
+}
+
+// write reports failures in a sentence, and returns whether there was none.
+async function write(stores, work, what) {
+  try {
+    await transact(stores, "readwrite", work);
+    return true;
+  } catch (e) {
+    failed(e && e.name === "QuotaExceededError" ? `There is no room in this browser for ${what}. Delete recordings, or save them as files.` :
+      `This browser does not keep ${what}: it forbids storage, as in a private window.`);
+    return false;
+  }
+}
+
+const range = id => IDBKeyRange.bound([id], [id, []]);
+
+// save writes a recording: what the list shows, and its text if there is one in memory.
+export const save = job => write(["jobs", "texts"], (jobs, texts) => {
+  if (job.paragraphs) texts.put(job.paragraphs, job.id);
+  jobs.put(Object.fromEntries(members.map(m => [m, job[m]])));
+}, `“${job.name}”`);
+
+// addSound stores piece n of the sound of a recording.
+export const addSound = (job, n, blob) => write(["sounds"], s => { s.put(blob, [job.id, n]); }, `the sound of “${job.name}”`);
+
+// all returns the recordings without their texts. What was deleted when the page closed is deleted now.
+export async function all() {
+  const list = await transact(["jobs"], "readonly", s => s.getAll()).catch(() => []);
+  await remove(list.filter(j => j.gone).map(j => j.id));
+  return list.filter(j => !j.gone);
+}
+
+export const text = id => transact(["texts"], "readonly", s => s.get(id)).then(p => p || [], () => []);
+
+// sound returns the sound of a recording, or null.
+export async function sound(job) {
+  const pieces = await transact(["sounds"], "readonly", s => s.getAll(range(job.id))).catch(() => []);
+  return !pieces.length ? null : pieces.length === 1 ? pieces[0] : new Blob(pieces, {type: job.kind});
+}
+
+export const remove = ids => !ids.length ? null : write(["jobs", "texts", "sounds"], (jobs, texts, sounds) => {
+  for (const id of ids) { jobs.delete(id); texts.delete(id); sounds.delete(range(id)); }
+}, "the change");
+
+// room returns the bytes that are used and the browser's limit; nothing if the browser does not tell.
+export async function room() {
+  const e = navigator.storage && navigator.storage.estimate ? await navigator.storage.estimate().catch(() => null) : null;
+  return e && e.quota ? {used: e.usage, limit: e.quota} : null;
+}
+
+// persist asks the browser not to clear the store by itself.
+export const persist = () => navigator.storage && navigator.storage.persist ? navigator.storage.persist().catch(() => false) : false;

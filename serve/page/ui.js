@@ -1,0 +1,80 @@
+// Small parts of the page: messages, questions, icons, menus.
+
+const $ = id => document.getElementById(id);
+let timer = 0, undone = null;
+
+// announce shows a message for some seconds. An error stays until the next message. With undo, a function, the message
+// has a button for ten seconds; after that, final is called.
+export function announce(message, {bad, undo, final} = {}) {
+  finish();
+  $("status").textContent = message;
+  $("toast").classList.toggle("bad", !!bad);
+  $("toast").classList.toggle("shown", !!message);
+  $("undo").hidden = !undo;
+  undone = undo ? {undo, final} : null;
+  if (message && !bad) timer = setTimeout(() => announce(""), undo ? 10000 : 6000);
+}
+
+// finish makes final what could be undone until now.
+export function finish() {
+  clearTimeout(timer);
+  const past = undone;
+  undone = null;
+  if (past && past.final) past.final();
+}
+
+$("undo").onclick = () => {
+  const past = undone;
+  undone = null;
+  past.undo();
+  announce("");
+};
+
+export const failed = () => $("toast").classList.contains("bad");
+
+// ask shows a question and resolves to whether the answer was yes or, with a field {label, value, check}, to {value,
+// checked}; null for no.
+export function ask(question, yes, field) {
+  const dialog = $("ask"), input = $("askField").querySelector("input");
+  $("askText").textContent = question;
+  $("askYes").textContent = yes;
+  $("askField").hidden = !field;
+  $("askCheck").hidden = !field || !field.check;
+  if (field) {
+    $("askField").querySelector("span").textContent = field.label;
+    input.value = field.value;
+    $("askCheck").querySelector("input").checked = false;
+    $("askCheck").querySelector("span").textContent = field.check || "";
+  }
+  dialog.returnValue = "";
+  dialog.showModal();
+  if (field) input.select(); else $("askNo").focus();
+  return new Promise(answer => {
+    dialog.onclose = () => {
+      const ok = dialog.returnValue === "yes";
+      answer(!field ? ok : ok ? {value: input.value.trim(), checked: $("askCheck").querySelector("input").checked} : null);
+    };
+  });
+}
+
+export function icon(name) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"), use = document.createElementNS("http://www.w3.org/2000/svg", "use");
+  svg.setAttribute("aria-hidden", "true");
+  use.setAttribute("href", "#i-" + name);
+  svg.append(use);
+  return svg;
+}
+
+// closeMenus closes open menus, and returns whether there was one.
+export function closeMenus() {
+  const open = [...document.querySelectorAll("details.menu[open]")];
+  for (const m of open) {
+    m.open = false;
+    if (m.contains(document.activeElement)) m.querySelector("summary").focus();
+  }
+  return open.length > 0;
+}
+
+document.addEventListener("click", e => { if (!e.target.closest("details.menu") || e.target.closest("details.menu div button")) closeMenus(); });
+
+export const size = bytes => bytes < 1e6 ? Math.ceil(bytes / 1e3) + " kB" : bytes < 1e9 ? (bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0) + " MB" : (bytes / 1e9).toFixed(1) + " GB";

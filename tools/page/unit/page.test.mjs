@@ -1,0 +1,199 @@
+// Tests of the page's modules that need no browser: node --test tools/page/unit/*.mjs
+import test from "node:test";
+import assert from "node:assert/strict";
+import {execFileSync} from "node:child_process";
+import {mkdtempSync, rmSync, writeFileSync} from "node:fs";
+import {tmpdir} from "node:os";
+import {join} from "node:path";
+import {append, probabilities, segmentsOf, tokensOf, wordCount} from "../../../serve/page/paragraphs.js";
+import {match, rewrite} from "../../../serve/page/align.js";
+import {clock, cues, formats, plain, short} from "../../../serve/page/formats.js";
+
+// random returns a generator of numbers below n: xorshift32, so that failures repeat.
+function random(seed) {
+  let x = seed | 1;
+  return n => { x ^= x << 13; x ^= x >>> 17; x ^= x << 5; return (x >>> 0) % n; };
+}
+
+const vocabulary = "the a cat dog sat, ran. Then It's well-known (so) café naïve 42 日本 語 … – 👍🏽 and and and".split(" ");
+
+function segment(r, start, n) {
+  const words = [];
+  let text = "", t = start;
+  for (let i = 0; i < n; i++) {
+    const word = vocabulary[r(vocabulary.length)], end = t + 0.1 + r(50) / 100;
+    text += " " + word;
+    words.push({word, start: t, end});
+    t = end + (r(6) ? 0 : r(500) / 100);
+  }
+  return {start, end: t, text, words};
+}
+
+function recording(seed, segments = 12) {
+  const r = random(seed), paragraphs = [], sent = [];
+  for (let i = 0, t = 0; i < segments; i++) {
+    const s = segment(r, t, 1 + r(30));
+    if (r(3) === 0) s.speaker = "AB"[r(2)];
+    append(paragraphs, s);
+    sent.push(s);
+    t = s.end;
+  }
+  return {paragraphs, sent, r};
+}
+
+// sound checks what holds for all paragraphs: words are where they say, in order, and their times rise.
+function sound(paragraphs) {
+  let last = 0;
+  for (const p of paragraphs) {
+    assert.ok(p.words.length, "a paragraph without words");
+    let at = 0;
+    for (const w of p.words) {
+      assert.ok(w.at >= at && w.length > 0 && w.at + w.length <= p.text.length, JSON.stringify([w, p.text]));
+      assert.ok(p.text.substr(w.at, w.length).trim(), JSON.stringify([w, p.text]));
+      assert.ok(w.start >= last - 1e-9 && w.end >= w.start, JSON.stringify([last, w]));
+      at = w.at + w.length;
+      last = w.start;
+    }
+  }
+}
+
+test("segments become paragraphs and come back", () => {
+  for (let seed = 1; seed <= 60; seed++) {
+    const {paragraphs, sent} = recording(seed);
+    sound(paragraphs);
+    assert.equal(paragraphs.map(p => p.text).join(" ").replace(/\s+/g, " "), sent.map(s => s.text.trim()).join(" "));
+    const words = segmentsOf(paragraphs).flatMap(s => s.words);
+    assert.deepEqual(words, sent.flatMap(s => s.words));
+    for (const p of paragraphs) assert.ok(p.words.length <= 120);
+  }
+});
+
+test("paragraphs end at sentences, pauses and speakers", () => {
+  const make = (...list) => list.reduce((all, s) => { append(all, s); return all; }, []);
+  const say = (text, start, end, speaker) => ({text, start, end, speaker});
+  assert.equal(make(say("One.", 0, 1), say(" Two.", 1, 2)).length, 1);
+  assert.equal(make(say("One.", 0, 1), say(" Two.", 3.5, 4)).length, 2, "a pause after a sentence");
+  assert.equal(make(say("One", 0, 1), say(" two.", 3.5, 4)).length, 1, "a pause amid a sentence");
+  assert.equal(make(say("One", 0, 1), say(" two.", 5.5, 6)).length, 2, "a long pause");
+  assert.equal(make(say("One,", 0, 1, "A"), say(" two.", 1, 2, "B")).length, 2, "another speaker");
+  assert.equal(make(say("One,", 0, 1), say("two.", 1, 2))[0].text, "One, two.", "a space where none was sent");
+  assert.equal(make(say("今日は", 0, 1), say("雨です", 1, 2))[0].text, "今日は雨です", "no space where none is used");
+  const p = make({text: " un", start: 0, end: 1, words: [{word: "un", start: 0, end: 1}]});
+  append(p, {text: "done", start: 1, end: 2, words: [{word: "done", start: 1, end: 2}], follows: true});
+  assert.equal(p[0].text, "undone", "a segment that goes on");
+});
+
+test("probabilities follow characters, not bytes", () => {
+  const bytes = s => [...new TextEncoder().encode(s)];
+  const [e1, e2] = [bytes("é").slice(0, 1), bytes("é").slice(1)];
+  const list = probabilities([{token: "caf", bytes: bytes("caf"), logprob: 0}, {token: "?", bytes: e1, logprob: Math.log(0.5)}, {token: "?", bytes: e2, logprob: Math.log(0.5)},
+    {token: " 👍", bytes: bytes(" 👍"), logprob: 0}]);
+  assert.deepEqual(list.map(t => [t.from, t.to]), [[0, 3], [3, 4], [4, 5], [4, 7]]);
+  const p = [];
+  append(p, {text: "Hi there.", start: 0, end: 1, words: [{word: "Hi", start: 0, end: 0.5}, {word: "there.", start: 0.5, end: 1}],
+    logprobs: [{token: "Hi", bytes: bytes("Hi"), logprob: Math.log(0.25)}, {token: " there", bytes: bytes(" there"), logprob: 0}, {token: ".", bytes: bytes("."), logprob: -9}]});
+  assert.deepEqual(p[0].words.map(w => w.p), [0.25, 1]);
+});
+
+test("match finds a longest common subsequence", () => {
+  const slow = (a, b) => {
+    const t = Array.from({length: a.length + 1}, () => new Array(b.length + 1).fill(0));
+    for (let i = a.length - 1; i >= 0; i--) for (let j = b.length - 1; j >= 0; j--) t[i][j] = a[i] === b[j] ? 1 + t[i + 1][j + 1] : Math.max(t[i + 1][j], t[i][j + 1]);
+    return t[0][0];
+  };
+  for (let seed = 1; seed <= 200; seed++) {
+    const r = random(seed * 7919), list = () => Array.from({length: r(14)}, () => "abc"[r(3)]), a = list(), b = list(), pairs = match(a, b);
+    assert.equal(pairs.length, slow(a, b), JSON.stringify([a, b, pairs]));
+    for (let i = 0; i < pairs.length; i++) {
+      assert.equal(a[pairs[i][0]], b[pairs[i][1]]);
+      if (i) assert.ok(pairs[i][0] > pairs[i - 1][0] && pairs[i][1] > pairs[i - 1][1]);
+    }
+  }
+});
+
+test("an edited text keeps its words' times", () => {
+  const {paragraphs} = recording(5, 30);
+  const texts = paragraphs.map(p => p.text);
+  assert.deepEqual(rewrite(paragraphs, texts), paragraphs, "nothing changed");
+  const merged = rewrite(paragraphs, [texts[0] + " " + texts[1], ...texts.slice(2)]);
+  const times = list => list.flatMap(p => tokensOf(p.text).length === p.words.length ? p.words.map(w => w.start) : []);
+  assert.equal(merged.length, paragraphs.length - 1);
+  assert.deepEqual(times(merged.slice(1)), times(paragraphs.slice(2)));
+  const comma = rewrite([{text: "so it is said", speaker: "A", words: [{at: 0, length: 2, start: 1, end: 2, p: 0.3, first: true}, {at: 3, length: 2, start: 2, end: 3}, {at: 6, length: 2, start: 3, end: 4}, {at: 9, length: 4, start: 4, end: 6}]}],
+    ["So, it", "really was, said"]);
+  assert.deepEqual(comma.map(p => p.speaker), ["A", "A"], "a split paragraph keeps its speaker");
+  assert.deepEqual(comma.flatMap(p => p.words.map(w => [w.start, w.end])), [[1, 2], [2, 3], [3, 3.6], [3.6, 4], [4, 6]], "two words share the time of one");
+  assert.equal(comma[0].words[0].p, undefined, "a corrected word is no longer doubtful");
+  assert.equal(comma[0].words[0].first, true);
+});
+
+test("any edit leaves a sound text, and words that stand keep their times", () => {
+  for (let seed = 1; seed <= 100; seed++) {
+    const {paragraphs, r} = recording(seed, 6);
+    const words = paragraphs.flatMap(p => p.text.split(" "));
+    for (let n = r(8); n > 0; n--) {
+      const at = r(words.length + 1), cut = r(4), more = Array.from({length: r(4)}, () => ["new", "日本語", "the", "\n", "x,"][r(5)]);
+      words.splice(at, cut, ...more);
+    }
+    const texts = words.join(" ").split("\n"), made = rewrite(paragraphs, texts);
+    sound(made);
+    assert.equal(made.map(p => p.text).join(" "), texts.map(t => t.trim()).filter(t => t).join(" "));
+    assert.deepEqual(rewrite(made, made.map(p => p.text)), made);
+  }
+});
+
+test("a day of edits at once takes no day", () => {
+  const {paragraphs} = recording(3, 1500), words = wordCount(paragraphs);
+  assert.ok(words > 15000);
+  const made = rewrite(paragraphs, paragraphs.map(p => p.text.replace(/the/g, "THE").replace(/cat/g, "cow")));
+  assert.equal(made.length, paragraphs.length);
+  sound(made);
+  sound(rewrite(paragraphs, ["All of it", "is another text."]));
+  assert.deepEqual(rewrite(paragraphs, ["", " "]), []);
+});
+
+const job = {name: "Talk <1> & 2", created: Date.UTC(2026, 10, 25), task: "transcriptions", language: "english", duration: 12.5, names: {A: "Ann & Bo"}, paragraphs: []};
+append(job.paragraphs, {start: 0.5, end: 2, text: "Ask *not* 1 < 2.", speaker: "A", words: ["Ask", "*not*", "1", "<", "2."].map((word, i) => ({word, start: 0.5 + 0.3 * i, end: 0.8 + 0.3 * i}))});
+append(job.paragraphs, {start: 3, end: 4, text: " No.", speaker: "B", words: [{word: "No.", start: 3, end: 4}]});
+
+test("formats", () => {
+  assert.equal(plain(job), "Ann & Bo: Ask *not* 1 < 2.\n\nSpeaker B: No.\n");
+  assert.equal(plain(job, true), "[0:00] Ann & Bo: Ask *not* 1 < 2.\n\n[0:03] Speaker B: No.\n");
+  assert.ok(formats.md(job).startsWith("# Talk \\<1\\> & 2\n\n"));
+  assert.ok(formats.md(job).endsWith("**Ann & Bo:** Ask \\*not\\* 1 \\< 2.\n\n**Speaker B:** No.\n"));
+  assert.equal(formats.srt(job), "1\n00:00:00,500 --> 00:00:02,000\nAnn & Bo: Ask *not* 1 < 2.\n\n2\n00:00:03,000 --> 00:00:04,000\nSpeaker B: No.\n\n");
+  assert.equal(formats.vtt(job), "WEBVTT\n\n00:00:00.500 --> 00:00:02.000\n<v Ann &amp; Bo>Ask *not* 1 &lt; 2.\n\n00:00:03.000 --> 00:00:04.000\n<v Speaker B>No.\n\n");
+  const all = JSON.parse(formats.json(job));
+  assert.deepEqual([all.language, all.duration, all.segments.length, all.words.length, all.segments[0].speaker], ["english", 12.5, 2, 6, "Ann & Bo"]);
+  assert.equal(clock(3661.0015, ","), "01:01:01,002");
+  assert.deepEqual([0, 65, 3600].map(short), ["0:00", "1:05", "1:00:00"]);
+});
+
+test("cues are short, in order, and hold every word", () => {
+  for (let seed = 1; seed <= 100; seed++) {
+    const {paragraphs} = recording(seed), list = cues(segmentsOf(paragraphs));
+    for (let i = 0; i < list.length; i++) {
+      for (const line of list[i].text.split("\n")) assert.ok(line.length <= 42, line);
+      assert.ok(list[i].end >= list[i].start && (!i || list[i].start >= list[i - 1].start), JSON.stringify(list[i]));
+    }
+    assert.equal(list.map(c => c.text).join(" ").replace(/\s+/g, " "), paragraphs.map(p => p.text).join(" ").replace(/\s+/g, " "));
+  }
+});
+
+test("a DOCX file is a ZIP archive that others read", async t => {
+  const data = Buffer.from(await formats.docx(job, true).arrayBuffer());
+  assert.equal(data.readUInt32LE(0), 0x04034b50);
+  const folder = mkdtempSync(join(tmpdir(), "docx-"));
+  try {
+    writeFileSync(join(folder, "a.docx"), data);
+    const out = execFileSync("unzip", ["-p", join(folder, "a.docx"), "word/document.xml"], {encoding: "utf8"});
+    execFileSync("unzip", ["-tq", join(folder, "a.docx")]);
+    assert.match(out, /Talk &lt;1&gt; &amp; 2/);
+    assert.match(out, /Ann &amp; Bo: /);
+  } catch (e) {
+    if (e.code !== "ENOENT") throw e;
+    t.skip("unzip is not installed");
+  } finally {
+    rmSync(folder, {recursive: true});
+  }
+});
