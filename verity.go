@@ -47,7 +47,7 @@ import (
 )
 
 // Options configures Open. The zero value uses every fast core, keeps the weights as exact
-// as the files have them, decodes without an assistant and detects the language.
+// as the files have them, drafts as Assistant "auto" does and detects the language.
 type Options struct {
 	// Threads is how many threads the model has. 0 means one for each fast core. The
 	// text does not depend on it.
@@ -58,10 +58,11 @@ type Options struct {
 	// precision.Of(precision.Int8) is the fastest.
 	Precision precision.Precision
 
-	// Assistant drafts tokens: none, ngram, bigram, self, or the name or path of a
-	// distilled decoder or of a smaller model of the same family. auto chooses the assistant of
-	// an embedded model, or the published partner of a published model if that is in the cache,
-	// else none. Empty means none. The text does not depend on it.
+	// Assistant drafts tokens: none, encoder, ngram, bigram, self, or the name or path of a
+	// distilled decoder or of a smaller model of the same family. auto, which is the default, chooses the
+	// assistant of an embedded model, or the published partner of a published model if that is in the
+	// cache, else encoder: drafts from the encoder's output, for models with base's encoder. The
+	// text does not depend on it.
 	Assistant string
 
 	// AssistantPrecision is the number format of the assistant's weights. Zero means int8.
@@ -156,13 +157,16 @@ func (o Options) client() *hub.Client {
 }
 
 // AssistantFor returns the assistant for the named model: Assistant itself, or what auto finds;
-// none if there is none.
+// encoder if there is no other.
 func (o Options) AssistantFor(name string) string {
-	if o.Assistant == "auto" {
+	if o.automatic() {
 		o.Assistant = o.client().Assistant(name)
 	}
-	return cmp.Or(o.Assistant, string(transcribe.None))
+	return cmp.Or(o.Assistant, string(transcribe.Encoder))
 }
+
+// automatic reports whether the assistant is to be chosen.
+func (o Options) automatic() bool { return o.Assistant == "" || o.Assistant == "auto" }
 
 // load loads the checkpoint with the assistant of o. If like is not nil, its weights are used.
 func (m *Model) load(ctx context.Context, o Options, like *transcribe.Model) error {
@@ -186,11 +190,11 @@ func (m *Model) assistant(ctx context.Context, o Options) (transcribe.AssistantO
 	a := transcribe.AssistantOptions{Precision: o.AssistantPrecision}
 	name := o.AssistantFor(m.name)
 	switch method := transcribe.Method(name); method {
-	case transcribe.None, transcribe.NGram, transcribe.Bigram, transcribe.Self:
+	case transcribe.None, transcribe.Encoder, transcribe.NGram, transcribe.Bigram, transcribe.Self:
 		a.Method = method
 		return a, nil
 	}
-	if o.Assistant == "auto" && name != m.name && o.Log != nil {
+	if o.automatic() && name != m.name && o.Log != nil {
 		o.Log.Warn("assistant auto: the published one in the cache drafts", "assistant", name)
 	}
 	c, err := o.client().OpenAssistant(ctx, name)

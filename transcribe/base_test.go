@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"verity/assistant"
+	"verity/assistant/ctc"
 	"verity/audio"
 	"verity/internal/kernel"
 	"verity/internal/testing/testmodel"
@@ -63,6 +64,11 @@ func TestGridBase(t *testing.T) {
 			"self":  load(assistant.Self(target, assistant.LoadOptions{Pool: pool, Precision: precision.Of(precision.Int8)})),
 			"ngram": &assistant.NGram{EOT: plain.Tokenizer.EOT, Shortest: 1},
 		}
+		head, err := ctc.For(c, pool, plain.Tokenizer)
+		if err != nil || head == nil {
+			t.Fatalf("head for base: got %v, %v", head, err)
+		}
+		assistants["encoder"] = head
 		if all {
 			assistants["bigram"] = &assistant.Bigram{EOT: plain.Tokenizer.EOT}
 		}
@@ -110,12 +116,12 @@ func basePoints(all bool) (points []point) {
 		return []point{{"none", 0, 1, 1, 0}}
 	}
 	if !all {
-		return []point{{"none", 0, 1, 1, 0}, {"self", 5, 1, 2, 0}, {"ngram", 3, 1, 2, 0}}
+		return []point{{"none", 0, 1, 1, 0}, {"self", 5, 1, 2, 0}, {"ngram", 3, 1, 2, 0}, {"encoder", 8, 1, 2, 0}}
 	}
 	for _, temperature := range []float64{0, 0.6} {
 		for _, batch := range []int{1, 3} {
 			points = append(points, point{"none", 0, batch, 0, temperature})
-			for _, name := range []string{"self", "ngram", "bigram"} {
+			for _, name := range []string{"self", "ngram", "bigram", "encoder"} {
 				for _, draft := range []int{auto, 2, 8} {
 					points = append(points, point{name, draft, batch, 0, temperature})
 				}

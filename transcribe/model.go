@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"verity/assistant"
+	"verity/assistant/ctc"
 	"verity/decoder"
 	"verity/decoder/schedule"
 	"verity/encoder"
@@ -123,7 +124,12 @@ type Method string
 
 // The methods.
 const (
-	None   Method = "none"   // plain decoding; the same as empty
+	None Method = "none" // plain decoding; the same as empty
+
+	// Encoder drafts from the encoder's output (package ctc), if there is a head for this model's
+	// encoder. Otherwise it is None.
+	Encoder Method = "encoder"
+
 	NGram  Method = "ngram"  // what followed an earlier occurrence of the last tokens
 	Bigram Method = "bigram" // the token that followed the last one most often
 	Self   Method = "self"   // the model itself, in the assistant's precision
@@ -207,6 +213,11 @@ func (a AssistantOptions) load(m *Model, c *model.Checkpoint) (assistant.Assista
 	switch a.Method {
 	case None, "":
 		return assistant.None{}, nil
+	case Encoder:
+		if a, err := ctc.For(c, m.Pool, m.Tokenizer); a != nil || err != nil {
+			return a, err
+		}
+		return assistant.None{}, nil
 	case NGram:
 		return &assistant.NGram{EOT: m.Tokenizer.EOT}, nil
 	case Bigram:
@@ -214,8 +225,8 @@ func (a AssistantOptions) load(m *Model, c *model.Checkpoint) (assistant.Assista
 	case Self:
 		return assistant.Self(target, o)
 	}
-	return nil, fmt.Errorf("transcribe: assistant: got method %q, want %s, %s, %s or %s",
-		a.Method, None, NGram, Bigram, Self)
+	return nil, fmt.Errorf("transcribe: assistant: got method %q, want %s, %s, %s, %s or %s",
+		a.Method, None, Encoder, NGram, Bigram, Self)
 }
 
 // setAssistant sets the assistant, the draft policies and the batch.
@@ -228,6 +239,9 @@ func (m *Model) setAssistant(a assistant.Assistant, o LoadOptions) {
 		return
 	}
 	policy := o.Policy
+	if _, free := a.(*ctc.Assistant); free && policy == nil {
+		policy = (&assistant.CalibratedPolicy{Streams: m.Batch.Members}).Policy
+	}
 	if policy == nil {
 		m.Auto = assistant.NewAuto(m.Decoder, a, m.Batch.Members)
 		policy = m.Auto.Policy

@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"model/...", "transcript", "diarize"},
 	{"encoder"},
 	{"decoder/..."},
-	{"assistant"},
+	{"assistant/..."},
 	{"transcribe/..."},
 	{".", "eval/...", "serve"},
 	{"cmd/internal/..."},

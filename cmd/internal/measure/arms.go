@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"verity"
+	"verity/cmd/internal/cli"
 	"verity/cmd/internal/options"
 	"verity/cmd/internal/setup"
 	"verity/eval"
@@ -179,11 +180,14 @@ func (r *arms) load(ctx context.Context, s setting, dataset string) (_ *arm, err
 			return nil, err
 		}
 		r.open = append(r.open, m)
+		if !m.Model.Assisted() && drafts == nil {
+			return nil, errNoAssistant
+		}
 	}
 	a.engine = newEngine(m, drafts)
 	a.Arm = eval.Arm{
 		Name: s.file(), Engine: a.engine.transcribe, Decoding: m.Batch.Busy,
-		Run: setup.Identity(plain, &a.flags, r.textFlags, dataset),
+		Run: setup.Identity(m, &a.flags, r.textFlags, dataset),
 	}
 	if s.name == "" {
 		a.Run.Options["precision"] = s.precision.String()
@@ -191,6 +195,11 @@ func (r *arms) load(ctx context.Context, s setting, dataset string) (_ *arm, err
 	r.list = append(r.list, a)
 	return a, nil
 }
+
+// errNoAssistant is the error of a comparison without drafts.
+var errNoAssistant = cli.Usagef("there is nothing to compare without an assistant: no drafting head fits this " +
+	"model's encoder; name an assistant with --assistant (self, ngram, bigram or a directory), text to draft from with " +
+	"--draft-from, or several precisions with --precision f16,int8")
 
 // measure records the memory that an arm uses. An assisted arm includes that of the
 // plain arm whose weights it shares.

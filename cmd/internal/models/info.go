@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/assistant"
+	"verity/assistant/ctc"
 	"verity/audio"
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/setup"
@@ -185,6 +186,15 @@ func (i *Properties) decide(ctx context.Context, c *model.Checkpoint, drafts boo
 		Precision: p.Weights.String(), Threads: pool.Threads(), Kernels: kernel.Implementations()[0],
 		Assistant: (&setup.AssistantFlags{Name: "auto"}).For(i.Model),
 	}
+	if i.Auto.Assistant == string(transcribe.Encoder) {
+		head, err := ctc.For(c, nil, nil)
+		if err != nil {
+			return err
+		}
+		if head == nil {
+			i.Auto.Assistant = string(transcribe.None)
+		}
+	}
 	if drafts {
 		i.Passes, err = bench.Passes(ctx, c, bench.Options{Pool: pool, Stage: 300 * time.Millisecond})
 	}
@@ -328,7 +338,11 @@ func payment(passes []bench.Pass) string {
 
 // drafting describes the assistant that auto chooses, or one that could be downloaded.
 func (i *Properties) drafting() string {
-	if i.Auto.Assistant != string(transcribe.None) {
+	switch i.Auto.Assistant {
+	case string(transcribe.None):
+	case string(transcribe.Encoder):
+		return "encoder: drafts from the encoder's output"
+	default:
 		return i.Auto.Assistant
 	}
 	repo, known := hub.Repo(i.Model)

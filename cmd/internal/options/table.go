@@ -295,11 +295,13 @@ var sections = []struct {
 	}},
 	{Drafts, []*Option{
 		{Name: "assistant", Short: "a", Kind: Text, Arg: "name", Default: "auto", Max: path, Scope: Configurable | Server,
-			Brief: "draft source: auto, none, self, ngram, model",
+			Brief: "draft source: auto, none, encoder, self, ngram, model",
 			Help: "source of the draft tokens that the model verifies\n" +
 				"auto: the model's own assistant if built in; otherwise, for a published model, its published assistant if " +
-				"cached; otherwise none\n" +
+				"cached; otherwise encoder\n" +
 				"none: plain decoding\n" +
+				"encoder: what a small network reads from the encoder's output; for models with base's encoder, in English, " +
+				"German and Dutch; no other model\n" +
 				"ngram: the tokens that followed the most recent words where they occurred earlier; no model\n" +
 				"bigram: the token that most often followed each token earlier; no model, a baseline\n" +
 				"self: the model itself, in --assistant-precision\n" +

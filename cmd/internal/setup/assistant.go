@@ -61,13 +61,14 @@ func (a *AssistantFlags) For(model string) string {
 
 // unknown is the error of an assistant that does not exist.
 func (a *AssistantFlags) unknown() error {
-	return fmt.Errorf("--assistant %s: there is no such directory or file; want none, ngram, bigram, self, or the "+
+	return fmt.Errorf("--assistant %s: there is no such directory or file; want auto, none, encoder, ngram, bigram, self, or the "+
 		"directory or name of a smaller model of the same family", a.Name)
 }
 
 // AssistantNames are what --assistant accepts besides models.
 func AssistantNames() []string {
 	return []string{
-		"auto", string(transcribe.None), string(transcribe.NGram), string(transcribe.Bigram), string(transcribe.Self),
+		"auto", string(transcribe.None), string(transcribe.Encoder), string(transcribe.NGram), string(transcribe.Bigram),
+		string(transcribe.Self),
 	}
 }

@@ -39,14 +39,14 @@ func Identity(l *verity.Model, flags *ModelFlags, textFlags *pflag.FlagSet, data
 func Maker(l *verity.Model, flags *ModelFlags, textFlags *pflag.FlagSet) *transcript.Provenance {
 	by := &transcript.Provenance{
 		Program: code(), Model: flags.Name, ModelID: fingerprint(l.Checkpoint),
-		Precision: l.Encoder.Precision().String(), Assistant: assistantName(flags), Options: map[string]string{},
+		Precision: l.Encoder.Precision().String(), Assistant: assistantName(l, flags), Options: map[string]string{},
 	}
 	if synth.Planted(l.Checkpoint.FS()) != nil {
 		by.Model += " (planted text)"
 		by.Planted = true
 	}
 	switch transcribe.Method(flags.Assistant.For(flags.Name)) {
-	case transcribe.None, transcribe.NGram, transcribe.Bigram:
+	case transcribe.None, transcribe.Encoder, transcribe.NGram, transcribe.Bigram:
 	default:
 		by.AssistantPrecision = transcribe.AssistantPrecision(flags.Assistant.precision).String()
 	}
@@ -58,13 +58,13 @@ func Maker(l *verity.Model, flags *ModelFlags, textFlags *pflag.FlagSet) *transc
 	return by
 }
 
-// assistantName describes what drafts with these flags; empty means nothing.
-func assistantName(m *ModelFlags) string {
+// assistantName describes what drafts for a model with these flags; empty means nothing.
+func assistantName(l *verity.Model, m *ModelFlags) string {
 	var names []string
 	if m.Assistant.From != "" {
 		names = append(names, "text of "+m.Assistant.From)
 	}
-	if name := m.Assistant.For(m.Name); name != string(transcribe.None) {
+	if name := m.Assistant.For(m.Name); l.Model.Assisted() {
 		names = append(names, name)
 	}
 	return strings.Join(names, ", then ")

@@ -1,0 +1,65 @@
+package ctc
+
+import "math"
+
+var never = float32(math.Inf(-1))
+
+// An aligner computes, for each frame, how likely a text ends there: the forward variables of
+// connectionist temporal classification, with the best path instead of the sum of all paths. The
+// text grows symbol by symbol; the frames do not change.
+type aligner struct {
+	frames *Frames
+	last   int       // the last symbol; 0 before the first
+	blank  []float32 // [1+N]: after i frames, the last of them blank
+	symbol []float32 // [1+N]: after i frames, the last of them in the last symbol
+}
+
+// reset begins with an empty text.
+func (a *aligner) reset(f *Frames) {
+	a.frames, a.last = f, 0
+	a.blank, a.symbol = resized(a.blank, f.N+1), resized(a.symbol, f.N+1)
+	a.blank[0], a.symbol[0] = 0, never
+	for i := range f.N {
+		a.blank[i+1], a.symbol[i+1] = a.blank[i]+f.LogProb[i*f.Symbols], never
+	}
+}
+
+func resized(x []float32, n int) []float32 {
+	if cap(x) < n {
+		return make([]float32, n)
+	}
+	return x[:n]
+}
+
+// add appends a symbol to the text.
+func (a *aligner) add(s int) {
+	f := a.frames
+	blank, symbol := a.blank[0], a.symbol[0] // of the text before, one frame ago
+	a.blank[0], a.symbol[0] = never, never
+	for i := range f.N {
+		before := blank
+		if s != a.last {
+			before = max(blank, symbol)
+		}
+		blank, symbol = a.blank[i+1], a.symbol[i+1]
+		row := f.LogProb[i*f.Symbols:]
+		a.symbol[i+1] = max(a.symbol[i], before) + row[s]
+		a.blank[i+1] = max(a.symbol[i], a.blank[i]) + row[0]
+	}
+	a.last = s
+}
+
+// start returns the first frame after which the text may well have ended.
+func (a *aligner) start() int {
+	const span = 12 // of log-probability
+	best := never
+	for i := range a.symbol {
+		best = max(best, a.symbol[i], a.blank[i])
+	}
+	for i := range a.symbol {
+		if max(a.symbol[i], a.blank[i]) > best-span {
+			return i
+		}
+	}
+	return 0
+}

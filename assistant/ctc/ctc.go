@@ -1,0 +1,189 @@
+// Package ctc drafts from the output of the encoder: a small network, trained by connectionist
+// temporal classification, reads letters from it, and a search with a list of words makes
+// text of them. A draft costs next to nothing, since the encoder has run anyway, and needs no
+// other model.
+//
+//	features [1500][512] → Head → Frames [750][symbols] → search, from the committed text on → letters → tokens
+//
+// The decoder's committed tokens are a constraint: the search continues at the frames where they
+// end, so a wrong word costs one round and no more.
+//
+// Sources: Graves et al. 2006, "Connectionist temporal classification"; Hannun et al. 2014,
+// arXiv:1408.2873 (prefix beam search).
+package ctc
+
+import (
+	"bytes"
+	"compress/gzip"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"strings"
+	"sync"
+
+	"verity/assistant"
+	"verity/internal/input"
+	"verity/model"
+	"verity/parallel"
+	"verity/tokenizer"
+)
+
+// An Assistant drafts what a [Head] reads from the encoder's output. It is safe for concurrent use.
+type Assistant struct {
+	head      *Head
+	alphabet  *alphabet
+	tokenizer *tokenizer.Tokenizer
+	files     fs.FS
+	languages map[string]func() *Words // built on first use
+}
+
+// StepBytes returns 0: a draft costs next to nothing once the head has run.
+func (a *Assistant) StepBytes() int64 { return 0 }
+
+// Open postpones the head until the first draft.
+func (a *Assistant) Open(w assistant.Window) assistant.Drafter {
+	return &drafter{a: a, features: w.Features}
+}
+
+// wordsOf returns the words of a language, or nil if there are none.
+func (a *Assistant) wordsOf(language string) *Words {
+	if words := a.languages[language]; words != nil {
+		return words()
+	}
+	return nil
+}
+
+//go:embed base
+var base embed.FS
+
+// drafterDir is the directory of a checkpoint that may hold a head for its encoder.
+const drafterDir = "drafter"
+
+// For returns the assistant for a checkpoint: of the directory drafter beside its weights, or the
+// built-in one if the encoder is that of Whisper base. It returns nil without an error if there is none.
+func For(c *model.Checkpoint, pool *parallel.Pool, t *tokenizer.Tokenizer) (*Assistant, error) {
+	if own, err := fs.Sub(c.FS(), drafterDir); err == nil {
+		if input.Exists(own, headFile) {
+			a, err := Load(own, pool, t)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", c.Name, drafterDir, err)
+			}
+			return a, nil
+		}
+	}
+	files, err := fs.Sub(base, "base")
+	if err != nil {
+		return nil, err
+	}
+	a, err := Load(files, pool, t)
+	if err != nil {
+		return nil, err
+	}
+	if fits, err := a.head.fits(c); !fits || err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// fits reports whether the encoder of c is that of the head, by the gain of its last norm.
+func (h *Head) fits(c *model.Checkpoint) (fits bool, err error) {
+	const name = "encoder.layer_norm.weight"
+	if c.Dims.AudioWidth != h.in || !c.Has(name) {
+		return false, nil
+	}
+	err = c.Reading(func() error {
+		w, err := c.Weight(name)
+		if err != nil {
+			return err
+		}
+		gain := w.Tensor().Float32()
+		fits = len(gain) == len(h.encoderNorm)
+		for i := range min(len(gain), len(h.encoderNorm)) {
+			const rounding = 1.0 / 512 // of binary16 and bfloat16
+			if !(math.Abs(float64(gain[i]-h.encoderNorm[i])) <= rounding*math.Abs(float64(h.encoderNorm[i]))) {
+				fits = false
+			}
+		}
+		return nil
+	})
+	return fits, err
+}
+
+const headFile = "head.safetensors"
+
+// Load reads the assistant of a model from a directory:
+//
+//	head.safetensors    the weights, see [LoadHead]
+//	symbols.txt         the characters that the head writes, without the blank, in order
+//	words-XX.gz         the words of language XX, see [ReadWords]
+//	pairs-XX.gz         optional: which words follow others, see [ReadWords]
+//
+// It drafts nothing in languages without words. The files must not change while it is used.
+func Load(files fs.FS, pool *parallel.Pool, t *tokenizer.Tokenizer) (*Assistant, error) {
+	weights, err := input.ReadFS(files, headFile, maxHeadBytes)
+	if err != nil {
+		return nil, err
+	}
+	h, err := LoadHead(headFile, weights, pool)
+	if err != nil {
+		return nil, err
+	}
+	symbols, err := input.ReadFS(files, "symbols.txt", maxListBytes)
+	if err != nil {
+		return nil, err
+	}
+	a := &Assistant{head: h, alphabet: newAlphabet([]rune(string(symbols))), tokenizer: t, files: files}
+	if n := len(a.alphabet.runes); n != h.symbols {
+		return nil, fmt.Errorf("symbols.txt: got %d characters, want %d: one less than head.safetensors has outputs",
+			n-1, h.symbols-1)
+	}
+	lists, err := fs.Glob(files, "words-*.gz")
+	if err != nil {
+		return nil, err
+	}
+	a.languages = map[string]func() *Words{}
+	for _, name := range lists {
+		language := strings.TrimSuffix(strings.TrimPrefix(name, "words-"), ".gz")
+		a.languages[language] = sync.OnceValue(func() *Words { return a.readWords(language) })
+	}
+	return a, nil
+}
+
+// Bounds of what files may hold: a list, also once unpacked, and a head.
+const (
+	maxListBytes = 16 << 20
+	maxHeadBytes = 64 << 20
+)
+
+// readWords reads the words of a language. Without them nothing is drafted, which costs only time,
+// so an unreadable list counts as none.
+func (a *Assistant) readWords(language string) *Words {
+	list, err := unpack(a.files, "words-"+language+".gz")
+	if err != nil {
+		return nil
+	}
+	pairs, err := unpack(a.files, "pairs-"+language+".gz")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	w, err := ReadWords(list, pairs)
+	if err != nil {
+		return nil
+	}
+	return w
+}
+
+func unpack(files fs.FS, name string) ([]byte, error) {
+	b, err := input.ReadFS(files, name, maxListBytes)
+	if err != nil {
+		return nil, err
+	}
+	z, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(z, maxListBytes))
+}

@@ -1,0 +1,256 @@
+package ctc
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"verity/assistant"
+	"verity/decoder"
+	"verity/encoder"
+	"verity/tokenizer"
+)
+
+// Token is a token of the model's vocabulary.
+type Token = assistant.Token
+
+// A drafter is the Proposer of all attempts at a window.
+type drafter struct {
+	a        *Assistant
+	features *encoder.Features
+	frames   *Frames // nil until the first draft
+	cost     assistant.Cost
+	policy   assistant.Policy
+
+	words      *Words // nil if the language has none: then nothing is drafted
+	timestamps bool
+	aligner    aligner
+	search     search
+	found      []foundLetter
+
+	early     []Token   // committed before the head ran
+	committed int       // tokens, and
+	partial   []byte    // of a character whose last bytes are in the next token
+	state     wordState // of the committed text
+	inWord    []Token   // the tokens since the last space
+	stamps    int       // timestamps since the last text
+	stamp     Token     // the last of them
+
+	plan      []Token   // what remains of the last draft
+	logProbs  []float32 // of plan
+	planEnded bool      // the draft before reached the end of the audio
+	text      []byte    // of the draft
+	bounds    []int     // where each letter of the draft begins in text
+}
+
+// Begin starts over.
+func (d *drafter) Begin(o decoder.SessionOptions, p assistant.Policy) {
+	t := d.a.tokenizer
+	d.policy = p
+	d.words = nil
+	if l := languageOf(t, o); l != "" && !slices.Contains(o.Prompt, t.Translate) {
+		d.words = d.a.wordsOf(l)
+	}
+	d.timestamps = !slices.Contains(o.Prompt, t.NoTimestamps)
+	d.search.alphabet, d.search.words = d.a.alphabet, d.words
+	d.early, d.committed, d.partial, d.inWord, d.plan = d.early[:0], 0, d.partial[:0], d.inWord[:0], d.plan[:0]
+	d.state, d.stamps = wordState{}, 0
+	if d.frames != nil {
+		d.aligner.reset(d.frames)
+	}
+}
+
+// languageOf returns the language of a session, or "" if its prompt names none.
+func languageOf(t *tokenizer.Tokenizer, o decoder.SessionOptions) string {
+	if !t.Multilingual() {
+		return "en"
+	}
+	for _, l := range t.Languages() {
+		if slices.Contains(o.Prompt[min(o.SOT, len(o.Prompt)):], l.Token) {
+			return l.Code
+		}
+	}
+	return ""
+}
+
+// Close has nothing to release.
+func (d *drafter) Close() {}
+
+// Cost returns the time of the head.
+func (d *drafter) Cost() assistant.Cost { return d.cost }
+
+// Commit aligns the committed tokens with the frames.
+func (d *drafter) Commit(_ context.Context, kept []Token) error {
+	if d.frames == nil {
+		d.early = append(d.early, kept...)
+		return nil
+	}
+	for _, k := range kept {
+		d.commit(k)
+	}
+	return nil
+}
+
+func (d *drafter) commit(k Token) {
+	t := d.a.tokenizer
+	d.committed++
+	if len(d.plan) > 0 && d.plan[0] == k {
+		d.plan, d.logProbs = d.plan[1:], d.logProbs[1:]
+	} else {
+		d.plan, d.logProbs = d.plan[:0], d.logProbs[:0]
+	}
+	switch {
+	case t.IsTimestamp(k):
+		d.stamps, d.stamp = d.stamps+1, k
+		return
+	case !t.IsText(k):
+		return
+	}
+	d.stamps = 0
+	b := t.Bytes(k)
+	if len(b) > 0 && b[0] == ' ' {
+		d.inWord = d.inWord[:0]
+	}
+	d.inWord = append(d.inWord, k)
+	d.partial = append(d.partial, b...)
+	for len(d.partial) > 0 && utf8.FullRune(d.partial) {
+		r, n := utf8.DecodeRune(d.partial)
+		d.partial = d.partial[n:]
+		d.add(r)
+	}
+}
+
+// add appends a character to the aligned text. Those that the head cannot write are passed over.
+func (d *drafter) add(r rune) {
+	c, known := d.a.alphabet.index[r]
+	if !known || r == ' ' && d.aligner.last == 0 {
+		return
+	}
+	d.state, _, _ = d.search.next(d.state, int32(c))
+	d.aligner.add(c)
+}
+
+// Propose drafts what comes next.
+func (d *drafter) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {
+	if d.words == nil || limit <= 0 {
+		return dst, nil
+	}
+	if d.frames == nil {
+		began := time.Now()
+		var err error
+		if d.frames, err = d.a.head.Run(d.features); err != nil {
+			return dst, err
+		}
+		d.aligner.reset(d.frames)
+		d.cost.Opening = time.Since(began)
+		for _, k := range d.early {
+			d.commit(k)
+		}
+	}
+	if len(d.partial) > 0 { // in the middle of a character
+		return dst, nil
+	}
+	if len(d.plan) < limit && !(d.planEnded && len(d.plan) > 0) {
+		d.draft(limit)
+	}
+	n := min(limit, len(d.plan))
+	if p, ok := d.policy.(assistant.DraftCutter); ok {
+		n = p.Cut(d.logProbs[:n])
+	}
+	return append(dst, d.plan[:n]...), nil
+}
+
+// draft makes a plan of some tokens.
+func (d *drafter) draft(limit int) {
+	const lettersPerToken = 5
+	t := d.a.tokenizer
+	d.plan, d.logProbs = d.plan[:0], d.logProbs[:0]
+	const sure = -0.01
+	if d.timestamps && d.committed == 0 {
+		d.append(t.TimestampBegin, sure)
+	}
+	d.found, d.planEnded = d.search.run(d.found[:0], &d.aligner, d.state, lettersPerToken*limit+settle)
+	switch {
+	case len(d.found) == 0 && d.planEnded && (d.stamps == 1 || !d.timestamps):
+		d.append(t.EOT, sure)
+		return
+	case d.timestamps && d.stamps == 1 && d.committed > 1: // the end of a segment is the start of the next
+		d.append(d.stamp, sure)
+	}
+	d.spell()
+}
+
+func (d *drafter) append(k Token, logProb float32) {
+	d.plan, d.logProbs = append(d.plan, k), append(d.logProbs, logProb)
+}
+
+// spell appends the tokens of the letters found. Where they continue a word, its tokens are those of
+// the whole word, if the committed ones begin like that.
+func (d *drafter) spell() {
+	t := d.a.tokenizer
+	d.text, d.bounds = d.text[:0], d.bounds[:0]
+	starts := d.aligner.last == 0
+	continues := !starts && len(d.inWord) > 0 && d.stamps == 0 && (len(d.found) == 0 || d.a.alphabet.runes[d.found[0].symbol] != ' ')
+	before := 0
+	if continues {
+		for _, k := range d.inWord {
+			d.text = append(d.text, t.Bytes(k)...)
+		}
+		before = len(d.text)
+	}
+	if starts && len(d.found) > 0 && d.a.alphabet.runes[d.found[0].symbol] != ' ' {
+		d.text = append(d.text, ' ')
+	}
+	for _, l := range d.found {
+		d.bounds = append(d.bounds, len(d.text))
+		d.text = utf8.AppendRune(d.text, d.a.alphabet.runes[l.symbol])
+	}
+	tokens := t.Encode(string(d.text))
+	at := 0
+	if continues {
+		if len(tokens) > len(d.inWord) && slices.Equal(tokens[:len(d.inWord)], d.inWord) {
+			tokens, at = tokens[len(d.inWord):], before
+		} else {
+			tokens, at = t.Encode(string(d.text[before:])), before
+		}
+	}
+	letter := 0
+	for _, k := range tokens {
+		m := tokenMeasures{weakest: 1, continues: !strings.HasPrefix(string(t.Bytes(k)), " ")}
+		if letter > 0 && letter <= len(d.found) {
+			m.after = d.a.alphabet.runes[d.found[letter-1].symbol]
+		}
+		at += len(t.Bytes(k))
+		for letter < len(d.bounds) && d.bounds[letter] < at {
+			m.weakest = min(m.weakest, math.Exp(float64(d.found[letter].logProb)))
+			letter++
+		}
+		d.append(k, m.logProb())
+	}
+}
+
+// tokenMeasures tell how far to trust a drafted token.
+type tokenMeasures struct {
+	weakest   float64 // probability of its least probable letter
+	after     rune    // the character before it
+	continues bool    // it continues a word
+}
+
+// logProb returns the log-probability that the token is right, given that all before it are. The
+// coefficients are those of a logistic regression on recordings outside training and tests.
+func (m tokenMeasures) logProb() float32 {
+	odds := 0.6 + 1.1*m.weakest
+	switch m.after {
+	case '.', '?', '!': // a timestamp is likelier
+		odds -= 3.1
+	case ',', ';', ':':
+		odds -= 0.5
+	}
+	if m.continues {
+		odds -= 0.7
+	}
+	return float32(-math.Log1p(math.Exp(-odds)))
+}

@@ -1,0 +1,150 @@
+package ctc
+
+import (
+	"encoding/binary"
+	"math"
+	"os"
+	"testing"
+	"testing/fstest"
+
+	"github.com/x448/float16"
+
+	"verity/encoder"
+	"verity/model"
+	"verity/parallel"
+)
+
+// readHalves reads a file of binary16 numbers.
+func readHalves(t *testing.T, name string) []float32 {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := make([]float32, len(b)/2)
+	for i := range x {
+		x[i] = float16.Frombits(binary.LittleEndian.Uint16(b[2*i:])).Float32()
+	}
+	return x
+}
+
+// TestHeadGolden: the head computes what PyTorch computes from the same weights. testdata holds 48
+// positions of base's encoder on a recording of LibriSpeech and the log-probabilities that
+// tools/drafter/train.py's network gives for them in float32. The head rounds its inputs to 8 bits:
+// a product of n terms is off by about 1/254 of its size for each input's rounding, and six of
+// them follow each other, so 0.25 of log-probability is allowed where a symbol is probable.
+func TestHeadGolden(t *testing.T) {
+	a, err := Load(os.DirFS("base"), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := readHalves(t, "testdata/features.f16")
+	want := readHalves(t, "testdata/logprobs.f16")
+	got, err := a.head.Run(&encoder.Features{Width: 512, Positions: len(x) / 512, Data: x})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.N != len(x)/1024 || len(got.LogProb) != len(want) {
+		t.Fatalf("got %d frames of %d symbols, want %d values", got.N, got.Symbols, len(want))
+	}
+	for i, w := range want {
+		if g := got.LogProb[i]; w > -3 && !(math.Abs(float64(g-w)) <= 0.25) {
+			t.Errorf("frame %d, symbol %d: got %v, want %v", i/got.Symbols, i%got.Symbols, g, w)
+		}
+	}
+}
+
+// TestHeadThreads: the head computes the same bits with any number of threads.
+func TestHeadThreads(t *testing.T) {
+	x := readHalves(t, "testdata/features.f16")
+	var want []float32
+	for _, threads := range []int{1, 2, 3} {
+		pool := parallel.New(threads)
+		defer pool.Close()
+		a, err := Load(os.DirFS("base"), pool, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the second time with used memory
+			f, err := a.head.Run(&encoder.Features{Width: 512, Positions: len(x) / 512, Data: x})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want == nil {
+				want = f.LogProb
+			}
+			for i, w := range want {
+				if f.LogProb[i] != w {
+					t.Fatalf("%d threads: value %d: got %v, want %v", threads, i, f.LogProb[i], w)
+				}
+			}
+		}
+	}
+}
+
+// TestLoadErrors: a directory that lacks a part, or has one of another head, is refused.
+func TestLoadErrors(t *testing.T) {
+	read := func(name string) *fstest.MapFile {
+		b, err := os.ReadFile("base/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &fstest.MapFile{Data: b}
+	}
+	whole, symbols := read(headFile), read("symbols.txt")
+	for name, files := range map[string]fstest.MapFS{
+		"no head":         {"symbols.txt": symbols},
+		"no symbols":      {headFile: whole},
+		"too few symbols": {headFile: whole, "symbols.txt": {Data: []byte("abc")}},
+		"cut off":         {headFile: {Data: whole.Data[:len(whole.Data)/2]}, "symbols.txt": symbols},
+		"not a head":      {headFile: {Data: []byte("\x02\x00\x00\x00\x00\x00\x00\x00{}")}, "symbols.txt": symbols},
+	} {
+		if a, err := Load(files, nil, nil); err == nil {
+			t.Errorf("%s: got %v, want an error", name, a)
+		}
+	}
+	files := fstest.MapFS{headFile: whole, "symbols.txt": symbols, "words-en.gz": {Data: []byte("damaged")}}
+	a, err := Load(files, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.wordsOf("en") != nil || a.wordsOf("fr") != nil {
+		t.Error("a damaged list, or none, gives words")
+	}
+}
+
+// TestLanguages: the built-in head has words in the languages that the documents name.
+func TestLanguages(t *testing.T) {
+	a, err := Load(os.DirFS("base"), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for language, word := range map[string]string{"en": "the", "de": "und", "nl": "het"} {
+		w := a.wordsOf(language)
+		if w == nil {
+			t.Errorf("%s: no words", language)
+			continue
+		}
+		node := int32(0)
+		for _, r := range word {
+			if node = w.child(node, r); node < 0 {
+				t.Fatalf("%s: %q is not in the list", language, word)
+			}
+		}
+		if w.nodes[node].rank < 0 || w.nodes[node].rank > 20 {
+			t.Errorf("%s: %q has rank %d, want a frequent word", language, word, w.nodes[node].rank)
+		}
+	}
+}
+
+// TestForOther: a model with another encoder gets no head.
+func TestForOther(t *testing.T) {
+	c, err := model.Open(t.Context(), "../../model/digits/target")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if a, err := For(c, nil, nil); a != nil || err != nil {
+		t.Errorf("the test model: got %v, %v, want none", a, err)
+	}
+}

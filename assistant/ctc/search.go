@@ -1,0 +1,281 @@
+package ctc
+
+import (
+	"slices"
+	"unicode"
+)
+
+// Parameters of the search, chosen on recordings outside training and tests: see tools/drafter.
+const (
+	beamSize    = 6    // texts that are followed at the same time
+	minLogProb  = -6.0 // less likely symbols are not tried
+	wordWeight  = 0.4  // of the log-probability of a word
+	pairWeight  = 0.4  // of what the word before adds to it
+	wordBonus   = 2.0  // for each word: without it, the weights favour few words
+	unknownCost = 14.0 // of a word that is not in the list
+	doubledMark = 3.0  // cost of a mark right after another
+	settle      = 12   // frames after which letters no longer change
+)
+
+// States of a text that is not inside a word of the list.
+const (
+	spelling  = -1 // inside a word that is not in the list
+	between   = -2 // after a digit, for example
+	afterMark = -3
+)
+
+// An alphabet is the symbols of a head: 0 is the blank, the others are characters.
+type alphabet struct {
+	runes  []rune // of each symbol; 0 for the blank
+	lower  []rune // the same in lower case
+	index  map[rune]int
+	letter []bool // whether the symbol is part of words
+}
+
+func newAlphabet(symbols []rune) *alphabet {
+	a := &alphabet{runes: append([]rune{0}, symbols...), index: map[rune]int{}}
+	for i, r := range a.runes {
+		a.lower = append(a.lower, unicode.ToLower(r))
+		a.letter = append(a.letter, unicode.IsLetter(r) || r == '\'')
+		if i > 0 {
+			a.index[r] = i
+		}
+	}
+	return a
+}
+
+// A wordState is where a text stands in the list of words.
+type wordState struct {
+	node     int32 // of Words, or spelling, between or afterMark
+	previous int32 // the rank of the word before, plus 1; 0 if that is not known
+}
+
+// A text is a node in the tree of all texts of a search: the text before it and one more symbol.
+type text struct {
+	before, sibling, child int32 // nodes; 0 means none for the latter two
+	symbol                 int32
+	depth                  int32 // symbols since the root
+	frame                  int32 // in which the symbol most likely begins
+	state                  wordState
+	words                  float32 // score of the words so far
+	acoustic               float32 // the largest log-probability of the symbol since frame
+	blank, last            float32 // scores after the frames so far, the last of them blank or in symbol
+	nextBlank, nextLast    float32
+	nextFrame              int32
+	nextAcoustic           float32
+	stamp                  int32 // the frame that the next scores belong to, plus 1
+}
+
+func (t *text) score() float32 { return max(t.blank, t.last) + t.words }
+
+// A search finds the continuation of a text that is known. It is not safe for concurrent use.
+type search struct {
+	alphabet *alphabet
+	words    *Words
+	texts    []text
+	active   []int32
+	touched  []int32
+	symbols  []int32 // those tried in a frame
+}
+
+// A foundLetter is a letter of the continuation.
+type foundLetter struct {
+	symbol, frame int
+	logProb       float32 // the largest of the symbol in its frames
+}
+
+// run appends to dst the most likely continuation of the text of a, which ends in state, for some
+// letters or to the end of the frames. It reports whether it reached the end.
+func (s *search) run(dst []foundLetter, a *aligner, state wordState, letters int) (found []foundLetter, end bool) {
+	f := a.frames
+	s.texts = append(s.texts[:0], text{symbol: int32(a.last), frame: -1, state: state, blank: never, last: never})
+	s.active = append(s.active[:0], 0)
+	limit := f.N
+	for i := a.start(); i < limit; i++ {
+		s.texts[0].blank, s.texts[0].last = a.blank[i], a.symbol[i]
+		if !slices.Contains(s.active, 0) { // more frames may still belong to the known text
+			s.active = append(s.active, 0)
+		}
+		s.step(f.Row(i), int32(i))
+		if limit == f.N && int(s.texts[s.active[0]].depth) >= letters {
+			limit = min(f.N, i+settle)
+		}
+	}
+	end = limit == f.N
+	best := s.best(end)
+	begin := len(dst)
+	for n := best; n != 0; n = s.texts[n].before {
+		t := &s.texts[n]
+		dst = append(dst, foundLetter{int(t.symbol), int(t.frame), t.acoustic})
+	}
+	slices.Reverse(dst[begin:])
+	for !end && len(dst) > begin && dst[len(dst)-1].frame >= limit-settle/2 {
+		dst = dst[:len(dst)-1]
+	}
+	return dst, end
+}
+
+// finalScore returns the score of a text; at the end of the audio, that of its last word included.
+func (s *search) finalScore(n int32, end bool) float32 {
+	t := &s.texts[n]
+	if end {
+		return t.score() + s.endWord(t.state)
+	}
+	return t.score()
+}
+
+// best returns the most likely text.
+func (s *search) best(end bool) int32 {
+	best, at := never, int32(0)
+	for _, n := range s.active {
+		if score := s.finalScore(n, end); score > best {
+			best, at = score, n
+		}
+	}
+	return at
+}
+
+// step extends the active texts by a frame.
+func (s *search) step(row []float32, frame int32) {
+	s.touched, s.symbols = s.touched[:0], s.symbols[:0]
+	for c := 1; c < len(row); c++ {
+		if row[c] > minLogProb {
+			s.symbols = append(s.symbols, int32(c))
+		}
+	}
+	for _, n := range s.active {
+		t := s.touch(n, frame)
+		blank, last := t.blank, t.last
+		t.nextBlank = max(t.nextBlank, max(blank, last)+row[0])
+		if t.symbol > 0 && last+row[t.symbol] > t.nextLast {
+			t.nextLast, t.nextFrame, t.nextAcoustic = last+row[t.symbol], t.frame, max(t.acoustic, row[t.symbol])
+		}
+		symbol := t.symbol
+		for _, c := range s.symbols {
+			from := max(blank, last)
+			if c == symbol {
+				from = blank
+			}
+			if from == never {
+				continue
+			}
+			child := s.childOf(n, c)
+			if child < 0 {
+				continue
+			}
+			u := s.touch(child, frame)
+			if from+row[c] > u.nextLast {
+				u.nextLast, u.nextFrame, u.nextAcoustic = from+row[c], frame, row[c]
+			}
+		}
+	}
+	for _, n := range s.touched {
+		t := &s.texts[n]
+		t.blank, t.last = t.nextBlank, t.nextLast
+		if t.nextLast != never {
+			t.frame, t.acoustic = t.nextFrame, t.nextAcoustic
+		}
+	}
+	slices.SortFunc(s.touched, func(a, b int32) int {
+		if x, y := s.texts[a].score(), s.texts[b].score(); x != y {
+			if x > y {
+				return -1
+			}
+			return 1
+		}
+		return int(a - b)
+	})
+	kept := min(beamSize, len(s.touched))
+	for _, n := range s.touched[kept:] {
+		s.texts[n].blank, s.texts[n].last = never, never
+	}
+	s.active = append(s.active[:0], s.touched[:kept]...)
+}
+
+// touch prepares the next scores of a text.
+func (s *search) touch(n, frame int32) *text {
+	t := &s.texts[n]
+	if t.stamp != frame+1 {
+		t.stamp, t.nextBlank, t.nextLast = frame+1, never, never
+		s.touched = append(s.touched, n)
+	}
+	return t
+}
+
+// childOf returns the text n with one more symbol, or -1 if no text continues like that.
+func (s *search) childOf(n, symbol int32) int32 {
+	for c := s.texts[n].child; c != 0; c = s.texts[c].sibling {
+		if s.texts[c].symbol == symbol {
+			return c
+		}
+	}
+	state, score, ok := s.next(s.texts[n].state, symbol)
+	if !ok {
+		return -1
+	}
+	c := int32(len(s.texts))
+	s.texts = append(s.texts, text{
+		before: n, sibling: s.texts[n].child, symbol: symbol, depth: s.texts[n].depth + 1, frame: -1, state: state,
+		words: s.texts[n].words + score, blank: never, last: never,
+	})
+	s.texts[n].child = c
+	return c
+}
+
+// next returns the state after a symbol, and what the words add to the score.
+func (s *search) next(at wordState, symbol int32) (to wordState, score float32, ok bool) {
+	if !s.alphabet.letter[symbol] {
+		return s.nextMark(at, s.alphabet.runes[symbol])
+	}
+	letter := s.alphabet.lower[symbol]
+	if at.node == between || at.node == afterMark {
+		at = wordState{}
+	}
+	if at.node == spelling {
+		return at, 0, true
+	}
+	best := float32(0)
+	if at.node > 0 {
+		best = s.words.nodes[at.node].best
+	}
+	if child := s.words.child(at.node, letter); child >= 0 {
+		return wordState{child, at.previous}, wordWeight * (s.words.nodes[child].best - best), true
+	}
+	to = wordState{spelling, at.previous}
+	if letter == '\'' && at.node > 0 && s.words.nodes[at.node].rank >= 0 { // a possessive, for example
+		return to, s.endWord(at) - unknownCost/2, true
+	}
+	return to, -unknownCost - wordWeight*best, true
+}
+
+// nextMark is next for a symbol that is not part of words.
+func (s *search) nextMark(at wordState, r rune) (to wordState, score float32, ok bool) {
+	score = s.endWord(at)
+	switch {
+	case r == ' ', r == '-':
+		if at.node > 0 {
+			to.previous = s.words.nodes[at.node].rank + 1
+		}
+		return to, score, at.node != 0
+	case !unicode.IsPunct(r): // a digit, for example
+		return wordState{node: between}, score, true
+	case at.node == afterMark:
+		score -= doubledMark
+	}
+	return wordState{node: afterMark}, score, true
+}
+
+// endWord returns what the end of a word adds to the score.
+func (s *search) endWord(at wordState) float32 {
+	switch {
+	case at.node == spelling:
+		return wordBonus
+	case at.node <= 0:
+		return 0
+	}
+	n := &s.words.nodes[at.node]
+	if n.rank < 0 {
+		return -unknownCost + wordBonus - wordWeight*n.best
+	}
+	return wordBonus + wordWeight*(s.words.probs[n.rank]-n.best) + pairWeight*s.words.pairRatio(at.previous-1, n.rank)
+}
