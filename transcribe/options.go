@@ -11,6 +11,7 @@ import (
 	"verity/audio"
 	"verity/audio/vad"
 	"verity/decoder"
+	"verity/diarize"
 	"verity/tokenizer"
 )
 
@@ -151,6 +152,11 @@ type Options struct {
 	// the rest of its mel with zeros, and PadAudio with the mel of silence.
 	Pad audio.Pad
 
+	// Speakers tells speakers apart by their voices: words and segments have the names of their speakers, and
+	// segments end where the speaker changes. It finds the times of words, and needs the whole clip before it
+	// begins; Pool is set. Nil does not.
+	Speakers *diarize.Options
+
 	// TokenOrigins fills Segment.Origins: which tokens the assistant drafted. Without it,
 	// only the Stats of a transcript show the assistant.
 	TokenOrigins bool
@@ -197,6 +203,7 @@ func (o Options) WithDefaults() Options {
 		o.Spans = []Span{{0, math.Inf(1)}}
 	}
 	o.laneSeconds = cmp.Or(o.laneSeconds, laneSeconds)
+	o.WordTimestamps = o.WordTimestamps || o.Speakers != nil
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -220,6 +227,11 @@ func (o Options) check() error {
 		}
 		if len(o.Spans) != 1 || o.Spans[0] != (Span{0, math.Inf(1)}) {
 			return &OptionError{"VAD", true, "cannot be combined with spans of the clip"}
+		}
+	}
+	if o.Speakers != nil {
+		if err := o.Speakers.Check(); err != nil {
+			return &OptionError{"Speakers", o.Speakers.Speakers, err.Error()}
 		}
 	}
 	switch {

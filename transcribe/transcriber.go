@@ -261,7 +261,7 @@ type Callbacks struct {
 // NeedsWholeClip reports whether t must read all of the sound before it begins. It then rejects
 // sound that is still arriving.
 func (t *Transcriber) NeedsWholeClip() bool {
-	return t.opt.VAD != nil || t.opt.Chunked || t.opt.AudioContext == FitAudioContext ||
+	return t.opt.VAD != nil || t.opt.Speakers != nil || t.opt.Chunked || t.opt.AudioContext == FitAudioContext ||
 		t.draftTranscriber != nil && t.draftText == nil
 }
 
@@ -273,6 +273,9 @@ func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Callba
 	}
 	if clip.IsLive() {
 		return t.transcribeArriving(ctx, clip, w)
+	}
+	if t.opt.Speakers != nil {
+		return t.transcribeSpeakers(ctx, clip, w)
 	}
 	if t.opt.VAD != nil {
 		return t.transcribeSpeech(ctx, clip, w)
@@ -329,6 +332,9 @@ func (t *Transcriber) transcribeLive(
 	case t.opt.VAD != nil:
 		return nil, &OptionError{"VAD", true,
 			"needs a file: speech cannot be found in advance in sound that is still arriving"}
+	case t.opt.Speakers != nil:
+		return nil, &OptionError{"Speakers", "voice",
+			"needs a file: voices cannot be compared in sound that is still arriving"}
 	case t.opt.AudioContext == FitAudioContext:
 		return nil, &OptionError{"AudioContext", "fit",
 			"needs a file: the length of sound that is still arriving is not known"}

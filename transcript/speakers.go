@@ -2,7 +2,14 @@ package transcript
 
 import (
 	"cmp"
+	"fmt"
+	"io"
+	"path"
 	"slices"
+	"strings"
+	"unicode"
+
+	"verity/tokenizer"
 )
 
 // MergeSpeakers returns one transcript of speakers who were recorded on a channel each: all segments in order
@@ -52,4 +59,105 @@ func (t *Transcript) WithSpeakerNames() *Transcript {
 		}
 	}
 	return &named
+}
+
+// CutAtSpeakers ends segments where the speaker of the words changes, and sets Segment.Speaker to that of the
+// words. IDs are given anew. A token belongs to the segment in which the text that it completes begins.
+func (t *Transcript) CutAtSpeakers(tok *tokenizer.Tokenizer) {
+	var all []Segment
+	for _, s := range t.Segments {
+		for len(s.Words) > 0 {
+			n := slices.IndexFunc(s.Words, func(w Word) bool { return w.Speaker != s.Words[0].Speaker })
+			s.Speaker = s.Words[0].Speaker
+			if n < 0 {
+				break
+			}
+			head, rest := s.cut(tok, n)
+			head.ID = len(all)
+			all, s = append(all, head), rest
+		}
+		s.ID = len(all)
+		all = append(all, s)
+	}
+	t.Segments = all
+}
+
+// cut divides a segment before word n.
+func (s Segment) cut(tok *tokenizer.Tokenizer, n int) (head, rest Segment) {
+	text := func(words []Word) string {
+		var b strings.Builder
+		for _, w := range words {
+			b.WriteString(w.Word)
+		}
+		return b.String()
+	}
+	head, rest = s, s
+	head.Words, rest.Words = s.Words[:n:n], s.Words[n:]
+	head.Text, rest.Text = text(head.Words), text(rest.Words)
+	head.End, rest.Start = head.Words[n-1].End, rest.Words[0].Start
+	at, bytes := 0, 0
+	for ; at < len(s.Tokens) && bytes < len(head.Text); at++ {
+		if tok.IsText(s.Tokens[at]) {
+			bytes += len(tok.Bytes(s.Tokens[at]))
+		}
+	}
+	head.Tokens, rest.Tokens = s.Tokens[:at:at], s.Tokens[at:]
+	head.LogProbs, rest.LogProbs = divide(s.LogProbs, at)
+	head.Origins, rest.Origins = divide(s.Origins, at)
+	head.Runs, rest.Runs = nil, nil
+	return head, rest
+}
+
+// divide cuts x at an index; a list that is shorter stays whole.
+func divide[T any](x []T, at int) (head, rest []T) {
+	at = min(at, len(x))
+	return x[:at:at], x[at:]
+}
+
+func roundedTurns(turns []Turn) []Turn {
+	turns = slices.Clone(turns)
+	for i, t := range turns {
+		turns[i].Start, turns[i].End = RoundTime(t.Start), RoundTime(t.End)
+	}
+	return turns
+}
+
+// speakerTurns returns the turns, or if there are none those that the segments make, which have speakers.
+func (t *Transcript) speakerTurns() []Turn {
+	if len(t.Turns) > 0 {
+		return t.Turns
+	}
+	var turns []Turn
+	for _, s := range t.Segments {
+		n := len(turns)
+		switch {
+		case s.Speaker == "":
+		case n > 0 && turns[n-1].Speaker == s.Speaker && s.Start <= turns[n-1].End:
+			turns[n-1].End = max(turns[n-1].End, s.End)
+		default:
+			turns = append(turns, Turn{s.Start, s.End, s.Speaker})
+		}
+	}
+	return turns
+}
+
+// writeRTTM writes a line for each turn. The file is named as the clip without directory and extension; white space
+// in names becomes an underscore.
+func writeRTTM(b io.Writer, t *Transcript) {
+	name := path.Base(strings.ReplaceAll(t.Name, `\\`, "/"))
+	name = oneField(strings.TrimSuffix(name, path.Ext(name)))
+	for _, turn := range t.speakerTurns() {
+		fmt.Fprintf(b, "SPEAKER %s 1 %.3f %.3f <NA> <NA> %s <NA> <NA>\n", name, turn.Start, turn.End-turn.Start,
+			oneField(turn.Speaker))
+	}
+}
+
+// oneField returns text without white space, and not empty.
+func oneField(text string) string {
+	return cmp.Or(strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.IsControl(r) {
+			return '_'
+		}
+		return r
+	}, text), "<NA>")
 }

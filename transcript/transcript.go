@@ -20,6 +20,9 @@ type Transcript struct {
 	Segments []Segment
 	Stats    Stats
 
+	// Turns are who speaks when, in order of their starts; only if speakers are told apart by their voices.
+	Turns []Turn
+
 	// Truncated reports that the file is shorter than its header says.
 	Truncated bool
 
@@ -111,6 +114,16 @@ type Word struct {
 	Start       float64 `json:"start"`       // s
 	End         float64 `json:"end"`         // s
 	Probability float64 `json:"probability"` // mean of its tokens
+
+	// Name of the speaker, if speakers are told apart by their voices.
+	Speaker string `json:"speaker,omitempty"`
+}
+
+// A Turn is a stretch of speech of one speaker. Turns of two speakers overlap where both speak.
+type Turn struct {
+	Start   float64 `json:"start"`   // s
+	End     float64 `json:"end"`     // s
+	Speaker string  `json:"speaker"` // name
 }
 
 // A Segment is text with a start and an end. The JSON names are upstream's.
@@ -135,7 +148,7 @@ type Segment struct {
 	// in records only.
 	Runs []TextRun `json:"pieces,omitempty"`
 
-	// Name of the speaker, if each speaker has a channel.
+	// Name of the speaker, if speakers are told apart, by their voices or by channels.
 	Speaker string `json:"speaker,omitempty"`
 
 	// The language of the window, if languages are detected per window

@@ -26,10 +26,11 @@ const (
 	LRC  Format = "lrc"  // lyrics: start and text
 	CSV  Format = "csv"  // start and end in milliseconds, text
 	JSON Format = "json" // everything
+	RTTM Format = "rttm" // who speaks when, without text, as NIST's evaluations have it
 )
 
 // Formats returns all formats.
-func Formats() []Format { return []Format{TXT, SRT, VTT, ASS, TSV, LRC, CSV, JSON} }
+func Formats() []Format { return []Format{TXT, SRT, VTT, ASS, TSV, LRC, CSV, JSON, RTTM} }
 
 // Write writes t in format f, with a subtitle for each segment.
 func Write(w io.Writer, f Format, t *Transcript) error { return Subtitles{}.Write(w, f, t) }
@@ -59,6 +60,8 @@ func (o Subtitles) Write(w io.Writer, f Format, t *Transcript) error {
 		writeLRC(b, t)
 	case CSV:
 		writeCSV(b, t)
+	case RTTM:
+		writeRTTM(b, t)
 	default:
 		return fmt.Errorf("transcript: format %q: unsupported, want one of %v", f, Formats())
 	}
@@ -121,6 +124,7 @@ type document struct {
 	LangProb *float64          `json:"language_probability"` // null if the language was not detected
 	Duration float64           `json:"duration"`
 	Segments []documentSegment `json:"segments"`
+	Turns    []Turn            `json:"turns,omitempty"` // who speaks when, if speakers are told apart by their voices
 	Stats    Stats             `json:"stats"`
 
 	Truncated bool        `json:"truncated,omitempty"`
@@ -154,7 +158,7 @@ func writeJSON(w io.Writer, t *Transcript) error {
 		prob = &t.LanguageProb
 	}
 	return e.Encode(document{
-		Schema, t.Name, t.Text, t.Language, prob, t.Duration, segments, t.Stats, t.Truncated, damaged, t.MadeBy,
+		Schema, t.Name, t.Text, t.Language, prob, t.Duration, segments, roundedTurns(t.Turns), t.Stats, t.Truncated, damaged, t.MadeBy,
 	})
 }
 

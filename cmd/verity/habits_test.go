@@ -45,7 +45,6 @@ func TestHabitsExplained(t *testing.T) {
 		"transcribe --device cuda a.wav":   "there is no flag --device: leave it out",
 		"transcribe -of out a.wav":         "there is no flag -of: use --output-dir",
 		"transcribe -mc 9 a.wav":           "there is no flag -mc: use --condition-on-previous-text=false",
-		"transcribe --speakers 2 a.wav":    "--speakers 2: use --speakers channels",
 		"listen --device 1":                "there is no flag --device: for another microphone",
 		"transcribe --json a.wav":          "there is no flag --json: use -f json",
 		"transcribe --compute-type=bf16 a": "there is no flag --compute-type: use --precision",

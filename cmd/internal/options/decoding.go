@@ -14,6 +14,7 @@ import (
 	"verity/assistant"
 	"verity/audio"
 	"verity/audio/vad"
+	"verity/diarize"
 	"verity/internal/show"
 	"verity/precision"
 	"verity/tokenizer"
@@ -113,6 +114,25 @@ func setLanguage(d *Decoding, v Value) {
 	if d.Language = v.Text; strings.EqualFold(v.Text, "auto") {
 		d.Language = ""
 	}
+}
+
+// Speakers reads the value of speakers. Voices is nil unless speakers are told apart by voice.
+func Speakers(text string) (s struct {
+	Channels bool
+	Voices   *diarize.Options
+}, err error) {
+	switch n, notNumber := strconv.Atoi(text); {
+	case text == "one":
+	case text == "channels":
+		s.Channels = true
+	case text == "voice":
+		s.Voices = &diarize.Options{}
+	case notNumber == nil && n >= 1 && n <= diarize.MaxSpeakers:
+		s.Voices = &diarize.Options{Speakers: n}
+	default:
+		err = fmt.Errorf("want voice, channels, one, or how many speakers there are, from 1 to %d", diarize.MaxSpeakers)
+	}
+	return s, err
 }
 
 // Formats reads the value of output-format.

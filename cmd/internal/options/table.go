@@ -4,6 +4,7 @@ import (
 	"math"
 	"regexp"
 	"strconv"
+	"verity/diarize"
 
 	"verity/internal/show"
 	"verity/parallel"
@@ -81,10 +82,16 @@ var sections = []struct {
 	{Input, []*Option{
 		{Name: "channel", Kind: Whole, Max: 65535, Scope: Configurable,
 			Help: "transcribe only channel NUMBER, counting from 1; 0 means the average of all channels"},
-		{Name: "speakers", Kind: Choice, Arg: "where", Default: "one", Choices: []string{"one", "channels"},
-			Excludes: "channel", Needs: "word-timestamps",
-			Help: "one, or channels: transcribe each channel separately, as for a two-channel call recording, and label " +
-				"each segment with its speaker; silent channels cost nothing"},
+		{Name: "speakers", Kind: List, Arg: "who", Default: "one", Choices: []string{"one", "voice", "channels"},
+			Check: checks(Speakers), Needs: "word-timestamps",
+			Brief: "voice names who speaks; or how many there are",
+			Help: "label who speaks: voice tells speakers apart by their voices and finds out how many there are; a number " +
+				"says how many; channels transcribes each channel separately, as for a two-channel call recording, where " +
+				"silent channels cost nothing; one labels nobody"},
+		{Name: "min-speakers", Kind: Whole, Max: diarize.MaxSpeakers, Needs: "speakers",
+			Help: "with --speakers voice: find at least NUMBER speakers, if there are so many voices; 0 means 1"},
+		{Name: "max-speakers", Kind: Whole, Max: diarize.MaxSpeakers, Needs: "speakers",
+			Help: "with --speakers voice: find at most NUMBER speakers; 0 means any number"},
 		{Name: "ffmpeg", Kind: Text, Arg: "program", Default: "auto", Max: path, Scope: Configurable | Server,
 			Help: "program for formats that Verity does not read itself: auto (the installed ffmpeg), never, or a path"},
 		{Name: "strict", Scope: Configurable,
@@ -102,8 +109,9 @@ var sections = []struct {
 	}},
 	{Output, []*Option{
 		{Name: "output-format", Short: "f", Kind: List, Arg: "formats", Choices: formats(), Check: checks(Formats),
-			Scope: Configurable, Brief: "txt, srt, vtt, ass, tsv, lrc, csv, json or all",
-			Help: "one or more of txt, srt, vtt, ass, tsv, lrc, csv and json, separated by commas, or all (default txt)"},
+			Scope: Configurable, Brief: "txt, srt, vtt, ass, tsv, lrc, csv, json, rttm or all",
+			Help: "one or more of txt, srt, vtt, ass, tsv, lrc, csv, json and rttm (who speaks when), separated by commas, " +
+				"or all (default txt)"},
 		{Name: "output-dir", Short: "o", Kind: Text, Arg: "directory", Max: path, Scope: Configurable,
 			Brief: "write files here, not to standard output",
 			Help:  "write files to this directory instead of standard output"},

@@ -38,6 +38,10 @@ type job struct {
 
 // load loads the model, and prepares what depends on it.
 func (t *fileRun) load(ctx context.Context, opt transcribe.Options) (*verity.Model, error) {
+	if t.voices != nil {
+		t.voices.Min, t.voices.Max = t.least, t.most
+		opt.Speakers = t.voices
+	}
 	done := t.Loading(&t.log, t.model.Name)
 	model, err := t.model.Load(ctx, opt)
 	done()
@@ -168,8 +172,8 @@ func (j *job) add(s transcript.Segment) error {
 // file transcribes the file of a job.
 func (t *fileRun) file(ctx context.Context, j *job, bar *cli.Progress) (*transcript.Transcript, error) {
 	within := func(done, total float64) { bar.Within(j.index, done, total) }
-	if t.speakers == "channels" {
-		return t.channels(ctx, j, within)
+	if t.channels {
+		return t.eachChannel(ctx, j, within)
 	}
 	clip, err := t.sound.Clip(ctx, t.Env, j.name)
 	if err != nil {
@@ -182,7 +186,7 @@ func (t *fileRun) file(ctx context.Context, j *job, bar *cli.Progress) (*transcr
 	if clip.IsLive() {
 		w.Estimate = nil // its length is not known
 	}
-	if t.printed {
+	if t.printed && t.voices == nil {
 		w.Segment = func(s transcript.Segment) {
 			if err := j.add(s); err != nil {
 				cancel(err)
@@ -190,6 +194,9 @@ func (t *fileRun) file(ctx context.Context, j *job, bar *cli.Progress) (*transcr
 		}
 	}
 	tr, err := t.transcribeClip(ctx, j.name, clip, w)
+	if err == nil && t.voices != nil {
+		err = t.printNamed(j, tr)
+	}
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errOutput) {
 		return nil, cause
 	}

@@ -10,6 +10,7 @@ import (
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/options"
 	"verity/cmd/internal/setup"
+	"verity/diarize"
 	"verity/transcribe"
 	"verity/transcript"
 )
@@ -29,7 +30,10 @@ type fileRun struct {
 	batch     int
 	stats     bool
 	recursive bool
-	speakers  string
+	channels  bool             // every channel is a speaker
+	voices    *diarize.Options // speakers are told apart by voice; nil if not
+	least     int              // speakers
+	most      int
 	textFlags *pflag.FlagSet // flags that change the text or the subtitles
 
 	timed   bool                                               // times precede each printed segment
@@ -60,7 +64,13 @@ func (t *fileRun) registerFiles(f *pflag.FlagSet) {
 	cli.Bind(f, "progress", &t.log.Progress)
 	cli.Bind(f, "batch", &t.batch)
 	cli.Bind(f, "recursive", &t.recursive)
-	cli.Bind(f, "speakers", &t.speakers)
+	cli.AddOption(f, "speakers", func(v options.Value) error {
+		s, err := options.Speakers(v.Text)
+		t.channels, t.voices = s.Channels, s.Voices
+		return err
+	})
+	cli.Bind(f, "min-speakers", &t.least)
+	cli.Bind(f, "max-speakers", &t.most)
 }
 
 func (t *fileRun) registerSubtitles(f *pflag.FlagSet) {

@@ -14,9 +14,9 @@ import (
 // silent is the largest amplitude of a channel without a speaker, about -80 dB.
 const silent = 1e-4
 
-// channels transcribes the channels of a file one after the other, each as one speaker. It
+// eachChannel transcribes the channels of a file one after the other, each as one speaker. It
 // returns and prints the text when all are done.
-func (t *fileRun) channels(
+func (t *fileRun) eachChannel(
 	ctx context.Context, j *job, within func(done, total float64),
 ) (*transcript.Transcript, error) {
 	var names []string
@@ -38,15 +38,20 @@ func (t *fileRun) channels(
 	}
 	tr := transcript.MergeSpeakers(names, parts)
 	tr.MadeBy = t.madeBy
+	return tr, t.printNamed(j, tr)
+}
+
+// printNamed prints a transcript with the names of its speakers, if segments are printed.
+func (t *fileRun) printNamed(j *job, tr *transcript.Transcript) error {
 	if !t.printed {
-		return tr, nil
+		return nil
 	}
 	for _, s := range tr.WithSpeakerNames().Segments {
 		if err := j.add(s); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return tr, nil
+	return nil
 }
 
 // channel transcribes one channel; a silent one has no text.

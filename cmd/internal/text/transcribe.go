@@ -180,7 +180,10 @@ func (t *fileRun) check(files []string, used bool) error {
 			return cli.Usagef("%s: --offline downloads nothing", show.Name(name))
 		}
 	}
-	formats, lines := t.outputs(), t.subtitles
+	formats, lines, number := t.outputs(), t.subtitles, 0
+	if t.voices != nil {
+		number = t.voices.Speakers
+	}
 	first, printed := formats[0], t.dir == ""
 	extension := transcript.Format(strings.TrimPrefix(filepath.Ext(t.dir), "."))
 	for _, r := range []struct {
@@ -191,7 +194,12 @@ func (t *fileRun) check(files []string, used bool) error {
 		{lines.MaxLineCount > 0 && lines.MaxLineWidth == 0 && !lines.Composed,
 			"--max-line-count needs --max-line-width or --subtitles", nil},
 		{piped > 1, "standard input can be read only once", nil},
-		{t.speakers == "channels" && (t.batch > 1 || piped > 0 && !used),
+		{t.channels && t.sound.Channel > 0, "--speakers channels cannot be combined with --channel", nil},
+		{t.voices == nil && t.least+t.most > 0, "--min-speakers and --max-speakers need --speakers voice", nil},
+		{t.voices != nil && t.voices.Speakers > 0 && t.least+t.most > 0,
+			"--speakers %d cannot be combined with --min-speakers or --max-speakers", []any{number}},
+		{t.most > 0 && t.least > t.most, "--min-speakers %d: is more than --max-speakers, %d", []any{t.least, t.most}},
+		{t.channels && (t.batch > 1 || piped > 0 && !used),
 			"--speakers channels reads each file once for every channel: neither standard input nor --batch", nil},
 		{t.dir == "-", "--output-dir -: leave it out for standard output; ./- is a directory of that name", nil},
 		{slices.Contains(transcript.Formats(), extension) && !exists(t.dir),

@@ -1,0 +1,42 @@
+package transcribe
+
+import (
+	"context"
+	"time"
+
+	"verity/audio"
+	"verity/diarize"
+	"verity/transcript"
+)
+
+// transcribeSpeakers finds out who speaks when, transcribes the clip, and names the speaker of each word. Segments
+// are reported at the end, when their speakers are known.
+func (t *Transcriber) transcribeSpeakers(
+	ctx context.Context, clip *audio.Clip, w Callbacks,
+) (*transcript.Transcript, error) {
+	began := time.Now()
+	o := *t.opt.Speakers
+	o.Pool = t.model.Pool
+	d, err := diarize.Analyze(ctx, clip, o)
+	if err != nil {
+		return nil, err
+	}
+	took := time.Since(began).Seconds()
+	t.opt.Log.Info("speakers found", "audio", clip.Name(), "speakers", len(d.Voices), "turns", len(d.Turns),
+		"seconds", took)
+	plain, report := *t, w.Segment
+	plain.opt.Speakers, w.Segment = nil, nil
+	tr, err := plain.Transcribe(ctx, clip, w)
+	if tr == nil {
+		return nil, err
+	}
+	d.Label(tr)
+	tr.CutAtSpeakers(t.model.Tokenizer)
+	tr.Stats.Seconds.Total += took
+	if report != nil {
+		for _, s := range tr.Segments {
+			report(s)
+		}
+	}
+	return tr, err
+}

@@ -1,0 +1,68 @@
+package transcript
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"verity/tokenizer"
+)
+
+// TestCutAtSpeakers cuts a segment in three, whose words and tokens are together those of the segment.
+func TestCutAtSpeakers(t *testing.T) {
+	tok, err := tokenizer.Embedded(51865)
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := []Word{
+		{Word: " Are", Start: 1, End: 1.2, Speaker: "A"}, {Word: " you", Start: 1.2, End: 1.5, Speaker: "A"},
+		{Word: " sure?", Start: 1.5, End: 2, Speaker: "A"}, {Word: " Yes.", Start: 2.2, End: 2.5, Speaker: "B"},
+		{Word: " Zoë,", Start: 3, End: 3.5, Speaker: "A"}, {Word: " good.", Start: 3.5, End: 4, Speaker: "A"},
+	}
+	const text = " Are you sure? Yes. Zoë, good."
+	tokens := slices.Concat([]tokenizer.Token{tok.TimestampBegin}, tok.Encode(text), []tokenizer.Token{tok.TimestampBegin + 150})
+	logProbs := make([]float32, len(tokens))
+	for i := range logProbs {
+		logProbs[i] = float32(i)
+	}
+	tr := &Transcript{Name: "dir/a talk.wav", Segments: []Segment{
+		{Text: text, Start: 1, End: 4, Words: words, Tokens: tokens, LogProbs: logProbs},
+		{ID: 1, Text: " Mm.", Start: 5, End: 6, Speaker: "B"},
+	}}
+	tr.CutAtSpeakers(tok)
+	var got, speakers []string
+	var all []tokenizer.Token
+	for i, s := range tr.Segments {
+		if s.ID != i || len(s.Tokens) != len(s.LogProbs) {
+			t.Errorf("segment %d: ID %d, %d tokens with %d probabilities", i, s.ID, len(s.Tokens), len(s.LogProbs))
+		}
+		if len(s.Words) > 0 && (s.Start != s.Words[0].Start || s.End != s.Words[len(s.Words)-1].End) {
+			t.Errorf("segment %d: %v to %v, want the times of its words", i, s.Start, s.End)
+		}
+		if i < 3 {
+			if text := tok.Decode(slices.DeleteFunc(slices.Clone(s.Tokens), func(k tokenizer.Token) bool { return !tok.IsText(k) })); text != s.Text {
+				t.Errorf("segment %d: tokens of %q, want %q", i, text, s.Text)
+			}
+		}
+		got, speakers, all = append(got, s.Text), append(speakers, s.Speaker), append(all, s.Tokens...)
+	}
+	if !slices.Equal(got, []string{" Are you sure?", " Yes.", " Zoë, good.", " Mm."}) ||
+		strings.Join(speakers, "") != "ABAB" || !slices.Equal(all, tokens) {
+		t.Errorf("got %q of %v", got, speakers)
+	}
+
+	var b strings.Builder
+	if err := Write(&b, RTTM, tr); err != nil {
+		t.Fatal(err)
+	}
+	const want = "SPEAKER a_talk 1 1.000 1.000 <NA> <NA> A <NA> <NA>\n" + "SPEAKER a_talk 1 2.200 0.300 <NA> <NA> B <NA> <NA>\n" +
+		"SPEAKER a_talk 1 3.000 1.000 <NA> <NA> A <NA> <NA>\n" + "SPEAKER a_talk 1 5.000 1.000 <NA> <NA> B <NA> <NA>\n"
+	if b.String() != want {
+		t.Errorf("RTTM of segments:\n%swant\n%s", b.String(), want)
+	}
+	tr.Turns = []Turn{{0.5, 2, "A B"}}
+	b.Reset()
+	if err := Write(&b, RTTM, tr); err != nil || b.String() != "SPEAKER a_talk 1 0.500 1.500 <NA> <NA> A_B <NA> <NA>\n" {
+		t.Errorf("RTTM of turns: %q, error %v", b.String(), err)
+	}
+}
