@@ -76,7 +76,7 @@ const batchSize = 4
 
 // A frame of the activity is 17 ms. chunkHop is a whole number of them, so that chunks share one grid.
 const (
-	hopFrames = 297
+	hopFrames = 445
 	chunkHop  = hopFrames * frameStep
 )
 
@@ -87,7 +87,7 @@ type activity struct {
 	samples         int64
 }
 
-// detect runs the segmenter over the clip, in chunks of 10 s that begin every 5 s. Where chunks overlap, the
+// detect runs the segmenter over the clip, in chunks of 10 s that begin every 7.5 s. Where chunks overlap, the
 // probabilities are averaged; the middle of a chunk counts more than its ends.
 func detect(ctx context.Context, clip *audio.Clip, o Options, progress func(samples int64)) (*activity, error) {
 	net := &networks().segmenter
