@@ -37,6 +37,7 @@ import (
 	"log/slog"
 
 	"verity/assistant"
+	"verity/assistant/ctc"
 	"verity/audio"
 	"verity/model"
 	"verity/model/hub"
@@ -192,7 +193,11 @@ func (m *Model) assistant(ctx context.Context, o Options) (transcribe.AssistantO
 	switch method := transcribe.Method(name); method {
 	case transcribe.None, transcribe.Encoder, transcribe.NGram, transcribe.Bigram, transcribe.Self:
 		a.Method = method
-		return a, nil
+		var err error
+		if method == transcribe.Encoder {
+			a.Checkpoint, err = m.reader(o)
+		}
+		return a, err
 	}
 	if o.automatic() && name != m.name && o.Log != nil {
 		o.Log.Warn("assistant auto: the published one in the cache drafts", "assistant", name)
@@ -204,6 +209,30 @@ func (m *Model) assistant(ctx context.Context, o Options) (transcribe.AssistantO
 	m.files = append(m.files, c)
 	a.Checkpoint = c
 	return a, nil
+}
+
+// reader returns the model whose encoder drafts for m: nil for m's own, or else base, if the program has it.
+// auto chooses base's only for models that are so large that it costs next to nothing.
+func (m *Model) reader(o Options) (*model.Checkpoint, error) {
+	const (
+		name = "base"
+		much = 8 // times base's encoder
+	)
+	base, ok := model.EmbeddedModel(name)
+	if own, err := ctc.For(m.Checkpoint, nil, nil); !ok || own != nil || err != nil {
+		return nil, err
+	}
+	c, err := model.OpenFS(base.Files, name)
+	if err != nil {
+		return nil, err
+	}
+	cost := func(d model.Dims) int { return d.AudioLayers * d.AudioWidth * d.AudioWidth }
+	if c.Dims.MelBins != m.Checkpoint.Dims.MelBins || c.Dims.AudioPositions != m.Checkpoint.Dims.AudioPositions ||
+		o.automatic() && cost(m.Checkpoint.Dims) < much*cost(c.Dims) {
+		return nil, c.Close()
+	}
+	m.files = append(m.files, c)
+	return c, nil
 }
 
 // Assisted returns the same model with the assistant and the decoding of o. It shares the

@@ -7,31 +7,45 @@ import (
 
 // A CalibratedPolicy decides draft lengths for a proposer whose drafts cost next to nothing and that
 // states how probable each of its tokens is. It serves all streams that decode together. A draft
-// is cut where one more row in the verifying pass costs more time than the tokens it may save. The policy measures
+// is cut where one more row in the verifying pass costs more time than the tokens it may save. The
+// policy measures
 //
 //   - the time of a pass, by its rows, for a few numbers of streams;
 //   - how often tokens of each stated probability are right, whatever the proposer claims;
-//   - the time per token, which is what a right token saves, and the time to make a draft.
+//   - the time per token, which is what a right token saves, and the time to make a draft;
+//   - the time to prepare a window for drafting, and what drafts save in a window.
 type CalibratedPolicy struct {
 	// Streams returns how many streams decode together now.
 	Streams func() int
 
-	mu    sync.Mutex
-	times passTimes
-	rates [calibrationClasses]frequency // of right tokens, by classOf
-	draft mean                          // seconds to make a draft
-	gain  mean                          // seconds that a draft was expected to save
-	rest  int                           // rounds without a draft since the last one
+	mu      sync.Mutex
+	times   passTimes
+	rates   [calibrationClasses]frequency // of right tokens, by classOf
+	draft   mean                          // seconds to make a draft
+	gain    mean                          // seconds that a draft was expected to save
+	opening mean                          // seconds to prepare a window
+	saved   mean                          // seconds that drafts saved in a window
+	rounds  int                           // that could draft
+	refused int                           // drafts since one was worth verifying
+	rest    int                           // rounds since the last draft
+	skipped int                           // windows since the last one that was prepared
 }
+
+const (
+	calibrationClasses = 12
+	plainEvery         = 64 // rounds: one in this many does not draft
+	maxCalibratedDraft = 12 // tokens: longer drafts are hardly ever right, and take time to make
+)
 
 // A DraftCutter is a Policy that decides on a whole draft at once.
 type DraftCutter interface {
+	// Begin starts an attempt at a window; opened tells whether the proposer is prepared for it.
+	Begin(opened bool)
+
 	// Cut returns how many tokens of a draft to verify, from the log-probability of each to be
 	// right if all before it are.
 	Cut(logProbs []float32) int
 }
-
-const calibrationClasses = 12
 
 // classOf returns the class of a stated log-probability: classes divide its log-odds evenly.
 func classOf(logProb float32) int {
@@ -49,7 +63,29 @@ func (p *CalibratedPolicy) Policy() Policy { return &calibrated{p: p} }
 // A calibrated is the Policy of one sequence.
 type calibrated struct {
 	p       *CalibratedPolicy
-	classes []int // of the draft of this round
+	opened  bool    // the proposer is prepared for the window
+	skip    bool    // it does not pay to prepare it
+	saved   float64 // seconds in this window, so far
+	classes []int   // of the draft of this round
+}
+
+// Begin decides whether the window is worth preparing for.
+func (c *calibrated) Begin(opened bool) {
+	const trial = 16 // one window in this many is prepared even if that does not seem to pay
+	p := c.p
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c.opened && c.saved != 0 {
+		p.saved.add(c.saved, 8)
+	}
+	c.opened, c.skip, c.saved = opened, false, 0
+	if !opened && p.saved.n > 0 && p.saved.v < p.opening.v {
+		p.skipped++
+		c.skip = p.skipped < trial
+	}
+	if !c.skip {
+		p.skipped = 0
+	}
 }
 
 // Length returns the maximum length of a draft, or 0 if drafts have not paid lately.
@@ -59,13 +95,19 @@ func (c *calibrated) Length() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.classes = c.classes[:0]
+	if c.skip {
+		return 0
+	}
 	if p.gain.n >= 8 && p.gain.v < p.draft.v {
 		if p.rest++; p.rest < trial {
 			return 0
 		}
 	}
 	p.rest = 0
-	return MaxTextDraft
+	if p.rounds++; p.rounds%plainEvery == plainEvery/8 { // or else the time of a plain pass would be a guess
+		return 0
+	}
+	return maxCalibratedDraft
 }
 
 // More continues every draft: Cut decides.
@@ -73,7 +115,10 @@ func (c *calibrated) More(int, float32) bool { return true }
 
 // Cut returns the length with the largest expected gain.
 func (c *calibrated) Cut(logProbs []float32) int {
-	const memory = 32
+	const (
+		memory = 32
+		trial  = 24 // one draft in this many is verified even if none seems to pay
+	)
 	p := c.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,11 +126,19 @@ func (c *calibrated) Cut(logProbs []float32) int {
 	for _, lp := range logProbs {
 		c.classes = append(c.classes, classOf(lp))
 	}
-	n, gain := p.times.best(p.Streams(), min(len(logProbs), MaxTextDraft), func(i int) float64 {
+	n, gain := p.times.best(p.Streams(), min(len(logProbs), maxCalibratedDraft), func(i int) float64 {
 		class := c.classes[i]
 		return p.rates[class].rate(classGuess(class))
 	})
-	p.gain.add(gain, memory)
+	if p.times.known(p.Streams()) {
+		p.gain.add(gain, memory)
+	}
+	if p.refused++; n > 0 {
+		p.refused = 0
+	} else if p.refused >= trial {
+		n = min(2, len(logProbs))
+		p.refused = 0
+	}
 	c.classes = c.classes[:n]
 	return n
 }
@@ -96,10 +149,17 @@ func (c *calibrated) Observe(r Round) {
 	p := c.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	r.Draft -= r.Opening
+	if r.Opening > 0 {
+		c.opened = true
+		p.opening.add(r.Opening.Seconds(), 8)
+		r.Draft -= r.Opening
+	}
 	p.times.observe(p.Streams(), r)
 	if r.Drafted > 0 {
 		p.draft.add(r.Draft.Seconds(), 32)
+		if p.times.known(p.Streams()) {
+			c.saved += p.times.saved(p.Streams(), r)
+		}
 	}
 	for i := range min(r.Drafted, len(c.classes)) {
 		right := i < r.Accepted
@@ -108,9 +168,10 @@ func (c *calibrated) Observe(r Round) {
 		}
 		s := &p.rates[c.classes[i]]
 		s.forget(memory)
-		s.add(right)
+		s.n++
 		if !right {
 			break
 		}
+		s.yes++
 	}
 }

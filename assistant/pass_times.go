@@ -43,6 +43,15 @@ func (t *passTimes) best(streams, limit int, right func(i int) float64) (length 
 	return length, gain
 }
 
+// known reports whether a plain pass was measured.
+func (t *passTimes) known(streams int) bool { return t.passes[groupOf(streams)][1].n > 0 }
+
+// saved returns the seconds that a round saved: those of plain decoding of its tokens, minus its
+// own. A plain pass must be known.
+func (t *passTimes) saved(streams int, r Round) float64 {
+	return float64(r.Kept)*t.passes[groupOf(streams)][1].v - (r.Draft + r.Verify).Seconds()
+}
+
 // passSeconds returns the time of a pass with the given number of rows. If it was not
 // measured, it interpolates, or guesses a low time so that it is tried.
 func passSeconds(known *[MaxTextDraft + 2]mean, rows int) float64 {

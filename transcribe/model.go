@@ -106,12 +106,12 @@ type LoadOptions struct {
 
 // AssistantOptions describe what drafts tokens. The zero value drafts nothing.
 type AssistantOptions struct {
-	// Method is how drafts are made if there is no Checkpoint.
+	// Method is how drafts are made. With a Checkpoint it is empty or Encoder.
 	Method Method
 
 	// Checkpoint holds a distilled decoder or a smaller Whisper. If its vocabulary or windows
 	// differ from the model's, it transcribes each clip first, and the model drafts from that
-	// text. It must stay open while the model is used.
+	// text. With the method Encoder, only its encoder is used. It must stay open while the model is used.
 	Checkpoint *model.Checkpoint
 
 	// Precision is the number format of the assistant's weights and arithmetic.
@@ -126,8 +126,8 @@ type Method string
 const (
 	None Method = "none" // plain decoding; the same as empty
 
-	// Encoder drafts from the encoder's output (package ctc), if there is a head for this model's
-	// encoder. Otherwise it is None.
+	// Encoder drafts from the encoder's output (package ctc), that of the model or that of Checkpoint,
+	// if there is a head for that encoder. Otherwise it is None.
 	Encoder Method = "encoder"
 
 	NGram  Method = "ngram"  // what followed an earlier occurrence of the last tokens
@@ -207,16 +207,14 @@ func AssistantPrecision(p precision.Precision) precision.Precision {
 func (a AssistantOptions) load(m *Model, c *model.Checkpoint) (assistant.Assistant, error) {
 	target := assistant.Target{Checkpoint: c, Tokenizer: m.Tokenizer, Decoder: m.Decoder}
 	o := assistant.LoadOptions{Pool: m.Pool, Precision: AssistantPrecision(a.Precision)}
+	if a.Method == Encoder {
+		return a.fromEncoder(m, c, o)
+	}
 	if a.Checkpoint != nil {
 		return assistant.Load(a.Checkpoint, target, o)
 	}
 	switch a.Method {
 	case None, "":
-		return assistant.None{}, nil
-	case Encoder:
-		if a, err := ctc.For(c, m.Pool, m.Tokenizer); a != nil || err != nil {
-			return a, err
-		}
 		return assistant.None{}, nil
 	case NGram:
 		return &assistant.NGram{EOT: m.Tokenizer.EOT}, nil
@@ -227,6 +225,30 @@ func (a AssistantOptions) load(m *Model, c *model.Checkpoint) (assistant.Assista
 	}
 	return nil, fmt.Errorf("transcribe: assistant: got method %q, want %s, %s, %s, %s or %s",
 		a.Method, None, Encoder, NGram, Bigram, Self)
+}
+
+// fromEncoder makes the assistant of m that reads the encoder's output: that of m, or of a.Checkpoint.
+func (a AssistantOptions) fromEncoder(
+	m *Model, c *model.Checkpoint, o assistant.LoadOptions,
+) (assistant.Assistant, error) {
+	read := cmp.Or(a.Checkpoint, c)
+	head, err := ctc.For(read, m.Pool, m.Tokenizer)
+	switch {
+	case err != nil:
+		return nil, err
+	case head == nil:
+		return assistant.None{}, nil
+	case read == c:
+		return head, nil
+	case read.Dims.MelBins != c.Dims.MelBins || read.Dims.AudioPositions != c.Dims.AudioPositions:
+		return nil, fmt.Errorf("transcribe: assistant: %s takes %d mel bins and %d positions, want %d and %d of %s",
+			read.Name, read.Dims.MelBins, read.Dims.AudioPositions, c.Dims.MelBins, c.Dims.AudioPositions, c.Name)
+	}
+	e, err := encoder.New(read.WithContext(c.Context()), o)
+	if err != nil {
+		return nil, err
+	}
+	return head.WithEncoder(e), nil
 }
 
 // setAssistant sets the assistant, the draft policies and the batch.

@@ -15,6 +15,7 @@ package ctc
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"embed"
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ import (
 	"sync"
 
 	"verity/assistant"
+	"verity/encoder"
 	"verity/internal/input"
 	"verity/model"
 	"verity/parallel"
@@ -38,6 +40,32 @@ type Assistant struct {
 	tokenizer *tokenizer.Tokenizer
 	files     fs.FS
 	languages map[string]func() *Words // built on first use
+
+	own      *encoder.Encoder // of another model; nil if the head reads the target's features
+	encoding sync.Mutex
+}
+
+// WithEncoder returns the same assistant for targets with another encoder: it runs e, which
+// the head was trained for, on each window that it drafts for. The window must have e's bins and frames.
+func (a *Assistant) WithEncoder(e *encoder.Encoder) *Assistant {
+	return &Assistant{
+		head: a.head, alphabet: a.alphabet, tokenizer: a.tokenizer, files: a.files, languages: a.languages, own: e,
+	}
+}
+
+// read runs the head on a window, and first the encoder if the assistant has its own. Windows are encoded one after
+// another, so that each is timed alone.
+func (a *Assistant) read(ctx context.Context, w assistant.Window) (*Frames, error) {
+	if a.own == nil {
+		return a.head.Run(w.Features)
+	}
+	a.encoding.Lock()
+	defer a.encoding.Unlock()
+	f, err := a.own.Encode(ctx, w.Mel)
+	if err != nil {
+		return nil, err
+	}
+	return a.head.Run(f)
 }
 
 // StepBytes returns 0: a draft costs next to nothing once the head has run.
@@ -45,7 +73,7 @@ func (a *Assistant) StepBytes() int64 { return 0 }
 
 // Open postpones the head until the first draft.
 func (a *Assistant) Open(w assistant.Window) assistant.Drafter {
-	return &drafter{a: a, features: w.Features}
+	return &drafter{a: a, window: w}
 }
 
 // wordsOf returns the words of a language, or nil if there are none.

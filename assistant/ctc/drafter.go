@@ -10,7 +10,6 @@ import (
 
 	"verity/assistant"
 	"verity/decoder"
-	"verity/encoder"
 	"verity/tokenizer"
 )
 
@@ -19,11 +18,11 @@ type Token = assistant.Token
 
 // A drafter is the Proposer of all attempts at a window.
 type drafter struct {
-	a        *Assistant
-	features *encoder.Features
-	frames   *Frames // nil until the first draft
-	cost     assistant.Cost
-	policy   assistant.Policy
+	a      *Assistant
+	window assistant.Window
+	frames *Frames // nil until the first draft
+	cost   assistant.Cost
+	policy assistant.Policy
 
 	words      *Words // nil if the language has none: then nothing is drafted
 	timestamps bool
@@ -50,6 +49,9 @@ type drafter struct {
 func (d *drafter) Begin(o decoder.SessionOptions, p assistant.Policy) {
 	t := d.a.tokenizer
 	d.policy = p
+	if c, ok := p.(assistant.DraftCutter); ok {
+		c.Begin(d.frames != nil)
+	}
 	d.words = nil
 	if l := languageOf(t, o); l != "" && !slices.Contains(o.Prompt, t.Translate) {
 		d.words = d.a.wordsOf(l)
@@ -134,26 +136,20 @@ func (d *drafter) add(r rune) {
 }
 
 // Propose drafts what comes next.
-func (d *drafter) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {
+func (d *drafter) Propose(ctx context.Context, dst []Token, limit int) ([]Token, error) {
 	if d.words == nil || limit <= 0 {
 		return dst, nil
 	}
 	if d.frames == nil {
-		began := time.Now()
-		var err error
-		if d.frames, err = d.a.head.Run(d.features); err != nil {
+		if err := d.open(ctx); err != nil {
 			return dst, err
-		}
-		d.aligner.reset(d.frames)
-		d.cost.Opening = time.Since(began)
-		for _, k := range d.early {
-			d.commit(k)
 		}
 	}
 	if len(d.partial) > 0 { // in the middle of a character
 		return dst, nil
 	}
-	if len(d.plan) < limit && !(d.planEnded && len(d.plan) > 0) {
+	const enough = 5 // tokens that are left of a draft that was right so far
+	if len(d.plan) < min(limit, enough) && !(d.planEnded && len(d.plan) > 0) {
 		d.draft(limit)
 	}
 	n := min(limit, len(d.plan))
@@ -163,9 +159,23 @@ func (d *drafter) Propose(_ context.Context, dst []Token, limit int) ([]Token, e
 	return append(dst, d.plan[:n]...), nil
 }
 
+// open runs the head on the window.
+func (d *drafter) open(ctx context.Context) (err error) {
+	began := time.Now()
+	if d.frames, err = d.a.read(ctx, d.window); err != nil {
+		return err
+	}
+	d.aligner.reset(d.frames)
+	d.cost.Opening = time.Since(began)
+	for _, k := range d.early {
+		d.commit(k)
+	}
+	return nil
+}
+
 // draft makes a plan of some tokens.
 func (d *drafter) draft(limit int) {
-	const lettersPerToken = 5
+	const lettersPerToken = 4
 	t := d.a.tokenizer
 	d.plan, d.logProbs = d.plan[:0], d.logProbs[:0]
 	const sure = -0.01

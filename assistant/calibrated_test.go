@@ -1,0 +1,84 @@
+package assistant
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// simulateRounds runs rounds of a policy. Each token is right with probability right, whatever the proposer
+// states; a pass takes 1 ms and cost for each row more. It returns the tokens and milliseconds of all rounds.
+func simulateRounds(p *CalibratedPolicy, stated, right, cost float64, rounds int) (tokens, ms float64) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	c := p.Policy().(*calibrated)
+	c.Begin(true)
+	for i := range rounds {
+		draft := make([]float32, c.Length())
+		for j := range draft {
+			draft[j] = float32(math.Log(stated))
+		}
+		n := 0
+		if len(draft) > 0 {
+			n = c.Cut(draft)
+		}
+		accepted := 0
+		for accepted < n && rng.Float64() < right {
+			accepted++
+		}
+		took := 1 + cost*float64(n)
+		tokens, ms = tokens+float64(accepted)+1, ms+took
+		c.Observe(Round{First: i == 0, Drafted: n, Accepted: accepted, Kept: accepted + 1,
+			Verify: time.Duration(took * float64(time.Millisecond))})
+	}
+	return tokens, ms
+}
+
+// TestCalibratedPolicy: whatever a proposer states, the policy comes near the best constant length, and
+// near plain decoding where drafts cannot pay.
+func TestCalibratedPolicy(t *testing.T) {
+	for _, stated := range []float64{0.3, 0.6, 0.9} {
+		for _, right := range []float64{0, 0.2, 0.5, 0.8, 0.95} {
+			for _, cost := range []float64{0.02, 0.1, 0.5} {
+				best := 1.0
+				for n := 1; n <= maxCalibratedDraft; n++ {
+					best = max(best, Expected(right, n)/(1+cost*float64(n)))
+				}
+				p := &CalibratedPolicy{Streams: func() int { return 1 }}
+				simulateRounds(p, stated, right, cost, 300)
+				tokens, ms := simulateRounds(p, stated, right, cost, 2000)
+				if got := tokens / ms; !(got >= 0.94*best) {
+					t.Errorf("stated %v, right %v, cost of a row %v: got %.3f tokens a pass, want nearly %.3f",
+						stated, right, cost, got, best)
+				}
+			}
+		}
+	}
+}
+
+// TestCalibratedOpening: windows are not prepared once that has cost more than drafts save, except for a trial.
+func TestCalibratedOpening(t *testing.T) {
+	for opening, want := range map[time.Duration]int{time.Millisecond: 100, 100 * time.Millisecond: 10} {
+		p := &CalibratedPolicy{Streams: func() int { return 1 }}
+		c := p.Policy().(*calibrated)
+		opened := 0
+		for range 100 { // windows
+			c.Begin(false)
+			for i := range 20 {
+				r := Round{First: i == 0, Kept: 1, Verify: time.Millisecond}
+				if c.Length() > 0 {
+					r.Drafted = c.Cut([]float32{-0.1, -0.1, -0.1})
+					r.Accepted, r.Kept = r.Drafted, r.Drafted+1
+					if i == 0 {
+						opened++
+						r.Opening, r.Draft = opening, opening
+					}
+				}
+				c.Observe(r)
+			}
+		}
+		if opened > want || want == 100 && opened < 100 || opened < 3 {
+			t.Errorf("a window takes %v to prepare: prepared %d of 100, want about %d", opening, opened, want)
+		}
+	}
+}
