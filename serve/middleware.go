@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -80,7 +81,10 @@ func (s *Server) logRequests(next http.Handler) http.Handler {
 	boot := s.created.UnixNano()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began, fields := time.Now(), new(logFields)
-		id := fmt.Sprintf("req_%x_%x", boot, s.ids.Add(1))
+		id := r.Header.Get(requestIDHeader) // a proxy's
+		if !isPlainID(id) {
+			id = fmt.Sprintf("req_%x_%x", boot, s.ids.Add(1))
+		}
 		out := &statusWriter{ResponseWriter: w}
 		r, end := withDeadlines(w, r, s.stall)
 		defer func() {
@@ -117,9 +121,40 @@ func (s *Server) finishRequest(r *http.Request, out *statusWriter, id string, to
 	if !strings.HasPrefix(r.URL.Path, "/v1/") {
 		level = slog.LevelDebug // probes and pages
 	}
-	s.opt.Log.Log(r.Context(), level, "request", append([]any{
-		"id", id, "method", r.Method, "path", r.URL.Path, "status", code, "bytes", out.bytes, "took", took,
-	}, fields.fields...)...)
+	line := []any{
+		"id", id, "client", loggedClient(r), "method", r.Method, "path", r.URL.Path, "status", code, "bytes", out.bytes,
+		"took", took,
+	}
+	if theirs := r.Header.Get("X-Client-Request-Id"); isPlainID(theirs) {
+		line = append(line, "client_request_id", theirs)
+	}
+	if trace := traceParent.FindStringSubmatch(r.Header.Get("Traceparent")); trace != nil {
+		line = append(line, "trace", trace[1])
+	}
+	s.opt.Log.Log(r.Context(), level, "request", append(line, fields.fields...)...)
+}
+
+// traceParent is the header of W3C's Trace Context: version, trace, span and flags.
+var traceParent = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$`)
+
+// isPlainID reports whether a client's id may stand in the log and in an answer.
+func isPlainID(id string) bool {
+	isOdd := func(r rune) bool { return r <= ' ' || r > '~' }
+	return id != "" && len(id) <= 128 && !strings.ContainsFunc(id, isOdd)
+}
+
+// loggedClient returns the address of a client for the log. That of a proxy on this machine is replaced by the one that
+// the proxy names.
+func loggedClient(r *http.Request) string {
+	host := addressOf(r.RemoteAddr)
+	if ip := net.ParseIP(host); ip != nil && !ip.IsLoopback() {
+		return host
+	}
+	list := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	if ip := net.ParseIP(strings.TrimSpace(list[len(list)-1])); ip != nil {
+		return ip.String()
+	}
+	return host
 }
 
 // withDeadlines limits how slow a client may be: it must read the answer within ten stalls. Handlers that need longer
@@ -183,16 +218,17 @@ func (s *Server) requireKey(next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		given, found := sha256.Sum256([]byte(keyOf(r))), 0
-		for _, key := range s.opt.Keys() { // compare with all, so that timing reveals nothing about the keys
-			known := sha256.Sum256([]byte(key))
-			found |= subtle.ConstantTimeCompare(given[:], known[:])
+		given, keys, found := sha256.Sum256([]byte(keyOf(r))), s.opt.Keys(), -1
+		for i, key := range keys { // compare with all, so that timing reveals nothing about the keys
+			known := sha256.Sum256([]byte(key.Secret))
+			found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(given[:], known[:]), i, found)
 		}
-		if found == 0 {
+		if found < 0 {
 			writeProblem(w, clientError(http.StatusUnauthorized, "", "invalid_api_key",
 				"The API key is missing or wrong: send it as Authorization: Bearer KEY."))
 			return
 		}
+		addLogFields(r, "key", keys[found].logName())
 		next.ServeHTTP(w, r)
 	})
 }

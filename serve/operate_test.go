@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -108,7 +109,7 @@ func TestReadiness(t *testing.T) {
 	loaded, ended := make(chan struct{}), make(chan error, 1)
 	listen, log := func(h *http.Server) error { return h.Serve(l) }, slog.New(slog.DiscardHandler)
 	go func() {
-		ended <- Run(ctx, func() (*Server, error) { <-loaded; return s, nil }, listen, log, time.Minute)
+		ended <- Run(ctx, func(context.Context) (*Server, error) { <-loaded; return s, nil }, listen, log, time.Minute)
 	}()
 	want("/healthz", 200, "ok")
 	want("/readyz", 503, "loading")
@@ -141,7 +142,7 @@ func TestReadiness(t *testing.T) {
 	if l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
-	if err := Run(t.Context(), func() (*Server, error) { return nil, failure }, listen, log, 0); err != failure {
+	if err := Run(t.Context(), func(context.Context) (*Server, error) { return nil, failure }, listen, log, 0); err != failure {
 		t.Errorf("a model that cannot be loaded: %v", err)
 	}
 }
@@ -180,13 +181,13 @@ func TestTLS(t *testing.T) {
 	_, s := newServer(t, Options{})
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	if _, err := TLS(cert, key, slog.Default()); err == nil || !strings.Contains(err.Error(), "cert.pem") {
+	if _, err := new(Reloader).TLS(cert, key); err == nil || !strings.Contains(err.Error(), "cert.pem") {
 		t.Errorf("missing files: %v", err)
 	}
 	makeCertificate(t, cert, key, 1)
 	defer func(before time.Duration) { checkInterval = before }(checkInterval)
 	checkInterval = 0
-	c, err := TLS(cert, key, slog.New(slog.DiscardHandler))
+	c, err := new(Reloader).TLS(cert, key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +251,8 @@ func TestTLS(t *testing.T) {
 	s.sessions.active.Wait()
 }
 
-// TestKeysReloaded: keys are added and revoked without a restart. A file that cannot be read changes nothing.
+// TestKeysReloaded: keys are added and revoked without a restart. Those of a file that is emptied or removed are no longer
+// valid. A file that cannot be read changes nothing. Reload reads at once.
 func TestKeysReloaded(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	write := func(text string, at int) {
@@ -261,13 +263,21 @@ func TestKeysReloaded(t *testing.T) {
 	write("one", 0)
 	defer func(before time.Duration) { checkInterval = before }(checkInterval)
 	checkInterval = 0
-	get, err := Keys(file, func() ([]string, error) {
+	var log bytes.Buffer
+	files := Reloader{Log: slog.New(slog.NewTextHandler(&log, nil))}
+	get, err := files.Keys(file, func() (list []Key, err error) {
 		text, err := os.ReadFile(file)
-		if len(text) == 0 && err == nil {
-			err = errors.New("no key")
+		switch {
+		case len(text) == 0 && err == nil:
+			return nil, ErrNoKeys
+		case string(text) == "bad":
+			return nil, errors.New("a damaged line")
 		}
-		return strings.Fields(string(text)), err
-	}, slog.New(slog.DiscardHandler))
+		for _, secret := range strings.Fields(string(text)) {
+			list = append(list, Key{Secret: secret})
+		}
+		return list, err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,10 +301,26 @@ func TestKeysReloaded(t *testing.T) {
 	write("two three", 1)
 	see("one", 401)
 	see("two", 200)
-	write("", 2)
+	write("bad", 2)
+	see("three", 200)
+	see("three", 200)
+	write("", 3)
+	see("three", 401)
+	write("three", 4)
 	see("three", 200)
 	os.Remove(file)
-	see("three", 200)
+	see("three", 401)
+	see("three", 401)
+	write("four", 5)
+	see("four", 200)
+	if lines := strings.Split(strings.TrimSpace(log.String()), "\n"); len(lines) != 3 {
+		t.Errorf("want a line for each change, got %q", lines)
+	}
+	checkInterval = time.Hour
+	write("five", 5) // within the same second
+	see("five", 401)
+	files.Reload()
+	see("five", 200)
 }
 
 // TestWaitingStream: a stream that waits sends its place in the queue at once, and again later. Its errors are events
@@ -369,7 +395,17 @@ func TestSessionObject(t *testing.T) {
 	settle(t, s)
 }
 
+// TestListenFails: an address that fails while the model is loading ends the loading, and is the error.
+func TestListenFails(t *testing.T) {
+	failure := errors.New("the address is gone")
+	load := func(ctx context.Context) (*Server, error) { <-ctx.Done(); return nil, ctx.Err() }
+	listen := func(*http.Server) error { return failure }
+	if err := Run(t.Context(), load, listen, slog.New(slog.DiscardHandler), 0); err != failure {
+		t.Errorf("got %v", err)
+	}
+}
+
 // runLoaded is Run with a server whose model is loaded.
 func runLoaded(ctx context.Context, s *Server, listen func(*http.Server) error, grace time.Duration) error {
-	return Run(ctx, func() (*Server, error) { return s, nil }, listen, s.opt.Log, grace)
+	return Run(ctx, func(context.Context) (*Server, error) { return s, nil }, listen, s.opt.Log, grace)
 }

@@ -147,7 +147,7 @@ func (x *session) run(r *http.Request) error {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	addLogFields(r, "audio_seconds", float64(x.sound.Len())/audio.SampleRate)
+	addLogFields(r, "model", x.config.model.Name, "audio_seconds", float64(x.sound.Len())/audio.SampleRate)
 	if x.ignored != nil {
 		addLogFields(r, "ignored", strings.Join(x.ignored, ", "))
 	}

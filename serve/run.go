@@ -1,9 +1,12 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
@@ -39,9 +42,9 @@ func (h *startupHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // Run listens at once and answers 503 until load returns. It serves until ctx ends, then finishes accepted requests for
 // at most grace. listen serves connections until the http.Server is closed, as its method Serve does. If listen returns
-// early, Run returns its error, but not before load has returned.
-func Run(ctx context.Context, load func() (*Server, error), listen func(*http.Server) error, log *slog.Logger,
-	grace time.Duration) error {
+// early, the context of load ends, and Run returns the error of listen.
+func Run(ctx context.Context, load func(context.Context) (*Server, error), listen func(*http.Server) error,
+	log *slog.Logger, grace time.Duration) error {
 	var h startupHandler
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true) // HTTP/2 has no WebSockets here, and other limits
@@ -50,10 +53,18 @@ func Run(ctx context.Context, load func() (*Server, error), listen func(*http.Se
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- listen(server) }()
-	s, err := load()
+	loading, stopLoading := context.WithCancel(ctx)
+	defer stopLoading()
+	go func() {
+		ended <- listen(server)
+		stopLoading()
+	}()
+	s, err := load(loading)
 	if err != nil {
 		server.Close()
+		if ctx.Err() == nil && loading.Err() != nil { // the address failed first
+			return <-ended
+		}
 		return err
 	}
 	h.server.Store(s)
@@ -82,15 +93,35 @@ func Run(ctx context.Context, load func() (*Server, error), listen func(*http.Se
 // checkInterval is the time between two checks of a file that may change. Only tests change it.
 var checkInterval = 10 * time.Second
 
-// reloaded returns a function that returns the value read from files, and reads them again when they have changed:
-// certificates are renewed, keys are issued and revoked. If that fails, the log has the error and the last value
-// stays in use.
-func reloaded[T any](log *slog.Logger, read func() (T, error), names ...string) (get func() T, err error) {
+// A Reloader reads files again that have changed: certificates are renewed, keys are issued and revoked. It looks every
+// 10 s, and at once on Reload. The zero value has no log.
+type Reloader struct {
+	Log *slog.Logger
+
+	mu     sync.Mutex
+	reload []func() // of each file
+}
+
+// Reload reads all files again, whether or not they have changed.
+func (r *Reloader) Reload() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, reload := range r.reload {
+		reload()
+	}
+}
+
+// watchFiles returns a function that returns the value of files, after reading them again if they have changed. If that
+// fails, the last value stays in use, unless gone accepts the error: then the value is the zero value.
+func watchFiles[T any](
+	r *Reloader, read func() (T, error), gone func(error) bool, names ...string,
+) (get func() T, err error) {
 	var mu sync.Mutex
 	var value T
 	var modified []time.Time
 	var checked time.Time
-	check := func() error {
+	var last string // the last error
+	load := func(force bool) error {
 		checked = time.Now()
 		var now []time.Time
 		for _, name := range names {
@@ -100,40 +131,67 @@ func reloaded[T any](log *slog.Logger, read func() (T, error), names ...string) 
 			}
 			now = append(now, st.ModTime())
 		}
-		if slices.Equal(now, modified) {
+		if !force && slices.Equal(now, modified) {
 			return nil
 		}
+		modified = nil
 		v, err := read()
 		if err == nil {
 			value, modified = v, now
 		}
 		return err
 	}
+	log := cmp.Or(r.Log, slog.New(slog.DiscardHandler))
+	check := func(force bool) {
+		err := load(force)
+		switch {
+		case err == nil:
+			last = ""
+			return
+		case err.Error() == last: // the log has it
+			return
+		case gone != nil && gone(err):
+			value, modified = *new(T), nil
+			log.Warn("a file is empty or gone: what it held is no longer valid", "files", names)
+		default:
+			log.Error("a file cannot be read again: its last content stays in use", "files", names, "error", err)
+		}
+		last = err.Error()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reload = append(r.reload, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		check(true)
+	})
 	return func() T {
 		mu.Lock()
 		defer mu.Unlock()
 		if time.Since(checked) >= checkInterval {
-			if err := check(); err != nil {
-				log.Error("a file cannot be read again: its last content stays in use", "files", names, "error", err)
-			}
+			check(false)
 		}
 		return value
-	}, check()
+	}, load(true)
 }
 
-// Keys returns a function for [Options.Keys] with the API keys that read finds in a file. They are read again when the
-// file changes.
-func Keys(file string, read func() ([]string, error), log *slog.Logger) (func() []string, error) {
-	return reloaded(log, read, file)
+// ErrNoKeys is the error of a file of API keys that has none.
+var ErrNoKeys = errors.New("there is no key in it: want one a line")
+
+// Keys returns a function for [Options.Keys] with the API keys that read finds in a file. Once the file is removed or
+// has no keys, which read reports as [ErrNoKeys], no key is valid.
+func (r *Reloader) Keys(file string, read func() ([]Key, error)) (func() []Key, error) {
+	gone := func(err error) bool { return errors.Is(err, ErrNoKeys) || errors.Is(err, fs.ErrNotExist) }
+	return watchFiles(r, read, gone, file)
 }
 
-// TLS returns the configuration for a certificate and a key in PEM files. They are read again when they change.
-func TLS(cert, key string, log *slog.Logger) (*tls.Config, error) {
-	get, err := reloaded(log, func() (*tls.Certificate, error) {
+// TLS returns the configuration for a certificate and a key in PEM files.
+func (r *Reloader) TLS(cert, key string) (*tls.Config, error) {
+	get, err := watchFiles(r, func() (*tls.Certificate, error) {
 		//verity:reads files that the owner of the server chose
 		pair, err := tls.LoadX509KeyPair(cert, key)
 		return &pair, err
-	}, cert, key)
+	}, nil, cert, key)
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
 		NextProtos:     []string{"http/1.1"}, // for WebSockets

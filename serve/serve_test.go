@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -588,7 +589,14 @@ func TestQueueFull(t *testing.T) {
 }
 
 // keys returns the option for fixed keys.
-func keys(list ...string) func() []string { return func() []string { return list } }
+func keys(list ...string) func() []Key {
+	return func() (all []Key) {
+		for _, secret := range list {
+			all = append(all, Key{Secret: secret})
+		}
+		return all
+	}
+}
 
 // TestClientGone: a client that disappears while it waits leaves the queue and counts as gone, even if its stream has
 // begun with status 200.
@@ -805,7 +813,7 @@ func TestPreflight(t *testing.T) {
 
 // TestRebound: a page whose host name was made to point at this machine is refused.
 func TestRebound(t *testing.T) {
-	for _, keys := range []func() []string{nil, keys("k")} {
+	for _, keys := range []func() []Key{nil, keys("k")} {
 		h, _ := newServer(t, Options{Keys: keys, Origins: []string{"https://named.example"}})
 		for host, status := range map[string]int{
 			"localhost:8000": 200, "127.0.0.1:8000": 200, "[::1]:8000": 200, "verity.localhost": 200, "localhost": 200,
@@ -930,6 +938,73 @@ func TestLog(t *testing.T) {
 	for _, word := range words {
 		if strings.Contains(lines, word) {
 			t.Errorf("the log holds %q: %s", word, lines)
+		}
+	}
+}
+
+// TestRequestLine: the log line of a request says who sent it, with which key, for which model, and how long it waited.
+func TestRequestLine(t *testing.T) {
+	log, w := io.Pipe()
+	lines := make(chan string, 8)
+	go func() {
+		for in := bufio.NewScanner(log); in.Scan(); {
+			lines <- in.Text()
+		}
+	}()
+	t.Cleanup(func() { w.Close() })
+	two := func() []Key { return []Key{{"first-secret", "kitchen"}, {"second-secret", ""}} }
+	h, _ := newServer(t, Options{Log: slog.New(slog.NewJSONHandler(w, nil)), Keys: two})
+	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+	for _, tt := range []struct {
+		headers map[string]string
+		want    map[string]string
+	}{
+		{map[string]string{"Authorization": "Bearer first-secret"}, map[string]string{
+			"client": "127.0.0.1", "key": "kitchen", "model": "whisper", "status": "200", "waited": "", "took": "",
+			"audio_seconds": "",
+		}},
+		{map[string]string{
+			"Authorization": "Bearer second-secret", "X-Request-Id": "from-a-proxy", "X-Client-Request-Id": "mine",
+			"Traceparent": "00-" + trace + "-00f067aa0ba902b7-01", "X-Forwarded-For": "10.9.9.9, 192.0.2.7",
+		}, map[string]string{
+			"id": "from-a-proxy", "client_request_id": "mine", "trace": trace, "client": "192.0.2.7",
+			"key": Key{Secret: "second-secret"}.logName(),
+		}},
+		{map[string]string{
+			"Authorization": "Bearer second-secret", "X-Request-Id": strings.Repeat("x", 129), "X-Client-Request-Id": "a b",
+			"Traceparent": "00-" + trace, "X-Forwarded-For": "nobody",
+		}, map[string]string{"client": "127.0.0.1"}},
+		{map[string]string{"Authorization": "Bearer wrong"}, map[string]string{"status": "401", "client": "127.0.0.1"}},
+	} {
+		body, kind := form(t, wav(t))
+		r, err := http.NewRequest("POST", h.URL+transcriptions, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", kind)
+		for name, value := range tt.headers {
+			r.Header.Set(name, value)
+		}
+		a, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Body.Close()
+		text := <-lines
+		var line map[string]any
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		for name, want := range tt.want {
+			if got := fmt.Sprint(line[name]); line[name] == nil || want != "" && got != want {
+				t.Errorf("%v: %s is %s, want %s: %s", tt.headers, name, got, want, text)
+			}
+		}
+		if line["id"] != a.Header.Get(requestIDHeader) || strings.Contains(text, "secret") {
+			t.Errorf("the answer has the id %s: %s", a.Header.Get(requestIDHeader), text)
+		}
+		if tt.headers["Traceparent"] == "00-"+trace && (line["trace"] != nil || line["client_request_id"] != nil) {
+			t.Errorf("what is not valid is kept: %s", text)
 		}
 	}
 }

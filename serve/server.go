@@ -57,7 +57,7 @@ type Options struct {
 	Timeout time.Duration
 
 	// Keys returns the API keys that are valid now. Nil means that no key is needed.
-	Keys func() []string
+	Keys func() []Key
 
 	// Origins are the web origins whose pages may call the API. https://*.example.org stands for all hosts of that
 	// domain, [DesktopOrigins] for the pages of desktop programs, "*" for all. None means only the page of this server.
@@ -75,6 +75,17 @@ type Options struct {
 
 	// Log gets a line for each request, without audio or text. Nil means no log.
 	Log *slog.Logger
+}
+
+// A Key is an API key.
+type Key struct {
+	Secret string // what clients send
+	Name   string // in the log; empty means a part of the secret's hash
+}
+
+// logName returns the name of k for the log.
+func (k Key) logName() string {
+	return cmp.Or(k.Name, fmt.Sprintf("%x", sha256.Sum256([]byte(k.Secret)))[:8])
 }
 
 // A Field is a form field that sets a decoding option of its request.

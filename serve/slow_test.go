@@ -162,7 +162,7 @@ func TestRefusedFirst(t *testing.T) {
 // TestSlowStrangers: without a key, a client that sends half of a body, or does not read its answers, cannot hold a
 // connection for ever.
 func TestSlowStrangers(t *testing.T) {
-	h, s := newServer(t, Options{Keys: func() []string { return []string{"secret"} }})
+	h, s := newServer(t, Options{Keys: keys("secret")})
 	s.stall = 50 * time.Millisecond
 	dial := func(t *testing.T) net.Conn {
 		c, err := net.Dial("tcp", strings.TrimPrefix(h.URL, "http://"))
@@ -281,7 +281,7 @@ func TestClientOf(t *testing.T) {
 		if got := s.clientOf(r); tt.key == "" && got != tt.want || strings.Contains(got, "k") {
 			t.Errorf("%s, key %q, no keys: %q, want %q", tt.address, tt.key, got, tt.want)
 		}
-		s.opt.Keys = func() []string { return []string{"k"} }
+		s.opt.Keys = keys()
 		if got := s.clientOf(r); tt.key != "" && got != tt.want {
 			t.Errorf("%s, key %q: %q, want %q", tt.address, tt.key, got, tt.want)
 		}

@@ -81,8 +81,42 @@ func TestTermination(t *testing.T) {
 	}
 }
 
+// TestHangup: SIGHUP makes new keys valid, and revokes old ones, without ending the server.
+func TestHangup(t *testing.T) {
+	keys := filepath.Join(t.TempDir(), "keys")
+	write := func(key string) {
+		if err := os.WriteFile(keys, []byte(key+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("old # kitchen")
+	server, address := startServer(t, "--api-key-file", keys)
+	status := func(key string) int {
+		r, err := http.NewRequest("GET", "http://"+address+"/v1/models", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+key)
+		a, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Body.Close()
+		return a.StatusCode
+	}
+	waitUntil(t, "the first key is valid", func() bool { return status("old") == 200 })
+	write("new")
+	if err := server.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	waitUntil(t, "the new key is valid", func() bool { return status("new") == 200 })
+	if got := status("old"); got != 401 {
+		t.Errorf("the old key: %d", got)
+	}
+}
+
 // startServer runs the program and returns the address it listens on.
-func startServer(t *testing.T) (*exec.Cmd, string) {
+func startServer(t *testing.T, flags ...string) (*exec.Cmd, string) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -93,6 +127,7 @@ func startServer(t *testing.T) (*exec.Cmd, string) {
 		t.Fatal(err)
 	}
 	c := exec.Command(program, "serve", "--model", "../../model/digits/target", "--listen", "127.0.0.1:0", "--batch", "2", "--threads", "1", "--grace", "10m")
+	c.Args = append(c.Args, flags...)
 	said, err := c.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 type LogFlags struct {
 	Quiet    bool
 	level    string
+	format   string
 	Progress string // only of commands that run utterances
 }
 
@@ -31,10 +32,11 @@ func (l *LogFlags) RegisterRun(f *pflag.FlagSet) {
 	Bind(f, "progress", &l.Progress)
 }
 
-// Register adds --quiet and --log-level.
+// Register adds the flags of commands that have a log.
 func (l *LogFlags) Register(f *pflag.FlagSet) {
 	l.RegisterQuiet(f)
 	Bind(f, "log-level", &l.level)
+	Bind(f, "log-format", &l.format)
 }
 
 // chatty reports whether frequent log lines would break a progress bar.
@@ -50,8 +52,12 @@ func (l *LogFlags) Logger(e Env) *slog.Logger {
 	if l.Quiet {
 		level = slog.LevelError
 	}
-	logger := slog.New(slog.NewTextHandler(e.Err, &slog.HandlerOptions{Level: level}))
-	if e.ErrTerminal && level >= slog.LevelWarn {
+	o := &slog.HandlerOptions{Level: level}
+	logger := slog.New(slog.NewTextHandler(e.Err, o))
+	switch {
+	case l.format == "json":
+		logger = slog.New(slog.NewJSONHandler(e.Err, o))
+	case e.ErrTerminal && level >= slog.LevelWarn:
 		logger = slog.New(sentences{Handler: logger.Handler(), w: e.Err})
 	}
 	slog.SetDefault(logger)

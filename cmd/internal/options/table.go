@@ -346,8 +346,8 @@ var sections = []struct {
 			Help: "also serve the Wyoming protocol of Home Assistant on this address, such as :10300. The protocol has no keys"},
 		{Name: "api-key-file", Kind: Text, Arg: "file", Max: path, Scope: Server,
 			Brief: "accepted keys, one per line, or none",
-			Help: "file of accepted API keys, one per line; empty lines and lines that begin with # are ignored. none " +
-				"lets other machines connect without a key"},
+			Help: "file of accepted API keys, one per line, with a name for the log after a space and #; empty lines and " +
+				"lines that begin with # are ignored. none lets other machines connect without a key"},
 		{Name: "origin", Kind: Text, Arg: "origins", Max: prompt, Scope: Server,
 			Help: "origins of web pages that may call the server, separated by commas: https://example.org, " +
 				"https://*.example.org for all its hosts, desktop for desktop programs such as Obsidian, or *"},
@@ -391,6 +391,8 @@ var sections = []struct {
 		{Name: "log-level", Kind: Choice, Arg: "level", Default: "warn",
 			Choices: []string{"debug", "info", "warn", "error"}, Scope: Configurable | Server,
 			Help: "log level: debug (every decision), info, warn or error"},
+		{Name: "log-format", Kind: Choice, Arg: "format", Default: "text", Choices: []string{"text", "json"},
+			Scope: Configurable | Server, Help: "log format: text, or json, one object per line"},
 	}},
 }
 

@@ -8,7 +8,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,7 +45,7 @@ text of each is bit for bit what transcribe writes for the file alone.
 
 By default only local clients can connect. Listening on another address requires
 --api-key-file, which may be "none". On SIGTERM the server finishes the requests it has
-accepted.
+accepted. On SIGHUP it reads keys and certificates again.
 
   verity serve --model ~/whisper-small --precision int8
   curl -F file=@talk.wav http://127.0.0.1:8000/v1/audio/transcriptions
@@ -63,6 +65,7 @@ type serveCommand struct {
 	models   []string // of --model, the default first
 	closers  []func() // of models and threads, in order
 	grace    time.Duration
+	files    serve.Reloader
 	opt      serve.Options
 }
 
@@ -143,6 +146,10 @@ func bindList(f *pflag.FlagSet, name string, to *[]string) {
 
 func (s *serveCommand) run(ctx context.Context, _ []string) error {
 	logger := s.log.Logger(cli.Env{Err: s.Err})
+	s.files.Log = logger
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer s.watchHangups(stop, logger)()
 	if err := s.prepare(ctx, logger); err != nil {
 		return err
 	}
@@ -166,7 +173,7 @@ func (s *serveCommand) run(ctx context.Context, _ []string) error {
 			end()
 		}
 	}()
-	load := func() (server *serve.Server, err error) {
+	load := func(ctx context.Context) (server *serve.Server, err error) {
 		m, err := s.load(ctx, logger)
 		if err != nil {
 			return nil, err
@@ -189,7 +196,7 @@ func (s *serveCommand) run(ctx context.Context, _ []string) error {
 		}
 		return server, nil
 	}
-	secure, err := s.tls(logger)
+	secure, err := s.tls()
 	if err != nil {
 		return err
 	}
@@ -200,6 +207,30 @@ func (s *serveCommand) run(ctx context.Context, _ []string) error {
 		h.TLSConfig = secure
 		return h.ServeTLS(listener, "", "")
 	}, logger, s.grace)
+}
+
+// watchHangups reads keys and certificates again on SIGHUP. If the log is on a terminal, the terminal has gone, and the
+// server ends as on SIGTERM. The caller calls end.
+func (s *serveCommand) watchHangups(stop func(), logger *slog.Logger) (end func()) {
+	if signal.Ignored(syscall.SIGHUP) { // by nohup
+		return func() {}
+	}
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	go func() {
+		for range hangups {
+			if s.ErrTerminal {
+				stop()
+				return
+			}
+			s.files.Reload()
+			logger.Info("keys and certificates have been read again")
+		}
+	}()
+	return func() {
+		signal.Stop(hangups)
+		close(hangups)
+	}
 }
 
 // load loads the default model, describes the others, and completes the server's options.
@@ -280,11 +311,11 @@ func (s *serveCommand) source(ctx context.Context, name string) (serve.Source, e
 }
 
 // tls returns the configuration of TLS, or nil without a certificate.
-func (s *serveCommand) tls(logger *slog.Logger) (*tls.Config, error) {
+func (s *serveCommand) tls() (*tls.Config, error) {
 	if s.cert == "" {
 		return nil, nil
 	}
-	c, err := serve.TLS(s.cert, s.key, logger)
+	c, err := s.files.TLS(s.cert, s.key)
 	if err != nil {
 		return nil, fmt.Errorf("--tls-cert: %w", err)
 	}
@@ -328,7 +359,7 @@ func (s *serveCommand) prepare(ctx context.Context, logger *slog.Logger) error {
 		return cli.Usagef("--listen %s: want host:port, as 127.0.0.1:8000", s.address)
 	}
 	if s.keyFile != "" && s.keyFile != "none" {
-		s.opt.Keys, err = serve.Keys(s.keyFile, func() ([]string, error) { return readKeys(ctx, s.keyFile) }, logger)
+		s.opt.Keys, err = s.files.Keys(s.keyFile, func() ([]serve.Key, error) { return readKeys(ctx, s.keyFile) })
 		if err != nil {
 			return err
 		}
@@ -361,9 +392,10 @@ func loopback(host string) bool {
 // maxKeyFile is how many bytes a file of keys may have.
 const maxKeyFile = 1 << 20
 
-// readKeys returns the lines of a file that are not empty and do not begin with #.
-func readKeys(ctx context.Context, name string) (keys []string, err error) {
-	fail := func(err error) ([]string, error) {
+// readKeys returns the keys of a file: lines that are not empty and do not begin with #. After a space and #, a line may
+// have a name of the key for the log.
+func readKeys(ctx context.Context, name string) (keys []serve.Key, err error) {
+	fail := func(err error) ([]serve.Key, error) {
 		return nil, fmt.Errorf("--api-key-file %s: %w", name, err)
 	}
 	raw, err := input.Read(ctx, name, maxKeyFile)
@@ -374,18 +406,20 @@ func readKeys(ctx context.Context, name string) (keys []string, err error) {
 	n := 0
 	for line := range strings.Lines(text) {
 		n++
-		key := strings.TrimSpace(line)
-		switch {
-		case key == "" || key[0] == '#':
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
 			continue
-		case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
+		}
+		secret, label, _ := strings.Cut(strings.ReplaceAll(line, "\t", " "), " #")
+		key := serve.Key{Secret: strings.TrimSpace(secret), Name: strings.TrimSpace(label)}
+		if strings.ContainsFunc(key.Secret, func(r rune) bool { return r <= ' ' || r > '~' }) {
 			// The key itself stays out of messages, which are in logs.
 			return fail(fmt.Errorf("line %d: a key has a space, or a character that a header cannot hold; want one key a line", n))
 		}
 		keys = append(keys, key)
 	}
 	if len(keys) == 0 {
-		return fail(errors.New("there is no key in it: want one a line"))
+		return fail(serve.ErrNoKeys)
 	}
 	return keys, nil
 }

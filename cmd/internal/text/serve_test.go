@@ -61,6 +61,7 @@ func TestKeyFile(t *testing.T) {
 		{"a number sign inside", "one#1\n", []string{"one#1"}, ""},
 		{"empty", "", nil, "there is no key in it: want one a line"},
 		{"comments alone", "# one\n\n", nil, "there is no key in it: want one a line"},
+		{"names", "one # of the kitchen\ntwo\t#Ann\nthree #\n", []string{"one", "two", "three"}, ""},
 		{"two in a line", "# keys\none\nsecret two\n", nil, "line 3: a key has a space"},
 		{"beyond ASCII", "geheim-schlüssel\n", nil, "line 1: a key has a space, or a character that a header cannot hold"},
 	} {
@@ -69,7 +70,14 @@ func TestKeyFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		keys, err := readKeys(t.Context(), file)
-		if tt.problem == "" && (err != nil || !slices.Equal(keys, tt.want)) {
+		var secrets []string
+		for _, k := range keys {
+			secrets = append(secrets, k.Secret)
+		}
+		if tt.name == "names" && (keys[0].Name != "of the kitchen" || keys[1].Name != "Ann" || keys[2].Name != "") {
+			t.Errorf("the names are %+v", keys)
+		}
+		if tt.problem == "" && (err != nil || !slices.Equal(secrets, tt.want)) {
 			t.Errorf("%s: %q, %v, want %q", tt.name, keys, err, tt.want)
 		}
 		if tt.problem != "" && (err == nil || !strings.Contains(err.Error(), "--api-key-file "+file+": "+tt.problem)) {
