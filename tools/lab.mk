@@ -179,10 +179,10 @@ live: ## live text at the pace of speech: word error rate and delay of words
 
 ## The server with real clients
 
-# Needs chromium, and npm for axe-core. Look at the pictures.
+# Needs chromium, and npm for axe-core. Look at the pictures. PART=text drives one part of tools/page/page.mjs.
 PAGE := bin/page
 page: build ## the server page and reports in Chromium, with axe-core; pictures in bin/page
-	tools/page/run.sh $(abspath $(BIN)) $(or $(MODEL),base) model/base/jfk.flac $(abspath $(PAGE))
+	tools/page/run.sh $(abspath $(BIN)) $(or $(MODEL),base) model/base/jfk.flac $(abspath $(PAGE)) $(PART)
 
 # A module of its own, so that the program does not depend on it.
 clients-go: ## OpenAI's Go client against the server: formats, streaming, live sound, errors

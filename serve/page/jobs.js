@@ -12,7 +12,8 @@ const saveEach = 2000; // ms between two writes of a text that is still coming
 const nearlyFull = 0.8; // of the browser's room
 
 let working = null, live = null, id = Date.now(), turn = 0;
-let on = null; // changed(job), text(job, first changed paragraph), tentative(job, text), began(job), room(sentence), failed(failure)
+let on = null; // changed(job), text(job, first changed paragraph; none: another text), tentative(job, text), level(job, 0 … 1),
+// began(job), room(sentence), failed(failure)
 
 export function connect(handlers) {
   on = handlers;
@@ -124,10 +125,10 @@ export async function open(job) {
   await sound(job);
 }
 
-export async function findPeaks(job) {
-  if (job.peaks || !job.file || job.state === "live" || job.peaking) return;
+export async function findPeaks(job, duration) {
+  if (job.peaks || job.peaking) return;
   job.peaking = true; // also stays after a failure, until the page is opened again
-  const peaks = await peaksOf(job.file, job.duration).catch(() => null);
+  const peaks = await peaksOf(job.file, duration).catch(() => null);
   if (!peaks) return;
   job.peaks = peaks;
   save(job);
@@ -141,7 +142,7 @@ async function next() {
   working = job;
   Object.assign(job, {state: "working", paragraphs: [], progress: null, before: null, uploading: true, abort: new AbortController(), began: performance.now()});
   on.changed(job);
-  on.text(job, 0);
+  on.text(job);
   try {
     if (!await sound(job)) throw new Failure("The sound of this recording is no longer here. Choose the file again.", "file");
     await transcribe(job.file, job.file.name || job.name, {...job.options, key: settings.key()}, job.abort.signal, e => event(job, e));
@@ -169,14 +170,14 @@ function finished(job) {
     Object.assign(job, former);
     save(job);
     on.changed(job);
-    on.text(job, 0);
+    on.text(job);
   }});
 }
 
 function restore(job, stopped) {
   const why = job.error;
   Object.assign(job, job.former);
-  on.text(job, 0);
+  on.text(job);
   if (!stopped) announce(why + " The text from before is back.", {bad: true});
 }
 

@@ -50,7 +50,7 @@ function row(job, on) {
   bar.max = 1;
   li.append(bar);
   return {li, show: chosen => {
-    title.textContent = job.name;
+    title.textContent = name.title = job.name;
     line.textContent = state(job);
     line.classList.toggle("bad", job.state === "failed");
     li.className = job.state + (job === chosen ? " chosen" : "");

@@ -49,7 +49,7 @@ function remove(some, message) {
   ($("jobs").querySelector(".chosen .name") || $("choose0")).focus({preventScroll: true});
 }
 
-const leave = () => { if (narrow.matches && document.body.dataset.view === "text") history.back(); else view("list"); };
+const leave = () => { if (history.state && history.state.view === "text") history.back(); else view("list"); };
 
 function addFiles(files) {
   if (!files.length) return;
@@ -144,7 +144,7 @@ jobs.connect({
   },
   text: (job, from) => {
     if (job !== pane.job()) return;
-    if (from === 0 && text.paragraphs() !== job.paragraphs || !job.paragraphs.length) text.show(job); else text.add(job, from);
+    if (from === undefined) text.show(job); else text.add(job, from);
     if (job.paragraphs.length && job.state !== "live") player.refresh();
   },
   tentative: text.tentative,
@@ -169,12 +169,13 @@ function button(time) {
 text.connect({play: player.playFrom, speaker: rename});
 pane.connect({choose: () => $("file").click(), record, changed: refresh});
 edit.connect((job, undo) => {
+  delete job.matches;
   jobs.save(job, true);
   pane.update(job);
   player.refresh();
   if (undo) announce(undo.message, {undo: undo.undo});
 });
-player.connect();
+player.connect(jobs.findPeaks);
 const stored = settings.connect(() => {
   $("text").classList.toggle("sure", !$("doubts").checked);
   $("text").classList.toggle("marked", $("mark").checked);

@@ -55,8 +55,7 @@ export function update(changed) {
   $("state").firstElementChild.textContent = s.state === "queued" ? "This file is waiting." : state(s);
   $("stop").hidden = s.state === "elsewhere";
   showProblem(s, some);
-  player.load(s, busy(s) && s.state !== "working" ? null : s.file || null);
-  if (s.file && !busy(s)) jobs.findPeaks(s);
+  player.load(s, s.state === "live" || s.state === "elsewhere" ? null : s.file || null);
 }
 
 function showFacts(s, some) {

@@ -47,6 +47,8 @@ function breaks(open, w) {
   return sentenceEnd.test(open.text) && (gap >= pause || open.words.length >= enough);
 }
 
+const known = speaker => speaker === "" || speaker === null ? undefined : speaker;
+
 // locate returns the words of a segment with the text before each, and, as rest, the text after the last. Words without
 // times share the time of the segment.
 function locate(s) {
@@ -55,11 +57,11 @@ function locate(s) {
   for (const w of s.words || []) {
     const place = w.word ? s.text.indexOf(w.word, at) : -1;
     if (place < 0) continue;
-    found.push({from: place, to: at = place + w.word.length, start: w.start, end: w.end, speaker: w.speaker ?? s.speaker});
+    found.push({from: place, to: at = place + w.word.length, start: w.start, end: w.end, speaker: known(w.speaker) ?? known(s.speaker)});
   }
   if (!found.length) {
     const time = offset => s.start + (s.end - s.start) * offset / s.text.length;
-    for (const t of tokensOf(s.text)) found.push({from: t.at, to: t.at + t.length, start: time(t.at), end: time(t.at + t.length), speaker: s.speaker});
+    for (const t of tokensOf(s.text)) found.push({from: t.at, to: t.at + t.length, start: time(t.at), end: time(t.at + t.length), speaker: known(s.speaker)});
   }
   const sure = probabilities(s.logprobs), drafted = draftedRanges(s.pieces);
   at = 0;

@@ -110,7 +110,8 @@ export function faster(by) {
   $("speed").onchange();
 }
 
-export function connect() {
+// connect adds the handlers. ready is called with a recording and its length once its sound can be played.
+export function connect(ready) {
   wave = new Wave($("wave"), seek);
   const state = () => {
     $("play").setAttribute("aria-label", audio.paused ? "Play" : "Pause");
@@ -127,6 +128,7 @@ export function connect() {
       audio.addEventListener("durationchange", () => { audio.currentTime = 0; refresh(); }, {once: true});
     }
     refresh();
+    if (length()) ready(job, length());
   };
   $("play").onclick = toggle;
   $("earlier").onclick = () => skip(-5);

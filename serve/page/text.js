@@ -46,7 +46,7 @@ export function add(job, from) {
 export function tentative(job, text) {
   if (job !== shown) return;
   const end = stuck && atEnd();
-  $("tentative").textContent = text;
+  $("tentative").textContent = text.trim();
   if (end) toEnd();
 }
 

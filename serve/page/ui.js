@@ -4,20 +4,32 @@ const $ = id => document.getElementById(id);
 let timer = 0, undone = null;
 
 // announce shows a message for some seconds. An error stays until the next message. With undo, a function, the message
-// has a button for ten seconds; after that, final is called.
+// has a button and stays for ten seconds, after which final is called.
 export function announce(message, {bad, undo, final} = {}) {
-  finish();
+  if (undone && !undo && !bad) return;
+  if (undo) finish();
+  if (!undone) {
+    clearTimeout(timer);
+    timer = message && !bad ? setTimeout(close, undo ? 10000 : 6000) : 0;
+  }
+  if (undo) undone = {undo, final};
+  show(message, bad);
+}
+
+function show(message, bad) {
   $("status").textContent = message;
   $("toast").classList.toggle("bad", !!bad);
   $("toast").classList.toggle("shown", !!message);
-  $("undo").hidden = !undo;
-  undone = undo ? {undo, final} : null;
-  if (message && !bad) timer = setTimeout(() => announce(""), undo ? 10000 : 6000);
+  $("undo").hidden = !undone;
+}
+
+function close() {
+  finish();
+  show("");
 }
 
 // finish makes final what could be undone until now.
 export function finish() {
-  clearTimeout(timer);
   const past = undone;
   undone = null;
   if (past && past.final) past.final();
@@ -26,8 +38,9 @@ export function finish() {
 $("undo").onclick = () => {
   const past = undone;
   undone = null;
+  clearTimeout(timer);
   past.undo();
-  announce("");
+  show("");
 };
 
 export const failed = () => $("toast").classList.contains("bad");

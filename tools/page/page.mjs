@@ -35,13 +35,14 @@ const browser = await chromium.launch({executablePath: browserPath, args: [
   "--autoplay-policy=no-user-gesture-required"]});
 const foreign = [], errors = [];
 
-async function open(options) {
+async function open(options, path = "") {
   const context = await browser.newContext({viewport: {width: 1440, height: 900}, permissions: ["microphone", "clipboard-read", "clipboard-write"], acceptDownloads: true, ...options});
   const page = await context.newPage();
   page.on("request", r => { if (!r.url().startsWith(url) && !/^(blob|data):/.test(r.url())) foreign.push(r.url()); });
   page.on("pageerror", e => errors.push(String(e)));
   page.on("console", m => { if (m.type() === "error" && !/status of|ERR_CONNECTION/.test(m.text()) && !(page.looked && /inline style/.test(m.text()))) errors.push(m.text()); });
-  await page.goto(url);
+  await page.goto(url + path);
+  if (path) return page;
   await page.waitForFunction(() => document.getElementById("model").textContent.includes("·") || document.getElementById("status").textContent);
   return page;
 }
@@ -76,7 +77,7 @@ async function forgetAll(page) {
 
 const widths = [[390, 844], [820, 1100], [1440, 900]];
 
-// looks takes pictures in all widths and both themes, and has axe-core look.
+// looks takes pictures in all widths, and has axe-core look.
 async function looks(page, name, themes = ["light"]) {
   page.looked = true; // axe-core and pictures try styles that the page's policy forbids
   for (const [width, height] of widths) for (const colorScheme of themes) {
@@ -316,6 +317,38 @@ const parts = {
     await page.context().close();
   },
 
+  async store() {
+    // What an older version of the page kept, and a browser that is nearly full.
+    const page = await open({}, "healthz");
+    await page.evaluate(sound => new Promise((yes, no) => {
+      const r = indexedDB.open("verity", 1);
+      r.onupgradeneeded = () => r.result.createObjectStore("jobs", {keyPath: "id"});
+      r.onerror = no;
+      r.onsuccess = () => {
+        const t = r.result.transaction("jobs", "readwrite");
+        t.objectStore("jobs").put({id: 1700000000000, name: "Old.wav", language: "english", duration: 4, task: "transcriptions", file: new Blob([new Uint8Array(sound)], {type: "audio/wav"}),
+          segments: [{start: 0, end: 2, text: " Kept from before.", words: [{word: "Kept", start: 0, end: 1}, {word: "from", start: 1, end: 1.5}, {word: "before.", start: 1.5, end: 2}]}, {start: 2, end: 4, text: " Edited, so without words."}]});
+        t.oncomplete = () => { r.result.close(); yes(); };
+      };
+    }), [...readFileSync(speech)]);
+    await page.addInitScript(() => { navigator.storage.estimate = async () => ({usage: 900e6, quota: 1e9}); });
+    await page.goto(url);
+    await page.waitForSelector("#jobs li");
+    await page.waitForFunction(() => document.querySelector("#text p") && document.getElementById("player").readyState > 0);
+    check("recordings of an older version are kept", await words(page) === "Kept from before. Edited, so without words.", await words(page));
+    check("a browser that is nearly full says so", /90 % full/.test(await page.textContent("#room")), await page.textContent("#room"));
+    await page.addInitScript(() => { navigator.storage.estimate = async () => ({usage: 999e6, quota: 1e9}); });
+    await page.reload();
+    await page.waitForSelector("#jobs li");
+    await looks(page, "full");
+    await page.setInputFiles("#file", {name: "big.wav", mimeType: "audio/wav", buffer: Buffer.concat([readFileSync(speech), Buffer.alloc(50e6)])});
+    await said(page, "no room in this browser for the sound");
+    check("a sound that does not fit is named", /big\.wav.*Its text is kept/.test(await status(page)), await status(page));
+    await page.getByRole("button", {name: "Stop big.wav"}).click();
+    await idle(page);
+    await page.context().close();
+  },
+
   async long() {
     const page = await open();
     await seed(page, [{name: "Three hours", sentences: 2640, speakers: false, sound: 0}, ...Array.from({length: 30}, (_, i) => ({name: "Old meeting " + i, sentences: 3, sound: 0}))]);
@@ -401,6 +434,10 @@ const parts = {
 
   async live() {
     const page = await open();
+    await page.evaluate(() => {
+      const request = navigator.wakeLock.request.bind(navigator.wakeLock);
+      navigator.wakeLock.request = async kind => { const lock = await request(kind); window.awake = lock; return lock; };
+    });
     await page.setViewportSize({width: 390, height: 640});
     await page.click("#record0");
     await page.waitForFunction(() => /^Stop 0:0[3-9]/.test(document.getElementById("recordText").textContent), null, {timeout: 60000});
@@ -410,9 +447,11 @@ const parts = {
     await page.waitForTimeout(4500); // more than two seconds after the text, and five of sound
     const kept = await page.evaluate(async () => { const s = await import("./page/store.js"), [job] = await s.all(); return {words: (await s.text(job.id)).length, sound: (await s.sound(job) || {size: 0}).size, state: job.state}; });
     check("text and sound are stored while they come", kept.words > 0 && kept.sound > 1000 && kept.state === "live", kept);
+    check("the screen stays awake", await page.evaluate(() => window.awake && !window.awake.released), "");
     await page.setViewportSize({width: 390, height: 640});
     await page.click("#stopLive");
     await said(page, "Done.");
+    check("until the end", await page.evaluate(() => window.awake.released), "");
     await page.waitForFunction(() => { const d = document.getElementById("player").duration; return d > 3 && d < 1000; });
     check("the recording can be played", true);
     await page.setViewportSize({width: 1440, height: 900});

@@ -1,8 +1,9 @@
 #!/bin/sh
-# Drives the server's page and reports in Chromium: run.sh PROGRAM MODEL SPEECH PICTURES. Skipped
-# with a line where a program is missing.
+# Drives the server's page and reports in Chromium: run.sh PROGRAM MODEL SPEECH PICTURES [PART…], a part of
+# page.mjs. Skipped with a line where a program is missing.
 set -eu
 program=$1 model=$2 speech=$3 pictures=$4
+shift 4
 skip() { echo "*** SKIPPED: the pages in Chromium: $1 ***"; exit 0; }
 browser=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}
 [ -n "$browser" ] || skip "no Chromium is installed"
@@ -15,5 +16,5 @@ digits=$PWD/model/digits
 ffmpeg -v error -y -i "$speech" -af adelay=500,apad=pad_dur=2 -ar 48000 -ac 1 "$pictures/speech.wav"
 ffmpeg -v error -y -stream_loop 24 -i "$pictures/speech.wav" -c copy "$pictures/long.wav"
 cd "$pictures"
-node report.mjs "$browser" "$program" "$digits" "$pictures"
-exec node page.mjs "$browser" "$program" "$model" "$pictures/speech.wav" "$pictures"
+[ $# -gt 0 ] || node report.mjs "$browser" "$program" "$digits" "$pictures"
+exec node page.mjs "$browser" "$program" "$model" "$pictures/speech.wav" "$pictures" "$@"

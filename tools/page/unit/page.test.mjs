@@ -197,3 +197,10 @@ test("a DOCX file is a ZIP archive that others read", async t => {
     rmSync(folder, {recursive: true});
   }
 });
+
+test("an empty speaker is none", () => {
+  const list = [];
+  append(list, {text: "One", start: 0, end: 1, speaker: "", words: [{word: "One", start: 0, end: 1, speaker: ""}]});
+  append(list, {text: " two", start: 1, end: 2});
+  assert.deepEqual(list.map(p => [p.text, p.speaker]), [["One two", undefined]]);
+});
