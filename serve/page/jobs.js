@@ -109,6 +109,7 @@ async function storeSounds(added) {
     if (room && room.used + job.file.size > 0.95 * room.limit) {
       announce(`There is no room in this browser for the sound of “${job.name}” (${size(job.file.size)}). Its text is kept.`, {bad: true});
     } else if (await store.addSound(job, 0, job.file)) job.sound = job.file.size;
+    job.note = job.sound ? "" : "its sound is not kept";
     if (job.gone) store.remove([job.id]); // meanwhile
     else save(job);
     on.changed(job);

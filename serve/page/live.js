@@ -134,14 +134,17 @@ export class Live {
   // record compresses the sound and stores it piece by piece.
   record() {
     const kind = window.MediaRecorder && ["audio/webm;codecs=opus", "audio/mp4", "audio/ogg;codecs=opus"].find(k => MediaRecorder.isTypeSupported(k));
-    if (!kind) return this.on.unstored("This browser cannot store sound. The text is kept.");
+    if (!kind) {
+      this.job.note = "its sound is not kept";
+      return this.on.unstored("This browser cannot record sound as a file. The text is kept.");
+    }
     this.job.kind = kind.split(";")[0];
     this.recorder = new MediaRecorder(this.stream, {mimeType: kind, audioBitsPerSecond: bitRate});
     this.recorder.ondataavailable = async e => {
       if (!e.data.size) return;
       const n = this.pieces.push(e.data) - 1;
       this.job.sound = (this.job.sound || 0) + e.data.size;
-      await store.addSound(this.job, n, e.data);
+      if (!await store.addSound(this.job, n, e.data)) this.job.note = "its sound is not kept";
     };
     this.recorded = new Promise(done => { this.recorder.onstop = done; });
     this.recorder.start(storedEach);

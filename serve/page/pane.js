@@ -60,7 +60,7 @@ export function update(changed) {
 
 function showFacts(s, some) {
   const words = some && s.state !== "live" ? wordCount(s.paragraphs) : 0;
-  const facts = [day(s.created), s.duration && short(s.duration), words && words.toLocaleString() + (words === 1 ? " word" : " words"), s.lost && s.lost.replace(/^, /, ""), s.task === "translations" && "translated"];
+  const facts = [day(s.created), s.duration && short(s.duration), words && words.toLocaleString() + (words === 1 ? " word" : " words"), s.lost && s.lost.replace(/^, /, ""), s.note, s.task === "translations" && "translated"];
   $("facts").textContent = facts.filter(x => x).join(" · ");
   const known = settings.languages(), again = $("again"), now = languageName(s.language || "");
   again.hidden = busy(s) || !s.file || known.length < 2 || !some && s.state !== "done";
