@@ -140,6 +140,9 @@ func (a *answer) finish(tr *transcript.Transcript) error {
 		if tr.Damaged != nil {
 			all["damaged"] = tr.Damaged
 		}
+		if tr.Gaps != nil {
+			all["gaps"] = tr.Gaps
+		}
 		if a.probs != nil {
 			all["logprobs"] = a.probs
 		}
@@ -175,7 +178,7 @@ func (a *answer) finish(tr *transcript.Transcript) error {
 			LogProbs  []logProb      `json:"logprobs,omitzero"`
 			Usage     any            `json:"usage"`
 			soundLoss
-		}{text, languages, a.probs, used, soundLoss{tr.Truncated, tr.Damaged}})
+		}{text, languages, a.probs, used, soundLoss{tr.Truncated, tr.Damaged, tr.Gaps}})
 	}
 	return nil
 }
@@ -270,10 +273,11 @@ type verboseTranscript struct {
 	soundLoss
 }
 
-// A soundLoss says which sound is missing. OpenAI has no such fields.
+// A soundLoss says which sound is missing, and which speech has no words. OpenAI has no such fields.
 type soundLoss struct {
 	Truncated bool             `json:"truncated,omitempty"` // it ends before its header says
 	Damaged   []transcript.Gap `json:"damaged,omitempty"`   // where it is damaged or lost
+	Gaps      []transcript.Gap `json:"gaps,omitempty"`      // where speech has no words
 }
 
 // A word is OpenAI's TranscriptionWord.
@@ -285,7 +289,7 @@ type word struct {
 
 func (a *answer) verbose(tr *transcript.Transcript, text string) verboseTranscript {
 	v := verboseTranscript{Task: a.q.decoding.Task, Language: languageName(tr.Language), Duration: tr.Duration, Text: text}
-	v.Usage, v.soundLoss = durationUsage(tr.Duration), soundLoss{tr.Truncated, tr.Damaged}
+	v.Usage, v.soundLoss = durationUsage(tr.Duration), soundLoss{tr.Truncated, tr.Damaged, tr.Gaps}
 	if v.Task == transcribe.Translate {
 		v.Language = "english"
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"strings"
@@ -111,12 +112,19 @@ func (s *Server) transcribe(
 	}
 	s.metrics.addTranscript(q.model.Name, tr)
 	addLogFields(r, "audio_seconds", tr.Duration, "language", tr.Language, "tokens", tr.Stats.Tokens)
-	warnings := strings.Join(clip.Warnings(), "; ")
+	found := clip.Warnings()
+	for _, g := range tr.Gaps {
+		found = append(found, fmt.Sprintf("speech from %.1f to %.1f s has no words", g.Start, g.End))
+	}
+	warnings := strings.Join(found[:min(len(found), maxWarnings)], "; ")
 	if warnings != "" && !q.stream { // text and subtitles have no other place for them
 		w.Header().Set(warningHeader, ascii(warnings))
 	}
 	return out.finish(tr)
 }
+
+// maxWarnings is how many warnings a header holds.
+const maxWarnings = 20
 
 // bytesPerSecond is a guess for files that do not contain their duration.
 const bytesPerSecond = 8000

@@ -347,6 +347,7 @@ def strip(value):
 
 def verity(options, model, flags, files, out):
     command = [options.verity, "transcribe", "--quiet", "--model", str(model), "--precision", "f32", "--assistant", "none", "--pad", "mel",
+               "--strategy", "upstream",
                "--temperature-increment-on-fallback", "none", "--threads", str(options.threads), "-f", "json", "-o", str(out), *flags]
     subprocess.run(command + [str(f) for f in files], check=True)
     return {f: json.loads((out / (f.stem + ".json")).read_text()) for f in files}

@@ -10,7 +10,7 @@ QUICKLY := $(foreach of,github.com/apache/beam github.com/aws cloud.google.com g
 
 
 .PHONY: vet-all static vulnerabilities licences purego arm64 arm64-short fuzz-short dist wheel reproducible verity-beam cluster-test cluster \
-	benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr drafts grid page load throughput live clients clients-go help-lab
+	benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr drafts grid page load throughput live accuracy clients clients-go help-lab
 
 help-lab: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' tools/lab.mk | expand -t 16
@@ -201,6 +201,12 @@ clients: build clients-go ## the same with OpenAI's Python client and the progra
 	$(CLIENTS)/bin/python tools/clients/openai_python.py $(BIN) model/digits/target $(SOUND)
 	$(CLIENTS)/bin/python tools/clients/wyoming_python.py $(BIN) model/digits/target $(SOUND)
 	tools/clients/examples.sh $(BIN) $(CLIENTS)/bin/python
+
+ACCURACY := bin/accuracy
+SYSTEMS  := inside=$(BIN)
+accuracy: build ## words on hard sound, as Markdown: SYSTEMS='base=$(BIN) -m DIR' (docs/ACCURACY.md)
+	go run ./tools/accuracy -build $(ACCURACY)
+	go run ./tools/accuracy -systems "$(SYSTEMS)" $(ACCURACY)
 
 bench-peers: build ## time faster-whisper, whisper.cpp and others: PEERS="--dataset DIR …" (tools/bench-peers.py)
 	$(PYTHON) tools/bench-peers.py --verity $(BIN) $(PEERS)

@@ -89,7 +89,7 @@ func TestUpstreamLadder(t *testing.T) {
 		"self":   load(assistant.Self(target, assistant.LoadOptions{Pool: pool, Precision: precision.Of(precision.Int8)})),
 		"lookup": &assistant.NGram{EOT: m.Tokenizer.EOT, Shortest: 1},
 	}
-	o := Options{Language: "en", Temperatures: []float64{0, 0.4, 1}, Seed: 5, MinLogProb: -1e-3, MaxCompressionRatio: math.Inf(1), MaxNoSpeech: math.Inf(1)}
+	o := Options{Language: "en", Strategy: Upstream, Temperatures: []float64{0, 0.4, 1}, Seed: 5, MinLogProb: -1e-3, MaxCompressionRatio: math.Inf(1), MaxNoSpeech: math.Inf(1)}
 	clip := audio.FromSamples("sound", sound(50000))
 	want := transcribeClip(t, m, o, clip)
 	if want.Stats.Attempts != 3*want.Stats.Windows || len(want.Segments) == 0 || want.Segments[0].Temperature != 1 {

@@ -1,12 +1,14 @@
 package transcribe
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"hash"
 	"math"
+	"slices"
 	"time"
 
 	"verity/decoder"
@@ -28,31 +30,79 @@ type attempt struct {
 	logProb     float64 // mean of all tokens and end-of-text
 	compression float64
 	noSpeech    float64
+	failed      bool // every temperature was refused
+	looped      bool // an attempt before it was repetitive
 }
 
 // decodeWithFallback decodes the window at the cursor at rising temperatures until the gates accept it. If
-// none do, the last attempt stands, as in upstream.
-func (r *transcription) decodeWithFallback(ctx context.Context, w encodedWindow) (a attempt, err error) {
+// none do, upstream keeps the last attempt; otherwise the best one stands.
+func (r *transcription) decodeWithFallback(ctx context.Context, w encodedWindow) (attempt, error) {
 	o, h := r.sessionOptions(), r.draftSources()
+	var tried []attempt
 	for i, temperature := range r.t.opt.Temperatures {
-		began := time.Now()
 		o.Sampling.Temperature, o.Sampling.Attempt = float32(temperature), i
 		o.Search = r.t.searchOptions(temperature)
-		d, err := w.decode(ctx, o, h, r.reportDecoding)
+		a, err := r.decodeOnce(ctx, w, o, &h, temperature)
 		if err != nil {
 			return a, err
 		}
-		h.withoutAssistant = h.withoutAssistant || d.ProposerErr != nil
-		a = newAttempt(r.t.model.Tokenizer, d, temperature)
-		refused := r.t.opt.mustRetry(a)
-		r.recordAttempt(a, time.Since(began))
-		r.log.Debug("decoded", "seek", r.cursor.seek, "temperature", temperature,
-			"tokens", len(a.tokens), "avg_logprob", a.logProb,
-			"compression_ratio", a.compression, "no_speech_prob", a.noSpeech, "refused", refused)
-		if !refused {
-			break
+		tried = append(tried, a)
+		if i == 0 && r.t.opt.isDoubtful(a) {
+			o.Search.Beams = doubtBeams
+			b, err := r.decodeOnce(ctx, w, o, &h, temperature)
+			if err != nil {
+				return a, err
+			}
+			tried = append(tried, b)
+			a = r.t.opt.best(tried)
+		}
+		if !r.t.opt.mustRetry(a) {
+			a.looped = r.t.opt.Strategy != Upstream && slices.ContainsFunc(tried, r.t.opt.repetitive)
+			return a, nil
 		}
 	}
+	if r.t.opt.Strategy == Upstream {
+		return tried[len(tried)-1], nil
+	}
+	a := r.t.opt.best(tried)
+	a.failed = true
+	a.looped = slices.ContainsFunc(tried, r.t.opt.repetitive)
+	return a, nil
+}
+
+// decodeUncopied decodes the window at the cursor. If its text repeats the previous text, it is decoded again
+// without that, and the likelier stands.
+func (r *transcription) decodeUncopied(ctx context.Context, w encodedWindow) (attempt, error) {
+	a, err := r.decodeWithFallback(ctx, w)
+	if err != nil || !r.t.opt.decodesAgain() {
+		return a, err
+	}
+	previous := r.history.forPrompt(r.t.promptRoom(), r.t.opt.CarryInitialPrompt)
+	if !isCopied(r.t.model.Tokenizer, previous, a.tokens) {
+		return a, nil
+	}
+	r.log.Debug("the window repeats the text before it: it is decoded without that", "seek", r.cursor.seek)
+	r.withoutPrevious = true
+	b, err := r.decodeWithFallback(ctx, w)
+	r.withoutPrevious = false
+	return r.t.opt.best([]attempt{a, b}), err
+}
+
+// decodeOnce decodes the window at the cursor once, and records the attempt.
+func (r *transcription) decodeOnce(
+	ctx context.Context, w encodedWindow, o decoder.SessionOptions, h *draftSources, temperature float64,
+) (attempt, error) {
+	began := time.Now()
+	d, err := w.decode(ctx, o, *h, r.reportDecoding)
+	if err != nil {
+		return attempt{}, err
+	}
+	h.withoutAssistant = h.withoutAssistant || d.ProposerErr != nil
+	a := newAttempt(r.t.model.Tokenizer, d, temperature)
+	r.recordAttempt(a, time.Since(began))
+	r.log.Debug("decoded", "seek", r.cursor.seek, "temperature", temperature, "sequences", o.Search.Size(),
+		"tokens", len(a.tokens), "avg_logprob", a.logProb, "compression_ratio", a.compression,
+		"no_speech_prob", a.noSpeech, "refused", r.t.opt.mustRetry(a))
 	return a, nil
 }
 
@@ -148,6 +198,39 @@ func (o *Options) mustRetry(a attempt) bool {
 		return false
 	}
 	return o.repetitive(a) || o.unlikely(a)
+}
+
+// A window whose first attempt is less likely than doubtLogProb, or repetitive, is decoded a second time
+// with doubtBeams sequences; docs/ACCURACY.md has the measurements.
+const (
+	doubtLogProb = -0.5
+	doubtBeams   = 5
+)
+
+// isDoubtful reports whether a search in several sequences may find better words than a, the first attempt.
+func (o *Options) isDoubtful(a attempt) bool {
+	one := a.temperature == 0 && o.BeamSize <= 1
+	speech := !o.speechless(a) || !o.unlikely(a)
+	return o.decodesAgain() && one && speech && (o.repetitive(a) || a.logProb < doubtLogProb && !math.IsInf(o.MinLogProb, -1))
+}
+
+// best returns the likeliest of the attempts that are not repetitive. If all are, it is the one that repeats
+// least.
+//
+// Source: SYSTRAN/faster-whisper@1.2.1 faster_whisper/transcribe.py, generate_with_fallback. It keeps the
+// likeliest if all are repetitive.
+func (o *Options) best(tried []attempt) attempt {
+	return slices.MaxFunc(tried, func(a, b attempt) int {
+		switch x, y := o.repetitive(a), o.repetitive(b); {
+		case x && y:
+			return cmp.Compare(b.compression, a.compression)
+		case x:
+			return -1
+		case y:
+			return 1
+		}
+		return cmp.Compare(a.logProb, b.logProb)
+	})
 }
 
 // silent reports whether to skip the window: its no-speech probability is high and its mean log-probability

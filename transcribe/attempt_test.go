@@ -87,6 +87,7 @@ func TestGates(t *testing.T) {
 			s := scripted{tok: tok, decodeAt: func(_, _ int, o decoder.SessionOptions) decodedWindow {
 				return said(tok, 0, tt.text, 100, tt.logProb, tt.noSpeech)
 			}}
+			tt.opt.Strategy = Upstream
 			got := read(t, s, 3000, 3000, tt.opt)
 			if got.Stats.Attempts != tt.attempts || got.Stats.Silent != tt.silent {
 				t.Errorf("%d attempts, %d silent; want %d, %d (%s)", got.Stats.Attempts, got.Stats.Silent, tt.attempts, tt.silent, tt.why)
@@ -114,7 +115,7 @@ func TestFallback(t *testing.T) {
 			}
 			return said(tok, 0, " Hello.", 100, -1.5, 0)
 		}}
-		got := read(t, s, 3000, 3000, Options{Seed: 5})
+		got := read(t, s, 3000, 3000, Options{Seed: 5, Strategy: Upstream})
 		if got.Segments[0].Temperature != tt.want {
 			t.Errorf("passes from %v on: temperature %v, want %v", tt.passes, got.Segments[0].Temperature, tt.want)
 		}

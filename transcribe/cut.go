@@ -95,14 +95,17 @@ func frameCount(seconds float64) int { return int(math.RoundToEven(seconds * aud
 type frameSpan struct{ start, end int }
 
 // frameSpans turns spans in seconds into frames of a clip that has total of them.
-// Spans end with the clip at the latest. Upstream does not limit them and then loops for ever.
-func frameSpans(spans []Span, total int) []frameSpan {
-	at := func(seconds float64) int {
-		return int(min(math.RoundToEven(seconds*audio.FramesPerSecond), float64(total)))
-	}
+// Spans end with the clip at the latest. Upstream does not limit them and then loops for ever. With
+// roundEnds an end is rounded to the nearest frame, as upstream does; else no frame reaches beyond it.
+func frameSpans(spans []Span, total int, roundEnds bool) []frameSpan {
+	round := func(seconds float64) float64 { return math.RoundToEven(seconds * audio.FramesPerSecond) }
 	list := make([]frameSpan, len(spans))
 	for i, s := range spans {
-		list[i] = frameSpan{at(s.Start), at(s.End)}
+		start, end := round(s.Start), round(s.End)
+		if !roundEnds && end/audio.FramesPerSecond > s.End {
+			end--
+		}
+		list[i] = frameSpan{int(min(start, float64(total))), int(min(max(start, end), float64(total)))}
 	}
 	return list
 }

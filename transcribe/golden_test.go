@@ -88,7 +88,7 @@ func (c loopCase) run(t *testing.T) *transcript.Transcript {
 
 // options translates upstream's options to ours.
 func (c loopCase) options() Options {
-	o := Options{Pad: audio.PadMel}
+	o := Options{Pad: audio.PadMel, Strategy: Upstream}
 	o.Language, _ = c.Options["language"].(string)
 	if task, ok := c.Options["task"].(string); ok {
 		o.Task = Task(task)

@@ -20,7 +20,7 @@ func TestProof(t *testing.T) {
 			d := decodedWindow{assistant.Result{Choices: choices([]tokenizer.Token{tok.TimestampBegin, 300, tok.EOT}, -3)}, 0.9}
 			change(&d, o.Sampling.Temperature > 0)
 			return d
-		}}, 7000, 3000, Options{Temperatures: []float64{0, 0.4}})
+		}}, 7000, 3000, Options{Strategy: Upstream, Temperatures: []float64{0, 0.4}})
 	}
 	same := func(*decodedWindow, bool) {}
 	want := decode(same)

@@ -3,6 +3,7 @@ package transcribe
 import (
 	"context"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,7 +29,12 @@ type excerpt interface {
 type soundFile struct{ *audio.Spectrogram }
 
 func (f soundFile) excerpt(ctx context.Context, from, frames int) (excerpt, error) {
-	return f.Excerpt(ctx, from, frames)
+	e, err := f.Excerpt(ctx, from, frames)
+	if err != nil {
+		return nil, err
+	}
+	pcm, err := f.Samples(ctx, from, frames)
+	return soundPart{e, from, slices.Clone(pcm)}, err
 }
 
 // A lane is a part of a span that is transcribed window after window, beside other lanes. Its
@@ -81,7 +87,7 @@ func (r *transcription) spanInLanes(ctx context.Context, span frameSpan, begins 
 	transcribe := func(_ int, l *lane) *lane {
 		if l.err == nil {
 			l.err = l.run.transcribeWindows(ctx)
-			l.run.closeLanguageWindow()
+			l.run.closeWindows()
 			l.run.src = nil // frees its sound
 		}
 		return l
@@ -162,6 +168,11 @@ func (r *transcription) addLaneWork(l *lane) []transcript.Segment {
 	}
 	r.stats.Add(l.run.stats)
 	r.choices.join(l.run.choices)
+	for _, g := range l.run.gaps {
+		if g.Start < seconds(l.end) { // else the next lane has it
+			r.gaps = append(r.gaps, g)
+		}
+	}
 	return l.run.segments
 }
 
@@ -179,7 +190,7 @@ func (p *laneProgress) append(segments []transcript.Segment, next int) {
 	for i := range segments {
 		segments[i].ID = len(p.to.segments) + i
 	}
-	p.to.appendSegments(segments, 0)
+	p.to.appendSegments(segments, false)
 	p.to.cursor.seek = next
 	p.to.reportProgress()
 }

@@ -100,7 +100,7 @@ func TestLanesText(t *testing.T) {
 			s := &laneScript{words: words, prompts: map[int]string{}}
 			tr := scriptedLanes(t, Options{
 				Chunked: true, laneSeconds: length, lanes: windows, InitialPrompt: "Numbers", Prefix: "Well",
-				MaxCompressionRatio: math.Inf(1),
+				MaxCompressionRatio: math.Inf(1), Temperatures: []float64{0}, // the words repeat
 			}, s.decodeAt)
 			s.tok = tr.model.Tokenizer
 			got := watchedRun(t, tr, 30000)

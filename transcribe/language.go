@@ -94,3 +94,34 @@ func (t *Transcriber) DetectLanguage(ctx context.Context, clip *audio.Clip) (
 	err = r.setLanguage(ctx)
 	return r.clipLanguage.Language, r.clipLanguage.probability, err
 }
+
+// minLanguageProbability is the least probability at which a window changes the language.
+const minLanguageProbability = 0.5
+
+// detectWindowLanguage sets the language of the window at the cursor, with Multilingual. The language of
+// the text before it stays unless another one is probable enough.
+func (r *transcription) detectWindowLanguage(ctx context.Context, w encodedWindow) error {
+	l := r.clipLanguage
+	if r.t.opt.Multilingual {
+		var err error
+		if l, err = r.t.languageOf(ctx, w); err != nil {
+			return fmt.Errorf("detecting the language: %w", err)
+		}
+		if r.t.opt.Strategy != Upstream && r.textLanguage != "" && l.probability < minLanguageProbability {
+			l = r.windowLanguage
+		}
+	}
+	r.setWindowLanguage(l)
+	return nil
+}
+
+// setWindowLanguage sets the language of the window at the cursor. Text of another language, and text from
+// long before, is not part of its prompt: it would be translated or repeated.
+func (r *transcription) setWindowLanguage(l detection) {
+	r.windowLanguage = l
+	const longPause = 10 // s
+	changed := r.textLanguage != "" && r.textLanguage != l.Code
+	if r.t.opt.Strategy != Upstream && (changed || seconds(r.cursor.seek)-r.textEnd > longPause) && r.textEnd > 0 {
+		r.history.forget()
+	}
+}

@@ -24,6 +24,15 @@ const (
 	Translate  Task = "translate"  // write English text
 )
 
+// A Strategy says who decides where a window is in doubt.
+type Strategy string
+
+// The strategies.
+const (
+	Accurate Strategy = "accurate" // fewer words lost and invented than upstream; docs/ACCURACY.md lists how
+	Upstream Strategy = "upstream" // the decisions of openai-whisper
+)
+
 // Options configures a Transcriber. The zero value detects the language, transcribes with
 // timestamps, falls back as upstream does, and writes nothing where there is no speech. The
 // command line and the server use it by default.
@@ -38,6 +47,10 @@ type Options struct {
 
 	// Task says whether to transcribe or to translate. Empty means Transcribe.
 	Task Task
+
+	// Strategy says how hard sound is decoded. Empty means Accurate. With Upstream, every decision is
+	// openai-whisper's, and so is the text if Pad is audio.PadMel; there is no speech check then.
+	Strategy Strategy
 
 	// WithoutTimestamps decodes text only. A window is then one segment.
 	WithoutTimestamps bool
@@ -131,7 +144,7 @@ type Options struct {
 
 	// SkipSpeechCheck keeps text that the model invents in noise, as upstream does. Without
 	// it, a speech detector examines every window whose no-speech probability is 0.2 or more
-	// and drops the text of those without speech. VAD and Chunked do not need this check.
+	// and drops the text of those without speech.
 	SkipSpeechCheck bool
 
 	// VAD skips audio without speech, which a small network of its own detects. Nil
@@ -182,6 +195,8 @@ func (o Options) WithDefaults() Options {
 	if o.Task == "" {
 		o.Task = Transcribe
 	}
+	o.Strategy = cmp.Or(o.Strategy, Accurate)
+	o.SkipSpeechCheck = o.SkipSpeechCheck || o.Strategy == Upstream
 	if o.Temperatures == nil {
 		o.Temperatures = []float64{0, 0.2, 0.4, 0.6, 0.8, 1}
 	}
@@ -237,6 +252,8 @@ func (o Options) check() error {
 	switch {
 	case o.Task != Transcribe && o.Task != Translate:
 		return &OptionError{"Task", o.Task, "must be transcribe or translate"}
+	case o.Strategy != Accurate && o.Strategy != Upstream:
+		return &OptionError{"Strategy", o.Strategy, "must be accurate or upstream"}
 	case o.Multilingual && o.Language != "" && !strings.Contains(o.Language, ","):
 		return &OptionError{"Multilingual", true,
 			"cannot be combined with one language; name several, such as en,de, or leave the language empty"}

@@ -20,8 +20,30 @@ func (h *history) add(segments [][]tokenizer.Token, forget bool) {
 		h.tokens = append(h.tokens, s...)
 	}
 	if forget {
-		h.reset = len(h.tokens)
+		h.forget()
 	}
+}
+
+// forget keeps all text so far out of later prompts.
+func (h *history) forget() { h.reset = len(h.tokens) }
+
+// copiedTokens is how many tokens in a row a window may have in common with its prompt. A refrain has
+// fewer; a model that copies has many.
+const copiedTokens = 8
+
+// isCopied reports whether text repeats copiedTokens of the prompt, timestamps aside.
+func isCopied(t *tokenizer.Tokenizer, prompt, text []tokenizer.Token) bool {
+	prompt, text = textOf(t, prompt), textOf(t, text)
+	runs := map[[copiedTokens]tokenizer.Token]bool{}
+	for i := 0; i+copiedTokens <= len(prompt); i++ {
+		runs[[copiedTokens]tokenizer.Token(prompt[i:])] = true
+	}
+	for i := 0; i+copiedTokens <= len(text); i++ {
+		if runs[[copiedTokens]tokenizer.Token(text[i:])] {
+			return true
+		}
+	}
+	return false
 }
 
 // text returns all tokens but the initial prompt.

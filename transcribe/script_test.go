@@ -72,6 +72,7 @@ type scripted struct {
 	tok      *tokenizer.Tokenizer
 	decodeAt func(seek, size int, o decoder.SessionOptions) decodedWindow // nil: the goldens' rule
 	encoded  func(seek, size int)                                         // may be nil
+	language func(seek, size int) (code string, probability float32)      // nil: the goldens' rule
 }
 
 // A scriptedWindow is a window of a ramp.
@@ -99,6 +100,15 @@ func (w scriptedWindow) close() {}
 func (w scriptedWindow) languages(context.Context) ([]float32, error) {
 	r := newRule(w.seed, w.size)
 	probs := make([]float32, len(w.tok.Languages()))
+	if w.language != nil {
+		code, p := w.language(w.seek, w.size)
+		for i, l := range w.tok.Languages() {
+			if l.Code == code {
+				probs[i] = p
+			}
+		}
+		return probs, nil
+	}
 	for i := range probs {
 		probs[i] = float32(r.next(1000)) / 1000
 	}

@@ -376,6 +376,7 @@ func (t *Transcriber) run(
 	r.stats.Seconds.Mel = time.Since(began).Seconds()
 	err := r.run(ctx)
 	r.warnUseless()
+	r.warnGaps()
 	r.stats.Seconds.Total = time.Since(began).Seconds()
 	return r.transcript(), err
 }

@@ -2,7 +2,6 @@ package transcribe
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync/atomic"
@@ -46,6 +45,13 @@ type transcription struct {
 
 	continued bool // a lane other than the first
 
+	next            *try               // the next window, already decoded; nil if it is not
+	tried           map[frameSpan]bool // windows tried to fill holes
+	gaps            []transcript.Gap   // speech without words
+	withoutPrevious bool               // decode without the previous text
+	textLanguage    string             // of the last text, a code
+	textEnd         float64            // end of the last text in seconds
+
 	history       history
 	segments      []transcript.Segment
 	stats         transcript.Stats
@@ -60,9 +66,9 @@ func (t *Transcriber) newTranscription(name string, src source, w Callbacks) *tr
 	r := &transcription{
 		t: t, log: t.opt.Log.With("audio", name), name: name, src: src, callbacks: w,
 		frames:  t.fitFrames(src.Frames()),
-		cursor:  cursor{todo: frameSpans(t.opt.Spans, src.Frames())},
+		cursor:  cursor{todo: frameSpans(t.opt.Spans, src.Frames(), t.opt.Strategy == Upstream)},
 		history: history{tokens: slices.Clone(t.prompt), initial: len(t.prompt)},
-		choices: newChoiceHash(), failures: new(atomic.Int32),
+		choices: newChoiceHash(), failures: new(atomic.Int32), tried: map[frameSpan]bool{},
 	}
 	if t.draftText != nil {
 		r.textProposer = t.draftText.NewProposer()
@@ -80,7 +86,7 @@ func (r *transcription) run(ctx context.Context) error {
 		func(s frameSpan) bool { return s.start < s.end }) {
 		r.log.Warn("the parts to transcribe hold no sound: the audio ends before them", "seconds", r.src.Seconds())
 	}
-	defer r.closeLanguageWindow()
+	defer r.closeWindows()
 	r.windowSeconds = seconds(r.frames)
 	if err := r.setLanguage(ctx); err != nil {
 		return err
@@ -115,32 +121,62 @@ func (r *transcription) transcribeWindows(ctx context.Context) error {
 // transcribeWindow transcribes size frames of the window at the cursor and returns how many
 // frames to advance.
 func (r *transcription) transcribeWindow(ctx context.Context, size int) (advance int, err error) {
+	if n := r.next; n != nil && n.span.start == r.cursor.seek {
+		size = n.span.end - n.span.start
+	}
 	r.windowSeconds = seconds(size)
-	w, err := r.encodeAt(ctx, size)
+	w, a, err := r.decodeWindow(ctx, size)
 	if err != nil {
 		return 0, err
 	}
 	defer w.close()
-	if r.t.opt.Multilingual {
-		if r.windowLanguage, err = r.t.languageOf(ctx, w); err != nil {
-			return 0, fmt.Errorf("detecting the language: %w", err)
-		}
-	}
-	a, err := r.decodeWithFallback(ctx, w)
-	if err != nil {
-		return 0, err
-	}
 	r.stats.Windows++
-	nothing, err := r.hasNoSpeech(ctx, a, size)
+	if r.t.opt.silent(a) {
+		return r.addSilence(ctx, w, a, size, true)
+	}
+	speech, err := r.confirmSpeech(ctx, a, size)
 	if err != nil {
 		return 0, err
 	}
-	if nothing {
-		r.stats.Silent++
-		r.log.Debug("no speech", "seek", r.cursor.seek, "no_speech_prob", a.noSpeech, "avg_logprob", a.logProb)
-		return size, nil
+	if !speech {
+		return r.addSilence(ctx, w, a, size, false)
 	}
 	return r.addWindow(ctx, w, a, size)
+}
+
+// decodeWindow encodes and decodes the window at the cursor, unless that is done.
+func (r *transcription) decodeWindow(ctx context.Context, size int) (w encodedWindow, a attempt, err error) {
+	if n := r.next; n != nil {
+		r.next = nil
+		if n.span.start == r.cursor.seek {
+			r.setWindowLanguage(n.language)
+			return n.window, n.attempt, nil
+		}
+		n.window.close()
+	}
+	if w, err = r.encodeAt(ctx, size); err != nil {
+		return nil, a, err
+	}
+	if err = r.detectWindowLanguage(ctx, w); err == nil {
+		a, err = r.decodeUncopied(ctx, w)
+	}
+	if err != nil {
+		w.close()
+		return nil, a, err
+	}
+	return w, a, nil
+}
+
+// addSilence counts a window without text. If unsure, speech in it is decoded again.
+func (r *transcription) addSilence(
+	ctx context.Context, w encodedWindow, a attempt, size int, unsure bool,
+) (advance int, err error) {
+	r.stats.Silent++
+	r.log.Debug("no speech", "seek", r.cursor.seek, "no_speech_prob", a.noSpeech, "avg_logprob", a.logProb)
+	if unsure {
+		_, size, err = r.fillHoles(ctx, w, nil, size, size)
+	}
+	return size, err
 }
 
 // confirmSpeechAbove is the no-speech probability from which a window is checked for speech.
@@ -151,16 +187,14 @@ const confirmSpeechAbove = 0.2
 // confirmVAD is what counts as speech then. Silero's own minimum duration leaves out knocks.
 var confirmVAD = vad.Options{MinSpeechDurationMS: 250}
 
-// hasNoSpeech reports whether a window holds no speech. Its text is then invented.
-func (r *transcription) hasNoSpeech(ctx context.Context, a attempt, size int) (bool, error) {
-	src, ok := r.src.(interface {
-		Samples(ctx context.Context, frame, n int) ([]float32, error)
-	})
-	if silent := r.t.opt.silent(a); silent || !ok || r.t.opt.SkipSpeechCheck || a.noSpeech < confirmSpeechAbove {
-		return silent, nil
+// confirmSpeech reports whether a window holds speech. If it does not, its text is invented.
+func (r *transcription) confirmSpeech(ctx context.Context, a attempt, size int) (bool, error) {
+	src, ok := r.src.(sampler)
+	if !ok || r.t.opt.SkipSpeechCheck || a.noSpeech < confirmSpeechAbove {
+		return true, nil
 	}
 	pcm, err := src.Samples(ctx, r.cursor.seek, size)
-	return err == nil && !confirmVAD.AnySpeech(pcm), err
+	return err != nil || confirmVAD.AnySpeech(pcm), err
 }
 
 // addWindow adds the segments of a window to the transcript and returns how many frames to advance.
@@ -174,6 +208,10 @@ func (r *transcription) addWindow(ctx context.Context, w encodedWindow, a attemp
 	// A vocabulary may have timestamps beyond the end of a short window.
 	advance = min(advance, r.frames)
 	segments := r.segmentsOf(pieces, a)
+	if r.t.opt.Strategy != Upstream {
+		advance = min(advance, size)
+		endWithSound(segments, seconds(r.cursor.seek), seconds(r.cursor.seek+size))
+	}
 	if r.t.opt.WordTimestamps {
 		t, err := r.timeWords(ctx, w, segments, a, size, advance)
 		if err != nil || t.retry {
@@ -181,8 +219,11 @@ func (r *transcription) addWindow(ctx context.Context, w encodedWindow, a attemp
 		}
 		segments, advance = t.segments, t.advance
 	}
+	if segments, advance, err = r.fillHoles(ctx, w, segments, size, advance); err != nil {
+		return 0, err
+	}
 	r.numberSegments(segments)
-	r.appendSegments(segments, a.temperature)
+	r.appendSegments(segments, a.failed || a.looped || a.temperature > maxPromptTemperature)
 	return advance, nil
 }
 
@@ -222,6 +263,15 @@ func (r *transcription) closeLanguageWindow() {
 	}
 }
 
+// closeWindows closes all windows that decoding did not use.
+func (r *transcription) closeWindows() {
+	r.closeLanguageWindow()
+	if r.next != nil {
+		r.next.window.close()
+		r.next = nil
+	}
+}
+
 func (r *transcription) encode(ctx context.Context, mel *audio.Mel) (encodedWindow, error) {
 	return r.t.network.encode(ctx, mel, &r.stats.Seconds, r.reportEncoding)
 }
@@ -248,6 +298,9 @@ func fillFrom(mel *audio.Mel, size int, v float32) {
 func (r *transcription) sessionOptions() decoder.SessionOptions {
 	room := r.t.promptRoom()
 	previous := r.history.forPrompt(room, r.t.opt.CarryInitialPrompt)
+	if r.withoutPrevious {
+		previous = nil
+	}
 	start := r.t.startTokens(r.windowLanguage.Language)
 	if r.stats.Windows == 0 && !r.continued && len(r.t.prefix) > 0 {
 		start = slices.Concat(start, r.t.prefix)
@@ -272,7 +325,7 @@ func (r *transcription) sessionOptions() decoder.SessionOptions {
 func (r *transcription) segmentsOf(pieces []tokenSpan, a attempt) []transcript.Segment {
 	offset := seconds(r.cursor.seek)
 	var here detection
-	if r.t.opt.Multilingual {
+	if r.t.opt.Multilingual || r.windowLanguage.Code != r.clipLanguage.Code {
 		here = r.windowLanguage
 	}
 	segments := make([]transcript.Segment, len(pieces))
@@ -316,17 +369,20 @@ func (r *transcription) numberSegments(segments []transcript.Segment) {
 const maxPromptTemperature = 0.5
 
 // appendSegments adds segments to the transcript and to the text that later windows continue,
-// unless they were decoded at too high a temperature for that.
-func (r *transcription) appendSegments(segments []transcript.Segment, temperature float64) {
+// unless they are too doubtful for that.
+func (r *transcription) appendSegments(segments []transcript.Segment, doubtful bool) {
 	tokens := make([][]tokenizer.Token, len(segments))
 	for i, s := range segments {
 		tokens[i] = s.Tokens
+		if s.TrimmedText() != "" {
+			r.textEnd, r.textLanguage = s.End, r.windowLanguage.Code
+		}
 		if r.callbacks.Segment != nil {
 			r.callbacks.Segment(s)
 		}
 	}
 	r.segments = append(r.segments, segments...)
-	r.history.add(tokens, r.t.opt.ForgetPrevious || temperature > maxPromptTemperature)
+	r.history.add(tokens, r.t.opt.ForgetPrevious || doubtful)
 }
 
 // transcript returns the transcript so far.
@@ -334,6 +390,6 @@ func (r *transcription) transcript() *transcript.Transcript {
 	return &transcript.Transcript{
 		Name: r.name, Text: r.t.model.Tokenizer.Decode(r.history.text()),
 		Language: r.clipLanguage.Code, LanguageProb: r.clipLanguage.probability, Duration: r.src.Seconds(),
-		Segments: r.segments, Stats: r.stats, ChoiceHashes: r.choices.sum(),
+		Segments: r.segments, Gaps: r.gaps, Stats: r.stats, ChoiceHashes: r.choices.sum(),
 	}
 }

@@ -89,7 +89,7 @@ func TestSpans(t *testing.T) {
 			s := scripted{tok: tok,
 				encoded:  func(seek, size int) { got = append(got, heard{seek, size}) },
 				decodeAt: func(int, int, decoder.SessionOptions) decodedWindow { return said(tok, 0, " one", 10, -0.5, 0) }}
-			read(t, s, 2000, 800, Options{Spans: tt.spans, Pad: audio.PadMel})
+			read(t, s, 2000, 800, Options{Spans: tt.spans, Pad: audio.PadMel, Strategy: Upstream})
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("heard %v, want %v %s", got, tt.want, tt.why)
 			}
@@ -147,6 +147,7 @@ func TestPrompts(t *testing.T) {
 				got = append(got, o.Prompt)
 				return said(tok, 0, " one", 10, -0.5, 0)
 			}}
+			tt.opt.Strategy = Upstream
 			read(t, s, 9000, 3000, tt.opt)
 			if !slices.EqualFunc(got, tt.want, slices.Equal) {
 				t.Errorf("prompts\n%v, want\n%v %s", got, tt.want, tt.why)

@@ -47,6 +47,9 @@ func (t *Transcriber) transcribeSpeech(
 		for i := range tr.Segments {
 			tr.Segments[i] = m.segment(tr.Segments[i])
 		}
+		for i, g := range tr.Gaps {
+			tr.Gaps[i] = transcript.Gap{Start: m.time(g.Start, false), End: m.time(g.End, true)}
+		}
 	}
 	ReportDamage(clip, tr, t.opt.Log)
 	tr.Duration = seconds

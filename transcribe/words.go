@@ -45,6 +45,9 @@ func (r *transcription) timeWords(
 	r.t.addWords(segments, times, r.lastWord)
 
 	seek, begin := r.cursor.seek, seconds(r.cursor.seek)
+	if r.t.opt.Strategy != Upstream {
+		endWithSound(segments, begin, seconds(seek+size))
+	}
 	next := seek + advance
 	end, ok := lastWordEnd(segments)
 	if limit := r.t.opt.HallucinationSilence; !endsInSingle(r.t.model.Tokenizer, a.tokens) && ok && end > begin {
@@ -140,6 +143,9 @@ func (t *Transcriber) addWords(segments []transcript.Segment, times []wordTime, 
 	typical := typicalDuration(times)
 	limitSentenceEnds(times, 2*typical)
 	joinPunctuation(times, t.opt.PrependPunctuations, t.opt.AppendPunctuations)
+	if t.opt.Strategy != Upstream {
+		joinNumbers(times)
+	}
 	next := 0
 	for i := range segments {
 		s := &segments[i]

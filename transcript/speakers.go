@@ -16,15 +16,17 @@ import (
 // of their starts, with the speakers' names. There must be at least one part, and a name for each.
 func MergeSpeakers(names []string, parts []*Transcript) *Transcript {
 	all := *parts[max(0, slices.IndexFunc(parts, func(t *Transcript) bool { return t.Language != "" }))]
-	all.Text, all.Segments, all.Stats, all.ChoiceHashes = "", nil, Stats{}, ChoiceHashes{}
+	all.Text, all.Segments, all.Gaps, all.Stats, all.ChoiceHashes = "", nil, nil, Stats{}, ChoiceHashes{}
 	for i, t := range parts {
 		for _, s := range t.Segments {
 			s.Speaker = names[i]
 			all.Segments = append(all.Segments, s)
 		}
+		all.Gaps = append(all.Gaps, t.Gaps...)
 		all.Stats.Add(t.Stats)
 	}
 	slices.SortStableFunc(all.Segments, func(a, b Segment) int { return cmp.Compare(a.Start, b.Start) })
+	slices.SortFunc(all.Gaps, func(a, b Gap) int { return cmp.Compare(a.Start, b.Start) })
 	for i := range all.Segments {
 		all.Segments[i].ID = i
 		all.Text += all.Segments[i].Text

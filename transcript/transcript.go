@@ -27,14 +27,18 @@ type Transcript struct {
 	Truncated bool
 
 	// Damaged lists where silence replaces sound that is damaged or lost.
-	Damaged      []Gap
+	Damaged []Gap
+
+	// Gaps lists speech that a detector heard and that no words cover.
+	Gaps []Gap
+
 	ChoiceHashes ChoiceHashes
 
 	// MadeBy is the program, model and options that made the transcript; nil if unknown.
 	MadeBy *Provenance
 }
 
-// A Gap is a stretch of a clip, in seconds, whose lost sound is replaced by silence.
+// A Gap is a stretch of a clip, in seconds: of lost sound, or of speech without words.
 type Gap struct {
 	Start float64 `json:"start"`
 	End   float64 `json:"end"`
@@ -152,9 +156,9 @@ type Segment struct {
 	Speaker string `json:"speaker,omitempty"`
 
 	// The language of the window, if languages are detected per window
-	// (transcribe.Options.Multilingual). Upstream has no such fields.
+	// (transcribe.Options.Multilingual), or if it is not the transcript's. Upstream has no such fields.
 
-	Language            string  `json:"language,omitempty"`             // with --multilingual: code detected in the window
+	Language            string  `json:"language,omitempty"`             // code detected in the window, with --multilingual or if it differs
 	LanguageProbability float64 `json:"language_probability,omitempty"` // of that language
 
 	// The fields below belong to the window: all its segments have the same values.

@@ -129,6 +129,7 @@ type document struct {
 
 	Truncated bool        `json:"truncated,omitempty"`
 	Damaged   []Gap       `json:"damaged,omitempty"` // where silence replaces sound that is damaged or lost
+	Gaps      []Gap       `json:"gaps,omitempty"`    // speech that a detector heard and that no words cover
 	MadeBy    *Provenance `json:"made_by,omitempty"` // the program, the model and the options
 }
 
@@ -149,17 +150,23 @@ func writeJSON(w io.Writer, t *Transcript) error {
 			segments[i].Accepted = append(segments[i].Accepted, m.Accepted)
 		}
 	}
-	damaged := slices.Clone(t.Damaged)
-	for i, g := range damaged {
-		damaged[i] = Gap{RoundTime(g.Start), RoundTime(g.End)}
-	}
 	var prob *float64
 	if t.LanguageProb > 0 {
 		prob = &t.LanguageProb
 	}
 	return e.Encode(document{
-		Schema, t.Name, t.Text, t.Language, prob, t.Duration, segments, roundedTurns(t.Turns), t.Stats, t.Truncated, damaged, t.MadeBy,
+		Schema, t.Name, t.Text, t.Language, prob, t.Duration, segments, roundedTurns(t.Turns), t.Stats, t.Truncated,
+		roundedGaps(t.Damaged), roundedGaps(t.Gaps), t.MadeBy,
 	})
+}
+
+// roundedGaps returns gaps as JSON contains them.
+func roundedGaps(gaps []Gap) []Gap {
+	gaps = slices.Clone(gaps)
+	for i, g := range gaps {
+		gaps[i] = Gap{RoundTime(g.Start), RoundTime(g.End)}
+	}
+	return gaps
 }
 
 // Rounded returns s as JSON contains it: with rounded times, words of whole characters, and tokens that are not null.

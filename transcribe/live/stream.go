@@ -87,7 +87,8 @@ type Stream struct {
 	added       chan struct{} // signalled when there is more sound, or WaitForRoom begins to wait
 	transcribed chan struct{} // signalled after a pass
 
-	previousText string // text of the last utterance, context for the next; belongs to the passes
+	// Of the last utterance: its text, context for the next, and its language. Both belong to the passes.
+	previousText, previousLanguage string
 }
 
 // NewStream returns an empty stream. t transcribes its utterances; o is as in Configure.

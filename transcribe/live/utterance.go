@@ -62,6 +62,7 @@ type Utterance struct {
 	step     float64 // seconds of new sound that a pass waits for
 	prompt   string  // the user's
 	language string  // given, or detected in a pass that confirmed words
+	upstream bool    // transcribe.Upstream
 
 	stream      *Stream
 	ended       chan struct{} // closed when no more sound follows
@@ -80,34 +81,43 @@ type Utterance struct {
 
 // A Transcriber transcribes live sound with one model and one set of options. It is safe for concurrent use.
 type Transcriber struct {
-	files *transcribe.Transcriber
-	opt   transcribe.Options
-	step  float64 // 0 means DefaultStep
+	spoken  *transcribe.Transcriber // of utterances in which a detector heard speech
+	unheard *transcribe.Transcriber // of others; confirms that they hold speech
+	opt     transcribe.Options
+	step    float64 // 0 means DefaultStep
 }
 
 // DefaultStep is how many seconds of new sound a pass waits for.
 const DefaultStep = 0.7
 
-// New returns a Transcriber. It ignores the options that make sense only for files (Spans, VAD,
-// Chunked, Prefix, TokenOrigins, Translate), and those for windows after the first, since a pass has
+// New returns a Transcriber. SkipSpeechCheck matters only to a [Stream] that does not detect turns. New ignores the
+// options that make sense only for files (Spans, VAD, Chunked, Prefix, TokenOrigins, Translate), and those for
+// windows after the first, since a pass has
 // only one. It uses only the last 4096 bytes of a prompt.
 func New(m *transcribe.Model, o transcribe.Options) (*Transcriber, error) {
 	o.WordTimestamps, o.Task = true, transcribe.Transcribe
-	o.Spans, o.VAD, o.SkipSpeechCheck = nil, nil, true
+	o.Spans, o.VAD = nil, nil
 	o.Prefix, o.Chunked, o.TokenOrigins = "", false, false
 	o.Multilingual, o.CarryInitialPrompt = false, false
 	o.InitialPrompt = lastBytes(o.InitialPrompt, maxPromptBytes)
-	files, err := transcribe.New(m, o)
+	unheard, err := transcribe.New(m, o)
 	if err != nil {
 		return nil, err
 	}
-	return &Transcriber{files: files, opt: o}, nil
+	o.SkipSpeechCheck = true
+	spoken, err := transcribe.New(m, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Transcriber{spoken: spoken, unheard: unheard, opt: o}, nil
 }
 
 // WithStep returns a Transcriber whose passes wait for some seconds of new sound. With a longer step, words come later,
 // cost less, and are more often right, since the second of two passes that agree has heard more.
 func (t *Transcriber) WithStep(seconds float64) *Transcriber {
-	return &Transcriber{t.files, t.opt, seconds}
+	n := *t
+	n.step = seconds
+	return &n
 }
 
 // utterance returns a new utterance of a stream that begins at sample start.
@@ -120,7 +130,11 @@ func (t *Transcriber) utterance(s *Stream, start int64) *Utterance {
 		if !last { // another pass follows
 			temperatures, positions = []float64{0}, encoderPositions(len(pcm))
 		}
-		by, err := t.files.Variant(language, prompt, temperatures, positions)
+		files := t.spoken
+		if s.detector == nil {
+			files = t.unheard
+		}
+		by, err := files.Variant(language, prompt, temperatures, positions)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -131,7 +145,8 @@ func (t *Transcriber) utterance(s *Stream, start int64) *Utterance {
 		return tr, by.DraftFrom(tr), nil
 	}
 	return &Utterance{
-		Number: s.utterances, Start: start, run: run, step: cmp.Or(t.step, DefaultStep), prompt: t.opt.InitialPrompt, language: t.opt.Language,
+		Number: s.utterances, Start: start, run: run, step: cmp.Or(t.step, DefaultStep), prompt: t.opt.InitialPrompt,
+		language: t.opt.Language, upstream: t.opt.Strategy == transcribe.Upstream,
 		stream: s, ended: make(chan struct{}),
 	}
 }
@@ -178,7 +193,7 @@ func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
 	pcm, from := slices.Clone(u.pcm), seconds(u.cut)
 	u.mu.Unlock()
 	r := Result{Start: seconds(u.Start), Last: last, SoundEnd: from + seconds(int64(len(pcm)))}
-	tr, draft, err := u.run(ctx, pcm, u.passPrompt(), u.language, last, shiftTimes(u.draft, -from))
+	tr, draft, err := u.transcribe(ctx, pcm, last, shiftTimes(u.draft, -from))
 	if err != nil {
 		return r, err
 	}
@@ -195,14 +210,38 @@ func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
 		}
 		u.dropOldSound(r, from, ends)
 	}
-	if len(r.Confirmed) > 0 && u.language == "" {
+	if len(r.Confirmed) > 0 {
 		u.language = tr.Language // a few more words would not improve the detection
+		u.stream.previousLanguage = tr.Language
 	}
 	if u.stream.previousText += spell(r.Confirmed); unsure { // later prompts omit it, as in upstream
 		u.stream.previousText = ""
 	}
 	r.Tentative = spell(u.agreed.tentative)
 	return r, nil
+}
+
+// minLanguageProbability is the least probability at which an utterance changes the language.
+const minLanguageProbability = 0.5
+
+// transcribe makes a pass. Text of another language is not part of its prompt, since the model would go on in
+// that language; and an utterance whose language is not sure has that of the one before.
+func (u *Utterance) transcribe(
+	ctx context.Context, pcm []float32, last bool, draft []transcript.Cue,
+) (*transcript.Transcript, []transcript.Cue, error) {
+	tr, next, err := u.run(ctx, pcm, u.passPrompt(), u.language, last, draft)
+	former := u.stream.previousLanguage
+	if err != nil || u.upstream || u.language != "" || former == "" || tr.Language == former || tr.LanguageProb == 0 {
+		return tr, next, err
+	}
+	if tr.LanguageProb < minLanguageProbability {
+		return u.run(ctx, pcm, u.passPrompt(), former, last, next)
+	}
+	if u.earlierText == "" {
+		return tr, next, nil
+	}
+	u.earlierText = ""
+	return u.run(ctx, pcm, u.passPrompt(), u.language, last, next)
 }
 
 // Passes makes a pass each time enough new sound has been added, and the last one when the

@@ -217,7 +217,7 @@ var sections = []struct {
 		{Name: "pad", Kind: Choice, Arg: "kind", Default: "audio", Choices: []string{"audio", "mel"}, Scope: Configurable,
 			Field: "Pad", Set: setPad,
 			Help: "padding after the end of the audio in a window: audio (silence, as in training) or mel (zeros, as in " +
-				"openai/whisper)"},
+				"openai/whisper, whose text needs --strategy upstream too)"},
 	}},
 	{Voice, []*Option{ // names and defaults of faster-whisper
 		{Name: "vad", Kind: Choice, Arg: "when", Default: "auto", BareValue: "on", Choices: []string{"auto", "on", "off"},
@@ -226,7 +226,7 @@ var sections = []struct {
 			Brief: "skip everything that is not speech",
 			Help: "voice activity detection (Silero VAD). on, or the bare flag: detect speech first and skip the rest; " +
 				"times remain those of the file. auto: check only windows with low model confidence, and omit text where " +
-				"there is no speech; not with --chunked. off: no check, as in openai/whisper"},
+				"there is no speech. off: no check"},
 		{Name: "vad-threshold", Kind: Real, Arg: "probability", Default: "0.5", Above: true, Max: 1,
 			Scope: Configurable | Server, Needs: "vad",
 			Set:  func(d *Decoding, v Value) { d.vad.Threshold = v.Number },
@@ -237,6 +237,11 @@ var sections = []struct {
 			Help: "minimum silence that ends speech"},
 	}},
 	{Quality, []*Option{
+		{Name: "strategy", Kind: Choice, Arg: "name", Default: "accurate", Choices: []string{"accurate", "upstream"},
+			Scope: anywhere, Field: "Strategy",
+			Set: func(d *Decoding, v Value) { d.Strategy = transcribe.Strategy(v.Text) },
+			Help: "how hard sound is decoded. accurate: fewer words are lost or invented. upstream: every decision is " +
+				"openai-whisper's; with --pad mel, so is the text"},
 		{Name: "temperature", Kind: Real, Arg: "temperature", Max: 2, Scope: anywhere, Field: "Temperatures",
 			Set:  func(d *Decoding, v Value) { d.first = v.Number },
 			Help: "temperature of the first attempt at each window; above 1, the text is mostly noise"},

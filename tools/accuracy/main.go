@@ -1,0 +1,311 @@
+// Accuracy builds sets of hard recordings from real speech, and compares the words of programs on them.
+//
+//	go run ./tools/accuracy -build -data ../shared/data -words 1000 DIR
+//	go run ./tools/accuracy -systems 'base=bin/verity -m DIR --precision int8;inside=bin/verity' DIR
+//	go run ./tools/accuracy -systems 'base=bin/verity …' -python venv/bin/python -ctranslate2 MODEL DIR
+//
+// A system is a name and a command, which gets the files and options for JSON appended. The table has
+// a row for each set: the word error rate in percent, with substitutions, deletions and insertions; for
+// recordings without speech, the words that the program invented. Its last rows are the rate over all sets
+// with words, the difference to the first system with an interval of 95 % over recordings, and seconds
+// of processor time. English is normalized as English, all else by the basic rules.
+//
+// "two languages" is transcribed with --multilingual too, if the command is Verity's. -keep stores every
+// text, so that a second run transcribes only what is new.
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"verity/wer"
+	"verity/wer/normalize"
+)
+
+var (
+	build   = flag.Bool("build", false, "build the sets, then stop")
+	data    = flag.String("data", "../shared/data", "`directory` of the recordings that the sets are made of")
+	words   = flag.Int("words", 1000, "build: least `number` of words in a set, where the recordings allow")
+	seed    = flag.Uint64("seed", 1, "build: `seed` of noise and cuts")
+	systems = flag.String("systems", "inside=bin/verity", "`NAME=COMMAND`s to compare, separated by semicolons")
+	python  = flag.String("python", "", "a Python `program` that has faster-whisper: adds a column for it")
+	ct2     = flag.String("ctranslate2", "base", "`model` of faster-whisper, run in int8")
+	only    = flag.String("only", "", "only these `sets`, separated by commas")
+	keep    = flag.String("keep", "", "`file` in which texts are stored")
+	show    = flag.Bool("v", false, "show every text with errors")
+)
+
+func main() {
+	flag.Parse()
+	log.SetFlags(0)
+	log.SetPrefix("accuracy: ")
+	if flag.NArg() != 1 {
+		log.Fatalf("got %d arguments, want the directory of the sets", flag.NArg())
+	}
+	ctx := context.Background()
+	if *build {
+		b := builder{data: *data, out: flag.Arg(0), words: *words, seed: *seed}
+		if err := b.build(ctx); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	if err := compare(ctx, flag.Arg(0)); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// A system is a program to compare.
+type system struct {
+	name    string
+	command []string
+	python  bool
+	seconds map[string]float64      // of processor time, by set
+	texts   map[string]string       // by path of the recording
+	counts  map[string][]wer.Counts // by set
+}
+
+// compare transcribes the sets with every system and prints the table.
+func compare(ctx context.Context, dir string) error {
+	items, err := readLines[item](filepath.Join(dir, "manifest.jsonl"))
+	if err != nil {
+		return err
+	}
+	for _, i := range items { // a second time
+		if i.Set == "two languages" {
+			i.Set = "two languages --multilingual"
+			items = append(items, i)
+		}
+	}
+	var all []*system
+	for text := range strings.SplitSeq(*systems, ";") {
+		name, command, ok := strings.Cut(text, "=")
+		if !ok {
+			return fmt.Errorf("systems: got %q, want NAME=COMMAND", text)
+		}
+		all = append(all, &system{name: name, command: strings.Fields(command)})
+	}
+	if *python != "" {
+		all = append(all, &system{name: "faster-whisper", command: []string{*python, "-c", fasterWhisper, *ct2}, python: true})
+	}
+	var sets []string
+	for _, i := range items {
+		if !slices.Contains(sets, i.Set) && (*only == "" || slices.Contains(strings.Split(*only, ","), i.Set)) {
+			sets = append(sets, i.Set)
+		}
+	}
+	for _, s := range all {
+		s.seconds, s.texts, s.counts = map[string]float64{}, map[string]string{}, map[string][]wer.Counts{}
+		for _, set := range sets {
+			var some []item
+			for _, i := range items {
+				if i.Set == set {
+					some = append(some, i)
+				}
+			}
+			if err := s.transcribeSet(ctx, dir, set, some); err != nil {
+				return fmt.Errorf("%s: %s: %w", s.name, set, err)
+			}
+			if err := s.score(ctx, set, some); err != nil {
+				return err
+			}
+		}
+	}
+	printTable(all, sets)
+	return nil
+}
+
+// A stored line of the file of -keep.
+type stored struct {
+	System, Set string
+	Texts       []string
+	Seconds     float64
+}
+
+// transcribeSet transcribes the recordings of a set, unless their texts are stored.
+func (s *system) transcribeSet(ctx context.Context, dir, set string, items []item) error {
+	key := set + "/"
+	if *keep != "" {
+		rows, err := readLines[stored](*keep)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		for _, r := range rows {
+			if r.System == s.name && r.Set == set && len(r.Texts) == len(items) {
+				for i, text := range r.Texts {
+					s.texts[key+items[i].Audio] = text
+				}
+				s.seconds[set] = r.Seconds
+				return nil
+			}
+		}
+	}
+	texts, seconds, err := s.transcribe(ctx, dir, set, items)
+	if err != nil {
+		return err
+	}
+	s.seconds[set] = seconds
+	for i, text := range texts {
+		s.texts[key+items[i].Audio] = text
+	}
+	if *keep == "" {
+		return nil
+	}
+	line, err := json.Marshal(stored{s.name, set, texts, seconds})
+	if err != nil {
+		return err
+	}
+	//verity:writes the file of texts that the user names
+	f, err := os.OpenFile(*keep, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.Write(append(line, '\n'))
+	return err
+}
+
+// transcribe runs the program and returns the texts and the seconds of processor time.
+func (s *system) transcribe(ctx context.Context, dir, set string, items []item) ([]string, float64, error) {
+	arguments := slices.Clone(s.command[1:])
+	multilingual := strings.HasSuffix(set, "--multilingual")
+	switch {
+	case s.python:
+		arguments = append(arguments, fmt.Sprint(multilingual))
+	default:
+		arguments = append(arguments, "--output-format", "json", "--quiet")
+		if multilingual {
+			arguments = append(arguments, "--multilingual")
+		}
+	}
+	for _, i := range items {
+		arguments = append(arguments, filepath.Join(dir, i.Audio))
+	}
+	//verity:reads the programs that the user names are run
+	command := exec.CommandContext(ctx, s.command[0], arguments...)
+	var out bytes.Buffer
+	command.Stdout, command.Stderr = &out, os.Stderr
+	if err := command.Run(); err != nil {
+		return nil, 0, err
+	}
+	texts := make([]string, 0, len(items))
+	for d := json.NewDecoder(&out); d.More(); {
+		var t struct{ Text string }
+		if err := d.Decode(&t); err != nil {
+			return nil, 0, err
+		}
+		texts = append(texts, t.Text)
+	}
+	if len(texts) != len(items) {
+		return nil, 0, fmt.Errorf("got %d texts, want %d", len(texts), len(items))
+	}
+	used := command.ProcessState.UserTime() + command.ProcessState.SystemTime()
+	return texts, used.Seconds(), nil
+}
+
+// fasterWhisper transcribes files with faster-whisper's defaults.
+const fasterWhisper = `
+import json, sys
+from faster_whisper import WhisperModel
+model = WhisperModel(sys.argv[1], device="cpu", compute_type="int8", cpu_threads=2)
+for name in sys.argv[3:]:
+    segments, _ = model.transcribe(name, multilingual=sys.argv[2] == "true")
+    print(json.dumps({"text": "".join(s.text for s in segments)}))
+`
+
+// score counts the errors in the texts of a set.
+func (s *system) score(ctx context.Context, set string, items []item) error {
+	var scorer wer.Scorer
+	for _, i := range items {
+		normalized := normalize.Basic
+		if i.Lang == "en" {
+			normalized = normalize.English
+		}
+		text := s.texts[set+"/"+i.Audio]
+		score, err := scorer.Score(ctx, normalized(i.Text), normalized(text))
+		if err != nil {
+			return err
+		}
+		s.counts[set] = append(s.counts[set], score.Words)
+		if *show && score.Words.Errors() > 0 {
+			fmt.Printf("%s, %s: %+v\n  want %s\n  got  %s\n", s.name, i.Audio, score.Words,
+				normalized(i.Text), normalized(text))
+		}
+	}
+	return nil
+}
+
+// printTable prints a Markdown table.
+func printTable(all []*system, sets []string) {
+	fmt.Print("| set | recordings, words |")
+	for _, s := range all {
+		fmt.Printf(" %s |", s.name)
+	}
+	fmt.Println("\n|---|---|" + strings.Repeat("---|", len(all)))
+	for _, set := range sets {
+		fmt.Printf("| %s | %d, %d |", set, len(all[0].counts[set]), sum(all[0].counts[set]).Ref())
+		for _, s := range all {
+			fmt.Printf(" %s |", cell(sum(s.counts[set])))
+		}
+		fmt.Println()
+	}
+	pooled := make([][]wer.Counts, len(all))
+	for i, s := range all {
+		for _, set := range sets {
+			if sum(s.counts[set]).Ref() > 0 && !strings.HasSuffix(set, "--multilingual") {
+				pooled[i] = append(pooled[i], s.counts[set]...)
+			}
+		}
+	}
+	fmt.Printf("| all | %d, %d |", len(pooled[0]), sum(pooled[0]).Ref())
+	for i := range all {
+		fmt.Printf(" %s |", cell(sum(pooled[i])))
+	}
+	fmt.Printf("\n| difference to %s | |", all[0].name)
+	for i := range all {
+		d := wer.Difference(pooled[i], pooled[0])
+		fmt.Printf(" %+.2f to %+.2f |", 100*d.Low, 100*d.High)
+	}
+	fmt.Print("\n| processor seconds | |")
+	for _, s := range all {
+		total := 0.0
+		for _, v := range s.seconds {
+			total += v
+		}
+		fmt.Printf(" %.0f |", total)
+	}
+	fmt.Println()
+	for _, set := range sets {
+		var times []string
+		for _, s := range all {
+			times = append(times, fmt.Sprintf("%s %.1f s", s.name, s.seconds[set]))
+		}
+		log.Printf("%s: %s", set, strings.Join(times, ", "))
+	}
+}
+
+func sum(counts []wer.Counts) (c wer.Counts) {
+	for _, x := range counts {
+		c = c.Plus(x)
+	}
+	return c
+}
+
+// cell is the rate with its substitutions, deletions and insertions.
+func cell(c wer.Counts) string {
+	if c.Ref() == 0 {
+		return fmt.Sprintf("%d words", c.Ins)
+	}
+	return fmt.Sprintf("%s (%d/%d/%d)", cmp.Or(fmt.Sprintf("%.2f", 100*c.Rate()), "0"), c.Subs, c.Dels, c.Ins)
+}

@@ -1,0 +1,539 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	gowav "github.com/go-audio/audio"
+	"github.com/go-audio/wav"
+
+	"verity/audio"
+)
+
+// An item is a recording of a set, a line of the manifest.
+type item struct {
+	Set   string `json:"set"`
+	Audio string `json:"audio_filepath"` // relative to the manifest
+	Text  string `json:"text"`
+	Lang  string `json:"lang"`
+}
+
+// An utterance is speech with its text.
+type utterance struct {
+	id, text, lang, speaker string
+	pcm                     []float32
+	words                   []timedWord // nil if their times are unknown
+}
+
+type timedWord struct {
+	word       string
+	start, end float64
+}
+
+// A builder makes the sets of one seed.
+type builder struct {
+	data, out string
+	words     int // wanted in each set
+	seed      uint64
+	items     []item
+
+	english, reader, dutch []utterance // several speakers; one whose word times are known
+	dishes, music          []float32
+}
+
+// build writes every set and the manifest.
+func (b *builder) build(ctx context.Context) error {
+	if err := b.read(ctx); err != nil {
+		return err
+	}
+	for _, s := range distortions {
+		n := 0
+		for i, u := range b.english {
+			if n >= b.words {
+				break
+			}
+			rate, pcm := audio.SampleRate, s.change(b, b.random(s.name, i), i, slices.Clone(u.pcm))
+			if s.rate > 0 {
+				rate = s.rate
+			}
+			if err := b.add(s.name, u.id, u.text, u.lang, pcm, rate); err != nil {
+				return err
+			}
+			n += len(strings.Fields(u.text))
+		}
+	}
+	for _, make := range []func() error{b.short, b.gaps, b.cuts, b.languages, b.noSpeech} {
+		if err := make(); err != nil {
+			return err
+		}
+	}
+	var lines strings.Builder
+	for _, i := range b.items {
+		line, err := json.Marshal(i)
+		if err != nil {
+			return err
+		}
+		lines.Write(append(line, '\n'))
+	}
+	//verity:writes the manifest of the sets, in the directory that the user names
+	return os.WriteFile(filepath.Join(b.out, "manifest.jsonl"), []byte(lines.String()), 0o644)
+}
+
+// random returns the numbers of a recording of a set. They depend on nothing else.
+func (b *builder) random(set string, i int) *rand.Rand {
+	h := b.seed
+	for _, c := range set {
+		h = h*31 + uint64(c)
+	}
+	return rand.New(rand.NewPCG(h, uint64(i)))
+}
+
+// read reads the recordings that the sets are made of.
+func (b *builder) read(ctx context.Context) (err error) {
+	rows, err := readLines[struct {
+		Audio   string   `json:"audio_filepath"`
+		Text    string   `json:"text"`
+		Lang    string   `json:"lang"`
+		Speaker string   `json:"speaker"`
+		Quality string   `json:"text_quality"`
+		Tags    []string `json:"tags"`
+	}](filepath.Join(b.data, "speech", "manifest.jsonl"))
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, r := range rows {
+		folder, name := filepath.Split(r.Audio)
+		folder = strings.TrimSuffix(folder, "/")
+		id := strings.TrimSuffix(name, filepath.Ext(name))
+		if seen[r.Text] && (folder == "librispeech" || folder == "nl") || r.Text == "" && folder != "nospeech" {
+			continue // the same words in another format, or no text to compare with
+		}
+		u := utterance{id: id, text: r.Text, lang: r.Lang, speaker: r.Speaker}
+		set := folder
+		switch {
+		case folder == "nospeech", folder == "de", folder == "speeches", folder == "silence", folder == "noisy",
+			folder == "longform" && r.Lang == "en":
+		case (folder == "librispeech" || folder == "nl") && r.Quality == "reference":
+		case folder == "longform":
+			set = "nl"
+		default:
+			continue
+		}
+		if u.pcm, err = samples(ctx, filepath.Join(b.data, "speech", r.Audio)); err != nil {
+			return err
+		}
+		switch seen[r.Text] = true; {
+		case folder == "librispeech":
+			b.english = append(b.english, u)
+		case folder == "nl":
+			b.dutch = append(b.dutch, u)
+		case name == "doing_the_dishes_35s.flac":
+			b.dishes = u.pcm
+		case name == "brahms.ogg":
+			b.music = u.pcm
+		}
+		if folder != "librispeech" {
+			if err := b.add(set, id, u.text, u.lang, u.pcm, audio.SampleRate); err != nil {
+				return err
+			}
+		}
+	}
+	// Speakers take turns, so that a few recordings hold many of them.
+	slices.SortStableFunc(b.english, func(x, y utterance) int { return b.turn(x) - b.turn(y) })
+	return b.readTimed(ctx)
+}
+
+// turn returns how many utterances of the same speaker come before u.
+func (b *builder) turn(u utterance) (n int) {
+	for _, v := range b.english {
+		if v.id == u.id {
+			return n
+		}
+		if v.speaker == u.speaker {
+			n++
+		}
+	}
+	return n
+}
+
+// readTimed reads the utterances whose words have times.
+func (b *builder) readTimed(ctx context.Context) error {
+	rows, err := readLines[struct {
+		ID    string
+		Words [][3]any
+	}](filepath.Join(b.data, "librispeech", "words.jsonl"))
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if len(b.reader) == 60 {
+			break
+		}
+		parts := strings.Split(r.ID, "-")
+		files, _ := filepath.Glob(filepath.Join(b.data, "librispeech", "LibriSpeech", "*", parts[0], parts[1], r.ID+".flac"))
+		if len(files) != 1 {
+			continue
+		}
+		u := utterance{id: r.ID, lang: "en"}
+		for _, w := range r.Words {
+			word, ok := w[0].(string)
+			start, ok1 := w[1].(float64)
+			end, ok2 := w[2].(float64)
+			if !ok || !ok1 || !ok2 {
+				return fmt.Errorf("words.jsonl: %s: got %v, want a word and two times", r.ID, w)
+			}
+			u.words = append(u.words, timedWord{word, start, end})
+			u.text += " " + word
+		}
+		if u.pcm, err = samples(ctx, files[0]); err != nil {
+			return err
+		}
+		b.reader = append(b.reader, u)
+	}
+	return nil
+}
+
+// A distortion changes the sound of an utterance, not its words.
+type distortion struct {
+	name   string
+	rate   int // of the file in Hz; 0 means that of the sound
+	change func(b *builder, r *rand.Rand, i int, pcm []float32) []float32
+}
+
+var distortions = []distortion{
+	{"clean", 0, func(_ *builder, _ *rand.Rand, _ int, pcm []float32) []float32 { return pcm }},
+	{"noise 0 dB", 0, dishes(0)}, {"noise 5 dB", 0, dishes(5)}, {"noise 10 dB", 0, dishes(10)},
+	{"babble 5 dB", 0, func(b *builder, r *rand.Rand, i int, pcm []float32) []float32 {
+		others := make([]float32, len(pcm))
+		for range 4 {
+			other := b.english[(i+1+r.IntN(len(b.english)-1))%len(b.english)]
+			mix(others, other.pcm, r.IntN(len(other.pcm)), 1/loudness(other.pcm))
+		}
+		return addNoise(pcm, others, 5)
+	}},
+	{"music 0 dB", 0, func(b *builder, r *rand.Rand, _ int, pcm []float32) []float32 {
+		music := make([]float32, len(pcm))
+		mix(music, b.music, r.IntN(len(b.music)), 1)
+		return addNoise(pcm, music, 0)
+	}},
+	{"white 5 dB", 0, func(_ *builder, r *rand.Rand, _ int, pcm []float32) []float32 {
+		noise := make([]float32, len(pcm))
+		for i := range noise {
+			noise[i] = float32(r.NormFloat64())
+		}
+		return addNoise(pcm, noise, 5)
+	}},
+	{"reverb", 0, func(_ *builder, r *rand.Rand, _ int, pcm []float32) []float32 { return reverberate(pcm, r) }},
+	{"telephone", 8000, func(_ *builder, _ *rand.Rand, _ int, pcm []float32) []float32 { return telephone(pcm) }},
+	{"-40 dB", 0, func(_ *builder, _ *rand.Rand, _ int, pcm []float32) []float32 { return scale(pcm, 0.01) }},
+	{"clipped", 0, func(_ *builder, _ *rand.Rand, _ int, pcm []float32) []float32 { return scale(pcm, 3/peak(pcm)) }},
+	// The file says that more samples are a second: faster, and higher.
+	{"1.25 x", audio.SampleRate * 5 / 4, func(_ *builder, _ *rand.Rand, _ int, pcm []float32) []float32 { return pcm }},
+}
+
+func dishes(snr float64) func(*builder, *rand.Rand, int, []float32) []float32 {
+	return func(b *builder, r *rand.Rand, _ int, pcm []float32) []float32 {
+		noise := make([]float32, len(pcm))
+		mix(noise, b.dishes, r.IntN(len(b.dishes)), 1)
+		return addNoise(pcm, noise, snr)
+	}
+}
+
+// short makes the first three seconds or so of utterances, cut between words.
+func (b *builder) short() error {
+	for i, n := 0, 0; i < len(b.reader) && n < b.words/2; i++ {
+		p := b.reader[i].until(3)
+		if err := b.add("3 s", p.id, p.text, p.lang, p.pcm, audio.SampleRate); err != nil {
+			return err
+		}
+		n += len(strings.Fields(p.text))
+	}
+	return nil
+}
+
+// until returns the start of u, cut in the middle of the last pause between words before a time.
+func (u utterance) until(seconds float64) utterance {
+	n := 0
+	for n < len(u.words) && u.words[n].end <= seconds {
+		n++
+	}
+	if n == len(u.words) || n == 0 {
+		return u
+	}
+	cut := (u.words[n-1].end + u.words[n].start) / 2
+	u.words, u.pcm, u.text = u.words[:n], u.pcm[:int(cut*audio.SampleRate)], ""
+	for _, w := range u.words {
+		u.text += " " + w.word
+	}
+	return u
+}
+
+// gaps puts two minutes of silence after the first of three utterances.
+func (b *builder) gaps() error {
+	for i := 0; i < 2; i++ {
+		u := b.english[3*i : 3*i+3]
+		pcm := slices.Concat(u[0].pcm, make([]float32, 120*audio.SampleRate), u[1].pcm, u[2].pcm)
+		text := u[0].text + " " + u[1].text + " " + u[2].text
+		if err := b.add("2 min of silence", fmt.Sprint(i), text, "en", pcm, audio.SampleRate); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cuts joins pieces of at most 22 s by different speakers, without pauses. A piece may end amid a
+// sentence.
+func (b *builder) cuts() error {
+	const piece = 22.0
+	timed, others := b.reader, b.english
+	for k, n := 0, 0; n < b.words && len(timed) > 8 && len(others) > 8; k++ {
+		var pcm []float32
+		text := ""
+		for range 4 {
+			var u utterance
+			for left := piece; left > 4; left = piece - seconds(u.pcm) {
+				var next utterance
+				next, timed = timed[0].until(left), timed[1:]
+				u.pcm, u.text = append(u.pcm, trim(next.pcm)...), u.text+" "+next.text
+			}
+			speaker := others[0].speaker
+			pcm, text = append(pcm, u.pcm...), text+u.text
+			for left := piece; ; {
+				i := slices.IndexFunc(others, func(o utterance) bool { return o.speaker == speaker && seconds(o.pcm) < left })
+				if i < 0 {
+					break
+				}
+				left -= seconds(others[i].pcm)
+				pcm, text = append(pcm, trim(others[i].pcm)...), text+" "+others[i].text
+				others = slices.Delete(slices.Clone(others), i, i+1)
+			}
+			if len(timed) < 8 || len(others) < 8 {
+				break
+			}
+		}
+		if err := b.add("hard cuts", fmt.Sprint(k), text, "en", pcm, audio.SampleRate); err != nil {
+			return err
+		}
+		n += len(strings.Fields(text))
+	}
+	return nil
+}
+
+// languages joins English and Dutch speech: long and short stretches, either first.
+func (b *builder) languages() error {
+	english, dutch := b.english, b.dutch
+	stretch := func(from *[]utterance, least float64) (pcm []float32, text string) {
+		for seconds(pcm) < least && len(*from) > 0 {
+			pcm, text = append(pcm, trim((*from)[0].pcm)...), text+" "+(*from)[0].text
+			*from = (*from)[1:]
+		}
+		return pcm, text
+	}
+	for i, lengths := range [][]float64{{11, 12}, {40, 12}, {16, 6, 10}, {25, 8, 10}} {
+		var pcm []float32
+		text := ""
+		for k, least := range lengths {
+			from := &english
+			if (k+i/2)%2 == 1 {
+				from = &dutch
+			}
+			p, words := stretch(from, least)
+			pcm, text = append(pcm, p...), text+words
+		}
+		if err := b.add("two languages", fmt.Sprint(i), text, "en nl", pcm, audio.SampleRate); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noSpeech adds noise and music as loud as speech, and silence with a click.
+func (b *builder) noSpeech() error {
+	r := b.random("nospeech", 0)
+	white := make([]float32, 40*audio.SampleRate)
+	for i := range white {
+		white[i] = float32(0.05 * r.NormFloat64())
+	}
+	click := make([]float32, 35*audio.SampleRate)
+	click[12*audio.SampleRate] = 1
+	for name, pcm := range map[string][]float32{"white": white, "click": click} {
+		if err := b.add("nospeech", name, "", "zxx", pcm, audio.SampleRate); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add writes a recording of a set.
+func (b *builder) add(set, id, text, lang string, pcm []float32, rate int) error {
+	folder := strings.NewReplacer(" ", "_", ".", "_").Replace(set)
+	name := filepath.Join(folder, id+".wav")
+	b.items = append(b.items, item{set, name, strings.TrimSpace(text), lang})
+	return writeWAV(filepath.Join(b.out, name), pcm, rate)
+}
+
+func writeWAV(name string, pcm []float32, rate int) error {
+	//verity:writes a recording of a set, in the directory that the user names
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	//verity:writes a recording of a set, in the directory that the user names
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	e := wav.NewEncoder(f, rate, 16, 1, 1)
+	data := make([]int, len(pcm))
+	for i, v := range pcm {
+		data[i] = int(math.Round(float64(max(-1, min(v, 1))) * 32767))
+	}
+	buffer := &gowav.IntBuffer{Data: data, SourceBitDepth: 16,
+		Format: &gowav.Format{NumChannels: 1, SampleRate: rate}}
+	if err := e.Write(buffer); err != nil {
+		return err
+	}
+	return e.Close()
+}
+
+// samples reads a whole file at 16 kHz.
+func samples(ctx context.Context, name string) (pcm []float32, err error) {
+	clip, err := audio.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer clip.Close()
+	for piece := make([]float32, 60*audio.SampleRate); ; {
+		n, err := clip.Read(piece)
+		pcm = append(pcm, piece[:n]...)
+		switch {
+		case err == io.EOF:
+			return pcm, nil
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+}
+
+// readLines reads a file of JSON Lines.
+func readLines[T any](name string) (rows []T, err error) {
+	//verity:reads a file of the data that the user names
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	for i, line := range strings.Split(strings.TrimSpace(string(raw)), "\n") {
+		var row T
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			return nil, fmt.Errorf("%s: line %d: %w", name, i+1, err)
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+func seconds(pcm []float32) float64 { return float64(len(pcm)) / audio.SampleRate }
+
+// mix adds a sound to dst, from a place on and again from its start when it has ended.
+func mix(dst, sound []float32, from int, factor float32) {
+	for i := range dst {
+		dst[i] += factor * sound[(from+i)%len(sound)]
+	}
+}
+
+// addNoise adds noise at a ratio of speech to noise in dB.
+func addNoise(pcm, noise []float32, snr float64) []float32 {
+	mix(pcm, noise, 0, loudness(pcm)/loudness(noise)*float32(math.Pow(10, -snr/20)))
+	return scale(pcm, min(1, 0.99/peak(pcm)))
+}
+
+// loudness returns the root of the mean square.
+func loudness(pcm []float32) float32 {
+	sum := 1e-12
+	for _, v := range pcm {
+		sum += float64(v) * float64(v)
+	}
+	return float32(math.Sqrt(sum / float64(max(1, len(pcm)))))
+}
+
+func peak(pcm []float32) float32 {
+	most := float32(1e-6)
+	for _, v := range pcm {
+		most = max(most, v, -v)
+	}
+	return most
+}
+
+func scale(pcm []float32, factor float32) []float32 {
+	for i := range pcm {
+		pcm[i] *= factor
+	}
+	return pcm
+}
+
+// reverberate adds 300 echoes within 0.8 s, which decay by 60 dB in 0.7 s.
+func reverberate(pcm []float32, r *rand.Rand) []float32 {
+	out := slices.Concat(pcm, make([]float32, audio.SampleRate/2))
+	for range 300 {
+		at := r.Float64() * 0.8
+		gain := float32(0.15 * math.Pow(10, -3*at/0.7) * r.NormFloat64())
+		delay := int((0.01 + at) * audio.SampleRate)
+		for i := delay; i < len(out) && i-delay < len(pcm); i++ {
+			out[i] += gain * pcm[i-delay]
+		}
+	}
+	return scale(out, min(1, 0.99/peak(out)))
+}
+
+// telephone returns sound of 300 to 3400 Hz at 8 kHz, in the 255 steps of mu-law.
+func telephone(pcm []float32) []float32 {
+	const taps = 201
+	var filter [taps]float32
+	for i := range filter {
+		t := float64(i - taps/2)
+		low := func(hz float64) float64 {
+			if t == 0 {
+				return 2 * hz / audio.SampleRate
+			}
+			return math.Sin(2*math.Pi*hz/audio.SampleRate*t) / (math.Pi * t)
+		}
+		hamming := 0.54 + 0.46*math.Cos(2*math.Pi*t/taps)
+		filter[i] = float32((low(3400) - low(300)) * hamming)
+	}
+	out := make([]float32, len(pcm)/2)
+	const mu = 255
+	for i := range out {
+		sum := float32(0)
+		for k, f := range filter {
+			if at := 2*i + k - taps/2; at >= 0 && at < len(pcm) {
+				sum += f * pcm[at]
+			}
+		}
+		v := math.Max(-1, math.Min(float64(sum), 1))
+		step := math.Round(127 * math.Log1p(mu*math.Abs(v)) / math.Log1p(mu))
+		out[i] = float32(math.Copysign(math.Expm1(step/127*math.Log1p(mu))/mu, v))
+	}
+	return out
+}
+
+// trim removes what is quieter than -40 dB of the peak at both ends, but for 50 ms.
+func trim(pcm []float32) []float32 {
+	least, margin := 0.01*peak(pcm), audio.SampleRate/20
+	first, last := 0, len(pcm)-1
+	for first < last && max(pcm[first], -pcm[first]) < least {
+		first++
+	}
+	for last > first && max(pcm[last], -pcm[last]) < least {
+		last--
+	}
+	return pcm[max(0, first-margin):min(len(pcm), last+margin)]
+}
