@@ -3,6 +3,9 @@ package transcribe
 // reportProgress reports everything before the cursor as done.
 func (r *transcription) reportProgress() {
 	done := min(seconds(r.cursor.seek), r.src.Seconds())
+	if r.cursor.seek >= r.src.Frames() {
+		done = r.src.Seconds() // also of what is left after the last whole frame
+	}
 	if r.callbacks.Progress != nil {
 		r.callbacks.Progress(done, r.src.Seconds())
 	}
