@@ -158,7 +158,7 @@ func TestSpeakers(t *testing.T) {
 	}
 	want := []string{"Ann: Hello?", "Bob: Hi.", "You?", "Ann: Fine."}
 	for _, o := range []Subtitles{{}, {Composed: true}, {MaxLineWidth: 40, MaxLineCount: 2}} {
-		for f, bob := range map[Format]int{TXT: 1, SRT: 1, VTT: 1, ASS: 1, TSV: 2, LRC: 2, CSV: 2} {
+		for f, bob := range map[Format]int{TXT: 1, SRT: 1, VTT: 2, ASS: 1, TSV: 2, LRC: 2, CSV: 2} {
 			var b strings.Builder
 			if err := o.Write(&b, f, both); err != nil {
 				t.Fatal(err)

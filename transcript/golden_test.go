@@ -190,7 +190,7 @@ func TestWriteUnknownFormat(t *testing.T) {
 
 // TestWriteError checks that every writer reports a full disk.
 func TestWriteError(t *testing.T) {
-	tr := &Transcript{Segments: []Segment{{End: 1, Text: " one", Tokens: []tokenizer.Token{1}}}}
+	tr := &Transcript{Segments: []Segment{{End: 1, Text: " one", Tokens: []tokenizer.Token{1}, Speaker: "A"}}}
 	for _, f := range Formats() {
 		if err := Write(full{}, f, tr); err == nil {
 			t.Errorf("%s: no error from a writer that fails", f)

@@ -26,10 +26,12 @@ func TestReadWhatIsWritten(t *testing.T) {
 		switch f {
 		case TXT:
 			expect = []Cue{{0, 0, want[0].Text + " " + want[1].Text}}
+		case RTTM: // no text
+			expect = nil
 		case LRC: // a line has no end
 			expect = []Cue{{0, 3, want[0].Text}, {3, 8, want[1].Text}}
 		}
-		if !reflect.DeepEqual(got, expect) {
+		if len(got)+len(expect) > 0 && !reflect.DeepEqual(got, expect) {
 			t.Errorf("%s: got %+v, want %+v", f, got, expect)
 		}
 	}

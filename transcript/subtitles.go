@@ -54,6 +54,9 @@ func writeVTT(b io.Writer, cues []cue) {
 	fmt.Fprint(b, "WEBVTT\n\n")
 	for _, c := range cues {
 		text := c.underline(vttText.Replace, "<u>", "</u>")
+		if c.speaker != "" {
+			text = "<v " + vttText.Replace(c.speaker) + ">" + text
+		}
 		fmt.Fprintf(b, "%s --> %s\n%s\n\n", formatTime(c.start, false, "."), formatTime(c.end, false, "."), text)
 	}
 }

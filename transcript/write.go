@@ -51,7 +51,7 @@ func (o Subtitles) Write(w io.Writer, f Format, t *Transcript) error {
 	case SRT:
 		writeSRT(b, o.cues(t, true, 1000))
 	case VTT:
-		writeVTT(b, o.cues(t, true, 1000))
+		writeVTT(b, o.cues(t, false, 1000)) // names are tags there
 	case ASS:
 		writeASS(b, o.cues(t, true, 100))
 	case TSV:
