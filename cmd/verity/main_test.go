@@ -197,7 +197,7 @@ func TestExitStatus(t *testing.T) {
 		{"noise", with("--temperature", "5", good), 2, "must be from 0 to 2"},
 		{"one format", with("-f", "docx", good), 2, "--output-format docx: want txt, srt"},
 		{"value after a flag", with("--highlight", "mine", good), 2, "--highlight mine: want auto, always or never"},
-		{"no such assistant", with("-a", filepath.Join(dir, "foo"), good), 1, "want none, ngram, bigram, self"},
+		{"no such assistant", with("-a", filepath.Join(dir, "foo"), good), 1, "want auto, none, encoder, ngram, bigram, self"},
 		{"missing file", with(filepath.Join(dir, "absent.wav")), 1, "absent.wav: there is no such sound file"},
 		{"tokens", with("--suppress-tokens", "a", good), 2, "token ids"},
 		{"token", with("--suppress-tokens", "99999", good), 2, "--suppress-tokens 99999"},

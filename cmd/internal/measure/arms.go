@@ -145,6 +145,9 @@ func (r *arms) add(ctx context.Context, settings []setting, data *setup.Corpus) 
 	for _, s := range settings {
 		before := setup.Resident()
 		a, err := r.load(ctx, s, data.Name)
+		if err == nil && s.assisted && !a.engine.model.Model.Assisted() && r.drafts == nil {
+			err = errNoAssistant
+		}
 		if err == nil {
 			a.Set, err = report.NewSet(s.String(), r.report.normalizer)
 		}
@@ -180,9 +183,6 @@ func (r *arms) load(ctx context.Context, s setting, dataset string) (_ *arm, err
 			return nil, err
 		}
 		r.open = append(r.open, m)
-		if !m.Model.Assisted() && drafts == nil {
-			return nil, errNoAssistant
-		}
 	}
 	a.engine = newEngine(m, drafts)
 	a.Arm = eval.Arm{

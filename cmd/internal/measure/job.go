@@ -109,7 +109,7 @@ func (j *Job) Open(ctx context.Context, files []string) (*datasets.Dataset, erro
 // has one job.
 func (j *Job) Load(ctx context.Context) (eval.Engine, transcript.Provenance, error) {
 	var err error
-	if j.drafts, err = setup.OpenDrafts(ctx, j.model.Assistant.From, 0); err != nil {
+	if j.drafts, err = setup.OpenDrafts(ctx, &j.model.Assistant, 0); err != nil {
 		return nil, transcript.Provenance{}, err
 	}
 	a, err := j.newArms().load(ctx, j.evalSetting(), j.data.Name())

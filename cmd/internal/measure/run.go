@@ -56,7 +56,7 @@ func (r *datasetRun) open(ctx context.Context) (*setup.Corpus, error) {
 		return nil, err
 	}
 	files := slices.Compact(slices.Sorted(slices.Values(r.data.Audio)))
-	if r.drafts, err = setup.OpenDrafts(ctx, r.model.Assistant.From, len(files)); err == nil && len(files) > 0 {
+	if r.drafts, err = setup.OpenDrafts(ctx, &r.model.Assistant, len(files)); err == nil && len(files) > 0 {
 		err = r.drafts.Check(ctx, r.data.Audio)
 	}
 	return data, err

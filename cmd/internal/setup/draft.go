@@ -37,12 +37,19 @@ type DraftSource struct {
 func (d *DraftSource) Found() bool { return d.found.Load() }
 
 // OpenDrafts opens what --draft-from names, for n sound files, or for a dataset if n is 0. It
-// returns nil for an empty name.
-func OpenDrafts(ctx context.Context, from string, n int) (*DraftSource, error) {
+// returns nil if the flag is not set.
+func OpenDrafts(ctx context.Context, a *AssistantFlags, n int) (*DraftSource, error) {
+	from := a.From
 	d := &DraftSource{from: from}
 	switch {
 	case from == "":
 		return nil, nil
+	case a.rejection():
+		return nil, cli.Usagef("--draft-from with --sampler rejection: a text has no probabilities to sample by; " +
+			"leave one of them out")
+	case a.overlap:
+		return nil, cli.Usagef("--draft-from with --measure-alpha: a text has no probabilities to compare; leave one of " +
+			"them out")
 	case from == besideSound:
 		return d, nil
 	case from == references && n > 0:

@@ -115,7 +115,7 @@ func (t *transcribeCommand) run(ctx context.Context, args []string) error {
 			return nil
 		}
 	}
-	if t.drafts, err = setup.OpenDrafts(ctx, t.model.Assistant.From, len(files)); err == nil {
+	if t.drafts, err = setup.OpenDrafts(ctx, &t.model.Assistant, len(files)); err == nil {
 		err = t.drafts.Check(ctx, files)
 	}
 	if err != nil {

@@ -96,7 +96,7 @@ func (w *watchCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	const several = 2 // sounds: no single file can be the text of all
-	if w.drafts, err = setup.OpenDrafts(ctx, w.model.Assistant.From, several); err != nil {
+	if w.drafts, err = setup.OpenDrafts(ctx, &w.model.Assistant, several); err != nil {
 		return err
 	}
 	model, err := w.load(ctx, w.decoding.Result(w.log.Logger(w.Env)))
