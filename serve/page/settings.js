@@ -80,7 +80,7 @@ function read() {
 
 export function write(more) {
   const old = read(), now = Object.fromEntries(kept.map(id => [id, value(id)]));
-  for (const [id, hidden] of [["use", all.length < 2], ["microphone", $("microphone").length < 2]]) if (hidden) now[id] = old[id];
+  for (const id of ["use", "language", "microphone"]) if ($(id).length < 2) now[id] = old[id]; // not filled yet, or without a choice
   localStorage.setItem("settings", JSON.stringify({...old, ...now, ...more}));
 }
 
