@@ -48,6 +48,7 @@ type findings struct {
 	more      int      // sentences between them
 	gaps      []Gap
 	why       error // of the first gap
+	bad       int64 // samples that are no numbers
 	peak      float64
 	opposed   bool // channels cancel one another in their mean
 }
@@ -96,6 +97,7 @@ func (c *chain) read(dst []float32) (int, error) {
 func (c *chain) finish() error {
 	m, src, base := c.now.mix, c.now.mix.src, float64(c.base)/SampleRate
 	c.found.peak = max(c.found.peak, m.peak)
+	c.found.bad += src.bad
 	c.found.opposed = c.found.opposed || m.mean < m.power/1000 // 30 dB
 	for _, g := range src.gaps {
 		if c.found.why == nil {
@@ -185,21 +187,8 @@ func (f findings) warnings() []string {
 	if f.more > 0 {
 		list = slices.Insert(list, maxListed, fmt.Sprintf("and so on, %d more of this kind", f.more))
 	}
-	if n := len(f.gaps); n == 1 && f.gaps[0].Start == f.gaps[0].End { // ffmpeg states no length
-		list = append(list, fmt.Sprintf("damaged before %.2f s: %s", f.gaps[0].End, detail(f.why)))
-	} else if n > 0 {
-		var places []string
-		for _, g := range f.gaps[:min(n, maxListed)] {
-			places = append(places, fmt.Sprintf("%.2f to %.2f s", g.Start, g.End))
-		}
-		text := "damaged in one place: "
-		if n > 1 {
-			text = fmt.Sprintf("damaged in %d places: ", n)
-		}
-		if text += strings.Join(places, ", "); n > maxListed {
-			text += " and so on"
-		}
-		list = append(list, fmt.Sprintf("%s; silence stands there (first: %s)", text, detail(f.why)))
+	if len(f.gaps) > 0 {
+		list = append(list, f.damage())
 	}
 	if f.peak > loud {
 		list = append(list, fmt.Sprintf("samples reach %.3g, want -1 to 1: the file may be scaled wrongly", f.peak))
@@ -208,4 +197,35 @@ func (f findings) warnings() []string {
 		list = append(list, "the channels cancel one another: their mean is silent beside each of them; try channel 1 alone")
 	}
 	return list
+}
+
+// damage returns a sentence for the gaps.
+func (f findings) damage() string {
+	n, silence, places := len(f.gaps), "", []string{}
+	for i, g := range f.gaps {
+		place := fmt.Sprintf("%.2f to %.2f s", g.Start, g.End)
+		if g.Start == g.End { // the length is unknown
+			place = fmt.Sprintf("before %.2f s", g.End)
+		} else {
+			silence = "; silence stands there"
+		}
+		if i < maxListed {
+			places = append(places, place)
+		}
+	}
+	why := detail(f.why)
+	if f.bad > 0 {
+		why += fmt.Sprintf("; samples of this kind: %d", f.bad)
+	}
+	if n == 1 && silence == "" {
+		return fmt.Sprintf("damaged %s: %s", places[0], why)
+	}
+	text := "damaged in one place: "
+	if n > 1 {
+		text = fmt.Sprintf("damaged in %d places: ", n)
+	}
+	if text += strings.Join(places, ", "); n > maxListed {
+		text += " and so on"
+	}
+	return fmt.Sprintf("%s%s (first: %s)", text, silence, why)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"verity/internal/frontend"
@@ -27,6 +28,11 @@ const (
 type Input struct {
 	// Channel picks one channel, counted from 1. 0 means the mean of all channels.
 	Channel int
+
+	// Track picks one of several audio tracks: by its number, counted from 1, or by its language, such as de, deu
+	// or pt-BR. Empty means the track that the file marks as default, or else the first. A file without that
+	// track is a TrackError.
+	Track string
 
 	// FFmpeg decodes formats that this package does not read: FFmpegAuto, or an empty string, means the
 	// installed ffmpeg, if there is one; FFmpegNever refuses such files; anything else is the path of the
@@ -142,6 +148,7 @@ func (in Input) OpenFile(ctx context.Context, name string, f *os.File) (*Clip, e
 // open makes a clip of a whole file of size bytes.
 func (in Input) open(name string, r io.ReaderAt, size int64) (*Clip, error) {
 	f := newFile(r, 0, size)
+	f.track = in.Track
 	k, head, err := in.detect(f)
 	if err != nil {
 		return nil, named(name, err)
@@ -173,7 +180,10 @@ func (in Input) clip(name string, src *source, f *file) (*Clip, error) {
 		return nil, named(name, err)
 	}
 	whole := &chain{in: in, first: p, now: p}
-	return &Clip{name: name, in: in, src: whole, whole: whole, limit: int64(in.MaxDuration.Seconds() * SampleRate)}, nil
+	c := &Clip{name: name, in: in, src: whole, whole: whole, limit: int64(in.MaxDuration.Seconds() * SampleRate)}
+	tracks, _ := c.Tracks()
+	_, err = chooseTrack(tracks, in.Track) // of a file with a single one
+	return c, named(name, err)
 }
 
 // FromSamples returns a clip of mono samples at SampleRate. It uses pcm itself, which must not change as long
@@ -192,6 +202,51 @@ func (c *Clip) Channels() int {
 	}
 	return c.whole.first.mix.shape.channels
 }
+
+// Tracks returns the audio tracks of the file and the index of the one that is read. It knows no track of sound in
+// memory.
+func (c *Clip) Tracks() (list []Track, read int) {
+	if c.whole == nil {
+		return nil, 0
+	}
+	if t, ok := c.whole.first.mix.src.in.(interface{ tracks() ([]Track, int) }); ok {
+		return t.tracks()
+	}
+	return []Track{{Number: 1}}, 0
+}
+
+// TrackChoice says which of several audio tracks is read: "audio track 2 (eng) of 2; the others are 1 (ger)". It is
+// empty if there is no other.
+func (c *Clip) TrackChoice() string {
+	list, read := c.Tracks()
+	if len(list) < 2 {
+		return ""
+	}
+	var others []string
+	for i, t := range list {
+		if i != read {
+			others = append(others, t.String())
+		}
+	}
+	text := fmt.Sprintf("audio track %v of %d is read; the other is %s", list[read], len(list), others[0])
+	if len(others) > 1 {
+		text = fmt.Sprintf("audio track %v of %d is read; the others are %s", list[read], len(list), strings.Join(others, ", "))
+	}
+	return text
+}
+
+// Start returns how many seconds after the beginning of the file its sound starts, such as that of a film. Until
+// then the clip is silent. It is known once Read has returned samples.
+func (c *Clip) Start() float64 {
+	if c.whole == nil {
+		return 0
+	}
+	m := c.whole.first.mix
+	return m.shape.seconds(m.src.late)
+}
+
+// startFrame returns the frame in which the sound starts.
+func (c *Clip) startFrame() int { return int(c.Start() * FramesPerSecond) }
 
 // HeaderDuration returns the length in seconds that the header of the file states, or 0. It may be wrong.
 func (c *Clip) HeaderDuration() float64 {
@@ -215,8 +270,8 @@ func (c *Clip) Rewind() error {
 }
 
 // Read fills dst and returns the number of samples it read: fewer than len(dst) only together with an error,
-// which is io.EOF at the end. A sample that is not a finite number, as float files may hold, is an error with
-// its place.
+// which is io.EOF at the end. A sample that is not a finite number, as float files may hold, is damage: it reads
+// as 0.
 func (c *Clip) Read(dst []float32) (n int, err error) {
 	for n < len(dst) {
 		m, err := c.src.read(dst[n:])

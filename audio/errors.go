@@ -17,6 +17,9 @@ var (
 // ErrTooLong reports sound that is longer than Input.MaxDuration.
 var ErrTooLong = errors.New("the sound is too long")
 
+// ErrNoSound reports a file of a known format without an audio track, such as a film without sound.
+var ErrNoSound = errors.New("has no sound: there is no audio track in it")
+
 var errDirectory = errors.New("is a directory, want a sound file")
 
 // A FormatError reports a file that cannot be read as sound. Its cause is ErrMalformed for a damaged file,

@@ -138,16 +138,17 @@ func floats(rate int, v float32) []byte {
 	return riff(chunk("fmt ", fmtBody(tagFloat, 1, rate, 32)), chunk("data", body))
 }
 
-// TestHugeSamples wants the same answer at every rate, and the file named once.
+// TestHugeSamples wants the same answer at every rate. A sample that is too large is damage.
 func TestHugeSamples(t *testing.T) {
 	for _, rate := range []int{SampleRate, 44100} {
 		c, err := openBytes(floats(rate, 3e38))
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = readAll(t, c)
-		if !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), "sample 100") || strings.Count(err.Error(), "x.wav:") != 1 {
-			t.Errorf("%d Hz: error = %v", rate, err)
+		pcm, err := readAll(t, c)
+		if err != nil || slices.ContainsFunc(pcm, func(v float32) bool { return v != 0 }) || len(c.Damaged()) != 1 ||
+			!strings.Contains(strings.Join(c.Warnings(), ""), "sample 100") {
+			t.Errorf("%d Hz: %v, %q", rate, err, c.Warnings())
 		}
 		if c, err = openBytes(floats(rate, 30000)); err != nil {
 			t.Fatal(err)

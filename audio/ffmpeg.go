@@ -53,17 +53,25 @@ func (in Input) program() (string, error) {
 	return p, nil
 }
 
-// An ffmpeg is a run of the program, which decodes a file to AU with 32-bit floats.
+// An ffmpeg is a run of the program, which decodes one track of a file to Matroska with 32-bit floats. Matroska
+// has the times of the packets, and so shows a late start and holes.
 type ffmpeg struct {
-	*pcmReader // of what the program writes
-	ctx        context.Context
-	program    string
-	formats    string // that it may read
-	sound      *os.File
-	stop       context.CancelFunc // of the run
-	cmd        *exec.Cmd
-	log        ffmpegLog
+	*mkvReader // of what the program writes
+	codec
+	ctx     context.Context
+	program string
+	formats string // that it may read
+	sound   *os.File
+	media   media
+	chosen  int                // index of the track
+	samples int64              // read so far, of each channel
+	stop    context.CancelFunc // of the run
+	cmd     *exec.Cmd
+	log     ffmpegLog
 }
+
+// maxFFmpegPacket bounds a packet of ffmpeg, in bytes: a second of 64 channels at 192 kHz.
+const maxFFmpegPacket = 64 * 192000 * 4
 
 // start starts the program, or restarts it, and reads the header.
 func (f *ffmpeg) start() error {
@@ -71,24 +79,26 @@ func (f *ffmpeg) start() error {
 	if err != nil {
 		return err
 	}
-	pipe := &stream{r: out}
-	layout, err := auLayout(newFile(pipe, 0, unknownSize))
-	least := int64(auHeader - 1)
-	if err == nil {
-		least = layout.offset
+	file := newFile(&stream{r: out}, 0, unknownSize)
+	head := file.head(0)
+	if len(head) > 0 && formatOf(head) != formatOf([]byte(ebmlMagic)) {
+		return malformed("what ffmpeg wrote", "Matroska", "% x", head)
 	}
-	if pipe.arrived(least) <= 0 { // it has ended
+	m, err := newMKV(file)
+	if err != nil {
+		return err
+	}
+	if !m.inCluster { // it has ended
 		return cmp.Or(f.wait(), unsupported("what ffmpeg wrote", "sound", "none"))
 	}
-	f.pcmReader = newPCM(newFile(pipe, 0, unknownSize), layout)
+	m.largest, m.origin, m.started = maxFFmpegPacket, f.media.begin(), true
+	f.mkvReader, f.samples = m, 0
+	f.codec, err = m.choose()
 	return err
 }
 
-// run starts the program and returns its output.
-func (f *ffmpeg) run() (io.Reader, error) {
-	f.close()
-	ctx, stop := context.WithCancel(f.ctx)
-	f.stop, f.log = stop, ffmpegLog{}
+// command returns a run of the program on the file, which logs from a level on.
+func (f *ffmpeg) command(ctx context.Context, level string, args ...string) (*exec.Cmd, error) {
 	name := "file:" + f.sound.Name()
 	var inherited []*os.File
 	if runtime.GOOS != "windows" {
@@ -99,18 +109,32 @@ func (f *ffmpeg) run() (io.Reader, error) {
 		}
 		name, inherited = "file:/dev/fd/3", []*os.File{f.sound}
 	}
-	f.cmd = exec.CommandContext(ctx, f.program, "-nostdin", "-v", "error", "-err_detect", "crccheck",
-		"-protocol_whitelist", "file", "-format_whitelist", f.formats, "-i", name,
-		"-map", "0:a:0", "-vn", "-sn", "-dn", "-c:a", "pcm_f32be", "-f", "au", "-protocol_whitelist", "pipe", "pipe:1")
-	f.cmd.Stderr, f.cmd.ExtraFiles = &f.log, inherited
-	out, err := f.cmd.StdoutPipe()
+	cmd := exec.CommandContext(ctx, f.program, append([]string{"-nostdin", "-hide_banner", "-v", level,
+		"-err_detect", "crccheck", "-protocol_whitelist", "file", "-format_whitelist", f.formats, "-copyts",
+		"-i", name}, args...)...)
+	cmd.ExtraFiles = inherited
+	return cmd, nil
+}
+
+// run starts the program and returns its output.
+func (f *ffmpeg) run() (io.Reader, error) {
+	f.close()
+	ctx, stop := context.WithCancel(f.ctx)
+	f.stop, f.log = stop, ffmpegLog{}
+	cmd, err := f.command(ctx, "error", "-map", f.media.stream(f.chosen), "-vn", "-sn", "-dn",
+		"-c:a", "pcm_f32le", "-f", "matroska", "-protocol_whitelist", "pipe", "pipe:1")
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stderr = &f.log
+	out, err := cmd.StdoutPipe()
 	if err == nil {
-		err = f.cmd.Start()
+		err = cmd.Start()
 	}
 	if err != nil {
-		f.cmd = nil
 		return nil, fmt.Errorf("ffmpeg: %w", err)
 	}
+	f.cmd = cmd
 	return out, nil
 }
 
@@ -118,10 +142,11 @@ func (f *ffmpeg) run() (io.Reader, error) {
 const maxFFmpeg = 48 * 3600 * 192000
 
 func (f *ffmpeg) next() (packet, error) {
-	if f.pos > maxFFmpeg {
+	if f.samples > maxFFmpeg {
 		return packet{}, malformed("what ffmpeg writes", fmt.Sprintf("at most %d samples", int64(maxFFmpeg)), "more")
 	}
-	p, err := f.pcmReader.next()
+	p, err := f.mkvReader.next()
+	f.samples += int64(len(p.data) / 4 / f.shape().channels)
 	if err == nil || f.cmd == nil {
 		return p, err
 	}
@@ -130,7 +155,7 @@ func (f *ffmpeg) next() (packet, error) {
 		f.stop() // or wait could last
 	}
 	failed := f.wait()
-	if failed != nil && (broken || f.pos == 0 || f.ctx.Err() != nil) {
+	if failed != nil && (broken || f.samples == 0 || f.ctx.Err() != nil) {
 		return p, failed
 	}
 	p = newPacket(nil)
@@ -139,6 +164,9 @@ func (f *ffmpeg) next() (packet, error) {
 }
 
 func (f *ffmpeg) ending() ending { return ending{} }
+
+// tracks returns the audio tracks of the file, and the index of the one that is decoded.
+func (f *ffmpeg) tracks() ([]Track, int) { return f.media.tracks, f.chosen }
 
 // complaint returns an error if ffmpeg reported that it did not read the whole file: by its exit status, or by
 // a message such as "File ended prematurely".
@@ -220,6 +248,12 @@ func (in Input) convert(ctx context.Context, name string, f *os.File, size int64
 		formats = phoneFormats
 	}
 	run := &ffmpeg{ctx: ctx, program: program, formats: formats, sound: f}
+	if err := run.inspect(); err != nil {
+		return nil, err
+	}
+	if run.chosen, err = chooseTrack(run.media.tracks, in.Track); err != nil {
+		return nil, err
+	}
 	src, err := newSource(func() (container, codec, error) { return run, run, run.start() })
 	if failed := new(FormatError); errors.As(err, &failed) {
 		why.ffmpeg, err = failed.Got, refused

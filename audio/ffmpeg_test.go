@@ -3,9 +3,11 @@ package audio
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,17 +18,36 @@ import (
 	"time"
 )
 
-// fakeFFmpeg writes a shell script that stands for the program.
+// fakeFFmpeg writes a shell script that stands for the program when it decodes. When it is asked for the tracks of
+// a file, it finds none.
 func fakeFFmpeg(t *testing.T, script string) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("no shell scripts here")
 	}
 	path := filepath.Join(t.TempDir(), "ffmpeg")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+	if err := os.WriteFile(path, []byte("#!/bin/sh\ncase \"$*\" in *pipe:1*) ;; *) exit 1;; esac\n"+script), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// written returns the command of a shell that writes what ffmpeg would for mono sound.
+func written(t *testing.T, rate int, samples ...float32) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "written.mkv")
+	file := mkvFile(mkvSound(1, "A_PCM/FLOAT/IEEE", nil, mkvFloats(rate)))
+	if len(samples) > 0 {
+		var b []byte
+		for _, v := range samples {
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+		}
+		file = append(file, mkvClusterOf(0, simpleBlock(1, 0, b))...)
+	}
+	if err := os.WriteFile(path, file, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return "cat '" + path + "'\n"
 }
 
 // unreadable writes a file that nothing here reads, under an odd name.
@@ -39,15 +60,13 @@ func unreadable(t *testing.T) string {
 	return path
 }
 
-// TestFFmpegFake has a script in place of ffmpeg: it writes AU of 32-bit floats at
-// 8 kHz and notes its arguments.
+// TestFFmpegFake has a script in place of ffmpeg: it writes 32-bit floats at 8 kHz and
+// notes its arguments.
 func TestFFmpegFake(t *testing.T) {
 	dir := t.TempDir()
 	program := fakeFFmpeg(t, `printf '%s\n' "$@" >>`+dir+`/args
 cmp -s /dev/fd/3 `+dir+`/wanted || { echo "not the file" >&2; exit 1; }
-printf '.snd\0\0\0\034\377\377\377\377\0\0\0\006\0\0\037\100\0\0\0\001note'
-i=0; while [ $i -lt 800 ]; do printf '\077\0\0\0'; i=$((i+1)); done
-`)
+`+written(t, 8000, slices.Repeat([]float32{0.5}, 800)...))
 	name := unreadable(t)
 	b, err := os.ReadFile(name)
 	if err != nil {
@@ -104,8 +123,8 @@ func TestFFmpegFails(t *testing.T) {
 		{"exit 3", "exit status 3"},
 		{"echo no sound here, but some text to read", "either: 6e 6f 20 73"},
 		{"exit 0", "either: none"},
-		{`printf '.snd\0\0\0\030\377\377\377\377\0\0\0\006\0\0\037\100\0\0\0\001'`, "either: none"},
-		{`printf '.snd\0\0\0\030\377\377\377\377\0\0\0\006\0\0\0\100\0\0\0\001'`, "either: 64 Hz"},
+		{written(t, 8000), "either: none"},
+		{written(t, 64, 1), "either: 64 Hz"},
 		{"yes x | head -c 10000000 >&2; exit 1", "x x x x"},
 	} {
 		_, err := Input{FFmpeg: fakeFFmpeg(t, tt.script)}.Open(t.Context(), name)
@@ -127,8 +146,7 @@ func TestFFmpegFails(t *testing.T) {
 // TestFFmpegFailsLate: where the program fails amid the sound, what it decoded is decoded, and a
 // line says why it failed. With Strict that is the error.
 func TestFFmpegFailsLate(t *testing.T) {
-	program := fakeFFmpeg(t, `printf '.snd\0\0\0\030\377\377\377\377\0\0\0\006\0\0\037\100\0\0\0\001'
-printf '\077\0\0\0\077\0\0\0'; echo broken >&2; exit 1`)
+	program := fakeFFmpeg(t, written(t, 8000, 0.5, 0.5)+"echo broken >&2; exit 1")
 	for _, strict := range []bool{false, true} {
 		c, err := Input{FFmpeg: program, Strict: strict}.Open(t.Context(), unreadable(t))
 		if err != nil {
@@ -160,8 +178,7 @@ func warnings(t *testing.T, program, name string) (string, error) {
 // TestFFmpegComplains: what the program says is not lost where it ends with status 0, as it
 // does for Matroska that was cut.
 func TestFFmpegComplains(t *testing.T) {
-	program := fakeFFmpeg(t, `printf '.snd\0\0\0\030\377\377\377\377\0\0\0\006\0\0\037\100\0\0\0\001'
-printf '\077\0\0\0\077\0\0\0'; echo File ended prematurely >&2`)
+	program := fakeFFmpeg(t, written(t, 8000, 0.5, 0.5)+"echo File ended prematurely >&2")
 	for _, strict := range []bool{false, true} {
 		c, err := Input{FFmpeg: program, Strict: strict}.Open(t.Context(), unreadable(t))
 		if err != nil {
@@ -186,7 +203,7 @@ func TestFFmpegStops(t *testing.T) {
 	if _, err := (Input{FFmpeg: hang}).Open(ctx, unreadable(t)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error = %v, want the context's", err)
 	}
-	endless := fakeFFmpeg(t, `printf '.snd\0\0\0\030\377\377\377\377\0\0\0\006\0\0\037\100\0\0\0\001'; exec cat /dev/zero`)
+	endless := fakeFFmpeg(t, "while "+written(t, 8000, make([]float32, 1000)...)+"do :; done")
 	c, err := Input{FFmpeg: endless}.Open(t.Context(), unreadable(t))
 	if err != nil {
 		t.Fatal(err)
@@ -201,8 +218,7 @@ func TestFFmpegStops(t *testing.T) {
 
 // TestFFmpegBroken: the messages of the program are read only after its end, however a read fails.
 func TestFFmpegBroken(t *testing.T) {
-	chatty := fakeFFmpeg(t, `echo "and on" >&2; printf '.snd\0\0\0\030\377\377\377\377\0\0\0\006\0\0\037\100\0\0\0\001'
-head -c 9000 /dev/zero; while :; do echo "and so on" >&2; done`)
+	chatty := fakeFFmpeg(t, `echo "and on" >&2; `+written(t, 8000, make([]float32, 20000)...)+`while :; do echo "and so on" >&2; done`)
 	c, err := Input{FFmpeg: chatty}.Open(t.Context(), unreadable(t))
 	if err != nil {
 		t.Fatal(err)

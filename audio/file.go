@@ -15,7 +15,8 @@ type file struct {
 	stream *stream // r, if its bytes still arrive; else nil
 	from   int64   // where the file begins in r
 	size   int64
-	err    error // why reading failed
+	track  string // that is wanted; see Input.Track
+	err    error  // why reading failed
 }
 
 // newFile returns the file that starts at byte from of r and stops before byte end.

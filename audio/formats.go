@@ -41,7 +41,7 @@ func init() {
 		ogg("FLAC in an Ogg container", "", "\x7fFLAC", openOgg(1, newPackedFLAC)),
 		{name: "an Ogg stream without its first page", is: isLaterPage},
 		{name: "an Ogg file", magic: "OggS"},
-		{name: "a Matroska or WebM file", reads: "WebM", magic: "\x1a\x45\xdf\xa3", open: openMatroska},
+		{name: "a Matroska or WebM file", reads: "WebM", magic: ebmlMagic, open: openMatroska},
 		{name: "an MP4 or M4A file", magic: "????ftyp"},
 		{name: "a QuickTime file", is: isQuickTime},
 		{name: "an AVI video", magic: "RIFF????AVI "},

@@ -146,6 +146,9 @@ func (l *Live) Frames() int {
 	return int(l.in.n / HopLength)
 }
 
+// Start returns the frame in which the sound starts, as a Spectrogram does. It is known once Reach has returned.
+func (l *Live) Start() int { return l.in.clip.startFrame() }
+
 // Seconds returns the length of the sound so far.
 func (l *Live) Seconds() float64 { return float64(l.in.n) / SampleRate }
 

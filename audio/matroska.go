@@ -1,6 +1,7 @@
 package audio
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -26,6 +27,14 @@ const (
 	mkvType        = 0x83
 	mkvCodec       = 0x86
 	mkvPrivate     = 0x63a2
+	mkvName        = 0x536e
+	mkvLanguage    = 0x22b59c // three letters
+	mkvLanguageTag = 0x22b59d // BCP 47; replaces mkvLanguage
+	mkvDefault     = 0x88     // 1 unless stated
+	mkvAudioPart   = 0xe1
+	mkvRate        = 0xb5
+	mkvChannels    = 0x9f
+	mkvBits        = 0x6264
 	mkvSimpleBlock = 0xa3
 	mkvBlockGroup  = 0xa0
 	mkvBlock       = 0xa1
@@ -54,28 +63,45 @@ const (
 )
 
 const (
+	ebmlMagic      = "\x1a\x45\xdf\xa3"
 	mkvClusterID   = "\x1f\x43\xb6\x75"
 	mkvAudio       = 2              // a type of tracks
 	mkvUnknownSize = math.MaxUint64 // of an element
 	maxMKVElement  = 1 << 20        // size of one that is read
 )
 
-// openMatroska opens the first audio track of a Matroska or WebM file, Opus or Vorbis. No library known to us
-// reads such files in bounded memory.
+// openMatroska opens an audio track of a Matroska or WebM file, Opus or Vorbis. No library known to us reads
+// such files in bounded memory.
 func openMatroska(f *file) (container, codec, error) {
 	m, err := newMKV(f)
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := m.track.open()
-	if err == nil {
-		m.rate = int64(c.shape().rate)
-	}
+	c, err := m.choose()
 	return m, c, err
 }
 
-func (t mkvTrack) open() (codec, error) {
-	switch t.codec {
+// choose selects the track that is decoded and returns its codec.
+func (m *mkvReader) choose() (codec, error) {
+	if len(m.sound) == 0 {
+		return nil, ErrNoSound
+	}
+	list, _ := m.tracks()
+	i, err := chooseTrack(list, m.file.track)
+	if err != nil {
+		return nil, err
+	}
+	m.track, m.number = i, m.sound[i].number
+	c, err := m.sound[i].codec()
+	if err == nil {
+		m.rate = int64(c.shape().rate)
+	}
+	return c, err
+}
+
+// codec returns the decoder of the track.
+func (t mkvTrack) codec() (codec, error) {
+	switch t.Codec {
 	case "A_OPUS":
 		// The Opus header states how many samples to skip. CodecDelay does too, but ffmpeg writes it wrongly.
 		return newOpus([][]byte{t.private})
@@ -86,18 +112,23 @@ func (t mkvTrack) open() (codec, error) {
 			}
 		}
 		return nil, malformed("Vorbis headers", "three", "%d bytes", len(t.private))
-	case "":
-		return nil, unsupported("Matroska tracks", "an audio track", "none")
+	case "A_PCM/FLOAT/IEEE": // which ffmpeg writes for us
+		l := pcmLayout{code: pcmFloat, container: t.bits / 8, channels: t.channels, rate: int(min(t.rate, maxRate+1))}
+		return newPCM(nil, l), l.check(t.bits)
 	}
-	return nil, unsupported("Matroska codec", "A_OPUS or A_VORBIS", "%q", t.codec)
+	return nil, unsupported("Matroska codec", "A_OPUS or A_VORBIS", "%q", t.Codec)
 }
 
 // An mkvTrack is a track entry.
 type mkvTrack struct {
-	number  uint64
-	kind    uint64
-	codec   string
-	private []byte
+	Track
+	number   uint64
+	kind     uint64
+	private  []byte
+	rate     float64
+	channels int
+	bits     int
+	tagged   bool // Language is a tag of BCP 47
 }
 
 // An mkvReader walks the elements of a file. It enters elements that hold others, so that their sizes, which
@@ -107,15 +138,22 @@ type mkvReader struct {
 	file      *file
 	in        cursor
 	at        int64
-	segment   int64    // where the Segment ends; 0 if unknown
-	cluster   int64    // where the last cluster of known size ends, in case the Segment's size is unknown
-	track     mkvTrack // the track that is decoded
-	entry     mkvTrack // the track entry that is being read
-	numbers   []uint64 // of all tracks
-	rate      int64    // samples a second of the track
-	scale     int64    // ns of a tick
-	time      int64    // of the cluster
-	inCluster bool     // a cluster has begun
+	largest   uint64     // size of an element that is read; 0 for maxMKVElement
+	segment   int64      // where the Segment ends; 0 if unknown
+	cluster   int64      // where the last cluster of known size ends, in case the Segment's size is unknown
+	sound     []mkvTrack // the tracks with sound
+	track     int        // index of the one that is decoded
+	number    uint64     // of that one in blocks
+	entry     mkvTrack   // the track entry that is being read
+	numbers   []uint64   // of all tracks
+	rate      int64      // samples a second of the track
+	scale     int64      // ns of a tick
+	time      int64      // of the cluster
+	first     float64    // seconds: the least time of any block so far
+	origin    float64    // seconds: the time of the beginning of the file
+	started   bool       // origin is known
+	position  int64      // of the last packet that states one
+	inCluster bool       // a cluster has begun
 	queue     []packet
 	lost      hole  // before the next packet
 	broken    int   // damaged elements so far
@@ -125,11 +163,11 @@ type mkvReader struct {
 
 // newMKV reads up to the first cluster.
 func newMKV(f *file) (*mkvReader, error) {
-	m := &mkvReader{file: f, in: f.cursor(0), scale: 1e6}
+	m := &mkvReader{file: f, in: f.cursor(0), scale: 1e6, first: math.Inf(1), position: -1}
 	for {
 		id, err := m.element()
 		if err == io.EOF || err == nil && id == mkvCluster {
-			m.chooseTrack()
+			m.addTrack()
 			return m, nil
 		}
 		if err != nil {
@@ -162,7 +200,26 @@ func (m *mkvReader) next() (packet, error) {
 	}
 	p := m.queue[0]
 	m.queue = m.queue[1:]
+	if m.isOdd(p) {
+		p.start = -1
+	} else if p.start >= 0 {
+		m.position = p.start
+	}
 	return p, nil
+}
+
+// isOdd reports whether the time of p, which comes before those of the queue, is damaged: the times of a track rise,
+// but for a clock that is set back, and this one lies beside its neighbours. The last one has none to confirm it.
+func (m *mkvReader) isOdd(p packet) bool {
+	switch last := m.position; {
+	case p.start < 0 || last < 0 && len(m.queue) == 0:
+		return false
+	case len(m.queue) == 0:
+		return p.lost.why == nil && p.start > last && m.largest == 0
+	default:
+		next := m.queue[0].start
+		return next >= 0 && (p.start > next || p.start < last && next >= last)
+	}
 }
 
 // resume moves to the cluster after damage.
@@ -187,7 +244,7 @@ func (m *mkvReader) element() (uint64, error) {
 		return 0, err
 	}
 	switch id {
-	case mkvSegment, mkvCluster, mkvTracks, mkvBlockGroup, mkvInfo:
+	case mkvSegment, mkvCluster, mkvTracks, mkvBlockGroup, mkvInfo, mkvAudioPart:
 		m.inCluster = m.inCluster || id == mkvCluster
 		if end := m.at + int64(length); id == mkvSegment && length <= math.MaxInt64/2 {
 			m.segment = end
@@ -196,10 +253,16 @@ func (m *mkvReader) element() (uint64, error) {
 		}
 		return id, nil // their elements come next
 	case mkvEntry:
-		m.chooseTrack()
-		m.entry = mkvTrack{}
+		m.addTrack()
+		m.entry = mkvTrack{Track: Track{Language: "eng", Default: true}, rate: 8000, channels: 1}
 		return id, nil
-	case mkvNumber, mkvType, mkvCodec, mkvPrivate, mkvSimpleBlock, mkvBlock, mkvDiscard, mkvEncodings, mkvTime, mkvScale:
+	case mkvSimpleBlock, mkvBlock:
+		if m.isForeign() { // a picture may be large
+			return id, m.skip(int64(min(length, math.MaxInt64)))
+		}
+		fallthrough
+	case mkvNumber, mkvType, mkvCodec, mkvPrivate, mkvDiscard, mkvEncodings, mkvTime, mkvScale,
+		mkvName, mkvLanguage, mkvLanguageTag, mkvDefault, mkvRate, mkvChannels, mkvBits:
 		b, err := m.body(at, id, length)
 		if err != nil {
 			return 0, err
@@ -268,9 +331,9 @@ func mkvID(b []byte) (id uint64, n int) {
 }
 
 func (m *mkvReader) body(at int64, id, length uint64) ([]byte, error) {
-	if length > maxMKVElement {
+	if most := cmp.Or(m.largest, maxMKVElement); length > most {
 		return nil, malformed(fmt.Sprintf("Matroska element %x at byte %d", id, at),
-			fmt.Sprintf("at most %d bytes", maxMKVElement), "%d", length)
+			fmt.Sprintf("at most %d bytes", most), "%d", length)
 	}
 	if int64(length) > m.file.size-m.at {
 		m.cut = true
@@ -296,11 +359,22 @@ func (m *mkvReader) skip(n int64) error {
 	return nil
 }
 
-// chooseTrack selects the track entry that was read last if it is the first one with sound.
-func (m *mkvReader) chooseTrack() {
-	if m.track.codec == "" && m.entry.kind == mkvAudio {
-		m.track = m.entry
+// addTrack adds the track entry that was read last, if it has sound.
+func (m *mkvReader) addTrack() {
+	if m.entry.kind == mkvAudio && m.entry.Codec != "" && len(m.sound) < maxTracks {
+		m.entry.Number = len(m.sound) + 1
+		m.sound = append(m.sound, m.entry)
 	}
+	m.entry = mkvTrack{}
+}
+
+// tracks returns the tracks with sound, and the index of the one that is decoded.
+func (m *mkvReader) tracks() ([]Track, int) {
+	list := make([]Track, len(m.sound))
+	for i, t := range m.sound {
+		list[i] = t.Track
+	}
+	return list, m.track
 }
 
 // set stores the value of an element, or cuts a block.
@@ -315,12 +389,6 @@ func (m *mkvReader) set(id uint64, b []byte, at int64) error {
 		m.time = int64(uintOf(b) & math.MaxInt64)
 	case mkvScale:
 		m.scale = int64(uintOf(b) & math.MaxInt32)
-	case mkvType:
-		m.entry.kind = uintOf(b)
-	case mkvCodec:
-		m.entry.codec = string(b)
-	case mkvPrivate:
-		m.entry.private = b
 	case mkvEncodings:
 		return unsupported(fmt.Sprintf("Matroska track at byte %d", at),
 			"plain packets", "compressed or encrypted ones")
@@ -330,8 +398,38 @@ func (m *mkvReader) set(id uint64, b []byte, at int64) error {
 		if n := len(m.queue); n > 0 && len(b) > 0 && b[0] < 0x80 {
 			m.queue[n-1].discard = min(uintOf(b), 1e12)
 		}
+	default:
+		m.entry.set(id, b)
 	}
 	return nil
+}
+
+// set stores the value of an element of a track entry.
+func (t *mkvTrack) set(id uint64, b []byte) {
+	switch id {
+	case mkvType:
+		t.kind = uintOf(b)
+	case mkvCodec:
+		t.Codec = string(b)
+	case mkvPrivate:
+		t.private = b
+	case mkvName:
+		t.Title = trackText(b)
+	case mkvLanguage:
+		if !t.tagged {
+			t.Language = languageCode(trackText(b))
+		}
+	case mkvLanguageTag:
+		t.Language, t.tagged = languageCode(trackText(b)), true
+	case mkvDefault:
+		t.Default = uintOf(b) > 0
+	case mkvRate:
+		t.rate = floatOf(b)
+	case mkvBits:
+		t.bits = int(min(uintOf(b), 64))
+	case mkvChannels:
+		t.channels = int(min(uintOf(b), maxChannels+1))
+	}
 }
 
 // uintOf returns the number in up to eight bytes.
@@ -342,20 +440,46 @@ func uintOf(b []byte) (v uint64) {
 	return v
 }
 
+// floatOf returns the number in four or eight bytes; 0 for any other size.
+func floatOf(b []byte) float64 {
+	switch len(b) {
+	case 4:
+		return float64(math.Float32frombits(binary.BigEndian.Uint32(b)))
+	case 8:
+		return math.Float64frombits(binary.BigEndian.Uint64(b))
+	}
+	return 0
+}
+
+// blockHead reads the beginning of a block: its track and its time in seconds. n is the length of the track's
+// number, 0 if the block is too short.
+func (m *mkvReader) blockHead(b []byte) (track uint64, seconds float64, n int) {
+	if track, n = vint(b); n == 0 || len(b) < n+3 {
+		return 0, 0, 0
+	}
+	ticks := float64(m.time) + float64(int16(binary.BigEndian.Uint16(b[n:])))
+	return track, ticks * float64(m.scale) / 1e9, n
+}
+
+// isForeign reports whether the next block belongs to a known track that is not decoded.
+func (m *mkvReader) isForeign() bool {
+	b, _ := m.in.Peek(8 + 3)
+	track, seconds, n := m.blockHead(b)
+	if n == 0 || track == m.number || !slices.Contains(m.numbers, track) {
+		return false
+	}
+	m.first = min(m.first, seconds)
+	return true
+}
+
 // block cuts a block into packets: track, time, flags, and how several are laced.
 func (m *mkvReader) block(b []byte, at int64) error {
 	bad := malformed(fmt.Sprintf("Matroska block at byte %d", at), "whole packets", "%d bytes", len(b))
-	track, n := vint(b)
-	if n == 0 || len(b) < n+3 {
+	track, seconds, n := m.blockHead(b)
+	if n == 0 || track != m.number {
 		return bad
 	}
-	if track != m.track.number {
-		if !slices.Contains(m.numbers, track) {
-			return bad
-		}
-		return nil
-	}
-	ticks := float64(m.time) + float64(int16(binary.BigEndian.Uint16(b[n:])))
+	m.first = min(m.first, seconds)
 	lacing, b := b[n+2]>>1&3, b[n+3:]
 	frames, ok := [][]byte{b}, true
 	if lacing > 0 {
@@ -368,13 +492,27 @@ func (m *mkvReader) block(b []byte, at int64) error {
 	}
 	for i, frame := range frames {
 		p := newPacket(frame)
-		if at := ticks * float64(m.scale) / 1e9 * float64(m.rate); i == 0 && at < 1<<53 {
-			p.start = max(0, int64(math.Round(at)))
+		if at := (seconds - m.begin()) * float64(m.rate); i == 0 && at < 1<<53 {
+			p.start, p.absolute = max(0, int64(math.Round(at))), true
 			p.lost = m.lost.pop()
 		}
 		m.queue = append(m.queue, p)
 	}
 	return nil
+}
+
+// latestStart is how many seconds the times of a file may begin after 0, its beginning. One that begins later
+// was joined or cut out, and begins with its first block.
+const latestStart = 60
+
+// begin returns the time of the beginning of the file in seconds.
+func (m *mkvReader) begin() float64 {
+	if !m.started {
+		if m.started = true; m.first > latestStart {
+			m.origin = m.first
+		}
+	}
+	return m.origin
 }
 
 // vint reads a variable number from b: as many zero bits as bytes follow, a one, and the rest. It returns its

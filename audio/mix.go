@@ -43,33 +43,34 @@ func (m *mixer) read(dst []float32) (int, error) {
 		return 0, err
 	}
 	for i := range len(block) / ch {
-		if dst[i], err = m.sample(block[i*ch:][:ch]); err != nil {
-			return 0, err
-		}
+		dst[i] = m.sample(block[i*ch:][:ch])
 		m.frame++
 	}
 	return len(block) / ch, nil
 }
 
-// sample mixes one frame.
-func (m *mixer) sample(frame []float64) (float32, error) {
+// sample mixes one frame. A sample that is no number, or far too large, is damage and counts as 0.
+func (m *mixer) sample(frame []float64) float32 {
 	sum, squares := 0.0, 0.0
 	for c, v := range frame {
 		a := math.Abs(v)
 		if !(a <= tooLoud) {
-			return 0, badSample(fmt.Sprintf("%s, channel %d", m.shape.at(m.frame), c+1), v)
+			why := badSample(fmt.Sprintf("%s, channel %d", m.shape.at(m.frame), c+1), v)
+			m.src.addGap(m.frame, m.frame+1, int64(m.shape.rate)/100, why)
+			m.src.bad++
+			frame[c], v, a = 0, 0, 0
 		}
 		m.peak = max(m.peak, a)
 		sum += v
 		squares += v * v
 	}
 	if m.pick > 0 {
-		return float32(frame[m.pick-1]), nil
+		return float32(frame[m.pick-1])
 	}
 	n := float64(len(frame))
 	m.mean += sum * sum / (n * n)
 	m.power += squares / n
-	return float32(sum / n), nil
+	return float32(sum / n)
 }
 
 // badSample returns the error for a sample that is not finite or exceeds tooLoud.

@@ -37,6 +37,7 @@ type oggReader struct {
 	seq     uint32   // number of its next page
 	begun   bool     // its first page was read
 	within  bool     // a later page was read
+	sound   bool     // a page of sound was read
 	last    bool     // its last page was read
 	others  []uint32 // streams beside it
 	chained bool     // the page at position at begins another stream
@@ -175,7 +176,7 @@ func (o *oggReader) add(at int64, head, lacing, body []byte) error {
 	}
 	continued := head[5]&oggContinued != 0
 	if seq != o.seq || continued != (len(o.part) > 0) {
-		if o.lost = o.broken; o.lost.why == nil {
+		if o.lost = o.broken; o.lost.why == nil && o.sound { // else the recording begins amid the stream
 			want := fmt.Sprintf("page %d of its stream", o.seq)
 			o.lost.why = malformed(fmt.Sprintf("Ogg page at byte %d", at), want, "page %d", seq)
 		}
@@ -198,13 +199,16 @@ func (o *oggReader) add(at int64, head, lacing, body []byte) error {
 			continue
 		}
 		if o.part != nil {
-			o.queue = append(o.queue, newPacket(o.part))
+			p := newPacket(o.part)
+			p.pending = true
+			o.queue = append(o.queue, p)
 		}
 		o.part = []byte{}
 	}
 	if granule := int64(binary.LittleEndian.Uint64(head[6:])); granule >= 0 && len(o.queue) > 0 {
 		p := &o.queue[len(o.queue)-1]
-		if p.end = granule; o.last && !o.counted {
+		o.sound = o.sound || granule > 0
+		if p.end, p.pending = granule, false; o.last && !o.counted {
 			p.limit = granule
 		}
 	}

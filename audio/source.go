@@ -1,6 +1,7 @@
 package audio
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -46,15 +47,26 @@ func (s shape) at(frame int64) string {
 // number, or a recording that begins in the middle of a stream, could claim days.
 func (s shape) longestGap(bytes int64) int64 { return int64(s.rate) * (60 + bytes/32) }
 
+const (
+	// clockTolerance is how far, as a part of a second, the container's clock may be off the samples before
+	// they are moved. Clocks of milliseconds and of recorders are never exact. ffmpeg's resampler has the same.
+	clockTolerance = 10
+	// maxSilence bounds the silence, in seconds, that the container's clock asks for in one source: six hours.
+	// A hostile clock could ask for years.
+	maxSilence = 6 * 3600
+)
+
 // A packet is the unit of data that a container passes to a decoder. Positions count the samples of each
 // channel by the container's clock; -1 means unknown.
 type packet struct {
-	data    []byte
-	start   int64  // position of its first sample
-	end     int64  // position after its last sample
-	limit   int64  // position where the sound ends, if that may be within the packet
-	discard uint64 // nanoseconds to drop at its end
-	lost    hole   // what is missing before it
+	data     []byte
+	start    int64  // position of its first sample
+	end      int64  // position after its last sample
+	limit    int64  // position where the sound ends, if that may be within the packet
+	discard  uint64 // nanoseconds to drop at its end
+	lost     hole   // what is missing before it
+	absolute bool   // positions count from the beginning of the file: sound that starts late has silence before it
+	pending  bool   // the position comes with a later packet
 }
 
 func newPacket(data []byte) packet { return packet{data: data, start: -1, end: -1, limit: -1} }
@@ -117,19 +129,23 @@ type source struct {
 	pos    int64 // samples of each channel decoded or lost so far
 	base   int64 // position of the first of them, by the container's clock
 	placed bool  // base is known
+	ahead  int64 // how far the clock was ahead of the samples after the last packet
 	frames int64 // frames read
 	quiet  int64 // frames of silence to read before pcm
+	silent int64 // frames of silence that the clock asked for so far
+	late   int64 // frames of silence before the sound, which starts late
 	pcm    []float64
 
 	lost    hole      // before waiting; its length is not yet known
-	waiting []float64 // samples decoded after it
-	bad     int       // packets in a row that could not be decoded
+	waiting []float64 // samples whose place is not yet known
+	failed  int       // packets in a row that could not be decoded
 }
 
 // A damageLog is the damage that reading a source has shown. It is complete at the end.
 type damageLog struct {
 	ending
 	gaps []gap // in order; at most maxGaps
+	bad  int64 // samples that are no numbers
 }
 
 // A gap is a stretch whose sound is lost. Silence replaces it, if its length is known.
@@ -141,9 +157,9 @@ type gap struct {
 // maxGaps bounds the list of gaps; the last one covers all later ones.
 const maxGaps = 100
 
-// addGap adds a gap, or extends the last one.
-func (l *damageLog) addGap(from, to int64, why error) {
-	if n := len(l.gaps); n > 0 && (l.gaps[n-1].to == from || n == maxGaps) {
+// addGap adds a gap, or extends the last one, if that ends at most near frames before it.
+func (l *damageLog) addGap(from, to, near int64, why error) {
+	if n := len(l.gaps); n > 0 && (from-l.gaps[n-1].to <= near || n == maxGaps) {
 		l.gaps[n-1].to = to
 		return
 	}
@@ -194,8 +210,8 @@ func (s *source) next() error {
 		p, s.stop = s.in.next()
 	}
 	if s.stop == io.EOF {
-		if s.lost.why != nil {
-			s.fill(-1, -1, 0)
+		if s.lost.why != nil || len(s.waiting) > 0 {
+			s.place(s.waiting, newPacket(nil), 0)
 			return nil
 		}
 		s.ending = s.in.ending()
@@ -214,42 +230,83 @@ func (s *source) next() error {
 	if p.start >= 0 && n > 0 {
 		p.end = p.start + n
 	}
-	if s.lost.why == nil {
-		if p.end > 0 && (!s.placed || p.start >= 0) {
-			s.base, s.placed = max(0, p.end-s.pos-n), true
-		}
-		s.emit(pcm, p.limit, n)
-		return nil
+	known := p.end > 0 || s.lost.why == nil && !p.pending
+	if len(s.waiting) > 0 || !known {
+		s.waiting = append(s.waiting, pcm...)
+		pcm = s.waiting
 	}
-	s.waiting = append(s.waiting, pcm...)
-	if p.end > 0 || len(s.waiting) > maxWaiting {
-		s.fill(p.end, p.limit, n)
+	if known || len(pcm) > maxWaiting {
+		s.place(pcm, p, n)
 	}
 	return nil
 }
 
-// maxWaiting bounds the samples that wait for the length of a hole before them.
+// maxWaiting bounds the samples that wait until their place is known.
 const maxWaiting = 1 << 22
 
-// fill emits silence for the hole, then the samples that waited for its length. end is the position after those
-// samples, or -1 if it is unknown; limit and last are those of emit.
-func (s *source) fill(end, limit, last int64) {
-	shape, lost, waiting := s.shape(), s.lost.pop(), s.waiting
-	s.waiting = nil
-	n, most := int64(0), shape.longestGap(lost.bytes)
-	if end >= 0 {
-		n = max(0, end-s.base-s.pos-int64(len(waiting)/shape.channels))
+// place emits samples whose place is known now, or will not be known, after silence for what is missing before
+// them. The last n of each channel are those of packet p.
+func (s *source) place(pcm []float64, p packet, n int64) {
+	lost, first := s.lost.pop(), !s.placed
+	s.waiting, s.placed = nil, s.placed || p.end > 0 || lost.why != nil
+	missing := int64(0)
+	if p.end > 0 {
+		missing, lost.why = s.missing(p, int64(len(pcm)/s.shape().channels), lost, first)
 	}
-	if n > most && !s.placed && lost.bytes == 0 {
-		s.base += n // a recording that begins in the middle of a stream
+	if s.quiet = missing; first && p.absolute {
+		s.late = missing
 	} else {
-		n = min(n, max(most, shape.promised-s.frames))
-		s.quiet = max(0, s.pos+n-max(s.pos, shape.skip))
-		s.addGap(s.frames, s.frames+s.quiet, lost.why)
-		s.pos += n
+		s.quiet = max(0, s.pos+missing-max(s.pos, s.shape().skip))
+		s.pos += missing
 	}
-	s.placed = true
-	s.emit(waiting, limit, last)
+	if lost.why != nil {
+		s.addGap(s.frames, s.frames+s.quiet, 0, lost.why)
+	}
+	s.emit(pcm, p.limit, n)
+}
+
+// missing returns how many samples are missing before n samples that end with packet p, by the container's
+// clock, and why, if that is damage. first means that nothing has had a place before.
+func (s *source) missing(p packet, n int64, lost hole, first bool) (int64, error) {
+	shape := s.shape()
+	before, ahead, tolerance := s.ahead, p.end-s.base-s.pos-n, int64(shape.rate/clockTolerance)
+	most := max(maxSilence*int64(shape.rate)-s.silent, shape.promised-s.frames)
+	s.ahead = min(0, ahead)
+	switch {
+	case first && p.absolute: // the sound starts late
+		s.base += max(0, ahead)
+	case first && lost.why == nil: // a recording that begins amid a stream
+		s.base += max(0, ahead)
+		return 0, nil
+	case first:
+		most = max(shape.longestGap(lost.bytes), shape.promised-s.frames)
+	case lost.why != nil:
+	case ahead < -tolerance && p.limit < 0: // the clock was set back
+		s.base, s.ahead = s.base+ahead, 0
+		return 0, nil
+	case ahead <= tolerance:
+		s.ahead = ahead
+		return 0, nil
+	case ahead-before > tolerance/2: // else the clock is a little faster than the samples, which is no damage
+		lost.why = s.badTime(ahead, "")
+	}
+	if ahead <= most {
+		s.silent += max(0, ahead)
+		return max(0, ahead), lost.why
+	}
+	if !p.absolute || !first {
+		s.base += ahead
+	}
+	if first && !p.absolute && lost.bytes == 0 { // a recording that begins amid a stream
+		return 0, nil
+	}
+	return 0, cmp.Or(lost.why, s.badTime(ahead, fmt.Sprintf(", or at most %d h of silence before it", maxSilence/3600)))
+}
+
+// badTime returns the error for a time stamp that is ahead of the samples.
+func (s *source) badTime(ahead int64, or string) error {
+	shape := s.shape()
+	return malformed("time stamp", fmt.Sprintf("%.2f s%s", shape.seconds(s.frames), or), "%.2f s", shape.seconds(s.frames+ahead))
 }
 
 // emit queues samples for read. It drops those before the start, and those after limit if limit lies within the
@@ -280,12 +337,12 @@ func (s *source) decode(p packet) (pcm []float64, err error) {
 		pcm, err = s.dec.decode(p)
 	}()
 	if err == nil {
-		s.bad = 0
+		s.failed = 0
 		return pcm, nil
 	}
 	thing := "packet at " + s.shape().at(s.frames)
-	if s.bad++; s.bad >= maxBadPackets {
-		return nil, malformed(thing, "", "%s, as in the %d before it", cause(err), s.bad-1)
+	if s.failed++; s.failed >= maxBadPackets {
+		return nil, malformed(thing, "", "%s, as in the %d before it", cause(err), s.failed-1)
 	}
 	s.lost.add(hole{why: malformed(thing, "", "%s", cause(err))})
 	return nil, nil

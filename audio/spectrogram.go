@@ -87,16 +87,20 @@ type Spectrogram struct {
 
 // A measured clip has been read once: its length and its maximum are known.
 type measured struct {
-	opt  Options
-	name string
-	n    int64 // samples
-	hash uint64
-	top  float32 // maximum of the logarithms
+	opt   Options
+	name  string
+	n     int64 // samples
+	start int   // frame in which the sound starts
+	hash  uint64
+	top   float32 // maximum of the logarithms
 
 	// readLogs returns the logarithms of n frames, the first of which is from. All must lie within the sound.
 	// They are valid until the next call, and nothing may be added to them.
 	readLogs func(ctx context.Context, from, n int) (strip, error)
 }
+
+// Start returns the frame in which the sound starts: 0, unless that is late; see Clip.Start.
+func (m *measured) Start() int { return m.start }
 
 // NewSpectrogram makes the first pass over c, from its beginning.
 func NewSpectrogram(ctx context.Context, c *Clip, o Options) (*Spectrogram, error) {
@@ -111,7 +115,7 @@ func NewSpectrogram(ctx context.Context, c *Clip, o Options) (*Spectrogram, erro
 	if err := s.firstPass(ctx); err != nil {
 		return nil, err
 	}
-	s.n, s.hash = s.in.n, s.in.hash.sum(s.in.n)
+	s.n, s.hash, s.start = s.in.n, s.in.hash.sum(s.in.n), c.startFrame()
 	s.in.hash = nil
 	return s, nil
 }

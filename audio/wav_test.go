@@ -127,11 +127,6 @@ func TestWAVSamples(t *testing.T) {
 
 func TestWAVErrors(t *testing.T) {
 	data := chunk("data", make([]byte, 64))
-	float := func(v float32) []byte {
-		body := make([]byte, 4*300)
-		binary.LittleEndian.PutUint32(body[4*250:], math.Float32bits(v))
-		return riff(chunk("fmt ", fmtBody(tagFloat, 3, 1000, 32)), chunk("data", body))
-	}
 	misaligned := fmtBody(1, 2, SampleRate, 16)
 	misaligned[12] = 3
 	tests := []struct {
@@ -151,8 +146,6 @@ func TestWAVErrors(t *testing.T) {
 		{riff(chunk("fmt ", fmtBody(1, 1, 8000, 16))), "data chunk: got none", ErrMalformed},
 		{riff(data), "fmt chunk: got none", ErrMalformed},
 		{riff(bytes.Repeat(chunk("junk", nil), maxChunks+1)), "chunks: got more", ErrMalformed},
-		{float(float32(math.NaN())), "sample 83 (0.083 s), channel 2: got NaN", ErrMalformed},
-		{float(float32(math.Inf(-1))), "got -Inf, want a finite number", ErrMalformed},
 	}
 	for _, tt := range tests {
 		c, err := openBytes(tt.file)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"verity/audio"
 	"verity/audio/vad"
 	"verity/internal/show"
 	"verity/tokenizer"
@@ -40,6 +41,7 @@ type request struct {
 	modelName     string // as the client called it
 	model         *modelSlot
 	format        string
+	track         string // of several in the file; see audio.Input
 	stream        bool
 	words         bool
 	progress      bool // send progress events
@@ -230,6 +232,15 @@ var formFields = map[string]fieldSetter{
 	},
 	"prompt": func(_ *Server, q *request, f formField) error {
 		q.decoding.InitialPrompt = f.value
+		return nil
+	},
+	"track": func(_ *Server, q *request, f formField) error { // a number or a language
+		q.track = f.value
+		if l, ok := tokenizer.FindLanguage(f.value); ok {
+			q.track = l.Code
+		} else if want := audio.CheckTrack(f.value); want != nil {
+			return f.bad(want.Error())
+		}
 		return nil
 	},
 	"draft": func(_ *Server, q *request, f formField) (err error) { // text or subtitles

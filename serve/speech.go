@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,6 +72,7 @@ func (s *Server) openSound(ctx context.Context, w http.ResponseWriter, r *http.R
 	addLogFields(r, "model", q.model.Name)
 	sound := s.opt.Sound
 	sound.Raw = q.rawRate
+	sound.Track = q.track
 	clip, err := sound.OpenFile(ctx, q.String(), q.file.file)
 	if err != nil {
 		return err
@@ -113,6 +115,10 @@ func (s *Server) transcribe(
 	s.metrics.addTranscript(q.model.Name, tr)
 	addLogFields(r, "audio_seconds", tr.Duration, "language", tr.Language, "tokens", tr.Stats.Tokens)
 	found := clip.Warnings()
+	if choice := clip.TrackChoice(); choice != "" {
+		found = slices.Insert(found, 0, choice)
+		addLogFields(r, "track", choice)
+	}
 	for _, g := range tr.Gaps {
 		found = append(found, fmt.Sprintf("speech from %.1f to %.1f s has no words", g.Start, g.End))
 	}
@@ -243,6 +249,7 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request, err error) (p *
 // problemOf returns the problem that err is, or that a limit or the sound is the cause of; nil for another error.
 func (s *Server) problemOf(err error) *problem {
 	_, otherFormat := errors.AsType[*audio.FormatError](err)
+	_, otherTrack := errors.AsType[*audio.TrackError](err)
 	p := s.requestProblem(err, "")
 	switch {
 	case p != nil:
@@ -253,7 +260,9 @@ func (s *Server) problemOf(err error) *problem {
 	case errors.Is(err, context.DeadlineExceeded):
 		return serverError(http.StatusServiceUnavailable,
 			"The request took longer than %s, which is the limit of this server.", span(s.opt.Timeout))
-	case errors.Is(err, audio.ErrMalformed), errors.Is(err, fs.ErrInvalid), otherFormat:
+	case otherTrack:
+		return badRequest("track", "%v", err)
+	case errors.Is(err, audio.ErrNoSound), errors.Is(err, audio.ErrMalformed), errors.Is(err, fs.ErrInvalid), otherFormat:
 		return clientError(http.StatusBadRequest, "file", "invalid_audio", "The file cannot be read as sound: %v", err)
 	}
 	return nil

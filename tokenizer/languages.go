@@ -30,9 +30,12 @@ func KnownLanguages() []Language {
 // IsKnownLanguage reports whether openai's models know a language by that code or name, in any
 // case.
 func IsKnownLanguage(codeOrName string) bool {
-	_, ok := find(KnownLanguages(), codeOrName)
+	_, ok := FindLanguage(codeOrName)
 	return ok
 }
+
+// FindLanguage returns the language of openai's models with that code or name, in any case, without a token.
+func FindLanguage(codeOrName string) (Language, bool) { return find(KnownLanguages(), codeOrName) }
 
 // Multilingual reports whether the checkpoint knows several languages. It recognizes openai's
 // English-only vocabulary by its size, as upstream does.

@@ -152,7 +152,7 @@ func (r *transcription) newLane(l *lane, e excerpt, spanEnd int, p *laneProgress
 	if r.t.opt.WithoutTimestamps {
 		c.cursor.todo[0].end = l.end // without timestamps, it is unknown what text lies beyond the cut
 	}
-	if l.start == 0 {
+	if l.start == r.src.Start() {
 		c.languageWindow, r.languageWindow = r.languageWindow, nil
 	}
 	return c

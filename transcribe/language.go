@@ -15,8 +15,8 @@ type detection struct {
 	probability float64
 }
 
-// setLanguage fixes the language of the clip. Detection uses the window at frame 0, as
-// upstream does, even if the first span begins later.
+// setLanguage fixes the language of the clip. Detection uses the window at the start of the
+// sound, as upstream does, even if the first span begins later.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, "Detecting language".
 func (r *transcription) setLanguage(ctx context.Context) (err error) {
@@ -29,10 +29,10 @@ func (r *transcription) setLanguage(ctx context.Context) (err error) {
 	return nil
 }
 
-// detect finds the language of the window at frame 0.
+// detect finds the language of the window at the start of the sound.
 func (r *transcription) detect(ctx context.Context) (detection, error) {
 	// For detection, upstream pads with silence, however it pads for decoding.
-	mel, err := r.src.SilentWindow(ctx, 0)
+	mel, err := r.src.SilentWindow(ctx, r.src.Start())
 	if err != nil {
 		return detection{}, err
 	}

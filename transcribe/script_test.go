@@ -43,6 +43,7 @@ func (r ramp) Frames() int      { return r.frames }
 func (r ramp) Seconds() float64 { return float64(r.frames) / 100 }
 func (r ramp) Hash() uint64     { return 7 }
 func (r ramp) Silence() float32 { return 0 }
+func (r ramp) Start() int       { return 0 }
 
 func (r ramp) Reach(context.Context, int) (int, error) { return r.frames, nil }
 

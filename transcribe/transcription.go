@@ -22,6 +22,8 @@ type source interface {
 	// Reach returns the number of frames. If the sound is still arriving, it first waits
 	// until there are at least that many.
 	Reach(ctx context.Context, frames int) (int, error)
+	// Start returns the frame in which the sound starts, once Reach has returned.
+	Start() int
 	Seconds() float64
 	Hash() uint64
 	Silence() float32
@@ -78,12 +80,17 @@ func (t *Transcriber) newTranscription(name string, src source, w Callbacks) *tr
 
 // run transcribes window after window.
 func (r *transcription) run(ctx context.Context) error {
-	if n, err := r.src.Reach(ctx, 1); err != nil {
+	n, err := r.src.Reach(ctx, 1)
+	if err != nil {
 		return err
-	} else if n == 0 {
+	}
+	todo := r.cursor.todo
+	for i, s := range todo { // before its start there is nothing to transcribe
+		todo[i].start = min(max(s.start, r.src.Start()), max(s.start, s.end))
+	}
+	if n == 0 {
 		r.log.Warn("the audio is shorter than 10 ms: there is nothing to transcribe", "seconds", r.src.Seconds())
-	} else if todo := r.cursor.todo; len(todo) > 0 && !slices.ContainsFunc(todo,
-		func(s frameSpan) bool { return s.start < s.end }) {
+	} else if len(todo) > 0 && !slices.ContainsFunc(todo, func(s frameSpan) bool { return s.start < s.end }) {
 		r.log.Warn("the parts to transcribe hold no sound: the audio ends before them", "seconds", r.src.Seconds())
 	}
 	defer r.closeWindows()
@@ -237,7 +244,7 @@ func (r *transcription) skipWindow(size int) (advance int) {
 // encodeAt encodes the window at the cursor. Silence follows its first size frames.
 func (r *transcription) encodeAt(ctx context.Context, size int) (encodedWindow, error) {
 	cutShort := r.cursor.seek+size < r.src.Frames() && size < r.frames
-	if w := r.languageWindow; w != nil && r.cursor.seek == 0 && !cutShort {
+	if w := r.languageWindow; w != nil && r.cursor.seek == r.src.Start() && !cutShort {
 		r.languageWindow = nil
 		return w, nil // encoding costs as much as decoding
 	}

@@ -82,6 +82,9 @@ var sections = []struct {
 	{Input, []*Option{
 		{Name: "channel", Kind: Whole, Max: 65535, Scope: Configurable,
 			Help: "transcribe only channel NUMBER, counting from 1; 0 means the average of all channels"},
+		{Name: "audio-track", Kind: Text, Arg: "track", Max: 64, Check: checks(Track), Scope: Configurable,
+			Help: "audio track to transcribe, of several: its number, counting from 1, or its language, such as en or " +
+				"English. By default, the one that the file marks as default, or else the first"},
 		{Name: "speakers", Kind: List, Arg: "who", Default: "one", Choices: []string{"one", "voice", "channels"},
 			Check: checks(Speakers), Needs: "word-timestamps",
 			Brief: "voice names who speaks; or how many there are",

@@ -18,6 +18,7 @@ import (
 
 	"verity/audio"
 	"verity/cmd/internal/cli"
+	"verity/cmd/internal/options"
 	"verity/internal/show"
 )
 
@@ -29,6 +30,10 @@ type SoundFlags struct {
 
 func (s *SoundFlags) Register(f *pflag.FlagSet) {
 	cli.Bind(f, "channel", &s.Channel)
+	cli.AddOption(f, "audio-track", func(v options.Value) (err error) {
+		s.Track, err = options.Track(v.Text)
+		return err
+	})
 	cli.Bind(f, "ffmpeg", &s.FFmpeg)
 	cli.Bind(f, "strict", &s.Strict)
 }

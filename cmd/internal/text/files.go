@@ -180,6 +180,7 @@ func (t *fileRun) file(ctx context.Context, j *job, bar *cli.Progress) (*transcr
 		return nil, err
 	}
 	defer clip.Close()
+	t.reportTrack(clip)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	w := transcribe.Callbacks{Estimate: within}
@@ -201,6 +202,13 @@ func (t *fileRun) file(ctx context.Context, j *job, bar *cli.Progress) (*transcr
 		return nil, cause
 	}
 	return tr, err
+}
+
+// reportTrack writes which of several audio tracks is read.
+func (t *fileRun) reportTrack(clip *audio.Clip) {
+	if choice := clip.TrackChoice(); choice != "" {
+		t.log.Logger(t.Env).Warn(choice, "audio", clip.Name())
+	}
 }
 
 // transcribeClip transcribes the clip of a file, and drafts from its text if there is one.

@@ -28,7 +28,9 @@ func (t *fileRun) eachChannel(
 		if err != nil {
 			return nil, err
 		}
-		all = clip.Channels()
+		if all = clip.Channels(); channel == 1 {
+			t.reportTrack(clip)
+		}
 		part, err := t.channel(ctx, j.name, clip, within)
 		clip.Close()
 		if err != nil {

@@ -1,0 +1,130 @@
+package audio
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A media is what ffmpeg finds in a file.
+type media struct {
+	format  string  // names of its demuxer, such as "matroska,webm"; empty if ffmpeg cannot read the file
+	start   float64 // seconds: the earliest time of all tracks, pictures included
+	tracks  []Track // with sound
+	streams []int   // their numbers among all tracks
+	line    []byte  // of ffmpeg's description, as far as it has come
+	inSound bool    // lines belong to the last of tracks
+}
+
+// maxMediaLine bounds a line. Tags may be long.
+const maxMediaLine = 1000
+
+// Lines of ffmpeg's description of a file, which is the same in versions 4 to 8. Lines of tags, which may hold
+// anything, are indented further.
+var (
+	mediaInput  = regexp.MustCompile(`^Input #0, (\S+), from '`)
+	mediaStart  = regexp.MustCompile(`^  Duration: .*, start: (-?\d+\.\d+)`)
+	mediaStream = regexp.MustCompile(`^  Stream #0:(\d+)(?:\[0x[0-9a-f]+\])?(?:\(([^)]*)\))?: (\w+): ([^ ,]+)`)
+	mediaTitle  = regexp.MustCompile(`^      title +: (.*)$`)
+)
+
+// inspect asks the program for the tracks of the file. A file that it cannot read has one track of which
+// nothing is known: decoding will tell why.
+func (f *ffmpeg) inspect() error {
+	f.media = media{tracks: []Track{{Number: 1}}}
+	cmd, err := f.command(f.ctx, "info")
+	if err != nil {
+		return err
+	}
+	m := media{}
+	cmd.Stderr = &m
+	// Without an output the program fails after it has described the input.
+	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+		return fmt.Errorf("ffmpeg: %w", err)
+	}
+	if f.ctx.Err() != nil {
+		return f.ctx.Err()
+	}
+	if m.format == "" {
+		return nil
+	}
+	if len(m.tracks) == 0 {
+		return ErrNoSound
+	}
+	m.sort()
+	f.media = m
+	return nil
+}
+
+// Write reads ffmpeg's description of a file. Of a long line only the beginning counts.
+func (m *media) Write(b []byte) (int, error) {
+	for part := range bytes.Lines(b) {
+		line, whole := bytes.CutSuffix(part, []byte("\n"))
+		m.line = append(m.line, line[:min(len(line), maxMediaLine-len(m.line))]...)
+		if whole {
+			m.add(string(m.line))
+			m.line = m.line[:0]
+		}
+	}
+	return len(b), nil
+}
+
+// add reads a line.
+func (m *media) add(line string) {
+	if s := mediaInput.FindStringSubmatch(line); s != nil && m.format == "" {
+		m.format = s[1]
+	} else if s := mediaStart.FindStringSubmatch(line); s != nil {
+		m.start, _ = strconv.ParseFloat(s[1], 64)
+	} else if s := mediaTitle.FindStringSubmatch(line); s != nil && m.inSound {
+		m.tracks[len(m.tracks)-1].Title = trackText([]byte(s[1]))
+	} else if s := mediaStream.FindStringSubmatch(line); s != nil {
+		number, err := strconv.Atoi(s[1])
+		again := slices.Contains(m.streams, number) // in another program
+		m.inSound = s[3] == "Audio" && err == nil && !again && len(m.tracks) < maxTracks
+		if m.inSound {
+			m.streams = append(m.streams, number)
+			m.tracks = append(m.tracks, Track{
+				Codec: s[4], Language: languageCode(s[2]), Default: strings.Contains(line, " (default)"),
+			})
+		}
+	}
+}
+
+// sort puts the tracks in the order of their numbers. ffmpeg lists those of a program together.
+func (m *media) sort() {
+	order := make([]int, len(m.tracks))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return m.streams[a] - m.streams[b] })
+	tracks, streams := m.tracks, m.streams
+	m.tracks, m.streams = nil, nil
+	for i, at := range order {
+		tracks[at].Number = i + 1
+		m.tracks, m.streams = append(m.tracks, tracks[at]), append(m.streams, streams[at])
+	}
+}
+
+// stream returns ffmpeg's name of a track.
+func (m media) stream(track int) string {
+	if m.format == "" {
+		return "0:a:0"
+	}
+	return fmt.Sprintf("0:%d", m.streams[track])
+}
+
+// begin returns the time of the beginning of the file, in seconds. The clocks of some containers begin at 0. That of
+// others, such as a television stream, begins anywhere, and their first packet is the beginning.
+func (m media) begin() float64 {
+	for _, name := range []string{"matroska,", "mov,", "flv", "live_flv"} {
+		if strings.HasPrefix(m.format, name) && m.start <= latestStart {
+			return 0
+		}
+	}
+	return m.start
+}
