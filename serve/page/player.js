@@ -85,7 +85,6 @@ export function toggle() {
   audio.play().catch(() => {});
 }
 
-export const pause = () => audio.pause();
 export const skip = seconds => { if (sound) seek(audio.currentTime + seconds); };
 
 // step goes to the next word or, with paragraphs, the beginning of a paragraph.

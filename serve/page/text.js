@@ -142,7 +142,7 @@ const fixed = (i, w) => { // cheaper than a Range, which follows changes
   return new StaticRange({startContainer, startOffset, endContainer, endOffset});
 };
 
-export function rangeOf(i, at, length) {
+function rangeOf(i, at, length) {
   const r = document.createRange();
   r.setStart(...position(i, at));
   r.setEnd(...position(i, at + length));

@@ -48,7 +48,7 @@ async function open(options, path = "") {
 }
 
 const status = page => page.textContent("#status");
-const said = (page, text, timeout = 240000) => page.waitForFunction(t => document.getElementById("status").textContent.includes(t), text, {timeout});
+const announced = (page, text, timeout = 240000) => page.waitForFunction(t => document.getElementById("status").textContent.includes(t), text, {timeout});
 const idle = page => page.waitForFunction(() => document.querySelectorAll("#jobs .working, #jobs .queued, #jobs .live").length === 0, null, {timeout: 240000});
 const words = page => page.evaluate(() => [...document.querySelectorAll("#text p")].map(p => p.textContent).join("\n"));
 const rows = page => page.evaluate(() => [...document.querySelectorAll("#jobs strong")].map(s => s.textContent));
@@ -239,7 +239,7 @@ const parts = {
 
     // Copy, speakers, save.
     await page.click("#copy");
-    await said(page, "Copied.");
+    await announced(page, "Copied.");
     const copied = await page.evaluate(() => navigator.clipboard.readText());
     check("Copy gives paragraphs with their speakers", /^Speaker A: So, let us begin .* built\.\n\nSpeaker B: It leans/.test(copied), copied.slice(0, 300));
     await page.locator(".speaker").first().click();
@@ -392,7 +392,7 @@ const parts = {
     const requests = [];
     page.on("request", r => { if (r.url().includes("/v1/audio/")) requests.push(r.url()); });
     await page.click("#sample");
-    await said(page, "done in");
+    await announced(page, "done in");
     check("the sample has text", /country|\w{3}/.test(await words(page)), await words(page));
     const file = name => ({name, mimeType: "audio/wav", buffer: readFileSync(speech)});
     await page.setInputFiles("#file", [file("one.wav"), file("two.wav"), file("three.wav")]);
@@ -406,7 +406,7 @@ const parts = {
     check("its language is shown", /[A-Z][a-z]+/.test(await page.evaluate(() => { const a = document.getElementById("again"); return a.hidden ? document.getElementById("facts").textContent : a.options[0].text; })), "");
     if (await page.isVisible("#again")) {
       await page.selectOption("#again", "de");
-      await said(page, "done in");
+      await announced(page, "done in");
       check("it is done again in another language", /German/.test(await page.evaluate(() => document.getElementById("again").options[0].text)), "");
       await page.click("#undo");
       check("and back", !/German/.test(await page.evaluate(() => document.getElementById("again").options[0].text)), "");
@@ -441,8 +441,7 @@ const parts = {
   async live() {
     const page = await open();
     await page.evaluate(() => {
-      const request = navigator.wakeLock.request.bind(navigator.wakeLock);
-      navigator.wakeLock.request = async kind => { const lock = await request(kind); window.awake = lock; return lock; };
+      navigator.wakeLock.request = async () => window.awake = {released: false, async release() { this.released = true; }}; // without a screen there is none
     });
     await page.setViewportSize({width: 390, height: 640});
     await page.click("#record0");
@@ -456,7 +455,7 @@ const parts = {
     check("the screen stays awake", await page.evaluate(() => window.awake && !window.awake.released), "");
     await page.setViewportSize({width: 390, height: 640});
     await page.click("#stopLive");
-    await said(page, "Done.");
+    await announced(page, "Done.");
     check("until the end", await page.evaluate(() => window.awake.released), "");
     await page.waitForFunction(() => { const d = document.getElementById("player").duration; return d > 3 && d < 1000; });
     check("the recording can be played", true);
@@ -507,7 +506,7 @@ const parts = {
     check("a server that is gone", true);
     server = await serve("--log-level", "error");
     await page.getByRole("button", {name: "Try again", exact: true}).click();
-    await said(page, "done in");
+    await announced(page, "done in");
     check("trying again works", (await words(page)).length > 20, await words(page));
     await page.context().close();
 
@@ -566,7 +565,7 @@ const parts = {
     await looks(page, "key");
     await page.fill("#key", "wrong");
     await page.press("#key", "Tab");
-    await said(page, "does not know this API key");
+    await announced(page, "does not know this API key");
     check("a wrong key is called wrong", true);
     await page.fill("#key", "secret");
     await page.press("#key", "Tab");
@@ -574,7 +573,7 @@ const parts = {
     check("the error goes with the right key", !/key/.test(await status(page)), await status(page));
     await page.click("#settings .primary");
     await page.setInputFiles("#file", speech);
-    await said(page, "done in");
+    await announced(page, "done in");
     check("the key is sent", (await words(page)).length > 20, "");
     await page.context().close();
   },
