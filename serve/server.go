@@ -20,6 +20,16 @@ import (
 	"verity/transcribe"
 )
 
+// Defaults of Options.
+const (
+	DefaultTurns    = 4
+	DefaultWaiting  = 64
+	DefaultSessions = 16
+	DefaultMaxBytes = 512 << 20
+	DefaultMaxAudio = 6 * time.Hour
+	DefaultTimeout  = 2 * time.Hour
+)
+
 // Options configures New. The zero value serves every client that can connect, four requests at a time.
 type Options struct {
 	// Name is the id of the model in /v1/models. Empty means "whisper".
@@ -38,22 +48,22 @@ type Options struct {
 	// Version is the version of the program, for metrics.
 	Version string
 
-	// Turns is the number of requests and live passes that are transcribed at the same time. 0 means 4.
+	// Turns is the number of requests and live passes that are transcribed at the same time. 0 means DefaultTurns.
 	Turns int
 
-	// Waiting is the number of requests that may wait for a turn. 0 means 64; negative means none.
+	// Waiting is the number of requests that may wait for a turn. 0 means DefaultWaiting; negative means none.
 	Waiting int
 
-	// Sessions is the number of realtime sessions at the same time. 0 means 16; negative means none.
+	// Sessions is the number of realtime sessions at the same time. 0 means DefaultSessions; negative means none.
 	Sessions int
 
-	// MaxBytes is the size of the largest upload. 0 means 512 MiB.
+	// MaxBytes is the size of the largest upload. 0 means DefaultMaxBytes.
 	MaxBytes int64
 
-	// MaxAudio is the longest sound of a file, and the longest realtime session. 0 means six hours.
+	// MaxAudio is the longest sound of a file, and the longest realtime session. 0 means DefaultMaxAudio.
 	MaxAudio time.Duration
 
-	// Timeout is the longest time of a request, from its first byte to the answer. 0 means two hours.
+	// Timeout is the longest time of a request, from its first byte to the answer. 0 means DefaultTimeout.
 	Timeout time.Duration
 
 	// Keys returns the API keys that are valid now. Nil means that no key is needed.
@@ -99,12 +109,12 @@ type Field struct {
 
 func (o Options) defaults() Options {
 	o.Name = cmp.Or(o.Name, "whisper")
-	o.Turns = cmp.Or(o.Turns, 4)
-	o.Waiting = max(cmp.Or(o.Waiting, 64), 0)
-	o.Sessions = max(cmp.Or(o.Sessions, 16), 0)
-	o.MaxBytes = cmp.Or(o.MaxBytes, 512<<20)
-	o.MaxAudio = cmp.Or(o.MaxAudio, 6*time.Hour)
-	o.Timeout = cmp.Or(o.Timeout, 2*time.Hour)
+	o.Turns = cmp.Or(o.Turns, DefaultTurns)
+	o.Waiting = max(cmp.Or(o.Waiting, DefaultWaiting), 0)
+	o.Sessions = max(cmp.Or(o.Sessions, DefaultSessions), 0)
+	o.MaxBytes = cmp.Or(o.MaxBytes, DefaultMaxBytes)
+	o.MaxAudio = cmp.Or(o.MaxAudio, DefaultMaxAudio)
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	if o.Sound.FFmpeg == "" {
 		o.Sound.FFmpeg = audio.FFmpegNever
 	}

@@ -32,7 +32,7 @@ line overrides an environment variable, and a variable overrides the file.
 
 Each line of the file is a setting, key = value. A key is the name of a transcribe
 flag; the setting also applies to listen, watch, eval, compare, serve and info if they
-have that flag. $VERITY_CONFIG specifies another file, or off for none. Records contain
+have that flag. A key of serve alone, such as listen or api-key-file, applies to serve. $VERITY_CONFIG specifies another file, or off for none. Records contain
 every option that differs from the program's own default.`
 
 // configVariable is the environment variable that names another config file or turns it off.
@@ -41,10 +41,14 @@ const configVariable = "VERITY_CONFIG"
 // configured lists the commands that read their defaults from the config file.
 var configured = []string{"transcribe", "listen", "watch", "eval", "compare", "serve", "info"}
 
+// configurable are the scopes of options that the config file and the environment may set. Those of serve alone apply to
+// serve alone.
+const configurable = options.Configurable | options.Server
+
 // configKeys returns the names of the options that the config file may set.
 func configKeys() (keys []string) {
 	for _, o := range options.All() {
-		if o.Scope&options.Configurable != 0 {
+		if o.Scope&configurable != 0 {
 			keys = append(keys, o.Name)
 		}
 	}
@@ -123,17 +127,17 @@ func parseConfig(all string) (settings []setting, err error) {
 func configure(root *cobra.Command, path string, settings []setting) error {
 	for _, s := range settings {
 		at := fmt.Sprintf("config file %s: line %d: ", show.Name(path), s.line)
-		if o := options.Find(s.key); o == nil || o.Scope&options.Configurable == 0 {
+		if o := options.Find(s.key); o == nil || o.Scope&configurable == 0 {
 			near := cmp.Or(cli.DidYouMean(wer.Nearest(s.key, configKeys())), "; verity config lists them")
 			return cli.Usagef("%sthere is no key %s%s", at, show.Line(s.key), near)
 		}
-		if err := setDefault(root, s.key, s.value, "the config file", configured...); err != nil {
+		if err := setDefault(root, s.key, s.value, "the config file", commandsOf(s.key)...); err != nil {
 			return cli.Usagef("%s%s = %s: %w", at, s.key, show.Line(s.value), err)
 		}
 	}
 	for _, o := range options.All() {
 		value := os.Getenv(o.Variable())
-		if o.Scope&(options.Configurable|options.Server) == 0 || value == "" {
+		if o.Scope&configurable == 0 || value == "" {
 			continue
 		}
 		if err := setDefault(root, o.Name, value, "$"+o.Variable()); err != nil {
@@ -141,6 +145,14 @@ func configure(root *cobra.Command, path string, settings []setting) error {
 		}
 	}
 	return nil
+}
+
+// commandsOf returns the commands that the config file may set a flag of.
+func commandsOf(key string) []string {
+	if options.Find(key).Scope&options.Configurable == 0 {
+		return []string{"serve"}
+	}
+	return configured
 }
 
 // setDefault sets the default of a flag in every command that has it, or only in those named.
@@ -214,13 +226,13 @@ func printConfig(ctx context.Context, root *cobra.Command, e cli.Env) error {
 	case missing:
 		state += " (there is no such file yet)"
 	}
-	transcribe, _, err := root.Find(configured[:1])
-	if err != nil {
-		return err
-	}
 	text := "# " + show.Line(state) + "\n"
 	for _, key := range configKeys() {
-		f := transcribe.Flags().Lookup(key)
+		c, _, err := root.Find(commandsOf(key)[:1]) // transcribe, or serve
+		if err != nil {
+			return err
+		}
+		f := c.Flags().Lookup(key)
 		switch from := f.Annotations[cli.FromKey]; {
 		case from == nil:
 			text += "# "

@@ -29,9 +29,10 @@ func TestServeUsage(t *testing.T) {
 		{"--grace -1s", "--grace -1s: must be from 0 to 720h"},
 		{"--origin example.org", `--origin: got "example.org", want scheme and host, as https://example.org`},
 		{"--origin https://example.org/page", `--origin: got "https://example.org/page", want scheme and host`},
-		{"--wyoming 10300", "--wyoming 10300: want host:port, as :10300"},
+		{"--wyoming 10300", "--wyoming 10300: want host:port"},
 		{"--origin https://www.*.org", `--origin: got "https://www.*.org", want scheme and host`},
 		{"--listen 8000", "--listen 8000: want host:port"},
+		{"--listen unix:", "--listen unix:: want unix:PATH"},
 		{"--listen :8000", "--listen :8000 lets other machines connect: name --api-key-file, which is none to let anyone"},
 	} {
 		code, _, stderr := program(t, nil, append([]string{"serve", "--model", "nowhere"}, strings.Fields(tt.args)...)...)
@@ -54,7 +55,7 @@ func TestServeListen(t *testing.T) {
 	}
 	defer l.Close()
 	for _, tt := range [][2]string{
-		{l.Addr().String(), "another program listens there: stop it, or use another port"},
+		{l.Addr().String(), "another program listens there: stop it, or use another address"},
 		{"127.0.0.1:99999", "invalid port"},
 	} {
 		code, _, stderr := program(t, nil, "serve", "--model", "nowhere", "--listen", tt[0])

@@ -5,10 +5,12 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"mime/multipart"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -81,6 +83,122 @@ func TestTermination(t *testing.T) {
 	}
 }
 
+// TestUnixSocket: the server listens on a unix socket, replaces one that a killed server has left, and leaves none. It
+// does not replace a file, or the socket of another server.
+func TestUnixSocket(t *testing.T) {
+	dir, err := os.MkdirTemp("", "verity") // the path of a socket is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "socket")
+	left, err := net.ListenUnix("unix", &net.UnixAddr{Name: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	left.SetUnlinkOnClose(false)
+	left.Close()
+	c := serverCommand(t, "--listen", "unix:"+path)
+	if line := start(t, c); !strings.HasSuffix(line, " on unix:"+path) {
+		t.Errorf("the server writes %q", line)
+	}
+	waitUntil(t, "the server is ready", func() bool { return unixStatus(path) == 200 })
+	for name, want := range map[string]string{path: "another program listens there", "config.go": "there is a file"} {
+		code, _, stderr := program(t, nil, "serve", "--model", "nowhere", "--listen", "unix:"+name)
+		if code != 1 || !strings.Contains(stderr, want) {
+			t.Errorf("%s: status %d, %q, want %q", name, code, stderr, want)
+		}
+	}
+	c.Process.Signal(syscall.SIGTERM)
+	if err := c.Wait(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(path); err == nil {
+		t.Error("the socket is left over")
+	}
+}
+
+// unixStatus returns the status of /readyz over a unix socket; 0 if there is no answer.
+func unixStatus(path string) int {
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", path)
+		}}}
+	r, err := client.Get("http://verity/readyz")
+	if err != nil {
+		return 0
+	}
+	r.Body.Close()
+	return r.StatusCode
+}
+
+// TestSystemd: the server uses the sockets that systemd has opened, and tells systemd when it is ready and when it ends.
+// As always, it wants keys if other machines can connect.
+func TestSystemd(t *testing.T) {
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("*** SKIPPED: sh is not installed ***")
+	}
+	dir, err := os.MkdirTemp("", "verity")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	notices, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(dir, "notify"), Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer notices.Close()
+	hear := func() string {
+		b := make([]byte, 100)
+		notices.SetReadDeadline(time.Now().Add(time.Minute))
+		n, _, err := notices.ReadFrom(b)
+		if err != nil {
+			t.Error(err)
+		}
+		return string(b[:n])
+	}
+	for _, at := range []string{"127.0.0.1:0", "[::]:0"} {
+		c := serverCommand(t)
+		for range 2 {
+			l, err := net.Listen("tcp", at)
+			if err != nil {
+				t.Skipf("*** SKIPPED: %v ***", err)
+			}
+			f, err := l.(*net.TCPListener).File()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			l.Close()
+			c.ExtraFiles = append(c.ExtraFiles, f)
+		}
+		args := append([]string{"sh", "-c", `LISTEN_PID=$$ exec "$0" "$@"`, c.Path}, c.Args[1:]...)
+		c.Path, c.Args = "/bin/sh", args
+		c.Env = append(os.Environ(), "LISTEN_FDS=2", "LISTEN_FDNAMES=verity.socket:wyoming",
+			"NOTIFY_SOCKET="+notices.LocalAddr().String())
+		if at != "127.0.0.1:0" {
+			if out, err := c.CombinedOutput(); err == nil || !strings.Contains(string(out), "lets other machines connect") {
+				t.Errorf("%s: %v, %s", at, err, out)
+			}
+			continue
+		}
+		line := start(t, c)
+		if !strings.Contains(line, " on http://127.0.0.1:") || strings.HasSuffix(line, ":8000") {
+			t.Errorf("the server writes %q", line)
+		}
+		if state := hear(); state != "READY=1" {
+			t.Errorf("at first: %q", state)
+		}
+		c.Process.Signal(syscall.SIGTERM)
+		if state := hear(); state != "STOPPING=1" {
+			t.Errorf("at last: %q", state)
+		}
+		if err := c.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestHangup: SIGHUP makes new keys valid, and revokes old ones, without ending the server.
 func TestHangup(t *testing.T) {
 	keys := filepath.Join(t.TempDir(), "keys")
@@ -118,6 +236,18 @@ func TestHangup(t *testing.T) {
 // startServer runs the program and returns the address it listens on.
 func startServer(t *testing.T, flags ...string) (*exec.Cmd, string) {
 	t.Helper()
+	c := serverCommand(t, append([]string{"--listen", "127.0.0.1:0"}, flags...)...)
+	line := start(t, c)
+	_, address, ok := strings.Cut(line, "http://")
+	if !ok {
+		t.Fatalf("the server writes %q", line)
+	}
+	return c, address
+}
+
+// serverCommand returns the command that serves the small model.
+func serverCommand(t *testing.T, flags ...string) *exec.Cmd {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -126,9 +256,14 @@ func startServer(t *testing.T, flags ...string) (*exec.Cmd, string) {
 	if err := os.Symlink(self, program); err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command(program, "serve", "--model", "../../model/digits/target", "--listen", "127.0.0.1:0", "--batch", "2", "--threads", "1", "--grace", "10m")
-	c.Args = append(c.Args, flags...)
-	said, err := c.StderrPipe()
+	args := []string{"serve", "--model", "../../model/digits/target", "--batch", "2", "--threads", "1", "--grace", "10m"}
+	return exec.Command(program, append(args, flags...)...)
+}
+
+// start starts a server and returns the first line that it writes.
+func start(t *testing.T, c *exec.Cmd) string {
+	t.Helper()
+	log, err := c.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,12 +271,13 @@ func startServer(t *testing.T, flags ...string) (*exec.Cmd, string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Process.Kill() }) // does nothing where it has ended
-	line, err := bufio.NewReader(said).ReadString('\n')
-	_, address, ok := strings.Cut(strings.TrimSpace(line), "http://")
-	if err != nil || !ok {
-		t.Fatalf("the server says %q, %v", line, err)
+	in := bufio.NewReader(log)
+	line, err := in.ReadString('\n')
+	if err != nil {
+		t.Fatalf("the server writes %q, %v", line, err)
 	}
-	return c, address
+	go io.Copy(io.Discard, in)
+	return strings.TrimSpace(line)
 }
 
 // plainTranscript is what verity transcribe says of the recording.

@@ -20,6 +20,8 @@ check() {
 }
 sh examples/curl.sh $sound "$VERITY_URL" >"$log.curl"
 grep -q 'transcript.text.done' "$log.curl" && grep -q '^WEBVTT' "$log.curl" && rm "$log.curl"
+sh examples/whisper-cpp.sh $sound "$VERITY_URL" >"$log.cpp"
+grep -q '"status":"ok"' "$log.cpp" && grep -q '^WEBVTT' "$log.cpp" && rm "$log.cpp"
 check transcribe.py "$("$python" examples/transcribe.py $sound)"
 (cd examples/go && go build -o "$log.go" .)
 check "go, a file" "$("$log.go" $sound | awk '{printf "%s%s", sep, $3; sep = " "}')"

@@ -1,14 +1,19 @@
 package options
 
 import (
+	"fmt"
 	"math"
 	"regexp"
 	"strconv"
+	"time"
+
+	"verity/audio/vad"
 	"verity/diarize"
 
 	"verity/internal/show"
 	"verity/parallel"
 	"verity/precision"
+	"verity/serve"
 	"verity/transcribe"
 	"verity/transcript"
 	"verity/wer/normalize"
@@ -230,11 +235,11 @@ var sections = []struct {
 			Help: "voice activity detection (Silero VAD). on, or the bare flag: detect speech first and skip the rest; " +
 				"times remain those of the file. auto: check only windows with low model confidence, and omit text where " +
 				"there is no speech. off: no check"},
-		{Name: "vad-threshold", Kind: Real, Arg: "probability", Default: "0.5", Above: true, Max: 1,
+		{Name: "vad-threshold", Kind: Real, Arg: "probability", Default: fmt.Sprint(vad.DefaultThreshold), Above: true, Max: 1,
 			Scope: Configurable | Server, Needs: "vad",
 			Set:  func(d *Decoding, v Value) { d.vad.Threshold = v.Number },
 			Help: "probability at which a 32 ms frame starts speech"},
-		{Name: "vad-min-silence-duration-ms", Kind: Whole, Arg: "ms", Default: "2000", Max: hour,
+		{Name: "vad-min-silence-duration-ms", Kind: Whole, Arg: "ms", Default: strconv.Itoa(vad.DefaultMinSilenceDurationMS), Max: hour,
 			Scope: Configurable | Server, Needs: "vad",
 			Set:  func(d *Decoding, v Value) { d.vad.MinSilenceDurationMS = v.OrNone() },
 			Help: "minimum silence that ends speech"},
@@ -349,7 +354,8 @@ var sections = []struct {
 	}},
 	{Serving, []*Option{
 		{Name: "listen", Kind: Text, Arg: "address", Default: "127.0.0.1:8000", Max: path, Scope: Server,
-			Brief: "host:port (default 127.0.0.1:8000)", Help: "address to listen on, host:port"},
+			Brief: "host:port (default 127.0.0.1:8000)",
+			Help:  "address to listen on: host:port, or unix:PATH for a unix socket. A socket from systemd replaces it"},
 		{Name: "wyoming", Kind: Text, Arg: "address", Max: path, Scope: Server,
 			Help: "also serve the Wyoming protocol of Home Assistant on this address, such as :10300. The protocol has no keys"},
 		{Name: "api-key-file", Kind: Text, Arg: "file", Max: path, Scope: Server,
@@ -368,15 +374,15 @@ var sections = []struct {
 		{Name: "model-memory", Kind: Whole, Arg: "MiB", Max: 1 << 30, Scope: Server,
 			Help: "maximum memory for models loaded on first use; the least recently used one is unloaded to make room. " +
 				"0 means no limit"},
-		{Name: "queue", Kind: Whole, Default: "64", Max: 1e5, Scope: Server,
+		{Name: "queue", Kind: Whole, Default: strconv.Itoa(serve.DefaultWaiting), Max: 1e5, Scope: Server,
 			Help: "maximum requests waiting; others are rejected and may be retried"},
-		{Name: "sessions", Kind: Whole, Default: "16", Max: 1e4, Scope: Server,
+		{Name: "sessions", Kind: Whole, Default: strconv.Itoa(serve.DefaultSessions), Max: 1e4, Scope: Server,
 			Help: "maximum realtime sessions at the same time"},
-		{Name: "max-upload", Kind: Whole, Arg: "MiB", Default: "512", Min: 1, Max: 1 << 20, Scope: Server,
+		{Name: "max-upload", Kind: Whole, Arg: "MiB", Default: strconv.Itoa(serve.DefaultMaxBytes >> 20), Min: 1, Max: 1 << 20, Scope: Server,
 			Help: "maximum upload size"},
-		{Name: "max-audio", Kind: Time, Default: "6h", Above: true, Max: month, Scope: Server,
+		{Name: "max-audio", Kind: Time, Default: duration(serve.DefaultMaxAudio), Above: true, Max: month, Scope: Server,
 			Help: "maximum audio length per request, and maximum length of a realtime session"},
-		{Name: "timeout", Kind: Time, Default: "2h", Above: true, Max: month, Scope: Server,
+		{Name: "timeout", Kind: Time, Default: duration(serve.DefaultTimeout), Above: true, Max: month, Scope: Server,
 			Help: "maximum time for a request"},
 		{Name: "grace", Kind: Time, Default: "10m", Max: month, Scope: Server,
 			Help: "time for accepted requests to finish after SIGTERM"},
@@ -403,6 +409,9 @@ var sections = []struct {
 			Scope: Configurable | Server, Help: "log format: text, or json, one object per line"},
 	}},
 }
+
+// duration writes a whole number of hours.
+func duration(d time.Duration) string { return strconv.Itoa(int(d.Hours())) + "h" }
 
 // formats returns the choices of output-format.
 func formats() []string {

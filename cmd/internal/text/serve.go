@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -107,7 +107,7 @@ func (s *serveCommand) register(f *pflag.FlagSet) {
 		return nil
 	})
 	cli.Bind(f, "batch", &s.opt.Turns)
-	cli.Redefine(f, "batch", "4", "maximum `number` of requests to transcribe at the same time. They share every pass "+
+	cli.Redefine(f, "batch", strconv.Itoa(serve.DefaultTurns), "maximum `number` of requests to transcribe at the same time. They share every pass "+
 		"over the weights; each needs its own memory")
 	cli.AddOption(f, "queue", func(v options.Value) error { s.opt.Waiting = v.OrNone(); return nil })
 	cli.AddOption(f, "sessions", func(v options.Value) error { s.opt.Sessions = v.OrNone(); return nil })
@@ -150,21 +150,18 @@ func (s *serveCommand) run(ctx context.Context, _ []string) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer s.watchHangups(stop, logger)()
+	open, err := systemdSockets()
+	defer func() { open.close() }()
+	if err != nil {
+		return err
+	}
+	s.address, s.wyoming = addressOf(open.api, s.address), addressOf(open.voice, s.wyoming)
 	if err := s.prepare(ctx, logger); err != nil {
 		return err
 	}
 	s.limitFFmpeg()
-	listener, err := listen("listen", s.address) // before loading the model: an address in use is an error at once
-	if err != nil {
+	if err := open.open(s.address, s.wyoming); err != nil { // before loading the model, which takes long
 		return err
-	}
-	defer listener.Close()
-	var voice net.Listener
-	if s.wyoming != "" {
-		if voice, err = listen("wyoming", s.wyoming); err != nil {
-			return err
-		}
-		defer voice.Close()
 	}
 	var voices sync.WaitGroup
 	defer voices.Wait()
@@ -181,19 +178,23 @@ func (s *serveCommand) run(ctx context.Context, _ []string) error {
 		if server, err = serve.New(m.Model, s.opt); err != nil {
 			return nil, inServeFlag(err)
 		}
-		scheme := "http"
-		if s.cert != "" {
-			scheme = "https"
+		scheme := "http://"
+		switch {
+		case open.api.Addr().Network() == "unix":
+			scheme = ""
+		case s.cert != "":
+			scheme = "https://"
 		}
-		fmt.Fprintf(s.Err, "verity: serving %s on %s://%s\n", show.Name(s.opt.Name), scheme, listener.Addr())
-		if voice != nil {
+		fmt.Fprintf(s.Err, "verity: serving %s on %s%s\n", show.Name(s.opt.Name), scheme, addressOf(open.api, ""))
+		if open.voice != nil {
 			voices.Go(func() {
-				if err := server.ServeWyoming(voice); err != nil {
+				if err := server.ServeWyoming(open.voice); err != nil {
 					logger.Error("the Wyoming protocol is no longer served", "error", err)
 				}
 			})
-			fmt.Fprintf(s.Err, "verity: serving Wyoming on %s\n", voice.Addr())
+			fmt.Fprintf(s.Err, "verity: serving Wyoming on %s\n", addressOf(open.voice, ""))
 		}
+		notifySystemd(ctx)
 		return server, nil
 	}
 	secure, err := s.tls()
@@ -202,10 +203,10 @@ func (s *serveCommand) run(ctx context.Context, _ []string) error {
 	}
 	return serve.Run(ctx, load, func(h *http.Server) error {
 		if secure == nil {
-			return h.Serve(listener)
+			return h.Serve(open.api)
 		}
 		h.TLSConfig = secure
-		return h.ServeTLS(listener, "", "")
+		return h.ServeTLS(open.api, "", "")
 	}, logger, s.grace)
 }
 
@@ -334,29 +335,14 @@ func (s *serveCommand) limitFFmpeg() {
 	}
 }
 
-// listen opens the address that a flag names.
-func listen(flag, address string) (net.Listener, error) {
-	l, err := net.Listen("tcp", address)
-	var op *net.OpError
-	switch {
-	case err == nil:
-		return l, nil
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("--%s %s: another program listens there: stop it, or use another port", flag, address)
-	case errors.As(err, &op):
-		err = op.Err // the rest names the network and the address again
-	}
-	return nil, fmt.Errorf("--%s %s: %w", flag, address, err)
-}
-
 // prepare checks the flags that decide who may connect, and reads the keys.
 func (s *serveCommand) prepare(ctx context.Context, logger *slog.Logger) error {
 	if err := s.opt.Check(); err != nil {
 		return cli.UsageError{Err: inServeFlag(err)}
 	}
-	host, _, err := net.SplitHostPort(s.address)
+	others, err := reachable(s.address)
 	if err != nil {
-		return cli.Usagef("--listen %s: want host:port, as 127.0.0.1:8000", s.address)
+		return cli.Usagef("--listen %s: %w", s.address, err)
 	}
 	if s.keyFile != "" && s.keyFile != "none" {
 		s.opt.Keys, err = s.files.Keys(s.keyFile, func() ([]serve.Key, error) { return readKeys(ctx, s.keyFile) })
@@ -364,29 +350,24 @@ func (s *serveCommand) prepare(ctx context.Context, logger *slog.Logger) error {
 			return err
 		}
 	}
-	if !loopback(host) && s.keyFile == "" {
+	if others && s.keyFile == "" {
 		return cli.Usagef("--listen %s lets other machines connect: name --api-key-file, which is none to let anyone",
 			s.address)
 	}
-	if s.opt.Keys == nil && !loopback(host) {
-		slog.Warn("anyone who can reach this machine can use the server", "listen", s.address)
+	if others && s.opt.Keys == nil {
+		logger.Warn("anyone who can reach this machine can use the server", "listen", s.address)
 	}
 	if s.wyoming == "" {
 		return nil
 	}
-	host, _, err = net.SplitHostPort(s.wyoming)
+	others, err = reachable(s.wyoming)
 	if err != nil {
-		return cli.Usagef("--wyoming %s: want host:port, as :10300", s.wyoming)
+		return cli.Usagef("--wyoming %s: %w", s.wyoming, err)
 	}
-	if !loopback(host) {
-		slog.Warn("anyone who can reach this machine can use the server: Wyoming has no keys", "wyoming", s.wyoming)
+	if others {
+		logger.Warn("anyone who can reach this machine can use the server: Wyoming has no keys", "wyoming", s.wyoming)
 	}
 	return nil
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // maxKeyFile is how many bytes a file of keys may have.
