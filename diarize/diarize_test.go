@@ -40,7 +40,7 @@ func analyze(t *testing.T, pcm []float32, o Options) *Diarization {
 // TestTwoSpeakers finds both speakers, whatever is said about their number, and one where one is asked for.
 func TestTwoSpeakers(t *testing.T) {
 	if slow() {
-		t.Skip("TestSameBits shows that plain Go computes the same")
+		t.Skip("TestSameBits and TestVoiceBits show that plain Go computes the same")
 	}
 	pcm, second := twoSpeakers(t)
 	reference := []Turn{{0.3, 5.9, 1}, {second + 0.2, second + 6.4, 2}}
@@ -69,6 +69,9 @@ func TestTwoSpeakers(t *testing.T) {
 
 // TestSameBits checks that neither threads nor the processor decide: the hash is that of every machine.
 func TestSameBits(t *testing.T) {
+	if slow() && testing.Short() {
+		t.Skip("minutes in plain Go; TestVoiceBits has less to compute")
+	}
 	const want = "21a09b0ee713719e"
 	pcm := excerpt(baseSamples(t, "jfk.flac"), 0, 3)
 	var first *Diarization
@@ -97,6 +100,20 @@ func TestSameBits(t *testing.T) {
 	}
 }
 
+// TestVoiceBits is TestSameBits for 0.4 s of one voice.
+func TestVoiceBits(t *testing.T) {
+	const want = "39830845be8b5007"
+	var voice [voiceSize]float32
+	networks().embed(voice[:], theBank().append(nil, nil, excerpt(baseSamples(t, "jfk.flac"), 0.5, 0.42)))
+	h := fnv.New64a()
+	for _, v := range voice {
+		fmt.Fprintln(h, math.Float32bits(v))
+	}
+	if got := fmt.Sprintf("%x", h.Sum64()); got != want {
+		t.Errorf("with %s: hash %s, want %s", kernel.Implementations()[0], got, want)
+	}
+}
+
 // TestNobody checks sound in which nobody speaks, and sound too short for a window.
 func TestNobody(t *testing.T) {
 	noise := make([]float32, 3*audio.SampleRate)
@@ -109,7 +126,7 @@ func TestNobody(t *testing.T) {
 		hum[i] = float32(0.3 * math.Sin(2*math.Pi*220*float64(i)/audio.SampleRate))
 	}
 	if slow() {
-		t.Skip("TestSameBits shows that plain Go computes the same")
+		t.Skip("TestSameBits and TestVoiceBits show that plain Go computes the same")
 	}
 	for name, pcm := range map[string][]float32{
 		"nothing": nil, "one sample": {0.5}, "silence": make([]float32, 12*audio.SampleRate), "noise": noise, "hum": hum,

@@ -78,6 +78,9 @@ func TestNetworks(t *testing.T) {
 		elementTolerance = 2e-3
 		frameTolerance   = 2e-2
 	)
+	if slow() && testing.Short() {
+		t.Skip("minutes in plain Go; TestVoiceBits has less to compute")
+	}
 	n := networks()
 	for _, g := range readGoldens(t) {
 		if slow() && g.File != "jfk.flac" {

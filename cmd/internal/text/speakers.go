@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"verity/audio"
+	"verity/internal/show"
 	"verity/transcribe"
 	"verity/transcript"
 )
@@ -30,6 +31,11 @@ func (t *fileRun) eachChannel(
 		}
 		if all = clip.Channels(); channel == 1 {
 			t.reportTrack(clip)
+		}
+		if all == 1 {
+			clip.Close()
+			return nil, fmt.Errorf("%s: has one channel, want one for each speaker; --speakers voice tells voices apart",
+				show.Name(j.name))
 		}
 		part, err := t.channel(ctx, j.name, clip, within)
 		clip.Close()
