@@ -69,8 +69,9 @@ func aiffLayout(f *file) (l pcmLayout, err error) {
 		}
 		data = f.size
 	}
+	claimed = f.unwrapped(data, claimed, aiffChunks)
 	// Programs that write to a pipe leave the size at 0 or at its largest.
-	if claimed <= 0 || claimed >= math.MaxInt32-4096 {
+	if claimed <= 0 || claimed >= math.MaxInt32-4096 && claimed <= math.MaxUint32 {
 		l.place(data, f.size-data, -1)
 	} else {
 		l.place(data, f.size-data, claimed)

@@ -35,7 +35,7 @@ func auLayout(f *file) (l pcmLayout, err error) {
 		return l, malformed("offset of the samples",
 			fmt.Sprintf("at most the %d bytes of the file", f.size), "%d", offset)
 	}
-	l.place(offset, f.size-offset, claimed)
+	l.place(offset, f.size-offset, f.unwrapped(offset, claimed, chunkForm{}))
 	return l, nil
 }
 

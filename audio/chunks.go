@@ -54,6 +54,21 @@ func (f *file) chunks(at int64, o chunkForm) iter.Seq2[*fileChunk, error] {
 	}
 }
 
+// unwrapped returns how many bytes of sound begin at a place if a header of 32 bits claims some: more by a multiple
+// of 4 GiB if that is where the file ends, or another chunk begins. Writers let sizes wrap around.
+func (f *file) unwrapped(at, claimed int64, o chunkForm) int64 {
+	const wrap = 1 << 32
+	if f.stream != nil || claimed < 0 || f.size-at-claimed < wrap {
+		return claimed
+	}
+	whole := claimed + (f.size-at-claimed)/wrap*wrap
+	end := at + whole
+	if padded := end + end&1; end == f.size || o.width == 4 && (padded == f.size || f.isChunk(padded, o)) {
+		return whole
+	}
+	return claimed
+}
+
 // isChunk reports whether a whole chunk begins at a place, neither one of sound nor another file.
 func (f *file) isChunk(at int64, o chunkForm) bool {
 	if o.order == nil || formatOf(f.head(at)) != nil {

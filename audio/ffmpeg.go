@@ -233,7 +233,7 @@ func (l *ffmpegLog) String() string {
 // convert opens a file with ffmpeg that this package cannot read. refused is the error without it.
 func (in Input) convert(ctx context.Context, name string, f *os.File, size int64, refused error) (*Clip, error) {
 	var why *FormatError
-	if !errors.As(refused, &why) || why.Err != ErrUnsupported {
+	if !errors.As(refused, &why) || why.never || why.Got == emptyFile || why.Err != ErrUnsupported && in.PhoneFormatsOnly {
 		return nil, refused
 	}
 	program, err := in.program()
@@ -248,6 +248,13 @@ func (in Input) convert(ctx context.Context, name string, f *os.File, size int64
 		formats = phoneFormats
 	}
 	run := &ffmpeg{ctx: ctx, program: program, formats: formats, sound: f}
+	if why.Err == ErrMalformed { // try the advice before it is given
+		if failed := new(FormatError); errors.As(run.start(), &failed) {
+			why.ffmpeg = failed.Got
+		}
+		run.close()
+		return nil, refused
+	}
 	if err := run.inspect(); err != nil {
 		return nil, err
 	}

@@ -173,9 +173,12 @@ const unknownRIFF = 0x7ffff000
 func (f *file) dataBytes(c *fileChunk, chunks chunkForm, form, ds64 int64) (size, promised int64) {
 	const unknown = 0xffffffff
 	rest := f.size - c.body
+	whole := f.unwrapped(c.body, c.claimed, chunks)
 	switch {
 	case c.claimed == unknown && ds64 > 0:
 		return min(ds64, rest), ds64
+	case whole > c.claimed:
+		return whole, whole
 	case c.claimed == 0 && form > c.body && form != 8+unknown && f.isChunk(c.body, chunks):
 		return 0, 0
 	case c.claimed == 0:
