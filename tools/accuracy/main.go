@@ -90,6 +90,9 @@ func compare(ctx context.Context, dir string) error {
 	}
 	var all []*system
 	for text := range strings.SplitSeq(*systems, ";") {
+		if text == "" {
+			continue
+		}
 		name, command, ok := strings.Cut(text, "=")
 		if !ok {
 			return fmt.Errorf("systems: got %q, want NAME=COMMAND", text)
@@ -98,6 +101,9 @@ func compare(ctx context.Context, dir string) error {
 	}
 	if *python != "" {
 		all = append(all, &system{name: "faster-whisper", command: []string{*python, "-c", fasterWhisper, *ct2}, python: true})
+	}
+	if len(all) == 0 {
+		return errors.New("no system to measure: want some in -systems, or -python")
 	}
 	var sets []string
 	for _, i := range items {
