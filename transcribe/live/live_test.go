@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -392,6 +393,82 @@ func TestBehind(t *testing.T) {
 	for seconds, want := range map[int]int{1: 600, 6: 600, 7: 650, 20: 1300} {
 		if got := encoderPositions(seconds * audio.SampleRate); got != want {
 			t.Errorf("%d s of sound: %d positions, want %d", seconds, got, want)
+		}
+	}
+}
+
+// TestCommittedNoise: sound that a client commits, without a detector of turns, has no text unless somebody speaks.
+func TestCommittedNoise(t *testing.T) {
+	if base.Base() == nil {
+		t.Skip("built without the model inside")
+	}
+	const name = "../../../shared/data/speech/nospeech/noise_1000ms.wav"
+	if _, err := os.Stat(name); err != nil {
+		t.Skip("needs ../shared: ", err)
+	}
+	pcm := pcmOf(t, name)
+	c, err := model.OpenFS(base.Base(), "base")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	m, err := transcribe.Load(t.Context(), c, transcribe.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	for _, unchecked := range []bool{false, true} {
+		by, err := New(m, transcribe.Options{SkipSpeechCheck: unchecked})
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := by.utterance(NewStream(by, nil), 0)
+		u.Add(pcm)
+		r, err := u.Pass(t.Context(), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := spell(r.Confirmed); (got != "") != unchecked {
+			t.Errorf("unchecked %v: got %q; only without the check is there text", unchecked, got)
+		}
+	}
+}
+
+// TestLanguageTurns: an utterance in another language is not prompted by the one before, and one whose language is
+// not sure has that of the one before.
+func TestLanguageTurns(t *testing.T) {
+	for _, tt := range []struct {
+		why         string
+		probability float64
+		upstream    bool
+		want        []string // language and prompt of each pass over the second utterance
+	}{
+		{"a change", 0.9, false, []string{" en", " "}},
+		{"a doubtful change", 0.3, false, []string{" en", "en en"}},
+		{"upstream", 0.9, true, []string{" en"}},
+	} {
+		s := NewStream(nil, nil)
+		utterance := func(language string, probability float64) (got []string) {
+			u := (&Transcriber{}).utterance(s, 0)
+			u.upstream = tt.upstream
+			u.run = func(_ context.Context, _ []float32, prompt, given string, _ bool, _ []transcript.Cue) (*transcript.Transcript, []transcript.Cue, error) {
+				got = append(got, given+" "+prompt)
+				words := []transcript.Word{{Word: " " + language, End: 1}}
+				tr := &transcript.Transcript{Language: language, LanguageProb: probability, Segments: []transcript.Segment{{Words: words, End: 1}}}
+				if given != "" {
+					tr.Language, tr.LanguageProb = given, 0
+				}
+				return tr, nil, nil
+			}
+			u.Add(make([]float32, audio.SampleRate))
+			if _, err := u.Pass(t.Context(), true); err != nil {
+				t.Fatal(err)
+			}
+			return got
+		}
+		utterance("en", 0.9)
+		if got := utterance("nl", tt.probability); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: passes %q, want %q", tt.why, got, tt.want)
 		}
 	}
 }
