@@ -16,8 +16,8 @@ type Track struct {
 	Number   int    `json:"number"`             // from 1, among the audio tracks of the file
 	Codec    string `json:"codec,omitempty"`    // as the file or ffmpeg names it, such as A_OPUS or aac
 	Language string `json:"language,omitempty"` // as in the file, such as eng or pt-BR; empty if unknown
-	Title    string `json:"title,omitempty"`
-	Default  bool   `json:"default,omitempty"` // the file marks it as the one to play
+	Title    string `json:"title,omitempty"`    // as in the file
+	Default  bool   `json:"default,omitempty"`  // the file marks it as the one to play
 }
 
 // maxTracks bounds the list of tracks.

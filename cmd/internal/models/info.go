@@ -35,7 +35,8 @@ import (
 
 const infoHelp = `Info describes a model: its size and languages, the memory that it needs, and the values
 that auto flags resolve to on this machine. With --cost, it times passes of the model
-and shows the acceptance rate above which drafts pay off on this machine.
+and shows the acceptance rate above which drafts pay off on this machine. Of a sound
+file, info lists the audio tracks.
 
 With --alpha, it adds the theoretical results for each draft length n, given that a
 drafted token is accepted with probability α, that drafting one costs c steps, and that
@@ -51,6 +52,7 @@ a pass of m rows costs V(m) steps:
   verity info
   verity info small
   verity info ~/whisper-small
+  verity info film.mkv
   verity info --cost
   verity info --cost --alpha 0.8 --draft-cost 0.1`
 
@@ -91,7 +93,9 @@ func Info(e cli.Env) *cobra.Command {
 	m := new(setup.ModelFlags)
 	run := func(ctx context.Context, args []string) error {
 		if len(args) == 1 {
-			m.Name = args[0]
+			if m.Name = args[0]; isSound(m.Name) {
+				return describeSound(ctx, e.Out, m.Name, asJSON)
+			}
 		}
 		if g.given() {
 			if err := g.check(drafts); err != nil {
@@ -110,7 +114,7 @@ func Info(e cli.Env) *cobra.Command {
 		}
 		return i.print(e.Out)
 	}
-	c := cli.New("info [MODEL]", "Describe a model and what it needs", infoHelp+exitHelp+", 130 interrupted.", run)
+	c := cli.New("info [MODEL | FILE]", "Describe a model and what it needs, or a sound file", infoHelp+exitHelp+", 130 interrupted.", run)
 	c.Args = func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) > 1:
