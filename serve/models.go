@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -206,6 +207,7 @@ func (p *modelPool) makeRoom(bytes int64) bool {
 func (p *modelPool) unload(m *modelSlot) {
 	m.unload()
 	m.model, m.unload = nil, nil // the function refers to the weights, too
+	runtime.GC()                 // what lies in a sync.Pool, or has a finalizer, is freed by the second collection
 	debug.FreeOSMemory()
 	p.server.opt.Log.Info("a model is unloaded", "model", m.Name)
 }

@@ -103,7 +103,8 @@ type wyomingFormat struct {
 // ServeWyoming serves the Wyoming protocol, by which Home Assistant uses a server for its voice assistants, until
 // Drain. It closes l. The protocol has no keys: whoever reaches l may use the server.
 func (s *Server) ServeWyoming(l net.Listener) error {
-	defer context.AfterFunc(s.draining, func() { l.Close() })()
+	ignore := func(error) {}
+	defer context.AfterFunc(s.draining, s.safely("wyoming", ignore, func() { l.Close() }))()
 	var all sync.WaitGroup
 	defer all.Wait()
 	for {
@@ -118,7 +119,7 @@ func (s *Server) ServeWyoming(l net.Listener) error {
 			return err
 		}
 		id := fmt.Sprintf("wyoming_%x_%x", s.created.UnixNano(), s.ids.Add(1))
-		all.Go(s.safely(id, func(error) {}, func() { s.serveWyoming(conn, id) }))
+		all.Go(s.safely(id, ignore, func() { s.serveWyoming(conn, id) }))
 	}
 }
 
@@ -134,14 +135,15 @@ func (s *Server) serveWyoming(conn net.Conn, id string) {
 		return
 	}
 	defer leave()
-	defer context.AfterFunc(s.sessions.graceOver, func() { conn.Close() })()
-	defer context.AfterFunc(s.draining, func() {
+	closeConn := func(error) { conn.Close() }
+	defer context.AfterFunc(s.sessions.graceOver, s.safely(id, closeConn, func() { conn.Close() }))()
+	defer context.AfterFunc(s.draining, s.safely(id, closeConn, func() {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		if !x.working {
 			conn.Close()
 		}
-	})()
+	}))()
 	for s.draining.Err() == nil {
 		conn.SetReadDeadline(time.Now().Add(maxIdle))
 		e, err := readWyoming(x.in)
@@ -250,7 +252,7 @@ func (x *wyomingConn) transcribe() error {
 	defer s.inProgress.Add(-1)
 	ctx, cancel := context.WithTimeout(context.Background(), s.opt.Timeout)
 	defer cancel()
-	defer context.AfterFunc(s.sessions.graceOver, cancel)()
+	defer context.AfterFunc(s.sessions.graceOver, s.safely(x.id, func(error) { cancel() }, cancel))()
 	tr, slot, waited, err := x.run(ctx)
 	fields := []any{"id", x.id, "client", addressOf(x.conn.RemoteAddr().String()), "waited", waited, "took", time.Since(began)}
 	if err != nil {

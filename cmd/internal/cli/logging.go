@@ -56,6 +56,7 @@ func (l *LogFlags) Logger(e Env) *slog.Logger {
 	logger := slog.New(slog.NewTextHandler(e.Err, o))
 	switch {
 	case l.format == "json":
+		o.ReplaceAttr = secondsInJSON
 		logger = slog.New(slog.NewJSONHandler(e.Err, o))
 	case e.ErrTerminal && level >= slog.LevelWarn:
 		logger = slog.New(sentences{Handler: logger.Handler(), w: e.Err})
@@ -65,6 +66,14 @@ func (l *LogFlags) Logger(e Env) *slog.Logger {
 	// a file at 24 kHz.
 	log.SetOutput(io.Discard)
 	return logger
+}
+
+// secondsInJSON writes durations in seconds; slog would write nanoseconds.
+func secondsInJSON(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.Float64Value(a.Value.Duration().Seconds())
+	}
+	return a
 }
 
 // sentences is a log handler that writes each record as a sentence.

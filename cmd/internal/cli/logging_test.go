@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestSentences: warnings are sentences on a terminal, and records elsewhere or at lower levels.
@@ -24,5 +25,15 @@ func TestSentences(t *testing.T) {
 		if got := b.String(); !strings.Contains(got, tt.want) || strings.Contains(got, "not written") {
 			t.Errorf("%t %q: %q, want %q", tt.terminal, tt.level, got, tt.want)
 		}
+	}
+}
+
+// TestJSONLog: the log in JSON has an object for each line, and durations in seconds.
+func TestJSONLog(t *testing.T) {
+	var b strings.Builder
+	l := &LogFlags{level: "info", format: "json"}
+	l.Logger(Env{Err: &b, ErrTerminal: true}).Info("request", "took", 1500*time.Millisecond)
+	if got := b.String(); !strings.HasSuffix(got, `"level":"INFO","msg":"request","took":1.5}`+"\n") {
+		t.Errorf("got %q", got)
 	}
 }
