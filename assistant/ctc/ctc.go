@@ -22,10 +22,12 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 
 	"verity/assistant"
+	"verity/audio"
 	"verity/encoder"
 	"verity/internal/input"
 	"verity/model"
@@ -56,8 +58,9 @@ func (a *Assistant) WithEncoder(e *encoder.Encoder) *Assistant {
 // read runs the head on a window, and first the encoder if the assistant has its own. Windows are encoded one after
 // another, so that each is timed alone.
 func (a *Assistant) read(ctx context.Context, w assistant.Window) (*Frames, error) {
+	n := audiblePositions(w.Mel)
 	if a.own == nil {
-		return a.head.Run(w.Features)
+		return a.head.Run(w.Features, n)
 	}
 	a.encoding.Lock()
 	defer a.encoding.Unlock()
@@ -65,7 +68,29 @@ func (a *Assistant) read(ctx context.Context, w assistant.Window) (*Frames, erro
 	if err != nil {
 		return nil, err
 	}
-	return a.head.Run(f)
+	return a.head.Run(f, n)
+}
+
+// audiblePositions returns after how many positions of the encoder a window is all silence: where its log-mel
+// is at the floor. It is more than there are if the log-mel is not known.
+func audiblePositions(m *audio.Mel) int {
+	const margin = 25 // positions of 20 ms: the encoder looks around
+	if m == nil || len(m.Data) == 0 {
+		return math.MaxInt
+	}
+	floor, frames := slices.Min(m.Data), m.Frames
+	silent := func(frame int) bool {
+		for b := range m.Bins {
+			if m.Data[b*m.Frames+frame] > floor {
+				return false
+			}
+		}
+		return true
+	}
+	for frames > 0 && silent(frames-1) {
+		frames--
+	}
+	return (frames+1)/2 + margin
 }
 
 // StepBytes returns 0: a draft costs next to nothing once the head has run.

@@ -172,12 +172,13 @@ func grown(x []float32, n int) []float32 {
 	return x[:n]
 }
 
-// Run returns the log-probabilities of the symbols in features, whose width must be that of the head.
-func (h *Head) Run(f *encoder.Features) (*Frames, error) {
+// Run returns the log-probabilities of the symbols in the first n positions of features, or in all if there are
+// fewer. The width must be that of the head.
+func (h *Head) Run(f *encoder.Features, n int) (*Frames, error) {
 	if f.Width != h.in {
 		return nil, fmt.Errorf("ctc: got features of width %d, want %d: is this the head of another model?", f.Width, h.in)
 	}
-	frames := f.Positions / stride
+	frames := min(n, f.Positions) / stride
 	w := h.workspaces.Get().(*workspace)
 	defer h.workspaces.Put(w)
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/x448/float16"
 
+	"verity/audio"
 	"verity/encoder"
 	"verity/model"
 	"verity/parallel"
@@ -40,7 +41,7 @@ func TestHeadGolden(t *testing.T) {
 	}
 	x := readHalves(t, "testdata/features.f16")
 	want := readHalves(t, "testdata/logprobs.f16")
-	got, err := a.head.Run(&encoder.Features{Width: 512, Positions: len(x) / 512, Data: x})
+	got, err := a.head.Run(&encoder.Features{Width: 512, Positions: len(x) / 512, Data: x}, len(x))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func TestHeadThreads(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 { // the second time with used memory
-			f, err := a.head.Run(&encoder.Features{Width: 512, Positions: len(x) / 512, Data: x})
+			f, err := a.head.Run(&encoder.Features{Width: 512, Positions: len(x) / 512, Data: x}, len(x))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,5 +147,17 @@ func TestForOther(t *testing.T) {
 	defer c.Close()
 	if a, err := For(c, nil, nil); a != nil || err != nil {
 		t.Errorf("the test model: got %v, %v, want none", a, err)
+	}
+}
+
+// TestAudiblePositions: the head reads a window to the end of its audio.
+func TestAudiblePositions(t *testing.T) {
+	m := &audio.Mel{Bins: 2, Frames: 3000, Data: make([]float32, 6000)}
+	m.Data[3000+999] = 0.5
+	if got := audiblePositions(m); got != 525 {
+		t.Errorf("1000 frames: got %d positions, want 525", got)
+	}
+	if got := audiblePositions(nil); got < 1500 {
+		t.Errorf("unknown: got %d positions, want all", got)
 	}
 }
