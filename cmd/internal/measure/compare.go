@@ -41,6 +41,7 @@ same file may be given several times. With --group M, a pair is M utterances, N 
 time: when one finishes, the next starts, as in transcribe and eval. Groups also make
 the timing of short utterances steadier.
 
+  verity compare talk.wav
   verity compare talk.wav --assistant self --repeats 9
   verity compare talk.wav talk.wav --assistant self --batch 2
   verity compare --dataset LibriSpeech/test-clean --model ~/whisper-large-v2 \
