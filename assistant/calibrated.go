@@ -27,6 +27,7 @@ type CalibratedPolicy struct {
 	saved   mean                          // seconds that drafts saved in a window
 	rounds  int                           // that could draft
 	refused int                           // drafts since one was worth verifying
+	owed    bool                          // see ForceDraft
 	rest    int                           // rounds since the last draft
 	skipped int                           // windows since the last one that was prepared
 }
@@ -56,6 +57,14 @@ func classOf(logProb float32) int {
 
 // classGuess is the share of right tokens in a class, before any are measured.
 func classGuess(class int) float64 { return 1 / (1 + math.Exp(4-float64(class))) }
+
+// ForceDraft makes the next rounds draft at any cost until something has been drafted. It is
+// for comparisons, which need at least one draft.
+func (p *CalibratedPolicy) ForceDraft() {
+	p.mu.Lock()
+	p.owed = true
+	p.mu.Unlock()
+}
 
 // Policy returns the policy of one sequence at a time.
 func (p *CalibratedPolicy) Policy() Policy { return &calibrated{p: p} }
@@ -95,6 +104,9 @@ func (c *calibrated) Length() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.classes = c.classes[:0]
+	if p.owed {
+		return maxCalibratedDraft
+	}
 	if c.skip {
 		return 0
 	}
@@ -135,7 +147,7 @@ func (c *calibrated) Cut(logProbs []float32) int {
 	}
 	if p.refused++; n > 0 {
 		p.refused = 0
-	} else if p.refused >= trial {
+	} else if p.refused >= trial || p.owed {
 		n = min(2, len(logProbs))
 		p.refused = 0
 	}
@@ -155,6 +167,7 @@ func (c *calibrated) Observe(r Round) {
 		r.Draft -= r.Opening
 	}
 	p.times.observe(p.Streams(), r)
+	p.owed = p.owed && r.Drafted == 0
 	if r.Drafted > 0 {
 		p.draft.add(r.Draft.Seconds(), 32)
 		if p.times.known(p.Streams()) {

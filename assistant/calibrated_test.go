@@ -56,6 +56,33 @@ func TestCalibratedPolicy(t *testing.T) {
 	}
 }
 
+// TestCalibratedForced: a forced draft is made even if drafts do not pay, once.
+func TestCalibratedForced(t *testing.T) {
+	p := &CalibratedPolicy{Streams: func() int { return 1 }}
+	simulateRounds(p, 0.5, 0, 1, 500)
+	p.ForceDraft()
+	c := p.Policy().(*calibrated)
+	c.Begin(true)
+	for range 2 {
+		if n := c.Length(); n == 0 {
+			t.Fatal("forced: no draft is asked for")
+		}
+		if n := c.Cut([]float32{-3, -3, -3}); n == 0 {
+			t.Fatal("forced: nothing is drafted")
+		}
+	}
+	c.Observe(Round{Drafted: 2, Kept: 1, Verify: 3 * time.Millisecond})
+	drafted := 0
+	for range 10 {
+		if c.Length() > 0 {
+			drafted += c.Cut([]float32{-3, -3, -3})
+		}
+	}
+	if drafted > 2 {
+		t.Errorf("after the forced draft: drafted %d tokens in 10 rounds", drafted)
+	}
+}
+
 // TestCalibratedOpening: windows are not prepared once that has cost more than drafts save, except for a trial.
 func TestCalibratedOpening(t *testing.T) {
 	for opening, want := range map[time.Duration]int{time.Millisecond: 100, 100 * time.Millisecond: 10} {

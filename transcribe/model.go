@@ -33,7 +33,6 @@ type Model struct {
 	Decoder   *decoder.Decoder
 	Pool      *parallel.Pool      // the threads that run the arithmetic
 	Assistant assistant.Assistant // what drafts tokens: assistant.None for plain decoding
-	Auto      *assistant.Auto     // decides on draft lengths; nil without an assistant or with LoadOptions.Policy
 	Batch     *schedule.Batch     // of all windows that are decoded at the same time
 
 	ownPool    bool
@@ -42,12 +41,21 @@ type Model struct {
 	policies   *sync.Pool              // draft policies with the measurements of past windows; nil without an assistant
 	textPolicy *assistant.TextPolicy   // draft lengths for drafts from a text
 	newPolicy  func() assistant.Policy // LoadOptions.Policy
+	forceDraft func()                  // of the policies; nil without an assistant or with LoadOptions.Policy
 	rejection  bool                    // LoadOptions.Rejection
 	overlap    bool                    // LoadOptions.MeasureOverlap
 }
 
 // Assisted reports whether anything drafts tokens.
 func (m *Model) Assisted() bool { return m.draftModel != nil || m.policies != nil }
+
+// ForceDraft makes the next rounds draft at any cost until something has been drafted. It is
+// for comparisons, which need at least one draft.
+func (m *Model) ForceDraft() {
+	if m.forceDraft != nil {
+		m.forceDraft()
+	}
+}
 
 // ErrClosed is the error of work that begins after the model was closed.
 var ErrClosed = errors.New("transcribe: the model is closed")
@@ -262,11 +270,12 @@ func (m *Model) setAssistant(a assistant.Assistant, o LoadOptions) {
 	}
 	policy := o.Policy
 	if _, free := a.(*ctc.Assistant); free && policy == nil {
-		policy = (&assistant.CalibratedPolicy{Streams: m.Batch.Members}).Policy
+		p := &assistant.CalibratedPolicy{Streams: m.Batch.Members}
+		policy, m.forceDraft = p.Policy, p.ForceDraft
 	}
 	if policy == nil {
-		m.Auto = assistant.NewAuto(m.Decoder, a, m.Batch.Members)
-		policy = m.Auto.Policy
+		p := assistant.NewAuto(m.Decoder, a, m.Batch.Members)
+		policy, m.forceDraft = p.Policy, p.ForceDraft
 	}
 	m.policies = &sync.Pool{New: func() any { return policy() }}
 }

@@ -234,8 +234,8 @@ func (r *arms) matches() (all []eval.Match) {
 // otherwise, and clears the statistics of the warm-up.
 func (r *arms) forceDrafts() {
 	for _, a := range r.list {
-		if auto := a.engine.model.Auto; auto != nil && a.assisted {
-			auto.ForceDraft()
+		if a.assisted {
+			a.engine.model.ForceDraft()
 		}
 		a.engine.total = transcript.Stats{}
 	}
