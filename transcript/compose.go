@@ -1,32 +1,27 @@
 package transcript
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"verity/tokenizer"
 )
 
-// The usual limits of broadcasters and streaming services.
-const (
-	composedWidth = 42.0 // columns of a line
-	composedLines = 2
-	shortestCue   = 1.0      // s
-	longestCue    = 7.0      // s
-	readingSpeed  = 17.0     // columns a second
-	cueGap        = 2 / 25.0 // s between subtitles: two frames
-)
-
+// composer returns the limits of o. The defaults are the usual ones of broadcasters and streaming services.
 func (o Subtitles) composer() composer {
-	c := composer{width: composedWidth, lines: composedLines}
-	if o.MaxLineWidth > 0 {
-		c.width = float64(o.MaxLineWidth)
+	seconds := func(d, otherwise time.Duration) float64 { return max(0, cmp.Or(d, otherwise).Seconds()) }
+	c := composer{
+		width:   float64(cmp.Or(o.MaxLineWidth, 42)),
+		lines:   cmp.Or(o.MaxLineCount, 2),
+		cps:     cmp.Or(o.MaxCPS, 17),
+		gap:     seconds(o.MinGap, 80*time.Millisecond), // two frames
+		longest: seconds(o.MaxDuration, 7*time.Second),
 	}
-	if o.MaxLineCount > 0 {
-		c.lines = o.MaxLineCount
-	}
+	c.shortest = min(c.longest, seconds(o.MinDuration, time.Second))
 	return c
 }
 
@@ -82,11 +77,11 @@ func (c composer) composeTurn(all []cue, from int, free float64) ([]cue, float64
 		}
 		text, _, _ := one.text()
 		// Whole milliseconds, as they are written, leave the time to read and the gaps intact.
-		spoken, next, read := wholeMS(one.end), wholeMS(c.after(to)), math.Ceil(1000*columns(text)/readingSpeed)/1000
+		spoken, next, read := wholeMS(one.end), wholeMS(c.after(to)), math.Ceil(1000*columns(text)/c.cps)/1000
 		one.start = wholeMS(max(one.start, free))
-		one.end = max(one.start+shortestCue, one.start+read, spoken)
-		one.end = min(one.end, one.start+longestCue, max(one.start+shortestCue, spoken, next-cueGap))
-		first, free = to, one.end+cueGap
+		one.end = max(one.start+c.shortest, one.start+read, spoken)
+		one.end = min(one.end, one.start+c.longest, max(one.start+c.shortest, spoken, next-c.gap))
+		first, free = to, one.end+c.gap
 		all = append(all, one)
 	}
 	return all, free
@@ -102,6 +97,10 @@ type composer struct {
 	width   float64   // most columns of a line
 	lines   int       // most lines
 	next    float64   // when the next speaker begins
+	cps     float64   // most columns a second
+	gap     float64   // s between cues
+
+	shortest, longest float64 // s that a cue stays
 }
 
 // after returns when the text after the first j words begins.
@@ -134,7 +133,7 @@ func (c composer) cuts() (ends []int) {
 
 // fits reports whether words i to j can be one subtitle.
 func (c composer) fits(i, j int) bool {
-	return c.words[j-1].end-c.words[i].start <= longestCue && len(c.wrap(i, j, c.width)) <= c.lines
+	return c.words[j-1].end-c.words[i].start <= c.longest && len(c.wrap(i, j, c.width)) <= c.lines
 }
 
 // wrap returns where the lines of words i to j start, if they have at most width columns; a
@@ -185,11 +184,11 @@ func (c composer) cost(i, j int) float64 {
 			cost++
 		}
 	}
-	room := min(longestCue, c.after(j)-cueGap-c.words[i].start)
-	if room < shortestCue {
-		cost += 4 * (shortestCue - room)
+	room := min(c.longest, c.after(j)-c.gap-c.words[i].start)
+	if room < c.shortest {
+		cost += 4 * (c.shortest - room)
 	}
-	return cost + max(0, min(4, c.span(i, j)/max(room, 0.1)/readingSpeed-1))
+	return cost + max(0, min(4, c.span(i, j)/max(room, 0.1)/c.cps-1))
 }
 
 // Marks that end a sentence or a clause, before closing quotes and brackets.

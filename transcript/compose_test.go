@@ -9,6 +9,13 @@ import (
 	"pgregory.net/rapid"
 )
 
+// The limits unless others are set.
+const (
+	composedWidth, composedLines = 42, 2
+	shortestCue, longestCue      = 1.0, 7.0
+	readingSpeed, cueGap         = 17.0, 0.08
+)
+
 // shown returns the subtitles of t with their whole texts.
 func shown(o Subtitles, t *Transcript, names bool) (all []Cue) {
 	for _, c := range o.cues(t, names, 1000) {
@@ -126,7 +133,7 @@ func TestASSWrap(t *testing.T) {
 		{Composed: true}: strings.Repeat("abcdefghi ", 4)[:39] + `\N`,
 	} {
 		var b strings.Builder
-		if err := o.Write(&b, ASS, tr); err != nil {
+		if err := (Options{Subtitles: o}).Write(&b, ASS, tr); err != nil {
 			t.Fatal(err)
 		}
 		if got := b.String(); !strings.Contains(got, "\nWrapStyle: 0\n") || !strings.Contains(got, ",,0,0,0,,"+line) {
@@ -145,7 +152,7 @@ func TestFormulas(t *testing.T) {
 }
 
 // The name of a speaker stands where somebody else spoke before, and in every row of tables and
-// lyrics; no subtitle holds two of them.
+// lyrics and every cue of WebVTT; no subtitle holds two of them.
 func TestSpeakers(t *testing.T) {
 	part := func(segments ...Segment) *Transcript { return &Transcript{Duration: 9, Segments: segments} }
 	word := func(text string, at float64) []Word { return []Word{{Word: text, Start: at, End: at + 1}} }
@@ -160,11 +167,11 @@ func TestSpeakers(t *testing.T) {
 	for _, o := range []Subtitles{{}, {Composed: true}, {MaxLineWidth: 40, MaxLineCount: 2}} {
 		for f, bob := range map[Format]int{TXT: 1, SRT: 1, VTT: 2, ASS: 1, TSV: 2, LRC: 2, CSV: 2} {
 			var b strings.Builder
-			if err := o.Write(&b, f, both); err != nil {
+			if err := (Options{Subtitles: o}).Write(&b, f, both); err != nil {
 				t.Fatal(err)
 			}
 			if f == VTT && o.MaxLineCount > 0 {
-				bob = 1 // one cue
+				bob = 1 // both turns are one cue
 			}
 			if got := b.String(); strings.Count(got, "Ann") != 2 || strings.Count(got, "Bob") != bob {
 				t.Errorf("%+v: %s:\n%s", o, f, got)

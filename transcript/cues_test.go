@@ -4,11 +4,13 @@ import (
 	"encoding/csv"
 	"fmt"
 	"html"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rivo/uniseg"
 	"pgregory.net/rapid"
@@ -153,7 +155,7 @@ func TestCues(t *testing.T) {
 		tr, o := anyTranscript(t), anySubtitles(t)
 		f := rapid.SampledFrom([]Format{SRT, VTT, ASS, TSV, CSV, LRC}).Draw(t, "format")
 		var b strings.Builder
-		if err := o.Write(&b, f, tr); err != nil {
+		if err := (Options{Subtitles: o}).Write(&b, f, tr); err != nil {
 			t.Fatal(err)
 		}
 		wanted := map[string]int{}
@@ -274,11 +276,70 @@ func TestCueTexts(t *testing.T) {
 			"00:00.000 --> 00:06.000\nไม่ใช่\nครับ\n\n"},
 	} {
 		var b strings.Builder
-		if err := tt.o.Write(&b, VTT, &Transcript{Duration: tt.duration, Segments: tt.segments}); err != nil {
+		tr, f := &Transcript{Duration: tt.duration, Segments: tt.segments}, VTT
+		if tr.hasSpeakers() {
+			f = SRT // which has names in the text
+		}
+		if err := (Options{Subtitles: tt.o}).Write(&b, f, tr); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := b.String(), "WEBVTT\n\n"+tt.want; got != want {
+		got := strings.TrimPrefix(b.String(), "WEBVTT\n\n")
+		if f == SRT {
+			got = regexp.MustCompile(`(?m)^\d+\n`).ReplaceAllString(got, "")
+			got = regexp.MustCompile(`00:(\d\d:\d\d),`).ReplaceAllString(got, "$1.")
+		}
+		if want := tt.want; got != want {
 			t.Errorf("%s: got\n%swant\n%s", tt.name, got, want)
 		}
 	}
+}
+
+// TestVoices: WebVTT names the speaker of every cue in its own way.
+func TestVoices(t *testing.T) {
+	tr := &Transcript{Segments: []Segment{{End: 1, Text: " a", Speaker: "Bob & <Co>"}, {Start: 1, End: 2, Text: " b", Speaker: "Bob & <Co>"}, {Start: 2, End: 3, Text: " c"}}}
+	var b strings.Builder
+	if err := Write(&b, VTT, tr); err != nil {
+		t.Fatal(err)
+	}
+	want := "WEBVTT\n\n00:00.000 --> 00:01.000\n<v Bob &amp; &lt;Co&gt;>a\n\n00:01.000 --> 00:02.000\n<v Bob &amp; &lt;Co&gt;>b\n\n00:02.000 --> 00:03.000\nc\n\n"
+	if b.String() != want {
+		t.Errorf("got %q, want %q", b.String(), want)
+	}
+}
+
+// TestPresets: each preset is what its name promises, in what is written: no line too wide, none too many, none too
+// short or long, no gap too small; and limits that are set hold.
+func TestPresets(t *testing.T) {
+	limits := map[string]Subtitles{"custom": {Composed: true, MaxLineWidth: 20, MaxLineCount: 1, MaxCPS: 10, MinGap: -1, MinDuration: 3 * time.Second, MaxDuration: 4 * time.Second}}
+	for _, name := range Presets() {
+		limits[name], _ = Preset(name)
+	}
+	if _, ok := Preset("none"); ok {
+		t.Error("a preset that does not exist")
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		s := Segment{}
+		at := 0.0
+		for range rapid.IntRange(1, 60).Draw(t, "words") {
+			w := Word{Word: " " + rapid.StringMatching(`[a-z]{1,9}[,.?]?`).Draw(t, "word"), Start: at, End: at + rapid.Float64Range(0, 0.6).Draw(t, "takes")}
+			at = w.End + rapid.SampledFrom([]float64{0, 0, 0, 0.3, 3}).Draw(t, "pause")
+			s.Words, s.End = append(s.Words, w), w.End
+		}
+		for name, o := range limits {
+			c := o.composer()
+			last := math.Inf(-1)
+			for _, cue := range shown(o, &Transcript{Segments: []Segment{s}}, true) {
+				d := cue.End - cue.Start
+				if d < c.shortest-1e-3 || d > c.longest+1e-3 || cue.Start-last < c.gap-1e-3 || strings.Count(cue.Text, "\n") >= c.lines {
+					t.Errorf("%s: %+v after %v", name, cue, last)
+				}
+				for line := range strings.SplitSeq(cue.Text, "\n") {
+					if columns(line) > c.width {
+						t.Errorf("%s: line %q", name, line)
+					}
+				}
+				last = cue.End
+			}
+		}
+	})
 }

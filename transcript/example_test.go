@@ -18,8 +18,7 @@ func ExampleWrite() {
 		}
 	}
 	// Output:
-	// And so, my fellow Americans:
-	// ask not.
+	// And so, my fellow Americans: ask not.
 	// WEBVTT
 	//
 	// 00:00.000 --> 00:02.500

@@ -45,7 +45,7 @@ func TestWriteGolden(t *testing.T) {
 					t.Fatal(err)
 				}
 				var got bytes.Buffer
-				if err := Write(&got, f, load(t, tt.name)); err != nil {
+				if err := (Options{Lines: true}).Write(&got, f, load(t, tt.name)); err != nil {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff(string(want), got.String()); diff != "" {
@@ -79,7 +79,7 @@ func TestSubtitlesGolden(t *testing.T) {
 					t.Fatal(err)
 				}
 				var got bytes.Buffer
-				if err := (Subtitles{MaxLineWidth: o.Width, MaxLineCount: o.Count, MaxWordsPerLine: o.Words, HighlightWords: o.Highlight}).Write(&got, f, load(t, "words")); err != nil {
+				if err := (Options{Subtitles: Subtitles{MaxLineWidth: o.Width, MaxLineCount: o.Count, MaxWordsPerLine: o.Words, HighlightWords: o.Highlight}}).Write(&got, f, load(t, "words")); err != nil {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff(string(want), got.String()); diff != "" {

@@ -19,8 +19,8 @@ import (
 // MaxText is the largest text that Read accepts, in bytes: a hundred hours of speech.
 const MaxText = 32 << 20
 
-// Read reads txt, srt, vtt, ass, tsv, lrc, csv, or the JSON of Verity, openai/whisper or
-// whisper.cpp. The content decides the format, not the name; any other content is plain text.
+// Read reads txt, md, srt, vtt, ass, tsv, lrc, csv, or the JSON of Verity, openai/whisper or
+// whisper.cpp. The content decides the format, not the name, but for .md; any other content is plain text.
 // It returns one Cue for each subtitle, line or segment, without line breaks and control
 // characters. Times may overlap or run backwards. Only bad JSON and too large a text are errors.
 func Read(name string, raw []byte) ([]Cue, error) {
@@ -43,6 +43,8 @@ func Read(name string, raw []byte) ([]Cue, error) {
 		if strings.EqualFold(path.Ext(name), ".json") {
 			return nil, fmt.Errorf("%s: not the JSON of a transcript: %w", name, err)
 		}
+	case strings.EqualFold(path.Ext(name), ".md"):
+		cues = []Cue{{Text: markdownPlain(text)}}
 	case strings.HasPrefix(head, "WEBVTT") || cueTimes.MatchString(text):
 		cues = readLines(text, cueTimes, true, subtitleText)
 	case strings.HasPrefix(head, "[Script Info]"):
@@ -157,6 +159,19 @@ var assEscapes = strings.NewReplacer(
 
 // dialogueText returns text of ass without markup.
 func dialogueText(text string) string { return assEscapes.Replace(markup.ReplaceAllString(text, "")) }
+
+var (
+	markdownHeading = regexp.MustCompile(`(?m)^#+ .*$`)
+	markdownMargin  = regexp.MustCompile("(?m)^`[\\d:]+` ")
+	markdownBold    = regexp.MustCompile(`\*\*([^*\n]*)\*\*`)
+	markdownEscape  = regexp.MustCompile(`\\([[:punct:]])`)
+)
+
+// markdownPlain returns text of md without its title, times and markup.
+func markdownPlain(text string) string {
+	text = markdownMargin.ReplaceAllString(markdownHeading.ReplaceAllString(text, ""), "")
+	return markdownEscape.ReplaceAllString(markdownBold.ReplaceAllString(text, "$1"), "$1")
+}
 
 // readTable reads tsv and csv. The first row names the columns; start and end are in milliseconds.
 func readTable(text string, comma rune) (cues []Cue) {

@@ -24,7 +24,7 @@ func TestReadWhatIsWritten(t *testing.T) {
 		}
 		expect := want
 		switch f {
-		case TXT:
+		case TXT, MD:
 			expect = []Cue{{0, 0, want[0].Text + " " + want[1].Text}}
 		case RTTM: // no text
 			expect = nil

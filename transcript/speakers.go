@@ -52,7 +52,9 @@ func (t *Transcript) WithSpeakerNames() *Transcript {
 		if s.Speaker == last {
 			continue
 		}
-		last = s.Speaker
+		if last = s.Speaker; last == "" {
+			continue
+		}
 		name := " " + last + ":"
 		s.Text = name + s.Text
 		if len(s.Words) > 0 {

@@ -18,7 +18,8 @@ type Format string
 
 // The formats.
 const (
-	TXT  Format = "txt"  // a line of text per segment
+	TXT  Format = "txt"  // text in paragraphs
+	MD   Format = "md"   // Markdown: a title and paragraphs
 	SRT  Format = "srt"  // SubRip subtitles
 	VTT  Format = "vtt"  // WebVTT subtitles
 	ASS  Format = "ass"  // Advanced SubStation Alpha subtitles
@@ -30,30 +31,46 @@ const (
 )
 
 // Formats returns all formats.
-func Formats() []Format { return []Format{TXT, SRT, VTT, ASS, TSV, LRC, CSV, JSON, RTTM} }
+func Formats() []Format { return []Format{TXT, MD, SRT, VTT, ASS, TSV, LRC, CSV, JSON, RTTM} }
 
-// Write writes t in format f, with a subtitle for each segment.
-func Write(w io.Writer, f Format, t *Transcript) error { return Subtitles{}.Write(w, f, t) }
+// Options configures the formats. The zero value writes paragraphs in TXT, and a subtitle per segment.
+type Options struct {
+	Subtitles Subtitles
+
+	// Lines writes TXT with a line for each segment, as openai/whisper does.
+	Lines bool
+
+	// Times writes the start of each paragraph before it, in MD.
+	Times bool
+
+	// BOM begins SRT and CSV with a byte order mark, without which some players and spreadsheets read another
+	// encoding than UTF-8.
+	BOM bool
+}
+
+// Write writes t in format f with the default options.
+func Write(w io.Writer, f Format, t *Transcript) error { return Options{}.Write(w, f, t) }
 
 // Write writes t in format f.
-func (o Subtitles) Write(w io.Writer, f Format, t *Transcript) error {
+func (o Options) Write(w io.Writer, f Format, t *Transcript) error {
 	if f == JSON {
 		return writeJSON(w, t)
 	}
 	b := bufio.NewWriter(w)
+	if o.BOM && (f == SRT || f == CSV) {
+		b.WriteString("\ufeff")
+	}
 	switch f {
 	case TXT:
-		for _, s := range t.WithSpeakerNames().Segments {
-			if text := inOneLine(s.TrimmedText()); text != "" {
-				fmt.Fprintln(b, text)
-			}
-		}
+		o.writeText(b, t)
+	case MD:
+		o.writeMarkdown(b, t)
 	case SRT:
-		writeSRT(b, o.cues(t, true, 1000))
+		writeSRT(b, o.Subtitles.cues(t, true, 1000))
 	case VTT:
-		writeVTT(b, o.cues(t, false, 1000)) // names are tags there
+		writeVTT(b, o.Subtitles.cues(t, false, 1000)) // names are tags there
 	case ASS:
-		writeASS(b, o.cues(t, true, 100))
+		writeASS(b, o.Subtitles.cues(t, true, 100))
 	case TSV:
 		writeTSV(b, t)
 	case LRC:

@@ -1,0 +1,183 @@
+package transcript
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"math"
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"verity/tokenizer"
+)
+
+// Limits of paragraphs. A word is at least six columns, so that a paragraph of Chinese is no longer than others.
+const (
+	paragraphPause   = 2.0 // s
+	paragraphWords   = 90  // from which one ends with its sentence
+	longestParagraph = 120 // words, from which one ends with its segment
+	wordColumns      = 6.0
+)
+
+// Paragraphs joins the segments of a transcript to paragraphs, as they come. A new paragraph begins with another
+// speaker, after a pause of over two seconds, and at the end of a sentence or, without one, of a segment, so that it
+// has at most some 120 words. The zero value is ready for the first segment.
+type Paragraphs struct {
+	begun   bool
+	speaker string
+	end     float64 // of the last word, s
+	words   float64
+	ended   bool // the last word ended a sentence
+}
+
+// A TextPart is text of one paragraph.
+type TextPart struct {
+	Begins  bool    // a new paragraph
+	Speaker string  // who begins to speak, where this is not who spoke before
+	Text    string  // without line breaks; unless it begins a paragraph, with the space before it
+	Start   float64 // s
+}
+
+// Add returns the text of the next segment, in parts of different paragraphs.
+func (p *Paragraphs) Add(s Segment) (parts []TextPart) {
+	one := Transcript{Segments: []Segment{s}}
+	for i, w := range one.wordParts(columns, 0) {
+		part := TextPart{Text: w.text, Start: w.start}
+		if w.speaker != p.speaker {
+			part.Begins, part.Speaker, p.speaker = true, w.speaker, w.speaker
+		}
+		pause := (i == 0 || len(s.Words) > 0) && w.start-p.end > paragraphPause // other times are estimates
+		part.Begins = part.Begins || !p.begun || pause ||
+			p.ended && p.words >= paragraphWords || i == 0 && p.words >= longestParagraph
+		if part.Begins {
+			p.words, part.Text = 0, tokenizer.Strip(part.Text)
+		}
+		p.words += wordCount(w.text)
+		p.begun, p.end, p.ended = true, max(w.end, w.start), endsSentence(w.text)
+		if part.Begins || i == 0 {
+			parts = append(parts, part)
+		} else {
+			parts[len(parts)-1].Text += part.Text
+		}
+	}
+	return parts
+}
+
+// wordCount returns how many words a text counts for: in scripts without spaces, as many as are as wide.
+func wordCount(text string) float64 {
+	n := columns(text) / wordColumns
+	if space, _ := spaceBefore(text); space != "" {
+		return max(1, n)
+	}
+	return n
+}
+
+// endsSentence reports whether a word ends a sentence. "Mr." does not.
+func endsSentence(word string) bool {
+	word = strings.TrimRight(tokenizer.Strip(word), closing)
+	if !endsWith(word, sentenceEnds) {
+		return false
+	}
+	letters := strings.TrimSuffix(strings.TrimLeftFunc(word, unicode.IsPunct), ".")
+	first, _ := utf8.DecodeRuneInString(letters)
+	return letters == word || !unicode.IsUpper(first) || utf8.RuneCountInString(letters) > 3
+}
+
+// Sentences cuts segments with times of words at the ends of sentences. Others stay as they are.
+func Sentences(segments []Segment) (all []Segment) {
+	for _, s := range segments {
+		from := 0
+		for i, w := range s.Words {
+			if !endsSentence(w.Word) || i+1 == len(s.Words) {
+				continue
+			}
+			all = append(all, s.part(from, i+1))
+			from = i + 1
+		}
+		if from > 0 {
+			s = s.part(from, len(s.Words))
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// part returns the part of s with some of its words.
+func (s Segment) part(from, to int) Segment {
+	part := Segment{ID: s.ID, Speaker: s.Speaker, Language: s.Language, Words: s.Words[from:to]}
+	part.Text, part.Start, part.End = joinWords(part.Words), part.Words[0].Start, part.Words[to-from-1].End
+	return part
+}
+
+// paragraphs returns the text of t, one part for each paragraph.
+func (t *Transcript) paragraphs() (all []TextPart) {
+	var p Paragraphs
+	for _, s := range t.Segments {
+		for _, part := range p.Add(s) {
+			if part.Begins {
+				all = append(all, part)
+			} else {
+				all[len(all)-1].Text += part.Text
+			}
+		}
+	}
+	return all
+}
+
+func (o Options) writeText(b *bufio.Writer, t *Transcript) {
+	if o.Lines {
+		for _, s := range t.WithSpeakerNames().Segments {
+			if text := inOneLine(s.TrimmedText()); text != "" {
+				fmt.Fprintln(b, text)
+			}
+		}
+		return
+	}
+	for _, p := range t.paragraphs() {
+		if p.Speaker != "" {
+			p.Text = p.Speaker + ": " + p.Text
+		}
+		fmt.Fprintln(b, p.Text)
+	}
+}
+
+// markdownText escapes what Markdown would read as markup within a line.
+var markdownText = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`, "&", `\&`)
+
+// markdownStart escapes what Markdown would read as a heading or a list at the start of a line.
+func markdownStart(text string) string {
+	digits := strings.TrimLeft(text, "0123456789")
+	switch {
+	case text != "" && strings.ContainsRune("#>+-=~|", rune(text[0])):
+		return `\` + text
+	case digits != text && digits != "" && strings.ContainsRune(".)", rune(digits[0])):
+		return text[:len(text)-len(digits)] + `\` + digits
+	}
+	return text
+}
+
+// writeMarkdown writes the name of the clip as a title, and paragraphs.
+func (o Options) writeMarkdown(b *bufio.Writer, t *Transcript) {
+	title := strings.ReplaceAll(t.Name, `\`, "/")
+	title = title[strings.LastIndexByte(title, '/')+1:]
+	if stem := strings.TrimSuffix(title, path.Ext(title)); stem != "" {
+		title = stem
+	}
+	fmt.Fprintf(b, "# %s\n", markdownText.Replace(inOneLine(cmp.Or(title, "Transcript"))))
+	for _, p := range t.paragraphs() {
+		text := markdownText.Replace(p.Text)
+		switch {
+		case p.Speaker != "":
+			text = "**" + markdownText.Replace(p.Speaker) + ":** " + text
+		case !o.Times:
+			text = markdownStart(text)
+		}
+		if o.Times {
+			s := int64(math.Floor(max(0, p.Start)))
+			text = fmt.Sprintf("`%d:%02d:%02d` %s", s/3600, s/60%60, s%60, text)
+		}
+		fmt.Fprintf(b, "\n%s\n", text)
+	}
+}
