@@ -20,7 +20,7 @@ func TestParagraphs(t *testing.T) {
 	}{
 		{"segments are joined", []Segment{at(0, 2, " And so,"), at(2, 4, " my fellow."), at(4, 4, ""), at(4, 6, " Ask")}, []string{"And so, my fellow. Ask"}},
 		{"a pause", []Segment{at(0, 2, " One."), at(4, 5, " Two."), at(7.1, 8, " Three.")}, []string{"One. Two.", "Three."}},
-		{"a pause between words", []Segment{{Text: " One two", Words: []Word{{" One", 0, 1, 1}, {" two", 3.5, 4, 1}}}}, []string{"One", "two"}},
+		{"a pause between words", []Segment{{Text: " One two", Words: []Word{{Word: " One", Start: 0, End: 1}, {Word: " two", Start: 3.5, End: 4}}}}, []string{"One", "two"}},
 		{"speakers", []Segment{by("A", at(0, 1, " a")), by("A", at(5, 6, " b")), by("B", at(6, 7, " c")), at(7, 8, " d")}, []string{"A: a", "b", "B: c", "d"}},
 		{"long text", []Segment{at(0, 9, sentence), at(9, 12, sentence+sentence), at(12, 20, sentence)},
 			[]string{clean(sentence + sentence + sentence), clean(sentence)}},

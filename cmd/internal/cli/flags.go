@@ -117,7 +117,9 @@ func Contradiction(flags *pflag.FlagSet) (err error) {
 		}
 		switch needed := flags.Lookup(o.Needs); {
 		case needed != nil && needed.NoOptDefVal != "" && !needed.Changed:
-			err = flags.Set(o.Needs, needed.NoOptDefVal)
+			if err = flags.Set(o.Needs, needed.NoOptDefVal); err == nil {
+				err = Contradiction(flags) // that one may need another
+			}
 		case needed != nil && !isSet(needed):
 			err = Usagef("--%s needs --%s", f.Name, o.Needs)
 		case o.Excludes != "" && isSet(flags.Lookup(o.Excludes)):

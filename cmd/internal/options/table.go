@@ -117,8 +117,8 @@ var sections = []struct {
 	}},
 	{Output, []*Option{
 		{Name: "output-format", Short: "f", Kind: List, Arg: "formats", Choices: formats(), Check: checks(Formats),
-			Scope: Configurable, Brief: "txt, srt, vtt, ass, tsv, lrc, csv, json, rttm or all",
-			Help: "one or more of txt, srt, vtt, ass, tsv, lrc, csv, json and rttm (who speaks when), separated by commas, " +
+			Scope: Configurable, Brief: "txt, md, srt, vtt, ass, tsv, lrc, csv, json, rttm or all",
+			Help: "one or more of txt, md (Markdown), srt, vtt, ass, tsv, lrc, csv, json and rttm (who speaks when), separated by commas, " +
 				"or all (default txt)"},
 		{Name: "output-dir", Short: "o", Kind: Text, Arg: "directory", Max: path, Scope: Configurable,
 			Brief: "write files here, not to standard output",
@@ -130,7 +130,13 @@ var sections = []struct {
 			Help:  "keep existing files, and skip audio files that already have all their outputs"},
 		{Name: "timestamps", Scope: Configurable,
 			Brief: "print times before the text",
-			Help:  "print start and end times before the text of each segment on standard output"},
+			Help: "print start and end times before the text of each segment on standard output, with --word-timestamps of " +
+				"each sentence; in md, the start of each paragraph"},
+		{Name: "lines", Scope: Configurable,
+			Help: "write txt with a line for each segment, as openai-whisper does; by default it has paragraphs, which end " +
+				"with a sentence, a pause of two seconds or a speaker's turn"},
+		{Name: "bom", Scope: Configurable,
+			Help: "begin srt and csv with a byte order mark, which some players and spreadsheets need to read UTF-8"},
 		{Name: "stats", Scope: Configurable,
 			Help: "print statistics for each file to standard error: tokens, drafts, times, memory traffic. JSON for " +
 				"several files on standard output then ends with an object of totals"},
@@ -148,18 +154,29 @@ var sections = []struct {
 			Set:   func(d *Decoding, v Value) { d.WordTimestamps = v.On },
 			Brief: "time every word",
 			Help:  "time every word in a second pass over the final text; segments then start and end with their words"},
-		{Name: "subtitles", Scope: Configurable, Needs: "word-timestamps", Excludes: "max-words-per-line",
+		{Name: "subtitles", Kind: Choice, Arg: "rules", Default: "off", BareValue: "on",
+			Choices: append([]string{"off", "on"}, transcript.Presets()...),
+			Scope:   Configurable, Needs: "word-timestamps", Excludes: "max-words-per-line",
 			Brief: "break at sentences, two lines of 42",
-			Help: "format subtitles for reading: break at sentences, clauses and pauses, with two lines of 42 characters " +
-				"(or --max-line-count and --max-line-width), each subtitle shown for at least a second and long enough " +
-				"to read. The format is srt unless -f specifies another"},
+			Help: "format subtitles for reading: break at sentences, clauses and pauses, with two lines of 42 characters, " +
+				"each subtitle shown for at least a second and long enough to read 17 characters a second; bbc, netflix or " +
+				"ted: by the rules of these. The options below change single limits. The format is srt unless -f specifies " +
+				"another"},
+		{Name: "max-cps", Kind: Real, Arg: "characters", Max: line, Scope: Configurable, Needs: "subtitles",
+			Help: "characters that a reader reads in a second; 0 means 17, or what --subtitles=RULES says"},
+		{Name: "min-gap", Kind: Real, Arg: "seconds", None: true, Max: 10, Scope: Configurable, Needs: "subtitles",
+			Help: "time between subtitles; 0 means 0.08, or what --subtitles=RULES says"},
+		{Name: "min-duration", Kind: Real, Arg: "seconds", Max: 60, Scope: Configurable, Needs: "subtitles",
+			Help: "how long a subtitle stays at least; 0 means 1, or what --subtitles=RULES says"},
+		{Name: "max-duration", Kind: Real, Arg: "seconds", Max: 3600, Scope: Configurable, Needs: "subtitles",
+			Help: "how long a subtitle stays at most; 0 means 7, or what --subtitles=RULES says"},
 		{Name: "max-line-width", Kind: Whole, Arg: "characters", Max: line, Scope: Configurable, Needs: "word-timestamps",
 			Brief: "maximum characters per line", Help: "maximum characters per subtitle line; 0 means no limit"},
 		{Name: "max-line-count", Kind: Whole, Arg: "lines", Max: line, Scope: Configurable, Needs: "word-timestamps",
 			Brief: "maximum lines per subtitle", Help: "maximum lines per subtitle; 0 means no limit"},
 		{Name: "max-words-per-line", Kind: Whole, Arg: "words", Max: line, Scope: Configurable, Needs: "word-timestamps",
 			Excludes: "max-line-width", Help: "maximum words per subtitle; 0 means no limit"},
-		{Name: "highlight-words", Scope: Configurable, Needs: "word-timestamps", Excludes: "subtitles",
+		{Name: "highlight-words", Scope: Configurable, Needs: "word-timestamps",
 			Help: "underline each word as it is spoken, in srt, vtt and ass"},
 		{Name: "prepend-punctuations", Kind: Text, Arg: "marks", Max: line, Scope: Configurable, Needs: "word-timestamps",
 			Default: zero.PrependPunctuations, Field: "PrependPunctuations",

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,20 +118,20 @@ func (t *fileRun) all(ctx context.Context, files []string) error {
 // show prints a job's text as it comes, waits for its end, and writes what needs the whole
 // text.
 func (t *fileRun) show(j *job, bar *cli.Progress) error {
+	text := t.newPrinter()
 	err := j.begin(func(s transcript.Segment) error {
 		if t.OutTerminal {
 			bar.Hide() // it may be on the same terminal
 		}
-		_, err := fmt.Fprintln(t.Out, t.line(s))
-		return cannotWrite(err)
+		return cannotWrite(text.add(s))
 	})
 	if err != nil {
 		return err
 	}
 	<-j.ended
 	bar.Hide()
-	if j.err != nil {
-		return j.err
+	if err := cmp.Or(cannotWrite(text.end()), j.err); err != nil {
+		return err
 	}
 	j.result.Stats.Bandwidth = t.bandwidth
 	if err := t.write(j.name, j.result); err != nil {
@@ -196,7 +197,7 @@ func (t *fileRun) file(ctx context.Context, j *job, bar *cli.Progress) (*transcr
 	}
 	tr, err := t.transcribeClip(ctx, j.name, clip, w)
 	if err == nil && t.voices != nil {
-		err = t.printNamed(j, tr)
+		err = t.printWhole(j, tr)
 	}
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errOutput) {
 		return nil, cause

@@ -1,8 +1,10 @@
 package text
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -25,7 +27,8 @@ type fileRun struct {
 	decoding  options.Decoding
 	log       cli.LogFlags
 	formats   []transcript.Format
-	subtitles transcript.Subtitles
+	writing   transcript.Options
+	preset    string // of subtitles: off, on, or a name
 	dir       string
 	batch     int
 	stats     bool
@@ -63,6 +66,8 @@ func (t *fileRun) registerFiles(f *pflag.FlagSet) {
 	cli.Bind(f, "stats", &t.stats)
 	cli.Bind(f, "progress", &t.log.Progress)
 	cli.Bind(f, "batch", &t.batch)
+	cli.Bind(f, "lines", &t.writing.Lines)
+	cli.Bind(f, "bom", &t.writing.BOM)
 	cli.Bind(f, "recursive", &t.recursive)
 	cli.AddOption(f, "speakers", func(v options.Value) error {
 		s, err := options.Speakers(v.Text)
@@ -74,11 +79,46 @@ func (t *fileRun) registerFiles(f *pflag.FlagSet) {
 }
 
 func (t *fileRun) registerSubtitles(f *pflag.FlagSet) {
-	cli.Bind(f, "subtitles", &t.subtitles.Composed)
-	cli.Bind(f, "max-line-width", &t.subtitles.MaxLineWidth)
-	cli.Bind(f, "max-line-count", &t.subtitles.MaxLineCount)
-	cli.Bind(f, "max-words-per-line", &t.subtitles.MaxWordsPerLine)
-	cli.Bind(f, "highlight-words", &t.subtitles.HighlightWords)
+	o := &t.writing.Subtitles
+	cli.Bind(f, "subtitles", &t.preset)
+	cli.Bind(f, "max-line-width", &o.MaxLineWidth)
+	cli.Bind(f, "max-line-count", &o.MaxLineCount)
+	cli.Bind(f, "max-words-per-line", &o.MaxWordsPerLine)
+	cli.Bind(f, "max-cps", &o.MaxCPS)
+	bindSeconds(f, "min-gap", &o.MinGap)
+	bindSeconds(f, "min-duration", &o.MinDuration)
+	bindSeconds(f, "max-duration", &o.MaxDuration)
+	cli.Bind(f, "highlight-words", &o.HighlightWords)
+}
+
+// bindSeconds adds an option of seconds; none is a negative time.
+func bindSeconds(f *pflag.FlagSet, name string, to *time.Duration) {
+	cli.AddOption(f, name, func(v options.Value) error {
+		if *to = time.Duration(v.Number * float64(time.Second)); v.Off {
+			*to = -1
+		}
+		return nil
+	})
+}
+
+// composed reports whether subtitles are cut for reading.
+func (t *fileRun) composed() bool { return t.preset != "off" && t.preset != "" }
+
+// written returns how formats are written: by the preset, but for what other flags say.
+func (t *fileRun) written() transcript.Options {
+	o := t.writing
+	o.Times = t.timed
+	if s := &o.Subtitles; t.composed() {
+		s.Composed = true
+		preset, _ := transcript.Preset(t.preset)
+		s.MaxLineWidth = cmp.Or(s.MaxLineWidth, preset.MaxLineWidth)
+		s.MaxLineCount = cmp.Or(s.MaxLineCount, preset.MaxLineCount)
+		s.MaxCPS = cmp.Or(s.MaxCPS, preset.MaxCPS)
+		s.MinGap = cmp.Or(s.MinGap, preset.MinGap)
+		s.MinDuration = cmp.Or(s.MinDuration, preset.MinDuration)
+		s.MaxDuration = cmp.Or(s.MaxDuration, preset.MaxDuration)
+	}
+	return o
 }
 
 // outputs returns the formats to write.
@@ -86,7 +126,7 @@ func (t *fileRun) outputs() []transcript.Format {
 	switch {
 	case len(t.formats) > 0:
 		return t.formats
-	case t.subtitles.Composed:
+	case t.composed():
 		return []transcript.Format{transcript.SRT}
 	}
 	return []transcript.Format{transcript.TXT}

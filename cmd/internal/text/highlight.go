@@ -4,29 +4,10 @@ import (
 	"os"
 	"strings"
 
-	"verity/cmd/internal/cli"
 	"verity/internal/show"
 	"verity/tokenizer"
 	"verity/transcript"
 )
-
-// line returns a segment as standard output shows it.
-func (t *fileRun) line(s transcript.Segment) string {
-	text := s.TrimmedText()
-	switch {
-	case len(s.Origins) > 0:
-		text = t.highlighter.line(s)
-	case t.OutTerminal:
-		text = show.Text(text) // without control characters, which a terminal would obey
-	}
-	if t.timed {
-		text = s.TimeRange() + " " + text
-	}
-	if t.OutTerminal && len(s.Origins) == 0 { // Fold would count escape sequences as text
-		text = strings.Join(cli.Fold(text, columns()), "\n")
-	}
-	return text
-}
 
 // A highlighter shows which part of a text the assistant drafted.
 type highlighter struct {

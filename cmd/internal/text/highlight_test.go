@@ -1,9 +1,11 @@
 package text
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"verity/cmd/internal/cli"
 	"verity/tokenizer"
 	"verity/transcript"
 )
@@ -53,22 +55,44 @@ func TestHighlighter(t *testing.T) {
 	}
 }
 
-// TestFolded: a terminal gets rows that end between words; a file gets a line.
-func TestFolded(t *testing.T) {
-	s := transcript.Segment{Text: " " + strings.Repeat("a word and ", 20)}
-	c := &fileRun{timed: true}
-	if got := c.line(s); strings.Contains(got, "\n") || !strings.HasSuffix(got, "] "+s.TrimmedText()) {
+// TestPrinter: a terminal gets rows that end between words; a file gets a line for each paragraph, or with times
+// for each segment.
+func TestPrinter(t *testing.T) {
+	text := strings.TrimSpace(strings.Repeat("a word and ", 20))
+	segments := []transcript.Segment{
+		{End: 5, Text: " " + text[:100]}, {Start: 5, End: 9, Text: text[100:] + "."}, {Start: 20, End: 21, Text: " Next.\nLine.", Speaker: "Ann"},
+	}
+	print := func(c *fileRun) []string {
+		var b strings.Builder
+		c.Out = &b
+		p := c.newPrinter()
+		for _, s := range segments {
+			if err := p.add(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := p.end(); err != nil || !strings.HasSuffix(b.String(), "\n") {
+			t.Errorf("%q, %v", b.String(), err)
+		}
+		return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	}
+	whole := []string{text + ".", "Ann: Next. Line."}
+	if got := print(&fileRun{}); !slices.Equal(got, whole) {
 		t.Errorf("a file gets %q", got)
 	}
-	c.OutTerminal = true
-	rows := strings.Split(c.line(s), "\n")
+	rows := print(&fileRun{Env: cli.Env{OutTerminal: true}})
 	for _, row := range rows {
 		if len(row) > columns() {
 			t.Errorf("%q is wider than a row", row)
 		}
 	}
-	if got := strings.Join(rows, " "); len(rows) < 3 || !strings.HasSuffix(got, "] "+s.TrimmedText()) {
+	if got := strings.Join(rows, " "); len(rows) < 4 || got != strings.Join(whole, " ") {
 		t.Errorf("a terminal gets %q", rows)
+	}
+	for _, c := range []*fileRun{{timed: true}, {writing: transcript.Options{Lines: true}}} {
+		if got := print(c); len(got) != 3 || !strings.HasSuffix(got[2], "Ann: Next. Line.") || strings.HasPrefix(got[0], "[00:00.000 --> 00:05.000] ") != c.timed {
+			t.Errorf("lines: %q", got)
+		}
 	}
 }
 

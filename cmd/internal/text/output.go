@@ -35,14 +35,14 @@ func cannotWrite(err error) error {
 
 // A folder writes transcripts to a directory, a file for each format.
 type folder struct {
-	dir       string
-	names     map[string]string // of an input: its outputs, as a path below dir without the ending of a format
-	formats   []transcript.Format
-	subtitles transcript.Subtitles
-	force     bool      // replace what exists
-	skip      bool      // leave what exists
-	log       io.Writer // nil, or gets a line for each transcript
-	undo      func()    // removes the directory if it was made and is empty
+	dir     string
+	names   map[string]string // of an input: its outputs, as a path below dir without the ending of a format
+	formats []transcript.Format
+	writing transcript.Options
+	force   bool      // replace what exists
+	skip    bool      // leave what exists
+	log     io.Writer // nil, or gets a line for each transcript
+	undo    func()    // removes the directory if it was made and is empty
 }
 
 // make makes the directory and checks that files can be written to it. No output may be an input.
@@ -204,7 +204,7 @@ func (f *folder) write(name string, t *transcript.Transcript) (first error) {
 		if f.skip && exists(path) {
 			continue
 		}
-		err := output.Replace(path, func(w io.Writer) error { return f.subtitles.Write(w, format, t) })
+		err := output.Replace(path, func(w io.Writer) error { return f.writing.Write(w, format, t) })
 		if err == nil {
 			written = append(written, show.Name(path))
 		}

@@ -44,17 +44,24 @@ func (t *fileRun) eachChannel(
 		}
 		names, parts = append(names, fmt.Sprintf("Speaker %d", channel)), append(parts, part)
 	}
+	if len(parts) == 1 {
+		if !t.log.Quiet {
+			fmt.Fprintf(t.Err, "%s: it has one channel, which tells no speakers apart; --speakers voice does so by their voices\n",
+				show.Name(j.name))
+		}
+		names[0] = ""
+	}
 	tr := transcript.MergeSpeakers(names, parts)
 	tr.MadeBy = t.madeBy
-	return tr, t.printNamed(j, tr)
+	return tr, t.printWhole(j, tr)
 }
 
-// printNamed prints a transcript with the names of its speakers, if segments are printed.
-func (t *fileRun) printNamed(j *job, tr *transcript.Transcript) error {
+// printWhole prints a transcript, if segments are printed.
+func (t *fileRun) printWhole(j *job, tr *transcript.Transcript) error {
 	if !t.printed {
 		return nil
 	}
-	for _, s := range tr.WithSpeakerNames().Segments {
+	for _, s := range tr.Segments {
 		if err := j.add(s); err != nil {
 			return err
 		}

@@ -18,8 +18,8 @@ import (
 	"verity/transcript"
 )
 
-const transcribeHelp = `Transcribe writes the transcripts of audio files to standard output, one line per
-segment as soon as it is ready, in the order given. It reads WAV, FLAC, MP3, Ogg Opus,
+const transcribeHelp = `Transcribe writes the transcripts of audio files to standard output, in
+paragraphs, as soon as text is ready and in the order given. It reads WAV, FLAC, MP3, Ogg Opus,
 Ogg Vorbis, WebM, AIFF, CAF and AU files with any sample rate, bit depth and number of
 channels. "-" reads standard input; "raw:RATE" reads headerless samples from it (16
 bits, little-endian, one channel). Live audio is transcribed as it arrives. A directory
@@ -148,7 +148,7 @@ func (t *transcribeCommand) output(in *inputFiles) (*folder, error) {
 	if t.dir != "" {
 		f := &folder{
 			dir: t.dir, names: outputNames(files, in.below, t.outputs()),
-			formats: t.outputs(), subtitles: t.subtitles, force: t.force, skip: t.skip,
+			formats: t.outputs(), writing: t.written(), force: t.force, skip: t.skip,
 		}
 		if !t.log.Quiet && (t.ErrTerminal || len(files) > 1) {
 			f.log = t.Err
@@ -161,7 +161,7 @@ func (t *transcribeCommand) output(in *inputFiles) (*folder, error) {
 		if t.printed {
 			return nil
 		}
-		return cannotWrite(t.subtitles.Write(t.Out, format, tr))
+		return cannotWrite(t.written().Write(t.Out, format, tr))
 	}
 	return nil, nil
 }
@@ -180,7 +180,7 @@ func (t *fileRun) check(files []string, used bool) error {
 			return cli.Usagef("%s: --offline downloads nothing", show.Name(name))
 		}
 	}
-	formats, lines, number := t.outputs(), t.subtitles, 0
+	formats, lines, number := t.outputs(), t.writing.Subtitles, 0
 	if t.voices != nil {
 		number = t.voices.Speakers
 	}
@@ -191,7 +191,7 @@ func (t *fileRun) check(files []string, used bool) error {
 		problem string
 		args    []any
 	}{
-		{lines.MaxLineCount > 0 && lines.MaxLineWidth == 0 && !lines.Composed,
+		{lines.MaxLineCount > 0 && lines.MaxLineWidth == 0 && !t.composed(),
 			"--max-line-count needs --max-line-width or --subtitles", nil},
 		{piped > 1, "standard input can be read only once", nil},
 		{t.channels && t.sound.Channel > 0, "--speakers channels cannot be combined with --channel", nil},
@@ -206,7 +206,7 @@ func (t *fileRun) check(files []string, used bool) error {
 			"--output-dir %s: want a directory; one file is --output-format %s FILE > %[1]s",
 			[]any{show.Name(t.dir), extension}},
 		{printed && len(formats) > 1, "--output-format: several formats need --output-dir", nil},
-		{printed && t.timed && first != transcript.TXT,
+		{printed && t.timed && first != transcript.TXT && first != transcript.MD,
 			"--timestamps writes text on standard output; %s has times of its own", []any{first}},
 		{printed && len(files) > 1 && first != transcript.TXT && first != transcript.JSON,
 			"%s of several files needs --output-dir", []any{first}},

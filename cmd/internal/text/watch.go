@@ -198,7 +198,7 @@ func (w *watchCommand) markFailed(files []string, now time.Time) {
 // folder returns the folder for the outputs of a file. A link that leads out of it is an error.
 func (w *watchCommand) folder(name string) (*folder, error) {
 	_, err := output.Below(w.dir, filepath.Dir(w.names[name]))
-	f := &folder{dir: w.dir, names: w.names, formats: w.outputs(), subtitles: w.subtitles, skip: true}
+	f := &folder{dir: w.dir, names: w.names, formats: w.outputs(), writing: w.written(), skip: true}
 	if !w.log.Quiet {
 		f.log = w.Err
 	}

@@ -1,0 +1,118 @@
+package text
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"verity/cmd/internal/cli"
+	"verity/internal/show"
+	"verity/transcript"
+)
+
+// A printer prints the text of a file as it comes: in paragraphs, or if it has times or marks, or --lines is given,
+// a line for each segment.
+type printer struct {
+	run        *fileRun
+	paragraphs transcript.Paragraphs
+	speaker    string // of the last line
+	begun      bool   // something is printed
+	open       string // start of the line of a terminal that may not be full; it is printed later
+}
+
+func (t *fileRun) newPrinter() *printer { return &printer{run: t} }
+
+// add prints a segment.
+func (p *printer) add(s transcript.Segment) error {
+	t := p.run
+	if t.timed || t.writing.Lines || len(s.Origins) > 0 {
+		segments := []transcript.Segment{s}
+		if t.timed && len(s.Origins) == 0 {
+			segments = transcript.Sentences(segments)
+		}
+		for _, s := range segments {
+			if err := p.line(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, part := range p.paragraphs.Add(s) {
+		if part.Speaker != "" {
+			part.Text = part.Speaker + ": " + part.Text
+		}
+		if err := p.part(part.Text, part.Begins); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// line prints a segment as one line.
+func (p *printer) line(s transcript.Segment) error {
+	t, text := p.run, s.TrimmedText()
+	switch {
+	case len(s.Origins) > 0:
+		text = t.highlighter.line(s)
+	case t.OutTerminal:
+		text = show.Text(text) // without control characters, which a terminal would obey
+	default:
+		text = strings.Join(strings.FieldsFunc(text, isLineBreak), " ")
+	}
+	if text == "" {
+		return nil
+	}
+	if s.Speaker != p.speaker && s.Speaker != "" {
+		text = s.Speaker + ": " + text
+	}
+	p.speaker = s.Speaker
+	if t.timed {
+		text = s.TimeRange() + " " + text
+	}
+	if t.OutTerminal && len(s.Origins) == 0 { // Fold would count escape sequences as text
+		text = strings.Join(cli.Fold(text, columns()), "\n")
+	}
+	_, err := fmt.Fprintln(t.Out, text)
+	return err
+}
+
+func isLineBreak(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r) }
+
+// part prints a part of a paragraph. On a terminal, which may show a bar below the text, only full lines are
+// printed.
+func (p *printer) part(text string, begins bool) error {
+	t := p.run
+	if !t.OutTerminal {
+		if begins && p.begun {
+			text = "\n" + text
+		}
+		p.begun = true
+		_, err := io.WriteString(t.Out, text)
+		return err
+	}
+	text = show.Text(text)
+	if begins {
+		if err := p.end(); err != nil {
+			return err
+		}
+	}
+	p.begun = true
+	lines := cli.Fold(p.open+text, columns())
+	for _, line := range lines[:len(lines)-1] {
+		if _, err := fmt.Fprintln(t.Out, line); err != nil {
+			return err
+		}
+	}
+	p.open = lines[len(lines)-1]
+	return nil
+}
+
+// end ends the last line.
+func (p *printer) end() error {
+	if !p.begun {
+		return nil
+	}
+	_, err := fmt.Fprintln(p.run.Out, p.open)
+	p.begun, p.open = false, ""
+	return err
+}
