@@ -1,7 +1,7 @@
 // Package transcript holds the text of a clip with its times, and reads and writes it as files.
 //
-// Package transcribe makes a [Transcript]. [Write] writes it as txt, srt, vtt, ass, tsv, lrc, csv
-// or json; [Subtitles] sets line lengths. [Read] reads the text of such files, of any program.
+// Package transcribe makes a [Transcript]. [Write] writes it as txt, md, srt, vtt, ass, tsv, lrc, csv,
+// json or rttm; [Options] has paragraphs or lines, and the limits of subtitles. [Read] reads the text of such files, of any program.
 //
 //	err := transcript.Write(os.Stdout, transcript.SRT, t)
 //
@@ -13,7 +13,8 @@
 //
 // # Source
 //
-// The fields are those of openai/whisper@c0d2f62, whisper/transcribe.py. The formats txt, srt,
-// vtt, tsv and json match its whisper/utils.py byte for byte, which also wrote testdata/golden;
-// JSON adds a schema and statistics. ass, lrc and csv are not openai/whisper's.
+// The fields are those of openai/whisper@c0d2f62, whisper/transcribe.py. The formats srt, vtt, tsv
+// and json, and txt with Options.Lines, match its whisper/utils.py byte for byte, which also wrote testdata/golden, but
+// where that writes what players misread: cues without duration, text or order, markup in the text, and parts of
+// characters. JSON adds a schema and statistics. The other formats are not openai/whisper's.
 package transcript

@@ -123,6 +123,9 @@ var sections = []struct {
 		{Name: "output-dir", Short: "o", Kind: Text, Arg: "directory", Max: path, Scope: Configurable,
 			Brief: "write files here, not to standard output",
 			Help:  "write files to this directory instead of standard output"},
+		{Name: "name", Kind: Text, Arg: "pattern", Default: "{name}", Max: 200, Scope: Configurable, Needs: "output-dir",
+			Help: "names of the output files: {name} is that of the sound file, {language} the language of the text, as in " +
+				"{name}.{language} for film.nl.srt"},
 		{Name: "force", Needs: "output-dir", Excludes: "skip-existing",
 			Brief: "overwrite existing files", Help: "overwrite existing files"},
 		{Name: "skip-existing", Needs: "output-dir",

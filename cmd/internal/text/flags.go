@@ -28,6 +28,7 @@ type fileRun struct {
 	log       cli.LogFlags
 	formats   []transcript.Format
 	writing   transcript.Options
+	pattern   string // of the names of outputs
 	preset    string // of subtitles: off, on, or a name
 	dir       string
 	batch     int
@@ -63,6 +64,7 @@ func (t *fileRun) register(c *cobra.Command, own func(*pflag.FlagSet)) {
 func (t *fileRun) registerFiles(f *pflag.FlagSet) {
 	bindFormats(f, &t.formats)
 	cli.Bind(f, "output-dir", &t.dir)
+	cli.Bind(f, "name", &t.pattern)
 	cli.Bind(f, "stats", &t.stats)
 	cli.Bind(f, "progress", &t.log.Progress)
 	cli.Bind(f, "batch", &t.batch)

@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/rivo/uniseg"
@@ -19,6 +20,7 @@ import (
 	"verity/cmd/internal/setup"
 	"verity/internal/output"
 	"verity/internal/show"
+	"verity/tokenizer"
 	"verity/transcript"
 )
 
@@ -35,14 +37,15 @@ func cannotWrite(err error) error {
 
 // A folder writes transcripts to a directory, a file for each format.
 type folder struct {
-	dir     string
-	names   map[string]string // of an input: its outputs, as a path below dir without the ending of a format
-	formats []transcript.Format
-	writing transcript.Options
-	force   bool      // replace what exists
-	skip    bool      // leave what exists
-	log     io.Writer // nil, or gets a line for each transcript
-	undo    func()    // removes the directory if it was made and is empty
+	dir        string
+	names      map[string]string // of an input: its outputs, as a path below dir without the ending of a format
+	formats    []transcript.Format
+	writing    transcript.Options
+	translated bool      // the texts are English
+	force      bool      // replace what exists
+	skip       bool      // leave what exists
+	log        io.Writer // nil, or gets a line for each transcript
+	undo       func()    // removes the directory if it was made and is empty
 }
 
 // make makes the directory and checks that files can be written to it. No output may be an input.
@@ -50,9 +53,10 @@ func (f *folder) make(inputs []string) error {
 	for _, in := range inputs {
 		sound, _ := os.Stat(in) // nil for standard input
 		for _, format := range f.formats {
-			path := f.path(in, format)
-			if there, err := os.Stat(path); err == nil && os.SameFile(there, sound) {
-				return &output.Error{Name: path, Err: errors.New("it is an input")}
+			for _, path := range f.paths(in, format) {
+				if there, err := os.Stat(path); err == nil && os.SameFile(there, sound) {
+					return &output.Error{Name: path, Err: errors.New("it is an input")}
+				}
 			}
 		}
 	}
@@ -67,12 +71,16 @@ const longestFile = 255
 // outputNames returns the names of the outputs of inputs, without the ending of a format: talk for talk.wav, in the
 // directory where the input is below the one that was named. Inputs that would share a name keep their endings,
 // talk.wav and talk.mp3; where that is not enough, a number follows, talk.wav-2. A name that is too long with the
-// ending of a format loses its end.
-func outputNames(inputs []string, below map[string]string, formats []transcript.Format) map[string]string {
-	ending := 0
+// ending of a format loses its end. pattern is the value of --name; the language stays a field.
+func outputNames(
+	inputs []string, below map[string]string, formats []transcript.Format, pattern string,
+) map[string]string {
+	ending := len(strings.NewReplacer(nameField, "", languageField, "und").Replace(pattern))
+	longest := 0
 	for _, f := range formats {
-		ending = max(ending, len(".")+len(f))
+		longest = max(longest, len(".")+len(f))
 	}
+	ending += longest
 	shared, names := map[string]int{}, map[string]string{}
 	for _, in := range inputs {
 		if _, again := names[in]; !again {
@@ -95,9 +103,9 @@ func outputNames(inputs []string, below map[string]string, formats []transcript.
 			if n > 1 {
 				number = fmt.Sprintf("-%d", n)
 			}
-			name := filepath.Join(dir, shorten(name, longestFile-ending-len(number))+number)
-			if !used[foldCase(name)] {
-				used[foldCase(name)], names[in] = true, name
+			name := shorten(name, longestFile-ending-len(number)) + number
+			if path := filepath.Join(dir, strings.ReplaceAll(pattern, nameField, name)); !used[foldCase(path)] {
+				used[foldCase(path)], names[in] = true, path
 				break
 			}
 		}
@@ -129,9 +137,48 @@ func foldCase(name string) string {
 	return name
 }
 
-// path is the file for the transcript of an input.
-func (f *folder) path(input string, format transcript.Format) string {
-	return filepath.Join(f.dir, f.names[input]+"."+string(format))
+// path is the file for the transcript of an input in a language.
+func (f *folder) path(input string, format transcript.Format, language string) string {
+	name := strings.ReplaceAll(f.names[input], languageField, language)
+	return filepath.Join(f.dir, name+"."+string(format))
+}
+
+// paths are the files that the transcript of an input may have: one, or if its name has the language, which is not
+// known yet, one for each.
+func (f *folder) paths(input string, format transcript.Format) (paths []string) {
+	if !strings.Contains(f.names[input], languageField) {
+		return []string{f.path(input, format, "")}
+	}
+	paths = []string{f.path(input, format, unknownLanguage)}
+	for _, l := range tokenizer.KnownLanguages() {
+		paths = append(paths, f.path(input, format, l.Code))
+	}
+	return paths
+}
+
+// language is the language of a text: a translation is English.
+func (f *folder) language(t *transcript.Transcript) string {
+	if f.translated {
+		return "en"
+	}
+	return cmp.Or(t.Language, unknownLanguage)
+}
+
+// Fields of --name, and the language of a text without one, by ISO 639-2.
+const (
+	nameField       = "{name}"
+	languageField   = "{language}"
+	unknownLanguage = "und"
+)
+
+// checkName reports what is wrong with the value of --name.
+func checkName(pattern string) error {
+	rest := strings.NewReplacer(nameField, "", languageField, "").Replace(pattern)
+	if !strings.Contains(pattern, nameField) || strings.ContainsAny(rest, `{}/\`+"\x00") {
+		return cli.Usagef("--name %s: want {name}, the name of the sound file without its ending, and perhaps {language}, "+
+			"as in {name}.{language}; no directory", show.Name(pattern))
+	}
+	return nil
 }
 
 // base is the name of a file without its directory.
@@ -163,13 +210,14 @@ func (f *folder) missing(inputs []string) (todo []string, err error) {
 	for _, in := range inputs {
 		existing := 0
 		for _, format := range f.formats {
-			path := f.path(in, format)
-			if !exists(path) {
+			paths := f.paths(in, format)
+			i := slices.IndexFunc(paths, exists)
+			if i < 0 {
 				continue
 			}
 			if existing++; !f.skip {
 				return nil, cli.Usagef("%s exists, and nothing was done: --force replaces it, --skip-existing leaves it "+
-					"and continues", show.Name(path))
+					"and continues", show.Name(paths[i]))
 			}
 		}
 		if existing < len(f.formats) {
@@ -200,7 +248,7 @@ func (f *folder) write(name string, t *transcript.Transcript) (first error) {
 	}
 	var written []string
 	for _, format := range f.formats {
-		path := f.path(name, format)
+		path := f.path(name, format, f.language(t))
 		if f.skip && exists(path) {
 			continue
 		}

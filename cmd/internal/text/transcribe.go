@@ -15,6 +15,7 @@ import (
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/setup"
 	"verity/internal/show"
+	"verity/transcribe"
 	"verity/transcript"
 )
 
@@ -147,8 +148,8 @@ func (t *transcribeCommand) output(in *inputFiles) (*folder, error) {
 	}
 	if t.dir != "" {
 		f := &folder{
-			dir: t.dir, names: outputNames(files, in.below, t.outputs()),
-			formats: t.outputs(), writing: t.written(), force: t.force, skip: t.skip,
+			dir: t.dir, names: outputNames(files, in.below, t.outputs(), t.pattern),
+			formats: t.outputs(), writing: t.written(), translated: t.decoding.Task == transcribe.Translate, force: t.force, skip: t.skip,
 		}
 		if !t.log.Quiet && (t.ErrTerminal || len(files) > 1) {
 			f.log = t.Err
@@ -168,6 +169,9 @@ func (t *transcribeCommand) output(in *inputFiles) (*folder, error) {
 
 // check refuses flags and files that do not go together. used means that standard input is the list of files.
 func (t *fileRun) check(files []string, used bool) error {
+	if err := checkName(t.pattern); err != nil {
+		return err
+	}
 	piped := 0
 	if used {
 		piped++

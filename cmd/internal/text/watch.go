@@ -17,6 +17,7 @@ import (
 	"verity/internal/input"
 	"verity/internal/output"
 	"verity/internal/show"
+	"verity/transcribe"
 	"verity/transcript"
 )
 
@@ -139,7 +140,7 @@ func (w *watchCommand) scan(now time.Time) (ready []string) {
 			below[name] = dir
 		}
 	}
-	w.names = outputNames(files, below, w.outputs())
+	w.names = outputNames(files, below, w.outputs(), cmp.Or(w.pattern, nameField))
 	there := make(map[string]bool, len(files))
 	for _, name := range files {
 		there[name] = true
@@ -198,7 +199,10 @@ func (w *watchCommand) markFailed(files []string, now time.Time) {
 // folder returns the folder for the outputs of a file. A link that leads out of it is an error.
 func (w *watchCommand) folder(name string) (*folder, error) {
 	_, err := output.Below(w.dir, filepath.Dir(w.names[name]))
-	f := &folder{dir: w.dir, names: w.names, formats: w.outputs(), writing: w.written(), skip: true}
+	f := &folder{
+		dir: w.dir, names: w.names, formats: w.outputs(), writing: w.written(), skip: true,
+		translated: w.decoding.Task == transcribe.Translate,
+	}
 	if !w.log.Quiet {
 		f.log = w.Err
 	}

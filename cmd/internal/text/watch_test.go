@@ -151,7 +151,7 @@ func TestOutputNames(t *testing.T) {
 	} {
 		ignoresCase = tt.folds
 		below := map[string]string{"in/x.wav": ".", "in/a/x.wav": "a", "in/a/x.mp3": "a"}
-		names := outputNames(tt.inputs, below, []transcript.Format{"srt", "json"})
+		names := outputNames(tt.inputs, below, []transcript.Format{"srt", "json"}, nameField)
 		for i, in := range tt.inputs {
 			want := tt.want[i]
 			if strings.HasPrefix(want, "ж") { // .json needs five bytes of 255
@@ -161,6 +161,36 @@ func TestOutputNames(t *testing.T) {
 			if got := filepath.ToSlash(names[in]); got != want || len(got) > 250 {
 				t.Errorf("%s: %s is written to %s, want %s", tt.why, in, got, want)
 			}
+		}
+	}
+}
+
+// TestNamePattern: names with the language of the text, which is known only when it is written.
+func TestNamePattern(t *testing.T) {
+	dir := t.TempDir()
+	f := &folder{dir: dir, names: outputNames([]string{"film.mkv"}, nil, []transcript.Format{"srt"}, "{name}.{language}"), formats: []transcript.Format{"srt"}}
+	for language, want := range map[string]string{"nl": "film.nl.srt", "": "film.und.srt"} {
+		if err := f.write("film.mkv", &transcript.Transcript{Language: language}); err != nil {
+			t.Fatal(err)
+		}
+		if !exists(filepath.Join(dir, want)) {
+			t.Errorf("%s is missing", want)
+		}
+		if _, err := f.missing([]string{"film.mkv"}); err == nil {
+			t.Errorf("%s would be overwritten", want)
+		}
+		os.Remove(filepath.Join(dir, want))
+	}
+	if todo, err := f.missing([]string{"film.mkv"}); err != nil || len(todo) != 1 {
+		t.Errorf("%v, %v", todo, err)
+	}
+	f.translated = true
+	if err := f.write("film.mkv", &transcript.Transcript{Language: "nl"}); err != nil || !exists(filepath.Join(dir, "film.en.srt")) {
+		t.Errorf("a translation is not English: %v", err)
+	}
+	for pattern, ok := range map[string]bool{"{name}": true, "{name}.{language}": true, "{language}": false, "{name}/x": false, "{nam}": false, "{name}{x}": false, "a{name}": true} {
+		if err := checkName(pattern); (err == nil) != ok {
+			t.Errorf("%s: %v", pattern, err)
 		}
 	}
 }
