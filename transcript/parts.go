@@ -134,6 +134,9 @@ func joined(words []Word, apart func(before, after string) bool) []Word {
 //
 // Source: Unicode 15, annex 29 (grapheme clusters), by rivo/uniseg.
 func wholeCharacters(before, after string) bool {
+	if plain(before, after) {
+		return true
+	}
 	left, right := lastCluster(before), firstClusters(after)
 	return characters(left+right) == characters(left)+characters(right)
 }
@@ -144,6 +147,9 @@ func wholeCharacters(before, after string) bool {
 //
 // Source: Unicode 15, annex 14 (line breaks), by rivo/uniseg.
 func separable(before, after string) bool {
+	if plain(before, after) {
+		return true
+	}
 	left, right := lastCluster(before), firstClusters(after)
 	if left == "" || right == "" {
 		return true
@@ -167,6 +173,17 @@ func separable(before, after string) bool {
 		}
 	}
 	return at == len(both)
+}
+
+// plain reports whether two words are of the usual kind, with a space between letters or marks of ASCII. It saves
+// time.
+func plain(before, after string) bool {
+	if len(before) == 0 || len(after) < 2 || after[0] != ' ' {
+		return false
+	}
+	last, first := before[len(before)-1], after[1]
+	return last > ' ' && last < utf8.RuneSelf && !strings.ContainsRune("([{", rune(last)) &&
+		(first >= 'a' && first <= 'z' || first >= 'A' && first <= 'Z' || first >= '0' && first <= '9')
 }
 
 func lastCluster(text string) (last string) {
