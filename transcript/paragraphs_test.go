@@ -128,6 +128,9 @@ func TestBOM(t *testing.T) {
 		if with.String() != want {
 			t.Errorf("%s: got %q, want %q", f, with.String(), want)
 		}
+		if f == RTTM { // it has no text
+			continue
+		}
 		if cues, err := Read("a."+string(f), []byte(with.String())); err != nil || !strings.Contains(cues[len(cues)-1].Text, "né") {
 			t.Errorf("%s reads back as %v, %v", f, cues, err)
 		}
