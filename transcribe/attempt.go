@@ -54,7 +54,9 @@ func (r *transcription) decodeWithFallback(ctx context.Context, w encodedWindow)
 				return a, err
 			}
 			tried = append(tried, b)
-			a = r.t.opt.best(tried)
+			if r.t.opt.mustRetry(a) || 4*len(b.tokens) >= 3*len(a.tokens) { // else it has lost a part
+				a = r.t.opt.best(tried)
+			}
 		}
 		if !r.t.opt.mustRetry(a) {
 			a.looped = r.t.opt.Strategy != Upstream && slices.ContainsFunc(tried, r.t.opt.repetitive)

@@ -26,7 +26,7 @@ const (
 	hearBefore  = 50  // frames before a hole that the detector hears first
 
 	// A segment is sparse if it lasts more than sparseSeconds longer than its text at slowBytes a second.
-	slowBytes     = 7.0
+	slowBytes     = 9.0
 	sparseSeconds = 2.0
 
 	longestWord = 1.0 // s
