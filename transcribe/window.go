@@ -179,7 +179,7 @@ func (w *modelWindow) decodeSeveral(ctx context.Context, o decoder.SessionOption
 		return decodedWindow{}, err
 	}
 	d := decodedWindow{assistant.Result{Choices: found.Hypotheses[0].Choices}, found.NoSpeechProb}
-	d.Stats.Drafts.Rounds = found.Passes
+	d.Stats.Drafts.Rounds, d.Stats.Drafts.Tokens = found.Passes, len(d.Choices)
 	d.Stats.Seconds.Verify, d.Stats.Seconds.Rules = time.Since(began).Seconds(), found.RulesTime.Seconds()
 	d.Stats.Passes = traffic(found.Traffic)
 	return d, nil
