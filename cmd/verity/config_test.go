@@ -30,7 +30,7 @@ func another(o *options.Option) string {
 		return "7m0s"
 	}
 	switch o.Name {
-	case "language":
+	case "language", "audio-track":
 		return "nl"
 	case "output-format":
 		return "srt,json"
