@@ -36,7 +36,7 @@ func TestListenFaults(t *testing.T) {
 		"whole":      {whole, 0, "", "", true},
 		"cut":        {whole[:len(whole)-5], 0, "the file ends after 9.98 s", `"truncated"`, true},
 		"damaged":    {damaged, 0, "damaged", `"damaged"`, false},
-		"no numbers": {withNaN(whole), 1, "standard input", `"text"`, true},
+		"no numbers": {withNaN(whole), 0, "got NaN", `"damaged"`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := program(t, bytes.NewReader(tt.sound), "listen", "-f", "json", "-")
