@@ -27,10 +27,11 @@ var soundFiles = []struct {
 	name    string
 	snr     float64 // dB, at least
 	samples int     // 16000 but where the container does not say where the sound ends
+	late    int     // samples of silence before the sound, by the container's clock and ffprobe's
 }{
-	{"sweep16000.mp3", 25, 16000}, {"sweep22050.mp3", 25, 16000}, {"sweep44100.mp3", 25, 16000}, {"stereo.mp3", 25, 16000},
-	{"sweep.ogg", 20, 16000}, {"stereo.ogg", 20, 16000}, {"vorbis.mka", 20, 16128},
-	{"celt.opus", 20, 16000}, {"silk.opus", 7, 16000}, {"opus.webm", 12, 16000},
+	{"sweep16000.mp3", 25, 16000, 0}, {"sweep22050.mp3", 25, 16000, 0}, {"sweep44100.mp3", 25, 16000, 0}, {"stereo.mp3", 25, 16000, 0},
+	{"sweep.ogg", 20, 16000, 0}, {"stereo.ogg", 20, 16000, 0}, {"vorbis.mka", 20, 256 + 16128, 256},
+	{"celt.opus", 20, 16000, 0}, {"silk.opus", 7, 16000, 0}, {"opus.webm", 12, 16000, 0},
 }
 
 // TestSounds compares each file with the rule it was made from: every sample at its
@@ -51,7 +52,7 @@ func TestSounds(t *testing.T) {
 			if err != nil || len(got) != tt.samples {
 				t.Fatalf("%d samples, %v; want %d", len(got), err, tt.samples)
 			}
-			r := snr(got[:16000], want, 1)
+			r := snr(got[tt.late:][:16000], want, 1)
 			if t.Logf("SNR %.1f dB", r); !(r >= tt.snr) {
 				t.Errorf("SNR %.1f dB, want %.1f", r, tt.snr)
 			}

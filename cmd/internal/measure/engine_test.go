@@ -17,7 +17,7 @@ func TestPieces(t *testing.T) {
 	flags := setup.ModelFlags{Name: "../../../model/digits/target", Assistant: setup.AssistantFlags{
 		Name: "self", Policy: func() assistant.Policy { return assistant.Constant(3) }, Sampler: "gumbel",
 	}}
-	m, err := flags.Load(t.Context(), transcribe.Options{TokenOrigins: true})
+	m, err := flags.Load(t.Context(), transcribe.Options{TokenOrigins: true, Strategy: transcribe.Upstream})
 	if err != nil {
 		t.Fatal(err)
 	}
