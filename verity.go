@@ -182,6 +182,9 @@ func (m *Model) load(ctx context.Context, o Options, like *transcribe.Model) err
 	if err != nil {
 		return err
 	}
+	if o.Assistant == string(transcribe.Encoder) && !m.Model.Assisted() && o.Log != nil {
+		o.Log.Warn("assistant encoder: no drafting head fits this model, so decoding is plain", "model", m.name)
+	}
 	m.transcriber, err = transcribe.New(m.Model, o.Decoding)
 	return err
 }
@@ -195,7 +198,13 @@ func (m *Model) assistant(ctx context.Context, o Options) (transcribe.AssistantO
 		a.Method = method
 		var err error
 		if method == transcribe.Encoder {
-			a.Checkpoint, err = m.reader(o)
+			a.Checkpoint, err = m.draftEncoder(o)
+		}
+		if err != nil && o.automatic() { // drafts change only the speed
+			if o.Log != nil {
+				o.Log.Warn("decoding continues without the assistant; the text is the same", "error", err)
+			}
+			a.Method, err = transcribe.None, nil
 		}
 		return a, err
 	}
@@ -211,12 +220,12 @@ func (m *Model) assistant(ctx context.Context, o Options) (transcribe.AssistantO
 	return a, nil
 }
 
-// reader returns the model whose encoder drafts for m: nil for m's own, or else base, if the program has it.
-// auto chooses base's only for models that are so large that it costs next to nothing.
-func (m *Model) reader(o Options) (*model.Checkpoint, error) {
+// draftEncoder returns the model from whose encoder's output drafts are made for m: nil for m's own, or else base, if the
+// program has it. auto chooses base's only for models whose encoder costs at least 8 times as much.
+func (m *Model) draftEncoder(o Options) (*model.Checkpoint, error) {
 	const (
-		name = "base"
-		much = 8 // times base's encoder
+		name      = "base"
+		costRatio = 8
 	)
 	base, ok := model.EmbeddedModel(name)
 	if own, err := ctc.For(m.Checkpoint, nil, nil); !ok || own != nil || err != nil {
@@ -228,7 +237,7 @@ func (m *Model) reader(o Options) (*model.Checkpoint, error) {
 	}
 	cost := func(d model.Dims) int { return d.AudioLayers * d.AudioWidth * d.AudioWidth }
 	if c.Dims.MelBins != m.Checkpoint.Dims.MelBins || c.Dims.AudioPositions != m.Checkpoint.Dims.AudioPositions ||
-		o.automatic() && cost(m.Checkpoint.Dims) < much*cost(c.Dims) {
+		o.automatic() && cost(m.Checkpoint.Dims) < costRatio*cost(c.Dims) {
 		return nil, c.Close()
 	}
 	m.files = append(m.files, c)

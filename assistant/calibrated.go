@@ -26,9 +26,10 @@ type CalibratedPolicy struct {
 	opening mean                          // seconds to prepare a window
 	saved   mean                          // seconds that drafts saved in a window
 	rounds  int                           // that could draft
-	refused int                           // drafts since one was worth verifying
-	owed    bool                          // see ForceDraft
-	rest    int                           // rounds since the last draft
+	empty   int                           // drafts cut to nothing since one was worth verifying
+	forced  bool                          // see ForceDraft
+	idle    int                           // rounds without a draft since the last one
+	opens   int                           // windows prepared
 	skipped int                           // windows since the last one that was prepared
 }
 
@@ -62,7 +63,7 @@ func classGuess(class int) float64 { return 1 / (1 + math.Exp(4-float64(class)))
 // for comparisons, which need at least one draft.
 func (p *CalibratedPolicy) ForceDraft() {
 	p.mu.Lock()
-	p.owed = true
+	p.forced = true
 	p.mu.Unlock()
 }
 
@@ -75,6 +76,8 @@ type calibrated struct {
 	opened  bool    // the proposer is prepared for the window
 	skip    bool    // it does not pay to prepare it
 	saved   float64 // seconds in this window, so far
+	opens   int     // CalibratedPolicy.opens after the last round
+	drafted bool    // a draft was made in this round, perhaps cut to nothing
 	classes []int   // of the draft of this round
 }
 
@@ -84,7 +87,7 @@ func (c *calibrated) Begin(opened bool) {
 	p := c.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if c.opened && c.saved != 0 {
+	if c.opened {
 		p.saved.add(c.saved, 8)
 	}
 	c.opened, c.skip, c.saved = opened, false, 0
@@ -103,19 +106,19 @@ func (c *calibrated) Length() int {
 	p := c.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c.classes = c.classes[:0]
-	if p.owed {
+	c.classes, c.drafted = c.classes[:0], false
+	if p.forced {
 		return maxCalibratedDraft
 	}
 	if c.skip {
 		return 0
 	}
 	if p.gain.n >= 8 && p.gain.v < p.draft.v {
-		if p.rest++; p.rest < trial {
+		if p.idle++; p.idle < trial {
 			return 0
 		}
 	}
-	p.rest = 0
+	p.idle = 0
 	if p.rounds++; p.rounds%plainEvery == plainEvery/8 { // or else the time of a plain pass would be a guess
 		return 0
 	}
@@ -134,7 +137,7 @@ func (c *calibrated) Cut(logProbs []float32) int {
 	p := c.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c.classes = c.classes[:0]
+	c.classes, c.drafted = c.classes[:0], len(logProbs) > 0
 	for _, lp := range logProbs {
 		c.classes = append(c.classes, classOf(lp))
 	}
@@ -145,11 +148,11 @@ func (c *calibrated) Cut(logProbs []float32) int {
 	if p.times.known(p.Streams()) {
 		p.gain.add(gain, memory)
 	}
-	if p.refused++; n > 0 {
-		p.refused = 0
-	} else if p.refused >= trial || p.owed {
+	if p.empty++; n > 0 {
+		p.empty = 0
+	} else if p.empty >= trial || p.forced {
 		n = min(2, len(logProbs))
-		p.refused = 0
+		p.empty = 0
 	}
 	c.classes = c.classes[:n]
 	return n
@@ -164,11 +167,16 @@ func (c *calibrated) Observe(r Round) {
 	if r.Opening > 0 {
 		c.opened = true
 		p.opening.add(r.Opening.Seconds(), 8)
-		r.Draft -= r.Opening
+		p.opens++
+		r.Draft = max(0, r.Draft-r.Opening)
 	}
-	p.times.observe(p.Streams(), r)
-	p.owed = p.owed && r.Drafted == 0
-	if r.Drafted > 0 {
+	if opens := p.opens; opens == c.opens { // else the round waited while a window was prepared
+		p.times.observe(p.Streams(), r)
+	} else {
+		c.opens = opens
+	}
+	p.forced = p.forced && r.Drafted == 0
+	if c.drafted {
 		p.draft.add(r.Draft.Seconds(), 32)
 		if p.times.known(p.Streams()) {
 			c.saved += p.times.saved(p.Streams(), r)

@@ -19,7 +19,7 @@ func (t *passTimes) observe(streams int, r Round) {
 		seconds = min(seconds, roundTimeCap*known[rows].v)
 	}
 	known[rows].add(seconds, memory)
-	t.roundSeconds.add((r.Draft + r.Verify).Seconds(), memory)
+	t.roundSeconds.add(r.Draft.Seconds()+seconds, memory)
 	t.roundTokens.add(float64(r.Kept), memory)
 }
 

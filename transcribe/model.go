@@ -239,24 +239,24 @@ func (a AssistantOptions) load(m *Model, c *model.Checkpoint) (assistant.Assista
 func (a AssistantOptions) fromEncoder(
 	m *Model, c *model.Checkpoint, o assistant.LoadOptions,
 ) (assistant.Assistant, error) {
-	read := cmp.Or(a.Checkpoint, c)
-	head, err := ctc.For(read, m.Pool, m.Tokenizer)
+	source := cmp.Or(a.Checkpoint, c)
+	reads, err := ctc.For(source, m.Pool, m.Tokenizer)
 	switch {
 	case err != nil:
 		return nil, err
-	case head == nil:
+	case reads == nil:
 		return assistant.None{}, nil
-	case read == c:
-		return head, nil
-	case read.Dims.MelBins != c.Dims.MelBins || read.Dims.AudioPositions != c.Dims.AudioPositions:
+	case source == c:
+		return reads, nil
+	case source.Dims.MelBins != c.Dims.MelBins || source.Dims.AudioPositions != c.Dims.AudioPositions:
 		return nil, fmt.Errorf("transcribe: assistant: %s takes %d mel bins and %d positions, want %d and %d of %s",
-			read.Name, read.Dims.MelBins, read.Dims.AudioPositions, c.Dims.MelBins, c.Dims.AudioPositions, c.Name)
+			source.Name, source.Dims.MelBins, source.Dims.AudioPositions, c.Dims.MelBins, c.Dims.AudioPositions, c.Name)
 	}
-	e, err := encoder.New(read.WithContext(c.Context()), o)
+	e, err := encoder.New(source.WithContext(c.Context()), o)
 	if err != nil {
 		return nil, err
 	}
-	return head.WithEncoder(e), nil
+	return reads.WithEncoder(e), nil
 }
 
 // setAssistant sets the assistant, the draft policies and the batch.
@@ -269,7 +269,7 @@ func (m *Model) setAssistant(a assistant.Assistant, o LoadOptions) {
 		return
 	}
 	policy := o.Policy
-	if _, free := a.(*ctc.Assistant); free && policy == nil {
+	if _, ok := a.(*ctc.Assistant); ok && policy == nil {
 		p := &assistant.CalibratedPolicy{Streams: m.Batch.Members}
 		policy, m.forceDraft = p.Policy, p.ForceDraft
 	}

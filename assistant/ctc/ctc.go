@@ -25,6 +25,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"verity/assistant"
 	"verity/audio"
@@ -44,35 +45,41 @@ type Assistant struct {
 	languages map[string]func() *Words // built on first use
 
 	own      *encoder.Encoder // of another model; nil if the head reads the target's features
-	encoding sync.Mutex
+	encoding chan struct{}    // holds a value while own runs
 }
 
 // WithEncoder returns the same assistant for targets with another encoder: it runs e, which
 // the head was trained for, on each window that it drafts for. The window must have e's bins and frames.
 func (a *Assistant) WithEncoder(e *encoder.Encoder) *Assistant {
 	return &Assistant{
-		head: a.head, alphabet: a.alphabet, tokenizer: a.tokenizer, files: a.files, languages: a.languages, own: e,
+		head: a.head, alphabet: a.alphabet, tokenizer: a.tokenizer, files: a.files, languages: a.languages,
+		own: e, encoding: make(chan struct{}, 1),
 	}
 }
 
-// read runs the head on a window, and first the encoder if the assistant has its own. Windows are encoded one after
-// another, so that each is timed alone.
-func (a *Assistant) read(ctx context.Context, w assistant.Window) (*Frames, error) {
-	n := audiblePositions(w.Mel)
-	if a.own == nil {
-		return a.head.Run(w.Features, n)
+// read runs the head on a window, and first the encoder if the assistant has its own. It returns the time that
+// this takes. Windows are encoded one after another, so that each is timed alone.
+func (a *Assistant) read(ctx context.Context, w assistant.Window) (f *Frames, took time.Duration, err error) {
+	features := w.Features
+	began := time.Now()
+	if a.own != nil {
+		select {
+		case a.encoding <- struct{}{}:
+		case <-ctx.Done():
+			return nil, 0, context.Cause(ctx)
+		}
+		defer func() { <-a.encoding }()
+		began = time.Now()
+		if features, err = a.own.Encode(ctx, w.Mel); err != nil {
+			return nil, 0, err
+		}
 	}
-	a.encoding.Lock()
-	defer a.encoding.Unlock()
-	f, err := a.own.Encode(ctx, w.Mel)
-	if err != nil {
-		return nil, err
-	}
-	return a.head.Run(f, n)
+	f, err = a.head.Run(features, audiblePositions(w.Mel))
+	return f, time.Since(began), err
 }
 
-// audiblePositions returns after how many positions of the encoder a window is all silence: where its log-mel
-// is at the floor. It is more than there are if the log-mel is not known.
+// audiblePositions returns the number of the encoder's positions before the silence at the end of a window, where
+// the log-mel is at its floor, plus a margin. Without a log-mel it returns the largest integer.
 func audiblePositions(m *audio.Mel) int {
 	const margin = 25 // positions of 20 ms: the encoder looks around
 	if m == nil || len(m.Data) == 0 {
@@ -121,8 +128,12 @@ func For(c *model.Checkpoint, pool *parallel.Pool, t *tokenizer.Tokenizer) (*Ass
 	if own, err := fs.Sub(c.FS(), drafterDir); err == nil {
 		if input.Exists(own, headFile) {
 			a, err := Load(own, pool, t)
+			if err == nil && a.head.in != c.Dims.AudioWidth {
+				err = fmt.Errorf("%s: got the head of an encoder of width %d, want %d", headFile, a.head.in, c.Dims.AudioWidth)
+			}
 			if err != nil {
-				return nil, fmt.Errorf("%s: %s: %w", c.Name, drafterDir, err)
+				return nil, fmt.Errorf("%s: %s: %w; train it for this model (tools/drafter) or remove the directory",
+					c.Name, drafterDir, err)
 			}
 			return a, nil
 		}

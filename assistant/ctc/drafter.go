@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"verity/assistant"
@@ -30,13 +29,13 @@ type drafter struct {
 	search     search
 	found      []foundLetter
 
-	early     []Token   // committed before the head ran
-	committed int       // tokens, and
-	partial   []byte    // of a character whose last bytes are in the next token
-	state     wordState // of the committed text
-	inWord    []Token   // the tokens since the last space
-	stamps    int       // timestamps since the last text
-	stamp     Token     // the last of them
+	early         []Token   // committed before the head ran
+	committed     int       // tokens, and
+	partial       []byte    // of a character whose last bytes are in the next token
+	state         wordState // of the committed text
+	inWord        []Token   // the tokens since the last space
+	timestampRun  int       // timestamps since the last text
+	lastTimestamp Token     // the last of them
 
 	plan      []Token   // what remains of the last draft
 	logProbs  []float32 // of plan
@@ -56,12 +55,18 @@ func (d *drafter) Begin(o decoder.SessionOptions, p assistant.Policy) {
 	if l := languageOf(t, o); l != "" && !slices.Contains(o.Prompt, t.Translate) {
 		d.words = d.a.wordsOf(l)
 	}
-	d.timestamps = !slices.Contains(o.Prompt, t.NoTimestamps)
+	d.timestamps = t.TimestampBegin != tokenizer.None && !slices.Contains(o.Prompt, t.NoTimestamps)
+	d.cost = assistant.Cost{}
 	d.search.alphabet, d.search.words = d.a.alphabet, d.words
 	d.early, d.committed, d.partial, d.inWord, d.plan = d.early[:0], 0, d.partial[:0], d.inWord[:0], d.plan[:0]
-	d.state, d.stamps = wordState{}, 0
+	d.state, d.timestampRun = wordState{}, 0
 	if d.frames != nil {
 		d.aligner.reset(d.frames)
+	}
+	for i, k := range o.Prompt[min(o.SOT, len(o.Prompt)):] { // a prefix is text of the window
+		if t.IsText(k) || t.IsTimestamp(k) {
+			d.commitAll(o.Prompt[o.SOT+i:][:1])
+		}
 	}
 }
 
@@ -81,19 +86,25 @@ func languageOf(t *tokenizer.Tokenizer, o decoder.SessionOptions) string {
 // Close has nothing to release.
 func (d *drafter) Close() {}
 
-// Cost returns the time of the head.
+// Cost returns the time of the head in this attempt.
 func (d *drafter) Cost() assistant.Cost { return d.cost }
 
 // Commit aligns the committed tokens with the frames.
 func (d *drafter) Commit(_ context.Context, kept []Token) error {
-	if d.frames == nil {
-		d.early = append(d.early, kept...)
-		return nil
-	}
-	for _, k := range kept {
-		d.commit(k)
-	}
+	d.commitAll(kept)
 	return nil
+}
+
+func (d *drafter) commitAll(kept []Token) {
+	switch {
+	case d.words == nil:
+	case d.frames == nil:
+		d.early = append(d.early, kept...)
+	default:
+		for _, k := range kept {
+			d.commit(k)
+		}
+	}
 }
 
 func (d *drafter) commit(k Token) {
@@ -106,12 +117,12 @@ func (d *drafter) commit(k Token) {
 	}
 	switch {
 	case t.IsTimestamp(k):
-		d.stamps, d.stamp = d.stamps+1, k
+		d.timestampRun, d.lastTimestamp = d.timestampRun+1, k
 		return
 	case !t.IsText(k):
 		return
 	}
-	d.stamps = 0
+	d.timestampRun = 0
 	b := t.Bytes(k)
 	if len(b) > 0 && b[0] == ' ' {
 		d.inWord = d.inWord[:0]
@@ -155,18 +166,23 @@ func (d *drafter) Propose(ctx context.Context, dst []Token, limit int) ([]Token,
 	n := min(limit, len(d.plan))
 	if p, ok := d.policy.(assistant.DraftCutter); ok {
 		n = p.Cut(d.logProbs[:n])
+	} else if d.policy != nil {
+		for i, lp := range d.logProbs[:n] {
+			if !d.policy.More(i+1, lp) {
+				n = i + 1
+				break
+			}
+		}
 	}
 	return append(dst, d.plan[:n]...), nil
 }
 
 // open runs the head on the window.
 func (d *drafter) open(ctx context.Context) (err error) {
-	began := time.Now()
-	if d.frames, err = d.a.read(ctx, d.window); err != nil {
+	if d.frames, d.cost.Opening, err = d.a.read(ctx, d.window); err != nil {
 		return err
 	}
 	d.aligner.reset(d.frames)
-	d.cost.Opening = time.Since(began)
 	for _, k := range d.early {
 		d.commit(k)
 	}
@@ -178,17 +194,17 @@ func (d *drafter) draft(limit int) {
 	const lettersPerToken = 4
 	t := d.a.tokenizer
 	d.plan, d.logProbs = d.plan[:0], d.logProbs[:0]
-	const sure = -0.01
+	const likely = -0.01
 	if d.timestamps && d.committed == 0 {
-		d.append(t.TimestampBegin, sure)
+		d.append(t.TimestampBegin, likely)
 	}
 	d.found, d.planEnded = d.search.run(d.found[:0], &d.aligner, d.state, lettersPerToken*limit+settle)
 	switch {
-	case len(d.found) == 0 && d.planEnded && (d.stamps == 1 || !d.timestamps):
-		d.append(t.EOT, sure)
+	case len(d.found) == 0 && d.planEnded && (d.timestampRun == 1 || !d.timestamps):
+		d.append(t.EOT, likely)
 		return
-	case d.timestamps && d.stamps == 1 && d.committed > 1: // the end of a segment is the start of the next
-		d.append(d.stamp, sure)
+	case d.timestamps && d.timestampRun == 1 && d.committed > 1: // the end of a segment is the start of the next
+		d.append(d.lastTimestamp, likely)
 	}
 	d.spell()
 }
@@ -203,7 +219,7 @@ func (d *drafter) spell() {
 	t := d.a.tokenizer
 	d.text, d.bounds = d.text[:0], d.bounds[:0]
 	starts := d.aligner.last == 0
-	continues := !starts && len(d.inWord) > 0 && d.stamps == 0 && (len(d.found) == 0 || d.a.alphabet.runes[d.found[0].symbol] != ' ')
+	continues := !starts && len(d.inWord) > 0 && d.timestampRun == 0 && (len(d.found) == 0 || d.a.alphabet.runes[d.found[0].symbol] != ' ')
 	before := 0
 	if continues {
 		for _, k := range d.inWord {
@@ -250,7 +266,7 @@ type tokenMeasures struct {
 }
 
 // logProb returns the log-probability that the token is right, given that all before it are. The
-// coefficients are those of a logistic regression on recordings outside training and tests.
+// coefficients are those of a logistic regression on recordings outside training.
 func (m tokenMeasures) logProb() float32 {
 	odds := 0.6 + 1.1*m.weakest
 	switch m.after {

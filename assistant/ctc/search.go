@@ -7,14 +7,15 @@ import (
 
 // Parameters of the search, chosen on recordings outside training and tests: see tools/drafter.
 const (
-	beamSize    = 6    // texts that are followed at the same time
-	minLogProb  = -6.0 // less likely symbols are not tried
-	wordWeight  = 0.4  // of the log-probability of a word
-	pairWeight  = 0.4  // of what the word before adds to it
-	wordBonus   = 2.0  // for each word: without it, the weights favour few words
-	unknownCost = 14.0 // of a word that is not in the list
-	doubledMark = 3.0  // cost of a mark right after another
-	settle      = 12   // frames after which letters no longer change
+	beamSize    = 6       // texts that are followed at the same time
+	minLogProb  = -6.0    // less likely symbols are not tried
+	wordWeight  = 0.4     // of the log-probability of a word
+	pairWeight  = 0.4     // of what the word before adds to it
+	wordBonus   = 2.0     // for each word: without it, the weights favour few words
+	unknownCost = 14.0    // of a word that is not in the list
+	doubledMark = 3.0     // cost of a mark right after another
+	settle      = 12      // frames after which letters no longer change
+	maxTexts    = 1 << 15 // of one search: noise, where every letter is as likely, would make more
 )
 
 // States of a text that is not inside a word of the list.
@@ -97,7 +98,7 @@ func (s *search) run(dst []foundLetter, a *aligner, state wordState, letters int
 			s.active = append(s.active, 0)
 		}
 		s.step(f.Row(i), int32(i))
-		if limit == f.N && int(s.texts[s.active[0]].depth) >= letters {
+		if limit == f.N && (int(s.texts[s.active[0]].depth) >= letters || len(s.texts) > maxTexts) {
 			limit = min(f.N, i+settle)
 		}
 	}

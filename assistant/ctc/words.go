@@ -70,7 +70,7 @@ func ReadWords(list, pairs []byte) (*Words, error) {
 	}
 	alphabet := []rune(string(text))
 	nodes, words := int(binary.LittleEndian.Uint32(b)), int(binary.LittleEndian.Uint32(b[4:]))
-	if b = b[8:]; nodes < 1 || words > maxWords || nodes > len(b) || 2*nodes-1 > len(b) {
+	if b = b[8:]; nodes < 1 || words < 0 || words > maxWords || nodes > len(b) || 2*nodes-1 > len(b) {
 		return nil, errWords
 	}
 	letters, counts, ranks := b[:nodes-1], b[nodes-1:2*nodes-1], b[2*nodes-1:]
@@ -127,7 +127,7 @@ func (w *Words) readPairs(b []byte) error {
 		return errWords
 	}
 	firsts, size := int(binary.LittleEndian.Uint32(b)), int(binary.LittleEndian.Uint32(b[4:]))
-	if b = b[8:]; size > len(b) {
+	if b = b[8:]; size < 0 || size > len(b) || firsts < 0 {
 		return errWords
 	}
 	places, values := b[:size], b[size:]

@@ -1,7 +1,7 @@
 // Drafter prepares the training of drafting heads (train.py) and measures them.
 //
 //	go run ./tools/drafter features -model base -out DIR -language en FILE…
-//	go run ./tools/drafter measure -features DIR -head assistant/ctc/base -language en NAME…
+//	go run ./tools/drafter measure -model base -features DIR -head assistant/ctc/base -language en NAME…
 //
 // features writes, for the first window of each file, NAME.f16 (the encoder's output as binary16), NAME.txt
 // and NAME.tokens (what the model itself writes). measure simulates the rounds of assisted decoding
@@ -160,7 +160,10 @@ func measure(_ context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	spoken, _ := t.Language(*language)
+	spoken, ok := t.Language(*language)
+	if !ok {
+		return fmt.Errorf("language %q: the model does not know it", *language)
+	}
 	var sum totals
 	for _, name := range f.Args() {
 		if err := sum.add(a, t, filepath.Join(*dir, name), spoken.Token, *most, *show); err != nil {

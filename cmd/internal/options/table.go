@@ -341,8 +341,8 @@ var sections = []struct {
 				"auto: the model's own assistant if built in; otherwise, for a published model, its published assistant if " +
 				"cached; otherwise encoder\n" +
 				"none: plain decoding\n" +
-				"encoder: what a small network reads from the encoder's output; for models with base's encoder, in English, " +
-				"German and Dutch; no other model\n" +
+				"encoder: what a small network reads from the encoder's output, in English, German and Dutch; for models with " +
+				"base's encoder, and by the built-in base's encoder for others with 80 mel bins (auto: medium and larger)\n" +
 				"ngram: the tokens that followed the most recent words where they occurred earlier; no model\n" +
 				"bigram: the token that most often followed each token earlier; no model, a baseline\n" +
 				"self: the model itself, in --assistant-precision\n" +
