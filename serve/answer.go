@@ -183,10 +183,10 @@ func (a *answer) finish(tr *transcript.Transcript) error {
 	return nil
 }
 
-// write writes tr as a file of a format.
+// write writes tr as a file of a format; txt has a line for each segment, as whisper-asr-webservice's has.
 func (a *answer) write(format transcript.Format, tr *transcript.Transcript) error {
 	var b bytes.Buffer
-	if err := transcript.Write(&b, format, tr); err != nil {
+	if err := (transcript.Options{Lines: true}).Write(&b, format, tr); err != nil {
 		return err
 	}
 	if format == transcript.VTT {

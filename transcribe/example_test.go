@@ -51,7 +51,7 @@ func Example() {
 	// 1.20 nine seven
 	// 3.50 six
 	// 4.30 eight
-	// 5.60 three
+	// 5.50 three
 	// 6.60 five seven
 	// 8.00 seven four
 	// en 9.981375

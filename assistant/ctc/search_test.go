@@ -136,9 +136,8 @@ func TestSearchAhead(t *testing.T) {
 // spelled as the frames have it.
 func TestSearchWords(t *testing.T) {
 	f := framesOf(letters, "the cet sat", rand.New(rand.NewPCG(3, 4)), 0.8)
-	row := f.Row(0)
 	for i := range f.N { // an e is likely, and an a nearly as much
-		if row = f.Row(i); row[letters.index['e']] > -1 {
+		if row := f.Row(i); row[letters.index['e']] > -1 {
 			row[letters.index['a']] = row[letters.index['e']] - 0.5
 		}
 	}
