@@ -168,8 +168,13 @@ func TestWyomingErrors(t *testing.T) {
 			t.Errorf("%.60q: the connection continues", send)
 		}
 	}
-	newSatellite(t, address).conn.Close() // a client that says nothing
-	x := newSatellite(t, address)
+	x := newSatellite(t, address) // a client that goes at once
+	x.send("ping", "", "")
+	x.until("pong") // from here on the server waits for it
+	x.conn.Close()
+	x = newSatellite(t, address)
+	x.send("ping", "", "")
+	x.until("pong")
 	io.WriteString(x.conn, start+`{"type":"audio-chunk","payload_length":9}`) // and one that goes in the middle
 	x.conn.Close()
 	settle(t, s)
