@@ -122,6 +122,10 @@ func (t *Transcriber) WithStep(seconds float64) *Transcriber {
 
 // utterance returns a new utterance of a stream that begins at sample start.
 func (t *Transcriber) utterance(s *Stream, start int64) *Utterance {
+	files := t.spoken
+	if s.detector == nil { // a later Configure may change it while passes are made
+		files = t.unheard
+	}
 	run := func(ctx context.Context, pcm []float32, prompt, language string, last bool, draft []transcript.Cue) (
 		*transcript.Transcript, []transcript.Cue, error,
 	) {
@@ -129,10 +133,6 @@ func (t *Transcriber) utterance(s *Stream, start int64) *Utterance {
 		positions := 0
 		if !last { // another pass follows
 			temperatures, positions = []float64{0}, encoderPositions(len(pcm))
-		}
-		files := t.spoken
-		if s.detector == nil {
-			files = t.unheard
 		}
 		by, err := files.Variant(language, prompt, temperatures, positions)
 		if err != nil {
