@@ -196,17 +196,25 @@ func (m *Model) assistant(ctx context.Context, o Options) (transcribe.AssistantO
 	switch method := transcribe.Method(name); method {
 	case transcribe.None, transcribe.Encoder, transcribe.NGram, transcribe.Bigram, transcribe.Self:
 		a.Method = method
-		var err error
-		if method == transcribe.Encoder {
-			a.Checkpoint, err = m.draftEncoder(o)
+		if method != transcribe.Encoder {
+			return a, nil
 		}
-		if err != nil && o.automatic() { // drafts change only the speed
+		source, err := DraftEncoder(m.Checkpoint, o.automatic())
+		switch {
+		case err != nil && !o.automatic():
+			return a, err
+		case err != nil:
 			if o.Log != nil {
 				o.Log.Warn("decoding continues without the assistant; the text is the same", "error", err)
 			}
-			a.Method, err = transcribe.None, nil
+			a.Method = transcribe.None
+		case source == nil:
+			a.Method = transcribe.None
+		case source != m.Checkpoint:
+			m.files = append(m.files, source)
+			a.Checkpoint = source
 		}
-		return a, err
+		return a, nil
 	}
 	if o.automatic() && name != m.name && o.Log != nil {
 		o.Log.Warn("assistant auto: the published one in the cache drafts", "assistant", name)
@@ -220,27 +228,30 @@ func (m *Model) assistant(ctx context.Context, o Options) (transcribe.AssistantO
 	return a, nil
 }
 
-// draftEncoder returns the model from whose encoder's output drafts are made for m: nil for m's own, or else base, if the
-// program has it. auto chooses base's only for models whose encoder costs at least 8 times as much.
-func (m *Model) draftEncoder(o Options) (*model.Checkpoint, error) {
+// DraftEncoder returns the model from whose encoder's output Assistant "encoder" drafts for target: target itself, or
+// base, if the program has it, or nil. Base is for models whose encoder costs at least 8 times as much; unless
+// auto, for others too. The caller closes a model other than target.
+func DraftEncoder(target *model.Checkpoint, auto bool) (source *model.Checkpoint, err error) {
 	const (
 		name      = "base"
 		costRatio = 8
 	)
+	if own, err := ctc.Has(target); own || err != nil {
+		return target, err
+	}
 	base, ok := model.EmbeddedModel(name)
-	if own, err := ctc.For(m.Checkpoint, nil, nil); !ok || own != nil || err != nil {
-		return nil, err
+	if !ok {
+		return nil, nil
 	}
 	c, err := model.OpenFS(base.Files, name)
 	if err != nil {
 		return nil, err
 	}
 	cost := func(d model.Dims) int { return d.AudioLayers * d.AudioWidth * d.AudioWidth }
-	if c.Dims.MelBins != m.Checkpoint.Dims.MelBins || c.Dims.AudioPositions != m.Checkpoint.Dims.AudioPositions ||
-		o.automatic() && cost(m.Checkpoint.Dims) < costRatio*cost(c.Dims) {
+	if c.Dims.MelBins != target.Dims.MelBins || c.Dims.AudioPositions != target.Dims.AudioPositions ||
+		auto && cost(target.Dims) < costRatio*cost(c.Dims) {
 		return nil, c.Close()
 	}
-	m.files = append(m.files, c)
 	return c, nil
 }
 

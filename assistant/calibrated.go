@@ -72,26 +72,30 @@ func (p *CalibratedPolicy) Policy() Policy { return &calibrated{p: p} }
 
 // A calibrated is the Policy of one sequence.
 type calibrated struct {
-	p       *CalibratedPolicy
-	opened  bool    // the proposer is prepared for the window
-	skip    bool    // it does not pay to prepare it
-	saved   float64 // seconds in this window, so far
-	opens   int     // CalibratedPolicy.opens after the last round
-	drafted bool    // a draft was made in this round, perhaps cut to nothing
-	classes []int   // of the draft of this round
+	p        *CalibratedPolicy
+	opened   bool    // the proposer is prepared for the window
+	skip     bool    // it does not pay to prepare it
+	measured bool    // what drafts save in this window is known
+	saved    float64 // seconds in this window, so far
+	opens    int     // CalibratedPolicy.opens after the last round
+	drafted  bool    // a draft was made in this round, perhaps cut to nothing
+	classes  []int   // of the draft of this round
 }
 
 // Begin decides whether the window is worth preparing for.
 func (c *calibrated) Begin(opened bool) {
-	const trial = 16 // one window in this many is prepared even if that does not seem to pay
+	const (
+		trial = 16 // one window in this many is prepared even if that does not seem to pay
+		few   = 4  // windows that say nothing yet
+	)
 	p := c.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if c.opened {
+	if c.opened && c.measured {
 		p.saved.add(c.saved, 8)
 	}
-	c.opened, c.skip, c.saved = opened, false, 0
-	if !opened && p.saved.n > 0 && p.saved.v < p.opening.v {
+	c.opened, c.measured, c.skip, c.saved = opened, false, false, 0
+	if !opened && p.saved.n >= few && p.saved.v < p.opening.v {
 		p.skipped++
 		c.skip = p.skipped < trial
 	}
@@ -178,7 +182,10 @@ func (c *calibrated) Observe(r Round) {
 	p.forced = p.forced && r.Drafted == 0
 	if c.drafted {
 		p.draft.add(r.Draft.Seconds(), 32)
-		if p.times.known(p.Streams()) {
+	}
+	if p.times.known(p.Streams()) && !r.First { // the pass of the first has the prompt, with drafts or without
+		c.measured = true
+		if c.drafted {
 			c.saved += p.times.saved(p.Streams(), r)
 		}
 	}

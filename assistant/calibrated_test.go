@@ -85,14 +85,25 @@ func TestCalibratedForced(t *testing.T) {
 
 // TestCalibratedOpening: windows are not prepared once that has cost more than drafts save, except for a trial.
 func TestCalibratedOpening(t *testing.T) {
-	for opening, want := range map[time.Duration]int{time.Millisecond: 100, 100 * time.Millisecond: 10} {
+	for _, tt := range []struct {
+		opening time.Duration
+		rounds  int // of a window
+		want    int // windows prepared
+	}{
+		{time.Millisecond, 20, 100}, {time.Millisecond, 4, 100}, // also while no plain pass is known
+		{100 * time.Millisecond, 20, 12},
+	} {
+		opening, want := tt.opening, tt.want
 		p := &CalibratedPolicy{Streams: func() int { return 1 }}
 		c := p.Policy().(*calibrated)
 		opened := 0
 		for range 100 { // windows
 			c.Begin(false)
-			for i := range 20 {
+			for i := range tt.rounds {
 				r := Round{First: i == 0, Kept: 1, Verify: time.Millisecond}
+				if r.First {
+					r.Verify += 80 * time.Millisecond // the prompt
+				}
 				if c.Length() > 0 {
 					r.Drafted = c.Cut([]float32{-0.1, -0.1, -0.1})
 					r.Accepted, r.Kept = r.Drafted, r.Drafted+1
@@ -105,7 +116,8 @@ func TestCalibratedOpening(t *testing.T) {
 			}
 		}
 		if opened > want || want == 100 && opened < 100 || opened < 3 {
-			t.Errorf("a window takes %v to prepare: prepared %d of 100, want about %d", opening, opened, want)
+			t.Errorf("a window of %d rounds takes %v to prepare: prepared %d of 100, want about %d",
+				tt.rounds, opening, opened, want)
 		}
 	}
 }

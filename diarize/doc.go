@@ -3,7 +3,7 @@
 //	clip → segmenter → speech, and where two speak ─┐
 //	     → embedder  → a vector for every 0.75 s ───┴→ clusters → [Turn]
 //
-// Two networks do the hearing; model/speakers holds their weights. The segmenter goes over chunks of ten seconds
+// Two networks do the work; model/speakers holds their weights. The segmenter reads chunks of ten seconds
 // and finds speech and overlapping speech. The embedder describes the voice in windows of 1.5 s, each a unit vector.
 // Agglomerative clustering by average cosine similarity decides how many speakers there are: it joins the most
 // similar clusters until none are similar enough. Centroids of the clusters then label each moment, and words

@@ -1,6 +1,7 @@
 package diarize
 
 import (
+	"cmp"
 	"slices"
 
 	"verity/internal/kernel"
@@ -190,16 +191,13 @@ func collect(tracks ...[]int) (turns []Turn) {
 			turns = append(turns, Turn{max(0, seconds(start)), seconds(last + 1), s})
 		}
 	}
-	slices.SortStableFunc(turns, func(a, b Turn) int {
-		switch {
-		case a.Start < b.Start:
-			return -1
-		case a.Start > b.Start:
-			return 1
-		}
-		return 0
-	})
+	sortTurns(turns)
 	return turns
+}
+
+// sortTurns sorts turns by their starts.
+func sortTurns(turns []Turn) {
+	slices.SortStableFunc(turns, func(a, b Turn) int { return cmp.Compare(a.Start, b.Start) })
 }
 
 // number numbers speakers in the order of their first turns, in turns, voices and votes. One without turns is dropped.

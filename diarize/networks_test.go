@@ -1,9 +1,7 @@
 package diarize
 
 import (
-	"context"
 	"encoding/json"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -38,24 +36,9 @@ func readGoldens(t *testing.T) (all []golden) {
 }
 
 // baseSamples returns a recording of model/base.
-func baseSamples(t *testing.T, name string) (x []float32) {
+func baseSamples(t *testing.T, name string) []float32 {
 	t.Helper()
-	c, err := audio.Open(context.Background(), filepath.Join("../model/base", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	b := make([]float32, audio.SampleRate)
-	for {
-		n, err := c.Read(b)
-		x = append(x, b[:n]...)
-		if err == io.EOF {
-			return x
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	return samplesOf(t, filepath.Join("../model/base", name))
 }
 
 // excerpt returns at most length seconds of x from a start on.

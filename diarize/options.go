@@ -14,8 +14,8 @@ const DefaultSimilarity = 0.37
 
 // Options configures Clip. The zero value finds out how many speakers there are.
 type Options struct {
-	// Speakers is the number of speakers, if it is known. 0 means that it is not. There are fewer in the result
-	// where the sound does not have so many voices.
+	// Speakers is the number of speakers, if it is known. 0 means that it is not. The result has fewer
+	// if fewer voices are found.
 	Speakers int
 
 	// Min and Max bound the number of speakers where Speakers is 0. 0 means no bound.

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -49,15 +48,7 @@ func ReadRTTM(r io.Reader) (turns map[string][]Turn, names []string, err error) 
 		return nil, nil, fmt.Errorf("RTTM: %w", err)
 	}
 	for _, t := range turns {
-		slices.SortStableFunc(t, func(a, b Turn) int {
-			switch {
-			case a.Start < b.Start:
-				return -1
-			case a.Start > b.Start:
-				return 1
-			}
-			return 0
-		})
+		sortTurns(t)
 	}
 	return turns, names, nil
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // networks returns both networks. Their weights are shared by all that use them.
-var networks = sync.OnceValue(func() *both {
-	r, n := &reader{speakers.Weights}, &both{}
+var networks = sync.OnceValue(func() *bothNetworks {
+	r, n := &reader{speakers.Weights}, &bothNetworks{}
 	n.embedder.read(r)
 	n.segmenter.read(r)
 	if len(r.left) > 0 {
@@ -22,7 +22,7 @@ var networks = sync.OnceValue(func() *both {
 	return n
 })
 
-type both struct {
+type bothNetworks struct {
 	embedder
 	segmenter
 }

@@ -66,7 +66,7 @@ type sessionConfig struct {
 	rate        int
 	manual      bool // no voice activity detection: the client commits
 	turns       live.TurnOptions
-	idleMS      int // silence after which the client is told, and the buffer committed; 0 for none
+	idleMS      int // silence after which the client gets an event and the buffer is committed; 0 for none
 	transcriber *live.Transcriber
 	countTokens func(text string) int
 	include     []string

@@ -120,7 +120,7 @@ func TestEncodingChanges(t *testing.T) {
 	}
 }
 
-// TestIdleTimeout: a client that asks for it is told of silence after each such time, with an empty item.
+// TestIdleTimeout: a client that asks for it gets an event and an empty item after each such silence.
 func TestIdleTimeout(t *testing.T) {
 	h, s := newServer(t, Options{})
 	c := call(t, h, "", nil)

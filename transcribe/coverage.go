@@ -12,18 +12,18 @@ import (
 )
 
 // A window may leave speech out: its last timestamp closes the window early, the language changes, or its
-// text jumps over a sentence. So the detector listens where a window has no words. Speech there is decoded
+// text jumps over a sentence. So the detector examines the stretches without words. Speech there is decoded
 // once more, without the previous text and in the language detected there: first a whole window from the end
 // of the words before it, then the stretch alone. What still has no words is reported
 // (transcript.Transcript.Gaps).
 //
-// The detector costs a third of base's time, so it hears only the holes between words.
+// The detector costs a third of base's time, so it examines only the holes between words.
 
 const (
 	leastHole   = 150 // frames without words that are examined
 	holeEdge    = 30  // frames at either end of a hole that may belong to the words beside it
 	leastSpeech = 100 // frames of speech in a hole that are decoded again
-	hearBefore  = 50  // frames before a hole that the detector hears first
+	leadIn      = 50  // frames before a hole that the detector needs to settle
 
 	// A segment is sparse if it lasts more than sparseSeconds longer than its text at slowBytes a second.
 	slowBytes     = 9.0
@@ -39,7 +39,7 @@ const (
 // gapVAD is what counts as speech in a hole.
 var gapVAD = vad.Options{MinSpeechDurationMS: 250, MinSilenceDurationMS: 500, SpeechPadMS: -1}
 
-// A sampler is a source whose samples can be heard again. It is valid within the last window.
+// A sampler is a source whose samples can be read again. It is valid within the last window.
 type sampler interface {
 	Samples(ctx context.Context, frame, n int) ([]float32, error)
 }
@@ -61,8 +61,8 @@ type try struct {
 	language detection
 }
 
-// decodesAgain reports whether windows in doubt are decoded more often than upstream does. Who allows one
-// temperature wants one attempt.
+// decodesAgain reports whether windows in doubt are decoded more often than upstream does. A caller that
+// allows one temperature wants one attempt.
 func (o *Options) decodesAgain() bool { return o.Strategy != Upstream && len(o.Temperatures) > 1 }
 
 // fillHoles examines a window's segments, which cover the next advance of its size frames. If the window left
@@ -222,7 +222,7 @@ func (r *transcription) findHoles(
 
 // speechIn returns the speech in a stretch of the window at the cursor, but for its edges.
 func (r *transcription) speechIn(ctx context.Context, src sampler, s frameSpan) (speech []frameSpan, err error) {
-	from := max(r.cursor.seek, s.start-hearBefore)
+	from := max(r.cursor.seek, s.start-leadIn)
 	pcm, err := src.Samples(ctx, from, s.end-from)
 	if err != nil {
 		return nil, err
@@ -309,7 +309,7 @@ func (r *transcription) warnGaps() {
 		"seconds", round2(total))
 }
 
-// A soundPart is an excerpt whose samples can be heard again.
+// A soundPart is an excerpt whose samples can be read again.
 type soundPart struct {
 	*audio.Excerpt
 	from int // frame

@@ -30,6 +30,8 @@ import (
 	"verity/assistant"
 	"verity/audio"
 	"verity/encoder"
+	"verity/internal/formats/safetensors"
+	"verity/internal/formats/weights"
 	"verity/internal/input"
 	"verity/model"
 	"verity/parallel"
@@ -122,40 +124,63 @@ var base embed.FS
 // drafterDir is the directory of a checkpoint that may hold a head for its encoder.
 const drafterDir = "drafter"
 
-// For returns the assistant for a checkpoint: of the directory drafter beside its weights, or the
+// For returns the assistant for a checkpoint: of the directory drafter in its directory, or the
 // built-in one if the encoder is that of Whisper base. It returns nil without an error if there is none.
 func For(c *model.Checkpoint, pool *parallel.Pool, t *tokenizer.Tokenizer) (*Assistant, error) {
-	if own, err := fs.Sub(c.FS(), drafterDir); err == nil {
-		if input.Exists(own, headFile) {
-			a, err := Load(own, pool, t)
-			if err == nil && a.head.in != c.Dims.AudioWidth {
-				err = fmt.Errorf("%s: got the head of an encoder of width %d, want %d", headFile, a.head.in, c.Dims.AudioWidth)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("%s: %s: %w; train it for this model (tools/drafter) or remove the directory",
-					c.Name, drafterDir, err)
-			}
-			return a, nil
+	files, err := filesFor(c)
+	if files == nil || err != nil {
+		return nil, err
+	}
+	return Load(files, pool, t)
+}
+
+// Has reports whether there is an assistant for a checkpoint.
+func Has(c *model.Checkpoint) (bool, error) {
+	files, err := filesFor(c)
+	return files != nil, err
+}
+
+// filesFor returns the files of the assistant for a checkpoint, or nil. Those of the checkpoint's own directory are
+// checked.
+func filesFor(c *model.Checkpoint) (fs.FS, error) {
+	if own, err := fs.Sub(c.FS(), drafterDir); err == nil && input.Exists(own, headFile) {
+		a, err := Load(own, nil, nil)
+		if err == nil && a.head.in != c.Dims.AudioWidth {
+			err = fmt.Errorf("%s: got the head of an encoder of width %d, want %d", headFile, a.head.in, c.Dims.AudioWidth)
 		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s: %w; train it for this model (tools/drafter) or remove the directory",
+				c.Name, drafterDir, err)
+		}
+		return own, nil
 	}
 	files, err := fs.Sub(base, "base")
 	if err != nil {
 		return nil, err
 	}
-	a, err := Load(files, pool, t)
+	b, err := input.ReadFS(files, headFile, maxHeadBytes)
 	if err != nil {
 		return nil, err
 	}
-	if fits, err := a.head.fits(c); !fits || err != nil {
+	head, err := weights.FromBytes(headFile, b, safetensors.Parse)
+	if err != nil {
 		return nil, err
 	}
-	return a, nil
+	norm, _ := head.Entry("encoder_norm")
+	if same, err := hasEncoderNorm(c, norm.Tensor().Float32()); !same || err != nil {
+		return nil, err
+	}
+	return files, nil
 }
 
-// fits reports whether the encoder of c is that of the head, by the gain of its last norm.
-func (h *Head) fits(c *model.Checkpoint) (fits bool, err error) {
-	const name = "encoder.layer_norm.weight"
-	if c.Dims.AudioWidth != h.in || !c.Has(name) {
+// hasEncoderNorm reports whether the last norm of c's encoder has a gain, up to rounding: by it an
+// encoder is recognized.
+func hasEncoderNorm(c *model.Checkpoint, want []float32) (same bool, err error) {
+	const (
+		name     = "encoder.layer_norm.weight"
+		rounding = 1.0 / 512 // of binary16 and bfloat16
+	)
+	if c.Dims.AudioWidth != len(want) || !c.Has(name) {
 		return false, nil
 	}
 	err = c.Reading(func() error {
@@ -163,17 +188,12 @@ func (h *Head) fits(c *model.Checkpoint) (fits bool, err error) {
 		if err != nil {
 			return err
 		}
-		gain := w.Tensor().Float32()
-		fits = len(gain) == len(h.encoderNorm)
-		for i := range min(len(gain), len(h.encoderNorm)) {
-			const rounding = 1.0 / 512 // of binary16 and bfloat16
-			if !(math.Abs(float64(gain[i]-h.encoderNorm[i])) <= rounding*math.Abs(float64(h.encoderNorm[i]))) {
-				fits = false
-			}
-		}
+		same = slices.EqualFunc(w.Tensor().Float32(), want, func(got, want float32) bool {
+			return math.Abs(float64(got-want)) <= rounding*math.Abs(float64(want))
+		})
 		return nil
 	})
-	return fits, err
+	return same, err
 }
 
 const headFile = "head.safetensors"
@@ -187,11 +207,11 @@ const headFile = "head.safetensors"
 //
 // It drafts nothing in languages without words. The files must not change while it is used.
 func Load(files fs.FS, pool *parallel.Pool, t *tokenizer.Tokenizer) (*Assistant, error) {
-	weights, err := input.ReadFS(files, headFile, maxHeadBytes)
+	head, err := input.ReadFS(files, headFile, maxHeadBytes)
 	if err != nil {
 		return nil, err
 	}
-	h, err := LoadHead(headFile, weights, pool)
+	h, err := LoadHead(headFile, head, pool)
 	if err != nil {
 		return nil, err
 	}

@@ -36,16 +36,15 @@ const (
 //
 // Source: Graves et al. 2006, "Connectionist temporal classification".
 type Head struct {
-	pool        *parallel.Pool
-	in, width   int
-	symbols     int
-	encoderNorm []float32 // gain of the last norm of the encoder that it reads
-	normIn      layer.Norm
-	stem        layer.Linear
-	blocks      []headBlock
-	normOut     layer.Norm
-	out         layer.Linear
-	workspaces  sync.Pool // of *workspace
+	pool       *parallel.Pool
+	in, width  int
+	symbols    int
+	normIn     layer.Norm
+	stem       layer.Linear
+	blocks     []headBlock
+	normOut    layer.Norm
+	out        layer.Linear
+	workspaces sync.Pool // of *workspace
 }
 
 type headBlock struct {
@@ -64,7 +63,6 @@ func LoadHead(name string, file []byte, pool *parallel.Pool) (*Head, error) {
 	h := &Head{pool: pool}
 	h.in = l.size("norm_in.weight")
 	h.width = l.size("stem.bias")
-	h.encoderNorm = l.tensor("encoder_norm", h.in).Float32()
 	h.symbols = l.size("out.bias")
 	h.normIn = l.norm("norm_in", h.in)
 	h.stem = l.linear("stem", h.width, stemTaps*h.in)

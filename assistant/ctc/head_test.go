@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -160,4 +162,35 @@ func TestAudiblePositions(t *testing.T) {
 	if got := audiblePositions(nil); got < 1500 {
 		t.Errorf("unknown: got %d positions, want all", got)
 	}
+}
+
+// TestOwnHead: a model's directory drafter comes first; a damaged one, or one of another width, is an error that
+// names it.
+func TestOwnHead(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("../../model/digits/target")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(dir, drafterDir), os.DirFS("base")); err != nil {
+		t.Fatal(err)
+	}
+	c, err := model.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	check := func(want string) {
+		t.Helper()
+		if has, err := Has(c); has || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, %v, want an error with %q", has, err, want)
+		}
+		if a, err := For(c, nil, nil); a != nil || err == nil {
+			t.Errorf("loaded %v, %v, want an error", a, err)
+		}
+	}
+	check("drafter: head.safetensors: got the head of an encoder of width 512")
+	if err := os.WriteFile(filepath.Join(dir, drafterDir, headFile), []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check("remove the directory")
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"verity"
 	"verity/assistant"
-	"verity/assistant/ctc"
 	"verity/audio"
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/setup"
@@ -191,12 +191,14 @@ func (i *Properties) decide(ctx context.Context, c *model.Checkpoint, drafts boo
 		Assistant: (&setup.AssistantFlags{Name: "auto"}).For(i.Model),
 	}
 	if i.Auto.Assistant == string(transcribe.Encoder) {
-		head, err := ctc.For(c, nil, nil)
-		if err != nil {
+		source, err := verity.DraftEncoder(c, true)
+		switch {
+		case err != nil:
 			return err
-		}
-		if head == nil {
+		case source == nil:
 			i.Auto.Assistant = string(transcribe.None)
+		case source != c:
+			source.Close()
 		}
 	}
 	if drafts {
@@ -345,7 +347,7 @@ func (i *Properties) drafting() string {
 	switch i.Auto.Assistant {
 	case string(transcribe.None):
 	case string(transcribe.Encoder):
-		return "encoder: drafts from the encoder's output"
+		return "encoder: drafts from the output of base's encoder"
 	default:
 		return i.Auto.Assistant
 	}

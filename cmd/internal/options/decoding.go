@@ -127,7 +127,7 @@ func setLanguage(d *Decoding, v Value) {
 	}
 }
 
-// Speakers reads the value of speakers. Voices is nil unless speakers are told apart by voice.
+// Speakers parses the value of speakers. Voices is nil unless speakers are identified by voice.
 func Speakers(text string) (s struct {
 	Channels bool
 	Voices   *diarize.Options

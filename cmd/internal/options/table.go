@@ -97,7 +97,7 @@ var sections = []struct {
 				"says how many; channels transcribes each channel separately, as for a two-channel call recording, where " +
 				"silent channels cost nothing; one labels nobody"},
 		{Name: "min-speakers", Kind: Whole, Max: diarize.MaxSpeakers, Needs: "speakers",
-			Help: "with --speakers voice: find at least NUMBER speakers, if there are so many voices; 0 means 1"},
+			Help: "with --speakers voice: find at least NUMBER speakers, unless the audio is too short; 0 means 1"},
 		{Name: "max-speakers", Kind: Whole, Max: diarize.MaxSpeakers, Needs: "speakers",
 			Help: "with --speakers voice: find at most NUMBER speakers; 0 means any number"},
 		{Name: "ffmpeg", Kind: Text, Arg: "program", Default: "auto", Max: path, Scope: Configurable | Server,

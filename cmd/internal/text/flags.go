@@ -35,7 +35,7 @@ type fileRun struct {
 	stats     bool
 	recursive bool
 	channels  bool             // every channel is a speaker
-	voices    *diarize.Options // speakers are told apart by voice; nil if not
+	voices    *diarize.Options // how speakers are identified by voice; nil if they are not
 	least     int              // speakers
 	most      int
 	textFlags *pflag.FlagSet // flags that change the text or the subtitles
