@@ -100,7 +100,15 @@ func TestResumeEverywhere(t *testing.T) {
 	testmodel.Serial(t)
 	dir := t.TempDir()
 	sum, whole := run(t, dir, 7, Options{})
+	every := 1
+	if testing.Short() {
+		every = 11
+	}
 	for cut := 0; cut <= len(whole); cut += 1 + cut%13 {
+		// A short run still cuts on both sides of each end of a line.
+		if edge := bytes.IndexByte(whole[max(0, cut-1):min(len(whole), cut+2)], '\n') >= 0; !edge && cut%every != 0 {
+			continue
+		}
 		if err := os.WriteFile(sum.Path, whole[:cut], 0o666); err != nil {
 			t.Fatal(err)
 		}
