@@ -3,7 +3,6 @@ package serve
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"math"
 	"net/http"
 	"slices"
@@ -23,6 +22,8 @@ type answer struct {
 	stream *stream   // or nil
 	begun  bool      // the stream has text
 	probs  []logProb // of all text so far, if the request asks for them
+
+	speakers []string // who spoke so far, in order; only for diarized_json
 }
 
 // A logProb is OpenAI's log-probability of a token. The tokens of a list together are the text.
@@ -77,12 +78,21 @@ func (a *answer) streamSegment(s transcript.Segment) {
 		delta["logprobs"] = probs
 		a.probs = append(a.probs, probs...)
 	}
+	if a.q.format == diarizedJSON {
+		delta["segment_id"] = segmentID(s)
+	}
 	a.stream.event("transcript.text.delta", delta)
-	if len(a.q.granularities) == 0 && !a.q.decoding.TokenOrigins {
+	if len(a.q.granularities) == 0 && !a.q.decoding.TokenOrigins && a.q.decoding.Speakers == nil {
 		return
 	}
-	e := object{"id": fmt.Sprintf("seg_%d", s.ID), "text": text}
+	e := object{"id": segmentID(s), "text": text}
 	e["start"], e["end"] = transcript.RoundTime(s.Start), transcript.RoundTime(s.End)
+	switch {
+	case a.q.format == diarizedJSON:
+		e["text"], e["speaker"] = tokenizer.Strip(text), a.letter(s.Speaker)
+	case s.Speaker != "":
+		e["speaker"] = s.Speaker
+	}
 	if a.q.words {
 		e["words"] = wordsOf(s)
 	}
@@ -111,7 +121,7 @@ func (a *answer) pieces(s transcript.Segment, text string) []transcript.TextRun 
 func wordsOf(s transcript.Segment) []word {
 	list := []word{}
 	for _, x := range s.Rounded().Words {
-		list = append(list, word{tokenizer.Strip(x.Word), x.Start, x.End})
+		list = append(list, word{tokenizer.Strip(x.Word), x.Start, x.End, x.Speaker})
 	}
 	return list
 }
@@ -159,18 +169,19 @@ func (a *answer) finish(tr *transcript.Transcript) error {
 	}
 	switch a.q.format {
 	case "text":
+		if a.q.decoding.Speakers != nil { // with their names
+			return a.write(transcript.TXT, transcript.Options{}, tr)
+		}
 		writeText(a.w, text+"\n")
+	case diarizedJSON:
+		writeJSON(a.w, a.diarized(tr, text))
 	case "srt", "vtt":
-		return a.write(transcript.Format(a.q.format), tr)
+		return a.write(transcript.Format(a.q.format), transcript.Options{}, tr)
 	case "verbose_json":
 		writeJSON(a.w, a.verbose(tr, text))
 	default:
 		for _, s := range tr.Segments {
 			a.probs = append(a.probs, a.logProbs(s)...)
-		}
-		var used any = durationUsage(tr.Duration)
-		if usesTokens(a.q.modelName) {
-			used = a.tokens(tr)
 		}
 		writeJSON(a.w, struct {
 			Text      string         `json:"text"`
@@ -178,15 +189,15 @@ func (a *answer) finish(tr *transcript.Transcript) error {
 			LogProbs  []logProb      `json:"logprobs,omitzero"`
 			Usage     any            `json:"usage"`
 			soundLoss
-		}{text, languages, a.probs, used, soundLoss{tr.Truncated, tr.Damaged, tr.Gaps}})
+		}{text, languages, a.probs, a.usage(tr), soundLoss{tr.Truncated, tr.Damaged, tr.Gaps}})
 	}
 	return nil
 }
 
-// write writes tr as a file of a format; txt has a line for each segment, as whisper-asr-webservice's has.
-func (a *answer) write(format transcript.Format, tr *transcript.Transcript) error {
+// write writes tr as a file of a format.
+func (a *answer) write(format transcript.Format, o transcript.Options, tr *transcript.Transcript) error {
 	var b bytes.Buffer
-	if err := (transcript.Options{Lines: true}).Write(&b, format, tr); err != nil {
+	if err := o.Write(&b, format, tr); err != nil {
 		return err
 	}
 	if format == transcript.VTT {
@@ -230,6 +241,14 @@ func newTokenUsage(seconds float64, text, output int) tokenUsage {
 	return u
 }
 
+// usage returns the usage of the request as its model has it.
+func (a *answer) usage(tr *transcript.Transcript) any {
+	if usesTokens(a.q.modelName) {
+		return a.tokens(tr)
+	}
+	return durationUsage(tr.Duration)
+}
+
 // tokens returns the usage of the request by tokens.
 func (a *answer) tokens(tr *transcript.Transcript) tokenUsage {
 	prompt, output := a.q.decoding.Hotwords+a.q.decoding.InitialPrompt, 0
@@ -270,6 +289,7 @@ type verboseTranscript struct {
 	Segments []transcript.Segment `json:"segments,omitzero"`
 	Words    []word               `json:"words,omitzero"`
 	Usage    usage                `json:"usage"`
+	Turns    []transcript.Turn    `json:"turns,omitempty"` // who speaks when, if asked for; OpenAI has no such field
 	soundLoss
 }
 
@@ -285,11 +305,18 @@ type word struct {
 	Word  string  `json:"word"`
 	Start float64 `json:"start"`
 	End   float64 `json:"end"`
+
+	Speaker string `json:"speaker,omitempty"` // if asked for; OpenAI has no such field
 }
 
 func (a *answer) verbose(tr *transcript.Transcript, text string) verboseTranscript {
 	v := verboseTranscript{Task: a.q.decoding.Task, Language: languageName(tr.Language), Duration: tr.Duration, Text: text}
 	v.Usage, v.soundLoss = durationUsage(tr.Duration), soundLoss{tr.Truncated, tr.Damaged, tr.Gaps}
+	for _, t := range tr.Turns {
+		v.Turns = append(v.Turns, transcript.Turn{
+			Start: transcript.RoundTime(t.Start), End: transcript.RoundTime(t.End), Speaker: t.Speaker,
+		})
+	}
 	if v.Task == transcribe.Translate {
 		v.Language = "english"
 	}

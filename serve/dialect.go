@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"verity/audio"
+	"verity/diarize"
 	"verity/transcribe"
 	"verity/transcript"
 )
@@ -27,7 +28,9 @@ type dialect struct {
 }
 
 // openAI is the API of /v1.
-var openAI = &dialect{file: "file", format: "json", formats: []string{"json", "text", "srt", "verbose_json", "vtt"}}
+var openAI = &dialect{file: "file", format: "json", formats: []string{
+	"json", "text", "srt", "verbose_json", "vtt", diarizedJSON,
+}}
 
 // whisperASR is the API of whisper-asr-webservice, which Bazarr and others use for subtitles.
 //
@@ -48,10 +51,15 @@ var whisperASR = &dialect{
 			}
 		}),
 		"word_timestamps": setSwitch(func(q *request, on bool) { q.words = on }),
+		"diarize": setSwitch(func(q *request, on bool) {
+			if q.speakers = nil; on {
+				q.speakers = new(diarize.Options)
+			}
+		}),
 	},
 	write: func(a *answer, tr *transcript.Transcript) (bool, error) {
 		if a.q.format != "json" { // OpenAI's text is one line, here it is one for each segment
-			return true, a.write(transcript.Format(a.q.format), tr)
+			return true, a.write(transcript.Format(a.q.format), transcript.Options{Lines: true}, tr)
 		}
 		list := []transcript.Segment{}
 		for _, s := range tr.Segments {
@@ -70,7 +78,7 @@ var whisperASR = &dialect{
 //
 // Source: github.com/ggml-org/whisper.cpp, examples/server/server.cpp.
 var whisperCPP = &dialect{
-	file: "file", format: "json", formats: openAI.formats,
+	file: "file", format: "json", formats: []string{"json", "text", "srt", "verbose_json", "vtt"},
 	others: map[string]string{
 		"logprob_thold": "logprob_threshold", "no_speech_thold": "no_speech_threshold", "vad": "vad_filter",
 	},

@@ -16,6 +16,7 @@ import (
 
 	"verity/audio"
 	"verity/audio/vad"
+	"verity/diarize"
 	"verity/internal/show"
 	"verity/tokenizer"
 	"verity/transcribe"
@@ -55,6 +56,9 @@ type request struct {
 	decoding      transcribe.Options
 	temperature   *float64
 	increment     *float64         // of the temperature, for each further attempt
+	speakers      *diarize.Options // nil: they are not told apart
+	leastSpeakers int
+	mostSpeakers  int
 	draft         []transcript.Cue // the client's text of the sound: it affects speed, never the text
 }
 
@@ -122,7 +126,7 @@ func (s *Server) parseForm(
 		}
 	}
 	q.settle()
-	return q, nil
+	return q, q.settleSpeakers()
 }
 
 func (s *Server) parseParts(parts *multipart.Reader, q *request) error {
@@ -265,6 +269,10 @@ var formFields = map[string]fieldSetter{
 	},
 	"stream":     setSwitch(func(q *request, on bool) { q.stream = on }),
 	"vad_filter": setSwitch((*request).setVAD), // of speaches and faster-whisper
+
+	"speakers":     setSpeakers,
+	"min_speakers": setCount(func(q *request, n int) { q.leastSpeakers = n }),
+	"max_speakers": setCount(func(q *request, n int) { q.mostSpeakers = n }),
 }
 
 // listFields are the fields that a form may hold more than once: name, name[] or name[0].

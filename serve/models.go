@@ -285,7 +285,7 @@ type modelList struct {
 // openAINames are OpenAI's models for transcription, of which there are also dated editions.
 var openAINames = []string{
 	"whisper-1", "gpt-transcribe", "gpt-live-transcribe", "gpt-realtime-whisper",
-	"gpt-4o-transcribe", "gpt-4o-mini-transcribe",
+	"gpt-4o-transcribe", "gpt-4o-mini-transcribe", "gpt-4o-transcribe-diarize",
 }
 
 // isOpenAIName reports whether a name is one of OpenAI's transcription models, or a dated edition of one.

@@ -210,8 +210,11 @@ func (q *request) checkCombinations(assisted bool) error {
 			"%s needs response_format verbose_json, or stream=true; got %s.", withAccepted, q.format)
 	case q.progress && !q.stream:
 		return badRequest("include[]", "%s needs stream=true.", withProgress)
-	case q.stream && q.format != "json" && q.format != "text": // a client that waits for events would get none
-		return badRequest("response_format", "stream=true needs response_format json or text, got %s.", q.format)
+	case q.stream && q.format != "json" && q.format != "text" && q.format != diarizedJSON: // a client would wait in vain
+		return badRequest("response_format",
+			"stream=true needs response_format json, text or %s, got %s.", diarizedJSON, q.format)
+	case q.format == diarizedJSON && q.decoding.Task == transcribe.Translate:
+		return badRequest("response_format", "%s is not for translations: use the field speakers.", diarizedJSON)
 	case q.logProbs && q.format != "json": // as at OpenAI
 		return badRequest("include[]", "%s needs response_format json, got %s.", withLogProbs, q.format)
 	case q.words && !whole:

@@ -9,6 +9,9 @@ import (
 	"verity/transcript"
 )
 
+// speakersShare is the part of a transcription's progress that finding the speakers is.
+const speakersShare = 0.25
+
 // transcribeSpeakers finds out who speaks when, transcribes the clip, and names the speaker of each word. Segments
 // are reported at the end, when their speakers are known.
 func (t *Transcriber) transcribeSpeakers(
@@ -17,6 +20,15 @@ func (t *Transcriber) transcribeSpeakers(
 	began := time.Now()
 	o := *t.opt.Speakers
 	o.Pool = t.model.Pool
+	if report := w.Progress; report != nil {
+		length := clip.HeaderDuration()
+		o.Progress = func(share float64) {
+			if length > 0 {
+				report(speakersShare*share*length, length)
+			}
+		}
+		w.Progress = func(done, total float64) { report(speakersShare*total+(1-speakersShare)*done, total) }
+	}
 	d, err := diarize.Analyze(ctx, clip, o)
 	if err != nil {
 		return nil, err

@@ -88,7 +88,7 @@ type Transcriber struct {
 }
 
 // DefaultStep is how many seconds of new sound a pass waits for.
-const DefaultStep = 0.7
+const DefaultStep = 0.6
 
 // New returns a Transcriber. SkipSpeechCheck matters only to a [Stream] that does not detect turns. New ignores the
 // options that make sense only for files (Spans, VAD, Chunked, Prefix, TokenOrigins, Translate), and those for
