@@ -19,6 +19,7 @@ type Turn struct {
 type Diarization struct {
 	Turns  []Turn      // in order of their starts
 	Voices [][]float32 // of each speaker, the unit vector of 192 numbers that describes the voice
+	Names  []string    // of each speaker: that of the known voice (Options.Known), or else "Speaker 1", by number
 
 	windows []window
 }

@@ -149,7 +149,8 @@ func TestNobody(t *testing.T) {
 func TestOptions(t *testing.T) {
 	for _, o := range []Options{
 		{Speakers: -1}, {Speakers: 101}, {Min: -1}, {Max: 1000}, {Min: 3, Max: 2}, {Speakers: 2, Min: 1},
-		{Similarity: 1.5}, {Similarity: math.NaN()},
+		{Similarity: 1.5}, {Similarity: math.NaN()}, {Known: []Voice{{"", axis(0, 1, 0)}}}, {Known: []Voice{{"Ann", nil}}},
+		{Known: []Voice{{"Ann", make([]float32, voiceSize)}}}, {Known: []Voice{{"Ann", axis(0, 1, 0)}, {"Ann", axis(1, 0, 0)}}},
 	} {
 		_, err := Clip(context.Background(), audio.FromSamples("", nil), o)
 		if e := new(OptionError); !errors.As(err, &e) {

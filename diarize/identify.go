@@ -2,6 +2,7 @@ package diarize
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"verity/internal/kernel"
@@ -30,8 +31,9 @@ func (d *Diarization) identify(vectors []float32, o Options) {
 		return
 	}
 	least, most := o.bounds()
-	small := max(clusterLeast, int(clusterShare*float64(n)))
-	for _, members := range groups(o.Pool, alone, o.similarity(), least, most, small) {
+	small := cmp.Or(o.smallest, max(clusterLeast, int(clusterShare*float64(n))))
+	clusters, known := nameVoices(groups(o.Pool, alone, o.similarity(), least, most, small), alone, o.Known, least)
+	for _, members := range clusters {
 		d.Voices = append(d.Voices, mean(alone, members))
 	}
 	for range rounds {
@@ -53,6 +55,13 @@ func (d *Diarization) identify(vectors []float32, o Options) {
 		}
 		kernel.Softmax(votes)
 		d.windows[i].votes = votes
+	}
+	for _, k := range known {
+		name := ""
+		if k >= 0 {
+			name = o.Known[k].Name
+		}
+		d.Names = append(d.Names, name)
 	}
 }
 
@@ -200,7 +209,8 @@ func sortTurns(turns []Turn) {
 	slices.SortStableFunc(turns, func(a, b Turn) int { return cmp.Compare(a.Start, b.Start) })
 }
 
-// number numbers speakers in the order of their first turns, in turns, voices and votes. One without turns is dropped.
+// number numbers speakers in the order of their first turns, in turns, voices, names and votes. One without turns is
+// dropped.
 func (d *Diarization) number(turns []Turn) []Turn {
 	order := make([]int, 0, len(d.Voices)) // old numbers from 0
 	for i, t := range turns {
@@ -211,11 +221,11 @@ func (d *Diarization) number(turns []Turn) []Turn {
 		}
 		turns[i].Speaker = at + 1
 	}
-	voices := make([][]float32, len(order))
+	voices, names := make([][]float32, len(order)), make([]string, len(order))
 	for to, from := range order {
-		voices[to] = d.Voices[from]
+		voices[to], names[to] = d.Voices[from], d.Names[from]
 	}
-	d.Voices = voices
+	d.Voices, d.Names = voices, numbered(names)
 	for i, w := range d.windows {
 		votes := make([]float32, len(order))
 		for to, from := range order {
@@ -225,3 +235,22 @@ func (d *Diarization) number(turns []Turn) []Turn {
 	}
 	return turns
 }
+
+// numbered returns names with "Speaker 2" for the second if it has none, or the next number that is free.
+func numbered(names []string) []string {
+	all, next := slices.Clone(names), 0
+	for i, name := range all {
+		if next = max(next, i+1); name != "" {
+			continue
+		}
+		for slices.Contains(names, Name(next)) {
+			next++
+		}
+		all[i] = Name(next)
+		next++
+	}
+	return all
+}
+
+// Name returns the name of a speaker whose voice is not known: "Speaker 1".
+func Name(speaker int) string { return fmt.Sprintf("Speaker %d", speaker) }

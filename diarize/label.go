@@ -1,7 +1,6 @@
 package diarize
 
 import (
-	"fmt"
 	"math"
 	"strings"
 	"unicode"
@@ -24,7 +23,7 @@ const (
 )
 
 // Label names the speaker of each word of t, which needs word times (transcribe.Options.WordTimestamps), and of each
-// segment without words, and adds the turns. Where nobody was found, t stays as it is.
+// segment without words, and adds the turns and the speakers' vectors. Where nobody was found, t stays as it is.
 // Transcript.CutAtSpeakers then ends segments where the speaker changes.
 //
 // A word's votes are those of the windows around it. The sequence of speakers is the most likely one
@@ -43,19 +42,20 @@ func (d *Diarization) Label(t *transcript.Transcript) {
 	speakers := d.path(words)
 	for i := range t.Segments {
 		s := &t.Segments[i]
-		s.Speaker = Name(speakers[0])
+		s.Speaker = d.Names[speakers[0]-1]
 		for j := range s.Words {
-			s.Words[j].Speaker = Name(speakers[j])
+			s.Words[j].Speaker = d.Names[speakers[j]-1]
 		}
 		speakers = speakers[max(1, len(s.Words)):]
 	}
 	for _, turn := range d.Turns {
-		t.Turns = append(t.Turns, transcript.Turn{Start: turn.Start, End: turn.End, Speaker: Name(turn.Speaker)})
+		t.Turns = append(t.Turns, transcript.Turn{Start: turn.Start, End: turn.End, Speaker: d.Names[turn.Speaker-1]})
+	}
+	t.Embeddings = map[string][]float32{}
+	for i, name := range d.Names {
+		t.Embeddings[name] = d.Voices[i]
 	}
 }
-
-// Name returns the name of a speaker without another: "Speaker 1".
-func Name(speaker int) string { return fmt.Sprintf("Speaker %d", speaker) }
 
 // path returns the most likely speaker of each word, from 1.
 func (d *Diarization) path(words []transcript.Word) []int {

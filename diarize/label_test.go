@@ -10,7 +10,7 @@ import (
 // TestLabel: a word's own votes decide, unless they are weak and a change in mid-phrase is unlikely.
 func TestLabel(t *testing.T) {
 	w := func(start, end int, votes ...float32) window { return window{start: start, end: end, votes: votes} }
-	d := &Diarization{Voices: make([][]float32, 2), Turns: []Turn{{0, 3, 1}, {3, 6, 2}}, windows: []window{
+	d := &Diarization{Voices: make([][]float32, 2), Names: []string{"Speaker 1", "Speaker 2"}, Turns: []Turn{{0, 3, 1}, {3, 6, 2}}, windows: []window{
 		w(0, 150, 0.95, 0.05), w(75, 225, 0.9, 0.1), w(150, 300, 0.6, 0.4), w(300, 450, 0.1, 0.9), w(375, 600, 0.05, 0.95),
 	}}
 	word := func(text string, start, end float64) transcript.Word {

@@ -25,11 +25,18 @@ type Options struct {
 	// 0.37. More finds more speakers.
 	Similarity float64
 
+	// Known are speakers whose voices are known ([NewVoice]). A speaker found gets the name of the known voice
+	// that is most similar, if it is similar enough; two that are most similar to the same become one, unless
+	// Speakers or Min is then not reached. Others keep their numbers. Known voices that nobody has do no harm.
+	Known []Voice
+
 	// Pool runs the networks. Nil means the caller's thread.
 	Pool *parallel.Pool
 
 	// Progress, if not nil, is called with the share of the work that is done, from 0 to 1.
 	Progress func(done float64)
+
+	smallest int // windows that a speaker needs; 0 means a number that depends on the length
 }
 
 // An OptionError says which field of Options cannot be used, and why.
@@ -59,7 +66,7 @@ func (o Options) Check() error {
 	case !(o.Similarity >= -1 && o.Similarity <= 1):
 		return &OptionError{"Similarity", fmt.Sprintf("got %v, want -1 to 1", o.Similarity)}
 	}
-	return nil
+	return o.checkKnown()
 }
 
 // bounds returns the least and the largest number of speakers.

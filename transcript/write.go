@@ -43,6 +43,9 @@ type Options struct {
 	// Times writes the start of each paragraph before it, in MD.
 	Times bool
 
+	// Embeddings writes the voice of each speaker, in JSON: speaker_embeddings, as in whisperX.
+	Embeddings bool
+
 	// BOM begins SRT and CSV with a byte order mark, without which some players and spreadsheets read another
 	// encoding than UTF-8.
 	BOM bool
@@ -54,7 +57,7 @@ func Write(w io.Writer, f Format, t *Transcript) error { return Options{}.Write(
 // Write writes t in format f.
 func (o Options) Write(w io.Writer, f Format, t *Transcript) error {
 	if f == JSON {
-		return writeJSON(w, t)
+		return o.writeJSON(w, t)
 	}
 	b := bufio.NewWriter(w)
 	if o.BOM && (f == SRT || f == CSV) {
@@ -144,6 +147,8 @@ type document struct {
 	Turns    []Turn            `json:"turns,omitempty"` // who speaks when, if speakers are told apart by their voices
 	Stats    Stats             `json:"stats"`
 
+	Embeddings map[string][]float32 `json:"speaker_embeddings,omitempty"` // the voice of each speaker; on request
+
 	Truncated bool        `json:"truncated,omitempty"`
 	Damaged   []Gap       `json:"damaged,omitempty"` // where silence replaces sound that is damaged or lost
 	Gaps      []Gap       `json:"gaps,omitempty"`    // speech that a detector heard and that no words cover
@@ -157,7 +162,7 @@ type documentSegment struct {
 }
 
 // writeJSON writes t as one line. Times are rounded.
-func writeJSON(w io.Writer, t *Transcript) error {
+func (o Options) writeJSON(w io.Writer, t *Transcript) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	segments := make([]documentSegment, len(t.Segments))
@@ -171,8 +176,12 @@ func writeJSON(w io.Writer, t *Transcript) error {
 	if t.LanguageProb > 0 {
 		prob = &t.LanguageProb
 	}
+	var embeddings map[string][]float32
+	if o.Embeddings {
+		embeddings = t.Embeddings
+	}
 	return e.Encode(document{
-		Schema, t.Name, t.Text, t.Language, prob, t.Duration, segments, roundedTurns(t.Turns), t.Stats, t.Truncated,
+		Schema, t.Name, t.Text, t.Language, prob, t.Duration, segments, roundedTurns(t.Turns), t.Stats, embeddings, t.Truncated,
 		roundedGaps(t.Damaged), roundedGaps(t.Gaps), t.MadeBy,
 	})
 }

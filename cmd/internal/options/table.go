@@ -100,6 +100,9 @@ var sections = []struct {
 			Help: "with --speakers voice: find at least NUMBER speakers, unless the audio is too short; 0 means 1"},
 		{Name: "max-speakers", Kind: Whole, Max: diarize.MaxSpeakers, Needs: "speakers",
 			Help: "with --speakers voice: find at most NUMBER speakers; 0 means any number"},
+		{Name: "speaker-names", Kind: Text, Arg: "file", Max: path, Needs: "speakers",
+			Help: "with --speakers voice: names of known voices; each line is NAME: FILE, a file with a few seconds of that " +
+				"voice, relative to this list. Others stay Speaker 1, 2, …"},
 		{Name: "ffmpeg", Kind: Text, Arg: "program", Default: "auto", Max: path, Scope: Configurable | Server,
 			Help: "program for formats that Verity does not read itself: auto (the installed ffmpeg), never, or a path"},
 		{Name: "strict", Scope: Configurable,
@@ -138,6 +141,8 @@ var sections = []struct {
 		{Name: "lines", Scope: Configurable,
 			Help: "write txt with a line for each segment, as openai-whisper does; by default it has paragraphs, which end " +
 				"with a sentence, a pause of two seconds or a speaker's turn"},
+		{Name: "speaker-embeddings", Needs: "speakers",
+			Help: "with --speakers voice: write a vector of 192 numbers for the voice of each speaker, in json"},
 		{Name: "bom", Scope: Configurable,
 			Help: "begin srt and csv with a byte order mark, which some players and spreadsheets need to read UTF-8"},
 		{Name: "stats", Scope: Configurable,

@@ -41,6 +41,12 @@ type job struct {
 func (t *fileRun) load(ctx context.Context, opt transcribe.Options) (*verity.Model, error) {
 	if t.voices != nil {
 		t.voices.Min, t.voices.Max = t.least, t.most
+		if t.named != "" {
+			var err error
+			if t.voices.Known, err = t.sound.KnownVoices(ctx, t.Env, t.named); err != nil {
+				return nil, err
+			}
+		}
 		opt.Speakers = t.voices
 	}
 	done := t.Loading(&t.log, t.model.Name)

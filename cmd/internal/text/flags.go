@@ -36,6 +36,7 @@ type fileRun struct {
 	recursive bool
 	channels  bool             // every channel is a speaker
 	voices    *diarize.Options // how speakers are identified by voice; nil if they are not
+	named     string           // file of the names of known voices
 	least     int              // speakers
 	most      int
 	textFlags *pflag.FlagSet // flags that change the text or the subtitles
@@ -78,6 +79,8 @@ func (t *fileRun) registerFiles(f *pflag.FlagSet) {
 	})
 	cli.Bind(f, "min-speakers", &t.least)
 	cli.Bind(f, "max-speakers", &t.most)
+	cli.Bind(f, "speaker-names", &t.named)
+	cli.Bind(f, "speaker-embeddings", &t.writing.Embeddings)
 }
 
 func (t *fileRun) registerSubtitles(f *pflag.FlagSet) {

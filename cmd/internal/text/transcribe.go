@@ -200,6 +200,8 @@ func (t *fileRun) check(files []string, used bool) error {
 		{piped > 1, "standard input can be read only once", nil},
 		{t.channels && t.sound.Channel > 0, "--speakers channels cannot be combined with --channel", nil},
 		{t.voices == nil && t.least+t.most > 0, "--min-speakers and --max-speakers need --speakers voice", nil},
+		{t.voices == nil && t.named != "", "--speaker-names needs --speakers voice, or their number", nil},
+		{t.voices == nil && t.writing.Embeddings, "--speaker-embeddings needs --speakers voice, or their number", nil},
 		{t.voices != nil && t.voices.Speakers > 0 && t.least+t.most > 0,
 			"--speakers %d cannot be combined with --min-speakers or --max-speakers", []any{number}},
 		{t.most > 0 && t.least > t.most, "--min-speakers %d: is more than --max-speakers, %d", []any{t.least, t.most}},

@@ -1,0 +1,114 @@
+package diarize
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"verity/audio"
+)
+
+// voiceOf returns the voice of a few seconds of a recording of this repository.
+func voiceOf(t *testing.T, name, file string, start, length float64) Voice {
+	t.Helper()
+	pcm := excerpt(baseSamples(t, file), start, length)
+	v, err := NewVoice(context.Background(), name, audio.FromSamples(file, pcm), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestKnownVoices names a speaker by another recording of the voice, and nobody by that of somebody else.
+func TestKnownVoices(t *testing.T) {
+	if slow() {
+		t.Skip("TestSameBits and TestVoiceBits show that plain Go computes the same")
+	}
+	pcm, _ := twoSpeakers(t)
+	known := []Voice{
+		voiceOf(t, "Somebody", "librispeech/84-121123-0003.flac", 0, 4),
+		voiceOf(t, "Reader", "librispeech/1089-134691-0001.flac", 0, 4),
+	}
+	d := analyze(t, pcm, Options{Known: known})
+	if want := []string{"Speaker 1", "Reader"}; !slices.Equal(d.Names, want) {
+		t.Errorf("names %q, want %q", d.Names, want)
+	}
+}
+
+// TestSamples: what is no sample of one voice is an error that says why.
+func TestSamples(t *testing.T) {
+	if slow() {
+		t.Skip("TestSameBits and TestVoiceBits show that plain Go computes the same")
+	}
+	jfk := excerpt(baseSamples(t, "jfk.flac"), 0.3, 3)
+	two := slices.Concat(jfk, make([]float32, 8000), excerpt(baseSamples(t, "librispeech/84-121123-0003.flac"), 0.5, 3))
+	for _, tt := range []struct {
+		why  string
+		pcm  []float32
+		want string
+	}{
+		{"silence", make([]float32, 32000), "no speech"},
+		{"nothing", nil, "no speech"},
+		{"a syllable", jfk[:8000], "want at least 1 s"},
+		{"two speakers", two, "2 speakers"},
+	} {
+		_, err := NewVoice(context.Background(), "Ann", audio.FromSamples("sample", tt.pcm), nil)
+		if e := new(SampleError); !errors.As(err, &e) || e.Name != "Ann" || !strings.Contains(e.Problem, tt.want) {
+			t.Errorf("%s: got error %v, want %q", tt.why, err, tt.want)
+		}
+	}
+}
+
+// axis returns a unit vector along one axis, turned a little towards another.
+func axis(at, towards int, by float32) []float32 {
+	v := make([]float32, voiceSize)
+	v[at] = 1
+	v[towards] += by
+	normalise(v)
+	return v
+}
+
+func TestNameVoices(t *testing.T) {
+	vectors := slices.Concat(axis(0, 1, 0), axis(0, 1, 0.1), axis(1, 0, 0.2), axis(2, 3, 0), axis(0, 3, 0.5))
+	clusters := func() [][]int { return [][]int{{0, 1}, {2}, {3}, {4}} }
+	ann, bob, none := Voice{"Ann", axis(0, 1, 0)}, Voice{"Bob", axis(1, 0, 0)}, Voice{"Eve", axis(9, 8, 0)}
+	for _, tt := range []struct {
+		why   string
+		known []Voice
+		least int
+		names []int
+		sizes []int
+	}{
+		{"nobody is known", nil, 1, []int{-1, -1, -1, -1}, []int{2, 1, 1, 1}},
+		{"somebody else", []Voice{none}, 1, []int{-1, -1, -1, -1}, []int{2, 1, 1, 1}},
+		{"two clusters are Ann", []Voice{ann, none, bob}, 1, []int{0, 2, -1}, []int{3, 1, 1}},
+		{"four speakers were asked for", []Voice{ann, bob}, 4, []int{0, 1, -1, -1}, []int{2, 1, 1, 1}},
+	} {
+		joined, names := nameVoices(clusters(), vectors, tt.known, tt.least)
+		var sizes []int
+		for _, m := range joined {
+			sizes = append(sizes, len(m))
+		}
+		if !slices.Equal(names, tt.names) || !slices.Equal(sizes, tt.sizes) {
+			t.Errorf("%s: names %v, sizes %v, want %v, %v", tt.why, names, sizes, tt.names, tt.sizes)
+		}
+	}
+}
+
+// TestNumbered: nobody without a name gets that of another.
+func TestNumbered(t *testing.T) {
+	for _, tt := range []struct{ in, want string }{
+		{"", ""}, {",,", "Speaker 1,Speaker 2,Speaker 3"}, {"Ann,", "Ann,Speaker 2"},
+		{"Speaker 2,", "Speaker 2,Speaker 3"}, {",Speaker 1,", "Speaker 2,Speaker 1,Speaker 3"},
+	} {
+		var in []string
+		if tt.in != "" {
+			in = strings.Split(tt.in, ",")
+		}
+		if got := strings.Join(numbered(in), ","); got != tt.want {
+			t.Errorf("%q: got %q, want %q", tt.in, got, tt.want)
+		}
+	}
+}
