@@ -124,8 +124,8 @@ cluster: build verity-beam ## kill a worker process during a job, on prism and o
 dist: ## release archives, Debian packages and, with URL=, a Homebrew formula, in dist
 	URL=$(URL) tools/dist.sh $(VERSION) dist
 
-wheel: ## Python wheels for all platforms, in dist; installs and tries the one of this machine
-	python3 tools/wheel/build.py --version $(VERSION) --out dist --test
+wheel: ## Python wheels for all platforms, or for PLATFORM=linux/arm64,…, in dist; tries the one of this machine
+	python3 tools/wheel/build.py --version $(VERSION) --out dist --test $(if $(PLATFORM),--platforms $(PLATFORM))
 
 # The second build has an empty build cache and a directory of another name.
 PLATFORMS ?= linux/amd64,windows/arm64

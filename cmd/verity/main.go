@@ -143,7 +143,7 @@ func newRoot(e cli.Env) *cobra.Command {
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Transcribe", []*cobra.Command{text.Transcribe(e), text.Listen(e), text.Watch(e), text.Serve(e)}},
+		{"Transcribe", []*cobra.Command{text.Transcribe(e), text.Listen(e), text.Watch(e), text.Serve(e), text.Pipe(e)}},
 		{"Measure", []*cobra.Command{
 			measure.Eval(e), measure.Compare(e), measure.Report(e), measure.Bench(e), measure.Selftest(e),
 		}},

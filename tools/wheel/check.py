@@ -1,30 +1,176 @@
-"""Uses an installed verity_asr: check.py SOUND PROGRAM. Run by build.py --test."""
+"""Uses an installed verity_asr: check.py ROOT PROGRAM [arrays]. Run by build.py --test.
+
+ROOT is this repository: its test model of spoken digits makes most of the checks short. With "arrays", only arrays of
+numpy are tried.
+"""
+import array
+import io
+import json
+import logging
+import os
+import pathlib
 import subprocess
 import sys
+import threading
+import time
+import wave
 
 import verity_asr
 
-sound, program = sys.argv[1:]
-result = verity_asr.transcribe(sound, language="en", word_timestamps=True, threads=1)
-assert "ask what you can do for your country" in result.text and result.language == "en", result
-assert abs(result.duration - 11) < 0.1 and result.segments[-1].end <= result.duration + 0.1, result
-assert len(result.words) > 15 and all(w.start <= w.end for w in result.words), result.words
-assert "".join(w.word for w in result.words) == result.text, result.words
+root, program = pathlib.Path(sys.argv[1]), sys.argv[2]
+digits, speech, target = root / "model/digits/digits.wav", root / "model/base/jfk.flac", root / "model/digits/target"
+children = f"/proc/self/task/{os.getpid()}/children"
 
-streamed = list(verity_asr.stream(sound, language="en", threads=1))
-assert "".join(" " + s.text for s in streamed).split() == result.text.split() and streamed[0].start < streamed[-1].end, streamed
-for segment in verity_asr.stream(sound, threads=1):
-    break  # the program ends with the loop
 
-for wrong in ({"path": "nowhere.wav"}, {"path": sound, "beam_size": "many"}, {"path": sound, "no_such_option": True}):
-    path = wrong.pop("path")
-    for call in (verity_asr.transcribe, lambda p, **o: list(verity_asr.stream(p, **o))):
-        try:
-            call(path, **wrong)
-        except verity_asr.VerityError as e:
-            assert e.status in (1, 2) and str(e), e
-        else:
-            raise AssertionError(f"{path} {wrong}: no error")
+def fails(kind, words, call):
+    """Checks that a call raises an error of a kind, whose message has some words, and no flags of the command line."""
+    try:
+        call()
+    except kind as e:
+        assert words in str(e) and "--" not in str(e), f"{e!r}: want {words!r}, and no flags"
+    else:
+        raise AssertionError(f"no error, want {kind.__name__}: {words}")
+
+
+model = verity_asr.Model(target, "cpu", "default", cpu_threads=1, num_workers=2)
+plain = model.transcribe(digits)
+with model.stream(str(digits)) as segments:
+    fails(verity_asr.VerityError, "segments left", lambda: segments.transcript)
+    assert tuple(segments) == segments.transcript.segments == plain.segments, (segments.transcript, plain)
+    assert len(plain.segments) > 3
+assert verity_asr.transcribe(digits, model=target).text == plain.text
+
+# Every kind of audio is the same audio. A file object is read from its position.
+with wave.open(str(digits)) as f:
+    rate, samples = f.getframerate(), array.array("h", f.readframes(f.getnframes()))
+floats = array.array("f", [s / 32768 for s in samples])
+prefixed = io.BytesIO(b"skipped" + digits.read_bytes())
+prefixed.seek(7)
+kinds = [os.path.relpath(digits), digits.read_bytes(), bytearray(digits.read_bytes()), prefixed, memoryview(digits.read_bytes()), samples, floats]
+if sys.argv[3:] == ["arrays"]:
+    import numpy
+
+    kinds = [numpy.array(samples, dtype=kind) / scale for kind, scale in (("float32", 32768), ("float64", 32768))]
+    kinds += [numpy.array(samples, dtype="int16"), numpy.repeat(numpy.array(samples, dtype="int16"), 2)[::2]]
+    fails(verity_asr.OptionError, "one channel", lambda: model.transcribe(numpy.zeros((2, 16000), "float32")))
+    fails(verity_asr.OptionError, "divide samples of 16 bits by 32768", lambda: model.transcribe(numpy.array(samples, dtype="float32")))
+    fails(verity_asr.OptionError, "want int16, or float32", lambda: model.transcribe(numpy.zeros(9, "int32")))
+for audio in kinds:
+    assert model.transcribe(audio, sampling_rate=rate).text == plain.text, type(audio)
+if sys.argv[3:] == ["arrays"]:
+    model.close()
+    sys.exit()
+with open(digits, "rb") as f:
+    assert model.transcribe(f).text == plain.text
+assert abs(model.transcribe(samples, sampling_rate=8000).duration - 2 * plain.duration) < 0.01
+
+# Names of openai-whisper and faster-whisper, with the defaults of both.
+draft = pathlib.Path("draft.txt")
+draft.write_text(plain.text, encoding="utf-8")
+usual = dict(
+    language="en", task="transcribe", log_progress=False, beam_size=1, best_of=1, patience=1, length_penalty=None,
+    repetition_penalty=1, no_repeat_ngram_size=0, temperature=[0.0, 0.2, 0.4, 0.6, 0.8, 1.0], compression_ratio_threshold=2.4,
+    log_prob_threshold=-1.0, no_speech_threshold=0.6, condition_on_previous_text=True, prompt_reset_on_temperature=0.5,
+    initial_prompt=None, prefix=None, suppress_blank=True, suppress_tokens=[-1], without_timestamps=False,
+    max_initial_timestamp=1.0, word_timestamps=False, multilingual=False, vad_filter=None, max_new_tokens=None, chunk_length=None,
+    clip_timestamps="0", hallucination_silence_threshold=None, hotwords=None, language_detection_threshold=0.5,
+    language_detection_segments=1, verbose=None, fp16=False, carry_initial_prompt=False, prepend_punctuations="\"'“¿([{-",
+    append_punctuations="\"'.。,，!！?？:：”)]}、",
+)
+assert model.transcribe(digits, **usual).text == plain.text
+for options in (
+    {"temperature": 0}, {"temperature": (0.0, 1.0)}, {"compression_ratio_threshold": None, "logprob_threshold": None, "no_speech_threshold": None},
+    {"draft_from": draft}, {"vad_filter": True, "vad_parameters": {"threshold": 0.4, "min_silence_duration_ms": 3000, "speech_pad_ms": 400}},
+    {"vad_filter": False}, {"chunked": True}, {"beam_size": 2},
+):
+    text = model.transcribe(digits, **options).text
+    assert text and (text == plain.text or "vad_filter" in options), (options, text)
+part = model.transcribe(digits, clip_timestamps=[0, plain.segments[0].end + 0.2])
+assert 0 < len(part.text) < len(plain.text) / 2, part
+assert part.text == model.transcribe(digits, clip_timestamps=[{"start": 0, "end": plain.segments[0].end + 0.2}]).text
+assert {s.temperature for s in model.transcribe(digits, temperature=(0.0, 0.9), logprob_threshold=0, strategy="upstream").segments} == {0.9}
+
+# Errors in the terms of Python.
+for kind, words, audio, options in (
+    (FileNotFoundError, "nowhere.wav", "nowhere.wav", {}), (FileNotFoundError, "talk.mp3", pathlib.PureWindowsPath(r"C:\talks\talk.mp3"), {}),
+    (IsADirectoryError, "directory", root, {}), (verity_asr.AudioError, "the bytes", b"no sound" * 9, {}),
+    (verity_asr.AudioError, __file__, __file__, {}), (TypeError, "want a path", 3, {}), (TypeError, "binary mode", io.StringIO("x"), {}),
+    (ValueError, "beam_size: got 'five', want a number", digits, {"beam_size": "five"}),
+    (ValueError, "beam_size 1000: must be from 0 to 64", digits, {"beam_size": 1000}),
+    (ValueError, "did you mean language?", digits, {"languge": "en"}), (ValueError, "as in openai-whisper", digits, {"max_initial_timestamp": 3}),
+    (ValueError, "temperature", digits, {"temperature": 5}), (ValueError, "want True or False", digits, {"word_timestamps": 1}),
+    (ValueError, "clip_timestamps", digits, {"clip_timestamps": [{"from": 1}]}), (ValueError, "there is no min_silence", digits,
+     {"vad_filter": True, "vad_parameters": {"min_silence": 3}}), (ValueError, "needs vad_filter", digits, {"vad_parameters": {"threshold": 0.3}}),
+    (ValueError, "language", digits, {"language": "klingon"}), (ValueError, "draft_from", digits, {"draft_from": "nowhere.txt"}),
+    (ValueError, "speakers", digits, {"speakers": "auto"}), (ValueError, "sampling_rate", samples, {"sampling_rate": "16k"}),
+    (ValueError, "token ids are not accepted", digits, {"initial_prompt": [1, 2]}), (ValueError, "chunked=True", digits, {"batch_size": 8}),
+    (ValueError, "another name", digits, {"logprob_threshold": -1, "log_prob_threshold": -2}),
+):
+    for call in (model.transcribe, lambda a, **o: list(model.stream(a, **o))):
+        fails(kind, words, lambda: call(audio, **options))
+fails(verity_asr.ModelError, "did you mean base?", lambda: verity_asr.Model("basse", local_files_only=True))
+fails(ValueError, "compute_type q5_0", lambda: verity_asr.Model(compute_type="q5_0"))
+fails(ValueError, 'want "cpu"', lambda: verity_asr.Model(device="cuda"))
+fails(ValueError, "did you mean cpu_threads?", lambda: verity_asr.Model(cpu_thread=2))
+
+# Threads share a model; a loop that is left ends its work; closing ends everything, also for those who wait.
+texts = []
+threads = [threading.Thread(target=lambda: texts.append(model.transcribe(digits).text)) for _ in range(3)]
+for t in threads:
+    t.start()
+for segment in model.stream(digits):
+    break
+for t in threads:
+    t.join()
+assert texts == 3 * [plain.text], texts
+waiting = model.stream(digits)
+threading.Timer(0.02, model.close).start()
+fails(verity_asr.ProcessError, "closed", lambda: (list(waiting), model.transcribe(digits)))
+fails(verity_asr.ProcessError, "the model is closed", lambda: model.transcribe(digits))
+model.close()
+
+# A program that dies is an error, and leaves no zombie.
+killed = verity_asr.Model(target, cpu_threads=1)
+killed._process._child.kill()
+fails(verity_asr.ProcessError, "open the model again", lambda: killed.transcribe(digits))
+killed.close()
+if os.path.exists(children):
+    assert not pathlib.Path(children).read_text().split(), "programs are left"
+    # Nor does one outlive a Python that is killed.
+    code = f"import verity_asr, os; m = verity_asr.Model({str(target)!r}); print(m._process._child.pid, flush=True); os.kill(os.getpid(), 9)"
+    pid = int(subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE).stdout)
+    for _ in range(500):
+        if not os.path.exists(f"/proc/{pid}"):
+            break
+        time.sleep(0.02)
+    else:
+        raise AssertionError("the program outlives Python")
+
+# Damaged audio warns; the proof of assisted decoding; the command.
+heard = []
+handler = logging.Handler()
+handler.emit = lambda record: heard.append(record.getMessage())
+logging.getLogger("verity_asr").addHandler(handler)
+with verity_asr.Model(target, cpu_threads=1, assistant=root / "model/digits/assistant") as model:
+    cut = model.transcribe(digits.read_bytes()[:-40000])
+    assert cut.raw["truncated"] and cut.warnings and heard[-1].startswith("the bytes: "), (cut, heard)
+proof = verity_asr.compare(digits, model=target, assistant=root / "model/digits/assistant", cpu_threads=1)
+assert proof.identical and proof.raw["pairs"][0]["acceptance"]["drafted"] > 0 and proof.decoding > 0 < proof.total, proof
+assert verity_asr.compare(digits, model=target, assistant="ngram", cpu_threads=1).identical in (True, None)
+fails(verity_asr.OptionError, "assistant", lambda: verity_asr.compare(digits, assistant="none"))
+# The built-in model: words, and segments as they come.
+with verity_asr.Model(cpu_threads=2) as model:
+    result = model.transcribe(speech, language="en", word_timestamps=True)
+    assert "ask what you can do for your country" in result.text and result.language == "en", result
+    assert abs(result.duration - 11) < 0.1 and result.segments[-1].end <= result.duration + 0.1, result
+    assert len(result.words) > 15 and all(w.start <= w.end for w in result.words), result.words
+    assert "".join(w.word for w in result.words) == result.text, result.words
+    assert result.raw["stats"]["drafts"]["drafted"] > 0, result.raw["stats"]
+    assert model.is_multilingual and "nl" in model.supported_languages
+    spoken = model.transcribe(speech, speakers="voice")
+    assert spoken.turns and {s.speaker for s in spoken.segments} == {spoken.turns[0].speaker} and spoken.words[0].speaker, spoken
+
 said = subprocess.run([program, "version"], check=True, capture_output=True, text=True).stdout
 assert said.startswith("verity "), said
-print("verity_asr: transcribe, stream, errors and the command verity work")
+assert json.loads(json.dumps(plain.raw))["text"] == plain.text
+print("verity_asr: models, streams, audio, options, errors, processes, compare and the command verity work")

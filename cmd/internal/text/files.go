@@ -14,6 +14,7 @@ import (
 	"verity/audio"
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/setup"
+	"verity/diarize"
 	"verity/internal/kernel"
 	"verity/internal/show"
 	"verity/parallel"
@@ -39,15 +40,9 @@ type job struct {
 
 // load loads the model, and prepares what depends on it.
 func (t *fileRun) load(ctx context.Context, opt transcribe.Options) (*verity.Model, error) {
-	if t.voices != nil {
-		t.voices.Min, t.voices.Max = t.least, t.most
-		if t.named != "" {
-			var err error
-			if t.voices.Known, err = t.sound.KnownVoices(ctx, t.Env, t.named); err != nil {
-				return nil, err
-			}
-		}
-		opt.Speakers = t.voices
+	var err error
+	if opt.Speakers, err = t.voiceOptions(ctx); err != nil {
+		return nil, err
 	}
 	done := t.Loading(&t.log, t.model.Name)
 	model, err := t.model.Load(ctx, opt)
@@ -62,6 +57,18 @@ func (t *fileRun) load(ctx context.Context, opt transcribe.Options) (*verity.Mod
 	}
 	t.totals.began = time.Now()
 	return model, nil
+}
+
+// voiceOptions returns how speakers are told apart by their voices; nil if they are not.
+func (t *fileRun) voiceOptions(ctx context.Context) (_ *diarize.Options, err error) {
+	if t.voices == nil {
+		return nil, nil
+	}
+	t.voices.Min, t.voices.Max = t.least, t.most
+	if t.named != "" {
+		t.voices.Known, err = t.sound.KnownVoices(ctx, t.Env, t.named)
+	}
+	return t.voices, err
 }
 
 // all transcribes files, t.batch of them at a time: their decoding shares every pass over the

@@ -72,6 +72,11 @@ func (t *fileRun) registerFiles(f *pflag.FlagSet) {
 	cli.Bind(f, "lines", &t.writing.Lines)
 	cli.Bind(f, "bom", &t.writing.BOM)
 	cli.Bind(f, "recursive", &t.recursive)
+	t.registerSpeakers(f)
+}
+
+// registerSpeakers adds the flags that tell speakers apart.
+func (t *fileRun) registerSpeakers(f *pflag.FlagSet) {
 	cli.AddOption(f, "speakers", func(v options.Value) error {
 		s, err := options.Speakers(v.Text)
 		t.channels, t.voices = s.Channels, s.Voices

@@ -184,10 +184,7 @@ func (t *fileRun) check(files []string, used bool) error {
 			return cli.Usagef("%s: --offline downloads nothing", show.Name(name))
 		}
 	}
-	formats, lines, number := t.outputs(), t.writing.Subtitles, 0
-	if t.voices != nil {
-		number = t.voices.Speakers
-	}
+	formats, lines := t.outputs(), t.writing.Subtitles
 	first, printed := formats[0], t.dir == ""
 	extension := transcript.Format(strings.TrimPrefix(filepath.Ext(t.dir), "."))
 	for _, r := range []struct {
@@ -198,13 +195,6 @@ func (t *fileRun) check(files []string, used bool) error {
 		{lines.MaxLineCount > 0 && lines.MaxLineWidth == 0 && !t.composed(),
 			"--max-line-count needs --max-line-width or --subtitles", nil},
 		{piped > 1, "standard input can be read only once", nil},
-		{t.channels && t.sound.Channel > 0, "--speakers channels cannot be combined with --channel", nil},
-		{t.voices == nil && t.least+t.most > 0, "--min-speakers and --max-speakers need --speakers voice", nil},
-		{t.voices == nil && t.named != "", "--speaker-names needs --speakers voice, or their number", nil},
-		{t.voices == nil && t.writing.Embeddings, "--speaker-embeddings needs --speakers voice, or their number", nil},
-		{t.voices != nil && t.voices.Speakers > 0 && t.least+t.most > 0,
-			"--speakers %d cannot be combined with --min-speakers or --max-speakers", []any{number}},
-		{t.most > 0 && t.least > t.most, "--min-speakers %d: is more than --max-speakers, %d", []any{t.least, t.most}},
 		{t.channels && (t.batch > 1 || piped > 0 && !used),
 			"--speakers channels reads each file once for every channel: neither standard input nor --batch", nil},
 		{t.dir == "-", "--output-dir -: leave it out for standard output; ./- is a directory of that name", nil},
@@ -220,6 +210,25 @@ func (t *fileRun) check(files []string, used bool) error {
 		if r.wrong {
 			return cli.Usagef(r.problem, r.args...)
 		}
+	}
+	return t.checkSpeakers()
+}
+
+// checkSpeakers refuses flags of speakers that do not go together.
+func (t *fileRun) checkSpeakers() error {
+	switch bounded := t.least+t.most > 0; {
+	case t.channels && t.sound.Channel > 0:
+		return cli.Usagef("--speakers channels cannot be combined with --channel")
+	case t.voices == nil && bounded:
+		return cli.Usagef("--min-speakers and --max-speakers need --speakers voice")
+	case t.voices == nil && t.named != "":
+		return cli.Usagef("--speaker-names needs --speakers voice, or their number")
+	case t.voices == nil && t.writing.Embeddings:
+		return cli.Usagef("--speaker-embeddings needs --speakers voice, or their number")
+	case t.voices != nil && t.voices.Speakers > 0 && bounded:
+		return cli.Usagef("--speakers %d cannot be combined with --min-speakers or --max-speakers", t.voices.Speakers)
+	case t.most > 0 && t.least > t.most:
+		return cli.Usagef("--min-speakers %d: is more than --max-speakers, %d", t.least, t.most)
 	}
 	return nil
 }

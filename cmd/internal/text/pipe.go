@@ -1,0 +1,381 @@
+package text
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity"
+	"verity/audio"
+	"verity/audio/vad"
+	"verity/cmd/internal/cli"
+	"verity/cmd/internal/setup"
+	"verity/internal/show"
+	"verity/transcribe"
+	"verity/transcript"
+)
+
+const pipeHelp = `Pipe transcribes for the program that starts it: it loads the model once, reads requests
+from standard input and writes answers to standard output, both as JSON, one object per
+line. It ends with standard input. The Python package verity_asr uses it.
+
+  {"id": 1, "file": "talk.mp3", "flags": ["--language=en", "--word-timestamps"]}
+  {"cancel": 1}
+
+The flags of a request are those of transcribe that decide the text. "temperatures" and
+"vad" replace lists that have no flag. Requests are transcribed at the same time. The
+first line of the answer describes the model; then each request gets a line for every
+segment as soon as it is final, and at last one with its transcript or its error.`
+
+// maxRequest is how many bytes a request may have.
+const maxRequest = 1 << 20
+
+// A pipeCommand is the pipe command.
+type pipeCommand struct {
+	cli.Env
+	model setup.ModelFlags
+	log   cli.LogFlags
+	batch int
+
+	loaded *verity.Model
+	mu     sync.Mutex // of the output and of running
+	// The functions that end the running requests, by their ids.
+	running map[int64]context.CancelFunc
+}
+
+// A pipeRequest is a line of the input.
+type pipeRequest struct {
+	ID           int64     `json:"id"`
+	File         string    `json:"file"`
+	Flags        []string  `json:"flags"`
+	Temperatures []float64 `json:"temperatures"` // nil: those of the flags
+	VAD          *pipeVAD  `json:"vad"`          // nil: that of the flags
+	Cancel       int64     `json:"cancel"`       // id of a request to end
+}
+
+// A pipeVAD is vad.Options with the names of faster-whisper.
+type pipeVAD struct {
+	Threshold            float64 `json:"threshold"`
+	MinSpeechDurationMS  int     `json:"min_speech_duration_ms"`
+	MinSilenceDurationMS int     `json:"min_silence_duration_ms"`
+	SpeechPadMS          int     `json:"speech_pad_ms"`
+}
+
+// A pipeModel is the first line of the output.
+type pipeModel struct {
+	Version      string   `json:"version"`
+	Model        string   `json:"model"`
+	Multilingual bool     `json:"multilingual"`
+	Languages    []string `json:"languages"`
+	Assisted     bool     `json:"assisted"`
+	Precision    string   `json:"precision"`
+}
+
+// A pipeAnswer is a line of the output. Only one of its pointers is set.
+type pipeAnswer struct {
+	ID         int64            `json:"id,omitempty"`
+	Ready      *pipeModel       `json:"ready,omitempty"`
+	Segment    *json.RawMessage `json:"segment,omitempty"`
+	Transcript *json.RawMessage `json:"transcript,omitempty"`
+	Warnings   []string         `json:"warnings,omitempty"` // of the request, with its last line
+	Error      *pipeError       `json:"error,omitempty"`
+}
+
+// A pipeError says why a request failed. Kind is usage, missing, permission, directory, audio, canceled or other.
+type pipeError struct {
+	Kind    string `json:"kind"`
+	Message string `json:"message"`
+}
+
+// Pipe returns the command that transcribes for another program.
+func Pipe(e cli.Env) *cobra.Command {
+	p := &pipeCommand{Env: e, running: map[int64]context.CancelFunc{}}
+	c := cli.New("pipe [flags]", "Transcribe for the program that starts this one", pipeHelp, p.run)
+	c.Hidden = true
+	cli.AddFlags(c, p.model.RegisterModel, p.model.RegisterSpeed, p.model.Assistant.Register, p.log.Register,
+		func(f *pflag.FlagSet) { cli.Bind(f, "batch", &p.batch) })
+	return c
+}
+
+func (p *pipeCommand) run(ctx context.Context, _ []string) error {
+	p.model.Serving = true
+	logger := p.log.Logger(p.Env)
+	var err error
+	if p.loaded, err = p.model.Load(ctx, transcribe.Options{Log: logger}); err != nil {
+		p.answer(pipeAnswer{Error: describe(err)})
+		return err
+	}
+	defer p.loaded.Close()
+	about := &pipeModel{
+		Version: cli.Version, Model: p.model.Name, Multilingual: p.loaded.Generation.Multilingual,
+		Assisted: p.loaded.Model.Assisted(), Precision: p.loaded.Encoder.Precision().String(),
+	}
+	for _, l := range p.loaded.Tokenizer.Languages() {
+		about.Languages = append(about.Languages, l.Code)
+	}
+	if err := p.answer(pipeAnswer{Ready: about}); err != nil {
+		return err
+	}
+	return p.serve(ctx)
+}
+
+// serve reads requests until the input ends, or ctx, and then ends those that run.
+func (p *pipeCommand) serve(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	defer work.Wait()
+	defer stop()
+	turns := make(chan struct{}, max(p.batch, 1))
+	requests, ended := make(chan pipeRequest), make(chan error, 1)
+	go func() { ended <- readRequests(ctx, p.In, requests) }()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err := <-ended:
+			return err
+		case r := <-requests:
+			if r.Cancel != 0 {
+				p.cancel(r.Cancel)
+				continue
+			}
+			one, cancel := context.WithCancel(ctx)
+			p.mu.Lock()
+			p.running[r.ID] = cancel
+			p.mu.Unlock()
+			work.Go(func() {
+				select {
+				case turns <- struct{}{}:
+					defer func() { <-turns }()
+				case <-one.Done():
+				}
+				p.transcribe(one, r)
+				p.cancel(r.ID)
+			})
+		}
+	}
+}
+
+// readRequests reads lines until the input ends, or ctx.
+func readRequests(ctx context.Context, in io.Reader, to chan<- pipeRequest) error {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxRequest)
+	for lines.Scan() {
+		var r pipeRequest
+		strict := json.NewDecoder(bytes.NewReader(lines.Bytes()))
+		strict.DisallowUnknownFields()
+		if err := strict.Decode(&r); err != nil {
+			return fmt.Errorf("got a line that is no request: %w", err)
+		}
+		select {
+		case to <- r:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return lines.Err()
+}
+
+// cancel ends a request, if it runs.
+func (p *pipeCommand) cancel(id int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if end := p.running[id]; end != nil {
+		end()
+		delete(p.running, id)
+	}
+}
+
+// transcribe answers a request.
+func (p *pipeCommand) transcribe(ctx context.Context, r pipeRequest) {
+	var warnings warningLog
+	last := pipeAnswer{ID: r.ID}
+	t, err := p.prepare(ctx, r, slog.New(&warnings))
+	if err == nil {
+		last.Transcript, err = p.requestJSON(ctx, t, r)
+	}
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		last.Transcript, last.Error = nil, describe(err)
+	}
+	last.Warnings = warnings.texts()
+	p.answer(last)
+}
+
+// prepare returns a run with the flags of a request.
+func (p *pipeCommand) prepare(ctx context.Context, r pipeRequest, log *slog.Logger) (*fileRun, error) {
+	t := &fileRun{Env: cli.Env{Err: io.Discard}, name: "pipe", model: p.model}
+	t.log.Quiet = true
+	c := cli.New("pipe", "", "", nil)
+	cli.AddFlags(c, t.registerSpeakers, func(f *pflag.FlagSet) { cli.Bind(f, "draft-from", &t.model.Assistant.From) })
+	t.textFlags = cli.AddFlags(c, setup.Decoding(&t.decoding, 0), t.sound.Register)
+	if err := c.ParseFlags(r.Flags); err != nil {
+		return nil, cli.FlagError(c, err)
+	}
+	if _, piped := setup.Stdin(r.File); piped {
+		return nil, cli.Usagef("%s: standard input has the requests; want the path of a file", r.File)
+	}
+	err := cmp.Or(cli.Contradiction(c.Flags()), t.sound.Check(), t.checkSpeakers())
+	if err != nil {
+		return nil, err
+	}
+	opt := t.decoding.Result(log)
+	if r.Temperatures != nil {
+		opt.Temperatures = r.Temperatures
+	}
+	if v := r.VAD; v != nil {
+		opt.VAD = &vad.Options{
+			Threshold: v.Threshold, MinSpeechDurationMS: v.MinSpeechDurationMS,
+			MinSilenceDurationMS: v.MinSilenceDurationMS, SpeechPadMS: v.SpeechPadMS,
+		}
+	}
+	if opt.Speakers, err = t.voiceOptions(ctx); err != nil {
+		return nil, err
+	}
+	if t.drafts, err = setup.OpenDrafts(ctx, &t.model.Assistant, 1); err == nil {
+		err = t.drafts.Check(ctx, []string{r.File})
+	}
+	if err != nil {
+		return nil, err
+	}
+	model, err := p.loaded.With(opt)
+	if err != nil {
+		return nil, setup.InFlag(err)
+	}
+	t.transcriber, t.madeBy = model.Transcriber(), setup.Maker(model, &t.model, t.textFlags)
+	return t, nil
+}
+
+// requestJSON transcribes the file of a request. It sends segments, and returns the JSON of the transcript.
+func (p *pipeCommand) requestJSON(ctx context.Context, t *fileRun, r pipeRequest) (*json.RawMessage, error) {
+	send := func(s transcript.Segment) {
+		if text, err := encoded(func(w io.Writer) error { return json.NewEncoder(w).Encode(s.Rounded()) }); err == nil {
+			p.answer(pipeAnswer{ID: r.ID, Segment: text})
+		}
+	}
+	tr, err := t.answerFile(ctx, r.File, send)
+	if err != nil {
+		return nil, err
+	}
+	return encoded(func(w io.Writer) error { return t.written().Write(w, transcript.JSON, tr) })
+}
+
+// answerFile transcribes a file, and sends each segment as soon as it is final: at the end, if speakers are told apart.
+func (t *fileRun) answerFile(
+	ctx context.Context, name string, send func(transcript.Segment),
+) (tr *transcript.Transcript, err error) {
+	calls := transcribe.Callbacks{Segment: send}
+	if t.voices != nil {
+		calls.Segment = nil
+	}
+	if t.channels {
+		tr, err = t.eachChannel(ctx, &job{name: name}, nil)
+	} else {
+		clip, problem := t.sound.Clip(ctx, t.Env, name)
+		if problem != nil {
+			return nil, problem
+		}
+		defer clip.Close()
+		tr, err = t.transcribeClip(ctx, name, clip, calls)
+	}
+	if err == nil && (t.channels || t.voices != nil) {
+		for _, s := range tr.Segments {
+			send(s)
+		}
+	}
+	return tr, err
+}
+
+// answer writes a line of the output.
+func (p *pipeCommand) answer(a pipeAnswer) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e := json.NewEncoder(p.Out)
+	e.SetEscapeHTML(false)
+	return cannotWrite(e.Encode(a))
+}
+
+// encoded returns the JSON that write writes.
+func encoded(write func(io.Writer) error) (*json.RawMessage, error) {
+	var b bytes.Buffer
+	err := write(&b)
+	raw := json.RawMessage(bytes.TrimSpace(b.Bytes()))
+	return &raw, err
+}
+
+// describe returns the kind of an error and its text.
+func describe(err error) *pipeError {
+	e := &pipeError{Kind: "other", Message: show.Text(err.Error())}
+	_, format := errors.AsType[*audio.FormatError](err)
+	_, track := errors.AsType[*audio.TrackError](err)
+	for _, k := range []struct {
+		is   bool
+		kind string
+	}{
+		{errors.Is(err, context.Canceled), "canceled"},
+		{errors.As(err, new(cli.UsageError)), "usage"},
+		{errors.Is(err, syscall.EISDIR), "directory"},
+		{errors.Is(err, fs.ErrNotExist), "missing"},
+		{errors.Is(err, fs.ErrPermission), "permission"},
+		{format || track || errors.Is(err, audio.ErrMalformed) || errors.Is(err, audio.ErrNoSound), "audio"},
+	} {
+		if k.is {
+			e.Kind = k.kind
+			break
+		}
+	}
+	return e
+}
+
+// A warningLog is a log handler that collects the first warnings of a request.
+type warningLog struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+// mostWarnings is how many warnings of a request are sent.
+const mostWarnings = 20
+
+func (w *warningLog) Enabled(_ context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn
+}
+func (w *warningLog) WithAttrs([]slog.Attr) slog.Handler { return w }
+func (w *warningLog) WithGroup(string) slog.Handler      { return w }
+
+func (w *warningLog) Handle(_ context.Context, r slog.Record) error {
+	var text strings.Builder
+	text.WriteString(r.Message)
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key != "audio" { // the caller knows which file it is
+			fmt.Fprintf(&text, ", %s %v", a.Key, a.Value)
+		}
+		return true
+	})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.lines) < mostWarnings {
+		w.lines = append(w.lines, show.Line(text.String()))
+	}
+	return nil
+}
+
+func (w *warningLog) texts() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.lines
+}

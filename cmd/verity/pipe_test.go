@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"verity/cmd/internal/cli"
+	"verity/model/digits"
+)
+
+// TestPipe: requests get the segments and the transcript of transcribe, or an error with its kind; the last ones end
+// with the input.
+func TestPipe(t *testing.T) {
+	dir := t.TempDir()
+	sound, text := filepath.Join(dir, "digits.wav"), filepath.Join(dir, "text.wav")
+	for name, data := range map[string][]byte{sound: digits.Sample(), text: []byte("no sound at all")} {
+		if err := os.WriteFile(name, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, want, _ := program(t, nil, "transcribe", "-f", "json", sound)
+	in, requests := io.Pipe()
+	answers, out := io.Pipe()
+	status := make(chan int, 1)
+	var stderr strings.Builder
+	go func() {
+		status <- run(t.Context(), cli.Env{In: in, Out: out, Err: &stderr}, []string{"pipe", "--threads=1", "--batch=2"})
+		out.Close()
+	}()
+	lines := bufio.NewScanner(answers)
+	lines.Buffer(nil, 1<<20)
+	type answer struct {
+		ID                         int
+		Ready, Segment, Transcript map[string]any
+		Error                      *struct{ Kind, Message string }
+	}
+	next := func() (a answer) {
+		t.Helper()
+		if !lines.Scan() {
+			t.Fatalf("the output ends: %v, %s", lines.Err(), stderr.String())
+		}
+		if err := json.Unmarshal(lines.Bytes(), &a); err != nil {
+			t.Fatalf("%s: %v", lines.Bytes(), err)
+		}
+		return a
+	}
+	if first := next(); first.Ready["model"] != "digits" || first.Ready["multilingual"] != true {
+		t.Errorf("got %v, want the model first", first)
+	}
+	id, joined := 0, ""
+	request := func(rest string) (a answer) {
+		id++
+		fmt.Fprintf(requests, "{\"id\":%d,%s}\n", id, rest)
+		for joined = ""; ; {
+			if a = next(); a.ID != id {
+				t.Fatalf("got an answer to %d, want to %d", a.ID, id)
+			}
+			if a.Segment == nil {
+				return a
+			}
+			joined += a.Segment["text"].(string)
+		}
+	}
+	path, _ := json.Marshal(sound)
+	var whole struct{ Text string }
+	if err := json.Unmarshal([]byte(want), &whole); err != nil {
+		t.Fatal(err)
+	}
+	if a := request(fmt.Sprintf(`"file":%s,"temperatures":[0]`, path)); a.Transcript["text"] != whole.Text || joined != whole.Text {
+		t.Errorf("got %q in segments of %q, want %q", a.Transcript["text"], joined, whole.Text)
+	}
+	for _, x := range []struct{ file, rest, kind, message string }{
+		{filepath.Join(dir, "nowhere.wav"), ``, "missing", "there is no such"},
+		{text, ``, "audio", "text.wav"},
+		{sound, `,"flags":["--beam-size=many"]`, "usage", "--beam-size many: want a whole number"},
+		{sound, `,"flags":["--output-dir=x"]`, "usage", "there is no flag --output-dir"},
+		{sound, `,"flags":["--speakers=channels","--channel=1"]`, "usage", "--speakers channels cannot be combined"},
+		{sound, `,"flags":["--language=nl"]`, "usage", "--language nl: the model does not know it"},
+		{sound, `,"temperatures":[5]`, "usage", "--temperature 5: must be from 0 to 2"},
+		{sound, `,"vad":{"threshold":-1}`, "usage", "--vad"},
+		{"-", ``, "usage", "standard input has the requests"},
+	} {
+		path, _ := json.Marshal(x.file)
+		a := request(fmt.Sprintf(`"file":%s%s`, path, x.rest))
+		if a.Error == nil || a.Error.Kind != x.kind || !strings.Contains(a.Error.Message, x.message) {
+			t.Errorf("%s%s: got %+v, want %s: %s", x.file, x.rest, a.Error, x.kind, x.message)
+		}
+	}
+	fmt.Fprintf(requests, "{\"id\":99,\"file\":%s}\n{\"cancel\":99}\n", path)
+	if a := next(); a.ID != 99 || a.Error == nil || a.Error.Kind != "canceled" {
+		t.Errorf("a canceled request: got %+v", a)
+	}
+	requests.Close()
+	if code := <-status; code != 0 || lines.Scan() {
+		t.Errorf("status %d, %s%s", code, stderr.String(), lines.Text())
+	}
+	if code, _, stderr := program(t, strings.NewReader("{\"file\"\n"), "pipe", "--threads=1"); code != 1 || !strings.Contains(stderr, "no request") {
+		t.Errorf("a line that is no request: status %d, %s", code, stderr)
+	}
+	if code, out, _ := program(t, nil, "pipe", "--model=nowhere"); code != 1 || !strings.Contains(out, `"kind":"missing"`) {
+		t.Errorf("a model that is missing: status %d, %s", code, out)
+	}
+}

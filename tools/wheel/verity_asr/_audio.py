@@ -1,0 +1,136 @@
+"""Audio as files that the program can read."""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import errno
+import os
+import re
+import shutil
+import struct
+import sys
+import tempfile
+from typing import Any, BinaryIO, Union
+
+from ._errors import OptionError
+
+# A path or URL, the bytes of a sound file, a file opened for reading in binary mode, or samples: a one-dimensional
+# array of numpy or torch, with float samples from -1 to 1 or int16.
+Audio = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, BinaryIO, Any]
+
+
+def as_file(audio: Audio, sampling_rate: int, until: contextlib.ExitStack) -> tuple[str, str]:
+    """Returns the path of a file with the audio, and its name in messages. until removes a temporary file."""
+    if isinstance(audio, (str, os.PathLike)):
+        path = os.fspath(audio)
+        if not isinstance(path, str):
+            raise TypeError("audio: got a path in bytes, want str: os.fsdecode(path)")
+        return _path(path, until)
+    if isinstance(audio, (bytes, bytearray)):
+        return _temporary(bytes(audio), until), "the bytes"
+    if callable(getattr(audio, "read", None)):
+        name = getattr(audio, "name", None)
+        return _copied(audio, until), name if isinstance(name, str) else "the file object"
+    if hasattr(audio, "detach") and hasattr(audio, "cpu"):  # torch
+        audio = audio.detach().cpu().numpy()
+    if hasattr(audio, "astype") and hasattr(audio, "shape"):  # numpy
+        return _temporary(_wav(_samples(audio), sampling_rate), until), "the samples"
+    if isinstance(audio, (memoryview, array.array)):
+        return as_buffer(memoryview(audio), sampling_rate, until)
+    raise TypeError(
+        f"audio: got {type(audio).__name__}, want a path, a URL, the bytes of a sound file, a file opened with 'rb', "
+        "or a numpy array of samples"
+    )
+
+
+def as_buffer(view: memoryview, sampling_rate: int, until: contextlib.ExitStack) -> tuple[str, str]:
+    """Writes a buffer: bytes are a sound file, other numbers are samples."""
+    if view.format in ("B", "b", "c"):
+        return _temporary(view.tobytes(), until), "the bytes"
+    if view.ndim != 1 or view.format not in ("h", "f", "d"):
+        raise OptionError(f"audio: got a buffer of format {view.format!r} with {view.ndim} dimensions, want one of h, f or d with 1")
+    samples = array.array("h" if view.format == "h" else "f", view.tolist())
+    return _temporary(_wav(samples, sampling_rate), until), "the samples"
+
+
+def _path(path: str, until: contextlib.ExitStack) -> tuple[str, str]:
+    if re.match("https?://", path, re.IGNORECASE):
+        return path, path
+    path_there = os.path.abspath(path)
+    if not os.path.exists(path_there):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    if os.path.isdir(path_there):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    try:
+        path_there.encode()
+    except UnicodeEncodeError:  # a name that is no text
+        with open(path_there, "rb") as f:
+            return _copied(f, until), ascii(path)
+    return path_there, path
+
+
+def _samples(audio: Any) -> Any:
+    """Checks an array of numpy, and returns its samples as int16 or float32."""
+    if len(audio.shape) != 1:
+        raise OptionError(
+            f"audio: got an array of shape {tuple(audio.shape)}, want one channel; the mean over the axis of the channels is "
+            "one: audio.mean(axis=…)"
+        )
+    kind = str(audio.dtype)
+    if kind == "int16":
+        return audio
+    if not kind.startswith("float"):
+        raise OptionError(f"audio: got samples of {kind}, want int16, or float32 from -1 to 1")
+    if len(audio) and (peak := float(abs(audio).max())) > 32:
+        raise OptionError(f"audio: got samples up to {peak:g}, want -1 to 1; divide samples of 16 bits by 32768")
+    return audio.astype("float32")
+
+
+def _wav(samples: Any, rate: int) -> bytes:
+    """Returns a WAV file. samples is an array with tobytes, of int16 or float32."""
+    if not isinstance(rate, int) or isinstance(rate, bool) or not 1000 <= rate <= 1_000_000:
+        raise OptionError(f"sampling_rate: got {rate!r}, want a whole number from 1000 to 1000000")
+    if isinstance(samples, array.array) and sys.byteorder == "big":
+        samples.byteswap()
+    elif not isinstance(samples, array.array):
+        samples = samples.astype(samples.dtype.newbyteorder("<"))
+    data: bytes = samples.tobytes()
+    width = samples.itemsize
+    if len(data) >= 1 << 32:
+        raise OptionError(f"audio: got {len(data)} bytes of samples, want less than 4 GiB; write them to a file and give its path")
+    tag = 1 if width == 2 else 3  # WAVE_FORMAT_PCM, WAVE_FORMAT_IEEE_FLOAT
+    format = struct.pack("<HHIIHH", tag, 1, rate, rate * width, width, 8 * width)
+    size = min(4 + 8 + len(format) + 8 + len(data), (1 << 32) - 1)
+    return b"RIFF" + struct.pack("<I", size) + b"WAVEfmt " + struct.pack("<I", len(format)) + format + b"data" + struct.pack("<I", len(data)) + data
+
+
+def _temporary(data: bytes, until: contextlib.ExitStack) -> str:
+    path = _new(until)
+    with open(path, "wb") as f:
+        f.write(data)
+    return path
+
+
+def _copied(source: Any, until: contextlib.ExitStack) -> str:
+    """Copies a file object from its position to its end."""
+    start = source.read(0)
+    if not isinstance(start, bytes):
+        raise TypeError("audio: got a file that is open for text, want binary mode: open(path, 'rb')")
+    path = _new(until)
+    with open(path, "wb") as f:
+        shutil.copyfileobj(source, f)
+    return path
+
+
+def _new(until: contextlib.ExitStack) -> str:
+    """Makes a temporary file that only this user may read."""
+    number, path = tempfile.mkstemp(prefix="verity-")
+    os.close(number)
+    until.callback(_remove, path)
+    return path
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.remove(path)

@@ -1,0 +1,254 @@
+"""The options of a transcription: names of openai-whisper and faster-whisper, and their meaning to the program."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Callable, Optional, TypedDict, Union
+
+from ._errors import OptionError
+
+
+class Options(TypedDict, total=False):
+    """The options of Model.transcribe and Model.stream. What is left out has the default of the command line.
+
+    Names and meanings are those of openai-whisper and faster-whisper where these have the option. None turns a
+    threshold off, and is the default elsewhere.
+    """
+
+    language: Optional[str]  # "en" or "English"; "en,de" chooses among these; None detects it
+    multilingual: bool  # detect the language of every window
+    task: str  # "transcribe", or "translate" into English
+    strategy: str  # "accurate", or "upstream": the decisions of openai-whisper
+    initial_prompt: Optional[str]  # text before the first window: names, spelling, style
+    carry_initial_prompt: bool  # use it for every window
+    hotwords: Union[str, Sequence[str], None]  # likely names and terms
+    prefix: Optional[str]  # beginning of the first window's text
+    condition_on_previous_text: bool  # True
+    word_timestamps: bool  # time every word
+    prepend_punctuations: str
+    append_punctuations: str
+    without_timestamps: bool  # each window is one segment
+    temperature: Union[float, Sequence[float]]  # (0, 0.2, 0.4, 0.6, 0.8, 1): tried in turn; a number: only that
+    beam_size: Optional[int]  # greedy decoding; the assistant helps only there
+    patience: Optional[float]
+    best_of: Optional[int]
+    length_penalty: Optional[float]
+    repetition_penalty: float
+    no_repeat_ngram_size: int
+    seed: int  # of sampling above temperature 0
+    suppress_tokens: Union[str, Sequence[int], None]  # ids; -1 means symbols that are not spoken
+    compression_ratio_threshold: Optional[float]  # 2.4
+    logprob_threshold: Optional[float]  # -1; openai-whisper's name
+    log_prob_threshold: Optional[float]  # faster-whisper's name of the same
+    no_speech_threshold: Optional[float]  # 0.6
+    hallucination_silence_threshold: Optional[float]  # None
+    clip_timestamps: Union[str, Sequence[float], Sequence[Mapping[str, float]]]  # parts to transcribe, in seconds
+    vad_filter: Optional[bool]  # True skips what is not speech; False does not look for speech; None: where in doubt
+    vad_parameters: Optional[Mapping[str, Any]]  # threshold, min_speech_duration_ms, min_silence_duration_ms, speech_pad_ms
+    speakers: Union[str, int, None]  # "voice", how many voices there are, "channels", or "one"
+    min_speakers: int
+    max_speakers: int
+    speaker_names: Union[str, "os.PathLike[str]", None]  # a file of known voices, NAME: FILE in each line
+    speaker_embeddings: bool  # a vector for the voice of each speaker, in Transcript.raw
+    chunked: bool  # decode parts of a long file at the same time
+    draft_from: Union[str, "os.PathLike[str]", None]  # a transcript of the audio: the same text, sooner
+    channel: int  # 0 means the mean of all
+    audio_track: Union[str, int]  # of several: its number or language
+    ffmpeg: str  # "auto", "never", or a path
+    strict: bool  # damaged audio is an error
+    audio_context: Union[str, int]  # "all", "fit", or positions of 20 ms
+    pad: str  # "audio" or "mel"
+    suppress_expression: str  # a regular expression of tokens that are never chosen
+    sampling_rate: int  # of samples; 16000
+
+
+Request = dict[str, Any]  # a line for the program
+Convert = Callable[[str, Any], str]
+
+
+def _error(name: str, got: object, want: str) -> OptionError:
+    return OptionError(f"{name}: got {got!r}, want {want}")
+
+
+def _switch(name: str, value: Any) -> str:
+    if not isinstance(value, bool):
+        raise _error(name, value, "True or False")
+    return str(value).lower()
+
+
+def _number(name: str, value: Any) -> str:
+    if isinstance(value, bool) or not hasattr(value, "__float__"):
+        raise _error(name, value, "a number")
+    return repr(int(value)) if isinstance(value, int) else repr(float(value))
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise _error(name, value, "a string")
+    return value
+
+
+def _prompt(name: str, value: Any) -> str:
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        raise _error(name, value, "a string; token ids are not accepted")
+    return _text(name, value)
+
+
+def _words(name: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    words = list(value) if isinstance(value, Iterable) else [value]
+    if not all(isinstance(w, str) for w in words):
+        raise _error(name, value, "a string or a list of strings")
+    return ", ".join(words)
+
+
+def _ids(name: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, Iterable):
+        raise _error(name, value, "a list of token ids")
+    return ",".join(_number(name, v) for v in value)
+
+
+def _clips(name: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, Iterable):
+        raise _error(name, value, "start, end, start, end, … in seconds")
+    times: list[str] = []
+    for v in value:
+        if isinstance(v, Mapping):
+            if set(v) != {"start", "end"}:
+                raise _error(name, v, "a dict with start and end, in seconds")
+            times += [_number(name, v["start"]), _number(name, v["end"])]
+        else:
+            times.append(_number(name, v))
+    return ",".join(times)
+
+
+def _vad(name: str, value: Any) -> str:
+    return "on" if _switch(name, value) == "true" else "off"
+
+
+def _path(name: str, value: Any) -> str:
+    if not isinstance(value, (str, os.PathLike)):
+        raise _error(name, value, "a path")
+    path = os.fspath(value)
+    return os.path.abspath(path) if isinstance(path, str) else os.path.abspath(os.fsdecode(path))
+
+
+def _text_or_number(name: str, value: Any) -> str:
+    return value if isinstance(value, str) else _number(name, value)
+
+
+# The flag of each option and how its value is written.
+_FLAGS: dict[str, tuple[str, Convert]] = {
+    "language": ("language", _text), "multilingual": ("multilingual", _switch), "task": ("task", _text),
+    "strategy": ("strategy", _text), "initial_prompt": ("initial-prompt", _prompt),
+    "carry_initial_prompt": ("carry-initial-prompt", _switch), "hotwords": ("hotwords", _words), "prefix": ("prefix", _prompt),
+    "condition_on_previous_text": ("condition-on-previous-text", _switch), "word_timestamps": ("word-timestamps", _switch),
+    "prepend_punctuations": ("prepend-punctuations", _text), "append_punctuations": ("append-punctuations", _text),
+    "without_timestamps": ("without-timestamps", _switch), "beam_size": ("beam-size", _number), "patience": ("patience", _number),
+    "best_of": ("best-of", _number), "length_penalty": ("length-penalty", _number),
+    "repetition_penalty": ("repetition-penalty", _number), "no_repeat_ngram_size": ("no-repeat-ngram-size", _number),
+    "seed": ("seed", _number), "suppress_tokens": ("suppress-tokens", _ids),
+    "compression_ratio_threshold": ("compression-ratio-threshold", _number),
+    "logprob_threshold": ("logprob-threshold", _number), "log_prob_threshold": ("logprob-threshold", _number),
+    "no_speech_threshold": ("no-speech-threshold", _number),
+    "hallucination_silence_threshold": ("hallucination-silence-threshold", _number),
+    "clip_timestamps": ("clip-timestamps", _clips), "vad_filter": ("vad", _vad), "speakers": ("speakers", _text_or_number),
+    "min_speakers": ("min-speakers", _number), "max_speakers": ("max-speakers", _number), "speaker_names": ("speaker-names", _path),
+    "speaker_embeddings": ("speaker-embeddings", _switch), "chunked": ("chunked", _switch),
+    "draft_from": ("draft-from", _path), "channel": ("channel", _number), "audio_track": ("audio-track", _text_or_number),
+    "ffmpeg": ("ffmpeg", _text), "strict": ("strict", _switch), "audio_context": ("audio-context", _text_or_number),
+    "pad": ("pad", _text), "suppress_expression": ("suppress-expression", _text),
+}
+
+# Options whose None turns them off.
+_NONE = {
+    "compression_ratio_threshold": "none", "logprob_threshold": "none", "log_prob_threshold": "none", "no_speech_threshold": "none",
+    "hallucination_silence_threshold": "none", "suppress_tokens": "",
+}
+
+# Arguments of other packages without an option here: the values that change nothing, and what to do for others.
+_FOREIGN: dict[str, tuple[tuple[object, ...], str]] = {
+    "fp16": ((True, False, None), ""),
+    "verbose": ((None, False), "print the segments of Model.stream"),
+    "log_progress": ((None, False), "compare the end of each segment of Model.stream with the duration"),
+    "suppress_blank": ((True,), "a window never begins with a blank"),
+    "max_initial_timestamp": ((1, None), "it is always 1 s, as in openai-whisper"),
+    "max_new_tokens": ((None,), "a window has at most 224 tokens; clip_timestamps limits the audio"),
+    "sample_len": ((None,), "a window has at most 224 tokens; clip_timestamps limits the audio"),
+    "chunk_length": ((None, 30), "a window has 30 s; audio_context makes it shorter"),
+    "prompt": ((None,), "use initial_prompt"),
+    "prompt_reset_on_temperature": ((None, 0.5), "it is always 0.5, as in openai-whisper"),
+    "language_detection_threshold": ((None, 0.5), 'name the languages that occur, such as language="en,de"'),
+    "language_detection_segments": ((None, 1), 'name the languages that occur, such as language="en,de"'),
+    "batch_size": ((None, 1), "use chunked=True for parts of one recording, and threads that call one Model for several"),
+    "num_workers": ((None,), "it is an argument of Model"),
+    "compute_type": ((None,), "it is an argument of Model"), "device": ((None, "cpu", "auto"), "Verity computes on the CPU"),
+    "vad": ((None,), "use vad_filter=True or False"), "diarize": ((None, False), 'use speakers="voice"'),
+    "num_speakers": ((None,), "use speakers=NUMBER"), "output_format": ((None,), "run the command verity, which writes subtitles"),
+    "assistant": ((None,), "it is an argument of Model"), "model": ((None,), "it is the argument of Model"),
+}
+
+_VAD = ("threshold", "min_speech_duration_ms", "min_silence_duration_ms", "speech_pad_ms")
+_VAD_DEFAULTS = {"max_speech_duration_s": float("inf"), "neg_threshold": None}
+
+
+def request(options: Mapping[str, Any]) -> Request:
+    """Returns the line for the program that asks for a transcription with some options, without the file."""
+    flags: dict[str, str] = {}
+    line: Request = {}
+    for name, value in options.items():
+        if name == "temperature":
+            if value is not None:
+                line["temperatures"] = _temperatures(value)
+        elif name == "vad_parameters":
+            if value is not None:
+                line["vad"] = _vad_parameters(value)
+        elif name in _FLAGS:
+            flag, convert = _FLAGS[name]
+            text = convert(name, value) if value is not None else _NONE.get(name)
+            if text is not None and flags.setdefault(flag, text) != text:
+                raise OptionError(f"{name}: contradicts logprob_threshold, another name of the same option")
+        elif name in _FOREIGN:
+            harmless, remedy = _FOREIGN[name]
+            if not any(value is h or value == h and isinstance(value, bool) == isinstance(h, bool) for h in harmless):
+                raise OptionError(f"{name}: got {value!r}, which has no effect here: {remedy}")
+        else:
+            near = difflib.get_close_matches(name, Options.__annotations__, 1)
+            raise OptionError(f"there is no option {name}" + (f"; did you mean {near[0]}?" if near else "; see verity_asr.Options"))
+    if "vad" in line and flags.get("vad") != "on":
+        raise OptionError("vad_parameters: needs vad_filter=True")
+    line["flags"] = [f"--{flag}={text}" for flag, text in flags.items()]
+    return line
+
+
+def _temperatures(value: Any) -> list[float]:
+    if isinstance(value, str) or not (hasattr(value, "__float__") or isinstance(value, Iterable)):
+        raise _error("temperature", value, "a number or a list of numbers")
+    values = [value] if hasattr(value, "__float__") else list(value)
+    return [float(_number("temperature", v)) for v in values]
+
+
+def _vad_parameters(value: Any) -> dict[str, float]:
+    if not isinstance(value, Mapping):
+        raise _error("vad_parameters", value, "a dict with some of " + ", ".join(_VAD))
+    out: dict[str, float] = {}
+    for name, v in value.items():
+        if name in _VAD_DEFAULTS and v == _VAD_DEFAULTS[name]:
+            continue
+        if name not in _VAD:
+            raise OptionError(f"vad_parameters: there is no {name}; want some of " + ", ".join(_VAD))
+        number = float(_number(f"vad_parameters[{name!r}]", v))
+        if name == "threshold":
+            out[name] = number
+            continue
+        if number != int(number) or number < 0:
+            raise _error(f"vad_parameters[{name!r}]", v, "a whole number of ms")
+        out[name] = int(number) or (-1 if name != "min_speech_duration_ms" else 0)  # 0 means the default to the program
+    return out
