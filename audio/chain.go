@@ -147,6 +147,7 @@ func (c *chain) follow() error {
 
 // open makes f the link that is read.
 func (c *chain) open(f *file) error {
+	f.track = c.in.Track
 	head, err := f.skipID3()
 	if err != nil {
 		return err

@@ -68,7 +68,7 @@ type Clip struct {
 	name    string
 	in      Input // as it was opened
 	src     mono
-	whole   *chain         // the file under src; nil if there is none
+	whole   *chain         // the sound under src; nil for Parts, whose clip has the warnings
 	closers []func() error // what Close calls, in this order
 	live    bool           // the sound is still arriving
 	ended   bool           // Read has reached the end once
@@ -187,10 +187,42 @@ func (in Input) clip(name string, src *source, f *file) (*Clip, error) {
 }
 
 // FromSamples returns a clip of mono samples at SampleRate. It uses pcm itself, which must not change as long
-// as the clip is used.
+// as the clip is used. The rules for samples in a file hold: see Read and Warnings.
 func FromSamples(name string, pcm []float32) *Clip {
-	return &Clip{name: name, src: &memory{pcm: pcm}}
+	src := &source{open: func() (container, codec, error) {
+		s := &samples{pcm: pcm}
+		return s, s, nil
+	}}
+	src.in, src.dec, _ = src.open()
+	mix := &mixer{src: src, shape: src.shape()}
+	l := &link{newFile(nil, 0, 0), mix, mix}
+	whole := &chain{first: l, now: l}
+	return &Clip{name: name, src: whole, whole: whole}
 }
+
+// samples is sound in memory, as a container and a codec.
+type samples struct {
+	pcm []float32 // not yet read
+	buf []float64 // of the last packet
+}
+
+func (s *samples) shape() shape { return shape{rate: SampleRate, channels: 1} }
+
+func (s *samples) next() (packet, error) {
+	if len(s.pcm) == 0 {
+		return packet{}, io.EOF
+	}
+	n := min(len(s.pcm), 1<<13)
+	s.buf = s.buf[:0]
+	for _, v := range s.pcm[:n] {
+		s.buf = append(s.buf, float64(v))
+	}
+	s.pcm = s.pcm[n:]
+	return newPacket(nil), nil
+}
+
+func (s *samples) decode(packet) ([]float64, error) { return s.buf, nil }
+func (s *samples) ending() ending                   { return ending{} }
 
 // Name returns the name the clip was opened under.
 func (c *Clip) Name() string { return c.name }
@@ -203,8 +235,7 @@ func (c *Clip) Channels() int {
 	return c.whole.first.mix.shape.channels
 }
 
-// Tracks returns the audio tracks of the file and the index of the one that is read. It knows no track of sound in
-// memory.
+// Tracks returns the audio tracks of the file and the index of the one that is read. Sound in memory is one track.
 func (c *Clip) Tracks() (list []Track, read int) {
 	if c.whole == nil {
 		return nil, 0

@@ -302,13 +302,19 @@ func TestContainerClock(t *testing.T) {
 	}
 	run(t, "-f lavfi -i color=s=64x64:r=5:d=7 -c:v mpeg4", dir+"/mpeg4.mkv")
 	run(t, "-f lavfi -i color=s=64x64:r=5:d=7 -c:v libvpx", dir+"/vp8.mkv")
+	// ffmpeg drops packets by their times in Matroska alone: elsewhere its filter takes them for numbers of samples.
+	for hole, when := range map[string]string{"gap": "between(t\\,1\\,3)", "short": "between(t\\,1\\,1.5)", "lost": "lt(t\\,2)"} {
+		for _, sound := range []string{"opus", "vorbis", "aac", "mp2", "wmav2", "flac"} {
+			run(t, "-i DIR/"+sound+".mka -c copy -bsf:a noise=drop="+strings.Replace(when, "t", "pts*tb", 1), dir+"/"+sound+"-"+hole+".mka")
+		}
+	}
 	situations := map[string]string{
 		"plain":      "-i DIR/SOUND.mka",
 		"late":       "-i DIR/PICTURE.mkv -itsoffset 3 -i DIR/SOUND.mka -map 0:v -map 1:a",
 		"late alone": "-itsoffset 3 -i DIR/SOUND.mka",
-		"gap":        `-i DIR/SOUND.mka -bsf:a noise=drop=between(pts*tb\,1\,3)`,
-		"short gap":  `-i DIR/SOUND.mka -bsf:a noise=drop=between(pts*tb\,1\,1.5)`,
-		"lost start": `-i DIR/SOUND.mka -bsf:a noise=drop=lt(pts*tb\,2)`,
+		"gap":        "-i DIR/SOUND-gap.mka",
+		"short gap":  "-i DIR/SOUND-short.mka",
+		"lost start": "-i DIR/SOUND-lost.mka",
 		"edit list":  "-ss 1.5 -i DIR/SOUND.mka",
 	}
 	for _, tt := range []struct {
@@ -333,10 +339,6 @@ func TestContainerClock(t *testing.T) {
 				continue
 			}
 			t.Run(row+" "+what, func(t *testing.T) {
-				if row == "oga flac" && (what == "edit list" || what == "lost start" || what == "late alone") {
-					t.Skip("SKIPPED: not right yet: a cut Ogg FLAC whose header states the length of the whole counts as " +
-						"truncated, and a hole at its start is not filled")
-				}
 				t.Parallel()
 				path := filepath.Join(t.TempDir(), "x."+tt.container)
 				args := strings.NewReplacer("SOUND", tt.sound, "PICTURE", tt.picture).Replace(args)

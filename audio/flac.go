@@ -33,7 +33,12 @@ func newPackedFLAC(headers [][]byte) (codec, error) {
 	if len(b) > 4 {
 		b[4] |= 0x80 // the other blocks are not in this packet
 	}
-	return newFLACCodec(bufio.NewReader(bytes.NewReader(b)))
+	c, err := newFLACCodec(bufio.NewReader(bytes.NewReader(b)))
+	if err != nil {
+		return nil, err
+	}
+	c.info.NSamples = 0 // of a part of a stream it is that of the whole; the last page shows where the sound ends
+	return c, nil
 }
 
 // A flacCodec decodes frames with mewkiz/flac.

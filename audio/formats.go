@@ -24,8 +24,8 @@ type format struct {
 var formats []format
 
 func init() {
-	ogg := func(name, reads, packet string, open func(*file) (container, codec, error)) format { // its first page
-		return format{name: name, reads: reads, magic: "OggS????????????????????????" + packet, open: open}
+	ogg := func(name, reads, packet string) format { // its first page
+		return format{name: name, reads: reads, magic: "OggS????????????????????????" + packet, open: openOgg}
 	}
 	formats = []format{
 		{name: "a WAV file", reads: "WAV", magic: "RIFF????WAVE", open: openWAV},
@@ -36,11 +36,11 @@ func init() {
 		{name: "an AIFF file", reads: "AIFF", magic: "FORM????AIF", open: openPCM(aiffLayout)},
 		{name: "a Sun AU file", reads: "AU", magic: ".snd", open: openPCM(auLayout)},
 		{name: "a Core Audio file (caf)", reads: "CAF", magic: "caff", open: openPCM(cafLayout)},
-		ogg("an Ogg Opus file", "Ogg Opus", "OpusHead", openOgg(1, newOpus)),
-		ogg("an Ogg Vorbis file", "Ogg Vorbis", "\x01vorbis", openOgg(3, newVorbis)),
-		ogg("FLAC in an Ogg container", "", "\x7fFLAC", openOgg(1, newPackedFLAC)),
+		ogg("an Ogg Opus file", "Ogg Opus", "OpusHead"),
+		ogg("an Ogg Vorbis file", "Ogg Vorbis", "\x01vorbis"),
+		ogg("FLAC in an Ogg container", "", "\x7fFLAC"),
 		{name: "an Ogg stream without its first page", is: isLaterPage},
-		{name: "an Ogg file", magic: "OggS"},
+		{name: "an Ogg file", magic: "OggS", open: openOgg},
 		{name: "a Matroska or WebM file", reads: "WebM", magic: ebmlMagic, open: openMatroska},
 		{name: "an MP4 or M4A file", magic: "????ftyp"},
 		{name: "a QuickTime file", is: isQuickTime},

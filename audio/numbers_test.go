@@ -62,8 +62,17 @@ func TestNoNumbers(t *testing.T) {
 	for i, v := range bad {
 		samples[i] = v
 	}
-	for name, file := range floatFiles(samples) {
-		c, err := openBytes(file)
+	memory := make([]float32, len(samples))
+	for i, v := range samples {
+		memory[i] = float32(v)
+	}
+	files := floatFiles(samples)
+	files["memory"] = nil
+	for name, file := range files {
+		c, err := FromSamples(name, memory), error(nil)
+		if file != nil {
+			c, err = openBytes(file)
+		}
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -88,6 +97,9 @@ func TestNoNumbers(t *testing.T) {
 		if !slices.Equal(c.Damaged(), want) || !strings.Contains(warning, "in 3 places") || !strings.Contains(warning, "samples of this kind: 5") ||
 			strings.Contains(warning, "scaled") {
 			t.Errorf("%s: damaged %v, %q", name, c.Damaged(), warning)
+		}
+		if file == nil {
+			continue
 		}
 		if s := decodeAllMixed(t, file); !errors.Is(s, ErrMalformed) || !strings.Contains(s.Error(), "sample 0") {
 			t.Errorf("%s: strict: %v", name, s)

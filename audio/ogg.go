@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/bits"
 	"slices"
+	"strings"
 )
 
 // maxPacket bounds a packet. Sound needs some 100 kB at most, in headers.
@@ -20,7 +21,7 @@ const maxDamage = 1000
 
 const oggContinued, oggFirst, oggLast = 1, 2, 4 // flags of a page
 
-// An oggReader gives the packets of the first stream of an Ogg file, or of one link of a chained file. It
+// An oggReader gives the packets of one stream of an Ogg file, or of one link of a chained file. It
 // verifies the checksum of pages and skips pages of other streams. After a damaged page it continues with the
 // next intact one; the numbers of the pages show whether any of the stream is missing. A first page after later
 // ones begins the next link.
@@ -33,7 +34,12 @@ type oggReader struct {
 	file    *file
 	in      cursor
 	at      int64    // of the next page
-	serial  uint32   // of the stream
+	sounds  []Track  // the streams with sound
+	track   int      // index of the one that is decoded
+	serial  uint32   // of that one
+	streams int      // of all kinds
+	latest  int64    // position up to which a stream beside others starts late; one after it was joined
+	joined  bool     // pages before the sound are missing
 	seq     uint32   // number of its next page
 	begun   bool     // its first page was read
 	within  bool     // a later page was read
@@ -49,24 +55,125 @@ type oggReader struct {
 	counted bool   // packets state their length (FLAC): no samples are dropped at the end
 }
 
-// openOgg returns a function that opens an Ogg file. start makes a codec of its n header packets.
-func openOgg(n int, start func([][]byte) (codec, error)) func(*file) (container, codec, error) {
-	return func(f *file) (container, codec, error) {
-		f.trim()
-		o, list := &oggReader{file: f, in: f.cursor(0)}, make([][]byte, n)
-		for i := range list {
-			p, err := o.next()
-			if err != nil {
-				return nil, nil, err
-			}
-			list[i] = p.data
-		}
-		c, err := start(list)
-		_, o.counted = c.(*flacCodec)
-		return o, c, err
-	}
+// oggSounds are the streams with sound in Ogg, by the beginning of their first packet. A codec is made of header
+// packets.
+var oggSounds = []struct {
+	magic, codec string
+	headers      int
+	open         func([][]byte) (codec, error) // nil: not read here; ffmpeg may
+}{
+	{"OpusHead", "opus", 1, newOpus},
+	{"\x01vorbis", "vorbis", 3, newVorbis},
+	{"\x7fFLAC", "flac", 1, newPackedFLAC},
+	{"Speex   ", "speex", 0, nil},
+	{"CELT    ", "celt", 0, nil},
+	{"\x01audio\x00\x00\x00", "ogm", 0, nil},
 }
 
+// openOgg opens one of the streams with sound of an Ogg file.
+func openOgg(f *file) (container, codec, error) {
+	f.trim()
+	o := &oggReader{file: f, in: f.cursor(0)}
+	kinds, serials := o.survey()
+	if len(o.sounds) == 0 {
+		return nil, nil, unsupported("", readable(), "an Ogg file")
+	}
+	var err error
+	if o.track, err = chooseTrack(o.sounds, f.track); err != nil {
+		return nil, nil, err
+	}
+	kind := oggSounds[kinds[o.track]]
+	if o.serial = serials[o.track]; kind.open == nil {
+		return nil, nil, unsupported("", readable(), "an Ogg file with sound of the kind %s", kind.codec)
+	}
+	list := make([][]byte, kind.headers)
+	for i := range list {
+		p, err := o.next()
+		if err != nil {
+			return nil, nil, err
+		}
+		list[i] = p.data
+	}
+	c, err := kind.open(list)
+	if err == nil {
+		o.latest = int64(c.shape().rate) * latestStart
+	}
+	_, o.counted = c.(*flacCodec)
+	return o, c, err
+}
+
+// maxOggHeaders bounds the bytes in which the headers of all streams are sought. They can be read twice, also of a
+// stream that arrives.
+const maxOggHeaders = streamHistory / 2
+
+// survey reads the first pages of all streams, which come before any other, and lists those with sound: an index of
+// oggSounds and the serial number of each.
+func (o *oggReader) survey() (kinds []int, serials []uint32) {
+	head := newFile(o.file.r, o.file.from, o.file.from+min(o.file.size, maxOggHeaders))
+	var b [27 + 255]byte
+	for at := int64(0); o.streams < maxTracks; {
+		n, _ := head.read(b[:], at)
+		if n < 28 || !hasAt(b[:], 0, "OggS\x00") || b[5]&oggFirst == 0 {
+			break
+		}
+		start, size := 27+int(b[26]), 0
+		for _, s := range b[27:min(start, n)] {
+			size += int(s)
+		}
+		packet := b[min(start, n):min(start+size, n)]
+		serial := binary.LittleEndian.Uint32(b[14:])
+		if !hasAt(packet, 0, "fishead\x00") { // not an index
+			o.streams++
+		}
+		for k, kind := range oggSounds {
+			if hasAt(packet, 0, kind.magic) {
+				t := Track{Number: len(kinds) + 1, Codec: kind.codec}
+				kinds, serials = append(kinds, k), append(serials, serial)
+				t.Language, t.Title = (&oggReader{file: head, in: head.cursor(0), serial: serial}).comments()
+				o.sounds = append(o.sounds, t)
+			}
+		}
+		at += int64(start + size)
+	}
+	return kinds, serials
+}
+
+// comments returns the language and the title in the second packet of a stream.
+//
+// Source: the Vorbis I specification, 5; RFC 7845, 5.2; RFC 9639, 10.1.
+func (o *oggReader) comments() (language, title string) {
+	var p packet
+	for range 2 {
+		var err error
+		if p, err = o.next(); err != nil {
+			return "", ""
+		}
+	}
+	b := bytes.TrimPrefix(bytes.TrimPrefix(p.data, []byte("OpusTags")), []byte("\x03vorbis"))
+	if len(b) > 4 && b[0]&0x7f == 4 && int(b[1])<<16|int(b[2])<<8|int(b[3]) == len(b)-4 { // a block of FLAC
+		b = b[4:]
+	}
+	text := func() (t []byte) {
+		if len(b) >= 4 {
+			n := min(int(binary.LittleEndian.Uint32(b)), len(b)-4)
+			t, b = b[4:4+n], b[4+n:]
+		}
+		return t
+	}
+	text() // the program that made the file
+	for b = b[min(4, len(b)):]; len(b) >= 4; {
+		switch key, value, _ := strings.Cut(string(text()), "="); strings.ToUpper(key) {
+		case "LANGUAGE":
+			language = languageCode(trackText([]byte(value)))
+		case "TITLE":
+			title = trackText([]byte(value))
+		}
+	}
+	return language, title
+}
+
+// tracks returns the streams with sound, and the index of the one that is decoded.
+func (o *oggReader) tracks() ([]Track, int) { return o.sounds, o.track }
 func (o *oggReader) ending() ending {
 	e := ending{cut: !o.last}
 	switch head := o.file.head(o.at); {
@@ -161,8 +268,8 @@ func (o *oggReader) damaged(thing string, err error) error {
 // add cuts the body of a page into packets.
 func (o *oggReader) add(at int64, head, lacing, body []byte) error {
 	serial, seq := binary.LittleEndian.Uint32(head[14:]), binary.LittleEndian.Uint32(head[18:])
-	if !o.begun {
-		o.serial, o.seq, o.begun = serial, seq, true
+	if serial == o.serial && !o.begun {
+		o.seq, o.begun = seq, true
 	}
 	if known := slices.Contains(o.others, serial); serial != o.serial {
 		if o.last && !known { // of a file whose first page is lost
@@ -180,6 +287,7 @@ func (o *oggReader) add(at int64, head, lacing, body []byte) error {
 			want := fmt.Sprintf("page %d of its stream", o.seq)
 			o.lost.why = malformed(fmt.Sprintf("Ogg page at byte %d", at), want, "page %d", seq)
 		}
+		o.joined = o.joined || !o.sound
 		o.part = nil
 	}
 	if !continued {
@@ -208,6 +316,7 @@ func (o *oggReader) add(at int64, head, lacing, body []byte) error {
 	if granule := int64(binary.LittleEndian.Uint64(head[6:])); granule >= 0 && len(o.queue) > 0 {
 		p := &o.queue[len(o.queue)-1]
 		o.sound = o.sound || granule > 0
+		p.absolute = o.streams > 1 && !o.joined && granule <= o.latest
 		if p.end, p.pending = granule, false; o.last && !o.counted {
 			p.limit = granule
 		}

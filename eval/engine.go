@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"log/slog"
 	"math"
 	"strings"
 
@@ -112,10 +113,17 @@ func transcribe(ctx context.Context, e Engine, u datasets.Utterance, in audio.In
 }
 
 // OpenSound opens the sound of u, or the part of it that u selects.
+// It logs which of several audio tracks that is.
 func OpenSound(ctx context.Context, u datasets.Utterance, in audio.Input) (*audio.Clip, error) {
 	clip, err := openAll(ctx, u.Audio, in)
-	if err != nil || !u.Part {
-		return clip, err
+	if err != nil {
+		return nil, err
+	}
+	if choice := clip.TrackChoice(); choice != "" {
+		slog.Warn(choice, "audio", clip.Name())
+	}
+	if !u.Part {
+		return clip, nil
 	}
 	defer clip.Close()
 	from := count(u.Offset)

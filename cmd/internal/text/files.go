@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -194,7 +195,7 @@ func (t *fileRun) file(ctx context.Context, j *job, bar *cli.Progress) (*transcr
 		return nil, err
 	}
 	defer clip.Close()
-	t.reportTrack(clip)
+	reportTrack(clip, t.log.Logger(t.Env))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	w := transcribe.Callbacks{Estimate: within}
@@ -219,9 +220,9 @@ func (t *fileRun) file(ctx context.Context, j *job, bar *cli.Progress) (*transcr
 }
 
 // reportTrack writes which of several audio tracks is read.
-func (t *fileRun) reportTrack(clip *audio.Clip) {
+func reportTrack(clip *audio.Clip, log *slog.Logger) {
 	if choice := clip.TrackChoice(); choice != "" {
-		t.log.Logger(t.Env).Warn(choice, "audio", clip.Name())
+		log.Warn(choice, "audio", clip.Name())
 	}
 }
 

@@ -146,6 +146,9 @@ func (l *listenCommand) transcribe(
 func (l *listenCommand) open(ctx context.Context, args []string) (clip *audio.Clip, rec *recorder, err error) {
 	if len(args) > 0 {
 		clip, err = (&setup.SoundFlags{Input: audio.Input{Live: true}, Live: true}).Clip(ctx, l.Env, args[0])
+		if err == nil {
+			reportTrack(clip, l.log.Logger(l.Env))
+		}
 		return clip, nil, err
 	}
 	if rec, err = record(ctx); err != nil {

@@ -30,7 +30,7 @@ func (t *fileRun) eachChannel(
 			return nil, err
 		}
 		if all = clip.Channels(); channel == 1 {
-			t.reportTrack(clip)
+			reportTrack(clip, t.log.Logger(t.Env))
 		}
 		if all == 1 {
 			clip.Close()
@@ -43,13 +43,6 @@ func (t *fileRun) eachChannel(
 			return nil, err
 		}
 		names, parts = append(names, fmt.Sprintf("Speaker %d", channel)), append(parts, part)
-	}
-	if len(parts) == 1 {
-		if !t.log.Quiet {
-			fmt.Fprintf(t.Err, "%s: it has one channel, which tells no speakers apart; --speakers voice does so by their voices\n",
-				show.Name(j.name))
-		}
-		names[0] = ""
 	}
 	tr := transcript.MergeSpeakers(names, parts)
 	tr.MadeBy = t.madeBy
