@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -303,9 +304,12 @@ func TestContainerClock(t *testing.T) {
 	run(t, "-f lavfi -i color=s=64x64:r=5:d=7 -c:v mpeg4", dir+"/mpeg4.mkv")
 	run(t, "-f lavfi -i color=s=64x64:r=5:d=7 -c:v libvpx", dir+"/vp8.mkv")
 	// ffmpeg drops packets by their times in Matroska alone: elsewhere its filter takes them for numbers of samples.
-	for hole, when := range map[string]string{"gap": "between(t\\,1\\,3)", "short": "between(t\\,1\\,1.5)", "lost": "lt(t\\,2)"} {
-		for _, sound := range []string{"opus", "vorbis", "aac", "mp2", "wmav2", "flac"} {
-			run(t, "-i DIR/"+sound+".mka -c copy -bsf:a noise=drop="+strings.Replace(when, "t", "pts*tb", 1), dir+"/"+sound+"-"+hole+".mka")
+	holes := map[string]string{"gap": `between(pts*tb\,1\,3)`, "short": `between(pts*tb\,1\,1.5)`, "lost": `lt(pts*tb\,2)`}
+	for _, sound := range []string{"opus", "vorbis", "aac", "mp2", "wmav2", "flac"} {
+		for hole, when := range holes {
+			if _, err := os.Stat(dir + "/" + sound + ".mka"); err == nil {
+				run(t, "-i DIR/"+sound+".mka -c copy -bsf:a noise=drop="+when, dir+"/"+sound+"-"+hole+".mka")
+			}
 		}
 	}
 	situations := map[string]string{
