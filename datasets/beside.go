@@ -89,8 +89,14 @@ func readBeside(ctx context.Context, d *Dataset, file string, rows sink) error {
 	stem := strings.TrimSuffix(file, filepath.Ext(file))
 	u := Utterance{ID: d.relative(file)}
 	var err error
-	if u.Text, err = readText(ctx, stem+".txt"); err == nil {
+	u.Text, err = readText(ctx, stem+".txt")
+	switch {
+	case err == nil:
 		err = d.options.checkText(u.Text)
+	case errors.Is(err, errNoTranscript):
+		if _, stated := existing(stem + ".rttm"); stated == nil { // who speaks when is a reference, too
+			u.NoText, err = true, nil
+		}
 	}
 	if err == nil {
 		u.Audio, err = existing(file)

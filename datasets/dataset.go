@@ -19,7 +19,16 @@ type Utterance struct {
 	Duration float64
 	Offset   float64 // start of the utterance in the audio
 	Part     bool    // the utterance is only Duration of the audio, from Offset on
+	Turns    []Turn  // who says what, if the dataset states it
+	NoText   bool    // there is no reference text; only who speaks is known
 	Audio    Source
+}
+
+// A Turn is what a speaker says: without times if Start and End are 0.
+type Turn struct {
+	Speaker    string
+	Text       string
+	Start, End float64 // s from the start of the audio
 }
 
 // Options says how to read a dataset.

@@ -101,16 +101,70 @@ func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) 
 			u.ID = fmt.Sprintf("%s@%v+%v", name, u.Offset, u.Duration)
 		}
 	}
+	if u.Turns, err = f.turns("segments"); err != nil {
+		return u, err
+	}
 	if u.Text, ok, err = f.text(names(o.Text, textNames)...); err != nil {
 		return u, err
-	} else if !ok {
+	} else if !ok && len(u.Turns) == 0 {
 		return u, errNoText
+	} else if !ok {
+		u.Text = textOf(u.Turns)
 	}
 	if err := o.checkText(u.Text); err != nil {
 		return u, err
 	}
 	u.Audio, err = source(name)
 	return u, err
+}
+
+// maxTurns is the most turns of a row.
+const maxTurns = 100000
+
+// turns reads a list of objects with speaker, text or words, and times: start and end, or start_time and
+// end_time as in SegLST. Without the field, or without speakers in it, there are none.
+func (f fields) turns(name string) (turns []Turn, err error) {
+	list, _ := f[name].([]any)
+	if len(list) > maxTurns {
+		return nil, fmt.Errorf("field %s: got %d turns, want at most %d", name, len(list), maxTurns)
+	}
+	for i, v := range list {
+		object, _ := v.(map[string]any)
+		row, t, ok := fields(object), Turn{}, false
+		if t.Speaker, ok, err = row.text("speaker"); err == nil && (!ok || t.Speaker == "") {
+			return nil, nil
+		}
+		if err == nil {
+			t.Text, _, err = row.text("text", "words")
+		}
+		for _, time := range []struct {
+			names [2]string
+			to    *float64
+		}{{[2]string{"start", "start_time"}, &t.Start}, {[2]string{"end", "end_time"}, &t.End}} {
+			for _, one := range time.names {
+				if err == nil && row[one] != nil {
+					*time.to, err = row.seconds(one)
+				}
+			}
+		}
+		if err == nil && t.End < t.Start {
+			err = fmt.Errorf("end %v is before start %v", t.End, t.Start)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("field %s: turn %d: %w", name, i+1, err)
+		}
+		turns = append(turns, t)
+	}
+	return turns, nil
+}
+
+// textOf returns the texts of turns, in their order.
+func textOf(turns []Turn) string {
+	texts := make([]string, len(turns))
+	for i, t := range turns {
+		texts[i] = strings.TrimSpace(t.Text)
+	}
+	return strings.Join(texts, " ")
 }
 
 // readPart reads which part of the audio the row selects: all of it without an offset, whatever

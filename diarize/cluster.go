@@ -23,8 +23,13 @@ type merge struct {
 	similarity float32
 }
 
-// groups clusters unit vectors, [n][192], and returns the members of each cluster, at least least and at most
-// most clusters if there are enough vectors. Clusters with fewer than small members do not count, and are left out.
+// apart is how much more similar than usual two clusters may be and still be kept apart, because more speakers
+// were asked for. Parts of one voice are more similar than that.
+const apart = 0.1
+
+// groups clusters unit vectors, [n][192], and returns the members of each cluster, at most most clusters. Clusters with
+// fewer than small members do not count, and are left out. If fewer than least clusters are left, less similar
+// and smaller ones count, too; voices that are not there are not made up.
 func groups(p *parallel.Pool, vectors []float32, similarity float64, least, most, small int) [][]int {
 	n := len(vectors) / voiceSize
 	var all []cluster
@@ -44,9 +49,10 @@ func groups(p *parallel.Pool, vectors []float32, similarity float64, least, most
 		at := similar(m, similarity)
 		switch k := large(at); {
 		case k < least:
-			return mostAtLeast(large, len(m), least)
+			small = max(2, small/2)
+			return mostAtLeast(large, similar(m, similarity+apart), len(m), least)
 		case k > most:
-			return mostAtLeast(large, len(m), most)
+			return mostAtLeast(large, 0, len(m), most)
 		}
 		return at
 	})
@@ -70,11 +76,11 @@ func similar(m []merge, least float64) int {
 	return n
 }
 
-// mostAtLeast returns the largest number of merges, at most n, that leaves want large clusters; if none does, the
+// mostAtLeast returns the largest number of merges, from lo to hi, that leaves want large clusters; if none does, the
 // one that leaves the most.
-func mostAtLeast(large func(done int) int, n, want int) (at int) {
+func mostAtLeast(large func(done int) int, lo, hi, want int) (at int) {
 	best := 0
-	for done := n; done >= 0; done-- {
+	for done := hi; done >= lo; done-- {
 		k := large(done)
 		if k >= want {
 			return done

@@ -1,6 +1,7 @@
 package diarize
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -228,20 +229,22 @@ func TestGroups(t *testing.T) {
 		why                      string
 		n, centres               int
 		least, most, small, want int
+		spread                   float64 // of the vectors around a centre; 0 means 0.7
 	}{
-		{"found", 60, 4, 1, 100, 3, 4},
-		{"fewer wanted", 60, 4, 2, 2, 3, 2},
-		{"more wanted", 60, 2, 4, 4, 3, 4},
-		{"at most", 60, 4, 1, 3, 3, 3},
-		{"more than there can be", 5, 1, 9, 9, 3, 1},
-		{"too small, but the only ones", 2, 2, 1, 100, 3, 1},
-		{"one vector", 1, 1, 1, 100, 3, 1},
-		{"in two blocks", blockLimit + 40, 3, 1, 100, 100, 3},
+		{"found", 60, 4, 1, 100, 3, 4, 0},
+		{"fewer wanted", 60, 4, 2, 2, 3, 2, 0},
+		{"more wanted than there are", 60, 2, 4, 4, 3, 2, 0},
+		{"more wanted, of voices that vary", 60, 1, 2, 2, 3, 2, 1.2},
+		{"at most", 60, 4, 1, 3, 3, 3, 0},
+		{"more than there can be", 5, 1, 9, 9, 3, 1, 0},
+		{"too small, but the only ones", 2, 2, 1, 100, 3, 1, 0},
+		{"one vector", 1, 1, 1, 100, 3, 1, 0},
+		{"in two blocks", blockLimit + 40, 3, 1, 100, 100, 3, 0},
 	} {
 		if testing.Short() && tt.n > blockLimit {
 			continue
 		}
-		got := groups(nil, randomVectors(5, tt.n, tt.centres, 0.7), 0.37, tt.least, tt.most, tt.small)
+		got := groups(nil, randomVectors(5, tt.n, tt.centres, cmp.Or(tt.spread, 0.7)), 0.37, tt.least, tt.most, tt.small)
 		if len(got) != tt.want {
 			t.Errorf("%s: %d clusters, want %d", tt.why, len(got), tt.want)
 		}

@@ -32,7 +32,8 @@ func (d *Diarization) identify(vectors []float32, o Options) {
 	}
 	least, most := o.bounds()
 	small := cmp.Or(o.smallest, max(clusterLeast, int(clusterShare*float64(n))))
-	clusters, known := nameVoices(groups(o.Pool, alone, o.similarity(), least, most, small), alone, o.Known, least)
+	clusters := joinAlike(groups(o.Pool, alone, o.similarity(), least, most, small), alone, least)
+	clusters, known := nameVoices(clusters, alone, o.Known, least)
 	for _, members := range clusters {
 		d.Voices = append(d.Voices, mean(alone, members))
 	}
@@ -48,6 +49,18 @@ func (d *Diarization) identify(vectors []float32, o Options) {
 			}
 		}
 	}
+	d.vote(vectors)
+	for _, k := range known {
+		name := ""
+		if k >= 0 {
+			name = o.Known[k].Name
+		}
+		d.Names = append(d.Names, name)
+	}
+}
+
+// vote sets the votes of each window, whose vectors are [n][192].
+func (d *Diarization) vote(vectors []float32) {
 	for i := range d.windows {
 		votes := make([]float32, len(d.Voices))
 		for s, v := range d.Voices {
@@ -55,13 +68,6 @@ func (d *Diarization) identify(vectors []float32, o Options) {
 		}
 		kernel.Softmax(votes)
 		d.windows[i].votes = votes
-	}
-	for _, k := range known {
-		name := ""
-		if k >= 0 {
-			name = o.Known[k].Name
-		}
-		d.Names = append(d.Names, name)
 	}
 }
 
@@ -74,6 +80,34 @@ func (d *Diarization) nearest(v []float32) (best int, similarity float32) {
 		}
 	}
 	return best, similarity
+}
+
+// alike is the cosine of the means of two clusters that are one speaker. Noise makes single windows less similar, but
+// hardly the means of many.
+const alike = 0.6
+
+// joinAlike joins clusters whose means are alike, the most similar first, down to least clusters.
+func joinAlike(clusters [][]int, vectors []float32, least int) [][]int {
+	for len(clusters) > least {
+		var means [][]float32
+		for _, members := range clusters {
+			means = append(means, mean(vectors, members))
+		}
+		best, a, b := float32(alike), -1, -1
+		for i := range means {
+			for j := range i {
+				if c := cosine(means[i], means[j]); c >= best {
+					best, a, b = c, j, i
+				}
+			}
+		}
+		if a < 0 {
+			break
+		}
+		clusters[a] = slices.Concat(clusters[a], clusters[b])
+		clusters = slices.Delete(clusters, b, b+1)
+	}
+	return clusters
 }
 
 // mean returns the unit vector in the direction of the sum of the members.
@@ -170,8 +204,8 @@ func nearestOther(a *activity, who []int) []int {
 	return second
 }
 
-// bridge is how many frames a pause within a turn may have: 0.4 s.
-const bridge = 24
+// bridge is how many frames a pause within a turn may have: 0.6 s.
+const bridge = 36
 
 // collect joins frames of one speaker into turns.
 func collect(tracks ...[]int) (turns []Turn) {

@@ -75,13 +75,19 @@ func place(row *datasets.RowError) string {
 // of the row are in the record; the error returned is ctx's cause.
 func RunRow(ctx context.Context, e Engine, it Row, o Options) (*report.Record, error) {
 	r := &report.Record{
-		ID: it.ID, Row: it.Number, Audio: it.Audio.Path, Offset: it.Offset, Reference: it.Text, NoReference: o.Unscored,
-		Duration: it.Duration,
+		ID: it.ID, Row: it.Number, Audio: it.Audio.Path, Offset: it.Offset, Reference: it.Text,
+		NoReference: o.Unscored || it.NoText, Duration: it.Duration,
 		Segments: []transcript.Segment{}, Run: o.Run,
 	}
 	if it.Broken != nil {
 		r.NoReference, r.Error = true, "broken row: "+it.Broken.Err.Error()
 		return r, nil
+	}
+	if o.Speakers {
+		if err := referTo(ctx, r, it.Utterance); err != nil && ctx.Err() == nil {
+			r.NoReference, r.Error = true, "broken row: "+err.Error()
+			return r, nil
+		}
 	}
 	t, err := transcribe(ctx, e, it.Utterance, o.Sound)
 	switch {
@@ -177,7 +183,7 @@ func samples(clip *audio.Clip, limit int) ([]float32, error) {
 // fill copies a transcript into a record.
 func fill(r *report.Record, t *transcript.Transcript) {
 	r.Hypothesis, r.Language, r.Duration = strings.TrimSpace(t.Text), t.Language, t.Duration
-	r.Truncated, r.Damaged = t.Truncated, t.Damaged
+	r.Truncated, r.Damaged, r.Turns = t.Truncated, t.Damaged, t.Turns
 	for _, s := range t.Segments {
 		s.Origins = nil // Runs have them
 		r.Segments = append(r.Segments, s)

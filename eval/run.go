@@ -25,6 +25,7 @@ type Options struct {
 	Workers  int                   // utterances that run at the same time; 0 means 1. Records stay in order
 	Limit    int                   // most utterances to run, not counting broken rows; 0 means all
 	Unscored bool                  // the utterances have no references
+	Speakers bool                  // the engine tells speakers apart: score who speaks, where the dataset states it
 	Sound    audio.Input           // how the sound of an utterance is opened
 	Run      transcript.Provenance // stored in every record
 

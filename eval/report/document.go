@@ -350,6 +350,8 @@ func (s *Score) lines() (all [][]string) {
 	add("utterances without error", scored,
 		fmt.Sprintf("%s (%.1f %%)", show.Count(s.Exact), 100*transcript.Ratio(float64(s.Exact), float64(s.Scored))))
 
+	s.Speakers.lines(add)
+
 	add("audio", true, show.Seconds(s.AudioSeconds))
 	add("time elapsed", s.Elapsed != s.Seconds.Total, show.Seconds(s.Elapsed))
 	add("time of work", true, show.Seconds(s.Seconds.Total))

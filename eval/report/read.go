@@ -161,6 +161,12 @@ type Record struct {
 
 	Damaged []transcript.Gap `json:"audio_damaged,omitempty"` // where sound is damaged or lost
 
+	// Who speaks when, if speakers were told apart: as found, and as the dataset has it. Speech is the reference
+	// text of each speaker.
+	Turns          []transcript.Turn `json:"turns,omitempty"`
+	ReferenceTurns []transcript.Turn `json:"reference_turns,omitempty"`
+	Speech         []Speech          `json:"reference_speech,omitempty"`
+
 	Segments     []transcript.Segment     `json:"segments"`
 	Seconds      transcript.Seconds       `json:"seconds"`
 	Wall         float64                  `json:"wall_seconds,omitempty"` // since the previous record, if several run at once
@@ -171,6 +177,12 @@ type Record struct {
 
 	// Withdrawn means that the dataset no longer has the broken row that an earlier record reports.
 	Withdrawn bool `json:"withdrawn,omitempty"`
+}
+
+// Speech is what one speaker says, in order.
+type Speech struct {
+	Speaker string `json:"speaker"`
+	Text    string `json:"text"` // not normalised
 }
 
 // MustAgree reports whether two runs must have the same text: the same weights, dataset

@@ -14,17 +14,22 @@ import (
 // compute.
 type recordScore struct {
 	*Record
-	score wer.Score
-	diff  []Word // nil if there are no errors
+	score    wer.Score
+	diff     []Word        // nil if there are no errors
+	speakers *SpeakerScore // nil if the dataset has none
 }
 
 // scoreOf normalises the texts of r and counts the errors; a record that failed or has no
 // reference has none. The error is ctx's cause: long texts take a while.
 func scoreOf(ctx context.Context, w *wer.Scorer, r *Record, name string) (recordScore, error) {
-	if r.Error != "" || r.NoReference {
-		return recordScore{Record: r}, nil
-	}
 	out, normal := recordScore{Record: r}, normalizer(name, r.Language)
+	if r.Error != "" {
+		return out, nil
+	}
+	var err error
+	if out.speakers, err = speakersOf(ctx, w, r, normal); err != nil || r.NoReference {
+		return out, err
+	}
 	var texts [2]string
 	for i, text := range []string{r.Reference, r.Hypothesis} {
 		done := make(chan string, 1)
@@ -36,7 +41,6 @@ func scoreOf(ctx context.Context, w *wer.Scorer, r *Record, name string) (record
 		}
 	}
 	ref, hyp := texts[0], texts[1]
-	var err error
 	if out.score, err = w.Score(ctx, ref, hyp); err == nil && !out.score.Exact {
 		err = w.Words(ctx, ref, hyp, func(op wer.Op, r, h string) {
 			out.diff = append(out.diff, Word{op.String(), r, h})

@@ -183,6 +183,12 @@ func (s *Set) sum(m recordScore, k key) {
 	s.score.Drafting.Add(r.Drafting)
 	s.replayed = insertBest(s.replayed, keyedRecord{k, r}, mostReplayed,
 		func(a, b keyedRecord) int { return bytes.Compare(a.key[:], b.key[:]) })
+	if m.speakers != nil {
+		if s.score.Speakers == nil {
+			s.score.Speakers = &SpeakerScore{}
+		}
+		s.score.Speakers.add(m.speakers)
+	}
 	if !r.NoReference {
 		s.corpus.Add(m.score)
 		s.countErrors(m)
@@ -254,6 +260,10 @@ func (s *Set) Score() *Score {
 	r.Exact, r.Repeats, r.RTFx = s.corpus.Exact, s.corpus.Repeats, s.RTFx()
 	r.Normalizer = s.normalizer + ", " + normalize.Version
 	r.Worst, r.Confusions = slices.Clone(r.Worst), s.frequent()
+	if r.Speakers != nil {
+		copied := *r.Speakers
+		r.Speakers = &copied
+	}
 	if r.Failures == nil {
 		r.Failures = []Failure{}
 	}

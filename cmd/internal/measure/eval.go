@@ -16,6 +16,7 @@ import (
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/options"
 	"verity/cmd/internal/setup"
+	"verity/diarize"
 	"verity/eval"
 	"verity/eval/report"
 	"verity/internal/show"
@@ -32,6 +33,9 @@ listed; the rest still runs, and the next run tries them again. With --shard 2/4
 transcribes the second of every four rows, so that four machines can share a dataset; a
 report reads all shards in a directory together.
 
+With --speakers, it also scores who speaks: an RTTM file of the same name beside each
+sound file, and the segments of a manifest if they have speakers (docs/SPEAKERS.md).
+
   verity eval --dataset LibriSpeech/test-clean --model ~/whisper-small --out out
   verity eval --dataset manifest.jsonl --split test --normalizer basic \
     --html report.html
@@ -41,7 +45,9 @@ Exit status: 0 done, 1 some utterance failed, 2 wrong usage, 130 interrupted.`
 // An evalCommand is the eval command with its flags.
 type evalCommand struct {
 	datasetRun
-	shard string
+	shard       string
+	voices      *diarize.Options // how speakers are told apart; nil if they are not
+	least, most int              // speakers
 }
 
 func Eval(e cli.Env) *cobra.Command {
@@ -55,8 +61,25 @@ func Eval(e cli.Env) *cobra.Command {
 		v.report.register,
 		v.log.RegisterRun,
 	)
-	v.addDecoding(c)
+	v.addText(c)
 	return c
+}
+
+// addText adds the flags that can change the records.
+func (v *evalCommand) addText(c *cobra.Command) {
+	v.addDecoding(c)
+	v.textFlags.AddFlagSet(cli.AddFlags(c, func(f *pflag.FlagSet) {
+		cli.AddOption(f, "speakers", func(o options.Value) error {
+			s, err := options.Speakers(o.Text)
+			if s.Channels {
+				err = errors.New("eval tells speakers apart by their voices: want voice, or how many there are")
+			}
+			v.voices = s.Voices
+			return err
+		})
+		cli.Bind(f, "min-speakers", &v.least)
+		cli.Bind(f, "max-speakers", &v.most)
+	}))
 }
 
 func (v *evalCommand) registerOut(f *pflag.FlagSet) {
@@ -90,6 +113,10 @@ func (v *evalCommand) run(ctx context.Context, _ []string) error {
 func (v *evalCommand) check() (o eval.Options, err error) {
 	if err := v.prepare(); err != nil {
 		return o, err
+	}
+	if v.voices != nil {
+		v.voices.Min, v.voices.Max = v.least, v.most
+		v.opt.Speakers, o.Speakers = v.voices, true
 	}
 	if v.shard != "" {
 		if o.Shard, err = parseShard(v.shard); err != nil {

@@ -36,7 +36,7 @@ func NewJob(c *cobra.Command, out, err io.Writer, title string, own func(*pflag.
 	for _, name := range []string{"dataset", "limit"} {
 		j.workerFlags.AddFlag(c.Flags().Lookup(name))
 	}
-	j.addDecoding(c)
+	j.addText(c)
 	j.workerFlags.AddFlagSet(j.textFlags)
 	c.SetFlagErrorFunc(cli.FlagError)
 	c.SetGlobalNormalizationFunc(cli.Dashes)
@@ -79,7 +79,7 @@ func (j *Job) Check() (err error) {
 // Options say how rows are run: how many at the same time, how many in all, and how their
 // sound is opened.
 func (j *Job) Options() eval.Options {
-	return eval.Options{Workers: j.batch, Limit: j.data.Limit, Sound: j.sound.Input}
+	return eval.Options{Workers: j.batch, Limit: j.data.Limit, Sound: j.sound.Input, Speakers: j.voices != nil}
 }
 
 // Dataset is what --dataset names.

@@ -1,0 +1,66 @@
+package eval
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"verity/datasets"
+	"verity/eval/report"
+	"verity/transcript"
+)
+
+// TestReferTo: who speaks comes from the row if it has times, else from the RTTM file beside the sound.
+func TestReferTo(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	line := func(file, start, length, who string) string {
+		return strings.Join([]string{"SPEAKER", file, "1", start, length, "<NA>", "<NA>", who, "<NA>", "<NA>"}, " ") + "\n"
+	}
+	write("call.rttm", line("call", "2", "3", "Bob")+line("call", "0", "2.5", "Ann"))
+	write("renamed.rttm", line("original", "0", "1", "Ann"))
+	write("several.rttm", line("a", "0", "1", "Ann")+line("b", "0", "1", "Bob"))
+	write("bad.rttm", "SPEAKER bad 1 x")
+	turns := []transcript.Turn{{Start: 0, End: 2.5, Speaker: "Ann"}, {Start: 2, End: 5, Speaker: "Bob"}}
+	said := []datasets.Turn{{Speaker: "Ann", Text: "Hi."}, {Speaker: "Bob", Text: "Hello."}}
+	timed := []datasets.Turn{{Speaker: "Ann", Text: "Hi.", Start: 0, End: 1}, {Speaker: "Bob", Text: "Hello.", Start: 1, End: 2}}
+	speech := []report.Speech{{Speaker: "Ann", Text: "Hi."}, {Speaker: "Bob", Text: "Hello."}}
+	for _, tt := range []struct {
+		file   string
+		u      datasets.Utterance
+		turns  []transcript.Turn
+		speech []report.Speech
+		err    string
+	}{
+		{"call.wav", datasets.Utterance{}, turns, nil, ""},
+		{"call.wav", datasets.Utterance{Part: true, Offset: 1, Duration: 2},
+			[]transcript.Turn{{Start: 0, End: 1.5, Speaker: "Ann"}, {Start: 1, End: 2, Speaker: "Bob"}}, nil, ""},
+		{"call.wav", datasets.Utterance{Turns: said}, turns, speech, ""},
+		{"call.wav", datasets.Utterance{Turns: timed},
+			[]transcript.Turn{{Start: 0, End: 1, Speaker: "Ann"}, {Start: 1, End: 2, Speaker: "Bob"}}, speech, ""},
+		{"renamed.wav", datasets.Utterance{}, []transcript.Turn{{Start: 0, End: 1, Speaker: "Ann"}}, nil, ""},
+		{"none.wav", datasets.Utterance{}, nil, nil, ""},
+		{"several.wav", datasets.Utterance{}, nil, nil, "want those of several"},
+		{"bad.wav", datasets.Utterance{}, nil, nil, "line 1"},
+	} {
+		r := &report.Record{}
+		tt.u.Audio.Path = filepath.Join(dir, tt.file)
+		err := referTo(context.Background(), r, tt.u)
+		if tt.err != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("%s: got error %v, want %q", tt.file, err, tt.err)
+			}
+			continue
+		}
+		if err != nil || !reflect.DeepEqual(r.ReferenceTurns, tt.turns) || !reflect.DeepEqual(r.Speech, tt.speech) {
+			t.Errorf("%s: turns %v, speech %v, error %v; want %v, %v", tt.file, r.ReferenceTurns, r.Speech, err, tt.turns, tt.speech)
+		}
+	}
+}
