@@ -161,11 +161,11 @@ type Record struct {
 
 	Damaged []transcript.Gap `json:"audio_damaged,omitempty"` // where sound is damaged or lost
 
-	// Who speaks when, if speakers were told apart: as found, and as the dataset has it. Speech is the reference
-	// text of each speaker.
-	Turns          []transcript.Turn `json:"turns,omitempty"`
-	ReferenceTurns []transcript.Turn `json:"reference_turns,omitempty"`
-	Speech         []Speech          `json:"reference_speech,omitempty"`
+	// If speakers were told apart:
+
+	Turns          []transcript.Turn `json:"turns,omitempty"`            // who speaks when
+	ReferenceTurns []transcript.Turn `json:"reference_turns,omitempty"`  // who speaks when, by the dataset
+	Speech         []Speech          `json:"reference_speech,omitempty"` // who says what, by the dataset, in order
 
 	Segments     []transcript.Segment     `json:"segments"`
 	Seconds      transcript.Seconds       `json:"seconds"`
@@ -181,8 +181,8 @@ type Record struct {
 
 // Speech is what one speaker says, in order.
 type Speech struct {
-	Speaker string `json:"speaker"`
-	Text    string `json:"text"` // not normalised
+	Speaker string `json:"speaker"` // name
+	Text    string `json:"text"`    // not normalised
 }
 
 // MustAgree reports whether two runs must have the same text: the same weights, dataset

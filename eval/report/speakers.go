@@ -17,30 +17,29 @@ type SpeakerScore struct {
 	Clips      int `json:"clips"`       // of which the dataset has who speaks when
 	CountRight int `json:"count_right"` // clips with the right number of speakers
 
-	// Errors in seconds: of all, without 0.25 s on either side of each boundary, and without overlapping speech, too.
-	All         SpeakerErrors `json:"all"`
-	Collar      SpeakerErrors `json:"collar"`
-	SkipOverlap SpeakerErrors `json:"skip_overlap"`
+	All         SpeakerErrors `json:"all"`          // errors of who speaks when, in seconds
+	Collar      SpeakerErrors `json:"collar"`       // without 0.25 s on either side of each boundary
+	SkipOverlap SpeakerErrors `json:"skip_overlap"` // and without overlapping speech
 
 	Texts int `json:"texts"` // clips of which the dataset has who says what
 
-	// CPWER is the concatenated minimum-permutation word error rate: all words of a speaker are one text, and each
+	// The concatenated minimum-permutation word error rate: all words of a speaker are one text, and each
 	// speaker is compared with the one of the reference that makes the fewest errors. Source: Watanabe et al. 2020,
 	// "CHiME-6 Challenge"; meeteval 0.4.3.
-	CPWER          float64 `json:"cpwer"`
-	CPErrors       int     `json:"cp_errors"`
-	ReferenceWords int     `json:"cp_reference_words"`
+	CPWER            float64 `json:"cpwer"`
+	CPErrors         int     `json:"cp_errors"`          // words wrong in cpwer
+	CPReferenceWords int     `json:"cp_reference_words"` // of all
 
-	// WDER is the share of words, recognised or substituted, that have the wrong speaker. Source: El Shafey et al. 2019,
+	// The share of words, recognised or substituted, that have the wrong speaker. Source: El Shafey et al. 2019,
 	// "Joint speech recognition and speaker diarization via sequence transduction", section 3.3.
 	WDER         float64 `json:"wder"`
-	Words        int     `json:"words"`
-	WrongSpeaker int     `json:"wrong_speaker"`
+	Words        int     `json:"words"`         // recognised or substituted
+	WrongSpeaker int     `json:"wrong_speaker"` // of these, with the wrong speaker
 }
 
 // SpeakerErrors are the errors of who speaks when, with their rate.
 type SpeakerErrors struct {
-	DER float64 `json:"der"`
+	DER float64 `json:"der"` // diarization error rate: missed, false and confused seconds over all of the reference
 	diarize.Errors
 }
 
@@ -61,10 +60,10 @@ func (s *SpeakerScore) add(o *SpeakerScore) {
 	s.SkipOverlap.add(o.SkipOverlap)
 	s.Texts += o.Texts
 	s.CPErrors += o.CPErrors
-	s.ReferenceWords += o.ReferenceWords
+	s.CPReferenceWords += o.CPReferenceWords
 	s.Words += o.Words
 	s.WrongSpeaker += o.WrongSpeaker
-	s.CPWER = transcript.Ratio(float64(s.CPErrors), float64(s.ReferenceWords))
+	s.CPWER = transcript.Ratio(float64(s.CPErrors), float64(s.CPReferenceWords))
 	s.WDER = transcript.Ratio(float64(s.WrongSpeaker), float64(s.Words))
 }
 
@@ -176,7 +175,7 @@ func (s *SpeakerScore) scoreWords(ctx context.Context, w *wer.Scorer, reference,
 	}
 	text, refSpeakers := joined(reference)
 	other, hypSpeakers := joined(found)
-	s.ReferenceWords, s.CPErrors = len(refSpeakers), len(refSpeakers)+len(hypSpeakers)
+	s.CPReferenceWords, s.CPErrors = len(refSpeakers), len(refSpeakers)+len(hypSpeakers)
 	for i, partner := range diarize.Assign(saved) {
 		if partner >= 0 {
 			s.CPErrors -= int(saved[i][partner])

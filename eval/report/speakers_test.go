@@ -38,8 +38,8 @@ func TestCPWER(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.CPErrors != c.Errors || s.ReferenceWords != c.Length {
-			t.Errorf("case %d: %d errors in %d words, want %d in %d", i, s.CPErrors, s.ReferenceWords, c.Errors, c.Length)
+		if s.CPErrors != c.Errors || s.CPReferenceWords != c.Length {
+			t.Errorf("case %d: %d errors in %d words, want %d in %d", i, s.CPErrors, s.CPReferenceWords, c.Errors, c.Length)
 		}
 	}
 	if len(cases) != 40 {
