@@ -10,7 +10,7 @@ QUICKLY := $(foreach of,github.com/apache/beam github.com/aws cloud.google.com g
 
 
 .PHONY: vet-all static vulnerabilities licences purego arm64 arm64-short fuzz-short dist wheel reproducible verity-beam cluster-test cluster \
-	benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr drafts grid page load throughput live accuracy clients clients-go help-lab
+	benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr drafts grid page load throughput live accuracy clients clients-go proof proof-quick help-lab
 
 help-lab: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' tools/lab.mk | expand -t 16
@@ -207,6 +207,17 @@ SYSTEMS  := inside=$(BIN)
 accuracy: build ## words on hard sound, as Markdown: SYSTEMS='base=$(BIN) -m DIR' (docs/ACCURACY.md)
 	go run ./tools/accuracy -build $(ACCURACY)
 	go run ./tools/accuracy -systems "$(SYSTEMS)" $(ACCURACY)
+
+SUITE :=
+proof: build ## tests that others wrote, as one table: SUITE=name,… WRITE=1 for docs/PROOF.md (tools/proof)
+	$(PYTHON) tools/proof/proof.py --verity $(BIN) $(if $(SUITE),--suite $(SUITE)) $(if $(WRITE),--write docs/PROOF.md)
+
+proof-quick: build ## the part of proof that needs nothing but pip
+	@if $(PYTHON) -c 'import venv, ensurepip' >/dev/null 2>&1; then \
+		$(PYTHON) tools/proof/proof.py --verity $(BIN) --quick; \
+	else \
+		echo "*** SKIPPED: make proof-quick needs Python 3.10 with venv ***"; \
+	fi
 
 bench-peers: build ## time faster-whisper, whisper.cpp and others: PEERS="--dataset DIR …" (tools/bench-peers.py)
 	$(PYTHON) tools/bench-peers.py --verity $(BIN) $(PEERS)

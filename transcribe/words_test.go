@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -61,46 +60,6 @@ func canonicalWords(t *transcript.Transcript) string {
 		fmt.Fprintf(&b, "%d: %s\n", s.ID, strings.Join(words, ", "))
 	}
 	return b.String()
-}
-
-// TestMedianFilter: by hand, with NaN last as torch sorts.
-func TestMedianFilter(t *testing.T) {
-	nan := float32(math.NaN())
-	for _, tt := range []struct {
-		name    string
-		in, out []float32
-		width   int
-	}{
-		{"reflected", []float32{9, 1, 5, 2, 8}, []float32{1, 5, 2, 5, 2}, 3},
-		{"too short", []float32{3, 1, 2}, []float32{3, 1, 2}, 7},
-		{"just long enough", []float32{1, 2, 3, 4}, []float32{3, 3, 2, 2}, 7},
-		{"not a number", []float32{nan, 1, nan, 2, 3}, []float32{1, nan, 2, 3, 2}, 3},
-	} {
-		got := medianFilter(matrix{1, len(tt.in), slices.Clone(tt.in)}, tt.width).data
-		if !slices.EqualFunc(got, tt.out, func(a, b float32) bool { return a == b || a != a && b != b }) {
-			t.Errorf("%s: %v, want %v", tt.name, got, tt.out)
-		}
-	}
-}
-
-// TestWarp: paths by hand. Of equal costs the step to the right comes first.
-func TestWarp(t *testing.T) {
-	for _, tt := range []struct {
-		name       string
-		rows, cols int
-		cost       []float32
-		want       []int // first column of each row
-	}{
-		{"diagonal", 2, 2, []float32{0, 1, 1, 0}, []int{0, 1}},
-		{"stays", 2, 4, []float32{0, 0, 0, 1, 1, 1, 1, 0}, []int{0, 3}},
-		{"all equal", 2, 3, []float32{1, 1, 1, 1, 1, 1}, []int{0, 1}},
-		{"one column", 3, 1, []float32{1, 2, 3}, []int{0, 0, 0}},
-		{"one row", 1, 3, []float32{1, 2, 3}, []int{0}},
-	} {
-		if got := warp(matrix{tt.rows, tt.cols, tt.cost}); !slices.Equal(got, tt.want) {
-			t.Errorf("%s: rows begin at %v, want %v", tt.name, got, tt.want)
-		}
-	}
 }
 
 // TestRound2 compares with Python's round(x, 2), which goes by the exact value.

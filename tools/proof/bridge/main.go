@@ -1,0 +1,285 @@
+// Bridge lets the suites of tools/proof, which are in Python, call Verity's packages. It reads one JSON object
+// a line from standard input and writes one for each:
+//
+//	{"call": "normalize", "name": "english", "texts": ["two"]}
+//	{"texts": ["2"]}
+//
+// An object that cannot be answered gets {"error": "…"}.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"verity/audio"
+	"verity/internal/timing"
+	"verity/tokenizer"
+	"verity/wer"
+	"verity/wer/normalize"
+)
+
+// A request has the fields that its call needs.
+type request struct {
+	Call string `json:"call"`
+
+	Name  string   `json:"name"` // of a normalizer
+	Texts []string `json:"texts"`
+
+	Ref, Hyp []string // by line
+
+	Vocabulary int               `json:"vocabulary"`
+	Text       string            `json:"text"`
+	Tokens     []tokenizer.Token `json:"tokens"`
+	Language   string            `json:"language"`
+
+	Path    string    `json:"path"`
+	Samples []float32 `json:"samples"`
+	PadMel  bool      `json:"pad_mel"`
+	Bins    int       `json:"bins"`
+
+	Rows  int       `json:"rows"`
+	Cols  int       `json:"cols"`
+	Data  []float32 `json:"data"`
+	Width int       `json:"width"`
+}
+
+// An answer has the fields that its call returns.
+type answer map[string]any
+
+// calls are what a suite can ask for.
+var calls = map[string]func(context.Context, request) (answer, error){
+	"normalize": normalized,
+	"align":     aligned,
+	"count":     counted,
+	"score":     scored,
+	"tokenizer": specials,
+	"encode":    encoded,
+	"decode":    decoded,
+	"split":     split,
+	"samples":   samples,
+	"logmel":    logMel,
+	"median": func(_ context.Context, r request) (answer, error) {
+		m, err := r.matrix()
+		return answer{"data": timing.Median(m, r.Width).Data}, err
+	},
+	"path": func(_ context.Context, r request) (answer, error) {
+		m, err := r.matrix()
+		if err != nil {
+			return nil, err
+		}
+		var rows, cols []int
+		for _, step := range timing.Path(m) {
+			rows, cols = append(rows, step.Row), append(cols, step.Col)
+		}
+		return answer{"rows": rows, "cols": cols}, nil
+	},
+}
+
+func main() {
+	if err := run(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "bridge:", err)
+		os.Exit(1)
+	}
+}
+
+func run(in io.Reader, out io.Writer) error {
+	decoder, buffer := json.NewDecoder(in), bufio.NewWriter(out)
+	encoder := json.NewEncoder(buffer)
+	encoder.SetEscapeHTML(false)
+	for {
+		var r request
+		if err := decoder.Decode(&r); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if err := encoder.Encode(reply(r)); err != nil {
+			return err
+		}
+		if err := buffer.Flush(); err != nil {
+			return err
+		}
+	}
+}
+
+func reply(r request) answer {
+	call, ok := calls[r.Call]
+	if !ok {
+		return answer{"error": fmt.Sprintf("no call %q", r.Call)}
+	}
+	a, err := call(context.Background(), r)
+	if err != nil {
+		return answer{"error": err.Error()}
+	}
+	return a
+}
+
+func normalized(_ context.Context, r request) (answer, error) {
+	f, err := normalize.ByName(r.Name)
+	if err != nil {
+		return nil, err
+	}
+	texts := make([]string, len(r.Texts))
+	for i, t := range r.Texts {
+		texts[i] = f(t)
+	}
+	return answer{"texts": texts}, nil
+}
+
+// aligned returns the alignment of each pair of lines, as [operation, word of ref, word of hyp].
+func aligned(ctx context.Context, r request) (answer, error) {
+	if len(r.Ref) != len(r.Hyp) {
+		return nil, fmt.Errorf("align: %d references and %d hypotheses", len(r.Ref), len(r.Hyp))
+	}
+	var aligner wer.Aligner
+	var words wer.Vocabulary
+	alignments := make([][][]any, len(r.Ref))
+	for i := range r.Ref {
+		pairs, err := aligner.Align(ctx, words.Words(nil, r.Ref[i]), words.Words(nil, r.Hyp[i]))
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range pairs {
+			alignments[i] = append(alignments[i], []any{p.Op.String(), p.Ref, p.Hyp})
+		}
+	}
+	return answer{"alignments": alignments}, nil
+}
+
+// counted returns the counts and rates of the words of all lines together.
+func counted(ctx context.Context, r request) (answer, error) {
+	if len(r.Ref) != len(r.Hyp) {
+		return nil, fmt.Errorf("count: %d references and %d hypotheses", len(r.Ref), len(r.Hyp))
+	}
+	var aligner wer.Aligner
+	var words wer.Vocabulary
+	var sum wer.Counts
+	for i := range r.Ref {
+		c, err := aligner.Count(ctx, words.Words(nil, r.Ref[i]), words.Words(nil, r.Hyp[i]))
+		if err != nil {
+			return nil, err
+		}
+		sum = sum.Plus(c)
+	}
+	return measured(sum), nil
+}
+
+// scored returns the counts and rates of the words and characters of all lines together, as eval has them.
+func scored(ctx context.Context, r request) (answer, error) {
+	if len(r.Ref) != len(r.Hyp) {
+		return nil, fmt.Errorf("score: %d references and %d hypotheses", len(r.Ref), len(r.Hyp))
+	}
+	var scorer wer.Scorer
+	var corpus wer.Corpus
+	for i := range r.Ref {
+		s, err := scorer.Score(ctx, r.Ref[i], r.Hyp[i])
+		if err != nil {
+			return nil, err
+		}
+		corpus.Add(s)
+	}
+	return answer{"words": measured(corpus.Words), "chars": measured(corpus.Chars)}, nil
+}
+
+func measured(c wer.Counts) answer {
+	return answer{
+		"hits": c.Hits, "substitutions": c.Subs, "deletions": c.Dels, "insertions": c.Ins,
+		"rate": c.Rate(), "mer": c.MER(), "wil": c.WIL(), "wip": c.WIP(),
+	}
+}
+
+func specials(_ context.Context, r request) (answer, error) {
+	t, err := tokenizer.Embedded(r.Vocabulary)
+	if err != nil {
+		return nil, err
+	}
+	var codes []string
+	var tokens []tokenizer.Token
+	for _, l := range t.Languages() {
+		codes, tokens = append(codes, l.Code), append(tokens, l.Token)
+	}
+	return answer{
+		"sot": t.SOT, "eot": t.EOT, "transcribe": t.Transcribe, "translate": t.Translate, "no_timestamps": t.NoTimestamps,
+		"timestamp_begin": t.TimestampBegin, "no_speech": t.NoSpeech, "languages": codes, "language_tokens": tokens,
+	}, nil
+}
+
+func encoded(_ context.Context, r request) (answer, error) {
+	t, err := tokenizer.Embedded(r.Vocabulary)
+	if err != nil {
+		return nil, err
+	}
+	return answer{"tokens": t.Encode(r.Text)}, nil
+}
+
+func decoded(_ context.Context, r request) (answer, error) {
+	t, err := tokenizer.Embedded(r.Vocabulary)
+	if err != nil {
+		return nil, err
+	}
+	return answer{"text": t.Decode(r.Tokens), "with_timestamps": t.DecodeWithTimestamps(r.Tokens)}, nil
+}
+
+func split(_ context.Context, r request) (answer, error) {
+	t, err := tokenizer.Embedded(r.Vocabulary)
+	if err != nil {
+		return nil, err
+	}
+	words, groups := t.SplitToWords(r.Tokens, r.Language)
+	return answer{"words": words, "groups": groups}, nil
+}
+
+func samples(ctx context.Context, r request) (answer, error) {
+	clip, err := audio.Open(ctx, r.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer clip.Close()
+	pcm := []float32{}
+	block := make([]float32, 1<<14)
+	for {
+		n, err := clip.Read(block)
+		pcm = append(pcm, block[:n]...)
+		if err == io.EOF {
+			return answer{"samples": pcm}, nil
+		} else if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// logMel returns the first window of a file, or of samples, by bin.
+func logMel(ctx context.Context, r request) (answer, error) {
+	clip := audio.FromSamples("samples", r.Samples)
+	if r.Path != "" {
+		var err error
+		if clip, err = audio.Open(ctx, r.Path); err != nil {
+			return nil, err
+		}
+	}
+	defer clip.Close()
+	o := audio.Options{Bins: r.Bins, Pad: audio.PadAudio}
+	if r.PadMel {
+		o.Pad = audio.PadMel
+	}
+	s, err := audio.NewSpectrogram(ctx, clip, o)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.Window(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	return answer{"bins": m.Bins, "frames": m.Frames, "of_clip": s.Frames(), "data": m.Data}, nil
+}
+
+func (r request) matrix() (timing.Matrix, error) {
+	if r.Rows < 1 || r.Cols < 1 || r.Rows*r.Cols != len(r.Data) {
+		return timing.Matrix{}, fmt.Errorf("got %d values for a matrix of %d by %d", len(r.Data), r.Rows, r.Cols)
+	}
+	return timing.Matrix{Rows: r.Rows, Cols: r.Cols, Data: r.Data}, nil
+}
