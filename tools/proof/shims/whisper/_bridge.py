@@ -1,0 +1,5 @@
+import os
+
+from proof import Bridge
+
+bridge = Bridge(os.environ["VERITY_PROOF_BRIDGE"])

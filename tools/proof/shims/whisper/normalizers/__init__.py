@@ -1,0 +1,1 @@
+from .english import EnglishTextNormalizer  # noqa: F401
