@@ -380,7 +380,7 @@ func TestBehind(t *testing.T) {
 		due    float64 // s
 		step   float64
 	}{
-		{0, false, DefaultStep, DefaultStep}, {500 * time.Millisecond, false, DefaultStep, DefaultStep},
+		{0, false, DefaultStep, DefaultStep}, {400 * time.Millisecond, false, DefaultStep, DefaultStep},
 		{2 * time.Second, true, 2.5, DefaultStep}, {8 * time.Second, true, 10, DefaultStep},
 		{500 * time.Millisecond, true, 0.625, 0.4}, {2 * time.Second, false, 3, 3},
 	} {
