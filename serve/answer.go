@@ -23,7 +23,7 @@ type answer struct {
 	begun  bool      // the stream has text
 	probs  []logProb // of all text so far, if the request asks for them
 
-	speakers []string // who spoke so far, in order; only for diarized_json
+	speakers []string // those without a name who spoke so far, in order; only for diarized_json
 }
 
 // A logProb is OpenAI's log-probability of a token. The tokens of a list together are the text.
@@ -89,7 +89,7 @@ func (a *answer) streamSegment(s transcript.Segment) {
 	e["start"], e["end"] = transcript.RoundTime(s.Start), transcript.RoundTime(s.End)
 	switch {
 	case a.q.format == diarizedJSON:
-		e["text"], e["speaker"] = tokenizer.Strip(text), a.letter(s.Speaker)
+		e["text"], e["speaker"] = tokenizer.Strip(text), a.label(s.Speaker)
 	case s.Speaker != "":
 		e["speaker"] = s.Speaker
 	}

@@ -10,6 +10,7 @@ import (
 
 	"verity/audio"
 	"verity/diarize"
+	"verity/tokenizer"
 	"verity/transcribe"
 	"verity/transcript"
 )
@@ -148,17 +149,12 @@ func (s *Server) handleDetection(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return err
 		}
-		ticket, err := s.queue.join(windowSeconds)
-		if err != nil {
+		var l tokenizer.Language
+		var probability float64
+		if err := s.inTurn(ctx, func() (err error) {
+			l, probability, err = t.DetectLanguage(ctx, clip)
 			return err
-		}
-		defer s.queue.leave(ticket)
-		s.queue.requestTurn(&s.queue.files, ticket)
-		if err := s.queue.wait(ctx, ticket); err != nil {
-			return err
-		}
-		l, probability, err := t.DetectLanguage(ctx, clip)
-		if err != nil {
+		}); err != nil {
 			return err
 		}
 		if probability == 0 { // the model knows one language
@@ -171,6 +167,20 @@ func (s *Server) handleDetection(w http.ResponseWriter, r *http.Request) {
 		}{strings.ToLower(l.Name), l.Code, probability})
 		return nil
 	})
+}
+
+// inTurn waits for a turn, and calls do, which takes no longer than a window.
+func (s *Server) inTurn(ctx context.Context, do func() error) error {
+	ticket, err := s.queue.join(windowSeconds)
+	if err != nil {
+		return err
+	}
+	defer s.queue.leave(ticket)
+	s.queue.requestTurn(&s.queue.files, ticket)
+	if err := s.queue.wait(ctx, ticket); err != nil {
+		return err
+	}
+	return do()
 }
 
 // handleLoad loads the model that later requests to /inference use. whisper.cpp has one model at a time, and its clients

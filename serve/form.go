@@ -59,6 +59,8 @@ type request struct {
 	speakers      *diarize.Options // nil: they are not told apart
 	leastSpeakers int
 	mostSpeakers  int
+	knownNames    []string         // of speakers
+	references    []*spoolFile     // the sound of each
 	draft         []transcript.Cue // the client's text of the sound: it affects speed, never the text
 }
 
@@ -69,10 +71,13 @@ const (
 	withAccepted = "verity.accepted" // which parts of a segment's text the assistant drafted
 )
 
-// close removes the file of a request.
+// close removes the files of a request.
 func (q *request) close() {
 	if q.file != nil {
 		q.file.remove()
+	}
+	for _, f := range q.references {
+		f.remove()
 	}
 }
 
@@ -141,6 +146,8 @@ func (s *Server) parseParts(parts *multipart.Reader, q *request) error {
 			return badRequest("", "The form has more than %d parts.", maxParts)
 		case part.FormName() == q.api.file:
 			err = s.saveFile(q, part)
+		case strings.HasPrefix(part.FormName(), referenceField):
+			err = s.saveReference(q, part)
 		default:
 			err = s.parseField(q, part)
 		}
@@ -309,6 +316,7 @@ var listFields = map[string]fieldSetter{
 		}
 		return nil
 	},
+	"known_speaker_names": addKnownName, // their sound: saveReference
 	"languages": func(_ *Server, q *request, f formField) error {
 		for _, one := range f.list() {
 			if one = languageOf(one); one != "" && !tokenizer.IsKnownLanguage(one) {

@@ -1,11 +1,23 @@
 package serve
 
 import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
+	"verity/audio"
 	"verity/diarize"
 	"verity/tokenizer"
+	"verity/transcribe"
 	"verity/transcript"
 )
 
@@ -58,7 +70,7 @@ func (q *request) settleSpeakers() error {
 		q.speakers.Min, q.speakers.Max = q.leastSpeakers, q.mostSpeakers
 	}
 	q.decoding.Speakers = q.speakers
-	return nil
+	return q.checkKnown()
 }
 
 // A diarizedSegment is OpenAI's TranscriptionDiarizedSegment.
@@ -96,27 +108,162 @@ func (a *answer) diarized(tr *transcript.Transcript, text string) diarizedTransc
 func (a *answer) diarizedSegment(s transcript.Segment) diarizedSegment {
 	return diarizedSegment{
 		"transcript.text.segment", segmentID(s), transcript.RoundTime(s.Start), transcript.RoundTime(s.End),
-		tokenizer.Strip(s.Text), a.letter(s.Speaker),
+		tokenizer.Strip(s.Text), a.label(s.Speaker),
 	}
 }
 
 // segmentID returns the id of a segment in events and in diarized_json.
 func segmentID(s transcript.Segment) string { return "seg_" + strconv.Itoa(s.ID) }
 
-// letter returns OpenAI's label of a speaker: A for the first who speaks, B for the next.
-func (a *answer) letter(speaker string) string {
-	if speaker == "" {
-		return ""
+// label returns OpenAI's label of a speaker: the name, if the request has it; else A for the first who speaks, B for
+// the next.
+func (a *answer) label(speaker string) string {
+	if speaker == "" || slices.Contains(a.q.knownNames, speaker) {
+		return speaker
 	}
 	n := slices.Index(a.speakers, speaker)
 	if n < 0 {
 		n = len(a.speakers)
 		a.speakers = append(a.speakers, speaker)
 	}
-	label := string(rune('A' + n%26))
-	for n /= 26; n > 0; n /= 26 { // AA follows Z
+	for i := 0; ; i++ {
+		one := letters(i)
+		if slices.Contains(a.q.knownNames, one) {
+			continue
+		}
+		if n == 0 {
+			return one
+		}
 		n--
-		label = string(rune('A'+n%26)) + label
 	}
-	return label
+}
+
+// letters returns A for 0, Z for 25, AA for 26.
+func letters(n int) string {
+	one := string(rune('A' + n%26))
+	if n < 26 {
+		return one
+	}
+	return letters(n/26-1) + one
+}
+
+const (
+	maxKnown         = 16               // speakers whose voices a request has
+	maxReference     = 16 << 20         // bytes of the sound of one
+	maxReferenceTime = 60 * time.Second // its length
+	referenceField   = "known_speaker_references"
+)
+
+// addKnownName adds a name, or a JSON array of them. Names may have commas.
+func addKnownName(_ *Server, q *request, f formField) error {
+	names := []string{f.value}
+	if strings.HasPrefix(f.value, "[") {
+		names = f.list()
+	}
+	q.knownNames = append(q.knownNames, names...)
+	if len(q.knownNames) > maxKnown {
+		return badRequest(f.name, "%s: got more than %d names", f.name, maxKnown)
+	}
+	return nil
+}
+
+// saveReference decodes the sound of a known speaker, a data URL in base64, into the spool.
+func (s *Server) saveReference(q *request, part *multipart.Part) error {
+	name := fmt.Sprintf("%.80s", part.FormName())
+	if len(q.references) == maxKnown {
+		return badRequest(name, "%s: got more than %d", name, maxKnown)
+	}
+	r := bufio.NewReaderSize(part, 256)
+	head, err := r.ReadSlice(',')
+	switch {
+	case errors.Is(err, io.EOF) && len(head) == 0:
+		return nil
+	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull):
+		return formError(err)
+	case err != nil, !bytes.HasPrefix(head, []byte("data:")), !bytes.HasSuffix(head, []byte(";base64,")):
+		return badRequest(name, "%s: got %.40q, want a data URL of sound: data:audio/wav;base64,…", name, head)
+	}
+	file, err := s.spool.create(maxReference)
+	if err != nil {
+		return err
+	}
+	q.references = append(q.references, file)
+	_, err = io.Copy(file, base64.NewDecoder(base64.StdEncoding, r))
+	if p, ok := errors.AsType[*problem](err); ok {
+		return p.withParam(name)
+	}
+	if err == nil {
+		return nil
+	}
+	_, corrupt := errors.AsType[base64.CorruptInputError](err)
+	if _, end := r.ReadByte(); corrupt || end == io.EOF { // the form goes on, so the sound is cut off
+		return badRequest(name, "%s: the data URL is not base64: %v", name, err)
+	}
+	return formError(err)
+}
+
+// checkKnown reports names and references that do not belong together.
+func (q *request) checkKnown() error {
+	names, references := len(q.knownNames), len(q.references)
+	switch {
+	case names == 0 && references == 0:
+		return nil
+	case q.speakers == nil:
+		q.ignored.add("known_speaker_names[]")
+		return nil
+	case names != references:
+		return badRequest(referenceField+"[]", "%s[]: got %d for %d names, want one for each", referenceField, references, names)
+	}
+	for i, name := range q.knownNames {
+		if strings.TrimSpace(name) == "" || slices.Contains(q.knownNames[:i], name) {
+			return badRequest("known_speaker_names[]", "known_speaker_names[]: got %.80q, want names that are different", name)
+		}
+	}
+	return nil
+}
+
+// findKnown sets the voices of the known speakers.
+func (s *Server) findKnown(ctx context.Context, q *request, model *transcribe.Model) error {
+	if len(q.references) == 0 || q.decoding.Speakers == nil {
+		return nil
+	}
+	o := *q.decoding.Speakers
+	q.decoding.Speakers = &o
+	return s.inTurn(ctx, func() error {
+		for i, name := range q.knownNames {
+			voice, err := s.voiceOf(ctx, name, q.references[i], model)
+			if err != nil {
+				return err
+			}
+			o.Known = append(o.Known, voice)
+		}
+		return nil
+	})
+}
+
+// voiceOf returns the voice in a reference.
+func (s *Server) voiceOf(ctx context.Context, name string, file *spoolFile, m *transcribe.Model) (diarize.Voice, error) {
+	fail := func(err error) (diarize.Voice, error) {
+		_, sample := errors.AsType[*diarize.SampleError](err)
+		switch {
+		case errors.Is(err, audio.ErrTooLong):
+			err = fmt.Errorf("it is longer than %s; 2 to 10 s are enough", span(maxReferenceTime))
+		case !sample && s.problemOf(err) == nil:
+			return diarize.Voice{}, err
+		}
+		return diarize.Voice{}, badRequest(referenceField+"[]", "%s[]: the sound of %.80q: %v", referenceField, name,
+			strings.TrimPrefix(err.Error(), "diarize: "))
+	}
+	sound := s.opt.Sound
+	sound.MaxDuration = maxReferenceTime
+	clip, err := sound.OpenFile(ctx, "the reference", file.file)
+	if err != nil {
+		return fail(err)
+	}
+	defer clip.Close()
+	voice, err := diarize.NewVoice(ctx, name, clip, m.Pool)
+	if err != nil {
+		return fail(err)
+	}
+	return voice, nil
 }

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"io"
 	"net/http/httptest"
@@ -151,6 +152,16 @@ func TestSpeakers(t *testing.T) {
 		!slices.ContainsFunc(verbose.Segments, func(s transcript.Segment) bool { return s.Speaker == "Speaker 2" }) {
 		t.Errorf("verbose_json: %s", body)
 	}
+	// A voice that is known, of another recording, and one that nobody in this recording has.
+	reference := func(name string, from, to float64) string {
+		return "data:audio/wav;base64," + base64.StdEncoding.EncodeToString(wavOf(samplesOf(t, name, from, to)))
+	}
+	body = ask(field{"response_format", diarizedJSON}, field{"known_speaker_names[]", "Kennedy"}, field{"known_speaker_names[]", "Reader, 1089"},
+		field{"known_speaker_references[]", reference("../model/base/jfk.flac", 3.2, 7.5)},
+		field{"known_speaker_references[]", reference("../model/base/librispeech/1089-134691-0001.flac", 0, 5)})
+	if !strings.Contains(body, `"speaker":"Kennedy"`) || !strings.Contains(body, `"speaker":"A"`) || strings.Contains(body, "1089") {
+		t.Errorf("known speakers: %s", body)
+	}
 	if body := ask(field{"response_format", "text"}, field{"speakers", "2"}); !strings.Contains(body, "\nSpeaker 2: ") {
 		t.Errorf("text: %s, want names", body)
 	}
@@ -159,6 +170,10 @@ func TestSpeakers(t *testing.T) {
 // TestSpeakerFields: fields that exclude each other, or make no sense, are named.
 func TestSpeakerFields(t *testing.T) {
 	h, _ := newServer(t, Options{})
+	diarized := field{"response_format", diarizedJSON}
+	quiet := func(seconds int) string {
+		return "data:;base64," + base64.StdEncoding.EncodeToString(wavOf(make([]float32, seconds*audio.SampleRate)))
+	}
 	for _, tt := range []struct {
 		param  string
 		fields []field
@@ -170,6 +185,13 @@ func TestSpeakerFields(t *testing.T) {
 		{"min_speakers", []field{{"speakers", "voice"}, {"min_speakers", "3"}, {"max_speakers", "2"}}},
 		{"max_speakers", []field{{"max_speakers", "-1"}}},
 		{"response_format", []field{{"response_format", "diarised_json"}}},
+		{"known_speaker_references[]", []field{diarized, {"known_speaker_names[]", "Ann"}}},
+		{"known_speaker_references[]", []field{diarized, {"known_speaker_names[]", "Ann"}, {"known_speaker_references[]", "https://example.org/a.wav"}}},
+		{"known_speaker_references[]", []field{diarized, {"known_speaker_names[]", "Ann"}, {"known_speaker_references[]", "data:audio/wav;base64,~~~"}}},
+		{"known_speaker_references[]", []field{diarized, {"known_speaker_names[]", "Ann"}, {"known_speaker_references[]", "data:audio/wav;base64,aGVsbG8="}}},
+		{"known_speaker_references[]", []field{diarized, {"known_speaker_names[]", "Ann"}, {"known_speaker_references[]", quiet(3)}}},
+		{"known_speaker_references[]", []field{diarized, {"known_speaker_names[]", "Ann"}, {"known_speaker_references[]", quiet(61)}}},
+		{"known_speaker_names[]", []field{diarized, {"known_speaker_names[]", `["Ann","Ann"]`}, {"known_speaker_references[]", quiet(3)}, {"known_speaker_references[]", quiet(3)}}},
 	} {
 		r, body := post(t, h.URL+transcriptions, append(tt.fields, wav(t))...)
 		if r.StatusCode != 400 || !strings.Contains(body, `"param":"`+tt.param+`"`) {
@@ -194,17 +216,21 @@ func TestSpeakerFields(t *testing.T) {
 
 // TestLetters: labels go on after Z.
 func TestLetters(t *testing.T) {
-	a := &answer{}
+	a := &answer{q: &request{}}
 	var got []string
 	for i := range 705 {
-		got = append(got, a.letter(strings.Repeat("x", i+1)))
+		got = append(got, a.label(strings.Repeat("x", i+1)))
 	}
 	for i, want := range map[int]string{0: "A", 25: "Z", 26: "AA", 51: "AZ", 52: "BA", 701: "ZZ", 702: "AAA"} {
 		if got[i] != want {
 			t.Errorf("speaker %d is %s, want %s", i, got[i], want)
 		}
 	}
-	if a.letter("x") != "A" || a.letter("") != "" {
+	b := &answer{q: &request{knownNames: []string{"A", "Ann"}}}
+	if b.label("Speaker 1") != "B" || b.label("Ann") != "Ann" || b.label("Speaker 2") != "C" || b.label("Speaker 1") != "B" {
+		t.Errorf("known names, then %q", b.speakers)
+	}
+	if a.label("x") != "A" || a.label("") != "" {
 		t.Error("a speaker has two labels")
 	}
 }

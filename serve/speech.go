@@ -86,6 +86,9 @@ func (s *Server) openSound(ctx context.Context, w http.ResponseWriter, r *http.R
 func (s *Server) transcribe(
 	ctx context.Context, w http.ResponseWriter, r *http.Request, q *request, model *transcribe.Model, clip *audio.Clip,
 ) error {
+	if err := s.findKnown(ctx, q, model); err != nil {
+		return err
+	}
 	t, err := transcribe.New(model, q.decoding)
 	if err != nil {
 		return err
