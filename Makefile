@@ -1,4 +1,4 @@
-# make demo    build one static program and transcribe a recording with it
+# make demo    build one static program and transcribe two recordings with it, one of two speakers
 # make test    the tests
 # make help    everything else
 
@@ -24,8 +24,9 @@ SHARED := ./parallel ./decoder/schedule ./decoder ./transcribe ./transcribe/live
 build: ## build ./bin/verity
 	go build $(LINK) -o $(BIN) ./cmd/verity
 
-demo: build ## build it and transcribe a recording of 11 s
+demo: build ## build it and transcribe a recording of 11 s, then a conversation of two speakers
 	$(BIN) transcribe --output-format vtt model/base/jfk.flac
+	$(BIN) transcribe --speakers voice examples/conversation.opus
 
 PREFIX ?= /usr/local
 install: build ## install the program, completions and man pages under PREFIX (/usr/local)

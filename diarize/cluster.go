@@ -47,24 +47,54 @@ func groups(p *parallel.Pool, vectors []float32, similarity float64, least, most
 	large := func(done int) int { return countLarge(all, merges[:done], small) }
 	all = cut(all, merges, func(m []merge) int {
 		at := similar(m, similarity)
-		switch k := large(at); {
-		case k < least:
+		if large(at) < least {
 			small = max(2, small/2)
 			return mostAtLeast(large, similar(m, similarity+apart), len(m), least)
-		case k > most:
-			return mostAtLeast(large, 0, len(m), most)
 		}
 		return at
 	})
 	// The largest stays whatever its size, so that a short clip has a speaker.
 	slices.SortStableFunc(all, func(a, b cluster) int { return len(b.members) - len(a.members) })
-	var found [][]int
 	for i, c := range all {
-		if i == 0 || len(c.members) >= small && i < most {
-			found = append(found, c.members)
+		if i > 0 && len(c.members) < small {
+			all = all[:i]
+			break
 		}
 	}
+	var found [][]int
+	for _, c := range reduce(all, most) {
+		found = append(found, c.members)
+	}
 	return found
+}
+
+// reduce returns at most most of the clusters, the largest first. If the smallest is less than half as large as the
+// average, it is left out: it is rather an odd moment than a speaker. Else the two most similar are joined.
+func reduce(all []cluster, most int) []cluster {
+	for len(all) > most {
+		total := 0
+		for _, c := range all {
+			total += len(c.members)
+		}
+		if last := len(all) - 1; 2*len(all)*len(all[last].members) < total {
+			all = all[:last]
+			continue
+		}
+		best, a, b := float32(-2), 0, 0
+		for i, x := range all {
+			for j, y := range all[:i] {
+				if v := cosine(x.sum, y.sum) / float32(len(x.members)*len(y.members)); v > best {
+					best, a, b = v, j, i
+				}
+			}
+		}
+		joined := cluster{slices.Concat(all[a].members, all[b].members), slices.Clone(all[a].sum)}
+		kernel.Add(joined.sum, all[b].sum)
+		all = slices.Delete(all, b, b+1)
+		all[a] = joined
+		slices.SortStableFunc(all, func(a, b cluster) int { return len(b.members) - len(a.members) })
+	}
+	return all
 }
 
 // similar returns how many of the merges, the most similar first, join similar clusters.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"verity/audio"
+	"verity/transcript"
 )
 
 // voiceOf returns the voice of a few seconds of a recording of this repository.
@@ -110,5 +111,41 @@ func TestNumbered(t *testing.T) {
 		if got := strings.Join(numbered(in), ","); got != tt.want {
 			t.Errorf("%q: got %q, want %q", tt.in, got, tt.want)
 		}
+	}
+}
+
+// TestTracker: a voice keeps its number when it comes back, and a known one has its name.
+func TestTracker(t *testing.T) {
+	if slow() {
+		t.Skip("TestSameBits and TestVoiceBits show that plain Go computes the same")
+	}
+	tracker, err := NewTracker(Options{Known: []Voice{voiceOf(t, "Reader", "librispeech/1089-134691-0001.flac", 0, 4)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := int64(0)
+	for _, tt := range []struct {
+		file  string
+		start float64
+		want  string
+	}{
+		{"jfk.flac", 0, "Speaker 1"}, {"librispeech/1089-134686-0001.flac", 0, "Reader"}, {"jfk.flac", 6, "Speaker 1"}, {"", 0, ""},
+	} {
+		pcm := make([]float32, audio.SampleRate)
+		if tt.file != "" {
+			pcm = excerpt(baseSamples(t, tt.file), tt.start, 4)
+		}
+		d, err := tracker.Add(context.Background(), pcm, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		words := []transcript.Word{{Word: " Yes.", Start: float64(at)/audio.SampleRate + 1.5, End: float64(at)/audio.SampleRate + 2}}
+		if d.LabelWords(words); tt.want != "" && words[0].Speaker != tt.want {
+			t.Errorf("%s from %v s: %q, want %q", tt.file, tt.start, words[0].Speaker, tt.want)
+		}
+		at += int64(len(pcm))
+	}
+	if d := tracker.Finish(); !slices.Equal(d.Names, []string{"Speaker 1", "Reader"}) {
+		t.Errorf("at the end: names %q; turns %v", d.Names, d.Turns)
 	}
 }

@@ -18,6 +18,10 @@
 // rest. [Transcriber.Listen] does all this; a server that shares its model uses Stream and
 // Utterance itself.
 //
+// With transcribe.Options.Speakers, the words of an utterance have the names of their speakers when it has ended: of the
+// nearest voices until then. When the sound has ended, all of it is compared anew, as in a file. The two may differ
+// where a voice was new or said little.
+//
 // Memory is bounded: in a long utterance, sound before a confirmed word is dropped, and only
 // the end of its text stays as context. Times are seconds from the start of the utterance;
 // positions are samples at audio.SampleRate.

@@ -69,7 +69,7 @@ func TestAgreement(t *testing.T) {
 
 // scripted returns an utterance whose passes say what f does.
 func scripted(f func(from, to float64, last bool) []transcript.Word) *Utterance {
-	u := (&Transcriber{}).utterance(NewStream(nil, nil), 0)
+	u := (&Transcriber{}).utterance(NewStream(&Transcriber{}, nil), 0)
 	u.run = func(_ context.Context, pcm []float32, _, _ string, last bool, _ []transcript.Cue) (*transcript.Transcript, []transcript.Cue, error) {
 		from := seconds(u.cut)
 		words := f(from, from+seconds(int64(len(pcm))), last)
@@ -447,7 +447,7 @@ func TestLanguageTurns(t *testing.T) {
 		{"a doubtful change", 0.3, false, []string{" en", "en en"}},
 		{"upstream", 0.9, true, []string{" en"}},
 	} {
-		s := NewStream(nil, nil)
+		s := NewStream(&Transcriber{}, nil)
 		utterance := func(language string, probability float64) (got []string) {
 			u := (&Transcriber{}).utterance(s, 0)
 			u.upstream = tt.upstream

@@ -11,6 +11,7 @@ import (
 
 	"verity/audio"
 	"verity/audio/vad"
+	"verity/diarize"
 )
 
 // TurnOptions configure the detection of turns: where utterances begin and end. The names are
@@ -75,10 +76,11 @@ type Stream struct {
 	OnBegin, OnEnd func(*Utterance)
 
 	transcriber *Transcriber
-	detector    *turnDetector // nil: only Commit ends utterances
-	position    int64         // samples that the detector has seen
-	open        *Utterance    // the utterance that has not ended; nil without
-	utterances  int           // utterances begun
+	detector    *turnDetector    // nil: only Commit ends utterances
+	position    int64            // samples that the detector has seen
+	open        *Utterance       // the utterance that has not ended; nil without
+	utterances  int              // utterances begun
+	tracker     *diarize.Tracker // of speakers, for the passes; nil if they are not told apart
 
 	queue       chan *Utterance
 	closed      sync.Once
@@ -97,6 +99,9 @@ func NewStream(t *Transcriber, o *TurnOptions) *Stream {
 	s := &Stream{
 		queue: make(chan *Utterance, 2*maxQueued),
 		added: make(chan struct{}, 1), transcribed: make(chan struct{}, 1),
+	}
+	if t.voices != nil {
+		s.tracker, _ = diarize.NewTracker(*t.voices) // New has checked the options
 	}
 	s.Configure(t, o)
 	return s
@@ -302,8 +307,11 @@ func (t *Transcriber) Listen(ctx context.Context, sound Sound, o TurnOptions) it
 		if err == nil {
 			err = <-ended
 		}
-		if err != io.EOF {
+		switch {
+		case err != io.EOF:
 			yield(Result{}, err)
+		case s.tracker != nil:
+			yield(Result{Start: seconds(s.Len()), Last: true, Speakers: s.tracker.Finish()}, nil)
 		}
 	}
 }

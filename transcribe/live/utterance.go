@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"verity/audio"
+	"verity/diarize"
 	"verity/tokenizer"
 	"verity/transcribe"
 	"verity/transcript"
@@ -46,6 +47,14 @@ type Result struct {
 	Elapsed   time.Duration     // of the pass, including the wait for its turn
 	Audio     float64           // seconds of sound transcribed
 	Stats     transcript.Stats
+
+	// If speakers are told apart (transcribe.Options.Speakers): in the last result of an utterance all its words,
+	// with the names of their speakers, as far as they are known by then.
+	Words []transcript.Word
+
+	// And in one more result of Listen, after the sound has ended: who speaks in all of it, found anew. Label
+	// corrects a transcript.
+	Speakers *diarize.Diarization
 }
 
 // A pass transcribes sound that continues the text of the prompt. draft is the result of the
@@ -70,9 +79,14 @@ type Utterance struct {
 	transcribed int64         // samples that passes have transcribed
 	passes      int
 
-	mu  sync.Mutex
-	pcm []float32
-	cut int64 // samples dropped before pcm
+	mu    sync.Mutex
+	pcm   []float32
+	cut   int64     // samples dropped before pcm
+	voice []float32 // samples that the tracker has not had, if there is one
+
+	tracked int64 // samples that the tracker has had
+	heard   []stretch
+	words   []transcript.Word // confirmed so far, if there is a tracker
 
 	agreed      agreement
 	draft       []transcript.Cue // result of the last pass, timed from the start of the utterance
@@ -84,7 +98,8 @@ type Transcriber struct {
 	spoken  *transcribe.Transcriber // of utterances in which a detector heard speech
 	unheard *transcribe.Transcriber // of others; confirms that they hold speech
 	opt     transcribe.Options
-	step    float64 // 0 means DefaultStep
+	voices  *diarize.Options // how speakers are told apart; nil if they are not
+	step    float64          // 0 means DefaultStep
 }
 
 // DefaultStep is how many seconds of new sound a pass waits for.
@@ -99,6 +114,14 @@ func New(m *transcribe.Model, o transcribe.Options) (*Transcriber, error) {
 	o.Spans, o.VAD = nil, nil
 	o.Prefix, o.Chunked, o.TokenOrigins = "", false, false
 	o.Multilingual, o.CarryInitialPrompt = false, false
+	voices := o.Speakers
+	if o.Speakers = nil; voices != nil {
+		if err := voices.Check(); err != nil {
+			return nil, err
+		}
+		copied := *voices
+		voices, copied.Pool = &copied, m.Pool
+	}
 	o.InitialPrompt = lastBytes(o.InitialPrompt, maxPromptBytes)
 	unheard, err := transcribe.New(m, o)
 	if err != nil {
@@ -109,7 +132,7 @@ func New(m *transcribe.Model, o transcribe.Options) (*Transcriber, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Transcriber{spoken: spoken, unheard: unheard, opt: o}, nil
+	return &Transcriber{spoken: spoken, unheard: unheard, opt: o, voices: voices}, nil
 }
 
 // WithStep returns a Transcriber whose passes wait for some seconds of new sound. With a longer step, words come later,
@@ -172,6 +195,9 @@ func (u *Utterance) Add(pcm []float32) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.pcm = append(u.pcm, pcm...)
+	if u.stream.tracker != nil {
+		u.voice = append(u.voice, pcm...)
+	}
 	u.stream.pending.Add(int64(len(pcm)))
 	signal(u.stream.added)
 }
@@ -218,7 +244,10 @@ func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
 		u.stream.previousText = ""
 	}
 	r.Tentative = spell(u.agreed.tentative)
-	return r, nil
+	if u.stream.tracker != nil {
+		err = u.track(ctx, &r)
+	}
+	return r, err
 }
 
 // minLanguageProbability is the least probability at which an utterance changes the language.

@@ -16,7 +16,6 @@ import (
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/options"
 	"verity/cmd/internal/setup"
-	"verity/diarize"
 	"verity/eval"
 	"verity/eval/report"
 	"verity/internal/show"
@@ -45,9 +44,8 @@ Exit status: 0 done, 1 some utterance failed, 2 wrong usage, 130 interrupted.`
 // An evalCommand is the eval command with its flags.
 type evalCommand struct {
 	datasetRun
-	shard       string
-	voices      *diarize.Options // how speakers are told apart; nil if they are not
-	least, most int              // speakers
+	shard    string
+	speakers setup.SpeakerFlags
 }
 
 func Eval(e cli.Env) *cobra.Command {
@@ -68,18 +66,7 @@ func Eval(e cli.Env) *cobra.Command {
 // addText adds the flags that can change the records.
 func (v *evalCommand) addText(c *cobra.Command) {
 	v.addDecoding(c)
-	v.textFlags.AddFlagSet(cli.AddFlags(c, func(f *pflag.FlagSet) {
-		cli.AddOption(f, "speakers", func(o options.Value) error {
-			s, err := options.Speakers(o.Text)
-			if s.Channels {
-				err = errors.New("eval tells speakers apart by their voices: want voice, or how many there are")
-			}
-			v.voices = s.Voices
-			return err
-		})
-		cli.Bind(f, "min-speakers", &v.least)
-		cli.Bind(f, "max-speakers", &v.most)
-	}))
+	v.textFlags.AddFlagSet(cli.AddFlags(c, func(f *pflag.FlagSet) { v.speakers.Register(f, nil) }))
 }
 
 func (v *evalCommand) registerOut(f *pflag.FlagSet) {
@@ -114,9 +101,12 @@ func (v *evalCommand) check() (o eval.Options, err error) {
 	if err := v.prepare(); err != nil {
 		return o, err
 	}
-	if v.voices != nil {
-		v.voices.Min, v.voices.Max = v.least, v.most
-		v.opt.Speakers, o.Speakers = v.voices, true
+	if err = v.speakers.Check(false); err != nil {
+		return o, err
+	}
+	v.opt.Speakers, err = v.speakers.Options(context.Background(), v.Env, &v.sound)
+	if o.Speakers = v.opt.Speakers != nil; err != nil {
+		return o, err
 	}
 	if v.shard != "" {
 		if o.Shard, err = parseShard(v.shard); err != nil {

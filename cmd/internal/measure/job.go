@@ -79,7 +79,7 @@ func (j *Job) Check() (err error) {
 // Options say how rows are run: how many at the same time, how many in all, and how their
 // sound is opened.
 func (j *Job) Options() eval.Options {
-	return eval.Options{Workers: j.batch, Limit: j.data.Limit, Sound: j.sound.Input, Speakers: j.voices != nil}
+	return eval.Options{Workers: j.batch, Limit: j.data.Limit, Sound: j.sound.Input, Speakers: j.speakers.Voices != nil}
 }
 
 // Dataset is what --dataset names.

@@ -8,21 +8,85 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"verity/cmd/internal/cli"
+	"verity/cmd/internal/options"
 	"verity/diarize"
 	"verity/internal/input"
 	"verity/internal/show"
 	"verity/parallel"
 )
 
+// SpeakerFlags say whether and how speakers are told apart.
+type SpeakerFlags struct {
+	Channels bool             // every channel is a speaker
+	Voices   *diarize.Options // how speakers are told apart by their voices; nil if they are not
+
+	names       string // file of the names of known voices
+	least, most int    // speakers
+	embeddings  *bool  // the vectors of voices are written
+}
+
+// Register adds the flags. embeddings is where that for vectors of voices goes; nil leaves out the flag.
+func (s *SpeakerFlags) Register(f *pflag.FlagSet, embeddings *bool) {
+	cli.AddOption(f, "speakers", func(v options.Value) error {
+		o, err := options.Speakers(v.Text)
+		s.Channels, s.Voices = o.Channels, o.Voices
+		return err
+	})
+	cli.Bind(f, "min-speakers", &s.least)
+	cli.Bind(f, "max-speakers", &s.most)
+	if s.embeddings = embeddings; embeddings != nil {
+		cli.Bind(f, "speaker-names", &s.names)
+		cli.Bind(f, "speaker-embeddings", embeddings)
+	}
+}
+
+// Check refuses flags that do not go together. channels says that each channel can be a speaker.
+func (s *SpeakerFlags) Check(channels bool) error {
+	number := 0
+	if s.Voices != nil {
+		number = s.Voices.Speakers
+	}
+	bounded := s.least+s.most > 0
+	switch {
+	case s.Channels && !channels:
+		return cli.Usagef("--speakers channels is for files to transcribe; want voice, or how many speakers there are")
+	case s.Voices == nil && bounded:
+		return cli.Usagef("--min-speakers and --max-speakers need --speakers voice")
+	case s.Voices == nil && s.names != "":
+		return cli.Usagef("--speaker-names needs --speakers voice, or their number")
+	case s.Voices == nil && s.embeddings != nil && *s.embeddings:
+		return cli.Usagef("--speaker-embeddings needs --speakers voice, or their number")
+	case number > 0 && bounded:
+		return cli.Usagef("--speakers %d cannot be combined with --min-speakers or --max-speakers", number)
+	case s.most > 0 && s.least > s.most:
+		return cli.Usagef("--min-speakers %d: is more than --max-speakers, %d", s.least, s.most)
+	}
+	return nil
+}
+
+// Options returns how speakers are told apart by their voices, nil if they are not. sound says how samples are opened.
+func (s *SpeakerFlags) Options(ctx context.Context, e cli.Env, sound *SoundFlags) (o *diarize.Options, err error) {
+	if s.Voices == nil {
+		return nil, nil
+	}
+	s.Voices.Min, s.Voices.Max = s.least, s.most
+	if s.names != "" {
+		s.Voices.Known, err = sound.knownVoices(ctx, e, s.names)
+	}
+	return s.Voices, err
+}
+
 const (
 	longestVoices = 1 << 20 // bytes of a file of names
 	longestSample = 120.0   // s
 )
 
-// KnownVoices reads the file of --speaker-names: on each line a name, a colon and a sound file with the voice, relative
+// knownVoices reads the file of --speaker-names: on each line a name, a colon and a sound file with the voice, relative
 // to the directory of the list. Empty lines and those that begin with # are skipped.
-func (s *SoundFlags) KnownVoices(ctx context.Context, e cli.Env, list string) (voices []diarize.Voice, err error) {
+func (s *SoundFlags) knownVoices(ctx context.Context, e cli.Env, list string) (voices []diarize.Voice, err error) {
 	text, err := input.Read(ctx, list, longestVoices)
 	if err != nil {
 		return nil, cli.Usagef("--speaker-names %s: %w", show.Name(list), input.Cause(err))

@@ -15,7 +15,6 @@ import (
 	"verity/audio"
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/setup"
-	"verity/diarize"
 	"verity/internal/kernel"
 	"verity/internal/show"
 	"verity/parallel"
@@ -42,7 +41,7 @@ type job struct {
 // load loads the model, and prepares what depends on it.
 func (t *fileRun) load(ctx context.Context, opt transcribe.Options) (*verity.Model, error) {
 	var err error
-	if opt.Speakers, err = t.voiceOptions(ctx); err != nil {
+	if opt.Speakers, err = t.speakers.Options(ctx, t.Env, &t.sound); err != nil {
 		return nil, err
 	}
 	done := t.Loading(&t.log, t.model.Name)
@@ -58,18 +57,6 @@ func (t *fileRun) load(ctx context.Context, opt transcribe.Options) (*verity.Mod
 	}
 	t.totals.began = time.Now()
 	return model, nil
-}
-
-// voiceOptions returns how speakers are told apart by their voices; nil if they are not.
-func (t *fileRun) voiceOptions(ctx context.Context) (_ *diarize.Options, err error) {
-	if t.voices == nil {
-		return nil, nil
-	}
-	t.voices.Min, t.voices.Max = t.least, t.most
-	if t.named != "" {
-		t.voices.Known, err = t.sound.KnownVoices(ctx, t.Env, t.named)
-	}
-	return t.voices, err
 }
 
 // all transcribes files, t.batch of them at a time: their decoding shares every pass over the
@@ -187,7 +174,7 @@ func (j *job) add(s transcript.Segment) error {
 // file transcribes the file of a job.
 func (t *fileRun) file(ctx context.Context, j *job, bar *cli.Progress) (*transcript.Transcript, error) {
 	within := func(done, total float64) { bar.Within(j.index, done, total) }
-	if t.channels {
+	if t.speakers.Channels {
 		return t.eachChannel(ctx, j, within)
 	}
 	clip, err := t.sound.Clip(ctx, t.Env, j.name)
@@ -202,7 +189,7 @@ func (t *fileRun) file(ctx context.Context, j *job, bar *cli.Progress) (*transcr
 	if clip.IsLive() {
 		w.Estimate = nil // its length is not known
 	}
-	if t.printed && t.voices == nil {
+	if t.printed && t.speakers.Voices == nil {
 		w.Segment = func(s transcript.Segment) {
 			if err := j.add(s); err != nil {
 				cancel(err)
@@ -210,7 +197,7 @@ func (t *fileRun) file(ctx context.Context, j *job, bar *cli.Progress) (*transcr
 		}
 	}
 	tr, err := t.transcribeClip(ctx, j.name, clip, w)
-	if err == nil && t.voices != nil {
+	if err == nil && t.speakers.Voices != nil {
 		err = t.printWhole(j, tr)
 	}
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errOutput) {

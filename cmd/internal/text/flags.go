@@ -12,7 +12,6 @@ import (
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/options"
 	"verity/cmd/internal/setup"
-	"verity/diarize"
 	"verity/transcribe"
 	"verity/transcript"
 )
@@ -34,11 +33,7 @@ type fileRun struct {
 	batch     int
 	stats     bool
 	recursive bool
-	channels  bool             // every channel is a speaker
-	voices    *diarize.Options // how speakers are identified by voice; nil if they are not
-	named     string           // file of the names of known voices
-	least     int              // speakers
-	most      int
+	speakers  setup.SpeakerFlags
 	textFlags *pflag.FlagSet // flags that change the text or the subtitles
 
 	timed   bool                                               // times precede each printed segment
@@ -72,20 +67,7 @@ func (t *fileRun) registerFiles(f *pflag.FlagSet) {
 	cli.Bind(f, "lines", &t.writing.Lines)
 	cli.Bind(f, "bom", &t.writing.BOM)
 	cli.Bind(f, "recursive", &t.recursive)
-	t.registerSpeakers(f)
-}
-
-// registerSpeakers adds the flags that tell speakers apart.
-func (t *fileRun) registerSpeakers(f *pflag.FlagSet) {
-	cli.AddOption(f, "speakers", func(v options.Value) error {
-		s, err := options.Speakers(v.Text)
-		t.channels, t.voices = s.Channels, s.Voices
-		return err
-	})
-	cli.Bind(f, "min-speakers", &t.least)
-	cli.Bind(f, "max-speakers", &t.most)
-	cli.Bind(f, "speaker-names", &t.named)
-	cli.Bind(f, "speaker-embeddings", &t.writing.Embeddings)
+	t.speakers.Register(f, &t.writing.Embeddings)
 }
 
 func (t *fileRun) registerSubtitles(f *pflag.FlagSet) {

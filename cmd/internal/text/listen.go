@@ -29,6 +29,9 @@ confirmed ones and may change until two passes agree. Otherwise, or with --times
 each sentence is printed on its own line once it is confirmed. Formats other than txt
 are written at the end. Ctrl-C stops listening after transcribing the last words.
 
+With --speakers, text appears when somebody pauses, with the speaker as far as the voices
+until then tell. Formats that are written at the end have speakers found in the whole.
+
 Verity records through arecord, parec or ffmpeg. "-" reads audio from standard input
 instead; "raw:RATE" reads headerless samples from it (16 bits, little-endian, one
 channel).
@@ -46,6 +49,8 @@ const endHelp = "\n\nExit status: 0 it was stopped, or the audio ended; 1 it fai
 type listenCommand struct {
 	cli.Env
 	model     setup.ModelFlags
+	speakers  setup.SpeakerFlags
+	writing   transcript.Options
 	decoding  options.Decoding
 	log       cli.LogFlags
 	textFlags *pflag.FlagSet
@@ -53,8 +58,9 @@ type listenCommand struct {
 	timed     bool
 	drawn     bool // a screen shows the words, also before they are confirmed
 
-	words []transcript.Word // confirmed, and not yet written
-	tr    transcript.Transcript
+	words   []transcript.Word // confirmed, and not yet written
+	speaker string            // of the last line
+	tr      transcript.Transcript
 }
 
 func Listen(e cli.Env) *cobra.Command {
@@ -77,6 +83,7 @@ func Listen(e cli.Env) *cobra.Command {
 	cli.AddFlags(c, l.model.Register, func(f *pflag.FlagSet) {
 		bindFormats(f, &l.formats)
 		cli.Bind(f, "timestamps", &l.timed)
+		l.speakers.Register(f, &l.writing.Embeddings)
 	}, l.log.Register)
 	l.textFlags = cli.AddFlags(c, setup.Decoding(&l.decoding, options.Request))
 	completeFormats(c)
@@ -94,9 +101,16 @@ func (l *listenCommand) run(ctx context.Context, args []string) error {
 	case l.timed && format != transcript.TXT:
 		return cli.Usagef("--timestamps writes text on standard output; %s has times of its own", format)
 	}
-	l.drawn = l.OutTerminal && format == transcript.TXT && !l.timed
-	done := l.Loading(&l.log, l.model.Name)
+	if err := l.speakers.Check(false); err != nil {
+		return err
+	}
 	decoding := l.decoding.Result(l.log.Logger(l.Env))
+	var err error
+	if decoding.Speakers, err = l.speakers.Options(ctx, l.Env, &setup.SoundFlags{}); err != nil {
+		return err
+	}
+	l.drawn = l.OutTerminal && format == transcript.TXT && !l.timed && decoding.Speakers == nil
+	done := l.Loading(&l.log, l.model.Name)
 	model, err := l.model.Load(ctx, decoding)
 	done()
 	if err != nil {
@@ -174,20 +188,32 @@ func (l *listenCommand) write(
 	turns.SilenceMS = silenceMS
 	sound := &liveClip{ctx, clip.Arrivals(ctx, 0)}
 	var failed error
+	var unnamed []transcript.Word // confirmed words whose speakers are not known yet
 	for r, err := range by.Listen(context.WithoutCancel(ctx), sound, turns) {
 		if failed = err; failed != nil {
 			break // the words until then are still written
 		}
+		if r.Speakers != nil {
+			r.Speakers.Label(&l.tr)
+			l.tr.CutAtSpeakers(nil) // live segments have no tokens
+			break                   // nothing follows
+		}
 		l.tr.Duration, l.tr.Language = r.Start+r.SoundEnd, r.Language
 		l.tr.Stats.Add(r.Stats)
-		for _, w := range r.Confirmed {
+		fresh := r.Confirmed
+		if l.speakers.Voices != nil {
+			if fresh, unnamed = r.Words, append(unnamed, r.Confirmed...); r.Last { // of a whole utterance, with speakers
+				unnamed = nil
+			}
+		}
+		for _, w := range fresh {
 			w.Start, w.End = w.Start+r.Start, w.End+r.Start
 			l.words = append(l.words, w)
 		}
 		if l.drawn {
 			err = s.show(r.Confirmed, r.Tentative, r.Last)
 		}
-		for n := live.SentenceLength(l.words, r.Last); n > 0 && err == nil; n = live.SentenceLength(l.words, r.Last) {
+		for n := phraseLength(l.words, r.Last); n > 0 && err == nil; n = phraseLength(l.words, r.Last) {
 			err = l.phrase(l.words[:n], format)
 			l.words = l.words[n:]
 		}
@@ -197,13 +223,24 @@ func (l *listenCommand) write(
 	}
 	transcribe.ReportDamage(clip, &l.tr, l.log.Logger(l.Env))
 	var err error
-	if len(l.words) > 0 { // a pass failed within a sentence
+	if l.words = append(l.words, unnamed...); len(l.words) > 0 { // a pass failed within a sentence
 		err = l.phrase(l.words, format)
 	}
 	if format != transcript.TXT && err == nil {
-		err = transcript.Write(l.Out, format, &l.tr)
+		err = l.writing.Write(l.Out, format, &l.tr)
 	}
 	return cmp.Or(failed, cannotWrite(err))
+}
+
+// phraseLength returns the number of words before the sentence ends or the speaker changes; 0 until then.
+func phraseLength(words []transcript.Word, last bool) int {
+	n := live.SentenceLength(words, last)
+	for i := range n {
+		if words[i].Speaker != words[0].Speaker {
+			return i
+		}
+	}
+	return n
 }
 
 // phrase writes confirmed words as a segment.
@@ -214,12 +251,16 @@ func (l *listenCommand) phrase(words []transcript.Word, format transcript.Format
 	}
 	s := transcript.Segment{
 		ID: len(l.tr.Segments), Start: words[0].Start, End: words[len(words)-1].End,
-		Text: text.String(), Words: words, Tokens: []tokenizer.Token{},
+		Text: text.String(), Words: words, Tokens: []tokenizer.Token{}, Speaker: words[0].Speaker,
 	}
 	if format != transcript.TXT {
 		l.tr.Text += s.Text
 		l.tr.Segments = append(l.tr.Segments, s)
 	} else if line := s.TrimmedText(); !l.drawn {
+		if s.Speaker != l.speaker && s.Speaker != "" {
+			line = s.Speaker + ": " + line
+		}
+		l.speaker = s.Speaker
 		if l.timed {
 			line = s.TimeRange() + " " + line
 		}

@@ -222,7 +222,10 @@ func (p *pipeCommand) prepare(ctx context.Context, r pipeRequest, log *slog.Logg
 	t := &fileRun{Env: cli.Env{Err: io.Discard}, name: "pipe", model: p.model}
 	t.log.Quiet = true
 	c := cli.New("pipe", "", "", nil)
-	cli.AddFlags(c, t.registerSpeakers, func(f *pflag.FlagSet) { cli.Bind(f, "draft-from", &t.model.Assistant.From) })
+	cli.AddFlags(c, func(f *pflag.FlagSet) {
+		t.speakers.Register(f, &t.writing.Embeddings)
+		cli.Bind(f, "draft-from", &t.model.Assistant.From)
+	})
 	t.textFlags = cli.AddFlags(c, setup.Decoding(&t.decoding, 0), t.sound.Register)
 	if err := c.ParseFlags(r.Flags); err != nil {
 		return nil, cli.FlagError(c, err)
@@ -244,7 +247,7 @@ func (p *pipeCommand) prepare(ctx context.Context, r pipeRequest, log *slog.Logg
 			MinSilenceDurationMS: v.MinSilenceDurationMS, SpeechPadMS: v.SpeechPadMS,
 		}
 	}
-	if opt.Speakers, err = t.voiceOptions(ctx); err != nil {
+	if opt.Speakers, err = t.speakers.Options(ctx, t.Env, &t.sound); err != nil {
 		return nil, err
 	}
 	if t.drafts, err = setup.OpenDrafts(ctx, &t.model.Assistant, 1); err == nil {
@@ -280,10 +283,10 @@ func (t *fileRun) answerFile(
 	ctx context.Context, name string, send func(transcript.Segment),
 ) (tr *transcript.Transcript, err error) {
 	calls := transcribe.Callbacks{Segment: send}
-	if t.voices != nil {
+	if t.speakers.Voices != nil {
 		calls.Segment = nil
 	}
-	if t.channels {
+	if t.speakers.Channels {
 		tr, err = t.eachChannel(ctx, &job{name: name}, nil)
 	} else {
 		clip, problem := t.sound.Clip(ctx, t.Env, name)
@@ -293,7 +296,7 @@ func (t *fileRun) answerFile(
 		defer clip.Close()
 		tr, err = t.transcribeClip(ctx, name, clip, calls)
 	}
-	if err == nil && (t.channels || t.voices != nil) {
+	if err == nil && (t.speakers.Channels || t.speakers.Voices != nil) {
 		for _, s := range tr.Segments {
 			send(s)
 		}

@@ -195,7 +195,7 @@ func (t *fileRun) check(files []string, used bool) error {
 		{lines.MaxLineCount > 0 && lines.MaxLineWidth == 0 && !t.composed(),
 			"--max-line-count needs --max-line-width or --subtitles", nil},
 		{piped > 1, "standard input can be read only once", nil},
-		{t.channels && (t.batch > 1 || piped > 0 && !used),
+		{t.speakers.Channels && (t.batch > 1 || piped > 0 && !used),
 			"--speakers channels reads each file once for every channel: neither standard input nor --batch", nil},
 		{t.dir == "-", "--output-dir -: leave it out for standard output; ./- is a directory of that name", nil},
 		{slices.Contains(transcript.Formats(), extension) && !exists(t.dir),
@@ -216,19 +216,8 @@ func (t *fileRun) check(files []string, used bool) error {
 
 // checkSpeakers refuses flags of speakers that do not go together.
 func (t *fileRun) checkSpeakers() error {
-	switch bounded := t.least+t.most > 0; {
-	case t.channels && t.sound.Channel > 0:
+	if t.speakers.Channels && t.sound.Channel > 0 {
 		return cli.Usagef("--speakers channels cannot be combined with --channel")
-	case t.voices == nil && bounded:
-		return cli.Usagef("--min-speakers and --max-speakers need --speakers voice")
-	case t.voices == nil && t.named != "":
-		return cli.Usagef("--speaker-names needs --speakers voice, or their number")
-	case t.voices == nil && t.writing.Embeddings:
-		return cli.Usagef("--speaker-embeddings needs --speakers voice, or their number")
-	case t.voices != nil && t.voices.Speakers > 0 && bounded:
-		return cli.Usagef("--speakers %d cannot be combined with --min-speakers or --max-speakers", t.voices.Speakers)
-	case t.most > 0 && t.least > t.most:
-		return cli.Usagef("--min-speakers %d: is more than --max-speakers, %d", t.least, t.most)
 	}
-	return nil
+	return t.speakers.Check(true)
 }

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"verity/audio"
+	"verity/internal/kernel"
+)
+
+// TestSpeakersUsage: what cannot be done is a line that says what is wanted, before anything is loaded.
+func TestSpeakersUsage(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	samples := func(name string, parts ...[]float32) { write(name, string(waveOf(slices.Concat(parts...)))) }
+	first := soundOf(t, "jfk.flac")[4800 : 4800+3*audio.SampleRate]
+	second := soundOf(t, "librispeech/84-121123-0003.flac")[8000 : 8000+3*audio.SampleRate]
+	samples("two.wav", first, make([]float32, 8000), second)
+	samples("none.wav", make([]float32, 2*audio.SampleRate))
+	samples("short.wav", first[:8000])
+	lists := 0
+	named := func(lines ...string) []string {
+		lists++
+		return []string{"--speakers", "voice", "--speaker-names", write(fmt.Sprint("names", lists), strings.Join(lines, "\n"))}
+	}
+	for _, tt := range []struct {
+		args []string
+		want string
+		slow bool // it needs the networks
+	}{
+		{[]string{"--speakers", "0"}, "from 1 to 100", false},
+		{[]string{"--speakers", "1000"}, "from 1 to 100", false},
+		{[]string{"--speakers", "two"}, "voice, channels", false},
+		{[]string{"--min-speakers", "2"}, "needs --speakers", false},
+		{[]string{"--speakers", "channels", "--max-speakers", "2"}, "need --speakers voice", false},
+		{[]string{"--speakers", "2", "--max-speakers", "3"}, "cannot be combined", false},
+		{[]string{"--speakers", "voice", "--min-speakers", "3", "--max-speakers", "2"}, "more than --max-speakers", false},
+		{[]string{"--speaker-names", "x"}, "needs --speakers", false},
+		{[]string{"--speaker-embeddings"}, "needs --speakers", false},
+		{[]string{"--speakers", "voice", "--speaker-names", filepath.Join(dir, "nowhere")}, "nowhere", false},
+		{named(""), "names nobody", false},
+		{named("Ann"), "line 1: got Ann, want NAME: FILE", false},
+		{named("# voices", ": two.wav"), "line 2: got : two.wav, want NAME: FILE", false},
+		{named("Ann: nowhere.wav"), "nowhere.wav", false},
+		{named("Ann: two.wav"), "line 1: " + filepath.Join(dir, "two.wav") + ": 2 speakers are heard", true},
+		{named("Ann: none.wav"), "no speech is heard", true},
+		{named("Ann: short.wav"), "want at least 1 s", true},
+	} {
+		if tt.slow && kernel.Implementations()[0] == "ref" {
+			continue
+		}
+		code, stdout, stderr := program(t, nil, append([]string{"transcribe", filepath.Join(dir, "none.wav")}, tt.args...)...)
+		if code == 0 || stdout != "" || !strings.Contains(stderr, tt.want) || strings.Count(stderr, "\n") > 2 {
+			t.Errorf("%q: status %d, %q, %s; want %q", tt.args, code, stdout, stderr, tt.want)
+		}
+	}
+}
+
+// TestSpeakersNobody: where nobody speaks, or only a moment, no speaker is invented.
+func TestSpeakersNobody(t *testing.T) {
+	onBase(t)
+	if kernel.Implementations()[0] == "ref" {
+		t.Skip("minutes in plain Go")
+	}
+	dir := t.TempDir()
+	voice := soundOf(t, "jfk.flac")
+	for _, tt := range []struct {
+		name string
+		pcm  []float32
+		most int
+	}{
+		{"silence", make([]float32, 2*audio.SampleRate), 0},
+		{"a moment", voice[8000:12800], 1},
+		{"a word", slices.Concat(make([]float32, 8000), voice[4800:14400], make([]float32, 8000)), 1},
+	} {
+		path := filepath.Join(dir, tt.name+".wav")
+		if err := os.WriteFile(path, waveOf(tt.pcm), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		code, stdout, stderr := program(t, nil, "transcribe", "--speakers", "4", "--speaker-embeddings", "-f", "json", path)
+		var doc struct {
+			Turns      []struct{ Speaker string } `json:"turns"`
+			Embeddings map[string][]float32       `json:"speaker_embeddings"`
+		}
+		if err := json.Unmarshal([]byte(stdout), &doc); code != 0 || err != nil {
+			t.Fatalf("%s: status %d, %v, %s", tt.name, code, err, stderr)
+		}
+		if len(doc.Embeddings) > tt.most || tt.most == 0 && len(doc.Turns) > 0 {
+			t.Errorf("%s: %d speakers, want at most %d; turns %v", tt.name, len(doc.Embeddings), tt.most, doc.Turns)
+		}
+	}
+}
+
+// TestConversation: the example has two speakers, in a file and live, and eval finds them right.
+func TestConversation(t *testing.T) {
+	onBase(t)
+	if kernel.Implementations()[0] == "ref" {
+		t.Skip("minutes in plain Go")
+	}
+	const sound = "../../examples/conversation.opus"
+	code, stdout, stderr := program(t, nil, "transcribe", "--speakers", "voice", sound)
+	if code != 0 || strings.Count(stdout, "Speaker 1: ") != 2 || strings.Count(stdout, "Speaker 2: ") != 2 ||
+		strings.Contains(stdout, "Speaker 3") {
+		t.Errorf("status %d, %s; want four turns of two speakers; %s", code, stdout, stderr)
+	}
+	if testing.Short() {
+		return
+	}
+	raw, err := os.ReadFile(sound)
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr = program(t, bytes.NewReader(raw), "listen", "--speakers", "voice", "-f", "rttm", "-")
+	if code != 0 || !strings.Contains(stdout, "Speaker_1") || !strings.Contains(stdout, "Speaker_2") {
+		t.Errorf("live: status %d, %s; want two speakers; %s", code, stdout, stderr)
+	}
+}
+
+// soundOf returns a recording of model/base.
+func soundOf(t *testing.T, name string) []float32 {
+	t.Helper()
+	clip, err := audio.Open(t.Context(), filepath.Join("../../model/base", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer clip.Close()
+	pcm, n := make([]float32, 30*audio.SampleRate), 0
+	for {
+		m, err := clip.Read(pcm[n:])
+		if n += m; err != nil {
+			return pcm[:n]
+		}
+	}
+}
+
+// waveOf returns a sound file of samples.
+func waveOf(pcm []float32) []byte {
+	b := wav((float64(len(pcm)) + 0.5) / audio.SampleRate)[:44]
+	for _, v := range pcm {
+		b = binary.LittleEndian.AppendUint16(b, uint16(int16(v*32767)))
+	}
+	return b
+}
