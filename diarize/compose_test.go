@@ -200,13 +200,11 @@ func TestQuality(t *testing.T) {
 			sum.Add(e)
 			collared.Add(c)
 			skipped.Add(s)
-			if os.Getenv("VERITY_KNOWN") != "" {
-				turns, err := Clip(context.Background(), audio.FromSamples(name, pcm), Options{Pool: p, Speakers: speakers})
-				if err != nil {
-					t.Fatal(err)
-				}
-				known.Add(Scoring{Collar: 0.25}.Score(ref, turns))
+			turns, err := Clip(context.Background(), audio.FromSamples(name, pcm), Options{Pool: p, Speakers: speakers})
+			if err != nil {
+				t.Fatal(err)
 			}
+			known.Add(Scoring{Collar: 0.25}.Score(ref, turns))
 			if len(d.Voices) == speakers {
 				right++
 			}
@@ -238,9 +236,9 @@ func TestQuality(t *testing.T) {
 		} else {
 			files := utterances(t)
 			for i := range 5 {
-				speakers := []int{2, 3, 4, 1, 2}[i]
-				c := compose(t, files, uint64(i+1), speakers, 60, set)
-				each(fmt.Sprint("seed ", i+1), c.pcm, c.turns, speakers)
+				speakers, seed := []int{2, 4, 1, 3, 4}[i], uint64(301+i) // constants were chosen on other seeds
+				c := compose(t, files, seed, speakers, 60, set)
+				each(fmt.Sprint("seed ", seed), c.pcm, c.turns, speakers)
 			}
 		}
 		r := func(e Errors) string {

@@ -9,6 +9,9 @@
 // similar clusters until none are similar enough. Centroids of the clusters then label each moment, and words
 // ([Diarization.Label]).
 //
+// [NewVoice] makes a voice of a few seconds of sound, for Options.Known: speakers then have names. A [Tracker] labels
+// sound that is still arriving.
+//
 // Every sum has one order, so that turns are the same for any number of threads and on any processor. Memory grows by
 // half a megabyte for a minute of sound.
 //

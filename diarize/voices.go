@@ -16,7 +16,7 @@ type Voice struct {
 }
 
 const (
-	knownSimilarity = 0.45 // least cosine of a speaker and the known voice that names it
+	knownSimilarity = 0.55 // least cosine of a speaker and the known voice that names it
 	sampleLeast     = 1.0  // s of speech in a sample
 	sampleCluster   = 2    // windows that make another speaker of a sample
 )
