@@ -8,7 +8,8 @@ import (
 	"verity/internal/quant"
 )
 
-// The parts of a few-bit weight in the files; package quant has the layout.
+// The parts of a few-bit weight in the files; package quant has the layout. An int8 weight has its
+// codes under its own name.
 const (
 	codesPart  = "_packed"
 	scalesPart = "_scale"
@@ -35,6 +36,9 @@ func (s *store) join() error {
 		}
 		s.weights[name], s.order[i] = w.Expanded(m), name
 	}
+	if err := s.joinRows(); err != nil {
+		return err
+	}
 	s.order = slices.DeleteFunc(s.order, func(key string) bool { _, ok := s.weights[key]; return !ok })
 	for _, key := range s.order {
 		for _, part := range []string{scalesPart, zerosPart} {
@@ -44,6 +48,28 @@ func (s *store) join() error {
 					Want: "the codes of " + name + ".weight"}
 			}
 		}
+	}
+	return nil
+}
+
+// joinRows makes one weight of the codes and the scales of each int8 weight.
+func (s *store) joinRows() error {
+	for _, key := range s.order {
+		w := s.weights[key]
+		scales, scaled := s.weights[key+scalesPart]
+		if w.Type != "I8" || !scaled || !strings.HasSuffix(key, ".weight") {
+			continue
+		}
+		if len(w.Shape) != 2 || scales.Type != "F32" || !slices.Equal(scales.Shape, []int{w.Shape[0], 1}) {
+			return &TensorError{File: w.Shard, Name: w.Name, Got: fmt.Sprintf("%v with scales %v", w, scales),
+				Want: "a matrix with a float32 scale for each row", Err: ErrDType}
+		}
+		m := &quant.RowMatrix{Rows: w.Shape[0], Cols: w.Shape[1], Codes: w.Data, Scales: scales.Data}
+		if err := m.Check(); err != nil {
+			return &TensorError{File: w.Shard, Name: w.Name, Err: fmt.Errorf("%w: %w", ErrDType, err)}
+		}
+		delete(s.weights, key+scalesPart)
+		s.weights[key] = w.ExpandedRows(m)
 	}
 	return nil
 }

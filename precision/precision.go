@@ -21,13 +21,16 @@ type Precision struct {
 	// means that of the weights, or, in a checkpoint of few-bit weights, that of the
 	// file.
 	Head Format
+
+	// Encoder is the format of the encoder's matrices. Auto is as of Head.
+	Encoder Format
 }
 
 // Of returns the precision whose weights have format f; the others suit it.
 func Of(f Format) Precision { return Precision{Weights: f} }
 
 // Parse reads what String writes: the format of the weights, then the other formats that
-// are not automatic, each after a colon: "int8", "int8:cache=f16".
+// are not automatic, each after a colon: "int8", "int8:cache=f16", "int4:encoder=int8".
 func Parse(s string) (Precision, error) {
 	var p Precision
 	parts := strings.Split(s, ":")
@@ -37,9 +40,9 @@ func Parse(s string) (Precision, error) {
 	}
 	for _, part := range parts[1:] {
 		key, value, _ := strings.Cut(part, "=")
-		format := map[string]*Format{"cache": &p.Cache, "head": &p.Head}[key]
+		format := map[string]*Format{"cache": &p.Cache, "head": &p.Head, "encoder": &p.Encoder}[key]
 		if format == nil {
-			return Precision{}, fmt.Errorf("%q: want cache=FORMAT or head=FORMAT", part)
+			return Precision{}, fmt.Errorf("%q: want cache=FORMAT, head=FORMAT or encoder=FORMAT", part)
 		}
 		if *format, err = ParseFormat(value); err != nil {
 			return Precision{}, fmt.Errorf("%s: %w", key, err)
@@ -61,6 +64,9 @@ func (p Precision) String() string {
 	if p.Head != Auto {
 		s += ":head=" + p.Head.String()
 	}
+	if p.Encoder != Auto {
+		s += ":encoder=" + p.Encoder.String()
+	}
 	return s
 }
 
@@ -75,7 +81,7 @@ func (p Precision) Complete() Precision {
 
 // Check returns an error if the kernels cannot compute in p.
 func (p Precision) Check() error {
-	for _, f := range []Format{p.Weights, p.Cache, p.Head} {
+	for _, f := range []Format{p.Weights, p.Cache, p.Head, p.Encoder} {
 		if !f.known() {
 			return fmt.Errorf("precision: unknown format %v: want %s", f, Names())
 		}
@@ -83,6 +89,8 @@ func (p Precision) Check() error {
 	switch {
 	case p.Weights == Auto && p.Head != Auto:
 		return fmt.Errorf("precision: head in %v with automatic weights: name the format of the weights", p.Head)
+	case p.Weights == Auto && p.Encoder != Auto:
+		return fmt.Errorf("precision: encoder in %v with automatic weights: name the format of the weights", p.Encoder)
 	case p.Cache != Auto && !p.Cache.kind().caches:
 		return fmt.Errorf("precision: keys and values in %v: want f32, f16 or int8", p.Cache)
 	}

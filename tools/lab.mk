@@ -48,7 +48,7 @@ purego: ## the tests of kernels without any assembly
 #     of one checkpoint;
 #   - the committed hashes of the demo model, in all formats, for 1 to 16 rows and 1 and 2 threads;
 #   - a transcription of jfk.flac, drafted from its own text, which must equal amd64's without drafts,
-#     statistics aside: with the model inside (int4), and with ARM64_MODEL=DIR in int8 and f16.
+#     statistics aside: with the model inside (int8), and with ARM64_MODEL=DIR in int8 and f16.
 QEMU  ?= $(firstword $(shell command -v qemu-aarch64-static qemu-aarch64 2>/dev/null))
 ARM64 ?= max cortex-a76 cortex-a53
 arm64: ## kernels and whole networks for arm64 under qemu: the same bits as amd64

@@ -104,7 +104,7 @@ func (e *errorWriter) Write(b []byte) (int, error) {
 
 const rootHelp = `Verity transcribes speech with Whisper models, from tiny to large-v3, in pure Go.
 
-The default model is built in: OpenAI's multilingual Whisper base, with 4-bit weights.
+The default model is built in: OpenAI's multilingual Whisper base, with 8-bit weights.
 Larger models make fewer errors. --model selects one, such as small, or your own
 checkpoint.
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"verity/internal/quant"
 	"verity/internal/tensor"
 	"verity/parallel"
 	"verity/precision"
@@ -124,26 +125,117 @@ func (f *packer) stage(m *Matrix, o int, w tensor.Tensor, k, count int) error {
 // round sets rows to the rows of w rounded to int8, plus int8Zero, padded with zeros. It also
 // sets the scales and offsets of m.
 func (f *packer) round(m *Matrix, o int, w tensor.Tensor) error {
-	depth := m.depth()
-	f.staged, f.wide = resize(f.staged, panel*depth), resize(f.wide, m.in)
-	f.rows, f.stride = f.staged, depth
+	f.wide = resize(f.wide, m.in)
+	f.stageInt8(m)
 	for i := range w.Shape[0] {
 		widen(f.wide, w, i*m.in)
-		inverse, scale := int8Scale(use.int8s.maxAbs(f.wide))
+		row := f.staged[i*f.stride:][:f.stride]
+		scale := roundRow(row, f.wide)
 		if scale != scale {
 			return fmt.Errorf("kernel: weights of output %d are NaN or Inf, which int8 cannot represent", o+i)
 		}
-		row := f.staged[i*depth:][:depth]
-		use.int8s.quantise(row[:m.in], f.wide, inverse)
-		for k := m.in; k < depth; k++ {
-			row[k] = int8Zero
-		}
-		m.scale[o+i] = scale
-		if int8Zero != 0 {
-			m.offset[o+i] = -int8Zero * (sumBytes(row) - int8Zero*int32(depth))
-		}
+		m.finishRow(o+i, row, scale)
 	}
 	return nil
+}
+
+// stageInt8 makes room for a panel of int8 rows.
+func (f *packer) stageInt8(m *Matrix) {
+	f.staged = resize(f.staged, panel*m.depth())
+	f.rows, f.stride = f.staged, m.depth()
+}
+
+// roundRow rounds a row as Pack does, and adds int8Zero. It returns the scale, NaN if not all of
+// the row is finite.
+func roundRow(dst []byte, row []float32) (scale float32) {
+	inverse, scale := int8Scale(use.int8s.maxAbs(row))
+	if scale == scale {
+		use.int8s.quantise(dst[:len(row)], row, inverse)
+	}
+	return scale
+}
+
+// finishRow pads a row of output o, and sets its scale and offset.
+func (m *Matrix) finishRow(o int, row []byte, scale float32) {
+	for k := m.in; k < len(row); k++ {
+		row[k] = int8Zero
+	}
+	m.scale[o] = scale
+	if int8Zero != 0 {
+		m.offset[o] = -int8Zero * (sumBytes(row) - int8Zero*int32(len(row)))
+	}
+}
+
+// RoundRow writes a row as int8, two's complement, as Pack rounds it. It returns the scale: the row
+// is about the scale times dst. The scale is NaN if not all of the row is finite.
+func RoundRow(dst []byte, row []float32) (scale float32) {
+	scale = roundRow(dst, row)
+	for k := range row {
+		dst[k] -= int8Zero
+	}
+	return scale
+}
+
+// FillRows copies rows lo … hi-1 of w into outputs first, first+1, … of m, which is int8, on all
+// threads of p. It is an error if a code is -128, which Pack never makes. It panics if w has another
+// width or too few rows, or m too few outputs.
+func (m *Matrix) FillRows(p *parallel.Pool, first int, w *quant.RowMatrix, lo, hi int) error {
+	if m.format != precision.Int8 || w.Cols != m.in || lo < 0 || hi > w.Rows || first < 0 || hi-lo > m.out-first {
+		panic("kernel: FillRows of weights that do not fit")
+	}
+	if lo == hi {
+		return nil
+	}
+	m.allocate()
+	var once sync.Once
+	var failed error
+	from, to := first/panel, (first+hi-lo+panel-1)/panel
+	p.For(to-from, 1, func(a, b int) {
+		f := packers.Get().(*packer)
+		defer packers.Put(f)
+		for i := from + a; i < from+b; i++ {
+			o, end := max(i*panel, first), min((i+1)*panel, first+hi-lo)
+			if err := f.copyRows(m, o, w, lo+o-first, end-o); err != nil {
+				once.Do(func() { failed = err })
+				return
+			}
+		}
+	})
+	return failed
+}
+
+// copyRows packs n rows of w from row on as outputs o, o+1, … of m, all of one panel.
+func (f *packer) copyRows(m *Matrix, o int, w *quant.RowMatrix, row, n int) error {
+	f.stageInt8(m)
+	for i := range n {
+		to := f.staged[i*f.stride:][:f.stride]
+		if !shiftCodes(to, w.Row(row+i)) {
+			return fmt.Errorf("kernel: output %d has the weight -128, want -127 to 127: convert the model again", o+i)
+		}
+		m.finishRow(o+i, to, w.Scale(row+i))
+	}
+	f.transpose(m, m.data[o/panel*panel*m.depth():][:panel*m.depth()], o%panel, n, m.depth())
+	return nil
+}
+
+// shiftCodes sets dst to codes plus int8Zero, eight at a time. It reports whether none is -128.
+func shiftCodes(dst, codes []byte) bool {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	var least uint64 // has a high bit where a code was -128
+	k := 0
+	for ; k+8 <= len(codes); k += 8 {
+		v := binary.LittleEndian.Uint64(codes[k:])
+		x := v ^ high // 0 where the code is -128
+		least |= (x - each) &^ x & high
+		binary.LittleEndian.PutUint64(dst[k:], v^int8Signs)
+	}
+	for ; k < len(codes); k++ {
+		if codes[k] == 0x80 {
+			return false
+		}
+		dst[k] = codes[k] + int8Zero
+	}
+	return least == 0
 }
 
 // checkRange returns an error if a finite weight of output o has a magnitude of limit or

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"verity/internal/quant"
 	"verity/internal/tensor"
 	"verity/parallel"
 	"verity/precision"
@@ -54,6 +55,48 @@ func TestPackRowInt8(t *testing.T) {
 				t.Fatalf("row %d element %d = %v, want %v", o, k, got[k], want)
 			}
 		}
+	}
+}
+
+// TestFillRows checks that rows rounded apart, and filled in pieces, are the matrix that Pack makes, and
+// that -128 is refused wherever it is.
+func TestFillRows(t *testing.T) {
+	pool := parallel.New(2)
+	defer pool.Close()
+	rng := rand.New(rand.NewPCG(45, 46))
+	for _, in := range []int{1, 5, 64, 99} {
+		const out = 200
+		x := poisoned(out*in, uniform(rng))
+		want, err := Pack(precision.Int8, tensor.FromFloat32(x, out, in))
+		got, failed := NewMatrix(precision.Int8, out, in)
+		if err != nil || failed != nil {
+			t.Fatal(err, failed)
+		}
+		w := quant.NewRows(out, in)
+		for r := range out {
+			w.Put(r, RoundRow(w.Row(r), x[r*in:][:in]))
+		}
+		cuts := []int{0, 1, 64, 64, 70, 129, 199, out}
+		for i, lo := range cuts[:len(cuts)-1] {
+			if err := got.FillRows(pool, lo, w, lo, cuts[i+1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !bytes.Equal(got.data, want.data) || !slices.Equal(got.scale, want.scale) || !slices.Equal(got.offset, want.offset) {
+			t.Errorf("%d inputs: the rows are not what Pack makes", in)
+		}
+		for k := range in {
+			code := &w.Row(77)[k]
+			old := *code
+			*code = 0x80
+			if err := got.FillRows(nil, 0, w, 0, out); err == nil || !strings.Contains(err.Error(), "output 77 has the weight -128") {
+				t.Fatalf("%d inputs: -128 at %d: %v", in, k, err)
+			}
+			*code = old
+		}
+	}
+	if s := RoundRow(make([]byte, 2), []float32{1, float32(math.NaN())}); s == s {
+		t.Errorf("the scale of a row with NaN is %v", s)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"verity/internal/formats/weights"
@@ -37,8 +38,8 @@ type Loader struct {
 	from      Checkpoint
 	precision precision.Precision
 	pool      *parallel.Pool
-	quantised precision.Format // of the checkpoint; Auto if it has no few-bit weights
-	place     map[string]int   // of each weight in the files
+	stored    precision.Precision // see Stored
+	place     map[string]int      // of each weight in the files
 	jobs      []job
 	err       error
 }
@@ -46,9 +47,8 @@ type Loader struct {
 // NewLoader returns a loader that packs matrices in the format of wanted.Weights, on all
 // threads of p.
 func NewLoader(c Checkpoint, wanted precision.Precision, p *parallel.Pool) *Loader {
-	quantised, _ := precision.ParseFormat(c.Quantised()) // Auto if it is none of ours
 	l := &Loader{
-		from: c, precision: wanted, pool: p, quantised: quantised, place: map[string]int{}, err: kernel.DisabledError(),
+		from: c, precision: wanted, pool: p, stored: Stored(c), place: map[string]int{}, err: kernel.DisabledError(),
 	}
 	for i, name := range c.Names() {
 		l.place[name] = i
@@ -199,28 +199,40 @@ const (
 	untiedHead = "proj_out.weight"
 )
 
+const encoderPart = "encoder."
+
 // format returns the format that the named matrix is packed in. If the checkpoint is
 // quantised to the requested format, that is the format of the file.
 func (l *Loader) format(name string) precision.Format {
-	f := l.precision.Weights
-	if name == embedding || name == untiedHead {
-		f = cmp.Or(l.precision.Head, f)
+	f := formatIn(l.precision, name)
+	if w, err := l.from.Weight(name); err == nil { // add reports the error
+		if own := w.Stored(); own != precision.Auto && f.Like(own) {
+			return own
+		}
 	}
-	if !f.Grouped() || !f.Like(l.quantised) {
-		return f
+	if f.Grouped() && f.Like(formatIn(l.stored, name)) {
+		return l.floatFormat(name)
 	}
-	if w, err := l.from.Weight(name); err == nil && w.Packed != nil { // add reports the error
-		return precision.Format(w.Packed.Format)
+	return f
+}
+
+// formatIn returns the format that p has for the named weight.
+func formatIn(p precision.Precision, name string) precision.Format {
+	switch {
+	case name == embedding || name == untiedHead:
+		return cmp.Or(p.Head, p.Weights)
+	case strings.HasPrefix(name, encoderPart):
+		return cmp.Or(p.Encoder, p.Weights)
 	}
-	return l.floatFormat(name)
+	return p.Weights
 }
 
 // floatFormat returns the format that the named convolution is packed in. With few-bit
 // weights it keeps that of the file: a convolution is a hundredth of the work, and its error
 // reaches all layers.
 func (l *Loader) floatFormat(name string) precision.Format {
-	if !l.precision.Weights.Grouped() {
-		return l.precision.Weights
+	if f := formatIn(l.precision, name); !f.Grouped() {
+		return f
 	}
 	if w, err := l.from.Weight(name); err == nil && kernel.FormatOf(w.DType) != precision.Auto {
 		return kernel.FormatOf(w.DType)
@@ -247,11 +259,13 @@ func (l *Loader) fill(m *kernel.Matrix, first int, name string, w weights.Weight
 	if packed != nil && m.Format() == precision.Int4Z {
 		packed = packed.WithZeros()
 	}
-	asIs := packed != nil && precision.Format(packed.Format) == m.Format()
 	l.add(name, w, func(lo, hi int) error {
-		if asIs {
+		switch {
+		case packed != nil && precision.Format(packed.Format) == m.Format():
 			m.FillPacked(l.pool, first+lo, packed, lo, hi)
 			return nil
+		case w.ByRow != nil && m.Format() == precision.Int8:
+			return m.FillRows(l.pool, first+lo, w.ByRow, lo, hi)
 		}
 		return m.Fill(l.pool, first+lo, w.Rows(lo, hi))
 	})
@@ -262,23 +276,71 @@ func (l *Loader) fill(m *kernel.Matrix, first int, name string, w weights.Weight
 // loses nothing; few-bit weights stay as they are. To decide, it reads a file that is not
 // f16 on all threads of pool, up to the first weight that is not a binary16.
 func Resolve(c Checkpoint, p precision.Precision, pool *parallel.Pool) (precision.Precision, error) {
+	stored := Stored(c)
+	if p.Weights == precision.Auto {
+		p.Weights = stored.Weights
+	}
 	if p.Weights == precision.Auto {
 		var err error
 		if p.Weights, err = exact(c, pool); err != nil {
 			return p, err
 		}
+	} else if p.Weights.Like(stored.Weights) {
+		p.Head, p.Encoder = cmp.Or(p.Head, stored.Head), cmp.Or(p.Encoder, stored.Encoder)
 	}
 	p = p.Complete()
 	return p, p.Check()
+}
+
+// Stored returns the formats that Verity quantised c to: of the decoder's matrices, and of the
+// embedding and of the encoder's where they differ. It is zero for any other checkpoint.
+func Stored(c Checkpoint) (p precision.Precision) {
+	var weights, head, encoder map[precision.Format]int
+	for _, name := range c.Names() {
+		w, err := c.Weight(name)
+		if err != nil || w.Stored() == precision.Auto {
+			continue
+		}
+		of := &weights
+		switch {
+		case name == embedding || name == untiedHead:
+			of = &head
+		case strings.HasPrefix(name, encoderPart):
+			of = &encoder
+		}
+		f := w.Stored()
+		if f == precision.Int4Z {
+			f = precision.Int4 // a variant of it
+		}
+		if *of == nil {
+			*of = map[precision.Format]int{}
+		}
+		(*of)[f] += w.Len()
+	}
+	p.Weights = most(weights)
+	if f := most(head); f != p.Weights {
+		p.Head = f
+	}
+	if f := most(encoder); f != p.Weights {
+		p.Encoder = f
+	}
+	return p
+}
+
+// most returns the format of most weights, the first of equals; Auto if there are none.
+func most(weights map[precision.Format]int) (best precision.Format) {
+	for f, n := range weights {
+		if n > weights[best] || n == weights[best] && f < best {
+			best = f
+		}
+	}
+	return best
 }
 
 // exact returns the narrowest float format that represents every matrix of c exactly. For a
 // file that is quantised to integers times a float it returns f16: finer than the steps
 // of the file, though not the same bits.
 func exact(c Checkpoint, p *parallel.Pool) (precision.Format, error) {
-	if f, err := precision.ParseFormat(c.Quantised()); err == nil && f.Grouped() {
-		return f, nil
-	}
 	if c.DType() == tensor.F16 || c.Quantised() != "" {
 		return precision.F16, nil
 	}

@@ -1,8 +1,11 @@
 package layer_test
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"verity/internal/kernel"
@@ -67,4 +70,88 @@ func TestMixed(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestStoredInt8 checks that int8 weights of a file are those that loading rounds to, bit for bit,
+// and that the precision says what the file has.
+func TestStoredInt8(t *testing.T) {
+	full, err := model.OpenFS(digits.Target(), "digits")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	for _, to := range []string{"int8", "int4:encoder=int8", "mxfp6:head=int8:encoder=int8"} {
+		dir := t.TempDir()
+		if _, err := quantize.Write(t.Context(), full, dir, quantize.Options{Format: to}); err != nil {
+			t.Fatal(err)
+		}
+		c, err := model.Open(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		wanted, err := precision.Parse(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := layer.Resolve(c, precision.Precision{}, nil)
+		if err != nil || p != wanted.Complete() {
+			t.Errorf("%s: the file is in %v, %v", to, p, err)
+		}
+		for _, l := range []struct{ name, format string }{
+			{"encoder.layers.1.fc1.weight", "int8"}, {"encoder.conv2.weight", "int8"},
+			{"decoder.layers.0.fc2.weight", p.Weights.String()},
+			{"decoder.embed_tokens.weight", cmp.Or(p.Head, p.Weights).String()},
+		} {
+			a, b := matrix(t, full, p, l.name), matrix(t, c, p, l.name)
+			if got := b.Format().String(); got != l.format && got != l.format+"z" {
+				t.Errorf("%s: %s is held in %s, want %s", to, l.name, got, l.format)
+			}
+			if b.Format() == precision.Int8 && !sameRows(a, b) {
+				t.Errorf("%s: %s differs from rounding while loading", to, l.name)
+			}
+		}
+		if m := matrix(t, c, precision.Of(precision.F16), "encoder.layers.1.fc1.weight"); m.Format() != precision.F16 {
+			t.Errorf("%s: in f16 the encoder is held in %v", to, m.Format())
+		}
+	}
+}
+
+// matrix loads a weight of c.
+func matrix(t *testing.T, c *model.Checkpoint, p precision.Precision, name string) *kernel.Matrix {
+	t.Helper()
+	w, err := c.Weight(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := layer.NewLoader(c, p, nil)
+	var m *kernel.Matrix
+	if len(w.Shape) == 3 {
+		m = l.Conv(strings.TrimSuffix(name, ".weight"), w.Shape[0], w.Shape[1], w.Shape[2]).W
+	} else {
+		m = l.Matrix(w.Shape[0], w.Shape[1], name)
+	}
+	if err := l.Read(); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// sameRows reports whether two matrices have the same weights and give the same products.
+func sameRows(a, b *kernel.Matrix) bool {
+	x, y, in := make([]float32, a.In()), make([]float32, a.In()), make([]float32, a.In())
+	for k := range in {
+		in[k] = float32(k%7) - 3
+	}
+	for o := range a.Out() {
+		a.Row(o, x)
+		b.Row(o, y)
+		if !slices.Equal(x, y) {
+			return false
+		}
+	}
+	p, q := make([]float32, a.Out()), make([]float32, a.Out())
+	kernel.MatMul(nil, p, in, 1, a.In(), a, nil, kernel.Store)
+	kernel.MatMul(nil, q, in, 1, a.In(), b, nil, kernel.Store)
+	return slices.Equal(p, q)
 }

@@ -1,5 +1,5 @@
-// Package quant is the codec of few-bit weights: groups of 32 weights along a row share a
-// scale, and each weight is a small integer times that scale.
+// Package quant is the codec of few-bit weights: of int8 by rows ([RowMatrix]), and of groups.
+// There 32 weights along a row share a scale, and each weight is a small integer times that scale.
 //
 //	32 weights → [Format.Fit] → [Grid] → codes → [Matrix] → float32, or integers and scales
 //

@@ -1,11 +1,11 @@
 // Package base holds the model that lies inside the program: openai's multilingual
-// Whisper base in four bits, 99 languages and translation into English.
+// Whisper base in int8, 99 languages and translation into English.
 //
 //	[Base] → model.OpenFS
 //
 // Whoever imports this package can open it by the name base, with verity.Open.
 //
 // README.md beside this file is the model card: where the weights come from, how
-// they were put into four bits, and how well the result hears. make.sh makes the
+// they were rounded, and how well the result hears. make.sh makes the
 // file anew, bit for bit. Built with -tags nomodel, the program has no model inside.
 package base

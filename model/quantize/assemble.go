@@ -31,7 +31,7 @@ func (r *run) assemble(ctx context.Context, put output.Put) error {
 	var entries []safetensors.Entry
 	for _, name := range r.from.Names() {
 		if m := r.done[name]; m != nil {
-			entries = append(entries, packed("model."+name, m)...)
+			entries = append(entries, m.entries("model."+name)...)
 			continue
 		}
 		w, err := r.from.Weight(name)
@@ -53,21 +53,39 @@ func (r *run) assemble(ctx context.Context, put output.Put) error {
 	return put(weightsFile, func(w io.Writer) error { return safetensors.WriteContext(ctx, w, entries...) })
 }
 
-// packed returns the entries of a few-bit weight.
-func packed(name string, m *quant.Matrix) []safetensors.Entry {
-	part := func(suffix, dtype string, data []byte, size int) safetensors.Entry {
-		return safetensors.Entry{Name: name + suffix, Type: dtype, Shape: []int{m.Rows, len(data) / m.Rows / size},
-			Data: func(w io.Writer) error { _, err := w.Write(data); return err }}
-	}
-	dtype := "F16"
+// A coded weight is a quantised one.
+type coded interface {
+	entries(name string) []safetensors.Entry // of its parts in a file
+}
+
+type (
+	grouped struct{ *quant.Matrix }
+	byRow   struct{ *quant.RowMatrix }
+)
+
+func (m grouped) entries(name string) []safetensors.Entry {
+	scales := "F16"
 	if m.Format.ScaleBytes() == 1 {
-		dtype = "F8_E8M0"
+		scales = "F8_E8M0"
 	}
-	all := []safetensors.Entry{part("_packed", "U8", m.Codes, 1), part("_scale", dtype, m.Scales, m.Format.ScaleBytes())}
+	all := []safetensors.Entry{
+		part(name+"_packed", "U8", m.Codes, m.Rows, 1),
+		part(name+"_scale", scales, m.Scales, m.Rows, m.Format.ScaleBytes()),
+	}
 	if len(m.Zeros) > 0 {
-		all = append(all, part("_zero", "U8", m.Zeros, 1))
+		all = append(all, part(name+"_zero", "U8", m.Zeros, m.Rows, 1))
 	}
 	return all
+}
+
+func (m byRow) entries(name string) []safetensors.Entry {
+	return []safetensors.Entry{part(name, "I8", m.Codes, m.Rows, 1), part(name+"_scale", "F32", m.Scales, m.Rows, 4)}
+}
+
+// part returns a matrix of elements of size bytes.
+func part(name, dtype string, data []byte, rows, size int) safetensors.Entry {
+	return safetensors.Entry{Name: name, Type: dtype, Shape: []int{rows, len(data) / rows / size},
+		Data: func(w io.Writer) error { _, err := w.Write(data); return err }}
 }
 
 // quantised reports whether a directory holds a checkpoint of this program.
@@ -94,7 +112,7 @@ func othersWeights(dir fs.FS) bool {
 	}
 	defer f.Close()
 	head, err := io.ReadAll(io.LimitReader(f, 4<<20))
-	return err != nil || !bytes.Contains(head, []byte(`_packed"`))
+	return err != nil || !bytes.Contains(head, []byte(`weight_scale"`))
 }
 
 // copyFiles copies the settings and the vocabulary of a checkpoint.

@@ -78,17 +78,17 @@ func (s *solver) factor(turned *mat.SymDense) error {
 // together is how many rows are rounded at a time: each reads all of upper.
 const together = 8
 
-// round rounds rows of w, which it changes, on the given grids, and puts the codes in m.
-func (s *solver) round(p *parallel.Pool, m *quant.Matrix, grids [][]quant.Grid, w []float32) {
-	p.For((m.Rows+together-1)/together, 1, func(lo, hi int) {
-		for first := lo * together; first < min(m.Rows, hi*together); first += together {
-			s.rows(m, grids, w, first, min(m.Rows, first+together))
+// round rounds rows w on the given grids, and puts the codes in rows of m from first on.
+func (s *solver) round(p *parallel.Pool, m *quant.Matrix, first int, grids [][]quant.Grid, w []float32) {
+	p.For((len(grids)+together-1)/together, 1, func(lo, hi int) {
+		for at := lo * together; at < min(len(grids), hi*together); at += together {
+			s.rows(m, first, grids, w, at, min(len(grids), at+together))
 		}
 	})
 }
 
-// rows is round for rows lo … hi-1.
-func (s *solver) rows(m *quant.Matrix, grids [][]quant.Grid, w []float32, lo, hi int) {
+// rows is round for rows lo … hi-1 of w.
+func (s *solver) rows(m *quant.Matrix, first int, grids [][]quant.Grid, w []float32, lo, hi int) {
 	n := s.size
 	x := make([]float32, (hi-lo)*n) // in order
 	codes := make([]uint8, (hi-lo)*n)
@@ -112,7 +112,7 @@ func (s *solver) rows(m *quant.Matrix, grids [][]quant.Grid, w []float32, lo, hi
 	}
 	for r := lo; r < hi; r++ {
 		for group, g := range grids[r] {
-			m.Put(r, group, g, codes[(r-lo)*n+group*quant.Group:][:quant.Group])
+			m.Put(first+r, group, g, codes[(r-lo)*n+group*quant.Group:][:quant.Group])
 		}
 	}
 }

@@ -10,8 +10,10 @@ import (
 
 	"verity/internal/output"
 	"verity/internal/quant"
+	"verity/internal/show"
 	"verity/model"
 	"verity/parallel"
+	"verity/precision"
 )
 
 // A Method is a way to round weights.
@@ -25,7 +27,9 @@ const (
 
 // Options say what to write. Format is required.
 type Options struct {
-	Format string // of matrices: "int4" or "mxfp6"
+	// Format is that of matrices: "int8", "mxfp6" or "int4". The encoder and the token embedding
+	// may have their own, as in "int4:encoder=int8:head=int8"; see [precision.Parse].
+	Format string
 
 	// Calibrate runs the model on speech: it makes networks of c, which is watched. GPTQ
 	// needs it; without it weights are rounded to nearest, and errors are those of weights.
@@ -37,16 +41,28 @@ type Options struct {
 	Progress func(done, total int64) // called for every finished weight, with numbers of parameters
 }
 
-// Formats returns the names that Options.Format can have.
-func Formats() []string { return []string{"int4", "mxfp6"} }
+// Formats returns the names of the formats in Options.Format.
+func Formats() []string { return []string{"int8", "mxfp6", "int4"} }
+
+// ParseFormat reads Options.Format. The error says what it may be.
+func ParseFormat(text string) (precision.Precision, error) {
+	p, err := precision.Parse(text)
+	known := func(f precision.Format) bool { return slices.Contains(Formats(), f.String()) }
+	part := func(f precision.Format) bool { return f == precision.Auto || known(f) }
+	if err != nil || !known(p.Weights) || !part(p.Head) || !part(p.Encoder) || p.Cache != precision.Auto {
+		return precision.Precision{}, fmt.Errorf("want %s, with :encoder=FORMAT or :head=FORMAT for parts",
+			show.JoinOr(Formats()))
+	}
+	return p, nil
+}
 
 // Write writes c with few-bit weights to a directory, and returns the result for each
 // weight. A checkpoint that this program wrote is overwritten; a directory with anything
 // else is an error.
 func Write(ctx context.Context, c *model.Checkpoint, dir string, o Options) ([]Result, error) {
-	format, err := quant.Parse(o.Format)
-	if err != nil || !slices.Contains(Formats(), o.Format) {
-		return nil, fmt.Errorf("format %q: want %s", o.Format, strings.Join(Formats(), " or "))
+	format, err := ParseFormat(o.Format)
+	if err != nil {
+		return nil, fmt.Errorf("format %q: %w", o.Format, err)
 	}
 	if c.Quantised() != "" {
 		return nil, fmt.Errorf("%s is in few bits already (%s): name the model it was made from", c.Name, c.Quantised())
@@ -60,7 +76,7 @@ func Write(ctx context.Context, c *model.Checkpoint, dir string, o Options) ([]R
 		return nil, fmt.Errorf("%s holds weights that are not of its config.json: they are not overwritten; name another directory", dir)
 	}
 	o.Memory = cmp.Or(o.Memory, 2<<30)
-	r := &run{Options: o, format: format, from: c, done: map[string]*quant.Matrix{}}
+	r := &run{Options: o, format: format, from: c, done: map[string]coded{}}
 	if err := r.plan(); err != nil {
 		return nil, err
 	}
@@ -78,10 +94,10 @@ func Write(ctx context.Context, c *model.Checkpoint, dir string, o Options) ([]R
 // A run is one call of Write.
 type run struct {
 	Options
-	format  quant.Format
+	format  precision.Precision
 	from    *model.Checkpoint
 	todo    []task
-	done    map[string]*quant.Matrix
+	done    map[string]coded
 	results []Result // of done, in the order of the network
 	weights int64    // of done
 	total   int64
@@ -91,6 +107,7 @@ type run struct {
 type task struct {
 	name       string
 	rows, cols int
+	format     precision.Format
 	inputs     string // the weight whose inputs it shares: its own, or the first of those multiplied together
 }
 
@@ -100,8 +117,8 @@ const embedding = "decoder.embed_tokens.weight"
 func (r *run) plan() error {
 	untied := slices.Contains(r.from.Names(), "proj_out.weight") // the embedding is then not a factor
 	add := func(name string, shape []int) bool {
-		if packable(name, shape) && (name != embedding || !untied) {
-			r.todo = append(r.todo, task{name: name, rows: shape[0], cols: shape[1], inputs: inputsOf(name)})
+		if f := r.formatOf(name); packable(name, shape, f) && (name != embedding || !untied) {
+			r.todo = append(r.todo, task{name: name, rows: shape[0], cols: shape[1], format: f, inputs: inputsOf(name)})
 			r.total += int64(shape[0]) * int64(shape[1])
 		}
 		return true
@@ -116,10 +133,24 @@ func (r *run) plan() error {
 	return nil
 }
 
-// packable reports whether a weight is quantised.
-func packable(name string, shape []int) bool {
-	return len(shape) == 2 && shape[1]%quant.Group == 0 && !strings.Contains(name, "embed_positions")
+// formatOf returns the format of a weight.
+func (r *run) formatOf(name string) precision.Format {
+	switch {
+	case name == embedding:
+		return cmp.Or(r.format.Head, r.format.Weights)
+	case strings.HasPrefix(name, "encoder."):
+		return cmp.Or(r.format.Encoder, r.format.Weights)
+	}
+	return r.format.Weights
 }
+
+// packable reports whether a weight is quantised.
+func packable(name string, shape []int, f precision.Format) bool {
+	return len(shape) == 2 && (shape[1]%quant.Group == 0 || !f.Grouped()) && !strings.Contains(name, "embed_positions")
+}
+
+// calibrated reports whether the inputs of a weight are wanted: int8 is rounded to nearest in any case.
+func (r *run) calibrated(t task) bool { return r.Calibrate != nil && t.format.Grouped() }
 
 // inputsOf returns the name under which the inputs of a weight are watched: queries, keys
 // and values of a layer are one product.
@@ -141,7 +172,7 @@ func (r *run) part(ctx context.Context) error {
 	n, bytes := 0, int64(0)
 	for ; n < len(r.todo); n++ {
 		t := r.todo[n]
-		if r.Calibrate == nil || l.of[t.inputs] != nil {
+		if !r.calibrated(t) || l.of[t.inputs] != nil {
 			continue
 		}
 		if bytes += hessianBytes(t.cols); n > 0 && bytes > r.Memory {
@@ -149,7 +180,7 @@ func (r *run) part(ctx context.Context) error {
 		}
 		l.of[t.inputs] = newHessian(t.cols)
 	}
-	if r.Calibrate != nil {
+	if len(l.of) > 0 {
 		if err := r.Calibrate(ctx, r.from.Tapped(l.record)); err != nil {
 			return err
 		}
@@ -174,7 +205,7 @@ func (r *run) code(ctx context.Context, tasks []task, l *listener) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		w, err := r.read(t, l.of[t.inputs])
+		w, err := r.open(t, l.of[t.inputs])
 		if err != nil {
 			return err
 		}
@@ -184,8 +215,19 @@ func (r *run) code(ctx context.Context, tasks []task, l *listener) error {
 			}
 			last = t.inputs
 		}
-		m, result := w.code(r.Pool, r.format, s)
-		r.done[t.name], r.results = m, append(r.results, result)
+		var result Result
+		err = r.from.Reading(func() (err error) {
+			if t.format == precision.Int8 {
+				r.done[t.name], result, err = w.bytes()
+			} else {
+				r.done[t.name], result, err = w.code(r.Pool, quant.Format(t.format), s)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		r.results = append(r.results, result)
 		r.weights += result.Weights
 		if r.Progress != nil {
 			r.Progress(r.weights, r.total)
@@ -194,28 +236,26 @@ func (r *run) code(ctx context.Context, tasks []task, l *listener) error {
 	return nil
 }
 
-// read returns a weight in float32, after checking its values.
-func (r *run) read(t task, h *hessian) (*weight, error) {
+// open returns a weight whose rows are read when they are needed.
+func (r *run) open(t task, h *hessian) (w *weight, err error) {
 	stored, err := r.from.Weight(t.name, t.rows, t.cols)
 	if err != nil {
 		return nil, err
 	}
-	w := &weight{name: t.name, rows: t.rows, cols: t.cols, h: h}
-	if err := r.from.Reading(func() error { w.w = stored.Tensor().Float32(); return nil }); err != nil {
-		return nil, err
-	}
-	stored.Drop(0, t.rows)
-	for i, v := range w.w {
-		if !(v >= -quant.Largest && v <= quant.Largest) {
-			return nil, fmt.Errorf("%s: tensor %s: weight %d is %v, want at most %d",
-				r.from.Name, t.name, i, v, quant.Largest)
+	w = &weight{name: t.name, rows: t.rows, cols: t.cols, h: h}
+	w.read = func(lo, hi int) ([]float32, error) {
+		x := stored.Rows(lo, hi).Float32()
+		stored.Drop(lo, hi)
+		for i, v := range x {
+			if !(v >= -quant.Largest && v <= quant.Largest) {
+				return nil, fmt.Errorf("%s: tensor %s: weight %d is %v, want at most %d",
+					r.from.Name, t.name, lo*t.cols+i, v, quant.Largest)
+			}
 		}
+		return x, nil
 	}
 	if h != nil { // anew for q, k and v, which share h: a copy costs little beside what is done with it
-		if w.hm, err = h.matrix(); err != nil {
-			return nil, err
-		}
+		w.hm, err = h.matrix()
 	}
-	w.ref = w.energy(r.Pool, w.w)
-	return w, nil
+	return w, err
 }

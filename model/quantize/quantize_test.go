@@ -9,9 +9,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"verity/internal/layer"
 	"verity/internal/quant"
 	"verity/internal/tensor"
 	"verity/model"
@@ -50,28 +52,35 @@ func TestGPTQ(t *testing.T) {
 	if h.rows != inputs {
 		t.Fatalf("%d inputs were added, want %d", h.rows, inputs)
 	}
-	w := &weight{name: "w", rows: rows, cols: cols, w: make([]float32, rows*cols), h: h}
-	for i := range w.w {
-		w.w[i] = float32(rng.NormFloat64())
+	all := make([]float32, rows*cols)
+	for i := range all {
+		all[i] = float32(rng.NormFloat64())
 	}
+	w := &weight{name: "w", rows: rows, cols: cols, h: h, read: func(lo, hi int) ([]float32, error) {
+		return slices.Clone(all[lo*cols : hi*cols]), nil
+	}}
 	var err error
 	if w.hm, err = h.matrix(); err != nil {
 		t.Fatal(err)
 	}
-	w.ref = w.energy(nil, w.w)
+	energy := w.energy(nil, all)
 	for _, f := range []quant.Format{quant.Int4, quant.MXFP6} {
 		s, err := newSolver(h)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, l := w.code(nil, f, s)
+		c, l, err := w.code(nil, f, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := c.(grouped).Matrix
 		if err := m.Check(); err != nil {
 			t.Fatal(err)
 		}
 		if l.Method != GPTQ || !(l.Error < 0.6*l.Nearest) {
 			t.Errorf("%v: %s with error %.4f, rounding to nearest %.4f", f, l.Method, l.Error, l.Nearest)
 		}
-		if e := w.errorOf(nil, m); math.Abs(e-l.Error) > 1e-9 {
+		if e := math.Sqrt(w.errorOf(nil, m, 0, all) / energy); math.Abs(e-l.Error) > 1e-9 {
 			t.Errorf("%v: error %v, stated as %v", f, e, l.Error)
 		}
 	}
@@ -141,7 +150,7 @@ func open(t *testing.T) *model.Checkpoint {
 // small as its bits, and is the same when written again.
 func TestWrite(t *testing.T) {
 	c := open(t)
-	for _, format := range Formats() {
+	for _, format := range append(Formats(), "int4:encoder=int8", "int4:head=int8:encoder=mxfp6") {
 		dir := t.TempDir()
 		var told int64
 		layers, err := Write(context.Background(), c, dir, Options{Format: format, Progress: func(done, _ int64) { told = done }})
@@ -152,7 +161,7 @@ func TestWrite(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if q := got.Quantised(); !strings.HasPrefix(q, format) || got.Params() != c.Params() || len(layers) == 0 {
+		if q := layer.Stored(got).String(); q != format || got.Params() != c.Params() || len(layers) == 0 {
 			t.Errorf("%s: %s, %d weights in %d layers, want %d", format, q, got.Params(), len(layers), c.Params())
 		}
 		var weights int64
@@ -195,7 +204,7 @@ func checkResult(t *testing.T, c, got *model.Checkpoint, l Result) {
 		t.Fatal(err)
 	}
 	a, b := wa.Tensor(), wb.Tensor()
-	if b.DType != tensor.F16 {
+	if want := map[bool]tensor.DType{true: tensor.F32, false: tensor.F16}[l.Format == "int8"]; b.DType != want {
 		t.Errorf("%s: expands to %v", l.Name, b.DType)
 	}
 	var e, n float64
@@ -243,8 +252,10 @@ func TestRefused(t *testing.T) {
 		name, dir, want string
 		o               Options
 	}{
-		{"format", t.TempDir(), `format "int3": want int4 or mxfp6`, Options{Format: "int3"}},
+		{"format", t.TempDir(), `format "int3": want int8, mxfp6 or int4, with`, Options{Format: "int3"}},
 		{"variant", t.TempDir(), `format "int4z": want`, Options{Format: "int4z"}},
+		{"part", t.TempDir(), `format "int4:encoder=f16": want`, Options{Format: "int4:encoder=f16"}},
+		{"cache", t.TempDir(), `format "int4:cache=f16": want`, Options{Format: "int4:cache=f16"}},
 		{"directory", other, "not overwritten", Options{Format: "int4"}},
 		{"silence", t.TempDir(), "is there speech", Options{Format: "int4", Calibrate: quiet}},
 	} {

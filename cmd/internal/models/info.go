@@ -149,7 +149,7 @@ func Inspect(ctx context.Context, name string, offline, drafts bool) (*Propertie
 	i := &Properties{
 		Schema: "verity.info/1", Model: name, Dims: c.Dims,
 		Window: float64(c.Dims.WindowFrames()*audio.HopLength) / audio.SampleRate,
-		Params: c.Params(), Bytes: c.Bytes(), DType: cmp.Or(c.Quantised(), c.DType().String()),
+		Params: c.Params(), Bytes: c.Bytes(), DType: storedAs(c),
 		HasEncoder: c.Has("encoder."), Planted: synth.Planted(c.FS()),
 	}
 	if err := i.decide(ctx, c, drafts); err != nil {
@@ -172,6 +172,14 @@ func Inspect(ctx context.Context, name string, offline, drafts bool) (*Propertie
 	return i, nil
 }
 
+// storedAs returns the format of the weights in the file.
+func storedAs(c *model.Checkpoint) string {
+	if p := layer.Stored(c); p.Weights != precision.Auto {
+		return p.String()
+	}
+	return cmp.Or(c.Quantised(), c.DType().String())
+}
+
 // mostRead is the size of the largest file that is read to choose a precision. A larger one takes too long.
 const mostRead = 2 << 30
 
@@ -187,7 +195,7 @@ func (i *Properties) decide(ctx context.Context, c *model.Checkpoint, drafts boo
 	}
 	i.Memory = memoryFor(c, p)
 	i.Auto = automatic{
-		Precision: p.Weights.String(), Threads: pool.Threads(), Kernels: kernel.Implementations()[0],
+		Precision: p.String(), Threads: pool.Threads(), Kernels: kernel.Implementations()[0],
 		Assistant: (&setup.AssistantFlags{Name: "auto"}).For(i.Model),
 	}
 	if i.Auto.Assistant == string(transcribe.Encoder) {
@@ -213,7 +221,7 @@ const programBytes = 60 << 20
 // memoryFor estimates the memory of a process that transcribes one file at a time with c in a precision.
 func memoryFor(c *model.Checkpoint, p precision.Precision) int64 {
 	weights := c.Params() * int64(p.Weights.Bits()) / 8
-	if p.Weights.Grouped() { // stored in that format, since auto never chooses it for other weights
+	if p.Weights.Integer() { // stored in that format, since auto never chooses it for other weights
 		weights = c.Bytes()
 	}
 	return programBytes + weights + ActivationBytes(c.Dims, p)

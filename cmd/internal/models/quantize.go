@@ -20,7 +20,6 @@ import (
 	"verity/model"
 	"verity/model/quantize"
 	"verity/parallel"
-	"verity/precision"
 	"verity/transcribe"
 )
 
@@ -29,10 +28,15 @@ small integers with one scale per group; norms, biases, positions and convolutio
 unchanged. The result is a directory for --model, about as small as the bit count
 suggests:
 
-  mxfp6  6.25 bits per weight: OCP Microscaling with E2M3 elements
+  int8   8 bits per weight, with a scale per row instead of groups
+  mxfp6  6.25: OCP Microscaling with E2M3 elements
   int4   4.5, or 4.63 in layers where a zero point per group is worth it
 
-  verity quantize ~/whisper-small --to mxfp6 --out ~/whisper-small-mxfp6
+The encoder and the token embedding may have another format than the rest:
+int4:encoder=int8 or int4:encoder=int8:head=int8. int8 encodes fastest, and int4
+decodes fastest.
+
+  verity quantize ~/whisper-small --to int4:encoder=int8 --out ~/small-mixed
   verity quantize ~/whisper-small --to int4 --dataset LibriSpeech/dev-clean \
     --limit 50 --out ~/whisper-small-int4
 
@@ -40,7 +44,7 @@ With --dataset, the model transcribes the dataset first, and GPTQ then rounds ea
 so that its outputs on that speech change least. Use speech like the speech you will
 transcribe, in all its languages; ten minutes are enough. Each row is transcribed in the
 language of its lang field, or in the detected language if it has none. Without a
-dataset, weights are rounded to nearest. A table shows, for each layer, how far its
+dataset, and to int8, weights are rounded to nearest. A table shows, for each layer, how far its
 error is below its outputs (without calibration: below its weights) in decibels, next to
 the figure for rounding to nearest.
 
@@ -71,7 +75,8 @@ func Quantize(e cli.Env) *cobra.Command {
 	}
 	c.ValidArgsFunction = setup.CompleteModel
 	f := c.Flags()
-	f.StringVar(&q.opt.Format, "to", "", "`format`: int4 or mxfp6")
+	f.StringVar(&q.opt.Format, "to", "", "`format`: "+show.JoinOr(quantize.Formats())+"; append :encoder=FORMAT for the "+
+		"encoder and :head=FORMAT for the token embedding")
 	cli.Bind(f, "dataset", &q.data.Path)
 	cli.Redefine(f, "dataset", "", "`path` of a speech dataset for calibration, in any form that eval accepts; "+
 		"its texts are not used")
@@ -92,11 +97,10 @@ func (q *quantizeCommand) check() error {
 	case q.dir == "":
 		return cli.Usagef("--out DIR is needed")
 	}
-	err := cli.OneOf("to", q.opt.Format, quantize.Formats()...)
-	if f, other := precision.ParseFormat(q.opt.Format); err != nil && other == nil && f != precision.Auto {
-		return fmt.Errorf("%w; %s needs no file: run with --precision %[2]s", err, f)
+	if _, err := quantize.ParseFormat(q.opt.Format); err != nil {
+		return cli.Usagef("--to %s: %w", q.opt.Format, err)
 	}
-	return err
+	return nil
 }
 
 func (q *quantizeCommand) run(ctx context.Context, args []string) error {

@@ -3,12 +3,14 @@ package weights
 import (
 	"verity/internal/quant"
 	"verity/internal/tensor"
+	"verity/precision"
 )
 
 // A Weight is a tensor of a checkpoint that has not been read yet.
 type Weight struct {
 	Entry
-	Packed *quant.Matrix // of a few-bit weight, else nil
+	Packed *quant.Matrix    // of a weight in groups, else nil
+	ByRow  *quant.RowMatrix // of an int8 weight, else nil
 
 	Shard string // the name of the file it is in, or should be
 	File  *File  // nil if the weight was made
@@ -44,6 +46,9 @@ func (w Weight) Bytes() int {
 	if w.Packed != nil {
 		return len(w.Packed.Codes) + len(w.Packed.Scales) + len(w.Packed.Zeros)
 	}
+	if w.ByRow != nil {
+		return len(w.ByRow.Codes) + len(w.ByRow.Scales)
+	}
 	return len(w.Data)
 }
 
@@ -54,4 +59,23 @@ func (w Weight) Expanded(m *quant.Matrix) Weight {
 	w.Shape, w.Type, w.DType = []int{m.Rows, m.Cols}, m.Format.String(), tensor.F16
 	w.Decode = func(dst []byte, row int) { m.Halves(row, dst) }
 	return w
+}
+
+// ExpandedRows returns w, the codes of m, as the weight itself, with values in float32.
+func (w Weight) ExpandedRows(m *quant.RowMatrix) Weight {
+	w.ByRow = m
+	w.Type, w.DType = precision.Int8.String(), tensor.F32
+	w.Decode = Floats(m.Cols, func(dst []float32, row int) { m.Floats(row, dst) })
+	return w
+}
+
+// Stored returns the format of a weight that Verity quantised; Auto for any other.
+func (w Weight) Stored() precision.Format {
+	switch {
+	case w.Packed != nil:
+		return precision.Format(w.Packed.Format)
+	case w.ByRow != nil:
+		return precision.Int8
+	}
+	return precision.Auto
 }
