@@ -27,6 +27,7 @@ type rig struct {
 	cross *decoder.Cross
 	light *decoder.Decoder // the same in int8
 	rules decoder.Repetition
+	terms *decoder.TermBias
 	top   decoder.Sampling // its TopK and TopP
 }
 
@@ -66,7 +67,7 @@ func (r *rig) options(temperature float32) decoder.SessionOptions {
 		Prompt:   []tokenizer.Token{r.tok.SOTPrev, 5, 6, 7, r.tok.SOT, r.tok.Languages()[0].Token, r.tok.Transcribe},
 		SOT:      4,
 		NoSpeech: r.tok.NoSpeech,
-		Rules:    decoder.Rules(r.tok, r.gen, decoder.RuleOptions{Repetition: r.rules}),
+		Rules:    decoder.Rules(r.tok, r.gen, decoder.RuleOptions{Repetition: r.rules, Terms: r.terms}),
 		Sampling: decoder.Sampling{Temperature: temperature, TopK: r.top.TopK, TopP: r.top.TopP, Seed: 11, Window: 300},
 	}
 }
@@ -165,24 +166,32 @@ func TestLossless(t *testing.T) {
 	}
 }
 
-// TestLosslessProcessors is the same with the rules and filters of transformers, each
+// TestLosslessProcessors is the same with terms and with the rules and filters of transformers, each
 // alone and all together.
 func TestLosslessProcessors(t *testing.T) {
 	base := newRig(t, "odd", 2, precision.F16)
 	usual, _, _ := base.run(t, None{}, Constant(0), 0.4)
+	terms, err := decoder.NewTermBias(base.tok, []decoder.Term{
+		{Text: base.tok.Decode([]Token{500, 600, 700}), Weight: 10}, {Text: base.tok.Decode([]Token{500, 601}), Weight: 10},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, o := range map[string]struct {
 		rules decoder.Repetition
 		top   decoder.Sampling
+		terms *decoder.TermBias
 	}{
+		"terms":      {terms: terms},
 		"penalty":    {rules: decoder.Repetition{Penalty: 1.5}},
 		"no repeat":  {rules: decoder.Repetition{NoRepeat: 1}},
 		"min tokens": {rules: decoder.Repetition{MinTokens: 24}},
 		"top-k":      {top: decoder.Sampling{TopK: 2}},
 		"top-p":      {top: decoder.Sampling{TopP: 0.2}},
-		"all":        {decoder.Repetition{Penalty: 1.3, NoRepeat: 2, MinTokens: 20}, decoder.Sampling{TopK: 50, TopP: 0.9}},
+		"all":        {decoder.Repetition{Penalty: 1.3, NoRepeat: 2, MinTokens: 20}, decoder.Sampling{TopK: 50, TopP: 0.9}, terms},
 	} {
 		r := *base
-		r.rules, r.top = o.rules, o.top
+		r.rules, r.top, r.terms = o.rules, o.top, o.terms
 		for _, temperature := range []float32{0, 0.4} {
 			want, _, _ := r.run(t, None{}, Constant(0), temperature)
 			if temperature > 0 && slices.EqualFunc(want, usual, sameBits) {

@@ -55,8 +55,7 @@ func NewReferenceText(tok *tokenizer.Tokenizer, lines []transcript.Cue) *Referen
 // unless its script has no spaces.
 func withLeadingSpace(text string) string {
 	r, _ := utf8.DecodeRuneInString(text)
-	if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer,
-		unicode.Myanmar) {
+	if tokenizer.IsUnspaced(r) {
 		return text
 	}
 	return " " + text

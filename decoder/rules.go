@@ -37,15 +37,23 @@ type RuleOptions struct {
 	// +Inf turns it off.
 	MaxInitialTimestamp float64
 
+	// Terms makes the terms that it was made of likelier. Nil changes nothing.
+	Terms *TermBias
+
 	Repetition
 }
 
-// Rules returns the logit rules in upstream's order: those of Repetition come
-// first, as in transformers.
+// Rules returns the logit rules in upstream's order: those of Repetition come first, as in
+// transformers, and that of Terms before them.
 //
 // Source: openai/whisper@c0d2f62 whisper/decoding.py, DecodingTask.__init__.
 func Rules(t *tokenizer.Tokenizer, g model.Generation, o RuleOptions) []Rule {
-	rules := append(o.Repetition.rules(t.EOT), suppressBlank{blankTokens(t, g)})
+	var rules []Rule
+	if o.Terms != nil {
+		rules = append(rules, o.Terms)
+	}
+	rules = append(rules, o.Repetition.rules(t.EOT)...)
+	rules = append(rules, suppressBlank{blankTokens(t, g)})
 	if list := suppressed(t, g, o.SuppressTokens); len(list) > 0 {
 		rules = append(rules, suppress{list})
 	}

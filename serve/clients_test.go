@@ -161,7 +161,7 @@ func TestLanguageOf(t *testing.T) {
 
 // TestLists: a list is a field for each element, a JSON array, or has commas.
 func TestLists(t *testing.T) {
-	_, s := newServer(t, Options{Decoding: transcribe.Options{Hotwords: "Verity"}})
+	_, s := newServer(t, Options{Decoding: transcribe.Options{Hotwords: "Verity", Terms: []transcribe.Term{{Text: "Bonn"}}}})
 	for _, fields := range [][]field{
 		{{"timestamp_granularities[]", "word"}, {"timestamp_granularities[]", "segment"}},
 		{{"timestamp_granularities[0]", "word"}, {"timestamp_granularities[1]", "segment"}},
@@ -184,14 +184,16 @@ func TestLists(t *testing.T) {
 	for _, tt := range []struct {
 		fields                      []field
 		language, hotwords, ignored string
+		terms                       []transcribe.Term // added to the server's
 	}{
-		{[]field{{"languages[]", "en"}, {"languages[]", "de-DE"}}, "en,de", "Verity", ""},
-		{[]field{{"languages", `["en","German"]`}}, "en,German", "Verity", ""},
-		{[]field{{"languages[0]", "en"}, {"languages[1]", "auto"}}, "", "Verity", ""},
-		{[]field{{"languages[]", "en"}, {"language", "de"}}, "de", "Verity", "languages"},
-		{[]field{{"language", "auto"}, {"languages[]", "en"}}, "en", "Verity", ""},
-		{[]field{{"keywords[]", "Ann Lee"}, {"keywords[]", "Kyiv"}}, "", "Verity, Ann Lee, Kyiv", ""},
-		{[]field{{"hotwords", "Bob"}, {"keywords[]", "Kyiv"}}, "", "Bob, Kyiv", ""},
+		{[]field{{"languages[]", "en"}, {"languages[]", "de-DE"}}, "en,de", "Verity", "", nil},
+		{[]field{{"languages", `["en","German"]`}}, "en,German", "Verity", "", nil},
+		{[]field{{"languages[0]", "en"}, {"languages[1]", "auto"}}, "", "Verity", "", nil},
+		{[]field{{"languages[]", "en"}, {"language", "de"}}, "de", "Verity", "languages", nil},
+		{[]field{{"language", "auto"}, {"languages[]", "en"}}, "en", "Verity", "", nil},
+		{[]field{{"keywords[]", "Ann Lee"}, {"keywords[]", "Kiev => Kyiv:2"}}, "", "Verity", "",
+			[]transcribe.Term{{Text: "Ann Lee"}, {Text: "Kyiv", SoundsLike: "Kiev", Weight: 2}}},
+		{[]field{{"hotwords", "Bob"}, {"keywords", "Kyiv, #MeToo"}}, "", "Bob", "", []transcribe.Term{{Text: "Kyiv"}, {Text: "#MeToo"}}},
 	} {
 		q := request{api: openAI, decoding: s.opt.Decoding}
 		for _, f := range tt.fields {
@@ -201,6 +203,9 @@ func TestLists(t *testing.T) {
 		}
 		q.settle()
 		got := strings.Join(q.ignored, ", ")
+		if want := append([]transcribe.Term{{Text: "Bonn"}}, tt.terms...); !slices.Equal(q.decoding.Terms, want) {
+			t.Errorf("%v: terms %v, want %v", tt.fields, q.decoding.Terms, want)
+		}
 		if q.decoding.Language != tt.language || q.decoding.Hotwords != tt.hotwords || got != tt.ignored {
 			t.Errorf("%v: language %q, hotwords %q, ignored %q, want %q, %q, %q",
 				tt.fields, q.decoding.Language, q.decoding.Hotwords, got, tt.language, tt.hotwords, tt.ignored)

@@ -48,8 +48,8 @@ type request struct {
 	progress      bool // send progress events
 	logProbs      bool // of each token
 	granularities []string
-	keywords      []string
-	rawRate       int // of samples without a header; 0 for a file
+	terms         []transcribe.Term // of keywords
+	rawRate       int               // of samples without a header; 0 for a file
 	language      string
 	languages     []string // that the sound may have, if language is empty
 	ignored       ignoredNames
@@ -310,9 +310,12 @@ var listFields = map[string]fieldSetter{
 		return nil
 	},
 	"keywords": func(_ *Server, q *request, f formField) error {
-		q.keywords = append(q.keywords, f.list()...)
-		if n := len(strings.Join(q.keywords, ", ")); n > maxField {
-			return badRequest(f.name, "%s: got %d bytes of keywords, want at most %d", f.name, n, maxField)
+		list, err := parseKeywords(f.list())
+		if q.terms = append(q.terms, list...); err == nil && len(q.terms) > maxKeywords {
+			err = fmt.Errorf("got %d keywords, want at most %d", len(q.terms), maxKeywords)
+		}
+		if err != nil {
+			return badRequest(f.name, "%s: %v", f.name, err)
 		}
 		return nil
 	},
@@ -376,7 +379,7 @@ func (q *request) settle() {
 	case q.languages != nil:
 		q.decoding.Language = joinLanguages(q.languages)
 	}
-	q.decoding.Hotwords = withKeywords(q.decoding.Hotwords, q.keywords)
+	q.decoding.Terms = slices.Concat(q.decoding.Terms, q.terms)
 	switch first := q.temperature; {
 	case q.increment != nil: // whisper.cpp's
 		q.decoding.Temperatures = temperatures(deref(first), *q.increment)
@@ -394,12 +397,25 @@ func deref(p *float64) float64 {
 	return *p
 }
 
-// withKeywords adds OpenAI's keywords to hotwords.
-func withKeywords(hotwords string, keywords []string) string {
-	if hotwords != "" {
-		keywords = append([]string{hotwords}, keywords...)
+// maxKeywords is how many terms a request may add to the server's.
+const maxKeywords = 1000
+
+// parseKeywords reads OpenAI's keywords: names and terms, each in the form of a line of a file of terms.
+func parseKeywords(keywords []string) (terms []transcribe.Term, err error) {
+	if len(keywords) > maxKeywords {
+		return nil, fmt.Errorf("got %d keywords, want at most %d", len(keywords), maxKeywords)
 	}
-	return strings.Join(keywords, ", ")
+	for _, word := range keywords {
+		if strings.TrimSpace(word) == "" {
+			continue
+		}
+		term, err := transcribe.ParseTerm(word)
+		if err != nil {
+			return nil, err
+		}
+		terms = append(terms, term)
+	}
+	return terms, nil
 }
 
 // joinLanguages returns the option for a list of languages that the sound may have. An empty element stands for all.

@@ -152,7 +152,7 @@ func span(d time.Duration) string {
 var fieldOfOption = map[string]string{
 	"Language": "language", "InitialPrompt": "prompt", "Temperatures": "temperature", "Task": "model",
 	"WordTimestamps": "timestamp_granularities[]", "VAD": "chunking_strategy",
-	"Speakers": "speakers",
+	"Speakers": "speakers", "Terms": "keywords[]",
 }
 
 // requestProblem returns the problem that err is or wraps. For an error about an option it returns a problem with the

@@ -193,10 +193,8 @@ var members = map[string]memberSetter{
 	}),
 	inTranscription + "keywords": decodeInto(func(_ *Server, c *sessionConfig, v []string) error {
 		c.keywords = v
-		if n := len(strings.Join(v, ", ")); n > maxField {
-			return fmt.Errorf("got %d bytes of keywords, want at most %d", n, maxField)
-		}
-		return nil
+		_, err := parseKeywords(v)
+		return err
 	}),
 	inTranscription + "delay": oneOf(func(c *sessionConfig) *string { return &c.delay },
 		"minimal", "low", "medium", "high", "xhigh"),
@@ -324,7 +322,8 @@ func (s *Server) applyUpdate(
 func (c sessionConfig) decoding(s *Server) transcribe.Options {
 	d := s.opt.Decoding
 	d.Language, d.InitialPrompt = cmp.Or(c.language, joinLanguages(c.languages)), c.prompt
-	d.Hotwords = withKeywords(d.Hotwords, c.keywords)
+	terms, _ := parseKeywords(c.keywords) // checked when they were set
+	d.Terms = slices.Concat(d.Terms, terms)
 	d.Log = withField(d.Log, "session", c.id)
 	return d
 }

@@ -298,7 +298,7 @@ func TestBadEvents(t *testing.T) {
 		{input(`"transcription":{"languages":["en","klingon"]}`), "session.audio.input.transcription.languages",
 			"codes of languages"},
 		{input(`"transcription":{"keywords":["` + strings.Repeat("x", maxField+1) + `"]}`),
-			"session.audio.input.transcription.keywords", "bytes of keywords"},
+			"session.audio.input.transcription.keywords", "want at most 200"},
 		{input(`"turn_detection":{"type":"server_vad","idle_timeout_ms":4999}`),
 			"session.audio.input.turn_detection.idle_timeout_ms", "want 5000 to 30000"},
 		{input(`"transcription":{"model":"gpt-9-transcribe"}`), "session.audio.input.transcription.model",

@@ -476,7 +476,7 @@ func TestRefused(t *testing.T) {
 		{"a language among several", []field{wav(t), {"languages[]", "en"}, {"languages[]", "klingon"}}, 400, "languages[]",
 			"codes of languages"},
 		{"keywords without end", []field{wav(t), {"keywords[]", strings.Repeat("x", maxField)}, {"keywords[]", "y"}}, 400,
-			"keywords[]", "bytes of keywords"},
+			"keywords[]", "want at most 200"},
 		{"a language it does not know", []field{wav(t), {"language", "klingon"}}, 400, "language", "does not know it"},
 		{"not sound", []field{{"file", "this is text, and no sound at all"}}, 400, "file", "cannot be read as sound"},
 		{"nothing", []field{{"file", ""}}, 400, "file", "cannot be read as sound"},

@@ -284,7 +284,11 @@ func (x *wyomingConn) run(ctx context.Context) (
 	defer release()
 	decoding := s.opt.Decoding
 	decoding.Language = cmp.Or(languageOf(q.Language), decoding.Language)
-	decoding.Hotwords = withKeywords(decoding.Hotwords, slices.Concat(q.Names, q.Terms))
+	terms, err := parseKeywords(slices.Concat(q.Names, q.Terms))
+	if err != nil {
+		s.opt.Log.Warn("the names and terms of a request are left out", "id", x.id, "error", err)
+	}
+	decoding.Terms = slices.Concat(decoding.Terms, terms)
 	decoding.Log = withField(decoding.Log, "id", x.id)
 	t, err := transcribe.New(model, resolve(decoding, false))
 	if err != nil {

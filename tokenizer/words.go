@@ -72,3 +72,9 @@ func Strip(s string) string {
 		return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f
 	})
 }
+
+// IsUnspaced reports whether r is of a script that does not separate words by spaces.
+func IsUnspaced(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer,
+		unicode.Myanmar)
+}

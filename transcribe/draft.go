@@ -44,7 +44,7 @@ func (t *Transcriber) setDraftTranscriber() {
 		return
 	}
 	o := Options{Language: t.opt.Language, Task: t.opt.Task, WithoutTimestamps: t.opt.WithoutTimestamps,
-		Temperatures: []float64{0}, Spans: t.opt.Spans, SkipSpeechCheck: true}
+		Temperatures: []float64{0}, Spans: t.opt.Spans, Terms: t.opt.Terms, SkipSpeechCheck: true}
 	var err error
 	if t.draftTranscriber, err = New(m, o); err != nil {
 		t.opt.Log.Warn("decoding continues without the assistant; the text is the same", "error", err)
@@ -73,12 +73,12 @@ func (t *Transcriber) transcribeDraftFirst(
 	return tr, err
 }
 
-// DraftFrom returns the segments of a transcript by t as text to draft from. Their times are those
-// of the timestamp tokens, since word times may have moved the segments.
+// DraftFrom returns the segments of a transcript by t as text to draft from, as they were decoded. Their times are
+// those of the timestamp tokens, since word times may have moved the segments.
 func (t *Transcriber) DraftFrom(tr *transcript.Transcript) (lines []transcript.Cue) {
 	tok := t.model.Tokenizer
 	for _, s := range tr.Segments {
-		l := transcript.Cue{Start: s.Start, End: s.End, Text: s.Text}
+		l := transcript.Cue{Start: s.Start, End: s.End, Text: tok.Decode(s.Tokens)}
 		if n := len(s.Tokens); n > 1 && tok.IsTimestamp(s.Tokens[0]) && tok.IsTimestamp(s.Tokens[n-1]) {
 			l.Start, l.End = seconds(s.Seek)+tok.Seconds(s.Tokens[0]), seconds(s.Seek)+tok.Seconds(s.Tokens[n-1])
 		}

@@ -99,6 +99,11 @@ type Options struct {
 	// are likely to occur. A first window with a Prefix goes without.
 	Hotwords string
 
+	// Terms are names and terms that are likely to occur: their tokens become likelier, and what the model
+	// writes in their place is replaced. Hotwords are text that the model reads; terms need no room in the
+	// prompt, and the model knows nothing of them.
+	Terms []Term
+
 	// CarryInitialPrompt puts InitialPrompt before every window's prompt.
 	CarryInitialPrompt bool
 
@@ -310,6 +315,9 @@ func (o *Options) checkLists() error {
 		}
 	}
 	last := 0.0
+	if err := checkTerms(o.Terms); err != nil {
+		return err
+	}
 	for _, s := range o.Spans {
 		if !(s.Start >= last && s.End >= s.Start) {
 			return &OptionError{"Spans", s, fmt.Sprintf(

@@ -56,6 +56,9 @@ func randomOptions(rng *rand.Rand) Options {
 		maybe(func() { o.HallucinationSilence = 0.5 })
 	}
 	maybe(func() { o.BestOf = 2 }) // without the assistant above temperature 0
+	if o.Seed%2 == 0 {
+		o.Terms = []Term{{Text: "nine one", Weight: 3}, {Text: "three", SoundsLike: "one two", Weight: 10}}
+	}
 	return o
 }
 

@@ -37,13 +37,14 @@ func (t *Transcriber) transcribeSpeakers(
 	t.opt.Log.Info("speakers found", "audio", clip.Name(), "speakers", len(d.Voices), "turns", len(d.Turns),
 		"seconds", took)
 	plain, report := *t, w.Segment
-	plain.opt.Speakers, w.Segment = nil, nil
+	plain.opt.Speakers, plain.replacer, w.Segment = nil, nil, nil
 	tr, err := plain.Transcribe(ctx, clip, w)
 	if tr == nil {
 		return nil, err
 	}
 	d.Label(tr)
 	tr.CutAtSpeakers(t.model.Tokenizer)
+	t.replacer.Transcript(tr)
 	tr.Stats.Seconds.Total += took
 	if report != nil {
 		for _, s := range tr.Segments {

@@ -27,6 +27,7 @@ type Transcriber struct {
 	prompt           []tokenizer.Token        // InitialPrompt
 	prefix           []tokenizer.Token        // Prefix
 	hotwords         []tokenizer.Token        // Hotwords
+	replacer         *transcript.Replacer     // of Terms; nil if they replace nothing
 	language         *tokenizer.Language      // nil: detect
 	allowed          []bool                   // which of the model's languages detection may choose; nil: all
 	draftCues        []transcript.Cue         // the text to draft from
@@ -47,6 +48,7 @@ func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 	if err := errors.Join(t.setLanguage(), t.setTexts(), t.setRules()); err != nil {
 		return nil, err
 	}
+	t.replacer = replacerOf(o.Terms)
 	if n, most := o.AudioContext, m.Dims.AudioPositions; n < FitAudioContext || n > most {
 		return nil, &OptionError{"AudioContext", n,
 			fmt.Sprintf("must be from 1 to %d, the model's positions of 20 ms", most)}
@@ -206,11 +208,16 @@ func (t *Transcriber) setRules() error {
 	if err != nil {
 		return err
 	}
+	terms, err := decoder.NewTermBias(tok, biasOf(t.opt.Terms))
+	if err != nil {
+		return &OptionError{"Terms", len(t.opt.Terms), err.Error()}
+	}
 	t.rules = decoder.Rules(tok, t.model.Generation, decoder.RuleOptions{
 		WithoutTimestamps:   t.opt.WithoutTimestamps,
 		SuppressTokens:      t.opt.SuppressTokens,
 		Forbidden:           matching,
 		MaxInitialTimestamp: t.opt.MaxInitialTimestamp,
+		Terms:               terms,
 		Repetition:          t.opt.Repetition,
 	})
 	return nil
@@ -372,11 +379,16 @@ func (t *Transcriber) fitFrames(clip int) int {
 func (t *Transcriber) run(
 	ctx context.Context, name string, src source, began time.Time, w Callbacks,
 ) (*transcript.Transcript, error) {
+	if report := w.Segment; report != nil && t.replacer != nil {
+		w.Segment = func(s transcript.Segment) { report(t.replacer.Segment(s)) }
+	}
 	r := t.newTranscription(name, src, w)
 	r.stats.Seconds.Mel = time.Since(began).Seconds()
 	err := r.run(ctx)
 	r.warnUseless()
 	r.warnGaps()
 	r.stats.Seconds.Total = time.Since(began).Seconds()
-	return r.transcript(), err
+	tr := r.transcript()
+	t.replacer.Transcript(tr)
+	return tr, err
 }

@@ -35,7 +35,7 @@ func (s Segment) RunsByDraft(tok *tokenizer.Tokenizer) (list []TextRun) {
 		add(stream.Push(t), i < len(s.Origins) && s.Origins[i].Accepted)
 	}
 	add(stream.Flush(), false)
-	return list
+	return editRuns(list, s.edits)
 }
 
 // RunsByRound splits the text of s where a round ends or where accepted drafts do. It returns
@@ -69,5 +69,5 @@ func (s Segment) RunsByRound(tok *tokenizer.Tokenizer) (list []TextRun) {
 		}
 	}
 	add(TextRun{Text: stream.Flush(), Accepted: p.Accepted, Round: p.Round})
-	return list
+	return editRuns(list, s.edits)
 }

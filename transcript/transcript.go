@@ -141,7 +141,9 @@ type Segment struct {
 	Start  float64           `json:"start"` // s
 	End    float64           `json:"end"`   // s
 	Text   string            `json:"text"`
-	Tokens []tokenizer.Token `json:"tokens"` // with timestamps, except where windows overlap or lanes meet
+	Tokens []tokenizer.Token `json:"tokens"` // with timestamps, except where windows overlap or lanes meet; as decoded, even where terms replace text
+
+	edits []edit // what a Replacer has replaced in the text
 
 	LogProbs []float32 `json:"-"` // natural logarithms of the probabilities of Tokens
 

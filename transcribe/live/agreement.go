@@ -13,6 +13,10 @@ type agreement struct {
 	tentative []transcript.Word // unconfirmed words of the previous pass
 	confirmed []transcript.Word // confirmed words in the sound that passes still see
 	end       float64           // end of the last confirmed word
+
+	// Unfinished returns how many of the last words may be the beginning of a phrase that is to be replaced. They
+	// wait until the rest is known. Nil means none.
+	unfinished func([]transcript.Word) int
 }
 
 // add returns the words of a pass that the pass before agrees with: they are now confirmed.
@@ -21,6 +25,9 @@ func (a *agreement) add(words []transcript.Word) []transcript.Word {
 	n := 0
 	for n < len(words) && n < len(a.tentative) && words[n].Word == a.tentative[n].Word {
 		n++
+	}
+	if a.unfinished != nil {
+		n -= a.unfinished(words[:n])
 	}
 	a.tentative = words[n:]
 	return a.confirm(words[:n])

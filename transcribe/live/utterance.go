@@ -170,7 +170,7 @@ func (t *Transcriber) utterance(s *Stream, start int64) *Utterance {
 	return &Utterance{
 		Number: s.utterances, Start: start, run: run, step: cmp.Or(t.step, DefaultStep), prompt: t.opt.InitialPrompt,
 		language: t.opt.Language, upstream: t.opt.Strategy == transcribe.Upstream,
-		stream: s, ended: make(chan struct{}),
+		stream: s, ended: make(chan struct{}), agreed: agreement{unfinished: files.Unfinished},
 	}
 }
 

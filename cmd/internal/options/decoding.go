@@ -2,6 +2,7 @@ package options
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 	"verity/audio"
 	"verity/audio/vad"
 	"verity/diarize"
+	"verity/internal/input"
 	"verity/internal/show"
 	"verity/precision"
 	"verity/tokenizer"
@@ -159,6 +161,18 @@ func Formats(text string) (list []transcript.Format, err error) {
 		list = append(list, f)
 	}
 	return list, nil
+}
+
+// readTerms reads the file that terms names.
+func readTerms(path string) ([]transcribe.Term, error) {
+	if path == "" {
+		return nil, nil
+	}
+	text, err := input.Read(context.Background(), path, transcribe.MaxTermsText)
+	if err != nil {
+		return nil, input.Cause(err)
+	}
+	return transcribe.ParseTerms(string(text))
 }
 
 // checks makes the check of an option from the function that reads its text.

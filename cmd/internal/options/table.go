@@ -226,6 +226,11 @@ var sections = []struct {
 		{Name: "hotwords", Kind: Text, Max: prompt, Scope: anywhere, Field: "Hotwords",
 			Set:  func(d *Decoding, v Value) { d.Hotwords = v.Text },
 			Help: "likely names and terms, shown to the model before the previous text in every window"},
+		{Name: "terms", Kind: Text, Arg: "file", Max: path, Check: checks(readTerms), Scope: Configurable | Server,
+			Field: "Terms", Set: func(d *Decoding, v Value) { d.Terms, _ = readTerms(v.Text) },
+			Brief: "names to expect, one per line",
+			Help: "file of names and terms that are likely to occur, one per line: they become likelier. Name:2 doubles the " +
+				"weight of one; cooper netties => Kubernetes also replaces what the model writes in its place"},
 		{Name: "prefix", Kind: Text, Max: prompt, Field: "Prefix",
 			Set:  func(d *Decoding, v Value) { d.Prefix = v.Text },
 			Help: "beginning of the first window's text; decoding continues from it, and the output omits it"},

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -15,6 +16,7 @@ import (
 	"verity"
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/options"
+	"verity/internal/input"
 	"verity/internal/machine"
 	"verity/model"
 	"verity/model/synth"
@@ -52,10 +54,23 @@ func Maker(l *verity.Model, flags *ModelFlags, textFlags *pflag.FlagSet) *transc
 	}
 	textFlags.VisitAll(func(f *pflag.Flag) {
 		if v := f.Value.String(); v != options.Find(f.Name).DefaultText() {
+			if f.Name == "terms" {
+				v += " " + contentHash(v)
+			}
 			by.Options[f.Name] = v
 		}
 	})
 	return by
+}
+
+// contentHash returns a hash of a small file, so that a run over other terms is not taken for the same.
+func contentHash(path string) string {
+	text, err := input.Read(context.Background(), path, transcribe.MaxTermsText)
+	if err != nil {
+		return "unreadable"
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
 }
 
 // assistantName describes what drafts for a model with these flags; empty means nothing.
