@@ -174,6 +174,27 @@ func (s spokenRamp) Samples(_ context.Context, frame, n int) ([]float32, error) 
 	return s.pcm[at(frame):at(frame+n)], nil
 }
 
+// TestConfirm checks which windows are confirmed by the speech detector, which finds none in silence.
+func TestConfirm(t *testing.T) {
+	for _, tt := range []struct {
+		why  string
+		a    attempt
+		skip bool
+		keep bool
+	}{
+		{"the model is sure of speech", attempt{noSpeech: 0.1}, false, true},
+		{"it is not", attempt{noSpeech: 0.3}, false, false},
+		{"it failed, and hotwords may have made it sure", attempt{noSpeech: 0.1, failed: true}, false, false},
+		{"the check is off", attempt{noSpeech: 0.3, failed: true}, true, true},
+	} {
+		r := &transcription{t: &Transcriber{opt: Options{SkipSpeechCheck: tt.skip}},
+			src: spokenRamp{pcm: make([]float32, audio.SampleRate)}}
+		if keep, err := r.confirmSpeech(t.Context(), tt.a, 100); keep != tt.keep || err != nil {
+			t.Errorf("%s: kept %v, %v", tt.why, keep, err)
+		}
+	}
+}
+
 // TestHoles: speech that a window leaves out is decoded again; what still has no words is reported, once.
 func TestHoles(t *testing.T) {
 	tok := multilingual(t)

@@ -194,10 +194,11 @@ const confirmSpeechAbove = 0.2
 // confirmVAD is what counts as speech then. Silero's own minimum duration leaves out knocks.
 var confirmVAD = vad.Options{MinSpeechDurationMS: 250}
 
-// confirmSpeech reports whether a window holds speech. If it does not, its text is invented.
+// confirmSpeech reports whether a window holds speech. If it does not, its text is invented. A window that
+// failed at every temperature is in doubt whatever its no-speech probability: hotwords lower that.
 func (r *transcription) confirmSpeech(ctx context.Context, a attempt, size int) (bool, error) {
 	src, ok := r.src.(sampler)
-	if !ok || r.t.opt.SkipSpeechCheck || a.noSpeech < confirmSpeechAbove {
+	if !ok || r.t.opt.SkipSpeechCheck || a.noSpeech < confirmSpeechAbove && !a.failed {
 		return true, nil
 	}
 	pcm, err := src.Samples(ctx, r.cursor.seek, size)
