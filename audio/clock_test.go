@@ -269,8 +269,14 @@ func probed(t *testing.T, path string) (spans []span, file, sound float64) {
 		t.Fatal(err)
 	}
 	number := func(text string) float64 { v, _ := strconv.ParseFloat(text, 64); return v }
+	var lengths []float64
 	for _, packet := range p.Packets {
-		at, length := number(packet.Pts_time), number(packet.Duration_time)
+		lengths = append(lengths, number(packet.Duration_time))
+	}
+	slices.Sort(lengths)
+	for _, packet := range p.Packets {
+		// MP4 and MOV state a hole as a long packet before it.
+		at, length := number(packet.Pts_time), min(number(packet.Duration_time), 2*lengths[len(lengths)/2])
 		if n := len(spans); n > 0 && at-spans[n-1].to < 0.1 {
 			spans[n-1].to = at + length
 		} else {
@@ -347,16 +353,21 @@ func TestContainerClock(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "x."+tt.container)
 				args := strings.NewReplacer("SOUND", tt.sound, "PICTURE", tt.picture).Replace(args)
 				run(t, args+" -c copy", path)
-				checkClock(t, path, tt.here, tt.rebased)
+				times := path
+				if source := strings.Fields(args); row == "oga flac" && what != "edit list" {
+					// ffprobe does not date the first page of FLAC in Ogg. The file that it was copied from has the times.
+					times = strings.Replace(source[len(source)-1], "DIR", dir, 1)
+				}
+				checkClock(t, path, times, tt.here, tt.rebased)
 			})
 		}
 	}
 }
 
-// checkClock compares the times of a file with ffprobe's.
-func checkClock(t *testing.T, path string, here, rebased bool) {
+// checkClock compares the times of a file with those that ffprobe reads in another, which may be the same.
+func checkClock(t *testing.T, path, times string, here, rebased bool) {
 	const tolerance = 0.1 // priming, whose samples are dropped
-	spans, file, sound := probed(t, path)
+	spans, file, sound := probed(t, times)
 	if len(spans) == 0 {
 		t.Skip("ffmpeg wrote no packets")
 	}
