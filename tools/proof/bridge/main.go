@@ -15,10 +15,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"verity/audio"
 	"verity/internal/timing"
 	"verity/tokenizer"
+	"verity/transcript"
 	"verity/wer"
 	"verity/wer/normalize"
 )
@@ -47,6 +49,9 @@ type request struct {
 	Data  []float32 `json:"data"`
 	File  string    `json:"file"` // of Data instead, as little-endian float32; the result replaces it
 	Width int       `json:"width"`
+
+	Transcript transcript.Transcript `json:"transcript"`
+	Options    transcript.Subtitles  `json:"options"`
 }
 
 // An answer has the fields that its call returns.
@@ -63,6 +68,9 @@ var calls = map[string]func(context.Context, request) (answer, error){
 	"decode":    decoded,
 	"split":     split,
 	"samples":   samples,
+	"sound":     sound,
+	"subtitles": subtitles,
+	"cues":      cues,
 	"logmel":    logMel,
 	"median":    filtered,
 	"path": func(_ context.Context, r request) (answer, error) {
@@ -249,6 +257,48 @@ func samples(ctx context.Context, r request) (answer, error) {
 			return nil, err
 		}
 	}
+}
+
+// sound writes the samples of Path to File, as little-endian float32, and returns the warnings.
+func sound(ctx context.Context, r request) (answer, error) {
+	clip, err := audio.Open(ctx, r.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer clip.Close()
+	f, err := os.Create(r.File) //verity:writes a file in the work directory of a suite
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	for block := make([]float32, 1<<14); ; {
+		n, err := clip.Read(block)
+		if failed := binary.Write(f, binary.LittleEndian, block[:n]); failed != nil {
+			return nil, failed
+		}
+		if err == io.EOF {
+			return answer{"warnings": clip.Warnings(), "start": clip.Start(), "tracks": clip.TrackChoice()}, f.Close()
+		} else if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// subtitles writes a transcript in the format Name.
+func subtitles(_ context.Context, r request) (answer, error) {
+	var b strings.Builder
+	err := transcript.Options{Subtitles: r.Options}.Write(&b, transcript.Format(r.Name), &r.Transcript)
+	return answer{"text": b.String()}, err
+}
+
+// cues returns what Verity reads in subtitles.
+func cues(_ context.Context, r request) (answer, error) {
+	list, err := transcript.Read(r.Name, []byte(r.Text))
+	found := []answer{}
+	for _, c := range list {
+		found = append(found, answer{"start": c.Start, "end": c.End, "text": c.Text})
+	}
+	return answer{"cues": found}, err
 }
 
 // logMel returns the first window of a file, or of samples, by bin.
