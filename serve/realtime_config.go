@@ -349,9 +349,16 @@ func (c sessionConfig) detection() any {
 	return d
 }
 
-// object returns the session object of events.
+// object returns the session object of events. What is not set is missing, not null: OpenAI's description
+// allows null only for turn_detection.
 func (c sessionConfig) object() object {
-	transcription := object{"model": c.name, "language": nilIfEmpty(c.language), "prompt": nilIfEmpty(c.prompt)}
+	transcription := object{"model": c.name}
+	if c.language != "" {
+		transcription["language"] = c.language
+	}
+	if c.prompt != "" {
+		transcription["prompt"] = c.prompt
+	}
 	if c.languages != nil {
 		transcription["languages"] = c.languages
 	}
@@ -365,10 +372,9 @@ func (c sessionConfig) object() object {
 		"id": c.id, "object": "realtime.transcription_session", "type": c.kind, "expires_at": c.expires.Unix(),
 		"include": append([]string{}, c.include...),
 		"audio": object{"input": object{
-			"format":          object{"type": c.encoding, "rate": c.rate},
-			"transcription":   transcription,
-			"turn_detection":  c.detection(),
-			"noise_reduction": nil,
+			"format":         object{"type": c.encoding, "rate": c.rate},
+			"transcription":  transcription,
+			"turn_detection": c.detection(),
 		}},
 	}
 	if c.kind == realtimeSession {

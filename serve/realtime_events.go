@@ -180,7 +180,7 @@ func (x *session) sendItem(id string) {
 	x.send("input_audio_buffer.committed", object{"item_id": id, "previous_item_id": previous})
 	item := object{
 		"id": id, "object": "realtime.item", "type": "message", "role": "user", "status": "completed",
-		"content": []object{{"type": "input_audio", "transcript": nil}},
+		"content": []object{{"type": "input_audio"}},
 	}
 	x.send("conversation.item.added", object{"item": item, "previous_item_id": previous})
 	x.send("conversation.item.done", object{"item": item, "previous_item_id": previous})

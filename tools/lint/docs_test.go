@@ -109,3 +109,51 @@ func TestTestsInDocuments(t *testing.T) {
 		}
 	}
 }
+
+// TestSpeedInREADME checks that the README's table of engines says what PERFORMANCE records: the same
+// engines, with the same seconds and error rates.
+func TestSpeedInREADME(t *testing.T) {
+	texts := documents(t)
+	record := map[string][]string{}
+	for _, row := range tableRows(texts["docs/PERFORMANCE.md"], "## How fast it is") {
+		record[row[0]] = row
+	}
+	shown := tableRows(texts["README.md"], "## Speed")
+	if len(shown) < 4 {
+		t.Fatalf("README.md: got %d engines in the table of Speed, want at least 4", len(shown))
+	}
+	for _, row := range shown {
+		want := record[row[0]]
+		if want == nil { // a longer name: int4; int8 with AVX2
+			for name := range record {
+				if strings.HasPrefix(name, row[0]+";") {
+					want = record[name]
+				}
+			}
+		}
+		switch {
+		case want == nil:
+			t.Errorf("README.md: PERFORMANCE does not record %s", row[0])
+		case row[1] != want[1] || !strings.HasPrefix(want[len(want)-1], row[2]):
+			t.Errorf("README.md: %s has %s and %s, and PERFORMANCE has %v", row[0], row[1], row[2], want[1:])
+		}
+	}
+}
+
+// tableRows returns the cells of the first table below a heading, without its two lines of titles.
+func tableRows(text, heading string) (rows [][]string) {
+	_, text, _ = strings.Cut(text, "\n"+heading+"\n")
+	for line := range strings.Lines(text) {
+		switch cells := strings.Split(strings.TrimSpace(line), "|"); {
+		case len(cells) > 2:
+			row := cells[1 : len(cells)-1]
+			for i := range row {
+				row[i] = strings.TrimSpace(row[i])
+			}
+			rows = append(rows, row)
+		case len(rows) > 0:
+			return rows[2:]
+		}
+	}
+	return rows
+}

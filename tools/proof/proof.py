@@ -64,7 +64,11 @@ class Env:
         self.root, self.verity, self.quick, self.work = ROOT, str(verity), quick, pathlib.Path(work)
         shared = pathlib.Path(os.environ.get("VERITY_PROOF_SHARED") or ROOT.parent / "shared" / "data")
         self.shared = shared if shared.is_dir() else None
-        self._bridge = None
+        self._bridge, self.notes = None, []
+
+    def note(self, text):
+        """Adds a sentence below the table: what was measured, where that is no case of Verity's."""
+        self.notes.append(text)
 
     def skip(self, reason):
         raise Skipped(reason)
@@ -93,7 +97,7 @@ class Env:
         if not out.is_dir():
             name = requirement.partition("==")[0]
             with scratch(WORK / "sdists") as tmp:
-                done = subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", name,
+                done = subprocess.run([sys._base_executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", name,
                                        "--dest", tmp, requirement], capture_output=True, text=True)
                 if done.returncode != 0:
                     self.skip(f"pip cannot download the source of {requirement}: {last_line(done.stderr)}")
@@ -197,9 +201,9 @@ def environment(name, needs):
     if mark.exists() and mark.read_text() == stamp:
         return python
     shutil.rmtree(home, ignore_errors=True)
-    subprocess.run([sys.executable, "-m", "venv", home], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", home], check=True)
     if needs:
-        command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:", *needs]
+        command = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--disable-pip-version-check", "--no-compile", "--only-binary", ":all:", *needs]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             raise Skipped(f"pip cannot install {', '.join(needs)}: {last_line(done.stderr)}")
@@ -213,7 +217,7 @@ def run_here(name, verity, quick, out):
     with scratch(WORK / "tmp") as work:
         env = Env(verity, quick, work)
         try:
-            result = {"cases": load(name).run(env)}
+            result = {"cases": load(name).run(env), "notes": env.notes}
         except Skipped as e:
             result = {"skipped": str(e)}
         except Exception as e:
@@ -310,6 +314,8 @@ def table(rows):
             numbers = [len(cases) and sum(c.get("count", 1) for c in cases), count(cases, True), count(cases, False), count(cases, None)]
             last = f"{row['seconds']:.0f} | {row['date']}, {row['verity']}" if i == 0 else " | "
             lines.append(f"| {row['suite'] if i == 0 else ''} | {escaped(what)} | {' | '.join(map(str, numbers))} | {last} |")
+    notes = [f"- {row['suite']}: {note}" for row in rows for note in row.get("notes", [])]
+    lines += ["", *notes] if notes else []
     for heading, ok in (("Failures", False), ("Cases that cannot apply", None)):
         lines += ["", f"## {heading}", ""]
         some = False

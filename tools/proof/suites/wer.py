@@ -10,6 +10,7 @@ VERSION = "jiwer 4.0.0"
 NEEDS_QUICK = ["jiwer==4.0.0", "pytest==9.0.2", "regex==2026.11.19", "more-itertools==11.2.1"]
 NEEDS = NEEDS_QUICK + ["werpy==3.5.0"]
 QUICK = True
+LIMIT = 900
 
 NOT_APPLICABLE = {
     "test_transforms": "tests jiwer's text transforms, which Verity does not have: it has normalizers, compared below",
