@@ -78,7 +78,7 @@ def others(env, directory, files):
                         others.add(i)
         positions, wrong, several = positions + len(tokens), wrong + len(others), several + bool(others)
     env.note(f"{CLAIM} On the CPU, base in int8, {len(files)} recordings: blocks of {', '.join(map(str, BLOCKS))} rows choose another token than single "
-             f"steps at {wrong} of {positions} positions, in {several} recordings; {equal} of {rows} rows of logits are equal to the bit.")
+             f"steps at {wrong} of {positions} positions, in {several} of the recordings; {equal} of {rows} rows of logits are equal to the bit.")
 
 
 def convert(source, out):
