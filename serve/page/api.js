@@ -22,6 +22,7 @@ const byParam = {
   language: languageRefused,
   "session.audio.input.transcription.language": languageRefused,
   model: ["This model cannot translate. Choose “as spoken” in the settings.", "settings"],
+  speakers: ["The server cannot tell speakers apart. Choose “Do not tell them apart” in the settings.", "settings"],
   prompt: ["The names and terms cannot be used. Shorten them in the settings.", "settings"],
 };
 
@@ -73,6 +74,7 @@ export async function transcribe(file, name, o, signal, event) {
   f.append("model", o.model);
   if (o.language) f.append("language", o.language);
   if (o.prompt) f.append("prompt", o.prompt);
+  if (o.speakers) f.append("speakers", o.speakers);
   f.append("vad_filter", o.silence ? "true" : "false");
   f.append("file", file, name);
   const r = await request("v1/audio/" + o.task, {method: "POST", body: f, headers: headers(o.key), signal});

@@ -141,7 +141,7 @@ async function next() {
   const job = !working && jobs.filter(j => j.state === "queued").sort((a, b) => a.turn - b.turn)[0];
   if (!job) return;
   working = job;
-  Object.assign(job, {state: "working", paragraphs: [], progress: null, before: null, uploading: true, abort: new AbortController(), began: performance.now()});
+  Object.assign(job, {state: "working", paragraphs: [], progress: null, before: null, gaps: null, names: null, uploading: true, abort: new AbortController(), began: performance.now()});
   on.changed(job);
   on.text(job);
   try {
@@ -201,7 +201,7 @@ function event(job, e) {
       save(job, true);
       break;
     case "transcript.text.done":
-      Object.assign(job, {language: e.language, duration: e.duration, lost: e.damaged ? ", damaged in places" : e.truncated ? ", cut short" : ""});
+      Object.assign(job, {language: e.language, duration: e.duration, gaps: e.gaps, lost: e.damaged ? ", damaged in places" : e.truncated ? ", cut short" : ""});
   }
   on.changed(job);
 }
@@ -216,14 +216,13 @@ export function stop(job) {
   on.changed(job);
 }
 
-// again transcribes a recording again, with the settings of now or in a language.
-export function again(job, language) {
+// again transcribes a recording again, with the settings of now and what is asked for: a language, speakers.
+export function again(job, wanted) {
   if (job.state === "done" && job.paragraphs && job.paragraphs.length) {
-    const {paragraphs, language, task, duration, lost, state} = job;
-    job.former = {paragraphs, language, task, duration, lost, state};
+    const {paragraphs, language, task, duration, lost, state, gaps, names} = job;
+    job.former = {paragraphs, language, task, duration, lost, state, gaps, names};
   }
-  job.options = settings.options();
-  if (language !== undefined) job.options.language = language;
+  job.options = {...settings.options(), ...wanted};
   job.task = job.options.task;
   enqueue(job);
   on.changed(job);

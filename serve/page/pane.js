@@ -55,6 +55,7 @@ export function update(changed) {
   $("state").firstElementChild.textContent = s.state === "queued" ? "This file is waiting." : state(s);
   $("stop").hidden = s.state === "elsewhere";
   showProblem(s, some);
+  showGaps(s);
   player.load(s, s.state === "live" || s.state === "elsewhere" ? null : s.file || null);
 }
 
@@ -63,15 +64,30 @@ function showFacts(s, some) {
   const facts = [day(s.created), s.duration && short(s.duration), words && words.toLocaleString() + (words === 1 ? " word" : " words"), s.lost && s.lost.replace(/^, /, ""), s.note, s.task === "translations" && "translated"];
   $("facts").textContent = facts.filter(x => x).join(" · ");
   const known = settings.languages(), again = $("again"), now = languageName(s.language || "");
-  again.hidden = busy(s) || !s.file || known.length < 2 || !some && s.state !== "done";
+  again.hidden = busy(s) || !s.file || !some && s.state !== "done";
   if (again.hidden) {
     if (now) $("facts").textContent += " · " + now;
     return;
   }
-  const group = document.createElement("optgroup");
-  group.label = "Do it again in";
-  group.append(new Option("the language detected", "detect"), ...known.map(l => new Option(l.name, l.code)));
-  again.replaceChildren(new Option(now || "Language", ""), group);
+  const group = (label, options) => {
+    const g = Object.assign(document.createElement("optgroup"), {label});
+    g.append(...options);
+    return g;
+  };
+  const apart = some && s.paragraphs.some(p => p.speaker != null);
+  again.replaceChildren(new Option(now || "Language", ""),
+    group("Do it again", [apart ? new Option("without speakers", "one") : new Option("with speakers, told apart by voice", "voice")]),
+    ...known.length < 2 ? [] : [group("Do it again in", [new Option("the language detected", "detect"), ...known.map(l => new Option(l.name, l.code))])]);
+}
+
+// showGaps says where speech has no words, and plays it.
+function showGaps(s) {
+  const gaps = s.state === "done" && s.gaps || [];
+  $("gaps").hidden = !gaps.length;
+  $("gaps").firstElementChild.textContent = "Speech that could not be written:";
+  $("gaps").lastElementChild.replaceChildren(...gaps.slice(0, 12).map(g => Object.assign(document.createElement("button"), {
+    textContent: short(g.start) + "–" + short(g.end), title: "Play", disabled: !s.file, onclick: () => player.playFrom(g.start)})),
+    ...gaps.length > 12 ? [`and ${gaps.length - 12} more`] : []);
 }
 
 // showProblem says what went wrong, and offers what helps.
@@ -104,8 +120,9 @@ export function connect(on) {
     if (e.key === "Enter" || e.key === "Escape") { $("title").blur(); e.stopPropagation(); }
   };
   $("again").onchange = () => {
-    const language = $("again").value;
-    if (language) jobs.again(shown, language === "detect" ? "" : language);
+    const to = $("again").value, same = shown.options && shown.options.speakers || "";
+    if (to === "one" || to === "voice") jobs.again(shown, {language: shown.options && shown.options.language || "", speakers: to === "voice" ? to : ""});
+    else if (to) jobs.again(shown, {language: to === "detect" ? "" : to, speakers: same});
   };
   $("stop").onclick = () => jobs.stop(shown);
   $("edit").onclick = () => edit.toggle(shown);

@@ -31,7 +31,7 @@ export function refresh() {
   const order = text.speakers();
   $("bar").classList.toggle("live", job.state === "live");
   if (job.state === "live") return;
-  wave.set({peaks: job.peaks, duration: length(), words: text.words(), time: audio.currentTime, speakers: text.paragraphs().map(p => p.speaker == null ? -1 : order.indexOf(p.speaker))});
+  wave.set({peaks: job.peaks, duration: length(), words: text.words(), gaps: job.gaps || [], time: audio.currentTime, speakers: text.paragraphs().map(p => p.speaker == null ? -1 : order.indexOf(p.speaker))});
   showTime();
 }
 
@@ -57,7 +57,7 @@ export function level(x, began) {
   drawn = now;
   $("stopLive").lastChild.data = "Stop " + short((now - began) / 1000);
   job.peaks = job.peaks.slice(-shownLevels);
-  wave.set({peaks: [...new Array(shownLevels - job.peaks.length).fill(0), ...job.peaks], time: 0, duration: 0, words: [], speakers: []});
+  wave.set({peaks: [...new Array(shownLevels - job.peaks.length).fill(0), ...job.peaks], time: 0, duration: 0, words: [], speakers: [], gaps: []});
 }
 
 function tick() {

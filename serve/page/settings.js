@@ -3,7 +3,7 @@ import {Failure, models} from "./api.js";
 import {languageName} from "./formats.js";
 
 const $ = id => document.getElementById(id);
-const kept = ["use", "language", "task", "prompt", "microphone", "silence", "doubts", "mark", "speed"];
+const kept = ["use", "language", "task", "speakers", "prompt", "microphone", "silence", "doubts", "mark", "speed"];
 const value = id => $(id).type === "checkbox" ? $(id).checked : $(id).value;
 let all = [], changed = () => {};
 
@@ -15,7 +15,7 @@ export const languages = () => ((model() && model().languages || (all.find(m => 
 // options returns what a new recording is made with.
 export function options() {
   const m = model();
-  return {model: m ? m.id : "", language: $("languages").hidden ? "" : $("language").value, task: $("tasks").hidden ? "transcriptions" : $("task").value, prompt: $("prompt").value.trim(),
+  return {model: m ? m.id : "", language: $("languages").hidden ? "" : $("language").value, task: $("tasks").hidden ? "transcriptions" : $("task").value, prompt: $("prompt").value.trim(), speakers: $("speakers").value,
     silence: $("silence").checked, microphone: $("microphone").value, assisted: !!m && !!m.assisted};
 }
 
@@ -46,7 +46,7 @@ function show() {
 
 function summarize() {
   const language = $("languages").hidden ? languageName((model() && model().languages || [{name: ""}])[0].name) : $("language").value ? $("language").selectedOptions[0].text : "Any language";
-  $("summary").textContent = [language, !$("tasks").hidden && $("task").value === "translations" ? "in English" : "as spoken", $("uses").hidden ? "" : $("use").value].filter(x => x).join(" · ");
+  $("summary").textContent = [language, !$("tasks").hidden && $("task").value === "translations" ? "in English" : "as spoken", $("speakers").value && "speakers by voice", $("uses").hidden ? "" : $("use").value].filter(x => x).join(" · ");
 }
 
 // askKey opens the settings at the field of the API key.

@@ -4,7 +4,7 @@
 import {append} from "./paragraphs.js";
 
 const version = 2;
-const members = ["id", "created", "name", "state", "error", "remedy", "language", "duration", "task", "lost", "options", "names", "peaks", "kind", "sound", "note", "gone"];
+const members = ["id", "created", "name", "state", "error", "remedy", "language", "duration", "task", "lost", "gaps", "options", "names", "peaks", "kind", "sound", "note", "gone"];
 let database = null, failed = null;
 
 // whenFull is called with a sentence when something could not be stored.

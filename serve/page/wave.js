@@ -1,4 +1,4 @@
-// The waveform of the player: peaks of the sound, tinted by speaker, with marks below doubtful words.
+// The waveform of the player: peaks of the sound, tinted by speaker, with marks below doubtful words and where words are missing.
 
 const most = 2000; // peaks of a recording
 const wholeLimit = 40 * 60; // seconds that are decoded at once, at some 2.6 MB a second while the browser decodes
@@ -52,7 +52,7 @@ async function parts(file, duration) {
 // Wave draws into the canvas of an element, which is a slider. on has seek(seconds).
 export class Wave {
   constructor(element, seek) {
-    Object.assign(this, {element, canvas: element.firstElementChild, duration: 0, time: 0, peaks: null, words: [], speakers: []});
+    Object.assign(this, {element, canvas: element.firstElementChild, duration: 0, time: 0, peaks: null, words: [], speakers: [], gaps: []});
     new ResizeObserver(() => this.draw()).observe(element);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.colours = null; this.draw(); });
     const to = e => {
@@ -67,8 +67,8 @@ export class Wave {
     element.onpointermove = e => { if (element.hasPointerCapture(e.pointerId)) to(e); };
   }
 
-  // set takes what to draw: peaks, duration, words {word, paragraph} with times, and the speaker of a paragraph as a
-  // number, or -1.
+  // set changes what is drawn: peaks, duration, words {word, paragraph} with times, the speaker of a paragraph as a
+  // number, or -1, and gaps, where speech has no words.
   set(what) {
     Object.assign(this, what);
     this.draw();
@@ -99,6 +99,9 @@ export class Wave {
     c.globalAlpha = 1;
     c.fillStyle = colours.doubt;
     if (this.duration) for (const {word} of this.words) if (word.p < 0.35) c.fillRect(word.start / this.duration * width, height - 4, Math.max(3, (word.end - word.start) / this.duration * width), 3);
+    if (this.duration) for (const g of this.gaps) { // hatched
+      for (let x = Math.round(g.start / this.duration * width); x < g.end / this.duration * width; x += 4) c.fillRect(x, height - 4, 2, 3);
+    }
     c.fillStyle = colours.brand;
     if (this.duration) c.fillRect(Math.min(width - 2, Math.max(0, this.x - 1)), 0, 2, height);
   }

@@ -134,7 +134,7 @@ const parts = {
     const page = await open();
     check("an empty page says what it does", await page.isVisible("#welcome"), "");
     await looks(page, "empty", ["light", "dark"]);
-    await seed(page, [{name: "Harbour board, 25 November.m4a", sentences: 40, speakers: true}, {name: "Interview with the surveyor.mp3", sentences: 24},
+    await seed(page, [{name: "Harbour board, 25 November.m4a", sentences: 40, speakers: true}, {name: "Interview with the surveyor.mp3", sentences: 24, gaps: [{start: 5.2, end: 7.9}, {start: 11, end: 12.4}]},
       {name: "A recording whose name is so long that it cannot possibly fit into the width of the list.flac", sentences: 8, sound: 0},
       {name: "letter.txt", sentences: 0, state: "failed", remedy: "file", duration: 0, language: "", error: "The server cannot read this file as sound. Save it as WAV, FLAC, MP3 or Opus and choose that file."},
       {name: "Lecture 12.opus", sentences: 0, state: "stopped", language: ""}, {name: "Silence.wav", sentences: 0}, {name: "Voice memo.m4a", sentences: 6}]);
@@ -170,6 +170,13 @@ const parts = {
       await page.evaluate(d => document.getElementById(d).close(), dialog);
     }
     await choose(page, "Interview");
+    await page.waitForSelector("#gaps:not([hidden])");
+    check("speech without words is named", /could not be written:0:05–0:070:11–0:12/.test((await page.textContent("#gaps")).replace(/\s+/g, " ").replace(": ", ":")), await page.textContent("#gaps"));
+    await looks(page, "gaps");
+    await page.locator("#gaps button").first().click();
+    await page.waitForFunction(() => document.getElementById("player").currentTime >= 5);
+    check("and can be heard", await playing(page), "");
+    await page.evaluate(() => document.getElementById("player").pause());
     await page.click("#delete");
     await looks(page, "deleted");
     await page.click("#undo");
@@ -406,11 +413,30 @@ const parts = {
     check("its language is shown", /[A-Z][a-z]+/.test(await page.evaluate(() => { const a = document.getElementById("again"); return a.hidden ? document.getElementById("facts").textContent : a.options[0].text; })), "");
     if (await page.isVisible("#again")) {
       await page.selectOption("#again", "de");
-      await announced(page, "done in");
+      await page.waitForFunction(() => /German/.test(document.getElementById("again").options[0].text) && document.getElementById("undo").checkVisibility(), null, {timeout: 240000});
       check("it is done again in another language", /German/.test(await page.evaluate(() => document.getElementById("again").options[0].text)), "");
       await page.click("#undo");
       check("and back", !/German/.test(await page.evaluate(() => document.getElementById("again").options[0].text)), "");
     }
+    // Two speakers, told apart afterwards, and renamed.
+    await page.setInputFiles("#file", `${pictures}/two.wav`);
+    await idle(page);
+    await choose(page, "two.wav");
+    await page.waitForFunction(() => document.querySelector("#text p"));
+    check("speakers are not told apart unasked", await page.locator(".speaker:visible").count() === 0, "");
+    await page.selectOption("#again", "voice");
+    await page.waitForFunction(() => document.querySelectorAll(".speaker:not([hidden])").length > 1, null, {timeout: 240000});
+    await idle(page);
+    check("two speakers", (await page.locator(".speaker:visible").allTextContents()).join().startsWith("Speaker 1,Speaker 2"), await page.locator(".speaker:visible").allTextContents());
+    await page.locator(".speaker").first().click();
+    await page.fill("#askField input", "Kennedy");
+    await page.click("#askYes");
+    await page.reload();
+    await page.waitForSelector("#jobs li");
+    await choose(page, "two.wav");
+    await page.waitForFunction(() => document.querySelector(".speaker:not([hidden])"));
+    check("a speaker's new name is kept", (await page.locator(".speaker").first().textContent()) === "Kennedy", "");
+    await looks(page, "two-speakers");
     await page.setInputFiles("#file", {name: "letter.wav", mimeType: "audio/wav", buffer: Buffer.from("This is a letter.")});
     await page.waitForSelector("#jobs .failed");
     check("a file that is no sound says why", /cannot read this file as sound/.test(await page.textContent("#jobs .state.bad")), "");

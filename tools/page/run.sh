@@ -15,6 +15,8 @@ npm install --silent --prefix "$pictures" || skip "playwright-core and axe-core 
 digits=$PWD/model/digits
 ffmpeg -v error -y -i "$speech" -af adelay=500,apad=pad_dur=2 -ar 48000 -ac 1 "$pictures/speech.wav"
 ffmpeg -v error -y -stream_loop 24 -i "$pictures/speech.wav" -c copy "$pictures/long.wav"
+ffmpeg -v error -y -i model/base/jfk.flac -i model/base/librispeech/84-121123-0003.flac -filter_complex \
+	'[0]atrim=0:3.2[a];[0]atrim=7.5:10.6,asetpts=PTS-STARTPTS[c];[a][1][c]concat=n=3:v=0:a=1' -ar 16000 -ac 1 "$pictures/two.wav"
 cd "$pictures"
 [ $# -gt 0 ] || node report.mjs "$browser" "$program" "$digits" "$pictures"
 exec node page.mjs "$browser" "$program" "$model" "$pictures/speech.wav" "$pictures" "$@"
