@@ -131,7 +131,7 @@ func (s *Server) finishRequest(r *http.Request, out *statusWriter, id string, to
 	if trace := traceParent.FindStringSubmatch(r.Header.Get("Traceparent")); trace != nil {
 		line = append(line, "trace", trace[1])
 	}
-	s.opt.Log.Log(r.Context(), level, "request", append(line, fields.fields...)...)
+	s.options().Log.Log(r.Context(), level, "request", append(line, fields.fields...)...)
 }
 
 // traceParent is the header of W3C's Trace Context: version, trace, span and flags.
@@ -195,7 +195,7 @@ func (b *trackedBody) Read(p []byte) (int, error) {
 
 // logPanic logs a panic of a request or a session.
 func (s *Server) logPanic(id string, p any) {
-	s.opt.Log.Error("panic", "id", id, "panic", p, "stack", string(debug.Stack()))
+	s.options().Log.Error("panic", "id", id, "panic", p, "stack", string(debug.Stack()))
 }
 
 // safely returns f such that a panic in it ends one request or session, not the server. Every goroutine that works on
@@ -214,11 +214,11 @@ func (s *Server) safely(id string, cancel context.CancelCauseFunc, f func()) fun
 
 // requireKey refuses requests without a valid key, if keys are configured.
 func (s *Server) requireKey(next http.Handler) http.Handler {
-	if s.opt.Keys == nil {
+	if s.options().Keys == nil {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		given, keys, found := sha256.Sum256([]byte(keyOf(r))), s.opt.Keys(), -1
+		given, keys, found := sha256.Sum256([]byte(keyOf(r))), s.options().Keys(), -1
 		for i, key := range keys { // compare with all, so that timing reveals nothing about the keys
 			known := sha256.Sum256([]byte(key.Secret))
 			found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(given[:], known[:]), i, found)
@@ -261,9 +261,9 @@ func (s *Server) checkOrigin(next http.Handler) http.Handler {
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
 		origin := r.Header.Get("Origin")
-		allowed := slices.ContainsFunc(s.opt.Origins, func(o string) bool { return allows(o, origin) })
+		allowed := slices.ContainsFunc(s.options().Origins, func(o string) bool { return allows(o, origin) })
 		switch {
-		case s.opt.Keys == nil && isRebound(r) && !allowed && !s.allowsHost(r.Host): // a page's GET has no origin
+		case s.options().Keys == nil && isRebound(r) && !allowed && !s.allowsHost(r.Host): // a page's GET has no origin
 			writeProblem(w, clientError(http.StatusForbidden, "", "host", "This server does not know the name %.80q: "+
 				"call it localhost, or let it allow the origin http://%.80[1]s or require an API key.", r.Host))
 			return
@@ -335,7 +335,7 @@ func checkOrigins(origins []string) error {
 
 // allowsHost reports whether a configured origin has a host, which a proxy on this machine passes on.
 func (s *Server) allowsHost(host string) bool {
-	return slices.ContainsFunc(s.opt.Origins, func(o string) bool {
+	return slices.ContainsFunc(s.options().Origins, func(o string) bool {
 		scheme, _, ok := strings.Cut(o, "://")
 		return ok && allows(o, scheme+"://"+strings.ToLower(host))
 	})

@@ -53,7 +53,7 @@ const defaultIdleTime = 15 * time.Minute
 
 func newModelPool(s *Server, first *transcribe.Model) *modelPool {
 	p := &modelPool{server: s, idleTime: defaultIdleTime}
-	for _, source := range append([]Source{{Name: s.opt.Name}}, s.opt.More...) {
+	for _, source := range append([]Source{{Name: s.options().Name}}, s.options().More...) {
 		p.slots = append(p.slots, &modelSlot{Source: source, pool: p})
 	}
 	p.setLoaded(p.slots[0], first, nil)
@@ -67,7 +67,7 @@ func (e *OptionError) Error() string { return "serve: option " + e.Field + ": " 
 
 // check refuses models that no request could use.
 func (p *modelPool) check() error {
-	limit := p.server.opt.MaxMemory
+	limit := p.server.options().MaxMemory
 	for _, m := range p.slots {
 		switch {
 		case p.find(m.Name) != m:
@@ -98,7 +98,7 @@ func (p *modelPool) find(name string) *modelSlot {
 	}
 	isAlias := func(alias string) bool { return alias == name || alias == "*" }
 	if name == "" || plain == canonicalName(first.Name) || isOpenAIName(name) ||
-		slices.ContainsFunc(p.server.opt.Aliases, isAlias) {
+		slices.ContainsFunc(p.server.options().Aliases, isAlias) {
 		return first
 	}
 	return nil
@@ -136,11 +136,11 @@ func (p *modelPool) load(ctx context.Context, m *modelSlot) error {
 	began := time.Now()
 	model, unload, err := p.callLoad(ctx, m)
 	if err != nil {
-		p.server.opt.Log.Error("a model cannot be loaded", "model", m.Name, "error", err)
+		p.server.options().Log.Error("a model cannot be loaded", "model", m.Name, "error", err)
 		return serverError(http.StatusServiceUnavailable,
 			"The model %q cannot be loaded. The server's log has the reason.", m.Name)
 	}
-	p.server.opt.Log.Info("a model is loaded", "model", m.Name, "took", time.Since(began))
+	p.server.options().Log.Info("a model is loaded", "model", m.Name, "took", time.Since(began))
 	p.setLoaded(m, model, unload)
 	return nil
 }
@@ -179,7 +179,7 @@ func (p *modelPool) release(m *modelSlot) {
 
 // makeRoom reports whether there is memory for bytes more. It unloads unused models, the least recently used first.
 func (p *modelPool) makeRoom(bytes int64) bool {
-	limit := p.server.opt.MaxMemory
+	limit := p.server.options().MaxMemory
 	if limit == 0 {
 		return true
 	}
@@ -209,7 +209,7 @@ func (p *modelPool) unload(m *modelSlot) {
 	m.model, m.unload = nil, nil // the function refers to the weights, too
 	runtime.GC()                 // what lies in a sync.Pool, or has a finalizer, is freed by the second collection
 	debug.FreeOSMemory()
-	p.server.opt.Log.Info("a model is unloaded", "model", m.Name)
+	p.server.options().Log.Info("a model is unloaded", "model", m.Name)
 }
 
 // notFound returns the problem with a name that no model has.
@@ -247,7 +247,7 @@ func (p *modelPool) listing() modelList {
 	for _, m := range p.slots {
 		all.Data = append(all.Data, p.describe(m.Name, m))
 	}
-	for _, alias := range p.server.opt.Aliases {
+	for _, alias := range p.server.options().Aliases {
 		if alias != "*" {
 			all.Data = append(all.Data, p.describe(alias, p.slots[0]))
 		}

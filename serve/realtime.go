@@ -65,10 +65,10 @@ func (s *Server) handleRealtime(w http.ResponseWriter, r *http.Request) {
 		s.writeError(w, r, p)
 		return
 	}
-	leave, ok := s.sessions.enter(s.opt.Sessions)
+	leave, ok := s.sessions.enter(s.options().Sessions)
 	if !ok {
 		s.writeError(w, r, rateLimited("rate_limit_exceeded",
-			"There are %d realtime sessions already: try again later.", s.opt.Sessions))
+			"There are %d realtime sessions already: try again later.", s.options().Sessions))
 		return
 	}
 	defer leave()
@@ -215,7 +215,7 @@ func (x *session) waitForRoom(ctx context.Context, n int) error {
 
 // watch ends the session when the server shuts down, and when the session has lasted too long.
 func (x *session) watch(ctx context.Context) {
-	longest := x.s.opt.MaxAudio
+	longest := x.s.options().MaxAudio
 	select {
 	case <-ctx.Done():
 	case <-x.s.draining.Done():

@@ -281,7 +281,7 @@ func TestClientOf(t *testing.T) {
 		if got := s.clientOf(r); tt.key == "" && got != tt.want || strings.Contains(got, "k") {
 			t.Errorf("%s, key %q, no keys: %q, want %q", tt.address, tt.key, got, tt.want)
 		}
-		s.opt.Keys = keys()
+		s.options().Keys = keys()
 		if got := s.clientOf(r); tt.key != "" && got != tt.want {
 			t.Errorf("%s, key %q: %q, want %q", tt.address, tt.key, got, tt.want)
 		}

@@ -254,7 +254,7 @@ func (s *Server) voiceOf(ctx context.Context, name string, file *spoolFile, m *t
 		return diarize.Voice{}, badRequest(referenceField+"[]", "%s[]: the sound of %.80q: %v", referenceField, name,
 			strings.TrimPrefix(err.Error(), "diarize: "))
 	}
-	sound := s.opt.Sound
+	sound := s.options().Sound
 	sound.MaxDuration = maxReferenceTime
 	clip, err := sound.OpenFile(ctx, "the reference", file.file)
 	if err != nil {

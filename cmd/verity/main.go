@@ -46,6 +46,7 @@ func main() {
 func run(ctx context.Context, e cli.Env, args []string) int {
 	out := &errorWriter{w: e.Out}
 	e.Out = out
+	e.Reread = func(ctx context.Context) (*pflag.FlagSet, error) { return rereadFlags(ctx, e, args) }
 	root := newRoot(e)
 	if err := withConfig(ctx, root, e, args); err != nil {
 		e.Complain(args, fmt.Sprintf("verity: %v", err))
@@ -63,6 +64,23 @@ func run(ctx context.Context, e cli.Env, args []string) int {
 		err = fmt.Errorf("writing to standard output: %w", out.err) // help, for example
 	}
 	return e.Fail(ctx, cmd.CommandPath(), append(args, preset(cmd)...), err)
+}
+
+// rereadFlags returns the flags of the command of args, with what the config file has now.
+func rereadFlags(ctx context.Context, e cli.Env, args []string) (*pflag.FlagSet, error) {
+	root := newRoot(e)
+	if err := withConfig(ctx, root, e, args); err != nil {
+		return nil, err
+	}
+	args, err := commandLine(root, args)
+	if err != nil {
+		return nil, err
+	}
+	c, rest, err := root.Find(args)
+	if err == nil {
+		err = c.ParseFlags(rest)
+	}
+	return c.Flags(), err
 }
 
 // commandLine adds the command that the arguments leave out, and translates the words of other

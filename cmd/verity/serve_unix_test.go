@@ -233,6 +233,65 @@ func TestHangup(t *testing.T) {
 	}
 }
 
+// TestHangupConfig: SIGHUP reads the config file again. What can change does, what cannot is named in the log, and a file
+// that is wrong changes nothing.
+func TestHangupConfig(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "config")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("alias = first\n")
+	c := serverCommand(t, "--listen", "127.0.0.1:0", "--log-level", "info")
+	c.Env = append(os.Environ(), "VERITY_CONFIG="+file)
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	c.Stderr = log
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Process.Kill(); c.Wait() })
+	address := ""
+	waitUntil(t, "the server listens", func() bool {
+		all, _ := os.ReadFile(log.Name())
+		_, rest, found := strings.Cut(string(all), " on http://")
+		address, _, _ = strings.Cut(rest, "\n")
+		return found && strings.Contains(rest, "\n")
+	})
+	models := func() string {
+		r, err := http.Get("http://" + address + "/v1/models")
+		if err != nil {
+			return err.Error()
+		}
+		defer r.Body.Close()
+		body, _ := io.ReadAll(r.Body)
+		return string(body)
+	}
+	waitUntil(t, "the first alias is listed", func() bool { return strings.Contains(models(), `"first"`) })
+	for _, step := range []struct{ config, logged, listed string }{
+		{"alias = second\nqueue = 7\nmodel-memory = 99\n", "queue", `"second"`},
+		{"alias = third\ntemperature = NaN\n", "cannot be used", `"second"`},
+		{"nonsense\n", "line 1", `"second"`},
+		{"alias = fourth\n", "read again", `"fourth"`},
+	} {
+		write(step.config)
+		before, _ := os.ReadFile(log.Name())
+		if err := c.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		waitUntil(t, "the log has "+step.logged, func() bool {
+			all, _ := os.ReadFile(log.Name())
+			return strings.Contains(string(all[len(before):]), step.logged)
+		})
+		waitUntil(t, step.listed+" is listed", func() bool { return strings.Contains(models(), step.listed) })
+	}
+}
+
 // startServer runs the program and returns the address it listens on.
 func startServer(t *testing.T, flags ...string) (*exec.Cmd, string) {
 	t.Helper()
