@@ -81,6 +81,7 @@ def check(client, verity, model, sound, want):
     else:
         sys.exit("a stream of subtitles is no error")
 
+    diarized(client, sound, want)
     equal("models", len(client.models.list().data), 1)
     for kind, options in (
         (openai.NotFoundError, {"model": "nobody-1"}),
@@ -94,6 +95,28 @@ def check(client, verity, model, sound, want):
                 sys.exit(f"{kind.__name__} says nothing: {error}")
         else:
             sys.exit(f"{kind.__name__} was not raised")
+
+
+def diarized(client, sound, want):
+    """Who speaks: in the typed answer, in a stream, and by a name that the client knows."""
+    def create(**options):
+        with open(sound, "rb") as file:
+            return client.audio.transcriptions.create(
+                model="gpt-4o-transcribe-diarize", file=file, response_format="diarized_json",
+                chunking_strategy="auto", **options
+            )
+
+    whole = create()
+    equal("diarized_json", (type(whole).__name__, whole.task, whole.text), ("TranscriptionDiarized", "transcribe", want))
+    equal("its segments", " ".join(segment.text for segment in whole.segments), want)
+    equal("its usage", whole.usage.type, "tokens")
+    segments = [event for event in create(stream=True) if event.type == "transcript.text.segment"]
+    equal("segments of a stream", [(s.id, s.speaker, s.text) for s in segments],
+          [(s.id, s.speaker, s.text) for s in whole.segments])
+    with open(sound, "rb") as file:
+        reference = "data:audio/wav;base64," + base64.b64encode(file.read()).decode()
+    known = create(known_speaker_names=["agent"], known_speaker_references=[reference])
+    equal("a speaker who is known", {segment.speaker for segment in known.segments}, {"agent"})
 
 
 def new_model(client, sound):
