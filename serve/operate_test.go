@@ -35,7 +35,7 @@ func TestModelNames(t *testing.T) {
 		"ggml-base.bin": true, "base.pt": true, "house-model": true, "whisper-1": true, "gpt-4o-transcribe": true,
 		"gpt-transcribe": true, "gpt-live-transcribe": true, "gpt-realtime-whisper": true,
 		"gpt-4o-mini-transcribe": true, "gpt-4o-mini-transcribe-2025-12-15": true,
-		"gpt-4o": false, "gpt-4o-transcribe-diarize": false, "base.en": false, "openai/whisper-small": false,
+		"gpt-4o": false, "gpt-4o-transcribe-diarize": true, "base.en": false, "openai/whisper-small": false,
 		"large": false, "house": false,
 	} {
 		r, body := post(t, h.URL+transcriptions, wav(t), field{"model", name})
@@ -360,7 +360,7 @@ func TestStreamFormats(t *testing.T) {
 	h, _ := newServer(t, Options{})
 	for _, format := range []string{"srt", "vtt", "verbose_json"} {
 		r, body := post(t, h.URL+transcriptions, wav(t), field{"stream", "true"}, field{"response_format", format})
-		checkProblem(t, r, body, 400, "response_format", "needs response_format json or text, got "+format)
+		checkProblem(t, r, body, 400, "response_format", "needs response_format json, text or diarized_json, got "+format)
 	}
 }
 

@@ -471,7 +471,7 @@ func TestRefused(t *testing.T) {
 		{"words as text", []field{wav(t), {"timestamp_granularities[]", "word"}}, 400, "timestamp_granularities[]",
 			"verbose_json"},
 		{"progress of srt", []field{wav(t), {"stream", "true"}, {"response_format", "srt"}, {"include[]", withProgress}},
-			400, "response_format", "json or text"},
+			400, "response_format", "json, text or diarized_json"},
 		{"progress without a stream", []field{wav(t), {"include[]", withProgress}}, 400, "include[]", "stream=true"},
 		{"a language among several", []field{wav(t), {"languages[]", "en"}, {"languages[]", "klingon"}}, 400, "languages[]",
 			"codes of languages"},

@@ -103,7 +103,7 @@ func TestIgnored(t *testing.T) {
 	r, body := post(t, h.URL+transcriptions, wav(t), field{"user", "me"}, field{"known_speaker_names[]", "Ann"},
 		field{"évil", "x"},
 		field{"include[]", "speakers"}, field{"empty", ""})
-	want := `user, known_speaker_names[], \u00e9vil, include[]=speakers`
+	want := `user, \u00e9vil, include[]=speakers, known_speaker_names[]`
 	if got := r.Header.Get(ignoredHeader); r.StatusCode != 200 || got != want {
 		t.Errorf("%s, %q, want %q: %s", r.Status, got, want, body)
 	}

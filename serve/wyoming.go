@@ -286,7 +286,7 @@ func (x *wyomingConn) run(ctx context.Context) (
 	decoding.Language = cmp.Or(languageOf(q.Language), decoding.Language)
 	terms, err := parseKeywords(slices.Concat(q.Names, q.Terms))
 	if err != nil {
-		s.opt.Log.Warn("the names and terms of a request are left out", "id", x.id, "error", err)
+		s.options().Log.Warn("the names and terms of a request are left out", "id", x.id, "error", err)
 	}
 	decoding.Terms = slices.Concat(decoding.Terms, terms)
 	decoding.Log = withField(decoding.Log, "id", x.id)
