@@ -32,8 +32,9 @@ listed; the rest still runs, and the next run tries them again. With --shard 2/4
 transcribes the second of every four rows, so that four machines can share a dataset; a
 report reads all shards in a directory together.
 
-With --speakers, it also scores who speaks: an RTTM file of the same name beside each
-sound file, and the segments of a manifest if they have speakers (docs/SPEAKERS.md).
+With --speakers, it also scores who speaks. The reference is an RTTM file of the same
+name beside each audio file, or the speakers of the segments in a manifest
+(docs/SPEAKERS.md).
 
   verity eval --dataset LibriSpeech/test-clean --model ~/whisper-small --out out
   verity eval --dataset manifest.jsonl --split test --normalizer basic \

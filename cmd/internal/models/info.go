@@ -35,8 +35,8 @@ import (
 
 const infoHelp = `Info describes a model: its size and languages, the memory that it needs, and the values
 that auto flags resolve to on this machine. With --cost, it times passes of the model
-and shows the acceptance rate above which drafts pay off on this machine. Of a sound
-file, info lists the audio tracks.
+and shows the acceptance rate above which drafts pay off on this machine. For an
+audio file, info lists its tracks.
 
 With --alpha, it adds the theoretical results for each draft length n, given that a
 drafted token is accepted with probability α, that drafting one costs c steps, and that
@@ -114,7 +114,7 @@ func Info(e cli.Env) *cobra.Command {
 		}
 		return i.print(e.Out)
 	}
-	c := cli.New("info [MODEL | FILE]", "Describe a model and what it needs, or a sound file", infoHelp+exitHelp+", 130 interrupted.", run)
+	c := cli.New("info [MODEL | FILE]", "Describe a model and what it needs, or an audio file", infoHelp+exitHelp+", 130 interrupted.", run)
 	c.Args = func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) > 1:

@@ -88,8 +88,8 @@ var sections = []struct {
 		{Name: "channel", Kind: Whole, Max: 65535, Scope: Configurable,
 			Help: "transcribe only channel NUMBER, counting from 1; 0 means the average of all channels"},
 		{Name: "audio-track", Kind: Text, Arg: "track", Max: 64, Check: checks(Track), Scope: Configurable,
-			Help: "audio track to transcribe, of several: its number, counting from 1, or its language, such as en or " +
-				"English. By default, the one that the file marks as default, or else the first"},
+			Help: "which of several audio tracks to transcribe: its number, counting from 1, or its language, such as en " +
+				"or English. Without it, the track that the file marks as default, or else the first"},
 		{Name: "speakers", Kind: List, Arg: "who", Default: "one", Choices: []string{"one", "voice", "channels"},
 			Check: checks(Speakers), Needs: "word-timestamps",
 			Brief: "voice names who speaks; or how many there are",
@@ -127,7 +127,7 @@ var sections = []struct {
 			Brief: "write files here, not to standard output",
 			Help:  "write files to this directory instead of standard output"},
 		{Name: "name", Kind: Text, Arg: "pattern", Default: "{name}", Max: 200, Scope: Configurable, Needs: "output-dir",
-			Help: "names of the output files: {name} is that of the sound file, {language} the language of the text, as in " +
+			Help: "names of the output files. {name} is the name of the audio file, and {language} the language of the text: " +
 				"{name}.{language} for film.nl.srt"},
 		{Name: "force", Needs: "output-dir", Excludes: "skip-existing",
 			Brief: "overwrite existing files", Help: "overwrite existing files"},
@@ -167,17 +167,17 @@ var sections = []struct {
 			Scope:   Configurable, Needs: "word-timestamps", Excludes: "max-words-per-line",
 			Brief: "break at sentences, two lines of 42",
 			Help: "format subtitles for reading: break at sentences, clauses and pauses, with two lines of 42 characters, " +
-				"each subtitle shown for at least a second and long enough to read 17 characters a second; bbc, netflix or " +
-				"ted: by the rules of these. The options below change single limits. The format is srt unless -f specifies " +
-				"another"},
+				"each subtitle shown for at least a second and long enough to read 17 characters a second. bbc, netflix and " +
+				"ted select the rules of that service. The options below change single limits. The format is srt unless -f " +
+				"specifies another"},
 		{Name: "max-cps", Kind: Real, Arg: "characters", Max: line, Scope: Configurable, Needs: "subtitles",
-			Help: "characters that a reader reads in a second; 0 means 17, or what --subtitles=RULES says"},
+			Help: "reading speed in characters per second; 0 means 17, or the value of --subtitles=RULES"},
 		{Name: "min-gap", Kind: Real, Arg: "seconds", None: true, Max: 10, Scope: Configurable, Needs: "subtitles",
-			Help: "time between subtitles; 0 means 0.08, or what --subtitles=RULES says"},
+			Help: "minimum time between subtitles; 0 means 0.08, or the value of --subtitles=RULES"},
 		{Name: "min-duration", Kind: Real, Arg: "seconds", Max: 60, Scope: Configurable, Needs: "subtitles",
-			Help: "how long a subtitle stays at least; 0 means 1, or what --subtitles=RULES says"},
+			Help: "minimum time that a subtitle is shown; 0 means 1, or the value of --subtitles=RULES"},
 		{Name: "max-duration", Kind: Real, Arg: "seconds", Max: 3600, Scope: Configurable, Needs: "subtitles",
-			Help: "how long a subtitle stays at most; 0 means 7, or what --subtitles=RULES says"},
+			Help: "maximum time that a subtitle is shown; 0 means 7, or the value of --subtitles=RULES"},
 		{Name: "max-line-width", Kind: Whole, Arg: "characters", Max: line, Scope: Configurable, Needs: "word-timestamps",
 			Brief: "maximum characters per line", Help: "maximum characters per subtitle line; 0 means no limit"},
 		{Name: "max-line-count", Kind: Whole, Arg: "lines", Max: line, Scope: Configurable, Needs: "word-timestamps",
@@ -255,7 +255,7 @@ var sections = []struct {
 		{Name: "pad", Kind: Choice, Arg: "kind", Default: "audio", Choices: []string{"audio", "mel"}, Scope: Configurable,
 			Field: "Pad", Set: setPad,
 			Help: "padding after the end of the audio in a window: audio (silence, as in training) or mel (zeros, as in " +
-				"openai/whisper, whose text needs --strategy upstream too)"},
+				"openai-whisper; add --strategy upstream for the same text)"},
 	}},
 	{Voice, []*Option{ // names and defaults of faster-whisper
 		{Name: "vad", Kind: Choice, Arg: "when", Default: "auto", BareValue: "on", Choices: []string{"auto", "on", "off"},
@@ -278,8 +278,8 @@ var sections = []struct {
 		{Name: "strategy", Kind: Choice, Arg: "name", Default: "accurate", Choices: []string{"accurate", "upstream"},
 			Scope: anywhere, Field: "Strategy",
 			Set: func(d *Decoding, v Value) { d.Strategy = transcribe.Strategy(v.Text) },
-			Help: "how hard sound is decoded. accurate: fewer words are lost or invented. upstream: every decision is " +
-				"openai-whisper's; with --pad mel, so is the text"},
+			Help: "how to decode difficult audio. accurate: decode again where words seem to be lost or invented. " +
+				"upstream: decide as openai-whisper does; with --pad mel, the text is the same too"},
 		{Name: "temperature", Kind: Real, Arg: "temperature", Max: 2, Scope: anywhere, Field: "Temperatures",
 			Set:  func(d *Decoding, v Value) { d.first = v.Number },
 			Help: "temperature of the first attempt at each window; above 1, the text is mostly noise"},
@@ -352,8 +352,9 @@ var sections = []struct {
 				"auto: the model's own assistant if built in; otherwise, for a published model, its published assistant if " +
 				"cached; otherwise encoder\n" +
 				"none: plain decoding\n" +
-				"encoder: what a small network reads from the encoder's output, in English, German and Dutch; for models with " +
-				"base's encoder, and by the built-in base's encoder for others with 80 mel bins (auto: medium and larger)\n" +
+				"encoder: text that a small network reads from the encoder's output, in English, German and Dutch; for models " +
+				"with base's encoder. Other models with 80 mel bins also run the built-in base's encoder for it (auto: " +
+				"medium and larger)\n" +
 				"ngram: the tokens that followed the most recent words where they occurred earlier; no model\n" +
 				"bigram: the token that most often followed each token earlier; no model, a baseline\n" +
 				"self: the model itself, in --assistant-precision\n" +

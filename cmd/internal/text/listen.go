@@ -41,9 +41,11 @@ channel).
   verity listen --output-format srt > talk.srt
   ffmpeg -i http://example.org/radio -f wav - | verity listen -`
 
-// endHelp ends the help of commands that run until they are stopped.
-const endHelp = "\n\nExit status: 0 it was stopped, or the audio ended; 1 it failed; 2 wrong\n" +
-	"usage; 130 interrupted before it began."
+// Of commands that run until they are stopped.
+const (
+	endHelp    = "\n\nExit status: 0 stopped, 1 failed, 2 wrong usage, 130 interrupted while starting."
+	listenEnds = "\n\nExit status: 0 stopped or the audio ended, 1 failed, 2 wrong usage,\n130 interrupted while starting."
+)
 
 // A listenCommand is the listen command with its flags.
 type listenCommand struct {
@@ -65,7 +67,7 @@ type listenCommand struct {
 
 func Listen(e cli.Env) *cobra.Command {
 	l := &listenCommand{Env: e}
-	c := cli.New("listen [flags] [-]", "Transcribe the microphone live", listenHelp+endHelp, l.run)
+	c := cli.New("listen [flags] [-]", "Transcribe the microphone live", listenHelp+listenEnds, l.run)
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) > 1 {
 			return cli.Usagef("got %d arguments, want none for the microphone, or -", len(args))
