@@ -38,6 +38,9 @@ type Model struct {
 	ownPool    bool
 	closed     atomic.Bool
 	draftModel *Model                  // transcribes each clip first, as a draft; nil without one
+	draftPays  atomic.Bool             // it is expected to save more time than it takes, or was forced
+	idle       sync.Once               // logs that the assistant is not worth its time
+	mayIdle    bool                    // that is news: somebody chose the assistant
 	policies   *sync.Pool              // draft policies with the measurements of past windows; nil without an assistant
 	textPolicy *assistant.TextPolicy   // draft lengths for drafts from a text
 	newPolicy  func() assistant.Policy // LoadOptions.Policy
@@ -49,9 +52,10 @@ type Model struct {
 // Assisted reports whether anything drafts tokens.
 func (m *Model) Assisted() bool { return m.draftModel != nil || m.policies != nil }
 
-// ForceDraft makes the next rounds draft at any cost until something has been drafted. It is
-// for comparisons, which need at least one draft.
+// ForceDraft makes the next rounds draft at any cost until something has been drafted, and a model that transcribes
+// each clip first do so from now on. It is for comparisons, which need at least one draft.
 func (m *Model) ForceDraft() {
+	m.draftPays.Store(true)
 	if m.forceDraft != nil {
 		m.forceDraft()
 	}
@@ -158,6 +162,9 @@ func Load(ctx context.Context, c *model.Checkpoint, o LoadOptions) (*Model, erro
 		a = assistant.None{} // it cannot draft token by token, but it can transcribe first
 		m.draftModel, err = Load(ctx, o.Assistant.Checkpoint,
 			LoadOptions{Pool: m.Pool, Precision: AssistantPrecision(o.Assistant.Precision), Log: o.Log})
+		if err == nil {
+			m.draftPays.Store(m.draftModel.work() < mostDraftWork*m.work())
+		}
 	}
 	if err := cmp.Or(err, ctx.Err()); err != nil {
 		m.Close()
@@ -275,7 +282,7 @@ func (m *Model) setAssistant(a assistant.Assistant, o LoadOptions) {
 	}
 	if policy == nil {
 		p := assistant.NewAuto(m.Decoder, a, m.Batch.Members)
-		policy, m.forceDraft = p.Policy, p.ForceDraft
+		policy, m.forceDraft, m.mayIdle = p.Policy, p.ForceDraft, true
 	}
 	m.policies = &sync.Pool{New: func() any { return policy() }}
 }

@@ -269,7 +269,7 @@ type Callbacks struct {
 // sound that is still arriving.
 func (t *Transcriber) NeedsWholeClip() bool {
 	return t.opt.VAD != nil || t.opt.Speakers != nil || t.opt.Chunked || t.opt.AudioContext == FitAudioContext ||
-		t.draftTranscriber != nil && t.draftText == nil
+		t.transcribesDraftFirst()
 }
 
 // Transcribe transcribes a clip, also while its sound is still arriving. If it fails on the way, it
@@ -287,7 +287,7 @@ func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Callba
 	if t.opt.VAD != nil {
 		return t.transcribeSpeech(ctx, clip, w)
 	}
-	if t.draftTranscriber != nil && t.draftText == nil {
+	if t.transcribesDraftFirst() {
 		return t.transcribeDraftFirst(ctx, clip, w)
 	}
 	began := time.Now()
@@ -386,6 +386,7 @@ func (t *Transcriber) run(
 	r.stats.Seconds.Mel = time.Since(began).Seconds()
 	err := r.run(ctx)
 	r.warnUseless()
+	r.warnIdle()
 	r.warnGaps()
 	r.stats.Seconds.Total = time.Since(began).Seconds()
 	tr := r.transcript()
