@@ -7,6 +7,8 @@ import (
 
 	"verity/assistant"
 	"verity/audio"
+	"verity/model"
+	"verity/precision"
 	"verity/transcript"
 )
 
@@ -56,15 +58,18 @@ func (t *Transcriber) setDraftTranscriber() {
 // the text of a smaller model save 13 to 19 % of the time from sound to text, measured on base.
 const mostDraftWork = 1. / 6
 
-// work estimates the time of a window in arbitrary units: products with the encoder's weights for each position, and
-// with the decoder's for each token. A token costs six times as much for each weight, since it has a pass of its own.
+// work estimates the time of a window.
 func (m *Model) work() float64 {
+	return windowWork(m.Dims, m.Encoder.Precision().Complete().Weights)
+}
+
+// windowWork estimates the time of a window in arbitrary units: products with the encoder's weights for each position,
+// and with the decoder's for each token. A token costs six times as much for each weight, since it has a pass of its own.
+func windowWork(d model.Dims, f precision.Format) float64 {
 	const tokens, pass = 80, 6
-	d := m.Dims
 	audio := d.AudioLayers * d.AudioWidth * (4*d.AudioWidth + 2*d.AudioFFN)
 	text := d.TextLayers*d.TextWidth*(8*d.TextWidth+2*d.TextFFN) + d.Vocab*d.TextWidth
-	bits := m.Encoder.Precision().Complete().Weights.Bits()
-	return float64(d.AudioPositions*audio+tokens*pass*text) * float64(bits)
+	return float64(d.AudioPositions*audio+tokens*pass*text) * float64(f.Bits())
 }
 
 // transcribesDraftFirst reports whether a clip is transcribed with the draft model first.

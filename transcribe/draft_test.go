@@ -12,6 +12,8 @@ import (
 	"verity/internal/testing/testmodel"
 	"verity/model"
 	"verity/model/digits"
+	"verity/model/synth"
+	"verity/precision"
 	"verity/transcript"
 )
 
@@ -144,6 +146,10 @@ func TestWrittenFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if got := transcribeClip(t, m, Options{Temperatures: []float64{0}}, demoClip(t)); got.Stats.DraftPasses.Bytes > 0 {
+		t.Errorf("a model as large as this one was asked to transcribe first: %+v", got.Stats)
+	}
+	m.ForceDraft()
 	for name, o := range map[string]Options{"": {Temperatures: []float64{0}}, "vad": {Temperatures: []float64{0}, VAD: &vad.Options{}}} {
 		want, got := transcribeClip(t, plain, o, demoClip(t)), transcribeClip(t, m, o, demoClip(t))
 		if !sameText(got, want) {
@@ -151,6 +157,35 @@ func TestWrittenFirst(t *testing.T) {
 		}
 		if !m.Assisted() || got.Stats.DraftPasses.Bytes == 0 || got.Stats.Drafts.Drafted == 0 {
 			t.Errorf("%s: nothing was written first: %+v", name, got.Stats)
+		}
+	}
+}
+
+// TestDraftWork: which models are worth transcribing with first.
+func TestDraftWork(t *testing.T) {
+	for _, tt := range []struct {
+		writer, target string
+		bits           [2]precision.Format
+		pays           bool
+	}{
+		{"tiny.en", "base", [2]precision.Format{precision.Int8, precision.Int8}, false},
+		{"tiny.en", "small", [2]precision.Format{precision.Int8, precision.Int8}, true},
+		{"base", "small", [2]precision.Format{precision.Int8, precision.Int8}, false},
+		{"base", "small", [2]precision.Format{precision.Int8, precision.F16}, true},
+		{"base", "medium", [2]precision.Format{precision.Int8, precision.Int8}, true},
+		{"small", "large-v3", [2]precision.Format{precision.Int8, precision.Int8}, true},
+		{"medium", "large-v3-turbo", [2]precision.Format{precision.Int8, precision.Int8}, false},
+	} {
+		var work [2]float64
+		for i, size := range []string{tt.writer, tt.target} {
+			d, err := synth.Dims(size)
+			if err != nil {
+				t.Fatal(err)
+			}
+			work[i] = windowWork(d, tt.bits[i])
+		}
+		if share := work[0] / work[1]; share < mostDraftWork != tt.pays {
+			t.Errorf("%s for %s: %.2f of the work, want below %.2f: %v", tt.writer, tt.target, share, mostDraftWork, tt.pays)
 		}
 	}
 }

@@ -52,8 +52,8 @@ func (r *Result) summary(p *printer) {
 	window := r.Mel.Seconds + r.Encode.Seconds + r.CrossKV.Seconds + tokens*r.Step.Seconds
 	p.line("%.3g times as fast as speech: %s with %d tokens take %s, decoded plainly.",
 		r.WindowSeconds/window, show.Seconds(r.WindowSeconds), tokens, show.Seconds(window))
-	if r.Ceiling.Spread > noisy {
-		p.line("The machine was busy (what it can do varied by %.2g×): measure again later.", r.Ceiling.Spread)
+	if busy := Busy(r.Ceiling.Spread); busy != "" {
+		p.line("%s", busy)
 	}
 	p.line("")
 }
@@ -69,8 +69,15 @@ func (r *Result) cached() bool {
 	return r.Step.MBU > clearly
 }
 
-// noisy is the spread of ceilings above which a result is doubtful.
-const noisy = 1.3
+// Busy returns a sentence if the same thing, measured several times, varied so much that other work must have slowed
+// it; empty otherwise. spread is the largest value over the smallest.
+func Busy(spread float64) string {
+	const noisy = 1.3
+	if spread > noisy {
+		return fmt.Sprintf("The machine was busy (what it can do varied by %.2g×): measure again later.", spread)
+	}
+	return ""
+}
 
 func (r *Result) title() string {
 	switch {

@@ -44,6 +44,7 @@ type Progress struct {
 	audio    []float64 // finished seconds of each file
 	finished int       // files or utterances
 	total    int       // utterances; 0 means unknown
+	most     float64   // largest share that Partly has shown
 	bar      Bar
 	began    time.Time
 	line     time.Time // when the last line was written
@@ -95,6 +96,24 @@ func (p *Progress) Add(remark string) {
 		remark += Remaining(now.Sub(p.began), share)
 	}
 	p.draw(now, share, count+": "+remark, count+" done: "+remark)
+}
+
+// Partly shows the finished share of all utterances while one of them is worked on.
+func (p *Progress) Partly(share float64) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.total > 0 {
+		share = max(share, float64(p.finished)/float64(p.total))
+	}
+	p.most = max(p.most, min(share, 1))
+	now, text := p.now(), fmt.Sprintf("%s of %s", show.Count(p.finished), show.Count(p.total))
+	if took := now.Sub(p.began); took >= time.Second/2 && p.most >= enoughSeen {
+		text += Remaining(took, p.most)
+	}
+	p.draw(now, p.most, text, fmt.Sprintf("%s, %.0f %%", text, 100*p.most))
 }
 
 // Within shows that done of the total seconds of file i are finished.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"verity"
 	"verity/cmd/internal/cli"
@@ -251,6 +252,24 @@ func (r *arms) draftFailure() string {
 	return ""
 }
 
+// watch shows the progress of the arms, each of which makes some runs.
+func (r *arms) watch(bar *cli.Progress, runs int) {
+	if bar == nil {
+		return
+	}
+	var ended atomic.Int64
+	all := float64(runs * len(r.list))
+	for _, a := range r.list {
+		a.engine.progress = func(share float64, end bool) {
+			if end {
+				ended.Add(1)
+				share = 0
+			}
+			bar.Partly((float64(ended.Load()) + share) / all)
+		}
+	}
+}
+
 // run runs all arms over the dataset, and compares them.
 func (r *arms) run(ctx context.Context, v *compareCommand, data *setup.Corpus) (*report.Document, error) {
 	r.forceDrafts()
@@ -259,6 +278,7 @@ func (r *arms) run(ctx context.Context, v *compareCommand, data *setup.Corpus) (
 		all[i], sets[i] = a.Arm, a.Set
 	}
 	bar := v.NewTally(&v.log, func() int { return data.Count(ctx) })
+	r.watch(bar, v.repeats*max(1, data.Count(ctx)))
 	different := 0
 	pairs, err := eval.Compare(ctx, all, r.matches(), data.All(ctx), eval.CompareOptions{
 		Repeats: v.repeats, Batch: v.batch, Group: v.group, Limit: v.data.Limit, Dir: v.out,

@@ -18,6 +18,7 @@ type engine struct {
 	transcriber *transcribe.Transcriber
 	model       *verity.Model
 	drafts      *setup.DraftSource
+	progress    func(share float64, ended bool) // of a run; nil shows none
 
 	mu     sync.Mutex
 	broken string // why the assistant could not draft, the first time
@@ -36,7 +37,12 @@ func (e *engine) transcribe(
 	if err != nil {
 		return nil, err
 	}
-	t, err := e.transcriber.WithDraft(lines).Transcribe(ctx, clip, transcribe.Callbacks{})
+	var w transcribe.Callbacks
+	if e.progress != nil {
+		w.Estimate = func(done, total float64) { e.progress(done/max(total, 1e-9), false) }
+		defer e.progress(1, true)
+	}
+	t, err := e.transcriber.WithDraft(lines).Transcribe(ctx, clip, w)
 	if t == nil {
 		return nil, err
 	}

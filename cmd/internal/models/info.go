@@ -71,6 +71,7 @@ type Properties struct {
 	Languages  []string     `json:"languages,omitempty"` // codes
 	Timestamps int          `json:"timestamps,omitempty"`
 	Passes     []bench.Pass `json:"passes,omitempty"`  // their measured cost, with --cost
+	Spread     float64      `json:"spread,omitempty"`  // how much the machine's speed varied meanwhile: above 1.3, it was busy
 	Theory     []Outlook    `json:"theory,omitempty"`  // the expected gain of drafts, with --alpha
 	Planted    *synth.Plant `json:"planted,omitempty"` // if the text is planted; see verity synth
 
@@ -102,7 +103,11 @@ func Info(e cli.Env) *cobra.Command {
 				return err
 			}
 		}
-		i, err := Inspect(ctx, m.Name, m.Offline, drafts)
+		if drafts {
+			e.Stage("timing passes")
+		}
+		i, err := Inspect(ctx, m, drafts)
+		e.ClearStage()
 		if err != nil {
 			return err
 		}
@@ -127,6 +132,7 @@ func Info(e cli.Env) *cobra.Command {
 	c.ValidArgsFunction = setup.CompleteModel
 	cli.AddFlags(c, m.RegisterModel,
 		func(f *pflag.FlagSet) {
+			setup.Precision(f, "precision", &m.Precision)
 			cli.Bind(f, "json", &asJSON)
 			f.BoolVar(&drafts, "cost", false,
 				"time passes of the model and report the acceptance rate above which drafts pay off")
@@ -140,19 +146,19 @@ func Info(e cli.Env) *cobra.Command {
 }
 
 // Inspect opens a model and collects its properties; with drafts, it times passes.
-func Inspect(ctx context.Context, name string, offline, drafts bool) (*Properties, error) {
-	c, err := setup.OpenCheckpoint(ctx, name, offline)
+func Inspect(ctx context.Context, m *setup.ModelFlags, drafts bool) (*Properties, error) {
+	c, err := setup.OpenCheckpoint(ctx, m.Name, m.Offline)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
 	i := &Properties{
-		Schema: "verity.info/1", Model: name, Dims: c.Dims,
+		Schema: "verity.info/1", Model: m.Name, Dims: c.Dims,
 		Window: float64(c.Dims.WindowFrames()*audio.HopLength) / audio.SampleRate,
 		Params: c.Params(), Bytes: c.Bytes(), DType: storedAs(c),
 		HasEncoder: c.Has("encoder."), Planted: synth.Planted(c.FS()),
 	}
-	if err := i.decide(ctx, c, drafts); err != nil {
+	if err := i.decide(ctx, c, m.Precision, drafts); err != nil {
 		return nil, err
 	}
 	tok, err := tokenizer.Load(c.FS(), c.Name, c.Dims.Vocab)
@@ -183,13 +189,14 @@ func storedAs(c *model.Checkpoint) string {
 // mostRead is the size of the largest file that is read to choose a precision. A larger one takes too long.
 const mostRead = 2 << 30
 
-// decide sets what auto chooses and the memory that it needs; with drafts, also the cost of passes.
-func (i *Properties) decide(ctx context.Context, c *model.Checkpoint, drafts bool) (err error) {
+// decide sets what auto chooses, unless a precision is given, and the memory that it needs; with drafts, also the cost
+// of passes.
+func (i *Properties) decide(ctx context.Context, c *model.Checkpoint, asked precision.Precision, drafts bool) (err error) {
 	pool := parallel.New(0)
 	defer pool.Close()
 	p := precision.Of(precision.F16).Complete()
-	if c.Bytes() <= mostRead {
-		if p, err = layer.Resolve(c, precision.Precision{}, pool); err != nil {
+	if c.Bytes() <= mostRead || asked != (precision.Precision{}) {
+		if p, err = layer.Resolve(c, asked, pool); err != nil {
 			return err
 		}
 	}
@@ -210,7 +217,9 @@ func (i *Properties) decide(ctx context.Context, c *model.Checkpoint, drafts boo
 		}
 	}
 	if drafts {
-		i.Passes, err = bench.Passes(ctx, c, bench.Options{Pool: pool, Stage: 300 * time.Millisecond})
+		i.Passes, i.Spread, err = bench.Passes(ctx, c, bench.Options{
+			Pool: pool, Precision: p, Stage: 300 * time.Millisecond,
+		})
 	}
 	return err
 }
@@ -326,6 +335,9 @@ func (i *Properties) printAuto(s *sheet) {
 	s.row("--assistant", "%s", i.drafting())
 	if len(i.Passes) > 0 {
 		s.row("drafts", "%s", payment(i.Passes))
+		if busy := bench.Busy(i.Spread); busy != "" {
+			s.row("", "%s", busy)
+		}
 	}
 }
 

@@ -72,7 +72,12 @@ func (p *synthCommand) run(ctx context.Context, _ []string) error {
 		return cli.Usagef("--%w", err)
 	}
 	began := time.Now()
+	bar := cli.Bar{W: p.Err}
+	if p.ErrTerminal {
+		p.opt.Progress = func(dir string, share float64) { bar.Set("writing "+show.Name(filepath.Base(dir)), share) }
+	}
 	target, assistant, err := synth.Write(ctx, p.dir, p.opt)
+	bar.Clear()
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,8 @@ import (
 	"verity/audio"
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/setup"
+	"verity/diarize"
+	"verity/eval/bench"
 	"verity/internal/kernel"
 	"verity/internal/show"
 	"verity/parallel"
@@ -53,7 +55,11 @@ func (t *fileRun) load(ctx context.Context, opt transcribe.Options) (*verity.Mod
 	t.madeBy, t.transcriber = setup.Maker(model, &t.model, t.textFlags), model.Transcriber()
 	t.highlighter = newHighlighter(model.Tokenizer)
 	if t.stats {
-		t.bandwidth = kernel.ReadBandwidth(model.Pool, bandwidthTime)
+		a, b := kernel.ReadBandwidth(model.Pool, bandwidthTime/2), kernel.ReadBandwidth(model.Pool, bandwidthTime/2)
+		t.bandwidth = max(a, b)
+		if busy := bench.Busy(t.bandwidth / min(a, b)); busy != "" {
+			slog.Warn(busy)
+		}
 	}
 	t.totals.began = time.Now()
 	return model, nil
