@@ -90,7 +90,7 @@ func (r *transcription) warnIdle() {
 				"save; choose a smaller one", "its_work", fmt.Sprintf("%.0f %%", 100*m.draftModel.work()/m.work()),
 				"may_be", fmt.Sprintf("%.0f %%", 100*mostDraftWork))
 		})
-	case m.mayIdle && d.Rounds >= minRoundsToWarn && 2*d.Empty > d.Rounds:
+	case m.mayIdle && d.Rounds >= minRoundsToWarn && 10*d.Empty > 9*d.Rounds:
 		m.idle.Do(func() {
 			r.log.Warn("the assistant does not pay here, so most of the text is decoded without it", "rounds", d.Rounds,
 				"rounds_without_draft", d.Empty)
