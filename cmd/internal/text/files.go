@@ -15,7 +15,6 @@ import (
 	"verity/audio"
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/setup"
-	"verity/diarize"
 	"verity/eval/bench"
 	"verity/internal/kernel"
 	"verity/internal/show"
