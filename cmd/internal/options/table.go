@@ -217,9 +217,8 @@ var sections = []struct {
 	}},
 	{Words, []*Option{
 		{Name: "initial-prompt", Kind: Text, Max: prompt, Scope: anywhere, Field: "InitialPrompt",
-			Set:   func(d *Decoding, v Value) { d.InitialPrompt = v.Text },
-			Brief: "names, spelling and style to expect",
-			Help:  "text that precedes the first window, to suggest names, spelling and style"},
+			Set:  func(d *Decoding, v Value) { d.InitialPrompt = v.Text },
+			Help: "text that precedes the first window, to suggest names, spelling and style"},
 		{Name: "carry-initial-prompt", Scope: anywhere, Needs: "initial-prompt", Field: "CarryInitialPrompt",
 			Set:  func(d *Decoding, v Value) { d.CarryInitialPrompt = v.On },
 			Help: "use the initial prompt for every window"},
@@ -347,7 +346,7 @@ var sections = []struct {
 	}},
 	{Drafts, []*Option{
 		{Name: "assistant", Short: "a", Kind: Text, Arg: "name", Default: "auto", Max: path, Scope: Configurable | Server,
-			Brief: "draft source: auto, none, encoder, self, ngram, model",
+			Brief: "source of drafts: auto, none, encoder, a path",
 			Help: "source of the draft tokens that the model verifies\n" +
 				"auto: the model's own assistant if built in; otherwise, for a published model, its published assistant if " +
 				"cached; otherwise encoder\n" +
