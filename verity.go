@@ -220,6 +220,9 @@ func (m *Model) assistant(ctx context.Context, o Options) (transcribe.AssistantO
 		o.Log.Warn("assistant auto: the published one in the cache drafts", "assistant", name)
 	}
 	c, err := o.client().OpenAssistant(ctx, name)
+	if unknown, ok := errors.AsType[*hub.NameError](err); ok && unknown.Name == name {
+		return a, fmt.Errorf("%w; or an assistant without a model: auto, none, encoder, ngram, bigram, self", err)
+	}
 	if err != nil {
 		return a, fmt.Errorf("assistant: %w", err)
 	}

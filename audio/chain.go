@@ -5,6 +5,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"verity/internal/show"
 )
 
 // A Gap is a stretch of a clip, in seconds, whose sound is damaged or lost in the file. Silence replaces it, if
@@ -60,7 +62,8 @@ func (in Input) link(src *source, f *file) (*link, error) {
 		return nil, err
 	}
 	if in.Channel < 0 || in.Channel > s.channels {
-		return nil, fmt.Errorf("channel: got %d, want 1 to %d, or 0 for the mean of all", in.Channel, s.channels)
+		return nil, fmt.Errorf("channel: got %d, but the file has %s; 0 is the mean of all",
+			in.Channel, show.Some(s.channels, "channel"))
 	}
 	mix := &mixer{src: src, shape: s, pick: in.Channel}
 	l := &link{f, mix, mix}

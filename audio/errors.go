@@ -37,6 +37,9 @@ type FormatError struct {
 
 func (e *FormatError) Error() string {
 	var b strings.Builder
+	if e.Got == emptyFile {
+		return e.File + ": the file is empty; record or copy it again"
+	}
 	fmt.Fprintf(&b, "%s: %v", e.File, e.Err)
 	if e.Thing != "" {
 		fmt.Fprintf(&b, ": %s", e.Thing)
@@ -73,7 +76,7 @@ func (e *FormatError) remedy() string {
 	convert := "ffmpeg -i " + shellWord(e.File) + " -ar 16000 -ac 1 out.wav"
 	switch {
 	case e.Got == textFile:
-		return "; name a file of sound"
+		return "; give a sound file"
 	case e.never && e.Err == ErrUnsupported:
 		return "; convert it to WAV or FLAC first"
 	case e.never:
@@ -82,8 +85,6 @@ func (e *FormatError) remedy() string {
 		return "; copy or export it again, since ffmpeg cannot read it either: " + e.ffmpeg
 	case e.Err == ErrUnsupported:
 		return "; install ffmpeg, or convert it first: " + convert
-	case e.Got == emptyFile:
-		return "; copy or export it again"
 	}
 	return "; copy or export it again, or try: " + convert
 }

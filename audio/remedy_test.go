@@ -22,10 +22,10 @@ func TestRemedies(t *testing.T) {
 		{FFmpegNever, "talk.m4a", m4a, "; convert it to WAV or FLAC first", "ffmpeg"},
 		{FFmpegNever, "cut.wav", wav, "; copy or export it again", "ffmpeg"},
 		{FFmpegAuto, "notes.txt", "Grüße, this is no sound", "got a text file", "47 72"},
-		{FFmpegAuto, "notes.txt", "Grüße, this is no sound", "; name a file of sound", "ffmpeg"},
-		{FFmpegNever, "notes.txt", "Grüße, this is no sound", "; name a file of sound", "ffmpeg"},
+		{FFmpegAuto, "notes.txt", "Grüße, this is no sound", "; give a sound file", "ffmpeg"},
+		{FFmpegNever, "notes.txt", "Grüße, this is no sound", "; give a sound file", "ffmpeg"},
 		{FFmpegAuto, "random.bin", "\x01\x02\x03\xff\xfe", "begins with 01 02 03", "text"},
-		{FFmpegAuto, "empty.wav", "", "got an empty file", "ffmpeg"},
+		{FFmpegAuto, "empty.wav", "", "the file is empty", "ffmpeg"},
 	} {
 		name := filepath.Join(dir, tt.file)
 		if err := os.WriteFile(name, []byte(tt.content), 0o600); err != nil {

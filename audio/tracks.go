@@ -52,7 +52,8 @@ func (e *TrackError) Error() string {
 	for i, t := range e.Tracks {
 		names[i] = t.String()
 	}
-	return fmt.Sprintf("audio track: got %q, want %s", e.Want, show.JoinOr(names))
+	return fmt.Sprintf("audio track: got %q, want %s: the file has %s", e.Want, show.JoinOr(names),
+		show.Some(len(names), "audio track"))
 }
 
 // languageTag matches codes of languages, also with a script or a region: deu, pt-BR.

@@ -130,7 +130,7 @@ func TestFormats(t *testing.T) {
 		},
 		{"csv", []string{"m.csv", "path,text,speaker\r\na.wav,\"well, \"\"you\"\"\",s\r\na.wav,\"open\na.wav,x\n", "a.wav", ""}, "m.csv", Options{}, []string{"csv: m.csv", `a.wav|well, "you"||0+0|a.wav`, "! m.csv:3: parse error on line 1, column 12: extraneous or missing \" in quoted-field", "! m.csv:4: 2 fields, want 3"}, "quoted fields"},
 		{"tsv columns", []string{"t.tsv", "snd\tsaid\na.wav\tx", "a.wav", ""}, "t.tsv", Options{Audio: "snd", Text: "said"}, []string{"tsv: t.tsv", "a.wav|x||0+0|a.wav"}, "column options"},
-		{"tsv header", []string{"t.tsv", "path\twords\na.wav\tx", "a.wav", ""}, "t.tsv", Options{}, []string{"tsv: t.tsv", `! t.tsv: header: no column text, sentence, transcription, transcript, raw_text, normalized_text among ["path" "words"]`}, "a table without text is one error, not one a row"},
+		{"tsv header", []string{"t.tsv", "path\twords\na.wav\tx", "a.wav", ""}, "t.tsv", Options{}, []string{"tsv: t.tsv", `! t.tsv: header: no column text, sentence, transcription, transcript, raw_text, normalized_text: the first row must name the columns, got ["path" "words"]`}, "a table without text is one error, not one a row"},
 		{
 			"folder",
 			[]string{"b/a.wav", "", "b/a.txt", "\ufeff hello\nworld \n", "b/a.mp3", "", "c.flac", "", "d.wav", "", "d.txt", long + "x", "e.wav", "", "e.txt", "\xff", "README.txt", "x", ".hidden/f.wav", ""},

@@ -129,7 +129,7 @@ func (d *Dataset) header(columns []string) error {
 	}
 	for _, want := range [][]string{names(d.options.Audio, audioNames), names(d.options.Text, textNames)} {
 		if _, ok, _ := f.text(want...); !ok {
-			return fmt.Errorf("no column %s among %q", strings.Join(want, ", "), columns)
+			return fmt.Errorf("no column %s: the first row must name the columns, got %q", strings.Join(want, ", "), columns)
 		}
 	}
 	return nil

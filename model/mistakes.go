@@ -45,7 +45,8 @@ var mistakes = []struct{ pattern, hint string }{
 
 // incomplete explains a directory that lacks a file.
 func incomplete(fsys fs.FS, dir, lacks string) error {
-	hint := "want " + wantFiles
+	hint := "want " + wantFiles + ", as Hugging Face has them; or the directory of a CTranslate2 model, or the file of an " +
+		"openai/whisper or whisper.cpp model"
 	for _, m := range mistakes {
 		if found, _ := fs.Glob(fsys, m.pattern); len(found) > 0 {
 			hint = strings.NewReplacer("%[1]s", found[0], "%[2]s", dir).Replace(m.hint)

@@ -36,6 +36,8 @@ const (
 // Options configures a Transcriber. The zero value detects the language, transcribes with
 // timestamps, falls back as upstream does, and writes nothing where there is no speech. The
 // command line and the server use it by default.
+//
+// The comments name the options of openai/whisper, faster-whisper and whisper.cpp that mean the same under another name.
 type Options struct {
 	// Language is a code such as "en" or a name such as "English". If it is empty, the
 	// language is detected in the first window. A list such as "en,de" restricts detection.
@@ -55,22 +57,22 @@ type Options struct {
 	// WithoutTimestamps decodes text only. A window is then one segment.
 	WithoutTimestamps bool
 
-	// Temperatures are tried in order until a window passes the gates. Nil means 0, 0.2, 0.4, 0.6, 0.8, 1.
+	// Temperatures are tried in order until a window passes the gates: temperature. Nil means 0, 0.2, 0.4, 0.6, 0.8, 1.
 	Temperatures []float64
 
 	// Seed is the seed of sampling at temperatures above 0.
 	Seed uint64
 
 	// MaxCompressionRatio refuses a window if zlib compresses its text to less than 1/ratio:
-	// the sign of a repetition loop. 0 means 2.4; +Inf turns it off.
+	// the sign of a repetition loop: compression_ratio_threshold. 0 means 2.4; +Inf turns it off.
 	MaxCompressionRatio float64
 
 	// MinLogProb refuses a window whose mean token log-probability (natural log)
-	// is lower. 0 means -1; -Inf turns it off.
+	// is lower: logprob_threshold, log_prob_threshold in faster-whisper. 0 means -1; -Inf turns it off.
 	MinLogProb float64
 
 	// MaxNoSpeech skips a window whose no-speech probability is higher, unless its
-	// mean log-probability is above MinLogProb. 0 means 0.6; +Inf turns it off.
+	// mean log-probability is above MinLogProb: no_speech_threshold. 0 means 0.6; +Inf turns it off.
 	MaxNoSpeech float64
 
 	// BeamSize is the number of sequences of the search at temperature 0. 0 and 1 mean greedy
@@ -117,10 +119,11 @@ type Options struct {
 	SuppressTokens []tokenizer.Token
 
 	// SuppressExpression forbids every text token that it matches as a whole, including a
-	// leading space. Nil forbids none.
+	// leading space: suppress_regex of whisper.cpp. Nil forbids none.
 	SuppressExpression *regexp.Regexp
 
-	// Repetition holds rules against repetition, which transformers has and openai lacks.
+	// Repetition holds rules against repetition: repetition_penalty and no_repeat_ngram_size of transformers and
+	// faster-whisper.
 	Repetition decoder.Repetition
 
 	// TopK and TopP restrict the choice at temperatures above 0 to the likeliest
@@ -141,10 +144,10 @@ type Options struct {
 	PrependPunctuations, AppendPunctuations string
 
 	// HallucinationSilence skips silences of more seconds than this around likely
-	// hallucinations; it needs WordTimestamps. 0 turns it off.
+	// hallucinations: hallucination_silence_threshold. It needs WordTimestamps. 0 turns it off.
 	HallucinationSilence float64
 
-	// Spans are the parts of the audio to transcribe, in order and without overlap. Nil means all of it.
+	// Spans are the parts of the audio to transcribe, in order and without overlap: clip_timestamps. Nil means all of it.
 	Spans []Span
 
 	// SkipSpeechCheck keeps text that the model invents in noise, as upstream does. Without
@@ -152,7 +155,7 @@ type Options struct {
 	// and drops the text of those without speech.
 	SkipSpeechCheck bool
 
-	// VAD skips audio without speech, which a small network of its own detects. Nil
+	// VAD skips audio without speech, which a small network of its own detects: vad_filter of faster-whisper. Nil
 	// transcribes everything. It cannot be combined with Spans.
 	VAD *vad.Options
 
@@ -163,7 +166,7 @@ type Options struct {
 
 	// AudioContext is how many positions of 20 ms a window of the encoder has. 0 means the model's: 1500, so
 	// 30 s, in published models. Fewer cost less for short clips but change the numbers, since models were
-	// trained with whole windows. FitAudioContext means as many as a clip needs, and 128 more.
+	// trained with whole windows: audio_ctx of whisper.cpp. FitAudioContext means as many as a clip needs, and 128 more.
 	AudioContext int
 
 	// Pad says what fills a window after the end of the audio. If a span ends within a window, PadMel fills

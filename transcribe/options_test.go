@@ -1,10 +1,13 @@
 package transcribe
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -196,5 +199,18 @@ func checkLanguages(t *testing.T, tr *transcript.Transcript, each bool) {
 	}
 	if each && tr.Segments[0].Language == tr.Segments[len(tr.Segments)-1].Language {
 		t.Error("both windows have one language: nothing was put to the test")
+	}
+}
+
+// TestDocumented: docs/LIBRARY.md has every field of Options.
+func TestDocumented(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "docs", "LIBRARY.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for f := range reflect.TypeFor[Options]().Fields() {
+		if f.IsExported() && !bytes.Contains(page, []byte("`"+f.Name+"`")) {
+			t.Errorf("docs/LIBRARY.md does not have %s", f.Name)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package transcribe
 import (
 	"context"
 	"log/slog"
+	"math"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -92,6 +93,10 @@ func (r *transcription) run(ctx context.Context) error {
 		r.log.Warn("the audio is shorter than 10 ms: there is nothing to transcribe", "seconds", r.src.Seconds())
 	} else if len(todo) > 0 && !slices.ContainsFunc(todo, func(s frameSpan) bool { return s.start < s.end }) {
 		r.log.Warn("the parts to transcribe hold no sound: the audio ends before them", "seconds", r.src.Seconds())
+	} else if spans := r.t.opt.Spans; len(spans) > 0 && r.src.Frames() != audio.Unknown {
+		if end := spans[len(spans)-1].End; !math.IsInf(end, 1) && end > r.src.Seconds()+1 {
+			r.log.Warn("the last part to transcribe ends after the audio", "part_end", end, "seconds", r.src.Seconds())
+		}
 	}
 	defer r.closeWindows()
 	r.windowSeconds = seconds(r.frames)

@@ -54,9 +54,13 @@ func run(ctx context.Context, e cli.Env, args []string) int {
 	}
 	root.SetIn(e.In)
 	root.SetErr(e.Err)
+	typed := args
 	args, err := commandLine(root, args)
 	cmd, _, _ := root.Find(args) // for the name in an error
 	if err == nil {
+		if cli.WritesFile(typed) {
+			cmd.Annotations = map[string]string{writesFile: "true"}
+		}
 		root.SetArgs(args)
 		cmd, err = root.ExecuteContextC(ctx)
 	}
@@ -180,8 +184,23 @@ func newRoot(e cli.Env) *cobra.Command {
 	completionCommand(root)
 	completeOptions(root)
 	cli.AddHelp(root)
-	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return cli.Contradiction(c.Flags()) }
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
+		noteOutput(c, e)
+		return cli.Contradiction(c.Flags())
+	}
 	return root
+}
+
+// writesFile annotates a command whose command line would write files in another program.
+const writesFile = "writes a file"
+
+// noteOutput tells users of other programs that the output is not a file.
+func noteOutput(c *cobra.Command, e cli.Env) {
+	dir, quiet := c.Flags().Lookup("output-dir"), c.Flags().Lookup("quiet")
+	if c.Annotations[writesFile] == "" || dir == nil || dir.Value.String() != "" || quiet.Value.String() == "true" {
+		return
+	}
+	e.Complain(nil, "verity: the text goes to standard output; --output-dir . writes files here")
 }
 
 // withCommand makes "verity talk.wav" and "verity -m DIR talk.wav" mean transcribe: the first

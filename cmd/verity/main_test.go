@@ -190,7 +190,7 @@ func TestExitStatus(t *testing.T) {
 		{"format", with("-f", "doc", good), 2, "doc"},
 		{"formats", with("-f", "txt,json", good), 2, "--output-dir"},
 		{"srt of two", with("-f", "srt", good, bad), 2, "--output-dir"},
-		{"threshold", with("--logprob-threshold", "high", good), 2, "want a number or none"},
+		{"threshold", with("--logprob-threshold", "high", good), 2, "want a number from -1000 to 0, or none"},
 		{"positive log-probability", with("--logprob-threshold", "1", good), 2, "--logprob-threshold"},
 		{"increment", with("--temperature-increment-on-fallback", "0", good), 2, "increment"},
 		{"temperature", with("--temperature", "-1", good), 2, "--temperature"},

@@ -33,7 +33,7 @@ func TestServeUsage(t *testing.T) {
 		{"--origin https://www.*.org", `--origin: got "https://www.*.org", want scheme and host`},
 		{"--listen 8000", "--listen 8000: want host:port"},
 		{"--listen unix:", "--listen unix:: want unix:PATH"},
-		{"--listen :8000", "--listen :8000 lets other machines connect: name --api-key-file, which is none to let anyone"},
+		{"--listen :8000", "--listen :8000 lets other machines connect: add --api-key-file FILE, or --api-key-file none to allow anyone"},
 	} {
 		code, _, stderr := program(t, nil, append([]string{"serve", "--model", "nowhere"}, strings.Fields(tt.args)...)...)
 		if code != 2 || !strings.Contains(stderr, "verity serve: "+tt.want) {

@@ -137,7 +137,8 @@ func (s *Set) addFile(ctx context.Context, path string, visit func(*Record, wer.
 
 // noRecords reports a file that does not hold records.
 func noRecords(path string, first *LineError) error {
-	return fmt.Errorf("%s: it holds no records: line %d: %w", path, first.Line, first.Err)
+	return fmt.Errorf("%s: it holds no records, want records.jsonl or its directory, which eval and compare write: line %d: %w",
+		path, first.Line, first.Err)
 }
 
 // Add scores one record and returns its word counts. It fails if the set already has

@@ -144,7 +144,7 @@ func size(dir string) (n int64) {
 func (c *Client) Remove(name string) (int64, error) {
 	repo, ok := Repo(name)
 	if !ok {
-		return 0, fmt.Errorf("%q is no name of a model: want owner/name or a size such as small", name)
+		return 0, fmt.Errorf("%q is not the name of a model: want owner/name or a size such as small", name)
 	}
 	if c.Cache == "" {
 		return 0, ErrNoCache

@@ -73,7 +73,7 @@ func FromEnv() *Client {
 func (c *Client) Pull(ctx context.Context, name string) (string, error) {
 	repo, ok := Repo(name)
 	if !ok {
-		return "", fmt.Errorf("%q is no name of a model: want owner/name or a size such as small", name)
+		return "", fmt.Errorf("%q is not the name of a model: want owner/name or a size such as small", name)
 	}
 	if c.Cache == "" {
 		return "", fmt.Errorf("%s: %w", repo, ErrNoCache)

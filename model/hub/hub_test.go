@@ -254,7 +254,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("busy twice: %v", err)
 	}
 	for _, name := range []string{"../x", "a/b/c", "a/..", "nothing", "a--b/c"} {
-		if _, err := c.Pull(t.Context(), name); err == nil || !strings.Contains(err.Error(), "no name of a model") {
+		if _, err := c.Pull(t.Context(), name); err == nil || !strings.Contains(err.Error(), "not the name of a model") {
 			t.Errorf("%s: error = %v", name, err)
 		}
 	}

@@ -124,16 +124,19 @@ type NameError struct{ Name string }
 
 func (e *NameError) Error() string {
 	text := fmt.Sprintf("model %s: there is no such directory or file", cmp.Or(e.Name, `""`))
-	known := strings.TrimPrefix(e.Name, "whisper-")
-	if isWeights(e.Name) { // models/ggml-small.en-q5_1.bin stands for small.en
-		file := filepath.Base(e.Name)
-		known, _, _ = strings.Cut(strings.TrimPrefix(strings.TrimSuffix(file, path.Ext(file)), "ggml-"), "-q")
+	known := filepath.Base(e.Name)
+	if isWeights(known) { // models/ggml-small.en-q5_1.bin stands for small.en
+		known = strings.TrimSuffix(known, path.Ext(known))
 	}
+	for _, prefix := range []string{"ggml-", "faster-", "whisper-", "openai-whisper-"} {
+		known = strings.TrimPrefix(known, prefix)
+	}
+	known, _, _ = strings.Cut(known, "-q")
 	if near := wer.Nearest(known, AllNames()); len(near) > 0 {
 		return text + "; did you mean " + strings.Join(near, " or ") + "?"
 	}
-	names := append([]string{"a published model such as small or openai/whisper-small"}, model.EmbeddedNames()...)
-	return fmt.Sprintf("%s; name a checkpoint, %s", text, strings.Join(names, ", or "))
+	return text + "; want the path of a checkpoint, or a published model: tiny, base, small, medium, large-v3, turbo, one of them " +
+		"with .en for English alone, or owner/name"
 }
 
 // Is reports whether target is fs.ErrNotExist.

@@ -35,9 +35,9 @@ func TestForeignFiles(t *testing.T) {
 // missing file does not.
 func TestNameError(t *testing.T) {
 	for name, want := range map[string]string{
-		"smal": "; did you mean small", "whisper-smal": "; did you mean small", "./nowhere": "; name a checkpoint, a published model such as small",
+		"smal": "; did you mean small", "whisper-smal": "; did you mean small", "./nowhere": "; want the path of a checkpoint",
 		"models/ggml-base.en.bin": "there is no such directory or file; did you mean base.en", "models/ggml-small-q5_1.bin": "; did you mean small",
-		"models/ggml-x.bin": "there is no such directory or file; name a checkpoint", "there/is.PT": "there is no such directory or file; name",
+		"models/ggml-x.bin": "there is no such directory or file; want the path of a checkpoint", "there/is.PT": "there is no such directory or file; want",
 		"": `model "": there is no such directory or file`,
 	} {
 		_, err := new(Client).Open(t.Context(), name)

@@ -102,9 +102,9 @@ func NoArgs(c *cobra.Command, args []string) error {
 	if !c.HasSubCommands() {
 		hint := ""
 		if f := c.Flags().Lookup("dataset"); f != nil && !f.Changed {
-			hint = "; --dataset names the sound to transcribe"
+			hint = "; use --dataset PATH"
 		}
-		return Usagef("got %q, want no arguments%s", args[0], hint)
+		return Usagef("takes no arguments: got %q%s", args[0], hint)
 	}
 	var names []string
 	for _, sub := range c.Commands() {

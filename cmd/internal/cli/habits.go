@@ -70,6 +70,16 @@ func Translate(root *cobra.Command, args []string) (out []string, err error) {
 	return append(out, args...), nil
 }
 
+// WritesFile reports whether a command line asks for a format as another program does that writes it to a file:
+// -osrt, or --output_format with an underscore.
+func WritesFile(args []string) bool {
+	return slices.ContainsFunc(args, func(arg string) bool {
+		word, _, _ := strings.Cut(arg, "=")
+		h := Habits()[string(Dashes(nil, word))]
+		return word == "--output_format" || h.Program == "whisper.cpp" && strings.HasPrefix(h.Ours, "-f ")
+	})
+}
+
 // translateFlag returns the translation of the first n of some arguments.
 func translateFlag(c *cobra.Command, args []string) (ours []string, n int, err error) {
 	word, value, joined := strings.Cut(args[0], "=")

@@ -117,10 +117,23 @@ func checkLanguage(text string) error {
 	for one := range strings.SplitSeq(text, ",") {
 		// A checkpoint may know further languages by their codes.
 		if len(one) > 3 && !tokenizer.IsKnownLanguage(one) {
-			return errors.New("want the code or name of a language, such as en or English; several, such as en,de; or auto")
+			return fmt.Errorf("want the code or name of a language, such as en or English; several, such as en,de; or auto%s%s",
+				gotPart(one, text), nearestLanguage(one))
 		}
 	}
 	return nil
+}
+
+// nearestLanguage ends an error about a language: its code without the region, as in en-US, or names that are like it.
+func nearestLanguage(text string) string {
+	if code, _, ok := strings.Cut(strings.ReplaceAll(text, "_", "-"), "-"); ok && tokenizer.IsKnownLanguage(code) {
+		return "; did you mean " + strings.ToLower(code) + "?"
+	}
+	var names []string
+	for _, l := range tokenizer.KnownLanguages() {
+		names = append(names, strings.ToLower(l.Name))
+	}
+	return nearest(text, names)
 }
 
 func setLanguage(d *Decoding, v Value) {
@@ -156,7 +169,8 @@ func Formats(text string) (list []transcript.Format, err error) {
 	for name := range strings.SplitSeq(text, ",") {
 		f := transcript.Format(name)
 		if !slices.Contains(transcript.Formats(), f) {
-			return nil, fmt.Errorf("want %s%s", show.JoinOr(append(formats()[1:], "all")), gotPart(name, text))
+			all := append(formats()[1:], "all")
+			return nil, fmt.Errorf("want %s%s%s", show.JoinOr(all), gotPart(name, text), nearest(name, all))
 		}
 		list = append(list, f)
 	}

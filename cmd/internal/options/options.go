@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"verity/internal/show"
+	"verity/wer"
 )
 
 // A Scope is a set of places where an option may be set, besides the flags of transcribe and of
@@ -62,6 +63,7 @@ type Option struct {
 	Excludes    string // another option that must not be set
 	Brief       string // text of -h, which omits options without one
 	Help        string // text of --help
+	Hint        string // ends an error about the value
 	Group       string // heading of help
 
 	Field string                     // of transcribe.Options, as its errors name it
@@ -126,6 +128,13 @@ func (o *Option) DefaultText() string {
 // Parse reads the text of an option. The error states what is wanted; the caller adds the name
 // of the option and the text.
 func (o *Option) Parse(text string) (v Value, err error) {
+	if v, err = o.parse(text); err != nil && o.Hint != "" {
+		err = fmt.Errorf("%w; %s", err, o.Hint)
+	}
+	return v, err
+}
+
+func (o *Option) parse(text string) (v Value, err error) {
 	v.Text = text
 	if o.None && strings.EqualFold(text, "none") {
 		return Value{Text: "none", Off: true}, nil
@@ -149,7 +158,7 @@ func (o *Option) Parse(text string) (v Value, err error) {
 		}
 	case Choice:
 		if !slices.Contains(o.Choices, text) {
-			return v, fmt.Errorf("want %s", show.JoinOr(o.Choices))
+			return v, fmt.Errorf("want %s%s", show.JoinOr(o.Choices), nearest(text, o.Choices))
 		}
 	}
 	if o.Check != nil {
@@ -184,18 +193,24 @@ func (o *Option) parseNumber(text string) (v Value, err error) {
 	return v, nil
 }
 
+// nearest ends an error about a word that is like one of several; it is empty without such a word.
+func nearest(word string, words []string) string {
+	near := wer.Nearest(strings.ToLower(word), words)
+	if len(near) == 0 || len(near) == len(words) {
+		return ""
+	}
+	return "; did you mean " + show.JoinOr(near) + "?"
+}
+
 // wanted describes the number.
 func (o *Option) wanted() string {
 	text := map[Kind]string{
 		Whole: "a whole number", Real: "a number", Time: "a time with its unit, such as 90s, 10m or 1h30m",
 	}[o.Kind]
-	if u := o.unit(); u != "" {
-		text += " of " + u
+	if o.Kind == Time {
+		return text
 	}
-	if o.None {
-		text += " or none"
-	}
-	return text
+	return text + " " + o.Range()
 }
 
 func (o *Option) unit() string {

@@ -115,7 +115,7 @@ var sections = []struct {
 		{Name: "null", Short: "0", Needs: "files-from",
 			Help: "each name in --files-from ends with a NUL character, as find -print0 writes it, not with a line"},
 		{Name: "clip-timestamps", Kind: List, Arg: "times", Default: "0", Check: checks(spans), Excludes: "vad",
-			Field: "Spans", Set: setSpans,
+			Field: "Spans", Set: setSpans, Hint: "60,90 means from 60 s to 90 s",
 			Help: "parts to transcribe, in seconds: start,end,start,end,… The last end may be omitted"},
 	}},
 	{Output, []*Option{
@@ -281,6 +281,7 @@ var sections = []struct {
 				"upstream: decide as openai-whisper does; with --pad mel, the text is the same too"},
 		{Name: "temperature", Kind: Real, Arg: "temperature", Max: 2, Scope: anywhere, Field: "Temperatures",
 			Set:  func(d *Decoding, v Value) { d.first = v.Number },
+			Hint: "it is that of the first attempt, and --temperature-increment-on-fallback is the step to the next",
 			Help: "temperature of the first attempt at each window; above 1, the text is mostly noise"},
 		{Name: "temperature-increment-on-fallback", Kind: Real, Arg: "step", Default: "0.2", None: true, Min: 0.01, Max: 2,
 			Scope: Configurable, Set: func(d *Decoding, v Value) { d.increment = v },

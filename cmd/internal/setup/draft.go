@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"verity/audio"
 	"verity/cmd/internal/cli"
 	"verity/eval/report"
 	"verity/internal/input"
@@ -82,6 +83,9 @@ func OpenDrafts(ctx context.Context, a *AssistantFlags, n int) (*DraftSource, er
 }
 
 func readLines(ctx context.Context, name string) ([]transcript.Cue, error) {
+	if audio.HasEnding(name) {
+		return nil, cli.Usagef("--draft-from %s: is a sound file, want a transcript or subtitles of one", name)
+	}
 	raw, err := input.Read(ctx, name, transcript.MaxText)
 	if err != nil {
 		return nil, fmt.Errorf("--draft-from %s: %w", name, input.Cause(err))

@@ -35,7 +35,7 @@ func TestModels(t *testing.T) {
 			t.Errorf("%s: error = %v", name, err)
 		}
 	}
-	if _, err := OpenCheckpoint(t.Context(), "./nowhere", false); err == nil || !strings.Contains(err.Error(), "no such directory or file; name a checkpoint") {
+	if _, err := OpenCheckpoint(t.Context(), "./nowhere", false); err == nil || !strings.Contains(err.Error(), "no such directory or file; want the path of a checkpoint") {
 		t.Errorf("error = %v", err)
 	}
 	if got := hub.FromEnv().Assistant("large-v2"); got != "openai/whisper-tiny" {

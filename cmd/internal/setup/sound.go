@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -148,7 +149,7 @@ func (s *SoundFlags) download(ctx context.Context, address string) (*audio.Clip,
 	// Package net/http follows ten redirects, and only to http and https.
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return nil, failed(errors.Unwrap(err)) // without the address, which a *url.Error repeats
+		return nil, failed(noHost(errors.Unwrap(err))) // without the address, which a *url.Error repeats
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
@@ -162,6 +163,14 @@ func (s *SoundFlags) download(ctx context.Context, address string) (*audio.Clip,
 		err = failed(err)
 	}
 	return clip, err
+}
+
+// noHost replaces the error of a host that cannot be found, which names system calls and servers.
+func noHost(err error) error {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
+		return fmt.Errorf("there is no host %s; check the address and the network", show.Text(dns.Name))
+	}
+	return err
 }
 
 // A download is a body of bounded size. Every read restarts its timer.

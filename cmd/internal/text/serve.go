@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
@@ -410,11 +411,14 @@ func (s *serveCommand) prepare(ctx context.Context, logger *slog.Logger) error {
 	if s.keyFile != "" && s.keyFile != "none" {
 		s.opt.Keys, err = s.files.Keys(s.keyFile, func() ([]serve.Key, error) { return readKeys(ctx, s.keyFile) })
 		if err != nil {
+			if p, ok := errors.AsType[*fs.PathError](err); ok && p.Op == "stat" {
+				return fmt.Errorf("--api-key-file %s: %w", s.keyFile, p.Err)
+			}
 			return err
 		}
 	}
 	if others && s.keyFile == "" {
-		return cli.Usagef("--listen %s lets other machines connect: name --api-key-file, which is none to let anyone",
+		return cli.Usagef("--listen %s lets other machines connect: add --api-key-file FILE, or --api-key-file none to allow anyone",
 			s.address)
 	}
 	if others && s.opt.Keys == nil {

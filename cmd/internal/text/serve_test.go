@@ -24,9 +24,9 @@ func TestFormFields(t *testing.T) {
 	}{
 		{"hotwords", "seven", "", func(o transcribe.Options) bool { return o.Hotwords == "seven" }},
 		{"beam_size", "2", "", func(o transcribe.Options) bool { return o.BeamSize == 2 }},
-		{"beam_size", "many", "a whole number", nil},
+		{"beam_size", "many", "a whole number from 0 to 64", nil},
 		{"beam_size", "1000000", "a value from 0 to 64", nil},
-		{"best_of", "1e300", "a whole number", nil},
+		{"best_of", "1e300", "a whole number from 0 to 64", nil},
 		{"no_speech_threshold", "none", "", func(o transcribe.Options) bool { return o.MaxNoSpeech > 1 }},
 		{"compression_ratio_threshold", "-1000000", "a value from 0 to 1000, or none", nil},
 		{"condition_on_previous_text", "false", "", func(o transcribe.Options) bool { return o.ForgetPrevious }},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"verity/audio"
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/setup"
 	"verity/internal/show"
@@ -61,10 +63,14 @@ func Transcribe(e cli.Env) *cobra.Command {
 	t := &transcribeCommand{fileRun: fileRun{Env: e, name: "transcribe"}}
 	c := cli.New("transcribe [flags] FILE...", "Transcribe audio files", transcribeHelp+cli.ExitHelp, t.run)
 	c.Args = func(_ *cobra.Command, args []string) error {
-		if len(args) == 0 && t.list == "" {
-			return cli.Usagef("no sound files are named; - is standard input")
+		if len(args) > 0 || t.list != "" {
+			return nil
 		}
-		return nil
+		if info, err := os.Stat(t.dir); err == nil && !info.IsDir() || t.dir != "" && audio.HasEnding(t.dir) {
+			return cli.Usagef("no sound files are named: -o took %s as the directory to write to; want -o DIRECTORY %[1]s, or "+
+				"%[1]s alone for standard output", show.Name(t.dir))
+		}
+		return cli.Usagef("no sound files are named; - is standard input")
 	}
 	t.register(c, func(f *pflag.FlagSet) {
 		cli.Bind(f, "files-from", &t.list)
@@ -186,6 +192,7 @@ func (t *fileRun) check(files []string, used bool) error {
 	}
 	formats, lines := t.outputs(), t.writing.Subtitles
 	first, printed := formats[0], t.dir == ""
+	info, err := os.Stat(t.dir)
 	extension := transcript.Format(strings.TrimPrefix(filepath.Ext(t.dir), "."))
 	for _, r := range []struct {
 		wrong   bool
@@ -197,6 +204,7 @@ func (t *fileRun) check(files []string, used bool) error {
 		{piped > 1, "standard input can be read only once", nil},
 		{t.speakers.Channels && (t.batch > 1 || piped > 0 && !used),
 			"--speakers channels reads each file once for every channel: neither standard input nor --batch", nil},
+		{err == nil && !info.IsDir(), "--output-dir %s: is a file, want a directory", []any{show.Name(t.dir)}},
 		{t.dir == "-", "--output-dir -: leave it out for standard output; ./- is a directory of that name", nil},
 		{slices.Contains(transcript.Formats(), extension) && !exists(t.dir),
 			"--output-dir %s: want a directory; one file is --output-format %s FILE > %[1]s",

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"verity/cmd/internal/options"
+	"verity/model/digits"
+)
+
+// TestMessages: a mistake gets a message that says what to do. Each row is a kind of mistake that people make, with a
+// part of what helps them. $WAV is a recording, $OTHER another, $EMPTY a file without bytes, $TEXT one of text, and $DIR
+// an empty directory.
+func TestMessages(t *testing.T) {
+	t.Setenv("HF_HUB_OFFLINE", "1")
+	t.Setenv("HF_HUB_CACHE", t.TempDir())
+	dir := t.TempDir()
+	names := map[string]string{"$DIR": filepath.Join(dir, "empty")}
+	if err := os.Mkdir(names["$DIR"], 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{
+		"a.wav": digits.Sample(), "b.mp3": digits.Sample(), "empty.wav": {}, "notes.txt": []byte("one two three\n"), "table.tsv": []byte("a.wav\tone two\n"),
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		names[map[string]string{"a.wav": "$WAV", "b.mp3": "$OTHER", "empty.wav": "$EMPTY", "notes.txt": "$TEXT", "table.tsv": "$TABLE"}[name]] = path
+	}
+	for _, row := range []struct{ args, want string }{
+		// A file where something else belongs, and the other way round.
+		{"transcribe -o $OTHER", "-o took"}, {"transcribe -o new.mp3", "-o took new.mp3"}, {"transcribe -o $OTHER $WAV", "is a file, want a directory"},
+		{"transcribe -o new.srt $WAV", "--output-format srt FILE > new.srt"}, {"transcribe -m $WAV $WAV", "want a directory with"},
+		{"transcribe $EMPTY", "the file is empty; record or copy it again"}, {"transcribe -", "the file is empty"}, {"transcribe $TEXT", "give a sound file"},
+		{"transcribe $DIR", "--recursive"}, {"transcribe --draft-from $OTHER $WAV", "is a sound file, want a transcript"},
+		{"transcribe --draft-from nowhere.txt $WAV", "--draft-from nowhere.txt: no such file"}, {"transcribe nowhere.wav", "no such sound file"},
+		{"transcribe --files-from nowhere.txt", "--files-from nowhere.txt: no such file"}, {"watch $WAV -o out", "transcribe takes files"},
+		{"listen $WAV", "transcribe takes files"}, {"serve $WAV", "takes no arguments"}, {"eval $WAV", "use --dataset PATH"},
+		{"compare nowhere.wav", "no such sound file"}, {"report $WAV", "records.jsonl"}, {"eval --dataset nowhere", "no such file"},
+		{"eval --dataset $DIR", "manifest.jsonl"}, {"eval --dataset $TABLE", "the first row must name the columns"},
+
+		// Models.
+		{"transcribe -m models/ggml-base.en.bin $WAV", "did you mean base.en"}, {"transcribe -m ggml-base.en-q5_1 $WAV", "did you mean base.en"},
+		{"transcribe -m smal $WAV", "did you mean small"}, {"transcribe -m whisper-9 $WAV", "tiny, base, small"},
+		{"transcribe -m $DIR $WAV", "CTranslate2 model"}, {"transcribe -m tiny $WAV", "verity models pull"}, {"models rm", "verity models lists them"},
+		{"models pull smal", "did you mean small"}, {"transcribe -a nowhere/at/all $WAV", "want auto, none, encoder"},
+		{"transcribe -m digits -l de $WAV", "verity info lists the languages"},
+
+		// Values.
+		{"transcribe -l en-US $WAV", "did you mean en?"}, {"transcribe -l germna $WAV", "did you mean german?"}, {"transcribe -l en,klingon $WAV", "got klingon"},
+		{"transcribe --task Translate $WAV", "did you mean translate?"}, {"transcribe -f sft $WAV", "did you mean srt?"},
+		{"transcribe -f docx $WAV", "want txt, md"}, {"transcribe --beam-size five $WAV", "want a whole number from 0 to 64"},
+		{"transcribe --no_speech_threshold 60% $WAV", "want a number from 0 to 1, or none"}, {"transcribe --temperature 0,0.2 $WAV", "--temperature-increment-on-fallback"},
+		{"transcribe --clip-timestamps 0:05-0:10 $WAV", "60,90 means from 60 s to 90 s"}, {"transcribe --clip-timestamps 0,500 $WAV", "ends after the audio"},
+		{"transcribe --clip-timestamps 400,500 $WAV", "the audio ends before them"}, {"transcribe --channel 5 $WAV", "but the file has 1 channel"},
+		{"transcribe --audio-track 2 $WAV", "the file has 1 audio track"}, {"transcribe --precision fp16 $WAV", "did you mean f16?"},
+		{"transcribe --precision q5_0 $WAV", "mxfp6 or int4"}, {"transcribe --speakers auto $WAV", "use --speakers voice"},
+		{"transcribe --speakers 500 $WAV", "from 1 to 100"}, {"transcribe --subtitles hulu $WAV", "want off, on, bbc"},
+		{"serve --listen 8000", "as 127.0.0.1:8000"}, {"serve --listen 0.0.0.0:1", "--api-key-file none to allow anyone"},
+		{"serve --api-key-file nowhere", "--api-key-file nowhere: no such file"},
+
+		// Flags of other programs.
+		{"transcribe --suppress_numerals $WAV", "--suppress-expression"}, {"transcribe --align_model x $WAV", "--word-timestamps"},
+		{"transcribe --chunk_size 20 $WAV", "--chunked"}, {"transcribe --diarize $WAV", "--speakers voice"}, {"transcribe --paragraphs $WAV", "leave it out"},
+		{"transcribe --prompt_file p.txt $WAV", "--initial-prompt"}, {"transcribe -vv $WAV", "--log-level debug"}, {"serve --workers 4", "--batch"},
+		{"serve --port 80", "--listen"}, {"transcribe --langauge en $WAV", "did you mean --language?"}, {"transcrbe $WAV", "did you mean transcribe?"},
+		{"transcribe -osrt $WAV", "--output-dir . writes files"}, {"transcribe --output_format srt $WAV", "--output-dir . writes files"},
+	} {
+		args := strings.Fields(row.args)
+		for i, a := range args {
+			if path, ok := names[a]; ok {
+				args[i] = path
+			}
+		}
+		code, out, stderr := program(t, strings.NewReader(""), args...)
+		works := strings.Contains(row.want, "writes files") || strings.Contains(row.want, "audio")
+		if !strings.Contains(stderr, row.want) || (code == 0) != works {
+			t.Errorf("verity %s: status %d, %s\nwant %q", row.args, code, stderr, row.want)
+		}
+		if strings.Contains(stderr, "strconv") || strings.Contains(stderr, "lookup") || !works && out != "" {
+			t.Errorf("verity %s: the message is not for users, or the output is not empty: %s%s", row.args, out, stderr)
+		}
+	}
+	for _, quiet := range []string{"--output_format=srt -q", "-osrt -o " + filepath.Join(dir, "out"), "--output-format=srt"} {
+		if _, _, stderr := program(t, nil, append(strings.Fields("transcribe "+quiet), names["$WAV"])...); strings.Contains(stderr, "goes to standard output") {
+			t.Errorf("verity %s: %s", quiet, stderr)
+		}
+	}
+}
+
+// TestValueMessages: every option refuses a value that it cannot have with what it wants, and a number out of its range
+// with the range.
+func TestValueMessages(t *testing.T) {
+	for _, o := range options.All() {
+		if o.Kind == options.Text && o.Check == nil {
+			continue
+		}
+		_, err := o.Parse("(no such value]")
+		if err == nil || !strings.Contains(err.Error(), "want ") && !strings.Contains(err.Error(), "error parsing regexp") {
+			t.Errorf("%s: %v", o.Name, err)
+		}
+		if o.Kind == options.Whole || o.Kind == options.Real {
+			if _, err := o.Parse("-123456789"); err == nil || !strings.Contains(err.Error(), o.Range()) {
+				t.Errorf("%s: -123456789: %v, want %s", o.Name, err, o.Range())
+			}
+		}
+	}
+}
