@@ -21,7 +21,7 @@ func TestServeUsage(t *testing.T) {
 		{"--batch 0", "--batch 0: must be from 1 to"},
 		{"--max-upload -3", "--max-upload -3: must be from 1 to 1048576 MiB"},
 		{"--max-upload 0", "--max-upload 0: must be from 1 to 1048576 MiB"},
-		{"--max-upload 5MB", "--max-upload 5MB: want a whole number of MiB"},
+		{"--max-upload 5MB", "--max-upload 5MB: want a whole number from 1 to 1048576 MiB"},
 		{"--max-audio 60", "--max-audio 60: want a time with its unit, such as 90s, 10m or 1h30m"},
 		{"--max-audio 0s", "--max-audio 0s: must be above 0, up to 720h"},
 		{"--timeout -1m", "--timeout -1m: must be above 0, up to 720h"},
