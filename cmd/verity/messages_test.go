@@ -39,7 +39,7 @@ func TestMessages(t *testing.T) {
 		{"transcribe --draft-from nowhere.txt $WAV", "--draft-from nowhere.txt: no such file"}, {"transcribe nowhere.wav", "no such sound file"},
 		{"transcribe --files-from nowhere.txt", "--files-from nowhere.txt: no such file"}, {"watch $WAV -o out", "transcribe takes files"},
 		{"listen $WAV", "transcribe takes files"}, {"serve $WAV", "takes no arguments"}, {"eval $WAV", "use --dataset PATH"},
-		{"compare nowhere.wav", "no such sound file"}, {"report $WAV", "records.jsonl"}, {"eval --dataset nowhere", "no such file"},
+		{"report $WAV", "records.jsonl"}, {"eval --dataset nowhere", "no such file"},
 		{"eval --dataset $DIR", "manifest.jsonl"},
 
 		// Models.

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -16,7 +13,6 @@ import (
 	"verity/cmd/internal/options"
 	"verity/datasets"
 	"verity/eval"
-	"verity/internal/show"
 )
 
 // DatasetFlags select the utterances of a run.
@@ -58,10 +54,6 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 	case d.Path != "" && len(d.Audio) > 0:
 		return nil, cli.Usagef("--dataset and sound files are two ways to say what to run: choose one")
 	case len(d.Audio) > 0:
-		there := func(name string) bool { _, err := os.Stat(name); return !errors.Is(err, fs.ErrNotExist) }
-		if !slices.ContainsFunc(d.Audio, there) {
-			return nil, fmt.Errorf("%s: there is no such sound file", show.Name(d.Audio[0]))
-		}
 		return d.files(), nil
 	case d.Path == "":
 		return nil, ErrNoDataset
