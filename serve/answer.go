@@ -85,13 +85,10 @@ func (a *answer) streamSegment(s transcript.Segment) {
 	if len(a.q.granularities) == 0 && !a.q.decoding.TokenOrigins && a.q.decoding.Speakers == nil {
 		return
 	}
-	e := object{"id": segmentID(s), "text": text}
+	e := object{"id": segmentID(s), "text": text, "speaker": s.Speaker} // OpenAI's description requires speaker
 	e["start"], e["end"] = transcript.RoundTime(s.Start), transcript.RoundTime(s.End)
-	switch {
-	case a.q.format == diarizedJSON:
+	if a.q.format == diarizedJSON {
 		e["text"], e["speaker"] = tokenizer.Strip(text), a.label(s.Speaker)
-	case s.Speaker != "":
-		e["speaker"] = s.Speaker
 	}
 	if a.q.words {
 		e["words"] = wordsOf(s)

@@ -371,6 +371,9 @@ func TestStream(t *testing.T) {
 			checkLogProbs(t, e.LogProbs, e.Delta)
 		case "transcript.text.segment":
 			segments++
+			if !strings.Contains(data, `"speaker":""`) {
+				t.Errorf("%s has no speaker, which OpenAI's description requires", data)
+			}
 		case "transcript.text.done":
 			done = e.Text
 			checkLogProbs(t, e.LogProbs, done)
