@@ -227,7 +227,6 @@ var sections = []struct {
 			Help: "likely names and terms, shown to the model before the previous text in every window"},
 		{Name: "terms", Kind: Text, Arg: "file", Max: path, Check: checks(readTerms), Scope: Configurable | Server,
 			Field: "Terms", Set: func(d *Decoding, v Value) { d.Terms, _ = readTerms(v.Text) },
-			Brief: "names to expect, one per line",
 			Help: "file of names and terms that are likely to occur, one per line: they become likelier. Name:2 doubles the " +
 				"weight of one; cooper netties => Kubernetes also replaces what the model writes in its place"},
 		{Name: "prefix", Kind: Text, Max: prompt, Field: "Prefix",
