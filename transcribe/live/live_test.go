@@ -70,6 +70,7 @@ func TestAgreement(t *testing.T) {
 // scripted returns an utterance whose passes say what f does.
 func scripted(f func(from, to float64, last bool) []transcript.Word) *Utterance {
 	u := (&Transcriber{}).utterance(NewStream(&Transcriber{}, nil), 0)
+	u.agreed = agreement{} // no terms
 	u.run = func(_ context.Context, pcm []float32, _, _ string, last bool, _ []transcript.Cue) (*transcript.Transcript, []transcript.Cue, error) {
 		from := seconds(u.cut)
 		words := f(from, from+seconds(int64(len(pcm))), last)
