@@ -38,6 +38,8 @@ func another(o *options.Option) string {
 		return "7"
 	case "precision", "assistant-precision":
 		return "int8"
+	case "terms":
+		return "testdata/terms.txt"
 	}
 	return "x"
 }
