@@ -1,6 +1,6 @@
 // Package verity transcribes speech with Whisper models, on CPUs, in pure Go.
 //
-//	import _ "verity/model/base" // the model, 45 MB, becomes part of the program
+//	import _ "verity/model/base" // the model, 75 MB, becomes part of the program
 //
 //	m, err := verity.Open(ctx, "base", verity.Options{})
 //	if err != nil {

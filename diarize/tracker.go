@@ -11,7 +11,7 @@ import (
 
 // A Tracker tells speakers apart in sound that is still arriving. Each stretch is labelled when it has ended, by
 // the nearest of the voices until then; Finish labels all of it anew, as Clip does. So a label may change at the end:
-// early stretches know few voices. Memory grows by 90 kB for a minute of speech.
+// early stretches know few voices. Memory grows by 90 kB for a minute of speech and 30 kB for one of silence.
 type Tracker struct {
 	o       Options
 	heard   []cluster // the speakers so far; members only count

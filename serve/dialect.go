@@ -169,7 +169,7 @@ func (s *Server) handleDetection(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// inTurn waits for a turn, and calls do, which takes no longer than a window.
+// inTurn waits for a turn, and calls do, which takes about as long as a window.
 func (s *Server) inTurn(ctx context.Context, do func() error) error {
 	ticket, err := s.queue.join(windowSeconds)
 	if err != nil {

@@ -229,30 +229,33 @@ func (s *Server) findKnown(ctx context.Context, q *request, model *transcribe.Mo
 	}
 	o := *q.decoding.Speakers
 	q.decoding.Speakers = &o
-	return s.inTurn(ctx, func() error {
-		for i, name := range q.knownNames {
+	for i, name := range q.knownNames {
+		err := s.inTurn(ctx, func() error {
 			voice, err := s.voiceOf(ctx, name, q.references[i], model)
-			if err != nil {
-				return err
-			}
 			o.Known = append(o.Known, voice)
+			return err
+		})
+		if err != nil {
+			return err
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // voiceOf returns the voice in a reference.
 func (s *Server) voiceOf(ctx context.Context, name string, file *spoolFile, m *transcribe.Model) (diarize.Voice, error) {
 	fail := func(err error) (diarize.Voice, error) {
-		_, sample := errors.AsType[*diarize.SampleError](err)
+		why := err.Error()
+		sample, ok := errors.AsType[*diarize.SampleError](err)
 		switch {
+		case ok:
+			why = sample.Problem
 		case errors.Is(err, audio.ErrTooLong):
-			err = fmt.Errorf("it is longer than %s; 2 to 10 s are enough", span(maxReferenceTime))
-		case !sample && s.problemOf(err) == nil:
+			why = fmt.Sprintf("it is longer than %s; 2 to 10 s are enough", span(maxReferenceTime))
+		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), s.problemOf(err) == nil:
 			return diarize.Voice{}, err
 		}
-		return diarize.Voice{}, badRequest(referenceField+"[]", "%s[]: the sound of %.80q: %v", referenceField, name,
-			strings.TrimPrefix(err.Error(), "diarize: "))
+		return diarize.Voice{}, badRequest(referenceField+"[]", "%s[]: the sound of %.80q: %s", referenceField, name, why)
 	}
 	sound := s.options().Sound
 	sound.MaxDuration = maxReferenceTime

@@ -269,6 +269,23 @@ func (x *wyomingConn) transcribe() error {
 	return x.send("transcript-stop", nil)
 }
 
+// terms returns the names and terms of the request that can be used. They are names of rooms and devices, not lines of
+// a file of terms, so one that cannot be used is left out, and the log has how many were.
+func (x *wyomingConn) terms() (terms []transcribe.Term) {
+	unused := 0
+	for _, name := range slices.Concat(x.request.Names, x.request.Terms) {
+		if term, err := transcribe.ParseTerm(name); err == nil && len(terms) < maxKeywords {
+			terms = append(terms, term)
+		} else if strings.TrimSpace(name) != "" {
+			unused++
+		}
+	}
+	if unused > 0 {
+		x.s.options().Log.Warn("names and terms of a request are left out", "id", x.id, "number", unused)
+	}
+	return terms
+}
+
 // run transcribes the sound so far.
 func (x *wyomingConn) run(ctx context.Context) (
 	tr *transcript.Transcript, slot *modelSlot, waited time.Duration, err error,
@@ -284,11 +301,7 @@ func (x *wyomingConn) run(ctx context.Context) (
 	defer release()
 	decoding := s.options().Decoding
 	decoding.Language = cmp.Or(languageOf(q.Language), decoding.Language)
-	terms, err := parseKeywords(slices.Concat(q.Names, q.Terms))
-	if err != nil {
-		s.options().Log.Warn("the names and terms of a request are left out", "id", x.id, "error", err)
-	}
-	decoding.Terms = slices.Concat(decoding.Terms, terms)
+	decoding.Terms = slices.Concat(decoding.Terms, x.terms())
 	decoding.Log = withField(decoding.Log, "id", x.id)
 	t, err := transcribe.New(model, resolve(decoding, false))
 	if err != nil {

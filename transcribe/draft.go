@@ -87,8 +87,8 @@ func (r *transcription) warnIdle() {
 	case r.t.draftTranscriber != nil && r.t.draftText == nil && !m.draftPays.Load():
 		m.idle.Do(func() {
 			r.log.Warn("the assistant is not used: it would have to transcribe first, and that takes longer than its drafts "+
-				"save; choose a smaller one", "its_work", fmt.Sprintf("%.0f %%", 100*m.draftModel.work()/m.work()),
-				"may_be", fmt.Sprintf("%.0f %%", 100*mostDraftWork))
+				"save; choose a smaller one", "work_beside_model", fmt.Sprintf("%.0f %%", 100*m.draftModel.work()/m.work()),
+				"limit", fmt.Sprintf("%.0f %%", 100*mostDraftWork))
 		})
 	case m.mayIdle && d.Rounds >= minRoundsToWarn && 10*d.Empty > 9*d.Rounds:
 		m.idle.Do(func() {

@@ -20,14 +20,16 @@ func (t *Transcriber) transcribeSpeakers(
 	began := time.Now()
 	o := *t.opt.Speakers
 	o.Pool = t.model.Pool
-	if report := w.Progress; report != nil {
+	if reports := []func(done, total float64){w.Progress, w.Estimate}; w.Progress != nil || w.Estimate != nil {
 		length := clip.HeaderDuration()
 		o.Progress = func(share float64) {
-			if length > 0 {
-				report(speakersShare*share*length, length)
+			for _, report := range reports {
+				if report != nil && length > 0 {
+					report(speakersShare*share*length, length)
+				}
 			}
 		}
-		w.Progress = func(done, total float64) { report(speakersShare*total+(1-speakersShare)*done, total) }
+		w.Progress, w.Estimate = afterSpeakers(w.Progress), afterSpeakers(w.Estimate)
 	}
 	d, err := diarize.Analyze(ctx, clip, o)
 	if err != nil {
@@ -52,4 +54,12 @@ func (t *Transcriber) transcribeSpeakers(
 		}
 	}
 	return tr, err
+}
+
+// afterSpeakers returns a report of progress for the part of the work after the speakers are found; nil for nil.
+func afterSpeakers(report func(done, total float64)) func(done, total float64) {
+	if report == nil {
+		return nil
+	}
+	return func(done, total float64) { report(speakersShare*total+(1-speakersShare)*done, total) }
 }

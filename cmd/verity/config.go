@@ -189,7 +189,7 @@ func withConfig(ctx context.Context, root *cobra.Command, e cli.Env, args []stri
 	case errors.Is(err, fs.ErrNotExist) && !e.ConfigNamed:
 	case unreadable && !e.ConfigNamed:
 		e.Complain(nil, fmt.Sprintf("verity: warning: %v: it is skipped", err))
-	case unreadable:
+	case unreadable && os.Getenv(configVariable) != "":
 		return cli.Usagef("%w; $%s names it, and %[2]s=off uses none", err, configVariable)
 	case err != nil:
 		return cli.UsageError{Err: err}

@@ -73,6 +73,9 @@ func run(ctx context.Context, e cli.Env, args []string) int {
 // rereadFlags returns the flags of the command of args, with what the config file has now.
 func rereadFlags(ctx context.Context, e cli.Env, args []string) (*pflag.FlagSet, error) {
 	root := newRoot(e)
+	if _, err := os.Lstat(e.Config); err == nil {
+		e.ConfigNamed = true // a file that is there must be readable, or the server would fall back to defaults
+	}
 	if err := withConfig(ctx, root, e, args); err != nil {
 		return nil, err
 	}

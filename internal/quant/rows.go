@@ -20,7 +20,7 @@ func NewRows(rows, cols int) *RowMatrix {
 }
 
 // Check returns an error if a matrix from outside has lengths that do not fit its shape, or a scale
-// that is negative or not finite. Codes are checked where they are read.
+// that is negative or not finite. Codes are checked where they are packed as int8; Floats accepts -128.
 func (m *RowMatrix) Check() error {
 	if m.Rows < 0 || m.Cols < 1 || len(m.Codes) != m.Rows*m.Cols || len(m.Scales) != 4*m.Rows {
 		return fmt.Errorf("quant: %d codes and %d bytes of scales, want those of int8 of [%d %d]",

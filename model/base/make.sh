@@ -11,6 +11,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 out=${1:-$work/out}
+case $out in /*) ;; *) out=$PWD/$out ;; esac
 (cd "$here/../.." && CGO_ENABLED=0 go build -trimpath -tags nomodel -o "$work/verity" ./cmd/verity)
 
 cd "$work"

@@ -28,7 +28,7 @@ func Decibels(e float64) float64 { return -20 * math.Log10(e) }
 type weight struct {
 	name       string
 	rows, cols int
-	read       func(lo, hi int) ([]float32, error) // rows, which the caller may change
+	read       func(lo, hi int) ([]float32, error) // rows
 	h          *hessian                            // nil without calibration
 	hm         *kernel.Matrix
 }

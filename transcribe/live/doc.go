@@ -22,7 +22,7 @@
 // nearest voices until then. When the sound has ended, all of it is compared anew, as in a file. The two may differ
 // where a voice was new or said little.
 //
-// Memory is bounded: in a long utterance, sound before a confirmed word is dropped, and only
+// Without speakers, memory is bounded: in a long utterance, sound before a confirmed word is dropped, and only
 // the end of its text stays as context. Times are seconds from the start of the utterance;
 // positions are samples at audio.SampleRate.
 //

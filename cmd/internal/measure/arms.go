@@ -254,9 +254,6 @@ func (r *arms) draftFailure() string {
 
 // watch shows the progress of the arms, each of which makes some runs.
 func (r *arms) watch(bar *cli.Progress, runs int) {
-	if bar == nil {
-		return
-	}
 	var ended atomic.Int64
 	all := float64(runs * len(r.list))
 	for _, a := range r.list {
@@ -278,7 +275,9 @@ func (r *arms) run(ctx context.Context, v *compareCommand, data *setup.Corpus) (
 		all[i], sets[i] = a.Arm, a.Set
 	}
 	bar := v.NewTally(&v.log, func() int { return data.Count(ctx) })
-	r.watch(bar, v.repeats*max(1, data.Count(ctx)))
+	if bar != nil {
+		r.watch(bar, v.repeats*max(1, data.Count(ctx)))
+	}
 	different := 0
 	pairs, err := eval.Compare(ctx, all, r.matches(), data.All(ctx), eval.CompareOptions{
 		Repeats: v.repeats, Batch: v.batch, Group: v.group, Limit: v.data.Limit, Dir: v.out,

@@ -230,7 +230,7 @@ const programBytes = 60 << 20
 // memoryFor estimates the memory of a process that transcribes one file at a time with c in a precision.
 func memoryFor(c *model.Checkpoint, p precision.Precision) int64 {
 	weights := c.Params() * int64(p.Weights.Bits()) / 8
-	if p.Weights.Integer() { // stored in that format, since auto never chooses it for other weights
+	if p.Weights.Integer() && p.Weights.Like(layer.Stored(c).Weights) { // the file has them
 		weights = c.Bytes()
 	}
 	return programBytes + weights + ActivationBytes(c.Dims, p)
@@ -303,11 +303,7 @@ func (i *Properties) printUse(s *sheet) {
 		}
 		s.row("use", text, len(i.Languages))
 	}
-	stored := i.DType
-	if stored == precision.Int4Z.String() { // what quantize --to int4 makes of most weights
-		stored = "int4 (4 bits, with a zero point for each group)"
-	}
-	s.row("size", "%s weights, stored as %s in %s", show.Rounded(i.Params), stored, show.Bytes(i.Bytes))
+	s.row("size", "%s weights, stored as %s in %s", show.Rounded(i.Params), i.DType, show.Bytes(i.Bytes))
 	if i.HasEncoder {
 		s.row("memory", "about %s to transcribe one file at a time", show.Bytes(i.Memory))
 	}

@@ -7,9 +7,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
+	"verity/audio"
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/options"
 	"verity/diarize"
@@ -62,7 +64,7 @@ func (s *SpeakerFlags) Check(channels bool) error {
 	case number > 0 && bounded:
 		return cli.Usagef("--speakers %d cannot be combined with --min-speakers or --max-speakers", number)
 	case s.most > 0 && s.least > s.most:
-		return cli.Usagef("--min-speakers %d: is more than --max-speakers, %d", s.least, s.most)
+		return cli.Usagef("--min-speakers %d is more than --max-speakers %d", s.least, s.most)
 	}
 	return nil
 }
@@ -81,7 +83,7 @@ func (s *SpeakerFlags) Options(ctx context.Context, e cli.Env, sound *SoundFlags
 
 const (
 	longestVoices = 1 << 20 // bytes of a file of names
-	longestSample = 120.0   // s
+	longestSample = 120     // s
 )
 
 // knownVoices reads the file of --speaker-names: on each line a name, a colon and a sound file with the voice, relative
@@ -113,7 +115,7 @@ func (s *SoundFlags) knownVoices(ctx context.Context, e cli.Env, list string) (v
 			return nil, wrong("more than %d names", diarize.MaxSpeakers)
 		}
 		if !filepath.IsAbs(file) {
-			file = filepath.Join(filepath.Dir(list), file)
+			file = filepath.Dir(list) + string(filepath.Separator) + file // Join would make "-" of "./-": standard input
 		}
 		v, err := s.sample(ctx, e, name, file, pool)
 		if problem := (*diarize.SampleError)(nil); errors.As(err, &problem) {
@@ -134,14 +136,14 @@ func (s *SoundFlags) sample(
 	ctx context.Context, e cli.Env, name, file string, pool *parallel.Pool,
 ) (v diarize.Voice, err error) {
 	sound := SoundFlags{}
-	sound.FFmpeg, sound.Strict = s.FFmpeg, s.Strict
+	sound.FFmpeg, sound.Strict, sound.MaxDuration = s.FFmpeg, s.Strict, longestSample*time.Second
 	clip, err := sound.Clip(ctx, e, file)
-	if err != nil {
-		return v, err
+	if err == nil {
+		defer clip.Close()
+		v, err = diarize.NewVoice(ctx, name, clip, pool)
 	}
-	defer clip.Close()
-	if length := clip.HeaderDuration(); length > longestSample {
-		return v, &diarize.SampleError{Name: name, Problem: fmt.Sprintf("got %.0f s, want at most %.0f s", length, longestSample)}
+	if errors.Is(err, audio.ErrTooLong) {
+		err = &diarize.SampleError{Name: name, Problem: fmt.Sprintf("it is longer than %d s", longestSample)}
 	}
-	return diarize.NewVoice(ctx, name, clip, pool)
+	return v, err
 }
