@@ -96,6 +96,24 @@ func TestPipe(t *testing.T) {
 	if a := next(); a.ID != 99 || a.Error == nil || a.Error.Kind != "canceled" {
 		t.Errorf("a canceled request: got %+v", a)
 	}
+	// The output is not read yet, so that the first of these requests still runs when the second comes.
+	fmt.Fprintf(requests, "{\"id\":98,\"file\":%s}\n{\"id\":98,\"file\":%s}\n", path, path)
+	for refused, done := 0, false; !done || refused < 1; {
+		switch a := next(); {
+		case a.ID == 0 && a.Error != nil && a.Error.Kind == "usage" && strings.HasPrefix(a.Error.Message, "id 98: want"):
+			refused++
+		case a.ID == 98 && a.Transcript != nil:
+			done = a.Transcript["text"] == whole.Text
+		case a.ID != 98 || a.Segment == nil:
+			t.Fatalf("an id that is in use: got %+v", a)
+		}
+	}
+	for _, low := range []int{0, -1} {
+		fmt.Fprintf(requests, "{\"id\":%d,\"file\":%s}\n", low, path)
+		if a := next(); a.ID != 0 || a.Error == nil || !strings.HasPrefix(a.Error.Message, fmt.Sprintf("id %d: want", low)) {
+			t.Errorf("id %d: got %+v", low, a)
+		}
+	}
 	requests.Close()
 	if code := <-status; code != 0 || lines.Scan() {
 		t.Errorf("status %d, %s%s", code, stderr.String(), lines.Text())

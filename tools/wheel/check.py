@@ -9,13 +9,16 @@ import json
 import logging
 import os
 import pathlib
+import queue
 import subprocess
 import sys
 import threading
 import time
+import types
 import wave
 
 import verity_asr
+from verity_asr import _process
 
 root, program = pathlib.Path(sys.argv[1]), sys.argv[2]
 digits, speech, target = root / "model/digits/digits.wav", root / "model/base/jfk.flac", root / "model/digits/target"
@@ -134,6 +137,32 @@ killed = verity_asr.Model(target, cpu_threads=1)
 killed._process._child.kill()
 fails(verity_asr.ProcessError, "open the model again", lambda: killed.transcribe(digits))
 killed.close()
+# So is one that dies in the middle of a line. Logs are passed on as they are, and answers are read while a write waits.
+heard: list[str] = []
+handler = logging.Handler()
+handler.emit = lambda record: heard.append(record.getMessage())
+logging.getLogger("verity_asr").addHandler(handler)
+locked: list[bool] = []
+fake = object.__new__(_process.Process)
+fake._lock, fake._write_lock, fake._ended, fake._said = threading.Lock(), threading.Lock(), False, []
+fake._waiting = {1: queue.SimpleQueue()}
+fake._child = types.SimpleNamespace(
+    stdin=types.SimpleNamespace(write=lambda _: locked.append(fake._lock.locked()), flush=lambda: None),
+    stdout=io.BytesIO(b'{"id": 1, "segm'), stderr=io.BytesIO(b'{"level": "WARN", "msg": "50% done"}\n'),
+)
+answers = fake._waiting[1]
+fake._read_answers()
+assert fake._ended and answers.get_nowait() is None
+fake._read_log()
+assert heard == ["50% done"], heard
+fake._write({"cancel": 1})
+assert locked == [False]
+# A stream needs no other reference to its model.
+assert tuple(verity_asr.Model(target, cpu_threads=1).stream(digits)) == plain.segments
+# Names of files are no flags.
+assert _process.python_words("my--talk.mp3, /a/--talk.mp3: --beam-size 5") == "my--talk.mp3, /a/--talk.mp3: beam_size 5"
+missing = {"error": {"kind": "missing", "message": "/a/x: --beam-size"}}
+assert str(_process.error_of(missing, "/a/x", "--talk.mp3")) == "--talk.mp3: beam_size"
 if os.path.exists(children):
     assert not pathlib.Path(children).read_text().split(), "programs are left"
     # Nor does one outlive a Python that is killed.
@@ -147,10 +176,6 @@ if os.path.exists(children):
         raise AssertionError("the program outlives Python")
 
 # Damaged audio warns; the proof of assisted decoding; the command.
-heard = []
-handler = logging.Handler()
-handler.emit = lambda record: heard.append(record.getMessage())
-logging.getLogger("verity_asr").addHandler(handler)
 with verity_asr.Model(target, cpu_threads=1, assistant=root / "model/digits/assistant") as model:
     cut = model.transcribe(digits.read_bytes()[:-40000])
     assert cut.raw["truncated"] and cut.warnings and heard[-1].startswith("the bytes: "), (cut, heard)

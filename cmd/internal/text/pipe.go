@@ -30,7 +30,8 @@ import (
 
 const pipeHelp = `Pipe transcribes for the program that starts it: it loads the model once, reads requests
 from standard input and writes answers to standard output, both as JSON, one object per
-line. It ends with standard input. The Python package verity_asr uses it.
+line. When standard input ends, requests that still run are canceled and the program ends.
+The Python package verity_asr uses it.
 
   {"id": 1, "file": "talk.mp3", "flags": ["--language=en", "--word-timestamps"]}
   {"cancel": 1}
@@ -38,7 +39,8 @@ line. It ends with standard input. The Python package verity_asr uses it.
 The flags of a request are those of transcribe that decide the text. "temperatures" and
 "vad" replace lists that have no flag. Requests are transcribed at the same time. The
 first line of the answer describes the model; then each request gets a line for every
-segment as soon as it is final, and at last one with its transcript or its error.`
+segment as soon as it is final, and at last one with its transcript or its error. An id is
+a number from 1 up that no other running request has; else an error without an id follows.`
 
 // maxRequest is how many bytes a request may have.
 const maxRequest = 1 << 20
@@ -152,10 +154,12 @@ func (p *pipeCommand) serve(ctx context.Context) error {
 				p.cancel(r.Cancel)
 				continue
 			}
-			one, cancel := context.WithCancel(ctx)
-			p.mu.Lock()
-			p.running[r.ID] = cancel
-			p.mu.Unlock()
+			one, err := p.start(ctx, r.ID)
+			if err != nil {
+				// Without the id, which would end the request that has it.
+				p.answer(pipeAnswer{Error: describe(err)})
+				continue
+			}
 			work.Go(func() {
 				select {
 				case turns <- struct{}{}:
@@ -163,7 +167,6 @@ func (p *pipeCommand) serve(ctx context.Context) error {
 				case <-one.Done():
 				}
 				p.transcribe(one, r)
-				p.cancel(r.ID)
 			})
 		}
 	}
@@ -189,14 +192,33 @@ func readRequests(ctx context.Context, in io.Reader, to chan<- pipeRequest) erro
 	return lines.Err()
 }
 
-// cancel ends a request, if it runs.
+// start returns the context of a request that begins.
+func (p *pipeCommand) start(ctx context.Context, id int64) (context.Context, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if id < 1 || p.running[id] != nil {
+		return nil, cli.Usagef("id %d: want a number from 1 up that no other running request has", id)
+	}
+	one, cancel := context.WithCancel(ctx)
+	p.running[id] = cancel
+	return one, nil
+}
+
+// cancel ends a request, if it runs. Its id stays in use until it has answered.
 func (p *pipeCommand) cancel(id int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if end := p.running[id]; end != nil {
 		end()
-		delete(p.running, id)
 	}
+}
+
+// release makes the id of a request free again.
+func (p *pipeCommand) release(id int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running[id]() // frees what its context holds
+	delete(p.running, id)
 }
 
 // transcribe answers a request.
@@ -214,6 +236,7 @@ func (p *pipeCommand) transcribe(ctx context.Context, r pipeRequest) {
 		last.Transcript, last.Error = nil, describe(err)
 	}
 	last.Warnings = warnings.texts()
+	p.release(r.ID) // first: who has the answer may use the id again
 	p.answer(last)
 }
 

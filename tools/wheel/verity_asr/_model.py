@@ -34,8 +34,9 @@ class Stream(Iterator[Segment]):
     After a loop that is left early, close ends the work; so do `with` and the deletion of the stream.
     """
 
-    def __init__(self, process: Process, audio: Audio, options: dict[str, Any]) -> None:
-        self._process = process
+    def __init__(self, model: Model, audio: Audio, options: dict[str, Any]) -> None:
+        self._model = model  # which ends its program when nothing refers to it
+        self._process = process = model._process
         self._transcript: Optional[Transcript] = None
         self._error: Optional[BaseException] = None
         self._files = contextlib.ExitStack()
@@ -160,7 +161,7 @@ class Model:
 
     def stream(self, audio: Audio, **options: Unpack[Options]) -> Stream:
         """Returns an iterator of segments, each as soon as it is final. Arguments and errors are those of transcribe."""
-        return Stream(self._process, audio, dict(options))
+        return Stream(self, audio, dict(options))
 
     @property
     def is_multilingual(self) -> bool:

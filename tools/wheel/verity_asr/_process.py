@@ -34,13 +34,14 @@ _ARGUMENTS = {
 def python_words(message: str) -> str:
     """Returns a message of the program with its flags as arguments of Python, without its name and the hint at --help."""
     message = re.sub(r"^verity \w+: |\nRun 'verity .*", "", message.strip(), flags=re.DOTALL)
-    return re.sub(r"--([a-z][a-z-]*[a-z])", lambda m: _ARGUMENTS.get(m[1], m[1].replace("-", "_")), message)
+    return re.sub(r"(?<![\w./\\-])--([a-z][a-z-]*[a-z])", lambda m: _ARGUMENTS.get(m[1], m[1].replace("-", "_")), message)
 
 
 def error_of(answer: Answer, path: str = "", name: str = "") -> Exception:
     """Returns the exception for an error of the program. Messages have the caller's name of the file."""
     error = answer["error"]
-    message = python_words(error["message"].replace(path, name) if path else error["message"])
+    # A name may look like a flag: it is put in last.
+    message = python_words(error["message"].replace(path, "\0") if path else error["message"]).replace("\0", name)
     kind = error["kind"]
     builtin = {"missing": FileNotFoundError, "permission": PermissionError, "directory": IsADirectoryError}.get(kind)
     if builtin is not None:
@@ -57,7 +58,9 @@ class Process:
         if os.name == "nt":
             apart = {"creationflags": 0x00000200 | 0x08000000}  # CREATE_NEW_PROCESS_GROUP, CREATE_NO_WINDOW
         self._owner = os.getpid()
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # of _waiting and _ended
+        # Of the program's input. A write may wait until the program's output is read, which needs the other lock.
+        self._write_lock = threading.Lock()
         self._waiting: dict[int, queue.SimpleQueue[Optional[Answer]]] = {}
         self._ids = itertools.count(1)
         self._said: list[str] = []  # the last lines of standard error
@@ -149,7 +152,7 @@ class Process:
         text = json.dumps(line) + "\n"
         if len(text) > 1 << 20:
             raise OptionError(f"the options have {len(text)} bytes, want at most 1 MiB")
-        with self._lock:
+        with self._write_lock:
             try:
                 assert self._child.stdin is not None
                 self._child.stdin.write(text.encode())
@@ -170,19 +173,23 @@ class Process:
 
     def _read_answers(self) -> None:
         assert self._child.stdout is not None
-        for line in self._child.stdout:
-            answer: Answer = json.loads(line)
-            number = answer.get("id", 0)
+        try:
+            for line in self._child.stdout:
+                answer: Answer = json.loads(line)
+                number = answer.get("id", 0)
+                with self._lock:
+                    last = "segment" not in answer
+                    answers = self._waiting.pop(number, None) if last else self._waiting.get(number)
+                if answers is not None:
+                    answers.put(answer)
+        except ValueError:  # the program was killed while it wrote a line
+            pass
+        finally:
             with self._lock:
-                last = "segment" not in answer
-                answers = self._waiting.pop(number, None) if last else self._waiting.get(number)
-            if answers is not None:
-                answers.put(answer)
-        with self._lock:
-            self._ended = True
-            waiting, self._waiting = list(self._waiting.values()), {}
-        for answers in waiting:
-            answers.put(None)
+                self._ended = True
+                waiting, self._waiting = list(self._waiting.values()), {}
+            for answers in waiting:
+                answers.put(None)
 
     def _read_log(self) -> None:
         """Passes the program's log on to the module logging, and keeps the end of everything else."""
@@ -193,7 +200,7 @@ class Process:
                 record = json.loads(text)
                 level = logging.getLevelName(record.pop("level"))
                 record.pop("time", None)
-                log.log(level if isinstance(level, int) else logging.WARNING, ", ".join(
-                    [record.pop("msg"), *(f"{k} {v}" for k, v in record.items())]).replace("%", "%%"))
+                message = ", ".join([record.pop("msg"), *(f"{k} {v}" for k, v in record.items())])
+                log.log(level if isinstance(level, int) else logging.WARNING, "%s", message)
             except (ValueError, KeyError, TypeError, AttributeError):
                 self._said = [*self._said[-40:], text]
