@@ -72,8 +72,10 @@ func checkDocument(t *testing.T, root, name string, ran map[string]bool) {
 	}
 	// What commands write stays out of the repository.
 	t.Chdir(t.TempDir())
-	if err := os.Symlink(filepath.Join(root, "model"), "model"); err != nil {
-		t.Skipf("SKIPPED: no symbolic links here: %v", err)
+	for _, dir := range []string{"model", "examples"} {
+		if err := os.Symlink(filepath.Join(root, dir), dir); err != nil {
+			t.Skipf("SKIPPED: no symbolic links here: %v", err)
+		}
 	}
 	text := shown.ReplaceAllStringFunc(string(raw), func(block string) string {
 		want := shown.FindStringSubmatch(block)[1]
