@@ -270,7 +270,7 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(r, got); diff != "" {
+		if diff := cmp.Diff(r, got, cmp.AllowUnexported(transcript.Segment{})); diff != "" {
 			t.Errorf("(-written +read):\n%s", diff)
 		}
 		if d := Differ(r, got); d != nil {
