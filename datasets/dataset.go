@@ -19,7 +19,8 @@ type Utterance struct {
 	Duration float64
 	Offset   float64 // start of the utterance in the audio
 	Part     bool    // the utterance is only Duration of the audio, from Offset on
-	Turns    []Turn  // who says what, if the dataset states it
+	Turns    []Turn  // who says what, if the dataset states it; of a part, those that overlap it
+	TurnsErr error   // why Turns cannot be read; the row is usable without them
 	NoText   bool    // there is no reference text; only who speaks is known
 	Audio    Source
 }

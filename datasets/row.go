@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -101,14 +102,19 @@ func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) 
 			u.ID = fmt.Sprintf("%s@%v+%v", name, u.Offset, u.Duration)
 		}
 	}
-	if u.Turns, err = f.turns("segments"); err != nil {
-		return u, err
-	}
 	if u.Text, ok, err = f.text(names(o.Text, textNames)...); err != nil {
 		return u, err
-	} else if !ok && len(u.Turns) == 0 {
+	}
+	u.Turns, u.TurnsErr = f.turns("segments")
+	anyTurns := len(u.Turns) > 0 // perhaps all outside the part
+	u.Turns = slices.DeleteFunc(u.Turns, u.outside)
+	switch {
+	case ok:
+	case u.TurnsErr != nil:
+		return u, u.TurnsErr
+	case !anyTurns:
 		return u, errNoText
-	} else if !ok {
+	default:
 		u.Text = textOf(u.Turns)
 	}
 	if err := o.checkText(u.Text); err != nil {
@@ -118,16 +124,10 @@ func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) 
 	return u, err
 }
 
-// maxTurns is the most turns of a row.
-const maxTurns = 100000
-
 // turns reads a list of objects with speaker, text or words, and times: start and end, or start_time and
 // end_time as in SegLST. Without the field, or without speakers in it, there are none.
 func (f fields) turns(name string) (turns []Turn, err error) {
 	list, _ := f[name].([]any)
-	if len(list) > maxTurns {
-		return nil, fmt.Errorf("field %s: got %d turns, want at most %d", name, len(list), maxTurns)
-	}
 	for i, v := range list {
 		object, _ := v.(map[string]any)
 		row, t, ok := fields(object), Turn{}, false
@@ -182,6 +182,12 @@ func (u *Utterance) readPart(f fields) (err error) {
 	}
 	u.Part = stated && u.Duration > 0
 	return nil
+}
+
+// outside reports whether a turn has times and these are before or after the part of the audio.
+func (u *Utterance) outside(t Turn) bool {
+	before := t.Start < u.Offset && t.End <= u.Offset
+	return u.Part && t.End > 0 && (before || t.Start >= u.Offset+u.Duration)
 }
 
 // selected reports whether the row is of the split that the options name.

@@ -33,6 +33,13 @@ func TestTurns(t *testing.T) {
 		{"neither text nor speakers", `"segments": []`, "has no text", "", nil},
 		{"end before start", `"segments": [{"speaker": "A", "text": "x", "start": 2, "end": 1}]`, "turn 1", "", nil},
 		{"no time", `"segments": [{"speaker": "A", "text": "x", "start": "soon"}]`, "turn 1", "", nil},
+		{"turns around a part", `"offset": 1, "duration": 2, "segments": [` +
+			`{"speaker": "A", "text": "before", "start": 0, "end": 1}, {"speaker": "A", "text": "into", "start": 0.5, "end": 1.5}, ` +
+			`{"speaker": "B", "text": "out", "start": 2.5, "end": 4}, {"speaker": "B", "text": "after", "start": 3, "end": 4}, ` +
+			`{"speaker": "B", "text": "sometime"}]`,
+			"", "into out sometime", []Turn{{"A", "into", 0.5, 1.5}, {"B", "out", 2.5, 4}, {"B", "sometime", 0, 0}}},
+		{"no turn in the part", `"offset": 5, "duration": 1, "segments": [{"speaker": "A", "text": "x", "start": 0, "end": 1}]`,
+			"empty text", "", nil},
 	} {
 		name := write("m.jsonl", `{"audio": "a.wav", `+tt.row+"}\n")
 		d, err := Open(context.Background(), name, Options{})
@@ -49,6 +56,40 @@ func TestTurns(t *testing.T) {
 			if err != nil || u.Text != tt.text || !reflect.DeepEqual(u.Turns, tt.turns) {
 				t.Errorf("%s: got %q, %v, error %v; want %q, %v", tt.why, u.Text, u.Turns, err, tt.text, tt.turns)
 			}
+		}
+	}
+}
+
+// TestBrokenTurns: a row with a text is usable without its turns, and has the reason why they are not.
+func TestBrokenTurns(t *testing.T) {
+	for segments, reason := range map[string]string{
+		`{"speaker": "A", "text": "x", "start": "00:01", "end": "00:02"}`: "not a time in seconds",
+		`{"speaker": "A", "text": "x", "start": 2, "end": 1}`:             "before start",
+		`{"speaker": "A", "words": [{"word": "x"}]}`:                      "want a string",
+		`{"speaker": {}}`: "want a string",
+	} {
+		dir := t.TempDir()
+		for name, text := range map[string]string{
+			"a.wav": "", "m.jsonl": `{"audio": "a.wav", "text": "Hi!", "segments": [` + segments + "]}\n",
+		} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d, err := Open(context.Background(), filepath.Join(dir, "m.jsonl"), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := 0
+		for u, err := range d.All(context.Background()) {
+			rows++
+			if err != nil || u.Text != "Hi!" || u.Turns != nil || u.TurnsErr == nil ||
+				!strings.Contains(u.TurnsErr.Error(), reason) {
+				t.Errorf("%.60s: got %q, turns %v, %v, error %v; want the text and %q", segments, u.Text, u.Turns, u.TurnsErr, err, reason)
+			}
+		}
+		if rows != 1 {
+			t.Errorf("%.60s: got %d rows, want 1", segments, rows)
 		}
 	}
 }

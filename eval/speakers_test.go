@@ -2,6 +2,8 @@ package eval
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -49,6 +51,8 @@ func TestReferTo(t *testing.T) {
 		{"none.wav", datasets.Utterance{}, nil, nil, ""},
 		{"several.wav", datasets.Utterance{}, nil, nil, "want those of several"},
 		{"bad.wav", datasets.Utterance{}, nil, nil, "line 1"},
+		{"call.wav", datasets.Utterance{Audio: datasets.Source{Data: []byte{0}}}, nil, nil, ""}, // only named so
+		{"call.wav", datasets.Utterance{TurnsErr: errors.New("no time")}, nil, nil, "no time"},
 	} {
 		r := &report.Record{}
 		tt.u.Audio.Path = filepath.Join(dir, tt.file)
@@ -61,6 +65,50 @@ func TestReferTo(t *testing.T) {
 		}
 		if err != nil || !reflect.DeepEqual(r.ReferenceTurns, tt.turns) || !reflect.DeepEqual(r.Speech, tt.speech) {
 			t.Errorf("%s: turns %v, speech %v, error %v; want %v, %v", tt.file, r.ReferenceTurns, r.Speech, err, tt.turns, tt.speech)
+		}
+	}
+}
+
+// TestSizeOfReference: a dataset cannot make scoring take hours.
+func TestSizeOfReference(t *testing.T) {
+	for _, tt := range []struct {
+		turns, speakers int
+		err             string
+	}{
+		{maxTurns, maxSpeakers, ""},
+		{maxTurns + 1, 2, "got 20001 turns, want at most 20000"},
+		{maxSpeakers + 1, maxSpeakers + 1, "got 1001 speakers, want at most 1000"},
+	} {
+		dir := t.TempDir()
+		sound := datasets.Source{Path: filepath.Join(dir, "a.wav")}
+		row := datasets.Utterance{Audio: sound}
+		var rttm strings.Builder
+		for i := range tt.turns {
+			start, who := float64(i), fmt.Sprint("S", i%tt.speakers)
+			row.Turns = append(row.Turns, datasets.Turn{Speaker: who, Text: "x", Start: start, End: start + 1})
+			fmt.Fprintf(&rttm, "SPEAKER a 1 %v 1 <NA> <NA> %s <NA> <NA>\n", start, who)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "a.rttm"), []byte(rttm.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		untimed := row
+		untimed.Turns = nil
+		for _, turn := range row.Turns {
+			untimed.Turns = append(untimed.Turns, datasets.Turn{Speaker: turn.Speaker, Text: turn.Text})
+		}
+		for source, u := range map[string]datasets.Utterance{"row": row, "row without times": untimed, "RTTM": {Audio: sound}} {
+			r := &report.Record{}
+			err := referTo(context.Background(), r, u)
+			switch {
+			case tt.err == "" && (err != nil || len(r.ReferenceTurns) != tt.turns):
+				t.Errorf("%s: got %d turns, error %v; want %d", source, len(r.ReferenceTurns), err, tt.turns)
+			case tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err) || r.Speech != nil || r.ReferenceTurns != nil):
+				t.Errorf("%s: got %d turns, error %v; want %q and an unchanged record", source, len(r.ReferenceTurns), err, tt.err)
+			}
+		}
+		part := datasets.Utterance{Audio: sound, Part: true, Offset: 10, Duration: 5}
+		if r := new(report.Record); referTo(context.Background(), r, part) != nil || len(r.ReferenceTurns) != 5 {
+			t.Errorf("a part of %d turns: got %d, want 5", tt.turns, len(r.ReferenceTurns))
 		}
 	}
 }
