@@ -2,6 +2,7 @@ package decoder
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -33,7 +34,6 @@ type TermBias struct {
 	tok   *tokenizer.Tokenizer
 	nodes []termNode
 	most  int // tokens of the longest spelling
-
 }
 
 // The roots of the tree.
@@ -45,9 +45,12 @@ const (
 
 // A termNode is the beginning of one or more spellings.
 type termNode struct {
-	children map[tokenizer.Token]int // index into edges
-	edges    []termEdge
+	edges []termEdge
+	index map[tokenizer.Token]int // of each edge, if there are more than searchedEdges
 }
+
+// Most nodes have one edge, and a map would need many times its memory.
+const searchedEdges = 8
 
 // A termEdge leads to a node by a token. With several terms the largest bias counts.
 type termEdge struct {
@@ -56,7 +59,18 @@ type termEdge struct {
 	bias  float32
 }
 
-// NewTermBias returns the rule for terms; nil if none has a bias. It fails if the vocabulary cannot spell a term.
+// A TermError says which term a vocabulary cannot spell, and why.
+type TermError struct {
+	Text string
+	Err  error
+}
+
+func (e *TermError) Error() string { return fmt.Sprintf("%q: %v", e.Text, e.Err) }
+
+func (e *TermError) Unwrap() error { return e.Err }
+
+// NewTermBias returns the rule for terms; nil if none has a bias. It fails with a [TermError] if the vocabulary cannot
+// spell a term.
 func NewTermBias(t *tokenizer.Tokenizer, list []Term) (*TermBias, error) {
 	r := &TermBias{tok: t, nodes: make([]termNode, termRoots)}
 	for _, term := range list {
@@ -68,7 +82,7 @@ func NewTermBias(t *tokenizer.Tokenizer, list []Term) (*TermBias, error) {
 			fallthrough
 		default:
 			if err := r.addTerm(text, float32(weight)); err != nil {
-				return nil, fmt.Errorf("%q: %w", text, err)
+				return nil, &TermError{text, err}
 			}
 		}
 	}
@@ -107,20 +121,42 @@ func (r *TermBias) add(at int, tokens []tokenizer.Token, weight float32) {
 	bias := beginBias * weight
 	for _, tok := range tokens {
 		n := &r.nodes[at]
-		i, known := n.children[tok]
-		if !known {
-			if n.children == nil {
-				n.children = map[tokenizer.Token]int{}
-			}
-			i = len(n.edges)
-			n.children[tok] = i
-			n.edges = append(n.edges, termEdge{token: tok, to: len(r.nodes)})
+		i := n.find(tok)
+		if i < 0 {
+			i = n.addEdge(termEdge{token: tok, to: len(r.nodes)})
 			r.nodes = append(r.nodes, termNode{})
 			n = &r.nodes[at]
 		}
 		n.edges[i].bias = max(n.edges[i].bias, bias)
 		at, bias = n.edges[i].to, continueBias*weight
 	}
+}
+
+// find returns the edge for a token, as an index into edges; -1 if there is none.
+func (n *termNode) find(tok tokenizer.Token) int {
+	if n.index == nil {
+		return slices.IndexFunc(n.edges, func(e termEdge) bool { return e.token == tok })
+	}
+	if i, ok := n.index[tok]; ok {
+		return i
+	}
+	return -1
+}
+
+// addEdge adds an edge for a new token, and returns its index.
+func (n *termNode) addEdge(e termEdge) int {
+	n.edges = append(n.edges, e)
+	last := len(n.edges) - 1
+	switch {
+	case n.index != nil:
+		n.index[e.token] = last
+	case last == searchedEdges:
+		n.index = map[tokenizer.Token]int{}
+		for i, e := range n.edges {
+			n.index[e.token] = i
+		}
+	}
+	return last
 }
 
 // Apply adds the bias of every term that the tokens so far begin.
@@ -131,7 +167,7 @@ func (r *TermBias) Apply(logits []float32, seen []tokenizer.Token, begin int) {
 	for at := max(0, len(chosen)-r.most); at <= len(chosen); at++ {
 		for root := range termRoots {
 			n := r.follow(root, chosen[at:])
-			if n == nil || root == wordStartRoot && at > 0 && r.endsInWord(chosen[at-1]) {
+			if n == nil || root == wordStartRoot && at > 0 && r.endsInWord(chosen[:at]) {
 				continue
 			}
 			active = append(active, n)
@@ -146,17 +182,23 @@ func (r *TermBias) Apply(logits []float32, seen []tokenizer.Token, begin int) {
 	}
 }
 
-// endsInWord reports whether a token without a space would go on with the word that tok ends with.
-func (r *TermBias) endsInWord(tok tokenizer.Token) bool {
-	last, _ := utf8.DecodeLastRune(r.tok.Bytes(tok))
-	return unicode.IsLetter(last) || unicode.IsDigit(last)
+// endsInWord reports whether a token without a space would go on with the word that chosen tokens end with. Tokens may
+// divide a character; without its end, it counts as part of a word.
+func (r *TermBias) endsInWord(chosen []tokenizer.Token) bool {
+	i := len(chosen) - 1
+	text := r.tok.Bytes(chosen[i])
+	for i--; i >= 0 && len(text) > 0 && len(text) < utf8.UTFMax && !utf8.RuneStart(text[0]); i-- {
+		text = slices.Concat(r.tok.Bytes(chosen[i]), text)
+	}
+	last, _ := utf8.DecodeLastRune(text)
+	return len(text) > 0 && (last == utf8.RuneError || unicode.IsLetter(last) || unicode.IsDigit(last) || unicode.IsMark(last))
 }
 
 // follow returns the node that tokens lead to from a root; nil if no spelling begins with them.
 func (r *TermBias) follow(at int, tokens []tokenizer.Token) *termNode {
 	for _, tok := range tokens {
-		i, ok := r.nodes[at].children[tok]
-		if !ok {
+		i := r.nodes[at].find(tok)
+		if i < 0 {
 			return nil
 		}
 		at = r.nodes[at].edges[i].to
@@ -167,7 +209,7 @@ func (r *TermBias) follow(at int, tokens []tokenizer.Token) *termNode {
 // biasOf returns the largest bias that nodes have for a token.
 func biasOf(nodes []*termNode, tok tokenizer.Token) (bias float32) {
 	for _, n := range nodes {
-		if i, ok := n.children[tok]; ok {
+		if i := n.find(tok); i >= 0 {
 			bias = max(bias, n.edges[i].bias)
 		}
 	}

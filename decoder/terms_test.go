@@ -33,6 +33,8 @@ func TestTermBias(t *testing.T) {
 		{"no bias", []Term{{Text: "Bob", Weight: -1}, {Text: "Ann"}}, " a", map[string]float32{" Ann": beginBias}},
 		{"one term ends in another", []Term{{Text: "New York"}, {Text: "York"}}, " New",
 			map[string]float32{" York": max(beginBias, continueBias), " New": beginBias}},
+		{"not after a vowel sign", []Term{{Text: "Ann"}}, " रा", map[string]float32{" Ann": beginBias}},
+		{"after a quotation mark of several tokens", []Term{{Text: "Ann"}}, " ⟪", map[string]float32{" Ann": beginBias, "Ann": beginBias}},
 		{"unspaced", []Term{{Text: "東京"}}, "は", map[string]float32{"東": beginBias, " ": beginBias}},
 	}
 	for _, tt := range tests {
@@ -47,7 +49,7 @@ func TestTermBias(t *testing.T) {
 			for id, got := range logits {
 				text := string(tok.Bytes(tokenizer.Token(id)))
 				want, ok := tt.want[text]
-				if first := tok.Encode(text); ok && len(first) == 1 && got != want || !ok && got != 0 && tt.name != "a capital" && tt.name != "unspaced" {
+				if ok && got != want && len(tok.Encode(text)) == 1 || !ok && got != 0 && tt.name != "a capital" && tt.name != "unspaced" {
 					t.Errorf("%s: %q: got bias %v, want %v", tt.name, text, got, want)
 				}
 			}
@@ -65,7 +67,7 @@ func TestTermBias(t *testing.T) {
 // one of them.
 func TestTermBiasReference(t *testing.T) {
 	tok, rng := multilingual(t), rand.New(rand.NewPCG(5, 47))
-	words := []string{"an", "Ann", "New", "York", "the", "Yorkshire", "anode", "node", "(", "京", "東京", "ode"}
+	words := []string{"an", "Ann", "New", "York", "the", "Yorkshire", "anode", "node", "(", "京", "東京", "ode", "राम", "ा", "⟪", "é"}
 	text := func(n int) string {
 		var list []string
 		for range 1 + rng.IntN(n) {
@@ -120,8 +122,13 @@ func expectBias(tok *tokenizer.Tokenizer, want []float32, chosen []tokenizer.Tok
 					continue
 				}
 				if space == "" && !tokenizer.IsUnspaced(first) && from > 0 {
-					before, _ := utf8.DecodeLastRune(tok.Bytes(chosen[from-1]))
-					if unicode.IsLetter(before) || unicode.IsDigit(before) {
+					var text []byte
+					for _, t := range chosen[:from] {
+						text = append(text, tok.Bytes(t)...)
+					}
+					before, _ := utf8.DecodeLastRune(text)
+					begins := len(tok.Bytes(chosen[from-1])) == 0 // a timestamp
+					if !begins && (unicode.In(before, unicode.Letter, unicode.Digit, unicode.Mark) || before == utf8.RuneError) {
 						continue
 					}
 				}
@@ -132,6 +139,50 @@ func expectBias(tok *tokenizer.Tokenizer, want []float32, chosen []tokenizer.Tok
 				want[spelling[n]] = max(want[spelling[n]], bias)
 			}
 		}
+	}
+}
+
+// TestTermBiasNodes: edges are found however many a node has, and few need no map.
+func TestTermBiasNodes(t *testing.T) {
+	n, tokens := termNode{}, rand.New(rand.NewPCG(1, 2)).Perm(40)
+	for i, tok := range tokens {
+		if got := n.find(tokenizer.Token(tok)); got >= 0 {
+			t.Fatalf("token %d has edge %d before it is added", tok, got)
+		}
+		n.addEdge(termEdge{token: tokenizer.Token(tok)})
+		for k, tok := range tokens[:i+1] {
+			if got := n.find(tokenizer.Token(tok)); got != k {
+				t.Fatalf("of %d edges: token %d has edge %d, want %d", i+1, tok, got, k)
+			}
+		}
+		if (n.index == nil) != (len(n.edges) <= searchedEdges) {
+			t.Fatalf("%d edges: a map of %d", len(n.edges), len(n.index))
+		}
+	}
+}
+
+// TestTermBiasInDevanagari: the middle of a word is not where a term begins, whether tokens end in a vowel sign or
+// divide a character.
+func TestTermBiasInDevanagari(t *testing.T) {
+	tok := multilingual(t)
+	rule, err := NewTermBias(tok, []Term{{Text: "Ann"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ann, divided := tok.Encode("Ann")[0], 0
+	word := tok.Encode(" राम")
+	for n := 1; n <= len(word); n++ {
+		logits := make([]float32, tok.Size())
+		rule.Apply(logits, word[:n], 0)
+		if text := tok.Bytes(word[n-1]); logits[ann] != 0 && string(text) != " " {
+			t.Errorf("after %d of %d tokens, %q: bias %v", n, len(word), text, logits[ann])
+		}
+		if !utf8.Valid(tok.Bytes(word[n-1])) {
+			divided++
+		}
+	}
+	if divided == 0 {
+		t.Error("no token divides a character: nothing was put to the test")
 	}
 }
 

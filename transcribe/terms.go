@@ -17,7 +17,8 @@ type Term struct {
 	Text string // as it is to be written
 
 	// SoundsLike is what the model writes in its place, if anything: whole words, whatever their case. In the
-	// transcript they become Text; the prompts of later windows have them as they were decoded.
+	// transcript they become Text, unless one segment ends and the next begins among them. Within a file, the prompts
+	// of later windows have what was decoded; the prompts of live passes have Text.
 	SoundsLike string
 
 	// Weight multiplies how much likelier Text becomes. 0 means 1, and the maximum is 10. A negative weight
@@ -27,9 +28,10 @@ type Term struct {
 
 // Limits of terms.
 const (
-	MaxTerms      = 10000
-	MaxTermsText  = 1 << 20 // bytes that ParseTerms reads
-	maxTermLength = 200     // bytes
+	MaxTerms      = 10000           // that ParseTerms reads
+	maxAllTerms   = MaxTerms + 1000 // a file of them, and those that a request to a server adds
+	MaxTermsText  = 1 << 20         // bytes that ParseTerms reads
+	maxTermLength = 200             // bytes
 	maxTermWeight = 10
 )
 
@@ -126,8 +128,8 @@ func (t Term) check() error {
 
 // checkTerms reports the first unusable term.
 func checkTerms(list []Term) error {
-	if len(list) > MaxTerms {
-		return &OptionError{"Terms", len(list), fmt.Sprintf("must be at most %d", MaxTerms)}
+	if len(list) > maxAllTerms {
+		return &OptionError{"Terms", len(list), fmt.Sprintf("must be at most %d", maxAllTerms)}
 	}
 	for _, t := range list {
 		if err := t.check(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"verity/decoder"
@@ -116,6 +117,36 @@ func TestTerms(t *testing.T) {
 		if len(prompts) < 2 || !o.Chunked && !strings.Contains(prompts[1], " four two five six") {
 			t.Errorf("%+v: prompts %q", o, prompts)
 		}
+	}
+}
+
+// TestTermsNumber: a full file of terms leaves room for those of a request.
+func TestTermsNumber(t *testing.T) {
+	full := slices.Repeat([]Term{{Text: "one"}}, MaxTerms+1000)
+	if err := checkTerms(full); err != nil {
+		t.Errorf("%d terms: %v", len(full), err)
+	}
+	if err := checkTerms(append(full, Term{Text: "one"})); err == nil {
+		t.Errorf("%d terms are accepted", len(full)+1)
+	}
+}
+
+// TestTermsUnspellable: the error names the term that a vocabulary without all bytes cannot spell.
+func TestTermsUnspellable(t *testing.T) {
+	var added []string
+	for i, s := range []string{"endoftext", "startoftranscript", "en", "transcribe", "startofprev", "nospeech", "notimestamps"} {
+		added = append(added, fmt.Sprintf(`{"id":%d,"content":"<|%s|>","special":true}`, 10+i, s))
+	}
+	file := `{"added_tokens":[` + strings.Join(added, ",") + `],"pre_tokenizer":{"type":"ByteLevel"},
+"model":{"type":"BPE","vocab":{"Ġ":0,"o":1,"O":2},"merges":[]}}`
+	tok, err := tokenizer.Load(fstest.MapFS{"tokenizer.json": {Data: []byte(file)}}, "demo", 17+401)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = newScripted(scripted{tok: tok}, 3000, 448, Options{Language: "en", Terms: []Term{{Text: "oo"}, {Text: "Łódź"}, {Text: "o"}}})
+	var option *OptionError
+	if !errors.As(err, &option) || option.Field != "Terms" || option.Value != "Łódź" || strings.HasPrefix(option.Reason, `"Łódź"`) {
+		t.Errorf("got %v, want the term as the value", err)
 	}
 }
 

@@ -209,8 +209,10 @@ func (t *Transcriber) setRules() error {
 		return err
 	}
 	terms, err := decoder.NewTermBias(tok, biasOf(t.opt.Terms))
-	if err != nil {
-		return &OptionError{"Terms", len(t.opt.Terms), err.Error()}
+	if bad, ok := errors.AsType[*decoder.TermError](err); ok {
+		return &OptionError{"Terms", bad.Text, bad.Err.Error()}
+	} else if err != nil {
+		return err
 	}
 	t.rules = decoder.Rules(tok, t.model.Generation, decoder.RuleOptions{
 		WithoutTimestamps:   t.opt.WithoutTimestamps,

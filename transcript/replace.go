@@ -15,7 +15,8 @@ import (
 type Replacement struct{ Heard, Written string }
 
 // A Replacer replaces phrases in segments. It finds whole words, whatever their case; words may have any space
-// between them. Of several phrases that begin at the same word, the longest counts. It is immutable.
+// between them. Of several phrases that begin at the same word, the longest counts. A phrase that begins in one
+// segment and ends in the next stays as it is. A Replacer is immutable.
 type Replacer struct {
 	byFirst map[rune][]Replacement // by the first character of Heard in lower case, the longest first
 }
@@ -132,7 +133,7 @@ func (r *Replacer) Segment(s Segment) Segment {
 	return s
 }
 
-// Transcript replaces phrases in all segments of t.
+// Transcript replaces phrases in each segment of t.
 func (r *Replacer) Transcript(t *Transcript) {
 	if r == nil {
 		return
@@ -170,7 +171,12 @@ func (r *Replacer) words(words []Word) []Word {
 		for _, e := range edits[:here] {
 			inside = append(inside, edit{e.start - at, e.end - at, e.written})
 		}
-		list = append(list, retime(words[next:last+1], apply(text[at:end], inside))...)
+		written := retime(words[next:last+1], apply(text[at:end], inside))
+		for i := range written {
+			written[i].replaced, written[i].heard = true, ""
+		}
+		written[0].heard = text[at:end]
+		list = append(list, written...)
 		edits, next, at = edits[here:], last+1, end
 	}
 	return append(list, words[next:]...)
@@ -209,22 +215,45 @@ func retime(words []Word, text string) []Word {
 	return list
 }
 
-// Unfinished returns how many of the last words may be the beginning of a phrase that later words complete. It may
-// be called on a nil Replacer.
+// Unfinished returns how many of the last words may be the beginning of a phrase that later words complete. Words that
+// replaced a phrase count as what they replaced, since that may begin a longer phrase. Unfinished may be called on a
+// nil Replacer.
 func (r *Replacer) Unfinished(words []Word) int {
 	if r == nil {
 		return 0
 	}
-	for i := range words {
-		text := strings.TrimLeftFunc(joinWords(words[i:]), unicode.IsSpace)
-		c, _ := utf8.DecodeRuneInString(text)
-		for _, p := range r.byFirst[unicode.ToLower(c)] {
-			if n, whole := matchPhrase(text, p.Heard); !whole && n == len(text) && n > 0 {
+	var b strings.Builder
+	for _, w := range words {
+		b.WriteString(w.original())
+	}
+	text, before := b.String(), ' '
+	for i, w := range words {
+		for range utf8.RuneCountInString(w.original()) {
+			c, size := utf8.DecodeRuneInString(text)
+			if !splitsWord(before, c) && r.isBeginning(text, c) {
 				return len(words) - i
 			}
+			text, before = text[size:], c
 		}
 	}
 	return 0
+}
+
+// original returns what the model wrote: for a word that replaced a phrase, all of the phrase or, after its first
+// word, nothing.
+func (w Word) original() string {
+	if w.replaced {
+		return w.heard
+	}
+	return w.Word
+}
+
+// isBeginning reports whether a text, whose first character is c, is the beginning of a phrase and not all of it.
+func (r *Replacer) isBeginning(text string, c rune) bool {
+	return slices.ContainsFunc(r.byFirst[unicode.ToLower(c)], func(p Replacement) bool {
+		n, whole := matchPhrase(text, p.Heard)
+		return !whole && n == len(text)
+	})
 }
 
 // editRuns makes edits in a text that consists of runs. What replaces a phrase belongs to the run in which it began.

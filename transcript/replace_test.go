@@ -69,6 +69,17 @@ func TestUnfinished(t *testing.T) {
 			t.Errorf("%q: got %d, want %d", text, got, want)
 		}
 	}
+	r = NewReplacer([]Replacement{{"cube", "Kube"}, {"cube control", "kubectl"}, {"two", "2"}, {"one two three", "123"},
+		{"acme", "Acme Corp"}, {"acme door", "Door"}, {"東京都", "Tokyo"}})
+	for text, want := range map[string]int{
+		" use| cube": 1, " cube,": 0, " cube| control": 0, " use| (cube": 1, " one| two": 2, " two": 0, " one| two| four": 0,
+		" at| acme": 2, " at| acme| gate": 0, " barone| two": 0, "私は東|京": 2,
+	} {
+		words := r.Segment(Segment{Words: timed(strings.Split(text, "|")...), Text: strings.ReplaceAll(text, "|", "")}).Words
+		if got := r.Unfinished(words); got != want {
+			t.Errorf("%q became %q: got %d, want %d", text, joinWords(words), got, want)
+		}
+	}
 	if got := (*Replacer)(nil).Unfinished(timed(" cooper")); got != 0 {
 		t.Errorf("without replacements: %d", got)
 	}

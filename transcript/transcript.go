@@ -125,6 +125,10 @@ type Word struct {
 
 	// Name of the speaker, if speakers are told apart by their voices.
 	Speaker string `json:"speaker,omitempty"`
+
+	// What a [Replacer] replaced. Of several words in place of a phrase, the first has all that the model wrote.
+	replaced bool
+	heard    string
 }
 
 // A Turn is a stretch of speech of one speaker. Turns of two speakers overlap where both speak.

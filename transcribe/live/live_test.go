@@ -67,6 +67,22 @@ func TestAgreement(t *testing.T) {
 	}
 }
 
+// TestAgreementReplaced: a phrase that has been replaced waits as long as it may begin a longer one.
+func TestAgreementReplaced(t *testing.T) {
+	r := transcript.NewReplacer([]transcript.Replacement{{Heard: "cube", Written: "Kube"}, {Heard: "cube control", Written: "kubectl"}})
+	a := agreement{unfinished: r.Unfinished}
+	for i, pass := range []struct{ text, want string }{
+		{"use cube", ""}, {"use cube", " use"}, {"use cube control now", ""}, {"use cube control now", " kubectl now"},
+		{"use cube control now cube here", ""}, {"use cube control now cube here", " Kube here"},
+	} {
+		words := said(pass.text, 0)
+		got := a.add(r.Segment(transcript.Segment{Text: spell(words), Words: words}).Words)
+		if spell(got) != pass.want {
+			t.Errorf("pass %d, %q: confirmed %q, want %q", i, pass.text, spell(got), pass.want)
+		}
+	}
+}
+
 // scripted returns an utterance whose passes say what f does.
 func scripted(f func(from, to float64, last bool) []transcript.Word) *Utterance {
 	u := (&Transcriber{}).utterance(NewStream(&Transcriber{}, nil), 0)

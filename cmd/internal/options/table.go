@@ -280,7 +280,7 @@ var sections = []struct {
 				"upstream: decide as openai-whisper does; with --pad mel, the text is the same too"},
 		{Name: "temperature", Kind: Real, Arg: "temperature", Max: 2, Scope: anywhere, Field: "Temperatures",
 			Set:  func(d *Decoding, v Value) { d.first = v.Number },
-			Hint: "it is that of the first attempt, and --temperature-increment-on-fallback is the step to the next",
+			Hint: "give one number, for the first attempt; --temperature-increment-on-fallback sets the step to each further one",
 			Help: "temperature of the first attempt at each window; above 1, the text is mostly noise"},
 		{Name: "temperature-increment-on-fallback", Kind: Real, Arg: "step", Default: "0.2", None: true, Min: 0.01, Max: 2,
 			Scope: Configurable, Set: func(d *Decoding, v Value) { d.increment = v },
