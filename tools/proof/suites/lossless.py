@@ -43,7 +43,7 @@ def verity(env, model):
     done = subprocess.run(command, capture_output=True, text=True)
     said = done.stdout + done.stderr
     differ = re.findall(r"^.*(?:differ|FAIL).*$", said, re.M)
-    env.note("`" + " ".join(["verity", *command[1:3], "--model", "base", *command[5:]]) + "`: " + "; ".join(said.strip().splitlines()[-1:]))
+    env.note("`" + " ".join(["verity", *command[1:2], "--model", "base", *command[4:]]) + "`: " + "; ".join(said.strip().splitlines()[-1:]))
     return {"case": "verity selftest on base in int8: values that differ", "ok": done.returncode == 0, "reason": "; ".join(differ[:3]) or said.strip()[-200:]}
 
 
