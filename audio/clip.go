@@ -71,7 +71,8 @@ type Clip struct {
 	whole   *chain         // the sound under src; nil for Parts, whose clip has the warnings
 	closers []func() error // what Close calls, in this order
 	live    bool           // the sound is still arriving
-	ended   bool           // Read has reached the end once
+	found   findings       // when Read first reached the end; reading again begins without any
+	ended   bool           // it has
 	limit   int64          // samples that may be read; 0 means any number
 	read    int64          // since the beginning
 }
@@ -311,7 +312,7 @@ func (c *Clip) Read(dst []float32) (n int, err error) {
 			return n, fmt.Errorf("%s: %w: want at most %v", c.name, ErrTooLong, c.in.MaxDuration)
 		}
 		if err == io.EOF {
-			c.ended = true
+			c.reachEnd()
 			return n, io.EOF
 		}
 		if err != nil {
@@ -321,13 +322,16 @@ func (c *Clip) Read(dst []float32) (n int, err error) {
 	return n, nil
 }
 
-// findings returns what is wrong with the file, or nothing before Read has reached the end.
-func (c *Clip) findings() findings {
-	if c.whole == nil || !c.ended {
-		return findings{}
+// reachEnd stores what is wrong with the file when all of it has been read for the first time.
+func (c *Clip) reachEnd() {
+	if !c.ended && c.whole != nil {
+		c.found = c.whole.found
 	}
-	return c.whole.found
+	c.ended = true
 }
+
+// findings returns what is wrong with the file, or nothing before Read has reached the end.
+func (c *Clip) findings() findings { return c.found }
 
 // Truncated reports whether the file is shorter than its header states, or ends within the sound. It is known
 // once Read has reached the end.

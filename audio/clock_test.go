@@ -167,7 +167,7 @@ func TestClockBound(t *testing.T) {
 		t.Errorf("%d s of sound, want at most %d", got, most)
 	}
 	c.whole.finish()
-	if c.ended = true; len(c.Warnings()) != 1 || !strings.Contains(c.Warnings()[0], "damaged in") {
+	if c.reachEnd(); len(c.Warnings()) != 1 || !strings.Contains(c.Warnings()[0], "damaged in") {
 		t.Errorf("warnings %q", c.Warnings())
 	}
 }

@@ -48,7 +48,7 @@ func decodeAll(file []byte, in Input) decoded {
 			return h
 		}
 	}
-	c.ended = true
+	c.reachEnd()
 	return h
 }
 

@@ -163,3 +163,38 @@ func TestNoNumbersReport(t *testing.T) {
 		t.Errorf("%d samples, %v, %q", len(pcm), err, c.Warnings())
 	}
 }
+
+// TestDamageStays checks that a clip still states its damage while it is read again, as transcription does.
+func TestDamageStays(t *testing.T) {
+	pcm := make([]float32, 2*SampleRate)
+	pcm[SampleRate] = float32(math.NaN())
+	clips := []*Clip{FromSamples("samples", pcm)}
+	if path := "../../shared/data/reports/gap10.mka"; fileExists(path) {
+		c, err := Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clips = append(clips, c)
+	}
+	for _, c := range clips {
+		defer c.Close()
+		if _, err := NewSpectrogram(t.Context(), c, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		want := c.Damaged()
+		if len(want) != 1 || len(c.Warnings()) != 1 {
+			t.Fatalf("%s: damaged %v, warnings %q, want one", c.Name(), want, c.Warnings())
+		}
+		if err := c.Rewind(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Read(make([]float32, 100)); err != nil || !slices.Equal(c.Damaged(), want) {
+			t.Errorf("%s: %v; read again it is damaged at %v, want %v", c.Name(), err, c.Damaged(), want)
+		}
+	}
+}
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
