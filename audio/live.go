@@ -92,7 +92,9 @@ func (c *Clip) Arrivals(ctx context.Context, ahead int) func(context.Context, []
 		n = copy(dst, b.pcm)
 		c.read += int64(n)
 		if b.pcm = b.pcm[n:]; len(b.pcm) == 0 {
-			c.ended, err = c.ended || b.err == io.EOF, b.err
+			if err = b.err; err == io.EOF {
+				c.reachEnd() // c and clip share what they read
+			}
 		}
 		return n, err
 	}
