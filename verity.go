@@ -191,7 +191,7 @@ func (m *Model) load(ctx context.Context, o Options, like *transcribe.Model) err
 
 // assistant describes the assistant of o and opens its checkpoint.
 func (m *Model) assistant(ctx context.Context, o Options) (transcribe.AssistantOptions, error) {
-	a := transcribe.AssistantOptions{Precision: o.AssistantPrecision}
+	a := transcribe.AssistantOptions{Precision: o.AssistantPrecision, Found: o.automatic()}
 	name := o.AssistantFor(m.name)
 	switch method := transcribe.Method(name); method {
 	case transcribe.None, transcribe.Encoder, transcribe.NGram, transcribe.Bigram, transcribe.Self:

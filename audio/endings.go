@@ -19,7 +19,7 @@ var endings = []struct{ names, what string }{
 	{"mpg mpeg mpe m2p vob", "MPEG program streams"}, {"ts m2ts mts m2t", "MPEG transport streams"},
 	{"wma wmv asf", "Windows Media"}, {"avi divx", "AVI"}, {"flv", "Flash video"},
 	{"rm ra ram rmvb", "RealMedia"}, {"ogv ogm ogx spx", "Ogg video, Speex"},
-	{"amr awb qcp", "mobile telephones"}, {"gsm g722", "telephony"}, {"dss", "dictation"},
+	{"amr awb qcp", "mobile telephones"}, {"gsm", "telephony"}, {"dss", "dictation"},
 	{"ac3 eac3 ec3 ac4 dts dtshd mlp thd", "cinema"},
 	{"wv ape tta tak mpc shn dsf", "lossless and old music"}, {"w64 voc sph nist", "studios and laboratories"},
 	{"mxf oma aa3", "cameras and recorders"},

@@ -31,14 +31,14 @@ func TestEndings(t *testing.T) {
 	for _, e := range []string{
 		"wav", "flac", "mp3", "ogg", "opus", "webm", "mka", "mkv", "aiff", "caf", "au", "w64", "mp4", "m4a", "m4b", "m4v", "mov",
 		"3gp", "3g2", "aac", "mp2", "mpg", "vob", "ts", "m2ts", "mts", "wma", "wmv", "asf", "avi", "flv", "ogv", "ac3", "eac3",
-		"dts", "wv", "tta", "voc", "rm", "latm", "mxf", "oma",
+		"dts", "wv", "tta", "voc", "rm", "latm", "mxf", "oma", "gsm", "thd", "mlp", "spx",
 	} {
 		path := filepath.Join(t.TempDir(), "a."+e)
 		rate := "48000"
 		if e == "3gp" || e == "3g2" {
 			rate = "44100"
 		}
-		err := exec.Command("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=duration=0.5", "-ac", "2", "-ar", rate,
+		err := exec.Command("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=duration=2", "-ac", "2", "-ar", rate,
 			"-strict", "-2", path).Run()
 		if info, missing := os.Stat(path); err != nil || missing != nil || info.Size() == 0 {
 			continue // this ffmpeg does not write the format

@@ -28,7 +28,7 @@ const ffmpegFormats = "" +
 	"boa,brstm,caf,codec2,daud,dsf,dss,dts,dtshd,eac3,ea,epaf,flac,flv,fsb,fwse,g722,g723_1,g726,g729,gsm," +
 	"hca,hcom,iff,ilbc,ircam,iss,iv8,kvag,libgme,libopenmpt,live_flv,loas,matroska,webm,mlp,mmf,mov,mp4,m4a," +
 	"3gp,mp3,mpc,mpc8,mpeg,mpegts,msf,mtaf,mtv,musx,mxf,nistsphere,nsv,nut,oma,ogg,paf,pvf,qcp,qoa,r3d,rm," +
-	"rso,sds,sdx,shn,sln,smjpeg,sox,spdif,svag,swf,tak,tta,vag,voc,vpk,vqf,w64,wav,wsaud,wsvqa,wtv,wv,wve,xa," +
+	"rso,sds,sdx,shn,sln,smjpeg,sox,spdif,svag,swf,tak,truehd,tta,vag,voc,vpk,vqf,w64,wav,wsaud,wsvqa,wtv,wv,wve,xa," +
 	"xmv,xvag,xwma"
 
 // phoneFormats are the demuxers for Input.PhoneFormatsOnly.

@@ -23,7 +23,7 @@ func TestTermBias(t *testing.T) {
 		want  map[string]float32 // bias of each token of the next text
 	}{
 		{"begins", []Term{{Text: "Chanteloup"}}, "", map[string]float32{" Ch": beginBias, "Ch": beginBias}},
-		{"goes on", []Term{{Text: "Chanteloup"}}, " the Ch", map[string]float32{"ant": continueBias, " Ch": beginBias}},
+		{"continues a term", []Term{{Text: "Chanteloup"}}, " the Ch", map[string]float32{"ant": continueBias, " Ch": beginBias}},
 		{"a second time", []Term{{Text: "Chanteloup"}}, " Chanteloup", map[string]float32{" Ch": beginBias}},
 		{"not within a word", []Term{{Text: "Ann"}}, " Pl", map[string]float32{" Ann": beginBias}},
 		{"after a bracket", []Term{{Text: "Ann"}}, " (", map[string]float32{" Ann": beginBias, "Ann": beginBias}},

@@ -1,6 +1,7 @@
 package diarize
 
 import (
+	"math"
 	"slices"
 
 	"verity/internal/kernel"
@@ -80,14 +81,9 @@ func reduce(all []cluster, most int) []cluster {
 			all = all[:last]
 			continue
 		}
-		best, a, b := float32(-2), 0, 0
-		for i, x := range all {
-			for j, y := range all[:i] {
-				if v := cosine(x.sum, y.sum) / float32(len(x.members)*len(y.members)); v > best {
-					best, a, b = v, j, i
-				}
-			}
-		}
+		a, b, _ := mostSimilar(len(all), func(i, j int) float32 {
+			return cosine(all[i].sum, all[j].sum) / float32(len(all[i].members)*len(all[j].members))
+		})
 		joined := cluster{slices.Concat(all[a].members, all[b].members), slices.Clone(all[a].sum)}
 		kernel.Add(joined.sum, all[b].sum)
 		all = slices.Delete(all, b, b+1)
@@ -95,6 +91,19 @@ func reduce(all []cluster, most int) []cluster {
 		slices.SortStableFunc(all, func(a, b cluster) int { return len(b.members) - len(a.members) })
 	}
 	return all
+}
+
+// mostSimilar returns the most similar pair of n things, the first before the second. There must be two.
+func mostSimilar(n int, similarity func(i, j int) float32) (a, b int, best float32) {
+	best = float32(math.Inf(-1))
+	for i := range n {
+		for j := range i {
+			if v := similarity(i, j); v > best {
+				best, a, b = v, j, i
+			}
+		}
+	}
+	return a, b, best
 }
 
 // similar returns how many of the merges, the most similar first, join similar clusters.

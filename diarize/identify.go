@@ -88,20 +88,13 @@ const alike = 0.6
 
 // joinAlike joins clusters whose means are alike, the most similar first, down to least clusters.
 func joinAlike(clusters [][]int, vectors []float32, least int) [][]int {
-	for len(clusters) > least {
+	for len(clusters) > max(least, 1) {
 		var means [][]float32
 		for _, members := range clusters {
 			means = append(means, mean(vectors, members))
 		}
-		best, a, b := float32(alike), -1, -1
-		for i := range means {
-			for j := range i {
-				if c := cosine(means[i], means[j]); c >= best {
-					best, a, b = c, j, i
-				}
-			}
-		}
-		if a < 0 {
+		a, b, best := mostSimilar(len(means), func(i, j int) float32 { return cosine(means[i], means[j]) })
+		if best < alike {
 			break
 		}
 		clusters[a] = slices.Concat(clusters[a], clusters[b])

@@ -56,7 +56,7 @@ type request struct {
 	decoding      transcribe.Options
 	temperature   *float64
 	increment     *float64         // of the temperature, for each further attempt
-	speakers      *diarize.Options // nil: they are not told apart
+	speakers      *diarize.Options // nil: they are not identified
 	leastSpeakers int
 	mostSpeakers  int
 	knownNames    []string         // of speakers
@@ -310,11 +310,8 @@ var listFields = map[string]fieldSetter{
 		return nil
 	},
 	"keywords": func(_ *Server, q *request, f formField) error {
-		list, err := parseKeywords(f.list())
-		if q.terms = append(q.terms, list...); err == nil && len(q.terms) > maxKeywords {
-			err = fmt.Errorf("got %d keywords, want at most %d", len(q.terms), maxKeywords)
-		}
-		if err != nil {
+		var err error
+		if q.terms, err = addKeywords(q.terms, f.list()); err != nil {
 			return badRequest(f.name, "%s: %v", f.name, err)
 		}
 		return nil
@@ -400,11 +397,8 @@ func deref(p *float64) float64 {
 // maxKeywords is how many terms a request may add to the server's.
 const maxKeywords = 1000
 
-// parseKeywords reads OpenAI's keywords: names and terms, each in the form of a line of a file of terms.
-func parseKeywords(keywords []string) (terms []transcribe.Term, err error) {
-	if len(keywords) > maxKeywords {
-		return nil, fmt.Errorf("got %d keywords, want at most %d", len(keywords), maxKeywords)
-	}
+// addKeywords adds OpenAI's keywords to terms: names and terms, each in the form of a line of a file of terms.
+func addKeywords(terms []transcribe.Term, keywords []string) ([]transcribe.Term, error) {
 	for _, word := range keywords {
 		if strings.TrimSpace(word) == "" {
 			continue
@@ -413,7 +407,9 @@ func parseKeywords(keywords []string) (terms []transcribe.Term, err error) {
 		if err != nil {
 			return nil, err
 		}
-		terms = append(terms, term)
+		if terms = append(terms, term); len(terms) > maxKeywords {
+			return nil, fmt.Errorf("got more than %d keywords", maxKeywords)
+		}
 	}
 	return terms, nil
 }

@@ -60,6 +60,7 @@ type sessionConfig struct {
 	language    string
 	languages   []string // that the sound may have, if language is empty
 	keywords    []string
+	terms       []transcribe.Term // of keywords
 	prompt      string
 	delay       string // a key of delays, or empty
 	encoding    string
@@ -192,8 +193,8 @@ var members = map[string]memberSetter{
 		return nil
 	}),
 	inTranscription + "keywords": decodeInto(func(_ *Server, c *sessionConfig, v []string) error {
-		c.keywords = v
-		_, err := parseKeywords(v)
+		terms, err := addKeywords(nil, v)
+		c.keywords, c.terms = v, terms
 		return err
 	}),
 	inTranscription + "delay": oneOf(func(c *sessionConfig) *string { return &c.delay },
@@ -322,8 +323,7 @@ func (s *Server) applyUpdate(
 func (c sessionConfig) decoding(s *Server) transcribe.Options {
 	d := s.options().Decoding
 	d.Language, d.InitialPrompt = cmp.Or(c.language, joinLanguages(c.languages)), c.prompt
-	terms, _ := parseKeywords(c.keywords) // checked when they were set
-	d.Terms = slices.Concat(d.Terms, terms)
+	d.Terms = slices.Concat(d.Terms, c.terms)
 	d.Log = withField(d.Log, "session", c.id)
 	return d
 }

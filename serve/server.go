@@ -185,9 +185,8 @@ func New(m *transcribe.Model, o Options) (*Server, error) {
 
 func (s *Server) options() *Options { return s.opt.Load() }
 
-// Change sets Decoding, Origins and Aliases to those of o, for requests and sessions that begin or are
-// configured again from now on. If one of
-// them cannot be used, none changes. The other options stay.
+// Change sets Decoding, Origins and Aliases to those of o, for requests and sessions that begin or are configured again
+// from now on. If one of them cannot be used, none changes. The other options stay.
 func (s *Server) Change(o Options) error {
 	if err := o.Check(); err != nil {
 		return err

@@ -196,7 +196,7 @@ func (s *Server) saveReference(q *request, part *multipart.Part) error {
 		return nil
 	}
 	_, corrupt := errors.AsType[base64.CorruptInputError](err)
-	if _, end := r.ReadByte(); corrupt || end == io.EOF { // the form goes on, so the sound is cut off
+	if _, end := r.ReadByte(); corrupt || end == io.EOF { // the rest of the form has come, so the data itself is wrong
 		return badRequest(name, "%s: the data URL is not base64: %v", name, err)
 	}
 	return formError(err)

@@ -84,13 +84,14 @@ const minRoundsToWarn = 100
 func (r *transcription) warnIdle() {
 	m, d := r.t.model, r.stats.Drafts
 	switch {
+	case !m.mayIdle:
 	case r.t.draftTranscriber != nil && r.t.draftText == nil && !m.draftPays.Load():
 		m.idle.Do(func() {
 			r.log.Warn("the assistant is not used: it would have to transcribe first, and that takes longer than its drafts "+
 				"save; choose a smaller one", "work_beside_model", fmt.Sprintf("%.0f %%", 100*m.draftModel.work()/m.work()),
 				"limit", fmt.Sprintf("%.0f %%", 100*mostDraftWork))
 		})
-	case m.mayIdle && d.Rounds >= minRoundsToWarn && 10*d.Empty > 9*d.Rounds:
+	case d.Rounds >= minRoundsToWarn && 10*d.Empty > 9*d.Rounds:
 		m.idle.Do(func() {
 			r.log.Warn("the assistant does not pay here, so most of the text is decoded without it", "rounds", d.Rounds,
 				"rounds_without_draft", d.Empty)

@@ -129,6 +129,9 @@ type AssistantOptions struct {
 	// Precision is the number format of the assistant's weights and arithmetic.
 	// Automatic weights mean int8. Output does not depend on it.
 	Precision precision.Precision
+
+	// Found reports that nobody chose the assistant, so that no warning says that it does not pay.
+	Found bool
 }
 
 // A Method is a way to draft tokens.
@@ -164,6 +167,7 @@ func Load(ctx context.Context, c *model.Checkpoint, o LoadOptions) (*Model, erro
 			LoadOptions{Pool: m.Pool, Precision: AssistantPrecision(o.Assistant.Precision), Log: o.Log})
 		if err == nil {
 			m.draftPays.Store(m.draftModel.work() < mostDraftWork*m.work())
+			m.mayIdle = !o.Assistant.Found
 		}
 	}
 	if err := cmp.Or(err, ctx.Err()); err != nil {
@@ -282,7 +286,7 @@ func (m *Model) setAssistant(a assistant.Assistant, o LoadOptions) {
 	}
 	if policy == nil {
 		p := assistant.NewAuto(m.Decoder, a, m.Batch.Members)
-		policy, m.forceDraft, m.mayIdle = p.Policy, p.ForceDraft, true
+		policy, m.forceDraft, m.mayIdle = p.Policy, p.ForceDraft, !o.Assistant.Found
 	}
 	m.policies = &sync.Pool{New: func() any { return policy() }}
 }

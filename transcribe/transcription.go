@@ -92,7 +92,11 @@ func (r *transcription) run(ctx context.Context) error {
 	if n == 0 {
 		r.log.Warn("the audio is shorter than 10 ms: there is nothing to transcribe", "seconds", r.src.Seconds())
 	} else if len(todo) > 0 && !slices.ContainsFunc(todo, func(s frameSpan) bool { return s.start < s.end }) {
-		r.log.Warn("the parts to transcribe hold no sound: the audio ends before them", "seconds", r.src.Seconds())
+		why := "the audio ends before them"
+		if r.t.opt.Spans[0].Start < r.src.Seconds() {
+			why = "the audio begins after them"
+		}
+		r.log.Warn("the parts to transcribe hold no sound: "+why, "seconds", r.src.Seconds())
 	} else if spans := r.t.opt.Spans; len(spans) > 0 && r.src.Frames() != audio.Unknown {
 		if end := spans[len(spans)-1].End; !math.IsInf(end, 1) && end > r.src.Seconds()+1 {
 			r.log.Warn("the last part to transcribe ends after the audio", "part_end", end, "seconds", r.src.Seconds())

@@ -20,7 +20,7 @@ type Transcript struct {
 	Segments []Segment
 	Stats    Stats
 
-	// Turns are who speaks when, in order of their starts; only if speakers are told apart by their voices.
+	// Turns are who speaks when, in order of their starts; only if speakers are identified by voice.
 	Turns []Turn
 
 	// Embeddings are the voices of the speakers, by name: for each a unit vector of 192 numbers (package diarize).
@@ -123,7 +123,7 @@ type Word struct {
 	End         float64 `json:"end"`         // s
 	Probability float64 `json:"probability"` // mean of its tokens
 
-	// Name of the speaker, if speakers are told apart by their voices.
+	// Name of the speaker, if speakers are identified by voice.
 	Speaker string `json:"speaker,omitempty"`
 
 	// What a [Replacer] replaced. Of several words in place of a phrase, the first has all that the model wrote.
@@ -162,7 +162,7 @@ type Segment struct {
 	// in records only.
 	Runs []TextRun `json:"pieces,omitempty"`
 
-	// Name of the speaker, if speakers are told apart, by their voices or by channels.
+	// Name of the speaker, if speakers are identified, by voice or by channel.
 	Speaker string `json:"speaker,omitempty"`
 
 	// The language of the window, if languages are detected per window

@@ -144,7 +144,7 @@ type document struct {
 	LangProb *float64          `json:"language_probability"` // null if the language was not detected
 	Duration float64           `json:"duration"`
 	Segments []documentSegment `json:"segments"`
-	Turns    []Turn            `json:"turns,omitempty"` // who speaks when, if speakers are told apart by their voices
+	Turns    []Turn            `json:"turns,omitempty"` // who speaks when, if speakers are identified by voice
 	Stats    Stats             `json:"stats"`
 
 	Embeddings map[string][]float32 `json:"speaker_embeddings,omitempty"` // the voice of each speaker; on request

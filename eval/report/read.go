@@ -161,7 +161,7 @@ type Record struct {
 
 	Damaged []transcript.Gap `json:"audio_damaged,omitempty"` // where sound is damaged or lost
 
-	// If speakers were told apart:
+	// If speakers were identified:
 
 	Turns          []transcript.Turn `json:"turns,omitempty"`            // who speaks when
 	ReferenceTurns []transcript.Turn `json:"reference_turns,omitempty"`  // who speaks when, by the dataset

@@ -22,7 +22,7 @@ type Score struct {
 	Exact          int       `json:"exact"`            // utterances without a word error
 	Repeats        int       `json:"repeated_5_grams"` // a sign of hallucination
 
-	Speakers *SpeakerScore `json:"speakers,omitempty"` // absent if speakers were not told apart, or none are known
+	Speakers *SpeakerScore `json:"speakers,omitempty"` // absent if speakers were not identified, or none are known
 
 	AudioSeconds    float64 `json:"audio_seconds"`
 	Elapsed         float64 `json:"elapsed_seconds"` // of work; less than the sum of all seconds if several run at once

@@ -11,7 +11,7 @@ import (
 	"verity/wer"
 )
 
-// A SpeakerScore is how well speakers were told apart. Rates of who speaks when are diarize.Errors.Rate, those
+// A SpeakerScore is how well speakers were identified. Rates of who speaks when are diarize.Errors.Rate, those
 // of pyannote.metrics.
 type SpeakerScore struct {
 	Clips      int `json:"clips"`       // of which the dataset has who speaks when

@@ -15,7 +15,7 @@ type stretch struct {
 	speakers *diarize.Diarization
 }
 
-// trackAbove is how many samples of an utterance that goes on are labelled together: 20 s.
+// trackAbove is how many samples are labelled at a time while an utterance lasts: 20 s.
 const trackAbove = 20 * audio.SampleRate
 
 // track labels the sound of an utterance, and at its end the words.

@@ -80,7 +80,7 @@ type Stream struct {
 	position    int64            // samples that the detector has seen
 	open        *Utterance       // the utterance that has not ended; nil without
 	utterances  int              // utterances begun
-	tracker     *diarize.Tracker // of speakers, for the passes; nil if they are not told apart
+	tracker     *diarize.Tracker // of speakers, for the passes; nil if they are not identified
 
 	queue       chan *Utterance
 	closed      sync.Once

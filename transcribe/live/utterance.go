@@ -48,7 +48,7 @@ type Result struct {
 	Audio     float64           // seconds of sound transcribed
 	Stats     transcript.Stats
 
-	// If speakers are told apart (transcribe.Options.Speakers): in the last result of an utterance all its words,
+	// If speakers are identified (transcribe.Options.Speakers): in the last result of an utterance all its words,
 	// with the names of their speakers, as far as they are known by then.
 	Words []transcript.Word
 
@@ -98,7 +98,7 @@ type Transcriber struct {
 	spoken  *transcribe.Transcriber // of utterances in which a detector heard speech
 	unheard *transcribe.Transcriber // of others; confirms that they hold speech
 	opt     transcribe.Options
-	voices  *diarize.Options // how speakers are told apart; nil if they are not
+	voices  *diarize.Options // how voices are identified; nil if they are not
 	step    float64          // 0 means DefaultStep
 }
 

@@ -67,7 +67,7 @@ type Properties struct {
 	Memory     int64        `json:"memory_bytes"` // estimate, to transcribe one file at a time
 	DType      string       `json:"dtype"`
 	HasEncoder bool         `json:"has_encoder"`
-	Auto       automatic    `json:"auto"`                // what auto chooses on this machine
+	Auto       automatic    `json:"auto"`                // what auto chooses on this machine; the precision is the one asked for, if any
 	Languages  []string     `json:"languages,omitempty"` // codes
 	Timestamps int          `json:"timestamps,omitempty"`
 	Passes     []bench.Pass `json:"passes,omitempty"`  // their measured cost, with --cost
@@ -76,6 +76,7 @@ type Properties struct {
 	Planted    *synth.Plant `json:"planted,omitempty"` // if the text is planted; see verity synth
 
 	names []string // of the languages
+	asked bool     // Auto.Precision is the one that was asked for
 	guess guess
 }
 
@@ -200,7 +201,7 @@ func (i *Properties) decide(ctx context.Context, c *model.Checkpoint, asked prec
 			return err
 		}
 	}
-	i.Memory = memoryFor(c, p)
+	i.Memory, i.asked = memoryFor(c, p), asked != (precision.Precision{})
 	i.Auto = automatic{
 		Precision: p.String(), Threads: pool.Threads(), Kernels: kernel.Implementations()[0],
 		Assistant: (&setup.AssistantFlags{Name: "auto"}).For(i.Model),
@@ -314,6 +315,7 @@ func (i *Properties) printAuto(s *sheet) {
 	s.row("on this machine", "%s/%s, unless flags say otherwise:", runtime.GOOS, runtime.GOARCH)
 	why := ""
 	switch p := i.Auto.Precision; {
+	case i.asked:
 	case i.Bytes > mostRead:
 		why = " if it holds every weight exactly, else f32"
 	case p == strings.ToLower(i.DType):

@@ -20,10 +20,10 @@ import (
 	"verity/parallel"
 )
 
-// SpeakerFlags say whether and how speakers are told apart.
+// SpeakerFlags are the flags that identify speakers.
 type SpeakerFlags struct {
 	Channels bool             // every channel is a speaker
-	Voices   *diarize.Options // how speakers are told apart by their voices; nil if they are not
+	Voices   *diarize.Options // how voices are identified; nil if they are not
 
 	names       string // file of the names of known voices
 	least, most int    // speakers
@@ -69,7 +69,8 @@ func (s *SpeakerFlags) Check(channels bool) error {
 	return nil
 }
 
-// Options returns how speakers are told apart by their voices, nil if they are not. sound says how samples are opened.
+// Options returns the options for identifying voices; nil if the flags do not ask for that. sound opens the samples of
+// known voices.
 func (s *SpeakerFlags) Options(ctx context.Context, e cli.Env, sound *SoundFlags) (o *diarize.Options, err error) {
 	if s.Voices == nil {
 		return nil, nil

@@ -57,7 +57,7 @@ func (t *fileRun) load(ctx context.Context, opt transcribe.Options) (*verity.Mod
 		a, b := kernel.ReadBandwidth(model.Pool, bandwidthTime/2), kernel.ReadBandwidth(model.Pool, bandwidthTime/2)
 		t.bandwidth = max(a, b)
 		if busy := bench.Busy(t.bandwidth / min(a, b)); busy != "" {
-			slog.Warn(busy)
+			t.log.Logger(t.Env).Warn(busy)
 		}
 	}
 	t.totals.began = time.Now()

@@ -130,12 +130,19 @@ func readList(ctx context.Context, name string, null bool, stdin io.Reader) (nam
 		lines.Split(splitNull)
 	}
 	for lines.Scan() {
-		if lines.Text() == "" {
-			continue
+		one := lines.Text()
+		if len(names) == 0 {
+			one = strings.TrimPrefix(one, "\ufeff")
 		}
-		if names = append(names, lines.Text()); len(names) > mostNames {
+		switch {
+		case strings.TrimSpace(one) == "":
+			continue
+		case strings.Contains(one, "\x00"):
+			return nil, cli.Usagef("--files-from %s: names end with NUL characters; add --null", show.Name(name))
+		case len(names) == mostNames:
 			return nil, cli.Usagef("--files-from %s: more than %d names", show.Name(name), mostNames)
 		}
+		names = append(names, one)
 	}
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
 		hint := map[bool]string{true: ", each followed by a NUL character"}[null]

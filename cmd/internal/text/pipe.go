@@ -301,30 +301,24 @@ func (p *pipeCommand) requestJSON(ctx context.Context, t *fileRun, r pipeRequest
 	return encoded(func(w io.Writer) error { return t.written().Write(w, transcript.JSON, tr) })
 }
 
-// answerFile transcribes a file, and sends each segment as soon as it is final: at the end, if speakers are told apart.
+// answerFile transcribes a file. It sends each segment as soon as it is final; with speakers, that is at the end.
 func (t *fileRun) answerFile(
 	ctx context.Context, name string, send func(transcript.Segment),
 ) (tr *transcript.Transcript, err error) {
-	calls := transcribe.Callbacks{Segment: send}
-	if t.speakers.Voices != nil {
-		calls.Segment = nil
-	}
 	if t.speakers.Channels {
-		tr, err = t.eachChannel(ctx, &job{name: name}, nil)
-	} else {
-		clip, problem := t.sound.Clip(ctx, t.Env, name)
-		if problem != nil {
-			return nil, problem
+		if tr, err = t.eachChannel(ctx, &job{name: name}, nil); err == nil {
+			for _, s := range tr.Segments {
+				send(s)
+			}
 		}
-		defer clip.Close()
-		tr, err = t.transcribeClip(ctx, name, clip, calls)
+		return tr, err
 	}
-	if err == nil && (t.speakers.Channels || t.speakers.Voices != nil) {
-		for _, s := range tr.Segments {
-			send(s)
-		}
+	clip, err := t.sound.Clip(ctx, t.Env, name)
+	if err != nil {
+		return nil, err
 	}
-	return tr, err
+	defer clip.Close()
+	return t.transcribeClip(ctx, name, clip, transcribe.Callbacks{Segment: send})
 }
 
 // answer writes a line of the output.
