@@ -22,6 +22,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log"
 	"os"
 	"os/exec"
@@ -48,22 +49,22 @@ var (
 
 func main() {
 	flag.Parse()
-	log.SetFlags(0)
-	log.SetPrefix("accuracy: ")
-	if flag.NArg() != 1 {
-		log.Fatalf("got %d arguments, want the directory of the sets", flag.NArg())
+	log.SetOutput(io.Discard) // the FLAC library writes there
+	if err := run(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "accuracy:", err)
+		os.Exit(1)
 	}
-	ctx := context.Background()
+}
+
+func run(ctx context.Context) error {
+	if flag.NArg() != 1 {
+		return fmt.Errorf("got %d arguments, want the directory of the sets", flag.NArg())
+	}
 	if *build {
 		b := builder{data: *data, out: flag.Arg(0), words: *words, seed: *seed}
-		if err := b.build(ctx); err != nil {
-			log.Fatal(err)
-		}
-		return
+		return b.build(ctx)
 	}
-	if err := compare(ctx, flag.Arg(0)); err != nil {
-		log.Fatal(err)
-	}
+	return compare(ctx, flag.Arg(0))
 }
 
 // A system is a program to compare.
@@ -132,43 +133,43 @@ func compare(ctx context.Context, dir string) error {
 	return nil
 }
 
-// A stored line of the file of -keep.
+// A stored line of the file of -keep: recordings of a set, transcribed in one run.
 type stored struct {
-	System, Set string
-	Texts       []string
-	Seconds     float64
+	System, Set  string
+	Audio, Texts []string
+	Seconds      float64
 }
 
-// transcribeSet transcribes the recordings of a set, unless their texts are stored.
+// transcribeSet transcribes the recordings of a set whose texts are not stored.
 func (s *system) transcribeSet(ctx context.Context, dir, set string, items []item) error {
-	key := set + "/"
 	if *keep != "" {
 		rows, err := readLines[stored](*keep)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 		for _, r := range rows {
-			if r.System == s.name && r.Set == set && len(r.Texts) == len(items) {
-				for i, text := range r.Texts {
-					s.texts[key+items[i].Audio] = text
-				}
-				s.seconds[set] = r.Seconds
-				return nil
+			if r.System == s.name && r.Set == set {
+				s.store(r)
 			}
 		}
 	}
-	texts, seconds, err := s.transcribe(ctx, dir, set, items)
-	if err != nil {
+	items = slices.DeleteFunc(slices.Clone(items), func(i item) bool { _, ok := s.texts[set+"/"+i.Audio]; return ok })
+	if len(items) == 0 {
+		return nil
+	}
+	r := stored{System: s.name, Set: set}
+	for _, i := range items {
+		r.Audio = append(r.Audio, i.Audio)
+	}
+	var err error
+	if r.Texts, r.Seconds, err = s.transcribe(ctx, dir, set, items); err != nil {
 		return err
 	}
-	s.seconds[set] = seconds
-	for i, text := range texts {
-		s.texts[key+items[i].Audio] = text
-	}
+	s.store(r)
 	if *keep == "" {
 		return nil
 	}
-	line, err := json.Marshal(stored{s.name, set, texts, seconds})
+	line, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
@@ -180,6 +181,14 @@ func (s *system) transcribeSet(ctx context.Context, dir, set string, items []ite
 	defer f.Close()
 	_, err = f.Write(append(line, '\n'))
 	return err
+}
+
+// store adds the texts of a run.
+func (s *system) store(r stored) {
+	for i, name := range r.Audio {
+		s.texts[r.Set+"/"+name] = r.Texts[i]
+	}
+	s.seconds[r.Set] += r.Seconds
 }
 
 // transcribe runs the program and returns the texts and the seconds of processor time.
@@ -297,7 +306,7 @@ func printTable(all []*system, sets []string) {
 		for _, s := range all {
 			times = append(times, fmt.Sprintf("%s %.1f s", s.name, s.seconds[set]))
 		}
-		log.Printf("%s: %s", set, strings.Join(times, ", "))
+		fmt.Fprintf(os.Stderr, "%s: %s\n", set, strings.Join(times, ", "))
 	}
 }
 

@@ -147,9 +147,41 @@ func (b *builder) read(ctx context.Context) (err error) {
 			}
 		}
 	}
+	if err := b.readGerman(ctx); err != nil {
+		return err
+	}
 	// Speakers take turns, so that a few recordings hold many of them.
 	slices.SortStableFunc(b.english, func(x, y utterance) int { return b.turn(x) - b.turn(y) })
 	return b.readTimed(ctx)
+}
+
+// readGerman adds read sentences, every thirtieth of a long list and then those after them.
+func (b *builder) readGerman(ctx context.Context) error {
+	folder := filepath.Join(b.data, "training", "de")
+	//verity:reads a file of the data that the user names
+	list, err := os.ReadFile(filepath.Join(folder, "transcripts.csv"))
+	if err != nil {
+		return err
+	}
+	lines := strings.Split(strings.TrimSpace(string(list)), "\n")
+	for n, at := 0, 0; n < b.words && at < len(lines); at++ {
+		const stride = 30
+		rows := (len(lines) + stride - 1) / stride
+		k := at%rows*stride + at/rows
+		if k >= len(lines) {
+			continue
+		}
+		id, text, _ := strings.Cut(lines[k], "|")
+		pcm, err := samples(ctx, filepath.Join(folder, id+".opus"))
+		if err != nil {
+			return err
+		}
+		if err := b.add("de", id, text, "de", pcm, audio.SampleRate); err != nil {
+			return err
+		}
+		n += len(strings.Fields(text))
+	}
+	return nil
 }
 
 // turn returns how many utterances of the same speaker come before u.
