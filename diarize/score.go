@@ -1,6 +1,7 @@
 package diarize
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -46,87 +47,87 @@ type Scoring struct {
 //
 // Source: pyannote.metrics 4.2.0 DiarizationErrorRate, whose collar is the whole width, twice this one.
 func (o Scoring) Score(reference, found []Turn) (e Errors) {
-	spans := o.spans(reference, found)
-	var refs, hyps int
-	for _, s := range spans {
-		refs, hyps = max(refs, maximum(s.ref)), max(hyps, maximum(s.hyp))
-	}
-	together := make([][]float64, refs)
+	together := make([][]float64, speakersIn(reference))
 	for r := range together {
-		together[r] = make([]float64, hyps)
+		together[r] = make([]float64, speakersIn(found))
 	}
-	for _, s := range spans {
-		for _, r := range s.ref {
-			for _, h := range s.hyp {
-				together[r-1][h-1] += s.length
+	o.eachSpan(reference, found, func(length float64, ref, hyp []int) {
+		for _, r := range ref {
+			for _, h := range hyp {
+				together[r][h] += length
 			}
 		}
-	}
+	})
 	partner := Assign(together)
-	for _, s := range spans {
-		r, h, right := len(s.ref), len(s.hyp), 0
-		for _, x := range s.ref {
-			if p := partner[x-1]; p >= 0 && slices.Contains(s.hyp, p+1) {
+	o.eachSpan(reference, found, func(length float64, ref, hyp []int) {
+		r, h, right := len(ref), len(hyp), 0
+		for _, x := range ref {
+			if slices.Contains(hyp, partner[x]) {
 				right++
 			}
 		}
-		e.Total += float64(r) * s.length
-		e.Missed += float64(max(0, r-h)) * s.length
-		e.FalseAlarm += float64(max(0, h-r)) * s.length
-		e.Confusion += float64(min(r, h)-right) * s.length
-	}
+		e.Total += float64(r) * length
+		e.Missed += float64(max(0, r-h)) * length
+		e.FalseAlarm += float64(max(0, h-r)) * length
+		e.Confusion += float64(min(r, h)-right) * length
+	})
 	return e
 }
 
-func maximum(x []int) (most int) {
-	for _, v := range x {
-		most = max(most, v)
+// speakersIn returns the largest number of a speaker.
+func speakersIn(turns []Turn) (most int) {
+	for _, t := range turns {
+		most = max(most, t.Speaker)
 	}
 	return most
 }
 
-// A span is a stretch in which nobody begins or ends.
-type span struct {
-	length   float64
-	ref, hyp []int // who speaks, each once
-}
-
-// spans cuts time at every boundary and returns the stretches that count.
-func (o Scoring) spans(reference, found []Turn) (spans []span) {
-	var times []float64
-	for _, t := range slices.Concat(reference, found) {
-		times = append(times, t.Start, t.End)
+// eachSpan calls do for every stretch of time that counts and in which nobody begins or ends, with the speakers of both
+// sides, from 0.
+func (o Scoring) eachSpan(reference, found []Turn, do func(length float64, ref, hyp []int)) {
+	type event struct {
+		at     float64
+		count  *int
+		change int
 	}
-	for _, t := range reference {
-		for _, at := range [2]float64{t.Start, t.End} {
-			times = append(times, at-o.Collar, at+o.Collar)
+	var events []event
+	add := func(count *int, start, end float64) {
+		if start < end {
+			events = append(events, event{start, count, 1}, event{end, count, -1})
 		}
 	}
-	slices.Sort(times)
-	times = slices.Compact(times)
-	for i := 1; i < len(times); i++ {
-		middle := (times[i-1] + times[i]) / 2
-		if o.Collar > 0 && slices.ContainsFunc(reference, func(t Turn) bool {
-			return min(math.Abs(t.Start-middle), math.Abs(t.End-middle)) < o.Collar
-		}) {
+	collars := 0 // how many reach here
+	refs, hyps := make([]int, speakersIn(reference)), make([]int, speakersIn(found))
+	for _, t := range reference {
+		add(&refs[t.Speaker-1], t.Start, t.End)
+		add(&collars, t.Start-o.Collar, t.Start+o.Collar)
+		add(&collars, t.End-o.Collar, t.End+o.Collar)
+	}
+	for _, t := range found {
+		add(&hyps[t.Speaker-1], t.Start, t.End)
+	}
+	slices.SortFunc(events, func(a, b event) int { return cmp.Compare(a.at, b.at) })
+	var ref, hyp []int
+	for i, e := range events {
+		*e.count += e.change
+		if i+1 == len(events) || e.at == events[i+1].at || collars > 0 {
 			continue
 		}
-		s := span{times[i] - times[i-1], speaking(reference, middle), speaking(found, middle)}
-		if len(s.ref)+len(s.hyp) > 0 && !(o.SkipOverlap && len(s.ref) > 1) {
-			spans = append(spans, s)
+		ref, hyp = positive(ref[:0], refs), positive(hyp[:0], hyps)
+		if len(ref)+len(hyp) > 0 && !(o.SkipOverlap && len(ref) > 1) {
+			do(events[i+1].at-e.at, ref, hyp)
 		}
 	}
-	return spans
 }
 
-// speaking returns who speaks at a time.
-func speaking(turns []Turn, at float64) (who []int) {
-	for _, t := range turns {
-		if t.Start <= at && at < t.End && !slices.Contains(who, t.Speaker) {
-			who = append(who, t.Speaker)
+// positive appends the indexes of positive counts.
+func positive(indexes, counts []int) []int {
+	for i, n := range counts {
+		if n > 0 {
+			indexes = append(indexes, i)
 		}
 	}
-	return who
+	return indexes
 }
 
 // Assign returns for each row of gain the column it is paired with, no column twice, so that the sum is as large

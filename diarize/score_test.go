@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"testing"
+	"time"
 )
 
 // TestScore compares with pyannote.metrics: testdata/scores.py. Its figures are rounded to 1e-6, and times to 0.01 s.
@@ -41,5 +42,21 @@ func TestScore(t *testing.T) {
 	}
 	if len(cases) != 48 {
 		t.Errorf("%d cases, want 48", len(cases))
+	}
+}
+
+// TestScoreLong scores as many turns, all overlapping, as eval takes of one recording. The square of their number
+// would take a minute.
+func TestScoreLong(t *testing.T) {
+	var reference, found []Turn
+	for i := range 20000 {
+		start := float64(i) * 0.1
+		reference = append(reference, Turn{start, start + 3000, 1 + i%20})
+		found = append(found, Turn{start, start + 3000, 20 - i%20})
+	}
+	began := time.Now()
+	e := Scoring{Collar: 0.01}.Score(reference, found)
+	if took := time.Since(began); e.Rate() != 0 || took > 20*time.Second {
+		t.Errorf("rate %v, want 0; %v", e.Rate(), took)
 	}
 }

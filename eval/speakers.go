@@ -18,7 +18,7 @@ import (
 )
 
 // The most that the dataset may say of one recording. The time to score it grows with the cube of the number of
-// speakers and the square of the number of turns.
+// speakers, and with the number of turns times that of speakers.
 const (
 	maxSpeakers = 1000
 	maxTurns    = 20000
