@@ -11,7 +11,7 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 # Packages whose results depend on the instruction set, and their tests that compare bits.
-BITS := ./encoder ./decoder ./eval/selftest
+BITS := ./encoder ./decoder ./diarize ./eval/selftest
 SAME := Golden|Rows|Threads|Bits|Hash|Cosine
 # Packages that start goroutines. In their tests testmodel.Serial marks long ones in which no
 # two goroutines meet. Left out because they take minutes and their parts are tested here:

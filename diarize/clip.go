@@ -46,6 +46,19 @@ func Analyze(ctx context.Context, clip *audio.Clip, o Options) (*Diarization, er
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
+	d := &Diarization{}
+	activity, vectors, err := d.scan(ctx, clip, o)
+	if err != nil {
+		return nil, err
+	}
+	d.identify(vectors, o)
+	d.Turns = d.turns(activity)
+	return d, clip.Rewind()
+}
+
+// scan runs both networks over the clip. It sets the windows, and returns where somebody speaks and the vectors of the
+// windows.
+func (d *Diarization) scan(ctx context.Context, clip *audio.Clip, o Options) (*activity, []float32, error) {
 	length := clip.HeaderDuration() * audio.SampleRate
 	progress := func(from, share float64, samples int64) {
 		if o.Progress != nil && length > 0 {
@@ -54,19 +67,14 @@ func Analyze(ctx context.Context, clip *audio.Clip, o Options) (*Diarization, er
 	}
 	activity, err := detect(ctx, clip, o, func(n int64) { progress(0, segmentShare, n) })
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := clip.Rewind(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	d := &Diarization{windows: activity.windows()}
+	d.windows = activity.windows()
 	vectors, err := d.embed(ctx, clip, o, func(n int64) { progress(segmentShare, 1-segmentShare, n) })
-	if err != nil {
-		return nil, err
-	}
-	d.identify(vectors, o)
-	d.Turns = d.turns(activity)
-	return d, clip.Rewind()
+	return activity, vectors, err
 }
 
 // segmentShare is the segmenter's part of the time.

@@ -1,13 +1,16 @@
 package diarize
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -134,20 +137,25 @@ func compose(t *testing.T, files map[int][]string, seed uint64, speakers int, le
 			})
 		}
 	}
-	if kind == "noise" { // at 15 dB
-		var power float64
-		for _, v := range c.pcm {
-			power += float64(v) * float64(v)
-		}
-		level := math.Sqrt(power / float64(len(c.pcm)) / 31.6)
-		for i := range c.pcm {
-			c.pcm[i] += float32(level * r.NormFloat64())
-		}
+	if kind == "noise" {
+		addNoise(r, c.pcm)
 	}
 	if kind == "telephone" {
 		telephone(c.pcm)
 	}
 	return c
+}
+
+// addNoise adds white noise 15 dB below x.
+func addNoise(r *rand.Rand, x []float32) {
+	var power float64
+	for _, v := range x {
+		power += float64(v) * float64(v)
+	}
+	level := math.Sqrt(power / float64(len(x)) / 31.6)
+	for i := range x {
+		x[i] += float32(level * r.NormFloat64())
+	}
 }
 
 // telephone lets 300 to 3400 Hz pass: two filters of second order each.
@@ -176,8 +184,75 @@ func telephone(x []float32) {
 	}
 }
 
-// TestQuality measures the error rates of docs/SPEAKERS.md. VERITY_SPEAKERS lists the sets: composed, overlap,
-// noise, telephone, ami. It prints with -v, and takes seconds for each minute of sound.
+// A recording is sound with who really speaks.
+type recording struct {
+	name     string
+	pcm      []float32
+	turns    []Turn
+	speakers int
+}
+
+// recordings returns those of a set: composed, overlap, noise, telephone, hour, alone or ami.
+func recordings(t *testing.T, set string) (all []recording) {
+	switch set {
+	case "ami":
+		names, _ := filepath.Glob(filepath.Join(shared, "speakers/ami/*.rttm"))
+		for _, name := range names {
+			f, err := os.Open(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			turns, _, err := ReadRTTM(f)
+			f.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for file, reference := range turns {
+				who := map[int]bool{}
+				for _, x := range reference {
+					who[x.Speaker] = true
+				}
+				all = append(all, recording{file, samplesOf(t, strings.TrimSuffix(name, "rttm")+"flac"), reference, len(who)})
+			}
+		}
+	case "alone": // ten minutes: three are silent in the middle, the last three and a half are noisy
+		files := utterances(t)
+		files[5] = []string{"../model/base/jfk.flac"}
+		files[6], _ = filepath.Glob(filepath.Join(shared, "speech/longform/sonnet*.mp3"))
+		for who := 1; who <= len(files); who++ {
+			x := recording{name: fmt.Sprint("reader ", who), speakers: 1}
+			speech := func(until int) {
+				for i := 0; len(x.pcm) < until*audio.SampleRate; i++ {
+					part := trim(samplesOf(t, files[who][i%len(files[who])]))
+					for _, s := range spoken(part) {
+						start := float64(len(x.pcm)+s[0]) / audio.SampleRate
+						x.turns = append(x.turns, Turn{start, start + float64(s[1]-s[0])/audio.SampleRate, 1})
+					}
+					x.pcm = slices.Concat(x.pcm, part, make([]float32, audio.SampleRate/2))
+				}
+			}
+			speech(210)
+			x.pcm = append(x.pcm, make([]float32, 180*audio.SampleRate)...)
+			noisy := len(x.pcm)
+			speech(600)
+			addNoise(rand.New(rand.NewPCG(uint64(who), 0)), x.pcm[noisy:])
+			all = append(all, x)
+		}
+	case "hour":
+		c := compose(t, utterances(t), 401, 4, 3600, set)
+		all = append(all, recording{"hour", c.pcm, c.turns, 4})
+	default: // constants were chosen on other seeds
+		for i, speakers := range []int{2, 4, 1, 3, 4, 3, 1, 2, 4, 3} {
+			c := compose(t, utterances(t), uint64(301+i), speakers, 60, set)
+			all = append(all, recording{fmt.Sprint("seed ", 301+i), c.pcm, c.turns, speakers})
+		}
+	}
+	return all
+}
+
+// TestQuality measures the error rates of docs/SPEAKERS.md. VERITY_SPEAKERS lists the sets: those of recordings. It
+// prints with -v, and takes seconds for each minute of sound. With VERITY_SPEAKERS_OUT it writes the recordings and
+// their RTTM to that directory instead, for other programs: tools/reference/speaker_peers.py.
 func TestQuality(t *testing.T) {
 	sets := strings.Fields(os.Getenv("VERITY_SPEAKERS"))
 	if len(sets) == 0 {
@@ -185,67 +260,90 @@ func TestQuality(t *testing.T) {
 	}
 	p := parallel.New(0)
 	defer p.Close()
+	rate := func(e Errors) string {
+		return fmt.Sprintf("%.1f (missed %.1f, false %.1f, confused %.1f)", 100*e.Rate(), 100*e.Missed/e.Total,
+			100*e.FalseAlarm/e.Total, 100*e.Confusion/e.Total)
+	}
 	for _, set := range sets {
-		var sum, collared, skipped, known Errors
-		right, n, seconds, began := 0, 0, 0.0, time.Duration(0)
-		each := func(name string, pcm []float32, ref []Turn, speakers int) {
-			start := time.Now()
-			d, err := Analyze(context.Background(), audio.FromSamples(name, pcm), Options{Pool: p})
-			if err != nil {
-				t.Fatal(err)
+		all := recordings(t, set)
+		if out := os.Getenv("VERITY_SPEAKERS_OUT"); out != "" {
+			for _, r := range all {
+				writeRecording(t, filepath.Join(out, set+"-"+strings.ReplaceAll(r.name, " ", "-")), r)
 			}
-			began += time.Since(start)
-			e, c, s := Scoring{}.Score(ref, d.Turns), Scoring{Collar: 0.25}.Score(ref, d.Turns),
-				Scoring{Collar: 0.25, SkipOverlap: true}.Score(ref, d.Turns)
+			continue
+		}
+		var sum, collared, skipped, known, live, finished Errors
+		right, seconds, took := 0, 0.0, time.Duration(0)
+		for _, r := range all {
+			start := time.Now()
+			d := analyze(t, r.pcm, Options{Pool: p})
+			took += time.Since(start)
+			e, c, s := Scoring{}.Score(r.turns, d.Turns), Scoring{Collar: 0.25}.Score(r.turns, d.Turns),
+				Scoring{Collar: 0.25, SkipOverlap: true}.Score(r.turns, d.Turns)
 			sum.Add(e)
 			collared.Add(c)
 			skipped.Add(s)
-			turns, err := Clip(context.Background(), audio.FromSamples(name, pcm), Options{Pool: p, Speakers: speakers})
-			if err != nil {
-				t.Fatal(err)
+			if set != "hour" {
+				now, end := liveTurns(t, r.pcm, p)
+				live.Add(Scoring{Collar: 0.25}.Score(r.turns, now))
+				finished.Add(Scoring{Collar: 0.25}.Score(r.turns, end))
+				known.Add(Scoring{Collar: 0.25}.Score(r.turns, analyze(t, r.pcm, Options{Pool: p, Speakers: r.speakers}).Turns))
 			}
-			known.Add(Scoring{Collar: 0.25}.Score(ref, turns))
-			if len(d.Voices) == speakers {
+			if len(d.Voices) == r.speakers {
 				right++
 			}
-			n++
-			seconds += float64(len(pcm)) / audio.SampleRate
-			t.Logf("%-10s %-12s %4.1f s: speakers %d of %d; DER %5.1f, collar %5.1f, no overlap %5.1f", set, name,
-				float64(len(pcm))/audio.SampleRate, len(d.Voices), speakers, 100*e.Rate(), 100*c.Rate(), 100*s.Rate())
+			length := float64(len(r.pcm)) / audio.SampleRate
+			seconds += length
+			t.Logf("%-10s %-12s %4.1f s: speakers %d of %d; DER %5.1f, collar %5.1f, no overlap %5.1f", set, r.name,
+				length, len(d.Voices), r.speakers, 100*e.Rate(), 100*c.Rate(), 100*s.Rate())
 		}
-		if set == "ami" {
-			names, _ := filepath.Glob(filepath.Join(shared, "speakers/ami/*.rttm"))
-			for _, name := range names {
-				f, err := os.Open(name)
-				if err != nil {
-					t.Fatal(err)
-				}
-				turns, _, err := ReadRTTM(f)
-				f.Close()
-				if err != nil {
-					t.Fatal(err)
-				}
-				for file, ref := range turns {
-					who := map[int]bool{}
-					for _, x := range ref {
-						who[x.Speaker] = true
-					}
-					each(file, samplesOf(t, strings.TrimSuffix(name, "rttm")+"flac"), ref, len(who))
-				}
-			}
-		} else {
-			files := utterances(t)
-			for i := range 5 {
-				speakers, seed := []int{2, 4, 1, 3, 4}[i], uint64(301+i) // constants were chosen on other seeds
-				c := compose(t, files, seed, speakers, 60, set)
-				each(fmt.Sprint("seed ", seed), c.pcm, c.turns, speakers)
-			}
+		t.Logf("%s: count right in %d of %d; DER %s; collar %s; without overlap %s; known count %s; live %s, at its end %s; %.2f s a minute",
+			set, right, len(all), rate(sum), rate(collared), rate(skipped), rate(known), rate(live), rate(finished), took.Seconds()/seconds*60)
+	}
+}
+
+// liveTurns returns the turns that a Tracker finds in stretches of 20 s, and those at the end.
+func liveTurns(t *testing.T, pcm []float32, p *parallel.Pool) (now, end []Turn) {
+	tracker, err := NewTracker(Options{Pool: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const stretch = 20 * audio.SampleRate
+	for at := 0; at < len(pcm); at += stretch {
+		d, err := tracker.Add(context.Background(), pcm[at:min(at+stretch, len(pcm))], int64(at))
+		if err != nil {
+			t.Fatal(err)
 		}
-		r := func(e Errors) string {
-			return fmt.Sprintf("%.1f (missed %.1f, false %.1f, confused %.1f)", 100*e.Rate(), 100*e.Missed/e.Total,
-				100*e.FalseAlarm/e.Total, 100*e.Confusion/e.Total)
+		a := activity{slices.Clone(tracker.activity.speech), tracker.activity.overlap, tracker.activity.samples}
+		clear(a.speech[:at/frameStep])
+		for _, turn := range d.turns(&a) {
+			fmt.Sscanf(d.Names[turn.Speaker-1], "Speaker %d", &turn.Speaker)
+			now = append(now, turn)
 		}
-		t.Logf("%s: count right in %d of %d; DER %s; collar %s; without overlap %s; known count %s; %.2f s a minute", set,
-			right, n, r(sum), r(collared), r(skipped), r(known), began.Seconds()/seconds*60)
+	}
+	return now, tracker.Finish().Turns
+}
+
+// writeRecording writes name.wav and name.rttm.
+func writeRecording(t *testing.T, name string, r recording) {
+	var wav, rttm bytes.Buffer
+	wav.WriteString("RIFF")
+	size := uint32(2 * len(r.pcm))
+	for _, v := range []any{
+		36 + size, []byte("WAVEfmt "), uint32(16), uint16(1), uint16(1), uint32(audio.SampleRate), uint32(2 * audio.SampleRate),
+		uint16(2), uint16(16), []byte("data"), size,
+	} {
+		binary.Write(&wav, binary.LittleEndian, v)
+	}
+	for _, v := range r.pcm {
+		binary.Write(&wav, binary.LittleEndian, int16(32767*max(-1, min(1, v))))
+	}
+	for _, x := range r.turns {
+		fmt.Fprintf(&rttm, "SPEAKER %s 1 %.3f %.3f <NA> <NA> %d <NA> <NA>\n", filepath.Base(name), x.Start, x.End-x.Start, x.Speaker)
+	}
+	for file, b := range map[string]*bytes.Buffer{name + ".wav": &wav, name + ".rttm": &rttm} {
+		if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -33,7 +33,7 @@ func (d *Diarization) identify(vectors []float32, o Options) {
 	least, most := o.bounds()
 	small := cmp.Or(o.smallest, max(clusterLeast, int(clusterShare*float64(n))))
 	clusters := joinAlike(groups(o.Pool, alone, o.similarity(), least, most, small), alone, least)
-	clusters, known := nameVoices(clusters, alone, o.Known, least)
+	clusters, d.Names = nameVoices(clusters, alone, o.Known, least)
 	for _, members := range clusters {
 		d.Voices = append(d.Voices, mean(alone, members))
 	}
@@ -50,13 +50,6 @@ func (d *Diarization) identify(vectors []float32, o Options) {
 		}
 	}
 	d.vote(vectors)
-	for _, k := range known {
-		name := ""
-		if k >= 0 {
-			name = o.Known[k].Name
-		}
-		d.Names = append(d.Names, name)
-	}
 }
 
 // vote sets the votes of each window, whose vectors are [n][192].

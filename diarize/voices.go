@@ -77,34 +77,33 @@ func (o Options) checkKnown() error {
 	return nil
 }
 
-// nameVoices returns which known voice each of the voices is, -1 if none. The most similar are paired first. Two
-// clusters of one known voice become one, unless fewer than least are then left.
-func nameVoices(clusters [][]int, vectors []float32, known []Voice, least int) (joined [][]int, names []int) {
-	names = slices.Repeat([]int{-1}, len(clusters))
-	pairs := len(clusters)
-	for range pairs {
-		best, at, who := float32(knownSimilarity), -1, -1
+// nameVoices returns the name of the known voice that each of the clusters has, "" if none. The most similar are paired
+// first. Two clusters of one known voice become one, unless fewer than least are then left.
+func nameVoices(clusters [][]int, vectors []float32, known []Voice, least int) (joined [][]int, names []string) {
+	names = make([]string, len(clusters))
+	left := len(clusters)
+	for range clusters {
+		best, at, name := float32(knownSimilarity), -1, ""
 		for i, members := range clusters {
-			if names[i] >= 0 || len(members) == 0 {
+			if names[i] != "" || len(members) == 0 {
 				continue
 			}
 			v := mean(vectors, members)
-			for k := range known {
-				taken := slices.Index(names, k)
-				if c := cosine(v, known[k].Vector); c >= best && (taken < 0 || pairs > least) {
-					best, at, who = c, i, k
+			for _, k := range known {
+				if c := cosine(v, k.Vector); c >= best && (left > least || !slices.Contains(names, k.Name)) {
+					best, at, name = c, i, k.Name
 				}
 			}
 		}
 		if at < 0 {
 			break
 		}
-		if first := slices.Index(names, who); first >= 0 {
+		if first := slices.Index(names, name); first >= 0 {
 			clusters[first] = slices.Concat(clusters[first], clusters[at])
 			clusters[at] = nil
-			pairs--
+			left--
 		} else {
-			names[at] = who
+			names[at] = name
 		}
 	}
 	for i, members := range clusters {

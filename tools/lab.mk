@@ -54,7 +54,7 @@ ARM64 ?= max cortex-a76 cortex-a53
 arm64: ## kernels and whole networks for arm64 under qemu: the same bits as amd64
 	@[ -n "$(QEMU)" ] || { echo "*** SKIPPED: make arm64 needs qemu-aarch64 (Debian: qemu-user-static) ***"; exit 0; }; \
 	set -e; export VERITY_REQUIRE=neon; tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
-	for dir in internal/kernel parallel $(if $(SHORT),,encoder decoder eval/selftest); do \
+	for dir in internal/kernel parallel $(if $(SHORT),,encoder decoder diarize eval/selftest); do \
 		GOARCH=arm64 go test -c -vet=off -o "$$tmp/$$(basename $$dir).test" ./$$dir; \
 	done; \
 	plain='transcribe -q -f json model/base/jfk.flac'; \
@@ -80,6 +80,7 @@ arm64: ## kernels and whole networks for arm64 under qemu: the same bits as amd6
 		tests parallel; \
 		[ -z "$(SHORT)" ] || continue; \
 		tests encoder -test.run '$(SAME)'; \
+		tests diarize -test.run 'Bits'; \
 		tests decoder -test.run '$(SAME)' -test.skip 'TestBeams|Test(Greedy|Language)Golden/[^o]'; \
 		tests eval/selftest -test.run 'TestDemoHash'; \
 	done
