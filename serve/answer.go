@@ -88,7 +88,7 @@ func (a *answer) streamSegment(s transcript.Segment) {
 	e := object{"id": segmentID(s), "text": text, "speaker": s.Speaker} // OpenAI's description requires speaker
 	e["start"], e["end"] = transcript.RoundTime(s.Start), transcript.RoundTime(s.End)
 	if a.q.format == diarizedJSON {
-		e["text"], e["speaker"] = tokenizer.Strip(text), a.label(s.Speaker)
+		e["text"], e["speaker"] = tokenizer.Strip(text), label(s.Speaker, a.q.knownNames, &a.speakers)
 	}
 	if a.q.words {
 		e["words"] = wordsOf(s)

@@ -285,8 +285,11 @@ type modelList struct {
 // openAINames are OpenAI's models for transcription, of which there are also dated editions.
 var openAINames = []string{
 	"whisper-1", "gpt-transcribe", "gpt-live-transcribe", "gpt-realtime-whisper",
-	"gpt-4o-transcribe", "gpt-4o-mini-transcribe", "gpt-4o-transcribe-diarize",
+	"gpt-4o-transcribe", "gpt-4o-mini-transcribe", diarizingModel,
 }
+
+// diarizingModel makes a session identify speakers. In a form, the format or the field speakers does.
+const diarizingModel = "gpt-4o-transcribe-diarize"
 
 // isOpenAIName reports whether a name is one of OpenAI's transcription models, or a dated edition of one.
 func isOpenAIName(model string) bool {

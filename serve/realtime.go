@@ -38,6 +38,7 @@ type session struct {
 	sound  *live.Stream // its callbacks run with mu locked
 
 	warnLate sync.Once
+	speakers []string // labelled so far; only the goroutine that transcribes uses it
 
 	mu       sync.Mutex // guards the fields below
 	config   sessionConfig

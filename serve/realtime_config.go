@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"verity/audio"
+	"verity/diarize"
 	"verity/internal/show"
 	"verity/tokenizer"
 	"verity/transcribe"
@@ -324,9 +325,14 @@ func (c sessionConfig) decoding(s *Server) transcribe.Options {
 	d := s.options().Decoding
 	d.Language, d.InitialPrompt = cmp.Or(c.language, joinLanguages(c.languages)), c.prompt
 	d.Terms = slices.Concat(d.Terms, c.terms)
-	d.Log = withField(d.Log, "session", c.id)
+	if d.Log = withField(d.Log, "session", c.id); c.diarizes() {
+		d.Speakers = new(diarize.Options)
+	}
 	return d
 }
+
+// diarizes reports whether the session identifies speakers.
+func (c sessionConfig) diarizes() bool { return strings.HasPrefix(c.name, diarizingModel) }
 
 // detector returns the options of turn detection; nil if the client commits.
 func (c sessionConfig) detector() *live.TurnOptions {

@@ -227,7 +227,7 @@ func (x *session) transcribeUtterance(ctx context.Context, u *live.Utterance) {
 	var sentence []transcript.Word // those of a sentence that has not ended
 	text, language, last, segments := "", "", false, 0
 	x.mu.Lock()
-	model := x.config.model.Name
+	model, diarizes := x.config.model.Name, x.config.diarizes()
 	x.mu.Unlock()
 	for r, err := range u.Passes(ctx, x.s.queue.liveTurn) {
 		switch last = r.Last; {
@@ -240,8 +240,15 @@ func (x *session) transcribeUtterance(ctx context.Context, u *live.Utterance) {
 			x.reportLate()
 		}
 		text += x.sendText(u, text, r)
-		sentence = append(sentence, inSession(r)...)
-		for n := live.SentenceLength(sentence, r.Last); n > 0; n = live.SentenceLength(sentence, r.Last) {
+		sentence = append(sentence, inSession(r.Confirmed, r.Start)...)
+		if diarizes && r.Words != nil { // all, with their speakers
+			sentence = inSession(r.Words, r.Start)
+		}
+		for r.Last || !diarizes {
+			n := segmentLength(sentence, r.Last)
+			if n == 0 {
+				break
+			}
 			x.sendSegment(u, segments, sentence[:n])
 			sentence, segments = sentence[n:], segments+1
 		}
@@ -278,14 +285,26 @@ func (x *session) sendTranscription(item, kind string, event object) {
 	x.send("conversation.item.input_audio_transcription."+kind, event)
 }
 
-// sendSegment sends a sentence with its times in the session. OpenAI requires a speaker; it is not known here.
+// segmentLength returns the number of words in the segment that the words begin with: a sentence, or its part by one
+// speaker. It is 0 until the sentence ends.
+func segmentLength(words []transcript.Word, last bool) int {
+	n := live.SentenceLength(words, last)
+	for i := range n {
+		if words[i].Speaker != words[0].Speaker {
+			return i
+		}
+	}
+	return n
+}
+
+// sendSegment sends a segment with its times in the session. OpenAI requires a speaker, known or not.
 func (x *session) sendSegment(u *live.Utterance, number int, words []transcript.Word) {
 	text := ""
 	for _, w := range words {
 		text += w.Word
 	}
 	x.sendItemEvent(u, "segment", object{
-		"id": fmt.Sprintf("seg_%s_%d", x.item(u), number), "text": tokenizer.Strip(text), "speaker": "",
+		"id": fmt.Sprintf("seg_%s_%d", x.item(u), number), "text": tokenizer.Strip(text), "speaker": label(words[0].Speaker, nil, &x.speakers),
 		"start": transcript.RoundTime(words[0].Start), "end": transcript.RoundTime(words[len(words)-1].End),
 	})
 }
@@ -328,7 +347,7 @@ func (x *session) sendText(u *live.Utterance, text string, r live.Result) (delta
 	if delta != "" {
 		e := object{"delta": delta}
 		if slices.Contains(include, withWords) {
-			e["words"] = wordsOf(transcript.Segment{Words: inSession(r)})
+			e["words"] = wordsOf(transcript.Segment{Words: inSession(r.Confirmed, r.Start)})
 		}
 		x.sendItemEvent(u, "delta", e)
 	}
@@ -338,10 +357,10 @@ func (x *session) sendText(u *live.Utterance, text string, r live.Result) (delta
 	return delta
 }
 
-// inSession returns confirmed words with their times in the session.
-func inSession(r live.Result) (list []transcript.Word) {
-	for _, w := range r.Confirmed {
-		w.Start, w.End = w.Start+r.Start, w.End+r.Start
+// inSession returns words, whose times begin at start, with their times in the session.
+func inSession(words []transcript.Word, start float64) (list []transcript.Word) {
+	for _, w := range words {
+		w.Start, w.End = w.Start+start, w.End+start
 		list = append(list, w)
 	}
 	return list

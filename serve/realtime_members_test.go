@@ -11,29 +11,30 @@ import (
 	"github.com/coder/websocket"
 
 	"verity/audio"
+	"verity/transcript"
 )
 
 // update2026 is what a client of the API of 2026 may send: every member is understood.
 const update2026 = `{"type":"session.update","session":{"type":%q,"audio":{"input":{"format":{"type":%q},
-	"transcription":{"model":"gpt-live-transcribe","languages":["en"],"keywords":["seven"],"prompt":"digits",
+	"transcription":{"model":%q,"languages":["en"],"keywords":["seven"],"prompt":"digits",
 	"delay":"minimal"},"turn_detection":null}}}}`
 
 // TestUpdate2026: the models, members and types of sessions of 2026 are understood, and the events have what the typed
 // clients expect.
 func TestUpdate2026(t *testing.T) {
 	h, s := newServer(t, Options{})
-	for _, tt := range []struct{ query, kind, encoding string }{
-		{"?intent=transcription", "transcription", "audio/pcm"},
-		{"?model=gpt-realtime-whisper", "transcription", "audio/pcmu"},
-		{"?model=gpt-realtime-2", "realtime", "audio/pcma"},
+	for _, tt := range []struct{ query, kind, encoding, model, first string }{
+		{"?intent=transcription", "transcription", "audio/pcm", "gpt-4o-transcribe-diarize", "A"},
+		{"?model=gpt-realtime-whisper", "transcription", "audio/pcmu", "gpt-live-transcribe", ""},
+		{"?model=gpt-realtime-2", "realtime", "audio/pcma", "gpt-live-transcribe", ""},
 	} {
 		c := call(t, h, tt.query, nil)
-		c.send(fmt.Sprintf(update2026, tt.kind, tt.encoding))
+		c.send(fmt.Sprintf(update2026, tt.kind, tt.encoding, tt.model))
 		e := c.until("session.updated")
 		input, _ := json.Marshal(e.Session["audio"].(map[string]any)["input"])
 		rate := defaultRate(tt.encoding)
 		for _, want := range []string{
-			`"model":"gpt-live-transcribe"`, `"languages":["en"]`, `"keywords":["seven"]`, `"delay":"minimal"`,
+			fmt.Sprintf(`"model":%q`, tt.model), `"languages":["en"]`, `"keywords":["seven"]`, `"delay":"minimal"`,
 			fmt.Sprintf(`"rate":%d,"type":%q`, rate, tt.encoding),
 		} {
 			if !strings.Contains(string(input), want) {
@@ -51,13 +52,17 @@ func TestUpdate2026(t *testing.T) {
 			!slices.Equal(last.Languages, []languageCode{{"en"}}) {
 			t.Errorf("%s: usage %+v, languages %v", tt.query, u, last.Languages)
 		}
-		text := ""
+		text, speakers := "", []string{}
 		for _, e := range c.seen {
 			if e.Type == "conversation.item.input_audio_transcription.segment" {
+				speakers = append(speakers, e.Speaker)
 				if text += " " + e.Text; e.ItemID != last.ItemID {
 					t.Errorf("a segment of item %s, want %s", e.ItemID, last.ItemID)
 				}
 			}
+		}
+		if len(speakers) == 0 || speakers[0] != tt.first || tt.first != "" && slices.Contains(speakers, "") { // the digits have several
+			t.Errorf("%s: speakers %q, want %q first", tt.query, speakers, tt.first)
 		}
 		if strings.TrimSpace(text) != last.Transcript || len(strings.Fields(text)) < 5 {
 			t.Errorf("%s: segments %q, completed %q", tt.query, text, last.Transcript)
@@ -65,6 +70,16 @@ func TestUpdate2026(t *testing.T) {
 		c.conn.Close(websocket.StatusNormalClosure, "")
 	}
 	settle(t, s)
+}
+
+// TestSegmentLength: a segment ends with the sentence, and where the speaker changes.
+func TestSegmentLength(t *testing.T) {
+	words := []transcript.Word{{Word: " Yes", Speaker: "A"}, {Word: " no", Speaker: "B"}, {Word: " so.", Speaker: "B"}, {Word: " And"}}
+	for from, want := range []int{1, 2, 1, 0} {
+		if got := segmentLength(words[from:], false); got != want {
+			t.Errorf("from word %d: %d, want %d", from, got, want)
+		}
+	}
 }
 
 // encodedDigits returns the sound as a client sends it: at 24 kHz, or as telephone sound at 8 kHz. Upsampling repeats

@@ -45,6 +45,7 @@ type event struct {
 	Previous   string `json:"previous_item_id"`
 	Delta      string
 	Text       string
+	Speaker    string
 	Transcript string
 	Start      int64 `json:"audio_start_ms"`
 	Stop       int64 `json:"audio_end_ms"`

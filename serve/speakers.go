@@ -108,27 +108,27 @@ func (a *answer) diarized(tr *transcript.Transcript, text string) diarizedTransc
 func (a *answer) diarizedSegment(s transcript.Segment) diarizedSegment {
 	return diarizedSegment{
 		"transcript.text.segment", segmentID(s), transcript.RoundTime(s.Start), transcript.RoundTime(s.End),
-		tokenizer.Strip(s.Text), a.label(s.Speaker),
+		tokenizer.Strip(s.Text), label(s.Speaker, a.q.knownNames, &a.speakers),
 	}
 }
 
 // segmentID returns the id of a segment in events and in diarized_json.
 func segmentID(s transcript.Segment) string { return "seg_" + strconv.Itoa(s.ID) }
 
-// label returns OpenAI's label of a speaker: the name, if the request has it; else A for the first who speaks, B for
-// the next.
-func (a *answer) label(speaker string) string {
-	if speaker == "" || slices.Contains(a.q.knownNames, speaker) {
+// label returns OpenAI's label of a speaker: the name, if it is known; else A for the first who speaks, B for the next.
+// others are the speakers without a name so far.
+func label(speaker string, known []string, others *[]string) string {
+	if speaker == "" || slices.Contains(known, speaker) {
 		return speaker
 	}
-	n := slices.Index(a.speakers, speaker)
+	n := slices.Index(*others, speaker)
 	if n < 0 {
-		n = len(a.speakers)
-		a.speakers = append(a.speakers, speaker)
+		n = len(*others)
+		*others = append(*others, speaker)
 	}
 	for i := 0; ; i++ {
 		one := letters(i)
-		if slices.Contains(a.q.knownNames, one) {
+		if slices.Contains(known, one) {
 			continue
 		}
 		if n == 0 {

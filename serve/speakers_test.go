@@ -216,21 +216,22 @@ func TestSpeakerFields(t *testing.T) {
 
 // TestLetters: labels go on after Z.
 func TestLetters(t *testing.T) {
-	a := &answer{q: &request{}}
-	var got []string
+	var got, others, unknown []string
 	for i := range 705 {
-		got = append(got, a.label(strings.Repeat("x", i+1)))
+		got = append(got, label(strings.Repeat("x", i+1), nil, &others))
 	}
 	for i, want := range map[int]string{0: "A", 25: "Z", 26: "AA", 51: "AZ", 52: "BA", 701: "ZZ", 702: "AAA"} {
 		if got[i] != want {
 			t.Errorf("speaker %d is %s, want %s", i, got[i], want)
 		}
 	}
-	b := &answer{q: &request{knownNames: []string{"A", "Ann"}}}
-	if b.label("Speaker 1") != "B" || b.label("Ann") != "Ann" || b.label("Speaker 2") != "C" || b.label("Speaker 1") != "B" {
-		t.Errorf("known names, then %q", b.speakers)
+	for _, want := range []string{"Speaker 1=B", "Ann=Ann", "Speaker 2=C", "Speaker 1=B"} {
+		name, want, _ := strings.Cut(want, "=")
+		if got := label(name, []string{"A", "Ann"}, &unknown); got != want {
+			t.Errorf("with A and Ann known, %s is %s, want %s", name, got, want)
+		}
 	}
-	if a.label("x") != "A" || a.label("") != "" {
+	if label("x", nil, &others) != "A" || label("", nil, &others) != "" {
 		t.Error("a speaker has two labels")
 	}
 }

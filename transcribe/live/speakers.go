@@ -31,7 +31,7 @@ func (u *Utterance) track(ctx context.Context, r *Result) error {
 	u.mu.Unlock()
 	for part := range slices.Chunk(pcm, trackAbove) {
 		at := u.Start + u.tracked
-		d, err := u.stream.tracker.Add(ctx, part, at)
+		d, err := u.tracker.Add(ctx, part, at)
 		if err != nil {
 			return err
 		}

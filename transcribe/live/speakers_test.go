@@ -23,7 +23,7 @@ func TestTrack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := &Utterance{Start: 5 * audio.SampleRate, stream: &Stream{tracker: tracker}}
+	u := &Utterance{Start: 5 * audio.SampleRate, tracker: tracker}
 	word := func(text string, start float64) transcript.Word {
 		return transcript.Word{Word: text, Start: start, End: start + 0.3}
 	}

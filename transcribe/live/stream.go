@@ -80,7 +80,7 @@ type Stream struct {
 	position    int64            // samples that the detector has seen
 	open        *Utterance       // the utterance that has not ended; nil without
 	utterances  int              // utterances begun
-	tracker     *diarize.Tracker // of speakers, for the passes; nil if they are not identified
+	tracker     *diarize.Tracker // of speakers; nil if they are not identified
 
 	queue       chan *Utterance
 	closed      sync.Once
@@ -100,9 +100,6 @@ func NewStream(t *Transcriber, o *TurnOptions) *Stream {
 		queue: make(chan *Utterance, 2*maxQueued),
 		added: make(chan struct{}, 1), transcribed: make(chan struct{}, 1),
 	}
-	if t.voices != nil {
-		s.tracker, _ = diarize.NewTracker(*t.voices) // New has checked the options
-	}
 	s.Configure(t, o)
 	return s
 }
@@ -111,6 +108,12 @@ func NewStream(t *Transcriber, o *TurnOptions) *Stream {
 // an utterance ends only on Commit. No utterance may be open; the options must be valid.
 func (s *Stream) Configure(t *Transcriber, o *TurnOptions) {
 	s.position, s.transcriber, s.detector = s.Len(), t, nil
+	switch {
+	case t.voices == nil:
+		s.tracker = nil
+	case s.tracker == nil:
+		s.tracker, _ = diarize.NewTracker(*t.voices) // New has checked the options
+	}
 	if o != nil {
 		s.detector = &turnDetector{TurnOptions: *o, network: vad.NewNetwork()}
 	}

@@ -84,7 +84,8 @@ type Utterance struct {
 	cut   int64     // samples dropped before pcm
 	voice []float32 // samples that the tracker has not had, if there is one
 
-	tracked int64 // samples that the tracker has had
+	tracker *diarize.Tracker // of speakers; nil if they are not identified
+	tracked int64            // samples that the tracker has had
 	heard   []stretch
 	words   []transcript.Word // confirmed so far, if there is a tracker
 
@@ -170,7 +171,7 @@ func (t *Transcriber) utterance(s *Stream, start int64) *Utterance {
 	return &Utterance{
 		Number: s.utterances, Start: start, run: run, step: cmp.Or(t.step, DefaultStep), prompt: t.opt.InitialPrompt,
 		language: t.opt.Language, upstream: t.opt.Strategy == transcribe.Upstream,
-		stream: s, ended: make(chan struct{}), agreed: agreement{unfinished: files.Unfinished},
+		stream: s, tracker: s.tracker, ended: make(chan struct{}), agreed: agreement{unfinished: files.Unfinished},
 	}
 }
 
@@ -195,7 +196,7 @@ func (u *Utterance) Add(pcm []float32) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.pcm = append(u.pcm, pcm...)
-	if u.stream.tracker != nil {
+	if u.tracker != nil {
 		u.voice = append(u.voice, pcm...)
 	}
 	u.stream.pending.Add(int64(len(pcm)))
@@ -244,7 +245,7 @@ func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
 		u.stream.previousText = ""
 	}
 	r.Tentative = spell(u.agreed.tentative)
-	if u.stream.tracker != nil {
+	if u.tracker != nil {
 		err = u.track(ctx, &r)
 	}
 	return r, err
