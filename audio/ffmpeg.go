@@ -24,12 +24,13 @@ const (
 // ffmpegFormats are the demuxers that ffmpeg may use: containers of sound. Others could open further files
 // (playlists, lists of segments) or hold no sound (pictures, text).
 const ffmpegFormats = "" +
-	"aa,aac,aax,ac3,ac4,act,adp,adx,aea,aiff,alp,amr,amrnb,amrwb,ape,apm,asf,ast,au,avi,avr,bfstm,binka,bit," +
-	"boa,brstm,caf,codec2,daud,dsf,dss,dts,dtshd,eac3,ea,epaf,flac,flv,fsb,fwse,g722,g723_1,g726,g729,gsm," +
-	"hca,hcom,iff,ilbc,ircam,iss,iv8,kvag,libgme,libopenmpt,live_flv,loas,matroska,webm,mlp,mmf,mov,mp4,m4a," +
-	"3gp,mp3,mpc,mpc8,mpeg,mpegts,msf,mtaf,mtv,musx,mxf,nistsphere,nsv,nut,oma,ogg,paf,pvf,qcp,qoa,r3d,rm," +
-	"rso,sds,sdx,shn,sln,smjpeg,sox,spdif,svag,swf,tak,truehd,tta,vag,voc,vpk,vqf,w64,wav,wsaud,wsvqa,wtv,wv,wve,xa," +
-	"xmv,xvag,xwma"
+	"aa,aac,aax,ac3,ac4,act,adp,adx,aea,aiff,alp,amr,amrnb,amrwb,ape,apm,asf,ast,au,avi,avr," +
+	"bfstm,binka,bit,boa,brstm,caf,codec2,daud,dhav,dsf,dss,dts,dtshd,dv,ea,eac3,epaf,flac,flv," +
+	"fsb,fwse,g722,g723_1,g726,g729,gsm,gxf,hca,hcom,iff,ilbc,ircam,iss,iv8,ivr,kux,kvag,libgme," +
+	"libopenmpt,live_flv,loas,matroska,webm,mlp,mmf,mov,mp4,m4a,3gp,mp3,mpc,mpc8,mpeg,mpegts,msf," +
+	"mtaf,mtv,musx,mxf,nistsphere,nsp,nsv,nut,ogg,oma,paf,pva,pvf,qcp,qoa,r3d,rm,rso,sds,sdx," +
+	"shn,sln,smjpeg,sox,spdif,svag,swf,tak,truehd,tta,ty,vag,vivo,voc,vpk,vqf,w64,wav,wsaud,wsd," +
+	"wsvqa,wtv,wv,wve,xa,xmv,xvag,xwma"
 
 // phoneFormats are the demuxers for Input.PhoneFormatsOnly.
 const phoneFormats = "mov,mp4,m4a,3gp,aac,amr,amrnb,amrwb"

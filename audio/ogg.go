@@ -2,11 +2,13 @@ package audio
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 	"math/bits"
 	"slices"
 	"strings"
@@ -38,8 +40,7 @@ type oggReader struct {
 	track   int      // index of the one that is decoded
 	serial  uint32   // of that one
 	streams int      // of all kinds
-	latest  int64    // position up to which a stream beside others starts late; one after it was joined
-	joined  bool     // pages before the sound are missing
+	origin  int64    // position of the beginning of the file, if it has several streams
 	seq     uint32   // number of its next page
 	begun   bool     // its first page was read
 	within  bool     // a later page was read
@@ -70,11 +71,18 @@ var oggSounds = []struct {
 	{"\x01audio\x00\x00\x00", "ogm", 0, nil},
 }
 
+// An oggStream is one of the streams of a file.
+type oggStream struct {
+	serial uint32
+	sound  int    // index of oggSounds; -1 for other streams
+	header []byte // its first packet
+}
+
 // openOgg opens one of the streams with sound of an Ogg file.
 func openOgg(f *file) (container, codec, error) {
 	f.trim()
 	o := &oggReader{file: f, in: f.cursor(0)}
-	kinds, serials := o.survey()
+	streams := o.survey()
 	if len(o.sounds) == 0 {
 		return nil, nil, unsupported("", readable(), "an Ogg file")
 	}
@@ -82,36 +90,66 @@ func openOgg(f *file) (container, codec, error) {
 	if o.track, err = chooseTrack(o.sounds, f.track); err != nil {
 		return nil, nil, err
 	}
-	kind := oggSounds[kinds[o.track]]
-	if o.serial = serials[o.track]; kind.open == nil {
-		return nil, nil, unsupported("", readable(), "an Ogg file with sound of the kind %s", kind.codec)
+	sounds := slices.DeleteFunc(slices.Clone(streams), func(s oggStream) bool { return s.sound < 0 })
+	chosen := sounds[o.track]
+	c, err := o.codec(chosen)
+	if err == nil && o.streams > 1 {
+		o.origin = int64(math.Round(o.begin(streams, chosen) * float64(c.shape().rate)))
+	}
+	return o, c, err
+}
+
+// codec reads the headers of a stream.
+func (o *oggReader) codec(s oggStream) (codec, error) {
+	kind := oggSounds[s.sound]
+	if o.serial = s.serial; kind.open == nil {
+		return nil, unsupported("", readable(), "an Ogg file with sound of the kind %s", kind.codec)
 	}
 	list := make([][]byte, kind.headers)
 	for i := range list {
 		p, err := o.next()
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		list[i] = p.data
 	}
 	c, err := kind.open(list)
-	if err == nil {
-		o.latest = int64(c.shape().rate) * latestStart
-	}
 	_, o.counted = c.(*flacCodec)
-	return o, c, err
+	return c, err
+}
+
+// begin returns the time of the beginning of the file, in seconds: that of the earliest stream. If that of one is not
+// known, it is 0, or that of the chosen stream if this begins after more than a minute.
+func (o *oggReader) begin(streams []oggStream, chosen oggStream) float64 {
+	earliest, own, known := math.Inf(1), 0.0, true
+	for _, s := range streams {
+		at, err := o.start(s)
+		known = known && err == nil
+		if earliest = min(earliest, at); s.serial == chosen.serial {
+			own = at
+		}
+	}
+	if !known && own > latestStart {
+		return own
+	}
+	return earliest
 }
 
 // maxOggHeaders bounds the bytes in which the headers of all streams are sought. They can be read twice, also of a
 // stream that arrives.
 const maxOggHeaders = streamHistory / 2
 
-// survey reads the first pages of all streams, which come before any other, and lists those with sound: an index of
-// oggSounds and the serial number of each.
-func (o *oggReader) survey() (kinds []int, serials []uint32) {
-	head := newFile(o.file.r, o.file.from, o.file.from+min(o.file.size, maxOggHeaders))
+// head returns a reader of a stream of the same file, as far as headers are sought.
+func (o *oggReader) head(serial uint32) *oggReader {
+	f := newFile(o.file.r, o.file.from, o.file.from+min(o.file.size, maxOggHeaders))
+	return &oggReader{file: f, in: f.cursor(0), serial: serial, streams: o.streams}
+}
+
+// survey reads the first pages of all streams, which come before any other, and lists those with sound.
+func (o *oggReader) survey() (streams []oggStream) {
+	head := o.head(0).file
 	var b [27 + 255]byte
-	for at := int64(0); o.streams < maxTracks; {
+	for at := int64(0); len(streams) < maxTracks; {
 		n, _ := head.read(b[:], at)
 		if n < 28 || !hasAt(b[:], 0, "OggS\x00") || b[5]&oggFirst == 0 {
 			break
@@ -121,21 +159,63 @@ func (o *oggReader) survey() (kinds []int, serials []uint32) {
 			size += int(s)
 		}
 		packet := b[min(start, n):min(start+size, n)]
-		serial := binary.LittleEndian.Uint32(b[14:])
-		if !hasAt(packet, 0, "fishead\x00") { // not an index
-			o.streams++
-		}
+		s := oggStream{binary.LittleEndian.Uint32(b[14:]), -1, bytes.Clone(packet)}
 		for k, kind := range oggSounds {
 			if hasAt(packet, 0, kind.magic) {
-				t := Track{Number: len(kinds) + 1, Codec: kind.codec}
-				kinds, serials = append(kinds, k), append(serials, serial)
-				t.Language, t.Title = (&oggReader{file: head, in: head.cursor(0), serial: serial}).comments()
+				s.sound = k
+				t := Track{Number: len(o.sounds) + 1, Codec: kind.codec}
+				t.Language, t.Title = o.head(s.serial).comments()
 				o.sounds = append(o.sounds, t)
 			}
 		}
+		if !hasAt(packet, 0, "fishead\x00") { // not an index
+			streams = append(streams, s)
+		}
 		at += int64(start + size)
 	}
-	return kinds, serials
+	o.streams = len(streams)
+	return streams
+}
+
+// start returns when a stream beside others begins, in seconds; 0 if that is not known.
+func (o *oggReader) start(s oggStream) (float64, error) {
+	r := o.head(s.serial)
+	if s.sound < 0 {
+		return r.pictureStart(s.header)
+	}
+	src, err := newSource(func() (container, codec, error) {
+		r.in = r.file.cursor(0)
+		c, err := r.codec(s)
+		return r, c, err
+	})
+	if err == nil {
+		_, err = src.read(1)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return src.shape().seconds(src.base), nil
+}
+
+// pictureStart returns when a stream of Theora begins, in seconds; 0 if that is not known.
+//
+// Source: the Theora specification, 6.2 and A.2.3.
+func (o *oggReader) pictureStart(header []byte) (float64, error) {
+	if !hasAt(header, 0, "\x80theora\x03\x02") || len(header) < 42 {
+		return 0, ErrUnsupported
+	}
+	rate := float64(binary.BigEndian.Uint32(header[22:])) / float64(binary.BigEndian.Uint32(header[26:]))
+	shift := (header[40]&3)<<3 | header[41]>>5
+	for pictures := int64(-3); ; pictures++ { // after three headers
+		p, err := o.next()
+		if err != nil || !(rate > 0) {
+			return 0, cmp.Or(err, ErrMalformed)
+		}
+		if p.end > 0 { // number of the last key picture, and of pictures after it
+			n := p.end>>shift + p.end&(1<<shift-1)
+			return float64(max(0, n-1-pictures)) / rate, nil
+		}
+	}
 }
 
 // comments returns the language and the title in the second packet of a stream.
@@ -287,7 +367,6 @@ func (o *oggReader) add(at int64, head, lacing, body []byte) error {
 			want := fmt.Sprintf("page %d of its stream", o.seq)
 			o.lost.why = malformed(fmt.Sprintf("Ogg page at byte %d", at), want, "page %d", seq)
 		}
-		o.joined = o.joined || !o.sound
 		o.part = nil
 	}
 	if !continued {
@@ -316,7 +395,8 @@ func (o *oggReader) add(at int64, head, lacing, body []byte) error {
 	if granule := int64(binary.LittleEndian.Uint64(head[6:])); granule >= 0 && len(o.queue) > 0 {
 		p := &o.queue[len(o.queue)-1]
 		o.sound = o.sound || granule > 0
-		p.absolute = o.streams > 1 && !o.joined && granule <= o.latest
+		granule = max(0, granule-o.origin)
+		p.absolute = o.streams > 1
 		if p.end, p.pending = granule, false; o.last && !o.counted {
 			p.limit = granule
 		}

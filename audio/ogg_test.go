@@ -110,27 +110,52 @@ func TestOggTracks(t *testing.T) {
 	}
 }
 
-// TestOggLateTrack: a stream beside another one starts late if its positions say so and no page is missing; one that
-// was joined does not.
+// TestOggLateTrack: time 0 of a file of several streams is where the earliest begins, whether or not pages are missing.
+// If that of one is not known, it is 0 as the file states it, unless the sound begins after more than a minute.
 func TestOggLateTrack(t *testing.T) {
+	unknown := [][]byte{oggPage(oggFirst, 0, "OVP80"), oggPage(oggLast, 1, "x")}
+	// 25 pictures a second, 64 of them for each key picture.
+	theora := "\x80theora\x03\x02\x01" + strings.Repeat("\x00", 12) + "\x00\x00\x00\x19\x00\x00\x00\x01" + strings.Repeat("\x00", 10) + "\x00\xc0"
+	film := [][]byte{oggPage(oggFirst, 0, theora), oggPage(0, 1, "\x81theora"), oggPage(0, 2, "\x82theora"), oggPage(oggLast, 3, "x")}
 	for _, name := range []string{"opus", "ogg", "oga"} {
 		file := readTestdata(t, "damage/pages."+name)
 		whole := decodeAll(file, Input{})
 		rate := whole.clip.whole.first.mix.shape.rate
-		for why, tt := range map[string]struct{ seconds, lost, late int }{
-			"late": {5, 0, 5}, "joined": {5, 9, 0}, "at once": {0, 0, 0}, "after an hour": {3600, 0, 0},
-		} {
-			pages := oggPages(bytes.Clone(file))
+		// later returns the pages of a file from a time on, with others lost before them.
+		later := func(name string, seconds, rate, lost int) [][]byte {
+			pages := oggPages(bytes.Clone(readTestdata(t, "damage/pages."+name)))
 			for _, p := range pages {
 				if g := binary.LittleEndian.Uint64(p[6:]); g > 0 && g < 1<<60 {
-					binary.LittleEndian.PutUint64(p[6:], g+uint64(tt.seconds*rate))
-					binary.LittleEndian.PutUint32(p[18:], binary.LittleEndian.Uint32(p[18:])+uint32(tt.lost))
+					binary.LittleEndian.PutUint64(p[6:], g+uint64(seconds*rate))
+					binary.LittleEndian.PutUint32(p[18:], binary.LittleEndian.Uint32(p[18:])+uint32(lost))
 				}
 			}
-			h := decodeAll(multiplex(oggPages(readTestdata(t, "damage/pages.opus")), pages), Input{Track: "2"})
+			return pages
+		}
+		beside := func(seconds int) [][]byte { return later("opus", seconds, 48000, 0) }
+		picture := func(second int) [][]byte {
+			pages := slices.Clone(film)
+			pages[3] = bytes.Clone(pages[3])
+			binary.LittleEndian.PutUint64(pages[3][6:], uint64(25*second)<<6+1)
+			return pages
+		}
+		for why, tt := range map[string]struct {
+			first               [][]byte
+			seconds, lost, late int
+		}{
+			"at once": {beside(0), 0, 0, 0}, "late": {beside(0), 5, 0, 5}, "both late": {beside(5), 5, 0, 0}, "both late, one more": {beside(3), 5, 0, 2},
+			"the other late": {beside(7), 5, 0, 0}, "joined": {beside(3600), 3602, 9, 2}, "amid days": {beside(90 * 3600), 90*3600 + 3, 9, 3},
+			"late by minutes": {beside(0), 100, 0, 100}, "a picture": {picture(0), 5, 0, 5}, "a late picture": {picture(3), 5, 0, 2}, "a later picture": {picture(8), 5, 0, 0},
+			"beside a kind that is not known": {unknown, 5, 0, 5}, "joined beside such": {unknown, 100, 9, 0},
+		} {
+			track := "1"
+			if bytes.Contains(tt.first[0], []byte("OpusHead")) {
+				track = "2"
+			}
+			h := decodeAll(multiplex(tt.first, later(name, tt.seconds, rate, tt.lost)), Input{Track: track})
 			less := len(h.samples) - len(whole.samples) - tt.late*rate*whole.clip.Channels()
 			if !h.clean() || !(math.Abs(h.clip.Start()-float64(tt.late)) < 0.05) || max(less, -less) > rate/20*whole.clip.Channels() {
-				t.Errorf("%s, %s: %d samples of %d, starts at %v s; %v", name, why, len(h.samples), len(whole.samples), h.clip.Start(), h.err)
+				t.Errorf("%s, %s: %d samples of %d, starts at %v s, want %d; %v, %q", name, why, len(h.samples), len(whole.samples), h.clip.Start(), tt.late, h.err, h.warnings())
 			}
 		}
 	}

@@ -23,6 +23,8 @@ import (
 //     downloaded;
 //   - a published model that has to be downloaded, unless the client is Offline.
 //
+// A name owner/name is a path, and never downloaded, where owner is a directory here or models, whisper.cpp's directory.
+//
 // The error of a name that is nothing of all this is a *[NameError].
 func (c *Client) Open(ctx context.Context, name string) (*model.Checkpoint, error) {
 	if m, ok := model.EmbeddedModel(name); ok {
@@ -67,7 +69,7 @@ func (c *Client) locate(ctx context.Context, name string) (string, error) {
 	}
 	repo, ok := Repo(name)
 	if !ok || isWeights(name) {
-		return "", &NameError{name}
+		return "", &NameError{Name: name}
 	}
 	if dir, ok := c.Find(name); ok {
 		return dir, nil
@@ -76,6 +78,9 @@ func (c *Client) locate(ctx context.Context, name string) (string, error) {
 		if isFile(file) {
 			return file, nil
 		}
+	}
+	if owner, _, _ := strings.Cut(repo, "/"); repo == name && isLocal(owner) {
+		return "", &NameError{name, owner}
 	}
 	if !c.Offline && c.Cache != "" {
 		c.notify("downloading %s to %s", repo, c.Cache)
@@ -92,6 +97,15 @@ func isWeights(name string) bool {
 	return slices.Contains([]string{".bin", ".pt", ".safetensors", ".gguf", ".onnx"}, strings.ToLower(path.Ext(name)))
 }
 
+// isLocal reports whether owner in owner/name is a directory rather than an owner of models on the hub.
+func isLocal(owner string) bool {
+	info, err := os.Stat(owner)
+	return owner == foreignDir || err == nil && info.IsDir()
+}
+
+// foreignDir is where whisper.cpp stores models.
+const foreignDir = "models"
+
 // foreignFiles returns where openai/whisper and whisper.cpp store the weights of a published
 // model: the former in its cache, the latter in the directory models.
 func foreignFiles(repo string) []string {
@@ -102,7 +116,7 @@ func foreignFiles(repo string) []string {
 	if size == "large" {
 		size = "large-v1"
 	}
-	files := []string{filepath.Join("models", "ggml-"+size+".bin")}
+	files := []string{filepath.Join(foreignDir, "ggml-"+size+".bin")}
 	cache := os.Getenv("XDG_CACHE_HOME")
 	if home, err := os.UserHomeDir(); err == nil && cache == "" {
 		cache = filepath.Join(home, ".cache")
@@ -120,7 +134,10 @@ func AllNames() []string {
 }
 
 // A NameError reports a name that is no file, no directory, and no name of a model.
-type NameError struct{ Name string }
+type NameError struct {
+	Name string
+	Dir  string // the directory that makes owner/name a path; empty if Name has another form
+}
 
 func (e *NameError) Error() string {
 	text := fmt.Sprintf("model %s: there is no such directory or file", cmp.Or(e.Name, `""`))
@@ -134,6 +151,9 @@ func (e *NameError) Error() string {
 	known, _, _ = strings.Cut(known, "-q")
 	if near := wer.Nearest(known, AllNames()); len(near) > 0 {
 		return text + "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	if e.Dir != "" {
+		return text + "; owner/name is a path, not a published model, if owner is a directory here or models"
 	}
 	return text + "; want the path of a checkpoint, or a published model: tiny, base, small, medium, large-v3, turbo, one of them " +
 		"with .en for English alone, or owner/name"

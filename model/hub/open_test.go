@@ -32,15 +32,24 @@ func TestForeignFiles(t *testing.T) {
 }
 
 // TestNameError: the error of an unknown model name suggests similar names; the error of a
-// missing file does not.
+// missing file does not. owner/name is a path where owner is a directory.
 func TestNameError(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("mine", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c := &Client{Cache: t.TempDir(), Offline: true}
+	if _, err := c.Open(t.Context(), "openai/whisper-base"); !errors.Is(err, ErrOffline) {
+		t.Errorf("a published model: error = %v", err)
+	}
 	for name, want := range map[string]string{
 		"smal": "; did you mean small", "whisper-smal": "; did you mean small", "./nowhere": "; want the path of a checkpoint",
 		"models/ggml-base.en.bin": "there is no such directory or file; did you mean base.en", "models/ggml-small-q5_1.bin": "; did you mean small",
 		"models/ggml-x.bin": "there is no such directory or file; want the path of a checkpoint", "there/is.PT": "there is no such directory or file; want",
+		"models/mine": "is a path, not a published model", "mine/x": "is a path, not a published model", "models/small": "; did you mean small",
 		"": `model "": there is no such directory or file`,
 	} {
-		_, err := new(Client).Open(t.Context(), name)
+		_, err := c.Open(t.Context(), name)
 		if !errors.As(err, new(*NameError)) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error = %v, want one with %q", name, err, want)
 		}
