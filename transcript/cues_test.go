@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"html"
@@ -11,14 +12,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
-	"github.com/rivo/uniseg"
 	"pgregory.net/rapid"
 )
 
 // anyTranscript draws a transcript with everything that a writer could stumble over: words without time, past the sound
-// and before it, segments without words or text, speakers at the same time, markup, arrows, line breaks, and
-// scripts without spaces. Each word of the text is different, so that it can be found again.
+// and before it, segments without words or text, speakers at the same time, markup, arrows, line breaks, scripts
+// without spaces, and words that the model cut within a character. Each word of the text is different, so that it can
+// be found again.
 func anyTranscript(t *rapid.T) *Transcript {
 	tr := &Transcript{Duration: rapid.Float64Range(0.1, 30).Draw(t, "duration")}
 	if rapid.IntRange(0, 3).Draw(t, "unknown") == 0 {
@@ -36,10 +38,13 @@ func anyTranscript(t *rapid.T) *Transcript {
 	for range rapid.IntRange(0, 6).Draw(t, "segments") {
 		s := Segment{Start: at, Speaker: rapid.SampledFrom([]string{"", "", "Ann", "Bob & <Co>"}).Draw(t, "speaker")}
 		for range rapid.IntRange(0, 12).Draw(t, "words") {
-			w := Word{Word: word(), Start: at}
-			w.End = at + rapid.SampledFrom([]float64{0, 0, 0.004, 0.02, 0.3, 1.2}).Draw(t, "takes")
-			at = w.End + rapid.SampledFrom([]float64{0, 0, 0, 0.1, 0.6, 4}).Draw(t, "pause")
-			s.Words, s.Text, s.End = append(s.Words, w), s.Text+w.Word, w.End
+			for _, text := range cutAnywhere(t, word()) {
+				w := Word{Word: text, Start: at}
+				w.End = at + rapid.SampledFrom([]float64{0, 0, 0.004, 0.02, 0.3, 1.2}).Draw(t, "takes")
+				at = w.End
+				s.Words, s.Text, s.End = append(s.Words, w), s.Text+w.Word, w.End
+			}
+			at += rapid.SampledFrom([]float64{0, 0, 0, 0.1, 0.6, 4}).Draw(t, "pause")
 		}
 		if rapid.IntRange(0, 3).Draw(t, "untimed") == 0 {
 			s.Words = nil
@@ -51,6 +56,16 @@ func anyTranscript(t *rapid.T) *Transcript {
 	}
 	slices.SortStableFunc(tr.Segments, func(a, b Segment) int { return int(1e6 * (a.Start - b.Start)) })
 	return tr
+}
+
+// cutAnywhere cuts a word in two at times, but not within its number.
+func cutAnywhere(t *rapid.T, word string) []string {
+	runes := []rune(word)
+	at := rapid.IntRange(0, 3*len(runes)).Draw(t, "cut")
+	if at == 0 || at >= len(runes) || unicode.IsDigit(runes[at-1]) && unicode.IsDigit(runes[at]) {
+		return []string{word}
+	}
+	return []string{string(runes[:at]), string(runes[at:])}
 }
 
 func anySubtitles(t *rapid.T) Subtitles {
@@ -148,8 +163,9 @@ func readBack(t *rapid.T, f Format, file string) (all []written) {
 
 var number = regexp.MustCompile(`1\d{3}`)
 
-// TestCues: in every format and with every option, starts rise, each cue lasts, none ends after the sound, no text
-// breaks the format, and every word of the transcript is in exactly one cue, or underlined in exactly one.
+// TestCues: in every format and with every option, starts rise, each cue lasts, none ends after the sound or before its
+// last word, no text breaks the format or is cut within a character, no line is too wide, and every word of the
+// transcript is in exactly one cue, or underlined in exactly one.
 func TestCues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr, o := anyTranscript(t), anySubtitles(t)
@@ -158,38 +174,56 @@ func TestCues(t *testing.T) {
 		if err := (Options{Subtitles: o}).Write(&b, f, tr); err != nil {
 			t.Fatal(err)
 		}
-		wanted := map[string]int{}
+		wanted, spoken := map[string]int{}, map[string]float64{}
 		timed := false
 		for _, s := range tr.Segments {
 			timed = timed || len(s.Words) > 0
 			for _, n := range number.FindAllString(s.Text, -1) {
 				wanted[n]++
 			}
+			for _, w := range s.Words {
+				if text := strings.TrimSpace(w.Word); o.MaxLineWidth == 0 || columns(text) <= float64(o.MaxLineWidth) { // else it may be cut
+					spoken[number.FindString(text)] = w.End
+				}
+			}
 		}
-		on, off := "<u>", "</u>"
-		if f == ASS {
-			on, off = `{\u1}`, `{\u0}`
-		}
-		marks := o.HighlightWords && timed && slices.Contains([]Format{SRT, VTT, ASS}, f)
+		cut := slices.Contains([]Format{SRT, VTT, ASS}, f)
+		marks := o.HighlightWords && timed && cut
 		last := 0.0
-		for i, c := range readBack(t, f, b.String()) {
+		before := map[string]string{} // the last line of each speaker
+		all := readBack(t, f, b.String())
+		for i, c := range all {
 			if !(c.start >= last && c.end > c.start) || tr.Duration > 0 && c.end > tr.Duration+1e-6 && c.end > 0.021 {
 				t.Errorf("cue %d: %v to %v after %v, in %v s of sound\n%s", i, c.start, c.end, last, tr.Duration, b.String())
 			}
 			last = c.start
 			text := c.text
 			if marks {
-				if strings.Count(text, on) > 1 {
-					t.Errorf("cue %d: %q: two words are underlined", i, text)
-				}
-				_, text, _ = strings.Cut(text, on)
-				text, _, _ = strings.Cut(text, off)
+				text = underlined(t, f, c.text)
 			}
 			for _, n := range number.FindAllString(text, -1) {
 				wanted[n]--
+				least := spoken[n]
+				if tr.Duration > 0 { // words without time before its end need some
+					least = min(least, tr.Duration-shortest*float64(len(all)))
+				}
+				if o.Composed {
+					least = min(least, c.start+longestCue)
+				}
+				if cut && c.end < least-0.006 {
+					t.Errorf("cue %d ends at %v s, before its word %s at %v s\n%s", i, c.end, n, least, b.String())
+				}
+			}
+			if o.Composed && cut && len(c.lines) > cmp.Or(o.MaxLineCount, composedLines) || o.MaxLineWidth > 0 && o.MaxLineCount > 0 && len(c.lines) > o.MaxLineCount {
+				t.Errorf("cue %d has %d lines\n%s", i, len(c.lines), b.String())
 			}
 			for _, line := range c.lines {
 				checkLine(t, f, line)
+				if speaker, line := plainLine(f, line); cut && !marks {
+					checkWidth(t, o, line)
+					checkCharacters(t, before[speaker], line)
+					before[speaker] = line
+				}
 			}
 		}
 		for n, missing := range wanted {
@@ -198,6 +232,60 @@ func TestCues(t *testing.T) {
 			}
 		}
 	})
+}
+
+// underlined returns the underlined text of a cue, which no character of it may cross.
+func underlined(t *rapid.T, f Format, text string) string {
+	on, off := "<u>", "</u>"
+	if f == ASS {
+		on, off = `{\u1}`, `{\u0}`
+	}
+	if strings.Count(text, on) > 1 {
+		t.Errorf("%q: two words are underlined", text)
+	}
+	before, text, _ := strings.Cut(text, on)
+	text, after, _ := strings.Cut(text, off)
+	checkCharacters(t, before, text)
+	checkCharacters(t, text, after)
+	return text
+}
+
+// plainLine returns a line as a player shows it, without the name of a speaker, which it returns.
+func plainLine(f Format, line string) (speaker, text string) {
+	switch f {
+	case VTT:
+		if rest, ok := strings.CutPrefix(line, "<v "); ok {
+			speaker, line, _ = strings.Cut(rest, ">")
+		}
+		line = html.UnescapeString(line)
+	case ASS:
+		line = strings.NewReplacer("\\\u2060", `\`, `\{`, "{", `\}`, "}").Replace(line)
+	}
+	for _, name := range []string{"Ann", "Bob & <Co>"} {
+		if rest, ok := strings.CutPrefix(line, name+": "); ok {
+			speaker, line = name, rest
+		}
+	}
+	return speaker, line
+}
+
+// checkWidth fails if a line is wider than the limit and could be broken. The name of a speaker stays with the word
+// after it.
+func checkWidth(t *rapid.T, o Subtitles, line string) {
+	size, most := characters, cmp.Or(o.MaxLineWidth, math.MaxInt)
+	if o.Composed {
+		size, most = columns, cmp.Or(o.MaxLineWidth, composedWidth)
+	}
+	if size(line) > float64(most) && len(lineBreaks(line)) > 1 {
+		t.Errorf("%+v: line %q is wider than %d", o, line, most)
+	}
+}
+
+// checkCharacters fails if two texts are parts of one character.
+func checkCharacters(t *rapid.T, before, after string) {
+	if characters(before+after) != characters(before)+characters(after) {
+		t.Errorf("%q and %q: cut within a character", before, after)
+	}
 }
 
 // checkLine fails if a line begins with what belongs to the character before it, or ends with an opening bracket.
@@ -215,9 +303,6 @@ func checkLine(t *rapid.T, f Format, line string) {
 	}
 	if strings.HasSuffix(line, "「") || strings.HasSuffix(line, "(") {
 		t.Errorf("%s: line %q ends with a bracket", f, line)
-	}
-	if n := uniseg.GraphemeClusterCount(line); n == 0 {
-		t.Errorf("%s: line %q", f, line)
 	}
 }
 

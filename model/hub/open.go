@@ -153,7 +153,7 @@ func (e *NameError) Error() string {
 		return text + "; did you mean " + strings.Join(near, " or ") + "?"
 	}
 	if e.Dir != "" {
-		return text + "; owner/name is a path, not a published model, if owner is a directory here or models"
+		return text + "; owner/name is a path, not a published model, where owner is a directory, or models"
 	}
 	return text + "; want the path of a checkpoint, or a published model: tiny, base, small, medium, large-v3, turbo, one of them " +
 		"with .en for English alone, or owner/name"

@@ -131,8 +131,6 @@ func (m *ModelFlags) explain(err error) error {
 	switch {
 	case errors.As(err, &unknown) && unknown.Name == m.Assistant.Name && unknown.Name != m.Name:
 		return m.Assistant.unknown()
-	case unknown != nil && unknown.Dir != "":
-		return fmt.Errorf("%w; verity models pull downloads it nevertheless", err)
 	case errors.Is(err, hub.ErrOffline):
 		return fmt.Errorf("%w (--offline, HF_HUB_OFFLINE); verity models pull fetches it with a network", err)
 	}
