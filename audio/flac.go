@@ -21,7 +21,9 @@ func openFLAC(file *file) (container, codec, error) {
 	file.trim()
 	f := &flacReader{file: file, in: file.cursor(0), number: -1}
 	codec, err := newFLACCodec(f.in.Reader)
-	f.flacCodec, f.at = codec, f.in.at()
+	if f.flacCodec, f.at = codec, f.in.at(); err == nil {
+		codec.trustFrame(file.head(f.at))
+	}
 	return f, f, err
 }
 
@@ -115,6 +117,18 @@ func unprefixed(err error) error {
 		return errors.New(text)
 	}
 	return err
+}
+
+// trustFrame sets the number of channels to that of the first frame, where the header of the file states another.
+func (f *flacCodec) trustFrame(head []byte) {
+	if !isFLACFrame(head) {
+		return
+	}
+	channels := int(head[3]>>4) + 1
+	if channels > 8 { // left or right and the difference, or the sum and the difference
+		channels = 2
+	}
+	f.info.NChannels = uint8(channels)
 }
 
 // A flacReader finds the frames of a file. After a damaged one it continues with the next intact frame; the

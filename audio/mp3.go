@@ -36,6 +36,9 @@ func openMP3(f *file) (container, codec, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := (&mpegFrames{file: f, in: f.cursor(0)}).checkIntensity(); err != nil {
+		return nil, nil, err
+	}
 	tag, ok := parseXing(frame, m.frames.header)
 	if m.first, m.tag = m.frames.header, tag; !ok { // it has sound
 		m.frames.at, m.frames.in = at, f.cursor(at)
@@ -79,7 +82,12 @@ type mpegHeader struct {
 	size     int // of the frame in bytes, header included
 	side     int // bytes of side information after the header
 	crc      int // bytes of checksum before that
+
+	intensity bool // one channel has the treble of both
 }
+
+// intensity is the bit for it in the last byte of the header of joint stereo.
+const intensity = 0x10
 
 // samples returns how many samples of each channel a frame holds.
 func (h mpegHeader) samples() int {
@@ -121,6 +129,7 @@ func parseMPEG(b []byte) (h mpegHeader, ok bool, err error) {
 	if b[3]>>6 == 3 {
 		h.channels, h.side = 1, 17
 	}
+	h.intensity = b[3]>>6 == 1 && b[3]&intensity != 0
 	kilobits, pad := mpeg1Rates[b[2]>>4], int(b[2]>>1&1)
 	if h.low {
 		h.rate /= 2
@@ -144,6 +153,8 @@ type mpegFrames struct {
 	header mpegHeader // of the stream; rate 0 before the first frame
 	cut    bool       // the file ended inside a frame
 	joined int64      // where the next of joined files begins
+
+	intensity bool // a frame had intensity stereo
 }
 
 // maxGap bounds the search for a frame, in bytes: pictures in tags may be large.
@@ -221,7 +232,27 @@ func (f *mpegFrames) frame(h mpegHeader) []byte {
 	}
 	frame := append([]byte(nil), b[:h.size]...)
 	f.in.Discard(h.size)
+	if h.intensity {
+		// The library would scale the wrong channel, by the wrong numbers. Undone, the left channel has twice the
+		// mean of both, and the right one nothing.
+		frame[3] &^= intensity
+		f.intensity = true
+	}
 	return frame
+}
+
+// checkIntensity refuses intensity stereo of MPEG-2, which the library cannot read: where one frame has it, nearly all
+// do.
+func (f *mpegFrames) checkIntensity() error {
+	for range 20 {
+		if _, _, _, err := f.next(); err != nil || !f.header.low {
+			return nil // reading the file finds the error
+		}
+	}
+	if f.intensity {
+		return unsupported("MPEG-2 audio", "stereo of another kind", "intensity stereo")
+	}
+	return nil
 }
 
 // maxMPEGFrame is more than the bytes of a frame: 144·320,000/32,000, and padding.

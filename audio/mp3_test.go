@@ -3,6 +3,7 @@ package audio
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -212,7 +213,6 @@ func TestMP3Checksum(t *testing.T) {
 	}
 }
 
-// withChecksum returns a frame with a checksum, and room for it: at the highest bitrate, with all of
 // TestNoPadding: with less padding than the delay of decoders, as by libshine, nothing is missing but what
 // no decoder returns. A missing frame is a warning.
 func TestNoPadding(t *testing.T) {
@@ -227,6 +227,45 @@ func TestNoPadding(t *testing.T) {
 	}
 }
 
+// TestIntensity: of intensity stereo of MPEG-1 the left channel has the sum of both, and the mean of both is right. That
+// of MPEG-2 is refused, so that ffmpeg reads it, unless it comes late.
+func TestIntensity(t *testing.T) {
+	file := readSound(t, "stereo.mp3")
+	want := decodeAll(file, Input{})
+	frames := &mpegFrames{file: newFile(bytes.NewReader(bytes.Clone(file)), 0, int64(len(file)))}
+	for frames.in = frames.file.cursor(0); ; {
+		_, at, _, err := frames.next()
+		if err == io.EOF {
+			break
+		}
+		if file[at+3]>>6 != 1 { // was not joint
+			file[at+3] = 1 << 6
+		}
+		file[at+3] |= intensity
+	}
+	if got := decodeAll(file, Input{}); got.err != nil || len(got.samples) == 0 || !slices.Equal(got.samples, want.samples) {
+		t.Errorf("MPEG-1: %d samples, %v; want the same %d as without", len(got.samples), got.err, len(want.samples))
+	}
+	for from, refused := range map[int]bool{0: true, 10: true, 30: false} {
+		var low []byte
+		for i := range 40 {
+			head := []byte{0xff, 0xf3, 0x80, 1 << 6}
+			if i >= from {
+				head[3] |= intensity
+			}
+			h, _, err := parseMPEG(head)
+			if err != nil {
+				t.Fatal(err)
+			}
+			low = append(low, append(head, make([]byte, h.size-len(head))...)...)
+		}
+		if _, err := openBytes(low); errors.Is(err, ErrUnsupported) != refused {
+			t.Errorf("MPEG-2, from frame %d: %v, want a refusal: %t", from, err, refused)
+		}
+	}
+}
+
+// withChecksum returns a frame with a checksum, and room for it: at the highest bitrate, with all of
 // its data. Of the data of frames before, it keeps what the next may refer back to.
 func withChecksum(t *testing.T, frame []byte, kept *[]byte) []byte {
 	t.Helper()
