@@ -108,6 +108,20 @@ class Env:
                 top.rename(out)
         return out
 
+    def npm(self, *packages):
+        """Installs pinned packages by npm and returns the directory that has their node_modules."""
+        out = WORK / "npm" / hashlib.sha256(" ".join(packages).encode()).hexdigest()[:16]
+        if not out.is_dir():
+            if not shutil.which("npm") or not shutil.which("node"):
+                self.skip("needs node and npm")
+            with scratch(WORK / "npm") as tmp:
+                done = subprocess.run(["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", tmp / "new", *packages],
+                                      capture_output=True, text=True)
+                if done.returncode != 0:
+                    self.skip(f"npm cannot install {', '.join(packages)}: {last_line(done.stderr)}")
+                (tmp / "new").rename(out)
+        return out
+
     def pytest(self, path, plugin=None, not_applicable=None, of=None, arguments=(), variables=None, modules=()):
         """Runs tests of others by pytest and returns their cases.
 

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"strings"
 
@@ -87,6 +88,7 @@ var calls = map[string]func(context.Context, request) (answer, error){
 }
 
 func main() {
+	log.SetOutput(io.Discard) // the reader of FLAC writes a line for each odd frame
 	if err := run(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "bridge:", err)
 		os.Exit(1)
