@@ -45,7 +45,13 @@ func Read(name string, raw []byte) ([]Cue, error) {
 		}
 	case strings.EqualFold(path.Ext(name), ".md"):
 		cues = []Cue{{Text: markdownPlain(text)}}
-	case strings.HasPrefix(head, "WEBVTT") || cueTimes.MatchString(text):
+	case head == "WEBVTT":
+		return nil, nil
+	case vttSignature.MatchString(text):
+		if cues = cleanCues(readVTT(text)); len(cues) == 0 { // such as those with commas in times
+			cues = readLines(text, cueTimes, true, subtitleText)
+		}
+	case cueTimes.MatchString(text):
 		cues = readLines(text, cueTimes, true, subtitleText)
 	case strings.HasPrefix(head, "[Script Info]"):
 		cues = readLines(text, dialogue, false, dialogueText)
@@ -144,6 +150,56 @@ func readLines(text string, begin *regexp.Regexp, below bool, plain func(string)
 			}
 		} else if open = open && strings.TrimSpace(line) != ""; open {
 			words.WriteString(" " + plain(line))
+		}
+	}
+	finish()
+	return cues
+}
+
+const vttTime = `[ \t\f]*(?:(\d+):)?([0-5]\d):([0-5]\d)\.(\d{3})`
+
+var (
+	vttSignature = regexp.MustCompile(`^WEBVTT(?:[ \t\n]|$)`)
+	vttCue       = regexp.MustCompile(`^` + vttTime + `[ \t\f]*-->` + vttTime + `(?:\D|$)`)
+	vttMarkup    = regexp.MustCompile(`<[^>]*(?:>|$)`)
+)
+
+// readVTT reads the cues that a browser shows.
+//
+// Source: W3C, WebVTT, 6.1 and 6.2: a block is a cue if its first or second line has times, and ends before another line
+// with an arrow; what is malformed is dropped.
+func readVTT(text string) (cues []Cue) {
+	const header, start, named, below = 0, 1, 2, 3 // what a line of a block can be, by its number
+	var c *Cue
+	var words strings.Builder // of c
+	finish := func() {
+		if c != nil {
+			c.Text = html.UnescapeString(vttMarkup.ReplaceAllString(words.String(), ""))
+			cues = append(cues, *c)
+		}
+		c, words = nil, strings.Builder{}
+	}
+	at, timed := header, false // a line of times was in the block
+	_, text, _ = strings.Cut(text, "\n")
+	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\x00", "\ufffd"), "\n") {
+		switch arrow := strings.Contains(line, "-->"); {
+		case line == "":
+			finish()
+			at, timed = start, false
+		case arrow && (timed || at != start && at != named): // begins a block
+			finish()
+			at, timed = start, false
+			fallthrough
+		case arrow:
+			timed = true
+			if m := vttCue.FindStringSubmatch(line); m != nil {
+				c = &Cue{Start: secondsOf(m[1:5]), End: secondsOf(m[5:9])}
+			}
+			at = below
+		case c != nil:
+			words.WriteString(line + "\n")
+		case at != header:
+			at = min(at+1, below)
 		}
 	}
 	finish()
