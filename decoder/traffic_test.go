@@ -32,25 +32,6 @@ func TestStepBytes(t *testing.T) {
 	}
 }
 
-// TestHeadFormat checks that the head may have a format of its own: a step then reads its
-// bytes, and the layers have the same bits as before.
-func TestHeadFormat(t *testing.T) {
-	narrow := open(t, "odd", Options{Precision: precision.Of(precision.Int8)})
-	wide := open(t, "odd", Options{Precision: precision.Precision{Weights: precision.Int8, Head: precision.F16}})
-	if got, want := wide.StepBytes(1)-narrow.StepBytes(1), int64(2*51904*72-(51904*72+8*51904)); got != want {
-		t.Errorf("a step reads %d bytes more with a head in f16, want %d", got, want)
-	}
-	if f := wide.head.Format(); f != precision.F16 || wide.embed.Format() != f {
-		t.Errorf("head in %v, embedding in %v, want both in f16", f, wide.embed.Format())
-	}
-	for i := range wide.blocks {
-		if f := wide.blocks[i].qkv.W.Format(); f != precision.Int8 {
-			t.Errorf("layer %d in %v, want int8", i, f)
-		}
-	}
-	checkRows(t, wide, 5)
-}
-
 // TestTraffic checks that a stream's step alone reads what StepBytes says, and that of a
 // shared step, weights and time are divided, with the sums of the step.
 func TestTraffic(t *testing.T) {

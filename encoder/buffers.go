@@ -53,7 +53,7 @@ func (w *buffers) resize(n int) {
 // cacheFormat returns the format of keys and values in an encoder of precision p. Half
 // precision would gain nothing: they stay in the processor's cache.
 func cacheFormat(p precision.Precision) precision.Format {
-	if p.Cache == precision.Int8 && (p.Encoder == precision.Auto || p.Encoder.Integer()) {
+	if p.Cache == precision.Int8 {
 		return precision.Int8
 	}
 	return precision.F32

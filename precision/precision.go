@@ -16,36 +16,25 @@ type Precision struct {
 	// half-precision ones, else f32. An encoder without int8 keeps them in f32 in any
 	// case: they stay in the processor's caches.
 	Cache Format
-
-	// Head is the format of the token embedding, which is the vocabulary head too. Auto
-	// means that of the weights, or, in a checkpoint of few-bit weights, that of the
-	// file.
-	Head Format
-
-	// Encoder is the format of the encoder's matrices. Auto is as of Head.
-	Encoder Format
 }
 
 // Of returns the precision whose weights have format f; the others suit it.
 func Of(f Format) Precision { return Precision{Weights: f} }
 
-// Parse reads what String writes: the format of the weights, then the other formats that
-// are not automatic, each after a colon: "int8", "int8:cache=f16", "int4:encoder=int8".
+// Parse reads what String writes: the format of the weights, then that of keys and values unless it is
+// automatic: "int8", "int8:cache=f16".
 func Parse(s string) (Precision, error) {
+	weights, rest, more := strings.Cut(s, ":")
 	var p Precision
-	parts := strings.Split(s, ":")
 	var err error
-	if p.Weights, err = ParseFormat(parts[0]); err != nil {
+	if p.Weights, err = ParseFormat(weights); err != nil {
 		return Precision{}, err
 	}
-	for _, part := range parts[1:] {
-		key, value, _ := strings.Cut(part, "=")
-		format := map[string]*Format{"cache": &p.Cache, "head": &p.Head, "encoder": &p.Encoder}[key]
-		if format == nil {
-			return Precision{}, fmt.Errorf("%q: want cache=FORMAT, head=FORMAT or encoder=FORMAT", part)
-		}
-		if *format, err = ParseFormat(value); err != nil {
-			return Precision{}, fmt.Errorf("%s: %w", key, err)
+	if cache, ok := strings.CutPrefix(rest, "cache="); more && !ok {
+		return Precision{}, fmt.Errorf("%q: want cache=FORMAT", rest)
+	} else if more {
+		if p.Cache, err = ParseFormat(cache); err != nil {
+			return Precision{}, fmt.Errorf("cache: %w", err)
 		}
 	}
 	if err := p.Check(); err != nil {
@@ -54,18 +43,12 @@ func Parse(s string) (Precision, error) {
 	return p, nil
 }
 
-// String returns the format of the weights, and the other formats where they differ from
+// String returns the format of the weights, and that of keys and values where it differs from
 // what suits the weights.
 func (p Precision) String() string {
 	s := p.Weights.String()
 	if p.Cache != Auto && p.Cache != p.Weights.kind().cache {
 		s += ":cache=" + p.Cache.String()
-	}
-	if p.Head != Auto {
-		s += ":head=" + p.Head.String()
-	}
-	if p.Encoder != Auto {
-		s += ":encoder=" + p.Encoder.String()
 	}
 	return s
 }
@@ -81,17 +64,12 @@ func (p Precision) Complete() Precision {
 
 // Check returns an error if the kernels cannot compute in p.
 func (p Precision) Check() error {
-	for _, f := range []Format{p.Weights, p.Cache, p.Head, p.Encoder} {
+	for _, f := range []Format{p.Weights, p.Cache} {
 		if !f.known() {
 			return fmt.Errorf("precision: unknown format %v: want %s", f, Names())
 		}
 	}
-	switch {
-	case p.Weights == Auto && p.Head != Auto:
-		return fmt.Errorf("precision: head in %v with automatic weights: name the format of the weights", p.Head)
-	case p.Weights == Auto && p.Encoder != Auto:
-		return fmt.Errorf("precision: encoder in %v with automatic weights: name the format of the weights", p.Encoder)
-	case p.Cache != Auto && !p.Cache.kind().caches:
+	if p.Cache != Auto && !p.Cache.kind().caches {
 		return fmt.Errorf("precision: keys and values in %v: want f32, f16 or int8", p.Cache)
 	}
 	return nil

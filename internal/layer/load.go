@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	"verity/internal/formats/weights"
@@ -38,8 +37,8 @@ type Loader struct {
 	from      Checkpoint
 	precision precision.Precision
 	pool      *parallel.Pool
-	stored    precision.Precision // see Stored
-	place     map[string]int      // of each weight in the files
+	stored    precision.Format // see Stored
+	place     map[string]int   // of each weight in the files
 	jobs      []job
 	err       error
 }
@@ -193,45 +192,26 @@ func transposeRow(to, from []byte, channels, taps, size int) {
 	}
 }
 
-// The token embedding, and the vocabulary head where it is another matrix.
-const (
-	embedding  = "decoder.embed_tokens.weight"
-	untiedHead = "proj_out.weight"
-)
-
-const encoderPart = "encoder."
-
 // format returns the format that the named matrix is packed in. If the checkpoint is
 // quantised to the requested format, that is the format of the file.
 func (l *Loader) format(name string) precision.Format {
-	f := formatIn(l.precision, name)
+	f := l.precision.Weights
 	if w, err := l.from.Weight(name); err == nil { // add reports the error
 		if own := w.Stored(); own != precision.Auto && f.Like(own) {
 			return own
 		}
 	}
-	if f.Grouped() && f.Like(formatIn(l.stored, name)) {
+	if f.Grouped() && f.Like(l.stored) {
 		return l.floatFormat(name)
 	}
 	return f
-}
-
-// formatIn returns the format that p has for the named weight.
-func formatIn(p precision.Precision, name string) precision.Format {
-	switch {
-	case name == embedding || name == untiedHead:
-		return cmp.Or(p.Head, p.Weights)
-	case strings.HasPrefix(name, encoderPart):
-		return cmp.Or(p.Encoder, p.Weights)
-	}
-	return p.Weights
 }
 
 // floatFormat returns the format that the named convolution is packed in. With few-bit
 // weights it keeps that of the file: a convolution is a hundredth of the work, and its error
 // reaches all layers.
 func (l *Loader) floatFormat(name string) precision.Format {
-	if f := formatIn(l.precision, name); !f.Grouped() {
+	if f := l.precision.Weights; !f.Grouped() {
 		return f
 	}
 	if w, err := l.from.Weight(name); err == nil && kernel.FormatOf(w.DType) != precision.Auto {
@@ -276,65 +256,36 @@ func (l *Loader) fill(m *kernel.Matrix, first int, name string, w weights.Weight
 // loses nothing; few-bit weights stay as they are. To decide, it reads a file that is not
 // f16 on all threads of pool, up to the first weight that is not a binary16.
 func Resolve(c Checkpoint, p precision.Precision, pool *parallel.Pool) (precision.Precision, error) {
-	stored := Stored(c)
 	if p.Weights == precision.Auto {
-		p.Weights = stored.Weights
+		p.Weights = Stored(c)
 	}
 	if p.Weights == precision.Auto {
 		var err error
 		if p.Weights, err = exact(c, pool); err != nil {
 			return p, err
 		}
-	} else if p.Weights.Like(stored.Weights) {
-		p.Head, p.Encoder = cmp.Or(p.Head, stored.Head), cmp.Or(p.Encoder, stored.Encoder)
 	}
 	p = p.Complete()
 	return p, p.Check()
 }
 
-// Stored returns the formats that Verity quantised c to: of the decoder's matrices, and of the
-// embedding and of the encoder's where they differ. It is zero for any other checkpoint.
-func Stored(c Checkpoint) (p precision.Precision) {
-	var weights, head, encoder map[precision.Format]int
+// Stored returns the format that Verity quantised c to, that of most weights; Auto for any other checkpoint.
+func Stored(c Checkpoint) (format precision.Format) {
+	weights := map[precision.Format]int{}
 	for _, name := range c.Names() {
 		w, err := c.Weight(name)
 		if err != nil || w.Stored() == precision.Auto {
 			continue
 		}
-		of := &weights
-		switch {
-		case name == embedding || name == untiedHead:
-			of = &head
-		case strings.HasPrefix(name, encoderPart):
-			of = &encoder
-		}
 		f := w.Stored()
 		if f == precision.Int4Z {
 			f = precision.Int4 // a variant of it
 		}
-		if *of == nil {
-			*of = map[precision.Format]int{}
-		}
-		(*of)[f] += w.Len()
-	}
-	p.Weights = most(weights)
-	if f := most(head); f != p.Weights {
-		p.Head = f
-	}
-	if f := most(encoder); f != p.Weights {
-		p.Encoder = f
-	}
-	return p
-}
-
-// most returns the format of most weights, the first of equals; Auto if there are none.
-func most(weights map[precision.Format]int) (best precision.Format) {
-	for f, n := range weights {
-		if n > weights[best] || n == weights[best] && f < best {
-			best = f
+		if weights[f] += w.Len(); weights[f] > weights[format] {
+			format = f
 		}
 	}
-	return best
+	return format
 }
 
 // exact returns the narrowest float format that represents every matrix of c exactly. For a

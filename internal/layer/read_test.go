@@ -115,7 +115,7 @@ func layers(t *testing.T, c *model.Checkpoint, f precision.Format, p *parallel.P
 	positions := l.Floats("encoder.embed_positions.weight", d.AudioPositions, d.AudioWidth)
 	norm := l.Norm("encoder.layer_norm", d.AudioWidth)
 	qkv := l.Linear(d.TextWidth, d.TextWidth, at+"q_proj", at+"k_proj", at+"v_proj")
-	whole := l.Matrix(d.Vocab, d.TextWidth, embedding)
+	whole := l.Matrix(d.Vocab, d.TextWidth, "decoder.embed_tokens.weight")
 	if err := l.Read(); err != nil {
 		t.Fatal(err)
 	}

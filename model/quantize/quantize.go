@@ -27,8 +27,7 @@ const (
 
 // Options say what to write. Format is required.
 type Options struct {
-	// Format is that of matrices: "int8", "mxfp6" or "int4". The encoder and the token embedding
-	// may have their own, as in "int4:encoder=int8:head=int8"; see [precision.Parse].
+	// Format is that of matrices: "int8", "mxfp6" or "int4".
 	Format string
 
 	// Calibrate runs the model on speech: it makes networks of c, which is watched. GPTQ
@@ -45,15 +44,12 @@ type Options struct {
 func Formats() []string { return []string{"int8", "mxfp6", "int4"} }
 
 // ParseFormat reads Options.Format. The error says what it may be.
-func ParseFormat(text string) (precision.Precision, error) {
-	p, err := precision.Parse(text)
-	known := func(f precision.Format) bool { return slices.Contains(Formats(), f.String()) }
-	part := func(f precision.Format) bool { return f == precision.Auto || known(f) }
-	if err != nil || !known(p.Weights) || !part(p.Head) || !part(p.Encoder) || p.Cache != precision.Auto {
-		return precision.Precision{}, fmt.Errorf("want %s, with :encoder=FORMAT or :head=FORMAT for parts",
-			show.JoinOr(Formats()))
+func ParseFormat(text string) (precision.Format, error) {
+	f, err := precision.ParseFormat(text)
+	if err != nil || !slices.Contains(Formats(), text) {
+		return precision.Auto, fmt.Errorf("want %s", show.JoinOr(Formats()))
 	}
-	return p, nil
+	return f, nil
 }
 
 // Write writes c with few-bit weights to a directory, and returns the result for each
@@ -94,7 +90,7 @@ func Write(ctx context.Context, c *model.Checkpoint, dir string, o Options) ([]R
 // A run is one call of Write.
 type run struct {
 	Options
-	format  precision.Precision
+	format  precision.Format
 	from    *model.Checkpoint
 	todo    []task
 	done    map[string]coded
@@ -117,7 +113,7 @@ const embedding = "decoder.embed_tokens.weight"
 func (r *run) plan() error {
 	untied := slices.Contains(r.from.Names(), "proj_out.weight") // the embedding is then not a factor
 	add := func(name string, shape []int) bool {
-		if f := r.formatOf(name); packable(name, shape, f) && (name != embedding || !untied) {
+		if f := r.format; packable(name, shape, f) && (name != embedding || !untied) {
 			r.todo = append(r.todo, task{name: name, rows: shape[0], cols: shape[1], format: f, inputs: inputsOf(name)})
 			r.total += int64(shape[0]) * int64(shape[1])
 		}
@@ -131,17 +127,6 @@ func (r *run) plan() error {
 		return fmt.Errorf("%s: no matrix has rows of whole groups of %d weights", r.from.Name, quant.Group)
 	}
 	return nil
-}
-
-// formatOf returns the format of a weight.
-func (r *run) formatOf(name string) precision.Format {
-	switch {
-	case name == embedding:
-		return cmp.Or(r.format.Head, r.format.Weights)
-	case strings.HasPrefix(name, "encoder."):
-		return cmp.Or(r.format.Encoder, r.format.Weights)
-	}
-	return r.format.Weights
 }
 
 // packable reports whether a weight is quantised.

@@ -181,8 +181,8 @@ func Inspect(ctx context.Context, m *setup.ModelFlags, drafts bool) (*Properties
 
 // storedAs returns the format of the weights in the file.
 func storedAs(c *model.Checkpoint) string {
-	if p := layer.Stored(c); p.Weights != precision.Auto {
-		return p.String()
+	if f := layer.Stored(c); f != precision.Auto {
+		return f.String()
 	}
 	return cmp.Or(c.Quantised(), c.DType().String())
 }
@@ -231,7 +231,7 @@ const programBytes = 60 << 20
 // memoryFor estimates the memory of a process that transcribes one file at a time with c in a precision.
 func memoryFor(c *model.Checkpoint, p precision.Precision) int64 {
 	weights := c.Params() * int64(p.Weights.Bits()) / 8
-	if p.Weights.Integer() && p.Weights.Like(layer.Stored(c).Weights) { // the file has them
+	if p.Weights.Integer() && p.Weights.Like(layer.Stored(c)) { // the file has them
 		weights = c.Bytes()
 	}
 	return programBytes + weights + ActivationBytes(c.Dims, p)

@@ -32,11 +32,9 @@ suggests:
   mxfp6  6.25: OCP Microscaling with E2M3 elements
   int4   4.5, or 4.63 in layers where a zero point per group is worth it
 
-The encoder and the token embedding may have another format than the rest:
-int4:encoder=int8 or int4:encoder=int8:head=int8. int8 encodes fastest, and int4
-decodes fastest.
+int8 encodes fastest, and int4 decodes fastest.
 
-  verity quantize ~/whisper-small --to int4:encoder=int8 --out ~/small-mixed
+  verity quantize ~/whisper-small --to int8 --out ~/small-int8
   verity quantize ~/whisper-small --to int4 --dataset LibriSpeech/dev-clean \
     --limit 50 --out ~/whisper-small-int4
 
@@ -75,8 +73,7 @@ func Quantize(e cli.Env) *cobra.Command {
 	}
 	c.ValidArgsFunction = setup.CompleteModel
 	f := c.Flags()
-	f.StringVar(&q.opt.Format, "to", "", "`format`: "+show.JoinOr(quantize.Formats())+"; append :encoder=FORMAT for the "+
-		"encoder and :head=FORMAT for the token embedding")
+	f.StringVar(&q.opt.Format, "to", "", "`format`: "+show.JoinOr(quantize.Formats()))
 	cli.Bind(f, "dataset", &q.data.Path)
 	cli.Redefine(f, "dataset", "", "`path` of a speech dataset for calibration, in any form that eval accepts; "+
 		"its texts are not used")

@@ -331,9 +331,8 @@ var sections = []struct {
 		{Name: "precision", Kind: List, Arg: "format", Default: "auto", Choices: precision.List(),
 			Check: checks(ParsePrecision), Scope: Configurable | Server, Brief: "auto, f32, f16, int8, …",
 			Help: "number format of the weights: " + precision.Names() + ". auto is f16 if it represents " +
-				"every weight exactly, otherwise f32; quantized weights keep their format. Append :encoder=FORMAT for " +
-				"the encoder, :head=FORMAT for the token embedding (also the output layer) and :cache=FORMAT for the " +
-				"attention cache, as in int4:encoder=int8"},
+				"every weight exactly, otherwise f32; quantized weights keep their format. Append :cache=FORMAT for the " +
+				"attention cache"},
 		{Name: "batch", Kind: Whole, Default: "1", Min: 1, Max: batch, Scope: Configurable,
 			Brief: "files to transcribe at the same time",
 			Help: "transcribe NUMBER files at the same time. They share every pass over the weights; each needs its own " +
