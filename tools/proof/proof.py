@@ -10,10 +10,12 @@ packages that it pins, a process of its own and a time limit. What it needs and 
 Nothing of a suite is stored in this repository: packages come from pip or npm at pinned versions, and public
 files from paths that you name in the environment:
 
-    VERITY_PROOF_MODELS    a directory with real checkpoints named base and tiny.en (docs/dev/TESTING.md)
+    VERITY_PROOF_MODELS    a directory with real checkpoints named base and tiny.en; default bin/weights, which
+                           `make weights` makes
     VERITY_PROOF_SHARED    a directory of recordings; default ../shared/data, if it exists
     VERITY_PROOF_SOURCES   a directory with clones of public repositories, by name:
-                           openai-openapi, openai-python, openai-node, CTranslate2, jiwer, open_asr_leaderboard, …
+                           openai-openapi, openai-node, CTranslate2, open_asr_leaderboard, webvtt.js, tinytag,
+                           music-metadata, flac-test-files, minimp3; the page says what a missing one is for
 
 This program needs Python 3.10 and nothing else.
 """
@@ -75,8 +77,8 @@ class Env:
 
     def model(self, name):
         """Returns the path of real weights, or None: of VERITY_PROOF_MODELS, or of the cache that Verity shares."""
-        if parent := os.environ.get("VERITY_PROOF_MODELS"):
-            path = pathlib.Path(parent) / name
+        path = pathlib.Path(os.environ.get("VERITY_PROOF_MODELS") or ROOT / "bin/weights") / name
+        if path.exists() or "VERITY_PROOF_MODELS" in os.environ:
             return str(path) if path.exists() else None
         name = "openai/whisper-" + name  # "base" alone is the model inside
         found = subprocess.run([self.verity, "info", "--offline", "--model", name], capture_output=True)
