@@ -44,9 +44,9 @@ test: ## all tests, the longest of them shortened
 test-all: ## all tests at full length
 	go test -vet=off -timeout 30m ./...
 
-# The targets in BESIDE compile other people's packages for minutes, mostly on one core; they
-# use what the tests leave idle.
-BESIDE := static cluster-test clients-go
+# Most targets in BESIDE compile other people's packages for minutes, mostly on one core; they
+# use what the tests leave idle. proof-quick mostly waits for pip.
+BESIDE := static cluster-test clients-go proof-quick
 check: ## everything that must hold; CI runs this
 	@log=$$(mktemp) && trap 'rm -f "$$log"' EXIT && \
 	{ nice -n 19 $(MAKE) $(BESIDE) >"$$log" 2>&1 & beside=$$!; code=0; \

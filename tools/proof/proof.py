@@ -90,6 +90,11 @@ class Env:
         path = pathlib.Path(parent or "/nowhere") / name
         return path if path.is_dir() else None
 
+    def commit(self, name):
+        """Returns the name of a clone and its commit."""
+        done = subprocess.run(["git", "-C", self.source(name), "rev-parse", "--short=7", "HEAD"], capture_output=True, text=True)
+        return f"{name} {done.stdout.strip()}".strip()
+
     def need_source(self, name, owner):
         return self.source(name) or self.skip(f"needs a clone of {owner}/{name} in $VERITY_PROOF_SOURCES/{name}")
 
@@ -248,7 +253,7 @@ def run_here(name, verity, quick, out):
 def run_apart(name, verity, quick):
     """Runs a suite in its environment and returns its result."""
     suite, began = load(name), time.monotonic()
-    limit = getattr(suite, "LIMIT", LIMIT)
+    limit = None if quick else getattr(suite, "LIMIT", LIMIT)  # CI gives it what the tests leave idle
     row = {"suite": name, "title": suite.TITLE, "version": suite.VERSION}
     row["date"], row["verity"] = datetime.date.today().isoformat(), version(verity)
     with scratch(WORK / "tmp") as tmp:
@@ -354,6 +359,20 @@ def machine():
     return f"{name}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
 
 
+FOUND = """
+## What these suites found wrong in Verity
+
+All of it is mended, each with a test of its own.
+
+- schemathesis: members of events that were null, and a missing speaker, in streams and live events.
+- minimp3: MP3 with intensity stereo came out with its treble at half the level, and that of MPEG-2 as noise in one
+  channel. The second kind is left to ffmpeg now.
+- IETF's FLAC files: a file whose header states another number of channels than its frames was refused, with the advice to
+  install an ffmpeg that was there.
+- W3C's WebVTT cases: 30 of 114 were read otherwise: tags and entities that are not closed, minutes and seconds beyond 59,
+  cues without an empty line between them, a NUL, and a file without cues, which was read as the word WEBVTT.
+"""
+
 PAGE = """# Proof by others' tests
 
 Tests that nobody here wrote, run on Verity by `make proof`, which wrote this page ({date}, {machine}). Nothing of the
@@ -397,7 +416,7 @@ def main():
     if options.write:
         saved = [json.loads((results / (n + ".json")).read_text()) for n in names() if (results / (n + ".json")).exists()]
         head = PAGE.format(date=datetime.date.today().isoformat(), machine=machine())
-        pathlib.Path(options.write).write_text(head + table(saved), encoding="utf8")
+        pathlib.Path(options.write).write_text(head + table(saved) + FOUND, encoding="utf8")
     cases = [c for row in rows for c in row["cases"]]
     failed = count(cases, False)
     if cases:

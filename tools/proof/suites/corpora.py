@@ -30,7 +30,7 @@ def run(env):
     places, cases = {"mutagen 1.47.0": env.sdist("mutagen==1.47.0") / "tests" / "data"}, []
     for name, folder in CLONES.items():
         if (clone := env.source(name)) and (clone / folder).is_dir():
-            places[name] = clone / folder
+            places[env.commit(name)] = clone / folder
         else:
             cases.append({"case": name, "ok": None, "of": name, "reason": f"needs $VERITY_PROOF_SOURCES/{name}/{folder} of {OWNERS[name]}/{name}"})
     for of, place in places.items():

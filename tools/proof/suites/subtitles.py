@@ -231,10 +231,10 @@ W3C_NOT_APPLICABLE = {
 
 def parsing(env):
     """Verity's reader of subtitles by W3C's cases: files, and the markup of cues."""
-    of, source = "W3C's WebVTT cases, in w3c/webvtt.js", env.source("webvtt.js")
+    of, source = "W3C's WebVTT cases", env.source("webvtt.js")
     if not source or not shutil.which("node"):
         return [{"case": "W3C's cases", "ok": None, "reason": "needs a clone of w3c/webvtt.js in $VERITY_PROOF_SOURCES/webvtt.js, and node", "of": of}]
-    cases = []
+    cases, of = [], f"W3C's WebVTT cases, in {env.commit('webvtt.js')}"
     for file in sorted(source.glob("test/wpt-file-parsing/*.vtt")):
         code = file.with_suffix(".js").read_text(encoding="utf8")
         if reason := W3C_NOT_APPLICABLE.get(file.stem):
