@@ -251,7 +251,7 @@ func DraftEncoder(target *model.Checkpoint, auto bool) (source *model.Checkpoint
 		return nil, err
 	}
 	cost := func(d model.Dims) int { return d.AudioLayers * d.AudioWidth * d.AudioWidth }
-	if c.Dims.MelBins != target.Dims.MelBins || c.Dims.AudioPositions != target.Dims.AudioPositions ||
+	if c.Dims.MelBins > target.Dims.MelBins || c.Dims.AudioPositions != target.Dims.AudioPositions ||
 		auto && cost(target.Dims) < costRatio*cost(c.Dims) {
 		return nil, c.Close()
 	}

@@ -259,15 +259,15 @@ func (a AssistantOptions) fromEncoder(
 		return assistant.None{}, nil
 	case source == c:
 		return reads, nil
-	case source.Dims.MelBins != c.Dims.MelBins || source.Dims.AudioPositions != c.Dims.AudioPositions:
-		return nil, fmt.Errorf("transcribe: assistant: %s takes %d mel bins and %d positions, want %d and %d of %s",
+	case source.Dims.MelBins > c.Dims.MelBins || source.Dims.AudioPositions != c.Dims.AudioPositions:
+		return nil, fmt.Errorf("transcribe: assistant: %s takes %d mel bins and %d positions, want at most %d and exactly %d of %s",
 			source.Name, source.Dims.MelBins, source.Dims.AudioPositions, c.Dims.MelBins, c.Dims.AudioPositions, c.Name)
 	}
 	e, err := encoder.New(source.WithContext(c.Context()), o)
 	if err != nil {
 		return nil, err
 	}
-	return reads.WithEncoder(e), nil
+	return reads.WithEncoder(e, source.Dims.MelBins), nil
 }
 
 // setAssistant sets the assistant, the draft policies and the batch.

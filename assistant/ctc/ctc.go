@@ -47,15 +47,17 @@ type Assistant struct {
 	languages map[string]func() *Words // built on first use
 
 	own      *encoder.Encoder // of another model; nil if the head reads the target's features
+	bins     int              // mel bins that own takes
 	encoding chan struct{}    // holds a value while own runs
 }
 
 // WithEncoder returns the same assistant for targets with another encoder: it runs e, which
-// the head was trained for, on each window that it drafts for. The window must have e's bins and frames.
-func (a *Assistant) WithEncoder(e *encoder.Encoder) *Assistant {
+// the head was trained for, on each window that it drafts for. e takes bins mel bins, at most those of the window,
+// and at least its frames.
+func (a *Assistant) WithEncoder(e *encoder.Encoder, bins int) *Assistant {
 	return &Assistant{
 		head: a.head, alphabet: a.alphabet, tokenizer: a.tokenizer, files: a.files, languages: a.languages,
-		own: e, encoding: make(chan struct{}, 1),
+		own: e, bins: bins, encoding: make(chan struct{}, 1),
 	}
 }
 
@@ -72,7 +74,7 @@ func (a *Assistant) read(ctx context.Context, w assistant.Window) (f *Frames, to
 		}
 		defer func() { <-a.encoding }()
 		began = time.Now()
-		if features, err = a.own.Encode(ctx, w.Mel); err != nil {
+		if features, err = a.own.Encode(ctx, w.Mel.WithBins(a.bins)); err != nil {
 			return nil, 0, err
 		}
 	}

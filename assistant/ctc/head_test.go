@@ -11,10 +11,15 @@ import (
 
 	"github.com/x448/float16"
 
+	"verity/assistant"
 	"verity/audio"
+	"verity/decoder"
 	"verity/encoder"
+	"verity/internal/kernel"
 	"verity/model"
+	inside "verity/model/base"
 	"verity/parallel"
+	"verity/wer"
 )
 
 // readHalves reads a file of binary16 numbers.
@@ -193,4 +198,62 @@ func TestOwnHead(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("remove the directory")
+}
+
+// TestOtherBins: for a model of 128 mel bins, base's encoder gets 80 made of them, and the head reads nearly the same text.
+func TestOtherBins(t *testing.T) {
+	files := inside.Base()
+	if files == nil {
+		t.Skip("SKIPPED: built with -tags nomodel")
+	}
+	c, err := model.OpenFS(files, "base")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	pool := parallel.New(2)
+	defer pool.Close()
+	e, err := encoder.New(c, decoder.Options{Pool: pool})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := For(c, pool, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a = a.WithEncoder(e, c.Dims.MelBins)
+	read := func(bins int) string {
+		clip, err := audio.Open(t.Context(), "../../model/base/jfk.flac")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer clip.Close()
+		s, err := audio.NewSpectrogram(t.Context(), clip, audio.Options{Bins: bins})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := s.Window(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, _, err := a.read(t.Context(), assistant.Window{Mel: m.First(1200)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text []rune
+		last := 0
+		for i := range f.N {
+			_, at := kernel.Max(f.Row(i))
+			if at != last && at > 0 {
+				text = append(text, a.alphabet.runes[at])
+			}
+			last = at
+		}
+		return string(text)
+	}
+	got, want := read(128), read(80)
+	n := wer.Count(wer.Characters(nil, want), wer.Characters(nil, got))
+	if errors := n.Subs + n.Dels + n.Ins; len(want) < 80 || 12*errors > len(want) {
+		t.Errorf("%d letters differ:\n got %q\nwant %q", errors, got, want)
+	}
 }

@@ -321,6 +321,13 @@ var sections = []struct {
 		{Name: "no-repeat-ngram-size", Kind: Whole, Arg: "length", Max: tokens, Scope: Configurable,
 			Field: "Repetition.NoRepeat", Set: func(d *Decoding, v Value) { d.Repetition.NoRepeat = int(v.Number) },
 			Help: "never repeat a sequence of LENGTH tokens within a window and its prompt; 0 means no limit"},
+		{Name: "top-k", Kind: Whole, Max: 1024, Scope: Configurable,
+			Field: "TopK", Set: func(d *Decoding, v Value) { d.TopK = int(v.Number) },
+			Help: "above temperature 0, choose only from the NUMBER likeliest tokens; 0 means all"},
+		{Name: "top-p", Kind: Real, Arg: "probability", Max: 1, Scope: Configurable,
+			Field: "TopP", Set: func(d *Decoding, v Value) { d.TopP = float32(v.Number) },
+			Help: "above temperature 0, choose only from the likeliest tokens that together have this PROBABILITY; 0 means " +
+				"all"},
 		{Name: "seed", Kind: Unsigned, Scope: Configurable, Field: "Seed", Set: setSeed,
 			Help: "random seed for sampling above temperature 0"},
 	}},
@@ -351,7 +358,7 @@ var sections = []struct {
 				"cached; otherwise encoder\n" +
 				"none: plain decoding\n" +
 				"encoder: text that a small network reads from the encoder's output, in English, German and Dutch; for models " +
-				"with base's encoder. Other models with 80 mel bins also run the built-in base's encoder for it (auto: " +
+				"with base's encoder. Other models also run the built-in base's encoder for it (auto: " +
 				"medium and larger)\n" +
 				"ngram: the tokens that followed the most recent words where they occurred earlier; no model\n" +
 				"bigram: the token that most often followed each token earlier; no model, a baseline\n" +

@@ -37,6 +37,8 @@ class Options(TypedDict, total=False):
     length_penalty: Optional[float]
     repetition_penalty: float
     no_repeat_ngram_size: int
+    top_k: int  # above temperature 0, of the likeliest tokens alone
+    top_p: float
     seed: int  # of sampling above temperature 0
     suppress_tokens: Union[str, Sequence[int], None]  # ids; -1 means symbols that are not spoken
     compression_ratio_threshold: Optional[float]  # 2.4
@@ -154,7 +156,7 @@ _FLAGS: dict[str, tuple[str, Convert]] = {
     "without_timestamps": ("without-timestamps", _switch), "beam_size": ("beam-size", _number), "patience": ("patience", _number),
     "best_of": ("best-of", _number), "length_penalty": ("length-penalty", _number),
     "repetition_penalty": ("repetition-penalty", _number), "no_repeat_ngram_size": ("no-repeat-ngram-size", _number),
-    "seed": ("seed", _number), "suppress_tokens": ("suppress-tokens", _ids),
+    "top_k": ("top-k", _number), "top_p": ("top-p", _number), "seed": ("seed", _number), "suppress_tokens": ("suppress-tokens", _ids),
     "compression_ratio_threshold": ("compression-ratio-threshold", _number),
     "logprob_threshold": ("logprob-threshold", _number), "log_prob_threshold": ("logprob-threshold", _number),
     "no_speech_threshold": ("no-speech-threshold", _number),
