@@ -15,8 +15,10 @@ import (
 	"verity/transcript"
 )
 
-// A model of your own is opened with verity.Open(ctx, "small", verity.Options{}).
-// The demo model knows spoken digits and is inside this module.
+// A file for the examples. It has spoken digits, and so does the model in package digits.
+const file = "model/digits/digits.wav"
+
+// A published model needs no OpenFS: see the example of Open.
 func Example() {
 	ctx := context.Background()
 	m, err := verity.OpenFS(ctx, digits.Target(), "demo", verity.Options{})
@@ -24,12 +26,26 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer m.Close()
-	t, err := m.Transcribe(ctx, "model/digits/digits.wav")
+	t, err := m.Transcribe(ctx, file)
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(t.Text)
 	// Output: one nine seven six eight three five seven seven four
+}
+
+// A model by its published name, which is downloaded unless it is in the cache.
+func ExampleOpen() {
+	ctx := context.Background()
+	m, err := verity.Open(ctx, "large-v2", verity.Options{
+		Precision: precision.Of(precision.Int8),
+		Assistant: "distil-large-v2", // or "auto" (the default), "none", "encoder", "self", "ngram"
+		Decoding:  transcribe.Options{Language: "en", WordTimestamps: true},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer m.Close()
 }
 
 // Segments as they come, each as soon as nothing can change it.
@@ -40,7 +56,7 @@ func ExampleModel_Segments() {
 		log.Fatal(err)
 	}
 	defer m.Close()
-	clip, err := audio.Open(ctx, "model/digits/digits.wav")
+	clip, err := audio.Open(ctx, file)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -51,7 +67,7 @@ func ExampleModel_Segments() {
 		}
 		fmt.Printf("%.1f s%s\n", segment.Start, segment.Text)
 		if segment.Start > 3 {
-			break
+			break // ends the work, too
 		}
 	}
 	// Output:

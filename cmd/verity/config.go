@@ -28,12 +28,12 @@ them. Lines that begin with # show the program's own defaults. A flag on the com
 line overrides an environment variable, and a variable overrides the file.
 
   verity config
-  verity config > ~/.config/verity/config
 
-Each line of the file is a setting, key = value. A key is the name of a transcribe
-flag; the setting also applies to listen, watch, eval, compare, serve and info if they
-have that flag. A key of serve alone, such as listen or api-key-file, applies to serve. $VERITY_CONFIG specifies another file, or off for none. Records contain
-every option that differs from the program's own default.`
+The first line names the file. Each line of the file is a setting, key = value. A key is
+the name of a transcribe flag; the setting also applies to listen, watch, eval, compare,
+serve and info if they have that flag. A key of serve alone, such as listen or
+api-key-file, applies to serve. $VERITY_CONFIG specifies another file, or off for none.
+Records contain every option that differs from the program's own default.`
 
 // configVariable is the environment variable that names another config file or turns it off.
 const configVariable = "VERITY_CONFIG"
@@ -99,7 +99,7 @@ func readConfig(ctx context.Context, path string) ([]setting, error) {
 // parseConfig reads lines of the form key = value. A value in double quotes is a Go string.
 func parseConfig(all string) (settings []setting, err error) {
 	n := 0
-	for line := range strings.Lines(all) {
+	for line := range strings.Lines(strings.TrimPrefix(all, "\ufeff")) { // PowerShell writes it
 		n++
 		text := strings.TrimSpace(line)
 		if text == "" || text[0] == '#' {

@@ -127,6 +127,14 @@ func FuzzConfig(f *testing.F) {
 	})
 }
 
+// TestConfigMark: PowerShell begins a file with a byte order mark.
+func TestConfigMark(t *testing.T) {
+	settings, err := parseConfig("\ufeffmodel = small\r\n# x\r\n")
+	if err != nil || len(settings) != 1 || settings[0].key != "model" || settings[0].value != "small" {
+		t.Errorf("got %v, %v, want model = small", settings, err)
+	}
+}
+
 // TestConfigSize: a huge config file is refused.
 func TestConfigSize(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "config")

@@ -17,7 +17,7 @@ import (
 
 // example matches a command line of ours that stands on lines of its own, in help and in
 // documents, with its continuation.
-var example = regexp.MustCompile(`(?m)^ {2,}(?:\$ )?(?:bin/)?(verity (?:[^\n]*\\\n)*[^\n]*)$|^\$ bin/(verity [^\n]*)$`)
+var example = regexp.MustCompile(`(?m)^ {2,}(?:\$ )?(?:bin/)?(verity (?:[^\n]*\\\n)*[^\n]*)$|^\$ (verity [^\n]*)$`)
 
 // examplesOf returns the command lines of a text as arguments.
 func examplesOf(text string) (list [][]string) {

@@ -18,7 +18,7 @@ import (
 var update = flag.Bool("update", false, "write what the program says into README.md and docs")
 
 // shown matches a block of a document that begins with a command of ours.
-var shown = regexp.MustCompile("(?ms)^```\n(\\$ bin/verity .*?)^```$")
+var shown = regexp.MustCompile("(?ms)^```\n(\\$ verity .*?)^```$")
 
 // unsteady matches what differs from one run to the next: times, speeds, shares of
 // the time, the room that columns take for them, and whether a speed-up is a result.
@@ -81,7 +81,7 @@ func checkDocument(t *testing.T, root, name string, ran map[string]bool) {
 		want := shown.FindStringSubmatch(block)[1]
 		got := ""
 		for line := range strings.Lines(want) {
-			if command, ok := strings.CutPrefix(line, "$ bin/verity "); ok {
+			if command, ok := strings.CutPrefix(line, "$ verity "); ok {
 				ran[strings.Fields(command)[0]] = true
 				got += line + said(t, command)
 			}

@@ -26,7 +26,7 @@ var layers = [][]string{
 	{"transcribe/..."},
 	{".", "eval/...", "serve"},
 	{"cmd/internal/..."},
-	{"cmd/verity", "tools/..."},
+	{"cmd/verity", "tools/...", "examples/..."},
 }
 
 // upward are the imports that run against the layers, each with its reason.

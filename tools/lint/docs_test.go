@@ -83,6 +83,32 @@ func folderOf(name string) string {
 	return path.Dir(name)
 }
 
+// TestGoInDocuments checks that the Go code of LIBRARY compiles: it is part of a program or example of the repository.
+func TestGoInDocuments(t *testing.T) {
+	indent := regexp.MustCompile(`(?m)^\s+`)
+	programs := ""
+	for _, name := range []string{"examples/library/main.go", "example_test.go", "transcribe/live/example_test.go", "serve/example_test.go"} {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		programs += indent.ReplaceAllString(string(raw), "")
+	}
+	raw, err := os.ReadFile("docs/LIBRARY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?ms)^```go\n(.*?)^```$").FindAllStringSubmatch(string(raw), -1)
+	if len(blocks) < 5 {
+		t.Errorf("docs/LIBRARY.md: got %d blocks of Go, want at least 5", len(blocks))
+	}
+	for _, b := range blocks {
+		if !strings.Contains(programs, indent.ReplaceAllString(b[1], "")) {
+			t.Errorf("docs/LIBRARY.md: no example that is compiled contains\n%s", b[1])
+		}
+	}
+}
+
 // TestTestsInDocuments checks that tests which documents name as evidence exist.
 func TestTestsInDocuments(t *testing.T) {
 	exist := map[string]bool{}

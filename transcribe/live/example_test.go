@@ -13,29 +13,28 @@ import (
 	"verity/transcribe/live"
 )
 
-// Words as soon as they stand. Sound is anything with samples to read: here standard input
-// would do as well as these bytes.
+// Words as soon as they are final. OpenStream reads sound that arrives, such as os.Stdin.
 func ExampleTranscriber_Listen() {
-	ctx := context.Background()
+	ctx, stdin := context.Background(), bytes.NewReader(digits.Sample())
 	m, err := verity.OpenFS(ctx, digits.Target(), "demo", verity.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer m.Close()
-	t, err := live.New(m.Model, transcribe.Options{})
+	t, err := live.New(m.Model, transcribe.Options{Language: "en"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	clip, err := audio.Input{}.OpenStream(ctx, "digits", bytes.NewReader(digits.Sample()))
+	clip, err := audio.Input{}.OpenStream(ctx, "stdin", stdin)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer clip.Close()
-	for said, err := range t.Listen(ctx, clip, live.DefaultTurns()) {
+	for r, err := range t.Listen(ctx, clip, live.DefaultTurns()) {
 		if err != nil {
 			log.Fatal(err)
 		}
-		for _, w := range said.Confirmed { // and said.Tentative may still change
+		for _, w := range r.Confirmed { // r.Tentative is text that may still change
 			fmt.Print(w.Word)
 		}
 	}
