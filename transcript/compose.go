@@ -19,6 +19,7 @@ func (o Subtitles) composer() composer {
 		lines:   cmp.Or(o.MaxLineCount, 2),
 		cps:     cmp.Or(o.MaxCPS, 17),
 		gap:     seconds(o.MinGap, 80*time.Millisecond), // two frames
+		closes:  seconds(o.CloseGaps, 0),
 		longest: seconds(o.MaxDuration, 7*time.Second),
 	}
 	c.shortest = min(c.longest, seconds(o.MinDuration, time.Second))
@@ -81,6 +82,9 @@ func (c composer) composeTurn(all []cue, from int, free float64) ([]cue, float64
 		one.start = wholeMS(max(one.start, free))
 		one.end = max(one.start+c.shortest, one.start+read, spoken)
 		one.end = min(one.end, one.start+c.longest, max(one.start+c.shortest, spoken, next-c.gap))
+		if next-one.end < c.closes {
+			one.end = max(one.end, min(next-c.gap, one.start+c.longest))
+		}
 		first, free = to, one.end+c.gap
 		all = append(all, one)
 	}
@@ -99,6 +103,7 @@ type composer struct {
 	next    float64   // when the next speaker begins
 	cps     float64   // most columns a second
 	gap     float64   // s between cues
+	closes  float64   // s before the next cue that are closed to gap
 
 	shortest, longest float64 // s that a cue stays
 }

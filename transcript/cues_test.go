@@ -393,7 +393,7 @@ func TestVoices(t *testing.T) {
 }
 
 // TestPresets: each preset is what its name promises, in what is written: no line too wide, none too many, none too
-// short or long, no gap too small; and limits that are set hold.
+// short or long, no gap too small or to be closed; and limits that are set hold.
 func TestPresets(t *testing.T) {
 	limits := map[string]Subtitles{"custom": {Composed: true, MaxLineWidth: 20, MaxLineCount: 1, MaxCPS: 10, MinGap: -1, MinDuration: 3 * time.Second, MaxDuration: 4 * time.Second}}
 	for _, name := range Presets() {
@@ -412,7 +412,7 @@ func TestPresets(t *testing.T) {
 		}
 		for name, o := range limits {
 			c := o.composer()
-			last := math.Inf(-1)
+			last, lasted := math.Inf(-1), 0.0
 			for _, cue := range shown(o, &Transcript{Segments: []Segment{s}}, true) {
 				d := cue.End - cue.Start
 				if d < c.shortest-1e-3 || d > c.longest+1e-3 || cue.Start-last < c.gap-1e-3 || strings.Count(cue.Text, "\n") >= c.lines {
@@ -423,7 +423,10 @@ func TestPresets(t *testing.T) {
 						t.Errorf("%s: line %q", name, line)
 					}
 				}
-				last = cue.End
+				if gap := cue.Start - last; gap > c.gap+2e-3 && gap < c.closes-2e-3 && lasted < c.longest-2e-3 {
+					t.Errorf("%s: %+v leaves a gap of %v", name, cue, gap)
+				}
+				last, lasted = cue.End, d
 			}
 		}
 	})

@@ -35,6 +35,9 @@ type Subtitles struct {
 	// MinGap is the time between subtitles. 0 means 80 ms, two frames of television; a negative one means none.
 	MinGap time.Duration
 
+	// CloseGaps lengthens a subtitle that ends less than this before the next, until MinGap before it. 0 means none.
+	CloseGaps time.Duration
+
 	// MinDuration is how long a subtitle stays at least, MaxDuration at most. 0 means 1 s and 7 s.
 	MinDuration, MaxDuration time.Duration
 }
@@ -47,7 +50,8 @@ func Presets() []string { return []string{"bbc", "netflix", "ted"} }
 //
 // Sources: BBC Subtitle Guidelines (bbc.github.io/subtitle-guidelines): lines of 37 characters, 160 to 180 words a
 // minute, which is 17 characters a second. Netflix, English Template Timed Text Style Guide
-// (partnerhelp.netflixstudios.com): 42 characters, 17 a second, 5/6 s to 7 s, a gap of two frames, at 24 a second.
+// (partnerhelp.netflixstudios.com): 42 characters, 17 a second, 5/6 s to 7 s, a gap of two frames, at 24 a second; by its
+// Subtitle Timing Guidelines, gaps of less than twelve frames are closed to two.
 // TED Translators Wiki, Cheat-sheet of 2016 (translations.ted.com): 42 characters, 21 a second, 1 s to 7 s.
 func Preset(name string) (s Subtitles, ok bool) {
 	s.MaxLineCount, s.Composed = 2, true
@@ -56,7 +60,8 @@ func Preset(name string) (s Subtitles, ok bool) {
 		s.MaxLineWidth, s.MaxCPS = 37, 17
 	case "netflix":
 		s.MaxLineWidth, s.MaxCPS = 42, 17
-		s.MinGap, s.MinDuration, s.MaxDuration = 2*time.Second/24, 5*time.Second/6, 7*time.Second
+		s.MinGap, s.CloseGaps = 2*time.Second/24, 12*time.Second/24
+		s.MinDuration, s.MaxDuration = 5*time.Second/6, 7*time.Second
 	case "ted":
 		s.MaxLineWidth, s.MaxCPS = 42, 21
 		s.MinDuration, s.MaxDuration = time.Second, 7*time.Second

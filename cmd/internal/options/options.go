@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"verity/internal/show"
+	"verity/transcript"
 	"verity/wer"
 )
 
@@ -59,12 +60,13 @@ type Option struct {
 	Choices     []string // of Choice; offered by completion for List
 	Check       func(text string) error
 	Scope       Scope
-	Needs       string // another option that must be set; one that needs no value is set by this one
-	Excludes    string // another option that must not be set
-	Brief       string // text of -h, which omits options without one
-	Help        string // text of --help
-	Hint        string // ends an error about the value
-	Group       string // heading of help
+	Needs       string              // another option that must be set; one that needs no value is set by this one
+	Excludes    string              // another option that must not be set
+	Formats     []transcript.Format // of output where it can have an effect; nil if it has one in any
+	Brief       string              // text of -h, which omits options without one
+	Help        string              // text of --help
+	Hint        string              // ends an error about the value
+	Group       string              // heading of help
 
 	Field string                     // of transcribe.Options, as its errors name it
 	Set   func(d *Decoding, v Value) // nil for options that do not affect decoding

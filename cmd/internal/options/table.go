@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -57,6 +58,14 @@ const anywhere = Configurable | Server | Request
 var zero = transcribe.Options{}.WithDefaults()
 
 func number(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+
+// Formats of output.
+var (
+	subtitles = []transcript.Format{transcript.SRT, transcript.VTT, transcript.ASS}
+	timed     = slices.DeleteFunc(transcript.Formats(), func(f transcript.Format) bool {
+		return f == transcript.TXT || f == transcript.MD
+	})
+)
 
 // sections are the options in the order of help.
 var sections = []struct {
@@ -134,16 +143,16 @@ var sections = []struct {
 		{Name: "skip-existing", Needs: "output-dir",
 			Brief: "keep existing files; resumes a run",
 			Help:  "keep existing files, and skip audio files that already have all their outputs"},
-		{Name: "timestamps", Scope: Configurable,
+		{Name: "timestamps", Scope: Configurable, Formats: []transcript.Format{transcript.TXT, transcript.MD},
 			Brief: "print times before the text",
 			Help: "print start and end times before the text of each segment on standard output, with --word-timestamps of " +
 				"each sentence; in md, the start of each paragraph"},
-		{Name: "lines", Scope: Configurable,
+		{Name: "lines", Scope: Configurable, Formats: []transcript.Format{transcript.TXT},
 			Help: "write txt with a line for each segment, as openai-whisper does; by default it has paragraphs, which end " +
 				"with a sentence, a pause of two seconds or a speaker's turn"},
-		{Name: "speaker-embeddings", Needs: "speakers",
+		{Name: "speaker-embeddings", Needs: "speakers", Formats: []transcript.Format{transcript.JSON},
 			Help: "with --speakers voice: write a vector of 192 numbers for the voice of each speaker, in json"},
-		{Name: "bom", Scope: Configurable,
+		{Name: "bom", Scope: Configurable, Formats: []transcript.Format{transcript.SRT, transcript.CSV},
 			Help: "begin srt and csv with a byte order mark, which some players and spreadsheets need to read UTF-8"},
 		{Name: "stats", Scope: Configurable,
 			Help: "print statistics for each file to standard error: tokens, drafts, times, memory traffic. JSON for " +
@@ -158,33 +167,33 @@ var sections = []struct {
 				"on a terminal) or never"},
 	}},
 	{Subtitles, []*Option{
-		{Name: "word-timestamps", Scope: Configurable | Server, Field: "WordTimestamps",
+		{Name: "word-timestamps", Scope: Configurable | Server, Field: "WordTimestamps", Formats: timed,
 			Set:   func(d *Decoding, v Value) { d.WordTimestamps = v.On },
 			Brief: "time every word",
 			Help:  "time every word in a second pass over the final text; segments then start and end with their words"},
 		{Name: "subtitles", Kind: Choice, Arg: "rules", Default: "off", BareValue: "on",
 			Choices: append([]string{"off", "on"}, transcript.Presets()...),
-			Scope:   Configurable, Needs: "word-timestamps", Excludes: "max-words-per-line",
+			Scope:   Configurable, Needs: "word-timestamps", Excludes: "max-words-per-line", Formats: subtitles,
 			Brief: "break at sentences, two lines of 42",
 			Help: "format subtitles for reading: break at sentences, clauses and pauses, with two lines of 42 characters, " +
 				"each subtitle shown for at least a second and long enough to read 17 characters a second. bbc, netflix and " +
 				"ted select the rules of that service. The options below change single limits. The format is srt unless -f " +
 				"specifies another"},
-		{Name: "max-cps", Kind: Real, Arg: "characters", Max: line, Scope: Configurable, Needs: "subtitles",
+		{Name: "max-cps", Kind: Real, Arg: "characters", Max: line, Scope: Configurable, Needs: "subtitles", Formats: subtitles,
 			Help: "reading speed in characters per second; 0 means 17, or the value of --subtitles=RULES"},
-		{Name: "min-gap", Kind: Real, Arg: "seconds", None: true, Max: 10, Scope: Configurable, Needs: "subtitles",
+		{Name: "min-gap", Kind: Real, Arg: "seconds", None: true, Max: 10, Scope: Configurable, Needs: "subtitles", Formats: subtitles,
 			Help: "minimum time between subtitles; 0 means 0.08, or the value of --subtitles=RULES"},
-		{Name: "min-duration", Kind: Real, Arg: "seconds", Max: 60, Scope: Configurable, Needs: "subtitles",
+		{Name: "min-duration", Kind: Real, Arg: "seconds", Max: 60, Scope: Configurable, Needs: "subtitles", Formats: subtitles,
 			Help: "minimum time that a subtitle is shown; 0 means 1, or the value of --subtitles=RULES"},
-		{Name: "max-duration", Kind: Real, Arg: "seconds", Max: 3600, Scope: Configurable, Needs: "subtitles",
+		{Name: "max-duration", Kind: Real, Arg: "seconds", Max: 3600, Scope: Configurable, Needs: "subtitles", Formats: subtitles,
 			Help: "maximum time that a subtitle is shown; 0 means 7, or the value of --subtitles=RULES"},
-		{Name: "max-line-width", Kind: Whole, Arg: "characters", Max: line, Scope: Configurable, Needs: "word-timestamps",
+		{Name: "max-line-width", Kind: Whole, Arg: "characters", Max: line, Scope: Configurable, Needs: "word-timestamps", Formats: subtitles,
 			Brief: "maximum characters per line", Help: "maximum characters per subtitle line; 0 means no limit"},
-		{Name: "max-line-count", Kind: Whole, Arg: "lines", Max: line, Scope: Configurable, Needs: "word-timestamps",
+		{Name: "max-line-count", Kind: Whole, Arg: "lines", Max: line, Scope: Configurable, Needs: "word-timestamps", Formats: subtitles,
 			Brief: "maximum lines per subtitle", Help: "maximum lines per subtitle; 0 means no limit"},
 		{Name: "max-words-per-line", Kind: Whole, Arg: "words", Max: line, Scope: Configurable, Needs: "word-timestamps",
-			Excludes: "max-line-width", Help: "maximum words per subtitle; 0 means no limit"},
-		{Name: "highlight-words", Scope: Configurable, Needs: "word-timestamps",
+			Formats: subtitles, Excludes: "max-line-width", Help: "maximum words per subtitle; 0 means no limit"},
+		{Name: "highlight-words", Scope: Configurable, Needs: "word-timestamps", Formats: subtitles,
 			Help: "underline each word as it is spoken, in srt, vtt and ass"},
 		{Name: "prepend-punctuations", Kind: Text, Arg: "marks", Max: line, Scope: Configurable, Needs: "word-timestamps",
 			Default: zero.PrependPunctuations, Field: "PrependPunctuations",

@@ -105,6 +105,11 @@ func (t *fileRun) all(ctx context.Context, files []string) error {
 			fmt.Fprintf(t.Err, "%s:\n", show.Name(j.name))
 		}
 		err := t.show(j, bar)
+		if errors.Is(err, errSkipped) {
+			if err = nil; !t.log.Quiet {
+				fmt.Fprintf(t.Err, "%s: %v\n", show.Name(j.name), errSkipped)
+			}
+		}
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -178,6 +183,9 @@ func (j *job) add(s transcript.Segment) error {
 
 // file transcribes the file of a job.
 func (t *fileRun) file(ctx context.Context, j *job, bar *cli.Progress) (*transcript.Transcript, error) {
+	if err := t.checkLanguage(ctx, j.name); err != nil {
+		return nil, err
+	}
 	within := func(done, total float64) { bar.Within(j.index, done, total) }
 	if t.speakers.Channels {
 		return t.eachChannel(ctx, j, within)
@@ -209,6 +217,24 @@ func (t *fileRun) file(ctx context.Context, j *job, bar *cli.Progress) (*transcr
 		return nil, cause
 	}
 	return tr, err
+}
+
+// checkLanguage detects the language of a sound, before its text is written, if the language decides whether the text
+// exists.
+func (t *fileRun) checkLanguage(ctx context.Context, name string) error {
+	if _, piped := setup.Stdin(name); piped || t.folder == nil || !t.folder.inSomeLanguage(name) {
+		return nil
+	}
+	clip, err := t.sound.Clip(ctx, t.Env, name)
+	if err != nil {
+		return err
+	}
+	defer clip.Close()
+	l, _, err := t.transcriber.DetectLanguage(ctx, clip)
+	if err != nil {
+		return inFile(name, err)
+	}
+	return t.folder.checkExisting(name, cmp.Or(l.Code, unknownLanguage))
 }
 
 // reportTrack writes which of several audio tracks is read.

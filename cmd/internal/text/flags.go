@@ -39,6 +39,7 @@ type fileRun struct {
 	timed   bool                                               // times precede each printed segment
 	printed bool                                               // segments are printed as they come
 	write   func(name string, tr *transcript.Transcript) error // when a file is done
+	folder  *folder                                            // where transcribe writes; nil for standard output
 
 	transcriber *transcribe.Transcriber
 	highlighter highlighter
@@ -106,7 +107,7 @@ func (t *fileRun) written() transcript.Options {
 		s.MaxLineWidth = cmp.Or(s.MaxLineWidth, preset.MaxLineWidth)
 		s.MaxLineCount = cmp.Or(s.MaxLineCount, preset.MaxLineCount)
 		s.MaxCPS = cmp.Or(s.MaxCPS, preset.MaxCPS)
-		s.MinGap = cmp.Or(s.MinGap, preset.MinGap)
+		s.MinGap, s.CloseGaps = cmp.Or(s.MinGap, preset.MinGap), preset.CloseGaps
 		s.MinDuration = cmp.Or(s.MinDuration, preset.MinDuration)
 		s.MaxDuration = cmp.Or(s.MaxDuration, preset.MaxDuration)
 	}

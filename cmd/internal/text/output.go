@@ -21,6 +21,7 @@ import (
 	"verity/internal/output"
 	"verity/internal/show"
 	"verity/tokenizer"
+	"verity/transcribe"
 	"verity/transcript"
 )
 
@@ -37,15 +38,16 @@ func cannotWrite(err error) error {
 
 // A folder writes transcripts to a directory, a file for each format.
 type folder struct {
-	dir        string
-	names      map[string]string // of an input: its outputs, as a path below dir without the ending of a format
-	formats    []transcript.Format
-	writing    transcript.Options
-	translated bool      // the texts are English
-	force      bool      // replace what exists
-	skip       bool      // leave what exists
-	log        io.Writer // nil, or gets a line for each transcript
-	undo       func()    // removes the directory if it was made and is empty
+	dir         string
+	names       map[string]string // of an input: its outputs, as a path below dir without the ending of a format
+	formats     []transcript.Format
+	writing     transcript.Options
+	language    string    // of all texts; empty if it is not known before they are written
+	anyLanguage bool      // a text in any language is the output of its input
+	force       bool      // replace what exists
+	skip        bool      // leave what exists
+	log         io.Writer // nil, or gets a line for each transcript
+	undo        func()    // removes the directory if it was made and is empty
 }
 
 // make makes the directory and checks that files can be written to it. No output may be an input.
@@ -146,8 +148,8 @@ func (f *folder) path(input string, format transcript.Format, language string) s
 // paths are the files that the transcript of an input may have: one, or if its name has the language, which is not
 // known yet, one for each.
 func (f *folder) paths(input string, format transcript.Format) (paths []string) {
-	if !strings.Contains(f.names[input], languageField) {
-		return []string{f.path(input, format, "")}
+	if f.language != "" || !strings.Contains(f.names[input], languageField) {
+		return []string{f.path(input, format, f.language)}
 	}
 	paths = []string{f.path(input, format, unknownLanguage)}
 	for _, l := range tokenizer.KnownLanguages() {
@@ -156,12 +158,16 @@ func (f *folder) paths(input string, format transcript.Format) (paths []string) 
 	return paths
 }
 
-// language is the language of a text: a translation is English.
-func (f *folder) language(t *transcript.Transcript) string {
-	if f.translated {
+// textLanguage returns the language of all texts with some options: a translation is English. It is empty if each
+// sound decides.
+func textLanguage(o transcribe.Options) string {
+	if o.Task == transcribe.Translate {
 		return "en"
 	}
-	return cmp.Or(t.Language, unknownLanguage)
+	if l, ok := tokenizer.FindLanguage(o.Language); ok && !o.Multilingual {
+		return l.Code
+	}
+	return ""
 }
 
 // Fields of --name, and the language of a text without one, by ISO 639-2.
@@ -212,12 +218,11 @@ func (f *folder) missing(inputs []string) (todo []string, err error) {
 		for _, format := range f.formats {
 			paths := f.paths(in, format)
 			i := slices.IndexFunc(paths, exists)
-			if i < 0 {
-				continue
+			if i < 0 || len(paths) > 1 && !f.anyLanguage {
+				continue // the language decides
 			}
 			if existing++; !f.skip {
-				return nil, cli.Usagef("%s exists, and nothing was done: --force replaces it, --skip-existing leaves it "+
-					"and continues", show.Name(paths[i]))
+				return nil, existsError(paths[i], ", and nothing was done")
 			}
 		}
 		if existing < len(f.formats) {
@@ -225,6 +230,39 @@ func (f *folder) missing(inputs []string) (todo []string, err error) {
 		}
 	}
 	return todo, nil
+}
+
+func existsError(path, consequence string) error {
+	return cli.Usagef("%s exists%s: --force replaces it, --skip-existing leaves it and continues", show.Name(path), consequence)
+}
+
+// errSkipped is the error of an input whose outputs all exist.
+var errSkipped = errors.New("skipped: the outputs exist")
+
+// inSomeLanguage reports whether the text of an input, whose language is not known, exists in some language.
+func (f *folder) inSomeLanguage(input string) bool {
+	return !f.force && !f.anyLanguage && slices.ContainsFunc(f.formats, func(format transcript.Format) bool {
+		paths := f.paths(input, format)
+		return len(paths) > 1 && slices.ContainsFunc(paths, exists)
+	})
+}
+
+// checkExisting checks for the outputs of an input in a language.
+func (f *folder) checkExisting(input, language string) error {
+	existing := 0
+	for _, format := range f.formats {
+		path := f.path(input, format, language)
+		if !exists(path) {
+			continue
+		}
+		if existing++; !f.skip {
+			return existsError(path, "")
+		}
+	}
+	if existing == len(f.formats) {
+		return errSkipped
+	}
+	return nil
 }
 
 // exists reports whether writing a file would lose something. A link that leads nowhere counts;
@@ -248,8 +286,11 @@ func (f *folder) write(name string, t *transcript.Transcript) (first error) {
 	}
 	var written []string
 	for _, format := range f.formats {
-		path := f.path(name, format, f.language(t))
-		if f.skip && exists(path) {
+		path := f.path(name, format, cmp.Or(f.language, t.Language, unknownLanguage))
+		if !f.force && exists(path) {
+			if !f.skip {
+				first = cmp.Or(first, existsError(path, ""))
+			}
 			continue
 		}
 		err := output.Replace(path, func(w io.Writer) error { return f.writing.Write(w, format, t) })

@@ -17,7 +17,6 @@ import (
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/setup"
 	"verity/internal/show"
-	"verity/transcribe"
 	"verity/transcript"
 )
 
@@ -155,12 +154,12 @@ func (t *transcribeCommand) output(in *inputFiles) (*folder, error) {
 	if t.dir != "" {
 		f := &folder{
 			dir: t.dir, names: outputNames(files, in.below, t.outputs(), t.pattern),
-			formats: t.outputs(), writing: t.written(), translated: t.decoding.Task == transcribe.Translate, force: t.force, skip: t.skip,
+			formats: t.outputs(), writing: t.written(), language: textLanguage(t.decoding.Options), force: t.force, skip: t.skip,
 		}
 		if !t.log.Quiet && (t.ErrTerminal || len(files) > 1) {
 			f.log = t.Err
 		}
-		t.write = f.write
+		t.write, t.folder = f.write, f
 		return f, f.make(files)
 	}
 	t.printed = format == transcript.TXT

@@ -17,7 +17,6 @@ import (
 	"verity/internal/input"
 	"verity/internal/output"
 	"verity/internal/show"
-	"verity/transcribe"
 	"verity/transcript"
 )
 
@@ -201,7 +200,7 @@ func (w *watchCommand) folder(name string) (*folder, error) {
 	_, err := output.Below(w.dir, filepath.Dir(w.names[name]))
 	f := &folder{
 		dir: w.dir, names: w.names, formats: w.outputs(), writing: w.written(), skip: true,
-		translated: w.decoding.Task == transcribe.Translate,
+		language: textLanguage(w.decoding.Options), anyLanguage: true,
 	}
 	if !w.log.Quiet {
 		f.log = w.Err

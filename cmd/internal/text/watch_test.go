@@ -2,6 +2,7 @@ package text
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"verity/cmd/internal/cli"
+	"verity/transcribe"
 	"verity/transcript"
 )
 
@@ -176,15 +178,30 @@ func TestNamePattern(t *testing.T) {
 		if !exists(filepath.Join(dir, want)) {
 			t.Errorf("%s is missing", want)
 		}
-		if _, err := f.missing([]string{"film.mkv"}); err == nil {
+		code := cmp.Or(language, "und")
+		if !f.inSomeLanguage("film.mkv") || f.checkExisting("film.mkv", code) == nil || f.write("film.mkv", &transcript.Transcript{Language: language}) == nil {
 			t.Errorf("%s would be overwritten", want)
 		}
+		if err := f.checkExisting("film.mkv", "de"); err != nil {
+			t.Errorf("%s is in the way of another language: %v", want, err)
+		}
+		for _, known := range []folder{{language: code}, {anyLanguage: true}, {language: "de"}} {
+			known.dir, known.names, known.formats = f.dir, f.names, f.formats
+			if _, err := known.missing([]string{"film.mkv"}); (err == nil) != (known.language == "de") {
+				t.Errorf("%s exists, all texts are in %q: %v", want, known.language, err)
+			}
+		}
+		f.skip = true
+		if err := f.checkExisting("film.mkv", code); err != errSkipped {
+			t.Errorf("with --skip-existing: %v", err)
+		}
+		f.skip = false
 		os.Remove(filepath.Join(dir, want))
 	}
-	if todo, err := f.missing([]string{"film.mkv"}); err != nil || len(todo) != 1 {
+	if todo, err := f.missing([]string{"film.mkv"}); err != nil || len(todo) != 1 || f.inSomeLanguage("film.mkv") {
 		t.Errorf("%v, %v", todo, err)
 	}
-	f.translated = true
+	f.language = textLanguage(transcribe.Options{Task: transcribe.Translate, Language: "nl"})
 	if err := f.write("film.mkv", &transcript.Transcript{Language: "nl"}); err != nil || !exists(filepath.Join(dir, "film.en.srt")) {
 		t.Errorf("a translation is not English: %v", err)
 	}
