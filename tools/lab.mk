@@ -126,7 +126,7 @@ dist: ## release archives, Debian packages and, with URL=, a Homebrew formula, i
 	URL=$(URL) tools/dist.sh $(VERSION) dist
 
 wheel: ## Python wheels for all platforms, or for PLATFORM=linux/arm64,…, in dist; tries the one of this machine
-	python3 tools/wheel/build.py --version $(VERSION) --out dist --test $(if $(PLATFORM),--platforms $(PLATFORM))
+	python3 tools/wheel/build.py --version $(VERSION) --out dist --test --platforms $(or $(PLATFORM),all)
 
 # The second build has an empty build cache and a directory of another name.
 PLATFORMS ?= linux/amd64,windows/arm64

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Builds wheels of the package verity_asr, with the program and its model inside. Needs Go and nothing else.
 
-    python3 tools/wheel/build.py --version v1.2.3 --out dist [--platforms linux/amd64,...] [--test]
+    python3 tools/wheel/build.py --version v1.2.3 --out dist [--platforms linux/amd64,...|all] [--test]
 
-The same revision gives the same bytes. --test installs this machine's wheel, if it is among them, into an empty
-environment and uses it. Nothing is uploaded.
+Without --platforms it builds the wheel of this machine. The same revision gives the same bytes. --test installs this
+machine's wheel, if it is among them, into an empty environment and uses it. Nothing is uploaded. `pip install
+./tools/wheel` calls build_wheel.
 """
 import argparse
 import base64
@@ -25,6 +26,7 @@ TAGS = {  # Go's name: the tag of PEP 425. The program is static, so any Linux w
     "darwin/amd64": "macosx_12_0_x86_64", "darwin/arm64": "macosx_12_0_arm64",
     "windows/amd64": "win_amd64", "windows/arm64": "win_arm64",
 }
+HERE_TARGET = f"{platform.system().lower()}/{ {'x86_64': 'amd64', 'aarch64': 'arm64'}.get(platform.machine(), platform.machine().lower()) }"
 
 
 def python_version(version):
@@ -47,7 +49,7 @@ def wheel(target, version, out, work):
     info = name + ".dist-info"
     files = {f"verity_asr/{f.name}": f.read_bytes() for f in sorted((HERE / "verity_asr").iterdir()) if f.suffix == ".py" or f.name == "py.typed"}
     files["verity_asr/verity" + (".exe" if target.startswith("windows") else "")] = program(target, version, work / "verity")
-    readme = (ROOT / "tools/wheel/README.md").read_text()
+    readme = (ROOT / "tools/wheel/README.md").read_text(encoding="utf-8")
     files[f"{info}/METADATA"] = (
         f"Metadata-Version: 2.4\nName: verity-asr\nVersion: {python_version(version)}\n"
         "Summary: Speech to text with Whisper on a CPU: one program, with a model inside\n"
@@ -68,6 +70,12 @@ def wheel(target, version, out, work):
             z.writestr(entry, b)
     print(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}", flush=True)
     return path
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    """Builds the wheel of this machine for pip (PEP 517)."""
+    with tempfile.TemporaryDirectory() as work:
+        return wheel(HERE_TARGET, "source", pathlib.Path(wheel_directory), pathlib.Path(work)).name
 
 
 def test(path):
@@ -91,20 +99,20 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--version", default="source")
     p.add_argument("--out", type=pathlib.Path, default=pathlib.Path("dist"))
-    p.add_argument("--platforms", default=",".join(TAGS), help="some of " + ", ".join(TAGS))
+    p.add_argument("--platforms", default=HERE_TARGET, help="all, or some of " + ", ".join(TAGS))
     p.add_argument("--test", action="store_true")
     o = p.parse_args()
-    for t in o.platforms.split(","):
+    targets = list(TAGS) if o.platforms == "all" else o.platforms.split(",")
+    for t in targets:
         if t not in TAGS:
-            p.error(f"--platforms: got {t!r}, want some of {', '.join(TAGS)}")
+            p.error(f"--platforms: got {t!r}, want all, or some of {', '.join(TAGS)}")
     o.out.mkdir(parents=True, exist_ok=True)
-    here = f"{platform.system().lower()}/{ {'x86_64': 'amd64', 'aarch64': 'arm64'}.get(platform.machine(), platform.machine().lower()) }"
     with tempfile.TemporaryDirectory() as work:
-        made = {t: wheel(t, o.version, o.out, pathlib.Path(work)) for t in o.platforms.split(",")}
-    if o.test and here in made:
-        test(made[here])
+        made = {t: wheel(t, o.version, o.out, pathlib.Path(work)) for t in targets}
+    if o.test and HERE_TARGET in made:
+        test(made[HERE_TARGET])
     elif o.test:
-        print(f"*** NOT TRIED: this machine is {here} ***")
+        print(f"*** NOT TRIED: this machine is {HERE_TARGET} ***")
 
 
 if __name__ == "__main__":

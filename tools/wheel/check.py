@@ -55,9 +55,9 @@ if sys.argv[3:] == ["arrays"]:
 
     kinds = [numpy.array(samples, dtype=kind) / scale for kind, scale in (("float32", 32768), ("float64", 32768))]
     kinds += [numpy.array(samples, dtype="int16"), numpy.repeat(numpy.array(samples, dtype="int16"), 2)[::2]]
-    fails(verity_asr.OptionError, "one channel", lambda: model.transcribe(numpy.zeros((2, 16000), "float32")))
+    fails(verity_asr.OptionError, "got 2 channels, want one: pass audio.mean(axis=0)", lambda: model.transcribe(numpy.zeros((2, 16000), "float32")))
     fails(verity_asr.OptionError, "divide samples of 16 bits by 32768", lambda: model.transcribe(numpy.array(samples, dtype="float32")))
-    fails(verity_asr.OptionError, "want int16, or float32", lambda: model.transcribe(numpy.zeros(9, "int32")))
+    fails(verity_asr.OptionError, "want int16, or float from -1 to 1: pass audio / 2**31", lambda: model.transcribe(numpy.zeros(9, "int32")))
 for audio in kinds:
     assert model.transcribe(audio, sampling_rate=rate).text == plain.text, type(audio)
 if sys.argv[3:] == ["arrays"]:

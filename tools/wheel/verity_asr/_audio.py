@@ -72,16 +72,17 @@ def _path(path: str, until: contextlib.ExitStack) -> tuple[str, str]:
 
 def _samples(audio: Any) -> Any:
     """Checks an array of numpy, and returns its samples as int16 or float32."""
+    if len(audio.shape) == 2:
+        channels = min(audio.shape)
+        raise OptionError(f"audio: got {channels} channels, want one: pass audio.mean(axis={audio.shape.index(channels)})")
     if len(audio.shape) != 1:
-        raise OptionError(
-            f"audio: got an array of shape {tuple(audio.shape)}, want one channel; the mean over the axis of the channels is "
-            "one: audio.mean(axis=…)"
-        )
+        raise OptionError(f"audio: got an array of shape {tuple(audio.shape)}, want one dimension, the samples of one channel")
     kind = str(audio.dtype)
     if kind == "int16":
         return audio
     if not kind.startswith("float"):
-        raise OptionError(f"audio: got samples of {kind}, want int16, or float32 from -1 to 1")
+        remedy = f": pass audio / 2**{8 * audio.dtype.itemsize - 1}" if kind.startswith("int") else ""
+        raise OptionError(f"audio: got samples of {kind}, want int16, or float from -1 to 1{remedy}")
     if len(audio) and (peak := float(abs(audio).max())) > 32:
         raise OptionError(f"audio: got samples up to {peak:g}, want -1 to 1; divide samples of 16 bits by 32768")
     return audio.astype("float32")

@@ -23,7 +23,8 @@ class Options(TypedDict, total=False):
     strategy: str  # "accurate", or "upstream": the decisions of openai-whisper
     initial_prompt: Optional[str]  # text before the first window: names, spelling, style
     carry_initial_prompt: bool  # use it for every window
-    hotwords: Union[str, Sequence[str], None]  # likely names and terms
+    hotwords: Union[str, Sequence[str], None]  # names and terms as text before each window
+    terms: Union[str, "os.PathLike[str]", None]  # a file of names and terms, one per line
     prefix: Optional[str]  # beginning of the first window's text
     condition_on_previous_text: bool  # True
     word_timestamps: bool  # time every word
@@ -150,7 +151,7 @@ def _text_or_number(name: str, value: Any) -> str:
 _FLAGS: dict[str, tuple[str, Convert]] = {
     "language": ("language", _text), "multilingual": ("multilingual", _switch), "task": ("task", _text),
     "strategy": ("strategy", _text), "initial_prompt": ("initial-prompt", _prompt),
-    "carry_initial_prompt": ("carry-initial-prompt", _switch), "hotwords": ("hotwords", _words), "prefix": ("prefix", _prompt),
+    "carry_initial_prompt": ("carry-initial-prompt", _switch), "hotwords": ("hotwords", _words), "terms": ("terms", _path), "prefix": ("prefix", _prompt),
     "condition_on_previous_text": ("condition-on-previous-text", _switch), "word_timestamps": ("word-timestamps", _switch),
     "prepend_punctuations": ("prepend-punctuations", _text), "append_punctuations": ("append-punctuations", _text),
     "without_timestamps": ("without-timestamps", _switch), "beam_size": ("beam-size", _number), "patience": ("patience", _number),

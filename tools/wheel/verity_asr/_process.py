@@ -21,7 +21,10 @@ log = logging.getLogger("verity_asr")
 
 def program() -> str:
     """Returns the path of the program in this package."""
-    return str(pathlib.Path(__file__).parent / ("verity.exe" if os.name == "nt" else "verity"))
+    path = pathlib.Path(__file__).parent / ("verity.exe" if os.name == "nt" else "verity")
+    if not path.exists():
+        raise ProcessError(f"{path}: the program is missing, as in the source of this package: run pip install ./tools/wheel there")
+    return str(path)
 
 
 # Flags that are not the arguments of the same name.

@@ -8,7 +8,7 @@ from typing import Any, Optional
 
 @dataclasses.dataclass(frozen=True)
 class Word:
-    """A word, with the space before it. speaker is empty unless the option speakers is set."""
+    """A word, with the space before it, as in openai-whisper. speaker is empty unless the option speakers is set."""
 
     word: str
     start: float
@@ -51,7 +51,7 @@ class Turn:
 
 @dataclasses.dataclass(frozen=True)
 class Transcript:
-    """The text of a recording.
+    """The text of a recording. It begins with a space, as in openai-whisper: text.strip() is without.
 
     language_probability is None if the language was given. turns says who speaks when, with speakers="voice".
     warnings says in words what is wrong with the audio, such as damaged parts. raw is the program's JSON
