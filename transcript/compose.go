@@ -15,14 +15,14 @@ import (
 func (o Subtitles) composer() composer {
 	seconds := func(d, otherwise time.Duration) float64 { return max(0, cmp.Or(d, otherwise).Seconds()) }
 	c := composer{
-		width:   float64(cmp.Or(o.MaxLineWidth, 42)),
-		lines:   cmp.Or(o.MaxLineCount, 2),
-		cps:     cmp.Or(o.MaxCPS, 17),
-		gap:     seconds(o.MinGap, 80*time.Millisecond), // two frames
-		closes:  seconds(o.CloseGaps, 0),
-		longest: seconds(o.MaxDuration, 7*time.Second),
+		width:  float64(cmp.Or(o.MaxLineWidth, 42)),
+		lines:  cmp.Or(o.MaxLineCount, 2),
+		cps:    cmp.Or(o.MaxCPS, 17),
+		gap:    seconds(o.MinGap, 80*time.Millisecond), // two frames
+		closes: seconds(o.CloseGaps, 0),
 	}
-	c.shortest = min(c.longest, seconds(o.MinDuration, time.Second))
+	least, most := o.Durations()
+	c.longest, c.shortest = most.Seconds(), min(least, most).Seconds()
 	return c
 }
 

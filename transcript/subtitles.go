@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -40,6 +41,11 @@ type Subtitles struct {
 
 	// MinDuration is how long a subtitle stays at least, MaxDuration at most. 0 means 1 s and 7 s.
 	MinDuration, MaxDuration time.Duration
+}
+
+// Durations returns how long subtitles stay at least and at most, with the defaults.
+func (o Subtitles) Durations() (least, most time.Duration) {
+	return max(0, cmp.Or(o.MinDuration, time.Second)), max(0, cmp.Or(o.MaxDuration, 7*time.Second))
 }
 
 // Presets returns the names of the sets of rules that [Preset] knows.

@@ -33,7 +33,10 @@ type Env struct {
 }
 
 // A UsageError is a mistake of the user. The exit status is 2.
-type UsageError struct{ Err error }
+type UsageError struct {
+	Err      error
+	NeedHelp bool // the message does not say what to do
+}
 
 func (e UsageError) Error() string { return e.Err.Error() }
 
@@ -69,11 +72,16 @@ func (e Env) Complain(args []string, message string) {
 
 // Fail writes why a program failed and returns its exit status, 0 for no error.
 func (e Env) Fail(ctx context.Context, program string, args []string, err error) int {
+	usage, wrong := errors.AsType[UsageError](err)
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, new(UsageError)):
-		e.Complain(args, fmt.Sprintf("%s: %v\nRun '%[1]s --help' for usage.", program, err))
+	case wrong:
+		message := fmt.Sprintf("%s: %v", program, err)
+		if usage.NeedHelp {
+			message += fmt.Sprintf("\nRun '%s --help' for usage.", program)
+		}
+		e.Complain(args, message)
 		return 2
 	case ctx.Err() != nil:
 		e.Complain(nil, program+": interrupted")
@@ -111,8 +119,12 @@ func NoArgs(c *cobra.Command, args []string) error {
 		names = append(names, sub.Name())
 	}
 	near := DidYouMean(wer.Nearest(args[0], names))
-	if near == "" && !c.HasParent() {
-		near = ", and no such file"
+	switch {
+	case near != "":
+	case c.HasParent():
+		near = "; want " + show.JoinOr(names)
+	default:
+		return UsageError{Err: fmt.Errorf("there is no command %q, and no such file", args[0]), NeedHelp: true}
 	}
 	return Usagef("there is no command %q%s", args[0], near)
 }

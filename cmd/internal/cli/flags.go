@@ -112,7 +112,7 @@ func Redefine(flags *pflag.FlagSet, name, value, help string) {
 func Contradiction(flags *pflag.FlagSet) (err error) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		o := optionOf(f)
-		if o == nil || err != nil || !f.Changed || !isSet(f) {
+		if o == nil || err != nil || !f.Changed || !IsSet(f) {
 			return
 		}
 		switch needed := flags.Lookup(o.Needs); {
@@ -120,17 +120,21 @@ func Contradiction(flags *pflag.FlagSet) (err error) {
 			if err = flags.Set(o.Needs, needed.NoOptDefVal); err == nil {
 				err = Contradiction(flags) // that one may need another
 			}
-		case needed != nil && !isSet(needed):
-			err = Usagef("--%s needs --%s", f.Name, o.Needs)
-		case o.Excludes != "" && isSet(flags.Lookup(o.Excludes)):
+		case needed != nil && !IsSet(needed):
+			value := ""
+			if o.Needs == "speakers" {
+				value = " voice"
+			}
+			err = Usagef("--%s needs --%s%s", f.Name, o.Needs, value)
+		case o.Excludes != "" && IsSet(flags.Lookup(o.Excludes)):
 			err = Usagef("--%s cannot be combined with --%s", f.Name, o.Excludes)
 		}
 	})
 	return err
 }
 
-// isSet reports whether a flag differs from its default and is not off.
-func isSet(f *pflag.Flag) bool {
+// IsSet reports whether a flag differs from its default and is not off.
+func IsSet(f *pflag.Flag) bool {
 	return f != nil && optionOf(f) != nil && f.Value.String() != optionOf(f).DefaultText() && f.Value.String() != "off"
 }
 

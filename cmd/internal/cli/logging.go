@@ -16,6 +16,7 @@ import (
 // LogFlags decide how much is written to standard error.
 type LogFlags struct {
 	Quiet    bool
+	Records  bool // the log consists of records, as a server's does
 	level    string
 	format   string
 	Progress string // only of commands that run utterances
@@ -42,8 +43,8 @@ func (l *LogFlags) Register(f *pflag.FlagSet) {
 // chatty reports whether frequent log lines would break a progress bar.
 func (l *LogFlags) chatty() bool { return l.level == "debug" || l.level == "info" }
 
-// Logger returns the log of the program, and redirects that of libraries to it. Warnings are
-// sentences on a terminal; elsewhere, and at lower levels, the log consists of records.
+// Logger returns the log of the program, and redirects that of libraries to it. It consists of sentences for people,
+// unless records are asked for: by a format, by a level that has more than warnings, or by Records.
 func (l *LogFlags) Logger(e Env) *slog.Logger {
 	level := slog.LevelWarn
 	if l.level != "" {
@@ -58,8 +59,8 @@ func (l *LogFlags) Logger(e Env) *slog.Logger {
 	case l.format == "json":
 		o.ReplaceAttr = secondsInJSON
 		logger = slog.New(slog.NewJSONHandler(e.Err, o))
-	case e.ErrTerminal && level >= slog.LevelWarn:
-		logger = slog.New(sentences{Handler: logger.Handler(), w: e.Err})
+	case l.format != "text" && !l.Records && level >= slog.LevelWarn:
+		logger = slog.New(sentences{Handler: logger.Handler(), w: e.Err, terminal: e.ErrTerminal})
 	}
 	slog.SetDefault(logger)
 	// SetDefault also redirects package log. mewkiz/flac would write a line for every frame of
@@ -80,6 +81,7 @@ func secondsInJSON(_ []string, a slog.Attr) slog.Attr {
 type sentences struct {
 	slog.Handler // decides which levels are written
 	w            io.Writer
+	terminal     bool
 	attrs        []slog.Attr
 }
 
@@ -95,6 +97,10 @@ func (s sentences) Handle(_ context.Context, r slog.Record) error {
 		text += fmt.Sprintf(", %s %v", a.Key, a.Value)
 		return true
 	})
-	_, err := fmt.Fprintf(s.w, "\r\x1b[Kverity: %s\n", show.Line(text)) // over a progress bar, which is drawn again below
+	start := ""
+	if s.terminal {
+		start = "\r\x1b[K" // over a progress bar, which is drawn again below
+	}
+	_, err := fmt.Fprintf(s.w, "%sverity: %s\n", start, show.Line(text))
 	return err
 }

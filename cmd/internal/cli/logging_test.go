@@ -6,24 +6,26 @@ import (
 	"time"
 )
 
-// TestSentences: warnings are sentences on a terminal, and records elsewhere or at lower levels.
+// TestSentences: warnings are sentences; a format, a lower level or a server makes records.
 func TestSentences(t *testing.T) {
 	for _, tt := range []struct {
 		terminal bool
-		level    string
+		flags    LogFlags
 		want     string
 	}{
-		{true, "warn", "\r\x1b[Kverity: late, pass 3, audio a\\nb.wav\n"},
-		{true, "info", "level=WARN msg=late"},
-		{false, "", "level=WARN msg=late"},
+		{true, LogFlags{level: "warn", format: "auto"}, "\r\x1b[Kverity: late, pass 3, audio a\\nb.wav\n"},
+		{false, LogFlags{}, "verity: late, pass 3, audio a\\nb.wav\n"},
+		{true, LogFlags{level: "info"}, "level=WARN msg=late"},
+		{false, LogFlags{format: "text"}, "level=WARN msg=late"},
+		{false, LogFlags{Records: true}, "level=WARN msg=late"},
 	} {
 		var b strings.Builder
-		l := &LogFlags{level: tt.level}
+		l := &tt.flags
 		log := l.Logger(Env{Err: &b, ErrTerminal: tt.terminal}).With("audio", "a\nb.wav")
 		log.Debug("not written")
 		log.Warn("late", "pass", 3)
 		if got := b.String(); !strings.Contains(got, tt.want) || strings.Contains(got, "not written") {
-			t.Errorf("%t %q: %q, want %q", tt.terminal, tt.level, got, tt.want)
+			t.Errorf("%+v: %q, want %q", tt, got, tt.want)
 		}
 	}
 }

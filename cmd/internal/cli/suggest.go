@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,23 +26,12 @@ func FlagError(c *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
 	switch {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
-		name := string(Dashes(nil, unknown.GetSpecifiedName()))
-		var names []string
-		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden {
-				names = append(names, f.Name)
-			}
-		})
-		near := wer.Nearest(name, names)
-		for i := range near {
-			near[i] = "--" + near[i]
-		}
-		return Usagef("there is no flag --%s%s", name, DidYouMean(near))
+		return unknownFlag(c, "--"+unknown.GetSpecifiedName())
 	case errors.As(err, &unknown):
 		if all := unknown.GetSpecifiedShortnames(); len(all) > 1 {
 			return Usagef("there is no flag -%s, of -%s; long flags begin with two hyphens", unknown.GetSpecifiedName(), all)
 		}
-		return Usagef("there is no flag -%s", unknown.GetSpecifiedName())
+		return UsageError{Err: fmt.Errorf("there is no flag -%s", unknown.GetSpecifiedName()), NeedHelp: true}
 	case errors.As(err, &missing):
 		return Usagef("--%s: the value is missing", missing.GetFlag().Name)
 	case errors.As(err, &value):
@@ -52,6 +42,30 @@ func FlagError(c *cobra.Command, err error) error {
 		return Usagef("--%s %s: %w", f.Name, value.GetValue(), cause)
 	}
 	return UsageError{Err: err}
+}
+
+// unknownFlag returns the error of a long flag that a command does not have, as it was typed.
+func unknownFlag(c *cobra.Command, typed string) error {
+	name := string(Dashes(nil, strings.TrimPrefix(typed, "--")))
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	near := wer.Nearest(name, names)
+	if len(near) > 0 {
+		for i := range near {
+			near[i] = "--" + near[i]
+		}
+		return Usagef("there is no flag %s%s", typed, DidYouMean(near))
+	}
+	for _, other := range c.Root().Commands() {
+		if f := other.Flags().Lookup(name); f != nil && !f.Hidden {
+			return Usagef("there is no flag %s: it belongs to %s", typed, other.CommandPath())
+		}
+	}
+	return UsageError{Err: fmt.Errorf("there is no flag %s", typed), NeedHelp: true}
 }
 
 // goTypes replaces the errors of package strconv, which speak of Go.

@@ -451,8 +451,9 @@ var sections = []struct {
 		{Name: "log-level", Kind: Choice, Arg: "level", Default: "warn",
 			Choices: []string{"debug", "info", "warn", "error"}, Scope: Configurable | Server,
 			Help: "log level: debug (every decision), info, warn or error"},
-		{Name: "log-format", Kind: Choice, Arg: "format", Default: "text", Choices: []string{"text", "json"},
-			Scope: Configurable | Server, Help: "log format: text, or json, one object per line"},
+		{Name: "log-format", Kind: Choice, Arg: "format", Default: "auto", Choices: []string{"auto", "text", "json"},
+			Scope: Configurable | Server, Help: "log format: text (key=value), json (one object per line), or auto: sentences, " +
+				"but text for serve and for the levels info and debug"},
 	}},
 }
 

@@ -45,6 +45,9 @@ func (s *SpeakerFlags) Register(f *pflag.FlagSet, embeddings *bool) {
 	}
 }
 
+// None reports whether nobody's speech is told from another's.
+func (s *SpeakerFlags) None() bool { return !s.Channels && s.Voices == nil }
+
 // Check refuses flags that do not go together. channels says that each channel can be a speaker.
 func (s *SpeakerFlags) Check(channels bool) error {
 	number := 0

@@ -2,7 +2,11 @@ package text
 
 import (
 	"cmp"
+	"fmt"
+	"log/slog"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,6 +16,7 @@ import (
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/options"
 	"verity/cmd/internal/setup"
+	"verity/internal/show"
 	"verity/transcribe"
 	"verity/transcript"
 )
@@ -34,7 +39,8 @@ type fileRun struct {
 	stats     bool
 	recursive bool
 	speakers  setup.SpeakerFlags
-	textFlags *pflag.FlagSet // flags that change the text or the subtitles
+	flags     *pflag.FlagSet // all
+	textFlags *pflag.FlagSet // those that change the text or the subtitles
 
 	timed   bool                                               // times precede each printed segment
 	printed bool                                               // segments are printed as they come
@@ -52,6 +58,7 @@ type fileRun struct {
 // register adds the shared flags to a command, and its own.
 func (t *fileRun) register(c *cobra.Command, own func(*pflag.FlagSet)) {
 	cli.AddFlags(c, t.model.Register, t.registerFiles, own, t.log.Register)
+	t.flags = c.Flags()
 	t.textFlags = cli.AddFlags(c, setup.Decoding(&t.decoding, 0), t.sound.Register, t.registerSubtitles)
 	t.textFlags.AddFlag(c.Flags().Lookup("sampler")) // the only drafting flag that may change the text
 	completeFormats(c)
@@ -112,6 +119,51 @@ func (t *fileRun) written() transcript.Options {
 		s.MaxDuration = cmp.Or(s.MaxDuration, preset.MaxDuration)
 	}
 	return o
+}
+
+// checkLimits refuses durations of subtitles that contradict each other.
+func (t *fileRun) checkLimits() error {
+	least, most := t.written().Subtitles.Durations()
+	if !t.composed() || least <= most {
+		return nil
+	}
+	rules := "--subtitles"
+	if t.preset != "on" {
+		rules += "=" + t.preset
+	}
+	seconds := func(d time.Duration) string { return strconv.FormatFloat(math.Round(d.Seconds()*100)/100, 'f', -1, 64) }
+	switch own := t.writing.Subtitles; {
+	case own.MinDuration == 0:
+		return cli.Usagef("--max-duration %s: is less than the minimum of %s, %s s; raise it, or add --min-duration",
+			seconds(most), rules, seconds(least))
+	case own.MaxDuration == 0:
+		return cli.Usagef("--min-duration %s: is more than the maximum of %s, %s s; lower it, or add --max-duration",
+			seconds(least), rules, seconds(most))
+	}
+	return cli.Usagef("--min-duration %s: is more than --max-duration %s", seconds(least), seconds(most))
+}
+
+// warnIneffective logs which flags of the command line change nothing in the formats that are written.
+func (t *fileRun) warnIneffective() {
+	formats, needed := t.outputs(), map[string]bool{}
+	var changed []*options.Option
+	t.flags.Visit(func(f *pflag.Flag) {
+		if o := options.Find(f.Name); o != nil && cli.IsSet(f) {
+			changed = append(changed, o)
+			needed[o.Needs] = true
+		}
+	})
+	for _, o := range changed {
+		shown := func(f transcript.Format) bool { return slices.Contains(o.Formats, f) }
+		if o.Formats == nil || slices.ContainsFunc(formats, shown) || needed[o.Name] || o.Name == "word-timestamps" && t.timed {
+			continue
+		}
+		var names []string
+		for _, f := range o.Formats {
+			names = append(names, string(f))
+		}
+		slog.Warn(fmt.Sprintf("--%s has no effect on %s; it is for %s", o.Name, formats[0], show.JoinOr(names)))
+	}
 }
 
 // outputs returns the formats to write.

@@ -155,7 +155,8 @@ func bindList(f *pflag.FlagSet, name string, to *[]string) {
 }
 
 func (s *serveCommand) run(ctx context.Context, _ []string) error {
-	logger := s.log.Logger(cli.Env{Err: s.Err})
+	s.log.Records = true
+	logger := s.log.Logger(s.Env)
 	s.files.Log = logger
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

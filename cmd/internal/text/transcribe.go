@@ -213,12 +213,18 @@ func (t *fileRun) check(files []string, used bool) error {
 			"--timestamps writes text on standard output; %s has times of its own", []any{first}},
 		{printed && len(files) > 1 && first != transcript.TXT && first != transcript.JSON,
 			"%s of several files needs --output-dir", []any{first}},
+		{slices.Contains(t.formats, transcript.RTTM) && len(t.formats) < len(transcript.Formats()) && t.speakers.None(),
+			"--output-format rttm: says who speaks when; add --speakers voice", nil},
 	} {
 		if r.wrong {
 			return cli.Usagef(r.problem, r.args...)
 		}
 	}
-	return t.checkSpeakers()
+	if err := cmp.Or(t.checkLimits(), t.checkSpeakers()); err != nil {
+		return err
+	}
+	t.warnIneffective()
+	return nil
 }
 
 // checkSpeakers refuses flags of speakers that do not go together.
