@@ -28,6 +28,7 @@ func TestHabitsTranslated(t *testing.T) {
 		{"transcribe --batched True --print_colors False --model_directory x --cpu_threads=4", "transcribe --chunked --model x --threads 4"},
 		{"transcribe -mc 0 -model small", "transcribe --condition-on-previous-text=false --model small"},
 		{"transcribe -out o --srt -i a.wav -lang en", "transcribe --output-dir o -f srt a.wav --language en"},
+		{"transcribe -osrt -of sub/out2 a.wav", "transcribe -f srt --output-dir sub --name out2 a.wav"}, {"transcribe --word-timestamps true a.wav", "transcribe --word-timestamps=true a.wav"},
 		{"watch in -t 2", "watch in --threads 2"}, {"ls", "models"}, {"translate -t 2 a.wav", "transcribe --task translate --threads 2 a.wav"},
 		{"models list", "models"}, {"pull small", "models pull small"}, {"eval -t 4", "eval --threads 4"},
 	} {
@@ -42,8 +43,13 @@ func TestHabitsTranslated(t *testing.T) {
 func TestHabitsExplained(t *testing.T) {
 	root := newRoot(cli.Env{})
 	for args, want := range map[string]string{
-		"transcribe --device cuda a.wav":   "there is no flag --device: leave it out",
-		"transcribe -of out a.wav":         "there is no flag -of: use --output-dir",
+		"transcribe --device cuda a.wav":     "--device cuda: want cpu",
+		"transcribe --word_timestamps maybe": "--word_timestamps maybe: want True or False",
+		"transcribe --speed_up True a.wav":   "there is no flag --speed_up: leave it out; --audio-context",
+		"transcribe --api-key-file k a.wav":  "there is no flag --api-key-file: it belongs to verity serve",
+		"transcribe -mc 9 --speed_up --langauge en": "there is no flag -mc: use --condition-on-previous-text=false to hide the earlier text from each window\n" +
+			"verity transcribe: there is no flag --speed_up: leave it out; --audio-context fit is faster for short files\n" +
+			"verity transcribe: there is no flag --langauge; did you mean --language?",
 		"transcribe -mc 9 a.wav":           "there is no flag -mc: use --condition-on-previous-text=false",
 		"listen --device 1":                "there is no flag --device: for another microphone",
 		"transcribe --json a.wav":          "there is no flag --json: use -f json",

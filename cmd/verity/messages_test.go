@@ -52,7 +52,7 @@ func TestMessages(t *testing.T) {
 		{"transcribe -m digits -l de $WAV", "verity info lists the languages"},
 
 		// Values.
-		{"transcribe -l en-US $WAV", "did you mean en?"}, {"transcribe -l germna $WAV", "did you mean german?"}, {"transcribe -l en,klingon $WAV", "got klingon"},
+		{"transcribe -l klingon-US $WAV", "such as en or English"}, {"transcribe -l germna $WAV", "did you mean german?"}, {"transcribe -l en,klingon $WAV", "got klingon"},
 		{"transcribe --task Translate $WAV", "did you mean translate?"}, {"transcribe -f sft $WAV", "did you mean srt?"},
 		{"transcribe -f docx $WAV", "want txt, md"}, {"transcribe --beam-size five $WAV", "want a whole number from 0 to 64"},
 		{"transcribe --no_speech_threshold 60% $WAV", "want a number from 0 to 1, or none"}, {"transcribe --temperature 0,0.2 $WAV", "--temperature-increment-on-fallback"},

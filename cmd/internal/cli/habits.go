@@ -2,8 +2,10 @@ package cli
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -52,10 +54,15 @@ func Translate(root *cobra.Command, args []string) (out []string, err error) {
 		return args, nil
 	}
 	formats := -1 // index of the value of -f, which collects -osrt -ovtt
+	var wrong []string
+	needHelp := false
 	for len(args) > 0 && args[0] != "--" {
 		ours, n, err := translateFlag(c, args)
 		if err != nil {
-			return append(out, args...), UsageError{Err: err}
+			usage, _ := errors.AsType[UsageError](err)
+			needHelp = needHelp || usage.NeedHelp
+			wrong, out, args = append(wrong, err.Error()), append(out, args[0]), args[1:]
+			continue
 		}
 		args = args[n:]
 		switch isFormat := len(ours) == 2 && ours[0] == "-f" && n < 2; {
@@ -67,7 +74,10 @@ func Translate(root *cobra.Command, args []string) (out []string, err error) {
 		}
 		out = append(out, ours...)
 	}
-	return append(out, args...), nil
+	if out = append(out, args...); len(wrong) > 0 {
+		return out, UsageError{Err: errors.New(strings.Join(wrong, "\n"+c.CommandPath()+": ")), NeedHelp: needHelp}
+	}
+	return out, nil
 }
 
 // WritesFile reports whether a command line asks for a format as another program does that writes it to a file:
@@ -91,6 +101,7 @@ func translateFlag(c *cobra.Command, args []string) (ours []string, n int, err e
 		value, n = args[1], 2
 	}
 	var f *pflag.Flag
+	typed := word
 	switch {
 	case strings.HasPrefix(word, "--"):
 		word = string(Dashes(nil, word))
@@ -108,23 +119,53 @@ func translateFlag(c *cobra.Command, args []string) (ours []string, n int, err e
 		return nil, 0, fmt.Errorf("%s %s: %s", word, value, h.Note)
 	case exact:
 		return strings.Fields(h.Ours), n, nil
+	case f != nil && f.NoOptDefVal == "true" && typed != word && !joined && n == 2 && isWord(value) && truth(value) == "":
+		return nil, 0, fmt.Errorf("%s %s: want True or False", typed, value) // Python's spelling has a value
 	case f != nil:
 		ours, n = ownFlag(f, word, value, joined, args[:n])
 		return ours, n, nil
 	case !known && c.Flags().Lookup(word[1:]) != nil: // -model small
 		return []string{"-" + args[0]}, 1, nil
+	case !known && strings.HasPrefix(word, "--") && word != "--help":
+		return nil, 0, unknownFlag(c, typed)
 	case !known:
 		return args[:1], 1, nil
 	case value == "False":
 		return nil, n, nil
+	case strings.HasPrefix(h.Note, "want "):
+		return nil, 0, fmt.Errorf("%s %s: %s", typed, value, h.Note)
 	case h.Note != "":
-		return nil, 0, fmt.Errorf("there is no flag %s: %s", word, h.Note)
+		return nil, 0, fmt.Errorf("there is no flag %s: %s", typed, h.Note)
 	case value == "True":
 		return strings.Fields(h.Ours), n, nil
+	case strings.Contains(h.Ours, "{base}"):
+		ours = strings.Fields(h.Ours)
+		for i := range ours {
+			ours[i] = strings.NewReplacer("{dir}", filepath.Dir(value), "{base}", filepath.Base(value)).Replace(ours[i])
+		}
+		return ours, n, nil
 	case joined:
 		return append(strings.Fields(h.Ours), value), 1, nil
 	}
 	return strings.Fields(h.Ours), 1, nil
+}
+
+// truth returns Python's True and False in the form of flags; empty for another word.
+func truth(word string) string {
+	if w := strings.ToLower(word); (w == "true" || w == "false") && !exists(word) {
+		return w
+	}
+	return ""
+}
+
+// isWord reports whether an argument is neither a flag nor like the name of a file.
+func isWord(arg string) bool {
+	return arg != "" && !strings.ContainsAny(arg, `-./\:*?[`) && !exists(arg)
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
 }
 
 // habitOf looks a word up, first as one of a command.
@@ -140,24 +181,24 @@ func habitOf(c *cobra.Command, word string) (Habit, bool) {
 // after a flag that wants an equals sign, and -f before a sound file. The arguments are the
 // flag, written as word, and the one after it, which may not be its value.
 func ownFlag(f *pflag.Flag, word, value string, joined bool, args []string) (ours []string, n int) {
-	truth := value == "True" || value == "False"
+	truth := truth(value)
 	switch o := optionOf(f); {
-	case f.NoOptDefVal == "true" && truth:
-		return []string{word + "=" + strings.ToLower(value)}, len(args)
+	case f.NoOptDefVal == "true" && truth != "":
+		return []string{word + "=" + truth}, len(args)
 	case f.Name == "output-format" && isSound(value):
 		return []string{value}, len(args)
 	case f.NoOptDefVal == "":
 		return args, len(args)
 	case o == nil || o.BareValue == "" || strings.ContainsAny(value, `-./\`):
 		return args[:1], 1
-	case joined && !truth || !joined && len(args) == 1:
+	case joined && truth == "" || !joined && len(args) == 1:
 		return args[:1], 1
-	case value == "True":
+	case truth == "true":
 		value = o.BareValue
-	case value == "False":
+	case truth == "false":
 		value = "off"
 	}
-	if _, err := os.Stat(value); err == nil && !joined {
+	if !joined && exists(value) {
 		return args[:1], 1
 	}
 	return []string{word + "=" + value}, len(args)

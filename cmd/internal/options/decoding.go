@@ -114,7 +114,7 @@ func checkLanguage(text string) error {
 	if strings.EqualFold(text, "auto") {
 		return nil
 	}
-	for one := range strings.SplitSeq(text, ",") {
+	for one := range strings.SplitSeq(withoutRegions(text), ",") {
 		// A checkpoint may know further languages by their codes.
 		if len(one) > 3 && !tokenizer.IsKnownLanguage(one) {
 			return fmt.Errorf("want the code or name of a language, such as en or English; several, such as en,de; or auto%s%s",
@@ -124,11 +124,19 @@ func checkLanguage(text string) error {
 	return nil
 }
 
-// nearestLanguage ends an error about a language: its code without the region, as in en-US, or names that are like it.
-func nearestLanguage(text string) string {
-	if code, _, ok := strings.Cut(strings.ReplaceAll(text, "_", "-"), "-"); ok && tokenizer.IsKnownLanguage(code) {
-		return "; did you mean " + strings.ToLower(code) + "?"
+// withoutRegions leaves out the regions of languages, as in en-US.
+func withoutRegions(list string) string {
+	languages := strings.Split(list, ",")
+	for i, l := range languages {
+		if code, _, ok := strings.Cut(strings.ReplaceAll(l, "_", "-"), "-"); ok && len(code) < 4 && tokenizer.IsKnownLanguage(code) {
+			languages[i] = code
+		}
 	}
+	return strings.Join(languages, ",")
+}
+
+// nearestLanguage ends an error about a language with names that are like it.
+func nearestLanguage(text string) string {
 	var names []string
 	for _, l := range tokenizer.KnownLanguages() {
 		names = append(names, strings.ToLower(l.Name))
@@ -137,7 +145,7 @@ func nearestLanguage(text string) string {
 }
 
 func setLanguage(d *Decoding, v Value) {
-	if d.Language = v.Text; strings.EqualFold(v.Text, "auto") {
+	if d.Language = withoutRegions(v.Text); strings.EqualFold(v.Text, "auto") {
 		d.Language = ""
 	}
 }

@@ -137,7 +137,7 @@ var sections = []struct {
 			Help:  "write files to this directory instead of standard output"},
 		{Name: "name", Kind: Text, Arg: "pattern", Default: "{name}", Max: 200, Scope: Configurable, Needs: "output-dir",
 			Help: "names of the output files. {name} is the name of the audio file, and {language} the language of the text: " +
-				"{name}.{language} for film.nl.srt"},
+				"{name}.{language} for film.nl.srt. A single file may have any name"},
 		{Name: "force", Needs: "output-dir", Excludes: "skip-existing",
 			Brief: "overwrite existing files", Help: "overwrite existing files"},
 		{Name: "skip-existing", Needs: "output-dir",

@@ -177,10 +177,10 @@ const (
 	unknownLanguage = "und"
 )
 
-// checkName reports what is wrong with the value of --name.
-func checkName(pattern string) error {
+// checkName reports what is wrong with the value of --name. The only output may have a name of its own.
+func checkName(pattern string, only bool) error {
 	rest := strings.NewReplacer(nameField, "", languageField, "").Replace(pattern)
-	if !strings.Contains(pattern, nameField) || strings.ContainsAny(rest, `{}/\`+"\x00") {
+	if !strings.Contains(pattern, nameField) && (!only || rest == "") || strings.ContainsAny(rest, `{}/\`+"\x00") {
 		return cli.Usagef("--name %s: want {name}, the name of the sound file without its ending, and perhaps {language}, "+
 			"as in {name}.{language}; no directory", show.Name(pattern))
 	}

@@ -174,7 +174,7 @@ func (t *transcribeCommand) output(in *inputFiles) (*folder, error) {
 
 // check refuses flags and files that do not go together. used means that standard input is the list of files.
 func (t *fileRun) check(files []string, used bool) error {
-	if err := checkName(t.pattern); err != nil {
+	if err := checkName(t.pattern, len(files) == 1); err != nil {
 		return err
 	}
 	piped := 0

@@ -206,9 +206,12 @@ func TestNamePattern(t *testing.T) {
 		t.Errorf("a translation is not English: %v", err)
 	}
 	for pattern, ok := range map[string]bool{"{name}": true, "{name}.{language}": true, "{language}": false, "{name}/x": false, "{nam}": false, "{name}{x}": false, "a{name}": true} {
-		if err := checkName(pattern); (err == nil) != ok {
+		if err := checkName(pattern, false); (err == nil) != ok {
 			t.Errorf("%s: %v", pattern, err)
 		}
+	}
+	if err := checkName("out", true); err != nil {
+		t.Errorf("of a single file: %v", err)
 	}
 }
 
