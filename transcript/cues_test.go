@@ -182,8 +182,8 @@ func TestCues(t *testing.T) {
 				wanted[n]++
 			}
 			for _, w := range s.Words {
-				if text := strings.TrimSpace(w.Word); o.MaxLineWidth == 0 || columns(text) <= float64(o.MaxLineWidth) { // else it may be cut
-					spoken[number.FindString(text)] = w.End
+				if o.MaxLineWidth == 0 { // else a wide word may be in two cues
+					spoken[number.FindString(w.Word)] = w.End
 				}
 			}
 		}
@@ -207,10 +207,10 @@ func TestCues(t *testing.T) {
 				if tr.Duration > 0 { // words without time before its end need some
 					least = min(least, tr.Duration-shortest*float64(len(all)))
 				}
-				if o.Composed {
-					least = min(least, c.start+longestCue)
+				if o.Composed { // which may begin before 0
+					least = min(least, c.start+longestCue-0.5)
 				}
-				if cut && c.end < least-0.006 {
+				if cut && !marks && c.end < least-0.006 {
 					t.Errorf("cue %d ends at %v s, before its word %s at %v s\n%s", i, c.end, n, least, b.String())
 				}
 			}
@@ -277,7 +277,7 @@ func checkWidth(t *rapid.T, o Subtitles, line string) {
 		size, most = columns, cmp.Or(o.MaxLineWidth, composedWidth)
 	}
 	if size(line) > float64(most) && len(lineBreaks(line)) > 1 {
-		t.Errorf("%+v: line %q is wider than %d", o, line, most)
+		t.Errorf("%+v: line %q is wider than %d and may break: %q", o, line, most, lineBreaks(line))
 	}
 }
 
@@ -290,8 +290,8 @@ func checkCharacters(t *rapid.T, before, after string) {
 
 // checkLine fails if a line begins with what belongs to the character before it, or ends with an opening bracket.
 func checkLine(t *rapid.T, f Format, line string) {
-	if strings.TrimSpace(line) == "" {
-		t.Errorf("%s: an empty line", f)
+	if _, text := plainLine(f, line); strings.TrimSpace(text) == "" || f != TSV && f != CSV && f != LRC && strings.TrimSpace(text) != text {
+		t.Errorf("%s: line %q", f, line)
 	}
 	for _, mark := range []string{"่", "\u200d", "\U0001f3fd", "。", "」", ","} {
 		if strings.HasPrefix(line, mark) {

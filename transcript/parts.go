@@ -100,12 +100,13 @@ func (p part) cut(size measure, width float64) []part {
 	pieces := make([]part, len(texts))
 	share := (p.end - p.start) / max(1, size(text))
 	start := p.start
-	for i := range pieces {
+	space, _ := spaceBefore(p.text)
+	for i, text := range texts {
+		core := strings.TrimRightFunc(text, unicode.IsSpace)
 		pieces[i] = p
-		pieces[i].text, pieces[i].start, pieces[i].end = texts[i], start, min(p.end, start+share*size(texts[i]))
-		start = pieces[i].end
+		pieces[i].text, pieces[i].start, pieces[i].end = space+core, start, min(p.end, start+share*size(text))
+		start, space = pieces[i].end, text[len(core):]
 	}
-	pieces[0].text = p.text[:len(p.text)-len(strings.TrimLeftFunc(p.text, unicode.IsSpace))] + pieces[0].text
 	pieces[len(pieces)-1].end = p.end
 	return pieces
 }
