@@ -81,6 +81,8 @@ func (e *FormatError) remedy() string {
 		return "; convert it to WAV or FLAC first"
 	case e.never:
 		return "; copy or export it again"
+	case strings.Contains(e.ffmpeg, "not on whitelist"): // ffmpeg's words for formats other than ours
+		return "; convert it first, if it has sound: " + convert
 	case e.ffmpeg != "":
 		return "; copy or export it again, since ffmpeg cannot read it either: " + e.ffmpeg
 	case e.Err == ErrUnsupported:

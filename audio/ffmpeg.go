@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -92,7 +93,7 @@ func (f *ffmpeg) start() error {
 	if !m.inCluster { // it has ended
 		return cmp.Or(f.wait(), unsupported("what ffmpeg wrote", "sound", "none"))
 	}
-	m.largest, m.origin, m.started = maxFFmpegPacket, f.media.begin(), true
+	m.largest, m.started = maxFFmpegPacket, true
 	f.mkvReader, f.samples = m, 0
 	f.codec, err = m.choose()
 	return err
@@ -123,7 +124,8 @@ func (f *ffmpeg) run() (io.Reader, error) {
 	ctx, stop := context.WithCancel(f.ctx)
 	f.stop, f.log = stop, ffmpegLog{}
 	cmd, err := f.command(ctx, "error", "-map", f.media.stream(f.chosen), "-vn", "-sn", "-dn",
-		"-c:a", "pcm_f32le", "-f", "matroska", "-protocol_whitelist", "pipe", "pipe:1")
+		"-c:a", "pcm_f32le", "-output_ts_offset", strconv.FormatFloat(-f.media.begin(), 'f', 6, 64),
+		"-f", "matroska", "-protocol_whitelist", "pipe", "pipe:1")
 	if err != nil {
 		return nil, err
 	}

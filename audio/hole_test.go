@@ -2,6 +2,7 @@ package audio
 
 import (
 	"bytes"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -133,6 +134,26 @@ func TestStreamCut(t *testing.T) {
 	}
 	if len(ends) < 50 || silent == 0 {
 		t.Errorf("%d elements, %d cuts without a warning", len(ends), silent)
+	}
+}
+
+// TestClusterAfterDamage: an element that claims more than its cluster holds, or than the file, hides no later cluster.
+func TestClusterAfterDamage(t *testing.T) {
+	file := tones(from(0, 10)...)
+	whole := decodeAll(file, Input{})
+	fourth := bytes.Index(file, mkvClusterOf(60)[12:]) // its time
+	for why, size := range map[string]string{"the cluster": "\x01\x00\x00\x00\x00\x00\x10\x00", "the file": "\x01\x00\x00\x7f\x00\x00\x10\x00"} {
+		for what, id := range map[string]string{"a block": "\xa3", "no element": "\xd8"} {
+			bad := bytes.Clone(file)
+			at := fourth + bytes.Index(bad[fourth:], []byte("\xa3"))
+			copy(bad[at:], id+size)
+			h := decodeAll(bad, Input{})
+			want := []Gap{{0.06, 0.08}}
+			same := slices.EqualFunc(h.clip.Damaged(), want, func(a, b Gap) bool { return math.Abs(a.Start-b.Start) < 0.002 && math.Abs(a.End-b.End) < 0.002 })
+			if h.err != nil || !same || !slices.Equal(h.samples[640:], whole.samples[640:]) || h.clip.Truncated() {
+				t.Errorf("%s larger than %s: %d samples of %d, %v, %q", what, why, len(h.samples), len(whole.samples), h.err, h.warnings())
+			}
+		}
 	}
 }
 

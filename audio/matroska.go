@@ -258,7 +258,7 @@ func (m *mkvReader) element() (uint64, error) {
 		return id, nil
 	case mkvSimpleBlock, mkvBlock:
 		if m.isForeign() { // a picture may be large
-			return id, m.skip(int64(min(length, math.MaxInt64)))
+			return id, m.skip(at, id, length)
 		}
 		fallthrough
 	case mkvNumber, mkvType, mkvCodec, mkvPrivate, mkvDiscard, mkvEncodings, mkvTime, mkvScale,
@@ -273,10 +273,13 @@ func (m *mkvReader) element() (uint64, error) {
 	if length == mkvUnknownSize {
 		return 0, malformed(thing, "a size", "none")
 	}
+	if err := m.skip(at, id, length); err != nil {
+		return 0, err
+	}
 	if most, ok := mkvOthers[id]; (m.inCluster || id > 1<<24) && (!ok || length > most) {
 		m.lost.add(hole{malformed(thing, "sound, or what may stand beside it", "%d bytes of neither", length), int64(length)})
 	}
-	return id, m.skip(int64(length))
+	return id, nil
 }
 
 // continues reports whether more of a Segment follows its stated end. Of a stream, only the next element is
@@ -335,9 +338,8 @@ func (m *mkvReader) body(at int64, id, length uint64) ([]byte, error) {
 		return nil, malformed(fmt.Sprintf("Matroska element %x at byte %d", id, at),
 			fmt.Sprintf("at most %d bytes", most), "%d", length)
 	}
-	if int64(length) > m.file.size-m.at {
-		m.cut = true
-		return nil, io.EOF
+	if err := m.fits(at, id, length); err != nil {
+		return nil, err
 	}
 	b := make([]byte, length)
 	n, err := io.ReadFull(m.in, b)
@@ -348,14 +350,29 @@ func (m *mkvReader) body(at int64, id, length uint64) ([]byte, error) {
 	return b, nil
 }
 
-// skip passes over n bytes.
-func (m *mkvReader) skip(n int64) error {
-	if n > m.file.size-m.at {
-		m.cut = true
-		return io.EOF
+// fits returns an error for an element that does not end in its cluster, or in the file.
+func (m *mkvReader) fits(at int64, id, length uint64) error {
+	end := m.file.size
+	if at < m.cluster {
+		end = min(end, m.cluster)
 	}
-	m.at += n
-	m.in.skip(n)
+	switch left := end - m.at; {
+	case length <= uint64(max(0, left)):
+		return nil
+	case m.inCluster: // more clusters may follow
+		return malformed(fmt.Sprintf("Matroska element %x at byte %d", id, at), fmt.Sprintf("at most %d bytes", left), "%d", length)
+	}
+	m.cut = true
+	return io.EOF
+}
+
+// skip passes over an element.
+func (m *mkvReader) skip(at int64, id, length uint64) error {
+	if err := m.fits(at, id, length); err != nil {
+		return err
+	}
+	m.at += int64(length)
+	m.in.skip(int64(length))
 	return nil
 }
 

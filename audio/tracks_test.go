@@ -125,6 +125,10 @@ func TestFFmpegTracks(t *testing.T) {
 			c.Close()
 		}
 	}
+	film := makeFile(t, "x.mkv", "-i", name, "-c:a", "aac")
+	if _, err := (Input{PhoneFormatsOnly: true}).Open(t.Context(), film); err == nil || !strings.Contains(err.Error(), "; convert it first, if it has sound: ffmpeg -i") {
+		t.Errorf("a format that ffmpeg may not read: %v", err)
+	}
 	if _, err := Open(t.Context(), makeFile(t, "x.mp4", "-f", "lavfi", "-i", "color=s=64x64:r=5:d=1")); !errors.Is(err, ErrNoSound) {
 		t.Errorf("a picture alone: %v", err)
 	}

@@ -161,7 +161,7 @@ func separable(before, after string) bool {
 	}
 	l, _ := utf8.DecodeRuneInString(left)
 	r, _ := utf8.DecodeRuneInString(right)
-	if leads(l) {
+	if leads(l) || unicode.IsDigit(l) && unicode.IsDigit(r) {
 		return false
 	}
 	if (unicode.IsLetter(l) || unicode.IsDigit(l)) && (unicode.IsLetter(r) || unicode.IsDigit(r)) && !wide(string(r)) {
