@@ -23,7 +23,7 @@ type CalibratedPolicy struct {
 	rates   [calibrationClasses]frequency // of right tokens, by classOf
 	draft   mean                          // seconds to make a draft
 	gain    mean                          // seconds that a draft was expected to save
-	opening mean                          // seconds to prepare a window
+	opening float64                       // seconds to prepare a window: about the least of the last ones
 	saved   mean                          // seconds that drafts saved in a window
 	rounds  int                           // that could draft
 	empty   int                           // drafts cut to nothing since one was worth verifying
@@ -95,7 +95,7 @@ func (c *calibrated) Begin(opened bool) {
 		p.saved.add(c.saved, 8)
 	}
 	c.opened, c.measured, c.skip, c.saved = opened, false, false, 0
-	if !opened && p.saved.n >= few && p.saved.v < p.opening.v {
+	if !opened && p.saved.n >= few && p.saved.v < p.opening {
 		p.skipped++
 		c.skip = p.skipped < trial
 	}
@@ -170,7 +170,12 @@ func (c *calibrated) Observe(r Round) {
 	defer p.mu.Unlock()
 	if r.Opening > 0 {
 		c.opened = true
-		p.opening.add(r.Opening.Seconds(), 8)
+		// The first takes several times as long, and so does any while other programs run.
+		if seconds := r.Opening.Seconds(); p.opens == 0 || seconds < 1.1*p.opening {
+			p.opening = seconds
+		} else {
+			p.opening *= 1.1
+		}
 		p.opens++
 		r.Draft = max(0, r.Draft-r.Opening)
 	}

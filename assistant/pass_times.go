@@ -49,7 +49,9 @@ func (t *passTimes) known(streams int) bool { return t.passes[groupOf(streams)][
 // saved returns the seconds that a round saved: those of plain decoding of its tokens, minus its
 // own. A plain pass must be known.
 func (t *passTimes) saved(streams int, r Round) float64 {
-	return float64(r.Kept)*t.passes[groupOf(streams)][1].v - (r.Draft + r.Verify).Seconds()
+	known := &t.passes[groupOf(streams)]
+	verify := min(r.Verify.Seconds(), roundTimeCap*passSeconds(known, min(r.Drafted+1, len(known)-1)))
+	return float64(r.Kept)*known[1].v - r.Draft.Seconds() - verify
 }
 
 // passSeconds returns the time of a pass with the given number of rows. If it was not

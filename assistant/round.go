@@ -42,7 +42,7 @@ type Cost struct {
 type Verifier interface {
 	// Choose returns the decoder's own choice after each prefix of draft: len(draft)+1
 	// choices, the first after the committed tokens. Each follows the logit rules of plain
-	// decoding at that position.
+	// decoding at that position. Those after the first that differs from the draft may be missing.
 	Choose(ctx context.Context, draft []Token) ([]decoder.Choice, error)
 
 	// Commit keeps a prefix of the last draft plus one choice. It drops everything else that
@@ -230,7 +230,6 @@ func (g *generation) count(accepted, kept int) {
 }
 
 // agree returns the length of the longest prefix of draft that equals the decoder's choices.
-// len(choices) is len(draft)+1.
 func agree(draft []Token, choices []decoder.Choice) int {
 	for i, d := range draft {
 		if d != choices[i].Token {

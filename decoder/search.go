@@ -147,9 +147,9 @@ func (s *search) step(ctx context.Context) (enough bool, err error) {
 	s.result.Passes++
 	var rows [][]float32
 	for _, b := range s.live {
-		logits, _ = b.session.eachPosition(logits, func(_ int, row []float32) error {
+		logits, _ = b.session.eachPosition(logits, func(_ int, row []float32) (more bool, err error) {
 			rows = append(rows, row)
-			return nil
+			return true, nil
 		})
 	}
 	s.result.NoSpeechProb = s.live[0].session.NoSpeechProb

@@ -78,6 +78,7 @@ type Session struct {
 	buffer     []float32 // for logits
 	lastLogits []float32 // of the last Choose, in buffer or in memory of the runner
 	choices    []Choice
+	positions  int // of the last Choose
 }
 
 // NewSession starts decoding over c. Close releases its memory.
@@ -123,7 +124,8 @@ func (s *Session) Limit(sampleLen int) int {
 
 // Choose returns the decoder's own choice after each prefix of draft: len(draft)+1 of
 // them, the first following the committed tokens. Each is the choice of plain decoding at
-// that position. The slice is valid until the next call.
+// that position. At temperature 0 the first that differs from the draft is the last, since
+// nobody needs more. The slice is valid until the next call.
 func (s *Session) Choose(ctx context.Context, draft []tokenizer.Token) ([]Choice, error) {
 	s.buildRows(draft)
 	var err error
@@ -132,8 +134,8 @@ func (s *Session) Choose(ctx context.Context, draft []tokenizer.Token) ([]Choice
 	}
 	began := time.Now()
 	defer func() { s.RulesTime += time.Since(began) }()
-	s.choices = s.choices[:0]
-	_, err = s.eachPosition(s.lastLogits, func(n int, row []float32) error {
+	s.choices, s.positions = s.choices[:0], len(draft)+1
+	_, err = s.eachPosition(s.lastLogits, func(n int, row []float32) (more bool, err error) {
 		t := s.chooser.choose(row, len(s.tokens)+n)
 		switch {
 		case row[t] > negInf:
@@ -141,9 +143,9 @@ func (s *Session) Choose(ctx context.Context, draft []tokenizer.Token) ([]Choice
 		case n > 0: // see Choice.Token
 			s.choices = append(s.choices, Choice{Token: tokenizer.None, LogProb: negInf})
 		default:
-			return forbidden(len(s.tokens))
+			return false, forbidden(len(s.tokens))
 		}
-		return nil
+		return s.o.Sampling.Temperature > 0 || n < len(draft) && t == draft[n], nil
 	})
 	return s.choices, err
 }
@@ -167,9 +169,11 @@ func (s *Session) buildRows(draft []tokenizer.Token) {
 }
 
 // eachPosition calls f for each position at which a token is chosen, with its logits after
-// the rules; n is the number of draft tokens before it. The logits of the session's rows
-// come first in logits; it returns the rest.
-func (s *Session) eachPosition(logits []float32, f func(n int, row []float32) error) (rest []float32, err error) {
+// the rules, until it returns false or an error; n is the number of draft tokens before it.
+// The logits of the session's rows come first in logits; it returns the rest.
+func (s *Session) eachPosition(
+	logits []float32, f func(n int, row []float32) (more bool, err error),
+) (rest []float32, err error) {
 	vocab, first := s.d.dims.Vocab, len(s.tokens)-1
 	for _, r := range s.rows {
 		if r.NoLogits {
@@ -189,8 +193,8 @@ func (s *Session) eachPosition(logits []float32, f func(n int, row []float32) er
 		for _, rule := range s.o.Rules {
 			rule.Apply(row, seen, len(s.o.Prompt))
 		}
-		if err := f(n, row); err != nil {
-			return nil, err
+		if more, err := f(n, row); !more || err != nil {
+			return logits, err
 		}
 	}
 	return logits, nil
@@ -210,7 +214,7 @@ func (s *Session) LogProb(i int, t tokenizer.Token) float32 {
 
 // logitsAt returns the logits at position i of the last Choose, after the rules.
 func (s *Session) logitsAt(i int) []float32 {
-	vocab, row := s.d.dims.Vocab, len(s.lastLogits)/s.d.dims.Vocab-len(s.choices)+i
+	vocab, row := s.d.dims.Vocab, len(s.lastLogits)/s.d.dims.Vocab-s.positions+i
 	return s.lastLogits[row*vocab : (row+1)*vocab]
 }
 

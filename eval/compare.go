@@ -301,8 +301,37 @@ func Predict(d *report.Document) {
 		a, b := d.Scores[c.Arms.Baseline], d.Scores[c.Arms.Assisted]
 		if c.Verdict != report.Free && c.Batch.Size <= 1 && !a.Overlaps() && !b.Overlaps() {
 			c.Predicted, c.BreakEven = predict(a, b)
+			if c.Predicted != nil {
+				c.Theory = theory(a, b)
+			}
 		}
 	}
+}
+
+// theory returns what theory expects of the assistant of an arm. The operations are known if those of a drafted token
+// are.
+func theory(baseline, assisted *report.Score) *report.Theory {
+	const longest = 64 // tokens
+	p, q := baseline.Drafting, assisted.Drafting
+	t := assistant.Theory{
+		Alpha: cmp.Or(q.MeanOverlap(), q.Agreement()),
+		Cost:  assisted.Seconds.Draft / float64(q.Drafted) / (baseline.Seconds.Verify / float64(p.Rounds)),
+	}
+	best := 0
+	for n := 1; n <= longest; n++ {
+		if t.Speedup(n) > t.Speedup(best) {
+			best = n
+		}
+	}
+	r := &report.Theory{
+		Alpha: t.Alpha, Cost: t.Cost, Length: best, Tokens: assistant.Expected(t.Alpha, best), Speedup: t.Speedup(best),
+	}
+	if o := assisted.DraftOperations; o != nil {
+		t.Operations = *o
+		ratio := t.OperationsRatio(best)
+		r.Operations = &ratio
+	}
+	return r
 }
 
 // predict returns nil if nothing was timed, or if fewer than one token was drafted in twenty

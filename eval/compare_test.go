@@ -287,6 +287,27 @@ func TestPredict(t *testing.T) {
 	}
 }
 
+// TestTheory: the example of drafts that are right 4 times in 5 and cost a tenth of a step. For α 0.8 and c 0.1, the
+// formulas of Leviathan et al. 2023 give 2.47 × with 6 tokens.
+func TestTheory(t *testing.T) {
+	operations := 0.1
+	a, b := &report.Score{}, &report.Score{DraftOperations: &operations}
+	a.Seconds, a.Drafting = transcript.Seconds{Verify: 100}, transcript.Drafts{Rounds: 1000}
+	b.Seconds = transcript.Seconds{Verify: 60, Draft: 10}
+	b.Drafting = transcript.Drafts{Rounds: 300, Drafted: 1000, Accepted: 800, Refused: 200}
+	got := theory(a, b)
+	near := func(x, want float64) bool { return math.Abs(x-want) < 0.005 }
+	if !near(got.Alpha, 0.8) || !near(got.Cost, 0.1) || got.Length != 6 || !near(got.Tokens, 3.951) || !near(got.Speedup, 2.470) ||
+		got.Operations == nil || !near(*got.Operations, 7.6/3.951) {
+		t.Errorf("got %+v", got)
+	}
+	b.Drafting.Compared, b.Drafting.Overlap = 100, 5
+	b.DraftOperations = nil
+	if got := theory(a, b); !near(got.Alpha, 0.05) || got.Length != 0 || got.Speedup != 1 || got.Operations != nil {
+		t.Errorf("with a measured overlap of 5 %%: got %+v", got)
+	}
+}
+
 // A script chooses by a hash of the tokens before; a wrong one takes the drafts
 // for its own choices now and then, as a verifier with a bug would.
 type script struct {

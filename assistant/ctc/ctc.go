@@ -46,6 +46,8 @@ type Assistant struct {
 	files     fs.FS
 	languages map[string]func() *Words // built on first use
 
+	searches sync.Pool // of *search
+
 	own      *encoder.Encoder // of another model; nil if the head reads the target's features
 	bins     int              // mel bins that own takes
 	encoding chan struct{}    // holds a value while own runs
@@ -109,7 +111,11 @@ func (a *Assistant) StepBytes() int64 { return 0 }
 
 // Open postpones the head until the first draft.
 func (a *Assistant) Open(w assistant.Window) assistant.Drafter {
-	return &drafter{a: a, window: w}
+	s, _ := a.searches.Get().(*search)
+	if s == nil {
+		s = new(search)
+	}
+	return &drafter{a: a, window: w, search: s}
 }
 
 // wordsOf returns the words of a language, or nil if there are none.

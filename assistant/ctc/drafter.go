@@ -26,7 +26,7 @@ type drafter struct {
 	words      *Words // nil if the language has none: then nothing is drafted
 	timestamps bool
 	aligner    aligner
-	search     search
+	search     *search
 	found      []foundLetter
 
 	early         []Token   // committed before the head ran
@@ -83,8 +83,11 @@ func languageOf(t *tokenizer.Tokenizer, o decoder.SessionOptions) string {
 	return ""
 }
 
-// Close has nothing to release.
-func (d *drafter) Close() {}
+// Close returns the memory of the search.
+func (d *drafter) Close() {
+	d.a.searches.Put(d.search)
+	d.search = nil
+}
 
 // Cost returns the time of the head in this attempt.
 func (d *drafter) Cost() assistant.Cost { return d.cost }

@@ -9,6 +9,7 @@ import (
 const (
 	beamSize    = 6       // texts that are followed at the same time
 	minLogProb  = -6.0    // less likely symbols are not tried
+	beamWidth   = 10.0    // nor are texts that are this much less likely than the best
 	wordWeight  = 0.4     // of the log-probability of a word
 	pairWeight  = 0.4     // of what the word before adds to it
 	wordBonus   = 2.0     // for each word: without it, the weights favour few words
@@ -139,10 +140,16 @@ func (s *search) best(end bool) int32 {
 // step extends the active texts by a frame.
 func (s *search) step(row []float32, frame int32) {
 	s.touched, s.symbols = s.touched[:0], s.symbols[:0]
+	likeliest := row[0]
 	for c := 1; c < len(row); c++ {
 		if row[c] > minLogProb {
 			s.symbols = append(s.symbols, int32(c))
+			likeliest = max(likeliest, row[c])
 		}
+	}
+	least := never
+	for _, n := range s.active {
+		least = max(least, s.texts[n].score()+likeliest-beamWidth)
 	}
 	for _, n := range s.active {
 		t := s.touch(n, frame)
@@ -151,13 +158,13 @@ func (s *search) step(row []float32, frame int32) {
 		if t.symbol > 0 && last+row[t.symbol] > t.nextLast {
 			t.nextLast, t.nextFrame, t.nextAcoustic = last+row[t.symbol], t.frame, max(t.acoustic, row[t.symbol])
 		}
-		symbol := t.symbol
+		symbol, words := t.symbol, t.words
 		for _, c := range s.symbols {
 			from := max(blank, last)
 			if c == symbol {
 				from = blank
 			}
-			if from == never {
+			if !(from+row[c]+words > least) {
 				continue
 			}
 			child := s.childOf(n, c)
@@ -177,20 +184,27 @@ func (s *search) step(row []float32, frame int32) {
 			t.frame, t.acoustic = t.nextFrame, t.nextAcoustic
 		}
 	}
-	slices.SortFunc(s.touched, func(a, b int32) int {
-		if x, y := s.texts[a].score(), s.texts[b].score(); x != y {
-			if x > y {
-				return -1
-			}
-			return 1
+	s.keepBest()
+}
+
+// keepBest makes the best of the touched texts the active ones, the best first.
+func (s *search) keepBest() {
+	var scores [beamSize + 1]float32
+	s.active = s.active[:0]
+	for _, n := range s.touched {
+		score, at := s.texts[n].score(), len(s.active)
+		for at > 0 && scores[at-1] < score {
+			at--
 		}
-		return int(a - b)
-	})
-	kept := min(beamSize, len(s.touched))
-	for _, n := range s.touched[kept:] {
-		s.texts[n].blank, s.texts[n].last = never, never
+		s.active = slices.Insert(s.active, at, n)
+		copy(scores[at+1:], scores[at:])
+		scores[at] = score
+		if len(s.active) > beamSize {
+			last := &s.texts[s.active[beamSize]]
+			last.blank, last.last = never, never
+			s.active = s.active[:beamSize]
+		}
 	}
-	s.active = append(s.active[:0], s.touched[:kept]...)
 }
 
 // touch prepares the next scores of a text.

@@ -57,8 +57,22 @@ type Comparison struct {
 	// null if nothing is predicted.
 	BreakEven *float64 `json:"break_even"`
 
+	Theory *Theory `json:"theory"` // null if nothing is predicted
+
 	runs   Pair[transcript.Provenance]
 	decode []float64 // speed-ups, sorted
+}
+
+// Theory is what the theory of speculative decoding expects of an assistant, if every draft token is right with the
+// same probability and a pass takes one step, whatever its length: the columns of the tables of Leviathan et al. 2023,
+// arXiv:2211.17192.
+type Theory struct {
+	Alpha      float64  `json:"alpha"`                // that probability, as measured
+	Cost       float64  `json:"draft_cost"`           // seconds of drafting a token, over those of a step of the model
+	Length     int      `json:"best_length"`          // of drafts; 0 if none pays
+	Tokens     float64  `json:"tokens_per_round"`     // with drafts of this length
+	Speedup    float64  `json:"speedup"`              // of decoding
+	Operations *float64 `json:"operations_per_token"` // over those of plain decoding; null if those of drafts are unknown
 }
 
 // A Change is a difference of word error rates with its interval.

@@ -177,6 +177,28 @@ func (d *Document) arms() [][]string {
 	return rows
 }
 
+// assistants returns the table of several assistants, header first: what theory expects of each. It is nil for fewer
+// than two.
+func (d *Document) assistants() [][]string {
+	rows := [][]string{{"assistant", "α", "c", "best γ", "E", "expected", "measured", "operations a token"}}
+	for _, c := range d.Comparisons {
+		t := c.Theory
+		if t == nil || c.Arms.Baseline != 0 {
+			continue
+		}
+		operations := ""
+		if t.Operations != nil {
+			operations = show.Times(*t.Operations)
+		}
+		rows = append(rows, []string{c.Names.Assisted, fmt.Sprintf("%.3f", t.Alpha), show.Digits(t.Cost), show.Count(t.Length),
+			show.Digits(t.Tokens), show.Times(t.Speedup), d.overFirst(c.Arms.Assisted), operations})
+	}
+	if len(rows) < 3 {
+		return nil
+	}
+	return rows
+}
+
 // overFirst spells the speed-up of decoding of an arm over the first.
 func (d *Document) overFirst(arm int) string {
 	at := slices.IndexFunc(d.Comparisons, func(c *Comparison) bool { return c.Arms == Pair[int]{0, arm} })

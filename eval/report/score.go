@@ -42,6 +42,9 @@ type Score struct {
 	BytesPerToken float64 `json:"bytes_per_token,omitempty"` // read by the passes of model and assistant
 	GBPS          float64 `json:"gbps,omitempty"`            // at which these passes read
 
+	// The operations of drafting a token, over those of a token of the model; absent if unknown.
+	DraftOperations *float64 `json:"draft_operations,omitempty"`
+
 	Run    transcript.Provenance `json:"run"`              // of all records; machine and threads of the first
 	Shards *Shards               `json:"shards,omitempty"` // absent for a whole run, or if file names do not state it
 

@@ -25,6 +25,10 @@ func (d *Document) Text(w io.Writer, color bool) error {
 		writeColumns(b, rows)
 		fmt.Fprintln(b)
 	}
+	if rows := d.assistants(); rows != nil {
+		writeColumns(b, rows)
+		fmt.Fprintln(b)
+	}
 	d.table(b)
 	for i, s := range d.Scores {
 		if i > 0 && d.sameTexts(i) {

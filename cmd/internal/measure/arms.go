@@ -3,14 +3,17 @@ package measure
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
 
 	"verity"
+	"verity/assistant"
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/options"
 	"verity/cmd/internal/setup"
+	"verity/decoder"
 	"verity/eval"
 	"verity/eval/report"
 	"verity/parallel"
@@ -23,6 +26,7 @@ type setting struct {
 	name      string // baseline, assisted or, in eval, records; empty for an arm named by its precision
 	precision precision.Precision
 	assisted  bool
+	assistant string // of several; empty for that of the flags
 }
 
 // assistedMark follows the precision of a setting that has the assistant.
@@ -64,7 +68,20 @@ func parseSettings(s string) (all []setting, err error) {
 
 // pair returns two settings with the same weights: plain decoding, and decoding with the assistant.
 func pair(p precision.Precision) []setting {
-	return []setting{{"baseline", p, false}, {"assisted", p, true}}
+	return []setting{{name: "baseline", precision: p}, {name: "assisted", precision: p, assisted: true}}
+}
+
+// several returns the settings of plain decoding and of decoding with each of the assistants.
+func several(p precision.Precision, assistants []string) ([]setting, error) {
+	all := []setting{{name: "baseline", precision: p}}
+	for _, a := range assistants {
+		s := setting{name: filepath.Base(filepath.Clean(a)), precision: p, assisted: true, assistant: a}
+		if slices.ContainsFunc(all, func(o setting) bool { return o.name == s.name }) {
+			return nil, cli.Usagef("--assistant %s: there is another arm %s", a, s.name)
+		}
+		all = append(all, s)
+	}
+	return all, nil
 }
 
 // A settingsFlag is a flag for one precision, or for several settings.
@@ -168,6 +185,9 @@ func (r *arms) load(ctx context.Context, s setting, dataset string) (_ *arm, err
 	a := &arm{setting: s, flags: r.model}
 	a.flags.Precision, a.flags.Pool, a.flags.Several = s.precision, r.pool, nil
 	assistant := a.flags.Assistant
+	if s.assistant != "" {
+		assistant.Name = s.assistant
+	}
 	a.flags.Assistant = assistant.Off()
 	plain := r.plain[s.precision]
 	if plain == nil {
@@ -229,6 +249,23 @@ func (r *arms) matches() (all []eval.Match) {
 		}
 	}
 	return all
+}
+
+// draftOperations returns the operations of drafting a token over those of a token of the model: the ratio of their
+// decoders' weights, or 0 for a table. It is nil if something else drafts.
+func (a *arm) draftOperations() *float64 {
+	m, ratio := a.engine.model.Model, 0.0
+	weights := func(d *decoder.Decoder) float64 {
+		return float64(d.StepBytes(0)) / float64(d.Precision().Complete().Weights.Bits())
+	}
+	switch by := m.Assistant.(type) {
+	case *assistant.Model:
+		ratio = weights(by.Decoder) / weights(m.Decoder)
+	case *assistant.NGram, *assistant.Bigram:
+	default:
+		return nil
+	}
+	return &ratio
 }
 
 // forceDrafts makes every assistant draft something, since there would be nothing to compare
@@ -300,6 +337,7 @@ func (r *arms) run(ctx context.Context, v *compareCommand, data *setup.Corpus) (
 		read.Add(total.DraftPasses)
 		score.Memory, score.GBPS = a.memory, read.Rate()/1e9
 		score.BytesPerToken = transcript.Ratio(float64(read.Bytes), float64(total.Tokens))
+		score.DraftOperations = a.draftOperations()
 	}
 	eval.Predict(d)
 	return d, nil

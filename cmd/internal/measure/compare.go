@@ -33,6 +33,12 @@ the encoding times, which is the same work in both arms: gains of that size mean
 nothing. The table of arms shows tokens per second, bytes read per token, read bandwidth
 and memory.
 
+If --assistant is given several times, there is an arm for each, and a table of what the
+theory of speculative decoding expects of each: α, the share of judged draft tokens that
+were right; c, the time of drafting a token, in steps of the model; the best draft
+length γ if a pass of any length takes one step; E, the tokens of a round at that
+length; and the speed-up of decoding and the operations per token that follow.
+
 With --batch N, each arm runs N utterances at the same time, and they share every pass
 over the weights. A pair is then a whole group, timed by the wall clock. Its decoding
 time is the time during which at least one of its utterances was being decoded and none
@@ -43,6 +49,7 @@ the timing of short utterances steadier.
 
   verity compare talk.wav
   verity compare talk.wav --assistant self --repeats 9
+  verity compare talk.wav --assistant encoder --assistant self --assistant bigram
   verity compare talk.wav talk.wav --assistant self --batch 2
   verity compare --dataset LibriSpeech/test-clean --model ~/whisper-large-v2 \
       --assistant ~/distil-large-v2 --html compare.html
@@ -57,6 +64,7 @@ type compareCommand struct {
 	datasetRun
 	repeats, group int
 	precisions     *settingsFlag
+	settings       []setting
 }
 
 func Compare(e cli.Env) *cobra.Command {
@@ -103,7 +111,7 @@ func (v *compareCommand) run(ctx context.Context, files []string) error {
 	stop := v.Loading(&v.log, v.model.Name)
 	r := v.newArms()
 	defer r.close()
-	err = r.add(ctx, v.precisions.settings(), data)
+	err = r.add(ctx, v.settings, data)
 	stop()
 	if err != nil {
 		return err
@@ -131,6 +139,16 @@ func resumedText(c *report.Comparison, batch int) string {
 // check validates the flags and turns them into options.
 func (v *compareCommand) check(files []string) error {
 	v.data.Audio = files
+	v.settings = v.precisions.settings()
+	if named := v.model.Assistant.Named; len(named) > 1 {
+		if v.precisions.list != nil || v.model.Assistant.From != "" {
+			return cli.Usagef("several assistants: each is compared with plain decoding in one --precision, without --draft-from")
+		}
+		var err error
+		if v.settings, err = several(v.model.Precision, named); err != nil {
+			return err
+		}
+	}
 	if err := v.checkArms(); err != nil {
 		return err
 	}
@@ -147,7 +165,7 @@ func (v *compareCommand) check(files []string) error {
 func (v *compareCommand) checkArms() error {
 	assistant := v.model.Assistant.For(v.model.Name)
 	none := v.plain()
-	switch assisted := slices.ContainsFunc(v.precisions.settings(), func(a setting) bool { return a.assisted }); {
+	switch assisted := slices.ContainsFunc(v.settings, func(a setting) bool { return a.assisted }); {
 	case none && v.precisions.list == nil:
 		return cli.Usagef("there is nothing to compare without an assistant: name one with --assistant (self, ngram, " +
 			"bigram or a directory), text to draft from with --draft-from, or several precisions with --precision f16,int8")

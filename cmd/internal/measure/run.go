@@ -70,7 +70,9 @@ func (r *datasetRun) prepare() error {
 }
 
 // evalSetting is the arm of eval: the model and the assistant that the flags name.
-func (r *datasetRun) evalSetting() setting { return setting{"records", r.model.Precision, true} }
+func (r *datasetRun) evalSetting() setting {
+	return setting{name: "records", precision: r.model.Precision, assisted: true}
+}
 
 // plain reports whether the flags name nothing that drafts.
 func (r *datasetRun) plain() bool {

@@ -16,6 +16,7 @@ import (
 // AssistantFlags choose what drafts tokens for the model, and how many.
 type AssistantFlags struct {
 	Name      string
+	Named     []string // every value of the flag, the last of which is Name
 	precision precision.Precision
 	From      string                  // text to draft from
 	Policy    func() assistant.Policy // of draft-tokens; nil is auto
@@ -24,7 +25,12 @@ type AssistantFlags struct {
 }
 
 func (a *AssistantFlags) Register(f *pflag.FlagSet) {
-	cli.Bind(f, "assistant", &a.Name)
+	cli.AddOption(f, "assistant", func(v options.Value) error {
+		if a.Name = v.Text; f.Lookup("assistant") != nil { // not the default
+			a.Named = append(a.Named, v.Text)
+		}
+		return nil
+	})
 	Precision(f, "assistant-precision", &a.precision)
 	cli.AddOption(f, "draft-tokens", func(v options.Value) (err error) {
 		a.Policy, err = options.ParseDraft(v.Text)
