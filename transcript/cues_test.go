@@ -276,7 +276,7 @@ func checkWidth(t *rapid.T, o Subtitles, line string) {
 		size, most = columns, cmp.Or(o.MaxLineWidth, composedWidth)
 	}
 	if size(line) > float64(most) && len(lineBreaks(line)) > 1 {
-		t.Errorf("%+v: line %q is wider than %d and may break: %q", o, line, most, lineBreaks(line))
+		t.Errorf("%+v: line %q is wider than %d and may break at %v", o, line, most, lineBreaks(line))
 	}
 }
 
