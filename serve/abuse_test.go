@@ -113,7 +113,7 @@ func abuses(t *testing.T, url string) map[string]func(address string) string {
 			return send(io.LimitReader(strings.NewReader(good.String()), 1000), kind, 400)
 		},
 		"too many bytes": func(string) string {
-			body, kind := file(io.LimitReader(zeros{}, 64<<20))
+			body, kind := file(io.LimitReader(zeros{}, 16<<20))
 			return send(body, kind, 413)
 		},
 		"noise": func(string) string {
@@ -168,7 +168,7 @@ func TestContentEncoding(t *testing.T) {
 	body, kind := form(t, wav(t))
 	var bomb bytes.Buffer
 	packer := gzip.NewWriter(&bomb)
-	io.Copy(packer, io.LimitReader(zeros{}, 256<<20))
+	io.Copy(packer, io.LimitReader(zeros{}, 32<<20))
 	packer.Close()
 	for encoding, status := range map[string]int{
 		"gzip": 415, "deflate": 415, "zstd": 415, "br, gzip": 415, "x": 415, "identity": 200, "": 200,
@@ -193,7 +193,7 @@ func TestContentEncoding(t *testing.T) {
 			t.Errorf("%q: %s %s", encoding, got.Status, text)
 		}
 	}
-	got, err := http.Post(h.URL+transcriptions, kind, io.LimitReader(lines{}, 64<<20))
+	got, err := http.Post(h.URL+transcriptions, kind, io.LimitReader(lines{}, 32<<20))
 	if err != nil {
 		t.Fatal(err)
 	}

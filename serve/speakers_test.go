@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"verity/audio"
+	"verity/internal/testing/testmodel"
 	"verity/model"
 	"verity/model/base"
 	"verity/transcribe"
@@ -85,6 +86,7 @@ func baseServer(t *testing.T) *httptest.Server {
 
 // TestSpeakers: a conversation of two has both in every format that names speakers.
 func TestSpeakers(t *testing.T) {
+	testmodel.Serial(t)
 	h, sound := baseServer(t), field{"file", string(twoSpeakers(t))}
 	ask := func(fields ...field) string {
 		t.Helper()

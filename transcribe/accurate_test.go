@@ -12,6 +12,7 @@ import (
 
 	"verity/audio"
 	"verity/decoder"
+	"verity/internal/testing/testmodel"
 	"verity/tokenizer"
 	"verity/transcript"
 )
@@ -331,6 +332,7 @@ func TestSpansEnd(t *testing.T) {
 // TestDoubtAssisted: what doubt adds is the same with drafts: the search in several sequences, the
 // temperatures, and the windows that fill holes.
 func TestDoubtAssisted(t *testing.T) {
+	testmodel.Serial(t)
 	models := demoModels(t, 1)
 	for _, o := range []Options{
 		{MinLogProb: -1e-6},             // every attempt fails

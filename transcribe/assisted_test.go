@@ -115,6 +115,7 @@ func TestUpstreamLadder(t *testing.T) {
 
 // TestUpstreamOddSounds: what others crashed on or looped over.
 func TestUpstreamOddSounds(t *testing.T) {
+	testmodel.Serial(t)
 	m, target, pool := newModel(t, testmodel.Open(t, "odd"), 1)
 	assisted := with(m, mustAssistant(t)(assistant.Self(target, assistant.LoadOptions{Pool: pool, Precision: precision.Of(precision.Int8)})), constant(4))
 	noise, rng := make([]float32, 16000), rand.New(rand.NewPCG(1, 2))

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"verity/audio"
+	"verity/internal/testing/testmodel"
 	"verity/tokenizer"
 	"verity/transcript"
 )
@@ -32,6 +33,7 @@ type loopCase struct {
 // tools/reference/transcribe_goldens.py ran over the same script: every segment,
 // seek, text and probability, bit for bit.
 func TestLoopGolden(t *testing.T) {
+	testmodel.Serial(t)
 	var file struct{ Cases []loopCase }
 	if err := json.Unmarshal(loopJSON, &file); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"verity/decoder"
+	"verity/internal/testing/testmodel"
 	"verity/tokenizer"
 	"verity/transcript"
 )
@@ -152,6 +153,7 @@ func TestTermsUnspellable(t *testing.T) {
 
 // TestTermsHeard: terms become likelier in each way of decoding, and terms that are not said do not appear.
 func TestTermsHeard(t *testing.T) {
+	testmodel.Serial(t)
 	m := demoModels(t, 1)["none"]
 	plain := transcribeClip(t, m, Options{}, long(t, 1))
 	absent := transcribeClip(t, m, Options{Terms: []Term{{Text: "nineteen eighty"}, {Text: "one million"}}}, long(t, 1))

@@ -121,6 +121,7 @@ func TestVADTrailingSilence(t *testing.T) {
 
 // TestVADSilence wants no text where there is no speech, and no work.
 func TestVADSilence(t *testing.T) {
+	testmodel.Serial(t)
 	m, _, _ := newModel(t, testmodel.Open(t, "odd"), 1)
 	for _, n := range []int{0, 100, 10 * audio.SampleRate} {
 		got := transcribeClip(t, m, Options{Language: "en", VAD: &vad.Options{}}, audio.FromSamples("silence", make([]float32, n)))

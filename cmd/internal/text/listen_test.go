@@ -7,6 +7,7 @@ import (
 
 	"verity/audio"
 	"verity/cmd/internal/cli"
+	"verity/internal/testing/testmodel"
 	"verity/transcript"
 )
 
@@ -52,6 +53,7 @@ func TestScreen(t *testing.T) {
 // TestRates: an impossible rate is refused as wrong usage, before a model is loaded; a second at any
 // other rate remains a second.
 func TestRates(t *testing.T) {
+	testmodel.Serial(t)
 	args := Listen(cli.Env{}).Args
 	for _, rate := range []string{"", "0", "-1", "1", "999", "1000001", "1e4", "16000x", "text", "99999999999999999999"} {
 		err := args(nil, []string{"raw:" + rate})
