@@ -263,6 +263,14 @@ func TestGroups(t *testing.T) {
 	}
 }
 
+// BenchmarkGroups clusters an hour of speech.
+func BenchmarkGroups(b *testing.B) {
+	x := randomVectors(5, 4800, 4, 1.2)
+	for b.Loop() {
+		groups(nil, x, DefaultSimilarity, 1, MaxSpeakers, 96)
+	}
+}
+
 func TestRTTM(t *testing.T) {
 	const text = ";; comment\nSPKR-INFO a 1 <NA> <NA> <NA> unknown Bob <NA>\n" +
 		"SPEAKER a 1 2.5 1 <NA> <NA> Bob <NA> <NA>\nSPEAKER a 1 0.25 0.5 <NA> <NA> Zoë <NA> <NA>\n\n" +

@@ -8,8 +8,8 @@
     python3 tools/reference/speaker_peers.py set composed diarize
 
 It prints error rates, in how many recordings the number of speakers is right, and the seconds for a minute of sound
-without loading. Of Verity also the share of words with the wrong speaker, with its own rule and with whisperX's: the
-turn that overlaps the word most, or else the nearest.
+without loading. Of Verity also the share of words with the wrong speaker, with its own rule and with whisperX's, the
+turn that overlaps the word most or else the nearest, and the time in percent of that of the transcription.
 """
 import glob
 import json
@@ -52,7 +52,7 @@ def diarize_engine():
 
 def verity_engine(command):
     with tempfile.TemporaryDirectory() as out:
-        log = subprocess.run([*command, "--speakers", "voice", "-v", "-f", "json", "-o", out, *files],
+        log = subprocess.run([*command, "--speakers", "voice", "--log-level", "info", "-f", "json", "-o", out, *files],
                              check=True, capture_output=True, text=True).stderr
         docs = [json.load(open(f"{out}/{f.split('/')[-1][:-4]}.json")) for f in files]
     took = [float(s) for s in re.findall(r"speakers found.*?seconds[=:]([0-9.]+)", log)]
@@ -76,7 +76,7 @@ def words_wrong(doc, ref, mapping):
 
 
 folder, which, engine, *rest = sys.argv[1:]
-files = sorted(glob.glob(f"{folder}/{which}-*.wav"))
+files = sorted(glob.glob(f"{folder}/{which}*.wav"))
 metrics = [DiarizationErrorRate(), DiarizationErrorRate(collar=0.5), DiarizationErrorRate(collar=0.5, skip_overlap=True)]
 docs = None
 if engine in ("senko", "diarize"):
@@ -104,4 +104,6 @@ for i, f in enumerate(files):
 print(f"{engine} {which}: DER, collar, without overlap:", *(f"{100 * abs(m):.1f}" for m in metrics),
       f"number right {right} of {len(files)}; {60 * took / total:.2f} s a minute")
 if docs:
+    rest = sum(d["stats"]["seconds"]["total"] for d in docs) - took
+    print(f"transcription {60 * rest / total:.2f} s a minute; speakers take {100 * took / rest:.1f} % of that")
     print(f"words {words[0]}, wrong speaker {100 * words[1] / words[0]:.2f} %, with whisperX's rule {100 * words[2] / words[0]:.2f} %")
