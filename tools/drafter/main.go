@@ -143,16 +143,21 @@ type totals struct {
 }
 
 // measure simulates rounds.
-func measure(_ context.Context, args []string) error {
+func measure(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("measure", flag.ExitOnError)
 	dir := f.String("features", "", "directory that features wrote to")
 	head := f.String("head", "", "directory of the head")
-	vocabulary := f.String("model", "", "directory of the model, for its tokenizer")
+	name := f.String("model", "", "directory or file of the model")
 	language := f.String("language", "en", "language of the files")
 	most := f.Int("draft-tokens", 8, "tokens of a draft")
 	show := f.Bool("show", false, "print every round")
 	f.Parse(args)
-	t, err := tokenizer.Load(os.DirFS(*vocabulary), *vocabulary, 51865)
+	c, err := model.Open(ctx, *name)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	t, err := tokenizer.Load(c.FS(), c.Name, c.Dims.Vocab)
 	if err != nil {
 		return err
 	}
@@ -165,8 +170,8 @@ func measure(_ context.Context, args []string) error {
 		return fmt.Errorf("language %q: the model does not know it", *language)
 	}
 	var sum totals
-	for _, name := range f.Args() {
-		if err := sum.add(a, t, filepath.Join(*dir, name), spoken.Token, *most, *show); err != nil {
+	for _, window := range f.Args() {
+		if err := sum.add(a, t, c.Dims.AudioWidth, filepath.Join(*dir, window), spoken.Token, *most, *show); err != nil {
 			return err
 		}
 	}
@@ -177,7 +182,9 @@ func measure(_ context.Context, args []string) error {
 }
 
 // add simulates the rounds of a window.
-func (s *totals) add(a *ctc.Assistant, t *tokenizer.Tokenizer, path string, language tokenizer.Token, most int, show bool) error {
+func (s *totals) add(
+	a *ctc.Assistant, t *tokenizer.Tokenizer, width int, path string, language tokenizer.Token, most int, show bool,
+) error {
 	b, err := os.ReadFile(path + ".f16")
 	if err != nil {
 		return err
@@ -190,7 +197,7 @@ func (s *totals) add(a *ctc.Assistant, t *tokenizer.Tokenizer, path string, lang
 	if err := json.Unmarshal(list, &target); err != nil {
 		return err
 	}
-	encoded := &encoder.Features{Width: 512, Positions: len(b) / 1024}
+	encoded := &encoder.Features{Width: width, Positions: len(b) / 2 / width}
 	for i := 0; i < len(b); i += 2 {
 		encoded.Data = append(encoded.Data, float16.Frombits(binary.LittleEndian.Uint16(b[i:])).Float32())
 	}

@@ -3,7 +3,7 @@
     python tools/drafter/train.py --features DIR --minutes 45 --out HEAD.pt
 
 DIR holds pairs made by `go run ./tools/drafter/features`: NAME.f16, the encoder's output of a window
-as binary16 [positions][width], and NAME.txt, what the model itself writes for it. New pairs are picked
+as binary16 [1500][width], and NAME.txt, what the model itself writes for it. New pairs are picked
 up while training runs. Names that begin with "test" or "dev" are only measured, never trained on.
 
 The loss is connectionist temporal classification (Graves et al. 2006). The layout of the network is
@@ -22,6 +22,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 SYMBOLS = " !',-.0123456789:;?ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyzÄÖÜßàáäçèéêëíïóôöúü"
+POSITIONS = 1500  # of a window
 INDEX = {c: i + 1 for i, c in enumerate(SYMBOLS)}
 
 
@@ -58,8 +59,8 @@ class Head(nn.Module):
 class Windows:
     """The pairs of a directory, read once each."""
 
-    def __init__(self, directory, width):
-        self.directory, self.width, self.pairs = directory, width, {}
+    def __init__(self, directory):
+        self.directory, self.pairs = directory, {}
 
     def update(self):
         for path in sorted(glob.glob(os.path.join(self.directory, "*.f16"))):
@@ -68,7 +69,7 @@ class Windows:
             if name in self.pairs or not os.path.exists(label):
                 continue
             text = " ".join(open(label, encoding="utf-8").read().split())
-            features = torch.from_numpy(np.fromfile(path, dtype="<f2").reshape(-1, self.width).copy())
+            features = torch.from_numpy(np.fromfile(path, dtype="<f2").reshape(POSITIONS, -1).copy())
             symbols = [INDEX[c] for c in text if c in INDEX]
             # A repeated symbol needs a blank between, and a loop of the decoder more frames than there are.
             need = len(symbols) + sum(a == b for a, b in zip(symbols, symbols[1:]))
@@ -130,9 +131,11 @@ def main():
     torch.manual_seed(0)
     rng = random.Random(0)
     torch.set_num_threads(2)
-    windows = Windows(o.features, 512)
+    windows = Windows(o.features)
     windows.update()
-    head = Head(512, o.width, o.blocks)
+    if not windows.pairs:
+        parser.error(f"--features {o.features}: there is no pair NAME.f16, NAME.txt")
+    head = Head(next(iter(windows.pairs.values()))[0].shape[1], o.width, o.blocks)
     if o.start:
         head.load_state_dict(torch.load(o.start))
     optimizer = torch.optim.AdamW(head.parameters(), o.rate, weight_decay=0.02, betas=(0.9, 0.98))
