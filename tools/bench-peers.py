@@ -92,16 +92,8 @@ def openvino(options, rows, format):
 
 def whisper_cpp(options, rows, format):
     """Runs whisper-cli once over all files and takes off the time it says loading took."""
-    file = WORK / f"models/ggml-base-{format}.bin"
-    if not file.exists():
-        build_cpp()
-        if format == "f16":
-            import whisper
-            subprocess.run([sys.executable, CPP_SOURCE / "models/convert-h5-to-ggml.py", hugging_face(),
-                                   pathlib.Path(whisper.__file__).parents[1], WORK / "models"], check=True, stdout=sys.stderr)
-            (WORK / "models/ggml-model.bin").rename(file)
-        else:
-            subprocess.run([quantizer(), WORK / "models/ggml-base-f16.bin", file, format], check=True, stdout=sys.stderr)
+    build_cpp()
+    file = ggml(format)
     with tempfile.TemporaryDirectory() as work:
         command = [CPP_SOURCE / "build/bin/whisper-cli", "-m", file, "-t", str(options.threads), "-bs", "1", "-bo", "1", "-l", "en", "-otxt"]
         for key, path, _ in rows:
@@ -150,6 +142,21 @@ def build_cpp():
         subprocess.run(["cmake", "-S", CPP_SOURCE, "-B", CPP_SOURCE / "build", *options], check=True, stdout=sys.stderr)
         subprocess.run(["cmake", "--build", CPP_SOURCE / "build", "--parallel", str(os.cpu_count()), "--target", "whisper-cli", "whisper-quantize"],
                        check=True, stdout=sys.stderr)
+
+
+def ggml(format):
+    """Returns the weights for whisper.cpp in a format, which its own programs make."""
+    file = WORK / f"models/ggml-base-{format}.bin"
+    if file.exists():
+        return file
+    if format == "f16":
+        import whisper
+        subprocess.run([sys.executable, CPP_SOURCE / "models/convert-h5-to-ggml.py", hugging_face(), pathlib.Path(whisper.__file__).parents[1],
+                        WORK / "models"], check=True, stdout=sys.stderr)
+        (WORK / "models/ggml-model.bin").rename(file)
+    else:
+        subprocess.run([quantizer(), ggml("f16"), file, format], check=True, stdout=sys.stderr)
+    return file
 
 
 def quantizer():
