@@ -196,6 +196,45 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
+// TestSpeechStart checks that a word begins where speech does if it follows a pause or is long, else where it was.
+func TestSpeechStart(t *testing.T) {
+	clip, pcm := openSound(t, "../model/base/jfk.flac"), make([]float32, 2*audio.SampleRate)
+	if n, err := clip.Read(pcm); n < len(pcm) {
+		t.Fatal(n, err)
+	}
+	r := func(s Strategy) *transcription {
+		return &transcription{t: &Transcriber{opt: Options{Strategy: s}}, lastWord: 1,
+			src: spokenRamp{pcm: slices.Concat(make([]float32, 3*audio.SampleRate), pcm)}} // speech from 3.3 s on
+	}
+	for _, tt := range []struct {
+		why        string
+		strategy   Strategy
+		start, end float64
+		least      float64 // of the new start
+	}{
+		{"after a pause", Accurate, 2.7, 3.5, 3.2},
+		{"long", Accurate, 1.1, 3.5, 3.2},
+		{"long before", Accurate, 1.5, 3.5, 3.2},
+		{"short, right after another word", Accurate, 1.1, 1.5, 0},
+		{"speech begins after the word", Accurate, 2, 2.4, 0},
+		{"within speech", Accurate, 3.5, 4.5, 0},
+		{"upstream", Upstream, 2.7, 3.5, 0},
+	} {
+		segments := []transcript.Segment{{Start: tt.start, Words: []transcript.Word{
+			{Start: tt.start, End: tt.end}, {Start: tt.end, End: tt.end + 0.3}}}}
+		if err := r(tt.strategy).startWithSpeech(t.Context(), segments, 3000); err != nil {
+			t.Fatal(err)
+		}
+		s, w := segments[0], segments[0].Words[0]
+		if moved := w.Start != tt.start; moved != (tt.least > 0) || w.Start < tt.least || w.Start > 3.4 && moved || s.Start != w.Start {
+			t.Errorf("%s: the word begins at %v, its segment at %v", tt.why, w.Start, s.Start)
+		}
+		if got := segments[0].Words[1]; got.Start != tt.end {
+			t.Errorf("%s: the next word begins at %v, want %v", tt.why, got.Start, tt.end)
+		}
+	}
+}
+
 // TestHoles: speech that a window leaves out is decoded again; what still has no words is reported, once.
 func TestHoles(t *testing.T) {
 	tok := multilingual(t)

@@ -1,11 +1,14 @@
 package transcribe
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"verity/audio"
+	"verity/audio/vad"
 	"verity/transcript"
 )
 
@@ -46,6 +49,59 @@ func endWithSound(segments []transcript.Segment, begin, limit float64) {
 		}
 	}
 }
+
+// startWithSpeech moves the start of a word after a pause to where the detector hears speech begin, since
+// alignment adds much of the pause to the word. Only words that may follow a pause are examined: after a
+// gap, or long.
+func (r *transcription) startWithSpeech(ctx context.Context, segments []transcript.Segment, size int) error {
+	const gap, long = 0.2, 0.8 // s
+	src, ok := r.src.(sampler)
+	if !ok || r.t.opt.Strategy == Upstream {
+		return nil
+	}
+	last := r.lastWord
+	for i := range segments {
+		s := &segments[i]
+		for k := range s.Words {
+			w := &s.Words[k]
+			if after := w.Start - last; after > gap || w.End-w.Start > long {
+				start, err := r.speechStart(ctx, src, *w, size)
+				if err != nil {
+					return err
+				}
+				if w.Start = start; k == 0 {
+					s.Start = max(s.Start, start)
+				}
+			}
+			last = w.End
+		}
+	}
+	return nil
+}
+
+// speechStart returns the first time within a word at which speech begins, else the start of the word.
+func (r *transcription) speechStart(ctx context.Context, src sampler, w transcript.Word, size int) (float64, error) {
+	const tail = 30 // frames after the word, since the detector leaves out short speech
+	from := max(r.cursor.seek, frameCount(w.Start)-leadIn)
+	n := min(frameCount(w.End)+tail, r.cursor.seek+size) - from
+	if n <= 0 {
+		return w.Start, nil
+	}
+	pcm, err := src.Samples(ctx, from, n)
+	if err != nil {
+		return 0, err
+	}
+	parts, _, err := vad.Detect(ctx, audio.FromSamples("", pcm), edgeVAD)
+	for _, p := range parts {
+		if at := round2(seconds(from) + float64(p.Start)/audio.SampleRate); w.Start < at && at < w.End {
+			return at, err
+		}
+	}
+	return w.Start, err
+}
+
+// edgeVAD is what counts as speech after a pause. The detector hears it about two steps of 32 ms late.
+var edgeVAD = vad.Options{MinSpeechDurationMS: 250, MinSilenceDurationMS: 200, SpeechPadMS: 60}
 
 // joinNumbers joins the parts of a number that its separators divide: "$43" and ",000." A word that was
 // joined to another is left empty.

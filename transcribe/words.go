@@ -71,6 +71,9 @@ func (r *transcription) timeWords(
 	if next <= seek {
 		next = seek + r.skipWindow(size)
 	}
+	if err := r.startWithSpeech(ctx, segments, size); err != nil {
+		return t, err
+	}
 	if end, ok := lastWordEnd(segments); ok {
 		r.lastWord = end
 	}

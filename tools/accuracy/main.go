@@ -24,12 +24,14 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"verity/transcript"
 	"verity/wer"
 	"verity/wer/normalize"
 )
@@ -44,6 +46,7 @@ var (
 	ct2     = flag.String("ctranslate2", "base", "`model` of faster-whisper, run in int8")
 	only    = flag.String("only", "", "only these `sets`, separated by commas")
 	keep    = flag.String("keep", "", "`file` in which texts are stored")
+	starts  = flag.Bool("starts", false, "print how far the starts of words are off, of the set whose words have times")
 	show    = flag.Bool("v", false, "show every text with errors")
 )
 
@@ -102,6 +105,9 @@ func compare(ctx context.Context, dir string) error {
 	}
 	if *python != "" {
 		all = append(all, &system{name: "faster-whisper", command: []string{*python, "-c", fasterWhisper, *ct2}, python: true})
+	}
+	if *starts {
+		return compareStarts(ctx, dir, items, all)
 	}
 	if len(all) == 0 {
 		return errors.New("no system to measure: want some in -systems, or -python")
@@ -315,6 +321,60 @@ func sum(counts []wer.Counts) (c wer.Counts) {
 		c = c.Plus(x)
 	}
 	return c
+}
+
+// compareStarts prints how far the starts of words are from where they are known to be. A word is compared with
+// the nearest one of the same spelling that ends within half a second.
+func compareStarts(ctx context.Context, dir string, items []item, all []*system) error {
+	items = slices.DeleteFunc(items, func(i item) bool { return i.Words == nil })
+	fmt.Println("| system | words after a pause | off, s: mean | over 0.3 s | other words | off, s: mean |\n|---|---|---|---|---|---|")
+	for _, s := range all {
+		var off [2][]float64 // of other words, and of those after a pause
+		for _, i := range items {
+			command := append(slices.Clone(s.command), "--word-timestamps", "--output-format", "json", "--quiet", filepath.Join(dir, i.Audio))
+			//verity:reads the programs that the user names are run
+			out, err := exec.CommandContext(ctx, command[0], command[1:]...).Output()
+			if err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+			var t transcript.Transcript
+			if err := json.Unmarshal(out, &t); err != nil {
+				return err
+			}
+			for _, segment := range t.Segments {
+				for _, w := range segment.Words {
+					if n := nearest(i.Words, w); n >= 0 {
+						k := map[bool]int{true: 1}[i.Words[n].AfterPause]
+						off[k] = append(off[k], math.Abs(w.Start-i.Words[n].Start))
+					}
+				}
+			}
+		}
+		mean := func(x []float64) (sum float64) {
+			for _, v := range x {
+				sum += v / float64(len(x))
+			}
+			return sum
+		}
+		far := 0
+		for _, v := range off[1] {
+			far += map[bool]int{true: 1}[v > 0.3]
+		}
+		fmt.Printf("| %s | %d | %.3f | %d | %d | %.3f |\n", s.name, len(off[1]), mean(off[1]), far, len(off[0]), mean(off[0]))
+	}
+	return nil
+}
+
+// nearest returns the index of the word that w is, or -1.
+func nearest(words []timedWord, w transcript.Word) int {
+	best := -1
+	for i, k := range words {
+		off := func(k timedWord) float64 { return math.Abs(k.End - w.End) }
+		if normalize.English(k.Word) == normalize.English(w.Word) && off(k) < 0.5 && (best < 0 || off(k) < off(words[best])) {
+			best = i
+		}
+	}
+	return best
 }
 
 // cell is the rate with its substitutions, deletions and insertions.

@@ -24,6 +24,8 @@ type item struct {
 	Audio string `json:"audio_filepath"` // relative to the manifest
 	Text  string `json:"text"`
 	Lang  string `json:"lang"`
+
+	Words []timedWord `json:"words,omitempty"` // if their times are known
 }
 
 // An utterance is speech with its text.
@@ -34,8 +36,10 @@ type utterance struct {
 }
 
 type timedWord struct {
-	word       string
-	start, end float64
+	Word       string  `json:"word"`
+	Start      float64 `json:"start"`
+	End        float64 `json:"end"`
+	AfterPause bool    `json:"after_pause,omitempty"`
 }
 
 // A builder makes the sets of one seed.
@@ -70,7 +74,7 @@ func (b *builder) build(ctx context.Context) error {
 			n += len(strings.Fields(u.text))
 		}
 	}
-	for _, make := range []func() error{b.short, b.gaps, b.cuts, b.languages, b.noSpeech} {
+	for _, make := range []func() error{b.short, b.pauses, b.gaps, b.cuts, b.languages, b.noSpeech} {
 		if err := make(); err != nil {
 			return err
 		}
@@ -223,7 +227,7 @@ func (b *builder) readTimed(ctx context.Context) error {
 			if !ok || !ok1 || !ok2 {
 				return fmt.Errorf("words.jsonl: %s: got %v, want a word and two times", r.ID, w)
 			}
-			u.words = append(u.words, timedWord{word, start, end})
+			u.words = append(u.words, timedWord{Word: word, Start: start, End: end})
 			u.text += " " + word
 		}
 		if u.pcm, err = samples(ctx, files[0]); err != nil {
@@ -295,18 +299,49 @@ func (b *builder) short() error {
 // until returns the start of u, cut in the middle of the last pause between words before a time.
 func (u utterance) until(seconds float64) utterance {
 	n := 0
-	for n < len(u.words) && u.words[n].end <= seconds {
+	for n < len(u.words) && u.words[n].End <= seconds {
 		n++
 	}
 	if n == len(u.words) || n == 0 {
 		return u
 	}
-	cut := (u.words[n-1].end + u.words[n].start) / 2
+	cut := (u.words[n-1].End + u.words[n].Start) / 2
 	u.words, u.pcm, u.text = u.words[:n], u.pcm[:int(cut*audio.SampleRate)], ""
 	for _, w := range u.words {
-		u.text += " " + w.word
+		u.text += " " + w.Word
 	}
 	return u
+}
+
+// pauses joins utterances with pauses of 0.6 to 7 s: silence in every other file, else the sound before the speech.
+func (b *builder) pauses() error {
+	const each = 8
+	r := b.random("pauses", 0)
+	for k := 0; k < 5 && (k+1)*each <= len(b.reader); k++ {
+		var pcm []float32
+		i := item{Set: "pauses", Lang: "en"}
+		for _, u := range b.reader[k*each : (k+1)*each] {
+			const margin = 0.1 // s
+			first, last := u.words[0].Start-margin, u.words[len(u.words)-1].End+margin
+			from, to := int(max(0, first)*audio.SampleRate), min(len(u.pcm), int(last*audio.SampleRate))
+			pause := make([]float32, int([]float64{0.6, 1, 2, 4, 7}[r.IntN(5)]*audio.SampleRate))
+			if k%2 == 1 && from > 0 {
+				mix(pause, u.pcm[:from], 0, 1)
+			}
+			pcm = append(pcm, pause...)
+			by := seconds(pcm) - float64(from)/audio.SampleRate
+			for n, w := range u.words {
+				i.Words = append(i.Words, timedWord{w.Word, w.Start + by, w.End + by, n == 0})
+			}
+			pcm, i.Text = append(pcm, u.pcm[from:to]...), i.Text+" "+u.text
+		}
+		i.Audio, i.Text = filepath.Join("pauses", fmt.Sprint(k, ".wav")), strings.TrimSpace(i.Text)
+		b.items = append(b.items, i)
+		if err := writeWAV(filepath.Join(b.out, i.Audio), pcm, audio.SampleRate); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // gaps puts two minutes of silence after the first of three utterances.
@@ -409,7 +444,7 @@ func (b *builder) noSpeech() error {
 func (b *builder) add(set, id, text, lang string, pcm []float32, rate int) error {
 	folder := strings.NewReplacer(" ", "_", ".", "_").Replace(set)
 	name := filepath.Join(folder, id+".wav")
-	b.items = append(b.items, item{set, name, strings.TrimSpace(text), lang})
+	b.items = append(b.items, item{Set: set, Audio: name, Text: strings.TrimSpace(text), Lang: lang})
 	return writeWAV(filepath.Join(b.out, name), pcm, rate)
 }
 
