@@ -31,14 +31,18 @@ type FormatError struct {
 	Want  string // may be empty
 	Err   error
 
-	ffmpeg string // why ffmpeg could not read the file; empty if it was not tried
-	never  bool   // ffmpeg must not be used
+	ffmpeg  string // why ffmpeg could not read the file; empty if it was not tried
+	never   bool   // ffmpeg must not be used
+	unknown bool   // its first bytes are of no known format
 }
 
 func (e *FormatError) Error() string {
 	var b strings.Builder
-	if e.Got == emptyFile {
+	switch {
+	case e.Got == emptyFile:
 		return e.File + ": the file is empty; record or copy it again"
+	case e.unknown && e.ffmpeg == noReason:
+		return e.File + ": is no sound in any format that Verity or ffmpeg reads; copy or export it again"
 	}
 	fmt.Fprintf(&b, "%s: %v", e.File, e.Err)
 	if e.Thing != "" {
@@ -54,6 +58,9 @@ func (e *FormatError) Error() string {
 
 // emptyFile is the Got of a FormatError for a file without bytes.
 const emptyFile = "an empty file"
+
+// noReason is what ffmpeg says of any file that it cannot read.
+const noReason = "Invalid data found when processing input"
 
 // textFile is the Got of a FormatError for a file of text.
 const textFile = "a text file"
@@ -83,6 +90,8 @@ func (e *FormatError) remedy() string {
 		return "; copy or export it again"
 	case strings.Contains(e.ffmpeg, "not on whitelist"): // ffmpeg's words for formats other than ours
 		return "; convert it first, if it has sound: " + convert
+	case e.ffmpeg == noReason:
+		return "; copy or export it again"
 	case e.ffmpeg != "":
 		return "; copy or export it again, since ffmpeg cannot read it either: " + e.ffmpeg
 	case e.Err == ErrUnsupported:

@@ -2,6 +2,7 @@ package audio
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -153,7 +154,9 @@ func refuse(head []byte) error {
 	if isText(head) {
 		return unsupported("", want, textFile)
 	}
-	return unsupported("", want, "a file that begins with % x", head[:min(len(head), 12)])
+	return &FormatError{
+		Want: want, Got: fmt.Sprintf("a file that begins with % x", head[:min(len(head), 12)]), Err: ErrUnsupported, unknown: true,
+	}
 }
 
 // isText reports whether head is text in UTF-8, apart from a character that its end cuts.

@@ -82,6 +82,8 @@ func wavLayout(f *file) (l pcmLayout, err error) {
 		}
 	}
 	switch {
+	case format == nil && data == nil && f.size < 20: // nothing of a chunk
+		return l, malformed("", "sound after the header", "the end of the file after %d bytes", f.size)
 	case format == nil:
 		return l, malformed("fmt chunk", "one", "none in %d bytes", f.size)
 	case data == nil:

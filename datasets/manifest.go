@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
@@ -18,7 +19,7 @@ import (
 
 // readJSONL reads a manifest with one JSON object per line.
 func readJSONL(ctx context.Context, d *Dataset, file string, rows sink) error {
-	source := func(name string) (Source, error) { return existing(resolve(file, name)) }
+	source := func(name string) (Source, error) { return besideManifest(file, name) }
 	return eachLine(ctx, file, func(n int, line []byte, err error) bool {
 		var f fields
 		if err == nil {
@@ -26,6 +27,15 @@ func readJSONL(ctx context.Context, d *Dataset, file string, rows sink) error {
 		}
 		return d.emit(file, n, f, err, source, rows)
 	})
+}
+
+// besideManifest returns the sound that a manifest names.
+func besideManifest(file, name string) (Source, error) {
+	s, err := existing(resolve(file, name))
+	if errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(name) {
+		err = fmt.Errorf("%w; names are relative to the manifest", err)
+	}
+	return s, err
 }
 
 // emit passes one row to the sink, good or broken, unless the split excludes it. source
@@ -75,7 +85,7 @@ func commas(line string) ([]string, error) { return csv.NewReader(strings.NewRea
 func readTable(split splitter) reader {
 	return func(ctx context.Context, d *Dataset, file string, rows sink) error {
 		source := func(name string) (Source, error) {
-			s, err := existing(resolve(file, name))
+			s, err := besideManifest(file, name)
 			if err != nil && !filepath.IsAbs(name) {
 				if clip, err := existing(resolve(file, filepath.Join("clips", name))); err == nil {
 					return clip, nil

@@ -26,11 +26,8 @@ func Open(ctx context.Context, path string, o Options) (*Dataset, error) {
 	if err == nil {
 		info, err = os.Stat(real)
 	}
-	if p := new(fs.PathError); errors.As(err, &p) {
-		err = p.Err // without the name of the system call
-	}
 	if err != nil {
-		return nil, fmt.Errorf("dataset %s: %w", path, err)
+		return nil, fmt.Errorf("dataset %s: %w", path, input.Cause(err))
 	}
 	var d *Dataset
 	switch {
@@ -99,7 +96,7 @@ func openFolder(ctx context.Context, path, real string, o Options) (*Dataset, er
 			return &Dataset{Format: k.format, Root: path, Files: found[i], options: o}, nil
 		}
 	}
-	return nil, errors.New("no manifest.jsonl, *.trans.txt, *.parquet, *.jsonl, *.tsv, *.csv or audio file found")
+	return nil, errors.New("no manifest.jsonl, *.trans.txt, *.parquet, *.jsonl, *.tsv, *.csv or audio file found; want a manifest, or audio files with a .txt beside each")
 }
 
 // listFiles walks the folder real in the order of names and lists what it finds under

@@ -1,10 +1,12 @@
 package datasets
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -60,6 +62,19 @@ func (f fields) seconds(name string) (float64, error) {
 	return v, nil
 }
 
+// lacks returns the error of a row without a value of some names: what it has instead, if it has none of the fields.
+func (f fields) lacks(err error, names []string) error {
+	if slices.ContainsFunc(names, func(name string) bool { _, ok := f[name]; return ok }) {
+		return err
+	}
+	got := slices.Sorted(maps.Keys(f))
+	if len(got) > 12 {
+		got = append(got[:12], "…")
+	}
+	return fmt.Errorf("%w: want a field %s, got %s; --columns AUDIO,TEXT names others", err, strings.Join(names, ", "),
+		cmp.Or(strings.Join(got, ", "), "none"))
+}
+
 var (
 	errNoAudio = errors.New("names no audio file")
 	errNoText  = errors.New("has no text")
@@ -83,7 +98,7 @@ func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) 
 	case err != nil:
 		return u, err
 	case !ok || name == "":
-		return u, errNoAudio
+		return u, f.lacks(errNoAudio, names(o.Audio, audioNames))
 	case strings.ContainsRune(name, 0):
 		return u, errBadName
 	}
@@ -113,7 +128,7 @@ func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) 
 	case u.TurnsErr != nil:
 		return u, u.TurnsErr
 	case !anyTurns:
-		return u, errNoText
+		return u, f.lacks(errNoText, names(o.Text, textNames))
 	default:
 		u.Text = textOf(u.Turns)
 	}

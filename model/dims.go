@@ -59,7 +59,7 @@ func (d *Dims) set(file string, sizes map[string]int, name func(field) string) e
 	for _, f := range d.fields() {
 		n, ok := sizes[name(f)]
 		if !ok {
-			return &ConfigError{file, name(f), "is missing or no integer"}
+			return &ConfigError{file, name(f), missingSize}
 		}
 		*f.value = n
 	}

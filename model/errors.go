@@ -60,10 +60,16 @@ type ConfigError struct {
 	Reason string
 }
 
+// missingSize is the Reason of a size that is not there.
+const missingSize = "is missing or no integer"
+
 func (e *ConfigError) Error() string {
 	remedy := "; correct it, or download it again"
 	if e.Field == "model_type" {
 		remedy = "; name a Whisper model"
+	}
+	if e.Field == "num_mel_bins" && e.Reason == missingSize { // the first size: there may be none of them
+		return fmt.Sprintf("%s: is no configuration of Whisper: %.80s %s; download it again", e.File, e.Field, e.Reason)
 	}
 	if e.Field == "" {
 		return fmt.Sprintf("%s: %.400s%s", e.File, e.Reason, remedy)

@@ -25,8 +25,8 @@ func notModel(file string, head []byte) error {
 	if kind, ok := sniff.What(head); ok {
 		return fmt.Errorf("%s: %w: %v", file, ErrNotCheckpoint, kind)
 	}
-	return fmt.Errorf("%s: %w: it is a file; want a directory with %s, or a .pt file of openai/whisper, "+
-		"or a ggml file of whisper.cpp", file, ErrNotCheckpoint, wantFiles)
+	return fmt.Errorf("%s: %w: want the directory of a Hugging Face or CTranslate2 (faster-whisper) model, a .pt file of "+
+		"openai/whisper, or a ggml file of whisper.cpp", file, ErrNotCheckpoint)
 }
 
 // mistakes are the files of a directory that is no checkpoint, and what to do. %[1]s is the

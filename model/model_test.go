@@ -442,7 +442,7 @@ func TestMistakes(t *testing.T) {
 		{"OpenVINO with its configuration", fstest.MapFS{"config.json": file(tinyConfig), "openvino_encoder_model.xml": file("x")}, ".", []string{"of OpenVINO"}},
 		{"ONNX", fstest.MapFS{"encoder_model.onnx": file("x")}, ".", []string{"of ONNX", "openai/whisper-base"}},
 		{"CTranslate2's weights", fstest.MapFS{"model.bin": file("x")}, "model.bin", []string{"name its directory"}},
-		{"another file", fstest.MapFS{"x.txt": file("text")}, "x.txt", []string{"it is a file; want a directory"}},
+		{"another file", fstest.MapFS{"x.txt": file("text")}, "x.txt", []string{"want the directory of a Hugging Face or CTranslate2"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

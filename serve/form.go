@@ -107,8 +107,8 @@ func (s *Server) parseForm(
 	r.Body = body
 	parts, err := r.MultipartReader()
 	if err != nil {
-		return q, badRequest("",
-			"Could not parse multipart form: %v. Send multipart/form-data with a part named %s.", err, d.file)
+		kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+		return q, badRequest("", "Content-Type: got %.80q, want multipart/form-data with a part named %s.", kind, d.file)
 	}
 	if r.ContentLength > body.limit {
 		return q, body.tooLarge()

@@ -148,6 +148,14 @@ func span(d time.Duration) string {
 	return s
 }
 
+// mebibytes spells a limit of bytes.
+func mebibytes(n int64) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return fmt.Sprintf("%d MiB", n>>20)
+}
+
 // fieldOfOption are OpenAI's form fields, by the option that they set.
 var fieldOfOption = map[string]string{
 	"Language": "language", "InitialPrompt": "prompt", "Temperatures": "temperature", "Task": "model",

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -185,12 +186,27 @@ func (r *Reloader) Keys(file string, read func() ([]Key, error)) (func() []Key, 
 	return watchFiles(r, read, gone, file)
 }
 
+// tlsError names the file that is no certificate or key.
+func tlsError(err error, cert, key string) error {
+	if err == nil || errors.As(err, new(*fs.PathError)) {
+		return err
+	}
+	text := strings.TrimPrefix(err.Error(), "tls: ")
+	switch {
+	case strings.Contains(text, "certificate input"):
+		return fmt.Errorf("%s: holds no certificate; want one in PEM", cert)
+	case strings.Contains(text, "key input") || strings.Contains(text, "private key"):
+		return fmt.Errorf("%s: holds no key for %s (%s)", key, cert, text)
+	}
+	return fmt.Errorf("%s: %s", cert, text)
+}
+
 // TLS returns the configuration for a certificate and a key in PEM files.
 func (r *Reloader) TLS(cert, key string) (*tls.Config, error) {
 	get, err := watchFiles(r, func() (*tls.Certificate, error) {
 		//verity:reads files that the owner of the server chose
 		pair, err := tls.LoadX509KeyPair(cert, key)
-		return &pair, err
+		return &pair, tlsError(err, cert, key)
 	}, nil, cert, key)
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,

@@ -264,7 +264,7 @@ func (o Options) check() error {
 		return &OptionError{"Strategy", o.Strategy, "must be accurate or upstream"}
 	case o.Multilingual && o.Language != "" && !strings.Contains(o.Language, ","):
 		return &OptionError{"Multilingual", true,
-			"cannot be combined with one language; name several, such as en,de, or leave the language empty"}
+			"cannot be combined with one language, " + o.Language + "; name several, such as en,de, or leave the language out"}
 	case o.Pad != audio.PadAudio && o.Pad != audio.PadMel:
 		return &OptionError{"Pad", o.Pad, "must be audio or mel"}
 	}

@@ -82,6 +82,9 @@ func splitTerm(line string) (term Term, err error) {
 				return term, fmt.Errorf("got no words before %s, want what the model writes, as in cooper netties => Kubernetes",
 					arrow)
 			}
+			if term.Text == "" {
+				return term, fmt.Errorf("got %q, want a term after %s, as in cooper netties => Kubernetes", line, arrow)
+			}
 			break
 		}
 	}

@@ -30,7 +30,7 @@ func TestParseTerms(t *testing.T) {
 		{"", nil, ""},
 		{"one\nGenesis 12:30", nil, "line 2: got weight 30"},
 		{"=> Kubernetes", nil, "no words before =>"},
-		{"Kubernetes =>", nil, "no term to write"},
+		{"Kubernetes =>", nil, "want a term after =>"},
 		{":3", nil, "no term to write"},
 		{"a:1.2.3", nil, "weight 1.2.3"},
 		{strings.Repeat("x", maxTermLength+1), nil, "want at most 200"},

@@ -55,7 +55,11 @@ func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 	}
 	t.opt.lanes = cmp.Or(o.lanes, lanesFor(m.Dims))
 	if o.BeamSize > 1 && m.policies != nil {
-		o.Log.Warn("beam search does not use the assistant", "beam_size", o.BeamSize)
+		level := slog.LevelInfo
+		if m.mayIdle {
+			level = slog.LevelWarn
+		}
+		o.Log.Log(context.Background(), level, "beam search works without drafts: the assistant is not used", "beam_size", o.BeamSize)
 	}
 	t.setDraftTranscriber()
 	return t, nil

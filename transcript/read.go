@@ -275,7 +275,7 @@ func readJSON(raw []byte) (cues []Cue, err error) {
 		}
 	}
 	if err := json.Unmarshal(raw, &doc); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w; want txt, srt, vtt or json", err)
 	}
 	for _, s := range doc.Segments {
 		cues = append(cues, Cue{s.Start, s.End, s.Text})

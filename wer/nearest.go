@@ -13,6 +13,9 @@ func Nearest(word string, candidates []string) (near []string) {
 	edits := map[string]int{}
 	for _, c := range candidates {
 		n := Count(Characters(nil, word), Characters(nil, c)).Errors()
+		if n == 2 && swapped(word, c) { // bsae
+			n = 1
+		}
 		if strings.HasPrefix(c, word) && len(word) > 2 {
 			n = min(n, 1)
 		}
@@ -22,4 +25,16 @@ func Nearest(word string, candidates []string) (near []string) {
 	}
 	slices.SortStableFunc(near, func(a, b string) int { return edits[a] - edits[b] })
 	return near[:min(len(near), 3)]
+}
+
+// swapped reports whether two words differ by the order of two letters that follow each other.
+func swapped(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	i := 0
+	for i < len(a)-1 && a[i] == b[i] {
+		i++
+	}
+	return i < len(a)-1 && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
 }

@@ -188,9 +188,9 @@ func newRoot(e cli.Env) *cobra.Command {
 	completeOptions(root)
 	cli.AddHelp(root)
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
-		noteOutput(c, e)
 		return cli.Contradiction(c.Flags())
 	}
+	root.PersistentPostRun = func(c *cobra.Command, _ []string) { noteOutput(c, e) }
 	return root
 }
 
@@ -203,7 +203,7 @@ func noteOutput(c *cobra.Command, e cli.Env) {
 	if c.Annotations[writesFile] == "" || dir == nil || dir.Value.String() != "" || quiet.Value.String() == "true" {
 		return
 	}
-	e.Complain(nil, "verity: the text goes to standard output; --output-dir . writes files here")
+	e.Complain(nil, "verity: the text went to standard output; --output-dir . writes files here")
 }
 
 // withCommand makes "verity talk.wav" and "verity -m DIR talk.wav" mean transcribe: the first

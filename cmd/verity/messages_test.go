@@ -35,11 +35,11 @@ func TestMessages(t *testing.T) {
 	for _, row := range []struct{ args, want string }{
 		// A file where something else belongs, and the other way round.
 		{"transcribe -o $OTHER", "-o took"}, {"transcribe -o new.mp3", "-o took new.mp3"}, {"transcribe -o $OTHER $WAV", "is a file, want a directory"},
-		{"transcribe -o new.srt $WAV", "--output-format srt FILE > new.srt"}, {"transcribe -m $WAV $WAV", "want a directory with"},
+		{"transcribe -o new.srt $WAV", "--output-format srt FILE > new.srt"}, {"transcribe -m $WAV $WAV", "want the directory of a"},
 		{"transcribe $EMPTY", "the file is empty; record or copy it again"}, {"transcribe -", "the file is empty"}, {"transcribe $TEXT", "give a sound file"},
 		{"transcribe $DIR", "--recursive"}, {"transcribe --draft-from $OTHER $WAV", "is a sound file, want a transcript"},
-		{"transcribe --draft-from nowhere.txt $WAV", "--draft-from nowhere.txt: no such file"}, {"transcribe nowhere.wav", "no such sound file"},
-		{"transcribe --files-from nowhere.txt", "--files-from nowhere.txt: no such file"}, {"watch $WAV -o out", "transcribe takes files"},
+		{"transcribe --draft-from nowhere.txt $WAV", "--draft-from nowhere.txt: there is no such file"}, {"transcribe nowhere.wav", "no such sound file"},
+		{"transcribe --files-from nowhere.txt", "--files-from nowhere.txt: there is no such file"}, {"watch $WAV -o out", "transcribe takes files"},
 		{"listen $WAV", "transcribe takes files"}, {"serve $WAV", "takes no arguments"}, {"eval $WAV", "use --dataset PATH"},
 		{"report $WAV", "records.jsonl"}, {"eval --dataset nowhere", "no such file"},
 		{"eval --dataset $DIR", "manifest.jsonl"},
@@ -57,12 +57,25 @@ func TestMessages(t *testing.T) {
 		{"transcribe -f docx $WAV", "want txt, md"}, {"transcribe --beam-size five $WAV", "want a whole number from 0 to 64"},
 		{"transcribe --no_speech_threshold 60% $WAV", "want a number from 0 to 1, or none"}, {"transcribe --temperature 0,0.2 $WAV", "--temperature-increment-on-fallback"},
 		{"transcribe --clip-timestamps 0:05-0:10 $WAV", "60,90 means from 60 s to 90 s"}, {"transcribe --clip-timestamps 0,500 $WAV", "ends after the audio"},
-		{"transcribe --clip-timestamps 400,500 $WAV", "the audio ends before them"}, {"transcribe --channel 5 $WAV", "but the file has 1 channel"},
+		{"transcribe --clip-timestamps 400,500 $WAV", "--clip-timestamps 400,500 begins after the end, at "}, {"transcribe --channel 5 $WAV", "but the file has 1 channel"},
 		{"transcribe --audio-track 2 $WAV", "the file has 1 audio track"}, {"transcribe --precision fp16 $WAV", "did you mean f16?"},
 		{"transcribe --precision q5_0 $WAV", "mxfp6 or int4"}, {"transcribe --speakers auto $WAV", "use --speakers voice"},
 		{"transcribe --speakers 500 $WAV", "from 1 to 100"}, {"transcribe --subtitles hulu $WAV", "want off, on, bbc"},
 		{"serve --listen 8000", "as 127.0.0.1:8000"}, {"serve --listen 0.0.0.0:1", "--api-key-file none to allow anyone"},
 		{"serve --api-key-file nowhere", "--api-key-file nowhere: no such file"},
+
+		// Options that change nothing, or contradict each other.
+		{"transcribe --subtitles=netflix -f txt $WAV", "verity: --subtitles has no effect on txt; it is for srt, vtt or ass"},
+		{"transcribe --word-timestamps $WAV", "--word-timestamps has no effect on txt"}, {"transcribe --lines -f srt $WAV", "--lines has no effect on srt; it is for txt"},
+		{"transcribe --audio-track German $WAV", "verity: --audio-track German has no effect: the only audio track names no language"},
+		{"transcribe -f rttm $WAV", "add --speakers voice"}, {"transcribe --name {name}.x $WAV", "--name needs --output-dir"},
+		{"transcribe --subtitles=netflix --max-duration 0.5 $WAV", "is less than the minimum of --subtitles=netflix, 0.83 s"},
+		{"transcribe --subtitles --min-duration 8 $WAV", "is more than the maximum of --subtitles, 7 s"},
+		{"transcribe --subtitles --min-duration 3 --max-duration 2 $WAV", "--min-duration 3: is more than --max-duration 2"},
+		{"transcribe --max-speakers 2 $WAV", "needs --speakers voice"}, {"transcribe --multilingual -l en $WAV", "--multilingual: cannot be combined with one language, en"},
+		{"serve --listen 127.0.0.1:99999", "--listen 127.0.0.1:99999: the port must be from 0 to 65535"}, {"transcribe htp://x/a.mp3", "want an address that begins with http"},
+		{"transcribe --draft-from $TEXT.json $WAV", "there is no such file"}, {"models foo", "want pull or rm"}, {"transcribe -m bsae $WAV", "did you mean base?"},
+		{"eval -d $DIR --columns audio", "want two names"}, {"serve --tls-cert $TEXT", "holds no certificate"}, {"serve --tls-cert no.pem", "--tls-cert no.pem: there is no such file"},
 
 		// Flags of other programs.
 		{"transcribe --suppress_numerals $WAV", "--suppress-expression"}, {"transcribe --align_model x $WAV", "--word-timestamps"},
@@ -78,7 +91,7 @@ func TestMessages(t *testing.T) {
 			}
 		}
 		code, out, stderr := program(t, strings.NewReader(""), args...)
-		works := strings.Contains(row.want, "writes files") || strings.Contains(row.args, "00 $WAV") && strings.Contains(row.args, "clip")
+		works := strings.Contains(row.want, "writes files") || strings.Contains(row.want, "no effect") || strings.Contains(row.want, "ends after the audio")
 		if !strings.Contains(stderr, row.want) || (code == 0) != works {
 			t.Errorf("verity %s: status %d, %s\nwant %q", row.args, code, stderr, row.want)
 		}
@@ -87,7 +100,7 @@ func TestMessages(t *testing.T) {
 		}
 	}
 	for _, quiet := range []string{"--output_format=srt -q", "-osrt -o " + filepath.Join(dir, "out"), "--output-format=srt"} {
-		if _, _, stderr := program(t, nil, append(strings.Fields("transcribe "+quiet), names["$WAV"])...); strings.Contains(stderr, "goes to standard output") {
+		if _, _, stderr := program(t, nil, append(strings.Fields("transcribe "+quiet), names["$WAV"])...); strings.Contains(stderr, "went to standard output") {
 			t.Errorf("verity %s: %s", quiet, stderr)
 		}
 	}

@@ -313,8 +313,8 @@ func (c *Comparison) lines() []row {
 	case *e >= 1:
 		l = append(l, row{"break-even", "none: drafts of this length cannot pay here, even if all were right"})
 	default:
-		l = append(l, row{"break-even", fmt.Sprintf("drafts of this length pay here where %.0f %% of judged tokens "+
-			"are right; %.0f %% were", 100**e, 100*c.Acceptance.Agreement)})
+		l = append(l, row{"break-even", fmt.Sprintf("drafts of this length pay here from %.0f %% right; %.0f %% were, "+
+			"counted up to the first wrong token of each draft", 100**e, 100*c.Acceptance.Agreement)})
 	}
 	return append(l, c.warnings()...)
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -17,6 +18,10 @@ func (d *Document) Text(w io.Writer, color bool) error {
 	p := painter{b, color}
 	for _, note := range d.notes() {
 		fmt.Fprintf(b, "%s\n\n", p.paint("1;33", show.Line(note)))
+	}
+	if !slices.ContainsFunc(d.Scores, func(s *Score) bool { return s.Utterances > 0 }) {
+		p.failures(d.Scores[0]) // there is nothing to score
+		return b.Flush()
 	}
 	for _, c := range d.Comparisons {
 		p.comparison(c)

@@ -98,10 +98,19 @@ func (f *File) Close() error { return f.file.Close() }
 // Cause returns the cause of an error without the system call and the path.
 func Cause(err error) error {
 	if p := new(fs.PathError); errors.As(err, &p) {
-		return p.Err
+		err = p.Err
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return noFile{}
 	}
 	return err
 }
+
+// noFile is fs.ErrNotExist in the words of this program.
+type noFile struct{}
+
+func (noFile) Error() string        { return "there is no such file" }
+func (noFile) Is(target error) bool { return target == fs.ErrNotExist }
 
 // Line appends a line without its line end to dst, at most about limit bytes of it, and
 // returns the line's full length. The error is io.EOF for a last line without a line end.

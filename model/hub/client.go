@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -309,9 +310,18 @@ func (c *Client) unreached(err error) error {
 	if request := new(url.Error); errors.As(err, &request) {
 		err = request.Err // without the address, which may hold a password
 	}
+	if dns := new(net.DNSError); errors.As(err, &dns) {
+		err = &lookupError{dns} // without the server of names
+	}
 	return fmt.Errorf("%s %w: %w; check the network, the proxy and HF_ENDPOINT, or copy the model here and name its directory",
 		c.hub(), errUnreached, err)
 }
+
+// A lookupError is that of a host without an address, in a few words.
+type lookupError struct{ cause *net.DNSError }
+
+func (e *lookupError) Error() string { return e.cause.Err }
+func (e *lookupError) Unwrap() error { return e.cause }
 
 // status returns an error that explains a refusal.
 func (c *Client) status(code int) error {

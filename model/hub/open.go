@@ -86,8 +86,12 @@ func (c *Client) locate(ctx context.Context, name string) (string, error) {
 		c.notify("downloading %s to %s", repo, c.Cache)
 	}
 	dir, err := c.Pull(ctx, name)
-	if err != nil && ctx.Err() == nil {
-		err = fmt.Errorf("model %s: there is no such directory or file here, and it could not be fetched: %w", name, err)
+	switch {
+	case err == nil || ctx.Err() != nil:
+	case errors.Is(err, ErrOffline):
+		err = fmt.Errorf("model %s: %w", name, ErrOffline)
+	default:
+		err = fmt.Errorf("model %s: not in the cache, and cannot be downloaded: %w", name, err)
 	}
 	return dir, err
 }
@@ -150,7 +154,11 @@ func (e *NameError) Error() string {
 	}
 	known, _, _ = strings.Cut(known, "-q")
 	if near := wer.Nearest(known, AllNames()); len(near) > 0 {
-		return text + "; did you mean " + strings.Join(near, " or ") + "?"
+		text += "; did you mean " + strings.Join(near, " or ") + "?"
+		if isWeights(e.Name) {
+			text += " --model " + near[0] + " downloads it"
+		}
+		return text
 	}
 	if e.Dir != "" {
 		return text + "; owner/name is a path, not a published model, where owner is a directory, or models"

@@ -92,7 +92,7 @@ func (q *quantizeCommand) check() error {
 	case q.opt.Format == "":
 		return cli.Usagef("--to FORMAT is needed: %s", show.JoinOr(quantize.Formats()))
 	case q.dir == "":
-		return cli.Usagef("--out DIR is needed")
+		return cli.Usagef("--out is missing: want the directory for the model")
 	}
 	if _, err := quantize.ParseFormat(q.opt.Format); err != nil {
 		return cli.Usagef("--to %s: %w", q.opt.Format, err)

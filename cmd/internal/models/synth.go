@@ -60,7 +60,7 @@ func Synth(e cli.Env) *cobra.Command {
 
 func (p *synthCommand) run(ctx context.Context, _ []string) error {
 	if p.dir == "" {
-		return cli.Usagef("--out DIR is needed")
+		return cli.Usagef("--out is missing: want the directory for the model")
 	}
 	if err := cli.OneOf("size", p.opt.Size, synth.Sizes()...); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -178,7 +179,11 @@ func Formats(text string) (list []transcript.Format, err error) {
 		f := transcript.Format(name)
 		if !slices.Contains(transcript.Formats(), f) {
 			all := append(formats()[1:], "all")
-			return nil, fmt.Errorf("want %s%s%s", show.JoinOr(all), gotPart(name, text), nearest(name, all))
+			hint := nearest(name, all)
+			if name == "docx" || name == "pdf" {
+				hint = "; the page of verity serve saves docx, and word processors open md"
+			}
+			return nil, fmt.Errorf("want %s%s%s", show.JoinOr(all), gotPart(name, text), hint)
 		}
 		list = append(list, f)
 	}
@@ -256,9 +261,18 @@ func tokenIDs(text string) ([]tokenizer.Token, error) {
 
 func setTokens(d *Decoding, v Value) { d.SuppressTokens, _ = tokenIDs(v.Text) }
 
+// expression reads a regular expression.
+func expression(text string) (*regexp.Regexp, error) {
+	e, err := regexp.Compile(text)
+	if wrong, ok := errors.AsType[*syntax.Error](err); ok {
+		return nil, fmt.Errorf("want a regular expression; this one has a fault: %s at %s", wrong.Code, wrong.Expr)
+	}
+	return e, err
+}
+
 func setExpression(d *Decoding, v Value) {
 	if d.SuppressExpression = nil; v.Text != "" {
-		d.SuppressExpression, _ = regexp.Compile(v.Text)
+		d.SuppressExpression, _ = expression(v.Text)
 	}
 }
 

@@ -130,7 +130,7 @@ func (o *Option) DefaultText() string {
 // Parse reads the text of an option. The error states what is wanted; the caller adds the name
 // of the option and the text.
 func (o *Option) Parse(text string) (v Value, err error) {
-	if v, err = o.parse(text); err != nil && o.Hint != "" {
+	if v, err = o.parse(text); err != nil && o.Hint != "" && !errors.As(err, new(rangeError)) {
 		err = fmt.Errorf("%w; %s", err, o.Hint)
 	}
 	return v, err
@@ -190,10 +190,15 @@ func (o *Option) parseNumber(text string) (v Value, err error) {
 		return v, fmt.Errorf("want %s", o.wanted())
 	}
 	if err != nil || !inside {
-		return v, fmt.Errorf("must be %s", o.Range())
+		return v, rangeError("must be " + o.Range())
 	}
 	return v, nil
 }
+
+// A rangeError is the error of a number out of its range.
+type rangeError string
+
+func (e rangeError) Error() string { return string(e) }
 
 // nearest ends an error about a word that is like one of several; it is empty without such a word.
 func nearest(word string, words []string) string {

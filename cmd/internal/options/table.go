@@ -3,7 +3,6 @@ package options
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -251,7 +250,7 @@ var sections = []struct {
 			Field: "SuppressTokens", Set: setTokens,
 			Help: "token ids that are never chosen, separated by commas; -1 means symbols that are not spoken, auto the " +
 				"model's own list"},
-		{Name: "suppress-expression", Kind: Text, Arg: "expression", Max: path, Check: checks(regexp.Compile),
+		{Name: "suppress-expression", Kind: Text, Arg: "expression", Max: path, Check: checks(expression),
 			Scope: Configurable, Field: "SuppressExpression", Set: setExpression,
 			Help: "never choose tokens that this regular expression matches in full, leading space included. For example, " +
 				"' ?[0-9]+' makes the model spell out numbers"},
@@ -289,7 +288,7 @@ var sections = []struct {
 				"upstream: decide as openai-whisper does; with --pad mel, the text is the same too"},
 		{Name: "temperature", Kind: Real, Arg: "temperature", Max: 2, Scope: anywhere, Field: "Temperatures",
 			Set:  func(d *Decoding, v Value) { d.first = v.Number },
-			Hint: "give one number, for the first attempt; --temperature-increment-on-fallback sets the step to each further one",
+			Hint: "--temperature-increment-on-fallback sets the step to each further one",
 			Help: "temperature of the first attempt at each window; above 1, the text is mostly noise"},
 		{Name: "temperature-increment-on-fallback", Kind: Real, Arg: "step", Default: "0.2", None: true, Min: 0.01, Max: 2,
 			Scope: Configurable, Set: func(d *Decoding, v Value) { d.increment = v },

@@ -31,7 +31,10 @@ func (d *DatasetFlags) RegisterPath(f *pflag.FlagSet) {
 func (d *DatasetFlags) Register(f *pflag.FlagSet) {
 	cli.Bind(f, "split", &d.Opt.Split)
 	cli.AddOption(f, "columns", func(v options.Value) error {
-		d.Opt.Audio, d.Opt.Text, _ = strings.Cut(v.Text, ",")
+		two := false
+		if d.Opt.Audio, d.Opt.Text, two = strings.Cut(v.Text, ","); !two && v.Text != "" {
+			return errors.New("want two names, as path,sentence")
+		}
 		return nil
 	})
 	cli.Bind(f, "allow-empty-text", &d.Opt.AllowEmpty)

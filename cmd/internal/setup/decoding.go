@@ -2,6 +2,7 @@ package setup
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/spf13/pflag"
 
@@ -28,13 +29,15 @@ func InFlag(err error) error {
 	if !errors.As(err, &option) {
 		return err
 	}
-	name := option.Field
+	name, value := option.Field, fmt.Sprintf(" %v", option.Value)
 	if o := options.ByField(option.Field); o != nil {
-		name = o.Name
+		if name = o.Name; o.Kind == options.Switch {
+			value = ""
+		}
 	}
 	reason := option.Reason
 	if option.Field == "Language" {
 		reason += "; verity info lists the languages of a model"
 	}
-	return cli.Usagef("--%s %v: %s", name, option.Value, reason)
+	return cli.Usagef("--%s%s: %s", name, value, reason)
 }

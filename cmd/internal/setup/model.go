@@ -132,7 +132,7 @@ func (m *ModelFlags) explain(err error) error {
 	case errors.As(err, &unknown) && unknown.Name == m.Assistant.Name && unknown.Name != m.Name:
 		return m.Assistant.unknown()
 	case errors.Is(err, hub.ErrOffline):
-		return fmt.Errorf("%w (--offline, HF_HUB_OFFLINE); verity models pull fetches it with a network", err)
+		return fmt.Errorf("%w (--offline or HF_HUB_OFFLINE); verity models pull downloads it with a network", err)
 	}
 	return InFlag(err)
 }

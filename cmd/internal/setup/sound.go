@@ -20,18 +20,21 @@ import (
 	"verity/audio"
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/options"
+	"verity/internal/input"
 	"verity/internal/show"
 )
 
 // SoundFlags say how sound files are opened.
 type SoundFlags struct {
 	audio.Input
-	Live bool // standard input, unless it is a file, is transcribed as it arrives
+	Live  bool   // standard input, unless it is a file, is transcribed as it arrives
+	track string // as it was typed
 }
 
 func (s *SoundFlags) Register(f *pflag.FlagSet) {
 	cli.Bind(f, "channel", &s.Channel)
 	cli.AddOption(f, "audio-track", func(v options.Value) (err error) {
+		s.track = v.Text
 		s.Track, err = options.Track(v.Text)
 		return err
 	})
@@ -102,10 +105,20 @@ func (s *SoundFlags) Clip(ctx context.Context, e cli.Env, name string) (*audio.C
 	}()
 	select {
 	case <-done:
+		if wrong, ok := errors.AsType[*audio.TrackError](err); ok {
+			wrong.Want = s.track
+		}
 		return clip, err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// TrackWithoutLanguage reports whether the track of a clip was named by a language that the clip does not have.
+func (s *SoundFlags) TrackWithoutLanguage(clip *audio.Clip) (named string, _ bool) {
+	_, err := strconv.Atoi(s.Track)
+	tracks, _ := clip.Tracks()
+	return s.track, err != nil && s.Track != "" && len(tracks) == 1 && tracks[0].Language == ""
 }
 
 // isPipe reports whether r is neither a file nor a directory.
@@ -169,6 +182,11 @@ func (s *SoundFlags) download(ctx context.Context, address string) (*audio.Clip,
 func noHost(err error) error {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
 		return fmt.Errorf("there is no host %s; check the address and the network", show.Text(dns.Name))
+	} else if ok {
+		return fmt.Errorf("the host %s cannot be looked up (%s); check the network", show.Text(dns.Name), dns.Err)
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+		return fmt.Errorf("cannot be reached (%w); check the address and the network", input.Cause(op.Err))
 	}
 	return err
 }

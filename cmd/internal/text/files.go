@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -195,7 +196,7 @@ func (t *fileRun) file(ctx context.Context, j *job, bar *cli.Progress) (*transcr
 		return nil, err
 	}
 	defer clip.Close()
-	reportTrack(clip, t.log.Logger(t.Env))
+	reportTrack(clip, &t.sound)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	w := transcribe.Callbacks{Estimate: within}
@@ -211,6 +212,7 @@ func (t *fileRun) file(ctx context.Context, j *job, bar *cli.Progress) (*transcr
 	}
 	tr, err := t.transcribeClip(ctx, j.name, clip, w)
 	if err == nil && t.speakers.Voices != nil {
+		t.warnOneVoice(tr)
 		err = t.printWhole(j, tr)
 	}
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errOutput) {
@@ -238,9 +240,39 @@ func (t *fileRun) checkLanguage(ctx context.Context, name string) error {
 }
 
 // reportTrack writes which of several audio tracks is read.
-func reportTrack(clip *audio.Clip, log *slog.Logger) {
+func reportTrack(clip *audio.Clip, sound *setup.SoundFlags) {
 	if choice := clip.TrackChoice(); choice != "" {
-		log.Warn(choice, "audio", clip.Name())
+		slog.Warn(choice, "audio", clip.Name())
+	}
+	if named, ok := sound.TrackWithoutLanguage(clip); ok {
+		slog.Warn("--audio-track "+named+" has no effect: the only audio track names no language", "audio", clip.Name())
+	}
+}
+
+// oneVoice is the cosine of two voices that are likely to be one, as in package diarize.
+const oneVoice = 0.6
+
+func dot(a, b []float32) (sum float32) {
+	for i := range min(len(a), len(b)) {
+		sum += a[i] * b[i]
+	}
+	return sum
+}
+
+// warnOneVoice logs which of the speakers whose number was given sound like one.
+func (t *fileRun) warnOneVoice(tr *transcript.Transcript) {
+	if t.speakers.Voices == nil || t.speakers.Voices.Speakers < 2 {
+		return
+	}
+	names := slices.Sorted(maps.Keys(tr.Embeddings))
+	for i, a := range names {
+		for _, b := range names[i+1:] {
+			if dot(tr.Embeddings[a], tr.Embeddings[b]) >= oneVoice {
+				slog.Warn(fmt.Sprintf("%s and %s sound like one voice, divided to make %d speakers; --speakers voice finds out how many there are",
+					a, b, t.speakers.Voices.Speakers), "audio", tr.Name)
+				return
+			}
+		}
 	}
 }
 
@@ -253,11 +285,23 @@ func (t *fileRun) transcribeClip(
 		return nil, err
 	}
 	tr, err := t.transcriber.WithDraft(written).Transcribe(ctx, clip, w)
+	if err == nil {
+		err = t.beyondEnd(tr)
+	}
 	if err != nil {
 		return nil, inFile(name, err)
 	}
 	tr.MadeBy = t.madeBy
 	return tr, nil
+}
+
+// beyondEnd returns an error if all parts to transcribe begin after the end.
+func (t *fileRun) beyondEnd(tr *transcript.Transcript) error {
+	spans := t.decoding.Spans
+	if len(spans) == 0 || tr.Duration <= 0 || slices.ContainsFunc(spans, func(s transcribe.Span) bool { return s.Start < tr.Duration }) {
+		return nil
+	}
+	return fmt.Errorf("--clip-timestamps %s begins after the end, at %.4g s", t.flags.Lookup("clip-timestamps").Value, tr.Duration)
 }
 
 // inFile adds the name of the file to err, unless err has it.

@@ -161,9 +161,9 @@ func (l *listenCommand) transcribe(
 // open opens standard input or the microphone, which a recorder reads.
 func (l *listenCommand) open(ctx context.Context, args []string) (clip *audio.Clip, rec *recorder, err error) {
 	if len(args) > 0 {
-		clip, err = (&setup.SoundFlags{Input: audio.Input{Live: true}, Live: true}).Clip(ctx, l.Env, args[0])
-		if err == nil {
-			reportTrack(clip, l.log.Logger(l.Env))
+		sound := setup.SoundFlags{Input: audio.Input{Live: true}, Live: true}
+		if clip, err = sound.Clip(ctx, l.Env, args[0]); err == nil {
+			reportTrack(clip, &sound)
 		}
 		return clip, nil, err
 	}

@@ -197,7 +197,7 @@ func (s *serveCommand) run(ctx context.Context, _ []string) error {
 		case s.cert != "":
 			scheme = "https://"
 		}
-		fmt.Fprintf(s.Err, "verity: serving %s on %s%s\n", show.Name(s.opt.Name), scheme, addressOf(open.api, ""))
+		fmt.Fprintf(s.Err, "verity: serving %s on %s%s\n", show.Name(s.opt.Name), scheme, reachableAt(addressOf(open.api, "")))
 		if open.voice != nil {
 			voices.Go(func() {
 				if err := server.ServeWyoming(open.voice); err != nil {
@@ -301,6 +301,9 @@ func canChange(flag string) bool {
 
 // load loads the default model, describes the others, and completes the server's options.
 func (s *serveCommand) load(ctx context.Context, logger *slog.Logger) (*verity.Model, error) {
+	if s.opt.MaxMemory > 0 && len(s.models) == 1 {
+		logger.Warn("--model-memory has no effect on the first --model: it limits those that are loaded on first use")
+	}
 	s.model.Serving, s.model.Name = true, s.models[0]
 	if len(s.models) > 1 { // they share the threads
 		s.model.Pool = parallel.New(s.model.Threads)
@@ -383,7 +386,13 @@ func (s *serveCommand) tls() (*tls.Config, error) {
 	}
 	c, err := s.files.TLS(s.cert, s.key)
 	if err != nil {
-		return nil, fmt.Errorf("--tls-cert: %w", err)
+		hint := ""
+		if path, ok := errors.AsType[*fs.PathError](err); ok {
+			err = fmt.Errorf("%s: %w", path.Path, input.Cause(err))
+		} else if s.key == s.cert {
+			hint = "; CERTIFICATE,KEY names two files"
+		}
+		return nil, fmt.Errorf("--tls-cert %w%s", err, hint)
 	}
 	return c, nil
 }

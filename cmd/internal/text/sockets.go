@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -80,6 +81,15 @@ func addressOf(l net.Listener, other string) string {
 	return l.Addr().String()
 }
 
+// reachableAt returns the address that opens a server on this machine: localhost, if it listens on all addresses.
+func reachableAt(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
+		return net.JoinHostPort("localhost", port)
+	}
+	return address
+}
+
 // listen opens the address that a flag names.
 func listen(flag, address string) (l net.Listener, err error) {
 	if name, ok := strings.CutPrefix(address, unixPrefix); ok {
@@ -137,9 +147,12 @@ func reachable(address string) (bool, error) {
 		}
 		return false, nil
 	}
-	host, _, err := net.SplitHostPort(address)
+	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return false, errors.New("want host:port, as 127.0.0.1:8000, or unix:PATH")
+	}
+	if n, err := strconv.Atoi(port); err == nil && n > 65535 || err != nil && strings.HasPrefix(port, "-") {
+		return false, errors.New("the port must be from 0 to 65535")
 	}
 	ip := net.ParseIP(host)
 	return host != "localhost" && (ip == nil || !ip.IsLoopback()), nil
