@@ -49,7 +49,7 @@ func (f *spoolFile) Write(b []byte) (int, error) {
 	n := int64(len(b))
 	if f.size+n > f.limit {
 		return 0, clientError(http.StatusRequestEntityTooLarge, "file", "file_too_large",
-			"The file has more than %s, which is the limit of this server (--max-upload).", mebibytes(f.limit))
+			"The file has more than %s, which is the limit of this server (max-upload).", mebibytes(f.limit))
 	}
 	f.size += n
 	if f.spool.used.Add(n) > f.spool.limit {
@@ -107,7 +107,7 @@ func (u *uploadBody) Read(b []byte) (int, error) {
 
 func (u *uploadBody) tooLarge() *problem {
 	return clientError(http.StatusRequestEntityTooLarge, "", "file_too_large",
-		"The form has more than %s, which is the limit of this server (--max-upload).", mebibytes(u.limit))
+		"The form has more than %s, which is the limit of this server (max-upload).", mebibytes(u.limit))
 }
 
 // A clientLimit limits the requests that a client has at the same time, from upload to answer, so that no client can

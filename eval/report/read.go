@@ -122,7 +122,7 @@ func findArms(dir string) (arms []Files, err error) {
 	list := filepath.Join(dir, ArmsFile)
 	b, err := input.Read(context.Background(), list, 1<<20)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: no records*.jsonl or "+ArmsFile+" in it; verity eval --out and compare --out write them", dir)
+		return nil, fmt.Errorf("%s: no records*.jsonl or "+ArmsFile+" in it; eval and compare write them", dir)
 	}
 	var names []string
 	if err == nil {

@@ -154,11 +154,11 @@ func (e *NameError) Error() string {
 	}
 	known, _, _ = strings.Cut(known, "-q")
 	if near := wer.Nearest(known, AllNames()); len(near) > 0 {
-		text += "; did you mean " + strings.Join(near, " or ") + "?"
+		text += "; did you mean " + strings.Join(near, " or ")
 		if isWeights(e.Name) {
-			text += " --model " + near[0] + " downloads it"
+			text += ", which is downloaded"
 		}
-		return text
+		return text + "?"
 	}
 	if e.Dir != "" {
 		return text + "; owner/name is a path, not a published model, where owner is a directory, or models"
