@@ -67,6 +67,7 @@ type ffmpeg struct {
 	media   media
 	chosen  int                // index of the track
 	samples int64              // read so far, of each channel
+	until   int64              // where the last of them ends
 	stop    context.CancelFunc // of the run
 	cmd     *exec.Cmd
 	log     ffmpegLog
@@ -94,7 +95,7 @@ func (f *ffmpeg) start() error {
 		return cmp.Or(f.wait(), unsupported("what ffmpeg wrote", "sound", "none"))
 	}
 	m.largest, m.started = maxFFmpegPacket, true
-	f.mkvReader, f.samples = m, 0
+	f.mkvReader, f.samples, f.until = m, 0, 0
 	f.codec, err = m.choose()
 	return err
 }
@@ -149,7 +150,8 @@ func (f *ffmpeg) next() (packet, error) {
 		return packet{}, malformed("what ffmpeg writes", fmt.Sprintf("at most %d samples", int64(maxFFmpeg)), "more")
 	}
 	p, err := f.mkvReader.next()
-	f.samples += int64(len(p.data) / 4 / f.shape().channels)
+	n := int64(len(p.data) / 4 / f.shape().channels)
+	f.samples, f.until = f.samples+n, max(f.until, p.start)+n
 	if err == nil || f.cmd == nil {
 		return p, err
 	}
@@ -166,7 +168,14 @@ func (f *ffmpeg) next() (packet, error) {
 	return p, nil
 }
 
-func (f *ffmpeg) ending() ending { return ending{} }
+// maxShort is by how many seconds sound may be shorter than its file states. Encoders add some.
+const maxShort = 0.5
+
+// ending compares the length with what the file states, which ffmpeg does not do.
+func (f *ffmpeg) ending() ending {
+	m, shape := f.media, f.shape()
+	return ending{cut: !m.more && len(m.tracks) == 1 && shape.seconds(f.until) < m.length-maxShort}
+}
 
 // tracks returns the audio tracks of the file, and the index of the one that is decoded.
 func (f *ffmpeg) tracks() ([]Track, int) { return f.media.tracks, f.chosen }

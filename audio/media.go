@@ -15,6 +15,9 @@ import (
 type media struct {
 	format  string  // names of its demuxer, such as "matroska,webm"; empty if ffmpeg cannot read the file
 	start   float64 // seconds: the earliest time of all tracks, pictures included
+	length  float64 // seconds from then on, as the file states it; 0 if it does not
+	guessed bool    // ffmpeg computes the length from the size of the file
+	more    bool    // there are tracks without sound, which may be longer
 	tracks  []Track // with sound
 	streams []int   // their numbers among all tracks
 	line    []byte  // of ffmpeg's description, as far as it has come
@@ -28,7 +31,7 @@ const maxMediaLine = 1000
 // anything, are indented further.
 var (
 	mediaInput  = regexp.MustCompile(`^Input #0, (\S+), from '`)
-	mediaStart  = regexp.MustCompile(`^  Duration: .*, start: (-?\d+\.\d+)`)
+	mediaStart  = regexp.MustCompile(`^  Duration: (?:(\d+):(\d\d):(\d\d\.\d+)|N/A)(?:, start: (-?\d+\.\d+))?`)
 	mediaStream = regexp.MustCompile(`^  Stream #0:(\d+)(?:\[0x[0-9a-f]+\])?(?:\(([^)]*)\))?: (\w+): ([^ ,]+)`)
 	mediaTitle  = regexp.MustCompile(`^      title +: (.*)$`)
 )
@@ -79,12 +82,21 @@ func (m *media) add(line string) {
 	if s := mediaInput.FindStringSubmatch(line); s != nil && m.format == "" {
 		m.format = s[1]
 	} else if s := mediaStart.FindStringSubmatch(line); s != nil {
-		m.start, _ = strconv.ParseFloat(s[1], 64)
+		m.start, _ = strconv.ParseFloat(s[4], 64)
+		if !m.guessed {
+			for _, part := range s[1:4] { // hours, minutes, seconds
+				n, _ := strconv.ParseFloat(part, 64)
+				m.length = 60*m.length + n
+			}
+		}
+	} else if strings.Contains(line, "Estimating duration from bitrate") {
+		m.guessed = true
 	} else if s := mediaTitle.FindStringSubmatch(line); s != nil && m.inSound {
 		m.tracks[len(m.tracks)-1].Title = trackText([]byte(s[1]))
 	} else if s := mediaStream.FindStringSubmatch(line); s != nil {
 		number, err := strconv.Atoi(s[1])
 		again := slices.Contains(m.streams, number) // in another program
+		m.more = m.more || s[3] != "Audio"
 		m.inSound = s[3] == "Audio" && err == nil && !again && len(m.tracks) < maxTracks
 		if m.inSound {
 			m.streams = append(m.streams, number)

@@ -2,6 +2,7 @@ package audio
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -102,6 +103,33 @@ func makeFile(t *testing.T, name string, args ...string) string {
 		t.Skipf("ffmpeg %q: %v %s", args, err, out)
 	}
 	return path
+}
+
+// TestFFmpegShort: a file that ffmpeg reads is shorter than it states. ffmpeg says nothing about it.
+func TestFFmpegShort(t *testing.T) {
+	realFFmpeg(t)
+	for name, args := range map[string]string{"x.wav": "-c:a adpcm_ms", "x.flv": "-c:a libmp3lame", "x.m4a": "-c:a aac"} {
+		path := makeFile(t, name, strings.Fields("-f lavfi -i sine=d=4:sample_rate=44100 "+args)...)
+		file, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cut := range []bool{false, name != "x.m4a"} {
+			if cut {
+				if err := os.WriteFile(path, file[:len(file)*6/10], 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c, err := Input{}.Open(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := readAll(t, c); err != nil || c.Truncated() != cut {
+				t.Errorf("%s, cut %t: truncated %t, %v, %q", name, cut, c.Truncated(), err, c.Warnings())
+			}
+			c.Close()
+		}
+	}
 }
 
 // TestFFmpegTracks: of a file that ffmpeg reads, the same track is chosen as of one that is read here.
