@@ -154,7 +154,7 @@ func loggedClient(r *http.Request) string {
 	if ip := net.ParseIP(strings.TrimSpace(list[len(list)-1])); ip != nil {
 		return ip.String()
 	}
-	return host
+	return cmp.Or(host, "unix") // sockets have no address
 }
 
 // withDeadlines limits how slow a client may be: it must read the answer within ten stalls. Handlers that need longer
@@ -224,8 +224,11 @@ func (s *Server) requireKey(next http.Handler) http.Handler {
 			found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(given[:], known[:]), i, found)
 		}
 		if found < 0 {
-			writeProblem(w, clientError(http.StatusUnauthorized, "", "invalid_api_key",
-				"The API key is missing or wrong: send it as Authorization: Bearer KEY."))
+			text := "This server does not know the API key: ask its operator for a valid one."
+			if keyOf(r) == "" {
+				text = "The API key is missing: send it as Authorization: Bearer KEY."
+			}
+			writeProblem(w, clientError(http.StatusUnauthorized, "", "invalid_api_key", "%s", text))
 			return
 		}
 		addLogFields(r, "key", keys[found].logName())

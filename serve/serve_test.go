@@ -720,7 +720,10 @@ func TestSpan(t *testing.T) {
 
 func TestKeys(t *testing.T) {
 	h, _ := newServer(t, Options{Keys: keys("one", "two")})
-	for key, status := range map[string]int{"": 401, "three": 401, "tw": 401, "one": 200, "two": 200} {
+	for key, want := range map[string]struct {
+		status int
+		text   string
+	}{"": {401, "is missing"}, "three": {401, "does not know"}, "tw": {401, "does not know"}, "one": {200, ""}, "two": {200, ""}} {
 		r, err := http.NewRequest("GET", h.URL+"/v1/models", nil)
 		if err != nil {
 			t.Fatal(err)
@@ -732,9 +735,10 @@ func TestKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		text, _ := io.ReadAll(got.Body)
 		got.Body.Close()
-		if got.StatusCode != status {
-			t.Errorf("key %q: %s, want %d", key, got.Status, status)
+		if got.StatusCode != want.status || !strings.Contains(string(text), want.text) {
+			t.Errorf("key %q: %s %s, want %v", key, got.Status, text, want)
 		}
 	}
 	if r, _ := http.Get(h.URL + "/healthz"); r == nil || r.StatusCode != 200 {

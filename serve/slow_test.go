@@ -287,6 +287,9 @@ func TestClientOf(t *testing.T) {
 			t.Errorf("%s, key %q: %q, want %q", tt.address, tt.key, got, tt.want)
 		}
 	}
+	if got := loggedClient(&http.Request{RemoteAddr: "@"}); got != "unix" {
+		t.Errorf("a client of a socket is %q in the log", got)
+	}
 }
 
 // TestSpoolUnlinked: on systems that allow it, an upload has no name, so nothing is left if the process is killed.

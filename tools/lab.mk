@@ -196,11 +196,17 @@ clients-go: ## OpenAI's Go client against the server: formats, streaming, live s
 PYTHON  ?= python3
 CLIENTS := bin/clients
 SOUND   := model/digits/digits.wav
-clients: build clients-go ## the same with OpenAI's Python client and the programs in examples
+clients: build clients-go ## the same with OpenAI's Python and JavaScript clients, Wyoming, and the programs in examples
 	cd tools/clients && go vet ./...
 	$(PYTHON) -m venv $(CLIENTS) && $(CLIENTS)/bin/pip install --quiet openai==3.57.0 websockets==17.4 wyoming==1.10.2
 	$(CLIENTS)/bin/python tools/clients/openai_python.py $(BIN) model/digits/target $(SOUND)
 	$(CLIENTS)/bin/python tools/clients/wyoming_python.py $(BIN) model/digits/target $(SOUND)
+	@if command -v npm >/dev/null; then \
+		npm install --silent --no-save --prefix $(CLIENTS) openai@7.57.0 ws@8.23.0 && \
+		cd $(CLIENTS) && node $(CURDIR)/tools/clients/openai_js.mjs $(abspath $(BIN)) $(abspath model/digits/target) $(abspath $(SOUND)); \
+	else \
+		echo "*** SKIPPED: OpenAI's JavaScript client: npm is not installed ***"; \
+	fi
 	tools/clients/examples.sh $(BIN) $(CLIENTS)/bin/python
 
 ACCURACY := bin/accuracy

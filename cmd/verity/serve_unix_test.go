@@ -99,9 +99,10 @@ func TestUnixSocket(t *testing.T) {
 	}
 	left.SetUnlinkOnClose(false)
 	left.Close()
-	c := serverCommand(t, "--listen", "unix:"+path)
-	if line := start(t, c); !strings.HasSuffix(line, " on unix:"+path) {
-		t.Errorf("the server writes %q", line)
+	c := serverCommand(t, "--listen", "unix:"+path, "--log-format", "json")
+	var line struct{ Msg, Address string }
+	if text := start(t, c); json.Unmarshal([]byte(text), &line) != nil || line.Msg != "serving" || line.Address != "unix:"+path {
+		t.Errorf("the server writes %q", text)
 	}
 	waitUntil(t, "the server is ready", func() bool { return unixStatus(path) == 200 })
 	for name, want := range map[string]string{path: "another program listens there", "config.go": "there is a file"} {

@@ -8,7 +8,6 @@ export class Failure extends Error {
 
 const sentences = {
   invalid_api_key: ["This server needs an API key. Type it in the settings.", "key"],
-  invalid_audio: ["The server cannot read this file as sound. Save it as WAV, FLAC, MP3 or Opus and choose that file.", "file"],
   spool_full: ["The server has no room for more files at the moment. Try again in a minute."],
   rate_limit_exceeded: ["The server is busy. Try again in a minute."],
   model_busy: ["The server has no memory for this model while others are used. Try again in a minute."],
@@ -26,10 +25,20 @@ const byParam = {
   prompt: ["The names and terms cannot be used. Shorten them in the settings.", "settings"],
 };
 
+// unreadable says in a sentence what a file is that has no sound for the server, given the server's error.
+function unreadable(message) {
+  const [, got] = /got (an? [^,;]*file)/.exec(message) || [], other = "Save it as WAV, FLAC, MP3 or Opus and choose that file.";
+  if (got === "a text file") return "This is a text file, not sound.";
+  if (/file is empty/.test(message)) return "This file is empty.";
+  if (/no audio track/.test(message)) return "There is no sound in this file.";
+  return got ? `This is ${got}, which the server cannot read. ${other}` : "The server cannot read this file as sound. " + other;
+}
+
 // explain turns an error of the API into a Failure.
 export function explain(problem, status) {
   const known = problem && sentences[problem.code];
   if (known) return new Failure(...known);
+  if (problem && problem.code === "invalid_audio") return new Failure(unreadable(problem.message), "file");
   if (problem && byParam[problem.param]) return new Failure(...byParam[problem.param]);
   if (status === 413) return new Failure("This file is too long or too large for the server. Cut it into parts.", "file");
   if (status === 408) return new Failure("The upload was too slow or was interrupted. Try again.");
@@ -75,9 +84,10 @@ export async function transcribe(file, name, o, signal, event) {
   if (o.language) f.append("language", o.language);
   if (o.prompt) f.append("prompt", o.prompt);
   if (o.speakers) f.append("speakers", o.speakers);
-  f.append("vad_filter", o.silence ? "true" : "false");
+  if (o.from) f.append("clip_timestamps", o.from); else f.append("vad_filter", o.silence ? "true" : "false");
   f.append("file", file, name);
   const r = await request("v1/audio/" + o.task, {method: "POST", body: f, headers: headers(o.key), signal});
+  event({type: "reading"});
   const reader = r.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "", ended = false;
   for (;;) {

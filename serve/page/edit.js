@@ -1,6 +1,8 @@
 // Editing the text as a whole, finding and replacing. Words keep their times where they stand.
 import {rewrite} from "./align.js";
+import {exchange, remember, step} from "./history.js";
 import * as text from "./text.js";
+import {announce} from "./ui.js";
 
 const $ = id => document.getElementById(id);
 let changed = () => {}, open = null, timer = 0;
@@ -30,7 +32,7 @@ export function end() {
 
 function button(on) {
   $("edit").setAttribute("aria-pressed", on);
-  $("edit").querySelector("span").textContent = on ? "Done" : "Edit";
+  $("edit").textContent = on ? "Done" : "Edit";
 }
 
 // sync makes the recording what the pane shows.
@@ -38,8 +40,34 @@ function sync() {
   clearTimeout(timer);
   const lines = text.read(), texts = lines.map(l => l.text), old = open.paragraphs;
   if (texts.length === old.length && texts.every((t, i) => t === old[i].text)) return;
+  remember(open);
   text.replace(rewrite(old, texts), lines);
   changed(open);
+}
+
+// undo takes back the last change of a recording or, with again, makes it once more, also after editing has ended.
+export function undo(job, again) {
+  if (open === job) sync();
+  const place = step(job, again);
+  if (!place) return;
+  redraw(job);
+  text.goTo(place);
+  changed(job);
+  if (!$("find").hidden) search();
+}
+
+// show shows another version of a recording; without a number, all others are deleted.
+export function show(job, version) {
+  end();
+  exchange(job, version);
+  redraw(job);
+  changed(job);
+}
+
+function redraw(job) {
+  const top = $("pane").scrollTop;
+  text.show(job, open === job);
+  $("pane").scrollTop = top;
 }
 
 // search finds what is typed, and goes to the first place from the current one on.
@@ -84,21 +112,17 @@ export function closeFind() {
   return true;
 }
 
-// exchange replaces hits, from the last to the first so that places stay right.
-function exchange(list) {
+// put replaces hits, from the last to the first so that places stay right.
+function put(list) {
   const job = open, texts = job.paragraphs.map(p => p.text), by = $("replaceText").value;
   for (const h of [...list].reverse()) texts[h.paragraph] = texts[h.paragraph].slice(0, h.at) + by + texts[h.paragraph].slice(h.at + h.length);
-  const old = job.paragraphs, last = list[list.length - 1];
-  job.paragraphs = rewrite(old, texts);
+  const last = list[list.length - 1];
+  remember(job);
+  job.paragraphs = rewrite(job.paragraphs, texts);
   [hits, hit] = [[{...last, at: last.at + by.length}], 0];
-  const top = $("pane").scrollTop;
-  text.show(job, true);
-  $("pane").scrollTop = top;
-  changed(job, list.length > 1 ? {message: `${list.length} replaced.`, undo: () => {
-    job.paragraphs = old;
-    if (text.shownJob() === job) text.show(job, open === job);
-    changed(job);
-  }} : null);
+  redraw(job);
+  changed(job);
+  announce(list.length === 1 ? "Replaced." : list.length + " replaced.");
   search();
 }
 
@@ -108,12 +132,17 @@ export function connect(onChange) {
     clearTimeout(timer);
     timer = setTimeout(() => { if (open) sync(); }, 500);
   });
+  $("text").addEventListener("beforeinput", e => { // the browser's own history ends where the page changes the text
+    if (!open || !/^history/.test(e.inputType)) return;
+    e.preventDefault();
+    undo(open, e.inputType === "historyRedo");
+  });
   $("text").addEventListener("drop", e => { if (open) e.preventDefault(); }); // what is dropped are files
   $("find").onsubmit = e => { e.preventDefault(); go(1); };
   $("findText").oninput = () => { if (open) sync(); search(); };
   $("findText").onkeydown = e => { if (e.key === "Enter" && e.shiftKey) { e.preventDefault(); go(-1); } };
   $("findBack").onclick = () => go(-1);
   $("closeFind").onclick = closeFind;
-  $("replaceOne").onclick = () => { sync(); search(); if (hits[hit]) exchange([hits[hit]]); };
-  $("replaceAll").onclick = () => { sync(); search(); if (hits.length) exchange(hits); };
+  $("replaceOne").onclick = () => { sync(); search(); if (hits[hit]) put([hits[hit]]); };
+  $("replaceAll").onclick = () => { sync(); search(); if (hits.length) put(hits); };
 }

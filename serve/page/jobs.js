@@ -1,5 +1,6 @@
 // The recordings: a queue of files, the microphone, and what is stored of them.
 import {Failure, transcribe} from "./api.js";
+import {remember, stateOf, versionOf} from "./history.js";
 import {Live} from "./live.js";
 import {append} from "./paragraphs.js";
 import * as settings from "./settings.js";
@@ -13,7 +14,7 @@ const nearlyFull = 0.8; // of the browser's room
 
 let working = null, live = null, id = Date.now(), turn = 0;
 let on = null; // changed(job), text(job, first changed paragraph; none: another text), tentative(job, text), level(job, 0 … 1),
-// began(job), room(sentence), failed(failure)
+// began(job), stopping(job), room(sentence), failed(failure)
 
 export function connect(handlers) {
   on = handlers;
@@ -27,10 +28,10 @@ export const current = () => working;
 
 // load reads the stored recordings. Those whose page ended amid work say so.
 export async function load() {
-  const locks = navigator.locks ? (await navigator.locks.query()).held.map(l => l.name) : [];
+  const elsewhere = await store.locked();
   for (const job of await store.all()) {
     if (["queued", "working", "live"].includes(job.state)) {
-      if (locks.includes(lockName(job))) job.state = "elsewhere"; else await interrupted(job);
+      if (elsewhere(job)) job.state = "elsewhere"; else await interrupted(job);
     }
     jobs.push(job);
   }
@@ -45,17 +46,6 @@ async function interrupted(job) {
   if (!job.duration && last) job.duration = last.words[last.words.length - 1].end;
   if (job.state === "stopped") job.error = "the page was closed before this was done";
   store.save(job);
-}
-
-// lock shows other tabs that a recording is worked on in this one.
-const lockName = job => "verity-" + job.id;
-function lock(job) {
-  if (navigator.locks && !job.unlock) navigator.locks.request(lockName(job), () => new Promise(done => { job.unlock = done; }));
-}
-
-function unlock(job) {
-  if (job.unlock) job.unlock();
-  delete job.unlock;
 }
 
 // save stores a recording: at once, or soon while its text is still coming.
@@ -88,7 +78,7 @@ function create(job) {
 // add adds files to the queue and returns their recordings.
 export function add(list) {
   const options = settings.options(), created = Date.now();
-  const added = [...list].map(file => create({name: file.name, file, kind: file.type, created, options, task: options.task}));
+  const added = [...list].map((file, i) => create({name: file.name, file, kind: file.type, created, options, task: options.task, place: list.length > 1 ? `${i + 1} of ${list.length}` : ""}));
   jobs.unshift(...added);
   for (const job of added) enqueue(job);
   storeSounds(added);
@@ -98,7 +88,7 @@ export function add(list) {
 
 function enqueue(job) {
   Object.assign(job, {state: "queued", turn: turn++, error: "", remedy: "", lost: "", progress: null});
-  lock(job);
+  store.lock(job);
   save(job);
 }
 
@@ -123,10 +113,16 @@ export const sound = async job => job.file ||= job.sound ? await store.sound(job
 // open reads the text and the sound of a recording, and finds its peaks.
 export async function open(job) {
   job.paragraphs ||= await store.text(job.id);
+  job.versions = job.storedVersions ||= await store.versions(job.id);
   await sound(job);
 }
 
 export async function findPeaks(job, duration) {
+  if (job.lost && Math.abs(duration - job.duration) > 0.5) { // the page that recorded it could not tell
+    job.duration = duration;
+    save(job);
+    on.changed(job);
+  }
   if (job.peaks || job.peaking) return;
   job.peaking = true; // also stays after a failure, until the page is opened again
   const peaks = await peaksOf(job.file, duration).catch(() => null);
@@ -141,38 +137,39 @@ async function next() {
   const job = !working && jobs.filter(j => j.state === "queued").sort((a, b) => a.turn - b.turn)[0];
   if (!job) return;
   working = job;
-  Object.assign(job, {state: "working", paragraphs: [], progress: null, before: null, gaps: null, names: null, uploading: true, abort: new AbortController(), began: performance.now()});
+  const {from, paragraphs, former} = job, same = former && former.options && former.options.speakers === job.options.speakers;
+  Object.assign(job, {state: "working", paragraphs: from ? structuredClone(paragraphs) : [], names: from || same ? job.names : null, progress: null, before: null, gaps: null, uploading: true, abort: new AbortController(), began: performance.now()});
   on.changed(job);
   on.text(job);
   try {
     if (!await sound(job)) throw new Failure("The sound of this recording is no longer here. Choose the file again.", "file");
-    await transcribe(job.file, job.file.name || job.name, {...job.options, key: settings.key()}, job.abort.signal, e => event(job, e));
+    await transcribe(job.file, job.file.name || job.name, {...job.options, from, key: settings.key()}, job.abort.signal, e => event(job, e));
     job.state = "done";
     finished(job);
   } catch (e) {
     const stopped = e.name === "AbortError";
     Object.assign(job, {state: stopped ? "stopped" : "failed", error: stopped ? "" : e instanceof Failure ? e.message : "This page failed: " + e.message, remedy: e.remedy || ""});
-    if (job.former) restore(job, stopped);
+    if (former && !(from && stopped)) restore(job, stopped);
     else if (stopped && job.paragraphs.length) Object.assign(job, {state: "done", lost: ", stopped", error: ""});
     if (!stopped) on.failed(e);
   }
   working = null;
   delete job.former;
-  unlock(job);
+  delete job.from;
+  store.unlock(job);
   save(job);
   on.changed(job);
   next();
 }
 
 function finished(job) {
-  const took = ((performance.now() - job.began) / 1000).toFixed(1), former = job.former;
-  if (!job.paragraphs.length) return announce(`${job.name}: no speech was found.`);
-  announce(`${job.name}: done in ${took} s.`, former && {undo: () => {
-    Object.assign(job, former);
-    save(job);
-    on.changed(job);
-    on.text(job);
-  }});
+  const took = ((performance.now() - job.began) / 1000).toFixed(1), {former, from} = job;
+  if (former) {
+    remember(job, former);
+    if (!from) job.versions = [...former.versions || [], versionOf(former)];
+    job.edited = !!from && former.edited;
+  }
+  announce(`${job.name}: ` + (job.paragraphs.length ? `done in ${took} s.` : "no speech was found.") + (former && !from ? " The version from before is kept." : ""));
 }
 
 function restore(job, stopped) {
@@ -207,21 +204,22 @@ function event(job, e) {
 }
 
 export function stop(job) {
+  if (live && job === live.job) return live.stop();
   if (job === working) return job.abort.abort();
   if (job.former) restore(job, true);
   else job.state = "stopped";
   delete job.former;
-  unlock(job);
+  delete job.from;
+  store.unlock(job);
   save(job);
   on.changed(job);
 }
 
-// again transcribes a recording again, with the settings of now and what is asked for: a language, speakers.
-export function again(job, wanted) {
-  if (job.state === "done" && job.paragraphs && job.paragraphs.length) {
-    const {paragraphs, language, task, duration, lost, state, gaps, names} = job;
-    job.former = {paragraphs, language, task, duration, lost, state, gaps, names};
-  }
+// again transcribes a recording again, with the settings of now and what is asked for: a language, speakers, the second to
+// begin from, before which the text stays.
+export function again(job, {from, ...wanted} = {}) {
+  if (job.state === "done" && job.paragraphs && job.paragraphs.length) job.former = {...stateOf(job), state: "done"};
+  job.from = from;
   job.options = {...settings.options(), ...wanted};
   job.task = job.options.task;
   enqueue(job);
@@ -267,7 +265,7 @@ export function record() {
     level: x => on.level(job, x),
     began: () => {
       job.began = performance.now();
-      lock(job);
+      store.lock(job);
       save(job);
       store.persist();
       announce(options.task === "translations" ? "Speak now. Live text is in the language that is spoken." : "Speak now.");
@@ -277,6 +275,7 @@ export function record() {
     tentative: t => on.tentative(job, t),
     delay: (s, behind) => { if (!live.stopping) announce(`${behind ? "The server is busy: text" : "Text"} comes ${s.toFixed(1)} s after the words.`); },
     unstored: sentence => announce(sentence, {bad: true}),
+    stopping: () => { on.stopping(job); on.changed(job); },
     ended: e => ended(job, e),
   });
   live.start();
@@ -286,7 +285,8 @@ export function record() {
 
 function ended(job, e) {
   live = null;
-  unlock(job);
+  delete job.stopping;
+  store.unlock(job);
   Object.assign(job, {state: e && !job.paragraphs.length ? "failed" : "done", error: e ? e.message : "", remedy: e && e.remedy || "", lost: e ? ", cut off" : ""});
   if (e) on.failed(e); else announce(job.paragraphs.length ? "Done." : "No speech was found.");
   if (job.file || job.paragraphs.length || e) save(job);

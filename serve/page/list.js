@@ -23,8 +23,8 @@ function left(job) {
 
 const states = {
   queued: () => "waiting",
-  working: j => j.uploading ? "sending" : j.before != null ? `waiting for the server, ${j.before} before it` : Math.round((j.progress || 0) * 100) + " %" + left(j),
-  live: () => "recording", elsewhere: () => "open in another tab",
+  working: j => (j.uploading ? "sending" : j.before != null ? `waiting for the server, ${j.before} before it` : j.progress == null ? "reading the sound" : Math.round(j.progress * 100) + " %" + left(j)) + (j.place ? ` · file ${j.place}` : ""),
+  live: j => j.stopping ? "writing the rest" : "recording", elsewhere: () => "open in another tab",
   done: j => [day(j.created), j.duration && short(j.duration)].filter(x => x).join(" · ") + (j.lost || ""),
   stopped: j => j.error || "stopped", failed: j => j.error,
 };
@@ -40,6 +40,7 @@ function row(job, on) {
     b.append(icon(sign));
     b.onclick = () => act(job);
     b.label = label;
+    b.tabIndex = -1;
     li.append(b);
     return b;
   };
@@ -49,12 +50,13 @@ function row(job, on) {
   const stop = action("close", "Stop", on.stop), again = action("retry", "Try again:", on.again), remove = action("bin", "Delete", on.remove);
   bar.max = 1;
   li.append(bar);
-  return {li, show: chosen => {
+  return {li, show: (chosen, entry) => {
     title.textContent = name.title = job.name;
-    line.textContent = state(job);
+    line.textContent = line.title = state(job);
     line.classList.toggle("bad", job.state === "failed");
     li.className = job.state + (job === chosen ? " chosen" : "");
     name.setAttribute("aria-current", job === chosen);
+    name.tabIndex = job === entry ? 0 : -1;
     stop.hidden = job.state !== "working" && job.state !== "queued";
     again.hidden = !canRetry(job);
     remove.hidden = busy(job);
@@ -71,10 +73,11 @@ export const canRetry = job => (job.state === "failed" || job.state === "stopped
 export function show(jobs, chosen, on) {
   const wanted = $("filter").value.trim().toLowerCase(), shown = jobs.filter(j => !wanted || j.name.toLowerCase().includes(wanted) || (j.matches || "").includes(wanted));
   for (const [id, r] of rows) if (!shown.some(j => j.id === id)) { r.li.remove(); rows.delete(id); }
+  const focused = shown.find(j => rows.has(j.id) && rows.get(j.id).li.contains(document.activeElement)), entry = focused || (shown.includes(chosen) ? chosen : shown[0]);
   shown.forEach((job, i) => {
     if (!rows.has(job.id)) rows.set(job.id, row(job, on));
     const r = rows.get(job.id);
-    r.show(chosen);
+    r.show(chosen, entry);
     if ($("jobs").children[i] !== r.li) $("jobs").insertBefore(r.li, $("jobs").children[i] || null);
   });
   $("filters").hidden = jobs.length < 6 && !wanted;
@@ -83,3 +86,20 @@ export function show(jobs, chosen, on) {
   $("forget").hidden = !jobs.some(j => !busy(j));
   if (wanted && !shown.length) $("kept").textContent = "No recording matches.";
 }
+
+// The list is one stop of the Tab key: arrows go from row to row and to the buttons of a row, Delete deletes.
+$("jobs").addEventListener("keydown", e => {
+  const li = e.target.closest("li"), lines = [...$("jobs").children], buttons = [...li.querySelectorAll("button")].filter(b => !b.hidden);
+  const row = lines[{ArrowUp: lines.indexOf(li) - 1, ArrowDown: lines.indexOf(li) + 1, Home: 0, End: lines.length - 1}[e.key]];
+  const to = row ? row.querySelector(".name") : buttons[buttons.indexOf(e.target) + {ArrowLeft: -1, ArrowRight: 1}[e.key]];
+  const bin = e.key === "Delete" && buttons.find(b => b.label === "Delete");
+  if (bin) bin.click();
+  else if (!to) return;
+  else {
+    for (const b of $("jobs").querySelectorAll(".name")) b.tabIndex = -1;
+    to.closest("li").querySelector(".name").tabIndex = 0;
+    to.focus();
+  }
+  e.preventDefault();
+  e.stopPropagation();
+});

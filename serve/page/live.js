@@ -11,7 +11,7 @@ const busyDelay = 5000; // ms: with a longer delay the page calls the server bus
 
 export class Live {
   // on has the functions level(0 … 1), began(), text(first changed paragraph), tentative(text), delay(s, behind),
-  // unstored(reason) and ended(failure).
+  // unstored(reason), stopping() and ended(failure).
   constructor(job, options, on) {
     Object.assign(this, {job, options, on, items: new Map(), open: 0, pieces: [], levels: [], samples: 0});
   }
@@ -129,6 +129,7 @@ export class Live {
     this.send({type: "input_audio_buffer.append", audio: btoa(binary)});
     this.levels.push(Math.round(top / 128.5));
     this.samples += piece.length;
+    this.job.duration = this.samples / this.context.sampleRate;
   }
 
   // record compresses the sound and stores it piece by piece.
@@ -145,6 +146,7 @@ export class Live {
       const n = this.pieces.push(e.data) - 1;
       this.job.sound = (this.job.sound || 0) + e.data.size;
       if (!await store.addSound(this.job, n, e.data)) this.job.note = "its sound is not kept";
+      if (!this.over) store.save(this.job); // its length
     };
     this.recorded = new Promise(done => { this.recorder.onstop = done; });
     this.recorder.start(storedEach);
@@ -172,8 +174,9 @@ export class Live {
   // stop ends the session when all sound has its text; called again, at once.
   stop() {
     if (this.stopping || !this.ready) return this.end(null);
-    this.stopping = true;
+    this.stopping = this.job.stopping = true;
     this.mute();
+    this.on.stopping();
     this.send({type: "input_audio_buffer.commit"});
     this.endWhenDone();
   }
@@ -204,7 +207,6 @@ export class Live {
     if (this.samples) {
       if (this.pieces.length) this.job.file = new Blob(this.pieces, {type: this.job.kind});
       this.job.peaks = reduce(this.levels);
-      this.job.duration = this.samples / this.context.sampleRate;
     }
     this.on.ended(failure);
   }

@@ -1,6 +1,7 @@
 // The page: what its buttons and keys do.
 import * as edit from "./edit.js";
 import {formats, plain, short, speakerName} from "./formats.js";
+import {remember} from "./history.js";
 import * as jobs from "./jobs.js";
 import * as list from "./list.js";
 import * as pane from "./pane.js";
@@ -34,7 +35,7 @@ function view(name) {
 function refresh() {
   list.show(jobs.jobs, pane.job(), {choose, stop: jobs.stop, again: jobs.again, remove: j => remove([j], `“${j.name}” was deleted.`)});
   const working = jobs.current();
-  document.title = jobs.recording() ? "● Recording – " + page : working ? Math.round((working.progress || 0) * 100) + " % – " + page : page;
+  document.title = jobs.recording() ? "● Recording – " + page : working ? (working.place && working.place + ", ") + Math.round((working.progress || 0) * 100) + " % – " + page : page;
 }
 
 function remove(some, message) {
@@ -124,9 +125,12 @@ async function copy() {
 async function rename(i) {
   const job = pane.job(), p = job.paragraphs[i], answer = await ask("Who is speaking?", "Save", {label: "Name", value: speakerName(job, p.speaker), check: "Only in this paragraph"});
   if (!answer || !answer.value) return;
-  if (!answer.checked) job.names = {...job.names, [p.speaker]: answer.value};
-  else p.speaker = text.speakers().find(s => speakerName(job, s) === answer.value) ?? answer.value;
+  remember(job);
+  const same = text.speakers().find(s => speakerName(job, s) === answer.value); // one speaker who was taken for two
+  if (answer.checked || same !== undefined) job.paragraphs = job.paragraphs.map(q => q === p || !answer.checked && q.speaker === p.speaker ? {...q, speaker: same ?? answer.value} : q);
+  else job.names = {...job.names, [p.speaker]: answer.value};
   jobs.save(job);
+  pane.update(job);
   text.show(job);
   player.refresh();
 }
@@ -140,6 +144,7 @@ jobs.connect({
   changed: (job, all) => {
     if (all && !jobs.jobs.includes(pane.job())) pane.open(jobs.jobs[0] || null);
     pane.update(job);
+    if (!jobs.recording()) button(null);
     refresh();
   },
   text: (job, from) => {
@@ -150,30 +155,33 @@ jobs.connect({
   tentative: text.tentative,
   began: job => {
     clearInterval(tick);
-    tick = setInterval(() => button(jobs.recording() ? short((performance.now() - job.began) / 1000) : null), 250);
+    tick = setInterval(() => button(short((performance.now() - job.began) / 1000)), 250);
     button("0:00");
     pane.open(job);
   },
+  stopping: () => button("rest"),
   level: (job, x) => { if (job === pane.job() && job.state === "live") player.level(x, job.began); },
   room: sentence => { $("room").hidden = !sentence; $("room").textContent = sentence; },
   failed: showFailure,
 });
 
-// button shows the time of the recording; null after its end.
+// button shows the time of the recording; "rest" once it was stopped, null after its end.
 function button(time) {
-  if (time === null) clearInterval(tick);
+  const rest = time === "rest";
+  if (rest || time === null) clearInterval(tick);
   $("record").classList.toggle("live", time !== null);
-  $("recordText").textContent = time === null ? "Record" : "Stop " + time;
+  $("record").disabled = rest;
+  $("recordText").textContent = time === null ? "Record" : rest ? "Stopped" : "Stop " + time;
 }
 
 text.connect({play: player.playFrom, speaker: rename});
 pane.connect({choose: () => $("file").click(), record, changed: refresh});
-edit.connect((job, undo) => {
+edit.connect(job => {
   delete job.matches;
   jobs.save(job, true);
   pane.update(job);
   player.refresh();
-  if (undo) announce(undo.message, {undo: undo.undo});
+  refresh();
 });
 player.connect(jobs.findPeaks);
 const stored = settings.connect(() => {
@@ -195,6 +203,9 @@ $("sample").onclick = sample;
 $("copy").onclick = copy;
 $("times").onclick = () => toggleTimes(!times());
 $("openFind").onclick = edit.openFind;
+$("undoEdit").onclick = () => edit.undo(pane.job());
+$("redoEdit").onclick = () => edit.undo(pane.job(), true);
+$("skip").onclick = e => { e.preventDefault(); view("text"); $("text").focus(); };
 $("delete").onclick = () => remove([pane.job()], `“${pane.job().name}” was deleted.`);
 $("forget").onclick = forget;
 $("back").onclick = leave;
@@ -241,9 +252,13 @@ const always = {
 };
 
 document.addEventListener("keydown", e => {
-  if (document.querySelector("dialog[open]") || e.altKey || e.metaKey || e.isComposing) return;
-  if (e.ctrlKey) {
-    if (e.key === "Enter" && text.editing()) { e.preventDefault(); edit.end(); $("text").focus({preventScroll: true}); }
+  if (document.querySelector("dialog[open]") || e.altKey || e.isComposing) return;
+  if (e.ctrlKey || e.metaKey) {
+    const key = e.key.toLowerCase(), field = typing(e) && !e.target.isContentEditable;
+    if (key === "enter" && text.editing()) { edit.end(); $("text").focus({preventScroll: true}); }
+    else if ((key === "z" || key === "y") && ready() && !field) edit.undo(pane.job(), key === "y" || e.shiftKey);
+    else return;
+    e.preventDefault();
     return;
   }
   if (e.key === " " && e.target.closest("button:not(.time), summary")) return; // presses it

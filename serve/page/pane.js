@@ -1,6 +1,7 @@
 // The right pane: a recording with its name, tools, problems and text.
 import {languageName, short} from "./formats.js";
 import * as edit from "./edit.js";
+import {remember} from "./history.js";
 import * as jobs from "./jobs.js";
 import {busy, canRetry, day, state} from "./list.js";
 import {wordCount} from "./paragraphs.js";
@@ -47,16 +48,28 @@ export function update(changed) {
   showFacts(s, some);
   $("result").querySelector(".tools").hidden = !done && !canRetry(s) && s.state !== "failed";
   for (const id of ["copy", "edit", "times", "openFind"]) $(id).hidden = !done || !some;
-  for (const b of $("save").querySelectorAll("button")) b.hidden = b.id === "saveSound" ? !s.file : !some;
-  $("save").hidden = !some && !s.file || busy(s);
+  showUndo(s);
+  const sound = s.remedy === "file" ? null : s.file || null; // what is no sound cannot be played
+  for (const b of $("save").querySelectorAll("button")) b.hidden = b.id === "saveSound" ? !sound : !some;
+  $("save").hidden = !some && !sound || busy(s);
   $("progress").hidden = s.state !== "working";
   if (s.progress != null && s.before == null) $("progress").value = s.progress; else $("progress").removeAttribute("value");
-  $("state").hidden = s.state !== "working" && s.state !== "queued" && s.state !== "elsewhere";
-  $("state").firstElementChild.textContent = s.state === "queued" ? "This file is waiting." : state(s);
+  $("state").hidden = !busy(s) || s.state === "live" && !s.stopping;
+  $("state").firstElementChild.textContent = s.state === "queued" ? "This file is waiting." : s.stopping ? "Stopped. Writing the rest …" : state(s);
+  $("stop").textContent = s.stopping ? "Without the rest" : "Stop";
   $("stop").hidden = s.state === "elsewhere";
   showProblem(s, some);
   showGaps(s);
-  player.load(s, s.state === "live" || s.state === "elsewhere" ? null : s.file || null);
+  player.load(s, s.state === "live" || s.state === "elsewhere" ? null : sound);
+}
+
+// showUndo shows the buttons that take a change back and make it again, once there was one.
+function showUndo(s) {
+  const past = s.past || [], future = s.future || [], none = s.state !== "done" || !past.length && !future.length;
+  for (const [id, list] of [["undoEdit", past], ["redoEdit", future]]) {
+    $(id).hidden = none;
+    $(id).disabled = !list.length;
+  }
 }
 
 function showFacts(s, some) {
@@ -64,7 +77,8 @@ function showFacts(s, some) {
   const facts = [day(s.created), s.duration && short(s.duration), words && words.toLocaleString() + (words === 1 ? " word" : " words"), s.lost && s.lost.replace(/^, /, ""), s.note, s.task === "translations" && "translated"];
   $("facts").textContent = facts.filter(x => x).join(" · ");
   const known = settings.languages(), again = $("again"), now = languageName(s.language || "");
-  again.hidden = busy(s) || !s.file || !some && s.state !== "done";
+  const versions = s.versions || [];
+  again.hidden = busy(s) || !versions.length && (!s.file || !some && s.state !== "done");
   if (again.hidden) {
     if (now) $("facts").textContent += " · " + now;
     return;
@@ -77,8 +91,13 @@ function showFacts(s, some) {
   const apart = some && s.paragraphs.some(p => p.speaker != null);
   again.replaceChildren(new Option(now || "Language", ""),
     group("Do it again", [apart ? new Option("without speakers", "one") : new Option("with speakers, told apart by voice", "voice")]),
+    ...versions.length ? [group("Other versions", [...versions.map((v, i) => new Option(versionName(v), "version " + i)), new Option("delete the other versions", "none")])] : [],
     ...known.length < 2 ? [] : [group("Do it again in", [new Option("the language detected", "detect"), ...known.map(l => new Option(l.name, l.code))])]);
 }
+
+// versionName describes a version of a recording: German, edited (120 words).
+const versionName = v => [languageName(v.language) || "Text", v.task === "translations" && "translated", v.paragraphs.some(p => p.speaker != null) && "with speakers", v.edited && "edited"].filter(x => x).join(", ") +
+  ` (${wordCount(v.paragraphs).toLocaleString()} words)`;
 
 // showGaps says where speech has no words, and plays it.
 function showGaps(s) {
@@ -93,7 +112,8 @@ function showGaps(s) {
 // showProblem says what went wrong, and offers what helps.
 function showProblem(s, some) {
   const silent = s.state === "done" && !some && s.paragraphs;
-  const why = s.state === "failed" || s.state === "stopped" ? s.error || "This was stopped." : s.error ? s.error : silent ? "No speech was found in this recording." : "";
+  const last = some && s.paragraphs[s.paragraphs.length - 1], end = last ? last.words[last.words.length - 1].end : 0, rest = s.state === "done" && /cut off|stopped/.test(s.lost) && some && s.file && s.duration - end > 1;
+  const why = s.state === "failed" || s.state === "stopped" ? s.error || "This was stopped." : s.error ? s.error : rest ? `The text ends at ${short(end)} of ${short(s.duration)}.` : silent ? "No speech was found in this recording." : "";
   $("problem").hidden = !why;
   $("problem").classList.toggle("bad", s.state === "failed");
   $("problem").firstElementChild.textContent = why ? why[0].toUpperCase() + why.slice(1) + (/[.?!]$/.test(why) ? "" : ".") : "";
@@ -101,6 +121,7 @@ function showProblem(s, some) {
   if (s.remedy === "file") ways.push(["Choose another file", actions.choose]);
   if (s.remedy === "key") ways.push(["Enter the API key", settings.askKey]);
   if (s.remedy === "settings" || silent) ways.push(["Settings", settings.open]);
+  if (rest) ways.push(["Write the rest", () => jobs.again(s, {from: last.speaker == null ? end : 0, language: s.language || ""})]);
   if (canRetry(s) || silent && s.file) ways.push(["Try again", () => jobs.again(s)]);
   if (s.state === "failed" && !s.file && !s.sound && s.remedy !== "file") ways.push(["Record again", actions.record]);
   $("problem").lastElementChild.replaceChildren(...ways.map(([label, act], i) => Object.assign(document.createElement("button"), {textContent: label, className: i ? "" : "primary", onclick: act})));
@@ -110,7 +131,9 @@ function showProblem(s, some) {
 export function connect(on) {
   actions = on;
   $("title").onchange = () => {
-    shown.name = $("title").value.trim() || shown.name;
+    const name = $("title").value.trim() || shown.name;
+    if (name !== shown.name) remember(shown);
+    shown.name = name;
     $("title").value = shown.name;
     jobs.save(shown);
     on.changed();
@@ -120,8 +143,11 @@ export function connect(on) {
     if (e.key === "Enter" || e.key === "Escape") { $("title").blur(); e.stopPropagation(); }
   };
   $("again").onchange = () => {
+    edit.end();
     const to = $("again").value, same = shown.options && shown.options.speakers || "";
-    if (to === "one" || to === "voice") jobs.again(shown, {language: shown.options && shown.options.language || "", speakers: to === "voice" ? to : ""});
+    if (to === "none") edit.show(shown);
+    else if (to.startsWith("version ")) edit.show(shown, +to.slice(8));
+    else if (to === "one" || to === "voice") jobs.again(shown, {language: shown.options && shown.options.language || "", speakers: to === "voice" ? to : ""});
     else if (to) jobs.again(shown, {language: to === "detect" ? "" : to, speakers: same});
   };
   $("stop").onclick = () => jobs.stop(shown);

@@ -18,6 +18,7 @@ export function load(next, file) {
   document.body.classList.toggle("playable", !$("bar").hidden);
   if (same) return refresh();
   sound = file;
+  $("stopLive").lastChild.data = "Stop";
   audio.pause();
   if (audio.src) URL.revokeObjectURL(audio.src);
   if (file) audio.src = URL.createObjectURL(file); else audio.removeAttribute("src");
@@ -30,6 +31,8 @@ export function refresh() {
   if (!job) return;
   const order = text.speakers();
   $("bar").classList.toggle("live", job.state === "live");
+  $("stopLive").disabled = !!job.stopping;
+  if (job.stopping) $("stopLive").lastChild.data = "Writing the rest …";
   if (job.state === "live") return;
   wave.set({peaks: job.peaks, duration: length(), words: text.words(), gaps: job.gaps || [], time: audio.currentTime, speakers: text.paragraphs().map(p => p.speaker == null ? -1 : order.indexOf(p.speaker))});
   showTime();
@@ -55,7 +58,7 @@ export function level(x, began) {
   const now = performance.now();
   if (now - drawn < 240) return;
   drawn = now;
-  $("stopLive").lastChild.data = "Stop " + short((now - began) / 1000);
+  if (!job.stopping) $("stopLive").lastChild.data = "Stop " + short((now - began) / 1000);
   job.peaks = job.peaks.slice(-shownLevels);
   wave.set({peaks: [...new Array(shownLevels - job.peaks.length).fill(0), ...job.peaks], time: 0, duration: 0, words: [], speakers: [], gaps: []});
 }

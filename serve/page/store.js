@@ -1,10 +1,10 @@
 // Recordings in this browser's IndexedDB, until the user deletes them. Three stores: jobs has what the list shows, texts
-// the paragraphs by id, and sounds pieces of sound by id and number, so that text that is still coming need not be
+// the paragraphs by id and other versions by [id], and sounds pieces of sound by id and number, so that text that is still coming need not be
 // written together with hours of sound.
 import {append} from "./paragraphs.js";
 
 const version = 2;
-const members = ["id", "created", "name", "state", "error", "remedy", "language", "duration", "task", "lost", "gaps", "options", "names", "peaks", "kind", "sound", "note", "gone"];
+const members = ["id", "created", "name", "state", "error", "remedy", "language", "duration", "task", "lost", "gaps", "options", "names", "peaks", "kind", "sound", "note", "gone", "edited"];
 let database = null, failed = null;
 
 // whenFull is called with a sentence when something could not be stored.
@@ -65,6 +65,7 @@ const range = id => IDBKeyRange.bound([id], [id, []]);
 // save writes a recording: what the list shows, and its text if there is one in memory.
 export const save = job => write(["jobs", "texts"], (jobs, texts) => {
   if (job.paragraphs) texts.put(job.paragraphs, job.id);
+  if (job.versions !== job.storedVersions) texts.put(job.storedVersions = job.versions, [job.id]);
   jobs.put(Object.fromEntries(members.map(m => [m, job[m]])));
 }, `“${job.name}”`);
 
@@ -80,6 +81,9 @@ export async function all() {
 
 export const text = id => transact(["texts"], "readonly", s => s.get(id)).then(p => p || [], () => []);
 
+// versions returns the versions of a text that are not shown.
+export const versions = id => text([id]);
+
 // sound returns the sound of a recording, or null.
 export async function sound(job) {
   const pieces = await transact(["sounds"], "readonly", s => s.getAll(range(job.id))).catch(() => []);
@@ -87,7 +91,7 @@ export async function sound(job) {
 }
 
 export const remove = ids => !ids.length ? null : write(["jobs", "texts", "sounds"], (jobs, texts, sounds) => {
-  for (const id of ids) { jobs.delete(id); texts.delete(id); sounds.delete(range(id)); }
+  for (const id of ids) { jobs.delete(id); texts.delete(id); texts.delete([id]); sounds.delete(range(id)); }
 }, "the change");
 
 // room returns the bytes that are used and the browser's limit; nothing if the browser does not tell.
@@ -98,3 +102,21 @@ export async function room() {
 
 // persist asks the browser not to clear the store by itself.
 export const persist = () => navigator.storage && navigator.storage.persist ? navigator.storage.persist().catch(() => false) : false;
+
+// lock shows other tabs that a recording is worked on in this one.
+const lockName = job => "verity-" + job.id;
+
+export function lock(job) {
+  if (navigator.locks && !job.unlock) navigator.locks.request(lockName(job), () => new Promise(done => { job.unlock = done; }));
+}
+
+export function unlock(job) {
+  if (job.unlock) job.unlock();
+  delete job.unlock;
+}
+
+// locked returns a function that reports whether another tab works on a recording.
+export async function locked() {
+  const names = navigator.locks ? (await navigator.locks.query()).held.map(l => l.name) : [];
+  return job => names.includes(lockName(job));
+}

@@ -76,7 +76,7 @@ function readRow() {
     time.setAttribute("aria-label", "Play from " + start);
     speaker.hidden = !turn;
     speaker.textContent = turn ? speakerName(shown, paragraph.speaker) : "";
-    speaker.className = "speaker s" + speakers().indexOf(paragraph.speaker) % 6;
+    speaker.className = "speaker " + colour(paragraph);
     if (turn) speaker.title = "Rename";
     p.textContent = paragraph.text;
   };
@@ -88,11 +88,15 @@ function editRow() {
   const p = make("p");
   return {element: p, p, fill: (paragraph, before) => {
     p.dataset.time = short(paragraph.words[0].start);
-    if (paragraph.speaker != null && (!before || before.speaker !== paragraph.speaker)) p.dataset.speaker = speakerName(shown, paragraph.speaker);
+    if (paragraph.speaker != null && (!before || before.speaker !== paragraph.speaker)) {
+      p.dataset.speaker = speakerName(shown, paragraph.speaker);
+      p.className = colour(paragraph);
+    }
     p.textContent = paragraph.text;
   }};
 }
 
+const colour = paragraph => "s" + speakers().indexOf(paragraph.speaker) % 6;
 const make = (name, kind) => Object.assign(document.createElement(name), {className: kind || ""});
 
 // speakers returns the speakers of the recording in the order in which they speak.
@@ -154,6 +158,17 @@ export function mark(list, current) {
   highlight("found", list.map(f => fixed(f.paragraph, f)));
   highlight("here", current ? [fixed(current.paragraph, current)] : []);
   if (current) reveal(rangeOf(current.paragraph, current.at, current.length), true);
+}
+
+// goTo brings a place {paragraph, at} into view and, while the text is edited, moves the caret there.
+export function goTo({paragraph, at}) {
+  if (!places[paragraph]) return;
+  const range = rangeOf(paragraph, at, 0);
+  if (editing()) {
+    root.focus({preventScroll: true});
+    getSelection().collapse(range.startContainer, range.startOffset);
+  }
+  reveal(rangeOf(paragraph, 0, paragraphs()[paragraph].text.length), true);
 }
 
 // read returns the text of each line of the pane, and where it is.

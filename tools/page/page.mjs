@@ -287,6 +287,37 @@ const parts = {
     await page.keyboard.press("Escape");
     await page.click("#edit");
     await page.click("#openFind");
+    // One history for everything that is changed, also after editing has ended.
+    const before = await words(page), at0 = await place(page, "Nobody");
+    await page.mouse.click(at0.x, at0.y);
+    await page.keyboard.press("Home");
+    await page.keyboard.type("Hello ");
+    await page.fill("#findText", "harbour");
+    await page.fill("#replaceText", "HARBOUR");
+    await page.click("#replaceOne");
+    const one = await words(page);
+    check("typing and replacing one", /Hello/.test(one) && one.split("HARBOUR").length === 2, one.slice(0, 200));
+    await page.focus("#text");
+    await page.keyboard.press("Control+z");
+    check("Ctrl+Z takes back replacing", !/HARBOUR/.test(await words(page)) && /Hello/.test(await words(page)), (await words(page)).slice(0, 200));
+    await page.keyboard.press("Control+z");
+    check("and typing before it", await words(page) === before, (await words(page)).slice(0, 200));
+    await page.keyboard.press("Control+Shift+z");
+    await page.keyboard.press("Control+Shift+z");
+    check("Ctrl+Shift+Z makes both again", await words(page) === one, (await words(page)).slice(0, 200));
+    await page.click("#closeFind");
+    await page.click("#edit");
+    await page.keyboard.press("Control+z");
+    await page.keyboard.press("Control+z");
+    check("also after editing has ended", await words(page) === before && !await page.evaluate(() => document.getElementById("text").isContentEditable), (await words(page)).slice(0, 200));
+    await page.locator(".speaker").nth(1).click();
+    await page.fill("#askField input", "Dr. Nakamura");
+    await page.click("#askYes");
+    check("two speakers with one name are one", new Set(await page.locator(".speaker:visible").allTextContents()).size === 1, await page.locator(".speaker:visible").allTextContents());
+    await page.click("#undoEdit");
+    check("until that is undone", new Set(await page.locator(".speaker:visible").allTextContents()).size === 2, await page.locator(".speaker:visible").allTextContents());
+    await page.click("#edit");
+    await page.click("#openFind");
     await page.fill("#findText", "fishermen");
     await page.fill("#replaceText", "fishers");
     await page.click("#replaceAll");
@@ -412,11 +443,26 @@ const parts = {
     check("the text of a file", (await words(page)).length > 20, await words(page));
     check("its language is shown", /[A-Z][a-z]+/.test(await page.evaluate(() => { const a = document.getElementById("again"); return a.hidden ? document.getElementById("facts").textContent : a.options[0].text; })), "");
     if (await page.isVisible("#again")) {
+      // The corrected version is kept.
+      const language = () => page.evaluate(() => document.getElementById("again").options[0].text);
+      await page.click("#edit");
+      await page.keyboard.press("Control+Home");
+      await page.keyboard.type("Corrected. ");
+      await page.click("#edit");
+      const corrected = await words(page);
       await page.selectOption("#again", "de");
-      await page.waitForFunction(() => /German/.test(document.getElementById("again").options[0].text) && document.getElementById("undo").checkVisibility(), null, {timeout: 240000});
-      check("it is done again in another language", /German/.test(await page.evaluate(() => document.getElementById("again").options[0].text)), "");
-      await page.click("#undo");
-      check("and back", !/German/.test(await page.evaluate(() => document.getElementById("again").options[0].text)), "");
+      await page.waitForFunction(() => /German/.test(document.getElementById("again").options[0].text), null, {timeout: 240000});
+      await idle(page);
+      check("it is done again in another language", !/Corrected/.test(await words(page)), await words(page));
+      await page.reload();
+      await page.waitForSelector("#jobs li");
+      await choose(page, "one.wav");
+      await page.waitForFunction(() => document.querySelector("#again option[value='version 0']"));
+      check("the version from before has a name", /^English, edited \(\d+ words\)$/.test(await page.textContent("#again option[value='version 0']")), await page.textContent("#again option[value='version 0']"));
+      await page.selectOption("#again", "version 0");
+      check("and comes back", await words(page) === corrected && /English/.test(await language()), [await words(page), await language()]);
+      await page.click("#undoEdit");
+      check("undo exchanges them again", /German/.test(await language()), await language());
     }
     // Two speakers, told apart afterwards, and renamed.
     await page.setInputFiles("#file", `${pictures}/two.wav`);
@@ -439,7 +485,8 @@ const parts = {
     await looks(page, "two-speakers");
     await page.setInputFiles("#file", {name: "letter.wav", mimeType: "audio/wav", buffer: Buffer.from("This is a letter.")});
     await page.waitForSelector("#jobs .failed");
-    check("a file that is no sound says why", /cannot read this file as sound/.test(await page.textContent("#jobs .state.bad")), "");
+    check("a file that is no sound says what it is", await page.textContent("#jobs .state.bad") === "This is a text file, not sound.", await page.textContent("#jobs .state.bad"));
+    check("and has neither player nor Save", !await page.isVisible("#bar") && !await page.isVisible("#save"), "");
     await forgetAll(page);
 
     await page.setInputFiles("#file", [`${pictures}/long.wav`, speech]);
@@ -481,6 +528,8 @@ const parts = {
     check("the screen stays awake", await page.evaluate(() => window.awake && !window.awake.released), "");
     await page.setViewportSize({width: 390, height: 640});
     await page.click("#stopLive");
+    const stopping = await page.evaluate(() => ["stopLive", "recordText", "state"].map(id => document.getElementById(id).textContent).concat(document.querySelector("#jobs .state").textContent).join());
+    check("Stop shows at once that it stopped", /Writing the rest …,Stopped,Stopped. Writing the rest …Without the rest,writing the rest|Stop,Record,/.test(stopping), stopping); // or it is done already
     await announced(page, "Done.");
     check("until the end", await page.evaluate(() => window.awake.released), "");
     await page.waitForFunction(() => { const d = document.getElementById("player").duration; return d > 3 && d < 1000; });
@@ -499,6 +548,25 @@ const parts = {
     await page.waitForFunction(() => document.getElementById("player").readyState > 0 && document.querySelector("#text p"));
     check("it is still there after a reload", await words(page) === text, await words(page));
     await page.getByRole("button", {name: "Edit"}).waitFor();
+
+    // A page that is closed amid a recording: its length is right, and the rest can be written.
+    const cut = await page.context().newPage();
+    await cut.goto(url);
+    await cut.waitForSelector("#jobs li");
+    await cut.click("#record");
+    await cut.waitForFunction(() => /^Stop 0:1[1-9]/.test(document.getElementById("recordText").textContent), null, {timeout: 60000});
+    await cut.close({runBeforeUnload: false});
+    await page.reload();
+    await page.waitForFunction(() => /cut off/.test(document.getElementById("facts").textContent) && document.getElementById("player").readyState > 0);
+    check("a recording that was cut off has its length", /0:(09|1\d) .*cut off/.test(await page.textContent("#facts")), await page.textContent("#facts"));
+    const rest = page.getByRole("button", {name: "Write the rest"});
+    if (await rest.count()) { // not if all of it has been written
+      const before = await words(page);
+      await rest.click();
+      await page.waitForFunction(() => document.getElementById("problem").hidden && !document.querySelector("#jobs .working"), null, {timeout: 240000});
+      check("its rest is written", (await words(page)).length >= before.length, [before, await words(page)]);
+    }
+    await choose(page, "Recording");
 
     // A recording while a file is worked on: neither throws the other's text away.
     await page.setInputFiles("#file", speech);
@@ -547,8 +615,24 @@ const parts = {
 
   async keyboard() {
     const page = await open();
-    await seed(page, [{name: "Harbour.m4a", sentences: 12, speakers: true}]);
+    await seed(page, [{name: "Harbour.m4a", sentences: 12, speakers: true}, ...Array.from({length: 20}, (_, i) => ({name: "Old meeting " + i, sentences: 3, sound: 0}))]);
     await page.waitForFunction(() => document.querySelector("#text p"));
+    // The list is one stop: arrows go through it, Delete deletes.
+    const focused = () => page.evaluate(() => document.activeElement.textContent.slice(0, 13) || document.activeElement.title);
+    await page.focus("#jobs .chosen .name");
+    for (const [key, want] of [["ArrowDown", "Old meeting 0"], ["End", "Old meeting 1"], ["Home", "Harbour.m4aSe"], ["ArrowRight", "Delete Harb"], ["ArrowLeft", "Harbour.m4aSe"], ["ArrowDown", "Old meeting 0"]]) {
+      await page.keyboard.press(key);
+      check(`${key} in the list`, (await focused()).startsWith(want), await focused());
+    }
+    await page.keyboard.press("Delete");
+    check("Delete deletes", (await rows(page)).length === 20, "");
+    await page.click("#undo");
+    await page.evaluate(() => document.activeElement.blur());
+    await page.keyboard.press("Tab");
+    check("the first stop skips to the text", await page.evaluate(() => document.activeElement.id) === "skip", "");
+    await page.keyboard.press("Enter");
+    check("and does", await page.evaluate(() => document.activeElement.id) === "text", "");
+    await page.evaluate(() => document.activeElement.blur());
     await page.keyboard.press("t");
     const seen = new Set();
     for (let i = 0; i < 40; i++) {
@@ -559,7 +643,7 @@ const parts = {
       const ring = await page.evaluate(() => { const e = document.activeElement; return e === document.body || getComputedStyle(e).outlineStyle !== "none" || e.matches("#text"); });
       check(`the focus is seen: ${at || "body"}`, ring, at);
     }
-    for (const id of ["record", "choose", "summary", "title", "copy", "edit", "times", "text", "play", "wave", "speed", "openSettings", "time"]) check(`Tab reaches ${id}`, seen.has(id), [...seen]);
+    for (const id of ["skip", "record", "choose", "summary", "title", "copy", "edit", "times", "text", "play", "wave", "speed", "openSettings", "time"]) check(`Tab reaches ${id}`, seen.has(id), [...seen]);
     await page.keyboard.press("?");
     check("? shows the keys", await page.isVisible("#help"), "");
     await page.keyboard.press("Escape");

@@ -40,6 +40,9 @@ func (l *LogFlags) Register(f *pflag.FlagSet) {
 	Bind(f, "log-format", &l.format)
 }
 
+// JSON reports whether the log consists of JSON objects.
+func (l *LogFlags) JSON() bool { return l.format == "json" }
+
 // chatty reports whether frequent log lines would break a progress bar.
 func (l *LogFlags) chatty() bool { return l.level == "debug" || l.level == "info" }
 
@@ -56,7 +59,7 @@ func (l *LogFlags) Logger(e Env) *slog.Logger {
 	o := &slog.HandlerOptions{Level: level}
 	logger := slog.New(slog.NewTextHandler(e.Err, o))
 	switch {
-	case l.format == "json":
+	case l.JSON():
 		o.ReplaceAttr = secondsInJSON
 		logger = slog.New(slog.NewJSONHandler(e.Err, o))
 	case l.format != "text" && !l.Records && level >= slog.LevelWarn:

@@ -123,7 +123,7 @@ var sections = []struct {
 		{Name: "null", Short: "0", Needs: "files-from",
 			Help: "each name in --files-from ends with a NUL character, as find -print0 writes it, not with a line"},
 		{Name: "clip-timestamps", Kind: List, Arg: "times", Default: "0", Check: checks(spans), Excludes: "vad",
-			Field: "Spans", Set: setSpans, Hint: "60,90 means from 60 s to 90 s",
+			Scope: Request, Field: "Spans", Set: setSpans, Hint: "60,90 means from 60 s to 90 s",
 			Help: "parts to transcribe, in seconds: start,end,start,end,… The last end may be omitted"},
 	}},
 	{Output, []*Option{

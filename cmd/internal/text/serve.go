@@ -197,14 +197,14 @@ func (s *serveCommand) run(ctx context.Context, _ []string) error {
 		case s.cert != "":
 			scheme = "https://"
 		}
-		fmt.Fprintf(s.Err, "verity: serving %s on %s%s\n", show.Name(s.opt.Name), scheme, reachableAt(addressOf(open.api, "")))
+		s.announce(show.Name(s.opt.Name), scheme+reachableAt(addressOf(open.api, "")))
 		if open.voice != nil {
 			voices.Go(func() {
 				if err := server.ServeWyoming(open.voice); err != nil {
 					logger.Error("the Wyoming protocol is no longer served", "error", err)
 				}
 			})
-			fmt.Fprintf(s.Err, "verity: serving Wyoming on %s\n", addressOf(open.voice, ""))
+			s.announce("Wyoming", addressOf(open.voice, ""))
 		}
 		notifySystemd(ctx)
 		return server, nil
@@ -220,6 +220,15 @@ func (s *serveCommand) run(ctx context.Context, _ []string) error {
 		h.TLSConfig = secure
 		return h.ServeTLS(open.api, "", "")
 	}, logger, s.grace)
+}
+
+// announce writes what is served where, whatever the level of the log. Readers of a JSON log need JSON.
+func (s *serveCommand) announce(what, address string) {
+	if s.log.JSON() {
+		slog.New(slog.NewJSONHandler(s.Err, nil)).Info("serving", "what", what, "address", address)
+		return
+	}
+	fmt.Fprintf(s.Err, "verity: serving %s on %s\n", what, address)
 }
 
 // watchHangups reads keys, certificates and the config file again on SIGHUP. If the log is on a terminal, the terminal has gone, and the
@@ -286,7 +295,9 @@ func (s *serveCommand) reconfigure(ctx context.Context, logger *slog.Logger) {
 		logger.Error("the config file cannot be used: its last content stays in use", "error", err)
 		return
 	}
-	logger.Info("the config file has been read again", "changed", changed)
+	if _, err := os.Stat(s.Config); err == nil {
+		logger.Info("the config file has been read again", "changed", append([]string{}, changed...))
+	}
 	if fixed != nil {
 		logger.Warn("these settings change only when the server is started again", "settings", fixed)
 	}

@@ -6,6 +6,7 @@ import {mkdtempSync, rmSync, writeFileSync} from "node:fs";
 import {tmpdir} from "node:os";
 import {join} from "node:path";
 import {append, probabilities, segmentsOf, tokensOf, wordCount} from "../../../serve/page/paragraphs.js";
+import {remember, step} from "../../../serve/page/history.js";
 import {match, rewrite} from "../../../serve/page/align.js";
 import {clock, cues, formats, plain, short} from "../../../serve/page/formats.js";
 
@@ -203,4 +204,32 @@ test("an empty speaker is none", () => {
   append(list, {text: "One", start: 0, end: 1, speaker: "", words: [{word: "One", start: 0, end: 1, speaker: ""}]});
   append(list, {text: " two", start: 1, end: 2});
   assert.deepEqual(list.map(p => [p.text, p.speaker]), [["One two", undefined]]);
+});
+
+test("undo and redo", () => {
+  const r = random(7), job = {name: "a", paragraphs: [], names: null}, states = [];
+  append(job.paragraphs, segment(r, 0, 60));
+  const texts = () => JSON.stringify([job.name, job.names, job.paragraphs.map(p => p.text)]);
+  for (let i = 0; i < 40; i++) {
+    states.push(texts());
+    remember(job);
+    if (i % 5 === 4) job.names = {A: "name " + i};
+    else job.paragraphs = rewrite(job.paragraphs, job.paragraphs.map(p => p.text + " word" + i));
+  }
+  states.push(texts());
+  for (let i = 39; i >= 0; i--) { step(job); assert.equal(texts(), states[i]); }
+  assert.equal(step(job), null);
+  for (let i = 1; i <= 20; i++) { step(job, true); assert.equal(texts(), states[i]); }
+  remember(job);
+  job.name = "b";
+  assert.equal(step(job, true), null); // a change ends what could be made again
+  assert.deepEqual(step(job) && job.name, "a");
+});
+
+test("undo finds the place that changed", () => {
+  const job = {paragraphs: []};
+  append(job.paragraphs, {start: 0, end: 3, text: "One two three", words: [{word: "One", start: 0, end: 1}, {word: "two", start: 1, end: 2}, {word: "three", start: 2, end: 3}]});
+  remember(job);
+  job.paragraphs = rewrite(job.paragraphs, ["One 2 three"]);
+  assert.deepEqual(step(job), {paragraph: 0, at: "One two".length});
 });
