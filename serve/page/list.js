@@ -93,9 +93,11 @@ $("jobs").addEventListener("keydown", e => {
   const row = lines[{ArrowUp: lines.indexOf(li) - 1, ArrowDown: lines.indexOf(li) + 1, Home: 0, End: lines.length - 1}[e.key]];
   const to = row ? row.querySelector(".name") : buttons[buttons.indexOf(e.target) + {ArrowLeft: -1, ArrowRight: 1}[e.key]];
   const bin = e.key === "Delete" && buttons.find(b => b.label === "Delete");
+  const next = bin && (lines[lines.indexOf(li) + 1] || lines[lines.indexOf(li) - 1]);
   if (bin) bin.click();
-  else if (!to) return;
-  else {
+  if (next) next.querySelector(".name").focus();
+  else if (!to && !bin) return;
+  else if (to) {
     for (const b of $("jobs").querySelectorAll(".name")) b.tabIndex = -1;
     to.closest("li").querySelector(".name").tabIndex = 0;
     to.focus();
