@@ -241,10 +241,14 @@ func recordings(t *testing.T, set string) (all []recording) {
 	case "hour":
 		c := compose(t, utterances(t), 401, 4, 3600, set)
 		all = append(all, recording{"hour", c.pcm, c.turns, 4})
-	default: // constants were chosen on other seeds
+	default: // constants were chosen on other seeds: VERITY_SPEAKERS_SEED=201
+		first := 301
+		if seed := os.Getenv("VERITY_SPEAKERS_SEED"); seed != "" {
+			fmt.Sscan(seed, &first)
+		}
 		for i, speakers := range []int{2, 4, 1, 3, 4, 3, 1, 2, 4, 3} {
-			c := compose(t, utterances(t), uint64(301+i), speakers, 60, set)
-			all = append(all, recording{fmt.Sprint("seed ", 301+i), c.pcm, c.turns, speakers})
+			c := compose(t, utterances(t), uint64(first+i), speakers, 60, set)
+			all = append(all, recording{fmt.Sprint("seed ", first+i), c.pcm, c.turns, speakers})
 		}
 	}
 	return all
