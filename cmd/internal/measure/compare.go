@@ -49,7 +49,7 @@ the timing of short utterances steadier.
 
   verity compare talk.wav
   verity compare talk.wav --assistant self --repeats 9
-  verity compare talk.wav --assistant encoder --assistant self --assistant bigram
+  verity compare talk.wav -a encoder -a self -a bigram
   verity compare talk.wav talk.wav --assistant self --batch 2
   verity compare --dataset LibriSpeech/test-clean --model ~/whisper-large-v2 \
       --assistant ~/distil-large-v2 --html compare.html
