@@ -211,17 +211,10 @@ func (c composer) breakCost(j int) float64 {
 	switch last := c.words[j-1]; {
 	case endsWith(last.text, sentenceEnds):
 		return 0
-	case endsWith(last.text, clauseEnds), c.pause(j) > 0.5:
+	case endsWith(last.text, clauseEnds), c.words[j].start-last.end > 0.5:
 		return 0.6
 	}
 	return 2
-}
-
-// pause returns the silence before word j. The model's times leave little between words: a word that lasts longer than
-// its letters need begins with silence.
-func (c composer) pause(j int) float64 {
-	w := c.words[j]
-	return w.start - c.words[j-1].end + max(0, w.end-w.start-0.3-0.08*c.columns[j])
 }
 
 func endsWith(word, marks string) bool {

@@ -54,13 +54,16 @@ func TestServeListen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	for _, tt := range [][2]string{
-		{l.Addr().String(), "another program listens there: stop it, or use another address"},
-		{"127.0.0.1:99999", "invalid port"},
+	for _, tt := range []struct {
+		address, want string
+		status        int
+	}{
+		{l.Addr().String(), "another program listens there: stop it, or use another address", 1},
+		{"127.0.0.1:99999", "the port must be from 0 to 65535", 2},
 	} {
-		code, _, stderr := program(t, nil, "serve", "--model", "nowhere", "--listen", tt[0])
-		if code != 1 || !strings.Contains(stderr, "verity serve: --listen "+tt[0]+": ") || !strings.Contains(stderr, tt[1]) {
-			t.Errorf("%s: status %d, %q, want 1, %q", tt[0], code, stderr, tt[1])
+		code, _, stderr := program(t, nil, "serve", "--model", "nowhere", "--listen", tt.address)
+		if code != tt.status || !strings.Contains(stderr, "verity serve: --listen "+tt.address+": ") || !strings.Contains(stderr, tt.want) {
+			t.Errorf("%s: status %d, %q, want %d, %q", tt.address, code, stderr, tt.status, tt.want)
 		}
 	}
 }

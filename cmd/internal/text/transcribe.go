@@ -69,7 +69,7 @@ func Transcribe(e cli.Env) *cobra.Command {
 			return cli.Usagef("no sound files are named: -o took %s as the directory to write to; want -o DIRECTORY %[1]s, or "+
 				"%[1]s alone for standard output", show.Name(t.dir))
 		}
-		return cli.Usagef("no sound file is named; want one, as in verity talk.mp3; - is standard input")
+		return cli.Usagef("no sound files are named; want one, as in verity talk.mp3; - is standard input")
 	}
 	t.register(c, func(f *pflag.FlagSet) {
 		cli.Bind(f, "files-from", &t.list)
