@@ -330,20 +330,17 @@ func (c *Clip) reachEnd() {
 	c.ended = true
 }
 
-// findings returns what is wrong with the file, or nothing before Read has reached the end.
-func (c *Clip) findings() findings { return c.found }
-
 // Truncated reports whether the file is shorter than its header states, or ends within the sound. It is known
 // once Read has reached the end.
-func (c *Clip) Truncated() bool { return c.findings().cut }
+func (c *Clip) Truncated() bool { return c.found.cut }
 
 // Damaged returns the gaps whose sound is damaged or lost, in order. Of each link of a chained file it lists
 // 100; the last gap covers any more. It is known once Read has reached the end.
-func (c *Clip) Damaged() []Gap { return c.findings().gaps }
+func (c *Clip) Damaged() []Gap { return c.found.gaps }
 
 // Warnings returns a sentence for each problem of a clip that could be read nevertheless. They are known once
 // Read has reached the end.
-func (c *Clip) Warnings() []string { return c.findings().warnings() }
+func (c *Clip) Warnings() []string { return c.found.warnings() }
 
 // Close releases the file of the clip. The clip cannot be read afterwards.
 func (c *Clip) Close() error {
