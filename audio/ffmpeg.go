@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -171,10 +172,15 @@ func (f *ffmpeg) next() (packet, error) {
 // maxShort is by how many seconds sound may be shorter than its file states. Encoders add some.
 const maxShort = 0.5
 
+// countedFormats are the demuxers whose length comes from the header, and is that of the sound. Other formats state
+// when the last of several parts ends, or ffmpeg guesses.
+var countedFormats = []string{"wav", "aiff", "flv", "mxf", "rm"}
+
 // ending compares the length with what the file states, which ffmpeg does not do.
 func (f *ffmpeg) ending() ending {
-	m, shape := f.media, f.shape()
-	return ending{cut: !m.more && len(m.tracks) == 1 && shape.seconds(f.until) < m.length-maxShort}
+	m := f.media
+	counted := slices.Contains(countedFormats, m.format) && !m.more && len(m.tracks) == 1
+	return ending{cut: counted && m.start+f.shape().seconds(f.until) < m.length-maxShort}
 }
 
 // tracks returns the audio tracks of the file, and the index of the one that is decoded.

@@ -15,9 +15,8 @@ import (
 type media struct {
 	format  string  // names of its demuxer, such as "matroska,webm"; empty if ffmpeg cannot read the file
 	start   float64 // seconds: the earliest time of all tracks, pictures included
-	length  float64 // seconds from then on, as the file states it; 0 if it does not
-	guessed bool    // ffmpeg computes the length from the size of the file
-	more    bool    // there are tracks without sound, which may be longer
+	length  float64 // seconds, as ffmpeg knows it; 0 if it does not
+	more    bool    // there are tracks without sound
 	tracks  []Track // with sound
 	streams []int   // their numbers among all tracks
 	line    []byte  // of ffmpeg's description, as far as it has come
@@ -83,14 +82,10 @@ func (m *media) add(line string) {
 		m.format = s[1]
 	} else if s := mediaStart.FindStringSubmatch(line); s != nil {
 		m.start, _ = strconv.ParseFloat(s[4], 64)
-		if !m.guessed {
-			for _, part := range s[1:4] { // hours, minutes, seconds
-				n, _ := strconv.ParseFloat(part, 64)
-				m.length = 60*m.length + n
-			}
+		for _, part := range s[1:4] { // hours, minutes, seconds
+			n, _ := strconv.ParseFloat(part, 64)
+			m.length = 60*m.length + n
 		}
-	} else if strings.Contains(line, "Estimating duration from bitrate") {
-		m.guessed = true
 	} else if s := mediaTitle.FindStringSubmatch(line); s != nil && m.inSound {
 		m.tracks[len(m.tracks)-1].Title = trackText([]byte(s[1]))
 	} else if s := mediaStream.FindStringSubmatch(line); s != nil {
