@@ -235,6 +235,43 @@ func TestSpeechStart(t *testing.T) {
 	}
 }
 
+// TestEndInSpeech checks that zeros follow sound that is cut amid speech, and silence other sound.
+func TestEndInSpeech(t *testing.T) {
+	clip, speech := openSound(t, "../model/base/jfk.flac"), make([]float32, audio.SampleRate)
+	for range 2 { // the second begins in the first pause and ends amid a word
+		if n, err := clip.Read(speech); n < len(speech) {
+			t.Fatal(n, err)
+		}
+	}
+	quiet := slices.Clone(speech)
+	for i := range quiet[len(quiet)-audio.SampleRate/20:] {
+		quiet[len(quiet)-1-i] *= 0.01
+	}
+	for _, tt := range []struct {
+		why      string
+		strategy Strategy
+		pcm      []float32
+		window   int
+		zeros    bool
+	}{
+		{"cut", Accurate, speech, 300, true},
+		{"cut, in a full window", Accurate, speech, 100, false},
+		{"a quiet end", Accurate, quiet, 300, false},
+		{"silence", Accurate, make([]float32, len(speech)), 300, false},
+		{"upstream", Upstream, speech, 300, false},
+	} {
+		r := &transcription{t: &Transcriber{opt: Options{Strategy: tt.strategy}}, frames: tt.window, src: spokenRamp{pcm: tt.pcm}}
+		mel := &audio.Mel{Bins: 2, Frames: tt.window, Data: slices.Repeat([]float32{1}, 2*tt.window)}
+		if err := r.endInSpeech(t.Context(), mel, 0, 100); err != nil {
+			t.Fatal(err)
+		}
+		zeros := slices.Index(mel.Data, 0)
+		if want := map[bool]int{true: 100, false: -1}[tt.zeros]; zeros != want {
+			t.Errorf("%s: the first zero is frame %d, want %d", tt.why, zeros, want)
+		}
+	}
+}
+
 // TestHoles: speech that a window leaves out is decoded again; what still has no words is reported, once.
 func TestHoles(t *testing.T) {
 	tok := multilingual(t)

@@ -36,7 +36,13 @@ func (r *transcription) detect(ctx context.Context) (detection, error) {
 	if err != nil {
 		return detection{}, err
 	}
-	w, err := r.encode(ctx, mel.First(r.frames))
+	mel = mel.First(r.frames)
+	if r.t.opt.Pad == audio.PadAudio {
+		if err := r.endInSpeech(ctx, mel, r.src.Start(), min(r.frames, r.src.Frames()-r.src.Start())); err != nil {
+			return detection{}, err
+		}
+	}
+	w, err := r.encode(ctx, mel)
 	if err != nil {
 		return detection{}, err
 	}
