@@ -66,14 +66,18 @@ export class Live {
       case "session.updated": return this.begin();
       case "input_audio_buffer.speech_started":
         this.open++;
-        this.items.set(e.item_id, {end: e.audio_start_ms / 1000, text: ""});
+        this.items.set(e.item_id, {end: e.audio_start_ms / 1000, text: "", words: [], segments: []});
         return;
       case "conversation.item.input_audio_transcription.delta":
         this.on.tentative("");
         return this.delta(item, e);
       case "conversation.item.input_audio_transcription.tentative":
         return this.on.tentative(e.text);
+      case "conversation.item.input_audio_transcription.segment":
+        if (e.speaker) item.segments.push(e);
+        return;
       case "conversation.item.input_audio_transcription.completed":
+        this.divide(item);
         if (e.language) this.job.language = e.language;
         if (e.latency && e.latency.words > 3) this.on.delay(e.latency.median_ms / 1000, e.latency.median_ms > busyDelay);
         // falls through
@@ -92,14 +96,28 @@ export class Live {
 
   delta(item, e) {
     const words = e.words || [], start = item.end, end = words.length ? words[words.length - 1].end : start;
+    if (!item.before) item.before = structuredClone(this.job.paragraphs.slice(-1));
+    item.from ??= this.job.paragraphs.length - item.before.length;
+    item.words.push(...words);
     const changed = append(this.job.paragraphs, {text: e.delta, start, end, words, follows: item.text !== ""});
     item.text += e.delta;
     item.end = end;
     this.on.text(changed);
   }
 
+  // divide writes an utterance again by who speaks, which is known at its end.
+  divide(item) {
+    if (!item.segments.length || !item.before) return;
+    const before = this.job.paragraphs.length;
+    this.job.paragraphs.splice(item.from, before, ...item.before);
+    for (const {text, start, end, speaker} of item.segments) {
+      append(this.job.paragraphs, {text, start, end, speaker, words: item.words.filter(w => w.start >= start - 0.01 && w.start < end)});
+    }
+    this.on.text(this.job.paragraphs.length < before ? undefined : item.from);
+  }
+
   configure() {
-    const transcription = {model: this.options.model};
+    const transcription = {model: this.options.speakers && this.options.first ? "gpt-4o-transcribe-diarize" : this.options.model};
     if (this.options.language) transcription.language = this.options.language;
     if (this.options.prompt) transcription.prompt = this.options.prompt;
     this.send({type: "session.update", session: {type: "transcription", include: ["item.input_audio_transcription.tentative", "item.input_audio_transcription.words"],

@@ -16,7 +16,7 @@ export const languages = () => ((model() && model().languages || (all.find(m => 
 export function options() {
   const m = model();
   return {model: m ? m.id : "", language: $("languages").hidden ? "" : $("language").value, task: $("tasks").hidden ? "transcriptions" : $("task").value, prompt: $("prompt").value.trim(), speakers: $("speakers").value,
-    silence: $("silence").checked, microphone: $("microphone").value, assisted: !!m && !!m.assisted};
+    first: m === all[0], silence: $("silence").checked, microphone: $("microphone").value, assisted: !!m && !!m.assisted};
 }
 
 export const key = () => $("key").value;
