@@ -174,7 +174,7 @@ const maxShort = 0.5
 
 // countedFormats are the demuxers whose length comes from the header, and is that of the sound. Other formats state
 // when the last of several parts ends, or ffmpeg guesses.
-var countedFormats = []string{"wav", "aiff", "flv", "mxf", "rm"}
+var countedFormats = []string{"aiff", "flv", "mxf", "rm"}
 
 // ending compares the length with what the file states, which ffmpeg does not do.
 func (f *ffmpeg) ending() ending {

@@ -108,7 +108,7 @@ func makeFile(t *testing.T, name string, args ...string) string {
 // TestFFmpegShort: a file that ffmpeg reads is shorter than it states. ffmpeg says nothing about it.
 func TestFFmpegShort(t *testing.T) {
 	realFFmpeg(t)
-	for name, args := range map[string]string{"x.wav": "-c:a adpcm_ms", "x.flv": "-c:a libmp3lame", "x.m4a": "-c:a aac"} {
+	for name, args := range map[string]string{"x.aiff": "-c:a adpcm_ima_qt", "x.flv": "-c:a libmp3lame", "x.m4a": "-c:a aac"} {
 		path := makeFile(t, name, strings.Fields("-f lavfi -i sine=d=4:sample_rate=44100 "+args)...)
 		file, err := os.ReadFile(path)
 		if err != nil {
