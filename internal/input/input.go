@@ -101,16 +101,16 @@ func Cause(err error) error {
 		err = p.Err
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return noFile{}
+		return noFile{err}
 	}
 	return err
 }
 
 // noFile is fs.ErrNotExist in the words of this program.
-type noFile struct{}
+type noFile struct{ cause error }
 
-func (noFile) Error() string        { return "there is no such file" }
-func (noFile) Is(target error) bool { return target == fs.ErrNotExist }
+func (noFile) Error() string   { return "there is no such file" }
+func (e noFile) Unwrap() error { return e.cause }
 
 // Line appends a line without its line end to dst, at most about limit bytes of it, and
 // returns the line's full length. The error is io.EOF for a last line without a line end.

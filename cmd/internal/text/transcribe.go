@@ -3,6 +3,7 @@ package text
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -69,7 +70,9 @@ func Transcribe(e cli.Env) *cobra.Command {
 			return cli.Usagef("no sound files are named: -o took %s as the directory to write to; want -o DIRECTORY %[1]s, or "+
 				"%[1]s alone for standard output", show.Name(t.dir))
 		}
-		return cli.Usagef("no sound files are named; want one, as in verity talk.mp3; - is standard input")
+		return cli.UsageError{
+			Err: errors.New("no sound files are named; want one, as in verity talk.mp3; - is standard input"), NeedHelp: true,
+		}
 	}
 	t.register(c, func(f *pflag.FlagSet) {
 		cli.Bind(f, "files-from", &t.list)
