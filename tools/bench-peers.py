@@ -136,7 +136,7 @@ def build_cpp():
             [file] = pathlib.Path(work).glob("*.tar.gz")
             with tarfile.open(file) as archive:
                 archive.extractall(WORK / "src", filter="data")
-        shutil.rmtree(CPP_SOURCE / "bindings")  # gofmt and go vet would find the Go in it
+        shutil.rmtree(CPP_SOURCE / "bindings/go")  # gofmt and go vet would find it
     if not quantizer().exists():
         options = ["-DCMAKE_BUILD_TYPE=Release", "-DBUILD_SHARED_LIBS=OFF", "-DWHISPER_BUILD_TESTS=OFF", "-DWHISPER_BUILD_SERVER=OFF"]
         subprocess.run(["cmake", "-S", CPP_SOURCE, "-B", CPP_SOURCE / "build", *options], check=True, stdout=sys.stderr)
