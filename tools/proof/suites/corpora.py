@@ -87,7 +87,9 @@ def unlike(ours, theirs):
     """Compares two sounds below BAND, at the offset of at most NEAR seconds that suits them best."""
     import numpy
     n = min(len(ours), len(theirs), 60 * RATE)
-    shift = round(NEAR * RATE)
+    if n == 0:
+        return ""
+    shift = min(round(NEAR * RATE), n - 1)
     size = 1 << (n + 2 * shift).bit_length()
     a, b = (numpy.fft.rfft(x[:n].clip(-1, 1), size) for x in (ours, theirs))
     a[round(BAND / RATE * size):] = b[round(BAND / RATE * size):] = 0
