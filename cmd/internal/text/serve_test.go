@@ -45,7 +45,7 @@ func TestFormFields(t *testing.T) {
 		}
 	}
 	for _, f := range formFields() {
-		if f.Option == "" || slices.Contains([]string{"prefix", "clip_timestamps", "threads", "listen"}, f.Name) {
+		if f.Option == "" || slices.Contains([]string{"prefix", "threads", "listen"}, f.Name) {
 			t.Errorf("%s must be no field", f.Name)
 		}
 	}
