@@ -183,12 +183,14 @@ func TestConfirm(t *testing.T) {
 		skip bool
 		keep bool
 	}{
+		{"it repeats the hotwords", attempt{noSpeech: 0.1, tokens: []tokenizer.Token{9, 1, 2, 3, 4, 5, 6, 7, 8, 9}}, false, false},
 		{"the model is sure of speech", attempt{noSpeech: 0.1}, false, true},
 		{"it is not", attempt{noSpeech: 0.3}, false, false},
 		{"it failed, and hotwords may have made it sure", attempt{noSpeech: 0.1, failed: true}, false, false},
 		{"the check is off", attempt{noSpeech: 0.3, failed: true}, true, true},
 	} {
-		r := &transcription{t: &Transcriber{opt: Options{SkipSpeechCheck: tt.skip}},
+		r := &transcription{t: &Transcriber{opt: Options{SkipSpeechCheck: tt.skip}, model: &Model{Tokenizer: multilingual(t)},
+			hotwords: []tokenizer.Token{1, 2, 3, 4, 5, 6, 7, 8}},
 			src: spokenRamp{pcm: make([]float32, audio.SampleRate)}}
 		if keep, err := r.confirmSpeech(t.Context(), tt.a, 100); keep != tt.keep || err != nil {
 			t.Errorf("%s: kept %v, %v", tt.why, keep, err)

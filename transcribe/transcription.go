@@ -204,10 +204,13 @@ const confirmSpeechAbove = 0.2
 var confirmVAD = vad.Options{MinSpeechDurationMS: 250}
 
 // confirmSpeech reports whether a window holds speech. If it does not, its text is invented. A window that
-// failed at every temperature is in doubt whatever its no-speech probability: hotwords lower that.
+// failed at every temperature is in doubt whatever its no-speech probability, which hotwords and prompts lower,
+// and so is one that repeats those.
 func (r *transcription) confirmSpeech(ctx context.Context, a attempt, size int) (bool, error) {
 	src, ok := r.src.(sampler)
-	if !ok || r.t.opt.SkipSpeechCheck || a.noSpeech < confirmSpeechAbove && !a.failed {
+	hints := slices.Concat(r.t.hotwords, r.t.prompt)
+	repeats := len(hints) > 0 && isCopied(r.t.model.Tokenizer, hints, a.tokens)
+	if !ok || r.t.opt.SkipSpeechCheck || a.noSpeech < confirmSpeechAbove && !a.failed && !repeats {
 		return true, nil
 	}
 	pcm, err := src.Samples(ctx, r.cursor.seek, size)
