@@ -27,8 +27,9 @@ const (
 // A statusWriter records the status and the size of an answer.
 type statusWriter struct {
 	http.ResponseWriter
-	code  int
-	bytes int64
+	code    int
+	bytes   int64
+	problem string // what the answer says went wrong
 }
 
 func (w *statusWriter) WriteHeader(code int) {
@@ -130,6 +131,9 @@ func (s *Server) finishRequest(r *http.Request, out *statusWriter, id string, to
 	}
 	if trace := traceParent.FindStringSubmatch(r.Header.Get("Traceparent")); trace != nil {
 		line = append(line, "trace", trace[1])
+	}
+	if out.problem != "" {
+		line = append(line, "error", out.problem)
 	}
 	s.options().Log.Log(r.Context(), level, "request", append(line, fields.fields...)...)
 }

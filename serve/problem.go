@@ -78,8 +78,11 @@ func shuttingDown() *problem {
 // retryAfter is the header Retry-After of a problem that may soon be over, in seconds.
 const retryAfter = "10"
 
-// writeProblem answers with p.
+// writeProblem answers with p, and puts it into the log.
 func writeProblem(w http.ResponseWriter, p *problem) {
+	if out, ok := w.(*statusWriter); ok {
+		out.problem = p.Message
+	}
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	if p.Retry {

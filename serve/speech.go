@@ -230,7 +230,6 @@ func (q *request) checkCombinations(assisted bool) error {
 // writeError answers with an error, unless the client has gone.
 func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	if p := s.explain(w, r, err); p != nil {
-		addLogFields(r, "error", p.Message)
 		if p.Status == http.StatusTooManyRequests && p.Code != nil {
 			s.metrics.rejected.WithLabelValues(*p.Code).Inc()
 		}

@@ -245,8 +245,8 @@ func (s *serveCommand) watchHangups(ctx context.Context, stop func(), logger *sl
 				stop()
 				return
 			}
+			logger.Info("keys, certificates and the config file are read again")
 			s.files.Reload()
-			logger.Info("keys and certificates have been read again")
 			s.reconfigure(ctx, logger)
 		}
 	}()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Optional
+from typing import Any, Iterator, Optional
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,6 +66,9 @@ class Transcript:
     turns: tuple[Turn, ...] = ()
     warnings: tuple[str, ...] = ()
     raw: dict[str, Any] = dataclasses.field(default_factory=dict, repr=False)
+
+    def __iter__(self) -> Iterator[Any]:
+        raise TypeError("a Transcript is not a pair of segments and info, as in faster-whisper: use .segments, .language and .duration")
 
     @property
     def words(self) -> list[Word]:
