@@ -29,6 +29,7 @@ func TestHabitsTranslated(t *testing.T) {
 		{"transcribe -mc 0 -model small", "transcribe --condition-on-previous-text=false --model small"},
 		{"transcribe -out o --srt -i a.wav -lang en", "transcribe --output-dir o -f srt a.wav --language en"},
 		{"transcribe -osrt -of sub/out2 a.wav", "transcribe -f srt --output-dir sub --name out2 a.wav"}, {"transcribe --word-timestamps true a.wav", "transcribe --word-timestamps=true a.wav"},
+		{"transcribe -p 1 --print_colors --vad_filter false --no-vad -t 1 a.wav", "transcribe --vad=off --threads 1 a.wav"},
 		{"watch in -t 2", "watch in --threads 2"}, {"ls", "models"}, {"translate -t 2 a.wav", "transcribe --task translate --threads 2 a.wav"},
 		{"models list", "models"}, {"pull small", "models pull small"}, {"eval -t 4", "eval --threads 4"},
 	} {
@@ -45,6 +46,9 @@ func TestHabitsExplained(t *testing.T) {
 	for args, want := range map[string]string{
 		"transcribe --device cuda a.wav":     "--device cuda: want cpu",
 		"transcribe --word_timestamps maybe": "--word_timestamps maybe: want True or False",
+		"transcribe --vad_filter no a.wav":   "--vad_filter no: want True or False",
+		"transcribe --word-timestamps off":   "--word-timestamps off: want True or False",
+		"transcribe -osrt yes":               "-osrt yes: want True or False",
 		"transcribe --speed_up True a.wav":   "there is no flag --speed_up: leave it out; --audio-context",
 		"transcribe --api-key-file k a.wav":  "there is no flag --api-key-file: it belongs to verity serve",
 		"transcribe -mc 9 --speed_up --langauge en": "there is no flag -mc: use --condition-on-previous-text=false to hide the earlier text from each window\n" +

@@ -119,8 +119,9 @@ func translateFlag(c *cobra.Command, args []string) (ours []string, n int, err e
 		return nil, 0, fmt.Errorf("%s %s: %s", word, value, h.Note)
 	case exact:
 		return strings.Fields(h.Ours), n, nil
-	case f != nil && f.NoOptDefVal == "true" && typed != word && !joined && n == 2 && isWord(value) && truth(value) == "":
-		return nil, 0, fmt.Errorf("%s %s: want True or False", typed, value) // Python's spelling has a value
+	case n == 2 && truth(value) == "" && isSwitch(c, f, h, known) && (isAnswer(value) || f != nil && typed != word && isWord(value)):
+		// Python's spelling has a value
+		return nil, 0, fmt.Errorf("%s %s: want True or False", typed, value)
 	case f != nil:
 		ours, n = ownFlag(f, word, value, joined, args[:n])
 		return ours, n, nil
@@ -130,13 +131,13 @@ func translateFlag(c *cobra.Command, args []string) (ours []string, n int, err e
 		return nil, 0, unknownFlag(c, typed)
 	case !known:
 		return args[:1], 1, nil
-	case value == "False":
+	case truth(value) == "false":
 		return nil, n, nil
 	case strings.HasPrefix(h.Note, "want "):
 		return nil, 0, fmt.Errorf("%s %s: %s", typed, value, h.Note)
 	case h.Note != "":
 		return nil, 0, fmt.Errorf("there is no flag %s: %s", typed, h.Note)
-	case value == "True":
+	case truth(value) == "true":
 		return strings.Fields(h.Ours), n, nil
 	case strings.Contains(h.Ours, "{base}"):
 		ours = strings.Fields(h.Ours)
@@ -156,6 +157,25 @@ func truth(word string) string {
 		return w
 	}
 	return ""
+}
+
+// isAnswer reports whether an argument answers yes or no, and is not the name of a file.
+func isAnswer(arg string) bool {
+	return slices.Contains([]string{"yes", "no", "on", "off", "y", "n", "0", "1"}, strings.ToLower(arg)) && !exists(arg)
+}
+
+// isSwitch reports whether a flag is on or off: one of ours, or the habit that it is.
+func isSwitch(c *cobra.Command, f *pflag.Flag, h Habit, known bool) bool {
+	if f == nil && known {
+		ours := strings.Fields(h.Ours)
+		if h.Note != "" || len(ours) == 0 {
+			return false
+		}
+		name, _, _ := strings.Cut(strings.TrimPrefix(ours[0], "--"), "=")
+		f = c.Flags().Lookup(name)
+		return len(ours) == 2 || f != nil && f.NoOptDefVal != "" // -f srt, or --vad
+	}
+	return f != nil && f.NoOptDefVal == "true"
 }
 
 // isWord reports whether an argument is neither a flag nor like the name of a file.
