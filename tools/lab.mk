@@ -201,11 +201,11 @@ clients: build clients-go ## the same with OpenAI's Python and JavaScript client
 	$(PYTHON) -m venv $(CLIENTS) && $(CLIENTS)/bin/pip install --quiet openai==3.57.0 websockets==17.4 wyoming==1.10.2
 	$(CLIENTS)/bin/python tools/clients/openai_python.py $(BIN) model/digits/target $(SOUND)
 	$(CLIENTS)/bin/python tools/clients/wyoming_python.py $(BIN) model/digits/target $(SOUND)
-	@if command -v npm >/dev/null; then \
+	@if command -v npm >/dev/null && command -v openssl >/dev/null; then \
 		npm install --silent --no-save --prefix $(CLIENTS) openai@7.57.0 ws@8.23.0 && \
 		cd $(CLIENTS) && node $(CURDIR)/tools/clients/openai_js.mjs $(abspath $(BIN)) $(abspath model/digits/target) $(abspath $(SOUND)); \
 	else \
-		echo "*** SKIPPED: OpenAI's JavaScript client: npm is not installed ***"; \
+		echo "*** SKIPPED: OpenAI's JavaScript client: it needs npm, and openssl for its live sessions ***"; \
 	fi
 	tools/clients/examples.sh $(BIN) $(CLIENTS)/bin/python
 

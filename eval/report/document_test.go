@@ -261,6 +261,12 @@ func TestReplay(t *testing.T) {
 	if v := compared(t, 0, nil).replay(); v != nil {
 		t.Errorf("replay of nothing = %+v", v)
 	}
+
+	p, r := new(paneView), new(Record) // figures with which the order of the operations matters
+	r.Seconds.Decode, r.Drafting.Rounds, r.Segments = 0.047978846, 47, []transcript.Segment{{Text: " four"}}
+	if p.play(r); p.Lines[0].Steps[0].At != p.Total {
+		t.Errorf("the last word comes at %v, the end at %v", p.Lines[0].Steps[0].At, p.Total)
+	}
 }
 
 // lineText is what a reader sees of an utterance, without what was refused.

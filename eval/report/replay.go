@@ -127,7 +127,7 @@ func (p *paneView) play(r *Record) (marked, found bool) {
 			s.Pass = (seen*passes + total - 1) / max(total, 1)
 		}
 		s.Pass = min(s.Pass, passes)
-		s.At = p.Total + r.Seconds.Decode*float64(s.Pass)/float64(passes)
+		s.At = p.Total + r.Seconds.Decode*(float64(s.Pass)/float64(passes)) // in this order, the last pass ends with Total
 		s.Pass += p.Passes
 	}
 	p.Lines = append(p.Lines, line)

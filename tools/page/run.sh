@@ -18,13 +18,15 @@ ffmpeg -v error -y -stream_loop 24 -i "$pictures/speech.wav" -c copy "$pictures/
 ffmpeg -v error -y -i model/base/jfk.flac -i model/base/librispeech/84-121123-0003.flac -filter_complex \
 	'[0]atrim=0:3.2[a];[0]atrim=7.5:10.6,asetpts=PTS-STARTPTS[c];[a][1][c]concat=n=3:v=0:a=1' -ar 16000 -ac 1 "$pictures/two.wav"
 cd "$pictures"
+code=0
 firefox=${FIREFOX:-$(command -v firefox || command -v firefox-esr || true)}
 if [ $# -eq 0 ]; then
-	node report.mjs "$browser" "$program" "$digits" "$pictures"
+	node report.mjs "$browser" "$program" "$digits" "$pictures" || code=1
 	if [ -n "$firefox" ]; then
-		node firefox.mjs "$firefox" "$program" "$digits/target" "$digits/digits.wav"
+		node firefox.mjs "$firefox" "$program" "$digits/target" "$digits/digits.wav" || code=1
 	else
 		echo "*** SKIPPED: the page in Firefox: it is not installed ***"
 	fi
 fi
-exec node page.mjs "$browser" "$program" "$model" "$pictures/speech.wav" "$pictures" "$@"
+node page.mjs "$browser" "$program" "$model" "$pictures/speech.wav" "$pictures" "$@" || code=1
+exit $code
