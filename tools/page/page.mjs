@@ -109,7 +109,7 @@ async function seed(page, list) {
     const sentences = ["So, let us begin with the harbour, and with what the surveyors found there in the spring.", "Nobody had measured the eastern wall since it was built.", "It leans, doesn't it?",
       "By about four centimetres, which is less than the fishermen say.", "They have been saying so for thirty years, to be fair.", "The question is whether we repair it or build it anew.",
       "I would rather see the figures first.", "You will have them on Thursday, together with the drawings of the lower gate."];
-    const bytes = s => [...new TextEncoder().encode(s)];
+    const bytes = s => [...new TextEncoder().encode(s)], wav = new Blob([Uint8Array.from(atob(sound), c => c.charCodeAt(0))], {type: "audio/wav"});
     for (const [i, {name, sentences: n, speakers, ...more}] of list.entries()) {
       const paragraphs = [];
       let t = 0.4;
@@ -119,10 +119,10 @@ async function seed(page, list) {
           logprobs: text.split(/(?= )/).map((w, j) => ({token: w, bytes: bytes(w), logprob: (k * 7 + j) % 23 === 5 ? -1.4 : (k + j) % 31 === 9 ? -0.7 : -0.1}))});
         t += k % 5 === 4 ? 2.5 : 0.3;
       }
-      const id = 1e12 + list.length - i, job = {id, created: id, name, state: "done", language: "english", duration: n ? t : 4, task: "transcriptions", options: {}, kind: "audio/wav", paragraphs, sound: sound.length, ...more};
-      if (!await store.save(job) || job.sound && !await store.addSound(job, 0, new Blob([new Uint8Array(sound)], {type: "audio/wav"}))) throw new Error("not stored");
+      const id = 1e12 + list.length - i, job = {id, created: id, name, state: "done", language: "english", duration: n ? t : 4, task: "transcriptions", options: {}, kind: "audio/wav", paragraphs, sound: wav.size, ...more};
+      if (!await store.save(job) || job.sound && !await store.addSound(job, 0, wav)) throw new Error("not stored");
     }
-  }, {list, sound: [...readFileSync(speech)]});
+  }, {list, sound: readFileSync(speech, "base64")});
   await page.reload();
   await page.waitForSelector("#jobs li");
   await page.waitForFunction(() => document.getElementById("model").textContent.includes("·"));
@@ -367,11 +367,11 @@ const parts = {
       r.onerror = no;
       r.onsuccess = () => {
         const t = r.result.transaction("jobs", "readwrite");
-        t.objectStore("jobs").put({id: 1700000000000, name: "Old.wav", language: "english", duration: 4, task: "transcriptions", file: new Blob([new Uint8Array(sound)], {type: "audio/wav"}),
+        t.objectStore("jobs").put({id: 1700000000000, name: "Old.wav", language: "english", duration: 4, task: "transcriptions", file: new Blob([Uint8Array.from(atob(sound), c => c.charCodeAt(0))], {type: "audio/wav"}),
           segments: [{start: 0, end: 2, text: " Kept from before.", words: [{word: "Kept", start: 0, end: 1}, {word: "from", start: 1, end: 1.5}, {word: "before.", start: 1.5, end: 2}]}, {start: 2, end: 4, text: " Edited, so without words."}]});
         t.oncomplete = () => { r.result.close(); yes(); };
       };
-    }), [...readFileSync(speech)]);
+    }), readFileSync(speech, "base64"));
     await page.addInitScript(() => { navigator.storage.estimate = async () => ({usage: 900e6, quota: 1e9}); });
     await page.goto(url);
     await page.waitForSelector("#jobs li");
