@@ -93,7 +93,7 @@ func TestOpenName(t *testing.T) {
 	ctx := t.Context()
 
 	_, err := verity.Open(ctx, "tiny", verity.Options{Offline: true})
-	if !errors.Is(err, hub.ErrOffline) || !strings.Contains(err.Error(), "openai/whisper-tiny") || sent.Load() != 0 {
+	if !errors.Is(err, hub.ErrOffline) || !strings.Contains(err.Error(), "model tiny: not in the cache") || sent.Load() != 0 {
 		t.Fatalf("offline: %v, %d files sent", err, sent.Load())
 	}
 	o := verity.Options{Threads: 1, Assistant: "distil-small.en"}

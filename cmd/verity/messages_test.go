@@ -75,7 +75,7 @@ func TestMessages(t *testing.T) {
 		{"transcribe --max-speakers 2 $WAV", "needs --speakers voice"}, {"transcribe --multilingual -l en $WAV", "--multilingual: cannot be combined with one language, en"},
 		{"serve --listen 127.0.0.1:99999", "--listen 127.0.0.1:99999: the port must be from 0 to 65535"}, {"transcribe htp://x/a.mp3", "want an address that begins with http"},
 		{"transcribe --draft-from $TEXT.json $WAV", "there is no such file"}, {"models foo", "want pull or rm"}, {"transcribe -m bsae $WAV", "did you mean base?"},
-		{"eval -d $DIR --columns audio", "want two names"}, {"serve --tls-cert $TEXT", "holds no certificate"}, {"serve --tls-cert no.pem", "--tls-cert no.pem: there is no such file"},
+		{"eval -d $DIR --columns audio", "want two names"}, {"serve --listen 127.0.0.1:0 --tls-cert $TEXT", "holds no certificate"}, {"serve --listen 127.0.0.1:0 --tls-cert no.pem", "--tls-cert no.pem: there is no such file"},
 
 		// Flags of other programs.
 		{"transcribe --suppress_numerals $WAV", "--suppress-expression"}, {"transcribe --align_model x $WAV", "--word-timestamps"},
