@@ -174,8 +174,8 @@ func (s *serveCommand) run(ctx context.Context, _ []string) error {
 	if err := open.open(s.address, s.wyoming); err != nil { // before loading the model, which takes long
 		return err
 	}
-	var voices sync.WaitGroup
-	defer voices.Wait()
+	var background sync.WaitGroup
+	defer background.Wait()
 	defer func() {
 		for _, end := range s.closers {
 			end()
@@ -199,14 +199,14 @@ func (s *serveCommand) run(ctx context.Context, _ []string) error {
 		}
 		s.announce(show.Name(s.opt.Name), scheme+reachableAt(addressOf(open.api, "")))
 		if open.voice != nil {
-			voices.Go(func() {
+			background.Go(func() {
 				if err := server.ServeWyoming(open.voice); err != nil {
 					logger.Error("the Wyoming protocol is no longer served", "error", err)
 				}
 			})
 			s.announce("Wyoming", addressOf(open.voice, ""))
 		}
-		notifySystemd(ctx)
+		background.Go(func() { notifySystemd(ctx) })
 		return server, nil
 	}
 	secure, err := s.tls()

@@ -133,10 +133,12 @@ func listenUnix(name string) (net.Listener, error) {
 	return net.Listen("unix", name)
 }
 
-// notifySystemd tells systemd, if it has started this process, that the server is ready, and when it ends.
+// notifySystemd tells systemd, if it has started this process, that the server is ready, and when ctx ends, that it
+// stops.
 func notifySystemd(ctx context.Context) {
 	daemon.SdNotify(false, daemon.SdNotifyReady)
-	context.AfterFunc(ctx, func() { daemon.SdNotify(false, daemon.SdNotifyStopping) })
+	<-ctx.Done()
+	daemon.SdNotify(false, daemon.SdNotifyStopping)
 }
 
 // reachable reports whether other machines may reach an address, and what is wrong with it.
