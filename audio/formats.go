@@ -151,6 +151,9 @@ func refuse(head []byte) error {
 		}
 		return malformed("RIFF header", `the form "WAVE"`, "%q", head[8:12])
 	}
+	if hasAt(head, 0, "\x89PNG") || hasAt(head, 0, "\xff\xd8\xff") || hasAt(head, 0, "GIF8") {
+		return ErrNoSound
+	}
 	if isText(head) {
 		return unsupported("", want, textFile)
 	}

@@ -69,6 +69,11 @@ func TestMatroskaTracks(t *testing.T) {
 	if h := decodeAll(file, Input{Track: "fr"}); h.err == nil || !strings.Contains(h.err.Error(), `got "fr", want 1 (ger`) {
 		t.Errorf("error %v", h.err)
 	}
+	for _, picture := range []string{"\x89PNG\r\n\x1a\n", "\xff\xd8\xff\xe0", "GIF89a"} {
+		if h := decodeAll([]byte(picture), Input{}); !errors.Is(h.err, ErrNoSound) {
+			t.Errorf("%q: %v", picture, h.err)
+		}
+	}
 	if h := decodeAll(mkvFile(), Input{}); !errors.Is(h.err, ErrNoSound) {
 		t.Errorf("no track: %v", h.err)
 	}
