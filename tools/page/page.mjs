@@ -493,7 +493,7 @@ const parts = {
     await forgetAll(page);
 
     await page.setInputFiles("#file", [`${pictures}/long.wav`, speech]);
-    await page.waitForFunction(() => /left$/.test(document.querySelector("#jobs .working .state").textContent), null, {timeout: 240000});
+    await page.waitForFunction(() => /left$/.test(document.querySelector("#jobs .working .state")?.textContent), null, {timeout: 240000});
     await page.waitForFunction(() => document.querySelector("#text p"), null, {timeout: 240000});
     await looks(page, "working", ["light", "dark"]);
     check("the page's title has the progress", /^\d+ %/.test(await page.title()), await page.title());
