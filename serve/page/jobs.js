@@ -68,7 +68,7 @@ function flush(job, always) {
 async function checkRoom() {
   const room = await store.room();
   on.room(room && room.used > nearlyFull * room.limit ?
-    `The room for recordings in this browser is ${Math.round(100 * room.used / room.limit)} % full: ${size(room.used)} of ${size(room.limit)}. Delete recordings that you no longer need.` : "");
+    `The room for recordings in this browser is ${Math.round(100 * room.used / room.limit)}\u00a0% full: ${size(room.used)} of ${size(room.limit)}. Delete recordings that you no longer need.` : "");
 }
 
 function create(job) {

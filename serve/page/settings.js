@@ -50,9 +50,9 @@ function summarize() {
 }
 
 // askKey opens the settings at the field of the API key.
-export function askKey() {
+export async function askKey() {
   $("keys").hidden = false;
-  open();
+  await open();
   $("key").focus();
 }
 
