@@ -8,7 +8,8 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
+
+	"verity/internal/show"
 )
 
 // An Utterance is a piece of sound and its reference text.
@@ -184,7 +185,7 @@ func (d *Dataset) CheckSplit(ctx context.Context) error {
 	if len(look.splits) == 0 {
 		return fmt.Errorf("%w: none has a field split", ErrSplit)
 	}
-	return shorten(fmt.Errorf("%w: there is %s", ErrSplit, strings.Join(slices.Sorted(maps.Keys(look.splits)), ", ")))
+	return shorten(fmt.Errorf("%w: want %s", ErrSplit, show.JoinOr(slices.Sorted(maps.Keys(look.splits)))))
 }
 
 // Count returns the number of rows, broken ones included. It opens no audio file. The error

@@ -99,8 +99,8 @@ func TestFormats(t *testing.T) {
 				"a.wav@0.25+1.5|x|de|0.25+1.5|d/a.wav",
 				"7|y||0+0|d/sub/b.wav",
 				"a.wav|again||0+0|d/a.wav",
-				"! d/manifest.jsonl:5: has no text: want a field text, sentence, transcription, transcript, raw_text, normalized_text, got audio_filepath; columns AUDIO,TEXT names others",
-				"! d/manifest.jsonl:6: names no audio file: want a field audio_filepath, audio, audio_path, path, file_name, file, wav, got text; columns AUDIO,TEXT names others",
+				"! d/manifest.jsonl:5: has no text: want a field text, sentence, transcription, transcript, raw_text, normalized_text, got audio_filepath; --columns AUDIO,TEXT names others",
+				"! d/manifest.jsonl:6: names no audio file: want a field audio_filepath, audio, audio_path, path, file_name, file, wav, got text; --columns AUDIO,TEXT names others",
 				"! d/manifest.jsonl:7: audio file d/no.wav: file does not exist; names are relative to the manifest",
 				"! d/manifest.jsonl:8: audio file d/sub: not a regular file",
 				`! d/manifest.jsonl:9: field duration: "-1" is not a time in seconds`,
@@ -130,7 +130,7 @@ func TestFormats(t *testing.T) {
 		},
 		{"csv", []string{"m.csv", "path,text,speaker\r\na.wav,\"well, \"\"you\"\"\",s\r\na.wav,\"open\na.wav,x\n", "a.wav", ""}, "m.csv", Options{}, []string{"csv: m.csv", `a.wav|well, "you"||0+0|a.wav`, "! m.csv:3: parse error on line 1, column 12: extraneous or missing \" in quoted-field", "! m.csv:4: 2 fields, want 3"}, "quoted fields"},
 		{"tsv columns", []string{"t.tsv", "snd\tsaid\na.wav\tx", "a.wav", ""}, "t.tsv", Options{Audio: "snd", Text: "said"}, []string{"tsv: t.tsv", "a.wav|x||0+0|a.wav"}, "column options"},
-		{"tsv header", []string{"t.tsv", "path\twords\na.wav\tx", "a.wav", ""}, "t.tsv", Options{}, []string{"tsv: t.tsv", `! t.tsv: header: no column text, sentence, transcription, transcript, raw_text, normalized_text: the first row must name the columns, got ["path" "words"]`}, "a table without text is one error, not one a row"},
+		{"tsv header", []string{"t.tsv", "path\twords\na.wav\tx", "a.wav", ""}, "t.tsv", Options{}, []string{"tsv: t.tsv", `! t.tsv: header: no column text, sentence, transcription, transcript, raw_text or normalized_text: the first row has path, words; --columns AUDIO,TEXT names others`}, "a table without text is one error, not one a row"},
 		{
 			"folder",
 			[]string{"b/a.wav", "", "b/a.txt", "\ufeff hello\nworld \n", "b/a.mp3", "", "c.flac", "", "d.wav", "", "d.txt", long + "x", "e.wav", "", "e.txt", "\xff", "README.txt", "x", ".hidden/f.wav", ""},
@@ -374,7 +374,7 @@ func TestCheckSplit(t *testing.T) {
 		"m.tsv", "path\tsentence\tsplit\n"+many, "bare.jsonl", `{"audio":"a.wav","text":"x"}`, "empty.jsonl", "")
 	tests := []struct{ file, split, want string }{
 		{"m.jsonl", "", ""}, {"m.jsonl", "train", ""}, {"m.jsonl", "test", ""}, {"m.jsonl", "7", ""}, {"m.tsv", "199", ""},
-		{"m.jsonl", "nosuch", `no row is of this split: there is 7, test, train`},
+		{"m.jsonl", "nosuch", `no row is of this split: want 7, test or train`},
 		{"bare.jsonl", "test", `no row is of this split: none has a field split`},
 		{"empty.jsonl", "test", `no row is of this split: none has a field split`},
 	}

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"verity/internal/input"
+	"verity/internal/show"
 )
 
 // readJSONL reads a manifest with one JSON object per line.
@@ -122,6 +123,9 @@ func readTable(split splitter) reader {
 	}
 }
 
+// ErrColumns is the cause if the first row of a table names no column of sounds or of texts.
+var ErrColumns = errors.New("no column")
+
 // maxColumns is the most columns of a table.
 const maxColumns = 2000
 
@@ -139,7 +143,8 @@ func (d *Dataset) header(columns []string) error {
 	}
 	for _, want := range [][]string{names(d.options.Audio, audioNames), names(d.options.Text, textNames)} {
 		if _, ok, _ := f.text(want...); !ok {
-			return fmt.Errorf("no column %s: the first row must name the columns, got %q", strings.Join(want, ", "), columns)
+			return fmt.Errorf("%w %s: the first row has %s; --columns AUDIO,TEXT names others", ErrColumns,
+				show.JoinOr(want), strings.Join(columns, ", "))
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -17,6 +18,7 @@ import (
 
 	"verity/eval/report"
 	"verity/internal/output"
+	"verity/internal/show"
 	"verity/transcript"
 )
 
@@ -189,8 +191,8 @@ func (f *logFile) records() iter.Seq2[*report.Record, error] {
 			if err == nil {
 				some = true
 				if thing, got, want := r.Run.FirstDifference(f.run); thing != "" {
-					err = fmt.Errorf("%s holds records of another run: %s: got %q, want %q; name another folder, "+
-						"or remove the file", f.name, thing, got, want)
+					err = fmt.Errorf("%s holds records of another run: %s: it has %s, this run has %s; name another folder, "+
+						"or remove the file", f.name, thing, show.Line(cmp.Or(got, "none")), show.Line(cmp.Or(want, "none")))
 				}
 			}
 			if !yield(r, err) || err != nil {

@@ -435,7 +435,7 @@ func TestOtherRun(t *testing.T) {
 		other := made
 		tt.change(&other)
 		_, err := Run(t.Context(), hearer{}.engine, shelf(4), Options{Dir: dir, Run: other})
-		if tt.thing == "" && err != nil || tt.thing != "" && (err == nil || !strings.Contains(err.Error(), "records of another run: "+tt.thing+": got")) {
+		if tt.thing == "" && err != nil || tt.thing != "" && (err == nil || !strings.Contains(err.Error(), "records of another run: "+tt.thing+": it has ")) {
 			t.Errorf("another %s: %v", tt.thing, err)
 		}
 	}

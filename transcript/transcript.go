@@ -96,7 +96,7 @@ func (m Provenance) FirstDifference(want Provenance) (thing, got, wanted string)
 func option(options map[string]string, name string) string {
 	v, ok := options[name]
 	if !ok {
-		return "no --" + name
+		return "the default of --" + name
 	}
 	return "--" + name + "=" + v
 }

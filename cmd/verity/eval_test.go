@@ -46,10 +46,11 @@ func TestEvalStatus(t *testing.T) {
 		{"empty text", with("-d", silent), 1, "1 utterance has failed"},
 		{"empty text allowed", with("-d", silent, "--allow-empty-text"), 0, ""},
 		{"split", with("-d", filepath.Join(splits, "m.jsonl"), "--split", "dev"), 0, ""},
-		{"no such split", with("-d", filepath.Join(splits, "m.jsonl"), "--split", "test"), 2, "--split test: no row is of this split: there is dev, train"},
+		{"no such split", with("-d", filepath.Join(splits, "m.jsonl"), "--split", "test"), 2, "--split test: no row is of this split: want dev or train"},
 		{"no splits", with("-d", good, "--split", "test"), 2, "folder has no field split"},
+		{"no column", with("-d", tableWithout(t)), 2, "t.tsv: header: no column audio_filepath, audio, audio_path"},
 		{"no row", with("-d", filepath.Join(splits, "none.jsonl")), 1, "there is nothing to do"},
-		{"compare no such split", []string{"compare", "-a", "self", "-m", model, "-d", filepath.Join(splits, "m.jsonl"), "--split", "test"}, 2, "there is dev, train"},
+		{"compare no such split", []string{"compare", "-a", "self", "-m", model, "-d", filepath.Join(splits, "m.jsonl"), "--split", "test"}, 2, "want dev or train"},
 		{"compare no row", []string{"compare", "-a", "self", "-m", model, "-d", filepath.Join(splits, "none.jsonl")}, 1, "there is nothing to do"},
 		{"empty shard", with("-d", good, "--shard", "3/3"), 0, "shard 3/3 is empty"},
 		{"shard", with("-d", good, "--shard", "3/2"), 2, "--shard"[2:]},
@@ -272,4 +273,14 @@ func TestDigitsCompare(t *testing.T) {
 	if code != 0 || c.Verdict != report.Identical || c.Utterances != 12 || c.Acceptance.Drafted == 0 || c.WER == nil || c.WER.Baseline != c.WER.Assisted {
 		t.Errorf("status %d: %s\n%s", code, stdout, stderr)
 	}
+}
+
+// tableWithout returns a table whose columns have unknown names.
+func tableWithout(t *testing.T) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "t.tsv")
+	if err := os.WriteFile(name, []byte("snd\ttxt\na.wav\thello\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
 }

@@ -59,8 +59,9 @@ type Comparison struct {
 
 	Theory *Theory `json:"theory"` // null if nothing is predicted
 
-	runs   Pair[transcript.Provenance]
-	decode []float64 // speed-ups, sorted
+	missing int // utterances of one set alone, although no shard of the other is missing
+	runs    Pair[transcript.Provenance]
+	decode  []float64 // speed-ups, sorted
 }
 
 // Theory is what the theory of speculative decoding expects of an assistant, if every draft token is right with the

@@ -171,6 +171,9 @@ func TestJoin(t *testing.T) {
 	if c.Failed != 1 || c.Utterances != want.Utterances-3 || c.Different != 5 || c.Verdict != Different {
 		t.Errorf("%d failed, %d compared, %d different, %s", c.Failed, c.Utterances, c.Different, c.Verdict)
 	}
+	if note := strings.Join(d.notes(), " "); !strings.Contains(note, "a and b do not have the same ones, since 3 utterances are in one") {
+		t.Errorf("note %q", note)
+	}
 	if i := slices.IndexFunc(c.Differences, func(f Difference) bool { return f.ID == a[9].ID }); c.Differences[i].Text.Assisted != "failed: lost" || c.Differences[i].Text.Baseline != a[9].Hypothesis {
 		t.Errorf("texts of a difference: %+v", c.Differences[i].Text)
 	}

@@ -139,6 +139,13 @@ func (d *Document) notes() (notes []string) {
 			notes = append(notes, "Incomplete: "+s.Name+": "+lacking+". These figures cover only the rest.")
 		}
 	}
+	for _, c := range d.Comparisons {
+		if c.missing > 0 {
+			notes = append(notes, fmt.Sprintf("Different utterances: %s and %s do not have the same ones, since %s in one of them "+
+				"alone. The error rates of the table are over different sets; a comparison is over the utterances of both.",
+				c.Names.Baseline, c.Names.Assisted, show.Some(c.missing, "utterance")+map[bool]string{true: " is", false: " are"}[c.missing == 1]))
+		}
+	}
 	return notes
 }
 
@@ -247,7 +254,7 @@ func (c *Comparison) sentence() string {
 	}
 	switch c.Verdict {
 	case Free:
-		s := fmt.Sprintf("%s of %s have the same tokens; weights or options differ, so texts may",
+		s := fmt.Sprintf("%s of %s have the same tokens; weights or options differ, so texts may differ too",
 			show.Count(c.Identical.Tokens), all)
 		if x := c.Divergence; x != nil {
 			s += fmt.Sprintf(". %s of %s differ (%s)",

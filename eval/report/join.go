@@ -71,6 +71,7 @@ func (p *Pairs) addMissing(a, b digest, what string, partial bool) {
 	case partial:
 		p.c.Unpaired++
 	default:
+		p.c.missing++
 		p.addDifference(a, b, []string{what})
 	}
 }

@@ -130,7 +130,7 @@ func parseShard(s string) (eval.Shard, error) {
 	index := os.Getenv(indexVariable)
 	i, err := strconv.ParseUint(index, 10, 31)
 	if err != nil {
-		return eval.Shard{}, fmt.Errorf("shard %s: $%s is %q, want the number of a pod of an Indexed Job, from 0",
+		return eval.Shard{}, fmt.Errorf("--shard %s: $%s is %q, want the number of a pod of an Indexed Job, from 0",
 			s, indexVariable, index)
 	}
 	return eval.ParseShard(fmt.Sprintf("%d/%s", i+1, of))

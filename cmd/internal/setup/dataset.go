@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -68,11 +69,16 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 	switch {
 	case errors.Is(err, datasets.ErrSplit):
 		return nil, cli.Usagef("--split %s: %w", d.Opt.Split, err)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, cli.Usagef("--%w", err)
 	case err != nil:
 		return nil, err
 	}
 	empty := true // not even a broken row
-	for range data.All(ctx) {
+	for _, err := range data.All(ctx) {
+		if errors.Is(err, datasets.ErrColumns) && len(data.Files) == 1 {
+			return nil, cli.Usagef("dataset %w", err) // no row can be read
+		}
 		empty = false
 		break
 	}
