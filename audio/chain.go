@@ -62,7 +62,7 @@ func (in Input) link(src *source, f *file) (*link, error) {
 		return nil, err
 	}
 	if in.Channel < 0 || in.Channel > s.channels {
-		return nil, fmt.Errorf("channel: got %d, but the file has %s; 0 is the mean of all",
+		return nil, fmt.Errorf("channel %d: the file has only %s; 0 is the mean of all",
 			in.Channel, show.Some(s.channels, "channel"))
 	}
 	mix := &mixer{src: src, shape: s, pick: in.Channel}
@@ -120,7 +120,7 @@ func (c *chain) finish() error {
 		return c.found.why
 	}
 	if c.in.Strict && c.found.cut {
-		return malformed("", "a whole one", "a part: %s", c.found.sentences[0])
+		return malformed("", "", partOfFile+"%s", c.found.sentences[0])
 	}
 	if src.unread != nil {
 		return c.unread(fmt.Sprintf("what follows %.2f s", end), src.unread)

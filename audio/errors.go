@@ -39,6 +39,8 @@ type FormatError struct {
 func (e *FormatError) Error() string {
 	var b strings.Builder
 	switch {
+	case e.Got == emptyFile && e.File == "standard input":
+		return "nothing came on standard input"
 	case e.Got == emptyFile:
 		return e.File + ": the file is empty; record or copy it again"
 	case e.unknown && e.ffmpeg == noReason:
@@ -58,6 +60,9 @@ func (e *FormatError) Error() string {
 
 // emptyFile is the Got of a FormatError for a file without bytes.
 const emptyFile = "an empty file"
+
+// partOfFile begins the Got of a FormatError for a file that is cut off.
+const partOfFile = "a part of it: "
 
 // noReason is what ffmpeg says of any file that it cannot read.
 const noReason = "Invalid data found when processing input"
@@ -83,9 +88,11 @@ func (e *FormatError) remedy() string {
 	convert := "ffmpeg -i " + shellWord(e.File) + " -ar 16000 -ac 1 out.wav"
 	switch {
 	case e.Got == textFile:
-		return "; give a sound file"
+		return ""
+	case strings.HasPrefix(e.Got, partOfFile): // no program has the rest
+		return "; copy it again, or leave out strict to read what is there"
 	case e.never && e.Err == ErrUnsupported:
-		return "; convert it to WAV or FLAC first"
+		return "; it needs ffmpeg, which is not used here: convert it to WAV or FLAC first"
 	case e.never:
 		return "; copy or export it again"
 	case strings.Contains(e.ffmpeg, "not on whitelist"): // ffmpeg's words for formats other than ours

@@ -100,7 +100,7 @@ func TestOggTracks(t *testing.T) {
 			}
 		}
 	}
-	if h := decodeAll(three, Input{Track: "5"}); !strings.Contains(fmt.Sprint(h.err), `got "5", want 1 (ger, Ton`) {
+	if h := decodeAll(three, Input{Track: "5"}); !strings.Contains(fmt.Sprint(h.err), `no audio track 5, want 1 (ger, Ton`) {
 		t.Errorf("track 5: %v", h.err)
 	}
 	h := decodeAll(three, Input{})

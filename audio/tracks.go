@@ -52,8 +52,7 @@ func (e *TrackError) Error() string {
 	for i, t := range e.Tracks {
 		names[i] = t.String()
 	}
-	return fmt.Sprintf("audio track: got %q, want %s: the file has %s", e.Want, show.JoinOr(names),
-		show.Some(len(names), "audio track"))
+	return fmt.Sprintf("there is no audio track %s, want %s", show.Line(e.Want), show.JoinOr(names))
 }
 
 // languageTag matches codes of languages, also with a script or a region: deu, pt-BR.

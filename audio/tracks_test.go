@@ -66,7 +66,7 @@ func TestMatroskaTracks(t *testing.T) {
 	if got, want := h.clip.TrackChoice(), `audio track 2 (pt-BR) of 4 is read; the others are 1 (ger, Ton\x1b[2J), 3, 4 (eng)`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if h := decodeAll(file, Input{Track: "fr"}); h.err == nil || !strings.Contains(h.err.Error(), `got "fr", want 1 (ger`) {
+	if h := decodeAll(file, Input{Track: "fr"}); h.err == nil || !strings.Contains(h.err.Error(), `no audio track fr, want 1 (ger`) {
 		t.Errorf("error %v", h.err)
 	}
 	for _, picture := range []string{"\x89PNG\r\n\x1a\n", "\xff\xd8\xff\xe0", "GIF89a"} {

@@ -88,4 +88,8 @@ func TestOptionError(t *testing.T) {
 	if want := "Patience: got 1e+300: must be from 0 to 64"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
+	err = Options{BeamSize: 99, Task: "sing"}.WithDefaults().check()
+	if err == nil || !strings.Contains(err.Error(), "BeamSize: got 99") || !strings.Contains(err.Error(), "Task: got sing") {
+		t.Errorf("%v, want both faults", err)
+	}
 }

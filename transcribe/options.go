@@ -2,6 +2,7 @@ package transcribe
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -233,42 +234,36 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// check reports the first unusable field of o, after defaults, apart from what depends on the model. NaN is
+// check reports the unusable fields of o, after defaults, apart from what depends on the model. NaN is
 // refused everywhere: a gate compared with NaN would never fire.
 func (o Options) check() error {
-	for _, l := range o.limits() {
-		if !(l.got >= l.least && l.got <= l.most) {
-			return &OptionError{l.field, l.got, fmt.Sprintf("must be from %v to %v", l.least, l.most)}
+	var all []error
+	wrong := func(is bool, field string, value any, reason string) {
+		if is {
+			all = append(all, &OptionError{field, value, reason})
 		}
 	}
-	if err := o.checkLists(); err != nil {
-		return err
+	for _, l := range o.limits() {
+		wrong(!(l.got >= l.least && l.got <= l.most), l.field, l.got, fmt.Sprintf("must be from %v to %v", l.least, l.most))
 	}
+	all = append(all, o.checkLists())
 	if o.VAD != nil {
 		if err := o.VAD.Check(); err != nil {
-			return &OptionError{"VAD", true, err.Error()}
+			wrong(true, "VAD", true, err.Error())
 		}
-		if len(o.Spans) != 1 || o.Spans[0] != (Span{0, math.Inf(1)}) {
-			return &OptionError{"VAD", true, "cannot be combined with spans of the clip"}
-		}
+		wrong(len(o.Spans) != 1 || o.Spans[0] != (Span{0, math.Inf(1)}), "VAD", true, "cannot be combined with spans of the clip")
 	}
 	if o.Speakers != nil {
 		if err := o.Speakers.Check(); err != nil {
-			return &OptionError{"Speakers", o.Speakers.Speakers, err.Error()}
+			wrong(true, "Speakers", o.Speakers.Speakers, err.Error())
 		}
 	}
-	switch {
-	case o.Task != Transcribe && o.Task != Translate:
-		return &OptionError{"Task", o.Task, "must be transcribe or translate"}
-	case o.Strategy != Accurate && o.Strategy != Upstream:
-		return &OptionError{"Strategy", o.Strategy, "must be accurate or upstream"}
-	case o.Multilingual && o.Language != "" && !strings.Contains(o.Language, ","):
-		return &OptionError{"Multilingual", true,
-			"cannot be combined with one language, " + o.Language + "; name several, such as en,de, or leave the language out"}
-	case o.Pad != audio.PadAudio && o.Pad != audio.PadMel:
-		return &OptionError{"Pad", o.Pad, "must be audio or mel"}
-	}
-	return nil
+	wrong(o.Task != Transcribe && o.Task != Translate, "Task", o.Task, "must be transcribe or translate")
+	wrong(o.Strategy != Accurate && o.Strategy != Upstream, "Strategy", o.Strategy, "must be accurate or upstream")
+	wrong(o.Multilingual && o.Language != "" && !strings.Contains(o.Language, ","), "Multilingual", true,
+		"cannot be combined with one language, "+o.Language+"; name several, such as en,de, or leave the language out")
+	wrong(o.Pad != audio.PadAudio && o.Pad != audio.PadMel, "Pad", o.Pad, "must be audio or mel")
+	return errors.Join(all...)
 }
 
 // A limit is the allowed range of a numeric option, bounds included. An option set to an infinite

@@ -97,8 +97,11 @@ func splitTerm(line string) (term Term, err error) {
 		return term, nil // a colon of the term
 	}
 	if term.Weight, err = strconv.ParseFloat(number, 64); err != nil || !(term.Weight <= maxTermWeight) {
-		return term, fmt.Errorf("got weight %s, want a number from 0 to %d; a term that ends with a colon and a number "+
-			"needs a weight behind it, as in Genesis 12:30:1", number, maxTermWeight)
+		err = fmt.Errorf("got weight %s, want a number from 0 to %d", number, maxTermWeight)
+		if before := term.Text[:colon]; strings.TrimRight(before, "0123456789") != before {
+			err = fmt.Errorf("%w; a term that ends with a colon and a number needs a weight behind it, as in Genesis 12:30:1", err)
+		}
+		return term, err
 	}
 	if term.Text = strings.TrimSpace(term.Text[:colon]); term.Weight == 0 {
 		term.Weight = -1

@@ -41,11 +41,11 @@ func New(m *Model, o Options) (*Transcriber, error) { return newTranscriber(m, m
 
 func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 	o = o.WithDefaults()
-	if err := o.check(); err != nil {
+	t := &Transcriber{model: m, network: n, opt: o}
+	if err := errors.Join(o.check(), t.setLanguage()); err != nil {
 		return nil, err
 	}
-	t := &Transcriber{model: m, network: n, opt: o}
-	if err := errors.Join(t.setLanguage(), t.setTexts(), t.setRules()); err != nil {
+	if err := errors.Join(t.setTexts(), t.setRules()); err != nil {
 		return nil, err
 	}
 	t.replacer = replacerOf(o.Terms)
