@@ -36,7 +36,7 @@ func TestMessages(t *testing.T) {
 		// A file where something else belongs, and the other way round.
 		{"transcribe -o $OTHER", "-o took"}, {"transcribe -o new.mp3", "-o took new.mp3"}, {"transcribe -o $OTHER $WAV", "is a file, want a directory"},
 		{"transcribe -o new.srt $WAV", "--output-format srt FILE > new.srt"}, {"transcribe -m $WAV $WAV", "want the directory of a"},
-		{"transcribe $EMPTY", "the file is empty; record or copy it again"}, {"transcribe -", "the file is empty"}, {"transcribe $TEXT", "give a sound file"},
+		{"transcribe $EMPTY", "the file is empty; record or copy it again"}, {"transcribe -", "nothing came on standard input"}, {"transcribe $TEXT", "got a text file, want WAV"},
 		{"transcribe $DIR", "--recursive"}, {"transcribe --draft-from $OTHER $WAV", "is a sound file, want a transcript"},
 		{"transcribe --draft-from nowhere.txt $WAV", "--draft-from nowhere.txt: there is no such file"}, {"transcribe nowhere.wav", "no such sound file"},
 		{"transcribe --files-from nowhere.txt", "--files-from nowhere.txt: there is no such file"}, {"watch $WAV -o out", "transcribe takes files"},
@@ -57,12 +57,16 @@ func TestMessages(t *testing.T) {
 		{"transcribe -f docx $WAV", "want txt, md"}, {"transcribe --beam-size five $WAV", "want a whole number from 0 to 64"},
 		{"transcribe --no_speech_threshold 60% $WAV", "want a number from 0 to 1, or none"}, {"transcribe --temperature 0,0.2 $WAV", "--temperature-increment-on-fallback"},
 		{"transcribe --clip-timestamps 0:05-0:10 $WAV", "60,90 means from 60 s to 90 s"}, {"transcribe --clip-timestamps 0,500 $WAV", "ends after the audio"},
-		{"transcribe --clip-timestamps 400,500 $WAV", "--clip-timestamps 400,500 begins after the end, at "}, {"transcribe --channel 5 $WAV", "but the file has 1 channel"},
-		{"transcribe --audio-track 2 $WAV", "the file has 1 audio track"}, {"transcribe --precision fp16 $WAV", "did you mean f16?"},
+		{"transcribe --clip-timestamps 400,500 $WAV", "--clip-timestamps 400,500 begins after the end, at "}, {"transcribe --channel 5 $WAV", "the file has only 1 channel"},
+		{"transcribe --audio-track 2 $WAV", "there is no audio track 2, want 1"}, {"transcribe --precision fp16 $WAV", "did you mean f16?"},
 		{"transcribe --precision q5_0 $WAV", "mxfp6 or int4"}, {"transcribe --speakers auto $WAV", "use --speakers voice"},
 		{"transcribe --speakers 500 $WAV", "from 1 to 100"}, {"transcribe --subtitles hulu $WAV", "want off, on, bbc"},
 		{"serve --listen 8000", "as 127.0.0.1:8000"}, {"serve --listen 0.0.0.0:1", "--api-key-file none to allow anyone"},
-		{"serve --api-key-file nowhere", "--api-key-file nowhere: no such file"},
+		{"serve --api-key-file nowhere", "--api-key-file nowhere: there is no such file; want a file with one key a line"},
+		{"serve --ffmpeg nowhere", "there is no such program"}, {"serve --wyoming 10300", "as :10300"}, {"transcribe --hotwords a --terms $TEXT $WAV", "together lose words"},
+		{"transcribe --speakers voice --speaker-names Anna,Ben $WAV", "want a file with lines NAME: FILE"}, {"report nowhere", "want a directory that eval --out"},
+		{"info $TEXT", "or a sound file"}, {"eval --dataset no.tsv", "--dataset no.tsv: there is no such file"}, {"transcribe --name {name}.{langage} -o new $WAV", "got {langage}, want {name}"},
+		{"transcribe --condition-on-previous-text no $WAV", "--condition-on-previous-text no: want True or False"},
 
 		// Options that change nothing, or contradict each other.
 		{"transcribe --subtitles=netflix -f txt $WAV", "verity: --subtitles has no effect on txt; it is for srt, vtt or ass"},
@@ -91,7 +95,7 @@ func TestMessages(t *testing.T) {
 			}
 		}
 		code, out, stderr := program(t, strings.NewReader(""), args...)
-		works := strings.Contains(row.want, "writes files") || strings.Contains(row.want, "no effect") || strings.Contains(row.want, "ends after the audio")
+		works := strings.Contains(row.want, "writes files") || strings.Contains(row.want, "no effect") || strings.Contains(row.want, "lose words") || strings.Contains(row.want, "ends after the audio")
 		if !strings.Contains(stderr, row.want) || (code == 0) != works {
 			t.Errorf("verity %s: status %d, %s\nwant %q", row.args, code, stderr, row.want)
 		}

@@ -26,6 +26,8 @@ func MakeDir(name string) (undo func(), err error) {
 	}
 	if err = os.MkdirAll(name, 0o777); err == nil {
 		err = acceptsFiles(name)
+	} else if errors.Is(err, fs.ErrNotExist) {
+		err = errors.New("the system makes no directory there")
 	}
 	if err != nil {
 		undo()

@@ -127,7 +127,7 @@ func Contradiction(flags *pflag.FlagSet) (err error) {
 			}
 			err = Usagef("--%s needs --%s%s", f.Name, o.Needs, value)
 		case o.Excludes != "" && IsSet(flags.Lookup(o.Excludes)):
-			err = Usagef("--%s cannot be combined with --%s", f.Name, o.Excludes)
+			err = Usagef("--%s cannot be combined with --%s; choose one", f.Name, o.Excludes)
 		}
 	})
 	return err

@@ -33,7 +33,8 @@ func FlagError(c *cobra.Command, err error) error {
 		}
 		return UsageError{Err: fmt.Errorf("there is no flag -%s", unknown.GetSpecifiedName()), NeedHelp: true}
 	case errors.As(err, &missing):
-		return Usagef("--%s: the value is missing", missing.GetFlag().Name)
+		name, kind := missing.GetFlag().Name, missing.GetFlag().Value.Type()
+		return Usagef("--%s: the value is missing; want --%s %s", name, name, strings.ToUpper(kind))
 	case errors.As(err, &value):
 		f, cause := value.GetFlag(), value.Unwrap()
 		if wanted := goTypes[f.Value.Type()]; wanted != "" && strings.Contains(cause.Error(), "strconv.") {

@@ -109,6 +109,9 @@ func Info(e cli.Env) *cobra.Command {
 		}
 		i, err := Inspect(ctx, m, drafts)
 		e.ClearStage()
+		if errors.Is(err, model.ErrNotCheckpoint) && len(args) == 1 {
+			return fmt.Errorf("%w; or a sound file", err)
+		}
 		if err != nil {
 			return err
 		}

@@ -100,6 +100,15 @@ func gotPart(part, list string) string {
 	return ", got " + cmp.Or(part, `""`)
 }
 
+// gotFirst is gotPart for the beginning of a message.
+func gotFirst(part, list string) string {
+	got := strings.TrimPrefix(gotPart(part, list), ", ")
+	if got == "" {
+		return ""
+	}
+	return got + ", "
+}
+
 // Track reads the choice of an audio track, a number from 1 or a language, in the form of audio.Input.
 func Track(text string) (string, error) {
 	if l, ok := tokenizer.FindLanguage(text); ok {
@@ -118,8 +127,8 @@ func checkLanguage(text string) error {
 	for one := range strings.SplitSeq(withoutRegions(text), ",") {
 		// A checkpoint may know further languages by their codes.
 		if len(one) > 3 && !tokenizer.IsKnownLanguage(one) {
-			return fmt.Errorf("want the code or name of a language, such as en or English; several, such as en,de; or auto%s%s",
-				gotPart(one, text), nearestLanguage(one))
+			return fmt.Errorf("%swant the code or name of a language, such as en or English; several, such as en,de; or auto%s",
+				gotFirst(one, text), nearestLanguage(one))
 		}
 	}
 	return nil
@@ -165,7 +174,7 @@ func Speakers(text string) (s struct {
 	case notNumber == nil && n >= 1 && n <= diarize.MaxSpeakers:
 		s.Voices = &diarize.Options{Speakers: n}
 	default:
-		err = fmt.Errorf("want voice, channels, one, or how many speakers there are, from 1 to %d", diarize.MaxSpeakers)
+		err = fmt.Errorf("want voice, channels, how many speakers there are, from 1 to %d, or one, which labels nobody", diarize.MaxSpeakers)
 	}
 	return s, err
 }
@@ -265,7 +274,7 @@ func setTokens(d *Decoding, v Value) { d.SuppressTokens, _ = tokenIDs(v.Text) }
 func expression(text string) (*regexp.Regexp, error) {
 	e, err := regexp.Compile(text)
 	if wrong, ok := errors.AsType[*syntax.Error](err); ok {
-		return nil, fmt.Errorf("want a regular expression; this one has a fault: %s at %s", wrong.Code, wrong.Expr)
+		return nil, fmt.Errorf("want a regular expression; this one has a %s: %s", wrong.Code, wrong.Expr)
 	}
 	return e, err
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -83,7 +84,7 @@ func (m *ModelFlags) Options(d transcribe.Options) verity.Options {
 // Load loads the model that the flags name, with its assistant, for decoding with d.
 func (m *ModelFlags) Load(ctx context.Context, d transcribe.Options) (*verity.Model, error) {
 	if cores := runtime.NumCPU(); m.Threads > cores {
-		slog.Warn("more --threads than processors take longer", "threads", m.Threads, "processors", cores)
+		slog.Warn(fmt.Sprintf("--threads %d on %s is slower than %d", m.Threads, show.Some(cores, "processor"), cores))
 	}
 	if err := checkDefault(m.Name); err != nil {
 		return nil, err
@@ -132,9 +133,18 @@ func (m *ModelFlags) explain(err error) error {
 	case errors.As(err, &unknown) && unknown.Name == m.Assistant.Name && unknown.Name != m.Name:
 		return m.Assistant.unknown()
 	case errors.Is(err, hub.ErrOffline):
-		return fmt.Errorf("%w (--offline or HF_HUB_OFFLINE); verity models pull downloads it with a network", err)
+		return fmt.Errorf("%w (--offline or HF_HUB_OFFLINE); verity models pull %s downloads it with a network", err,
+			m.lacking(err))
 	}
 	return InFlag(err)
+}
+
+// lacking returns the name of the model that an error says is not in the cache.
+func (m *ModelFlags) lacking(err error) string {
+	if a := m.Assistant.Name; a != "" && strings.Contains(err.Error(), "model "+a+":") {
+		return a
+	}
+	return m.Name
 }
 
 // Embedded reports whether the named model is part of this program.

@@ -95,7 +95,8 @@ const (
 func (s *SoundFlags) knownVoices(ctx context.Context, e cli.Env, list string) (voices []diarize.Voice, err error) {
 	text, err := input.Read(ctx, list, longestVoices)
 	if err != nil {
-		return nil, cli.Usagef("--speaker-names %s: %w", show.Name(list), input.Cause(err))
+		return nil, cli.Usagef("--speaker-names %s: %w; want a file with lines NAME: FILE, each FILE a few seconds of that voice",
+			show.Name(list), input.Cause(err))
 	}
 	pool := parallel.New(0)
 	defer pool.Close()
@@ -114,7 +115,7 @@ func (s *SoundFlags) knownVoices(ctx context.Context, e cli.Env, list string) (v
 		case name == "" || file == "":
 			return nil, wrong("got %s, want NAME: FILE, a file with a few seconds of the voice", show.Name(line))
 		case slices.ContainsFunc(voices, func(v diarize.Voice) bool { return v.Name == name }):
-			return nil, wrong("the name %s is used twice", show.Name(name))
+			return nil, wrong("the name %s is used twice; join its samples in one file", show.Name(name))
 		case len(voices) == diarize.MaxSpeakers:
 			return nil, wrong("more than %d names", diarize.MaxSpeakers)
 		}

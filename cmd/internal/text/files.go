@@ -242,7 +242,7 @@ func (t *fileRun) checkLanguage(ctx context.Context, name string) error {
 // reportTrack writes which of several audio tracks is read.
 func reportTrack(clip *audio.Clip, sound *setup.SoundFlags) {
 	if choice := clip.TrackChoice(); choice != "" {
-		slog.Warn(choice, "audio", clip.Name())
+		slog.Warn(choice+"; --audio-track chooses", "audio", clip.Name())
 	}
 	if named, ok := sound.TrackWithoutLanguage(clip); ok {
 		slog.Warn("--audio-track "+named+" has no effect: the only audio track names no language", "audio", clip.Name())

@@ -153,6 +153,9 @@ func (t *fileRun) warnIneffective() {
 			needed[o.Needs] = true
 		}
 	})
+	if cli.IsSet(t.flags.Lookup("hotwords")) && cli.IsSet(t.flags.Lookup("terms")) {
+		slog.Warn("--hotwords and --terms together lose words: use one")
+	}
 	for _, o := range changed {
 		shown := func(f transcript.Format) bool { return slices.Contains(o.Formats, f) }
 		if o.Formats == nil || slices.ContainsFunc(formats, shown) || needed[o.Name] || o.Name == "word-timestamps" && t.timed {

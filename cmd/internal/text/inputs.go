@@ -89,7 +89,7 @@ func (in *inputFiles) add(arg string, recursive, literal, alone bool) error {
 			break // a name, not a pattern
 		}
 		if len(found) == 0 {
-			return fmt.Errorf("%s: no file has such a name", show.Name(arg))
+			return fmt.Errorf("%s: no file here has such a name", show.Name(arg))
 		}
 		in.names = append(in.names, found...)
 		return nil

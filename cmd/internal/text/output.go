@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -63,8 +64,16 @@ func (f *folder) make(inputs []string) error {
 		}
 	}
 	var err error
-	f.undo, err = output.MakeDir(f.dir)
+	f.undo, err = makeOutputDir(f.dir)
 	return err
+}
+
+// makeOutputDir makes the directory of --output-dir.
+func makeOutputDir(dir string) (undo func(), err error) {
+	if undo, err = output.MakeDir(dir); err != nil {
+		err = fmt.Errorf("--output-dir %w", err)
+	}
+	return undo, err
 }
 
 // longestFile is the most bytes in the name of a file, on all common file systems.
@@ -181,8 +190,12 @@ const (
 func checkName(pattern string, only bool) error {
 	rest := strings.NewReplacer(nameField, "", languageField, "").Replace(pattern)
 	if !strings.Contains(pattern, nameField) && (!only || rest == "") || strings.ContainsAny(rest, `{}/\`+"\x00") {
-		return cli.Usagef("--name %s: want {name}, the name of the sound file without its ending, and perhaps {language}, "+
-			"as in {name}.{language}; no directory", show.Name(pattern))
+		got := ""
+		if field := regexp.MustCompile(`{.*?}`).FindString(rest); field != "" {
+			got = "got " + show.Name(field) + ", "
+		}
+		return cli.Usagef("--name %s: %swant {name}, the name of the sound file without its ending, and perhaps {language}, "+
+			"as in {name}.{language}", show.Name(pattern), got)
 	}
 	return nil
 }

@@ -403,7 +403,10 @@ func (s *serveCommand) tls() (*tls.Config, error) {
 		} else if s.key == s.cert {
 			hint = "; CERTIFICATE,KEY names two files"
 		}
-		return nil, fmt.Errorf("--tls-cert %w%s", err, hint)
+		if err = fmt.Errorf("--tls-cert %w%s", err, hint); errors.Is(err, fs.ErrNotExist) {
+			err = cli.UsageError{Err: err}
+		}
+		return nil, err
 	}
 	return c, nil
 }
@@ -425,7 +428,10 @@ func (s *serveCommand) prepare(ctx context.Context, logger *slog.Logger) error {
 	if err := s.opt.Check(); err != nil {
 		return cli.UsageError{Err: inServeFlag(err)}
 	}
-	others, err := reachable(s.address)
+	if err := (&setup.SoundFlags{Input: s.opt.Sound}).Check(); err != nil {
+		return err
+	}
+	others, err := reachable(s.address, "127.0.0.1:8000")
 	if err != nil {
 		return cli.Usagef("--listen %s: %w", s.address, err)
 	}
@@ -433,7 +439,8 @@ func (s *serveCommand) prepare(ctx context.Context, logger *slog.Logger) error {
 		s.opt.Keys, err = s.files.Keys(s.keyFile, func() ([]serve.Key, error) { return readKeys(ctx, s.keyFile) })
 		if err != nil {
 			if p, ok := errors.AsType[*fs.PathError](err); ok && p.Op == "stat" {
-				return fmt.Errorf("--api-key-file %s: %w", s.keyFile, p.Err)
+				return cli.Usagef("--api-key-file %s: %w; want a file with one key a line, or none to allow anyone", show.Name(s.keyFile),
+					input.Cause(p))
 			}
 			return err
 		}
@@ -448,7 +455,7 @@ func (s *serveCommand) prepare(ctx context.Context, logger *slog.Logger) error {
 	if s.wyoming == "" {
 		return nil
 	}
-	others, err = reachable(s.wyoming)
+	others, err = reachable(s.wyoming, ":10300")
 	if err != nil {
 		return cli.Usagef("--wyoming %s: %w", s.wyoming, err)
 	}

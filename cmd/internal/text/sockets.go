@@ -142,7 +142,7 @@ func notifySystemd(ctx context.Context) {
 }
 
 // reachable reports whether other machines may reach an address, and what is wrong with it.
-func reachable(address string) (bool, error) {
+func reachable(address, example string) (bool, error) {
 	if name, ok := strings.CutPrefix(address, unixPrefix); ok {
 		if name == "" {
 			return false, errors.New("want unix:PATH")
@@ -151,7 +151,7 @@ func reachable(address string) (bool, error) {
 	}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return false, errors.New("want host:port, as 127.0.0.1:8000, or unix:PATH")
+		return false, fmt.Errorf("want host:port, as %s, or unix:PATH", example)
 	}
 	if n, err := strconv.Atoi(port); err == nil && n > 65535 || err != nil && strings.HasPrefix(port, "-") {
 		return false, errors.New("the port must be from 0 to 65535")

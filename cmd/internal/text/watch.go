@@ -90,7 +90,7 @@ func (w *watchCommand) run(ctx context.Context, args []string) error {
 	}
 	err := w.check(nil, false)
 	if err == nil {
-		_, err = output.MakeDir(w.dir)
+		_, err = makeOutputDir(w.dir)
 	}
 	if err != nil {
 		return err
