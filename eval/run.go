@@ -43,7 +43,7 @@ func ParseShard(s string) (Shard, error) {
 	var sh Shard
 	if n, err := fmt.Sscanf(s, "%d/%d", &sh.I, &sh.Of); n != 2 || err != nil || sh.String() != s ||
 		sh.I < 1 || sh.I > sh.Of || sh.Of > report.MaxShards {
-		return Shard{}, fmt.Errorf("--shard %.80s: want I/N with I from 1 to N, such as 2/4, and N at most %d",
+		return Shard{}, fmt.Errorf("shard %.80s: want I/N with I from 1 to N, such as 2/4, and N at most %d",
 			s, report.MaxShards)
 	}
 	return sh, nil

@@ -111,7 +111,7 @@ func (v *evalCommand) check() (o eval.Options, err error) {
 	}
 	if v.shard != "" {
 		if o.Shard, err = parseShard(v.shard); err != nil {
-			return o, cli.UsageError{Err: err}
+			return o, cli.Usagef("--%w", err)
 		}
 	}
 	o.Dir, o.Workers, o.Limit, o.Sound = v.out, v.batch, v.data.Limit, v.sound.Input
@@ -130,7 +130,7 @@ func parseShard(s string) (eval.Shard, error) {
 	index := os.Getenv(indexVariable)
 	i, err := strconv.ParseUint(index, 10, 31)
 	if err != nil {
-		return eval.Shard{}, fmt.Errorf("--shard %s: $%s is %q, want the number of a pod of an Indexed Job, from 0",
+		return eval.Shard{}, fmt.Errorf("shard %s: $%s is %q, want the number of a pod of an Indexed Job, from 0",
 			s, indexVariable, index)
 	}
 	return eval.ParseShard(fmt.Sprintf("%d/%s", i+1, of))
