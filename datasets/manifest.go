@@ -143,7 +143,7 @@ func (d *Dataset) header(columns []string) error {
 	}
 	for _, want := range [][]string{names(d.options.Audio, audioNames), names(d.options.Text, textNames)} {
 		if _, ok, _ := f.text(want...); !ok {
-			return fmt.Errorf("%w %s: the first row has %s; --columns AUDIO,TEXT names others", ErrColumns,
+			return fmt.Errorf("%w %s: the first row has %s; columns AUDIO,TEXT names others", ErrColumns,
 				show.JoinOr(want), strings.Join(columns, ", "))
 		}
 	}

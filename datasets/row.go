@@ -71,7 +71,7 @@ func (f fields) lacks(err error, names []string) error {
 	if len(got) > 12 {
 		got = append(got[:12], "…")
 	}
-	return fmt.Errorf("%w: want a field %s, got %s; --columns AUDIO,TEXT names others", err, strings.Join(names, ", "),
+	return fmt.Errorf("%w: want a field %s, got %s; columns AUDIO,TEXT names others", err, strings.Join(names, ", "),
 		cmp.Or(strings.Join(got, ", "), "none"))
 }
 

@@ -64,7 +64,7 @@ func TestMessages(t *testing.T) {
 		{"serve --listen 8000", "as 127.0.0.1:8000"}, {"serve --listen 0.0.0.0:1", "--api-key-file none to allow anyone"},
 		{"serve --api-key-file nowhere", "--api-key-file nowhere: there is no such file; want a file with one key a line"},
 		{"serve --ffmpeg nowhere", "there is no such program"}, {"serve --wyoming 10300", "as :10300"}, {"transcribe --hotwords a --terms $TEXT $WAV", "together lose words"},
-		{"transcribe --speakers voice --speaker-names Anna,Ben $WAV", "want a file with lines NAME: FILE"}, {"report nowhere", "want a directory that eval --out"},
+		{"transcribe --speakers voice --speaker-names Anna,Ben $WAV", "want a file with lines NAME: FILE"}, {"report nowhere", "want a directory that eval or compare"},
 		{"info $TEXT", "or a sound file"}, {"eval --dataset no.tsv", "--dataset no.tsv: there is no such file"}, {"transcribe --name {name}.{langage} -o new $WAV", "got {langage}, want {name}"},
 		{"transcribe --condition-on-previous-text no $WAV", "--condition-on-previous-text no: want True or False"},
 

@@ -96,7 +96,7 @@ const ArmsFile = "arms.json"
 func Find(arg string) ([]Files, error) {
 	st, err := os.Stat(arg)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: there is no such directory or file; want a directory that eval --out or compare --out has written", arg)
+		return nil, fmt.Errorf("%s: there is no such directory or file; want a directory that eval or compare has written", arg)
 	}
 	if err != nil {
 		return nil, plainError(arg, err)

@@ -77,7 +77,7 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 	empty := true // not even a broken row
 	for _, err := range data.All(ctx) {
 		if errors.Is(err, datasets.ErrColumns) && len(data.Files) == 1 {
-			return nil, cli.Usagef("dataset %w", err) // no row can be read
+			return nil, cli.Usagef("dataset %w (--columns)", err) // no row can be read
 		}
 		empty = false
 		break
