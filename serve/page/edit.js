@@ -126,6 +126,18 @@ function put(list) {
   search();
 }
 
+// separate adds a space where the cursor stands between two paragraphs that become one.
+function separate(forward) {
+  const at = getSelection(), p = at.isCollapsed && [...$("text").children].find(p => p.contains(at.anchorNode));
+  if (!p) return;
+  const rest = document.createRange(), first = forward ? p : p.previousElementSibling;
+  rest.selectNodeContents(p);
+  if (forward) rest.setStart(at.anchorNode, at.anchorOffset); else rest.setEnd(at.anchorNode, at.anchorOffset);
+  if (rest.toString() || !first || !first.nextElementSibling || /\s$/.test(first.textContent)) return;
+  first.append(" ");
+  if (forward) at.collapse(first, first.childNodes.length);
+}
+
 export function connect(onChange) {
   changed = onChange;
   $("text").addEventListener("input", () => {
@@ -133,6 +145,7 @@ export function connect(onChange) {
     timer = setTimeout(() => { if (open) sync(); }, 500);
   });
   $("text").addEventListener("beforeinput", e => { // the browser's own history ends where the page changes the text
+    if (open && /^delete.*(Backward|Forward)$/.test(e.inputType)) separate(e.inputType.endsWith("Forward"));
     if (!open || !/^history/.test(e.inputType)) return;
     e.preventDefault();
     undo(open, e.inputType === "historyRedo");

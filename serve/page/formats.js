@@ -78,7 +78,8 @@ function wrap(text) {
 
 // speakerName returns the name of a speaker to show: the one typed, or the server's, which may be a number or a letter.
 export function speakerName(job, speaker) {
-  return (job.names || {})[speaker] || (/^(\d+|[A-Z])$/.test(speaker) ? "Speaker " + speaker : String(speaker));
+  const number = /^[A-Z]$/.test(speaker) ? speaker.charCodeAt(0) - 64 : speaker; // live, they are A, B, …
+  return (job.names || {})[speaker] || (/^\d+$/.test(number) ? "Speaker " + number : String(speaker));
 }
 
 // turns calls line(paragraph, name) for each paragraph. name is empty unless another speaker begins.

@@ -45,7 +45,10 @@ function row(job, on) {
     return b;
   };
   name.append(title, line);
-  name.onclick = () => on.choose(job);
+  name.onclick = e => {
+    on.choose(job);
+    if (e.detail) $("text").focus({preventScroll: true}); // after a click, Space and the arrows are the player's
+  };
   li.append(name);
   const stop = action("close", "Stop", on.stop), again = action("retry", "Try again:", on.again), remove = action("bin", "Delete", on.remove);
   bar.max = 1;

@@ -23,7 +23,14 @@ export function load(next, file) {
   if (audio.src) URL.revokeObjectURL(audio.src);
   if (file) audio.src = URL.createObjectURL(file); else audio.removeAttribute("src");
   audio.playbackRate = audio.defaultPlaybackRate = +$("speed").value;
+  showState();
   refresh();
+}
+
+// showState shows on the button whether the sound plays.
+function showState() {
+  $("play").setAttribute("aria-label", audio.paused ? "Play" : "Pause");
+  $("play").querySelector("use").setAttribute("href", audio.paused ? "#i-play" : "#i-pause");
 }
 
 // refresh shows what has changed of the recording: words, speakers, peaks.
@@ -40,7 +47,7 @@ export function refresh() {
 
 // showTime shows the time.
 function showTime() {
-  const t = audio.currentTime, all = length();
+  const all = length(), t = Math.min(audio.currentTime, all); // not where the end is looked for
   $("time").textContent = short(t);
   $("duration").textContent = short(all);
   wave.at(t);
@@ -115,19 +122,22 @@ export function faster(by) {
 // connect adds the handlers. ready is called with a recording and its length once its sound can be played.
 export function connect(ready) {
   wave = new Wave($("wave"), seek);
-  const state = () => {
-    $("play").setAttribute("aria-label", audio.paused ? "Play" : "Pause");
-    $("play").querySelector("use").setAttribute("href", audio.paused ? "#i-play" : "#i-pause");
-  };
-  audio.onplay = () => { state(); tick(); };
-  audio.onpause = audio.onended = state;
+  audio.onplay = () => { showState(); tick(); };
+  audio.onpause = audio.onended = showState;
   audio.onseeked = () => { showTime(); text.light(audio.currentTime, true); };
   audio.onerror = () => { if (sound) $("bar").classList.add("mute"); };
   audio.onloadedmetadata = () => {
     $("bar").classList.remove("mute");
     if (audio.duration === Infinity) { // of a recording: going to the end makes the browser find it
+      const found = () => {
+        audio.removeEventListener("durationchange", found);
+        audio.removeEventListener("seeked", found);
+        audio.currentTime = 0;
+        refresh();
+      };
+      audio.addEventListener("durationchange", found);
+      audio.addEventListener("seeked", found);
       audio.currentTime = 1e7;
-      audio.addEventListener("durationchange", () => { audio.currentTime = 0; refresh(); }, {once: true});
     }
     refresh();
     if (length()) ready(job, length());

@@ -3,14 +3,14 @@
 const $ = id => document.getElementById(id);
 let timer = 0, undone = null;
 
-// announce shows a message for some seconds. An error stays until the next message. With undo, a function, the message
+// announce shows a message for some seconds. An error stays longer. With undo, a function, the message
 // has a button and stays for ten seconds, after which final is called.
 export function announce(message, {bad, undo, final} = {}) {
   if (undone && !undo && !bad) return;
   if (undo) finish();
   if (!undone) {
     clearTimeout(timer);
-    timer = message && !bad ? setTimeout(close, undo ? 10000 : 6000) : 0;
+    timer = message ? setTimeout(close, undo ? 10000 : bad ? 20000 : 6000) : 0;
   }
   if (undo) undone = {undo, final};
   show(message, bad);
@@ -61,6 +61,7 @@ export function ask(question, yes, field) {
   }
   dialog.returnValue = "";
   dialog.showModal();
+  $("askNo").onclick = () => dialog.close("");
   if (field) input.select(); else $("askNo").focus();
   return new Promise(answer => {
     dialog.onclose = () => {

@@ -158,12 +158,12 @@ append(job.paragraphs, {start: 0.5, end: 2, text: "Ask *not* 1 < 2.", speaker: "
 append(job.paragraphs, {start: 3, end: 4, text: " No.", speaker: "B", words: [{word: "No.", start: 3, end: 4}]});
 
 test("formats", () => {
-  assert.equal(plain(job), "Ann & Bo: Ask *not* 1 < 2.\n\nSpeaker B: No.\n");
-  assert.equal(plain(job, true), "[0:00] Ann & Bo: Ask *not* 1 < 2.\n\n[0:03] Speaker B: No.\n");
+  assert.equal(plain(job), "Ann & Bo: Ask *not* 1 < 2.\n\nSpeaker 2: No.\n");
+  assert.equal(plain(job, true), "[0:00] Ann & Bo: Ask *not* 1 < 2.\n\n[0:03] Speaker 2: No.\n");
   assert.ok(formats.md(job).startsWith("# Talk \\<1\\> & 2\n\n"));
-  assert.ok(formats.md(job).endsWith("**Ann & Bo:** Ask \\*not\\* 1 \\< 2.\n\n**Speaker B:** No.\n"));
-  assert.equal(formats.srt(job), "1\n00:00:00,500 --> 00:00:02,000\nAnn & Bo: Ask *not* 1 < 2.\n\n2\n00:00:03,000 --> 00:00:04,000\nSpeaker B: No.\n\n");
-  assert.equal(formats.vtt(job), "WEBVTT\n\n00:00:00.500 --> 00:00:02.000\n<v Ann &amp; Bo>Ask *not* 1 &lt; 2.\n\n00:00:03.000 --> 00:00:04.000\n<v Speaker B>No.\n\n");
+  assert.ok(formats.md(job).endsWith("**Ann & Bo:** Ask \\*not\\* 1 \\< 2.\n\n**Speaker 2:** No.\n"));
+  assert.equal(formats.srt(job), "1\n00:00:00,500 --> 00:00:02,000\nAnn & Bo: Ask *not* 1 < 2.\n\n2\n00:00:03,000 --> 00:00:04,000\nSpeaker 2: No.\n\n");
+  assert.equal(formats.vtt(job), "WEBVTT\n\n00:00:00.500 --> 00:00:02.000\n<v Ann &amp; Bo>Ask *not* 1 &lt; 2.\n\n00:00:03.000 --> 00:00:04.000\n<v Speaker 2>No.\n\n");
   const all = JSON.parse(formats.json(job));
   assert.deepEqual([all.language, all.duration, all.segments.length, all.words.length, all.segments[0].speaker], ["english", 12.5, 2, 6, "Ann & Bo"]);
   assert.equal(clock(3661.0015, ","), "01:01:01,002");
