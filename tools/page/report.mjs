@@ -4,7 +4,7 @@
 //
 //   node report.mjs CHROMIUM PROGRAM DIGITS PICTURES
 import {spawnSync} from "node:child_process";
-import {copyFileSync, readFileSync, writeFileSync} from "node:fs";
+import {copyFileSync, readFileSync, rmSync, writeFileSync} from "node:fs";
 import {createRequire} from "node:module";
 import {chromium} from "playwright-core";
 
@@ -24,6 +24,7 @@ function verity(status, ...args) {
 
 const sound = `${pictures}/digits.wav`, model = ["--model", `${digits}/target`, "--assistant", `${digits}/assistant`];
 copyFileSync(`${digits}/digits.wav`, sound);
+rmSync(`${pictures}/records`, {recursive: true, force: true}); // those of another build would be refused
 verity(0, "compare", sound, ...model, "--repeats", "5", "--out", "records", "--html", "identical.html");
 verity(0, "compare", sound, ...model, "--precision", "f16,int8,int8+assistant", "--html", "arms.html");
 verity(0, "report", "--html", "single.html", "records/baseline.jsonl");
