@@ -36,7 +36,8 @@ type Transcriber struct {
 	warnsUseless     bool                     // warns if the text to draft from was useless
 }
 
-// New checks the options against the model. The error is an *OptionError, or says what the model lacks.
+// New checks the options against the model. The error joins an *OptionError for each wrong option, or says what the model
+// lacks.
 func New(m *Model, o Options) (*Transcriber, error) { return newTranscriber(m, m, o) }
 
 func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {

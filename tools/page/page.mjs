@@ -248,7 +248,7 @@ const parts = {
     await page.click("#copy");
     await announced(page, "Copied.");
     const copied = await page.evaluate(() => navigator.clipboard.readText());
-    check("Copy gives paragraphs with their speakers", /^Speaker A: So, let us begin .* built\.\n\nSpeaker B: It leans/.test(copied), copied.slice(0, 300));
+    check("Copy gives paragraphs with their speakers", /^Speaker 1: So, let us begin .* built\.\n\nSpeaker 2: It leans/.test(copied), copied.slice(0, 300));
     await page.locator(".speaker").first().click();
     await page.fill("#askField input", "Dr. Nakamura");
     await page.click("#askYes");
