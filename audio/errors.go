@@ -92,7 +92,7 @@ func (e *FormatError) remedy() string {
 	case strings.HasPrefix(e.Got, partOfFile): // no program has the rest
 		return "; copy it again, or leave out strict to read what is there"
 	case e.never && e.Err == ErrUnsupported:
-		return "; it needs ffmpeg, which is not used here: convert it to WAV or FLAC first"
+		return "; convert it to WAV or FLAC first"
 	case e.never:
 		return "; copy or export it again"
 	case strings.Contains(e.ffmpeg, "not on whitelist"): // ffmpeg's words for formats other than ours

@@ -19,7 +19,7 @@ func TestRemedies(t *testing.T) {
 		{FFmpegAuto, "my talk's.m4a", m4a, `talk'\''s.m4a' -ar 16000`, "FILE"},
 		{FFmpegAuto, "cut.wav", wav, "; copy or export it again, or try: ffmpeg -i", "install"},
 		{FFmpegNever, "talk.m4a", m4a, "got an MP4 or M4A file, want WAV", "ffmpeg"},
-		{FFmpegNever, "talk.m4a", m4a, "which is not used here: convert it to WAV or FLAC first", "ffmpeg"},
+		{FFmpegNever, "talk.m4a", m4a, "; convert it to WAV or FLAC first", "ffmpeg"},
 		{FFmpegNever, "cut.wav", wav, "; copy or export it again", "ffmpeg"},
 		{FFmpegAuto, "notes.txt", "Grüße, this is no sound", "got a text file", "47 72"},
 		{FFmpegAuto, "notes.txt", "Grüße, this is no sound", "got a text file, want WAV", "ffmpeg"},
