@@ -90,7 +90,7 @@ func (e *FormatError) remedy() string {
 	case e.Got == textFile:
 		return ""
 	case strings.HasPrefix(e.Got, partOfFile): // no program has the rest
-		return "; copy it again, or leave out strict to read what is there"
+		return "; copy it again, or read the part without strict"
 	case e.never && e.Err == ErrUnsupported:
 		return "; convert it to WAV or FLAC first"
 	case e.never:

@@ -375,7 +375,7 @@ All of it is mended, each with a test of its own.
 
 PAGE = """# Proof by others' tests
 
-Tests that nobody here wrote, run on Verity by `make proof`, which wrote this page ({date}, {machine}). Nothing of the
+Tests that nobody here wrote, run on Verity by `make proof` ({date}, {machine}). Nothing of the
 suites is in this repository: `tools/proof` installs pinned packages, or reads clones of public repositories that
 you name. A case that cannot apply has its reason below. A suite that ran on another day than the page has that date in
 its row.

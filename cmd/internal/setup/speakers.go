@@ -45,7 +45,7 @@ func (s *SpeakerFlags) Register(f *pflag.FlagSet, embeddings *bool) {
 	}
 }
 
-// None reports whether nobody's speech is told from another's.
+// None reports whether speakers are not identified at all.
 func (s *SpeakerFlags) None() bool { return !s.Channels && s.Voices == nil }
 
 // Check refuses flags that do not go together. channels says that each channel can be a speaker.
