@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,7 +11,10 @@ import (
 	"verity/cmd/internal/options"
 	"verity/cmd/internal/setup"
 	"verity/model/hub"
+	"verity/model/quantize"
+	"verity/model/synth"
 	"verity/tokenizer"
+	"verity/transcript"
 )
 
 // completionCommand adds cobra's completion command, and makes it refuse unknown shells.
@@ -34,31 +38,56 @@ func plainUsage(c *cobra.Command) {
 	}
 }
 
-// completeOptions completes the values of all options that have no completion yet.
-func completeOptions(c *cobra.Command) {
+// completeFlags completes the values of all flags. Only a shell's request may call it: cobra never
+// forgets a completion, nor the command that it belongs to.
+func completeFlags(c *cobra.Command) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
-		o := options.Find(f.Name)
-		if _, done := c.GetFlagCompletionFunc(f.Name); o == nil || done {
-			return
+		values := func(rest cobra.ShellCompDirective, values ...string) {
+			cli.Must(c.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(values, rest)))
 		}
-		switch {
-		case o.Name == "model":
-			cli.CompleteOr(c, o.Name, hub.AllNames()...)
-		case o.Name == "assistant":
-			cli.CompleteOr(c, o.Name, setup.AssistantNames()...)
-		case o.Name == "language":
-			cli.CompleteValues(c, o.Name, languages()...)
+		const only, orFiles = cobra.ShellCompDirectiveNoFileComp, cobra.ShellCompDirectiveDefault
+		o := options.Find(f.Name)
+		switch name := c.Name() + " --" + f.Name; {
+		case name == "quantize --to":
+			values(only, quantize.Formats()...)
+		case f.Name == "size":
+			values(only, synth.Sizes()...)
+		case name == "synth --assistant":
+			values(only, string(synth.Distil), string(synth.Tiny))
+		case f.Name == "model":
+			values(orFiles, hub.AllNames()...)
+		case f.Name == "assistant":
+			values(orFiles, setup.AssistantNames()...)
+		case f.Name == "language":
+			values(only, languages()...)
+		case f.Name == "output-format":
+			cli.Must(c.RegisterFlagCompletionFunc(f.Name, completeFormats))
+		case o == nil:
 		case len(o.Choices) > 0:
-			cli.CompleteValues(c, o.Name, o.Choices...)
+			values(only, o.Choices...)
 		case o.Arg == "directory":
-			cli.Must(c.MarkFlagDirname(o.Name))
+			cli.Must(c.MarkFlagDirname(f.Name))
 		case o.Kind != options.Switch && o.Arg != "file" && o.Name != "ffmpeg":
-			cli.CompleteValues(c, o.Name)
+			values(only)
 		}
 	})
 	for _, sub := range c.Commands() {
-		completeOptions(sub)
+		completeFlags(sub)
 	}
+}
+
+// completeFormats completes a list of formats by one more.
+func completeFormats(_ *cobra.Command, _ []string, typed string) (values []string, _ cobra.ShellCompDirective) {
+	before := typed[:strings.LastIndexByte(typed, ',')+1]
+	for _, f := range transcript.Formats() {
+		if !slices.Contains(strings.Split(before, ","), string(f)) {
+			values = append(values, before+string(f))
+		}
+	}
+	if before == "" {
+		values = append(values, "all")
+	}
+	return values, cobra.ShellCompDirectiveNoFileComp
 }
 
 // languages returns the codes of languages, described by their names.

@@ -95,6 +95,7 @@ func rereadFlags(ctx context.Context, e cli.Env, args []string) (*pflag.FlagSet,
 func commandLine(root *cobra.Command, args []string) ([]string, error) {
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		plainUsage(root)
+		completeFlags(root)
 		return append(args[:1:1], withCommand(root, args[1:])...), nil
 	}
 	return cli.Translate(root, withCommand(root, args))
@@ -185,7 +186,6 @@ func newRoot(e cli.Env) *cobra.Command {
 	root.SetCompletionCommandGroupID("Shell")
 	helpCommand(root)
 	completionCommand(root)
-	completeOptions(root)
 	cli.AddHelp(root)
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
 		return cli.Contradiction(c.Flags())

@@ -50,7 +50,6 @@ func Bench(e cli.Env) *cobra.Command {
 	b := &benchCommand{Env: e}
 	c := cli.New("bench [flags]", "Measure speed as a share of the machine's peak", benchHelp, b.run)
 	cli.AddFlags(c, b.register)
-	cli.CompleteValues(c, "size", synth.Sizes()...)
 	return c
 }
 

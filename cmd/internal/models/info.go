@@ -145,7 +145,6 @@ func Info(e cli.Env) *cobra.Command {
 			f.Float64Var(&g.cost, "draft-cost", 0, "with --alpha, the cost of drafting a token, in `steps` of the model: "+
 				"about 0.1 for a small model, 0 for a transcript")
 		})
-	cli.CompleteOr(c, "model", hub.AllNames()...)
 	return c
 }
 

@@ -83,7 +83,6 @@ func Quantize(e cli.Env) *cobra.Command {
 	cli.Redefine(f, "out", "", "`directory` to write to")
 	cli.Bind(f, "threads", &q.threads)
 	cli.Bind(f, "quiet", &q.quiet)
-	cli.CompleteValues(c, "to", quantize.Formats()...)
 	return c
 }
 

@@ -53,8 +53,6 @@ func Synth(e cli.Env) *cobra.Command {
 	f.IntVar(&p.opt.Tokens, "tokens", 100, "`number` of tokens per window, including timestamps: 4 to 223")
 	f.Uint64Var(&p.opt.TextSeed, "seed", 1, "`number` that determines the words and the assistant's errors")
 	cli.Must(c.MarkFlagDirname("out"))
-	cli.CompleteValues(c, "size", synth.Sizes()...)
-	cli.CompleteValues(c, "assistant", "distil", "tiny")
 	return c
 }
 

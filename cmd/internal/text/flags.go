@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -61,7 +60,6 @@ func (t *fileRun) register(c *cobra.Command, own func(*pflag.FlagSet)) {
 	t.flags = c.Flags()
 	t.textFlags = cli.AddFlags(c, setup.Decoding(&t.decoding, 0), t.sound.Register, t.registerSubtitles)
 	t.textFlags.AddFlag(c.Flags().Lookup("sampler")) // the only drafting flag that may change the text
-	completeFormats(c)
 }
 
 // registerFiles adds the flags for input and output files.
@@ -188,21 +186,4 @@ func bindFormats(f *pflag.FlagSet, to *[]transcript.Format) {
 		}
 		return err
 	})
-}
-
-// completeFormats completes a list of formats by one more.
-func completeFormats(c *cobra.Command) {
-	complete := func(_ *cobra.Command, _ []string, typed string) (values []string, _ cobra.ShellCompDirective) {
-		before := typed[:strings.LastIndexByte(typed, ',')+1]
-		for _, f := range transcript.Formats() {
-			if !slices.Contains(strings.Split(before, ","), string(f)) {
-				values = append(values, before+string(f))
-			}
-		}
-		if before == "" {
-			values = append(values, "all")
-		}
-		return values, cobra.ShellCompDirectiveNoFileComp
-	}
-	cli.Must(c.RegisterFlagCompletionFunc("output-format", complete))
 }

@@ -88,7 +88,6 @@ func Listen(e cli.Env) *cobra.Command {
 		l.speakers.Register(f, &l.writing.Embeddings)
 	}, l.log.Register)
 	l.textFlags = cli.AddFlags(c, setup.Decoding(&l.decoding, options.Request))
-	completeFormats(c)
 	return c
 }
 
