@@ -85,18 +85,28 @@ func (a *answer) streamSegment(s transcript.Segment) {
 	if len(a.q.granularities) == 0 && !a.q.decoding.TokenOrigins && a.q.decoding.Speakers == nil {
 		return
 	}
-	e := object{"id": segmentID(s), "text": text, "speaker": s.Speaker} // OpenAI's description requires speaker
-	e["start"], e["end"] = transcript.RoundTime(s.Start), transcript.RoundTime(s.End)
+	e := a.segment(s, text)
+	e["speaker"] = s.Speaker // OpenAI's description requires it
 	if a.q.format == diarizedJSON {
 		e["text"], e["speaker"] = tokenizer.Strip(text), label(s.Speaker, a.q.knownNames, &a.speakers)
-	}
-	if a.q.words {
-		e["words"] = wordsOf(s)
 	}
 	if a.q.decoding.TokenOrigins {
 		e["pieces"] = a.pieces(s, text)
 	}
 	a.stream.event("transcript.text.segment", e)
+}
+
+// streamEarly streams a segment whose speakers are not yet known.
+func (a *answer) streamEarly(s transcript.Segment) {
+	a.stream.event("verity.segment", a.segment(s, s.Text))
+}
+
+func (a *answer) segment(s transcript.Segment, text string) object {
+	e := object{"id": segmentID(s), "text": text, "start": transcript.RoundTime(s.Start), "end": transcript.RoundTime(s.End)}
+	if a.q.words {
+		e["words"] = wordsOf(s)
+	}
+	return e
 }
 
 // pieces splits text where accepted drafts begin and end. It is the text of s, with or without the surrounding space.
@@ -202,6 +212,25 @@ func (a *answer) write(format transcript.Format, o transcript.Options, tr *trans
 	}
 	writeText(a.w, b.String())
 	return nil
+}
+
+// maxTranscript is the bytes of a transcript that the page sends: more than six hours have.
+const maxTranscript = 8 << 20
+
+// handleSubtitles writes a transcript in JSON, as a user of the page has changed it, as subtitles for reading.
+func handleSubtitles(w http.ResponseWriter, r *http.Request) {
+	var t transcript.Transcript
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxTranscript)).Decode(&t); err != nil {
+		writeProblem(w, badRequest("", "The transcript cannot be read: %v", err))
+		return
+	}
+	var b bytes.Buffer
+	o := transcript.Options{Subtitles: transcript.Subtitles{Composed: true}}
+	if err := o.Write(&b, transcript.Format(r.URL.Query().Get("format")), &t); err != nil {
+		writeProblem(w, badRequest("format", "%v", err))
+		return
+	}
+	writeText(w, b.String())
 }
 
 // A usage is OpenAI's usage by duration: of whisper-1, and of verbose_json.

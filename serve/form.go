@@ -46,6 +46,7 @@ type request struct {
 	stream        bool
 	words         bool
 	progress      bool // send progress events
+	early         bool // and events with segments before their speakers are known
 	logProbs      bool // of each token
 	granularities []string
 	terms         []transcribe.Term // of keywords
@@ -64,10 +65,11 @@ type request struct {
 	draft         []transcript.Cue // the client's text of the sound: it affects speed, never the text
 }
 
-// Values of include[]: OpenAI's, and two of Verity's own.
+// Values of include[]: OpenAI's, and three of Verity's own.
 const (
 	withLogProbs = "logprobs"
 	withProgress = "verity.progress" // events with the seconds that are done
+	withEarly    = "verity.early"    // events with segments before their speakers are known
 	withAccepted = "verity.accepted" // which parts of a segment's text the assistant drafted
 )
 
@@ -289,6 +291,8 @@ var listFields = map[string]fieldSetter{
 			switch value {
 			case withProgress:
 				q.progress = true
+			case withEarly:
+				q.early = true
 			case withAccepted:
 				q.decoding.TokenOrigins = true
 			case withLogProbs:

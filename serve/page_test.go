@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -43,6 +44,36 @@ func TestPageServed(t *testing.T) {
 	}
 }
 
+// TestPageSubtitles: the subtitles of the page are those of the command line, whatever the transcript says.
+func TestPageSubtitles(t *testing.T) {
+	h, _ := newServer(t, Options{})
+	ask := func(format, body string) string {
+		r, err := http.Post(h.URL+"/page/subtitles?format="+format, "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		answer, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Status + "\n" + string(answer)
+	}
+	const body = `{"duration": 4, "segments": [{"speaker": "Ann & Bo", "start": 0.5, "end": 2, "text": "Ask not.",
+		"words": [{"word": "Ask", "start": 0.5, "end": 1}, {"word": " not.", "start": 1, "end": 1.2}]}]}`
+	for _, x := range [][3]string{
+		{"srt", body, "200 OK\n1\n00:00:00,500 --> 00:00:01,559\nAnn & Bo: Ask not.\n\n"},
+		{"vtt", body, "200 OK\nWEBVTT\n\n00:00.500 --> 00:01.500\n<v Ann &amp; Bo>Ask not.\n\n"},
+		{"srt", "[", "400 "},
+		{"", body, "400 "},
+		{"srt", `{"segments": [{"words": [{"word": "` + strings.Repeat("\u0301", 4000) + `"}, {"word": "́", "start": -1e300, "end": 1e300}]}]}`, "200 "},
+	} {
+		if got := ask(x[0], x[1]); !strings.HasPrefix(got, x[2]) {
+			t.Errorf("%.300s as %q: got %.300q, want %q", x[1], x[0], got, x[2])
+		}
+	}
+}
+
 // TestPageEndings: the page offers the same files as the command line.
 func TestPageEndings(t *testing.T) {
 	data, err := files.ReadFile("page/index.html")
@@ -55,7 +86,7 @@ func TestPageEndings(t *testing.T) {
 var imports = regexp.MustCompile(`from "\./([^"]+)"`)
 
 // formatNames are the names of formats that look like addresses. Nothing is loaded from there.
-var formatNames = strings.NewReplacer("http://www.w3.org/2000/svg", "", "http://schemas.openxmlformats.org/", "")
+var formatNames = strings.NewReplacer("http://www.w3.org/", "", "http://schemas.openxmlformats.org/", "", "http://purl.org/dc/", "")
 
 // TestPageModules: the page is plain modules, each of at most 300 lines, that import each other and nothing from
 // elsewhere.

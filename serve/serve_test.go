@@ -1113,7 +1113,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 	for _, route := range s.patterns {
 		route = strings.NewReplacer("{$}", "", "{id...}", "{id}").Replace(route)
-		if !strings.HasPrefix(route, "GET /page/") && !slices.Contains(routes, route) {
+		if !strings.Contains(route, " /page/") && !slices.Contains(routes, route) {
 			t.Errorf("%s is not described", route)
 		}
 	}

@@ -250,6 +250,7 @@ func (s *Server) routes() http.Handler {
 	api("POST /detect-language", s.handleDetection)
 	api("POST /inference", s.handleSpeech(whisperCPP, transcribe.Transcribe))
 	api("POST /load", s.handleLoad)
+	api("POST /page/subtitles", handleSubtitles)
 	open("GET /health", s.handleHealth)
 	open("GET /docs", handleDocs())
 	open("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, "ok\n") })

@@ -118,7 +118,8 @@ func TestSpeakers(t *testing.T) {
 
 	var segments []diarizedSegment
 	deltas, ids := "", []string{}
-	for line := range strings.Lines(ask(field{"response_format", diarizedJSON}, field{"stream", "true"})) {
+	early := ""
+	for line := range strings.Lines(ask(field{"response_format", diarizedJSON}, field{"stream", "true"}, field{"include[]", withEarly})) {
 		line, isData := strings.CutPrefix(line, "data: ")
 		var e struct {
 			diarizedSegment
@@ -129,11 +130,18 @@ func TestSpeakers(t *testing.T) {
 			continue
 		}
 		switch e.Type {
+		case "verity.segment":
+			if early += e.Text; len(segments) > 0 {
+				t.Errorf("%q comes after segments with speakers", e.Text)
+			}
 		case "transcript.text.segment":
 			segments = append(segments, e.diarizedSegment)
 		case "transcript.text.delta":
 			deltas, ids = deltas+e.Delta, append(ids, e.SegmentID)
 		}
+	}
+	if strings.TrimSpace(early) != whole.Text {
+		t.Errorf("early, the text is %q, want %q", early, whole.Text)
 	}
 	if !slices.Equal(segments, whole.Segments) || deltas != whole.Text {
 		t.Errorf("a stream has %+v, %q, want %+v, %q", segments, deltas, whole.Segments, whole.Text)

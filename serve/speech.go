@@ -96,17 +96,24 @@ func (s *Server) transcribe(
 	out := &answer{w: w, q: q, model: model}
 	defer out.close()
 	events := turnEvents{segment: out.streamSegment}
+	if q.early {
+		events.early = out.streamEarly
+	}
 	if q.stream {
 		events.joined = func(ticket *ticket, waits bool, stop context.CancelCauseFunc) {
 			out.stream = s.newStream(w, stop, func() string { return s.queue.position(ticket) })
-			if waits {
+			if waits || q.progress {
 				out.stream.start() // from now on the status is 200, even if the stream ends with an error
 			}
 		}
 	}
 	if q.progress {
+		sent := 0.0
 		events.progress = func(done, total float64) {
-			out.stream.event("verity.progress", object{"done": done, "total": total})
+			if done == total || done-sent > total/200 {
+				sent = done
+				out.stream.event(withProgress, object{"done": done, "total": total})
+			}
 		}
 	}
 	tr, waited, err := s.runInTurn(ctx, t.WithDraft(q.draft), clip, q.file.size, events)
@@ -142,7 +149,8 @@ const bytesPerSecond = 8000
 type turnEvents struct {
 	joined   func(t *ticket, waits bool, stop context.CancelCauseFunc) // before it waits; stop ends the transcription
 	segment  func(transcript.Segment)
-	progress func(done, total float64) // seconds, after each window
+	early    func(transcript.Segment)  // as in transcribe.Callbacks
+	progress func(done, total float64) // seconds, also within windows
 }
 
 // runInTurn waits for a turn and transcribes a clip that its sender sent in some bytes. It yields the turn between
@@ -167,13 +175,10 @@ func (s *Server) runInTurn(
 		return nil, waited, err
 	}
 	tr, err = by.Transcribe(ctx, clip, transcribe.Callbacks{
-		Segment: e.segment,
+		Segment: e.segment, Early: e.early, Estimate: e.progress,
 		Progress: func(done, total float64) {
 			if done == 0 { // no window has run: what came later would be answered first
 				return
-			}
-			if e.progress != nil {
-				e.progress(done, total)
 			}
 			if err := s.queue.yield(ctx, ticket, total-done); err != nil {
 				stop(err)
@@ -211,8 +216,8 @@ func (q *request) checkCombinations(assisted bool) error {
 	case q.decoding.TokenOrigins && !whole:
 		return badRequest("include[]",
 			"%s needs response_format verbose_json, or stream=true; got %s.", withAccepted, q.format)
-	case q.progress && !q.stream:
-		return badRequest("include[]", "%s needs stream=true.", withProgress)
+	case (q.progress || q.early) && !q.stream:
+		return badRequest("include[]", "%s and %s need stream=true.", withProgress, withEarly)
 	case q.stream && q.format != "json" && q.format != "text" && q.format != diarizedJSON: // a client would wait in vain
 		return badRequest("response_format",
 			"stream=true needs response_format json, text or %s, got %s.", diarizedJSON, q.format)

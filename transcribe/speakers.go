@@ -12,54 +12,63 @@ import (
 // speakersShare is the part of a transcription's progress that finding the speakers is.
 const speakersShare = 0.25
 
-// transcribeSpeakers finds out who speaks when, transcribes the clip, and names the speaker of each word. Segments
-// are reported at the end, when their speakers are known.
+// transcribeSpeakers transcribes the clip, finds out who speaks when, and names the speaker of each word. Segments are
+// reported at the end, when their speakers are known, and as Early before.
 func (t *Transcriber) transcribeSpeakers(
 	ctx context.Context, clip *audio.Clip, w Callbacks,
 ) (*transcript.Transcript, error) {
-	began := time.Now()
-	o := *t.opt.Speakers
-	o.Pool = t.model.Pool
-	if reports := []func(done, total float64){w.Progress, w.Estimate}; w.Progress != nil || w.Estimate != nil {
-		length := clip.HeaderDuration()
-		o.Progress = func(share float64) {
-			for _, report := range reports {
-				if report != nil && length > 0 {
-					report(speakersShare*share*length, length)
-				}
-			}
-		}
-		w.Progress, w.Estimate = afterSpeakers(w.Progress), afterSpeakers(w.Estimate)
+	plain, text := *t, Callbacks{Progress: beforeSpeakers(w.Progress), Estimate: beforeSpeakers(w.Estimate)}
+	plain.opt.Speakers, plain.replacer = nil, nil // it replaces what the cuts at speakers leave
+	if w.Early != nil {
+		text.Segment = func(s transcript.Segment) { w.Early(t.replacer.Segment(s)) }
 	}
-	d, err := diarize.Analyze(ctx, clip, o)
-	if err != nil {
-		return nil, err
-	}
-	took := time.Since(began).Seconds()
-	t.opt.Log.Info("speakers found", "audio", clip.Name(), "speakers", len(d.Voices), "turns", len(d.Turns),
-		"seconds", took)
-	plain, report := *t, w.Segment
-	plain.opt.Speakers, plain.replacer, w.Segment = nil, nil, nil
-	tr, err := plain.Transcribe(ctx, clip, w)
+	tr, err := plain.Transcribe(ctx, clip, text)
 	if tr == nil {
 		return nil, err
 	}
-	d.Label(tr)
-	tr.CutAtSpeakers(t.model.Tokenizer)
+	if err == nil {
+		err = t.nameSpeakers(ctx, clip, tr, w)
+	}
 	t.replacer.Transcript(tr)
-	tr.Stats.Seconds.Total += took
-	if report != nil {
+	if err == nil && w.Segment != nil {
 		for _, s := range tr.Segments {
-			report(s)
+			w.Segment(s)
 		}
 	}
 	return tr, err
 }
 
-// afterSpeakers returns a report of progress for the part of the work after the speakers are found; nil for nil.
-func afterSpeakers(report func(done, total float64)) func(done, total float64) {
+// nameSpeakers names the speakers of a transcript of the clip.
+func (t *Transcriber) nameSpeakers(ctx context.Context, clip *audio.Clip, tr *transcript.Transcript, w Callbacks) error {
+	began, o := time.Now(), *t.opt.Speakers
+	o.Pool = t.model.Pool
+	o.Progress = func(share float64) {
+		for _, report := range []func(done, total float64){w.Progress, w.Estimate} {
+			if report != nil {
+				report((1-speakersShare+speakersShare*share)*tr.Duration, tr.Duration)
+			}
+		}
+	}
+	if err := clip.Rewind(); err != nil {
+		return err
+	}
+	d, err := diarize.Analyze(ctx, clip, o)
+	if err != nil {
+		return err
+	}
+	took := time.Since(began).Seconds()
+	t.opt.Log.Info("speakers found", "audio", clip.Name(), "speakers", len(d.Voices), "turns", len(d.Turns),
+		"seconds", took)
+	d.Label(tr)
+	tr.CutAtSpeakers(t.model.Tokenizer)
+	tr.Stats.Seconds.Total += took
+	return nil
+}
+
+// beforeSpeakers returns a report of progress for the part of the work before the speakers are looked for; nil for nil.
+func beforeSpeakers(report func(done, total float64)) func(done, total float64) {
 	if report == nil {
 		return nil
 	}
-	return func(done, total float64) { report(speakersShare*total+(1-speakersShare)*done, total) }
+	return func(done, total float64) { report((1-speakersShare)*done, total) }
 }

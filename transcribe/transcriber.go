@@ -262,6 +262,10 @@ type Callbacks struct {
 	// Segment receives every segment as soon as it is final.
 	Segment func(transcript.Segment)
 
+	// Early receives, with Options.Speakers, every segment before its speakers are known. All come again as Segment
+	// at the end, with their speakers, and cut where these change.
+	Early func(transcript.Segment)
+
 	// Progress receives the seconds of audio that are done, and the length of the clip. At the start of
 	// a span it steps back if the last window of the previous span reached beyond that start.
 	Progress func(done, total float64)

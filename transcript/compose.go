@@ -138,7 +138,8 @@ func (c composer) cuts() (ends []int) {
 
 // fits reports whether words i to j can be one subtitle.
 func (c composer) fits(i, j int) bool {
-	return c.words[j-1].end-c.words[i].start <= c.longest && len(c.wrap(i, j, c.width)) <= c.lines
+	return float64(j-i) <= c.width*float64(c.lines) && c.words[j-1].end-c.words[i].start <= c.longest &&
+		len(c.wrap(i, j, c.width)) <= c.lines
 }
 
 // wrap returns where the lines of words i to j start, if they have at most width columns; a

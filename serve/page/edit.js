@@ -1,11 +1,13 @@
 // Editing the text as a whole, finding and replacing. Words keep their times where they stand.
 import {rewrite} from "./align.js";
+import * as caret from "./caret.js";
 import {exchange, remember, step} from "./history.js";
+import {needsSpace} from "./paragraphs.js";
 import * as text from "./text.js";
 import {announce} from "./ui.js";
 
 const $ = id => document.getElementById(id);
-let changed = () => {}, open = null, timer = 0;
+let changed = () => {}, open = null, timer = 0, removing = false;
 let hits = [], hit = -1;
 
 // toggle begins or ends editing a recording.
@@ -64,11 +66,7 @@ export function show(job, version) {
   changed(job);
 }
 
-function redraw(job) {
-  const top = $("pane").scrollTop;
-  text.show(job, open === job);
-  $("pane").scrollTop = top;
-}
+const redraw = job => text.show(job, open === job);
 
 // search finds what is typed, and goes to the first place from the current one on.
 function search() {
@@ -126,16 +124,34 @@ function put(list) {
   search();
 }
 
-// separate adds a space where the cursor stands between two paragraphs that become one.
-function separate(forward) {
-  const at = getSelection(), p = at.isCollapsed && [...$("text").children].find(p => p.contains(at.anchorNode));
-  if (!p) return;
-  const rest = document.createRange(), first = forward ? p : p.previousElementSibling;
-  rest.selectNodeContents(p);
-  if (forward) rest.setStart(at.anchorNode, at.anchorOffset); else rest.setEnd(at.anchorNode, at.anchorOffset);
-  if (rest.toString() || !first || !first.nextElementSibling || /\s$/.test(first.textContent)) return;
-  first.append(" ");
-  if (forward) at.collapse(first, first.childNodes.length);
+// before makes the changes that move the borders of paragraphs itself, as the browser would leave lines and styles.
+function before(e) {
+  const s = getSelection(), [p, q] = [s.anchorNode, s.focusNode].map(caret.paragraphOf), across = p !== q, forward = e.inputType.endsWith("Forward");
+  const removes = /^delete/.test(e.inputType), typed = /^insert(Paragraph|LineBreak)$/.test(e.inputType) ? "\n" : e.data ?? (e.dataTransfer ? e.dataTransfer.getData("text/plain") : "");
+  if (removes !== removing) sync(); // what was typed and what was deleted are undone one after the other
+  removing = removes;
+  if (!p || !q || e.inputType === "insertCompositionText") return;
+  const other = removes && s.isCollapsed && caret.atEdge(p, forward) && (forward ? p.nextElementSibling : p.previousElementSibling);
+  if (!across && !other && (removes || !/\n/.test(typed))) return;
+  e.preventDefault();
+  sync();
+  let [from, to] = caret.selected();
+  if (other && forward) to = {paragraph: from.paragraph + 1, at: 0};
+  if (other && !forward) from = {paragraph: to.paragraph - 1, at: open.paragraphs[to.paragraph - 1].text.length};
+  splice(from, to, removes ? "" : (p.textContent ? "" : "\n") + typed); // an empty paragraph is not yet one of the recording
+}
+
+// splice puts text in place of what is between two places. Its lines are paragraphs.
+function splice(from, to, put) {
+  const texts = open.paragraphs.map(p => p.text), head = texts[from.paragraph].slice(0, from.at), tail = texts[to.paragraph].slice(to.at);
+  const glue = !put && (from.at === texts[from.paragraph].length || !to.at) && needsSpace(head, tail) ? " " : "", made = (head + glue + put + tail).split("\n").map(t => t.trim());
+  const last = made.at(-1), kept = made.filter(t => t).length;
+  remember(open);
+  open.paragraphs = rewrite(open.paragraphs, texts.toSpliced(from.paragraph, to.paragraph - from.paragraph + 1, ...made));
+  redraw(open);
+  if (last) text.goTo({paragraph: from.paragraph + kept - 1, at: last.length - tail.trimStart().length});
+  else caret.begin(from.paragraph + kept);
+  changed(open);
 }
 
 export function connect(onChange) {
@@ -145,8 +161,8 @@ export function connect(onChange) {
     timer = setTimeout(() => { if (open) sync(); }, 500);
   });
   $("text").addEventListener("beforeinput", e => { // the browser's own history ends where the page changes the text
-    if (open && /^delete.*(Backward|Forward)$/.test(e.inputType)) separate(e.inputType.endsWith("Forward"));
-    if (!open || !/^history/.test(e.inputType)) return;
+    if (!open) return;
+    if (!/^history/.test(e.inputType)) return before(e);
     e.preventDefault();
     undo(open, e.inputType === "historyRedo");
   });

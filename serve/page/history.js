@@ -24,7 +24,7 @@ export function remember(job, state = stateOf(job)) {
 }
 
 // step goes back or, with on, forward by a change. It returns where the text differs, as {paragraph, at} after the
-// difference, or null if there is no such change.
+// difference; {} if it does not, null if there is no such change.
 export function step(job, on) {
   const [from, to] = on ? ["future", "past"] : ["past", "future"], state = job[from] && job[from].pop();
   if (!state) return null;
@@ -35,9 +35,19 @@ export function step(job, on) {
 }
 
 function difference(before, after) {
-  let paragraph = 0, tail = 0;
-  while (paragraph < after.length - 1 && paragraph < before.length && before[paragraph].text === after[paragraph].text) paragraph++;
-  const old = before[paragraph] ? before[paragraph].text : "", now = after[paragraph] ? after[paragraph].text : "";
-  while (tail < Math.min(old.length, now.length) && old[old.length - 1 - tail] === now[now.length - 1 - tail]) tail++;
-  return {paragraph, at: now.length - tail};
+  const [first, same] = equalEnds(before, after, (a, b) => a.text === b.text), text = list => list.slice(first, list.length - same).map(p => p.text).join("\n");
+  const [old, now] = [text(before), text(after)], [, tail] = equalEnds(old, now, (a, b) => a === b);
+  let at = now.length - tail, paragraph = first;
+  if (old === now) return {};
+  for (; paragraph < after.length - 1 && at > after[paragraph].text.length; paragraph++) at -= after[paragraph].text.length + 1;
+  return {paragraph, at};
+}
+
+// equalEnds returns how many elements two lists have in common at the beginning, and how many of the rest at the end.
+function equalEnds(a, b, equal) {
+  const n = Math.min(a.length, b.length);
+  let head = 0, tail = 0;
+  while (head < n && equal(a[head], b[head])) head++;
+  while (tail < n - head && equal(a[a.length - 1 - tail], b[b.length - 1 - tail])) tail++;
+  return [head, tail];
 }

@@ -5,6 +5,7 @@ import {Live} from "./live.js";
 import {append} from "./paragraphs.js";
 import * as settings from "./settings.js";
 import * as store from "./store.js";
+import * as trash from "./trash.js";
 import {announce, size} from "./ui.js";
 import {peaksOf} from "./wave.js";
 
@@ -12,14 +13,17 @@ export const jobs = []; // newest first; files that were chosen together in the 
 const saveEach = 2000; // ms between two writes of a text that is still coming
 const nearlyFull = 0.8; // of the browser's room
 
+const undoable = 120000; // ms in which what was deleted can come back
+
 let working = null, live = null, id = Date.now(), turn = 0;
 let on = null; // changed(job), text(job, first changed paragraph; none: another text), tentative(job, text), level(job, 0 … 1),
 // began(job), stopping(job), room(sentence), failed(failure)
 
 export function connect(handlers) {
   on = handlers;
+  trash.connect(jobs, job => { if (job) on.changed(job, true); checkRoom(); });
   store.connect(sentence => announce(sentence, {bad: true}));
-  addEventListener("pagehide", () => jobs.forEach(flush));
+  addEventListener("pagehide", () => { jobs.forEach(flush); trash.clear(); });
   document.addEventListener("visibilitychange", () => { if (document.hidden) jobs.forEach(flush); });
 }
 
@@ -66,8 +70,8 @@ function flush(job, always) {
 
 // checkRoom says when the browser's room is nearly full.
 async function checkRoom() {
-  const room = await store.room();
-  on.room(room && room.used > nearlyFull * room.limit ?
+  const room = await trash.room();
+  on.room(trash.full(room) ?
     `The room for recordings in this browser is ${Math.round(100 * room.used / room.limit)}\u00a0% full: ${size(room.used)} of ${size(room.limit)}. Delete recordings that you no longer need.` : "");
 }
 
@@ -95,7 +99,7 @@ function enqueue(job) {
 async function storeSounds(added) {
   store.persist();
   for (const job of added) {
-    const room = await store.room();
+    const room = await trash.room();
     if (room && room.used + job.file.size > 0.95 * room.limit) {
       announce(`There is no room in this browser for the sound of “${job.name}” (${size(job.file.size)}). Its text is kept.`, {bad: true});
     } else if (await store.addSound(job, 0, job.file)) job.sound = job.file.size;
@@ -138,7 +142,7 @@ async function next() {
   if (!job) return;
   working = job;
   const {from, paragraphs, former} = job, same = former && former.options && former.options.speakers === job.options.speakers;
-  Object.assign(job, {state: "working", paragraphs: from ? structuredClone(paragraphs) : [], names: from || same ? job.names : null, progress: null, before: null, gaps: null, uploading: true, abort: new AbortController(), began: performance.now()});
+  Object.assign(job, {state: "working", paragraphs: from ? structuredClone(paragraphs) : [], names: from || same ? job.names : null, progress: null, before: null, gaps: null, named: null, uploading: true, abort: new AbortController(), began: performance.now()});
   on.changed(job);
   on.text(job);
   try {
@@ -151,7 +155,7 @@ async function next() {
     Object.assign(job, {state: stopped ? "stopped" : "failed", error: stopped ? "" : e instanceof Failure ? e.message : "This page failed: " + e.message, remedy: e.remedy || ""});
     if (former && !(from && stopped)) restore(job, stopped);
     else if (stopped && job.paragraphs.length) Object.assign(job, {state: "done", lost: ", stopped", error: ""});
-    if (!stopped) on.failed(e);
+    if (!stopped) on.failed(e, job);
   }
   working = null;
   delete job.former;
@@ -188,16 +192,26 @@ function event(job, e) {
     case "verity.progress":
       job.before = null;
       job.progress = e.total > 0 ? e.done / e.total : 1;
+      job.duration = e.total;
+      break;
+    case "verity.segment":
+      on.text(job, append(job.paragraphs, e));
+      save(job, true);
       break;
     case "transcript.text.delta":
       job.logprobs = e.logprobs; // of the segment that follows
       return;
     case "transcript.text.segment":
-      on.text(job, append(job.paragraphs, {...e, logprobs: job.logprobs}));
+      if (job.options.speakers) append(job.named ||= [], {...e, logprobs: job.logprobs}); // all come at the end
+      else on.text(job, append(job.paragraphs, {...e, logprobs: job.logprobs}));
       delete job.logprobs;
       save(job, true);
       break;
     case "transcript.text.done":
+      if (job.named) {
+        job.paragraphs = job.named;
+        on.text(job);
+      }
       Object.assign(job, {language: e.language, duration: e.duration, gaps: e.gaps, lost: e.damaged ? ", damaged in places" : e.truncated ? ", cut short" : ""});
   }
   on.changed(job);
@@ -220,38 +234,12 @@ export function stop(job) {
 export function again(job, {from, ...wanted} = {}) {
   if (job.state === "done" && job.paragraphs && job.paragraphs.length) job.former = {...stateOf(job), state: "done"};
   job.from = from;
+  job.place = "";
   job.options = {...settings.options(), ...wanted};
   job.task = job.options.task;
   enqueue(job);
   on.changed(job);
   next();
-}
-
-// remove takes recordings out of the list. They can come back for ten seconds.
-export function remove(list, message) {
-  const before = [...jobs];
-  for (const job of list) {
-    job.gone = true;
-    jobs.splice(jobs.indexOf(job), 1);
-    if (job.saving) clearTimeout(job.saving);
-    job.saving = 0;
-    store.save(job);
-  }
-  announce(message, {
-    undo: () => {
-      for (const job of list) {
-        delete job.gone;
-        jobs.push(job);
-        store.save(job);
-      }
-      jobs.sort((a, b) => before.indexOf(a) - before.indexOf(b));
-      on.changed(list[0], true);
-    },
-    final: async () => {
-      await store.remove(list.map(j => j.id));
-      checkRoom();
-    },
-  });
 }
 
 // record begins a recording; again, it ends the one that is being made.

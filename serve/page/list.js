@@ -8,7 +8,7 @@ const rows = new Map(); // by id of a recording
 const make = (name, kind, text) => Object.assign(document.createElement(name), {className: kind || "", textContent: text || ""});
 
 // day returns a date as people say it: a time today, else a day.
-export function day(ms) {
+function day(ms) {
   const d = new Date(ms), now = new Date();
   if (d.toDateString() === now.toDateString()) return d.toLocaleTimeString(undefined, {hour: "numeric", minute: "2-digit"});
   return d.toLocaleDateString(undefined, {day: "numeric", month: "short", year: d.getFullYear() === now.getFullYear() ? undefined : "numeric"});
@@ -23,7 +23,7 @@ function left(job) {
 
 const states = {
   queued: () => "waiting",
-  working: j => (j.uploading ? "sending" : j.before != null ? `waiting for the server, ${j.before} before it` : j.progress == null ? "reading the sound" : Math.round(j.progress * 100) + " %" + left(j)) + (j.place ? ` · file ${j.place}` : ""),
+  working: j => (j.uploading ? "sending" : j.before != null ? `waiting for the server, ${j.before} before it` : "transcribing" + (j.progress ? " · " + Math.round(j.progress * 100) + " %" + left(j) : "")) + (j.place ? ` · file ${j.place}` : ""),
   live: j => j.stopping ? "writing the rest" : "recording", elsewhere: () => "open in another tab",
   done: j => [day(j.created), j.duration && short(j.duration)].filter(x => x).join(" · ") + (j.lost || ""),
   stopped: j => j.error || "stopped", failed: j => j.error,
@@ -46,6 +46,7 @@ function row(job, on) {
   };
   name.append(title, line);
   name.onclick = e => {
+    if (picked || e.ctrlKey || e.metaKey || e.shiftKey) return pick(job, e.shiftKey);
     on.choose(job);
     if (e.detail) $("text").focus({preventScroll: true}); // after a click, Space and the arrows are the player's
   };
@@ -57,12 +58,13 @@ function row(job, on) {
     title.textContent = name.title = job.name;
     line.textContent = line.title = state(job);
     line.classList.toggle("bad", job.state === "failed");
-    li.className = job.state + (job === chosen ? " chosen" : "");
+    li.className = job.state + (job === chosen && !picked ? " chosen" : "") + (picked && picked.has(job) ? " picked" : "");
     name.setAttribute("aria-current", job === chosen);
+    if (picked) name.setAttribute("aria-pressed", picked.has(job)); else name.removeAttribute("aria-pressed");
     name.tabIndex = job === entry ? 0 : -1;
     stop.hidden = job.state !== "working" && job.state !== "queued";
     again.hidden = !canRetry(job);
-    remove.hidden = busy(job);
+    remove.hidden = busy(job) || !!picked;
     for (const b of [stop, again, remove]) b.setAttribute("aria-label", b.title = b.label + " " + job.name);
     bar.hidden = job.state !== "working";
     bar.setAttribute("aria-label", "Progress of " + job.name);
@@ -72,9 +74,35 @@ function row(job, on) {
 
 export const canRetry = job => (job.state === "failed" || job.state === "stopped") && !!(job.sound || job.file) && job.remedy !== "file";
 
+// Recordings can be selected to be saved or deleted together: picked has them, and is null when none are to be.
+let picked = null, anchor = null, open = null, listed = [], changed = () => {};
+
+export const selected = () => listed.filter(j => picked && picked.has(j));
+
+// select begins to select recordings, or with none ends it, and reports whether that changed anything.
+export function select(list) {
+  if (!list && !picked) return false;
+  picked = list && new Set(list.filter(j => !busy(j)));
+  changed();
+  return true;
+}
+
+// pick adds a recording or takes it away or, with range, adds all from the one before.
+function pick(job, range) {
+  const from = listed.indexOf(picked ? anchor : open), to = listed.indexOf(job), list = new Set(picked || (from < 0 ? [] : [listed[from]]));
+  if (range && from >= 0) for (const j of listed.slice(Math.min(from, to), Math.max(from, to) + 1)) list.add(j);
+  else if (!list.delete(job)) list.add(job);
+  if (!range) anchor = job; else if (!picked) anchor = open;
+  select([...list]);
+}
+
+// connect sets what is called when other recordings are selected.
+export function connect(onChange) { changed = onChange; }
+
 // show shows the recordings in order, and what they take.
 export function show(jobs, chosen, on) {
   const wanted = $("filter").value.trim().toLowerCase(), shown = jobs.filter(j => !wanted || j.name.toLowerCase().includes(wanted) || (j.matches || "").includes(wanted));
+  [listed, open] = [shown, chosen];
   for (const [id, r] of rows) if (!shown.some(j => j.id === id)) { r.li.remove(); rows.delete(id); }
   const focused = shown.find(j => rows.has(j.id) && rows.get(j.id).li.contains(document.activeElement)), entry = focused || (shown.includes(chosen) ? chosen : shown[0]);
   shown.forEach((job, i) => {
@@ -86,13 +114,23 @@ export function show(jobs, chosen, on) {
   $("filters").hidden = jobs.length < 6 && !wanted;
   const sound = jobs.reduce((n, j) => n + (j.sound || 0), 0);
   $("kept").textContent = `${jobs.length} ${jobs.length === 1 ? "recording" : "recordings"}${sound ? ", " + size(sound) : ""}`;
-  $("forget").hidden = !jobs.some(j => !busy(j));
+  $("forget").hidden = $("select").hidden = !jobs.some(j => !busy(j));
+  $("picked").hidden = !picked;
+  $("kept").parentElement.hidden = !!picked;
+  $("jobs").classList.toggle("picking", !!picked);
+  $("pickedCount").textContent = selected().length + " selected";
+  for (const b of $("picked").querySelectorAll(".some")) b.toggleAttribute("inert", !selected().length);
   if (wanted && !shown.length) $("kept").textContent = "No recording matches.";
 }
 
 // The list is one stop of the Tab key: arrows go from row to row and to the buttons of a row, Delete deletes.
 $("jobs").addEventListener("keydown", e => {
   const li = e.target.closest("li"), lines = [...$("jobs").children], buttons = [...li.querySelectorAll("button")].filter(b => !b.hidden);
+  if (e.key.toLowerCase() === "a" && (e.ctrlKey || e.metaKey)) {
+    e.preventDefault();
+    return select(listed);
+  }
+  if (e.key === "Delete" && picked) return $("deletePicked").click();
   const row = lines[{ArrowUp: lines.indexOf(li) - 1, ArrowDown: lines.indexOf(li) + 1, Home: 0, End: lines.length - 1}[e.key]];
   const to = row ? row.querySelector(".name") : buttons[buttons.indexOf(e.target) + {ArrowLeft: -1, ArrowRight: 1}[e.key]];
   const bin = e.key === "Delete" && buttons.find(b => b.label === "Delete");
@@ -104,6 +142,7 @@ $("jobs").addEventListener("keydown", e => {
     for (const b of $("jobs").querySelectorAll(".name")) b.tabIndex = -1;
     to.closest("li").querySelector(".name").tabIndex = 0;
     to.focus();
+    if (row && e.shiftKey) pick(listed[lines.indexOf(row)], true);
   }
   e.preventDefault();
   e.stopPropagation();

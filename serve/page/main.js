@@ -1,20 +1,22 @@
 // The page: what its buttons and keys do.
 import * as edit from "./edit.js";
-import {formats, plain, short, speakerName} from "./formats.js";
+import {short, speakerName} from "./formats.js";
 import {remember} from "./history.js";
 import * as jobs from "./jobs.js";
 import * as list from "./list.js";
 import * as pane from "./pane.js";
 import * as player from "./player.js";
+import * as save from "./save.js";
 import * as settings from "./settings.js";
 import * as store from "./store.js";
 import * as text from "./text.js";
-import {announce, ask, closeMenus, failed, finish} from "./ui.js";
+import * as trash from "./trash.js";
+import {announce, ask, closeMenus, failed} from "./ui.js";
 
 const $ = id => document.getElementById(id);
 const page = document.title;
 const narrow = matchMedia("(max-width: 51.24em)");
-let tick = 0;
+let tick = 0, removed = false; // whether the last change was to delete recordings
 
 // choose shows a recording; on a phone, instead of the list.
 function choose(job, stay) {
@@ -35,12 +37,13 @@ function view(name) {
 function refresh() {
   list.show(jobs.jobs, pane.job(), {choose, stop: jobs.stop, again: jobs.again, remove: j => remove([j], `“${j.name}” was deleted.`)});
   const working = jobs.current();
-  document.title = jobs.recording() ? "● Recording – " + page : working ? (working.place && working.place + ", ") + Math.round((working.progress || 0) * 100) + " % – " + page : page;
+  document.title = jobs.recording() ? "● Recording – " + page : working ? [working.place, working.progress && Math.round(working.progress * 100) + " %"].filter(x => x).join(", ") + " – " + page : page;
 }
 
 function remove(some, message) {
   const at = jobs.jobs.indexOf(pane.job());
-  jobs.remove(some, message);
+  trash.remove(some, message);
+  removed = true;
   if (some.includes(pane.job())) {
     const next = jobs.jobs[Math.min(at, jobs.jobs.length - 1)] || null;
     pane.open(next);
@@ -73,9 +76,9 @@ async function sample() {
   }
 }
 
-function showFailure(e) {
+function showFailure(e, job) {
   if (e.remedy === "key") settings.askKey();
-  announce(e.message, {bad: true});
+  announce((job ? job.name + ": " : "") + e.message, {bad: true});
 }
 
 async function load() {
@@ -91,34 +94,12 @@ async function load() {
   }
 }
 
-function save(blob, ending) {
-  const a = document.createElement("a");
-  a.href = URL.createObjectURL(blob);
-  a.download = pane.job().name.replace(/\.[^.\s]{1,5}$/, "") + "." + ending;
-  a.click();
-  setTimeout(() => URL.revokeObjectURL(a.href), 60000);
-  announce("Saved " + a.download + ".");
-}
-
 const times = () => $("times").getAttribute("aria-pressed") === "true";
 
 function toggleTimes(on) {
   $("times").setAttribute("aria-pressed", on);
   $("text").classList.toggle("timed", on);
   settings.write({times: on});
-}
-
-async function copy() {
-  const all = plain(pane.job(), times());
-  try {
-    await navigator.clipboard.writeText(all);
-  } catch { // without https
-    const area = document.body.appendChild(Object.assign(document.createElement("textarea"), {value: all}));
-    area.select();
-    document.execCommand("copy");
-    area.remove();
-  }
-  announce("Copied.");
 }
 
 // rename asks for the name of the speaker of a paragraph, or for another speaker of this paragraph alone.
@@ -176,7 +157,9 @@ function button(time) {
 
 text.connect({play: player.playFrom, speaker: rename});
 pane.connect({choose: () => $("file").click(), record, changed: refresh});
+list.connect(refresh);
 edit.connect(job => {
+  removed = false;
   delete job.matches;
   jobs.save(job, true);
   pane.update(job);
@@ -200,7 +183,7 @@ $("file").onchange = () => {
   $("file").value = ""; // so that the same file can be chosen again
 };
 $("sample").onclick = sample;
-$("copy").onclick = copy;
+$("copy").onclick = () => save.copy(pane.job(), times());
 $("times").onclick = () => toggleTimes(!times());
 $("openFind").onclick = edit.openFind;
 $("undoEdit").onclick = () => edit.undo(pane.job());
@@ -210,12 +193,20 @@ $("delete").onclick = () => remove([pane.job()], `“${pane.job().name}” was d
 $("forget").onclick = forget;
 $("back").onclick = leave;
 addEventListener("popstate", e => { document.body.dataset.view = e.state && e.state.view === "text" && pane.job() ? "text" : "list"; });
-for (const b of document.querySelectorAll("[data-format]")) {
-  b.onclick = () => { const made = formats[b.dataset.format](pane.job(), times()); save(made instanceof Blob ? made : new Blob([made], {type: "text/plain"}), b.dataset.format); };
+for (const b of $("save").querySelectorAll("[data-format]")) {
+  b.onclick = () => save.text(pane.job(), b.dataset.format);
+  const all = $("saveAll").lastElementChild.appendChild(b.cloneNode(true));
+  all.onclick = () => save.texts(list.selected(), b.dataset.format);
 }
-$("saveSound").onclick = () => {
-  const f = pane.job().file, named = /\.([^.\s]{1,5})$/.exec(pane.job().name);
-  save(f, {"audio/webm": "webm", "audio/mp4": "m4a", "audio/ogg": "ogg"}[f.type] || named && named[1] || "wav");
+$("save").ontoggle = () => { $("withTimes").checked = times(); };
+$("saveSound").onclick = () => save.sound(pane.job());
+$("select").onclick = () => list.select([]);
+$("selectAll").onclick = () => list.select(jobs.jobs);
+$("selectNone").onclick = () => list.select(null);
+$("deletePicked").onclick = () => {
+  const gone = list.selected();
+  list.select(null);
+  remove(gone, gone.length === 1 ? `“${gone[0].name}” was deleted.` : `${gone.length} recordings were deleted.`);
 };
 $("print").onclick = () => print();
 $("openHelp").onclick = () => $("help").showModal();
@@ -247,7 +238,7 @@ const keys = {
 };
 const shifted = {ArrowLeft: () => player.step(-1), ArrowRight: () => player.step(1), ArrowUp: () => player.step(-1, true), ArrowDown: () => player.step(1, true)};
 const always = {
-  Escape: () => { if (!closeMenus() && !edit.closeFind()) player.toggle(); },
+  Escape: () => { if (!closeMenus() && !edit.closeFind() && !list.select(null)) player.toggle(); },
   F1: () => player.skip(-5), F2: () => player.skip(5),
 };
 
@@ -256,6 +247,7 @@ document.addEventListener("keydown", e => {
   if (e.ctrlKey || e.metaKey) {
     const key = e.key.toLowerCase(), field = typing(e) && !e.target.isContentEditable;
     if (key === "enter" && text.editing()) { edit.end(); $("text").focus({preventScroll: true}); }
+    else if (key === "z" && !e.shiftKey && !field && removed) removed = !trash.restore();
     else if ((key === "z" || key === "y") && ready() && !field) edit.undo(pane.job(), key === "y" || e.shiftKey);
     else return;
     e.preventDefault();
@@ -267,7 +259,9 @@ document.addEventListener("keydown", e => {
   e.preventDefault();
   act();
 });
-addEventListener("beforeunload", e => { if (jobs.recording() || jobs.current()) e.preventDefault(); else finish(); });
+addEventListener("beforeunload", e => { if (jobs.recording() || jobs.current()) e.preventDefault(); });
+// After a click with the mouse, Space and the arrows are the player's.
+document.addEventListener("click", e => { if (e.detail && e.target.closest(".tools button, #bar button") === document.activeElement) document.activeElement.blur(); });
 
 await jobs.load();
 pane.open(narrow.matches ? null : jobs.jobs.find(j => j.state === "done") || jobs.jobs[0] || null);

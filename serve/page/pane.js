@@ -3,7 +3,7 @@ import {languageName, short} from "./formats.js";
 import * as edit from "./edit.js";
 import {remember} from "./history.js";
 import * as jobs from "./jobs.js";
-import {busy, canRetry, day, state} from "./list.js";
+import {busy, canRetry, state} from "./list.js";
 import {wordCount} from "./paragraphs.js";
 import * as player from "./player.js";
 import * as settings from "./settings.js";
@@ -50,7 +50,8 @@ export function update(changed) {
   for (const id of ["copy", "edit", "times", "openFind"]) $(id).hidden = !done || !some;
   showUndo(s);
   const sound = s.remedy === "file" ? null : s.file || null; // what is no sound cannot be played
-  for (const b of $("save").querySelectorAll("button")) b.hidden = b.id === "saveSound" ? !sound : !some;
+  for (const b of $("save").querySelectorAll("button, label")) b.hidden = b.id === "saveSound" ? !sound : !some;
+  $("withSpeakers").parentElement.hidden = !some || s.paragraphs.every(p => p.speaker == null);
   $("save").hidden = !some && !sound || busy(s);
   $("progress").hidden = s.state !== "working";
   if (s.progress != null && s.before == null) $("progress").value = s.progress; else $("progress").removeAttribute("value");
@@ -73,26 +74,21 @@ function showUndo(s) {
 }
 
 function showFacts(s, some) {
-  const words = some && s.state !== "live" ? wordCount(s.paragraphs) : 0;
-  const facts = [day(s.created), s.duration && short(s.duration), words && words.toLocaleString() + (words === 1 ? " word" : " words"), s.lost && s.lost.replace(/^, /, ""), s.note, s.task === "translations" && "translated"];
-  $("facts").textContent = facts.filter(x => x).join(" · ");
-  const known = settings.languages(), again = $("again"), now = languageName(s.language || "");
-  const versions = s.versions || [];
+  const words = some && s.state !== "live" ? wordCount(s.paragraphs) : 0, versions = s.versions || [], again = $("again");
+  const at = new Date(s.created), when = at.toLocaleString(undefined, {day: "numeric", month: "short", year: at.getFullYear() === new Date().getFullYear() ? undefined : "numeric", hour: "numeric", minute: "2-digit"});
+  const facts = [when, s.duration && short(s.duration), words && words.toLocaleString() + (words === 1 ? " word" : " words"), s.lost && s.lost.replace(/^, /, ""), s.note, s.task === "translations" && "translated"];
   again.hidden = busy(s) || !versions.length && (!s.file || !some && s.state !== "done");
-  if (again.hidden) {
-    if (now) $("facts").textContent += " · " + now;
-    return;
-  }
-  const group = (label, options) => {
-    const g = Object.assign(document.createElement("optgroup"), {label});
-    g.append(...options);
-    return g;
-  };
-  const apart = some && s.paragraphs.some(p => p.speaker != null);
-  again.replaceChildren(new Option(now || "Language", ""),
-    group("Do it again", [apart ? new Option("without speakers", "one") : new Option("with speakers, told apart by voice", "voice")]),
-    ...versions.length ? [group("Other versions", [...versions.map((v, i) => new Option(versionName(v), "version " + i)), new Option("delete the other versions", "none")])] : [],
-    ...known.length < 2 ? [] : [group("Do it again in", [new Option("the language detected", "detect"), ...known.map(l => new Option(l.name, l.code))])]);
+  $("facts").textContent = [...facts, again.hidden && languageName(s.language)].filter(x => x).join(" · ");
+  if (again.hidden || again.open) return;
+  again.firstElementChild.textContent = languageName(s.language) || "Transcribe again";
+  $("versions").hidden = !versions.length;
+  const button = (text, act) => Object.assign(document.createElement("button"), {textContent: text, onclick: act});
+  $("versions").replaceChildren(Object.assign(button(versionName(s), null), {disabled: true}), ...versions.map((v, i) => button(versionName(v), () => edit.show(s, i))), button("Delete the other versions", () => edit.show(s)));
+  $("redo").hidden = !s.file;
+  $("redoLanguage").replaceChildren(new Option("Detect", ""), ...settings.languages().map(l => new Option(l.name, l.code)));
+  $("redoLanguage").value = s.options && s.options.language || "";
+  $("redoLanguage").parentElement.hidden = settings.languages().length < 2;
+  $("redoSpeakers").checked = some ? s.paragraphs.some(p => p.speaker != null) : !!settings.options().speakers;
 }
 
 // versionName describes a version of a recording: German, edited (120 words).
@@ -112,7 +108,7 @@ function showGaps(s) {
 // showProblem says what went wrong, and offers what helps.
 function showProblem(s, some) {
   const silent = s.state === "done" && !some && s.paragraphs;
-  const last = some && s.paragraphs[s.paragraphs.length - 1], end = last ? last.words[last.words.length - 1].end : 0, rest = s.state === "done" && /cut off|stopped/.test(s.lost) && some && s.file && s.duration - end > 1;
+  const last = some && s.paragraphs.at(-1), end = last ? last.words.at(-1).end : 0, rest = s.state === "done" && /cut off|stopped/.test(s.lost) && some && s.file && s.duration - end > 1;
   const why = s.state === "failed" || s.state === "stopped" ? s.error || "This was stopped." : s.error ? s.error : rest ? `The text ends at ${short(end)} of ${short(s.duration)}.` : silent ? "No speech was found in this recording." : "";
   $("problem").hidden = !why;
   $("problem").classList.toggle("bad", s.state === "failed");
@@ -121,7 +117,9 @@ function showProblem(s, some) {
   if (s.remedy === "file") ways.push(["Choose another file", actions.choose]);
   if (s.remedy === "key") ways.push(["Enter the API key", settings.askKey]);
   if (s.remedy === "settings" || silent) ways.push(["Settings", settings.open]);
-  if (rest) ways.push(["Write the rest", () => jobs.again(s, {from: last.speaker == null ? end : 0, language: s.language || ""})]);
+  const apart = s.options && s.options.speakers; // they are told apart in the whole
+  if (rest && !apart) ways.push(["Transcribe the rest", () => jobs.again(s, {from: end, language: s.options && s.options.language || s.language || ""})]);
+  if (rest) ways.push(["Transcribe again", () => jobs.again(s, {speakers: apart || ""})]);
   if (canRetry(s) || silent && s.file) ways.push(["Try again", () => jobs.again(s)]);
   if (s.state === "failed" && !s.file && !s.sound && s.remedy !== "file") ways.push(["Record again", actions.record]);
   $("problem").lastElementChild.replaceChildren(...ways.map(([label, act], i) => Object.assign(document.createElement("button"), {textContent: label, className: i ? "" : "primary", onclick: act})));
@@ -142,13 +140,10 @@ export function connect(on) {
     if (e.key === "Escape") $("title").value = shown.name;
     if (e.key === "Enter" || e.key === "Escape") { $("title").blur(); e.stopPropagation(); }
   };
-  $("again").onchange = () => {
+  $("redo").onsubmit = e => {
+    e.preventDefault();
     edit.end();
-    const to = $("again").value, same = shown.options && shown.options.speakers || "";
-    if (to === "none") edit.show(shown);
-    else if (to.startsWith("version ")) edit.show(shown, +to.slice(8));
-    else if (to === "one" || to === "voice") jobs.again(shown, {language: shown.options && shown.options.language || "", speakers: to === "voice" ? to : ""});
-    else if (to) jobs.again(shown, {language: to === "detect" ? "" : to, speakers: same});
+    jobs.again(shown, {language: $("redoLanguage").value, speakers: $("redoSpeakers").checked ? settings.options().speakers || "voice" : ""});
   };
   $("stop").onclick = () => jobs.stop(shown);
   $("edit").onclick = () => edit.toggle(shown);

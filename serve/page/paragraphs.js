@@ -11,6 +11,10 @@ const enough = 80, most = 120; // words after which a sentence, or any word, end
 const unspaced = "\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmr}\\p{sc=Mymr}"; // scripts without spaces
 const token = new RegExp(`[${unspaced}]|[^\\s${unspaced}]+`, "gu");
 const joins = new RegExp(`[${unspaced}。、，．！？]$`, "u");
+
+// needsSpace reports whether a space belongs between two texts.
+export const needsSpace = (before, after) => !!before && !!after && !/\s$/.test(before) && !/^\s/.test(after) && !joins.test(before);
+
 const sentenceEnd = /[.!?…。！？؟।]["”’»)\]]*$/;
 
 // tokensOf returns the words of a text as {at, length}: what stands between spaces, or a character of a script without.
@@ -25,7 +29,7 @@ export function append(paragraphs, segment) {
     if (!open || breaks(open, w)) paragraphs.push(open = {text: "", words: [], speaker: w.speaker});
     let before = w.before;
     if (!open.text) before = before.trimStart();
-    else if (i === 0 && !segment.follows && !/\s$/.test(open.text) && !/^\s/.test(before) && !joins.test(open.text)) before = " " + before;
+    else if (i === 0 && !segment.follows && needsSpace(open.text, before + w.text)) before = " " + before;
     const at = open.text.length + before.length;
     open.text += before + w.text;
     open.words.push(trim({at, length: w.text.length, start: w.start, end: w.end, p: w.p, first: i === 0 && !segment.follows, drafted: w.drafted}));
@@ -96,18 +100,20 @@ function draftedRanges(pieces) {
 }
 
 // segmentsOf returns paragraphs as segments {start, end, text, words, speaker}, cut where the server's segments began.
+// Words have the space before them.
 export function segmentsOf(paragraphs) {
   const list = [];
-  for (const p of paragraphs) {
+  paragraphs.forEach((p, n) => {
+    const lead = n && !joins.test(paragraphs[n - 1].text) ? " " : "";
     p.words.forEach((w, i) => {
       const next = p.words[i + 1], text = p.text.slice(i ? w.at : 0, next ? next.at : p.text.length);
       if (i === 0 || w.first) list.push({start: w.start, end: w.end, text: "", words: [], speaker: p.speaker});
       const s = list[list.length - 1];
       s.text += text;
       s.end = Math.max(s.end, w.end);
-      s.words.push({word: p.text.substr(w.at, w.length), start: w.start, end: w.end});
+      s.words.push({word: i ? p.text.slice(p.words[i - 1].at + p.words[i - 1].length, w.at + w.length) : lead + p.text.slice(0, w.length), start: w.start, end: w.end, p: w.p});
     });
-  }
+  });
   return list;
 }
 

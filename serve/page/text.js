@@ -16,10 +16,12 @@ let following = true, now = null, stuck = false;
 export const paragraphs = () => shown && shown.paragraphs || [];
 export const shownJob = () => shown;
 export const words = () => flat;
+export const positions = () => places;
 export const editing = () => root.isContentEditable;
 
 // show draws a recording, as paragraphs to read or, with edit, as text to change.
 export function show(job, edit) {
+  const top = job === shown ? scroller().scrollTop : 0;
   shown = job;
   places = [];
   now = null;
@@ -33,6 +35,7 @@ export function show(job, edit) {
   for (const name of ["now", "found", "here", "hover"]) highlight(name, []);
   tentative(job, "");
   draw(0, edit);
+  if (top) scroller().scrollTop = top;
 }
 
 // add draws the paragraphs of a recording from one on, which is new or has grown.
@@ -87,17 +90,19 @@ function readRow() {
 function editRow() {
   const p = make("p");
   return {element: p, p, fill: (paragraph, before) => {
-    p.dataset.time = short(paragraph.words[0].start);
-    if (paragraph.speaker != null && (!before || before.speaker !== paragraph.speaker)) {
-      p.dataset.speaker = speakerName(shown, paragraph.speaker);
-      p.className = colour(paragraph);
-    }
+    label(p, paragraph, before);
     p.textContent = paragraph.text;
   }};
 }
 
-const colour = paragraph => "s" + speakers().indexOf(paragraph.speaker) % 6;
-const make = (name, kind) => Object.assign(document.createElement(name), {className: kind || ""});
+function label(p, paragraph, before) {
+  p.dataset.time = short(paragraph.words[0].start);
+  if (paragraph.speaker == null || before && before.speaker === paragraph.speaker) return delete p.dataset.speaker;
+  p.dataset.speaker = speakerName(shown, paragraph.speaker);
+  p.className = colour(paragraph);
+}
+
+const colour = paragraph => "s" + speakers().indexOf(paragraph.speaker) % 6, make = (name, kind) => Object.assign(document.createElement(name), {className: kind || ""});
 
 // speakers returns the speakers of the recording in the order in which they speak.
 export function speakers() { return [...new Set(paragraphs().map(p => p.speaker).filter(s => s != null))]; }
@@ -123,7 +128,7 @@ function index(from) {
 }
 
 function highlight(name, ranges) {
-  if (!window.Highlight) return; // an old browser: the text can be read, but no word lights up
+  if (!window.Highlight) return; // an old browser
   if (ranges.length) CSS.highlights.set(name, new Highlight(...ranges)); else CSS.highlights.delete(name);
 }
 
@@ -168,7 +173,7 @@ export function goTo({paragraph, at}) {
     root.focus({preventScroll: true});
     getSelection().collapse(range.startContainer, range.startOffset);
   }
-  reveal(rangeOf(paragraph, 0, paragraphs()[paragraph].text.length), true);
+  reveal(rangeOf(paragraph, Math.max(0, at - 1), 1), true);
 }
 
 // read returns the text of each line of the pane, and where it is.
@@ -180,7 +185,7 @@ export function read() {
     visit(p);
     let base = 0;
     for (const line of text.split("\n")) {
-      if (line.trim()) lines.push({text: line.trim(), place: {p, base: base + line.length - line.trimStart().length}});
+      if (line.trim()) lines.push({text: line.trim(), place: {p, base: base + line.length - line.trimStart().length}}); else if (p.dataset) delete p.dataset.time;
       base += line.length + 1;
     }
   }
@@ -191,7 +196,10 @@ export function read() {
 export function replace(list, lines) {
   shown.paragraphs = list;
   places = lines.map(l => l.place);
-  places.forEach((place, i) => { place.p.index = i; });
+  places.forEach(({p}, i) => {
+    p.index = i;
+    label(p, list[i], list[i - 1]);
+  });
   now = null;
   index(0);
 }

@@ -3,44 +3,28 @@
 const $ = id => document.getElementById(id);
 let timer = 0, undone = null;
 
-// announce shows a message for some seconds. An error stays longer. With undo, a function, the message
-// has a button and stays for ten seconds, after which final is called.
-export function announce(message, {bad, undo, final} = {}) {
+// announce shows a message for some seconds. An error stays longer. With undo, a function, the message has a button.
+export function announce(message, {bad, undo} = {}) {
   if (undone && !undo && !bad) return;
-  if (undo) finish();
-  if (!undone) {
-    clearTimeout(timer);
-    timer = message ? setTimeout(close, undo ? 10000 : bad ? 20000 : 6000) : 0;
-  }
-  if (undo) undone = {undo, final};
-  show(message, bad);
-}
-
-function show(message, bad) {
+  clearTimeout(timer);
+  timer = message ? setTimeout(hide, bad ? 20000 : undo ? 10000 : 6000) : 0;
+  undone = undo || bad && undone || null;
   $("status").textContent = message;
   $("toast").classList.toggle("bad", !!bad);
   $("toast").classList.toggle("shown", !!message);
   $("undo").hidden = !undone;
 }
 
-function close() {
-  finish();
-  show("");
-}
-
-// finish makes final what could be undone until now.
-export function finish() {
-  const past = undone;
+function hide() {
   undone = null;
-  if (past && past.final) past.final();
+  announce("");
 }
 
+$("closeToast").onclick = hide;
 $("undo").onclick = () => {
-  const past = undone;
-  undone = null;
-  clearTimeout(timer);
-  past.undo();
-  show("");
+  const undo = undone;
+  hide();
+  undo();
 };
 
 export const failed = () => $("toast").classList.contains("bad");

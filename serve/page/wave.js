@@ -1,4 +1,6 @@
-// The waveform of the player: peaks of the sound, tinted by speaker, with marks below doubtful words and where words are missing.
+// The waveform of the player: peaks of the sound, tinted by speaker, with marks below doubtful words and where words are
+// missing, and the time at the pointer.
+import {short} from "./formats.js";
 
 const most = 2000; // peaks of a recording
 const wholeLimit = 40 * 60; // seconds that are decoded at once, at some 2.6 MB a second while the browser decodes
@@ -55,16 +57,23 @@ export class Wave {
     Object.assign(this, {element, canvas: element.firstElementChild, duration: 0, time: 0, peaks: null, words: [], speakers: [], gaps: []});
     new ResizeObserver(() => this.draw()).observe(element);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.colours = null; this.draw(); });
-    const to = e => {
-      const r = element.getBoundingClientRect();
-      if (this.duration) seek(Math.max(0, Math.min(1, (e.clientX - r.left) / r.width)) * this.duration);
-    };
+    const to = e => { if (this.duration) seek(this.timeAt(e)); };
     element.onpointerdown = e => {
       if (e.button) return;
       element.setPointerCapture(e.pointerId);
       to(e);
     };
-    element.onpointermove = e => { if (element.hasPointerCapture(e.pointerId)) to(e); };
+    element.onpointermove = e => {
+      if (element.hasPointerCapture(e.pointerId)) to(e);
+      this.hover = this.timeAt(e);
+      this.draw();
+    };
+    element.onpointerleave = () => { this.hover = null; this.draw(); };
+  }
+
+  timeAt(e) {
+    const r = this.element.getBoundingClientRect();
+    return Math.max(0, Math.min(1, (e.clientX - r.left) / r.width)) * this.duration;
   }
 
   // set changes what is drawn: peaks, duration, words {word, paragraph} with times, the speaker of a paragraph as a
@@ -87,6 +96,7 @@ export class Wave {
     if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) [canvas.width, canvas.height] = [Math.round(width * scale), Math.round(height * scale)];
     const c = canvas.getContext("2d"), colours = this.colours ||= this.readColours();
     c.setTransform(scale, 0, 0, scale, 0, 0);
+    c.font = "12px system-ui, sans-serif";
     c.clearRect(0, 0, width, height);
     this.x = Math.round(this.time / (this.duration || 1) * width);
     const bars = Math.max(1, Math.floor(width / 3)), room = height - 6, tops = this.tops(bars), who = this.who(bars);
@@ -104,6 +114,14 @@ export class Wave {
     }
     c.fillStyle = colours.brand;
     if (this.duration) c.fillRect(Math.min(width - 2, Math.max(0, this.x - 1)), 0, 2, height);
+    if (!this.duration || this.hover == null) return;
+    const text = short(this.hover), label = c.measureText(text).width + 10, x = this.hover / this.duration * width;
+    c.fillStyle = colours.ink;
+    c.fillRect(x - 0.5, 0, 1, height);
+    const left = Math.max(0, Math.min(width - label, x + (x > width - label - 4 ? -label - 2 : 3)));
+    c.fillRect(left, 0, label, 18);
+    c.fillStyle = colours.card;
+    c.fillText(text, left + 5, 13);
   }
 
   // readColours returns the colours of the style sheet as a canvas wants them.
@@ -112,7 +130,7 @@ export class Wave {
       this.canvas.style.color = `var(--${name})`;
       return getComputedStyle(this.canvas).color;
     };
-    return {soft: read("wave"), brand: read("brand"), doubt: read("doubt-mark"), speakers: [0, 1, 2, 3, 4, 5].map(i => read("s" + i))};
+    return {soft: read("wave"), ink: read("ink"), card: read("card"), brand: read("brand"), doubt: read("doubt-mark"), speakers: [0, 1, 2, 3, 4, 5].map(i => read("s" + i))};
   }
 
   // tops returns the height of each bar, from 0 to 1: of the peaks or, without, where there are words.

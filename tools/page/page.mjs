@@ -259,9 +259,9 @@ const parts = {
       const [download] = await Promise.all([page.waitForEvent("download"), page.click(b)]);
       return [download.suggestedFilename(), readFileSync(await download.path())];
     };
-    for (const [format, start] of [["txt", /^Dr. Nakamura: So, let us/], ["md", /^# Harbour\.m4a\n\n\*.*English\*\n\n\*\*Dr\. Nakamura:\*\* So/], ["srt", /^1\n00:00:0\d,\d{3} --> /], ["vtt", /^WEBVTT\n\n00:.*\n<v Dr\. Nakamura>So/],
+    for (const [format, start] of [["txt", /^Dr. Nakamura: So, let us/], ["md", /^# Harbour\n\n\*.*English\*\n\n\*\*Dr\. Nakamura:\*\* So/], ["srt", /^1\n00:00:0\d,\d{3} --> /], ["vtt", /^WEBVTT\n\n00:.*\n<v Dr\. Nakamura>So/],
       ["json", /^\{\n "task": "transcribe",\n "language": "[a-z]+",\n "duration": \d/], ["docx", /^PK/]]) {
-      const [name, data] = await saved(`[data-format=${format}]`), text = data.toString();
+      const [name, data] = await saved(`#save [data-format=${format}]`), text = data.toString();
       check(`saved as ${format}`, start.test(text) && name === "Harbour." + format, [name, text.slice(0, 200)]);
       if (format === "srt") check("lines of subtitles are short", text.split("\n").every(l => l.length <= 60 || /-->/.test(l)), text.slice(0, 300));
     }
@@ -288,6 +288,20 @@ const parts = {
     await page.keyboard.press("Escape");
     await page.click("#edit");
     await page.click("#openFind");
+    // Borders of paragraphs.
+    const count = () => page.locator("#text p").count(), paragraphs = await count(), third = await place(page, "fishermen");
+    await page.mouse.click(third.x, third.y);
+    await page.keyboard.type("X");
+    await page.keyboard.press("Enter");
+    check("Enter begins a paragraph at once, with a time", await count() === paragraphs + 1 && await page.evaluate(() => /^0:1\d$/.test(getSelection().anchorNode.parentElement.dataset.time)), await count());
+    await page.keyboard.press("Control+z");
+    check("Ctrl+Z takes it back alone, and the caret is where it was", await count() === paragraphs && await page.evaluate(() => getSelection().anchorNode.data[getSelection().anchorOffset - 1]) === "X", await words(page));
+    await page.keyboard.press("Control+z");
+    await page.keyboard.press("Home");
+    while (await page.evaluate(() => getSelection().anchorOffset)) await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Backspace");
+    check("Backspace joins paragraphs, with a space", await count() === paragraphs - 1 && !/[.?][A-Z]/.test(await words(page)), await words(page));
+    await page.keyboard.press("Control+z");
     // One history for everything that is changed, also after editing has ended.
     const before = await words(page), at0 = await place(page, "Nobody");
     await page.mouse.click(at0.x, at0.y);
@@ -329,7 +343,7 @@ const parts = {
     check("replacing replaces all", !/fishermen/.test(await words(page)) && /fishers/.test(await words(page)), "");
     await page.waitForTimeout(300);
     await page.click("#save summary");
-    const [download] = await Promise.all([page.waitForEvent("download"), page.click("[data-format=json]")]);
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click("#save [data-format=json]")]);
     const json = JSON.parse(readFileSync(await download.path()));
     const measured = json.words.find(w => w.word === "measured");
     check("words that stand keep their times", Math.abs(measured.start - 6.98) < 0.5 && measured.end > measured.start, measured);
@@ -341,6 +355,18 @@ const parts = {
     await choose(page, "Harbour, second draft");
     await page.waitForFunction(() => document.querySelectorAll("#text p").length > 5);
     check("changes are still there after a reload", /fishers/.test(await words(page)) && await page.evaluate(() => document.querySelectorAll("#text p").length) === edited, "");
+
+    // Several together.
+    await page.click("#jobs li:nth-child(2) .name", {modifiers: ["Shift"]});
+    check("Shift and a click select several", await page.textContent("#pickedCount") === "2 selected", await page.textContent("#pickedCount"));
+    await looks(page, "selected");
+    await page.click("#saveAll summary");
+    const [archive] = await Promise.all([page.waitForEvent("download"), page.click("#saveAll [data-format=srt]")]), zip = readFileSync(await archive.path());
+    check("they are saved in one archive", zip.includes("Harbour, second draft.srt") && zip.includes("Interview.srt"), zip.length);
+    await page.click("#deletePicked");
+    await page.keyboard.press("Control+z");
+    check("Ctrl+Z brings them back", (await rows(page)).length === 2, await rows(page));
+    await choose(page, "Harbour, second draft");
 
     // Deleting.
     await page.click("#delete");
@@ -444,25 +470,31 @@ const parts = {
     check("several files, one after the other, one stopped", states.join() === "done,stopped,done,done" && requests.length === 3, [states, requests.length]);
     await choose(page, "one.wav");
     check("the text of a file", (await words(page)).length > 20, await words(page));
-    check("its language is shown", /[A-Z][a-z]+/.test(await page.evaluate(() => { const a = document.getElementById("again"); return a.hidden ? document.getElementById("facts").textContent : a.options[0].text; })), "");
+    check("its language is shown", /[A-Z][a-z]+/.test(await page.textContent("#meta")), "");
     if (await page.isVisible("#again")) {
       // The corrected version is kept.
-      const language = () => page.evaluate(() => document.getElementById("again").options[0].text);
+      const language = () => page.textContent("#again summary");
       await page.click("#edit");
       await page.keyboard.press("Control+Home");
       await page.keyboard.type("Corrected. ");
       await page.click("#edit");
       const corrected = await words(page);
-      await page.selectOption("#again", "de");
-      await page.waitForFunction(() => /German/.test(document.getElementById("again").options[0].text), null, {timeout: 240000});
+      await page.click("#again summary");
+      await looks(page, "again");
+      await page.selectOption("#redoLanguage", "de");
+      check("a choice alone does nothing", await page.locator("#jobs .working").count() === 0, "");
+      await page.click("#redo .primary");
+      await page.waitForFunction(() => /German/.test(document.querySelector("#again summary").textContent), null, {timeout: 240000});
       await idle(page);
       check("it is done again in another language", !/Corrected/.test(await words(page)), await words(page));
       await page.reload();
       await page.waitForSelector("#jobs li");
       await choose(page, "one.wav");
-      await page.waitForFunction(() => document.querySelector("#again option[value='version 0']"));
-      check("the version from before has a name", /^English, edited \(\d+ words\)$/.test(await page.textContent("#again option[value='version 0']")), await page.textContent("#again option[value='version 0']"));
-      await page.selectOption("#again", "version 0");
+      await page.waitForSelector("#versions button", {state: "attached"});
+      const version = page.locator("#versions button:enabled").first();
+      check("the version from before has a name", /^English, edited \(\d+ words\)$/.test(await version.textContent()), await version.textContent());
+      await page.click("#again summary");
+      await version.click();
       check("and comes back", await words(page) === corrected && /English/.test(await language()), [await words(page), await language()]);
       await page.click("#undoEdit");
       check("undo exchanges them again", /German/.test(await language()), await language());
@@ -473,7 +505,11 @@ const parts = {
     await choose(page, "two.wav");
     await page.waitForFunction(() => document.querySelector("#text p"));
     check("speakers are not told apart unasked", await page.locator(".speaker:visible").count() === 0, "");
-    await page.selectOption("#again", "voice");
+    await page.click("#again summary");
+    await page.check("#redoSpeakers");
+    await page.click("#redo .primary");
+    await page.waitForFunction(() => document.querySelector("#jobs .working") && document.querySelector("#text p"), null, {timeout: 240000});
+    check("its text comes before its speakers", true);
     await page.waitForFunction(() => document.querySelectorAll(".speaker:not([hidden])").length > 1, null, {timeout: 240000});
     await idle(page);
     check("two speakers", (await page.locator(".speaker:visible").allTextContents()).join().startsWith("Speaker 1,Speaker 2"), await page.locator(".speaker:visible").allTextContents());
@@ -488,7 +524,7 @@ const parts = {
     await looks(page, "two-speakers");
     await page.setInputFiles("#file", {name: "letter.wav", mimeType: "audio/wav", buffer: Buffer.from("This is a letter.")});
     await page.waitForSelector("#jobs .failed");
-    check("a file that is no sound says what it is", await page.textContent("#jobs .state.bad") === "This is a text file, not sound.", await page.textContent("#jobs .state.bad"));
+    check("a file that is no sound says what it is", await page.textContent("#jobs .state.bad") === "This is a text file, not sound." && /^letter\.wav: /.test(await status(page)), await status(page));
     check("and has neither player nor Save", !await page.isVisible("#bar") && !await page.isVisible("#save"), "");
     await forgetAll(page);
 
@@ -562,7 +598,7 @@ const parts = {
     await page.reload();
     await page.waitForFunction(() => /cut off/.test(document.getElementById("facts").textContent) && document.getElementById("player").readyState > 0);
     check("a recording that was cut off has its length", /0:(09|1\d) .*cut off/.test(await page.textContent("#facts")), await page.textContent("#facts"));
-    const rest = page.getByRole("button", {name: "Write the rest"});
+    const rest = page.getByRole("button", {name: "Transcribe the rest"});
     if (await rest.count()) { // not if all of it has been written
       const before = await words(page);
       await rest.click();
