@@ -91,17 +91,14 @@ func audiblePositions(m *audio.Mel) int {
 	if m == nil || len(m.Data) == 0 {
 		return math.MaxInt
 	}
-	floor, frames := slices.Min(m.Data), m.Frames
-	silent := func(frame int) bool {
-		for b := range m.Bins {
-			if m.Data[b*m.Frames+frame] > floor {
-				return false
-			}
+	floor, frames := m.Data[m.Frames-1], 0
+	for b := range m.Bins {
+		bin := m.Data[b*m.Frames:][:m.Frames]
+		end := m.Frames
+		for end > frames && bin[end-1] == floor {
+			end--
 		}
-		return true
-	}
-	for frames > 0 && silent(frames-1) {
-		frames--
+		frames = end
 	}
 	return (frames+1)/2 + margin
 }

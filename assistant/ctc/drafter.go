@@ -201,6 +201,14 @@ func (d *drafter) draft(limit int) {
 	if d.timestamps && d.committed == 0 {
 		d.append(t.TimestampBegin, likely)
 	}
+	d.search.word = d.search.word[:0]
+	for _, k := range d.inWord {
+		d.search.word = append(d.search.word, t.Bytes(k)...)
+	}
+	d.search.spelled, d.search.ended = nil, d.aligner.last != 0 && d.timestampRun > 0
+	if d.aligner.last != 0 && len(d.inWord) > 0 {
+		d.search.spelled = d.spelled
+	}
 	d.found, d.planEnded = d.search.run(d.found[:0], &d.aligner, d.state, lettersPerToken*limit+settle)
 	switch {
 	case len(d.found) == 0 && d.planEnded && (d.timestampRun == 1 || !d.timestamps):
@@ -210,6 +218,12 @@ func (d *drafter) draft(limit int) {
 		d.append(d.lastTimestamp, likely)
 	}
 	d.spell()
+}
+
+// spelled reports whether a word begins with the committed tokens.
+func (d *drafter) spelled(word []byte) bool {
+	tokens := d.a.tokenizer.Encode(string(word))
+	return len(tokens) >= len(d.inWord) && slices.Equal(tokens[:len(d.inWord)], d.inWord)
 }
 
 func (d *drafter) append(k Token, logProb float32) {

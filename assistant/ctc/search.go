@@ -3,6 +3,7 @@ package ctc
 import (
 	"slices"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Parameters of the search, chosen on recordings outside training and tests: see tools/drafter.
@@ -16,7 +17,7 @@ const (
 	unknownCost = 14.0    // of a word that is not in the list
 	doubledMark = 3.0     // cost of a mark right after another
 	settle      = 12      // frames after which letters no longer change
-	maxTexts    = 1 << 15 // of one search: noise, where every letter is as likely, would make more
+	maxTexts    = 1 << 13 // of one search: noise, where every letter is as likely, would make more
 )
 
 // States of a text that is not inside a word of the list.
@@ -59,7 +60,8 @@ type text struct {
 	depth                  int32 // symbols since the root
 	frame                  int32 // in which the symbol most likely begins
 	state                  wordState
-	words                  float32 // score of the words so far
+	inFirst                bool    // all symbols since the root are letters
+	words                  float32 // score of the words so far; never if the text is impossible
 	acoustic               float32 // the largest log-probability of the symbol since frame
 	blank, last            float32 // scores after the frames so far, the last of them blank or in symbol
 	nextBlank, nextLast    float32
@@ -78,6 +80,12 @@ type search struct {
 	active   []int32
 	touched  []int32
 	symbols  []int32 // those tried in a frame
+
+	// What the committed text allows: a word that goes on must still begin with the tokens that were committed,
+	// since the decoder hardly ever writes " measure", "d" for " measured".
+	word    []byte                 // what is committed of it
+	spelled func(word []byte) bool // whether a word begins with the committed tokens; nil: all do
+	ended   bool                   // no word goes on here
 }
 
 // A foundLetter is a letter of the continuation.
@@ -90,7 +98,7 @@ type foundLetter struct {
 // letters or to the end of the frames. It reports whether it reached the end.
 func (s *search) run(dst []foundLetter, a *aligner, state wordState, letters int) (found []foundLetter, end bool) {
 	f := a.frames
-	s.texts = append(s.texts[:0], text{symbol: int32(a.last), frame: -1, state: state, blank: never, last: never})
+	s.texts = append(s.texts[:0], text{symbol: int32(a.last), frame: -1, state: state, inFirst: s.ended || s.spelled != nil, blank: never, last: never})
 	s.active = append(s.active[:0], 0)
 	limit := f.N
 	for i := a.start(); i < limit; i++ {
@@ -120,7 +128,10 @@ func (s *search) run(dst []foundLetter, a *aligner, state wordState, letters int
 // finalScore returns the score of a text; at the end of the audio, that of its last word included.
 func (s *search) finalScore(n int32, end bool) float32 {
 	t := &s.texts[n]
-	if end {
+	switch {
+	case end && n > 0 && t.inFirst && s.spelled != nil && !s.spelled(s.wordTo(n)):
+		return never
+	case end:
 		return t.score() + s.endWord(t.state)
 	}
 	return t.score()
@@ -228,13 +239,57 @@ func (s *search) childOf(n, symbol int32) int32 {
 	if !ok {
 		return -1
 	}
+	inFirst := s.texts[n].inFirst && s.alphabet.letter[symbol]
+	if s.texts[n].inFirst && !s.mayFollow(n, symbol, state) {
+		score = never
+	}
 	c := int32(len(s.texts))
 	s.texts = append(s.texts, text{
 		before: n, sibling: s.texts[n].child, symbol: symbol, depth: s.texts[n].depth + 1, frame: -1, state: state,
-		words: s.texts[n].words + score, blank: never, last: never,
+		inFirst: inFirst, words: s.texts[n].words + score, blank: never, last: never,
 	})
 	s.texts[n].child = c
 	return c
+}
+
+// mayFollow reports whether the committed text allows a symbol, which leads to state, after the text n, which is in
+// its first word.
+func (s *search) mayFollow(n, symbol int32, state wordState) bool {
+	switch {
+	case s.ended:
+		return s.alphabet.runes[symbol] == ' '
+	case !s.alphabet.letter[symbol]:
+		return n == 0 || s.spelled(s.wordTo(n))
+	case state.node <= 0:
+		return true
+	}
+	tries := 8 // words: short beginnings have too many
+	return s.anySpelled(utf8.AppendRune(s.wordTo(n), s.alphabet.runes[symbol]), state.node, &tries)
+}
+
+// wordTo returns the word that the text n is in.
+func (s *search) wordTo(n int32) []byte {
+	if n == 0 {
+		return slices.Clip(s.word)
+	}
+	return utf8.AppendRune(s.wordTo(s.texts[n].before), s.alphabet.runes[s.texts[n].symbol])
+}
+
+// anySpelled reports whether a word of the list below a node, which word leads to, begins with the committed tokens,
+// or too many had to be tried.
+func (s *search) anySpelled(word []byte, node int32, tries *int) bool {
+	n := &s.words.nodes[node]
+	if n.rank >= 0 {
+		if *tries--; *tries < 0 || s.spelled(word) {
+			return true
+		}
+	}
+	for c := n.children; c < n.children+n.count; c++ {
+		if s.anySpelled(utf8.AppendRune(slices.Clip(word), s.words.nodes[c].letter), c, tries) {
+			return true
+		}
+	}
+	return false
 }
 
 // next returns the state after a symbol, and what the words add to the score.

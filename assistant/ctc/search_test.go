@@ -106,6 +106,23 @@ func found(s *search, f *Frames, known string, ahead int) string {
 	return b.String()
 }
 
+// TestSearchKeepsTokens: a word does not go on in a way that other tokens would spell, and not at all after a timestamp.
+func TestSearchKeepsTokens(t *testing.T) {
+	f := framesOf(letters, "measured them", rand.New(rand.NewPCG(1, 2)), 0.9)
+	s := &search{alphabet: letters, words: wordsOf("measure measured them")}
+	if got := found(s, f, "measure", 1000); got != "d them" {
+		t.Errorf("anything may follow: got %q, want %q", got, "d them")
+	}
+	s.word, s.spelled = []byte("measure"), func(word []byte) bool { return string(word) != "measured" }
+	if got := found(s, f, "measure", 1000); got != " them" {
+		t.Errorf("measured is another token: got %q, want %q", got, " them")
+	}
+	s.spelled, s.ended = nil, true
+	if got := found(s, f, "measure", 1000); got != " them" {
+		t.Errorf("after a timestamp: got %q, want %q", got, " them")
+	}
+}
+
 func TestSearchContinues(t *testing.T) {
 	words := wordsOf("the cat sat on a mat and caterwauled")
 	const text = "the cat, sat on a mat and caterwauled."
