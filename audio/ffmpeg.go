@@ -26,11 +26,11 @@ const (
 // ffmpegFormats are the demuxers that ffmpeg may use: containers of sound. Others could open further files
 // (playlists, lists of segments) or hold no sound (pictures, text).
 const ffmpegFormats = "" +
-	"aa,aac,aax,ac3,ac4,act,adp,adx,aea,aiff,alp,amr,amrnb,amrwb,ape,apm,asf,ast,au,avi,avr," +
+	"aa,aac,aax,ac3,ac4,act,adp,adx,aea,aiff,alp,amr,amrnb,amrwb,apc,ape,apm,argo_asf,asf,ast,au,avi,avr," +
 	"bfstm,binka,bit,boa,brstm,caf,codec2,daud,dhav,dsf,dss,dts,dtshd,dv,ea,eac3,epaf,flac,flv," +
 	"fsb,fwse,g722,g723_1,g726,g729,gsm,gxf,hca,hcom,iff,ilbc,ircam,iss,iv8,ivr,kux,kvag,libgme," +
 	"libopenmpt,live_flv,loas,matroska,webm,mlp,mmf,mov,mp4,m4a,3gp,mp3,mpc,mpc8,mpeg,mpegts,msf," +
-	"mtaf,mtv,musx,mxf,nistsphere,nsp,nsv,nut,ogg,oma,paf,pva,pvf,qcp,qoa,r3d,rm,rso,sds,sdx," +
+	"mtaf,mtv,musx,mxf,nistsphere,nsp,nsv,nut,ogg,oma,paf,pp_bnk,pva,pvf,qcp,qoa,r3d,redspark,rm,rsd,rso,sds,sdx," +
 	"shn,sln,smjpeg,sox,spdif,svag,swf,tak,truehd,tta,ty,vag,vivo,voc,vpk,vqf,w64,wav,wsaud,wsd," +
 	"wsvqa,wtv,wv,wve,xa,xmv,xvag,xwma"
 

@@ -149,7 +149,7 @@ func refuse(head []byte) error {
 		if len(head) < 12 {
 			return malformed("RIFF header", "12 bytes", "%d bytes", len(head))
 		}
-		return malformed("RIFF header", `the form "WAVE"`, "%q", head[8:12])
+		return unsupported("RIFF header", `the form "WAVE"`, "%q", head[8:12])
 	}
 	if hasAt(head, 0, "\x89PNG") || hasAt(head, 0, "\xff\xd8\xff") || hasAt(head, 0, "GIF8") {
 		return ErrNoSound

@@ -180,6 +180,28 @@ func TestVorbisTraps(t *testing.T) {
 	}
 }
 
+// TestVorbisRoot wants a codebook left to ffmpeg whose number of entries is a power whose root the library takes for the
+// next lower number: 64 is 4 cubed. Encoders before version 1.0 wrote such books.
+func TestVorbisRoot(t *testing.T) {
+	setup, at := append([]byte("\x05vorbis"), make([]byte, 40)...), 7*8
+	for _, field := range []struct{ value, bits int }{{0, 8}, {0x564342, 24}, {3, 16}, {64, 24}, {1, 1}, {6 - 1, 5}, {64, 7}, {1, 4}} {
+		for i := range field.bits {
+			setup[at>>3] |= byte(field.value >> i & 1 << (at & 7))
+			at++
+		}
+	}
+	if err := checkSetup(setup); !errors.Is(err, ErrUnsupported) {
+		t.Errorf("error = %v, want ErrUnsupported", err)
+	}
+}
+
+// TestRIFF wants other forms than WAVE left to ffmpeg, which reads some.
+func TestRIFF(t *testing.T) {
+	if _, err := openBytes([]byte("RIFF\x04\x00\x00\x00XWMA")); !errors.Is(err, ErrUnsupported) {
+		t.Errorf("error = %v, want ErrUnsupported", err)
+	}
+}
+
 // TestDiscardPadding: what a Matroska file says to drop of a packet's end is at most the packet;
 // a number of which the samples overflow made it fail.
 func TestDiscardPadding(t *testing.T) {

@@ -81,8 +81,11 @@ func (s *vorbisSetup) codebook() {
 	if lookup := s.read(4); lookup > 0 {
 		s.at += 32 + 32
 		size, n := s.read(4)+1, dims*entries
-		if lookup == 1 { // as the library rounds it
+		if lookup == 1 { // as the library rounds it; from a wrong root on it would read garbage
 			n = int(math.Floor(math.Pow(float64(entries), 1/float64(dims))))
+			if math.Pow(float64(n+1), float64(dims)) <= float64(entries) { // 12 for the cube root of 2197
+				panic(unsupported(s.part, "", "%d entries of %d values", entries, dims))
+			}
 		}
 		s.at += 1 + n*size
 	}
