@@ -139,6 +139,8 @@ def build_cpp():
         shutil.rmtree(CPP_SOURCE / "bindings/go")  # gofmt and go vet would find it
     if not quantizer().exists():
         options = ["-DCMAKE_BUILD_TYPE=Release", "-DBUILD_SHARED_LIBS=OFF", "-DWHISPER_BUILD_TESTS=OFF", "-DWHISPER_BUILD_SERVER=OFF"]
+        if "AMX" in machine():  # whose kernels crash
+            options += ["-DGGML_NATIVE=OFF", *(f"-DGGML_{s}=ON" for s in ("AVX", "AVX2", "FMA", "F16C", "BMI2", "AVX512", "AVX512_VNNI"))]
         subprocess.run(["cmake", "-S", CPP_SOURCE, "-B", CPP_SOURCE / "build", *options], check=True, stdout=sys.stderr)
         subprocess.run(["cmake", "--build", CPP_SOURCE / "build", "--parallel", str(os.cpu_count()), "--target", "whisper-cli", "whisper-quantize"],
                        check=True, stdout=sys.stderr)

@@ -3,10 +3,11 @@
 
     make proof                  every suite
     make proof SUITE=wer,lossless
-    make proof WRITE=1          and writes the table to docs/PROOF.md
+    make proof WRITE=1          every suite, and writes the table to docs/PROOF.md
 
 A suite is a file in tools/proof/suites. Each gets a virtual environment of its own in bin/proof with the
-packages that it pins, a process of its own and a time limit. What it needs and this machine lacks, it says.
+packages that it pins, a process of its own and a time limit; two run at a time. What a suite needs and this machine
+lacks, it says.
 Nothing of a suite is stored in this repository: packages come from pip or npm at pinned versions, and public
 files from paths that you name in the environment:
 
@@ -15,11 +16,12 @@ files from paths that you name in the environment:
     VERITY_PROOF_SHARED    a directory of recordings; default ../shared/data, if it exists
     VERITY_PROOF_SOURCES   a directory with clones of public repositories, by name:
                            openai-openapi, openai-node, CTranslate2, open_asr_leaderboard, webvtt.js, tinytag,
-                           music-metadata, flac-test-files, minimp3; the page says what a missing one is for
+                           music-metadata, flac-test-files, minimp3, fate-suite; a missing one is in the table
 
 This program needs Python 3.10 and nothing else.
 """
 import argparse
+import concurrent.futures
 import contextlib
 import datetime
 import hashlib
@@ -112,7 +114,8 @@ class Env:
                 with tarfile.open(file) as archive:
                     archive.extractall(tmp / "files", filter="data")
                 [top] = (tmp / "files").iterdir()
-                top.rename(out)
+                if not out.is_dir():  # the other suite may have been faster
+                    top.rename(out)
         return out
 
     def npm(self, *packages):
@@ -135,7 +138,6 @@ class Env:
         plugin is a module of tools/proof/shims. not_applicable maps a part of a test's name to the reason why it
         cannot apply: those are not run. A test that skips itself needs a reason there too.
         """
-        self.bridge()  # for plugins
         report = self.work / "junit.xml"
         reasons = not_applicable or {}
         places = [HERE / "shims", HERE, *modules]
@@ -165,10 +167,7 @@ class Env:
     def bridge(self):
         """Returns a function that calls Verity's Go packages: bridge("normalize", text="…")."""
         if self._bridge is None:
-            program = WORK / "bridge"
-            subprocess.run(["go", "build", "-o", program, "./tools/proof/bridge"], cwd=ROOT, check=True,
-                           env=os.environ | {"CGO_ENABLED": "0"})
-            self._bridge = Bridge(program)
+            self._bridge = Bridge(WORK / "bridge")
         return self._bridge
 
 
@@ -250,26 +249,33 @@ def run_here(name, verity, quick, out):
     pathlib.Path(out).write_text(json.dumps(result))
 
 
+RUNNING = []  # processes of suites, which may have ended
+
+
+def stop(process):
+    """Ends a suite and what it started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
 def run_apart(name, verity, quick):
     """Runs a suite in its environment and returns its result."""
     suite, began = load(name), time.monotonic()
     limit = None if quick else getattr(suite, "LIMIT", LIMIT)  # CI gives it what the tests leave idle
     row = {"suite": name, "title": suite.TITLE, "version": suite.VERSION}
-    row["date"], row["verity"] = datetime.date.today().isoformat(), version(verity)
+    print(f"proof: {name}", file=sys.stderr, flush=True)
     with scratch(WORK / "tmp") as tmp:
         try:
             python = environment(name, getattr(suite, "NEEDS_QUICK", suite.NEEDS) if quick else suite.NEEDS)
             out, began = tmp / "result.json", time.monotonic()
             command = [python, HERE / "proof.py", "--here", name, "--verity", verity, "--out", out] + (["--quick"] if quick else [])
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+            RUNNING.append(process)
             try:
                 process.wait(limit)
-            except BaseException as e:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-                if not isinstance(e, subprocess.TimeoutExpired):
-                    raise
+            except subprocess.TimeoutExpired:
+                stop(process)
                 row["cases"] = [{"case": "the suite itself", "ok": False, "reason": f"did not end within {limit} s"}]
             else:
                 if out.exists():
@@ -326,14 +332,14 @@ def grouped(cases):
 
 
 def table(rows):
-    lines = ["| suite | what others wrote | cases | passed | failed | cannot apply | seconds | run |", "|---|---|---|---|---|---|---|---|"]
+    lines = ["| suite | what others wrote | cases | passed | failed | cannot apply | seconds |", "|---|---|---|---|---|---|---|"]
     for row in rows:
         if "skipped" in row:
-            lines.append(f"| {row['suite']} | {escaped(row['title'])}, {escaped(row['version'])} | not run | | | | | {row['date']} |")
+            lines.append(f"| {row['suite']} | {escaped(row['title'])}, {escaped(row['version'])} | not run | | | | |")
             continue
         for i, (what, cases) in enumerate(parts(row)):
             numbers = [len(cases) and sum(c.get("count", 1) for c in cases), count(cases, True), count(cases, False), count(cases, None)]
-            last = f"{row['seconds']:.0f} | {row['date']}, {row['verity']}" if i == 0 else " | "
+            last = f"{row['seconds']:.0f}" if i == 0 else ""
             lines.append(f"| {row['suite'] if i == 0 else ''} | {escaped(what)} | {' | '.join(map(str, numbers))} | {last} |")
     notes = [f"- {row['suite']}: {note}" for row in rows for note in row.get("notes", [])]
     lines += ["", *notes] if notes else []
@@ -375,10 +381,10 @@ All of it is mended, each with a test of its own.
 
 PAGE = """# Proof by others' tests
 
-Tests that nobody here wrote, run on Verity by `make proof` ({date}, {machine}). Nothing of the
-suites is in this repository: `tools/proof` installs pinned packages, or reads clones of public repositories that
-you name. A case that cannot apply has its reason below. A suite that ran on another day than the page has that date in
-its row.
+Tests that nobody here wrote, run on Verity by `make proof`: one run of all, {date}, Verity {verity}, {minutes:.0f} minutes,
+{machine}. Nothing of the suites is in this repository: `tools/proof` installs pinned packages,
+or reads clones of public repositories that you name. Two suites run at a time; seconds are from start to end. A case
+that cannot apply, or differs for a reason that is no fault of Verity's, has its reason below.
 
 """
 
@@ -388,7 +394,7 @@ def main():
     parser.add_argument("--suite", default="", help="names with commas; default all")
     parser.add_argument("--verity", default=str(ROOT / "bin" / "verity"))
     parser.add_argument("--quick", action="store_true", help="only what needs nothing but pip, for CI")
-    parser.add_argument("--write", help="file for the page, with the last result of every suite")
+    parser.add_argument("--write", help="file for the page, if every suite is run")
     parser.add_argument("--here", help=argparse.SUPPRESS)
     parser.add_argument("--out", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -402,21 +408,29 @@ def main():
         chosen = [n for n in chosen if getattr(load(n), "QUICK", False)]
     if not verity.is_file():
         parser.error(f"no program {verity}: run make build")
-    results = WORK / ("quick" if options.quick else "results")
-    results.mkdir(parents=True, exist_ok=True)
-    rows = []
-    for name in chosen:
-        print(f"proof: {name}", file=sys.stderr, flush=True)
-        rows.append(run_apart(name, verity, options.quick))
-        (results / (name + ".json")).write_text(json.dumps(rows[-1]))
+    if options.write and chosen != names():
+        parser.error("the page shows one run of every suite: leave out --suite and --quick")
+    began = time.monotonic()
+    subprocess.run(["go", "build", "-o", WORK / "bridge", "./tools/proof/bridge"], cwd=ROOT, check=True, env=os.environ | {"CGO_ENABLED": "0"})
+    longest_first = sorted(chosen, key=lambda n: -getattr(load(n), "LIMIT", LIMIT))
+    pool = concurrent.futures.ThreadPoolExecutor(2)
+    done = {n: pool.submit(run_apart, n, verity, options.quick) for n in longest_first}
+    try:
+        rows = [done[n].result() for n in chosen]
+    except BaseException:  # Ctrl-C reaches only this process
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in RUNNING:
+            stop(process)
+        raise
     print(table(rows))
     for row in rows:
         if "skipped" in row:
             print(f"*** SKIPPED: {row['suite']}: {row['skipped']} ***")
+    minutes = (time.monotonic() - began) / 60
+    print(f"proof: {minutes:.1f} minutes")
     if options.write:
-        saved = [json.loads((results / (n + ".json")).read_text()) for n in names() if (results / (n + ".json")).exists()]
-        head = PAGE.format(date=datetime.date.today().isoformat(), machine=machine())
-        pathlib.Path(options.write).write_text(head + table(saved) + FOUND, encoding="utf8")
+        head = PAGE.format(date=datetime.date.today().isoformat(), machine=machine(), verity=version(verity), minutes=minutes)
+        pathlib.Path(options.write).write_text(head + table(rows) + FOUND, encoding="utf8")
     cases = [c for row in rows for c in row["cases"]]
     failed = count(cases, False)
     if cases:

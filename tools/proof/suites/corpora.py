@@ -12,31 +12,33 @@ LIMIT = 900
 ENDINGS = """3gp 3gpp aa3 aac ac3 adts aif aifc aiff amr ape asf au avi bit caf dff dsf eac3 flac flv m2ts m4a m4b m4v mka mkv mov mp1 mp2 mp3
 mp4 mpc mpp oga ofr ofs ogg ogv oma opus oggflac oggtheora rf64 snd spx tak thd ts tta vqf w64 wav webm wma wmv wv""".split()
 
-# Public repositories with test sounds: a clone in $VERITY_PROOF_SOURCES, and the folder in it. FFmpeg's sounds are
-# not in its repository; `make fate-rsync` fetches them. Symphonia's repository has none.
-CLONES = {"tinytag": "tinytag/tests/samples", "music-metadata": "test/samples", "flac-test-files": ".", "minimp3": "vectors", "FFmpeg": "fate-suite"}
-OWNERS = {"tinytag": "tinytag", "music-metadata": "Borewit", "flac-test-files": "ietf-wg-cellar", "minimp3": "lieff", "FFmpeg": "FFmpeg"}
+# Public repositories with test sounds: their owner, and the folder. fate-suite is a copy of the samples that FFmpeg's own
+# tests fetch from its server, by codec, all named .wav.
+CLONES = {"tinytag": ("tinytag", "tinytag/tests/samples"), "music-metadata": ("Borewit", "test/samples"), "flac-test-files": ("ietf-wg-cellar", "."),
+          "minimp3": ("lieff", "vectors"), "fate-suite": ("luke-cha", "audio")}
 
 DIFFER = {  # parts of names: why they differ
     "he_mode": "changes between one channel and two every few frames: Verity begins anew at each change, and is then up to 2 ms off",
+    "he_44_48khz": "changes its sample rate at 10.5 s: from there on Verity is 2 ms off",
 }
 
 RATE = 16000
 NEAR = 0.05   # seconds: encoder padding, which readers trim differently
 MOST = 64 << 20  # bytes of a file
 ALIKE = 20    # dB of signal over difference, below BAND
-BAND = 7000   # Hz: above it resamplers roll off differently
+BAND = 7 / 16 # of the lower sample rate: above it resamplers roll off differently
+EDGE = 160    # samples at both ends, of which resamplers see one side
 
 
 def run(env):
     if not shutil.which("ffmpeg"):
         env.skip("needs ffmpeg, which is not installed")
     places, cases = {"mutagen 1.47.0": env.sdist("mutagen==1.47.0") / "tests" / "data"}, []
-    for name, folder in CLONES.items():
+    for name, (owner, folder) in CLONES.items():
         if (clone := env.source(name)) and (clone / folder).is_dir():
             places[env.commit(name)] = clone / folder
         else:
-            cases.append({"case": name, "ok": None, "of": name, "reason": f"needs $VERITY_PROOF_SOURCES/{name}/{folder} of {OWNERS[name]}/{name}"})
+            cases.append({"case": name, "ok": None, "of": name, "reason": f"needs $VERITY_PROOF_SOURCES/{name}/{folder} of {owner}/{name}"})
     for of, place in places.items():
         files = sorted(p for p in pathlib.Path(place).rglob("*") if p.suffix[1:].lower() in ENDINGS and p.is_file() and 0 < p.stat().st_size < MOST)
         for file in files:
@@ -52,7 +54,7 @@ def compare(env, file):
     import numpy
     raw = env.work / "ours"
     try:
-        theirs, refused = by_ffmpeg(file)
+        theirs, rate, refused = by_ffmpeg(file)
     except subprocess.TimeoutExpired:
         return "not read", None, "ffmpeg does not end"
     try:
@@ -66,43 +68,50 @@ def compare(env, file):
     if refused and not len(theirs) and len(ours):
         return "read by Verity alone", True, ""
     length, expected = len(ours) / RATE, len(theirs) / RATE
-    difference = f"{length:.2f} s, ffmpeg reads {expected:.2f} s" if abs(length - expected) > NEAR else unlike(ours, theirs)
+    difference = f"{length:.2f} s, ffmpeg reads {expected:.2f} s" if abs(length - expected) > NEAR else unlike(ours, theirs, rate)
     if difference and warned:
         return "damaged, with a warning", True, ""
-    if length > expected + NEAR and not unlike(ours, theirs):
+    if length > expected + NEAR and not unlike(ours, theirs, rate):
         return "read further than ffmpeg does", True, ""
     return "read alike", not difference, difference
 
 
 def by_ffmpeg(file):
-    """Returns the samples that ffmpeg reads, of one channel, and whether it failed.
+    """Returns the samples that ffmpeg reads, their rate in the file, and whether ffmpeg failed.
 
-    It weights the channels of surround sound, and drops the deepest one; Verity has always taken their mean.
+    Its defaults would hide what is compared: it weights the channels of surround sound, of which Verity takes the mean; its
+    short resampling filter lets through a hundredth of what is above 8 kHz; its own decoder of Opus is not libopus.
     """
     import numpy
-    shown = subprocess.run(["ffprobe", "-v", "error", "-select_streams", "a:0", "-show_entries", "stream=channels", "-of", "csv=p=0", file],
-                           capture_output=True, text=True, timeout=60).stdout.split()
-    channels = int(shown[0]) if shown and shown[0].isdigit() else 1
-    mix = ["-ac", "1"] if channels < 3 else ["-af", "pan=mono|c0=" + "+".join(f"{1 / channels}*c{i}" for i in range(channels))]
-    done = subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", file, "-map", "0:a:0", *mix, "-ar", str(RATE), "-f", "s16le", "-"],
-                          capture_output=True, timeout=60)
-    return numpy.frombuffer(done.stdout[:len(done.stdout) // 2 * 2], dtype="<i2") / numpy.float32(1 << 15), done.returncode != 0
+    shown = subprocess.run(["ffprobe", "-v", "error", "-select_streams", "a:0", "-show_entries", "stream=codec_name,channels,sample_rate",
+                            "-of", "default=noprint_wrappers=1", file], capture_output=True, text=True, timeout=60).stdout
+    track = dict(line.partition("=")[::2] for line in shown.splitlines())
+    channels, rate = int(track.get("channels", 0)) or 1, int(track.get("sample_rate", 0)) or RATE
+    decoder = ["-c:a", "libopus"] if track.get("codec_name") == "opus" else []
+    mix = "aformat=fltp,pan=mono|c0=" + "+".join(f"{1 / channels}*c{i}" for i in range(channels))
+    done = subprocess.run(["ffmpeg", "-nostdin", "-v", "error", *decoder, "-i", file, "-map", "0:a:0", "-af",
+                           f"{mix},aresample={RATE}:filter_size=128", "-f", "f32le", "-"], capture_output=True, timeout=60)
+    return numpy.frombuffer(done.stdout[:len(done.stdout) // 4 * 4], dtype="<f4"), rate, done.returncode != 0
 
 
-def unlike(ours, theirs):
-    """Compares two sounds below BAND, at the offset of at most NEAR seconds that suits them best."""
+def unlike(ours, theirs, rate):
+    """Compares two sounds below BAND of the rate of the file, at the offset of at most NEAR seconds that suits them best."""
     import numpy
     n = min(len(ours), len(theirs), 60 * RATE)
+    edge = EDGE if n > 10 * EDGE else 0
     if n == 0:
         return ""
     shift = min(round(NEAR * RATE), n - 1)
     size = 1 << (n + 2 * shift).bit_length()
-    a, b = (numpy.fft.rfft(x[:n].clip(-1, 1), size) for x in (ours, theirs))
-    a[round(BAND / RATE * size):] = b[round(BAND / RATE * size):] = 0
-    lags = numpy.fft.irfft(a * b.conj(), size)
-    lag = int(max(range(-shift, shift + 1), key=lambda k: lags[k]))
-    x, y = numpy.fft.irfft(a, size)[:n], numpy.fft.irfft(b, size)[:n]
-    x, y = (x[lag:], y[:n - lag]) if lag > 0 else (x[:n + lag], y[-lag:])
+    a, b = (numpy.fft.rfft(x[edge:n - edge].clip(-1, 1), size) for x in (ours, theirs))
+    top = round(BAND * min(rate, RATE) / RATE * size)
+    a[top:] = b[top:] = 0
+    cross, turn = a * b.conj(), 2j * numpy.pi * numpy.arange(len(a)) / size  # of the phase, by a shift of one sample
+    lag = numpy.argmax(numpy.roll(numpy.fft.irfft(cross, size), shift)[:2 * shift + 1]) - shift
+    cross *= numpy.exp(turn * lag)
+    curve = (cross.real * turn.imag ** 2).sum()
+    lag = lag - (cross.imag * turn.imag).sum() / curve if curve > 0 else lag  # to a part of a sample, by Newton's step
+    x, y = (numpy.fft.irfft(s, size)[2 * edge:n - 4 * edge] for s in (a * numpy.exp(turn * lag), b))
     wrong, power = float(((x - y) ** 2).sum()), float((y ** 2).sum())
     if wrong <= power / 10 ** (ALIKE / 10) + n * 1e-8:  # 1e-8: less than a step of 16 bits and their rounding
         return ""
