@@ -120,7 +120,7 @@ func (c *chain) finish() error {
 		return c.found.why
 	}
 	if c.in.Strict && c.found.cut {
-		return malformed("", "", partOfFile+"%s", c.found.sentences[0])
+		return &FormatError{Got: c.found.sentences[0], Err: ErrMalformed, part: true}
 	}
 	if src.unread != nil {
 		return c.unread(fmt.Sprintf("what follows %.2f s", end), src.unread)

@@ -163,7 +163,7 @@ func (in Input) open(name string, r io.ReaderAt, size int64) (*Clip, error) {
 
 // detect returns the format of f and its first bytes. It moves the start of f after any ID3 tags.
 func (in Input) detect(f *file) (k *format, head []byte, err error) {
-	if in.Raw == 0 {
+	if in.Raw == 0 || len(f.head(0)) == 0 {
 		head, err = f.skipID3()
 		return formatOf(head), head, err
 	}

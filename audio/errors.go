@@ -34,6 +34,7 @@ type FormatError struct {
 	ffmpeg  string // why ffmpeg could not read the file; empty if it was not tried
 	never   bool   // ffmpeg must not be used
 	unknown bool   // its first bytes are of no known format
+	part    bool   // it is cut off; Got is the whole sentence
 }
 
 func (e *FormatError) Error() string {
@@ -45,12 +46,13 @@ func (e *FormatError) Error() string {
 		return e.File + ": the file is empty; record or copy it again"
 	case e.unknown && e.ffmpeg == noReason:
 		return e.File + ": is no sound in any format that Verity or ffmpeg reads; copy or export it again"
+	case e.part: // no program has the rest
+		return e.File + ": " + e.Got + "; copy it again"
+	case e.Thing == "" && e.Err == ErrUnsupported:
+		fmt.Fprintf(&b, "%s: is %s", e.File, e.Got)
+	default:
+		fmt.Fprintf(&b, "%s: %v: %sgot %s", e.File, e.Err, strings.TrimPrefix(e.Thing+": ", ": "), e.Got)
 	}
-	fmt.Fprintf(&b, "%s: %v", e.File, e.Err)
-	if e.Thing != "" {
-		fmt.Fprintf(&b, ": %s", e.Thing)
-	}
-	fmt.Fprintf(&b, ": got %s", e.Got)
 	if e.Want != "" {
 		fmt.Fprintf(&b, ", want %s", e.Want)
 	}
@@ -60,9 +62,6 @@ func (e *FormatError) Error() string {
 
 // emptyFile is the Got of a FormatError for a file without bytes.
 const emptyFile = "an empty file"
-
-// partOfFile begins the Got of a FormatError for a file that is cut off.
-const partOfFile = "a part of it: "
 
 // noReason is what ffmpeg says of any file that it cannot read.
 const noReason = "Invalid data found when processing input"
@@ -89,9 +88,7 @@ func (e *FormatError) remedy() string {
 	switch {
 	case e.Got == textFile:
 		return ""
-	case strings.HasPrefix(e.Got, partOfFile): // no program has the rest
-		return "; copy it again, or read the part without strict"
-	case e.never && e.Err == ErrUnsupported:
+	case e.NeedsFFmpeg():
 		return "; convert it to WAV or FLAC first"
 	case e.never:
 		return "; copy or export it again"
@@ -105,6 +102,11 @@ func (e *FormatError) remedy() string {
 		return "; install ffmpeg, or convert it first: " + convert
 	}
 	return "; copy or export it again, or try: " + convert
+}
+
+// NeedsFFmpeg reports whether ffmpeg, which was forbidden, might read the file.
+func (e *FormatError) NeedsFFmpeg() bool {
+	return e.never && e.Err == ErrUnsupported && e.Got != textFile
 }
 
 // plainWord matches names that need no quotes in a shell.

@@ -15,7 +15,7 @@ import (
 	"verity/internal/input"
 )
 
-var errNoTranscript = errors.New("audio without a transcript")
+var errNoTranscript = errors.New("has no transcript: want a .txt file of the same name beside it")
 
 // readLibriSpeech reads one *.trans.txt. Audio files beside it that it does not name
 // are reported at the end.

@@ -80,10 +80,10 @@ func TestFormats(t *testing.T) {
 				"1-10-0|ZERO|en|0+0|LS/1/10/1-10-0.flac",
 				"1-2-0|ONE TWO|en|0+0|LS/1/2/1-2-0.flac",
 				"1-2-1|THREE|en|0+0|LS/1/2/1-2-1.wav",
-				"! LS/1/2/1-2.trans.txt:4: audio file LS/1/2/1-2-3.flac: file does not exist",
+				"! LS/1/2/1-2.trans.txt:4: sound file LS/1/2/1-2-3.flac: there is no such file",
 				"! LS/1/2/1-2.trans.txt:5: has an empty text; if nothing is said there, allow empty texts",
 				"! LS/1/2/1-2.trans.txt:6: audio name holds a path or a zero byte",
-				"! LS/1/2/1-2-9.flac: audio without a transcript"},
+				"! LS/1/2/1-2-9.flac: has no transcript: want a .txt file of the same name beside it"},
 			"lost audio and lost lines are both reported; names order, not numbers",
 		},
 		{
@@ -99,15 +99,15 @@ func TestFormats(t *testing.T) {
 				"a.wav@0.25+1.5|x|de|0.25+1.5|d/a.wav",
 				"7|y||0+0|d/sub/b.wav",
 				"a.wav|again||0+0|d/a.wav",
-				"! d/manifest.jsonl:5: has no text: want a field text, sentence, transcription, transcript, raw_text, normalized_text, got audio_filepath; columns AUDIO,TEXT names others",
-				"! d/manifest.jsonl:6: names no audio file: want a field audio_filepath, audio, audio_path, path, file_name, file, wav, got text; columns AUDIO,TEXT names others",
-				"! d/manifest.jsonl:7: audio file d/no.wav: file does not exist; names are relative to the manifest",
-				"! d/manifest.jsonl:8: audio file d/sub: not a regular file",
+				"! d/manifest.jsonl:5: has no field of text: the fields are audio_filepath",
+				"! d/manifest.jsonl:6: has no field of sound: the fields are text",
+				"! d/manifest.jsonl:7: sound file d/no.wav: there is no such file; names are relative to the manifest",
+				"! d/manifest.jsonl:8: sound file d/sub: it is not a regular file",
 				`! d/manifest.jsonl:9: field duration: "-1" is not a time in seconds`,
-				"! d/manifest.jsonl:10: not a JSON object: json: cannot unmarshal array into Go value of type datasets.fields",
-				"! d/manifest.jsonl:11: more than one JSON value on a line",
+				"! d/manifest.jsonl:10: is no JSON object: it is a JSON array",
+				"! d/manifest.jsonl:11: holds more than one JSON value",
 				"! d/manifest.jsonl:12: field text: want a string",
-				"! d/manifest.jsonl:13: not a JSON object: unexpected EOF",
+				"! d/manifest.jsonl:13: is no JSON object: unexpected EOF",
 				"! d/manifest.jsonl:14: not UTF-8",
 				"! d/manifest.jsonl:15: line of 1048588 bytes, want at most 1048576",
 				"! d/manifest.jsonl:16: field offset without duration",
@@ -125,17 +125,17 @@ func TestFormats(t *testing.T) {
 			"common voice",
 			[]string{"test.tsv", "client_id\tpath\tsentence\tlocale\nc1\ta.mp3\tHello \"you\"\ten\nc2\tb.mp3\tshort\nc3\tno.mp3\tgone\ten\n", "clips/a.mp3", "", "clips/b.mp3", ""},
 			".", Options{},
-			[]string{"tsv: test.tsv", `a.mp3|Hello "you"|en|0+0|clips/a.mp3`, "! test.tsv:3: 3 fields, want 4", "! test.tsv:4: audio file no.mp3: file does not exist; names are relative to the manifest"},
+			[]string{"tsv: test.tsv", `a.mp3|Hello "you"|en|0+0|clips/a.mp3`, "! test.tsv:3: 3 fields, want 4", "! test.tsv:4: sound file no.mp3: there is no such file; names are relative to the manifest"},
 			"quotes are text; audio is in clips",
 		},
 		{"csv", []string{"m.csv", "path,text,speaker\r\na.wav,\"well, \"\"you\"\"\",s\r\na.wav,\"open\na.wav,x\n", "a.wav", ""}, "m.csv", Options{}, []string{"csv: m.csv", `a.wav|well, "you"||0+0|a.wav`, "! m.csv:3: parse error on line 1, column 12: extraneous or missing \" in quoted-field", "! m.csv:4: 2 fields, want 3"}, "quoted fields"},
 		{"tsv columns", []string{"t.tsv", "snd\tsaid\na.wav\tx", "a.wav", ""}, "t.tsv", Options{Audio: "snd", Text: "said"}, []string{"tsv: t.tsv", "a.wav|x||0+0|a.wav"}, "column options"},
-		{"tsv header", []string{"t.tsv", "path\twords\na.wav\tx", "a.wav", ""}, "t.tsv", Options{}, []string{"tsv: t.tsv", `! t.tsv: header: no column text, sentence, transcription, transcript, raw_text or normalized_text: the first row has path, words; columns AUDIO,TEXT names others`}, "a table without text is one error, not one a row"},
+		{"tsv header", []string{"t.tsv", "path\twords\na.wav\tx", "a.wav", ""}, "t.tsv", Options{}, []string{"tsv: t.tsv", `! t.tsv: has no field of text: the fields are path, words`}, "a table without text is one error, not one a row"},
 		{
 			"folder",
 			[]string{"b/a.wav", "", "b/a.txt", "\ufeff hello\nworld \n", "b/a.mp3", "", "c.flac", "", "d.wav", "", "d.txt", long + "x", "e.wav", "", "e.txt", "\xff", "README.txt", "x", ".hidden/f.wav", ""},
 			".", Options{},
-			[]string{"folder: 5 files under ROOT", "b/a.mp3|hello\nworld||0+0|b/a.mp3", "b/a.wav|hello\nworld||0+0|b/a.wav", "! c.flac: audio without a transcript",
+			[]string{"folder: 5 files under ROOT", "b/a.mp3|hello\nworld||0+0|b/a.mp3", "b/a.wav|hello\nworld||0+0|b/a.wav", "! c.flac: has no transcript: want a .txt file of the same name beside it",
 				"! d.wav: d.txt: too large: more than 1048576 bytes", "! e.wav: e.txt: not UTF-8"},
 			"texts without audio are no rows, audio without text is a broken one",
 		},
@@ -206,7 +206,7 @@ func TestParquetColumns(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	got = listing(t, filepath.Dir(file), "x.parquet", Options{})
-	if len(got) != 2 || !strings.Contains(got[1], "no audio column") {
+	if len(got) != 2 || !strings.Contains(got[1], "no field of sound: the fields are clip, said") {
 		t.Errorf("without options: %q, want one error that names the columns", got)
 	}
 }

@@ -3,6 +3,7 @@ package datasets
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -15,7 +16,6 @@ import (
 	"unicode/utf8"
 
 	"verity/internal/input"
-	"verity/internal/show"
 )
 
 // readJSONL reads a manifest with one JSON object per line.
@@ -60,14 +60,18 @@ func parseJSON(line []byte) (fields, error) {
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.UseNumber()
 	var f fields
-	if err := dec.Decode(&f); err != nil {
-		return nil, fmt.Errorf("not a JSON object: %w", err)
+	err := dec.Decode(&f)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		err = fmt.Errorf("it is a JSON %s", wrong.Value)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("is no JSON object: %w", input.JSON(line, err))
 	}
 	if f == nil {
-		return nil, errors.New("not a JSON object: null")
+		return nil, errors.New("is no JSON object: null")
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return nil, errors.New("more than one JSON value on a line")
+		return nil, errors.New("holds more than one JSON value")
 	}
 	return f, nil
 }
@@ -116,15 +120,15 @@ func readTable(split splitter) reader {
 			}
 			return d.emit(file, n, f, err, source, rows)
 		})
+		if bad != nil && !errors.As(bad, new(*ColumnsError)) {
+			bad = fmt.Errorf("header: %w", bad)
+		}
 		if bad != nil {
-			return fmt.Errorf("header: %w", bad)
+			return bad
 		}
 		return err
 	}
 }
-
-// ErrColumns is the cause if the first row of a table names no column of sounds or of texts.
-var ErrColumns = errors.New("no column")
 
 // maxColumns is the most columns of a table.
 const maxColumns = 2000
@@ -141,13 +145,7 @@ func (d *Dataset) header(columns []string) error {
 	if len(f) < len(columns) {
 		return errors.New("a column is named twice")
 	}
-	for _, want := range [][]string{names(d.options.Audio, audioNames), names(d.options.Text, textNames)} {
-		if _, ok, _ := f.text(want...); !ok {
-			return fmt.Errorf("%w %s: the first row has %s; columns AUDIO,TEXT names others", ErrColumns,
-				show.JoinOr(want), strings.Join(columns, ", "))
-		}
-	}
-	return nil
+	return cmp.Or(f.lacks("sound", d.options.Audio, audioNames), f.lacks("text", d.options.Text, textNames))
 }
 
 var (

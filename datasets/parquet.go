@@ -12,6 +12,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/deprecated"
@@ -137,8 +138,8 @@ func openParquet(d *Dataset, in *input.File) (*parquetTable, error) {
 	}
 	t := &parquetTable{file: f, sound: -1, path: -1, others: map[int]string{}}
 	schema, text := f.Schema(), names(d.options.Text, textNames)
-	if err := t.findAudio(schema, names(d.options.Audio, audioNames)); err != nil {
-		return nil, err
+	if !t.findAudio(schema, names(d.options.Audio, audioNames)) {
+		return nil, &ColumnsError{cmp.Or(d.options.Audio, "sound"), columnNames(schema)}
 	}
 	for _, name := range slices.Concat(text, idNames, langNames, []string{"duration", "offset"}) {
 		if leaf, ok := schema.Lookup(name); ok && scalar(leaf) && leaf.ColumnIndex != t.path {
@@ -147,7 +148,7 @@ func openParquet(d *Dataset, in *input.File) (*parquetTable, error) {
 	}
 	isText := func(name string) bool { return slices.Contains(text, name) }
 	if !slices.ContainsFunc(slices.Collect(maps.Values(t.others)), isText) {
-		return nil, fmt.Errorf("no text column %q in %q", text, schema.Columns())
+		return nil, &ColumnsError{cmp.Or(d.options.Text, "text"), columnNames(schema)}
 	}
 	for _, path := range schema.Columns() {
 		leaf, _ := schema.Lookup(path...)
@@ -160,14 +161,14 @@ func openParquet(d *Dataset, in *input.File) (*parquetTable, error) {
 
 // findAudio uses the first of names that is a group of bytes and path, a column of
 // bytes, or a column of strings, which are paths.
-func (t *parquetTable) findAudio(schema *parquet.Schema, names []string) error {
+func (t *parquetTable) findAudio(schema *parquet.Schema, names []string) bool {
 	for _, name := range names {
 		if leaf, ok := schema.Lookup(name, "bytes"); ok && isBytes(leaf) {
 			t.sound = leaf.ColumnIndex
 			if path, ok := schema.Lookup(name, "path"); ok && isBytes(path) {
 				t.path = path.ColumnIndex
 			}
-			return nil
+			return true
 		}
 		if leaf, ok := schema.Lookup(name); ok && isBytes(leaf) {
 			if isString(leaf) {
@@ -175,10 +176,17 @@ func (t *parquetTable) findAudio(schema *parquet.Schema, names []string) error {
 			} else {
 				t.sound = leaf.ColumnIndex
 			}
-			return nil
+			return true
 		}
 	}
-	return fmt.Errorf("no audio column %q in %q", names, schema.Columns())
+	return false
+}
+
+func columnNames(schema *parquet.Schema) (names []string) {
+	for _, path := range schema.Columns() {
+		names = append(names, strings.Join(path, "."))
+	}
+	return names
 }
 
 func isBytes(c parquet.LeafColumn) bool {

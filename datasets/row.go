@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"verity/internal/input"
 )
 
 // The usual names of fields and columns. The first one that a row has is used.
@@ -62,17 +64,26 @@ func (f fields) seconds(name string) (float64, error) {
 	return v, nil
 }
 
-// lacks returns the error of a row without a value of some names: what it has instead, if it has none of the fields.
-func (f fields) lacks(err error, names []string) error {
-	if slices.ContainsFunc(names, func(name string) bool { _, ok := f[name]; return ok }) {
-		return err
+// lacks returns a ColumnsError if a row has neither the field of an option nor one of the usual names; else nil.
+func (f fields) lacks(kind, option string, usual []string) error {
+	if slices.ContainsFunc(names(option, usual), func(name string) bool { _, ok := f[name]; return ok }) {
+		return nil
 	}
-	got := slices.Sorted(maps.Keys(f))
-	if len(got) > 12 {
-		got = append(got[:12], "…")
+	return &ColumnsError{cmp.Or(option, kind), slices.Sorted(maps.Keys(f))}
+}
+
+// A ColumnsError reports a row, or a table, without a field of sounds or of texts.
+type ColumnsError struct {
+	Want string   // sound or text, or the field that Options names
+	Has  []string // names of the fields
+}
+
+func (e *ColumnsError) Error() string {
+	has := e.Has
+	if len(has) > 12 {
+		has = append(has[:12:12], "…")
 	}
-	return fmt.Errorf("%w: want a field %s, got %s; columns AUDIO,TEXT names others", err, strings.Join(names, ", "),
-		cmp.Or(strings.Join(got, ", "), "none"))
+	return fmt.Sprintf("has no field of %s: the fields are %s", e.Want, cmp.Or(strings.Join(has, ", "), "none"))
 }
 
 var (
@@ -98,7 +109,7 @@ func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) 
 	case err != nil:
 		return u, err
 	case !ok || name == "":
-		return u, f.lacks(errNoAudio, names(o.Audio, audioNames))
+		return u, cmp.Or(f.lacks("sound", o.Audio, audioNames), errNoAudio)
 	case strings.ContainsRune(name, 0):
 		return u, errBadName
 	}
@@ -128,7 +139,7 @@ func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) 
 	case u.TurnsErr != nil:
 		return u, u.TurnsErr
 	case !anyTurns:
-		return u, f.lacks(errNoText, names(o.Text, textNames))
+		return u, cmp.Or(f.lacks("text", o.Text, textNames), errNoText)
 	default:
 		u.Text = textOf(u.Turns)
 	}
@@ -237,11 +248,11 @@ func existing(path string) (Source, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return Source{}, fmt.Errorf("audio file %s: %w", path, fs.ErrNotExist)
+		return Source{}, fmt.Errorf("sound file %s: %w", path, input.Cause(err))
 	case err != nil:
-		return Source{}, fmt.Errorf("audio file: %w", err)
+		return Source{}, fmt.Errorf("sound file: %w", err)
 	case !info.Mode().IsRegular():
-		return Source{}, fmt.Errorf("audio file %s: not a regular file", path)
+		return Source{}, fmt.Errorf("sound file %s: %w", path, input.ErrNotRegular)
 	}
 	return Source{Path: path}, nil
 }

@@ -30,7 +30,7 @@ func TestTurns(t *testing.T) {
 		{"names of SegLST", `"text": "Hi!", "segments": [{"speaker": "A", "words": "Hi", "start_time": "1", "end_time": "2"}]`,
 			"", "Hi!", []Turn{{"A", "Hi", 1, 2}}},
 		{"segments without speakers", `"text": "Hi!", "segments": [{"text": "Hi"}]`, "", "Hi!", nil},
-		{"neither text nor speakers", `"segments": []`, "has no text", "", nil},
+		{"neither text nor speakers", `"segments": []`, "has no field of text", "", nil},
 		{"end before start", `"segments": [{"speaker": "A", "text": "x", "start": 2, "end": 1}]`, "turn 1", "", nil},
 		{"no time", `"segments": [{"speaker": "A", "text": "x", "start": "soon"}]`, "turn 1", "", nil},
 		{"turns around a part", `"offset": 1, "duration": 2, "segments": [` +

@@ -69,7 +69,7 @@ func TestCompareArms(t *testing.T) {
 	// Records of another run are no arm's.
 	arms, matches = trio(t, hearer{}.engine)
 	arms[2].Run.Program = "other"
-	if _, err := Compare(t.Context(), arms, matches, shelf(10), o); err == nil || !strings.Contains(err.Error(), "c.jsonl holds records of another run") {
+	if _, err := Compare(t.Context(), arms, matches, shelf(10), o); err == nil || !strings.Contains(err.Error(), "c.jsonl holds results of another run") {
 		t.Errorf("error %v, want that c.jsonl is of another run", err)
 	}
 }

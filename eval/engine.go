@@ -80,12 +80,12 @@ func RunRow(ctx context.Context, e Engine, it Row, o Options) (*report.Record, e
 		Segments: []transcript.Segment{}, Run: o.Run,
 	}
 	if it.Broken != nil {
-		r.NoReference, r.Error = true, "broken row: "+it.Broken.Err.Error()
+		r.NoReference, r.Error = true, it.Broken.Err.Error()
 		return r, nil
 	}
 	if o.Speakers {
 		if err := referTo(ctx, r, it.Utterance); err != nil && ctx.Err() == nil {
-			r.NoReference, r.Error = true, "broken row: "+err.Error()
+			r.NoReference, r.Error = true, err.Error()
 			return r, nil
 		}
 	}

@@ -191,7 +191,8 @@ func (f *logFile) records() iter.Seq2[*report.Record, error] {
 			if err == nil {
 				some = true
 				if thing, got, want := r.Run.FirstDifference(f.run); thing != "" {
-					err = fmt.Errorf("%s holds records of another run: %s: it has %s, this run has %s; name another folder, "+
+					thing = strings.TrimPrefix(thing+" ", "options ")
+					err = fmt.Errorf("%s holds results of another run, with %s%s; this run has %s: name another directory, "+
 						"or remove the file", f.name, thing, show.Line(cmp.Or(got, "none")), show.Line(cmp.Or(want, "none")))
 				}
 			}

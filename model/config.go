@@ -11,6 +11,7 @@ import (
 
 	"verity/internal/formats/sniff"
 	"verity/internal/frontend"
+	"verity/internal/input"
 )
 
 // maxJSON bounds the JSON files of a checkpoint: lists in them take some ten times their
@@ -76,7 +77,7 @@ func parseJSON(file string, b []byte, v any) error {
 	case errors.As(err, &wrong) && (wrong.Type.Kind() == reflect.Struct || wrong.Type.Kind() == reflect.Map):
 		return &ConfigError{file, "", fmt.Sprintf("reading JSON: got a JSON %.40s, want an object", wrong.Value)}
 	}
-	reason := fmt.Sprintf("reading JSON: %v", err)
+	reason := fmt.Sprintf("is no JSON: %v", input.JSON(b, err))
 	if kind, ok := sniff.What(b); ok { // if not JSON
 		reason += fmt.Sprintf("; %v", kind)
 	}

@@ -3,6 +3,7 @@ package serve
 import (
 	"net/http"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -91,12 +92,19 @@ func newMetrics(s *Server) *metrics {
 	}
 }
 
+var knownMethods = []string{
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
+}
+
 // countRequest counts a request. All unknown paths share one label, and so do unknown methods: clients can invent any
 // number of them.
 func (m *metrics) countRequest(r *http.Request, status int, took time.Duration) {
-	method, route, ok := strings.Cut(r.Pattern, " ")
-	if !ok {
-		method, route = "other", "other"
+	method, route := r.Method, "other"
+	if _, known, ok := strings.Cut(r.Pattern, " "); ok {
+		route = known
+	}
+	if !slices.Contains(knownMethods, method) {
+		method = "other"
 	}
 	route = strings.TrimSuffix(route, "{$}")
 	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()

@@ -265,7 +265,8 @@ func (s *Server) routes() http.Handler {
 		}
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { // also for a known path with another method
-		if allowed := allowedMethods(mux, r); allowed != nil {
+		if allowed, route := allowedMethods(mux, r); allowed != nil {
+			r.Pattern = route // for the metrics
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
 			writeProblem(w, clientError(http.StatusMethodNotAllowed, "", "method_not_supported",
 				"%.200s takes %s, got %.20s.", r.URL.Path, show.JoinOr(allowed), r.Method))
@@ -277,16 +278,16 @@ func (s *Server) routes() http.Handler {
 	return s.logRequests(s.checkOrigin(mux))
 }
 
-// allowedMethods returns the methods of the path of a request; nil for an unknown path.
-func allowedMethods(mux *http.ServeMux, r *http.Request) (allowed []string) {
+// allowedMethods returns the methods of the path of a request, and the pattern of one; nil for an unknown path.
+func allowedMethods(mux *http.ServeMux, r *http.Request) (allowed []string, route string) {
 	for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
 		other := *r
 		other.Method = m
 		if _, pattern := mux.Handler(&other); pattern != "/" {
-			allowed = append(allowed, m)
+			allowed, route = append(allowed, m), pattern
 		}
 	}
-	return allowed
+	return allowed, route
 }
 
 // handleHealth answers /health as whisper.cpp's server does.

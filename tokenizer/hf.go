@@ -65,7 +65,7 @@ func parseJSON(file string, raw []byte, v any) error {
 	if err == nil {
 		return nil
 	}
-	e := &Error{File: file, Thing: "JSON", Err: ErrMalformed, Got: err.Error(), Remedy: remedyDamaged}
+	e := &Error{File: file, Thing: "JSON", Err: ErrMalformed, Got: input.JSON(raw, err).Error(), Remedy: remedyDamaged}
 	if kind, ok := sniff.What(raw); ok {
 		e.Remedy = kind.String()
 	}

@@ -176,7 +176,7 @@ func (r *transcription) warnUseless() {
 	t, n := r.t, r.stats.Tokens
 	ignored := t.model.overlap || t.model.rejection || t.opt.BeamSize > 1 // the text drafts nothing; see proposer
 	if t.draftText != nil && t.warnsUseless && !ignored && n >= minTokensToWarn && r.stats.Drafts.FromText*50 < n {
-		r.log.Warn(fmt.Sprintf("the text to draft from was of no use: %d of %d tokens of the transcript come from it",
+		r.log.Warn(fmt.Sprintf("the text to draft from does not fit: %d of %d tokens come from it, so it saved no time",
 			r.stats.Drafts.FromText, n))
 	}
 }

@@ -52,7 +52,7 @@ func TestUselessText(t *testing.T) {
 		if err != nil || !sameText(got, want) {
 			t.Errorf("%s: %v\n got %+v\nwant %+v", name, err, got, want)
 		}
-		warned := strings.Count(log.String(), "was of no use")
+		warned := strings.Count(log.String(), "does not fit")
 		if useless := len(lines) > 0 && strings.TrimSpace(lines[0].Text) != ""; warned > 1 || useless && warned == 0 && got.Stats.Tokens >= minTokensToWarn {
 			t.Errorf("%s: %d warnings: %s", name, warned, log.String())
 		}

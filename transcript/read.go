@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"verity/internal/input"
 )
 
 // MaxText is the largest text that Read accepts, in bytes: a hundred hours of speech.
@@ -275,7 +277,7 @@ func readJSON(raw []byte) (cues []Cue, err error) {
 		}
 	}
 	if err := json.Unmarshal(raw, &doc); err != nil {
-		return nil, fmt.Errorf("%w; want txt, srt, vtt or json", err)
+		return nil, fmt.Errorf("%w; want txt, srt, vtt or json", input.JSON(raw, err))
 	}
 	for _, s := range doc.Segments {
 		cues = append(cues, Cue{s.Start, s.End, s.Text})

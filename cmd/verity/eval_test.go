@@ -48,7 +48,7 @@ func TestEvalStatus(t *testing.T) {
 		{"split", with("-d", filepath.Join(splits, "m.jsonl"), "--split", "dev"), 0, ""},
 		{"no such split", with("-d", filepath.Join(splits, "m.jsonl"), "--split", "test"), 2, "--split test: no row is of this split: want dev or train"},
 		{"no splits", with("-d", good, "--split", "test"), 2, "folder has no field split"},
-		{"no column", with("-d", tableWithout(t)), 2, "t.tsv: header: no column audio_filepath, audio, audio_path"},
+		{"no column", with("-d", tableWithout(t)), 2, "t.tsv: has no field of sound: the fields are"},
 		{"no row", with("-d", filepath.Join(splits, "none.jsonl")), 1, "there is nothing to do"},
 		{"compare no such split", []string{"compare", "-a", "self", "-m", model, "-d", filepath.Join(splits, "m.jsonl"), "--split", "test"}, 2, "want dev or train"},
 		{"compare no row", []string{"compare", "-a", "self", "-m", model, "-d", filepath.Join(splits, "none.jsonl")}, 1, "there is nothing to do"},
@@ -180,7 +180,7 @@ func TestEvalRetriesFailures(t *testing.T) {
 	if code != 1 {
 		t.Errorf("status %d, want 1", code)
 	}
-	for _, want := range []string{"failed  4", "m.jsonl:3: broken row: has an empty text", "m.jsonl:4: broken row: audio file", "m.jsonl:5: broken row: not a JSON object", "  b: "} {
+	for _, want := range []string{"failed  4", "m.jsonl:3: has an empty text", "m.jsonl:4: sound file", "m.jsonl:5: is no JSON object", "  b: "} {
 		if !strings.Contains(strings.Join(strings.Fields(stdout), " "), strings.Join(strings.Fields(want), " ")) {
 			t.Errorf("no %q in\n%s", want, stdout)
 		}

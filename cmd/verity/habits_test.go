@@ -50,7 +50,7 @@ func TestHabitsExplained(t *testing.T) {
 		"transcribe --word-timestamps off":   "--word-timestamps off: want True or False",
 		"transcribe -osrt yes":               "-osrt yes: want True or False",
 		"transcribe --speed_up True a.wav":   "there is no flag --speed_up: leave it out; --audio-context",
-		"transcribe --api-key-file k a.wav":  "there is no flag --api-key-file: it belongs to verity serve",
+		"transcribe --api-key-file k a.wav":  "there is no flag --api-key-file: use verity serve --api-key-file",
 		"transcribe -mc 9 --speed_up --langauge en": "there is no flag -mc: use --condition-on-previous-text=false to hide the earlier text from each window\n" +
 			"verity transcribe: there is no flag --speed_up: leave it out; --audio-context fit is faster for short files\n" +
 			"verity transcribe: there is no flag --langauge; did you mean --language?",

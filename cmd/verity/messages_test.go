@@ -36,7 +36,7 @@ func TestMessages(t *testing.T) {
 		// A file where something else belongs, and the other way round.
 		{"transcribe -o $OTHER", "-o took"}, {"transcribe -o new.mp3", "-o took new.mp3"}, {"transcribe -o $OTHER $WAV", "is a file, want a directory"},
 		{"transcribe -o new.srt $WAV", "--output-format srt FILE > new.srt"}, {"transcribe -m $WAV $WAV", "want the directory of a"},
-		{"transcribe $EMPTY", "the file is empty; record or copy it again"}, {"transcribe -", "nothing came on standard input"}, {"transcribe $TEXT", "got a text file, want WAV"},
+		{"transcribe $EMPTY", "the file is empty; record or copy it again"}, {"transcribe -", "nothing came on standard input"}, {"transcribe $TEXT", "is a text file, want WAV"},
 		{"transcribe $DIR", "--recursive"}, {"transcribe --draft-from $OTHER $WAV", "is a sound file, want a transcript"},
 		{"transcribe --draft-from nowhere.txt $WAV", "--draft-from nowhere.txt: there is no such file"}, {"transcribe nowhere.wav", "no such sound file"},
 		{"transcribe --files-from nowhere.txt", "--files-from nowhere.txt: there is no such file"}, {"watch $WAV -o out", "transcribe takes files"},
@@ -71,7 +71,7 @@ func TestMessages(t *testing.T) {
 		// Options that change nothing, or contradict each other.
 		{"transcribe --subtitles=netflix -f txt $WAV", "verity: --subtitles has no effect on txt; it is for srt, vtt or ass"},
 		{"transcribe --word-timestamps $WAV", "--word-timestamps has no effect on txt"}, {"transcribe --lines -f srt $WAV", "--lines has no effect on srt; it is for txt"},
-		{"transcribe --audio-track German $WAV", "verity: --audio-track German has no effect: the only audio track names no language"},
+		{"transcribe --audio-track German $WAV", "a.wav: --audio-track German has no effect: the only audio track names no language"},
 		{"transcribe -f rttm $WAV", "add --speakers voice"}, {"transcribe --name {name}.x $WAV", "--name needs --output-dir"},
 		{"transcribe --subtitles=netflix --max-duration 0.5 $WAV", "is less than the minimum of --subtitles=netflix, 0.83 s"},
 		{"transcribe --subtitles --min-duration 8 $WAV", "is more than the maximum of --subtitles, 7 s"},

@@ -129,7 +129,7 @@ func findArms(dir string) (arms []Files, err error) {
 	}
 	var names []string
 	if err == nil {
-		err = json.Unmarshal(b, &names)
+		err = input.JSON(b, json.Unmarshal(b, &names))
 	}
 	for _, name := range names {
 		if name != filepath.Base(name) {

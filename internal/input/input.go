@@ -5,6 +5,7 @@
 //	Read(ctx, path, most)      its content, of at most most bytes
 //	ReadFS(fsys, name, most)   the same in a file system
 //	Line(r, dst, limit)        the next line, or how long it is
+//	JSON(b, err)               an error with the line and the column
 //
 // Only regular files are opened, and their type is checked first, since a FIFO or a device might
 // never open or never end. Errors do not name the file; callers add it.
@@ -14,6 +15,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -111,6 +113,17 @@ type noFile struct{ cause error }
 
 func (noFile) Error() string   { return "there is no such file" }
 func (e noFile) Unwrap() error { return e.cause }
+
+// JSON returns an error of package encoding/json about b with the place of a wrong character.
+func JSON(b []byte, err error) error {
+	var syntax *json.SyntaxError
+	if !errors.As(err, &syntax) {
+		return err
+	}
+	before := b[:min(int(syntax.Offset), len(b))]
+	line, column := bytes.Count(before, []byte("\n"))+1, len(before)-bytes.LastIndexByte(before, '\n')-1
+	return fmt.Errorf("line %d, column %d: %w", line, column, err)
+}
 
 // Line appends a line without its line end to dst, at most about limit bytes of it, and
 // returns the line's full length. The error is io.EOF for a last line without a line end.

@@ -146,7 +146,7 @@ func (r *run) config(put output.Put) error {
 	d := json.NewDecoder(strings.NewReader(string(b)))
 	d.UseNumber()
 	if err := d.Decode(&config); err != nil {
-		return fmt.Errorf("config.json: %w", err)
+		return fmt.Errorf("config.json: %w", input.JSON(b, err))
 	}
 	method := Nearest
 	if r.Calibrate != nil {

@@ -61,7 +61,7 @@ func Write(ctx context.Context, c *model.Checkpoint, dir string, o Options) ([]R
 		return nil, fmt.Errorf("format %q: %w", o.Format, err)
 	}
 	if c.Quantised() != "" {
-		return nil, fmt.Errorf("%s is in few bits already (%s): name the model it was made from", c.Name, c.Quantised())
+		return nil, fmt.Errorf("%s is quantized already, to %s; name the checkpoint that it was made from", c.Name, c.Quantised())
 	}
 	others := false
 	err = output.CheckModel(dir, func(there fs.FS) bool { others = othersWeights(there); return quantised(there) })

@@ -271,7 +271,7 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer q.Close()
-	if _, err := Write(context.Background(), q, t.TempDir(), Options{Format: "int4"}); err == nil || !strings.Contains(err.Error(), "few bits already") {
+	if _, err := Write(context.Background(), q, t.TempDir(), Options{Format: "int4"}); err == nil || !strings.Contains(err.Error(), "quantized already") {
 		t.Errorf("quantised twice: %v", err)
 	}
 }

@@ -94,16 +94,20 @@ func (s sentences) WithAttrs(attrs []slog.Attr) slog.Handler {
 }
 
 func (s sentences) Handle(_ context.Context, r slog.Record) error {
-	text := r.Message
+	file, text := "", r.Message
 	r.AddAttrs(s.attrs...)
 	r.Attrs(func(a slog.Attr) bool {
-		text += fmt.Sprintf(", %s %v", a.Key, a.Value)
+		if a.Key == "audio" { // the file that the sentence is about
+			file = a.Value.String() + ": "
+		} else {
+			text += fmt.Sprintf(", %s %v", a.Key, a.Value)
+		}
 		return true
 	})
 	start := ""
 	if s.terminal {
 		start = "\r\x1b[K" // over a progress bar, which is drawn again below
 	}
-	_, err := fmt.Fprintf(s.w, "%sverity: %s\n", start, show.Line(text))
+	_, err := fmt.Fprintf(s.w, "%sverity: %s\n", start, show.Line(file+text))
 	return err
 }

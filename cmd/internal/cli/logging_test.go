@@ -13,8 +13,8 @@ func TestSentences(t *testing.T) {
 		flags    LogFlags
 		want     string
 	}{
-		{true, LogFlags{level: "warn", format: "auto"}, "\r\x1b[Kverity: late, pass 3, audio a\\nb.wav\n"},
-		{false, LogFlags{}, "verity: late, pass 3, audio a\\nb.wav\n"},
+		{true, LogFlags{level: "warn", format: "auto"}, "\r\x1b[Kverity: a\\nb.wav: late, pass 3\n"},
+		{false, LogFlags{}, "verity: a\\nb.wav: late, pass 3\n"},
 		{true, LogFlags{level: "info"}, "level=WARN msg=late"},
 		{false, LogFlags{format: "text"}, "level=WARN msg=late"},
 		{false, LogFlags{Records: true}, "level=WARN msg=late"},

@@ -63,7 +63,7 @@ func unknownFlag(c *cobra.Command, typed string) error {
 	}
 	for _, other := range c.Root().Commands() {
 		if f := other.Flags().Lookup(name); f != nil && !f.Hidden {
-			return Usagef("there is no flag %s: it belongs to %s", typed, other.CommandPath())
+			return Usagef("there is no flag %s: use %s --%s", typed, other.CommandPath(), name)
 		}
 	}
 	return UsageError{Err: fmt.Errorf("there is no flag %s", typed), NeedHelp: true}

@@ -144,7 +144,9 @@ func (v *evalCommand) all(ctx context.Context, e eval.Engine, data *setup.Corpus
 	}
 	bar := v.NewTally(&v.log, func() int { return share(data.Count(ctx), o.Shard) })
 	var scored error
+	referred := false // some row says who speaks
 	o.Watch = func(r *report.Record) {
+		referred = referred || len(r.Speech)+len(r.ReferenceTurns) > 0
 		if _, err := set.Add(ctx, r); err != nil {
 			scored = err
 		}
@@ -163,6 +165,10 @@ func (v *evalCommand) all(ctx context.Context, e eval.Engine, data *setup.Corpus
 	}
 	if v.drafts != nil && sum.Done > 0 && !v.drafts.Found() {
 		slog.Warn("nothing to draft from was found for any utterance", "draft-from", v.model.Assistant.From)
+	}
+	if o.Speakers && !referred {
+		slog.Warn("--speakers: the dataset does not say who speaks, so nothing of it is scored; " +
+			"want NAME.rttm beside NAME.wav, or a speaker in each segment of a manifest")
 	}
 	if !v.log.Quiet {
 		fmt.Fprint(v.Err, remarks(sum, o.Shard))

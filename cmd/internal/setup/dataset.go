@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,19 +75,27 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 	case err != nil:
 		return nil, err
 	}
+	var first error
+	var columns *datasets.ColumnsError
 	empty := true // not even a broken row
 	for _, err := range data.All(ctx) {
-		if errors.Is(err, datasets.ErrColumns) && len(data.Files) == 1 {
-			return nil, cli.Usagef("dataset %w (--columns)", err) // no row can be read
+		first, empty = cmp.Or(first, err), false
+		if !errors.As(err, &columns) {
+			columns = nil
+			break
 		}
-		empty = false
-		break
 	}
-	if err := context.Cause(ctx); err != nil {
+	switch err := context.Cause(ctx); {
+	case err != nil:
 		return nil, err
-	}
-	if empty {
+	case empty:
 		return nil, fmt.Errorf("dataset %s holds no utterance: there is nothing to do", d.Path)
+	case columns != nil: // no row can be read
+		example := "AUDIO,TEXT"
+		if names := strings.Join(columns.Has, ","); len(columns.Has) == 2 && !strings.Contains(names, " ") {
+			example = names
+		}
+		return nil, cli.Usagef("--dataset %w; --columns %s names those of sound and text", first, example)
 	}
 	count := func(ctx context.Context) int {
 		if data.Format == "parquet" {

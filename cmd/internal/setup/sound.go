@@ -108,6 +108,9 @@ func (s *SoundFlags) Clip(ctx context.Context, e cli.Env, name string) (*audio.C
 		if wrong, ok := errors.AsType[*audio.TrackError](err); ok {
 			wrong.Want = s.track
 		}
+		if wrong, ok := errors.AsType[*audio.FormatError](err); ok && wrong.NeedsFFmpeg() {
+			err = fmt.Errorf("%w, or leave out --ffmpeg never: ffmpeg reads it", err)
+		}
 		return clip, err
 	case <-ctx.Done():
 		return nil, ctx.Err()

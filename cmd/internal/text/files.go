@@ -234,7 +234,7 @@ func (t *fileRun) checkLanguage(ctx context.Context, name string) error {
 	defer clip.Close()
 	l, _, err := t.transcriber.DetectLanguage(ctx, clip)
 	if err != nil {
-		return inFile(name, err)
+		return t.inFile(name, err)
 	}
 	return t.folder.checkExisting(name, cmp.Or(l.Code, unknownLanguage))
 }
@@ -289,7 +289,7 @@ func (t *fileRun) transcribeClip(
 		err = t.beyondEnd(tr)
 	}
 	if err != nil {
-		return nil, inFile(name, err)
+		return nil, t.inFile(name, err)
 	}
 	tr.MadeBy = t.madeBy
 	return tr, nil
@@ -304,11 +304,14 @@ func (t *fileRun) beyondEnd(tr *transcript.Transcript) error {
 	return fmt.Errorf("--clip-timestamps %s begins after the end, at %.4g s", t.flags.Lookup("clip-timestamps").Value, tr.Duration)
 }
 
-// inFile adds the name of the file to err, unless err has it.
-func inFile(name string, err error) error {
+// inFile adds the name of the file to the error of its transcription, unless err has it.
+func (t *fileRun) inFile(name string, err error) error {
 	var format *audio.FormatError
 	var read *audio.ReadError
-	if errors.As(err, &format) || errors.As(err, &read) {
+	switch {
+	case errors.As(err, &format) && t.sound.Strict:
+		return fmt.Errorf("%w, or leave out --strict to transcribe the rest", err)
+	case format != nil || errors.As(err, &read):
 		return err
 	}
 	return fmt.Errorf("%s: %w", name, err)

@@ -98,7 +98,7 @@ func (in *inputFiles) add(arg string, recursive, literal, alone bool) error {
 	return nil
 }
 
-// inputs returns the sound files that arguments name, and then those of a list.
+// inputs returns the sound files that arguments name, and then those of a list, each once.
 func inputs(args, list []string, recursive bool) (*inputFiles, error) {
 	in := &inputFiles{below: map[string]string{}, others: otherFiles{}}
 	for i, arg := range slices.Concat(args, list) {
@@ -106,6 +106,14 @@ func inputs(args, list []string, recursive bool) (*inputFiles, error) {
 			return nil, err
 		}
 	}
+	seen := map[string]bool{}
+	in.names = slices.DeleteFunc(in.names, func(name string) bool {
+		_, piped := setup.Stdin(name)
+		clean := filepath.Clean(name)
+		again := seen[clean] && !piped
+		seen[clean] = true
+		return again
+	})
 	return in, nil
 }
 

@@ -94,17 +94,11 @@ func outputNames(
 	ending += longest
 	shared, names := map[string]int{}, map[string]string{}
 	for _, in := range inputs {
-		if _, again := names[in]; !again {
-			names[in] = filepath.Join(below[in], stem(in))
-			shared[foldCase(names[in])]++
-		}
+		names[in] = filepath.Join(below[in], stem(in))
+		shared[foldCase(names[in])]++
 	}
-	used, done := map[string]bool{}, map[string]bool{}
+	used := map[string]bool{}
 	for _, in := range inputs {
-		if done[in] { // it is named twice
-			continue
-		}
-		done[in] = true
 		dir, name := filepath.Split(names[in])
 		if shared[foldCase(names[in])] > 1 {
 			name = base(in)

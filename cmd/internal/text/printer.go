@@ -17,7 +17,7 @@ type printer struct {
 	paragraphs transcript.Paragraphs
 	speaker    string // of the last line
 	begun      bool   // something is printed
-	open       string // start of the line of a terminal that may not be full; it is printed later
+	open       string // start of a line that is printed later: that of a terminal may not be full
 }
 
 func (t *fileRun) newPrinter() *printer { return &printer{run: t} }
@@ -79,24 +79,24 @@ func (p *printer) line(s transcript.Segment) error {
 func isLineBreak(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r) }
 
 // part prints a part of a paragraph. On a terminal, which may show a bar below the text, only full lines are
-// printed.
+// printed; elsewhere whole paragraphs, so that warnings are lines of their own, but live text as it comes.
 func (p *printer) part(text string, begins bool) error {
 	t := p.run
-	if !t.OutTerminal {
-		if begins && p.begun {
-			text = "\n" + text
-		}
-		p.begun = true
-		_, err := io.WriteString(t.Out, text)
-		return err
-	}
-	text = show.Text(text)
 	if begins {
 		if err := p.end(); err != nil {
 			return err
 		}
 	}
 	p.begun = true
+	switch {
+	case !t.OutTerminal && t.sound.Live:
+		_, err := io.WriteString(t.Out, text)
+		return err
+	case !t.OutTerminal:
+		p.open += text
+		return nil
+	}
+	text = show.Text(text)
 	lines := cli.Fold(p.open+text, columns())
 	for _, line := range lines[:len(lines)-1] {
 		if _, err := fmt.Fprintln(t.Out, line); err != nil {

@@ -68,13 +68,13 @@ func (t *fileRun) channel(
 ) (*transcript.Transcript, error) {
 	samples, quiet, err := isQuiet(clip)
 	if err != nil {
-		return nil, inFile(name, err)
+		return nil, t.inFile(name, err)
 	}
 	if quiet && len(clip.Warnings()) == 0 { // a transcription reports damage
 		return &transcript.Transcript{Name: name, Duration: float64(samples) / audio.SampleRate}, nil
 	}
 	if err := clip.Rewind(); err != nil {
-		return nil, inFile(name, err)
+		return nil, t.inFile(name, err)
 	}
 	return t.transcribeClip(ctx, name, clip, transcribe.Callbacks{Estimate: within})
 }
