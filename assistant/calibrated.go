@@ -85,8 +85,8 @@ type calibrated struct {
 // Begin decides whether the window is worth preparing for.
 func (c *calibrated) Begin(opened bool) {
 	const (
-		trial = 16 // one window in this many is prepared even if that does not seem to pay
-		few   = 4  // windows that say nothing yet
+		trial = 8 // one window in this many is prepared even if that does not seem to pay
+		few   = 8 // windows that say nothing yet
 	)
 	p := c.p
 	p.mu.Lock()
@@ -188,7 +188,7 @@ func (c *calibrated) Observe(r Round) {
 	if c.drafted {
 		p.draft.add(r.Draft.Seconds(), 32)
 	}
-	if p.times.known(p.Streams()) && !r.First { // the pass of the first has the prompt, with drafts or without
+	if p.times.known(p.Streams()) {
 		c.measured = true
 		if c.drafted {
 			c.saved += p.times.saved(p.Streams(), r)

@@ -91,7 +91,7 @@ func TestCalibratedOpening(t *testing.T) {
 		want    int // windows prepared
 	}{
 		{time.Millisecond, 20, 100}, {time.Millisecond, 4, 100}, // also while no plain pass is known
-		{100 * time.Millisecond, 20, 12},
+		{100 * time.Millisecond, 20, 20},
 	} {
 		opening, want := tt.opening, tt.want
 		p := &CalibratedPolicy{Streams: func() int { return 1 }}

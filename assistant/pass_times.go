@@ -47,10 +47,14 @@ func (t *passTimes) best(streams, limit int, right func(i int) float64) (length 
 func (t *passTimes) known(streams int) bool { return t.passes[groupOf(streams)][1].n > 0 }
 
 // saved returns the seconds that a round saved: those of plain decoding of its tokens, minus its
-// own. A plain pass must be known.
+// own. A plain pass must be known. The prompt's part of a first pass is not counted: plain decoding has it too.
 func (t *passTimes) saved(streams int, r Round) float64 {
 	known := &t.passes[groupOf(streams)]
-	verify := min(r.Verify.Seconds(), roundTimeCap*passSeconds(known, min(r.Drafted+1, len(known)-1)))
+	pass := passSeconds(known, min(r.Drafted+1, len(known)-1))
+	verify := min(r.Verify.Seconds(), roundTimeCap*pass)
+	if r.First {
+		verify = pass
+	}
 	return float64(r.Kept)*known[1].v - r.Draft.Seconds() - verify
 }
 
