@@ -216,7 +216,7 @@ ACCURACY := bin/accuracy
 SYSTEMS  := inside=$(BIN)
 accuracy: build ## words on hard sound, as Markdown: SYSTEMS='base=$(BIN) -m DIR' (docs/ACCURACY.md)
 	go run ./tools/accuracy -build $(ACCURACY)
-	go run ./tools/accuracy -systems "$(SYSTEMS)" $(ACCURACY)
+	go run ./tools/accuracy -systems "$(SYSTEMS)" -keep $(ACCURACY)/texts.jsonl $(ACCURACY)
 
 SUITE :=
 proof: build ## tests that others wrote, as one table: SUITE=name,… WRITE=1 for docs/PROOF.md (tools/proof)

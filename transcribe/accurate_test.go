@@ -96,37 +96,6 @@ func TestLikeliestStands(t *testing.T) {
 	}
 }
 
-// TestCopied checks that a window that repeats its prompt is decoded without it.
-func TestCopied(t *testing.T) {
-	tok := multilingual(t)
-	const line = " thou that art now the fresh ornament of this world"
-	for _, tt := range []struct {
-		why      string
-		strategy Strategy
-		second   string  // text of the second window, with its prompt
-		alone    float32 // log-probability without it
-		want     string
-	}{
-		{"the likelier text without the prompt stands", Accurate, line, -0.2, " pity"},
-		{"a refrain is likelier as it is", Accurate, line, -0.9, line},
-		{"a short repetition is no copy", Accurate, " now the fresh", -0.2, " now the fresh"},
-		{"upstream keeps it", Upstream, line, -0.2, line},
-	} {
-		s := scripted{tok: tok, decodeAt: func(seek, _ int, o decoder.SessionOptions) decodedWindow {
-			switch {
-			case seek == 0:
-				return said(tok, 0, line, 1500, -0.3, 0)
-			case o.SOT > 0:
-				return said(tok, 0, tt.second, 1500, -0.4, 0)
-			}
-			return said(tok, 0, " pity", 1500, tt.alone, 0)
-		}}
-		if got := read(t, s, 6000, 3000, Options{Strategy: tt.strategy}); got.Text != line+tt.want {
-			t.Errorf("%s: got %q, want %q", tt.why, got.Text, line+tt.want)
-		}
-	}
-}
-
 // TestLanguageChange checks that text of one language never prompts a window of another, and that a doubtful
 // detection changes nothing.
 func TestLanguageChange(t *testing.T) {

@@ -31,7 +31,6 @@ type attempt struct {
 	compression float64
 	noSpeech    float64
 	failed      bool // every temperature was refused
-	looped      bool // an attempt before it was repetitive
 }
 
 // decodeWithFallback decodes the window at the cursor at rising temperatures until the gates accept it. If
@@ -59,7 +58,6 @@ func (r *transcription) decodeWithFallback(ctx context.Context, w encodedWindow)
 			}
 		}
 		if !r.t.opt.mustRetry(a) {
-			a.looped = r.t.opt.Strategy != Upstream && slices.ContainsFunc(tried, r.t.opt.repetitive)
 			return a, nil
 		}
 	}
@@ -68,26 +66,7 @@ func (r *transcription) decodeWithFallback(ctx context.Context, w encodedWindow)
 	}
 	a := r.t.opt.best(tried)
 	a.failed = true
-	a.looped = slices.ContainsFunc(tried, r.t.opt.repetitive)
 	return a, nil
-}
-
-// decodeUncopied decodes the window at the cursor. If its text repeats the previous text, it is decoded again
-// without that, and the likelier stands.
-func (r *transcription) decodeUncopied(ctx context.Context, w encodedWindow) (attempt, error) {
-	a, err := r.decodeWithFallback(ctx, w)
-	if err != nil || !r.t.opt.decodesAgain() {
-		return a, err
-	}
-	previous := r.history.forPrompt(r.t.promptRoom(), r.t.opt.CarryInitialPrompt)
-	if !isCopied(r.t.model.Tokenizer, previous, a.tokens) {
-		return a, nil
-	}
-	r.log.Debug("the window repeats the text before it: it is decoded without that", "seek", r.cursor.seek)
-	r.withoutPrevious = true
-	b, err := r.decodeWithFallback(ctx, w)
-	r.withoutPrevious = false
-	return r.t.opt.best([]attempt{a, b}), err
 }
 
 // decodeOnce decodes the window at the cursor once, and records the attempt.

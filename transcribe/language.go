@@ -121,13 +121,11 @@ func (r *transcription) detectWindowLanguage(ctx context.Context, w encodedWindo
 	return nil
 }
 
-// setWindowLanguage sets the language of the window at the cursor. Text of another language, and text from
-// long before, is not part of its prompt: it would be translated or repeated.
+// setWindowLanguage sets the language of the window at the cursor. Text of another language is not part of its
+// prompt: it would be translated.
 func (r *transcription) setWindowLanguage(l detection) {
 	r.windowLanguage = l
-	const longPause = 10 // s
-	changed := r.textLanguage != "" && r.textLanguage != l.Code
-	if r.t.opt.Strategy != Upstream && (changed || seconds(r.cursor.seek)-r.textEnd > longPause) && r.textEnd > 0 {
+	if r.t.opt.Strategy != Upstream && r.textLanguage != "" && r.textLanguage != l.Code {
 		r.history.forget()
 	}
 }

@@ -27,11 +27,11 @@ func (h *history) add(segments [][]tokenizer.Token, forget bool) {
 // forget keeps all text so far out of later prompts.
 func (h *history) forget() { h.reset = len(h.tokens) }
 
-// copiedTokens is how many tokens in a row a window may have in common with its prompt. A refrain has
-// fewer; a model that copies has many.
+// copiedTokens is how many tokens in a row a window may have in common with hotwords and the initial prompt. A
+// speaker has fewer; a model that copies has many.
 const copiedTokens = 8
 
-// isCopied reports whether text repeats copiedTokens of the prompt, timestamps aside.
+// isCopied reports whether text repeats copiedTokens of a prompt, timestamps aside.
 func isCopied(t *tokenizer.Tokenizer, prompt, text []tokenizer.Token) bool {
 	prompt, text = textOf(t, prompt), textOf(t, text)
 	runs := map[[copiedTokens]tokenizer.Token]bool{}

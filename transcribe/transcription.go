@@ -53,7 +53,6 @@ type transcription struct {
 	gaps            []transcript.Gap   // speech without words
 	withoutPrevious bool               // decode without the previous text
 	textLanguage    string             // of the last text, a code
-	textEnd         float64            // end of the last text in seconds
 
 	history       history
 	segments      []transcript.Segment
@@ -174,7 +173,7 @@ func (r *transcription) decodeWindow(ctx context.Context, size int) (w encodedWi
 		return nil, a, err
 	}
 	if err = r.detectWindowLanguage(ctx, w); err == nil {
-		a, err = r.decodeUncopied(ctx, w)
+		a, err = r.decodeWithFallback(ctx, w)
 	}
 	if err != nil {
 		w.close()
@@ -243,7 +242,7 @@ func (r *transcription) addWindow(ctx context.Context, w encodedWindow, a attemp
 		return 0, err
 	}
 	r.numberSegments(segments)
-	r.appendSegments(segments, a.failed || a.looped || a.temperature > maxPromptTemperature)
+	r.appendSegments(segments, a.failed || a.temperature > maxPromptTemperature)
 	return advance, nil
 }
 
@@ -430,7 +429,7 @@ func (r *transcription) appendSegments(segments []transcript.Segment, doubtful b
 	for i, s := range segments {
 		tokens[i] = s.Tokens
 		if s.TrimmedText() != "" {
-			r.textEnd, r.textLanguage = s.End, r.windowLanguage.Code
+			r.textLanguage = r.windowLanguage.Code
 		}
 		if r.callbacks.Segment != nil {
 			r.callbacks.Segment(s)

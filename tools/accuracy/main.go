@@ -2,15 +2,15 @@
 //
 //	go run ./tools/accuracy -build -data ../shared/data -words 1000 DIR
 //	go run ./tools/accuracy -systems 'base=bin/verity -m DIR --precision int8;inside=bin/verity' DIR
-//	go run ./tools/accuracy -systems 'base=bin/verity …' -python venv/bin/python -ctranslate2 MODEL DIR
+//	go run ./tools/accuracy -systems 'base=bin/verity …;faster-whisper=peer MODEL' -python venv/bin/python DIR
 //
-// A system is a name and a command, which gets the files and options for JSON appended. The table has
-// a row for each set: the word error rate in percent, with substitutions, deletions and insertions; for
-// recordings without speech, the words that the program invented. Its last rows are the rate over all sets
-// with words, the difference to the first system with an interval of 95 % over recordings, and seconds
-// of processor time. English is normalized as English, all else by the basic rules.
+// A system is a name and a command, which gets the files and options for JSON appended. "peer" and a model run another
+// program by peers.py: faster-whisper, openai-whisper or whisper.cpp. The table has a row for each set: the word error
+// rate in percent, with substitutions, deletions and insertions, and for all systems but the first the difference to it
+// with an interval of 95 % over recordings; for recordings without speech, the words that the program invented. English
+// is normalized as English, all else by the basic rules. Processor time is of one run, and includes loading.
 //
-// "two languages" is transcribed with --multilingual too, if the command is Verity's. -keep stores every
+// "two languages" is transcribed with --multilingual too, if the program has that. -keep stores every
 // text, so that a second run transcribes only what is new.
 package main
 
@@ -42,8 +42,8 @@ var (
 	words   = flag.Int("words", 1000, "build: least `number` of words in a set, where the recordings allow")
 	seed    = flag.Uint64("seed", 1, "build: `seed` of noise and cuts")
 	systems = flag.String("systems", "inside=bin/verity", "`NAME=COMMAND`s to compare, separated by semicolons")
-	python  = flag.String("python", "", "a Python `program` that has faster-whisper: adds a column for it")
-	ct2     = flag.String("ctranslate2", "base", "`model` of faster-whisper, run in int8")
+	python  = flag.String("python", "bin/peers/venv/bin/python", "the Python `program` that has the peers")
+	peers   = flag.String("peers", "tools/accuracy/peers.py", "the `script` that runs them")
 	only    = flag.String("only", "", "only these `sets`, separated by commas")
 	keep    = flag.String("keep", "", "`file` in which texts are stored")
 	starts  = flag.Bool("starts", false, "print how far the starts of words are off, of the set whose words have times")
@@ -74,7 +74,6 @@ func run(ctx context.Context) error {
 type system struct {
 	name    string
 	command []string
-	python  bool
 	seconds map[string]float64      // of processor time, by set
 	texts   map[string]string       // by path of the recording
 	counts  map[string][]wer.Counts // by set
@@ -103,14 +102,11 @@ func compare(ctx context.Context, dir string) error {
 		}
 		all = append(all, &system{name: name, command: strings.Fields(command)})
 	}
-	if *python != "" {
-		all = append(all, &system{name: "faster-whisper", command: []string{*python, "-c", fasterWhisper, *ct2}, python: true})
-	}
 	if *starts {
 		return compareStarts(ctx, dir, items, all)
 	}
 	if len(all) == 0 {
-		return errors.New("no system to measure: want some in -systems, or -python")
+		return errors.New("no system to measure: want some in -systems")
 	}
 	var sets []string
 	for _, i := range items {
@@ -201,20 +197,17 @@ func (s *system) store(r stored) {
 func (s *system) transcribe(ctx context.Context, dir, set string, items []item) ([]string, float64, error) {
 	arguments := slices.Clone(s.command[1:])
 	multilingual := strings.HasSuffix(set, "--multilingual")
-	switch {
-	case s.python:
-		arguments = append(arguments, fmt.Sprint(multilingual))
-	default:
-		arguments = append(arguments, "--output-format", "json", "--quiet")
-		if multilingual {
-			arguments = append(arguments, "--multilingual")
-		}
+	program := s.command[0]
+	if program == "peer" {
+		program, arguments = *python, append([]string{*peers, s.name}, append(arguments, fmt.Sprint(multilingual))...)
+	} else if arguments = append(arguments, "--output-format", "json", "--quiet"); multilingual {
+		arguments = append(arguments, "--multilingual")
 	}
 	for _, i := range items {
 		arguments = append(arguments, filepath.Join(dir, i.Audio))
 	}
 	//verity:reads the programs that the user names are run
-	command := exec.CommandContext(ctx, s.command[0], arguments...)
+	command := exec.CommandContext(ctx, program, arguments...)
 	var out bytes.Buffer
 	command.Stdout, command.Stderr = &out, os.Stderr
 	if err := command.Run(); err != nil {
@@ -234,16 +227,6 @@ func (s *system) transcribe(ctx context.Context, dir, set string, items []item) 
 	used := command.ProcessState.UserTime() + command.ProcessState.SystemTime()
 	return texts, used.Seconds(), nil
 }
-
-// fasterWhisper transcribes files with faster-whisper's defaults.
-const fasterWhisper = `
-import json, sys
-from faster_whisper import WhisperModel
-model = WhisperModel(sys.argv[1], device="cpu", compute_type="int8", cpu_threads=2)
-for name in sys.argv[3:]:
-    segments, _ = model.transcribe(name, multilingual=sys.argv[2] == "true")
-    print(json.dumps({"text": "".join(s.text for s in segments)}))
-`
 
 // score counts the errors in the texts of a set.
 func (s *system) score(ctx context.Context, set string, items []item) error {
@@ -269,51 +252,44 @@ func (s *system) score(ctx context.Context, set string, items []item) error {
 
 // printTable prints a Markdown table.
 func printTable(all []*system, sets []string) {
-	fmt.Print("| set | recordings, words |")
-	for _, s := range all {
-		fmt.Printf(" %s |", s.name)
-	}
-	fmt.Println("\n|---|---|" + strings.Repeat("---|", len(all)))
-	for _, set := range sets {
-		fmt.Printf("| %s | %d, %d |", set, len(all[0].counts[set]), sum(all[0].counts[set]).Ref())
-		for _, s := range all {
-			fmt.Printf(" %s |", cell(sum(s.counts[set])))
-		}
-		fmt.Println()
-	}
 	pooled := make([][]wer.Counts, len(all))
+	fmt.Print("| set | recordings, words |")
 	for i, s := range all {
+		fmt.Printf(" %s |", s.name)
 		for _, set := range sets {
 			if sum(s.counts[set]).Ref() > 0 && !strings.HasSuffix(set, "--multilingual") {
 				pooled[i] = append(pooled[i], s.counts[set]...)
 			}
 		}
 	}
-	fmt.Printf("| all | %d, %d |", len(pooled[0]), sum(pooled[0]).Ref())
-	for i := range all {
-		fmt.Printf(" %s |", cell(sum(pooled[i])))
+	fmt.Println("\n|---|---|" + strings.Repeat("---|", len(all)))
+	for _, set := range append(slices.Clone(sets), "all") {
+		for i, s := range all {
+			c, first := s.counts[set], all[0].counts[set]
+			if set == "all" {
+				c, first = pooled[i], pooled[0]
+			}
+			if i == 0 {
+				fmt.Printf("| %s | %d, %d |", set, len(c), sum(c).Ref())
+			}
+			fmt.Printf(" %s", cell(sum(c)))
+			if i > 0 && sum(c).Ref() > 0 {
+				d := wer.Difference(c, first)
+				fmt.Printf(", %+.2f to %+.2f", 100*d.Low, 100*d.High)
+			}
+			fmt.Print(" |")
+		}
+		fmt.Println()
 	}
-	fmt.Printf("\n| difference to %s | |", all[0].name)
-	for i := range all {
-		d := wer.Difference(pooled[i], pooled[0])
-		fmt.Printf(" %+.2f to %+.2f |", 100*d.Low, 100*d.High)
-	}
-	fmt.Print("\n| processor seconds | |")
+	fmt.Print("| processor seconds | |")
 	for _, s := range all {
 		total := 0.0
-		for _, v := range s.seconds {
-			total += v
+		for _, set := range sets {
+			total += s.seconds[set]
 		}
 		fmt.Printf(" %.0f |", total)
 	}
 	fmt.Println()
-	for _, set := range sets {
-		var times []string
-		for _, s := range all {
-			times = append(times, fmt.Sprintf("%s %.1f s", s.name, s.seconds[set]))
-		}
-		fmt.Fprintf(os.Stderr, "%s: %s\n", set, strings.Join(times, ", "))
-	}
 }
 
 func sum(counts []wer.Counts) (c wer.Counts) {

@@ -151,39 +151,50 @@ func (b *builder) read(ctx context.Context) (err error) {
 			}
 		}
 	}
-	if err := b.readGerman(ctx); err != nil {
-		return err
+	for _, lang := range []string{"de", "nl"} {
+		if err := b.readSentences(ctx, lang); err != nil {
+			return err
+		}
 	}
 	// Speakers take turns, so that a few recordings hold many of them.
 	slices.SortStableFunc(b.english, func(x, y utterance) int { return b.turn(x) - b.turn(y) })
 	return b.readTimed(ctx)
 }
 
-// readGerman adds read sentences, every thirtieth of a long list and then those after them.
-func (b *builder) readGerman(ctx context.Context) error {
-	folder := filepath.Join(b.data, "training", "de")
+// readSentences adds read sentences to the set of a language, every thirtieth of a long list and then those after them.
+func (b *builder) readSentences(ctx context.Context, lang string) error {
+	folder := filepath.Join(b.data, "training", lang)
 	//verity:reads a file of the data that the user names
 	list, err := os.ReadFile(filepath.Join(folder, "transcripts.csv"))
 	if err != nil {
 		return err
 	}
 	lines := strings.Split(strings.TrimSpace(string(list)), "\n")
-	for n, at := 0, 0; n < b.words && at < len(lines); at++ {
+	n := 0
+	for _, i := range b.items {
+		if i.Set == lang {
+			n += len(strings.Fields(i.Text))
+		}
+	}
+	for at := 0; n < b.words && at < len(lines); at++ {
 		const stride = 30
 		rows := (len(lines) + stride - 1) / stride
 		k := at%rows*stride + at/rows
 		if k >= len(lines) {
 			continue
 		}
-		id, text, _ := strings.Cut(lines[k], "|")
-		pcm, err := samples(ctx, filepath.Join(folder, id+".opus"))
-		if err != nil {
+		u := utterance{lang: lang}
+		u.id, u.text, _ = strings.Cut(lines[k], "|")
+		if u.pcm, err = samples(ctx, filepath.Join(folder, u.id+".opus")); err != nil {
 			return err
 		}
-		if err := b.add("de", id, text, "de", pcm, audio.SampleRate); err != nil {
+		if err := b.add(lang, u.id, u.text, lang, u.pcm, audio.SampleRate); err != nil {
 			return err
 		}
-		n += len(strings.Fields(text))
+		if lang == "nl" {
+			b.dutch = append(b.dutch, u)
+		}
+		n += len(strings.Fields(u.text))
 	}
 	return nil
 }
@@ -211,9 +222,6 @@ func (b *builder) readTimed(ctx context.Context) error {
 		return err
 	}
 	for _, r := range rows {
-		if len(b.reader) == 60 {
-			break
-		}
 		parts := strings.Split(r.ID, "-")
 		files, _ := filepath.Glob(filepath.Join(b.data, "librispeech", "LibriSpeech", "*", parts[0], parts[1], r.ID+".flac"))
 		if len(files) != 1 {
@@ -240,7 +248,7 @@ func (b *builder) readTimed(ctx context.Context) error {
 
 // short makes the first three seconds or so of utterances, cut between words.
 func (b *builder) short() error {
-	for i, n := 0, 0; i < len(b.reader) && n < b.words/2; i++ {
+	for i, n := 0, 0; i < len(b.reader) && n < b.words; i++ {
 		p := b.reader[i].until(3)
 		if err := b.add("3 s", p.id, p.text, p.lang, p.pcm, audio.SampleRate); err != nil {
 			return err
@@ -298,15 +306,16 @@ func (b *builder) pauses() error {
 	return nil
 }
 
-// gaps puts two minutes of silence after the first of three utterances.
+// gaps puts two minutes of silence after the first of three utterances, in files of half as many words as wanted.
 func (b *builder) gaps() error {
-	for i := 0; i < 2; i++ {
+	for i, n := 0, 0; n < b.words/2 && 3*i+3 <= len(b.english); i++ {
 		u := b.english[3*i : 3*i+3]
 		pcm := slices.Concat(u[0].pcm, make([]float32, 120*audio.SampleRate), u[1].pcm, u[2].pcm)
 		text := u[0].text + " " + u[1].text + " " + u[2].text
 		if err := b.add("2 min of silence", fmt.Sprint(i), text, "en", pcm, audio.SampleRate); err != nil {
 			return err
 		}
+		n += len(strings.Fields(text))
 	}
 	return nil
 }
@@ -351,7 +360,7 @@ func (b *builder) cuts() error {
 
 // languages joins English and Dutch speech: long and short stretches, either first.
 func (b *builder) languages() error {
-	english, dutch := b.english, b.dutch
+	english, dutch := slices.Concat(b.english, b.reader), b.dutch
 	stretch := func(from *[]utterance, least float64) (pcm []float32, text string) {
 		for seconds(pcm) < least && len(*from) > 0 {
 			pcm, text = append(pcm, trim((*from)[0].pcm)...), text+" "+(*from)[0].text
@@ -359,12 +368,13 @@ func (b *builder) languages() error {
 		}
 		return pcm, text
 	}
-	for i, lengths := range [][]float64{{11, 12}, {40, 12}, {16, 6, 10}, {25, 8, 10}} {
+	patterns := [][]float64{{11, 12}, {40, 12}, {16, 6, 10}, {25, 8, 10}}
+	for i, n := 0, 0; n < b.words && len(english) > 0 && len(dutch) > 0; i++ {
 		var pcm []float32
 		text := ""
-		for k, least := range lengths {
+		for k, least := range patterns[i%4] {
 			from := &english
-			if (k+i/2)%2 == 1 {
+			if (k+i%4/2)%2 == 1 {
 				from = &dutch
 			}
 			p, words := stretch(from, least)
@@ -373,6 +383,7 @@ func (b *builder) languages() error {
 		if err := b.add("two languages", fmt.Sprint(i), text, "en nl", pcm, audio.SampleRate); err != nil {
 			return err
 		}
+		n += len(strings.Fields(text))
 	}
 	return nil
 }
