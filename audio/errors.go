@@ -1,6 +1,7 @@
 package audio
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -48,6 +49,12 @@ func (e *FormatError) Error() string {
 		return e.File + ": is no sound in any format that Verity or ffmpeg reads; copy or export it again"
 	case e.part: // no program has the rest
 		return e.File + ": " + e.Got + "; copy it again"
+	case e.Thing == "" && e.Err == ErrUnsupported && e.ffmpeg != "" && !e.unknown && !strings.Contains(e.ffmpeg, "whitelist"):
+		fmt.Fprintf(&b, "%s: is %s that ffmpeg cannot read", e.File, e.Got)
+		if e.ffmpeg != noReason {
+			b.WriteString(" (" + e.ffmpeg + ")")
+		}
+		return b.String() + "; copy or export it again"
 	case e.Thing == "" && e.Err == ErrUnsupported:
 		fmt.Fprintf(&b, "%s: is %s", e.File, e.Got)
 	default:
@@ -65,6 +72,14 @@ const emptyFile = "an empty file"
 
 // noReason is what ffmpeg says of any file that it cannot read.
 const noReason = "Invalid data found when processing input"
+
+// words returns what ffmpeg says of a file that it cannot read.
+func (e *FormatError) words() string {
+	if e.Thing != "ffmpeg" { // it is our own check of what it wrote
+		return noReason
+	}
+	return cmp.Or(strings.TrimSpace(strings.ReplaceAll(e.Got, noReason, "")), noReason)
+}
 
 // textFile is the Got of a FormatError for a file of text.
 const textFile = "a text file"

@@ -239,7 +239,7 @@ func (l *ffmpegLog) Write(p []byte) (int, error) {
 }
 
 // logNoise is what messages hold besides words: addresses inside the program, and our name for the file.
-var logNoise = regexp.MustCompile(` @ 0x[0-9a-f]+|file:/dev/fd/3: `)
+var logNoise = regexp.MustCompile(`\[[^\[\]]* @ 0x[0-9a-f]+\] |file:/dev/fd/3: `)
 
 // String returns the messages as one line without control characters.
 func (l *ffmpegLog) String() string {
@@ -268,7 +268,7 @@ func (in Input) convert(ctx context.Context, name string, f *os.File, size int64
 	run := &ffmpeg{ctx: ctx, program: program, formats: formats, sound: f}
 	if why.Err == ErrMalformed { // try the advice before it is given
 		if failed := new(FormatError); errors.As(run.start(), &failed) {
-			why.ffmpeg = failed.Got
+			why.ffmpeg = failed.words()
 		}
 		run.close()
 		return nil, refused
@@ -281,7 +281,7 @@ func (in Input) convert(ctx context.Context, name string, f *os.File, size int64
 	}
 	src, err := newSource(func() (container, codec, error) { return run, run, run.start() })
 	if failed := new(FormatError); errors.As(err, &failed) {
-		why.ffmpeg, err = failed.Got, refused
+		why.ffmpeg, err = failed.words(), refused
 	}
 	var c *Clip
 	if err == nil {

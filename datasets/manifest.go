@@ -64,6 +64,9 @@ func parseJSON(line []byte) (fields, error) {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		err = fmt.Errorf("it is a JSON %s", wrong.Value)
 	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errors.New("it is cut off")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("is no JSON object: %w", input.JSON(line, err))
 	}

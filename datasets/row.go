@@ -89,7 +89,7 @@ func (e *ColumnsError) Error() string {
 var (
 	errNoAudio = errors.New("names no audio file")
 	errNoText  = errors.New("has no text")
-	errBlank   = errors.New("has an empty text; if nothing is said there, allow empty texts")
+	errBlank   = errors.New("has an empty text; allow-empty-text accepts it, if nothing is said there")
 )
 
 // checkText checks the text of a row; nil if it is usable.

@@ -62,8 +62,9 @@ func Run(ctx context.Context, load func(context.Context) (*Server, error), liste
 	}()
 	s, err := load(loading)
 	if err != nil {
+		addressFailed := ctx.Err() == nil && loading.Err() != nil // before Close, which ends listen, too
 		server.Close()
-		if ctx.Err() == nil && loading.Err() != nil { // the address failed first
+		if addressFailed {
 			return <-ended
 		}
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"verity/audio"
 	"verity/audio/vad"
+	"verity/internal/show"
 	"verity/tokenizer"
 	"verity/transcript"
 )
@@ -305,8 +306,8 @@ func (r *transcription) warnGaps() {
 	for _, g := range r.gaps {
 		total += g.End - g.Start
 	}
-	r.log.Warn("some speech has no words", "stretches", len(r.gaps), "first_second", round2(r.gaps[0].Start),
-		"seconds", round2(total))
+	r.log.Warn(fmt.Sprintf("%.4g s of speech have no words, in %s; the first begins at %.4g s", round2(total),
+		show.Some(len(r.gaps), "place"), round2(r.gaps[0].Start)))
 }
 
 // A soundPart is an excerpt whose samples can be read again.

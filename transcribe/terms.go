@@ -3,6 +3,7 @@ package transcribe
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -48,7 +49,7 @@ func ParseTerms(text string) (list []Term, err error) {
 	if len(text) > MaxTermsText {
 		return nil, fmt.Errorf("got %d bytes, want at most %d", len(text), MaxTermsText)
 	}
-	n := 0
+	n, weights := 0, map[[2]string]float64{}
 	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
 		n++
 		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
@@ -58,6 +59,11 @@ func ParseTerms(text string) (list []Term, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
+		key := [2]string{term.Text, term.SoundsLike}
+		if weight, again := weights[key]; again && weight != term.Weight {
+			return nil, fmt.Errorf("line %d: %s has another weight than before; want it once", n, term.Text)
+		}
+		weights[key] = term.Weight
 		if list = append(list, term); len(list) > MaxTerms {
 			return nil, fmt.Errorf("line %d: more than %d terms", n, MaxTerms)
 		}
@@ -82,6 +88,9 @@ func splitTerm(line string) (term Term, err error) {
 				return term, fmt.Errorf("got no words before %s, want what the model writes, as in cooper netties => Kubernetes",
 					arrow)
 			}
+			if strings.Contains(written, arrow) {
+				return term, fmt.Errorf("got two arrows, want one, as in cooper netties => Kubernetes")
+			}
 			if term.Text == "" {
 				return term, fmt.Errorf("got %q, want a term after %s, as in cooper netties => Kubernetes", line, arrow)
 			}
@@ -93,6 +102,9 @@ func splitTerm(line string) (term Term, err error) {
 		return term, nil
 	}
 	number := strings.TrimSpace(term.Text[colon+1:])
+	if slices.Contains([]string{"high", "low", "medium", "normal"}, strings.ToLower(number)) {
+		return term, fmt.Errorf("got weight %s, want a number from 0 to %d, where 1 is usual", number, maxTermWeight)
+	}
 	if number == "" || strings.Trim(number, "0123456789.") != "" {
 		return term, nil // a colon of the term
 	}

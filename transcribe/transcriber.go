@@ -174,7 +174,7 @@ func (t *Transcriber) setTexts() error {
 	}
 	room := t.promptRoom()
 	if n := len(t.prompt); n > room {
-		t.opt.Log.Warn("initial prompt too long: only its end is used", "tokens", n, "room", room)
+		t.opt.Log.Warn(fmt.Sprintf("the initial prompt has %d tokens, more than %d: only its end is used", n, room))
 	}
 	room /= 2
 	if n := len(t.prefix); n > room {
@@ -182,7 +182,7 @@ func (t *Transcriber) setTexts() error {
 			fmt.Sprintf("it is too long: got %d tokens, want at most %d", n, room)}
 	}
 	if n := len(t.hotwords); n > room {
-		t.opt.Log.Warn("hotwords too long: only their beginning is used", "tokens", n, "room", room)
+		t.opt.Log.Warn(fmt.Sprintf("the hotwords have %d tokens, more than %d: only their beginning is used", n, room))
 		t.hotwords = t.hotwords[:room]
 	}
 	return nil

@@ -2,6 +2,7 @@ package transcribe
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"math"
 	"slices"
@@ -89,7 +90,7 @@ func (r *transcription) run(ctx context.Context) error {
 		todo[i].start = min(max(s.start, r.src.Start()), max(s.start, s.end))
 	}
 	if n == 0 {
-		r.log.Warn("the audio is shorter than 10 ms: there is nothing to transcribe", "seconds", r.src.Seconds())
+		r.log.Warn("the audio is shorter than 10 ms: there is nothing to transcribe")
 	} else if len(todo) > 0 && !slices.ContainsFunc(todo, func(s frameSpan) bool { return s.start < s.end }) {
 		level, why := slog.LevelInfo, "the audio ends before them" // the text is empty for a reason that callers see
 		if r.t.opt.Spans[0].Start < r.src.Seconds() {
@@ -98,7 +99,7 @@ func (r *transcription) run(ctx context.Context) error {
 		r.log.Log(ctx, level, "the parts to transcribe hold no sound: "+why, "seconds", r.src.Seconds())
 	} else if spans := r.t.opt.Spans; len(spans) > 0 && r.src.Frames() != audio.Unknown {
 		if end := spans[len(spans)-1].End; !math.IsInf(end, 1) && end > r.src.Seconds()+1 {
-			r.log.Warn("the last part to transcribe ends after the audio", "part_end", end, "seconds", r.src.Seconds())
+			r.log.Warn(fmt.Sprintf("the last part to transcribe ends at %.4g s, after the end of the audio at %.4g s", end, r.src.Seconds()))
 		}
 	}
 	defer r.closeWindows()

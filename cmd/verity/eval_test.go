@@ -125,7 +125,7 @@ func TestEvalReport(t *testing.T) {
 			t.Errorf("%s: %v, or without its title", name, err)
 		}
 	}
-	if code, _, stderr := program(t, nil, "eval", "-m", model, once, silence, "-d", data, "-a", "none", "-o", plain, "--suppress-tokens", "7"); code != 1 || !strings.Contains(stderr, "another run: options") {
+	if code, _, stderr := program(t, nil, "eval", "-m", model, once, silence, "-d", data, "-a", "none", "-o", plain, "--suppress-tokens", "7"); code != 1 || !strings.Contains(stderr, "another run, with the default of --suppress-tokens") {
 		t.Errorf("other options over the same folder: status %d:\n%s", code, stderr)
 	}
 	other := filepath.Join(out, "other")

@@ -168,7 +168,7 @@ func TestJoin(t *testing.T) {
 	}, found); diff != "" {
 		t.Errorf("differences (-want +got):\n%s", diff)
 	}
-	if c.Failed != 1 || c.Utterances != want.Utterances-3 || c.Different != 5 || c.Verdict != Different {
+	if c.Failed != 1 || c.Utterances != want.Utterances-3 || c.Different != 2 || c.Verdict != Different {
 		t.Errorf("%d failed, %d compared, %d different, %s", c.Failed, c.Utterances, c.Different, c.Verdict)
 	}
 	if note := strings.Join(d.notes(), " "); !strings.Contains(note, "a and b do not have the same ones, since 3 utterances are in one") {

@@ -149,6 +149,9 @@ func (d *Document) notes() (notes []string) {
 	return notes
 }
 
+// Missing returns how many utterances only one of the arms has.
+func (c *Comparison) Missing() int { return c.missing }
+
 func (c *Comparison) heading() string { return c.Names.Assisted + " against " + c.Names.Baseline }
 
 // sameTexts reports whether the arm at an index has the same texts as an earlier one.

@@ -72,6 +72,6 @@ func (p *Pairs) addMissing(a, b digest, what string, partial bool) {
 		p.c.Unpaired++
 	default:
 		p.c.missing++
-		p.addDifference(a, b, []string{what})
+		p.list(a, b, []string{what})
 	}
 }

@@ -103,13 +103,17 @@ func textOf(r *Record) string {
 	return r.Hypothesis
 }
 
-// addDifference counts a difference, and lists it if there is room and text to show. The digest
-// of an utterance that one set lacks is empty.
+// addDifference counts and lists a difference.
 func (p *Pairs) addDifference(a, b digest, what []string) {
 	if len(what) == 0 {
 		return
 	}
 	p.c.Different++
+	p.list(a, b, what)
+}
+
+// list lists a difference if there is room and text to show. The digest of an utterance that one set lacks is empty.
+func (p *Pairs) list(a, b digest, what []string) {
 	if len(p.c.Differences) < maxDifferences && !(p.free && a.text == b.text) {
 		p.c.Differences = append(p.c.Differences, Difference{cmp.Or(a.id, b.id), what, Pair[string]{a.text, b.text}})
 	}

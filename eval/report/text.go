@@ -167,7 +167,7 @@ func (p painter) failures(s *Score) {
 	}
 	fmt.Fprintf(p, "\nfailed in %s\n", show.Line(s.Name))
 	for _, f := range s.Failures {
-		fmt.Fprintf(p, "  %s: %s\n", show.Name(f.ID), show.Line(f.Error))
+		fmt.Fprintf(p, "  %s: %s\n", show.Name(f.ID), show.Line(strings.TrimPrefix(f.Error, f.ID+": ")))
 	}
 	if rest := s.Failed - len(s.Failures); rest > 0 {
 		fmt.Fprintf(p, "  and %s more\n", show.Count(rest))

@@ -53,7 +53,7 @@ func Translate(root *cobra.Command, args []string) (out []string, err error) {
 	if err != nil || c == root {
 		return args, nil
 	}
-	formats := -1 // index of the value of -f, which collects -osrt -ovtt
+	formats := -1 // index of the value of -f, which collects -f srt -ovtt
 	var wrong []string
 	needHelp := false
 	for len(args) > 0 && args[0] != "--" {
@@ -65,7 +65,8 @@ func Translate(root *cobra.Command, args []string) (out []string, err error) {
 			continue
 		}
 		args = args[n:]
-		switch isFormat := len(ours) == 2 && ours[0] == "-f" && n < 2; {
+		isFormat := len(ours) == 2 && (ours[0] == "-f" || string(Dashes(nil, ours[0])) == "--output-format")
+		switch {
 		case isFormat && formats >= 0:
 			out[formats] += "," + ours[1]
 			continue

@@ -204,6 +204,11 @@ func verdict(d *report.Document) error {
 			break
 		}
 	}
+	for _, c := range d.Comparisons {
+		if n := c.Missing(); n > 0 {
+			faults = append(faults, fmt.Sprintf("%s in only one of %s and %s", show.Some(n, "utterance"), c.Names.Baseline, c.Names.Assisted))
+		}
+	}
 	failed := 0
 	for _, s := range d.Scores {
 		failed = max(failed, s.Failed)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -151,6 +152,9 @@ func Info(e cli.Env) *cobra.Command {
 // Inspect opens a model and collects its properties; with drafts, it times passes.
 func Inspect(ctx context.Context, m *setup.ModelFlags, drafts bool) (*Properties, error) {
 	c, err := setup.OpenCheckpoint(ctx, m.Name, m.Offline)
+	if _, missing := os.Stat(m.Name); missing != nil && audio.HasEnding(m.Name) {
+		return nil, cli.Usagef("%s: there is no such sound file", show.Name(m.Name))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/text/language"
+
 	"verity/assistant"
 	"verity/audio"
 	"verity/audio/vad"
@@ -124,7 +126,7 @@ func checkLanguage(text string) error {
 	if strings.EqualFold(text, "auto") {
 		return nil
 	}
-	for one := range strings.SplitSeq(withoutRegions(text), ",") {
+	for one := range strings.SplitSeq(plainLanguages(text), ",") {
 		// A checkpoint may know further languages by their codes.
 		if len(one) > 3 && !tokenizer.IsKnownLanguage(one) {
 			return fmt.Errorf("%swant the code or name of a language, such as en or English; several, such as en,de; or auto%s",
@@ -134,11 +136,25 @@ func checkLanguage(text string) error {
 	return nil
 }
 
-// withoutRegions leaves out the regions of languages, as in en-US.
-func withoutRegions(list string) string {
+// ownNames are the names of languages in themselves, and what Whisper and package language do not know.
+var ownNames = map[string]string{
+	"ger": "de", "fre": "fr", "dut": "nl", // older codes of films
+	"deutsch": "de", "français": "fr", "francais": "fr", "español": "es", "espanol": "es", "italiano": "it", "nederlands": "nl",
+	"português": "pt", "portugues": "pt", "polski": "pl", "svenska": "sv", "dansk": "da", "norsk": "no", "suomi": "fi",
+	"čeština": "cs", "magyar": "hu", "türkçe": "tr", "русский": "ru", "українська": "uk", "ελληνικά": "el", "日本語": "ja",
+	"한국어": "ko", "中文": "zh",
+}
+
+// plainLanguages returns languages as Whisper names them: without regions, as in en-US, and for ger, deu and Deutsch de.
+func plainLanguages(list string) string {
 	languages := strings.Split(list, ",")
 	for i, l := range languages {
-		if code, _, ok := strings.Cut(strings.ReplaceAll(l, "_", "-"), "-"); ok && len(code) < 4 && tokenizer.IsKnownLanguage(code) {
+		code, _, _ := strings.Cut(strings.ReplaceAll(l, "_", "-"), "-")
+		if base, err := language.ParseBase(code); err == nil && len(code) < 4 && !tokenizer.IsKnownLanguage(code) {
+			code = base.String()
+		}
+		code = cmp.Or(ownNames[strings.ToLower(code)], code)
+		if len(code) < 4 && tokenizer.IsKnownLanguage(code) {
 			languages[i] = code
 		}
 	}
@@ -155,7 +171,7 @@ func nearestLanguage(text string) string {
 }
 
 func setLanguage(d *Decoding, v Value) {
-	if d.Language = withoutRegions(v.Text); strings.EqualFold(v.Text, "auto") {
+	if d.Language = plainLanguages(v.Text); strings.EqualFold(v.Text, "auto") {
 		d.Language = ""
 	}
 }
@@ -174,7 +190,7 @@ func Speakers(text string) (s struct {
 	case notNumber == nil && n >= 1 && n <= diarize.MaxSpeakers:
 		s.Voices = &diarize.Options{Speakers: n}
 	default:
-		err = fmt.Errorf("want voice, channels, how many speakers there are, from 1 to %d, or one, which labels nobody", diarize.MaxSpeakers)
+		err = fmt.Errorf("want voice, channels, or how many speakers there are, from 1 to %d", diarize.MaxSpeakers)
 	}
 	return s, err
 }
@@ -185,7 +201,7 @@ func Formats(text string) (list []transcript.Format, err error) {
 		return transcript.Formats(), nil
 	}
 	for name := range strings.SplitSeq(text, ",") {
-		f := transcript.Format(name)
+		f := transcript.Format(cmp.Or(formatAliases[name], name))
 		if !slices.Contains(transcript.Formats(), f) {
 			all := append(formats()[1:], "all")
 			hint := nearest(name, all)
@@ -194,10 +210,15 @@ func Formats(text string) (list []transcript.Format, err error) {
 			}
 			return nil, fmt.Errorf("want %s%s%s", show.JoinOr(all), gotPart(name, text), hint)
 		}
-		list = append(list, f)
+		if !slices.Contains(list, f) {
+			list = append(list, f)
+		}
 	}
 	return list, nil
 }
+
+// formatAliases are other names of formats.
+var formatAliases = map[string]string{"webvtt": "vtt", "ssa": "ass", "text": "txt", "markdown": "md"}
 
 // readTerms reads the file that terms names.
 func readTerms(path string) ([]transcribe.Term, error) {
@@ -206,7 +227,7 @@ func readTerms(path string) ([]transcribe.Term, error) {
 	}
 	text, err := input.Read(context.Background(), path, transcribe.MaxTermsText)
 	if err != nil {
-		return nil, input.Cause(err)
+		return nil, fmt.Errorf("%w; want a file with a name or term on each line", input.Cause(err))
 	}
 	return transcribe.ParseTerms(string(text))
 }
@@ -226,9 +247,9 @@ func spans(text string) (list []transcribe.Span, err error) {
 	}
 	var times []float64
 	for field := range strings.SplitSeq(text, ",") {
-		v, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
+		v, err := clock(strings.TrimSpace(field))
 		if err != nil || !(v >= 0 && v <= longest) {
-			return nil, fmt.Errorf("want start,end,… in seconds up to %d%s", int(longest), gotPart(field, text))
+			return nil, fmt.Errorf("want start,end,… as seconds, 1:30 or 1:02:30%s", gotPart(field, text))
 		}
 		times = append(times, v)
 	}
@@ -245,6 +266,15 @@ func spans(text string) (list []transcribe.Span, err error) {
 		list = append(list, transcribe.Span{Start: times[i], End: times[i+1]})
 	}
 	return list, nil
+}
+
+// clock reads seconds, or minutes:seconds, or hours:minutes:seconds.
+func clock(text string) (seconds float64, err error) {
+	for part := range strings.SplitSeq(text, ":") {
+		v, wrong := strconv.ParseFloat(part, 64)
+		seconds, err = 60*seconds+v, cmp.Or(err, wrong)
+	}
+	return seconds, err
 }
 
 func setSpans(d *Decoding, v Value) { d.Spans, _ = spans(v.Text) }

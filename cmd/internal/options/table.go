@@ -94,6 +94,7 @@ var sections = []struct {
 	}},
 	{Input, []*Option{
 		{Name: "channel", Kind: Whole, Max: 65535, Scope: Configurable,
+			Hint: "1 is the left channel, 2 the right",
 			Help: "transcribe only channel NUMBER, counting from 1; 0 means the average of all channels"},
 		{Name: "audio-track", Kind: Text, Arg: "track", Max: 64, Check: checks(Track), Scope: Configurable,
 			Help: "which of several audio tracks to transcribe: its number, counting from 1, or its language, such as en " +
@@ -124,7 +125,7 @@ var sections = []struct {
 			Help: "each name in --files-from ends with a NUL character, as find -print0 writes it, not with a line"},
 		{Name: "clip-timestamps", Kind: List, Arg: "times", Default: "0", Check: checks(spans), Excludes: "vad",
 			Scope: Request, Field: "Spans", Set: setSpans, Hint: "60,90 means from 60 s to 90 s",
-			Help: "parts to transcribe, in seconds: start,end,start,end,… The last end may be omitted"},
+			Help: "parts to transcribe, in seconds or as 1:02:30: start,end,start,end,… The last end may be omitted"},
 	}},
 	{Output, []*Option{
 		{Name: "output-format", Short: "f", Kind: List, Arg: "formats", Choices: formats(), Check: checks(Formats),

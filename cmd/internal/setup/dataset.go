@@ -71,7 +71,7 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 	case errors.Is(err, datasets.ErrSplit):
 		return nil, cli.Usagef("--split %s: %w", d.Opt.Split, err)
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, cli.Usagef("--%w", err)
+		return nil, cli.Usagef("--%w; want a directory or manifest on this machine", err)
 	case err != nil:
 		return nil, err
 	}

@@ -76,7 +76,7 @@ func OpenDrafts(ctx context.Context, a *AssistantFlags, n int) (*DraftSource, er
 	}
 	lines, err := readLines(ctx, from)
 	if err == nil && len(lines) == 0 {
-		slog.Warn("the text to draft from is empty", "file", from)
+		slog.Warn(fmt.Sprintf("--draft-from %s: the file is empty", show.Name(from)))
 	}
 	d.find = func(_, _ string) ([]transcript.Cue, error) { return lines, nil }
 	return d, err
@@ -185,7 +185,7 @@ func (d *DraftSource) Check(ctx context.Context, sounds []string) error {
 		return fmt.Errorf("--draft-from %s: no transcript of %s %s: want one of the same name with %s",
 			d.from, show.Name(missing[0]), where, strings.Join(transcriptTypes, ", "))
 	case n > 0:
-		slog.Warn("sounds without a transcript to draft from", "sounds", n, "of", len(sounds), "first", missing[0])
+		slog.Warn(fmt.Sprintf("--draft-from %s: %d of %d files have no transcript to draft from, such as %s", show.Name(d.from), n, len(sounds), show.Name(missing[0])))
 	}
 	return nil
 }

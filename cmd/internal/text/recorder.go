@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"verity/internal/show"
 )
 
 const rawOut = "-ac 1 -ar 16000 -f s16le -"
@@ -73,7 +75,8 @@ func record(ctx context.Context) (*recorder, error) {
 	}
 	const orPipe = "; or pipe sound in: verity listen -"
 	if failed != nil {
-		return nil, fmt.Errorf("no microphone gives sound: %s%s", strings.Join(failed, "; "), orPipe)
+		return nil, fmt.Errorf("no microphone can be recorded; connect one, or choose it in the system%s (%s)", orPipe,
+			show.Short(strings.Join(failed, "; ")))
 	}
 	return nil, fmt.Errorf("no program that records is installed: install %s%s", what, orPipe)
 }

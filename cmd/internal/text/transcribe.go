@@ -211,6 +211,9 @@ func (t *fileRun) check(files []string, used bool) error {
 		{slices.Contains(transcript.Formats(), extension) && !exists(t.dir),
 			"--output-dir %s: want a directory; one file is --output-format %s FILE > %[1]s",
 			[]any{show.Name(t.dir), extension}},
+		{slices.Contains([]transcript.Format{"docx", "doc", "odt", "rtf", "pdf", "html"}, extension) && !exists(t.dir),
+			"--output-dir %s: want a directory; --output-format md writes what word processors open, and the page of verity " +
+				"serve saves docx", []any{show.Name(t.dir)}},
 		{printed && len(formats) > 1, "--output-format: several formats need --output-dir", nil},
 		{printed && t.timed && first != transcript.TXT && first != transcript.MD,
 			"--timestamps writes text on standard output; %s has times of its own", []any{first}},

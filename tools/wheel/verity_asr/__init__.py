@@ -32,6 +32,14 @@ __all__ = [
 ]
 
 
+_OTHERS = {"WhisperModel": "Model", "BatchedInferencePipeline": "Model", "load_model": "Model", "load_audio": "Model.transcribe"}
+
+
+def __getattr__(name: str) -> None:
+    hint = f"; use verity_asr.{_OTHERS[name]}" if name in _OTHERS else ""
+    raise AttributeError(f"module verity_asr has no {name}{hint}")
+
+
 def main() -> None:
     """Runs the program: the command verity."""
     if os.name == "nt":

@@ -6,8 +6,10 @@ import contextlib
 import dataclasses
 import difflib
 import json
+import opcode
 import os
 import subprocess
+import sys
 import weakref
 from collections.abc import Iterator
 from types import TracebackType
@@ -48,6 +50,13 @@ class Stream(Iterator[Segment]):
             self._path, self._name = as_file(audio, rate, files)
             self._number, self._answers = process.send(line | {"file": self._path})
             self._files = files.pop_all()
+
+    def __iter__(self) -> Stream:
+        caller = sys._getframe(1)
+        if caller.f_code.co_code[caller.f_lasti] == opcode.opmap["UNPACK_SEQUENCE"]:  # of two segments, that would succeed
+            raise TypeError("stream returns segments, not a pair of segments and info, as in faster-whisper: language and "
+                            "duration are in .transcript after the last segment")
+        return self
 
     def __next__(self) -> Segment:
         if self._error is not None:

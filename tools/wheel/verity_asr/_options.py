@@ -138,13 +138,19 @@ def _vad(name: str, value: Any) -> str:
 
 def _path(name: str, value: Any) -> str:
     if not isinstance(value, (str, os.PathLike)):
-        raise _error(name, value, "a path")
+        raise _error(name, value, "the path of a file" + ("; hotwords accepts a list" if name == "terms" else ""))
     path = os.fspath(value)
     return os.path.abspath(path) if isinstance(path, str) else os.path.abspath(os.fsdecode(path))
 
 
 def _text_or_number(name: str, value: Any) -> str:
     return value if isinstance(value, str) else _number(name, value)
+
+
+def _speakers(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        raise _error(name, value, '"voice", how many speakers there are, or "channels"')
+    return _text_or_number(name, value)
 
 
 # The flag of each option and how its value is written.
@@ -162,7 +168,7 @@ _FLAGS: dict[str, tuple[str, Convert]] = {
     "logprob_threshold": ("logprob-threshold", _number), "log_prob_threshold": ("logprob-threshold", _number),
     "no_speech_threshold": ("no-speech-threshold", _number),
     "hallucination_silence_threshold": ("hallucination-silence-threshold", _number),
-    "clip_timestamps": ("clip-timestamps", _clips), "vad_filter": ("vad", _vad), "speakers": ("speakers", _text_or_number),
+    "clip_timestamps": ("clip-timestamps", _clips), "vad_filter": ("vad", _vad), "speakers": ("speakers", _speakers),
     "min_speakers": ("min-speakers", _number), "max_speakers": ("max-speakers", _number), "speaker_names": ("speaker-names", _path),
     "speaker_embeddings": ("speaker-embeddings", _switch), "chunked": ("chunked", _switch),
     "draft_from": ("draft-from", _path), "channel": ("channel", _number), "audio_track": ("audio-track", _text_or_number),

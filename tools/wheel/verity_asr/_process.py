@@ -23,7 +23,7 @@ def program() -> str:
     """Returns the path of the program in this package."""
     path = pathlib.Path(__file__).parent / ("verity.exe" if os.name == "nt" else "verity")
     if not path.exists():
-        raise ProcessError(f"{path}: the program is missing, since this is the source of the package: install it with pip install {path.parents[1]}")
+        raise ProcessError(f"{path}: the program is missing, since this is the source of the package: run pip install {path.parents[1]}")
     return str(path)
 
 

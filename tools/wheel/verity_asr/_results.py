@@ -70,6 +70,9 @@ class Transcript:
     def __iter__(self) -> Iterator[Any]:
         raise TypeError("a Transcript is not a pair of segments and info, as in faster-whisper: use .segments, .language and .duration")
 
+    def __getitem__(self, key: Any) -> Any:
+        raise TypeError(f"a Transcript is no dictionary: use .{key}, or .raw[{key!r}], the JSON of the program")
+
     @property
     def words(self) -> list[Word]:
         """The words of all segments."""
