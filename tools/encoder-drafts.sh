@@ -5,7 +5,7 @@
 #
 # DATA has the folders librispeech/LibriSpeech and speech, as ../shared/data. A ROW is one of english, avx2, noise,
 # long, german, dutch, batch8, nospeech, translation; without any, all. The noise is added by tools/accuracy. LIMIT is
-# the number of English utterances (0: all). Status 1 if anything was not identical.
+# the number of English utterances (0: all). Status 1 if anything was not identical. In translation nothing is drafted.
 set -eu
 verity=$1 model=$2 data=$3
 shift 3
@@ -20,7 +20,12 @@ row() { # name flags
 	name=$1
 	shift
 	verdict=identical
-	"$verity" compare --quiet --json --model "$model" --precision int8 "$@" >"$work/json" || verdict="status $?" bad=1
+	"$verity" compare --quiet --json --model "$model" --precision int8 "$@" >"$work/json" || verdict="status $?"
+	case $name-$verdict in
+	*-identical) ;;
+	"translation-status 3") verdict="nothing drafted" ;;
+	*) bad=1 ;;
+	esac
 	tr -d ' \n' <"$work/json" | sed 's/"\(decode\|total\)":{"median"/\n"\1":{"median"/g; s/"acceptance"/\n&/' | awk -v name="$name" -v verdict="$verdict" '
 		function after(key) { return match($0, "\"" key "\":\\[?") ? substr($0, RSTART + RLENGTH) + 0 : 0 }
 		function high() { match($0, /"interval":\[[^,]*,/); return substr($0, RSTART + RLENGTH) + 0 }

@@ -128,10 +128,7 @@ func (s *search) run(dst []foundLetter, a *aligner, state wordState, letters int
 // finalScore returns the score of a text; at the end of the audio, that of its last word included.
 func (s *search) finalScore(n int32, end bool) float32 {
 	t := &s.texts[n]
-	switch {
-	case end && n > 0 && t.inFirst && s.spelled != nil && !s.spelled(s.wordTo(n)):
-		return never
-	case end:
+	if end {
 		return t.score() + s.endWord(t.state)
 	}
 	return t.score()
@@ -240,7 +237,7 @@ func (s *search) childOf(n, symbol int32) int32 {
 		return -1
 	}
 	inFirst := s.texts[n].inFirst && s.alphabet.letter[symbol]
-	if s.texts[n].inFirst && !s.mayFollow(n, symbol, state) {
+	if s.texts[n].inFirst && !s.mayFollow(n, symbol) {
 		score = never
 	}
 	c := int32(len(s.texts))
@@ -252,19 +249,15 @@ func (s *search) childOf(n, symbol int32) int32 {
 	return c
 }
 
-// mayFollow reports whether the committed text allows a symbol, which leads to state, after the text n, which is in
-// its first word.
-func (s *search) mayFollow(n, symbol int32, state wordState) bool {
+// mayFollow reports whether the committed text allows a symbol after the text n, which is in its first word.
+func (s *search) mayFollow(n, symbol int32) bool {
 	switch {
 	case s.ended:
 		return s.alphabet.runes[symbol] == ' '
 	case !s.alphabet.letter[symbol]:
 		return n == 0 || s.spelled(s.wordTo(n))
-	case state.node <= 0:
-		return true
 	}
-	tries := 8 // words: short beginnings have too many
-	return s.anySpelled(utf8.AppendRune(s.wordTo(n), s.alphabet.runes[symbol]), state.node, &tries)
+	return true
 }
 
 // wordTo returns the word that the text n is in.
@@ -273,23 +266,6 @@ func (s *search) wordTo(n int32) []byte {
 		return slices.Clip(s.word)
 	}
 	return utf8.AppendRune(s.wordTo(s.texts[n].before), s.alphabet.runes[s.texts[n].symbol])
-}
-
-// anySpelled reports whether a word of the list below a node, which word leads to, begins with the committed tokens,
-// or too many had to be tried.
-func (s *search) anySpelled(word []byte, node int32, tries *int) bool {
-	n := &s.words.nodes[node]
-	if n.rank >= 0 {
-		if *tries--; *tries < 0 || s.spelled(word) {
-			return true
-		}
-	}
-	for c := n.children; c < n.children+n.count; c++ {
-		if s.anySpelled(utf8.AppendRune(slices.Clip(word), s.words.nodes[c].letter), c, tries) {
-			return true
-		}
-	}
-	return false
 }
 
 // next returns the state after a symbol, and what the words add to the score.

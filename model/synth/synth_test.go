@@ -250,6 +250,22 @@ func TestTheory(t *testing.T) {
 	}
 }
 
+// TestGivenText: the text of a window can be one's own, as one segment.
+func TestGivenText(t *testing.T) {
+	tok, err := tokenizer.Embedded(51865)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Tokens: 100, Text: "The pulpits likewise\n"}
+	if got, want := tok.DecodeWithTimestamps(newTestScript(t, 51865, o).text), "<|0.00|> The pulpits likewise<|29.00|>"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	o.Text = strings.Repeat("likewise ", mostTokens)
+	if _, err := newScript(tok, 448, o); err == nil {
+		t.Errorf("a text of %d words: got no error", mostTokens)
+	}
+}
+
 // TestText checks texts of every length: sentences between timestamps that never
 // decrease, with a zlib ratio below the threshold.
 func TestText(t *testing.T) {
@@ -321,8 +337,8 @@ func TestSource(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	dir := t.TempDir()
 	for _, o := range []Options{
-		{"tiny", -0.1, Distil, 100, 0, nil}, {"tiny", math.NaN(), Distil, 100, 0, nil}, {"tiny", 1, Distil, 3, 0, nil}, {"tiny", 1, Distil, 224, 0, nil},
-		{"huge", 1, Distil, 100, 0, nil}, {"tiny", 1, "big", 100, 0, nil},
+		{"tiny", -0.1, Distil, 100, "", 0, nil}, {"tiny", math.NaN(), Distil, 100, "", 0, nil}, {"tiny", 1, Distil, 3, "", 0, nil}, {"tiny", 1, Distil, 224, "", 0, nil},
+		{"huge", 1, Distil, 100, "", 0, nil}, {"tiny", 1, "big", 100, "", 0, nil},
 	} {
 		if _, _, err := Write(t.Context(), dir, o); err == nil {
 			t.Errorf("%+v: no error", o)
@@ -335,7 +351,7 @@ func TestRefusals(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(target, "config.json"), []byte("{}"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Write(t.Context(), dir, Options{"tiny", 1, Distil, 100, 0, nil}); err == nil || !strings.Contains(err.Error(), "did not make") {
+	if _, _, err := Write(t.Context(), dir, Options{"tiny", 1, Distil, 100, "", 0, nil}); err == nil || !strings.Contains(err.Error(), "did not make") {
 		t.Errorf("over somebody's checkpoint: error = %v", err)
 	}
 	if err := os.RemoveAll(target); err != nil {
@@ -344,7 +360,7 @@ func TestRefusals(t *testing.T) {
 	if err := os.Symlink(t.TempDir(), target); err != nil {
 		t.Skip(err)
 	}
-	if _, _, err := Write(t.Context(), dir, Options{"tiny", 1, Distil, 100, 0, nil}); err == nil || !strings.Contains(err.Error(), "a link") {
+	if _, _, err := Write(t.Context(), dir, Options{"tiny", 1, Distil, 100, "", 0, nil}); err == nil || !strings.Contains(err.Error(), "a link") {
 		t.Errorf("through a link: error = %v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"verity/tokenizer"
 )
@@ -37,6 +38,12 @@ func newScript(tok *tokenizer.Tokenizer, positions int, o Options) (*script, err
 		return nil, err
 	}
 	s := &script{text: w.text(rng, o.Tokens)}
+	if text := strings.TrimSpace(o.Text); text != "" {
+		s.text = slices.Concat([]Token{w.stamp(0, 1)}, tok.Encode(" "+text), []Token{w.stamp(1, 1)})
+		if len(s.text) > mostTokens {
+			return nil, fmt.Errorf("text: got %d tokens, want at most %d: use the text of one window of 30 s", len(s.text), mostTokens)
+		}
+	}
 	if tok.Multilingual() {
 		s.target = []Token{tok.Languages()[0].Token, tok.Transcribe}
 	}

@@ -28,6 +28,9 @@ type Options struct {
 	// model allows.
 	Tokens int
 
+	// Text is the text of a window, one segment; Tokens is then ignored. Empty means random words.
+	Text string
+
 	// TextSeed chooses the words, and where the assistant errs. The gain of drafts depends on
 	// both.
 	TextSeed uint64
@@ -82,7 +85,7 @@ func Write(ctx context.Context, dir string, o Options) (target, assistant Output
 	if err != nil {
 		return target, assistant, err
 	}
-	plant := Plant{Tokens: o.Tokens, TextSeed: o.TextSeed}
+	plant := Plant{Tokens: len(s.text), TextSeed: o.TextSeed}
 	target = Output{Dir: filepath.Join(dir, "target"), Dims: dims, Plant: plant}
 	plant.Alpha, plant.Agreement = o.Alpha, s.agreement()
 	assistant = Output{Dir: filepath.Join(dir, "assistant"), Dims: small, Plant: plant}

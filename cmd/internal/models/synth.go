@@ -51,6 +51,7 @@ func Synth(e cli.Env) *cobra.Command {
 	f.StringVar((*string)(&p.opt.Assistant), "assistant", string(synth.Distil),
 		"distil: two decoder layers on the target's encoder;\ntiny: a complete Whisper model of size tiny")
 	f.IntVar(&p.opt.Tokens, "tokens", 100, "`number` of tokens per window, including timestamps: 4 to 223")
+	f.StringVar(&p.opt.Text, "text", "", "write this `text` in each window, not random words: what a model like base writes\nfor your audio shows what drafts of it cost and save in a larger model")
 	f.Uint64Var(&p.opt.TextSeed, "seed", 1, "`number` that determines the words and the assistant's errors")
 	cli.Must(c.MarkFlagDirname("out"))
 	return c
