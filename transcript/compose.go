@@ -3,6 +3,7 @@ package transcript
 import (
 	"cmp"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -218,7 +219,11 @@ func (c composer) breakCost(j int) float64 {
 	return 2
 }
 
+// titles end with a full stop that ends no sentence.
+var titles = regexp.MustCompile(`^(Mrs?|Ms|Dr|Prof|St)\.$`)
+
 func endsWith(word, marks string) bool {
-	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(tokenizer.Strip(word), closing))
-	return last != utf8.RuneError && strings.ContainsRune(marks, last)
+	word = strings.TrimRight(tokenizer.Strip(word), closing)
+	last, _ := utf8.DecodeLastRuneInString(word)
+	return !titles.MatchString(word) && last != utf8.RuneError && strings.ContainsRune(marks, last)
 }

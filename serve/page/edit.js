@@ -4,7 +4,6 @@ import * as caret from "./caret.js";
 import {exchange, remember, step} from "./history.js";
 import {needsSpace} from "./paragraphs.js";
 import * as text from "./text.js";
-import {announce} from "./ui.js";
 
 const $ = id => document.getElementById(id);
 let changed = () => {}, open = null, timer = 0, removing = false;
@@ -16,7 +15,6 @@ export function toggle(job) {
   open = job;
   button(true);
   text.show(job, true);
-  $("replacing").hidden = false;
   $("text").focus({preventScroll: true});
 }
 
@@ -27,7 +25,6 @@ export function end() {
   const job = open;
   open = null;
   button(false);
-  $("replacing").hidden = true;
   text.show(job);
   if (!$("find").hidden) search();
 }
@@ -39,6 +36,7 @@ function button(on) {
 
 // sync makes the recording what the pane shows.
 function sync() {
+  if (!open) return;
   clearTimeout(timer);
   const lines = text.read(), texts = lines.map(l => l.text), old = open.paragraphs;
   if (texts.length === old.length && texts.every((t, i) => t === old[i].text)) return;
@@ -70,13 +68,9 @@ const redraw = job => text.show(job, open === job);
 
 // search finds what is typed, and goes to the first place from the current one on.
 function search() {
-  const wanted = $("findText").value.toLowerCase(), all = text.paragraphs();
-  const from = hits[hit] || {paragraph: 0, at: 0};
-  hits = [];
-  if (wanted) all.forEach((p, paragraph) => {
-    const low = p.text.toLowerCase(), safe = low.length === p.text.length ? low : p.text; // some letters have longer lower cases
-    for (let at = safe.indexOf(wanted); at >= 0; at = safe.indexOf(wanted, at + wanted.length)) hits.push({paragraph, at, length: wanted.length});
-  });
+  const wanted = $("findText").value.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), edge = $("wholeWords").checked ? ["(?<![\\p{L}\\p{N}])", "(?![\\p{L}\\p{N}])"] : ["", ""];
+  const pattern = new RegExp(edge[0] + wanted + edge[1], $("matchCase").checked ? "gu" : "giu"), from = hits[hit] || {paragraph: 0, at: 0};
+  hits = wanted ? text.paragraphs().flatMap((p, paragraph) => Array.from(p.text.matchAll(pattern), m => ({paragraph, at: m.index, length: m[0].length}))) : [];
   hit = hits.length ? Math.max(0, hits.findIndex(h => h.paragraph > from.paragraph || h.paragraph === from.paragraph && h.at >= from.at)) : -1;
   mark();
 }
@@ -87,7 +81,7 @@ function mark() {
 }
 
 function go(by) {
-  if (open) sync();
+  sync();
   if (!hits.length) return search();
   hit = (hit + by + hits.length) % hits.length;
   mark();
@@ -95,7 +89,6 @@ function go(by) {
 
 export function openFind() {
   $("find").hidden = false;
-  $("replacing").hidden = !open;
   $("findText").select();
   $("findText").focus();
   search();
@@ -112,7 +105,7 @@ export function closeFind() {
 
 // put replaces hits, from the last to the first so that places stay right.
 function put(list) {
-  const job = open, texts = job.paragraphs.map(p => p.text), by = $("replaceText").value;
+  const job = text.shownJob(), texts = job.paragraphs.map(p => p.text), by = $("replaceText").value;
   for (const h of [...list].reverse()) texts[h.paragraph] = texts[h.paragraph].slice(0, h.at) + by + texts[h.paragraph].slice(h.at + h.length);
   const last = list[list.length - 1];
   remember(job);
@@ -120,8 +113,8 @@ function put(list) {
   [hits, hit] = [[{...last, at: last.at + by.length}], 0];
   redraw(job);
   changed(job);
-  announce(list.length === 1 ? "Replaced." : list.length + " replaced.");
   search();
+  $("found").textContent = list.length + " replaced";
 }
 
 // before makes the changes that move the borders of paragraphs itself, as the browser would leave lines and styles.
@@ -158,7 +151,7 @@ export function connect(onChange) {
   changed = onChange;
   $("text").addEventListener("input", () => {
     clearTimeout(timer);
-    timer = setTimeout(() => { if (open) sync(); }, 500);
+    timer = setTimeout(sync, 500);
   });
   $("text").addEventListener("beforeinput", e => { // the browser's own history ends where the page changes the text
     if (!open) return;
@@ -168,10 +161,14 @@ export function connect(onChange) {
   });
   $("text").addEventListener("drop", e => { if (open) e.preventDefault(); }); // what is dropped are files
   $("find").onsubmit = e => { e.preventDefault(); go(1); };
-  $("findText").oninput = () => { if (open) sync(); search(); };
+  $("findText").oninput = () => { sync(); search(); };
   $("findText").onkeydown = e => { if (e.key === "Enter" && e.shiftKey) { e.preventDefault(); go(-1); } };
   $("findBack").onclick = () => go(-1);
   $("closeFind").onclick = closeFind;
-  $("replaceOne").onclick = () => { sync(); search(); if (hits[hit]) put([hits[hit]]); };
-  $("replaceAll").onclick = () => { sync(); search(); if (hits.length) put(hits); };
+  for (const [id, some] of [["replaceOne", () => hits.slice(hit, hit + 1)], ["replaceAll", () => hits]]) $(id).onclick = () => {
+    sync();
+    search();
+    if (hits.length) put(some());
+  };
+  for (const id of ["matchCase", "wholeWords"]) $(id).onchange = search;
 }

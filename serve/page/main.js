@@ -104,8 +104,9 @@ function toggleTimes(on) {
 
 // rename asks for the name of the speaker of a paragraph, or for another speaker of this paragraph alone.
 async function rename(i) {
-  const job = pane.job(), p = job.paragraphs[i], answer = await ask("Who is speaking?", "Save", {label: "Name", value: speakerName(job, p.speaker), check: "Only in this paragraph"});
-  if (!answer || !answer.value) return;
+  const job = pane.job(), p = job.paragraphs[i], old = speakerName(job, p.speaker), choices = text.speakers().map(s => speakerName(job, s)).filter(n => n !== old);
+  const answer = await ask("Who is speaking?", "Save", {label: "Name", value: old, choices, check: "Only in this paragraph"});
+  if (!answer || !answer.value || answer.value === old) return;
   remember(job);
   const same = text.speakers().find(s => speakerName(job, s) === answer.value); // one speaker who was taken for two
   if (answer.checked || same !== undefined) job.paragraphs = job.paragraphs.map(q => q === p || !answer.checked && q.speaker === p.speaker ? {...q, speaker: same ?? answer.value} : q);
@@ -114,6 +115,7 @@ async function rename(i) {
   pane.update(job);
   text.show(job);
   player.refresh();
+  announce(`“${old}” is now “${answer.value}”` + (answer.checked ? " in this paragraph." : "."), {undo: () => edit.undo(job)});
 }
 
 const forget = async () => {

@@ -5,8 +5,8 @@
 // whether the assistant drafted it.
 
 const pause = 2; // seconds after a sentence that begin a paragraph
-const longPause = 4; // the same amid a sentence
-const enough = 80, most = 120; // words after which a sentence, or any word, ends a paragraph
+const longPause = 20; // the same amid a sentence
+const enough = 80, most = 200; // words after which a sentence, or any clause, ends a paragraph
 
 const unspaced = "\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmr}\\p{sc=Mymr}"; // scripts without spaces
 const token = new RegExp(`[${unspaced}]|[^\\s${unspaced}]+`, "gu");
@@ -15,7 +15,7 @@ const joins = new RegExp(`[${unspaced}。、，．！？]$`, "u");
 // needsSpace reports whether a space belongs between two texts.
 export const needsSpace = (before, after) => !!before && !!after && !/\s$/.test(before) && !/^\s/.test(after) && !joins.test(before);
 
-const sentenceEnd = /[.!?…。！？؟।]["”’»)\]]*$/;
+const sentenceEnd = /(?<!\b(?:Mrs?|Ms|Dr|Prof|St|Sr|Jr|vs|[A-HJ-Z]))[.!?…。！？؟।]["”’»)\]]*$/;
 
 // tokensOf returns the words of a text as {at, length}: what stands between spaces, or a character of a script without.
 export const tokensOf = text => Array.from(text.matchAll(token), m => ({at: m.index, length: m[0].length}));
@@ -47,8 +47,9 @@ function trim(w) {
 
 function breaks(open, w) {
   const last = open.words[open.words.length - 1], gap = w.start - last.end;
-  if ((w.speaker ?? null) !== (open.speaker ?? null) || gap >= longPause || open.words.length >= most) return true;
-  return sentenceEnd.test(open.text) && (gap >= pause || open.words.length >= enough);
+  if ((w.speaker ?? null) !== (open.speaker ?? null) || gap >= longPause) return true;
+  const n = open.words.length;
+  return sentenceEnd.test(open.text) && (gap >= pause || n >= enough) || n >= most && (gap >= 0.5 || /[,;:、，]$/.test(open.text)) || n >= 2 * most;
 }
 
 const known = speaker => speaker === "" || speaker === null ? undefined : speaker;

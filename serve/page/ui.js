@@ -29,8 +29,8 @@ $("undo").onclick = () => {
 
 export const failed = () => $("toast").classList.contains("bad");
 
-// ask shows a question and resolves to whether the answer was yes or, with a field {label, value, check}, to {value,
-// checked}; null for no.
+// ask shows a question and resolves to whether the answer was yes or, with a field {label, value, choices, check}, to
+// {value, checked}; null for no.
 export function ask(question, yes, field) {
   const dialog = $("ask"), input = $("askField").querySelector("input");
   $("askText").textContent = question;
@@ -40,6 +40,7 @@ export function ask(question, yes, field) {
   if (field) {
     $("askField").querySelector("span").textContent = field.label;
     input.value = field.value;
+    $("askChoices").replaceChildren(...field.choices.map(c => new Option(c)));
     $("askCheck").querySelector("input").checked = false;
     $("askCheck").querySelector("span").textContent = field.check || "";
   }

@@ -337,7 +337,13 @@ const parts = {
     await page.click("#openFind");
     await page.fill("#findText", "fishermen");
     await page.fill("#replaceText", "fishers");
+    await page.check("#wholeWords");
+    await page.fill("#findText", "fisher");
+    check("whole words only", await page.textContent("#found") === "not found", await page.textContent("#found"));
+    await page.fill("#findText", "fishermen");
     await page.click("#replaceAll");
+    check("it says how many", /^\d+ replaced$/.test(await page.textContent("#found")), await page.textContent("#found"));
+    await page.uncheck("#wholeWords");
     await page.click("#closeFind");
     await page.click("#edit");
     check("replacing replaces all", !/fishermen/.test(await words(page)) && /fishers/.test(await words(page)), "");
