@@ -49,7 +49,7 @@ func (e *FormatError) Error() string {
 		return e.File + ": is no sound in any format that Verity or ffmpeg reads; copy or export it again"
 	case e.part: // no program has the rest
 		return e.File + ": " + e.Got + "; copy it again"
-	case e.Thing == "" && e.Err == ErrUnsupported && e.ffmpeg != "" && !e.unknown && !strings.Contains(e.ffmpeg, "whitelist"):
+	case e.Thing == "" && e.Err == ErrUnsupported && e.ffmpeg != "" && !e.unknown && e.Got != textFile && !strings.Contains(e.ffmpeg, "whitelist"):
 		fmt.Fprintf(&b, "%s: is %s that ffmpeg cannot read", e.File, e.Got)
 		if e.ffmpeg != noReason {
 			b.WriteString(" (" + e.ffmpeg + ")")

@@ -56,7 +56,7 @@ func TestMessages(t *testing.T) {
 		{"transcribe --task Translate $WAV", "did you mean translate?"}, {"transcribe -f sft $WAV", "did you mean srt?"},
 		{"transcribe -f docx $WAV", "want txt, md"}, {"transcribe --beam-size five $WAV", "want a whole number from 0 to 64"},
 		{"transcribe --no_speech_threshold 60% $WAV", "want a number from 0 to 1, or none"}, {"transcribe --temperature 0,0.2 $WAV", "--temperature-increment-on-fallback"},
-		{"transcribe --clip-timestamps 0:05-0:10 $WAV", "60,90 means from 60 s to 90 s"}, {"transcribe --clip-timestamps 0,500 $WAV", "ends after the audio"},
+		{"transcribe --clip-timestamps 0:05-0:10 $WAV", "60,90 means from 60 s to 90 s"}, {"transcribe --clip-timestamps 0,500 $WAV", "after the end of the audio at 9.981 s"},
 		{"transcribe --clip-timestamps 400,500 $WAV", "--clip-timestamps 400,500 begins after the end, at "}, {"transcribe --channel 5 $WAV", "the file has only 1 channel"},
 		{"transcribe --audio-track 2 $WAV", "there is no audio track 2, want 1"}, {"transcribe --precision fp16 $WAV", "did you mean f16?"},
 		{"transcribe --precision q5_0 $WAV", "mxfp6 or int4"}, {"transcribe --speakers auto $WAV", "use --speakers voice"},
@@ -95,7 +95,7 @@ func TestMessages(t *testing.T) {
 			}
 		}
 		code, out, stderr := program(t, strings.NewReader(""), args...)
-		works := strings.Contains(row.want, "writes files") || strings.Contains(row.want, "no effect") || strings.Contains(row.want, "lose words") || strings.Contains(row.want, "ends after the audio")
+		works := strings.Contains(row.want, "writes files") || strings.Contains(row.want, "no effect") || strings.Contains(row.want, "lose words") || strings.Contains(row.want, "after the end of the audio at 9.981 s")
 		if !strings.Contains(stderr, row.want) || (code == 0) != works {
 			t.Errorf("verity %s: status %d, %s\nwant %q", row.args, code, stderr, row.want)
 		}
