@@ -15,8 +15,10 @@ export function speakerName(job, speaker) {
   return (job.names || {})[speaker] || (/^\d+$/.test(number) ? "Speaker " + number : String(speaker));
 }
 
+export const ending = /\.(?=\d*[a-z])([^.\s]{1,5})$/i; // of a file's name
+
 // titleOf returns the name of a recording without the ending of a file.
-export const titleOf = job => job.name.replace(/\.[^.\s]{1,5}$/, "");
+export const titleOf = job => job.name.replace(ending, "");
 
 // turns calls line(paragraph, time, name) for each paragraph. time is empty unless times are wanted, and name unless
 // speakers are and another one begins.

@@ -246,7 +246,7 @@ export function again(job, {from, ...wanted} = {}) {
 export function record() {
   if (live) return live.stop();
   const options = {...settings.options(), key: settings.key()}, now = new Date(), pad = n => String(n).padStart(2, "0");
-  const job = create({name: `Recording ${now.getFullYear()}-${pad(now.getMonth() + 1)}-${pad(now.getDate())} ${pad(now.getHours())}-${pad(now.getMinutes())}`, state: "live", peaks: []});
+  const job = create({name: `Recording ${pad(now.getHours())}.${pad(now.getMinutes())}`, state: "live", peaks: []});
   jobs.unshift(job);
   announce("Asking for the microphone …");
   live = new Live(job, options, {

@@ -1,5 +1,5 @@
 // The right pane: a recording with its name, tools, problems and text.
-import {languageName, short} from "./formats.js";
+import {languageName, short, titleOf} from "./formats.js";
 import * as edit from "./edit.js";
 import {remember} from "./history.js";
 import * as jobs from "./jobs.js";
@@ -44,6 +44,7 @@ export function update(changed) {
   if (changed !== shown) return;
   const s = shown, some = !!s.paragraphs && s.paragraphs.length > 0, done = s.state === "done";
   if (document.activeElement !== $("title")) $("title").value = s.name;
+  $("title").parentElement.dataset.name = titleOf(s); // for paper, where it must wrap
   $("title").readOnly = busy(s);
   showFacts(s, some);
   $("result").querySelector(".tools").hidden = !done && !canRetry(s) && s.state !== "failed";
@@ -64,12 +65,11 @@ export function update(changed) {
   player.load(s, s.state === "live" || s.state === "elsewhere" ? null : sound);
 }
 
-// showUndo shows the buttons that take a change back and make it again, once there was one.
+// showUndo enables the buttons that take a change back and make it again.
 function showUndo(s) {
-  const past = s.past || [], future = s.future || [], none = s.state !== "done" || !past.length && !future.length;
-  for (const [id, list] of [["undoEdit", past], ["redoEdit", future]]) {
-    $(id).hidden = none;
-    $(id).disabled = !list.length;
+  for (const [id, list] of [["undoEdit", s.past], ["redoEdit", s.future]]) {
+    $(id).hidden = $("edit").hidden;
+    $(id).disabled = !list || !list.length;
   }
 }
 

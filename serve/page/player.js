@@ -5,7 +5,7 @@ import {Wave} from "./wave.js";
 
 const $ = id => document.getElementById(id);
 const audio = $("player"), speeds = [...$("speed").options].map(o => +o.value);
-let wave = null, job = null, sound = null, drawn = 0;
+let wave = null, job = null, sound = null, drawn = 0, probing = false; // whether the end is looked for
 
 // length returns the duration of the sound: browsers know none of what they recorded themselves.
 const length = () => Number.isFinite(audio.duration) && audio.duration > 0 && audio.duration < 1e6 ? audio.duration : job && job.duration || 0;
@@ -20,6 +20,7 @@ export function load(next, file) {
   sound = file;
   $("stopLive").lastChild.data = "Stop";
   audio.pause();
+  probing = false;
   if (audio.src) URL.revokeObjectURL(audio.src);
   if (file) audio.src = URL.createObjectURL(file); else audio.removeAttribute("src");
   audio.playbackRate = audio.defaultPlaybackRate = +$("speed").value;
@@ -41,13 +42,13 @@ export function refresh() {
   $("stopLive").disabled = !!job.stopping;
   if (job.stopping) $("stopLive").lastChild.data = "Writing the rest …";
   if (job.state === "live") return;
-  wave.set({peaks: job.peaks, duration: length(), words: text.words(), gaps: job.gaps || [], time: audio.currentTime, speakers: text.paragraphs().map(p => p.speaker == null ? -1 : order.indexOf(p.speaker))});
+  wave.set({peaks: job.peaks, duration: length(), words: text.words(), gaps: job.gaps || [], time: probing ? 0 : audio.currentTime, speakers: text.paragraphs().map(p => p.speaker == null ? -1 : order.indexOf(p.speaker))});
   showTime();
 }
 
 // showTime shows the time.
 function showTime() {
-  const all = length(), t = Math.min(audio.currentTime, all); // not where the end is looked for
+  const all = length(), t = probing ? 0 : Math.min(audio.currentTime, all);
   $("time").textContent = short(t);
   $("duration").textContent = short(all);
   wave.at(t);
@@ -133,10 +134,12 @@ export function connect(ready) {
         audio.removeEventListener("durationchange", found);
         audio.removeEventListener("seeked", found);
         audio.currentTime = 0;
+        probing = false;
         refresh();
       };
       audio.addEventListener("durationchange", found);
       audio.addEventListener("seeked", found);
+      probing = true;
       audio.currentTime = 1e7;
     }
     refresh();

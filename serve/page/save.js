@@ -1,6 +1,6 @@
 // Texts and sounds as files, and on the clipboard.
 import {zip} from "./docx.js";
-import {formats, plain, titleOf} from "./formats.js";
+import {ending, formats, plain, titleOf} from "./formats.js";
 import * as jobs from "./jobs.js";
 import * as settings from "./settings.js";
 import {announce} from "./ui.js";
@@ -45,8 +45,8 @@ export async function texts(list, format) {
 
 // sound saves the sound of a recording, with the ending that its file had.
 export function sound(job) {
-  const ending = {"audio/webm": "webm", "audio/mp4": "m4a", "audio/ogg": "ogg"}[job.file.type], [, named] = /\.([^.\s]{1,5})$/.exec(job.file.name || job.name) || [];
-  download(job.file, titleOf(job) + "." + (named || ending || "wav"));
+  const kind = {"audio/webm": "webm", "audio/mp4": "m4a", "audio/ogg": "ogg"}[job.file.type], [, named] = ending.exec(job.file.name || job.name) || [];
+  download(job.file, titleOf(job) + "." + (named || kind || "wav"));
 }
 
 export async function copy(job, times) {

@@ -4,6 +4,7 @@ import {short, speakerName} from "./formats.js";
 
 const $ = id => document.getElementById(id);
 const root = $("text"), wide = matchMedia("(min-width: 51.25em)"), still = matchMedia("(prefers-reduced-motion: reduce)");
+const unsettled = Object.assign(document.createElement("span"), {id: "tentative", ariaHidden: "true"}); // live text that may change
 const doubtful = [0.35, 0.6]; // mean probabilities below which a word is tinted strongly, and lightly
 
 let shown = null; // the recording
@@ -22,10 +23,7 @@ export const editing = () => root.isContentEditable;
 // show draws a recording, as paragraphs to read or, with edit, as text to change.
 export function show(job, edit) {
   const top = job === shown ? scroller().scrollTop : 0;
-  shown = job;
-  places = [];
-  now = null;
-  following = true;
+  [shown, places, now, following] = [job, [], null, true];
   root.replaceChildren();
   root.classList.toggle("editing", !!edit);
   root.contentEditable = edit ? "plaintext-only" : "false";
@@ -33,7 +31,7 @@ export function show(job, edit) {
     if (value === null) root.removeAttribute(name); else root.setAttribute(name, value);
   }
   for (const name of ["now", "found", "here", "hover"]) highlight(name, []);
-  tentative(job, "");
+  unsettled.textContent = "";
   draw(0, edit);
   if (top) scroller().scrollTop = top;
 }
@@ -49,7 +47,8 @@ export function add(job, from) {
 export function tentative(job, text) {
   if (job !== shown) return;
   const end = stuck && atEnd();
-  $("tentative").textContent = text.trim();
+  unsettled.textContent = (text && places.length ? " " : "") + text.trim();
+  (places.length ? places.at(-1).p : root).append(unsettled);
   if (end) toEnd();
 }
 
@@ -256,7 +255,7 @@ function wordAt(x, y) {
     const r = document.caretRangeFromPoint(x, y);
     if (r) [node, offset] = [r.startContainer, r.startOffset];
   }
-  const p = node && node.nodeType === 3 && root.contains(node) && node.parentElement.closest("p");
+  const p = node && node.nodeType === 3 && root.contains(node) && node.parentElement !== unsettled && node.parentElement.closest("p");
   if (!p) return null;
   const word = paragraphs()[p.index].words.find(w => w.at <= offset && offset <= w.at + w.length);
   const inside = word && [...rangeOf(p.index, word.at, word.length).getClientRects()].some(r => x >= r.left - 2 && x <= r.right + 2 && y >= r.top && y <= r.bottom);
