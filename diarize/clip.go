@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"verity/audio"
 )
@@ -80,7 +81,7 @@ func (d *Diarization) scan(ctx context.Context, clip *audio.Clip, o Options) (*a
 // segmentShare is the segmenter's part of the time.
 const segmentShare = 0.3
 
-// batchSize is how many chunks, and how many windows, a thread gets at a time.
+// batchSize is how many chunks a thread gets at a time.
 const batchSize = 4
 
 // A frame of the activity is 17 ms. chunkHop is a whole number of them, so that chunks share one grid.
@@ -123,9 +124,10 @@ func detect(ctx context.Context, clip *audio.Clip, o Options, progress func(samp
 			chunks = min(batch, 1+max(0, len(pcm)-chunkSize+chunkHop-1)/chunkHop)
 			pcm = append(pcm, make([]float32, max(0, (chunks-1)*chunkHop+chunkSize-len(pcm)))...)
 		}
-		o.Pool.For(chunks, 1, func(lo, hi int) {
-			for i := lo; i < hi; i++ {
-				net.segment(found[i*chunkFrames*classes:], pcm[i*chunkHop:][:chunkSize])
+		each := (chunks + o.Pool.Threads() - 1) / o.Pool.Threads()
+		o.Pool.For((chunks+each-1)/each, 1, func(lo, hi int) {
+			for i := lo * each; i < hi*each; i += each {
+				net.segment(found[i*chunkFrames*classes:], pcm[i*chunkHop:], min(each, chunks-i))
 			}
 		})
 		for i := range chunks {
@@ -201,13 +203,7 @@ func above(p []float32, threshold float32, least int) (spans [][2]int) {
 		}
 		spans = append(spans, [2]int{start, i})
 	}
-	kept := spans[:0]
-	for _, s := range spans {
-		if s[1]-s[0] >= least {
-			kept = append(kept, s)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(spans, func(s [2]int) bool { return s[1]-s[0] < least })
 }
 
 // seconds returns the time at which frame i of the segmenter begins.
@@ -215,11 +211,11 @@ func seconds(i int) float64 {
 	return float64(i*frameStep+frameCentre-frameStep/2) / audio.SampleRate
 }
 
-// Windows of the embedder, in frames of the filter bank: 1.5 s every 0.75 s, and what speech shorter than that is
+// Windows of the embedder, in frames of the filter bank: 1 s every 0.37 s, and what speech shorter than that is
 // extended to.
 const (
-	windowFrames = 148
-	windowHop    = 75
+	windowFrames = 100
+	windowHop    = 37
 	windowLeast  = 40
 )
 
@@ -257,13 +253,29 @@ func (a *activity) window(start, end int) window {
 	return window{start: start, end: end, overlapped: overlap > n/2}
 }
 
+// stretchFrames is how many frames of the filter bank the embedder gets at a time: 10 s. The last window of a stretch
+// and the first of the next overlap.
+const stretchFrames = 1000
+
+// stretch returns the end of the first windows that follow each other without a pause, and the last of their frames.
+func stretch(windows []window) (n, end int) {
+	for n < len(windows) {
+		w := windows[n]
+		if n > 0 && (w.start >= end || w.end-windows[0].start > stretchFrames) {
+			break
+		}
+		n, end = n+1, max(end, w.end)
+	}
+	return n, end
+}
+
 // embed returns the vectors of all windows, [n][192], from one pass over the clip.
 func (d *Diarization) embed(
 	ctx context.Context, clip *audio.Clip, o Options, progress func(samples int64),
 ) ([]float32, error) {
 	net, bank := &networks().embedder, theBank()
 	vectors := make([]float32, len(d.windows)*voiceSize)
-	pcm := make([]float32, 0, 20*audio.SampleRate)
+	pcm := make([]float32, 0, 20*o.Pool.Threads()*audio.SampleRate)
 	var frames []float32 // of the filter bank, from frame base on
 	base, next, total := 0, 0, int64(0)
 	for ended := false; !ended && next < len(d.windows); {
@@ -278,17 +290,23 @@ func (d *Diarization) embed(
 		total += int64(len(pcm) - kept)
 		frames = bank.append(o.Pool, frames, pcm)
 		pcm = pcm[:copy(pcm, pcm[fbankFrames(len(pcm))*fbankHop:])]
-		last := next
-		for last < len(d.windows) && d.windows[last].end <= base+len(frames)/bands {
-			last++
+		var parts []func()
+		for next < len(d.windows) {
+			n, end := stretch(d.windows[next:])
+			if end > base+len(frames)/bands {
+				break
+			}
+			windows, to := d.windows[next:next+n], vectors[next*voiceSize:]
+			start := windows[0].start
+			x := frames[(start-base)*bands : (end-base)*bands]
+			parts = append(parts, func() { net.embed(to, x, start, windows) })
+			next += n
 		}
-		o.Pool.For(last-next, 1, func(lo, hi int) {
-			for i := next + lo; i < next+hi; i++ {
-				w := d.windows[i]
-				net.embed(vectors[i*voiceSize:], frames[(w.start-base)*bands:(w.end-base)*bands])
+		o.Pool.For(len(parts), 1, func(lo, hi int) {
+			for _, run := range parts[lo:hi] {
+				run()
 			}
 		})
-		next = last
 		drop := len(frames) / bands
 		if next < len(d.windows) {
 			drop = max(0, min(drop, d.windows[next].start-base))

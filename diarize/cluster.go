@@ -24,6 +24,9 @@ type merge struct {
 	similarity float32
 }
 
+// leastSimilarity is the least average cosine of two clusters that are one speaker.
+const leastSimilarity = 0.34
+
 // apart is how much more similar than usual two clusters may be and still be kept apart, because more speakers
 // were asked for. Parts of one voice are more similar than that.
 const apart = 0.1
@@ -31,7 +34,7 @@ const apart = 0.1
 // groups clusters unit vectors, [n][192], and returns the members of each cluster, at most most clusters. Clusters with
 // fewer than small members do not count, and are left out. If fewer than least clusters are left, less similar
 // and smaller ones count, too; voices that are not there are not made up.
-func groups(p *parallel.Pool, vectors []float32, similarity float64, least, most, small int) [][]int {
+func groups(p *parallel.Pool, vectors []float32, least, most, small int) [][]int {
 	n := len(vectors) / voiceSize
 	var all []cluster
 	for first := 0; first < n; first += blockLimit {
@@ -40,17 +43,17 @@ func groups(p *parallel.Pool, vectors []float32, similarity float64, least, most
 			block = append(block, cluster{[]int{i}, vectors[i*voiceSize:][:voiceSize]})
 		}
 		if n > blockLimit {
-			block = cut(block, tree(p, block), func(m []merge) int { return similar(m, similarity) })
+			block = cut(block, tree(p, block), func(m []merge) int { return similar(m, leastSimilarity) })
 		}
 		all = append(all, block...)
 	}
 	merges := tree(p, all)
 	large := func(done int) int { return countLarge(all, merges[:done], small) }
 	all = cut(all, merges, func(m []merge) int {
-		at := similar(m, similarity)
+		at := similar(m, leastSimilarity)
 		if large(at) < least {
 			small = max(2, small/2)
-			return mostAtLeast(large, similar(m, similarity+apart), len(m), least)
+			return mostAtLeast(large, similar(m, leastSimilarity+apart), len(m), least)
 		}
 		return at
 	})

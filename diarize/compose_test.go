@@ -297,19 +297,22 @@ func TestQuality(t *testing.T) {
 			sum.Add(e)
 			collared.Add(c)
 			skipped.Add(s)
+			var l, f Errors
 			if set != "hour" && set != "alone" { // long
 				now, end := liveTurns(t, r.pcm, p)
-				live.Add(Scoring{Collar: 0.25}.Score(r.turns, now))
-				finished.Add(Scoring{Collar: 0.25}.Score(r.turns, end))
+				l, f = Scoring{Collar: 0.25}.Score(r.turns, now), Scoring{Collar: 0.25}.Score(r.turns, end)
+				live.Add(l)
+				finished.Add(f)
 			}
-			known.Add(Scoring{Collar: 0.25}.Score(r.turns, found(Options{Speakers: r.speakers}).Turns))
+			k := Scoring{Collar: 0.25}.Score(r.turns, found(Options{Speakers: r.speakers}).Turns)
+			known.Add(k)
 			if len(d.Voices) == r.speakers {
 				right++
 			}
 			length := float64(len(r.pcm)) / audio.SampleRate
 			seconds += length
-			t.Logf("%-10s %-12s %4.1f s: speakers %d of %d; DER %5.1f, collar %5.1f, no overlap %5.1f", set, r.name,
-				length, len(d.Voices), r.speakers, 100*e.Rate(), 100*c.Rate(), 100*s.Rate())
+			t.Logf("%-10s %-12s %4.1f s: speakers %d of %d; DER %5.1f, collar %5.1f, no overlap %5.1f; known count %5.1f, live %5.1f, at its end %5.1f",
+				set, r.name, length, len(d.Voices), r.speakers, 100*e.Rate(), 100*c.Rate(), 100*s.Rate(), 100*k.Rate(), 100*l.Rate(), 100*f.Rate())
 		}
 		t.Logf("%s: count right in %d of %d; DER %s; collar %s; without overlap %s; known count %s; live %s, at its end %s; %.2f s a minute",
 			set, right, len(all), rate(sum), rate(collared), rate(skipped), rate(known), rate(live), rate(finished), took.Seconds()/seconds*60)

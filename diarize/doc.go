@@ -1,10 +1,10 @@
 // Package diarize finds who speaks when, by voice.
 //
 //	clip → segmenter → speech, and where two speak ─┐
-//	     → embedder  → a vector for every 0.75 s ───┴→ clusters → [Turn]
+//	     → embedder  → a vector for every 0.37 s ───┴→ clusters → [Turn]
 //
 // Two networks do the work; model/speakers holds their weights. The segmenter reads chunks of ten seconds
-// and finds speech and overlapping speech. The embedder describes the voice in windows of 1.5 s, each a unit vector.
+// and finds speech and overlapping speech. The embedder describes the voice in windows of 1 s, each a unit vector.
 // Agglomerative clustering by average cosine similarity decides how many speakers there are: it joins the most
 // similar clusters until none are similar enough. Centroids of the clusters then label each moment, and words
 // ([Diarization.Label]).

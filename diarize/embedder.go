@@ -14,13 +14,14 @@ const (
 	bottleneck = 128 // of a layer of the dense part
 	maxWidth   = 1024
 	contextLen = 100 // frames that share a context
+	meanFrames = 148 // over which a band's mean is taken
 )
 
 // denseBlocks are the three blocks of the dense part: their width before the first layer, their layers and the
 // distance of the taps of their convolutions.
 var denseBlocks = [3]struct{ in, layers, dilation int }{{128, 12, 1}, {256, 24, 2}, {512, 16, 2}}
 
-// An embedder is CAM++: it turns the filter bank's frames of one voice into a vector.
+// An embedder is CAM++: it turns the filter bank's frames of voices into vectors.
 //
 // Source: speakerlab/models/campplus of 3D-Speaker; Wang and others, "CAM++: A Fast and Efficient Network for
 // Speaker Verification Using Context-Aware Masking", 2023.
@@ -167,9 +168,12 @@ type voiceScratch struct {
 
 var voiceScratches = sync.Pool{New: func() any { return new(voiceScratch) }}
 
-// embed writes the unit vector of a voice to dst[:192]. x is [frames][80]; each band's mean over
-// x is subtracted first. There must be at least one frame.
-func (e *embedder) embed(dst, x []float32) {
+// embed writes the unit vectors of the voices in windows to dst, [n][192]. x is the stretch of speech that they lie in,
+// [frames][80], from frame first on. From each frame, the mean of each band over 1.5 s around it is subtracted.
+// There must be at least one frame.
+//
+// The networks run once over the stretch; only the means and deviations at their end are those of each window.
+func (e *embedder) embed(dst, x []float32, first int, windows []window) {
 	s := voiceScratches.Get().(*voiceScratch)
 	defer voiceScratches.Put(s)
 	frames := len(x) / bands
@@ -186,9 +190,18 @@ func (e *embedder) embed(dst, x []float32) {
 			copy(s.x[t*maxWidth:], s.h[t*width/2:][:width/2])
 		}
 	}
-	e.pool(s, steps)
-	e.dense.apply(dst[:voiceSize], s.stats[:], 1, maxWidth)
-	normalise(dst[:voiceSize])
+	for t := range steps {
+		row := s.x[t*maxWidth:][:maxWidth/2]
+		for c, v := range row {
+			row[c] = max(0, float32(v*e.gain[c])+e.bias[c])
+		}
+	}
+	for i, w := range windows {
+		s.pool((w.start-first)/2, (w.end-first+1)/2)
+		v := dst[i*voiceSize:][:voiceSize]
+		e.dense.apply(v, s.stats[:], 1, maxWidth)
+		normalise(v)
+	}
 }
 
 // head runs the two-dimensional part.
@@ -197,13 +210,17 @@ func (e *embedder) head(s *voiceScratch, x []float32, frames int) *image {
 	a, b, c, d := &s.images[0], &s.images[1], &s.images[2], &s.images[3]
 	a.set(bands, even, 1)
 	for f := range bands {
-		row, sum := a.row(f, 0), float32(0)
+		row, sum, from, to := a.row(f, 0), 0.0, 0, 0
 		for t := range frames {
-			sum += x[t*bands+f]
-		}
-		mean := sum / float32(frames)
-		for t := range frames {
-			row[t] = x[t*bands+f] - mean
+			first := max(0, min(t-meanFrames/2, frames-meanFrames))
+			last := min(frames, first+meanFrames)
+			for ; to < last; to++ {
+				sum += float64(x[to*bands+f])
+			}
+			for ; from < first; from++ {
+				sum -= float64(x[from*bands+f])
+			}
+			row[t] = x[t*bands+f] - float32(sum/float64(last-first))
 		}
 	}
 	b.set(bands, even, channels)
@@ -353,22 +370,18 @@ func (l *denseLayer) masks(s *voiceScratch, h []float32, steps int) []float32 {
 	return s.mask
 }
 
-// pool sets s.stats to the mean of each channel and its standard deviation.
-func (e *embedder) pool(s *voiceScratch, steps int) {
+// pool sets s.stats to the mean of each channel and its standard deviation, from one step to another.
+func (s *voiceScratch) pool(from, to int) {
 	const width = maxWidth / 2
 	mean, deviation := s.stats[:width], s.stats[width:]
 	clear(s.stats[:])
-	for t := range steps {
-		row := s.x[t*maxWidth:][:width]
-		for c, v := range row {
-			row[c] = max(0, float32(v*e.gain[c])+e.bias[c])
-		}
-		kernel.Add(mean, row)
+	for t := from; t < to; t++ {
+		kernel.Add(mean, s.x[t*maxWidth:][:width])
 	}
 	for c := range mean {
-		mean[c] /= float32(steps)
+		mean[c] /= float32(to - from)
 	}
-	for t := range steps {
+	for t := from; t < to; t++ {
 		for c, v := range s.x[t*maxWidth:][:width] {
 			d := v - mean[c]
 			deviation[c] += float32(d * d)
@@ -376,8 +389,8 @@ func (e *embedder) pool(s *voiceScratch, steps int) {
 	}
 	for c, v := range deviation {
 		deviation[c] = 1e-2 // of a single step
-		if steps > 1 {
-			deviation[c] = float32(math.Sqrt(float64(v / float32(steps-1))))
+		if to-from > 1 {
+			deviation[c] = float32(math.Sqrt(float64(v / float32(to-from-1))))
 		}
 	}
 }

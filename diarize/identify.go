@@ -10,7 +10,7 @@ import (
 
 const (
 	clusterShare = 0.02 // of all windows, and
-	clusterLeast = 3    // windows, are what a speaker needs
+	clusterLeast = 5    // windows, are what a speaker needs
 	rounds       = 3    // of new centroids
 	sharpness    = 8    // of votes: e to the power of this times the cosine
 )
@@ -32,7 +32,7 @@ func (d *Diarization) identify(vectors []float32, o Options) {
 	}
 	least, most := o.bounds()
 	small := cmp.Or(o.smallest, max(clusterLeast, int(clusterShare*float64(n))))
-	clusters := joinAlike(groups(o.Pool, alone, o.similarity(), least, most, small), alone, least)
+	clusters := joinAlike(groups(o.Pool, alone, least, most, small), alone, least)
 	clusters, d.Names = nameVoices(clusters, alone, o.Known, least)
 	for _, members := range clusters {
 		d.Voices = append(d.Voices, mean(alone, members))
@@ -40,7 +40,7 @@ func (d *Diarization) identify(vectors []float32, o Options) {
 	for range rounds {
 		members := make([][]int, len(d.Voices))
 		for i := range n {
-			best, _ := d.nearest(alone[i*voiceSize:][:voiceSize])
+			best := d.nearest(alone[i*voiceSize:][:voiceSize])
 			members[best] = append(members[best], i)
 		}
 		for s, m := range members {
@@ -64,20 +64,23 @@ func (d *Diarization) vote(vectors []float32) {
 	}
 }
 
-// nearest returns the speaker with the most similar voice, and the cosine.
-func (d *Diarization) nearest(v []float32) (best int, similarity float32) {
-	similarity = -2
+// nearest returns the speaker with the most similar voice.
+func (d *Diarization) nearest(v []float32) (best int) {
 	for s, voice := range d.Voices {
-		if c := cosine(voice, v); c > similarity {
-			best, similarity = s, c
+		if cosine(voice, v) > cosine(d.Voices[best], v) {
+			best = s
 		}
 	}
-	return best, similarity
+	return best
 }
 
 // alike is the cosine of the means of two clusters that are one speaker. Noise makes single windows less similar, but
 // hardly the means of many.
 const alike = 0.6
+
+// SameVoice reports whether two voices (Diarization.Voices) are so similar that Analyze would have joined them, had it
+// not been told how many speakers there are.
+func SameVoice(a, b []float32) bool { return cosine(a, b) >= alike }
 
 // joinAlike joins clusters whose means are alike, the most similar first, down to least clusters.
 func joinAlike(clusters [][]int, vectors []float32, least int) [][]int {
@@ -163,7 +166,7 @@ func (d *Diarization) turns(a *activity) []Turn {
 	if len(d.Voices) > 1 {
 		second = nearestOther(a, who)
 	}
-	return d.number(collect(who, second))
+	return d.number(collect(len(d.Voices), who, second))
 }
 
 // secondReach is how far away the second speaker may be, in frames: 5 s.
@@ -194,13 +197,7 @@ func nearestOther(a *activity, who []int) []int {
 const bridge = 36
 
 // collect joins frames of one speaker into turns.
-func collect(tracks ...[]int) (turns []Turn) {
-	speakers := 0
-	for _, track := range tracks {
-		for _, s := range track {
-			speakers = max(speakers, s)
-		}
-	}
+func collect(speakers int, tracks ...[]int) (turns []Turn) {
 	for s := 1; s <= speakers; s++ {
 		start, last := -1, 0
 		for i := range tracks[0] {

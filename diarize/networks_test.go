@@ -80,7 +80,7 @@ func TestNetworks(t *testing.T) {
 				t.Errorf("%s, %v s: the mean of the filter bank is off by %g", g.File, start, d)
 			}
 			var voice [voiceSize]float32
-			n.embed(voice[:], frames)
+			n.embed(voice[:], frames, 0, []window{{end: len(frames) / bands}})
 			worst, cos := 0.0, 0.0
 			for c, v := range voice {
 				worst = max(worst, math.Abs(float64(v)-g.Voices[i][c]))
@@ -93,7 +93,7 @@ func TestNetworks(t *testing.T) {
 		}
 		chunk := append(x, make([]float32, chunkSize)...)[:chunkSize]
 		found := make([]float32, chunkFrames*classes)
-		n.segment(found, chunk)
+		n.segment(found, chunk, 1)
 		worst := 0.0
 		for i, row := range g.Frames {
 			for c, want := range row {
@@ -109,14 +109,14 @@ func TestNetworks(t *testing.T) {
 }
 
 func BenchmarkEmbed(b *testing.B) {
-	x := make([]float32, windowFrames*bands)
+	x := make([]float32, meanFrames*bands)
 	for i := range x {
 		x[i] = float32(math.Sin(float64(i)))
 	}
 	var v [voiceSize]float32
 	n := networks()
 	for b.Loop() {
-		n.embed(v[:], x)
+		n.embed(v[:], x, 0, []window{{end: meanFrames}})
 	}
 }
 
@@ -128,6 +128,6 @@ func BenchmarkSegment(b *testing.B) {
 	dst := make([]float32, chunkFrames*classes)
 	n := networks()
 	for b.Loop() {
-		n.segment(dst, x)
+		n.segment(dst, x, 1)
 	}
 }

@@ -9,9 +9,6 @@ import (
 // MaxSpeakers is the largest number of speakers that may be asked for.
 const MaxSpeakers = 100
 
-// DefaultSimilarity is the default of Options.Similarity.
-const DefaultSimilarity = 0.37
-
 // Options configures Clip. The zero value finds out how many speakers there are.
 type Options struct {
 	// Speakers is the number of speakers, if it is known. 0 means that it is not. The result has fewer
@@ -20,10 +17,6 @@ type Options struct {
 
 	// Min and Max bound the number of speakers where Speakers is 0. 0 means no bound.
 	Min, Max int
-
-	// Similarity is the least average cosine at which two clusters are one speaker, between -1 and 1. 0 means
-	// 0.37. More finds more speakers.
-	Similarity float64
 
 	// Known are speakers whose voices are known ([NewVoice]). A speaker found gets the name of the known voice
 	// that is most similar, if it is similar enough; two that are most similar to the same become one, unless
@@ -63,8 +56,6 @@ func (o Options) Check() error {
 		return &OptionError{"Speakers", "excludes Min and Max"}
 	case o.Max > 0 && o.Min > o.Max:
 		return &OptionError{"Min", fmt.Sprintf("got %d, want at most Max, %d", o.Min, o.Max)}
-	case !(o.Similarity >= -1 && o.Similarity <= 1):
-		return &OptionError{"Similarity", fmt.Sprintf("got %v, want -1 to 1", o.Similarity)}
 	}
 	return o.checkKnown()
 }
@@ -79,11 +70,4 @@ func (o Options) bounds() (least, most int) {
 		most = MaxSpeakers
 	}
 	return least, most
-}
-
-func (o Options) similarity() float64 {
-	if o.Similarity == 0 {
-		return DefaultSimilarity
-	}
-	return o.Similarity
 }

@@ -11,7 +11,7 @@ import (
 
 // A Tracker identifies speakers in sound that is still arriving. Each stretch is labelled when it has ended, by
 // the nearest of the voices until then; Finish labels all of it anew, as Clip does. So a label may change at the end:
-// early stretches know few voices. Memory grows by 90 kB for a minute of speech and 30 kB for one of silence.
+// early stretches know few voices. Memory grows by 160 kB for a minute of speech and 30 kB for one of silence.
 type Tracker struct {
 	o        Options
 	speakers []cluster // so far; members only count
@@ -21,9 +21,12 @@ type Tracker struct {
 	vectors  []float32
 }
 
-// newSpeaker is the average cosine with every voice below which a single window is a new speaker. Two windows or
-// more need only be less similar than Options.Similarity.
-const newSpeaker = 0.2
+// newSpeaker is the average cosine with every voice below which fewer than newLeast windows are a new speaker. More
+// need only be less similar than clusters of one speaker are.
+const (
+	newSpeaker = 0.2
+	newLeast   = 3
+)
 
 // NewTracker returns an *OptionError if o cannot be used. Progress has no effect.
 func NewTracker(o Options) (*Tracker, error) {
@@ -59,7 +62,7 @@ func (t *Tracker) Add(ctx context.Context, pcm []float32, start int64) (*Diariza
 // assign adds each cluster of the vectors of a stretch to the speaker with the most similar vectors, or to a new one.
 func (t *Tracker) assign(vectors []float32) {
 	_, most := t.o.bounds()
-	clusters := groups(t.o.Pool, vectors, t.o.similarity(), 1, most, 1)
+	clusters := groups(t.o.Pool, vectors, 1, most, 1)
 	for _, members := range clusters {
 		slices.Sort(members)
 	}
@@ -69,17 +72,17 @@ func (t *Tracker) assign(vectors []float32) {
 		for _, i := range members {
 			kernel.Add(sum, vectors[i*voiceSize:][:voiceSize])
 		}
-		best, similarity := -1, float32(-2)
+		best, nearest := -1, float32(-2)
 		for i, s := range t.speakers {
-			if v := cosine(sum, s.sum) / float32(len(members)*len(s.members)); v > similarity {
-				best, similarity = i, v
+			if v := cosine(sum, s.sum) / float32(len(members)*len(s.members)); v > nearest {
+				best, nearest = i, v
 			}
 		}
-		least := t.o.similarity()
-		if len(members) == 1 {
-			least = min(least, newSpeaker)
+		least := float32(leastSimilarity)
+		if len(members) < newLeast {
+			least = newSpeaker
 		}
-		if best < 0 || float64(similarity) < least && len(t.speakers) < most {
+		if best < 0 || nearest < least && len(t.speakers) < most {
 			t.speakers, t.names = append(t.speakers, cluster{members, sum}), append(t.names, t.known(sum))
 			continue
 		}

@@ -18,7 +18,7 @@ type Voice struct {
 const (
 	knownSimilarity = 0.55 // least cosine of a speaker and the known voice that names it
 	sampleLeast     = 1.0  // s of speech in a sample
-	sampleCluster   = 2    // windows that make another speaker of a sample
+	sampleCluster   = 4    // windows that make another speaker of a sample
 )
 
 // A SampleError says why the sample of a voice cannot be used.

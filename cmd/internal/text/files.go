@@ -16,6 +16,7 @@ import (
 	"verity/audio"
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/setup"
+	"verity/diarize"
 	"verity/eval/bench"
 	"verity/internal/kernel"
 	"verity/internal/show"
@@ -249,16 +250,6 @@ func reportTrack(clip *audio.Clip, sound *setup.SoundFlags) {
 	}
 }
 
-// oneVoice is the cosine of two voices that are likely to be one, as in package diarize.
-const oneVoice = 0.6
-
-func dot(a, b []float32) (sum float32) {
-	for i := range min(len(a), len(b)) {
-		sum += a[i] * b[i]
-	}
-	return sum
-}
-
 // warnOneVoice logs which of the speakers whose number was given sound like one.
 func (t *fileRun) warnOneVoice(tr *transcript.Transcript) {
 	if t.speakers.Voices == nil || t.speakers.Voices.Speakers < 2 {
@@ -267,7 +258,7 @@ func (t *fileRun) warnOneVoice(tr *transcript.Transcript) {
 	names := slices.Sorted(maps.Keys(tr.Embeddings))
 	for i, a := range names {
 		for _, b := range names[i+1:] {
-			if dot(tr.Embeddings[a], tr.Embeddings[b]) >= oneVoice {
+			if diarize.SameVoice(tr.Embeddings[a], tr.Embeddings[b]) {
 				slog.Warn(fmt.Sprintf("%s and %s sound like one voice, divided to make %d speakers; --speakers voice finds out how many there are",
 					a, b, t.speakers.Voices.Speakers), "audio", tr.Name)
 				return
