@@ -205,10 +205,7 @@ func (d *drafter) draft(limit int) {
 	for _, k := range d.inWord {
 		d.search.word = append(d.search.word, t.Bytes(k)...)
 	}
-	d.search.spelled, d.search.ended = nil, d.aligner.last != 0 && d.timestampRun > 0
-	if d.aligner.last != 0 && len(d.inWord) > 0 {
-		d.search.spelled = d.spelled
-	}
+	d.search.spelled, d.search.ended = d.spelled, d.aligner.last != 0 && d.timestampRun > 0
 	d.found, d.planEnded = d.search.run(d.found[:0], &d.aligner, d.state, lettersPerToken*limit+settle)
 	switch {
 	case len(d.found) == 0 && d.planEnded && (d.timestampRun == 1 || !d.timestamps):
@@ -239,10 +236,7 @@ func (d *drafter) spell() {
 	continues := !starts && len(d.inWord) > 0 && d.timestampRun == 0 && (len(d.found) == 0 || d.a.alphabet.runes[d.found[0].symbol] != ' ')
 	before := 0
 	if continues {
-		for _, k := range d.inWord {
-			d.text = append(d.text, t.Bytes(k)...)
-		}
-		before = len(d.text)
+		d.text, before = append(d.text, d.search.word...), len(d.search.word)
 	}
 	if starts && len(d.found) > 0 && d.a.alphabet.runes[d.found[0].symbol] != ' ' {
 		d.text = append(d.text, ' ')
