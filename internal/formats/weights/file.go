@@ -3,9 +3,6 @@ package weights
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
-	"unicode/utf8"
 )
 
 // A Parser returns the tensors of a file. The entries share b, which does not change.
@@ -42,10 +39,7 @@ func FromBytes(name string, b []byte, parse Parser) (*File, error) {
 func newFile(r *region, parse Parser) (*File, error) {
 	f := &File{region: r}
 	err := guard([]*region{r}, func() (err error) {
-		if f.entries, err = parse(r.data); err == nil {
-			err = checkNames(f.entries)
-		}
-		if err != nil {
+		if f.entries, err = parse(r.data); err != nil {
 			return fmt.Errorf("%s: %w", r.path, err)
 		}
 		return nil
@@ -58,19 +52,6 @@ func newFile(r *region, parse Parser) (*File, error) {
 		f.byName[e.Name] = i
 	}
 	return f, nil
-}
-
-// checkNames refuses names that errors could not print: long ones, and those that a terminal
-// would interpret.
-func checkNames(entries []Entry) error {
-	for _, e := range entries {
-		if len(e.Name) > 1024 || len(e.Type) > 32 || !utf8.ValidString(e.Name) ||
-			strings.ContainsFunc(e.Name, func(r rune) bool { return !strconv.IsPrint(r) }) {
-			return fmt.Errorf("tensor %.80q of type %.32q: want a short name of printable characters; "+
-				"download or convert the model again", e.Name, e.Type)
-		}
-	}
-	return nil
 }
 
 // Name returns the name the file was opened by.
