@@ -33,9 +33,6 @@ import (
 var (
 	dir    = flag.String("model", "", "`directory` of a checkpoint, loaded as int8; default: the model inside")
 	slower = flag.Float64("slower", 1, "multiply the time of passes by this")
-	show   = flag.Bool("v", false, "show the texts")
-	pause  = flag.Int("silence", 500, "silence that ends an utterance, in `ms`")
-	fixed  = flag.Float64("pass", 0, "count every pass as this many `seconds`, which makes runs equal")
 )
 
 func main() {
@@ -80,9 +77,6 @@ func measure(ctx context.Context, manifest string) error {
 		}
 		if err != nil {
 			return err
-		}
-		if *show {
-			fmt.Printf("%s\n  file: %s\n  live: %s\n", r.ID, tr.Text, text)
 		}
 	}
 	sum.print()
@@ -130,12 +124,8 @@ type tally struct {
 // stream feeds pcm at the pace of speech and runs passes, as a session of the server does.
 func (s *tally) stream(ctx context.Context, by *live.Transcriber, pcm []float32) (text string, err error) {
 	o := live.DefaultTurns()
-	o.SilenceMS = *pause
-	if err := o.Check(); err != nil {
-		return "", err
-	}
 	s.audio += seconds(int64(len(pcm)))
-	p := &playback{sum: s, rest: append(pcm, make([]float32, (2+*pause/1000)*audio.SampleRate)...), sound: live.NewStream(by, &o), due: int64(live.DefaultStep * audio.SampleRate)}
+	p := &playback{sum: s, rest: append(pcm, make([]float32, 2*audio.SampleRate)...), sound: live.NewStream(by, &o), due: int64(live.DefaultStep * audio.SampleRate)}
 	p.sound.OnBegin = func(u *live.Utterance) { p.queue = append(p.queue, &utterance{Utterance: u}) }
 	p.sound.OnEnd = func(*live.Utterance) { p.queue[len(p.queue)-1].ended = true }
 	for len(p.rest) > 0 || len(p.queue) > 0 {
@@ -194,9 +184,6 @@ func (p *playback) pass(ctx context.Context) error {
 		return err
 	}
 	took := *slower * time.Since(began).Seconds()
-	if *fixed > 0 {
-		took = *fixed
-	}
 	p.due = g.SamplesBeforeNextPass(time.Duration(took * float64(time.Second)))
 	heard := p.now
 	p.now += took
