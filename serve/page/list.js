@@ -26,7 +26,7 @@ const states = {
   working: j => (j.uploading ? "sending" : j.before != null ? `waiting for the server, ${j.before} before it` : "transcribing" + (j.progress ? " · " + Math.round(j.progress * 100) + " %" + left(j) : "")) + (j.place ? ` · file ${j.place}` : ""),
   live: j => j.stopping ? "writing the rest" : "recording", elsewhere: () => "open in another tab",
   done: j => [day(j.created), j.duration && short(j.duration)].filter(x => x).join(" · ") + (j.lost || ""),
-  stopped: j => j.error || "stopped", failed: j => j.error,
+  stopped: () => "stopped", failed: j => j.error,
 };
 
 export const state = job => states[job.state](job);

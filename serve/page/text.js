@@ -5,7 +5,7 @@ import {short, speakerName} from "./formats.js";
 const $ = id => document.getElementById(id);
 const root = $("text"), wide = matchMedia("(min-width: 51.25em)"), still = matchMedia("(prefers-reduced-motion: reduce)");
 const unsettled = Object.assign(document.createElement("span"), {id: "tentative", ariaHidden: "true"}); // live text that may change
-const doubtful = [0.35, 0.6]; // mean probabilities below which a word is tinted strongly, and lightly
+const doubtful = [0.35, 0.6], small = /^[a-zà-ÿ]{1,3}[^\p{L}\p{N}]*$/u; // mean probabilities below which a word is tinted strongly, and lightly; words that are not
 
 let shown = null; // the recording
 let places = []; // of each paragraph: the element with its text, and the offset there at which it begins
@@ -115,9 +115,10 @@ function index(from) {
     for (const [set, range] of place.tints || []) set.delete(range);
     place.tints = [];
     place.first = flat.length;
-    for (const word of paragraphs()[i].words) {
-      flat.push({word, paragraph: i});
-      const unsure = word.p < doubtful[0] ? "doubtful" : word.p < doubtful[1] ? "unsure" : "";
+    const {words, text} = paragraphs()[i];
+    for (const word of words) {
+      const p = small.test(text.substr(word.at, word.length)) ? 1 : word.p, unsure = p < doubtful[0] ? "doubtful" : p < doubtful[1] ? "unsure" : "";
+      flat.push({word, paragraph: i, doubtful: p < doubtful[0]});
       for (const name of [unsure, word.drafted ? "drafted" : ""]) if (name && tints[name]) place.tints.push([tints[name], fixed(i, word)]);
     }
     for (const [set, range] of place.tints) set.add(range);

@@ -108,7 +108,7 @@ export class Wave {
     }
     c.globalAlpha = 1;
     c.fillStyle = colours.doubt;
-    if (this.duration) for (const {word} of this.words) if (word.p < 0.35) c.fillRect(word.start / this.duration * width, height - 4, Math.max(3, (word.end - word.start) / this.duration * width), 3);
+    if (this.duration) for (const {word, doubtful} of this.words) if (doubtful) c.fillRect(word.start / this.duration * width, height - 4, Math.max(3, (word.end - word.start) / this.duration * width), 3);
     if (this.duration) for (const g of this.gaps) { // hatched
       for (let x = Math.round(g.start / this.duration * width); x < g.end / this.duration * width; x += 4) c.fillRect(x, height - 4, 2, 3);
     }
