@@ -98,12 +98,13 @@ type activity struct {
 }
 
 // detect runs the segmenter over the clip, in chunks of 10 s that begin every 7.5 s. Where chunks overlap, the
-// probabilities are averaged; the middle of a chunk counts more than its ends.
+// probabilities are averaged; the middle of a chunk counts more than its ends. The last chunk ends with the clip: after
+// faint sound, zeros would make the network hear speech.
 func detect(ctx context.Context, clip *audio.Clip, o Options, progress func(samples int64)) (*activity, error) {
 	net := &networks().segmenter
 	batch := batchSize * o.Pool.Threads()
-	pcm := make([]float32, 0, (batch-1)*chunkHop+chunkSize)
-	found := make([]float32, batch*chunkFrames*classes)
+	pcm := make([]float32, 0, batch*chunkHop+chunkSize) // a chunk more, for the last to begin earlier
+	found := make([]float32, (batch+1)*chunkFrames*classes)
 	var weights []float32
 	a := &activity{}
 	for first, ended := 0, false; !ended; first += batch {
@@ -121,19 +122,27 @@ func detect(ctx context.Context, clip *audio.Clip, o Options, progress func(samp
 		}
 		chunks := batch
 		if ended {
-			chunks = min(batch, 1+max(0, len(pcm)-chunkSize+chunkHop-1)/chunkHop)
-			pcm = append(pcm, make([]float32, max(0, (chunks-1)*chunkHop+chunkSize-len(pcm)))...)
+			chunks = 1 + max(0, len(pcm)-chunkSize+chunkHop-1)/chunkHop
+		}
+		starts := make([]int, chunks)
+		for i := range starts {
+			starts[i] = i * chunkHop
+		}
+		if beyond := starts[chunks-1] + chunkSize - len(pcm); beyond > 0 {
+			earlier := min(beyond/frameStep*frameStep, starts[chunks-1])
+			starts[chunks-1] -= earlier
+			pcm = append(pcm, make([]float32, beyond-earlier)...)
 		}
 		each := (chunks + o.Pool.Threads() - 1) / o.Pool.Threads()
 		o.Pool.For((chunks+each-1)/each, 1, func(lo, hi int) {
 			for i := lo * each; i < hi*each; i += each {
-				net.segment(found[i*chunkFrames*classes:], pcm[i*chunkHop:], min(each, chunks-i))
+				net.segment(found[i*chunkFrames*classes:], pcm, starts[i:min(i+each, chunks)])
 			}
 		})
-		for i := range chunks {
-			weights = a.add(weights, first+i, found[i*chunkFrames*classes:][:chunkFrames*classes])
+		for i, start := range starts {
+			weights = a.add(weights, first*hopFrames+start/frameStep, found[i*chunkFrames*classes:][:chunkFrames*classes])
 		}
-		pcm = pcm[:copy(pcm, pcm[chunks*chunkHop:])]
+		pcm = pcm[:copy(pcm, pcm[min(chunks*chunkHop, len(pcm)):])]
 		progress(a.samples)
 	}
 	frames := min(len(weights), int(max(0, a.samples-frameCentre)/frameStep+1))
@@ -145,14 +154,14 @@ func detect(ctx context.Context, clip *audio.Clip, o Options, progress func(samp
 	return a, nil
 }
 
-// add adds the probabilities of a chunk.
-func (a *activity) add(weights []float32, chunk int, found []float32) []float32 {
-	for first := chunk * hopFrames; len(weights) < first+chunkFrames; {
+// add adds the probabilities of a chunk that begins with frame first.
+func (a *activity) add(weights []float32, first int, found []float32) []float32 {
+	for len(weights) < first+chunkFrames {
 		weights, a.speech, a.overlap = append(weights, 0), append(a.speech, 0), append(a.overlap, 0)
 	}
 	for t := range chunkFrames {
 		weight := float32(min(t+1, chunkFrames-t))
-		at, p := chunk*hopFrames+t, found[t*classes:][:classes]
+		at, p := first+t, found[t*classes:][:classes]
 		var overlap float32
 		for _, v := range p[firstPair:] {
 			overlap += v

@@ -93,7 +93,7 @@ func TestNetworks(t *testing.T) {
 		}
 		chunk := append(x, make([]float32, chunkSize)...)[:chunkSize]
 		found := make([]float32, chunkFrames*classes)
-		n.segment(found, chunk, 1)
+		n.segment(found, chunk, []int{0})
 		worst := 0.0
 		for i, row := range g.Frames {
 			for c, want := range row {
@@ -128,6 +128,6 @@ func BenchmarkSegment(b *testing.B) {
 	dst := make([]float32, chunkFrames*classes)
 	n := networks()
 	for b.Loop() {
-		n.segment(dst, x, 1)
+		n.segment(dst, x, []int{0})
 	}
 }

@@ -75,15 +75,16 @@ type segmentScratch struct {
 
 var segmentScratches = sync.Pool{New: func() any { return new(segmentScratch) }}
 
-// segment writes the probabilities of the classes, [chunk][589][7], of chunks of samples, one every chunkHop, to dst.
+// segment writes the probabilities of the classes, [chunk][589][7], of the chunks of samples that begin at starts, to dst.
 // Chunks at a time are faster: a step of the recurrence reads its matrix once for all.
-func (g *segmenter) segment(dst, samples []float32, chunks int) {
+func (g *segmenter) segment(dst, samples []float32, starts []int) {
 	s := segmentScratches.Get().(*segmentScratch)
 	defer segmentScratches.Put(s)
+	chunks := len(starts)
 	rows := chunkFrames * chunks // [589][chunk]
 	s.state = resize(s.state, rows*narrow)
-	for i := range chunks {
-		s.wave = append(s.wave[:0], samples[i*chunkHop:][:chunkSize]...)
+	for i, start := range starts {
+		s.wave = append(s.wave[:0], samples[start:][:chunkSize]...)
 		normaliseOverTime(s.wave, 1, []float32{g.waveGain}, []float32{g.waveBias})
 		s.a = g.convolve(s, s.a, s.wave, 0, 1, filterSize, filterHop)
 		s.b = g.convolve(s, s.b, s.a, 1, filters, 5, 1)
