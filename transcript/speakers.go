@@ -88,16 +88,9 @@ func (t *Transcript) CutAtSpeakers(tok *tokenizer.Tokenizer) {
 
 // cut divides a segment before word n.
 func (s Segment) cut(tok *tokenizer.Tokenizer, n int) (head, rest Segment) {
-	text := func(words []Word) string {
-		var b strings.Builder
-		for _, w := range words {
-			b.WriteString(w.Word)
-		}
-		return b.String()
-	}
 	head, rest = s, s
 	head.Words, rest.Words = s.Words[:n:n], s.Words[n:]
-	head.Text, rest.Text = text(head.Words), text(rest.Words)
+	head.Text, rest.Text = joinWords(head.Words), joinWords(rest.Words)
 	head.End, rest.Start = head.Words[n-1].End, rest.Words[0].Start
 	at, bytes := 0, 0
 	for ; at < len(s.Tokens) && bytes < len(head.Text); at++ {
