@@ -72,18 +72,9 @@ const maxLine = 32 << 20
 func open(ctx context.Context, path string) (*input.File, error) {
 	f, err := input.Open(ctx, path)
 	if err != nil {
-		return nil, plainError(path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return f, nil
-}
-
-// plainError returns a file error without the name of a system call.
-func plainError(path string, err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		err = p.Err
-	}
-	return fmt.Errorf("%s: %w", path, err)
 }
 
 // ArmsFile lists the record files of a comparison of several arms, without .jsonl, in
@@ -99,7 +90,7 @@ func Find(arg string) ([]Files, error) {
 		return nil, fmt.Errorf("%s: there is no such directory or file; want a directory that eval or compare has written", arg)
 	}
 	if err != nil {
-		return nil, plainError(arg, err)
+		return nil, fmt.Errorf("%s: %w", arg, input.Cause(err))
 	}
 	if !st.IsDir() {
 		return []Files{{arg, []string{arg}}}, nil
@@ -107,7 +98,7 @@ func Find(arg string) ([]Files, error) {
 	//verity:reads a directory
 	entries, err := os.ReadDir(arg)
 	if err != nil {
-		return nil, plainError(arg, err)
+		return nil, fmt.Errorf("%s: %w", arg, input.Cause(err))
 	}
 	var paths []string
 	for _, e := range entries { // sorted
@@ -138,7 +129,7 @@ func findArms(dir string) (arms []Files, err error) {
 		arms = append(arms, Files{name, []string{filepath.Join(dir, name+".jsonl")}})
 	}
 	if err != nil {
-		return nil, plainError(list, err)
+		return nil, fmt.Errorf("%s: %w", list, err)
 	}
 	return arms, nil
 }

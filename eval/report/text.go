@@ -65,9 +65,8 @@ func (p painter) comparison(c *Comparison) {
 	}
 	width := max(len(name.Baseline), len(name.Assisted))
 	for _, f := range c.Differences[:most] {
-		fmt.Fprintf(p, "  %s: %s\n    %s  %s\n    %s  %s\n", show.Name(f.ID), strings.Join(f.What, ", "),
-			pad(name.Baseline, width), show.Line(f.Text.Baseline),
-			pad(name.Assisted, width), show.Line(f.Text.Assisted))
+		fmt.Fprintf(p, "  %s: %s\n    %-*s  %s\n    %-*s  %s\n", show.Name(f.ID), strings.Join(f.What, ", "),
+			width, name.Baseline, show.Line(f.Text.Baseline), width, name.Assisted, show.Line(f.Text.Assisted))
 	}
 	fmt.Fprintln(p)
 }
@@ -94,16 +93,12 @@ func writeColumns(w io.Writer, rows [][]string) {
 		}
 	}
 	for _, r := range rows {
-		line := pad(r[0], widths[0])
+		line := fmt.Sprintf("%-*s", widths[0], r[0])
 		for i, cell := range r[1:] {
-			line += "  " + pad(cell, widths[i+1])
+			line += fmt.Sprintf("  %-*s", widths[i+1], cell)
 		}
 		fmt.Fprintln(w, strings.TrimRight(line, " "))
 	}
-}
-
-func pad(s string, width int) string {
-	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
 }
 
 // A painter writes with or without colours.
