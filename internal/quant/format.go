@@ -1,7 +1,6 @@
 package quant
 
 import (
-	"fmt"
 	"math"
 
 	"verity/precision"
@@ -64,14 +63,6 @@ func elements(m int) []int8 {
 
 // Formats returns all formats.
 func Formats() []Format { return []Format{Int4, Int4Z, MXFP6} }
-
-// Parse returns the named format.
-func Parse(name string) (Format, error) {
-	if f, err := precision.ParseFormat(name); err == nil && f.Grouped() {
-		return Format(f), nil
-	}
-	return 0, fmt.Errorf("quant: unknown format %.40q, want one of %v", name, Formats())
-}
 
 // String returns "int4", "int4z" or "mxfp6".
 func (f Format) String() string { return precision.Format(f).String() }
