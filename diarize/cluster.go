@@ -1,6 +1,7 @@
 package diarize
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -216,15 +217,7 @@ func tree(p *parallel.Pool, all []cluster) (merges []merge) {
 		}
 		sizes[a] += sizes[b]
 	}
-	slices.SortStableFunc(merges, func(x, y merge) int {
-		switch {
-		case x.similarity > y.similarity:
-			return -1
-		case x.similarity < y.similarity:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(merges, func(x, y merge) int { return cmp.Compare(y.similarity, x.similarity) })
 	return merges
 }
 
