@@ -146,7 +146,7 @@ func TestCompareResume(t *testing.T) {
 	write(t, filepath.Join(dir, "baseline.jsonl"), want[0])
 	write(t, filepath.Join(dir, "assisted.jsonl"), want[1])
 	o.Dir = dir
-	if _, err := arms.run(t, shelf(n), o, runs); err == nil || !strings.Contains(err.Error(), "records of another run: assistant: it has") || read(t, filepath.Join(dir, "assisted.jsonl")) != want[1] {
+	if _, err := arms.run(t, shelf(n), o, runs); err == nil || !strings.Contains(err.Error(), "results of another run, with assistant a") || read(t, filepath.Join(dir, "assisted.jsonl")) != want[1] {
 		t.Errorf("records of another assistant: %v", err)
 	}
 }

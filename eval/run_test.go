@@ -435,7 +435,7 @@ func TestOtherRun(t *testing.T) {
 		other := made
 		tt.change(&other)
 		_, err := Run(t.Context(), hearer{}.engine, shelf(4), Options{Dir: dir, Run: other})
-		if tt.thing == "" && err != nil || tt.thing != "" && (err == nil || !strings.Contains(err.Error(), "records of another run: "+tt.thing+": it has ")) {
+		if tt.thing == "" && err != nil || tt.thing != "" && (err == nil || !strings.Contains(err.Error(), "results of another run, with "+strings.TrimPrefix(tt.thing+" ", "options "))) {
 			t.Errorf("another %s: %v", tt.thing, err)
 		}
 	}

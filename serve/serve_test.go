@@ -1021,6 +1021,13 @@ func TestMetrics(t *testing.T) {
 	h, _ := newServer(t, Options{Version: "v0"})
 	post(t, h.URL+transcriptions, wav(t))
 	post(t, h.URL+"/v1/nothing")
+	if odd, err := http.NewRequest("ODD", h.URL+transcriptions, nil); err != nil {
+		t.Fatal(err)
+	} else if r, err := http.DefaultClient.Do(odd); err != nil {
+		t.Fatal(err)
+	} else {
+		r.Body.Close()
+	}
 	r, err := http.Get(h.URL + "/metrics")
 	if err != nil {
 		t.Fatal(err)
@@ -1032,7 +1039,8 @@ func TestMetrics(t *testing.T) {
 	}
 	for _, line := range []string{
 		`verity_requests_total{code="200",method="POST",route="/v1/audio/transcriptions"} 1`,
-		`verity_requests_total{code="404",method="other",route="other"} 1`,
+		`verity_requests_total{code="404",method="POST",route="other"} 1`,
+		`verity_requests_total{code="405",method="other",route="/v1/audio/transcriptions"} 1`,
 		`model="whisper",version="v0"} 1`, "verity_turns_limit 4", "verity_waiting_limit 64", "go_goroutines", "process_",
 		"verity_spool_bytes 0", "verity_spool_limit_bytes", `verity_audio_seconds_total{model="whisper"} 9.98`, "verity_working 0",
 		`verity_waiting_seconds_count{model="whisper"} 1`, `verity_stage_seconds_total{model="whisper",stage="decode"}`,
