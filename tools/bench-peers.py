@@ -10,8 +10,8 @@ by the engine's own program. An engine that cannot be had is left out with a lin
 
 Every engine decodes English greedily (beam 1), with its own fallback, reads the same files from disk and gets the same
 number of threads. Each is a process of its own; loading and a first recording are not counted. Engines take turns, --rounds
-times; --add continues the rounds of the run before. --avx2 limits Verity to AVX2 and leaves the others as they are. Word
-error rates use openai/whisper's English normalizer and jiwer for all. Nothing else should run on the machine.
+times; --add continues the rounds of the run before. Word error rates use openai/whisper's English normalizer and jiwer for all.
+Nothing else should run on the machine.
 """
 import argparse
 import datetime
@@ -39,7 +39,7 @@ BEGIN, END = "<!-- written by make bench-peers -->", "<!-- end -->"
 
 # How each engine is prepared and run. A function that transcribes returns a function from a file to its text.
 
-def verity(options, rows, *more):
+def verity(options, rows, *more, disable=""):
     """Verity's own measurement, over a manifest of the recordings."""
     with tempfile.TemporaryDirectory() as work:
         manifest = os.path.join(work, "rows.jsonl")
@@ -48,11 +48,17 @@ def verity(options, rows, *more):
                 print(json.dumps({"id": key, "audio": os.path.abspath(path), "text": text}), file=out)
         command = [options.verity, "eval", "--quiet", "--json", "--dataset", manifest, "--out", work + "/out", "--language", "en",
                    "--threads", str(options.threads), *more]
-        limits = {"VERITY_DISABLE": "avx512,avxvnni,amx"} if options.avx2 else {}
-        report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | limits).stdout)
+        environment = os.environ | {"VERITY_DISABLE": disable}
+        report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout)
         with open(work + "/out/records.jsonl", encoding="utf8") as lines:
             records = [json.loads(line) for line in lines]
     return report["elapsed_seconds"], {r["id"]: r["hypothesis"] for r in records}
+
+
+def verity_avx2(options, rows):
+    if "AVX-512" not in machine():
+        sys.exit("this processor has only AVX2: the row above is that")
+    return verity(options, rows, "--assistant", "none", disable="avx512,avxvnni,amx")
 
 
 def timed(rows, text):
@@ -109,6 +115,7 @@ def whisper_cpp(options, rows, format):
 ENGINES = {
     "**Verity, built-in model (int8)**": (verity, "--assistant", "none"),
     "Verity, the same with drafts": (verity,),
+    "Verity, the same without drafts, limited to AVX2": (verity_avx2,),
     "openvino-genai 2026.4.1, int8": (openvino, "int8"),
     "openvino-genai 2026.4.1, int4": (openvino, "int4"),
     "faster-whisper 1.2.1, int8": (faster_whisper,),
@@ -295,7 +302,6 @@ def main():
     parser.add_argument("--rounds", type=int, default=2, help="0 only installs and converts")
     parser.add_argument("--engines", default="", help="parts of names, with commas; default all")
     parser.add_argument("--add", action="store_true", help="continue the rounds of the last run")
-    parser.add_argument("--avx2", action="store_true", help="limit Verity to AVX2")
     parser.add_argument("--write", help="Markdown file whose table is replaced")
     parser.add_argument("--engine", help=argparse.SUPPRESS)
     parser.add_argument("--out", help=argparse.SUPPRESS)
@@ -310,13 +316,13 @@ def main():
         pathlib.Path(options.out).write_text(json.dumps({"seconds": seconds, "rate": score(some, texts)}))
         return
     install()
-    file = WORK / ("rounds-avx2.json" if options.avx2 else "rounds.json")
+    file = WORK / "rounds.json"
     saved = json.loads(file.read_text()) if options.add and file.exists() else {"engines": {}}
     seconds = subprocess.run([PYTHON, "-c", "import sys, whisper.audio as a; print(sum(len(a.load_audio(f)) for f in sys.argv[1:]) / a.SAMPLE_RATE)",
                               *(path for _, path, _ in rows)], check=True, capture_output=True, text=True).stdout
     said = subprocess.run([options.verity, "version"], capture_output=True, text=True).stdout.split()
     saved |= {"recordings": len(rows), "speech": float(seconds), "words": sum(len(text.split()) for _, _, text in rows), "threads": options.threads,
-              "machine": machine() + (", Verity limited to AVX2" if options.avx2 else ""), "date": datetime.date.today().isoformat(), "verity": said[1]}
+              "machine": machine(), "date": datetime.date.today().isoformat(), "verity": said[1]}
     for _ in range(max(1, options.rounds)):
         one_round(options, rows, saved)
         file.write_text(json.dumps(saved))
@@ -324,7 +330,9 @@ def main():
         print(table(saved))
     if options.write:
         page = pathlib.Path(options.write)
-        before, _, rest = page.read_text(encoding="utf8").partition(BEGIN)
+        before, found, rest = page.read_text(encoding="utf8").partition(BEGIN)
+        if not found:
+            sys.exit(f"{page} has no line {BEGIN}")
         page.write_text(before + BEGIN + "\n" + table(saved) + END + rest.partition(END)[2], encoding="utf8")
 
 

@@ -12,3 +12,4 @@ def pytest_collection_modifyitems(items):
         for part, reason in REASONS.items():
             if part in item.nodeid:
                 item.add_marker(pytest.mark.skip(reason=reason), append=False)  # before a test's own reason
+                break

@@ -33,6 +33,7 @@ EDGE = 160    # samples at both ends, of which resamplers see one side
 def run(env):
     if not shutil.which("ffmpeg"):
         env.skip("needs ffmpeg, which is not installed")
+    env.note("Symphonia's repository has no sounds. FFmpeg's are those of luke-cha/fate-suite, a copy of the samples on its server.")
     places, cases = {"mutagen 1.47.0": env.sdist("mutagen==1.47.0") / "tests" / "data"}, []
     for name, (owner, folder) in CLONES.items():
         if (clone := env.source(name)) and (clone / folder).is_dir():
