@@ -9,6 +9,7 @@ import (
 
 	"verity"
 	"verity/audio"
+	"verity/diarize"
 	"verity/model/digits"
 	"verity/precision"
 	"verity/transcribe"
@@ -17,6 +18,30 @@ import (
 
 // A file for the examples. It has spoken digits, and so does the model in package digits.
 const file = "model/digits/digits.wav"
+
+// Who speaks: each segment and each turn has the name of a speaker.
+func ExampleModel_With() {
+	ctx := context.Background()
+	m, err := verity.OpenFS(ctx, digits.Target(), "demo", verity.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer m.Close()
+	named, err := m.With(transcribe.Options{Speakers: &diarize.Options{}}) // Min and Max bound how many there are
+	if err != nil {
+		log.Fatal(err)
+	}
+	t, err := named.Transcribe(ctx, file)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, s := range t.Segments {
+		fmt.Printf("%s:%s\n", s.Speaker, s.Text)
+	}
+	for _, turn := range t.Turns {
+		fmt.Printf("%.1f to %.1f s: %s\n", turn.Start, turn.End, turn.Speaker)
+	}
+}
 
 // A published model needs no OpenFS: see the example of Open.
 func Example() {

@@ -31,6 +31,9 @@ func (c *Client) Open(ctx context.Context, name string) (*model.Checkpoint, erro
 		return model.OpenFS(m.Files, name)
 	}
 	path, err := c.locate(ctx, name)
+	if err != nil && name == "base" && ctx.Err() == nil {
+		return nil, fmt.Errorf(`%w; import _ "verity/model/base" builds it into a Go program`, err)
+	}
 	if err != nil {
 		return nil, err
 	}
