@@ -43,6 +43,12 @@ with model.stream(str(digits)) as segments:
     assert len(plain.segments) > 3
 assert verity_asr.transcribe(digits, model=target).text == plain.text
 
+# Files, in the program's formats.
+for ending, words in (("srt", "00:00:00,"), ("vtt", "WEBVTT"), ("txt", plain.text.split()[0])):
+    plain.write(pathlib.Path("plain." + ending))
+    assert words in pathlib.Path("plain." + ending).read_text(encoding="utf-8"), ending
+fails(verity_asr.OptionError, "want a name that ends in", lambda: plain.write("plain.docx"))
+
 # Every kind of audio is the same audio. A file object is read from its position.
 with wave.open(str(digits)) as f:
     rate, samples = f.getframerate(), array.array("h", f.readframes(f.getnframes()))
@@ -192,7 +198,9 @@ with verity_asr.Model(cpu_threads=2) as model:
     assert "".join(w.word for w in result.words) == result.text, result.words
     assert result.raw["stats"]["drafts"]["drafted"] > 0, result.raw["stats"]
     assert model.is_multilingual and "nl" in model.supported_languages
-    spoken = model.transcribe(speech, speakers="voice")
+    assert model.detect_language(speech)[0] == "en"
+    spoken = model.transcribe(speech, speakers="voice", verbose=True)
+    assert "".join(t.text for t in spoken.turns) == spoken.text, spoken.turns
     assert spoken.turns and {s.speaker for s in spoken.segments} == {spoken.turns[0].speaker} and spoken.words[0].speaker, spoken
 
 said = subprocess.run([program, "version"], check=True, capture_output=True, text=True).stdout

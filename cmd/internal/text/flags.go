@@ -79,14 +79,26 @@ func (t *fileRun) registerFiles(f *pflag.FlagSet) {
 func (t *fileRun) registerSubtitles(f *pflag.FlagSet) {
 	o := &t.writing.Subtitles
 	cli.Bind(f, "subtitles", &t.preset)
-	cli.Bind(f, "max-line-width", &o.MaxLineWidth)
-	cli.Bind(f, "max-line-count", &o.MaxLineCount)
+	bindLimit(f, "max-line-width", &o.MaxLineWidth)
+	bindLimit(f, "max-line-count", &o.MaxLineCount)
 	cli.Bind(f, "max-words-per-line", &o.MaxWordsPerLine)
 	cli.Bind(f, "max-cps", &o.MaxCPS)
 	bindSeconds(f, "min-gap", &o.MinGap)
 	bindSeconds(f, "min-duration", &o.MinDuration)
 	bindSeconds(f, "max-duration", &o.MaxDuration)
 	cli.Bind(f, "highlight-words", &o.HighlightWords)
+}
+
+// unlimited is what 0 means for --subtitles, which has limits of its own.
+const unlimited = -1
+
+// bindLimit adds an option of a number, of which 0 means no limit.
+func bindLimit(f *pflag.FlagSet, name string, to *int) {
+	cli.AddOption(f, name, func(v options.Value) error {
+		*to = cmp.Or(int(v.Number), unlimited)
+		return nil
+	})
+	*to = 0 // AddOption has set the default
 }
 
 // bindSeconds adds an option of seconds; none is a negative time.
@@ -116,11 +128,25 @@ func (t *fileRun) written() transcript.Options {
 		s.MinDuration = cmp.Or(s.MinDuration, preset.MinDuration)
 		s.MaxDuration = cmp.Or(s.MaxDuration, preset.MaxDuration)
 	}
+	for _, limit := range []*int{&o.Subtitles.MaxLineWidth, &o.Subtitles.MaxLineCount} {
+		switch {
+		case *limit == unlimited && t.composed():
+			*limit = math.MaxInt32
+		case *limit == unlimited:
+			*limit = 0
+		}
+	}
 	return o
 }
 
-// checkLimits refuses durations of subtitles that contradict each other.
+// checkLimits refuses limits of subtitles that contradict each other.
 func (t *fileRun) checkLimits() error {
+	if own := t.writing.Subtitles; own.MaxLineCount > 0 && own.MaxLineWidth <= 0 && !t.composed() {
+		if own.MaxLineWidth == unlimited {
+			return cli.Usagef("--max-line-count needs --max-line-width above 0, or --subtitles")
+		}
+		return cli.Usagef("--max-line-count needs --max-line-width or --subtitles")
+	}
 	least, most := t.written().Subtitles.Durations()
 	if !t.composed() || least <= most {
 		return nil

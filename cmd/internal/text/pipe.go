@@ -92,8 +92,10 @@ type pipeAnswer struct {
 	Ready      *pipeModel       `json:"ready,omitempty"`
 	Segment    *json.RawMessage `json:"segment,omitempty"`
 	Transcript *json.RawMessage `json:"transcript,omitempty"`
-	Warnings   []string         `json:"warnings,omitempty"` // of the request, with its last line
-	Error      *pipeError       `json:"error,omitempty"`
+	// The transcript in every other format, with its last line.
+	Formats  map[transcript.Format]string `json:"formats,omitempty"`
+	Warnings []string                     `json:"warnings,omitempty"` // of the request, with its last line
+	Error    *pipeError                   `json:"error,omitempty"`
 }
 
 // A pipeError says why a request failed. Kind is usage, missing, permission, directory, audio, canceled or other.
@@ -227,13 +229,13 @@ func (p *pipeCommand) transcribe(ctx context.Context, r pipeRequest) {
 	last := pipeAnswer{ID: r.ID}
 	t, err := p.prepare(ctx, r, slog.New(&warnings))
 	if err == nil {
-		last.Transcript, err = p.requestJSON(ctx, t, r)
+		err = p.answerRequest(ctx, t, r, &last)
 	}
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}
 	if err != nil {
-		last.Transcript, last.Error = nil, describe(err)
+		last.Transcript, last.Formats, last.Error = nil, nil, describe(err)
 	}
 	last.Warnings = warnings.texts()
 	p.release(r.ID) // first: who has the answer may use the id again
@@ -247,6 +249,7 @@ func (p *pipeCommand) prepare(ctx context.Context, r pipeRequest, log *slog.Logg
 	c := cli.New("pipe", "", "", nil)
 	cli.AddFlags(c, func(f *pflag.FlagSet) {
 		t.speakers.Register(f, &t.writing.Embeddings)
+		t.registerSubtitles(f)
 		cli.Bind(f, "draft-from", &t.model.Assistant.From)
 	})
 	t.textFlags = cli.AddFlags(c, setup.Decoding(&t.decoding, 0), t.sound.Register)
@@ -256,11 +259,12 @@ func (p *pipeCommand) prepare(ctx context.Context, r pipeRequest, log *slog.Logg
 	if _, piped := setup.Stdin(r.File); piped {
 		return nil, cli.Usagef("%s: standard input has the requests; want the path of a file", r.File)
 	}
-	err := cmp.Or(cli.Contradiction(c.Flags()), t.sound.Check(), t.checkSpeakers())
+	err := cmp.Or(cli.Contradiction(c.Flags()), t.sound.Check(), t.checkLimits(), t.checkSpeakers())
 	if err != nil {
 		return nil, err
 	}
 	opt := t.decoding.Result(log)
+	opt.WordTimestamps = opt.WordTimestamps || t.composed()
 	if r.Temperatures != nil {
 		opt.Temperatures = r.Temperatures
 	}
@@ -287,8 +291,8 @@ func (p *pipeCommand) prepare(ctx context.Context, r pipeRequest, log *slog.Logg
 	return t, nil
 }
 
-// requestJSON transcribes the file of a request. It sends segments, and returns the JSON of the transcript.
-func (p *pipeCommand) requestJSON(ctx context.Context, t *fileRun, r pipeRequest) (*json.RawMessage, error) {
+// answerRequest transcribes the file of a request. It sends segments, and sets the transcript of the last answer.
+func (p *pipeCommand) answerRequest(ctx context.Context, t *fileRun, r pipeRequest, last *pipeAnswer) error {
 	send := func(s transcript.Segment) {
 		if text, err := encoded(func(w io.Writer) error { return json.NewEncoder(w).Encode(s.Rounded()) }); err == nil {
 			p.answer(pipeAnswer{ID: r.ID, Segment: text})
@@ -296,9 +300,20 @@ func (p *pipeCommand) requestJSON(ctx context.Context, t *fileRun, r pipeRequest
 	}
 	tr, err := t.answerFile(ctx, r.File, send)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return encoded(func(w io.Writer) error { return t.written().Write(w, transcript.JSON, tr) })
+	last.Formats = map[transcript.Format]string{}
+	for _, f := range transcript.Formats() {
+		var b strings.Builder
+		if err := t.written().Write(&b, f, tr); err != nil {
+			return err
+		}
+		last.Formats[f] = b.String()
+	}
+	text := json.RawMessage(strings.TrimSpace(last.Formats[transcript.JSON]))
+	last.Transcript = &text
+	delete(last.Formats, transcript.JSON)
+	return nil
 }
 
 // answerFile transcribes a file. It sends each segment as soon as it is final; with speakers, that is at the end.

@@ -192,8 +192,8 @@ func (t *fileRun) check(files []string, used bool) error {
 			return cli.Usagef("%s: --offline downloads nothing", show.Name(name))
 		}
 	}
-	formats, lines := t.outputs(), t.writing.Subtitles
-	first, printed := formats[0], t.dir == ""
+	formats, printed := t.outputs(), t.dir == ""
+	first := formats[0]
 	info, err := os.Stat(t.dir)
 	extension := transcript.Format(strings.TrimPrefix(filepath.Ext(t.dir), "."))
 	for _, r := range []struct {
@@ -201,8 +201,6 @@ func (t *fileRun) check(files []string, used bool) error {
 		problem string
 		args    []any
 	}{
-		{lines.MaxLineCount > 0 && lines.MaxLineWidth == 0 && !t.composed(),
-			"--max-line-count needs --max-line-width or --subtitles", nil},
 		{piped > 1, "standard input can be read only once", nil},
 		{t.speakers.Channels && (t.batch > 1 || piped > 0 && !used),
 			"--speakers channels reads each file once for every channel: neither standard input nor --batch", nil},

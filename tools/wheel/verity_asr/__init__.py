@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-_OTHERS = {"WhisperModel": "Model", "BatchedInferencePipeline": "Model", "load_model": "Model", "load_audio": "Model.transcribe"}
+_OTHERS = {"WhisperModel": "Model", "BatchedInferencePipeline": "Model", "load_model": "Model", "load_audio": "Model.transcribe", "detect_language": "Model.detect_language"}
 
 
 def __getattr__(name: str) -> None:

@@ -43,6 +43,7 @@ class Stream(Iterator[Segment]):
         self._error: Optional[BaseException] = None
         self._files = contextlib.ExitStack()
         self._number = 0
+        self._quiet = False
         options = dict(options)
         rate = options.pop("sampling_rate", 16000)
         line = _options.request(options)
@@ -74,9 +75,9 @@ class Stream(Iterator[Segment]):
         if "error" in answer:
             self._fail(error_of(answer, self._path, self._name))
         warnings = answer.get("warnings") or []
-        for w in warnings:
+        for w in () if self._quiet else warnings:
             log.warning("%s: %s", self._name, w)
-        self._transcript = _results.transcript(answer["transcript"] | {"name": self._name}, warnings)
+        self._transcript = _results.transcript(answer["transcript"] | {"name": self._name}, warnings, answer["formats"])
         self._files.close()
         raise StopIteration
 
@@ -171,6 +172,17 @@ class Model:
     def stream(self, audio: Audio, **options: Unpack[Options]) -> Stream:
         """Returns an iterator of segments, each as soon as it is final. Arguments and errors are those of transcribe."""
         return Stream(self, audio, dict(options))
+
+    def detect_language(self, audio: Audio, **options: Unpack[Options]) -> tuple[str, Optional[float]]:
+        """Returns the code of the language spoken at the beginning, and its probability.
+
+        This transcribes the first 30 s, unless clip_timestamps names another part.
+        """
+        with self.stream(audio, **{"clip_timestamps": [0, 30], **options}) as first:
+            first._quiet = True  # a recording may be shorter than 30 s
+            for _ in first:
+                pass
+            return first.transcript.language, first.transcript.language_probability
 
     @property
     def is_multilingual(self) -> bool:

@@ -65,6 +65,11 @@ class Options(TypedDict, total=False):
     pad: str  # "audio" or "mel"
     suppress_expression: str  # a regular expression of tokens that are never chosen
     sampling_rate: int  # of samples; 16000
+    subtitles: str  # "on", "bbc", "netflix" or "ted": how Transcript.write cuts subtitles for reading
+    max_line_width: int  # characters of a line of subtitles
+    max_line_count: int  # lines of a subtitle
+    max_words_per_line: int
+    highlight_words: bool  # underline each word as it is spoken
 
 
 Request = dict[str, Any]  # a line for the program
@@ -173,6 +178,8 @@ _FLAGS: dict[str, tuple[str, Convert]] = {
     "speaker_embeddings": ("speaker-embeddings", _switch), "chunked": ("chunked", _switch),
     "draft_from": ("draft-from", _path), "channel": ("channel", _number), "audio_track": ("audio-track", _text_or_number),
     "ffmpeg": ("ffmpeg", _text), "strict": ("strict", _switch), "audio_context": ("audio-context", _text_or_number),
+    "subtitles": ("subtitles", _text), "max_line_width": ("max-line-width", _number), "max_line_count": ("max-line-count", _number),
+    "max_words_per_line": ("max-words-per-line", _number), "highlight_words": ("highlight-words", _switch),
     "pad": ("pad", _text), "suppress_expression": ("suppress-expression", _text),
 }
 
@@ -185,8 +192,8 @@ _NONE = {
 # Arguments of other packages without an option here: the values that change nothing, and what to do for others.
 _FOREIGN: dict[str, tuple[tuple[object, ...], str]] = {
     "fp16": ((True, False, None), ""),
-    "verbose": ((None, False), "print the segments of Model.stream"),
-    "log_progress": ((None, False), "compare the end of each segment of Model.stream with the duration"),
+    "verbose": ((None, False, True), ""),
+    "log_progress": ((None, False, True), ""),
     "suppress_blank": ((True,), "a window never begins with a blank"),
     "max_initial_timestamp": ((1, None), "it is always 1 s, as in openai-whisper"),
     "max_new_tokens": ((None,), "a window has at most 224 tokens; clip_timestamps limits the audio"),
@@ -200,7 +207,7 @@ _FOREIGN: dict[str, tuple[tuple[object, ...], str]] = {
     "num_workers": ((None,), "it is an argument of Model"),
     "compute_type": ((None,), "it is an argument of Model"), "device": ((None, "cpu", "auto"), "Verity computes on the CPU"),
     "vad": ((None,), "use vad_filter=True or False"), "diarize": ((None, False), 'use speakers="voice"'),
-    "num_speakers": ((None,), "use speakers=NUMBER"), "output_format": ((None,), "run the command verity, which writes subtitles"),
+    "num_speakers": ((None,), "use speakers=NUMBER"), "output_format": ((None,), "use Transcript.write('talk.srt')"),
     "assistant": ((None,), "it is an argument of Model"), "model": ((None,), "it is the argument of Model"),
 }
 
