@@ -291,9 +291,12 @@ func (r *transcription) endInSpeech(ctx context.Context, mel *audio.Mel, seek, s
 	if err != nil {
 		return err
 	}
-	parts, length, err := vad.Detect(ctx, audio.FromSamples("", pcm), endVAD)
 	const last, least = audio.SampleRate / 20, 0.1
-	if n := len(parts); n > 0 && parts[n-1].End == length && rms(pcm[max(0, len(pcm)-last):]) > least*rms(pcm) {
+	if rms(pcm[max(0, len(pcm)-last):]) <= least*rms(pcm) {
+		return nil // most recordings; the detector would take as long as the mel spectrogram
+	}
+	parts, length, err := vad.Detect(ctx, audio.FromSamples("", pcm), endVAD)
+	if n := len(parts); n > 0 && parts[n-1].End == length {
 		fillFrom(mel, size, 0)
 	}
 	return err
