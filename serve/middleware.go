@@ -231,6 +231,8 @@ func (s *Server) requireKey(next http.Handler) http.Handler {
 			text := "This server does not know the API key: ask its operator for a valid one."
 			if keyOf(r) == "" {
 				text = "The API key is missing: send it as Authorization: Bearer KEY."
+			} else {
+				s.options().Log.Warn("an API key is rejected", "client", loggedClient(r), "path", r.URL.Path)
 			}
 			writeProblem(w, clientError(http.StatusUnauthorized, "", "invalid_api_key", "%s", text))
 			return

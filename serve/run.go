@@ -197,7 +197,7 @@ func tlsError(err error, cert, key string) error {
 	case strings.Contains(text, "certificate input"):
 		return fmt.Errorf("%s: holds no certificate; want one in PEM", cert)
 	case strings.Contains(text, "key input") || strings.Contains(text, "private key"):
-		return fmt.Errorf("%s: holds no key for %s (%s)", key, cert, text)
+		return fmt.Errorf("%s: holds no private key in PEM that belongs to %s", key, cert)
 	}
 	return fmt.Errorf("%s: %s", cert, text)
 }

@@ -53,7 +53,7 @@ func (t *Tokenizer) Language(codeOrName string) (Language, bool) {
 // for it, in any case, with or without spaces around it.
 func (l Language) Is(codeOrName string) bool {
 	want := strings.ToLower(strings.TrimSpace(codeOrName))
-	want = cmp.Or(languageAliases[want], want)
+	want = cmp.Or(languageAliases[want], countries[want], want)
 	return l.Code == want || strings.ToLower(l.Name) == want
 }
 
@@ -108,6 +108,11 @@ var languages = []struct{ code, name string }{
 	{"sa", "Sanskrit"}, {"lb", "Luxembourgish"}, {"my", "Myanmar"}, {"bo", "Tibetan"}, {"tl", "Tagalog"},
 	{"mg", "Malagasy"}, {"as", "Assamese"}, {"tt", "Tatar"}, {"haw", "Hawaiian"}, {"ln", "Lingala"},
 	{"ha", "Hausa"}, {"ba", "Bashkir"}, {"jw", "Javanese"}, {"su", "Sundanese"}, {"yue", "Cantonese"},
+}
+
+// countries are the codes of countries that are often taken for those of their languages. None is a language of Whisper.
+var countries = map[string]string{
+	"cn": "zh", "cz": "cs", "dk": "da", "gr": "el", "jp": "ja", "ua": "uk",
 }
 
 // languageAliases are the other names by which openai knows languages.

@@ -127,9 +127,17 @@ func (t *Transcript) paragraphs() (all []TextPart) {
 }
 
 func (o Options) writeText(b *bufio.Writer, t *Transcript) {
-	if o.Lines {
-		for _, s := range t.WithSpeakerNames().Segments {
-			if text := inOneLine(s.TrimmedText()); text != "" {
+	if o.Lines || o.Times {
+		lines := *t
+		if o.Times {
+			lines.Segments = Sentences(t.Segments)
+		}
+		for _, s := range lines.WithSpeakerNames().Segments {
+			text := inOneLine(s.TrimmedText())
+			if text != "" && o.Times {
+				text = s.TimeRange() + " " + text
+			}
+			if text != "" {
 				fmt.Fprintln(b, text)
 			}
 		}

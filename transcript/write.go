@@ -40,7 +40,8 @@ type Options struct {
 	// Lines writes TXT with a line for each segment, as openai/whisper does.
 	Lines bool
 
-	// Times writes the start of each paragraph before it, in MD.
+	// Times writes times: in MD the start of each paragraph, in TXT a line for each segment, or sentence where words are
+	// timed, with start and end.
 	Times bool
 
 	// Embeddings writes the voice of each speaker, in JSON: speaker_embeddings, as in whisperX.

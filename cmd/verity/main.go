@@ -225,7 +225,7 @@ func withCommand(root *cobra.Command, args []string) []string {
 
 func versionCommand(e cli.Env) *cobra.Command {
 	return cli.New("version", "Print the version", "", func(context.Context, []string) error {
-		_, err := fmt.Fprintf(e.Out, "verity %s %s %s/%s\n", cli.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		_, err := fmt.Fprintf(e.Out, "verity %s %s %s/%s\n", setup.Code(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 		return err
 	})
 }

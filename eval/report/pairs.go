@@ -189,7 +189,7 @@ func (p *Pairs) Comparison() *Comparison {
 		c.Verdict = Free
 	case c.Different > 0:
 		c.Verdict = Different
-	case c.Acceptance.Drafted == 0: // also if there are no utterances
+	case c.Acceptance.Drafted == 0 && p.Baseline.score.Drafting.Drafted == 0: // in neither; also if there are no utterances
 		c.Verdict = Inconclusive
 	}
 	if p.tokens.Ref() > 0 {

@@ -145,7 +145,7 @@ var sections = []struct {
 			Help:  "keep existing files, and skip audio files that already have all their outputs"},
 		{Name: "timestamps", Scope: Configurable, Formats: []transcript.Format{transcript.TXT, transcript.MD},
 			Brief: "print times before the text",
-			Help: "print start and end times before the text of each segment on standard output, with --word-timestamps of " +
+			Help: "write start and end times before the text of each segment, with --word-timestamps of " +
 				"each sentence; in md, the start of each paragraph"},
 		{Name: "lines", Scope: Configurable, Formats: []transcript.Format{transcript.TXT},
 			Help: "write txt with a line for each segment, as openai-whisper does; by default it has paragraphs, which end " +

@@ -40,7 +40,7 @@ func Identity(l *verity.Model, flags *ModelFlags, textFlags *pflag.FlagSet, data
 // Maker describes what makes transcripts. textFlags are the flags that can change the text.
 func Maker(l *verity.Model, flags *ModelFlags, textFlags *pflag.FlagSet) *transcript.Provenance {
 	by := &transcript.Provenance{
-		Program: code(), Model: flags.Name, ModelID: fingerprint(l.Checkpoint),
+		Program: Code(), Model: flags.Name, ModelID: fingerprint(l.Checkpoint),
 		Precision: l.Encoder.Precision().String(), Assistant: assistantName(l, flags), Options: map[string]string{},
 	}
 	if synth.Planted(l.Checkpoint.FS()) != nil {
@@ -85,8 +85,8 @@ func assistantName(l *verity.Model, m *ModelFlags) string {
 	return strings.Join(names, ", then ")
 }
 
-// code is the version of this program, with the commit it was built from if that is known.
-func code() string {
+// Code is the version of this program, with the commit it was built from if that is known.
+func Code() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return cli.Version

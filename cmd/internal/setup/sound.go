@@ -1,15 +1,18 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"mime"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +25,7 @@ import (
 	"verity/cmd/internal/options"
 	"verity/internal/input"
 	"verity/internal/show"
+	"verity/wer"
 )
 
 // SoundFlags say how sound files are opened.
@@ -101,6 +105,9 @@ func (s *SoundFlags) Clip(ctx context.Context, e cli.Env, name string) (*audio.C
 			clip, err = s.download(ctx, name)
 		default:
 			clip, err = s.Open(ctx, name)
+			if errors.Is(err, fs.ErrNotExist) {
+				err = fmt.Errorf("%w%s", err, cli.DidYouMean(soundsLike(name)))
+			}
 		}
 	}()
 	select {
@@ -115,6 +122,22 @@ func (s *SoundFlags) Clip(ctx context.Context, e cli.Env, name string) (*audio.C
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// soundsLike returns the sound files whose names are like that of a file that does not exist.
+func soundsLike(name string) []string {
+	dir, base := filepath.Split(name)
+	entries, err := os.ReadDir(cmp.Or(dir, "."))
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, e := range entries[:min(len(entries), 1000)] {
+		if audio.HasEnding(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	return wer.Nearest(base, names)
 }
 
 // TrackWithoutLanguage reports whether the track of a clip was named by a language that the clip does not have.

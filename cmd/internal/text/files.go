@@ -214,6 +214,7 @@ func (t *fileRun) file(ctx context.Context, j *job, bar *cli.Progress) (*transcr
 	tr, err := t.transcribeClip(ctx, j.name, clip, w)
 	if err == nil && t.speakers.Voices != nil {
 		t.warnOneVoice(tr)
+		t.warnUnheard(tr)
 		err = t.printWhole(j, tr)
 	}
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errOutput) {
@@ -247,6 +248,19 @@ func reportTrack(clip *audio.Clip, sound *setup.SoundFlags) {
 	}
 	if named, ok := sound.TrackWithoutLanguage(clip); ok {
 		slog.Warn("--audio-track "+named+" has no effect: the only audio track names no language", "audio", clip.Name())
+	}
+}
+
+// warnUnheard logs which known voices the recording does not have.
+func (t *fileRun) warnUnheard(tr *transcript.Transcript) {
+	var unheard []string
+	for _, v := range t.speakers.Voices.Known {
+		if !slices.ContainsFunc(tr.Turns, func(turn transcript.Turn) bool { return turn.Speaker == v.Name }) {
+			unheard = append(unheard, v.Name)
+		}
+	}
+	if len(unheard) > 0 {
+		slog.Warn("--speaker-names: no voice here is like that of "+show.JoinOr(unheard), "audio", tr.Name)
 	}
 }
 

@@ -27,13 +27,19 @@ type inputFiles struct {
 	others otherFiles        // passed over in directories
 }
 
-// otherFiles counts files that do not look like sound, by their endings.
+// otherFiles counts files that do not look like sound, by their endings, and directories that are not read.
 type otherFiles map[string]int
+
+// directories is where otherFiles counts directories. No ending has a slash.
+const directories = "/"
 
 // String returns such as "3 other files passed over (.jpg, .txt)", or "" for none.
 func (o otherFiles) String() string {
 	count, endings := 0, []string{}
 	for ending, n := range o {
+		if ending == directories {
+			continue
+		}
 		count, endings = count+n, append(endings, cmp.Or(ending, "no ending"))
 	}
 	if count == 0 {
@@ -203,6 +209,9 @@ func soundIn(dir string, recursive bool) (files []string, others otherFiles, err
 				unread = err
 			}
 		case entry.IsDir() && path != dir && (hidden || !recursive):
+			if !hidden {
+				others[directories]++
+			}
 			return fs.SkipDir
 		case hidden || entry.IsDir():
 		case !audio.HasEnding(path):

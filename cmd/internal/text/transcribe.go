@@ -107,6 +107,9 @@ func (t *transcribeCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if n := in.others[directories]; n > 0 && !t.log.Quiet {
+		fmt.Fprintf(t.Err, "verity transcribe: subdirectories are not read (%d); --recursive reads them, too\n", n)
+	}
 	if others := in.others.String(); others != "" && !t.log.Quiet {
 		fmt.Fprintf(t.Err, "verity transcribe: %s\n", others)
 	}

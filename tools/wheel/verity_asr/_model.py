@@ -178,7 +178,8 @@ class Model:
 
         This transcribes the first 30 s, unless clip_timestamps names another part.
         """
-        with self.stream(audio, **{"clip_timestamps": [0, 30], **options}) as first:
+        options.setdefault("clip_timestamps", [0, 30])
+        with self.stream(audio, **options) as first:
             first._quiet = True  # a recording may be shorter than 30 s
             for _ in first:
                 pass
