@@ -140,7 +140,7 @@ func TestFormats(t *testing.T) {
 			"texts without audio are no rows, audio without text is a broken one",
 		},
 		{"nothing", []string{"x.txt", "hello"}, ".", Options{}, []string{"open: dataset ROOT: no manifest.jsonl, *.trans.txt, *.parquet, *.jsonl, *.tsv, *.csv or audio file found; want a manifest, or audio files with a .txt beside each"}, ""},
-		{"text file", []string{"x.txt", "hello"}, "x.txt", Options{}, []string{"open: dataset x.txt: want a directory, a manifest (*.jsonl, *.tsv or *.csv), *.parquet or *.trans.txt; verity eval --help has what they hold"}, ""},
+		{"text file", []string{"x.txt", "hello"}, "x.txt", Options{}, []string{"open: dataset x.txt: want a directory, a manifest (*.jsonl, *.tsv or *.csv), *.parquet or *.trans.txt"}, ""},
 		{"several", []string{"a.tsv", "", "b.tsv", ""}, ".", Options{}, []string{"open: dataset ROOT: the folder has several manifests: name one of them: a.tsv, b.tsv"}, "guessing would score the wrong split"},
 		{"missing", nil, "no", Options{}, []string{"open: dataset no: there is no such file"}, ""},
 		{"no split", []string{"a.wav", ""}, ".", Options{Split: "test"}, []string{"open: dataset ROOT: no row is of this split: folder has no field split"}, "a filter that cannot work must not pass everything"},

@@ -61,7 +61,7 @@ func openFile(path string, o Options) (*Dataset, error) {
 	case strings.HasSuffix(path, ".trans.txt"):
 		d.Format = "librispeech"
 	default:
-		return nil, errors.New("want a directory, a manifest (*.jsonl, *.tsv or *.csv), *.parquet or *.trans.txt; verity eval --help has what they hold")
+		return nil, errors.New("want a directory, a manifest (*.jsonl, *.tsv or *.csv), *.parquet or *.trans.txt")
 	}
 	return d, nil
 }
