@@ -50,7 +50,7 @@ func TestDoubt(t *testing.T) {
 		beams   []int // of each attempt
 		text    string
 	}{
-		{"likely text is left alone", -0.4, Options{}, []int{0}, " greedy"},
+		{"likely text is left alone", -0.3, Options{}, []int{0}, " greedy"},
 		{"doubtful text is searched once", -0.6, Options{}, []int{0, 5}, " several"},
 		{"so is what the gate refuses, and what passes ends the ladder", -1.2, Options{}, []int{0, 5}, " several"},
 		{"a search that loses half of the words does not count", -0.56, Options{InitialPrompt: "long"}, []int{0, 5},

@@ -184,7 +184,7 @@ func (o *Options) mustRetry(a attempt) bool {
 // A window whose first attempt is less likely than doubtLogProb, or repetitive, is decoded a second time
 // with doubtBeams sequences; docs/ACCURACY.md has the measurements.
 const (
-	doubtLogProb = -0.5
+	doubtLogProb = -0.35
 	doubtBeams   = 5
 )
 
