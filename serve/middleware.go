@@ -119,7 +119,10 @@ func (s *Server) finishRequest(r *http.Request, out *statusWriter, id string, to
 	}
 	s.metrics.countRequest(r, code, took)
 	level := slog.LevelInfo
-	if !strings.HasPrefix(r.URL.Path, "/v1/") {
+	switch {
+	case code == http.StatusUnauthorized && keyOf(r) != "":
+		level = slog.LevelWarn // a wrong key
+	case !strings.HasPrefix(r.URL.Path, "/v1/"):
 		level = slog.LevelDebug // probes and pages
 	}
 	line := []any{
@@ -231,8 +234,6 @@ func (s *Server) requireKey(next http.Handler) http.Handler {
 			text := "This server does not know the API key: ask its operator for a valid one."
 			if keyOf(r) == "" {
 				text = "The API key is missing: send it as Authorization: Bearer KEY."
-			} else {
-				s.options().Log.Warn("an API key is rejected", "client", loggedClient(r), "path", r.URL.Path)
 			}
 			writeProblem(w, clientError(http.StatusUnauthorized, "", "invalid_api_key", "%s", text))
 			return

@@ -913,7 +913,7 @@ func TestForeignSound(t *testing.T) {
 	h, _ := newServer(t, Options{})
 	for _, content := range []string{"This is a text.", "\x01\x02\x03\xff\xfe", "\x00\x00\x00\x20ftypM4A "} {
 		r, body := post(t, h.URL+"/v1/audio/transcriptions", field{"file", content})
-		if r.StatusCode != 400 || !strings.Contains(body, "unsupported sound format") || strings.Contains(body, "ffmpeg") {
+		if r.StatusCode != 400 || !strings.Contains(body, "cannot be read as sound") || strings.Contains(body, "ffmpeg") {
 			t.Errorf("%d %s, want 400 without ffmpeg", r.StatusCode, body)
 		}
 	}

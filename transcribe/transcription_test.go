@@ -253,7 +253,7 @@ func TestInterrupt(t *testing.T) {
 		if n++; n == 2 {
 			cancel()
 		}
-		return said(tok, 0, " one", 10, -0.5, 0)
+		return said(tok, 0, " one", 10, -0.3, 0)
 	}}
 	tr, err := newScripted(s, 3000, 448, Options{Language: "en"})
 	if err != nil {

@@ -11,8 +11,11 @@ import (
 // --measure-alpha changes nothing else.
 func TestStats(t *testing.T) {
 	dir := t.TempDir()
-	file := dir + "/tone.wav"
+	file, again := dir+"/tone.wav", dir+"/again.wav"
 	if err := os.WriteFile(file, wav(1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(again, wav(1), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	type work struct {
@@ -35,7 +38,7 @@ func TestStats(t *testing.T) {
 	}
 	run := func(more ...string) (all []work) {
 		t.Helper()
-		args := append([]string{"transcribe", "-m", modelDir(t), "-l", "en", "-q", "-f", "json", "-a", "self", "--draft-tokens", "3", file, file}, more...)
+		args := append([]string{"transcribe", "-m", modelDir(t), "-l", "en", "-q", "-f", "json", "-a", "self", "--draft-tokens", "3", file, again}, more...)
 		code, out, errs := program(t, nil, args...)
 		if code != 0 {
 			t.Fatalf("%v: status %d: %s", more, code, errs)

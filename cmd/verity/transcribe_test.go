@@ -38,16 +38,19 @@ func TestEnglishOnly(t *testing.T) {
 // TestStdoutIsResultsOnly checks that progress, logs and notes never go to standard output, and
 // with --quiet not to standard error either.
 func TestStdoutIsResultsOnly(t *testing.T) {
-	model, name := modelDir(t), filepath.Join(t.TempDir(), "a.wav")
-	if err := os.WriteFile(name, wav(4), 0o600); err != nil {
-		t.Fatal(err)
+	model, dir := modelDir(t), t.TempDir()
+	name, again := filepath.Join(dir, "a.wav"), filepath.Join(dir, "b.wav")
+	for _, file := range []string{name, again} {
+		if err := os.WriteFile(file, wav(4), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	_, plain, _ := program(t, nil, "transcribe", "--lines", "-m", model, name)
 	_, debug, logs := program(t, nil, "transcribe", "--lines", "-m", model, "--log-level", "debug", name)
 	if debug != plain || !strings.Contains(logs, "avg_logprob") {
 		t.Errorf("with logs, the text is %q, without %q; logs:\n%s", debug, plain, logs)
 	}
-	_, quiet, stderr := program(t, nil, "transcribe", "--lines", "-m", model, "--quiet", "--log-level", "debug", name, name)
+	_, quiet, stderr := program(t, nil, "transcribe", "--lines", "-m", model, "--quiet", "--log-level", "debug", name, again)
 	if quiet != plain+plain || stderr != "" {
 		t.Errorf("quiet: text %q, want twice %q; standard error %q", quiet, plain, stderr)
 	}

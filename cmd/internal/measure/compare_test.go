@@ -74,6 +74,7 @@ func TestCompareStatus(t *testing.T) {
 		}
 		p := report.NewPairs(sets[0], sets[1])
 		a, b := record("b"), record("b")
+		a.Drafting = transcript.Drafts{}
 		tt.change(b)
 		for i, r := range []*report.Record{a, b} {
 			if _, err := sets[i].Add(t.Context(), r); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,8 +21,8 @@ random. All matrices hold random numbers, so each checkpoint needs the time and 
 of the real model: use them to measure on your own machine, with nothing to download.
 They also load in transformers.
 
-The text of a window is sentences of random words between timestamps, and it passes the
-default thresholds. The language is detected as English.
+The text of a window is sentences of random words between timestamps, or TEXT, such as
+that of your recording. It passes the default thresholds. The language is detected as English.
 
   verity synth --size large-v2 --alpha 0.8 --out /tmp/planted
   verity compare --model /tmp/planted/target \
@@ -41,7 +42,7 @@ type synthCommand struct {
 // Synth returns the synth command.
 func Synth(e cli.Env) *cobra.Command {
 	p := &synthCommand{Env: e}
-	c := cli.New("synth --size NAME --alpha A --out DIR",
+	c := cli.New("synth --size NAME --alpha A --out DIR [TEXT]",
 		"Generate a model with known output, and its assistant", synthHelp, p.run)
 	f := c.Flags()
 	f.StringVar(&p.opt.Size, "size", "tiny",
@@ -51,13 +52,14 @@ func Synth(e cli.Env) *cobra.Command {
 	f.StringVar((*string)(&p.opt.Assistant), "assistant", string(synth.Distil),
 		"distil: two decoder layers on the target's encoder;\ntiny: a complete Whisper model of size tiny")
 	f.IntVar(&p.opt.Tokens, "tokens", 100, "`number` of tokens per window, including timestamps: 4 to 223")
-	f.StringVar(&p.opt.Text, "text", "", "write this `text` in each window, not random words: what a model like base writes\nfor your audio shows what drafts of it cost and save in a larger model")
 	f.Uint64Var(&p.opt.TextSeed, "seed", 1, "`number` that determines the words and the assistant's errors")
 	cli.Must(c.MarkFlagDirname("out"))
+	c.Args = cobra.MaximumNArgs(1)
 	return c
 }
 
-func (p *synthCommand) run(ctx context.Context, _ []string) error {
+func (p *synthCommand) run(ctx context.Context, args []string) error {
+	p.opt.Text = strings.Join(args, "")
 	if p.dir == "" {
 		return cli.Usagef("--out is missing: want the directory for the model")
 	}
