@@ -66,9 +66,10 @@ func (d *Diarization) vote(vectors []float32) {
 
 // nearest returns the speaker with the most similar voice.
 func (d *Diarization) nearest(v []float32) (best int) {
+	most := float32(-2)
 	for s, voice := range d.Voices {
-		if cosine(voice, v) > cosine(d.Voices[best], v) {
-			best = s
+		if c := cosine(voice, v); c > most {
+			best, most = s, c
 		}
 	}
 	return best

@@ -81,11 +81,11 @@ type search struct {
 	touched  []int32
 	symbols  []int32 // those tried in a frame
 
-	// What the committed text allows: a word that goes on must still begin with the tokens that were committed,
-	// since the decoder hardly ever writes " measure", "d" for " measured".
-	word    []byte                 // what is committed of it
-	spelled func(word []byte) bool // whether a word begins with the committed tokens; nil: all do
-	ended   bool                   // no word goes on here
+	// The decoder has committed tokens, and the last of them may be the start of a word. The rest of that word must
+	// not change how its start is divided into tokens: the decoder hardly ever writes " measure", "d" for " measured".
+	word    []byte                 // the committed start of the word
+	spelled func(word []byte) bool // reports whether the tokens of a word begin with the committed ones; nil: always
+	ended   bool                   // a space must come next
 }
 
 // A foundLetter is a letter of the continuation.

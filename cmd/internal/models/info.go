@@ -152,10 +152,10 @@ func Info(e cli.Env) *cobra.Command {
 // Inspect opens a model and collects its properties; with drafts, it times passes.
 func Inspect(ctx context.Context, m *setup.ModelFlags, drafts bool) (*Properties, error) {
 	c, err := setup.OpenCheckpoint(ctx, m.Name, m.Offline)
-	if _, missing := os.Stat(m.Name); missing != nil && audio.HasEnding(m.Name) {
-		return nil, cli.Usagef("%s: there is no such sound file", show.Name(m.Name))
-	}
 	if err != nil {
+		if _, missing := os.Stat(m.Name); missing != nil && audio.HasEnding(m.Name) {
+			err = cli.Usagef("%s: there is no such sound file", show.Name(m.Name))
+		}
 		return nil, err
 	}
 	defer c.Close()
