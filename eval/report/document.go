@@ -141,9 +141,9 @@ func (d *Document) notes() (notes []string) {
 	}
 	for _, c := range d.Comparisons {
 		if c.missing > 0 {
-			notes = append(notes, fmt.Sprintf("Different utterances: only one of %s and %s has %s. The error rates of the table are "+
-				"over different sets; a comparison is over the utterances of both.",
-				c.Names.Baseline, c.Names.Assisted, show.Some(c.missing, "utterance")))
+			notes = append(notes, fmt.Sprintf("Different utterances: %s and %s do not have the same ones, since %s in one of them "+
+				"alone. The error rates of the table are over different sets; a comparison is over the utterances of both.",
+				c.Names.Baseline, c.Names.Assisted, show.Some(c.missing, "utterance")+map[bool]string{true: " is", false: " are"}[c.missing == 1]))
 		}
 	}
 	return notes
