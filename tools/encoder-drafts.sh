@@ -44,7 +44,7 @@ for r in $rows; do
 	english) row "$r" $english ;;
 	avx2) (export VERITY_DISABLE=avx512 && row "$r" $english && exit $bad) || bad=1 ;;
 	noise)
-		go run "$(dirname "$0")/accuracy" -build -words 500 -data "$data" "$work/sets" >&2
+		go run verity/tools/accuracy -build -words 500 -data "$data" "$work/sets" >&2
 		grep '"set":"noise 10 dB"' "$work/sets/manifest.jsonl" | grep '"lang":"en"' >"$work/sets/noise.jsonl"
 		row "$r" --language en --dataset "$work/sets/noise.jsonl"
 		;;
