@@ -149,18 +149,10 @@ func TestSpeedInREADME(t *testing.T) {
 		t.Fatalf("README.md: got %d engines in the table of Speed, want at least 4", len(shown))
 	}
 	for _, row := range shown {
-		want := record[row[0]]
-		if want == nil { // a longer name: int4; int8 with AVX2
-			for name := range record {
-				if strings.HasPrefix(name, row[0]+";") {
-					want = record[name]
-				}
-			}
-		}
-		switch {
+		switch want := record[row[0]]; {
 		case want == nil:
 			t.Errorf("README.md: PERFORMANCE does not record %s", row[0])
-		case row[1] != want[1] || !strings.HasPrefix(want[len(want)-1], row[2]):
+		case row[1] != want[1] || row[2] != want[3]:
 			t.Errorf("README.md: %s has %s and %s, and PERFORMANCE has %v", row[0], row[1], row[2], want[1:])
 		}
 	}
