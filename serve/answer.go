@@ -128,7 +128,7 @@ func (a *answer) pieces(s transcript.Segment, text string) []transcript.TextRun 
 func wordsOf(s transcript.Segment) []word {
 	list := []word{}
 	for _, x := range s.Rounded().Words {
-		list = append(list, word{tokenizer.Strip(x.Word), x.Start, x.End, x.Speaker})
+		list = append(list, word{tokenizer.Strip(x.Word), x.Start, x.End, x.Speaker, 0})
 	}
 	return list
 }
@@ -225,8 +225,10 @@ func handleSubtitles(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var b bytes.Buffer
-	o := transcript.Options{Subtitles: transcript.Subtitles{Composed: true}}
-	if err := o.Write(&b, transcript.Format(r.URL.Query().Get("format")), &t); err != nil {
+	query := r.URL.Query()
+	rules, _ := transcript.Preset(query.Get("rules"))
+	rules.Composed = true // also without a preset
+	if err := (transcript.Options{Subtitles: rules}).Write(&b, transcript.Format(query.Get("format")), &t); err != nil {
 		writeProblem(w, badRequest("format", "%v", err))
 		return
 	}
@@ -332,7 +334,9 @@ type word struct {
 	Start float64 `json:"start"`
 	End   float64 `json:"end"`
 
-	Speaker string `json:"speaker,omitempty"` // if asked for; OpenAI has no such field
+	// OpenAI has no such fields.
+	Speaker     string  `json:"speaker,omitempty"`     // if asked for
+	Probability float64 `json:"probability,omitempty"` // of live text
 }
 
 func (a *answer) verbose(tr *transcript.Transcript, text string) verboseTranscript {

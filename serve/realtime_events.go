@@ -347,7 +347,11 @@ func (x *session) sendText(u *live.Utterance, text string, r live.Result) (delta
 	if delta != "" {
 		e := object{"delta": delta}
 		if slices.Contains(include, withWords) {
-			e["words"] = wordsOf(transcript.Segment{Words: inSession(r.Confirmed, r.Start)})
+			words := wordsOf(transcript.Segment{Words: inSession(r.Confirmed, r.Start)})
+			for i, w := range r.Confirmed {
+				words[i].Probability = transcript.RoundTime(w.Probability)
+			}
+			e["words"] = words
 		}
 		x.sendItemEvent(u, "delta", e)
 	}

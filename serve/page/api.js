@@ -25,13 +25,16 @@ const byParam = {
   prompt: ["The names and terms cannot be used. Shorten them in the settings.", "settings"],
 };
 
-// unreadable says in a sentence what a file is that has no sound for the server, given the server's error.
+// unreadable says in a sentence what a file is that has no sound for the server, and in another what to do, given the
+// server's error.
 function unreadable(message) {
-  const [, got] = /got (an? [^,;]*file)/.exec(message) || [], other = "Save it as WAV, FLAC, MP3 or Opus and choose that file.";
-  if (got === "a text file") return "This is a text file, not sound.";
-  if (/file is empty/.test(message)) return "This file is empty.";
+  const [, kind] = /\b(?:got|is) (an? [^,;:]*?)(?: that ffmpeg|[,;:]|$)/.exec(message) || [];
+  if (kind === "a text file") return "This is a text file, not sound.";
+  if (/is empty/.test(message)) return "This file is empty.";
   if (/no audio track/.test(message)) return "There is no sound in this file.";
-  return got ? `This is ${got}, which the server cannot read. ${other}` : "The server cannot read this file as sound. " + other;
+  if (/damaged|cut off/.test(message)) return "This file is damaged. Copy or download it again.";
+  return kind ? `The server cannot read ${kind}. Save it as WAV, FLAC, MP3 or Opus and choose that file.` :
+    "There is no sound in this file. Perhaps it is damaged, or not what its name says.";
 }
 
 // explain turns an error of the API into a Failure.

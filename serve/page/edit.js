@@ -6,7 +6,7 @@ import {needsSpace} from "./paragraphs.js";
 import * as text from "./text.js";
 
 const $ = id => document.getElementById(id);
-let changed = () => {}, open = null, timer = 0, removing = false;
+let changed = () => {}, open = null, timer = 0, typed = 0, removing = false; // typed: when what is not yet synced was begun
 let hits = [], hit = -1;
 
 // toggle begins or ends editing a recording.
@@ -26,6 +26,7 @@ export function end() {
   open = null;
   button(false);
   text.show(job);
+  changed(job);
   if (!$("find").hidden) search();
 }
 
@@ -35,9 +36,10 @@ function button(on) {
 }
 
 // sync makes the recording what the pane shows.
-function sync() {
+export function sync() {
   if (!open) return;
   clearTimeout(timer);
+  typed = 0;
   const lines = text.read(), texts = lines.map(l => l.text), old = open.paragraphs;
   if (texts.length === old.length && texts.every((t, i) => t === old[i].text)) return;
   remember(open);
@@ -150,8 +152,10 @@ function splice(from, to, put) {
 export function connect(onChange) {
   changed = onChange;
   $("text").addEventListener("input", () => {
+    const now = performance.now();
+    typed ||= now;
     clearTimeout(timer);
-    timer = setTimeout(sync, 500);
+    timer = setTimeout(sync, Math.min(500, Math.max(0, typed + 2000 - now)));
   });
   $("text").addEventListener("beforeinput", e => { // the browser's own history ends where the page changes the text
     if (!open) return;

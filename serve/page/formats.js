@@ -63,9 +63,9 @@ function json(job, o) {
   return JSON.stringify({...rest, segments: segments.map(({words, ...s}) => s), words}, null, 1) + "\n";
 }
 
-const subtitles = format => async (job, o) => (await request("page/subtitles?format=" + format, {method: "POST", headers: headers(o.key), body: JSON.stringify(transcript(job, o))})).text();
+const subtitles = format => async (job, o) => (await request(`page/subtitles?format=${format}&rules=${o.rules || ""}`, {method: "POST", headers: headers(o.key), body: JSON.stringify(transcript(job, o))})).text();
 
-// formats are functions of a recording and {times, speakers, key}, by the ending of the file.
+// formats are functions of a recording and {times, speakers, key, rules}, by the ending of the file.
 export const formats = {
   txt: plain, md: markdown, srt: subtitles("srt"), vtt: subtitles("vtt"), json,
   docx: (job, o) => docx(titleOf(job), about(job), job.created, turns(job, o, (text, time, name) => ({text, time, name}))),

@@ -1,6 +1,7 @@
 // The recordings: a queue of files, the microphone, and what is stored of them.
 import {Failure, transcribe} from "./api.js";
 import {remember, stateOf, versionOf} from "./history.js";
+import {titleOf} from "./formats.js";
 import {Live} from "./live.js";
 import {append} from "./paragraphs.js";
 import * as settings from "./settings.js";
@@ -13,18 +14,20 @@ export const jobs = []; // newest first; files that were chosen together in the 
 const saveEach = 2000; // ms between two writes of a text that is still coming
 const nearlyFull = 0.8; // of the browser's room
 
-const undoable = 120000; // ms in which what was deleted can come back
-
 let working = null, live = null, id = Date.now(), turn = 0;
 let on = null; // changed(job), text(job, first changed paragraph; none: another text), tentative(job, text), level(job, 0 … 1),
-// began(job), stopping(job), room(sentence), failed(failure)
+// began(job), stopping(job), restored(job), room(sentence), failed(failure)
 
 export function connect(handlers) {
   on = handlers;
-  trash.connect(jobs, job => { if (job) on.changed(job, true); checkRoom(); });
+  trash.connect(jobs, job => { if (job) on.restored(job); checkRoom(); });
   store.connect(sentence => announce(sentence, {bad: true}));
-  addEventListener("pagehide", () => { jobs.forEach(flush); trash.clear(); });
-  document.addEventListener("visibilitychange", () => { if (document.hidden) jobs.forEach(flush); });
+}
+
+// leave stores everything, as the page may end now.
+export function leave() {
+  jobs.forEach(job => flush(job));
+  store.journal();
 }
 
 export const recording = () => live;
@@ -45,8 +48,8 @@ export async function load() {
 
 async function interrupted(job) {
   const paragraphs = await store.text(job.id), last = paragraphs[paragraphs.length - 1], sound = await store.sound(job);
-  const live = job.state === "live";
-  Object.assign(job, {state: live || paragraphs.length ? "done" : "stopped", sound: sound ? sound.size : 0, lost: ", cut off", peaks: live ? null : job.peaks});
+  const live = job.state === "live"; // kept: the text is whole, and was being written again
+  Object.assign(job, {state: live || paragraphs.length ? "done" : "stopped", sound: sound ? sound.size : 0, lost: job.kept ? job.lost : ", cut off", peaks: live ? null : job.peaks, kept: false});
   if (!job.duration && last) job.duration = last.words[last.words.length - 1].end;
   if (job.state === "stopped") job.error = "the page was closed before this was done";
   store.save(job);
@@ -55,6 +58,7 @@ async function interrupted(job) {
 // save stores a recording: at once, or soon while its text is still coming.
 export function save(job, soon) {
   if (soon) {
+    store.changed(job);
     job.saving ||= setTimeout(() => flush(job), saveEach);
     return;
   }
@@ -82,7 +86,7 @@ function create(job) {
 // add adds files to the queue and returns their recordings.
 export function add(list) {
   const options = settings.options(), created = Date.now();
-  const added = [...list].map((file, i) => create({name: file.name, file, kind: file.type, created, options, task: options.task, place: list.length > 1 ? `${i + 1} of ${list.length}` : ""}));
+  const added = [...list].map((file, i) => create({name: titleOf(file), file, kind: file.type, created, options, task: options.task, place: list.length > 1 ? `${i + 1} of ${list.length}` : ""}));
   jobs.unshift(...added);
   for (const job of added) enqueue(job);
   storeSounds(added);
@@ -91,7 +95,7 @@ export function add(list) {
 }
 
 function enqueue(job) {
-  Object.assign(job, {state: "queued", turn: turn++, error: "", remedy: "", lost: "", progress: null});
+  Object.assign(job, {state: "queued", turn: turn++, error: "", remedy: "", lost: job.kept ? job.lost : "", progress: null});
   store.lock(job);
   save(job);
 }
@@ -141,49 +145,70 @@ async function next() {
   const job = !working && jobs.filter(j => j.state === "queued").sort((a, b) => a.turn - b.turn)[0];
   if (!job) return;
   working = job;
-  const {from, paragraphs, former} = job, same = former && former.options && former.options.speakers === job.options.speakers;
-  Object.assign(job, {state: "working", paragraphs: from ? structuredClone(paragraphs) : [], names: from || same ? job.names : null, progress: null, before: null, gaps: null, named: null, uploading: true, abort: new AbortController(), began: performance.now()});
+  const {from, former, kept} = job;
+  Object.assign(job, {state: "working", progress: null, before: null, named: null, uploading: true, abort: new AbortController(), began: performance.now()});
+  if (kept) job.fresh = [];
+  else Object.assign(job, {paragraphs: from ? structuredClone(job.paragraphs) : [], names: from ? job.names : null, gaps: null});
   on.changed(job);
-  on.text(job);
+  if (!kept) on.text(job);
   try {
     if (!await sound(job)) throw new Failure("The sound of this recording is no longer here. Choose the file again.", "file");
     await transcribe(job.file, job.file.name || job.name, {...job.options, from, key: settings.key()}, job.abort.signal, e => event(job, e));
-    job.state = "done";
     finished(job);
   } catch (e) {
     const stopped = e.name === "AbortError";
     Object.assign(job, {state: stopped ? "stopped" : "failed", error: stopped ? "" : e instanceof Failure ? e.message : "This page failed: " + e.message, remedy: e.remedy || ""});
-    if (former && !(from && stopped)) restore(job, stopped);
-    else if (stopped && job.paragraphs.length) Object.assign(job, {state: "done", lost: ", stopped", error: ""});
+    if (kept) restore(job, stopped);
+    else if (from || stopped && job.paragraphs.length) Object.assign(job, {state: "done", lost: stopped ? ", stopped" : ", cut off", remedy: ""});
     if (!stopped) on.failed(e, job);
   }
   working = null;
-  delete job.former;
-  delete job.from;
-  store.unlock(job);
+  release(job);
   save(job);
   on.changed(job);
   next();
 }
 
+// release ends the work on a recording.
+function release(job) {
+  for (const member of ["former", "from", "fresh", "named"]) delete job[member];
+  job.kept = false;
+  store.unlock(job);
+}
+
 function finished(job) {
-  const took = ((performance.now() - job.began) / 1000).toFixed(1), {former, from} = job;
+  const took = ((performance.now() - job.began) / 1000).toFixed(1), {former, fresh, named} = job, found = named || fresh || job.paragraphs;
+  job.state = "done";
+  if (fresh && !found.length) {
+    Object.assign(job, former);
+    return announce(`${job.name}: no speech was found. The text stays as it is.`);
+  }
+  if (fresh) {
+    const same = former.options && former.options.speakers === job.options.speakers;
+    Object.assign(job, {names: same ? job.names : null, versions: [...former.versions || [], versionOf(former)], live: false});
+  }
   if (former) {
     remember(job, former);
-    if (!from) job.versions = [...former.versions || [], versionOf(former)];
-    job.edited = !!from && former.edited;
+    job.edited = !fresh && !!former.edited;
   }
-  announce(`${job.name}: ` + (job.paragraphs.length ? `done in ${took} s.` : "no speech was found.") + (former && !from ? " The version from before is kept." : ""));
+  job.paragraphs = found;
+  if (fresh || named) on.text(job);
+  announce(`${job.name}: ` + (found.length ? `done in ${took} s.` : "no speech was found.") + (!fresh ? "" : ` The ${former.live ? "live text" : "version from before"} is kept.`));
 }
 
 function restore(job, stopped) {
   const why = job.error;
   Object.assign(job, job.former);
-  on.text(job);
-  if (!stopped) announce(why + " The text from before is back.", {bad: true});
+  if (!stopped) announce(why + " The text stays as it was.", {bad: true});
 }
 
 function event(job, e) {
+  const add = segment => {
+    const first = append(job.fresh || job.paragraphs, segment);
+    if (job.fresh) return; // the text from before is shown until this one is whole
+    on.text(job, first);
+    save(job, true);
+  };
   job.uploading = false;
   switch (e.type) {
     case "waiting":
@@ -195,23 +220,17 @@ function event(job, e) {
       job.duration = e.total;
       break;
     case "verity.segment":
-      on.text(job, append(job.paragraphs, e));
-      save(job, true);
+      add(e);
       break;
     case "transcript.text.delta":
       job.logprobs = e.logprobs; // of the segment that follows
       return;
     case "transcript.text.segment":
       if (job.options.speakers) append(job.named ||= [], {...e, logprobs: job.logprobs}); // all come at the end
-      else on.text(job, append(job.paragraphs, {...e, logprobs: job.logprobs}));
+      else add({...e, logprobs: job.logprobs});
       delete job.logprobs;
-      save(job, true);
       break;
     case "transcript.text.done":
-      if (job.named) {
-        job.paragraphs = job.named;
-        on.text(job);
-      }
       Object.assign(job, {language: e.language, duration: e.duration, gaps: e.gaps, lost: e.damaged ? ", damaged in places" : e.truncated ? ", cut short" : ""});
   }
   on.changed(job);
@@ -222,18 +241,17 @@ export function stop(job) {
   if (job === working) return job.abort.abort();
   if (job.former) restore(job, true);
   else job.state = "stopped";
-  delete job.former;
-  delete job.from;
-  store.unlock(job);
+  release(job);
   save(job);
   on.changed(job);
 }
 
 // again transcribes a recording again, with the settings of now and what is asked for: a language, speakers, the second to
-// begin from, before which the text stays.
+// begin from, before which the text stays. The text from before is shown, and stored, until the new one is whole.
 export function again(job, {from, ...wanted} = {}) {
   if (job.state === "done" && job.paragraphs && job.paragraphs.length) job.former = {...stateOf(job), state: "done"};
   job.from = from;
+  job.kept = !!job.former && !from;
   job.place = "";
   job.options = {...settings.options(), ...wanted};
   job.task = job.options.task;
@@ -246,7 +264,7 @@ export function again(job, {from, ...wanted} = {}) {
 export function record() {
   if (live) return live.stop();
   const options = {...settings.options(), key: settings.key()}, now = new Date(), pad = n => String(n).padStart(2, "0");
-  const job = create({name: `Recording ${pad(now.getHours())}.${pad(now.getMinutes())}`, state: "live", peaks: []});
+  const job = create({name: `Recording ${pad(now.getHours())}.${pad(now.getMinutes())}`, state: "live", live: true, peaks: []});
   jobs.unshift(job);
   announce("Asking for the microphone …");
   live = new Live(job, options, {
@@ -256,13 +274,14 @@ export function record() {
       store.lock(job);
       save(job);
       store.persist();
-      announce(options.task === "translations" ? "Speak now. Live text is in the language that is spoken." : "Speak now.");
+      announce(options.task === "translations" ? "Speak now. Live text is in the language that is spoken; the translation follows." : "Speak now.");
       on.began(job);
     },
     text: from => { on.text(job, from); save(job, true); },
     tentative: t => on.tentative(job, t),
     delay: (s, behind) => { if (!live.stopping) announce(`${behind ? "The server is busy: text" : "Text"} comes ${s.toFixed(1)} s after the words.`); },
     unstored: sentence => announce(sentence, {bad: true}),
+    changed: () => on.changed(job),
     stopping: () => { on.stopping(job); on.changed(job); },
     ended: e => ended(job, e),
   });
@@ -271,13 +290,16 @@ export function record() {
   return job;
 }
 
+export const pause = () => live && live.pause();
+
 function ended(job, e) {
   live = null;
-  delete job.stopping;
+  for (const member of ["stopping", "paused", "silent", "device"]) delete job[member];
   store.unlock(job);
   Object.assign(job, {state: e && !job.paragraphs.length ? "failed" : "done", error: e ? e.message : "", remedy: e && e.remedy || "", lost: e ? ", cut off" : ""});
-  if (e) on.failed(e); else announce(job.paragraphs.length ? "Done." : "No speech was found.");
+  if (e) on.failed(e, job); else announce(job.paragraphs.length ? "Done." : "No speech was found.");
   if (job.file || job.paragraphs.length || e) save(job);
   else jobs.splice(jobs.indexOf(job), 1);
   on.changed(job, true);
+  if (!e && job.file && job.paragraphs.length && settings.options().polish) again(job); // live text is poorer than that of the whole sound
 }

@@ -21,12 +21,14 @@ function left(job) {
   return ", " + short(Math.ceil(took / job.progress * (1 - job.progress))) + " left";
 }
 
+const part = j => j.progress ? " · " + Math.round(j.progress * 100) + " %" + left(j) : "";
+
 const states = {
   queued: () => "waiting",
-  working: j => (j.uploading ? "sending" : j.before != null ? `waiting for the server, ${j.before} before it` : "transcribing" + (j.progress ? " · " + Math.round(j.progress * 100) + " %" + left(j) : "")) + (j.place ? ` · file ${j.place}` : ""),
-  live: j => j.stopping ? "writing the rest" : "recording", elsewhere: () => "open in another tab",
+  working: j => (j.uploading ? "sending" : j.before != null ? `waiting for the server, ${j.before} before it` : j.kept ? "writing it again" + part(j) : "transcribing" + part(j)) + (j.place ? ` · file ${j.place}` : ""),
+  live: j => j.stopping ? "writing the rest" : j.paused ? "paused" : "recording", elsewhere: () => "open in another tab",
   done: j => [day(j.created), j.duration && short(j.duration)].filter(x => x).join(" · ") + (j.lost || ""),
-  stopped: () => "stopped", failed: j => j.error,
+  stopped: () => "stopped", failed: j => (j.error || "").split(/(?<=[.?!]) /)[0],
 };
 
 export const state = job => states[job.state](job);

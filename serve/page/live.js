@@ -7,11 +7,12 @@ import {reduce} from "./wave.js";
 
 const storedEach = 5000; // ms of sound that are stored at once
 const bitRate = 48000; // of Opus, a second
+const quiet = 60; // of 32768: less is the silence of a microphone that is switched off
 const busyDelay = 5000; // ms: with a longer delay the page calls the server busy
 
 export class Live {
   // on has the functions level(0 … 1), began(), text(first changed paragraph), tentative(text), delay(s, behind),
-  // unstored(reason), stopping() and ended(failure).
+  // unstored(reason), changed(), stopping() and ended(failure).
   constructor(job, options, on) {
     Object.assign(this, {job, options, on, items: new Map(), open: 0, pieces: [], levels: [], samples: 0});
   }
@@ -131,16 +132,24 @@ export class Live {
     this.node.port.onmessage = m => this.add(m.data);
     this.context.createMediaStreamSource(this.stream).connect(this.node);
     this.context.resume();
-    this.stream.getAudioTracks()[0].onended = () => this.stop(); // it was unplugged
+    const [track] = this.stream.getAudioTracks();
+    track.onended = () => this.stop(); // it was unplugged
+    this.job.device = track.label;
     this.record();
     this.stayAwake();
     this.on.began();
   }
 
   add(piece) {
-    if (this.muted) return;
+    if (this.muted || this.job.paused) return;
     let top = 0, binary = "";
     for (const x of piece) top = Math.max(top, Math.abs(x));
+    if (top > quiet) this.heard = this.samples;
+    const silent = this.samples - (this.heard || 0) > 4 * this.context.sampleRate;
+    if (silent !== !!this.job.silent) {
+      this.job.silent = silent;
+      this.on.changed();
+    }
     this.on.level(Math.min(1, Math.sqrt(top / 32768)));
     const bytes = new Uint8Array(piece.buffer);
     for (let i = 0; i < bytes.length; i += 8192) binary += String.fromCharCode(...bytes.subarray(i, i + 8192));
@@ -148,6 +157,16 @@ export class Live {
     this.levels.push(Math.round(top / 128.5));
     this.samples += piece.length;
     this.job.duration = this.samples / this.context.sampleRate;
+  }
+
+  // pause stops recording for a while, or goes on.
+  pause() {
+    if (!this.ready || this.stopping) return;
+    this.job.paused = !this.job.paused;
+    if (this.recorder && this.recorder.state !== "inactive") this.recorder[this.job.paused ? "pause" : "resume"]();
+    if (this.job.paused) this.send({type: "input_audio_buffer.commit"}); // what was said becomes text
+    this.on.level(0);
+    this.on.changed();
   }
 
   // record compresses the sound and stores it piece by piece.

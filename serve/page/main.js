@@ -1,11 +1,12 @@
 // The page: what its buttons and keys do.
 import * as edit from "./edit.js";
-import {short, speakerName} from "./formats.js";
-import {remember} from "./history.js";
+import {short} from "./formats.js";
 import * as jobs from "./jobs.js";
 import * as list from "./list.js";
 import * as pane from "./pane.js";
+import * as people from "./people.js";
 import * as player from "./player.js";
+import * as point from "./point.js";
 import * as save from "./save.js";
 import * as settings from "./settings.js";
 import * as store from "./store.js";
@@ -78,6 +79,7 @@ async function sample() {
 
 function showFailure(e, job) {
   if (e.remedy === "key") settings.askKey();
+  if (job && job === pane.job() && !(narrow.matches && document.body.dataset.view === "list")) return; // the pane says it
   announce((job ? job.name + ": " : "") + e.message, {bad: true});
 }
 
@@ -102,22 +104,6 @@ function toggleTimes(on) {
   settings.write({times: on});
 }
 
-// rename asks for the name of the speaker of a paragraph, or for another speaker of this paragraph alone.
-async function rename(i) {
-  const job = pane.job(), p = job.paragraphs[i], old = speakerName(job, p.speaker), choices = text.speakers().map(s => speakerName(job, s)).filter(n => n !== old);
-  const answer = await ask("Who is speaking?", "Save", {label: "Name", value: old, choices, check: "Only in this paragraph"});
-  if (!answer || !answer.value || answer.value === old) return;
-  remember(job);
-  const same = text.speakers().find(s => speakerName(job, s) === answer.value); // one speaker who was taken for two
-  if (answer.checked || same !== undefined) job.paragraphs = job.paragraphs.map(q => q === p || !answer.checked && q.speaker === p.speaker ? {...q, speaker: same ?? answer.value} : q);
-  else job.names = {...job.names, [p.speaker]: answer.value};
-  jobs.save(job);
-  pane.update(job);
-  text.show(job);
-  player.refresh();
-  announce(`“${old}” is now “${answer.value}”` + (answer.checked ? " in this paragraph." : "."), {undo: () => edit.undo(job)});
-}
-
 const forget = async () => {
   const gone = jobs.jobs.filter(j => !list.busy(j));
   if (await ask(`Delete all ${gone.length} recordings, with their texts and sound, from this browser?`, "Delete all")) remove(gone, "All was deleted.");
@@ -130,6 +116,10 @@ jobs.connect({
     if (!jobs.recording()) button(null);
     refresh();
   },
+  restored: job => {
+    choose(job, true);
+    $("jobs").querySelector(".chosen .name").focus({preventScroll: true});
+  },
   text: (job, from) => {
     if (job !== pane.job()) return;
     if (from === undefined) text.show(job); else text.add(job, from);
@@ -138,12 +128,12 @@ jobs.connect({
   tentative: text.tentative,
   began: job => {
     clearInterval(tick);
-    tick = setInterval(() => button(short((performance.now() - job.began) / 1000)), 250);
+    tick = setInterval(() => button(short(job.duration || 0)), 250);
     button("0:00");
     pane.open(job);
   },
   stopping: () => button("rest"),
-  level: (job, x) => { if (job === pane.job() && job.state === "live") player.level(x, job.began); },
+  level: (job, x) => { if (job === pane.job() && job.state === "live") player.level(x); },
   room: sentence => { $("room").hidden = !sentence; $("room").textContent = sentence; },
   failed: showFailure,
 });
@@ -157,13 +147,25 @@ function button(time) {
   $("recordText").textContent = time === null ? "Record" : rest ? "Stopped" : "Stop " + time;
 }
 
-text.connect({play: player.playFrom, speaker: rename});
+people.connect((job, message) => {
+  jobs.save(job);
+  pane.update(job);
+  text.show(job);
+  player.refresh();
+  announce(message, {undo: () => edit.undo(job)});
+});
+point.connect({seek: player.seek, play: player.playFrom, speaker: people.edit, edit: place => {
+  if (!ready()) return;
+  player.pause();
+  edit.toggle(pane.job());
+  text.goTo(place);
+}});
 pane.connect({choose: () => $("file").click(), record, changed: refresh});
 list.connect(refresh);
 edit.connect(job => {
   removed = false;
   delete job.matches;
-  jobs.save(job, true);
+  jobs.save(job, text.editing());
   pane.update(job);
   player.refresh();
   refresh();
@@ -179,6 +181,7 @@ $("text").classList.toggle("marked", $("mark").checked);
 $("speed").onchange();
 
 for (const id of ["record", "record0", "stopLive"]) $(id).onclick = record;
+$("pauseLive").onclick = jobs.pause;
 for (const id of ["choose", "choose0"]) $(id).onclick = () => $("file").click();
 $("file").onchange = () => {
   addFiles($("file").files);
@@ -236,12 +239,16 @@ const typing = e => e.target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.te
 const ready = () => pane.job() && pane.job().state === "done" && pane.job().paragraphs;
 const keys = {
   " ": player.toggle, ArrowLeft: () => player.skip(-5), ArrowRight: () => player.skip(5), "<": () => player.faster(-1), ">": () => player.faster(1),
-  "/": () => ready() && edit.openFind(), "?": () => $("help").showModal(), e: () => ready() && edit.toggle(pane.job()), t: () => toggleTimes(!times()),
+  d: () => doubt(1), "/": () => ready() && edit.openFind(), "?": () => $("help").showModal(), e: () => ready() && edit.toggle(pane.job()), t: () => toggleTimes(!times()),
 };
-const shifted = {ArrowLeft: () => player.step(-1), ArrowRight: () => player.step(1), ArrowUp: () => player.step(-1, true), ArrowDown: () => player.step(1, true)};
+const shifted = {D: () => doubt(-1), ArrowLeft: () => player.step(-1), ArrowRight: () => player.step(1), ArrowUp: () => player.step(-1, true), ArrowDown: () => player.step(1, true)};
+const doubt = by => {
+  const place = ready() && player.doubt(by);
+  if (place) text.goTo(place); else if (ready()) announce("There are no more doubtful words.");
+};
 const always = {
   Escape: () => { if (!closeMenus() && !edit.closeFind() && !list.select(null)) player.toggle(); },
-  F1: () => player.skip(-5), F2: () => player.skip(5),
+  F1: () => player.skip(-5), F2: () => player.skip(5), F4: e => doubt(e.shiftKey ? -1 : 1),
 };
 
 document.addEventListener("keydown", e => {
@@ -259,13 +266,24 @@ document.addEventListener("keydown", e => {
   const act = always[e.key] || !typing(e) && (e.shiftKey && shifted[e.key] || keys[e.key] || keys[e.key.toLowerCase()]);
   if (!act) return;
   e.preventDefault();
-  act();
+  act(e);
 });
 addEventListener("beforeunload", e => { if (jobs.recording() || jobs.current()) e.preventDefault(); });
 // After a click with the mouse, Space and the arrows are the player's.
 document.addEventListener("click", e => { if (e.detail && e.target.closest(".tools button, #bar button") === document.activeElement) document.activeElement.blur(); });
 
+// Browsers may end a page that is left or hidden.
+function leavePage() {
+  edit.sync();
+  if (document.activeElement === $("title")) $("title").onchange();
+  jobs.leave();
+}
+addEventListener("pagehide", () => { leavePage(); trash.clear(); });
+document.addEventListener("visibilitychange", () => { if (document.hidden) leavePage(); });
+
 await jobs.load();
-pane.open(narrow.matches ? null : jobs.jobs.find(j => j.state === "done") || jobs.jobs[0] || null);
+const last = jobs.jobs.find(j => j.id === stored.open);
+if (narrow.matches && last && history.state && history.state.view === "text") document.body.dataset.view = "text";
+pane.open(narrow.matches && document.body.dataset.view !== "text" ? null : last || jobs.jobs.find(j => j.state === "done") || jobs.jobs[0] || null);
 refresh();
 await load();

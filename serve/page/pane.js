@@ -5,6 +5,7 @@ import {remember} from "./history.js";
 import * as jobs from "./jobs.js";
 import {busy, canRetry, state} from "./list.js";
 import {wordCount} from "./paragraphs.js";
+import * as people from "./people.js";
 import * as player from "./player.js";
 import * as settings from "./settings.js";
 import * as text from "./text.js";
@@ -19,6 +20,7 @@ export async function open(next) {
   edit.end();
   edit.closeFind();
   shown = next;
+  settings.write({open: next && next.id});
   if (!next) return update(null);
   if (!next.paragraphs) {
     text.show(null);
@@ -42,27 +44,39 @@ export function update(changed) {
   document.body.classList.toggle("empty", !jobs.jobs.length);
   if (!shown) return player.load(null, null);
   if (changed !== shown) return;
-  const s = shown, some = !!s.paragraphs && s.paragraphs.length > 0, done = s.state === "done";
+  const s = shown, some = !!s.paragraphs && s.paragraphs.length > 0, done = s.state === "done", whole = some && (done || s.kept);
   if (document.activeElement !== $("title")) $("title").value = s.name;
   $("title").parentElement.dataset.name = titleOf(s); // for paper, where it must wrap
   $("title").readOnly = busy(s);
   showFacts(s, some);
-  $("result").querySelector(".tools").hidden = !done && !canRetry(s) && s.state !== "failed";
-  for (const id of ["copy", "edit", "times", "openFind"]) $(id).hidden = !done || !some;
+  $("result").querySelector(".tools").hidden = !done && !whole && !canRetry(s) && s.state !== "failed";
+  for (const id of ["copy", "times", "openFind"]) $(id).hidden = !whole;
+  $("edit").hidden = !done || !some;
+  people.show(s, some);
   showUndo(s);
   const sound = s.remedy === "file" ? null : s.file || null; // what is no sound cannot be played
   for (const b of $("save").querySelectorAll("button, label")) b.hidden = b.id === "saveSound" ? !sound : !some;
+  $("rules").hidden = !some;
   $("withSpeakers").parentElement.hidden = !some || s.paragraphs.every(p => p.speaker == null);
   $("save").hidden = !some && !sound || busy(s);
   $("progress").hidden = s.state !== "working";
   if (s.progress != null && s.before == null) $("progress").value = s.progress; else $("progress").removeAttribute("value");
-  $("state").hidden = !busy(s) || s.state === "live" && !s.stopping;
-  $("state").firstElementChild.textContent = s.state === "queued" ? "This file is waiting." : s.stopping ? "Stopped. Writing the rest …" : state(s);
-  $("stop").textContent = s.stopping ? "Without the rest" : "Stop";
-  $("stop").hidden = s.state === "elsewhere";
+  const sentence = busy(s) ? stateSentence(s) : "";
+  $("state").hidden = !sentence;
+  $("state").firstElementChild.textContent = sentence;
+  $("stop").textContent = s.stopping ? "Without the rest" : s.kept ? "Keep this text" : "Stop";
+  $("stop").hidden = s.state === "elsewhere" || s.state === "live" && !s.stopping;
   showProblem(s, some);
   showGaps(s);
   player.load(s, s.state === "live" || s.state === "elsewhere" ? null : sound);
+}
+
+function stateSentence(s) {
+  if (s.stopping) return "Stopped. Writing the rest …";
+  if (s.paused) return "Paused.";
+  if (s.state === "live") return s.silent ? `No sound comes from ${s.device || "the microphone"}. Is it switched on?` : s.device ? "From " + s.device : "";
+  const now = s.state === "queued" ? "waiting" : state(s);
+  return !s.kept ? s.state === "queued" ? "This file is waiting." : now : (s.live ? "This is the live text. A better one is being written from the sound" : "The new text replaces this one when it is whole") + ": " + now.replace("writing it again · ", "") + ".";
 }
 
 // showUndo enables the buttons that take a change back and make it again.
@@ -76,8 +90,9 @@ function showUndo(s) {
 function showFacts(s, some) {
   const words = some && s.state !== "live" ? wordCount(s.paragraphs) : 0, versions = s.versions || [], again = $("again");
   const at = new Date(s.created), when = at.toLocaleString(undefined, {day: "numeric", month: "short", year: at.getFullYear() === new Date().getFullYear() ? undefined : "numeric", hour: "numeric", minute: "2-digit"});
-  const facts = [when, s.duration && short(s.duration), words && words.toLocaleString() + (words === 1 ? " word" : " words"), s.lost && s.lost.replace(/^, /, ""), s.note, s.task === "translations" && "translated"];
+  const facts = [when, s.duration && short(s.duration), words && words.toLocaleString() + (words === 1 ? " word" : " words"), s.lost && s.lost.replace(/^, /, ""), s.note, s.task === "translations" && "translated", s.live && some && !busy(s) && "live text"];
   again.hidden = busy(s) || !versions.length && (!s.file || !some && s.state !== "done");
+  $("meta").dataset.language = again.hidden ? "" : languageName(s.language); // for paper
   $("facts").textContent = [...facts, again.hidden && languageName(s.language)].filter(x => x).join(" · ");
   if (again.hidden || again.open) return;
   again.firstElementChild.textContent = languageName(s.language) || "Transcribe again";
@@ -88,11 +103,10 @@ function showFacts(s, some) {
   $("redoLanguage").replaceChildren(new Option("Detect", ""), ...settings.languages().map(l => new Option(l.name, l.code)));
   $("redoLanguage").value = s.options && s.options.language || "";
   $("redoLanguage").parentElement.hidden = settings.languages().length < 2;
-  $("redoSpeakers").checked = some ? s.paragraphs.some(p => p.speaker != null) : !!settings.options().speakers;
 }
 
 // versionName describes a version of a recording: German, edited (120 words).
-const versionName = v => [languageName(v.language) || "Text", v.task === "translations" && "translated", v.paragraphs.some(p => p.speaker != null) && "with speakers", v.edited && "edited"].filter(x => x).join(", ") +
+const versionName = v => [languageName(v.language) || "Text", v.live && "live", v.task === "translations" && "translated", v.paragraphs.some(p => p.speaker != null) && "with speakers", v.edited && "edited"].filter(x => x).join(", ") +
   ` (${wordCount(v.paragraphs).toLocaleString()} words)`;
 
 // showGaps says where speech has no words, and plays it.
@@ -109,7 +123,9 @@ function showGaps(s) {
 function showProblem(s, some) {
   const silent = s.state === "done" && !some && s.paragraphs;
   const last = some && s.paragraphs.at(-1), end = last ? last.words.at(-1).end : 0, rest = s.state === "done" && /cut off|stopped/.test(s.lost) && some && s.file && s.duration - end > 1;
-  const why = s.state === "failed" || s.state === "stopped" ? s.error || "This was stopped." : s.error ? s.error : rest ? `The text ends at ${short(end)} of ${short(s.duration)}.` : silent ? "No speech was found in this recording." : "";
+  const improvable = s.live && s.state === "done" && some && s.file && !s.edited && !rest;
+  const why = s.state === "failed" || s.state === "stopped" ? s.error || "This was stopped." : s.error ? s.error : rest ? `The text ends at ${short(end)} of ${short(s.duration)}.` : silent ? "No speech was found in this recording." :
+    improvable ? "This text was written live. It gets better, and its doubtful words are tinted, when it is written again from the whole sound." : "";
   $("problem").hidden = !why;
   $("problem").classList.toggle("bad", s.state === "failed");
   $("problem").firstElementChild.textContent = why ? why[0].toUpperCase() + why.slice(1) + (/[.?!]$/.test(why) ? "" : ".") : "";
@@ -119,6 +135,7 @@ function showProblem(s, some) {
   if (s.remedy === "settings" || silent) ways.push(["Settings", settings.open]);
   const apart = s.options && s.options.speakers; // they are told apart in the whole
   if (rest && !apart) ways.push(["Transcribe the rest", () => jobs.again(s, {from: end, language: s.options && s.options.language || s.language || ""})]);
+  if (improvable) ways.push(["Improve this text", () => jobs.again(s)]);
   if (rest) ways.push(["Transcribe again", () => jobs.again(s, {speakers: apart || ""})]);
   if (canRetry(s) || silent && s.file) ways.push(["Try again", () => jobs.again(s)]);
   if (s.state === "failed" && !s.file && !s.sound && s.remedy !== "file") ways.push(["Record again", actions.record]);
@@ -129,6 +146,7 @@ function showProblem(s, some) {
 export function connect(on) {
   actions = on;
   $("title").onchange = () => {
+    if (!shown) return;
     const name = $("title").value.trim() || shown.name;
     if (name !== shown.name) remember(shown);
     shown.name = name;
@@ -143,7 +161,8 @@ export function connect(on) {
   $("redo").onsubmit = e => {
     e.preventDefault();
     edit.end();
-    jobs.again(shown, {language: $("redoLanguage").value, speakers: $("redoSpeakers").checked ? settings.options().speakers || "voice" : ""});
+    const chosen = settings.options().speakers, some = shown.paragraphs.length > 0;
+    jobs.again(shown, {language: $("redoLanguage").value, speakers: some && text.speakers().length ? chosen || "voice" : some ? "" : chosen});
   };
   $("stop").onclick = () => jobs.stop(shown);
   $("edit").onclick = () => edit.toggle(shown);

@@ -62,7 +62,7 @@ function locate(s) {
   for (const w of s.words || []) {
     const place = w.word ? s.text.indexOf(w.word, at) : -1;
     if (place < 0) continue;
-    found.push({from: place, to: at = place + w.word.length, start: w.start, end: w.end, speaker: known(w.speaker) ?? known(s.speaker)});
+    found.push({from: place, to: at = place + w.word.length, start: w.start, end: w.end, speaker: known(w.speaker) ?? known(s.speaker), p: w.probability});
   }
   if (!found.length) {
     const time = offset => s.start + (s.end - s.start) * offset / s.text.length;
@@ -73,7 +73,7 @@ function locate(s) {
   const words = found.map(w => {
     const before = s.text.slice(at, w.from);
     at = w.to;
-    return {...w, before, text: s.text.slice(w.from, w.to), p: mean(sure, w.from, w.to), drafted: drafted.some(r => r.from <= w.from && w.to <= r.to)};
+    return {...w, before, text: s.text.slice(w.from, w.to), p: w.p ?? mean(sure, w.from, w.to), drafted: drafted.some(r => r.from <= w.from && w.to <= r.to)};
   });
   words.rest = s.text.slice(at);
   return words;

@@ -17,12 +17,14 @@ export function load(next, file) {
   $("bar").hidden = !job || !file && job.state !== "live";
   document.body.classList.toggle("playable", !$("bar").hidden);
   if (same) return refresh();
+  visited = -1;
   sound = file;
   $("stopLive").lastChild.data = "Stop";
   audio.pause();
   probing = false;
-  if (audio.src) URL.revokeObjectURL(audio.src);
-  if (file) audio.src = URL.createObjectURL(file); else audio.removeAttribute("src");
+  const before = audio.src;
+  if (file) audio.src = URL.createObjectURL(file); else { audio.removeAttribute("src"); audio.load(); }
+  if (before) URL.revokeObjectURL(before);
   audio.playbackRate = audio.defaultPlaybackRate = +$("speed").value;
   showState();
   refresh();
@@ -39,7 +41,9 @@ export function refresh() {
   if (!job) return;
   const order = text.speakers();
   $("bar").classList.toggle("live", job.state === "live");
-  $("stopLive").disabled = !!job.stopping;
+  $("stopLive").disabled = $("pauseLive").disabled = !!job.stopping;
+  $("pauseLive").setAttribute("aria-pressed", !!job.paused);
+  $("pauseLive").textContent = job.paused ? "Go on" : "Pause";
   if (job.stopping) $("stopLive").lastChild.data = "Writing the rest …";
   if (job.state === "live") return;
   wave.set({peaks: job.peaks, duration: length(), words: text.words(), gaps: job.gaps || [], time: probing ? 0 : audio.currentTime, speakers: text.paragraphs().map(p => p.speaker == null ? -1 : order.indexOf(p.speaker))});
@@ -60,13 +64,13 @@ function showTime() {
 
 const shownLevels = 300; // of a recording, a tenth of a second each
 
-// level shows how loud a recording is that is being made, and since when. Four pictures a second are enough.
-export function level(x, began) {
+// level shows how loud a recording is that is being made, and its length. Four pictures a second are enough.
+export function level(x) {
   job.peaks.push(Math.round(255 * x));
   const now = performance.now();
   if (now - drawn < 240) return;
   drawn = now;
-  if (!job.stopping) $("stopLive").lastChild.data = "Stop " + short((now - began) / 1000);
+  if (!job.stopping) $("stopLive").lastChild.data = "Stop " + short(job.duration || 0);
   job.peaks = job.peaks.slice(-shownLevels);
   wave.set({peaks: [...new Array(shownLevels - job.peaks.length).fill(0), ...job.peaks], time: 0, duration: 0, words: [], speakers: [], gaps: []});
 }
@@ -96,6 +100,8 @@ export function toggle() {
   audio.play().catch(() => {});
 }
 
+export const pause = () => audio.pause();
+
 export const skip = seconds => { if (sound) seek(audio.currentTime + seconds); };
 
 // step goes to the next word or, with paragraphs, the beginning of a paragraph.
@@ -110,6 +116,20 @@ export function step(by, paragraphs) {
   seek(to.word.start);
   text.follow();
   text.light(to.word.start, true);
+}
+
+let visited = -1; // the doubtful word that was gone to last
+
+// doubt goes to the next word, or with -1 the one before, that may be wrong, and returns its place.
+export function doubt(by) {
+  const words = text.words(), from = sound ? text.at(audio.currentTime) : visited;
+  const found = by > 0 ? words.findIndex((w, i) => w.unsure && i > from) : words.findLastIndex((w, i) => w.unsure && i < from);
+  if (found < 0) return null;
+  visited = found;
+  const {word, paragraph} = words[found];
+  if (sound) seek(word.start);
+  text.light(word.start, true);
+  return {paragraph, ...word};
 }
 
 // faster goes to the next speed of the list, in either direction.

@@ -16,7 +16,7 @@ function download(blob, name) {
   announce(`Saved ${name}.`);
 }
 
-const write = (job, format, o) => formats[format](job, {...o, key: settings.key()});
+const write = (job, format, o) => formats[format](job, {...o, key: settings.key(), rules: $("subtitles").value});
 
 // text saves the text of a recording, with times and speakers as the menu has them.
 export async function text(job, format) {

@@ -4,8 +4,10 @@
 import {append} from "./paragraphs.js";
 
 const version = 2;
-const members = ["id", "created", "name", "state", "error", "remedy", "language", "duration", "task", "lost", "gaps", "options", "names", "peaks", "kind", "sound", "note", "gone", "edited"];
-let database = null, failed = null;
+const members = ["id", "created", "name", "state", "error", "remedy", "language", "duration", "task", "lost", "gaps", "options", "names", "peaks", "kind", "sound", "note", "gone", "edited", "live", "kept"];
+const unsaved = new Map(); // by id: the recording, and the number of its last change, which IndexedDB may not have yet
+const journalKey = "unsaved "; // before an id, in localStorage
+let database = null, failed = null, changes = 0;
 
 // whenFull is called with a sentence when something could not be stored.
 export function connect(whenFull) { failed = whenFull; }
@@ -62,12 +64,49 @@ async function write(stores, work, what) {
 
 const range = id => IDBKeyRange.bound([id], [id, []]);
 
+const record = job => Object.fromEntries(members.map(m => [m, job[m] ?? null]));
+
+// changed notes that a recording has a change that is not stored.
+export function changed(job) { unsaved.set(job.id, {job, change: ++changes}); }
+
 // save writes a recording: what the list shows, and its text if there is one in memory.
-export const save = job => write(["jobs", "texts"], (jobs, texts) => {
-  if (job.paragraphs) texts.put(job.paragraphs, job.id);
-  if (job.versions !== job.storedVersions) texts.put(job.storedVersions = job.versions, [job.id]);
-  jobs.put(Object.fromEntries(members.map(m => [m, job[m]])));
-}, `“${job.name}”`);
+export async function save(job) {
+  changed(job);
+  const {change} = unsaved.get(job.id), {versions} = job;
+  const stored = await write(["jobs", "texts"], (jobs, texts) => {
+    if (job.paragraphs) texts.put(job.paragraphs, job.id);
+    if (versions !== job.storedVersions) texts.put(versions, [job.id]);
+    jobs.put(record(job));
+  }, `“${job.name}”`);
+  if (stored) job.storedVersions = versions;
+  if (stored && unsaved.get(job.id)?.change === change) settled(job.id);
+  return stored;
+}
+
+function settled(id) {
+  unsaved.delete(id);
+  localStorage.removeItem(journalKey + id);
+}
+
+// journal writes what IndexedDB may not have yet to localStorage, at once: a page that is left does not wait for IndexedDB.
+export function journal() {
+  for (const {job} of unsaved.values()) {
+    const {peaks, ...rest} = record(job), versions = job.versions === job.storedVersions ? undefined : job.versions;
+    try {
+      localStorage.setItem(journalKey + job.id, JSON.stringify({...rest, paragraphs: job.paragraphs, versions}));
+    } catch { // there is no room for it
+    }
+  }
+}
+
+// replay stores what the journal has.
+async function replay(list) {
+  for (const key of Object.keys(localStorage).filter(k => k.startsWith(journalKey))) {
+    const {paragraphs, versions, ...rest} = JSON.parse(localStorage.getItem(key)), old = list.find(j => j.id === rest.id);
+    if (!old) list.push(rest); else Object.assign(old, rest);
+    await save({...old || rest, paragraphs, versions});
+  }
+}
 
 // addSound stores piece n of the sound of a recording.
 export const addSound = (job, n, blob) => write(["sounds"], s => { s.put(blob, [job.id, n]); }, `the sound of “${job.name}”`);
@@ -75,6 +114,7 @@ export const addSound = (job, n, blob) => write(["sounds"], s => { s.put(blob, [
 // all returns the recordings without their texts. What was deleted when the page closed is deleted now.
 export async function all() {
   const list = await transact(["jobs"], "readonly", s => s.getAll()).catch(() => []);
+  await replay(list);
   await remove(list.filter(j => j.gone).map(j => j.id));
   return list.filter(j => !j.gone);
 }
@@ -91,7 +131,7 @@ export async function sound(job) {
 }
 
 export const remove = ids => !ids.length ? null : write(["jobs", "texts", "sounds"], (jobs, texts, sounds) => {
-  for (const id of ids) { jobs.delete(id); texts.delete(id); texts.delete([id]); sounds.delete(range(id)); }
+  for (const id of ids) { settled(id); jobs.delete(id); texts.delete(id); texts.delete([id]); sounds.delete(range(id)); }
 }, "the change");
 
 // room returns the bytes that are used and the browser's limit; nothing if the browser does not tell.

@@ -118,7 +118,7 @@ function index(from) {
     const {words, text} = paragraphs()[i];
     for (const word of words) {
       const p = small.test(text.substr(word.at, word.length)) ? 1 : word.p, unsure = p < doubtful[0] ? "doubtful" : p < doubtful[1] ? "unsure" : "";
-      flat.push({word, paragraph: i, doubtful: p < doubtful[0]});
+      flat.push({word, paragraph: i, doubtful: p < doubtful[0], unsure: !!unsure});
       for (const name of [unsure, word.drafted ? "drafted" : ""]) if (name && tints[name]) place.tints.push([tints[name], fixed(i, word)]);
     }
     for (const [set, range] of place.tints) set.add(range);
@@ -127,7 +127,7 @@ function index(from) {
   if (rove && !root.querySelector("[tabindex='0']")) rove.tabIndex = 0;
 }
 
-function highlight(name, ranges) {
+export function highlight(name, ranges) {
   if (!window.Highlight) return; // an old browser
   if (ranges.length) CSS.highlights.set(name, new Highlight(...ranges)); else CSS.highlights.delete(name);
 }
@@ -146,12 +146,12 @@ function position(i, at) {
   return [p, p.childNodes.length];
 }
 
-const fixed = (i, w) => { // cheaper than a Range, which follows changes
+export const fixed = (i, w) => { // cheaper than a Range, which follows changes
   const [startContainer, startOffset] = position(i, w.at), [endContainer, endOffset] = position(i, w.at + w.length);
   return new StaticRange({startContainer, startOffset, endContainer, endOffset});
 };
 
-function rangeOf(i, at, length) {
+export function rangeOf(i, at, length) {
   const r = document.createRange();
   r.setStart(...position(i, at));
   r.setEnd(...position(i, at + length));
@@ -165,13 +165,13 @@ export function mark(list, current) {
   if (current) reveal(rangeOf(current.paragraph, current.at, current.length), true);
 }
 
-// goTo brings a place {paragraph, at} into view and, while the text is edited, moves the caret there.
-export function goTo({paragraph, at}) {
+// goTo brings a place {paragraph, at, length} into view and, while the text is edited, moves the caret there or selects it.
+export function goTo({paragraph, at, length = 0}) {
   if (!places[paragraph]) return;
-  const range = rangeOf(paragraph, at, 0);
+  const range = rangeOf(paragraph, at, length);
   if (editing()) {
     root.focus({preventScroll: true});
-    getSelection().collapse(range.startContainer, range.startOffset);
+    getSelection().setBaseAndExtent(range.startContainer, range.startOffset, range.endContainer, range.endOffset);
   }
   reveal(rangeOf(paragraph, Math.max(0, at - 1), 1), true);
 }
@@ -246,55 +246,10 @@ function reveal(range, always) {
   scroller().scrollBy({top: distance, behavior: still.matches || Math.abs(distance) > 3 * room ? "instant" : "smooth"});
 }
 
-// wordAt returns the word under a point of the screen.
-function wordAt(x, y) {
-  let node, offset;
-  if (document.caretPositionFromPoint) {
-    const c = document.caretPositionFromPoint(x, y);
-    if (c) [node, offset] = [c.offsetNode, c.offset];
-  } else {
-    const r = document.caretRangeFromPoint(x, y);
-    if (r) [node, offset] = [r.startContainer, r.startOffset];
-  }
-  const p = node && node.nodeType === 3 && root.contains(node) && node.parentElement !== unsettled && node.parentElement.closest("p");
-  if (!p) return null;
-  const word = paragraphs()[p.index].words.find(w => w.at <= offset && offset <= w.at + w.length);
-  const inside = word && [...rangeOf(p.index, word.at, word.length).getClientRects()].some(r => x >= r.left - 2 && x <= r.right + 2 && y >= r.top && y <= r.bottom);
-  return inside ? {paragraph: p.index, word} : null;
-}
-
-// connect adds the handlers. on has play(seconds) and speaker(index of a paragraph).
-export function connect(on) {
-  root.addEventListener("click", e => {
-    const button = e.target.closest("button"), row = button && places[button.parentElement.lastChild.index];
-    if (row && button.classList.contains("time")) return on.play(paragraphs()[row.p.index].words[0].start);
-    if (row) return on.speaker(row.p.index);
-    if (editing() || !getSelection().isCollapsed) return;
-    const found = wordAt(e.clientX, e.clientY);
-    if (found) on.play(found.word.start);
-  });
-  root.addEventListener("pointermove", e => {
-    const found = e.pointerType === "mouse" && !editing() && shown && shown.sound && wordAt(e.clientX, e.clientY);
-    highlight("hover", found ? [fixed(found.paragraph, found.word)] : []);
-    root.classList.toggle("over", !!found);
-  });
-  root.addEventListener("pointerleave", () => highlight("hover", []));
-  root.addEventListener("keydown", e => { // arrows go from button to button
-    const all = [...root.querySelectorAll(".time, .speaker:not([hidden])")].filter(b => b.checkVisibility()), i = all.indexOf(e.target);
-    const next = i >= 0 && !e.shiftKey && all[{ArrowUp: i - 1, ArrowDown: i + 1, Home: 0, End: all.length - 1}[e.key]];
-    if (!next) return;
-    e.target.tabIndex = -1;
-    next.tabIndex = 0;
-    next.focus();
-    e.preventDefault();
-  });
-  const away = () => {
-    stuck = false;
-    if (!now || $("player").paused) return;
-    following = false;
-    $("follow").hidden = false;
-  };
-  for (const kind of ["wheel", "touchmove"]) $("pane").addEventListener(kind, away, {passive: true});
-  addEventListener("keydown", e => { if (["PageUp", "PageDown", "Home", "End", "ArrowUp", "ArrowDown"].includes(e.key) && !e.shiftKey && !editing()) away(); });
-  $("follow").onclick = () => follow();
+// leave stops following what is played.
+export function leave() {
+  stuck = false;
+  if (!now || $("player").paused) return;
+  following = false;
+  $("follow").hidden = false;
 }

@@ -29,31 +29,16 @@ $("undo").onclick = () => {
 
 export const failed = () => $("toast").classList.contains("bad");
 
-// ask shows a question and resolves to whether the answer was yes or, with a field {label, value, choices, check}, to
-// {value, checked}; null for no.
-export function ask(question, yes, field) {
-  const dialog = $("ask"), input = $("askField").querySelector("input");
+// ask shows a question and resolves to whether the answer was yes.
+export function ask(question, yes) {
+  const dialog = $("ask");
   $("askText").textContent = question;
   $("askYes").textContent = yes;
-  $("askField").hidden = !field;
-  $("askCheck").hidden = !field || !field.check;
-  if (field) {
-    $("askField").querySelector("span").textContent = field.label;
-    input.value = field.value;
-    $("askChoices").replaceChildren(...field.choices.map(c => new Option(c)));
-    $("askCheck").querySelector("input").checked = false;
-    $("askCheck").querySelector("span").textContent = field.check || "";
-  }
   dialog.returnValue = "";
   dialog.showModal();
   $("askNo").onclick = () => dialog.close("");
-  if (field) input.select(); else $("askNo").focus();
-  return new Promise(answer => {
-    dialog.onclose = () => {
-      const ok = dialog.returnValue === "yes";
-      answer(!field ? ok : ok ? {value: input.value.trim(), checked: $("askCheck").querySelector("input").checked} : null);
-    };
-  });
+  $("askNo").focus();
+  return new Promise(answer => { dialog.onclose = () => answer(dialog.returnValue === "yes"); });
 }
 
 export function icon(name) {

@@ -1,0 +1,85 @@
+// Who speaks: the menu of speakers, and their names in the text, which change where they stand.
+import {short, speakerName} from "./formats.js";
+import {remember} from "./history.js";
+import * as jobs from "./jobs.js";
+import * as settings from "./settings.js";
+import * as text from "./text.js";
+
+const $ = id => document.getElementById(id);
+const make = (name, members, ...children) => {
+  const element = Object.assign(document.createElement(name), members);
+  element.append(...children);
+  return element;
+};
+let renamed = null;
+
+// connect adds the handlers. onRename is called with a recording and what changed, as a sentence.
+export function connect(onRename) {
+  renamed = onRename;
+  $("people").ontoggle = () => { if ($("people").open) list(text.shownJob()); };
+  $("apart").onsubmit = e => {
+    e.preventDefault();
+    const job = text.shownJob();
+    jobs.again(job, {language: job.options && job.options.language || "", speakers: $("howMany").value});
+  };
+}
+
+// show shows the menu of a recording, if it has speakers or could have some.
+export function show(job, some) {
+  const known = some && job.paragraphs.some(p => p.speaker != null);
+  $("people").hidden = !some || job.state !== "done" || !job.file && !known;
+}
+
+// list fills the menu.
+function list(job) {
+  const all = text.speakers(), spoken = s => job.paragraphs.reduce((n, p) => n + (p.speaker === s ? p.words.at(-1).end - p.words[0].start : 0), 0);
+  $("persons").replaceChildren(...all.map((s, i) => {
+    const name = make("input", {value: speakerName(job, s), autocomplete: "off", ariaLabel: "Name of " + speakerName(job, s)});
+    name.onchange = () => { rename(job, s, name.value); list(job); };
+    name.onkeydown = e => { if (e.key === "Enter") name.blur(); };
+    return make("label", {className: "s" + i % 6}, name, make("span", {textContent: short(spoken(s))}));
+  }));
+  $("apart").hidden = !job.file;
+  $("apart").querySelector("p").textContent = all.length ? "Someone wrong? Say how many speak, and listen again." : "Each voice becomes a speaker, whom you can name.";
+  $("apart").querySelector("button").textContent = all.length ? "Tell them apart again" : "Tell speakers apart";
+  const asked = job.options && job.options.speakers || settings.options().speakers;
+  $("howMany").value = asked || "voice";
+}
+
+// rename gives a speaker another name or, with a paragraph, that paragraph another speaker. Two speakers with one name become one.
+function rename(job, speaker, typed, only) {
+  const name = typed.trim(), old = speakerName(job, speaker), same = text.speakers().find(s => speakerName(job, s) === name);
+  if (!name || name === old) return;
+  remember(job);
+  if (only || same !== undefined) job.paragraphs = job.paragraphs.map(q => only ? q === only ? {...q, speaker: same ?? name} : q : q.speaker === speaker ? {...q, speaker: same} : q);
+  else job.names = {...job.names, [speaker]: name};
+  renamed(job, `“${old}” is now “${name}”` + (only ? " in this paragraph." : "."));
+}
+
+// edit makes the name of a speaker in the text a field, with the names of the others to choose from.
+export function edit(button, paragraph) {
+  const job = text.shownJob(), others = text.speakers().filter(s => s !== paragraph.speaker).map(s => speakerName(job, s));
+  const name = make("input", {value: button.textContent, autocomplete: "off", ariaLabel: "Name of the speaker"}), only = make("input", {type: "checkbox"});
+  const form = make("form", {className: "rename " + button.className.replace("speaker ", "")}, name, ...others.map(o => make("button", {type: "button", textContent: o, title: "It is " + o, onclick: () => end(o)})),
+    make("label", {className: "check"}, only, "Only here"));
+  let ended = false;
+  const end = value => {
+    if (ended) return; // to remove the form takes the focus from it
+    ended = true;
+    button.hidden = false;
+    form.remove();
+    if (value !== null) rename(job, paragraph.speaker, value, only.checked && paragraph);
+  };
+  form.onsubmit = e => { e.preventDefault(); end(name.value); };
+  form.onkeydown = e => {
+    e.stopPropagation(); // the keys of the page
+    if (e.key !== "Escape") return;
+    end(null);
+    button.focus();
+  };
+  form.addEventListener("focusout", e => { if (!form.contains(e.relatedTarget)) end(name.value); });
+  form.onpointerdown = e => { if (e.target.localName !== "input") e.preventDefault(); }; // the field stays the focused one
+  button.hidden = true;
+  button.after(form);
+  name.select();
+}
