@@ -2,7 +2,7 @@
 
     python tools/drafter/train.py --features DIR --minutes 45 --out HEAD.pt
 
-DIR holds pairs made by `go run ./tools/drafter/features`: NAME.f16, the encoder's output of a window
+DIR holds pairs made by `go run ./tools/drafter`: NAME.f16, the encoder's output of a window
 as binary16 [1500][width], and NAME.txt, what the model itself writes for it. New pairs are picked
 up while training runs. Names that begin with "test" or "dev" are only measured, never trained on.
 
