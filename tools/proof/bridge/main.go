@@ -62,13 +62,11 @@ type answer map[string]any
 var calls = map[string]func(context.Context, request) (answer, error){
 	"normalize": normalized,
 	"align":     aligned,
-	"count":     counted,
 	"score":     scored,
-	"tokenizer": specials,
-	"encode":    encoded,
-	"decode":    decoded,
-	"split":     split,
-	"samples":   samples,
+	"tokenizer": withTokenizer(specials),
+	"encode":    withTokenizer(encoded),
+	"decode":    withTokenizer(decoded),
+	"split":     withTokenizer(split),
 	"sound":     sound,
 	"subtitles": subtitles,
 	"cues":      cues,
@@ -141,9 +139,6 @@ func normalized(_ context.Context, r request) (answer, error) {
 
 // aligned returns the alignment of each pair of lines, as [operation, word of ref, word of hyp].
 func aligned(ctx context.Context, r request) (answer, error) {
-	if len(r.Ref) != len(r.Hyp) {
-		return nil, fmt.Errorf("align: %d references and %d hypotheses", len(r.Ref), len(r.Hyp))
-	}
 	var aligner wer.Aligner
 	var words wer.Vocabulary
 	alignments := make([][][]any, len(r.Ref))
@@ -159,29 +154,8 @@ func aligned(ctx context.Context, r request) (answer, error) {
 	return answer{"alignments": alignments}, nil
 }
 
-// counted returns the counts and rates of the words of all lines together.
-func counted(ctx context.Context, r request) (answer, error) {
-	if len(r.Ref) != len(r.Hyp) {
-		return nil, fmt.Errorf("count: %d references and %d hypotheses", len(r.Ref), len(r.Hyp))
-	}
-	var aligner wer.Aligner
-	var words wer.Vocabulary
-	var sum wer.Counts
-	for i := range r.Ref {
-		c, err := aligner.Count(ctx, words.Words(nil, r.Ref[i]), words.Words(nil, r.Hyp[i]))
-		if err != nil {
-			return nil, err
-		}
-		sum = sum.Plus(c)
-	}
-	return measured(sum), nil
-}
-
 // scored returns the counts and rates of the words and characters of all lines together, as eval has them.
 func scored(ctx context.Context, r request) (answer, error) {
-	if len(r.Ref) != len(r.Hyp) {
-		return nil, fmt.Errorf("score: %d references and %d hypotheses", len(r.Ref), len(r.Hyp))
-	}
 	var scorer wer.Scorer
 	var corpus wer.Corpus
 	for i := range r.Ref {
@@ -201,11 +175,18 @@ func measured(c wer.Counts) answer {
 	}
 }
 
-func specials(_ context.Context, r request) (answer, error) {
-	t, err := tokenizer.Embedded(r.Vocabulary)
-	if err != nil {
-		return nil, err
+// withTokenizer answers with the tokenizer of the request's vocabulary.
+func withTokenizer(call func(*tokenizer.Tokenizer, request) answer) func(context.Context, request) (answer, error) {
+	return func(_ context.Context, r request) (answer, error) {
+		t, err := tokenizer.Embedded(r.Vocabulary)
+		if err != nil {
+			return nil, err
+		}
+		return call(t, r), nil
 	}
+}
+
+func specials(t *tokenizer.Tokenizer, _ request) answer {
 	var codes []string
 	var tokens []tokenizer.Token
 	for _, l := range t.Languages() {
@@ -214,51 +195,18 @@ func specials(_ context.Context, r request) (answer, error) {
 	return answer{
 		"sot": t.SOT, "eot": t.EOT, "transcribe": t.Transcribe, "translate": t.Translate, "no_timestamps": t.NoTimestamps,
 		"timestamp_begin": t.TimestampBegin, "no_speech": t.NoSpeech, "languages": codes, "language_tokens": tokens,
-	}, nil
+	}
 }
 
-func encoded(_ context.Context, r request) (answer, error) {
-	t, err := tokenizer.Embedded(r.Vocabulary)
-	if err != nil {
-		return nil, err
-	}
-	return answer{"tokens": t.Encode(r.Text)}, nil
+func encoded(t *tokenizer.Tokenizer, r request) answer { return answer{"tokens": t.Encode(r.Text)} }
+
+func decoded(t *tokenizer.Tokenizer, r request) answer {
+	return answer{"text": t.Decode(r.Tokens), "with_timestamps": t.DecodeWithTimestamps(r.Tokens)}
 }
 
-func decoded(_ context.Context, r request) (answer, error) {
-	t, err := tokenizer.Embedded(r.Vocabulary)
-	if err != nil {
-		return nil, err
-	}
-	return answer{"text": t.Decode(r.Tokens), "with_timestamps": t.DecodeWithTimestamps(r.Tokens)}, nil
-}
-
-func split(_ context.Context, r request) (answer, error) {
-	t, err := tokenizer.Embedded(r.Vocabulary)
-	if err != nil {
-		return nil, err
-	}
+func split(t *tokenizer.Tokenizer, r request) answer {
 	words, groups := t.SplitToWords(r.Tokens, r.Language)
-	return answer{"words": words, "groups": groups}, nil
-}
-
-func samples(ctx context.Context, r request) (answer, error) {
-	clip, err := audio.Open(ctx, r.Path)
-	if err != nil {
-		return nil, err
-	}
-	defer clip.Close()
-	pcm := []float32{}
-	block := make([]float32, 1<<14)
-	for {
-		n, err := clip.Read(block)
-		pcm = append(pcm, block[:n]...)
-		if err == io.EOF {
-			return answer{"samples": pcm}, nil
-		} else if err != nil {
-			return nil, err
-		}
-	}
+	return answer{"words": words, "groups": groups}
 }
 
 // sound writes the samples of Path to File, as little-endian float32, and returns the warnings.

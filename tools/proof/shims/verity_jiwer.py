@@ -52,7 +52,7 @@ original = jiwer.process.process_words
 def process_words(*args, **kwargs):
     out = original(*args, **kwargs)
     pairs = [sentences(r, h) for r, h in zip(*jiwer.process._word2int(out.references, out.hypotheses))]
-    got = bridge("count", ref=[r for r, _ in pairs], hyp=[h for _, h in pairs])
+    got = bridge("score", ref=[r for r, _ in pairs], hyp=[h for _, h in pairs])["words"]
     measures = {"wer": "rate", "mer": "mer", "wil": "wil", "wip": "wip"} | {k: k for k in ("hits", "substitutions", "deletions", "insertions")}
     return dataclasses.replace(out, **{name: type(getattr(out, name))(got[key]) for name, key in measures.items()})
 

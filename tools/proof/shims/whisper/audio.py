@@ -1,3 +1,6 @@
+import os
+import tempfile
+
 import numpy
 
 from ._bridge import bridge
@@ -6,7 +9,10 @@ SAMPLE_RATE = 16000
 
 
 def load_audio(path):
-    return numpy.array(bridge("samples", path=path)["samples"], dtype=numpy.float32)
+    with tempfile.TemporaryDirectory() as work:
+        file = os.path.join(work, "samples")
+        bridge("sound", path=path, file=file)
+        return numpy.fromfile(file, dtype=numpy.float32)
 
 
 def log_mel_spectrogram(audio, n_mels=80):
