@@ -14,7 +14,7 @@ export const jobs = []; // newest first; files that were chosen together in the 
 const saveEach = 2000; // ms between two writes of a text that is still coming
 const nearlyFull = 0.8; // of the browser's room
 
-let working = null, live = null, id = Date.now(), turn = 0;
+let working = null, live = null, ending = false, id = Date.now(), turn = 0;
 let on = null; // changed(job), text(job, first changed paragraph; none: another text), tentative(job, text), level(job, 0 … 1),
 // began(job), stopping(job), restored(job), room(sentence), failed(failure)
 
@@ -22,6 +22,12 @@ export function connect(handlers) {
   on = handlers;
   trash.connect(jobs, job => { if (job) on.restored(job); checkRoom(); });
   store.connect(sentence => announce(sentence, {bad: true}));
+}
+
+// expectEnd is called when the page is about to end, which ends its connections: that is no failure.
+export function expectEnd() {
+  ending = true;
+  setTimeout(() => { ending = false; }, 3000); // the user may have stayed
 }
 
 // leave stores everything, as the page may end now.
@@ -156,6 +162,7 @@ async function next() {
     await transcribe(job.file, job.file.name || job.name, {...job.options, from, key: settings.key()}, job.abort.signal, e => event(job, e));
     finished(job);
   } catch (e) {
+    if (ending) return;
     const stopped = e.name === "AbortError";
     Object.assign(job, {state: stopped ? "stopped" : "failed", error: stopped ? "" : e instanceof Failure ? e.message : "This page failed: " + e.message, remedy: e.remedy || ""});
     if (kept) restore(job, stopped);
@@ -293,6 +300,7 @@ export function record() {
 export const pause = () => live && live.pause();
 
 function ended(job, e) {
+  if (e && ending) return;
   live = null;
   for (const member of ["stopping", "paused", "silent", "device"]) delete job[member];
   store.unlock(job);

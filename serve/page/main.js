@@ -268,7 +268,10 @@ document.addEventListener("keydown", e => {
   e.preventDefault();
   act(e);
 });
-addEventListener("beforeunload", e => { if (jobs.recording() || jobs.current()) e.preventDefault(); });
+addEventListener("beforeunload", e => {
+  jobs.expectEnd();
+  if (jobs.recording() || jobs.current()) e.preventDefault();
+});
 // After a click with the mouse, Space and the arrows are the player's.
 document.addEventListener("click", e => { if (e.detail && e.target.closest(".tools button, #bar button") === document.activeElement) document.activeElement.blur(); });
 

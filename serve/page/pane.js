@@ -52,6 +52,7 @@ export function update(changed) {
   $("result").querySelector(".tools").hidden = !done && !whole && !canRetry(s) && s.state !== "failed";
   for (const id of ["copy", "times", "openFind"]) $(id).hidden = !whole;
   $("edit").hidden = !done || !some;
+  $("delete").hidden = busy(s);
   people.show(s, some);
   showUndo(s);
   const sound = s.remedy === "file" ? null : s.file || null; // what is no sound cannot be played
@@ -125,7 +126,7 @@ function showProblem(s, some) {
   const last = some && s.paragraphs.at(-1), end = last ? last.words.at(-1).end : 0, rest = s.state === "done" && /cut off|stopped/.test(s.lost) && some && s.file && s.duration - end > 1;
   const improvable = s.live && s.state === "done" && some && s.file && !s.edited && !rest;
   const why = s.state === "failed" || s.state === "stopped" ? s.error || "This was stopped." : s.error ? s.error : rest ? `The text ends at ${short(end)} of ${short(s.duration)}.` : silent ? "No speech was found in this recording." :
-    improvable ? "This text was written live. It gets better, and its doubtful words are tinted, when it is written again from the whole sound." : "";
+    improvable ? "This text was written live. Written again from the whole sound, it gets better." : "";
   $("problem").hidden = !why;
   $("problem").classList.toggle("bad", s.state === "failed");
   $("problem").firstElementChild.textContent = why ? why[0].toUpperCase() + why.slice(1) + (/[.?!]$/.test(why) ? "" : ".") : "";
