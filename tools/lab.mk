@@ -10,7 +10,7 @@ QUICKLY := $(foreach of,github.com/apache/beam github.com/aws cloud.google.com g
 
 
 .PHONY: vet-all static vulnerabilities licences purego arm64 arm64-short fuzz-short dist wheel reproducible verity-beam cluster-test cluster \
-	benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr drafts encoder-drafts grid page load throughput live accuracy clients clients-go proof proof-quick weights help-lab
+	benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr drafts encoder-drafts grid page load throughput live accuracy invented clients clients-go proof proof-quick weights help-lab
 
 help-lab: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' tools/lab.mk | expand -t 16
@@ -217,6 +217,10 @@ SYSTEMS  := inside=$(BIN)
 accuracy: build ## words on hard sound, as Markdown: SYSTEMS='base=$(BIN) -m DIR' (docs/ACCURACY.md)
 	go run ./tools/accuracy -build $(ACCURACY)
 	go run ./tools/accuracy -systems "$(SYSTEMS)" -keep $(ACCURACY)/texts.jsonl $(ACCURACY)
+
+invented: build ## words invented where nobody speaks, in every mode (tools/accuracy/invented.py)
+	go run ./tools/accuracy -build -only nospeech bin/nospeech
+	$(PYTHON) tools/accuracy/invented.py --verity $(BIN) bin/nospeech/nospeech/*.wav
 
 SUITE :=
 proof: build ## tests that others wrote, as one table: SUITE=name,… WRITE=1 for docs/PROOF.md (tools/proof)

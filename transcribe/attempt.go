@@ -33,9 +33,9 @@ type attempt struct {
 	failed      bool // every temperature was refused
 }
 
-// decodeWithFallback decodes the window at the cursor at rising temperatures until the gates accept it. If
-// none do, upstream keeps the last attempt; otherwise the best one stands.
-func (r *transcription) decodeWithFallback(ctx context.Context, w encodedWindow) (attempt, error) {
+// decodeWithFallback decodes the window at the cursor, of size frames, at rising temperatures until the gates
+// accept it. If none do, upstream keeps the last attempt; otherwise the best one stands.
+func (r *transcription) decodeWithFallback(ctx context.Context, w encodedWindow, size int) (attempt, error) {
 	o, h := r.sessionOptions(), r.draftSources()
 	var tried []attempt
 	for i, temperature := range r.t.opt.Temperatures {
@@ -53,7 +53,7 @@ func (r *transcription) decodeWithFallback(ctx context.Context, w encodedWindow)
 				return a, err
 			}
 			tried = append(tried, b)
-			if r.t.opt.mustRetry(a) || 4*len(b.tokens) >= 3*len(a.tokens) { // else it has lost a part
+			if r.t.opt.mustRetry(a) || r.skipped(b, size) < r.skipped(a, size)+seconds(leastHole) { // else it has lost a part
 				a = r.t.opt.best(tried)
 			}
 		}
@@ -67,6 +67,16 @@ func (r *transcription) decodeWithFallback(ctx context.Context, w encodedWindow)
 	a := r.t.opt.best(tried)
 	a.failed = true
 	return a, nil
+}
+
+// skipped returns how many seconds of a window of size frames an attempt passes over without text.
+func (r *transcription) skipped(a attempt, size int) float64 {
+	pieces, advance := splitAtTimestamps(r.t.model.Tokenizer, a.tokens, size)
+	left := seconds(advance)
+	for _, p := range pieces {
+		left -= p.end - p.start
+	}
+	return left
 }
 
 // decodeOnce decodes the window at the cursor once, and records the attempt.

@@ -158,7 +158,7 @@ func (r *transcription) try(ctx context.Context, span frameSpan, h hole) (found 
 			r.windowLanguage = l
 		}
 	}
-	a, err := r.decodeWithFallback(ctx, w)
+	a, err := r.decodeWithFallback(ctx, w, size)
 	if err != nil || a.failed || r.t.opt.silent(a) {
 		return nil, err
 	}

@@ -174,7 +174,7 @@ func (r *transcription) decodeWindow(ctx context.Context, size int) (w encodedWi
 		return nil, a, err
 	}
 	if err = r.detectWindowLanguage(ctx, w); err == nil {
-		a, err = r.decodeWithFallback(ctx, w)
+		a, err = r.decodeWithFallback(ctx, w, size)
 	}
 	if err != nil {
 		w.close()

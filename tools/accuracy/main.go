@@ -39,7 +39,7 @@ import (
 var (
 	build   = flag.Bool("build", false, "build the sets, then stop")
 	data    = flag.String("data", "../shared/data", "`directory` of the recordings that the sets are made of")
-	words   = flag.Int("words", 1000, "build: least `number` of words in a set, where the recordings allow")
+	words   = flag.Int("words", 0, "build: least `number` of words in a set, where the recordings allow (1000); else: only the first so many of each set (all)")
 	seed    = flag.Uint64("seed", 1, "build: `seed` of noise and cuts")
 	systems = flag.String("systems", "inside=bin/verity", "`NAME=COMMAND`s to compare, separated by semicolons")
 	python  = flag.String("python", "bin/peers/venv/bin/python", "the Python `program` that has the peers")
@@ -64,11 +64,14 @@ func run(ctx context.Context) error {
 		return fmt.Errorf("got %d arguments, want the directory of the sets", flag.NArg())
 	}
 	if *build {
-		b := builder{data: *data, out: flag.Arg(0), words: *words, seed: *seed}
+		b := builder{data: *data, out: flag.Arg(0), words: cmp.Or(*words, 1000), seed: *seed}
 		return b.build(ctx)
 	}
 	return compare(ctx, flag.Arg(0))
 }
+
+// wanted reports whether -only allows a set.
+func wanted(set string) bool { return *only == "" || slices.Contains(strings.Split(*only, ","), set) }
 
 // A system is a program to compare.
 type system struct {
@@ -109,20 +112,20 @@ func compare(ctx context.Context, dir string) error {
 		return errors.New("no system to measure: want some in -systems")
 	}
 	var sets []string
+	of, length := map[string][]item{}, map[string]int{} // recordings and words, by set
 	for _, i := range items {
-		if !slices.Contains(sets, i.Set) && (*only == "" || slices.Contains(strings.Split(*only, ","), i.Set)) {
+		if !wanted(i.Set) || *words > 0 && length[i.Set] >= *words {
+			continue
+		}
+		if of[i.Set] == nil {
 			sets = append(sets, i.Set)
 		}
+		of[i.Set], length[i.Set] = append(of[i.Set], i), length[i.Set]+len(strings.Fields(i.Text))
 	}
 	for _, s := range all {
 		s.seconds, s.texts, s.counts = map[string]float64{}, map[string]string{}, map[string][]wer.Counts{}
 		for _, set := range sets {
-			var some []item
-			for _, i := range items {
-				if i.Set == set {
-					some = append(some, i)
-				}
-			}
+			some := of[set]
 			if err := s.transcribeSet(ctx, dir, set, some); err != nil {
 				return fmt.Errorf("%s: %s: %w", s.name, set, err)
 			}

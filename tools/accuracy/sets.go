@@ -81,6 +81,9 @@ func (b *builder) build(ctx context.Context) error {
 	}
 	var lines strings.Builder
 	for _, i := range b.items {
+		if !wanted(i.Set) {
+			continue
+		}
 		line, err := json.Marshal(i)
 		if err != nil {
 			return err
@@ -410,6 +413,9 @@ func (b *builder) add(set, id, text, lang string, pcm []float32, rate int) error
 	folder := strings.NewReplacer(" ", "_", ".", "_").Replace(set)
 	name := filepath.Join(folder, id+".wav")
 	b.items = append(b.items, item{Set: set, Audio: name, Text: strings.TrimSpace(text), Lang: lang})
+	if !wanted(set) {
+		return nil
+	}
 	return writeWAV(filepath.Join(b.out, name), pcm, rate)
 }
 
