@@ -76,7 +76,7 @@ func (r *transcription) skipped(a attempt, size int) float64 {
 	for _, p := range pieces {
 		left -= p.end - p.start
 	}
-	return left
+	return max(0, left) // a model may write times after the end
 }
 
 // decodeOnce decodes the window at the cursor once, and records the attempt.
