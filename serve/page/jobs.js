@@ -2,7 +2,6 @@
 import {Failure, transcribe} from "./api.js";
 import {remember, stateOf, versionOf} from "./history.js";
 import {titleOf} from "./formats.js";
-import {Live} from "./live.js";
 import {append} from "./paragraphs.js";
 import * as settings from "./settings.js";
 import * as store from "./store.js";
@@ -12,10 +11,10 @@ import {peaksOf} from "./wave.js";
 
 export const jobs = []; // newest first; files that were chosen together in the order chosen
 const saveEach = 2000; // ms between two writes of a text that is still coming
-const nearlyFull = 0.8; // of the browser's room
 
-let working = null, live = null, ending = false, id = Date.now(), turn = 0;
-let on = null; // changed(job), text(job, first changed paragraph; none: another text), tentative(job, text), level(job, 0 … 1),
+let working = null, id = Date.now(), turn = 0;
+export let ending = false; // the page is about to end
+export let on = null; // changed(job), text(job, first changed paragraph; none: another text), tentative(job, text), level(job, 0 … 1),
 // began(job), stopping(job), restored(job), room(sentence), failed(failure)
 
 export function connect(handlers) {
@@ -36,7 +35,6 @@ export function leave() {
   store.journal();
 }
 
-export const recording = () => live;
 export const current = () => working;
 
 // load reads the stored recordings. Those whose page ended amid work say so.
@@ -85,7 +83,7 @@ async function checkRoom() {
     `The room for recordings in this browser is ${Math.round(100 * room.used / room.limit)}\u00a0% full: ${size(room.used)} of ${size(room.limit)}. Delete recordings that you no longer need.` : "");
 }
 
-function create(job) {
+export function create(job) {
   return Object.assign({id: id++, created: Date.now(), paragraphs: [], task: "transcriptions"}, job);
 }
 
@@ -244,7 +242,7 @@ function event(job, e) {
 }
 
 export function stop(job) {
-  if (live && job === live.job) return live.stop();
+  if (job.session) return job.session.stop();
   if (job === working) return job.abort.abort();
   if (job.former) restore(job, true);
   else job.state = "stopped";
@@ -265,49 +263,4 @@ export function again(job, {from, ...wanted} = {}) {
   enqueue(job);
   on.changed(job);
   next();
-}
-
-// record begins a recording; again, it ends the one that is being made.
-export function record() {
-  if (live) return live.stop();
-  const options = {...settings.options(), key: settings.key()}, now = new Date(), pad = n => String(n).padStart(2, "0");
-  const job = create({name: `Recording ${pad(now.getHours())}.${pad(now.getMinutes())}`, state: "live", live: true, peaks: []});
-  jobs.unshift(job);
-  announce("Asking for the microphone …");
-  live = new Live(job, options, {
-    level: x => on.level(job, x),
-    began: () => {
-      job.began = performance.now();
-      store.lock(job);
-      save(job);
-      store.persist();
-      announce(options.task === "translations" ? "Speak now. Live text is in the language that is spoken; the translation follows." : "Speak now.");
-      on.began(job);
-    },
-    text: from => { on.text(job, from); save(job, true); },
-    tentative: t => on.tentative(job, t),
-    delay: (s, behind) => { if (!live.stopping) announce(`${behind ? "The server is busy: text" : "Text"} comes ${s.toFixed(1)} s after the words.`); },
-    unstored: sentence => announce(sentence, {bad: true}),
-    changed: () => on.changed(job),
-    stopping: () => { on.stopping(job); on.changed(job); },
-    ended: e => ended(job, e),
-  });
-  live.start();
-  on.changed(job);
-  return job;
-}
-
-export const pause = () => live && live.pause();
-
-function ended(job, e) {
-  if (e && ending) return;
-  live = null;
-  for (const member of ["stopping", "paused", "silent", "device"]) delete job[member];
-  store.unlock(job);
-  Object.assign(job, {state: e && !job.paragraphs.length ? "failed" : "done", error: e ? e.message : "", remedy: e && e.remedy || "", lost: e ? ", cut off" : ""});
-  if (e) on.failed(e, job); else announce(job.paragraphs.length ? "Done." : "No speech was found.");
-  if (job.file || job.paragraphs.length || e) save(job);
-  else jobs.splice(jobs.indexOf(job), 1);
-  on.changed(job, true);
-  if (!e && job.file && job.paragraphs.length && settings.options().polish) again(job); // live text is poorer than that of the whole sound
 }

@@ -7,6 +7,7 @@ import * as pane from "./pane.js";
 import * as people from "./people.js";
 import * as player from "./player.js";
 import * as point from "./point.js";
+import * as recording from "./recording.js";
 import * as save from "./save.js";
 import * as settings from "./settings.js";
 import * as store from "./store.js";
@@ -38,7 +39,7 @@ function view(name) {
 function refresh() {
   list.show(jobs.jobs, pane.job(), {choose, stop: jobs.stop, again: jobs.again, remove: j => remove([j], `“${j.name}” was deleted.`)});
   const working = jobs.current();
-  document.title = jobs.recording() ? "● Recording – " + page : working ? [working.place, working.progress && Math.round(working.progress * 100) + " %"].filter(x => x).join(", ") + " – " + page : page;
+  document.title = recording.current() ? "● Recording – " + page : working ? [working.place, working.progress && Math.round(working.progress * 100) + " %"].filter(x => x).join(", ") + " – " + page : page;
 }
 
 function remove(some, message) {
@@ -59,12 +60,12 @@ const leave = () => { if (history.state && history.state.view === "text") histor
 function addFiles(files) {
   if (!files.length) return;
   const added = jobs.add(files);
-  if (!jobs.recording()) choose(added[0], added.length > 1);
+  if (!recording.current()) choose(added[0], added.length > 1);
   refresh();
 }
 
 function record() {
-  const job = jobs.record();
+  const job = recording.record();
   if (job) choose(job);
 }
 
@@ -113,7 +114,7 @@ jobs.connect({
   changed: (job, all) => {
     if (all && !jobs.jobs.includes(pane.job())) pane.open(jobs.jobs[0] || null);
     pane.update(job);
-    if (!jobs.recording()) button(null);
+    if (!recording.current()) button(null);
     refresh();
   },
   restored: job => {
@@ -181,7 +182,7 @@ $("text").classList.toggle("marked", $("mark").checked);
 $("speed").onchange();
 
 for (const id of ["record", "record0", "stopLive"]) $(id).onclick = record;
-$("pauseLive").onclick = jobs.pause;
+$("pauseLive").onclick = recording.pause;
 for (const id of ["choose", "choose0"]) $(id).onclick = () => $("file").click();
 $("file").onchange = () => {
   addFiles($("file").files);
@@ -270,7 +271,7 @@ document.addEventListener("keydown", e => {
 });
 addEventListener("beforeunload", e => {
   jobs.expectEnd();
-  if (jobs.recording() || jobs.current()) e.preventDefault();
+  if (recording.current() || jobs.current()) e.preventDefault();
 });
 // After a click with the mouse, Space and the arrows are the player's.
 document.addEventListener("click", e => { if (e.detail && e.target.closest(".tools button, #bar button") === document.activeElement) document.activeElement.blur(); });

@@ -1,0 +1,55 @@
+// The recording that is being made with the microphone.
+import * as jobs from "./jobs.js";
+import {Live} from "./live.js";
+import * as settings from "./settings.js";
+import * as store from "./store.js";
+import {announce} from "./ui.js";
+
+let live = null;
+
+export const current = () => live;
+
+// record begins a recording; again, it ends the one that is being made.
+export function record() {
+  if (live) return live.stop();
+  const options = {...settings.options(), key: settings.key()}, now = new Date(), pad = n => String(n).padStart(2, "0");
+  const job = jobs.create({name: `Recording ${pad(now.getHours())}.${pad(now.getMinutes())}`, state: "live", live: true, peaks: []});
+  jobs.jobs.unshift(job);
+  announce("Asking for the microphone …");
+  job.session = live = new Live(job, options, {
+    level: x => jobs.on.level(job, x),
+    began: () => {
+      job.began = performance.now();
+      store.lock(job);
+      jobs.save(job);
+      store.persist();
+      announce(options.task === "translations" ? "Speak now. Live text is in the language that is spoken; the translation follows." : "Speak now.");
+      jobs.on.began(job);
+    },
+    text: from => { jobs.on.text(job, from); jobs.save(job, true); },
+    tentative: t => jobs.on.tentative(job, t),
+    delay: (s, behind) => { if (!live.stopping) announce(`${behind ? "The server is busy: text" : "Text"} comes ${s.toFixed(1)} s after the words.`); },
+    unstored: sentence => announce(sentence, {bad: true}),
+    changed: () => jobs.on.changed(job),
+    stopping: () => { jobs.on.stopping(job); jobs.on.changed(job); },
+    ended: e => ended(job, e),
+  });
+  live.start();
+  jobs.on.changed(job);
+  return job;
+}
+
+export const pause = () => live && live.pause();
+
+function ended(job, e) {
+  if (e && jobs.ending) return;
+  live = null;
+  for (const member of ["session", "stopping", "paused", "silent", "device"]) delete job[member];
+  store.unlock(job);
+  Object.assign(job, {state: e && !job.paragraphs.length ? "failed" : "done", error: e ? e.message : "", remedy: e && e.remedy || "", lost: e ? ", cut off" : ""});
+  if (e) jobs.on.failed(e, job); else announce(job.paragraphs.length ? "Done." : "No speech was found.");
+  if (job.file || job.paragraphs.length || e) jobs.save(job);
+  else jobs.jobs.splice(jobs.jobs.indexOf(job), 1);
+  jobs.on.changed(job, true);
+  if (!e && job.file && job.paragraphs.length && settings.options().polish) jobs.again(job); // live text is poorer than that of the whole sound
+}
