@@ -2,13 +2,11 @@ package audio
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
-	"math"
 	"math/bits"
 	"slices"
 	"strings"
@@ -39,8 +37,8 @@ type oggReader struct {
 	sounds  []Track  // the streams with sound
 	track   int      // index of the one that is decoded
 	serial  uint32   // of that one
-	streams int      // of all kinds
-	origin  int64    // position of the beginning of the file, if it has several streams
+	several bool     // the file has several streams, of whatever kind: the sound may begin after the file does
+	latest  int64    // position after which the beginning of sound is the beginning of the file
 	seq     uint32   // number of its next page
 	begun   bool     // its first page was read
 	within  bool     // a later page was read
@@ -71,11 +69,10 @@ var oggSounds = []struct {
 	{"\x01audio\x00\x00\x00", "ogm", 0, nil},
 }
 
-// An oggStream is one of the streams of a file.
+// An oggStream is one of the streams with sound of a file.
 type oggStream struct {
 	serial uint32
-	sound  int    // index of oggSounds; -1 for other streams
-	header []byte // its first packet
+	sound  int // index of oggSounds
 }
 
 // openOgg opens one of the streams with sound of an Ogg file.
@@ -90,11 +87,9 @@ func openOgg(f *file) (container, codec, error) {
 	if o.track, err = chooseTrack(o.sounds, f.track); err != nil {
 		return nil, nil, err
 	}
-	sounds := slices.DeleteFunc(slices.Clone(streams), func(s oggStream) bool { return s.sound < 0 })
-	chosen := sounds[o.track]
-	c, err := o.codec(chosen)
-	if err == nil && o.streams > 1 {
-		o.origin = int64(math.Round(o.begin(streams, chosen) * float64(c.shape().rate)))
+	c, err := o.codec(streams[o.track])
+	if err == nil && o.several {
+		o.latest = latestStart * int64(c.shape().rate)
 	}
 	return o, c, err
 }
@@ -118,23 +113,6 @@ func (o *oggReader) codec(s oggStream) (codec, error) {
 	return c, err
 }
 
-// begin returns the time of the beginning of the file, in seconds: that of the earliest stream. If that of one is not
-// known, it is 0, or that of the chosen stream if this begins after more than a minute.
-func (o *oggReader) begin(streams []oggStream, chosen oggStream) float64 {
-	earliest, own, known := math.Inf(1), 0.0, true
-	for _, s := range streams {
-		at, err := o.start(s)
-		known = known && err == nil
-		if earliest = min(earliest, at); s.serial == chosen.serial {
-			own = at
-		}
-	}
-	if !known && own > latestStart {
-		return own
-	}
-	return earliest
-}
-
 // maxOggHeaders bounds the bytes in which the headers of all streams are sought. They can be read twice, also of a
 // stream that arrives.
 const maxOggHeaders = streamHistory / 2
@@ -142,14 +120,14 @@ const maxOggHeaders = streamHistory / 2
 // head returns a reader of a stream of the same file, as far as headers are sought.
 func (o *oggReader) head(serial uint32) *oggReader {
 	f := newFile(o.file.r, o.file.from, o.file.from+min(o.file.size, maxOggHeaders))
-	return &oggReader{file: f, in: f.cursor(0), serial: serial, streams: o.streams}
+	return &oggReader{file: f, in: f.cursor(0), serial: serial}
 }
 
 // survey reads the first pages of all streams, which come before any other, and lists those with sound.
-func (o *oggReader) survey() (streams []oggStream) {
+func (o *oggReader) survey() (sounds []oggStream) {
 	head := o.head(0).file
 	var b [27 + 255]byte
-	for at := int64(0); len(streams) < maxTracks; {
+	for at, streams := int64(0), 0; streams < maxTracks; {
 		n, _ := head.read(b[:], at)
 		if n < 28 || !hasAt(b[:], 0, "OggS\x00") || b[5]&oggFirst == 0 {
 			break
@@ -159,63 +137,22 @@ func (o *oggReader) survey() (streams []oggStream) {
 			size += int(s)
 		}
 		packet := b[min(start, n):min(start+size, n)]
-		s := oggStream{binary.LittleEndian.Uint32(b[14:]), -1, bytes.Clone(packet)}
 		for k, kind := range oggSounds {
 			if hasAt(packet, 0, kind.magic) {
-				s.sound = k
+				s := oggStream{binary.LittleEndian.Uint32(b[14:]), k}
+				sounds = append(sounds, s)
 				t := Track{Number: len(o.sounds) + 1, Codec: kind.codec}
 				t.Language, t.Title = o.head(s.serial).comments()
 				o.sounds = append(o.sounds, t)
 			}
 		}
 		if !hasAt(packet, 0, "fishead\x00") { // not an index
-			streams = append(streams, s)
+			streams++
+			o.several = streams > 1
 		}
 		at += int64(start + size)
 	}
-	o.streams = len(streams)
-	return streams
-}
-
-// start returns when a stream beside others begins, in seconds; 0 if that is not known.
-func (o *oggReader) start(s oggStream) (float64, error) {
-	r := o.head(s.serial)
-	if s.sound < 0 {
-		return r.pictureStart(s.header)
-	}
-	src, err := newSource(func() (container, codec, error) {
-		r.in = r.file.cursor(0)
-		c, err := r.codec(s)
-		return r, c, err
-	})
-	if err == nil {
-		_, err = src.read(1)
-	}
-	if err != nil {
-		return 0, err
-	}
-	return src.shape().seconds(src.base), nil
-}
-
-// pictureStart returns when a stream of Theora begins, in seconds; 0 if that is not known.
-//
-// Source: the Theora specification, 6.2 and A.2.3.
-func (o *oggReader) pictureStart(header []byte) (float64, error) {
-	if !hasAt(header, 0, "\x80theora\x03\x02") || len(header) < 42 {
-		return 0, ErrUnsupported
-	}
-	rate := float64(binary.BigEndian.Uint32(header[22:])) / float64(binary.BigEndian.Uint32(header[26:]))
-	shift := (header[40]&3)<<3 | header[41]>>5
-	for pictures := int64(-3); ; pictures++ { // after three headers
-		p, err := o.next()
-		if err != nil || !(rate > 0) {
-			return 0, cmp.Or(err, ErrMalformed)
-		}
-		if p.end > 0 { // number of the last key picture, and of pictures after it
-			n := p.end>>shift + p.end&(1<<shift-1)
-			return float64(max(0, n-1-pictures)) / rate, nil
-		}
-	}
+	return sounds
 }
 
 // comments returns the language and the title in the second packet of a stream.
@@ -395,8 +332,7 @@ func (o *oggReader) add(at int64, head, lacing, body []byte) error {
 	if granule := int64(binary.LittleEndian.Uint64(head[6:])); granule >= 0 && len(o.queue) > 0 {
 		p := &o.queue[len(o.queue)-1]
 		o.sound = o.sound || granule > 0
-		granule = max(0, granule-o.origin)
-		p.absolute = o.streams > 1
+		p.absolute = granule <= o.latest
 		if p.end, p.pending = granule, false; o.last && !o.counted {
 			p.limit = granule
 		}
