@@ -175,8 +175,5 @@ func (t *table) row(c *columns, hyp []int32, rows, limit int, dst []int) []int {
 
 // resize returns s with length n, its content undefined.
 func resize(s []uint64, n int) []uint64 {
-	if cap(s) < n {
-		return make([]uint64, n)
-	}
-	return s[:n]
+	return slices.Grow(s[:0], n)[:n]
 }

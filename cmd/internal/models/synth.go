@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -72,21 +71,14 @@ func (p *synthCommand) run(ctx context.Context, args []string) error {
 	if err := p.opt.Check(); err != nil {
 		return cli.Usagef("--%w", err)
 	}
-	began := time.Now()
-	bar := cli.Bar{W: p.Err}
-	if p.ErrTerminal {
-		p.opt.Progress = func(dir string, share float64) { bar.Set("writing "+show.Name(filepath.Base(dir)), share) }
-	}
+	p.Stage("writing target and assistant")
 	target, assistant, err := synth.Write(ctx, p.dir, p.opt)
-	bar.Clear()
+	p.ClearStage()
 	if err != nil {
 		return err
 	}
-	took := time.Since(began).Seconds()
 	p.print(target)
 	p.print(assistant)
-	total := target.Bytes + assistant.Bytes
-	fmt.Fprintf(p.Err, "%s in %.1f s, %s a second\n", show.Bytes(total), took, show.Bytes(int64(float64(total)/took)))
 	return nil
 }
 
