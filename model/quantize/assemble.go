@@ -1,7 +1,6 @@
 package quantize
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -97,22 +96,6 @@ func quantised(dir fs.FS) bool {
 		} `json:"quantization_config"`
 	}
 	return err == nil && json.Unmarshal(b, &c) == nil && c.Quantization.Method == quantMethod
-}
-
-// othersWeights reports whether the weights of such a checkpoint were replaced by some without a
-// few-bit tensor in their header.
-func othersWeights(dir fs.FS) bool {
-	st, err := fs.Stat(dir, weightsFile)
-	if err != nil || !st.Mode().IsRegular() || st.Size() == 0 {
-		return false // none, or output.WriteModel refuses it
-	}
-	f, err := dir.Open(weightsFile)
-	if err != nil {
-		return true
-	}
-	defer f.Close()
-	head, err := io.ReadAll(io.LimitReader(f, 4<<20))
-	return err != nil || !bytes.Contains(head, []byte(`weight_scale"`))
 }
 
 // copyFiles copies the settings and the vocabulary of a checkpoint.

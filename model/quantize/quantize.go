@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -63,13 +62,8 @@ func Write(ctx context.Context, c *model.Checkpoint, dir string, o Options) ([]R
 	if c.Quantised() != "" {
 		return nil, fmt.Errorf("%s is quantized already, to %s; name the checkpoint that it was made from", c.Name, c.Quantised())
 	}
-	others := false
-	err = output.CheckModel(dir, func(there fs.FS) bool { others = othersWeights(there); return quantised(there) })
-	if err != nil {
+	if err := output.CheckModel(dir, quantised); err != nil {
 		return nil, err
-	}
-	if others {
-		return nil, fmt.Errorf("%s holds weights that are not of its config.json: they are not overwritten; name another directory", dir)
 	}
 	o.Memory = cmp.Or(o.Memory, 2<<30)
 	r := &run{Options: o, format: format, from: c, done: map[string]coded{}}

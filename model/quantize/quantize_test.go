@@ -1,10 +1,8 @@
 package quantize
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -297,33 +295,6 @@ func TestForeign(t *testing.T) {
 		}
 		if b, err := os.ReadFile(name); err != nil || string(b) != tt.content {
 			t.Errorf("%s: now %q, %v", tt.name, b, err)
-		}
-	}
-
-	unpacked, err := fs.ReadFile(digits.Target(), weightsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, content := range map[string][]byte{"notes": []byte("precious"), "zeros": make([]byte, 9000), "other weights": unpacked} {
-		dir := t.TempDir()
-		if _, err := Write(context.Background(), c, dir, Options{Format: "int4"}); err != nil {
-			t.Fatal(err)
-		}
-		weights := filepath.Join(dir, weightsFile)
-		if err := os.WriteFile(weights, content, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Write(context.Background(), c, dir, Options{Format: "mxfp6"}); err == nil || !strings.Contains(err.Error(), "not overwritten") {
-			t.Errorf("%s in the place of our weights: %v", name, err)
-		}
-		if b, err := os.ReadFile(weights); err != nil || !bytes.Equal(b, content) {
-			t.Errorf("%s: now %d bytes, %v", name, len(b), err)
-		}
-		if err := os.Truncate(weights, 0); err != nil { // a machine that stopped may have left none
-			t.Fatal(err)
-		}
-		if _, err := Write(context.Background(), c, dir, Options{Format: "mxfp6"}); err != nil {
-			t.Error(err)
 		}
 	}
 
