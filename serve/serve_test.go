@@ -1086,22 +1086,42 @@ func TestOpenAPI(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		return r, string(body)
 	}
-	var d apiDescription
+	type answer struct {
+		Ref         string `json:"$ref"`
+		Description string
+	}
+	type fields struct{ Properties map[string]any }
+	var d struct {
+		Paths map[string]map[string]struct {
+			Parameters  []struct{ Name string }
+			RequestBody struct {
+				Content map[string]struct {
+					Schema struct {
+						Ref string `json:"$ref"`
+					}
+				}
+			}
+			Responses map[string]answer
+		}
+		Components struct {
+			Schemas   map[string]fields
+			Responses map[string]answer
+		}
+	}
+	nameOf := func(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
 	_, text := get("/openapi.json")
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
 		t.Fatal(err)
 	}
-	page, html := get("/docs")
-	if !strings.Contains(page.Header.Get("Content-Security-Policy"), "default-src 'none'") {
-		t.Error("/docs may load something from elsewhere")
+	page, html := get("/docs/")
+	if page.Request.URL.Path != "/docs" || !strings.Contains(html, `src="page/docs.js"`) ||
+		!strings.Contains(page.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+		t.Errorf("/docs/: %s %v\n%s", page.Request.URL, page.Header, html)
 	}
 	var routes []string
 	for path, methods := range d.Paths {
 		for method, o := range methods {
 			routes = append(routes, strings.ToUpper(method)+" "+path)
-			if !strings.Contains(html, "<h2><code>"+method+" "+path+"</code></h2>") {
-				t.Errorf("/docs has no %s %s", method, path)
-			}
 			want := 200
 			if path == "/v1/realtime" { // the test does not ask for an upgrade
 				want = 426
@@ -1110,7 +1130,7 @@ func TestOpenAPI(t *testing.T) {
 				t.Errorf("%s: %s", path, r.Status)
 			}
 			for status, answer := range o.Responses {
-				if d.Error(answer.Ref) == "" && answer.Description == "" {
+				if d.Components.Responses[nameOf(answer.Ref)].Description == "" && answer.Description == "" {
 					t.Errorf("%s %s: status %s has no description", method, path, status)
 				}
 			}
@@ -1131,7 +1151,7 @@ func TestOpenAPI(t *testing.T) {
 		for _, p := range o.Parameters {
 			described = append(described, p.Name)
 		}
-		for name := range d.Fields(o.RequestBody.Content["multipart/form-data"].Schema) {
+		for name := range d.Components.Schemas[nameOf(o.RequestBody.Content["multipart/form-data"].Schema.Ref)].Properties {
 			described = append(described, strings.TrimSuffix(name, "[]"))
 		}
 		wanted := slices.Concat(slices.Collect(maps.Keys(a.fields)), slices.Collect(maps.Keys(a.others)))

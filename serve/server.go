@@ -213,7 +213,7 @@ func withKnownPath(r *http.Request) *http.Request {
 	case path == "/audio/transcriptions", path == "/audio/translations", path == "/models", path == "/realtime",
 		strings.HasPrefix(path, "/models/"):
 		path = "/v1" + path
-	case path == "" || path == r.URL.Path:
+	case path == "", path == r.URL.Path, path == "/docs":
 		return r
 	}
 	known, url := *r, *r.URL
@@ -252,7 +252,8 @@ func (s *Server) routes() http.Handler {
 	api("POST /load", s.handleLoad)
 	api("POST /page/subtitles", handleSubtitles)
 	open("GET /health", s.handleHealth)
-	open("GET /docs", handleDocs())
+	open("GET /docs", embedded("page/docs.html"))
+	mux.Handle("GET /docs/{$}", http.RedirectHandler("/docs", http.StatusPermanentRedirect)) // for its relative links
 	open("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, "ok\n") })
 	open("GET /readyz", s.handleReady)
 	handle("GET /metrics", s.metrics.handler)

@@ -754,6 +754,16 @@ const parts = {
     await page.context().close();
   },
 
+  async docs() {
+    const page = await open({}, "docs/");
+    await page.waitForSelector("h2");
+    const paths = (await (await fetch(url + "openapi.json")).json()).paths;
+    check("/docs has every path and the fields of forms", await page.locator("h2").count() === Object.values(paths).flatMap(Object.keys).length &&
+      /timestamp_granularities\[\]/.test(await page.textContent("main")), await page.textContent("main"));
+    await looks(page, "docs");
+    await page.context().close();
+  },
+
   async key() {
     await gone(server);
     const keys = `${pictures}/keys`;
