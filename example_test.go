@@ -27,7 +27,9 @@ func ExampleModel_With() {
 		log.Fatal(err)
 	}
 	defer m.Close()
-	named, err := m.With(transcribe.Options{Speakers: &diarize.Options{}}) // Min and Max bound how many there are
+	o := m.Decoding()
+	o.Speakers = &diarize.Options{} // Speakers is how many there are, if known; Min and Max bound it
+	named, err := m.With(o)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -39,7 +41,31 @@ func ExampleModel_With() {
 		fmt.Printf("%s:%s\n", s.Speaker, s.Text)
 	}
 	for _, turn := range t.Turns {
-		fmt.Printf("%.1f to %.1f s: %s\n", turn.Start, turn.End, turn.Speaker)
+		fmt.Printf("%.1f to %.1f s: %s:%s\n", turn.Start, turn.End, turn.Speaker, turn.Text)
+	}
+}
+
+// Speakers whose voices are known get their names.
+func ExampleModel_Decoding() {
+	ctx := context.Background()
+	m, err := verity.OpenFS(ctx, digits.Target(), "demo", verity.Options{Decoding: transcribe.Options{Speakers: &diarize.Options{}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer m.Close()
+	o := m.Decoding()
+	clip, err := audio.Open(ctx, "ann.wav")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer clip.Close()
+	ann, err := diarize.NewVoice(ctx, "Ann", clip, nil)
+	if err != nil {
+		log.Fatal(err) // *diarize.SampleError: no speech, too short, or two speakers
+	}
+	o.Speakers.Known = []diarize.Voice{ann}
+	if m, err = m.With(o); err != nil {
+		log.Fatal(err)
 	}
 }
 

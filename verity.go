@@ -109,6 +109,7 @@ type Model struct {
 	Checkpoint *model.Checkpoint
 
 	name        string // the name given to Open
+	decoding    transcribe.Options
 	transcriber *transcribe.Transcriber
 	files       []io.Closer // Close closes them
 	shared      bool        // with another Model, whose Close ends both
@@ -185,6 +186,7 @@ func (m *Model) load(ctx context.Context, o Options, like *transcribe.Model) err
 	if o.Assistant == string(transcribe.Encoder) && !m.Model.Assisted() && o.Log != nil {
 		o.Log.Warn("assistant encoder: no drafting head fits this model, so decoding is plain", "model", m.name)
 	}
+	m.decoding = o.Decoding
 	m.transcriber, err = transcribe.New(m.Model, o.Decoding)
 	return err
 }
@@ -326,14 +328,17 @@ func (m *Model) TranscribeSamples(ctx context.Context, samples []float32) (*tran
 	return m.transcribe(ctx, audio.FromSamples("samples", samples), nil)
 }
 
-// With returns the same model with other options of decoding. It shares everything with m
-// and ends with m: it need not be closed.
+// Decoding returns the options of decoding that Open or With got.
+func (m *Model) Decoding() transcribe.Options { return m.decoding }
+
+// With returns the same model with other options of decoding in place of those of m; begin with m.Decoding() to change
+// some of them. It shares everything with m and ends with m: it need not be closed.
 func (m *Model) With(o transcribe.Options) (*Model, error) {
 	t, err := transcribe.New(m.Model, o)
 	if err != nil {
 		return nil, err
 	}
-	return &Model{Model: m.Model, Checkpoint: m.Checkpoint, name: m.name, transcriber: t, shared: true}, nil
+	return &Model{Model: m.Model, Checkpoint: m.Checkpoint, name: m.name, decoding: o, transcriber: t, shared: true}, nil
 }
 
 // Transcriber returns the transcriber of clips, which reports segments and progress.

@@ -3,6 +3,8 @@ package audio
 import (
 	"bufio"
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -45,6 +47,9 @@ func (f *file) read(b []byte, at int64) (int, error) {
 	case f.stream != nil && err == io.EOF:
 		f.size = at + int64(n)
 		return n, nil
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		f.err = err
+		return n, err
 	}
 	f.err = fmt.Errorf("reading %d bytes at byte %d: got %d: %w", len(b), at, n, noEOF(err))
 	return n, f.err

@@ -186,11 +186,13 @@ func (s *Server) requestProblem(err error, prefix string) *problem {
 		return nil
 	}
 	name = prefix + name
-	switch option.Field {
-	case "Task":
+	switch {
+	case option.Field == "Task":
 		return badRequest(name, "This model knows English only and cannot translate.")
-	case "WordTimestamps":
+	case option.Field == "WordTimestamps":
 		return badRequest(name, "This model cannot give the times of words.")
+	case option.Value == nil:
+		return badRequest(name, "%s: %s", name, option.Reason)
 	}
 	return badRequest(name, "%s: got %.80q: %s", name, fmt.Sprint(option.Value), option.Reason)
 }

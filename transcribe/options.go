@@ -254,8 +254,8 @@ func (o Options) check() error {
 		wrong(len(o.Spans) != 1 || o.Spans[0] != (Span{0, math.Inf(1)}), "VAD", true, "cannot be combined with spans of the clip")
 	}
 	if o.Speakers != nil {
-		if err := o.Speakers.Check(); err != nil {
-			wrong(true, "Speakers", o.Speakers.Speakers, err.Error())
+		if err, ok := errors.AsType[*diarize.OptionError](o.Speakers.Check()); ok {
+			wrong(true, "Speakers", nil, err.Field+": "+err.Problem)
 		}
 	}
 	wrong(o.Task != Transcribe && o.Task != Translate, "Task", o.Task, "must be transcribe or translate")
@@ -329,11 +329,14 @@ func (o *Options) checkLists() error {
 // An OptionError reports a field of Options with an unusable value.
 type OptionError struct {
 	Field  string // "BeamSize", "Repetition.Penalty"
-	Value  any
+	Value  any    // nil if Reason has it
 	Reason string
 }
 
 func (e *OptionError) Error() string {
+	if e.Value == nil {
+		return e.Field + ": " + e.Reason
+	}
 	value := fmt.Sprint(e.Value)
 	if len(value) > 60 {
 		value = fmt.Sprintf("%.60q…", value)

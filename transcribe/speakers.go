@@ -2,6 +2,7 @@ package transcribe
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"verity/audio"
@@ -30,6 +31,7 @@ func (t *Transcriber) transcribeSpeakers(
 		err = t.nameSpeakers(ctx, clip, tr, w)
 	}
 	t.replacer.Transcript(tr)
+	tr.SetTurnTexts()
 	if err == nil && w.Segment != nil {
 		for _, s := range tr.Segments {
 			w.Segment(s)
@@ -55,6 +57,9 @@ func (t *Transcriber) nameSpeakers(ctx context.Context, clip *audio.Clip, tr *tr
 	d, err := diarize.Analyze(ctx, clip, o)
 	if err != nil {
 		return err
+	}
+	if n, want := len(d.Voices), max(o.Speakers, o.Min); n < want {
+		t.opt.Log.Warn(fmt.Sprintf("%d speakers were found, not %d", n, want), "audio", clip.Name())
 	}
 	took := time.Since(began).Seconds()
 	t.opt.Log.Info("speakers found", "audio", clip.Name(), "speakers", len(d.Voices), "turns", len(d.Turns),

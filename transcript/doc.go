@@ -1,7 +1,7 @@
 // Package transcript holds the text of a clip with its times, and reads and writes it as files.
 //
-// Package transcribe makes a [Transcript]. [Write] writes it as txt, md, srt, vtt, ass, tsv, lrc, csv,
-// json or rttm; [Options] has paragraphs or lines, and the limits of subtitles. [Read] reads the text of such files, of any program.
+// Package transcribe makes a [Transcript]. [Write] writes it as txt, md, docx, srt, vtt, ass, tsv,
+// lrc, csv, json or rttm; [Options] has paragraphs or lines, and the limits of subtitles. [Read] reads the text of such files, of any program.
 //
 //	err := transcript.Write(os.Stdout, transcript.SRT, t)
 //

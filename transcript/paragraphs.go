@@ -128,17 +128,14 @@ func (t *Transcript) paragraphs() (all []TextPart) {
 
 func (o Options) writeText(b *bufio.Writer, t *Transcript) {
 	if o.Lines || o.Times {
-		lines := *t
+		segments, before := t.Segments, ""
 		if o.Times {
-			lines.Segments = Sentences(t.Segments)
+			segments = Sentences(segments)
 		}
-		for _, s := range lines.WithSpeakerNames().Segments {
-			text := inOneLine(s.TrimmedText())
-			if text != "" && o.Times {
-				text = s.TimeRange() + " " + text
-			}
-			if text != "" {
-				fmt.Fprintln(b, text)
+		for _, s := range segments {
+			if line := s.Line(before, o.Times); line != "" {
+				fmt.Fprintln(b, line)
+				before = s.Speaker
 			}
 		}
 		return
@@ -166,14 +163,21 @@ func markdownStart(text string) string {
 	return text
 }
 
+// title returns the name of the clip, without its directory and ending.
+func (t *Transcript) title() string {
+	name := path.Base(strings.ReplaceAll(t.Name, `\`, "/"))
+	return inOneLine(cmp.Or(strings.TrimSuffix(name, path.Ext(name)), "Transcript"))
+}
+
+// clock returns when p starts, as 0:01:02.
+func (p TextPart) clock() string {
+	s := int64(math.Floor(max(0, p.Start)))
+	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+}
+
 // writeMarkdown writes the name of the clip as a title, and paragraphs.
 func (o Options) writeMarkdown(b *bufio.Writer, t *Transcript) {
-	title := strings.ReplaceAll(t.Name, `\`, "/")
-	title = title[strings.LastIndexByte(title, '/')+1:]
-	if stem := strings.TrimSuffix(title, path.Ext(title)); stem != "" {
-		title = stem
-	}
-	fmt.Fprintf(b, "# %s\n", markdownText.Replace(inOneLine(cmp.Or(title, "Transcript"))))
+	fmt.Fprintf(b, "# %s\n", markdownText.Replace(t.title()))
 	for _, p := range t.paragraphs() {
 		text := markdownText.Replace(p.Text)
 		switch {
@@ -183,8 +187,7 @@ func (o Options) writeMarkdown(b *bufio.Writer, t *Transcript) {
 			text = markdownStart(text)
 		}
 		if o.Times {
-			s := int64(math.Floor(max(0, p.Start)))
-			text = fmt.Sprintf("`%d:%02d:%02d` %s", s/3600, s/60%60, s%60, text)
+			text = "`" + p.clock() + "` " + text
 		}
 		fmt.Fprintf(b, "\n%s\n", text)
 	}

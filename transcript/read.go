@@ -24,10 +24,13 @@ const MaxText = 32 << 20
 // Read reads txt, md, srt, vtt, ass, tsv, lrc, csv, or the JSON of Verity, openai/whisper or
 // whisper.cpp. The content decides the format, not the name, but for .md; any other content is plain text.
 // It returns one Cue for each subtitle, line or segment, without line breaks and control
-// characters. Times may overlap or run backwards. Only bad JSON and too large a text are errors.
+// characters. Times may overlap or run backwards. Only bad JSON, archives and too large a text are errors.
 func Read(name string, raw []byte) ([]Cue, error) {
 	if len(raw) > MaxText {
 		return nil, fmt.Errorf("%s: text of %d bytes, want at most %d", name, len(raw), MaxText)
+	}
+	if bytes.HasPrefix(raw, []byte("PK\x03\x04")) {
+		return nil, fmt.Errorf("%s: is a Word document or another archive, want text; save it as txt", name)
 	}
 	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
 	text := strings.ReplaceAll(strings.ReplaceAll(string(raw), "\r\n", "\n"), "\r", "\n")

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"path"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -38,31 +38,38 @@ func (t *Transcript) hasSpeakers() bool {
 	return slices.ContainsFunc(t.Segments, func(s Segment) bool { return s.Speaker != "" })
 }
 
-// WithSpeakerNames returns t with the name of the speaker before the text wherever the speaker
-// changes; t itself if no speaker is known.
-func (t *Transcript) WithSpeakerNames() *Transcript {
-	if !t.hasSpeakers() {
-		return t
+// Line returns s as one line of text. The name of its speaker comes first, unless he spoke before; with times, both times
+// and the name always do. It is empty if s has no text.
+func (s Segment) Line(before string, times bool) string {
+	text := inOneLine(s.TrimmedText())
+	if text != "" && s.Speaker != "" && (times || s.Speaker != before) {
+		text = inOneLine(s.Speaker) + ": " + text
 	}
-	named := *t
-	named.Segments = slices.Clone(t.Segments)
-	last := ""
-	for i := range named.Segments {
-		s := &named.Segments[i]
-		if s.Speaker == last {
-			continue
-		}
-		if last = s.Speaker; last == "" {
-			continue
-		}
-		name := " " + last + ":"
-		s.Text = name + s.Text
-		if len(s.Words) > 0 {
-			s.Words = slices.Clone(s.Words)
-			s.Words[0].Word = name + s.Words[0].Word
+	if text != "" && times {
+		text = fmt.Sprintf("[%s --> %s] %s", formatTime(s.Start, false, "."), formatTime(s.End, false, "."), text)
+	}
+	return text
+}
+
+// SetTurnTexts gives each turn the words of its speaker to which it is the nearest.
+func (t *Transcript) SetTurnTexts() {
+	for i := range t.Turns {
+		t.Turns[i].Text = ""
+	}
+	for _, s := range t.Segments {
+		for _, w := range s.Words {
+			nearest, least := -1, math.Inf(1)
+			for i, turn := range t.Turns {
+				away := max(turn.Start-(w.Start+w.End)/2, (w.Start+w.End)/2-turn.End)
+				if turn.Speaker == w.Speaker && away < least {
+					nearest, least = i, away
+				}
+			}
+			if nearest >= 0 {
+				t.Turns[nearest].Text += w.Word
+			}
 		}
 	}
-	return &named
 }
 
 // CutAtSpeakers ends segments where the speaker of the words changes, and sets Segment.Speaker to that of the
@@ -132,7 +139,7 @@ func (t *Transcript) speakerTurns() []Turn {
 		case n > 0 && turns[n-1].Speaker == s.Speaker && s.Start <= turns[n-1].End:
 			turns[n-1].End = max(turns[n-1].End, s.End)
 		default:
-			turns = append(turns, Turn{s.Start, s.End, s.Speaker})
+			turns = append(turns, Turn{Start: s.Start, End: s.End, Speaker: s.Speaker})
 		}
 	}
 	return turns
@@ -141,8 +148,7 @@ func (t *Transcript) speakerTurns() []Turn {
 // writeRTTM writes a line for each turn. The file is named as the clip without directory and extension; white space
 // in names becomes an underscore.
 func writeRTTM(b io.Writer, t *Transcript) {
-	name := path.Base(strings.ReplaceAll(t.Name, `\\`, "/"))
-	name = oneField(strings.TrimSuffix(name, path.Ext(name)))
+	name := oneField(t.title())
 	for _, turn := range t.speakerTurns() {
 		fmt.Fprintf(b, "SPEAKER %s 1 %.3f %.3f <NA> <NA> %s <NA> <NA>\n", name, turn.Start, turn.End-turn.Start,
 			oneField(turn.Speaker))

@@ -60,9 +60,42 @@ func TestCutAtSpeakers(t *testing.T) {
 	if b.String() != want {
 		t.Errorf("RTTM of segments:\n%swant\n%s", b.String(), want)
 	}
-	tr.Turns = []Turn{{0.5, 2, "A B"}}
+	tr.Turns, tr.Name = []Turn{{Start: 0.5, End: 2, Speaker: "A B"}}, `C:\sounds\a talk.wav`
 	b.Reset()
 	if err := Write(&b, RTTM, tr); err != nil || b.String() != "SPEAKER a_talk 1 0.500 1.500 <NA> <NA> A_B <NA> <NA>\n" {
 		t.Errorf("RTTM of turns: %q, error %v", b.String(), err)
+	}
+}
+
+// TestTurnTexts: each word is in the nearest turn of its speaker, though turns overlap; a word of nobody is in none.
+func TestTurnTexts(t *testing.T) {
+	word := func(text string, at float64, speaker string) Word {
+		return Word{Word: text, Start: at, End: at + 0.2, Speaker: speaker}
+	}
+	tr := &Transcript{
+		Turns: []Turn{{Start: 0, End: 2, Speaker: "A", Text: "old"}, {Start: 1, End: 3, Speaker: "B"}, {Start: 4, End: 5, Speaker: "A"}},
+		Segments: []Segment{{Words: []Word{word(" one", 0.5, "A"), word(" two", 1.5, "B"), word(" three", 1.6, "A")}},
+			{Words: []Word{word(" four", 3.8, "A"), word(" five", 4.5, ""), word(" six", 9, "B")}}},
+	}
+	tr.SetTurnTexts()
+	for i, want := range []string{" one three", " two six", " four"} {
+		if got := tr.Turns[i].Text; got != want {
+			t.Errorf("turn %d: %q, want %q", i, got, want)
+		}
+	}
+}
+
+// TestLine: a line has the name of its speaker where the speaker changes, and with times always.
+func TestLine(t *testing.T) {
+	tr := &Transcript{Segments: []Segment{{End: 1, Text: " One.", Speaker: "A"}, {Start: 1, End: 2, Text: " "}, {Start: 2, End: 3, Text: " Two.", Speaker: "A"},
+		{Start: 3, End: 4, Text: " Three.", Speaker: "B"}}}
+	for o, want := range map[Options]string{
+		{Lines: true}: "A: One.\nTwo.\nB: Three.\n",
+		{Times: true}: "[00:00.000 --> 00:01.000] A: One.\n[00:02.000 --> 00:03.000] A: Two.\n[00:03.000 --> 00:04.000] B: Three.\n",
+	} {
+		var b strings.Builder
+		if err := o.Write(&b, TXT, tr); err != nil || b.String() != want {
+			t.Errorf("%+v: %q, %v, want %q", o, b.String(), err, want)
+		}
 	}
 }

@@ -133,9 +133,10 @@ type Word struct {
 
 // A Turn is a stretch of speech of one speaker. Turns of two speakers overlap where both speak.
 type Turn struct {
-	Start   float64 `json:"start"`   // s
-	End     float64 `json:"end"`     // s
-	Speaker string  `json:"speaker"` // name
+	Start   float64 `json:"start"`          // s
+	End     float64 `json:"end"`            // s
+	Speaker string  `json:"speaker"`        // name
+	Text    string  `json:"text,omitempty"` // its words; begins with a space
 }
 
 // A Segment is text with a start and an end. The JSON names are upstream's.

@@ -13,13 +13,15 @@ import (
 	"verity/tokenizer"
 )
 
-// A Format is a file format for transcripts. Its value is also the file extension.
+// A Format is a file format for transcripts: [TXT], [MD], [DOCX], [SRT], [VTT], [ASS], [TSV], [LRC], [CSV], [JSON] or
+// [RTTM]. Its value is also the file extension.
 type Format string
 
 // The formats.
 const (
 	TXT  Format = "txt"  // text in paragraphs
 	MD   Format = "md"   // Markdown: a title and paragraphs
+	DOCX Format = "docx" // a Word document: the same
 	SRT  Format = "srt"  // SubRip subtitles
 	VTT  Format = "vtt"  // WebVTT subtitles
 	ASS  Format = "ass"  // Advanced SubStation Alpha subtitles
@@ -31,7 +33,7 @@ const (
 )
 
 // Formats returns all formats.
-func Formats() []Format { return []Format{TXT, MD, SRT, VTT, ASS, TSV, LRC, CSV, JSON, RTTM} }
+func Formats() []Format { return []Format{TXT, MD, DOCX, SRT, VTT, ASS, TSV, LRC, CSV, JSON, RTTM} }
 
 // Options configures the formats. The zero value writes paragraphs in TXT, and a subtitle per segment.
 type Options struct {
@@ -40,8 +42,8 @@ type Options struct {
 	// Lines writes TXT with a line for each segment, as openai/whisper does.
 	Lines bool
 
-	// Times writes times: in MD the start of each paragraph, in TXT a line for each segment, or sentence where words are
-	// timed, with start and end.
+	// Times writes times: in MD and DOCX the start of each paragraph, in TXT a line for each segment, or sentence where
+	// words are timed, with start and end.
 	Times bool
 
 	// Embeddings writes the voice of each speaker, in JSON: speaker_embeddings, as in whisperX.
@@ -57,8 +59,11 @@ func Write(w io.Writer, f Format, t *Transcript) error { return Options{}.Write(
 
 // Write writes t in format f.
 func (o Options) Write(w io.Writer, f Format, t *Transcript) error {
-	if f == JSON {
+	switch f {
+	case JSON:
 		return o.writeJSON(w, t)
+	case DOCX:
+		return o.writeDOCX(w, t)
 	}
 	b := bufio.NewWriter(w)
 	if o.BOM && (f == SRT || f == CSV) {
@@ -211,11 +216,6 @@ func (s Segment) Rounded() Segment {
 // RoundTime rounds a time to a tenth of a millisecond, as in JSON. The digits after it are only
 // errors of floating point.
 func RoundTime(seconds float64) float64 { return math.RoundToEven(seconds*1e4) / 1e4 }
-
-// TimeRange returns the times of s as openai/whisper prints them: [00:00.000 --> 00:02.500].
-func (s Segment) TimeRange() string {
-	return fmt.Sprintf("[%s --> %s]", formatTime(s.Start, false, "."), formatTime(s.End, false, "."))
-}
 
 // milliseconds rounds as Python's round does: half to even.
 func milliseconds(seconds float64) int64 { return int64(math.RoundToEven(seconds * 1000)) }

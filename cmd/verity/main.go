@@ -23,7 +23,6 @@ import (
 	"verity/cmd/internal/text"
 )
 
-//go:generate go run . manual markdown ../../docs/reference/CLI.md
 //go:generate go test -count=1 -run ^TestReference$ . -args -update
 
 // version is set by the linker, as in Makefile.
@@ -97,6 +96,10 @@ func commandLine(root *cobra.Command, args []string) ([]string, error) {
 		plainUsage(root)
 		completeFlags(root)
 		return append(args[:1:1], withCommand(root, args[1:])...), nil
+	}
+	name := strings.Join(args, " ")
+	if _, err := os.Stat(name); err == nil && len(args) > 1 {
+		return args, cli.Usagef("a name with spaces needs quotes: verity %q", name)
 	}
 	return cli.Translate(root, withCommand(root, args))
 }

@@ -19,12 +19,14 @@ func TestMessages(t *testing.T) {
 	t.Setenv("HF_HUB_OFFLINE", "1")
 	t.Setenv("HF_HUB_CACHE", t.TempDir())
 	dir := t.TempDir()
-	names := map[string]string{"$DIR": filepath.Join(dir, "empty")}
+	names := map[string]string{
+		"$DIR": filepath.Join(dir, "empty"), "$UP": dir, "$OUT": filepath.Join(dir, "texts"), "$TYPO": filepath.Join(dir, "tlak.mp3"), "$MY": filepath.Join(dir, "My"),
+	}
 	if err := os.Mkdir(names["$DIR"], 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for name, data := range map[string][]byte{
-		"a.wav": digits.Sample(), "b.mp3": digits.Sample(), "empty.wav": {}, "notes.txt": []byte("one two three\n"),
+		"a.wav": digits.Sample(), "b.mp3": digits.Sample(), "empty.wav": {}, "notes.txt": []byte("one two three\n"), "talk.mp3": digits.Sample(), "My talk.wav": digits.Sample(),
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, data, 0o600); err != nil {
@@ -35,12 +37,13 @@ func TestMessages(t *testing.T) {
 	for _, row := range []struct{ args, want string }{
 		// A file where something else belongs, and the other way round.
 		{"transcribe -o $OTHER", "-o took"}, {"transcribe -o new.mp3", "-o took new.mp3"}, {"transcribe -o $OTHER $WAV", "is a file, want a directory"},
-		{"transcribe -o new.srt $WAV", "--output-format srt FILE > new.srt"}, {"transcribe -m $WAV $WAV", "want the directory of a"},
+		{"transcribe -o new.srt $WAV", "that file is --output-format srt --output-dir . --name new"}, {"transcribe -o a/new.pdf $WAV", "word processors open --output-format docx"}, {"transcribe -m $WAV $WAV", "want the directory of a"},
 		{"transcribe $EMPTY", "the file is empty; record or copy it again"}, {"transcribe -", "nothing came on standard input"}, {"transcribe $TEXT", "is a text file, want WAV"},
 		{"transcribe $DIR", "--recursive"}, {"transcribe --draft-from $OTHER $WAV", "is a sound file, want a transcript"},
 		{"transcribe --draft-from nowhere.txt $WAV", "--draft-from nowhere.txt: there is no such file"}, {"transcribe nowhere.wav", "no such sound file"},
 		{"transcribe --files-from nowhere.txt", "--files-from nowhere.txt: there is no such file"}, {"watch $WAV -o out", "transcribe takes files"},
 		{"listen $WAV", "transcribe takes files"}, {"serve $WAV", "takes no arguments"}, {"eval $WAV", "use --dataset PATH"},
+		{"transcribe $TYPO", "there is no such sound file; did you mean talk.mp3?"}, {"$MY talk.wav", "a name with spaces needs quotes: verity"},
 		{"report $WAV", "records.jsonl"}, {"eval --dataset nowhere", "no such file"},
 		{"eval --dataset $DIR", "manifest.jsonl"},
 
@@ -54,7 +57,7 @@ func TestMessages(t *testing.T) {
 		// Values.
 		{"transcribe -l klingon-US $WAV", "such as en or English"}, {"transcribe -l germna $WAV", "did you mean german?"}, {"transcribe -l en,klingon $WAV", "got klingon"},
 		{"transcribe --task Translate $WAV", "did you mean translate?"}, {"transcribe -f sft $WAV", "did you mean srt?"},
-		{"transcribe -f docx $WAV", "want txt, md"}, {"transcribe --beam-size five $WAV", "want a whole number from 0 to 64"},
+		{"transcribe -f odt $WAV", "want txt, md"}, {"transcribe -f docx $WAV", "add --output-dir"}, {"transcribe --beam-size five $WAV", "want a whole number from 0 to 64"},
 		{"transcribe --no_speech_threshold 60% $WAV", "want a number from 0 to 1, or none"}, {"transcribe --temperature 0,0.2 $WAV", "--temperature-increment-on-fallback"},
 		{"transcribe --clip-timestamps 0:05-0:10 $WAV", "60,90 means from 60 s to 90 s"}, {"transcribe --clip-timestamps 0,500 $WAV", "after the end of the audio at 9.981 s"},
 		{"transcribe --clip-timestamps 400,500 $WAV", "--clip-timestamps 400,500 begins after the end, at "}, {"transcribe --channel 5 $WAV", "the file has only 1 channel"},
@@ -76,6 +79,8 @@ func TestMessages(t *testing.T) {
 		{"transcribe --subtitles=netflix --max-duration 0.5 $WAV", "is less than the minimum of --subtitles=netflix, 0.83 s"},
 		{"transcribe --subtitles --min-duration 8 $WAV", "is more than the maximum of --subtitles, 7 s"},
 		{"transcribe --subtitles --min-duration 3 --max-duration 2 $WAV", "--min-duration 3: is more than --max-duration 2"},
+		{"transcribe --max-line-width 0 --max-line-count 1 -f srt $WAV", "--max-line-count needs --max-line-width above 0"},
+		{"transcribe -o $OUT $UP", "subdirectories are not read (1); --recursive reads them, too"},
 		{"transcribe --max-speakers 2 $WAV", "needs --speakers voice"}, {"transcribe --multilingual -l en $WAV", "--multilingual: cannot be combined with one language, en"},
 		{"serve --listen 127.0.0.1:99999", "--listen 127.0.0.1:99999: the port must be from 0 to 65535"}, {"transcribe htp://x/a.mp3", "want an address that begins with http"},
 		{"transcribe --draft-from $TEXT.json $WAV", "there is no such file"}, {"models foo", "want pull or rm"}, {"transcribe -m bsae $WAV", "did you mean base?"},

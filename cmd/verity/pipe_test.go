@@ -38,6 +38,7 @@ func TestPipe(t *testing.T) {
 	type answer struct {
 		ID                         int
 		Ready, Segment, Transcript map[string]any
+		Formats                    map[string][]byte
 		Error                      *struct{ Kind, Message string }
 	}
 	next := func() (a answer) {
@@ -72,13 +73,18 @@ func TestPipe(t *testing.T) {
 	if err := json.Unmarshal([]byte(want), &whole); err != nil {
 		t.Fatal(err)
 	}
-	if a := request(fmt.Sprintf(`"file":%s,"temperatures":[0]`, path)); a.Transcript["text"] != whole.Text || joined != whole.Text {
+	if a := request(fmt.Sprintf(`"file":%s,"temperatures":[0]`, path)); a.Transcript["text"] != whole.Text || joined != whole.Text || a.Formats != nil {
 		t.Errorf("got %q in segments of %q, want %q", a.Transcript["text"], joined, whole.Text)
+	}
+	_, srt, _ := program(t, nil, "transcribe", "-f", "srt", sound)
+	if a := request(fmt.Sprintf(`"file":%s,"temperatures":[0],"flags":["--output-format=srt,docx"]`, path)); len(a.Formats) != 2 || string(a.Formats["srt"]) != srt || !strings.HasPrefix(string(a.Formats["docx"]), "PK") {
+		t.Errorf("got formats %q, want docx and srt, %q", a.Formats, srt)
 	}
 	for _, x := range []struct{ file, rest, kind, message string }{
 		{filepath.Join(dir, "nowhere.wav"), ``, "missing", "there is no such"},
 		{text, ``, "audio", "text.wav"},
 		{sound, `,"flags":["--beam-size=many"]`, "usage", "--beam-size many: want a whole number"},
+		{sound, `,"flags":["--output-format=doc"]`, "usage", "--output-format doc: want txt"},
 		{sound, `,"flags":["--output-dir=x"]`, "usage", "there is no flag --output-dir"},
 		{sound, `,"flags":["--speakers=channels","--channel=1"]`, "usage", "--speakers channels cannot be combined"},
 		{sound, `,"flags":["--language=nl"]`, "usage", "--language nl: the model does not know it"},

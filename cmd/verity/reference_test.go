@@ -2,17 +2,86 @@ package main
 
 import (
 	"bytes"
+	_ "embed"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"text/template"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"verity/cmd/internal/cli"
+	"verity/cmd/internal/options"
 )
+
+// referenceTemplate is docs/reference/CLI.md: all options once, then every command.
+//
+//go:embed reference.md.tmpl
+var referenceTemplate string
+
+// referenceFuncs are the functions of referenceTemplate besides docFuncs.
+var referenceFuncs = template.FuncMap{
+	"allOptions":  allOptions,
+	"allCommands": allCommands,
+	"own":         ownFlags,
+	"shared":      sharedFlags,
+	"synopsis": func(c *cobra.Command) string {
+		text, _, _ := strings.Cut(description(c), "\n\nExit status:")
+		return text
+	},
+	"limits":   cli.Limits,
+	"text":     func(f *pflag.Flag) string { _, text := pflag.UnquoteUsage(f); return text },
+	"flagOnly": func(f *pflag.Flag) bool { return options.Find(f.Name).Scope&(options.Configurable|options.Server) == 0 },
+	"cell":     strings.NewReplacer("|", `\|`, "<", "&lt;", "\n", "<br>").Replace,
+	"anchor":   func(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") },
+}
+
+// allOptions returns the table of options as flags.
+func allOptions() []cli.Group[*pflag.Flag] {
+	var flags []*pflag.Flag
+	for _, o := range options.All() {
+		flags = append(flags, cli.NewFlag(o, nil))
+	}
+	return cli.GroupFlags(flags, nil)
+}
+
+// allCommands returns the commands under c that deserve a section of the reference.
+func allCommands(c *cobra.Command) (list []*cobra.Command) {
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() && sub.Name() != "completion" {
+			list = append(append(list, sub), allCommands(sub)...)
+		}
+	}
+	return list
+}
+
+// isShared reports whether a flag means exactly what the table of options says.
+func isShared(f *pflag.Flag) bool {
+	o := options.Find(f.Name)
+	return o != nil && f.Usage == o.Help
+}
+
+// ownFlags returns the flags that only this command explains.
+func ownFlags(c *cobra.Command) (own []*pflag.Flag) {
+	for _, g := range cli.FlagGroups(c, false) {
+		own = append(own, slices.DeleteFunc(g.Items, isShared)...)
+	}
+	return own
+}
+
+// sharedFlags returns the flags that the table of options explains.
+func sharedFlags(c *cobra.Command) []cli.Group[*pflag.Flag] {
+	groups := cli.FlagGroups(c, false)
+	for i := range groups {
+		groups[i].Items = slices.DeleteFunc(groups[i].Items, func(f *pflag.Flag) bool { return !isShared(f) })
+	}
+	return slices.DeleteFunc(groups, func(g cli.Group[*pflag.Flag]) bool { return len(g.Items) == 0 })
+}
 
 // TestReference checks docs/reference/CLI.md against the program, and docs/reference/JSON.md
 // against the types that it writes.
@@ -20,6 +89,7 @@ func TestReference(t *testing.T) {
 	onBase(t)
 	var b strings.Builder
 	writeSchemas(t, &b)
+	maps.Copy(docFuncs, referenceFuncs)
 	cliPage := execute(referenceTemplate, newRoot(cli.Env{}))
 	for name, want := range map[string]string{"CLI.md": cliPage, "JSON.md": b.String()} {
 		name := filepath.Join("..", "..", "docs", "reference", name)

@@ -69,7 +69,7 @@ func TestSpeakersUsage(t *testing.T) {
 	}
 }
 
-// TestSpeakersNobody: where nobody speaks, or only a moment, no speaker is invented.
+// TestSpeakersNobody: where nobody speaks, or only a moment, no speaker is invented, and warnings say who is missing.
 func TestSpeakersNobody(t *testing.T) {
 	onBase(t)
 	if kernel.Implementations()[0] == "ref" {
@@ -77,6 +77,14 @@ func TestSpeakersNobody(t *testing.T) {
 	}
 	dir := t.TempDir()
 	voice := soundOf(t, "jfk.flac")
+	list := filepath.Join(dir, "names.txt")
+	for name, data := range map[string][]byte{
+		list: []byte("Reader: reader.wav"), filepath.Join(dir, "reader.wav"): waveOf(soundOf(t, "librispeech/84-121123-0003.flac")[8000 : 8000+3*audio.SampleRate]),
+	} {
+		if err := os.WriteFile(name, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, tt := range []struct {
 		name string
 		pcm  []float32
@@ -90,7 +98,7 @@ func TestSpeakersNobody(t *testing.T) {
 		if err := os.WriteFile(path, waveOf(tt.pcm), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		code, stdout, stderr := program(t, nil, "transcribe", "--speakers", "4", "--speaker-embeddings", "-f", "json", path)
+		code, stdout, stderr := program(t, nil, "transcribe", "--speakers", "4", "--speaker-names", list, "--speaker-embeddings", "-f", "json", path)
 		var doc struct {
 			Turns      []struct{ Speaker string } `json:"turns"`
 			Embeddings map[string][]float32       `json:"speaker_embeddings"`
@@ -100,6 +108,11 @@ func TestSpeakersNobody(t *testing.T) {
 		}
 		if len(doc.Embeddings) > tt.most || tt.most == 0 && len(doc.Turns) > 0 {
 			t.Errorf("%s: %d speakers, want at most %d; turns %v", tt.name, len(doc.Embeddings), tt.most, doc.Turns)
+		}
+		for _, want := range []string{fmt.Sprintf("%d speakers were found, not 4", len(doc.Embeddings)), "no voice here is like that of Reader"} {
+			if !strings.Contains(stderr, want) {
+				t.Errorf("%s: warnings %s, want %q", tt.name, stderr, want)
+			}
 		}
 	}
 }

@@ -16,6 +16,7 @@ import threading
 import time
 import types
 import wave
+import zipfile
 
 import verity_asr
 from verity_asr import _process
@@ -47,7 +48,16 @@ assert verity_asr.transcribe(digits, model=target).text == plain.text
 for ending, words in (("srt", "00:00:00,"), ("vtt", "WEBVTT"), ("txt", plain.text.split()[0])):
     plain.write(pathlib.Path("plain." + ending))
     assert words in pathlib.Path("plain." + ending).read_text(encoding="utf-8"), ending
-fails(verity_asr.OptionError, "want a name that ends in", lambda: plain.write("plain.docx"))
+plain.write("plain.docx")
+assert zipfile.is_zipfile("plain.docx")
+plain.write("plain.json")
+assert json.loads(pathlib.Path("plain.json").read_text(encoding="utf-8")) == plain.raw
+fails(verity_asr.OptionError, "want a name that ends in", lambda: plain.write("plain.odt"))
+
+# As faster-whisper and openai-whisper return it.
+pair, info = plain
+assert pair == plain.segments == plain[0] and (info.language, info.duration) == (plain.language, plain.duration)
+assert plain["text"] == plain.text and plain["segments"][0]["text"] == plain.segments[0].text
 
 # Every kind of audio is the same audio. A file object is read from its position.
 with wave.open(str(digits)) as f:
@@ -90,7 +100,7 @@ assert model.transcribe(digits, **usual).text == plain.text
 for options in (
     {"temperature": 0}, {"temperature": (0.0, 1.0)}, {"compression_ratio_threshold": None, "logprob_threshold": None, "no_speech_threshold": None},
     {"draft_from": draft}, {"vad_filter": True, "vad_parameters": {"threshold": 0.4, "min_silence_duration_ms": 3000, "speech_pad_ms": 400}},
-    {"vad_filter": False}, {"chunked": True}, {"beam_size": 2},
+    {"vad_filter": False}, {"chunked": True}, {"beam_size": 2}, {"language": ["en"]},
 ):
     text = model.transcribe(digits, **options).text
     assert text and (text == plain.text or "vad_filter" in options), (options, text)
@@ -201,6 +211,8 @@ with verity_asr.Model(cpu_threads=2) as model:
     assert model.detect_language(speech)[0] == "en"
     spoken = model.transcribe(speech, speakers="voice", verbose=True)
     assert "".join(t.text for t in spoken.turns) == spoken.text, spoken.turns
+    named = model.transcribe(speech, speakers=2, speaker_names={"Jack": speech})
+    assert {s.speaker for s in named.segments} >= {"Jack"}, named.segments
     assert spoken.turns and {s.speaker for s in spoken.segments} == {spoken.turns[0].speaker} and spoken.words[0].speaker, spoken
 
 said = subprocess.run([program, "version"], check=True, capture_output=True, text=True).stdout

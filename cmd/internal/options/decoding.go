@@ -149,6 +149,8 @@ var ownNames = map[string]string{
 func plainLanguages(list string) string {
 	languages := strings.Split(list, ",")
 	for i, l := range languages {
+		l = strings.TrimSpace(l)
+		languages[i] = l
 		code, _, _ := strings.Cut(strings.ReplaceAll(l, "_", "-"), "-")
 		if base, err := language.ParseBase(code); err == nil && len(code) < 4 && !tokenizer.IsKnownLanguage(code) {
 			code = base.String()
@@ -204,11 +206,7 @@ func Formats(text string) (list []transcript.Format, err error) {
 		f := transcript.Format(cmp.Or(formatAliases[name], name))
 		if !slices.Contains(transcript.Formats(), f) {
 			all := append(formats()[1:], "all")
-			hint := nearest(name, all)
-			if name == "docx" || name == "pdf" {
-				hint = "; the page of verity serve saves docx, and word processors open md"
-			}
-			return nil, fmt.Errorf("want %s%s%s", show.JoinOr(all), gotPart(name, text), hint)
+			return nil, fmt.Errorf("want %s%s%s", show.JoinOr(all), gotPart(name, text), nearest(name, all))
 		}
 		if !slices.Contains(list, f) {
 			list = append(list, f)

@@ -62,7 +62,7 @@ func number(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 var (
 	subtitles = []transcript.Format{transcript.SRT, transcript.VTT, transcript.ASS}
 	timed     = slices.DeleteFunc(transcript.Formats(), func(f transcript.Format) bool {
-		return f == transcript.TXT || f == transcript.MD
+		return slices.Contains([]transcript.Format{transcript.TXT, transcript.MD, transcript.DOCX}, f)
 	})
 )
 
@@ -129,9 +129,9 @@ var sections = []struct {
 	}},
 	{Output, []*Option{
 		{Name: "output-format", Short: "f", Kind: List, Arg: "formats", Choices: formats(), Check: checks(Formats),
-			Scope: Configurable, Brief: "txt, md, srt, vtt, ass, tsv, lrc, csv, json, rttm or all",
-			Help: "one or more of txt, md (Markdown), srt, vtt, ass, tsv, lrc, csv, json and rttm (who speaks when), separated by commas, " +
-				"or all (default txt)"},
+			Scope: Configurable, Brief: "txt, md, docx, srt, vtt, ass, tsv, lrc, csv, json, rttm or all",
+			Help: "one or more of txt, md (Markdown), docx (Word), srt, vtt, ass, tsv and csv (times in milliseconds), lrc, json and " +
+				"rttm (who speaks when), separated by commas, or all (default txt)"},
 		{Name: "output-dir", Short: "o", Kind: Text, Arg: "directory", Max: path, Scope: Configurable,
 			Brief: "write files here, not to standard output",
 			Help:  "write files to this directory instead of standard output"},
@@ -143,10 +143,10 @@ var sections = []struct {
 		{Name: "skip-existing", Needs: "output-dir",
 			Brief: "keep existing files; resumes a run",
 			Help:  "keep existing files, and skip audio files that already have all their outputs"},
-		{Name: "timestamps", Scope: Configurable, Formats: []transcript.Format{transcript.TXT, transcript.MD},
+		{Name: "timestamps", Scope: Configurable, Formats: []transcript.Format{transcript.TXT, transcript.MD, transcript.DOCX},
 			Brief: "print times before the text",
 			Help: "write start and end times before the text of each segment, with --word-timestamps of " +
-				"each sentence; in md, the start of each paragraph"},
+				"each sentence; in md and docx, the start of each paragraph"},
 		{Name: "lines", Scope: Configurable, Formats: []transcript.Format{transcript.TXT},
 			Help: "write txt with a line for each segment, as openai-whisper does; by default it has paragraphs, which end " +
 				"with a sentence, a pause of two seconds or a speaker's turn"},

@@ -31,7 +31,7 @@ func InFlag(err error) error {
 	}
 	name, value := option.Field, fmt.Sprintf(" %v", option.Value)
 	if o := options.ByField(option.Field); o != nil {
-		if name = o.Name; o.Kind == options.Switch {
+		if name = o.Name; o.Kind == options.Switch || option.Value == nil {
 			value = ""
 		}
 	}

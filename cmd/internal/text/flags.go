@@ -89,8 +89,8 @@ func (t *fileRun) registerSubtitles(f *pflag.FlagSet) {
 	cli.Bind(f, "highlight-words", &o.HighlightWords)
 }
 
-// unlimited is what 0 means for --subtitles, which has limits of its own.
-const unlimited = -1
+// unlimited is what 0 means to a limit of lines.
+const unlimited = math.MaxInt32
 
 // bindLimit adds an option of a number, of which 0 means no limit.
 func bindLimit(f *pflag.FlagSet, name string, to *int) {
@@ -129,10 +129,7 @@ func (t *fileRun) written() transcript.Options {
 		s.MaxDuration = cmp.Or(s.MaxDuration, preset.MaxDuration)
 	}
 	for _, limit := range []*int{&o.Subtitles.MaxLineWidth, &o.Subtitles.MaxLineCount} {
-		switch {
-		case *limit == unlimited && t.composed():
-			*limit = math.MaxInt32
-		case *limit == unlimited:
+		if *limit == unlimited && !t.composed() {
 			*limit = 0
 		}
 	}
@@ -141,14 +138,12 @@ func (t *fileRun) written() transcript.Options {
 
 // checkLimits refuses limits of subtitles that contradict each other.
 func (t *fileRun) checkLimits() error {
-	if own := t.writing.Subtitles; own.MaxLineCount > 0 && own.MaxLineWidth <= 0 && !t.composed() {
-		if own.MaxLineWidth == unlimited {
-			return cli.Usagef("--max-line-count needs --max-line-width above 0, or --subtitles")
-		}
-		return cli.Usagef("--max-line-count needs --max-line-width or --subtitles")
+	o := t.written().Subtitles
+	if !o.Composed && o.MaxLineCount > 0 && o.MaxLineWidth == 0 {
+		return cli.Usagef("--max-line-count needs --max-line-width above 0, or --subtitles")
 	}
-	least, most := t.written().Subtitles.Durations()
-	if !t.composed() || least <= most {
+	least, most := o.Durations()
+	if !o.Composed || least <= most {
 		return nil
 	}
 	rules := "--subtitles"

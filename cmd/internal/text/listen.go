@@ -99,6 +99,8 @@ func (l *listenCommand) run(ctx context.Context, args []string) error {
 	switch {
 	case len(l.formats) > 1:
 		return cli.Usagef("--output-format: listen writes one format, on standard output")
+	case format == transcript.DOCX:
+		return cli.Usagef("--output-format docx: listen writes text, on standard output; want txt or md")
 	case l.timed && format != transcript.TXT:
 		return cli.Usagef("--timestamps writes text on standard output; %s has times of its own", format)
 	}
@@ -197,7 +199,8 @@ func (l *listenCommand) write(
 		if r.Speakers != nil {
 			r.Speakers.Label(&l.tr)
 			l.tr.CutAtSpeakers(nil) // live segments have no tokens
-			break                   // nothing follows
+			l.tr.SetTurnTexts()
+			break // nothing follows
 		}
 		l.tr.Duration, l.tr.Language = r.Start+r.SoundEnd, r.Language
 		l.tr.Stats.Add(r.Stats)
@@ -257,15 +260,9 @@ func (l *listenCommand) phrase(words []transcript.Word, format transcript.Format
 	if format != transcript.TXT {
 		l.tr.Text += s.Text
 		l.tr.Segments = append(l.tr.Segments, s)
-	} else if line := s.TrimmedText(); !l.drawn {
-		if s.Speaker != l.speaker && s.Speaker != "" {
-			line = s.Speaker + ": " + line
-		}
+	} else if !l.drawn {
+		_, err = fmt.Fprintln(l.Out, s.Line(l.speaker, l.timed))
 		l.speaker = s.Speaker
-		if l.timed {
-			line = s.TimeRange() + " " + line
-		}
-		_, err = fmt.Fprintln(l.Out, line)
 	}
 	return err
 }

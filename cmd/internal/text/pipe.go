@@ -39,8 +39,9 @@ The Python package verity_asr uses it.
 The flags of a request are those of transcribe that decide the text. "temperatures" and
 "vad" replace lists that have no flag. Requests are transcribed at the same time. The
 first line of the answer describes the model; then each request gets a line for every
-segment as soon as it is final, and at last one with its transcript or its error. An id is
-a number from 1 up that no other running request has; else an error without an id follows.`
+segment as soon as it is final, and at last one with its transcript or its error, and in
+base64 the formats that --output-format names. An id is a number from 1 up that no other
+running request has; else an error without an id follows.`
 
 // maxRequest is how many bytes a request may have.
 const maxRequest = 1 << 20
@@ -60,20 +61,12 @@ type pipeCommand struct {
 
 // A pipeRequest is a line of the input.
 type pipeRequest struct {
-	ID           int64     `json:"id"`
-	File         string    `json:"file"`
-	Flags        []string  `json:"flags"`
-	Temperatures []float64 `json:"temperatures"` // nil: those of the flags
-	VAD          *pipeVAD  `json:"vad"`          // nil: that of the flags
-	Cancel       int64     `json:"cancel"`       // id of a request to end
-}
-
-// A pipeVAD is vad.Options with the names of faster-whisper.
-type pipeVAD struct {
-	Threshold            float64 `json:"threshold"`
-	MinSpeechDurationMS  int     `json:"min_speech_duration_ms"`
-	MinSilenceDurationMS int     `json:"min_silence_duration_ms"`
-	SpeechPadMS          int     `json:"speech_pad_ms"`
+	ID           int64        `json:"id"`
+	File         string       `json:"file"`
+	Flags        []string     `json:"flags"`
+	Temperatures []float64    `json:"temperatures"` // nil: those of the flags
+	VAD          *vad.Options `json:"vad"`          // nil: that of the flags
+	Cancel       int64        `json:"cancel"`       // id of a request to end
 }
 
 // A pipeModel is the first line of the output.
@@ -92,8 +85,8 @@ type pipeAnswer struct {
 	Ready      *pipeModel       `json:"ready,omitempty"`
 	Segment    *json.RawMessage `json:"segment,omitempty"`
 	Transcript *json.RawMessage `json:"transcript,omitempty"`
-	// The transcript in every other format, with its last line.
-	Formats  map[transcript.Format]string `json:"formats,omitempty"`
+	// The transcript in the formats that the request names, with its last line.
+	Formats  map[transcript.Format][]byte `json:"formats,omitempty"`
 	Warnings []string                     `json:"warnings,omitempty"` // of the request, with its last line
 	Error    *pipeError                   `json:"error,omitempty"`
 }
@@ -250,6 +243,7 @@ func (p *pipeCommand) prepare(ctx context.Context, r pipeRequest, log *slog.Logg
 	cli.AddFlags(c, func(f *pflag.FlagSet) {
 		t.speakers.Register(f, &t.writing.Embeddings)
 		t.registerSubtitles(f)
+		bindFormats(f, &t.formats)
 		cli.Bind(f, "draft-from", &t.model.Assistant.From)
 	})
 	t.textFlags = cli.AddFlags(c, setup.Decoding(&t.decoding, 0), t.sound.Register)
@@ -268,12 +262,7 @@ func (p *pipeCommand) prepare(ctx context.Context, r pipeRequest, log *slog.Logg
 	if r.Temperatures != nil {
 		opt.Temperatures = r.Temperatures
 	}
-	if v := r.VAD; v != nil {
-		opt.VAD = &vad.Options{
-			Threshold: v.Threshold, MinSpeechDurationMS: v.MinSpeechDurationMS,
-			MinSilenceDurationMS: v.MinSilenceDurationMS, SpeechPadMS: v.SpeechPadMS,
-		}
-	}
+	opt.VAD = cmp.Or(r.VAD, opt.VAD)
 	if opt.Speakers, err = t.speakers.Options(ctx, t.Env, &t.sound); err != nil {
 		return nil, err
 	}
@@ -302,18 +291,16 @@ func (p *pipeCommand) answerRequest(ctx context.Context, t *fileRun, r pipeReque
 	if err != nil {
 		return err
 	}
-	last.Formats = map[transcript.Format]string{}
-	for _, f := range transcript.Formats() {
-		var b strings.Builder
+	last.Formats = map[transcript.Format][]byte{}
+	for _, f := range t.formats {
+		var b bytes.Buffer
 		if err := t.written().Write(&b, f, tr); err != nil {
 			return err
 		}
-		last.Formats[f] = b.String()
+		last.Formats[f] = b.Bytes()
 	}
-	text := json.RawMessage(strings.TrimSpace(last.Formats[transcript.JSON]))
-	last.Transcript = &text
-	delete(last.Formats, transcript.JSON)
-	return nil
+	last.Transcript, err = encoded(func(w io.Writer) error { return t.written().Write(w, transcript.JSON, tr) })
+	return err
 }
 
 // answerFile transcribes a file. It sends each segment as soon as it is final; with speakers, that is at the end.

@@ -50,33 +50,24 @@ func (p *printer) add(s transcript.Segment) error {
 
 // line prints a segment as one line.
 func (p *printer) line(s transcript.Segment) error {
-	t, text := p.run, s.TrimmedText()
+	t := p.run
 	switch {
 	case len(s.Origins) > 0:
-		text = t.highlighter.line(s)
+		s.Text = t.highlighter.line(s)
 	case t.OutTerminal:
-		text = show.Text(text) // without control characters, which a terminal would obey
-	default:
-		text = strings.Join(strings.FieldsFunc(text, isLineBreak), " ")
+		s.Text = show.Text(s.Text) // without control characters, which a terminal would obey
 	}
+	text := s.Line(p.speaker, t.timed)
 	if text == "" {
 		return nil
 	}
-	if s.Speaker != p.speaker && s.Speaker != "" {
-		text = s.Speaker + ": " + text
-	}
 	p.speaker = s.Speaker
-	if t.timed {
-		text = s.TimeRange() + " " + text
-	}
 	if t.OutTerminal && len(s.Origins) == 0 { // Fold would count escape sequences as text
 		text = strings.Join(cli.Fold(text, columns()), "\n")
 	}
 	_, err := fmt.Fprintln(t.Out, text)
 	return err
 }
-
-func isLineBreak(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r) }
 
 // part prints a part of a paragraph. On a terminal, which may show a bar below the text, only full lines are
 // printed; elsewhere whole paragraphs, so that warnings are lines of their own, but live text as it comes.

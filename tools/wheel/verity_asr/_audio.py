@@ -28,14 +28,14 @@ def as_file(audio: Audio, sampling_rate: int, until: contextlib.ExitStack) -> tu
             raise TypeError("audio: got a path in bytes, want str: os.fsdecode(path)")
         return _path(path, until)
     if isinstance(audio, (bytes, bytearray)):
-        return _temporary(bytes(audio), until), "the bytes"
+        return temporary(bytes(audio), until), "the bytes"
     if callable(getattr(audio, "read", None)):
         name = getattr(audio, "name", None)
         return _copied(audio, until), name if isinstance(name, str) else "the file object"
     if hasattr(audio, "detach") and hasattr(audio, "cpu"):  # torch
         audio = audio.detach().cpu().numpy()
     if hasattr(audio, "astype") and hasattr(audio, "shape"):  # numpy
-        return _temporary(_wav(_samples(audio), sampling_rate), until), "the samples"
+        return temporary(_wav(_samples(audio), sampling_rate), until), "the samples"
     if isinstance(audio, (memoryview, array.array)):
         return as_buffer(memoryview(audio), sampling_rate, until)
     raise TypeError(
@@ -47,11 +47,11 @@ def as_file(audio: Audio, sampling_rate: int, until: contextlib.ExitStack) -> tu
 def as_buffer(view: memoryview, sampling_rate: int, until: contextlib.ExitStack) -> tuple[str, str]:
     """Writes a buffer: bytes are a sound file, other numbers are samples."""
     if view.format in ("B", "b", "c"):
-        return _temporary(view.tobytes(), until), "the bytes"
+        return temporary(view.tobytes(), until), "the bytes"
     if view.ndim != 1 or view.format not in ("h", "f", "d"):
         raise OptionError(f"audio: got a buffer of format {view.format!r} with {view.ndim} dimensions, want one of h, f or d with 1")
     samples = array.array("h" if view.format == "h" else "f", view.tolist())
-    return _temporary(_wav(samples, sampling_rate), until), "the samples"
+    return temporary(_wav(samples, sampling_rate), until), "the samples"
 
 
 def _path(path: str, until: contextlib.ExitStack) -> tuple[str, str]:
@@ -106,7 +106,7 @@ def _wav(samples: Any, rate: int) -> bytes:
     return b"RIFF" + struct.pack("<I", size) + b"WAVEfmt " + struct.pack("<I", len(format)) + format + b"data" + struct.pack("<I", len(data)) + data
 
 
-def _temporary(data: bytes, until: contextlib.ExitStack) -> str:
+def temporary(data: bytes, until: contextlib.ExitStack) -> str:
     path = _new(until)
     with open(path, "wb") as f:
         f.write(data)

@@ -6,17 +6,15 @@ import contextlib
 import dataclasses
 import difflib
 import json
-import opcode
 import os
 import subprocess
-import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _options, _results
-from ._audio import Audio, as_file
+from ._audio import Audio, as_file, temporary
 from ._errors import OptionError, ProcessError, VerityError
 from ._process import Process, error_of, log, program, python_words
 from ._results import Segment, Transcript
@@ -36,7 +34,7 @@ class Stream(Iterator[Segment]):
     After a loop that is left early, close ends the work; so do `with` and the deletion of the stream.
     """
 
-    def __init__(self, model: Model, audio: Audio, options: dict[str, Any]) -> None:
+    def __init__(self, model: Model, audio: Audio, options: dict[str, Any], formats: Sequence[str] = _results.FORMATS) -> None:
         self._model = model  # which ends its program when nothing refers to it
         self._process = process = model._process
         self._transcript: Optional[Transcript] = None
@@ -46,17 +44,17 @@ class Stream(Iterator[Segment]):
         self._quiet = False
         options = dict(options)
         rate = options.pop("sampling_rate", 16000)
-        line = _options.request(options)
         with contextlib.ExitStack() as files:
+            if isinstance(names := options.get("speaker_names"), Mapping):
+                lines = [f"{name}: {os.path.abspath(os.fsdecode(path))}\n" for name, path in names.items()]
+                options["speaker_names"] = temporary("".join(lines).encode(), files)
+            line = _options.request(options)
+            line["flags"] += ["--output-format=" + ",".join(formats)] * bool(formats)
             self._path, self._name = as_file(audio, rate, files)
             self._number, self._answers = process.send(line | {"file": self._path})
             self._files = files.pop_all()
 
     def __iter__(self) -> Stream:
-        caller = sys._getframe(1)
-        if caller.f_code.co_code[caller.f_lasti] == opcode.opmap["UNPACK_SEQUENCE"]:  # of two segments, that would succeed
-            raise TypeError("stream returns segments, not a pair of segments and info, as in faster-whisper: language and "
-                            "duration are in .transcript after the last segment")
         return self
 
     def __next__(self) -> Segment:
@@ -77,7 +75,7 @@ class Stream(Iterator[Segment]):
         warnings = answer.get("warnings") or []
         for w in () if self._quiet else warnings:
             log.warning("%s: %s", self._name, w)
-        self._transcript = _results.transcript(answer["transcript"] | {"name": self._name}, warnings, answer["formats"])
+        self._transcript = _results.transcript(answer["transcript"] | {"name": self._name}, warnings, answer.get("formats") or {})
         self._files.close()
         raise StopIteration
 
@@ -173,13 +171,13 @@ class Model:
         """Returns an iterator of segments, each as soon as it is final. Arguments and errors are those of transcribe."""
         return Stream(self, audio, dict(options))
 
-    def detect_language(self, audio: Audio, **options: Unpack[Options]) -> tuple[str, Optional[float]]:
+    def detect_language(self, audio: Audio, **options: Unpack[Options]) -> tuple[str, float]:
         """Returns the code of the language spoken at the beginning, and its probability.
 
         This transcribes the first 30 s, unless clip_timestamps names another part.
         """
         options.setdefault("clip_timestamps", [0, 30])
-        with self.stream(audio, **options) as first:
+        with Stream(self, audio, dict(options), ()) as first:
             first._quiet = True  # a recording may be shorter than 30 s
             for _ in first:
                 pass

@@ -17,7 +17,7 @@ class Options(TypedDict, total=False):
     threshold off, and is the default elsewhere.
     """
 
-    language: Optional[str]  # "en" or "English"; "en,de" chooses among these; None detects it
+    language: Union[str, Sequence[str], None]  # "en" or "English"; ["en", "de"] chooses among these; None detects it
     multilingual: bool  # detect the language of every window
     task: str  # "transcribe", or "translate" into English
     strategy: str  # "accurate", or "upstream": the decisions of openai-whisper
@@ -53,7 +53,7 @@ class Options(TypedDict, total=False):
     speakers: Union[str, int, None]  # "voice", how many voices there are, "channels", or "one"
     min_speakers: int
     max_speakers: int
-    speaker_names: Union[str, "os.PathLike[str]", None]  # a file of known voices, NAME: FILE in each line
+    speaker_names: Union[Mapping[str, Union[str, "os.PathLike[str]"]], str, "os.PathLike[str]", None]  # known voices: {"Ann": "ann.wav"}, or a file with NAME: FILE in each line
     speaker_embeddings: bool  # a vector for the voice of each speaker, in Transcript.raw
     chunked: bool  # decode parts of a long file at the same time
     draft_from: Union[str, "os.PathLike[str]", None]  # a transcript of the audio: the same text, sooner
@@ -160,7 +160,7 @@ def _speakers(name: str, value: Any) -> str:
 
 # The flag of each option and how its value is written.
 _FLAGS: dict[str, tuple[str, Convert]] = {
-    "language": ("language", _text), "multilingual": ("multilingual", _switch), "task": ("task", _text),
+    "language": ("language", _words), "multilingual": ("multilingual", _switch), "task": ("task", _text),
     "strategy": ("strategy", _text), "initial_prompt": ("initial-prompt", _prompt),
     "carry_initial_prompt": ("carry-initial-prompt", _switch), "hotwords": ("hotwords", _words), "terms": ("terms", _path), "prefix": ("prefix", _prompt),
     "condition_on_previous_text": ("condition-on-previous-text", _switch), "word_timestamps": ("word-timestamps", _switch),
@@ -211,7 +211,11 @@ _FOREIGN: dict[str, tuple[tuple[object, ...], str]] = {
     "assistant": ((None,), "it is an argument of Model"), "model": ((None,), "it is the argument of Model"),
 }
 
-_VAD = ("threshold", "min_speech_duration_ms", "min_silence_duration_ms", "speech_pad_ms")
+# Parameters of faster-whisper: their names in the program.
+_VAD = {
+    "threshold": "Threshold", "min_speech_duration_ms": "MinSpeechDurationMS", "min_silence_duration_ms": "MinSilenceDurationMS",
+    "speech_pad_ms": "SpeechPadMS",
+}
 _VAD_DEFAULTS = {"max_speech_duration_s": float("inf"), "neg_threshold": None}
 
 
@@ -262,9 +266,9 @@ def _vad_parameters(value: Any) -> dict[str, float]:
             raise OptionError(f"vad_parameters: there is no {name}; want some of " + ", ".join(_VAD))
         number = float(_number(f"vad_parameters[{name!r}]", v))
         if name == "threshold":
-            out[name] = number
+            out[_VAD[name]] = number
             continue
         if number != int(number) or number < 0:
             raise _error(f"vad_parameters[{name!r}]", v, "a whole number of ms")
-        out[name] = int(number) or (-1 if name != "min_speech_duration_ms" else 0)  # 0 means the default to the program
+        out[_VAD[name]] = int(number) or (-1 if name != "min_speech_duration_ms" else 0)  # 0 means the default to the program
     return out

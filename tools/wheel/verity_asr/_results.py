@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
+import json
 import os
-from typing import Any, Iterator, Optional, Union
+from typing import Any, Iterator, Union
 
 from ._errors import OptionError
+
+# The formats that Transcript.write can write, but for json, which is raw.
+FORMATS = ("txt", "md", "docx", "srt", "vtt", "ass", "tsv", "lrc", "csv", "rttm")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,36 +62,39 @@ class Turn:
 class Transcript:
     """The text of a recording. It begins with a space, as in openai-whisper: text.strip() is without.
 
-    language_probability is None if the language was given. turns says who speaks when, with speakers="voice".
-    warnings says in words what is wrong with the audio, such as damaged parts. formats has the text of each file that write
-    can write. raw is the program's JSON
-    (docs/reference/JSON.md), with statistics of the assistant in raw["stats"].
+    language_probability is 1 if the language was given. turns says who speaks when, with speakers="voice".
+    warnings says in words what is wrong with the audio, such as damaged parts. files has the content of each file that
+    write can write. raw is the program's JSON (docs/reference/JSON.md), with statistics of the assistant in raw["stats"].
+
+    It is also what the other packages return: `segments, info = transcript`, where info is the transcript, as in
+    faster-whisper, and transcript["text"], which is raw["text"], as in openai-whisper.
     """
 
     text: str
     language: str
-    language_probability: Optional[float]
+    language_probability: float
     duration: float
     segments: tuple[Segment, ...]
     turns: tuple[Turn, ...] = ()
     warnings: tuple[str, ...] = ()
     raw: dict[str, Any] = dataclasses.field(default_factory=dict, repr=False)
-    formats: dict[str, str] = dataclasses.field(default_factory=dict, repr=False)
+    files: dict[str, bytes] = dataclasses.field(default_factory=dict, repr=False)
 
     def __iter__(self) -> Iterator[Any]:
-        raise TypeError("a Transcript is not a pair of segments and info, as in faster-whisper: use .segments, .language and .duration")
+        return iter((self.segments, self))
 
-    def __getitem__(self, key: Any) -> Any:
-        raise TypeError(f"a Transcript is no dictionary: use .{key}, or .raw[{key!r}], the JSON of the program")
+    def __getitem__(self, key: Union[str, int]) -> Any:
+        return self.raw[key] if isinstance(key, str) else (self.segments, self)[key]
 
     def write(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Writes a file in the format of its ending, as the command verity does: txt, md, srt, vtt, ass, tsv, lrc, csv or rttm."""
+        """Writes a file in the format of its ending, as the command verity does: txt, md, docx, srt, vtt, ass, tsv, lrc, csv, json or rttm."""
         name = os.fspath(path)
         ending = os.path.splitext(name)[1][1:].lower()
-        if ending not in self.formats:
-            raise OptionError(f"{name}: want a name that ends in ." + ", .".join(sorted(self.formats)))
-        with open(name, "w", encoding="utf-8", newline="") as f:
-            f.write(self.formats[ending])
+        files = self.files | {"json": json.dumps(self.raw, ensure_ascii=False).encode()}
+        if ending not in files:
+            raise OptionError(f"{name}: want a name that ends in ." + ", .".join(files))
+        with open(name, "wb") as f:
+            f.write(files[ending])
 
     @property
     def words(self) -> list[Word]:
@@ -103,16 +111,10 @@ def segment(s: dict[str, Any]) -> Segment:
     )
 
 
-def transcript(t: dict[str, Any], warnings: list[str], formats: dict[str, str]) -> Transcript:
-    """Reads the JSON of a transcript."""
+def transcript(t: dict[str, Any], warnings: list[str], files: dict[str, str]) -> Transcript:
+    """Reads the JSON of a transcript, and files in base64."""
     segments = tuple(segment(s) for s in t["segments"])
-    turns = [Turn(float(x["start"]), float(x["end"]), x["speaker"]) for x in t.get("turns") or ()]
-    for w in (w for s in segments for w in s.words):  # each word in the nearest turn of its speaker
-        middle = (w.start + w.end) / 2
-        own = [i for i, turn in enumerate(turns) if turn.speaker == w.speaker]
-        if own:
-            i = min(own, key=lambda i: max(turns[i].start - middle, middle - turns[i].end))
-            turns[i] = dataclasses.replace(turns[i], text=turns[i].text + w.word)
-    return Transcript(
-        t["text"], t["language"], t["language_probability"], float(t["duration"]), segments, tuple(turns), tuple(warnings), t, formats,
-    )
+    turns = tuple(Turn(float(x["start"]), float(x["end"]), x["speaker"], x.get("text", "")) for x in t.get("turns") or ())
+    probability = 1.0 if t["language_probability"] is None else float(t["language_probability"])
+    content = {name: base64.b64decode(text) for name, text in files.items()}
+    return Transcript(t["text"], t["language"], probability, float(t["duration"]), segments, turns, tuple(warnings), t, content)
