@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -320,6 +321,20 @@ func (c *Clip) Read(dst []float32) (n int, err error) {
 		}
 	}
 	return n, nil
+}
+
+// Samples reads the next samples, at most a number of them.
+func (c *Clip) Samples(most int) (pcm []float32, err error) {
+	for len(pcm) < most && err == nil {
+		pcm = slices.Grow(pcm, min(most-len(pcm), 1<<14))
+		n := 0
+		n, err = c.Read(pcm[len(pcm):min(most, cap(pcm))])
+		pcm = pcm[:len(pcm)+n]
+	}
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	return pcm, nil
 }
 
 // reachEnd stores what is wrong with the file when all of it has been read for the first time.

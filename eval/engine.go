@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"log/slog"
 	"math"
@@ -135,13 +134,13 @@ func OpenSound(ctx context.Context, u datasets.Utterance, in audio.Input) (*audi
 	from := count(u.Offset)
 	before := 0
 	for more := true; more && before < from; {
-		some, err := samples(clip, min(from-before, 1<<20))
+		some, err := clip.Samples(min(from-before, 1<<20))
 		if err != nil {
 			return nil, err
 		}
 		before, more = before+len(some), len(some) > 0
 	}
-	pcm, err := samples(clip, count(u.Duration))
+	pcm, err := clip.Samples(count(u.Duration))
 	if err != nil {
 		return nil, err
 	}
@@ -161,23 +160,6 @@ func openAll(ctx context.Context, s datasets.Source, in audio.Input) (*audio.Cli
 		return in.Open(ctx, s.Path)
 	}
 	return in.OpenReader(ctx, s.Path, bytes.NewReader(s.Data))
-}
-
-// samples reads at most limit samples of a clip.
-func samples(clip *audio.Clip, limit int) ([]float32, error) {
-	var pcm []float32
-	buf := make([]float32, 1<<14)
-	for len(pcm) < limit {
-		n, err := clip.Read(buf[:min(len(buf), limit-len(pcm))])
-		pcm = append(pcm, buf[:n]...)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return pcm, nil
 }
 
 // fill copies a transcript into a record.

@@ -10,10 +10,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log"
+	"math"
 	"os"
 	"slices"
 	"time"
@@ -63,8 +65,12 @@ func measure(ctx context.Context, manifest string) error {
 		if err != nil {
 			return err
 		}
-		pcm, err := samples(ctx, r.Audio.Path)
+		clip, err := audio.Open(ctx, r.Audio.Path)
 		if err != nil {
+			return err
+		}
+		pcm, err := clip.Samples(math.MaxInt)
+		if err = errors.Join(err, clip.Close()); err != nil {
 			return err
 		}
 		tr, err := m.TranscribeSamples(ctx, pcm)
@@ -81,25 +87,6 @@ func measure(ctx context.Context, manifest string) error {
 	}
 	sum.print()
 	return nil
-}
-
-// samples reads a whole file.
-func samples(ctx context.Context, name string) (pcm []float32, err error) {
-	clip, err := audio.Open(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	defer clip.Close()
-	for piece := make([]float32, 60*audio.SampleRate); ; {
-		n, err := clip.Read(piece)
-		pcm = append(pcm, piece[:n]...)
-		switch {
-		case err == io.EOF:
-			return pcm, nil
-		case err != nil:
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-	}
 }
 
 // open opens the named model, or the one inside.
