@@ -337,8 +337,8 @@ func TestSource(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	dir := t.TempDir()
 	for _, o := range []Options{
-		{"tiny", -0.1, Distil, 100, "", 0}, {"tiny", math.NaN(), Distil, 100, "", 0}, {"tiny", 1, Distil, 3, "", 0}, {"tiny", 1, Distil, 224, "", 0},
-		{"huge", 1, Distil, 100, "", 0}, {"tiny", 1, "big", 100, "", 0},
+		{"tiny", -0.1, Distil, 100, "", 0, nil}, {"tiny", math.NaN(), Distil, 100, "", 0, nil}, {"tiny", 1, Distil, 3, "", 0, nil}, {"tiny", 1, Distil, 224, "", 0, nil},
+		{"huge", 1, Distil, 100, "", 0, nil}, {"tiny", 1, "big", 100, "", 0, nil},
 	} {
 		if _, _, err := Write(t.Context(), dir, o); err == nil {
 			t.Errorf("%+v: no error", o)
@@ -351,7 +351,7 @@ func TestRefusals(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(target, "config.json"), []byte("{}"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Write(t.Context(), dir, Options{"tiny", 1, Distil, 100, "", 0}); err == nil || !strings.Contains(err.Error(), "did not make") {
+	if _, _, err := Write(t.Context(), dir, Options{"tiny", 1, Distil, 100, "", 0, nil}); err == nil || !strings.Contains(err.Error(), "did not make") {
 		t.Errorf("over somebody's checkpoint: error = %v", err)
 	}
 	if err := os.RemoveAll(target); err != nil {
@@ -360,7 +360,7 @@ func TestRefusals(t *testing.T) {
 	if err := os.Symlink(t.TempDir(), target); err != nil {
 		t.Skip(err)
 	}
-	if _, _, err := Write(t.Context(), dir, Options{"tiny", 1, Distil, 100, "", 0}); err == nil || !strings.Contains(err.Error(), "a link") {
+	if _, _, err := Write(t.Context(), dir, Options{"tiny", 1, Distil, 100, "", 0, nil}); err == nil || !strings.Contains(err.Error(), "a link") {
 		t.Errorf("through a link: error = %v", err)
 	}
 }

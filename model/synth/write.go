@@ -34,6 +34,9 @@ type Options struct {
 	// TextSeed chooses the words, and where the assistant errs. The gain of drafts depends on
 	// both.
 	TextSeed uint64
+
+	// Progress, if not nil, receives the share of a checkpoint's weights that is written.
+	Progress func(dir string, share float64)
 }
 
 // mostTokens is the maximum number of tokens in a window besides end-of-text: half of the
@@ -95,19 +98,21 @@ func Write(ctx context.Context, dir string, o Options) (target, assistant Output
 			return target, assistant, err
 		}
 	}
-	if err := target.write(ctx, tok, newNetwork(dims, s.target, tok.TimestampBegin)); err != nil {
+	if err := target.write(ctx, tok, newNetwork(dims, s.target, tok.TimestampBegin), o.Progress); err != nil {
 		return target, assistant, err
 	}
 	n := newNetwork(small, s.drafts, tok.TimestampBegin)
 	if o.Assistant == Tiny { // it encodes the window itself, even if the target is tiny too
 		n.own = "assistant."
 	}
-	err = assistant.write(ctx, tok, n) // before the return statement copies the counts it sets
+	err = assistant.write(ctx, tok, n, o.Progress) // before the return statement copies the counts it sets
 	return target, assistant, err
 }
 
 // write writes the checkpoint, the weights last.
-func (w *Output) write(ctx context.Context, tok *tokenizer.Tokenizer, n *network) error {
+func (w *Output) write(
+	ctx context.Context, tok *tokenizer.Tokenizer, n *network, progress func(dir string, share float64),
+) error {
 	files, err := settings(w.Dims, tok, &w.Plant)
 	if err != nil {
 		return err
@@ -125,9 +130,28 @@ func (w *Output) write(ctx context.Context, tok *tokenizer.Tokenizer, n *network
 			}
 		}
 		return put("model.safetensors", func(to io.Writer) error {
+			if progress != nil {
+				to = &countingWriter{Writer: to, count: func(written int64) {
+					progress(w.Dir, float64(written)/float64(w.Bytes))
+				}}
+			}
 			return safetensors.WriteContext(ctx, to, entries...)
 		})
 	})
+}
+
+// A countingWriter reports how many bytes were written.
+type countingWriter struct {
+	io.Writer
+	written int64
+	count   func(written int64)
+}
+
+func (w *countingWriter) Write(b []byte) (int, error) {
+	n, err := w.Writer.Write(b)
+	w.written += int64(n)
+	w.count(w.written)
+	return n, err
 }
 
 // Open returns a checkpoint of a published size with random float16 weights, in memory.

@@ -71,9 +71,12 @@ func (p *synthCommand) run(ctx context.Context, args []string) error {
 	if err := p.opt.Check(); err != nil {
 		return cli.Usagef("--%w", err)
 	}
-	p.Stage("writing target and assistant")
+	bar := cli.Bar{W: p.Err}
+	if p.ErrTerminal {
+		p.opt.Progress = func(dir string, share float64) { bar.Set("writing "+show.Name(filepath.Base(dir)), share) }
+	}
 	target, assistant, err := synth.Write(ctx, p.dir, p.opt)
-	p.ClearStage()
+	bar.Clear()
 	if err != nil {
 		return err
 	}
