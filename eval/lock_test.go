@@ -4,15 +4,12 @@ package eval
 
 import (
 	"testing"
-	"time"
 
 	"verity/eval/report"
 )
 
 // TestLock checks that two runs do not write one file.
 func TestLock(t *testing.T) {
-	defer func(d time.Duration) { lockWait = d }(lockWait)
-	lockWait = 0
 	dir := t.TempDir()
 	first := true
 	_, err := Run(t.Context(), hearer{}.engine, shelf(2), Options{Dir: dir, Watch: func(*report.Record) {

@@ -14,7 +14,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"verity/eval/report"
 	"verity/internal/output"
@@ -86,28 +85,18 @@ func openLog(dir string, arms []Arm, found func([]*report.Record) error) (l *log
 	return l, nil
 }
 
-// openLocked opens a file and keeps other processes from writing it.
+// openLocked opens a file and keeps other processes from writing it until this process ends, however it ends. On
+// Windows a lock also prevents reading, so there a failure is ignored.
 func openLocked(name string) (*os.File, error) {
 	f, err := output.Open(name, os.O_RDWR|os.O_APPEND)
-	if err == nil && !lock(f) {
+	if err != nil {
+		return nil, err
+	}
+	if locked, _ := output.TryLock(f); !locked && runtime.GOOS != "windows" {
 		f.Close()
 		return nil, fmt.Errorf("%s: another process is writing it", name)
 	}
-	return f, err
-}
-
-// lockWait is how long lock waits: a process that was just killed may still be exiting.
-var lockWait = 3 * time.Second
-
-// lock keeps other processes from writing f until this process ends, however it ends. On Windows
-// a lock also prevents reading, so there a failure is ignored.
-func lock(f *os.File) bool {
-	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
-		ok, _ := output.TryLock(f)
-		if ok || runtime.GOOS == "windows" || time.Since(began) > lockWait {
-			return ok || runtime.GOOS == "windows"
-		}
-	}
+	return f, nil
 }
 
 // survey finds the utterances that are done and those that failed.

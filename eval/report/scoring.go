@@ -30,17 +30,7 @@ func scoreOf(ctx context.Context, w *wer.Scorer, r *Record, name string) (record
 	if out.speakers, err = speakersOf(ctx, w, r, normal); err != nil || r.NoReference {
 		return out, err
 	}
-	var texts [2]string
-	for i, text := range []string{r.Reference, r.Hypothesis} {
-		done := make(chan string, 1)
-		go func() { done <- normal(text) }() // many megabytes take minutes: ctx must be able to end them
-		select {
-		case texts[i] = <-done:
-		case <-ctx.Done():
-			return out, context.Cause(ctx)
-		}
-	}
-	ref, hyp := texts[0], texts[1]
+	ref, hyp := normal(r.Reference), normal(r.Hypothesis)
 	if out.score, err = w.Score(ctx, ref, hyp); err == nil && !out.score.Exact {
 		err = w.Words(ctx, ref, hyp, func(op wer.Op, r, h string) {
 			out.diff = append(out.diff, Word{op.String(), r, h})
