@@ -180,7 +180,7 @@ func workshop(t *testing.T) {
 	} {
 		copyFS(name, os.WriteFile(name, []byte(content), 0o600))
 	}
-	for _, args := range []string{"--out out/plain -a none", "--out out/assisted", "--out shard1 --shard 1/2", "--out shard2 --shard 2/2"} {
+	for _, args := range []string{"--out out/plain -a none", "--out out/assisted"} {
 		if code, _, stderr := program(t, nil, append(strings.Fields("eval -q -d manifest.jsonl"), strings.Fields(args)...)...); code != 0 {
 			t.Fatalf("eval %s: %s", args, stderr)
 		}

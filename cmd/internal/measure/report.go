@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -22,7 +21,7 @@ import (
 
 const reportHelp = `Report scores records and compares them; it needs no model. An argument is a records
 file, or a directory written by "verity eval" or "verity compare", with all its shards.
-Consecutive shard files form one set. Every other set is compared with the first.
+Each further argument is a set of its own, which is compared with the first.
 
 All records of a set must come from one run: shards with a different model, assistant,
 dataset, code version or options are rejected. If shards are missing or unfinished, the
@@ -34,7 +33,6 @@ digits, so that "one two three" becomes one word.
 
   verity report out
   verity report --html report.html out/plain out/assisted
-  verity report shard1/records-1-of-2.jsonl shard2/records-2-of-2.jsonl
 
 Exit status: 0 done, 1 some utterance failed or a shard is missing, 2 wrong usage,
 3 records with the same model, dataset and options differ.`
@@ -119,9 +117,13 @@ func Report(e cli.Env) *cobra.Command {
 }
 
 func (r *reportCommand) run(ctx context.Context, args []string) error {
-	files, err := findRecords(args)
-	if err != nil {
-		return err
+	var files []report.Files
+	for _, arg := range args {
+		f, err := report.Find(arg)
+		if err != nil {
+			return err
+		}
+		files = append(files, f...)
 	}
 	if err := r.report.check(); err != nil {
 		return err
@@ -146,30 +148,6 @@ func (r *reportCommand) run(ctx context.Context, args []string) error {
 		}
 	}
 	return verdict(d)
-}
-
-// shard matches the name of one of several files of records, which ends in their number.
-var shard = regexp.MustCompile(`records-\d+(-of-\d+\.jsonl)$`)
-
-// findRecords returns the files that the arguments mean. Shards named one after the other are one
-// set.
-func findRecords(args []string) (all []report.Files, err error) {
-	var before []string // the shard before this one
-	for _, arg := range args {
-		f, err := report.Find(arg)
-		if err != nil {
-			return nil, err
-		}
-		this := shard.FindStringSubmatch(arg)
-		if this != nil && before != nil && this[0] != before[0] && this[1] == before[1] {
-			last := &all[len(all)-1]
-			last.Name, last.Paths = last.Name+" + "+arg, append(last.Paths, arg)
-		} else {
-			all = append(all, f...)
-		}
-		before = this
-	}
-	return all, nil
 }
 
 // differText says how many utterances differ, and names the first.
