@@ -25,7 +25,7 @@ func (h hearer) engine(ctx context.Context, clip *audio.Clip, _ datasets.Utteran
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	pcm, err := clip.Samples(1<<20)
+	pcm, err := clip.Samples(1 << 20)
 	if err != nil {
 		return nil, err
 	}

@@ -487,7 +487,7 @@ func TestOffset(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pcm, err := clip.Samples(1<<20)
+		pcm, err := clip.Samples(1 << 20)
 		if err != nil || len(pcm) != tt.want {
 			t.Errorf("offset %v: %d samples, %v, want %d", tt.u.Offset, len(pcm), err, tt.want)
 		}
