@@ -293,8 +293,8 @@ func (p *pipeCommand) answerRequest(ctx context.Context, t *fileRun, r pipeReque
 	}
 	last.Formats = map[transcript.Format][]byte{}
 	for _, f := range t.formats {
-		var b bytes.Buffer
-		if err := t.written().Write(&b, f, tr); err != nil {
+		b := bytes.NewBuffer([]byte{}) // not nil, which would be null
+		if err := t.written().Write(b, f, tr); err != nil {
 			return err
 		}
 		last.Formats[f] = b.Bytes()
