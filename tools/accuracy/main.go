@@ -11,7 +11,7 @@
 // is normalized as English, all else by the basic rules. Processor time is of one run, and includes loading.
 //
 // "two languages" is transcribed with --multilingual too, if the program has that. -keep stores every
-// text, so that a second run transcribes only what is new.
+// text, so that a second run transcribes only what is new. -words 60 reads only the first 60 words or so of each set.
 package main
 
 import (
@@ -30,6 +30,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"gonum.org/v1/gonum/stat"
 
 	"verity/transcript"
 	"verity/wer"
@@ -96,9 +98,6 @@ func compare(ctx context.Context, dir string) error {
 	}
 	var all []*system
 	for text := range strings.SplitSeq(*systems, ";") {
-		if text == "" {
-			continue
-		}
 		name, command, ok := strings.Cut(text, "=")
 		if !ok {
 			return fmt.Errorf("systems: got %q, want NAME=COMMAND", text)
@@ -107,9 +106,6 @@ func compare(ctx context.Context, dir string) error {
 	}
 	if *starts {
 		return compareStarts(ctx, dir, items, all)
-	}
-	if len(all) == 0 {
-		return errors.New("no system to measure: want some in -systems")
 	}
 	var sets []string
 	of, length := map[string][]item{}, map[string]int{} // recordings and words, by set
@@ -125,11 +121,10 @@ func compare(ctx context.Context, dir string) error {
 	for _, s := range all {
 		s.seconds, s.texts, s.counts = map[string]float64{}, map[string]string{}, map[string][]wer.Counts{}
 		for _, set := range sets {
-			some := of[set]
-			if err := s.transcribeSet(ctx, dir, set, some); err != nil {
+			if err := s.transcribeSet(ctx, dir, set, of[set]); err != nil {
 				return fmt.Errorf("%s: %s: %w", s.name, set, err)
 			}
-			if err := s.score(ctx, set, some); err != nil {
+			if err := s.score(ctx, set, of[set]); err != nil {
 				return err
 			}
 		}
@@ -174,18 +169,13 @@ func (s *system) transcribeSet(ctx context.Context, dir, set string, items []ite
 	if *keep == "" {
 		return nil
 	}
-	line, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
 	//verity:writes the file of texts that the user names
 	f, err := os.OpenFile(*keep, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	_, err = f.Write(append(line, '\n'))
-	return err
+	return json.NewEncoder(f).Encode(r)
 }
 
 // store adds the texts of a run.
@@ -329,17 +319,11 @@ func compareStarts(ctx context.Context, dir string, items []item, all []*system)
 				}
 			}
 		}
-		mean := func(x []float64) (sum float64) {
-			for _, v := range x {
-				sum += v / float64(len(x))
-			}
-			return sum
-		}
 		far := 0
 		for _, v := range off[1] {
 			far += map[bool]int{true: 1}[v > 0.3]
 		}
-		fmt.Printf("| %s | %d | %.3f | %d | %d | %.3f |\n", s.name, len(off[1]), mean(off[1]), far, len(off[0]), mean(off[0]))
+		fmt.Printf("| %s | %d | %.3f | %d | %d | %.3f |\n", s.name, len(off[1]), stat.Mean(off[1], nil), far, len(off[0]), stat.Mean(off[0], nil))
 	}
 	return nil
 }

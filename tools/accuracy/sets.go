@@ -80,15 +80,10 @@ func (b *builder) build(ctx context.Context) error {
 		}
 	}
 	var lines strings.Builder
-	for _, i := range b.items {
-		if !wanted(i.Set) {
-			continue
-		}
-		line, err := json.Marshal(i)
-		if err != nil {
+	for _, i := range slices.DeleteFunc(b.items, func(i item) bool { return !wanted(i.Set) }) {
+		if err := json.NewEncoder(&lines).Encode(i); err != nil {
 			return err
 		}
-		lines.Write(append(line, '\n'))
 	}
 	//verity:writes the manifest of the sets, in the directory that the user names
 	return os.WriteFile(filepath.Join(b.out, "manifest.jsonl"), []byte(lines.String()), 0o644)
