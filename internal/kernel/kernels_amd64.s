@@ -12755,14 +12755,22 @@ loop8:
 	VFMADD213PS      Z5, Z11, Z27
 	VFMADD213PS      Z5, Z12, Z28
 	VFMADD213PS      Z5, Z13, Z29
-	VSCALEFPS        Z14, Z22, Z6
-	VSCALEFPS        Z15, Z23, Z7
-	VSCALEFPS        Z16, Z24, Z8
-	VSCALEFPS        Z17, Z25, Z9
-	VSCALEFPS        Z18, Z26, Z10
-	VSCALEFPS        Z19, Z27, Z11
-	VSCALEFPS        Z20, Z28, Z12
-	VSCALEFPS        Z21, Z29, Z13
+	VCMPPS.BCST      $0x15, vectorConstsAVX512<>+1664(SB), Z14, K2
+	VSCALEFPS.Z      Z14, Z22, K2, Z6
+	VCMPPS.BCST      $0x15, vectorConstsAVX512<>+1664(SB), Z15, K2
+	VSCALEFPS.Z      Z15, Z23, K2, Z7
+	VCMPPS.BCST      $0x15, vectorConstsAVX512<>+1664(SB), Z16, K2
+	VSCALEFPS.Z      Z16, Z24, K2, Z8
+	VCMPPS.BCST      $0x15, vectorConstsAVX512<>+1664(SB), Z17, K2
+	VSCALEFPS.Z      Z17, Z25, K2, Z9
+	VCMPPS.BCST      $0x15, vectorConstsAVX512<>+1664(SB), Z18, K2
+	VSCALEFPS.Z      Z18, Z26, K2, Z10
+	VCMPPS.BCST      $0x15, vectorConstsAVX512<>+1664(SB), Z19, K2
+	VSCALEFPS.Z      Z19, Z27, K2, Z11
+	VCMPPS.BCST      $0x15, vectorConstsAVX512<>+1664(SB), Z20, K2
+	VSCALEFPS.Z      Z20, Z28, K2, Z12
+	VCMPPS.BCST      $0x15, vectorConstsAVX512<>+1664(SB), Z21, K2
+	VSCALEFPS.Z      Z21, Z29, K2, Z13
 	VMOVUPS          Z6, (AX)
 	VADDPS           Z6, Z1, Z1
 	VMOVUPS          Z7, 64(AX)
@@ -12848,10 +12856,14 @@ loop4:
 	VFMADD213PS      Z5, Z7, Z15
 	VFMADD213PS      Z5, Z8, Z16
 	VFMADD213PS      Z5, Z9, Z17
-	VSCALEFPS        Z10, Z14, Z6
-	VSCALEFPS        Z11, Z15, Z7
-	VSCALEFPS        Z12, Z16, Z8
-	VSCALEFPS        Z13, Z17, Z9
+	VCMPPS.BCST      $0x15, vectorConstsAVX512<>+1664(SB), Z10, K2
+	VSCALEFPS.Z      Z10, Z14, K2, Z6
+	VCMPPS.BCST      $0x15, vectorConstsAVX512<>+1664(SB), Z11, K2
+	VSCALEFPS.Z      Z11, Z15, K2, Z7
+	VCMPPS.BCST      $0x15, vectorConstsAVX512<>+1664(SB), Z12, K2
+	VSCALEFPS.Z      Z12, Z16, K2, Z8
+	VCMPPS.BCST      $0x15, vectorConstsAVX512<>+1664(SB), Z13, K2
+	VSCALEFPS.Z      Z13, Z17, K2, Z9
 	VMOVUPS          Z6, (AX)
 	VADDPS           Z6, Z1, Z1
 	VMOVUPS          Z7, 64(AX)
@@ -12884,7 +12896,8 @@ loop:
 	VFMADD213PS.BCST vectorConstsAVX512<>+1472(SB), Z6, Z8
 	VFMADD213PS      Z5, Z6, Z8
 	VFMADD213PS      Z5, Z6, Z8
-	VSCALEFPS        Z7, Z8, Z6
+	VCMPPS.BCST      $0x15, vectorConstsAVX512<>+1664(SB), Z7, K2
+	VSCALEFPS.Z      Z7, Z8, K2, Z6
 	VMOVUPS          Z6, (AX)
 	VADDPS           Z6, Z1, Z1
 	ADDQ             $0x40, DX
@@ -12914,7 +12927,8 @@ loopTail:
 	VFMADD213PS.BCST vectorConstsAVX512<>+1472(SB), Z6, Z2
 	VFMADD213PS      Z5, Z6, Z2
 	VFMADD213PS      Z5, Z6, Z2
-	VSCALEFPS        Z0, Z2, Z6
+	VCMPPS.BCST      $0x15, vectorConstsAVX512<>+1664(SB), Z0, K2
+	VSCALEFPS.Z      Z0, Z2, K2, Z6
 	VMOVUPS          Z6, K1, (AX)
 	VADDPS           Z6, Z1, K1, Z1
 
@@ -12938,31 +12952,31 @@ TEXT ·vecLog10AVX512(SB), NOSPLIT, $0-52
 	MOVQ         x_base+24(FP), DX
 	MOVQ         x_len+32(FP), CX
 	VBROADCASTSS floor+48(FP), Z0
-	VMOVUPS      vectorConstsAVX512<>+1664(SB), Z1
-	VMOVUPS      vectorConstsAVX512<>+1728(SB), Z2
-	VMOVUPS      vectorConstsAVX512<>+1792(SB), Z3
-	VMOVUPS      vectorConstsAVX512<>+1856(SB), Z4
-	VMOVUPS      vectorConstsAVX512<>+1920(SB), Z5
-	VMOVUPS      vectorConstsAVX512<>+1984(SB), Z6
-	VMOVUPS      vectorConstsAVX512<>+2048(SB), Z7
-	VMOVUPS      vectorConstsAVX512<>+2112(SB), Z8
-	VMOVUPS      vectorConstsAVX512<>+2176(SB), Z9
+	VMOVUPS      vectorConstsAVX512<>+1728(SB), Z1
+	VMOVUPS      vectorConstsAVX512<>+1792(SB), Z2
+	VMOVUPS      vectorConstsAVX512<>+1856(SB), Z3
+	VMOVUPS      vectorConstsAVX512<>+1920(SB), Z4
+	VMOVUPS      vectorConstsAVX512<>+1984(SB), Z5
+	VMOVUPS      vectorConstsAVX512<>+2048(SB), Z6
+	VMOVUPS      vectorConstsAVX512<>+2112(SB), Z7
+	VMOVUPS      vectorConstsAVX512<>+2176(SB), Z8
+	VMOVUPS      vectorConstsAVX512<>+2240(SB), Z9
 	VMOVUPS      vectorConstsAVX512<>+128(SB), Z10
 	VMOVUPS      vectorConstsAVX512<>+320(SB), Z11
-	VMOVUPS      vectorConstsAVX512<>+2240(SB), Z12
-	VMOVUPS      vectorConstsAVX512<>+2304(SB), Z13
-	VMOVUPS      vectorConstsAVX512<>+2368(SB), Z14
+	VMOVUPS      vectorConstsAVX512<>+2304(SB), Z12
+	VMOVUPS      vectorConstsAVX512<>+2368(SB), Z13
+	VMOVUPS      vectorConstsAVX512<>+2432(SB), Z14
 
 loop:
 	CMPQ        CX, $0x10
 	JLT         loopTail
 	VMOVUPS     (DX), Z15
 	VMAXPS      Z15, Z1, Z15
-	VPSUBD      vectorConstsAVX512<>+2432(SB), Z15, Z15
+	VPSUBD      vectorConstsAVX512<>+2496(SB), Z15, Z15
 	VPSRAD      $0x17, Z15, Z16
 	VCVTDQ2PS   Z16, Z16
-	VPANDD      vectorConstsAVX512<>+2496(SB), Z15, Z15
-	VPADDD      vectorConstsAVX512<>+2432(SB), Z15, Z15
+	VPANDD      vectorConstsAVX512<>+2560(SB), Z15, Z15
+	VPADDD      vectorConstsAVX512<>+2496(SB), Z15, Z15
 	VSUBPS      Z11, Z15, Z15
 	VMOVUPS     Z2, Z17
 	VFMADD213PS Z3, Z15, Z17
@@ -12995,11 +13009,11 @@ loopTail:
 	KMOVW       BX, K1
 	VMOVUPS.Z   (DX), K1, Z15
 	VMAXPS      Z15, Z1, Z15
-	VPSUBD      vectorConstsAVX512<>+2432(SB), Z15, Z15
+	VPSUBD      vectorConstsAVX512<>+2496(SB), Z15, Z15
 	VPSRAD      $0x17, Z15, Z1
 	VCVTDQ2PS   Z1, Z1
-	VPANDD      vectorConstsAVX512<>+2496(SB), Z15, Z15
-	VPADDD      vectorConstsAVX512<>+2432(SB), Z15, Z15
+	VPANDD      vectorConstsAVX512<>+2560(SB), Z15, Z15
+	VPADDD      vectorConstsAVX512<>+2496(SB), Z15, Z15
 	VSUBPS      Z11, Z15, Z15
 	VMOVUPS     Z2, Z2
 	VFMADD213PS Z3, Z15, Z2
@@ -16499,7 +16513,7 @@ TEXT ·vecWeightsAVX512(SB), NOSPLIT, $0-76
 	MOVQ         scale+40(FP), SI
 	MOVQ         n+48(FP), DI
 	VBROADCASTSS m+56(FP), Z0
-	VMOVUPS      vectorConstsAVX512<>+1600(SB), Z1
+	VMOVUPS      vectorConstsAVX512<>+2624(SB), Z1
 	VPXORD       Z2, Z2, Z2
 	VMOVUPS      vectorConstsAVX512<>+192(SB), Z3
 	VMOVUPS      vectorConstsAVX512<>+256(SB), Z4
@@ -16846,13 +16860,13 @@ loopDone:
 	VPMAXUD       X7, X8, X8
 	VMOVD         X8, CX
 	VXORPS        X7, X7, X7
-	VMOVSS        vectorConstsAVX512<>+2560(SB), X9
+	VMOVSS        vectorConstsAVX512<>+2688(SB), X9
 	CMPL          CX, $0x7f800000
 	JGE           scaled
 	VXORPS        X9, X9, X9
 	CMPL          CX, $0x0d800000
 	JLT           scaled
-	VMOVSS        vectorConstsAVX512<>+2624(SB), X9
+	VMOVSS        vectorConstsAVX512<>+2752(SB), X9
 	VDIVSS        X8, X9, X7
 	VDIVSS        X9, X8, X9
 
@@ -17115,143 +17129,159 @@ DATA vectorConstsAVX512<>+1568(SB)/8, $0xff800000ff800000
 DATA vectorConstsAVX512<>+1576(SB)/8, $0xff800000ff800000
 DATA vectorConstsAVX512<>+1584(SB)/8, $0xff800000ff800000
 DATA vectorConstsAVX512<>+1592(SB)/8, $0xff800000ff800000
-DATA vectorConstsAVX512<>+1600(SB)/8, $0xc2d00000c2d00000
-DATA vectorConstsAVX512<>+1608(SB)/8, $0xc2d00000c2d00000
-DATA vectorConstsAVX512<>+1616(SB)/8, $0xc2d00000c2d00000
-DATA vectorConstsAVX512<>+1624(SB)/8, $0xc2d00000c2d00000
-DATA vectorConstsAVX512<>+1632(SB)/8, $0xc2d00000c2d00000
-DATA vectorConstsAVX512<>+1640(SB)/8, $0xc2d00000c2d00000
-DATA vectorConstsAVX512<>+1648(SB)/8, $0xc2d00000c2d00000
-DATA vectorConstsAVX512<>+1656(SB)/8, $0xc2d00000c2d00000
-DATA vectorConstsAVX512<>+1664(SB)/8, $0x0080000000800000
-DATA vectorConstsAVX512<>+1672(SB)/8, $0x0080000000800000
-DATA vectorConstsAVX512<>+1680(SB)/8, $0x0080000000800000
-DATA vectorConstsAVX512<>+1688(SB)/8, $0x0080000000800000
-DATA vectorConstsAVX512<>+1696(SB)/8, $0x0080000000800000
-DATA vectorConstsAVX512<>+1704(SB)/8, $0x0080000000800000
-DATA vectorConstsAVX512<>+1712(SB)/8, $0x0080000000800000
-DATA vectorConstsAVX512<>+1720(SB)/8, $0x0080000000800000
-DATA vectorConstsAVX512<>+1728(SB)/8, $0xbd9c64babd9c64ba
-DATA vectorConstsAVX512<>+1736(SB)/8, $0xbd9c64babd9c64ba
-DATA vectorConstsAVX512<>+1744(SB)/8, $0xbd9c64babd9c64ba
-DATA vectorConstsAVX512<>+1752(SB)/8, $0xbd9c64babd9c64ba
-DATA vectorConstsAVX512<>+1760(SB)/8, $0xbd9c64babd9c64ba
-DATA vectorConstsAVX512<>+1768(SB)/8, $0xbd9c64babd9c64ba
-DATA vectorConstsAVX512<>+1776(SB)/8, $0xbd9c64babd9c64ba
-DATA vectorConstsAVX512<>+1784(SB)/8, $0xbd9c64babd9c64ba
-DATA vectorConstsAVX512<>+1792(SB)/8, $0x3e02af573e02af57
-DATA vectorConstsAVX512<>+1800(SB)/8, $0x3e02af573e02af57
-DATA vectorConstsAVX512<>+1808(SB)/8, $0x3e02af573e02af57
-DATA vectorConstsAVX512<>+1816(SB)/8, $0x3e02af573e02af57
-DATA vectorConstsAVX512<>+1824(SB)/8, $0x3e02af573e02af57
-DATA vectorConstsAVX512<>+1832(SB)/8, $0x3e02af573e02af57
-DATA vectorConstsAVX512<>+1840(SB)/8, $0x3e02af573e02af57
-DATA vectorConstsAVX512<>+1848(SB)/8, $0x3e02af573e02af57
-DATA vectorConstsAVX512<>+1856(SB)/8, $0xbe06c123be06c123
-DATA vectorConstsAVX512<>+1864(SB)/8, $0xbe06c123be06c123
-DATA vectorConstsAVX512<>+1872(SB)/8, $0xbe06c123be06c123
-DATA vectorConstsAVX512<>+1880(SB)/8, $0xbe06c123be06c123
-DATA vectorConstsAVX512<>+1888(SB)/8, $0xbe06c123be06c123
-DATA vectorConstsAVX512<>+1896(SB)/8, $0xbe06c123be06c123
-DATA vectorConstsAVX512<>+1904(SB)/8, $0xbe06c123be06c123
-DATA vectorConstsAVX512<>+1912(SB)/8, $0xbe06c123be06c123
-DATA vectorConstsAVX512<>+1920(SB)/8, $0x3e116c983e116c98
-DATA vectorConstsAVX512<>+1928(SB)/8, $0x3e116c983e116c98
-DATA vectorConstsAVX512<>+1936(SB)/8, $0x3e116c983e116c98
-DATA vectorConstsAVX512<>+1944(SB)/8, $0x3e116c983e116c98
-DATA vectorConstsAVX512<>+1952(SB)/8, $0x3e116c983e116c98
-DATA vectorConstsAVX512<>+1960(SB)/8, $0x3e116c983e116c98
-DATA vectorConstsAVX512<>+1968(SB)/8, $0x3e116c983e116c98
-DATA vectorConstsAVX512<>+1976(SB)/8, $0x3e116c983e116c98
-DATA vectorConstsAVX512<>+1984(SB)/8, $0xbe2a3945be2a3945
-DATA vectorConstsAVX512<>+1992(SB)/8, $0xbe2a3945be2a3945
-DATA vectorConstsAVX512<>+2000(SB)/8, $0xbe2a3945be2a3945
-DATA vectorConstsAVX512<>+2008(SB)/8, $0xbe2a3945be2a3945
-DATA vectorConstsAVX512<>+2016(SB)/8, $0xbe2a3945be2a3945
-DATA vectorConstsAVX512<>+2024(SB)/8, $0xbe2a3945be2a3945
-DATA vectorConstsAVX512<>+2032(SB)/8, $0xbe2a3945be2a3945
-DATA vectorConstsAVX512<>+2040(SB)/8, $0xbe2a3945be2a3945
-DATA vectorConstsAVX512<>+2048(SB)/8, $0x3e4cd00e3e4cd00e
-DATA vectorConstsAVX512<>+2056(SB)/8, $0x3e4cd00e3e4cd00e
-DATA vectorConstsAVX512<>+2064(SB)/8, $0x3e4cd00e3e4cd00e
-DATA vectorConstsAVX512<>+2072(SB)/8, $0x3e4cd00e3e4cd00e
-DATA vectorConstsAVX512<>+2080(SB)/8, $0x3e4cd00e3e4cd00e
-DATA vectorConstsAVX512<>+2088(SB)/8, $0x3e4cd00e3e4cd00e
-DATA vectorConstsAVX512<>+2096(SB)/8, $0x3e4cd00e3e4cd00e
-DATA vectorConstsAVX512<>+2104(SB)/8, $0x3e4cd00e3e4cd00e
-DATA vectorConstsAVX512<>+2112(SB)/8, $0xbe800113be800113
-DATA vectorConstsAVX512<>+2120(SB)/8, $0xbe800113be800113
-DATA vectorConstsAVX512<>+2128(SB)/8, $0xbe800113be800113
-DATA vectorConstsAVX512<>+2136(SB)/8, $0xbe800113be800113
-DATA vectorConstsAVX512<>+2144(SB)/8, $0xbe800113be800113
-DATA vectorConstsAVX512<>+2152(SB)/8, $0xbe800113be800113
-DATA vectorConstsAVX512<>+2160(SB)/8, $0xbe800113be800113
-DATA vectorConstsAVX512<>+2168(SB)/8, $0xbe800113be800113
-DATA vectorConstsAVX512<>+2176(SB)/8, $0x3eaaaaaa3eaaaaaa
-DATA vectorConstsAVX512<>+2184(SB)/8, $0x3eaaaaaa3eaaaaaa
-DATA vectorConstsAVX512<>+2192(SB)/8, $0x3eaaaaaa3eaaaaaa
-DATA vectorConstsAVX512<>+2200(SB)/8, $0x3eaaaaaa3eaaaaaa
-DATA vectorConstsAVX512<>+2208(SB)/8, $0x3eaaaaaa3eaaaaaa
-DATA vectorConstsAVX512<>+2216(SB)/8, $0x3eaaaaaa3eaaaaaa
-DATA vectorConstsAVX512<>+2224(SB)/8, $0x3eaaaaaa3eaaaaaa
-DATA vectorConstsAVX512<>+2232(SB)/8, $0x3eaaaaaa3eaaaaaa
-DATA vectorConstsAVX512<>+2240(SB)/8, $0xb95e8083b95e8083
-DATA vectorConstsAVX512<>+2248(SB)/8, $0xb95e8083b95e8083
-DATA vectorConstsAVX512<>+2256(SB)/8, $0xb95e8083b95e8083
-DATA vectorConstsAVX512<>+2264(SB)/8, $0xb95e8083b95e8083
-DATA vectorConstsAVX512<>+2272(SB)/8, $0xb95e8083b95e8083
-DATA vectorConstsAVX512<>+2280(SB)/8, $0xb95e8083b95e8083
-DATA vectorConstsAVX512<>+2288(SB)/8, $0xb95e8083b95e8083
-DATA vectorConstsAVX512<>+2296(SB)/8, $0xb95e8083b95e8083
-DATA vectorConstsAVX512<>+2304(SB)/8, $0x3f3180003f318000
-DATA vectorConstsAVX512<>+2312(SB)/8, $0x3f3180003f318000
-DATA vectorConstsAVX512<>+2320(SB)/8, $0x3f3180003f318000
-DATA vectorConstsAVX512<>+2328(SB)/8, $0x3f3180003f318000
-DATA vectorConstsAVX512<>+2336(SB)/8, $0x3f3180003f318000
-DATA vectorConstsAVX512<>+2344(SB)/8, $0x3f3180003f318000
-DATA vectorConstsAVX512<>+2352(SB)/8, $0x3f3180003f318000
-DATA vectorConstsAVX512<>+2360(SB)/8, $0x3f3180003f318000
-DATA vectorConstsAVX512<>+2368(SB)/8, $0x3ede5bd93ede5bd9
-DATA vectorConstsAVX512<>+2376(SB)/8, $0x3ede5bd93ede5bd9
-DATA vectorConstsAVX512<>+2384(SB)/8, $0x3ede5bd93ede5bd9
-DATA vectorConstsAVX512<>+2392(SB)/8, $0x3ede5bd93ede5bd9
-DATA vectorConstsAVX512<>+2400(SB)/8, $0x3ede5bd93ede5bd9
-DATA vectorConstsAVX512<>+2408(SB)/8, $0x3ede5bd93ede5bd9
-DATA vectorConstsAVX512<>+2416(SB)/8, $0x3ede5bd93ede5bd9
-DATA vectorConstsAVX512<>+2424(SB)/8, $0x3ede5bd93ede5bd9
-DATA vectorConstsAVX512<>+2432(SB)/8, $0x3f3504f33f3504f3
-DATA vectorConstsAVX512<>+2440(SB)/8, $0x3f3504f33f3504f3
-DATA vectorConstsAVX512<>+2448(SB)/8, $0x3f3504f33f3504f3
-DATA vectorConstsAVX512<>+2456(SB)/8, $0x3f3504f33f3504f3
-DATA vectorConstsAVX512<>+2464(SB)/8, $0x3f3504f33f3504f3
-DATA vectorConstsAVX512<>+2472(SB)/8, $0x3f3504f33f3504f3
-DATA vectorConstsAVX512<>+2480(SB)/8, $0x3f3504f33f3504f3
-DATA vectorConstsAVX512<>+2488(SB)/8, $0x3f3504f33f3504f3
-DATA vectorConstsAVX512<>+2496(SB)/8, $0x007fffff007fffff
-DATA vectorConstsAVX512<>+2504(SB)/8, $0x007fffff007fffff
-DATA vectorConstsAVX512<>+2512(SB)/8, $0x007fffff007fffff
-DATA vectorConstsAVX512<>+2520(SB)/8, $0x007fffff007fffff
-DATA vectorConstsAVX512<>+2528(SB)/8, $0x007fffff007fffff
-DATA vectorConstsAVX512<>+2536(SB)/8, $0x007fffff007fffff
-DATA vectorConstsAVX512<>+2544(SB)/8, $0x007fffff007fffff
-DATA vectorConstsAVX512<>+2552(SB)/8, $0x007fffff007fffff
-DATA vectorConstsAVX512<>+2560(SB)/8, $0x7fc000007fc00000
-DATA vectorConstsAVX512<>+2568(SB)/8, $0x7fc000007fc00000
-DATA vectorConstsAVX512<>+2576(SB)/8, $0x7fc000007fc00000
-DATA vectorConstsAVX512<>+2584(SB)/8, $0x7fc000007fc00000
-DATA vectorConstsAVX512<>+2592(SB)/8, $0x7fc000007fc00000
-DATA vectorConstsAVX512<>+2600(SB)/8, $0x7fc000007fc00000
-DATA vectorConstsAVX512<>+2608(SB)/8, $0x7fc000007fc00000
-DATA vectorConstsAVX512<>+2616(SB)/8, $0x7fc000007fc00000
-DATA vectorConstsAVX512<>+2624(SB)/8, $0x437f0000437f0000
-DATA vectorConstsAVX512<>+2632(SB)/8, $0x437f0000437f0000
-DATA vectorConstsAVX512<>+2640(SB)/8, $0x437f0000437f0000
-DATA vectorConstsAVX512<>+2648(SB)/8, $0x437f0000437f0000
-DATA vectorConstsAVX512<>+2656(SB)/8, $0x437f0000437f0000
-DATA vectorConstsAVX512<>+2664(SB)/8, $0x437f0000437f0000
-DATA vectorConstsAVX512<>+2672(SB)/8, $0x437f0000437f0000
-DATA vectorConstsAVX512<>+2680(SB)/8, $0x437f0000437f0000
-GLOBL vectorConstsAVX512<>(SB), RODATA|NOPTR, $2688
+DATA vectorConstsAVX512<>+1600(SB)/8, $0xc2d40000c2d40000
+DATA vectorConstsAVX512<>+1608(SB)/8, $0xc2d40000c2d40000
+DATA vectorConstsAVX512<>+1616(SB)/8, $0xc2d40000c2d40000
+DATA vectorConstsAVX512<>+1624(SB)/8, $0xc2d40000c2d40000
+DATA vectorConstsAVX512<>+1632(SB)/8, $0xc2d40000c2d40000
+DATA vectorConstsAVX512<>+1640(SB)/8, $0xc2d40000c2d40000
+DATA vectorConstsAVX512<>+1648(SB)/8, $0xc2d40000c2d40000
+DATA vectorConstsAVX512<>+1656(SB)/8, $0xc2d40000c2d40000
+DATA vectorConstsAVX512<>+1664(SB)/8, $0xc3170000c3170000
+DATA vectorConstsAVX512<>+1672(SB)/8, $0xc3170000c3170000
+DATA vectorConstsAVX512<>+1680(SB)/8, $0xc3170000c3170000
+DATA vectorConstsAVX512<>+1688(SB)/8, $0xc3170000c3170000
+DATA vectorConstsAVX512<>+1696(SB)/8, $0xc3170000c3170000
+DATA vectorConstsAVX512<>+1704(SB)/8, $0xc3170000c3170000
+DATA vectorConstsAVX512<>+1712(SB)/8, $0xc3170000c3170000
+DATA vectorConstsAVX512<>+1720(SB)/8, $0xc3170000c3170000
+DATA vectorConstsAVX512<>+1728(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX512<>+1736(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX512<>+1744(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX512<>+1752(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX512<>+1760(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX512<>+1768(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX512<>+1776(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX512<>+1784(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX512<>+1792(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX512<>+1800(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX512<>+1808(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX512<>+1816(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX512<>+1824(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX512<>+1832(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX512<>+1840(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX512<>+1848(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX512<>+1856(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX512<>+1864(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX512<>+1872(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX512<>+1880(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX512<>+1888(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX512<>+1896(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX512<>+1904(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX512<>+1912(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX512<>+1920(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX512<>+1928(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX512<>+1936(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX512<>+1944(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX512<>+1952(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX512<>+1960(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX512<>+1968(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX512<>+1976(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX512<>+1984(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX512<>+1992(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX512<>+2000(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX512<>+2008(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX512<>+2016(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX512<>+2024(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX512<>+2032(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX512<>+2040(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX512<>+2048(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX512<>+2056(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX512<>+2064(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX512<>+2072(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX512<>+2080(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX512<>+2088(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX512<>+2096(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX512<>+2104(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX512<>+2112(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX512<>+2120(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX512<>+2128(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX512<>+2136(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX512<>+2144(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX512<>+2152(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX512<>+2160(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX512<>+2168(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX512<>+2176(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX512<>+2184(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX512<>+2192(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX512<>+2200(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX512<>+2208(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX512<>+2216(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX512<>+2224(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX512<>+2232(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX512<>+2240(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX512<>+2248(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX512<>+2256(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX512<>+2264(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX512<>+2272(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX512<>+2280(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX512<>+2288(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX512<>+2296(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX512<>+2304(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX512<>+2312(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX512<>+2320(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX512<>+2328(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX512<>+2336(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX512<>+2344(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX512<>+2352(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX512<>+2360(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX512<>+2368(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX512<>+2376(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX512<>+2384(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX512<>+2392(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX512<>+2400(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX512<>+2408(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX512<>+2416(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX512<>+2424(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX512<>+2432(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX512<>+2440(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX512<>+2448(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX512<>+2456(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX512<>+2464(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX512<>+2472(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX512<>+2480(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX512<>+2488(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX512<>+2496(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX512<>+2504(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX512<>+2512(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX512<>+2520(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX512<>+2528(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX512<>+2536(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX512<>+2544(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX512<>+2552(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX512<>+2560(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX512<>+2568(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX512<>+2576(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX512<>+2584(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX512<>+2592(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX512<>+2600(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX512<>+2608(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX512<>+2616(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX512<>+2624(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX512<>+2632(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX512<>+2640(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX512<>+2648(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX512<>+2656(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX512<>+2664(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX512<>+2672(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX512<>+2680(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX512<>+2688(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX512<>+2696(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX512<>+2704(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX512<>+2712(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX512<>+2720(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX512<>+2728(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX512<>+2736(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX512<>+2744(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX512<>+2752(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX512<>+2760(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX512<>+2768(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX512<>+2776(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX512<>+2784(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX512<>+2792(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX512<>+2800(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX512<>+2808(SB)/8, $0x437f0000437f0000
+GLOBL vectorConstsAVX512<>(SB), RODATA|NOPTR, $2816
 
 DATA vectorPacked<>+0(SB)/8, $0x0000000400000000
 DATA vectorPacked<>+8(SB)/8, $0x0000000c00000008
@@ -22553,6 +22583,8 @@ loop:
 	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y7, Y11
 	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y6, Y10
 	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y7, Y11
+	VCMPPS      $0x15, vectorConstsAVX2<>+1728(SB), Y8, Y6
+	VANDPS      Y6, Y10, Y10
 	VPSUBD      vectorConstsAVX2<>+896(SB), Y8, Y8
 	VPSRAD      $0x01, Y8, Y6
 	VPSUBD      Y6, Y8, Y8
@@ -22563,6 +22595,8 @@ loop:
 	VPSLLD      $0x17, Y8, Y8
 	VMULPS      Y8, Y10, Y10
 	VMOVAPS     Y10, Y6
+	VCMPPS      $0x15, vectorConstsAVX2<>+1728(SB), Y9, Y7
+	VANDPS      Y7, Y11, Y11
 	VPSUBD      vectorConstsAVX2<>+896(SB), Y9, Y9
 	VPSRAD      $0x01, Y9, Y7
 	VPSUBD      Y7, Y9, Y9
@@ -22619,6 +22653,8 @@ loopTail:
 	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y9, Y5
 	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y8, Y4
 	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y9, Y5
+	VCMPPS      $0x15, vectorConstsAVX2<>+1728(SB), Y0, Y8
+	VANDPS      Y8, Y4, Y4
 	VPSUBD      vectorConstsAVX2<>+896(SB), Y0, Y0
 	VPSRAD      $0x01, Y0, Y8
 	VPSUBD      Y8, Y0, Y0
@@ -22629,6 +22665,8 @@ loopTail:
 	VPSLLD      $0x17, Y0, Y0
 	VMULPS      Y0, Y4, Y4
 	VMOVAPS     Y4, Y8
+	VCMPPS      $0x15, vectorConstsAVX2<>+1728(SB), Y1, Y0
+	VANDPS      Y0, Y5, Y5
 	VPSUBD      vectorConstsAVX2<>+896(SB), Y1, Y1
 	VPSRAD      $0x01, Y1, Y0
 	VPSUBD      Y0, Y1, Y1
@@ -22666,8 +22704,8 @@ TEXT ·vecLog10AVX2(SB), NOSPLIT, $0-52
 	MOVQ         x_len+32(FP), DX
 	VBROADCASTSS floor+48(FP), Y0
 	VMOVAPS      Y0, Y1
-	VMOVUPS      vectorConstsAVX2<>+1728(SB), Y2
-	VMOVUPS      vectorConstsAVX2<>+1760(SB), Y3
+	VMOVUPS      vectorConstsAVX2<>+1792(SB), Y2
+	VMOVUPS      vectorConstsAVX2<>+1824(SB), Y3
 
 loop:
 	CMPQ        DX, $0x10
@@ -22675,50 +22713,50 @@ loop:
 	VMOVUPS     (CX), Y4
 	VMOVUPS     32(CX), Y5
 	VMAXPS      Y4, Y2, Y4
-	VPSUBD      vectorConstsAVX2<>+1792(SB), Y4, Y4
+	VPSUBD      vectorConstsAVX2<>+1856(SB), Y4, Y4
 	VPSRAD      $0x17, Y4, Y6
 	VCVTDQ2PS   Y6, Y6
-	VPAND       vectorConstsAVX2<>+1856(SB), Y4, Y4
-	VPADDD      vectorConstsAVX2<>+1792(SB), Y4, Y4
+	VPAND       vectorConstsAVX2<>+1920(SB), Y4, Y4
+	VPADDD      vectorConstsAVX2<>+1856(SB), Y4, Y4
 	VSUBPS      vectorConstsAVX2<>+1472(SB), Y4, Y4
-	VMOVUPS     vectorConstsAVX2<>+1920(SB), Y7
-	VFMADD213PS vectorConstsAVX2<>+1984(SB), Y4, Y7
+	VMOVUPS     vectorConstsAVX2<>+1984(SB), Y7
 	VFMADD213PS vectorConstsAVX2<>+2048(SB), Y4, Y7
 	VFMADD213PS vectorConstsAVX2<>+2112(SB), Y4, Y7
 	VFMADD213PS vectorConstsAVX2<>+2176(SB), Y4, Y7
 	VFMADD213PS vectorConstsAVX2<>+2240(SB), Y4, Y7
 	VFMADD213PS vectorConstsAVX2<>+2304(SB), Y4, Y7
 	VFMADD213PS vectorConstsAVX2<>+2368(SB), Y4, Y7
+	VFMADD213PS vectorConstsAVX2<>+2432(SB), Y4, Y7
 	VFMADD213PS vectorConstsAVX2<>+192(SB), Y4, Y7
 	VMULPS      Y4, Y4, Y8
 	VMULPS      Y7, Y8, Y8
-	VFMADD231PS vectorConstsAVX2<>+2432(SB), Y6, Y8
-	VADDPS      Y4, Y8, Y8
 	VFMADD231PS vectorConstsAVX2<>+2496(SB), Y6, Y8
-	VMULPS      vectorConstsAVX2<>+2560(SB), Y8, Y8
+	VADDPS      Y4, Y8, Y8
+	VFMADD231PS vectorConstsAVX2<>+2560(SB), Y6, Y8
+	VMULPS      vectorConstsAVX2<>+2624(SB), Y8, Y8
 	VMAXPS      Y0, Y8, Y4
 	VMAXPS      Y5, Y3, Y5
-	VPSUBD      vectorConstsAVX2<>+1824(SB), Y5, Y5
+	VPSUBD      vectorConstsAVX2<>+1888(SB), Y5, Y5
 	VPSRAD      $0x17, Y5, Y6
 	VCVTDQ2PS   Y6, Y6
-	VPAND       vectorConstsAVX2<>+1888(SB), Y5, Y5
-	VPADDD      vectorConstsAVX2<>+1824(SB), Y5, Y5
+	VPAND       vectorConstsAVX2<>+1952(SB), Y5, Y5
+	VPADDD      vectorConstsAVX2<>+1888(SB), Y5, Y5
 	VSUBPS      vectorConstsAVX2<>+1504(SB), Y5, Y5
-	VMOVUPS     vectorConstsAVX2<>+1952(SB), Y7
-	VFMADD213PS vectorConstsAVX2<>+2016(SB), Y5, Y7
+	VMOVUPS     vectorConstsAVX2<>+2016(SB), Y7
 	VFMADD213PS vectorConstsAVX2<>+2080(SB), Y5, Y7
 	VFMADD213PS vectorConstsAVX2<>+2144(SB), Y5, Y7
 	VFMADD213PS vectorConstsAVX2<>+2208(SB), Y5, Y7
 	VFMADD213PS vectorConstsAVX2<>+2272(SB), Y5, Y7
 	VFMADD213PS vectorConstsAVX2<>+2336(SB), Y5, Y7
 	VFMADD213PS vectorConstsAVX2<>+2400(SB), Y5, Y7
+	VFMADD213PS vectorConstsAVX2<>+2464(SB), Y5, Y7
 	VFMADD213PS vectorConstsAVX2<>+224(SB), Y5, Y7
 	VMULPS      Y5, Y5, Y8
 	VMULPS      Y7, Y8, Y8
-	VFMADD231PS vectorConstsAVX2<>+2464(SB), Y6, Y8
-	VADDPS      Y5, Y8, Y8
 	VFMADD231PS vectorConstsAVX2<>+2528(SB), Y6, Y8
-	VMULPS      vectorConstsAVX2<>+2592(SB), Y8, Y8
+	VADDPS      Y5, Y8, Y8
+	VFMADD231PS vectorConstsAVX2<>+2592(SB), Y6, Y8
+	VMULPS      vectorConstsAVX2<>+2656(SB), Y8, Y8
 	VMAXPS      Y1, Y8, Y5
 	VMOVUPS     Y4, (AX)
 	VMOVUPS     Y5, 32(AX)
@@ -22737,50 +22775,50 @@ loopTail:
 	VMASKMOVPS  (CX), Y4, Y6
 	VMASKMOVPS  32(CX), Y5, Y7
 	VMAXPS      Y6, Y2, Y6
-	VPSUBD      vectorConstsAVX2<>+1792(SB), Y6, Y6
+	VPSUBD      vectorConstsAVX2<>+1856(SB), Y6, Y6
 	VPSRAD      $0x17, Y6, Y2
 	VCVTDQ2PS   Y2, Y2
-	VPAND       vectorConstsAVX2<>+1856(SB), Y6, Y6
-	VPADDD      vectorConstsAVX2<>+1792(SB), Y6, Y6
+	VPAND       vectorConstsAVX2<>+1920(SB), Y6, Y6
+	VPADDD      vectorConstsAVX2<>+1856(SB), Y6, Y6
 	VSUBPS      vectorConstsAVX2<>+1472(SB), Y6, Y6
-	VMOVUPS     vectorConstsAVX2<>+1920(SB), Y8
-	VFMADD213PS vectorConstsAVX2<>+1984(SB), Y6, Y8
+	VMOVUPS     vectorConstsAVX2<>+1984(SB), Y8
 	VFMADD213PS vectorConstsAVX2<>+2048(SB), Y6, Y8
 	VFMADD213PS vectorConstsAVX2<>+2112(SB), Y6, Y8
 	VFMADD213PS vectorConstsAVX2<>+2176(SB), Y6, Y8
 	VFMADD213PS vectorConstsAVX2<>+2240(SB), Y6, Y8
 	VFMADD213PS vectorConstsAVX2<>+2304(SB), Y6, Y8
 	VFMADD213PS vectorConstsAVX2<>+2368(SB), Y6, Y8
+	VFMADD213PS vectorConstsAVX2<>+2432(SB), Y6, Y8
 	VFMADD213PS vectorConstsAVX2<>+192(SB), Y6, Y8
 	VMULPS      Y6, Y6, Y9
 	VMULPS      Y8, Y9, Y9
-	VFMADD231PS vectorConstsAVX2<>+2432(SB), Y2, Y9
-	VADDPS      Y6, Y9, Y9
 	VFMADD231PS vectorConstsAVX2<>+2496(SB), Y2, Y9
-	VMULPS      vectorConstsAVX2<>+2560(SB), Y9, Y9
+	VADDPS      Y6, Y9, Y9
+	VFMADD231PS vectorConstsAVX2<>+2560(SB), Y2, Y9
+	VMULPS      vectorConstsAVX2<>+2624(SB), Y9, Y9
 	VMAXPS      Y0, Y9, Y6
 	VMAXPS      Y7, Y3, Y7
-	VPSUBD      vectorConstsAVX2<>+1824(SB), Y7, Y7
+	VPSUBD      vectorConstsAVX2<>+1888(SB), Y7, Y7
 	VPSRAD      $0x17, Y7, Y0
 	VCVTDQ2PS   Y0, Y0
-	VPAND       vectorConstsAVX2<>+1888(SB), Y7, Y7
-	VPADDD      vectorConstsAVX2<>+1824(SB), Y7, Y7
+	VPAND       vectorConstsAVX2<>+1952(SB), Y7, Y7
+	VPADDD      vectorConstsAVX2<>+1888(SB), Y7, Y7
 	VSUBPS      vectorConstsAVX2<>+1504(SB), Y7, Y7
-	VMOVUPS     vectorConstsAVX2<>+1952(SB), Y2
-	VFMADD213PS vectorConstsAVX2<>+2016(SB), Y7, Y2
+	VMOVUPS     vectorConstsAVX2<>+2016(SB), Y2
 	VFMADD213PS vectorConstsAVX2<>+2080(SB), Y7, Y2
 	VFMADD213PS vectorConstsAVX2<>+2144(SB), Y7, Y2
 	VFMADD213PS vectorConstsAVX2<>+2208(SB), Y7, Y2
 	VFMADD213PS vectorConstsAVX2<>+2272(SB), Y7, Y2
 	VFMADD213PS vectorConstsAVX2<>+2336(SB), Y7, Y2
 	VFMADD213PS vectorConstsAVX2<>+2400(SB), Y7, Y2
+	VFMADD213PS vectorConstsAVX2<>+2464(SB), Y7, Y2
 	VFMADD213PS vectorConstsAVX2<>+224(SB), Y7, Y2
 	VMULPS      Y7, Y7, Y3
 	VMULPS      Y2, Y3, Y3
-	VFMADD231PS vectorConstsAVX2<>+2464(SB), Y0, Y3
-	VADDPS      Y7, Y3, Y3
 	VFMADD231PS vectorConstsAVX2<>+2528(SB), Y0, Y3
-	VMULPS      vectorConstsAVX2<>+2592(SB), Y3, Y3
+	VADDPS      Y7, Y3, Y3
+	VFMADD231PS vectorConstsAVX2<>+2592(SB), Y0, Y3
+	VMULPS      vectorConstsAVX2<>+2656(SB), Y3, Y3
 	VMAXPS      Y1, Y3, Y7
 	VMASKMOVPS  Y6, Y4, (AX)
 	VMASKMOVPS  Y7, Y5, 32(AX)
@@ -26867,8 +26905,8 @@ TEXT ·vecWeightsAVX2(SB), NOSPLIT, $0-76
 	MOVQ         n+48(FP), SI
 	VBROADCASTSS m+56(FP), Y0
 	VMOVAPS      Y0, Y1
-	VMOVUPS      vectorConstsAVX2<>+1664(SB), Y2
-	VMOVUPS      vectorConstsAVX2<>+1696(SB), Y3
+	VMOVUPS      vectorConstsAVX2<>+2688(SB), Y2
+	VMOVUPS      vectorConstsAVX2<>+2720(SB), Y3
 	VPXOR        Y4, Y4, Y4
 	VPXOR        Y5, Y5, Y5
 
@@ -27033,13 +27071,13 @@ loopDone:
 	VPMAXUD      X6, X7, X7
 	VMOVD        X7, DI
 	VXORPS       X6, X6, X6
-	VMOVSS       vectorConstsAVX2<>+2624(SB), X8
+	VMOVSS       vectorConstsAVX2<>+2752(SB), X8
 	CMPL         DI, $0x7f800000
 	JGE          scaled
 	VXORPS       X8, X8, X8
 	CMPL         DI, $0x0d800000
 	JLT          scaled
-	VMOVSS       vectorConstsAVX2<>+2688(SB), X8
+	VMOVSS       vectorConstsAVX2<>+2816(SB), X8
 	VDIVSS       X7, X8, X6
 	VDIVSS       X8, X7, X8
 
@@ -27058,8 +27096,8 @@ round:
 	VADDPS       Y8, Y10, Y10
 	VMULPS       Y7, Y11, Y11
 	VADDPS       Y9, Y11, Y11
-	VPAND        vectorConstsAVX2<>+2752(SB), Y10, Y10
-	VPAND        vectorConstsAVX2<>+2784(SB), Y11, Y11
+	VPAND        vectorConstsAVX2<>+2880(SB), Y10, Y10
+	VPAND        vectorConstsAVX2<>+2912(SB), Y11, Y11
 	VPACKUSDW    Y11, Y10, Y10
 	VPERMQ       $0xd8, Y10, Y10
 	VEXTRACTI128 $0x01, Y10, X11
@@ -27409,10 +27447,10 @@ TEXT ·vecCellsAVX2(SB), NOSPLIT, $0-52
 	MOVQ         x_len+32(FP), DX
 	VBROADCASTSS least+48(FP), Y0
 	VMOVAPS      Y0, Y1
-	VMOVUPS      vectorConstsAVX2<>+2816(SB), Y2
-	VMOVUPS      vectorConstsAVX2<>+2848(SB), Y3
-	VMOVUPS      vectorConstsAVX2<>+2880(SB), Y4
-	VMOVUPS      vectorConstsAVX2<>+2912(SB), Y5
+	VMOVUPS      vectorConstsAVX2<>+2944(SB), Y2
+	VMOVUPS      vectorConstsAVX2<>+2976(SB), Y3
+	VMOVUPS      vectorConstsAVX2<>+3008(SB), Y4
+	VMOVUPS      vectorConstsAVX2<>+3040(SB), Y5
 
 loop:
 	CMPQ    DX, $0x10
@@ -27544,7 +27582,7 @@ eight:
 TEXT ·vecQuadsAVX2(SB), NOSPLIT, $0-16
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
-	VMOVDQU      vectorConstsAVX2<>+2944(SB), Y0
+	VMOVDQU      vectorConstsAVX2<>+3072(SB), Y0
 	VPXOR        (CX), Y0, Y1
 	VPXOR        64(CX), Y0, Y2
 	VPXOR        128(CX), Y0, Y3
@@ -27796,175 +27834,191 @@ DATA vectorConstsAVX2<>+1632(SB)/8, $0xff800000ff800000
 DATA vectorConstsAVX2<>+1640(SB)/8, $0xff800000ff800000
 DATA vectorConstsAVX2<>+1648(SB)/8, $0xff800000ff800000
 DATA vectorConstsAVX2<>+1656(SB)/8, $0xff800000ff800000
-DATA vectorConstsAVX2<>+1664(SB)/8, $0xc2d00000c2d00000
-DATA vectorConstsAVX2<>+1672(SB)/8, $0xc2d00000c2d00000
-DATA vectorConstsAVX2<>+1680(SB)/8, $0xc2d00000c2d00000
-DATA vectorConstsAVX2<>+1688(SB)/8, $0xc2d00000c2d00000
-DATA vectorConstsAVX2<>+1696(SB)/8, $0xc2d00000c2d00000
-DATA vectorConstsAVX2<>+1704(SB)/8, $0xc2d00000c2d00000
-DATA vectorConstsAVX2<>+1712(SB)/8, $0xc2d00000c2d00000
-DATA vectorConstsAVX2<>+1720(SB)/8, $0xc2d00000c2d00000
-DATA vectorConstsAVX2<>+1728(SB)/8, $0x0080000000800000
-DATA vectorConstsAVX2<>+1736(SB)/8, $0x0080000000800000
-DATA vectorConstsAVX2<>+1744(SB)/8, $0x0080000000800000
-DATA vectorConstsAVX2<>+1752(SB)/8, $0x0080000000800000
-DATA vectorConstsAVX2<>+1760(SB)/8, $0x0080000000800000
-DATA vectorConstsAVX2<>+1768(SB)/8, $0x0080000000800000
-DATA vectorConstsAVX2<>+1776(SB)/8, $0x0080000000800000
-DATA vectorConstsAVX2<>+1784(SB)/8, $0x0080000000800000
-DATA vectorConstsAVX2<>+1792(SB)/8, $0x3f3504f33f3504f3
-DATA vectorConstsAVX2<>+1800(SB)/8, $0x3f3504f33f3504f3
-DATA vectorConstsAVX2<>+1808(SB)/8, $0x3f3504f33f3504f3
-DATA vectorConstsAVX2<>+1816(SB)/8, $0x3f3504f33f3504f3
-DATA vectorConstsAVX2<>+1824(SB)/8, $0x3f3504f33f3504f3
-DATA vectorConstsAVX2<>+1832(SB)/8, $0x3f3504f33f3504f3
-DATA vectorConstsAVX2<>+1840(SB)/8, $0x3f3504f33f3504f3
-DATA vectorConstsAVX2<>+1848(SB)/8, $0x3f3504f33f3504f3
-DATA vectorConstsAVX2<>+1856(SB)/8, $0x007fffff007fffff
-DATA vectorConstsAVX2<>+1864(SB)/8, $0x007fffff007fffff
-DATA vectorConstsAVX2<>+1872(SB)/8, $0x007fffff007fffff
-DATA vectorConstsAVX2<>+1880(SB)/8, $0x007fffff007fffff
-DATA vectorConstsAVX2<>+1888(SB)/8, $0x007fffff007fffff
-DATA vectorConstsAVX2<>+1896(SB)/8, $0x007fffff007fffff
-DATA vectorConstsAVX2<>+1904(SB)/8, $0x007fffff007fffff
-DATA vectorConstsAVX2<>+1912(SB)/8, $0x007fffff007fffff
-DATA vectorConstsAVX2<>+1920(SB)/8, $0xbd9c64babd9c64ba
-DATA vectorConstsAVX2<>+1928(SB)/8, $0xbd9c64babd9c64ba
-DATA vectorConstsAVX2<>+1936(SB)/8, $0xbd9c64babd9c64ba
-DATA vectorConstsAVX2<>+1944(SB)/8, $0xbd9c64babd9c64ba
-DATA vectorConstsAVX2<>+1952(SB)/8, $0xbd9c64babd9c64ba
-DATA vectorConstsAVX2<>+1960(SB)/8, $0xbd9c64babd9c64ba
-DATA vectorConstsAVX2<>+1968(SB)/8, $0xbd9c64babd9c64ba
-DATA vectorConstsAVX2<>+1976(SB)/8, $0xbd9c64babd9c64ba
-DATA vectorConstsAVX2<>+1984(SB)/8, $0x3e02af573e02af57
-DATA vectorConstsAVX2<>+1992(SB)/8, $0x3e02af573e02af57
-DATA vectorConstsAVX2<>+2000(SB)/8, $0x3e02af573e02af57
-DATA vectorConstsAVX2<>+2008(SB)/8, $0x3e02af573e02af57
-DATA vectorConstsAVX2<>+2016(SB)/8, $0x3e02af573e02af57
-DATA vectorConstsAVX2<>+2024(SB)/8, $0x3e02af573e02af57
-DATA vectorConstsAVX2<>+2032(SB)/8, $0x3e02af573e02af57
-DATA vectorConstsAVX2<>+2040(SB)/8, $0x3e02af573e02af57
-DATA vectorConstsAVX2<>+2048(SB)/8, $0xbe06c123be06c123
-DATA vectorConstsAVX2<>+2056(SB)/8, $0xbe06c123be06c123
-DATA vectorConstsAVX2<>+2064(SB)/8, $0xbe06c123be06c123
-DATA vectorConstsAVX2<>+2072(SB)/8, $0xbe06c123be06c123
-DATA vectorConstsAVX2<>+2080(SB)/8, $0xbe06c123be06c123
-DATA vectorConstsAVX2<>+2088(SB)/8, $0xbe06c123be06c123
-DATA vectorConstsAVX2<>+2096(SB)/8, $0xbe06c123be06c123
-DATA vectorConstsAVX2<>+2104(SB)/8, $0xbe06c123be06c123
-DATA vectorConstsAVX2<>+2112(SB)/8, $0x3e116c983e116c98
-DATA vectorConstsAVX2<>+2120(SB)/8, $0x3e116c983e116c98
-DATA vectorConstsAVX2<>+2128(SB)/8, $0x3e116c983e116c98
-DATA vectorConstsAVX2<>+2136(SB)/8, $0x3e116c983e116c98
-DATA vectorConstsAVX2<>+2144(SB)/8, $0x3e116c983e116c98
-DATA vectorConstsAVX2<>+2152(SB)/8, $0x3e116c983e116c98
-DATA vectorConstsAVX2<>+2160(SB)/8, $0x3e116c983e116c98
-DATA vectorConstsAVX2<>+2168(SB)/8, $0x3e116c983e116c98
-DATA vectorConstsAVX2<>+2176(SB)/8, $0xbe2a3945be2a3945
-DATA vectorConstsAVX2<>+2184(SB)/8, $0xbe2a3945be2a3945
-DATA vectorConstsAVX2<>+2192(SB)/8, $0xbe2a3945be2a3945
-DATA vectorConstsAVX2<>+2200(SB)/8, $0xbe2a3945be2a3945
-DATA vectorConstsAVX2<>+2208(SB)/8, $0xbe2a3945be2a3945
-DATA vectorConstsAVX2<>+2216(SB)/8, $0xbe2a3945be2a3945
-DATA vectorConstsAVX2<>+2224(SB)/8, $0xbe2a3945be2a3945
-DATA vectorConstsAVX2<>+2232(SB)/8, $0xbe2a3945be2a3945
-DATA vectorConstsAVX2<>+2240(SB)/8, $0x3e4cd00e3e4cd00e
-DATA vectorConstsAVX2<>+2248(SB)/8, $0x3e4cd00e3e4cd00e
-DATA vectorConstsAVX2<>+2256(SB)/8, $0x3e4cd00e3e4cd00e
-DATA vectorConstsAVX2<>+2264(SB)/8, $0x3e4cd00e3e4cd00e
-DATA vectorConstsAVX2<>+2272(SB)/8, $0x3e4cd00e3e4cd00e
-DATA vectorConstsAVX2<>+2280(SB)/8, $0x3e4cd00e3e4cd00e
-DATA vectorConstsAVX2<>+2288(SB)/8, $0x3e4cd00e3e4cd00e
-DATA vectorConstsAVX2<>+2296(SB)/8, $0x3e4cd00e3e4cd00e
-DATA vectorConstsAVX2<>+2304(SB)/8, $0xbe800113be800113
-DATA vectorConstsAVX2<>+2312(SB)/8, $0xbe800113be800113
-DATA vectorConstsAVX2<>+2320(SB)/8, $0xbe800113be800113
-DATA vectorConstsAVX2<>+2328(SB)/8, $0xbe800113be800113
-DATA vectorConstsAVX2<>+2336(SB)/8, $0xbe800113be800113
-DATA vectorConstsAVX2<>+2344(SB)/8, $0xbe800113be800113
-DATA vectorConstsAVX2<>+2352(SB)/8, $0xbe800113be800113
-DATA vectorConstsAVX2<>+2360(SB)/8, $0xbe800113be800113
-DATA vectorConstsAVX2<>+2368(SB)/8, $0x3eaaaaaa3eaaaaaa
-DATA vectorConstsAVX2<>+2376(SB)/8, $0x3eaaaaaa3eaaaaaa
-DATA vectorConstsAVX2<>+2384(SB)/8, $0x3eaaaaaa3eaaaaaa
-DATA vectorConstsAVX2<>+2392(SB)/8, $0x3eaaaaaa3eaaaaaa
-DATA vectorConstsAVX2<>+2400(SB)/8, $0x3eaaaaaa3eaaaaaa
-DATA vectorConstsAVX2<>+2408(SB)/8, $0x3eaaaaaa3eaaaaaa
-DATA vectorConstsAVX2<>+2416(SB)/8, $0x3eaaaaaa3eaaaaaa
-DATA vectorConstsAVX2<>+2424(SB)/8, $0x3eaaaaaa3eaaaaaa
-DATA vectorConstsAVX2<>+2432(SB)/8, $0xb95e8083b95e8083
-DATA vectorConstsAVX2<>+2440(SB)/8, $0xb95e8083b95e8083
-DATA vectorConstsAVX2<>+2448(SB)/8, $0xb95e8083b95e8083
-DATA vectorConstsAVX2<>+2456(SB)/8, $0xb95e8083b95e8083
-DATA vectorConstsAVX2<>+2464(SB)/8, $0xb95e8083b95e8083
-DATA vectorConstsAVX2<>+2472(SB)/8, $0xb95e8083b95e8083
-DATA vectorConstsAVX2<>+2480(SB)/8, $0xb95e8083b95e8083
-DATA vectorConstsAVX2<>+2488(SB)/8, $0xb95e8083b95e8083
-DATA vectorConstsAVX2<>+2496(SB)/8, $0x3f3180003f318000
-DATA vectorConstsAVX2<>+2504(SB)/8, $0x3f3180003f318000
-DATA vectorConstsAVX2<>+2512(SB)/8, $0x3f3180003f318000
-DATA vectorConstsAVX2<>+2520(SB)/8, $0x3f3180003f318000
-DATA vectorConstsAVX2<>+2528(SB)/8, $0x3f3180003f318000
-DATA vectorConstsAVX2<>+2536(SB)/8, $0x3f3180003f318000
-DATA vectorConstsAVX2<>+2544(SB)/8, $0x3f3180003f318000
-DATA vectorConstsAVX2<>+2552(SB)/8, $0x3f3180003f318000
-DATA vectorConstsAVX2<>+2560(SB)/8, $0x3ede5bd93ede5bd9
-DATA vectorConstsAVX2<>+2568(SB)/8, $0x3ede5bd93ede5bd9
-DATA vectorConstsAVX2<>+2576(SB)/8, $0x3ede5bd93ede5bd9
-DATA vectorConstsAVX2<>+2584(SB)/8, $0x3ede5bd93ede5bd9
-DATA vectorConstsAVX2<>+2592(SB)/8, $0x3ede5bd93ede5bd9
-DATA vectorConstsAVX2<>+2600(SB)/8, $0x3ede5bd93ede5bd9
-DATA vectorConstsAVX2<>+2608(SB)/8, $0x3ede5bd93ede5bd9
-DATA vectorConstsAVX2<>+2616(SB)/8, $0x3ede5bd93ede5bd9
-DATA vectorConstsAVX2<>+2624(SB)/8, $0x7fc000007fc00000
-DATA vectorConstsAVX2<>+2632(SB)/8, $0x7fc000007fc00000
-DATA vectorConstsAVX2<>+2640(SB)/8, $0x7fc000007fc00000
-DATA vectorConstsAVX2<>+2648(SB)/8, $0x7fc000007fc00000
-DATA vectorConstsAVX2<>+2656(SB)/8, $0x7fc000007fc00000
-DATA vectorConstsAVX2<>+2664(SB)/8, $0x7fc000007fc00000
-DATA vectorConstsAVX2<>+2672(SB)/8, $0x7fc000007fc00000
-DATA vectorConstsAVX2<>+2680(SB)/8, $0x7fc000007fc00000
-DATA vectorConstsAVX2<>+2688(SB)/8, $0x437f0000437f0000
-DATA vectorConstsAVX2<>+2696(SB)/8, $0x437f0000437f0000
-DATA vectorConstsAVX2<>+2704(SB)/8, $0x437f0000437f0000
-DATA vectorConstsAVX2<>+2712(SB)/8, $0x437f0000437f0000
-DATA vectorConstsAVX2<>+2720(SB)/8, $0x437f0000437f0000
-DATA vectorConstsAVX2<>+2728(SB)/8, $0x437f0000437f0000
-DATA vectorConstsAVX2<>+2736(SB)/8, $0x437f0000437f0000
-DATA vectorConstsAVX2<>+2744(SB)/8, $0x437f0000437f0000
-DATA vectorConstsAVX2<>+2752(SB)/8, $0x000000ff000000ff
-DATA vectorConstsAVX2<>+2760(SB)/8, $0x000000ff000000ff
-DATA vectorConstsAVX2<>+2768(SB)/8, $0x000000ff000000ff
-DATA vectorConstsAVX2<>+2776(SB)/8, $0x000000ff000000ff
-DATA vectorConstsAVX2<>+2784(SB)/8, $0x000000ff000000ff
-DATA vectorConstsAVX2<>+2792(SB)/8, $0x000000ff000000ff
-DATA vectorConstsAVX2<>+2800(SB)/8, $0x000000ff000000ff
-DATA vectorConstsAVX2<>+2808(SB)/8, $0x000000ff000000ff
-DATA vectorConstsAVX2<>+2816(SB)/8, $0x4080000040800000
-DATA vectorConstsAVX2<>+2824(SB)/8, $0x4080000040800000
-DATA vectorConstsAVX2<>+2832(SB)/8, $0x4080000040800000
-DATA vectorConstsAVX2<>+2840(SB)/8, $0x4080000040800000
-DATA vectorConstsAVX2<>+2848(SB)/8, $0x4080000040800000
-DATA vectorConstsAVX2<>+2856(SB)/8, $0x4080000040800000
-DATA vectorConstsAVX2<>+2864(SB)/8, $0x4080000040800000
-DATA vectorConstsAVX2<>+2872(SB)/8, $0x4080000040800000
-DATA vectorConstsAVX2<>+2880(SB)/8, $0x3e8000003e800000
-DATA vectorConstsAVX2<>+2888(SB)/8, $0x3e8000003e800000
-DATA vectorConstsAVX2<>+2896(SB)/8, $0x3e8000003e800000
-DATA vectorConstsAVX2<>+2904(SB)/8, $0x3e8000003e800000
-DATA vectorConstsAVX2<>+2912(SB)/8, $0x3e8000003e800000
-DATA vectorConstsAVX2<>+2920(SB)/8, $0x3e8000003e800000
-DATA vectorConstsAVX2<>+2928(SB)/8, $0x3e8000003e800000
-DATA vectorConstsAVX2<>+2936(SB)/8, $0x3e8000003e800000
-DATA vectorConstsAVX2<>+2944(SB)/8, $0x8080808080808080
-DATA vectorConstsAVX2<>+2952(SB)/8, $0x8080808080808080
-DATA vectorConstsAVX2<>+2960(SB)/8, $0x8080808080808080
-DATA vectorConstsAVX2<>+2968(SB)/8, $0x8080808080808080
-DATA vectorConstsAVX2<>+2976(SB)/8, $0x8080808080808080
-DATA vectorConstsAVX2<>+2984(SB)/8, $0x8080808080808080
-DATA vectorConstsAVX2<>+2992(SB)/8, $0x8080808080808080
-DATA vectorConstsAVX2<>+3000(SB)/8, $0x8080808080808080
-GLOBL vectorConstsAVX2<>(SB), RODATA|NOPTR, $3008
+DATA vectorConstsAVX2<>+1664(SB)/8, $0xc2d40000c2d40000
+DATA vectorConstsAVX2<>+1672(SB)/8, $0xc2d40000c2d40000
+DATA vectorConstsAVX2<>+1680(SB)/8, $0xc2d40000c2d40000
+DATA vectorConstsAVX2<>+1688(SB)/8, $0xc2d40000c2d40000
+DATA vectorConstsAVX2<>+1696(SB)/8, $0xc2d40000c2d40000
+DATA vectorConstsAVX2<>+1704(SB)/8, $0xc2d40000c2d40000
+DATA vectorConstsAVX2<>+1712(SB)/8, $0xc2d40000c2d40000
+DATA vectorConstsAVX2<>+1720(SB)/8, $0xc2d40000c2d40000
+DATA vectorConstsAVX2<>+1728(SB)/8, $0x4b3fff694b3fff69
+DATA vectorConstsAVX2<>+1736(SB)/8, $0x4b3fff694b3fff69
+DATA vectorConstsAVX2<>+1744(SB)/8, $0x4b3fff694b3fff69
+DATA vectorConstsAVX2<>+1752(SB)/8, $0x4b3fff694b3fff69
+DATA vectorConstsAVX2<>+1760(SB)/8, $0x4b3fff694b3fff69
+DATA vectorConstsAVX2<>+1768(SB)/8, $0x4b3fff694b3fff69
+DATA vectorConstsAVX2<>+1776(SB)/8, $0x4b3fff694b3fff69
+DATA vectorConstsAVX2<>+1784(SB)/8, $0x4b3fff694b3fff69
+DATA vectorConstsAVX2<>+1792(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX2<>+1800(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX2<>+1808(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX2<>+1816(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX2<>+1824(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX2<>+1832(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX2<>+1840(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX2<>+1848(SB)/8, $0x0080000000800000
+DATA vectorConstsAVX2<>+1856(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX2<>+1864(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX2<>+1872(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX2<>+1880(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX2<>+1888(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX2<>+1896(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX2<>+1904(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX2<>+1912(SB)/8, $0x3f3504f33f3504f3
+DATA vectorConstsAVX2<>+1920(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX2<>+1928(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX2<>+1936(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX2<>+1944(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX2<>+1952(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX2<>+1960(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX2<>+1968(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX2<>+1976(SB)/8, $0x007fffff007fffff
+DATA vectorConstsAVX2<>+1984(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX2<>+1992(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX2<>+2000(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX2<>+2008(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX2<>+2016(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX2<>+2024(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX2<>+2032(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX2<>+2040(SB)/8, $0xbd9c64babd9c64ba
+DATA vectorConstsAVX2<>+2048(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX2<>+2056(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX2<>+2064(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX2<>+2072(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX2<>+2080(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX2<>+2088(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX2<>+2096(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX2<>+2104(SB)/8, $0x3e02af573e02af57
+DATA vectorConstsAVX2<>+2112(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX2<>+2120(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX2<>+2128(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX2<>+2136(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX2<>+2144(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX2<>+2152(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX2<>+2160(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX2<>+2168(SB)/8, $0xbe06c123be06c123
+DATA vectorConstsAVX2<>+2176(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX2<>+2184(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX2<>+2192(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX2<>+2200(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX2<>+2208(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX2<>+2216(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX2<>+2224(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX2<>+2232(SB)/8, $0x3e116c983e116c98
+DATA vectorConstsAVX2<>+2240(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX2<>+2248(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX2<>+2256(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX2<>+2264(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX2<>+2272(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX2<>+2280(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX2<>+2288(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX2<>+2296(SB)/8, $0xbe2a3945be2a3945
+DATA vectorConstsAVX2<>+2304(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX2<>+2312(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX2<>+2320(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX2<>+2328(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX2<>+2336(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX2<>+2344(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX2<>+2352(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX2<>+2360(SB)/8, $0x3e4cd00e3e4cd00e
+DATA vectorConstsAVX2<>+2368(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX2<>+2376(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX2<>+2384(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX2<>+2392(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX2<>+2400(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX2<>+2408(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX2<>+2416(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX2<>+2424(SB)/8, $0xbe800113be800113
+DATA vectorConstsAVX2<>+2432(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX2<>+2440(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX2<>+2448(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX2<>+2456(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX2<>+2464(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX2<>+2472(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX2<>+2480(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX2<>+2488(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA vectorConstsAVX2<>+2496(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX2<>+2504(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX2<>+2512(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX2<>+2520(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX2<>+2528(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX2<>+2536(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX2<>+2544(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX2<>+2552(SB)/8, $0xb95e8083b95e8083
+DATA vectorConstsAVX2<>+2560(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX2<>+2568(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX2<>+2576(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX2<>+2584(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX2<>+2592(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX2<>+2600(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX2<>+2608(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX2<>+2616(SB)/8, $0x3f3180003f318000
+DATA vectorConstsAVX2<>+2624(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX2<>+2632(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX2<>+2640(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX2<>+2648(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX2<>+2656(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX2<>+2664(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX2<>+2672(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX2<>+2680(SB)/8, $0x3ede5bd93ede5bd9
+DATA vectorConstsAVX2<>+2688(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX2<>+2696(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX2<>+2704(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX2<>+2712(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX2<>+2720(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX2<>+2728(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX2<>+2736(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX2<>+2744(SB)/8, $0xc2d00000c2d00000
+DATA vectorConstsAVX2<>+2752(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX2<>+2760(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX2<>+2768(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX2<>+2776(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX2<>+2784(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX2<>+2792(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX2<>+2800(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX2<>+2808(SB)/8, $0x7fc000007fc00000
+DATA vectorConstsAVX2<>+2816(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX2<>+2824(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX2<>+2832(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX2<>+2840(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX2<>+2848(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX2<>+2856(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX2<>+2864(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX2<>+2872(SB)/8, $0x437f0000437f0000
+DATA vectorConstsAVX2<>+2880(SB)/8, $0x000000ff000000ff
+DATA vectorConstsAVX2<>+2888(SB)/8, $0x000000ff000000ff
+DATA vectorConstsAVX2<>+2896(SB)/8, $0x000000ff000000ff
+DATA vectorConstsAVX2<>+2904(SB)/8, $0x000000ff000000ff
+DATA vectorConstsAVX2<>+2912(SB)/8, $0x000000ff000000ff
+DATA vectorConstsAVX2<>+2920(SB)/8, $0x000000ff000000ff
+DATA vectorConstsAVX2<>+2928(SB)/8, $0x000000ff000000ff
+DATA vectorConstsAVX2<>+2936(SB)/8, $0x000000ff000000ff
+DATA vectorConstsAVX2<>+2944(SB)/8, $0x4080000040800000
+DATA vectorConstsAVX2<>+2952(SB)/8, $0x4080000040800000
+DATA vectorConstsAVX2<>+2960(SB)/8, $0x4080000040800000
+DATA vectorConstsAVX2<>+2968(SB)/8, $0x4080000040800000
+DATA vectorConstsAVX2<>+2976(SB)/8, $0x4080000040800000
+DATA vectorConstsAVX2<>+2984(SB)/8, $0x4080000040800000
+DATA vectorConstsAVX2<>+2992(SB)/8, $0x4080000040800000
+DATA vectorConstsAVX2<>+3000(SB)/8, $0x4080000040800000
+DATA vectorConstsAVX2<>+3008(SB)/8, $0x3e8000003e800000
+DATA vectorConstsAVX2<>+3016(SB)/8, $0x3e8000003e800000
+DATA vectorConstsAVX2<>+3024(SB)/8, $0x3e8000003e800000
+DATA vectorConstsAVX2<>+3032(SB)/8, $0x3e8000003e800000
+DATA vectorConstsAVX2<>+3040(SB)/8, $0x3e8000003e800000
+DATA vectorConstsAVX2<>+3048(SB)/8, $0x3e8000003e800000
+DATA vectorConstsAVX2<>+3056(SB)/8, $0x3e8000003e800000
+DATA vectorConstsAVX2<>+3064(SB)/8, $0x3e8000003e800000
+DATA vectorConstsAVX2<>+3072(SB)/8, $0x8080808080808080
+DATA vectorConstsAVX2<>+3080(SB)/8, $0x8080808080808080
+DATA vectorConstsAVX2<>+3088(SB)/8, $0x8080808080808080
+DATA vectorConstsAVX2<>+3096(SB)/8, $0x8080808080808080
+DATA vectorConstsAVX2<>+3104(SB)/8, $0x8080808080808080
+DATA vectorConstsAVX2<>+3112(SB)/8, $0x8080808080808080
+DATA vectorConstsAVX2<>+3120(SB)/8, $0x8080808080808080
+DATA vectorConstsAVX2<>+3128(SB)/8, $0x8080808080808080
+GLOBL vectorConstsAVX2<>(SB), RODATA|NOPTR, $3136
 
 DATA vectorMasks<>+0(SB)/8, $0xffffffffffffffff
 DATA vectorMasks<>+8(SB)/8, $0xffffffffffffffff

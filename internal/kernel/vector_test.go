@@ -191,6 +191,25 @@ func TestExpSum(t *testing.T) {
 	})
 }
 
+// TestExpSumSmall: where results become subnormal and then 0, each is still that of the reference.
+func TestExpSumSmall(t *testing.T) {
+	var x []float32
+	for v := float32(-103); v > -107; v = math.Nextafter32(v, -200) {
+		x = append(x, v)
+	}
+	x = append(x, -200, -math.MaxFloat32, negInf, 0, -87, -88, nan, -nan, math.Float32frombits(0xffc00000))
+	got, want := make([]float32, len(x)), make([]float32, len(x))
+	expSumRef(want, x, 0)
+	forSets(t, func(t *testing.T) {
+		use.vector.expSum(got, x, 0)
+		for i := range x {
+			if !sameBits(got[i], want[i]) {
+				t.Fatalf("e^%v = %v, ref %v", x[i], got[i], want[i])
+			}
+		}
+	})
+}
+
 func TestMax(t *testing.T) {
 	forVectorImpls(t, func(t *testing.T, ops vectorOps, rng *rand.Rand, n int, f filler) {
 		x := random(rng, n, f)

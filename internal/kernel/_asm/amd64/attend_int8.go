@@ -220,7 +220,7 @@ func weights(g *gen) {
 	MOVQ(dst, to)
 	most := g.zero()
 	g.many("loop", n, []reg.GPVirtual{x, scale, put}, 8, func(v []vec, m mask) {
-		g.expBelow(v, x, max, low, m)
+		g.expBelow(v, x, max, low, m, false)
 		for i := range v {
 			g.add(v[i], sum, m)
 		}

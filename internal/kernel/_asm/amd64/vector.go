@@ -66,8 +66,10 @@ func (g *gen) byNumber(name string, op func(...Op)) {
 
 // exp replaces x by e^(x+low), the exp of vector_exp.go without its clamps: x must
 // be between -106 and 89, or NaN. low may be nil. All of x go in step: one after the
-// other, most of what the processor looks ahead at waits for the step before.
-func (g *gen) exp(x, low vec) {
+// other, most of what the processor looks ahead at waits for the step before. If many results may
+// be 0, flush computes those apart: a product that is too small to be represented takes 500 times as long.
+func (g *gen) exp(x, low vec, flush bool) {
+	const notLess, least = 0x15, -151 // also NaN; e^x rounds to 0 for all smaller n
 	t, n, p := make(vec, len(x)), make(vec, len(x)), make(vec, len(x))
 	each := func(f func(i int)) {
 		for i := range x {
@@ -98,13 +100,24 @@ func (g *gen) exp(x, low vec) {
 		each(func(i int) { g.by(VFMADD213PS, VFMADD213PS_BCST, coef, x[i], p[i]) })
 	}
 	if g.isWide() {
-		each(func(i int) { VSCALEFPS(n[i], p[i], x[i]) })
+		each(func(i int) {
+			if flush {
+				VCMPPS_BCST(U8(notLess), g.constant(least), n[i], reg.K2)
+				VSCALEFPS_Z(n[i], p[i], reg.K2, x[i])
+			} else {
+				VSCALEFPS(n[i], p[i], x[i])
+			}
+		})
 		return
 	}
 	// 2ⁿ in two factors: n = h + (n-h), h = n>>1. The first product is exact.
 	each(func(i int) {
-		VPSUBD(g.constantBits(math.Float32bits(constants.RoundShift)), t[i], t[i])
 		h := g.like(t[i])
+		if flush {
+			VCMPPS(U8(notLess), g.constant(constants.RoundShift+least), t[i], h)
+			VANDPS(h, p[i], p[i])
+		}
+		VPSUBD(g.constantBits(math.Float32bits(constants.RoundShift)), t[i], t[i])
 		VPSRAD(U8(1), t[i], h)
 		VPSUBD(h, t[i], t[i])
 		for _, e := range []reg.VecVirtual{h, t[i]} {
@@ -128,10 +141,10 @@ func (g *gen) like(r reg.VecVirtual) reg.VecVirtual {
 func expSum(g *gen) {
 	g.function("ExpSum", "(dst, x []float32, m float32) float32")
 	dst, x, n, max := g.slice("dst"), g.slice("x"), g.length("x"), g.broadcast("m")
-	sum, low := g.zero(), g.loadConst(constants.ExpMin)
+	sum, low := g.zero(), g.loadConst(constants.ExpMin-2)
 	g.keep(constants.Log2e, constants.RoundShift, 1)
 	g.many("loop", n, []reg.GPVirtual{x, dst}, 8, func(v []vec, m mask) {
-		g.expBelow(v, x, max, low, m)
+		g.expBelow(v, x, max, low, m, true)
 		for i := range v {
 			g.store(v[i], at(dst).Offset(64*i), m)
 			g.add(v[i], sum, m)
@@ -141,13 +154,13 @@ func expSum(g *gen) {
 }
 
 // expBelow sets each of v to e^(x-max), from x on.
-func (g *gen) expBelow(v []vec, x reg.GPVirtual, max, low vec, m mask) {
+func (g *gen) expBelow(v []vec, x reg.GPVirtual, max, low vec, m mask, flush bool) {
 	all := g.loadAll(v, x, m)
 	for i, r := range all {
 		VSUBPS(max[i%len(max)], r, r)
 		VMAXPS(r, low[i%len(low)], r) // low > r ? low : r, so NaN stays
 	}
-	g.exp(all, nil)
+	g.exp(all, nil, flush)
 }
 
 // loadAll loads all of v, from p on, and returns their registers.
@@ -254,7 +267,7 @@ func (g *gen) tail(x vec, limit reg.VecVirtual) (y vec) {
 	for _, coef := range constants.Gelu[1:] {
 		each(func(i int) { g.by(VFMADD213PS, VFMADD213PS_BCST, coef, v[i], poly[i]) })
 	}
-	g.exp(y, low)
+	g.exp(y, low, false)
 	each(func(i int) { VMULPS(poly[i], y[i], y[i]) })
 	g.blank(y, far)
 	return y
