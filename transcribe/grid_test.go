@@ -155,6 +155,11 @@ func sample(points []point, n int) (some []point) {
 func (p point) policy() func() assistant.Policy {
 	switch p.draft {
 	case auto:
+		if p.assistant == "encoder" {
+			a := &assistant.CalibratedPolicy{Streams: func() int { return 1 }}
+			a.ForceDraft()
+			return a.Policy
+		}
 		a := &assistant.Auto{Streams: func() int { return 1 }}
 		a.ForceDraft()
 		return a.Policy
