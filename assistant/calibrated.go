@@ -180,6 +180,7 @@ func (c *calibrated) Observe(r Round) {
 		r.Draft = max(0, r.Draft-r.Opening)
 	}
 	if opens := p.opens; opens == c.opens { // else the round waited while a window was prepared
+		p.times.forget(p.Streams())
 		p.times.observe(p.Streams(), r)
 	} else {
 		c.opens = opens

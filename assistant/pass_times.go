@@ -23,6 +23,17 @@ func (t *passTimes) observe(streams int, r Round) {
 	t.roundTokens.add(float64(r.Kept), memory)
 }
 
+// forget makes drafts of lengths that were not measured lately be tried again: the machine may have been busy then.
+func (t *passTimes) forget(streams int) {
+	const memory, least = 64, 0.2
+	known := &t.passes[groupOf(streams)]
+	for i := 2; i < len(known); i++ {
+		if known[i].n -= known[i].n / memory; known[i].n < least {
+			known[i].n = 0
+		}
+	}
+}
+
 // best returns the draft length of at most limit tokens with the largest expected gain, and that
 // gain in seconds. right returns the probability that token i is right if all before it are.
 func (t *passTimes) best(streams, limit int, right func(i int) float64) (length int, gain float64) {
