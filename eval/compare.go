@@ -26,13 +26,14 @@ import (
 // CompareOptions configures a comparison. The zero value runs every utterance once in
 // each arm.
 type CompareOptions struct {
-	Repeats  int         // runs of an utterance in each arm; 0 means 1. The one of median decoding time is recorded
-	Batch    int         // utterances that an arm runs at the same time, timed together, in wall time; 0 means 1
-	Group    int         // utterances of a pair of runs, Batch of them at a time; at least Batch
-	Limit    int         // most utterances to run; 0 means all
-	Dir      string      // folder for NAME.jsonl of each arm, see [Options]
-	Unscored bool        // the utterances have no references
-	Sound    audio.Input // how the sound of an utterance is opened
+	Repeats  int           // runs of an utterance in each arm; 0 means 1. The one of median decoding time is recorded
+	Within   time.Duration // an utterance that has run for so long is not repeated; 0 means no limit
+	Batch    int           // utterances that an arm runs at the same time, timed together, in wall time; 0 means 1
+	Group    int           // utterances of a pair of runs, Batch of them at a time; at least Batch
+	Limit    int           // most utterances to run; 0 means all
+	Dir      string        // folder for NAME.jsonl of each arm, see [Options]
+	Unscored bool          // the utterances have no references
+	Sound    audio.Input   // how the sound of an utterance is opened
 
 	// Watch, if not nil, gets the records of an utterance, one for each arm, and the
 	// differences that are errors.
@@ -187,7 +188,11 @@ func (c *comparison) pair(ctx context.Context, group []Row) error {
 	for i := range runs {
 		runs[i] = make([][]*report.Record, len(c.arms))
 	}
-	for range cmp.Or(c.Repeats, 1) {
+	began := time.Now()
+	for n := range cmp.Or(c.Repeats, 1) {
+		if n > 0 && c.Within > 0 && time.Since(began) > c.Within {
+			break
+		}
 		out := make([]outcome, len(c.arms))
 		for i, arm := range c.arms {
 			var err error

@@ -62,7 +62,7 @@ func TestEvalStatus(t *testing.T) {
 		{"compare without", []string{"compare", "-m", model, "-a", "self"}, 2, "name a dataset with --dataset PATH, or sound files"},
 		{"compare both", []string{"compare", "-a", "self", "-m", model, "-d", good, "a.wav"}, 2, "--dataset"},
 		{"compare argument", []string{"compare", "-m", model, "a.wav"}, 2, "nothing to compare without an assistant"},
-		{"compare repeats", []string{"compare", "-a", "self", "-m", model, "-d", good, "--repeats", "0"}, 2, "--repeats"},
+		{"compare repeats", []string{"compare", "-a", "self", "-m", model, "-d", good, "--repeats", "-1"}, 2, "--repeats"},
 		{"compare nothing drafted", []string{"compare", "-m", model, "-d", good, once, "-a", "self", "--draft-tokens", "0"}, 3, "inconclusive"},
 		{"compare assisted by itself", []string{"compare", "-m", model, "-d", good, once, "-a", "self", "--draft-tokens", "3"}, 0, ""},
 		{"report of nothing", []string{"report"}, 2, "no records"},

@@ -28,6 +28,23 @@ func (c *Comparison) speedNote(s Speedup) speedNote {
 	return g
 }
 
+// summary returns in one sentence what drafts changed: empty unless an arm with an assistant is compared with the same
+// model without one.
+func (c *Comparison) summary() string {
+	name, total := shortName(c.runs.Assisted.Assistant), c.Speedup.Total
+	if c.Verdict != Identical || name == "" || c.runs.Baseline.Assistant != "" || total.Median == 0 {
+		return ""
+	}
+	g := c.speedNote(total)
+	switch {
+	case g.Doubt != "":
+		return fmt.Sprintf("Drafts (%s) made no difference that this could measure; the text is the same, to the bit", name)
+	case total.Mean < 1:
+		return fmt.Sprintf("Drafts (%s) cost time here: %s as fast from audio to text; the text is the same, to the bit", name, g.Value)
+	}
+	return fmt.Sprintf("Drafts (%s) save time: %s as fast from audio to text; the text is the same, to the bit", name, g.Value)
+}
+
 // spread describes the distribution of a speed-up over pairs of runs. It is empty without an
 // interval: there are too few pairs.
 func (s Speedup) spread() string {

@@ -55,6 +55,9 @@ const freeExamples = 3
 // comparison writes the lines of a comparison, and what differs.
 func (p painter) comparison(c *Comparison) {
 	name := Pair[string]{show.Line(c.Names.Baseline), show.Line(c.Names.Assisted)}
+	if s := c.summary(); s != "" {
+		fmt.Fprintf(p, "%s\n\n", p.paint("1;32", show.Line(s)))
+	}
 	fmt.Fprintf(p, "%s: %s\n", show.Line(c.heading()), p.verdict(c))
 	for _, l := range c.lines()[1:] {
 		fmt.Fprintf(p, "  %-14s %s\n", show.Line(l[0]), show.Line(l[1]))

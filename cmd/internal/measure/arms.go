@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"verity"
 	"verity/assistant"
@@ -311,13 +312,18 @@ func (r *arms) run(ctx context.Context, v *compareCommand, data *setup.Corpus) (
 	for i, a := range r.list {
 		all[i], sets[i] = a.Arm, a.Set
 	}
+	repeats, within := v.repeats, time.Duration(0)
+	if repeats == 0 {
+		const enough = 5 // pairs
+		repeats, within = 1+(enough-1)/max(1, data.Count(ctx)), time.Minute
+	}
 	bar := v.NewTally(&v.log, func() int { return data.Count(ctx) })
 	if bar != nil {
-		r.watch(bar, v.repeats*max(1, data.Count(ctx)))
+		r.watch(bar, repeats*max(1, data.Count(ctx)))
 	}
 	different := 0
 	pairs, err := eval.Compare(ctx, all, r.matches(), data.All(ctx), eval.CompareOptions{
-		Repeats: v.repeats, Batch: v.batch, Group: v.group, Limit: v.data.Limit, Dir: v.out,
+		Repeats: repeats, Within: within, Batch: v.batch, Group: v.group, Limit: v.data.Limit, Dir: v.out,
 		Unscored: data.Unscored, Sound: v.sound.Input,
 		Watch: func(_ []*report.Record, what []string) {
 			if len(what) > 0 {

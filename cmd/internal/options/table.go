@@ -87,8 +87,8 @@ var sections = []struct {
 				"rejected"},
 	}},
 	{Runs, []*Option{
-		{Name: "repeats", Kind: Whole, Default: "1", Min: 1, Max: 1000,
-			Brief: "runs of each utterance in each arm", Help: "run each utterance NUMBER times in each arm"},
+		{Name: "repeats", Kind: Whole, Max: 1000, Brief: "runs of each utterance in each arm",
+			Help: "run each utterance NUMBER times in each arm; 0 means five pairs of runs in all, as far as a minute allows"},
 		{Name: "group", Kind: Whole, Max: batch,
 			Help: "time NUMBER utterances together, with --batch of them in progress at a time; 0 means the --batch value"},
 	}},
