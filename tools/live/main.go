@@ -2,7 +2,7 @@
 // so that nobody waits; passes take the time they really take.
 //
 //	go run ./tools/live model/base/librispeech/manifest.jsonl
-//	go run ./tools/live -model ~/whisper-base -slower 2 recordings.jsonl
+//	go run ./tools/live -model ~/whisper-base recordings.jsonl
 //
 // It prints the error rates of the confirmed text and of the whole file, and how long after its
 // end a word was confirmed.
@@ -32,10 +32,7 @@ import (
 	"verity/wer/normalize"
 )
 
-var (
-	dir    = flag.String("model", "", "`directory` of a checkpoint, loaded as int8; default: the model inside")
-	slower = flag.Float64("slower", 1, "multiply the time of passes by this")
-)
+var dir = flag.String("model", "", "`directory` of a checkpoint, loaded as int8; default: the model inside")
 
 func main() {
 	flag.Parse()
@@ -170,7 +167,7 @@ func (p *playback) pass(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	took := *slower * time.Since(began).Seconds()
+	took := time.Since(began).Seconds()
 	p.due = g.SamplesBeforeNextPass(time.Duration(took * float64(time.Second)))
 	heard := p.now
 	p.now += took

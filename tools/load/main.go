@@ -37,10 +37,10 @@ var (
 	program = flag.String("program", "bin/verity", "the `program`")
 	model   = flag.String("model", "model/digits/target", "`directory` of the checkpoint, loaded as int8")
 	during  = flag.Duration("for", 0, "how long the load lasts")
-	clients = flag.Int("clients", 64, "number of concurrent clients")
 	turns   = flag.Int("turns", 0, "how often to time eight requests in sequence and at once")
-	batch   = flag.String("batch", "8", "--batch of the server")
 )
+
+const clients = 64 // at the same time
 
 func main() {
 	flag.Parse()
@@ -122,7 +122,7 @@ var listens = regexp.MustCompile(` on http://(\S+)`)
 
 func start() (*server, error) {
 	s := &server{ended: make(chan error, 1), http: http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}}
-	s.process = exec.Command(*program, "serve", "--model", *model, "--precision", "int8", "--listen", "127.0.0.1:0", "--batch", *batch, "--queue", "256")
+	s.process = exec.Command(*program, "serve", "--model", *model, "--precision", "int8", "--listen", "127.0.0.1:0", "--batch", "8", "--queue", "256")
 	lines, err := s.process.StderrPipe()
 	if err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func (s *server) load(ctx context.Context, jobs []job) error {
 	until := time.Now().Add(*during)
 	began := time.Now()
 	var all sync.WaitGroup
-	for i := range *clients {
+	for i := range clients {
 		all.Go(func() { s.client(ctx, &t, jobs, until, rand.New(rand.NewPCG(7, uint64(i)))) })
 	}
 	all.Go(func() {
