@@ -17,10 +17,10 @@ type media struct {
 	start   float64 // seconds: the earliest time of all tracks, pictures included
 	length  float64 // seconds, as ffmpeg knows it; 0 if it does not
 	more    bool    // there are tracks without sound
-	tracks  []Track // with sound
+	tracks  []Track // with sound, in the order of their numbers
 	streams []int   // their numbers among all tracks
 	line    []byte  // of ffmpeg's description, as far as it has come
-	inSound bool    // lines belong to the last of tracks
+	now     int     // the number of the track to which lines belong; 0: to none
 }
 
 // maxMediaLine bounds a line. Tags may be long.
@@ -58,7 +58,6 @@ func (f *ffmpeg) inspect() error {
 	if len(m.tracks) == 0 {
 		return ErrNoSound
 	}
-	m.sort()
 	f.media = m
 	return nil
 }
@@ -86,34 +85,22 @@ func (m *media) add(line string) {
 			n, _ := strconv.ParseFloat(part, 64)
 			m.length = 60*m.length + n
 		}
-	} else if s := mediaTitle.FindStringSubmatch(line); s != nil && m.inSound {
-		m.tracks[len(m.tracks)-1].Title = trackText([]byte(s[1]))
+	} else if s := mediaTitle.FindStringSubmatch(line); s != nil && m.now > 0 {
+		m.tracks[m.now-1].Title = trackText([]byte(s[1]))
 	} else if s := mediaStream.FindStringSubmatch(line); s != nil {
 		number, err := strconv.Atoi(s[1])
-		again := slices.Contains(m.streams, number) // in another program
+		at, again := slices.BinarySearch(m.streams, number) // ffmpeg lists those of a program together
 		m.more = m.more || s[3] != "Audio"
-		m.inSound = s[3] == "Audio" && err == nil && !again && len(m.tracks) < maxTracks
-		if m.inSound {
-			m.streams = append(m.streams, number)
-			m.tracks = append(m.tracks, Track{
+		if m.now = 0; s[3] == "Audio" && err == nil && !again && len(m.tracks) < maxTracks {
+			m.now = at + 1
+			m.streams = slices.Insert(m.streams, at, number)
+			m.tracks = slices.Insert(m.tracks, at, Track{
 				Codec: s[4], Language: languageCode(s[2]), Default: strings.Contains(line, " (default)"),
 			})
+			for i := range m.tracks {
+				m.tracks[i].Number = i + 1
+			}
 		}
-	}
-}
-
-// sort puts the tracks in the order of their numbers. ffmpeg lists those of a program together.
-func (m *media) sort() {
-	order := make([]int, len(m.tracks))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return m.streams[a] - m.streams[b] })
-	tracks, streams := m.tracks, m.streams
-	m.tracks, m.streams = nil, nil
-	for i, at := range order {
-		tracks[at].Number = i + 1
-		m.tracks, m.streams = append(m.tracks, tracks[at]), append(m.streams, streams[at])
 	}
 }
 

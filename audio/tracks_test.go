@@ -92,7 +92,6 @@ func TestMedia(t *testing.T) {
 	for part := range slices.Chunk([]byte(text), 1000) {
 		m.Write(part)
 	}
-	m.sort()
 	want := []Track{{1, "aac", "", "", false}, {2, "mp2", "eng", "Comments", true}}
 	if m.format != "mpegts" || m.start != 1.6 || m.begin() != 1.6 || !slices.Equal(m.tracks, want) || m.stream(1) != "0:2" {
 		t.Errorf("%s from %v s, tracks %q %v", m.format, m.start, m.tracks, m.streams)
