@@ -45,16 +45,6 @@ func (c *Comparison) summary() string {
 	return fmt.Sprintf("Drafts (%s) save time: %s as fast from audio to text; the text is the same, to the bit", name, g.Value)
 }
 
-// spread describes the distribution of a speed-up over pairs of runs. It is empty without an
-// interval: there are too few pairs.
-func (s Speedup) spread() string {
-	if s.Interval == nil {
-		return ""
-	}
-	return fmt.Sprintf("median %s, 5 to 95 %% of them %s to %s; %s in all",
-		show.Times(s.Median), show.Times(s.Low), show.Times(s.High), show.Times(s.Overall))
-}
-
 // doubt says why a speed-up is no result; empty if it is one.
 func (c *Comparison) doubt(s Speedup) string {
 	switch noise := c.noise(); {
@@ -100,9 +90,6 @@ func (c *Comparison) speeds() (l []row) {
 	}{{"decoding", c.Speedup.Decode}, {"sound to text", c.Speedup.Total}} {
 		g := c.speedNote(x.Speedup)
 		l = append(l, row{x.name, strings.TrimSpace(g.Value+" "+g.Basis) + textIf(g.Doubt != "", "; "+g.Doubt)})
-		if spread := x.spread(); spread != "" {
-			l = append(l, row{"  pairs", spread})
-		}
 	}
 	return l
 }
