@@ -42,11 +42,12 @@ const crc = data => ~data.reduce((c, b) => c >>> 8 ^ table[(c ^ b) & 255], -1) >
 export function zip(files) {
   const parts = [], directory = [];
   let at = 0;
+  const now = new Date(), time = now.getHours() << 11 | now.getMinutes() << 5 | now.getSeconds() >> 1, day = now.getFullYear() - 1980 << 9 | now.getMonth() + 1 << 5 | now.getDate();
   const fields = list => Uint8Array.from(list.flatMap(([size, value]) => Array.from({length: size}, (_, i) => value >>> 8 * i & 255)));
   for (const [name, text] of Object.entries(files)) {
     const data = typeof text === "string" ? new TextEncoder().encode(text) : text, path = new TextEncoder().encode(name);
-    // Version 2.0, names in UTF-8, stored, 1980-01-01, then checksum, both sizes and the lengths of name and extra field.
-    const common = [[2, 20], [2, 0x800], [2, 0], [2, 0], [2, 33], [4, crc(data)], [4, data.length], [4, data.length], [2, path.length], [2, 0]];
+    // Version 2.0, names in UTF-8, stored, now, then checksum, both sizes and the lengths of name and extra field.
+    const common = [[2, 20], [2, 0x800], [2, 0], [2, time], [2, day], [4, crc(data)], [4, data.length], [4, data.length], [2, path.length], [2, 0]];
     const head = fields([[4, 0x04034b50], ...common]);
     directory.push(fields([[4, 0x02014b50], [2, 20], ...common, [2, 0], [2, 0], [2, 0], [4, 0], [4, at]]), path);
     parts.push(head, path, data);

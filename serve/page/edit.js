@@ -54,7 +54,7 @@ export function undo(job, again) {
   if (!place) return;
   redraw(job);
   text.goTo(place);
-  changed(job);
+  changed(job, true);
   if (!$("find").hidden) search();
 }
 
@@ -89,10 +89,10 @@ function go(by) {
   mark();
 }
 
-export function openFind() {
+export function openFind(wanted) {
   $("find").hidden = false;
-  $("findText").select();
-  $("findText").focus();
+  if (wanted) $("findText").value = wanted;
+  else $("findText").select(), $("findText").focus();
   search();
 }
 

@@ -1,8 +1,8 @@
 // The recordings: a queue of files, the microphone, and what is stored of them.
 import {Failure, transcribe} from "./api.js";
 import {remember, stateOf, versionOf} from "./history.js";
-import {titleOf} from "./formats.js";
-import {append} from "./paragraphs.js";
+import {short, titleOf} from "./formats.js";
+import {append, withSpeakers} from "./paragraphs.js";
 import * as settings from "./settings.js";
 import * as store from "./store.js";
 import * as trash from "./trash.js";
@@ -42,7 +42,11 @@ export async function load() {
   const elsewhere = await store.locked();
   for (const job of await store.all()) {
     if (["queued", "working", "live"].includes(job.state)) {
-      if (elsewhere(job)) job.state = "elsewhere"; else await interrupted(job);
+      if (elsewhere(job)) job.state = "elsewhere";
+      else if (job.state === "queued" && job.sound && !job.kept) { // its turn comes
+        job.turn = turn++;
+        store.lock(job);
+      } else await interrupted(job);
     }
     jobs.push(job);
   }
@@ -145,7 +149,7 @@ export async function findPeaks(job, duration) {
 }
 
 // next transcribes the first waiting file.
-async function next() {
+export async function next() {
   const job = !working && jobs.filter(j => j.state === "queued").sort((a, b) => a.turn - b.turn)[0];
   if (!job) return;
   working = job;
@@ -176,13 +180,15 @@ async function next() {
 
 // release ends the work on a recording.
 function release(job) {
-  for (const member of ["former", "from", "fresh", "named"]) delete job[member];
+  for (const member of ["former", "from", "fresh", "named", "apart"]) delete job[member];
   job.kept = false;
   store.unlock(job);
 }
 
 function finished(job) {
-  const took = ((performance.now() - job.began) / 1000).toFixed(1), {former, fresh, named} = job, found = named || fresh || job.paragraphs;
+  const took = (performance.now() - job.began) / 1000, {former, fresh, named, apart} = job, voices = new Set((named || []).map(p => p.speaker ?? null)).size;
+  if (voices === 1) for (const p of named) delete p.speaker; // one voice needs no name
+  let found = named || fresh || job.paragraphs;
   job.state = "done";
   if (fresh && !found.length) {
     Object.assign(job, former);
@@ -190,15 +196,18 @@ function finished(job) {
   }
   if (fresh) {
     const same = former.options && former.options.speakers === job.options.speakers;
-    Object.assign(job, {names: same ? job.names : null, versions: [...former.versions || [], versionOf(former)], live: false});
+    job.names = same ? job.names : null;
+    if (apart) found = withSpeakers(former.paragraphs, found);
+    else Object.assign(job, {versions: [...former.versions || [], versionOf(former)], live: false});
   }
   if (former) {
     remember(job, former);
-    job.edited = !fresh && !!former.edited;
+    job.edited = (!fresh || apart) && !!former.edited;
   }
   job.paragraphs = found;
   if (fresh || named) on.text(job);
-  announce(`${job.name}: ` + (found.length ? `done in ${took} s.` : "no speech was found.") + (!fresh ? "" : ` The ${former.live ? "live text" : "version from before"} is kept.`));
+  if (fresh && apart) return announce(`${job.name}: ` + (voices > 1 ? voices + " speakers were found." : "only one voice was heard."));
+  announce(`${job.name}: ` + (found.length ? `done in ${took < 60 ? took.toFixed(1) + "\u00a0s" : short(took) + "\u00a0min"}.` : "no speech was found.") + (!fresh ? "" : ` The ${former.live ? "live text" : "version from before"} is kept.`));
 }
 
 function restore(job, stopped) {
@@ -252,10 +261,10 @@ export function stop(job) {
 }
 
 // again transcribes a recording again, with the settings of now and what is asked for: a language, speakers, the second to
-// begin from, before which the text stays. The text from before is shown, and stored, until the new one is whole.
-export function again(job, {from, ...wanted} = {}) {
+// begin from, before which the text stays; or, with apart, only who speaks. The text from before is shown, and stored, until the new one is whole.
+export function again(job, {from, apart, ...wanted} = {}) {
   if (job.state === "done" && job.paragraphs && job.paragraphs.length) job.former = {...stateOf(job), state: "done"};
-  job.from = from;
+  Object.assign(job, {from, apart});
   job.kept = !!job.former && !from;
   job.place = "";
   job.options = {...settings.options(), ...wanted};

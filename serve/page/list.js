@@ -26,7 +26,7 @@ const part = j => j.progress ? " · " + Math.round(j.progress * 100) + " %" + le
 const states = {
   queued: () => "waiting",
   working: j => (j.uploading ? "sending" : j.before != null ? `waiting for the server, ${j.before} before it` : j.kept ? "writing it again" + part(j) : "transcribing" + part(j)) + (j.place ? ` · file ${j.place}` : ""),
-  live: j => j.stopping ? "writing the rest" : j.paused ? "paused" : "recording", elsewhere: () => "open in another tab",
+  live: j => j.stopping ? "writing the rest" : j.paused ? "paused" : j.offline ? "recording without text" : "recording", elsewhere: () => "open in another tab",
   done: j => [day(j.created), j.duration && short(j.duration)].filter(x => x).join(" · ") + (j.lost || ""),
   stopped: () => "stopped", failed: j => (j.error || "").split(/(?<=[.?!]) /)[0],
 };
@@ -56,9 +56,9 @@ function row(job, on) {
   const stop = action("close", "Stop", on.stop), again = action("retry", "Try again:", on.again), remove = action("bin", "Delete", on.remove);
   bar.max = 1;
   li.append(bar);
-  return {li, show: (chosen, entry) => {
+  return {li, show: (chosen, entry, found) => {
     title.textContent = name.title = job.name;
-    line.textContent = line.title = state(job);
+    line.textContent = line.title = found ? "… " + found.input.slice(found.index, found.index + 80) : state(job);
     line.classList.toggle("bad", job.state === "failed");
     li.className = job.state + (job === chosen && !picked ? " chosen" : "") + (picked && picked.has(job) ? " picked" : "");
     name.setAttribute("aria-current", job === chosen);
@@ -101,16 +101,22 @@ function pick(job, range) {
 // connect sets what is called when other recordings are selected.
 export function connect(onChange) { changed = onChange; }
 
+// pattern matches what is searched; null if nothing is.
+export function pattern() {
+  const typed = $("filter").value.trim();
+  return typed ? new RegExp(typed.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "iu") : null;
+}
+
 // show shows the recordings in order, and what they take.
 export function show(jobs, chosen, on) {
-  const wanted = $("filter").value.trim().toLowerCase(), shown = jobs.filter(j => !wanted || j.name.toLowerCase().includes(wanted) || (j.matches || "").includes(wanted));
+  const wanted = pattern(), shown = jobs.filter(j => !wanted || wanted.test(j.name) || wanted.test(j.searched || ""));
   [listed, open] = [shown, chosen];
   for (const [id, r] of rows) if (!shown.some(j => j.id === id)) { r.li.remove(); rows.delete(id); }
   const focused = shown.find(j => rows.has(j.id) && rows.get(j.id).li.contains(document.activeElement)), entry = focused || (shown.includes(chosen) ? chosen : shown[0]);
   shown.forEach((job, i) => {
     if (!rows.has(job.id)) rows.set(job.id, row(job, on));
     const r = rows.get(job.id);
-    r.show(chosen, entry);
+    r.show(chosen, entry, wanted && wanted.exec(job.searched || ""));
     if ($("jobs").children[i] !== r.li) $("jobs").insertBefore(r.li, $("jobs").children[i] || null);
   });
   $("filters").hidden = jobs.length < 6 && !wanted;
@@ -121,6 +127,7 @@ export function show(jobs, chosen, on) {
   $("kept").parentElement.hidden = !!picked;
   $("jobs").classList.toggle("picking", !!picked);
   $("pickedCount").textContent = selected().length + " selected";
+  $("againPicked").hidden = !selected().some(canRetry);
   for (const b of $("picked").querySelectorAll(".some")) b.toggleAttribute("inert", !selected().length);
   if (wanted && !shown.length) $("kept").textContent = "No recording matches.";
 }

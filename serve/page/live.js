@@ -8,13 +8,14 @@ import {reduce} from "./wave.js";
 const storedEach = 5000; // ms of sound that are stored at once
 const bitRate = 48000; // of Opus, a second
 const quiet = 60; // of 32768: less is the silence of a microphone that is switched off
+const retryEach = 2000; // ms between two attempts to reach the server again
 const busyDelay = 5000; // ms: with a longer delay the page calls the server busy
 
 export class Live {
   // on has the functions level(0 … 1), began(), text(first changed paragraph), tentative(text), delay(s, behind),
   // unstored(reason), changed(), stopping() and ended(failure).
   constructor(job, options, on) {
-    Object.assign(this, {job, options, on, items: new Map(), open: 0, pieces: [], levels: [], samples: 0});
+    Object.assign(this, {job, options, on, items: new Map(), open: 0, pieces: [], levels: [], samples: 0, base: 0}); // base: where in the sound the session began, in seconds
   }
 
   async start() {
@@ -48,7 +49,10 @@ export class Live {
   // lost finds out why there is no connection: WebSockets have no reason.
   async lost() {
     if (this.over) return;
-    if (this.ready) return this.end(this.why || new Failure("The connection was lost. The text until then is kept."));
+    if (this.ready) {
+      if (this.why && !this.goesOn || this.stopping) return this.end(this.why || new Failure("The connection was lost. The text until then is kept."));
+      return this.away();
+    }
     let why = new Failure("The server has no room for live sound at the moment. Try again in a minute.");
     try {
       await request("v1/models", {headers: headers(this.options.key)});
@@ -58,16 +62,26 @@ export class Live {
     this.end(why);
   }
 
+  // away keeps recording while there is no connection, and tries to have one again.
+  away() {
+    Object.assign(this, {why: null, goesOn: false, open: 0});
+    this.job.offline = this.job.missed = true;
+    this.on.tentative("");
+    this.on.changed();
+    this.timer = setTimeout(() => this.connect(), retryEach);
+  }
+
   send(event) { if (this.socket && this.socket.readyState === 1) this.socket.send(JSON.stringify(event)); }
 
   event(e) {
     const item = this.items.get(e.item_id);
+    for (const x of [e, ...e.words || []]) if (x.start !== undefined) [x.start, x.end] = [x.start + this.base, x.end + this.base];
     switch (e.type) {
       case "session.created": return this.configure();
       case "session.updated": return this.begin();
       case "input_audio_buffer.speech_started":
         this.open++;
-        this.items.set(e.item_id, {end: e.audio_start_ms / 1000, text: "", words: [], segments: []});
+        this.items.set(e.item_id, {end: e.audio_start_ms / 1000 + this.base, text: "", words: [], segments: []});
         return;
       case "conversation.item.input_audio_transcription.delta":
         this.on.tentative("");
@@ -89,8 +103,9 @@ export class Live {
       case "error":
         if (e.error.code === "input_audio_buffer_commit_empty") return;
         if (this.why) return;
-        this.why = e.error.type === "server_error" ? new Failure("The server is shutting down. The text until then is kept.") : explain(e.error, 0);
-        this.mute(); // further sound would be ignored
+        this.goesOn = e.error.type === "server_error"; // in another session
+        this.why = this.goesOn ? new Failure("The server is shutting down. The text until then is kept.") : explain(e.error, 0);
+        if (!this.goesOn) this.mute(); // further sound would be ignored
         if (!this.ready) this.end(this.why);
     }
   }
@@ -118,7 +133,7 @@ export class Live {
   }
 
   configure() {
-    const transcription = {model: this.options.speakers && this.options.first ? "gpt-4o-transcribe-diarize" : this.options.model};
+    const transcription = {model: this.options.speakers && !this.options.polish && this.options.first ? "gpt-4o-transcribe-diarize" : this.options.model};
     if (this.options.language) transcription.language = this.options.language;
     if (this.options.prompt) transcription.prompt = this.options.prompt;
     this.send({type: "session.update", session: {type: "transcription", include: ["item.input_audio_transcription.tentative", "item.input_audio_transcription.words"],
@@ -126,7 +141,11 @@ export class Live {
   }
 
   begin() {
-    if (this.ready) return;
+    if (this.ready) {
+      this.base = this.samples / this.context.sampleRate;
+      this.job.offline = false;
+      return this.on.changed();
+    }
     this.ready = true;
     this.node = new AudioWorkletNode(this.context, "microphone", {numberOfOutputs: 0, channelCount: 1, channelCountMode: "explicit"});
     this.node.port.onmessage = m => this.add(m.data);
@@ -153,7 +172,7 @@ export class Live {
     this.on.level(Math.min(1, Math.sqrt(top / 32768)));
     const bytes = new Uint8Array(piece.buffer);
     for (let i = 0; i < bytes.length; i += 8192) binary += String.fromCharCode(...bytes.subarray(i, i + 8192));
-    this.send({type: "input_audio_buffer.append", audio: btoa(binary)});
+    if (!this.job.offline) this.send({type: "input_audio_buffer.append", audio: btoa(binary)});
     this.levels.push(Math.round(top / 128.5));
     this.samples += piece.length;
     this.job.duration = this.samples / this.context.sampleRate;

@@ -1,4 +1,5 @@
 // The page: what its buttons and keys do.
+import {onDrop} from "./drop.js";
 import * as edit from "./edit.js";
 import {short} from "./formats.js";
 import * as jobs from "./jobs.js";
@@ -13,7 +14,7 @@ import * as settings from "./settings.js";
 import * as store from "./store.js";
 import * as text from "./text.js";
 import * as trash from "./trash.js";
-import {announce, ask, closeMenus, failed} from "./ui.js";
+import {announce, ask, closeMenus, failed, hide} from "./ui.js";
 
 const $ = id => document.getElementById(id);
 const page = document.title;
@@ -22,7 +23,8 @@ let tick = 0, removed = false; // whether the last change was to delete recordin
 
 // choose shows a recording; on a phone, instead of the list.
 function choose(job, stay) {
-  pane.open(job);
+  const found = list.pattern();
+  pane.open(job).then(() => { if (found && found.test(job.searched || "") && job === pane.job() && ready()) edit.openFind($("filter").value.trim()); });
   if (!stay) view("text");
   refresh();
 }
@@ -153,7 +155,7 @@ people.connect((job, message) => {
   pane.update(job);
   text.show(job);
   player.refresh();
-  announce(message, {undo: () => edit.undo(job)});
+  announce(message, {undo: () => { if (job !== pane.job()) choose(job); edit.undo(job); }});
 });
 point.connect({seek: player.seek, play: player.playFrom, speaker: people.edit, edit: place => {
   if (!ready()) return;
@@ -161,17 +163,18 @@ point.connect({seek: player.seek, play: player.playFrom, speaker: people.edit, e
   edit.toggle(pane.job());
   text.goTo(place);
 }});
-pane.connect({choose: () => $("file").click(), record, changed: refresh});
+pane.connect({choose: () => $("file").click(), changed: refresh});
 list.connect(refresh);
-edit.connect(job => {
+edit.connect((job, undone) => {
   removed = false;
-  delete job.matches;
+  if (undone) hide(); // its message may offer to undo the same
+  delete job.searched;
   jobs.save(job, text.editing());
   pane.update(job);
   player.refresh();
   refresh();
 });
-player.connect(jobs.findPeaks);
+player.connect(jobs.findPeaks, job => jobs.save(job, true));
 const stored = settings.connect(() => {
   $("text").classList.toggle("sure", !$("doubts").checked);
   $("text").classList.toggle("marked", $("mark").checked);
@@ -191,7 +194,7 @@ $("file").onchange = () => {
 $("sample").onclick = sample;
 $("copy").onclick = () => save.copy(pane.job(), times());
 $("times").onclick = () => toggleTimes(!times());
-$("openFind").onclick = edit.openFind;
+$("openFind").onclick = () => edit.openFind();
 $("undoEdit").onclick = () => edit.undo(pane.job());
 $("redoEdit").onclick = () => edit.undo(pane.job(), true);
 $("skip").onclick = e => { e.preventDefault(); view("text"); $("text").focus(); };
@@ -201,9 +204,16 @@ $("back").onclick = leave;
 addEventListener("popstate", e => { document.body.dataset.view = e.state && e.state.view === "text" && pane.job() ? "text" : "list"; });
 for (const b of $("save").querySelectorAll("[data-format]")) {
   b.onclick = () => save.text(pane.job(), b.dataset.format);
-  const all = $("saveAll").lastElementChild.appendChild(b.cloneNode(true));
-  all.onclick = () => save.texts(list.selected(), b.dataset.format);
+  const all = b.cloneNode(true);
+  $("saveSounds").before(all);
+  all.onclick = () => save.several(list.selected(), b.dataset.format);
 }
+$("againPicked").onclick = () => {
+  const some = list.selected().filter(list.canRetry);
+  list.select(null);
+  for (const job of some.reverse()) jobs.again(job); // from the oldest on
+};
+$("saveSounds").onclick = () => save.several(list.selected());
 $("save").ontoggle = () => { $("withTimes").checked = times(); };
 $("saveSound").onclick = () => save.sound(pane.job());
 $("select").onclick = () => list.select([]);
@@ -217,23 +227,11 @@ $("deletePicked").onclick = () => {
 $("print").onclick = () => print();
 $("openHelp").onclick = () => $("help").showModal();
 $("filter").oninput = async () => {
-  for (const j of jobs.jobs) if (j.matches === undefined) j.matches = ((j.paragraphs || await store.text(j.id)).map(p => p.text).join(" ")).toLowerCase();
+  for (const j of jobs.jobs) j.searched ??= (j.paragraphs || await store.text(j.id)).map(p => p.text).join(" ");
   refresh();
 };
 
-// Files may be dropped anywhere.
-let over = 0;
-const files = e => e.dataTransfer && [...e.dataTransfer.types].includes("Files");
-document.addEventListener("dragenter", e => { if (files(e) && ++over) $("drop").hidden = false; });
-document.addEventListener("dragleave", e => { if (files(e) && --over <= 0) { over = 0; $("drop").hidden = true; } });
-document.addEventListener("dragover", e => { if (files(e)) e.preventDefault(); });
-document.addEventListener("drop", e => {
-  if (!files(e)) return;
-  e.preventDefault();
-  over = 0;
-  $("drop").hidden = true;
-  addFiles(e.dataTransfer.files);
-});
+onDrop(addFiles);
 
 // Keys. Those with a letter do nothing while text is typed.
 const typing = e => e.target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName) && e.target.type !== "checkbox";
@@ -243,12 +241,13 @@ const keys = {
   d: () => doubt(1), "/": () => ready() && edit.openFind(), "?": () => $("help").showModal(), e: () => ready() && edit.toggle(pane.job()), t: () => toggleTimes(!times()),
 };
 const shifted = {D: () => doubt(-1), ArrowLeft: () => player.step(-1), ArrowRight: () => player.step(1), ArrowUp: () => player.step(-1, true), ArrowDown: () => player.step(1, true)};
+const endSearch = () => { $("filter").value = ""; $("filter").blur(); refresh(); };
 const doubt = by => {
   const place = ready() && player.doubt(by);
   if (place) text.goTo(place); else if (ready()) announce("There are no more doubtful words.");
 };
 const always = {
-  Escape: () => { if (!closeMenus() && !edit.closeFind() && !list.select(null)) player.toggle(); },
+  Escape: e => { if (e.target === $("filter")) endSearch(); else if (!closeMenus() && !edit.closeFind() && !list.select(null)) player.toggle(); },
   F1: () => player.skip(-5), F2: () => player.skip(5), F4: e => doubt(e.shiftKey ? -1 : 1),
 };
 
@@ -290,4 +289,4 @@ const last = jobs.jobs.find(j => j.id === stored.open);
 if (narrow.matches && last && history.state && history.state.view === "text") document.body.dataset.view = "text";
 pane.open(narrow.matches && document.body.dataset.view !== "text" ? null : last || jobs.jobs.find(j => j.state === "done") || jobs.jobs[0] || null);
 refresh();
-await load();
+if (await load()) jobs.next();

@@ -73,11 +73,12 @@ export function update(changed) {
 }
 
 function stateSentence(s) {
-  if (s.stopping) return "Stopped. Writing the rest …";
+  if (s.stopping) return "Writing the rest …";
   if (s.paused) return "Paused.";
+  if (s.offline) return "The server cannot be reached. The sound is still recorded, and its text follows.";
   if (s.state === "live") return s.silent ? `No sound comes from ${s.device || "the microphone"}. Is it switched on?` : s.device ? "From " + s.device : "";
   const now = s.state === "queued" ? "waiting" : state(s);
-  return !s.kept ? s.state === "queued" ? "This file is waiting." : now : (s.live ? "This is the live text. A better one is being written from the sound" : "The new text replaces this one when it is whole") + ": " + now.replace("writing it again · ", "") + ".";
+  return !s.kept ? s.state === "queued" ? "This file is waiting." : now : (s.live ? "This is the live text. A better one is being written from the sound" : s.apart ? "Only who speaks is found again; the words stay" : "The new text replaces this one when it is whole") + ": " + now.replace("writing it again · ", "") + ".";
 }
 
 // showUndo enables the buttons that take a change back and make it again.
@@ -126,7 +127,7 @@ function showProblem(s, some) {
   const last = some && s.paragraphs.at(-1), end = last ? last.words.at(-1).end : 0, rest = s.state === "done" && /cut off|stopped/.test(s.lost) && some && s.file && s.duration - end > 1;
   const improvable = s.live && s.state === "done" && some && s.file && !s.edited && !rest;
   const why = s.state === "failed" || s.state === "stopped" ? s.error || "This was stopped." : s.error ? s.error : rest ? `The text ends at ${short(end)} of ${short(s.duration)}.` : silent ? "No speech was found in this recording." :
-    improvable ? "This text was written live. Written again from the whole sound, it gets better." : "";
+    improvable ? s.missed ? "While the server could not be reached, words are missing. Written again from the whole sound, the text has them." : "This text was written live. Written again from the whole sound, it gets better." : "";
   $("problem").hidden = !why;
   $("problem").classList.toggle("bad", s.state === "failed");
   $("problem").firstElementChild.textContent = why ? why[0].toUpperCase() + why.slice(1) + (/[.?!]$/.test(why) ? "" : ".") : "";
@@ -135,15 +136,14 @@ function showProblem(s, some) {
   if (s.remedy === "key") ways.push(["Enter the API key", settings.askKey]);
   if (s.remedy === "settings" || silent) ways.push(["Settings", settings.open]);
   const apart = s.options && s.options.speakers; // they are told apart in the whole
-  if (rest && !apart) ways.push(["Transcribe the rest", () => jobs.again(s, {from: end, language: s.options && s.options.language || s.language || ""})]);
+  if (rest && s.paragraphs.every(p => p.speaker == null)) ways.push(["Transcribe the rest", () => jobs.again(s, {from: end, speakers: "", language: s.options && s.options.language || s.language || ""})]);
   if (improvable) ways.push(["Improve this text", () => jobs.again(s)]);
   if (rest) ways.push(["Transcribe again", () => jobs.again(s, {speakers: apart || ""})]);
   if (canRetry(s) || silent && s.file) ways.push(["Try again", () => jobs.again(s)]);
-  if (s.state === "failed" && !s.file && !s.sound && s.remedy !== "file") ways.push(["Record again", actions.record]);
   $("problem").lastElementChild.replaceChildren(...ways.map(([label, act], i) => Object.assign(document.createElement("button"), {textContent: label, className: i ? "" : "primary", onclick: act})));
 }
 
-// connect adds the handlers. on has choose() and record().
+// connect adds the handlers. on has choose() and changed().
 export function connect(on) {
   actions = on;
   $("title").onchange = () => {

@@ -6,7 +6,7 @@
 
 const pause = 2; // seconds after a sentence that begin a paragraph
 const longPause = 20; // the same amid a sentence
-const enough = 80, most = 200; // words after which a sentence, or any clause, ends a paragraph
+const enough = 60, most = 120; // words after which a sentence, or any clause, ends a paragraph
 
 const unspaced = "\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmr}\\p{sc=Mymr}"; // scripts without spaces
 const token = new RegExp(`[${unspaced}]|[^\\s${unspaced}]+`, "gu");
@@ -98,6 +98,31 @@ function mean(tokens, from, to) {
 function draftedRanges(pieces) {
   let at = 0;
   return (pieces || []).map(p => ({from: at, to: at += p.text.length, accepted: p.accepted})).filter(p => p.accepted);
+}
+
+// withSpeakers returns paragraphs with the speakers of the same sound that was transcribed again as spoken. The words stay.
+export function withSpeakers(paragraphs, spoken) {
+  const turns = spoken.flatMap(p => p.words.map(w => ({start: w.start, end: w.end, speaker: p.speaker}))), list = [];
+  let turn = 0, open = null;
+  paragraphs.forEach((p, n) => {
+    const between = n > 0 && (p.speaker ?? null) !== (paragraphs[n - 1].speaker ?? null); // the border was one of speakers
+    let done = 0;
+    for (const w of p.words) {
+      const middle = (w.start + w.end) / 2;
+      while (turn + 1 < turns.length && middle > turns[turn].end && middle - turns[turn].end >= turns[turn + 1].start - middle) turn++; // to the nearest
+      const speaker = turns.length ? turns[turn].speaker : undefined, until = w.at + w.length;
+      let text = p.text.slice(done, until);
+      if (!open || speaker !== open.speaker || !done && !between) {
+        list.push(open = {text: "", words: [], speaker});
+        text = text.trimStart();
+      } else if (!done && needsSpace(open.text, text)) text = " " + text;
+      open.text += text;
+      open.words.push({...w, at: open.text.length - w.length});
+      done = until;
+    }
+    if (open) open.text += p.text.slice(done).trimEnd();
+  });
+  return list;
 }
 
 // segmentsOf returns paragraphs as segments {start, end, text, words, speaker}, cut where the server's segments began.

@@ -20,7 +20,7 @@ export function connect(onRename) {
   $("apart").onsubmit = e => {
     e.preventDefault();
     const job = text.shownJob();
-    jobs.again(job, {language: job.options && job.options.language || "", speakers: $("howMany").value});
+    jobs.again(job, {language: job.options && job.options.language || "", speakers: $("howMany").value, apart: true});
   };
 }
 
@@ -40,7 +40,7 @@ function list(job) {
     return make("label", {className: "s" + i % 6}, name, make("span", {textContent: short(spoken(s))}));
   }));
   $("apart").hidden = !job.file;
-  $("apart").querySelector("p").textContent = all.length ? "Someone wrong? Say how many speak, and listen again." : "Each voice becomes a speaker, whom you can name.";
+  $("apart").querySelector("p").textContent = all.length ? "Someone wrong? Say how many speak, and listen again." : job.options && job.options.speakers ? "One voice was heard. If there are more, say how many." : "Each voice becomes a speaker, whom you can name.";
   $("apart").querySelector("button").textContent = all.length ? "Tell them apart again" : "Tell speakers apart";
   const asked = job.options && job.options.speakers || settings.options().speakers;
   $("howMany").value = asked || "voice";
@@ -48,20 +48,21 @@ function list(job) {
 
 // rename gives a speaker another name or, with a paragraph, that paragraph another speaker. Two speakers with one name become one.
 function rename(job, speaker, typed, only) {
-  const name = typed.trim(), old = speakerName(job, speaker), same = text.speakers().find(s => speakerName(job, s) === name);
+  const name = typed.trim(), old = speaker == null ? "" : speakerName(job, speaker), same = text.speakers().find(s => speakerName(job, s) === name);
   if (!name || name === old) return;
   remember(job);
-  if (only || same !== undefined) job.paragraphs = job.paragraphs.map(q => only ? q === only ? {...q, speaker: same ?? name} : q : q.speaker === speaker ? {...q, speaker: same} : q);
+  if (only || !old || same !== undefined) job.paragraphs = job.paragraphs.map(q => (only ? q === only : (q.speaker ?? null) === (speaker ?? null)) ? {...q, speaker: same ?? name} : q);
   else job.names = {...job.names, [speaker]: name};
-  renamed(job, `“${old}” is now “${name}”` + (only ? " in this paragraph." : "."));
+  renamed(job, (old ? `“${old}” is now “${name}”` : `“${name}” speaks`) + (only ? " in this paragraph." : "."));
 }
 
 // edit makes the name of a speaker in the text a field, with the names of the others to choose from.
 export function edit(button, paragraph) {
-  const job = text.shownJob(), others = text.speakers().filter(s => s !== paragraph.speaker).map(s => speakerName(job, s));
-  const name = make("input", {value: button.textContent, autocomplete: "off", ariaLabel: "Name of the speaker"}), only = make("input", {type: "checkbox"});
-  const form = make("form", {className: "rename " + button.className.replace("speaker ", "")}, name, ...others.map(o => make("button", {type: "button", textContent: o, title: "It is " + o, onclick: () => end(o)})),
+  const job = text.shownJob(), continues = button.classList.contains("who"), others = text.speakers().filter(s => s !== paragraph.speaker).map(s => speakerName(job, s));
+  const name = make("input", {value: paragraph.speaker == null ? "" : button.textContent, placeholder: "Name", autocomplete: "off", ariaLabel: "Name of the speaker"}), only = make("input", {type: "checkbox", checked: continues});
+  const form = make("form", {className: "rename " + button.className.split(" ")[1]}, name, ...others.map(o => make("button", {type: "button", textContent: o, title: "It is " + o, onclick: () => end(o)})),
     make("label", {className: "check"}, only, "Only here"));
+  if (job.state !== "done") return;
   let ended = false;
   const end = value => {
     if (ended) return; // to remove the form takes the focus from it

@@ -5,7 +5,7 @@ import {Wave} from "./wave.js";
 
 const $ = id => document.getElementById(id);
 const audio = $("player"), speeds = [...$("speed").options].map(o => +o.value);
-let wave = null, job = null, sound = null, drawn = 0, probing = false; // whether the end is looked for
+let onLeft = null, wave = null, job = null, sound = null, drawn = 0, probing = false; // whether the end is looked for
 
 // length returns the duration of the sound: browsers know none of what they recorded themselves.
 const length = () => Number.isFinite(audio.duration) && audio.duration > 0 && audio.duration < 1e6 ? audio.duration : job && job.duration || 0;
@@ -13,6 +13,7 @@ const length = () => Number.isFinite(audio.duration) && audio.duration > 0 && au
 // load shows the player of a recording and its sound, if there is any.
 export function load(next, file) {
   const same = job === next && sound === file;
+  if (!same) keepPlace();
   job = next;
   $("bar").hidden = !job || !file && job.state !== "live";
   document.body.classList.toggle("playable", !$("bar").hidden);
@@ -140,12 +141,26 @@ export function faster(by) {
   $("speed").onchange();
 }
 
-// connect adds the handlers. ready is called with a recording and its length once its sound can be played.
-export function connect(ready) {
+// keepPlace notes where the recording was stopped, and goBack goes there.
+function keepPlace() {
+  if (!job || !sound || probing || audio.readyState < 2 || audio.currentTime === (job.heard || 0)) return;
+  job.heard = audio.currentTime;
+  onLeft(job);
+}
+
+function goBack() {
+  const {heard} = job;
+  audio.currentTime = heard && heard < length() - 1 ? heard : 0;
+}
+
+// connect adds the handlers. ready is called with a recording and its length once its sound can be played, left with one
+// that was stopped at another place.
+export function connect(ready, left) {
+  onLeft = left;
   wave = new Wave($("wave"), seek);
   audio.onplay = () => { showState(); tick(); };
-  audio.onpause = audio.onended = showState;
-  audio.onseeked = () => { showTime(); text.light(audio.currentTime, true); };
+  audio.onpause = audio.onended = () => { showState(); keepPlace(); };
+  audio.onseeked = () => { showTime(); keepPlace(); text.light(audio.currentTime, true); };
   audio.onerror = () => { if (sound) $("bar").classList.add("mute"); };
   audio.onloadedmetadata = () => {
     $("bar").classList.remove("mute");
@@ -153,7 +168,7 @@ export function connect(ready) {
       const found = () => {
         audio.removeEventListener("durationchange", found);
         audio.removeEventListener("seeked", found);
-        audio.currentTime = 0;
+        goBack();
         probing = false;
         refresh();
       };
@@ -161,7 +176,7 @@ export function connect(ready) {
       audio.addEventListener("seeked", found);
       probing = true;
       audio.currentTime = 1e7;
-    }
+    } else goBack();
     refresh();
     if (length()) ready(job, length());
   };

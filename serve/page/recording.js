@@ -28,7 +28,7 @@ export function record() {
     },
     text: from => { jobs.on.text(job, from); jobs.save(job, true); },
     tentative: t => jobs.on.tentative(job, t),
-    delay: (s, behind) => { if (!live.stopping) announce(`${behind ? "The server is busy: text" : "Text"} comes ${s.toFixed(1)} s after the words.`); },
+    delay: (s, behind) => { if (!live.stopping) announce(`${behind ? "The server is busy: text" : "Text"} comes ${s.toFixed(1)}\u00a0s after the words.`); },
     unstored: sentence => announce(sentence, {bad: true}),
     changed: () => jobs.on.changed(job),
     stopping: () => { jobs.on.stopping(job); jobs.on.changed(job); },
@@ -44,12 +44,14 @@ export const pause = () => live && live.pause();
 function ended(job, e) {
   if (e && jobs.ending) return;
   live = null;
-  for (const member of ["session", "stopping", "paused", "silent", "device"]) delete job[member];
+  for (const member of ["session", "stopping", "paused", "silent", "device", "offline"]) delete job[member];
   store.unlock(job);
-  Object.assign(job, {state: e && !job.paragraphs.length ? "failed" : "done", error: e ? e.message : "", remedy: e && e.remedy || "", lost: e ? ", cut off" : ""});
-  if (e) jobs.on.failed(e, job); else announce(job.paragraphs.length ? "Done." : "No speech was found.");
-  if (job.file || job.paragraphs.length || e) jobs.save(job);
+  Object.assign(job, {state: e && !job.paragraphs.length ? "failed" : "done", error: e ? e.message : "", remedy: e && e.remedy || "", lost: e && job.duration ? ", cut off" : ""});
+  announce(e ? "" : job.paragraphs.length ? "Done." : "No speech was found.");
+  const some = job.file || job.paragraphs.length;
+  if (some) jobs.save(job);
   else jobs.jobs.splice(jobs.jobs.indexOf(job), 1);
   jobs.on.changed(job, true);
-  if (!e && job.file && job.paragraphs.length && settings.options().polish) jobs.again(job); // live text is poorer than that of the whole sound
+  if (e) jobs.on.failed(e, some && job);
+  if (!e && job.file && (job.missed || job.paragraphs.length && settings.options().polish)) jobs.again(job); // live text is poorer than that of the whole sound
 }

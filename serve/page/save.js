@@ -27,27 +27,29 @@ export async function text(job, format) {
   }
 }
 
-// texts saves those of several recordings in one archive.
-export async function texts(list, format) {
+// several saves the texts of several recordings, or without a format their sounds, in one archive.
+export async function several(list, format) {
   const files = {};
   try {
     for (const job of list) {
       await jobs.open(job);
-      if (!job.paragraphs.length) continue;
+      if (format ? !job.paragraphs.length : !job.file) continue;
       const title = titleOf(job), same = Object.keys(files).filter(n => n.startsWith(title)).length;
-      files[title + (same ? ` (${same + 1})` : "") + "." + format] = new Uint8Array(await new Blob([await write(job, format, {})]).arrayBuffer());
+      files[title + (same ? ` (${same + 1})` : "") + "." + (format || soundEnding(job))] = new Uint8Array(await new Blob([format ? await write(job, format, {}) : job.file]).arrayBuffer());
     }
-    if (Object.keys(files).length) download(zip(files), "Recordings.zip"); else announce("These recordings have no text.");
+    if (Object.keys(files).length) download(zip(files), "Recordings.zip"); else announce(`These recordings have no ${format ? "text" : "sound"}.`);
   } catch (e) {
     announce(e.message, {bad: true});
   }
 }
 
-// sound saves the sound of a recording, with the ending that its file had.
-export function sound(job) {
-  const kind = {"audio/webm": "webm", "audio/mp4": "m4a", "audio/ogg": "ogg"}[job.file.type], [, named] = ending.exec(job.file.name || job.name) || [];
-  download(job.file, titleOf(job) + "." + (named || kind || "wav"));
+// soundEnding returns the ending that the file of a recording had, or should have.
+function soundEnding({file, name}) {
+  const kind = {"audio/webm": "webm", "audio/mp4": "m4a", "audio/ogg": "ogg"}[file.type], [, named] = ending.exec(file.name || name) || [];
+  return named || kind || "wav";
 }
+
+export function sound(job) { download(job.file, titleOf(job) + "." + soundEnding(job)); }
 
 export async function copy(job, times) {
   const all = plain(job, {times});

@@ -76,10 +76,9 @@ function readRow() {
     const start = short(paragraph.words[0].start), turn = paragraph.speaker != null && (!before || before.speaker !== paragraph.speaker);
     time.textContent = start;
     time.setAttribute("aria-label", "Play from " + start);
-    speaker.hidden = !turn;
-    speaker.textContent = turn ? speakerName(shown, paragraph.speaker) : "";
-    speaker.className = "speaker " + colour(paragraph);
-    if (turn) speaker.title = "Rename";
+    speaker.textContent = paragraph.speaker == null ? "Who speaks?" : speakerName(shown, paragraph.speaker);
+    speaker.className = (turn ? "speaker " : "who ") + colour(paragraph); // who is seen when it is pointed at
+    speaker.title = turn ? "Rename" : "Someone else speaks here";
     p.textContent = paragraph.text;
   };
   return {element, p, fill};

@@ -15,7 +15,8 @@ export function announce(message, {bad, undo} = {}) {
   $("undo").hidden = !undone;
 }
 
-function hide() {
+// hide takes the message away.
+export function hide() {
   undone = null;
   announce("");
 }

@@ -173,6 +173,9 @@ const parts = {
     await looks(page, "rename");
     await page.keyboard.press("Escape");
     check("Escape leaves the name as it is", (await page.locator(".speaker:visible").nth(1).textContent()) === "Speaker 2" && !await playing(page), "");
+    await page.locator("#text .row").nth(1).hover();
+    const hidden = page.locator("#text .row:hover .who");
+    check("a paragraph that continues has its speaker when it is pointed at", await hidden.count() === 0 || await hidden.isVisible(), "");
     await page.click("#people summary");
     await looks(page, "people");
     await page.keyboard.press("Escape");
@@ -227,7 +230,7 @@ const parts = {
     await page.keyboard.press(">");
     check("> plays faster", await page.evaluate(() => document.getElementById("player").playbackRate) === 1.5, "");
     for (let i = 0; i < 9; i++) await page.keyboard.press("<");
-    check("< plays slower, down to 0.75", await page.evaluate(() => document.getElementById("player").playbackRate) === 0.75, "");
+    check("< plays slower, down to 0.5", await page.evaluate(() => document.getElementById("player").playbackRate) === 0.5, "");
     await page.keyboard.press("Escape");
     check("Escape plays", await playing(page), "");
     await page.keyboard.press("Escape");
@@ -339,6 +342,7 @@ const parts = {
     await rename(1, "Dr. Nakamura");
     check("two speakers with one name are one", new Set(await page.locator(".speaker:visible").allTextContents()).size === 1, await page.locator(".speaker:visible").allTextContents());
     await page.click("#undoEdit");
+    check("the message goes with what it offers to undo", !await page.isVisible("#undo"), await status(page));
     check("until that is undone", new Set(await page.locator(".speaker:visible").allTextContents()).size === 2, await page.locator(".speaker:visible").allTextContents());
     await page.click("#edit");
     await page.click("#openFind");
@@ -383,6 +387,12 @@ const parts = {
     await page.reload();
     await page.waitForFunction(() => document.querySelectorAll("#text p").length > 5);
     check("and what was done", /^Afterwards\./.test(await words(page)) && await page.evaluate(() => !Object.keys(localStorage).some(k => k.startsWith("unsaved"))), (await words(page)).slice(0, 200));
+    await page.evaluate(() => { document.getElementById("player").currentTime = 4; });
+    await choose(page, "Interview");
+    await choose(page, "Harbour, second draft");
+    await page.waitForFunction(() => Math.abs(document.getElementById("player").currentTime - 4) < 0.1);
+    check("a recording goes on where it was stopped", true);
+    await page.evaluate(() => { document.getElementById("player").currentTime = 0; });
     const doubts = [];
     for (const key of ["d", "d", "Shift+D"]) {
       await page.keyboard.press(key);
@@ -393,11 +403,15 @@ const parts = {
 
     // Several together.
     await page.click("#jobs li:nth-child(2) .name", {modifiers: ["Shift"]});
+    check("Try again is for what failed", !await page.isVisible("#againPicked"), "");
     check("Shift and a click select several", await page.textContent("#pickedCount") === "2 selected", await page.textContent("#pickedCount"));
     await looks(page, "selected");
     await page.click("#saveAll summary");
     const [archive] = await Promise.all([page.waitForEvent("download"), page.click("#saveAll [data-format=srt]")]), zip = readFileSync(await archive.path());
     check("they are saved in one archive", zip.includes("Harbour, second draft.srt") && zip.includes("Interview.srt"), zip.length);
+    await page.click("#saveAll summary");
+    const [sounds] = await Promise.all([page.waitForEvent("download"), page.click("#saveSounds")]);
+    check("so are their sounds", readFileSync(await sounds.path()).length > 2 * readFileSync(speech).length, await sounds.path());
     await page.click("#deletePicked");
     await page.keyboard.press("Control+z");
     check("Ctrl+Z brings them back", (await rows(page)).length === 2, await rows(page));
@@ -485,6 +499,13 @@ const parts = {
     await page.fill("#filter", "harbour");
     await page.waitForFunction(() => document.querySelectorAll("#jobs li").length === 31);
     check("also by their text", true);
+    check("which shows where", /^… harbour,/i.test(await page.textContent("#jobs li:nth-child(2) .state")), await page.textContent("#jobs li:nth-child(2) .state"));
+    await choose(page, "Old meeting 7");
+    await page.waitForFunction(() => /^1 of 1/.test(document.getElementById("found").textContent));
+    check("and a recording opens there", true);
+    await page.focus("#filter");
+    await page.keyboard.press("Escape");
+    check("Escape ends the search", (await rows(page)).length === 31 && !await playing(page), await rows(page));
     await page.fill("#filter", "");
     await page.context().close();
   },
@@ -534,19 +555,28 @@ const parts = {
       await page.click("#undoEdit");
       check("undo exchanges them again", /German/.test(await language()), await language());
     }
-    // Two speakers, told apart afterwards, and renamed.
+    // One voice has no name. Two are told apart, also afterwards, and renamed.
+    check("one voice has no name", await page.locator(".speaker:visible").count() === 0, "");
+    await page.click("#people summary");
+    check("and may be two", /One voice was heard/.test(await page.textContent("#apart p")), await page.textContent("#apart p"));
+    await looks(page, "who-speaks");
+    await page.keyboard.press("Escape");
     await page.setInputFiles("#file", `${pictures}/two.wav`);
     await idle(page);
     await choose(page, "two");
-    await page.waitForFunction(() => document.querySelector("#text p"));
-    check("speakers are not told apart unasked", await page.locator(".speaker:visible").count() === 0, "");
+    check("two speakers, unasked", (await page.locator(".speaker:visible").allTextContents()).join().startsWith("Speaker 1,Speaker 2"), await page.locator(".speaker:visible").allTextContents());
+    await page.click("#edit");
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type(" Corrected.");
+    await page.click("#edit");
     await page.click("#people summary");
-    await looks(page, "who-speaks");
+    await page.selectOption("#howMany", "2");
     await page.click("#apart .primary");
     await page.waitForFunction(() => document.querySelector("#jobs .working") && document.querySelector("#text p"), null, {timeout: 240000});
-    check("its text stays until there are speakers", true);
+    check("its text stays while speakers are told apart again", await page.locator(".speaker:visible").count() > 1, "");
     await page.waitForFunction(() => document.querySelectorAll(".speaker:not([hidden])").length > 1, null, {timeout: 240000});
     await idle(page);
+    check("and corrections too", /Corrected\.$/.test(await words(page)) && await page.isHidden("#versions"), await words(page));
     check("two speakers", (await page.locator(".speaker:visible").allTextContents()).join().startsWith("Speaker 1,Speaker 2"), await page.locator(".speaker:visible").allTextContents());
     await page.click("#people summary");
     await page.fill("#persons label:first-child input", "Kennedy");
@@ -617,7 +647,7 @@ const parts = {
     await page.waitForFunction(was => document.getElementById("stopLive").textContent !== was, length);
     await page.click("#stopLive");
     const stopping = await page.evaluate(() => ["stopLive", "recordText", "state"].map(id => document.getElementById(id).textContent).concat(document.querySelector("#jobs .state").textContent).join());
-    check("Stop shows at once that it stopped", /Writing the rest …,Stopped,Stopped. Writing the rest …Without the rest,writing the rest|Stop,Record,/.test(stopping), stopping); // or it is done already
+    check("Stop shows at once that it stopped", /Writing the rest …,Stopped,Writing the rest …Without the rest,writing the rest|Stop,Record,/.test(stopping), stopping); // or it is done already
     await page.waitForFunction(() => /Done\.|done in/.test(document.getElementById("status").textContent), null, {timeout: 240000});
     check("until the end", await page.evaluate(() => window.awake.released), "");
     await page.waitForFunction(() => { const d = document.getElementById("player").duration; return d > 3 && d < 1000; });
@@ -672,20 +702,25 @@ const parts = {
       check(`a file and a recording at once: ${name}`, (await words(page)).length > 20, await words(page));
     }
 
-    // The server ends, and vanishes, amid a session.
+    // The server ends, and vanishes, amid a session: the sound is recorded on, and text comes again with the server.
     await page.click("#record");
     await page.waitForFunction(() => /^Stop 0:0[2-9]/.test(document.getElementById("recordText").textContent), null, {timeout: 60000});
-    const ended = new Promise(f => server.once("exit", f));
+    const ended = new Promise(f => server.once("exit", f)), time = () => page.evaluate(() => +document.getElementById("recordText").textContent.slice(-2));
     server.kill("SIGTERM");
-    await page.waitForFunction(() => document.getElementById("recordText").textContent === "Record", null, {timeout: 60000});
-    check("a server that ends says so", /The server is shutting down/.test(await page.textContent("#problem p")), await page.textContent("#problem p"));
     await ended;
+    await page.waitForFunction(() => /still recorded/.test(document.getElementById("state").textContent), null, {timeout: 60000});
+    const away = await time(), before = (await words(page)).length;
+    await page.waitForTimeout(1500);
+    check("without a server the sound is recorded on", await time() > away, [await time(), away]);
     server = await serve("--log-level", "error");
-    await page.click("#record");
-    await page.waitForFunction(() => /^Stop/.test(document.getElementById("recordText").textContent), null, {timeout: 60000});
+    await page.waitForFunction(() => !/still recorded/.test(document.getElementById("state").textContent), null, {timeout: 60000});
+    check("and the session goes on with the server", true);
     await gone(server);
-    await page.waitForFunction(() => document.getElementById("recordText").textContent === "Record", null, {timeout: 20000});
-    check("a lost connection", /connection was lost/.test(await page.textContent("#problem p")), await page.textContent("#problem p"));
+    await page.waitForFunction(() => /still recorded/.test(document.getElementById("state").textContent), null, {timeout: 20000});
+    await page.click("#stopLive");
+    await page.waitForFunction(() => document.getElementById("recordText").textContent === "Record", null, {timeout: 60000});
+    await announced(page, "cannot be reached");
+    check("what was said without a server can be written later", (await words(page)).length > before && await page.getByRole("button", {name: "Improve this text"}).isVisible(), await page.textContent("#problem"));
     await page.setInputFiles("#file", speech);
     await page.waitForFunction(() => [...document.querySelectorAll("#jobs .state.bad")].some(s => /cannot be reached/.test(s.textContent)));
     check("a server that is gone", true);
@@ -699,8 +734,8 @@ const parts = {
     await without.addInitScript(() => { navigator.mediaDevices.getUserMedia = async () => { throw new DOMException("x", "NotFoundError"); }; });
     await without.goto(url);
     await without.click("#record0");
-    await without.waitForSelector("#jobs .state.bad");
-    check("no microphone", /No microphone was found/.test(await without.textContent("#problem p")), "");
+    await announced(without, "No microphone was found");
+    check("no microphone, no recording", await without.locator("#jobs li").count() === 0 && await without.isVisible("#welcome"), "");
     await mute.close();
   },
 

@@ -5,7 +5,7 @@ import {execFileSync} from "node:child_process";
 import {mkdtempSync, rmSync, writeFileSync} from "node:fs";
 import {tmpdir} from "node:os";
 import {join} from "node:path";
-import {append, probabilities, segmentsOf, tokensOf, wordCount} from "../../../serve/page/paragraphs.js";
+import {append, probabilities, segmentsOf, tokensOf, wordCount, withSpeakers} from "../../../serve/page/paragraphs.js";
 import {remember, step} from "../../../serve/page/history.js";
 import {match, rewrite} from "../../../serve/page/align.js";
 import {formats, plain, short} from "../../../serve/page/formats.js";
@@ -82,6 +82,19 @@ test("paragraphs end at sentences, pauses and speakers", () => {
   const p = make({text: " un", start: 0, end: 1, words: [{word: "un", start: 0, end: 1}]});
   append(p, {text: "done", start: 1, end: 2, words: [{word: "done", start: 1, end: 2}], follows: true});
   assert.equal(p[0].text, "undone", "a segment that goes on");
+});
+
+test("speakers that are found again leave the words", () => {
+  const say = (text, start, speaker) => ({text, start, end: start + 1, speaker, words: text.trim().split(" ").map((word, i, all) => ({word, start: start + i / all.length, end: start + (i + 1) / all.length}))});
+  const make = (...list) => list.reduce((all, s) => { append(all, s); return all; }, []);
+  const edited = make(say("One Misery two,", 0, "A"), say(" three. Four", 1, "B"), say(" five six.", 2, "A"));
+  const told = list => list.map(p => [p.speaker, p.text]);
+  assert.deepEqual(told(withSpeakers(edited, make(say("One Missouri two", 0, "A"), say(" three four", 1, "A"), say(" five six", 2, "B")))),
+    [["A", "One Misery two, three. Four"], ["B", "five six."]]);
+  assert.deepEqual(told(withSpeakers(edited, make(say("One Missouri two three four five six", 0)))), [[undefined, "One Misery two, three. Four five six."]]);
+  const parted = make(say("One.", 0), say(" Two.", 4));
+  assert.deepEqual(told(withSpeakers(parted, make(say("One", 0, "A"), say(" Two", 4, "A")))), [["A", "One."], ["A", "Two."]], "other borders stay");
+  for (const p of withSpeakers(edited, make(say("One Missouri two three four five six", 0, "C")))) sound([p]);
 });
 
 test("probabilities follow characters, not bytes", () => {
