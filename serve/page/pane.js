@@ -96,8 +96,8 @@ function showFacts(s, some) {
   again.hidden = busy(s) || !versions.length && (!s.file || !some && s.state !== "done");
   $("meta").dataset.language = again.hidden ? "" : languageName(s.language); // for paper
   $("facts").textContent = [...facts, again.hidden && languageName(s.language)].filter(x => x).join(" · ");
-  if (again.hidden || again.open) return;
   again.firstElementChild.textContent = languageName(s.language) || "Transcribe again";
+  if (again.hidden || again.open) return;
   $("versions").hidden = !versions.length;
   const button = (text, act) => Object.assign(document.createElement("button"), {textContent: text, onclick: act});
   $("versions").replaceChildren(Object.assign(button(versionName(s), null), {disabled: true}), ...versions.map((v, i) => button(versionName(v), () => edit.show(s, i))), button("Delete the other versions", () => edit.show(s)));
@@ -159,6 +159,7 @@ export function connect(on) {
     if (e.key === "Escape") $("title").value = shown.name;
     if (e.key === "Enter" || e.key === "Escape") { $("title").blur(); e.stopPropagation(); }
   };
+  $("again").ontoggle = () => update(shown);
   $("redo").onsubmit = e => {
     e.preventDefault();
     edit.end();

@@ -556,6 +556,7 @@ const parts = {
       check("undo exchanges them again", /German/.test(await language()), await language());
     }
     // One voice has no name. Two are told apart, also afterwards, and renamed.
+    await choose(page, "three");
     check("one voice has no name", await page.locator(".speaker:visible").count() === 0, "");
     await page.click("#people summary");
     check("and may be two", /One voice was heard/.test(await page.textContent("#apart p")), await page.textContent("#apart p"));
