@@ -28,13 +28,16 @@ type merge struct {
 // leastSimilarity is the least average cosine of two clusters that are one speaker.
 const leastSimilarity = 0.34
 
-// apart is how much more similar than usual two clusters may be and still be kept apart, because more speakers
-// were asked for. Parts of one voice are more similar than that.
-const apart = 0.1
+// Where a number is asked for, the best of several cuts counts: better is what fits the vectors by half a percent more.
+// A speaker then needs three windows at least.
+const (
+	betterFit  = 1.005
+	givenLeast = 3
+)
 
 // groups clusters unit vectors, [n][192], and returns the members of each cluster, at most most clusters. Clusters with
-// fewer than small members do not count, and are left out. If fewer than least clusters are left, less similar
-// and smaller ones count, too; voices that are not there are not made up.
+// fewer than small members do not count, and are left out. Where a number is asked for, other similarities than the
+// least decide, too, and half of small if fewer than least clusters are left; voices that are not there are not made up.
 func groups(p *parallel.Pool, vectors []float32, least, most, small int) [][]int {
 	n := len(vectors) / voiceSize
 	var all []cluster
@@ -44,21 +47,34 @@ func groups(p *parallel.Pool, vectors []float32, least, most, small int) [][]int
 			block = append(block, cluster{[]int{i}, vectors[i*voiceSize:][:voiceSize]})
 		}
 		if n > blockLimit {
-			block = cut(block, tree(p, block), func(m []merge) int { return similar(m, leastSimilarity) })
+			block = cut(block, tree(p, block), leastSimilarity)
 		}
 		all = append(all, block...)
 	}
 	merges := tree(p, all)
-	large := func(done int) int { return countLarge(all, merges[:done], small) }
-	all = cut(all, merges, func(m []merge) int {
-		at := similar(m, leastSimilarity)
-		if large(at) < least {
-			small = max(2, small/2)
-			return mostAtLeast(large, similar(m, leastSimilarity+apart), len(m), least)
+	found := large(cut(all, merges, leastSimilarity), most, small)
+	if least == 1 || len(found) >= least && least < most {
+		return found
+	}
+	fit := 0.0
+	for _, small := range []int{small, max(givenLeast, small/2)} {
+		for _, similarity := range []float64{leastSimilarity, 0.38, 0.42} {
+			other := large(cut(all, merges, similarity), least, small)
+			_, f := refine(vectors, other)
+			if len(other) > len(found) || len(other) == len(found) && f > betterFit*fit {
+				found, fit = other, f
+			}
 		}
-		return at
-	})
-	// The largest stays whatever its size, so that a short clip has a speaker.
+		if len(found) == least {
+			break
+		}
+	}
+	return found
+}
+
+// large returns the members of the clusters with at least small of them, at most most. The largest counts whatever its
+// size, so that a short clip has a speaker.
+func large(all []cluster, most, small int) (found [][]int) {
 	slices.SortStableFunc(all, func(a, b cluster) int { return len(b.members) - len(a.members) })
 	for i, c := range all {
 		if i > 0 && len(c.members) < small {
@@ -66,7 +82,6 @@ func groups(p *parallel.Pool, vectors []float32, least, most, small int) [][]int
 			break
 		}
 	}
-	var found [][]int
 	for _, c := range reduce(all, most) {
 		found = append(found, c.members)
 	}
@@ -110,52 +125,13 @@ func mostSimilar(n int, similarity func(i, j int) float32) (a, b int, best float
 	return a, b, best
 }
 
-// similar returns how many of the merges, the most similar first, join similar clusters.
-func similar(m []merge, least float64) int {
-	n := slices.IndexFunc(m, func(m merge) bool { return !(float64(m.similarity) >= least) })
-	if n < 0 {
-		return len(m)
-	}
-	return n
-}
-
-// mostAtLeast returns the largest number of merges, from lo to hi, that leaves want large clusters; if none does, the
-// one that leaves the most.
-func mostAtLeast(large func(done int) int, lo, hi, want int) (at int) {
-	best := 0
-	for done := hi; done >= lo; done-- {
-		k := large(done)
-		if k >= want {
-			return done
+// cut does the merges of clusters that are similar, and returns the clusters that are left.
+func cut(all []cluster, merges []merge, least float64) (left []cluster) {
+	all = slices.Clone(all)
+	for _, m := range merges { // the most similar first
+		if !(float64(m.similarity) >= least) {
+			break
 		}
-		if k > best {
-			best, at = k, done
-		}
-	}
-	return at
-}
-
-// countLarge returns how many clusters have at least small members after the merges.
-func countLarge(all []cluster, merges []merge, small int) (n int) {
-	sizes := make([]int, len(all))
-	for i, c := range all {
-		sizes[i] = len(c.members)
-	}
-	for _, m := range merges {
-		sizes[m.a] += sizes[m.b]
-		sizes[m.b] = 0
-	}
-	for _, size := range sizes {
-		if size > 0 && size >= small {
-			n++
-		}
-	}
-	return n
-}
-
-// cut does as many of the merges as count says, and returns the clusters that are left.
-func cut(all []cluster, merges []merge, count func([]merge) int) (left []cluster) {
-	for _, m := range merges[:count(merges)] {
 		a, b := &all[m.a], &all[m.b]
 		a.sum = slices.Clone(a.sum)
 		kernel.Add(a.sum, b.sum)

@@ -235,7 +235,7 @@ func TestGroups(t *testing.T) {
 		{"found", 60, 4, 1, 100, 3, 4, 0},
 		{"fewer wanted", 60, 4, 2, 2, 3, 2, 0},
 		{"more wanted than there are", 60, 2, 4, 4, 3, 2, 0},
-		{"more wanted, of voices that vary", 60, 1, 2, 2, 3, 2, 1.2},
+		{"more wanted, of voices that vary", 60, 1, 2, 2, 3, 2, 1.35},
 		{"at most", 60, 4, 1, 3, 3, 3, 0},
 		{"more than there can be", 5, 1, 9, 9, 3, 1, 0},
 		{"too small, but the only ones", 2, 2, 1, 100, 3, 1, 0},

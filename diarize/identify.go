@@ -34,22 +34,36 @@ func (d *Diarization) identify(vectors []float32, o Options) {
 	small := cmp.Or(o.smallest, max(clusterLeast, int(clusterShare*float64(n))))
 	clusters := joinAlike(groups(o.Pool, alone, least, most, small), alone, least)
 	clusters, d.Names = nameVoices(clusters, alone, o.Known, least)
+	d.Voices, _ = refine(alone, clusters)
+	d.vote(vectors)
+}
+
+// refine returns the means of clusters after rounds in which each vector goes to the most similar mean, and the sum of
+// those similarities.
+func refine(vectors []float32, clusters [][]int) (means [][]float32, fit float64) {
 	for _, members := range clusters {
-		d.Voices = append(d.Voices, mean(alone, members))
+		means = append(means, mean(vectors, members))
 	}
 	for range rounds {
-		members := make([][]int, len(d.Voices))
-		for i := range n {
-			best := d.nearest(alone[i*voiceSize:][:voiceSize])
+		members := make([][]int, len(means))
+		fit = 0
+		for i := range len(vectors) / voiceSize {
+			best, most := 0, float32(-2)
+			for s, m := range means {
+				if c := cosine(m, vectors[i*voiceSize:][:voiceSize]); c > most {
+					best, most = s, c
+				}
+			}
+			fit += float64(most)
 			members[best] = append(members[best], i)
 		}
 		for s, m := range members {
 			if len(m) > 0 {
-				d.Voices[s] = mean(alone, m)
+				means[s] = mean(vectors, m)
 			}
 		}
 	}
-	d.vote(vectors)
+	return means, fit
 }
 
 // vote sets the votes of each window, whose vectors are [n][192].
@@ -62,17 +76,6 @@ func (d *Diarization) vote(vectors []float32) {
 		kernel.Softmax(votes)
 		d.windows[i].votes = votes
 	}
-}
-
-// nearest returns the speaker with the most similar voice.
-func (d *Diarization) nearest(v []float32) (best int) {
-	most := float32(-2)
-	for s, voice := range d.Voices {
-		if c := cosine(voice, v); c > most {
-			best, most = s, c
-		}
-	}
-	return best
 }
 
 // alike is the cosine of the means of two clusters that are one speaker. Noise makes single windows less similar, but
@@ -121,23 +124,19 @@ func cosine(a, b []float32) float32 {
 	return (q.Sums[0] + q.Sums[1]) + (q.Sums[2] + q.Sums[3])
 }
 
-// votesAt adds the votes of the windows around a stretch of 10 ms frames to sum, and returns the
-// first window that later stretches need. A window counts by its frames in the stretch, more in its middle than at
-// its ends.
-func (d *Diarization) votesAt(sum []float32, start, end, first int) int {
-	for first < len(d.windows) && d.windows[first].end <= start-windowFrames {
+// votesAt adds the votes of the windows around a frame of 10 ms to sum, and returns the first window that later frames
+// need. A window counts more in its middle than at its ends.
+func (d *Diarization) votesAt(sum []float32, t, first int) int {
+	for first < len(d.windows) && d.windows[first].end <= t-windowFrames {
 		first++
 	}
 	for _, w := range d.windows[first:] {
-		if w.start >= end {
+		if w.start > t {
 			break
 		}
-		var weight int
-		for t := max(start, w.start); t < min(end, w.end); t++ {
-			weight += min(t-w.start+1, w.end-t)
-		}
+		weight := float32(max(0, min(t-w.start+1, w.end-t)))
 		for s, v := range w.votes {
-			sum[s] += float32(float32(weight) * v)
+			sum[s] += float32(weight * v)
 		}
 	}
 	return first
@@ -155,7 +154,7 @@ func (d *Diarization) turns(a *activity) []Turn {
 		for i := s[0]; i < s[1]; i++ {
 			t := int(100 * seconds(i))
 			clear(sum)
-			first = d.votesAt(sum, t, t+1, first)
+			first = d.votesAt(sum, t, first)
 			if _, best := kernel.Max(sum); sum[best] > 0 {
 				who[i] = best + 1
 			} else if i > 0 {
@@ -227,7 +226,7 @@ func sortTurns(turns []Turn) {
 	slices.SortStableFunc(turns, func(a, b Turn) int { return cmp.Compare(a.Start, b.Start) })
 }
 
-// number numbers speakers in the order of their first turns, in turns, voices, names and votes. One without turns is
+// number numbers speakers in the order of their first turns, in turns, voices and names. One without turns is
 // dropped.
 func (d *Diarization) number(turns []Turn) []Turn {
 	order := make([]int, 0, len(d.Voices)) // old numbers from 0
@@ -244,13 +243,6 @@ func (d *Diarization) number(turns []Turn) []Turn {
 		voices[to], names[to] = d.Voices[from], d.Names[from]
 	}
 	d.Voices, d.Names = voices, numbered(names)
-	for i, w := range d.windows {
-		votes := make([]float32, len(order))
-		for to, from := range order {
-			votes[to] = w.votes[from]
-		}
-		d.windows[i].votes = votes
-	}
 	return turns
 }
 

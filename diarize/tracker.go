@@ -6,7 +6,6 @@ import (
 
 	"verity/audio"
 	"verity/internal/kernel"
-	"verity/transcript"
 )
 
 // A Tracker identifies speakers in sound that is still arriving. Each stretch is labelled when it has ended, by
@@ -51,11 +50,8 @@ func (t *Tracker) Add(ctx context.Context, pcm []float32, start int64) (*Diariza
 	}
 	d.Names = numbered(t.names)
 	d.vote(vectors)
-	for i := range d.windows {
-		d.windows[i].start += int(start / fbankHop)
-		d.windows[i].end += int(start / fbankHop)
-	}
-	t.append(d.windows, vectors, activity, start)
+	d.Turns = d.turns(activity)
+	t.append(d, vectors, activity, start)
 	return d, nil
 }
 
@@ -104,9 +100,17 @@ func (t *Tracker) known(sum []float32) (name string) {
 	return name
 }
 
-// append adds what Finish needs of a stretch.
-func (t *Tracker) append(windows []window, vectors []float32, a *activity, start int64) {
-	t.whole.windows, t.vectors = append(t.whole.windows, windows...), append(t.vectors, vectors...)
+// append adds what Finish needs of a stretch, and makes its times those of the whole.
+func (t *Tracker) append(d *Diarization, vectors []float32, a *activity, start int64) {
+	for i := range d.windows {
+		d.windows[i].start += int(start / fbankHop)
+		d.windows[i].end += int(start / fbankHop)
+	}
+	for i := range d.Turns {
+		d.Turns[i].Start += float64(start) / audio.SampleRate
+		d.Turns[i].End += float64(start) / audio.SampleRate
+	}
+	t.whole.windows, t.vectors = append(t.whole.windows, d.windows...), append(t.vectors, vectors...)
 	first := int(start / frameStep)
 	for len(t.activity.speech) < first+len(a.speech) {
 		t.activity.speech, t.activity.overlap = append(t.activity.speech, 0), append(t.activity.overlap, 0)
@@ -122,15 +126,4 @@ func (t *Tracker) Finish() *Diarization {
 	d.identify(t.vectors, t.o)
 	d.Turns = d.turns(&t.activity)
 	return d
-}
-
-// LabelWords names the speakers of words, whose times are those of the sound. Where nobody was found, they stay as
-// they are.
-func (d *Diarization) LabelWords(words []transcript.Word) {
-	if len(d.Voices) == 0 || len(words) == 0 {
-		return
-	}
-	for i, s := range d.path(words) {
-		words[i].Speaker = d.Names[s-1]
-	}
 }
