@@ -3,6 +3,7 @@ package assistant
 import (
 	"math"
 	"sync"
+	"time"
 )
 
 // A CalibratedPolicy decides draft lengths for a proposer whose drafts cost next to nothing and that
@@ -179,7 +180,9 @@ func (c *calibrated) Observe(r Round) {
 		p.opens++
 		r.Draft = max(0, r.Draft-r.Opening)
 	}
-	if opens := p.opens; opens == c.opens { // else the round waited while a window was prepared
+	const least = 1e-4                                                            // seconds to make a draft
+	r.Draft = min(r.Draft, time.Duration(roundTimeCap*max(p.draft.v, least)*1e9)) // longer while other programs run
+	if opens := p.opens; opens == c.opens {                                       // else the round waited while a window was prepared
 		p.times.forget(p.Streams())
 		p.times.observe(p.Streams(), r)
 	} else {

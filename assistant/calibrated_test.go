@@ -85,8 +85,12 @@ func TestCalibratedNoise(t *testing.T) {
 			if rng.IntN(20) == 0 {
 				took *= 1 + 3*rng.Float64()
 			}
-			p.Observe(Round{First: i%16 == 0, Drafted: n, Accepted: accepted, Kept: accepted + 1,
-				Verify: time.Duration(took * 1e6), Draft: time.Duration(draft * 1e6)})
+			r := Round{First: i%16 == 0, Drafted: n, Accepted: accepted, Kept: accepted + 1,
+				Verify: time.Duration(took * 1e6), Draft: time.Duration(draft * 1e6)}
+			if rng.IntN(40) == 0 {
+				r.Draft *= 200
+			}
+			p.Observe(r)
 			tokens, ms = tokens+float64(accepted)+1, ms+passes[n+1]+draft
 		}
 		return tokens / ms
@@ -94,7 +98,7 @@ func TestCalibratedNoise(t *testing.T) {
 	best := max(play(Constant(4), 1), play(Constant(5), 1))
 	for seed := range uint64(12) {
 		p := &CalibratedPolicy{Streams: func() int { return 1 }}
-		if got := play(p.Policy(), seed) / best; !(got >= 0.87) {
+		if got := play(p.Policy(), seed) / best; !(got >= 0.85) {
 			t.Errorf("seed %d: %.3f of the speed of the best constant length", seed, got)
 		}
 	}
