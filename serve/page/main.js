@@ -91,11 +91,10 @@ async function load() {
     await settings.load();
     if (failed()) announce("");
     if (pane.job()) pane.update(pane.job());
-    return true;
+    jobs.next(); // what waited when the page was closed
   } catch (e) {
     $("model").textContent = "Speech to text";
     showFailure(e);
-    return false;
   }
 }
 
@@ -289,4 +288,4 @@ const last = jobs.jobs.find(j => j.id === stored.open);
 if (narrow.matches && last && history.state && history.state.view === "text") document.body.dataset.view = "text";
 pane.open(narrow.matches && document.body.dataset.view !== "text" ? null : last || jobs.jobs.find(j => j.state === "done") || jobs.jobs[0] || null);
 refresh();
-if (await load()) jobs.next();
+await load();

@@ -610,7 +610,7 @@ const parts = {
     check("a reload amid the rest keeps what was on the screen", (await page.textContent("#text")).length >= seen.length, [seen.length, (await page.textContent("#text")).length]);
 
     // A page that is closed amid work: the file is still there.
-    await page.setInputFiles("#file", `${pictures}/long.wav`);
+    await page.setInputFiles("#file", [`${pictures}/long.wav`, {name: "after.wav", mimeType: "audio/wav", buffer: readFileSync(speech)}]);
     await page.waitForFunction(() => document.querySelector("#jobs .working"));
     await page.waitForTimeout(1500);
     await page.close({runBeforeUnload: false});
@@ -618,6 +618,8 @@ const parts = {
     await next.goto(url);
     await next.waitForSelector("#jobs li");
     check("a closed page loses neither file nor text", await next.evaluate(() => /done|stopped/.test(document.querySelector("#jobs li").className)), "");
+    await next.waitForFunction(() => [...document.querySelectorAll("#jobs .done")].some(l => /after/.test(l.textContent)), null, {timeout: 240000});
+    check("and what waited goes on", true);
     await next.context().close();
   },
 
