@@ -756,6 +756,8 @@ const parts = {
     await page.keyboard.press("Delete");
     check("Delete deletes", (await rows(page)).length === 20, "");
     await page.click("#undo");
+    await choose(page, "Harbour");
+    await page.waitForFunction(() => document.getElementById("player").readyState > 0);
     await page.focus("#skip");
     await page.keyboard.press("Enter");
     check("a link skips to the text", await page.evaluate(() => document.activeElement.id) === "text", "");
