@@ -255,7 +255,7 @@ func (o Options) check() error {
 	}
 	if o.Speakers != nil {
 		if err, ok := errors.AsType[*diarize.OptionError](o.Speakers.Check()); ok {
-			wrong(true, "Speakers", nil, err.Field+": "+err.Problem)
+			wrong(true, "Speakers."+err.Field, nil, err.Problem)
 		}
 	}
 	wrong(o.Task != Transcribe && o.Task != Translate, "Task", o.Task, "must be transcribe or translate")

@@ -82,8 +82,7 @@ func TestListen(t *testing.T) {
 	onBase(t)
 	bin := t.TempDir()
 	t.Setenv("PATH", bin)
-	code, _, stderr := program(t, nil, "listen")
-	if code != 1 || !strings.Contains(stderr, "install arecord") {
+	if code, _, stderr := program(t, nil, "listen"); code != 1 || !strings.Contains(stderr, "install arecord") {
 		t.Errorf("no recorder: status %d, %q", code, stderr)
 	}
 	sound, err := filepath.Abs("../../model/base/jfk.flac")
@@ -115,6 +114,17 @@ func TestListen(t *testing.T) {
 		}
 		if code != 0 || !strings.Contains(strings.ToLower(stdout), "fellow americans") || !strings.Contains(stdout, "country") {
 			t.Errorf("%q: status %d, %q, %s", args, code, stdout, stderr)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "talk.srt")
+	code, stdout, stderr := program(t, bytes.NewReader(raw), "listen", "-o", file, "raw:16000")
+	subtitles, _ := os.ReadFile(file) // empty if there is none
+	if code != 0 || !strings.Contains(stdout, "country") || !strings.Contains(string(subtitles), " --> ") {
+		t.Errorf("to a file: status %d, %q, %s, %s", code, stdout, stderr, subtitles)
+	}
+	for _, wrong := range []string{file, filepath.Join(filepath.Dir(file), "talk")} {
+		if code, _, stderr := program(t, nil, "listen", "-o", wrong); code != 2 || !strings.Contains(stderr, "--output-file") {
+			t.Errorf("%s: status %d, %s", wrong, code, stderr)
 		}
 	}
 	ctx, interrupt := context.WithCancel(t.Context())

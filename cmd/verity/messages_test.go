@@ -81,7 +81,7 @@ func TestMessages(t *testing.T) {
 		{"transcribe --subtitles --min-duration 3 --max-duration 2 $WAV", "--min-duration 3: is more than --max-duration 2"},
 		{"transcribe --max-line-width 0 --max-line-count 1 -f srt $WAV", "--max-line-count needs --max-line-width above 0"},
 		{"transcribe -o $OUT $UP", "subdirectories are not read (1); --recursive reads them, too"},
-		{"transcribe --max-speakers 2 $WAV", "needs --speakers voice"}, {"transcribe --multilingual -l en $WAV", "--multilingual: cannot be combined with one language, en"},
+		{"transcribe --multilingual -l en $WAV", "--multilingual: cannot be combined with one language, en"},
 		{"serve --listen 127.0.0.1:99999", "--listen 127.0.0.1:99999: the port must be from 0 to 65535"}, {"transcribe htp://x/a.mp3", "want an address that begins with http"},
 		{"transcribe --draft-from $TEXT.json $WAV", "there is no such file"}, {"models foo", "want pull or rm"}, {"transcribe -m bsae $WAV", "did you mean base?"},
 		{"eval -d $DIR --columns audio", "want two names"}, {"serve --listen 127.0.0.1:0 --tls-cert $TEXT", "holds no certificate"}, {"serve --listen 127.0.0.1:0 --tls-cert no.pem", "--tls-cert no.pem: there is no such file"},

@@ -211,11 +211,12 @@ with verity_asr.Model(cpu_threads=2) as model:
     assert model.detect_language(speech)[0] == "en"
     spoken = model.transcribe(speech, speakers="voice", verbose=True)
     assert "".join(t.text for t in spoken.turns) == spoken.text, spoken.turns
-    named = model.transcribe(speech, speakers=2, speaker_names={"Jack": speech})
+    named = model.transcribe(speech, speaker_names={"Jack": f"{speech} 0:00-0:08"}, terms=["Kennedy"])
     assert {s.speaker for s in named.segments} >= {"Jack"}, named.segments
     assert spoken.turns and {s.speaker for s in spoken.segments} == {spoken.turns[0].speaker} and spoken.words[0].speaker, spoken
 
 said = subprocess.run([program, "version"], check=True, capture_output=True, text=True).stdout
 assert said.startswith("verity "), said
+assert verity_asr.__version__ and verity_asr.load_model is verity_asr.WhisperModel is verity_asr.Model
 assert json.loads(json.dumps(plain.raw))["text"] == plain.text
 print("verity_asr: models, streams, audio, options, errors, processes, compare and the command verity work")

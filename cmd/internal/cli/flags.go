@@ -108,24 +108,27 @@ func Redefine(flags *pflag.FlagSet, name, value, help string) {
 }
 
 // Contradiction reports the first flag that lacks a flag it needs or is combined with a flag it
-// excludes. A missing flag that works without a value is set instead.
+// excludes. A missing flag that works without a value is set instead, as is --speakers voice.
 func Contradiction(flags *pflag.FlagSet) (err error) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		o := optionOf(f)
 		if o == nil || err != nil || !f.Changed || !IsSet(f) {
 			return
 		}
-		switch needed := flags.Lookup(o.Needs); {
-		case needed != nil && needed.NoOptDefVal != "" && !needed.Changed:
-			if err = flags.Set(o.Needs, needed.NoOptDefVal); err == nil {
+		needed, value := flags.Lookup(o.Needs), ""
+		if needed != nil {
+			value = needed.NoOptDefVal
+		}
+		if o.Needs == "speakers" {
+			value = "voice"
+		}
+		switch {
+		case needed != nil && value != "" && !needed.Changed:
+			if err = flags.Set(o.Needs, value); err == nil {
 				err = Contradiction(flags) // that one may need another
 			}
 		case needed != nil && !IsSet(needed):
-			value := ""
-			if o.Needs == "speakers" {
-				value = " voice"
-			}
-			err = Usagef("--%s needs --%s%s", f.Name, o.Needs, value)
+			err = Usagef("--%s needs --%s", f.Name, o.Needs)
 		case o.Excludes != "" && IsSet(flags.Lookup(o.Excludes)):
 			err = Usagef("--%s cannot be combined with --%s; choose one", f.Name, o.Excludes)
 		}

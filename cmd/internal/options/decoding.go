@@ -102,15 +102,6 @@ func gotPart(part, list string) string {
 	return ", got " + cmp.Or(part, `""`)
 }
 
-// gotFirst is gotPart for the beginning of a message.
-func gotFirst(part, list string) string {
-	got := strings.TrimPrefix(gotPart(part, list), ", ")
-	if got == "" {
-		return ""
-	}
-	return got + ", "
-}
-
 // Track reads the choice of an audio track, a number from 1 or a language, in the form of audio.Input.
 func Track(text string) (string, error) {
 	if l, ok := tokenizer.FindLanguage(text); ok {
@@ -129,8 +120,8 @@ func checkLanguage(text string) error {
 	for one := range strings.SplitSeq(plainLanguages(text), ",") {
 		// A checkpoint may know further languages by their codes.
 		if len(one) > 3 && !tokenizer.IsKnownLanguage(one) {
-			return fmt.Errorf("%swant the code or name of a language, such as en or English; several, such as en,de; or auto%s",
-				gotFirst(one, text), nearestLanguage(one))
+			return fmt.Errorf("want the code or name of a language, such as en or English; several, such as en,de; or auto%s%s",
+				gotPart(one, text), nearestLanguage(one))
 		}
 	}
 	return nil
@@ -238,8 +229,8 @@ func checks[T any](read func(text string) (T, error)) func(string) error {
 	}
 }
 
-// spans reads start,end,start,end,… in seconds; the last end may be missing.
-func spans(text string) (list []transcribe.Span, err error) {
+// Spans reads start,end,start,end,… in seconds; the last end may be missing.
+func Spans(text string) (list []transcribe.Span, err error) {
 	if text == "" || text == "0" {
 		return nil, nil
 	}
@@ -275,7 +266,7 @@ func clock(text string) (seconds float64, err error) {
 	return seconds, err
 }
 
-func setSpans(d *Decoding, v Value) { d.Spans, _ = spans(v.Text) }
+func setSpans(d *Decoding, v Value) { d.Spans, _ = Spans(v.Text) }
 
 // tokenIDs reads ids between commas. It returns nil for auto, the list of the model.
 func tokenIDs(text string) ([]tokenizer.Token, error) {

@@ -111,7 +111,7 @@ var sections = []struct {
 			Help: "with --speakers voice: find at most NUMBER speakers; 0 means any number"},
 		{Name: "speaker-names", Kind: Text, Arg: "file", Max: path, Needs: "speakers",
 			Help: "with --speakers voice: names of known voices; each line is NAME: FILE, a file with a few seconds of that " +
-				"voice, relative to this list. Others stay Speaker 1, 2, …"},
+				"voice, relative to this list, or NAME: FILE 1:30-1:45, a part of one. Others stay Speaker 1, 2, …"},
 		{Name: "ffmpeg", Kind: Text, Arg: "program", Default: "auto", Max: path, Scope: Configurable | Server,
 			Help: "program for formats that Verity does not read itself: auto (the installed ffmpeg), never, or a path"},
 		{Name: "strict", Scope: Configurable,
@@ -123,7 +123,7 @@ var sections = []struct {
 				"relative to the current directory and are not patterns"},
 		{Name: "null", Short: "0", Needs: "files-from",
 			Help: "each name in --files-from ends with a NUL character, as find -print0 writes it, not with a line"},
-		{Name: "clip-timestamps", Kind: List, Arg: "times", Default: "0", Check: checks(spans), Excludes: "vad",
+		{Name: "clip-timestamps", Kind: List, Arg: "times", Default: "0", Check: checks(Spans), Excludes: "vad",
 			Scope: Request, Field: "Spans", Set: setSpans, Hint: "60,90 means from 60 s to 90 s",
 			Help: "parts to transcribe, in seconds or as 1:02:30: start,end,start,end,… The last end may be omitted"},
 	}},
@@ -135,6 +135,9 @@ var sections = []struct {
 		{Name: "output-dir", Short: "o", Kind: Text, Arg: "directory", Max: path, Scope: Configurable,
 			Brief: "write files here, not to standard output",
 			Help:  "write files to this directory instead of standard output"},
+		{Name: "output-file", Short: "o", Kind: Text, Arg: "file", Max: path,
+			Brief: "write the text to this file at the end",
+			Help:  "write the text to this file at the end, in the format of its ending; the words are still printed"},
 		{Name: "name", Kind: Text, Arg: "pattern", Default: "{name}", Max: 200, Scope: Configurable, Needs: "output-dir",
 			Help: "names of the output files. {name} is the name of the audio file, and {language} the language of the text: " +
 				"{name}.{language} for film.nl.srt. A single file may have any name"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"verity/internal/input"
 	"verity/internal/show"
 	"verity/parallel"
+	"verity/transcribe"
 )
 
 // SpeakerFlags are the flags that identify speakers.
@@ -122,7 +124,15 @@ func (s *SoundFlags) knownVoices(ctx context.Context, e cli.Env, list string) (v
 		if !filepath.IsAbs(file) {
 			file = filepath.Dir(list) + string(filepath.Separator) + file // Join would make "-" of "./-": standard input
 		}
-		v, err := s.sample(ctx, e, name, file, pool)
+		var part transcribe.Span
+		if m := partOfFile.FindStringSubmatch(file); m != nil {
+			spans, err := options.Spans(m[2] + "," + m[3])
+			if err != nil {
+				return nil, wrong("%s: %v", show.Name(file), err)
+			}
+			file, part = m[1], spans[0]
+		}
+		v, err := s.sample(ctx, e, name, file, part, pool)
 		if problem := (*diarize.SampleError)(nil); errors.As(err, &problem) {
 			return nil, wrong("%s: %s", show.Name(file), problem.Problem)
 		} else if err != nil {
@@ -136,15 +146,29 @@ func (s *SoundFlags) knownVoices(ctx context.Context, e cli.Env, list string) (v
 	return voices, nil
 }
 
-// sample returns the voice of a sound file.
+// partOfFile matches a file and when a part of it begins and ends.
+var partOfFile = regexp.MustCompile(`^(.*\S)\s+([\d:.]+)-([\d:.]+)$`)
+
+// sample returns the voice of a sound file, or of a part of it.
 func (s *SoundFlags) sample(
-	ctx context.Context, e cli.Env, name, file string, pool *parallel.Pool,
+	ctx context.Context, e cli.Env, name, file string, part transcribe.Span, pool *parallel.Pool,
 ) (v diarize.Voice, err error) {
 	sound := SoundFlags{}
 	sound.FFmpeg, sound.Strict, sound.MaxDuration = s.FFmpeg, s.Strict, longestSample*time.Second
+	if part.End > 0 {
+		sound.MaxDuration = 0
+	}
 	clip, err := sound.Clip(ctx, e, file)
 	if err == nil {
 		defer clip.Close()
+		if part.End > 0 {
+			var pcm []float32
+			if pcm, err = clip.Samples(int(part.End * audio.SampleRate)); err == nil {
+				clip = audio.FromSamples(file, pcm[min(len(pcm), int(part.Start*audio.SampleRate)):])
+			}
+		}
+	}
+	if err == nil {
 		v, err = diarize.NewVoice(ctx, name, clip, pool)
 	}
 	if errors.Is(err, audio.ErrTooLong) {

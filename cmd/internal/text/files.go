@@ -155,8 +155,9 @@ func (t *fileRun) show(j *job, bar *cli.Progress) error {
 	}
 	// A wrong guess explains a strange text. The probability is 0 if nothing was guessed.
 	if p := j.result.LanguageProb; p > 0 && t.ErrTerminal && !t.log.Quiet {
+		l, _ := tokenizer.FindLanguage(j.result.Language)
 		fmt.Fprintf(t.Err, "%s: %s (detected, %.0f %%); --language names another\n",
-			show.Name(j.name), languageName(j.result.Language), 100*p)
+			show.Name(j.name), cmp.Or(l.Name, j.result.Language), 100*p)
 	}
 	return nil
 }
@@ -320,14 +321,4 @@ func (t *fileRun) inFile(name string, err error) error {
 		return err
 	}
 	return fmt.Errorf("%s: %w", name, err)
-}
-
-// languageName returns OpenAI's name of a language, or its code if OpenAI has no name for it.
-func languageName(code string) string {
-	for _, l := range tokenizer.KnownLanguages() {
-		if l.Code == code {
-			return l.Name
-		}
-	}
-	return code
 }

@@ -1,7 +1,6 @@
 package text
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -123,11 +122,8 @@ func inputs(args, list []string, recursive bool) (*inputFiles, error) {
 	return in, nil
 }
 
-// Limits of a list of files.
-const (
-	mostNames   = 1 << 20
-	longestName = 64 << 10 // bytes
-)
+// longestList is the most bytes of a list of files.
+const longestList = 64 << 20
 
 // readList reads names of files, one per line, or with null each before a NUL character. Empty names are skipped.
 // "-" is standard input.
@@ -141,32 +137,28 @@ func readList(ctx context.Context, name string, null bool, stdin io.Reader) (nam
 		defer f.Close()
 		r = f
 	}
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, longestName)
-	if null {
-		lines.Split(splitNull)
+	text, err := io.ReadAll(io.LimitReader(r, longestList+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", show.Name(name), input.Cause(err))
+	case len(text) > longestList:
+		return nil, cli.Usagef("--files-from %s: want at most %d MiB", show.Name(name), longestList>>20)
 	}
-	for lines.Scan() {
-		one := lines.Text()
-		if len(names) == 0 {
-			one = strings.TrimPrefix(one, "\ufeff")
+	end := "\n"
+	if null {
+		end = "\x00"
+	}
+	for one := range strings.SplitSeq(strings.TrimPrefix(string(text), "\ufeff"), end) {
+		if !null {
+			one = strings.TrimSuffix(one, "\r")
 		}
 		switch {
 		case strings.TrimSpace(one) == "":
 			continue
 		case strings.Contains(one, "\x00"):
 			return nil, cli.Usagef("--files-from %s: names end with NUL characters; add --null", show.Name(name))
-		case len(names) == mostNames:
-			return nil, cli.Usagef("--files-from %s: more than %d names", show.Name(name), mostNames)
 		}
 		names = append(names, one)
-	}
-	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		hint := map[bool]string{true: ", each followed by a NUL character"}[null]
-		return nil, cli.Usagef("--files-from %s: want names of files, one per line%s; name %d is longer than %d bytes",
-			show.Name(name), hint, len(names)+1, longestName)
-	} else if err != nil {
-		return nil, fmt.Errorf("%s: %w", show.Name(name), input.Cause(err))
 	}
 	if len(names) == 0 {
 		return nil, cli.Usagef("--files-from %s: it names no file", show.Name(name))
@@ -180,17 +172,6 @@ func openList(ctx context.Context, name string) (io.ReadCloser, error) {
 		return os.Open(name) //verity:reads the list that the user names; the shell has opened it
 	}
 	return input.Open(ctx, name)
-}
-
-// splitNull is a bufio.SplitFunc for names that a NUL character ends.
-func splitNull(data []byte, end bool) (advance int, name []byte, err error) {
-	if i := slices.Index(data, 0); i >= 0 {
-		return i + 1, data[:i], nil
-	}
-	if end && len(data) > 0 {
-		return len(data), data, nil
-	}
-	return 0, nil, nil
 }
 
 // soundIn returns the sound files in a directory, sorted by name, without hidden ones (names

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/rivo/uniseg"
@@ -17,6 +18,7 @@ import (
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/options"
 	"verity/cmd/internal/setup"
+	"verity/internal/output"
 	"verity/internal/show"
 	"verity/tokenizer"
 	"verity/transcribe"
@@ -27,7 +29,8 @@ import (
 const listenHelp = `Listen transcribes the microphone live. On a terminal, tentative words follow the
 confirmed ones and may change until two passes agree. Otherwise, or with --timestamps,
 each sentence is printed on its own line once it is confirmed. Formats other than txt
-are written at the end. Ctrl-C stops listening after transcribing the last words.
+and --output-file are written at the end. Ctrl-C stops listening after transcribing the
+last words.
 
 With --speakers, text appears when somebody pauses, with the speaker as far as the voices
 until then tell. Formats that are written at the end have speakers found in the whole.
@@ -38,7 +41,7 @@ channel).
 
   verity listen
   verity listen --language de --timestamps
-  verity listen --output-format srt > talk.srt
+  verity listen -o talk.srt
   ffmpeg -i http://example.org/radio -f wav - | verity listen -`
 
 // Of commands that run until they are stopped.
@@ -57,6 +60,7 @@ type listenCommand struct {
 	log       cli.LogFlags
 	textFlags *pflag.FlagSet
 	formats   []transcript.Format
+	file      string // gets the text at the end; the words are also printed
 	timed     bool
 	drawn     bool // a screen shows the words, also before they are confirmed
 
@@ -84,6 +88,7 @@ func Listen(e cli.Env) *cobra.Command {
 	}
 	cli.AddFlags(c, l.model.Register, func(f *pflag.FlagSet) {
 		bindFormats(f, &l.formats)
+		cli.Bind(f, "output-file", &l.file)
 		cli.Bind(f, "timestamps", &l.timed)
 		l.speakers.Register(f, &l.writing.Embeddings)
 	}, l.log.Register)
@@ -92,27 +97,36 @@ func Listen(e cli.Env) *cobra.Command {
 }
 
 func (l *listenCommand) run(ctx context.Context, args []string) error {
-	format := transcript.TXT
+	if l.file != "" && len(l.formats) == 0 {
+		var err error
+		if l.formats, err = options.Formats(strings.TrimPrefix(filepath.Ext(l.file), ".")); err != nil {
+			return cli.Usagef("--output-file %s: want the ending of a format, as in talk.srt, or --output-format", show.Name(l.file))
+		}
+	}
+	format, printed := transcript.TXT, l.file == ""
 	if len(l.formats) > 0 {
 		format = l.formats[0]
 	}
 	switch {
 	case len(l.formats) > 1:
-		return cli.Usagef("--output-format: listen writes one format, on standard output")
-	case format == transcript.DOCX:
-		return cli.Usagef("--output-format docx: listen writes text, on standard output; want txt or md")
-	case l.timed && format != transcript.TXT:
+		return cli.Usagef("--output-format: listen writes one format")
+	case !printed && exists(l.file):
+		return cli.Usagef("--output-file %s: exists; name another file", show.Name(l.file))
+	case printed && format == transcript.DOCX:
+		return cli.Usagef("--output-format docx is a file of Word: add --output-file talk.docx")
+	case printed && l.timed && format != transcript.TXT:
 		return cli.Usagef("--timestamps writes text on standard output; %s has times of its own", format)
 	}
-	if err := l.speakers.Check(false); err != nil {
+	if err := cmp.Or(output.Check(l.file), l.speakers.Check(false)); err != nil {
 		return err
 	}
+	l.writing.Times = l.timed
 	decoding := l.decoding.Result(l.log.Logger(l.Env))
 	var err error
 	if decoding.Speakers, err = l.speakers.Options(ctx, l.Env, &setup.SoundFlags{}); err != nil {
 		return err
 	}
-	l.drawn = l.OutTerminal && format == transcript.TXT && !l.timed && decoding.Speakers == nil
+	l.drawn = l.OutTerminal && (format == transcript.TXT || !printed) && !l.timed && decoding.Speakers == nil
 	done := l.Loading(&l.log, l.model.Name)
 	model, err := l.model.Load(ctx, decoding)
 	done()
@@ -230,8 +244,13 @@ func (l *listenCommand) write(
 	if l.words = append(l.words, unnamed...); len(l.words) > 0 { // a pass failed within a sentence
 		err = l.phrase(l.words, format)
 	}
-	if format != transcript.TXT && err == nil {
-		err = l.writing.Write(l.Out, format, &l.tr)
+	written := func(w io.Writer) error { return l.writing.Write(w, format, &l.tr) }
+	switch {
+	case err != nil:
+	case l.file != "":
+		return cmp.Or(failed, output.Write(l.file, l.Out, written))
+	case format != transcript.TXT:
+		err = written(l.Out)
 	}
 	return cmp.Or(failed, cannotWrite(err))
 }
@@ -257,10 +276,11 @@ func (l *listenCommand) phrase(words []transcript.Word, format transcript.Format
 		ID: len(l.tr.Segments), Start: words[0].Start, End: words[len(words)-1].End,
 		Text: text.String(), Words: words, Tokens: []tokenizer.Token{}, Speaker: words[0].Speaker,
 	}
-	if format != transcript.TXT {
+	if format != transcript.TXT || l.file != "" {
 		l.tr.Text += s.Text
 		l.tr.Segments = append(l.tr.Segments, s)
-	} else if !l.drawn {
+	}
+	if (format == transcript.TXT || l.file != "") && !l.drawn {
 		_, err = fmt.Fprintln(l.Out, s.Line(l.speaker, l.timed))
 		l.speaker = s.Speaker
 	}

@@ -15,8 +15,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rivo/uniseg"
-
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/setup"
 	"verity/internal/output"
@@ -87,11 +85,8 @@ func outputNames(
 	inputs []string, below map[string]string, formats []transcript.Format, pattern string,
 ) map[string]string {
 	ending := len(strings.NewReplacer(nameField, "", languageField, "und").Replace(pattern))
-	longest := 0
-	for _, f := range formats {
-		longest = max(longest, len(".")+len(f))
-	}
-	ending += longest
+	longest := slices.MaxFunc(formats, func(a, b transcript.Format) int { return len(a) - len(b) })
+	ending += len(".") + len(longest)
 	shared, names := map[string]int{}, map[string]string{}
 	for _, in := range inputs {
 		names[in] = filepath.Join(below[in], stem(in))
@@ -108,27 +103,17 @@ func outputNames(
 			if n > 1 {
 				number = fmt.Sprintf("-%d", n)
 			}
-			name := shorten(name, longestFile-ending-len(number)) + number
-			if path := filepath.Join(dir, strings.ReplaceAll(pattern, nameField, name)); !used[foldCase(path)] {
+			name := name
+			if most := longestFile - ending - len(number); len(name) > most {
+				name = strings.ToValidUTF8(name[:most], "")
+			}
+			if path := filepath.Join(dir, strings.ReplaceAll(pattern, nameField, name+number)); !used[foldCase(path)] {
 				used[foldCase(path)], names[in] = true, path
 				break
 			}
 		}
 	}
 	return names
-}
-
-// shorten cuts a name to most bytes, between characters as people see them.
-func shorten(name string, most int) string {
-	kept := 0
-	for rest, state := name, -1; rest != ""; {
-		_, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
-		if len(name)-len(rest) > most {
-			break
-		}
-		kept = len(name) - len(rest)
-	}
-	return name[:kept]
 }
 
 // ignoresCase reports whether Talk.txt and talk.txt are one file on this system.

@@ -79,12 +79,12 @@ type pipeModel struct {
 	Precision    string   `json:"precision"`
 }
 
-// A pipeAnswer is a line of the output. Only one of its pointers is set.
+// A pipeAnswer is a line of the output: the model, a segment, a transcript or an error.
 type pipeAnswer struct {
-	ID         int64            `json:"id,omitempty"`
-	Ready      *pipeModel       `json:"ready,omitempty"`
-	Segment    *json.RawMessage `json:"segment,omitempty"`
-	Transcript *json.RawMessage `json:"transcript,omitempty"`
+	ID         int64               `json:"id,omitempty"`
+	Ready      *pipeModel          `json:"ready,omitempty"`
+	Segment    *transcript.Segment `json:"segment,omitempty"`
+	Transcript json.RawMessage     `json:"transcript,omitempty"`
 	// The transcript in the formats that the request names, with its last line.
 	Formats  map[transcript.Format][]byte `json:"formats,omitempty"`
 	Warnings []string                     `json:"warnings,omitempty"` // of the request, with its last line
@@ -283,9 +283,8 @@ func (p *pipeCommand) prepare(ctx context.Context, r pipeRequest, log *slog.Logg
 // answerRequest transcribes the file of a request. It sends segments, and sets the transcript of the last answer.
 func (p *pipeCommand) answerRequest(ctx context.Context, t *fileRun, r pipeRequest, last *pipeAnswer) error {
 	send := func(s transcript.Segment) {
-		if text, err := encoded(func(w io.Writer) error { return json.NewEncoder(w).Encode(s.Rounded()) }); err == nil {
-			p.answer(pipeAnswer{ID: r.ID, Segment: text})
-		}
+		s = s.Rounded()
+		p.answer(pipeAnswer{ID: r.ID, Segment: &s})
 	}
 	tr, err := t.answerFile(ctx, r.File, send)
 	if err != nil {
@@ -299,7 +298,9 @@ func (p *pipeCommand) answerRequest(ctx context.Context, t *fileRun, r pipeReque
 		}
 		last.Formats[f] = b.Bytes()
 	}
-	last.Transcript, err = encoded(func(w io.Writer) error { return t.written().Write(w, transcript.JSON, tr) })
+	var text bytes.Buffer
+	err = t.written().Write(&text, transcript.JSON, tr)
+	last.Transcript = text.Bytes()
 	return err
 }
 
@@ -330,14 +331,6 @@ func (p *pipeCommand) answer(a pipeAnswer) error {
 	e := json.NewEncoder(p.Out)
 	e.SetEscapeHTML(false)
 	return cannotWrite(e.Encode(a))
-}
-
-// encoded returns the JSON that write writes.
-func encoded(write func(io.Writer) error) (*json.RawMessage, error) {
-	var b bytes.Buffer
-	err := write(&b)
-	raw := json.RawMessage(bytes.TrimSpace(b.Bytes()))
-	return &raw, err
 }
 
 // describe returns the kind of an error and its text.

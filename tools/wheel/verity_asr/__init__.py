@@ -15,6 +15,7 @@ logger verity_asr.
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import subprocess
 import sys
@@ -32,10 +33,15 @@ __all__ = [
 ]
 
 
-_OTHERS = {"WhisperModel": "Model", "BatchedInferencePipeline": "Model", "load_model": "Model", "load_audio": "Model.transcribe", "detect_language": "Model.detect_language"}
+# The names of faster-whisper and of openai-whisper.
+WhisperModel = load_model = Model
+
+_OTHERS = {"BatchedInferencePipeline": "Model", "load_audio": "Model.transcribe", "detect_language": "Model.detect_language"}
 
 
-def __getattr__(name: str) -> None:
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        return importlib.metadata.version("verity-asr")
     hint = f"; use verity_asr.{_OTHERS[name]}" if name in _OTHERS else ""
     raise AttributeError(f"module verity_asr has no {name}{hint}")
 

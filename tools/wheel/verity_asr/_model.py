@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Optional, Union
 
@@ -48,6 +48,8 @@ class Stream(Iterator[Segment]):
             if isinstance(names := options.get("speaker_names"), Mapping):
                 lines = [f"{name}: {os.path.abspath(os.fsdecode(path))}\n" for name, path in names.items()]
                 options["speaker_names"] = temporary("".join(lines).encode(), files)
+            if isinstance(terms := options.get("terms"), Iterable) and not isinstance(terms, (str, bytes)):
+                options["terms"] = temporary("".join(f"{term}\n" for term in terms).encode(), files)
             line = _options.request(options)
             line["flags"] += ["--output-format=" + ",".join(formats)] * bool(formats)
             self._path, self._name = as_file(audio, rate, files)

@@ -24,7 +24,7 @@ class Options(TypedDict, total=False):
     initial_prompt: Optional[str]  # text before the first window: names, spelling, style
     carry_initial_prompt: bool  # use it for every window
     hotwords: Union[str, Sequence[str], None]  # names and terms as text before each window
-    terms: Union[str, "os.PathLike[str]", None]  # a file of names and terms, one per line
+    terms: Union[str, "os.PathLike[str]", Sequence[str], None]  # names and terms: a list, or a file with one per line
     prefix: Optional[str]  # beginning of the first window's text
     condition_on_previous_text: bool  # True
     word_timestamps: bool  # time every word
@@ -143,7 +143,7 @@ def _vad(name: str, value: Any) -> str:
 
 def _path(name: str, value: Any) -> str:
     if not isinstance(value, (str, os.PathLike)):
-        raise _error(name, value, "the path of a file" + ("; hotwords accepts a list" if name == "terms" else ""))
+        raise _error(name, value, "the path of a file" + (", or a list" if name == "terms" else ""))
     path = os.fspath(value)
     return os.path.abspath(path) if isinstance(path, str) else os.path.abspath(os.fsdecode(path))
 
