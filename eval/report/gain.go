@@ -35,8 +35,11 @@ func (c *Comparison) summary() string {
 	if c.Verdict != Identical || name == "" || c.runs.Baseline.Assistant != "" || total.Median == 0 {
 		return ""
 	}
-	g := c.speedNote(total)
+	g, decode := c.speedNote(total), c.speedNote(c.Speedup.Decode)
 	switch {
+	case g.Doubt != "" && decode.Doubt == "":
+		return fmt.Sprintf("Drafts (%s): decoding is %s as fast, but from audio to text no difference could be measured; "+
+			"the text is the same, to the bit", name, decode.Value)
 	case g.Doubt != "":
 		return fmt.Sprintf("Drafts (%s) made no difference that this could measure; the text is the same, to the bit", name)
 	case total.Mean < 1:
