@@ -157,6 +157,7 @@ export async function next() {
   Object.assign(job, {state: "working", progress: null, before: null, named: null, uploading: true, abort: new AbortController(), began: performance.now()});
   if (kept) job.fresh = [];
   else Object.assign(job, {paragraphs: from ? structuredClone(job.paragraphs) : [], names: from ? job.names : null, gaps: null});
+  save(job); // a file at which the page ends is not begun again with the page
   on.changed(job);
   if (!kept) on.text(job);
   try {
