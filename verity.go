@@ -323,7 +323,7 @@ func (m *Model) TranscribeReader(ctx context.Context, name string, r io.Reader) 
 	return m.transcribe(ctx, clip, err)
 }
 
-// TranscribeSamples transcribes mono samples from -1 to 1 at audio.SampleRate.
+// TranscribeSamples transcribes mono samples from -1 to 1 at audio.SampleRate. None have an empty text.
 func (m *Model) TranscribeSamples(ctx context.Context, samples []float32) (*transcript.Transcript, error) {
 	return m.transcribe(ctx, audio.FromSamples("samples", samples), nil)
 }

@@ -25,6 +25,23 @@ func shown(o Subtitles, t *Transcript, names bool) (all []Cue) {
 	return all
 }
 
+// TestPhrases: no line ends with a word that belongs to the next, where others fit.
+func TestPhrases(t *testing.T) {
+	const said = " The peers voted a declaration against those two and ascended to the lower house" +
+		" frequent skirmishes which ended not without bloodshed"
+	s := Segment{Text: said, End: 20}
+	for i, w := range strings.Fields(said) {
+		s.Words = append(s.Words, Word{Word: " " + w, Start: 0.5 * float64(i), End: 0.5 * float64(i+1)})
+	}
+	for _, c := range shown(Subtitles{Composed: true}, &Transcript{Segments: []Segment{s}}, false) {
+		for line := range strings.SplitSeq(c.Text, "\n") {
+			if words := strings.Fields(line); bound.MatchString(words[len(words)-1]) {
+				t.Errorf("%q ends within a phrase", line)
+			}
+		}
+	}
+}
+
 // Whatever is said, composed subtitles can be read: no line is too wide, none too many, none
 // too short; they do not overlap, and they hold every word in its order.
 func TestComposed(t *testing.T) {

@@ -21,8 +21,8 @@ var update = flag.Bool("update", false, "write what the program says into README
 var shown = regexp.MustCompile("(?ms)^```\n(\\$ verity .*?)^```$")
 
 // unsteady matches what differs from one run to the next: times, speeds, shares of
-// the time, the room that columns take for them, and whether a speed-up is a result.
-var unsteady = regexp.MustCompile(`; (?:inconclusive|noise): .*|\d[\d.e+-]* (µs|ms|s|min|h)\b|\d[\d.e+-]*×|\(\d+ %\)| {2,}`)
+// the time, the room that columns take for them, and whether a speed-up is a result, also in words.
+var unsteady = regexp.MustCompile(`Drafts \([^)]*\)[^;\n]*|; (?:inconclusive|noise): .*|\d[\d.e+-]* (µs|ms|s|min|h)\b|\d[\d.e+-]*×|\(\d+ %\)| {2,}`)
 
 func steady(s string) string {
 	return unsteady.ReplaceAllStringFunc(s, func(m string) string {
