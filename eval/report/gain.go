@@ -35,17 +35,16 @@ func (c *Comparison) summary() string {
 	if c.Verdict != Identical || name == "" || c.runs.Baseline.Assistant != "" || total.Median == 0 {
 		return ""
 	}
-	g, decode := c.speedNote(total), c.speedNote(c.Speedup.Decode)
-	switch {
-	case g.Doubt != "" && decode.Doubt == "":
-		return fmt.Sprintf("Drafts (%s): decoding is %s as fast, but from audio to text no difference could be measured; "+
-			"the text is the same, to the bit", name, decode.Value)
-	case g.Doubt != "":
-		return fmt.Sprintf("Drafts (%s) made no difference that this could measure; the text is the same, to the bit", name)
-	case total.Mean < 1:
-		return fmt.Sprintf("Drafts (%s) cost time here: %s as fast from audio to text; the text is the same, to the bit", name, g.Value)
+	result := "make no difference that could be measured"
+	switch g, decode := c.speedNote(total), c.speedNote(c.Speedup.Decode); {
+	case g.Doubt == "" && total.Mean < 1:
+		result = "cost time here: " + g.Value + " as fast from audio to text"
+	case g.Doubt == "":
+		result = "save time: " + g.Value + " as fast from audio to text"
+	case decode.Doubt == "":
+		result = "make decoding " + decode.Value + " as fast, and from audio to text no difference that could be measured"
 	}
-	return fmt.Sprintf("Drafts (%s) save time: %s as fast from audio to text; the text is the same, to the bit", name, g.Value)
+	return fmt.Sprintf("Drafts (%s) %s; the text is the same, to the bit", name, result)
 }
 
 // doubt says why a speed-up is no result; empty if it is one.
