@@ -50,11 +50,10 @@ func Read(name string, raw []byte) ([]Cue, error) {
 		}
 	case strings.EqualFold(path.Ext(name), ".md"):
 		cues = []Cue{{Text: markdownPlain(text)}}
-	case head == "WEBVTT":
-		return nil, nil
 	case vttSignature.MatchString(text):
-		if cues = cleanCues(readVTT(text)); len(cues) == 0 { // such as those with commas in times
-			cues = readLines(text, cueTimes, true, subtitleText)
+		cues = cleanCues(readVTT(text))
+		if len(cues) > 0 || head == "WEBVTT" || strings.EqualFold(path.Ext(name), ".vtt") {
+			return cues, nil // none, if a browser shows none
 		}
 	case cueTimes.MatchString(text):
 		cues = readLines(text, cueTimes, true, subtitleText)

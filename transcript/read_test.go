@@ -64,8 +64,10 @@ func TestRead(t *testing.T) {
 		{"malformed.vtt", "WEBVTT\n00:01.000 --> 00:02.000\na\n-->\n0:00:03.000-->0:00:04.000 x\nb < c\n<i>d\n\n" +
 			"00:60:00.000 --> 00:61:00.000\nno\n\n00:5.000 --> 00:06.000\nno\n\nname\n00:07.000 --> 00:08.000\n<\nno>e&gt;\x00\n",
 			[]Cue{{1, 2, "a"}, {3, 4, "b d"}, {7, 8, "e>\ufffd"}}},
-		{"commas.vtt", "WEBVTT\n\n00:01,000 --> 00:02,000\na\n", []Cue{{1, 2, "a"}}},
-		{"empty.vtt", "WEBVTT\n\n", nil},
+		{"commas.vtt", "WEBVTT\n\n00:01,000 --> 00:02,000\na\n", nil},
+		{"header.vtt", "WEBVTT 00:01.000 --> 00:02.000\na\n", nil},
+		{"cut.vtt", "WEBVTT\n\n00:01.000 -->", nil},
+		{"empty.txt", "WEBVTT\n\n", nil},
 		{"format.txt", "WEBVTT is a format", []Cue{{0, 0, "WEBVTT is a format"}}},
 		{"number.txt", "[12]", []Cue{{0, 0, "[12]"}}},
 		{"python.json", `{"segments":[{"start":0,"end":2,"text":"And so","avg_logprob": NaN,"compression_ratio":-Infinity}]}`, []Cue{{0, 2, "And so"}}},

@@ -47,6 +47,8 @@ LIMIT = 600  # seconds that a suite may take, unless it sets LIMIT
 # A suite is a module with
 #
 #   TITLE     what it is, in a few words
+#   BY        who wrote its checks: "tests", others, whole; "them", others wrote the sounds, values, schemas or programs that checks
+#             written here compare with; "us", a check of our own, which needs nothing of others
 #   VERSION   of what others wrote
 #   NEEDS     packages for pip, pinned; NEEDS_QUICK replaces it in CI
 #   QUICK     it needs nothing but pip and takes seconds, so CI runs it; env.quick is true there
@@ -54,7 +56,8 @@ LIMIT = 600  # seconds that a suite may take, unless it sets LIMIT
 #   run(env)  returns a list of cases
 #
 # A case is a dict: case, its name; ok, True, False, or None where it cannot apply; reason, unless ok is True;
-# count, the number of cases it stands for (1); of, the part of the suite it belongs to, which has a row of its own.
+# count, the number of cases it stands for (1); of, the part of the suite it belongs to, which has a row of its own; by, if
+# another than BY. Env.missing makes one for a part that cannot run here.
 
 
 class Skipped(Exception):
@@ -76,6 +79,13 @@ class Env:
 
     def skip(self, reason):
         raise Skipped(reason)
+
+    def missing(self, of, reason):
+        """Returns what stands for a part of a suite that cannot run here."""
+        return {"case": of, "ok": None, "missing": True, "reason": reason, "of": of}
+
+    def quick_or(self, reason):
+        return "is left out of proof-quick" if self.quick else reason
 
     def model(self, name):
         """Returns the path of real weights, or None: of VERITY_PROOF_MODELS, or of the cache that Verity shares."""
@@ -153,7 +163,7 @@ class Env:
             return [{"case": "pytest", "ok": False, "reason": last_line(done.stdout + done.stderr), "of": of}]
         cases = []
         for test in ElementTree.parse(report).iter("testcase"):
-            case = {"case": f"{test.get('classname').rpartition('.')[2]}.{test.get('name')}", "ok": True, "of": of}
+            case = {"case": f"{test.get('classname').rpartition('.')[2]}.{test.get('name')}", "ok": True, "of": of, "by": "tests"}
             for child in test:
                 if child.tag in ("failure", "error"):
                     case |= {"ok": False, "reason": (child.get("message") or child.text or "failed").strip()[:300]}
@@ -263,7 +273,7 @@ def run_apart(name, verity, quick):
     """Runs a suite in its environment and returns its result."""
     suite, began = load(name), time.monotonic()
     limit = None if quick else getattr(suite, "LIMIT", LIMIT)  # CI gives it what the tests leave idle
-    row = {"suite": name, "title": suite.TITLE, "version": suite.VERSION}
+    row = {"suite": name, "title": suite.TITLE, "version": suite.VERSION, "by": suite.BY}
     print(f"proof: {name}", file=sys.stderr, flush=True)
     with scratch(WORK / "tmp") as tmp:
         try:
@@ -304,7 +314,7 @@ def version(verity):
 
 
 def count(cases, ok):
-    return sum(c.get("count", 1) for c in cases if c["ok"] is ok)
+    return sum(c.get("count", 1) for c in cases if c["ok"] is ok and not c.get("missing"))
 
 
 def escaped(text):
@@ -331,31 +341,50 @@ def grouped(cases):
     return [f"- {escaped(reason)}: {escaped(shortened(items))}" for reason, items in by.items()]
 
 
+BY = {"tests": "tests", "them": "compared with theirs", "us": "our own"}
+
+
 def table(rows):
-    lines = ["| suite | what others wrote | cases | passed | failed | cannot apply | seconds |", "|---|---|---|---|---|---|---|"]
+    lines = ["| suite | what others wrote | checks | cases | passed | failed | cannot apply | seconds |", "|---|---|---|---|---|---|---|---|"]
     for row in rows:
         if "skipped" in row:
-            lines.append(f"| {row['suite']} | {escaped(row['title'])}, {escaped(row['version'])} | not run | | | | |")
+            lines.append(f"| {row['suite']} | {escaped(row['title'])}, {escaped(row['version'])} | not run | | | | | |")
             continue
         for i, (what, cases) in enumerate(parts(row)):
-            numbers = [len(cases) and sum(c.get("count", 1) for c in cases), count(cases, True), count(cases, False), count(cases, None)]
-            last = f"{row['seconds']:.0f}" if i == 0 else ""
-            lines.append(f"| {row['suite'] if i == 0 else ''} | {escaped(what)} | {' | '.join(map(str, numbers))} | {last} |")
+            suite, last = (row["suite"], f"{row['seconds']:.0f}") if i == 0 else ("", "")
+            numbers = [count(cases, ok) for ok in (True, False, None)]
+            by = BY[cases[0].get("by", row["by"])]
+            middle = f"{by} | {sum(numbers)} | {' | '.join(map(str, numbers))}" if sum(numbers) else "not run | | | |"
+            lines.append(f"| {suite} | {escaped(what)} | {middle} | {last} |")
     notes = [f"- {row['suite']}: {note}" for row in rows for note in row.get("notes", [])]
     lines += ["", *notes] if notes else []
     for heading, ok in (("Failures", False), ("Cases that cannot apply, or differ for a stated reason", None)):
         lines += ["", f"## {heading}", ""]
         some = False
         for row in rows:
-            found = grouped([c for c in row["cases"] if c["ok"] is ok])
+            found = grouped([c for c in row["cases"] if c["ok"] is ok and not c.get("missing")])
             if found:
                 lines += ["", f"**{row['suite']}**", "", *found] if some else [f"**{row['suite']}**", "", *found]
                 some = True
         if not some:
             lines.append("None.")
-    lines += ["", "## Suites that were not run", ""]
-    lines += [f"- {r['suite']}: {escaped(r['skipped'])}" for r in rows if "skipped" in r] or ["None."]
+    lines += ["", "## Suites and parts of suites that were not run", ""]
+    lines += [f"- {escaped(line)}" for line in not_run(rows)] or ["None."]
     return "\n".join(lines) + "\n"
+
+
+def not_run(rows):
+    """Returns a line for each suite, and each part of one, that could not run."""
+    whole = [f"{r['suite']}: {r['skipped']}" for r in rows if "skipped" in r]
+    return whole + [f"{r['suite']}, {c['of']}: {c['reason']}" for r in rows for c in r["cases"] if c.get("missing")]
+
+
+def summary(rows):
+    """Returns how many cases others wrote."""
+    by = {kind: sum(count([c], True) + count([c], False) for row in rows for c in row["cases"] if c.get("by", row["by"]) == kind) for kind in BY}
+    return (f"{by['tests']:,} cases that ran are whole tests that others wrote. {by['them']:,} are comparisons written here with what others wrote: their sounds, "
+            f"expected values, schemas, parsers and other programs. {by['us']:,} are checks of our own that need neither, such as that the comparisons find "
+            "altered answers. The column *checks* tells them apart.")
 
 
 def machine():
@@ -377,14 +406,16 @@ All of it is mended, each with a test of its own.
   install an ffmpeg that was there.
 - FFmpeg's samples: ten Vorbis files of encoders before 1.0 were refused as damaged, and so were RIFF files of QCP and XWMA;
   five sound formats of games were refused that ffmpeg reads.
-- W3C's WebVTT cases: 30 of 114 were read otherwise: tags and entities that are not closed, minutes and seconds beyond 59,
-  cues without an empty line between them, a NUL, and a file without cues, which was read as the word WEBVTT.
+- W3C's WebVTT cases: 33 of 114 were read otherwise: tags and entities that are not closed, minutes and seconds beyond 59,
+  cues without an empty line between them, a NUL, and files without a valid cue, which were read as text or as SubRip.
 """
 
 PAGE = """# Proof by others' tests
 
-Tests that nobody here wrote, run on Verity by `make proof`: one run of all, {date}, Verity {verity}, {minutes:.0f} minutes,
-{machine}. Nothing of the suites is in this repository: `tools/proof` installs pinned packages,
+Verity measured by what others wrote, by `make proof`: one run of all, {date}, Verity {verity}, {minutes:.0f} minutes,
+{machine}. {summary}
+
+Nothing of the suites is in this repository: `tools/proof` installs pinned packages,
 or reads clones of public repositories that you name. Two suites run at a time; seconds are from start to end. A case
 that cannot apply, or differs in a way that we accept, has its reason below.
 
@@ -406,8 +437,8 @@ def main():
     chosen = [n for n in options.suite.split(",") if n] or names()
     if unknown := [n for n in chosen if n not in names()]:
         parser.error(f"no suite {', '.join(unknown)}; there are {', '.join(names())}")
-    if options.quick:
-        chosen = [n for n in chosen if getattr(load(n), "QUICK", False)]
+    left_out = [n for n in chosen if options.quick and not getattr(load(n), "QUICK", False)]
+    chosen = [n for n in chosen if n not in left_out]
     if not verity.is_file():
         parser.error(f"no program {verity}: run make build")
     if options.write and chosen != names():
@@ -424,14 +455,15 @@ def main():
         for process in RUNNING:
             stop(process)
         raise
-    print(table(rows))
-    for row in rows:
-        if "skipped" in row:
-            print(f"*** SKIPPED: {row['suite']}: {row['skipped']} ***")
+    rows += [{"suite": n, "title": load(n).TITLE, "version": load(n).VERSION, "cases": [], "by": load(n).BY,
+              "skipped": "needs more than pip, or minutes: make proof runs it"} for n in left_out]
+    print(summary(rows) + "\n\n" + table(rows))
+    for line in not_run(rows):
+        print(f"*** SKIPPED: {line} ***")
     minutes = (time.monotonic() - began) / 60
     print(f"proof: {minutes:.1f} minutes")
     if options.write:
-        head = PAGE.format(date=datetime.date.today().isoformat(), machine=machine(), verity=version(verity), minutes=minutes)
+        head = PAGE.format(date=datetime.date.today().isoformat(), machine=machine(), verity=version(verity), minutes=minutes, summary=summary(rows))
         pathlib.Path(options.write).write_text(head + table(rows) + FOUND, encoding="utf8")
     cases = [c for row in rows for c in row["cases"]]
     failed = count(cases, False)

@@ -12,15 +12,23 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log"
 	"math"
 	"os"
+	"runtime"
+	"slices"
 	"strings"
 
 	"verity/audio"
+	"verity/decoder"
+	"verity/encoder"
 	"verity/internal/timing"
+	"verity/model"
+	"verity/parallel"
+	"verity/precision"
 	"verity/tokenizer"
 	"verity/transcript"
 	"verity/wer"
@@ -52,6 +60,8 @@ type request struct {
 	File  string    `json:"file"` // of Data instead, as little-endian float32; the result replaces it
 	Width int       `json:"width"`
 
+	Blocks []int `json:"blocks"`
+
 	Transcript transcript.Transcript `json:"transcript"`
 	Options    transcript.Subtitles  `json:"options"`
 }
@@ -72,6 +82,7 @@ var calls = map[string]func(context.Context, request) (answer, error){
 	"subtitles": subtitles,
 	"cues":      cues,
 	"logmel":    logMel,
+	"blocks":    blocks,
 	"median":    filtered,
 	"path": func(_ context.Context, r request) (answer, error) {
 		m, err := r.matrix()
@@ -210,23 +221,33 @@ func split(t *tokenizer.Tokenizer, r request) answer {
 	return answer{"words": words, "groups": groups}
 }
 
-// sound writes the samples of Path to File, as little-endian float32, and returns the warnings.
+// sound writes the samples of Path to File, as little-endian float32. It returns the warnings, and whether Verity read the file by
+// itself, or passed it to ffmpeg.
 func sound(ctx context.Context, r request) (answer, error) {
-	clip, err := audio.Open(ctx, r.Path)
+	own := true
+	clip, pcm, err := samples(ctx, audio.Input{FFmpeg: audio.FFmpegNever}, r.Path)
 	if err != nil {
-		return nil, err
-	}
-	defer clip.Close()
-	pcm, err := clip.Samples(math.MaxInt)
-	if err != nil {
-		return nil, err
+		own = false
+		if clip, pcm, err = samples(ctx, audio.Input{}, r.Path); err != nil {
+			return nil, err
+		}
 	}
 	raw, err := binary.Append(nil, binary.LittleEndian, pcm)
 	if err != nil {
 		return nil, err
 	}
-	return answer{"warnings": clip.Warnings(), "start": clip.Start(), "tracks": clip.TrackChoice()},
+	return answer{"warnings": clip.Warnings(), "start": clip.Start(), "own": own},
 		os.WriteFile(r.File, raw, 0o600) //verity:writes a file in the work directory of a suite
+}
+
+func samples(ctx context.Context, in audio.Input, path string) (*audio.Clip, []float32, error) {
+	clip, err := in.Open(ctx, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer clip.Close()
+	pcm, err := clip.Samples(math.MaxInt)
+	return clip, pcm, err
 }
 
 // subtitles writes a transcript in the format Name.
@@ -248,11 +269,20 @@ func cues(_ context.Context, r request) (answer, error) {
 
 // logMel returns the first window of a file, or of samples, by bin.
 func logMel(ctx context.Context, r request) (answer, error) {
+	m, frames, err := window(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return answer{"bins": m.Bins, "frames": m.Frames, "of_clip": frames, "data": m.Data}, nil
+}
+
+// window returns the first window of the sound of r, and how many frames the whole has.
+func window(ctx context.Context, r request) (*audio.Mel, int, error) {
 	clip := audio.FromSamples("samples", r.Samples)
 	if r.Path != "" {
 		var err error
 		if clip, err = audio.Open(ctx, r.Path); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
 	defer clip.Close()
@@ -262,13 +292,86 @@ func logMel(ctx context.Context, r request) (answer, error) {
 	}
 	s, err := audio.NewSpectrogram(ctx, clip, o)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	m, err := s.Window(ctx, 0)
+	return m, s.Frames(), err
+}
+
+// blocks continues the prompt Tokens by Width tokens for each sound of Texts, with the model of Path in int8: by single steps the
+// likeliest that does not end the text, then the same in passes of each number of rows in Blocks. It returns at how many
+// positions of each sound a pass makes another token the likeliest, and how many rows of logits are equal to the bit.
+func blocks(ctx context.Context, r request) (answer, error) {
+	c, err := model.Open(ctx, r.Path)
 	if err != nil {
 		return nil, err
 	}
-	return answer{"bins": m.Bins, "frames": m.Frames, "of_clip": s.Frames(), "data": m.Data}, nil
+	defer c.Close()
+	o := decoder.Options{Pool: parallel.New(runtime.NumCPU()), Precision: precision.Of(precision.Int8)}
+	defer o.Pool.Close()
+	e, err := encoder.New(c, o)
+	if err != nil {
+		return nil, err
+	}
+	d, err := decoder.New(c, o)
+	if err != nil {
+		return nil, err
+	}
+	wrong, equal := make([]int, len(r.Texts)), 0
+	for i, file := range r.Texts {
+		mel, _, err := window(ctx, request{Path: file, Bins: c.Dims.MelBins})
+		if err != nil {
+			return nil, err
+		}
+		f, err := e.Encode(ctx, mel)
+		if err != nil {
+			return nil, err
+		}
+		cross, err := d.Cross(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		s, first := d.NewStream(cross), len(r.Tokens)
+		tokens, single, other := slices.Clone(r.Tokens), map[int][]float32{}, map[int]bool{}
+		pass := func(at, n int) [][]float32 {
+			s.Cut(at)
+			rows, logits := make([]decoder.Row, n), make([]float32, n*c.Dims.Vocab)
+			for k := range rows {
+				rows[k] = decoder.Row{Stream: s, Position: at + k, Token: tokens[at+k]}
+			}
+			err = errors.Join(err, d.Step(ctx, rows, logits))
+			return slices.Collect(slices.Chunk(logits, c.Dims.Vocab))
+		}
+		for at := 0; at < first+r.Width; at++ {
+			single[at] = pass(at, 1)[0]
+			if at+1 == len(tokens) {
+				tokens = append(tokens, likeliest(single[at][:r.Vocabulary]))
+			}
+		}
+		for _, n := range r.Blocks {
+			for at := first; at < first+r.Width; at += n {
+				for k, logits := range pass(at, min(n, first+r.Width-at)) {
+					if slices.EqualFunc(logits, single[at+k], func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) }) {
+						equal++
+					}
+					if likeliest(logits) != likeliest(single[at+k]) {
+						other[at+k] = true
+					}
+				}
+			}
+		}
+		wrong[i] = len(other)
+		s.Close()
+		cross.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return answer{"wrong": wrong, "equal": equal}, nil
+}
+
+func likeliest(logits []float32) tokenizer.Token {
+	return tokenizer.Token(slices.Index(logits, slices.Max(logits)))
 }
 
 func filtered(_ context.Context, r request) (answer, error) {

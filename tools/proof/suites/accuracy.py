@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 TITLE = "words on hard sound"
+BY = "them"
 VERSION = "faster-whisper 1.2.1"
 NEEDS = ["faster-whisper==1.2.1", "jiwer==4.0.0", "regex==2026.11.19", "more-itertools==11.2.1", "websockets==17.4"]
 
@@ -30,8 +31,7 @@ def run(env):
     cases = invented(env, sorted((sets / "nospeech").glob("*000ms.wav")) + sorted((sets / "nospeech").glob("robin.wav")))
     base = env.model("base")
     if not base or not (pathlib.Path(base) / "model.bin").exists():
-        return cases + [{"case": "words wrong", "ok": None, "of": AGAINST,
-                         "reason": "base is not a directory of CTranslate2, as `make weights` makes it"}]
+        return cases + [env.missing(AGAINST, "needs base as a directory of CTranslate2, as `make weights` makes it")]
     texts = {}
 
     def transcribe(set):
@@ -79,5 +79,5 @@ def invented(env, files):
     """Runs modes on recordings without speech."""
     sys.path.insert(0, str(env.root / "tools/accuracy"))
     from invented import modes
-    return [{"case": f"{mode}: {path.name}", "ok": not re.search(r"\w", text), "of": "nobody speaks", "reason": f"got {text!r}"}
+    return [{"case": f"{mode}: {path.name}", "ok": not re.search(r"\w", text), "of": "nobody speaks", "by": "us", "reason": f"got {text!r}"}
             for chosen in MODES for mode, texts in modes([env.verity], files, env.work / "modes", chosen) for path, text in zip(files, texts, strict=True)]

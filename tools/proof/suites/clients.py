@@ -14,6 +14,7 @@ import urllib.parse
 from suites.openai import server, short_sound
 
 TITLE = "tests of OpenAI's clients against the server"
+BY = "tests"
 VERSION = "openai 3.57.0, openai-node"
 NEEDS = ["openai[aiohttp]==3.57.0", "pytest==9.0.3", "pytest-asyncio==1.4.0", "rich==13.9.4"]
 NODE = ["jest@30.5.2", "@swc/jest@0.2.39", "@swc/core@1.16.22"]
@@ -27,6 +28,9 @@ NOT_APPLICABLE = {
 
 def run(env):
     with server(env, "--alias", "*") as address, stand_in(env, address) as url:
+        env.note("The tests expect a mock that takes any value. So `verity serve --alias '*'` answers to every model's name, and a program between client and "
+                 "server (tools/proof/suites/clients.py) puts real values in place of placeholders: of the file its first sound, of the languages en, of the "
+                 "speaker's reference a sound, and segment for word in timestamp_granularities. Nothing else is changed, and no answer is.")
         return python(env, url) + node(env, url)
 
 
@@ -108,7 +112,7 @@ def python(env, url):
 def node(env, url):
     clone = env.source("openai-node")
     if not clone or not shutil.which("node"):
-        return [{"case": "its tests", "ok": None, "of": "openai-node", "reason": "needs a clone of openai/openai-node in $VERITY_PROOF_SOURCES/openai-node, and npm"}]
+        return [env.missing("openai-node", "needs a clone of openai/openai-node in $VERITY_PROOF_SOURCES/openai-node, and npm")]
     modules = env.npm(*NODE) / "node_modules"
     of = f"openai-node {json.loads((clone / 'package.json').read_text())['version']}"
     config = {"rootDir": str(clone), "testEnvironment": "node", "cacheDirectory": str(env.work / "jest"),

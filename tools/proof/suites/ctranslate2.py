@@ -8,6 +8,7 @@ import json
 import subprocess
 
 TITLE = "cases of CTranslate2 and transformers"
+BY = "them"
 VERSION = "CTranslate2 0d8bcd3, transformers 031335d"
 NEEDS = []
 

@@ -1,30 +1,46 @@
 """Whether a pass over several tokens chooses what single steps choose, in Verity and in the other program that claims it.
 
-Protocol: nine recordings, English, base in int8 on the CPU. Greedy tokens by single steps, up to 46 each. Then the same
-tokens in blocks of 2, 3, 5 and 8, as a draft is verified: at how many positions is another token the likeliest?
+Protocol: nine recordings, English, base in int8 on the CPU. From each, 46 tokens by single steps: the likeliest that does not
+end the text, so that every recording has 46 positions. Then the same tokens in blocks of 2, 3, 5 and 8, as a draft is
+verified: at how many positions is another token the likeliest?
 """
 import pathlib
 import re
 import subprocess
 
 TITLE = "drafts do not change the text"
+BY = "them"
 VERSION = "ctranslate2-crisperwhisper 4.7.1.post3"
 NEEDS = ["ctranslate2-crisperwhisper==4.7.1.post3", "numpy==2.4.6"]
 LIMIT = 900
 
 BLOCKS, STEPS = (2, 3, 5, 8), 46
 PROMPT = [50258, 50259, 50359]  # start, English, transcribe
-CLAIM = "crisperwhisper 2.0.3 has a mode strict, which promises the text of plain decoding. It makes these calls."
+END = 50257   # of the text; tokens of text are before it
+CLAIM = ("crisperwhisper 2.0.3 has a mode strict, which promises the text of plain decoding. It is written in Python around "
+         "ctranslate2-crisperwhisper, whose calls prefill, forward_step and forward_batch are made here.")
+OURS = "Verity, the protocol of the other program"
 
 
 def run(env):
     model = env.model("base") or env.skip("needs real weights in $VERITY_PROOF_MODELS/base")
     cases = [verity(env, model)]
-    if (pathlib.Path(model) / "model.bin").exists():
-        others(env, model, recordings(env))
-    else:
-        cases.append({"case": "the other program", "ok": None, "reason": "base is not a directory of CTranslate2, as `make weights` makes it"})
+    files = recordings(env)
+    if not (pathlib.Path(model) / "model.bin").exists():
+        return cases + [env.missing(of, "needs base as a directory of CTranslate2, as `make weights` makes it") for of in (OURS, VERSION)]
+    found = env.bridge()("blocks", path=model, texts=[*map(str, files)], tokens=PROMPT, vocabulary=END, width=STEPS, blocks=BLOCKS)
+    rows = len(files) * STEPS * len(BLOCKS)
+    cases += [{"case": f"{file.name}, {STEPS} positions", "of": OURS, "by": "us", "ok": not wrong, "reason": f"another token at {wrong}"}
+              for file, wrong in zip(files, found["wrong"])]
+    cases.append({"case": "rows of logits", "of": OURS, "by": "us", "ok": found["equal"] == rows, "reason": f"{found['equal']} of {rows} are equal to the bit"})
+    env.note(f"{describe('Verity', found['wrong'], found['equal'])} {others(env, model, files)}")
     return cases
+
+
+def describe(program, wrong, equal):
+    positions = len(wrong) * STEPS
+    return (f"{program}, {len(wrong)} recordings, blocks of {', '.join(map(str, BLOCKS))} rows: another token than by single steps at {sum(wrong)} of "
+            f"{positions} positions, in {sum(map(bool, wrong))} of the recordings; {equal} of {positions * len(BLOCKS)} rows of logits are equal to the bit.")
 
 
 def recordings(env):
@@ -46,34 +62,28 @@ def verity(env, model):
 
 
 def others(env, directory, files):
-    """Counts positions at which blocks choose another token than steps."""
+    """Counts the same of the other program."""
     import ctranslate2
     import numpy
     model = ctranslate2.models.Whisper(str(directory), device="cpu", compute_type="int8")
-    positions = wrong = rows = equal = several = 0
+    wrong, equal = [], 0
     for file in files:
         mel = env.bridge()("logmel", path=str(file), bins=80)
         features = numpy.array(mel["data"], dtype=numpy.float32).reshape(1, 80, 3000)
         encoded = model.encode(ctranslate2.StorageView.from_array(features))
         state, logits = model.prefill(encoded, PROMPT)
-        single = [numpy.array(logits).reshape(-1)]
-        tokens = []
+        single, tokens = [numpy.array(logits).reshape(-1)], []
         while len(tokens) < STEPS:
-            token = int(single[-1].argmax())
-            if token == 50257:
-                break
-            tokens.append(token)
-            single.append(numpy.array(model.forward_step(state, token)).reshape(-1))
-        others = set()
+            tokens.append(int(single[-1][:END].argmax()))
+            single.append(numpy.array(model.forward_step(state, tokens[-1])).reshape(-1))
+        other = set()
         for n in BLOCKS:
             state, _ = model.prefill(encoded, PROMPT)
-            for at in range(0, len(tokens), n):
+            for at in range(0, STEPS, n):
                 block = numpy.array(model.forward_batch(state, tokens[at:at + n])).reshape(-1, len(single[0]))
                 for i, row in enumerate(block, at + 1):
-                    rows += 1
                     equal += row.tobytes() == single[i].tobytes()
                     if row.argmax() != single[i].argmax():
-                        others.add(i)
-        positions, wrong, several = positions + len(tokens), wrong + len(others), several + bool(others)
-    env.note(f"{CLAIM} On the CPU, base in int8, {len(files)} recordings: blocks of {', '.join(map(str, BLOCKS))} rows choose another token than single "
-             f"steps at {wrong} of {positions} positions, in {several} of the recordings; {equal} of {rows} rows of logits are equal to the bit.")
+                        other.add(i)
+        wrong.append(len(other))
+    return f"{describe(VERSION, wrong, equal)} {CLAIM}"

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 TITLE = "word and character error rates"
+BY = "them"
 VERSION = "jiwer 4.0.0"
 NEEDS_QUICK = ["jiwer==4.0.0", "pytest==9.0.2", "regex==2026.11.19", "more-itertools==11.2.1"]
 NEEDS = NEEDS_QUICK + ["werpy==3.5.0"]
@@ -56,9 +57,8 @@ def outputs(env):
     if leaderboard:
         normal = package(leaderboard / "normalizer", "leaderboard_normalizer").EnglishTextNormalizer()
         cases += rates(env, out, rows, normal, None, None, of)
-    elif not env.quick:
-        cases.append({"case": "rates by the leaderboard", "ok": None, "of": of,
-                      "reason": "needs a clone of huggingface/open_asr_leaderboard in $VERITY_PROOF_SOURCES"})
+    else:
+        cases.append(env.missing(of, env.quick_or("needs a clone of huggingface/open_asr_leaderboard in $VERITY_PROOF_SOURCES")))
     return cases
 
 

@@ -4,6 +4,7 @@ import os
 import shutil
 
 TITLE = "openai/whisper's own tests"
+BY = "tests"
 VERSION = "openai-whisper 20250625"
 NEEDS = ["numpy==2.4.6", "scipy==1.17.1", "pytest==9.0.2"]
 
@@ -25,5 +26,5 @@ def run(env):
     cases = env.pytest(tests, not_applicable=NOT_APPLICABLE, modules=[package.parent],
                        variables={"VERITY_PROOF_WHISPER_MODELS": json.dumps(models)})
     for name in {"base", "tiny.en"} - set(models):
-        cases.append({"case": f"test_transcribe[{name}]", "ok": None, "reason": f"needs real weights in $VERITY_PROOF_MODELS/{name}"})
+        cases.append(env.missing(f"test_transcribe[{name}]", f"needs real weights in $VERITY_PROOF_MODELS/{name}"))
     return cases
