@@ -9,8 +9,9 @@ cmake and a C++ compiler), and gives each engine the same weights of Whisper bas
 by the engine's own program. An engine that cannot be had is left out with a line that says so.
 
 Every engine decodes English greedily (beam 1), with its own fallback, reads the same files from disk and gets the same
-number of threads. Each is a process of its own; loading and a first recording are not counted. Engines take turns, --rounds
-times; --add continues the rounds of the run before. Word error rates use openai/whisper's English normalizer and jiwer for all.
+number of threads. Each is a process of its own; loading is not counted. Those that run inside Python transcribe the first
+recording once more before the clock starts; Verity and whisper.cpp, which are programs, do not. Engines take turns, --rounds
+times; --engines chooses some by parts of their names; --add continues the rounds of the run before. Word error rates use openai/whisper's English normalizer and jiwer for all.
 Nothing else should run on the machine.
 """
 import argparse
@@ -40,7 +41,7 @@ BEGIN, END = "<!-- written by make bench-peers -->", "<!-- end -->"
 # How each engine is prepared and run. A function that transcribes returns a function from a file to its text.
 
 def verity(options, rows, *more, disable=""):
-    """Verity's own measurement, over a manifest of the recordings."""
+    """Verity's own measurement, over a manifest of the recordings: without loading, from the first recording on."""
     with tempfile.TemporaryDirectory() as work:
         manifest = os.path.join(work, "rows.jsonl")
         with open(manifest, "w", encoding="utf8") as out:
@@ -97,7 +98,7 @@ def openvino(options, rows, format):
 
 
 def whisper_cpp(options, rows, format):
-    """Runs whisper-cli once over all files and takes off the time it says loading took."""
+    """Runs whisper-cli once over all files and takes off the time it says loading took. Nothing is warmed up."""
     build_cpp()
     file = ggml(format)
     with tempfile.TemporaryDirectory() as work:
@@ -277,12 +278,14 @@ def one_round(options, rows, saved):
 
 
 def table(saved):
+    left = [n.strip("*") for n in ENGINES if n not in saved["engines"]]
     lines = [f"{saved['recordings']} LibriSpeech recordings, {saved['speech']:.0f} s of speech, {saved['words']} words, {saved['threads']} threads, "
              f"{saved['machine']}, {saved['date']}, Verity {saved['verity']}:", "", "| engine | seconds | × real time | word error rate |", "|---|---|---|---|"]
     for name, row in sorted(saved["engines"].items(), key=lambda item: min(item[1]["seconds"])):
         seconds, bold = row["seconds"], "**" if name.startswith("**") else ""
         each = ", ".join(f"{s:.1f}" for s in seconds)
         lines.append(f"| {name} | {bold}{each}{bold} | {saved['speech'] * len(seconds) / sum(seconds):.0f} | {row['rate']:.2f} % |")
+    lines += ["", f"Not in this run, by `--engines` or because it could not be had: {', '.join(left)}."] if left else []
     return "\n".join(lines) + "\n"
 
 

@@ -37,9 +37,6 @@ func (m *Model) alignmentHeads() (heads []decoder.Head) {
 	return heads
 }
 
-// medianWidth is the width of the filter over attention weights, in positions.
-const medianWidth = 7
-
 // timesOf returns the times of words from the attention of text tokens.
 //
 //	a       of start sequence, <|notimestamps|>, text, <|endoftext|>
@@ -51,17 +48,7 @@ func timesOf(a *decoder.Alignment, positions, start int, words []string, groups 
 	if len(groups) <= 1 {
 		return nil // end-of-text alone
 	}
-	weights := make([]timing.Matrix, len(a.Weights))
-	for i, w := range a.Weights {
-		m := timing.Matrix{Rows: len(w) / positions, Cols: positions, Data: slices.Clone(w)}
-		timing.Standardize(m)
-		weights[i] = timing.Median(m, medianWidth)
-	}
-	mean := timing.Mean(weights)
-	cost := timing.Matrix{Rows: mean.Rows - start - 1, Cols: mean.Cols, Data: mean.Data[start*mean.Cols : (mean.Rows-1)*mean.Cols]}
-	for i := range cost.Data {
-		cost.Data[i] = -cost.Data[i]
-	}
+	cost := timing.Cost(a.Weights, positions, start)
 	begins := make([]int, cost.Rows)
 	path := timing.Path(cost)
 	for _, step := range slices.Backward(path) {

@@ -15,8 +15,29 @@ type Matrix struct {
 
 func (m Matrix) row(i int) []float32 { return m.Data[i*m.Cols : (i+1)*m.Cols] }
 
-// Standardize makes every column of m one of mean 0 and variance 1.
-func Standardize(m Matrix) {
+// medianWidth is the width of the filter over attention weights, in positions.
+const medianWidth = 7
+
+// Cost returns the cost matrix of a path, from the attention of each head over positions: the rows from start on, but the last.
+//
+// Source: openai/whisper@c0d2f62 whisper/timing.py, find_alignment.
+func Cost(heads [][]float32, positions, start int) Matrix {
+	weights := make([]Matrix, len(heads))
+	for i, w := range heads {
+		m := Matrix{Rows: len(w) / positions, Cols: positions, Data: slices.Clone(w)}
+		standardize(m)
+		weights[i] = Median(m, medianWidth)
+	}
+	m := mean(weights)
+	cost := Matrix{Rows: m.Rows - start - 1, Cols: m.Cols, Data: m.Data[start*m.Cols : (m.Rows-1)*m.Cols]}
+	for i := range cost.Data {
+		cost.Data[i] = -cost.Data[i]
+	}
+	return cost
+}
+
+// standardize makes every column of m one of mean 0 and variance 1.
+func standardize(m Matrix) {
 	for c := range m.Cols {
 		sum, square := 0.0, 0.0
 		for r := range m.Rows {
@@ -82,8 +103,8 @@ func nanLast(a, b float32) int {
 	return 0
 }
 
-// Mean returns the mean of matrices of one shape.
-func Mean(all []Matrix) Matrix {
+// mean returns the mean of matrices of one shape.
+func mean(all []Matrix) Matrix {
 	m := Matrix{all[0].Rows, all[0].Cols, make([]float32, len(all[0].Data))}
 	for i := range m.Data {
 		sum := float32(0)

@@ -83,6 +83,7 @@ var calls = map[string]func(context.Context, request) (answer, error){
 	"cues":      cues,
 	"logmel":    logMel,
 	"blocks":    blocks,
+	"attention": attention,
 	"median":    filtered,
 	"path": func(_ context.Context, r request) (answer, error) {
 		m, err := r.matrix()
@@ -298,49 +299,100 @@ func window(ctx context.Context, r request) (*audio.Mel, int, error) {
 	return m, s.Frames(), err
 }
 
+// A network is a model of a directory, with all of the machine's threads.
+type network struct {
+	*model.Checkpoint
+	pool    *parallel.Pool
+	encoder *encoder.Encoder
+	decoder *decoder.Decoder
+}
+
+func open(ctx context.Context, path string, format precision.Format) (n network, err error) {
+	if n.Checkpoint, err = model.Open(ctx, path); err != nil {
+		return n, err
+	}
+	n.pool = parallel.New(runtime.NumCPU())
+	o := decoder.Options{Pool: n.pool, Precision: precision.Of(format)}
+	if n.encoder, err = encoder.New(n.Checkpoint, o); err == nil {
+		n.decoder, err = decoder.New(n.Checkpoint, o)
+	}
+	return n, err
+}
+
+func (n network) close() {
+	n.pool.Close()
+	n.Checkpoint.Close()
+}
+
+func (n network) cross(ctx context.Context, file string) (*decoder.Cross, error) {
+	mel, _, err := window(ctx, request{Path: file, Bins: n.Dims.MelBins})
+	if err != nil {
+		return nil, err
+	}
+	f, err := n.encoder.Encode(ctx, mel)
+	if err != nil {
+		return nil, err
+	}
+	return n.decoder.Cross(ctx, f)
+}
+
+// attention aligns Tokens, of which Width begin the sequence before <|notimestamps|>, with the first Cols positions of the sound of
+// File, by the model of Path. It returns the steps of the path from the first Width on, and the sum of the tokens' probabilities.
+func attention(ctx context.Context, r request) (answer, error) {
+	n, err := open(ctx, r.Path, precision.F32)
+	if err != nil {
+		return nil, err
+	}
+	defer n.close()
+	cross, err := n.cross(ctx, r.File)
+	if err != nil {
+		return nil, err
+	}
+	defer cross.Close()
+	o := decoder.AlignOptions{Tokens: r.Tokens, First: r.Width + 1, Below: tokenizer.Token(r.Vocabulary), Positions: r.Cols}
+	for _, h := range n.Generation.AlignmentHeads {
+		o.Heads = append(o.Heads, decoder.Head{Layer: h[0], Head: h[1]})
+	}
+	a, err := n.decoder.Align(ctx, cross, o)
+	if err != nil {
+		return nil, err
+	}
+	pairs := [][2]int{}
+	for _, step := range timing.Path(timing.Cost(a.Weights, r.Cols, r.Width)) {
+		pairs = append(pairs, [2]int{step.Row, step.Col})
+	}
+	sum := 0.0
+	for _, p := range a.Probs {
+		sum += float64(p)
+	}
+	return answer{"pairs": pairs, "sum": sum}, nil
+}
+
 // blocks continues the prompt Tokens by Width tokens for each sound of Texts, with the model of Path in int8: by single steps the
 // likeliest that does not end the text, then the same in passes of each number of rows in Blocks. It returns at how many
 // positions of each sound a pass makes another token the likeliest, and how many rows of logits are equal to the bit.
 func blocks(ctx context.Context, r request) (answer, error) {
-	c, err := model.Open(ctx, r.Path)
+	n, err := open(ctx, r.Path, precision.Int8)
 	if err != nil {
 		return nil, err
 	}
-	defer c.Close()
-	o := decoder.Options{Pool: parallel.New(runtime.NumCPU()), Precision: precision.Of(precision.Int8)}
-	defer o.Pool.Close()
-	e, err := encoder.New(c, o)
-	if err != nil {
-		return nil, err
-	}
-	d, err := decoder.New(c, o)
-	if err != nil {
-		return nil, err
-	}
+	defer n.close()
 	wrong, equal := make([]int, len(r.Texts)), 0
 	for i, file := range r.Texts {
-		mel, _, err := window(ctx, request{Path: file, Bins: c.Dims.MelBins})
+		cross, err := n.cross(ctx, file)
 		if err != nil {
 			return nil, err
 		}
-		f, err := e.Encode(ctx, mel)
-		if err != nil {
-			return nil, err
-		}
-		cross, err := d.Cross(ctx, f)
-		if err != nil {
-			return nil, err
-		}
-		s, first := d.NewStream(cross), len(r.Tokens)
+		s, first, vocab := n.decoder.NewStream(cross), len(r.Tokens), n.Dims.Vocab
 		tokens, single, other := slices.Clone(r.Tokens), map[int][]float32{}, map[int]bool{}
-		pass := func(at, n int) [][]float32 {
+		pass := func(at, size int) [][]float32 {
 			s.Cut(at)
-			rows, logits := make([]decoder.Row, n), make([]float32, n*c.Dims.Vocab)
+			rows, logits := make([]decoder.Row, size), make([]float32, size*vocab)
 			for k := range rows {
 				rows[k] = decoder.Row{Stream: s, Position: at + k, Token: tokens[at+k]}
 			}
-			err = errors.Join(err, d.Step(ctx, rows, logits))
-			return slices.Collect(slices.Chunk(logits, c.Dims.Vocab))
+			err = errors.Join(err, n.decoder.Step(ctx, rows, logits))
+			return slices.Collect(slices.Chunk(logits, vocab))
 		}
 		for at := 0; at < first+r.Width; at++ {
 			single[at] = pass(at, 1)[0]
@@ -348,9 +400,9 @@ func blocks(ctx context.Context, r request) (answer, error) {
 				tokens = append(tokens, likeliest(single[at][:r.Vocabulary]))
 			}
 		}
-		for _, n := range r.Blocks {
-			for at := first; at < first+r.Width; at += n {
-				for k, logits := range pass(at, min(n, first+r.Width-at)) {
+		for _, size := range r.Blocks {
+			for at := first; at < first+r.Width; at += size {
+				for k, logits := range pass(at, min(size, first+r.Width-at)) {
 					if slices.EqualFunc(logits, single[at+k], func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) }) {
 						equal++
 					}

@@ -17,8 +17,8 @@ LIMIT = 900
 BLOCKS, STEPS = (2, 3, 5, 8), 46
 PROMPT = [50258, 50259, 50359]  # start, English, transcribe
 END = 50257   # of the text; tokens of text are before it
-CLAIM = ("crisperwhisper 2.0.3 has a mode strict, which promises the text of plain decoding. It is written in Python around "
-         "ctranslate2-crisperwhisper, whose calls prefill, forward_step and forward_batch are made here.")
+CLAIM = ("Crisperwhisper 2.0.3 has a mode strict, which promises the text of plain decoding. Its loop is Python (speculative.py); this package computes, by the "
+         "calls prefill, forward_step and forward_batch, which are made here.")
 OURS = "Verity, the protocol of the other program"
 
 
