@@ -610,7 +610,8 @@ const parts = {
     check("a reload amid the rest keeps what was on the screen", (await page.textContent("#text")).length >= seen.length, [seen.length, (await page.textContent("#text")).length]);
 
     // A page that is closed amid work: the file is still there.
-    await page.setInputFiles("#file", [`${pictures}/long.wav`, {name: "after.wav", mimeType: "audio/wav", buffer: readFileSync(speech)}]);
+    writeFileSync(`${pictures}/after.wav`, readFileSync(speech));
+    await page.setInputFiles("#file", [`${pictures}/long.wav`, `${pictures}/after.wav`]);
     await page.waitForFunction(() => document.querySelector("#jobs .working"));
     await page.waitForTimeout(1500);
     await page.close({runBeforeUnload: false});
