@@ -58,7 +58,7 @@ def verity(env, model):
     said = done.stdout + done.stderr
     differ = re.findall(r"^.*(?:differ|FAIL).*$", said, re.M)
     env.note("`" + " ".join(["verity", *command[1:2], "--model", "base", *command[4:]]) + "`: " + "; ".join(said.strip().splitlines()[-1:]))
-    return {"case": "verity selftest on base in int8: values that differ", "ok": done.returncode == 0, "reason": "; ".join(differ[:3]) or said.strip()[-200:]}
+    return {"case": "values that differ", "of": "verity selftest, base in int8", "by": "us", "ok": done.returncode == 0, "reason": "; ".join(differ[:3]) or said.strip()[-200:]}
 
 
 def others(env, directory, files):
