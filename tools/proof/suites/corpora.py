@@ -52,7 +52,7 @@ def run(env):
                 ok, reason = None, why
             cases.append({"case": str(file.relative_to(place)), "of": f"{of}: {kind}", "ok": ok, "reason": reason})
     env.note(f"Alike means: as long as what ffmpeg reads, to {1000 * CLOSE:.0f} ms (to {1000 * NEAR:.0f} ms in rows that say so: encoders' padding is trimmed "
-             f"differently), the level within {100 * GAIN:.0f} %, and the difference at least {ALIKE} dB below the sound, under {BAND:.2f} of the lower sample rate, at "
+             f"differently), the level within {100 * GAIN:.0f} % (where nothing exceeds full scale, which readers may cut off), and the difference at least {ALIKE} dB below the sound, under {BAND:.2f} of the lower sample rate, at "
              f"the offset within {1000 * NEAR:.0f} ms that suits best. The whole sound is compared, of those over {MOST_COMPARED / 60:.0f} minutes the first minute. "
              f"Of {len(decibels)} files that Verity's own readers read alike, {sum(d >= 40 for d in decibels)} differ by 40 dB or less than that, "
              f"{sum(30 <= d < 40 for d in decibels)} by 30 to 40 dB, {sum(d < 30 for d in decibels)} by {ALIKE} to 30 dB. Rows \"by ffmpeg\" compare ffmpeg with "
@@ -151,5 +151,6 @@ def unlike(ours, theirs, rate):
     alike = 10 * numpy.log10(power / wrong) if power and wrong > least else 99
     if wrong > power / 10 ** (ALIKE / 10) + least:
         return f"at best {alike if power else 0:.0f} dB alike, of {n / RATE:.1f} s", lag / RATE, alike
-    gain = float((x * y).sum()) / power if power > 100 * least else 1
+    judged = power > 100 * least and abs(theirs[:n]).max() <= 1  # decoders of lossy sound cut off what is beyond full scale, or do not
+    gain = float((x * y).sum()) / power if judged else 1
     return f"its level is {gain:.3f} of that in ffmpeg" if abs(gain - 1) > GAIN else "", lag / RATE, alike
