@@ -72,15 +72,20 @@ func groups(p *parallel.Pool, vectors []float32, least, most, small int) [][]int
 	return found
 }
 
-// large returns the members of the clusters with at least small of them, at most most. The largest counts whatever its
-// size, so that a short clip has a speaker.
+// large returns the members of the clusters with at least small of them, at most most. If none has as many, all vectors
+// are one cluster, so that a short clip has a speaker.
 func large(all []cluster, most, small int) (found [][]int) {
 	slices.SortStableFunc(all, func(a, b cluster) int { return len(b.members) - len(a.members) })
-	for i, c := range all {
-		if i > 0 && len(c.members) < small {
-			all = all[:i]
-			break
+	n := slices.IndexFunc(all, func(c cluster) bool { return len(c.members) < small })
+	switch {
+	case n == 0:
+		var members []int
+		for _, c := range all {
+			members = append(members, c.members...)
 		}
+		return [][]int{members}
+	case n > 0:
+		all = all[:n]
 	}
 	for _, c := range reduce(all, most) {
 		found = append(found, c.members)

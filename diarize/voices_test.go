@@ -3,6 +3,7 @@ package diarize
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -35,6 +36,27 @@ func TestKnownVoices(t *testing.T) {
 	d := analyze(t, pcm, Options{Known: known})
 	if want := []string{"Speaker 1", "Reader"}; !slices.Equal(d.Names, want) {
 		t.Errorf("names %q, want %q", d.Names, want)
+	}
+}
+
+// TestKnownFragments names the speaker of a sample also if its windows are too unlike for a cluster, as those of digits
+// with pauses are.
+func TestKnownFragments(t *testing.T) {
+	if slow() {
+		t.Skip("TestSameBits and TestVoiceBits show that plain Go computes the same")
+	}
+	pcm, err := audio.Open(t.Context(), filepath.Join("..", "model", "digits", "digits.wav"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pcm.Close()
+	known, err := NewVoice(t.Context(), "Ann", pcm, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := Analyze(t.Context(), pcm, Options{Known: []Voice{known}})
+	if err != nil || !slices.Equal(d.Names, []string{"Ann"}) {
+		t.Errorf("names %q, error %v, want Ann alone", d.Names, err)
 	}
 }
 

@@ -123,7 +123,7 @@ func TestListen(t *testing.T) {
 		t.Errorf("to a file: status %d, %q, %s, %s", code, stdout, stderr, subtitles)
 	}
 	for _, wrong := range []string{file, filepath.Join(filepath.Dir(file), "talk")} {
-		if code, _, stderr := program(t, nil, "listen", "-o", wrong); code != 2 || !strings.Contains(stderr, "--output-file") {
+		if code, _, stderr := program(t, nil, "listen", "-o", wrong); code != 2 || !strings.Contains(stderr, "--out") {
 			t.Errorf("%s: status %d, %s", wrong, code, stderr)
 		}
 	}

@@ -195,7 +195,7 @@ func TestExitStatus(t *testing.T) {
 		{"increment", with("--temperature-increment-on-fallback", "0", good), 2, "increment"},
 		{"temperature", with("--temperature", "-1", good), 2, "--temperature"},
 		{"noise", with("--temperature", "5", good), 2, "must be from 0 to 2"},
-		{"one format", with("-f", "docx", good), 2, "--output-format docx: want txt, md, srt"},
+		{"one format", with("-f", "docx", good), 2, "--output-format docx is a file of Word"},
 		{"value after a flag", with("--highlight", "mine", good), 2, "--highlight mine: want auto, always or never"},
 		{"no such assistant", with("-a", filepath.Join(dir, "foo"), good), 1, "want auto, none, encoder, ngram, bigram, self"},
 		{"missing file", with(filepath.Join(dir, "absent.wav")), 1, "absent.wav: there is no such sound file"},

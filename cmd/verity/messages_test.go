@@ -60,7 +60,7 @@ func TestMessages(t *testing.T) {
 		{"transcribe -f odt $WAV", "want txt, md"}, {"transcribe -f docx $WAV", "add --output-dir"}, {"transcribe --beam-size five $WAV", "want a whole number from 0 to 64"},
 		{"transcribe --no_speech_threshold 60% $WAV", "want a number from 0 to 1, or none"}, {"transcribe --temperature 0,0.2 $WAV", "--temperature-increment-on-fallback"},
 		{"transcribe --clip-timestamps 0:05-0:10 $WAV", "60,90 means from 60 s to 90 s"}, {"transcribe --clip-timestamps 0,500 $WAV", "after the end of the audio at 9.981 s"},
-		{"transcribe --clip-timestamps 400,500 $WAV", "--clip-timestamps 400,500 begins after the end, at "}, {"transcribe --channel 5 $WAV", "the file has only 1 channel"},
+		{"transcribe --clip-timestamps 400,500 $WAV", "--clip-timestamps 400 begins after the end, at "}, {"transcribe --channel 5 $WAV", "the file has only 1 channel"},
 		{"transcribe --audio-track 2 $WAV", "there is no audio track 2, want 1"}, {"transcribe --precision fp16 $WAV", "did you mean f16?"},
 		{"transcribe --precision q5_0 $WAV", "mxfp6 or int4"}, {"transcribe --speakers auto $WAV", "use --speakers voice"},
 		{"transcribe --speakers 500 $WAV", "from 1 to 100"}, {"transcribe --subtitles hulu $WAV", "want off, on, bbc"},

@@ -135,9 +135,6 @@ var sections = []struct {
 		{Name: "output-dir", Short: "o", Kind: Text, Arg: "directory", Max: path, Scope: Configurable,
 			Brief: "write files here, not to standard output",
 			Help:  "write files to this directory instead of standard output"},
-		{Name: "output-file", Short: "o", Kind: Text, Arg: "file", Max: path,
-			Brief: "write the text to this file at the end",
-			Help:  "write the text to this file at the end, in the format of its ending; the words are still printed"},
 		{Name: "name", Kind: Text, Arg: "pattern", Default: "{name}", Max: 200, Scope: Configurable, Needs: "output-dir",
 			Help: "names of the output files. {name} is the name of the audio file, and {language} the language of the text: " +
 				"{name}.{language} for film.nl.srt. A single file may have any name"},

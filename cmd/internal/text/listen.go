@@ -28,9 +28,9 @@ import (
 
 const listenHelp = `Listen transcribes the microphone live. On a terminal, tentative words follow the
 confirmed ones and may change until two passes agree. Otherwise, or with --timestamps,
-each sentence is printed on its own line once it is confirmed. Formats other than txt
-and --output-file are written at the end. Ctrl-C stops listening after transcribing the
-last words.
+each sentence is printed on its own line once it is confirmed. Formats other than txt,
+and the file of --out, are written at the end. Ctrl-C stops listening after transcribing
+the last words.
 
 With --speakers, text appears when somebody pauses, with the speaker as far as the voices
 until then tell. Formats that are written at the end have speakers found in the whole.
@@ -88,7 +88,8 @@ func Listen(e cli.Env) *cobra.Command {
 	}
 	cli.AddFlags(c, l.model.Register, func(f *pflag.FlagSet) {
 		bindFormats(f, &l.formats)
-		cli.Bind(f, "output-file", &l.file)
+		cli.Bind(f, "out", &l.file)
+		cli.Redefine(f, "out", "", "write the text to this `file` at the end, in the format of its ending; the words are still printed")
 		cli.Bind(f, "timestamps", &l.timed)
 		l.speakers.Register(f, &l.writing.Embeddings)
 	}, l.log.Register)
@@ -100,7 +101,7 @@ func (l *listenCommand) run(ctx context.Context, args []string) error {
 	if l.file != "" && len(l.formats) == 0 {
 		var err error
 		if l.formats, err = options.Formats(strings.TrimPrefix(filepath.Ext(l.file), ".")); err != nil {
-			return cli.Usagef("--output-file %s: want the ending of a format, as in talk.srt, or --output-format", show.Name(l.file))
+			return cli.Usagef("--out %s: want the ending of a format, as in talk.srt, or --output-format", show.Name(l.file))
 		}
 	}
 	format, printed := transcript.TXT, l.file == ""
@@ -111,9 +112,9 @@ func (l *listenCommand) run(ctx context.Context, args []string) error {
 	case len(l.formats) > 1:
 		return cli.Usagef("--output-format: listen writes one format")
 	case !printed && exists(l.file):
-		return cli.Usagef("--output-file %s: exists; name another file", show.Name(l.file))
+		return cli.Usagef("--out %s: exists; name another file", show.Name(l.file))
 	case printed && format == transcript.DOCX:
-		return cli.Usagef("--output-format docx is a file of Word: add --output-file talk.docx")
+		return cli.Usagef("--output-format docx is a file of Word: add --out talk.docx")
 	case printed && l.timed && format != transcript.TXT:
 		return cli.Usagef("--timestamps writes text on standard output; %s has times of its own", format)
 	}
