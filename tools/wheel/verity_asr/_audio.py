@@ -72,6 +72,8 @@ def _path(path: str, until: contextlib.ExitStack) -> tuple[str, str]:
 
 def _samples(audio: Any) -> Any:
     """Checks an array of numpy, and returns its samples as int16 or float32."""
+    if len(audio.shape) == 2 and 1 in audio.shape:  # one channel, as torchaudio returns it
+        audio = audio.reshape(-1)
     if len(audio.shape) == 2:
         channels = min(audio.shape)
         raise OptionError(f"audio: got {channels} channels, want one: pass audio.mean(axis={audio.shape.index(channels)})")
