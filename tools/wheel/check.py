@@ -58,6 +58,7 @@ fails(verity_asr.OptionError, "want a name that ends in", lambda: plain.write("p
 pair, info = plain
 assert pair == plain.segments == plain[0] and (info.language, info.duration) == (plain.language, plain.duration)
 assert plain["text"] == plain.text and plain["segments"][0]["text"] == plain.segments[0].text
+assert "text" in plain and "txet" not in plain and plain.get("txet", 3) == 3 and dict(plain) == plain.raw
 
 # Every kind of audio is the same audio. A file object is read from its position.
 with wave.open(str(digits)) as f:
@@ -71,6 +72,7 @@ if sys.argv[3:] == ["arrays"]:
 
     kinds = [numpy.array(samples, dtype=kind) / scale for kind, scale in (("float32", 32768), ("float64", 32768))]
     kinds += [numpy.array(samples, dtype="int16"), numpy.repeat(numpy.array(samples, dtype="int16"), 2)[::2]]
+    kinds += [kinds[0][None], kinds[0][:, None]]
     fails(verity_asr.OptionError, "got 2 channels, want one: pass audio.mean(axis=0)", lambda: model.transcribe(numpy.zeros((2, 16000), "float32")))
     fails(verity_asr.OptionError, "divide samples of 16 bits by 32768", lambda: model.transcribe(numpy.array(samples, dtype="float32")))
     fails(verity_asr.OptionError, "want int16, or float from -1 to 1: pass audio / 2**31", lambda: model.transcribe(numpy.zeros(9, "int32")))
@@ -127,6 +129,10 @@ for kind, words, audio, options in (
 ):
     for call in (model.transcribe, lambda a, **o: list(model.stream(a, **o))):
         fails(kind, words, lambda: call(audio, **options))
+fails(FileNotFoundError, "nowhere.wav", lambda: model.transcribe(speech, speaker_names={"Ann": "nowhere.wav 0:01-0:05"}))
+fails(verity_asr.VerityError, f"speaker_names: {__file__}: ", lambda: model.transcribe(speech, speaker_names={"Ann": __file__}))
+fails(ImportError, "use Model, with chunked=True", lambda: exec("from verity_asr import BatchedInferencePipeline"))
+fails(AttributeError, "has no Modell", lambda: verity_asr.Modell)
 fails(verity_asr.ModelError, "did you mean base?", lambda: verity_asr.Model("basse", local_files_only=True))
 fails(ValueError, "compute_type q5_0", lambda: verity_asr.Model(compute_type="q5_0"))
 fails(ValueError, 'want "cpu"', lambda: verity_asr.Model(device="cuda"))

@@ -4,11 +4,12 @@ import io
 import pathlib
 
 import verity_asr
+from verity_asr import BatchedInferencePipeline  # type: ignore[attr-defined]
 
 
 def text(path: pathlib.Path) -> str:
     with verity_asr.Model("base", compute_type="int8", num_workers=2) as model:
-        transcript = model.transcribe(path, language="en", temperature=[0, 0.5], vad_filter=True)
+        transcript = model.transcribe(path, language="en", temperature=[0, 0.5], vad_filter=True, fp16=False, verbose=None)
         for word in transcript.words:
             assert word.start <= word.end
         with model.stream(io.BytesIO(path.read_bytes()), speakers="voice") as segments:
@@ -16,4 +17,16 @@ def text(path: pathlib.Path) -> str:
                 print(segment.speaker or "?", segment.text)
         model.transcribe(path, beam_sise=5)  # type: ignore[call-arg]
         model.transcribe(path, task=3)  # type: ignore[arg-type]
+        verity_asr.Model("base", cpu_thread=2)  # type: ignore[call-arg]
     return transcript.text
+
+
+def as_others(model: verity_asr.WhisperModel) -> str:
+    segments, info = model.transcribe("talk.mp3")
+    for segment in segments:
+        print(segment.start, segment.text)
+        segment.txet  # type: ignore[attr-defined]
+    info.duration_after_vad  # type: ignore[attr-defined]
+    result = model.transcribe("talk.mp3")
+    first: str = result["segments"][0]["text"]
+    return first + info.language + (result["text"] if "text" in result else str(dict(result)))

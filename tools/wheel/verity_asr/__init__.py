@@ -19,6 +19,7 @@ import importlib.metadata
 import os
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 from ._audio import Audio
 from ._errors import AudioError, ModelError, OptionError, ProcessError, VerityError
@@ -34,16 +35,28 @@ __all__ = [
 
 
 # The names of faster-whisper and of openai-whisper.
-WhisperModel = load_model = Model
+WhisperModel = Model
+load_model = Model
 
-_OTHERS = {"BatchedInferencePipeline": "Model", "load_audio": "Model.transcribe", "detect_language": "Model.detect_language"}
+# Names of theirs that are not here: what to do instead.
+_OTHERS = {
+    "BatchedInferencePipeline": "use Model, with chunked=True in transcribe, or several threads",
+    "VadOptions": "pass vad_parameters a dict", "decode_audio": "pass the file to Model.transcribe",
+    "load_audio": "pass the file to Model.transcribe", "pad_or_trim": "pass the file to Model.transcribe, with clip_timestamps",
+    "log_mel_spectrogram": "pass the file to Model.transcribe", "detect_language": "use Model.detect_language",
+    "available_models": "the README names the models, and `verity models` those on this machine", "utils": "use Transcript.write",
+}
 
+__version__: str
 
-def __getattr__(name: str) -> str:
-    if name == "__version__":
-        return importlib.metadata.version("verity-asr")
-    hint = f"; use verity_asr.{_OTHERS[name]}" if name in _OTHERS else ""
-    raise AttributeError(f"module verity_asr has no {name}{hint}")
+if not TYPE_CHECKING:  # a type checker refuses unknown names
+
+    def __getattr__(name):
+        if name == "__version__":
+            return importlib.metadata.version("verity-asr")
+        if name in _OTHERS:  # from … import replaces the words of an AttributeError
+            raise ImportError(f"verity_asr has no {name}: {_OTHERS[name]}")
+        raise AttributeError(f"module verity_asr has no {name}")
 
 
 def main() -> None:

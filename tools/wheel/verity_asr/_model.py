@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import difflib
+import errno
 import json
 import os
+import re
 import subprocess
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import TYPE_CHECKING, Any, Optional, TypedDict, Union
 
 from . import _options, _results
 from ._audio import Audio, as_file, temporary
@@ -28,6 +30,16 @@ if TYPE_CHECKING:
 _COMPUTE = {"default": "auto", "auto": "auto", "float32": "f32", "float16": "f16", "int8": "int8", "int8_float32": "int8", "int8_float16": "int8"}
 
 
+class _Harmless(TypedDict, total=False):
+    """Arguments of other packages' model classes that change nothing."""
+
+    device_index: int
+    in_memory: bool
+    use_auth_token: None
+    revision: Optional[str]
+    files: None
+
+
 class Stream(Iterator[Segment]):
     """Segments as they are decoded. After the last, transcript is the whole.
 
@@ -42,12 +54,17 @@ class Stream(Iterator[Segment]):
         self._files = contextlib.ExitStack()
         self._number = 0
         self._quiet = False
+        self._list = ""  # the temporary file of speaker_names
         options = dict(options)
         rate = options.pop("sampling_rate", 16000)
         with contextlib.ExitStack() as files:
             if isinstance(names := options.get("speaker_names"), Mapping):
-                lines = [f"{name}: {os.path.abspath(os.fsdecode(path))}\n" for name, path in names.items()]
-                options["speaker_names"] = temporary("".join(lines).encode(), files)
+                voices = {name: os.path.abspath(os.fsdecode(path)) for name, path in names.items()}
+                for path in voices.values():
+                    if not os.path.exists(re.sub(r"\s+[\d:.]+-[\d:.]+$", "", path)):
+                        raise FileNotFoundError(errno.ENOENT, f"speaker_names: {os.strerror(errno.ENOENT)}", path)
+                self._list = temporary("".join(f"{name}: {path}\n" for name, path in voices.items()).encode(), files)
+                options["speaker_names"] = self._list
             if isinstance(terms := options.get("terms"), Iterable) and not isinstance(terms, (str, bytes)):
                 options["terms"] = temporary("".join(f"{term}\n" for term in terms).encode(), files)
             line = _options.request(options)
@@ -73,6 +90,8 @@ class Stream(Iterator[Segment]):
         if "error" in answer and answer["error"]["kind"] == "canceled":  # with the program
             self._fail(self._process.ended())
         if "error" in answer:
+            if self._list:  # the file is not the caller's
+                answer["error"]["message"] = re.sub(rf" {re.escape(self._list)}: line \d+", "", answer["error"]["message"])
             self._fail(error_of(answer, self._path, self._name))
         warnings = answer.get("warnings") or []
         for w in () if self._quiet else warnings:
@@ -139,9 +158,9 @@ class Model:
         assistant: Union[str, "os.PathLike[str]"] = "auto",
         assistant_compute_type: str = "auto",
         draft_tokens: Union[str, int] = "auto",
-        **others: Any,
+        **others: Unpack[_Harmless],
     ) -> None:
-        _refuse(others)
+        _refuse(dict(others))
         if device not in ("cpu", "auto"):
             raise OptionError(f'device: got {device!r}, want "cpu": Verity computes on the CPU')
         flags = [

@@ -70,6 +70,10 @@ class Options(TypedDict, total=False):
     max_line_count: int  # lines of a subtitle
     max_words_per_line: int
     highlight_words: bool  # underline each word as it is spoken
+    fp16: Optional[bool]  # this and the following change nothing
+    verbose: Optional[bool]
+    log_progress: Optional[bool]
+    suppress_blank: bool  # True
 
 
 Request = dict[str, Any]  # a line for the program

@@ -6,7 +6,7 @@ import base64
 import dataclasses
 import json
 import os
-from typing import Any, Iterator, Union
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, Literal, SupportsIndex, Union, overload
 
 from ._errors import OptionError
 
@@ -67,7 +67,7 @@ class Transcript:
     write can write. raw is the program's JSON (docs/reference/JSON.md), with statistics of the assistant in raw["stats"].
 
     It is also what the other packages return: `segments, info = transcript`, where info is the transcript, as in
-    faster-whisper, and transcript["text"], which is raw["text"], as in openai-whisper.
+    faster-whisper, and transcript["text"], which is raw["text"], as in openai-whisper. dict(transcript) is a copy of raw.
     """
 
     text: str
@@ -80,11 +80,33 @@ class Transcript:
     raw: dict[str, Any] = dataclasses.field(default_factory=dict, repr=False)
     files: dict[str, bytes] = dataclasses.field(default_factory=dict, repr=False)
 
-    def __iter__(self) -> Iterator[Any]:
-        return iter((self.segments, self))
+    def __iter__(self) -> Iterator[_SegmentsOrInfo]:
+        both: Any = (self.segments, self)
+        return iter(both)
 
-    def __getitem__(self, key: Union[str, int]) -> Any:
+    @overload
+    def __getitem__(self, key: Literal["text", "language"]) -> str: ...
+    @overload
+    def __getitem__(self, key: Literal["segments"]) -> list[dict[str, Any]]: ...
+    @overload
+    def __getitem__(self, key: Literal[0]) -> tuple[Segment, ...]: ...
+    @overload
+    def __getitem__(self, key: Literal[1]) -> Transcript: ...
+    @overload
+    def __getitem__(self, key: str) -> Any: ...
+    def __getitem__(self, key: Any) -> Any:
         return self.raw[key] if isinstance(key, str) else (self.segments, self)[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.raw
+
+    def keys(self) -> Iterable[str]:
+        """The names in raw."""
+        return self.raw.keys()
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """raw.get"""
+        return self.raw.get(key, default)
 
     def write(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes a file in the format of its ending, as the command verity does: txt, md, docx, srt, vtt, ass, tsv, lrc, csv, json or rttm."""
@@ -100,6 +122,24 @@ class Transcript:
     def words(self) -> list[Word]:
         """The words of all segments."""
         return [w for s in self.segments for w in s.words]
+
+
+if TYPE_CHECKING:
+
+    class _SegmentsOrInfo(tuple[Segment, ...], Transcript):  # type: ignore[misc]
+        """A part of `segments, info = transcript`. Type checkers have one type for both, so it has the members of both."""
+
+        @overload  # type: ignore[override]
+        def __getitem__(self, key: SupportsIndex) -> Segment: ...
+        @overload
+        def __getitem__(self, key: slice) -> tuple[Segment, ...]: ...
+        @overload
+        def __getitem__(self, key: Literal["text", "language"]) -> str: ...
+        @overload
+        def __getitem__(self, key: Literal["segments"]) -> list[dict[str, Any]]: ...
+        @overload
+        def __getitem__(self, key: str) -> Any: ...
+        def __getitem__(self, key: Any) -> Any: ...
 
 
 def segment(s: dict[str, Any]) -> Segment:
