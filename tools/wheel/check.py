@@ -125,6 +125,7 @@ for kind, words, audio, options in (
     (ValueError, "language", digits, {"language": "klingon"}), (ValueError, "draft_from", digits, {"draft_from": "nowhere.txt"}),
     (ValueError, "speakers", digits, {"speakers": "auto"}), (ValueError, "sampling_rate", samples, {"sampling_rate": "16k"}),
     (ValueError, "token ids are not accepted", digits, {"initial_prompt": [1, 2]}), (ValueError, "chunked=True", digits, {"batch_size": 8}),
+    (ValueError, "clip_timestamps 100 begins after the end", digits, {"clip_timestamps": [100, 200]}),
     (ValueError, "another name", digits, {"logprob_threshold": -1, "log_prob_threshold": -2}),
 ):
     for call in (model.transcribe, lambda a, **o: list(model.stream(a, **o))):
