@@ -1,7 +1,7 @@
 // Requests to the server, and its errors in the words of this page.
 
-// A Failure has a sentence for people, and a remedy: "key" asks for an API key,
-// "file" another file, "settings" other settings; without one, trying again may help.
+// A Failure has a sentence for people, and a remedy: "key" asks for an API key, "file" another file, "settings" other
+// settings, "server" that the server is there again; without one, trying again may help.
 export class Failure extends Error {
   constructor(message, remedy) { super(message); this.remedy = remedy; }
 }
@@ -43,6 +43,7 @@ export function explain(problem, status) {
   if (known) return new Failure(...known);
   if (problem && problem.code === "invalid_audio") return new Failure(unreadable(problem.message), "file");
   if (problem && byParam[problem.param]) return new Failure(...byParam[problem.param]);
+  if (status === 502 || problem && /is shutting down/.test(problem.message)) return unreachable();
   if (status === 413) return new Failure("This file is too long or too large for the server. Cut it into parts.", "file");
   if (status === 408) return new Failure("The upload was too slow or was interrupted. Try again.");
   if (status === 503) return new Failure("The server is starting, stopping, or took too long. Try again soon.");
@@ -50,7 +51,7 @@ export function explain(problem, status) {
   return new Failure(problem && problem.message ? "The server said: " + problem.message : "This page does not understand the server's answer.");
 }
 
-export const unreachable = () => new Failure("The server cannot be reached. Is it running?");
+export const unreachable = () => new Failure("The server cannot be reached. Is it running?", "server");
 
 export function headers(key) { return key ? {Authorization: "Bearer " + key} : {}; }
 

@@ -1,5 +1,6 @@
 // The recordings: a queue of files, the microphone, and what is stored of them.
 import {Failure, transcribe} from "./api.js";
+import {away, lose} from "./away.js";
 import {remember, stateOf, versionOf} from "./history.js";
 import {short, titleOf} from "./formats.js";
 import {append, withSpeakers} from "./paragraphs.js";
@@ -15,7 +16,7 @@ const saveEach = 2000; // ms between two writes of a text that is still coming
 let working = null, id = Date.now(), turn = 0;
 export let ending = false; // the page is about to end
 export let on = null; // changed(job), text(job, first changed paragraph; none: another text), tentative(job, text), level(job, 0 … 1),
-// began(job), stopping(job), restored(job), room(sentence), failed(failure)
+// began(job), stopping(job), restored(job), room(sentence), failed(failure), away(), editing(job)
 
 export function connect(handlers) {
   on = handlers;
@@ -43,7 +44,7 @@ export async function load() {
   for (const job of await store.all()) {
     if (["queued", "working", "live"].includes(job.state)) {
       if (elsewhere(job)) job.state = "elsewhere";
-      else if (job.state === "queued" && job.sound && !job.kept) { // its turn comes
+      else if (job.state === "queued" && job.sound && !job.kept && !(await store.text(job.id)).length) { // its turn comes
         job.turn = turn++;
         store.lock(job);
       } else await interrupted(job);
@@ -102,8 +103,8 @@ export function add(list) {
   return added;
 }
 
-function enqueue(job) {
-  Object.assign(job, {state: "queued", turn: turn++, error: "", remedy: "", lost: job.kept ? job.lost : "", progress: null});
+function enqueue(job, at = turn++) {
+  Object.assign(job, {state: "queued", turn: at, error: "", remedy: "", lost: job.kept ? job.lost : "", progress: null, resume: false});
   store.lock(job);
   save(job);
 }
@@ -150,9 +151,10 @@ export async function findPeaks(job, duration) {
 
 // next transcribes the first waiting file.
 export async function next() {
-  const job = !working && jobs.filter(j => j.state === "queued").sort((a, b) => a.turn - b.turn)[0];
+  const job = !working && !away && jobs.filter(j => j.state === "queued").sort((a, b) => a.turn - b.turn)[0];
   if (!job) return;
   working = job;
+  if (job.options && !job.options.model) job.options = {...job.options, ...settings.options()}; // it was added before the server was there
   const {from, former, kept} = job;
   Object.assign(job, {state: "working", progress: null, before: null, named: null, uploading: true, abort: new AbortController(), began: performance.now()});
   if (kept) job.fresh = [];
@@ -167,9 +169,13 @@ export async function next() {
   } catch (e) {
     if (ending) return;
     const stopped = e.name === "AbortError";
+    if (e.remedy === "server") {
+      working = null;
+      return lose(job);
+    }
     Object.assign(job, {state: stopped ? "stopped" : "failed", error: stopped ? "" : e instanceof Failure ? e.message : "This page failed: " + e.message, remedy: e.remedy || ""});
     if (kept) restore(job, stopped);
-    else if (from || stopped && job.paragraphs.length) Object.assign(job, {state: "done", lost: stopped ? ", stopped" : ", cut off", remedy: ""});
+    else if (from || job.paragraphs.length) Object.assign(job, {state: "done", lost: stopped ? ", stopped" : ", cut off", remedy: ""});
     if (!stopped) on.failed(e, job);
   }
   working = null;
@@ -180,7 +186,7 @@ export async function next() {
 }
 
 // release ends the work on a recording.
-function release(job) {
+export function release(job) {
   for (const member of ["former", "from", "fresh", "named", "apart"]) delete job[member];
   job.kept = false;
   store.unlock(job);
@@ -199,7 +205,7 @@ function finished(job) {
     const same = former.options && former.options.speakers === job.options.speakers;
     job.names = same ? job.names : null;
     if (apart) found = withSpeakers(former.paragraphs, found);
-    else Object.assign(job, {versions: [...former.versions || [], versionOf(former)], live: false});
+    else if (!job.resumed) Object.assign(job, {versions: [...former.versions || [], versionOf(former)], live: false});
   }
   if (former) {
     remember(job, former);
@@ -208,10 +214,10 @@ function finished(job) {
   job.paragraphs = found;
   if (fresh || named) on.text(job);
   if (fresh && apart) return announce(`${job.name}: ` + (voices > 1 ? voices + " speakers were found." : "only one voice was heard."));
-  announce(`${job.name}: ` + (found.length ? `done in ${took < 60 ? took.toFixed(1) + "\u00a0s" : short(took) + "\u00a0min"}.` : "no speech was found.") + (!fresh ? "" : ` The ${former.live ? "live text" : "version from before"} is kept.`));
+  announce(`${job.name}: ` + (found.length ? `done in ${took < 60 ? took.toFixed(1) + "\u00a0s" : short(took) + "\u00a0min"}.` : "no speech was found.") + (!fresh || job.resumed ? "" : ` The ${former.live ? "live text" : "version from before"} is kept.`));
 }
 
-function restore(job, stopped) {
+export function restore(job, stopped) {
   const why = job.error;
   Object.assign(job, job.former);
   if (!stopped) announce(why + " The text stays as it was.", {bad: true});
@@ -263,14 +269,15 @@ export function stop(job) {
 
 // again transcribes a recording again, with the settings of now and what is asked for: a language, speakers, the second to
 // begin from, before which the text stays; or, with apart, only who speaks. The text from before is shown, and stored, until the new one is whole.
-export function again(job, {from, apart, ...wanted} = {}) {
+export function again(job, {from, apart, at, ...wanted} = {}) {
   if (job.state === "done" && job.paragraphs && job.paragraphs.length) job.former = {...stateOf(job), state: "done"};
   Object.assign(job, {from, apart});
   job.kept = !!job.former && !from;
   job.place = "";
   job.options = {...settings.options(), ...wanted};
   job.task = job.options.task;
-  enqueue(job);
+  job.resumed = at !== undefined;
+  enqueue(job, at);
   on.changed(job);
   next();
 }

@@ -1,4 +1,5 @@
 // The list of recordings. Each has a row that stays in place while its state changes, so that the focus stays too.
+import {away} from "./away.js";
 import {short} from "./formats.js";
 import {icon, size} from "./ui.js";
 
@@ -24,7 +25,7 @@ function left(job) {
 const part = j => j.progress ? " · " + Math.round(j.progress * 100) + " %" + left(j) : "";
 
 const states = {
-  queued: () => "waiting",
+  queued: () => away ? "waiting for the server" : "waiting",
   working: j => (j.uploading ? "sending" : j.before != null ? `waiting for the server, ${j.before} before it` : j.kept ? "writing it again" + part(j) : "transcribing" + part(j)) + (j.place ? ` · file ${j.place}` : ""),
   live: j => j.stopping ? "writing the rest" : j.paused ? "paused" : j.offline ? "recording without text" : "recording", elsewhere: () => "open in another tab",
   done: j => [day(j.created), j.duration && short(j.duration)].filter(x => x).join(" · ") + (j.lost || ""),

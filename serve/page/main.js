@@ -1,4 +1,5 @@
 // The page: what its buttons and keys do.
+import {away, goOn, waitForServer} from "./away.js";
 import {onDrop} from "./drop.js";
 import * as edit from "./edit.js";
 import {short} from "./formats.js";
@@ -19,7 +20,8 @@ import {announce, ask, closeMenus, failed, hide} from "./ui.js";
 const $ = id => document.getElementById(id);
 const page = document.title;
 const narrow = matchMedia("(max-width: 51.24em)");
-let tick = 0, removed = false; // whether the last change was to delete recordings
+const retryEach = 2000; // ms between two attempts to reach the server
+let tick = 0, later = 0, removed = false; // whether the last change was to delete recordings
 
 // choose shows a recording; on a phone, instead of the list.
 function choose(job, stay) {
@@ -91,10 +93,11 @@ async function load() {
     await settings.load();
     if (failed()) announce("");
     if (pane.job()) pane.update(pane.job());
-    jobs.next(); // what waited when the page was closed
+    goOn(); // also with what waited when the page was closed
   } catch (e) {
     $("model").textContent = "Speech to text";
-    showFailure(e);
+    if (!away) showFailure(e);
+    if (e.remedy !== "key") waitForServer();
   }
 }
 
@@ -138,6 +141,11 @@ jobs.connect({
   level: (job, x) => { if (job === pane.job() && job.state === "live") player.level(x); },
   room: sentence => { $("room").hidden = !sentence; $("room").textContent = sentence; },
   failed: showFailure,
+  away: () => {
+    clearTimeout(later);
+    later = setTimeout(load, retryEach);
+  },
+  editing: job => job === pane.job() && text.editing(),
 });
 
 // button shows the time of the recording; "rest" once it was stopped, null after its end.
@@ -168,6 +176,7 @@ edit.connect((job, undone) => {
   removed = false;
   if (undone) hide(); // its message may offer to undo the same
   delete job.searched;
+  job.resume = false;
   jobs.save(job, text.editing());
   pane.update(job);
   player.refresh();

@@ -1,4 +1,5 @@
 // The right pane: a recording with its name, tools, problems and text.
+import {away} from "./away.js";
 import {languageName, short, titleOf} from "./formats.js";
 import * as edit from "./edit.js";
 import {remember} from "./history.js";
@@ -76,6 +77,7 @@ function stateSentence(s) {
   if (s.stopping) return "Writing the rest …";
   if (s.paused) return "Paused.";
   if (s.offline) return "The server cannot be reached. The sound is still recorded, and its text follows.";
+  if (away && s.state === "queued" && !s.kept) return "The server cannot be reached. This goes on by itself when it is back.";
   if (s.state === "live") return s.silent ? `No sound comes from ${s.device || "the microphone"}. Is it switched on?` : s.device ? "From " + s.device : "";
   const now = s.state === "queued" ? "waiting" : state(s);
   return !s.kept ? s.state === "queued" ? "This file is waiting." : now : (s.live ? "This is the live text. A better one is being written from the sound" : s.apart ? "Only who speaks is found again; the words stay" : "The new text replaces this one when it is whole") + ": " + now.replace("writing it again · ", "") + ".";
@@ -126,7 +128,7 @@ function showProblem(s, some) {
   const silent = s.state === "done" && !some && s.paragraphs;
   const last = some && s.paragraphs.at(-1), end = last ? last.words.at(-1).end : 0, rest = s.state === "done" && /cut off|stopped/.test(s.lost) && some && s.file && s.duration - end > 1;
   const improvable = s.live && s.state === "done" && some && s.file && !s.edited && !rest;
-  const why = s.state === "failed" || s.state === "stopped" ? s.error || "This was stopped." : s.error ? s.error : rest ? `The text ends at ${short(end)} of ${short(s.duration)}.` : silent ? "No speech was found in this recording." :
+  const why = s.state === "failed" || s.state === "stopped" ? s.error || "This was stopped." : s.error ? s.error : s.resume && rest ? `The server cannot be reached. The text ends at ${short(end)} of ${short(s.duration)}; the rest follows when it is back.` : rest ? `The text ends at ${short(end)} of ${short(s.duration)}.` : silent ? "No speech was found in this recording." :
     improvable ? s.missed ? "While the server could not be reached, words are missing. Written again from the whole sound, the text has them." : "This text was written live. Written again from the whole sound, it gets better." : "";
   $("problem").hidden = !why;
   $("problem").classList.toggle("bad", s.state === "failed");
@@ -138,7 +140,7 @@ function showProblem(s, some) {
   const apart = s.options && s.options.speakers; // they are told apart in the whole
   if (rest && s.paragraphs.every(p => p.speaker == null)) ways.push(["Transcribe the rest", () => jobs.again(s, {from: end, speakers: "", language: s.options && s.options.language || s.language || ""})]);
   if (improvable) ways.push(["Improve this text", () => jobs.again(s)]);
-  if (rest) ways.push(["Transcribe again", () => jobs.again(s, {speakers: apart || ""})]);
+  if (rest || s.error && s.state === "done" && some && s.file) ways.push(["Transcribe again", () => jobs.again(s, {speakers: apart || ""})]);
   if (canRetry(s) || silent && s.file) ways.push(["Try again", () => jobs.again(s)]);
   $("problem").lastElementChild.replaceChildren(...ways.map(([label, act], i) => Object.assign(document.createElement("button"), {textContent: label, className: i ? "" : "primary", onclick: act})));
 }
