@@ -36,7 +36,7 @@ export async function goOn() {
     await open(job);
     const {speakers} = job.options, last = job.paragraphs.at(-1);
     job.resume = false;
-    if (on.editing(job) || !last) on.changed(job);
+    if (job.editing || !last) on.changed(job);
     else again(job, {...job.options, from: speakers ? undefined : last.words.at(-1).end, at: job.turn ?? -1}); // voices are told apart in the whole
   }
   next();

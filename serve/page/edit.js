@@ -13,6 +13,7 @@ let hits = [], hit = -1;
 export function toggle(job) {
   if (open) return end();
   open = job;
+  job.editing = true;
   button(true);
   text.show(job, true);
   $("text").focus({preventScroll: true});
@@ -24,6 +25,7 @@ export function end() {
   sync();
   const job = open;
   open = null;
+  job.editing = false;
   button(false);
   text.show(job);
   changed(job);

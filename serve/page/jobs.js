@@ -1,6 +1,7 @@
 // The recordings: a queue of files, the microphone, and what is stored of them.
 import {Failure, transcribe} from "./api.js";
 import {away, lose} from "./away.js";
+import * as elsewhere from "./elsewhere.js";
 import {remember, stateOf, versionOf} from "./history.js";
 import {short, titleOf} from "./formats.js";
 import {append, withSpeakers} from "./paragraphs.js";
@@ -16,12 +17,13 @@ const saveEach = 2000; // ms between two writes of a text that is still coming
 let working = null, id = Date.now(), turn = 0;
 export let ending = false; // the page is about to end
 export let on = null; // changed(job), text(job, first changed paragraph; none: another text), tentative(job, text), level(job, 0 … 1),
-// began(job), stopping(job), restored(job), room(sentence), failed(failure), away(), editing(job)
+// began(job), stopping(job), restored(job), room(sentence), failed(failure), away()
 
 export function connect(handlers) {
   on = handlers;
   trash.connect(jobs, job => { if (job) on.restored(job); checkRoom(); });
-  store.connect(sentence => announce(sentence, {bad: true}));
+  store.connect(sentence => announce(sentence, {bad: true}), elsewhere.merged);
+  elsewhere.connect();
 }
 
 // expectEnd is called when the page is about to end, which ends its connections: that is no failure.
@@ -40,10 +42,10 @@ export const current = () => working;
 
 // load reads the stored recordings. Those whose page ended amid work say so.
 export async function load() {
-  const elsewhere = await store.locked();
+  const locked = await store.locked();
   for (const job of await store.all()) {
     if (["queued", "working", "live"].includes(job.state)) {
-      if (elsewhere(job)) job.state = "elsewhere";
+      if (locked(job)) job.state = "elsewhere";
       else if (job.state === "queued" && job.sound && !job.kept && !(await store.text(job.id)).length) { // its turn comes
         job.turn = turn++;
         store.lock(job);
@@ -129,7 +131,7 @@ export const sound = async job => job.file ||= job.sound ? await store.sound(job
 
 // open reads the text and the sound of a recording, and finds its peaks.
 export async function open(job) {
-  job.paragraphs ||= await store.text(job.id);
+  if (!job.paragraphs) Object.assign(job.base ||= {}, {paragraphs: job.paragraphs = await store.text(job.id)});
   job.versions = job.storedVersions ||= await store.versions(job.id);
   await sound(job);
 }

@@ -145,7 +145,6 @@ jobs.connect({
     clearTimeout(later);
     later = setTimeout(load, retryEach);
   },
-  editing: job => job === pane.job() && text.editing(),
 });
 
 // button shows the time of the recording; "rest" once it was stopped, null after its end.

@@ -2,15 +2,17 @@
 // the paragraphs by id and other versions by [id], and sounds pieces of sound by id and number, so that text that is still coming need not be
 // written together with hours of sound.
 import {append} from "./paragraphs.js";
+import {merge} from "./tabs.js";
 
 const version = 2;
-const members = ["id", "created", "name", "state", "error", "remedy", "language", "duration", "task", "lost", "gaps", "options", "names", "peaks", "kind", "sound", "note", "gone", "edited", "live", "kept", "heard", "missed", "resume"];
+const members = ["id", "created", "name", "state", "error", "remedy", "language", "duration", "task", "lost", "gaps", "options", "names", "peaks", "kind", "sound", "note", "gone", "edited", "live", "kept", "heard", "missed", "resume", "revision"];
 const unsaved = new Map(); // by id: the recording, and the number of its last change, which IndexedDB may not have yet
 const journalKey = "unsaved "; // before an id, in localStorage
-let database = null, failed = null, changes = 0;
+let database = null, failed = null, merged = null, changes = 0;
 
-// whenFull is called with a sentence when something could not be stored.
-export function connect(whenFull) { failed = whenFull; }
+// whenFull is called with a sentence when something could not be stored; whenMerged with a recording that another tab
+// changed, and whether that text became a version.
+export function connect(whenFull, whenMerged) { [failed, merged] = [whenFull, whenMerged]; }
 
 function open() {
   return database ||= new Promise((yes, no) => {
@@ -62,6 +64,12 @@ async function write(stores, work, what) {
   }
 }
 
+const channel = window.BroadcastChannel && new BroadcastChannel("verity");
+const tell = id => { if (channel) channel.postMessage(id); };
+
+// listen calls changed with the id of each recording that another tab stored or deleted.
+export function listen(changed) { if (channel) channel.onmessage = e => changed(e.data); }
+
 const range = id => IDBKeyRange.bound([id], [id, []]);
 
 const record = job => Object.fromEntries(members.map(m => [m, job[m] ?? null]));
@@ -72,15 +80,41 @@ export function changed(job) { unsaved.set(job.id, {job, change: ++changes}); }
 // save writes a recording: what the list shows, and its text if there is one in memory.
 export async function save(job) {
   changed(job);
-  const {change} = unsaved.get(job.id), {versions} = job;
+  const {change} = unsaved.get(job.id);
+  let outcome = "", versions;
   const stored = await write(["jobs", "texts"], (jobs, texts) => {
-    if (job.paragraphs) texts.put(job.paragraphs, job.id);
-    if (versions !== job.storedVersions) texts.put(versions, [job.id]);
-    jobs.put(record(job));
+    const put = old => {
+      job.revision = (old && old.revision || 0) + 1;
+      versions = job.versions;
+      if (job.paragraphs) texts.put(job.paragraphs, job.id);
+      if (versions !== job.storedVersions) texts.put(versions, [job.id]);
+      jobs.put(record(job));
+      loaded(job);
+    };
+    jobs.get(job.id).onsuccess = ({target: {result: old}}) => {
+      if (!old || (old.revision || 0) <= (job.revision || 0)) return put(old);
+      texts.get(job.id).onsuccess = ({target: {result: paragraphs}}) => {
+        texts.get([job.id]).onsuccess = ({target: {result: others}}) => {
+          outcome = merge(job, {...old, paragraphs: paragraphs || [], versions: others});
+          put(old);
+        };
+      };
+    };
   }, `“${job.name}”`);
   if (stored) job.storedVersions = versions;
+  if (stored) tell(job.id);
   if (stored && unsaved.get(job.id)?.change === change) settled(job.id);
+  if (outcome) merged(job, outcome === "both");
   return stored;
+}
+
+// loaded notes what is stored of a recording, from which this tab's changes are told.
+export function loaded(job) { job.base = {...record(job), paragraphs: job.paragraphs}; }
+
+// one returns a recording with its text and versions, or nothing.
+export async function one(id) {
+  const job = await transact(["jobs"], "readonly", s => s.get(id)).catch(() => null);
+  return job && !job.gone ? {...job, paragraphs: await text(id), versions: await versions(id)} : null;
 }
 
 function settled(id) {
@@ -104,7 +138,9 @@ async function replay(list) {
   for (const key of Object.keys(localStorage).filter(k => k.startsWith(journalKey))) {
     const {paragraphs, versions, ...rest} = JSON.parse(localStorage.getItem(key)), old = list.find(j => j.id === rest.id);
     if (!old) list.push(rest); else Object.assign(old, rest);
-    await save({...old || rest, paragraphs, versions});
+    const job = {...old || rest, paragraphs, versions};
+    await save(job);
+    (old || rest).revision = job.revision;
   }
 }
 
@@ -116,6 +152,7 @@ export async function all() {
   const list = await transact(["jobs"], "readonly", s => s.getAll()).catch(() => []);
   await replay(list);
   await remove(list.filter(j => j.gone).map(j => j.id));
+  for (const job of list) job.base = {...job};
   return list.filter(j => !j.gone);
 }
 
@@ -132,7 +169,7 @@ export async function sound(job) {
 
 export const remove = ids => !ids.length ? null : write(["jobs", "texts", "sounds"], (jobs, texts, sounds) => {
   for (const id of ids) { settled(id); jobs.delete(id); texts.delete(id); texts.delete([id]); sounds.delete(range(id)); }
-}, "the change");
+}, "the change").then(() => ids.forEach(tell));
 
 // room returns the bytes that are used and the browser's limit; nothing if the browser does not tell.
 export async function room() {

@@ -7,6 +7,7 @@ import {tmpdir} from "node:os";
 import {join} from "node:path";
 import {append, probabilities, segmentsOf, tokensOf, wordCount, withSpeakers} from "../../../serve/page/paragraphs.js";
 import {remember, step} from "../../../serve/page/history.js";
+import {merge} from "../../../serve/page/tabs.js";
 import {match, rewrite} from "../../../serve/page/align.js";
 import {formats, plain, short} from "../../../serve/page/formats.js";
 
@@ -238,4 +239,23 @@ test("undo finds the place that changed", () => {
   remember(job);
   job.names = {A: "Ann"};
   assert.deepEqual(step(job), {});
+});
+
+test("a recording that two tabs change", () => {
+  const text = t => [{text: t, words: []}], record = (name, revision) => ({name, state: "done", revision});
+  const read = () => { const paragraphs = text("a"); return {...record("x", 1), paragraphs, base: {...record("x", 1), paragraphs}}; };
+  const idle = read(); // changed nothing: it takes all
+  assert.equal(merge(idle, {...record("y", 2), paragraphs: text("b")}), "theirs");
+  assert.deepEqual([idle.paragraphs[0].text, idle.name, idle.revision, step(idle) && idle.paragraphs[0].text], ["b", "y", 2, "a"]);
+  const renamed = Object.assign(read(), {name: "z"}); // its name stays
+  assert.equal(merge(renamed, {...record("x", 2), paragraphs: text("b")}), "theirs");
+  assert.deepEqual([renamed.paragraphs[0].text, renamed.name], ["b", "z"]);
+  const changed = Object.assign(read(), {paragraphs: text("c")}); // keeps its text, and the other as a version
+  assert.equal(merge(changed, {...record("y", 2), paragraphs: text("a")}), "");
+  assert.equal(merge(changed, {...record("y", 3), paragraphs: text("b")}), "both");
+  assert.deepEqual([changed.paragraphs[0].text, changed.name, changed.versions.map(v => v.paragraphs[0].text)], ["c", "y", ["b"]]);
+  const coming = Object.assign(read(), {state: "working"}); // its text grows in place
+  coming.paragraphs.push(...text("more"));
+  assert.equal(merge(coming, {...record("x", 2), paragraphs: text("a")}), "");
+  assert.equal(coming.paragraphs.length, 2);
 });
