@@ -17,7 +17,7 @@ export function lose(job) {
     release(job);
   }
   save(job);
-  if (!away) on.failed(unreachable());
+  if (!away && !job.missed) on.failed(unreachable());
   waitForServer();
   on.changed(job);
 }

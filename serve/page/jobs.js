@@ -199,6 +199,7 @@ function finished(job) {
   if (voices === 1) for (const p of named) delete p.speaker; // one voice needs no name
   let found = named || fresh || job.paragraphs;
   job.state = "done";
+  if (!job.apart) Object.assign(job, {missed: false, live: job.live && !!(fresh || job.from)});
   if (fresh && !found.length) {
     Object.assign(job, former);
     return announce(`${job.name}: no speech was found. The text stays as it is.`);

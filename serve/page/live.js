@@ -1,6 +1,6 @@
 // The microphone as confirmed text, and text that may still change. Sound goes to the server in pieces, over OpenAI's
 // realtime transcription. The text of a delta is final. What is said is stored as it comes: a page that ends loses seconds.
-import {request, explain, Failure, headers, unreachable} from "./api.js";
+import {request, explain, Failure, headers} from "./api.js";
 import {append} from "./paragraphs.js";
 import * as store from "./store.js";
 import {reduce} from "./wave.js";
@@ -26,12 +26,8 @@ export class Live {
       return this.end(e instanceof Failure ? e : new Failure(e.name === "NotAllowedError" ? "The browser does not let this page use the microphone. Allow it next to the address, then press Record." :
         e.name === "NotFoundError" ? "No microphone was found." : "The microphone cannot be used: another program may be using it."));
     }
-    try {
-      this.context = new AudioContext();
-      await this.context.audioWorklet.addModule(new URL("worklet.js", import.meta.url));
-    } catch {
-      return this.end(unreachable());
-    }
+    this.context = new AudioContext();
+    await this.context.audioWorklet.addModule(new URL("worklet.js", import.meta.url)).then(() => { this.worklet = true; }, () => {}); // no server
     if (this.over) return this.close();
     this.connect();
   }
@@ -50,8 +46,10 @@ export class Live {
   async lost() {
     if (this.over) return;
     if (this.ready) {
-      if (this.why && !this.goesOn || this.stopping) return this.end(this.why || new Failure("The connection was lost. The text until then is kept."));
-      return this.away();
+      if (this.why && !this.goesOn) return this.end(this.why);
+      if (!this.stopping) return this.away();
+      this.job.missed = true; // the second text has the rest
+      return this.end(null);
     }
     let why = new Failure("The server has no room for live sound at the moment. Try again in a minute.");
     try {
@@ -59,7 +57,10 @@ export class Live {
     } catch (e) {
       why = e;
     }
-    this.end(why);
+    if (this.over) return;
+    if (why.remedy !== "server") return this.end(why);
+    this.away();
+    this.listen();
   }
 
   // away keeps recording while there is no connection, and tries to have one again.
@@ -146,9 +147,20 @@ export class Live {
       this.job.offline = false;
       return this.on.changed();
     }
+    this.listen();
+  }
+
+  // listen begins to record.
+  listen() {
     this.ready = true;
-    this.node = new AudioWorkletNode(this.context, "microphone", {numberOfOutputs: 0, channelCount: 1, channelCountMode: "explicit"});
-    this.node.port.onmessage = m => this.add(m.data);
+    if (this.worklet) {
+      this.node = new AudioWorkletNode(this.context, "microphone", {numberOfOutputs: 0, channelCount: 1, channelCountMode: "explicit"});
+      this.node.port.onmessage = m => this.add(m.data);
+    } else { // it comes from the server
+      this.node = this.context.createScriptProcessor(4096, 1, 1);
+      this.node.onaudioprocess = e => this.add(Int16Array.from(e.inputBuffer.getChannelData(0), x => Math.max(-1, Math.min(1, x)) * 32767));
+      this.node.connect(this.context.destination);
+    }
     this.context.createMediaStreamSource(this.stream).connect(this.node);
     this.context.resume();
     const [track] = this.stream.getAudioTracks();

@@ -21,7 +21,7 @@ const $ = id => document.getElementById(id);
 const page = document.title;
 const narrow = matchMedia("(max-width: 51.24em)");
 const retryEach = 2000; // ms between two attempts to reach the server
-let tick = 0, later = 0, removed = false; // whether the last change was to delete recordings
+let tick = 0, later = 0, former = null, removed = false; // former: what was open before a recording was begun; removed: whether the last change was to delete recordings
 
 // choose shows a recording; on a phone, instead of the list.
 function choose(job, stay) {
@@ -69,8 +69,9 @@ function addFiles(files) {
 }
 
 function record() {
-  const job = recording.record();
+  const before = pane.job(), job = recording.record();
   if (job) choose(job);
+  if (job) former = before;
 }
 
 async function sample() {
@@ -116,7 +117,7 @@ const forget = async () => {
 
 jobs.connect({
   changed: (job, all) => {
-    if (all && !jobs.jobs.includes(pane.job())) pane.open(jobs.jobs[0] || null);
+    if (all && !jobs.jobs.includes(pane.job())) pane.open(jobs.jobs.includes(former) ? former : jobs.jobs[0] || null);
     pane.update(job);
     if (!recording.current()) button(null);
     refresh();

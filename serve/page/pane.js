@@ -45,7 +45,7 @@ export function update(changed) {
   document.body.classList.toggle("empty", !jobs.jobs.length);
   if (!shown) return player.load(null, null);
   if (changed !== shown) return;
-  const s = shown, some = !!s.paragraphs && s.paragraphs.length > 0, done = s.state === "done", whole = some && (done || s.kept);
+  const s = shown, some = !!s.paragraphs && (s.paragraphs.length > 0 || s.editing), done = s.state === "done", whole = some && (done || s.kept);
   if (document.activeElement !== $("title")) $("title").value = s.name;
   $("title").parentElement.dataset.name = titleOf(s); // for paper, where it must wrap
   $("title").readOnly = busy(s);
@@ -86,7 +86,7 @@ function stateSentence(s) {
 // showUndo enables the buttons that take a change back and make it again.
 function showUndo(s) {
   for (const [id, list] of [["undoEdit", s.past], ["redoEdit", s.future]]) {
-    $(id).hidden = $("edit").hidden;
+    $(id).hidden = busy(s) || $("edit").hidden && !(list && list.length);
     $(id).disabled = !list || !list.length;
   }
 }
@@ -126,9 +126,9 @@ function showGaps(s) {
 // showProblem says what went wrong, and offers what helps.
 function showProblem(s, some) {
   const silent = s.state === "done" && !some && s.paragraphs;
-  const last = some && s.paragraphs.at(-1), end = last ? last.words.at(-1).end : 0, rest = s.state === "done" && /cut off|stopped/.test(s.lost) && some && s.file && s.duration - end > 1;
+  const last = some && s.paragraphs.at(-1), emptied = silent && s.edited, end = last ? last.words.at(-1).end : 0, rest = s.state === "done" && /cut off|stopped/.test(s.lost) && some && s.file && s.duration - end > 1;
   const improvable = s.live && s.state === "done" && some && s.file && !s.edited && !rest;
-  const why = s.state === "failed" || s.state === "stopped" ? s.error || "This was stopped." : s.error ? s.error : s.resume && rest ? `The server cannot be reached. The text ends at ${short(end)} of ${short(s.duration)}; the rest follows when it is back.` : rest ? `The text ends at ${short(end)} of ${short(s.duration)}.` : silent ? "No speech was found in this recording." :
+  const why = s.state === "failed" || s.state === "stopped" ? s.error || "This was stopped." : s.error ? s.error : s.resume && rest ? `The server cannot be reached. The text ends at ${short(end)} of ${short(s.duration)}; the rest follows when it is back.` : rest ? `The text ends at ${short(end)} of ${short(s.duration)}.` : emptied ? "The text was deleted. Undo brings it back while the page is open." : silent ? "No speech was found in this recording." :
     improvable ? s.missed ? "While the server could not be reached, words are missing. Written again from the whole sound, the text has them." : "This text was written live. Written again from the whole sound, it gets better." : "";
   $("problem").hidden = !why;
   $("problem").classList.toggle("bad", s.state === "failed");
@@ -136,7 +136,7 @@ function showProblem(s, some) {
   const ways = [];
   if (s.remedy === "file") ways.push(["Choose another file", actions.choose]);
   if (s.remedy === "key") ways.push(["Enter the API key", settings.askKey]);
-  if (s.remedy === "settings" || silent) ways.push(["Settings", settings.open]);
+  if (s.remedy === "settings" || silent && !emptied) ways.push(["Settings", settings.open]);
   const apart = s.options && s.options.speakers; // they are told apart in the whole
   if (rest && s.paragraphs.every(p => p.speaker == null)) ways.push(["Transcribe the rest", () => jobs.again(s, {from: end, speakers: "", language: s.options && s.options.language || s.language || ""})]);
   if (improvable) ways.push(["Improve this text", () => jobs.again(s)]);

@@ -23,7 +23,7 @@ export function record() {
       store.lock(job);
       jobs.save(job);
       store.persist();
-      announce(options.task === "translations" ? "Speak now. Live text is in the language that is spoken; the translation follows." : "Speak now.");
+      announce(job.missed ? "Speak now. The server cannot be reached: the text follows." : options.task === "translations" ? "Speak now. Live text is in the language that is spoken; the translation follows." : "Speak now.");
       jobs.on.began(job);
     },
     text: from => { jobs.on.text(job, from); jobs.save(job, true); },
@@ -47,11 +47,12 @@ function ended(job, e) {
   for (const member of ["session", "stopping", "paused", "silent", "device", "offline"]) delete job[member];
   store.unlock(job);
   Object.assign(job, {state: e && !job.paragraphs.length ? "failed" : "done", error: e ? e.message : "", remedy: e && e.remedy || "", lost: e && job.duration ? ", cut off" : ""});
-  announce(e ? "" : job.paragraphs.length ? "Done." : "No speech was found.");
+  const again = !e && job.file && (job.missed || job.paragraphs.length && settings.options().polish); // live text is poorer than that of the whole sound
+  announce(e ? "" : again ? "Recorded. The text is written from the whole sound." : job.paragraphs.length ? "Done." : "No speech was found.");
   const some = job.file || job.paragraphs.length;
   if (some) jobs.save(job);
   else jobs.jobs.splice(jobs.jobs.indexOf(job), 1);
   jobs.on.changed(job, true);
   if (e) jobs.on.failed(e, some && job);
-  if (!e && job.file && (job.missed || job.paragraphs.length && settings.options().polish)) jobs.again(job); // live text is poorer than that of the whole sound
+  if (again) jobs.again(job);
 }

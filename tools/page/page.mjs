@@ -723,13 +723,18 @@ const parts = {
     await page.waitForFunction(() => /still recorded/.test(document.getElementById("state").textContent), null, {timeout: 20000});
     await page.click("#stopLive");
     await page.waitForFunction(() => document.getElementById("recordText").textContent === "Record", null, {timeout: 60000});
-    await announced(page, "cannot be reached");
-    check("what was said without a server can be written later", (await words(page)).length > before && await page.getByRole("button", {name: "Improve this text"}).isVisible(), await page.textContent("#problem"));
+    await page.waitForFunction(() => /waiting for the server/.test(document.querySelector("#jobs .chosen .state").textContent), null, {timeout: 20000});
+    check("what was said without a server waits for it, and its text is shown", (await words(page)).length > before, await words(page));
+    await page.click("#record");
+    await page.waitForFunction(() => /^Stop 0:0[3-9]/.test(document.getElementById("recordText").textContent), null, {timeout: 60000});
+    await page.click("#stopLive");
+    await page.waitForFunction(() => document.getElementById("recordText").textContent === "Record");
+    check("a recording begins without a server", /0:0\d/.test(await page.textContent("#facts")), await page.textContent("#facts"));
     await page.setInputFiles("#file", speech);
     await page.waitForFunction(() => [...document.querySelectorAll("#jobs .state")].some(s => /waiting for the server/.test(s.textContent)));
     check("a file waits for a server that is gone", true);
     server = await serve("--log-level", "error");
-    await announced(page, "done in");
+    await idle(page);
     check("and goes on with the server", (await words(page)).length > 20, await words(page));
     await page.context().close();
 
