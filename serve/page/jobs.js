@@ -46,7 +46,9 @@ export async function load() {
   for (const job of await store.all()) {
     if (["queued", "working", "live"].includes(job.state)) {
       if (locked(job)) job.state = "elsewhere";
-      else if (job.state === "queued" && job.sound && !job.kept && !(await store.text(job.id)).length) { // its turn comes
+      else if ((job.state === "queued" || job.state === "working" && !job.losses) && job.sound && !job.kept && !(await store.text(job.id)).length) { // its turn comes
+        if (job.state === "working") job.losses = 1; // if it ends the page once more, the user decides
+        job.state = "queued";
         job.turn = turn++;
         store.lock(job);
       } else await interrupted(job);
@@ -280,6 +282,7 @@ export function again(job, {from, apart, at, ...wanted} = {}) {
   job.options = {...settings.options(), ...wanted};
   job.task = job.options.task;
   job.resumed = at !== undefined;
+  if (!job.resumed) job.losses = 0;
   enqueue(job, at);
   on.changed(job);
   next();

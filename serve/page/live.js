@@ -12,7 +12,7 @@ const retryEach = 2000; // ms between two attempts to reach the server again
 const busyDelay = 5000; // ms: with a longer delay the page calls the server busy
 
 export class Live {
-  // on has the functions level(0 … 1), began(), text(first changed paragraph), tentative(text), delay(s, behind),
+  // on has the functions level(0 … 1), began(), text(first changed paragraph), tentative(text), delay(s),
   // unstored(reason), changed(), stopping() and ended(failure).
   constructor(job, options, on) {
     Object.assign(this, {job, options, on, items: new Map(), open: 0, pieces: [], levels: [], samples: 0, base: 0}); // base: where in the sound the session began, in seconds
@@ -95,7 +95,7 @@ export class Live {
       case "conversation.item.input_audio_transcription.completed":
         this.divide(item);
         if (e.language) this.job.language = e.language;
-        if (e.latency && e.latency.words > 3) this.on.delay(e.latency.median_ms / 1000, e.latency.median_ms > busyDelay);
+        if (e.latency && e.latency.words > 3 && e.latency.median_ms > busyDelay) this.on.delay(e.latency.median_ms / 1000);
         // falls through
       case "conversation.item.input_audio_transcription.failed":
         this.open--;

@@ -28,7 +28,7 @@ export function record() {
     },
     text: from => { jobs.on.text(job, from); jobs.save(job, true); },
     tentative: t => jobs.on.tentative(job, t),
-    delay: (s, behind) => { if (!live.stopping) announce(`${behind ? "The server is busy: text" : "Text"} comes ${s.toFixed(1)}\u00a0s after the words.`); },
+    delay: s => { if (!live.stopping) announce(`The server is busy: text comes ${s.toFixed(1)}\u00a0s after the words.`); },
     unstored: sentence => announce(sentence, {bad: true}),
     changed: () => jobs.on.changed(job),
     stopping: () => { jobs.on.stopping(job); jobs.on.changed(job); },

@@ -618,7 +618,7 @@ const parts = {
     const next = await page.context().newPage();
     await next.goto(url);
     await next.waitForSelector("#jobs li");
-    check("a closed page loses neither file nor text", await next.evaluate(() => /done|stopped/.test(document.querySelector("#jobs li").className)), "");
+    check("a closed page loses neither file nor text", await next.evaluate(() => /done|stopped|queued|working/.test(document.querySelector("#jobs li").className)), "");
     await next.waitForFunction(() => [...document.querySelectorAll("#jobs .done")].some(l => /after/.test(l.textContent)), null, {timeout: 240000});
     check("and what waited goes on", true);
     await next.context().close();
@@ -688,7 +688,7 @@ const parts = {
     if (await rest.count()) { // not if all of it has been written
       const before = await words(page);
       await rest.click();
-      await page.waitForFunction(() => document.getElementById("problem").hidden && !document.querySelector("#jobs .working"), null, {timeout: 240000});
+      await page.waitForFunction(() => !document.querySelector("#jobs .working, #jobs .queued") && !/ends at/.test(document.getElementById("problem").textContent), null, {timeout: 240000});
       check("its rest is written", (await words(page)).length >= before.length, [before, await words(page)]);
     }
     await choose(page, "Recording");
