@@ -180,9 +180,12 @@ func (c *calibrated) Observe(r Round) {
 		p.opens++
 		r.Draft = max(0, r.Draft-r.Opening)
 	}
-	const least = 1e-4                                                            // seconds to make a draft
-	r.Draft = min(r.Draft, time.Duration(roundTimeCap*max(p.draft.v, least)*1e9)) // longer while other programs run
-	if opens := p.opens; opens == c.opens {                                       // else the round waited while a window was prepared
+
+	// A draft takes longer while other programs run. Its time, at least 0.1 ms, counts as at most a multiple of the mean.
+	most := roundTimeCap * max(p.draft.v, 1e-4)
+	r.Draft = min(r.Draft, time.Duration(most*float64(time.Second)))
+
+	if opens := p.opens; opens == c.opens { // else the round waited while a window was prepared
 		p.times.forget(p.Streams())
 		p.times.observe(p.Streams(), r)
 	} else {

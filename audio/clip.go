@@ -337,6 +337,19 @@ func (c *Clip) Samples(most int) (pcm []float32, err error) {
 	return pcm, nil
 }
 
+// Skip reads past the next samples, at most a number of them, and returns how many there were.
+func (c *Clip) Skip(most int) (skipped int, err error) {
+	for buffer := make([]float32, 1<<14); skipped < most && err == nil; {
+		n := 0
+		n, err = c.Read(buffer[:min(len(buffer), most-skipped)])
+		skipped += n
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return skipped, err
+}
+
 // reachEnd stores what is wrong with the file when all of it has been read for the first time.
 func (c *Clip) reachEnd() {
 	if !c.ended && c.whole != nil {

@@ -131,14 +131,9 @@ func OpenSound(ctx context.Context, u datasets.Utterance, in audio.Input) (*audi
 		return clip, nil
 	}
 	defer clip.Close()
-	from := count(u.Offset)
-	before := 0
-	for more := true; more && before < from; {
-		some, err := clip.Samples(min(from-before, 1<<20))
-		if err != nil {
-			return nil, err
-		}
-		before, more = before+len(some), len(some) > 0
+	before, err := clip.Skip(count(u.Offset))
+	if err != nil {
+		return nil, err
 	}
 	pcm, err := clip.Samples(count(u.Duration))
 	if err != nil {

@@ -41,7 +41,7 @@ import (
 var (
 	build   = flag.Bool("build", false, "build the sets, then stop")
 	data    = flag.String("data", "../shared/data", "`directory` of the recordings that the sets are made of")
-	words   = flag.Int("words", 0, "build: least `number` of words in a set, where the recordings allow (1000); else: only the first so many of each set (all)")
+	words   = flag.Int("words", 0, "with -build, the smallest `number` of words in a set, if there are enough recordings (1000); without, how many words of each set to use (all)")
 	seed    = flag.Uint64("seed", 1, "build: `seed` of noise and cuts")
 	systems = flag.String("systems", "inside=bin/verity", "`NAME=COMMAND`s to compare, separated by semicolons")
 	python  = flag.String("python", "bin/peers/venv/bin/python", "the Python `program` that has the peers")

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -108,7 +109,7 @@ func Redefine(flags *pflag.FlagSet, name, value, help string) {
 }
 
 // Contradiction reports the first flag that lacks a flag it needs or is combined with a flag it
-// excludes. A missing flag that works without a value is set instead, as is --speakers voice.
+// excludes. A missing flag with a value for this case, or one that works without a value, is set instead.
 func Contradiction(flags *pflag.FlagSet) (err error) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		o := optionOf(f)
@@ -117,10 +118,7 @@ func Contradiction(flags *pflag.FlagSet) (err error) {
 		}
 		needed, value := flags.Lookup(o.Needs), ""
 		if needed != nil {
-			value = needed.NoOptDefVal
-		}
-		if o.Needs == "speakers" {
-			value = "voice"
+			value = cmp.Or(optionOf(needed).Implied, needed.NoOptDefVal)
 		}
 		switch {
 		case needed != nil && value != "" && !needed.Changed:
@@ -128,7 +126,7 @@ func Contradiction(flags *pflag.FlagSet) (err error) {
 				err = Contradiction(flags) // that one may need another
 			}
 		case needed != nil && !IsSet(needed):
-			err = Usagef("--%s needs --%s", f.Name, o.Needs)
+			err = Usagef("--%s needs --%s", f.Name, strings.TrimSpace(o.Needs+" "+optionOf(needed).Implied))
 		case o.Excludes != "" && IsSet(flags.Lookup(o.Excludes)):
 			err = Usagef("--%s cannot be combined with --%s; choose one", f.Name, o.Excludes)
 		}

@@ -29,8 +29,8 @@ Two speed-ups are measured: decoding alone, and the whole path from audio to tex
 is reported as the geometric mean over pairs of runs with its 95 % confidence interval
 (Student's t on the logarithms); --json has the median and percentiles too. A speed-up
 whose interval contains 1 is inconclusive. Noise is the ratio of the encoding times,
-which is the same work in both arms: gains of that size mean nothing. The table of arms shows tokens per second, bytes read per token, read bandwidth
-and memory.
+which is the same work in both arms: gains of that size mean nothing. The table of arms
+shows tokens per second, bytes read per token, read bandwidth and memory.
 
 If --assistant is given several times, there is an arm for each, and a table of what the
 theory of speculative decoding expects of each: α, the share of judged draft tokens that

@@ -60,7 +60,8 @@ type Option struct {
 	Choices     []string // of Choice; offered by completion for List
 	Check       func(text string) error
 	Scope       Scope
-	Needs       string              // another option that must be set; one that needs no value is set by this one
+	Needs       string              // another option that must be set; one with Implied or BareValue is set by this one
+	Implied     string              // value that options that need this one set; empty: BareValue
 	Excludes    string              // another option that must not be set
 	Formats     []transcript.Format // of output where it can have an effect; nil if it has one in any
 	Brief       string              // text of -h, which omits options without one

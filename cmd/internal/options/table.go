@@ -100,7 +100,7 @@ var sections = []struct {
 			Help: "which of several audio tracks to transcribe: its number, counting from 1, or its language, such as en " +
 				"or English. Without it, the track that the file marks as default, or else the first"},
 		{Name: "speakers", Kind: List, Arg: "who", Default: "one", Choices: []string{"one", "voice", "channels"},
-			Check: checks(Speakers), Needs: "word-timestamps",
+			Check: checks(Speakers), Needs: "word-timestamps", Implied: "voice",
 			Brief: "voice names who speaks; or how many there are",
 			Help: "label who speaks: voice tells speakers apart by their voices and finds out how many there are; a number " +
 				"says how many; channels transcribes each channel separately, as for a two-channel call recording, where " +

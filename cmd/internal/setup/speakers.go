@@ -155,24 +155,35 @@ func (s *SoundFlags) sample(
 ) (v diarize.Voice, err error) {
 	sound := SoundFlags{}
 	sound.FFmpeg, sound.Strict, sound.MaxDuration = s.FFmpeg, s.Strict, longestSample*time.Second
+	tooLong := &diarize.SampleError{Name: name, Problem: fmt.Sprintf("it is longer than %d s", longestSample)}
 	if part.End > 0 {
+		if part.End-part.Start > longestSample {
+			return v, tooLong
+		}
 		sound.MaxDuration = 0
 	}
 	clip, err := sound.Clip(ctx, e, file)
 	if err == nil {
 		defer clip.Close()
 		if part.End > 0 {
-			var pcm []float32
-			if pcm, err = clip.Samples(int(part.End * audio.SampleRate)); err == nil {
-				clip = audio.FromSamples(file, pcm[min(len(pcm), int(part.Start*audio.SampleRate)):])
-			}
+			clip, err = partOf(clip, part)
 		}
 	}
 	if err == nil {
 		v, err = diarize.NewVoice(ctx, name, clip, pool)
 	}
 	if errors.Is(err, audio.ErrTooLong) {
-		err = &diarize.SampleError{Name: name, Problem: fmt.Sprintf("it is longer than %d s", longestSample)}
+		err = tooLong
 	}
 	return v, err
+}
+
+// partOf reads a part of a clip.
+func partOf(clip *audio.Clip, part transcribe.Span) (*audio.Clip, error) {
+	from := int(part.Start * audio.SampleRate)
+	if _, err := clip.Skip(from); err != nil {
+		return nil, err
+	}
+	pcm, err := clip.Samples(int(part.End*audio.SampleRate) - from)
+	return audio.FromSamples(clip.Name(), pcm), err
 }
