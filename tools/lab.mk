@@ -214,9 +214,9 @@ clients: build clients-go ## the same with OpenAI's Python and JavaScript client
 
 ACCURACY := bin/accuracy
 SYSTEMS  := inside=$(BIN)
-accuracy: build ## words on hard sound, as Markdown: SYSTEMS='base=$(BIN) -m DIR' (docs/ACCURACY.md)
+accuracy: build ## words on hard sound, as Markdown: SYSTEMS='base=$(BIN) -m DIR' WORDS=300 (docs/ACCURACY.md)
 	go run ./tools/accuracy -build $(ACCURACY)
-	go run ./tools/accuracy -systems "$(SYSTEMS)" -keep $(ACCURACY)/texts.jsonl $(ACCURACY)
+	go run ./tools/accuracy -systems "$(SYSTEMS)" $(if $(WORDS),-words $(WORDS)) -keep $(ACCURACY)/texts.jsonl $(ACCURACY)
 
 invented: build ## words invented where nobody speaks, in every mode (tools/accuracy/invented.py)
 	go run ./tools/accuracy -build -only nospeech bin/nospeech

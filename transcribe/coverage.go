@@ -309,16 +309,3 @@ func (r *transcription) warnGaps() {
 	r.log.Warn(fmt.Sprintf("%.4g s of speech have no words, in %s; the first begins at %.4g s", round2(total),
 		show.Some(len(r.gaps), "place"), round2(r.gaps[0].Start)))
 }
-
-// A soundPart is an excerpt whose samples can be read again.
-type soundPart struct {
-	*audio.Excerpt
-	from int // frame
-	pcm  []float32
-}
-
-// Samples implements sampler.
-func (p soundPart) Samples(_ context.Context, frame, n int) ([]float32, error) {
-	at := func(frame int) int { return min(max(frame-p.from, 0)*audio.HopLength, len(p.pcm)) }
-	return p.pcm[at(frame):at(frame+n)], nil
-}

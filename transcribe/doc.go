@@ -28,6 +28,7 @@
 //
 // # Source
 //
-// The semantics are those of openai/whisper@c0d2f62, whisper/transcribe.py, whose own loop wrote
-// testdata/golden.
+// With [Upstream] the semantics are those of openai/whisper@c0d2f62, whisper/transcribe.py, whose own loop
+// wrote testdata/golden. By default hard sound is decoded otherwise: docs/ACCURACY.md lists every difference
+// with the function that makes it.
 package transcribe

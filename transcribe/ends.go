@@ -2,10 +2,8 @@ package transcribe
 
 import (
 	"context"
+	"math"
 	"slices"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"verity/audio"
 	"verity/audio/vad"
@@ -103,35 +101,37 @@ func (r *transcription) speechStart(ctx context.Context, src sampler, w transcri
 // edgeVAD is what counts as speech after a pause. The detector hears it about two steps of 32 ms late.
 var edgeVAD = vad.Options{MinSpeechDurationMS: 250, MinSilenceDurationMS: 200, SpeechPadMS: 60}
 
-// joinNumbers joins the parts of a number that its separators divide: "$43" and ",000." A word that was
-// joined to another is left empty.
-func joinNumbers(words []wordTime) {
-	last := -1 // the last word that is not empty
-	for i := range words {
-		w := &words[i]
-		if w.word == "" {
-			continue
-		}
-		if last >= 0 && continuesNumber(words[last].word, w.word) {
-			n := &words[last]
-			all := float64(len(n.tokens) + len(w.tokens))
-			n.probability = (n.probability*float64(len(n.tokens)) + w.probability*float64(len(w.tokens))) / all
-			n.word, n.end = n.word+w.word, w.end
-			n.tokens = slices.Concat(n.tokens, w.tokens)
-			w.word, w.tokens = "", nil
-			continue
-		}
-		last = i
+// endInSpeech fills a window with zeros after its first size frames, as upstream does, if the sound is cut while
+// somebody speaks. Silence would say that the sentence has ended, and the model would end it with words of its
+// own. The detector hears speech somewhat longer than it lasts, so the end must be loud as well.
+func (r *transcription) endInSpeech(ctx context.Context, mel *audio.Mel, seek, size int) error {
+	src, ok := r.src.(sampler)
+	if !ok || size >= r.frames || r.t.opt.Strategy == Upstream {
+		return nil
 	}
+	from := max(seek, seek+size-audio.FramesPerSecond)
+	pcm, err := src.Samples(ctx, from, seek+size-from)
+	if err != nil {
+		return err
+	}
+	const last, least = audio.SampleRate / 20, 0.1
+	if rms(pcm[max(0, len(pcm)-last):]) <= least*rms(pcm) {
+		return nil // most recordings; the detector would take as long as the mel spectrogram
+	}
+	parts, length, err := vad.Detect(ctx, audio.FromSamples("", pcm), endVAD)
+	if n := len(parts); n > 0 && parts[n-1].End == length {
+		fillFrom(mel, size, 0)
+	}
+	return err
 }
 
-// continuesNumber reports whether two words are parts of one number: digits, a separator, digits.
-func continuesNumber(before, after string) bool {
-	const separators = ".,:/'’"
-	end := strings.TrimRight(before, separators)
-	start := strings.TrimLeft(after, separators)
-	r, _ := utf8.DecodeLastRuneInString(end)
-	first, _ := utf8.DecodeRuneInString(start)
-	divided := len(end) < len(before) || len(start) < len(after)
-	return divided && unicode.IsDigit(r) && unicode.IsDigit(first)
+func rms(pcm []float32) float64 {
+	sum := 0.0
+	for _, v := range pcm {
+		sum += float64(v) * float64(v)
+	}
+	return math.Sqrt(sum / float64(len(pcm)))
 }
+
+// endVAD is what counts as speech at the end of a window.
+var endVAD = vad.Options{MinSilenceDurationMS: 60, SpeechPadMS: -1}

@@ -37,6 +37,19 @@ func (f soundFile) excerpt(ctx context.Context, from, frames int) (excerpt, erro
 	return soundPart{e, from, slices.Clone(pcm)}, err
 }
 
+// A soundPart is an excerpt whose samples can be read again.
+type soundPart struct {
+	*audio.Excerpt
+	from int // frame
+	pcm  []float32
+}
+
+// Samples implements sampler.
+func (p soundPart) Samples(_ context.Context, frame, n int) ([]float32, error) {
+	at := func(frame int) int { return min(max(frame-p.from, 0)*audio.HopLength, len(p.pcm)) }
+	return p.pcm[at(frame):at(frame+n)], nil
+}
+
 // A lane is a part of a span that is transcribed window after window, beside other lanes. Its
 // last window may reach into the next lane, so that no word is lost at the cut.
 type lane struct {

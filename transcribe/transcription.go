@@ -278,41 +278,6 @@ func (r *transcription) encodeAt(ctx context.Context, size int) (encodedWindow, 
 	return r.encode(ctx, mel)
 }
 
-// endInSpeech fills a window with zeros after its first size frames, as upstream does, if the sound is cut while
-// somebody speaks. Silence would say that the sentence has ended, and the model would end it with words of its
-// own. The detector hears speech somewhat longer than it lasts, so the end must be loud as well.
-func (r *transcription) endInSpeech(ctx context.Context, mel *audio.Mel, seek, size int) error {
-	src, ok := r.src.(sampler)
-	if !ok || size >= r.frames || r.t.opt.Strategy == Upstream {
-		return nil
-	}
-	from := max(seek, seek+size-audio.FramesPerSecond)
-	pcm, err := src.Samples(ctx, from, seek+size-from)
-	if err != nil {
-		return err
-	}
-	const last, least = audio.SampleRate / 20, 0.1
-	if rms(pcm[max(0, len(pcm)-last):]) <= least*rms(pcm) {
-		return nil // most recordings; the detector would take as long as the mel spectrogram
-	}
-	parts, length, err := vad.Detect(ctx, audio.FromSamples("", pcm), endVAD)
-	if n := len(parts); n > 0 && parts[n-1].End == length {
-		fillFrom(mel, size, 0)
-	}
-	return err
-}
-
-func rms(pcm []float32) float64 {
-	sum := 0.0
-	for _, v := range pcm {
-		sum += float64(v) * float64(v)
-	}
-	return math.Sqrt(sum / float64(len(pcm)))
-}
-
-// endVAD is what counts as speech at the end of a window.
-var endVAD = vad.Options{MinSilenceDurationMS: 60, SpeechPadMS: -1}
-
 // closeLanguageWindow closes the window that was encoded to detect the language, if decoding did not use it.
 func (r *transcription) closeLanguageWindow() {
 	if r.languageWindow != nil {
@@ -363,10 +328,7 @@ func (r *transcription) sessionOptions() decoder.SessionOptions {
 	if r.stats.Windows == 0 && !r.continued && len(r.t.prefix) > 0 {
 		start = slices.Concat(start, r.t.prefix)
 	} else if hot := r.t.hotwords; len(hot) > 0 {
-		if n := room - len(hot); len(previous) > n {
-			previous = previous[len(previous)-n:]
-		}
-		previous = slices.Concat(hot, previous)
+		previous = slices.Concat(hot, tail(previous, room-len(hot)))
 	}
 	prompt, sot := buildPrompt(r.t.model.Tokenizer, previous, start, room)
 	return decoder.SessionOptions{

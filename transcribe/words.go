@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"verity/tokenizer"
 	"verity/transcript"
@@ -106,6 +108,39 @@ func joinPunctuation(words []wordTime, prepend, appended string) {
 			i = j
 		}
 	}
+}
+
+// joinNumbers joins the parts of a number that its separators divide: "$43" and ",000." A word that was
+// joined to another is left empty.
+func joinNumbers(words []wordTime) {
+	last := -1 // the last word that is not empty
+	for i := range words {
+		w := &words[i]
+		if w.word == "" {
+			continue
+		}
+		if last >= 0 && continuesNumber(words[last].word, w.word) {
+			n := &words[last]
+			all := float64(len(n.tokens) + len(w.tokens))
+			n.probability = (n.probability*float64(len(n.tokens)) + w.probability*float64(len(w.tokens))) / all
+			n.word, n.end = n.word+w.word, w.end
+			n.tokens = slices.Concat(n.tokens, w.tokens)
+			w.word, w.tokens = "", nil
+			continue
+		}
+		last = i
+	}
+}
+
+// continuesNumber reports whether two words are parts of one number: digits, a separator, digits.
+func continuesNumber(before, after string) bool {
+	const separators = ".,:/'’"
+	end := strings.TrimRight(before, separators)
+	start := strings.TrimLeft(after, separators)
+	r, _ := utf8.DecodeLastRuneInString(end)
+	first, _ := utf8.DecodeRuneInString(start)
+	divided := len(end) < len(before) || len(start) < len(after)
+	return divided && unicode.IsDigit(r) && unicode.IsDigit(first)
 }
 
 // typicalDuration returns the median of the durations that are not 0, at most 0.7 s.

@@ -2,7 +2,7 @@
 //
 //	go run ./tools/accuracy -build -data ../shared/data -words 1000 DIR
 //	go run ./tools/accuracy -systems 'base=bin/verity -m DIR --precision int8;inside=bin/verity' DIR
-//	go run ./tools/accuracy -systems 'base=bin/verity …;faster-whisper=peer MODEL' -python venv/bin/python DIR
+//	go run ./tools/accuracy -systems 'base=bin/verity …;faster-whisper=peer MODEL;whisper.cpp=peer q8_0' DIR
 //
 // A system is a name and a command, which gets the files and options for JSON appended. "peer" and a model run another
 // program by peers.py: faster-whisper, openai-whisper or whisper.cpp. The table has a row for each set: the word error

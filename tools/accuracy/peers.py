@@ -2,9 +2,11 @@
 
     python peers.py faster-whisper MODEL MULTILINGUAL FILE…    int8, weights of CTranslate2
     python peers.py openai-whisper base.pt MULTILINGUAL FILE…  float32
-    python peers.py whisper.cpp CLI:ggml.bin MULTILINGUAL FILE…
+    python peers.py whisper.cpp FORMAT MULTILINGUAL FILE…      such as q8_0
 
-Each runs on one thread. Languages are detected. `make bench-peers PEERS="--rounds 0"` prepares all three, in bin/peers.
+More may follow the name of a program: "whisper.cpp f16". Each runs on one thread. Languages are detected. openai-whisper
+has the defaults of its command, not of its function in Python: so all three search five sequences.
+`make bench-peers PEERS="--rounds 0"` prepares all three, in bin/peers.
 """
 import json
 import pathlib
@@ -13,22 +15,24 @@ import sys
 import tempfile
 
 engine, weights, multilingual, *files = sys.argv[1:]
-if engine == "faster-whisper":
+if engine.startswith("faster-whisper"):
     from faster_whisper import WhisperModel
     model = WhisperModel(weights, device="cpu", compute_type="int8", cpu_threads=1)
 
     def text(file):
         return "".join(s.text for s in model.transcribe(file, multilingual=multilingual == "true")[0])
-elif engine == "openai-whisper":
+elif engine.startswith("openai-whisper"):
     import torch
     import whisper
     torch.set_num_threads(1)
     model = whisper.load_model(weights, device="cpu")
 
     def text(file):
-        return model.transcribe(file, fp16=False)["text"]
+        return model.transcribe(file, fp16=False, beam_size=5, best_of=5)["text"]
 else:
-    cli, weights = weights.split(":")
+    peers = pathlib.Path(__file__).resolve().parents[2] / "bin/peers"
+    [cli] = peers.glob("src/*/whisper.cpp/build/bin/whisper-cli")
+    weights = peers / f"models/ggml-base-{weights}.bin"
     work = pathlib.Path(tempfile.mkdtemp())
 
     def text(file):
