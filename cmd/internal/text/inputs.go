@@ -93,6 +93,13 @@ func (in *inputFiles) add(arg string, recursive, literal, alone bool) error {
 		if err != nil {
 			break // a name, not a pattern
 		}
+		if dir, name := filepath.Split(arg); ignoresCase {
+			found, _ = filepath.Glob(dir + "*")
+			found = slices.DeleteFunc(found, func(file string) bool {
+				same, _ := filepath.Match(foldCase(name), foldCase(filepath.Base(file)))
+				return !same
+			})
+		}
 		if len(found) == 0 {
 			return fmt.Errorf("%s: no file here has such a name", show.Name(arg))
 		}

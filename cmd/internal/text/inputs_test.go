@@ -19,6 +19,24 @@ func TestAddressIsNoPattern(t *testing.T) {
 	}
 }
 
+// TestPatternIgnoresCase: where the system does, *.mp3 is also TALK.MP3, as recorders write it.
+func TestPatternIgnoresCase(t *testing.T) {
+	defer func(was bool) { ignoresCase = was }(ignoresCase)
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"a.mp3", "B.MP3", "c.wav"} {
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for ignores, want := range map[bool][]string{true: {"B.MP3", "a.mp3"}, false: {"a.mp3"}} {
+		ignoresCase = ignores
+		got, err := inputs([]string{"*.mp3"}, nil, false)
+		if err != nil || !slices.Equal(got.names, want) {
+			t.Errorf("case ignored %t: %q, %v; want %q", ignores, got.names, err, want)
+		}
+	}
+}
+
 // TestInputs: directories stand for the sound in them, and what is passed over is counted.
 func TestInputs(t *testing.T) {
 	dir := t.TempDir()
