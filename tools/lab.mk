@@ -9,7 +9,7 @@ QUICKLY := $(foreach of,github.com/apache/beam github.com/aws cloud.google.com g
 	google.golang.org/grpc google.golang.org/api google.golang.org/genproto github.com/openai,-gcflags='$(of)/...=-N -l')
 
 
-.PHONY: vet-all static vulnerabilities licences purego arm64 arm64-short fuzz-short dist wheel reproducible verity-beam cluster-test cluster \
+.PHONY: vet-all static vulnerabilities licences purego arm64 arm64-short fuzz-short windows-test release wheel reproducible verity-beam cluster-test cluster \
 	benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr drafts encoder-drafts grid page load throughput live accuracy invented clients clients-go proof proof-quick weights help-lab
 
 help-lab: ## this list
@@ -99,6 +99,9 @@ grid: ## assisted equals plain on real speech: every combination, not a sample
 	VERITY_DISABLE=avx512 go test -count=1 -timeout 30m -run TestGridBase -v ./transcribe
 	VERITY_DISABLE=avx512,avx2 go test -count=1 -timeout 60m -run TestGridBase -v ./transcribe
 
+windows-test: build ## try the program for Windows under Wine (tools/windows/test.sh)
+	tools/windows/test.sh $(BIN)
+
 ## The module cmd/verity-beam
 
 verity-beam: ## build ./bin/verity-beam: evaluation on a cluster (docs/CLUSTER.md)
@@ -122,7 +125,7 @@ cluster: build verity-beam ## kill a worker process during a job, on prism and o
 
 ## Releases
 
-dist: ## release archives, Debian packages and, with URL=, a Homebrew formula, in dist
+release: ## archives for six platforms, Debian packages and, with URL=, a Homebrew formula, in dist
 	URL=$(URL) tools/dist.sh $(VERSION) dist
 
 wheel: ## Python wheels for all platforms, or for PLATFORM=linux/arm64,…, in dist; tries the one of this machine
