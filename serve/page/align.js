@@ -29,7 +29,7 @@ function timedTokens(p) {
     const first = all[0], last = all[all.length - 1];
     const time = (w, at) => w.start + (w.end - w.start) * Math.min(1, Math.max(0, (at - w.at) / w.length));
     return {text: p.text.substr(t.at, t.length), start: time(first, t.at), end: time(last, end), p: first.p,
-      first: first.first && first.at >= t.at || undefined, drafted: first.drafted, speaker: p.speaker};
+      first: first.first && first.at >= t.at || undefined, speaker: p.speaker};
   });
 }
 
@@ -51,11 +51,10 @@ function assign(old, made, before, after) {
   };
   for (const [a, b] of pairs) {
     fill(a, b);
-    const {start, end, p, first, drafted, speaker} = old[a], {word, text} = words[b];
+    const {start, end, p, first, speaker} = old[a], {word, text} = words[b];
     Object.assign(word, {start, end});
     if (p !== undefined && text === old[a].text) word.p = p;
     if (first || words[b].begins) word.first = true;
-    if (drafted && text === old[a].text) word.drafted = true;
     words[b].speaker = speaker;
     [i, j] = [a + 1, b + 1];
   }

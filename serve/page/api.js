@@ -83,7 +83,6 @@ export async function transcribe(file, name, o, signal, event) {
   f.append("stream", "true");
   for (const g of ["segment", "word"]) f.append("timestamp_granularities[]", g);
   for (const i of ["verity.progress", "verity.early", "logprobs"]) f.append("include[]", i);
-  if (o.assisted) f.append("include[]", "verity.accepted");
   f.append("model", o.model);
   if (o.language) f.append("language", o.language);
   if (o.prompt) f.append("prompt", o.prompt);

@@ -2,7 +2,7 @@
 import {unreachable} from "./api.js";
 import {again, jobs, next, on, open, release, restore, save} from "./jobs.js";
 
-const mostLosses = 3; // of the server amid a recording, which may be what ends it; then the user decides
+export const mostLosses = 3; // of the server or the page amid a recording, which may be what ends it; then the user decides
 export let away = false;
 
 // lose lets a recording, at which the server was lost, wait with all others. The text of a part stays, and can be edited.
@@ -34,10 +34,10 @@ export async function goOn() {
   away = false;
   for (const job of jobs.filter(j => j.resume)) {
     await open(job);
-    const {speakers} = job.options, last = job.paragraphs.at(-1);
+    const {options, apart} = job, last = job.paragraphs.at(-1), rest = /cut off/.test(job.lost) && !options.speakers; // voices are told apart in the whole
     job.resume = false;
     if (job.editing || !last) on.changed(job);
-    else again(job, {...job.options, from: speakers ? undefined : last.words.at(-1).end, at: job.turn ?? -1}); // voices are told apart in the whole
+    else again(job, {...options, apart, from: rest ? last.words.at(-1).end : undefined, at: job.turn ?? -1});
   }
   next();
 }

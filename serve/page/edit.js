@@ -177,4 +177,5 @@ export function connect(onChange) {
     if (hits.length) put(some());
   };
   for (const id of ["matchCase", "wholeWords"]) $(id).onchange = search;
+  $("replace").onclick = () => $("replace").setAttribute("aria-expanded", $("replace").ariaExpanded !== "true");
 }

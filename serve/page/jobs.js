@@ -1,6 +1,6 @@
 // The recordings: a queue of files, the microphone, and what is stored of them.
 import {Failure, transcribe} from "./api.js";
-import {away, lose} from "./away.js";
+import {away, lose, mostLosses} from "./away.js";
 import * as elsewhere from "./elsewhere.js";
 import {remember, stateOf, versionOf} from "./history.js";
 import {short, titleOf} from "./formats.js";
@@ -40,18 +40,12 @@ export function leave() {
 
 export const current = () => working;
 
-// load reads the stored recordings. Those whose page ended amid work say so.
+// load reads the stored recordings.
 export async function load() {
   const locked = await store.locked();
   for (const job of await store.all()) {
     if (["queued", "working", "live"].includes(job.state)) {
-      if (locked(job)) job.state = "elsewhere";
-      else if ((job.state === "queued" || job.state === "working" && !job.losses) && job.sound && !job.kept && !(await store.text(job.id)).length) { // its turn comes
-        if (job.state === "working") job.losses = 1; // if it ends the page once more, the user decides
-        job.state = "queued";
-        job.turn = turn++;
-        store.lock(job);
-      } else await interrupted(job);
+      if (locked(job)) job.state = "elsewhere"; else await interrupted(job);
     }
     jobs.push(job);
   }
@@ -59,10 +53,17 @@ export async function load() {
   checkRoom();
 }
 
+// interrupted is called with a recording amid whose work the page ended. A file goes on by itself, unless that happened several times.
 async function interrupted(job) {
-  const paragraphs = await store.text(job.id), last = paragraphs[paragraphs.length - 1], sound = await store.sound(job);
-  const live = job.state === "live"; // kept: the text is whole, and was being written again
-  Object.assign(job, {state: live || paragraphs.length ? "done" : "stopped", sound: sound ? sound.size : 0, lost: job.kept ? job.lost : ", cut off", peaks: live ? null : job.peaks, kept: false});
+  const paragraphs = await store.text(job.id), last = paragraphs[paragraphs.length - 1], sound = await store.sound(job), live = job.state === "live";
+  if (job.state === "working") job.losses = (job.losses || 0) + 1;
+  const goesOn = !live && !!sound && (job.losses || 0) < mostLosses;
+  if (goesOn && !last) {
+    store.lock(job);
+    return Object.assign(job, {state: "queued", turn: turn++});
+  }
+  // kept: the text is whole, and was being written again
+  Object.assign(job, {state: live || last ? "done" : "stopped", sound: sound ? sound.size : 0, lost: job.kept ? job.lost : ", cut off", peaks: live ? null : job.peaks, kept: false, resume: goesOn});
   if (!job.duration && last) job.duration = last.words[last.words.length - 1].end;
   if (job.state === "stopped") job.error = "the page was closed before this was done";
   store.save(job);
@@ -153,9 +154,12 @@ export async function findPeaks(job, duration) {
   on.changed(job);
 }
 
+// waiting returns the files that wait, in order.
+export const waiting = () => jobs.filter(j => j.state === "queued").sort((a, b) => a.turn - b.turn);
+
 // next transcribes the first waiting file.
 export async function next() {
-  const job = !working && !away && jobs.filter(j => j.state === "queued").sort((a, b) => a.turn - b.turn)[0];
+  const job = !working && !away && waiting()[0];
   if (!job) return;
   working = job;
   if (job.options && !job.options.model) job.options = {...job.options, ...settings.options()}; // it was added before the server was there

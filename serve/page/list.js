@@ -54,7 +54,7 @@ function row(job, on) {
     if (e.detail) $("text").focus({preventScroll: true}); // after a click, Space and the arrows are the player's
   };
   li.append(name);
-  const stop = action("close", "Stop", on.stop), again = action("retry", "Try again:", on.again), remove = action("bin", "Delete", on.remove);
+  const stop = action("close", "Stop", on.stop), remove = action("bin", "Delete", on.remove), again = action("retry", "Try again:", on.again);
   bar.max = 1;
   li.append(bar);
   return {li, show: (chosen, entry, found) => {
@@ -122,7 +122,8 @@ export function show(jobs, chosen, on) {
   });
   $("filters").hidden = jobs.length < 6 && !wanted;
   const sound = jobs.reduce((n, j) => n + (j.sound || 0), 0);
-  $("kept").textContent = `${jobs.length} ${jobs.length === 1 ? "recording" : "recordings"}${sound ? ", " + size(sound) : ""}`;
+  const count = jobs.filter(j => j.state !== "failed").length;
+  $("kept").textContent = `${count} ${count === 1 ? "recording" : "recordings"}${sound ? ", " + size(sound) : ""}`;
   $("forget").hidden = $("select").hidden = !jobs.some(j => !busy(j));
   $("picked").hidden = !picked;
   $("kept").parentElement.hidden = !!picked;

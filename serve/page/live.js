@@ -1,7 +1,7 @@
 // The microphone as confirmed text, and text that may still change. Sound goes to the server in pieces, over OpenAI's
 // realtime transcription. The text of a delta is final. What is said is stored as it comes: a page that ends loses seconds.
 import {request, explain, Failure, headers} from "./api.js";
-import {append} from "./paragraphs.js";
+import {append, sentenceEnd} from "./paragraphs.js";
 import * as store from "./store.js";
 import {reduce} from "./wave.js";
 
@@ -10,10 +10,12 @@ const bitRate = 48000; // of Opus, a second
 const quiet = 60; // of 32768: less is the silence of a microphone that is switched off
 const retryEach = 2000; // ms between two attempts to reach the server again
 const busyDelay = 5000; // ms: with a longer delay the page calls the server busy
+const missing = " […]"; // in the text where words are missing
+const capital = text => text.replace(/^\s*(?!\p{sc=Geor})\p{Ll}/u, c => c.toUpperCase());
 
 export class Live {
-  // on has the functions level(0 … 1), began(), text(first changed paragraph), tentative(text), delay(s),
-  // unstored(reason), changed(), stopping() and ended(failure).
+  // on has the functions level(0 … 1), began(), text(first changed paragraph), tentative(text), unstored(reason),
+  // changed(), stopping() and ended(failure).
   constructor(job, options, on) {
     Object.assign(this, {job, options, on, items: new Map(), open: 0, pieces: [], levels: [], samples: 0, base: 0}); // base: where in the sound the session began, in seconds
   }
@@ -95,7 +97,7 @@ export class Live {
       case "conversation.item.input_audio_transcription.completed":
         this.divide(item);
         if (e.language) this.job.language = e.language;
-        if (e.latency && e.latency.words > 3 && e.latency.median_ms > busyDelay) this.on.delay(e.latency.median_ms / 1000);
+        if (e.latency && e.latency.words > 3) this.job.late = e.latency.median_ms > busyDelay ? e.latency.median_ms / 1000 : 0;
         // falls through
       case "conversation.item.input_audio_transcription.failed":
         this.open--;
@@ -112,11 +114,18 @@ export class Live {
   }
 
   delta(item, e) {
-    const words = e.words || [], start = item.end, end = words.length ? words[words.length - 1].end : start;
+    const words = e.words || [], start = item.end, last = this.job.paragraphs.at(-1);
+    if (!item.text && (!last || sentenceEnd.test(last.text))) { // what little sound is written from may begin small
+      item.begins = true;
+      e.delta = capital(e.delta);
+      if (words.length) words[0].word = capital(words[0].word);
+    }
+    const end = words.length ? words[words.length - 1].end : start;
     if (!item.before) item.before = structuredClone(this.job.paragraphs.slice(-1));
     item.from ??= this.job.paragraphs.length - item.before.length;
     item.words.push(...words);
-    const changed = append(this.job.paragraphs, {text: e.delta, start, end, words, follows: item.text !== ""});
+    const changed = append(this.job.paragraphs, {text: (this.broken ? missing : "") + e.delta, start, end, words, follows: item.text !== "", apart: this.broken});
+    this.broken = false;
     item.text += e.delta;
     item.end = end;
     this.on.text(changed);
@@ -127,8 +136,8 @@ export class Live {
     if (!item.segments.length || !item.before) return;
     const before = this.job.paragraphs.length;
     this.job.paragraphs.splice(item.from, before, ...item.before);
-    for (const {text, start, end, speaker} of item.segments) {
-      append(this.job.paragraphs, {text, start, end, speaker, words: item.words.filter(w => w.start >= start - 0.01 && w.start < end)});
+    for (const [i, {text, start, end, speaker}] of item.segments.entries()) {
+      append(this.job.paragraphs, {text: item.begins && !i ? capital(text) : text, start, end, speaker, words: item.words.filter(w => w.start >= start - 0.01 && w.start < end)});
     }
     this.on.text(this.job.paragraphs.length < before ? undefined : item.from);
   }
@@ -145,6 +154,7 @@ export class Live {
     if (this.ready) {
       this.base = this.samples / this.context.sampleRate;
       this.job.offline = false;
+      this.broken = true;
       return this.on.changed();
     }
     this.listen();
@@ -181,7 +191,7 @@ export class Live {
       this.job.silent = silent;
       this.on.changed();
     }
-    this.on.level(Math.min(1, Math.sqrt(top / 32768)));
+    this.on.level(Math.min(1, top / 32768));
     const bytes = new Uint8Array(piece.buffer);
     for (let i = 0; i < bytes.length; i += 8192) binary += String.fromCharCode(...bytes.subarray(i, i + 8192));
     if (!this.job.offline) this.send({type: "input_audio_buffer.append", audio: btoa(binary)});

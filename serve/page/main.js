@@ -28,6 +28,7 @@ function choose(job, stay) {
   const found = list.pattern();
   pane.open(job).then(() => { if (found && found.test(job.searched || "") && job === pane.job() && ready()) edit.openFind($("filter").value.trim()); });
   if (!stay) view("text");
+  if (job.state === "failed" && failed()) hide(); // the pane says it
   refresh();
 }
 
@@ -85,7 +86,9 @@ async function sample() {
 
 function showFailure(e, job) {
   if (e.remedy === "key") settings.askKey();
-  if (job && job === pane.job() && !(narrow.matches && document.body.dataset.view === "list")) return; // the pane says it
+  const other = job && job === pane.job() && e.remedy === "file" && jobs.waiting()[0];
+  if (other) choose(other, true);
+  else if (job && job === pane.job() && !(narrow.matches && document.body.dataset.view === "list")) return; // the pane says it
   announce((job ? job.name + ": " : "") + e.message, {bad: true});
 }
 
@@ -185,11 +188,9 @@ edit.connect((job, undone) => {
 player.connect(jobs.findPeaks, job => jobs.save(job, true));
 const stored = settings.connect(() => {
   $("text").classList.toggle("sure", !$("doubts").checked);
-  $("text").classList.toggle("marked", $("mark").checked);
 }, load);
 toggleTimes(!!stored.times);
 $("text").classList.toggle("sure", !$("doubts").checked);
-$("text").classList.toggle("marked", $("mark").checked);
 $("speed").onchange();
 
 for (const id of ["record", "record0", "stopLive"]) $(id).onclick = record;

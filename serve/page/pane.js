@@ -50,7 +50,7 @@ export function update(changed) {
   $("title").parentElement.dataset.name = titleOf(s); // for paper, where it must wrap
   $("title").readOnly = busy(s);
   showFacts(s, some);
-  $("result").querySelector(".tools").hidden = !done && !whole && !canRetry(s) && s.state !== "failed";
+  $("result").querySelector(".tools").hidden = !done && !whole && !canRetry(s);
   for (const id of ["copy", "times", "openFind"]) $(id).hidden = !whole;
   $("edit").hidden = !done || !some;
   $("delete").hidden = busy(s);
@@ -78,9 +78,10 @@ function stateSentence(s) {
   if (s.paused) return "Paused.";
   if (s.offline) return "The server cannot be reached. The sound is still recorded, and its text follows.";
   if (away && s.state === "queued" && !s.kept) return "The server cannot be reached. This goes on by itself when it is back.";
+  if (s.late) return `The server is busy: text comes ${Math.round(s.late)}\u00a0s after the words. Speak on, nothing is lost.`;
   if (s.state === "live") return s.silent ? `No sound comes from ${s.device || "the microphone"}. Is it switched on?` : s.device ? "From " + s.device : "";
-  const now = s.state === "queued" ? "waiting" : state(s);
-  return !s.kept ? s.state === "queued" ? "This file is waiting." : now : (s.live ? "This is the live text. A better one is being written from the sound" : s.apart ? "Only who speaks is found again; the words stay" : "The new text replaces this one when it is whole") + ": " + now.replace("writing it again · ", "") + ".";
+  const now = s.state === "queued" ? "waiting" : state(s), more = now.replace(/^writing it again( · )?/, "");
+  return !s.kept ? s.state === "queued" ? "This file is waiting." : now : (s.live ? "This is the live text. A better one is being written from the sound" : s.apart ? "Only who speaks is found again; the words stay" : "The new text replaces this one when it is whole") + (more && ": " + more) + ".";
 }
 
 // showUndo enables the buttons that take a change back and make it again.
@@ -142,6 +143,7 @@ function showProblem(s, some) {
   if (improvable) ways.push(["Improve this text", () => jobs.again(s)]);
   if (rest || s.error && s.state === "done" && some && s.file) ways.push(["Transcribe again", () => jobs.again(s, {speakers: apart || ""})]);
   if (canRetry(s) || silent && s.file) ways.push(["Try again", () => jobs.again(s)]);
+  if (s.state === "failed" && !canRetry(s)) ways.push(["Delete", () => $("delete").click()]);
   $("problem").lastElementChild.replaceChildren(...ways.map(([label, act], i) => Object.assign(document.createElement("button"), {textContent: label, className: i ? "" : "primary", onclick: act})));
 }
 

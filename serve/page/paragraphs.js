@@ -1,8 +1,7 @@
 // A transcript as paragraphs whose words have times.
 //
-// A paragraph is {text, words, speaker}. A word is {at, length, start, end, p, first, drafted}: its place in the text
-// in UTF-16 units, its time in seconds, the mean probability of its tokens if known, whether it begins a segment, and
-// whether the assistant drafted it.
+// A paragraph is {text, words, speaker}. A word is {at, length, start, end, p, first}: its place in the text
+// in UTF-16 units, its time in seconds, the mean probability of its tokens if known, and whether it begins a segment.
 
 const pause = 2; // seconds after a sentence that begin a paragraph
 const longPause = 20; // the same amid a sentence
@@ -15,24 +14,24 @@ const joins = new RegExp(`[${unspaced}。、，．！？]$`, "u");
 // needsSpace reports whether a space belongs between two texts.
 export const needsSpace = (before, after) => !!before && !!after && !/\s$/.test(before) && !/^\s/.test(after) && !joins.test(before);
 
-const sentenceEnd = /(?<!\b(?:Mrs?|Ms|Dr|Prof|St|Sr|Jr|vs|[A-HJ-Z]))[.!?…。！？؟।]["”’»)\]]*$/;
+export const sentenceEnd = /(?<!\b(?:Mrs?|Ms|Dr|Prof|St|Sr|Jr|vs|[A-HJ-Z]))[.!?…。！？؟।]["”’»)\]]*$/;
 
 // tokensOf returns the words of a text as {at, length}: what stands between spaces, or a character of a script without.
 export const tokensOf = text => Array.from(text.matchAll(token), m => ({at: m.index, length: m[0].length}));
 
-// append adds a segment {start, end, text, words, speaker, pieces, logprobs} to a list of paragraphs. A segment that
-// continues the one before has follows set. It returns the index of the first paragraph that is new or changed.
+// append adds a segment {start, end, text, words, speaker, logprobs} to a list of paragraphs. A segment that
+// continues the one before has follows set, one that begins a paragraph apart. It returns the index of the first paragraph that is new or changed.
 export function append(paragraphs, segment) {
   const changed = Math.max(0, paragraphs.length - 1), words = locate(segment);
   let open = paragraphs[paragraphs.length - 1];
   words.forEach((w, i) => {
-    if (!open || breaks(open, w)) paragraphs.push(open = {text: "", words: [], speaker: w.speaker});
+    if (!open || i === 0 && segment.apart || breaks(open, w)) paragraphs.push(open = {text: "", words: [], speaker: w.speaker});
     let before = w.before;
     if (!open.text) before = before.trimStart();
     else if (i === 0 && !segment.follows && needsSpace(open.text, before + w.text)) before = " " + before;
     const at = open.text.length + before.length;
     open.text += before + w.text;
-    open.words.push(trim({at, length: w.text.length, start: w.start, end: w.end, p: w.p, first: i === 0 && !segment.follows, drafted: w.drafted}));
+    open.words.push(trim({at, length: w.text.length, start: w.start, end: w.end, p: w.p, first: i === 0 && !segment.follows}));
   });
   const rest = words.rest;
   if (open && words.length) open.text += rest.trimEnd();
@@ -41,7 +40,7 @@ export function append(paragraphs, segment) {
 
 // trim leaves out members that say nothing, which makes stored texts smaller.
 function trim(w) {
-  for (const k of ["p", "first", "drafted"]) if (!w[k] && w[k] !== 0) delete w[k];
+  for (const k of ["p", "first"]) if (!w[k] && w[k] !== 0) delete w[k];
   return w;
 }
 
@@ -68,12 +67,12 @@ function locate(s) {
     const time = offset => s.start + (s.end - s.start) * offset / s.text.length;
     for (const t of tokensOf(s.text)) found.push({from: t.at, to: t.at + t.length, start: time(t.at), end: time(t.at + t.length), speaker: known(s.speaker)});
   }
-  const sure = probabilities(s.logprobs), drafted = draftedRanges(s.pieces);
+  const sure = probabilities(s.logprobs);
   at = 0;
   const words = found.map(w => {
     const before = s.text.slice(at, w.from);
     at = w.to;
-    return {...w, before, text: s.text.slice(w.from, w.to), p: w.p ?? mean(sure, w.from, w.to), drafted: drafted.some(r => r.from <= w.from && w.to <= r.to)};
+    return {...w, before, text: s.text.slice(w.from, w.to), p: w.p ?? mean(sure, w.from, w.to)};
   });
   words.rest = s.text.slice(at);
   return words;
@@ -93,11 +92,6 @@ export function probabilities(logprobs) {
 function mean(tokens, from, to) {
   const inside = tokens.filter(t => t.sounds && t.from < to && t.to > from);
   return inside.length ? Math.round(100 * inside.reduce((sum, t) => sum + t.p, 0) / inside.length) / 100 : undefined;
-}
-
-function draftedRanges(pieces) {
-  let at = 0;
-  return (pieces || []).map(p => ({from: at, to: at += p.text.length, accepted: p.accepted})).filter(p => p.accepted);
 }
 
 // withSpeakers returns paragraphs with the speakers of the same sound that was transcribed again as spoken. The words stay.
@@ -143,4 +137,4 @@ export function segmentsOf(paragraphs) {
   return list;
 }
 
-export const wordCount = paragraphs => paragraphs.reduce((n, p) => n + p.words.length, 0);
+export const wordCount = paragraphs => paragraphs.reduce((n, p) => n + tokensOf(p.text).filter(t => /[\p{L}\p{N}]/u.test(p.text.substr(t.at, t.length))).length, 0);

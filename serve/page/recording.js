@@ -12,8 +12,8 @@ export const current = () => live;
 // record begins a recording; again, it ends the one that is being made.
 export function record() {
   if (live) return live.stop();
-  const options = {...settings.options(), key: settings.key()}, now = new Date(), pad = n => String(n).padStart(2, "0");
-  const job = jobs.create({name: `Recording ${pad(now.getHours())}.${pad(now.getMinutes())}`, state: "live", live: true, peaks: []});
+  const options = {...settings.options(), key: settings.key()}, last = Math.max(0, ...jobs.jobs.map(j => +(/^Recording (\d+)$/.exec(j.name) || [])[1] || 0));
+  const job = jobs.create({name: `Recording ${last + 1}`, state: "live", live: true, peaks: []});
   jobs.jobs.unshift(job);
   announce("Asking for the microphone …");
   job.session = live = new Live(job, options, {
@@ -28,7 +28,6 @@ export function record() {
     },
     text: from => { jobs.on.text(job, from); jobs.save(job, true); },
     tentative: t => jobs.on.tentative(job, t),
-    delay: s => { if (!live.stopping) announce(`The server is busy: text comes ${s.toFixed(1)}\u00a0s after the words.`); },
     unstored: sentence => announce(sentence, {bad: true}),
     changed: () => jobs.on.changed(job),
     stopping: () => { jobs.on.stopping(job); jobs.on.changed(job); },
@@ -44,7 +43,7 @@ export const pause = () => live && live.pause();
 function ended(job, e) {
   if (e && jobs.ending) return;
   live = null;
-  for (const member of ["session", "stopping", "paused", "silent", "device", "offline"]) delete job[member];
+  for (const member of ["session", "stopping", "paused", "silent", "device", "offline", "late"]) delete job[member];
   store.unlock(job);
   Object.assign(job, {state: e && !job.paragraphs.length ? "failed" : "done", error: e ? e.message : "", remedy: e && e.remedy || "", lost: e && job.duration ? ", cut off" : ""});
   const again = !e && job.file && (job.missed || job.paragraphs.length && settings.options().polish); // live text is poorer than that of the whole sound

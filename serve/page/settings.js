@@ -3,7 +3,7 @@ import {Failure, models} from "./api.js";
 import {languageName} from "./formats.js";
 
 const $ = id => document.getElementById(id);
-const kept = ["use", "language", "task", "speakers", "prompt", "microphone", "silence", "polish", "subtitles", "doubts", "mark", "speed"];
+const kept = ["use", "language", "task", "speakers", "prompt", "microphone", "silence", "polish", "subtitles", "doubts", "speed"];
 const value = id => $(id).type === "checkbox" ? $(id).checked : $(id).value;
 let all = [], changed = () => {};
 
@@ -16,7 +16,7 @@ export const languages = () => ((model() && model().languages || (all.find(m => 
 export function options() {
   const m = model();
   return {model: m ? m.id : "", language: $("languages").hidden ? "" : $("language").value, task: $("tasks").hidden ? "transcriptions" : $("task").value, prompt: $("prompt").value.trim(), speakers: $("speakers").value,
-    first: m === all[0], silence: $("silence").checked, polish: $("polish").checked, microphone: $("microphone").value, assisted: !!m && !!m.assisted};
+    first: m === all[0], silence: $("silence").checked, polish: $("polish").checked, microphone: $("microphone").value};
 }
 
 export const key = () => $("key").value;
@@ -40,7 +40,6 @@ function show() {
   if (known.some(l => l.code === chosen)) $("language").value = chosen;
   $("languages").hidden = n === 1;
   $("tasks").hidden = !m.translates && n > 0;
-  $("marks").hidden = !m.assisted;
   summarize();
 }
 

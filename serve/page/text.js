@@ -11,7 +11,7 @@ let shown = null; // the recording
 let places = []; // of each paragraph: the element with its text, and the offset there at which it begins
 let flat = []; // all words in order: {word, paragraph}, its index
 const tints = {}; // highlights by name; none in an old browser
-if (window.Highlight) for (const name of ["doubtful", "unsure", "drafted"]) CSS.highlights.set(name, tints[name] = new Highlight());
+if (window.Highlight) for (const name of ["doubtful", "unsure"]) CSS.highlights.set(name, tints[name] = new Highlight());
 let following = true, now = null, stuck = false;
 
 export const paragraphs = () => shown && shown.paragraphs || [];
@@ -105,7 +105,7 @@ const colour = paragraph => "s" + speakers().indexOf(paragraph.speaker) % 6, mak
 // speakers returns the speakers of the recording in the order in which they speak.
 export function speakers() { return [...new Set(paragraphs().map(p => p.speaker).filter(s => s != null))]; }
 
-// index lists the words from a paragraph on, and tints what is doubtful or drafted.
+// index lists the words from a paragraph on, and tints what is doubtful.
 function index(from) {
   flat.length = from ? places[from].first ?? flat.length : 0;
   if (!from) for (const set of Object.values(tints)) set.clear();
@@ -118,7 +118,7 @@ function index(from) {
     for (const word of words) {
       const p = small.test(text.substr(word.at, word.length)) ? 1 : word.p, unsure = p < doubtful[0] ? "doubtful" : p < doubtful[1] ? "unsure" : "";
       flat.push({word, paragraph: i, doubtful: p < doubtful[0], unsure: !!unsure});
-      for (const name of [unsure, word.drafted ? "drafted" : ""]) if (name && tints[name]) place.tints.push([tints[name], fixed(i, word)]);
+      if (tints[unsure]) place.tints.push([tints[unsure], fixed(i, word)]);
     }
     for (const [set, range] of place.tints) set.add(range);
   }

@@ -259,3 +259,12 @@ test("a recording that two tabs change", () => {
   assert.equal(merge(coming, {...record("x", 2), paragraphs: text("a")}), "");
   assert.equal(coming.paragraphs.length, 2);
 });
+
+test("text after an interruption begins a paragraph, with a mark that is no word", () => {
+  const paragraphs = [];
+  append(paragraphs, {text: " Forty shillings for each", start: 0, end: 2, words: []});
+  append(paragraphs, {text: " […] posture of", start: 9, end: 10, apart: true, words: [{word: "posture", start: 9, end: 9.5}, {word: "of", start: 9.5, end: 10}]});
+  append(paragraphs, {text: " defence.", start: 10, end: 11, words: [{word: "defence.", start: 10, end: 11}], follows: true});
+  assert.deepEqual(paragraphs.map(p => p.text), ["Forty shillings for each", "[…] posture of defence."]);
+  assert.equal(wordCount(paragraphs), 7);
+});
