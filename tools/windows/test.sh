@@ -12,10 +12,9 @@ wine=$(command -v wine64 || command -v /usr/lib/wine/wine64 || command -v wine |
 [ -n "$wine" ] || { echo "*** SKIPPED: make windows-test needs wine (Debian: wine64) ***"; exit 0; }
 tmp=$(mktemp -d)
 export WINEPREFIX=$tmp/prefix WINEDEBUG=-all LC_ALL=C.UTF-8
-server=
 finish() {
-	[ -z "$server" ] || kill -INT $server 2>/dev/null || true
-	"$wine" wineboot -e -f >/dev/null 2>&1 || true
+	"$wine" wineboot -k >/dev/null 2>&1 || true
+	sleep 1 # it still writes its settings
 	rm -rf "$tmp"
 }
 trap finish EXIT
@@ -81,7 +80,7 @@ cp "$c/int8/model.safetensors" "$tmp/there"
 same "quantize"
 
 port=18473
-exe serve -q --listen 127.0.0.1:$port 2>"$tmp/log" &
+"$wine" 'C:\verity.exe' serve -q --listen 127.0.0.1:$port 2>"$tmp/log" &
 server=$!
 i=0
 until curl -sf -o "$tmp/out" http://127.0.0.1:$port/; do i=$((i + 1)); [ $i -lt 100 ] || { cat "$tmp/log"; fail "no server"; }; sleep 0.2; done
@@ -89,8 +88,7 @@ curl -sf -F file=@model/base/jfk.flac -F response_format=text http://127.0.0.1:$
 says 'ask not what your country can do for you'
 status 1 serve --listen 127.0.0.1:$port
 says 'another program listens there'
-kill -INT $server
-server=
+kill $server
 
 tests() { # PACKAGE FLAGS…
 	package=$1
@@ -100,7 +98,7 @@ tests() { # PACKAGE FLAGS…
 	echo "ok	$package"
 }
 same='Golden|Rows|Threads|Bits|Hash|Cosine'
-tests internal/kernel -test.skip 'TestGenerated|TestCeilings|TestEncodings|TestNoEVEX'
+tests internal/kernel -test.skip 'TestGenerated|TestCeilings|TestEncodings|TestNoEVEX|TestReadCaches'
 tests parallel
 tests decoder -test.run "$same" -test.skip 'TestBeams'
 tests eval/selftest -test.run TestDemoHash
