@@ -18,7 +18,7 @@ const speakersShare = 0.25
 func (t *Transcriber) transcribeSpeakers(
 	ctx context.Context, clip *audio.Clip, w Callbacks,
 ) (*transcript.Transcript, error) {
-	plain, text := *t, Callbacks{Progress: beforeSpeakers(w.Progress), Estimate: beforeSpeakers(w.Estimate)}
+	plain, text := *t, Callbacks{Begin: w.Begin, Progress: beforeSpeakers(w.Progress), Estimate: beforeSpeakers(w.Estimate)}
 	plain.opt.Speakers, plain.replacer = nil, nil // it replaces what the cuts at speakers leave
 	if w.Early != nil {
 		text.Segment = func(s transcript.Segment) { w.Early(t.replacer.Segment(s)) }

@@ -259,6 +259,10 @@ func (t *Transcriber) suppressedByExpression() (list []tokenizer.Token, err erro
 // Callbacks report on the transcription of one clip. Any field may be nil. They are called in
 // order, one at a time, but not always from the same goroutine.
 type Callbacks struct {
+	// Begin receives, before any segment, the language of the clip, its probability, 0 if it was not detected, and
+	// the length of the clip in seconds. It is not called if there is no speech to transcribe.
+	Begin func(language string, probability, length float64)
+
 	// Segment receives every segment as soon as it is final.
 	Segment func(transcript.Segment)
 

@@ -107,6 +107,9 @@ func (r *transcription) run(ctx context.Context) error {
 	if err := r.setLanguage(ctx); err != nil {
 		return err
 	}
+	if begin := r.callbacks.Begin; begin != nil {
+		begin(r.clipLanguage.Code, r.clipLanguage.probability, r.src.Seconds())
+	}
 	r.reportProgress()
 	if r.t.opt.Chunked {
 		return r.transcribeInLanes(ctx)

@@ -82,6 +82,9 @@ func (m timeMap) watch(w Callbacks, total float64) Callbacks {
 	if segment := w.Segment; segment != nil {
 		w.Segment = func(s transcript.Segment) { segment(m.segment(s)) }
 	}
+	if begin := w.Begin; begin != nil {
+		w.Begin = func(language string, probability, _ float64) { begin(language, probability, total) }
+	}
 	w.Progress, w.Estimate = m.progress(w.Progress, total), m.progress(w.Estimate, total)
 	return w
 }

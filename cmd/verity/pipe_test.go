@@ -36,10 +36,10 @@ func TestPipe(t *testing.T) {
 	lines := bufio.NewScanner(answers)
 	lines.Buffer(nil, 1<<20)
 	type answer struct {
-		ID                         int
-		Ready, Segment, Transcript map[string]any
-		Formats                    map[string][]byte
-		Error                      *struct{ Kind, Message string }
+		ID                               int
+		Ready, Info, Segment, Transcript map[string]any
+		Formats                          map[string][]byte
+		Error                            *struct{ Kind, Message string }
 	}
 	next := func() (a answer) {
 		t.Helper()
@@ -54,7 +54,7 @@ func TestPipe(t *testing.T) {
 	if first := next(); first.Ready["model"] != "digits" || first.Ready["multilingual"] != true {
 		t.Errorf("got %v, want the model first", first)
 	}
-	id, joined := 0, ""
+	id, joined, info := 0, "", map[string]any{}
 	request := func(rest string) (a answer) {
 		id++
 		fmt.Fprintf(requests, "{\"id\":%d,%s}\n", id, rest)
@@ -62,19 +62,30 @@ func TestPipe(t *testing.T) {
 			if a = next(); a.ID != id {
 				t.Fatalf("got an answer to %d, want to %d", a.ID, id)
 			}
-			if a.Segment == nil {
+			switch {
+			case a.Info != nil && joined == "":
+				info = a.Info
+			case a.Segment == nil:
 				return a
+			default:
+				joined += a.Segment["text"].(string)
 			}
-			joined += a.Segment["text"].(string)
 		}
 	}
 	path, _ := json.Marshal(sound)
-	var whole struct{ Text string }
+	var whole struct {
+		Text, Language string
+		Duration       float64
+		Probability    float64 `json:"language_probability"`
+	}
 	if err := json.Unmarshal([]byte(want), &whole); err != nil {
 		t.Fatal(err)
 	}
 	if a := request(fmt.Sprintf(`"file":%s,"temperatures":[0]`, path)); a.Transcript["text"] != whole.Text || joined != whole.Text || a.Formats != nil {
 		t.Errorf("got %q in segments of %q, want %q", a.Transcript["text"], joined, whole.Text)
+	}
+	if whole.Language != info["language"] || whole.Duration != info["duration"] || whole.Probability != info["language_probability"] {
+		t.Errorf("got info %v, want that of %+v", info, whole)
 	}
 	_, srt, _ := program(t, nil, "transcribe", "-f", "srt", sound)
 	if a := request(fmt.Sprintf(`"file":%s,"temperatures":[0],"flags":["--output-format=srt,docx"]`, path)); len(a.Formats) != 2 || string(a.Formats["srt"]) != srt || !strings.HasPrefix(string(a.Formats["docx"]), "PK") {
@@ -99,8 +110,22 @@ func TestPipe(t *testing.T) {
 			t.Errorf("%s%s: got %+v, want %s: %s", x.file, x.rest, a.Error, x.kind, x.message)
 		}
 	}
+	copied := filepath.Join(dir, "copied.wav")
+	if err := os.WriteFile(copied, digits.Sample(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if path, _ := json.Marshal(copied); request(fmt.Sprintf(`"file":%s,"temporary":true`, path)).Transcript["text"] != whole.Text {
+		t.Error("a temporary file has another text")
+	}
+	if _, err := os.Stat(copied); err == nil {
+		t.Error("a temporary file stays")
+	}
 	fmt.Fprintf(requests, "{\"id\":99,\"file\":%s}\n{\"cancel\":99}\n", path)
-	if a := next(); a.ID != 99 || a.Error == nil || a.Error.Kind != "canceled" {
+	a := next()
+	if a.Info != nil {
+		a = next()
+	}
+	if a.ID != 99 || a.Error == nil || a.Error.Kind != "canceled" {
 		t.Errorf("a canceled request: got %+v", a)
 	}
 	// The output is not read yet, so that the first of these requests still runs when the second comes.
@@ -111,7 +136,7 @@ func TestPipe(t *testing.T) {
 			refused++
 		case a.ID == 98 && a.Transcript != nil:
 			done = a.Transcript["text"] == whole.Text
-		case a.ID != 98 || a.Segment == nil:
+		case a.ID != 98 || a.Segment == nil && a.Info == nil:
 			t.Fatalf("an id that is in use: got %+v", a)
 		}
 	}

@@ -20,6 +20,7 @@ import zipfile
 
 import verity_asr
 from verity_asr import _process
+from verity_asr.utils import format_timestamp, get_writer
 
 root, program = pathlib.Path(sys.argv[1]), sys.argv[2]
 digits, speech, target = root / "model/digits/digits.wav", root / "model/base/jfk.flac", root / "model/digits/target"
@@ -39,6 +40,7 @@ def fails(kind, words, call):
 model = verity_asr.Model(target, "cpu", "default", cpu_threads=1, num_workers=2)
 plain = model.transcribe(digits)
 with model.stream(str(digits)) as segments:
+    assert (segments.info.language, segments.info.duration) == (plain.language, plain.duration), segments.info
     fails(verity_asr.VerityError, "segments left", lambda: segments.transcript)
     assert tuple(segments) == segments.transcript.segments == plain.segments, (segments.transcript, plain)
     assert len(plain.segments) > 3
@@ -55,8 +57,18 @@ assert json.loads(pathlib.Path("plain.json").read_text(encoding="utf-8")) == pla
 fails(verity_asr.OptionError, "want a name that ends in", lambda: plain.write("plain.odt"))
 
 # As faster-whisper and openai-whisper return it.
-pair, info = plain
-assert pair == plain.segments == plain[0] and (info.language, info.duration) == (plain.language, plain.duration)
+segments, info = verity_asr.WhisperModel(target, "cpu", cpu_threads=1).transcribe(digits, "en", verbose=True)
+assert (info.language, info.duration) == ("en", plain.duration) and [next(segments), *segments] == list(plain.segments), info
+segments, info = verity_asr.BatchedInferencePipeline(verity_asr.WhisperModel(target, cpu_threads=1)).transcribe(digits, batch_size=4)
+assert "".join(s.text for s in segments) and info.duration == plain.duration, info
+del segments  # which holds the last reference to its model
+fails(TypeError, "works with verity_asr.WhisperModel", lambda: list(plain))
+get_writer("srt", ".")(plain, str(digits), {"max_line_width": None})
+assert pathlib.Path("digits.srt").read_bytes() == plain.files["srt"]
+fails(verity_asr.OptionError, "max_line_width: pass it to transcribe", lambda: get_writer("srt", ".")(plain, "a.wav", max_line_width=9))
+assert format_timestamp(3601.5, decimal_marker=",") == "01:00:01,500" and format_timestamp(61.5) == "01:01.500"
+for names in verity_asr.Options.__annotations__:
+    assert names in verity_asr.Options.__doc__, f"{names}: Options does not explain it"
 assert plain["text"] == plain.text and plain["segments"][0]["text"] == plain.segments[0].text
 assert "text" in plain and "txet" not in plain and plain.get("txet", 3) == 3 and dict(plain) == plain.raw
 
@@ -116,7 +128,9 @@ for kind, words, audio, options in (
     (FileNotFoundError, "nowhere.wav", "nowhere.wav", {}), (FileNotFoundError, "talk.mp3", pathlib.PureWindowsPath(r"C:\talks\talk.mp3"), {}),
     (IsADirectoryError, "directory", root, {}), (verity_asr.AudioError, "the bytes", b"no sound" * 9, {}),
     (verity_asr.AudioError, __file__, __file__, {}), (TypeError, "want a path", 3, {}), (TypeError, "binary mode", io.StringIO("x"), {}),
-    (ValueError, "beam_size: got 'five', want a number", digits, {"beam_size": "five"}),
+    (ValueError, "beam_size: got 2.5, want a whole number", digits, {"beam_size": 2.5}),
+    (ValueError, "temperature: got [], want at least one number", digits, {"temperature": []}),
+    (ValueError, "windows of 30 s", digits, {"vad_filter": True, "vad_parameters": {"max_speech_duration_s": 20}}),
     (ValueError, "beam_size 1000: must be from 0 to 64", digits, {"beam_size": 1000}),
     (ValueError, "did you mean language?", digits, {"languge": "en"}), (ValueError, "as in openai-whisper", digits, {"max_initial_timestamp": 3}),
     (ValueError, "temperature", digits, {"temperature": 5}), (ValueError, "want True or False", digits, {"word_timestamps": 1}),
@@ -132,10 +146,11 @@ for kind, words, audio, options in (
         fails(kind, words, lambda: call(audio, **options))
 fails(FileNotFoundError, "nowhere.wav", lambda: model.transcribe(speech, speaker_names={"Ann": "nowhere.wav 0:01-0:05"}))
 fails(verity_asr.VerityError, f"speaker_names: {__file__}: ", lambda: model.transcribe(speech, speaker_names={"Ann": __file__}))
-fails(ImportError, "use Model, with chunked=True", lambda: exec("from verity_asr import BatchedInferencePipeline"))
+fails(AttributeError, "pass the file to Model.transcribe", lambda: verity_asr.load_audio)
+assert not hasattr(verity_asr, "load_audio")
 fails(AttributeError, "has no Modell", lambda: verity_asr.Modell)
 fails(verity_asr.ModelError, "did you mean base?", lambda: verity_asr.Model("basse", local_files_only=True))
-fails(ValueError, "compute_type q5_0", lambda: verity_asr.Model(compute_type="q5_0"))
+fails(ValueError, "compute_type: got 'q5_0', want one of default, auto, float32", lambda: verity_asr.Model(compute_type="q5_0"))
 fails(ValueError, 'want "cpu"', lambda: verity_asr.Model(device="cuda"))
 fails(ValueError, "did you mean cpu_threads?", lambda: verity_asr.Model(cpu_thread=2))
 
@@ -197,6 +212,19 @@ if os.path.exists(children):
         time.sleep(0.02)
     else:
         raise AssertionError("the program outlives Python")
+    # Nor does a recording that was given as bytes.
+    code = (
+        f"import verity_asr, os, pathlib, sys; m = verity_asr.Model({str(target)!r}); s = m.stream(pathlib.Path({str(digits)!r}).read_bytes());"
+        "print(s._file.path, os.path.exists(s._file.path), flush=True); os._exit(1)"
+    )
+    path, existed = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True).stdout.split()
+    for _ in range(500):
+        if not os.path.exists(path):
+            break
+        time.sleep(0.02)
+    else:
+        raise AssertionError("a temporary file outlives Python")
+    assert existed == "True", existed
 
 # Damaged audio warns; the proof of assisted decoding; the command.
 with verity_asr.Model(target, cpu_threads=1, assistant=root / "model/digits/assistant") as model:
@@ -224,6 +252,6 @@ with verity_asr.Model(cpu_threads=2) as model:
 
 said = subprocess.run([program, "version"], check=True, capture_output=True, text=True).stdout
 assert said.startswith("verity "), said
-assert verity_asr.__version__ and verity_asr.load_model is verity_asr.WhisperModel is verity_asr.Model
+assert verity_asr.__version__ and verity_asr.load_model is verity_asr.Model
 assert json.loads(json.dumps(plain.raw))["text"] == plain.text
 print("verity_asr: models, streams, audio, options, errors, processes, compare and the command verity work")

@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -38,9 +39,10 @@ The Python package verity_asr uses it.
 
 The flags of a request are those of transcribe that decide the text. "temperatures" and
 "vad" replace lists that have no flag. Requests are transcribed at the same time. The
-first line of the answer describes the model; then each request gets a line for every
-segment as soon as it is final, and at last one with its transcript or its error, and in
-base64 the formats that --output-format names. An id is a number from 1 up that no other
+first line of the answer describes the model; then each request gets a line with the
+language and the length of the sound, one for every segment as soon as it is final, and
+at last one with its transcript or its error, and in base64 the formats that
+--output-format names. A file that is "temporary" is removed after its request. An id is a number from 1 up that no other
 running request has; else an error without an id follows.`
 
 // maxRequest is how many bytes a request may have.
@@ -67,6 +69,7 @@ type pipeRequest struct {
 	Temperatures []float64    `json:"temperatures"` // nil: those of the flags
 	VAD          *vad.Options `json:"vad"`          // nil: that of the flags
 	Cancel       int64        `json:"cancel"`       // id of a request to end
+	Temporary    bool         `json:"temporary"`    // remove File after the request, whatever becomes of the caller
 }
 
 // A pipeModel is the first line of the output.
@@ -79,10 +82,18 @@ type pipeModel struct {
 	Precision    string   `json:"precision"`
 }
 
-// A pipeAnswer is a line of the output: the model, a segment, a transcript or an error.
+// A pipeInfo is what is known before the first segment.
+type pipeInfo struct {
+	Language    string  `json:"language"`
+	Probability float64 `json:"language_probability"` // 0 if the language was not detected
+	Duration    float64 `json:"duration"`             // s
+}
+
+// A pipeAnswer is a line of the output: the model, what is known of a sound, a segment, a transcript or an error.
 type pipeAnswer struct {
 	ID         int64               `json:"id,omitempty"`
 	Ready      *pipeModel          `json:"ready,omitempty"`
+	Info       *pipeInfo           `json:"info,omitempty"`
 	Segment    *transcript.Segment `json:"segment,omitempty"`
 	Transcript json.RawMessage     `json:"transcript,omitempty"`
 	// The transcript in the formats that the request names, with its last line.
@@ -231,6 +242,9 @@ func (p *pipeCommand) transcribe(ctx context.Context, r pipeRequest) {
 		last.Transcript, last.Formats, last.Error = nil, nil, describe(err)
 	}
 	last.Warnings = warnings.texts()
+	if r.Temporary {
+		os.Remove(r.File)
+	}
 	p.release(r.ID) // first: who has the answer may use the id again
 	p.answer(last)
 }
@@ -282,11 +296,15 @@ func (p *pipeCommand) prepare(ctx context.Context, r pipeRequest, log *slog.Logg
 
 // answerRequest transcribes the file of a request. It sends segments, and sets the transcript of the last answer.
 func (p *pipeCommand) answerRequest(ctx context.Context, t *fileRun, r pipeRequest, last *pipeAnswer) error {
-	send := func(s transcript.Segment) {
-		s = s.Rounded()
-		p.answer(pipeAnswer{ID: r.ID, Segment: &s})
-	}
-	tr, err := t.answerFile(ctx, r.File, send)
+	tr, err := t.answerFile(ctx, r.File, transcribe.Callbacks{
+		Begin: func(language string, probability, length float64) {
+			p.answer(pipeAnswer{ID: r.ID, Info: &pipeInfo{language, probability, length}})
+		},
+		Segment: func(s transcript.Segment) {
+			s = s.Rounded()
+			p.answer(pipeAnswer{ID: r.ID, Segment: &s})
+		},
+	})
 	if err != nil {
 		return err
 	}
@@ -304,14 +322,15 @@ func (p *pipeCommand) answerRequest(ctx context.Context, t *fileRun, r pipeReque
 	return err
 }
 
-// answerFile transcribes a file. It sends each segment as soon as it is final; with speakers, that is at the end.
+// answerFile transcribes a file, and reports each segment as soon as it is final; with speakers, that is at the end.
 func (t *fileRun) answerFile(
-	ctx context.Context, name string, send func(transcript.Segment),
+	ctx context.Context, name string, w transcribe.Callbacks,
 ) (tr *transcript.Transcript, err error) {
 	if t.speakers.Channels {
 		if tr, err = t.eachChannel(ctx, &job{name: name}, nil); err == nil {
+			w.Begin(tr.Language, tr.LanguageProb, tr.Duration)
 			for _, s := range tr.Segments {
-				send(s)
+				w.Segment(s)
 			}
 		}
 		return tr, err
@@ -321,7 +340,7 @@ func (t *fileRun) answerFile(
 		return nil, err
 	}
 	defer clip.Close()
-	return t.transcribeClip(ctx, name, clip, transcribe.Callbacks{Segment: send})
+	return t.transcribeClip(ctx, name, clip, w)
 }
 
 // answer writes a line of the output.

@@ -26,25 +26,23 @@ from ._errors import AudioError, ModelError, OptionError, ProcessError, VerityEr
 from ._model import Comparison, Model, Stream, compare, transcribe
 from ._options import Options
 from ._process import program
-from ._results import Segment, Transcript, Turn, Word
+from ._results import Info, Segment, Transcript, Turn, Word
+from ._whisper import BatchedInferencePipeline, VadOptions, WhisperModel, available_models
+
+load_model = Model  # openai-whisper's name
 
 __all__ = [
-    "Audio", "AudioError", "Comparison", "Model", "ModelError", "OptionError", "Options", "ProcessError", "Segment", "Stream",
-    "Transcript", "Turn", "VerityError", "Word", "compare", "program", "transcribe",
+    "Audio", "AudioError", "BatchedInferencePipeline", "Comparison", "Info", "Model", "ModelError", "OptionError", "Options",
+    "ProcessError", "Segment", "Stream", "Transcript", "Turn", "VadOptions", "VerityError", "WhisperModel", "Word",
+    "available_models", "compare", "load_model", "program", "transcribe",
 ]
 
-
-# The names of faster-whisper and of openai-whisper.
-WhisperModel = Model
-load_model = Model
-
-# Names of theirs that are not here: what to do instead.
+# Names of openai-whisper and faster-whisper that are not here: what to do instead.
 _OTHERS = {
-    "BatchedInferencePipeline": "use Model, with chunked=True in transcribe, or several threads",
-    "VadOptions": "pass vad_parameters a dict", "decode_audio": "pass the file to Model.transcribe",
-    "load_audio": "pass the file to Model.transcribe", "pad_or_trim": "pass the file to Model.transcribe, with clip_timestamps",
+    "decode_audio": "pass the file to Model.transcribe", "load_audio": "pass the file to Model.transcribe",
+    "pad_or_trim": "pass the file to Model.transcribe, with clip_timestamps",
     "log_mel_spectrogram": "pass the file to Model.transcribe", "detect_language": "use Model.detect_language",
-    "available_models": "the README names the models, and `verity models` those on this machine", "utils": "use Transcript.write",
+    "decode": "use Model.transcribe", "DecodingOptions": "use arguments of Model.transcribe",
 }
 
 __version__: str
@@ -54,9 +52,7 @@ if not TYPE_CHECKING:  # a type checker refuses unknown names
     def __getattr__(name):
         if name == "__version__":
             return importlib.metadata.version("verity-asr")
-        if name in _OTHERS:  # from … import replaces the words of an AttributeError
-            raise ImportError(f"verity_asr has no {name}: {_OTHERS[name]}")
-        raise AttributeError(f"module verity_asr has no {name}")
+        raise AttributeError(f"verity_asr has no {name}" + (f": {_OTHERS[name]}" if name in _OTHERS else ""))
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ import shutil
 import struct
 import sys
 import tempfile
-from typing import Any, BinaryIO, Union
+from typing import Any, BinaryIO, NamedTuple, Union
 
 from ._errors import OptionError
 
@@ -20,22 +20,30 @@ from ._errors import OptionError
 Audio = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, BinaryIO, Any]
 
 
-def as_file(audio: Audio, sampling_rate: int, until: contextlib.ExitStack) -> tuple[str, str]:
-    """Returns the path of a file with the audio, and its name in messages. until removes a temporary file."""
+class File(NamedTuple):
+    """A file that the program can read. A temporary one is removed by until, or by the program after Python's sudden end."""
+
+    path: str
+    name: str  # in messages
+    temporary: bool = True
+
+
+def as_file(audio: Audio, sampling_rate: int, until: contextlib.ExitStack) -> File:
+    """Returns a file with the audio."""
     if isinstance(audio, (str, os.PathLike)):
         path = os.fspath(audio)
         if not isinstance(path, str):
             raise TypeError("audio: got a path in bytes, want str: os.fsdecode(path)")
         return _path(path, until)
     if isinstance(audio, (bytes, bytearray)):
-        return temporary(bytes(audio), until), "the bytes"
+        return File(temporary(bytes(audio), until), "the bytes")
     if callable(getattr(audio, "read", None)):
         name = getattr(audio, "name", None)
-        return _copied(audio, until), name if isinstance(name, str) else "the file object"
+        return File(_copied(audio, until), name if isinstance(name, str) else "the file object")
     if hasattr(audio, "detach") and hasattr(audio, "cpu"):  # torch
         audio = audio.detach().cpu().numpy()
     if hasattr(audio, "astype") and hasattr(audio, "shape"):  # numpy
-        return temporary(_wav(_samples(audio), sampling_rate), until), "the samples"
+        return File(temporary(_wav(_samples(audio), sampling_rate), until), "the samples")
     if isinstance(audio, (memoryview, array.array)):
         return as_buffer(memoryview(audio), sampling_rate, until)
     raise TypeError(
@@ -44,19 +52,19 @@ def as_file(audio: Audio, sampling_rate: int, until: contextlib.ExitStack) -> tu
     )
 
 
-def as_buffer(view: memoryview, sampling_rate: int, until: contextlib.ExitStack) -> tuple[str, str]:
+def as_buffer(view: memoryview, sampling_rate: int, until: contextlib.ExitStack) -> File:
     """Writes a buffer: bytes are a sound file, other numbers are samples."""
     if view.format in ("B", "b", "c"):
-        return temporary(view.tobytes(), until), "the bytes"
+        return File(temporary(view.tobytes(), until), "the bytes")
     if view.ndim != 1 or view.format not in ("h", "f", "d"):
         raise OptionError(f"audio: got a buffer of format {view.format!r} with {view.ndim} dimensions, want one of h, f or d with 1")
     samples = array.array("h" if view.format == "h" else "f", view.tolist())
-    return temporary(_wav(samples, sampling_rate), until), "the samples"
+    return File(temporary(_wav(samples, sampling_rate), until), "the samples")
 
 
-def _path(path: str, until: contextlib.ExitStack) -> tuple[str, str]:
+def _path(path: str, until: contextlib.ExitStack) -> File:
     if re.match("https?://", path, re.IGNORECASE):
-        return path, path
+        return File(path, path, False)
     path_there = os.path.abspath(path)
     if not os.path.exists(path_there):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
@@ -66,8 +74,8 @@ def _path(path: str, until: contextlib.ExitStack) -> tuple[str, str]:
         path_there.encode()
     except UnicodeEncodeError:  # a name that is no text
         with open(path_there, "rb") as f:
-            return _copied(f, until), ascii(path)
-    return path_there, path
+            return File(_copied(f, until), ascii(path))
+    return File(path_there, path, False)
 
 
 def _samples(audio: Any) -> Any:

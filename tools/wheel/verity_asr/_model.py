@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import dataclasses
 import difflib
@@ -13,21 +14,31 @@ import subprocess
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Optional, TypedDict, Union
+from typing import TYPE_CHECKING, Any, NoReturn, Optional, TypedDict, Union
 
 from . import _options, _results
 from ._audio import Audio, as_file, temporary
 from ._errors import OptionError, ProcessError, VerityError
 from ._process import Process, error_of, log, program, python_words
-from ._results import Segment, Transcript
+from ._results import Info, Segment, Transcript
+from .utils import format_timestamp
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._options import Options
 
-# compute_type of faster-whisper: precision of Verity.
-_COMPUTE = {"default": "auto", "auto": "auto", "float32": "f32", "float16": "f16", "int8": "int8", "int8_float32": "int8", "int8_float16": "int8"}
+# compute_type of faster-whisper and of Verity: precision of the program.
+_COMPUTE = {
+    "default": "auto", "auto": "auto", "float32": "f32", "float16": "f16", "int8": "int8", "int8_float32": "int8", "int8_float16": "int8",
+    "f32": "f32", "f16": "f16", "mxfp6": "mxfp6", "int4": "int4",
+}
+
+
+def _precision(name: str, compute_type: str) -> str:
+    if compute_type not in _COMPUTE:
+        raise OptionError(f"{name}: got {compute_type!r}, want one of " + ", ".join(_COMPUTE))
+    return _COMPUTE[compute_type]
 
 
 class _Harmless(TypedDict, total=False):
@@ -49,13 +60,13 @@ class Stream(Iterator[Segment]):
     def __init__(self, model: Model, audio: Audio, options: dict[str, Any], formats: Sequence[str] = _results.FORMATS) -> None:
         self._model = model  # which ends its program when nothing refers to it
         self._process = process = model._process
+        self._info: Optional[Info] = None
+        self._segments: collections.deque[Segment] = collections.deque()  # read, and not yet returned
         self._transcript: Optional[Transcript] = None
         self._error: Optional[BaseException] = None
         self._files = contextlib.ExitStack()
         self._number = 0
-        self._quiet = False
         self._list = ""  # the temporary file of speaker_names
-        options = dict(options)
         rate = options.pop("sampling_rate", 16000)
         with contextlib.ExitStack() as files:
             if isinstance(names := options.get("speaker_names"), Mapping):
@@ -69,38 +80,54 @@ class Stream(Iterator[Segment]):
                 options["terms"] = temporary("".join(f"{term}\n" for term in terms).encode(), files)
             line = _options.request(options)
             line["flags"] += ["--output-format=" + ",".join(formats)] * bool(formats)
-            self._path, self._name = as_file(audio, rate, files)
-            self._number, self._answers = process.send(line | {"file": self._path})
+            self._file = as_file(audio, rate, files)
+            self._number, self._answers = process.send(line | {"file": self._file.path, "temporary": self._file.temporary})
             self._files = files.pop_all()
+
+    @property
+    def info(self) -> Info:
+        """The language and the length of the recording. This waits until they are known, not for the first segment."""
+        while self._info is None:
+            self._read()
+        return self._info
 
     def __iter__(self) -> Stream:
         return self
 
     def __next__(self) -> Segment:
+        while not self._segments:
+            if self._transcript is not None:
+                raise StopIteration
+            self._read()
+        return self._segments.popleft()
+
+    def _read(self) -> None:
+        """Waits for the next answer of the program."""
         if self._error is not None:
             raise self._error
-        if self._transcript is not None:
-            raise StopIteration
         try:
             answer = self._process.next(self._answers)
         except ProcessError as e:
             self._fail(e)
-        if "segment" in answer:
-            return _results.segment(answer["segment"])
-        if "error" in answer and answer["error"]["kind"] == "canceled":  # with the program
-            self._fail(self._process.ended())
-        if "error" in answer:
+        if "info" in answer:
+            self._info = _results.info(answer["info"])
+        elif "segment" in answer:
+            self._segments.append(_results.segment(answer["segment"], self._info.language if self._info else ""))
+        elif "error" in answer:
+            if answer["error"]["kind"] == "canceled":  # with the program
+                self._fail(self._process.ended())
             if self._list:  # the file is not the caller's
                 answer["error"]["message"] = re.sub(rf" {re.escape(self._list)}: line \d+", "", answer["error"]["message"])
-            self._fail(error_of(answer, self._path, self._name))
-        warnings = answer.get("warnings") or []
-        for w in () if self._quiet else warnings:
-            log.warning("%s: %s", self._name, w)
-        self._transcript = _results.transcript(answer["transcript"] | {"name": self._name}, warnings, answer.get("formats") or {})
-        self._files.close()
-        raise StopIteration
+            self._fail(error_of(answer, self._file.path, self._file.name))
+        else:
+            warnings = answer.get("warnings") or []
+            for w in warnings:
+                log.warning("%s: %s", self._file.name, w)
+            self._transcript = _results.transcript(answer["transcript"] | {"audio": self._file.name}, warnings, answer.get("formats") or {})
+            self._info = self._info or _results.info(answer["transcript"])
+            self._files.close()
 
-    def _fail(self, error: BaseException) -> None:
+    def _fail(self, error: BaseException) -> NoReturn:
         self._files.close()
         self._error = error
         raise error
@@ -148,7 +175,7 @@ class Model:
     def __init__(
         self,
         model_size_or_path: Union[str, "os.PathLike[str]"] = "base",
-        device: str = "cpu",
+        device: Optional[str] = "cpu",
         compute_type: str = "auto",
         cpu_threads: int = 0,
         num_workers: int = 4,
@@ -161,48 +188,43 @@ class Model:
         **others: Unpack[_Harmless],
     ) -> None:
         _refuse(dict(others))
-        if device not in ("cpu", "auto"):
+        if device not in ("cpu", "auto", None):
             raise OptionError(f'device: got {device!r}, want "cpu": Verity computes on the CPU')
         flags = [
-            f"--model={os.fspath(model_size_or_path)}", f"--precision={_COMPUTE.get(compute_type, compute_type)}",
+            f"--model={os.fspath(model_size_or_path)}", f"--precision={_precision('compute_type', compute_type)}",
             f"--threads={cpu_threads}", f"--batch={num_workers}", f"--assistant={os.fspath(assistant)}",
-            f"--assistant-precision={_COMPUTE.get(assistant_compute_type, assistant_compute_type)}", f"--draft-tokens={draft_tokens}",
+            f"--assistant-precision={_precision('assistant_compute_type', assistant_compute_type)}", f"--draft-tokens={draft_tokens}",
         ]
         if local_files_only:
             flags.append("--offline")
         self._process = Process(flags, {"HF_HUB_CACHE": os.path.abspath(download_root)} if download_root is not None else {})
         self._end = weakref.finalize(self, self._process.close)
 
-    def transcribe(self, audio: Audio, **options: Unpack[Options]) -> Transcript:
+    def transcribe(self, audio: Audio, language: _options.Language = None, **options: Unpack[Options]) -> Transcript:
         """Transcribes a recording.
 
         audio is a path or URL, the bytes of a sound file, a file opened in binary mode, or samples: an array of numpy or
-        torch with one dimension, float from -1 to 1 or int16, at sampling_rate (16000). The options are those of
-        verity_asr.Options.
+        torch with one dimension, float from -1 to 1 or int16, at sampling_rate (16000). language is "en" or "English";
+        ["en", "de"] chooses among these; None detects it. The other options are those of verity_asr.Options. verbose=True
+        prints each segment as soon as it is final.
 
         Raises FileNotFoundError, PermissionError or IsADirectoryError for a path, OptionError (a ValueError) for an option,
         AudioError for audio that cannot be read, and ProcessError if the program has ended.
         """
-        with self.stream(audio, **options) as segments:
-            for _ in segments:
-                pass
+        with self.stream(audio, language, **options) as segments:
+            for s in segments:
+                if options.get("verbose"):
+                    print(f"[{format_timestamp(s.start)} --> {format_timestamp(s.end)}] {s.text}", flush=True)
             return segments.transcript
 
-    def stream(self, audio: Audio, **options: Unpack[Options]) -> Stream:
+    def stream(self, audio: Audio, language: _options.Language = None, **options: Unpack[Options]) -> Stream:
         """Returns an iterator of segments, each as soon as it is final. Arguments and errors are those of transcribe."""
-        return Stream(self, audio, dict(options))
+        return Stream(self, audio, {"language": language, **options})
 
     def detect_language(self, audio: Audio, **options: Unpack[Options]) -> tuple[str, float]:
-        """Returns the code of the language spoken at the beginning, and its probability.
-
-        This transcribes the first 30 s, unless clip_timestamps names another part.
-        """
-        options.setdefault("clip_timestamps", [0, 30])
+        """Returns the code of the language spoken in the first 30 s, and its probability."""
         with Stream(self, audio, dict(options), ()) as first:
-            first._quiet = True  # a recording may be shorter than 30 s
-            for _ in first:
-                pass
-            return first.transcript.language, first.transcript.language_probability
+            return first.info.language, first.info.language_probability
 
     @property
     def is_multilingual(self) -> bool:
@@ -226,7 +248,7 @@ class Model:
 
 
 # Arguments of other packages' model classes without one here: the values that change nothing, and what to do.
-_FOREIGN = {
+_FOREIGN: dict[str, tuple[tuple[object, ...], str]] = {
     "device_index": ((0,), "Verity computes on the CPU"), "in_memory": ((False, True), ""),
     "name": ((), "it is the first argument: Model(NAME)"), "model": ((), "it is the first argument: Model(NAME)"),
     "precision": ((), "use compute_type"), "threads": ((), "use cpu_threads"), "offline": ((), "use local_files_only"),
@@ -246,10 +268,12 @@ def _refuse(others: dict[str, Any]) -> None:
             raise OptionError(f"{name}: got {value!r}, which has no effect here: {remedy}")
 
 
-def transcribe(audio: Audio, *, model: Union[str, "os.PathLike[str]"] = "base", **options: Unpack[Options]) -> Transcript:
+def transcribe(
+    audio: Audio, language: _options.Language = None, *, model: Union[str, "os.PathLike[str]"] = "base", **options: Unpack[Options]
+) -> Transcript:
     """Loads a model for one call of Model.transcribe."""
     with Model(model) as m:
-        return m.transcribe(audio, **options)
+        return m.transcribe(audio, language, **options)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -278,11 +302,11 @@ def compare(
     if not audio:
         raise OptionError("compare: no audio is named")
     with contextlib.ExitStack() as files:
-        paths = [as_file(a, 16000, files)[0] for a in audio]
+        paths = [as_file(a, 16000, files).path for a in audio]
         done = subprocess.run(
             [
                 program(), "compare", "--json", "--quiet", f"--model={os.fspath(model)}", f"--assistant={os.fspath(assistant)}",
-                f"--precision={_COMPUTE.get(compute_type, compute_type)}", f"--threads={cpu_threads}", f"--repeats={repeats}",
+                f"--precision={_precision('compute_type', compute_type)}", f"--threads={cpu_threads}", f"--repeats={repeats}",
                 "--", *paths,
             ],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

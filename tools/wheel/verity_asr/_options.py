@@ -10,70 +10,132 @@ from typing import Any, Callable, Optional, TypedDict, Union
 from ._errors import OptionError
 
 
-class Options(TypedDict, total=False):
-    """The options of Model.transcribe and Model.stream. What is left out has the default of the command line.
+Language = Union[str, Sequence[str], None]
 
-    Names and meanings are those of openai-whisper and faster-whisper where these have the option. None turns a
-    threshold off, and is the default elsewhere.
+
+class Options(TypedDict, total=False):
+    """The options of Model.transcribe and Model.stream, besides language.
+
+    Names and meanings are those of openai-whisper and faster-whisper where these have the option. What is left out has
+    the default of the command line. None turns a threshold off, and is the default elsewhere.
+
+    Language and text:
+      task                         "transcribe" (the default), or "translate" into English
+      multilingual                 detect the language of every window
+      initial_prompt               text before the first window: names, spelling, style
+      carry_initial_prompt         use it for every window
+      hotwords                     names and terms as text before each window
+      terms                        names and terms: a list, or a file with one per line; "Kennedy:2" doubles the weight
+      prefix                       beginning of the first window's text
+      condition_on_previous_text   show each window the text before it (True)
+      suppress_tokens              ids of tokens that are never chosen; -1 means symbols that are not spoken
+      suppress_expression          a regular expression of tokens that are never chosen
+      without_timestamps           each window is one segment
+      strategy                     "accurate" (the default), or "upstream": the decisions of openai-whisper
+
+    Times:
+      word_timestamps              time every word
+      prepend_punctuations, append_punctuations   marks that belong to the next word, or to the one before
+      clip_timestamps              parts to transcribe in seconds: [start, end, start, end], or [{"start": 1, "end": 2}]
+
+    Search:
+      temperature                  (0, 0.2, 0.4, 0.6, 0.8, 1) are tried in turn; a number: only that
+      beam_size                    1 is greedy (the default); the assistant drafts only there
+      patience, length_penalty     of beam search
+      best_of, top_k, top_p, seed  of sampling above temperature 0
+      repetition_penalty, no_repeat_ngram_size   against repetitions
+
+    Thresholds of a window's text:
+      compression_ratio_threshold  2.4; more repetition is a failure
+      logprob_threshold            -1; less probability is a failure; log_prob_threshold in faster-whisper
+      no_speech_threshold          0.6; above it, a failed window is silence
+      hallucination_silence_threshold   seconds of silence around text that is skipped as invented (None)
+
+    Speech and speakers:
+      vad_filter                   True skips what is not speech; False does not look for speech; None looks where in doubt
+      vad_parameters               a dict, see VadOptions
+      speakers                     "voice", how many voices there are, "channels", or "one" (the default)
+      min_speakers, max_speakers   bounds of their number
+      speaker_names                known voices: {"Ann": "ann.wav", "Bob": "talk.mp3 1:30-1:45"}, or a file of such lines
+      speaker_embeddings           a vector for the voice of each speaker, in Transcript.raw
+
+    Audio:
+      sampling_rate                of samples (16000)
+      channel                      from 1; 0 is the mean of all (the default)
+      audio_track                  of several: its number or language
+      ffmpeg                       "auto", "never", or a path
+      strict                       damaged audio is an error
+      audio_context                "all" (the default), "fit", or positions of 20 ms
+      pad                          "audio" or "mel": what follows the end of the audio
+
+    Speed:
+      chunked                      decode parts of a long file at the same time
+      draft_from                   a transcript of the audio: the same text, sooner
+
+    Files that Transcript.write writes:
+      subtitles                    "on", "bbc", "netflix" or "ted": cut subtitles for reading
+      max_line_width, max_line_count, max_words_per_line   limits of a subtitle
+      highlight_words              underline each word as it is spoken
+
+    Without effect: fp16, log_progress, suppress_blank=True. verbose=True prints the segments in Model.transcribe.
     """
 
-    language: Union[str, Sequence[str], None]  # "en" or "English"; ["en", "de"] chooses among these; None detects it
-    multilingual: bool  # detect the language of every window
-    task: str  # "transcribe", or "translate" into English
-    strategy: str  # "accurate", or "upstream": the decisions of openai-whisper
-    initial_prompt: Optional[str]  # text before the first window: names, spelling, style
-    carry_initial_prompt: bool  # use it for every window
-    hotwords: Union[str, Sequence[str], None]  # names and terms as text before each window
-    terms: Union[str, "os.PathLike[str]", Sequence[str], None]  # names and terms: a list, or a file with one per line
-    prefix: Optional[str]  # beginning of the first window's text
-    condition_on_previous_text: bool  # True
-    word_timestamps: bool  # time every word
+    task: str
+    multilingual: bool
+    initial_prompt: Optional[str]
+    carry_initial_prompt: bool
+    hotwords: Union[str, Sequence[str], None]
+    terms: Union[str, "os.PathLike[str]", Sequence[str], None]
+    prefix: Optional[str]
+    condition_on_previous_text: bool
+    suppress_tokens: Union[str, Sequence[int], None]
+    suppress_expression: str
+    without_timestamps: bool
+    strategy: str
+    word_timestamps: bool
     prepend_punctuations: str
     append_punctuations: str
-    without_timestamps: bool  # each window is one segment
-    temperature: Union[float, Sequence[float]]  # (0, 0.2, 0.4, 0.6, 0.8, 1): tried in turn; a number: only that
-    beam_size: Optional[int]  # greedy decoding; the assistant helps only there
+    clip_timestamps: Union[str, Sequence[float], Sequence[Mapping[str, float]]]
+    temperature: Union[float, Sequence[float]]
+    beam_size: Optional[int]
     patience: Optional[float]
-    best_of: Optional[int]
     length_penalty: Optional[float]
+    best_of: Optional[int]
+    top_k: int
+    top_p: float
+    seed: int
     repetition_penalty: float
     no_repeat_ngram_size: int
-    top_k: int  # above temperature 0, of the likeliest tokens alone
-    top_p: float
-    seed: int  # of sampling above temperature 0
-    suppress_tokens: Union[str, Sequence[int], None]  # ids; -1 means symbols that are not spoken
-    compression_ratio_threshold: Optional[float]  # 2.4
-    logprob_threshold: Optional[float]  # -1; openai-whisper's name
-    log_prob_threshold: Optional[float]  # faster-whisper's name of the same
-    no_speech_threshold: Optional[float]  # 0.6
-    hallucination_silence_threshold: Optional[float]  # None
-    clip_timestamps: Union[str, Sequence[float], Sequence[Mapping[str, float]]]  # parts to transcribe, in seconds
-    vad_filter: Optional[bool]  # True skips what is not speech; False does not look for speech; None: where in doubt
-    vad_parameters: Optional[Mapping[str, Any]]  # threshold, min_speech_duration_ms, min_silence_duration_ms, speech_pad_ms
-    speakers: Union[str, int, None]  # "voice", how many voices there are, "channels", or "one"
+    compression_ratio_threshold: Optional[float]
+    logprob_threshold: Optional[float]
+    log_prob_threshold: Optional[float]
+    no_speech_threshold: Optional[float]
+    hallucination_silence_threshold: Optional[float]
+    vad_filter: Optional[bool]
+    vad_parameters: Optional[Mapping[str, Any]]
+    speakers: Union[str, int, None]
     min_speakers: int
     max_speakers: int
-    speaker_names: Union[Mapping[str, Union[str, "os.PathLike[str]"]], str, "os.PathLike[str]", None]  # known voices: {"Ann": "ann.wav"}, or a file with NAME: FILE in each line
-    speaker_embeddings: bool  # a vector for the voice of each speaker, in Transcript.raw
-    chunked: bool  # decode parts of a long file at the same time
-    draft_from: Union[str, "os.PathLike[str]", None]  # a transcript of the audio: the same text, sooner
-    channel: int  # 0 means the mean of all
-    audio_track: Union[str, int]  # of several: its number or language
-    ffmpeg: str  # "auto", "never", or a path
-    strict: bool  # damaged audio is an error
-    audio_context: Union[str, int]  # "all", "fit", or positions of 20 ms
-    pad: str  # "audio" or "mel"
-    suppress_expression: str  # a regular expression of tokens that are never chosen
-    sampling_rate: int  # of samples; 16000
-    subtitles: str  # "on", "bbc", "netflix" or "ted": how Transcript.write cuts subtitles for reading
-    max_line_width: int  # characters of a line of subtitles
-    max_line_count: int  # lines of a subtitle
+    speaker_names: Union[Mapping[str, Union[str, "os.PathLike[str]"]], str, "os.PathLike[str]", None]
+    speaker_embeddings: bool
+    sampling_rate: int
+    channel: int
+    audio_track: Union[str, int]
+    ffmpeg: str
+    strict: bool
+    audio_context: Union[str, int]
+    pad: str
+    chunked: bool
+    draft_from: Union[str, "os.PathLike[str]", None]
+    subtitles: str
+    max_line_width: int
+    max_line_count: int
     max_words_per_line: int
-    highlight_words: bool  # underline each word as it is spoken
-    fp16: Optional[bool]  # this and the following change nothing
+    highlight_words: bool
+    fp16: Optional[bool]
     verbose: Optional[bool]
     log_progress: Optional[bool]
-    suppress_blank: bool  # True
+    suppress_blank: bool
 
 
 Request = dict[str, Any]  # a line for the program
@@ -94,6 +156,12 @@ def _number(name: str, value: Any) -> str:
     if isinstance(value, bool) or not hasattr(value, "__float__"):
         raise _error(name, value, "a number")
     return repr(int(value)) if isinstance(value, int) else repr(float(value))
+
+
+def _whole(name: str, value: Any) -> str:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise _error(name, value, "a whole number")
+    return repr(int(value))
 
 
 def _text(name: str, value: Any) -> str:
@@ -122,7 +190,7 @@ def _ids(name: str, value: Any) -> str:
         return value
     if not isinstance(value, Iterable):
         raise _error(name, value, "a list of token ids")
-    return ",".join(_number(name, v) for v in value)
+    return ",".join(_whole(name, v) for v in value)
 
 
 def _clips(name: str, value: Any) -> str:
@@ -153,7 +221,7 @@ def _path(name: str, value: Any) -> str:
 
 
 def _text_or_number(name: str, value: Any) -> str:
-    return value if isinstance(value, str) else _number(name, value)
+    return value if isinstance(value, str) else _whole(name, value)
 
 
 def _speakers(name: str, value: Any) -> str:
@@ -169,21 +237,21 @@ _FLAGS: dict[str, tuple[str, Convert]] = {
     "carry_initial_prompt": ("carry-initial-prompt", _switch), "hotwords": ("hotwords", _words), "terms": ("terms", _path), "prefix": ("prefix", _prompt),
     "condition_on_previous_text": ("condition-on-previous-text", _switch), "word_timestamps": ("word-timestamps", _switch),
     "prepend_punctuations": ("prepend-punctuations", _text), "append_punctuations": ("append-punctuations", _text),
-    "without_timestamps": ("without-timestamps", _switch), "beam_size": ("beam-size", _number), "patience": ("patience", _number),
-    "best_of": ("best-of", _number), "length_penalty": ("length-penalty", _number),
-    "repetition_penalty": ("repetition-penalty", _number), "no_repeat_ngram_size": ("no-repeat-ngram-size", _number),
-    "top_k": ("top-k", _number), "top_p": ("top-p", _number), "seed": ("seed", _number), "suppress_tokens": ("suppress-tokens", _ids),
+    "without_timestamps": ("without-timestamps", _switch), "beam_size": ("beam-size", _whole), "patience": ("patience", _number),
+    "best_of": ("best-of", _whole), "length_penalty": ("length-penalty", _number),
+    "repetition_penalty": ("repetition-penalty", _number), "no_repeat_ngram_size": ("no-repeat-ngram-size", _whole),
+    "top_k": ("top-k", _whole), "top_p": ("top-p", _number), "seed": ("seed", _whole), "suppress_tokens": ("suppress-tokens", _ids),
     "compression_ratio_threshold": ("compression-ratio-threshold", _number),
     "logprob_threshold": ("logprob-threshold", _number), "log_prob_threshold": ("logprob-threshold", _number),
     "no_speech_threshold": ("no-speech-threshold", _number),
     "hallucination_silence_threshold": ("hallucination-silence-threshold", _number),
     "clip_timestamps": ("clip-timestamps", _clips), "vad_filter": ("vad", _vad), "speakers": ("speakers", _speakers),
-    "min_speakers": ("min-speakers", _number), "max_speakers": ("max-speakers", _number), "speaker_names": ("speaker-names", _path),
+    "min_speakers": ("min-speakers", _whole), "max_speakers": ("max-speakers", _whole), "speaker_names": ("speaker-names", _path),
     "speaker_embeddings": ("speaker-embeddings", _switch), "chunked": ("chunked", _switch),
-    "draft_from": ("draft-from", _path), "channel": ("channel", _number), "audio_track": ("audio-track", _text_or_number),
+    "draft_from": ("draft-from", _path), "channel": ("channel", _whole), "audio_track": ("audio-track", _text_or_number),
     "ffmpeg": ("ffmpeg", _text), "strict": ("strict", _switch), "audio_context": ("audio-context", _text_or_number),
-    "subtitles": ("subtitles", _text), "max_line_width": ("max-line-width", _number), "max_line_count": ("max-line-count", _number),
-    "max_words_per_line": ("max-words-per-line", _number), "highlight_words": ("highlight-words", _switch),
+    "subtitles": ("subtitles", _text), "max_line_width": ("max-line-width", _whole), "max_line_count": ("max-line-count", _whole),
+    "max_words_per_line": ("max-words-per-line", _whole), "highlight_words": ("highlight-words", _switch),
     "pad": ("pad", _text), "suppress_expression": ("suppress-expression", _text),
 }
 
@@ -207,7 +275,7 @@ _FOREIGN: dict[str, tuple[tuple[object, ...], str]] = {
     "prompt_reset_on_temperature": ((None, 0.5), "it is always 0.5, as in openai-whisper"),
     "language_detection_threshold": ((None, 0.5), 'name the languages that occur, such as language="en,de"'),
     "language_detection_segments": ((None, 1), 'name the languages that occur, such as language="en,de"'),
-    "batch_size": ((None, 1), "use chunked=True for parts of one recording, and threads that call one Model for several"),
+    "batch_size": ((None, 1), "use BatchedInferencePipeline, or chunked=True, for parts of one recording, and threads that call one Model for several"),
     "num_workers": ((None,), "it is an argument of Model"),
     "compute_type": ((None,), "it is an argument of Model"), "device": ((None, "cpu", "auto"), "Verity computes on the CPU"),
     "vad": ((None,), "use vad_filter=True or False"), "diarize": ((None, False), 'use speakers="voice"'),
@@ -220,7 +288,11 @@ _VAD = {
     "threshold": "Threshold", "min_speech_duration_ms": "MinSpeechDurationMS", "min_silence_duration_ms": "MinSilenceDurationMS",
     "speech_pad_ms": "SpeechPadMS",
 }
-_VAD_DEFAULTS = {"max_speech_duration_s": float("inf"), "neg_threshold": None}
+_VAD_FOREIGN: dict[str, tuple[object, str]] = {
+    "max_speech_duration_s": (float("inf"), "leave it out: long speech is cut at windows of 30 s"),
+    "neg_threshold": (None, "leave it out: it is always 0.15 below threshold"),
+    "window_size_samples": (512, "leave it out: it is always 512"), "window_size_ms": (32, "leave it out: it is always 32"),
+}
 
 
 def request(options: Mapping[str, Any]) -> Request:
@@ -244,7 +316,7 @@ def request(options: Mapping[str, Any]) -> Request:
             if not any(value is h or value == h and isinstance(value, bool) == isinstance(h, bool) for h in harmless):
                 raise OptionError(f"{name}: got {value!r}, which has no effect here: {remedy}")
         else:
-            near = difflib.get_close_matches(name, Options.__annotations__, 1)
+            near = difflib.get_close_matches(name, ["language", *Options.__annotations__], 1)
             raise OptionError(f"there is no option {name}" + (f"; did you mean {near[0]}?" if near else "; see verity_asr.Options"))
     if "vad" in line and flags.get("vad") != "on":
         raise OptionError("vad_parameters: needs vad_filter=True")
@@ -256,6 +328,8 @@ def _temperatures(value: Any) -> list[float]:
     if isinstance(value, str) or not (hasattr(value, "__float__") or isinstance(value, Iterable)):
         raise _error("temperature", value, "a number or a list of numbers")
     values = [value] if hasattr(value, "__float__") else list(value)
+    if not values:
+        raise _error("temperature", value, "at least one number")
     return [float(_number("temperature", v)) for v in values]
 
 
@@ -264,7 +338,10 @@ def _vad_parameters(value: Any) -> dict[str, float]:
         raise _error("vad_parameters", value, "a dict with some of " + ", ".join(_VAD))
     out: dict[str, float] = {}
     for name, v in value.items():
-        if name in _VAD_DEFAULTS and v == _VAD_DEFAULTS[name]:
+        if name in _VAD_FOREIGN:
+            harmless, remedy = _VAD_FOREIGN[name]
+            if v != harmless:
+                raise OptionError(f"vad_parameters[{name!r}]: got {v!r}, which has no effect here: {remedy}")
             continue
         if name not in _VAD:
             raise OptionError(f"vad_parameters: there is no {name}; want some of " + ", ".join(_VAD))
@@ -273,6 +350,6 @@ def _vad_parameters(value: Any) -> dict[str, float]:
             out[_VAD[name]] = number
             continue
         if number != int(number) or number < 0:
-            raise _error(f"vad_parameters[{name!r}]", v, "a whole number of ms")
+            raise _error(f"vad_parameters[{name!r}]", v, "a whole number of milliseconds")
         out[_VAD[name]] = int(number) or (-1 if name != "min_speech_duration_ms" else 0)  # 0 means the default to the program
     return out

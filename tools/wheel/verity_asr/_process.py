@@ -181,7 +181,7 @@ class Process:
                 answer: Answer = json.loads(line)
                 number = answer.get("id", 0)
                 with self._lock:
-                    last = "segment" not in answer
+                    last = not answer.keys() & {"info", "segment"}
                     answers = self._waiting.pop(number, None) if last else self._waiting.get(number)
                 if answers is not None:
                     answers.put(answer)

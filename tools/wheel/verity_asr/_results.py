@@ -6,7 +6,7 @@ import base64
 import dataclasses
 import json
 import os
-from typing import TYPE_CHECKING, Any, Iterable, Iterator, Literal, SupportsIndex, Union, overload
+from typing import Any, Iterable, Literal, NoReturn, Union, overload
 
 from ._errors import OptionError
 
@@ -30,7 +30,7 @@ class Segment:
     """A stretch of text. words is empty unless the option word_timestamps is set.
 
     temperature, avg_logprob, compression_ratio and no_speech_prob belong to the window of the segment, as in
-    openai-whisper. language is set if it differs from the transcript's.
+    openai-whisper.
     """
 
     id: int
@@ -46,6 +46,15 @@ class Segment:
     avg_logprob: float = 0.0
     compression_ratio: float = 0.0
     no_speech_prob: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Info:
+    """What is known of a recording before its first segment. language_probability is 1 if the language was given."""
+
+    language: str
+    language_probability: float
+    duration: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,8 +75,7 @@ class Transcript:
     warnings says in words what is wrong with the audio, such as damaged parts. files has the content of each file that
     write can write. raw is the program's JSON (docs/reference/JSON.md), with statistics of the assistant in raw["stats"].
 
-    It is also what the other packages return: `segments, info = transcript`, where info is the transcript, as in
-    faster-whisper, and transcript["text"], which is raw["text"], as in openai-whisper. dict(transcript) is a copy of raw.
+    As in openai-whisper, transcript["text"] is raw["text"], and dict(transcript) is a copy of raw.
     """
 
     text: str
@@ -80,22 +88,17 @@ class Transcript:
     raw: dict[str, Any] = dataclasses.field(default_factory=dict, repr=False)
     files: dict[str, bytes] = dataclasses.field(default_factory=dict, repr=False)
 
-    def __iter__(self) -> Iterator[_SegmentsOrInfo]:
-        both: Any = (self.segments, self)
-        return iter(both)
+    def __iter__(self) -> NoReturn:
+        raise TypeError("a Transcript is not a pair: `segments, info = …` works with verity_asr.WhisperModel")
 
     @overload
     def __getitem__(self, key: Literal["text", "language"]) -> str: ...
     @overload
     def __getitem__(self, key: Literal["segments"]) -> list[dict[str, Any]]: ...
     @overload
-    def __getitem__(self, key: Literal[0]) -> tuple[Segment, ...]: ...
-    @overload
-    def __getitem__(self, key: Literal[1]) -> Transcript: ...
-    @overload
     def __getitem__(self, key: str) -> Any: ...
-    def __getitem__(self, key: Any) -> Any:
-        return self.raw[key] if isinstance(key, str) else (self.segments, self)[key]
+    def __getitem__(self, key: str) -> Any:
+        return self.raw[key]
 
     def __contains__(self, key: object) -> bool:
         return key in self.raw
@@ -124,37 +127,26 @@ class Transcript:
         return [w for s in self.segments for w in s.words]
 
 
-if TYPE_CHECKING:
-
-    class _SegmentsOrInfo(tuple[Segment, ...], Transcript):  # type: ignore[misc]
-        """A part of `segments, info = transcript`. Type checkers have one type for both, so it has the members of both."""
-
-        @overload  # type: ignore[override]
-        def __getitem__(self, key: SupportsIndex) -> Segment: ...
-        @overload
-        def __getitem__(self, key: slice) -> tuple[Segment, ...]: ...
-        @overload
-        def __getitem__(self, key: Literal["text", "language"]) -> str: ...
-        @overload
-        def __getitem__(self, key: Literal["segments"]) -> list[dict[str, Any]]: ...
-        @overload
-        def __getitem__(self, key: str) -> Any: ...
-        def __getitem__(self, key: Any) -> Any: ...
-
-
-def segment(s: dict[str, Any]) -> Segment:
-    """Reads the JSON of a segment."""
-    words = tuple(Word(w["word"], float(w["start"]), float(w["end"]), float(w["probability"]), w.get("speaker", "")) for w in s.get("words") or ())
+def segment(s: dict[str, Any], language: str) -> Segment:
+    """Reads the JSON of a segment. language is the recording's. Whole seconds become floats in the JSON, too."""
+    for timed in (s, *s.get("words", ())):
+        timed["start"], timed["end"] = float(timed["start"]), float(timed["end"])
+    words = tuple(Word(w["word"], w["start"], w["end"], float(w["probability"]), w.get("speaker", "")) for w in s.get("words", ()))
     return Segment(
-        s["id"], s["seek"], float(s["start"]), float(s["end"]), s["text"], tuple(s["tokens"]), words, s.get("speaker", ""), s.get("language", ""),
+        s["id"], s["seek"], s["start"], s["end"], s["text"], tuple(s["tokens"]), words, s.get("speaker", ""), s.get("language") or language,
         float(s["temperature"]), float(s["avg_logprob"]), float(s["compression_ratio"]), float(s["no_speech_prob"]),
     )
 
 
+def info(x: dict[str, Any]) -> Info:
+    """Reads the JSON of what is known first, or of a transcript."""
+    return Info(x["language"], float(x["language_probability"] or 1), float(x["duration"]))
+
+
 def transcript(t: dict[str, Any], warnings: list[str], files: dict[str, str]) -> Transcript:
     """Reads the JSON of a transcript, and files in base64."""
-    segments = tuple(segment(s) for s in t["segments"])
+    segments = tuple(segment(s, t["language"]) for s in t["segments"])
     turns = tuple(Turn(float(x["start"]), float(x["end"]), x["speaker"], x.get("text", "")) for x in t.get("turns") or ())
-    probability = 1.0 if t["language_probability"] is None else float(t["language_probability"])
+    known = info(t)
     content = {name: base64.b64decode(text) for name, text in files.items()}
-    return Transcript(t["text"], t["language"], probability, float(t["duration"]), segments, turns, tuple(warnings), t, content)
+    return Transcript(t["text"], known.language, known.language_probability, known.duration, segments, turns, tuple(warnings), t, content)
