@@ -83,6 +83,7 @@ for platform; do
 	case $platform in
 	windows/*)
 		build "$platform" "$work/$top/verity.exe"
+		printf '@start http://127.0.0.1:8000\r\n@"%%~dp0verity.exe" serve\r\n@pause\r\n' >"$work/$top/start.cmd"
 		stamp "$work/$top"
 		rm -f "$out/$top.zip"
 		(cd "$work" && find "$top" -type f | sort | zip -q -X -@ "$out/$top.zip")
