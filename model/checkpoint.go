@@ -93,11 +93,11 @@ func open(ctx context.Context, fsys fs.FS, name string, file opener) (_ *Checkpo
 	if isCTranslate2(fsys) {
 		return c.finish(c.openCTranslate2(file))
 	}
+	if input.Exists(fsys, "config.json") && !input.Exists(fsys, singleFile) && !input.Exists(fsys, indexFile) {
+		return nil, incomplete(fsys, name, singleFile)
+	}
 	if err := c.readSettings(); err != nil {
 		return nil, err
-	}
-	if !input.Exists(fsys, singleFile) && !input.Exists(fsys, indexFile) {
-		return nil, incomplete(fsys, name, singleFile)
 	}
 	c.store, err = openStore(fsys, name, func(at string, parse weights.Parser) (*weights.File, error) {
 		if err := ctx.Err(); err != nil {

@@ -39,6 +39,7 @@ var mistakes = []struct{ pattern, hint string }{
 	{"*.pt", "%[1]s may be a checkpoint of openai/whisper: name the file itself, %[2]s/%[1]s"},
 	{"pytorch_model.bin*", "pickled weights, %[1]s, are not read: convert them with " +
 		`python -c "from transformers import WhisperForConditionalGeneration as W; W.from_pretrained('%[2]s').save_pretrained('%[2]s')"`},
+	{"vocabulary.*", "%[1]s is of a faster-whisper (CTranslate2) model, whose " + ct2File + " is missing: download it again"},
 	{"tf_model.h5", "%[1]s is not read"},
 	{"flax_model.msgpack", "%[1]s is not read"},
 }

@@ -438,6 +438,7 @@ func TestMistakes(t *testing.T) {
 		{"a GGUF file", fstest.MapFS{"m.gguf": file("GGUF....")}, "m.gguf", []string{"GGUF", "llama.cpp", "ggml-"}},
 		{"an HTML page", fstest.MapFS{"m.pt": file("<!doctype html>")}, "m.pt", []string{"HTML page"}},
 		{"an empty file", fstest.MapFS{"m.pt": file("")}, "m.pt", []string{"the file is empty; download it again"}},
+		{"faster-whisper without weights", fstest.MapFS{"config.json": file("{}"), "vocabulary.txt": file("x")}, ".", []string{"model.bin is missing"}},
 		{"OpenVINO", fstest.MapFS{"openvino_encoder_model.xml": file("x")}, ".", []string{"of OpenVINO", "openai/whisper-base"}},
 		{"OpenVINO with its configuration", fstest.MapFS{"config.json": file(tinyConfig), "openvino_encoder_model.xml": file("x")}, ".", []string{"of OpenVINO"}},
 		{"ONNX", fstest.MapFS{"encoder_model.onnx": file("x")}, ".", []string{"of ONNX", "openai/whisper-base"}},

@@ -257,8 +257,8 @@ func (c *Comparison) sentence() string {
 	}
 	switch c.Verdict {
 	case Free:
-		s := fmt.Sprintf("%s of %s have the same tokens; weights or options differ, so texts may differ too",
-			show.Count(c.Identical.Tokens), all)
+		s := fmt.Sprintf("%s of %s have the same tokens; texts may differ, since the runs do: %s",
+			show.Count(c.Identical.Tokens), all, strings.Join(differences(c.runs.Baseline, c.runs.Assisted), ", "))
 		if x := c.Divergence; x != nil {
 			s += fmt.Sprintf(". %s of %s differ (%s)",
 				show.Count(x.Differ), show.Some(x.Tokens, "token"), show.Percent(x.Share))

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"verity/internal/input"
@@ -181,15 +183,28 @@ type Speech struct {
 
 // MustAgree reports whether two runs must have the same text: the same weights, dataset
 // and options, apart from those of assistants.
-func MustAgree(a, b transcript.Provenance) bool {
-	text := func(m transcript.Provenance) map[string]string {
-		o := maps.Clone(m.Options)
-		maps.DeleteFunc(o, func(name, _ string) bool {
-			return name == "assistant-precision" || strings.HasPrefix(name, "draft-")
-		})
-		return o
+func MustAgree(a, b transcript.Provenance) bool { return len(differences(a, b)) == 0 }
+
+// differences names what may change the text, with both values.
+func differences(a, b transcript.Provenance) (list []string) {
+	add := func(name, x, y string) {
+		if x != y {
+			list = append(list, fmt.Sprintf("%s %s and %s", name, cmp.Or(x, "(default)"), cmp.Or(y, "(default)")))
+		}
 	}
-	return a.ModelID == b.ModelID && a.Precision == b.Precision && a.Dataset == b.Dataset && maps.Equal(text(a), text(b))
+	if a.ModelID != b.ModelID {
+		list = append(list, fmt.Sprintf("model %s and %s", a.Model, b.Model))
+	}
+	add("precision", a.Precision, b.Precision)
+	add("dataset", a.Dataset, b.Dataset)
+	names := slices.Concat(slices.Collect(maps.Keys(a.Options)), slices.Collect(maps.Keys(b.Options)))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if name != "assistant-precision" && !strings.HasPrefix(name, "draft-") {
+			add(name, a.Options[name], b.Options[name])
+		}
+	}
+	return list
 }
 
 // Tokens returns the tokens of all segments.

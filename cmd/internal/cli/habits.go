@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -54,9 +55,14 @@ func Translate(root *cobra.Command, args []string) (out []string, err error) {
 		return args, nil
 	}
 	formats := -1 // index of the value of -f, which collects -f srt -ovtt
+	var clip whisperClip
 	var wrong []string
 	needHelp := false
 	for len(args) > 0 && args[0] != "--" {
+		if c.Flags().Lookup("clip-timestamps") != nil && len(args) > 1 && clip.set(args[0], args[1]) {
+			args = args[2:]
+			continue
+		}
 		ours, n, err := translateFlag(c, args)
 		if err != nil {
 			usage, _ := errors.AsType[UsageError](err)
@@ -75,10 +81,37 @@ func Translate(root *cobra.Command, args []string) (out []string, err error) {
 		}
 		out = append(out, ours...)
 	}
-	if out = append(out, args...); len(wrong) > 0 {
+	if out = slices.Concat(out, clip.flag(), args); len(wrong) > 0 {
 		return out, UsageError{Err: errors.New(strings.Join(wrong, "\n"+c.CommandPath()+": ")), NeedHelp: needHelp}
 	}
 	return out, nil
+}
+
+// A whisperClip is what whisper.cpp's -ot and -d say: from where, and how much, in ms.
+type whisperClip struct{ start, length int }
+
+// set reads a flag with its value, and reports whether it is one of the two.
+func (w *whisperClip) set(word, value string) bool {
+	ms, err := strconv.Atoi(value)
+	switch word {
+	case "-ot", "--offset-t", "--offset_t":
+		w.start = ms
+	case "-d", "--duration":
+		w.length = ms
+	default:
+		return false
+	}
+	return err == nil
+}
+
+func (w whisperClip) flag() []string {
+	switch {
+	case w == whisperClip{}:
+		return nil
+	case w.length == 0:
+		return []string{"--clip-timestamps", fmt.Sprint(float64(w.start) / 1000)}
+	}
+	return []string{"--clip-timestamps", fmt.Sprintf("%v,%v", float64(w.start)/1000, float64(w.start+w.length)/1000)}
 }
 
 // WritesFile reports whether a command line asks for a format as another program does that writes it to a file:
