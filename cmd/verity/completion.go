@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,7 +13,6 @@ import (
 	"verity/model/quantize"
 	"verity/model/synth"
 	"verity/tokenizer"
-	"verity/transcript"
 )
 
 // completionCommand adds cobra's completion command, and makes it refuse unknown shells.
@@ -60,8 +58,6 @@ func completeFlags(c *cobra.Command) {
 			values(orFiles, setup.AssistantNames()...)
 		case f.Name == "language":
 			values(only, languages()...)
-		case f.Name == "output-format":
-			cli.Must(c.RegisterFlagCompletionFunc(f.Name, completeFormats))
 		case o == nil:
 		case len(o.Choices) > 0:
 			values(only, o.Choices...)
@@ -74,20 +70,6 @@ func completeFlags(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		completeFlags(sub)
 	}
-}
-
-// completeFormats completes a list of formats by one more.
-func completeFormats(_ *cobra.Command, _ []string, typed string) (values []string, _ cobra.ShellCompDirective) {
-	before := typed[:strings.LastIndexByte(typed, ',')+1]
-	for _, f := range transcript.Formats() {
-		if !slices.Contains(strings.Split(before, ","), string(f)) {
-			values = append(values, before+string(f))
-		}
-	}
-	if before == "" {
-		values = append(values, "all")
-	}
-	return values, cobra.ShellCompDirectiveNoFileComp
 }
 
 // languages returns the codes of languages, described by their names.

@@ -12,7 +12,7 @@ func TestCompletion(t *testing.T) {
 		{"transcribe --language |au", "auto\tdetect it", "\nxx"},
 		{"transcribe --assistant |", "\nself\n", "auto\nauto"},
 		{"transcribe --model |la", "\nlarge-v2\n", "\n\n"},
-		{"transcribe -f |srt,", "\nsrt,vtt\n", "srt,srt"},
+		{"transcribe -f |v", "\nvtt\n", "wav"},
 		{"transcribe |", "\nflac\n", "txt"},
 		{"|germ", "\n:0\n", "\ngerm"},
 		{"|se", "\nserve\t", "flac"},

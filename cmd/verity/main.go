@@ -99,7 +99,7 @@ func commandLine(root *cobra.Command, args []string) ([]string, error) {
 	}
 	name := strings.Join(args, " ")
 	if _, err := os.Stat(name); err == nil && len(args) > 1 {
-		return args, cli.Usagef("a name with spaces needs quotes: verity %q", name)
+		return args, cli.Usagef("a name with spaces needs quotes: verity \"%s\"", name)
 	}
 	return cli.Translate(root, withCommand(root, args))
 }

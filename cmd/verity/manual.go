@@ -37,12 +37,7 @@ func helpCommand(root *cobra.Command) {
 func manualCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "manual man DIR", Short: "Write the manual", Hidden: true,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 2 || args[0] != "man" {
-				return cli.Usagef("want man DIR")
-			}
-			return nil
-		},
+		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			if _, err := output.MakeDir(args[1]); err != nil {
 				return err

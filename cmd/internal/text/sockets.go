@@ -90,9 +90,6 @@ func reachableAt(address string) string {
 	return address
 }
 
-// windowsAddressInUse is what syscall.EADDRINUSE is elsewhere.
-const windowsAddressInUse = syscall.Errno(10048)
-
 // listen opens the address that a flag names.
 func listen(flag, address string) (l net.Listener, err error) {
 	if name, ok := strings.CutPrefix(address, unixPrefix); ok {
@@ -104,7 +101,7 @@ func listen(flag, address string) (l net.Listener, err error) {
 	switch {
 	case err == nil:
 		return l, nil
-	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, windowsAddressInUse):
+	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, syscall.Errno(10048)): // 10048 on Windows
 		return nil, fmt.Errorf("--%s %s: another program listens there: stop it, or use another address", flag, address)
 	case errors.As(err, &op):
 		err = op.Err // the rest names the network and the address again
