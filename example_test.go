@@ -69,6 +69,40 @@ func ExampleModel_Decoding() {
 	}
 }
 
+// The language and the length of a file before its text, and how far the work is.
+func ExampleModel_Transcriber() {
+	ctx := context.Background()
+	m, err := verity.OpenFS(ctx, digits.Target(), "demo", verity.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer m.Close()
+	clip, err := audio.Open(ctx, file)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer clip.Close()
+	t, err := m.Transcriber().Transcribe(ctx, clip, transcribe.Callbacks{
+		Begin:    func(language string, _, length float64) { fmt.Printf("%s, %.0f s\n", language, length) },
+		Estimate: func(done, total float64) { fmt.Fprintf(os.Stderr, "\r%3.0f %%", 100*done/total) },
+		Segment:  func(s transcript.Segment) { fmt.Println(s.TrimmedText()) },
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(t.Segments), "segments")
+	// Output:
+	// en, 10 s
+	// one
+	// nine seven
+	// six
+	// eight
+	// three
+	// five seven
+	// seven four
+	// 7 segments
+}
+
 // A published model needs no OpenFS: see the example of Open.
 func Example() {
 	ctx := context.Background()
