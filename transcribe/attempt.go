@@ -198,11 +198,12 @@ const (
 	doubtBeams   = 5
 )
 
-// isDoubtful reports whether a search in several sequences may find better words than a, the first attempt.
+// isDoubtful reports whether a search in several sequences may find better words than a, the first attempt. A
+// caller that allows one temperature wants one attempt.
 func (o *Options) isDoubtful(a attempt) bool {
-	one := a.temperature == 0 && o.BeamSize <= 1
+	one := a.temperature == 0 && o.BeamSize <= 1 && len(o.Temperatures) > 1
 	speech := !o.speechless(a) || !o.unlikely(a)
-	return o.decodesAgain() && one && speech && (o.repetitive(a) || a.logProb < doubtLogProb && !math.IsInf(o.MinLogProb, -1))
+	return o.Strategy != Upstream && one && speech && (o.repetitive(a) || a.logProb < doubtLogProb && !math.IsInf(o.MinLogProb, -1))
 }
 
 // best returns the likeliest of the attempts that are not repetitive. If all are, it is the one that repeats

@@ -62,17 +62,13 @@ type try struct {
 	language detection
 }
 
-// decodesAgain reports whether windows in doubt are decoded more often than upstream does. A caller that
-// allows one temperature wants one attempt.
-func (o *Options) decodesAgain() bool { return o.Strategy != Upstream && len(o.Temperatures) > 1 }
-
 // fillHoles examines a window's segments, which cover the next advance of its size frames. If the window left
 // out speech that a second try finds, it returns the segments before that speech and the frames to it, and
 // the next window is that try.
 func (r *transcription) fillHoles(
 	ctx context.Context, w encodedWindow, segments []transcript.Segment, size, advance int,
 ) ([]transcript.Segment, int, error) {
-	if !r.t.opt.decodesAgain() || r.t.opt.HallucinationSilence > 0 {
+	if r.t.opt.Strategy == Upstream || r.t.provisional {
 		return segments, advance, nil
 	}
 	seek := r.cursor.seek

@@ -51,6 +51,8 @@ func (t *Transcriber) setDraftTranscriber() {
 	var err error
 	if t.draftTranscriber, err = New(m, o); err != nil {
 		t.opt.Log.Warn("decoding continues without the assistant; the text is the same", "error", err)
+	} else {
+		t.draftTranscriber.provisional = true
 	}
 }
 

@@ -34,6 +34,7 @@ type Transcriber struct {
 	draftText        *assistant.ReferenceText // made of draftCues; nil without a text
 	draftTranscriber *Transcriber             // writes the text to draft from if there is none; nil without a draft model
 	warnsUseless     bool                     // warns if the text to draft from was useless
+	provisional      bool                     // another text follows: speech without words is not decoded again
 }
 
 // New checks the options against the model. The error joins an *OptionError for each wrong option, or says what the model
@@ -67,7 +68,7 @@ func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 }
 
 // Variant returns a Transcriber like t with another language and initial prompt, other
-// temperatures unless nil, and another AudioContext unless 0. An AudioContext larger than the
+// temperatures unless nil, for text that another pass replaces, and another AudioContext unless 0. An AudioContext larger than the
 // model's is reduced to it. All else stays, also the text to draft from and the draft model with
 // the options that New gave it. Variant is cheap: live sound needs a new one for every pass.
 func (t *Transcriber) Variant(
@@ -77,7 +78,7 @@ func (t *Transcriber) Variant(
 	o.Language, o.Multilingual = language, o.Multilingual && language == ""
 	o.InitialPrompt = prompt
 	if temperatures != nil {
-		o.Temperatures = temperatures
+		o.Temperatures, n.provisional = temperatures, true
 	}
 	if audioContext > 0 {
 		o.AudioContext = min(audioContext, t.model.Dims.AudioPositions)

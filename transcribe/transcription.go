@@ -235,15 +235,16 @@ func (r *transcription) addWindow(ctx context.Context, w encodedWindow, a attemp
 		advance = min(advance, size)
 		endWithSound(segments, seconds(r.cursor.seek), seconds(r.cursor.seek+size))
 	}
+	dropped := false
 	if r.t.opt.WordTimestamps {
 		t, err := r.timeWords(ctx, w, segments, a, size, advance)
-		if err != nil || t.retry {
-			return t.advance, err
+		if err != nil {
+			return 0, err
 		}
-		segments, advance = t.segments, t.advance
+		segments, advance, dropped = t.segments, t.advance, t.retry
 	}
-	if segments, advance, err = r.fillHoles(ctx, w, segments, size, advance); err != nil {
-		return 0, err
+	if segments, advance, err = r.fillHoles(ctx, w, segments, size, advance); err != nil || dropped {
+		return advance, err
 	}
 	r.numberSegments(segments)
 	r.appendSegments(segments, a.failed || a.temperature > maxPromptTemperature)
