@@ -254,6 +254,8 @@ func TestHoles(t *testing.T) {
 	pcm := slices.Concat(speech, quiet[:3*audio.SampleRate], speech, quiet[:9*audio.SampleRate])
 	src := spokenRamp{ramp{3000, 3000}, pcm} // speech from 0 to 9 s and from 12 to 21 s
 	const (
+		provisional = "another text follows"
+
 		first  = " one two three four five six seven eight nine ten one two three four five"
 		second = " ten nine eight seven six five four three two one ten nine eight seven six"
 	)
@@ -266,8 +268,9 @@ func TestHoles(t *testing.T) {
 	}{
 		{"found", Options{}, true, first + second, 0},
 		{"not found", Options{}, false, first, 1},
-		{"one temperature means one attempt", Options{Temperatures: []float64{0}}, true, first, 0},
+		{"one temperature is enough", Options{Temperatures: []float64{0}}, true, first + second, 0},
 		{"upstream", Options{Strategy: Upstream}, true, first, 0},
+		{provisional, Options{}, true, first, 0},
 	} {
 		windows := 0
 		s := scripted{tok: tok, decodeAt: func(seek, size int, _ decoder.SessionOptions) decodedWindow {
@@ -285,6 +288,7 @@ func TestHoles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		tr.provisional = tt.why == provisional
 		r := tr.newTranscription("", src, Callbacks{})
 		if err := r.run(t.Context()); err != nil {
 			t.Fatal(err)

@@ -212,16 +212,9 @@ func (o *Options) isDoubtful(a attempt) bool {
 // Source: SYSTRAN/faster-whisper@1.2.1 faster_whisper/transcribe.py, generate_with_fallback. It keeps the
 // likeliest if all are repetitive.
 func (o *Options) best(tried []attempt) attempt {
+	excess := func(a attempt) float64 { return max(0, a.compression-o.MaxCompressionRatio) }
 	return slices.MaxFunc(tried, func(a, b attempt) int {
-		switch x, y := o.repetitive(a), o.repetitive(b); {
-		case x && y:
-			return cmp.Compare(b.compression, a.compression)
-		case x:
-			return -1
-		case y:
-			return 1
-		}
-		return cmp.Compare(a.logProb, b.logProb)
+		return cmp.Or(cmp.Compare(excess(b), excess(a)), cmp.Compare(a.logProb, b.logProb))
 	})
 }
 

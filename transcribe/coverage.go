@@ -27,7 +27,7 @@ const (
 	leadIn      = 50  // frames before a hole that the detector needs to settle
 
 	// A segment is sparse if it lasts more than sparseSeconds longer than its text at slowBytes a second.
-	slowBytes     = 9.0
+	slowBytes     = 12.0
 	sparseSeconds = 2.0
 
 	longestWord = 1.0 // s
@@ -148,7 +148,7 @@ func (r *transcription) try(ctx context.Context, span frameSpan, h hole) (found 
 	if r.t.language == nil {
 		l, err := r.t.languageOf(ctx, w)
 		if err != nil {
-			return nil, fmt.Errorf("detecting the language: %w", err)
+			return nil, err
 		}
 		if l.probability >= minLanguageProbability {
 			r.windowLanguage = l

@@ -47,12 +47,10 @@ func (t *Transcriber) setDraftTranscriber() {
 		return
 	}
 	o := Options{Language: t.opt.Language, Task: t.opt.Task, WithoutTimestamps: t.opt.WithoutTimestamps,
-		Temperatures: []float64{0}, Spans: t.opt.Spans, Terms: t.opt.Terms, SkipSpeechCheck: true}
+		Temperatures: []float64{0}, Spans: t.opt.Spans, Terms: t.opt.Terms, Strategy: Upstream}
 	var err error
 	if t.draftTranscriber, err = New(m, o); err != nil {
 		t.opt.Log.Warn("decoding continues without the assistant; the text is the same", "error", err)
-	} else {
-		t.draftTranscriber.provisional = true
 	}
 }
 

@@ -22,11 +22,11 @@ type detection struct {
 func (r *transcription) setLanguage(ctx context.Context) (err error) {
 	if r.t.language != nil {
 		r.windowLanguage = detection{Language: *r.t.language}
-	} else if r.windowLanguage, err = r.detect(ctx); err != nil {
-		return fmt.Errorf("detecting the language: %w", err)
+	} else {
+		r.windowLanguage, err = r.detect(ctx)
 	}
 	r.clipLanguage = r.windowLanguage
-	return nil
+	return err
 }
 
 // detect finds the language of the window at the start of the sound.
@@ -63,7 +63,7 @@ func (r *transcription) detect(ctx context.Context) (detection, error) {
 func (t *Transcriber) languageOf(ctx context.Context, w encodedWindow) (l detection, err error) {
 	probs, err := w.languages(ctx)
 	if err != nil {
-		return l, err
+		return l, fmt.Errorf("detecting the language: %w", err)
 	}
 	known := t.model.Tokenizer.Languages()
 	if len(probs) != len(known) {
@@ -104,21 +104,41 @@ func (t *Transcriber) DetectLanguage(ctx context.Context, clip *audio.Clip) (
 // minLanguageProbability is the least probability at which a window changes the language.
 const minLanguageProbability = 0.5
 
+// changeFrames is how much of a window tells whether the language changes amid it.
+const changeFrames = 10 * audio.FramesPerSecond
+
 // detectWindowLanguage sets the language of the window at the cursor, with Multilingual. The language of
-// the text before it stays unless another one is probable enough.
-func (r *transcription) detectWindowLanguage(ctx context.Context, w encodedWindow) error {
-	l := r.clipLanguage
-	if r.t.opt.Multilingual {
-		var err error
-		if l, err = r.t.languageOf(ctx, w); err != nil {
-			return fmt.Errorf("detecting the language: %w", err)
+// the text before it stays unless another one is probable enough. Even then, the window may begin in the
+// former language: then it ends after changeFrames. It returns the window and its size.
+func (r *transcription) detectWindowLanguage(ctx context.Context, w encodedWindow, size int) (encodedWindow, int, error) {
+	if !r.t.opt.Multilingual {
+		r.setWindowLanguage(r.clipLanguage)
+		return w, size, nil
+	}
+	l, err := r.t.languageOf(ctx, w)
+	if err != nil {
+		return w, 0, err
+	}
+	changes := r.t.opt.Strategy != Upstream && r.textLanguage != "" && r.textLanguage != l.Code
+	switch {
+	case changes && l.probability < minLanguageProbability:
+		l = r.windowLanguage
+	case changes && size > changeFrames:
+		part, err := r.encodeAt(ctx, changeFrames)
+		if err != nil {
+			return w, 0, err
 		}
-		if r.t.opt.Strategy != Upstream && r.textLanguage != "" && l.probability < minLanguageProbability {
-			l = r.windowLanguage
+		first, err := r.t.languageOf(ctx, part)
+		if first.Code == r.textLanguage && first.probability >= minLanguageProbability {
+			w, part, l, size = part, w, first, changeFrames
+		}
+		part.close()
+		if err != nil {
+			return w, 0, err
 		}
 	}
 	r.setWindowLanguage(l)
-	return nil
+	return w, size, nil
 }
 
 // setWindowLanguage sets the language of the window at the cursor. Text of another language is not part of its

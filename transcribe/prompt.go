@@ -13,17 +13,6 @@ type history struct {
 	reset   int               // prompts hold no token before this one
 }
 
-// add appends the tokens of a window's segments. With forget, later prompts hold neither these
-// tokens nor any before them.
-func (h *history) add(segments [][]tokenizer.Token, forget bool) {
-	for _, s := range segments {
-		h.tokens = append(h.tokens, s...)
-	}
-	if forget {
-		h.forget()
-	}
-}
-
 // forget keeps all text so far out of later prompts.
 func (h *history) forget() { h.reset = len(h.tokens) }
 

@@ -140,11 +140,8 @@ func (r *transcription) transcribeWindows(ctx context.Context) error {
 // transcribeWindow transcribes size frames of the window at the cursor and returns how many
 // frames to advance.
 func (r *transcription) transcribeWindow(ctx context.Context, size int) (advance int, err error) {
-	if n := r.next; n != nil && n.span.start == r.cursor.seek {
-		size = n.span.end - n.span.start
-	}
 	r.windowSeconds = seconds(size)
-	w, a, err := r.decodeWindow(ctx, size)
+	w, a, size, err := r.decodeWindow(ctx, size)
 	if err != nil {
 		return 0, err
 	}
@@ -163,27 +160,28 @@ func (r *transcription) transcribeWindow(ctx context.Context, size int) (advance
 	return r.addWindow(ctx, w, a, size)
 }
 
-// decodeWindow encodes and decodes the window at the cursor, unless that is done.
-func (r *transcription) decodeWindow(ctx context.Context, size int) (w encodedWindow, a attempt, err error) {
-	if n := r.next; n != nil {
+// decodeWindow encodes and decodes the window at the cursor, unless that is done. It may decode fewer frames
+// than size, and returns how many.
+func (r *transcription) decodeWindow(ctx context.Context, size int) (w encodedWindow, a attempt, n int, err error) {
+	if next := r.next; next != nil {
 		r.next = nil
-		if n.span.start == r.cursor.seek {
-			r.setWindowLanguage(n.language)
-			return n.window, n.attempt, nil
+		if next.span.start == r.cursor.seek {
+			r.setWindowLanguage(next.language)
+			return next.window, next.attempt, next.span.end - next.span.start, nil
 		}
-		n.window.close()
+		next.window.close()
 	}
 	if w, err = r.encodeAt(ctx, size); err != nil {
-		return nil, a, err
+		return nil, a, 0, err
 	}
-	if err = r.detectWindowLanguage(ctx, w); err == nil {
-		a, err = r.decodeWithFallback(ctx, w, size)
+	if w, n, err = r.detectWindowLanguage(ctx, w, size); err == nil {
+		a, err = r.decodeWithFallback(ctx, w, n)
 	}
 	if err != nil {
 		w.close()
-		return nil, a, err
+		return nil, a, 0, err
 	}
-	return w, a, nil
+	return w, a, n, nil
 }
 
 // addSilence counts a window without text. If unsure, speech in it is decoded again.
@@ -395,9 +393,8 @@ const maxPromptTemperature = 0.5
 // appendSegments adds segments to the transcript and to the text that later windows continue,
 // unless they are too doubtful for that.
 func (r *transcription) appendSegments(segments []transcript.Segment, doubtful bool) {
-	tokens := make([][]tokenizer.Token, len(segments))
-	for i, s := range segments {
-		tokens[i] = s.Tokens
+	for _, s := range segments {
+		r.history.tokens = append(r.history.tokens, s.Tokens...)
 		if s.TrimmedText() != "" {
 			r.textLanguage = r.windowLanguage.Code
 		}
@@ -406,7 +403,9 @@ func (r *transcription) appendSegments(segments []transcript.Segment, doubtful b
 		}
 	}
 	r.segments = append(r.segments, segments...)
-	r.history.add(tokens, r.t.opt.ForgetPrevious || doubtful)
+	if r.t.opt.ForgetPrevious || doubtful {
+		r.history.forget()
+	}
 }
 
 // transcript returns the transcript so far.
