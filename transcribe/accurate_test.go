@@ -99,6 +99,7 @@ func TestLanguageChange(t *testing.T) {
 		language    string
 		probability float32
 	}
+	const amid = "a change 10 s after a window begins"
 	for _, tt := range []struct {
 		why      string
 		strategy Strategy
@@ -109,10 +110,17 @@ func TestLanguageChange(t *testing.T) {
 		{"a change", Accurate, []window{{"en", 0.9}, {"nl", 0.9}, {"nl", 0.9}, {"en", 0.9}}, []string{"en", "nl", "nl+", "en"}},
 		{"a doubtful change", Accurate, []window{{"en", 0.9}, {"nl", 0.4}, {"nl", 0.9}}, []string{"en", "en+", "nl"}},
 		{"upstream", Upstream, []window{{"en", 0.9}, {"nl", 0.4}}, []string{"en", "nl+"}},
+		{amid, Accurate, []window{{"en", 0.9}, {"nl", 0.9}}, []string{"en", "en+", "nl"}},
 	} {
 		var got []string
 		s := scripted{tok: tok,
-			language: func(seek, _ int) (string, float32) { w := tt.windows[seek/3000]; return w.language, w.probability },
+			language: func(seek, size int) (string, float32) {
+				w := tt.windows[seek/3000]
+				if tt.why == amid && seek == 3000 && size == changeFrames {
+					w = tt.windows[0]
+				}
+				return w.language, w.probability
+			},
 			decodeAt: func(_, _ int, o decoder.SessionOptions) decodedWindow {
 				for _, l := range tok.Languages() {
 					if l.Token == o.Prompt[o.SOT+1] {
@@ -256,8 +264,8 @@ func TestHoles(t *testing.T) {
 	const (
 		provisional = "another text follows"
 
-		first  = " one two three four five six seven eight nine ten one two three four five"
-		second = " ten nine eight seven six five four three two one ten nine eight seven six"
+		first  = " one two three four five six seven eight nine ten one two three four five six seven eight"
+		second = " ten nine eight seven six five four three two one ten nine eight seven six five four three"
 	)
 	for _, tt := range []struct {
 		why   string
