@@ -11,7 +11,6 @@ import (
 	"verity/cmd/internal/setup"
 	"verity/model/hub"
 	"verity/model/quantize"
-	"verity/model/synth"
 	"verity/tokenizer"
 )
 
@@ -48,10 +47,6 @@ func completeFlags(c *cobra.Command) {
 		switch name := c.Name() + " --" + f.Name; {
 		case name == "quantize --to":
 			values(only, quantize.Formats()...)
-		case f.Name == "size":
-			values(only, synth.Sizes()...)
-		case name == "synth --assistant":
-			values(only, string(synth.Distil), string(synth.Tiny))
 		case f.Name == "model":
 			values(orFiles, hub.AllNames()...)
 		case f.Name == "assistant":

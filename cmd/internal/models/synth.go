@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -62,10 +63,8 @@ func (p *synthCommand) run(ctx context.Context, args []string) error {
 	if p.dir == "" {
 		return cli.Usagef("--out is missing: want the directory for the model")
 	}
-	if err := cli.OneOf("size", p.opt.Size, synth.Sizes()...); err != nil {
-		return err
-	}
-	if err := cli.OneOf("assistant", string(p.opt.Assistant), string(synth.Distil), string(synth.Tiny)); err != nil {
+	if err := cmp.Or(cli.OneOf("size", p.opt.Size, synth.Sizes()...),
+		cli.OneOf("assistant", string(p.opt.Assistant), string(synth.Distil), string(synth.Tiny))); err != nil {
 		return err
 	}
 	if err := p.opt.Check(); err != nil {

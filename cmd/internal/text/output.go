@@ -179,13 +179,16 @@ func checkName(pattern string, only bool) error {
 	return nil
 }
 
+// notInNames are characters that names of files cannot have on Windows. Addresses may have them.
+var notInNames = regexp.MustCompile(`[<>:"/\\|?*]`)
+
 // base is the name of a file without its directory.
 func base(name string) string {
 	if _, piped := setup.Stdin(name); piped {
 		return "stdin"
 	}
 	if u, err := url.Parse(name); err == nil && setup.IsAddress(name) {
-		name = path.Base(u.Path)
+		return notInNames.ReplaceAllString(path.Base(u.Path), "_")
 	}
 	return filepath.Base(name)
 }

@@ -142,6 +142,7 @@ func TestOutputNames(t *testing.T) {
 		want   []string
 	}{
 		{"as they are", false, []string{"a/x.wav", "b/y.z.mp3", "-", "https://example.org/a%20b.mp3?x=1"}, []string{"x", "y.z", "stdin", "a b"}},
+		{"characters that Windows lacks", false, []string{"https://example.org/10%3A30%3F.mp3"}, []string{"10_30_"}},
 		{"one name, two endings", false, []string{"x.wav", "y.wav", "x.mp3"}, []string{"x.wav", "y", "x.mp3"}},
 		{"two directories", false, []string{"a/x.wav", "b/x.wav", "c/x.wav"}, []string{"x.wav", "x.wav-2", "x.wav-3"}},
 		{"one is called like the new name of another", false, []string{"x.wav", "x.mp3", "x.wav.mp3"}, []string{"x.wav", "x.mp3", "x.wav-2"}},
