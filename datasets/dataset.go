@@ -23,7 +23,10 @@ type Utterance struct {
 	Turns    []Turn  // who says what, if the dataset states it; of a part, those that overlap it
 	TurnsErr error   // why Turns cannot be read; the row is usable without them
 	NoText   bool    // there is no reference text; only who speaks is known
-	Audio    Source
+
+	// Other fields of a row with short texts, such as lang, tag or speaker, by name.
+	Fields map[string]string
+	Audio  Source
 }
 
 // A Turn is what a speaker says: without times if Start and End are 0.

@@ -131,6 +131,7 @@ func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) 
 	if u.Text, ok, err = f.text(names(o.Text, textNames)...); err != nil {
 		return u, err
 	}
+	u.Fields = f.others(slices.Concat(names(o.Audio, audioNames), names(o.Text, textNames), idNames))
 	u.Turns, u.TurnsErr = f.turns("segments")
 	anyTurns := len(u.Turns) > 0 // perhaps all outside the part
 	u.Turns = slices.DeleteFunc(u.Turns, u.outside)
@@ -148,6 +149,17 @@ func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) 
 	}
 	u.Audio, err = source(name)
 	return u, err
+}
+
+// others returns the short texts of a row, besides fields of some names: by them its result may be grouped.
+func (f fields) others(besides []string) map[string]string {
+	short := map[string]string{}
+	for name, v := range f {
+		if s, ok := v.(string); ok && s != "" && len(s) <= 64 && !slices.Contains(besides, name) {
+			short[name] = s
+		}
+	}
+	return short
 }
 
 // turns reads a list of objects with speaker, text or words, and times: start and end, or start_time and

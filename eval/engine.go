@@ -75,7 +75,7 @@ func place(row *datasets.RowError) string {
 func RunRow(ctx context.Context, e Engine, it Row, o Options) (*report.Record, error) {
 	r := &report.Record{
 		ID: it.ID, Row: it.Number, Audio: it.Audio.Path, Offset: it.Offset, Reference: it.Text,
-		NoReference: o.Unscored || it.NoText, Duration: it.Duration,
+		NoReference: o.Unscored || it.NoText, Duration: it.Duration, Fields: it.Fields,
 		Segments: []transcript.Segment{}, Run: o.Run,
 	}
 	if it.Broken != nil {

@@ -151,7 +151,7 @@ func BenchmarkReport(b *testing.B) {
 			return err
 		}},
 		{"compare", func() error {
-			_, err := Load(b.Context(), []Files{one, one}, "")
+			_, err := Load(b.Context(), []Files{one, one}, "", "")
 			return err
 		}},
 	} {

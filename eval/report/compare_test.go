@@ -153,7 +153,7 @@ func TestJoin(t *testing.T) {
 	writeRecords(t, filepath.Join(dir, "b2.jsonl"), append(b[10:28:28], &Record{ID: "more", Hypothesis: "x", Run: b[0].Run}))
 
 	d, err := Load(t.Context(), []Files{{"a", []string{filepath.Join(dir, "a.jsonl")}}, {"b", []string{filepath.Join(dir, "b1.jsonl"), filepath.Join(dir, "b2.jsonl")}}},
-		"basic")
+		"basic", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -384,10 +384,10 @@ func (s *Score) lines() (all [][]string) {
 
 	s.Speakers.lines(add)
 
-	add("audio", true, show.Seconds(s.AudioSeconds))
+	add("audio", s.AudioSeconds > 0, show.Seconds(s.AudioSeconds))
 	add("time elapsed", s.Elapsed != s.Seconds.Total, show.Seconds(s.Elapsed))
-	add("time of work", true, show.Seconds(s.Seconds.Total))
-	add("speed (RTFx)", true, show.Times(s.RTFx)+" real time")
+	add("time of work", s.Seconds.Total > 0, show.Seconds(s.Seconds.Total))
+	add("speed (RTFx)", s.RTFx > 0, show.Times(s.RTFx)+" real time")
 	for _, stage := range stageNames {
 		v := stage.of(s)
 		add("  "+stage.label, v > 0, fmt.Sprintf("%s (%.0f %%)", show.Seconds(v), 100*transcript.Ratio(v, s.Seconds.Total)))

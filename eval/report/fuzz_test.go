@@ -49,7 +49,7 @@ func FuzzRecords(f *testing.F) {
 			}
 			files[i] = Files{path, []string{path}}
 		}
-		d, err := Load(t.Context(), files[:], "")
+		d, err := Load(t.Context(), files[:], "", "")
 		if err != nil {
 			return
 		}

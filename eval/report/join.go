@@ -3,7 +3,9 @@ package report
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"verity/wer"
 )
@@ -12,7 +14,7 @@ import (
 //
 // An utterance that only one run has is a difference. If shards of the other run are
 // missing, it counts as unpaired instead.
-func Load(ctx context.Context, files []Files, normalizer string) (*Document, error) {
+func Load(ctx context.Context, files []Files, normalizer, by string) (*Document, error) {
 	sets, first := make([]*Set, len(files)), []digest{}
 	var pairs []*Pairs
 	for i, f := range files {
@@ -20,6 +22,7 @@ func Load(ctx context.Context, files []Files, normalizer string) (*Document, err
 		if sets[i], err = NewSet(f.Name, normalizer); err != nil {
 			return nil, err
 		}
+		sets[i].by = by
 		if i == 0 {
 			err = sets[0].AddAll(ctx, f, func(r *Record, c wer.Counts) {
 				if len(files) > 1 {
@@ -33,6 +36,9 @@ func Load(ctx context.Context, files []Files, normalizer string) (*Document, err
 		if err != nil {
 			return nil, err
 		}
+	}
+	if by != "" && len(sets) > 0 && len(sets[0].groups) == 1 && sets[0].groups[noGroup] != nil {
+		return nil, fmt.Errorf("field %s: no record has it; they have %s", by, cmp.Or(strings.Join(sets[0].fields, ", "), "none"))
 	}
 	return NewDocument(sets, pairs), nil
 }

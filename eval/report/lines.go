@@ -103,6 +103,9 @@ func (l line) parse(name string) (*Record, error) {
 			err = fmt.Errorf("malformed record: %w", err)
 		}
 	}
+	if r.Schema == "" && r.Reference != "" { // of another program
+		r.Schema, r.Run.Model, r.Run.ModelID = RecordSchema, name, name
+	}
 	switch {
 	case err != nil:
 	case r.Schema != RecordSchema:

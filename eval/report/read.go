@@ -157,6 +157,8 @@ type Record struct {
 
 	Damaged []transcript.Gap `json:"audio_damaged,omitempty"` // where sound is damaged or lost
 
+	Fields map[string]string `json:"fields,omitempty"` // other fields of the row with short texts, such as lang or speaker
+
 	// If speakers were identified:
 
 	Turns          []transcript.Turn `json:"turns,omitempty"`            // who speaks when
@@ -194,6 +196,9 @@ func differences(a, b transcript.Provenance) (list []string) {
 	}
 	if a.ModelID != b.ModelID {
 		list = append(list, fmt.Sprintf("model %s and %s", a.Model, b.Model))
+	}
+	if (a.Precision == "") != (b.Precision == "") {
+		return list // one is of another program
 	}
 	add("precision", a.Precision, b.Precision)
 	add("dataset", a.Dataset, b.Dataset)

@@ -22,6 +22,8 @@ type Score struct {
 	Exact          int       `json:"exact"`            // utterances without a word error
 	Repeats        int       `json:"repeated_5_grams"` // a sign of hallucination
 
+	Groups []Group `json:"groups,omitempty"` // with report --by
+
 	Speakers *SpeakerScore `json:"speakers,omitempty"` // absent if speakers were not identified, or none are known
 
 	AudioSeconds    float64 `json:"audio_seconds"`
@@ -51,6 +53,14 @@ type Score struct {
 	Failures   []Failure   `json:"failures"` // at most a hundred
 	Worst      []Utterance `json:"worst,omitempty"`
 	Confusions []Confusion `json:"confusions,omitempty"`
+}
+
+// A Group is the utterances with one value of a field of the dataset.
+type Group struct {
+	Name           string  `json:"name"`   // value of the field
+	Scored         int     `json:"scored"` // utterances with a reference
+	ReferenceWords int     `json:"reference_words"`
+	WER            float64 `json:"wer"`
 }
 
 // fewUtterances is the number of utterances below which there is no interval of error

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -54,6 +56,41 @@ func TestScore(t *testing.T) {
 	}
 	if diff := cmp.Diff([]Word{{"hit", "a", "a"}, {"sub", "b", "x"}, {"hit", "c", "c"}, {"del", "d", ""}}, s.Worst[1].Diff); diff != "" {
 		t.Errorf("diff (-want +got):\n%s", diff)
+	}
+}
+
+// TestGroups: utterances are grouped by a field, and texts of another program are compared by their ids.
+func TestGroups(t *testing.T) {
+	dir := t.TempDir()
+	ours, theirs := filepath.Join(dir, "ours.jsonl"), filepath.Join(dir, "theirs.jsonl")
+	run := transcript.Provenance{Model: "base", ModelID: "1", Precision: "int8"}
+	writeRecords(t, ours, []*Record{
+		{ID: "1", Reference: "a b", Hypothesis: "a b", Fields: map[string]string{"lang": "en"}, Run: run},
+		{ID: "2", Reference: "c d", Hypothesis: "c x", Fields: map[string]string{"lang": "de"}, Run: run},
+		{ID: "3", Reference: "e f", Hypothesis: "e f", Run: run},
+	})
+	lines := `{"id": "1", "reference": "a b", "hypothesis": "b"}` + "\n" + `{"id": "2", "reference": "c d", "hypothesis": "c d"}` + "\n" +
+		`{"id": "3", "reference": "e f", "hypothesis": "e f", "fields": {"lang": "de"}}` + "\n"
+	if err := os.WriteFile(theirs, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, err := Load(t.Context(), []Files{{"ours", []string{ours}}, {"theirs", []string{theirs}}}, "none", "lang")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Group{{noGroup, 1, 2, 0}, {"de", 1, 2, 0.5}, {"en", 1, 2, 0}}
+	if diff := cmp.Diff(want, d.Scores[0].Groups); diff != "" {
+		t.Errorf("groups (-want +got):\n%s", diff)
+	}
+	if got := d.Scores[1].WER; got != 1.0/6 || len(d.Scores[1].Groups) != 2 {
+		t.Errorf("the other program: WER %v, groups %v", got, d.Scores[1].Groups)
+	}
+	c := d.Comparisons[0]
+	if s := c.sentence(); c.Verdict != Free || c.Scored != 3 || !strings.Contains(s, "model base and "+theirs) || strings.Contains(s, "int8") {
+		t.Errorf("got %s of %d, %s", c.Verdict, c.Scored, s)
+	}
+	if _, err := Load(t.Context(), []Files{{"ours", []string{ours}}}, "none", "land"); err == nil || err.Error() != "field land: no record has it; they have lang" {
+		t.Errorf("an unknown field: %v", err)
 	}
 }
 

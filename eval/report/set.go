@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -26,8 +27,11 @@ type Set struct {
 	score      Score // without what follows from the rest
 	scorer     wer.Scorer
 	corpus     wer.Corpus
-	confusions map[[2]string]int // reference word and what was recognised instead
-	replayed   []keyedRecord     // at most [mostReplayed]
+	fields     []string               // of the first record
+	by         string                 // the field that groups utterances; empty for no groups
+	groups     map[string]*wer.Corpus // by its value
+	confusions map[[2]string]int      // reference word and what was recognised instead
+	replayed   []keyedRecord          // at most [mostReplayed]
 
 	ids   map[key]int32 // in order of arrival, from 0
 	parts []part        // one for each file
@@ -64,7 +68,7 @@ func NewSet(name, normalizer string) (*Set, error) {
 	if _, err := normalize.ByName(normalizer); err != nil && normalizer != "auto" {
 		return nil, fmt.Errorf("normalizer %q: unknown: want auto, %s", normalizer, strings.Join(normalize.Names(), ", "))
 	}
-	return &Set{name: name, normalizer: normalizer, confusions: map[[2]string]int{}, ids: map[key]int32{}}, nil
+	return &Set{name: name, normalizer: normalizer, groups: map[string]*wer.Corpus{}, confusions: map[[2]string]int{}, ids: map[key]int32{}}, nil
 }
 
 // normalizer returns the named normaliser, for a language if that is auto.
@@ -154,7 +158,7 @@ func (s *Set) Add(ctx context.Context, r *Record) (wer.Counts, error) {
 func (s *Set) include(m recordScore) error {
 	r := m.Record
 	if len(s.ids) == 0 {
-		s.score.Run, s.first = r.Run, r.ID
+		s.score.Run, s.first, s.fields = r.Run, r.ID, slices.Sorted(maps.Keys(r.Fields))
 	} else if thing, got, want := r.Run.FirstDifference(s.score.Run); thing != "" {
 		return fmt.Errorf("records of different runs: %s and %s: %s: %q and %q; a set is one run, or the shards of one",
 			s.describe(0, s.first), s.describe(len(s.ids), r.ID), thing, want, got)
@@ -191,8 +195,27 @@ func (s *Set) sum(m recordScore, k key) {
 	}
 	if !r.NoReference {
 		s.corpus.Add(m.score)
+		if s.by != "" {
+			s.group(r).Add(m.score)
+		}
 		s.countErrors(m)
 	}
+}
+
+// noGroup is the group of records without the field.
+const noGroup = "(none)"
+
+// group returns the group of a record: its field of the dataset, or else the language of its text.
+func (s *Set) group(r *Record) *wer.Corpus {
+	value := r.Fields[s.by]
+	if value == "" && s.by == "language" {
+		value = r.Language
+	}
+	value = cmp.Or(value, noGroup)
+	if s.groups[value] == nil {
+		s.groups[value] = &wer.Corpus{}
+	}
+	return s.groups[value]
 }
 
 func (s *Set) fail(id, why string) {
@@ -255,6 +278,10 @@ func (s *Set) Score() *Score {
 	if r.Scored >= fewUtterances {
 		i := s.corpus.Interval()
 		r.WERInterval = &Interval{i.Low, i.High, level}
+	}
+	for _, value := range slices.Sorted(maps.Keys(s.groups)) {
+		g := s.groups[value]
+		r.Groups = append(r.Groups, Group{value, g.Len(), g.Words.Ref(), g.Words.Rate()})
 	}
 	r.TokensPerSecond = transcript.Ratio(float64(r.Work.Tokens), r.Seconds.Decode)
 	r.Exact, r.Repeats, r.RTFx = s.corpus.Exact, s.corpus.Repeats, s.RTFx()

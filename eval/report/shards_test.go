@@ -178,7 +178,7 @@ func TestJoinShards(t *testing.T) {
 		if swap {
 			f, g = g, f
 		}
-		d, err := Load(t.Context(), []Files{f, g}, "")
+		d, err := Load(t.Context(), []Files{f, g}, "", "")
 		if err != nil {
 			t.Fatal(err)
 		}

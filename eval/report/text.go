@@ -35,6 +35,12 @@ func (d *Document) Text(w io.Writer, color bool) error {
 		fmt.Fprintln(b)
 	}
 	d.table(b)
+	for _, s := range d.Scores {
+		if rows := s.groupRows(); rows != nil {
+			fmt.Fprintln(b)
+			writeColumns(b, rows)
+		}
+	}
 	for i, s := range d.Scores {
 		if i > 0 && d.sameTexts(i) {
 			continue // same texts as an earlier set
@@ -81,6 +87,17 @@ func (d *Document) table(w io.Writer) {
 		rows = append([][]string{append([]string{""}, d.names()...)}, rows...)
 	}
 	writeColumns(w, rows)
+}
+
+// groupRows returns a row for each group of a score.
+func (s *Score) groupRows() (rows [][]string) {
+	for _, g := range s.Groups {
+		if rows == nil {
+			rows = [][]string{{s.Name, "WER", "utterances", "reference words"}}
+		}
+		rows = append(rows, []string{"  " + g.Name, show.Percent(g.WER), show.Count(g.Scored), show.Count(g.ReferenceWords)})
+	}
+	return rows
 }
 
 // writeColumns writes rows in aligned columns. All rows have the same number of cells.

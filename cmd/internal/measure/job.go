@@ -122,7 +122,7 @@ func (j *Job) Load(ctx context.Context) (eval.Engine, transcript.Provenance, err
 // Report scores the record files of the job as "verity report" does. The error decides
 // the exit status.
 func (j *Job) Report(ctx context.Context, records report.Files) error {
-	d, err := report.Load(ctx, []report.Files{records}, j.report.normalizer)
+	d, err := report.Load(ctx, []report.Files{records}, j.report.normalizer, "")
 	if err != nil {
 		return err
 	}

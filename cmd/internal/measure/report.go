@@ -31,8 +31,13 @@ report scores the records that exist and lists those shards, and the exit status
 English and basic for every other language. The english normalizer writes numbers as
 digits, so that "one two three" becomes one word.
 
+Texts of another program are scored as well: a file with a line {"id": "a.wav",
+"reference": "what was said", "hypothesis": "what it wrote"} for each utterance. If the
+ids are those of a run, the two are compared.
+
   verity report out
   verity report --html report.html out/plain out/assisted
+  verity report --by lang out
 
 Exit status: 0 done, 1 some utterance failed or a shard is missing, 2 wrong usage,
 3 records with the same model, dataset and options differ.`
@@ -100,6 +105,7 @@ func (r *reportFlags) write(e cli.Env, d *report.Document) error {
 type reportCommand struct {
 	cli.Env
 	report reportFlags
+	by     string
 }
 
 func Report(e cli.Env) *cobra.Command {
@@ -113,6 +119,7 @@ func Report(e cli.Env) *cobra.Command {
 		return nil
 	}
 	r.report.register(c.Flags())
+	cli.Bind(c.Flags(), "by", &r.by)
 	return c
 }
 
@@ -128,7 +135,7 @@ func (r *reportCommand) run(ctx context.Context, args []string) error {
 	if err := r.report.check(); err != nil {
 		return err
 	}
-	d, err := report.Load(ctx, files, r.report.normalizer)
+	d, err := report.Load(ctx, files, r.report.normalizer, r.by)
 	if err != nil {
 		return err
 	}

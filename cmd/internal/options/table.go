@@ -443,6 +443,8 @@ var sections = []struct {
 		{Name: "normalizer", Kind: Choice, Arg: "name", Default: "auto",
 			Choices: append([]string{"auto"}, normalize.Names()...),
 			Help:    "text normalization before scoring: auto, " + show.JoinOr(normalize.Names())},
+		{Name: "by", Kind: Text, Arg: "field", Max: line,
+			Help: "also score the utterances of each value of a field of the manifest, such as lang, tag or speaker"},
 		{Name: "json", Brief: "write JSON", Help: "write JSON"},
 	}},
 	{Log, []*Option{
