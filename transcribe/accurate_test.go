@@ -313,6 +313,16 @@ func TestHoles(t *testing.T) {
 	}
 }
 
+// TestStartAfterPause: a segment that begins with a pause begins with its first word.
+func TestStartAfterPause(t *testing.T) {
+	tok := multilingual(t)
+	r := &transcription{t: &Transcriber{model: &Model{Tokenizer: tok}}, src: spokenRamp{pcm: make([]float32, 27*audio.SampleRate)}}
+	segments := []transcript.Segment{{End: 27, Text: " nine", Tokens: tok.Encode(" nine"), Words: []transcript.Word{{Start: 20, End: 21}}}}
+	if holes, err := r.findHoles(t.Context(), nil, segments, 2700, 2700); err != nil || len(holes) > 0 || segments[0].Start != 20 {
+		t.Errorf("got start %v, holes %v, error %v; want 20, none", segments[0].Start, holes, err)
+	}
+}
+
 // TestEndWithSound: nothing ends after the sound, nothing is lost, and order stays.
 func TestEndWithSound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -178,7 +178,8 @@ func (r *transcription) try(ctx context.Context, span frameSpan, h hole) (found 
 	return &try{frameSpan{start, start + size}, w, a, r.windowLanguage}, nil
 }
 
-// findHoles returns the holes in the next advance frames that hold speech.
+// findHoles returns the holes in the next advance frames that hold speech. A segment that begins with a hole
+// without speech then begins with its first word.
 func (r *transcription) findHoles(
 	ctx context.Context, w encodedWindow, segments []transcript.Segment, size, advance int,
 ) (holes []hole, err error) {
@@ -194,7 +195,7 @@ func (r *transcription) findHoles(
 	if stop := r.cursor.stop; stop > 0 {
 		end = min(end, stop) // the next lane has the rest
 	}
-	for _, t := range append(texts, textSpan{frameSpan: frameSpan{end, end}, segment: len(segments)}) {
+	for _, t := range append(texts, textSpan{frameSpan: frameSpan{end, end}, segment: len(segments), from: end}) {
 		h := hole{frameSpan: frameSpan{at, min(t.start, end)}, from: at, inside: t.continued, before: t.segment}
 		if h.inside {
 			h.from = t.from
@@ -212,6 +213,8 @@ func (r *transcription) findHoles(
 		}
 		if total >= leastSpeech {
 			holes = append(holes, h)
+		} else if t.from < t.start && !t.continued {
+			segments[t.segment].Start = seconds(t.start)
 		}
 	}
 	return holes, nil
