@@ -216,8 +216,11 @@ func (c composer) breakCost(j int) float64 {
 	case endsWith(last.text, clauseEnds), c.words[j].start-last.end > 0.5:
 		return 0.6
 	}
-	if bound.MatchString(c.words[j-1].text) {
-		return 3
+	switch {
+	case bound.MatchString(c.words[j-1].text):
+		return 3.5
+	case joins.MatchString(c.words[j].text):
+		return 1.5
 	}
 	return 2
 }
@@ -227,6 +230,10 @@ var bound = regexp.MustCompile(`(?i)^ ?(an?|the|this|that|these|those|some|such|
 	`for|from|with|into|than|as|and|or|but|if|which|who|whose|when|where|is|are|was|were|be|been|has|have|had|will|would|can|could|` +
 	`der|die|das|den|dem|des|ein|eine[mnrs]?|kein|keine|zu|zum|zur|im|am|von|vom|mit|für|auf|aus|bei|nach|und|oder|aber|dass|wenn|` +
 	`de|het|een|geen|van|te|op|met|voor|naar|en|of|maar|dat|als)$`)
+
+// joins matches words that begin a clause or continue a list, in the same languages.
+var joins = regexp.MustCompile(`(?i)^ ?(and|or|but|that|which|who|whom|whose|when|where|while|because|if|` +
+	`und|oder|aber|dass|weil|wenn|en|maar|dat|omdat)$`)
 
 // titles end with a full stop that ends no sentence.
 var titles = regexp.MustCompile(`^(Mrs?|Ms|Dr|Prof|St)\.$`)

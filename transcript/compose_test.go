@@ -25,7 +25,8 @@ func shown(o Subtitles, t *Transcript, names bool) (all []Cue) {
 	return all
 }
 
-// TestPhrases: no line ends with a word that belongs to the next, where others fit.
+// TestPhrases: no line ends with a word that belongs to the next, where others fit, and a subtitle ends before a
+// conjunction rather than elsewhere.
 func TestPhrases(t *testing.T) {
 	const said = " The peers voted a declaration against those two and ascended to the lower house" +
 		" frequent skirmishes which ended not without bloodshed"
@@ -33,7 +34,11 @@ func TestPhrases(t *testing.T) {
 	for i, w := range strings.Fields(said) {
 		s.Words = append(s.Words, Word{Word: " " + w, Start: 0.5 * float64(i), End: 0.5 * float64(i+1)})
 	}
-	for _, c := range shown(Subtitles{Composed: true}, &Transcript{Segments: []Segment{s}}, false) {
+	cues := shown(Subtitles{Composed: true}, &Transcript{Segments: []Segment{s}}, false)
+	if last := cues[len(cues)-1].Text; last != "which ended not without bloodshed" {
+		t.Errorf("the last subtitle is %q", last)
+	}
+	for _, c := range cues {
 		for line := range strings.SplitSeq(c.Text, "\n") {
 			if words := strings.Fields(line); bound.MatchString(words[len(words)-1]) {
 				t.Errorf("%q ends within a phrase", line)
