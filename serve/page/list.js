@@ -28,7 +28,7 @@ const states = {
   queued: () => away ? "waiting for the server" : "waiting",
   working: j => (j.uploading ? "sending" : j.before != null ? `waiting for the server, ${j.before} before it` : j.kept ? "writing it again" + part(j) : "transcribing" + part(j)) + (j.place ? ` · file ${j.place}` : ""),
   live: j => j.stopping ? "writing the rest" : j.paused ? "paused" : j.offline ? "recording without text" : "recording", elsewhere: () => "open in another tab",
-  done: j => [day(j.created), j.duration && short(j.duration)].filter(x => x).join(" · ") + (j.lost || ""),
+  done: j => [day(j.created), j.duration && short(j.duration)].filter(x => x).join(" · ") + (j.resume ? ", waiting for the server" : j.lost || ""),
   stopped: () => "stopped", failed: j => (j.error || "").split(/(?<=[.?!]) /)[0],
 };
 
