@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"verity/transcript"
 )
@@ -70,42 +72,68 @@ func (a *agreement) dropBefore(time float64) {
 	a.confirmed = a.confirmed[countEndingBy(a.confirmed, time):]
 }
 
-// Whisper_streaming's values. The time of a word may differ by timeTolerance between passes.
-// A pass that begins within repetitionDistance of the last confirmed word is searched for
-// repetitions of confirmed words, of at most maxRepeated words.
-const (
-	timeTolerance      = 0.1 // s
-	repetitionDistance = 1.0 // s
-	maxRepeated        = 5   // words
-)
-
-// newWords returns the words after the confirmed ones. A pass usually repeats the
-// confirmed words unchanged; if it does not, times decide.
+// newWords returns the words after those that repeat the confirmed ones.
 func (a *agreement) newWords(words []transcript.Word) []transcript.Word {
-	if n := len(a.confirmed); n > 0 && len(words) >= n && sameWords(a.confirmed, words[:n]) {
-		return words[n:]
+	n, same := a.repeated(words)
+	for n < len(words) && !same && words[n].Start <= a.end-timeTolerance {
+		n++
 	}
-	for len(words) > 0 && words[0].Start <= a.end-timeTolerance {
-		words = words[1:]
+	if last := len(a.confirmed) - 1; n > 0 && n < len(words) && last >= 0 &&
+		endsSentence(a.confirmed[last].Word) && !endsSentence(words[n-1].Word) {
+		words[n].Word = capitalize(words[n].Word) // this pass has no sentence end there, but that is confirmed
 	}
-	if len(words) == 0 || len(a.confirmed) == 0 || math.Abs(words[0].Start-a.end) >= repetitionDistance {
-		return words
-	}
-	for n := min(len(words), len(a.confirmed), maxRepeated); n > 0; n-- { // longest repetition first
-		if sameWords(a.confirmed[len(a.confirmed)-n:], words[:n]) {
-			return words[n:]
-		}
-	}
-	return words
+	return words[n:]
 }
 
-// sameWords compares words, ignoring case and punctuation.
-func sameWords(a, b []transcript.Word) bool {
-	return slices.EqualFunc(a, b, func(a, b transcript.Word) bool { return normalized(a.Word) == normalized(b.Word) })
+const timeTolerance = 0.1 // s, by which the time of a word may differ between passes, as in whisper_streaming
+
+// repeated returns how many of the first words repeat the confirmed ones, which a pass may spell anew, leave out or add
+// to: those with the least edit distance and, of several numbers, the one that ends nearest to them. It is 0 if most
+// differ. same is false if the last of them may not be whole, so that times must decide what is new.
+func (a *agreement) repeated(words []transcript.Word) (n int, same bool) {
+	row := make([]int, len(words)+1) // the distances of the first words, by their number
+	for j := range row {
+		row[j] = j
+	}
+	for i, c := range a.confirmed {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j, w := range words {
+			change := diagonal
+			if normalized(c.Word) != normalized(w.Word) {
+				change++
+			}
+			diagonal, row[j+1] = row[j+1], min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	nearest := math.Inf(1)
+	for j, w := range words {
+		if off := math.Abs(w.End - a.end); row[j+1] < row[n] || row[j+1] == row[n] && off < nearest {
+			n, nearest = j+1, off
+		}
+	}
+	last := len(a.confirmed) - 1
+	if n == 0 || last < 0 || 2*row[n] > len(a.confirmed) {
+		return 0, false
+	}
+	return n, normalized(words[n-1].Word) == normalized(a.confirmed[last].Word)
 }
 
 func normalized(word string) string {
 	return strings.ToLower(strings.Trim(word, " .,;:!?¿¡\"'“”‘’…-–—。、，！？"))
+}
+
+// endsSentence reports whether a word is the last of a sentence.
+func endsSentence(word string) bool {
+	bare := strings.TrimRight(word, "\"')”’»")
+	return strings.TrimRight(bare, ".?!。？！") != bare
+}
+
+// capitalize returns a word that begins with a letter with a capital.
+func capitalize(word string) string {
+	bare := strings.TrimLeft(word, " ")
+	r, n := utf8.DecodeRuneInString(bare)
+	return word[:len(word)-len(bare)] + string(unicode.ToTitle(r)) + bare[n:]
 }
 
 func spell(words []transcript.Word) string {

@@ -251,6 +251,9 @@ func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
 	return r, err
 }
 
+// minHeard is how much sound, in seconds, without a word makes a pass be made again without the text before.
+const minHeard = 2.0
+
 // minLanguageProbability is the least probability at which an utterance changes the language.
 const minLanguageProbability = 0.5
 
@@ -260,6 +263,12 @@ func (u *Utterance) transcribe(
 	ctx context.Context, pcm []float32, last bool, draft []transcript.Cue,
 ) (*transcript.Transcript, []transcript.Cue, error) {
 	tr, next, err := u.run(ctx, pcm, u.passPrompt(), u.language, last, draft)
+	if err == nil && u.earlierText != "" && seconds(int64(len(pcm))) > minHeard {
+		if words, _ := wordsOf(tr, 0, last); len(words) == 0 {
+			u.earlierText = "" // which may keep the model silent, or make it repeat
+			tr, next, err = u.run(ctx, pcm, u.passPrompt(), u.language, last, draft)
+		}
+	}
 	former := u.stream.previousLanguage
 	if err != nil || u.upstream || u.language != "" || former == "" || tr.Language == former || tr.LanguageProb == 0 {
 		return tr, next, err
@@ -346,10 +355,8 @@ func (u *Utterance) markTranscribed(n int64) {
 // SentenceLength returns the number of words in the sentence that the words begin with. The last words of an
 // utterance are one; otherwise it is 0 until the sentence ends.
 func SentenceLength(words []transcript.Word, last bool) int {
-	for i, w := range words {
-		if bare := strings.TrimRight(w.Word, "\"')”’»"); strings.TrimRight(bare, ".?!。？！") != bare {
-			return i + 1
-		}
+	if i := slices.IndexFunc(words, func(w transcript.Word) bool { return endsSentence(w.Word) }); i >= 0 {
+		return i + 1
 	}
 	if last {
 		return len(words)
@@ -378,7 +385,10 @@ func wordsOf(tr *transcript.Transcript, from float64, last bool) (words []transc
 		if !last && (s.CompressionRatio > usual.MaxCompressionRatio || s.AvgLogProb < usual.MinLogProb) {
 			break
 		}
-		for _, w := range s.Words {
+		for i, w := range s.Words {
+			if !last && i+2 < len(s.Words) && s.Words[i+2].End-w.Start < 0.05 {
+				return words, ends // three words in no time: invented, mostly a repetition
+			}
 			w.Start, w.End = w.Start+from, w.End+from
 			words = append(words, w)
 		}
@@ -403,6 +413,14 @@ func (u *Utterance) dropOldSound(r Result, from float64, ends []float64) {
 			if end <= u.agreed.end {
 				to = max(to, end)
 			}
+		}
+		if to > from { // into the pause, as what sounds on of the last word would be heard as another
+			next := r.SoundEnd
+			all := slices.Concat(u.agreed.confirmed, u.agreed.tentative)
+			if i := countEndingBy(all, to); i < len(all) {
+				next = all[i].Start
+			}
+			to += min(0.3, max(0, next-to)/2)
 		}
 	}
 	if r.SoundEnd-to > maxSound {
