@@ -25,7 +25,7 @@ func shown(o Subtitles, t *Transcript, names bool) (all []Cue) {
 	return all
 }
 
-// TestPhrases: no line ends with a word that belongs to the next, where others fit, and a subtitle ends before a
+// TestPhrases: no line ends with a word that belongs to the next, where others fit, and it ends before a
 // conjunction rather than elsewhere.
 func TestPhrases(t *testing.T) {
 	const said = " The peers voted a declaration against those two and ascended to the lower house" +
@@ -35,7 +35,7 @@ func TestPhrases(t *testing.T) {
 		s.Words = append(s.Words, Word{Word: " " + w, Start: 0.5 * float64(i), End: 0.5 * float64(i+1)})
 	}
 	cues := shown(Subtitles{Composed: true}, &Transcript{Segments: []Segment{s}}, false)
-	if last := cues[len(cues)-1].Text; last != "which ended not without bloodshed" {
+	if last := cues[len(cues)-1].Text; last != "frequent skirmishes\nwhich ended not without bloodshed" {
 		t.Errorf("the last subtitle is %q", last)
 	}
 	for _, c := range cues {
