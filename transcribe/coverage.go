@@ -29,8 +29,7 @@ const (
 	// A segment is sparse if it lasts more than sparseSeconds longer than its text at slowBytes a second.
 	slowBytes     = 12.0
 	sparseSeconds = 2.0
-
-	longestWord = 1.0 // s
+	longestWord   = 1.0 // s
 
 	// At most one try for every tryFrames, and firstTries more.
 	firstTries = 2
@@ -224,11 +223,7 @@ func (r *transcription) findHoles(
 func (r *transcription) speechIn(ctx context.Context, src sampler, s frameSpan) (speech []frameSpan, err error) {
 	from := max(r.cursor.seek, s.start-leadIn)
 	pcm, err := src.Samples(ctx, from, s.end-from)
-	if err != nil {
-		return nil, err
-	}
-	parts, _, err := vad.Detect(ctx, audio.FromSamples("", pcm), gapVAD)
-	for _, p := range parts {
+	for _, p := range gapVAD.Speech(pcm) {
 		part := frameSpan{
 			max(from+int(p.Start/audio.HopLength), s.start+holeEdge),
 			min(from+int(p.End/audio.HopLength), s.end-holeEdge),

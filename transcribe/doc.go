@@ -28,7 +28,6 @@
 //
 // # Source
 //
-// With [Upstream] the semantics are those of openai/whisper@c0d2f62, whisper/transcribe.py, whose own loop
-// wrote testdata/golden. By default hard sound is decoded otherwise: docs/ACCURACY.md lists every difference
-// with the function that makes it.
+// With [Upstream] the semantics are those of openai/whisper@c0d2f62, whisper/transcribe.py, whose own loop wrote
+// testdata/golden. docs/ACCURACY.md lists what differs by default, and the function that does it.
 package transcribe

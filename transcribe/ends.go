@@ -86,11 +86,7 @@ func (r *transcription) speechStart(ctx context.Context, src sampler, w transcri
 		return w.Start, nil
 	}
 	pcm, err := src.Samples(ctx, from, n)
-	if err != nil {
-		return 0, err
-	}
-	parts, _, err := vad.Detect(ctx, audio.FromSamples("", pcm), edgeVAD)
-	for _, p := range parts {
+	for _, p := range edgeVAD.Speech(pcm) {
 		if at := round2(seconds(from) + float64(p.Start)/audio.SampleRate); w.Start < at && at < w.End {
 			return at, err
 		}
@@ -118,11 +114,10 @@ func (r *transcription) endInSpeech(ctx context.Context, mel *audio.Mel, seek, s
 	if rms(pcm[max(0, len(pcm)-last):]) <= least*rms(pcm) {
 		return nil // most recordings; the detector would take as long as the mel spectrogram
 	}
-	parts, length, err := vad.Detect(ctx, audio.FromSamples("", pcm), endVAD)
-	if n := len(parts); n > 0 && parts[n-1].End == length {
+	if parts := endVAD.Speech(pcm); len(parts) > 0 && parts[len(parts)-1].End == int64(len(pcm)) {
 		fillFrom(mel, size, 0)
 	}
-	return err
+	return nil
 }
 
 func rms(pcm []float32) float64 {

@@ -215,7 +215,7 @@ func (r *transcription) confirmSpeech(ctx context.Context, a attempt, size int) 
 		return true, nil
 	}
 	pcm, err := src.Samples(ctx, r.cursor.seek, size)
-	return err != nil || confirmVAD.AnySpeech(pcm), err
+	return err != nil || len(confirmVAD.Speech(pcm)) > 0, err
 }
 
 // addWindow adds the segments of a window to the transcript and returns how many frames to advance.

@@ -34,10 +34,10 @@ func Detect(ctx stdcontext.Context, clip *audio.Clip, o Options) (parts []audio.
 	}
 }
 
-// AnySpeech reports whether samples at audio.SampleRate contain speech.
-func (o Options) AnySpeech(pcm []float32) bool {
+// Speech returns the parts with speech of samples at audio.SampleRate.
+func (o Options) Speech(pcm []float32) []audio.Part {
 	parts, _, _ := Detect(stdcontext.Background(), audio.FromSamples("", pcm), o) // memory is read without errors
-	return len(parts) > 0
+	return parts
 }
 
 // spans follows get_speech_timestamps of faster-whisper.
