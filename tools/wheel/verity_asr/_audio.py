@@ -66,7 +66,7 @@ def _path(path: str, until: contextlib.ExitStack) -> File:
     if re.match("https?://", path, re.IGNORECASE):
         return File(path, path, False)
     path_there = os.path.abspath(path)
-    if not os.path.exists(path_there):
+    if not os.path.exists(path):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     if os.path.isdir(path_there):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)

@@ -301,6 +301,8 @@ def compare(
     """Decodes audio files with and without an assistant, and compares the results bit for bit."""
     if not audio:
         raise OptionError("compare: no audio is named")
+    if assistant == "none":
+        raise OptionError("assistant: got 'none', want what to compare with plain decoding: auto, encoder, self, ngram, or a smaller model")
     with contextlib.ExitStack() as files:
         paths = [as_file(a, 16000, files).path for a in audio]
         done = subprocess.run(

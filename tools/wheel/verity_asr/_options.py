@@ -73,7 +73,7 @@ class Options(TypedDict, total=False):
       draft_from                   a transcript of the audio: the same text, sooner
 
     Files that Transcript.write writes:
-      subtitles                    "on", "bbc", "netflix" or "ted": cut subtitles for reading
+      subtitles                    True, "bbc", "netflix" or "ted": cut subtitles for reading
       max_line_width, max_line_count, max_words_per_line   limits of a subtitle
       highlight_words              underline each word as it is spoken
 
@@ -127,7 +127,7 @@ class Options(TypedDict, total=False):
     pad: str
     chunked: bool
     draft_from: Union[str, "os.PathLike[str]", None]
-    subtitles: str
+    subtitles: Union[str, bool]
     max_line_width: int
     max_line_count: int
     max_words_per_line: int
@@ -250,7 +250,7 @@ _FLAGS: dict[str, tuple[str, Convert]] = {
     "speaker_embeddings": ("speaker-embeddings", _switch), "chunked": ("chunked", _switch),
     "draft_from": ("draft-from", _path), "channel": ("channel", _whole), "audio_track": ("audio-track", _text_or_number),
     "ffmpeg": ("ffmpeg", _text), "strict": ("strict", _switch), "audio_context": ("audio-context", _text_or_number),
-    "subtitles": ("subtitles", _text), "max_line_width": ("max-line-width", _whole), "max_line_count": ("max-line-count", _whole),
+    "subtitles": ("subtitles", lambda name, value: "on" if value is True else "off" if value is False else _text(name, value)), "max_line_width": ("max-line-width", _whole), "max_line_count": ("max-line-count", _whole),
     "max_words_per_line": ("max-words-per-line", _whole), "highlight_words": ("highlight-words", _switch),
     "pad": ("pad", _text), "suppress_expression": ("suppress-expression", _text),
 }
@@ -347,6 +347,8 @@ def _vad_parameters(value: Any) -> dict[str, float]:
             raise OptionError(f"vad_parameters: there is no {name}; want some of " + ", ".join(_VAD))
         number = float(_number(f"vad_parameters[{name!r}]", v))
         if name == "threshold":
+            if not 0 < number <= 1:
+                raise _error("vad_parameters['threshold']", v, "more than 0, at most 1")
             out[_VAD[name]] = number
             continue
         if number != int(number) or number < 0:

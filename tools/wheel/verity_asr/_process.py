@@ -36,6 +36,7 @@ _ARGUMENTS = {
 
 def python_words(message: str) -> str:
     """Returns a message of the program with its flags as arguments of Python, without its name and the hint at --help."""
+    message = message.replace("verity info lists the languages of a model", "Model.supported_languages has all")
     message = re.sub(r"^verity \w+: |\nRun 'verity .*", "", message.strip(), flags=re.DOTALL)
     return re.sub(r"(?<![\w./\\-])--([a-z][a-z-]*[a-z])", lambda m: _ARGUMENTS.get(m[1], m[1].replace("-", "_")), message)
 

@@ -6,7 +6,7 @@ import os
 from typing import Any, Callable, Optional
 
 from ._errors import OptionError
-from ._results import Transcript
+from ._results import FORMATS, Transcript
 
 
 def format_timestamp(seconds: float, always_include_hours: bool = False, decimal_marker: str = ".") -> str:
@@ -22,6 +22,8 @@ def get_writer(output_format: str, output_dir: str) -> Callable[..., None]:
     The file has the name of the audio file. Limits of lines are options of Model.transcribe.
     """
     formats = ["txt", "vtt", "srt", "tsv", "json"] if output_format == "all" else [output_format]
+    if not {*FORMATS, "json"}.issuperset(formats):
+        raise OptionError(f"output_format: got {output_format!r}, want all, json, " + ", ".join(FORMATS))
 
     def write(result: Transcript, audio_path: str, options: Optional[dict[str, Any]] = None, **others: Any) -> None:
         for name, value in {**(options or {}), **others}.items():
