@@ -22,7 +22,6 @@ type schema struct {
 
 var schemas = []schema{
 	{"Transcript", "`transcribe --output-format json`; with several files on standard output one object a line.", "transcript", "document"},
-	{"Total", "The last object of `transcribe --output-format json --stats` of several files on standard output.", "cmd/internal/text", "totalJSON"},
 	{"Record", "A line of `records.jsonl` (`eval --out`, `compare --out`), one for each utterance.", "eval/report", "Record"},
 	{"Report", "`eval --json` and `report --json` of one set of records.", "eval/report", "scoreJSON"},
 	{"Comparison", "`compare --json` and `report --json` of several sets. An arm has the fields of a report.", "eval/report", "armsJSON"},

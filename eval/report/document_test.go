@@ -218,8 +218,8 @@ func TestPage(t *testing.T) {
 			t.Errorf("the page refers to %q", found)
 		}
 	}
-	if n := strings.Count(page, `class="chart"`); n != 2 {
-		t.Errorf("%d charts, want 2", n)
+	if n := strings.Count(page, `class="chart"`); n != 1 {
+		t.Errorf("%d charts, want 1", n)
 	}
 	for _, left := range []string{"NaN", "ZgotmplZ", "<no value>"} {
 		if strings.Contains(page, left) {
@@ -297,34 +297,6 @@ func TestPanes(t *testing.T) {
 	for i := range v.Panes[0].Lines {
 		if a, b := lineText(v.Panes[0].Lines[i]), lineText(v.Panes[1].Lines[i]); a != b || a == "" {
 			t.Errorf("panes: %q and %q", a, b)
-		}
-	}
-}
-
-func TestBins(t *testing.T) {
-	for _, values := range [][]float64{{1}, {1, 1, 1}, {0.5, 9}, {1, 1.001}, {2, 2.1, 2.3, 40}} {
-		low, width, n := bins(values)
-		if n < 1 || n > 13 || low > values[0] && len(values) < 100 || !(width > 0) {
-			t.Errorf("%v: %d bins of %v from %v", values, n, width, low)
-		}
-	}
-}
-
-// TestBarLabels checks that the bars of a chart begin and end at round numbers.
-func TestBarLabels(t *testing.T) {
-	for _, tt := range []struct {
-		from, to    float64
-		first, last string
-	}{
-		{1.43, 3.58, "1.40 to 1.60", "3.40 to 3.60"}, {0.991, 1.012, "0.99 to 1.00", "1.01 to 1.02"}, {1, 19, "0.00 to 2.00", "18.00 to 20.00"},
-	} {
-		c := new(Comparison)
-		for i := range 99 {
-			c.decode = append(c.decode, tt.from+(tt.to-tt.from)*float64(i)/98)
-		}
-		bars := speedChart(c).Bars
-		if first, last := bars[0].Label, bars[len(bars)-1].Label; first != tt.first || last != tt.last {
-			t.Errorf("%v to %v: from %s to %s, want %s to %s", tt.from, tt.to, first, last, tt.first, tt.last)
 		}
 	}
 }

@@ -58,7 +58,7 @@ var pageFuncs = template.FuncMap{
 	"warnings":   (*Comparison).warnings,
 	"nobreak":    noBreak,
 	"address":    func(s string) template.URL { return template.URL(s) }, // of a sound: Document.Sound returns safe ones
-	"charts":     charts,
+	"accepted":   acceptanceBars,
 	"rates":      rates,
 	"confusions": func(all []Confusion) []Confusion { return all[:min(len(all), pageConfusions)] },
 	"first":      func(all []Utterance) []Utterance { return all[:min(len(all), pageWorst)] },

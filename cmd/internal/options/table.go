@@ -155,8 +155,7 @@ var sections = []struct {
 		{Name: "bom", Scope: Configurable, Formats: []transcript.Format{transcript.SRT, transcript.CSV},
 			Help: "begin srt and csv with a byte order mark, which some players and spreadsheets need to read UTF-8"},
 		{Name: "stats", Scope: Configurable,
-			Help: "print statistics for each file to standard error: tokens, drafts, times, memory traffic. JSON for " +
-				"several files on standard output then ends with an object of totals"},
+			Help: "print statistics for each file to standard error: tokens, drafts, times, memory traffic"},
 		{Name: "highlight", Kind: Choice, Arg: "when", Default: "never", BareValue: "auto",
 			Choices: []string{"auto", "always", "never"}, Scope: Configurable,
 			Help: "highlight text drafted by the assistant: auto (on a terminal; also the bare flag), always or never. " +

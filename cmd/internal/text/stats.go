@@ -1,7 +1,6 @@
 package text
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -30,27 +29,13 @@ func (t *totals) write(w io.Writer, name string, tr *transcript.Transcript) {
 	writeStats(w, name, tr.Duration, tr.Stats)
 }
 
-// sum writes the statistics of several files together, also as JSON to object unless it is nil.
-// Files in progress at the same time share it, so the total time is that of the clock.
-func (t *totals) sum(w, object io.Writer) error {
-	if t.files < 2 {
-		return nil
+// sum writes the statistics of several files together. Files in progress at the same time share it, so the total
+// time is that of the clock.
+func (t *totals) sum(w io.Writer) {
+	if t.files > 1 {
+		t.stats.Seconds.Total = time.Since(t.began).Seconds()
+		writeStats(w, fmt.Sprintf("%d files", t.files), t.audio, t.stats)
 	}
-	t.stats.Seconds.Total = time.Since(t.began).Seconds()
-	writeStats(w, fmt.Sprintf("%d files", t.files), t.audio, t.stats)
-	if object == nil {
-		return nil
-	}
-	total := totalJSON{"verity.transcribe.total/1", t.files, t.audio, t.stats}
-	return cannotWrite(json.NewEncoder(object).Encode(total))
-}
-
-// A totalJSON is the JSON of a sum; docs/reference/JSON.md is made from it.
-type totalJSON struct {
-	Schema   string           `json:"schema"`
-	Files    int              `json:"files"`    // that were transcribed
-	Duration float64          `json:"duration"` // of all audio
-	Stats    transcript.Stats `json:"stats"`
 }
 
 // writeStats writes a table of the statistics of some seconds of audio.

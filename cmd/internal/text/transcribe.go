@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -139,11 +138,8 @@ func (t *transcribeCommand) run(ctx context.Context, args []string) error {
 	}
 	defer model.Close()
 	err = t.all(ctx, files)
-	var object io.Writer
-	if out == nil && t.outputs()[0] == transcript.JSON {
-		object = t.Out
-	}
-	return cmp.Or(err, t.totals.sum(t.Err, object))
+	t.totals.sum(t.Err)
+	return err
 }
 
 // output checks the flags and prepares where transcripts go: a folder, or nil for standard
