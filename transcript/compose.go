@@ -187,7 +187,7 @@ func (c composer) cost(i, j int) float64 {
 		switch pause := c.words[k].start - c.words[k-1].end; {
 		case pause > 2:
 			cost += 8
-		case pause > 0.8 || endsWith(c.words[k-1].text, sentenceEnds):
+		case pause > 0.8 || EndsSentence(c.words[k-1].text):
 			cost++
 		}
 	}
@@ -211,7 +211,7 @@ func (c composer) breakCost(j int) float64 {
 		return 0
 	}
 	switch last := c.words[j-1]; {
-	case endsWith(last.text, sentenceEnds):
+	case EndsSentence(last.text):
 		return 0
 	case endsWith(last.text, clauseEnds), c.words[j].start-last.end > 0.5:
 		return 0.6
@@ -235,8 +235,8 @@ var bound = regexp.MustCompile(`(?i)^ ?(an?|the|this|that|these|those|some|such|
 var joins = regexp.MustCompile(`(?i)^ ?(and|or|but|that|which|who|whom|whose|when|where|while|because|if|` +
 	`und|oder|aber|dass|weil|wenn|en|maar|dat|omdat)$`)
 
-// titles end with a full stop that ends no sentence.
-var titles = regexp.MustCompile(`^(Mrs?|Ms|Dr|Prof|St)\.$`)
+// titles and initials end with a full stop that ends no sentence.
+var titles = regexp.MustCompile(`^\PL*(Mrs?|Ms|Dr|Prof|St|\p{Lu}(\.\p{Lu})*)\.$`)
 
 func endsWith(word, marks string) bool {
 	word = strings.TrimRight(tokenizer.Strip(word), closing)

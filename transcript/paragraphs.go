@@ -7,8 +7,6 @@ import (
 	"math"
 	"path"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"verity/tokenizer"
 )
@@ -55,7 +53,7 @@ func (p *Paragraphs) Add(s Segment) (parts []TextPart) {
 			p.words, part.Text = 0, tokenizer.Strip(part.Text)
 		}
 		p.words += wordCount(w.text)
-		p.begun, p.end, p.ended = true, max(w.end, w.start), endsSentence(w.text)
+		p.begun, p.end, p.ended = true, max(w.end, w.start), EndsSentence(w.text)
 		if part.Begins || i == 0 {
 			parts = append(parts, part)
 		} else {
@@ -74,23 +72,15 @@ func wordCount(text string) float64 {
 	return n
 }
 
-// endsSentence reports whether a word ends a sentence. "Mr." does not.
-func endsSentence(word string) bool {
-	word = strings.TrimRight(tokenizer.Strip(word), closing)
-	if !endsWith(word, sentenceEnds) {
-		return false
-	}
-	letters := strings.TrimSuffix(strings.TrimLeftFunc(word, unicode.IsPunct), ".")
-	first, _ := utf8.DecodeRuneInString(letters)
-	return letters == word || !unicode.IsUpper(first) || utf8.RuneCountInString(letters) > 3
-}
+// EndsSentence reports whether a word ends a sentence. "Mr." does not.
+func EndsSentence(word string) bool { return endsWith(word, sentenceEnds) }
 
 // Sentences cuts segments with times of words at the ends of sentences. Others stay as they are.
 func Sentences(segments []Segment) (all []Segment) {
 	for _, s := range segments {
 		from := 0
 		for i, w := range s.Words {
-			if !endsSentence(w.Word) || i+1 == len(s.Words) {
+			if !EndsSentence(w.Word) || i+1 == len(s.Words) {
 				continue
 			}
 			all = append(all, s.part(from, i+1))

@@ -79,7 +79,7 @@ func (a *agreement) newWords(words []transcript.Word) []transcript.Word {
 		n++
 	}
 	if last := len(a.confirmed) - 1; n > 0 && n < len(words) && last >= 0 &&
-		endsSentence(a.confirmed[last].Word) && !endsSentence(words[n-1].Word) {
+		transcript.EndsSentence(a.confirmed[last].Word) && !transcript.EndsSentence(words[n-1].Word) {
 		words[n].Word = capitalize(words[n].Word) // this pass has no sentence end there, but that is confirmed
 	}
 	return words[n:]
@@ -121,12 +121,6 @@ func (a *agreement) repeated(words []transcript.Word) (n int, same bool) {
 
 func normalized(word string) string {
 	return strings.ToLower(strings.Trim(word, " .,;:!?¿¡\"'“”‘’…-–—。、，！？"))
-}
-
-// endsSentence reports whether a word is the last of a sentence.
-func endsSentence(word string) bool {
-	bare := strings.TrimRight(word, "\"')”’»")
-	return strings.TrimRight(bare, ".?!。？！") != bare
 }
 
 // capitalize returns a word that begins with a letter with a capital.

@@ -60,7 +60,7 @@ func TestSentenceLength(t *testing.T) {
 		want int
 	}{
 		{"and so", false, 0}, {"and so", true, 2}, {"And so. My", false, 2}, {"", true, 0}, {"そうです。", false, 1},
-		{"a 3.5 or 5.10 of", false, 0}, {"he \"said.\" Then", false, 2},
+		{"a 3.5 or 5.10 of", false, 0}, {"he \"said.\" Then", false, 2}, {"\"Mr. Hill", false, 0}, {"Yes. Mr. Hill", false, 1},
 	} {
 		if got := SentenceLength(said(tt.text, 0), tt.last); got != tt.want {
 			t.Errorf("%q, last %v: %d, want %d", tt.text, tt.last, got, tt.want)

@@ -355,7 +355,7 @@ func (u *Utterance) markTranscribed(n int64) {
 // SentenceLength returns the number of words in the sentence that the words begin with. The last words of an
 // utterance are one; otherwise it is 0 until the sentence ends.
 func SentenceLength(words []transcript.Word, last bool) int {
-	if i := slices.IndexFunc(words, func(w transcript.Word) bool { return endsSentence(w.Word) }); i >= 0 {
+	if i := slices.IndexFunc(words, func(w transcript.Word) bool { return transcript.EndsSentence(w.Word) }); i >= 0 {
 		return i + 1
 	}
 	if last {
