@@ -22,6 +22,8 @@ type Diarization struct {
 	Voices [][]float32 // of each speaker, the unit vector of 192 numbers that describes the voice
 	Names  []string    // of each speaker: that of the known voice (Options.Known), or else "Speaker 1", by number
 
+	Divided bool // one voice is several speakers, since Options ask for so many
+
 	windows []window
 }
 

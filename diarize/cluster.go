@@ -25,20 +25,38 @@ type merge struct {
 	similarity float32
 }
 
-// leastSimilarity is the least average cosine of two clusters that are one speaker.
-const leastSimilarity = 0.34
-
-// Where a number is asked for, the best of several cuts counts: better is what fits the vectors by half a percent more.
-// A speaker then needs three windows at least.
+// Two clusters are one speaker if their average cosine is at least leastSimilarity. Small ones differ by chance, and the
+// more vectors there are, the more. So the bound is lower by chance times the root of the number of vectors, divided by the
+// size of the smaller cluster.
 const (
-	betterFit  = 1.005
-	givenLeast = 3
+	leastSimilarity = 0.42
+	chance          = 0.11
 )
 
-// groups clusters unit vectors, [n][192], and returns the members of each cluster, at most most clusters. Clusters with
-// fewer than small members do not count, and are left out. Where a number is asked for, other similarities than the
-// least decide, too, and half of small if fewer than least clusters are left; voices that are not there are not made up.
-func groups(p *parallel.Pool, vectors []float32, least, most, small int) [][]int {
+// likeness returns by how much two clusters of n vectors in all are more similar than two speakers can be.
+func likeness(a, b cluster, n int) float32 {
+	x, y := float32(len(a.members)), float32(len(b.members))
+	return cosine(a.sum, b.sum)/(x*y) + float32(chance*math.Sqrt(float64(n)))/min(x, y) - leastSimilarity
+}
+
+// join returns a cluster of the members of both.
+func join(a, b cluster) cluster {
+	sum := slices.Clone(a.sum)
+	kernel.Add(sum, b.sum)
+	return cluster{slices.Concat(a.members, b.members), sum}
+}
+
+// voice returns the unit vector in the direction of the sum.
+func (c cluster) voice() []float32 {
+	v := slices.Clone(c.sum)
+	normalise(v)
+	return v
+}
+
+// groups clusters unit vectors, [n][192], into clusters from least to most, in order of their first vectors. Voices that
+// are not there are not made up. Clusters with fewer than small members are left out; if there are no others, they are
+// one, so that a short clip has a speaker. natural is how many clusters there would be if no number were asked for.
+func groups(p *parallel.Pool, vectors []float32, least, most, small int) (found []cluster, natural int) {
 	n := len(vectors) / voiceSize
 	var all []cluster
 	for first := 0; first < n; first += blockLimit {
@@ -47,82 +65,41 @@ func groups(p *parallel.Pool, vectors []float32, least, most, small int) [][]int
 			block = append(block, cluster{[]int{i}, vectors[i*voiceSize:][:voiceSize]})
 		}
 		if n > blockLimit {
-			block = cut(block, tree(p, block), leastSimilarity)
+			block = cut(block, tree(p, block))
 		}
 		all = append(all, block...)
 	}
-	merges := tree(p, all)
-	found := large(cut(all, merges, leastSimilarity), most, small)
-	if least == 1 || len(found) >= least && least < most {
-		return found
+	all = cut(all, tree(p, all))
+	isSmall := func(c cluster) bool { return len(c.members) < small }
+	if large := slices.DeleteFunc(slices.Clone(all), isSmall); len(large) > 0 {
+		all = large
+	} else {
+		least, most = 1, 1
 	}
-	fit := 0.0
-	for _, small := range []int{small, max(givenLeast, small/2)} {
-		for _, similarity := range []float64{leastSimilarity, 0.38, 0.42} {
-			other := large(cut(all, merges, similarity), least, small)
-			_, f := refine(vectors, other)
-			if len(other) > len(found) || len(other) == len(found) && f > betterFit*fit {
-				found, fit = other, f
-			}
-		}
-		if len(found) == least {
+	for len(all) > 1 {
+		a, b, best := mostAlike(all, n)
+		if best < 0 && len(all) <= most {
 			break
 		}
-	}
-	return found
-}
-
-// large returns the members of the clusters with at least small of them, at most most. If none has as many, all vectors
-// are one cluster, so that a short clip has a speaker.
-func large(all []cluster, most, small int) (found [][]int) {
-	slices.SortStableFunc(all, func(a, b cluster) int { return len(b.members) - len(a.members) })
-	n := slices.IndexFunc(all, func(c cluster) bool { return len(c.members) < small })
-	switch {
-	case n == 0:
-		var members []int
-		for _, c := range all {
-			members = append(members, c.members...)
+		if found == nil && len(all) <= least {
+			found = slices.Clone(all)
 		}
-		return [][]int{members}
-	case n > 0:
-		all = all[:n]
-	}
-	for _, c := range reduce(all, most) {
-		found = append(found, c.members)
-	}
-	return found
-}
-
-// reduce returns at most most of the clusters, the largest first. If the smallest is less than half as large as the
-// average, it is left out: it is rather an odd moment than a speaker. Else the two most similar are joined.
-func reduce(all []cluster, most int) []cluster {
-	for len(all) > most {
-		total := 0
-		for _, c := range all {
-			total += len(c.members)
-		}
-		if last := len(all) - 1; 2*len(all)*len(all[last].members) < total {
-			all = all[:last]
-			continue
-		}
-		a, b, _ := mostSimilar(len(all), func(i, j int) float32 {
-			return cosine(all[i].sum, all[j].sum) / float32(len(all[i].members)*len(all[j].members))
-		})
-		joined := cluster{slices.Concat(all[a].members, all[b].members), slices.Clone(all[a].sum)}
-		kernel.Add(joined.sum, all[b].sum)
+		all[a] = join(all[a], all[b])
 		all = slices.Delete(all, b, b+1)
-		all[a] = joined
-		slices.SortStableFunc(all, func(a, b cluster) int { return len(b.members) - len(a.members) })
 	}
-	return all
+	if found == nil {
+		found = all
+	}
+	return found, len(all)
 }
 
-// mostSimilar returns the most similar pair of n things, the first before the second. There must be two.
-func mostSimilar(n int, similarity func(i, j int) float32) (a, b int, best float32) {
+// mostAlike returns the pair of clusters with the greatest likeness, the first before the second. There must be two, of n
+// vectors in all.
+func mostAlike(all []cluster, n int) (a, b int, best float32) {
 	best = float32(math.Inf(-1))
-	for i := range n {
+	for i := range all {
 		for j := range i {
-			if v := similarity(i, j); v > best {
+			if v := likeness(all[i], all[j], n); v > best {
 				best, a, b = v, j, i
 			}
 		}
@@ -131,24 +108,15 @@ func mostSimilar(n int, similarity func(i, j int) float32) (a, b int, best float
 }
 
 // cut does the merges of clusters that are similar, and returns the clusters that are left.
-func cut(all []cluster, merges []merge, least float64) (left []cluster) {
-	all = slices.Clone(all)
+func cut(all []cluster, merges []merge) (left []cluster) {
 	for _, m := range merges { // the most similar first
-		if !(float64(m.similarity) >= least) {
+		if m.similarity < leastSimilarity {
 			break
 		}
-		a, b := &all[m.a], &all[m.b]
-		a.sum = slices.Clone(a.sum)
-		kernel.Add(a.sum, b.sum)
-		a.members = append(slices.Clone(a.members), b.members...)
-		b.members = nil
+		all[m.a] = join(all[m.a], all[m.b])
+		all[m.b].members = nil
 	}
-	for _, c := range all {
-		if c.members != nil {
-			left = append(left, c)
-		}
-	}
-	return left
+	return slices.DeleteFunc(all, func(c cluster) bool { return c.members == nil })
 }
 
 // tree returns the merges that join everything, the most similar first; later ones of equal ones if they

@@ -264,12 +264,15 @@ func recordings(t *testing.T, set string) (all []recording) {
 	case "hour":
 		c := compose(t, utterances(t), 401, 4, 3600, set)
 		all = append(all, recording{"hour", c.pcm, c.turns, 4})
-	default: // constants were chosen on other seeds: VERITY_SPEAKERS_SEED=201
-		first := 301
-		if seed := os.Getenv("VERITY_SPEAKERS_SEED"); seed != "" {
-			fmt.Sscan(seed, &first)
+	default: // constants were chosen on other seeds
+		first, last := 801, 830
+		if seeds := os.Getenv("VERITY_SPEAKERS_SEEDS"); seeds != "" {
+			if _, err := fmt.Sscanf(seeds, "%d-%d", &first, &last); err != nil {
+				t.Fatalf("VERITY_SPEAKERS_SEEDS=%s: want seeds as in 201-230", seeds)
+			}
 		}
-		for i, speakers := range []int{2, 4, 1, 3, 4, 3, 1, 2, 4, 3} {
+		for i := range last - first + 1 {
+			speakers := [...]int{2, 4, 1, 3, 4, 3, 1, 2, 4, 3}[i%10]
 			kind, others := strings.CutPrefix(set, "others-")
 			files := utterances(t)
 			if others {

@@ -245,18 +245,18 @@ func TestGroups(t *testing.T) {
 		if testing.Short() && tt.n > blockLimit {
 			continue
 		}
-		got := groups(nil, randomVectors(5, tt.n, tt.centres, cmp.Or(tt.spread, 0.7)), tt.least, tt.most, tt.small)
+		got, _ := groups(nil, randomVectors(5, tt.n, tt.centres, cmp.Or(tt.spread, 0.7)), tt.least, tt.most, tt.small)
 		if len(got) != tt.want {
 			t.Errorf("%s: %d clusters, want %d", tt.why, len(got), tt.want)
 		}
 		seen := map[int]bool{}
-		for _, members := range got {
-			for _, i := range members {
+		for _, c := range got {
+			for _, i := range c.members {
 				if seen[i] || i < 0 || i >= tt.n {
 					t.Errorf("%s: member %d twice or outside", tt.why, i)
 				}
 				seen[i] = true
-				if tt.want == tt.centres && i%tt.centres != members[0]%tt.centres {
+				if tt.want == tt.centres && i%tt.centres != c.members[0]%tt.centres {
 					t.Errorf("%s: vector %d is with those of another centre", tt.why, i)
 				}
 			}

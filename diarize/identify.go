@@ -10,7 +10,7 @@ import (
 
 const (
 	clusterShare = 0.02 // of all windows, and
-	clusterLeast = 5    // windows, are what a speaker needs
+	clusterLeast = 3    // windows, are what a speaker needs
 	rounds       = 3    // of new centroids
 	sharpness    = 8    // of votes: e to the power of this times the cosine
 )
@@ -31,22 +31,24 @@ func (d *Diarization) identify(vectors []float32, o Options) {
 		return
 	}
 	least, most := o.bounds()
-	small := cmp.Or(o.smallest, max(clusterLeast, int(clusterShare*float64(n))))
-	clusters := joinAlike(groups(o.Pool, alone, least, most, small), alone, least)
-	clusters, d.Names = nameVoices(clusters, alone, o.Known, least)
-	d.Voices, _ = refine(alone, clusters)
+	small := max(clusterLeast, int(clusterShare*float64(n)))
+	clusters, natural := groups(o.Pool, alone, least, most, small)
+	d.Divided = len(clusters) > natural
+	clusters, d.Names = nameVoices(clusters, o.Known, least)
+	d.Voices = refine(alone, clusters)
 	d.vote(vectors)
 }
 
-// refine returns the means of clusters after rounds in which each vector goes to the most similar mean, and the sum of
-// those similarities.
-func refine(vectors []float32, clusters [][]int) (means [][]float32, fit float64) {
-	for _, members := range clusters {
-		means = append(means, mean(vectors, members))
+// refine returns the means of clusters after rounds in which each vector goes to the most similar mean.
+func refine(vectors []float32, clusters []cluster) (means [][]float32) {
+	for _, c := range clusters {
+		means = append(means, c.voice())
 	}
 	for range rounds {
-		members := make([][]int, len(means))
-		fit = 0
+		next := make([]cluster, len(means))
+		for i := range next {
+			next[i].sum = make([]float32, voiceSize)
+		}
 		for i := range len(vectors) / voiceSize {
 			best, most := 0, float32(-2)
 			for s, m := range means {
@@ -54,16 +56,16 @@ func refine(vectors []float32, clusters [][]int) (means [][]float32, fit float64
 					best, most = s, c
 				}
 			}
-			fit += float64(most)
-			members[best] = append(members[best], i)
+			next[best].members = append(next[best].members, i)
+			kernel.Add(next[best].sum, vectors[i*voiceSize:][:voiceSize])
 		}
-		for s, m := range members {
-			if len(m) > 0 {
-				means[s] = mean(vectors, m)
+		for s, c := range next {
+			if len(c.members) > 0 {
+				means[s] = c.voice()
 			}
 		}
 	}
-	return means, fit
+	return means
 }
 
 // vote sets the votes of each window, whose vectors are [n][192].
@@ -76,42 +78,6 @@ func (d *Diarization) vote(vectors []float32) {
 		kernel.Softmax(votes)
 		d.windows[i].votes = votes
 	}
-}
-
-// alike is the cosine of the means of two clusters that are one speaker. Noise makes single windows less similar, but
-// hardly the means of many.
-const alike = 0.6
-
-// SameVoice reports whether two voices (Diarization.Voices) are so similar that Analyze would have joined them, had it
-// not been told how many speakers there are.
-func SameVoice(a, b []float32) bool { return cosine(a, b) >= alike }
-
-// joinAlike joins clusters whose means are alike, the most similar first, down to least clusters.
-func joinAlike(clusters [][]int, vectors []float32, least int) [][]int {
-	for len(clusters) > max(least, 1) {
-		var means [][]float32
-		for _, members := range clusters {
-			means = append(means, mean(vectors, members))
-		}
-		a, b, best := mostSimilar(len(means), func(i, j int) float32 { return cosine(means[i], means[j]) })
-		if best < alike {
-			break
-		}
-		clusters[a] = slices.Concat(clusters[a], clusters[b])
-		clusters = slices.Delete(clusters, b, b+1)
-	}
-	return clusters
-}
-
-// mean returns the unit vector in the direction of the sum of the members.
-func mean(vectors []float32, members []int) []float32 {
-	members = slices.Sorted(slices.Values(members))
-	sum := make([]float32, voiceSize)
-	for _, i := range members {
-		kernel.Add(sum, vectors[i*voiceSize:][:voiceSize])
-	}
-	normalise(sum)
-	return sum
 }
 
 // cosine returns the product of unit vectors.

@@ -28,8 +28,6 @@ type Options struct {
 
 	// Progress, if not nil, is called with the share of the work that is done, from 0 to 1.
 	Progress func(done float64)
-
-	smallest int // windows that a speaker needs; 0 means a number that depends on the length
 }
 
 // An OptionError says which field of Options cannot be used, and why.

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"verity/audio"
-	"verity/internal/kernel"
 )
 
 // A Tracker identifies speakers in sound that is still arriving. Each stretch is labelled when it has ended, by
@@ -19,13 +18,6 @@ type Tracker struct {
 	activity activity
 	vectors  []float32
 }
-
-// newSpeaker is the average cosine with every voice below which fewer than newLeast windows are a new speaker. More
-// need only be less similar than clusters of one speaker are.
-const (
-	newSpeaker = 0.2
-	newLeast   = 3
-)
 
 // NewTracker returns an *OptionError if o cannot be used. Progress has no effect.
 func NewTracker(o Options) (*Tracker, error) {
@@ -44,9 +36,8 @@ func (t *Tracker) Add(ctx context.Context, pcm []float32, start int64) (*Diariza
 	if len(d.windows) > 0 {
 		t.assign(vectors)
 	}
-	for i, s := range t.speakers {
-		d.Voices = append(d.Voices, slices.Clone(s.sum))
-		normalise(d.Voices[i])
+	for _, s := range t.speakers {
+		d.Voices = append(d.Voices, s.voice())
 	}
 	d.Names = numbered(t.names)
 	d.vote(vectors)
@@ -55,43 +46,29 @@ func (t *Tracker) Add(ctx context.Context, pcm []float32, start int64) (*Diariza
 	return d, nil
 }
 
-// assign adds each cluster of the vectors of a stretch to the speaker with the most similar vectors, or to a new one.
+// assign adds each cluster of the vectors of a stretch to the speaker that is most like it, or to a new one.
 func (t *Tracker) assign(vectors []float32) {
 	_, most := t.o.bounds()
-	clusters := groups(t.o.Pool, vectors, 1, most, 1)
-	for _, members := range clusters {
-		slices.Sort(members)
-	}
-	slices.SortFunc(clusters, func(a, b []int) int { return a[0] - b[0] })
-	for _, members := range clusters {
-		sum := make([]float32, voiceSize)
-		for _, i := range members {
-			kernel.Add(sum, vectors[i*voiceSize:][:voiceSize])
-		}
-		best, nearest := -1, float32(-2)
+	clusters, _ := groups(t.o.Pool, vectors, 1, most, 1)
+	n := (len(t.vectors) + len(vectors)) / voiceSize
+	for _, c := range clusters {
+		best, nearest := -1, float32(0)
 		for i, s := range t.speakers {
-			if v := cosine(sum, s.sum) / float32(len(members)*len(s.members)); v > nearest {
+			if v := likeness(c, s, n); best < 0 || v > nearest {
 				best, nearest = i, v
 			}
 		}
-		least := float32(leastSimilarity)
-		if len(members) < newLeast {
-			least = newSpeaker
-		}
-		if best < 0 || nearest < least && len(t.speakers) < most {
-			t.speakers, t.names = append(t.speakers, cluster{members, sum}), append(t.names, t.known(sum))
+		if best < 0 || nearest < 0 && len(t.speakers) < most {
+			t.speakers, t.names = append(t.speakers, c), append(t.names, t.known(c.voice()))
 			continue
 		}
-		s := &t.speakers[best]
-		kernel.Add(s.sum, sum)
-		s.members = append(s.members, members...)
+		t.speakers[best] = join(t.speakers[best], c)
 	}
 }
 
 // known returns the name of the known voice that is most similar to a new speaker and that no other has; "" if none.
-func (t *Tracker) known(sum []float32) (name string) {
-	v, similarity := slices.Clone(sum), float32(knownSimilarity)
-	normalise(v)
+func (t *Tracker) known(v []float32) (name string) {
+	similarity := float32(knownSimilarity)
 	for _, k := range t.o.Known {
 		if c := cosine(v, k.Vector); c >= similarity && !slices.Contains(t.names, k.Name) {
 			name, similarity = k.Name, c

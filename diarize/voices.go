@@ -18,7 +18,6 @@ type Voice struct {
 const (
 	knownSimilarity = 0.55 // least cosine of a speaker and the known voice that names it
 	sampleLeast     = 1.0  // s of speech in a sample
-	sampleCluster   = 4    // windows that make another speaker of a sample
 )
 
 // A SampleError says why the sample of a voice cannot be used.
@@ -35,7 +34,7 @@ func (e *SampleError) Error() string {
 // end twice and leaves it rewound. p may be nil. Errors are those of the clip and the context, and a *SampleError
 // where less than a second of speech is heard or more than one speaker.
 func NewVoice(ctx context.Context, name string, clip *audio.Clip, p *parallel.Pool) (Voice, error) {
-	d, err := Analyze(ctx, clip, Options{Pool: p, smallest: sampleCluster})
+	d, err := Analyze(ctx, clip, Options{Pool: p})
 	if err != nil {
 		return Voice{}, err
 	}
@@ -79,16 +78,16 @@ func (o Options) checkKnown() error {
 
 // nameVoices returns the name of the known voice that each of the clusters has, "" if none. The most similar are paired
 // first. Two clusters of one known voice become one, unless fewer than least are then left.
-func nameVoices(clusters [][]int, vectors []float32, known []Voice, least int) (joined [][]int, names []string) {
+func nameVoices(clusters []cluster, known []Voice, least int) (joined []cluster, names []string) {
 	names = make([]string, len(clusters))
 	left := len(clusters)
 	for range clusters {
 		best, at, name := float32(knownSimilarity), -1, ""
-		for i, members := range clusters {
-			if names[i] != "" || len(members) == 0 {
+		for i, c := range clusters {
+			if names[i] != "" || c.members == nil {
 				continue
 			}
-			v := mean(vectors, members)
+			v := c.voice()
 			for _, k := range known {
 				if c := cosine(v, k.Vector); c >= best && (left > least || !slices.Contains(names, k.Name)) {
 					best, at, name = c, i, k.Name
@@ -99,16 +98,16 @@ func nameVoices(clusters [][]int, vectors []float32, known []Voice, least int) (
 			break
 		}
 		if first := slices.Index(names, name); first >= 0 {
-			clusters[first] = slices.Concat(clusters[first], clusters[at])
-			clusters[at] = nil
+			clusters[first] = join(clusters[first], clusters[at])
+			clusters[at].members = nil
 			left--
 		} else {
 			names[at] = name
 		}
 	}
-	for i, members := range clusters {
-		if len(members) > 0 {
-			joined = append(joined, members)
+	for i, c := range clusters {
+		if c.members != nil {
+			joined = append(joined, c)
 			names[len(joined)-1] = names[i]
 		}
 	}

@@ -94,8 +94,9 @@ func axis(at, towards int, by float32) []float32 {
 }
 
 func TestNameVoices(t *testing.T) {
-	vectors := slices.Concat(axis(0, 1, 0), axis(0, 1, 0.1), axis(1, 0, 0.2), axis(2, 3, 0), axis(0, 3, 0.5))
-	clusters := func() [][]int { return [][]int{{0, 1}, {2}, {3}, {4}} }
+	clusters := func() []cluster {
+		return []cluster{{[]int{0, 1}, axis(0, 1, 0.05)}, {[]int{2}, axis(1, 0, 0.2)}, {[]int{3}, axis(2, 3, 0)}, {[]int{4}, axis(0, 3, 0.5)}}
+	}
 	ann, bob, none := Voice{"Ann", axis(0, 1, 0)}, Voice{"Bob", axis(1, 0, 0)}, Voice{"Eve", axis(9, 8, 0)}
 	for _, tt := range []struct {
 		why   string
@@ -109,10 +110,10 @@ func TestNameVoices(t *testing.T) {
 		{"two clusters are Ann", []Voice{ann, none, bob}, 1, "Ann,Bob,", []int{3, 1, 1}},
 		{"four speakers were asked for", []Voice{ann, bob}, 4, "Ann,Bob,,", []int{2, 1, 1, 1}},
 	} {
-		joined, names := nameVoices(clusters(), vectors, tt.known, tt.least)
+		joined, names := nameVoices(clusters(), tt.known, tt.least)
 		var sizes []int
 		for _, m := range joined {
-			sizes = append(sizes, len(m))
+			sizes = append(sizes, len(m.members))
 		}
 		if strings.Join(names, ",") != tt.names || !slices.Equal(sizes, tt.sizes) {
 			t.Errorf("%s: names %q, sizes %v, want %s, %v", tt.why, names, sizes, tt.names, tt.sizes)

@@ -58,8 +58,12 @@ func (t *Transcriber) nameSpeakers(ctx context.Context, clip *audio.Clip, tr *tr
 	if err != nil {
 		return err
 	}
-	if n, want := len(d.Voices), max(o.Speakers, o.Min); n < want {
+	switch n, want := len(d.Voices), max(o.Speakers, o.Min); {
+	case n < want:
 		t.opt.Log.Warn(fmt.Sprintf("%d speakers were found, not %d", n, want), "audio", clip.Name())
+	case d.Divided:
+		t.opt.Log.Warn(fmt.Sprintf("one voice was divided to make %d speakers; leave the number open if you do not know it", want),
+			"audio", clip.Name())
 	}
 	took := time.Since(began).Seconds()
 	t.opt.Log.Info("speakers found", "audio", clip.Name(), "speakers", len(d.Voices), "turns", len(d.Turns),

@@ -51,22 +51,48 @@ func (s Segment) Line(before string, times bool) string {
 	return text
 }
 
-// SetTurnTexts gives each turn the words of its speaker to which it is the nearest.
+// SetTurns sets the turns, of which there must be one, and names the speaker of each word, and of segments without words.
+func (t *Transcript) SetTurns(turns []Turn) {
+	t.Turns = turns
+	for i := range t.Segments {
+		s := &t.Segments[i]
+		s.Speaker = turns[nearestTurn(turns, s.Start, s.End)].Speaker
+		NameSpeakers(s.Words, turns)
+	}
+}
+
+// NameSpeakers gives words the speakers of turns, of which there must be one.
+func NameSpeakers(words []Word, turns []Turn) {
+	for i := range words {
+		w := &words[i]
+		w.turn = nearestTurn(turns, w.Start, w.End)
+		w.Speaker = turns[w.turn].Speaker
+	}
+}
+
+// nearestTurn returns the turn that overlaps a stretch of time most, or else is nearest.
+func nearestTurn(turns []Turn, start, end float64) (best int) {
+	nearest := math.Inf(1)
+	for i, t := range turns {
+		if t.Start-end >= nearest {
+			break
+		}
+		if distance := max(t.Start-end, start-t.End); distance < nearest {
+			best, nearest = i, distance
+		}
+	}
+	return best
+}
+
+// SetTurnTexts gives each turn its words, as SetTurns assigned them.
 func (t *Transcript) SetTurnTexts() {
-	for i := range t.Turns {
-		t.Turns[i].Text = ""
+	if len(t.Turns) == 0 {
+		return
 	}
 	for _, s := range t.Segments {
 		for _, w := range s.Words {
-			nearest, least := -1, math.Inf(1)
-			for i, turn := range t.Turns {
-				away := max(turn.Start-(w.Start+w.End)/2, (w.Start+w.End)/2-turn.End)
-				if turn.Speaker == w.Speaker && away < least {
-					nearest, least = i, away
-				}
-			}
-			if nearest >= 0 {
-				t.Turns[nearest].Text += w.Word
+			if w.Speaker != "" {
+				t.Turns[w.turn].Text += w.Word
 			}
 		}
 	}

@@ -67,18 +67,17 @@ func TestCutAtSpeakers(t *testing.T) {
 	}
 }
 
-// TestTurnTexts: each word is in the nearest turn of its speaker, though turns overlap; a word of nobody is in none.
+// TestTurnTexts: each turn has the words that are in it or nearest to it, though turns overlap, as they were replaced.
 func TestTurnTexts(t *testing.T) {
-	word := func(text string, at float64, speaker string) Word {
-		return Word{Word: text, Start: at, End: at + 0.2, Speaker: speaker}
-	}
-	tr := &Transcript{
-		Turns: []Turn{{Start: 0, End: 2, Speaker: "A", Text: "old"}, {Start: 1, End: 3, Speaker: "B"}, {Start: 4, End: 5, Speaker: "A"}},
-		Segments: []Segment{{Words: []Word{word(" one", 0.5, "A"), word(" two", 1.5, "B"), word(" three", 1.6, "A")}},
-			{Words: []Word{word(" four", 3.8, "A"), word(" five", 4.5, ""), word(" six", 9, "B")}}},
-	}
+	word := func(text string, at float64) Word { return Word{Word: text, Start: at, End: at + 0.2} }
+	tr := &Transcript{Segments: []Segment{
+		{Text: " one two three", Words: []Word{word(" one", 0.5), word(" two", 1.7), word(" three", 2.8)}},
+		{Text: " four five six", Words: []Word{word(" four", 3.8), word(" five", 4.5), word(" six", 9)}},
+	}}
+	tr.SetTurns([]Turn{{Start: 0, End: 2, Speaker: "A"}, {Start: 1, End: 3, Speaker: "B"}, {Start: 4, End: 5, Speaker: "A"}})
+	NewReplacer([]Replacement{{"two three", "2-3"}, {"five", "V V"}}).Transcript(tr)
 	tr.SetTurnTexts()
-	for i, want := range []string{" one three", " two six", " four"} {
+	for i, want := range []string{" one", " 2-3", " four V V six"} {
 		if got := tr.Turns[i].Text; got != want {
 			t.Errorf("turn %d: %q, want %q", i, got, want)
 		}

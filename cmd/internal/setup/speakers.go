@@ -138,6 +138,10 @@ func (s *SoundFlags) knownVoices(ctx context.Context, e cli.Env, list string) (v
 		} else if err != nil {
 			return nil, fmt.Errorf("--speaker-names %s: line %d: %w", show.Name(list), number, err)
 		}
+		same := func(w diarize.Voice) bool { return slices.Equal(v.Vector, w.Vector) }
+		if i := slices.IndexFunc(voices, same); i >= 0 {
+			return nil, wrong("%s: this is the sample of %s; want another sound for each name", show.Name(file), show.Name(voices[i].Name))
+		}
 		voices = append(voices, v)
 	}
 	if len(voices) == 0 {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -16,7 +15,6 @@ import (
 	"verity/audio"
 	"verity/cmd/internal/cli"
 	"verity/cmd/internal/setup"
-	"verity/diarize"
 	"verity/eval/bench"
 	"verity/internal/kernel"
 	"verity/internal/show"
@@ -214,7 +212,6 @@ func (t *fileRun) file(ctx context.Context, j *job, bar *cli.Progress) (*transcr
 	}
 	tr, err := t.transcribeClip(ctx, j.name, clip, w)
 	if err == nil && t.speakers.Voices != nil {
-		t.warnOneVoice(tr)
 		t.warnUnheard(tr)
 		err = t.printWhole(j, tr)
 	}
@@ -262,23 +259,6 @@ func (t *fileRun) warnUnheard(tr *transcript.Transcript) {
 	}
 	if len(unheard) > 0 {
 		slog.Warn("--speaker-names: no voice here is like that of "+show.JoinOr(unheard), "audio", tr.Name)
-	}
-}
-
-// warnOneVoice logs which of the speakers whose number was given sound like one.
-func (t *fileRun) warnOneVoice(tr *transcript.Transcript) {
-	if t.speakers.Voices == nil || t.speakers.Voices.Speakers < 2 {
-		return
-	}
-	names := slices.Sorted(maps.Keys(tr.Embeddings))
-	for i, a := range names {
-		for _, b := range names[i+1:] {
-			if diarize.SameVoice(tr.Embeddings[a], tr.Embeddings[b]) {
-				slog.Warn(fmt.Sprintf("%s and %s sound like one voice, divided to make %d speakers; --speakers voice finds out how many there are",
-					a, b, t.speakers.Voices.Speakers), "audio", tr.Name)
-				return
-			}
-		}
 	}
 }
 
