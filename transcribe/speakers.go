@@ -3,6 +3,7 @@ package transcribe
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"verity/audio"
@@ -40,8 +41,11 @@ func (t *Transcriber) transcribeSpeakers(
 	return tr, err
 }
 
-// nameSpeakers names the speakers of a transcript of the clip.
+// nameSpeakers names the speakers of a transcript of the clip. Without words it has none: music can sound like speech.
 func (t *Transcriber) nameSpeakers(ctx context.Context, clip *audio.Clip, tr *transcript.Transcript, w Callbacks) error {
+	if strings.TrimSpace(tr.Text) == "" {
+		return nil
+	}
 	began, o := time.Now(), *t.opt.Speakers
 	o.Pool = t.model.Pool
 	o.Progress = func(share float64) {
