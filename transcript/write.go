@@ -49,6 +49,9 @@ type Options struct {
 	// Embeddings writes the voice of each speaker, in JSON: speaker_embeddings, as in whisperX.
 	Embeddings bool
 
+	// WhisperCPP writes JSON as whisper.cpp does, with transcription and offsets instead of segments.
+	WhisperCPP bool
+
 	// BOM begins SRT and CSV with a byte order mark, without which some players and spreadsheets read another
 	// encoding than UTF-8.
 	BOM bool
@@ -61,6 +64,9 @@ func Write(w io.Writer, f Format, t *Transcript) error { return Options{}.Write(
 func (o Options) Write(w io.Writer, f Format, t *Transcript) error {
 	switch f {
 	case JSON:
+		if o.WhisperCPP {
+			return writeWhisperCPP(w, t)
+		}
 		return o.writeJSON(w, t)
 	case DOCX:
 		return o.writeDOCX(w, t)
@@ -190,6 +196,27 @@ func (o Options) writeJSON(w io.Writer, t *Transcript) error {
 		Schema, t.Name, t.Text, t.Language, prob, t.Duration, segments, roundedTurns(t.Turns), t.Stats, embeddings, t.Truncated,
 		roundedGaps(t.Damaged), roundedGaps(t.Gaps), t.MadeBy,
 	})
+}
+
+// writeWhisperCPP writes what whisper.cpp's JSON has of a text, without what describes the model and the tokens.
+//
+// Source: ggml-org/whisper.cpp@233fe1f examples/cli/cli.cpp, output_json.
+func writeWhisperCPP(w io.Writer, t *Transcript) error {
+	list := []map[string]any{}
+	for _, s := range t.Segments {
+		line := map[string]any{
+			"timestamps": map[string]string{"from": formatTime(s.Start, true, ","), "to": formatTime(s.End, true, ",")},
+			"offsets":    map[string]int64{"from": milliseconds(s.Start), "to": milliseconds(s.End)},
+			"text":       s.Text,
+		}
+		if s.Speaker != "" {
+			line["speaker"] = s.Speaker
+		}
+		list = append(list, line)
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(map[string]any{"result": map[string]string{"language": t.Language}, "transcription": list})
 }
 
 // roundedGaps returns gaps as JSON contains them.

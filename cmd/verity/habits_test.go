@@ -22,7 +22,7 @@ func TestHabitsTranslated(t *testing.T) {
 		{"transcribe --compute_type=float32 --fp16 False a.wav", "transcribe --precision f32 --precision f32 a.wav"},
 		{"transcribe --initial-prompt -tr a.wav", "transcribe --initial-prompt -tr a.wav"},
 		{"transcribe --output_dir -nt -- -tr", "transcribe --output_dir -nt -- -tr"},
-		{"transcribe -q - --highlight True --vad off", "transcribe -q - --highlight=auto --vad=off"}, {"transcribe --vad False -ojf a.wav", "transcribe --vad=off -f json a.wav"},
+		{"transcribe -q - --highlight True --vad off", "transcribe -q - --highlight=auto --vad=off"}, {"transcribe --vad False -ojf a.wav", "transcribe --vad=off -f json --whisper-cpp-json a.wav"},
 		{"transcribe -m models/ggml-base.bin -f a.wav -bs 5 -nf -sow", "transcribe -m models/ggml-base.bin a.wav --beam-size 5 --temperature-increment-on-fallback none"},
 		{"transcribe --file=a.wav -f srt,vtt -f b.txt.mp3", "transcribe a.wav -f srt,vtt b.txt.mp3"}, {"transcribe -f docx a.wav", "transcribe -f docx a.wav"},
 		{"transcribe --batched True --print_colors False --model_directory x --cpu_threads=4", "transcribe --chunked --model x --threads 4"},
@@ -31,6 +31,7 @@ func TestHabitsTranslated(t *testing.T) {
 		{"transcribe -osrt -of sub/out2 a.wav", "transcribe -f srt --output-dir sub --name out2 a.wav"}, {"transcribe --word-timestamps true a.wav", "transcribe --word-timestamps=true a.wav"},
 		{"transcribe -p 1 --print_colors --vad_filter false --no-vad -t 1 a.wav", "transcribe --vad=off --threads 1 a.wav"},
 		{"transcribe -d 4000 -ot 1500 a.wav", "transcribe a.wav --clip-timestamps 1.5,5.5"}, {"transcribe -ot 2000 a.wav", "transcribe a.wav --clip-timestamps 2"},
+		{"transcribe -osrt -oj -ovtt a.wav", "transcribe -f srt,json,vtt --whisper-cpp-json a.wav"},
 		{"watch in -t 2", "watch in --threads 2"}, {"ls", "models"}, {"translate -t 2 a.wav", "transcribe --task translate --threads 2 a.wav"},
 		{"models list", "models"}, {"pull small", "models pull small"}, {"eval -t 4", "eval --threads 4"},
 	} {

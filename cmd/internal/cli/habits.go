@@ -71,11 +71,11 @@ func Translate(root *cobra.Command, args []string) (out []string, err error) {
 			continue
 		}
 		args = args[n:]
-		isFormat := len(ours) == 2 && (ours[0] == "-f" || string(Dashes(nil, ours[0])) == "--output-format")
+		isFormat := len(ours) > 1 && (ours[0] == "-f" || string(Dashes(nil, ours[0])) == "--output-format")
 		switch {
 		case isFormat && formats >= 0:
 			out[formats] += "," + ours[1]
-			continue
+			ours = ours[2:]
 		case isFormat:
 			formats = len(out) + 1
 		}

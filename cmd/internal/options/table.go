@@ -152,6 +152,8 @@ var sections = []struct {
 				"with a sentence, a pause of two seconds or a speaker's turn"},
 		{Name: "speaker-embeddings", Needs: "speakers", Formats: []transcript.Format{transcript.JSON},
 			Help: "with --speakers voice: write a vector of 192 numbers for the voice of each speaker, in json"},
+		{Name: "whisper-cpp-json", Scope: Configurable, Formats: []transcript.Format{transcript.JSON},
+			Help: "write json with the fields of whisper.cpp: transcription, with offsets in milliseconds, and no tokens"},
 		{Name: "bom", Scope: Configurable, Formats: []transcript.Format{transcript.SRT, transcript.CSV},
 			Help: "begin srt and csv with a byte order mark, which some players and spreadsheets need to read UTF-8"},
 		{Name: "stats", Scope: Configurable,

@@ -72,6 +72,7 @@ func (t *fileRun) registerFiles(f *pflag.FlagSet) {
 	cli.Bind(f, "batch", &t.batch)
 	cli.Bind(f, "lines", &t.writing.Lines)
 	cli.Bind(f, "bom", &t.writing.BOM)
+	cli.Bind(f, "whisper-cpp-json", &t.writing.WhisperCPP)
 	cli.Bind(f, "recursive", &t.recursive)
 	t.speakers.Register(f, &t.writing.Embeddings)
 }
