@@ -82,16 +82,13 @@ func (a *answer) streamSegment(s transcript.Segment) {
 		delta["segment_id"] = segmentID(s)
 	}
 	a.stream.event("transcript.text.delta", delta)
-	if len(a.q.granularities) == 0 && !a.q.decoding.TokenOrigins && a.q.decoding.Speakers == nil {
+	if len(a.q.granularities) == 0 && a.q.decoding.Speakers == nil {
 		return
 	}
 	e := a.segment(s, text)
 	e["speaker"] = s.Speaker // OpenAI's description requires it
 	if a.q.format == diarizedJSON {
 		e["text"], e["speaker"] = tokenizer.Strip(text), label(s.Speaker, a.q.knownNames, &a.speakers)
-	}
-	if a.q.decoding.TokenOrigins {
-		e["pieces"] = a.pieces(s, text)
 	}
 	a.stream.event("transcript.text.segment", e)
 }
@@ -107,21 +104,6 @@ func (a *answer) segment(s transcript.Segment, text string) object {
 		e["words"] = wordsOf(s)
 	}
 	return e
-}
-
-// pieces splits text where accepted drafts begin and end. It is the text of s, with or without the surrounding space.
-func (a *answer) pieces(s transcript.Segment, text string) []transcript.TextRun {
-	list, skip := []transcript.TextRun{}, strings.Index(s.Text, text)
-	for _, p := range s.RunsByDraft(a.model.Tokenizer) {
-		n := min(skip, len(p.Text))
-		skip -= n
-		p.Text = p.Text[n:]
-		p.Text = p.Text[:min(len(p.Text), len(text))]
-		if text = text[len(p.Text):]; p.Text != "" {
-			list = append(list, p)
-		}
-	}
-	return list
 }
 
 // wordsOf returns the words of s in OpenAI's form.
@@ -359,9 +341,7 @@ func (a *answer) verbose(tr *transcript.Transcript, text string) verboseTranscri
 	for _, s := range tr.Segments {
 		if v.Segments != nil {
 			one := s.Rounded()
-			if one.Words = nil; a.q.decoding.TokenOrigins {
-				one.Runs = a.pieces(s, s.Text)
-			}
+			one.Words = nil
 			v.Segments = append(v.Segments, one)
 		}
 		if a.q.words {

@@ -65,12 +65,11 @@ type request struct {
 	draft         []transcript.Cue // the client's text of the sound: it affects speed, never the text
 }
 
-// Values of include[]: OpenAI's, and three of Verity's own.
+// Values of include[]: OpenAI's, and two of Verity's own.
 const (
 	withLogProbs = "logprobs"
 	withProgress = "verity.progress" // events with the seconds that are done
 	withEarly    = "verity.early"    // events with segments before their speakers are known
-	withAccepted = "verity.accepted" // which parts of a segment's text the assistant drafted
 )
 
 // close removes the files of a request.
@@ -293,8 +292,6 @@ var listFields = map[string]fieldSetter{
 				q.progress = true
 			case withEarly:
 				q.early = true
-			case withAccepted:
-				q.decoding.TokenOrigins = true
 			case withLogProbs:
 				q.logProbs = true
 			default:

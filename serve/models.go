@@ -45,7 +45,6 @@ type modelSlot struct {
 	lastUsed  time.Time
 	expiry    *time.Timer
 	languages []language // of the model; kept after unloading
-	assisted  bool       // kept after unloading
 }
 
 // defaultIdleTime is how long an unused model stays loaded.
@@ -83,7 +82,7 @@ func (p *modelPool) check() error {
 
 // setLoaded records that a model has been loaded.
 func (p *modelPool) setLoaded(m *modelSlot, model *transcribe.Model, unload func()) {
-	m.model, m.unload, m.languages, m.assisted = model, unload, languages(model), model.Assisted()
+	m.model, m.unload, m.languages = model, unload, languages(model)
 	model.Batch.OnPass(func(sequences, _ int) { p.server.metrics.batch.Observe(float64(sequences)) })
 }
 
@@ -259,7 +258,7 @@ func (p *modelPool) listing() modelList {
 func (p *modelPool) describe(id string, m *modelSlot) modelObject {
 	return modelObject{
 		ID: id, Root: m.Name, Object: "model", Created: p.server.created.Unix(), OwnedBy: "verity",
-		Loaded: m.model != nil, Assisted: m.assisted, Translates: len(m.languages) > 1, Languages: m.languages,
+		Loaded: m.model != nil, Translates: len(m.languages) > 1, Languages: m.languages,
 	}
 }
 
@@ -272,7 +271,6 @@ type modelObject struct {
 	// Not OpenAI's. The fields after Loaded are empty until the model is first loaded.
 	Root       string     `json:"root"` // the model that an alias stands for
 	Loaded     bool       `json:"loaded"`
-	Assisted   bool       `json:"assisted"` // whether drafts can be marked
 	Translates bool       `json:"translates"`
 	Languages  []language `json:"languages,omitzero"`
 }

@@ -56,7 +56,6 @@ var defaultsDrawn = map[string]func(*transcribe.Options){
 	"pad":           func(o *transcribe.Options) { o.Pad = audio.PadMel },
 	"first":         func(o *transcribe.Options) { o.MaxInitialTimestamp = math.Inf(1) },
 	"gates":         func(o *transcribe.Options) { o.MaxCompressionRatio, o.MinLogProb, o.MaxNoSpeech = 1, -0.1, 0.1 },
-	"marks":         func(o *transcribe.Options) { o.TokenOrigins = true },
 }
 
 // fieldsDrawn are form fields of a client.
@@ -64,7 +63,7 @@ var fieldsDrawn = []field{
 	{"language", "en"}, {"language", "de"}, {"language", "en-GB"}, {"language", "auto"}, {"language", ""},
 	{"prompt", "three four"}, {"prompt", ""}, {"temperature", "0"}, {"temperature", "0.4"}, {"temperature", "2"},
 	{"timestamp_granularities[]", "word"}, {"timestamp_granularities[]", "segment"}, {"response_format", "verbose_json"},
-	{"response_format", "srt"}, {"stream", "true"}, {"include[]", withAccepted},
+	{"response_format", "srt"}, {"stream", "true"},
 	{"include[]", withProgress}, {"include[]", "logprobs"},
 	{"model", "whisper-1"}, {"chunking_strategy", "auto"}, {"chunking_strategy", `{"type":"server_vad","threshold":0.4}`},
 	{"vad_filter", "true"}, {"vad_filter", "false"}, {"hotwords", "nine"},

@@ -65,7 +65,7 @@ func (s *Server) openSound(ctx context.Context, w http.ResponseWriter, r *http.R
 		return err
 	}
 	defer release()
-	if err := q.checkCombinations(model.Assisted()); err != nil {
+	if err := q.checkCombinations(); err != nil {
 		return err
 	}
 	q.reportIgnored(w, r)
@@ -208,14 +208,9 @@ func (s *Server) endWithError(w http.ResponseWriter, r *http.Request, a *answer,
 	return err
 }
 
-// checkCombinations reports fields that exclude each other, or that the model cannot serve.
-func (q *request) checkCombinations(assisted bool) error {
+// checkCombinations reports fields that exclude each other.
+func (q *request) checkCombinations() error {
 	switch whole := q.format == "verbose_json" || q.stream || q.api != openAI; {
-	case q.decoding.TokenOrigins && !assisted:
-		return badRequest("include[]", "%s needs an assistant: this server was started without one.", withAccepted)
-	case q.decoding.TokenOrigins && !whole:
-		return badRequest("include[]",
-			"%s needs response_format verbose_json, or stream=true; got %s.", withAccepted, q.format)
 	case (q.progress || q.early) && !q.stream:
 		return badRequest("include[]", "%s and %s need stream=true.", withProgress, withEarly)
 	case q.stream && q.format != "json" && q.format != "text" && q.format != diarizedJSON: // a client would wait in vain

@@ -115,8 +115,8 @@ export class Live {
 
   delta(item, e) {
     const words = e.words || [], start = item.end, last = this.job.paragraphs.at(-1);
-    if (!item.text && (!last || sentenceEnd.test(last.text))) { // what little sound is written from may begin small
-      item.begins = true;
+    if (!last || sentenceEnd.test(last.text)) { // the model may write the first word of a pass small
+      item.begins ||= !item.text;
       e.delta = capital(e.delta);
       if (words.length) words[0].word = capital(words[0].word);
     }

@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"verity/transcript"
 )
@@ -78,10 +76,6 @@ func (a *agreement) newWords(words []transcript.Word) []transcript.Word {
 	for n < len(words) && !same && words[n].Start <= a.end-timeTolerance {
 		n++
 	}
-	if last := len(a.confirmed) - 1; n > 0 && n < len(words) && last >= 0 &&
-		transcript.EndsSentence(a.confirmed[last].Word) && !transcript.EndsSentence(words[n-1].Word) {
-		words[n].Word = capitalize(words[n].Word) // this pass has no sentence end there, but that is confirmed
-	}
 	return words[n:]
 }
 
@@ -121,13 +115,6 @@ func (a *agreement) repeated(words []transcript.Word) (n int, same bool) {
 
 func normalized(word string) string {
 	return strings.ToLower(strings.Trim(word, " .,;:!?¿¡\"'“”‘’…-–—。、，！？"))
-}
-
-// capitalize returns a word that begins with a letter with a capital.
-func capitalize(word string) string {
-	bare := strings.TrimLeft(word, " ")
-	r, n := utf8.DecodeRuneInString(bare)
-	return word[:len(word)-len(bare)] + string(unicode.ToTitle(r)) + bare[n:]
 }
 
 func spell(words []transcript.Word) string {
