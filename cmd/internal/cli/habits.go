@@ -40,6 +40,9 @@ var Habits = sync.OnceValue(func() map[string]Habit {
 	return habits
 })
 
+// clipFlags are whisper.cpp's flags of the part to transcribe, in milliseconds: 0 where it starts, 1 how long it is.
+var clipFlags = map[string]int{"-ot": 0, "--offset-t": 0, "--offset_t": 0, "-d": 1, "--duration": 1}
+
 // Translate replaces the words of other programs in a command line. On an error, which says what
 // to use instead, the command line still begins with the command.
 func Translate(root *cobra.Command, args []string) (out []string, err error) {
@@ -55,13 +58,15 @@ func Translate(root *cobra.Command, args []string) (out []string, err error) {
 		return args, nil
 	}
 	formats := -1 // index of the value of -f, which collects -f srt -ovtt
-	var clip whisperClip
+	var clip [2]int
 	var wrong []string
 	needHelp := false
 	for len(args) > 0 && args[0] != "--" {
-		if c.Flags().Lookup("clip-timestamps") != nil && len(args) > 1 && clip.set(args[0], args[1]) {
-			args = args[2:]
-			continue
+		if i, ok := clipFlags[args[0]]; ok && len(args) > 1 && c.Flags().Lookup("clip-timestamps") != nil {
+			if clip[i], err = strconv.Atoi(args[1]); err == nil {
+				args = args[2:]
+				continue
+			}
 		}
 		ours, n, err := translateFlag(c, args)
 		if err != nil {
@@ -81,37 +86,17 @@ func Translate(root *cobra.Command, args []string) (out []string, err error) {
 		}
 		out = append(out, ours...)
 	}
-	if out = slices.Concat(out, clip.flag(), args); len(wrong) > 0 {
+	if clip != [2]int{} {
+		times := fmt.Sprint(float64(clip[0]) / 1000)
+		if clip[1] > 0 {
+			times += fmt.Sprintf(",%v", float64(clip[0]+clip[1])/1000)
+		}
+		out = append(out, "--clip-timestamps", times)
+	}
+	if out = append(out, args...); len(wrong) > 0 {
 		return out, UsageError{Err: errors.New(strings.Join(wrong, "\n"+c.CommandPath()+": ")), NeedHelp: needHelp}
 	}
 	return out, nil
-}
-
-// A whisperClip is what whisper.cpp's -ot and -d say: from where, and how much, in ms.
-type whisperClip struct{ start, length int }
-
-// set reads a flag with its value, and reports whether it is one of the two.
-func (w *whisperClip) set(word, value string) bool {
-	ms, err := strconv.Atoi(value)
-	switch word {
-	case "-ot", "--offset-t", "--offset_t":
-		w.start = ms
-	case "-d", "--duration":
-		w.length = ms
-	default:
-		return false
-	}
-	return err == nil
-}
-
-func (w whisperClip) flag() []string {
-	switch {
-	case w == whisperClip{}:
-		return nil
-	case w.length == 0:
-		return []string{"--clip-timestamps", fmt.Sprint(float64(w.start) / 1000)}
-	}
-	return []string{"--clip-timestamps", fmt.Sprintf("%v,%v", float64(w.start)/1000, float64(w.start+w.length)/1000)}
 }
 
 // WritesFile reports whether a command line asks for a format as another program does that writes it to a file:

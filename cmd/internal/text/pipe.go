@@ -42,8 +42,9 @@ The flags of a request are those of transcribe that decide the text. "temperatur
 first line of the answer describes the model; then each request gets a line with the
 language and the length of the sound, one for every segment as soon as it is final, and
 at last one with its transcript or its error, and in base64 the formats that
---output-format names. A file that is "temporary" is removed after its request. An id is a number from 1 up that no other
-running request has; else an error without an id follows.`
+--output-format names. A file that is "temporary" is removed after its request. An id is
+a number from 1 up that no other running request has; else an error without an id
+follows.`
 
 // maxRequest is how many bytes a request may have.
 const maxRequest = 1 << 20
