@@ -10,7 +10,7 @@ QUICKLY := $(foreach of,github.com/apache/beam github.com/aws cloud.google.com g
 
 
 .PHONY: vet-all static vulnerabilities licences purego arm64 arm64-short fuzz-short windows-test release wheel reproducible verity-beam cluster-test cluster \
-	benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr drafts encoder-drafts grid page load throughput live accuracy invented clients clients-go proof proof-quick weights help-lab
+	benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr drafts encoder-drafts grid page load live accuracy invented clients clients-go proof proof-quick weights help-lab
 
 help-lab: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' tools/lab.mk | expand -t 16
@@ -171,13 +171,6 @@ LOAD ?= 5m
 SPEECH := $(wildcard model/base/librispeech/*.flac) model/base/jfk.flac
 load: build ## 64 clients for LOAD (5m), some of which hang up, then a shutdown; checks every answer
 	go run ./tools/load -program $(BIN) $(if $(MODEL),-model $(MODEL)) -for $(LOAD) $(SOUND) $(SPEECH)
-
-# MODEL=DIR replaces a planted small, whose text takes as long as 10 s of real speech.
-TURNS ?= 5
-PLANTED := bin/throughput
-throughput: build ## eight requests at once and one after the other, TURNS times
-	@[ -n "$(MODEL)" ] || [ -e $(PLANTED)/target ] || $(BIN) synth --size small --out $(PLANTED)
-	go run ./tools/load -program $(BIN) -model $(or $(MODEL),$(PLANTED)/target) -turns $(TURNS) $(SOUND)
 
 # MODEL=DIR replaces the model inside, MANIFEST=FILE the recordings of the repository.
 MANIFEST ?= model/base/librispeech/manifest.jsonl

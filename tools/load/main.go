@@ -1,7 +1,6 @@
 // Load starts verity serve and sends it many requests at once:
 //
 //	go run ./tools/load -program bin/verity -for 5m talk.wav…    clients that send, hang up and cut off, then a shutdown
-//	go run ./tools/load -program bin/verity -turns 5 talk.wav    eight requests at once and one after the other
 //
 // Every answer must equal, to the bit, what verity transcribe writes for the file alone. The
 // exit status is 1 if one does not, or if the server loses a request.
@@ -37,7 +36,6 @@ var (
 	program = flag.String("program", "bin/verity", "the `program`")
 	model   = flag.String("model", "model/digits/target", "`directory` of the checkpoint, loaded as int8")
 	during  = flag.Duration("for", 0, "how long the load lasts")
-	turns   = flag.Int("turns", 0, "how often to time eight requests in sequence and at once")
 )
 
 const clients = 64 // at the same time
@@ -83,9 +81,6 @@ func run(ctx context.Context, names []string) error {
 	defer s.process.Process.Kill()
 	if _, _, err := s.ask(ctx, jobs[0]); err != nil { // warms up
 		return err
-	}
-	if *turns > 0 {
-		return errors.Join(s.throughput(ctx, jobs[0]), s.stop())
 	}
 	return s.load(ctx, jobs)
 }
@@ -290,36 +285,4 @@ func peakOf(pid int) string {
 		}
 	}
 	return "unknown"
-}
-
-// throughput times eight requests one after the other and eight at once, in turn.
-func (s *server) throughput(ctx context.Context, w job) error {
-	const requests = 8
-	var ratios []float64
-	for range *turns {
-		began := time.Now()
-		for range requests {
-			if _, _, err := s.ask(ctx, w); err != nil {
-				return err
-			}
-		}
-		alone := time.Since(began)
-		began = time.Now()
-		var all sync.WaitGroup
-		var errs [requests]error
-		for i := range errs {
-			all.Go(func() { _, _, errs[i] = s.ask(ctx, w) })
-		}
-		all.Wait()
-		if err := errors.Join(errs[:]...); err != nil {
-			return err
-		}
-		together := time.Since(began)
-		ratios = append(ratios, alone.Seconds()/together.Seconds())
-		fmt.Printf("%d requests one after the other %.2f s, at once %.2f s: throughput %.2f times that of one\n",
-			requests, alone.Seconds(), together.Seconds(), ratios[len(ratios)-1])
-	}
-	slices.Sort(ratios)
-	fmt.Printf("median of %d turns: %.2f\n", *turns, ratios[len(ratios)/2])
-	return nil
 }
