@@ -41,13 +41,15 @@ says() { # TEXT: the last command
 }
 
 exe version
-for off in "" avx512 avx512,avxvnni avx512,avx2; do
-	export VERITY_DISABLE=$off
-	for run in "-f json model/base/jfk.flac" "-f json --speakers voice examples/conversation.opus"; do
-		"$verity" transcribe -q $run | sed 's/,"stats":.*//' >"$tmp/here"
-		exe transcribe -q $run | sed 's/,"stats":.*//' >"$tmp/there"
-		same "VERITY_DISABLE=$off ${run##* }"
-	done
+both() { # ARGUMENTS…
+	"$verity" transcribe -q -f json "$@" | sed 's/,"stats":.*//' >"$tmp/here"
+	exe transcribe -q -f json "$@" | sed 's/,"stats":.*//' >"$tmp/there"
+	same "${VERITY_DISABLE-} transcribe $*"
+}
+both --speakers voice examples/conversation.opus
+for VERITY_DISABLE in "" avx512 avx512,avxvnni; do
+	export VERITY_DISABLE
+	both model/base/jfk.flac
 done
 unset VERITY_DISABLE
 
