@@ -32,6 +32,7 @@ func TestHabitsTranslated(t *testing.T) {
 		{"transcribe -p 1 --print_colors --vad_filter false --no-vad -t 1 a.wav", "transcribe --vad=off --threads 1 a.wav"},
 		{"transcribe -d 4000 -ot 1500 a.wav", "transcribe a.wav --clip-timestamps 1.5,5.5"}, {"transcribe -ot 2000 a.wav", "transcribe a.wav --clip-timestamps 2"},
 		{"transcribe -osrt -oj -ovtt a.wav", "transcribe -f srt,json,vtt --whisper-cpp-json a.wav"},
+		{"transcribe -osrt -of - a.wav", "transcribe -f srt a.wav"},
 		{"watch in -t 2", "watch in --threads 2"}, {"ls", "models"}, {"translate -t 2 a.wav", "transcribe --task translate --threads 2 a.wav"},
 		{"models list", "models"}, {"pull small", "models pull small"}, {"eval -t 4", "eval --threads 4"},
 	} {

@@ -59,9 +59,10 @@ type Comparison struct {
 
 	Theory *Theory `json:"theory"` // null if nothing is predicted
 
-	missing int // utterances of one set alone, although no shard of the other is missing
-	runs    Pair[transcript.Provenance]
-	decode  []float64 // speed-ups, sorted
+	references int // pairs with different references
+	missing    int // utterances of one set alone, although no shard of the other is missing
+	runs       Pair[transcript.Provenance]
+	decode     []float64 // speed-ups, sorted
 }
 
 // Theory is what the theory of speculative decoding expects of an assistant, if every draft token is right with the
@@ -188,11 +189,12 @@ type digest struct {
 	seconds  transcript.Seconds
 	words    wer.Counts
 	scored   bool
+	ref      key // of the reference, without case and punctuation
 }
 
 func digestOf(r *Record, of wer.Counts) digest {
 	d := digest{id: r.ID, text: textOf(r), failed: r.Error != "", duration: r.Duration, seconds: r.Seconds,
-		words: of, scored: !r.NoReference}
+		words: of, scored: !r.NoReference, ref: keyOf(normalizer("basic", "")(r.Reference))}
 	tokens, logProbs, segments := sha256.New(), sha256.New(), sha256.New()
 	for _, s := range r.Segments {
 		number(tokens, uint64(len(s.Tokens)))

@@ -140,6 +140,10 @@ func (d *Document) notes() (notes []string) {
 		}
 	}
 	for _, c := range d.Comparisons {
+		if c.references > 0 {
+			notes = append(notes, fmt.Sprintf("Different references: %s and %s do not have the same ones for %s, so their error rates do not compare.",
+				c.Names.Baseline, c.Names.Assisted, show.Some(c.references, "utterance")))
+		}
 		if c.missing > 0 {
 			notes = append(notes, fmt.Sprintf("Different utterances: %s and %s do not have the same ones, since %s in one of them "+
 				"alone. The error rates of the table are over different sets; a comparison is over the utterances of both.",
@@ -172,7 +176,7 @@ func (d *Document) arms() [][]string {
 		if x := s.WERInterval; x != nil {
 			wer += fmt.Sprintf(" (%.2f – %.2f %%)", 100*x.Low, 100*x.High)
 		}
-		rows = append(rows, []string{d.names()[i], show.Digits(s.TokensPerSecond), d.overFirst(i),
+		rows = append(rows, []string{d.names()[i], textIf(s.TokensPerSecond > 0, show.Digits(s.TokensPerSecond)), d.overFirst(i),
 			textIf(s.Drafting.Drafted > 0, fmt.Sprintf("%.1f %%", 100*s.Drafting.Rate())),
 			textIf(s.GBPS > 0, show.Digits(s.GBPS)), textIf(s.GBPS > 0, show.Digits(s.BytesPerToken/1e6)),
 			textIf(s.Memory > 0, show.Bytes(s.Memory)), textIf(s.Scored > 0, wer)})
@@ -217,6 +221,8 @@ func (d *Document) overFirst(arm int) string {
 	}
 	x := d.Comparisons[at].Speedup.Decode
 	switch i := x.Interval; {
+	case x.Median == 0: // not measured
+		return ""
 	case i == nil:
 		return show.Times(x.Overall)
 	case i[0] <= 1 && 1 <= i[1]:

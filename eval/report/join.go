@@ -37,7 +37,8 @@ func Load(ctx context.Context, files []Files, normalizer, by string) (*Document,
 			return nil, err
 		}
 	}
-	if by != "" && len(sets) > 0 && len(sets[0].groups) == 1 && sets[0].groups[noGroup] != nil {
+	without := func(s *Set) bool { return len(s.groups) == 1 && s.groups[noGroup] != nil }
+	if by != "" && !slices.ContainsFunc(sets, func(s *Set) bool { return !without(s) }) {
 		return nil, fmt.Errorf("field %s: no record has it; they have %s", by, cmp.Or(strings.Join(sets[0].fields, ", "), "none"))
 	}
 	return NewDocument(sets, pairs), nil

@@ -103,8 +103,8 @@ func (l line) parse(name string) (*Record, error) {
 			err = fmt.Errorf("malformed record: %w", err)
 		}
 	}
-	if r.Schema == "" && r.Reference != "" { // of another program
-		r.Schema, r.Run.Model, r.Run.ModelID = RecordSchema, name, name
+	if err == nil && r.Schema == "" { // of another program
+		err = r.readForeign(name, l.text)
 	}
 	switch {
 	case err != nil:
@@ -119,6 +119,26 @@ func (l line) parse(name string) (*Record, error) {
 		return nil, &LineError{name, l.n, l.from, err}
 	}
 	return r, nil
+}
+
+// readForeign completes a record that another program wrote: with id, reference and hypothesis, and other fields that
+// group it.
+func (r *Record) readForeign(name string, text []byte) error {
+	var all map[string]any
+	json.Unmarshal(text, &all) // which the caller has read
+	r.Fields = map[string]string{}
+	for field, v := range all {
+		if s, ok := v.(string); ok && field != "id" && field != "reference" && field != "hypothesis" {
+			r.Fields[field] = s
+		}
+	}
+	for _, field := range []string{"id", "reference", "hypothesis"} {
+		if _, ok := all[field].(string); !ok {
+			return fmt.Errorf("there is no text %q: want id, reference and hypothesis, or a record of eval", field)
+		}
+	}
+	r.Schema, r.Run.Model, r.Run.ModelID = RecordSchema, name, name
+	return nil
 }
 
 // checkTimes returns an error for a time that no run takes. Within these bounds, sums and quotients of times are finite.

@@ -151,6 +151,9 @@ func (p *Pairs) compare(a, b digest) (what []string) {
 	p.seconds.Baseline.Add(a.seconds)
 	p.seconds.Assisted.Add(b.seconds)
 	if a.scored && b.scored {
+		if a.ref != b.ref {
+			p.c.references++
+		}
 		p.words.Baseline, p.words.Assisted = append(p.words.Baseline, a.words), append(p.words.Assisted, b.words)
 	}
 	return what

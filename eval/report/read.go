@@ -205,7 +205,7 @@ func differences(a, b transcript.Provenance) (list []string) {
 	names := slices.Concat(slices.Collect(maps.Keys(a.Options)), slices.Collect(maps.Keys(b.Options)))
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		if name != "assistant-precision" && !strings.HasPrefix(name, "draft-") {
+		if !(name == "precision" && a.Precision != b.Precision) && name != "assistant-precision" && !strings.HasPrefix(name, "draft-") {
 			add(name, a.Options[name], b.Options[name])
 		}
 	}

@@ -70,7 +70,7 @@ func TestGroups(t *testing.T) {
 		{ID: "3", Reference: "e f", Hypothesis: "e f", Run: run},
 	})
 	lines := `{"id": "1", "reference": "a b", "hypothesis": "b"}` + "\n" + `{"id": "2", "reference": "c d", "hypothesis": "c d"}` + "\n" +
-		`{"id": "3", "reference": "e f", "hypothesis": "e f", "fields": {"lang": "de"}}` + "\n"
+		`{"id": "3", "reference": "e f", "hypothesis": "e f", "lang": "de"}` + "\n"
 	if err := os.WriteFile(theirs, []byte(lines), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -88,6 +88,22 @@ func TestGroups(t *testing.T) {
 	c := d.Comparisons[0]
 	if s := c.sentence(); c.Verdict != Free || c.Scored != 3 || !strings.Contains(s, "model base and "+theirs) || strings.Contains(s, "int8") {
 		t.Errorf("got %s of %d, %s", c.Verdict, c.Scored, s)
+	}
+	if len(d.notes()) != 0 {
+		t.Errorf("notes %q, want none", d.notes())
+	}
+	if err := os.WriteFile(theirs, []byte(strings.Replace(lines, `"a b"`, `"a x"`, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, err = Load(t.Context(), []Files{{"ours", []string{ours}}, {"theirs", []string{theirs}}}, "none", "")
+	if err != nil || len(d.notes()) != 1 || !strings.Contains(d.notes()[0], "for 1 utterance,") {
+		t.Errorf("another reference: %v, %q", err, d.notes())
+	}
+	if err := os.WriteFile(theirs, []byte(`{"id": "1", "ref": "a b"}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(t.Context(), []Files{{"theirs", []string{theirs}}}, "none", ""); err == nil || !strings.Contains(err.Error(), `line 1: there is no text "reference"`) {
+		t.Errorf("a line without a reference: %v", err)
 	}
 	if _, err := Load(t.Context(), []Files{{"ours", []string{ours}}}, "none", "land"); err == nil || err.Error() != "field land: no record has it; they have lang" {
 		t.Errorf("an unknown field: %v", err)

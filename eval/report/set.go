@@ -118,7 +118,7 @@ func (s *Set) addFile(ctx context.Context, path string, visit func(*Record, wer.
 				first = line
 			}
 			if records == 0 && bad > maxBad {
-				return noRecords(path)
+				return noRecords(path, first)
 			}
 			continue
 		case err != nil:
@@ -134,14 +134,15 @@ func (s *Set) addFile(ctx context.Context, path string, visit func(*Record, wer.
 		}
 	}
 	if records == 0 && bad > 0 && !(bad == 1 && errors.Is(first, ErrTorn)) {
-		return noRecords(path)
+		return noRecords(path, first)
 	}
 	return nil
 }
 
 // noRecords reports a file that does not hold records.
-func noRecords(path string) error {
-	return fmt.Errorf("%s: it holds no records, want records.jsonl or its directory, which eval and compare write", path)
+func noRecords(path string, first *LineError) error {
+	return fmt.Errorf("%s: it holds no records, want records.jsonl or its directory, which eval and compare write; line %d: %w",
+		path, first.Line, first.Err)
 }
 
 // Add scores one record and returns its word counts. It fails if the set already has

@@ -156,6 +156,9 @@ func (e *NameError) Error() string {
 		known = strings.TrimPrefix(known, prefix)
 	}
 	known, _, _ = strings.Cut(known, "-q")
+	if size, language, ok := strings.Cut(known, "."); ok && len(language) == 2 && language != "en" {
+		known = size // only English has models of its own
+	}
 	if near := wer.Nearest(known, AllNames()); len(near) > 0 {
 		text += "; did you mean " + strings.Join(near, " or ")
 		if isWeights(e.Name) {

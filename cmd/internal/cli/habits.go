@@ -158,6 +158,8 @@ func translateFlag(c *cobra.Command, args []string) (ours []string, n int, err e
 		return nil, 0, fmt.Errorf("there is no flag %s: %s", typed, h.Note)
 	case truth(value) == "true":
 		return strings.Fields(h.Ours), n, nil
+	case strings.Contains(h.Ours, "{base}") && value == "-": // standard output
+		return nil, n, nil
 	case strings.Contains(h.Ours, "{base}"):
 		ours = strings.Fields(h.Ours)
 		for i := range ours {
