@@ -1,7 +1,6 @@
 package datasets
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -126,5 +125,5 @@ func readText(ctx context.Context, file string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", file, err)
 	}
-	return string(bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))), nil
+	return strings.TrimSpace(input.Text(text)), nil
 }

@@ -171,7 +171,7 @@ func eachLine(ctx context.Context, file string, f func(n int, line []byte, err e
 		var length int
 		line, length, err = input.Line(r, line[:0], maxLine)
 		if n == 1 {
-			line = bytes.TrimPrefix(line, []byte("\ufeff"))
+			line = []byte(input.Text(line))
 		}
 		if err != nil && err != io.EOF {
 			return fmt.Errorf("line %d: %w", n, err)

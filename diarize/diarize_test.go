@@ -273,17 +273,18 @@ func BenchmarkGroups(b *testing.B) {
 }
 
 func TestRTTM(t *testing.T) {
-	const text = ";; comment\nSPKR-INFO a 1 <NA> <NA> <NA> unknown Bob <NA>\n" +
+	const text = "\ufeffSPEAKER b 1 0 1 <NA> <NA> Bob <NA> <NA>\r\n;; comment\nSPKR-INFO a 1 <NA> <NA> <NA> unknown Bob <NA>\n" +
 		"SPEAKER a 1 2.5 1 <NA> <NA> Bob <NA> <NA>\nSPEAKER a 1 0.25 0.5 <NA> <NA> Zoë <NA> <NA>\n\n" +
 		"SPEAKER b 1 1 1 <NA> <NA> Bob <NA> <NA>\n"
 	turns, names, err := ReadRTTM(strings.NewReader(text))
-	want := map[string][]Turn{"a": {{0.25, 0.75, 2}, {2.5, 3.5, 1}}, "b": {{1, 2, 1}}}
+	want := map[string][]Turn{"a": {{0.25, 0.75, 2}, {2.5, 3.5, 1}}, "b": {{0, 1, 1}, {1, 2, 1}}}
 	if err != nil || !reflect.DeepEqual(turns, want) || !slices.Equal(names, []string{"Bob", "Zoë"}) {
 		t.Errorf("got %v, %v, error %v", turns, names, err)
 	}
 	for _, bad := range []string{
 		"SPEAKER a 1 2.5", "SPEAKER a 1 x 1 <NA> <NA> Bob", "SPEAKER a 1 1 NaN <NA> <NA> Bob", "SPEAKER a 1 -1 1 <NA> <NA> Bob",
 		"SPEAKER a 1 1 -1 <NA> <NA> Bob", "SPEAKER a 1 1 Inf <NA> <NA> Bob", strings.Repeat("x", 1<<17),
+		"\xff\xfeS\x00P\x00", "a,0.5,1.5\n",
 	} {
 		if _, _, err := ReadRTTM(strings.NewReader(bad)); err == nil {
 			t.Errorf("%.60q: no error", bad)

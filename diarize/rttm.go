@@ -1,11 +1,14 @@
 package diarize
 
 import (
-	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
+
+	"verity/internal/input"
 )
 
 // maxRTTM is the longest RTTM file that is read, in bytes: years of speech.
@@ -15,23 +18,29 @@ const maxRTTM = 64 << 20
 //
 //	SPEAKER <file> <channel> <start> <duration> <NA> <NA> <name> <NA> <NA>
 //
-// Other types of lines and comments, which begin with ;;, are skipped. It returns the turns of each file in order
+// Other types of lines and comments, which begin with ;;, are skipped; in an empty file, nobody speaks. It returns the turns of each file in order
 // of their starts; their speakers are indexes into names, plus 1. A line that cannot be read is an error.
 func ReadRTTM(r io.Reader) (turns map[string][]Turn, names []string, err error) {
 	turns = map[string][]Turn{}
 	number := map[string]int{}
-	lines := bufio.NewScanner(io.LimitReader(r, maxRTTM+1))
-	size := 0
-	for n := 1; lines.Scan(); n++ {
-		if size += len(lines.Bytes()) + 1; size > maxRTTM {
-			return nil, nil, fmt.Errorf("RTTM: more than %d MB", maxRTTM>>20)
-		}
-		f := strings.Fields(lines.Text())
-		if len(f) == 0 || f[0] != "SPEAKER" {
+	text, err := io.ReadAll(io.LimitReader(r, maxRTTM+1))
+	switch {
+	case err != nil:
+		return nil, nil, fmt.Errorf("RTTM: %w", err)
+	case len(text) > maxRTTM:
+		return nil, nil, fmt.Errorf("RTTM: more than %d MB", maxRTTM>>20)
+	case !utf8.Valid(text):
+		return nil, nil, errors.New("RTTM: it is not UTF-8")
+	}
+	for n, line := range input.Lines(text) {
+		f := strings.Fields(line)
+		switch {
+		case strings.HasPrefix(line, ";;"):
 			continue
-		}
-		if len(f) < 8 {
+		case len(f) < 8:
 			return nil, nil, fmt.Errorf("RTTM: line %d: got %d fields, want 10", n, len(f))
+		case f[0] != "SPEAKER":
+			continue
 		}
 		start, err1 := strconv.ParseFloat(f[3], 64)
 		length, err2 := strconv.ParseFloat(f[4], 64)
@@ -43,9 +52,6 @@ func ReadRTTM(r io.Reader) (turns map[string][]Turn, names []string, err error) 
 			number[f[7]] = len(names)
 		}
 		turns[f[1]] = append(turns[f[1]], Turn{start, start + length, number[f[7]]})
-	}
-	if err := lines.Err(); err != nil {
-		return nil, nil, fmt.Errorf("RTTM: %w", err)
 	}
 	for _, t := range turns {
 		sortTurns(t)

@@ -25,7 +25,7 @@ const (
 )
 
 // referTo puts into a record who speaks when and what, as the dataset has it: the turns of the row, or an RTTM file
-// beside the audio with the same name. Neither may be there. After an error the record is unchanged.
+// beside the audio with the same name. Without either, turns are nil. After an error the record is unchanged.
 func referTo(ctx context.Context, r *report.Record, u datasets.Utterance) error {
 	if u.TurnsErr != nil {
 		return u.TurnsErr
@@ -50,7 +50,7 @@ func referTo(ctx context.Context, r *report.Record, u datasets.Utterance) error 
 			}
 		}
 	}
-	if u.Part {
+	if u.Part && turns != nil {
 		turns = within(turns, u.Offset, u.Offset+u.Duration)
 	}
 	if err := checkSize("RTTM", turns); err != nil {
@@ -98,9 +98,10 @@ func readTurns(ctx context.Context, sound string) (turns []transcript.Turn, err 
 			ok = true
 		}
 	}
-	if !ok {
+	if !ok && len(files) > 0 {
 		return nil, fmt.Errorf("%s.rttm: got turns of %d files, want those of %s", stem, len(files), filepath.Base(stem))
 	}
+	turns = []transcript.Turn{} // an empty file says that nobody speaks
 	for _, t := range found {
 		turns = append(turns, transcript.Turn{Start: t.Start, End: t.End, Speaker: names[t.Speaker-1]})
 	}
@@ -108,7 +109,8 @@ func readTurns(ctx context.Context, sound string) (turns []transcript.Turn, err 
 }
 
 // within returns the parts of turns between two times, counted from the first.
-func within(turns []transcript.Turn, from, to float64) (parts []transcript.Turn) {
+func within(turns []transcript.Turn, from, to float64) []transcript.Turn {
+	parts := []transcript.Turn{}
 	for _, t := range turns {
 		if t.Start, t.End = max(t.Start, from)-from, min(t.End, to)-from; t.End > t.Start {
 			parts = append(parts, t)

@@ -29,6 +29,7 @@ func TestReferTo(t *testing.T) {
 	write("call.rttm", line("call", "2", "3", "Bob")+line("call", "0", "2.5", "Ann"))
 	write("renamed.rttm", line("original", "0", "1", "Ann"))
 	write("several.rttm", line("a", "0", "1", "Ann")+line("b", "0", "1", "Bob"))
+	write("silence.rttm", "\ufeff\r\n")
 	write("bad.rttm", "SPEAKER bad 1 x")
 	turns := []transcript.Turn{{Start: 0, End: 2.5, Speaker: "Ann"}, {Start: 2, End: 5, Speaker: "Bob"}}
 	said := []datasets.Turn{{Speaker: "Ann", Text: "Hi."}, {Speaker: "Bob", Text: "Hello."}}
@@ -49,6 +50,8 @@ func TestReferTo(t *testing.T) {
 			[]transcript.Turn{{Start: 0, End: 1, Speaker: "Ann"}, {Start: 1, End: 2, Speaker: "Bob"}}, speech, ""},
 		{"renamed.wav", datasets.Utterance{}, []transcript.Turn{{Start: 0, End: 1, Speaker: "Ann"}}, nil, ""},
 		{"none.wav", datasets.Utterance{}, nil, nil, ""},
+		{"silence.wav", datasets.Utterance{}, []transcript.Turn{}, nil, ""},
+		{"silence.wav", datasets.Utterance{Part: true, Duration: 1}, []transcript.Turn{}, nil, ""},
 		{"several.wav", datasets.Utterance{}, nil, nil, "want those of several"},
 		{"bad.wav", datasets.Utterance{}, nil, nil, "line 1"},
 		{"call.wav", datasets.Utterance{Audio: datasets.Source{Data: []byte{0}}}, nil, nil, ""}, // only named so

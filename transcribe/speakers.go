@@ -64,7 +64,7 @@ func (t *Transcriber) nameSpeakers(ctx context.Context, clip *audio.Clip, tr *tr
 	}
 	switch n, want := len(d.Voices), max(o.Speakers, o.Min); {
 	case n < want:
-		t.opt.Log.Warn(fmt.Sprintf("%d speakers were found, not %d", n, want), "audio", clip.Name())
+		t.opt.Log.Warn(fmt.Sprintf("only %d of %d speakers found", n, want), "audio", clip.Name())
 	case d.Divided:
 		t.opt.Log.Warn(fmt.Sprintf("one voice was divided to make %d speakers; leave the number open if you do not know it", want),
 			"audio", clip.Name())

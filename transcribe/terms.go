@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"verity/decoder"
+	"verity/internal/input"
 	"verity/transcript"
 )
 
@@ -49,12 +50,8 @@ func ParseTerms(text string) (list []Term, err error) {
 	if len(text) > MaxTermsText {
 		return nil, fmt.Errorf("got %d bytes, want at most %d", len(text), MaxTermsText)
 	}
-	n, weights := 0, map[[2]string]float64{}
-	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
-		n++
-		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
+	weights := map[[2]string]float64{}
+	for n, line := range input.Lines(text) {
 		term, err := ParseTerm(line)
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)

@@ -32,7 +32,7 @@ func Read(name string, raw []byte) ([]Cue, error) {
 	if bytes.HasPrefix(raw, []byte("PK\x03\x04")) {
 		return nil, fmt.Errorf("%s: is a Word document or another archive, want text; save it as txt", name)
 	}
-	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
+	raw = []byte(input.Text(raw))
 	text := strings.ReplaceAll(strings.ReplaceAll(string(raw), "\r\n", "\n"), "\r", "\n")
 	head := strings.TrimSpace(text[:min(len(text), 1<<10)])
 	var cues []Cue

@@ -98,13 +98,7 @@ func readConfig(ctx context.Context, path string) ([]setting, error) {
 
 // parseConfig reads lines of the form key = value. A value in double quotes is a Go string.
 func parseConfig(all string) (settings []setting, err error) {
-	n := 0
-	for line := range strings.Lines(strings.TrimPrefix(all, "\ufeff")) { // PowerShell writes it
-		n++
-		text := strings.TrimSpace(line)
-		if text == "" || text[0] == '#' {
-			continue
-		}
+	for n, text := range input.Lines(all) {
 		key, value, ok := strings.Cut(text, "=")
 		s := setting{string(cli.Dashes(nil, strings.TrimSpace(key))), strings.TrimSpace(value), n}
 		if !ok {

@@ -56,6 +56,10 @@ func TestSpeakersUsage(t *testing.T) {
 		{named("Ann: nowhere.wav"), "nowhere.wav", false},
 		{named("Ann: two.wav 0:09-0:05"), "ends before it begins", false},
 		{named("Ann: two.wav 0:09-3:05"), "longer than 120 s", false},
+		{named("A\x00nn: two.wav"), `line 1: got the name "A\x00nn", want UTF-8`, false},
+		{named("\ufeff# x", "A\xffnn: two.wav"), `line 2: got the name "A\xffnn", want UTF-8`, false},
+		{named("A:b: nowhere.wav"), "/nowhere.wav", false},
+		{named("Ann: two.wav 1:00-1:10"), "the part from 60 s to 70 s begins after the end, at 6.5 s", false},
 		{named("Ann: two.wav"), "line 1: " + filepath.Join(dir, "two.wav") + ": 2 speakers are heard", true},
 		{named("Ann: none.wav"), "no speech is heard", true},
 		{named("Ann: short.wav"), "want at least 1 s", true},
@@ -101,8 +105,9 @@ func TestSpeakersNobody(t *testing.T) {
 		}
 		code, stdout, stderr := program(t, nil, "transcribe", "--speakers", "4", "--speaker-names", list, "--speaker-embeddings", "-f", "json", path)
 		var doc struct {
-			Turns      []struct{ Speaker string } `json:"turns"`
-			Embeddings map[string][]float32       `json:"speaker_embeddings"`
+			Turns      []struct{ Speaker, Text string }    `json:"turns"`
+			MadeBy     struct{ Options map[string]string } `json:"made_by"`
+			Embeddings map[string][]float32                `json:"speaker_embeddings"`
 		}
 		if err := json.Unmarshal([]byte(stdout), &doc); code != 0 || err != nil {
 			t.Fatalf("%s: status %d, %v, %s", tt.name, code, err, stderr)
@@ -110,7 +115,17 @@ func TestSpeakersNobody(t *testing.T) {
 		if len(doc.Embeddings) > tt.most || tt.most == 0 && len(doc.Turns) > 0 {
 			t.Errorf("%s: %d speakers, want at most %d; turns %v", tt.name, len(doc.Embeddings), tt.most, doc.Turns)
 		}
-		for _, want := range []string{fmt.Sprintf("%d speakers were found, not 4", len(doc.Embeddings)), "no voice here is like that of Reader"} {
+		wants := []string{"no speech was found"}
+		if len(doc.Turns) > 0 {
+			wants = []string{fmt.Sprintf("only %d of 4 speakers found", len(doc.Embeddings)), "no voice here is like that of Reader"}
+		}
+		if lines := strings.Count(stderr, "\n"); lines != len(wants) || slices.ContainsFunc(doc.Turns, func(t struct{ Speaker, Text string }) bool { return t.Text == "" }) {
+			t.Errorf("%s: turns %v, warnings %s; want turns with text, %d warnings", tt.name, doc.Turns, stderr, len(wants))
+		}
+		if o := doc.MadeBy.Options; o["speakers"] != "4" || !strings.HasPrefix(o["speaker-names"], list+" ") {
+			t.Errorf("%s: made by %v, want --speakers and --speaker-names", tt.name, o)
+		}
+		for _, want := range wants {
 			if !strings.Contains(stderr, want) {
 				t.Errorf("%s: warnings %s, want %q", tt.name, stderr, want)
 			}

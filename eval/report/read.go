@@ -162,7 +162,7 @@ type Record struct {
 	// If speakers were identified:
 
 	Turns          []transcript.Turn `json:"turns,omitempty"`            // who speaks when
-	ReferenceTurns []transcript.Turn `json:"reference_turns,omitempty"`  // who speaks when, by the dataset
+	ReferenceTurns []transcript.Turn `json:"reference_turns,omitzero"`   // who speaks when, by the dataset; nil if it does not say
 	Speech         []Speech          `json:"reference_speech,omitempty"` // who says what, by the dataset, in order
 
 	Segments     []transcript.Segment     `json:"segments"`

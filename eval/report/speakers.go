@@ -73,7 +73,7 @@ const usualCollar = 0.25
 // speakersOf scores the speakers of a record; nil if the dataset has none. The error is ctx's cause.
 func speakersOf(ctx context.Context, w *wer.Scorer, r *Record, normal func(string) string) (*SpeakerScore, error) {
 	s := &SpeakerScore{}
-	if len(r.ReferenceTurns) > 0 {
+	if r.ReferenceTurns != nil {
 		reference, known := numberedTurns(r.ReferenceTurns)
 		found, heard := numberedTurns(r.Turns)
 		s.Clips = 1

@@ -5,6 +5,8 @@
 //	Read(ctx, path, most)      its content, of at most most bytes
 //	ReadFS(fsys, name, most)   the same in a file system
 //	Line(r, dst, limit)        the next line, or how long it is
+//	Text(b)                    a text without a byte order mark
+//	Lines(text)                the lines that are not empty or comments
 //	JSON(b, err)               an error with the line and the column
 //
 // Only regular files are opened, and their type is checked first, since a FIFO or a device might
@@ -20,7 +22,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
+	"strings"
 )
 
 // ErrNotRegular is the cause when a name leads to something that is not a regular file.
@@ -123,6 +127,23 @@ func JSON(b []byte, err error) error {
 	before := b[:min(int(syntax.Offset), len(b))]
 	line, column := bytes.Count(before, []byte("\n"))+1, len(before)-bytes.LastIndexByte(before, '\n')-1
 	return fmt.Errorf("line %d, column %d: %w", line, column, err)
+}
+
+// Text returns a text, or its first line, without the byte order mark that editors on Windows write.
+func Text[T string | []byte](text T) string { return strings.TrimPrefix(string(text), "\ufeff") }
+
+// Lines returns the lines of a text with their numbers, without surrounding white space. Empty lines, and those that begin
+// with #, are skipped.
+func Lines[T string | []byte](text T) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		n := 0
+		for line := range strings.Lines(Text(text)) {
+			n++
+			if line = strings.TrimSpace(line); line != "" && line[0] != '#' && !yield(n, line) {
+				return
+			}
+		}
+	}
 }
 
 // Line appends a line without its line end to dst, at most about limit bytes of it, and

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -43,5 +45,15 @@ func TestOpen(t *testing.T) {
 	}
 	if _, err := Open(t.Context(), filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) || err.Error() != "there is no such file" {
 		t.Errorf("nothing there: got %v", err)
+	}
+}
+
+func TestLines(t *testing.T) {
+	var got []string
+	for n, line := range Lines([]byte("\ufeff# names\r\n\r\n  a b \n\ufeffc")) {
+		got = append(got, fmt.Sprint(n, line))
+	}
+	if want := []string{"3a b", "4\ufeffc"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

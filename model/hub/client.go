@@ -64,7 +64,7 @@ func FromEnv() *Client {
 	}
 	if file := cmp.Or(os.Getenv("HF_TOKEN_PATH"), within(home, "token")); c.Token == "" && file != "" {
 		if b, err := input.Read(context.Background(), file, 1<<16); err == nil {
-			c.Token = strings.TrimSpace(string(b))
+			c.Token = strings.TrimSpace(input.Text(b))
 		}
 	}
 	return c

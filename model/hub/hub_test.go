@@ -453,7 +453,7 @@ func TestFromEnv(t *testing.T) {
 		t.Setenv(name, "")
 	}
 	t.Setenv("HF_HUB_OFFLINE", "1")
-	if err := os.WriteFile(filepath.Join(home, "token"), []byte("abc\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(home, "token"), []byte("\ufeffabc\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if c := FromEnv(); c.Cache != filepath.Join(home, "hub") || c.Token != "abc" || !c.Offline {

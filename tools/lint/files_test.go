@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"path"
 	"regexp"
 	"slices"
@@ -47,6 +48,44 @@ var reasonRules = []reasonRule{
 		exempt:  []string{"internal/output", "internal/input", "tools"},
 		instead: "read through internal/input, which refuses what never ends",
 	},
+}
+
+// marked lists the files that read text which people write, with where a byte order mark is read over: here, or in what
+// they call. All other files of internal/input's callers read what programs write.
+var marked = map[string]string{
+	"cmd/internal/options/decoding.go": "transcribe.ParseTerms", "cmd/internal/setup/draft.go": "transcript.Read",
+	"cmd/internal/setup/speakers.go": "input.Lines", "cmd/internal/text/inputs.go": "input.Text",
+	"cmd/internal/text/serve.go": "input.Lines", "cmd/verity/config.go": "input.Lines", "datasets/beside.go": "input.Text",
+	"datasets/manifest.go": "input.Text", "eval/speakers.go": "diarize.ReadRTTM", "model/hub/client.go": "input.Text",
+}
+
+var byPrograms = []string{
+	"assistant/ctc/ctc.go", "cmd/internal/measure/sound.go", "cmd/internal/setup/identity.go", "datasets/parquet.go",
+	"eval/compare.go", "eval/report/read.go", "model/checkpoint.go", "model/hub/cache.go", "model/quantize/assemble.go",
+	"model/synth/config.go", "model/weights.go", "tokenizer/load.go",
+}
+
+// TestByteOrderMarks checks that all text that people write may begin with a byte order mark.
+func TestByteOrderMarks(t *testing.T) {
+	calls := func(s source, names ...string) (found bool) {
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok {
+				found = found || slices.Contains(names, types.ExprString(call.Fun))
+			}
+			return true
+		})
+		return found
+	}
+	for _, s := range sources(t) {
+		name := path.Join(s.dir, s.name)
+		by, ok := marked[name]
+		if !s.test() && !ok && !slices.Contains(byPrograms, name) && calls(s, "input.Read", "input.ReadFS", "input.Open") {
+			t.Errorf("%s reads a file: does it read over a byte order mark? See marked", name)
+		}
+		if ok && !calls(s, by) {
+			t.Errorf("%s does not call %s", name, by)
+		}
+	}
 }
 
 // TestFileReasons checks that every call that touches the file system says why it may.

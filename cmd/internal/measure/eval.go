@@ -67,7 +67,7 @@ func Eval(e cli.Env) *cobra.Command {
 // addText adds the flags that can change the records.
 func (v *evalCommand) addText(c *cobra.Command) {
 	v.addDecoding(c)
-	v.textFlags.AddFlagSet(cli.AddFlags(c, func(f *pflag.FlagSet) { v.speakers.Register(f, nil) }))
+	v.textFlags.AddFlagSet(cli.AddFlags(c, func(f *pflag.FlagSet) { v.speakers.Register(f, false, nil) }))
 }
 
 func (v *evalCommand) registerOut(f *pflag.FlagSet) {
@@ -102,7 +102,7 @@ func (v *evalCommand) check() (o eval.Options, err error) {
 	if err := v.prepare(); err != nil {
 		return o, err
 	}
-	if err = v.speakers.Check(false); err != nil {
+	if err = v.speakers.Check(); err != nil {
 		return o, err
 	}
 	v.opt.Speakers, err = v.speakers.Options(context.Background(), v.Env, &v.sound)
@@ -146,7 +146,7 @@ func (v *evalCommand) all(ctx context.Context, e eval.Engine, data *setup.Corpus
 	var scored error
 	referred := false // some row says who speaks
 	o.Watch = func(r *report.Record) {
-		referred = referred || len(r.Speech)+len(r.ReferenceTurns) > 0
+		referred = referred || len(r.Speech) > 0 || r.ReferenceTurns != nil
 		if _, err := set.Add(ctx, r); err != nil {
 			scored = err
 		}

@@ -54,7 +54,7 @@ func Maker(l *verity.Model, flags *ModelFlags, textFlags *pflag.FlagSet) *transc
 	}
 	textFlags.VisitAll(func(f *pflag.Flag) {
 		if v := f.Value.String(); v != options.Find(f.Name).DefaultText() {
-			if f.Name == "terms" {
+			if f.Name == "terms" || f.Name == "speaker-names" {
 				v += " " + contentHash(v)
 			}
 			by.Options[f.Name] = v

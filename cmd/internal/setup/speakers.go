@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/pflag"
 
@@ -27,18 +29,24 @@ type SpeakerFlags struct {
 	Channels bool             // every channel is a speaker
 	Voices   *diarize.Options // how voices are identified; nil if they are not
 
+	channels    bool   // each channel can be a speaker
 	names       string // file of the names of known voices
 	least, most int    // speakers
 	embeddings  *bool  // the vectors of voices are written
 }
 
-// Register adds the flags. embeddings is where that for vectors of voices goes; nil leaves out the flag.
-func (s *SpeakerFlags) Register(f *pflag.FlagSet, embeddings *bool) {
+// Register adds the flags. channels says that each channel can be a speaker. embeddings is where that for vectors of
+// voices goes; nil leaves out the flag.
+func (s *SpeakerFlags) Register(f *pflag.FlagSet, channels bool, embeddings *bool) {
 	cli.AddOption(f, "speakers", func(v options.Value) error {
 		o, err := options.Speakers(v.Text)
 		s.Channels, s.Voices = o.Channels, o.Voices
 		return err
 	})
+	if s.channels = channels; !channels {
+		cli.Redefine(f, "speakers", "one", "label `who` speaks: voice tells speakers apart by their voices and finds out how "+
+			"many there are; a number says how many; one labels nobody")
+	}
 	cli.Bind(f, "min-speakers", &s.least)
 	cli.Bind(f, "max-speakers", &s.most)
 	if s.embeddings = embeddings; embeddings != nil {
@@ -50,15 +58,15 @@ func (s *SpeakerFlags) Register(f *pflag.FlagSet, embeddings *bool) {
 // None reports whether speakers are not identified at all.
 func (s *SpeakerFlags) None() bool { return !s.Channels && s.Voices == nil }
 
-// Check refuses flags that do not go together. channels says that each channel can be a speaker.
-func (s *SpeakerFlags) Check(channels bool) error {
+// Check refuses flags that do not go together.
+func (s *SpeakerFlags) Check() error {
 	number := 0
 	if s.Voices != nil {
 		number = s.Voices.Speakers
 	}
 	bounded := s.least+s.most > 0
 	switch {
-	case s.Channels && !channels:
+	case s.Channels && !s.channels:
 		return cli.Usagef("--speakers channels is for files to transcribe; want voice, or how many speakers there are")
 	case s.Voices == nil && bounded:
 		return cli.Usagef("--min-speakers and --max-speakers need --speakers voice")
@@ -102,20 +110,20 @@ func (s *SoundFlags) knownVoices(ctx context.Context, e cli.Env, list string) (v
 	}
 	pool := parallel.New(0)
 	defer pool.Close()
-	number := 0
-	for line := range strings.Lines(strings.TrimPrefix(string(text), "\ufeff")) {
-		number++
-		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
-			continue
-		}
+	for number, line := range input.Lines(text) {
 		wrong := func(problem string, args ...any) error {
 			return cli.Usagef("--speaker-names %s: line %d: %s", show.Name(list), number, fmt.Sprintf(problem, args...))
 		}
-		name, file, _ := strings.Cut(line, ":")
+		name, file, ok := strings.Cut(line, ": ")
+		if !ok {
+			name, file, _ = strings.Cut(line, ":")
+		}
 		name, file = strings.TrimSpace(name), strings.TrimSpace(file)
 		switch {
 		case name == "" || file == "":
 			return nil, wrong("got %s, want NAME: FILE, a file with a few seconds of the voice", show.Name(line))
+		case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
+			return nil, wrong("got the name %q, want UTF-8 without control characters", name)
 		case slices.ContainsFunc(voices, func(v diarize.Voice) bool { return v.Name == name }):
 			return nil, wrong("the name %s is used twice; join its samples in one file", show.Name(name))
 		case len(voices) == diarize.MaxSpeakers:
@@ -185,8 +193,13 @@ func (s *SoundFlags) sample(
 // partOf reads a part of a clip.
 func partOf(clip *audio.Clip, part transcribe.Span) (*audio.Clip, error) {
 	from := int(part.Start * audio.SampleRate)
-	if _, err := clip.Skip(from); err != nil {
+	n, err := clip.Skip(from)
+	if err != nil {
 		return nil, err
+	}
+	if n < from {
+		problem := fmt.Sprintf("the part from %v s to %v s begins after the end, at %.1f s", part.Start, part.End, float64(n)/audio.SampleRate)
+		return nil, &diarize.SampleError{Name: clip.Name(), Problem: problem}
 	}
 	pcm, err := clip.Samples(int(part.End*audio.SampleRate) - from)
 	return audio.FromSamples(clip.Name(), pcm), err

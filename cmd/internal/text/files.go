@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -144,6 +145,9 @@ func (t *fileRun) show(j *job, bar *cli.Progress) error {
 	if err := cmp.Or(cannotWrite(text.end()), j.err); err != nil {
 		return err
 	}
+	if strings.TrimSpace(j.result.Text) == "" {
+		slog.Warn("no speech was found", "audio", j.result.Name)
+	}
 	j.result.Stats.Bandwidth = t.bandwidth
 	if err := t.write(j.name, j.result); err != nil {
 		return err
@@ -251,6 +255,9 @@ func reportTrack(clip *audio.Clip, sound *setup.SoundFlags) {
 
 // warnUnheard logs which known voices the recording does not have.
 func (t *fileRun) warnUnheard(tr *transcript.Transcript) {
+	if len(tr.Turns) == 0 {
+		return // no speech was found
+	}
 	var unheard []string
 	for _, v := range t.speakers.Voices.Known {
 		if !slices.ContainsFunc(tr.Turns, func(turn transcript.Turn) bool { return turn.Speaker == v.Name }) {

@@ -58,7 +58,7 @@ type fileRun struct {
 func (t *fileRun) register(c *cobra.Command, own func(*pflag.FlagSet)) {
 	cli.AddFlags(c, t.model.Register, t.registerFiles, own, t.log.Register)
 	t.flags = c.Flags()
-	t.textFlags = cli.AddFlags(c, setup.Decoding(&t.decoding, 0), t.sound.Register, t.registerSubtitles)
+	t.textFlags = cli.AddFlags(c, setup.Decoding(&t.decoding, 0), t.sound.Register, t.registerSubtitles, t.registerSpeakers)
 	t.textFlags.AddFlag(c.Flags().Lookup("sampler")) // the only drafting flag that may change the text
 }
 
@@ -74,7 +74,10 @@ func (t *fileRun) registerFiles(f *pflag.FlagSet) {
 	cli.Bind(f, "bom", &t.writing.BOM)
 	cli.Bind(f, "whisper-cpp-json", &t.writing.WhisperCPP)
 	cli.Bind(f, "recursive", &t.recursive)
-	t.speakers.Register(f, &t.writing.Embeddings)
+}
+
+func (t *fileRun) registerSpeakers(f *pflag.FlagSet) {
+	t.speakers.Register(f, true, &t.writing.Embeddings)
 }
 
 func (t *fileRun) registerSubtitles(f *pflag.FlagSet) {

@@ -155,7 +155,7 @@ func readList(ctx context.Context, name string, null bool, stdin io.Reader) (nam
 	if null {
 		end = "\x00"
 	}
-	for one := range strings.SplitSeq(strings.TrimPrefix(string(text), "\ufeff"), end) {
+	for one := range strings.SplitSeq(input.Text(text), end) {
 		if !null {
 			one = strings.TrimSuffix(one, "\r")
 		}

@@ -91,9 +91,9 @@ func Listen(e cli.Env) *cobra.Command {
 		cli.Bind(f, "out", &l.file)
 		cli.Redefine(f, "out", "", "write the text to this `file` at the end, in the format of its ending; the words are still printed")
 		cli.Bind(f, "timestamps", &l.timed)
-		l.speakers.Register(f, &l.writing.Embeddings)
 	}, l.log.Register)
-	l.textFlags = cli.AddFlags(c, setup.Decoding(&l.decoding, options.Request))
+	l.textFlags = cli.AddFlags(c, setup.Decoding(&l.decoding, options.Request),
+		func(f *pflag.FlagSet) { l.speakers.Register(f, false, &l.writing.Embeddings) })
 	return c
 }
 
@@ -118,7 +118,7 @@ func (l *listenCommand) run(ctx context.Context, args []string) error {
 	case printed && l.timed && format != transcript.TXT:
 		return cli.Usagef("--timestamps writes text on standard output; %s has times of its own", format)
 	}
-	if err := cmp.Or(output.Check(l.file), l.speakers.Check(false)); err != nil {
+	if err := cmp.Or(output.Check(l.file), l.speakers.Check()); err != nil {
 		return err
 	}
 	l.writing.Times = l.timed

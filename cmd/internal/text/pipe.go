@@ -257,12 +257,11 @@ func (p *pipeCommand) prepare(ctx context.Context, r pipeRequest, log *slog.Logg
 	t.log.Quiet = true
 	c := cli.New("pipe", "", "", nil)
 	cli.AddFlags(c, func(f *pflag.FlagSet) {
-		t.speakers.Register(f, &t.writing.Embeddings)
 		t.registerSubtitles(f)
 		bindFormats(f, &t.formats)
 		cli.Bind(f, "draft-from", &t.model.Assistant.From)
 	})
-	t.textFlags = cli.AddFlags(c, setup.Decoding(&t.decoding, 0), t.sound.Register)
+	t.textFlags = cli.AddFlags(c, setup.Decoding(&t.decoding, 0), t.sound.Register, t.registerSpeakers)
 	if err := c.ParseFlags(r.Flags); err != nil {
 		return nil, cli.FlagError(c, err)
 	}

@@ -478,14 +478,7 @@ func readKeys(ctx context.Context, name string) (keys []serve.Key, err error) {
 	if err != nil {
 		return fail(err)
 	}
-	text := strings.TrimPrefix(string(raw), "\ufeff") // editors on Windows write it
-	n := 0
-	for line := range strings.Lines(text) {
-		n++
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' {
-			continue
-		}
+	for n, line := range input.Lines(raw) {
 		secret, label, _ := strings.Cut(strings.ReplaceAll(line, "\t", " "), " #")
 		key := serve.Key{Secret: strings.TrimSpace(secret), Name: strings.TrimSpace(label)}
 		if strings.ContainsFunc(key.Secret, func(r rune) bool { return r <= ' ' || r > '~' }) {

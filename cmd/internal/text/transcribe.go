@@ -235,5 +235,5 @@ func (t *fileRun) checkSpeakers() error {
 	if t.speakers.Channels && t.sound.Channel > 0 {
 		return cli.Usagef("--speakers channels cannot be combined with --channel")
 	}
-	return t.speakers.Check(true)
+	return t.speakers.Check()
 }

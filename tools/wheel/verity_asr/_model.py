@@ -70,6 +70,8 @@ class Stream(Iterator[Segment]):
         rate = options.pop("sampling_rate", 16000)
         with contextlib.ExitStack() as files:
             if isinstance(names := options.get("speaker_names"), Mapping):
+                if not names or any(": " in name or "\n" in name for name in names):
+                    raise _options._error("speaker_names", names, "names, without a colon and a space in one, with a file for each")
                 voices = {name: os.path.abspath(os.fsdecode(path)) for name, path in names.items()}
                 for path in voices.values():
                     if not os.path.exists(re.sub(r"\s+[\d:.]+-[\d:.]+$", "", path)):
