@@ -58,7 +58,7 @@ func TestServeListen(t *testing.T) {
 		address, want string
 		status        int
 	}{
-		{l.Addr().String(), "another program listens there: stop it, or use another address", 1},
+		{l.Addr().String(), "another program listens there, perhaps verity serve: stop it, or use another address", 1},
 		{"127.0.0.1:99999", "the port must be from 0 to 65535", 2},
 	} {
 		code, _, stderr := program(t, nil, "serve", "--model", "nowhere", "--listen", tt.address)

@@ -102,7 +102,7 @@ func listen(flag, address string) (l net.Listener, err error) {
 	case err == nil:
 		return l, nil
 	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, syscall.Errno(10048)): // 10048 on Windows
-		return nil, fmt.Errorf("--%s %s: another program listens there: stop it, or use another address", flag, address)
+		return nil, fmt.Errorf("--%s %s: another program listens there, perhaps verity serve: stop it, or use another address", flag, address)
 	case errors.As(err, &op):
 		err = op.Err // the rest names the network and the address again
 	}
