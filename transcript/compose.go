@@ -226,7 +226,7 @@ func (c composer) breakCost(j int) float64 {
 }
 
 // bound matches words that belong to the next: articles, prepositions, conjunctions, and others, in English, German and Dutch.
-var bound = regexp.MustCompile(`(?i)^ ?(an?|the|this|that|these|those|some|such|no|not|my|your|his|her|its|our|their|of|to|in|on|at|by|` +
+var bound = regexp.MustCompile(`(?i)^ ?(mrs?\.|ms\.|dr\.|prof\.|st\.|an?|the|this|that|these|those|some|such|no|not|my|your|his|her|its|our|their|of|to|in|on|at|by|` +
 	`for|from|with|into|than|as|and|or|but|if|which|who|whose|when|where|is|are|was|were|be|been|has|have|had|will|would|can|could|` +
 	`der|die|das|den|dem|des|ein|eine[mnrs]?|kein|keine|zu|zum|zur|im|am|von|vom|mit|für|auf|aus|bei|nach|und|oder|aber|dass|wenn|` +
 	`de|het|een|geen|van|te|op|met|voor|naar|en|of|maar|dat|als)$`)

@@ -131,6 +131,11 @@ func (r *run) config(put output.Put) error {
 	if err := d.Decode(&config); err != nil {
 		return fmt.Errorf("config.json: %w", input.JSON(b, err))
 	}
+	for name, n := range r.from.Dims.Config() {
+		if _, ok := config[name]; !ok { // the settings of CTranslate2 have no sizes
+			config[name] = n
+		}
+	}
 	method := Nearest
 	if r.Calibrate != nil {
 		method = GPTQ

@@ -194,6 +194,7 @@ func Formats(text string) (list []transcript.Format, err error) {
 		return transcript.Formats(), nil
 	}
 	for name := range strings.SplitSeq(text, ",") {
+		name = strings.TrimSpace(name)
 		f := transcript.Format(cmp.Or(formatAliases[name], name))
 		if !slices.Contains(transcript.Formats(), f) {
 			all := append(formats()[1:], "all")

@@ -84,7 +84,10 @@ func (in *inputFiles) add(arg string, recursive, literal, alone bool) error {
 		in.names = append(in.names, found...)
 		return nil
 	case pattern && strings.Contains(arg, "://"):
-		scheme, _, _ := strings.Cut(arg, "://")
+		scheme, file, _ := strings.Cut(arg, "://")
+		if scheme == "file" {
+			return cli.Usagef("%s: want the path of the file, %s", show.Name(arg), show.Name(file))
+		}
 		return cli.Usagef("%s: want an address that begins with http:// or https://, got %s", show.Name(arg), show.Name(scheme))
 	case pattern && strings.Contains(arg, "**"):
 		return cli.Usagef("%s: ** is no pattern here: name the directory, and --recursive takes what lies below it", show.Name(arg))

@@ -176,6 +176,9 @@ func (t *transcribeCommand) output(in *inputFiles) (*folder, error) {
 
 // check refuses flags and files that do not go together. used means that standard input is the list of files.
 func (t *fileRun) check(files []string, used bool) error {
+	if name, ok := strings.CutSuffix(t.pattern, "."+string(t.outputs()[0])); ok {
+		return cli.Usagef("--name %s: want the name without the ending, %s", show.Name(t.pattern), show.Name(name))
+	}
 	if err := checkName(t.pattern, len(files) == 1); err != nil {
 		return err
 	}

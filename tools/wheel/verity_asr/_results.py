@@ -89,7 +89,7 @@ class Transcript:
     files: dict[str, bytes] = dataclasses.field(default_factory=dict, repr=False)
 
     def __iter__(self) -> NoReturn:
-        raise TypeError("a Transcript is not a pair: `segments, info = …` works with verity_asr.WhisperModel")
+        raise TypeError("a Transcript is not iterable: it has segments and words; `segments, info = …` works with verity_asr.WhisperModel")
 
     @overload
     def __getitem__(self, key: Literal["text", "language"]) -> str: ...
