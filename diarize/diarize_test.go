@@ -264,6 +264,23 @@ func TestGroups(t *testing.T) {
 	}
 }
 
+// TestSizes: a small group is a speaker only if it is very different from the others, or if so many are asked for.
+func TestSizes(t *testing.T) {
+	for _, tt := range []struct {
+		large, small, least, want, natural int
+		similarity                         float64
+	}{
+		{40, 40, 1, 2, 2, 0.35}, {40, 4, 1, 1, 1, 0.35}, {40, 4, 2, 2, 1, 0.35}, {40, 4, 1, 2, 2, 0}, {400, 4, 1, 1, 1, 0},
+	} {
+		one := axis(0, 1, 0)
+		other := axis(1, 0, float32(tt.similarity/math.Sqrt(1-tt.similarity*tt.similarity)))
+		x := slices.Concat(slices.Repeat(one, tt.large), slices.Repeat(other, tt.small))
+		if got, natural := groups(nil, x, tt.least, MaxSpeakers, 3); len(got) != tt.want || natural != tt.natural {
+			t.Errorf("%+v: %d clusters, %d if none are asked for", tt, len(got), natural)
+		}
+	}
+}
+
 // BenchmarkGroups clusters an hour of speech.
 func BenchmarkGroups(b *testing.B) {
 	x := randomVectors(5, 9700, 4, 1.2)
