@@ -30,6 +30,7 @@ type Decoder struct {
 	buffers   freeList[*buffers]
 	streams   freeList[[]cache]
 	crosses   freeList[[]cache]
+	logits    freeList[[]float32]
 }
 
 // A block is one residual layer: x += self(norm(x)); x += cross(norm(x));

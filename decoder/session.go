@@ -78,6 +78,7 @@ type Session struct {
 	buffer     []float32 // for logits
 	lastLogits []float32 // of the last Choose, in buffer or in memory of the runner
 	choices    []Choice
+	logProbs   logProbJob
 	positions  int // of the last Choose
 }
 
@@ -103,7 +104,13 @@ func (d *Decoder) NewSession(c *Cross, o SessionOptions) (*Session, error) {
 
 // Close returns the session's memory; it must not be used after. A second call does
 // nothing.
-func (s *Session) Close() { s.stream.Close() }
+func (s *Session) Close() {
+	s.stream.Close()
+	if s.buffer != nil {
+		s.d.logits.put(s.buffer, 2)
+	}
+	s.buffer, s.lastLogits = nil, nil
+}
 
 // Traffic returns the bytes that the session's steps read, and their time. Sessions that
 // share a step share its traffic.
@@ -128,26 +135,45 @@ func (s *Session) Limit(sampleLen int) int {
 // nobody needs more. The slice is valid until the next call.
 func (s *Session) Choose(ctx context.Context, draft []tokenizer.Token) ([]Choice, error) {
 	s.buildRows(draft)
+	if s.buffer == nil {
+		s.buffer = s.d.logits.get(func() []float32 { return []float32{} })
+	}
 	var err error
 	if s.lastLogits, err = s.o.Runner.Run(ctx, s.rows, &s.buffer); err != nil {
 		return nil, err
 	}
 	began := time.Now()
 	defer func() { s.RulesTime += time.Since(began) }()
-	s.choices, s.positions = s.choices[:0], len(draft)+1
+	s.choices, s.positions, s.logProbs.rows = s.choices[:0], len(draft)+1, s.logProbs.rows[:0]
 	_, err = s.eachPosition(s.lastLogits, func(n int, row []float32) (more bool, err error) {
 		t := s.chooser.choose(row, len(s.tokens)+n)
 		switch {
 		case row[t] > negInf:
-			s.choices = append(s.choices, Choice{Token: t, LogProb: row[t] - kernel.LogSumExp(row)})
+			s.choices = append(s.choices, Choice{Token: t})
 		case n > 0: // see Choice.Token
 			s.choices = append(s.choices, Choice{Token: tokenizer.None, LogProb: negInf})
 		default:
 			return false, forbidden(len(s.tokens))
 		}
+		s.logProbs.rows = append(s.logProbs.rows, row)
 		return s.o.Sampling.Temperature > 0 || n < len(draft) && t == draft[n], nil
 	})
+	s.logProbs.choices = s.choices
+	s.d.pool.Run(len(s.choices), &s.logProbs)
 	return s.choices, err
+}
+
+// A logProbJob computes the log-probabilities of choices from the logits of each: a [parallel.Task].
+type logProbJob struct {
+	choices []Choice
+	rows    [][]float32
+}
+
+// Part computes that of choice i.
+func (j *logProbJob) Part(i int) {
+	if c := &j.choices[i]; c.Token != tokenizer.None {
+		c.LogProb = j.rows[i][c.Token] - kernel.LogSumExp(j.rows[i])
+	}
 }
 
 // buildRows sets the rows that must run through the network to choose after draft: the

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"verity/internal/kernel"
 	"verity/internal/layer"
+	"verity/parallel"
 )
 
 // buffers are those of one step of at most rows rows.
@@ -20,6 +22,7 @@ type buffers struct {
 	places       []kernel.Slot
 	self, across []kernel.Span
 	attend       kernel.Scratch
+	finite       finiteJob
 	recorder     *attentionRecorder // of attention weights; nil records none
 }
 
@@ -86,7 +89,7 @@ func (d *Decoder) stepRecording(ctx context.Context, rows []Row, logits []float3
 	d.norm.Apply(d.pool, w.y, w.x, wanted)
 	d.tap.Input(w.y, wanted, d.dims.TextWidth)
 	kernel.MatMul(d.pool, logits, w.y, wanted, d.dims.TextWidth, d.head, nil, kernel.Store)
-	if err := d.checkFinite(logits, rows); err != nil {
+	if err := d.checkFinite(logits[:wanted*d.dims.Vocab], rows, w); err != nil {
 		return fmt.Errorf("%w: %s", err, d.locateNaN(w, rows))
 	}
 	for _, r := range rows {
@@ -198,19 +201,30 @@ func (d *Decoder) gatherWanted(w *buffers, rows []Row) int {
 }
 
 // checkFinite returns an error for the first row with a logit that is not a number.
-func (d *Decoder) checkFinite(logits []float32, rows []Row) error {
-	at := 0
-	for _, r := range rows {
-		if r.NoLogits {
-			continue
-		}
-		row := logits[at*d.dims.Vocab : (at+1)*d.dims.Vocab]
-		if v, i := kernel.Max(row); v != v {
-			return fmt.Errorf("decoder: logit of token %d at position %d is not a number", i, r.Position)
-		}
-		at++
+func (d *Decoder) checkFinite(logits []float32, rows []Row, w *buffers) error {
+	w.finite.logits, w.finite.parts = logits, d.pool.Threads()
+	d.pool.Run(w.finite.parts, &w.finite)
+	if w.finite.logits = nil; !w.finite.failed.Swap(false) {
+		return nil
 	}
-	return nil
+	_, at := kernel.Max(logits)
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.NoLogits })
+	return fmt.Errorf("decoder: logit of token %d at position %d is not a number", at%d.dims.Vocab, rows[at/d.dims.Vocab].Position)
+}
+
+// A finiteJob looks for logits that are not numbers: a [parallel.Task].
+type finiteJob struct {
+	logits []float32
+	parts  int
+	failed atomic.Bool
+}
+
+// Part looks at part i of the logits.
+func (j *finiteJob) Part(i int) {
+	lo, hi := parallel.Split(len(j.logits), j.parts, i)
+	if v, _ := kernel.Max(j.logits[lo:hi]); v != v {
+		j.failed.Store(true)
+	}
 }
 
 // locateNaN repeats a pass whose rows no stream has counted yet, and returns where NaN or

@@ -194,7 +194,7 @@ func (d *drafter) open(ctx context.Context) (err error) {
 
 // draft makes a plan of some tokens.
 func (d *drafter) draft(limit int) {
-	const lettersPerToken = 4
+	const lettersPerToken, most = 4, 8 // a search for more tokens costs more than their rare use saves
 	t := d.a.tokenizer
 	d.plan, d.logProbs = d.plan[:0], d.logProbs[:0]
 	const likely = -0.01
@@ -206,13 +206,18 @@ func (d *drafter) draft(limit int) {
 		d.search.word = append(d.search.word, t.Bytes(k)...)
 	}
 	d.search.spelled, d.search.ended = d.spelled, d.aligner.last != 0 && d.timestampRun > 0
-	d.found, d.planEnded = d.search.run(d.found[:0], &d.aligner, d.state, lettersPerToken*limit+settle)
-	switch {
-	case len(d.found) == 0 && d.planEnded && (d.timestampRun == 1 || !d.timestamps):
-		d.append(t.EOT, likely)
+	d.found, d.planEnded = d.search.run(d.found[:0], &d.aligner, d.state, lettersPerToken*min(limit, most)+settle)
+	if len(d.found) == 0 && d.planEnded {
 		return
-	case d.timestamps && d.timestampRun == 1 && d.committed > 1: // the end of a segment is the start of the next
+	}
+	if d.timestamps && d.timestampRun == 1 && d.committed > 1 { // the end of a segment is the start of the next
 		d.append(d.lastTimestamp, likely)
+	}
+	for i := len(d.found) - 1; i > 0 && !d.planEnded; i-- { // a part of a word would have other tokens than the word
+		if d.a.alphabet.runes[d.found[i].symbol] == ' ' {
+			d.found = d.found[:i]
+			break
+		}
 	}
 	d.spell()
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 
 	"verity/encoder"
 	"verity/internal/formats/safetensors"
@@ -44,7 +43,7 @@ type Head struct {
 	blocks     []headBlock
 	normOut    layer.Norm
 	out        layer.Linear
-	workspaces sync.Pool // of *workspace
+	workspaces chan *workspace // that no run uses; the garbage collector would empty a sync.Pool
 }
 
 type headBlock struct {
@@ -60,7 +59,7 @@ func LoadHead(name string, file []byte, pool *parallel.Pool) (*Head, error) {
 		return nil, err
 	}
 	l := headLoader{name: name, file: f}
-	h := &Head{pool: pool}
+	h := &Head{pool: pool, workspaces: make(chan *workspace, 2)}
 	h.in = l.size("norm_in.weight")
 	h.width = l.size("stem.bias")
 	h.symbols = l.size("out.bias")
@@ -80,7 +79,6 @@ func LoadHead(name string, file []byte, pool *parallel.Pool) (*Head, error) {
 	if l.err != nil {
 		return nil, l.err
 	}
-	h.workspaces.New = func() any { return new(workspace) }
 	return h, nil
 }
 
@@ -177,8 +175,17 @@ func (h *Head) Run(f *encoder.Features, n int) (*Frames, error) {
 		return nil, fmt.Errorf("ctc: got features of width %d, want %d: is this the head of another model?", f.Width, h.in)
 	}
 	frames := min(n, f.Positions) / stride
-	w := h.workspaces.Get().(*workspace)
-	defer h.workspaces.Put(w)
+	w := new(workspace)
+	select {
+	case w = <-h.workspaces:
+	default:
+	}
+	defer func() {
+		select {
+		case h.workspaces <- w:
+		default:
+		}
+	}()
 
 	// One row of zeros before the positions and one after them is the padding of the stem.
 	w.padded = grown(w.padded, max((stride*frames+2)*h.in, (frames+2*padding)*h.width))

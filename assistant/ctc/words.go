@@ -2,7 +2,6 @@ package ctc
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"math"
@@ -12,16 +11,17 @@ import (
 // Words is a list of words by frequency, as a tree of letters, and how likely some words follow
 // others. It is immutable.
 type Words struct {
-	nodes []wordNode // the root first; the children of a node are adjacent and sorted by letter
-	probs []float32  // log-probability by rank
-	after []follower // by rank; empty without pairs
-	next  []uint16   // ranks of the words that follow
-	ratio []uint8    // of next, in units of ratioUnit
+	nodes   []wordNode    // the root first; the children of a node are adjacent
+	codes   map[rune]byte // of letters
+	letters []byte        // the code of each node but the root: the children of a node share a line or two of a cache
+	probs   []float32     // log-probability by rank
+	after   []follower    // by rank; empty without pairs
+	next    []uint16      // ranks of the words that follow
+	ratio   []uint8       // of next, in units of ratioUnit
 }
 
 // A wordNode is a beginning of words.
 type wordNode struct {
-	letter   rune
 	children int32   // index of the first child
 	count    int32   // of children
 	rank     int32   // of the word that ends here; -1 if none does
@@ -74,16 +74,16 @@ func ReadWords(list, pairs []byte) (*Words, error) {
 		return nil, errWords
 	}
 	letters, counts, ranks := b[:nodes-1], b[nodes-1:2*nodes-1], b[2*nodes-1:]
-	w := &Words{nodes: make([]wordNode, nodes), probs: zipf(words)}
+	w := &Words{nodes: make([]wordNode, nodes), codes: map[rune]byte{}, letters: letters, probs: zipf(words)}
+	for i, r := range alphabet {
+		w.codes[r] = byte(i)
+	}
 	children := 1
 	for i := range w.nodes {
 		n := &w.nodes[i]
 		*n = wordNode{children: int32(children), count: int32(counts[i] / 2), rank: -1, best: never}
-		if i > 0 {
-			if int(letters[i-1]) >= len(alphabet) {
-				return nil, errWords
-			}
-			n.letter = alphabet[letters[i-1]]
+		if i > 0 && int(letters[i-1]) >= len(alphabet) {
+			return nil, errWords
 		}
 		if counts[i]%2 == 1 {
 			if len(ranks) < 2 {
@@ -164,10 +164,10 @@ func (w *Words) readPairs(b []byte) error {
 
 // child returns the node after a letter, or -1.
 func (w *Words) child(node int32, letter rune) int32 {
+	code, known := w.codes[letter]
 	n := w.nodes[node]
-	children := w.nodes[n.children : n.children+n.count]
-	i, ok := slices.BinarySearchFunc(children, letter, func(n wordNode, l rune) int { return cmp.Compare(n.letter, l) })
-	if !ok {
+	i := bytes.IndexByte(w.letters[n.children-1:][:n.count], code)
+	if !known || i < 0 {
 		return -1
 	}
 	return n.children + int32(i)
