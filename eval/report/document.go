@@ -263,6 +263,9 @@ func (c *Comparison) sentence() string {
 	}
 	switch c.Verdict {
 	case Free:
+		if (c.runs.Baseline.Precision == "") != (c.runs.Assisted.Precision == "") {
+			return "texts of two programs, over " + all
+		}
 		s := fmt.Sprintf("%s of %s have the same tokens; texts may differ, since the runs do: %s",
 			show.Count(c.Identical.Tokens), all, strings.Join(differences(c.runs.Baseline, c.runs.Assisted), ", "))
 		if x := c.Divergence; x != nil {

@@ -86,8 +86,12 @@ func TestGroups(t *testing.T) {
 		t.Errorf("the other program: WER %v, groups %v", got, d.Scores[1].Groups)
 	}
 	c := d.Comparisons[0]
-	if s := c.sentence(); c.Verdict != Free || c.Scored != 3 || !strings.Contains(s, "model base and "+theirs) || strings.Contains(s, "int8") {
+	if s := c.sentence(); c.Verdict != Free || c.Scored != 3 || s != "texts of two programs, over 3 utterances" {
 		t.Errorf("got %s of %d, %s", c.Verdict, c.Scored, s)
+	}
+	var page, text strings.Builder
+	if err := errors.Join(d.HTML(&page), d.Text(&text, false)); err != nil || !strings.Contains(page.String(), `<th scope="row">de</th>`) || !strings.Contains(text.String(), "\n  de ") {
+		t.Errorf("the groups are not shown: %v", err)
 	}
 	if len(d.notes()) != 0 {
 		t.Errorf("notes %q, want none", d.notes())
