@@ -52,6 +52,21 @@ func (c *Checkpoint) Files() (names []string) {
 	return names
 }
 
+// Settings returns the fields of Hugging Face's config.json, of which checkpoints in other formats
+// have the values elsewhere.
+func (c *Checkpoint) Settings() map[string]any {
+	g := c.Generation
+	settings := map[string]any{
+		"model_type": "whisper", "activation_function": "gelu", "tie_word_embeddings": c.tied,
+		"is_multilingual": g.Multilingual, "suppress_tokens": g.SuppressTokens,
+		"begin_suppress_tokens": g.BeginSuppressTokens, "alignment_heads": g.AlignmentHeads,
+	}
+	for _, f := range c.Dims.fields() {
+		settings[f.hf] = *f.value
+	}
+	return settings
+}
+
 // FS returns the directory, for the files that other packages read.
 func (c *Checkpoint) FS() fs.FS { return c.fsys }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"strings"
 
 	"verity/internal/formats/safetensors"
@@ -104,6 +105,7 @@ func copyFiles(from fs.FS, put output.Put) error {
 		"generation_config.json", "preprocessor_config.json", "processor_config.json", "tokenizer.json",
 		"tokenizer_config.json",
 		"vocab.json", "merges.txt", "added_tokens.json", "special_tokens_map.json", "normalizer.json",
+		"vocabulary.bin", // of a ggml file
 	} {
 		b, err := input.ReadFS(from, name, mostJSON)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -121,15 +123,20 @@ func copyFiles(from fs.FS, put output.Put) error {
 
 // config writes config.json, with the quantisation in it.
 func (r *run) config(put output.Put) error {
+	config := map[string]any{}
 	b, err := input.ReadFS(r.from.FS(), "config.json", mostJSON)
-	if err != nil {
+	switch {
+	case err == nil:
+		d := json.NewDecoder(strings.NewReader(string(b)))
+		d.UseNumber()
+		if err := d.Decode(&config); err != nil {
+			return fmt.Errorf("config.json: %w", input.JSON(b, err))
+		}
+	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	config := map[string]any{}
-	d := json.NewDecoder(strings.NewReader(string(b)))
-	d.UseNumber()
-	if err := d.Decode(&config); err != nil {
-		return fmt.Errorf("config.json: %w", input.JSON(b, err))
+	if _, ok := config["num_mel_bins"]; !ok { // the checkpoint has another format than Hugging Face's
+		maps.Copy(config, r.from.Settings())
 	}
 	for name, n := range r.from.Dims.Config() {
 		if _, ok := config[name]; !ok { // the settings of CTranslate2 have no sizes

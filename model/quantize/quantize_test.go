@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -271,6 +272,31 @@ func TestRefused(t *testing.T) {
 	defer q.Close()
 	if _, err := Write(context.Background(), q, t.TempDir(), Options{Format: "int4"}); err == nil || !strings.Contains(err.Error(), "quantized already") {
 		t.Errorf("quantised twice: %v", err)
+	}
+}
+
+// TestFormats quantizes one network in each format. The result has the checkpoint's settings.
+func TestFormats(t *testing.T) {
+	for _, name := range []string{"hf", "ct2-float16", "ggml-model.bin", "model.pt"} {
+		c, err := model.Open(t.Context(), filepath.Join("../testdata/foreign", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		dir := t.TempDir()
+		if _, err := Write(t.Context(), c, dir, Options{Format: "int8"}); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		q, err := model.Open(t.Context(), dir)
+		if err != nil {
+			t.Errorf("%s, quantized: %v", name, err)
+			continue
+		}
+		defer q.Close()
+		if got, want := q.Settings(), c.Settings(); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s, quantized: got settings %v, want %v", name, got, want)
+		}
 	}
 }
 
