@@ -68,12 +68,8 @@ func (s *SpeakerFlags) Check() error {
 	switch {
 	case s.Channels && !s.channels:
 		return cli.Usagef("--speakers channels is for files to transcribe; want voice, or how many speakers there are")
-	case s.Voices == nil && bounded:
-		return cli.Usagef("--min-speakers and --max-speakers need --speakers voice")
-	case s.Voices == nil && s.names != "":
-		return cli.Usagef("--speaker-names needs --speakers voice, or their number")
-	case s.Voices == nil && s.embeddings != nil && *s.embeddings:
-		return cli.Usagef("--speaker-embeddings needs --speakers voice, or their number")
+	case s.Voices == nil && (bounded || s.names != "" || s.embeddings != nil && *s.embeddings):
+		return cli.Usagef("--min-speakers, --max-speakers, --speaker-names and --speaker-embeddings need --speakers voice")
 	case number > 0 && bounded:
 		return cli.Usagef("--speakers %d cannot be combined with --min-speakers or --max-speakers", number)
 	case s.most > 0 && s.least > s.most:
