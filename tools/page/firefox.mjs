@@ -39,7 +39,8 @@ await page.keyboard.press("Enter");
 const control = async key => { await page.keyboard.down("Control"); await page.keyboard.press(key); await page.keyboard.up("Control"); };
 await control("Enter");
 check("a paragraph is typed", await words() === "Hello\n" + text, await words());
-await control("z");
+await control("z"); // the paragraph
+await control("z"); // the word
 check("and taken back", await words() === text, await words());
 await page.reload();
 await page.waitForFunction(() => document.querySelector("#text p"));
