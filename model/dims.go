@@ -54,15 +54,6 @@ func (d *Dims) fields() []field {
 	}
 }
 
-// Config returns the sizes by their names in Hugging Face's config.json.
-func (d Dims) Config() map[string]int {
-	sizes := map[string]int{}
-	for _, f := range d.fields() {
-		sizes[f.hf] = *f.value
-	}
-	return sizes
-}
-
 // set sets the sizes, by the names that they have in a file, and checks them.
 func (d *Dims) set(file string, sizes map[string]int, name func(field) string) error {
 	for _, f := range d.fields() {

@@ -472,14 +472,6 @@ func checkMistake(t *testing.T, err error, want []string, layout bool) {
 	}
 }
 
-// TestDimsConfig: every size has its name in config.json.
-func TestDimsConfig(t *testing.T) {
-	c := tinyDims.Config()
-	if c["num_mel_bins"] != tinyDims.MelBins || c["decoder_ffn_dim"] != tinyDims.TextFFN || c["d_model"] != tinyDims.TextWidth || len(c) != 11 {
-		t.Errorf("got %v", c)
-	}
-}
-
 // TestDimsStop checks that a consumer may stop the sequences of weights anywhere.
 func TestDimsStop(t *testing.T) {
 	names := maps.Collect(tinyDims.EncoderWeights())

@@ -138,11 +138,6 @@ func (r *run) config(put output.Put) error {
 	if _, ok := config["num_mel_bins"]; !ok { // the checkpoint has another format than Hugging Face's
 		maps.Copy(config, r.from.Settings())
 	}
-	for name, n := range r.from.Dims.Config() {
-		if _, ok := config[name]; !ok { // the settings of CTranslate2 have no sizes
-			config[name] = n
-		}
-	}
 	method := Nearest
 	if r.Calibrate != nil {
 		method = GPTQ
