@@ -10,7 +10,7 @@ QUICKLY := $(foreach of,github.com/apache/beam github.com/aws cloud.google.com g
 
 
 .PHONY: vet-all static vulnerabilities licences purego arm64 arm64-short fuzz-short windows-test release wheel reproducible verity-beam cluster-test cluster \
-	benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr drafts encoder-drafts grid page load live accuracy invented clients clients-go proof proof-quick weights help-lab
+	benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr drafts encoder-drafts drafter grid page load live accuracy invented clients clients-go proof proof-quick weights help-lab
 
 help-lab: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' tools/lab.mk | expand -t 16
@@ -162,6 +162,9 @@ drafts: build ## the gain of drafts from text, as Markdown: MODEL=DIR DATASET=DI
 
 encoder-drafts: build ## the gain of drafts from the encoder's output, as Markdown: MODEL=DIR DATA=DIR ROWS=…
 	tools/encoder-drafts.sh $(BIN) $(MODEL) $(DATA) $(ROWS)
+
+drafter: ## train the network that drafts for a model's encoder: MODEL=DIR SOUND=DIR OUT=DIR MINUTES=57
+	tools/drafter/train.sh $(MODEL) $(SOUND) $(OUT) $(MINUTES)
 
 snr: ## signal over noise of int8 products, for each kind of layer of large-v2
 	go test -count=1 -v -run TestSNR ./internal/layer

@@ -1,8 +1,8 @@
 """Writes a head that train.py trained as assistant/ctc reads it: head.safetensors and symbols.txt.
 
-    python tools/drafter/export.py HEAD.pt MODEL DIR
+    python tools/drafter/export.py HEAD.pt FEATURES DIR
 
-MODEL is model.safetensors of the model whose encoder the head reads; the gain of the encoder's last norm is
+FEATURES has what `go run ./tools/drafter` wrote: the gain of the encoder's last norm is
 stored too, by which the model is recognized.
 Matrices become 8-bit integers with a scale for each row, which is how the head computes. A convolution
 [out][in][taps] becomes a matrix [out][taps · in].
@@ -13,17 +13,14 @@ import sys
 
 import numpy as np
 import torch
-from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from train import SYMBOLS
 
 
 def main():
-    source, model, directory = sys.argv[1:]
-    with safe_open(model, "np") as f:
-        name = next(n for n in f.keys() if n.endswith("encoder.layer_norm.weight"))
-        tensors = {"encoder_norm": f.get_tensor(name).astype(np.float32)}
+    source, features, directory = sys.argv[1:]
+    tensors = {"encoder_norm": np.fromfile(os.path.join(features, "encoder_norm"), dtype="<f4")}
     for name, value in torch.load(source).items():
         value = value.float().numpy()
         if value.ndim == 3:

@@ -3,7 +3,7 @@
 //	go run ./tools/drafter -model base -out DIR -language en FILE…
 //
 // It writes, for the first window of each file, NAME.f16 (the encoder's output as binary16) and NAME.txt (what the
-// model itself writes).
+// model itself writes); and encoder_norm, the gain of the encoder's last norm in float32, by which a model is recognized.
 package main
 
 import (
@@ -44,6 +44,17 @@ func run(ctx context.Context, name, out, language string, files []string) error 
 		return err
 	}
 	defer c.Close()
+	err = c.Reading(func() error {
+		norm, err := c.Weight("encoder.layer_norm.weight")
+		if err != nil {
+			return err
+		}
+		b, _ := binary.Append(nil, binary.LittleEndian, norm.Tensor().Float32())
+		return os.WriteFile(filepath.Join(out, "encoder_norm"), b, 0o644) //verity:writes what the model is recognized by
+	})
+	if err != nil {
+		return err
+	}
 	o := transcribe.LoadOptions{Precision: precision.Of(precision.Int8), Assistant: transcribe.AssistantOptions{Method: transcribe.None}}
 	m, err := transcribe.Load(ctx, c, o)
 	if err != nil {

@@ -1,0 +1,32 @@
+#!/bin/sh
+# Trains the drafting head for the encoder of a model, from recordings to the files that Verity reads.
+#
+#   tools/drafter/train.sh MODEL SOUND OUT [MINUTES]
+#
+# SOUND has a folder for each language, such as en, with recordings of any length and rate. OUT gets the files: put it
+# into the model's directory as drafter. OUT.work keeps the features of the recordings and the packages of Python: a
+# second run goes on from there. MINUTES is how long it trains, 57 if it is missing. Needs Go, Python and ffmpeg.
+set -eu
+model=$1 sound=$2 out=$3 minutes=${4:-57}
+here=$(dirname "$0")
+work=$out.work
+mkdir -p "$out" "$work/features" "$work/windows"
+
+if [ ! -e "$work/installed" ]; then
+	python3 -m venv "$work/venv"
+	"$work/venv/bin/pip" install -q torch==2.15.0 safetensors wordfreq==3.1.1 numpy
+	"$work/venv/bin/pip" download -q --no-deps -d "$work" symspellpy==6.10.1
+	python3 -m zipfile -e "$work"/symspellpy-*.whl "$work/bigrams"
+	touch "$work/installed"
+fi
+python() { "$work/venv/bin/python" "$@"; }
+
+for folder in "$sound"/*/; do
+	language=$(basename "$folder")
+	python "$here/windows.py" "$folder" "$work/windows/$language"
+	go run ./tools/drafter -model "$model" -language "$language" -out "$work/features" "$work/windows/$language"/*.wav
+done
+python "$here/train.py" --features "$work/features" --minutes "$((minutes * 75))e-2" --out "$work/first.pt"
+python "$here/train.py" --features "$work/features" --minutes "$((minutes * 25))e-2" --rate 8e-4 --start "$work/first.pt" --out "$work/head.pt"
+python "$here/export.py" "$work/head.pt" "$work/features" "$out"
+python "$here/words.py" "$out" "$work/bigrams/symspellpy"
