@@ -559,6 +559,7 @@ const parts = {
     await choose(page, "three");
     check("one voice has no name", await page.locator(".speaker:visible").count() === 0, "");
     await page.click("#people summary");
+    await page.waitForFunction(() => document.querySelector("#apart p").textContent);
     check("and may be two", /One voice was heard/.test(await page.textContent("#apart p")), await page.textContent("#apart p"));
     await looks(page, "who-speaks");
     await page.keyboard.press("Escape");
