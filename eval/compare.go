@@ -29,7 +29,6 @@ type CompareOptions struct {
 	Repeats  int           // runs of an utterance in each arm; 0 means 1. The one of median decoding time is recorded
 	Within   time.Duration // an utterance that has run for so long is not repeated; 0 means no limit
 	Batch    int           // utterances that an arm runs at the same time, timed together, in wall time; 0 means 1
-	Group    int           // utterances of a pair of runs, Batch of them at a time; at least Batch
 	Limit    int           // most utterances to run; 0 means all
 	Dir      string        // folder for NAME.jsonl of each arm, see [Options]
 	Unscored bool          // the utterances have no references
@@ -138,7 +137,7 @@ func (c *comparison) enter(ctx context.Context, records []*report.Record, found 
 func WarmUp(ctx context.Context, e Engine, data Dataset, n int, sound audio.Input) error {
 	for group, err := range groups(data, n, n, &log{}) {
 		if err == nil {
-			_, err = together(ctx, Arm{Engine: e}, group, n, Options{Sound: sound})
+			_, err = together(ctx, Arm{Engine: e}, group, Options{Sound: sound})
 		}
 		if err != nil {
 			return err
@@ -171,7 +170,7 @@ func groups(data Dataset, limit, size int, l *log) iter.Seq2[[]Row, error] {
 }
 
 func (c *comparison) all(ctx context.Context, data Dataset) error {
-	for group, err := range groups(data, c.Limit, max(c.Batch, c.Group), c.log) {
+	for group, err := range groups(data, c.Limit, max(1, c.Batch), c.log) {
 		if err == nil {
 			err = c.pair(ctx, group)
 		}
@@ -196,7 +195,7 @@ func (c *comparison) pair(ctx context.Context, group []Row) error {
 		out := make([]outcome, len(c.arms))
 		for i, arm := range c.arms {
 			var err error
-			if out[i], err = together(ctx, arm, group, c.Batch,
+			if out[i], err = together(ctx, arm, group,
 				Options{Run: arm.Run, Unscored: c.Unscored, Sound: c.Sound}); err != nil {
 				return err
 			}
@@ -206,7 +205,7 @@ func (c *comparison) pair(ctx context.Context, group []Row) error {
 		}
 		for i, m := range c.matches {
 			x, y := out[m.Baseline], out[m.Assisted]
-			c.pairs[i].Time(min(max(1, c.Batch), len(group)), x.records, y.records,
+			c.pairs[i].Time(len(group), x.records, y.records,
 				report.Pair[float64]{Baseline: x.decode, Assisted: y.decode},
 				report.Pair[float64]{Baseline: x.total, Assisted: y.total})
 		}
@@ -225,21 +224,21 @@ type outcome struct {
 	decode, total float64 // s, wall time; without a batch, the sum of the records' times
 }
 
-// together runs a group of utterances, batch at a time.
-func together(ctx context.Context, arm Arm, group []Row, batch int, o Options) (_ outcome, err error) {
+// together runs a group of utterances at the same time.
+func together(ctx context.Context, arm Arm, group []Row, o Options) (_ outcome, err error) {
 	var r outcome
 	began, decoding := time.Now(), time.Duration(0)
 	if arm.Decoding != nil {
 		decoding = arm.Decoding()
 	}
-	for x := range parallel.Ordered(batch, len(group), slices.Values(group), func(_ int, it Row) result {
+	for x := range parallel.Ordered(len(group), len(group), slices.Values(group), func(_ int, it Row) result {
 		return todo{Row: it}.run(ctx, arm.Engine, o)
 	}) {
 		if r.records, err = append(r.records, x.record), cmp.Or(err, x.err); err != nil {
 			return r, err
 		}
 	}
-	if batch <= 1 || len(group) == 1 {
+	if len(group) == 1 {
 		for _, x := range r.records {
 			r.decode += x.Seconds.Decode
 			r.total += x.Seconds.Total

@@ -197,35 +197,6 @@ func meet(mu *sync.Mutex, most *int, want int) {
 	}
 }
 
-// TestGroup: a group of five, two at a time, is one pair of runs; one that ends makes
-// room for the next.
-func TestGroup(t *testing.T) {
-	var mu sync.Mutex
-	under, most, want := 0, 0, 0
-	arm := func(drafts bool) Engine {
-		return func(ctx context.Context, clip *audio.Clip, u datasets.Utterance) (*transcript.Transcript, error) {
-			mu.Lock()
-			under++
-			most = max(most, under)
-			mu.Unlock()
-			meet(&mu, &most, want)
-			defer func() { mu.Lock(); under--; mu.Unlock() }()
-			return hearer{drafts: drafts}.engine(ctx, clip, u)
-		}
-	}
-	for _, batch := range []int{1, 2} {
-		most, want = 0, batch
-		_, c := compare(t, duo{arm(false), arm(true)}, 20, CompareOptions{Batch: batch, Group: 5, Limit: 7, Repeats: 2})
-		if b := c.Batch; most != batch || b.Size != batch || b.Group != 5 || b.Pairs != 4 || c.Utterances != 6 {
-			t.Errorf("batch %d: %d at a time; %+v, %d utterances", batch, most, b, c.Utterances)
-		}
-		// One after the other, a pair is the sum of its records; decoding halves.
-		if batch == 1 && math.Abs(c.Speedup.Decode.Median-2) > 1e-9 {
-			t.Errorf("speed-up %+v", c.Speedup.Decode)
-		}
-	}
-}
-
 // TestClock: a group's decoding is what the engine's clock says, a single
 // utterance's what its record says.
 func TestClock(t *testing.T) {

@@ -8,9 +8,6 @@
 #   single    verity compare: plain and assisted in turn, to the bit
 #   batches   the same with --batch N: N utterances at a time in each arm, f16 and
 #             int8 targets, distilled assistant, alpha 0.8
-#   ragged    groups of utterances of one, two and three windows, N at a time: when one
-#             ends the next begins, so that drafts are refused at different places and
-#             the streams fall out of step, as with real speech
 #   ladder    verity compare: f32, f16, int8, mxfp6 and int4, plain and with the
 #             distilled assistant, alpha 0.8
 #   hostile   an assistant that is never right (planted, alpha 0), draft lengths auto. The
@@ -20,7 +17,7 @@
 # the one window of 30 s, and take the time of real ones. Speed-ups are geometric
 # means over pairs of runs, with their 95 % intervals; tokens per second are all
 # tokens over the time in which a group was decoding. In batches all utterances have
-# the same text, so their drafts are refused at the same places; not so in ragged.
+# the same text, so their drafts are refused at the same places.
 # Draft lengths are learnt in the warm-up, before times are taken.
 #
 # REPEATS (5; 9 for hostile) pairs; BATCHES ("1 2 4 8 16"); PRECISIONS ("f16 int8").
@@ -30,7 +27,7 @@ set -eu
 verity=$1 size=${2:-large-v2}
 shift
 [ $# -gt 0 ] && shift
-tables=${*:-single batches ragged ladder hostile}
+tables=${*:-single batches ladder hostile}
 batches=${BATCHES:-1 2 4 8 16} precisions=${PRECISIONS:-f16 int8}
 work=${WORK:-$(mktemp -d)}
 [ -n "${WORK:-}" ] || trap 'rm -rf "$work"' EXIT
@@ -97,33 +94,6 @@ batches() {
 			while [ "$(echo "$files" | wc -w)" -lt "$batch" ]; do files="$files $sound"; done
 			# shellcheck disable=SC2086
 			planted distil 0.8 "$precision" --repeats "${REPEATS:-5}" --batch "$batch" $files
-			echo "| $precision | $batch | $(number '"tokens_per_second":{"baseline":') | $(number '"tokens_per_second":{[^}]*"assisted":') | $(speedup decode) | $(speedup total) | $(number '"mean_kept":') | $verdict |"
-		done
-	done
-}
-
-# long repeats the sound: so many windows.
-long() { # windows
-	name=$work/sound$1.wav
-	[ -f "$name" ] || {
-		bytes=$(($1 * 960000))
-		le() { printf "\\$(printf %o $(($1 % 256)))\\$(printf %o $(($1 / 256 % 256)))\\$(printf %o $(($1 / 65536 % 256)))\\$(printf %o $(($1 / 16777216)))"; }
-		printf RIFF; le $((bytes + 36))
-		printf 'WAVEfmt \020\000\000\000\001\000\001\000\200\076\000\000\000\175\000\000\002\000\020\000data'; le $bytes
-		yes verity | head -c $bytes
-	} >"$name"
-	echo "$name"
-}
-
-ragged() {
-	echo "| target | batch | plain, tokens/s | assisted, tokens/s | decode speed-up | whole | tokens a round | verdict |"
-	echo "|---|---|---|---|---|---|---|---|"
-	for precision in $precisions; do
-		for batch in $batches; do
-			files= group=$((batch + (batch + 1) / 2)) n=0
-			while [ $n -lt $group ]; do files="$files $(long $((n % 3 + 1)))" n=$((n + 1)); done
-			# shellcheck disable=SC2086
-			planted distil 0.8 "$precision" --repeats "${REPEATS:-3}" --batch "$batch" --group "$group" $files
 			echo "| $precision | $batch | $(number '"tokens_per_second":{"baseline":') | $(number '"tokens_per_second":{[^}]*"assisted":') | $(speedup decode) | $(speedup total) | $(number '"mean_kept":') | $verdict |"
 		done
 	done

@@ -323,7 +323,7 @@ func (r *arms) run(ctx context.Context, v *compareCommand, data *setup.Corpus) (
 	}
 	different := 0
 	pairs, err := eval.Compare(ctx, all, r.matches(), data.All(ctx), eval.CompareOptions{
-		Repeats: repeats, Within: within, Batch: v.batch, Group: v.group, Limit: v.data.Limit, Dir: v.out,
+		Repeats: repeats, Within: within, Batch: v.batch, Limit: v.data.Limit, Dir: v.out,
 		Unscored: data.Unscored, Sound: v.sound.Input,
 		Watch: func(_ []*report.Record, what []string) {
 			if len(what) > 0 {

@@ -42,9 +42,7 @@ With --batch N, each arm runs N utterances at the same time, and they share ever
 over the weights. A pair is then a whole group, timed by the wall clock. Its decoding
 time is the time during which at least one of its utterances was being decoded and none
 was being encoded. Results are still compared bit for bit, utterance by utterance. The
-same file may be given several times. With --group M, a pair is M utterances, N at a
-time: when one finishes, the next starts, as in transcribe and eval. Groups also make
-the timing of short utterances steadier.
+same file may be given several times.
 
   verity compare talk.wav
   verity compare talk.wav --assistant self --repeats 9
@@ -61,9 +59,9 @@ are inconclusive, 130 interrupted.`
 // A compareCommand is the compare command with its flags.
 type compareCommand struct {
 	datasetRun
-	repeats, group int
-	precisions     *settingsFlag
-	settings       []setting
+	repeats    int
+	precisions *settingsFlag
+	settings   []setting
 }
 
 func Compare(e cli.Env) *cobra.Command {
@@ -96,7 +94,6 @@ func (v *compareCommand) registerRuns(f *pflag.FlagSet) {
 	cli.Bind(f, "repeats", &v.repeats)
 	cli.Bind(f, "batch", &v.batch)
 	cli.Redefine(f, "batch", "1", "`number` of utterances to run at the same time in each arm, timed together")
-	cli.Bind(f, "group", &v.group)
 }
 
 func (v *compareCommand) run(ctx context.Context, files []string) error {

@@ -89,8 +89,6 @@ var sections = []struct {
 	{Runs, []*Option{
 		{Name: "repeats", Kind: Whole, Max: 1000, Brief: "runs of each utterance in each arm",
 			Help: "run each utterance NUMBER times in each arm; 0 means five pairs of runs in all, as far as a minute allows"},
-		{Name: "group", Kind: Whole, Max: batch,
-			Help: "time NUMBER utterances together, with --batch of them in progress at a time; 0 means the --batch value"},
 	}},
 	{Input, []*Option{
 		{Name: "channel", Kind: Whole, Max: 65535, Scope: Configurable,
@@ -119,10 +117,8 @@ var sections = []struct {
 		{Name: "recursive",
 			Help: "also process audio files in subdirectories"},
 		{Name: "files-from", Kind: Text, Arg: "list", Max: path,
-			Help: "also process the files that this file names, one per line, or - for standard input; the names are " +
-				"relative to the current directory and are not patterns"},
-		{Name: "null", Short: "0", Needs: "files-from",
-			Help: "each name in --files-from ends with a NUL character, as find -print0 writes it, not with a line"},
+			Help: "also process the files that this file names, one per line or as find -print0 writes them, or - for " +
+				"standard input; the names are relative to the current directory and are not patterns"},
 		{Name: "clip-timestamps", Kind: List, Arg: "times", Default: "0", Check: checks(Spans), Excludes: "vad",
 			Scope: Request, Field: "Spans", Set: setSpans, Hint: "60,90 means from 60 s to 90 s",
 			Help: "parts to transcribe, in seconds or as 1:02:30: start,end,start,end,… The last end may be omitted"},

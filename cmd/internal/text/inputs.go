@@ -1,6 +1,7 @@
 package text
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -135,9 +136,9 @@ func inputs(args, list []string, recursive bool) (*inputFiles, error) {
 // longestList is the most bytes of a list of files.
 const longestList = 64 << 20
 
-// readList reads names of files, one per line, or with null each before a NUL character. Empty names are skipped.
-// "-" is standard input.
-func readList(ctx context.Context, name string, null bool, stdin io.Reader) (names []string, err error) {
+// readList reads names of files, one per line, or each before a NUL character if there is one. Empty names are
+// skipped. "-" is standard input.
+func readList(ctx context.Context, name string, stdin io.Reader) (names []string, err error) {
 	r := stdin
 	if name != "-" {
 		f, err := openList(ctx, name)
@@ -154,21 +155,14 @@ func readList(ctx context.Context, name string, null bool, stdin io.Reader) (nam
 	case len(text) > longestList:
 		return nil, cli.Usagef("--files-from %s: want at most %d MiB", show.Name(name), longestList>>20)
 	}
-	end := "\n"
-	if null {
-		end = "\x00"
+	end, space := "\n", "\r"
+	if bytes.IndexByte(text, 0) >= 0 {
+		end, space = "\x00", ""
 	}
 	for one := range strings.SplitSeq(input.Text(text), end) {
-		if !null {
-			one = strings.TrimSuffix(one, "\r")
+		if one = strings.TrimSuffix(one, space); strings.TrimSpace(one) != "" {
+			names = append(names, one)
 		}
-		switch {
-		case strings.TrimSpace(one) == "":
-			continue
-		case strings.Contains(one, "\x00"):
-			return nil, cli.Usagef("--files-from %s: names end with NUL characters; add --null", show.Name(name))
-		}
-		names = append(names, one)
 	}
 	if len(names) == 0 {
 		return nil, cli.Usagef("--files-from %s: it names no file", show.Name(name))

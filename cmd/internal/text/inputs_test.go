@@ -75,29 +75,28 @@ func TestInputs(t *testing.T) {
 func TestList(t *testing.T) {
 	for _, tt := range []struct {
 		text string
-		null bool
 		want []string
 		err  string
 	}{
-		{"a b.wav\n\nc\r\nd", false, []string{"a b.wav", "c", "d"}, ""},
-		{"a\nb\x00c\x00", true, []string{"a\nb", "c"}, ""},
-		{"a\x00b", true, []string{"a", "b"}, ""},
-		{"\n\n", false, nil, "it names no file"},
-		{strings.Repeat("\n", longestList+1), false, nil, "want at most 64 MiB"},
+		{"a b.wav\n\nc\r\nd", []string{"a b.wav", "c", "d"}, ""},
+		{"a\nb\x00c\x00", []string{"a\nb", "c"}, ""},
+		{"a\x00b", []string{"a", "b"}, ""},
+		{"\n\n", nil, "it names no file"},
+		{strings.Repeat("\n", longestList+1), nil, "want at most 64 MiB"},
 	} {
 		path := filepath.Join(t.TempDir(), "list")
 		if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"-", path} {
-			got, err := readList(t.Context(), name, tt.null, bytes.NewReader([]byte(tt.text)))
+			got, err := readList(t.Context(), name, bytes.NewReader([]byte(tt.text)))
 			if !slices.Equal(got, tt.want) || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("%.20q: %.40q, %v; want %.40q, %s", tt.text, got, err, tt.want, tt.err)
 			}
 		}
 	}
 	for _, name := range []string{t.TempDir(), "absent"} {
-		if _, err := readList(t.Context(), name, false, nil); err == nil {
+		if _, err := readList(t.Context(), name, nil); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}

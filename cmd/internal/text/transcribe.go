@@ -55,7 +55,6 @@ type transcribeCommand struct {
 	force     bool
 	skip      bool
 	list      string // file with names of sound files
-	null      bool   // a NUL character ends each
 }
 
 func Transcribe(e cli.Env) *cobra.Command {
@@ -75,7 +74,6 @@ func Transcribe(e cli.Env) *cobra.Command {
 	}
 	t.register(c, func(f *pflag.FlagSet) {
 		cli.Bind(f, "files-from", &t.list)
-		cli.Bind(f, "null", &t.null)
 		cli.Bind(f, "force", &t.force)
 		cli.Bind(f, "skip-existing", &t.skip)
 		cli.Bind(f, "timestamps", &t.timed)
@@ -93,7 +91,7 @@ func (t *transcribeCommand) run(ctx context.Context, args []string) error {
 	var list []string
 	if t.list != "" {
 		var err error
-		if list, err = readList(ctx, t.list, t.null, t.In); err != nil {
+		if list, err = readList(ctx, t.list, t.In); err != nil {
 			return err
 		}
 	}
