@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -93,6 +92,12 @@ func (s *Server) transcribe(
 	if err != nil {
 		return err
 	}
+	var found []string
+	if choice := clip.TrackChoice(); choice != "" {
+		found = append(found, choice)
+		w.Header().Set(warningHeader, ascii(choice)) // a stream begins before the rest is known
+		addLogFields(r, "track", choice)
+	}
 	out := &answer{w: w, q: q, model: model}
 	defer out.close()
 	events := turnEvents{segment: out.streamSegment}
@@ -124,11 +129,7 @@ func (s *Server) transcribe(
 	}
 	s.metrics.addTranscript(q.model.Name, tr)
 	addLogFields(r, "audio_seconds", tr.Duration, "language", tr.Language, "tokens", tr.Stats.Tokens)
-	found := clip.Warnings()
-	if choice := clip.TrackChoice(); choice != "" {
-		found = slices.Insert(found, 0, choice)
-		addLogFields(r, "track", choice)
-	}
+	found = append(found, clip.Warnings()...)
 	for _, g := range tr.Gaps {
 		found = append(found, fmt.Sprintf("speech from %.1f to %.1f s has no words", g.Start, g.End))
 	}

@@ -90,7 +90,7 @@ export async function transcribe(file, name, o, signal, event) {
   if (o.from) f.append("clip_timestamps", o.from); else f.append("vad_filter", o.silence ? "true" : "false");
   f.append("file", file, name);
   const r = await request("v1/audio/" + o.task, {method: "POST", body: f, headers: headers(o.key), signal});
-  event({type: "reading"});
+  event({type: "reading", warning: r.headers.get("X-Verity-Warning")}); // which of several tracks is read
   const reader = r.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "", ended = false;
   for (;;) {

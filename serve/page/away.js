@@ -34,7 +34,8 @@ export async function goOn() {
   away = false;
   for (const job of jobs.filter(j => j.resume)) {
     await open(job);
-    const {options, apart} = job, last = job.paragraphs.at(-1), rest = /cut off/.test(job.lost) && !options.speakers; // voices are told apart in the whole
+    const {options, apart} = job, last = job.paragraphs.at(-1), rest = /cut off/.test(job.lost) && !apart;
+    if (rest && options.speakers) Object.assign(options, {later: options.speakers, speakers: ""}); // voices are told apart in the whole, after the rest
     job.resume = false;
     if (job.editing || !last) on.changed(job);
     else again(job, {...options, apart, from: rest ? last.words.at(-1).end : undefined, at: job.turn ?? -1});

@@ -56,7 +56,7 @@ export function undo(job, again) {
   if (!place) return;
   redraw(job);
   text.goTo(place);
-  changed(job, true);
+  changed(job, {undone: true});
   if (!$("find").hidden) search();
 }
 
@@ -65,7 +65,7 @@ export function show(job, version) {
   end();
   exchange(job, version);
   redraw(job);
-  changed(job);
+  changed(job, {message: version === undefined ? "The other versions were deleted." : ""});
 }
 
 const redraw = job => text.show(job, open === job);
@@ -116,7 +116,7 @@ function put(list) {
   job.paragraphs = rewrite(job.paragraphs, texts);
   [hits, hit] = [[{...last, at: last.at + by.length}], 0];
   redraw(job);
-  changed(job);
+  changed(job, {message: list.length + " replaced."});
   search();
   $("found").textContent = list.length + " replaced";
 }

@@ -12,7 +12,7 @@ export const versionOf = ({versions, name, ...rest}) => rest;
 export function exchange(job, i) {
   const now = versionOf(stateOf(job));
   remember(job);
-  if (i === undefined) job.versions = [];
+  if (i === undefined) Object.assign(job, {versions: [], edited: now.edited}); // no word is changed
   else Object.assign(job, job.versions[i], {versions: job.versions.with(i, now)});
 }
 

@@ -121,7 +121,7 @@ async function storeSounds(added) {
     if (room && room.used + job.file.size > 0.95 * room.limit) {
       announce(`There is no room in this browser for the sound of “${job.name}” (${size(job.file.size)}). Its text is kept.`, {bad: true});
     } else if (await store.addSound(job, 0, job.file)) job.sound = job.file.size;
-    job.note = job.sound ? "" : "its sound is not kept";
+    if (!job.sound) job.note = "its sound is not kept";
     if (job.gone) store.remove([job.id]); // meanwhile
     else save(job);
     on.changed(job);
@@ -164,6 +164,7 @@ export async function next() {
   working = job;
   if (job.options && !job.options.model) job.options = {...job.options, ...settings.options()}; // it was added before the server was there
   const {from, former, kept} = job;
+  let later = "";
   Object.assign(job, {state: "working", progress: null, before: null, named: null, uploading: true, abort: new AbortController(), began: performance.now()});
   if (kept) job.fresh = [];
   else Object.assign(job, {paragraphs: from ? structuredClone(job.paragraphs) : [], names: from ? job.names : null, gaps: null});
@@ -174,6 +175,7 @@ export async function next() {
     if (!await sound(job)) throw new Failure("The sound of this recording is no longer here. Choose the file again.", "file");
     await transcribe(job.file, job.file.name || job.name, {...job.options, from, key: settings.key()}, job.abort.signal, e => event(job, e));
     finished(job);
+    later = job.options.later;
   } catch (e) {
     if (ending) return;
     const stopped = e.name === "AbortError";
@@ -190,6 +192,7 @@ export async function next() {
   release(job);
   save(job);
   on.changed(job);
+  if (later && job.paragraphs.length) again(job, {...job.options, later: "", speakers: later, apart: true}); // behind the others
   next();
 }
 
@@ -241,6 +244,9 @@ function event(job, e) {
   };
   job.uploading = false;
   switch (e.type) {
+    case "reading":
+      job.note ||= e.warning;
+      break;
     case "waiting":
       job.before = e.before;
       break;

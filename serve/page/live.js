@@ -5,12 +5,13 @@ import {append, sentenceEnd} from "./paragraphs.js";
 import * as store from "./store.js";
 import {reduce} from "./wave.js";
 
-const storedEach = 5000; // ms of sound that are stored at once
+const storedEach = 1000; // ms of sound that are stored at once
+const savedEach = 5; // pieces of sound after which the length is stored, with the text
 const bitRate = 48000; // of Opus, a second
 const quiet = 60; // of 32768: less is the silence of a microphone that is switched off
 const retryEach = 2000; // ms between two attempts to reach the server again
 const busyDelay = 5000; // ms: with a longer delay the page calls the server busy
-const missing = " […]"; // in the text where words are missing
+const missing = " […] "; // in the text where words are missing
 const capital = text => text.replace(/^\s*(?!\p{sc=Geor})\p{Ll}/u, c => c.toUpperCase());
 
 export class Live {
@@ -124,7 +125,7 @@ export class Live {
     if (!item.before) item.before = structuredClone(this.job.paragraphs.slice(-1));
     item.from ??= this.job.paragraphs.length - item.before.length;
     item.words.push(...words);
-    const changed = append(this.job.paragraphs, {text: (this.broken ? missing : "") + e.delta, start, end, words, follows: item.text !== "", apart: this.broken});
+    const changed = append(this.job.paragraphs, {text: this.broken ? missing + e.delta.trimStart() : e.delta, start, end, words, follows: item.text !== "", apart: this.broken});
     this.broken = false;
     item.text += e.delta;
     item.end = end;
@@ -224,11 +225,14 @@ export class Live {
       const n = this.pieces.push(e.data) - 1;
       this.job.sound = (this.job.sound || 0) + e.data.size;
       if (!await store.addSound(this.job, n, e.data)) this.job.note = "its sound is not kept";
-      if (!this.over) store.save(this.job); // its length
+      if (!this.over && n % savedEach === 0) store.save(this.job);
     };
     this.recorded = new Promise(done => { this.recorder.onstop = done; });
     this.recorder.start(storedEach);
   }
+
+  // flush stores the sound until now.
+  flush() { if (this.recorder && this.recorder.state !== "inactive") this.recorder.requestData(); }
 
   // stayAwake stops a phone from sleeping, which would end the recording. Browsers end the lock while the page is hidden.
   stayAwake() {

@@ -77,8 +77,7 @@ function record() {
 
 async function sample() {
   try {
-    const r = await fetch("page/sample.mp3");
-    addFiles([new File([await r.blob()], "Kennedy 1961.mp3", {type: "audio/mpeg"})]);
+    addFiles([new File([await (await fetch("page/sample.mp3")).blob()], "Kennedy 1961.mp3", {type: "audio/mpeg"})]);
   } catch {
     announce("The server cannot be reached. Is it running?", {bad: true});
   }
@@ -145,10 +144,7 @@ jobs.connect({
   level: (job, x) => { if (job === pane.job() && job.state === "live") player.level(x); },
   room: sentence => { $("room").hidden = !sentence; $("room").textContent = sentence; },
   failed: showFailure,
-  away: () => {
-    clearTimeout(later);
-    later = setTimeout(load, retryEach);
-  },
+  away: () => { clearTimeout(later); later = setTimeout(load, retryEach); },
 });
 
 // button shows the time of the recording; "rest" once it was stopped, null after its end.
@@ -160,12 +156,13 @@ function button(time) {
   $("recordText").textContent = time === null ? "Record" : rest ? "Stopped" : "Stop " + time;
 }
 
+const offerUndo = (job, message) => announce(message, {undo: () => { if (job !== pane.job()) choose(job); edit.undo(job); }});
 people.connect((job, message) => {
   jobs.save(job);
   pane.update(job);
   text.show(job);
   player.refresh();
-  announce(message, {undo: () => { if (job !== pane.job()) choose(job); edit.undo(job); }});
+  offerUndo(job, message);
 });
 point.connect({seek: player.seek, play: player.playFrom, speaker: people.edit, edit: place => {
   if (!ready()) return;
@@ -175,9 +172,10 @@ point.connect({seek: player.seek, play: player.playFrom, speaker: people.edit, e
 }});
 pane.connect({choose: () => $("file").click(), changed: refresh});
 list.connect(refresh);
-edit.connect((job, undone) => {
+edit.connect((job, {undone, message} = {}) => {
   removed = false;
   if (undone) hide(); // its message may offer to undo the same
+  if (message) offerUndo(job, message);
   delete job.searched;
   job.resume = false;
   jobs.save(job, text.editing());
@@ -186,11 +184,10 @@ edit.connect((job, undone) => {
   refresh();
 });
 player.connect(jobs.findPeaks, job => jobs.save(job, true));
-const stored = settings.connect(() => {
-  $("text").classList.toggle("sure", !$("doubts").checked);
-}, load);
+const tint = () => $("text").classList.toggle("sure", !$("doubts").checked);
+const stored = settings.connect(tint, load);
 toggleTimes(!!stored.times);
-$("text").classList.toggle("sure", !$("doubts").checked);
+tint();
 $("speed").onchange();
 
 for (const id of ["record", "record0", "stopLive"]) $(id).onclick = record;
@@ -268,8 +265,7 @@ document.addEventListener("keydown", e => {
     else if (key === "z" && !e.shiftKey && !field && removed) removed = !trash.restore();
     else if ((key === "z" || key === "y") && ready() && !field) edit.undo(pane.job(), key === "y" || e.shiftKey);
     else return;
-    e.preventDefault();
-    return;
+    return e.preventDefault();
   }
   if (e.key === " " && e.target.closest("button:not(.time), summary")) return; // presses it
   const act = always[e.key] || !typing(e) && (e.shiftKey && shifted[e.key] || keys[e.key] || keys[e.key.toLowerCase()]);
@@ -279,6 +275,7 @@ document.addEventListener("keydown", e => {
 });
 addEventListener("beforeunload", e => {
   jobs.expectEnd();
+  recording.flush(); // while the browser asks
   if (recording.current() || jobs.current()) e.preventDefault();
 });
 // After a click with the mouse, Space and the arrows are the player's.

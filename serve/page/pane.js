@@ -95,7 +95,7 @@ function showUndo(s) {
 function showFacts(s, some) {
   const words = some && s.state !== "live" ? wordCount(s.paragraphs) : 0, versions = s.versions || [], again = $("again");
   const at = new Date(s.created), when = at.toLocaleString(undefined, {day: "numeric", month: "short", year: at.getFullYear() === new Date().getFullYear() ? undefined : "numeric", hour: "numeric", minute: "2-digit"});
-  const facts = [when, s.duration && short(s.duration), words && words.toLocaleString() + (words === 1 ? " word" : " words"), s.lost && s.lost.replace(/^, /, ""), s.note, s.task === "translations" && "translated", s.live && some && !busy(s) && "live text"];
+  const facts = [when, s.state !== "live" && s.duration && short(s.duration), words && words.toLocaleString() + (words === 1 ? " word" : " words"), s.lost && s.lost.replace(/^, /, ""), s.note, s.task === "translations" && "translated", s.live && some && !busy(s) && "live text"];
   again.hidden = busy(s) || !versions.length && (!s.file || !some && s.state !== "done");
   $("meta").dataset.language = again.hidden ? "" : languageName(s.language); // for paper
   $("facts").textContent = [...facts, again.hidden && languageName(s.language)].filter(x => x).join(" · ");
@@ -108,6 +108,8 @@ function showFacts(s, some) {
   $("redoLanguage").replaceChildren(new Option("Detect", ""), ...settings.languages().map(l => new Option(l.name, l.code)));
   $("redoLanguage").value = s.options && s.options.language || "";
   $("redoLanguage").parentElement.hidden = settings.languages().length < 2;
+  $("redoTask").value = s.task;
+  $("redoTask").parentElement.hidden = $("tasks").hidden;
 }
 
 // versionName describes a version of a recording: German, edited (120 words).
@@ -168,7 +170,7 @@ export function connect(on) {
     e.preventDefault();
     edit.end();
     const chosen = settings.options().speakers, some = shown.paragraphs.length > 0;
-    jobs.again(shown, {language: $("redoLanguage").value, speakers: some && text.speakers().length ? chosen || "voice" : some ? "" : chosen});
+    jobs.again(shown, {language: $("redoLanguage").value, task: $("tasks").hidden ? "transcriptions" : $("redoTask").value, speakers: some && text.speakers().length ? chosen || "voice" : some ? "" : chosen});
   };
   $("stop").onclick = () => jobs.stop(shown);
   $("edit").onclick = () => edit.toggle(shown);

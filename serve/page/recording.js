@@ -39,6 +39,7 @@ export function record() {
 }
 
 export const pause = () => live && live.pause();
+export const flush = () => live && live.flush();
 
 function ended(job, e) {
   if (e && jobs.ending) return;
