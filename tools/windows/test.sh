@@ -14,8 +14,10 @@ tmp=$(mktemp -d)
 export WINEPREFIX=$tmp/prefix WINEDEBUG=-all LC_ALL=C.UTF-8
 finish() {
 	"$wine" wineboot -k >/dev/null 2>&1 || true
-	sleep 1 # it still writes its settings
-	rm -rf "$tmp"
+	for try in 1 2 3 4 5 6 7 8 9; do # it still writes its settings
+		rm -rf "$tmp" 2>/dev/null && break
+		sleep 1
+	done
 }
 trap finish EXIT
 "$wine" wineboot -i >/dev/null 2>&1
