@@ -317,9 +317,12 @@ func TestHoles(t *testing.T) {
 func TestStartAfterPause(t *testing.T) {
 	tok := multilingual(t)
 	r := &transcription{t: &Transcriber{model: &Model{Tokenizer: tok}}, src: spokenRamp{pcm: make([]float32, 27*audio.SampleRate)}}
-	segments := []transcript.Segment{{End: 27, Text: " nine", Tokens: tok.Encode(" nine"), Words: []transcript.Word{{Start: 20, End: 21}}}}
-	if holes, err := r.findHoles(t.Context(), nil, segments, 2700, 2700); err != nil || len(holes) > 0 || segments[0].Start != 20 {
-		t.Errorf("got start %v, holes %v, error %v; want 20, none", segments[0].Start, holes, err)
+	for _, start := range []float64{20, 17} { // the second word is too long, and has a part of the pause
+		segments := []transcript.Segment{{End: 27, Text: " nine", Tokens: tok.Encode(" nine"), Words: []transcript.Word{{Start: start, End: 21}}}}
+		holes, err := r.findHoles(t.Context(), nil, segments, 2700, 2700)
+		if s := segments[0]; err != nil || len(holes) > 0 || s.Start != 20 || s.Words[0].Start != 20 {
+			t.Errorf("got start %v, word %v, holes %v, error %v; want 20 and none", s.Start, s.Words[0], holes, err)
+		}
 	}
 }
 

@@ -201,9 +201,9 @@ const (
 // isDoubtful reports whether a search in several sequences may find better words than a, the first attempt. A
 // caller that allows one temperature wants one attempt.
 func (o *Options) isDoubtful(a attempt) bool {
-	one := a.temperature == 0 && o.BeamSize <= 1 && len(o.Temperatures) > 1
+	firstGreedy := a.temperature == 0 && o.BeamSize <= 1 && len(o.Temperatures) > 1
 	speech := !o.speechless(a) || !o.unlikely(a)
-	return o.Strategy != Upstream && one && speech && (o.repetitive(a) || a.logProb < doubtLogProb && !math.IsInf(o.MinLogProb, -1))
+	return o.Strategy != Upstream && firstGreedy && speech && (o.repetitive(a) || a.logProb < doubtLogProb && !math.IsInf(o.MinLogProb, -1))
 }
 
 // best returns the likeliest of the attempts that are not repetitive. If all are, it is the one that repeats

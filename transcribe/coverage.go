@@ -213,7 +213,10 @@ func (r *transcription) findHoles(
 		if total >= leastSpeech {
 			holes = append(holes, h)
 		} else if t.from < t.start && !t.continued {
-			segments[t.segment].Start = seconds(t.start)
+			s := &segments[t.segment]
+			if s.Start = seconds(t.start); len(s.Words) > 0 {
+				s.Words[0].Start = max(s.Words[0].Start, s.Start)
+			}
 		}
 	}
 	return holes, nil
@@ -223,6 +226,9 @@ func (r *transcription) findHoles(
 func (r *transcription) speechIn(ctx context.Context, src sampler, s frameSpan) (speech []frameSpan, err error) {
 	from := max(r.cursor.seek, s.start-leadIn)
 	pcm, err := src.Samples(ctx, from, s.end-from)
+	if err != nil {
+		return nil, err
+	}
 	for _, p := range gapVAD.Speech(pcm) {
 		part := frameSpan{
 			max(from+int(p.Start/audio.HopLength), s.start+holeEdge),
@@ -232,7 +238,7 @@ func (r *transcription) speechIn(ctx context.Context, src sampler, s frameSpan) 
 			speech = append(speech, part)
 		}
 	}
-	return speech, err
+	return speech, nil
 }
 
 // A textSpan is a stretch with words: a segment, or a word of a sparse one.

@@ -86,12 +86,15 @@ func (r *transcription) speechStart(ctx context.Context, src sampler, w transcri
 		return w.Start, nil
 	}
 	pcm, err := src.Samples(ctx, from, n)
+	if err != nil {
+		return 0, err
+	}
 	for _, p := range edgeVAD.Speech(pcm) {
 		if at := round2(seconds(from) + float64(p.Start)/audio.SampleRate); w.Start < at && at < w.End {
-			return at, err
+			return at, nil
 		}
 	}
-	return w.Start, err
+	return w.Start, nil
 }
 
 // edgeVAD is what counts as speech after a pause. The detector hears it about two steps of 32 ms late.
@@ -111,7 +114,7 @@ func (r *transcription) endInSpeech(ctx context.Context, mel *audio.Mel, seek, s
 		return err
 	}
 	const last, least = audio.SampleRate / 20, 0.1
-	if rms(pcm[max(0, len(pcm)-last):]) <= least*rms(pcm) {
+	if !(rms(pcm[max(0, len(pcm)-last):]) > least*rms(pcm)) {
 		return nil // most recordings; the detector would take as long as the mel spectrogram
 	}
 	if parts := endVAD.Speech(pcm); len(parts) > 0 && parts[len(parts)-1].End == int64(len(pcm)) {

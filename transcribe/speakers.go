@@ -43,9 +43,6 @@ func (t *Transcriber) transcribeSpeakers(
 
 // nameSpeakers names the speakers of a transcript of the clip. Without words it has none: music can sound like speech.
 func (t *Transcriber) nameSpeakers(ctx context.Context, clip *audio.Clip, tr *transcript.Transcript, w Callbacks) error {
-	if strings.TrimSpace(tr.Text) == "" {
-		return nil
-	}
 	began, o := time.Now(), *t.opt.Speakers
 	o.Pool = t.model.Pool
 	o.Progress = func(share float64) {
@@ -54,6 +51,10 @@ func (t *Transcriber) nameSpeakers(ctx context.Context, clip *audio.Clip, tr *tr
 				report((1-speakersShare+speakersShare*share)*tr.Duration, tr.Duration)
 			}
 		}
+	}
+	if strings.TrimSpace(tr.Text) == "" {
+		o.Progress(1)
+		return nil
 	}
 	if err := clip.Rewind(); err != nil {
 		return err

@@ -67,18 +67,16 @@ func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 	return t, nil
 }
 
-// Variant returns a Transcriber like t with another language and initial prompt, other
-// temperatures unless nil, for text that another pass replaces, and another AudioContext unless 0. An AudioContext larger than the
-// model's is reduced to it. All else stays, also the text to draft from and the draft model with
-// the options that New gave it. Variant is cheap: live sound needs a new one for every pass.
-func (t *Transcriber) Variant(
-	language, prompt string, temperatures []float64, audioContext int,
-) (*Transcriber, error) {
+// Variant returns a Transcriber like t with another language and initial prompt, and another AudioContext unless 0, at most
+// the model's. If the text is provisional, since another pass replaces it, nothing is decoded twice: the temperature is 0,
+// and speech without words stays so. All else stays, also the text to draft from and the draft model with the options that
+// New gave it. Variant is cheap: live sound needs a new one for every pass.
+func (t *Transcriber) Variant(language, prompt string, provisional bool, audioContext int) (*Transcriber, error) {
 	n, o := *t, t.opt
 	o.Language, o.Multilingual = language, o.Multilingual && language == ""
 	o.InitialPrompt = prompt
-	if temperatures != nil {
-		o.Temperatures, n.provisional = temperatures, true
+	if n.provisional = provisional; provisional {
+		o.Temperatures = []float64{0}
 	}
 	if audioContext > 0 {
 		o.AudioContext = min(audioContext, t.model.Dims.AudioPositions)

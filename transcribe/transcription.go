@@ -140,7 +140,6 @@ func (r *transcription) transcribeWindows(ctx context.Context) error {
 // transcribeWindow transcribes size frames of the window at the cursor and returns how many
 // frames to advance.
 func (r *transcription) transcribeWindow(ctx context.Context, size int) (advance int, err error) {
-	r.windowSeconds = seconds(size)
 	w, a, size, err := r.decodeWindow(ctx, size)
 	if err != nil {
 		return 0, err
@@ -175,6 +174,7 @@ func (r *transcription) decodeWindow(ctx context.Context, size int) (w encodedWi
 		return nil, a, 0, err
 	}
 	if w, n, err = r.detectWindowLanguage(ctx, w, size); err == nil {
+		r.windowSeconds = seconds(n)
 		a, err = r.decodeWithFallback(ctx, w, n)
 	}
 	if err != nil {
@@ -258,6 +258,7 @@ func (r *transcription) skipWindow(size int) (advance int) {
 
 // encodeAt encodes the window at the cursor. Silence follows its first size frames.
 func (r *transcription) encodeAt(ctx context.Context, size int) (encodedWindow, error) {
+	r.windowSeconds = seconds(size)
 	cutShort := r.cursor.seek+size < r.src.Frames() && size < r.frames
 	if w := r.languageWindow; w != nil && r.cursor.seek == r.src.Start() && !cutShort {
 		r.languageWindow = nil

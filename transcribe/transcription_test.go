@@ -12,6 +12,7 @@ import (
 	"verity/assistant"
 	"verity/audio"
 	"verity/decoder"
+	"verity/diarize"
 	"verity/tokenizer"
 	"verity/transcript"
 )
@@ -214,6 +215,15 @@ func TestWatch(t *testing.T) {
 		if s.ID != i {
 			t.Errorf("segment %d has id %d", i, s.ID)
 		}
+	}
+}
+
+// TestProgressWithoutWords: progress ends at the end also where speakers are not looked for, since there are no words.
+func TestProgressWithoutWords(t *testing.T) {
+	tr, last := &Transcriber{model: &Model{}, opt: Options{Speakers: &diarize.Options{}}}, 0.0
+	progress := Callbacks{Progress: func(done, _ float64) { last = done }}
+	if err := tr.nameSpeakers(t.Context(), nil, &transcript.Transcript{Duration: 8}, progress); err != nil || last != 8 {
+		t.Errorf("progress ended at %v of 8, error %v", last, err)
 	}
 }
 

@@ -85,16 +85,17 @@ const timeTolerance = 0.1 // s, by which the time of a word may differ between p
 // to: those with the least edit distance and, of several numbers, the one that ends nearest to them. It is 0 if most
 // differ. same is false if the last of them may not be whole, so that times must decide what is new.
 func (a *agreement) repeated(words []transcript.Word) (n int, same bool) {
+	old, fresh := normalized(a.confirmed), normalized(words)
 	row := make([]int, len(words)+1) // the distances of the first words, by their number
 	for j := range row {
 		row[j] = j
 	}
-	for i, c := range a.confirmed {
+	for i, c := range old {
 		diagonal := row[0]
 		row[0] = i + 1
-		for j, w := range words {
+		for j, w := range fresh {
 			change := diagonal
-			if normalized(c.Word) != normalized(w.Word) {
+			if c != w {
 				change++
 			}
 			diagonal, row[j+1] = row[j+1], min(change, row[j]+1, row[j+1]+1)
@@ -110,11 +111,16 @@ func (a *agreement) repeated(words []transcript.Word) (n int, same bool) {
 	if n == 0 || last < 0 || 2*row[n] > len(a.confirmed) {
 		return 0, false
 	}
-	return n, normalized(words[n-1].Word) == normalized(a.confirmed[last].Word)
+	return n, fresh[n-1] == old[last]
 }
 
-func normalized(word string) string {
-	return strings.ToLower(strings.Trim(word, " .,;:!?¿¡\"'“”‘’…-–—。、，！？"))
+// normalized returns words in lower case and without punctuation around them.
+func normalized(words []transcript.Word) []string {
+	list := make([]string, len(words))
+	for i, w := range words {
+		list[i] = strings.ToLower(strings.Trim(w.Word, " .,;:!?¿¡\"'“”‘’…-–—。、，！？"))
+	}
+	return list
 }
 
 func spell(words []transcript.Word) string {

@@ -473,14 +473,15 @@ func TestLanguageTurns(t *testing.T) {
 				got = append(got, given+" "+prompt)
 				words := []transcript.Word{{Word: " " + language, End: 1}}
 				tr := &transcript.Transcript{Language: language, LanguageProb: probability, Segments: []transcript.Segment{{Words: words, End: 1}}}
+				tr.Stats.Windows = 1
 				if given != "" {
 					tr.Language, tr.LanguageProb = given, 0
 				}
 				return tr, nil, nil
 			}
 			u.Add(make([]float32, audio.SampleRate))
-			if _, err := u.Pass(t.Context(), true); err != nil {
-				t.Fatal(err)
+			if r, err := u.Pass(t.Context(), true); err != nil || r.Stats.Windows != len(got) {
+				t.Fatalf("%s: %d windows counted of %d, error %v", tt.why, r.Stats.Windows, len(got), err)
 			}
 			return got
 		}

@@ -153,12 +153,11 @@ func (t *Transcriber) utterance(s *Stream, start int64) *Utterance {
 	run := func(ctx context.Context, pcm []float32, prompt, language string, last bool, draft []transcript.Cue) (
 		*transcript.Transcript, []transcript.Cue, error,
 	) {
-		var temperatures []float64
 		positions := 0
-		if !last { // another pass follows
-			temperatures, positions = []float64{0}, encoderPositions(len(pcm))
+		if !last {
+			positions = encoderPositions(len(pcm))
 		}
-		by, err := files.Variant(language, prompt, temperatures, positions)
+		by, err := files.Variant(language, prompt, !last, positions)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -261,12 +260,18 @@ const minLanguageProbability = 0.5
 // that language; and an utterance whose language is not sure has that of the one before.
 func (u *Utterance) transcribe(
 	ctx context.Context, pcm []float32, last bool, draft []transcript.Cue,
-) (*transcript.Transcript, []transcript.Cue, error) {
-	tr, next, err := u.run(ctx, pcm, u.passPrompt(), u.language, last, draft)
+) (tr *transcript.Transcript, next []transcript.Cue, err error) {
+	run := func(language string, draft []transcript.Cue) {
+		before := tr
+		if tr, next, err = u.run(ctx, pcm, u.passPrompt(), language, last, draft); err == nil && before != nil {
+			tr.Stats.Add(before.Stats)
+		}
+	}
+	run(u.language, draft)
 	if err == nil && u.earlierText != "" && seconds(int64(len(pcm))) > minHeard {
 		if words, _ := wordsOf(tr, 0, last); len(words) == 0 {
 			u.earlierText = "" // which may keep the model silent, or make it repeat
-			tr, next, err = u.run(ctx, pcm, u.passPrompt(), u.language, last, draft)
+			run(u.language, draft)
 		}
 	}
 	former := u.stream.previousLanguage
@@ -274,13 +279,12 @@ func (u *Utterance) transcribe(
 		return tr, next, err
 	}
 	if tr.LanguageProb < minLanguageProbability {
-		return u.run(ctx, pcm, u.passPrompt(), former, last, next)
+		run(former, next)
+	} else if u.earlierText != "" {
+		u.earlierText = ""
+		run(u.language, next)
 	}
-	if u.earlierText == "" {
-		return tr, next, nil
-	}
-	u.earlierText = ""
-	return u.run(ctx, pcm, u.passPrompt(), u.language, last, next)
+	return tr, next, err
 }
 
 // Passes makes a pass each time enough new sound has been added, and the last one when the
@@ -376,6 +380,8 @@ func shiftTimes(lines []transcript.Cue, by float64) (list []transcript.Cue) {
 	return list
 }
 
+const inventedTime = 0.05 // s, in which nobody says three words
+
 // wordsOf returns the words of a transcript and the ends of its segments, shifted by from seconds.
 // Except in the last pass, it stops at the first segment that the gates for repetition and
 // improbable text would reject.
@@ -386,8 +392,8 @@ func wordsOf(tr *transcript.Transcript, from float64, last bool) (words []transc
 			break
 		}
 		for i, w := range s.Words {
-			if !last && i+2 < len(s.Words) && s.Words[i+2].End-w.Start < 0.05 {
-				return words, ends // three words in no time: invented, mostly a repetition
+			if !last && i+2 < len(s.Words) && s.Words[i+2].End-w.Start < inventedTime {
+				return words, ends // mostly a repetition
 			}
 			w.Start, w.End = w.Start+from, w.End+from
 			words = append(words, w)
@@ -405,6 +411,8 @@ func (u *Utterance) passPrompt() string {
 	return strings.TrimSpace(u.prompt + " " + tokenizer.Strip(u.earlierText))
 }
 
+const maxPauseKept = 0.3 // s after the last word whose sound is dropped, which are dropped too
+
 // dropOldSound drops sound that later passes do not need once it exceeds the bounds.
 func (u *Utterance) dropOldSound(r Result, from float64, ends []float64) {
 	to := from
@@ -414,13 +422,13 @@ func (u *Utterance) dropOldSound(r Result, from float64, ends []float64) {
 				to = max(to, end)
 			}
 		}
-		if to > from { // into the pause, as what sounds on of the last word would be heard as another
+		if to > from { // in the pause after the word: what is left of its sound would be transcribed as another word
 			next := r.SoundEnd
 			all := slices.Concat(u.agreed.confirmed, u.agreed.tentative)
 			if i := countEndingBy(all, to); i < len(all) {
 				next = all[i].Start
 			}
-			to += min(0.3, max(0, next-to)/2)
+			to += min(maxPauseKept, max(0, next-to)/2)
 		}
 	}
 	if r.SoundEnd-to > maxSound {
