@@ -33,8 +33,8 @@ const (
 	chance          = 0.11
 )
 
-// likeness returns by how much two clusters of n vectors in all are more similar than two speakers can be.
-func likeness(a, b cluster, n int) float32 {
+// margin returns by how much two clusters of n vectors in all are more similar than two speakers can be.
+func margin(a, b cluster, n int) float32 {
 	x, y := float32(len(a.members)), float32(len(b.members))
 	return cosine(a.sum, b.sum)/(x*y) + float32(chance*math.Sqrt(float64(n)))/min(x, y) - leastSimilarity
 }
@@ -74,11 +74,14 @@ func groups(p *parallel.Pool, vectors []float32, least, most, small int) (found 
 	if large := slices.DeleteFunc(slices.Clone(all), isSmall); len(large) > 0 {
 		all = large
 	} else {
-		least, most = 1, 1
+		for _, c := range all[1:] {
+			all[0] = join(all[0], c)
+		}
+		return all[:1], 1
 	}
 	for len(all) > 1 {
-		a, b, best := mostAlike(all, n)
-		if best < 0 && len(all) <= most {
+		a, b, best := largestMargin(all, n)
+		if !(best >= 0) && len(all) <= most {
 			break
 		}
 		if found == nil && len(all) <= least {
@@ -93,13 +96,13 @@ func groups(p *parallel.Pool, vectors []float32, least, most, small int) (found 
 	return found, len(all)
 }
 
-// mostAlike returns the pair of clusters with the greatest likeness, the first before the second. There must be two, of n
+// largestMargin returns the pair of clusters with the largest margin, the first before the second. There must be two, of n
 // vectors in all.
-func mostAlike(all []cluster, n int) (a, b int, best float32) {
-	best = float32(math.Inf(-1))
+func largestMargin(all []cluster, n int) (a, b int, best float32) {
+	a, b, best = 0, 1, float32(math.Inf(-1))
 	for i := range all {
 		for j := range i {
-			if v := likeness(all[i], all[j], n); v > best {
+			if v := margin(all[i], all[j], n); v > best {
 				best, a, b = v, j, i
 			}
 		}
@@ -110,7 +113,7 @@ func mostAlike(all []cluster, n int) (a, b int, best float32) {
 // cut does the merges of clusters that are similar, and returns the clusters that are left.
 func cut(all []cluster, merges []merge) (left []cluster) {
 	for _, m := range merges { // the most similar first
-		if m.similarity < leastSimilarity {
+		if !(m.similarity >= leastSimilarity) {
 			break
 		}
 		all[m.a] = join(all[m.a], all[m.b])

@@ -264,6 +264,17 @@ func TestGroups(t *testing.T) {
 	}
 }
 
+// TestGroupsNaN: vectors that are not numbers are not similar, and none is lost if they must be one cluster.
+func TestGroupsNaN(t *testing.T) {
+	x := slices.Repeat([]float32{float32(math.NaN())}, 4*voiceSize)
+	if got, _ := groups(nil, x, 1, MaxSpeakers, 1); len(got) != 4 {
+		t.Errorf("%d clusters, want 4", len(got))
+	}
+	if got, _ := groups(nil, x, 1, 1, 1); len(got) != 1 || len(got[0].members) != 4 {
+		t.Errorf("%d clusters, the first of %v; want one of four", len(got), got[0].members)
+	}
+}
+
 // TestSizes: a small group is a speaker only if it is very different from the others, or if so many are asked for.
 func TestSizes(t *testing.T) {
 	for _, tt := range []struct {

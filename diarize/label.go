@@ -19,9 +19,7 @@ func (d *Diarization) Label(t *transcript.Transcript) {
 // LabelWords names the speakers of words, whose times are those of the sound. Where nobody was found, they stay as
 // they are.
 func (d *Diarization) LabelWords(words []transcript.Word) {
-	if len(d.Turns) > 0 {
-		transcript.NameSpeakers(words, d.namedTurns())
-	}
+	transcript.NameSpeakers(words, d.namedTurns())
 }
 
 func (d *Diarization) namedTurns() (turns []transcript.Turn) {

@@ -18,8 +18,9 @@ const maxRTTM = 64 << 20
 //
 //	SPEAKER <file> <channel> <start> <duration> <NA> <NA> <name> <NA> <NA>
 //
-// Other types of lines and comments, which begin with ;;, are skipped; in an empty file, nobody speaks. It returns the turns of each file in order
-// of their starts; their speakers are indexes into names, plus 1. A line that cannot be read is an error.
+// Other types of lines and comments, which begin with ;;, are skipped; in an empty file, nobody speaks. It returns the turns
+// of each file in order of their starts; their speakers are indexes into names, plus 1. A line that cannot be read is an
+// error.
 func ReadRTTM(r io.Reader) (turns map[string][]Turn, names []string, err error) {
 	turns = map[string][]Turn{}
 	number := map[string]int{}

@@ -54,7 +54,7 @@ func (t *Tracker) assign(vectors []float32) {
 	for _, c := range clusters {
 		best, nearest := -1, float32(0)
 		for i, s := range t.speakers {
-			if v := likeness(c, s, n); best < 0 || v > nearest {
+			if v := margin(c, s, n); best < 0 || v > nearest {
 				best, nearest = i, v
 			}
 		}

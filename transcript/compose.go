@@ -217,7 +217,7 @@ func (c composer) breakCost(j int) float64 {
 		return 0.6
 	}
 	switch {
-	case bound.MatchString(c.words[j-1].text):
+	case titles.MatchString(tokenizer.Strip(c.words[j-1].text)), bound.MatchString(c.words[j-1].text):
 		return 3.5
 	case joins.MatchString(c.words[j].text):
 		return 1.5
@@ -225,8 +225,8 @@ func (c composer) breakCost(j int) float64 {
 	return 2
 }
 
-// bound matches words that belong to the next: articles, prepositions, conjunctions, and others, in English, German and Dutch.
-var bound = regexp.MustCompile(`(?i)^ ?(mrs?\.|ms\.|dr\.|prof\.|st\.|an?|the|this|that|these|those|some|such|no|not|my|your|his|her|its|our|their|of|to|in|on|at|by|` +
+// bound matches words that belong to the next, as titles do: articles, prepositions, conjunctions, and others, in English, German and Dutch.
+var bound = regexp.MustCompile(`(?i)^ ?(an?|the|this|that|these|those|some|such|no|not|my|your|his|her|its|our|their|of|to|in|on|at|by|` +
 	`for|from|with|into|than|as|and|or|but|if|which|who|whose|when|where|is|are|was|were|be|been|has|have|had|will|would|can|could|` +
 	`der|die|das|den|dem|des|ein|eine[mnrs]?|kein|keine|zu|zum|zur|im|am|von|vom|mit|für|auf|aus|bei|nach|und|oder|aber|dass|wenn|` +
 	`de|het|een|geen|van|te|op|met|voor|naar|en|of|maar|dat|als)$`)
@@ -235,8 +235,8 @@ var bound = regexp.MustCompile(`(?i)^ ?(mrs?\.|ms\.|dr\.|prof\.|st\.|an?|the|thi
 var joins = regexp.MustCompile(`(?i)^ ?(and|or|but|that|which|who|whom|whose|when|where|while|because|if|` +
 	`und|oder|aber|dass|weil|wenn|en|maar|dat|omdat)$`)
 
-// titles and initials end with a full stop that ends no sentence.
-var titles = regexp.MustCompile(`^\PL*(Mrs?|Ms|Dr|Prof|St|\p{Lu}(\.\p{Lu})*)\.$`)
+// titles matches titles and initials, whose full stop ends no sentence. "I." is no initial.
+var titles = regexp.MustCompile(`^\PL*(Mrs?|Ms|Dr|Prof|St|Sr|Jr|vs|[^\P{Lu}I]|\p{Lu}(\.\p{Lu})+)\.$`)
 
 func endsWith(word, marks string) bool {
 	word = strings.TrimRight(tokenizer.Strip(word), closing)

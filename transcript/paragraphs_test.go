@@ -95,6 +95,21 @@ func TestSentences(t *testing.T) {
 	}
 }
 
+// TestEndsSentence: full stops of titles and initials end no sentence, that of "I." does. The page has the same titles, as
+// sentenceEnd in serve/page/paragraphs.js.
+func TestEndsSentence(t *testing.T) {
+	for _, word := range []string{" I.", " end.", " end.\"", " so?", " 5.", "好。"} {
+		if !EndsSentence(word) {
+			t.Errorf("%q ends no sentence", word)
+		}
+	}
+	for _, word := range []string{" Mr.", " Mrs.", " \"Dr.", " Jr.", " Sr.", " vs.", " J.", " É.", " U.S.", " St.", " Prof.", " Ms."} {
+		if EndsSentence(word) {
+			t.Errorf("%q ends a sentence", word)
+		}
+	}
+}
+
 // TestMarkdown: a title, paragraphs, times if they are wanted, and no text that is markup.
 func TestMarkdown(t *testing.T) {
 	tr := &Transcript{Name: "a/my_talk.mp3", Segments: []Segment{

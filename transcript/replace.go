@@ -208,7 +208,7 @@ func retime(words []Word, text string) []Word {
 	for i := range list {
 		w := &list[i]
 		w.Start, w.End = start, math.Round(100*(start+share*float64(utf8.RuneCountInString(w.Word))))/100
-		w.Probability, w.Speaker, w.turn = mean, first.Speaker, first.turn
+		w.Probability, w.Speaker = mean, first.Speaker
 		start = w.End
 	}
 	list[len(list)-1].End = last.End

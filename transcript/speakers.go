@@ -51,48 +51,54 @@ func (s Segment) Line(before string, times bool) string {
 	return text
 }
 
-// SetTurns sets the turns, of which there must be one, and names the speaker of each word, and of segments without words.
+// SetTurns sets the turns, sorted by start, and names the speaker of each word, and of segments without words. If there
+// are no turns, names stay as they are.
 func (t *Transcript) SetTurns(turns []Turn) {
 	t.Turns = turns
 	for i := range t.Segments {
 		s := &t.Segments[i]
-		s.Speaker = turns[nearestTurn(turns, s.Start, s.End)].Speaker
+		if k := nearestTurn(turns, "", s.Start, s.End); k >= 0 {
+			s.Speaker = turns[k].Speaker
+		}
 		NameSpeakers(s.Words, turns)
 	}
 }
 
-// NameSpeakers gives words the speakers of turns, of which there must be one.
+// NameSpeakers gives words the speakers of turns, sorted by start. If there are no turns, words stay as they are.
 func NameSpeakers(words []Word, turns []Turn) {
 	for i := range words {
 		w := &words[i]
-		w.turn = nearestTurn(turns, w.Start, w.End)
-		w.Speaker = turns[w.turn].Speaker
+		if k := nearestTurn(turns, "", w.Start, w.End); k >= 0 {
+			w.Speaker = turns[k].Speaker
+		}
 	}
 }
 
-// nearestTurn returns the turn that overlaps a stretch of time most, or else is nearest.
-func nearestTurn(turns []Turn, start, end float64) (best int) {
-	nearest := math.Inf(1)
+// nearestTurn returns which turn of a speaker, or of anybody for "", overlaps a stretch of time most, or else is nearest;
+// -1 if there is none.
+func nearestTurn(turns []Turn, speaker string, start, end float64) int {
+	best, nearest := -1, math.Inf(1)
 	for i, t := range turns {
 		if t.Start-end >= nearest {
 			break
 		}
-		if distance := max(t.Start-end, start-t.End); distance < nearest {
+		distance := max(t.Start-end, start-t.End)
+		if (speaker == "" || t.Speaker == speaker) && (best < 0 || distance < nearest) {
 			best, nearest = i, distance
 		}
 	}
 	return best
 }
 
-// SetTurnTexts gives each turn its words, as SetTurns assigned them.
+// SetTurnTexts sets the text of each turn: the words of its speaker that are in it, or nearest to it.
 func (t *Transcript) SetTurnTexts() {
-	if len(t.Turns) == 0 {
-		return
+	for i := range t.Turns {
+		t.Turns[i].Text = ""
 	}
 	for _, s := range t.Segments {
 		for _, w := range s.Words {
-			if w.Speaker != "" {
-				t.Turns[w.turn].Text += w.Word
+			if k := nearestTurn(t.Turns, w.Speaker, w.Start, w.End); w.Speaker != "" && k >= 0 {
+				t.Turns[k].Text += w.Word
 			}
 		}
 	}

@@ -76,11 +76,20 @@ func TestTurnTexts(t *testing.T) {
 	}}
 	tr.SetTurns([]Turn{{Start: 0, End: 2, Speaker: "A"}, {Start: 1, End: 3, Speaker: "B"}, {Start: 4, End: 5, Speaker: "A"}})
 	NewReplacer([]Replacement{{"two three", "2-3"}, {"five", "V V"}}).Transcript(tr)
-	tr.SetTurnTexts()
-	for i, want := range []string{" one", " 2-3", " four V V six"} {
-		if got := tr.Turns[i].Text; got != want {
-			t.Errorf("turn %d: %q, want %q", i, got, want)
+	for range 2 { // again, the same
+		tr.SetTurnTexts()
+		for i, want := range []string{" one", " 2-3", " four V V six"} {
+			if got := tr.Turns[i].Text; got != want {
+				t.Errorf("turn %d: %q, want %q", i, got, want)
+			}
 		}
+	}
+	tr.Turns, tr.Segments[0].Words[0].Speaker = tr.Turns[:2], "nobody" // who has no turn
+	if tr.SetTurnTexts(); tr.Turns[0].Text != " four V V six" {
+		t.Errorf("turn 0: %q", tr.Turns[0].Text)
+	}
+	if tr.SetTurns(nil); tr.Segments[1].Words[0].Speaker != "A" {
+		t.Errorf("without turns, names change: %q", tr.Segments[1].Words[0].Speaker)
 	}
 }
 

@@ -125,7 +125,6 @@ type Word struct {
 
 	// Name of the speaker, if speakers are identified by voice.
 	Speaker string `json:"speaker,omitempty"`
-	turn    int    // index of Transcript.Turns, if the speaker is named
 
 	// What a [Replacer] replaced. Of several words in place of a phrase, the first has all that the model wrote.
 	replaced bool
