@@ -204,7 +204,7 @@ func (d *Decoder) gatherWanted(w *buffers, rows []Row) int {
 func (d *Decoder) checkFinite(logits []float32, rows []Row, w *buffers) error {
 	w.finite.logits, w.finite.parts = logits, d.pool.Threads()
 	d.pool.Run(w.finite.parts, &w.finite)
-	if w.finite.logits = nil; !w.finite.failed.Swap(false) {
+	if w.finite.logits = nil; !w.finite.found.Swap(false) {
 		return nil
 	}
 	_, at := kernel.Max(logits)
@@ -216,14 +216,14 @@ func (d *Decoder) checkFinite(logits []float32, rows []Row, w *buffers) error {
 type finiteJob struct {
 	logits []float32
 	parts  int
-	failed atomic.Bool
+	found  atomic.Bool
 }
 
 // Part looks at part i of the logits.
 func (j *finiteJob) Part(i int) {
 	lo, hi := parallel.Split(len(j.logits), j.parts, i)
 	if v, _ := kernel.Max(j.logits[lo:hi]); v != v {
-		j.failed.Store(true)
+		j.found.Store(true)
 	}
 }
 

@@ -50,7 +50,7 @@ func (s *Server) newStream(w http.ResponseWriter, cancel context.CancelCauseFunc
 // start sends the headers and a comment.
 func (x *stream) start() { x.add(": " + x.comment() + "\n\n") }
 
-// event sends an event. Names and members are OpenAI's, except the event verity.progress, the members words
+// event sends an event. Names and members are OpenAI's, except the event verity.progress, the member words
 // of a segment, and language, duration, truncated and damaged of the last event.
 func (x *stream) event(kind string, event object) {
 	event["type"] = kind

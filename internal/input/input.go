@@ -129,7 +129,7 @@ func JSON(b []byte, err error) error {
 	return fmt.Errorf("line %d, column %d: %w", line, column, err)
 }
 
-// Text returns a text, or its first line, without the byte order mark that editors on Windows write.
+// Text returns text without a byte order mark, which editors on Windows write at the start of a file.
 func Text[T string | []byte](text T) string { return strings.TrimPrefix(string(text), "\ufeff") }
 
 // Lines returns the lines of a text with their numbers, without surrounding white space. Empty lines, and those that begin
