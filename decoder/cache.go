@@ -3,7 +3,6 @@ package decoder
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"verity/encoder"
 	"verity/internal/kernel"
@@ -49,7 +48,7 @@ func (d *Decoder) CrossYielding(ctx context.Context, f *encoder.Features, yield 
 		return nil, fmt.Errorf("decoder: audio features: got %d positions × %d, want at most %d × %d; "+
 			"they are from another model", f.Positions, f.Width, m.AudioPositions, m.AudioWidth)
 	}
-	layers := d.crosses.get(func() []cache { return d.newCaches(m.AudioPositions) })
+	layers := d.crosses.Get(func() []cache { return d.newCaches(m.AudioPositions) })
 	c := &Cross{d: d, layers: layers, positions: f.Positions}
 	places, rounded := make([]kernel.Slot, f.Positions), new(kernel.RoundedRows)
 	for i := range d.blocks {
@@ -70,7 +69,7 @@ func (d *Decoder) CrossYielding(ctx context.Context, f *encoder.Features, yield 
 // used after. A second call does nothing.
 func (c *Cross) Close() {
 	if c.layers != nil {
-		c.d.crosses.put(c.layers, c.d.maxFree(c.d.dims.AudioPositions))
+		c.d.crosses.Put(c.layers, c.d.maxFree(c.d.dims.AudioPositions))
 	}
 	c.layers = nil
 }
@@ -89,7 +88,7 @@ type Stream struct {
 
 // NewStream returns an empty stream over c, of d or of another decoder of its weights.
 func (d *Decoder) NewStream(c *Cross) *Stream {
-	layers := d.streams.get(func() []cache { return d.newCaches(d.dims.TextPositions) })
+	layers := d.streams.Get(func() []cache { return d.newCaches(d.dims.TextPositions) })
 	return &Stream{d: d, cross: c, layers: layers}
 }
 
@@ -114,7 +113,7 @@ func (s *Stream) fork() *Stream {
 // does nothing.
 func (s *Stream) Close() {
 	if s.layers != nil {
-		s.d.streams.put(s.layers, s.d.maxFree(s.d.dims.TextPositions))
+		s.d.streams.Put(s.layers, s.d.maxFree(s.d.dims.TextPositions))
 	}
 	s.layers = nil
 }
@@ -132,40 +131,4 @@ type Row struct {
 	Position int
 	Token    tokenizer.Token
 	NoLogits bool // do not compute its logits, as inside a prompt
-}
-
-// A freeList keeps values that are expensive to allocate for the next user. The garbage
-// collector does not empty it, as it does a sync.Pool: the caches of a large model are
-// hundreds of megabytes. While some values are in use, it keeps all that are returned,
-// since as many will be needed again. Once none is in use, it keeps a few.
-type freeList[T any] struct {
-	mu    sync.Mutex
-	free  []T
-	inUse int
-}
-
-// get returns a spare value, or a new one.
-func (s *freeList[T]) get(make func() T) T {
-	s.mu.Lock()
-	s.inUse++
-	if n := len(s.free); n > 0 {
-		defer s.mu.Unlock()
-		v := s.free[n-1]
-		s.free = s.free[:n-1]
-		return v
-	}
-	s.mu.Unlock()
-	return make()
-}
-
-// put returns a value. If it was the last in use, at most limit values stay.
-func (s *freeList[T]) put(v T, limit int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.free = append(s.free, v)
-	if s.inUse--; s.inUse <= 0 {
-		limit = min(limit, len(s.free))
-		clear(s.free[limit:])
-		s.inUse, s.free = 0, s.free[:limit]
-	}
 }

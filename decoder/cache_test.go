@@ -63,28 +63,3 @@ func TestCloseTwice(t *testing.T) {
 }
 
 func sameFloat(a, b float32) bool { return equalBits([]float32{a}, []float32{b}) }
-
-// TestFreeList checks that returned values are used again, and that few of them stay once none is
-// in use.
-func TestFreeList(t *testing.T) {
-	var s freeList[int]
-	made := 0
-	take := func() int { return s.get(func() int { made++; return made }) }
-	for range 8 {
-		take()
-	}
-	for i := range 7 {
-		s.put(i, 2)
-	}
-	if len(s.free) != 7 {
-		t.Errorf("%d spares while one is in use, want 7", len(s.free))
-	}
-	take()
-	s.put(7, 2)
-	if len(s.free) != 7 || made != 8 {
-		t.Errorf("%d spares, %d made; want 7 and 8", len(s.free), made)
-	}
-	if s.put(8, 2); len(s.free) != 2 || s.inUse != 0 {
-		t.Errorf("%d spares once nothing is in use, %d in use; want 2 and 0", len(s.free), s.inUse)
-	}
-}

@@ -7,6 +7,7 @@ import (
 	"verity/encoder"
 	"verity/internal/kernel"
 	"verity/internal/layer"
+	"verity/internal/spare"
 	"verity/model"
 	"verity/parallel"
 	"verity/precision"
@@ -27,10 +28,10 @@ type Decoder struct {
 	positions []float32      // [TextPositions][width]
 	blocks    []block
 	norm      layer.Norm
-	buffers   freeList[*buffers]
-	streams   freeList[[]cache]
-	crosses   freeList[[]cache]
-	logits    freeList[[]float32]
+	buffers   spare.List[*buffers]
+	streams   spare.List[[]cache]
+	crosses   spare.List[[]cache]
+	logits    spare.List[[]float32]
 }
 
 // A block is one residual layer: x += self(norm(x)); x += cross(norm(x));

@@ -107,7 +107,7 @@ func (d *Decoder) NewSession(c *Cross, o SessionOptions) (*Session, error) {
 func (s *Session) Close() {
 	s.stream.Close()
 	if s.buffer != nil {
-		s.d.logits.put(s.buffer, 2)
+		s.d.logits.Put(s.buffer, 2)
 	}
 	s.buffer, s.lastLogits = nil, nil
 }
@@ -136,7 +136,7 @@ func (s *Session) Limit(sampleLen int) int {
 func (s *Session) Choose(ctx context.Context, draft []tokenizer.Token) ([]Choice, error) {
 	s.buildRows(draft)
 	if s.buffer == nil {
-		s.buffer = s.d.logits.get(func() []float32 { return []float32{} })
+		s.buffer = s.d.logits.Get(func() []float32 { return []float32{} })
 	}
 	var err error
 	if s.lastLogits, err = s.o.Runner.Run(ctx, s.rows, &s.buffer); err != nil {

@@ -28,7 +28,7 @@ type buffers struct {
 
 // getBuffers returns buffers for n rows, from the free list if it has some.
 func (d *Decoder) getBuffers(n int) *buffers {
-	w := d.buffers.get(func() *buffers { return new(buffers) })
+	w := d.buffers.Get(func() *buffers { return new(buffers) })
 	if w.rows >= n {
 		return w
 	}
@@ -76,7 +76,7 @@ func (d *Decoder) stepRecording(ctx context.Context, rows []Row, logits []float3
 	}
 	began := time.Now()
 	w := d.getBuffers(len(rows))
-	defer d.buffers.put(w, 2)
+	defer d.buffers.Put(w, 2)
 	w.recorder = a
 	d.embedRows(w.x, rows)
 	for i := range d.blocks {

@@ -10,6 +10,7 @@ import (
 	"verity/internal/formats/weights"
 	"verity/internal/kernel"
 	"verity/internal/layer"
+	"verity/internal/spare"
 	"verity/internal/tensor"
 	"verity/parallel"
 	"verity/precision"
@@ -43,7 +44,7 @@ type Head struct {
 	blocks     []headBlock
 	normOut    layer.Norm
 	out        layer.Linear
-	workspaces chan *workspace // that no run uses; the garbage collector would empty a sync.Pool
+	workspaces spare.List[*workspace]
 }
 
 type headBlock struct {
@@ -59,7 +60,7 @@ func LoadHead(name string, file []byte, pool *parallel.Pool) (*Head, error) {
 		return nil, err
 	}
 	l := headLoader{name: name, file: f}
-	h := &Head{pool: pool, workspaces: make(chan *workspace, 2)}
+	h := &Head{pool: pool}
 	h.in = l.size("norm_in.weight")
 	h.width = l.size("stem.bias")
 	h.symbols = l.size("out.bias")
@@ -175,17 +176,8 @@ func (h *Head) Run(f *encoder.Features, n int) (*Frames, error) {
 		return nil, fmt.Errorf("ctc: got features of width %d, want %d: is this the head of another model?", f.Width, h.in)
 	}
 	frames := min(n, f.Positions) / stride
-	w := new(workspace)
-	select {
-	case w = <-h.workspaces:
-	default:
-	}
-	defer func() {
-		select {
-		case h.workspaces <- w:
-		default:
-		}
-	}()
+	w := h.workspaces.Get(func() *workspace { return new(workspace) })
+	defer h.workspaces.Put(w, 2)
 
 	// One row of zeros before the positions and one after them is the padding of the stem.
 	w.padded = grown(w.padded, max((stride*frames+2)*h.in, (frames+2*padding)*h.width))
