@@ -131,7 +131,7 @@ func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) 
 	if u.Text, ok, err = f.text(names(o.Text, textNames)...); err != nil {
 		return u, err
 	}
-	u.Fields = f.others(slices.Concat(names(o.Audio, audioNames), names(o.Text, textNames), idNames))
+	u.Fields = ShortTexts(f, slices.Concat(names(o.Audio, audioNames), names(o.Text, textNames), idNames)...)
 	u.Turns, u.TurnsErr = f.turns("segments")
 	anyTurns := len(u.Turns) > 0 // perhaps all outside the part
 	u.Turns = slices.DeleteFunc(u.Turns, u.outside)
@@ -151,11 +151,14 @@ func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) 
 	return u, err
 }
 
-// others returns the short texts of a row, besides fields of some names: by them its result may be grouped.
-func (f fields) others(besides []string) map[string]string {
+// longestShort is the most bytes of a short text.
+const longestShort = 64
+
+// ShortTexts returns the short texts of a row, besides fields of some names: by them its result may be grouped.
+func ShortTexts(row map[string]any, besides ...string) map[string]string {
 	short := map[string]string{}
-	for name, v := range f {
-		if s, ok := v.(string); ok && s != "" && len(s) <= 64 && !slices.Contains(besides, name) {
+	for name, v := range row {
+		if s, ok := v.(string); ok && s != "" && len(s) <= longestShort && !slices.Contains(besides, name) {
 			short[name] = s
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -37,9 +38,13 @@ func Load(ctx context.Context, files []Files, normalizer, by string) (*Document,
 			return nil, err
 		}
 	}
-	without := func(s *Set) bool { return len(s.groups) == 1 && s.groups[noGroup] != nil }
-	if by != "" && !slices.ContainsFunc(sets, func(s *Set) bool { return !without(s) }) {
-		return nil, fmt.Errorf("field %s: no record has it; they have %s", by, cmp.Or(strings.Join(sets[0].fields, ", "), "none"))
+	fields := map[string]bool{}
+	for _, s := range sets {
+		maps.Copy(fields, s.fields)
+	}
+	if by != "" && !fields[by] {
+		return nil, fmt.Errorf("field %s: no record has it; they have %s", by,
+			cmp.Or(strings.Join(slices.Sorted(maps.Keys(fields)), ", "), "none"))
 	}
 	return NewDocument(sets, pairs), nil
 }

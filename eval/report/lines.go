@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"slices"
 
+	"verity/datasets"
 	"verity/internal/input"
 )
 
@@ -118,6 +119,12 @@ func (l line) parse(name string) (*Record, error) {
 	if err != nil {
 		return nil, &LineError{name, l.n, l.from, err}
 	}
+	if r.Language != "" && r.Fields["language"] == "" {
+		if r.Fields == nil {
+			r.Fields = map[string]string{}
+		}
+		r.Fields["language"] = r.Language
+	}
 	return r, nil
 }
 
@@ -125,14 +132,12 @@ func (l line) parse(name string) (*Record, error) {
 // group it.
 func (r *Record) readForeign(name string, text []byte) error {
 	var all map[string]any
-	json.Unmarshal(text, &all) // which the caller has read
-	r.Fields = map[string]string{}
-	for field, v := range all {
-		if s, ok := v.(string); ok && field != "id" && field != "reference" && field != "hypothesis" {
-			r.Fields[field] = s
-		}
+	if err := json.Unmarshal(text, &all); err != nil {
+		return err
 	}
-	for _, field := range []string{"id", "reference", "hypothesis"} {
+	own := []string{"id", "reference", "hypothesis"}
+	r.Fields = datasets.ShortTexts(all, own...)
+	for _, field := range own {
 		if _, ok := all[field].(string); !ok {
 			return fmt.Errorf("there is no text %q: want id, reference and hypothesis, or a record of eval", field)
 		}

@@ -57,7 +57,7 @@ type Score struct {
 
 // A Group is the utterances with one value of a field of the dataset.
 type Group struct {
-	Name           string  `json:"name"`   // value of the field
+	Name           string  `json:"name"`   // value of the field; empty for the utterances without it
 	Scored         int     `json:"scored"` // utterances with a reference
 	ReferenceWords int     `json:"reference_words"`
 	WER            float64 `json:"wer"`

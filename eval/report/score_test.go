@@ -78,7 +78,7 @@ func TestGroups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Group{{noGroup, 1, 2, 0}, {"de", 1, 2, 0.5}, {"en", 1, 2, 0}}
+	want := []Group{{"", 1, 2, 0}, {"de", 1, 2, 0.5}, {"en", 1, 2, 0}}
 	if diff := cmp.Diff(want, d.Scores[0].Groups); diff != "" {
 		t.Errorf("groups (-want +got):\n%s", diff)
 	}

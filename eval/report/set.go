@@ -27,7 +27,7 @@ type Set struct {
 	score      Score // without what follows from the rest
 	scorer     wer.Scorer
 	corpus     wer.Corpus
-	fields     []string               // of the first record
+	fields     map[string]bool        // names of those of all records
 	by         string                 // the field that groups utterances; empty for no groups
 	groups     map[string]*wer.Corpus // by its value
 	confusions map[[2]string]int      // reference word and what was recognised instead
@@ -68,7 +68,7 @@ func NewSet(name, normalizer string) (*Set, error) {
 	if _, err := normalize.ByName(normalizer); err != nil && normalizer != "auto" {
 		return nil, fmt.Errorf("normalizer %q: unknown: want auto, %s", normalizer, strings.Join(normalize.Names(), ", "))
 	}
-	return &Set{name: name, normalizer: normalizer, groups: map[string]*wer.Corpus{}, confusions: map[[2]string]int{}, ids: map[key]int32{}}, nil
+	return &Set{name: name, normalizer: normalizer, fields: map[string]bool{}, groups: map[string]*wer.Corpus{}, confusions: map[[2]string]int{}, ids: map[key]int32{}}, nil
 }
 
 // normalizer returns the named normaliser, for a language if that is auto.
@@ -159,7 +159,7 @@ func (s *Set) Add(ctx context.Context, r *Record) (wer.Counts, error) {
 func (s *Set) include(m recordScore) error {
 	r := m.Record
 	if len(s.ids) == 0 {
-		s.score.Run, s.first, s.fields = r.Run, r.ID, slices.Sorted(maps.Keys(r.Fields))
+		s.score.Run, s.first = r.Run, r.ID
 	} else if thing, got, want := r.Run.FirstDifference(s.score.Run); thing != "" {
 		return fmt.Errorf("records of different runs: %s and %s: %s: %q and %q; a set is one run, or the shards of one",
 			s.describe(0, s.first), s.describe(len(s.ids), r.ID), thing, want, got)
@@ -181,6 +181,9 @@ func (s *Set) sum(m recordScore, k key) {
 		return
 	}
 	s.score.Utterances++
+	for field := range r.Fields {
+		s.fields[field] = true
+	}
 	s.score.AudioSeconds += r.Duration
 	s.score.Seconds.Add(r.Seconds)
 	s.score.Elapsed += cmp.Or(r.Wall, r.Seconds.Total)
@@ -203,16 +206,9 @@ func (s *Set) sum(m recordScore, k key) {
 	}
 }
 
-// noGroup is the group of records without the field.
-const noGroup = "(none)"
-
-// group returns the group of a record: its field of the dataset, or else the language of its text.
+// group returns the group of a record; records without the field are one.
 func (s *Set) group(r *Record) *wer.Corpus {
 	value := r.Fields[s.by]
-	if value == "" && s.by == "language" {
-		value = r.Language
-	}
-	value = cmp.Or(value, noGroup)
 	if s.groups[value] == nil {
 		s.groups[value] = &wer.Corpus{}
 	}

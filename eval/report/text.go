@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -95,7 +96,7 @@ func (s *Score) groupRows() (rows [][]string) {
 		if rows == nil {
 			rows = [][]string{{s.Name, "WER", "utterances", "reference words"}}
 		}
-		rows = append(rows, []string{"  " + g.Name, show.Percent(g.WER), show.Count(g.Scored), show.Count(g.ReferenceWords)})
+		rows = append(rows, []string{"  " + cmp.Or(g.Name, "(none)"), show.Percent(g.WER), show.Count(g.Scored), show.Count(g.ReferenceWords)})
 	}
 	return rows
 }

@@ -441,7 +441,8 @@ var sections = []struct {
 			Choices: append([]string{"auto"}, normalize.Names()...),
 			Help:    "text normalization before scoring: auto, " + show.JoinOr(normalize.Names())},
 		{Name: "by", Kind: Text, Arg: "field", Max: line,
-			Help: "also score the utterances of each value of a field of the manifest, such as lang, tag or speaker"},
+			Help: "also score the utterances of each value of a field of the manifest, such as lang, tag or speaker; language is " +
+				"the detected one where the manifest has none"},
 		{Name: "json", Brief: "write JSON", Help: "write JSON"},
 	}},
 	{Log, []*Option{
