@@ -164,7 +164,7 @@ encoder-drafts: build ## the gain of drafts from the encoder's output, as Markdo
 	tools/encoder-drafts.sh $(BIN) $(MODEL) $(DATA) $(ROWS)
 
 drafter: ## train the network that drafts for a model's encoder: MODEL=DIR SOUND=DIR OUT=DIR MINUTES=57
-	tools/drafter/train.sh $(MODEL) $(SOUND) $(OUT) $(MINUTES)
+	tools/drafter/train.sh "$(MODEL)" "$(SOUND)" "$(OUT)" $(MINUTES)
 
 snr: ## signal over noise of int8 products, for each kind of layer of large-v2
 	go test -count=1 -v -run TestSNR ./internal/layer

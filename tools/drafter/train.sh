@@ -5,12 +5,21 @@
 #
 # SOUND has a folder for each language, such as en, with recordings of any length and rate. OUT gets the files: put it
 # into the model's directory as drafter. OUT.work keeps the features of the recordings and the packages of Python: a
-# second run goes on from there. MINUTES is how long it trains, 57 if it is missing. Needs Go, Python and ffmpeg.
+# second run with the same MODEL and SOUND goes on from there. MINUTES is how long it trains, 57 if it is missing. Needs Go, Python and ffmpeg.
 set -eu
+if [ -z "${1:-}" ] || [ ! -d "${2:-}" ] || [ -z "${3:-}" ]; then
+	echo "want make drafter MODEL=DIR SOUND=DIR OUT=DIR; SOUND has a folder of recordings for each language" >&2
+	exit 2
+fi
 model=$1 sound=$2 out=$3 minutes=${4:-57}
 here=$(dirname "$0")
 work=$out.work
+from="$model $(ls -lR "$sound/" | cksum)"
+if [ "$(cat "$work/from" 2>/dev/null)" != "$from" ]; then # what is there is of another model or of other recordings
+	rm -rf "$work/windows" "$work/features"
+fi
 mkdir -p "$out" "$work/features" "$work/windows"
+echo "$from" >"$work/from"
 
 if [ ! -e "$work/installed" ]; then
 	python3 -m venv "$work/venv"

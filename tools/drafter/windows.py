@@ -26,7 +26,7 @@ def main():
     folder, out = sys.argv[1:]
     language = os.path.basename(out)
     os.makedirs(out, exist_ok=True)
-    names = sorted(os.path.join(d, f) for d, _, files in os.walk(folder) for f in files if f.endswith(SOUNDS))
+    names = sorted(os.path.join(d, f) for d, _, files in os.walk(folder) for f in files if f.lower().endswith(SOUNDS))
     for prefix in ("test", "dev", ""):
         window, count = b"", 0
 
