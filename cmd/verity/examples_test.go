@@ -17,7 +17,7 @@ import (
 
 // example matches a command line of ours that stands on lines of its own, in help and in
 // documents, with its continuation.
-var example = regexp.MustCompile(`(?m)^ {2,}(?:\$ )?(?:bin/)?(verity (?:[^\n]*\\\n)*[^\n]*)$|^\$ (verity [^\n]*)$`)
+var example = regexp.MustCompile(`(?m)^ {2,}(?:\$ |[^\n]* \| )?(?:bin/)?(verity (?:[^\n]*\\\n)*[^\n]*)$|^\$ (verity [^\n]*)$`)
 
 // examplesOf returns the command lines of a text as arguments.
 func examplesOf(text string) (list [][]string) {
@@ -96,11 +96,12 @@ var cannotRun = map[string]string{
 	"models pull": "it needs a network",
 	"models rm":   "it needs what pull fetched",
 	"plan --from": "it needs what bench measured", "plan --alpha 0.8 --from": "it needs what bench measured",
-	"serve":    "it runs until it is stopped",
-	"listen":   "it wants a microphone",
-	"watch":    "it runs until it is stopped",
-	"bench":    "it takes minutes",
-	"selftest": "it starts itself again, which here is a test",
+	"serve":                     "it runs until it is stopped",
+	"listen":                    "it wants a microphone",
+	"watch":                     "it runs until it is stopped",
+	"transcribe --files-from -": "it wants a list, not sound",
+	"bench":                     "it takes minutes",
+	"selftest":                  "it starts itself again, which here is a test",
 }
 
 // TestExamplesRun runs the examples of every help page on the digits model, in a directory with

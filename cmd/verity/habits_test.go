@@ -48,6 +48,7 @@ func TestHabitsExplained(t *testing.T) {
 	root := newRoot(cli.Env{})
 	for args, want := range map[string]string{
 		"transcribe --device cuda a.wav":     "--device cuda: want cpu",
+		"transcribe --verbose maybe a.wav":   "--verbose maybe: want True or False; or use --log-level",
 		"transcribe --word_timestamps maybe": "--word_timestamps maybe: want True or False",
 		"transcribe --vad_filter no a.wav":   "--vad_filter no: want True or False",
 		"transcribe --word-timestamps off":   "--word-timestamps off: want True or False",

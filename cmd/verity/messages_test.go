@@ -41,6 +41,7 @@ func TestMessages(t *testing.T) {
 		{"transcribe $EMPTY", "the file is empty; record or copy it again"}, {"transcribe -", "nothing came on standard input"}, {"transcribe $TEXT", "is a text file, want WAV"},
 		{"transcribe $DIR", "--recursive"}, {"transcribe --draft-from $OTHER $WAV", "is a sound file, want a transcript"},
 		{"transcribe --draft-from nowhere.txt $WAV", "--draft-from nowhere.txt: there is no such file"}, {"transcribe nowhere.wav", "no such sound file"},
+		{"transcribe 'a.wav'", "the quotes are part of the name: leave them out, a.wav"}, {"transcribe ~/a.wav", "the shell has not replaced ~: write "},
 		{"transcribe --files-from nowhere.txt", "--files-from nowhere.txt: there is no such file"}, {"watch $WAV -o out", "transcribe takes files"},
 		{"listen $WAV", "transcribe takes files"}, {"serve $WAV", "takes no arguments"}, {"eval $WAV", "use --dataset PATH"},
 		{"transcribe $TYPO", "there is no such sound file; did you mean talk.mp3?"}, {"$MY talk.wav", "a name with spaces needs quotes: verity"},

@@ -45,7 +45,7 @@ func TestSpeakersUsage(t *testing.T) {
 		{[]string{"--speakers", "1000"}, "from 1 to 100", false},
 		{[]string{"--speakers", "two"}, "voice, channels", false},
 		{[]string{"--min-speakers", "2", "--speakers", "one"}, "needs --speakers voice", false},
-		{[]string{"--speakers", "channels", "--max-speakers", "2"}, "need --speakers voice", false},
+		{[]string{"--speakers", "channels", "--max-speakers", "2"}, "needs --speakers voice", false},
 		{[]string{"--speakers", "2", "--max-speakers", "3"}, "cannot be combined", false},
 		{[]string{"--speakers", "voice", "--min-speakers", "3", "--max-speakers", "2"}, "more than --max-speakers", false},
 		{[]string{"--speaker-names", "x"}, "--speaker-names x: there is no such file", false}, // --speakers voice is set

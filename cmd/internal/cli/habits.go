@@ -154,6 +154,8 @@ func translateFlag(c *cobra.Command, args []string) (ours []string, n int, err e
 		return nil, n, nil
 	case strings.HasPrefix(h.Note, "want "):
 		return nil, 0, fmt.Errorf("%s %s: %s", typed, value, h.Note)
+	case h.Note != "" && isWord(value) && takesTruth(word):
+		return nil, 0, fmt.Errorf("%s %s: want True or False; or %s", typed, value, h.Note)
 	case h.Note != "":
 		return nil, 0, fmt.Errorf("there is no flag %s: %s", typed, h.Note)
 	case truth(value) == "true":
@@ -183,6 +185,12 @@ func truth(word string) string {
 // isAnswer reports whether an argument answers yes or no, and is not the name of a file.
 func isAnswer(arg string) bool {
 	return slices.Contains([]string{"yes", "no", "on", "off", "y", "n", "0", "1"}, strings.ToLower(arg)) && !exists(arg)
+}
+
+// takesTruth reports whether another program's flag takes True or False.
+func takesTruth(word string) bool {
+	_, ok := Habits()[word+" True"]
+	return ok
 }
 
 // isSwitch reports whether a flag is on or off: one of ours, or the habit that it is.

@@ -106,7 +106,7 @@ func (s *SoundFlags) Clip(ctx context.Context, e cli.Env, name string) (*audio.C
 		default:
 			clip, err = s.Open(ctx, name)
 			if errors.Is(err, fs.ErrNotExist) {
-				err = fmt.Errorf("%w%s", err, cli.DidYouMean(soundsLike(name)))
+				err = fmt.Errorf("%w%s", err, betterName(name))
 			}
 		}
 	}()
@@ -122,6 +122,17 @@ func (s *SoundFlags) Clip(ctx context.Context, e cli.Env, name string) (*audio.C
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// betterName ends the error of a file that does not exist: what the user meant, if it can be guessed.
+func betterName(name string) string {
+	home, err := os.UserHomeDir()
+	if unquoted := strings.Trim(name, `'"`); unquoted != name {
+		return "; the quotes are part of the name: leave them out, " + show.Name(unquoted)
+	} else if err == nil && (strings.HasPrefix(name, "~/") || strings.HasPrefix(name, `~\`)) {
+		return "; the shell has not replaced ~: write " + show.Name(home+name[1:])
+	}
+	return cli.DidYouMean(soundsLike(name))
 }
 
 // soundsLike returns the sound files whose names are like that of a file that does not exist.

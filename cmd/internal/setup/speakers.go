@@ -29,10 +29,10 @@ type SpeakerFlags struct {
 	Channels bool             // every channel is a speaker
 	Voices   *diarize.Options // how voices are identified; nil if they are not
 
-	channels    bool   // each channel can be a speaker
-	names       string // file of the names of known voices
-	least, most int    // speakers
-	embeddings  *bool  // the vectors of voices are written
+	allowsChannels bool   // each channel can be a speaker
+	names          string // file of the names of known voices
+	least, most    int    // speakers
+	embeddings     *bool  // the vectors of voices are written
 }
 
 // Register adds the flags. channels says that each channel can be a speaker. embeddings is where that for vectors of
@@ -43,7 +43,7 @@ func (s *SpeakerFlags) Register(f *pflag.FlagSet, channels bool, embeddings *boo
 		s.Channels, s.Voices = o.Channels, o.Voices
 		return err
 	})
-	if s.channels = channels; !channels {
+	if s.allowsChannels = channels; !channels {
 		cli.Redefine(f, "speakers", "one", "label `who` speaks: voice tells speakers apart by their voices and finds out how "+
 			"many there are; a number says how many; one labels nobody")
 	}
@@ -65,11 +65,20 @@ func (s *SpeakerFlags) Check() error {
 		number = s.Voices.Speakers
 	}
 	bounded := s.least+s.most > 0
+	for _, flag := range []struct {
+		name string
+		set  bool
+	}{
+		{"min-speakers", s.least > 0}, {"max-speakers", s.most > 0}, {"speaker-names", s.names != ""},
+		{"speaker-embeddings", s.embeddings != nil && *s.embeddings},
+	} {
+		if flag.set && s.Voices == nil {
+			return cli.Usagef("--%s needs --speakers voice", flag.name)
+		}
+	}
 	switch {
-	case s.Channels && !s.channels:
+	case s.Channels && !s.allowsChannels:
 		return cli.Usagef("--speakers channels is for files to transcribe; want voice, or how many speakers there are")
-	case s.Voices == nil && (bounded || s.names != "" || s.embeddings != nil && *s.embeddings):
-		return cli.Usagef("--min-speakers, --max-speakers, --speaker-names and --speaker-embeddings need --speakers voice")
 	case number > 0 && bounded:
 		return cli.Usagef("--speakers %d cannot be combined with --min-speakers or --max-speakers", number)
 	case s.most > 0 && s.least > s.most:

@@ -90,6 +90,9 @@ func reachableAt(address string) string {
 	return address
 }
 
+// wsaEADDRINUSE is Windows' own error; Go's EADDRINUSE is another number there.
+const wsaEADDRINUSE = syscall.Errno(10048)
+
 // listen opens the address that a flag names.
 func listen(flag, address string) (l net.Listener, err error) {
 	if name, ok := strings.CutPrefix(address, unixPrefix); ok {
@@ -101,7 +104,7 @@ func listen(flag, address string) (l net.Listener, err error) {
 	switch {
 	case err == nil:
 		return l, nil
-	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, syscall.Errno(10048)): // 10048 on Windows
+	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, wsaEADDRINUSE):
 		return nil, fmt.Errorf("--%s %s: another program listens there, perhaps verity serve: stop it, or use another address", flag, address)
 	case errors.As(err, &op):
 		err = op.Err // the rest names the network and the address again

@@ -44,7 +44,7 @@ outputs remain.
   verity transcribe talk.wav
   verity transcribe --model ~/whisper-small --language de talk.flac
   verity transcribe --output-format srt,json --output-dir subs *.wav
-  find . -name '*.wav' -print0 | verity transcribe -0 --files-from - -o texts
+  find . -name '*.wav' -print0 | verity transcribe --files-from - -o texts
   ffmpeg -i talk.mp4 -f wav - | verity transcribe -
   verity transcribe --highlight --stats talk.wav`
 
@@ -174,8 +174,10 @@ func (t *transcribeCommand) output(in *inputFiles) (*folder, error) {
 
 // check refuses flags and files that do not go together. used means that standard input is the list of files.
 func (t *fileRun) check(files []string, used bool) error {
-	if name, ok := strings.CutSuffix(t.pattern, "."+string(t.outputs()[0])); ok {
-		return cli.Usagef("--name %s: want the name without the ending, %s", show.Name(t.pattern), show.Name(name))
+	for _, format := range t.outputs() {
+		if name, ok := strings.CutSuffix(t.pattern, "."+string(format)); ok {
+			return cli.Usagef("--name %s: want the name without the ending, %s", show.Name(t.pattern), show.Name(name))
+		}
 	}
 	if err := checkName(t.pattern, len(files) == 1); err != nil {
 		return err
