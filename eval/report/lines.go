@@ -119,12 +119,6 @@ func (l line) parse(name string) (*Record, error) {
 	if err != nil {
 		return nil, &LineError{name, l.n, l.from, err}
 	}
-	if r.Language != "" && r.Fields["language"] == "" {
-		if r.Fields == nil {
-			r.Fields = map[string]string{}
-		}
-		r.Fields["language"] = r.Language
-	}
 	return r, nil
 }
 

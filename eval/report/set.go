@@ -184,6 +184,9 @@ func (s *Set) sum(m recordScore, k key) {
 	for field := range r.Fields {
 		s.fields[field] = true
 	}
+	if r.Language != "" {
+		s.fields["language"] = true
+	}
 	s.score.AudioSeconds += r.Duration
 	s.score.Seconds.Add(r.Seconds)
 	s.score.Elapsed += cmp.Or(r.Wall, r.Seconds.Total)
@@ -206,9 +209,13 @@ func (s *Set) sum(m recordScore, k key) {
 	}
 }
 
-// group returns the group of a record; records without the field are one.
+// group returns the group of a record: its field of the dataset, or else the language of its text. Records without the
+// field are one group.
 func (s *Set) group(r *Record) *wer.Corpus {
 	value := r.Fields[s.by]
+	if s.by == "language" {
+		value = cmp.Or(value, r.Language)
+	}
 	if s.groups[value] == nil {
 		s.groups[value] = &wer.Corpus{}
 	}
