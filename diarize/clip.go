@@ -22,7 +22,7 @@ type Diarization struct {
 	Voices [][]float32 // of each speaker, the unit vector of 192 numbers that describes the voice
 	Names  []string    // of each speaker: that of the known voice (Options.Known), or else "Speaker 1", by number
 
-	Divided bool // one voice is several speakers, since Options ask for so many
+	Divided bool // Options ask for more speakers than there seem to be, so the vectors of one voice are divided
 
 	windows []window
 }

@@ -275,7 +275,7 @@ func TestGroupsNaN(t *testing.T) {
 	}
 }
 
-// TestSizes: a small group is a speaker only if it is very different from the others, or if so many are asked for.
+// TestSizes: a small cluster counts as a speaker if it differs much from the others, or if more speakers are asked for.
 func TestSizes(t *testing.T) {
 	for _, tt := range []struct {
 		large, small, least, want, natural int

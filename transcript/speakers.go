@@ -75,16 +75,17 @@ func NameSpeakers(words []Word, turns []Turn) {
 }
 
 // nearestTurn returns which turn of a speaker, or of anybody for "", overlaps a stretch of time most, or else is nearest;
-// -1 if there is none.
+// -1 if there is none. Of several that hold all of it, it is the one whose ends are farther away.
 func nearestTurn(turns []Turn, speaker string, start, end float64) int {
-	best, nearest := -1, math.Inf(1)
+	best, nearest, farthest := -1, math.Inf(1), 0.0
 	for i, t := range turns {
 		if t.Start-end >= nearest {
 			break
 		}
-		distance := max(t.Start-end, start-t.End)
-		if (speaker == "" || t.Speaker == speaker) && (best < 0 || distance < nearest) {
-			best, nearest = i, distance
+		distance := max(start, t.Start) - min(end, t.End) // minus the overlap, if there is one
+		ends := min(end-t.Start, t.End-start)
+		if (speaker == "" || t.Speaker == speaker) && (distance < nearest || distance == nearest && ends > farthest) {
+			best, nearest, farthest = i, distance, ends
 		}
 	}
 	return best

@@ -93,6 +93,19 @@ func TestTurnTexts(t *testing.T) {
 	}
 }
 
+// TestNearestTurn: overlap decides, also where a turn is shorter than the word.
+func TestNearestTurn(t *testing.T) {
+	turns := []Turn{{Start: 4.9, End: 5}, {Start: 5.1, End: 8}, {Start: 7, End: 20}}
+	for _, tt := range []struct {
+		start, end float64
+		want       int
+	}{{0, 10, 2}, {0, 8, 1}, {4.8, 5, 0}, {7.6, 7.8, 2}, {7.1, 7.2, 1}, {0, 1, 0}, {30, 31, 2}} {
+		if got := nearestTurn(turns, "", tt.start, tt.end); got != tt.want {
+			t.Errorf("%g to %g: turn %d, want %d", tt.start, tt.end, got, tt.want)
+		}
+	}
+}
+
 // TestLine: a line has the name of its speaker where the speaker changes, and with times always.
 func TestLine(t *testing.T) {
 	tr := &Transcript{Segments: []Segment{{End: 1, Text: " One.", Speaker: "A"}, {Start: 1, End: 2, Text: " "}, {Start: 2, End: 3, Text: " Two.", Speaker: "A"},
