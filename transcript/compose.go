@@ -200,7 +200,7 @@ func (c composer) cost(i, j int) float64 {
 
 // Marks that end a sentence or a clause, before closing quotes and brackets.
 const (
-	sentenceEnds = ".?!…。？！"
+	sentenceEnds = ".?!…。？！؟।"
 	clauseEnds   = ",;:—–、，；："
 	closing      = "\"'”’»)]」』"
 )

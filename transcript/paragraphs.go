@@ -11,23 +11,24 @@ import (
 	"verity/tokenizer"
 )
 
-// Limits of paragraphs. A word is at least six columns, so that a paragraph of Chinese is no longer than others.
+// Limits of paragraphs, as the page's are (serve/page/paragraphs.js); testdata/paragraphs.json tests both.
 const (
-	paragraphPause   = 2.0 // s
-	paragraphWords   = 90  // from which one ends with its sentence
-	longestParagraph = 120 // words, from which one ends with its segment
-	wordColumns      = 6.0
+	sentencePause    = 2.0    // s after a sentence that begin a paragraph
+	longPause        = 5.0    // s, the same amid a sentence
+	shortPause       = 0.5    // s, the same amid a sentence of a paragraph that is too long
+	paragraphColumns = 450.0  // from which a paragraph ends with its sentence
+	longestParagraph = 1200.0 // columns, from which one ends with a clause, a segment or a short pause
 )
 
-// Paragraphs joins the segments of a transcript to paragraphs, as they come. A new paragraph begins with another
-// speaker, after a pause of over two seconds, and at the end of a sentence or, without one, of a segment, so that it
-// has at most some 120 words. The zero value is ready for the first segment.
+// Paragraphs joins the segments of a transcript to paragraphs, as they come. A paragraph ends where the speaker changes
+// and, after a pause of two seconds or some 80 words, with its sentence. It ends within a sentence only at a pause of
+// five seconds or after some 200 words. The zero value is ready for the first segment.
 type Paragraphs struct {
 	begun   bool
 	speaker string
 	end     float64 // of the last word, s
-	words   float64
-	ended   bool // the last word ended a sentence
+	columns float64
+	last    string // the last word
 }
 
 // A TextPart is text of one paragraph.
@@ -46,14 +47,18 @@ func (p *Paragraphs) Add(s Segment) (parts []TextPart) {
 		if w.speaker != p.speaker {
 			part.Begins, part.Speaker, p.speaker = true, w.speaker, w.speaker
 		}
-		pause := (i == 0 || len(s.Words) > 0) && w.start-p.end > paragraphPause // other times are estimates
-		part.Begins = part.Begins || !p.begun || pause ||
-			p.ended && p.words >= paragraphWords || i == 0 && p.words >= longestParagraph
-		if part.Begins {
-			p.words, part.Text = 0, tokenizer.Strip(part.Text)
+		pause := w.start - p.end
+		if i > 0 && len(s.Words) == 0 {
+			pause = 0 // times within a segment are estimates
 		}
-		p.words += wordCount(w.text)
-		p.begun, p.end, p.ended = true, max(w.end, w.start), EndsSentence(w.text)
+		part.Begins = part.Begins || !p.begun || pause >= longPause ||
+			EndsSentence(p.last) && (pause >= sentencePause || p.columns >= paragraphColumns) ||
+			p.columns >= longestParagraph && (i == 0 || pause >= shortPause || endsWith(p.last, clauseEnds))
+		if part.Begins {
+			p.columns, part.Text = 0, tokenizer.Strip(part.Text)
+		}
+		p.columns += columns(part.Text)
+		p.begun, p.end, p.last = true, max(w.end, w.start), w.text
 		if part.Begins || i == 0 {
 			parts = append(parts, part)
 		} else {
@@ -61,15 +66,6 @@ func (p *Paragraphs) Add(s Segment) (parts []TextPart) {
 		}
 	}
 	return parts
-}
-
-// wordCount returns how many words a text counts for: in scripts without spaces, as many as are as wide.
-func wordCount(text string) float64 {
-	n := columns(text) / wordColumns
-	if space, _ := spaceBefore(text); space != "" {
-		return max(1, n)
-	}
-	return n
 }
 
 // EndsSentence reports whether a word ends a sentence. "Mr." does not.

@@ -1,46 +1,63 @@
 package transcript
 
 import (
+	"encoding/json"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 )
 
+// paragraphCases is testdata/paragraphs.json, which tests the page's paragraphs too (tools/page/unit).
+func paragraphCases(t *testing.T) (all struct {
+	SentenceEnds, NoSentenceEnds []string
+	Cases                        []struct {
+		Name     string
+		Segments []struct {
+			Segment
+			Repeat int
+		}
+		Want []struct {
+			Text, End string
+			Repeat    int
+		}
+	}
+}) {
+	data, err := os.ReadFile("testdata/paragraphs.json")
+	if err == nil {
+		err = json.Unmarshal(data, &all)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 // TestParagraphs: where paragraphs begin.
 func TestParagraphs(t *testing.T) {
-	sentence := strings.Repeat(" word", 29) + " end." // 30 words
-	at := func(start, end float64, text string) Segment { return Segment{Start: start, End: end, Text: text} }
-	by := func(speaker string, s Segment) Segment { s.Speaker = speaker; return s }
-	clean := strings.TrimSpace
-	for _, tt := range []struct {
-		name     string
-		segments []Segment
-		want     []string
-	}{
-		{"segments are joined", []Segment{at(0, 2, " And so,"), at(2, 4, " my fellow."), at(4, 4, ""), at(4, 6, " Ask")}, []string{"And so, my fellow. Ask"}},
-		{"a pause", []Segment{at(0, 2, " One."), at(4, 5, " Two."), at(7.1, 8, " Three.")}, []string{"One. Two.", "Three."}},
-		{"a pause between words", []Segment{{Text: " One two", Words: []Word{{Word: " One", Start: 0, End: 1}, {Word: " two", Start: 3.5, End: 4}}}}, []string{"One", "two"}},
-		{"speakers", []Segment{by("A", at(0, 1, " a")), by("A", at(5, 6, " b")), by("B", at(6, 7, " c")), at(7, 8, " d")}, []string{"A: a", "b", "B: c", "d"}},
-		{"long text", []Segment{at(0, 9, sentence), at(9, 12, sentence+sentence), at(12, 20, sentence)},
-			[]string{clean(sentence + sentence + sentence), clean(sentence)}},
-		{"a sentence ends within a segment", []Segment{at(0, 9, sentence+sentence+sentence+sentence)},
-			[]string{clean(sentence + sentence + sentence), clean(sentence)}},
-		{"no sentence ends", []Segment{at(0, 9, strings.Repeat(" word", 70)), at(9, 18, strings.Repeat(" word", 70)), at(18, 19, " more")},
-			[]string{clean(strings.Repeat(" word", 140)), "more"}},
-		{"a title is no sentence", []Segment{at(0, 9, sentence+sentence+strings.Repeat(" word", 32)+" Mr. Quilter. Yes.")},
-			[]string{clean(sentence + sentence + strings.Repeat(" word", 32) + " Mr. Quilter."), "Yes."}},
-		{"Chinese", []Segment{at(0, 9, strings.Repeat("今天天气很好。", 60))},
-			[]string{strings.Repeat("今天天气很好。", 39), strings.Repeat("今天天气很好。", 21)}},
-		{"line breaks", []Segment{at(0, 1, " a\nb\r\nc")}, []string{"a b c"}},
-	} {
-		var b strings.Builder
-		if err := Write(&b, TXT, &Transcript{Segments: tt.segments}); err != nil {
-			t.Fatal(err)
+	for _, tt := range paragraphCases(t).Cases {
+		tr := &Transcript{}
+		for _, s := range tt.Segments {
+			s.Text = strings.Repeat(s.Text, max(1, s.Repeat))
+			tr.Segments = append(tr.Segments, s.Segment)
 		}
-		if got, want := b.String(), strings.Join(tt.want, "\n")+"\n"; got != want {
-			t.Errorf("%s: got\n%swant\n%s", tt.name, got, want)
+		var got, want []string
+		for _, p := range tr.paragraphs() {
+			got = append(got, p.Text)
 		}
+		for _, p := range tt.Want {
+			want = append(want, strings.TrimSpace(strings.Repeat(p.Text, max(1, p.Repeat))+p.End))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", tt.Name, got, want)
+		}
+	}
+	var b strings.Builder
+	Write(&b, TXT, &Transcript{Segments: []Segment{{End: 1, Text: " a\nb\r\nc", Speaker: "A"}, {Start: 9, End: 10, Text: " d", Speaker: "A"}}})
+	if got, want := b.String(), "A: a b c\nd\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
@@ -95,17 +112,12 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// TestEndsSentence: full stops of titles and initials end no sentence, that of "I." does. The page has the same titles, as
-// sentenceEnd in serve/page/paragraphs.js.
+// TestEndsSentence: full stops of titles and initials end no sentence, that of "I." does.
 func TestEndsSentence(t *testing.T) {
-	for _, word := range []string{" I.", " end.", " end.\"", " so?", " 5.", "好。"} {
-		if !EndsSentence(word) {
-			t.Errorf("%q ends no sentence", word)
-		}
-	}
-	for _, word := range []string{" Mr.", " Mrs.", " \"Dr.", " Jr.", " Sr.", " vs.", " J.", " É.", " U.S.", " St.", " Prof.", " Ms."} {
-		if EndsSentence(word) {
-			t.Errorf("%q ends a sentence", word)
+	all := paragraphCases(t)
+	for _, word := range append(all.SentenceEnds, all.NoSentenceEnds...) {
+		if got, want := EndsSentence(word), slices.Contains(all.SentenceEnds, word); got != want {
+			t.Errorf("%q: %t, want %t", word, got, want)
 		}
 	}
 }

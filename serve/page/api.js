@@ -77,8 +77,19 @@ export async function models(key) {
   return (await r.json()).data.filter(m => m.root === m.id);
 }
 
+const others = [[/^image\//, "a picture"], [/pdf$|msword|officedocument|opendocument|\.(docx?|odt|rtf|xlsx?|pptx?|pages|epub)$/i, "a document"], [/\.(zip|7z|rar|t?gz|tar)$/i, "an archive"]];
+
 // transcribe uploads a file and calls back for each event of the stream.
-export async function transcribe(file, name, o, signal, event) {
+export async function transcribe(file, ...rest) {
+  try {
+    await upload(file, ...rest);
+  } catch (e) {
+    const other = e.remedy === "file" && others.find(([kind]) => kind.test(file.type) || kind.test(file.name));
+    throw other ? new Failure(`This is ${other[1]}, not sound.`, "file") : e;
+  }
+}
+
+async function upload(file, name, o, signal, event) {
   const f = new FormData();
   f.append("stream", "true");
   for (const g of ["segment", "word"]) f.append("timestamp_granularities[]", g);

@@ -1,6 +1,7 @@
 // A server that cannot be reached: what waits goes on when it is back, and a text that ends early is completed.
 import {unreachable} from "./api.js";
 import {again, jobs, next, on, open, release, restore, save} from "./jobs.js";
+import * as settings from "./settings.js";
 
 export const mostLosses = 3; // of the server or the page amid a recording, which may be what ends it; then the user decides
 export let away = false;
@@ -12,12 +13,12 @@ export function lose(job) {
   if (goesOn && !part) Object.assign(job, {state: "queued", fresh: null, named: null, progress: null});
   else {
     if (job.kept) restore(job, true);
-    else Object.assign(job, part ? {state: "done", lost: ", cut off", resume: goesOn} : {state: "failed"});
+    else Object.assign(job, part ? {state: "done", lost: "cut", resume: goesOn ? "rest" : ""} : {state: "failed"});
     job.error = goesOn ? "" : `The server was lost ${mostLosses} times at this recording. Its log may say why.`;
     release(job);
   }
   save(job);
-  if (!away && !job.missed) on.failed(unreachable());
+  if (!away && !job.missed) on.failed(unreachable(), job); // the row says it too
   waitForServer();
   on.changed(job);
 }
@@ -34,11 +35,12 @@ export async function goOn() {
   away = false;
   for (const job of jobs.filter(j => j.resume)) {
     await open(job);
-    const {options, apart} = job, last = job.paragraphs.at(-1), rest = /cut off/.test(job.lost) && !apart;
-    if (rest && options.speakers) Object.assign(options, {later: options.speakers, speakers: ""}); // voices are told apart in the whole, after the rest
-    job.resume = false;
-    if (job.editing || !last) on.changed(job);
-    else again(job, {...options, apart, from: rest ? last.words.at(-1).end : undefined, at: job.turn ?? -1});
+    const {apart, resume} = job, options = {...settings.options(), ...job.options}, last = job.paragraphs.at(-1);
+    job.resume = "";
+    if (job.editing || !last && resume !== "sound") on.changed(job);
+    else if (resume === "sound" && (options.polish || !last)) again(job); // a recording
+    else if (resume === "again" || apart) again(job, {...options, apart, at: job.turn ?? -1});
+    else again(job, {...options, from: last.words.at(-1).end, speakers: "", later: options.speakers, at: job.turn ?? -1}); // voices are told apart in the whole, after the rest
   }
   next();
 }

@@ -70,6 +70,19 @@ export function show(job, version) {
 
 const redraw = job => text.show(job, open === job);
 
+// hold syncs a recording that is edited, and returns a function that shows it with other borders of paragraphs, the caret in its place.
+export function hold(job) {
+  sync();
+  const [caretAt] = document.activeElement === $("text") ? caret.selected() : [];
+  let at = caretAt && job.paragraphs.slice(0, caretAt.paragraph).reduce((n, p) => n + p.text.length + 1, caretAt.at), paragraph = 0;
+  return () => {
+    redraw(job);
+    if (!caretAt) return;
+    for (; paragraph < job.paragraphs.length - 1 && at > job.paragraphs[paragraph].text.length; paragraph++) at -= job.paragraphs[paragraph].text.length + 1;
+    text.goTo({paragraph, at});
+  };
+}
+
 // search finds what is typed, and goes to the first place from the current one on.
 function search() {
   const wanted = $("findText").value.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), edge = $("wholeWords").checked ? ["(?<![\\p{L}\\p{N}])", "(?![\\p{L}\\p{N}])"] : ["", ""];

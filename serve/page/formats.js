@@ -37,6 +37,9 @@ export const plain = (job, o = {}) => turns(job, o, (text, time, name) => (time 
 // about describes a recording in a line: when, how long, which language.
 export const about = job => [new Date(job.created).toLocaleDateString(undefined, {dateStyle: "long"}), job.duration && short(job.duration), languageName(job.language)].filter(x => x).join(" · ");
 
+// losses names what a recording lacks.
+export const losses = {cut: "cut off", stopped: "stopped", damaged: "damaged", short: "cut short", silent: "no speech"};
+
 export const languageName = name => name ? name[0].toUpperCase() + name.slice(1) : "";
 
 function markdown(job, o) {

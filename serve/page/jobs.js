@@ -17,7 +17,7 @@ const saveEach = 2000; // ms between two writes of a text that is still coming
 let working = null, id = Date.now(), turn = 0;
 export let ending = false; // the page is about to end
 export let on = null; // changed(job), text(job, first changed paragraph; none: another text), tentative(job, text), level(job, 0 … 1),
-// began(job), stopping(job), restored(job), room(sentence), failed(failure), away()
+// began(job), stopping(job), restored(job), room(sentence), failed(failure), away(), hold(job), which is edited
 
 export function connect(handlers) {
   on = handlers;
@@ -62,9 +62,10 @@ async function interrupted(job) {
     store.lock(job);
     return Object.assign(job, {state: "queued", turn: turn++});
   }
-  // kept: the text is whole, and was being written again
-  Object.assign(job, {state: live || last ? "done" : "stopped", sound: sound ? sound.size : 0, lost: job.kept ? job.lost : ", cut off", peaks: live ? null : job.peaks, kept: false, resume: goesOn});
+  // kept: the text is whole, and was being written again, as that of a recording is
+  Object.assign(job, {state: live || last ? "done" : "stopped", sound: sound ? sound.size : 0, lost: job.kept ? job.lost : "cut", peaks: live ? null : job.peaks, resume: !sound ? "" : live ? "sound" : !goesOn ? "" : job.kept ? "again" : "rest", kept: false});
   if (!job.duration && last) job.duration = last.words[last.words.length - 1].end;
+  job.left = live; // unstored: the user may want to go on
   if (job.state === "stopped") job.error = "the page was closed before this was done";
   store.save(job);
 }
@@ -109,7 +110,7 @@ export function add(list) {
 }
 
 function enqueue(job, at = turn++) {
-  Object.assign(job, {state: "queued", turn: at, error: "", remedy: "", lost: job.kept ? job.lost : "", progress: null, resume: false});
+  Object.assign(job, {state: "queued", turn: at, error: "", remedy: "", lost: job.kept ? job.lost : "", progress: null, resume: ""});
   store.lock(job);
   save(job);
 }
@@ -141,6 +142,7 @@ export async function open(job) {
 
 export async function findPeaks(job, duration) {
   if (job.lost && Math.abs(duration - job.duration) > 0.5) { // the page that recorded it could not tell
+    if (duration < job.duration) job.note = `${short(duration)} of ${short(job.duration)} kept`;
     job.duration = duration;
     save(job);
     on.changed(job);
@@ -163,19 +165,20 @@ export async function next() {
   if (!job) return;
   working = job;
   if (job.options && !job.options.model) job.options = {...job.options, ...settings.options()}; // it was added before the server was there
-  const {from, former, kept} = job;
+  const {from, kept, options, task} = job;
   let later = "";
   Object.assign(job, {state: "working", progress: null, before: null, named: null, uploading: true, abort: new AbortController(), began: performance.now()});
   if (kept) job.fresh = [];
-  else Object.assign(job, {paragraphs: from ? structuredClone(job.paragraphs) : [], names: from ? job.names : null, gaps: null});
+  else Object.assign(job, {paragraphs: from ? structuredClone(job.paragraphs) : [], names: from ? job.names : null, gaps: null, damaged: null});
   save(job); // a file at which the page ends is not begun again with the page
   on.changed(job);
   if (!kept) on.text(job);
   try {
     if (!await sound(job)) throw new Failure("The sound of this recording is no longer here. Choose the file again.", "file");
-    await transcribe(job.file, job.file.name || job.name, {...job.options, from, key: settings.key()}, job.abort.signal, e => event(job, e));
+    await transcribe(job.file, job.file.name || job.name, {...options, from, key: settings.key()}, job.abort.signal, e => event(job, e));
+    Object.assign(job, {options, task}); // undoing may have changed them
     finished(job);
-    later = job.options.later;
+    later = options.later;
   } catch (e) {
     if (ending) return;
     const stopped = e.name === "AbortError";
@@ -185,7 +188,7 @@ export async function next() {
     }
     Object.assign(job, {state: stopped ? "stopped" : "failed", error: stopped ? "" : e instanceof Failure ? e.message : "This page failed: " + e.message, remedy: e.remedy || ""});
     if (kept) restore(job, stopped);
-    else if (from || job.paragraphs.length) Object.assign(job, {state: "done", lost: stopped ? ", stopped" : ", cut off", remedy: ""});
+    else if (from || job.paragraphs.length) Object.assign(job, {state: "done", lost: stopped ? "stopped" : "cut", remedy: ""});
     if (!stopped) on.failed(e, job);
   }
   working = null;
@@ -204,34 +207,44 @@ export function release(job) {
 }
 
 function finished(job) {
+  const show = job.editing ? on.hold(job) : () => on.text(job);
   const took = (performance.now() - job.began) / 1000, {former, fresh, named, apart} = job, voices = new Set((named || []).map(p => p.speaker ?? null)).size;
   if (voices === 1) for (const p of named) delete p.speaker; // one voice needs no name
   let found = named || fresh || job.paragraphs;
   job.state = "done";
-  if (!job.apart) Object.assign(job, {missed: false, live: job.live && !!(fresh || job.from)});
+  const corrected = fresh && (job.editing || job.paragraphs !== former.paragraphs); // while it was written again
   if (fresh && !found.length) {
-    Object.assign(job, former);
+    restore(job, true);
     return announce(`${job.name}: no speech was found. The text stays as it is.`);
   }
+  if (corrected && !apart) {
+    const version = {...versionOf(stateOf(job)), paragraphs: found, names: null, live: false, edited: false};
+    restore(job, true);
+    job.versions = [...job.versions || [], version];
+    return announce(`${job.name}: your corrected text stays. The new one is a version, in the menu of the language.`);
+  }
+  if (!apart) Object.assign(job, {missed: false, live: job.live && !!(fresh || job.from)});
   if (fresh) {
     const same = former.options && former.options.speakers === job.options.speakers;
     job.names = same ? job.names : null;
-    if (apart) found = withSpeakers(former.paragraphs, found);
+    if (apart) found = withSpeakers(job.paragraphs, found);
     else if (!job.resumed) Object.assign(job, {versions: [...former.versions || [], versionOf(former)], live: false});
   }
   if (former) {
-    remember(job, former);
-    job.edited = (!fresh || apart) && !!former.edited;
+    remember(job, {...former, ...fresh && {paragraphs: job.paragraphs}});
+    job.edited = (!fresh || apart) && (!!former.edited || corrected);
   }
   job.paragraphs = found;
-  if (fresh || named) on.text(job);
-  if (fresh && apart) return announce(`${job.name}: ` + (voices > 1 ? voices + " speakers were found." : "only one voice was heard."));
-  announce(`${job.name}: ` + (found.length ? `done in ${took < 60 ? took.toFixed(1) + "\u00a0s" : short(took) + "\u00a0min"}.` : "no speech was found.") + (!fresh || job.resumed ? "" : ` The ${former.live ? "live text" : "version from before"} is kept.`));
+  if (!found.length && !job.lost) job.lost = "silent";
+  if (fresh || named) show();
+  if (fresh && apart) return announce(`${job.name}: ` + (voices > 1 ? voices + " speakers were found." : "only one voice was heard."), {quiet: true});
+  announce(`${job.name}: ` + (found.length ? `done in ${took < 60 ? took.toFixed(1) + "\u00a0s" : short(took) + "\u00a0min"}.` : "no speech was found.") + (!fresh || job.resumed ? "" : ` The ${former.live ? "live text" : "version from before"} is kept.`), {quiet: true});
 }
 
+// restore ends an attempt at another text: the recording is again what it was, with what was corrected meanwhile.
 export function restore(job, stopped) {
-  const why = job.error;
-  Object.assign(job, job.former);
+  const why = job.error, {name, paragraphs, names, versions, edited} = job;
+  Object.assign(job, job.former, {name, paragraphs, names, versions, edited});
   if (!stopped) announce(why + " The text stays as it was.", {bad: true});
 }
 
@@ -267,7 +280,7 @@ function event(job, e) {
       delete job.logprobs;
       break;
     case "transcript.text.done":
-      Object.assign(job, {language: e.language, duration: e.duration, gaps: e.gaps, lost: e.damaged ? ", damaged in places" : e.truncated ? ", cut short" : ""});
+      Object.assign(job, {language: e.language, duration: e.duration, gaps: e.gaps, damaged: e.damaged, lost: e.damaged ? "damaged" : e.truncated ? "short" : ""});
   }
   on.changed(job);
 }

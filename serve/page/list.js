@@ -1,6 +1,6 @@
 // The list of recordings. Each has a row that stays in place while its state changes, so that the focus stays too.
 import {away} from "./away.js";
-import {short} from "./formats.js";
+import {losses, short} from "./formats.js";
 import {icon, size} from "./ui.js";
 
 const $ = id => document.getElementById(id);
@@ -26,13 +26,14 @@ const part = j => j.progress ? " · " + Math.round(j.progress * 100) + " %" + le
 
 const states = {
   queued: () => away ? "waiting for the server" : "waiting",
-  working: j => (j.uploading ? "sending" : j.before != null ? `waiting for the server, ${j.before} before it` : j.kept ? "writing it again" + part(j) : "transcribing" + part(j)) + (j.place ? ` · file ${j.place}` : ""),
+  working: j => (j.uploading ? "sending" : j.before != null ? `waiting for the server, ${j.before} before it` : j.kept ? (j.apart ? "finding out who speaks" : "writing it again") + part(j) : "transcribing" + part(j)) + (j.place ? ` · file ${j.place}` : ""),
   live: j => j.stopping ? "writing the rest" : j.paused ? "paused" : j.offline ? "recording without text" : "recording", elsewhere: () => "open in another tab",
-  done: j => [day(j.created), j.duration && short(j.duration)].filter(x => x).join(" · ") + (j.resume ? ", waiting for the server" : j.lost || ""),
+  done: j => j.resume ? "waiting for the server" : [day(j.created), j.duration && short(j.duration), losses[j.lost]].filter(x => x).join(" · "),
   stopped: () => "stopped", failed: j => (j.error || "").split(/(?<=[.?!]) /)[0],
 };
 
 export const state = job => states[job.state](job);
+export const readable = job => !!job && !!job.paragraphs && (job.state === "done" || !!job.kept); // and can be changed: its text is not coming
 export const busy = job => ["queued", "working", "live", "elsewhere"].includes(job.state);
 
 // row makes a row. on has choose, stop, again and remove, all of a recording.
@@ -61,7 +62,7 @@ function row(job, on) {
     title.textContent = name.title = job.name;
     line.textContent = line.title = found ? "… " + found.input.slice(found.index, found.index + 80) : state(job);
     line.classList.toggle("bad", job.state === "failed");
-    li.className = job.state + (job === chosen && !picked ? " chosen" : "") + (picked && picked.has(job) ? " picked" : "");
+    li.className = job.state + (job.paused ? " paused" : "") + (job === chosen && !picked ? " chosen" : "") + (picked && picked.has(job) ? " picked" : "");
     name.setAttribute("aria-current", job === chosen);
     if (picked) name.setAttribute("aria-pressed", picked.has(job)); else name.removeAttribute("aria-pressed");
     name.tabIndex = job === entry ? 0 : -1;
@@ -122,8 +123,7 @@ export function show(jobs, chosen, on) {
   });
   $("filters").hidden = jobs.length < 6 && !wanted;
   const sound = jobs.reduce((n, j) => n + (j.sound || 0), 0);
-  const count = jobs.filter(j => j.state !== "failed").length;
-  $("kept").textContent = `${count} ${count === 1 ? "recording" : "recordings"}${sound ? ", " + size(sound) : ""}`;
+  $("kept").textContent = `${jobs.length} ${jobs.length === 1 ? "recording" : "recordings"}${sound ? ", " + size(sound) : ""}`;
   $("forget").hidden = $("select").hidden = !jobs.some(j => !busy(j));
   $("picked").hidden = !picked;
   $("kept").parentElement.hidden = !!picked;

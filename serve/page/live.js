@@ -1,7 +1,7 @@
 // The microphone as confirmed text, and text that may still change. Sound goes to the server in pieces, over OpenAI's
 // realtime transcription. The text of a delta is final. What is said is stored as it comes: a page that ends loses seconds.
 import {request, explain, Failure, headers} from "./api.js";
-import {append, sentenceEnd} from "./paragraphs.js";
+import {append, endsSentence} from "./paragraphs.js";
 import * as store from "./store.js";
 import {reduce} from "./wave.js";
 
@@ -98,7 +98,10 @@ export class Live {
       case "conversation.item.input_audio_transcription.completed":
         this.divide(item);
         if (e.language) this.job.language = e.language;
-        if (e.latency && e.latency.words > 3) this.job.late = e.latency.median_ms > busyDelay ? e.latency.median_ms / 1000 : 0;
+        if (e.latency && e.latency.words > 3) {
+          const late = e.latency.median_ms > busyDelay ? e.latency.median_ms / 1000 : 0;
+          if (late !== (this.job.late || 0)) { this.job.late = late; this.on.changed(); }
+        }
         // falls through
       case "conversation.item.input_audio_transcription.failed":
         this.open--;
@@ -116,7 +119,7 @@ export class Live {
 
   delta(item, e) {
     const words = e.words || [], start = item.end, last = this.job.paragraphs.at(-1);
-    if (!last || sentenceEnd.test(last.text)) { // the model may write the first word of a pass small
+    if (!last || endsSentence(last.text)) { // the model may write the first word of a pass small
       item.begins ||= !item.text;
       e.delta = capital(e.delta);
       if (words.length) words[0].word = capital(words[0].word);

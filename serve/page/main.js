@@ -144,6 +144,7 @@ jobs.connect({
   level: (job, x) => { if (job === pane.job() && job.state === "live") player.level(x); },
   room: sentence => { $("room").hidden = !sentence; $("room").textContent = sentence; },
   failed: showFailure,
+  hold: edit.hold,
   away: () => { clearTimeout(later); later = setTimeout(load, retryEach); },
 });
 
@@ -170,14 +171,14 @@ point.connect({seek: player.seek, play: player.playFrom, speaker: people.edit, e
   edit.toggle(pane.job());
   text.goTo(place);
 }});
-pane.connect({choose: () => $("file").click(), changed: refresh});
+pane.connect({choose: () => $("file").click(), record, changed: refresh});
 list.connect(refresh);
 edit.connect((job, {undone, message} = {}) => {
   removed = false;
   if (undone) hide(); // its message may offer to undo the same
   if (message) offerUndo(job, message);
   delete job.searched;
-  job.resume = false;
+  job.resume = "";
   jobs.save(job, text.editing());
   pane.update(job);
   player.refresh();
@@ -241,7 +242,7 @@ onDrop(addFiles);
 
 // Keys. Those with a letter do nothing while text is typed.
 const typing = e => e.target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName) && e.target.type !== "checkbox";
-const ready = () => pane.job() && pane.job().state === "done" && pane.job().paragraphs;
+const ready = () => list.readable(pane.job());
 const keys = {
   " ": player.toggle, ArrowLeft: () => player.skip(-5), ArrowRight: () => player.skip(5), "<": () => player.faster(-1), ">": () => player.faster(1),
   d: () => doubt(1), "/": () => ready() && edit.openFind(), "?": () => $("help").showModal(), e: () => ready() && edit.toggle(pane.job()), t: () => toggleTimes(!times()),

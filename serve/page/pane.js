@@ -1,10 +1,10 @@
 // The right pane: a recording with its name, tools, problems and text.
 import {away} from "./away.js";
-import {languageName, short, titleOf} from "./formats.js";
+import {languageName, losses, short, titleOf} from "./formats.js";
 import * as edit from "./edit.js";
 import {remember} from "./history.js";
 import * as jobs from "./jobs.js";
-import {busy, canRetry, state} from "./list.js";
+import {busy, canRetry, readable, state} from "./list.js";
 import {wordCount} from "./paragraphs.js";
 import * as people from "./people.js";
 import * as player from "./player.js";
@@ -45,14 +45,13 @@ export function update(changed) {
   document.body.classList.toggle("empty", !jobs.jobs.length);
   if (!shown) return player.load(null, null);
   if (changed !== shown) return;
-  const s = shown, some = !!s.paragraphs && (s.paragraphs.length > 0 || s.editing), done = s.state === "done", whole = some && (done || s.kept);
+  const s = shown, some = !!s.paragraphs && (s.paragraphs.length > 0 || s.editing), done = s.state === "done", whole = some && readable(s);
   if (document.activeElement !== $("title")) $("title").value = s.name;
   $("title").parentElement.dataset.name = titleOf(s); // for paper, where it must wrap
   $("title").readOnly = busy(s);
   showFacts(s, some);
   $("result").querySelector(".tools").hidden = !done && !whole && !canRetry(s);
-  for (const id of ["copy", "times", "openFind"]) $(id).hidden = !whole;
-  $("edit").hidden = !done || !some;
+  for (const id of ["copy", "edit", "times", "openFind"]) $(id).hidden = !whole;
   $("delete").hidden = busy(s);
   people.show(s, some);
   showUndo(s);
@@ -60,7 +59,7 @@ export function update(changed) {
   for (const b of $("save").querySelectorAll("button, label")) b.hidden = b.id === "saveSound" ? !sound : !some;
   $("rules").hidden = !some;
   $("withSpeakers").parentElement.hidden = !some || s.paragraphs.every(p => p.speaker == null);
-  $("save").hidden = !some && !sound || busy(s);
+  $("save").hidden = !some && !sound || busy(s) && !whole;
   $("progress").hidden = s.state !== "working";
   if (s.progress != null && s.before == null) $("progress").value = s.progress; else $("progress").removeAttribute("value");
   const sentence = busy(s) ? stateSentence(s) : "";
@@ -69,7 +68,8 @@ export function update(changed) {
   $("stop").textContent = s.stopping ? "Without the rest" : s.kept ? "Keep this text" : "Stop";
   $("stop").hidden = s.state === "elsewhere" || s.state === "live" && !s.stopping;
   showProblem(s, some);
-  showGaps(s);
+  showPlaces("gaps", s);
+  showPlaces("damaged", s);
   player.load(s, s.state === "live" || s.state === "elsewhere" ? null : sound);
 }
 
@@ -80,14 +80,16 @@ function stateSentence(s) {
   if (away && s.state === "queued" && !s.kept) return "The server cannot be reached. This goes on by itself when it is back.";
   if (s.late) return `The server is busy: text comes ${Math.round(s.late)}\u00a0s after the words. Speak on, nothing is lost.`;
   if (s.state === "live") return s.silent ? `No sound comes from ${s.device || "the microphone"}. Is it switched on?` : s.device ? "From " + s.device : "";
-  const now = s.state === "queued" ? "waiting" : state(s), more = now.replace(/^writing it again( · )?/, "");
-  return !s.kept ? s.state === "queued" ? "This file is waiting." : now : (s.live ? "This is the live text. A better one is being written from the sound" : s.apart ? "Only who speaks is found again; the words stay" : "The new text replaces this one when it is whole") + (more && ": " + more) + ".";
+  const now = s.state === "queued" ? "waiting" : state(s), more = now.replace(/^(writing it again|finding out who speaks)( · )?/, "");
+  if (!s.kept) return s.state === "queued" ? "This file is waiting." : now[0].toUpperCase() + now.slice(1);
+  return (s.apart ? "Finding out who speaks; the words stay" : s.former && s.former.paragraphs !== s.paragraphs ? "You have corrected this text, so it stays. The new one will be a version" :
+    s.live ? "This is the live text. A better one is being written from the sound" : "The new text replaces this one when it is whole") + (more && ": " + more) + ".";
 }
 
 // showUndo enables the buttons that take a change back and make it again.
 function showUndo(s) {
   for (const [id, list] of [["undoEdit", s.past], ["redoEdit", s.future]]) {
-    $(id).hidden = busy(s) || $("edit").hidden && !(list && list.length);
+    $(id).hidden = !readable(s) || $("edit").hidden && !(list && list.length);
     $(id).disabled = !list || !list.length;
   }
 }
@@ -95,7 +97,7 @@ function showUndo(s) {
 function showFacts(s, some) {
   const words = some && s.state !== "live" ? wordCount(s.paragraphs) : 0, versions = s.versions || [], again = $("again");
   const at = new Date(s.created), when = at.toLocaleString(undefined, {day: "numeric", month: "short", year: at.getFullYear() === new Date().getFullYear() ? undefined : "numeric", hour: "numeric", minute: "2-digit"});
-  const facts = [when, s.state !== "live" && s.duration && short(s.duration), words && words.toLocaleString() + (words === 1 ? " word" : " words"), s.lost && s.lost.replace(/^, /, ""), s.note, s.task === "translations" && "translated", s.live && some && !busy(s) && "live text"];
+  const facts = [when, s.state !== "live" && s.duration && short(s.duration), words && words.toLocaleString() + (words === 1 ? " word" : " words"), losses[s.lost], s.note, s.task === "translations" && "translated", s.live && some && !busy(s) && "live text"];
   again.hidden = busy(s) || !versions.length && (!s.file || !some && s.state !== "done");
   $("meta").dataset.language = again.hidden ? "" : languageName(s.language); // for paper
   $("facts").textContent = [...facts, again.hidden && languageName(s.language)].filter(x => x).join(" · ");
@@ -116,27 +118,27 @@ function showFacts(s, some) {
 const versionName = v => [languageName(v.language) || "Text", v.live && "live", v.task === "translations" && "translated", v.paragraphs.some(p => p.speaker != null) && "with speakers", v.edited && "edited"].filter(x => x).join(", ") +
   ` (${wordCount(v.paragraphs).toLocaleString()} words)`;
 
-// showGaps says where speech has no words, and plays it.
-function showGaps(s) {
-  const gaps = s.state === "done" && s.gaps || [];
-  $("gaps").hidden = !gaps.length;
-  $("gaps").firstElementChild.textContent = "Speech that could not be written:";
-  $("gaps").lastElementChild.replaceChildren(...gaps.slice(0, 12).map(g => Object.assign(document.createElement("button"), {
-    textContent: short(g.start) + "–" + short(g.end), title: "Play", disabled: !s.file, onclick: () => player.playFrom(g.start)})),
-    ...gaps.length > 12 ? [`and ${gaps.length - 12} more`] : []);
+// showPlaces lists where speech has no words, or where the file is damaged, and plays them.
+function showPlaces(id, s) {
+  const places = s.state === "done" && s[id] || [];
+  $(id).hidden = !places.length;
+  $(id).lastElementChild.replaceChildren(...places.slice(0, 12).map(g => Object.assign(document.createElement("button"), {
+    textContent: short(g.start) + "–" + short(Math.ceil(g.end)), title: "Play", disabled: !s.file, onclick: () => player.playFrom(g.start)})),
+    ...places.length > 12 ? [`and ${places.length - 12} more`] : []);
 }
 
 // showProblem says what went wrong, and offers what helps.
 function showProblem(s, some) {
   const silent = s.state === "done" && !some && s.paragraphs;
-  const last = some && s.paragraphs.at(-1), emptied = silent && s.edited, end = last ? last.words.at(-1).end : 0, rest = s.state === "done" && /cut off|stopped/.test(s.lost) && some && s.file && s.duration - end > 1;
+  const last = some && s.paragraphs.at(-1), emptied = silent && s.edited, end = last ? last.words.at(-1).end : 0, rest = s.state === "done" && ["cut", "stopped"].includes(s.lost) && some && s.file && s.duration - end > 1;
   const improvable = s.live && s.state === "done" && some && s.file && !s.edited && !rest;
-  const why = s.state === "failed" || s.state === "stopped" ? s.error || "This was stopped." : s.error ? s.error : s.resume && rest ? `The server cannot be reached. The text ends at ${short(end)} of ${short(s.duration)}; the rest follows when it is back.` : rest ? `The text ends at ${short(end)} of ${short(s.duration)}.` : emptied ? "The text was deleted. Undo brings it back while the page is open." : silent ? "No speech was found in this recording." :
+  const why = s.left ? "The page was left during this recording. You can go on in a new one." : s.state === "failed" || s.state === "stopped" ? s.error || "This was stopped." : s.error ? s.error : s.resume && rest ? `The server cannot be reached. The text ends at ${short(end)} of ${short(s.duration)}; the rest follows when it is back.` : rest ? `The text ends at ${short(end)} of ${short(s.duration)}.` : emptied ? "The text was deleted. Undo brings it back while the page is open." : silent ? "No speech was found in this recording." :
     improvable ? s.missed ? "While the server could not be reached, words are missing. Written again from the whole sound, the text has them." : "This text was written live. Written again from the whole sound, it gets better." : "";
   $("problem").hidden = !why;
   $("problem").classList.toggle("bad", s.state === "failed");
   $("problem").firstElementChild.textContent = why ? why[0].toUpperCase() + why.slice(1) + (/[.?!]$/.test(why) ? "" : ".") : "";
   const ways = [];
+  if (s.left) ways.push(["Go on recording", () => { s.left = false; actions.record(); }]);
   if (s.remedy === "file") ways.push(["Choose another file", actions.choose]);
   if (s.remedy === "key") ways.push(["Enter the API key", settings.askKey]);
   if (s.remedy === "settings" || silent && !emptied) ways.push(["Settings", settings.open]);

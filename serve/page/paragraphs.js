@@ -3,9 +3,11 @@
 // A paragraph is {text, words, speaker}. A word is {at, length, start, end, p, first}: its place in the text
 // in UTF-16 units, its time in seconds, the mean probability of its tokens if known, and whether it begins a segment.
 
-const pause = 2; // seconds after a sentence that begin a paragraph
-const longPause = 20; // the same amid a sentence
-const enough = 60, most = 120; // words after which a sentence, or any clause, ends a paragraph
+// A paragraph ends as transcript/paragraphs.go has it; transcript/testdata/paragraphs.json tests both.
+const sentencePause = 2, longPause = 5, shortPause = 0.5; // seconds after a sentence, amid one, and amid one of a paragraph that is too long
+const enough = 450, most = 1200; // columns after which a paragraph ends with its sentence, or with any clause
+const closing = /["'”’»)\]」』]+$/, clauseEnd = /[,;:—–、，；：]$/, wide = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hangul}、。，．！？]/gu;
+const title = /^\P{L}*(Mrs?|Ms|Dr|Prof|St|Sr|Jr|vs|(?!I)\p{Lu}|\p{Lu}(\.\p{Lu})+)\.$/u; // whose full stop ends no sentence
 
 const unspaced = "\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmr}\\p{sc=Mymr}"; // scripts without spaces
 const token = new RegExp(`[${unspaced}]|[^\\s${unspaced}]+`, "gu");
@@ -14,7 +16,10 @@ const joins = new RegExp(`[${unspaced}。、，．！？]$`, "u");
 // needsSpace reports whether a space belongs between two texts.
 export const needsSpace = (before, after) => !!before && !!after && !/\s$/.test(before) && !/^\s/.test(after) && !joins.test(before);
 
-export const sentenceEnd = /(?<!\b(?:Mrs?|Ms|Dr|Prof|St|Sr|Jr|vs|[A-HJ-Z]))[.!?…。！？؟।]["”’»)\]]*$/;
+const lastWord = text => /\S*$/.exec(text.slice(-40).trimEnd())[0].replace(closing, "");
+
+// endsSentence reports whether a text ends with a sentence. "Mr." does not.
+export const endsSentence = text => { const word = lastWord(text); return /[.?!…。？！؟।]$/.test(word) && !title.test(word); };
 
 // tokensOf returns the words of a text as {at, length}: what stands between spaces, or a character of a script without.
 export const tokensOf = text => Array.from(text.matchAll(token), m => ({at: m.index, length: m[0].length}));
@@ -25,10 +30,10 @@ export function append(paragraphs, segment) {
   const changed = Math.max(0, paragraphs.length - 1), words = locate(segment);
   let open = paragraphs[paragraphs.length - 1];
   words.forEach((w, i) => {
-    if (!open || i === 0 && segment.apart || breaks(open, w)) paragraphs.push(open = {text: "", words: [], speaker: w.speaker});
+    if (!open || i === 0 && segment.apart || breaks(open, w, i === 0 && !segment.follows)) paragraphs.push(open = {text: "", words: [], speaker: w.speaker});
     let before = w.before;
     if (!open.text) before = before.trimStart();
-    else if (i === 0 && !segment.follows && needsSpace(open.text, before + w.text)) before = " " + before;
+    else if ((i === 0 && !segment.follows || open.text.endsWith("[…]")) && needsSpace(open.text, before + w.text)) before = " " + before;
     const at = open.text.length + before.length;
     open.text += before + w.text;
     open.words.push(trim({at, length: w.text.length, start: w.start, end: w.end, p: w.p, first: i === 0 && !segment.follows}));
@@ -44,11 +49,11 @@ function trim(w) {
   return w;
 }
 
-function breaks(open, w) {
-  const last = open.words[open.words.length - 1], gap = w.start - last.end;
+function breaks(open, w, begins) {
+  const gap = w.start - open.words.at(-1).end;
   if ((w.speaker ?? null) !== (open.speaker ?? null) || gap >= longPause) return true;
-  const n = open.words.length;
-  return sentenceEnd.test(open.text) && (gap >= pause || n >= enough) || n >= most && (gap >= 0.5 || /[,;:、，]$/.test(open.text)) || n >= 2 * most;
+  const columns = open.text.length + (open.text.match(wide) || []).length;
+  return endsSentence(open.text) && (gap >= sentencePause || columns >= enough) || columns >= most && (begins || gap >= shortPause || clauseEnd.test(lastWord(open.text)));
 }
 
 const known = speaker => speaker === "" || speaker === null ? undefined : speaker;
@@ -59,12 +64,12 @@ function locate(s) {
   const found = [];
   let at = 0;
   for (const w of s.words || []) {
-    const place = w.word ? s.text.indexOf(w.word, at) : -1;
+    const word = w.word.trim(), place = word ? s.text.indexOf(word, at) : -1;
     if (place < 0) continue;
-    found.push({from: place, to: at = place + w.word.length, start: w.start, end: w.end, speaker: known(w.speaker) ?? known(s.speaker), p: w.probability});
+    found.push({from: place, to: at = place + word.length, start: w.start, end: w.end, speaker: known(w.speaker) ?? known(s.speaker), p: w.probability});
   }
   if (!found.length) {
-    const time = offset => s.start + (s.end - s.start) * offset / s.text.length;
+    const spoken = s.text.trim(), first = s.text.indexOf(spoken), time = offset => s.start + (s.end - s.start) * (offset - first) / spoken.length;
     for (const t of tokensOf(s.text)) found.push({from: t.at, to: t.at + t.length, start: time(t.at), end: time(t.at + t.length), speaker: known(s.speaker)});
   }
   const sure = probabilities(s.logprobs);
@@ -137,4 +142,11 @@ export function segmentsOf(paragraphs) {
   return list;
 }
 
-export const wordCount = paragraphs => paragraphs.reduce((n, p) => n + tokensOf(p.text).filter(t => /[\p{L}\p{N}]/u.test(p.text.substr(t.at, t.length))).length, 0);
+const counted = new WeakMap(); // by paragraph: its text then, and how many words that has
+
+function countWords(p) {
+  if (counted.get(p)?.text !== p.text) counted.set(p, {text: p.text, words: tokensOf(p.text).filter(t => /[\p{L}\p{N}]/u.test(p.text.substr(t.at, t.length))).length});
+  return counted.get(p).words;
+}
+
+export const wordCount = paragraphs => paragraphs.reduce((n, p) => n + countWords(p), 0);

@@ -2,6 +2,7 @@
 import {short, speakerName} from "./formats.js";
 import {remember} from "./history.js";
 import * as jobs from "./jobs.js";
+import {busy, readable} from "./list.js";
 import * as settings from "./settings.js";
 import * as text from "./text.js";
 
@@ -27,7 +28,7 @@ export function connect(onRename) {
 // show shows the menu of a recording, if it has speakers or could have some.
 export function show(job, some) {
   const known = some && job.paragraphs.some(p => p.speaker != null);
-  $("people").hidden = !some || job.state !== "done" || !job.file && !known;
+  $("people").hidden = !some || !readable(job) || !(job.file && !busy(job)) && !known;
 }
 
 // list fills the menu.
@@ -39,8 +40,8 @@ function list(job) {
     name.onkeydown = e => { if (e.key === "Enter") name.blur(); };
     return make("label", {className: "s" + i % 6}, name, make("span", {textContent: short(spoken(s))}));
   }));
-  $("apart").hidden = !job.file;
-  $("apart").querySelector("p").textContent = all.length ? "Someone wrong? Say how many speak, and listen again." : job.options && job.options.speakers ? "One voice was heard. If there are more, say how many." : "Each voice becomes a speaker, whom you can name.";
+  $("apart").hidden = !job.file || busy(job);
+  $("apart").querySelector("p").textContent = all.length ? "Not right? Say how many people speak, and try again." : job.options && job.options.speakers ? "One voice was heard. If there were more, say how many." : "Each voice becomes a speaker, whom you can name.";
   $("apart").querySelector("button").textContent = all.length ? "Tell them apart again" : "Tell speakers apart";
   const asked = job.options && job.options.speakers || settings.options().speakers;
   $("howMany").value = asked || "voice";
@@ -61,8 +62,8 @@ export function edit(button, paragraph) {
   const job = text.shownJob(), continues = button.classList.contains("who"), others = text.speakers().filter(s => s !== paragraph.speaker).map(s => speakerName(job, s));
   const name = make("input", {value: paragraph.speaker == null ? "" : button.textContent, placeholder: "Name", autocomplete: "off", ariaLabel: "Name of the speaker"}), only = make("input", {type: "checkbox", checked: continues});
   const form = make("form", {className: "rename " + button.className.split(" ")[1]}, name, ...others.map(o => make("button", {type: "button", textContent: o, title: "It is " + o, onclick: () => end(o)})),
-    make("label", {className: "check"}, only, "Only here"));
-  if (job.state !== "done") return;
+    make("label", {className: "check"}, only, "This paragraph only"));
+  if (!readable(job)) return;
   let ended = false;
   const end = value => {
     if (ended) return; // to remove the form takes the focus from it

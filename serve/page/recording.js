@@ -46,7 +46,7 @@ function ended(job, e) {
   live = null;
   for (const member of ["session", "stopping", "paused", "silent", "device", "offline", "late"]) delete job[member];
   store.unlock(job);
-  Object.assign(job, {state: e && !job.paragraphs.length ? "failed" : "done", error: e ? e.message : "", remedy: e && e.remedy || "", lost: e && job.duration ? ", cut off" : ""});
+  Object.assign(job, {state: e && !job.paragraphs.length ? "failed" : "done", error: e ? e.message : "", remedy: e && e.remedy || "", lost: e && job.duration ? "cut" : ""});
   const again = !e && job.file && (job.missed || job.paragraphs.length && settings.options().polish); // live text is poorer than that of the whole sound
   announce(e ? "" : again ? "Recorded. The text is written from the whole sound." : job.paragraphs.length ? "Done." : "No speech was found.");
   const some = job.file || job.paragraphs.length;

@@ -45,7 +45,7 @@ function show() {
 
 function summarize() {
   const language = $("languages").hidden ? languageName((model() && model().languages || [{name: ""}])[0].name) : $("language").value ? $("language").selectedOptions[0].text : "Any language";
-  $("summary").textContent = [language, !$("tasks").hidden && $("task").value === "translations" && "in English", $("speakers").value && (+$("speakers").value ? $("speakers").value + " speakers" : "speakers by voice"), $("uses").hidden ? "" : $("use").value].filter(x => x).join(" · ");
+  $("summary").lastElementChild.textContent = [language, !$("tasks").hidden && $("task").value === "translations" && "in English", $("speakers").value && (+$("speakers").value ? $("speakers").value + " speakers" : "speakers"), $("uses").hidden ? "" : $("use").value].filter(x => x).join(" · ");
 }
 
 // askKey opens the settings at the field of the API key.

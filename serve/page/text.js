@@ -1,7 +1,7 @@
 // The text of a recording. Each paragraph is one piece of text, and words are ranges in it that CSS highlights: hours
 // of text open at once, which an element for each word would not.
 import {short, speakerName} from "./formats.js";
-import {sentenceEnd} from "./paragraphs.js";
+import {endsSentence} from "./paragraphs.js";
 
 const $ = id => document.getElementById(id);
 const root = $("text"), wide = matchMedia("(min-width: 51.25em)"), still = matchMedia("(prefers-reduced-motion: reduce)");
@@ -117,7 +117,7 @@ function index(from) {
     place.first = flat.length;
     const {words, text} = paragraphs()[i];
     for (const word of words) {
-      const spoken = text.substr(word.at, word.length), begins = !word.at || sentenceEnd.test(text.slice(Math.max(0, word.at - 20), word.at).trimEnd());
+      const spoken = text.substr(word.at, word.length), begins = !word.at || endsSentence(text.slice(Math.max(0, word.at - 40), word.at));
       const p = small.test(begins ? spoken.toLowerCase() : spoken) ? 1 : word.p, unsure = p < doubtful[0] ? "doubtful" : p < doubtful[1] ? "unsure" : "";
       flat.push({word, paragraph: i, doubtful: p < doubtful[0], unsure: !!unsure});
       if (tints[unsure]) place.tints.push([tints[unsure], fixed(i, word)]);

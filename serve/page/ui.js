@@ -3,15 +3,16 @@
 const $ = id => document.getElementById(id);
 let timer = 0, undone = null;
 
-// announce shows a message for some seconds. An error stays longer. With undo, a function, the message has a button.
-export function announce(message, {bad, undo} = {}) {
+// announce shows a message for some seconds. An error stays longer. With undo, a function, the message has a button. A
+// quiet one is only spoken, by screen readers: what it says is seen elsewhere.
+export function announce(message, {bad, undo, quiet} = {}) {
   if (undone && !undo && !bad) return;
   clearTimeout(timer);
   timer = message ? setTimeout(hide, bad ? 20000 : undo ? 10000 : 6000) : 0;
   undone = undo || bad && undone || null;
   $("status").textContent = message;
   $("toast").classList.toggle("bad", !!bad);
-  $("toast").classList.toggle("shown", !!message);
+  $("toast").classList.toggle("shown", !!message && !quiet);
   $("undo").hidden = !undone;
 }
 

@@ -145,7 +145,7 @@ var sections = []struct {
 				"each sentence; in md and docx, the start of each paragraph"},
 		{Name: "lines", Scope: Configurable, Formats: []transcript.Format{transcript.TXT},
 			Help: "write txt with a line for each segment, as openai-whisper does; by default it has paragraphs, which end " +
-				"with a sentence, a pause of two seconds or a speaker's turn"},
+				"with a sentence or a speaker's turn"},
 		{Name: "speaker-embeddings", Needs: "speakers", Formats: []transcript.Format{transcript.JSON},
 			Help: "with --speakers voice: write a vector of 192 numbers for the voice of each speaker, in json"},
 		{Name: "whisper-cpp-json", Scope: Configurable, Formats: []transcript.Format{transcript.JSON},

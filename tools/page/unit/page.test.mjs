@@ -2,10 +2,10 @@
 import test from "node:test";
 import assert from "node:assert/strict";
 import {execFileSync} from "node:child_process";
-import {mkdtempSync, rmSync, writeFileSync} from "node:fs";
+import {mkdtempSync, readFileSync, rmSync, writeFileSync} from "node:fs";
 import {tmpdir} from "node:os";
 import {join} from "node:path";
-import {append, probabilities, segmentsOf, tokensOf, wordCount, withSpeakers} from "../../../serve/page/paragraphs.js";
+import {append, endsSentence, probabilities, segmentsOf, tokensOf, wordCount, withSpeakers} from "../../../serve/page/paragraphs.js";
 import {remember, step} from "../../../serve/page/history.js";
 import {merge} from "../../../serve/page/tabs.js";
 import {match, rewrite} from "../../../serve/page/align.js";
@@ -70,14 +70,20 @@ test("segments become paragraphs and come back", () => {
   }
 });
 
-test("paragraphs end at sentences, pauses and speakers", () => {
+test("paragraphs end as the program's", () => {
+  const {cases, sentenceEnds, noSentenceEnds} = JSON.parse(readFileSync(new URL("../../../transcript/testdata/paragraphs.json", import.meta.url)));
+  for (const {name, segments, want} of cases) {
+    const made = [];
+    for (const s of segments) append(made, {...s, text: s.text.repeat(s.repeat || 1)});
+    assert.deepEqual(made.map(p => p.text), want.map(p => (p.text.repeat(p.repeat || 1) + (p.end || "")).trim()), name);
+  }
+  for (const word of sentenceEnds) assert.ok(endsSentence(word), word);
+  for (const word of noSentenceEnds) assert.ok(!endsSentence(word), word);
+});
+
+test("segments are joined with spaces where they need them", () => {
   const make = (...list) => list.reduce((all, s) => { append(all, s); return all; }, []);
-  const say = (text, start, end, speaker) => ({text, start, end, speaker});
-  assert.equal(make(say("One.", 0, 1), say(" Two.", 1, 2)).length, 1);
-  assert.equal(make(say("One.", 0, 1), say(" Two.", 3.5, 4)).length, 2, "a pause after a sentence");
-  assert.equal(make(say("One", 0, 1), say(" two.", 3.5, 4)).length, 1, "a pause amid a sentence");
-  assert.equal(make(say("One", 0, 1), say(" two.", 22, 23)).length, 2, "a long pause");
-  assert.equal(make(say("One,", 0, 1, "A"), say(" two.", 1, 2, "B")).length, 2, "another speaker");
+  const say = (text, start, end) => ({text, start, end});
   assert.equal(make(say("One,", 0, 1), say("two.", 1, 2))[0].text, "One, two.", "a space where none was sent");
   assert.equal(make(say("今日は", 0, 1), say("雨です", 1, 2))[0].text, "今日は雨です", "no space where none is used");
   const p = make({text: " un", start: 0, end: 1, words: [{word: "un", start: 0, end: 1}]});
