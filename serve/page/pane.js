@@ -65,7 +65,7 @@ export function update(changed) {
   const sentence = busy(s) ? stateSentence(s) : "";
   $("state").hidden = !sentence;
   $("state").firstElementChild.textContent = sentence;
-  $("stop").textContent = s.stopping ? "Without the rest" : s.kept ? "Keep this text" : "Stop";
+  $("stop").textContent = s.stopping ? "Skip the rest" : s.kept ? "Keep this text" : "Stop";
   $("stop").hidden = s.state === "elsewhere" || s.state === "live" && !s.stopping;
   showProblem(s, some);
   showPlaces("gaps", s);
@@ -74,12 +74,12 @@ export function update(changed) {
 }
 
 function stateSentence(s) {
-  if (s.stopping) return "Writing the rest …";
+  if (s.stopping) return "Writing the rest…";
   if (s.paused) return "Paused.";
   if (s.offline) return "The server cannot be reached. The sound is still recorded, and its text follows.";
   if (away && s.state === "queued" && !s.kept) return "The server cannot be reached. This goes on by itself when it is back.";
   if (s.late) return `The server is busy: text comes ${Math.round(s.late)}\u00a0s after the words. Speak on, nothing is lost.`;
-  if (s.state === "live") return s.silent ? `No sound comes from ${s.device || "the microphone"}. Is it switched on?` : s.device ? "From " + s.device : "";
+  if (s.state === "live") return s.silent ? `No sound comes from ${s.device || "the microphone"}. Is it switched on?` : s.device ? "Microphone: " + s.device : "";
   const now = s.state === "queued" ? "waiting" : state(s), more = now.replace(/^(writing it again|finding out who speaks)( · )?/, "");
   if (!s.kept) return s.state === "queued" ? "This file is waiting." : now[0].toUpperCase() + now.slice(1);
   return (s.apart ? "Finding out who speaks; the words stay" : s.former && s.former.paragraphs !== s.paragraphs ? "You have corrected this text, so it stays. The new one will be a version" :

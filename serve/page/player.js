@@ -45,7 +45,7 @@ export function refresh() {
   $("stopLive").disabled = $("pauseLive").disabled = !!job.stopping;
   $("pauseLive").setAttribute("aria-pressed", !!job.paused);
   $("pauseLive").textContent = job.paused ? "Resume" : "Pause";
-  if (job.stopping) $("stopLive").lastChild.data = "Writing the rest …";
+  if (job.stopping) $("stopLive").lastChild.data = "Writing the rest…";
   if (job.state === "live") return;
   wave.set({peaks: job.peaks, duration: length(), words: text.words(), gaps: job.gaps || [], time: probing ? 0 : audio.currentTime, speakers: text.paragraphs().map(p => p.speaker == null ? -1 : order.indexOf(p.speaker))});
   showTime();

@@ -15,7 +15,7 @@ export function record() {
   const options = {...settings.options(), key: settings.key()}, last = Math.max(0, ...jobs.jobs.map(j => +(/^Recording (\d+)$/.exec(j.name) || [])[1] || 0));
   const job = jobs.create({name: `Recording ${last + 1}`, state: "live", live: true, peaks: []});
   jobs.jobs.unshift(job);
-  announce("Asking for the microphone …");
+  announce("Asking for the microphone…");
   job.session = live = new Live(job, options, {
     level: x => jobs.on.level(job, x),
     began: () => {
