@@ -26,7 +26,7 @@ type CalibratedPolicy struct {
 	gain    mean                          // seconds that a draft was expected to save
 	opening float64                       // seconds to prepare a window: about the least of the last ones
 	saved   mean                          // seconds that drafts saved in a window
-	rounds  int                           // that could draft
+	rounds  int                           // since the last without a draft
 	empty   int                           // drafts cut to nothing since one was worth verifying
 	forced  bool                          // see ForceDraft
 	idle    int                           // rounds without a draft since the last one
@@ -36,7 +36,7 @@ type CalibratedPolicy struct {
 
 const (
 	calibrationClasses = 12
-	plainEvery         = 64 // rounds: one in this many does not draft
+	plainEvery         = 64 // rounds: at least one in this many does not draft
 	maxCalibratedDraft = 12 // tokens: longer drafts are hardly ever right, and take time to make
 )
 
@@ -124,7 +124,9 @@ func (c *calibrated) Length() int {
 		}
 	}
 	p.idle = 0
-	if p.rounds++; p.rounds%plainEvery == plainEvery/8 { // or else the time of a plain pass would be a guess
+	// Or else the time of a plain pass would be a guess.
+	p.rounds++
+	if c.opened && (p.rounds > plainEvery || p.rounds > plainEvery/8 && !p.times.known(p.Streams())) {
 		return 0
 	}
 	return maxCalibratedDraft
@@ -186,12 +188,14 @@ func (c *calibrated) Observe(r Round) {
 	r.Draft = min(r.Draft, time.Duration(most*float64(time.Second)))
 
 	if opens := p.opens; opens == c.opens { // else the round waited while a window was prepared
-		p.times.forget(p.Streams())
 		p.times.observe(p.Streams(), r)
 	} else {
 		c.opens = opens
 	}
 	p.forced = p.forced && r.Drafted == 0
+	if r.Drafted == 0 && !r.First {
+		p.rounds = 0
+	}
 	if c.drafted {
 		p.draft.add(r.Draft.Seconds(), 32)
 	}

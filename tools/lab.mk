@@ -10,7 +10,7 @@ QUICKLY := $(foreach of,github.com/apache/beam github.com/aws cloud.google.com g
 
 
 .PHONY: vet-all static vulnerabilities licences purego arm64 arm64-short fuzz-short windows-test release wheel reproducible verity-beam cluster-test cluster \
-	benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr drafts encoder-drafts drafter grid page load live accuracy invented clients clients-go proof proof-quick weights help-lab
+	benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr drafts encoder-drafts draft-lengths drafter grid page load live accuracy invented clients clients-go proof proof-quick weights help-lab
 
 help-lab: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' tools/lab.mk | expand -t 16
@@ -162,6 +162,10 @@ drafts: build ## the gain of drafts from text, as Markdown: MODEL=DIR DATASET=DI
 
 encoder-drafts: build ## the gain of drafts from the encoder's output, as Markdown: MODEL=DIR DATA=DIR ROWS=…
 	tools/encoder-drafts.sh $(BIN) $(MODEL) $(DATA) $(ROWS)
+
+draft-lengths: build ## automatic draft lengths beside constant ones: MODEL=DIR DATASET=DIR FLAGS="--threads 1 …"
+	$(BIN) compare --quiet --language en --model $(MODEL) --dataset $(DATASET) $(FLAGS) \
+		$(foreach n,auto 2 3 4 5 6 8 12,--draft-tokens $(n)) | grep -A3 '^auto against' | grep -E 'against|decoding'
 
 drafter: ## train the network that drafts for a model's encoder: MODEL=DIR SOUND=DIR OUT=DIR MINUTES=57
 	tools/drafter/train.sh "$(MODEL)" "$(SOUND)" "$(OUT)" $(MINUTES)

@@ -28,6 +28,7 @@ type setting struct {
 	precision precision.Precision
 	assisted  bool
 	assistant string // of several; empty for that of the flags
+	length    string // of several, as of --draft-tokens; empty for that of the flags
 }
 
 // assistedMark follows the precision of a setting that has the assistant.
@@ -72,13 +73,18 @@ func pair(p precision.Precision) []setting {
 	return []setting{{name: "baseline", precision: p}, {name: "assisted", precision: p, assisted: true}}
 }
 
-// several returns the settings of plain decoding and of decoding with each of the assistants.
-func several(p precision.Precision, assistants []string) ([]setting, error) {
+// several returns the settings of plain decoding and of decoding with each value of a flag: assistant or draft-tokens.
+func several(p precision.Precision, flag string, values []string) ([]setting, error) {
 	all := []setting{{name: "baseline", precision: p}}
-	for _, a := range assistants {
-		s := setting{name: filepath.Base(filepath.Clean(a)), precision: p, assisted: true, assistant: a}
+	for _, v := range values {
+		s := setting{name: filepath.Base(filepath.Clean(v)), precision: p, assisted: true}
 		if slices.ContainsFunc(all, func(o setting) bool { return o.name == s.name }) {
-			return nil, cli.Usagef("--assistant %s: there is another arm %s", a, s.name)
+			return nil, cli.Usagef("--%s %s: there is another arm %s", flag, v, s.name)
+		}
+		if flag == "assistant" {
+			s.assistant = v
+		} else {
+			s.length = v
 		}
 		all = append(all, s)
 	}
@@ -189,6 +195,11 @@ func (r *arms) load(ctx context.Context, s setting, dataset string) (_ *arm, err
 	if s.assistant != "" {
 		assistant.Name = s.assistant
 	}
+	if s.length != "" {
+		if assistant.Policy, err = options.ParseDraft(s.length); err != nil {
+			return nil, err
+		}
+	}
 	a.flags.Assistant = assistant.Off()
 	plain := r.plain[s.precision]
 	if plain == nil {
@@ -238,7 +249,7 @@ func (r *arms) measure(a *arm, before int64) {
 }
 
 // matches returns the comparisons: of every arm with the first, and with the first arm of its
-// precision if that is another one.
+// precision if that is another one. The first of several draft lengths is compared with each of the others.
 func (r *arms) matches() (all []eval.Match) {
 	for j := 1; j < len(r.list); j++ {
 		all = append(all, eval.Match{Baseline: 0, Assisted: j})
@@ -247,6 +258,9 @@ func (r *arms) matches() (all []eval.Match) {
 		i := slices.IndexFunc(r.list, func(a *arm) bool { return a.precision == r.list[j].precision })
 		if i != 0 && i != j {
 			all = append(all, eval.Match{Baseline: i, Assisted: j})
+		}
+		if j > 1 && r.list[j].length != "" {
+			all = append(all, eval.Match{Baseline: j, Assisted: 1})
 		}
 	}
 	return all

@@ -106,6 +106,10 @@ func TestCompareArms(t *testing.T) {
 	if b, err := os.ReadFile(page); err != nil || strings.Count(string(b), `class="card pane`) != 3 {
 		t.Errorf("%v: the page does not replay three arms", err)
 	}
+	out, _, err := run("int4", "-a", assistant, "--draft-tokens", "5")
+	if err != nil || !strings.Contains(out, "5 against baseline:") || !strings.Contains(out, "3 against 5: 1 utterance identical") {
+		t.Errorf("two draft lengths: %v, %s", err, out)
+	}
 	for _, tt := range []struct{ precision, assistant, want string }{
 		{"f16,int8+assistant", "none", "there is no assistant"},
 		{"f16,int8", assistant, "no arm has it"},

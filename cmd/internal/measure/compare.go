@@ -38,6 +38,9 @@ were right; c, the time of drafting a token, in steps of the model; the best dra
 length γ if a pass of any length takes one step; E, the tokens of a round at that
 length; and the speed-up of decoding and the operations per token that follow.
 
+If --draft-tokens is given several times, there is an arm for each, and the first is also
+compared with each of the others.
+
 With --batch N, each arm runs N utterances at the same time, and they share every pass
 over the weights. A pair is then a whole group, timed by the wall clock. Its decoding
 time is the time during which at least one of its utterances was being decoded and none
@@ -47,6 +50,7 @@ same file may be given several times.
   verity compare talk.wav
   verity compare talk.wav --assistant self --repeats 9
   verity compare talk.wav -a encoder -a self -a bigram
+  verity compare talk.wav --draft-tokens auto --draft-tokens 3 --draft-tokens 5
   verity compare talk.wav talk.wav --assistant self --batch 2
   verity compare --dataset LibriSpeech/test-clean --model ~/whisper-large-v2 \
       --assistant ~/distil-large-v2 --html compare.html
@@ -136,12 +140,17 @@ func resumedText(c *report.Comparison, batch int) string {
 func (v *compareCommand) check(files []string) error {
 	v.data.Audio = files
 	v.settings = v.precisions.settings()
-	if named := v.model.Assistant.Named; len(named) > 1 {
-		if v.precisions.list != nil || v.model.Assistant.From != "" {
-			return cli.Usagef("several assistants: each is compared with plain decoding in one --precision, without --draft-from")
+	if a := &v.model.Assistant; len(a.Named) > 1 || len(a.Lengths) > 1 {
+		flag, values := "assistant", a.Named
+		if len(a.Lengths) > 1 {
+			flag, values = "draft-tokens", a.Lengths
+		}
+		if v.precisions.list != nil || a.From != "" || len(a.Named) > 1 && len(a.Lengths) > 1 {
+			return cli.Usagef("several values of --%s: each is compared with plain decoding in one --precision, "+
+				"without --draft-from and with one value of other flags", flag)
 		}
 		var err error
-		if v.settings, err = several(v.model.Precision, named); err != nil {
+		if v.settings, err = several(v.model.Precision, flag, values); err != nil {
 			return err
 		}
 	}

@@ -20,6 +20,7 @@ type AssistantFlags struct {
 	precision precision.Precision
 	From      string                  // text to draft from
 	Policy    func() assistant.Policy // of draft-tokens; nil is auto
+	Lengths   []string                // every value of draft-tokens that was given
 	Sampler   string
 	overlap   bool // measure-alpha
 }
@@ -33,7 +34,9 @@ func (a *AssistantFlags) Register(f *pflag.FlagSet) {
 	})
 	Precision(f, "assistant-precision", &a.precision)
 	cli.AddOption(f, "draft-tokens", func(v options.Value) (err error) {
-		a.Policy, err = options.ParseDraft(v.Text)
+		if a.Policy, err = options.ParseDraft(v.Text); f.Lookup("draft-tokens") != nil {
+			a.Lengths = append(a.Lengths, v.Text)
+		}
 		return err
 	})
 	cli.Bind(f, "sampler", &a.Sampler)
