@@ -21,6 +21,7 @@ import (
 	"verity/cmd/internal/models"
 	"verity/cmd/internal/setup"
 	"verity/cmd/internal/text"
+	"verity/internal/show"
 )
 
 //go:generate go test -count=1 -run ^TestReference$ . -args -update
@@ -54,11 +55,12 @@ func run(ctx context.Context, e cli.Env, args []string) int {
 	root.SetIn(e.In)
 	root.SetErr(e.Err)
 	typed := args
-	args, err := commandLine(root, args)
+	args, notes, err := commandLine(root, args)
 	cmd, _, _ := root.Find(args) // for the name in an error
 	if err == nil {
+		cmd.Annotations = map[string]string{foreignWords: strings.Join(notes, "\n")}
 		if cli.WritesFile(typed) {
-			cmd.Annotations = map[string]string{writesFile: "true"}
+			cmd.Annotations[writesFile] = "true"
 		}
 		root.SetArgs(args)
 		cmd, err = root.ExecuteContextC(ctx)
@@ -78,7 +80,7 @@ func rereadFlags(ctx context.Context, e cli.Env, args []string) (*pflag.FlagSet,
 	if err := withConfig(ctx, root, e, args); err != nil {
 		return nil, err
 	}
-	args, err := commandLine(root, args)
+	args, _, err := commandLine(root, args)
 	if err != nil {
 		return nil, err
 	}
@@ -91,17 +93,37 @@ func rereadFlags(ctx context.Context, e cli.Env, args []string) (*pflag.FlagSet,
 
 // commandLine adds the command that the arguments leave out, and translates the words of other
 // programs. Shells ask for completions of such command lines, too.
-func commandLine(root *cobra.Command, args []string) ([]string, error) {
+func commandLine(root *cobra.Command, args []string) (out, notes []string, err error) {
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		plainUsage(root)
 		completeFlags(root)
-		return append(args[:1:1], withCommand(root, args[1:])...), nil
+		return append(args[:1:1], withCommand(root, args[1:])...), nil, nil
 	}
-	name := strings.Join(args, " ")
-	if _, err := os.Stat(name); err == nil && len(args) > 1 {
-		return args, cli.Usagef("a name with spaces needs quotes: verity \"%s\"", name)
+	if err := misread(args); err != nil {
+		return args, nil, err
 	}
 	return cli.Translate(root, withCommand(root, args))
+}
+
+// misread returns the error of a command line that the shell or a word processor has changed: it has parted a name with
+// spaces, or made one long dash of two hyphens.
+func misread(args []string) error {
+	for i, arg := range args {
+		if _, err := os.Stat(arg); err == nil {
+			continue
+		}
+		if flag := strings.TrimLeft(arg, "–—"); flag != arg && flag != "" {
+			return cli.Usagef("%s begins with a long dash: type two hyphens, --%s", show.Name(arg), show.Name(strings.TrimLeft(flag, "-")))
+		}
+		for n := i + 2; n <= min(len(args), i+12); n++ {
+			name := strings.Join(args[i:n], " ")
+			if info, err := os.Stat(name); err == nil && !info.IsDir() {
+				words := slices.Concat([]string{"verity"}, args[:i], []string{`"` + name + `"`}, args[n:])
+				return cli.Usagef("a name with spaces needs quotes: %s", strings.Join(words, " "))
+			}
+		}
+	}
+	return nil
 }
 
 // preset returns the values that flags of a command got from the config file or the environment.
@@ -191,19 +213,30 @@ func newRoot(e cli.Env) *cobra.Command {
 	completionCommand(root)
 	cli.AddHelp(root)
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
+		if notes := c.Annotations[foreignWords]; notes != "" && !isQuiet(c) {
+			e.Complain(nil, "verity: "+strings.ReplaceAll(notes, "\n", "\nverity: "))
+		}
 		return cli.Contradiction(c.Flags())
 	}
 	root.PersistentPostRun = func(c *cobra.Command, _ []string) { noteOutput(c, e) }
 	return root
 }
 
-// writesFile annotates a command whose command line would write files in another program.
-const writesFile = "writes a file"
+// Annotations of a command: that its command line would write files in another program, and notes on words of others.
+const (
+	writesFile   = "writes a file"
+	foreignWords = "words of another program"
+)
+
+func isQuiet(c *cobra.Command) bool {
+	f := c.Flags().Lookup("quiet")
+	return f != nil && f.Value.String() == "true"
+}
 
 // noteOutput tells users of other programs that the output is not a file.
 func noteOutput(c *cobra.Command, e cli.Env) {
-	dir, quiet := c.Flags().Lookup("output-dir"), c.Flags().Lookup("quiet")
-	if c.Annotations[writesFile] == "" || dir == nil || dir.Value.String() != "" || quiet.Value.String() == "true" {
+	dir := c.Flags().Lookup("output-dir")
+	if c.Annotations[writesFile] == "" || dir == nil || dir.Value.String() != "" || isQuiet(c) {
 		return
 	}
 	e.Complain(nil, "verity: the text went to standard output; --output-dir . writes files here")

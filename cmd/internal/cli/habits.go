@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -43,9 +44,9 @@ var Habits = sync.OnceValue(func() map[string]Habit {
 // clipFlags are whisper.cpp's flags of the part to transcribe, in milliseconds: 0 where it starts, 1 how long it is.
 var clipFlags = map[string]int{"-ot": 0, "--offset-t": 0, "--offset_t": 0, "-d": 1, "--duration": 1}
 
-// Translate replaces the words of other programs in a command line. On an error, which says what
-// to use instead, the command line still begins with the command.
-func Translate(root *cobra.Command, args []string) (out []string, err error) {
+// Translate replaces the words of other programs in a command line, and says in notes what has no effect. On an error,
+// which says what to use instead, the command line still begins with the command.
+func Translate(root *cobra.Command, args []string) (out, notes []string, err error) {
 	for n := min(len(args), 2); n > 0; n-- {
 		h, ok := Habits()[strings.Join(args[:n], " ")]
 		if ok && !strings.HasPrefix(args[n-1], "-") {
@@ -55,9 +56,10 @@ func Translate(root *cobra.Command, args []string) (out []string, err error) {
 	}
 	c, _, err := root.Find(args)
 	if err != nil || c == root {
-		return args, nil
+		return args, nil, nil
 	}
 	formats := -1 // index of the value of -f, which collects -f srt -ovtt
+	values := map[string]string{}
 	var clip [2]int
 	var wrong []string
 	needHelp := false
@@ -68,12 +70,20 @@ func Translate(root *cobra.Command, args []string) (out []string, err error) {
 				continue
 			}
 		}
-		ours, n, err := translateFlag(c, args)
+		ours, n, note, err := translateFlag(c, args)
+		if err == nil && len(ours) > 0 {
+			var again string
+			again, err = repeated(c, ours, values)
+			note = cmp.Or(note, again)
+		}
 		if err != nil {
 			usage, _ := errors.AsType[UsageError](err)
 			needHelp = needHelp || usage.NeedHelp
 			wrong, out, args = append(wrong, err.Error()), append(out, args[0]), args[1:]
 			continue
+		}
+		if note != "" && !slices.Contains(notes, note) {
+			notes = append(notes, note)
 		}
 		args = args[n:]
 		isFormat := len(ours) > 1 && (ours[0] == "-f" || string(Dashes(nil, ours[0])) == "--output-format")
@@ -86,6 +96,11 @@ func Translate(root *cobra.Command, args []string) (out []string, err error) {
 		}
 		out = append(out, ours...)
 	}
+	if i := slices.Index(out, "{srt}"); i >= 0 && formats >= 0 {
+		out = slices.Delete(out, i, i+1)
+	} else if i >= 0 {
+		out = slices.Replace(out, i, i+1, "-f", "srt")
+	}
 	if clip != [2]int{} {
 		times := fmt.Sprint(float64(clip[0]) / 1000)
 		if clip[1] > 0 {
@@ -94,9 +109,36 @@ func Translate(root *cobra.Command, args []string) (out []string, err error) {
 		out = append(out, "--clip-timestamps", times)
 	}
 	if out = append(out, args...); len(wrong) > 0 {
-		return out, UsageError{Err: errors.New(strings.Join(wrong, "\n"+c.CommandPath()+": ")), NeedHelp: needHelp}
+		return out, nil, UsageError{Err: errors.New(strings.Join(wrong, "\n"+c.CommandPath()+": ")), NeedHelp: needHelp}
 	}
-	return out, nil
+	return out, notes, nil
+}
+
+// repeated returns a note on a flag that has had another value. As in Python's programs, the last counts; several models
+// of a measurement are an error.
+func repeated(c *cobra.Command, ours []string, values map[string]string) (note string, err error) {
+	if ours[0] == "{srt}" {
+		ours = ours[1:]
+	}
+	word, value, joined := strings.Cut(ours[0], "=")
+	f := c.Flags().Lookup(strings.TrimPrefix(string(Dashes(nil, word)), "--"))
+	if len(word) == 2 && word[0] == '-' {
+		f = c.Flags().ShorthandLookup(word[1:])
+	}
+	if f == nil || optionOf(f) == nil || f.Name == "output-format" || f.Name == "assistant" && c.Name() == "compare" {
+		return "", nil
+	}
+	if !joined && f.NoOptDefVal == "" && len(ours) > 1 {
+		value = ours[1]
+	}
+	before, ok := values[f.Name]
+	if values[f.Name] = value; !ok || before == value {
+		return "", nil
+	}
+	if f.Name == "model" && c.GroupID == "Measure" {
+		return "", Usagef("--model is given more than once: run verity eval with each model, and verity report on the results")
+	}
+	return fmt.Sprintf("--%s is given more than once: the last value counts", f.Name), nil
 }
 
 // WritesFile reports whether a command line asks for a format as another program does that writes it to a file:
@@ -109,11 +151,11 @@ func WritesFile(args []string) bool {
 	})
 }
 
-// translateFlag returns the translation of the first n of some arguments.
-func translateFlag(c *cobra.Command, args []string) (ours []string, n int, err error) {
+// translateFlag returns the translation of the first n of some arguments, and what to say about it.
+func translateFlag(c *cobra.Command, args []string) (ours []string, n int, note string, err error) {
 	word, value, joined := strings.Cut(args[0], "=")
 	if len(word) < 2 || word[0] != '-' {
-		return args[:1], 1, nil
+		return args[:1], 1, "", nil
 	}
 	n = 1
 	if !joined && len(args) > 1 {
@@ -133,45 +175,74 @@ func translateFlag(c *cobra.Command, args []string) (ours []string, n int, err e
 	if !exact && f == nil {
 		h, known = habitOf(c, word)
 	}
+	unknown := h.Ours == "" && h.Note != "" // it means nothing here
 	switch {
-	case exact && h.Note != "":
-		return nil, 0, fmt.Errorf("%s %s: %s", word, value, h.Note)
+	case exact && unknown:
+		return nil, 0, "", fmt.Errorf("%s %s: %s", word, value, h.Note)
 	case exact:
-		return strings.Fields(h.Ours), n, nil
+		return h.words(), n, h.noteOf(typed), nil
 	case n == 2 && truth(value) == "" && isSwitch(c, f, h, known) && (isAnswer(value) || f != nil && typed != word && isWord(value)):
 		// Python's spelling has a value
-		return nil, 0, fmt.Errorf("%s %s: want True or False", typed, value)
+		return nil, 0, "", fmt.Errorf("%s %s: want True or False", typed, value)
 	case f != nil:
 		ours, n = ownFlag(f, word, value, joined, args[:n])
-		return ours, n, nil
+		return ours, n, "", nil
 	case !known && c.Flags().Lookup(word[1:]) != nil: // -model small
-		return []string{"-" + args[0]}, 1, nil
+		return []string{"-" + args[0]}, 1, "", nil
 	case !known && strings.HasPrefix(word, "--") && word != "--help":
-		return nil, 0, unknownFlag(c, typed)
+		return nil, 0, "", unknownFlag(c, typed)
 	case !known:
-		return args[:1], 1, nil
+		return args[:1], 1, "", nil
 	case truth(value) == "false":
-		return nil, n, nil
-	case strings.HasPrefix(h.Note, "want "):
-		return nil, 0, fmt.Errorf("%s %s: %s", typed, value, h.Note)
-	case h.Note != "" && isWord(value) && takesTruth(word):
-		return nil, 0, fmt.Errorf("%s %s: want True or False; or %s", typed, value, h.Note)
-	case h.Note != "":
-		return nil, 0, fmt.Errorf("there is no flag %s: %s", typed, h.Note)
-	case truth(value) == "true":
-		return strings.Fields(h.Ours), n, nil
+		return nil, n, "", nil
+	case unknown && strings.HasPrefix(h.Note, "want "):
+		return nil, 0, "", fmt.Errorf("%s %s: %s", typed, value, h.Note)
+	case unknown && isWord(value) && takesTruth(word):
+		return nil, 0, "", fmt.Errorf("%s %s: want True or False; or %s", typed, value, h.Note)
+	case unknown:
+		return nil, 0, "", fmt.Errorf("there is no flag %s: %s", typed, h.Note)
+	case truth(value) == "true" || strings.Contains(h.Ours, "{value}"):
+		return h.words(), n, h.noteOf(typed), nil
+	case strings.Contains(h.Ours, "{flag}"):
+		return nil, 1, h.noteOf(typed), nil
 	case strings.Contains(h.Ours, "{base}") && value == "-": // standard output
-		return nil, n, nil
-	case strings.Contains(h.Ours, "{base}"):
-		ours = strings.Fields(h.Ours)
+		return nil, n, "", nil
+	}
+	ours = h.words()
+	if strings.Contains(h.Ours, "{base}") {
 		for i := range ours {
 			ours[i] = strings.NewReplacer("{dir}", filepath.Dir(value), "{base}", filepath.Base(value)).Replace(ours[i])
 		}
-		return ours, n, nil
-	case joined:
-		return append(strings.Fields(h.Ours), value), 1, nil
+		return ours, n, "", nil
 	}
-	return strings.Fields(h.Ours), 1, nil
+	last := c.Flags().Lookup(strings.TrimPrefix(h.Ours[strings.LastIndex(h.Ours, " ")+1:], "--"))
+	takes := last != nil && last.NoOptDefVal == "" && n == 2
+	if !joined && !takes {
+		return ours, 1, h.noteOf(typed), nil
+	}
+	if last != nil && optionOf(last) != nil {
+		if _, err := optionOf(last).Parse(value); err != nil {
+			return nil, 0, "", fmt.Errorf("%s %s: %w", typed, value, err) // in the words of the command line
+		}
+	}
+	return append(ours, value), n, h.noteOf(typed), nil
+}
+
+// words returns the translation without its marks of what is left out.
+func (h Habit) words() []string {
+	return strings.Fields(strings.NewReplacer("{flag}", "", "{value}", "").Replace(h.Ours))
+}
+
+// noteOf returns the warning about a flag, as it was typed; empty for none.
+func (h Habit) noteOf(typed string) string {
+	switch words := h.words(); {
+	case h.Note == "":
+		return ""
+	case len(words) == 0:
+		return typed + " has no effect: " + h.Note
+	default:
+		return typed + " is " + strings.Join(words, " ") + " here: " + h.Note
+	}
 }
 
 // truth returns Python's True and False in the form of flags; empty for another word.

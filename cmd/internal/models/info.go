@@ -151,8 +151,11 @@ func Info(e cli.Env) *cobra.Command {
 
 // Inspect opens a model and collects its properties; with drafts, it times passes.
 func Inspect(ctx context.Context, m *setup.ModelFlags, drafts bool) (*Properties, error) {
-	c, err := setup.OpenCheckpoint(ctx, m.Name, m.Offline)
+	c, err := setup.OpenCheckpoint(ctx, m.Name, true)
 	if err != nil {
+		if errors.Is(err, hub.ErrOffline) {
+			err = cli.Usagef("model %s is not on this machine: verity models pull %[1]s downloads it", m.Name)
+		}
 		if _, missing := os.Stat(m.Name); missing != nil && audio.HasEnding(m.Name) {
 			err = cli.Usagef("%s: there is no such sound file", show.Name(m.Name))
 		}

@@ -214,7 +214,7 @@ func (t *fileRun) check(files []string, used bool) error {
 		{slices.Contains([]transcript.Format{"doc", "odt", "rtf", "pdf", "html"}, extension) && !exists(t.dir),
 			"--output-dir %s: want a directory; word processors open --output-format docx", []any{show.Name(t.dir)}},
 		{printed && first == transcript.DOCX, "--output-format docx is a file of Word: add --output-dir DIRECTORY", nil},
-		{printed && len(formats) > 1, "--output-format: several formats need --output-dir", nil},
+		{printed && len(formats) > 1, "several formats cannot share standard output: add -o DIRECTORY", nil},
 		{printed && t.timed && first != transcript.TXT && first != transcript.MD,
 			"--timestamps writes text on standard output; %s has times of its own", []any{first}},
 		{printed && len(files) > 1 && first != transcript.TXT && first != transcript.JSON,
