@@ -112,9 +112,9 @@ func (c *chain) finish() error {
 	switch {
 	case m.frame < m.shape.promised:
 		promised := base + m.shape.seconds(m.shape.promised)
-		c.found.short(fmt.Sprintf("the header promises %.2f s, the file ends after %.2f s", promised, end))
+		c.found.short(fmt.Sprintf("the file ends after %.2f s of %.2f s: copy it again", end, promised))
 	case src.cut:
-		c.found.short(fmt.Sprintf("the file ends after %.2f s, amid the sound", end))
+		c.found.short(fmt.Sprintf("the file ends after %.2f s, amid the sound: copy it again", end))
 	}
 	if c.in.Strict && c.found.why != nil {
 		return c.found.why

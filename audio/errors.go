@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -48,8 +50,8 @@ func (e *FormatError) Error() string {
 	case e.unknown && e.ffmpeg == noReason:
 		return e.File + ": is no sound in any format that Verity or ffmpeg reads; copy or export it again"
 	case e.part: // no program has the rest
-		return e.File + ": " + e.Got + "; copy it again"
-	case e.Thing == "" && e.Err == ErrUnsupported && e.ffmpeg != "" && !e.unknown && e.Got != textFile && !strings.Contains(e.ffmpeg, "whitelist"):
+		return e.File + ": " + e.Got
+	case e.Thing == "" && e.Err == ErrUnsupported && e.ffmpeg != "" && !e.unknown && !isDocument(e.Got) && !strings.Contains(e.ffmpeg, "whitelist"):
 		fmt.Fprintf(&b, "%s: is %s that ffmpeg cannot read", e.File, e.Got)
 		if e.ffmpeg != noReason {
 			b.WriteString(" (" + e.ffmpeg + ")")
@@ -84,6 +86,16 @@ func (e *FormatError) words() string {
 // textFile is the Got of a FormatError for a file of text.
 const textFile = "a text file"
 
+// documents are the Got of a FormatError for files of other kinds that people name, by their first bytes.
+var documents = map[string]string{
+	"PK\x03\x04": "a Word document or another ZIP archive", "%PDF": "a PDF document", "\xd0\xcf\x11\xe0": "an old Office document",
+}
+
+// isDocument reports whether a file of this kind has no sound, so that no program can help.
+func isDocument(got string) bool {
+	return got == textFile || slices.Contains(slices.Collect(maps.Values(documents)), got)
+}
+
 // detail returns the text of an error without the file and the advice.
 func detail(err error) string {
 	var f *FormatError
@@ -101,7 +113,7 @@ func detail(err error) string {
 func (e *FormatError) remedy() string {
 	convert := "ffmpeg -i " + shellWord(e.File) + " -ar 16000 -ac 1 out.wav"
 	switch {
-	case e.Got == textFile:
+	case isDocument(e.Got):
 		return ""
 	case e.NeedsFFmpeg():
 		return "; convert it to WAV or FLAC first"
@@ -121,7 +133,7 @@ func (e *FormatError) remedy() string {
 
 // NeedsFFmpeg reports whether ffmpeg, which was forbidden, might read the file.
 func (e *FormatError) NeedsFFmpeg() bool {
-	return e.never && e.Err == ErrUnsupported && e.Got != textFile
+	return e.never && e.Err == ErrUnsupported && !isDocument(e.Got)
 }
 
 // plainWord matches names that need no quotes in a shell.

@@ -83,8 +83,8 @@ func TestFLACDamage(t *testing.T) {
 		warning string
 		strict  string
 	}{
-		{"cut off", whole[:len(whole)-100], 4096, "promises 0.31 s, the file ends after 0.26 s", "the file ends after 0.26 s"},
-		{"cut off between frames", whole[:second], 4096, "promises 0.31 s, the file ends after 0.26 s", "the file ends after 0.26 s"},
+		{"cut off", whole[:len(whole)-100], 4096, "the file ends after 0.26 s of 0.31 s", "the file ends after 0.26 s"},
+		{"cut off between frames", whole[:second], 4096, "the file ends after 0.26 s of 0.31 s", "the file ends after 0.26 s"},
 		{"one bit changed", flipped, 5000, "damaged in one place: 0.00 to 0.26 s; silence stands there (first: FLAC frame at byte 86",
 			"FLAC frame at byte 86: got CRC-16 checksum mismatch"},
 	} {
@@ -107,7 +107,7 @@ func TestFLACDamage(t *testing.T) {
 			if tt.why == "cut off between frames" {
 				break // with an unknown length this is a whole file
 			}
-			tt.warning = strings.Replace(tt.warning, "promises 0.31 s, the file ends after 0.26 s", "ends after 0.26 s, amid", 1)
+			tt.warning = strings.Replace(tt.warning, "the file ends after 0.26 s of 0.31 s", "ends after 0.26 s, amid", 1)
 		}
 	}
 }
@@ -138,7 +138,7 @@ func TestFLACSearch(t *testing.T) {
 		}{
 			{whole[:86], 0, "FLAC frame at byte 86"},
 			{whole, 5000, ""},
-			{whole[:bytes.LastIndex(whole, []byte{0xff, 0xf8})], 4096, "promises 0.31 s"},
+			{whole[:bytes.LastIndex(whole, []byte{0xff, 0xf8})], 4096, "of 0.31 s: copy it again"},
 		} {
 			file := slices.Concat(tt.begin, many)
 			r := &countedReader{bytes.NewReader(file), 4 * len(file)}

@@ -154,6 +154,9 @@ func refuse(head []byte) error {
 	if hasAt(head, 0, "\x89PNG") || hasAt(head, 0, "\xff\xd8\xff") || hasAt(head, 0, "GIF8") {
 		return ErrNoSound
 	}
+	if kind := documents[string(head[:min(len(head), 4)])]; kind != "" {
+		return unsupported("", want, "%s", kind)
+	}
 	if isText(head) {
 		return unsupported("", want, textFile)
 	}

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"io/fs"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -30,9 +31,10 @@ func notModel(file string, head []byte) error {
 }
 
 // mistakes are the files of a directory that is no checkpoint, and what to do. %[1]s is the
-// file, %[2]s the directory.
+// file, %[2]s the directory, %[3]s the file's.
 var mistakes = []struct{ pattern, hint string }{
 	{"snapshots/*/config.json", "this is a cache of the model hub: name the directory of %[2]s/%[1]s"},
+	{"*/config.json", "it holds models: name one of its directories, such as %[2]s/%[3]s"},
 	{"ggml-*.bin", "%[1]s is a ggml file, the format of whisper.cpp: name the file itself, %[2]s/%[1]s"},
 	{"openvino_*.xml", "%[1]s is of OpenVINO: name the model that it was made from, as openai/whisper-base"},
 	{"*.onnx", "%[1]s is of ONNX: name the model that it was made from, as openai/whisper-base"},
@@ -50,7 +52,7 @@ func incomplete(fsys fs.FS, dir, lacks string) error {
 		"openai/whisper or whisper.cpp model"
 	for _, m := range mistakes {
 		if found, _ := fs.Glob(fsys, m.pattern); len(found) > 0 {
-			hint = strings.NewReplacer("%[1]s", found[0], "%[2]s", dir).Replace(m.hint)
+			hint = strings.NewReplacer("%[1]s", found[0], "%[2]s", dir, "%[3]s", path.Dir(found[0])).Replace(m.hint)
 			break
 		}
 	}

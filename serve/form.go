@@ -521,10 +521,13 @@ func (l *ignoredNames) add(name string) {
 // ascii returns a text in a form that a header can hold.
 func ascii(text string) string { return strings.Trim(strconv.QuoteToASCII(text), `"`) }
 
+// unnamed stands for a file that came without a name.
+const unnamed = "the upload"
+
 // String returns the client's name of the file for messages.
 func (q *request) String() string {
 	if q.name == "" {
-		return "the upload"
+		return unnamed
 	}
 	return show.Name(fmt.Sprintf("%.80s", q.name))
 }

@@ -18,6 +18,7 @@ import (
 	"verity/audio"
 	"verity/internal/show"
 	"verity/transcribe"
+	"verity/wer"
 )
 
 // Defaults of Options.
@@ -273,8 +274,15 @@ func (s *Server) routes() http.Handler {
 				"%.200s takes %s, got %.20s.", r.URL.Path, show.JoinOr(allowed), r.Method))
 			return
 		}
+		near := ""
+		for _, pattern := range s.patterns {
+			if _, path, _ := strings.Cut(pattern, " "); len(wer.Nearest(r.URL.Path, []string{path})) > 0 {
+				near = " Did you mean " + path + "?"
+				break
+			}
+		}
 		writeProblem(w, clientError(http.StatusNotFound, "", "unknown_url",
-			"Unknown request URL: %.20s %.200s. See /openapi.json.", r.Method, r.URL.Path))
+			"Unknown request URL: %.20s %.200s. See /openapi.json.%s", r.Method, r.URL.Path, near))
 	})
 	return s.logRequests(s.checkOrigin(mux))
 }

@@ -34,7 +34,7 @@ func setSpeakers(_ *Server, q *request, f formField) error {
 	case err == nil && n >= 1 && n <= diarize.MaxSpeakers:
 		q.speakers = &diarize.Options{Speakers: n}
 	default:
-		return f.bad("voice, one, or how many speakers there are, from 1 to " + strconv.Itoa(diarize.MaxSpeakers))
+		return f.bad("voice, one (no labels), or how many speakers there are, from 1 to " + strconv.Itoa(diarize.MaxSpeakers))
 	}
 	return nil
 }

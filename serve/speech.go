@@ -254,7 +254,7 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request, err error) (p *
 
 // problemOf returns the problem that err is, or that a limit or the sound is the cause of; nil for another error.
 func (s *Server) problemOf(err error) *problem {
-	_, otherFormat := errors.AsType[*audio.FormatError](err)
+	format, otherFormat := errors.AsType[*audio.FormatError](err)
 	_, otherTrack := errors.AsType[*audio.TrackError](err)
 	p := s.requestProblem(err, "")
 	switch {
@@ -269,7 +269,11 @@ func (s *Server) problemOf(err error) *problem {
 	case otherTrack:
 		return badRequest("track", "%v", err)
 	case errors.Is(err, audio.ErrNoSound), errors.Is(err, audio.ErrMalformed), errors.Is(err, fs.ErrInvalid), otherFormat:
-		return clientError(http.StatusBadRequest, "file", "invalid_audio", "The file cannot be read as sound: %v", err)
+		hint := ""
+		if otherFormat && format.File == unnamed {
+			hint = ". With curl, a file needs an @: file=@talk.mp3"
+		}
+		return clientError(http.StatusBadRequest, "file", "invalid_audio", "The file cannot be read as sound: %v%s", err, hint)
 	}
 	return nil
 }

@@ -92,6 +92,38 @@ func (c composer) composeTurn(all []cue, from int, free float64) ([]cue, float64
 	return all, free
 }
 
+// dialogues joins two cues of different speakers, each of one line, where one is shown too late or too shortly to be read.
+func (c composer) dialogues(cues []cue, dash string) (all []cue) {
+	byStart(cues)
+	fits := func(one cue) bool {
+		text, _, _ := one.text()
+		return one.speaker != "" && !strings.Contains(text, "\n") && columns(dash+text) <= c.width
+	}
+	hurried := func(one cue) bool {
+		text, _, _ := one.text()
+		return one.end-one.start < max(c.shortest, columns(text)/c.cps)-1e-3 || one.start > one.parts[0].start+0.05
+	}
+	for i := 0; i < len(cues); i++ {
+		a := cues[i]
+		if i+1 < len(cues) && c.lines > 1 && fits(a) {
+			b, next := cues[i+1], math.Inf(1)
+			if i+2 < len(cues) {
+				next = cues[i+2].start - c.gap
+			}
+			end := max(a.end, b.end)
+			if a.speaker != b.speaker && fits(b) && b.start < a.end+1 && end <= a.start+c.longest && (hurried(a) || hurried(b)) {
+				a.parts = slices.Concat(a.parts, b.parts)
+				a.parts[0].dash, a.parts[len(a.parts)-len(b.parts)].dash, a.speaker = dash, dash, ""
+				text, _, _ := a.text()
+				a.end = max(end, wholeMS(min(next, a.start+c.longest, a.start+columns(text)/c.cps)))
+				i++
+			}
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
 func wholeMS(seconds float64) float64 { return math.RoundToEven(1000*seconds) / 1000 }
 
 // A composer finds the cheapest way to cut words into subtitles.
@@ -217,7 +249,9 @@ func (c composer) breakCost(j int) float64 {
 		return 0.6
 	}
 	switch {
-	case titles.MatchString(tokenizer.Strip(c.words[j-1].text)), bound.MatchString(c.words[j-1].text):
+	case titles.MatchString(tokenizer.Strip(c.words[j-1].text)):
+		return 50 // only if nothing else fits
+	case bound.MatchString(c.words[j-1].text):
 		return 3.5
 	case joins.MatchString(c.words[j].text):
 		return 1.5

@@ -36,6 +36,10 @@ func (c cue) text() (before, marked, after string) {
 		switch {
 		case i == 0 && p.named:
 			lead = p.speaker + ": "
+		case i == 0 && p.dash != "":
+			lead = p.dash
+		case p.dash != "":
+			lead = "\n" + p.dash
 		case i == 0:
 			lead = ""
 		case p.newline:
@@ -78,9 +82,12 @@ func (o Subtitles) cues(t *Transcript, names bool, perSecond float64) []cue {
 	case timed || o.MaxLineWidth > 0 || o.MaxWordsPerLine > 0:
 		parts = t.wordParts(characters, float64(o.MaxLineWidth))
 	}
-	all := cut(parts)
+	all, names := cut(parts), names && o.Dash == ""
 	for names && nameSpeakers(all, parts) {
 		all = cut(parts)
+	}
+	if o.Composed && o.Dash != "" {
+		all = o.composer().dialogues(all, o.Dash)
 	}
 	if o.HighlightWords && timed {
 		all = highlighted(all)

@@ -334,6 +334,15 @@ func TestCueTexts(t *testing.T) {
 		{"a cue lasts to its last word", Subtitles{Composed: true}, 0,
 			[]Segment{by("A", words(0, 1, " one", " two", " three.")), by("B", words(1.5, 0.5, " Yes."))},
 			"00:00.000 --> 00:03.000\nA: one two three.\n\n00:01.500 --> 00:02.500\nB: Yes.\n\n"},
+		{"a quick answer shares the subtitle", Subtitles{Composed: true, Dash: "-"}, 0,
+			[]Segment{by("A", words(0, 0.3, " Are", " you", " coming?")), by("B", words(1, 0.2, " No."))},
+			"00:00.000 --> 00:02.080\n-Are you coming?\n-No.\n\n"},
+		{"one with time to read does not", Subtitles{Composed: true, Dash: "-"}, 0,
+			[]Segment{by("A", words(0, 1, " Are", " you", " coming?")), by("B", words(4, 1, " No."))},
+			"00:00.000 --> 00:03.000\nAre you coming?\n\n00:04.000 --> 00:05.000\nNo.\n\n"},
+		{"no break after a title", Subtitles{Composed: true, MaxLineWidth: 15, MaxLineCount: 1}, 0,
+			[]Segment{words(0, 0.5, " Nor", " is", " Mr.", " Quilter's", " manner", " less", " interesting.")},
+			"00:00.000 --> 00:01.000\nNor is\n\n00:01.080 --> 00:02.080\nMr. Quilter's\n\n00:02.160 --> 00:03.160\nmanner less\n\n00:03.240 --> 00:04.240\ninteresting.\n\n"},
 		{"words without time", Subtitles{MaxWordsPerLine: 1}, 0, []Segment{words(1, 0, " a", " b"), words(1, 1, " c")},
 			"00:01.000 --> 00:01.020\na\n\n00:01.020 --> 00:01.040\nb\n\n00:01.040 --> 00:02.000\nc\n\n"},
 		{"a word after the sound", Subtitles{MaxWordsPerLine: 1}, 1.5, []Segment{words(1, 0.5, " a", " b", " c")},
@@ -376,6 +385,19 @@ func TestCueTexts(t *testing.T) {
 		if want := tt.want; got != want {
 			t.Errorf("%s: got\n%swant\n%s", tt.name, got, want)
 		}
+	}
+}
+
+// TestHurried: subtitles of fast speech are counted, those that can be read are not.
+func TestHurried(t *testing.T) {
+	fast := " " + strings.Repeat("unintelligi", 3) + "bilit, " + strings.Repeat("incompre", 4) + "hension."
+	tr := &Transcript{Segments: []Segment{
+		{Start: 0, End: 3, Text: " Slow.", Words: []Word{{Word: " Slow.", End: 3}}},
+		{Start: 4, End: 6, Text: fast, Words: []Word{{Word: fast[:40], Start: 4, End: 5}, {Word: fast[40:], Start: 5, End: 6}}},
+		{Start: 6.1, End: 9, Text: " Then slow.", Words: []Word{{Word: " Then", Start: 6.1, End: 7}, {Word: " slow.", Start: 7, End: 9}}},
+	}}
+	if hurried, all := (Subtitles{Composed: true, HighlightWords: true}).Hurried(tr); hurried != 1 || all != 3 {
+		t.Errorf("got %d of %d, want 1 of 3", hurried, all)
 	}
 }
 

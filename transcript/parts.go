@@ -15,9 +15,10 @@ type part struct {
 	text       string  // with the white space before it
 	start, end float64 // s
 	speaker    string
-	segment    int  // index of its segment
-	named      bool // begins a cue with the name of its speaker
-	newline    bool // begins a line, but not the first one of its cue
+	segment    int    // index of its segment
+	named      bool   // begins a cue with the name of its speaker
+	newline    bool   // begins a line, but not the first one of its cue
+	dash       string // begins the line of one of two speakers in a cue
 }
 
 // segmentParts returns one part for each segment with text.

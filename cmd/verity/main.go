@@ -68,7 +68,24 @@ func run(ctx context.Context, e cli.Env, args []string) int {
 	if err == nil && out.err != nil {
 		err = fmt.Errorf("writing to standard output: %w", out.err) // help, for example
 	}
-	return e.Fail(ctx, cmd.CommandPath(), append(args, preset(cmd)...), err)
+	return e.Fail(ctx, cmd.CommandPath(), append(args, preset(cmd)...), inConfig(e, cmd, err))
+}
+
+// inConfig adds to an error about a flag that nobody typed where its value comes from.
+func inConfig(e cli.Env, c *cobra.Command, err error) error {
+	if err == nil {
+		return nil
+	}
+	name, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "--"), " ")
+	f := c.Flags().Lookup(name)
+	if f == nil || f.Changed || f.Annotations[cli.FromKey] == nil {
+		return err
+	}
+	from := f.Annotations[cli.FromKey][0]
+	if !strings.HasPrefix(from, "$") {
+		from += " " + show.Name(e.Config)
+	}
+	return fmt.Errorf("%w; --%s comes from %s", err, name, from)
 }
 
 // rereadFlags returns the flags of the command of args, with what the config file has now.

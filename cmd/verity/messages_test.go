@@ -26,13 +26,13 @@ func TestMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, data := range map[string][]byte{
-		"a.wav": digits.Sample(), "b.mp3": digits.Sample(), "empty.wav": {}, "notes.txt": []byte("one two three\n"), "talk.mp3": digits.Sample(), "My talk.wav": digits.Sample(),
+		"a.wav": digits.Sample(), "b.mp3": digits.Sample(), "empty.wav": {}, "notes.txt": []byte("one two three\n"), "notes.docx": []byte("PK\x03\x04\x00\x01 document"), "talk.mp3": digits.Sample(), "My talk.wav": digits.Sample(),
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		names[map[string]string{"a.wav": "$WAV", "b.mp3": "$OTHER", "empty.wav": "$EMPTY", "notes.txt": "$TEXT"}[name]] = path
+		names[map[string]string{"a.wav": "$WAV", "b.mp3": "$OTHER", "empty.wav": "$EMPTY", "notes.txt": "$TEXT", "notes.docx": "$ZIP"}[name]] = path
 	}
 	for _, row := range []struct{ args, want string }{
 		// A file where something else belongs, and the other way round.
@@ -44,15 +44,17 @@ func TestMessages(t *testing.T) {
 		{"transcribe 'a.wav'", "the quotes are part of the name: leave them out, a.wav"}, {"transcribe ~/a.wav", "the shell has not replaced ~: write "},
 		{"transcribe --files-from nowhere.txt", "--files-from nowhere.txt: there is no such file"}, {"watch $WAV -o out", "transcribe takes files"},
 		{"listen $WAV", "transcribe takes files"}, {"serve $WAV", "takes no arguments"}, {"eval $WAV", "use --dataset PATH"},
-		{"transcribe $TYPO", "there is no such sound file; did you mean talk.mp3?"}, {"$MY talk.wav", "a name with spaces needs quotes: verity"},
+		{"transcribe $TYPO", "there is no such sound file; did you mean talk.mp3?"}, {"$MY talk.wav", "a name with spaces needs quotes: verity"}, {"-f srt -o out $MY talk.wav", "a name with spaces needs quotes: verity -f srt"},
+		{"–language de $WAV", "type two hyphens, --language"}, {"transcribe none/such.mp3", "none: go to its folder with cd, or drag the file"},
+		{"transcribe $ZIP", "is a Word document or another ZIP archive, want WAV"}, {"transcribe -f srt,txt $WAV", "add -o DIRECTORY"},
 		{"report $WAV", "records.jsonl"}, {"eval --dataset nowhere", "no such file"},
 		{"eval --dataset $DIR", "manifest.jsonl"},
 
 		// Models.
 		{"transcribe -m models/ggml-base.en.bin $WAV", "did you mean base.en"}, {"transcribe -m ggml-base.en-q5_1 $WAV", "did you mean base.en"},
 		{"transcribe -m smal $WAV", "did you mean small"}, {"transcribe -m whisper-9 $WAV", "tiny, base, small"},
-		{"transcribe -m $DIR $WAV", "CTranslate2 model"}, {"transcribe -m tiny $WAV", "verity models pull"}, {"models rm", "verity models lists them"},
-		{"models pull smal", "did you mean small"}, {"transcribe -a nowhere/at/all $WAV", "want auto, none, encoder"},
+		{"transcribe -m $DIR $WAV", "CTranslate2 model"}, {"transcribe -m tiny $WAV", "verity models pull"}, {"models rm", "verity models lists those"},
+		{"models pull smal", "did you mean small"}, {"models pull", "such as small, got 0"}, {"info tiny", "verity models pull tiny downloads it"}, {"transcribe -a nowhere/at/all $WAV", "want auto, none, encoder"},
 		{"transcribe -m digits -l de $WAV", "verity info lists the languages"},
 
 		// Values.
@@ -88,8 +90,7 @@ func TestMessages(t *testing.T) {
 		{"eval -d $DIR --columns audio", "want two names"}, {"serve --listen 127.0.0.1:0 --tls-cert $TEXT", "holds no certificate"}, {"serve --listen 127.0.0.1:0 --tls-cert no.pem", "--tls-cert no.pem: there is no such file"},
 
 		// Flags of other programs.
-		{"transcribe --suppress_numerals $WAV", "--suppress-expression"}, {"transcribe --align_model x $WAV", "--word-timestamps"},
-		{"transcribe --chunk_size 20 $WAV", "--chunked"}, {"transcribe --diarize $WAV", "--speakers voice"}, {"transcribe --paragraphs $WAV", "leave it out"},
+		{"transcribe --align_model x $WAV", "--align_model has no effect: --word-timestamps"}, {"transcribe -t five $WAV", "-t five: want a whole number"},
 		{"transcribe --prompt_file p.txt $WAV", "--initial-prompt"}, {"transcribe -vv $WAV", "--log-level debug"}, {"serve --workers 4", "--batch"},
 		{"serve --port 80", "--listen"}, {"transcribe --langauge en $WAV", "did you mean --language?"}, {"transcrbe $WAV", "did you mean transcribe?"},
 		{"transcribe -osrt $WAV", "--output-dir . writes files"}, {"transcribe --output_format srt $WAV", "--output-dir . writes files"},

@@ -42,8 +42,9 @@ type Comparison struct {
 	// The word error rate of the assisted arm minus that of the baseline,
 	// with an interval by resampling utterances; left out if every utterance has the
 	// same errors in both.
-	Change     *Change     `json:"wer_change,omitempty"`
-	Divergence *Divergence `json:"divergence,omitempty"` // of arms that may differ
+	Change     *Change       `json:"wer_change,omitempty"`
+	Groups     []GroupChange `json:"groups,omitempty"`     // with report --by
+	Divergence *Divergence   `json:"divergence,omitempty"` // of arms that may differ
 
 	Seconds    Stages     `json:"seconds"`
 	Batch      Batch      `json:"batch"`
@@ -81,6 +82,13 @@ type Theory struct {
 type Change struct {
 	Difference float64   `json:"difference"` // assisted minus baseline
 	Interval   *Interval `json:"interval"`   // null for fewer than ten utterances
+}
+
+// A GroupChange is the change in the utterances with one value of a field of the dataset.
+type GroupChange struct {
+	Name   string `json:"name"`   // value of the field in the baseline
+	Scored int    `json:"scored"` // utterances
+	Change
 }
 
 // A Divergence counts the tokens in which two arms differ, by the shortest edit
@@ -183,6 +191,7 @@ type Acceptance struct {
 // A digest is what a comparison keeps of a record.
 type digest struct {
 	id, text string // its text, or why there is none
+	group    string
 	failed   bool
 	hashes   [3][16]byte // of tokens, log-probabilities and segments
 	duration float64

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -174,7 +175,7 @@ func (d *Document) arms() [][]string {
 	for i, s := range d.Scores {
 		wer := show.Percent(s.WER)
 		if x := s.WERInterval; x != nil {
-			wer += fmt.Sprintf(" (%.2f – %.2f %%)", 100*x.Low, 100*x.High)
+			wer += " (" + x.Short() + ")"
 		}
 		rows = append(rows, []string{d.names()[i], textIf(s.TokensPerSecond > 0, show.Digits(s.TokensPerSecond)), d.overFirst(i),
 			textIf(s.Drafting.Drafted > 0, fmt.Sprintf("%.1f %%", 100*s.Drafting.Rate())),
@@ -240,6 +241,14 @@ func (i *Interval) span() string {
 	return fmt.Sprintf("%.0f %% interval %.2f to %.2f %%", 100*i.Level, 100*i.Low, 100*i.High)
 }
 
+// Short formats an interval for a table.
+func (i *Interval) Short() string {
+	if i == nil {
+		return fmt.Sprintf("none: fewer than %d utterances", fewUtterances)
+	}
+	return fmt.Sprintf("%.2f – %.2f %%", 100*i.Low, 100*i.High)
+}
+
 // points formats a change of rates, and says if it may be none.
 func (x *Change) points() string {
 	s := fmt.Sprintf("%+.2f points", 100*x.Difference)
@@ -255,6 +264,12 @@ func (x *Change) points() string {
 	return s
 }
 
+// foreign reports whether a set is of another program, which has neither tokens nor times.
+func (c *Comparison) foreign() bool {
+	isForeign := func(r transcript.Provenance) bool { return r.Precision == "" && r.ModelID != "" && r.ModelID == r.Model }
+	return isForeign(c.runs.Baseline) || isForeign(c.runs.Assisted)
+}
+
 // sentence states the verdict in words.
 func (c *Comparison) sentence() string {
 	all := show.Some(c.Utterances, "utterance")
@@ -263,7 +278,7 @@ func (c *Comparison) sentence() string {
 	}
 	switch c.Verdict {
 	case Free:
-		if (c.runs.Baseline.Precision == "") != (c.runs.Assisted.Precision == "") {
+		if c.foreign() {
 			return "texts of two programs, over " + all
 		}
 		s := fmt.Sprintf("%s of %s have the same tokens; texts may differ, since the runs do: %s",
@@ -295,9 +310,14 @@ func (c *Comparison) lines() []row {
 	if c.Change != nil { // what a comparison of two models is for
 		l = append(l, row{"WER change", c.Change.points()})
 	}
-	l = append(l, row{"identical", fmt.Sprintf("tokens %s, log-probabilities %s, segments %s, of %s",
-		show.Count(c.Identical.Tokens), show.Count(c.Identical.LogProbs), show.Count(c.Identical.Segments),
-		show.Count(c.Utterances))})
+	for _, g := range c.Groups {
+		l = append(l, row{"  " + cmp.Or(g.Name, "(none)"), g.points()})
+	}
+	if !c.foreign() {
+		l = append(l, row{"identical", fmt.Sprintf("tokens %s, log-probabilities %s, segments %s, of %s",
+			show.Count(c.Identical.Tokens), show.Count(c.Identical.LogProbs), show.Count(c.Identical.Segments),
+			show.Count(c.Utterances))})
+	}
 	if c.WER != nil {
 		l = append(l, row{"WER", fmt.Sprintf("%s %s, %s %s",
 			show.Percent(c.WER.Baseline), name.Baseline, show.Percent(c.WER.Assisted), name.Assisted)})
@@ -306,7 +326,9 @@ func (c *Comparison) lines() []row {
 		l = append(l, row{"unpaired",
 			show.Some(c.Unpaired, "utterance") + " in one set only: shards of the other are missing"})
 	}
-	l = append(l, c.speeds()...)
+	if !c.foreign() {
+		l = append(l, c.speeds()...)
+	}
 	if b := c.Batch; b.Size > 1 {
 		l = append(l, row{"batch", fmt.Sprintf("%d utterances at a time: %.1f tokens a second %s, %.1f %s",
 			b.Size, b.TokensPerSecond.Baseline, name.Baseline, b.TokensPerSecond.Assisted, name.Assisted)})
@@ -373,12 +395,8 @@ func (s *Score) lines() (all [][]string) {
 	add("shards", true, shards)
 
 	scored := s.Scored > 0
-	interval := fmt.Sprintf("none: fewer than %d utterances", fewUtterances)
-	if i := s.WERInterval; i != nil {
-		interval = fmt.Sprintf("%.2f – %.2f %%", 100*i.Low, 100*i.High)
-	}
 	add("word error rate (WER)", scored, show.Percent(s.WER))
-	add("  95 % interval", scored, interval)
+	add("  95 % interval", scored, s.WERInterval.Short())
 	add("character error rate (CER)", scored, show.Percent(s.CER))
 	add("match error rate (MER)", scored, show.Percent(s.MER))
 	add("word information lost (WIL)", scored, show.Percent(s.WIL))

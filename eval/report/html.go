@@ -43,6 +43,7 @@ var pageFuncs = template.FuncMap{
 	"indented": func(s string) bool { return strings.HasPrefix(s, " ") },
 	"bytes":    func(v int64) string { return noBreak(show.Bytes(v)) },
 	"points":   func(x *Change) string { return noBreak(x.points()) },
+	"pointsOf": func(x Change) string { return noBreak(x.points()) },
 	"span":     func(i *Interval) string { return noBreak(i.span()) },
 	"rate":     transcript.Drafts.Rate,
 	"kept":     transcript.Drafts.TokensPerRound,

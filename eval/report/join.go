@@ -23,11 +23,13 @@ func Load(ctx context.Context, files []Files, normalizer, by string) (*Document,
 		if sets[i], err = NewSet(f.Name, normalizer); err != nil {
 			return nil, err
 		}
-		sets[i].by = by
+		sets[i].by, sets[i].each = by, true
 		if i == 0 {
 			err = sets[0].AddAll(ctx, f, func(r *Record, c wer.Counts) {
 				if len(files) > 1 {
-					first = append(first, digestOf(r, c))
+					d := digestOf(r, c)
+					d.group = sets[0].valueOf(r)
+					first = append(first, d)
 				}
 			})
 		} else {

@@ -26,6 +26,7 @@ type Pairs struct {
 	drafting      transcript.Drafts // of the assisted arm in all runs
 	seconds       Pair[transcript.Seconds]
 	words         Pair[[]wer.Counts] // of utterances with a reference
+	groups        []string           // of the same utterances; nil without groups
 	tokens        wer.Counts         // of the assisted arm against the baseline, if they may differ
 	clock         Pair[float64]      // tokens in the time that Time was given
 }
@@ -155,6 +156,9 @@ func (p *Pairs) compare(a, b digest) (what []string) {
 			p.c.references++
 		}
 		p.words.Baseline, p.words.Assisted = append(p.words.Baseline, a.words), append(p.words.Assisted, b.words)
+		if p.Baseline.by != "" {
+			p.groups = append(p.groups, a.group)
+		}
 	}
 	return what
 }
@@ -210,21 +214,38 @@ func (p *Pairs) errors(c *Comparison) {
 	if c.Scored = len(p.words.Baseline); c.Scored == 0 {
 		return
 	}
-	sum := func(all []wer.Counts) (s wer.Counts) {
-		for _, x := range all {
-			s = s.Plus(x)
-		}
-		return s
-	}
 	c.WER = &Pair[float64]{sum(p.words.Baseline).Rate(), sum(p.words.Assisted).Rate()}
 	if slices.Equal(p.words.Baseline, p.words.Assisted) {
 		return
 	}
-	c.Change = &Change{Difference: c.WER.Assisted - c.WER.Baseline}
-	if c.Scored >= fewUtterances {
-		i := wer.Difference(p.words.Assisted, p.words.Baseline)
-		c.Change.Interval = &Interval{i.Low, i.High, level}
+	change := changeOf(p.words)
+	c.Change = &change
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(p.groups))) {
+		var words Pair[[]wer.Counts]
+		for i, group := range p.groups {
+			if group == name {
+				words.Baseline, words.Assisted = append(words.Baseline, p.words.Baseline[i]), append(words.Assisted, p.words.Assisted[i])
+			}
+		}
+		c.Groups = append(c.Groups, GroupChange{name, len(words.Baseline), changeOf(words)})
 	}
+}
+
+func sum(all []wer.Counts) (s wer.Counts) {
+	for _, x := range all {
+		s = s.Plus(x)
+	}
+	return s
+}
+
+// changeOf returns the change of the word error rate over some utterances.
+func changeOf(words Pair[[]wer.Counts]) Change {
+	c := Change{Difference: sum(words.Assisted).Rate() - sum(words.Baseline).Rate()}
+	if len(words.Baseline) >= fewUtterances {
+		i := wer.Difference(words.Assisted, words.Baseline)
+		c.Interval = &Interval{i.Low, i.High, level}
+	}
+	return c
 }
 
 // acceptance sums up what was drafted in all runs.

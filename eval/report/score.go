@@ -50,9 +50,10 @@ type Score struct {
 	Run    transcript.Provenance `json:"run"`              // of all records; machine and threads of the first
 	Shards *Shards               `json:"shards,omitempty"` // absent for a whole run, or if file names do not state it
 
-	Failures   []Failure   `json:"failures"` // at most a hundred
-	Worst      []Utterance `json:"worst,omitempty"`
-	Confusions []Confusion `json:"confusions,omitempty"`
+	Failures   []Failure         `json:"failures"`       // at most a hundred
+	Each       []UtteranceErrors `json:"each,omitempty"` // every scored utterance; with report
+	Worst      []Utterance       `json:"worst,omitempty"`
+	Confusions []Confusion       `json:"confusions,omitempty"`
 }
 
 // A Group is the utterances with one value of a field of the dataset.
@@ -61,6 +62,8 @@ type Group struct {
 	Scored         int     `json:"scored"` // utterances with a reference
 	ReferenceWords int     `json:"reference_words"`
 	WER            float64 `json:"wer"`
+
+	WERInterval *Interval `json:"wer_interval"` // null for fewer than ten utterances
 }
 
 // fewUtterances is the number of utterances below which there is no interval of error
@@ -87,13 +90,18 @@ type Failure struct {
 	Error string `json:"error"`
 }
 
-// An Utterance is one scored utterance.
-type Utterance struct {
+// UtteranceErrors are the errors in an utterance.
+type UtteranceErrors struct {
 	ID     string  `json:"id"`
 	Errors int     `json:"errors"`
 	Words  int     `json:"reference_words"`
 	WER    float64 `json:"wer"`
-	Diff   []Word  `json:"diff"`
+}
+
+// An Utterance is one scored utterance.
+type Utterance struct {
+	UtteranceErrors
+	Diff []Word `json:"diff"`
 
 	Sound string `json:"-"` // address for the page, which HTML sets; empty if no sound plays
 

@@ -78,7 +78,7 @@ func TestGroups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Group{{"", 1, 2, 0}, {"de", 1, 2, 0.5}, {"en", 1, 2, 0}}
+	want := []Group{{"", 1, 2, 0, nil}, {"de", 1, 2, 0.5, nil}, {"en", 1, 2, 0, nil}}
 	if diff := cmp.Diff(want, d.Scores[0].Groups); diff != "" {
 		t.Errorf("groups (-want +got):\n%s", diff)
 	}
@@ -254,5 +254,50 @@ func TestFewUtterances(t *testing.T) {
 				t.Errorf("%d utterances: it says that they are too few: %v", n, got)
 			}
 		}
+	}
+}
+
+// TestEach: a report has every utterance, and the change of each group with its interval.
+func TestEach(t *testing.T) {
+	dir := t.TempDir()
+	var files []Files
+	for _, wrong := range []int{1, 3} { // every third utterance of clean sound
+		var lines strings.Builder
+		for i := range 24 {
+			said, written := "cat dog cow pig", "cat dog cow pig"
+			if i%wrong == 0 && i%2 == 0 && wrong == 3 {
+				written = "cat dog cow"
+			}
+			fmt.Fprintf(&lines, `{"id": "u%d", "reference": %q, "hypothesis": %q, "cond": %q}`+"\n", i, said, written, []string{"clean", "noisy"}[i%2])
+		}
+		path := filepath.Join(dir, fmt.Sprintf("%d.jsonl", wrong))
+		if err := os.WriteFile(path, []byte(lines.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		found, err := Find(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	d, err := Load(t.Context(), files, "", "cond")
+	if err != nil {
+		t.Fatal(err)
+	}
+	each := d.Scores[1].Each
+	if len(each) != 24 || each[0].ID != "u0" || each[0].Errors != 1 || each[0].WER != 0.25 || each[1].Errors != 0 {
+		t.Errorf("each: %+v", each)
+	}
+	c := d.Comparisons[0]
+	if len(c.Groups) != 2 || c.Groups[0].Name != "clean" || c.Groups[0].Scored != 12 || c.Groups[0].Difference != 4.0/48 ||
+		c.Groups[0].Interval.High <= 4.0/48 || c.Groups[0].Interval.Low >= 4.0/48 || c.Groups[1].Difference != 0 {
+		t.Errorf("groups: %+v", c.Groups)
+	}
+	var text, page strings.Builder
+	if err := errors.Join(d.Text(&text, false), d.HTML(&page)); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), "  clean        +8.33 points, 95 % interval") || strings.Contains(text.String(), "not measured") || !strings.Contains(page.String(), "<small>clean ") {
+		t.Error(text.String())
 	}
 }

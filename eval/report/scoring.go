@@ -19,6 +19,11 @@ type recordScore struct {
 	speakers *SpeakerScore // nil if the dataset has none
 }
 
+func (m recordScore) errors() UtteranceErrors {
+	c := m.score.Words
+	return UtteranceErrors{m.ID, c.Errors(), c.Ref(), c.Rate()}
+}
+
 // scoreOf normalises the texts of r and counts the errors; a record that failed or has no
 // reference has none. The error is ctx's cause: long texts take a while.
 func scoreOf(ctx context.Context, w *wer.Scorer, r *Record, name string) (recordScore, error) {

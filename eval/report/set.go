@@ -29,6 +29,7 @@ type Set struct {
 	corpus     wer.Corpus
 	fields     map[string]bool        // names of those of all records
 	by         string                 // the field that groups utterances; empty for no groups
+	each       bool                   // the score has every utterance
 	groups     map[string]*wer.Corpus // by its value
 	confusions map[[2]string]int      // reference word and what was recognised instead
 	replayed   []keyedRecord          // at most [mostReplayed]
@@ -203,23 +204,26 @@ func (s *Set) sum(m recordScore, k key) {
 	if !r.NoReference {
 		s.corpus.Add(m.score)
 		if s.by != "" {
-			s.group(r).Add(m.score)
+			value := s.valueOf(r)
+			if s.groups[value] == nil {
+				s.groups[value] = &wer.Corpus{}
+			}
+			s.groups[value].Add(m.score)
+		}
+		if s.each {
+			s.score.Each = append(s.score.Each, m.errors())
 		}
 		s.countErrors(m)
 	}
 }
 
-// group returns the group of a record: its field of the dataset, or else the language of its text. Records without the
+// valueOf returns the group of a record: its field of the dataset, or else the language of its text. Records without the
 // field are one group.
-func (s *Set) group(r *Record) *wer.Corpus {
-	value := r.Fields[s.by]
+func (s *Set) valueOf(r *Record) string {
 	if s.by == "language" {
-		value = cmp.Or(value, r.Language)
+		return cmp.Or(r.Fields[s.by], r.Language)
 	}
-	if s.groups[value] == nil {
-		s.groups[value] = &wer.Corpus{}
-	}
-	return s.groups[value]
+	return r.Fields[s.by]
 }
 
 func (s *Set) fail(id, why string) {
@@ -241,7 +245,7 @@ func (s *Set) countErrors(m recordScore) {
 		}
 	}
 	s.score.Worst = insertBest(s.score.Worst, Utterance{
-		ID: m.ID, Errors: c.Errors(), Words: c.Ref(), WER: c.Rate(), Diff: m.diff,
+		UtteranceErrors: m.errors(), Diff: m.diff,
 		sound: Record{ID: m.ID, Audio: m.Audio, Offset: m.Offset, Duration: m.Duration},
 	}, mostWorst, worse)
 }
@@ -279,13 +283,10 @@ func (s *Set) Score() *Score {
 	r.Name, r.Shards, r.Scored = s.name, s.shards(), s.corpus.Len()
 	r.ReferenceWords, r.Hits, r.Substitutions, r.Deletions, r.Insertions = w.Ref(), w.Hits, w.Subs, w.Dels, w.Ins
 	r.WER, r.CER, r.MER, r.WIL, r.InsertionRate = w.Rate(), s.corpus.Chars.Rate(), w.MER(), w.WIL(), w.InsertionRate()
-	if r.Scored >= fewUtterances {
-		i := s.corpus.Interval()
-		r.WERInterval = &Interval{i.Low, i.High, level}
-	}
+	r.WERInterval = intervalOf(&s.corpus)
 	for _, value := range slices.Sorted(maps.Keys(s.groups)) {
 		g := s.groups[value]
-		r.Groups = append(r.Groups, Group{value, g.Len(), g.Words.Ref(), g.Words.Rate()})
+		r.Groups = append(r.Groups, Group{value, g.Len(), g.Words.Ref(), g.Words.Rate(), intervalOf(g)})
 	}
 	r.TokensPerSecond = transcript.Ratio(float64(r.Work.Tokens), r.Seconds.Decode)
 	r.Exact, r.Repeats, r.RTFx = s.corpus.Exact, s.corpus.Repeats, s.RTFx()
@@ -299,6 +300,14 @@ func (s *Set) Score() *Score {
 		r.Failures = []Failure{}
 	}
 	return &r
+}
+
+func intervalOf(c *wer.Corpus) *Interval {
+	if c.Len() < fewUtterances {
+		return nil
+	}
+	i := c.Interval()
+	return &Interval{i.Low, i.High, level}
 }
 
 // frequent returns the most frequent confusions.

@@ -75,7 +75,11 @@ func (p painter) comparison(c *Comparison) {
 	}
 	width := max(len(name.Baseline), len(name.Assisted))
 	for _, f := range c.Differences[:most] {
-		fmt.Fprintf(p, "  %s: %s\n    %-*s  %s\n    %-*s  %s\n", show.Name(f.ID), strings.Join(f.What, ", "),
+		what := strings.Join(f.What, ", ")
+		if c.foreign() && !strings.Contains(what, " in ") {
+			what = "text"
+		}
+		fmt.Fprintf(p, "  %s: %s\n    %-*s  %s\n    %-*s  %s\n", show.Name(f.ID), what,
 			width, name.Baseline, show.Line(f.Text.Baseline), width, name.Assisted, show.Line(f.Text.Assisted))
 	}
 	fmt.Fprintln(p)
@@ -94,9 +98,9 @@ func (d *Document) table(w io.Writer) {
 func (s *Score) groupRows() (rows [][]string) {
 	for _, g := range s.Groups {
 		if rows == nil {
-			rows = [][]string{{s.Name, "WER", "utterances", "reference words"}}
+			rows = [][]string{{s.Name, "WER", "95 % interval", "utterances", "reference words"}}
 		}
-		rows = append(rows, []string{"  " + cmp.Or(g.Name, "(none)"), show.Percent(g.WER), show.Count(g.Scored), show.Count(g.ReferenceWords)})
+		rows = append(rows, []string{"  " + cmp.Or(g.Name, "(none)"), show.Percent(g.WER), g.WERInterval.Short(), show.Count(g.Scored), show.Count(g.ReferenceWords)})
 	}
 	return rows
 }

@@ -125,7 +125,7 @@ func NoArgs(c *cobra.Command, args []string) error {
 	case c.HasParent():
 		near = "; want " + show.JoinOr(names)
 	default:
-		files, _ := filepath.Glob(args[0] + ".*") // the name without its ending, as Windows shows it
+		files, _ := filepath.Glob(strings.Trim(args[0], `'"`) + ".*") // the name without its ending, as Windows shows it
 		return UsageError{Err: fmt.Errorf("there is no command %q, and no such file%s", args[0], DidYouMean(files)), NeedHelp: len(files) == 0}
 	}
 	return Usagef("there is no command %q%s", args[0], near)

@@ -39,23 +39,11 @@ that auto flags resolve to on this machine. With --cost, it times passes of the 
 and shows the acceptance rate above which drafts pay off on this machine. For an
 audio file, info lists its tracks.
 
-With --alpha, it adds the theoretical results for each draft length n, given that a
-drafted token is accepted with probability α, that drafting one costs c steps, and that
-a pass of m rows costs V(m) steps:
-
-  tokens per round  E = (1 - α^(n+1)) / (1 - α)
-  speed-up          E / (c·n + V(n+1)), at best (V = 1) and with V as measured
-  operations        (c·n + n + 1) / E, relative to plain decoding
-  bytes             (c·n + 1) / E, likewise
-
-(Leviathan et al. 2023, arXiv:2211.17192, sections 3.2 to 3.4.) compare measures α and c.
-
   verity info
   verity info small
   verity info ~/whisper-small
   verity info film.mkv
-  verity info --cost
-  verity info --cost --alpha 0.8 --draft-cost 0.1`
+  verity info --cost`
 
 // Properties are the output of info. Its JSON has this form.
 type Properties struct {
@@ -73,12 +61,10 @@ type Properties struct {
 	Timestamps int          `json:"timestamps,omitempty"`
 	Passes     []bench.Pass `json:"passes,omitempty"`  // their measured cost, with --cost
 	Spread     float64      `json:"spread,omitempty"`  // how much the machine's speed varied meanwhile: above 1.3, it was busy
-	Theory     []Outlook    `json:"theory,omitempty"`  // the expected gain of drafts, with --alpha
 	Planted    *synth.Plant `json:"planted,omitempty"` // if the text is planted; see verity synth
 
 	names []string // of the languages
 	asked bool     // Auto.Precision is the one that was asked for
-	guess guess
 }
 
 // automatic holds the settings that auto chooses on this machine.
@@ -92,17 +78,11 @@ type automatic struct {
 // Info returns the info command.
 func Info(e cli.Env) *cobra.Command {
 	var asJSON, drafts bool
-	var g guess
 	m := new(setup.ModelFlags)
 	run := func(ctx context.Context, args []string) error {
 		if len(args) == 1 {
 			if m.Name = args[0]; isSound(m.Name) {
 				return describeSound(ctx, e.Out, m.Name, asJSON)
-			}
-		}
-		if g.given() {
-			if err := g.check(drafts); err != nil {
-				return err
 			}
 		}
 		if drafts {
@@ -115,9 +95,6 @@ func Info(e cli.Env) *cobra.Command {
 		}
 		if err != nil {
 			return err
-		}
-		if g.given() {
-			i.guess, i.Theory = g, g.outlooks(i.Passes)
 		}
 		if asJSON {
 			return json.NewEncoder(e.Out).Encode(i)
@@ -141,10 +118,6 @@ func Info(e cli.Env) *cobra.Command {
 			cli.Bind(f, "json", &asJSON)
 			f.BoolVar(&drafts, "cost", false,
 				"time passes of the model and report the acceptance rate above which drafts pay off")
-			f.Float64Var(&g.alpha, "alpha", noGuess,
-				"with --cost, report the gain from drafts if a drafted token is accepted with this `chance`, 0 to 1")
-			f.Float64Var(&g.cost, "draft-cost", 0, "with --alpha, the cost of drafting a token, in `steps` of the model: "+
-				"about 0.1 for a small model, 0 for a transcript")
 		})
 	return c
 }
@@ -287,9 +260,6 @@ func (i *Properties) print(w io.Writer) error {
 	if len(i.names) > 1 {
 		s.WriteByte('\n')
 		s.row("languages", "%s", strings.Join(i.names, ", "))
-	}
-	if len(i.Theory) > 0 {
-		s.WriteString("\n" + table(i.guess, i.Theory))
 	}
 	s.WriteByte('\n')
 	s.row("other models", "--model takes the name of a published one (small, large-v3, turbo, openai/whisper-small; "+

@@ -49,7 +49,7 @@ func Models(e cli.Env) *cobra.Command {
 		func(context.Context, []string) error { return listModels(e, hub.FromEnv()) })
 	oneName := func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return cli.Usagef("want the name of one model, got %d; verity models lists them", len(args))
+			return cli.Usagef("want the name of one model, such as small, got %d; verity models lists those on this machine", len(args))
 		}
 		if _, ok := hub.Repo(args[0]); !ok {
 			return cli.Usagef("%s is not the name of a model: want owner/name, or a size such as small%s",

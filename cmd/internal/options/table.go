@@ -108,6 +108,7 @@ var sections = []struct {
 		{Name: "max-speakers", Kind: Whole, Max: diarize.MaxSpeakers, Needs: "speakers",
 			Help: "with --speakers voice: find at most NUMBER speakers; 0 means any number"},
 		{Name: "speaker-names", Kind: Text, Arg: "file", Max: path, Needs: "speakers",
+			Brief: "samples of known voices",
 			Help: "with --speakers voice: names of known voices; each line is NAME: FILE, a file with a few seconds of that " +
 				"voice, relative to this list, or NAME: FILE 1:30-1:45, a part of one. Others stay Speaker 1, 2, …"},
 		{Name: "ffmpeg", Kind: Text, Arg: "program", Default: "auto", Max: path, Scope: Configurable | Server,
@@ -115,7 +116,8 @@ var sections = []struct {
 		{Name: "strict", Scope: Configurable,
 			Help: "treat damaged or missing audio as an error; by default it becomes silence, and a warning says where"},
 		{Name: "recursive",
-			Help: "also process audio files in subdirectories"},
+			Brief: "also read subdirectories",
+			Help:  "also process audio files in subdirectories"},
 		{Name: "files-from", Kind: Text, Arg: "list", Max: path,
 			Help: "also process the files that this file names, one per line or as find -print0 writes them, or - for " +
 				"standard input; the names are relative to the current directory and are not patterns"},
@@ -132,6 +134,7 @@ var sections = []struct {
 			Brief: "write files here, not to standard output",
 			Help:  "write files to this directory instead of standard output"},
 		{Name: "name", Kind: Text, Arg: "pattern", Default: "{name}", Max: 200, Scope: Configurable, Needs: "output-dir",
+			Brief: "names of output files",
 			Help: "names of the output files. {name} is the name of the audio file, and {language} the language of the text: " +
 				"{name}.{language} for film.nl.srt. A single file may have any name"},
 		{Name: "force", Needs: "output-dir", Excludes: "skip-existing",
@@ -185,9 +188,9 @@ var sections = []struct {
 		{Name: "max-duration", Kind: Real, Arg: "seconds", Max: 3600, Scope: Configurable, Needs: "subtitles", Formats: subtitles,
 			Help: "maximum time that a subtitle is shown; 0 means 7, or the value of --subtitles=RULES"},
 		{Name: "max-line-width", Kind: Whole, Arg: "characters", Max: line, Scope: Configurable, Needs: "word-timestamps", Formats: subtitles,
-			Brief: "maximum characters per line", Help: "maximum characters per subtitle line; 0 means no limit"},
+			Help: "maximum characters per subtitle line; 0 means no limit"},
 		{Name: "max-line-count", Kind: Whole, Arg: "lines", Max: line, Scope: Configurable, Needs: "word-timestamps", Formats: subtitles,
-			Brief: "maximum lines per subtitle", Help: "maximum lines per subtitle; 0 means no limit"},
+			Help: "maximum lines per subtitle; 0 means no limit"},
 		{Name: "max-words-per-line", Kind: Whole, Arg: "words", Max: line, Scope: Configurable, Needs: "word-timestamps",
 			Formats: subtitles, Excludes: "max-line-width", Help: "maximum words per subtitle; 0 means no limit"},
 		{Name: "highlight-words", Scope: Configurable, Needs: "word-timestamps", Formats: subtitles,
@@ -233,6 +236,7 @@ var sections = []struct {
 			Help: "likely names and terms, shown to the model before the previous text in every window"},
 		{Name: "terms", Kind: Text, Arg: "file", Max: path, Check: checks(readTerms), Scope: Configurable | Server,
 			Field: "Terms", Set: func(d *Decoding, v Value) { d.Terms, _ = readTerms(v.Text) },
+			Brief: "a list of names and terms",
 			Help: "file of names and terms that are likely to occur, one per line: they become likelier. Name:2 doubles the " +
 				"weight of one; cooper netties => Kubernetes also replaces what the model writes in its place"},
 		{Name: "prefix", Kind: Text, Max: prompt, Field: "Prefix",

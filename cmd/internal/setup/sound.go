@@ -3,6 +3,7 @@ package setup
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -132,7 +133,11 @@ func betterName(name string) string {
 	} else if err == nil && (strings.HasPrefix(name, "~/") || strings.HasPrefix(name, `~\`)) {
 		return "; the shell has not replaced ~: write " + show.Name(home+name[1:])
 	}
-	return cli.DidYouMean(soundsLike(name))
+	if near := cli.DidYouMean(soundsLike(name)); near != "" || filepath.IsAbs(name) {
+		return near
+	}
+	here, _ := os.Getwd()
+	return " in " + show.Name(filepath.Join(here, filepath.Dir(name))) + ": go to its folder with cd, or drag the file into the terminal"
 }
 
 // soundsLike returns the sound files whose names are like that of a file that does not exist.
@@ -204,7 +209,7 @@ func (s *SoundFlags) download(ctx context.Context, address string) (*audio.Clip,
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return nil, failed(fmt.Errorf("the server answers %s", show.Text(answer.Status)))
+		return nil, failed(fmt.Errorf("the server answers %s; check the address", show.Text(answer.Status)))
 	}
 	if kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")); kind == "text/html" {
 		return nil, failed(errors.New("is a web page, want the address of the sound file itself"))
@@ -225,6 +230,9 @@ func noHost(err error) error {
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		return fmt.Errorf("cannot be reached (%w); check the address and the network", input.Cause(op.Err))
+	}
+	if errors.As(err, new(tls.RecordHeaderError)) {
+		return errors.New("the server does not speak https; try http://")
 	}
 	return err
 }

@@ -146,22 +146,32 @@ func (t *fileRun) show(j *job, bar *cli.Progress) error {
 		return err
 	}
 	if strings.TrimSpace(j.result.Text) == "" {
-		slog.Warn("no speech was found", "audio", j.result.Name)
+		slog.Warn("no speech was found: play it, and check that the microphone was on", "audio", j.result.Name)
 	}
 	j.result.Stats.Bandwidth = t.bandwidth
 	if err := t.write(j.name, j.result); err != nil {
 		return err
 	}
+	if o := t.written().Subtitles; o.Composed && slices.ContainsFunc(t.outputs(), isSubtitles) {
+		if hurried, all := o.Hurried(j.result); hurried > 0 {
+			slog.Warn(fmt.Sprintf("%d of %s must be read faster than %v characters a second, since the speech is faster",
+				hurried, show.Some(all, "subtitle"), cmp.Or(o.MaxCPS, 17)), "audio", j.result.Name)
+		}
+	}
 	if t.stats {
 		t.totals.write(t.Err, j.name, j.result)
 	}
 	// A wrong guess explains a strange text. The probability is 0 if nothing was guessed.
-	if p := j.result.LanguageProb; p > 0 && t.ErrTerminal && !t.log.Quiet {
+	if p := j.result.LanguageProb; p > 0 && j.result.Text != "" && t.ErrTerminal && !t.log.Quiet {
 		l, _ := tokenizer.FindLanguage(j.result.Language)
 		fmt.Fprintf(t.Err, "%s: %s (detected, %.0f %%); --language names another\n",
 			show.Name(j.name), cmp.Or(l.Name, j.result.Language), 100*p)
 	}
 	return nil
+}
+
+func isSubtitles(f transcript.Format) bool {
+	return f == transcript.SRT || f == transcript.VTT || f == transcript.ASS
 }
 
 // begin prints the segments that wait; from then on add prints.

@@ -128,7 +128,7 @@ func (t *fileRun) written() transcript.Options {
 		s.MaxLineWidth = cmp.Or(s.MaxLineWidth, preset.MaxLineWidth)
 		s.MaxLineCount = cmp.Or(s.MaxLineCount, preset.MaxLineCount)
 		s.MaxCPS = cmp.Or(s.MaxCPS, preset.MaxCPS)
-		s.MinGap, s.CloseGaps = cmp.Or(s.MinGap, preset.MinGap), preset.CloseGaps
+		s.MinGap, s.CloseGaps, s.Dash = cmp.Or(s.MinGap, preset.MinGap), preset.CloseGaps, preset.Dash
 		s.MinDuration = cmp.Or(s.MinDuration, preset.MinDuration)
 		s.MaxDuration = cmp.Or(s.MaxDuration, preset.MaxDuration)
 	}

@@ -88,9 +88,24 @@ func outputNames(
 	longest := slices.MaxFunc(formats, func(a, b transcript.Format) int { return len(a) - len(b) })
 	ending += len(".") + len(longest)
 	shared, names := map[string]int{}, map[string]string{}
+	inDirectory := func(in string) string { // A/a for A/a.wav
+		dir := filepath.Base(filepath.Dir(in))
+		if strings.Trim(dir, `./\`) == "" {
+			dir = ""
+		}
+		return filepath.Join(below[in], dir, stem(in))
+	}
 	for _, in := range inputs {
 		names[in] = filepath.Join(below[in], stem(in))
 		shared[foldCase(names[in])]++
+		if other := inDirectory(in); other != names[in] {
+			shared[foldCase(other)]++
+		}
+	}
+	for _, in := range inputs {
+		if other := inDirectory(in); shared[foldCase(names[in])] > 1 && shared[foldCase(other)] == 1 && !setup.IsAddress(in) {
+			names[in] = other
+		}
 	}
 	used := map[string]bool{}
 	for _, in := range inputs {

@@ -217,6 +217,8 @@ def _path(name: str, value: Any) -> str:
     if not isinstance(value, (str, os.PathLike)):
         raise _error(name, value, "the path of a file" + (", or a list" if name == "terms" else ""))
     path = os.fspath(value)
+    if name == "terms" and not os.path.exists(path):
+        raise _error(name, value, "the path of a file, or a list, terms=[...]")
     return os.path.abspath(path) if isinstance(path, str) else os.path.abspath(os.fsdecode(path))
 
 
