@@ -47,8 +47,8 @@ func TestFlagCount(t *testing.T) {
 var outside = map[string]string{
 	"synth --tokens": "224 --out x", "synth --alpha": "1.5 --out x", "synth --seed": "18446744073709551616",
 	"compare --precision": "",
-	"eval --shard":  "1/65537",
-	"quantize --to": "", "synth --size": "", "synth --out": "", "synth --assistant": "", "info --cost": "",
+	"eval --shard":        "1/65537",
+	"quantize --to":       "", "synth --size": "", "synth --out": "", "synth --assistant": "", "info --cost": "",
 	"selftest --digest": "", "bench --size": "",
 }
 

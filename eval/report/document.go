@@ -266,7 +266,9 @@ func (x *Change) points() string {
 
 // foreign reports whether a set is of another program, which has neither tokens nor times.
 func (c *Comparison) foreign() bool {
-	isForeign := func(r transcript.Provenance) bool { return r.Precision == "" && r.ModelID != "" && r.ModelID == r.Model }
+	isForeign := func(r transcript.Provenance) bool {
+		return r.Precision == "" && r.ModelID != "" && r.ModelID == r.Model
+	}
 	return isForeign(c.runs.Baseline) || isForeign(c.runs.Assisted)
 }
 
