@@ -12,6 +12,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"unicode/utf8"
 
 	"verity/datasets"
 	"verity/internal/input"
@@ -33,10 +34,12 @@ type line struct {
 func lines(r io.ReaderAt) iter.Seq[line] {
 	return func(yield func(line) bool) {
 		for _, l := range index(r) {
-			if l.err == nil {
+			if l.err == nil || l.err == ErrTorn {
 				text := make([]byte, l.length)
-				_, l.err = io.ReadFull(io.NewSectionReader(r, l.from, int64(l.length)), text)
-				l.text = bytes.TrimSpace(text)
+				if _, err := io.ReadFull(io.NewSectionReader(r, l.from, int64(l.length)), text); err != nil {
+					l.err = err
+				}
+				l.text = bytes.TrimSpace(withoutMark(text))
 			}
 			if !yield(l) {
 				return
@@ -44,6 +47,9 @@ func lines(r io.ReaderAt) iter.Seq[line] {
 		}
 	}
 }
+
+// withoutMark returns a line without the byte order mark that some programs write first.
+func withoutMark(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
 
 // index lists the lines of r that count, sorted by row of the dataset. Runs only append to
 // their files: one that tries a failed utterance again adds a second record of it, and the
@@ -73,7 +79,7 @@ func index(r io.ReaderAt) []line {
 				Withdrawn bool
 			}
 			l.row, l.ignored = math.MaxInt, false
-			if l.err == nil && json.Unmarshal(text, &head) == nil && head.ID != "" {
+			if l.err == nil && json.Unmarshal(withoutMark(text), &head) == nil && head.ID != "" {
 				l.row, l.ignored = head.Row, head.Withdrawn
 				k := keyOf(head.ID)
 				if at, ok := latest[k]; ok {
@@ -99,8 +105,22 @@ func (l line) parse(name string) (*Record, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	r := new(Record)
-	if err == nil {
-		if err = json.Unmarshal(l.text, r); err != nil {
+	wrong := (*json.UnmarshalTypeError)(nil)
+	if head := (struct{ Schema string }{}); err == ErrTorn && json.Valid(l.text) {
+		if json.Unmarshal(l.text, &head); head.Schema == "" { // other programs may end a file without a line end
+			err = nil
+		}
+	}
+	switch {
+	case err != nil:
+	case !utf8.Valid(l.text):
+		err = errors.New("malformed record: the text is not UTF-8: save it as UTF-8")
+	case l.text[0] == '[':
+		err = errors.New("malformed record: is a JSON array, want a JSON object on each line")
+	default:
+		if err = json.Unmarshal(l.text, r); errors.As(err, &wrong) {
+			err = fmt.Errorf("malformed record: %s is of the wrong type, a JSON %s", wrong.Field, wrong.Value)
+		} else if err != nil {
 			err = fmt.Errorf("malformed record: %w", err)
 		}
 	}

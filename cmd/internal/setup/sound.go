@@ -26,6 +26,7 @@ import (
 	"verity/cmd/internal/options"
 	"verity/internal/input"
 	"verity/internal/show"
+	"verity/transcript"
 	"verity/wer"
 )
 
@@ -132,6 +133,9 @@ func betterName(name string) string {
 		return "; the quotes are part of the name: leave them out, " + show.Name(unquoted)
 	} else if err == nil && (strings.HasPrefix(name, "~/") || strings.HasPrefix(name, `~\`)) {
 		return "; the shell has not replaced ~: write " + show.Name(home+name[1:])
+	}
+	if format := transcript.Format(strings.TrimPrefix(filepath.Ext(name), ".")); slices.Contains(transcript.Formats(), format) {
+		return "; to write a text, add -o DIRECTORY -f " + string(format)
 	}
 	if near := cli.DidYouMean(soundsLike(name)); near != "" || filepath.IsAbs(name) {
 		return near

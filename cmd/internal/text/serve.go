@@ -399,7 +399,7 @@ func (s *serveCommand) tls() (*tls.Config, error) {
 	if err != nil {
 		hint := ""
 		if path, ok := errors.AsType[*fs.PathError](err); ok {
-			err = fmt.Errorf("%s: %w", path.Path, input.Cause(err))
+			err, hint = fmt.Errorf("%s: %w", path.Path, input.Cause(err)), "; want a certificate and its key, CERTIFICATE,KEY"
 		} else if s.key == s.cert {
 			hint = "; CERTIFICATE,KEY names two files"
 		}

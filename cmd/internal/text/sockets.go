@@ -120,7 +120,7 @@ func listenUnix(name string) (net.Listener, error) {
 	}
 	info, statErr := os.Lstat(name)
 	if statErr != nil || info.Mode()&os.ModeSocket == 0 {
-		return nil, errors.New("there is a file of that name")
+		return nil, errors.New("there is a file of that name: remove it, or name another")
 	}
 	conn, dialErr := net.Dial("unix", name)
 	if dialErr == nil {

@@ -66,7 +66,7 @@ class Stream(Iterator[Segment]):
         self._error: Optional[BaseException] = None
         self._files = contextlib.ExitStack()
         self._number = 0
-        self._list = ""  # the temporary file of speaker_names
+        self._list = ""  # a temporary file of speaker_names or terms
         rate = options.pop("sampling_rate", 16000)
         with contextlib.ExitStack() as files:
             if isinstance(names := options.get("speaker_names"), Mapping):
@@ -80,6 +80,7 @@ class Stream(Iterator[Segment]):
                 options["speaker_names"] = self._list
             if isinstance(terms := options.get("terms"), Iterable) and not isinstance(terms, (str, bytes)):
                 options["terms"] = temporary("".join(f"{term}\n" for term in terms).encode(), files)
+                self._list = self._list or options["terms"]
             line = _options.request(options)
             line["flags"] += ["--output-format=" + ",".join(formats)] * bool(formats)
             self._file = as_file(audio, rate, files)

@@ -6,7 +6,7 @@ import base64
 import dataclasses
 import json
 import os
-from typing import Any, Iterable, Literal, NoReturn, Union, overload
+from typing import TYPE_CHECKING, Any, NoReturn, Union
 
 from ._errors import OptionError
 
@@ -56,6 +56,11 @@ class Info:
     language_probability: float
     duration: float
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            raise AttributeError(f"Info has language, language_probability and duration, but no {name}; transcript.raw has the rest")
+
 
 @dataclasses.dataclass(frozen=True)
 class Turn:
@@ -67,15 +72,15 @@ class Turn:
     text: str = ""
 
 
-@dataclasses.dataclass(frozen=True)
-class Transcript:
+@dataclasses.dataclass(frozen=True, repr=False)
+class Transcript(dict[str, Any]):
     """The text of a recording. It begins with a space, as in openai-whisper: text.strip() is without.
 
     language_probability is 1 if the language was given. turns says who speaks when, with speakers="voice".
     warnings says in words what is wrong with the audio, such as damaged parts. files has the content of each file that
     write can write. raw is the program's JSON (docs/reference/JSON.md), with statistics of the assistant in raw["stats"].
 
-    As in openai-whisper, transcript["text"] is raw["text"], and dict(transcript) is a copy of raw.
+    It is also a dict, as in openai-whisper: transcript["text"] is raw["text"], and json.dumps(transcript) writes raw.
     """
 
     text: str
@@ -88,28 +93,15 @@ class Transcript:
     raw: dict[str, Any] = dataclasses.field(default_factory=dict, repr=False)
     files: dict[str, bytes] = dataclasses.field(default_factory=dict, repr=False)
 
+    def __post_init__(self) -> None:
+        super().update(self.raw)
+
+    def __repr__(self) -> str:
+        text = self.text if len(self.text) <= 60 else self.text[:59] + "…"
+        return f"Transcript({text!r}, language={self.language!r}, duration={self.duration}, {len(self.segments)} segments)"
+
     def __iter__(self) -> NoReturn:
         raise TypeError("a Transcript is not iterable: it has segments and words; `segments, info = …` works with verity_asr.WhisperModel")
-
-    @overload
-    def __getitem__(self, key: Literal["text", "language"]) -> str: ...
-    @overload
-    def __getitem__(self, key: Literal["segments"]) -> list[dict[str, Any]]: ...
-    @overload
-    def __getitem__(self, key: str) -> Any: ...
-    def __getitem__(self, key: str) -> Any:
-        return self.raw[key]
-
-    def __contains__(self, key: object) -> bool:
-        return key in self.raw
-
-    def keys(self) -> Iterable[str]:
-        """The names in raw."""
-        return self.raw.keys()
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """raw.get"""
-        return self.raw.get(key, default)
 
     def write(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes a file in the format of its ending, as the command verity does: txt, md, docx, srt, vtt, ass, tsv, lrc, csv, json or rttm."""
