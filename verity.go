@@ -74,7 +74,7 @@ type Options struct {
 	Offline bool
 
 	// Decoding sets language, task, thresholds and prompt. The zero value decodes as
-	// openai/whisper does, but writes no text where there is no speech.
+	// verity transcribe does without flags.
 	Decoding transcribe.Options
 
 	// Hub finds and downloads published models. Nil means hub.FromEnv().
