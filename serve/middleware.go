@@ -289,7 +289,7 @@ func (s *Server) checkOrigin(next http.Handler) http.Handler {
 			}
 		default:
 			writeProblem(w, clientError(http.StatusForbidden, "", "origin",
-				"Pages of %.80s may not call this server: its option --origin does not list them.", origin))
+				"Pages of %.80s may not call this server: its option origin does not list them.", origin))
 			return
 		}
 		next.ServeHTTP(w, r)
