@@ -74,6 +74,7 @@ func index(r io.ReaderAt) []line {
 		}
 		if l.err != io.EOF && (l.err != nil || len(bytes.TrimSpace(text)) > 0) {
 			var head struct {
+				Schema    string
 				ID        string
 				Row       int
 				Withdrawn bool
@@ -82,7 +83,7 @@ func index(r io.ReaderAt) []line {
 			if l.err == nil && json.Unmarshal(withoutMark(text), &head) == nil && head.ID != "" {
 				l.row, l.ignored = head.Row, head.Withdrawn
 				k := keyOf(head.ID)
-				if at, ok := latest[k]; ok {
+				if at, ok := latest[k]; ok && head.Schema != "" { // another program does not retry
 					all[at].ignored = true
 				}
 				latest[k] = len(all)

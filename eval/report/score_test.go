@@ -293,6 +293,19 @@ func TestEach(t *testing.T) {
 		c.Groups[0].Interval.High <= 4.0/48 || c.Groups[0].Interval.Low >= 4.0/48 || c.Groups[1].Difference != 0 {
 		t.Errorf("groups: %+v", c.Groups)
 	}
+	line := `{"id": "u0", "reference": "cat", "hypothesis": "cat"}`
+	for text, want := range map[string]string{
+		"\ufeff" + line: "", line + "\n" + line: "an utterance occurs twice", "[" + line + "]": "is a JSON array, want a JSON object on each line",
+		strings.Replace(line, `"u0"`, "7", 1): "id is of the wrong type, a JSON number", strings.Replace(line, `"cat"`, "\"c\xe9\"", 1): "not UTF-8",
+	} {
+		path := filepath.Join(dir, "other.jsonl")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(t.Context(), []Files{{"other", []string{path}}}, "", ""); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
+	}
 	var text, page strings.Builder
 	if err := errors.Join(d.Text(&text, false), d.HTML(&page)); err != nil {
 		t.Fatal(err)

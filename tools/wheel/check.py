@@ -70,7 +70,7 @@ assert format_timestamp(3601.5, decimal_marker=",") == "01:00:01,500" and format
 for names in verity_asr.Options.__annotations__:
     assert names in verity_asr.Options.__doc__, f"{names}: Options does not explain it"
 assert plain["text"] == plain.text and plain["segments"][0]["text"] == plain.segments[0].text
-assert "text" in plain and "txet" not in plain and plain.get("txet", 3) == 3 and dict(plain) == plain.raw
+assert "text" in plain and "txet" not in plain and plain.get("txet", 3) == 3 and dict(plain) == plain.raw == json.loads(json.dumps(plain))
 
 # Every kind of audio is the same audio. A file object is read from its position.
 with wave.open(str(digits)) as f:

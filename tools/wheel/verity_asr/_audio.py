@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import contextlib
+import difflib
 import errno
 import os
 import re
@@ -67,7 +68,10 @@ def _path(path: str, until: contextlib.ExitStack) -> File:
         return File(path, path, False)
     path_there = os.path.abspath(path)
     if not os.path.exists(path):
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        near: list[str] = []
+        with contextlib.suppress(OSError):
+            near = difflib.get_close_matches(os.path.basename(path), os.listdir(os.path.dirname(path) or "."), 1)
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT) + (f"; did you mean {near[0]}?" if near else ""), path)
     if os.path.isdir(path_there):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     try:
