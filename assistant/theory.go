@@ -29,9 +29,6 @@ type Theory struct {
 
 	// Operations is the arithmetic of a draft token over that of a target token: ĉ.
 	Operations float64
-
-	// Bytes is the number of bytes that a draft step reads over that of a target step.
-	Bytes float64
 }
 
 // Speedup returns the expected speed of drafts of n tokens over plain decoding:
@@ -54,14 +51,6 @@ func (p Theory) Speedup(n int) float64 {
 // Source: Leviathan et al. 2023, theorem 3.11.
 func (p Theory) OperationsRatio(n int) float64 {
 	return (p.Operations*float64(n) + float64(n) + 1) / Expected(p.Alpha, n)
-}
-
-// BytesRatio returns the bytes read per token with drafts of n tokens over those of plain
-// decoding, if a verify pass reads no more than a step: (b·n + 1)/E. Where memory is the
-// limit it is one over the speed-up, with b for c; Leviathan et al. 2023, section 3.4,
-// counts memory accesses likewise.
-func (p Theory) BytesRatio(n int) float64 {
-	return (p.Bytes*float64(n) + 1) / Expected(p.Alpha, n)
 }
 
 // BreakEven returns the lowest chance of acceptance, in whole hundredths, at which drafts of n

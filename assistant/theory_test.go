@@ -41,16 +41,6 @@ func TestTheorySimulated(t *testing.T) {
 	}
 }
 
-// TestBytesRatio checks that bytes and time are the same where only reading takes time.
-func TestBytesRatio(t *testing.T) {
-	p := Theory{Alpha: 0.8, Cost: 0.15, Bytes: 0.15}
-	for n := range 10 {
-		if got := p.BytesRatio(n) * p.Speedup(n); !(math.Abs(got-1) < 1e-12) {
-			t.Errorf("drafts of %d: bytes × speed-up = %v, want 1", n, got)
-		}
-	}
-}
-
 func ExampleTheory() {
 	p := Theory{Alpha: 0.8, Cost: 0.05, Operations: 0.06}
 	const n = 8
