@@ -90,7 +90,7 @@ func TestMessages(t *testing.T) {
 		{"eval -d $DIR --columns audio", "want two names"}, {"serve --listen 127.0.0.1:0 --tls-cert $TEXT", "holds no certificate"}, {"serve --listen 127.0.0.1:0 --tls-cert no.pem", "--tls-cert no.pem: there is no such file"},
 
 		// Flags of other programs.
-		{"transcribe --align_model x $WAV", "--align_model has no effect: --word-timestamps"}, {"transcribe -t five $WAV", "-t five: want a whole number"},
+		{"transcribe --align_model x $WAV", "--align_model has no effect: --word-timestamps"}, {"update", "run git pull in the folder verity"}, {"models update", "want pull or rm"}, {"transcribe -t five $WAV", "-t five: want a whole number"},
 		{"transcribe --prompt_file p.txt $WAV", "--initial-prompt"}, {"transcribe -vv $WAV", "--log-level debug"}, {"serve --workers 4", "--batch"},
 		{"serve --port 80", "--listen"}, {"transcribe --langauge en $WAV", "did you mean --language?"}, {"transcrbe $WAV", "did you mean transcribe?"},
 		{"transcribe -osrt $WAV", "--output-dir . writes files"}, {"transcribe --output_format srt $WAV", "--output-dir . writes files"},

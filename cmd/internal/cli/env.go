@@ -121,6 +121,8 @@ func NoArgs(c *cobra.Command, args []string) error {
 	}
 	near := DidYouMean(wer.Nearest(args[0], names))
 	switch {
+	case !c.HasParent() && Habits()[args[0]].Note != "":
+		near = ": " + Habits()[args[0]].Note
 	case near != "":
 	case c.HasParent():
 		near = "; want " + show.JoinOr(names)

@@ -49,7 +49,7 @@ var clipFlags = map[string]int{"-ot": 0, "--offset-t": 0, "--offset_t": 0, "-d":
 func Translate(root *cobra.Command, args []string) (out, notes []string, err error) {
 	for n := min(len(args), 2); n > 0; n-- {
 		h, ok := Habits()[strings.Join(args[:n], " ")]
-		if ok && !strings.HasPrefix(args[n-1], "-") {
+		if ok && h.Ours != "" && !strings.HasPrefix(args[n-1], "-") {
 			args = slices.Concat(strings.Fields(h.Ours), args[n:])
 			break
 		}
