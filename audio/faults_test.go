@@ -53,7 +53,7 @@ func TestTruncatedWAV(t *testing.T) {
 		claim   uint32
 		warning string
 	}{
-		{4 * 2 * SampleRate, "the file ends after 1.00 s of 4.00 s"},
+		{4 * 2 * SampleRate, "the file ends after 1.00 s of 4.00 s: copy it again"},
 		{2 * SampleRate, ""}, {0xffffffff, ""}, {0x7ffff000, ""}, {0x80000000, ""},
 	} {
 		c, err := openBytes(riff(format, chunkOf("data", tt.claim, sound)))

@@ -188,7 +188,7 @@ func TestExitStatus(t *testing.T) {
 		{"task", with("--task", "sing", good), 2, "--task sing"},
 		{"pad", with("--pad", "salt", good), 2, "--pad"},
 		{"format", with("-f", "doc", good), 2, "doc"},
-		{"formats", with("-f", "txt,json", good), 2, "--output-dir"},
+		{"formats", with("-f", "txt,json", good), 2, "-o DIRECTORY"},
 		{"srt of two", with("-f", "srt", good, bad), 2, "--output-dir"},
 		{"threshold", with("--logprob-threshold", "high", good), 2, "want a number from -1000 to 0, or none"},
 		{"positive log-probability", with("--logprob-threshold", "1", good), 2, "--logprob-threshold"},
