@@ -2,6 +2,7 @@
 import {unreachable} from "./api.js";
 import {again, jobs, next, on, open, release, restore, save} from "./jobs.js";
 import * as settings from "./settings.js";
+import {announce} from "./ui.js";
 
 export const mostLosses = 3; // of the server or the page amid a recording, which may be what ends it; then the user decides
 export let away = false;
@@ -18,7 +19,7 @@ export function lose(job) {
     release(job);
   }
   save(job);
-  if (!away && !job.missed) on.failed(unreachable(), job); // the row says it too
+  announce(unreachable().message, {quiet: true}); // the row says it too
   waitForServer();
   on.changed(job);
 }

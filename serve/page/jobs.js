@@ -13,11 +13,12 @@ import {peaksOf} from "./wave.js";
 
 export const jobs = []; // newest first; files that were chosen together in the order chosen
 const saveEach = 2000; // ms between two writes of a text that is still coming
+const notKept = "its sound is not kept";
 
 let working = null, id = Date.now(), turn = 0;
 export let ending = false; // the page is about to end
 export let on = null; // changed(job), text(job, first changed paragraph; none: another text), tentative(job, text), level(job, 0 … 1),
-// began(job), stopping(job), restored(job), room(sentence), failed(failure), away(), hold(job), which is edited
+// restored(job), room(sentence), failed(failure), away(), hold(job), which is edited
 
 export function connect(handlers) {
   on = handlers;
@@ -32,8 +33,12 @@ export function expectEnd() {
   setTimeout(() => { ending = false; }, 3000); // the user may have stayed
 }
 
-// leave stores everything, as the page may end now.
-export function leave() {
+// leave stores everything, as the page may end now, or ends.
+export function leave(ends) {
+  if (ends && working) { // which is no fault of the file
+    working.losses = (working.losses || 0) - 1;
+    store.changed(working);
+  }
   jobs.forEach(job => flush(job));
   store.journal();
 }
@@ -121,8 +126,8 @@ async function storeSounds(added) {
     const room = await trash.room();
     if (room && room.used + job.file.size > 0.95 * room.limit) {
       announce(`There is no room in this browser for the sound of “${job.name}” (${size(job.file.size)}). Its text is kept.`, {bad: true});
-    } else if (await store.addSound(job, 0, job.file)) job.sound = job.file.size;
-    if (!job.sound) job.note = "its sound is not kept";
+      job.note = notKept;
+    } else if (await store.addSound(job, 0, job.file)) job.sound = job.file.size; else job.note = notKept;
     if (job.gone) store.remove([job.id]); // meanwhile
     else save(job);
     on.changed(job);
@@ -131,7 +136,7 @@ async function storeSounds(added) {
 }
 
 // sound returns the sound of a recording, or null.
-export const sound = async job => job.file ||= job.sound ? await store.sound(job) : null;
+export const sound = async job => job.file ||= await store.sound(job);
 
 // open reads the text and the sound of a recording, and finds its peaks.
 export async function open(job) {
@@ -165,9 +170,9 @@ export async function next() {
   if (!job) return;
   working = job;
   if (job.options && !job.options.model) job.options = {...job.options, ...settings.options()}; // it was added before the server was there
-  const {from, kept, options, task} = job;
+  const {from, kept, options, apart} = job;
   let later = "";
-  Object.assign(job, {state: "working", progress: null, before: null, named: null, uploading: true, abort: new AbortController(), began: performance.now()});
+  Object.assign(job, {state: "working", progress: null, before: null, named: null, first: null, uploading: true, abort: new AbortController(), began: performance.now()});
   if (kept) job.fresh = [];
   else Object.assign(job, {paragraphs: from ? structuredClone(job.paragraphs) : [], names: from ? job.names : null, gaps: null, damaged: null});
   save(job); // a file at which the page ends is not begun again with the page
@@ -176,7 +181,7 @@ export async function next() {
   try {
     if (!await sound(job)) throw new Failure("The sound of this recording is no longer here. Choose the file again.", "file");
     await transcribe(job.file, job.file.name || job.name, {...options, from, key: settings.key()}, job.abort.signal, e => event(job, e));
-    Object.assign(job, {options, task}); // undoing may have changed them
+    Object.assign(job, {options}, !apart && {task: options.task}); // undoing may have changed them
     finished(job);
     later = options.later;
   } catch (e) {
@@ -252,6 +257,7 @@ function event(job, e) {
   const add = segment => {
     const first = append(job.fresh || job.paragraphs, segment);
     if (job.fresh) return; // the text from before is shown until this one is whole
+    job.losses = 0; // what comes next goes on from here
     on.text(job, first);
     save(job, true);
   };
@@ -267,6 +273,7 @@ function event(job, e) {
       job.before = null;
       job.progress = e.total > 0 ? e.done / e.total : 1;
       job.duration = e.total;
+      job.first ??= {at: performance.now(), progress: job.progress};
       break;
     case "verity.segment":
       add(e);
@@ -301,11 +308,10 @@ export function again(job, {from, apart, at, ...wanted} = {}) {
   if (job.state === "done" && job.paragraphs && job.paragraphs.length) job.former = {...stateOf(job), state: "done"};
   Object.assign(job, {from, apart});
   job.kept = !!job.former && !from;
-  job.place = "";
   job.options = {...settings.options(), ...wanted};
-  job.task = job.options.task;
+  if (!job.kept) job.task = job.options.task;
   job.resumed = at !== undefined;
-  if (!job.resumed) job.losses = 0;
+  if (!job.resumed) Object.assign(job, {losses: 0, place: ""});
   enqueue(job, at);
   on.changed(job);
   next();

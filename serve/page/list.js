@@ -17,9 +17,8 @@ function day(ms) {
 
 // left estimates the remaining time, once enough is done.
 function left(job) {
-  const took = (performance.now() - job.began) / 1000;
-  if (!job.progress || took < 3 || job.progress < 0.05) return "";
-  return ", " + short(Math.ceil(took / job.progress * (1 - job.progress))) + " left";
+  const took = (performance.now() - job.first.at) / 1000, done = job.progress - job.first.progress;
+  return took < 3 || done < 0.03 ? "" : ", " + short(Math.ceil(took / done * (1 - job.progress))) + " left";
 }
 
 const part = j => j.progress ? " · " + Math.round(j.progress * 100) + " %" + left(j) : "";

@@ -11,12 +11,14 @@ const bitRate = 48000; // of Opus, a second
 const quiet = 60; // of 32768: less is the silence of a microphone that is switched off
 const retryEach = 2000; // ms between two attempts to reach the server again
 const busyDelay = 5000; // ms: with a longer delay the page calls the server busy
+const answerIn = 1000; // ms in which a server answers; without one the sound is recorded all the same
+const mostEarly = 300; // pieces of sound that a server that answers late still gets as live sound
 const missing = " […] "; // in the text where words are missing
 const capital = text => text.replace(/^\s*(?!\p{sc=Geor})\p{Ll}/u, c => c.toUpperCase());
 
 export class Live {
   // on has the functions level(0 … 1), began(), text(first changed paragraph), tentative(text), unstored(reason),
-  // changed(), stopping() and ended(failure).
+  // changed() and ended(failure).
   constructor(job, options, on) {
     Object.assign(this, {job, options, on, items: new Map(), open: 0, pieces: [], levels: [], samples: 0, base: 0}); // base: where in the sound the session began, in seconds
   }
@@ -30,9 +32,14 @@ export class Live {
         e.name === "NotFoundError" ? "No microphone was found." : "The microphone cannot be used: another program may be using it."));
     }
     this.context = new AudioContext();
-    await this.context.audioWorklet.addModule(new URL("worklet.js", import.meta.url)).then(() => { this.worklet = true; }, () => {}); // no server
+    const later = new Promise(f => setTimeout(f, answerIn));
+    await Promise.race([later, this.context.audioWorklet.addModule(new URL("worklet.js", import.meta.url)).then(() => { this.worklet = true; }, () => {})]); // no server
     if (this.over) return this.close();
     this.connect();
+    await later;
+    if (this.ready || this.over) return;
+    this.job.offline = this.job.missed = true;
+    this.listen();
   }
 
   connect() {
@@ -63,7 +70,7 @@ export class Live {
     if (this.over) return;
     if (why.remedy !== "server") return this.end(why);
     this.away();
-    this.listen();
+    if (!this.ready) this.listen();
   }
 
   // away keeps recording while there is no connection, and tries to have one again.
@@ -155,18 +162,19 @@ export class Live {
   }
 
   begin() {
-    if (this.ready) {
-      this.base = this.samples / this.context.sampleRate;
-      this.job.offline = false;
-      this.broken = true;
-      return this.on.changed();
-    }
-    this.listen();
+    if (!this.ready) return this.listen();
+    this.job.offline = false;
+    if (this.early) this.early.forEach(e => this.send(e));
+    else [this.base, this.broken] = [this.samples / this.context.sampleRate, true];
+    this.job.missed = !this.early;
+    this.early = null;
+    this.on.changed();
   }
 
   // listen begins to record.
   listen() {
     this.ready = true;
+    this.early = this.job.offline ? [] : null;
     if (this.worklet) {
       this.node = new AudioWorkletNode(this.context, "microphone", {numberOfOutputs: 0, channelCount: 1, channelCountMode: "explicit"});
       this.node.port.onmessage = m => this.add(m.data);
@@ -198,7 +206,8 @@ export class Live {
     this.on.level(Math.min(1, top / 32768));
     const bytes = new Uint8Array(piece.buffer);
     for (let i = 0; i < bytes.length; i += 8192) binary += String.fromCharCode(...bytes.subarray(i, i + 8192));
-    if (!this.job.offline) this.send({type: "input_audio_buffer.append", audio: btoa(binary)});
+    const event = {type: "input_audio_buffer.append", audio: btoa(binary)};
+    if (!this.job.offline) this.send(event); else if (this.early && this.early.push(event) > mostEarly) this.early = null;
     this.levels.push(Math.round(top / 128.5));
     this.samples += piece.length;
     this.job.duration = this.samples / this.context.sampleRate;
@@ -261,7 +270,7 @@ export class Live {
     if (this.stopping || !this.ready) return this.end(null);
     this.stopping = this.job.stopping = true;
     this.mute();
-    this.on.stopping();
+    this.on.changed();
     this.send({type: "input_audio_buffer.commit"});
     this.endWhenDone();
   }

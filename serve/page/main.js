@@ -2,7 +2,6 @@
 import {away, goOn, waitForServer} from "./away.js";
 import {onDrop} from "./drop.js";
 import * as edit from "./edit.js";
-import {short} from "./formats.js";
 import * as jobs from "./jobs.js";
 import * as list from "./list.js";
 import * as pane from "./pane.js";
@@ -21,7 +20,7 @@ const $ = id => document.getElementById(id);
 const page = document.title;
 const narrow = matchMedia("(max-width: 51.24em)");
 const retryEach = 2000; // ms between two attempts to reach the server
-let tick = 0, later = 0, former = null, removed = false; // former: what was open before a recording was begun; removed: whether the last change was to delete recordings
+let later = 0, former = null, removed = false; // former: what was open before a recording was begun; removed: whether the last change was to delete recordings
 
 // choose shows a recording; on a phone, instead of the list.
 function choose(job, stay) {
@@ -85,10 +84,10 @@ async function sample() {
 
 function showFailure(e, job) {
   if (e.remedy === "key") settings.askKey();
-  const other = job && job === pane.job() && e.remedy === "file" && jobs.waiting()[0];
+  const other = job && job === pane.job() && e.remedy === "file" && jobs.waiting()[0], listed = !narrow.matches || document.body.dataset.view === "list";
   if (other) choose(other, true);
-  else if (job && job === pane.job() && !(narrow.matches && document.body.dataset.view === "list")) return; // the pane says it
-  announce((job ? job.name + ": " : "") + e.message, {bad: true});
+  else if (job && job === pane.job() && !(narrow.matches && listed)) return; // the pane says it
+  announce((job ? job.name + ": " : "") + e.message, {bad: true, quiet: !!job && listed && e.remedy !== "key"}); // its row says it
 }
 
 async function load() {
@@ -120,8 +119,8 @@ const forget = async () => {
 jobs.connect({
   changed: (job, all) => {
     if (all && !jobs.jobs.includes(pane.job())) pane.open(jobs.jobs.includes(former) ? former : jobs.jobs[0] || null);
-    pane.update(job);
-    if (!recording.current()) button(null);
+    pane.update(all ? pane.job() : job);
+    recording.show();
     refresh();
   },
   restored: job => {
@@ -134,28 +133,12 @@ jobs.connect({
     if (job.paragraphs.length && job.state !== "live") player.refresh();
   },
   tentative: text.tentative,
-  began: job => {
-    clearInterval(tick);
-    tick = setInterval(() => button(short(job.duration || 0)), 250);
-    button("0:00");
-    pane.open(job);
-  },
-  stopping: () => button("rest"),
-  level: (job, x) => { if (job === pane.job() && job.state === "live") player.level(x); },
+  level: (job, x) => { if (job.state === "live") player.level(job, x); },
   room: sentence => { $("room").hidden = !sentence; $("room").textContent = sentence; },
   failed: showFailure,
   hold: edit.hold,
   away: () => { clearTimeout(later); later = setTimeout(load, retryEach); },
 });
-
-// button shows the time of the recording; "rest" once it was stopped, null after its end.
-function button(time) {
-  const rest = time === "rest";
-  if (rest || time === null) clearInterval(tick);
-  $("record").classList.toggle("live", time !== null);
-  $("record").disabled = rest;
-  $("recordText").textContent = time === null ? "Record" : rest ? "Stopped" : "Stop " + time;
-}
 
 const offerUndo = (job, message) => announce(message, {undo: () => { if (job !== pane.job()) choose(job); edit.undo(job); }});
 people.connect((job, message) => {
@@ -283,13 +266,13 @@ addEventListener("beforeunload", e => {
 document.addEventListener("click", e => { if (e.detail && e.target.closest(".tools button, #bar button") === document.activeElement) document.activeElement.blur(); });
 
 // Browsers may end a page that is left or hidden.
-function leavePage() {
+function leavePage(e) {
   edit.sync();
   if (document.activeElement === $("title")) $("title").onchange();
-  jobs.leave();
+  jobs.leave(e.type === "pagehide");
 }
-addEventListener("pagehide", () => { leavePage(); trash.clear(); });
-document.addEventListener("visibilitychange", () => { if (document.hidden) leavePage(); });
+addEventListener("pagehide", e => { leavePage(e); trash.clear(); });
+document.addEventListener("visibilitychange", e => { if (document.hidden) leavePage(e); });
 
 await jobs.load();
 const last = jobs.jobs.find(j => j.id === stored.open);

@@ -143,7 +143,7 @@ function showProblem(s, some) {
   if (s.remedy === "key") ways.push(["Enter the API key", settings.askKey]);
   if (s.remedy === "settings" || silent && !emptied) ways.push(["Settings", settings.open]);
   const apart = s.options && s.options.speakers; // they are told apart in the whole
-  if (rest && !s.resume && s.paragraphs.every(p => p.speaker == null)) ways.push(["Transcribe the rest", () => jobs.again(s, {from: end, speakers: "", language: s.options && s.options.language || s.language || ""})]);
+  if (rest && !s.resume && s.paragraphs.every(p => p.speaker == null)) ways.push(["Transcribe the rest", () => jobs.again(s, {from: end, speakers: "", task: s.task, language: s.options && s.options.language || s.language || ""})]);
   if (improvable) ways.push(["Improve this text", () => jobs.again(s)]);
   if (rest && !s.resume || s.error && s.state === "done" && some && s.file) ways.push(["Transcribe again", () => jobs.again(s, {speakers: apart || ""})]);
   if (canRetry(s) || silent && s.file) ways.push(["Try again", () => jobs.again(s)]);

@@ -36,8 +36,15 @@ function list(job) {
   const all = text.speakers(), spoken = s => job.paragraphs.reduce((n, p) => n + (p.speaker === s ? p.words.at(-1).end - p.words[0].start : 0), 0);
   $("persons").replaceChildren(...all.map((s, i) => {
     const name = make("input", {value: speakerName(job, s), autocomplete: "off", ariaLabel: "Name of " + speakerName(job, s)});
-    name.onchange = () => { rename(job, s, name.value); list(job); };
-    name.onkeydown = e => { if (e.key === "Enter") name.blur(); };
+    name.onchange = () => {
+      rename(job, s, name.value);
+      if (text.speakers().length < all.length) list(job); else name.value = speakerName(job, s);
+    };
+    name.onkeydown = e => {
+      if (e.key !== "Enter") return;
+      name.blur();
+      [...$("persons").querySelectorAll("input")].findLast((_, at) => at <= i + 1).focus();
+    };
     return make("label", {className: "s" + i % 6}, name, make("span", {textContent: short(spoken(s))}));
   }));
   $("apart").hidden = !job.file || busy(job);
@@ -61,9 +68,10 @@ function rename(job, speaker, typed, only) {
 export function edit(button, paragraph) {
   const job = text.shownJob(), continues = button.classList.contains("who"), others = text.speakers().filter(s => s !== paragraph.speaker).map(s => speakerName(job, s));
   const name = make("input", {value: paragraph.speaker == null ? "" : button.textContent, placeholder: "Name", autocomplete: "off", ariaLabel: "Name of the speaker"}), only = make("input", {type: "checkbox", checked: continues});
-  const form = make("form", {className: "rename " + button.className.split(" ")[1]}, name, ...others.map(o => make("button", {type: "button", textContent: o, title: "It is " + o, onclick: () => end(o)})),
+  const form = make("form", {className: "rename " + button.className.split(" ")[1]}, name, ...others.map(o => make("button", {type: "button", textContent: o, title: "It is " + o, onclick: () => { end(o); back(); }})),
     make("label", {className: "check"}, only, "This paragraph only"));
   if (!readable(job)) return;
+  const at = text.paragraphs().indexOf(paragraph);
   let ended = false;
   const end = value => {
     if (ended) return; // to remove the form takes the focus from it
@@ -72,12 +80,17 @@ export function edit(button, paragraph) {
     form.remove();
     if (value !== null) rename(job, paragraph.speaker, value, only.checked && paragraph);
   };
-  form.onsubmit = e => { e.preventDefault(); end(name.value); };
+  const back = () => { // to the name, which may stand above another paragraph now
+    const to = text.positions()[at].p.previousElementSibling;
+    to.focus({preventScroll: true});
+    if (document.activeElement !== to) $("text").focus({preventScroll: true});
+  };
+  form.onsubmit = e => { e.preventDefault(); end(name.value); back(); };
   form.onkeydown = e => {
     e.stopPropagation(); // the keys of the page
     if (e.key !== "Escape") return;
     end(null);
-    button.focus();
+    back();
   };
   form.addEventListener("focusout", e => { if (!form.contains(e.relatedTarget)) end(name.value); });
   form.onpointerdown = e => { if (e.target.localName !== "input") e.preventDefault(); }; // the field stays the focused one

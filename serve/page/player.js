@@ -1,5 +1,6 @@
 // The player: sound, its waveform, and the word that is being spoken.
 import {short} from "./formats.js";
+import * as recording from "./recording.js";
 import * as text from "./text.js";
 import {Wave} from "./wave.js";
 
@@ -15,12 +16,12 @@ export function load(next, file) {
   const same = job === next && sound === file;
   if (!same) keepPlace();
   job = next;
-  $("bar").hidden = !job || !file && job.state !== "live";
+  $("bar").hidden = !job || !file && !recording.current();
   document.body.classList.toggle("playable", !$("bar").hidden);
   if (same) return refresh();
   visited = -1;
   sound = file;
-  $("stopLive").lastChild.data = "Stop";
+  wave.set(silence);
   audio.pause();
   probing = false;
   const before = audio.src;
@@ -41,12 +42,8 @@ function showState() {
 export function refresh() {
   if (!job) return;
   const order = text.speakers();
-  $("bar").classList.toggle("live", job.state === "live");
-  $("stopLive").disabled = $("pauseLive").disabled = !!job.stopping;
-  $("pauseLive").setAttribute("aria-pressed", !!job.paused);
-  $("pauseLive").textContent = job.paused ? "Resume" : "Pause";
-  if (job.stopping) $("stopLive").lastChild.data = "Writing the rest…";
-  if (job.state === "live") return;
+  $("bar").classList.toggle("live", !sound);
+  if (!sound) return;
   wave.set({peaks: job.peaks, duration: length(), words: text.words(), gaps: job.gaps || [], time: probing ? 0 : audio.currentTime, speakers: text.paragraphs().map(p => p.speaker == null ? -1 : order.indexOf(p.speaker))});
   showTime();
 }
@@ -64,16 +61,16 @@ function showTime() {
 }
 
 const shownLevels = 300; // of a recording, a tenth of a second each
+const silence = {peaks: [], time: 0, duration: 0, words: [], speakers: [], gaps: []};
 
 // level shows how loud a recording is that is being made, and its length. Four pictures a second are enough.
-export function level(x) {
-  job.peaks.push(Math.round(255 * x));
+export function level(made, x) {
+  made.peaks = [...made.peaks.slice(1 - shownLevels), Math.round(255 * x)];
   const now = performance.now();
   if (now - drawn < 240) return;
   drawn = now;
-  if (!job.stopping) $("stopLive").lastChild.data = "Stop " + short(job.duration || 0);
-  job.peaks = job.peaks.slice(-shownLevels);
-  wave.set({peaks: [...new Array(shownLevels - job.peaks.length).fill(0), ...job.peaks], time: 0, duration: 0, words: [], speakers: [], gaps: []});
+  recording.show();
+  if (!sound) wave.set({...silence, peaks: [...new Array(shownLevels - made.peaks.length).fill(0), ...made.peaks]});
 }
 
 function tick() {

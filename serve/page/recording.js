@@ -1,10 +1,12 @@
 // The recording that is being made with the microphone.
+import {short} from "./formats.js";
 import * as jobs from "./jobs.js";
 import {Live} from "./live.js";
 import * as settings from "./settings.js";
 import * as store from "./store.js";
 import {announce} from "./ui.js";
 
+const $ = id => document.getElementById(id);
 let live = null;
 
 export const current = () => live;
@@ -24,18 +26,29 @@ export function record() {
       jobs.save(job);
       store.persist();
       announce(job.missed ? "Speak now. The server cannot be reached: the text follows." : options.task === "translations" ? "Speak now. Live text is in the language that is spoken; the translation follows." : "Speak now.");
-      jobs.on.began(job);
+      jobs.on.changed(job);
     },
     text: from => { jobs.on.text(job, from); jobs.save(job, true); },
     tentative: t => jobs.on.tentative(job, t),
     unstored: sentence => announce(sentence, {bad: true}),
     changed: () => jobs.on.changed(job),
-    stopping: () => { jobs.on.stopping(job); jobs.on.changed(job); },
     ended: e => ended(job, e),
   });
   live.start();
   jobs.on.changed(job);
   return job;
+}
+
+// show shows on the buttons what is being recorded, whichever recording is open.
+export function show() {
+  const job = live && live.job, stopping = !!job && !!job.stopping, stop = "Stop" + (job && job.began ? " " + short(job.duration || 0) : "");
+  $("bar").classList.toggle("recording", !!job);
+  $("record").classList.toggle("live", !!job);
+  for (const id of ["record", "stopLive", "pauseLive"]) $(id).disabled = stopping;
+  $("recordText").textContent = !job ? "Record" : stopping ? "Stopped" : stop;
+  $("stopLive").lastChild.data = stopping ? "Writing the rest…" : stop;
+  $("pauseLive").setAttribute("aria-pressed", !!job && !!job.paused);
+  $("pauseLive").textContent = job && job.paused ? "Resume" : "Pause";
 }
 
 export const pause = () => live && live.pause();
