@@ -183,6 +183,10 @@ func (in Input) clip(name string, src *source, f *file) (*Clip, error) {
 	}
 	whole := &chain{in: in, first: p, now: p}
 	c := &Clip{name: name, in: in, src: whole, whole: whole, limit: int64(in.MaxDuration.Seconds() * SampleRate)}
+	if !src.readsFast() {
+		r := &replay{src: whole, most: maxStored}
+		c.src, c.closers = r, append(c.closers, r.drop)
+	}
 	tracks, _ := c.Tracks()
 	_, err = chooseTrack(tracks, in.Track) // of a file with a single one
 	return c, named(name, err)

@@ -173,6 +173,15 @@ func newSource(open func() (container, codec, error)) (*source, error) {
 
 func (s *source) shape() shape { return s.dec.shape() }
 
+// readsFast reports whether the sound is uncompressed at SampleRate, so that reading it again costs little.
+func (s *source) readsFast() bool {
+	switch s.dec.(type) {
+	case *pcmReader, *wavReader:
+		return s.shape().rate == SampleRate
+	}
+	return false
+}
+
 // rewind opens the source again, so that the next read starts at the beginning.
 func (s *source) rewind() (err error) {
 	defer catch("headers", &err)

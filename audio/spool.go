@@ -70,7 +70,7 @@ func (in Input) fromSpool(ctx context.Context, name string, s *spool, p *pump) (
 	if native && p != nil && in.slow(name, s, p) {
 		c, err := in.open(name, s.stream(p), unknownSize)
 		if err == nil {
-			c.live = true
+			c.live, c.src = true, c.whole // it is read once
 		}
 		return c, err
 	}
