@@ -35,10 +35,7 @@ export function expectEnd() {
 
 // leave stores everything, as the page may end now, or ends.
 export function leave(ends) {
-  if (ends && working) { // which is no fault of the file
-    working.losses = (working.losses || 0) - 1;
-    store.changed(working);
-  }
+  if (ends && working) store.changed(Object.assign(working, {losses: (working.losses || 0) - 1})); // which is no fault of the file
   jobs.forEach(job => flush(job));
   store.journal();
 }

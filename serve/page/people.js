@@ -81,9 +81,9 @@ export function edit(button, paragraph) {
     if (value !== null) rename(job, paragraph.speaker, value, only.checked && paragraph);
   };
   const back = () => { // to the name, which may stand above another paragraph now
-    const to = text.positions()[at].p.previousElementSibling;
-    to.focus({preventScroll: true});
-    if (document.activeElement !== to) $("text").focus({preventScroll: true});
+    let row = text.positions()[at].p.parentElement;
+    while (row && !row.querySelector(".speaker")) row = row.previousElementSibling;
+    (row ? row.querySelector(".speaker") : $("text")).focus({preventScroll: true});
   };
   form.onsubmit = e => { e.preventDefault(); end(name.value); back(); };
   form.onkeydown = e => {

@@ -25,7 +25,7 @@ export function record() {
       store.lock(job);
       jobs.save(job);
       store.persist();
-      announce(job.missed ? "Speak now. The server cannot be reached: the text follows." : options.task === "translations" ? "Speak now. Live text is in the language that is spoken; the translation follows." : "Speak now.");
+      announce(!job.missed && options.task === "translations" ? "Speak now. Live text is in the language that is spoken; the translation follows." : "Speak now.");
       jobs.on.changed(job);
     },
     text: from => { jobs.on.text(job, from); jobs.save(job, true); },

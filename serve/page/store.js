@@ -1,7 +1,6 @@
 // Recordings in this browser's IndexedDB, until the user deletes them. Three stores: jobs has what the list shows, texts
 // the paragraphs by id and other versions by [id], and sounds pieces of sound by id and number, so that text that is still coming need not be
 // written together with hours of sound.
-import {append} from "./paragraphs.js";
 import {merge} from "./tabs.js";
 
 const version = 2;
@@ -17,29 +16,13 @@ export function connect(whenFull, whenMerged) { [failed, merged] = [whenFull, wh
 function open() {
   return database ||= new Promise((yes, no) => {
     const r = indexedDB.open("verity", version);
-    r.onupgradeneeded = e => upgrade(r.result, r.transaction, e.oldVersion);
+    r.onupgradeneeded = () => {
+      r.result.createObjectStore("jobs", {keyPath: "id"});
+      for (const s of ["texts", "sounds"]) r.result.createObjectStore(s);
+    };
     r.onsuccess = () => { r.result.onversionchange = () => { r.result.close(); database = null; }; yes(r.result); };
     r.onerror = () => no(r.error);
   });
-}
-
-// upgrade divides the records of version 1, which had segments and the sound, among the stores.
-function upgrade(db, transaction, from) {
-  if (from < 1) db.createObjectStore("jobs", {keyPath: "id"});
-  db.createObjectStore("texts");
-  db.createObjectStore("sounds");
-  if (from < 1) return;
-  const [jobs, texts, sounds] = ["jobs", "texts", "sounds"].map(s => transaction.objectStore(s));
-  jobs.openCursor().onsuccess = e => {
-    const cursor = e.target.result;
-    if (!cursor) return;
-    const {segments, file, ...job} = cursor.value, paragraphs = [];
-    for (const s of segments || []) append(paragraphs, s);
-    texts.put(paragraphs, job.id);
-    if (file) sounds.put(file, [job.id, 0]);
-    cursor.update({...job, created: job.id, state: "done", sound: file ? file.size : 0, kind: file ? file.type : ""});
-    cursor.continue();
-  };
 }
 
 // transact runs work in a transaction, and returns the result of the request that it returns.
