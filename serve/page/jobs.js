@@ -6,14 +6,13 @@ import {remember, stateOf, versionOf} from "./history.js";
 import {short, titleOf} from "./formats.js";
 import {append, withSpeakers} from "./paragraphs.js";
 import * as settings from "./settings.js";
+import {checkRoom, sound, storeSounds} from "./sound.js";
 import * as store from "./store.js";
 import * as trash from "./trash.js";
-import {announce, size} from "./ui.js";
-import {peaksOf} from "./wave.js";
+import {announce} from "./ui.js";
 
 export const jobs = []; // newest first; files that were chosen together in the order chosen
 const saveEach = 2000; // ms between two writes of a text that is still coming
-const notKept = "its sound is not kept";
 
 let working = null, id = Date.now(), turn = 0;
 export let ending = false; // the page is about to end
@@ -89,13 +88,6 @@ function flush(job, always) {
   if (!job.gone) store.save(job);
 }
 
-// checkRoom says when the browser's room is nearly full.
-async function checkRoom() {
-  const room = await trash.room();
-  on.room(trash.full(room) ?
-    `The room for recordings in this browser is ${Math.round(100 * room.used / room.limit)}\u00a0% full: ${size(room.used)} of ${size(room.limit)}. Delete recordings that you no longer need.` : "");
-}
-
 export function create(job) {
   return Object.assign({id: id++, created: Date.now(), paragraphs: [], task: "transcriptions"}, job);
 }
@@ -117,45 +109,11 @@ function enqueue(job, at = turn++) {
   save(job);
 }
 
-async function storeSounds(added) {
-  store.persist();
-  for (const job of added) {
-    const room = await trash.room();
-    if (room && room.used + job.file.size > 0.95 * room.limit) {
-      announce(`There is no room in this browser for the sound of “${job.name}” (${size(job.file.size)}). Its text is kept.`, {bad: true});
-      job.note = notKept;
-    } else if (await store.addSound(job, 0, job.file)) job.sound = job.file.size; else job.note = notKept;
-    if (job.gone) store.remove([job.id]); // meanwhile
-    else save(job);
-    on.changed(job);
-  }
-  checkRoom();
-}
-
-// sound returns the sound of a recording, or null.
-export const sound = async job => job.file ||= await store.sound(job);
-
-// open reads the text and the sound of a recording, and finds its peaks.
+// open reads the text and the sound of a recording.
 export async function open(job) {
   if (!job.paragraphs) Object.assign(job.base ||= {}, {paragraphs: job.paragraphs = await store.text(job.id)});
   job.versions = job.storedVersions ||= await store.versions(job.id);
   await sound(job);
-}
-
-export async function findPeaks(job, duration) {
-  if (job.lost && Math.abs(duration - job.duration) > 0.5) { // the page that recorded it could not tell
-    if (duration < job.duration) job.note = `${short(duration)} of ${short(job.duration)} kept`;
-    job.duration = duration;
-    save(job);
-    on.changed(job);
-  }
-  if (job.peaks || job.peaking) return;
-  job.peaking = true; // also stays after a failure, until the page is opened again
-  const peaks = await peaksOf(job.file, duration).catch(() => null);
-  if (!peaks) return;
-  job.peaks = peaks;
-  save(job);
-  on.changed(job);
 }
 
 // waiting returns the files that wait, in order.

@@ -17,8 +17,8 @@ const missing = " […] "; // in the text where words are missing
 const capital = text => text.replace(/^\s*(?!\p{sc=Geor})\p{Ll}/u, c => c.toUpperCase());
 
 export class Live {
-  // on has the functions level(0 … 1), began(), text(first changed paragraph), tentative(text), unstored(reason),
-  // changed() and ended(failure).
+  // on has the functions level(0 … 1), began(), text(first changed paragraph), tentative(text), changed()
+  // and ended(failure).
   constructor(job, options, on) {
     Object.assign(this, {job, options, on, items: new Map(), open: 0, pieces: [], levels: [], samples: 0, base: 0}); // base: where in the sound the session began, in seconds
   }
@@ -189,7 +189,6 @@ export class Live {
     track.onended = () => this.stop(); // it was unplugged
     this.job.device = track.label;
     this.record();
-    this.stayAwake();
     this.on.began();
   }
 
@@ -225,11 +224,7 @@ export class Live {
 
   // record compresses the sound and stores it piece by piece.
   record() {
-    const kind = window.MediaRecorder && ["audio/webm;codecs=opus", "audio/mp4", "audio/ogg;codecs=opus"].find(k => MediaRecorder.isTypeSupported(k));
-    if (!kind) {
-      this.job.note = "its sound is not kept";
-      return this.on.unstored("This browser cannot record sound as a file. The text is kept.");
-    }
+    const kind = ["audio/webm;codecs=opus", "audio/mp4", "audio/ogg;codecs=opus"].find(k => MediaRecorder.isTypeSupported(k));
     this.job.kind = kind.split(";")[0];
     this.recorder = new MediaRecorder(this.stream, {mimeType: kind, audioBitsPerSecond: bitRate});
     this.recorder.ondataavailable = async e => {
@@ -245,17 +240,6 @@ export class Live {
 
   // flush stores the sound until now.
   flush() { if (this.recorder && this.recorder.state !== "inactive") this.recorder.requestData(); }
-
-  // stayAwake stops a phone from sleeping, which would end the recording. Browsers end the lock while the page is hidden.
-  stayAwake() {
-    const ask = async () => {
-      if (document.hidden || this.over || !navigator.wakeLock) return;
-      this.awake = await navigator.wakeLock.request("screen").catch(() => null);
-      if (this.over && this.awake) this.awake.release();
-    };
-    document.addEventListener("visibilitychange", this.onVisible = ask);
-    ask();
-  }
 
   mute() {
     this.muted = true;
@@ -287,8 +271,6 @@ export class Live {
   close() {
     clearTimeout(this.timer);
     this.mute();
-    document.removeEventListener("visibilitychange", this.onVisible);
-    if (this.awake) this.awake.release();
     if (this.context && this.context.state !== "closed") this.context.close();
     if (this.socket) this.socket.close(1000);
   }

@@ -11,6 +11,7 @@ import * as point from "./point.js";
 import * as recording from "./recording.js";
 import * as save from "./save.js";
 import * as settings from "./settings.js";
+import {findPeaks} from "./sound.js";
 import * as store from "./store.js";
 import * as text from "./text.js";
 import * as trash from "./trash.js";
@@ -167,7 +168,7 @@ edit.connect((job, {undone, message} = {}) => {
   player.refresh();
   refresh();
 });
-player.connect(jobs.findPeaks, job => jobs.save(job, true));
+player.connect(findPeaks, job => jobs.save(job, true));
 const tint = () => $("text").classList.toggle("sure", !$("doubts").checked);
 const stored = settings.connect(tint, load);
 toggleTimes(!!stored.times);

@@ -9,6 +9,7 @@ import {wordCount} from "./paragraphs.js";
 import * as people from "./people.js";
 import * as player from "./player.js";
 import * as settings from "./settings.js";
+import {sound} from "./sound.js";
 import * as text from "./text.js";
 
 const $ = id => document.getElementById(id);
@@ -33,9 +34,8 @@ export async function open(next) {
   if (next.state === "live") text.follow(true);
   $("pane").scrollTop = 0;
   update(next);
-  await jobs.sound(next);
-  if (shown !== next) return;
-  update(next);
+  await sound(next);
+  if (shown === next) update(next);
 }
 
 // update shows a changed recording.
@@ -55,11 +55,11 @@ export function update(changed) {
   $("delete").hidden = busy(s);
   people.show(s, some);
   showUndo(s);
-  const sound = s.remedy === "file" ? null : s.file || null; // what is no sound cannot be played
-  for (const b of $("save").querySelectorAll("button, label")) b.hidden = b.id === "saveSound" ? !sound : !some;
+  const playable = s.remedy === "file" ? null : s.file || null; // what is no sound cannot be played
+  for (const b of $("save").querySelectorAll("button, label")) b.hidden = b.id === "saveSound" ? !playable : !some;
   $("rules").hidden = !some;
   $("withSpeakers").parentElement.hidden = !some || s.paragraphs.every(p => p.speaker == null);
-  $("save").hidden = !some && !sound || busy(s) && !whole;
+  $("save").hidden = !some && !playable || busy(s) && !whole;
   $("progress").hidden = s.state !== "working";
   if (s.progress != null && s.before == null) $("progress").value = s.progress; else $("progress").removeAttribute("value");
   const sentence = busy(s) ? stateSentence(s) : "";
@@ -70,7 +70,7 @@ export function update(changed) {
   showProblem(s, some);
   showPlaces("gaps", s);
   showPlaces("damaged", s);
-  player.load(s, s.state === "live" || s.state === "elsewhere" ? null : sound);
+  player.load(s, s.state === "live" || s.state === "elsewhere" ? null : playable);
 }
 
 function stateSentence(s) {

@@ -7,7 +7,7 @@ import * as store from "./store.js";
 import {announce} from "./ui.js";
 
 const $ = id => document.getElementById(id);
-let live = null;
+let live = null, awake = null;
 
 export const current = () => live;
 
@@ -25,12 +25,12 @@ export function record() {
       store.lock(job);
       jobs.save(job);
       store.persist();
+      stayAwake();
       announce(!job.missed && options.task === "translations" ? "Speak now. Live text is in the language that is spoken; the translation follows." : "Speak now.");
       jobs.on.changed(job);
     },
     text: from => { jobs.on.text(job, from); jobs.save(job, true); },
     tentative: t => jobs.on.tentative(job, t),
-    unstored: sentence => announce(sentence, {bad: true}),
     changed: () => jobs.on.changed(job),
     ended: e => ended(job, e),
   });
@@ -51,12 +51,21 @@ export function show() {
   $("pauseLive").textContent = job && job.paused ? "Resume" : "Pause";
 }
 
+// stayAwake stops a phone from sleeping, which would end the recording. Browsers end the lock while the page is hidden.
+async function stayAwake() {
+  if (!live || document.hidden || !navigator.wakeLock) return;
+  awake = await navigator.wakeLock.request("screen").catch(() => null);
+  if (!live && awake) awake.release();
+}
+document.addEventListener("visibilitychange", stayAwake);
+
 export const pause = () => live && live.pause();
 export const flush = () => live && live.flush();
 
 function ended(job, e) {
   if (e && jobs.ending) return;
   live = null;
+  if (awake) awake.release();
   for (const member of ["session", "stopping", "paused", "silent", "device", "offline", "late"]) delete job[member];
   store.unlock(job);
   Object.assign(job, {state: e && !job.paragraphs.length ? "failed" : "done", error: e ? e.message : "", remedy: e && e.remedy || "", lost: e && job.duration ? "cut" : ""});
