@@ -26,7 +26,7 @@ const part = j => j.progress ? " · " + Math.round(j.progress * 100) + " %" + le
 const states = {
   queued: () => away ? "waiting for the server" : "waiting",
   working: j => (j.uploading ? "sending" : j.before != null ? `waiting for the server, ${j.before} before it` : j.kept ? (j.apart ? "finding out who speaks" : "writing it again") + part(j) : j.progress == null ? "reading the file" : "transcribing" + part(j)) + (j.place ? ` · file ${j.place}` : ""),
-  live: j => j.stopping ? "writing the rest" : j.paused ? "paused" : j.offline ? "recording without text" : "recording", elsewhere: () => "open in another tab",
+  live: j => j.stopping ? "writing the rest" : j.paused ? "paused" : j.offline ? "recording without text" : j.began ? "recording" : "starting", elsewhere: () => "open in another tab",
   done: j => j.resume ? "waiting for the server" : [day(j.created), j.duration && short(j.duration), losses[j.lost]].filter(x => x).join(" · "),
   stopped: () => "stopped", failed: j => (j.error || "").split(/(?<=[.?!]) /)[0],
 };
