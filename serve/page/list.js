@@ -59,7 +59,7 @@ function row(job, on) {
   li.append(bar);
   return {li, show: (chosen, entry, found) => {
     title.textContent = name.title = job.name;
-    line.textContent = line.title = found ? "… " + found.input.slice(found.index, found.index + 80) : state(job).replace(/^transcribing · /, ""); // the bar says it
+    line.textContent = line.title = found ? "… " + found.input.slice(found.index, found.index + 80) : state(job).replace(/^transcribing · /, "").replace(/^finding out who speaks · /, "speakers · "); // the bar says it
     line.classList.toggle("bad", job.state === "failed");
     li.className = job.state + (job.paused && !job.stopping ? " paused" : "") + (job === chosen && !picked ? " chosen" : "") + (picked && picked.has(job) ? " picked" : "");
     name.setAttribute("aria-current", job === chosen);

@@ -115,7 +115,7 @@ function showFacts(s, some) {
 }
 
 // versionName describes a version of a recording: German, edited (120 words).
-const versionName = v => [languageName(v.language) || "Text", v.live && "live", v.task === "translations" && "translated", v.paragraphs.some(p => p.speaker != null) && "with speakers", v.edited && "edited"].filter(x => x).join(", ") +
+const versionName = v => [languageName(v.language) || "Text", v.live && "live", v.task === "translations" && "translated", v.paragraphs.some(p => p.speaker != null) && "speakers", v.edited && "edited"].filter(x => x).join(", ") +
   ` (${wordCount(v.paragraphs).toLocaleString()} words)`;
 
 // showPlaces lists where speech has no words, or where the file is damaged, and plays them.
