@@ -127,6 +127,7 @@ func (c *calibrated) Length() int {
 	// Or else the time of a plain pass would be a guess.
 	p.rounds++
 	if c.opened && (p.rounds > plainEvery || p.rounds > plainEvery/8 && !p.times.known(p.Streams())) {
+		p.rounds = 0 // other streams ask before this round ends
 		return 0
 	}
 	return maxCalibratedDraft

@@ -104,6 +104,25 @@ func TestCalibratedNoise(t *testing.T) {
 	}
 }
 
+// TestCalibratedRecovers: after a time in which drafts cost sixteen times as much, lengths that were not tried then come back.
+func TestCalibratedRecovers(t *testing.T) {
+	const cheap, dear = 0.05, 0.8
+	for _, right := range []float64{0.5, 0.8, 0.9} {
+		best := 1.0
+		for n := 1; n <= maxCalibratedDraft; n++ {
+			best = max(best, Expected(right, n)/(1+cheap*float64(n)))
+		}
+		p := &CalibratedPolicy{Streams: func() int { return 1 }}
+		simulateRounds(p, right, right, cheap, 500)
+		simulateRounds(p, right, right, dear, 1000)
+		simulateRounds(p, right, right, cheap, 1500)
+		tokens, ms := simulateRounds(p, right, right, cheap, 500)
+		if got := tokens / ms / best; !(got >= 0.9) {
+			t.Errorf("right %v: %.3f of the speed of the best length", right, got)
+		}
+	}
+}
+
 // TestCalibratedForced: a forced draft is made even if drafts do not pay, once.
 func TestCalibratedForced(t *testing.T) {
 	p := &CalibratedPolicy{Streams: func() int { return 1 }}

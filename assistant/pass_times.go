@@ -16,7 +16,7 @@ type passGroup struct {
 
 // observe adds a finished round.
 func (t *passTimes) observe(streams int, r Round) {
-	const memory, lineMemory = 64, 256
+	const memory, untriedMemory, lineMemory = 64, 128, 256
 	g, rows := &t.groups[groupOf(streams)], r.Drafted+1
 	if r.First || rows >= len(g.rows) {
 		return
@@ -27,6 +27,11 @@ func (t *passTimes) observe(streams int, r Round) {
 	}
 	g.rows[rows].add(seconds, memory)
 	const kept = 1 - 1.0/lineMemory
+	for i := range g.rows { // the machine may have been busy when other lengths were measured
+		if i != rows {
+			g.rows[i].n *= 1 - 1.0/untriedMemory
+		}
+	}
 	x := float64(rows)
 	g.n, g.x, g.y, g.xx, g.xy = g.n*kept+1, g.x*kept+x, g.y*kept+seconds, g.xx*kept+x*x, g.xy*kept+x*seconds
 	t.roundSeconds.add(r.Draft.Seconds()+seconds, memory)

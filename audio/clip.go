@@ -64,7 +64,7 @@ type Input struct {
 func Open(ctx context.Context, name string) (*Clip, error) { return Input{}.Open(ctx, name) }
 
 // A Clip is the sound of a file as mono float32 at SampleRate, streamed, so that an hour takes no more memory
-// than a second. It must not be used concurrently.
+// than a second. Sound that costs time to decode is stored in a temporary file. It must not be used concurrently.
 type Clip struct {
 	name    string
 	in      Input // as it was opened
@@ -185,7 +185,7 @@ func (in Input) clip(name string, src *source, f *file) (*Clip, error) {
 	c := &Clip{name: name, in: in, src: whole, whole: whole, limit: int64(in.MaxDuration.Seconds() * SampleRate)}
 	if !src.readsFast() {
 		r := &replay{src: whole, most: maxStored}
-		c.src, c.closers = r, append(c.closers, r.drop)
+		c.src, c.closers = r, append(c.closers, r.close)
 	}
 	tracks, _ := c.Tracks()
 	_, err = chooseTrack(tracks, in.Track) // of a file with a single one

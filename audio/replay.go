@@ -10,17 +10,18 @@ import (
 
 // A replay is a signal that is decoded only once: its samples are stored in a temporary file during the first pass,
 // and later passes read that. A clip is read up to four times, for speech, the maximum of the spectrogram, the
-// windows and voices, and decoding ten minutes of MP3 takes half as long as transcribing them with base.
+// windows and voices, and decoding MP3 twice can take longer than transcribing it with base.
 //
-// A signal is decoded again if it is longer than that, or if it cannot be stored, as on a full disk.
+// A signal that is longer than maxStored, or cannot be stored, as on a full disk, is decoded again.
 type replay struct {
 	src    mono
-	most   int64  // samples that are stored
-	begun  bool   // something has been read
-	stored *spool // nil if nothing is stored
+	most   int64     // samples that are stored
+	begun  bool      // something has been read
+	stored *tempFile // nil if nothing is stored
+	whole  bool      // all samples are
+	n      int64     // how many are
 	out    *bufio.Writer
-	in     *bufio.Reader // of all samples; nil before the first pass has ended
-	n      int64         // samples stored
+	in     *bufio.Reader // of a later pass
 	bytes  []byte
 }
 
@@ -30,31 +31,32 @@ const maxStored = 2 * 3600 * SampleRate
 const sampleSize = 4 // bytes
 
 func (r *replay) rewind() error {
-	if r.in != nil {
-		r.in.Reset(io.NewSectionReader(r.stored.file, 0, r.n*sampleSize))
+	if r.whole {
+		r.in = bufio.NewReader(io.NewSectionReader(r.stored, 0, r.n*sampleSize))
 		return nil
 	}
+	r.close() // at worst a file is left in the directory for temporary files
 	r.begun = false
-	return errors.Join(r.drop(), r.src.rewind())
+	return r.src.rewind()
 }
 
 func (r *replay) read(dst []float32) (int, error) {
-	if r.in != nil {
+	if r.whole {
 		return r.readStored(dst)
 	}
 	if !r.begun {
 		r.begun = true
-		if s, err := newSpool(nil); err == nil {
-			r.stored, r.out = s, bufio.NewWriter(s.file)
+		if f, err := newTempFile(); err == nil {
+			r.stored, r.out = f, bufio.NewWriter(f)
 		}
 	}
 	n, err := r.src.read(dst)
 	switch {
 	case r.stored == nil:
 	case err == io.EOF && r.out.Flush() == nil:
-		r.in = bufio.NewReader(io.MultiReader())
+		r.whole = true
 	case err != nil || !r.store(dst[:n]):
-		r.drop()
+		r.close()
 	}
 	return n, err
 }
@@ -71,6 +73,9 @@ func (r *replay) store(pcm []float32) bool {
 }
 
 func (r *replay) readStored(dst []float32) (int, error) {
+	if r.in == nil { // the first pass has just ended
+		return 0, io.EOF
+	}
 	if len(r.bytes) < len(dst)*sampleSize {
 		r.bytes = make([]byte, len(dst)*sampleSize)
 	}
@@ -84,12 +89,12 @@ func (r *replay) readStored(dst []float32) (int, error) {
 	return n / sampleSize, err
 }
 
-// drop removes what is stored.
-func (r *replay) drop() error {
+// close removes what is stored.
+func (r *replay) close() error {
 	if r.stored == nil {
 		return nil
 	}
 	err := r.stored.close()
-	r.stored, r.out, r.in, r.n = nil, nil, nil, 0
+	r.stored, r.whole, r.out, r.in, r.n = nil, false, nil, nil, 0
 	return err
 }

@@ -78,7 +78,7 @@ func (in Input) fromSpool(ctx context.Context, name string, s *spool, p *pump) (
 	// first maxUnknown bytes; the result is discarded.
 	if k == nil {
 		if n, _ := io.CopyN(io.Discard, s, maxUnknown); n == maxUnknown {
-			c, err := in.convert(ctx, name, s.file, s.size, in.refused(refuse(head)))
+			c, err := in.convert(ctx, name, s.file.File, s.size, in.refused(refuse(head)))
 			if err != nil {
 				return nil, err
 			}
@@ -88,7 +88,7 @@ func (in Input) fromSpool(ctx context.Context, name string, s *spool, p *pump) (
 	if _, err := io.Copy(io.Discard, s); err != nil {
 		return nil, fmt.Errorf("copying it to a temporary file: %w", err)
 	}
-	return in.OpenFile(ctx, name, s.file)
+	return in.OpenFile(ctx, name, s.file.File)
 }
 
 // maxUnknown is how many bytes of an unknown format are stored before ffmpeg must find sound in them: more than
@@ -104,6 +104,9 @@ func (in Input) slow(name string, s *spool, p *pump) bool {
 	c, err := in.open(name, s.stream(s), unknownSize)
 	if err == nil && in.Live {
 		return true
+	}
+	if err == nil {
+		c.src = c.whole // it is read once
 	}
 	defer func() { p.patience = math.MaxInt64 }()
 	p.patience = 0 // the first sound may take any time
@@ -163,28 +166,50 @@ func (p *pump) Read(b []byte) (n int, err error) {
 
 func (p *pump) close() error { close(p.closed); return nil }
 
-// A spool reads sound and keeps a copy in a temporary file.
-type spool struct {
-	in   io.Reader
-	file *os.File
+// A tempFile is gone after close.
+type tempFile struct {
+	*os.File
 	path string // empty if the file has been unlinked already
-	size int64
-	err  error // why no more can be read or stored
 }
 
-func newSpool(in io.Reader) (*spool, error) {
+func newTempFile() (*tempFile, error) {
 	//verity:writes a new file with a random name
 	f, err := os.CreateTemp("", "verity-audio-*")
 	if err != nil {
 		return nil, err
 	}
-	s := &spool{in: in, file: f}
+	t := &tempFile{File: f}
 	// A file that is unlinked while it is open goes with the process, however that ends. Some systems do not
 	// allow it.
 	if os.Remove(f.Name()) != nil {
-		s.path = f.Name()
+		t.path = f.Name()
 	}
-	return s, nil
+	return t, nil
+}
+
+func (t *tempFile) close() error {
+	err := t.Close()
+	if t.path != "" {
+		//verity:writes the file that newTempFile created
+		err = errors.Join(err, os.Remove(t.path))
+	}
+	return err
+}
+
+// A spool reads sound and keeps a copy in a temporary file.
+type spool struct {
+	in   io.Reader
+	file *tempFile
+	size int64
+	err  error // why no more can be read or stored
+}
+
+func newSpool(in io.Reader) (*spool, error) {
+	f, err := newTempFile()
+	if err != nil {
+		return nil, err
+	}
+	return &spool{in: in, file: f}, nil
 }
 
 // Read implements io.Reader. An error is permanent: bytes after it would not belong together.
@@ -204,11 +229,4 @@ func (s *spool) stream(more io.Reader) *stream {
 	return &stream{r: io.MultiReader(io.NewSectionReader(s.file, 0, s.size), more)}
 }
 
-func (s *spool) close() error {
-	err := s.file.Close()
-	if s.path != "" {
-		//verity:writes the file that newSpool created
-		err = errors.Join(err, os.Remove(s.path))
-	}
-	return err
-}
+func (s *spool) close() error { return s.file.close() }

@@ -3,13 +3,13 @@
 #
 #   tools/encoder-drafts.sh bin/verity MODEL DATA [ROW…]
 #
-# DATA has the folders librispeech/LibriSpeech and speech, as ../shared/data. A ROW is one of english, avx2, noise,
-# long, german, dutch, batch8, nospeech, translation; without any, all. The noise is added by tools/accuracy. LIMIT is
+# DATA has the folders librispeech/LibriSpeech and speech, as ../shared/data. A ROW is one of english, vnni,
+# avx2, noise, long, german, dutch, batch8, nospeech, translation; without any, all. The noise is added by tools/accuracy. LIMIT is
 # the number of English utterances (0: all). Status 1 if anything was not identical. In translation nothing is drafted.
 set -eu
 verity=$1 model=$2 data=$3
 shift 3
-rows=${*:-english avx2 noise long german dutch batch8 nospeech translation}
+rows=${*:-english vnni avx2 noise long german dutch batch8 nospeech translation}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 speech=$data/speech english="--language en --dataset $data/librispeech/LibriSpeech --limit ${LIMIT:-0}"
@@ -42,6 +42,7 @@ echo "|---|---|---|---|---|---|"
 for r in $rows; do
 	case $r in
 	english) row "$r" $english ;;
+	vnni) (export VERITY_DISABLE=avx512 && row "$r" $english && exit $bad) || bad=1 ;;
 	avx2) (export VERITY_DISABLE=avx512,avxvnni && row "$r" $english && exit $bad) || bad=1 ;;
 	noise)
 		go run verity/tools/accuracy -build -words 500 -data "$data" "$work/sets" >&2
