@@ -85,6 +85,7 @@ function flush(job, always) {
   if (!job.saving && always !== true) return;
   clearTimeout(job.saving);
   job.saving = 0;
+  if (job.former) job.corrected = job.kept && job.former.paragraphs !== job.paragraphs;
   if (!job.gone) store.save(job);
 }
 
@@ -161,7 +162,7 @@ export async function next() {
 
 // release ends the work on a recording.
 export function release(job) {
-  for (const member of ["former", "from", "fresh", "named", "apart"]) delete job[member];
+  for (const member of ["former", "from", "fresh", "named", "apart", "corrected"]) delete job[member];
   job.kept = false;
   store.unlock(job);
 }
@@ -172,7 +173,7 @@ function finished(job) {
   if (voices === 1) for (const p of named) delete p.speaker; // one voice needs no name
   let found = named || fresh || job.paragraphs;
   job.state = "done";
-  const corrected = fresh && (job.editing || job.paragraphs !== former.paragraphs); // while it was written again
+  const same = fresh && job.paragraphs === former.paragraphs, corrected = fresh && (job.editing || !same); // while it was written again
   if (fresh && !found.length) {
     restore(job, true);
     return announce(`${job.name}: no speech was found. The text stays as it is.`);
@@ -181,14 +182,13 @@ function finished(job) {
     const version = {...versionOf(stateOf(job)), paragraphs: found, names: null, live: false, edited: false};
     restore(job, true);
     job.versions = [...job.versions || [], version];
-    return announce(`${job.name}: your corrected text stays. The new one is a version, in the menu of the language.`);
+    return announce(`${job.name}: ${same ? "you are editing the text, so it stays" : "your corrected text stays"}. The new one is a version, in the menu of the language.`);
   }
   if (!apart) Object.assign(job, {missed: false, live: job.live && !!(fresh || job.from)});
   if (fresh) {
-    const same = former.options && former.options.speakers === job.options.speakers;
-    job.names = same ? job.names : null;
+    if (!former.options || former.options.speakers !== job.options.speakers) job.names = null;
     if (apart) found = withSpeakers(job.paragraphs, found);
-    else if (!job.resumed) Object.assign(job, {versions: [...former.versions || [], versionOf(former)], live: false});
+    else Object.assign(job, {versions: [...former.versions || [], versionOf(former)], live: false});
   }
   if (former) {
     remember(job, {...former, ...fresh && {paragraphs: job.paragraphs}});
@@ -198,7 +198,7 @@ function finished(job) {
   if (!found.length && !job.lost) job.lost = "silent";
   if (fresh || named) show();
   if (fresh && apart) return announce(`${job.name}: ` + (voices > 1 ? voices + " speakers were found." : "only one voice was heard."), {quiet: true});
-  announce(`${job.name}: ` + (found.length ? `done in ${took < 60 ? took.toFixed(1) + "\u00a0s" : short(took) + "\u00a0min"}.` : "no speech was found.") + (!fresh || job.resumed ? "" : ` The ${former.live ? "live text" : "version from before"} is kept.`), {quiet: true});
+  announce(`${job.name}: ` + (found.length ? `done in ${took < 60 ? took.toFixed(1) + "\u00a0s" : short(took) + "\u00a0min"}.` : "no speech was found.") + (!fresh ? "" : ` The ${former.live ? "live text" : "version from before"} is kept.`), {quiet: true});
 }
 
 // restore ends an attempt at another text: the recording is again what it was, with what was corrected meanwhile.
@@ -258,15 +258,15 @@ export function stop(job) {
 }
 
 // again transcribes a recording again, with the settings of now and what is asked for: a language, speakers, the second to
-// begin from, before which the text stays; or, with apart, only who speaks. The text from before is shown, and stored, until the new one is whole.
+// begin from, before which the text stays; or, with apart, only who speaks. The text from before is shown, and stored, until
+// the new one is whole. With at, its place in the queue, an attempt goes on at which the page or the server ended.
 export function again(job, {from, apart, at, ...wanted} = {}) {
-  if (job.state === "done" && job.paragraphs && job.paragraphs.length) job.former = {...stateOf(job), state: "done"};
+  if (at === undefined) Object.assign(job, {losses: 0, place: "", corrected: false});
+  if (job.state === "done" && job.paragraphs && job.paragraphs.length) job.former = {...stateOf(job), state: "done", ...job.corrected && {paragraphs: [...job.paragraphs]}}; // no longer the same
   Object.assign(job, {from, apart});
   job.kept = !!job.former && !from;
   job.options = {...settings.options(), ...wanted};
   if (!job.kept) job.task = job.options.task;
-  job.resumed = at !== undefined;
-  if (!job.resumed) Object.assign(job, {losses: 0, place: ""});
   enqueue(job, at);
   on.changed(job);
   next();

@@ -38,7 +38,8 @@ export class Live {
     this.connect();
     await later;
     if (this.ready || this.over) return;
-    this.job.offline = this.job.missed = true;
+    this.job.offline = "slow";
+    this.job.missed = true;
     this.listen();
   }
 
@@ -222,9 +223,13 @@ export class Live {
     this.on.changed();
   }
 
-  // record compresses the sound and stores it piece by piece.
+  // record compresses the sound and stores it piece by piece, if the browser can.
   record() {
-    const kind = ["audio/webm;codecs=opus", "audio/mp4", "audio/ogg;codecs=opus"].find(k => MediaRecorder.isTypeSupported(k));
+    const kind = window.MediaRecorder && ["audio/webm;codecs=opus", "audio/mp4", "audio/ogg;codecs=opus"].find(k => MediaRecorder.isTypeSupported(k));
+    if (!kind) {
+      this.job.note = "its sound is not kept";
+      return;
+    }
     this.job.kind = kind.split(";")[0];
     this.recorder = new MediaRecorder(this.stream, {mimeType: kind, audioBitsPerSecond: bitRate});
     this.recorder.ondataavailable = async e => {

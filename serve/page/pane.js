@@ -76,7 +76,7 @@ export function update(changed) {
 function stateSentence(s) {
   if (s.stopping) return "Writing the rest…";
   if (s.paused) return "Paused.";
-  if (s.offline) return "The server cannot be reached. The sound is still recorded, and its text follows.";
+  if (s.offline) return `The server ${s.offline === "slow" ? "has not answered yet" : "cannot be reached"}. ` + (s.kind ? "The sound is still recorded, and its text follows." : "What is said now may be lost: this browser does not keep sound.");
   if (away && s.state === "queued" && !s.kept) return "The server cannot be reached. This goes on by itself when it is back.";
   if (s.late) return `The server is busy: text comes ${Math.round(s.late)}\u00a0s after the words. Speak on, nothing is lost.`;
   if (s.state === "live") return s.silent ? `No sound comes from ${s.device || "the microphone"}. Is it switched on?` : s.device ? "Microphone: " + s.device : "";

@@ -6,7 +6,9 @@
 // A paragraph ends as transcript/paragraphs.go has it; transcript/testdata/paragraphs.json tests both.
 const sentencePause = 2, longPause = 5, shortPause = 0.5; // seconds after a sentence, amid one, and amid one of a paragraph that is too long
 const enough = 450, most = 1200; // columns after which a paragraph ends with its sentence, or with any clause
-const closing = /["'”’»)\]」』]+$/, clauseEnd = /[,;:—–、，；：]$/, wide = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hangul}、。，．！？]/gu;
+const closing = /["'”’»)\]」』]+$/, clauseEnd = /[,;:—–、，；：]$/;
+const widthless = /[\p{Grapheme_Extend}\p{Emoji_Modifier}\p{Cc}\p{Cf}]/gu; // characters of no column
+const wide = /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}\p{Emoji_Presentation}]/gu; // and of two, as uniseg counts
 const title = /^\P{L}*(Mrs?|Ms|Dr|Prof|St|Sr|Jr|vs|(?!I)\p{Lu}|\p{Lu}(\.\p{Lu})+)\.$/u; // whose full stop ends no sentence
 
 const unspaced = "\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmr}\\p{sc=Mymr}"; // scripts without spaces
@@ -52,7 +54,7 @@ function trim(w) {
 function breaks(open, w, begins) {
   const gap = w.start - open.words.at(-1).end;
   if ((w.speaker ?? null) !== (open.speaker ?? null) || gap >= longPause) return true;
-  const columns = open.text.length + (open.text.match(wide) || []).length;
+  const columns = open.text.replace(widthless, "").replace(wide, "  ").length;
   return endsSentence(open.text) && (gap >= sentencePause || columns >= enough) || columns >= most && (begins || gap >= shortPause || clauseEnd.test(lastWord(open.text)));
 }
 

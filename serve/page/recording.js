@@ -26,7 +26,7 @@ export function record() {
       jobs.save(job);
       store.persist();
       stayAwake();
-      announce(!job.missed && options.task === "translations" ? "Speak now. Live text is in the language that is spoken; the translation follows." : "Speak now.");
+      announce(!job.kind ? "Speak now. This browser cannot record sound as a file: the text is kept, its sound is not." : !job.missed && options.task === "translations" ? "Speak now. Live text is in the language that is spoken; the translation follows." : "Speak now.");
       jobs.on.changed(job);
     },
     text: from => { jobs.on.text(job, from); jobs.save(job, true); },

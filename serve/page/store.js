@@ -4,7 +4,7 @@
 import {merge} from "./tabs.js";
 
 const version = 2;
-const members = ["id", "created", "name", "state", "error", "remedy", "language", "duration", "task", "lost", "gaps", "damaged", "options", "names", "peaks", "kind", "sound", "note", "gone", "edited", "live", "kept", "heard", "missed", "resume", "losses", "apart", "place", "revision"];
+const members = ["id", "created", "name", "state", "error", "remedy", "language", "duration", "task", "lost", "gaps", "damaged", "options", "names", "peaks", "kind", "sound", "note", "gone", "edited", "live", "kept", "heard", "missed", "corrected", "resume", "losses", "apart", "place", "revision"];
 const unsaved = new Map(); // by id: the recording, and the number of its last change, which IndexedDB may not have yet
 const journalKey = "unsaved "; // before an id, in localStorage
 let database = null, failed = null, merged = null, changes = 0;
@@ -17,11 +17,12 @@ function open() {
   return database ||= new Promise((yes, no) => {
     const r = indexedDB.open("verity", version);
     r.onupgradeneeded = () => {
+      for (const s of r.result.objectStoreNames) r.result.deleteObjectStore(s); // of version 1, which nothing reads
       r.result.createObjectStore("jobs", {keyPath: "id"});
       for (const s of ["texts", "sounds"]) r.result.createObjectStore(s);
     };
     r.onsuccess = () => { r.result.onversionchange = () => { r.result.close(); database = null; }; yes(r.result); };
-    r.onerror = () => no(r.error);
+    r.onerror = () => { database = null; no(r.error); };
   });
 }
 

@@ -442,8 +442,41 @@ const parts = {
   },
 
   async store() {
+    let page = await open();
+    await page.evaluate(() => new Promise((yes, no) => {
+      indexedDB.deleteDatabase("verity").onsuccess = () => {
+        const r = indexedDB.open("verity", 1);
+        r.onupgradeneeded = () => r.result.createObjectStore("jobs", {keyPath: "id"});
+        r.onsuccess = () => { r.result.close(); yes(); };
+        r.onerror = () => no(r.error);
+      };
+    }));
+    await page.reload();
+    await seed(page, [{name: "Voice memo.m4a", sentences: 6}]);
+    check("a database of version 1 is replaced", (await rows(page)).length === 1, await rows(page));
+
+    // The page ends while a text, which is corrected meanwhile, is written again.
+    await page.waitForSelector("#text p");
+    await page.route("**/v1/audio/**", () => {});
+    await page.evaluate(async () => { const {again, jobs} = await import("./page/jobs.js"); again(jobs[0]); });
+    await page.waitForSelector("#jobs .working");
+    await page.keyboard.press("e");
+    await page.keyboard.press("Control+Home");
+    await page.keyboard.type("Mine. ");
+    for (let i = 0; i < 2; i++) { // the second time it is not corrected again
+      await page.reload();
+      await page.waitForSelector("#jobs .working");
+    }
+    check("the page says that the corrected text stays", /You have corrected/.test(await page.textContent("#state")), await page.textContent("#state"));
+    await page.unroute("**/v1/audio/**");
+    await page.reload();
+    await page.waitForSelector("#jobs li");
+    await page.waitForFunction(() => document.querySelectorAll("#versions button").length > 1, null, {timeout: 240000});
+    check("corrections of a text that is written again stay after a reload", /^Mine\. /.test(await words(page)) && /edited/.test(await page.locator("#versions button:disabled").textContent()), await words(page));
+    await page.context().close();
+
     // A browser that is nearly full.
-    const page = await open();
+    page = await open();
     await page.addInitScript(() => { navigator.storage.estimate = async () => ({usage: 900e6, quota: 1e9}); });
     await seed(page, [{name: "Voice memo.m4a", sentences: 6}]);
     check("a browser that is nearly full says so", /90\u00a0% full/.test(await page.textContent("#room")), await page.textContent("#room"));
@@ -786,7 +819,7 @@ const parts = {
     const blank = () => page.evaluate(() => { const c = document.querySelector("#wave canvas"); return !c.getContext("2d").getImageData(0, c.height / 4 | 0, c.width, 1).data.some(x => x); });
     check("a recording has no other's waveform", await blank(), "");
     await page.waitForFunction(() => /^Stop 0:0[2-9]/.test(document.getElementById("recordText").textContent), null, {timeout: 20000});
-    check("a recording begins while the server hangs", /still recorded/.test(await page.textContent("#state")), await page.textContent("#state"));
+    check("a recording begins while the server hangs", /not answered yet\. The sound is still recorded/.test(await page.textContent("#state")), await page.textContent("#state"));
     server.kill("SIGCONT");
     await page.waitForFunction(() => !/still recorded/.test(document.getElementById("state").textContent), null, {timeout: 60000});
     await page.waitForFunction(() => document.querySelector("#text p"), null, {timeout: 60000});
@@ -802,6 +835,16 @@ const parts = {
     check("until it is stopped", !await page.isVisible("#stopLive") && await page.isVisible("#play"), "");
     await idle(page);
     await page.context().close();
+
+    const textOnly = await open();
+    await textOnly.evaluate(() => { delete window.MediaRecorder; });
+    await textOnly.click("#record0");
+    await announced(textOnly, "its sound is not");
+    await textOnly.waitForFunction(() => document.getElementById("text").textContent.length > 20, null, {timeout: 120000});
+    await textOnly.click("#stopLive");
+    await announced(textOnly, "Done.");
+    check("a browser that cannot record a file records text", (await words(textOnly)).length > 20 && /its sound is not kept/.test(await textOnly.textContent("#facts")), await textOnly.textContent("#facts"));
+    await textOnly.context().close();
 
     const mute = await browser.newContext({permissions: []}), without = await mute.newPage();
     await without.addInitScript(() => { navigator.mediaDevices.getUserMedia = async () => { throw new DOMException("x", "NotFoundError"); }; });
