@@ -396,8 +396,19 @@ func TestHurried(t *testing.T) {
 		{Start: 4, End: 6, Text: fast, Words: []Word{{Word: fast[:40], Start: 4, End: 5}, {Word: fast[40:], Start: 5, End: 6}}},
 		{Start: 6.1, End: 9, Text: " Then slow.", Words: []Word{{Word: " Then", Start: 6.1, End: 7}, {Word: " slow.", Start: 7, End: 9}}},
 	}}
-	if hurried, all := (Subtitles{Composed: true, HighlightWords: true}).Hurried(tr); hurried != 1 || all != 3 {
-		t.Errorf("got %d of %d, want 1 of 3", hurried, all)
+	for i := range tr.Segments {
+		tr.Segments[i].Speaker = "Ann"
+	}
+	long := strings.Repeat("Maximiliane ", 6)
+	for _, tt := range []struct {
+		speaker string
+		formats []Format
+		want    int
+	}{{"Ann", []Format{VTT, SRT}, 1}, {long, []Format{TXT, VTT}, 1}, {long, []Format{VTT, ASS}, 2}} {
+		tr.Segments[0].Speaker = tt.speaker
+		if hurried, all, cps := (Subtitles{Composed: true, HighlightWords: true}).Hurried(tr, tt.formats); hurried != tt.want || all != 3 || cps != 17 {
+			t.Errorf("%s in %s: got %d of %d above %v, want %d of 3 above 17", tt.speaker, tt.formats, hurried, all, cps, tt.want)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 )
@@ -39,7 +40,7 @@ type Subtitles struct {
 	// CloseGaps lengthens a subtitle that ends less than this before the next, until MinGap before it. 0 means none.
 	CloseGaps time.Duration
 
-	// Dash, unless it is empty, replaces the names of speakers: where people answer each other too quickly for a
+	// Dash, unless it is empty, replaces the names of speakers in the text, not in the voice tags of VTT: where people answer each other too quickly for a
 	// subtitle each, two share one, and each of their lines begins with it.
 	Dash string
 
@@ -52,17 +53,19 @@ func (o Subtitles) Durations() (least, most time.Duration) {
 	return max(0, cmp.Or(o.MinDuration, time.Second)), max(0, cmp.Or(o.MaxDuration, 7*time.Second))
 }
 
-// Hurried returns how many of the subtitles of t must be read faster than MaxCPS, and how many there are.
-func (o Subtitles) Hurried(t *Transcript) (hurried, all int) {
+// Hurried returns how many of the subtitles of t must be read faster than cps, which is MaxCPS or its default, and how
+// many there are. In VTT alone, names of speakers are not read.
+func (o Subtitles) Hurried(t *Transcript, formats []Format) (hurried, all int, cps float64) {
 	o.HighlightWords = false
 	c := o.composer()
-	for _, cue := range o.cues(t, true, 1000) {
+	names := slices.Contains(formats, SRT) || slices.Contains(formats, ASS)
+	for _, cue := range o.cues(t, names, 1000) {
 		if text, _, _ := cue.text(); columns(text) > c.cps*(cue.end-cue.start)+0.01 {
 			hurried++
 		}
 		all++
 	}
-	return hurried, all
+	return hurried, all, c.cps
 }
 
 // Presets returns the names of the sets of rules that [Preset] knows.

@@ -33,6 +33,8 @@ func TestHabitsTranslated(t *testing.T) {
 		{"transcribe -d 4000 -ot 1500 a.wav", "transcribe a.wav --clip-timestamps 1.5,5.5"}, {"transcribe -ot 2000 a.wav", "transcribe a.wav --clip-timestamps 2"},
 		{"transcribe -osrt -oj -ovtt a.wav", "transcribe -f srt,json,vtt --whisper-cpp-json a.wav"},
 		{"transcribe -osrt -of - a.wav", "transcribe -f srt a.wav"},
+		{"transcribe --output_format=vtt -ml 30 a.wav", "transcribe --output_format vtt --max-line-width 30 a.wav"},
+		{"transcribe -ml 30 -f=vtt -osrt a.wav", "transcribe --max-line-width 30 -f vtt,srt a.wav"},
 		{"watch in -t 2", "watch in --threads 2"}, {"ls", "models"}, {"translate -t 2 a.wav", "transcribe --task translate --threads 2 a.wav"},
 		{"models list", "models"}, {"pull small", "models pull small"}, {"eval -t 4", "eval --threads 4"},
 	} {
@@ -87,7 +89,21 @@ func TestHabitsWithoutEffect(t *testing.T) {
 		{"transcribe -ml 30 -ovtt a.wav", "transcribe --max-line-width 30 -f vtt a.wav", ""}, {"transcribe -ml 0 a.wav", "transcribe a.wav", ""},
 		{"transcribe -l en --language=de -t 2 --threads 2 a.wav", "transcribe -l en --language=de --threads 2 --threads 2 a.wav",
 			"--language is given more than once: the last value counts"},
+		{"transcribe -ml 30 --max-len 40 a.wav", "transcribe -f srt --max-line-width 30 --max-line-width 40 a.wav",
+			"--max-len, here --max-line-width, is given more than once: the last value counts"},
 		{"compare -a self -a ngram a.wav", "compare -a self -a ngram a.wav", ""},
+		{"compare --draft-tokens 3 --draft-tokens 5 a.wav", "compare --draft-tokens 3 --draft-tokens 5 a.wav", ""},
+		{"serve -m base -m small --alias=a=b --alias=c=d", "serve -m base -m small --alias=a=b --alias=c=d", ""},
+		{"transcribe --num-speakers 2 --diarize a.wav", "transcribe --speakers 2 a.wav",
+			"--diarize is --speakers voice here: it tells voices apart; if each speaker has a channel, use --speakers channels"},
+		{"transcribe -tdrz --num_speakers 2 a.wav", "transcribe --speakers voice --speakers 2 a.wav", ""},
+		{"transcribe --num_speakers 2 --speaker_num=3 --diarize a.wav", "transcribe --speakers 2 --speakers 3 a.wav",
+			"--speaker_num, here --speakers, is given more than once: the last value counts; " +
+				"--diarize is --speakers voice here: it tells voices apart; if each speaker has a channel, use --speakers channels"},
+		{"transcribe -l en --language=de -l fr --align_model x a.wav", "transcribe -l en --language=de -l fr a.wav",
+			"--language is given more than once: the last value counts; --align_model has no effect: --word-timestamps times words with the model itself"},
+		{"transcribe --suppress_blank False a.wav", "transcribe a.wav", "--suppress_blank has no effect: a text never begins with a space alone"},
+		{"info --offline small", "info small", "--offline has no effect: info never uses the network"},
 	} {
 		got, notes, err := cli.Translate(root, strings.Fields(tt[0]))
 		if strings.Join(got, " ") != tt[1] || strings.Join(notes, "; ") != tt[2] || err != nil {

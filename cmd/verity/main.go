@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -122,6 +123,9 @@ func commandLine(root *cobra.Command, args []string) (out, notes []string, err e
 	return cli.Translate(root, withCommand(root, args))
 }
 
+// longDash matches a flag that begins with a dash; a text or a name may begin with one, too.
+var longDash = regexp.MustCompile(`^[–—]-?([a-z][a-z_-]*)(=.*)?$`)
+
 // misread returns the error of a command line that the shell or a word processor has changed: it has parted a name with
 // spaces, or made one long dash of two hyphens.
 func misread(args []string) error {
@@ -129,13 +133,22 @@ func misread(args []string) error {
 		if _, err := os.Stat(arg); err == nil {
 			continue
 		}
-		if flag := strings.TrimLeft(arg, "–—"); flag != arg && flag != "" {
-			return cli.Usagef("%s begins with a long dash: type two hyphens, --%s", show.Name(arg), show.Name(strings.TrimLeft(flag, "-")))
+		if m := longDash.FindStringSubmatch(arg); m != nil {
+			want := "two hyphens, --" + m[1]
+			if len(m[1]) == 1 {
+				want = "a hyphen, -" + m[1]
+			}
+			return cli.Usagef("%s begins with a long dash: type %s", show.Name(arg), want)
 		}
 		for n := i + 2; n <= min(len(args), i+12); n++ {
 			name := strings.Join(args[i:n], " ")
 			if info, err := os.Stat(name); err == nil && !info.IsDir() {
-				words := slices.Concat([]string{"verity"}, args[:i], []string{`"` + name + `"`}, args[n:])
+				words := slices.Concat([]string{"verity"}, args[:i], []string{name}, args[n:])
+				for k, word := range words {
+					if strings.Contains(word, " ") {
+						words[k] = `"` + word + `"`
+					}
+				}
 				return cli.Usagef("a name with spaces needs quotes: %s", strings.Join(words, " "))
 			}
 		}

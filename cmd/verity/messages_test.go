@@ -20,7 +20,7 @@ func TestMessages(t *testing.T) {
 	t.Setenv("HF_HUB_CACHE", t.TempDir())
 	dir := t.TempDir()
 	names := map[string]string{
-		"$DIR": filepath.Join(dir, "empty"), "$UP": dir, "$OUT": filepath.Join(dir, "texts"), "$TYPO": filepath.Join(dir, "tlak.mp3"), "$MY": filepath.Join(dir, "My"),
+		"$DIR": filepath.Join(dir, "empty"), "$UP": dir, "$OUT": filepath.Join(dir, "texts"), "$TYPO": filepath.Join(dir, "tlak.mp3"), "$MY": filepath.Join(dir, "My"), "$SPACED": filepath.Join(dir, "my texts"),
 	}
 	if err := os.Mkdir(names["$DIR"], 0o700); err != nil {
 		t.Fatal(err)
@@ -45,6 +45,8 @@ func TestMessages(t *testing.T) {
 		{"transcribe --files-from nowhere.txt", "--files-from nowhere.txt: there is no such file"}, {"watch $WAV -o out", "transcribe takes files"},
 		{"listen $WAV", "transcribe takes files"}, {"serve $WAV", "takes no arguments"}, {"eval $WAV", "use --dataset PATH"},
 		{"transcribe $TYPO", "there is no such sound file; did you mean talk.mp3?"}, {"$MY talk.wav", "a name with spaces needs quotes: verity"}, {"-f srt -o out $MY talk.wav", "a name with spaces needs quotes: verity -f srt"},
+		{"-o $SPACED $MY talk.wav", `my texts" "`}, {"transcribe —demo.wav", "no such sound file"}, {"–output_dir=out $WAV", "type two hyphens, --output_dir"},
+		{"transcribe –o out $WAV", "type a hyphen, -o"},
 		{"–language de $WAV", "type two hyphens, --language"}, {"transcribe none/such.mp3", "none: go to its folder with cd, or drag the file"},
 		{"transcribe $ZIP", "is a Word document or another ZIP archive, want WAV"}, {"transcribe -f srt,txt $WAV", "add -o DIRECTORY"},
 		{"report $WAV", "records.jsonl"}, {"eval --dataset nowhere", "no such file"},

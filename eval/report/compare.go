@@ -63,6 +63,7 @@ type Comparison struct {
 	references int // pairs with different references
 	missing    int // utterances of one set alone, although no shard of the other is missing
 	runs       Pair[transcript.Provenance]
+	foreign    bool      // a set is of another program, which has neither tokens nor times
 	decode     []float64 // speed-ups, sorted
 }
 

@@ -264,14 +264,6 @@ func (x *Change) points() string {
 	return s
 }
 
-// foreign reports whether a set is of another program, which has neither tokens nor times.
-func (c *Comparison) foreign() bool {
-	isForeign := func(r transcript.Provenance) bool {
-		return r.Precision == "" && r.ModelID != "" && r.ModelID == r.Model
-	}
-	return isForeign(c.runs.Baseline) || isForeign(c.runs.Assisted)
-}
-
 // sentence states the verdict in words.
 func (c *Comparison) sentence() string {
 	all := show.Some(c.Utterances, "utterance")
@@ -280,8 +272,8 @@ func (c *Comparison) sentence() string {
 	}
 	switch c.Verdict {
 	case Free:
-		if c.foreign() {
-			return "texts of two programs, over " + all
+		if c.foreign {
+			return "texts alone, over " + all
 		}
 		s := fmt.Sprintf("%s of %s have the same tokens; texts may differ, since the runs do: %s",
 			show.Count(c.Identical.Tokens), all, strings.Join(differences(c.runs.Baseline, c.runs.Assisted), ", "))
@@ -315,7 +307,7 @@ func (c *Comparison) lines() []row {
 	for _, g := range c.Groups {
 		l = append(l, row{"  " + cmp.Or(g.Name, "(none)"), g.points()})
 	}
-	if !c.foreign() {
+	if !c.foreign {
 		l = append(l, row{"identical", fmt.Sprintf("tokens %s, log-probabilities %s, segments %s, of %s",
 			show.Count(c.Identical.Tokens), show.Count(c.Identical.LogProbs), show.Count(c.Identical.Segments),
 			show.Count(c.Utterances))})
@@ -328,7 +320,7 @@ func (c *Comparison) lines() []row {
 		l = append(l, row{"unpaired",
 			show.Some(c.Unpaired, "utterance") + " in one set only: shards of the other are missing"})
 	}
-	if !c.foreign() {
+	if !c.foreign {
 		l = append(l, c.speeds()...)
 	}
 	if b := c.Batch; b.Size > 1 {

@@ -38,6 +38,7 @@ func FuzzRecords(f *testing.F) {
 	f.Add([]byte(`{"schema":"verity.record/2","id":"a"}`+"\n"), []byte("{]\n{"))
 	f.Add(whole, odd)
 	f.Add(odd, whole)
+	f.Add([]byte("\ufeff\n"), append([]byte("\ufeff"), whole...))
 	f.Add(whole, whole[:len(whole)/2])
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, first, second []byte) {

@@ -72,7 +72,7 @@ func index(r io.ReaderAt) []line {
 		case l.length > maxLine:
 			l.err = errLong
 		}
-		if l.err != io.EOF && (l.err != nil || len(bytes.TrimSpace(text)) > 0) {
+		if l.err != io.EOF && (l.err != nil || len(bytes.TrimSpace(withoutMark(text))) > 0) {
 			var head struct {
 				Schema    string
 				ID        string
@@ -120,7 +120,7 @@ func (l line) parse(name string) (*Record, error) {
 		err = errors.New("malformed record: is a JSON array, want a JSON object on each line")
 	default:
 		if err = json.Unmarshal(l.text, r); errors.As(err, &wrong) {
-			err = fmt.Errorf("malformed record: %s is of the wrong type, a JSON %s", wrong.Field, wrong.Value)
+			err = fmt.Errorf("malformed record: %s is of the wrong type, a JSON %s", cmp.Or(wrong.Field, "the line"), wrong.Value)
 		} else if err != nil {
 			err = fmt.Errorf("malformed record: %w", err)
 		}
@@ -157,7 +157,7 @@ func (r *Record) readForeign(name string, text []byte) error {
 			return fmt.Errorf("there is no text %q: want id, reference and hypothesis, or a record of eval", field)
 		}
 	}
-	r.Schema, r.Run.Model, r.Run.ModelID = RecordSchema, name, name
+	r.Schema, r.Run.Model, r.Run.ModelID, r.Foreign = RecordSchema, name, name, true
 	return nil
 }
 

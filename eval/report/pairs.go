@@ -180,6 +180,7 @@ func (p *Pairs) Comparison() *Comparison {
 	c := p.c
 	c.Names = Pair[string]{p.Baseline.name, p.Assisted.name}
 	c.runs = Pair[transcript.Provenance]{p.Baseline.score.Run, p.Assisted.score.Run}
+	c.foreign = p.Baseline.foreign || p.Assisted.foreign
 	c.Seconds = stagesOf(p.seconds.Baseline, p.seconds.Assisted)
 	decode, total := c.Seconds.Decode, c.Seconds.Total
 	if c.Batch.Pairs > 0 {

@@ -175,6 +175,8 @@ type Record struct {
 
 	// Withdrawn means that the dataset no longer has the broken row that an earlier record reports.
 	Withdrawn bool `json:"withdrawn,omitempty"`
+
+	Foreign bool `json:"-"` // another program wrote it
 }
 
 // Speech is what one speaker says, in order.

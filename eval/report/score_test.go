@@ -86,7 +86,7 @@ func TestGroups(t *testing.T) {
 		t.Errorf("the other program: WER %v, groups %v", got, d.Scores[1].Groups)
 	}
 	c := d.Comparisons[0]
-	if s := c.sentence(); c.Verdict != Free || c.Scored != 3 || s != "texts of two programs, over 3 utterances" {
+	if s := c.sentence(); c.Verdict != Free || c.Scored != 3 || s != "texts alone, over 3 utterances" {
 		t.Errorf("got %s of %d, %s", c.Verdict, c.Scored, s)
 	}
 	var page, text strings.Builder
@@ -295,7 +295,7 @@ func TestEach(t *testing.T) {
 	}
 	line := `{"id": "u0", "reference": "cat", "hypothesis": "cat"}`
 	for text, want := range map[string]string{
-		"\ufeff" + line: "", line + "\n" + line: "an utterance occurs twice", "[" + line + "]": "is a JSON array, want a JSON object on each line",
+		"\ufeff" + line: "", "\ufeff\n" + line: "", "7\n": "the line is of the wrong type, a JSON number", line + "\n" + line: "an utterance occurs twice", "[" + line + "]": "is a JSON array, want a JSON object on each line",
 		strings.Replace(line, `"u0"`, "7", 1): "id is of the wrong type, a JSON number", strings.Replace(line, `"cat"`, "\"c\xe9\"", 1): "not UTF-8",
 	} {
 		path := filepath.Join(dir, "other.jsonl")

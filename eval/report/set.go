@@ -37,6 +37,8 @@ type Set struct {
 	ids   map[key]int32 // in order of arrival, from 0
 	parts []part        // one for each file
 	first string        // id of the first record
+
+	foreign bool // another program wrote the records
 }
 
 // A key is the hash of an identifier.
@@ -160,7 +162,7 @@ func (s *Set) Add(ctx context.Context, r *Record) (wer.Counts, error) {
 func (s *Set) include(m recordScore) error {
 	r := m.Record
 	if len(s.ids) == 0 {
-		s.score.Run, s.first = r.Run, r.ID
+		s.score.Run, s.first, s.foreign = r.Run, r.ID, r.Foreign
 	} else if thing, got, want := r.Run.FirstDifference(s.score.Run); thing != "" {
 		return fmt.Errorf("records of different runs: %s and %s: %s: %q and %q; a set is one run, or the shards of one",
 			s.describe(0, s.first), s.describe(len(s.ids), r.ID), thing, want, got)

@@ -76,7 +76,7 @@ func (p painter) comparison(c *Comparison) {
 	width := max(len(name.Baseline), len(name.Assisted))
 	for _, f := range c.Differences[:most] {
 		what := strings.Join(f.What, ", ")
-		if c.foreign() && !strings.Contains(what, " in ") {
+		if c.foreign && !strings.Contains(what, " in ") {
 			what = "text"
 		}
 		fmt.Fprintf(p, "  %s: %s\n    %-*s  %s\n    %-*s  %s\n", show.Name(f.ID), what,

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -70,11 +69,15 @@ func Translate(root *cobra.Command, args []string) (out, notes []string, err err
 				continue
 			}
 		}
+		again := ""
 		ours, n, note, err := translateFlag(c, args)
 		if err == nil && len(ours) > 0 {
-			var again string
-			again, err = repeated(c, ours, values)
-			note = cmp.Or(note, again)
+			hasNumber := values["speakers"] != "" && strings.Trim(values["speakers"], "0123456789") == ""
+			if hasNumber && ours[0] == "--speakers" && ours[1] == "voice" && flagOf(c, args[0]) == nil {
+				ours = nil // --diarize after --num-speakers, which means voices already
+			} else {
+				again, err = repeated(c, args[0], ours, values)
+			}
 		}
 		if err != nil {
 			usage, _ := errors.AsType[UsageError](err)
@@ -82,10 +85,17 @@ func Translate(root *cobra.Command, args []string) (out, notes []string, err err
 			wrong, out, args = append(wrong, err.Error()), append(out, args[0]), args[1:]
 			continue
 		}
-		if note != "" && !slices.Contains(notes, note) {
-			notes = append(notes, note)
+		for _, s := range []string{note, again} {
+			if s != "" && !slices.Contains(notes, s) {
+				notes = append(notes, s)
+			}
 		}
 		args = args[n:]
+		if len(ours) == 1 && strings.Contains(ours[0], "=") {
+			if f := flagOf(c, ours[0]); f != nil && f.Name == "output-format" {
+				ours = strings.SplitN(ours[0], "=", 2)
+			}
+		}
 		isFormat := len(ours) > 1 && (ours[0] == "-f" || string(Dashes(nil, ours[0])) == "--output-format")
 		switch {
 		case isFormat && formats >= 0:
@@ -96,11 +106,10 @@ func Translate(root *cobra.Command, args []string) (out, notes []string, err err
 		}
 		out = append(out, ours...)
 	}
-	if i := slices.Index(out, "{srt}"); i >= 0 && formats >= 0 {
-		out = slices.Delete(out, i, i+1)
-	} else if i >= 0 {
-		out = slices.Replace(out, i, i+1, "-f", "srt")
+	if i := slices.Index(out, "{srt}"); i >= 0 && formats < 0 {
+		out = slices.Insert(out, i, "-f", "srt")
 	}
+	out = slices.DeleteFunc(out, func(word string) bool { return word == "{srt}" })
 	if clip != [2]int{} {
 		times := fmt.Sprint(float64(clip[0]) / 1000)
 		if clip[1] > 0 {
@@ -116,29 +125,55 @@ func Translate(root *cobra.Command, args []string) (out, notes []string, err err
 
 // repeated returns a note on a flag that has had another value. As in Python's programs, the last counts; several models
 // of a measurement are an error.
-func repeated(c *cobra.Command, ours []string, values map[string]string) (note string, err error) {
+func repeated(c *cobra.Command, typed string, ours []string, values map[string]string) (note string, err error) {
 	if ours[0] == "{srt}" {
 		ours = ours[1:]
 	}
-	word, value, joined := strings.Cut(ours[0], "=")
-	f := c.Flags().Lookup(strings.TrimPrefix(string(Dashes(nil, word)), "--"))
-	if len(word) == 2 && word[0] == '-' {
-		f = c.Flags().ShorthandLookup(word[1:])
-	}
-	if f == nil || optionOf(f) == nil || f.Name == "output-format" || f.Name == "assistant" && c.Name() == "compare" {
+	_, value, joined := strings.Cut(ours[0], "=")
+	f := flagOf(c, ours[0])
+	if f == nil || optionOf(f) == nil || collects(c, f.Name) {
 		return "", nil
 	}
 	if !joined && f.NoOptDefVal == "" && len(ours) > 1 {
 		value = ours[1]
 	}
 	before, ok := values[f.Name]
-	if values[f.Name] = value; !ok || before == value {
+	isVoices := f.Name == "speakers" && before == "voice" // a number means voices, too
+	if values[f.Name] = value; !ok || before == value || isVoices {
 		return "", nil
 	}
 	if f.Name == "model" && c.GroupID == "Measure" {
 		return "", Usagef("--model is given more than once: run verity eval with each model, and verity report on the results")
 	}
-	return fmt.Sprintf("--%s is given more than once: the last value counts", f.Name), nil
+	name := "--" + f.Name
+	if flagOf(c, typed) == nil {
+		typed, _, _ = strings.Cut(typed, "=")
+		name = typed + ", here " + name + ","
+	}
+	return name + " is given more than once: the last value counts", nil
+}
+
+// collects reports whether a flag of a command has all the values that it is given.
+func collects(c *cobra.Command, flag string) bool {
+	switch c.Name() {
+	case "compare":
+		return flag == "assistant" || flag == "draft-tokens"
+	case "serve":
+		return flag == "model" || flag == "origin" || flag == "alias"
+	}
+	return flag == "output-format"
+}
+
+// flagOf returns the flag of a command that an argument sets; nil for none.
+func flagOf(c *cobra.Command, arg string) *pflag.Flag {
+	word, _, _ := strings.Cut(arg, "=")
+	switch {
+	case strings.HasPrefix(word, "--"):
+		return c.Flags().Lookup(string(Dashes(nil, word[2:])))
+	case len(word) == 2 && word[0] == '-':
+		return c.Flags().ShorthandLookup(word[1:])
+	}
+	return nil
 }
 
 // WritesFile reports whether a command line asks for a format as another program does that writes it to a file:
@@ -161,14 +196,9 @@ func translateFlag(c *cobra.Command, args []string) (ours []string, n int, note 
 	if !joined && len(args) > 1 {
 		value, n = args[1], 2
 	}
-	var f *pflag.Flag
-	typed := word
-	switch {
-	case strings.HasPrefix(word, "--"):
+	typed, f := word, flagOf(c, word)
+	if strings.HasPrefix(word, "--") {
 		word = string(Dashes(nil, word))
-		f = c.Flags().Lookup(word[2:])
-	case len(word) == 2:
-		f = c.Flags().ShorthandLookup(word[1:])
 	}
 	h, exact := habitOf(c, word+" "+value)
 	known := exact
@@ -193,7 +223,7 @@ func translateFlag(c *cobra.Command, args []string) (ours []string, n int, note 
 		return nil, 0, "", unknownFlag(c, typed)
 	case !known:
 		return args[:1], 1, "", nil
-	case truth(value) == "false":
+	case truth(value) == "false" && h.Ours != "{value}":
 		return nil, n, "", nil
 	case unknown && strings.HasPrefix(h.Note, "want "):
 		return nil, 0, "", fmt.Errorf("%s %s: %s", typed, value, h.Note)

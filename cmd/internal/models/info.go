@@ -112,8 +112,10 @@ func Info(e cli.Env) *cobra.Command {
 		return nil
 	}
 	c.ValidArgsFunction = setup.CompleteModel
-	cli.AddFlags(c, m.RegisterModel,
+	cli.AddFlags(c,
 		func(f *pflag.FlagSet) {
+			cli.Bind(f, "model", &m.Name)
+			cli.Redefine(f, "model", setup.DefaultModel, "")
 			setup.Precision(f, "precision", &m.Precision)
 			cli.Bind(f, "json", &asJSON)
 			f.BoolVar(&drafts, "cost", false,
@@ -127,7 +129,7 @@ func Inspect(ctx context.Context, m *setup.ModelFlags, drafts bool) (*Properties
 	c, err := setup.OpenCheckpoint(ctx, m.Name, true)
 	if err != nil {
 		if errors.Is(err, hub.ErrOffline) {
-			err = cli.Usagef("model %s is not on this machine: verity models pull %[1]s downloads it", m.Name)
+			err = cli.Usagef("model %s is not on this machine: if it is published, verity models pull %[1]s downloads it", m.Name)
 		}
 		if _, missing := os.Stat(m.Name); missing != nil && audio.HasEnding(m.Name) {
 			err = cli.Usagef("%s: there is no such sound file", show.Name(m.Name))

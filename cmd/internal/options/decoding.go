@@ -208,7 +208,7 @@ func Formats(text string) (list []transcript.Format, err error) {
 }
 
 // formatAliases are other names of formats.
-var formatAliases = map[string]string{"webvtt": "vtt", "ssa": "ass", "text": "txt", "markdown": "md"}
+var formatAliases = map[string]string{"webvtt": "vtt", "ssa": "ass", "subtitles": "srt", "text": "txt", "word": "docx", "markdown": "md"}
 
 // readTerms reads the file that terms names.
 func readTerms(path string) ([]transcribe.Term, error) {

@@ -47,6 +47,10 @@ func TestAddress(t *testing.T) {
 			t.Errorf("%s: error = %v, want one with the address and %q", path, err, problem)
 		}
 	}
+	secure := "https" + strings.TrimPrefix(server.URL, "http") + "/a/talk.flac"
+	if _, err := new(SoundFlags).Clip(t.Context(), cli.Env{}, secure); err == nil || !strings.Contains(err.Error(), "try http://") {
+		t.Errorf("%s: error = %v", secure, err)
+	}
 	few := &download{strings.NewReader("abc"), 2, time.NewTimer(time.Hour)}
 	if _, err := io.ReadAll(few); err == nil || !strings.Contains(err.Error(), "more than") {
 		t.Errorf("error = %v for what is too large", err)

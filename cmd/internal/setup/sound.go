@@ -235,7 +235,7 @@ func noHost(err error) error {
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		return fmt.Errorf("cannot be reached (%w); check the address and the network", input.Cause(op.Err))
 	}
-	if errors.As(err, new(tls.RecordHeaderError)) {
+	if errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, new(tls.RecordHeaderError)) {
 		return errors.New("the server does not speak https; try http://")
 	}
 	return err

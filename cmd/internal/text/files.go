@@ -153,9 +153,9 @@ func (t *fileRun) show(j *job, bar *cli.Progress) error {
 		return err
 	}
 	if o := t.written().Subtitles; o.Composed && slices.ContainsFunc(t.outputs(), isSubtitles) {
-		if hurried, all := o.Hurried(j.result); hurried > 0 {
+		if hurried, all, cps := o.Hurried(j.result, t.outputs()); hurried > 0 {
 			slog.Warn(fmt.Sprintf("%d of %s must be read faster than %v characters a second, since the speech is faster",
-				hurried, show.Some(all, "subtitle"), cmp.Or(o.MaxCPS, 17)), "audio", j.result.Name)
+				hurried, show.Some(all, "subtitle"), cps), "audio", j.result.Name)
 		}
 	}
 	if t.stats {

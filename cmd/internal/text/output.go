@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path"
@@ -78,9 +79,9 @@ func makeOutputDir(dir string) (undo func(), err error) {
 const longestFile = 255
 
 // outputNames returns the names of the outputs of inputs, without the ending of a format: talk for talk.wav, in the
-// directory where the input is below the one that was named. Inputs that would share a name keep their endings,
-// talk.wav and talk.mp3; where that is not enough, a number follows, talk.wav-2. A name that is too long with the
-// ending of a format loses its end. pattern is the value of --name; the language stays a field.
+// directory where the input is below the one that was named. Inputs of one name in two directories are in these, A/talk
+// and B/talk; else inputs that would share a name keep their endings, talk.wav and talk.mp3; where that is not enough, a
+// number follows, talk.wav-2. A name that is too long with the ending of a format loses its end. pattern is the value of --name; the language stays a field.
 func outputNames(
 	inputs []string, below map[string]string, formats []transcript.Format, pattern string,
 ) map[string]string {
@@ -98,12 +99,15 @@ func outputNames(
 	for _, in := range inputs {
 		names[in] = filepath.Join(below[in], stem(in))
 		shared[foldCase(names[in])]++
-		if other := inDirectory(in); other != names[in] {
-			shared[foldCase(other)]++
+	}
+	others := maps.Clone(shared)
+	for _, in := range inputs {
+		if shared[foldCase(names[in])] > 1 {
+			others[foldCase(inDirectory(in))]++
 		}
 	}
 	for _, in := range inputs {
-		if other := inDirectory(in); shared[foldCase(names[in])] > 1 && shared[foldCase(other)] == 1 && !setup.IsAddress(in) {
+		if other := inDirectory(in); shared[foldCase(names[in])] > 1 && others[foldCase(other)] == 1 && !setup.IsAddress(in) {
 			names[in] = other
 		}
 	}

@@ -150,10 +150,11 @@ func TestOutputNames(t *testing.T) {
 		{"where Talk and talk are one", true, []string{"Talk.wav", "talk.mp3"}, []string{"Talk.wav", "talk.mp3"}},
 		{"where they are two", false, []string{"Talk.wav", "talk.mp3"}, []string{"Talk", "talk"}},
 		{"255 bytes", false, []string{long + ".wav", long + "a.wav", long + "bc.wav"}, []string{long, long + "-2", long + "-3"}},
+		{"a directory in one of its name", false, []string{"root/x.wav", "root/root/x.wav"}, []string{"x", "root/x"}},
 		{"a tree", false, []string{"in/x.wav", "in/a/x.wav", "in/a/x.mp3"}, []string{"x", "a/x.wav", "a/x.mp3"}},
 	} {
 		ignoresCase = tt.folds
-		below := map[string]string{"in/x.wav": ".", "in/a/x.wav": "a", "in/a/x.mp3": "a"}
+		below := map[string]string{"root/x.wav": ".", "root/root/x.wav": "root", "in/x.wav": ".", "in/a/x.wav": "a", "in/a/x.mp3": "a"}
 		names := outputNames(tt.inputs, below, []transcript.Format{"srt", "json"}, nameField)
 		for i, in := range tt.inputs {
 			want := tt.want[i]
