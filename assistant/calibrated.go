@@ -28,6 +28,7 @@ type CalibratedPolicy struct {
 	saved   mean                          // seconds that drafts saved in a window
 	rounds  int                           // since the last without a draft
 	empty   int                           // drafts cut to nothing since one was worth verifying
+	longest float64                       // draft that paid lately, in tokens: longer ones are not made
 	forced  bool                          // see ForceDraft
 	idle    int                           // rounds without a draft since the last one
 	opens   int                           // windows prepared
@@ -130,7 +131,10 @@ func (c *calibrated) Length() int {
 		p.rounds = 0 // other streams ask before this round ends
 		return 0
 	}
-	return maxCalibratedDraft
+	if p.gain.n < 8 {
+		return maxCalibratedDraft
+	}
+	return min(int(p.longest)+2, maxCalibratedDraft)
 }
 
 // More continues every draft: Cut decides.
@@ -153,6 +157,7 @@ func (c *calibrated) Cut(logProbs []float32) int {
 		class := c.classes[i]
 		return p.rates[class].rate(classGuess(class))
 	})
+	p.longest = max(float64(n), p.longest-0.25)
 	if p.times.known(p.Streams()) {
 		p.gain.add(gain, memory)
 	}
