@@ -46,6 +46,7 @@ func TestMessages(t *testing.T) {
 		{"listen $WAV", "transcribe takes files"}, {"serve $WAV", "takes no arguments"}, {"eval $WAV", "use --dataset PATH"},
 		{"transcribe $TYPO", "there is no such sound file; did you mean talk.mp3?"}, {"$MY talk.wav", "a name with spaces needs quotes: verity"}, {"-f srt -o out $MY talk.wav", "a name with spaces needs quotes: verity -f srt"},
 		{"-o $SPACED $MY talk.wav", `my texts" "`}, {"transcribe —demo.wav", "no such sound file"}, {"–output_dir=out $WAV", "type two hyphens, --output_dir"},
+		{"transcribe --output_format=word $WAV", "add --output-dir"}, {"info owner/none", "if it is published, verity models pull owner/none downloads it"},
 		{"transcribe –o out $WAV", "type a hyphen, -o"},
 		{"–language de $WAV", "type two hyphens, --language"}, {"transcribe none/such.mp3", "none: go to its folder with cd, or drag the file"},
 		{"transcribe $ZIP", "is a Word document or another ZIP archive, want WAV"}, {"transcribe -f srt,txt $WAV", "add -o DIRECTORY"},

@@ -91,12 +91,11 @@ func Translate(root *cobra.Command, args []string) (out, notes []string, err err
 			}
 		}
 		args = args[n:]
-		if len(ours) == 1 && strings.Contains(ours[0], "=") {
-			if f := flagOf(c, ours[0]); f != nil && f.Name == "output-format" {
-				ours = strings.SplitN(ours[0], "=", 2)
-			}
+		isFormat := false
+		if f := c.Flags().Lookup("output-format"); f != nil && len(ours) > 0 && flagOf(c, ours[0]) == f {
+			ours = slices.Concat(strings.SplitN(ours[0], "=", 2), ours[1:])
+			isFormat = len(ours) > 1
 		}
-		isFormat := len(ours) > 1 && (ours[0] == "-f" || string(Dashes(nil, ours[0])) == "--output-format")
 		switch {
 		case isFormat && formats >= 0:
 			out[formats] += "," + ours[1]
