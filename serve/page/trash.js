@@ -1,6 +1,6 @@
 // Deleted recordings. They can come back for two minutes, while the page is open and the browser has room.
 import * as store from "./store.js";
-import {announce} from "./ui.js";
+import {announce, hide} from "./ui.js";
 
 const undoable = 120000; // ms
 const deleted = []; // {list, before}: recordings, and all that there were
@@ -52,6 +52,8 @@ export const full = room => room && room.used > 0.8 * room.limit;
 export async function room() {
   const now = await store.room();
   if (!full(now) || !deleted.length) return now;
-  await store.remove(deleted.splice(0).flatMap(e => e.list.map(j => j.id)));
+  await clear();
+  hide(); // its Undo
+  announce("The browser is short of space: deleted recordings cannot be brought back.");
   return store.room();
 }
