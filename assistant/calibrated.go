@@ -28,7 +28,7 @@ type CalibratedPolicy struct {
 	saved   mean                          // seconds that drafts saved in a window
 	rounds  int                           // since the last without a draft
 	empty   int                           // drafts cut to nothing since one was worth verifying
-	longest float64                       // draft that paid lately, in tokens: longer ones are not made
+	longest float64                       // draft that paid lately, in tokens: at most two more are drafted
 	forced  bool                          // see ForceDraft
 	idle    int                           // rounds without a draft since the last one
 	opens   int                           // windows prepared

@@ -34,16 +34,22 @@ func simulateRounds(p *CalibratedPolicy, stated, right, cost float64, rounds int
 	return tokens, ms
 }
 
+// bestSpeed returns the tokens per millisecond of the best constant length in simulateRounds, drafts of none included.
+func bestSpeed(right, cost float64) float64 {
+	best := 1.0
+	for n := 1; n <= maxCalibratedDraft; n++ {
+		best = max(best, Expected(right, n)/(1+cost*float64(n)))
+	}
+	return best
+}
+
 // TestCalibratedPolicy: whatever a proposer states, the policy comes near the best constant length, and
 // near plain decoding where drafts cannot pay.
 func TestCalibratedPolicy(t *testing.T) {
 	for _, stated := range []float64{0.3, 0.6, 0.9} {
 		for _, right := range []float64{0, 0.2, 0.5, 0.8, 0.95} {
 			for _, cost := range []float64{0.02, 0.1, 0.5} {
-				best := 1.0
-				for n := 1; n <= maxCalibratedDraft; n++ {
-					best = max(best, Expected(right, n)/(1+cost*float64(n)))
-				}
+				best := bestSpeed(right, cost)
 				p := &CalibratedPolicy{Streams: func() int { return 1 }}
 				simulateRounds(p, stated, right, cost, 300)
 				tokens, ms := simulateRounds(p, stated, right, cost, 2000)
@@ -108,10 +114,7 @@ func TestCalibratedNoise(t *testing.T) {
 func TestCalibratedRecovers(t *testing.T) {
 	const cheap, dear = 0.05, 0.8
 	for _, right := range []float64{0.5, 0.8, 0.9} {
-		best := 1.0
-		for n := 1; n <= maxCalibratedDraft; n++ {
-			best = max(best, Expected(right, n)/(1+cheap*float64(n)))
-		}
+		best := bestSpeed(right, cheap)
 		p := &CalibratedPolicy{Streams: func() int { return 1 }}
 		simulateRounds(p, right, right, cheap, 500)
 		simulateRounds(p, right, right, dear, 1000)

@@ -40,8 +40,9 @@ type Subtitles struct {
 	// CloseGaps lengthens a subtitle that ends less than this before the next, until MinGap before it. 0 means none.
 	CloseGaps time.Duration
 
-	// Dash, unless it is empty, replaces the names of speakers in the text, not in the voice tags of VTT: where people answer each other too quickly for a
-	// subtitle each, two share one, and each of their lines begins with it.
+	// Dash begins what each of two people says in one subtitle, where they answer each other too quickly for a subtitle
+	// each. The names of speakers are then left out of the text, but not of the voice tags of VTT. Empty means no such
+	// subtitles.
 	Dash string
 
 	// MinDuration is how long a subtitle stays at least, MaxDuration at most. 0 means 1 s and 7 s.
@@ -74,7 +75,7 @@ func Presets() []string { return []string{"bbc", "netflix", "ted"} }
 // Preset returns subtitles by the public rules of a broadcaster or service, for English and languages like it. What
 // its rules leave open is as without them.
 //
-// Two speakers in a subtitle are told apart by a dash, the BBC's with a space, Netflix's a hyphen without one.
+// Where two people speak in one subtitle, each begins with a mark: "– " for the BBC, "-" for Netflix.
 //
 // Sources: BBC Subtitle Guidelines (bbc.github.io/subtitle-guidelines): lines of 37 characters, 160 to 180 words a
 // minute, which is 17 characters a second. Netflix, English Template Timed Text Style Guide
