@@ -1,7 +1,6 @@
 package lint_test
 
 import (
-	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -16,7 +15,6 @@ var (
 	link     = regexp.MustCompile(`\]\(([^)\s]*)\)`)
 	heading  = regexp.MustCompile(`(?m)^#+ +(.*)$`)
 	fenced   = regexp.MustCompile("(?ms)^```.*?^```$")
-	testName = regexp.MustCompile(`\b(?:Test|Fuzz)[A-Z]\w*`)
 	noAnchor = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
@@ -107,71 +105,4 @@ func TestGoInDocuments(t *testing.T) {
 			t.Errorf("docs/LIBRARY.md: no example that is compiled contains\n%s", b[1])
 		}
 	}
-}
-
-// TestTestsInDocuments checks that tests which documents name as evidence exist.
-func TestTestsInDocuments(t *testing.T) {
-	exist := map[string]bool{}
-	for _, s := range sources(t) {
-		for name := range s.file.Scope.Objects {
-			exist[name] = true
-		}
-	}
-	if len(exist) < 1000 {
-		t.Fatalf("only %d names found: the parser no longer resolves objects", len(exist))
-	}
-	for name, text := range documents(t) {
-		if !strings.HasPrefix(name, "docs/") || name == "docs/dev/HISTORY.md" || name == "docs/PROOF.md" { // PROOF names tests of others
-			continue
-		}
-		missing := map[string]bool{}
-		for _, test := range testName.FindAllString(text, -1) {
-			missing[test] = !exist[test]
-		}
-		for _, test := range slices.Sorted(maps.Keys(missing)) {
-			if missing[test] {
-				t.Errorf("%s names %s, which does not exist: name the test that shows it now", name, test)
-			}
-		}
-	}
-}
-
-// TestSpeedInREADME checks that the README's table of engines says what PERFORMANCE records: the same
-// engines, with the same seconds and error rates.
-func TestSpeedInREADME(t *testing.T) {
-	texts := documents(t)
-	record := map[string][]string{}
-	for _, row := range tableRows(texts["docs/PERFORMANCE.md"], "## How fast it is") {
-		record[row[0]] = row
-	}
-	shown := tableRows(texts["README.md"], "## Speed")
-	if len(shown) < 4 {
-		t.Fatalf("README.md: got %d engines in the table of Speed, want at least 4", len(shown))
-	}
-	for _, row := range shown {
-		switch want := record[row[0]]; {
-		case want == nil:
-			t.Errorf("README.md: PERFORMANCE does not record %s", row[0])
-		case row[1] != want[1] || row[2] != want[3]:
-			t.Errorf("README.md: %s has %s and %s, and PERFORMANCE has %v", row[0], row[1], row[2], want[1:])
-		}
-	}
-}
-
-// tableRows returns the cells of the first table below a heading, without its two lines of titles.
-func tableRows(text, heading string) (rows [][]string) {
-	_, text, _ = strings.Cut(text, "\n"+heading+"\n")
-	for line := range strings.Lines(text) {
-		switch cells := strings.Split(strings.TrimSpace(line), "|"); {
-		case len(cells) > 2:
-			row := cells[1 : len(cells)-1]
-			for i := range row {
-				row[i] = strings.TrimSpace(row[i])
-			}
-			rows = append(rows, row)
-		case len(rows) > 0:
-			return rows[2:]
-		}
-	}
-	return rows
 }

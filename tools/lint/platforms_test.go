@@ -30,22 +30,6 @@ func TestPlatforms(t *testing.T) {
 	}
 }
 
-// TestPlatformsFails: a name that only Linux has is an error elsewhere.
-func TestPlatformsFails(t *testing.T) {
-	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"go.mod": "module x\n",
-		"x.go":   "package x\n\nimport \"syscall\"\n\nvar X = syscall.Sysinfo\n",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := checkTypes(dir, "windows", "arm64"); err == nil || !strings.Contains(err.Error(), "Sysinfo") {
-		t.Errorf("got %v, want an error that names Sysinfo", err)
-	}
-}
-
 // listed is a package as go list -json prints it.
 type listed struct {
 	ImportPath, Dir string
