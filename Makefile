@@ -11,11 +11,11 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 # Packages whose results depend on the instruction set, and their tests that compare bits.
-BITS := ./encoder ./decoder ./diarize ./eval/selftest
+BITS := ./encoder ./decoder ./diarize
 SAME := Golden|Rows|Threads|Bits|Hash|Cosine
 # Packages that start goroutines. In their tests testmodel.Serial marks long ones in which no
 # two goroutines meet. Left out because they take minutes and their parts are tested here:
-# audio, cmd/verity, eval/selftest.
+# audio, cmd/verity.
 SHARED := ./parallel ./decoder/schedule ./decoder ./transcribe ./transcribe/live ./serve ./eval ./eval/report ./model/hub \
 	./cmd/internal/text ./cmd/internal/setup ./internal/formats/weights
 

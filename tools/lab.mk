@@ -39,7 +39,7 @@ vulnerabilities: ## govulncheck: known vulnerabilities in code that the program 
 # enough.
 purego: ## the tests of kernels without any assembly
 	go test -vet=off -count=1 -short -timeout 10m -tags purego ./internal/kernel ./parallel
-	go test -vet=off -count=1 -short -timeout 10m -tags purego -run 'TestDemoHash/^f16$$' ./eval/selftest
+	go test -vet=off -count=1 -short -timeout 10m -tags purego -run 'TestDemoHash/^f16$$' ./decoder
 
 # Processors of three tiers: i8mm, dotprod, and NEON alone. Each takes some seven minutes on two
 # cores, and five more with ARM64_MODEL. CI runs arm64-short: one tier, a few tests of kernels. Each runs
@@ -54,7 +54,7 @@ ARM64 ?= max cortex-a76 cortex-a53
 arm64: ## kernels and whole networks for arm64 under qemu: the same bits as amd64
 	@[ -n "$(QEMU)" ] || { echo "*** SKIPPED: make arm64 needs qemu-aarch64 (Debian: qemu-user-static) ***"; exit 0; }; \
 	set -e; export VERITY_REQUIRE=neon; tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
-	for dir in internal/kernel parallel $(if $(SHORT),,encoder decoder diarize eval/selftest); do \
+	for dir in internal/kernel parallel $(if $(SHORT),,encoder decoder diarize); do \
 		GOARCH=arm64 go test -c -vet=off -o "$$tmp/$$(basename $$dir).test" ./$$dir; \
 	done; \
 	plain='transcribe -q -f json model/base/jfk.flac'; \
@@ -82,7 +82,6 @@ arm64: ## kernels and whole networks for arm64 under qemu: the same bits as amd6
 		tests encoder -test.run '$(SAME)'; \
 		tests diarize -test.run 'Bits'; \
 		tests decoder -test.run '$(SAME)' -test.skip 'TestBeams|Test(Greedy|Language)Golden/[^o]'; \
-		tests eval/selftest -test.run 'TestDemoHash'; \
 	done
 
 arm64-short:

@@ -279,7 +279,7 @@ func written(said outcome, n int) (lines []transcript.Cue) {
 }
 
 // TestGridNotices: what TestGrid compares differs where decoding does: rejection
-// sampling keeps no bits, so compare and selftest refuse it.
+// sampling keeps no bits, so compare refuses it.
 func TestGridNotices(t *testing.T) {
 	testmodel.Serial(t)
 	m, s := demoModels(t, 1)["demo"], recordings(t)[1]

@@ -226,7 +226,7 @@ func newRoot(e cli.Env) *cobra.Command {
 	}{
 		{"Transcribe", []*cobra.Command{text.Transcribe(e), text.Listen(e), text.Watch(e), text.Serve(e), text.Pipe(e)}},
 		{"Measure", []*cobra.Command{
-			measure.Eval(e), measure.Compare(e), measure.Report(e), measure.Bench(e), measure.Selftest(e),
+			measure.Eval(e), measure.Compare(e), measure.Report(e), measure.Bench(e),
 		}},
 		{"Models", []*cobra.Command{models.Models(e), models.Info(e), models.Quantize(e), models.Synth(e)}},
 		{"Shell", []*cobra.Command{configCommand(e), versionCommand(e), manualCommand()}},

@@ -206,7 +206,6 @@ func TestExitStatus(t *testing.T) {
 		{"threads", with("--threads", "-1", good), 2, "--threads"},
 		{"precision", with("--precision", "f8", good), 2, "precision"},
 		{"rejection compared", []string{"compare", "-a", "self", "-m", model, "--sampler", "rejection", good}, 2, "cannot be compared bit for bit"},
-		{"rejection tested", []string{"selftest", "-m", model, "--sampler", "rejection"}, 2, "cannot be compared bit for bit"},
 		{"no-repeat", with("--no-repeat-ngram-size", "-2", good), 2, "--no-repeat-ngram-size -2"},
 		{"carry", with("--carry-initial-prompt", good), 2, "--carry-initial-prompt"},
 		{"standard input twice", with("-", "raw:16000"), 2, "only once"},

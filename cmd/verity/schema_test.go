@@ -28,7 +28,6 @@ var schemas = []schema{
 	{"Model", "`info --json`.", "cmd/internal/models", "Properties"},
 	{"Sound file", "`info --json FILE`.", "cmd/internal/models", "soundProperties"},
 	{"Benchmark", "`bench --json`.", "eval/bench", "Result"},
-	{"Selftest", "`selftest --json`.", "cmd/internal/measure", "checksJSON"},
 }
 
 func writeSchemas(t *testing.T, b *strings.Builder) {

@@ -105,4 +105,3 @@ same='Golden|Rows|Threads|Bits|Hash|Cosine'
 tests internal/kernel -test.skip 'TestGenerated|TestCeilings|TestEncodings|TestNoEVEX|TestReadCaches'
 tests parallel
 tests decoder -test.run "$same" -test.skip 'TestBeams'
-tests eval/selftest -test.run TestDemoHash

@@ -1,3 +1,3 @@
-// Package measure has the commands that measure: eval, compare, report, bench and
-// selftest. A Job is eval for a program that distributes the rows itself.
+// Package measure has the commands that measure: eval, compare, report and
+// bench. A Job is eval for a program that distributes the rows itself.
 package measure

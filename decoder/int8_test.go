@@ -1,4 +1,4 @@
-package selftest
+package decoder_test
 
 import (
 	"bufio"
@@ -115,7 +115,7 @@ type spoken struct {
 // one speaker with pauses between; nil if the recordings are missing.
 func strung(t *testing.T) (list []spoken) {
 	t.Helper()
-	const dir = "../../../shared/data/digits"
+	const dir = "../../shared/data/digits"
 	f, err := os.Open(filepath.Join(dir, "manifest.jsonl"))
 	if os.IsNotExist(err) {
 		return nil
